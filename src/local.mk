@@ -28,8 +28,8 @@ endif
 
 bin_PROGRAMS += $(ptrc_commands)
 
-noinst_LTLIBRARIES = %D%/libcommands.la
-%C%_libcommands_la_SOURCES = \
+noinst_LIBRARIES += %D%/libcommands.a
+%C%_libcommands_a_SOURCES = \
 	%D%/cli/background.c \
 	%D%/cli/background.h \
 	%D%/cli/buffer.c \
@@ -260,16 +260,16 @@ noinst_LTLIBRARIES = %D%/libcommands.la
 	%D%/doctor/doctor_session.c
 
 if HAVE_LIBDW
-%C%_libcommands_la_SOURCES += %D%/view/symbol_file.c
+%C%_libcommands_a_SOURCES += %D%/view/symbol_file.c
 else
-%C%_libcommands_la_SOURCES += %D%/view/symbol_file_none.c
+%C%_libcommands_a_SOURCES += %D%/view/symbol_file_none.c
 endif
 EXTRA_DIST += %D%/view/symbol_file.c %D%/view/symbol_file_none.c
 
-%C%_libcommands_la_CPPFLAGS = $(AM_CPPFLAGS) -DPTRC_PKGLIBDIR='"$(pkglibdir)"'
-%C%_libcommands_la_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS) $(LIBDW_CFLAGS)
+%C%_libcommands_a_CPPFLAGS = $(AM_CPPFLAGS) -DPTRC_PKGLIBDIR='"$(pkglibdir)"'
+%C%_libcommands_a_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS) $(LIBDW_CFLAGS)
 
-ptrc_commands_libs = %D%/libcommands.la $(LDADD)
+ptrc_commands_libs = %D%/libcommands.a $(LDADD)
 # Of those that read a configuration; the others need not load it.
 ptrc_configured_libs = $(ptrc_commands_libs) $(YAML_LIBS)
 %C%_ptrace_check_LDADD = $(ptrc_configured_libs)
@@ -338,5 +338,5 @@ CLEANFILES += %D%/report/page_text.h
 	sh $(top_srcdir)/scripts/embed $(top_srcdir)/src/report >$@.new && mv $@.new $@
 
 # Automake has a rule for the object itself, and would not let another one stand beside it.
-ptrc_page_object = %D%/report/libcommands_la-page.lo
+ptrc_page_object = %D%/report/libcommands_a-page.$(OBJEXT)
 $(ptrc_page_object): %D%/report/page_text.h

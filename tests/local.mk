@@ -1,245 +1,231 @@
 # SPDX-License-Identifier: MIT
 # Every test speaks TAP. C programs link the static library; the others find the build by
 # PTRC_BUILD (absolute path of the build tree) and PTRC_SOURCE (of the source tree).
+#
+# A test is in the folder of what it tests: lib/ROOM, cmd/COMMAND, or product for what concerns
+# the whole. `make check-lib-log' and `make check-cmd-ship' run a folder.
 
-# Tests run side by side in the order of these lists: programs that take long begin first.
-ptrc_long_c_tests = \
-	%D%/test_singlestep \
-	%D%/test_keeper_steps \
-	%D%/test_rotate \
-	%D%/test_log \
-	%D%/test_getnext \
-	%D%/test_gen \
-	%D%/test_damage \
-	%D%/test_configuration \
-	%D%/test_fork \
-	%D%/test_exit
-
-ptrc_short_c_tests = \
-	%D%/test_attr \
-	%D%/test_check \
-	%D%/test_clear \
-	%D%/test_clock \
-	%D%/test_counts \
-	%D%/test_cursor \
-	%D%/test_create \
-	%D%/test_decode \
-	%D%/test_errors \
-	%D%/test_event \
-	%D%/test_event_for \
-	%D%/test_event_stack \
-	%D%/test_eventid \
-	%D%/test_eventset \
-	%D%/test_exec \
-	%D%/test_filter \
-	%D%/test_follow \
-	%D%/test_full_wait \
-	%D%/test_functions \
-	%D%/test_hammer \
-	%D%/test_header \
-	%D%/test_keeper \
-	%D%/test_layout \
-	%D%/test_hosts \
-	%D%/test_log_copy \
-	%D%/test_log_format \
-	%D%/test_log_index \
-	%D%/test_log_parts \
-	%D%/test_log_reader \
-	%D%/test_memory \
-	%D%/test_more \
-	%D%/test_namespace \
-	%D%/test_observer \
-	%D%/test_os \
-	%D%/test_names \
-	%D%/test_packed \
-	%D%/test_patterns \
-	%D%/test_open \
-	%D%/test_policy \
-	%D%/test_process \
-	%D%/test_query \
-	%D%/test_salvage \
-	%D%/test_process_root \
-	%D%/test_diff \
-	%D%/test_pairs \
-	%D%/test_select \
-	%D%/test_view \
-	%D%/test_shmdir \
-	%D%/test_shutdown \
-	%D%/test_size \
-	%D%/test_start \
-	%D%/test_startstop \
-	%D%/test_status \
-	%D%/test_sysevent \
-	%D%/test_types \
-	%D%/test_whose
-
-ptrc_c_tests = $(ptrc_long_c_tests) $(ptrc_short_c_tests)
+ptrc_c_tests = \
+	%D%/cmd/check/test_check \
+	%D%/cmd/create/test_configuration \
+	%D%/cmd/dump/test_decode \
+	%D%/cmd/dump/test_follow \
+	%D%/cmd/dump/test_hosts \
+	%D%/cmd/dump/test_select \
+	%D%/cmd/dump/test_view \
+	%D%/cmd/run/test_os \
+	%D%/cmd/stat/test_diff \
+	%D%/cmd/stat/test_pairs \
+	%D%/lib/api/test_errors \
+	%D%/lib/api/test_functions \
+	%D%/lib/api/test_gen \
+	%D%/lib/api/test_header \
+	%D%/lib/api/test_more \
+	%D%/lib/api/test_query \
+	%D%/lib/base/test_shmdir \
+	%D%/lib/control/test_create \
+	%D%/lib/control/test_cursor \
+	%D%/lib/control/test_observer \
+	%D%/lib/control/test_shutdown \
+	%D%/lib/keeper/test_keeper \
+	%D%/lib/keeper/test_keeper_steps \
+	%D%/lib/keeper/test_salvage \
+	%D%/lib/life/test_exit \
+	%D%/lib/log/test_log \
+	%D%/lib/log/test_log_copy \
+	%D%/lib/log/test_log_format \
+	%D%/lib/log/test_log_index \
+	%D%/lib/log/test_log_parts \
+	%D%/lib/log/test_log_reader \
+	%D%/lib/log/test_open \
+	%D%/lib/log/test_rotate \
+	%D%/lib/log/test_whose \
+	%D%/lib/model/test_attr \
+	%D%/lib/model/test_eventid \
+	%D%/lib/model/test_eventset \
+	%D%/lib/model/test_layout \
+	%D%/lib/model/test_names \
+	%D%/lib/model/test_packed \
+	%D%/lib/model/test_types \
+	%D%/lib/process/test_exec \
+	%D%/lib/process/test_fork \
+	%D%/lib/process/test_namespace \
+	%D%/lib/process/test_process \
+	%D%/lib/process/test_process_root \
+	%D%/lib/recorder/test_event \
+	%D%/lib/recorder/test_event_for \
+	%D%/lib/recorder/test_event_stack \
+	%D%/lib/recorder/test_hammer \
+	%D%/lib/recorder/test_singlestep \
+	%D%/lib/recorder/test_start \
+	%D%/lib/stream/test_clear \
+	%D%/lib/stream/test_clock \
+	%D%/lib/stream/test_counts \
+	%D%/lib/stream/test_damage \
+	%D%/lib/stream/test_filter \
+	%D%/lib/stream/test_full_wait \
+	%D%/lib/stream/test_getnext \
+	%D%/lib/stream/test_memory \
+	%D%/lib/stream/test_patterns \
+	%D%/lib/stream/test_policy \
+	%D%/lib/stream/test_size \
+	%D%/lib/stream/test_startstop \
+	%D%/lib/stream/test_status \
+	%D%/lib/stream/test_sysevent
 
 ptrc_sh_tests = \
-	%D%/coverage \
-	%D%/cxx.sh \
-	%D%/debian.sh \
-	%D%/fallbacks.sh \
-	%D%/faults.sh \
-	%D%/format.sh \
-	%D%/fuzz.sh \
-	%D%/hardening.sh \
-	%D%/header.sh \
-	%D%/install.sh \
-	%D%/layers.sh \
-	%D%/linkage.sh \
-	%D%/manual.sh \
-	%D%/python.sh \
-	%D%/report-browser.sh \
-	%D%/symbols.sh \
-	%D%/tutorial.sh
+	%D%/cmd/report/report-browser.sh \
+	%D%/fuzz/fuzz.sh \
+	%D%/lib/api/cxx.sh \
+	%D%/lib/api/header.sh \
+	%D%/lib/keeper/faults.sh \
+	%D%/lib/python/python.sh \
+	%D%/product/coverage \
+	%D%/product/debian.sh \
+	%D%/product/fallbacks.sh \
+	%D%/product/format.sh \
+	%D%/product/hardening.sh \
+	%D%/product/install.sh \
+	%D%/product/layers.sh \
+	%D%/product/linkage.sh \
+	%D%/product/manual.sh \
+	%D%/product/symbols.sh \
+	%D%/product/tutorial.sh
 
 # Tests of the commands; need bats and jq.
-ptrc_long_bats_tests = \
-	%D%/neighbours.bats \
-	%D%/session.bats \
-	%D%/json.bats \
-	%D%/ptrace-doctor.bats \
-	%D%/ptrace-dump.bats \
-	%D%/completions.bats \
-	%D%/configuration.bats \
-	%D%/ptrace-dump-follow.bats \
-	%D%/ptrace-dump-pairs.bats \
-	%D%/ptrace-shutdown.bats
-
-ptrc_short_bats_tests = \
-	%D%/examples.bats \
-	%D%/fleet.bats \
-	%D%/functions.bats \
-	%D%/agreement.bats \
-	%D%/bench-cli.bats \
-	%D%/bench-fleet.bats \
-	%D%/bench-report.bats \
-	%D%/ptrace-check.bats \
-	%D%/ptrace-clear.bats \
-	%D%/ptrace-create.bats \
-	%D%/ptrace-events.bats \
-	%D%/ptrace-export.bats \
-	%D%/ptrace-filter.bats \
-	%D%/ptrace-event.bats \
-	%D%/ptrace-flush.bats \
-	%D%/os-events.bats \
-	%D%/os-samples.bats \
-	%D%/ptrace-list.bats \
-	%D%/ptrace-report.bats \
-	%D%/ptrace-run.bats \
-	%D%/ptrace-ship.bats \
-	%D%/ptrace-salvage.bats \
-	%D%/ptrace-snapshot.bats \
-	%D%/types.bats \
-	%D%/ptrace-start.bats \
-	%D%/hosts.bats \
-	%D%/ptrace-dump-gap.bats \
-	%D%/ptrace-dump-threads.bats \
-	%D%/ptrace-dump-symbols.bats \
-	%D%/ptrace-dump-to-log.bats \
-	%D%/rotate.bats \
-	%D%/snapshot-on.bats \
-	%D%/ptrace-stat.bats \
-	%D%/ptrace-stat-diff.bats \
-	%D%/ptrace-stop.bats \
-	%D%/run-session.bats
-
-ptrc_bats_tests = $(ptrc_long_bats_tests) $(ptrc_short_bats_tests)
+ptrc_bats_tests = \
+	%D%/cmd/check/ptrace-check.bats \
+	%D%/cmd/clear/ptrace-clear.bats \
+	%D%/cmd/create/configuration.bats \
+	%D%/cmd/create/ptrace-create.bats \
+	%D%/cmd/create/session.bats \
+	%D%/cmd/doctor/ptrace-doctor.bats \
+	%D%/cmd/dump/hosts.bats \
+	%D%/cmd/dump/ptrace-dump-follow.bats \
+	%D%/cmd/dump/ptrace-dump-gap.bats \
+	%D%/cmd/dump/ptrace-dump-pairs.bats \
+	%D%/cmd/dump/ptrace-dump-symbols.bats \
+	%D%/cmd/dump/ptrace-dump-threads.bats \
+	%D%/cmd/dump/ptrace-dump-to-log.bats \
+	%D%/cmd/dump/ptrace-dump.bats \
+	%D%/cmd/event/ptrace-event.bats \
+	%D%/cmd/events/ptrace-events.bats \
+	%D%/cmd/events/types.bats \
+	%D%/cmd/export/ptrace-export.bats \
+	%D%/cmd/filter/ptrace-filter.bats \
+	%D%/cmd/flush/ptrace-flush.bats \
+	%D%/cmd/list/ptrace-list.bats \
+	%D%/cmd/report/ptrace-report.bats \
+	%D%/cmd/run/os-events.bats \
+	%D%/cmd/run/os-samples.bats \
+	%D%/cmd/run/ptrace-run.bats \
+	%D%/cmd/run/rotate.bats \
+	%D%/cmd/run/run-session.bats \
+	%D%/cmd/salvage/ptrace-salvage.bats \
+	%D%/cmd/ship/bench-fleet.bats \
+	%D%/cmd/ship/fleet.bats \
+	%D%/cmd/ship/ptrace-ship.bats \
+	%D%/cmd/shutdown/ptrace-shutdown.bats \
+	%D%/cmd/snapshot/ptrace-snapshot.bats \
+	%D%/cmd/snapshot/snapshot-on.bats \
+	%D%/cmd/start/ptrace-start.bats \
+	%D%/cmd/stat/ptrace-stat-diff.bats \
+	%D%/cmd/stat/ptrace-stat.bats \
+	%D%/cmd/stop/ptrace-stop.bats \
+	%D%/lib/functions/functions.bats \
+	%D%/product/agreement.bats \
+	%D%/product/bench-cli.bats \
+	%D%/product/bench-report.bats \
+	%D%/product/completions.bats \
+	%D%/product/examples.bats \
+	%D%/product/json.bats \
+	%D%/product/neighbours.bats
 
 check_PROGRAMS += $(ptrc_c_tests)
 
-# What the tests of the commands trace.
-check_PROGRAMS += %D%/traced
-EXTRA_DIST += %D%/helpers.bash %D%/ship_server.py %D%/validate.py %D%/check_chrome.py %D%/perfetto.proto %D%/read_perfetto.py \
-	%D%/read_ctf.py
+# Programs that tests run.
+ptrc_test_programs = \
+	%D%/support/failing_sync \
+	%D%/support/made_log \
+	%D%/support/os_work \
+	%D%/support/prog_durations \
+	%D%/support/prog_emit \
+	%D%/support/prog_scene \
+	%D%/support/session_peer \
+	%D%/support/signalled \
+	%D%/support/traced \
+	%D%/cmd/ship/print_schema \
+	%D%/lib/keeper/faults
+check_PROGRAMS += $(ptrc_test_programs)
+%C%_cmd_ship_print_schema_LDADD = src/libcommands.a $(LDADD)
+%C%_support_session_peer_LDADD = src/libcommands.a $(LDADD)
+%C%_support_os_work_CFLAGS = $(AM_CFLAGS) -fno-omit-frame-pointer
+%C%_support_os_work_LDADD =
 
-# Engines for the tables of many machines, rows for them, and their statements.
-check_PROGRAMS += %D%/print_schema
-%C%_print_schema_LDADD = src/libcommands.la $(LDADD)
-EXTRA_DIST += %D%/fleet/server %D%/fleet/chdb-server.js %D%/fleet/rows.py %D%/fleet/query
+# For tests that include support.h.
+check_LIBRARIES = %D%/support/libsupport.a
+%C%_support_libsupport_a_SOURCES = %D%/support/support.c %D%/support/support.h
+ptrc_support_ldadd = %D%/support/libsupport.a $(LDADD)
+%C%_lib_api_test_errors_LDADD = $(ptrc_support_ldadd)
+%C%_lib_api_test_gen_LDADD = $(ptrc_support_ldadd)
+%C%_lib_api_test_more_LDADD = $(ptrc_support_ldadd)
+%C%_lib_control_test_create_LDADD = $(ptrc_support_ldadd)
+%C%_lib_control_test_cursor_LDADD = $(ptrc_support_ldadd)
+%C%_lib_control_test_observer_LDADD = $(ptrc_support_ldadd)
+%C%_lib_control_test_shutdown_LDADD = $(ptrc_support_ldadd)
+%C%_lib_keeper_test_keeper_LDADD = $(ptrc_support_ldadd)
+%C%_lib_keeper_test_keeper_steps_LDADD = $(ptrc_support_ldadd)
+%C%_lib_keeper_test_salvage_LDADD = $(ptrc_support_ldadd)
+%C%_lib_life_test_exit_LDADD = $(ptrc_support_ldadd)
+%C%_lib_log_test_log_LDADD = $(ptrc_support_ldadd)
+%C%_lib_log_test_log_copy_LDADD = $(ptrc_support_ldadd)
+%C%_lib_log_test_log_index_LDADD = $(ptrc_support_ldadd)
+%C%_lib_log_test_log_parts_LDADD = $(ptrc_support_ldadd)
+%C%_lib_log_test_open_LDADD = $(ptrc_support_ldadd)
+%C%_lib_log_test_rotate_LDADD = $(ptrc_support_ldadd)
+%C%_lib_log_test_whose_LDADD = $(ptrc_support_ldadd)
+%C%_lib_model_test_eventid_LDADD = $(ptrc_support_ldadd)
+%C%_lib_model_test_types_LDADD = $(ptrc_support_ldadd)
+%C%_lib_process_test_exec_LDADD = $(ptrc_support_ldadd)
+%C%_lib_process_test_fork_LDADD = $(ptrc_support_ldadd)
+%C%_lib_process_test_namespace_LDADD = $(ptrc_support_ldadd)
+%C%_lib_recorder_test_event_LDADD = $(ptrc_support_ldadd)
+%C%_lib_recorder_test_event_for_LDADD = $(ptrc_support_ldadd)
+%C%_lib_recorder_test_event_stack_LDADD = $(ptrc_support_ldadd)
+%C%_lib_recorder_test_hammer_LDADD = $(ptrc_support_ldadd)
+%C%_lib_recorder_test_singlestep_LDADD = $(ptrc_support_ldadd)
+%C%_lib_recorder_test_start_LDADD = $(ptrc_support_ldadd)
+%C%_lib_stream_test_clear_LDADD = $(ptrc_support_ldadd)
+%C%_lib_stream_test_clock_LDADD = $(ptrc_support_ldadd)
+%C%_lib_stream_test_counts_LDADD = $(ptrc_support_ldadd)
+%C%_lib_stream_test_damage_LDADD = $(ptrc_support_ldadd)
+%C%_lib_stream_test_filter_LDADD = $(ptrc_support_ldadd)
+%C%_lib_stream_test_full_wait_LDADD = $(ptrc_support_ldadd)
+%C%_lib_stream_test_getnext_LDADD = $(ptrc_support_ldadd)
+%C%_lib_stream_test_memory_LDADD = $(ptrc_support_ldadd)
+%C%_lib_stream_test_patterns_LDADD = $(ptrc_support_ldadd)
+%C%_lib_stream_test_policy_LDADD = $(ptrc_support_ldadd)
+%C%_lib_stream_test_size_LDADD = $(ptrc_support_ldadd)
+%C%_lib_stream_test_startstop_LDADD = $(ptrc_support_ldadd)
+%C%_lib_stream_test_status_LDADD = $(ptrc_support_ldadd)
+%C%_lib_stream_test_sysevent_LDADD = $(ptrc_support_ldadd)
 
-# What follows sessions, or disturbs them.
-check_PROGRAMS += %D%/session_peer
-%C%_session_peer_LDADD = src/libcommands.la $(LDADD)
-check_PROGRAMS += %D%/traced %D%/signalled %D%/failing_sync
-EXTRA_DIST += %D%/helpers.bash
+%C%_cmd_check_test_check_LDADD = src/libcommands.a $(LDADD) $(YAML_LIBS)
+%C%_cmd_dump_test_decode_LDADD = src/libcommands.a $(LDADD)
+%C%_cmd_dump_test_follow_LDADD = src/libcommands.a $(ptrc_support_ldadd)
+%C%_cmd_dump_test_hosts_LDADD = src/libcommands.a $(LDADD) -lm
+%C%_cmd_dump_test_select_LDADD = src/libcommands.a $(LDADD)
+%C%_cmd_dump_test_view_LDADD = src/libcommands.a $(LDADD)
+%C%_cmd_run_test_os_LDADD = src/libcommands.a $(LDADD)
+%C%_cmd_stat_test_diff_LDADD = src/libcommands.a $(LDADD) -lm
+%C%_cmd_stat_test_pairs_LDADD = src/libcommands.a $(LDADD)
 
-# Tests that use support.h say: %C%_test_NAME_LDADD = $(ptrc_support_ldadd)
-check_LTLIBRARIES = %D%/libsupport.la
-%C%_libsupport_la_SOURCES = %D%/support.c %D%/support.h
-ptrc_support_ldadd = %D%/libsupport.la $(LDADD)
-
-# Of the commands' own code.
-%C%_test_check_LDADD = src/libcommands.la $(LDADD) $(YAML_LIBS)
-%C%_test_decode_LDADD = src/libcommands.la $(LDADD)
-%C%_test_diff_LDADD = src/libcommands.la $(LDADD) -lm
-%C%_test_os_LDADD = src/libcommands.la $(LDADD)
-%C%_test_pairs_LDADD = src/libcommands.la $(LDADD)
-%C%_test_select_LDADD = src/libcommands.la $(LDADD)
-%C%_test_view_LDADD = src/libcommands.la $(LDADD)
-%C%_test_hosts_LDADD = src/libcommands.la $(LDADD) -lm
-%C%_test_follow_LDADD = src/libcommands.la $(ptrc_support_ldadd)
-
-# What tests of events of the operating system run.
-check_PROGRAMS += %D%/os_work
-%C%_os_work_CFLAGS = $(AM_CFLAGS) -fno-omit-frame-pointer
-%C%_os_work_LDADD =
-
-# What writes logs with durations of known distributions, and logs of given events.
-check_PROGRAMS += %D%/prog_durations %D%/made_log %D%/prog_scene
-
-# What tests of fork and exec run.
-check_PROGRAMS += %D%/prog_emit
-%C%_test_clock_LDADD = $(ptrc_support_ldadd)
-%C%_test_counts_LDADD = $(ptrc_support_ldadd)
-%C%_test_cursor_LDADD = $(ptrc_support_ldadd)
-%C%_test_event_LDADD = $(ptrc_support_ldadd)
-%C%_test_event_for_LDADD = $(ptrc_support_ldadd)
-%C%_test_event_stack_LDADD = $(ptrc_support_ldadd)
 # Binds lazily, as many programs do.
-%C%_test_event_stack_LDFLAGS = $(AM_LDFLAGS) -Wl,-z,lazy
-%C%_test_getnext_LDADD = $(ptrc_support_ldadd)
-%C%_test_hammer_LDADD = $(ptrc_support_ldadd)
-%C%_test_policy_LDADD = $(ptrc_support_ldadd)
-%C%_test_singlestep_LDADD = $(ptrc_support_ldadd)
-%C%_test_size_LDADD = $(ptrc_support_ldadd)
-%C%_test_start_LDADD = $(ptrc_support_ldadd)
-%C%_test_sysevent_LDADD = $(ptrc_support_ldadd)
-%C%_test_clear_LDADD = $(ptrc_support_ldadd)
-%C%_test_create_LDADD = $(ptrc_support_ldadd)
-%C%_test_damage_LDADD = $(ptrc_support_ldadd)
-%C%_test_errors_LDADD = $(ptrc_support_ldadd)
-%C%_test_eventid_LDADD = $(ptrc_support_ldadd)
-%C%_test_filter_LDADD = $(ptrc_support_ldadd)
-%C%_test_shutdown_LDADD = $(ptrc_support_ldadd)
-%C%_test_startstop_LDADD = $(ptrc_support_ldadd)
-%C%_test_status_LDADD = $(ptrc_support_ldadd)
-%C%_test_exec_LDADD = $(ptrc_support_ldadd)
-%C%_test_exit_LDADD = $(ptrc_support_ldadd)
-%C%_test_salvage_LDADD = $(ptrc_support_ldadd)
-%C%_test_fork_LDADD = $(ptrc_support_ldadd)
-%C%_test_gen_LDADD = $(ptrc_support_ldadd)
-%C%_test_full_wait_LDADD = $(ptrc_support_ldadd)
-%C%_test_types_LDADD = $(ptrc_support_ldadd)
-%C%_test_whose_LDADD = $(ptrc_support_ldadd)
-%C%_test_keeper_LDADD = $(ptrc_support_ldadd)
-%C%_test_keeper_steps_LDADD = $(ptrc_support_ldadd)
-%C%_test_rotate_LDADD = $(ptrc_support_ldadd)
-%C%_test_log_LDADD = $(ptrc_support_ldadd)
-%C%_test_log_copy_LDADD = $(ptrc_support_ldadd)
-%C%_test_log_index_LDADD = $(ptrc_support_ldadd)
-%C%_test_log_parts_LDADD = $(ptrc_support_ldadd)
-%C%_test_memory_LDADD = $(ptrc_support_ldadd)
-%C%_test_more_LDADD = $(ptrc_support_ldadd)
-%C%_test_patterns_LDADD = $(ptrc_support_ldadd)
-%C%_test_observer_LDADD = $(ptrc_support_ldadd)
-%C%_test_namespace_LDADD = $(ptrc_support_ldadd)
-%C%_test_open_LDADD = $(ptrc_support_ldadd)
+%C%_lib_recorder_test_event_stack_LDFLAGS = $(AM_LDFLAGS) -Wl,-z,lazy
 
 # Made of what it needs, so that it can have sanitizers of its own.
-%C%_test_configuration_SOURCES = \
-	%D%/test_configuration.c \
+%C%_cmd_create_test_configuration_SOURCES = \
+	%D%/cmd/create/test_configuration.c \
 	src/view/attributes.c \
 	src/cli/buffer.c \
 	src/cli/cli.c \
@@ -258,9 +244,9 @@ check_PROGRAMS += %D%/prog_emit
 	src/session/session_path.c \
 	src/view/value.c \
 	src/view/when.c
-%C%_test_configuration_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS) $(FUZZ_CFLAGS)
-%C%_test_configuration_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_CFLAGS)
-%C%_test_configuration_LDADD = $(LDADD) $(YAML_LIBS)
+%C%_cmd_create_test_configuration_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS) $(FUZZ_CFLAGS)
+%C%_cmd_create_test_configuration_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_CFLAGS)
+%C%_cmd_create_test_configuration_LDADD = $(LDADD) $(YAML_LIBS)
 
 # The fuzzers. What libFuzzer has for them, driver.c has in all other builds. The linker's option
 # --wrap leads calls of a function to ours (tests/fuzz/fuzz.c).
@@ -289,117 +275,158 @@ check_PROGRAMS += \
 %C%_fuzz_fuzz_log_SOURCES = %D%/fuzz/fuzz_log.c $(ptrc_fuzz_sources)
 %C%_fuzz_fuzz_log_CPPFLAGS = $(ptrc_fuzz_cppflags)
 %C%_fuzz_fuzz_log_LDFLAGS = $(ptrc_fuzz_ldflags)
-%C%_fuzz_fuzz_log_LDADD = src/libcommands.la $(LDADD)
+%C%_fuzz_fuzz_log_LDADD = src/libcommands.a $(LDADD)
 %C%_fuzz_fuzz_yaml_SOURCES = %D%/fuzz/fuzz_yaml.c $(ptrc_fuzz_sources)
 %C%_fuzz_fuzz_yaml_CPPFLAGS = $(ptrc_fuzz_cppflags)
 %C%_fuzz_fuzz_yaml_LDFLAGS = $(ptrc_fuzz_ldflags)
-%C%_fuzz_fuzz_yaml_LDADD = src/libcommands.la $(LDADD) $(YAML_LIBS)
+%C%_fuzz_fuzz_yaml_LDADD = src/libcommands.a $(LDADD) $(YAML_LIBS)
 %C%_fuzz_fuzz_rules_SOURCES = %D%/fuzz/fuzz_rules.c $(ptrc_fuzz_sources)
 %C%_fuzz_fuzz_rules_CPPFLAGS = $(ptrc_fuzz_cppflags)
 %C%_fuzz_fuzz_rules_LDFLAGS = $(ptrc_fuzz_ldflags)
-%C%_fuzz_fuzz_rules_LDADD = src/libcommands.la $(LDADD) $(YAML_LIBS)
+%C%_fuzz_fuzz_rules_LDADD = src/libcommands.a $(LDADD) $(YAML_LIBS)
 %C%_fuzz_fuzz_where_SOURCES = %D%/fuzz/fuzz_where.c $(ptrc_fuzz_sources)
 %C%_fuzz_fuzz_where_CPPFLAGS = $(ptrc_fuzz_cppflags)
 %C%_fuzz_fuzz_where_LDFLAGS = $(ptrc_fuzz_ldflags)
-%C%_fuzz_fuzz_where_LDADD = src/libcommands.la $(LDADD)
+%C%_fuzz_fuzz_where_LDADD = src/libcommands.a $(LDADD)
 %C%_fuzz_fuzz_layout_SOURCES = %D%/fuzz/fuzz_layout.c $(ptrc_fuzz_sources)
 %C%_fuzz_fuzz_layout_CPPFLAGS = $(ptrc_fuzz_cppflags)
 %C%_fuzz_fuzz_layout_LDFLAGS = $(ptrc_fuzz_ldflags)
-%C%_fuzz_fuzz_layout_LDADD = src/libcommands.la $(LDADD)
+%C%_fuzz_fuzz_layout_LDADD = src/libcommands.a $(LDADD)
 %C%_fuzz_fuzz_when_SOURCES = %D%/fuzz/fuzz_when.c $(ptrc_fuzz_sources)
 %C%_fuzz_fuzz_when_CPPFLAGS = $(ptrc_fuzz_cppflags)
 %C%_fuzz_fuzz_when_LDFLAGS = $(ptrc_fuzz_ldflags)
-%C%_fuzz_fuzz_when_LDADD = src/libcommands.la $(LDADD)
+%C%_fuzz_fuzz_when_LDADD = src/libcommands.a $(LDADD)
 %C%_fuzz_fuzz_session_SOURCES = %D%/fuzz/fuzz_session.c $(ptrc_fuzz_sources)
 %C%_fuzz_fuzz_session_CPPFLAGS = $(ptrc_fuzz_cppflags)
 %C%_fuzz_fuzz_session_LDFLAGS = $(ptrc_fuzz_ldflags)
-%C%_fuzz_fuzz_session_LDADD = src/libcommands.la $(LDADD)
+%C%_fuzz_fuzz_session_LDADD = src/libcommands.a $(LDADD)
 %C%_fuzz_fuzz_client_SOURCES = %D%/fuzz/fuzz_client.c $(ptrc_fuzz_sources)
 %C%_fuzz_fuzz_client_CPPFLAGS = $(ptrc_fuzz_cppflags)
 %C%_fuzz_fuzz_client_LDFLAGS = $(ptrc_fuzz_ldflags) -Wl,--wrap=ptrc_session_connect
-%C%_fuzz_fuzz_client_LDADD = src/libcommands.la $(LDADD)
+%C%_fuzz_fuzz_client_LDADD = src/libcommands.a $(LDADD)
 %C%_fuzz_fuzz_perf_SOURCES = %D%/fuzz/fuzz_perf.c $(ptrc_fuzz_sources)
 %C%_fuzz_fuzz_perf_CPPFLAGS = $(ptrc_fuzz_cppflags)
 %C%_fuzz_fuzz_perf_LDFLAGS = $(ptrc_fuzz_ldflags)
-%C%_fuzz_fuzz_perf_LDADD = src/libcommands.la $(LDADD)
+%C%_fuzz_fuzz_perf_LDADD = src/libcommands.a $(LDADD)
 # What ptrace-ship reads does not need libcurl.
 %C%_fuzz_fuzz_ship_SOURCES = %D%/fuzz/fuzz_ship.c src/ship/answer.c src/ship/progress.c $(ptrc_fuzz_sources)
 %C%_fuzz_fuzz_ship_CPPFLAGS = $(ptrc_fuzz_cppflags)
 %C%_fuzz_fuzz_ship_LDFLAGS = $(ptrc_fuzz_ldflags)
-%C%_fuzz_fuzz_ship_LDADD = src/libcommands.la $(LDADD)
+%C%_fuzz_fuzz_ship_LDADD = src/libcommands.a $(LDADD)
 %C%_fuzz_fuzz_clocks_SOURCES = %D%/fuzz/fuzz_clocks.c $(ptrc_fuzz_sources)
 %C%_fuzz_fuzz_clocks_CPPFLAGS = $(ptrc_fuzz_cppflags)
 %C%_fuzz_fuzz_clocks_LDFLAGS = $(ptrc_fuzz_ldflags)
-%C%_fuzz_fuzz_clocks_LDADD = src/libcommands.la $(LDADD)
-EXTRA_DIST += %D%/fuzz/driver.c %D%/fuzz/seeds $(ptrc_fuzzers:%=%D%/fuzz/%)
+%C%_fuzz_fuzz_clocks_LDADD = src/libcommands.a $(LDADD)
 
-# A round of the kill matrix: scripts/faults.
-check_PROGRAMS += %D%/faults/faults
 
-noinst_HEADERS += %D%/failing_sync.h %D%/payload.h %D%/slow_page.h %D%/stream_memory.h
-noinst_HEADERS += %D%/harness.h %D%/log_maker.h %D%/logs.h %D%/private_user.h
-EXTRA_DIST += $(ptrc_sh_tests) $(ptrc_bats_tests) %D%/all_functions.cc %D%/cxx_events.cc %D%/python_module.py %D%/report-browser.mjs %D%/tap.sh
-EXTRA_DIST += %D%/driver %D%/isolated
+noinst_HEADERS += %D%/support/failing_sync.h %D%/support/harness.h %D%/support/log_maker.h \
+	%D%/support/logs.h %D%/support/payload.h %D%/support/private_user.h %D%/support/slow_page.h \
+	%D%/support/stream_memory.h
+EXTRA_DIST += %D%/cmd %D%/fuzz %D%/lib %D%/mutations %D%/product %D%/support
 CLEANFILES += %D%/lock
 
-# Packaging is seldom broken and takes half a minute; the kill matrix, a browser and engines take their
-# time, too: not in the quick run.
-ptrc_full_tests = %D%/bench-fleet.bats %D%/debian.sh %D%/faults.sh %D%/fleet.bats %D%/report-browser.sh
+# The quick run leaves these out: they take long and seldom break.
+ptrc_full_tests = \
+	%D%/cmd/report/report-browser.sh \
+	%D%/cmd/ship/bench-fleet.bats \
+	%D%/cmd/ship/fleet.bats \
+	%D%/lib/keeper/faults.sh \
+	%D%/product/debian.sh
 
-# Nothing of these runs in a program with sanitizers, or it does in the other tests, too; single
-# steps would step through the sanitizer.
+# Sanitizers see nothing in these that they do not see in the others: they look at files, compile, or
+# run commands that read no log. Single steps would step through the sanitizer.
 ptrc_unsanitized_tests = \
-	%D%/test_singlestep \
-	%D%/coverage \
-	%D%/faults.sh \
-	%D%/format.sh \
-	%D%/hardening.sh \
-	%D%/header.sh \
-	%D%/install.sh \
-	%D%/layers.sh \
-	%D%/linkage.sh \
-	%D%/manual.sh \
-	%D%/python.sh \
-	%D%/report-browser.sh \
-	%D%/symbols.sh \
-	%D%/agreement.bats \
-	%D%/bench-cli.bats \
-	%D%/bench-report.bats \
-	%D%/completions.bats \
-	%D%/examples.bats
+	%D%/cmd/report/report-browser.sh \
+	%D%/lib/api/header.sh \
+	%D%/lib/keeper/faults.sh \
+	%D%/lib/python/python.sh \
+	%D%/lib/recorder/test_singlestep \
+	%D%/product/agreement.bats \
+	%D%/product/bench-cli.bats \
+	%D%/product/bench-report.bats \
+	%D%/product/completions.bats \
+	%D%/product/coverage \
+	%D%/product/examples.bats \
+	%D%/product/format.sh \
+	%D%/product/hardening.sh \
+	%D%/product/install.sh \
+	%D%/product/layers.sh \
+	%D%/product/linkage.sh \
+	%D%/product/manual.sh \
+	%D%/product/symbols.sh
+
+# Commands that read no log and take nothing from elsewhere, and tests that compile: on the optimised
+# build alone, unless sanitizers are asked for everything.
+ptrc_optimised_tests = \
+	%D%/cmd/clear/ptrace-clear.bats \
+	%D%/cmd/event/ptrace-event.bats \
+	%D%/cmd/filter/ptrace-filter.bats \
+	%D%/cmd/flush/ptrace-flush.bats \
+	%D%/cmd/list/ptrace-list.bats \
+	%D%/cmd/run/os-events.bats \
+	%D%/cmd/run/os-samples.bats \
+	%D%/cmd/run/rotate.bats \
+	%D%/cmd/run/run-session.bats \
+	%D%/cmd/ship/bench-fleet.bats \
+	%D%/cmd/ship/fleet.bats \
+	%D%/cmd/shutdown/ptrace-shutdown.bats \
+	%D%/cmd/snapshot/ptrace-snapshot.bats \
+	%D%/cmd/snapshot/snapshot-on.bats \
+	%D%/cmd/start/ptrace-start.bats \
+	%D%/cmd/stop/ptrace-stop.bats \
+	%D%/lib/api/cxx.sh \
+	%D%/lib/functions/functions.bats \
+	%D%/product/debian.sh \
+	%D%/product/fallbacks.sh \
+	%D%/product/neighbours.bats \
+	%D%/product/tutorial.sh
+
+# What kills, forks, or races: compilers and sanitizers change when things happen.
+ptrc_both_tests = \
+	%D%/cmd/run/ptrace-run.bats \
+	%D%/cmd/salvage/ptrace-salvage.bats \
+	%D%/lib/keeper/test_keeper \
+	%D%/lib/keeper/test_keeper_steps \
+	%D%/lib/keeper/test_salvage \
+	%D%/lib/life/test_exit \
+	%D%/lib/process/test_exec \
+	%D%/lib/process/test_fork \
+	%D%/lib/process/test_process \
+	%D%/lib/recorder/test_event \
+	%D%/lib/recorder/test_event_stack \
+	%D%/lib/recorder/test_hammer \
+	%D%/lib/stream/test_damage \
+	%D%/lib/stream/test_full_wait
 
 # Of each kind of what a compiler may get wrong: recording, reading, processes, logs.
 ptrc_handful = \
-	%D%/test_gen \
-	%D%/test_fork \
-	%D%/test_exit \
-	%D%/test_event \
-	%D%/test_exec \
-	%D%/test_functions \
-	%D%/test_process \
-	%D%/test_getnext \
-	%D%/test_log_reader \
-	%D%/test_names \
-	%D%/test_packed \
-	%D%/test_open \
-	%D%/test_start \
-	%D%/test_startstop \
-	%D%/test_status
+	%D%/lib/api/test_functions \
+	%D%/lib/api/test_gen \
+	%D%/lib/life/test_exit \
+	%D%/lib/log/test_log_reader \
+	%D%/lib/log/test_open \
+	%D%/lib/model/test_names \
+	%D%/lib/model/test_packed \
+	%D%/lib/process/test_exec \
+	%D%/lib/process/test_fork \
+	%D%/lib/process/test_process \
+	%D%/lib/recorder/test_event \
+	%D%/lib/recorder/test_start \
+	%D%/lib/stream/test_getnext \
+	%D%/lib/stream/test_startstop \
+	%D%/lib/stream/test_status
 
-# What measures, or hammers with all processors, runs while nothing else does: tests/isolated.
+# What measures, or hammers with all processors, runs while nothing else does: tests/support/isolated.
 ptrc_alone = bench-cli bench-fleet bench-report test_clock test_hammer
 
+TESTS += $(ptrc_c_tests) $(ptrc_sh_tests)
 if HAVE_BATS
-TESTS += $(ptrc_long_bats_tests)
-endif
-TESTS += $(ptrc_long_c_tests) $(ptrc_sh_tests) $(ptrc_short_c_tests)
-if HAVE_BATS
-TESTS += $(ptrc_short_bats_tests)
+TESTS += $(ptrc_bats_tests)
 endif
 
 TEST_EXTENSIONS = .sh .bats
 tap_driver = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
-LOG_DRIVER = $(top_srcdir)/%D%/driver $(tap_driver)
+LOG_DRIVER = $(top_srcdir)/%D%/support/driver $(tap_driver)
 SH_LOG_DRIVER = $(LOG_DRIVER)
 SH_LOG_COMPILER = $(SHELL)
 BATS_LOG_DRIVER = $(LOG_DRIVER)
@@ -416,74 +443,56 @@ AM_TESTS_ENVIRONMENT = \
 	export PTRC_TEST_LOCK; \
 	PATH='$(abs_top_builddir)/src':"$$PATH"; export PATH;
 
-# What scripts/check calls: TARGET-build, which builds all that can be built so, and then
-# TARGET, which runs tests of it. PTRC_AGAIN is logs of tests to be repeated, instead of all.
-# check-chosen runs what is built: those of $tests, or again.
-check-chosen:
-	if test -n '$(PTRC_AGAIN)'; then \
-		$(MAKE) $(AM_MAKEFLAGS) check-TESTS check_PROGRAMS= check_LTLIBRARIES= \
-			TEST_LOGS='$(PTRC_AGAIN)'; \
-	else \
-		$(MAKE) $(AM_MAKEFLAGS) check-TESTS check_PROGRAMS= check_LTLIBRARIES= \
-			TESTS="$$tests"; \
-	fi
-
-check-all-build check-quick-build check-sanitized-build check-handful-build:
-	$(MAKE) $(AM_MAKEFLAGS) all
-	$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS) $(check_LTLIBRARIES)
-
-check-all:
-	tests='$(TESTS)' $(MAKE) $(AM_MAKEFLAGS) check-chosen
-
-# Sets $tests to TESTS but those of the list.
-ptrc_without = without() { \
-	tests=; \
-	for test in $(TESTS); do \
-		case " $$* " in *" $$test "*) ;; *) tests="$$tests $$test" ;; esac; \
-	done; export tests; }; without
-
-check-quick:
-	$(ptrc_without) $(ptrc_full_tests); \
-	PTRC_TEST_SAMPLE="$${PTRC_TEST_SAMPLE:-8}" $(MAKE) $(AM_MAKEFLAGS) check-chosen
-
-check-sanitized:
-	$(ptrc_without) $(ptrc_full_tests) $(ptrc_unsanitized_tests); \
-	PTRC_TEST_SLOWDOWN=5 PTRC_TEST_SAMPLE="$${PTRC_TEST_SAMPLE:-8}" \
-		$(MAKE) $(AM_MAKEFLAGS) check-chosen
-
-# With the process IDs of the machine, and not of a namespace for each test.
-check-handful:
-	PTRC_TEST_PIDS=host tests='$(ptrc_handful)' $(MAKE) $(AM_MAKEFLAGS) check-chosen
-
-# Sets $tests to those of the list but the ones that include a file of the pattern.
-ptrc_not_including = not_including() { \
-	pattern=$$1 tests=; shift; \
-	for test; do \
-		grep -q "^\#include \"\($$pattern\)" $(srcdir)/$$test.c || tests="$$tests $$test"; \
-	done; export tests; }; not_including
-
+# make check-TARGET-build builds what the tests of a target need, make check-TARGET runs them, those
+# that took longest last time first (tests/support/by_time). With PTRC_FOLDERS='lib/log cmd/dump'
+# only those of these folders; with PTRC_AGAIN='tests/lib/log/test_log.log' only those with these logs.
+ptrc_tests_of_all = $(TESTS)
+ptrc_tests_of_quick = $(filter-out $(ptrc_full_tests),$(TESTS))
+ptrc_tests_of_optimised = $(filter $(ptrc_optimised_tests) $(ptrc_unsanitized_tests) $(ptrc_both_tests),$(TESTS))
+ptrc_tests_of_sanitized = $(filter-out $(ptrc_optimised_tests) $(ptrc_unsanitized_tests),$(TESTS))
+ptrc_tests_of_sanitized_all = $(filter-out $(ptrc_unsanitized_tests),$(TESTS))
+ptrc_tests_of_handful = $(ptrc_handful)
 # By the shared library, what uses only what leaves it.
-ptrc_internals = 'lib/\|src/\|tests/log_maker'
-check-shared-build:
-	$(MAKE) $(AM_MAKEFLAGS) all
-	$(ptrc_not_including) $(ptrc_internals) $(ptrc_c_tests); \
-	$(MAKE) $(AM_MAKEFLAGS) PTRC_LINK=-no-install $$tests %D%/prog_emit
-check-shared:
-	$(ptrc_not_including) $(ptrc_internals) $(ptrc_handful); \
-	$(MAKE) $(AM_MAKEFLAGS) check-chosen
-
+ptrc_tests_of_shared = $(filter-out $(call ptrc_including,lib/\|src/\|tests/support/log_maker),$(ptrc_handful))
 # For another processor, by an emulator of it: those of the library.
-LOG_COMPILER = $(PTRC_EMULATOR)
-ptrc_qemu_lacks = \
-	keeper exec speed subreaper threaded-fork fork-advice pwritev2 address-limit
-check-emulated-build:
-	$(ptrc_not_including) src/ $(ptrc_c_tests); \
-	$(MAKE) $(AM_MAKEFLAGS) $$tests %D%/prog_emit
-check-emulated:
-	$(ptrc_not_including) src/ $(ptrc_c_tests); \
-	PTRC_TEST_SLOWDOWN=5 PTRC_TEST_LACKS="`echo $(ptrc_qemu_lacks)`" \
-		$(MAKE) $(AM_MAKEFLAGS) check-chosen
+ptrc_tests_of_emulated = $(filter-out $(call ptrc_including,src/),$(ptrc_c_tests))
 
-.PHONY: check-chosen check-all check-all-build check-quick check-quick-build check-sanitized \
-	check-sanitized-build check-handful check-handful-build check-shared check-shared-build \
-	check-emulated check-emulated-build
+# The tests that include a file of the pattern.
+ptrc_including = $(shell cd $(srcdir) && \
+	grep -l '^\#include "\($1\)' $(ptrc_c_tests:%=%.c) | sed 's/\.c$$//')
+ptrc_targets = all quick optimised sanitized sanitized_all handful shared emulated
+ptrc_tests = $(filter $(if $(PTRC_FOLDERS),$(foreach folder,$(PTRC_FOLDERS),%D%/$(folder)/%),%),\
+	$(ptrc_tests_of_$1))
+
+$(ptrc_targets:%=check-%-build): check-%-build:
+	$(if $(filter %.bats %.sh %/coverage,$(call ptrc_tests,$*)),$(MAKE) $(AM_MAKEFLAGS) all)
+	$(MAKE) $(AM_MAKEFLAGS) $(filter $(ptrc_c_tests),$(call ptrc_tests,$*)) \
+		$(if $(filter %.bats %.sh,$(call ptrc_tests,$*)),\
+			$(filter-out $(ptrc_c_tests),$(check_PROGRAMS)),%D%/support/prog_emit)
+
+$(ptrc_targets:%=check-%): check-%:
+	$(ptrc_environment_$*) $(MAKE) $(AM_MAKEFLAGS) check-TESTS check_PROGRAMS= check_LIBRARIES= \
+		$(if $(PTRC_AGAIN),TEST_LOGS='$(PTRC_AGAIN)',\
+			TESTS="`$(srcdir)/%D%/support/by_time $(call ptrc_tests,$*)`")
+
+# Single steps and stores are a sample.
+ptrc_sample = PTRC_TEST_SAMPLE="$${PTRC_TEST_SAMPLE:-8}"
+ptrc_slow = PTRC_TEST_SLOWDOWN="$${PTRC_TEST_SLOWDOWN:-5}"
+ptrc_environment_quick = $(ptrc_sample)
+ptrc_environment_sanitized = $(ptrc_sample) $(ptrc_slow)
+ptrc_environment_sanitized_all = $(ptrc_sample) $(ptrc_slow)
+# With the process IDs of the machine, and not of a namespace for each test.
+ptrc_environment_handful = PTRC_TEST_PIDS=host
+ptrc_environment_emulated = $(ptrc_slow) PTRC_TEST_LACKS="$(ptrc_qemu_lacks)"
+LOG_COMPILER = $(PTRC_EMULATOR)
+ptrc_qemu_lacks = keeper exec speed subreaper threaded-fork fork-advice pwritev2 address-limit
+
+# The tests of one folder: check-lib-log, check-cmd-ship.
+check-lib-%:
+	$(MAKE) $(AM_MAKEFLAGS) check-all-build PTRC_FOLDERS=lib/$*
+	$(MAKE) $(AM_MAKEFLAGS) check-all PTRC_FOLDERS=lib/$*
+check-cmd-%:
+	$(MAKE) $(AM_MAKEFLAGS) check-all-build PTRC_FOLDERS=cmd/$*
+	$(MAKE) $(AM_MAKEFLAGS) check-all PTRC_FOLDERS=cmd/$*
+
+.PHONY: $(ptrc_targets:%=check-%) $(ptrc_targets:%=check-%-build)

@@ -1,0 +1,600 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+
+load ../../support/helpers
+
+# Two requests, of which the second one takes 600 ms, and an error.
+make_log() {
+	ptrace-run -o run.log -- bash -c '
+		event() { ptrace-event "$1" "$2"; }
+		event app.ready
+		event req.begin 1
+		event req.end 1
+		event req.begin 2
+		sleep 0.6
+		event req.end 2
+		event app.error code'
+}
+
+rules() {
+	cat >rules.yaml
+}
+
+@test "where: the time since the event before, and since the begin [EXT-311 EXT-315]" {
+	ptrace-run -o run.log -- "$traced" -n 4 -p 20000
+	ptrace-check run.log --never 'traced.event where gap > 1h || time < "+0s"' \
+		--exists 'traced.event where gap > 10ms' --no-loss
+	run_split ptrace-check run.log --never 'traced.event where gap >= 15ms' \
+		--never 'traced.event where time - "+0s" > gap'
+	[ "$status" -eq 1 ]
+	[ "$(grep -c ': happened 3 times$' stdout.txt)" -eq 2 ]
+	for options in '--never=traced.event where time > "-1s"' '--after=a -> b by gap' \
+		'--never=traced.event where gap > 5'; do
+		run_split ptrace-check run.log "$options"
+		[ "$status" -eq 2 ]
+		assert_one_message ptrace-check
+	done
+}
+
+@test "rules of a file: a line and a reason for each, and the events that show it [EXT-346]" {
+	make_log
+	rules <<-'END'
+		rules:
+		  - {name: ready, exists: app.ready, within: 30s}
+		  - {name: fast, after: req.begin, expect: req.end, within: 500ms, by: data}
+		  - {name: no errors, never: app.error}
+		  - {name: complete, loss: none}
+	END
+	run_split ptrace-check --utc rules.yaml run.log
+	[ "$status" -eq 1 ]
+	[ -z "$stderr" ]
+	echo "$stdout"
+	grep -qx 'pass       ready: happened' stdout.txt
+	grep -qx 'fail       fast: 1 of 2 not answered in time' stdout.txt
+	grep -qx 'fail       no errors: happened 1 time' stdout.txt
+	grep -qx 'pass       complete: nothing is missing' stdout.txt
+	[ "$(tail -n 1 stdout.txt)" = "2 passed, 2 failed, 0 undecided" ]
+	grep -Eq '^ +answered after [0-9.]+m?s: .*Z .* req.begin .*"2", and .*Z .* req.end .*"2"$' stdout.txt
+	grep -Eq '^ +happened: .* app.error .*"code"$' stdout.txt
+	# The commands that it proposes show these events.
+	grep -o 'ptrace-dump.*' stdout.txt >commands
+	[ "$(wc -l <commands)" -eq 2 ]
+	sh -c "$(sed -n 1p commands)" >dumped
+	[ "$(jq -r 'select(.data == "2").event' dumped)" = "$(printf 'req.begin\nreq.end')" ]
+	sh -c "$(sed -n 2p commands)" | jq -es 'any(.event == "app.error" and .data == "code")'
+}
+
+@test "rules of one line [EXT-347]" {
+	make_log
+	run_split ptrace-check run.log --never 'app.error where data == "other"' \
+		--exists 'app.ready within 30s of start' --count 'req.* min 4 max 4' \
+		--after 'req.begin -> req.end within 20s by data' \
+		--before 'req.end require req.begin by data' --order 'app.ready, req.begin, app.error' \
+		--p50 'req.begin..req.end by data < 20s' --max 'req.begin..req.end by data <= 20s' \
+		--min 'req.begin..req.end by data > 1ns' --no-loss
+	echo "$stdout"
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	[ "$(tail -n 1 stdout.txt)" = "10 passed, 0 failed, 0 undecided" ]
+	grep -q '^pass       after req.begin expect req.end within 20s by data: 2 of 2 answered$' stdout.txt
+	run_split ptrace-check run.log --p99 'req.begin..req.end by data < 500ms'
+	[ "$status" -eq 1 ]
+	grep -Eq '^fail       pair req.begin..req.end by data p99 < 500ms: 2 pairs; p99 [0-9.]+m?s$' stdout.txt
+	for bad in '--never=' '--after=a' '--after=a -> b within 5' '--p99=a..b' '--p99=a < 5ms' \
+		'--count=a' '--count=a min 3 max 2' '--order=a' '--exists=a of b' \
+		'--never=a where' '--never=a where pidd == 1' '--after=a -> b by pidd'; do
+		run_split ptrace-check "$bad" run.log
+		echo "$bad: $stderr"
+		[ "$status" -eq 2 ]
+		[[ $stderr == "ptrace-check: "* ]]
+	done
+	run_split ptrace-check --never a --never a run.log
+	[ "$status" -eq 2 ]
+	[[ $stderr == *"--never: the rule 'never a' is given twice"* ]]
+}
+
+@test "a file of rules and options together [EXT-347]" {
+	make_log
+	rules <<<'rules: [{name: ready, exists: app.ready}]'
+	run_split ptrace-check --no-loss rules.yaml run.log
+	[ "$status" -eq 0 ]
+	[ "$(tail -n 1 stdout.txt)" = "2 passed, 0 failed, 0 undecided" ]
+	cp rules.yaml other
+	run_split ptrace-check other run.log
+	[ "$status" -eq 0 ]
+	run_split ptrace-check - run.log <rules.yaml
+	[ "$status" -eq 0 ]
+	run_split ptrace-check rules.yaml
+	[ "$status" -eq 2 ]
+	[[ $stderr == *"no LOG given"* ]]
+	run_split ptrace-check
+	[ "$status" -eq 2 ]
+	[[ $stderr == *"no RULES given"* ]]
+}
+
+@test "event types that a log does not have are told [EXT-348]" {
+	make_log
+	run_split ptrace-check run.log --never app.eror --exists app.redy --count 'nothing.* max 3' \
+		--after 'req.begn -> req.end'
+	[ "$status" -eq 1 ]
+	grep -A1 '^pass       never app.eror: did not happen$' stdout.txt |
+		grep -q "note: no event type is called app.eror (did you mean 'app.error'?)"
+	grep -A1 '^fail       exists app.redy: did not happen$' stdout.txt |
+		grep -q "note: no event type is called app.redy (did you mean 'app.ready'?)"
+	grep -A1 '^pass       count nothing' stdout.txt | grep -q 'note: no event type is called nothing.\*$'
+	grep -A1 '^fail       after req.begn' stdout.txt | grep -q "did you mean 'req.begin'"
+	grep -q '^fail       after .*: there was none, at least 1 wanted$' stdout.txt
+}
+
+@test "events that lack the key are counted [EXT-348]" {
+	ptrace-run -o run.log -- bash -c 'for data in "{\"id\": 1}" "{}"; do
+		ptrace-event a "$data"
+		ptrace-event b "$data"
+	done'
+	run_split ptrace-check --decode='[ab]=json' --after 'a -> b by data.id' run.log
+	[ "$status" -eq 0 ]
+	grep -q '^pass .*: 1 of 1 answered$' stdout.txt
+	grep -q 'note: 2 events left out, without data.id$' stdout.txt
+}
+
+# broken RULE COLUMN REASON: what is said of a mistake
+broken() {
+	printf 'rules:\n  - %s\n' "$1" >rules.yaml
+	run_split ptrace-check rules.yaml run.log
+	echo "$stderr"
+	[ "$status" -eq 2 ]
+	assert_one_message ptrace-check
+	# shellcheck disable=SC2053 # a pattern
+	[[ $stderr == "ptrace-check: rules.yaml:2:$2: "$3 ]]
+}
+
+@test "a mistake in a file of rules is told with its place [EXT-349]" {
+	ptrace-run -o run.log -- "$traced" -n 1
+	broken '{nevr: a}' 6 "unknown key 'nevr' (did you mean 'never'*"
+	broken '{name: a}' 5 "says nothing of events*"
+	broken '{never: a, exists: b}' 16 "'never' and 'exists' are two rules: give each its own"
+	broken '{exists: b, never: a}' 17 "'exists' and 'never' are two rules: give each its own"
+	broken '{order: [a, b], pair: [a, b]}' 21 "'pair' and 'order' are two rules*"
+	broken '{never: a, never: b}' 16 "'never' is given twice, first in line 2"
+	broken '{never: a, within: 5ms}' 24 "'within' has no meaning beside 'never'"
+	broken '{never: a, p99: 5ms}' 21 "'p99' has no meaning beside 'never'"
+	broken '{never: }' 13 "never: has to be a single value, not nothing"
+	broken '{never: [a]}' 13 "never: has to be a single value, not a list"
+	broken '{count: a}' 6 "'count' needs 'min', 'max' or both"
+	broken '{count: a, min: 3, max: 2}' 21 "min is greater than max"
+	broken '{count: a, min: x}' 21 "min: *"
+	broken '{count: a, max: 1, by: pid}' 28 "'by' has no meaning beside 'count', which may have 'per'"
+	broken '{after: a, within: 5ms}' 6 "'after' needs 'expect'"
+	broken '{after: a, expect: b, within: -5ms}' 35 "within: '-5ms' is not a duration*"
+	broken '{after: a, expect: b, per: pid}' 32 "'per' has no meaning beside 'after', which may have 'by'"
+	broken '{after: a, expect: b, by: pidd}' 31 "by: events have no field 'pidd' (did you mean*"
+	broken '{before: a}' 6 "'before' needs 'require'"
+	broken '{never: a, where: "pid =="}' 23 "where: *"
+	broken '{never: a where pid ==}' 6 "where: *"
+	broken '{exists: a, of: b}' 21 "'of' needs 'within', as in within: 2s, of: start"
+	broken '{pair: [a]}' 6 "pair: has to be a list of two events*"
+	broken '{pair: a}' 12 "pair: has to be a list of events, not a single value"
+	broken '{pair: [a, b]}' 6 "'pair' needs a bound*"
+	broken '{pair: [a, b], p99: fast}' 25 "p99: 'fast' is not a duration*"
+	broken '{pair: [a, b], p99: 1ms, p99: 2ms}' 30 "'p99' is given twice, first in line 2"
+	broken '{order: [a]}' 6 "order: has to be a list of two events or more"
+	broken '{order: [a, [b]]}' 17 "order: has to be the name of an event, not a list"
+	broken '{loss: some}' 6 "loss: has to be none"
+	broken '{never: a, at_end: pass}' 24 "at_end: *"
+	broken '{never: a, name: ""}' 22 "name: is empty"
+	broken '{never: a, tolerance: 2m}' 27 "'tolerance' has no meaning*"
+	broken '{order: [a, b], tolerance: 2m}' 32 "tolerance: is more than a minute"
+	broken '&x {never: a}' 5 "anchors and aliases are not supported"
+	broken 'never a' 5 "a rule has to be a mapping, not a single value"
+	printf 'rules:\n- {name: a, never: a}\n- {never: b, name: a}\n' >rules.yaml
+	run_split ptrace-check rules.yaml run.log
+	[[ $stderr == "ptrace-check: rules.yaml:3:20: 'a' is the name of the rule in line 2 too" ]]
+	for text in '' 'rules: []' 'rules: a' 'rule: []' '[]' 'tolerance: 1us' $'rules: [{never: a}]\n---\na: b' \
+		'{rules: [{never: a}], rules: [{never: b}]}' 'rules: [{never: a}' 'decode: {a: u99 x}'; do
+		printf '%s\n' "$text" >rules.yaml
+		run_split ptrace-check rules.yaml run.log
+		echo "$text: $stderr"
+		[ "$status" -eq 2 ]
+		assert_one_message ptrace-check
+		[[ $stderr == "ptrace-check: rules.yaml:"[1-9]*:[1-9]*": "* ]]
+	done
+	run_split ptrace-check none.yaml run.log
+	[ "$status" -eq 2 ]
+	[[ $stderr == "ptrace-check: none.yaml: No such file or directory" ]]
+}
+
+@test "a field or a unit that no layout has is a mistake, whoever tells the layout [EXT-349]" {
+	ptrace-run -o told.log -- "$traced" -n 2 -l 'u64 latency us, u32[3] arr, u32 id' \
+		-X 40420f000000000001000000020000000300000004000000
+	ptrace-run -o bare.log -- "$traced" -n 2
+	ptrace-check told.log --exists 'traced.event where data.latency > 5ms' \
+		--exists 'traced.event where data.arr[2] > 1' --count 'traced.event max 3 per data.id'
+	for options in '--never=traced.event where data.latncy > 5ms' \
+		'--never=traced.event where data.latency > 5000' \
+		'--never=traced.event where data.arr[3] == 7' \
+		'--count=traced.event max 3 per data.idd' '--after=traced.event -> b by data.idd' \
+		'--before=b require traced.event by data.idd' \
+		'--exists=b within 1s of traced.event where data.idd == 1'; do
+		run_split ptrace-check told.log "$options"
+		echo "$options: $stderr"
+		[ "$status" -eq 2 ]
+		[ -z "$stdout" ]
+		assert_one_message ptrace-check
+	done
+	run_split ptrace-check told.log --never='traced.event where data.latncy > 5ms'
+	[[ $stderr == "ptrace-check: never traced.event where data.latncy > 5ms: where: column 1: "*"did you mean 'data.latency'"* ]]
+	run_split ptrace-check bare.log --decode='traced.event=u64 latency' \
+		--never='traced.event where data.latency > 5ms'
+	[ "$status" -eq 2 ]
+	run_split ptrace-check bare.log --never='traced.event where data.latency > 5ms'
+	[ "$status" -eq 2 ]
+	[[ $stderr == *"no layout has a field 'data.latency'; see --decode"* ]]
+	# Each log may have the layout.
+	ptrace-check bare.log told.log --exists 'traced.event where data.latency > 5ms'
+	cp told.log run.log
+	broken '{never: traced.event, where: "data.latncy > 5ms"}' 34 "where: column 1: *data.latncy*"
+	broken '{count: traced.event, max: 3, per: data.idd}' 40 "per: *data.idd*"
+}
+
+@test "undecided rules have a status of their own, and so has a log that lacks something [EXT-350]" {
+	ptrace-run --allow-loss -o run.log --stream-min-size=16K --stream-full-policy=loop -- \
+		"$traced" -n 20000 2>/dev/null
+	run_split ptrace-check run.log --never other
+	[ "$status" -eq 4 ]
+	[[ $stdout == "undecided  never other: did not happen; events were lost"* ]]
+	[[ $stderr == *"lost in the stream"* ]]
+	run_split ptrace-check run.log --exists traced.event
+	[ "$status" -eq 3 ]
+	run_split ptrace-check --allow-loss run.log --exists traced.event
+	[ "$status" -eq 0 ]
+	[ -n "$stderr" ]
+	run_split ptrace-check run.log --exists traced.event --never other --no-loss
+	[ "$status" -eq 1 ]
+	run_split ptrace-check run.log --never other --never traced.event
+	[ "$status" -eq 1 ]
+}
+
+@test "data that was cut leaves what asks for it undecided, and is counted [EXT-344]" {
+	layout='u32 id, str msg'
+	ptrace-run -o cut.log --max-data-size=16 -- bash -c \
+		"$traced -n 2 -l '$layout' -X 010000006161616161616161616161616161616200
+		$traced -n 1 -l '$layout' -X 010000006100"
+	for rule in 'traced.event where data.msg =~ "b"' 'traced.event where data =~ "b"'; do
+		run_split ptrace-check cut.log --never "$rule"
+		echo "$stdout"
+		[ "$status" -eq 4 ]
+		grep -q '^undecided .*: did not happen; data of events is missing$' stdout.txt
+		grep -qx ' *note: 2 events had their data cut' stdout.txt
+	done
+	# What is there of the data is enough.
+	ptrace-check --allow-loss cut.log --never 'traced.event where data.id == 2' \
+		--never 'traced.event where data.id == 2 && data.msg =~ "b"' \
+		--count 'traced.event max 3 per data.id'
+	rules <<<'rules: [{never: traced.event, where: "data.msg =~ \"b\"", at_loss: ignore}]'
+	run_split ptrace-check --allow-loss rules.yaml cut.log
+	[ "$status" -eq 0 ]
+	ptrace-run -o misfit.log -- "$traced" -n 1 -X 0100
+	run_split ptrace-check misfit.log --decode='traced.event=u32 id' \
+		--never 'traced.event where data.id > 5'
+	[ "$status" -eq 4 ]
+	grep -qx ' *note: 1 event has data that does not fit its layout' stdout.txt
+}
+
+@test "a damaged log, and one that has no end [EXT-350]" {
+	ptrace-run -o run.log -- "$traced" -n 60000
+	size=$(stat -c %s run.log)
+	cp run.log bad.log
+	printf '\377\377\377\377' | dd of=bad.log bs=1 seek=$((size / 2)) conv=notrunc status=none
+	run_split ptrace-check bad.log --never other
+	[ "$status" -eq 4 ]
+	[[ $stdout == "undecided  never other: did not happen; events were lost"* ]]
+	# What stands before the events has none of them: only a rule about losses asks for it.
+	cp run.log bad.log
+	printf 'x' | dd of=bad.log bs=1 seek=$((1760 + 110)) conv=notrunc status=none
+	run_split ptrace-check bad.log --never other --no-loss
+	[ "$status" -eq 1 ]
+	[[ $stdout == *"pass       never other"* ]]
+	[[ $stdout == *"fail       loss none: a part without events is damaged"* ]]
+	# So is what a log says twice, of which one is damaged: ptrace-dump --verify knows all of it.
+	ptrace-run -o few.log -- "$traced" -n 3
+	damaged=0
+	for at in $(seq 20 97 "$(stat -c %s few.log)"); do
+		cp few.log bad.log
+		printf '\245' | dd of=bad.log bs=1 seek="$at" conv=notrunc status=none
+		verified=0
+		ptrace-dump --verify bad.log >said 2>&1 || verified=1
+		damaged=$((damaged + verified))
+		checked=0
+		ptrace-check --no-loss bad.log >said 2>&1 || checked=1
+		echo "byte $at: verify $verified, check $checked"
+		[ "$verified" -eq "$checked" ]
+	done
+	[ "$damaged" -gt 10 ]
+	head -c $((size - 288)) run.log >cut.log
+	run_split ptrace-check cut.log --never other
+	[ "$status" -eq 4 ]
+	[[ $stdout == "undecided  never other: did not happen; the log has no end"* ]]
+	rules <<<'rules: [{never: other, at_end: ignore}]'
+	run_split ptrace-check rules.yaml cut.log
+	[ "$status" -eq 3 ]
+	run_split ptrace-check rules.yaml none.log
+	[ "$status" -eq 1 ]
+	echo text >none.log
+	run_split ptrace-check rules.yaml none.log
+	[ "$status" -eq 1 ]
+	[ -z "$stdout" ]
+}
+
+@test "a stream that was full is a loss, also in a log that has no end [EXT-342 EXT-344]" {
+	ptrace-run -o run.log --allow-loss --stream-min-size=4K --stream-full-policy=flush -- \
+		sh -c '
+		"$1" -n 20000
+		sleep 0.3
+		"$1" -e late' sh "$traced" 2>/dev/null
+	head -c $(($(stat -c %s run.log) - 288)) run.log >cut.log
+	for log in run.log cut.log; do
+		ptrace-dump --allow-loss "$log" 2>/dev/null |
+			jq -se 'any(.[]; .event == "posix_trace_stop" and .reason == 1)'
+		run_split ptrace-check "$log" --no-loss
+		[ "$status" -eq 1 ]
+		[[ $stdout == "fail"*": events are missing"* ]]
+		run_split ptrace-check "$log" --before 'late require other'
+		[ "$status" -eq 4 ]
+		[[ $stdout == "undecided"*": 0 of 1 have"*"; events were lost"* ]]
+	done
+}
+
+@test "several logs are one trace; one may come through a pipe [EXT-351]" {
+	ptrace-run -o a.log -- bash -c 'ptrace-event a 1; ptrace-event a 2'
+	ptrace-run -o b.log -- bash -c 'ptrace-event b 2; ptrace-event b 1'
+	for logs in 'a.log b.log' 'b.log a.log'; do
+		# shellcheck disable=SC2086 # words
+		run_split ptrace-check --after 'a -> b by data' --before 'b require a by data' \
+			--order a,b $logs
+		echo "$stdout"
+		[ "$status" -eq 0 ]
+	done
+	run_split ptrace-check --order a,b b.log - <a.log
+	[ "$status" -eq 0 ]
+	run_split bash -c 'cat a.log | ptrace-check --never "a where data == 2" --order b,a - b.log'
+	[ "$status" -eq 1 ]
+	grep -q ': happened 1 time$' stdout.txt
+	grep -q ': out of order$' stdout.txt
+	grep -o 'ptrace-dump.*' stdout.txt >commands
+	sh -c "$(sed -n 1p commands)" <a.log | jq -es 'any(.data == "2")'
+	sh -c "$(sed -n 2p commands)" <a.log | jq -es 'any(.event == "b")'
+}
+
+@test "names of any bytes, and paths [EXT-346]" {
+	name=$'o\'d*d \xff\033[1m\n'
+	ptrace-run -o "it's a \$(log).log" -- ptrace-event "$name" 7
+	run_split ptrace-check --never 'o*' "it's a \$(log).log"
+	[ "$status" -eq 1 ]
+	[[ $stdout != *$'\033'* ]]
+	sh -c "$(grep -o 'ptrace-dump.*' stdout.txt)" | jq -es 'any(.data == "7")'
+}
+
+# A rule of each verdict, with names of any characters.
+odd_rules() {
+	ptrace-run --allow-loss -o odd.log --stream-min-size=16K --stream-full-policy=loop -- \
+		"$traced" -n 20000 2>/dev/null
+	cat >'odd, 100%: <rules>.yaml' <<-'END'
+		rules:
+		  - {name: "a <b> & \"c\" \u0001 \uffff # \\ %, 100%: \n::error::x", never: traced.event}
+		  - {name: "kept", exists: traced.event, where: "event == \"traced.event\""}
+		  - {name: "]]> undecided", never: "other"}
+	END
+}
+
+@test "the command of a case is a line for a shell, whatever the path is [EXT-448]" {
+	for path in -dash.log $'a\nb\033[1m.log' $'it\'s \\a\x80.log' 'grün $HOME.log'; do
+		ptrace-run -o "$path" -- ptrace-event an.event 7
+		run_split ptrace-check --never 'an.*' -- "$path"
+		[ "$status" -eq 1 ]
+		grep -o 'ptrace-dump.*' stdout.txt >command
+		[ "$(wc -l <command)" -eq 1 ]
+		fails grep -q $'\033' command
+		bash -c "$(cat command)" | jq -es 'any(.data == "7")'
+	done
+	# What can be shown is shown.
+	grep -qF "'grün \$HOME.log'" command
+}
+
+@test "rules that are missing are told to be, and how to give them [EXT-448]" {
+	ptrace-run -o run.log -- ptrace-event an.event
+	for operands in run.log "run.log run.log" ""; do
+		# shellcheck disable=SC2086 # several operands
+		run_split ptrace-check $operands
+		[ "$status" -eq 2 ]
+		assert_one_message ptrace-check
+		[[ $stderr == *"a file of rules"*"--never=EVENT"* ]]
+	done
+	ptrace-check --exists an.event run.log
+}
+
+@test "what follows the events of an option may stand in any order [EXT-448]" {
+	ptrace-run -o run.log -- "$traced" -n 4
+	ptrace-check run.log --count 'traced.event max 8 min 3' \
+		--count 'traced.event per pid min 4 max 4' \
+		--exists 'traced.event of start within 1h' \
+		--after 'traced.event where len >= 0 -> traced.event by pid within 1h' --no-loss \
+		>told.txt || [ "$?" -eq 4 ]
+	[ "$(grep -c '^pass' told.txt)" -eq 4 ]
+	[ "$(grep -c '^undecided .*1 open at the end' told.txt)" -eq 1 ]
+	run_split ptrace-check run.log --count 'traced.event max 8 min 3 max 9'
+	[ "$status" -eq 2 ]
+	[[ $stderr == *"--count: max: is given twice"* ]]
+	run_split ptrace-check run.log --exists 'a within 2s of'
+	[ "$status" -eq 2 ]
+	[[ $stderr == *"--exists: nothing stands behind 'of'"* ]]
+	run_split ptrace-check run.log --after 'a -> b within 2s by'
+	[ "$status" -eq 2 ]
+	[[ $stderr == *"--after: nothing stands behind 'by'"* ]]
+}
+
+# As with --only.
+@test "data that does not fit counts once, however often it is shown [EXT-307]" {
+	ptrace-run -o run.log -- "$traced" -n 40 -e a -X 0102
+	run_split ptrace-check --decode='a=u8 x' --after='a -> b by data.x' --never='a where data.x == 1' run.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"a: the data of 40 events has 2 bytes, the layout wants 1"* ]]
+}
+
+@test "function, file and line are refused, as rules do not know them [EXT-335]" {
+	ptrace-run -o run.log -- ptrace-event a
+	for rule in '--never=* where function == "main"' '--count=* max 3 per function' \
+		'--after=a -> b by line'; do
+		run_split ptrace-check run.log "$rule"
+		[ "$status" -eq 2 ] || { echo "$rule"; return 1; }
+		[[ $stderr == *"function, file and line are not known to rules"* ]]
+	done
+}
+
+@test "a bracket that does not end stands for itself [EXT-448]" {
+	ptrace-run -o run.log --only='a[b' -- ptrace-event 'a[b'
+	run_split ptrace-check --never='a[b' run.log
+	[ "$status" -eq 1 ]
+	run_split ptrace-check --never='[' run.log
+	[ "$status" -eq 0 ]
+	grep -qx ' *note: no event type is called \[' stdout.txt
+}
+
+@test "JSON of rules is as its schema says [EXT-352]" {
+	has_validator || skip "no validator"
+	odd_rules
+	run_split ptrace-check --json 'odd, 100%: <rules>.yaml' odd.log
+	[ "$status" -eq 1 ]
+	validates check <stdout.txt
+	jq -e '(.rules | map(.verdict)) == ["fail", "pass", "undecided"] and .failed == 1 and
+		.passed == 1 and .undecided == 1 and (.complete | not) and .rules[0].line == 2 and
+		.rules[0].column == 5 and (.rules[0].cases | length) == 3 and
+		.logs[0].losses.stream_events > 0 and .rules[0].matched == .rules[0].broken' stdout.txt
+	sh -c "$(jq -r '.rules[0].cases[0].command' stdout.txt)" 2>/dev/null |
+		jq -es --slurpfile r stdout.txt 'any(.time == $r[0].rules[0].cases[0].event.time)'
+	make_log
+	run_split ptrace-check --json --never $'\xff' --max 'req.begin..req.end < 1ns' run.log
+	[ "$status" -eq 1 ]
+	validates check <stdout.txt
+	jq -e '.rules[0].name_hex and .complete and .rules[1].cases[0].other.text' stdout.txt
+}
+
+@test "TAP of rules [EXT-352]" {
+	odd_rules
+	run_split ptrace-check --tap 'odd, 100%: <rules>.yaml' odd.log
+	[ "$status" -eq 1 ]
+	[ "$(head -n 2 stdout.txt)" = $'TAP version 14\n1..3' ]
+	[ "$(grep -c '^not ok ' stdout.txt)" -eq 2 ]
+	grep -qF 'not ok 1 - a <b> & "c" \\x01 ' stdout.txt
+	grep -qF ' \# \\\\ %, 100%: \\n::error::x' stdout.txt
+	grep -qx 'ok 2 - kept' stdout.txt
+	grep -qx 'not ok 3 - ]]> undecided' stdout.txt
+	grep -v '^\(TAP version 14\|1\.\.3\|\(not \)\?ok [123] - .*\|  ---\|  verdict: [a-z]*\|  message: ".*"\|  \.\.\.\)$' \
+		stdout.txt && return 1
+	sed -n 's/^  message: //p' stdout.txt | jq -es 'length == 3 and (.[0] | startswith("fail: happened "))'
+}
+
+@test "XML of rules is valid whatever the names are [EXT-352]" {
+	odd_rules
+	for operand in --format=junit --junit; do
+		run_split ptrace-check "$operand" 'odd, 100%: <rules>.yaml' odd.log
+		[ "$status" -eq 1 ]
+		python3 - stdout.txt <<-'END'
+			import sys, xml.etree.ElementTree as tree
+			suite = tree.parse(sys.argv[1]).getroot()
+			assert suite.tag == "testsuite" and suite.get("tests") == "3"
+			assert suite.get("failures") == "1" and suite.get("errors") == "1"
+			cases = suite.findall("testcase")
+			assert [c.get("classname") for c in cases] == ["odd, 100%: <rules>.yaml"] * 3
+			assert cases[0].get("name").startswith("a <b> & \"c\" \\x01 \ufffd # ")
+			assert cases[2].get("name") == "]]> undecided"
+			assert [c[0].tag for c in cases] == ["failure", "system-out", "error"]
+			assert "events were lost" in cases[2][0].get("message")
+			assert "ptrace-dump --around='traced.event'" in cases[0][0].text
+			assert cases[0][0].text.count("\n") > 5
+		END
+	done
+	for byte in 01 08 0b 1f 7f c0 ff; do
+		run_split ptrace-check --junit --never "x$(printf "\\x$byte")y" odd.log
+		python3 -c 'import xml.etree.ElementTree as t; t.parse("stdout.txt")'
+	done
+}
+
+@test "annotations of GitHub [EXT-352]" {
+	odd_rules
+	run_split ptrace-check --github 'odd, 100%: <rules>.yaml' odd.log
+	[ "$status" -eq 1 ]
+	[ "$(grep -c '^::' stdout.txt)" -eq 2 ]
+	grep -q '^::error file=odd%2C 100%25%3A <rules>.yaml,line=2,col=5,title=a <b> & .*%2C 100%25%3A .n%3A%3Aerror%3A%3Ax::fail: happened [0-9]* times%0Arule: never traced.event%0Ahappened: ' stdout.txt
+	grep -q '^::warning file=.*,line=4,col=5,title=]]> undecided::undecided: did not happen' stdout.txt
+	[ "$(tail -n 1 stdout.txt)" = "1 passed, 1 failed, 1 undecided" ]
+	run_split ptrace-check --github --never traced.event odd.log
+	[[ $stdout == "::error title=never traced.event::fail: "* ]]
+	run_split ptrace-check --format=xml --never a odd.log
+	[ "$status" -eq 2 ]
+}
+
+@test "ptrace-run --check runs, records and judges [EXT-353]" {
+	rules <<-'END'
+		decode: {traced.event: u32 number}
+		rules:
+		  - {name: three, count: traced.event, min: 3, max: 3}
+		  - {name: none, never: other}
+	END
+	run_split ptrace-run --check=rules.yaml -o run.log -- "$traced" -n 3
+	[ "$status" -eq 0 ]
+	[[ $stderr == *$'pass       three: 3 events\npass       none: did not happen\n'*$'\n2 passed, 0 failed, 0 undecided' ]]
+	run_split ptrace-run --check=rules.yaml -o run.log -- "$traced" -n 4
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"fail       three: 4 events"*"1 passed, 1 failed, 0 undecided" ]]
+	ptrace-dump --count run.log
+	# COMMAND's status is above that of the rules.
+	run_split ptrace-run --check=rules.yaml -o run.log -- bash -c "$traced -n 4; exit 7"
+	[ "$status" -eq 7 ]
+	[[ $stderr == *"fail       three: 4 events"* ]]
+	run_split ptrace-run --check=rules.yaml -o run.log -- bash -c 'kill -KILL $$'
+	[ "$status" -eq 137 ]
+	[[ $stderr == *"fail       three: 0 events"* ]]
+	rules <<<'rules: [{never: other}]'
+	run_split ptrace-run --check=rules.yaml -o run.log --stream-min-size=16K \
+		--stream-full-policy=loop -- "$traced" -n 20000
+	[ "$status" -eq 4 ]
+	rules <<<'rules: [{exists: traced.event}]'
+	run_split ptrace-run --check=rules.yaml -o run.log --stream-min-size=16K \
+		--stream-full-policy=loop -- "$traced" -n 20000
+	[ "$status" -eq 3 ]
+	run_split ptrace-run --allow-loss --check=rules.yaml -o run.log --stream-min-size=16K \
+		--stream-full-policy=loop -- "$traced" -n 20000
+	[ "$status" -eq 0 ]
+}
+
+@test "ptrace-run --check tells mistakes before COMMAND runs [EXT-353]" {
+	rules <<<'rules: [{nevr: other}]'
+	run_split ptrace-run --check=rules.yaml -o run.log -- touch ran
+	[ "$status" -eq 125 ]
+	assert_one_message ptrace-run
+	[[ $stderr == "ptrace-run: rules.yaml:1:10: unknown key 'nevr'"* ]]
+	rules <<<'rules: [{never: other, where: "pidd == 1"}]'
+	run_split ptrace-run --check=rules.yaml -o run.log -- touch ran
+	[ "$status" -eq 125 ]
+	run_split ptrace-run --check=none.yaml -o run.log -- touch ran
+	[ "$status" -eq 125 ]
+	rules <<<'rules: [{never: other}]'
+	run_split bash -c 'ptrace-run --check=rules.yaml -o /dev/stdout -- touch ran | cat; exit "${PIPESTATUS[0]}"'
+	[ "$status" -eq 125 ]
+	[[ $stderr == *"--check needs a log that is a regular file" ]]
+	[ ! -e ran ]
+	# Only the log's layout shows that there is no such field; the status of COMMAND is above that.
+	rules <<<'rules: [{never: traced.event, where: "data.secnd == 1"}]'
+	for status_of in 0 7; do
+		run_split ptrace-run --check=rules.yaml -o run.log -- bash -c \
+			"$traced -n 1 -l 'u8 first, u8 second' -d ab; exit $status_of"
+		[ "$status" -eq $((status_of ? 7 : 125)) ]
+		[[ $stderr == *"ptrace-run: rules.yaml:1:38: where: column 1: "*"did you mean 'data.second'"* ]]
+		[[ $stderr != *passed* ]]
+	done
+	# Layouts may stand in the configuration.
+	printf 'decode: {traced.event: u8 first}\n' >run.yaml
+	rules <<<'rules: [{count: traced.event, where: "data.first == 97", min: 2}]'
+	run_split ptrace-run -c run.yaml --check=rules.yaml -o run.log -- "$traced" -n 2 -d abcd
+	[ "$status" -eq 0 ]
+}

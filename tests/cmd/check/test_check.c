@@ -1,0 +1,906 @@
+/* SPDX-License-Identifier: MIT */
+/* What rules come to: each kind, with events that were made up. */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "tests/support/harness.h"
+
+#include "src/check/judge.h"
+#include "src/check/verdict.h"
+
+enum { FIRST_ID = POSIX_TRACE_UNNAMED_USEREVENT + 1, SOURCES = 3 };
+
+static struct ptrc_reader reader;
+static struct ptrc_view view;
+static struct ptrc_rules rules;
+static struct ptrc_judge judge;
+static struct ptrc_roles roles[26], system_roles[FIRST_ID];
+static struct ptrc_ending ending;
+
+static trace_event_id_t system_id(char event)
+{
+	return event == 'S'   ? POSIX_TRACE_STOP
+	       : event == 'G' ? POSIX_TRACE_START
+	       : event == 'O' ? POSIX_TRACE_OVERFLOW
+			      : POSIX_TRACE_RESUME;
+}
+
+/* A rule, from a mapping in YAML. */
+static void begin(const char *rule)
+{
+	static char text[1000];
+
+	memset(&reader, 0, sizeof(reader));
+	view = (struct ptrc_view){.reader = &reader};
+	rules = (struct ptrc_rules){.tolerance_ns = PTRC_RULE_TOLERANCE};
+	ending = (struct ptrc_ending){0};
+	snprintf(text, sizeof(text), "decode: {'[a-y]': u32 id}\nrules: [{%s}]\n", rule);
+	ptrc_rules_parse(&rules, "test", text, strlen(text));
+	ptrc_rules_bind(&rules);
+	ptrc_judge_begin(&judge, &rules, SOURCES);
+	for (int i = 0; i < 26; i++) {
+		static struct ptrc_reader_name names[26];
+
+		names[i] = (struct ptrc_reader_name){true, 1, {(char)('a' + i)}};
+		reader.names[FIRST_ID + i] = &names[i];
+		ptrc_judge_find_roles(&judge, names[i].text, &roles[i]);
+	}
+	ptrc_judge_find_roles(&judge, "posix_trace_stop", &system_roles[POSIX_TRACE_STOP]);
+	ptrc_judge_find_roles(&judge, "posix_trace_start", &system_roles[POSIX_TRACE_START]);
+	ptrc_judge_find_roles(&judge, "posix_trace_overflow", &system_roles[POSIX_TRACE_OVERFLOW]);
+	ptrc_judge_find_roles(&judge, "posix_trace_resume", &system_roles[POSIX_TRACE_RESUME]);
+}
+
+/*
+ * Takes events: a letter, the event; perhaps a digit, its key; perhaps / and a digit, its thread,
+ * which is 1 otherwise; perhaps # and a digit, its log; perhaps ~ if its data was cut, or _ if it has too
+ * little of it; @ and a time in microseconds. ! is a place where events were lost; . is an event that no
+ * rule is about, such as the last one. z is an event that lacks the key. S is the stop of a full stream,
+ * G the start behind it, O an overflow, R the resume behind it.
+ */
+static void take(const char *script)
+{
+	while (*script) {
+		char event = *script++;
+		uint32_t key = 0;
+		unsigned int source = 0;
+		int reason = 1;
+		pid_t tid = 1;
+		char loss = '\0';
+		int64_t ns;
+
+		if (*script >= '0' && *script <= '9')
+			key = (uint32_t)(*script++ - '0');
+		if (*script == '/') {
+			tid = script[1] - '0';
+			script += 2;
+		}
+		if (*script == '#') {
+			source = (unsigned int)(script[1] - '0');
+			script += 2;
+		}
+		if (*script == '~' || *script == '_')
+			loss = *script++;
+		CHECK_EQ(*script, '@');
+		ns = (int64_t)(strtod(script + 1, (char **)(uintptr_t)&script) * 1000);
+		script += *script == ' ';
+		if (!judge.start_ns) {
+			judge.start_ns = ns;
+			ending.start_ns = ns;
+		}
+		ending.ns = ns;
+		if (event == '!')
+			ptrc_judge_take_gap(&judge, ns, source);
+		if (event == '!' || event == '.')
+			continue;
+		reader.event = (struct posix_trace_event_info){
+			.posix_event_id = event < 'a' ? system_id(event)
+						      : (trace_event_id_t)(FIRST_ID + event - 'a'),
+			.posix_pid = 100,
+			.posix_tid = tid,
+			.posix_timestamp = {ns / 1000000000, ns % 1000000000},
+			.posix_truncation_status = loss == '~' ? POSIX_TRACE_TRUNCATED_RECORD
+							       : POSIX_TRACE_NOT_TRUNCATED,
+		};
+		reader.data = (unsigned char *)&key;
+		reader.size = event == 'z' ? 0 : loss ? 2 : sizeof(key);
+		if (event == 'S')
+			reader.data = (unsigned char *)&reason;
+		ptrc_view_find_layout(&view, &rules.layouts);
+		ptrc_judge_take(&judge,
+				event < 'a' ? &system_roles[system_id(event)] : &roles[event - 'a'],
+				&view, source);
+	}
+}
+
+static void free_all(void)
+{
+	ptrc_judge_free(&judge);
+	for (int i = 0; i < 26; i++)
+		free(roles[i].list);
+	for (int i = 0; i < FIRST_ID; i++)
+		free(system_roles[i].list);
+	ptrc_view_forget_misfits(&view);
+	free(view.decoded.values);
+	view.decoded.values = NULL;
+	ptrc_layouts_free(&rules.layouts);
+	free(rules.list);
+}
+
+/* The verdict and its reason, as a text that stays until the next call. */
+static const char *end(void)
+{
+	static const char *const words[] = {"pass", "fail", "undecided"};
+	static char text[500];
+	struct ptrc_trial *t = &judge.trials[0];
+
+	ending.gap_count = judge.gap_count;
+	ending.first_gap_ns = judge.first_gap_ns;
+	ptrc_judge_end(&judge, &ending);
+	snprintf(text, sizeof(text), "%s: %s", words[t->verdict], t->reason);
+	for (size_t i = 0; i < ptrc_trial_cases(t)->count; i++) {
+		const struct ptrc_case *c = &ptrc_trial_cases(t)->list[i];
+		size_t used = strlen(text);
+
+		snprintf(text + used, sizeof(text) - used, " | %g %s", (double)c->at.ns / 1000,
+			 c->text);
+	}
+	free_all();
+	return text;
+}
+
+/* What the rule comes to with these events. */
+static const char *judged(const char *rule, const char *script)
+{
+	begin(rule);
+	take(script);
+	return end();
+}
+
+/* The same of a log that has no end. */
+static const char *judged_open(const char *rule, const char *script)
+{
+	begin(rule);
+	take(script);
+	ending.is_unclosed = true;
+	return end();
+}
+
+/* The same of one that lacks something, and nobody knows where. */
+static const char *judged_holed(const char *rule, const char *script)
+{
+	begin(rule);
+	take(script);
+	ending.has_unplaced_loss = true;
+	return end();
+}
+
+TEST(never, "EXT-335 EXT-344")
+{
+	CHECK_STR_EQ(judged("never: a", "b@1 b@2"), "pass: did not happen");
+	CHECK_STR_EQ(judged("never: a", "a@1 b@2 a@3 a@4 a@5"),
+		     "fail: happened 4 times | 1 happened | 3 happened | 4 happened");
+	CHECK_STR_EQ(judged("never: a, where: 'data.id > 5'", "a1@1 a5@2"), "pass: did not happen");
+	CHECK_STR_EQ(judged("never: a, where: 'data.id > 5'", "a1@1 a6@2"),
+		     "fail: happened 1 time | 2 happened");
+	CHECK_STR_EQ(judged("never: a where data.id > 5", "a1@1 a6@2"),
+		     "fail: happened 1 time | 2 happened");
+	CHECK_STR_EQ(judged("never: '[ab]'", "b@1"), "fail: happened 1 time | 1 happened");
+	CHECK_STR_EQ(judged("never: a", "b@1 !@2"), "undecided: did not happen; events were lost");
+	CHECK_STR_EQ(judged("never: a, at_loss: ignore", "b@1 !@2"), "pass: did not happen");
+	CHECK_STR_EQ(judged("never: a, at_loss: fail", "b@1 !@2"),
+		     "fail: did not happen; events were lost");
+	CHECK_STR_EQ(judged_holed("never: a", "b@1"),
+		     "undecided: did not happen; events were lost");
+	CHECK_STR_EQ(judged_open("never: a", "b@1"),
+		     "undecided: did not happen; the log has no end");
+	CHECK_STR_EQ(judged_open("never: a, at_end: ignore", "b@1"), "pass: did not happen");
+	CHECK_STR_EQ(judged("never: a", "a@1 !@2"), "fail: happened 1 time | 1 happened");
+	CHECK_STR_EQ(judged_holed("never: a", "a@1"), "fail: happened 1 time | 1 happened");
+	CHECK_STR_EQ(judged("never: a", ""), "pass: did not happen");
+}
+
+TEST(exists, "EXT-336 EXT-344")
+{
+	CHECK_STR_EQ(judged("exists: a", "b@1 a@2"), "pass: happened");
+	CHECK_STR_EQ(judged("exists: a", "b@1"), "fail: did not happen");
+	CHECK_STR_EQ(judged("exists: a", ""), "fail: did not happen");
+	CHECK_STR_EQ(judged("exists: a", "!@1 b@2"), "undecided: did not happen; events were lost");
+	CHECK_STR_EQ(judged("exists: a", "!@1 a@2"), "pass: happened");
+	CHECK_STR_EQ(judged_open("exists: a", "b@1"),
+		     "undecided: did not happen; the log has no end");
+	CHECK_STR_EQ(judged("exists: a, within: 5us", "b@1 a@6"), "pass: happened");
+	CHECK_STR_EQ(judged("exists: a, within: 5us, of: start", "b@1 a@7 a@8"),
+		     "fail: did not happen within 5us | 7 came after 6us");
+	CHECK_STR_EQ(judged("exists: a, within: 5us", "b@1 .@7"), "fail: did not happen");
+	CHECK_STR_EQ(judged("exists: a, within: 5us", "b@1 .@6"),
+		     "undecided: did not happen; the log ends before that was decided");
+	CHECK_STR_EQ(judged("exists: a, within: 5us, at_end: ignore", "b@1 .@6"),
+		     "pass: did not happen");
+	CHECK_STR_EQ(judged("exists: a, within: 5us, at_end: fail", "b@1 .@6"),
+		     "fail: did not happen; the log ends before that was decided");
+	CHECK_STR_EQ(judged("exists: a, within: 5us, of: b", "c@1 b@20 a@25"), "pass: happened");
+	CHECK_STR_EQ(judged("exists: a, within: 5us, of: b", "a@1 b@20 .@26"),
+		     "fail: did not happen");
+	CHECK_STR_EQ(judged("exists: a, within: 5us, of: b", "a@1"), "fail: there was no b");
+	CHECK_STR_EQ(judged("exists: a, within: 5us, of: b", "b@1 !@3 a@10"),
+		     "undecided: did not happen within 5us; events were lost | 10 came after 9us");
+	/* Of another thread, so near that nobody knows which was the first. */
+	CHECK_STR_EQ(judged("exists: a, within: 5us, of: b", "a/2@19.5 b@20 .@50"),
+		     "pass: happened");
+	CHECK_STR_EQ(judged("exists: a, within: 5us, of: b", "a@19.5 b@20 .@50"),
+		     "fail: did not happen");
+}
+
+/* Where patterns name the same event, it is not what it needs itself. */
+TEST(no_event_is_what_it_requires, "EXT-336 EXT-339 EXT-341")
+{
+	CHECK_STR_EQ(judged("before: a, require: a", "a@1 .@9"),
+		     "fail: 1 of 1 lack what they require before them | 1 none before it");
+	CHECK_STR_EQ(judged("before: a, require: a where data.id == 1, by: tid", "a1@1 a2@2 a2@3"),
+		     "fail: 1 of 3 lack what they require before them | 1 none before it");
+	CHECK_STR_EQ(judged("before: a where data.id == 2, require: '[ab]', within: 3us",
+			    "b@1 a2@2 a2@4"),
+		     "pass: 2 of 2 have what they require before them");
+	CHECK_STR_EQ(judged("before: a where data.id == 2, require: '[ab]', within: 3us",
+			    "b@1 a2@2 a2@6"),
+		     "fail: 1 of 2 lack what they require before them | 6 none before it");
+	CHECK_STR_EQ(judged("exists: a, within: 5us, of: a", "a@1 .@9"), "fail: did not happen");
+	CHECK_STR_EQ(judged("exists: a, within: 5us, of: a", "a@1 a@6 .@9"), "pass: happened");
+	CHECK_STR_EQ(judged("exists: '[ab]', within: 5us, of: b", "a/2@9.5 b@10 .@50"),
+		     "pass: happened");
+	CHECK_STR_EQ(judged("exists: '[ab]', within: 5us, of: b", "b@10 .@50"),
+		     "fail: did not happen");
+	CHECK_STR_EQ(judged("order: [a, a]", "a@1 .@9"),
+		     "undecided: not all have happened, at least 1 wanted; the log ends before "
+		     "that was decided | 1 no a by the end of the log");
+	CHECK_STR_EQ(judged("order: [a, a]", "a@1 a@1"), "pass: in order");
+	CHECK_STR_EQ(judged("order: [a, b, a]", "a@1 b@2 a@3"), "pass: in order");
+	CHECK_STR_EQ(judged("order: [a, b, a]", "a@1 b@2 .@3"),
+		     "undecided: not all have happened, at least 1 wanted; the log ends before "
+		     "that was decided | 2 no a by the end of the log");
+	CHECK_STR_EQ(judged("order: ['[ab]', b], by: data.id", "b1@1 b2@2 b1@3 a2@4 b2@5"),
+		     "pass: 2 of 2 in order");
+	CHECK_STR_EQ(judged("order: [b, '[ab]']", "a@1 b@3"),
+		     "fail: out of order | 1 came before the first b");
+	begin("order: [a, a, a]");
+	take("a@1 a@2");
+	CHECK_EQ(judge.trials[0].matched, 2);
+	end();
+}
+
+#define ANSWERED "after: a, expect: b, within: 5us, by: data.id"
+
+/* Nor does it need what needs it: of events that are near to each other one is the first. */
+TEST(no_two_events_are_what_the_other_requires, "EXT-440")
+{
+	CHECK_STR_EQ(judged("before: a, require: a", "a@10 a/2@10.5 .@90"),
+		     "fail: 1 of 2 lack what they require before them | 10 none before it");
+	CHECK_STR_EQ(judged("before: a, require: a", "a@10 a/2@10.5 a/3@10.7 .@90"),
+		     "fail: 1 of 3 lack what they require before them | 10 none before it");
+	CHECK_STR_EQ(judged("before: a, require: a", "a@10 a@10.2 a/2@10.5 .@90"),
+		     "fail: 1 of 3 lack what they require before them | 10 none before it");
+	CHECK_STR_EQ(judged("before: a, require: '[ab]'", "a@10 b/2@10.5 .@90"),
+		     "pass: 1 of 1 have what they require before them");
+	CHECK_STR_EQ(judged("before: '[ab]', require: b", "a@10 b/2@10.5 .@90"),
+		     "fail: 1 of 2 lack what they require before them | 10.5 none before it");
+	CHECK_STR_EQ(judged("after: a, expect: a, within: 5us", "a@10 a/2@10.5 .@90"),
+		     "fail: 1 of 2 not answered in time | 10.5 not answered for 79.5us");
+	CHECK_STR_EQ(judged("after: a, expect: '[ab]', within: 5us", "b@10 a/2@10.5 .@90"),
+		     "pass: 1 of 1 answered");
+	CHECK_STR_EQ(judged("after: '[ab]', expect: b, within: 5us", "b@10 a/2@10.5 .@90"),
+		     "fail: 1 of 2 not answered in time | 10 not answered for 80us");
+}
+
+/* A loss may have hidden the event from which the time counts. */
+TEST(the_first_event_may_be_lost, "EXT-441")
+{
+	static const char rule[] = "exists: a, within: 5us, of: b";
+
+	CHECK_STR_EQ(judged(rule, "!@1 b@20 a@25"), "undecided: happened; events were lost");
+	CHECK_STR_EQ(judged("exists: a, within: 5us, of: b, at_loss: ignore", "!@1 b@20 a@25"),
+		     "pass: happened");
+	CHECK_STR_EQ(judged(rule, "b@20 !@21 a@25"), "pass: happened");
+	CHECK_STR_EQ(judged_holed(rule, "b@20 a@25"), "undecided: happened; events were lost");
+	CHECK_STR_EQ(judged_holed("exists: a", "b@20 a@25"), "pass: happened");
+	CHECK_STR_EQ(judged("exists: a, within: 5us", "!@1 a@2"),
+		     "undecided: happened; events were lost");
+	CHECK_STR_EQ(judged("exists: a, within: 5us", "b@1 !@2 a@3"), "pass: happened");
+	/* What was lost when the time was over makes no difference. */
+	CHECK_STR_EQ(judged(rule, "b@20 c@26 !@27"), "fail: did not happen");
+	CHECK_STR_EQ(judged(rule, "b@20 c@26 a@28 !@29"),
+		     "fail: did not happen within 5us | 28 came after 8us");
+	CHECK_STR_EQ(judged("exists: a, within: 5us", "b@20 !@25"),
+		     "undecided: did not happen; events were lost; the log ends before that was "
+		     "decided");
+	/* With ignore a rule goes by what is there. */
+	CHECK_STR_EQ(judged("exists: a, at_loss: ignore", "b@1 !@2"), "fail: did not happen");
+	CHECK_STR_EQ(judged("exists: a, within: 5us, at_loss: ignore", "b@1 !@2 c@90"),
+		     "fail: did not happen");
+	CHECK_STR_EQ(judged("count: a, min: 2, at_loss: ignore", "a@1 !@2"),
+		     "fail: 1 event | 1 1 event");
+	CHECK_STR_EQ(judged("count: a, min: 1, at_loss: ignore", "a@1 !@2"), "pass: 1 event");
+}
+
+/* What was lost may have been so near that it counts as before, or behind, an event. */
+TEST(what_was_lost_may_have_been_near, "EXT-453")
+{
+	CHECK_STR_EQ(judged(ANSWERED, "!@1 a1@2 b1@8"),
+		     "undecided: 0 of 1 answered; events were lost | 2 answered after 6us");
+	CHECK_STR_EQ(judged(ANSWERED ", tolerance: 0s", "!@1 a1@1 b1@8"),
+		     "fail: 1 of 1 not answered in time | 1 answered after 7us");
+	CHECK_STR_EQ(judged("before: a, require: b", "a1@2 !@3 b1@4"),
+		     "undecided: 0 of 1 have what they require before them; events were lost | 2 "
+		     "none before it");
+	CHECK_STR_EQ(judged("before: a, require: b, tolerance: 0s", "a1@2 !@3 b1@4"),
+		     "fail: 1 of 1 lack what they require before them | 2 none before it");
+	CHECK_STR_EQ(judged("order: [a, b]", "b@3 !@4 a@5"),
+		     "undecided: may be out of order, at least 1 wanted; events were lost | 3 came "
+		     "before the first a");
+	CHECK_STR_EQ(judged("order: [a, b], tolerance: 0s", "b@3 !@4 a@5"),
+		     "fail: out of order | 3 came before the first a");
+	CHECK_STR_EQ(judged("order: [a, b]", "a@1 b@3 !@3.5"), "pass: in order");
+	/* The same behind the end of a log that was not closed. */
+	CHECK_STR_EQ(judged_open("before: a, require: b", "a@2 .@3"),
+		     "undecided: 0 of 1 have what they require before them; 1 open at the end of "
+		     "the log | 2 none before it");
+	CHECK_STR_EQ(judged_open("before: a, require: b", "a@2 .@3.1"),
+		     "fail: 1 of 1 lack what they require before them | 2 none before it");
+	CHECK_STR_EQ(judged_open("order: [a, b]", "b@2 .@3"),
+		     "undecided: not all have happened, at least 1 wanted; the log has no end | 2 "
+		     "came without any a before it");
+	CHECK_STR_EQ(judged_open("order: [a, b]", "b@2 .@3.1"),
+		     "fail: out of order | 2 came without any a before it");
+	CHECK_STR_EQ(judged_open("order: [a, b]", "b@2 a@3.1"),
+		     "fail: out of order | 2 came before the first a");
+	/* A value that is not there may have too few. */
+	CHECK_STR_EQ(judged("count: a, min: 2, per: data.id", "a1@1 a1@2 !@3"),
+		     "undecided: 2 events of 1 value of data.id; events were lost");
+	CHECK_STR_EQ(judged_open("count: a, min: 2, per: data.id", "a1@1 a1@2"),
+		     "undecided: 2 events of 1 value of data.id; the log has no end");
+	CHECK_STR_EQ(judged("count: a, min: 1, per: data.id", "a1@1 !@3"),
+		     "pass: 1 event of 1 value of data.id");
+}
+
+/* One of several that are near, whichever thread the last one is of. */
+TEST(any_of_the_near_events_counts, "EXT-343")
+{
+	CHECK_STR_EQ(judged(ANSWERED, "b1/2@10 b1@10.1 a1@10.5 .@50"), "pass: 1 of 1 answered");
+	CHECK_STR_EQ(judged(ANSWERED, "b1@10 b1/2@10.1 a1@10.5 .@50"), "pass: 1 of 1 answered");
+	CHECK_STR_EQ(judged(ANSWERED, "b1/2@10 b1/2@10.8 b2/2@11 a1@11.5 .@50"),
+		     "pass: 1 of 1 answered");
+	CHECK_STR_EQ(judged("exists: a, within: 5us, of: b", "a/2@9.5 a@9.8 b@10 .@50"),
+		     "pass: happened");
+	CHECK_STR_EQ(judged("exists: a, within: 5us, of: b", "a/2@8.5 a@9.8 b@10 .@50"),
+		     "fail: did not happen");
+}
+
+/* As ptrace-stat measures them. */
+TEST(pairs_at_places_with_losses, "EXT-442")
+{
+	static const char by_key[] = "pair: [a, b], by: data.id, min_count: 1, at_loss: ignore";
+
+	CHECK_STR_EQ(
+		judged("pair: [a, posix_trace_stop], min_count: 1, at_loss: ignore", "a@1 S@5"),
+		"pass: 1 pair");
+	CHECK_STR_EQ(
+		judged("pair: [posix_trace_stop, posix_trace_start], min_count: 1, at_loss: ignore",
+		       "a@1 S@5 G@9"),
+		"pass: 1 pair");
+	CHECK_STR_EQ(
+		judged("pair: [posix_trace_overflow, posix_trace_resume], min_count: 1, at_loss: ignore",
+		       "O@5 R@9"),
+		"pass: 1 pair");
+	CHECK_STR_EQ(judged("pair: [a, posix_trace_start], min_count: 1, at_loss: ignore",
+			    "a@1 S@5 G@9"),
+		     "fail: 0 pairs, at least 1 wanted");
+	CHECK_STR_EQ(judged("after: a, expect: posix_trace_stop, within: 5us", "a@1 S@5"),
+		     "undecided: 1 of 1 answered; events were lost");
+	/* A loss in another log is nothing to a thread, but to a key. */
+	CHECK_STR_EQ(judged("pair: [a, b], min_count: 1, at_loss: ignore", "a@1 !#1@2 b@3"),
+		     "pass: 1 pair");
+	CHECK_STR_EQ(judged("pair: [a, b], min_count: 1, at_loss: ignore", "a@1 !@2 b@3"),
+		     "fail: 0 pairs, at least 1 wanted");
+	CHECK_STR_EQ(judged(by_key, "a@1 !#1@2 b@3"), "fail: 0 pairs, at least 1 wanted");
+	/* It reaches to the next event. */
+	CHECK_STR_EQ(judged(by_key, "S#1@1 a@2 G#1@3 b@4"), "fail: 0 pairs, at least 1 wanted");
+	CHECK_STR_EQ(judged(by_key, "S#1@1 a@2 b@3 G#1@4"), "pass: 1 pair");
+	CHECK_STR_EQ(judged(by_key, "S#1@1 G#1@2 a@3 b@4"), "pass: 1 pair");
+	CHECK_STR_EQ(judged(ANSWERED, "S#1@1 a@2 G#1@3 .@90"),
+		     "undecided: 0 of 1 answered; events were lost | 2 not answered for 88us");
+}
+
+/* What breaks the rule, and nothing else. */
+TEST(cases_of_pairs, "EXT-443")
+{
+	static const char rule[] = "pair: [a, b], by: data.id, max: '< 5us'";
+
+	CHECK_STR_EQ(judged(rule, "a3@1 a1@2 b1@12 a2@13 b2@14 .@90"),
+		     "fail: 2 pairs; max 10us | 2 took 10us | 1 no end for 89us");
+	CHECK_STR_EQ(judged(rule, "a3@88 a1@2 b1@12 .@90"), "fail: 1 pair; max 10us | 2 took 10us");
+	CHECK_STR_EQ(judged("pair: [a, b], min: '> 3us', max: '< 5us'",
+			    "a@1 b@2 a@3 b@5 a@6 b@9 a@10 b@14 a@20 b@30 a@40 b@49"),
+		     "fail: 6 pairs; min 1us; max 10us | 20 took 10us | 1 took 1us | 40 took 9us");
+	CHECK_STR_EQ(judged("pair: [a, b], p50: '< 3us', max: '< 10us'",
+			    "a@1 b@2 a@3 b@4 a@5 b@10 a@20 b@40"),
+		     "fail: 4 pairs; p50 1.004us; max 20us | 20 took 20us");
+}
+
+/* What the rule has counted comes to as many kept, broken, doubtful or open ones. */
+static const char *counts(const char *rule, const char *script, bool is_open)
+{
+	static char text[100];
+	struct ptrc_trial *t;
+
+	begin(rule);
+	take(script);
+	ending.is_unclosed = is_open;
+	ending.gap_count = judge.gap_count;
+	ptrc_judge_end(&judge, &ending);
+	t = &judge.trials[0];
+	snprintf(text, sizeof(text), "%d kept, %d broken, %d doubtful, %d open", (int)t->kept,
+		 (int)t->broken, (int)t->doubtful, (int)t->open);
+	free_all();
+	return text;
+}
+
+TEST(counts_by_key, "EXT-444")
+{
+	static const char few[] = "count: a, min: 2, per: data.id";
+	static const char script[] = "a1@1 a2@2 a1@3 a3@4";
+
+	CHECK_STR_EQ(counts(few, script, false), "1 kept, 2 broken, 0 doubtful, 0 open");
+	CHECK_STR_EQ(counts(few, script, true), "1 kept, 0 broken, 0 doubtful, 2 open");
+	CHECK_STR_EQ(counts(few, "a1@1 a2@2 !@2 a1@3 a3@4", false),
+		     "1 kept, 0 broken, 2 doubtful, 0 open");
+	CHECK_STR_EQ(counts("count: a, min: 2, per: data.id, at_loss: ignore",
+			    "a1@1 a2@2 !@2 a1@3 a3@4", false),
+		     "1 kept, 2 broken, 0 doubtful, 0 open");
+	CHECK_STR_EQ(counts("count: a, max: 1, per: data.id", script, false),
+		     "2 kept, 1 broken, 0 doubtful, 0 open");
+	CHECK_STR_EQ(counts("count: a, max: 1, per: data.id", script, true),
+		     "0 kept, 1 broken, 0 doubtful, 2 open");
+	CHECK_STR_EQ(counts("count: a, max: 1, per: data.id", "a1@1 a2@2 a1@3 !@4", true),
+		     "0 kept, 1 broken, 1 doubtful, 0 open");
+	CHECK_STR_EQ(counts("count: a, min: 1", "b@1", false),
+		     "0 kept, 1 broken, 0 doubtful, 0 open");
+	CHECK_STR_EQ(counts("count: a, max: 1", "b@1", false),
+		     "1 kept, 0 broken, 0 doubtful, 0 open");
+	CHECK_STR_EQ(counts("exists: a", "b@1", false), "0 kept, 1 broken, 0 doubtful, 0 open");
+	CHECK_STR_EQ(counts("exists: a", "b@1 !@2", false), "0 kept, 0 broken, 1 doubtful, 0 open");
+	CHECK_STR_EQ(counts("exists: a, within: 1us, of: b", "!@1 b@2 a@3", false),
+		     "0 kept, 0 broken, 1 doubtful, 0 open");
+	CHECK_STR_EQ(counts("exists: a", "a@1 !@2", false), "1 kept, 0 broken, 0 doubtful, 0 open");
+}
+
+TEST(count, "EXT-337 EXT-344")
+{
+	CHECK_STR_EQ(judged("count: a, max: 2", "a@1 a@2"), "pass: 2 events");
+	CHECK_STR_EQ(judged("count: a, max: 2", "a@1 a@2 a@3 a@4"), "fail: 4 events | 3 4 events");
+	CHECK_STR_EQ(judged("count: a, min: 2", "a@1 a@2"), "pass: 2 events");
+	CHECK_STR_EQ(judged("count: a, min: 2", "a@1"), "fail: 1 event | 1 1 event");
+	CHECK_STR_EQ(judged("count: a, min: 2", "b@1"), "fail: 0 events");
+	CHECK_STR_EQ(judged("count: a, max: 2", "b@1"), "pass: 0 events");
+	CHECK_STR_EQ(judged("count: a, max: 0", "a@1"), "fail: 1 event | 1 1 event");
+	CHECK_STR_EQ(judged("count: a, max: 1", "a@1 !@2"), "undecided: 1 event; events were lost");
+	CHECK_STR_EQ(judged("count: a, min: 2", "a@1 !@2"),
+		     "undecided: 1 event; events were lost | 1 1 event");
+	/* What has been reached stays reached. */
+	CHECK_STR_EQ(judged("count: a, min: 2", "a@1 !@2 a@3"), "pass: 2 events");
+	CHECK_STR_EQ(judged("count: a, max: 1", "a@1 !@2 a@3"), "fail: 2 events | 3 2 events");
+	CHECK_STR_EQ(judged_holed("count: a, max: 1", "a@1 a@3"), "fail: 2 events | 3 2 events");
+	CHECK_STR_EQ(judged_open("count: a, min: 2", "a@1"),
+		     "undecided: 1 event; the log has no end | 1 1 event");
+	CHECK_STR_EQ(judged_open("count: a, min: 1", "a@1"), "pass: 1 event");
+	CHECK_STR_EQ(judged("count: a, min: 1, max: 2, per: data.id", "a1@1 a2@2 a1@3"),
+		     "pass: 3 events of 2 values of data.id");
+	CHECK_STR_EQ(
+		judged("count: a, max: 2, per: data.id", "a1@1 a2@2 a1@3 a1@4 a3@5 a3@6 a3@7 a3@8"),
+		"fail: 8 events; more than 2 of 2 of 3 values of data.id | 7 4 events | 4 3 "
+		"events");
+	CHECK_STR_EQ(judged("count: a, min: 2, per: data.id", "a1@1 a2@2 a1@3"),
+		     "fail: 3 events; less than 2 of 1 of 2 values of data.id | 2 1 event");
+	begin("count: z, max: 0, per: data.id");
+	take("z@1 z@2");
+	CHECK_EQ(judge.trials[0].without_key, 2);
+	CHECK_STR_EQ(end(), "pass: 0 events");
+}
+
+TEST(after, "EXT-338 EXT-344 EXT-444")
+{
+	CHECK_STR_EQ(judged(ANSWERED, "a1@1 a2@2 b2@3 b1@6"), "pass: 2 of 2 answered");
+	CHECK_STR_EQ(judged(ANSWERED, "a1@1 a2@2 b2@3 b1@7"),
+		     "fail: 1 of 2 not answered in time | 1 answered after 6us");
+	CHECK_STR_EQ(judged(ANSWERED, "a1@1 a2@2 b1@3 .@90"),
+		     "fail: 1 of 2 not answered in time | 2 not answered for 88us");
+	CHECK_STR_EQ(judged(ANSWERED, "a1@1 a2@2 b1@3 .@7"),
+		     "undecided: 1 of 2 answered; 1 open at the end of the log | 2 not answered by "
+		     "the end of the log");
+	CHECK_STR_EQ(judged(ANSWERED ", at_end: ignore", "a1@1 a2@2 b1@3 .@7"),
+		     "pass: 1 of 2 answered");
+	CHECK_STR_EQ(judged(ANSWERED ", at_end: fail", "a1@1 a2@2 b1@3 .@7"),
+		     "fail: 1 of 2 answered; 1 open at the end of the log | 2 not answered by "
+		     "the end of the log");
+	CHECK_STR_EQ(judged_open(ANSWERED, "a1@1 b1@2"),
+		     "undecided: 1 of 1 answered; the log has no end");
+	/* The answer may have been lost; one that is there has not been. */
+	CHECK_STR_EQ(judged(ANSWERED, "a1@1 !@2 b1@20"),
+		     "undecided: 0 of 1 answered; events were lost | 1 answered after 19us");
+	CHECK_STR_EQ(judged(ANSWERED, "a1@1 !@2 .@20"),
+		     "undecided: 0 of 1 answered; events were lost | 1 not answered for 19us");
+	CHECK_STR_EQ(judged(ANSWERED, "a1@1 !@2 b1@3"),
+		     "undecided: 1 of 1 answered; events were lost");
+	CHECK_STR_EQ(judged(ANSWERED ", at_loss: ignore", "a1@1 !@2 b1@20 a2@21 b2@22"),
+		     "pass: 1 of 2 answered");
+	/* It was late before anything was lost. */
+	CHECK_STR_EQ(judged(ANSWERED, "a1@1 !@7 b1@8"),
+		     "fail: 1 of 1 not answered in time | 1 answered after 7us");
+	CHECK_STR_EQ(judged(ANSWERED, "a1@1 !@2 !@7 b1@8"),
+		     "undecided: 0 of 1 answered; events were lost | 1 answered after 7us");
+	CHECK_STR_EQ(judged(ANSWERED, "!@1 a1@2.1 b1@8.1"),
+		     "fail: 1 of 1 not answered in time | 2.1 answered after 6us");
+	CHECK_STR_EQ(judged_holed(ANSWERED, "a1@2 b1@8"),
+		     "undecided: 1 of 1 not answered in time; events were lost | 2 answered after "
+		     "6us");
+	/* Nothing that is to be answered. */
+	CHECK_STR_EQ(judged(ANSWERED, "b1@1"), "fail: there was none, at least 1 wanted");
+	CHECK_STR_EQ(judged(ANSWERED, "!@1 b1@1"),
+		     "undecided: there was none, at least 1 wanted; events were lost");
+	CHECK_STR_EQ(judged(ANSWERED ", min_count: 0", "b1@1"), "pass: there was none");
+	CHECK_STR_EQ(judged(ANSWERED ", min_count: 3", "a1@1 b1@2 a1@3 b1@4"),
+		     "fail: 2 of 2 answered, at least 3 wanted");
+	/* An answer is for all that are open; they share the fate of the first one. */
+	CHECK_STR_EQ(judged(ANSWERED ", min_count: 3", "a1@1 a1@2 a1@3 b1@6"),
+		     "pass: 3 of 3 answered");
+	CHECK_STR_EQ(judged(ANSWERED ", min_count: 4", "a1@1 a1@2 a1@3 b1@6"),
+		     "fail: 3 of 3 answered, at least 4 wanted");
+	CHECK_STR_EQ(judged(ANSWERED, "a1@1 a1@2 a1@3 b1@7"),
+		     "fail: 3 of 3 not answered in time | 1 answered after 6us");
+	CHECK_STR_EQ(judged(ANSWERED, "a1@1 a1@2 .@4"),
+		     "undecided: 0 of 2 answered; 2 open at the end of the log | 1 not answered by "
+		     "the end of the log");
+	/* Those that came behind the loss are judged by themselves. */
+	CHECK_STR_EQ(judged(ANSWERED, "a1@1 a1@2 !@3 a1@5 .@30"),
+		     "fail: 1 of 3 not answered in time | 5 not answered for 25us");
+	CHECK_STR_EQ(judged(ANSWERED, "a1@1 a1@2 !@3 a1@4 b1@9"),
+		     "undecided: 1 of 3 answered; events were lost | 1 answered after 8us");
+	CHECK_STR_EQ(judged(ANSWERED, "a1@1 !@3 a1@4 a2@5 !@6 a2@8 b1@30 b2@31"),
+		     "fail: 1 of 4 not answered in time | 8 answered after 23us");
+	CHECK_STR_EQ(judged(ANSWERED, "a1@1 !@10 a1@11 !@12 b1@30"),
+		     "fail: 1 of 2 not answered in time | 1 not answered for 11us");
+	CHECK_STR_EQ(judged(ANSWERED, "a1@1 !@2 a1@11 !@22 b1@30"),
+		     "fail: 1 of 2 not answered in time | 11 not answered for 11us");
+	/* Without a key anybody answers. */
+	CHECK_STR_EQ(judged("after: a, expect: b", "a1@1 b2/2@999"), "pass: 1 of 1 answered");
+	CHECK_STR_EQ(judged("after: a, expect: b", "a1@1 .@999"),
+		     "undecided: 0 of 1 answered; 1 open at the end of the log | 1 not answered by "
+		     "the end of the log");
+	/* The event itself may be the answer to the one before. */
+	CHECK_STR_EQ(judged("after: a, expect: a, within: 5us, at_end: ignore", "a@1 a@5 a@9"),
+		     "pass: 2 of 3 answered");
+	CHECK_STR_EQ(judged("after: a, expect: a, within: 5us, at_end: ignore", "a@1 a@5 a@19"),
+		     "fail: 1 of 3 not answered in time | 5 answered after 14us");
+	CHECK_STR_EQ(judged("after: a where data.id == 1, expect: b where data.id == 2",
+			    "a2@1 a1@2 b2@3"),
+		     "pass: 1 of 1 answered");
+}
+
+TEST(before, "EXT-339 EXT-344")
+{
+	static const char rule[] = "before: a, require: b, by: data.id";
+
+	CHECK_STR_EQ(judged(rule, "b1@1 a1@2 a1@3"),
+		     "pass: 2 of 2 have what they require before them");
+	CHECK_STR_EQ(judged(rule, "b1@1 a1@2 a2@3 b2@5"),
+		     "fail: 1 of 2 lack what they require before them | 3 none before it");
+	CHECK_STR_EQ(judged(rule, "!@1 b1@2 a1@3 a2@4"),
+		     "undecided: 1 of 2 have what they require before them; events were lost | 4 "
+		     "none before it");
+	CHECK_STR_EQ(judged(rule, "a1@2 !@3.1 b1@4"),
+		     "fail: 1 of 1 lack what they require before them | 2 none before it");
+	CHECK_STR_EQ(judged(rule, "b1@1 a1@2 !@3"),
+		     "undecided: 1 of 1 have what they require before them; events were lost");
+	CHECK_STR_EQ(judged_open(rule, "b1@1 a1@2"),
+		     "undecided: 1 of 1 have what they require before them; the log has no end");
+	CHECK_STR_EQ(judged_holed(rule, "a1@2"),
+		     "undecided: 1 of 1 lack what they require before them; events were lost | 2 "
+		     "none before it");
+	CHECK_STR_EQ(judged(rule, "b1@2"), "pass: there was none");
+	CHECK_STR_EQ(judged("before: a, require: b, min_count: 1", "b1@2"),
+		     "fail: there was none, at least 1 wanted");
+	CHECK_STR_EQ(judged("before: a, require: b, within: 5us", "b@1 a@6 a@7"),
+		     "fail: 1 of 2 lack what they require before them | 7 none before it");
+	/* Of another thread it may have been before. */
+	CHECK_STR_EQ(judged(rule, "a1@10 b1/2@11 .@20"),
+		     "pass: 1 of 1 have what they require before them");
+	CHECK_STR_EQ(judged(rule, "a1@10 a2@10.1 b1/2@10.2 b2/2@12"),
+		     "fail: 1 of 2 lack what they require before them | 10.1 none before it");
+	CHECK_STR_EQ(judged(rule, "a1@10 b1@11 .@20"),
+		     "fail: 1 of 1 lack what they require before them | 10 none before it");
+	CHECK_STR_EQ(judged("before: a, require: b, by: data.id, tolerance: 0s", "a1@10 b1/2@10.5"),
+		     "fail: 1 of 1 lack what they require before them | 10 none before it");
+}
+
+TEST(tolerance_of_answers, "EXT-343")
+{
+	CHECK_STR_EQ(judged(ANSWERED, "b1/2@10 a1@10.5 .@50"), "pass: 1 of 1 answered");
+	CHECK_STR_EQ(judged(ANSWERED, "b1@10 a1@10.5 .@50"),
+		     "fail: 1 of 1 not answered in time | 10.5 not answered for 39.5us");
+	CHECK_STR_EQ(judged(ANSWERED, "b1/2@10 a1@11.5 .@50"),
+		     "fail: 1 of 1 not answered in time | 11.5 not answered for 38.5us");
+	CHECK_STR_EQ(judged(ANSWERED, "b2/2@10 a1@10.5 .@50"),
+		     "fail: 1 of 1 not answered in time | 10.5 not answered for 39.5us");
+	CHECK_STR_EQ(judged(ANSWERED ", tolerance: 2us", "b1/2@10 a1@11.5 .@50"),
+		     "pass: 1 of 1 answered");
+	CHECK_STR_EQ(judged(ANSWERED ", tolerance: 0s", "b1/2@10 a1@10.5 .@50"),
+		     "fail: 1 of 1 not answered in time | 10.5 not answered for 39.5us");
+}
+
+TEST(pair, "EXT-340 EXT-344")
+{
+	static const char rule[] = "pair: [a, b], by: data.id, max: '< 5us'";
+
+	CHECK_STR_EQ(judged(rule, "a1@1 a2@2 b2@3 b1@5"), "pass: 2 pairs; max 4us");
+	CHECK_STR_EQ(judged(rule, "a1@1 a2@2 b2@3 b1@6"), "fail: 2 pairs; max 5us | 1 took 5us");
+	CHECK_STR_EQ(judged("pair: [a, b], by: data.id, max: 5us", "a1@1 b1@6"),
+		     "pass: 1 pair; max 5us");
+	CHECK_STR_EQ(judged("pair: [a, b], min: '> 1us'", "a1@1 b1@2"),
+		     "fail: 1 pair; min 1us | 1 took 1us");
+	CHECK_STR_EQ(judged("pair: [a, b], min: '>= 1us', p50: '<= 2us'",
+			    "a1@1 b1@2 a1@3 b1@5 a1@6 b1@16"),
+		     "pass: 3 pairs; min 1us; p50 2us");
+	CHECK_STR_EQ(judged("pair: [a, b], p50: '< 2us'", "a1@1 b1@2 a1@3 b1@5 a1@6 b1@16"),
+		     "fail: 3 pairs; p50 2.008us | 6 took 10us | 3 took 2us");
+	CHECK_STR_EQ(judged(rule, "c@1"), "fail: 0 pairs, at least 1 wanted");
+	CHECK_STR_EQ(judged(rule, "!@1"),
+		     "undecided: 0 pairs, at least 1 wanted; events were lost");
+	CHECK_STR_EQ(judged("pair: [a, b], min_count: 2", "a@1 b@2 b@3"),
+		     "fail: 1 pair, at least 2 wanted");
+	CHECK_STR_EQ(
+		judged("pair: [a, b], min_count: 2", "a@1 b@2 a@3"),
+		"undecided: 1 pair, at least 2 wanted; 1 open at the end of the log | 3 no end "
+		"for 0ns");
+	/* A loss hides durations; one that is there and too long is too long. */
+	CHECK_STR_EQ(judged(rule, "a1@1 b1@2 !@3"), "undecided: 1 pair; max 1us; events were lost");
+	CHECK_STR_EQ(judged(rule, "a1@1 b1@12 !@13"), "fail: 1 pair; max 11us | 1 took 11us");
+	CHECK_STR_EQ(judged("pair: [a, b], p50: '< 5us'", "a1@1 b1@12 !@13"),
+		     "undecided: 1 pair; p50 11us; events were lost");
+	CHECK_STR_EQ(judged("pair: [a, b], p50: '< 5us', at_loss: ignore", "a1@1 b1@12 !@13"),
+		     "fail: 1 pair; p50 11us | 1 took 11us");
+	CHECK_STR_EQ(judged(rule, "a1@1 !@2 b1@12 a1@13 b1@14"),
+		     "undecided: 1 pair; max 1us; events were lost");
+	/* What has no end yet is at least as long as it has been. */
+	CHECK_STR_EQ(judged(rule, "a1@1 b1@2 a2@3 .@7"),
+		     "undecided: 1 pair; max 1us; 1 open at the end of the log | 3 no end for 4us");
+	CHECK_STR_EQ(judged(rule, "a1@1 b1@2 a2@3 .@70"),
+		     "fail: 1 pair; max 1us | 3 no end for 67us");
+	CHECK_STR_EQ(judged("pair: [a, b], by: data.id, max: '< 5us', at_end: ignore",
+			    "a1@1 b1@2 a2@3 .@7"),
+		     "pass: 1 pair; max 1us");
+	/* Whatever comes, it has waited for too long. */
+	CHECK_STR_EQ(judged("pair: [a, b], by: data.id, max: '< 5us', at_end: ignore",
+			    "a1@1 b1@2 a2@3 .@8"),
+		     "fail: 1 pair; max 1us | 3 no end for 5us");
+	CHECK_STR_EQ(judged("pair: [a, b], by: data.id, max: '<= 5us', at_end: ignore",
+			    "a1@1 b1@2 a2@3 .@8"),
+		     "pass: 1 pair; max 1us");
+	CHECK_STR_EQ(judged("pair: [a, b], by: data.id, min: '> 3us', at_end: ignore",
+			    "a1@1 b1@5 a2@6 .@7"),
+		     "pass: 1 pair; min 4us");
+	/* It makes no difference to this quantile. */
+	CHECK_STR_EQ(
+		judged("pair: [a, b], by: data.id, p50: '< 5us'", "a1@1 b1@2 a3@2 b3@3 a2@3 .@70"),
+		"pass: 2 pairs; p50 1us");
+	CHECK_STR_EQ(judged_open(rule, "a1@1 b1@2"),
+		     "undecided: 1 pair; max 1us; the log has no end");
+	/* Behind the end of a log that was not closed there may be as many pairs as it takes. */
+	CHECK_STR_EQ(judged_open(rule, "a1@1 b1@7"), "fail: 1 pair; max 6us | 1 took 6us");
+	CHECK_STR_EQ(judged_open("pair: [a, b], min: '> 1us'", "a1@1 b1@2"),
+		     "fail: 1 pair; min 1us | 1 took 1us");
+	CHECK_STR_EQ(judged_open("pair: [a, b], min: '< 1us'", "a1@1 b1@2"),
+		     "undecided: 1 pair; min 1us; the log has no end");
+	CHECK_STR_EQ(judged_open("pair: [a, b], max: '> 9us'", "a1@1 b1@2"),
+		     "undecided: 1 pair; max 1us; the log has no end");
+	CHECK_STR_EQ(judged_open("pair: [a, b], p50: '< 5us'", "a1@1 b1@12"),
+		     "undecided: 1 pair; p50 11us; the log has no end");
+	CHECK_STR_EQ(judged_open("pair: [a, b], p50: '> 5us', at_end: fail", "a1@1 b1@2"),
+		     "fail: 1 pair; p50 1us; the log has no end");
+	CHECK_STR_EQ(judged_open("pair: [a, b], p50: '< 5us', at_end: ignore", "a1@1 b1@12"),
+		     "fail: 1 pair; p50 11us | 1 took 11us");
+	CHECK_STR_EQ(judged_open("pair: [a, b], by: data.id, max: '< 5us'", "a1@1 b1@2 a2@3 .@8"),
+		     "fail: 1 pair; max 1us | 3 no end for 5us");
+	/* Without a key they are brackets of a thread. */
+	CHECK_STR_EQ(judged("pair: [a, b], max: 5us", "a@1 a/2@2 b@3 b/2@4 a@5 a@6 b@7 b@8"),
+		     "pass: 4 pairs; max 3us");
+	begin(rule);
+	take("a1@10 b1@9 b3@11 a2@12 b2@13");
+	CHECK_EQ(judge.trials[0].backwards, 1);
+	CHECK_EQ(judge.trials[0].unmatched_ends, 1);
+	CHECK_STR_EQ(end(), "pass: 1 pair; max 1us");
+}
+
+TEST(durations_have_no_exponent, "EXT-449")
+{
+	CHECK_STR_EQ(judged("pair: [a, b], max: '> 1d'", "a@1 b@99999600001"),
+		     "pass: 1 pair; max 99999.6s");
+	CHECK_STR_EQ(judged("pair: [a, b], max: '> 1d'", "a@1 b@123456789012"),
+		     "pass: 1 pair; max 123456.789011s");
+}
+
+static int compare(const void *a, const void *b)
+{
+	int64_t s = *(const int64_t *)a, t = *(const int64_t *)b;
+
+	return (s > t) - (s < t);
+}
+
+TEST(bounds_are_judged_by_the_exact_quantile, "EXT-340")
+{
+	static const char *const names[] = {"p1", "p50", "p90", "p99", "p99.9"};
+	static const unsigned int per_mille[] = {10, 500, 900, 990, 999};
+	static int64_t lengths[1357];
+	enum { COUNT = sizeof(lengths) / sizeof(*lengths) };
+
+	for (size_t q = 0; q < 5; q++) {
+		int64_t sorted[COUNT], exact;
+
+		for (size_t i = 0; i < COUNT; i++)
+			sorted[i] = lengths[i] = (int64_t)(i * i * 7919 % 100003 + 100000);
+		qsort(sorted, COUNT, sizeof(*sorted), compare);
+		exact = sorted[(COUNT * per_mille[q] + 999) / 1000 - 1];
+		for (int64_t above = 0; above < 2; above++) {
+			char rule[100], script[100];
+			int64_t ns = 1000;
+
+			snprintf(rule, sizeof(rule), "pair: [a, b], %s: '< %ldns'", names[q],
+				 exact + above);
+			begin(rule);
+			for (size_t i = 0; i < COUNT; i++, ns += 1000000) {
+				snprintf(script, sizeof(script), "a@%ld.%03ld b@%ld.%03ld",
+					 ns / 1000, ns % 1000, (ns + lengths[i]) / 1000,
+					 (ns + lengths[i]) % 1000);
+				take(script);
+			}
+			CHECK_EQ(strncmp(end(), above ? "pass" : "fail", 4), 0);
+		}
+	}
+}
+
+TEST(order, "EXT-341 EXT-344")
+{
+	CHECK_STR_EQ(judged("order: [a, b, c]", "a@1 b@3 a@4 c@5 b@6"), "pass: in order");
+	CHECK_STR_EQ(judged("order: [a, b, c]", "b@3 a@5 c@7"),
+		     "fail: out of order | 3 came before the first a");
+	CHECK_STR_EQ(judged("order: [a, b, c]", "a@1 c@3"),
+		     "fail: out of order | 3 came without any b before it");
+	CHECK_STR_EQ(
+		judged("order: [a, b, c]", "a@1 b@3"),
+		"undecided: not all have happened, at least 1 wanted; the log ends before that "
+		"was decided | 3 no c by the end of the log");
+	CHECK_STR_EQ(judged("order: [a, b, c], at_end: fail", "a@1 b@3"),
+		     "fail: not all have happened, at least 1 wanted; the log ends before that was "
+		     "decided | 3 no c by the end of the log");
+	CHECK_STR_EQ(judged("order: [a, b, c], at_end: ignore, min_count: 0", "a@1 b@3"),
+		     "pass: not all have happened");
+	CHECK_STR_EQ(judged("order: [a, b, c]", "d@1"), "fail: there was none, at least 1 wanted");
+	CHECK_STR_EQ(judged("order: [a, b]", "a@1 !@2 b@3"),
+		     "undecided: in order; events were lost");
+	/* All first events are known. */
+	CHECK_STR_EQ(judged("order: [a, b]", "a@1 b@3 !@4"), "pass: in order");
+	CHECK_STR_EQ(judged_open("order: [a, b]", "a@1 b@3"), "pass: in order");
+	CHECK_STR_EQ(judged("order: [a, b]", "!@1 b@3 a@4"),
+		     "undecided: may be out of order, at least 1 wanted; events were lost | 3 came "
+		     "before the first a");
+	CHECK_STR_EQ(judged("order: [a, b]", "b@3 !@4.1 a@5"),
+		     "fail: out of order | 3 came before the first a");
+	CHECK_STR_EQ(judged("order: [a, b]", "b@3 a/2@4"), "pass: in order");
+	CHECK_STR_EQ(judged("order: [a, b]", "b@3 a/2@4.5"),
+		     "fail: out of order | 3 came before the first a");
+	CHECK_STR_EQ(judged("order: [a, b], by: data.id", "a1@1 a2@2 b2@3 b1@4"),
+		     "pass: 2 of 2 in order");
+	CHECK_STR_EQ(judged("order: [a, b], by: data.id", "a1@1 b2@3 b1@4 a2@5"),
+		     "fail: 1 of 2 out of order | 3 came before the first a");
+	CHECK_STR_EQ(judged("order: [a, b], by: data.id", "a1@1 b1@4 a2@5"),
+		     "undecided: 1 of 2 in order; the log ends before that was decided | 5 no b by "
+		     "the end of the log");
+	CHECK_STR_EQ(judged("order: [a, b], where: data.id == 1", "b2@1 a1@4 b1@6"),
+		     "pass: in order");
+}
+
+TEST(data_that_was_cut, "EXT-344")
+{
+	static const char *const losses[] = {"b@1 a1~@2 b@3", "b@1 a1_@2 b@3"};
+
+	for (size_t i = 0; i < 2; i++) {
+		const char *script = losses[i];
+
+		CHECK_STR_EQ(judged("never: a, where: 'data.id > 5'", script),
+			     "undecided: did not happen; data of events is missing");
+		CHECK_STR_EQ(judged("never: a where data.id > 5", script),
+			     "undecided: did not happen; data of events is missing");
+		CHECK_STR_EQ(judged("never: a where data.id > 5, at_loss: ignore", script),
+			     "pass: did not happen");
+		CHECK_STR_EQ(judged("never: a where data.id > 5, at_loss: fail", script),
+			     "fail: did not happen; data of events is missing");
+		CHECK_STR_EQ(judged("exists: a where data.id > 5", script),
+			     "undecided: did not happen; data of events is missing");
+		CHECK_STR_EQ(judged("count: a, max: 3, per: data.id", script),
+			     "undecided: 0 events; data of events is missing");
+		CHECK_STR_EQ(judged("before: a, require: b, by: data.id", script),
+			     "undecided: there was none; data of events is missing");
+		CHECK_STR_EQ(judged("count: '[ab]', min: 2, where: '!(data.id > 5)'", script),
+			     "pass: 3 events");
+		/* What was cut makes no difference to these. */
+		CHECK_STR_EQ(judged("never: c, where: 'data.id > 5'", script),
+			     "pass: did not happen");
+		CHECK_STR_EQ(judged("never: a, where: 'data.id > 5 && pid == 1'", script),
+			     "pass: did not happen");
+		CHECK_STR_EQ(judged("never: a where data.id > 5, where: pid == 1", script),
+			     "pass: did not happen");
+		CHECK_STR_EQ(judged("count: a, max: 1, where: 'data.id > 5 || pid == 100'", script),
+			     "pass: 1 event");
+		CHECK_STR_EQ(judged("count: a, max: 1, per: pid", script),
+			     "pass: 1 event of 1 value of pid");
+	}
+	/* The event that is there breaks the rule all the same. */
+	CHECK_STR_EQ(judged("never: a, where: 'data.id > 5'", "a1~@1 a6@2"),
+		     "fail: happened 1 time | 2 happened");
+	/* An answer may be the one whose data was cut. */
+	CHECK_STR_EQ(judged(ANSWERED, "a1@1 b1~@2 .@90"),
+		     "undecided: 1 of 1 not answered in time; data of events is missing | 1 not "
+		     "answered for 89us");
+	CHECK_STR_EQ(judged("never: a, where: data == 'x'", "a1~@1"),
+		     "undecided: did not happen; data of events is missing");
+	CHECK_STR_EQ(judged("never: a, where: data == 'x'", "a1_@1"), "pass: did not happen");
+	CHECK_STR_EQ(judged("never: a, where: 'data.id > 5'", "a1~@1 !@2"),
+		     "undecided: did not happen; events were lost; data of events is missing");
+	begin("count: '[ab]', max: 9, where: 'data.id != 5'");
+	take("a1~@1 a1_@2 b1@3 b1~@4 c1~@5");
+	CHECK_EQ(judge.trials[0].cut, 2);
+	CHECK_EQ(judge.trials[0].misfits, 1);
+	end();
+}
+
+TEST(loss, "EXT-342 EXT-344")
+{
+	CHECK_STR_EQ(judged("loss: none", "a@1"), "pass: nothing is missing");
+	CHECK_STR_EQ(judged("loss: none", "a@1 !@2"), "fail: events are missing");
+	CHECK_STR_EQ(judged_holed("loss: none", "a@1"), "fail: events are missing");
+	CHECK_STR_EQ(judged_open("loss: none", "a@1"),
+		     "undecided: nothing is missing; the log has no end");
+	CHECK_STR_EQ(judged_open("loss: none, at_end: ignore", "a@1"), "pass: nothing is missing");
+}
+
+/* Ten thousand are open at a time, and many more have been. */
+TEST(memory_grows_with_what_is_open, "EXT-345")
+{
+	static const char *const kinds[] = {"after: a, expect: b, within: 1s, by: data.id",
+					    "pair: [a, b], max: 1s, by: data.id"};
+
+	for (size_t i = 0; i < 2; i++) {
+		begin(kinds[i]);
+		for (uint32_t key = 0; key < 300000; key++) {
+			reader.event = (struct posix_trace_event_info){
+				.posix_event_id = FIRST_ID,
+				.posix_timestamp = {0, key},
+			};
+			reader.size = sizeof(key);
+			for (int k = 0; k < 2; k++) {
+				uint32_t answered = key - 10000;
+
+				if (k && key < 10000)
+					continue;
+				reader.event.posix_event_id = (trace_event_id_t)(FIRST_ID + k);
+				reader.data = (unsigned char *)(k ? &answered : &key);
+				ptrc_view_find_layout(&view, &rules.layouts);
+				ptrc_judge_take(&judge, &roles[k], &view, 0);
+			}
+			CHECK(judge.trials[0].table.count <= 10001);
+			CHECK(judge.trials[0].answers.count <= 1001);
+		}
+		CHECK(judge.trials[0].table.slot_count <= 32768);
+		CHECK_EQ(judge.trials[0].kept, 290000);
+		end();
+	}
+}

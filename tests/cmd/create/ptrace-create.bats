@@ -1,0 +1,444 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+
+load ../../support/helpers
+
+@test "a session from the first command to the last" {
+	traced_start -w -W -n 100
+	wait_until says ready
+	run_split ptrace-create --pid="$pid" -o run.log --name="$me.a"
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	[ "$stdout" = "$me.a" ]
+	ptrace-start "$me.a"
+	go
+	wait_until says done
+	ptrace-stop "$me.a"
+	controller=$(ptrace-stat --format=json "$me.a" | jq .controller)
+	ptrace-shutdown "$me.a"
+	is_ended "$controller"
+	[ "$(session_files)" -eq 0 ]
+	[ "$(events run.log traced.event)" -eq 100 ]
+	ptrace-stat run.log
+}
+
+@test "without --name the name is made of the process" {
+	traced_start -w
+	# Before, its name is that of the shell that becomes it.
+	wait_until says ready
+	name=$(ptrace-create --pid="$pid")
+	[ "$name" = "traced-$pid" ]
+	second=$(ptrace-create --pid="$pid")
+	[ "$second" = "traced-$pid-2" ]
+	ptrace-shutdown "$name" "$second"
+}
+
+@test "a suspended session records nothing until it is started" {
+	traced_start -w -W -n 10
+	wait_until says ready
+	ptrace-create --pid="$pid" -o run.log --name="$me.a"
+	[ "$(stat -c %a run.log)" = 600 ]
+	go
+	wait_until says done
+	ptrace-shutdown "$me.a"
+	[ "$(events run.log traced.event)" -eq 0 ]
+}
+
+@test "a session ends with its process, unless it is kept [EXT-126]" {
+	traced_start -w -n 10
+	wait_until says ready
+	ptrace-create --pid="$pid" -o run.log --name="$me.a" --start
+	go
+	wait_until is_ended "$pid"
+	no_session() { [ "$(session_files)" -eq 0 ]; }
+	wait_until no_session
+	[ "$(events run.log traced.event)" -eq 10 ]
+	ptrace-stat run.log
+	traced_start -w -n 10
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --start
+	ptrace-create --pid="$pid" --name="$me.b" --start --keep
+	ptrace-stat --json "$me.a" | jq -e .until_exit
+	ptrace-stat --json "$me.b" | jq -e '.until_exit | not'
+	ptrace-dump --follow="$me.a" >lines 3>&- 7>&- &
+	wait_until test -s lines
+	go
+	wait_until is_ended "$pid"
+	# Who follows gets all, and status 0.
+	wait $!
+	[ "$(grep -c traced.event lines)" -eq 10 ]
+	one_session() { [ "$(session_files)" -eq 1 ]; }
+	wait_until one_session
+	is_target_ended() { ptrace-stat --json "$me.b" | jq -e '.target_alive | not'; }
+	wait_until is_target_ended
+	[ "$(ptrace-dump --count -e traced.event "$me.b")" -eq 10 ]
+	ptrace-shutdown "$me.b"
+}
+
+@test "a session whose controller is terminated ends as by ptrace-shutdown" {
+	traced_start -w -W -n 10
+	wait_until says ready
+	ptrace-create --pid="$pid" -o run.log --name="$me.a" --start
+	go
+	wait_until says done
+	kill -TERM "$(ptrace-stat --format=json "$me.a" | jq .controller)"
+	no_session() { [ "$(session_files)" -eq 0 ]; }
+	wait_until no_session
+	wait_until ptrace-stat run.log
+	[ "$(events run.log traced.event)" -eq 10 ]
+}
+
+@test "a session whose controller is killed has its log complete, and its name is free" {
+	traced_start -w -W -n 10
+	wait_until says ready
+	ptrace-create --pid="$pid" -o run.log --name="$me.a" --start
+	go
+	wait_until says done
+	controller=$(ptrace-stat --format=json "$me.a" | jq .controller)
+	kill -KILL "$controller"
+	wait_until is_ended "$controller"
+	[ "$(events run.log traced.event)" -eq 10 ]
+	ptrace-stat run.log
+	ptrace-create --pid="$pid" --name="$me.a"
+	ptrace-shutdown "$me.a"
+}
+
+@test "a name that is taken is refused, and nothing is left" {
+	traced_start -w
+	ptrace-create --pid="$pid" --name="$me.a"
+	run_split ptrace-create --pid="$pid" --name="$me.a" -o run.log
+	[ "$status" -eq 1 ]
+	[ -z "$stdout" ]
+	[ ! -e run.log ]
+	assert_one_message ptrace-create
+	[ "$(session_files)" -eq 1 ]
+}
+
+@test "names that are no names are refused" {
+	traced_start -w
+	for name in 'a b' 'a/b' '../x' $'a\nb' '"' -x "$(printf '%065d' 0)"; do
+		run_split ptrace-create --pid="$pid" --name="$name"
+		[ "$status" -eq 2 ]
+		[ -z "$stdout" ]
+		assert_one_message ptrace-create
+	done
+}
+
+@test "a process that is not there" {
+	(exit) &
+	gone=$!
+	wait "$gone"
+	run_split ptrace-create --pid="$gone" --name="$me.a" -o run.log
+	[ "$status" -eq 1 ]
+	[ -z "$stdout" ]
+	[ ! -e run.log ]
+	assert_one_message ptrace-create
+	[[ $stderr == *"$gone: no such process" ]]
+	[ "$(session_files)" -eq 0 ]
+}
+
+@test "a process of somebody else" {
+	[ "$(id -u)" -eq 0 ] || skip "needs root"
+	chmod 755 .
+	cp "$PTRACE_BIN/ptrace-create" . || true
+	run_split setpriv --reuid=65534 --clear-groups ./ptrace-create --pid=$$ --name="$me.x"
+	[ "$status" -eq 1 ]
+	[ -z "$stdout" ]
+	assert_one_message ptrace-create
+	[[ $stderr == *"not allowed to trace this process: it belongs to user 0" ]]
+	rm -rf /dev/shm/posixtrace-65534
+}
+
+@test "wrong values of options" {
+	for option in --pid=0 --pid=-1 --pid=abc --pid=99999999999999999999 --pid= \
+		--stream-min-size=1KB --log-full-policy=never; do
+		run_split ptrace-create --pid=$$ "$option"
+		[ "$status" -eq 2 ]
+		[ -z "$stdout" ]
+		assert_one_message ptrace-create
+		[[ $stderr == *"${option%%=*}"* ]]
+	done
+	run_split ptrace-create --pid=$$ --stream-full-policy=flush --name="$me.a"
+	[ "$status" -eq 2 ]
+	[ "$(session_files)" -eq 0 ]
+	assert_one_message ptrace-create
+	[[ $stderr == "ptrace-create: --stream-full-policy: flush needs a log"* ]]
+}
+
+@test "a log that cannot be made leaves no session" {
+	traced_start -w
+	run_split ptrace-create --pid="$pid" --name="$me.a" -o no/such/directory
+	[ "$status" -eq 1 ]
+	[ "$(session_files)" -eq 0 ]
+	assert_one_message ptrace-create
+	[ -w /dev/full ] || skip "no /dev/full"
+	run_split ptrace-create --pid="$pid" --name="$me.a" -o /dev/full
+	[ "$status" -eq 1 ]
+	[ "$(session_files)" -eq 0 ]
+	assert_one_message ptrace-create
+}
+
+@test "a log that does not go with its policy is told why" {
+	traced_start -w
+	run_split ptrace-create --pid="$pid" -o a.log --log-full-policy=loop --log-max-size=1
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "ptrace-create: a.log: the log-max-size is too small for a log" ]
+	run_split ptrace-create --pid="$pid" -o /dev/null --log-full-policy=loop
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "ptrace-create: /dev/null: is not a regular file, which needs the log-full-policy append" ]
+	[ ! -e a.log ]
+}
+
+@test "a FIFO that nobody reads is waited for with a word, before there is any session [EXT-130]" {
+	traced_start -w
+	mkfifo fifo
+	cat >file.yaml <<-END
+		defaults: {pid: $pid}
+		sessions:
+		  - {name: $me.a, output: a.log}
+		  - {name: $me.b, output: fifo}
+	END
+	# Signals end the wait, and leave no session.
+	for signal in INT TERM; do
+		env --default-signal=INT ptrace-create --all -c file.yaml 2>err 3>&- &
+		creator=$!
+		pids="$pids $creator"
+		wait_until grep -qsx 'ptrace-create: fifo: is a FIFO that nobody reads; waiting for a reader' err
+		[ "$(session_files)" -eq 0 ]
+		kill -"$signal" "$creator"
+		status=0
+		wait "$creator" || status=$?
+		[ "$status" -eq $((128 + $(kill -l "$signal"))) ]
+		[ "$(session_files)" -eq 0 ]
+		# What comes next is not to take this message for its own.
+		rm err
+	done
+	ptrace-create --all -c file.yaml >out.txt 2>err 3>&- &
+	creator=$!
+	pids="$pids $creator"
+	wait_until grep -qs 'waiting for a reader' err
+	cat fifo >copy 3>&- &
+	reader=$!
+	wait "$creator"
+	[ "$(tr '\n' ' ' <out.txt)" = "$me.a $me.b " ]
+	ptrace-shutdown "$me.a" "$me.b"
+	wait "$reader"
+	ptrace-dump copy
+	for policy in loop until-full; do
+		run_split timeout "$patience" ptrace-create --pid="$pid" -o fifo --log-full-policy="$policy"
+		[ "$status" -eq 1 ]
+		[ "$stderr" = "ptrace-create: fifo: is not a regular file, which needs the log-full-policy append" ]
+	done
+}
+
+@test "a session whose name cannot be told is ended again" {
+	[ -w /dev/full ] || skip "no /dev/full"
+	traced_start -w
+	status=0
+	ptrace-create --pid="$pid" --name="$me.a" -o run.log >/dev/full 2>stderr.txt || status=$?
+	[ "$status" -eq 1 ]
+	grep -qx 'ptrace-create: standard output: No space left on device' stderr.txt
+	[ "$(session_files)" -eq 0 ]
+	[ ! -e run.log ]
+	status=0
+	ptrace-create --pid="$pid" --name="$me.a" >&- 2>stderr.txt || status=$?
+	[ "$status" -eq 1 ]
+	[ "$(session_files)" -eq 0 ]
+}
+
+# unread 1|2 COMMAND...: what it writes there goes into a pipe that nobody reads
+unread() {
+	python3 -c 'import os, subprocess, sys
+r, w = os.pipe()
+os.close(r)
+sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.argv[1]]: w}))
+' "$@"
+}
+
+@test "nobody reads the name, or the message about another: no session is left" {
+	traced_start -w
+	run_split unread 1 ptrace-create --pid="$pid" --name="$me.a" -o run.log
+	[ "$status" -eq 1 ]
+	grep -qx 'ptrace-create: standard output: Broken pipe' stderr.txt
+	[ "$(session_files)" -eq 0 ]
+	[ ! -e run.log ]
+	printf 'sessions:\n- {name: %s, pid: %s}\n- {name: %s, pid: 999999999}\n' \
+		"$me.a" "$pid" "$me.b" >all.yaml
+	run_split unread 2 ptrace-create --all --config=all.yaml
+	[ "$status" -eq 1 ]
+	[ -z "$stdout" ]
+	[ "$(session_files)" -eq 0 ]
+	run_split unread 1 ptrace-create --pid="$pid" --dump-config
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+}
+
+@test "a stream too large for the memory leaves no session" {
+	traced_start -w
+	run_split ptrace-create --pid="$pid" --name="$me.a" --stream-min-size=1000000G
+	[ "$status" -eq 1 ]
+	[ "$(session_files)" -eq 0 ]
+	assert_one_message ptrace-create
+}
+
+@test "it holds neither the directory nor the descriptors of its caller" {
+	traced_start -w
+	mkdir away
+	(cd away && ptrace-create --pid="$pid" --name="$me.a" -o ../run.log)
+	controller=$(ptrace-stat --format=json "$me.a" | jq .controller)
+	[ "$(readlink /proc/"$controller"/cwd)" = / ]
+	[ "$(readlink /proc/"$controller"/fd/0)" = /dev/null ]
+	rmdir away
+	[ "$(ptrace-stat --format=json "$me.a" | jq -r .log)" = "$(realpath run.log)" ]
+	ptrace-shutdown "$me.a"
+}
+
+@test "a file or a foreign socket in the place of a session" {
+	traced_start -w
+	ptrace-create --pid="$pid" --name="$me.a"
+	ptrace-shutdown "$me.a"
+	echo x >/dev/shm/posixtrace-"$EUID"/c."$me.a"
+	run_split ptrace-stat "$me.a"
+	[ "$status" -eq 1 ]
+	assert_one_message ptrace-stat
+	ptrace-create --pid="$pid" --name="$me.a"
+	ptrace-shutdown "$me.a"
+}
+
+@test "--json tells all that is to be known of it" {
+	traced_start -w
+	run_split ptrace-create --json --pid="$pid" --name="$me.a" -o run.log
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	[ "$(wc -l <stdout.txt)" -eq 1 ]
+	jq -e --arg name "$me.a" --argjson pid "$pid" --arg log "$(realpath run.log)" \
+		'.version == 1 and .session == $name and .target == $pid and .log == $log' \
+		<stdout.txt
+	[ "$(jq .controller <stdout.txt)" -eq \
+		"$(ptrace-stat --format=json "$me.a" | jq .controller)" ]
+	ptrace-create --json --pid="$pid" --name="$me.b" | jq -e 'has("log") | not'
+}
+
+@test "what is excluded is not recorded from the start [EXT-106]" {
+	traced_start -w -W -n 5
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" -o a.log --start --exclude=traced.event
+	ptrace-create --pid="$pid" --name="$me.b" -o b.log --start --exclude='tra*d.[a-f]*' \
+		--exclude=posix_trace_start
+	ptrace-create --pid="$pid" --name="$me.c" -o c.log --start --exclude='other.*'
+	ptrace-create --pid="$pid" --name="$me.d" -o d.log --start --only='other.*'
+	go
+	wait_until says done
+	run_split ptrace-shutdown "$me.a" "$me.b" "$me.c"
+	[ "$status" -eq 0 ]
+	[ "$stderr" = "ptrace-shutdown: $me.c: no event has a name that matches --exclude=other.*" ]
+	run_split ptrace-shutdown --json "$me.d"
+	[ "$status" -eq 0 ]
+	validates session <<<"$stdout"
+	jq -e '.unmatched == [{"how": "only", "glob": "other.*"}]' <<<"$stdout"
+	[ "$(events d.log traced.event)" -eq 0 ]
+	[ "$(events a.log traced.event)" -eq 0 ]
+	[ "$(events b.log traced.event)" -eq 0 ]
+	[ "$(events b.log posix_trace_start)" -eq 0 ]
+	[ "$(events c.log traced.event)" -eq 5 ]
+}
+
+@test "the log of a session replaces nothing but a log or an empty file [EXT-130]" {
+	traced_start -w
+	echo precious >text
+	run_split ptrace-create --pid="$pid" --name="$me.a" -o text
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "ptrace-create: text: exists and is not a trace log; name another file, or replace this one with --force" ]
+	[ "$(cat text)" = precious ]
+	[ "$(session_files)" -eq 0 ]
+	ptrace-create --pid="$pid" --name="$me.a" -o text --force
+	ptrace-shutdown "$me.a"
+	ptrace-create --pid="$pid" --name="$me.a" -o text
+	ptrace-shutdown "$me.a"
+	ptrace-stat text
+}
+
+@test "a process that is not traced as yet is told, and its session made [EXT-181]" {
+	sleep 1000 3>&- &
+	pids="$pids $!"
+	wait_until grep -qsx sleep /proc/$!/comm
+	run_split ptrace-create --json --pid=$! --name="$me.a"
+	[ "$status" -eq 0 ]
+	validates create <<<"$stdout"
+	why="$! (sleep): runs $(readlink /proc/$!/exe), which is not linked with the library, so it has no events of its own; programs that it starts are traced if they have it; if its own events are missing, link it with -lposixtrace"
+	[ "$stderr" = "ptrace-create: $why" ]
+	[ "$(jq -r .obstacle <<<"$stdout")" = "$why" ]
+	run_split ptrace-doctor "$me.a"
+	[[ $stdout == *"note     $why"* ]]
+	# One that has the library, with its first event or before.
+	traced_start -w
+	wait_until says ready
+	run_split ptrace-create --json --pid="$pid" --name="$me.b"
+	[ -z "$stderr" ]
+	jq -e 'has("obstacle") | not' <<<"$stdout"
+}
+
+@test "a process with another /dev/shm is told, and its session made [EXT-181]" {
+	[ "$EUID" -eq 0 ] || skip "root only"
+	unshare -m true 2>/dev/null || skip "no mount namespaces"
+	mkfifo in
+	unshare -m "$BASH" -c 'mount -t tmpfs tmpfs /dev/shm && exec "$0" -w <in >out' "$traced" 3>&- &
+	pid=$!
+	pids="$pids $pid"
+	exec 7>in
+	wait_until says ready
+	run_split ptrace-create --pid="$pid" --name="$me.a" -o run.log
+	[ "$status" -eq 0 ]
+	[ "$stderr" = "ptrace-create: $pid (traced): has another /dev/shm, as it is in another mount namespace (a container); run the commands where it is (nsenter, docker exec), or give both the same /dev/shm" ]
+}
+
+@test "what is in another time or pid namespace is told by name [EXT-181]" {
+	[ "$EUID" -eq 0 ] || skip "root only"
+	unshare --time true 2>/dev/null || skip "no time namespaces"
+	# At its end the sanitizer looks for leaks in another process, which it cannot have here.
+	export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+	run_split unshare --time ptrace-create --pid="$BASHPID" --name="$me.a"
+	[ "$status" -eq 0 ]
+	[[ $stderr == *"is in another time namespace, so it cannot be traced from here"* ]]
+	run_split timeout "$patience" unshare --pid ptrace-create --pid="$BASHPID" --name="$me.b"
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"in another pid namespace"* ]]
+	run_split timeout "$patience" unshare --pid ptrace-run -o run.log -- true
+	[ "$status" -eq 125 ]
+	[[ $stderr == *"what this command starts is in another pid namespace"* ]]
+	[ ! -e run.log ]
+}
+
+@test "--full-wait is an attribute of the session's stream [EXT-208]" {
+	traced_start -w
+	ptrace-create --pid="$pid" --name="$me.a" -o run.log --full-wait=1500ms
+	run_split ptrace-stat --json "$me.a"
+	jq -e '.attributes.full_wait_ns == 1500000000 and .counts.waits == 0 and
+		.counts.wait_ns == 0' <<<"$stdout"
+	! has_validator || validates stat <<<"$stdout"
+}
+
+@test "standard output gets the names, and is no log [EXT-130]" {
+	traced_start -w
+	wait_until says ready
+	ptrace-run -o names -- true 2>/dev/null
+	for to in names fifo; do
+		[ "$to" = names ] || { mkfifo fifo; cat fifo >copy 3>&- & pids="$pids $!"; }
+		status=0
+		ptrace-create --pid="$pid" --name="$me.o" -o /dev/stdout >>"$to" 2>stderr.txt || status=$?
+		stderr=$(<stderr.txt)
+		[ "$status" -eq 1 ]
+		[ "$stderr" = "ptrace-create: /dev/stdout: is standard output, which gets the names of sessions; name another file" ]
+	done
+	run_split ptrace-create --pid="$pid" --name="$me.o" -o -
+	[ "$status" -eq 2 ]
+	[[ $stderr == "ptrace-create: --output: '-' is not standard output, which gets the names of sessions; ./- is a file of this name"* ]]
+	run_split ptrace-create --pid="$pid" --name="$me.o" -o /dev/stdout --json
+	[ "$status" -eq 1 ]
+	# What it held is still there.
+	ptrace-dump names >/dev/null
+	[ ! -s copy ]
+	# A device keeps nothing, so that names in it do no harm.
+	ptrace-create --pid="$pid" --name="$me.o" -o /dev/stdout >/dev/null
+	go
+}

@@ -1,0 +1,516 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Sessions as such: followed, disturbed, ended in every way.
+
+load ../../support/helpers
+
+peer=$PTRC_BUILD/tests/support/session_peer
+
+controller() {
+	ptrace-stat --json "$1" | jq .controller
+}
+
+# follow SESSION [MICROSECONDS]: follows in the background, into the file live; $follower
+follow() {
+	rm -f live live.err
+	"$peer" follow "$@" >live 2>live.err 3>&- 7>&- &
+	follower=$!
+	pids="$pids $follower"
+	wait_until grep -q . live live.err
+	[ "$(head -n 1 live)" = following ]
+}
+
+ended() {
+	tail -n 1 live | grep -q '^end '
+}
+
+is_live() {
+	[ "$(grep -c "$1" live)" -ge "$2" ]
+}
+
+@test "followed: every event comes at once, and reaches the log, too" {
+	traced_start -w -W -n 100 -d hello
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --start -o run.log
+	follow "$me.a"
+	go
+	wait_until is_live '^traced.event ' 100
+	[ "$(grep -c "^traced.event $pid $pid 5 [0-9]* hello$" live)" -eq 100 ]
+	ptrace-shutdown "$me.a"
+	wait_until ended
+	wait "$follower"
+	[[ $(tail -n 1 live) == "end "*" 0 0" ]]
+	grep -q '^posix_trace_start ' live
+	grep -q '^posix_trace_stop ' live
+	[ "$(events run.log traced.event)" -eq 100 ]
+}
+
+@test "no event is flushed away before it is shown" {
+	local unshown=400 shown attempt
+	# A flush waits for who follows, but not for ever: on a busy machine somebody may be late,
+	# and is told exactly what is missing.
+	for attempt in 1 2 3; do
+		[ "$unshown" -gt 0 ] || break
+		# Longer than two automatic flushes, and an event in every moment of them.
+		traced_start -w -n 400 -p 5000
+		wait_until says ready
+		ptrace-create --pid="$pid" --name="$me.$attempt" --start -o run.log
+		follow "$me.$attempt"
+		go
+		wait_until ended
+		shown=$(grep -c '^traced.event ' live)
+		unshown=$(awk '/^end / {print $3}' live)
+		[ "$((shown + unshown))" -eq 400 ]
+		[[ $(tail -n 1 live) == *" $unshown 0" ]]
+		[ "$(events run.log posix_trace_flush_start)" -ge 2 ]
+	done
+	[ "$unshown" -eq 0 ]
+}
+
+@test "a plain stream can be followed, with what it holds already" {
+	traced_start -w -W -n 10
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --start
+	go
+	wait_until says done
+	follow "$me.a"
+	wait_until is_live '^traced.event ' 10
+	ptrace-shutdown "$me.a"
+	wait_until ended
+	[ "$(tail -n 1 live)" = "end 12 0 0" ]
+}
+
+@test "several follow; one is killed, the others go on" {
+	traced_start -w -W -n 10
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --start -o run.log
+	follow "$me.a"
+	mv live first
+	follow "$me.a"
+	kill -KILL "$follower"
+	mv live killed
+	follow "$me.a"
+	go
+	wait_until says done
+	ptrace-shutdown "$me.a"
+	wait_until ended
+	[ "$(grep -c '^traced.event ' live)" -eq 10 ]
+	mv first live
+	wait_until ended
+	[ "$(grep -c '^traced.event ' live)" -eq 10 ]
+}
+
+@test "no more than 64 follow" {
+	traced_start -w
+	ptrace-create --pid="$pid" --name="$me.a"
+	for _ in {1..64}; do follow "$me.a"; done
+	run_split "$peer" follow "$me.a"
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"too many processes follow this session"* ]]
+	[ "$(wc -l <stderr.txt)" -eq 1 ]
+	ptrace-shutdown "$me.a"
+}
+
+@test "a flood, and data larger than a message, are shown whole" {
+	traced_start -w -W -n 100 -s 100000
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --start -o run.log --max-data-size=1M \
+		--stream-min-size=32M
+	follow "$me.a"
+	go
+	wait_until says done
+	ptrace-shutdown "$me.a"
+	wait_until ended
+	[ "$(grep -Ec "^traced.event $pid $pid 100000 [0-9]* x*\$" live)" -eq 100 ]
+	[ "$(cut -d' ' -f6 live | tr -dc x | wc -c)" -eq 10000000 ]
+	[[ $(tail -n 1 live) == "end "*" 0 0" ]]
+}
+
+# stand_still EVENTS [OPTION...]: so many are recorded while the follower stands still
+stand_still() {
+	traced_start -w -W -n "$@"
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --start -o run.log --max-data-size=16M \
+		--stream-min-size=64M
+	follow "$me.a"
+	kill -STOP "$follower"
+	go
+	wait_until says done
+}
+
+@test "an event larger than a socket waits whole for a follower that is late" {
+	stand_still 1 -s 16000000
+	recorded() { [ "$(ptrace-stat --json "$me.a" | jq .counts.log_events)" -ge 1 ]; }
+	wait_until recorded
+	kill -CONT "$follower"
+	ptrace-shutdown "$me.a"
+	wait_until ended
+	# What the system records later may be missed.
+	grep -q "^traced.event $pid $pid 16000000 " live
+	[ "$(cut -d' ' -f6 live | tr -dc x | wc -c)" -eq 16000000 ]
+}
+
+@test "a follower that is too slow: shown and not shown add up" {
+	stand_still 200000 -s 100
+	recorded() { [ "$(ptrace-stat --json "$me.a" | jq .counts.log_events)" -ge 200000 ]; }
+	wait_until recorded
+	kill -CONT "$follower"
+	ptrace-shutdown "$me.a"
+	wait_until ended
+	read -r _ shown unshown error < <(tail -n 1 live)
+	[ "$error" = 0 ]
+	[ "$unshown" -gt 0 ]
+	[ "$(events run.log traced.event)" -eq 200000 ]
+	# The system's own events may or may not be among those that were missed.
+	[ "$((shown + unshown))" -ge 200000 ]
+	[ "$((shown + unshown))" -le 200100 ]
+}
+
+@test "a follower that stands still does not hold up the end of the session" {
+	stand_still 200000 -s 100
+	timeout 10 ptrace-shutdown "$me.a"
+	[ "$(events run.log traced.event)" -eq 200000 ]
+	kill -CONT "$follower"
+	wait_until ended
+	[[ $(tail -n 1 live) == *rest ]]
+}
+
+@test "the session is killed while it is followed" {
+	traced_start -w -W -n 10
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --start -o run.log
+	follow "$me.a"
+	go
+	wait_until is_live '^traced.event ' 10
+	kill -KILL "$(controller "$me.a")"
+	wait_until ended
+	[ "$(tail -n 1 live | cut -d' ' -f4)" -eq 104 ]
+	# The follower may have looked before the kernel had closed the socket.
+	ptrace-list >list
+	[ ! -s list ] || run ! grep "$me" list
+	[ "$(session_files)" -eq 0 ]
+	[ "$(events run.log traced.event)" -eq 10 ]
+	ptrace-stat run.log
+}
+
+@test "cleared and flushed while it is followed" {
+	traced_start -w -W -n 10
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --start -o run.log
+	follow "$me.a"
+	ptrace-flush "$me.a"
+	ptrace-clear "$me.a"
+	go
+	wait_until is_live '^traced.event ' 10
+	ptrace-shutdown "$me.a"
+	wait_until ended
+	[[ $(tail -n 1 live) == *" 0 0" ]]
+}
+
+@test "nonsense on its socket does not disturb a session" {
+	traced_start -w -W -n 10
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --start -o run.log
+	timeout 60 "$peer" hostile "$me.a"
+	go
+	wait_until says done
+	ptrace-shutdown "$me.a"
+	[ "$(events run.log traced.event)" -eq 10 ]
+}
+
+# Every command, with a session that answers that kind of nonsense; in a directory of its own.
+meet_nonsense() {
+	local kind=$1 name=$me.$1 c line
+	mkdir "$kind" && cd "$kind" || return 1
+	"$peer" listen "$name" "$kind" >listening 3>&- &
+	local listener=$!
+	wait_until grep -q listening listening || return 1
+	for c in start stop flush clear shutdown stat events filter doctor list; do
+		case $c in
+		list) line=ptrace-list ;;
+		*) line="ptrace-$c $name" ;;
+		esac
+		# shellcheck disable=SC2086
+		run_split timeout 15 $line
+		echo "$kind: $line: $status" >>told
+		# One with a state says that it has lost much, in sixteen ways. The list meets the
+		# others, too.
+		[ "$status" -le 3 ] || return 1
+		[ "$c" = list ] || [ "$(wc -l <stderr.txt)" -le 16 ] || return 1
+		[ "$kind" = state ] || [ "$status" -le 1 ] || return 1
+	done
+	run_split timeout 15 "$peer" follow "$name"
+	[ "$status" -le 1 ] || return 1
+	kill "$listener"
+	wait "$listener" || true
+	rm -f "/dev/shm/posixtrace-$EUID/c.$name"
+}
+
+# All kinds side by side, as commands wait for an answer of some of them.
+@test "a session that answers nonsense: every command says so and ends" {
+	local kind running=
+	for kind in close short long magic version size page pages state follow log head; do
+		meet_nonsense "$kind" 3>&- &
+		running="$running $!"
+	done
+	for kind in $running; do
+		wait "$kind" || { tail -n 1 ./*/told; false; }
+	done
+}
+
+@test "who waits for events looks up, as a signal may come just before it waits" {
+	traced_start -w
+	ptrace-create --pid="$pid" --name="$me.a"
+	follow "$me.a"
+	wait_until is_live '^looked up' 1
+	ptrace-shutdown "$me.a"
+	wait_until ended
+}
+
+@test "few descriptors and many silent connections: the session serves, and sleeps" {
+	traced_start -w
+	(ulimit -n 14; ptrace-create --pid="$pid" --name="$me.a")
+	"$peer" silent "$me.a" >silent 3>&- &
+	pids="$pids $!"
+	wait_until grep -q connected silent
+	timeout 10 ptrace-stat "$me.a"
+	used() { cut -d' ' -f14,15 "/proc/$(controller "$me.a")/stat"; }
+	before=$(used)
+	read -rt 1 <> <(:) || true
+	[ "$before" = "$(used)" ]
+}
+
+@test "few descriptors and many followers: the session serves, and sleeps" {
+	traced_start -w
+	(ulimit -n 14; ptrace-create --pid="$pid" --name="$me.a")
+	for n in 1 2 3 4 5 6 7 8; do
+		"$peer" follow "$me.a" >live$n 2>&1 3>&- &
+		pids="$pids $!"
+		wait_until test -s live$n
+	done
+	grep -q "too many processes follow this session, or it has too many open files" live8
+	grep -q following live1
+	timeout 4 ptrace-stat "$me.a"
+	timeout 4 ptrace-list
+	c=$(controller "$me.a")
+	used() { cut -d' ' -f14,15 "/proc/$c/stat" | { read -r a b; echo $((a + b)); }; }
+	before=$(used)
+	"$peer" silent "$me.a" >silent 3>&- &
+	pids="$pids $!"
+	wait_until grep -q connected silent
+	timeout 4 ptrace-stat "$me.a"
+	read -rt 1 <> <(:) || true
+	# It looks for events 500 times a second.
+	[ "$(($(used) - before))" -lt 20 ]
+	ptrace-shutdown "$me.a"
+}
+
+@test "a name that had to be found leaves no descriptor open" {
+	traced_start -w
+	sockets() {
+		find "/proc/$(controller "$1")/fd" -lname 'socket:*' | wc -l
+	}
+	for n in 1 2 3 4; do
+		name=$(ptrace-create --pid="$pid")
+		# The one that it listens on.
+		is_alone() { [ "$(sockets "$name")" -eq 1 ]; }
+		wait_until is_alone
+		names="$names $name"
+	done
+	# shellcheck disable=SC2086
+	ptrace-shutdown $names
+}
+
+@test "mute sessions: the list has the others, and takes the time of one" {
+	traced_start -w
+	ptrace-create --pid="$pid" --name="$me.a"
+	for n in 1 2 3; do
+		"$peer" listen "$me.x$n" mute >listening$n 3>&- &
+		pids="$pids $!"
+		wait_until grep -q listening listening$n
+	done
+	begin=$SECONDS
+	run_split ptrace-list
+	[ "$((SECONDS - begin))" -lt 10 ]
+	[ "$status" -eq 1 ]
+	[ "$(grep -c "$me.x[123]: the session does not answer" stderr.txt)" -eq 3 ]
+	[ "$(grep -c "^$me.a " stdout.txt)" -eq 1 ]
+	rm -f "/dev/shm/posixtrace-$EUID/c.$me.x"[123]
+}
+
+@test "many commands at once on one session" {
+	traced_start -w
+	ptrace-create --pid="$pid" --name="$me.a" -o run.log
+	running=
+	for _ in 1 2 3 4 5; do
+		for c in start stop flush clear stat events filter; do
+			"ptrace-$c" "$me.a" >/dev/null 2>>errors 3>&- &
+			running="$running $!"
+		done
+	done
+	for p in $running; do wait "$p"; done
+	[ ! -s errors ]
+	ptrace-shutdown "$me.a"
+}
+
+@test "sessions end with their process: with a program that executes another one, and one that dies first" {
+	traced_start -w -n 10
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" -o run.log
+	kill -KILL "$pid"
+	no_session() { [ "$(session_files)" -eq 0 ]; }
+	wait_until no_session
+	ptrace-stat run.log
+	[ "$(events run.log)" -le 2 ]
+	mkfifo go
+	bash -c 'read -r <go; exec "$0" -n 20' "$traced" >out 3>&- &
+	pid=$!
+	pids="$pids $pid"
+	ptrace-create --pid="$pid" --name="$me.a" --start -o exec.log
+	echo >go
+	wait_until no_session
+	[ "$(events exec.log traced.event)" -eq 20 ]
+	ptrace-stat exec.log
+}
+
+@test "every command tells its result as JSON" {
+	traced_start -w
+	ptrace-create --pid="$pid" --name="$me.a" -o run.log
+	for c in start stop flush clear; do
+		"ptrace-$c" --json "$me.a" | jq -e --arg c "$c" --arg s "$me.a" \
+			'. == {version: 1, session: $s, command: $c, error: 0}'
+	done
+	ptrace-create --pid="$pid" --name="$me.b"
+	run_split ptrace-flush --json "$me.b"
+	[ "$status" -eq 1 ]
+	assert_one_message ptrace-flush
+	jq -e '.error == 22 and .message == "the session has no log"' <<<"$stdout"
+	ptrace-shutdown --json "$me.a" "$me.b" | jq -se '.[0].complete and
+		.[0].losses.stream_events == 0 and .[1].error == 0'
+	run_split ptrace-stop --json $'a"b\nc'
+	[ "$status" -eq 1 ]
+	assert_one_message ptrace-stop
+	jq -e '.session == "a\"b\nc" and .error == 2' <<<"$stdout"
+}
+
+@test "the time that a full stream stands still is not one that it runs" {
+	traced_start -w -W -n 10000 -s 100
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --start --stream-min-size=64K \
+		--stream-full-policy=until-full
+	go
+	wait_until says done
+	running_ns() { ptrace-stat --json "$me.a" | jq .running_ns; }
+	ptrace-stat --json "$me.a" | jq -e '.status.stream == "suspended"'
+	before=$(running_ns)
+	[ "$before" -gt 0 ]
+	[ "$(running_ns)" -eq "$before" ]
+	# And goes on when there is room.
+	ptrace-clear "$me.a"
+	ptrace-start "$me.a"
+	before=$(running_ns)
+	[ "$(running_ns)" -gt "$before" ]
+	ptrace-shutdown "$me.a"
+}
+
+@test "two end a session at once, and both have ended it" {
+	traced_start -w
+	ptrace-create --pid="$pid" --name="$me.a" --start -o run.log
+	c=$(controller "$me.a")
+	kill -STOP "$c"
+	for n in 1 2; do
+		ptrace-shutdown --json "$me.a" >out$n 2>&1 3>&- &
+		last=$!
+		ending="$ending $last"
+		# It watches the controller from when it has a connection on.
+		is_waiting() { find /proc/$last/fd -lname '*pidfd*' 2>/dev/null | grep -q .; }
+		wait_until is_waiting
+	done
+	kill -CONT "$c"
+	for p in $ending; do wait "$p"; done
+	jq -e '.error == 0 and .complete' out1 out2
+}
+
+@test "all sessions are ended at once" {
+	traced_start -w
+	[ "$(ptrace-list --json | jq -s length)" -eq 0 ] || skip "others have sessions"
+	ptrace-create --pid="$pid" --name="$me.a" -o a.log
+	ptrace-create --pid="$pid" --name="$me.b" -o b.log
+	run_split ptrace-shutdown --all
+	[ "$status" -eq 0 ]
+	[ -z "$stdout$stderr" ]
+	[ "$(session_files)" -eq 0 ]
+	ptrace-stat a.log b.log
+	ptrace-shutdown --all
+	run_split ptrace-shutdown --all "$me.a"
+	[ "$status" -eq 2 ]
+}
+
+@test "a directory that is not safe is told by all who look into it" {
+	for command in 'ptrace-list' 'ptrace-shutdown --all' 'ptrace-run "$1"' \
+		'ptrace-create --pid=$$' 'ptrace-stat any'; do
+		own_mounts "mount -t tmpfs -o mode=1777 tmpfs /dev/shm
+			mkdir -m 700 /dev/shm/posixtrace-0
+			chmod 755 /dev/shm/posixtrace-0
+			$command" "$traced"
+		case $command in
+		ptrace-run*) [ "$status" -eq 125 ] ;;
+		*) [ "$status" -eq 1 ] ;;
+		esac
+		[ -z "$stdout" ]
+		assert_one_message "${command%% *}"
+		[[ $stderr == *'not safe'* ]]
+		[ "$command" = 'ptrace-stat any' ] || [[ $stderr == */dev/shm/posixtrace-0:* ]]
+	done
+}
+
+@test "a session replaces its keeper at once if it is killed [EXT-152]" {
+	traced_start -w -n 2000 -s 500 -p 1000
+	ptrace-create --start --pid="$pid" --name="$me.a" -o run.log --stream-min-size=256K --keep
+	keeper=$(for comm in $(grep -lsx ptrace-keeper /proc/[0-9]*/comm); do
+		[[ $(readlink "${comm%/comm}"/fd/* 2>/dev/null) != *"$PWD/run.log"* ]] ||
+			basename "${comm%/comm}"
+	done)
+	kill -KILL "$keeper"
+	go
+	wait_until is_ended "$pid"
+	ptrace-shutdown "$me.a"
+	[ "$(events run.log traced.event)" -eq 2000 ]
+}
+
+@test "the process that writes a log is called ptrace-keeper" {
+	traced_start -w
+	ptrace-create --pid="$pid" --name="$me.a" -o run.log
+	found=
+	for comm in $(grep -lsx ptrace-keeper /proc/[0-9]*/comm); do
+		[[ $(readlink "${comm%/comm}"/fd/* 2>/dev/null) != *"$PWD/run.log"* ]] ||
+			found=${comm%/comm}
+	done
+	[ -n "$found" ]
+	[[ $(tr '\0' ' ' <"$found/cmdline") == "ptrace-keeper "* ]]
+}
+
+@test "a log that stalls holds up no other command, and no end by a signal [EXT-164]" {
+	mkfifo fifo
+	exec 8<>fifo
+	traced_start -w -W -n 20000 8>&-
+	ptrace-create --pid="$pid" --name="$me.a" --start -o fifo 8>&-
+	control=$(controller "$me.a")
+	go
+	wait_until says done
+	ptrace-flush "$me.a" >flushed 2>&1 3>&- 8>&- &
+	flusher=$!
+	pids="$pids $flusher"
+	is_flushing() { [ "$(ptrace-stat --json "$me.a" | jq -r .status.flushing)" = true ]; }
+	wait_until is_flushing
+	ptrace-stop "$me.a"
+	ptrace-start "$me.a"
+	ptrace-list | grep "$me.a"
+	kill -TERM "$control"
+	wait_until is_ended "$control"
+	status=0
+	wait "$flusher" || status=$?
+	[ "$status" -eq 1 ]
+	[ "$(session_files)" -eq 0 ]
+	exec 8>&-
+}

@@ -1,0 +1,465 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# ptrace-dump --follow: a session's events as they come.
+
+load ../../support/helpers
+
+# Whether the follower has the session's socket.
+is_connected() {
+	[ -n "$(find "/proc/$follower/fd" -lname 'socket:*' 2>/dev/null)" ]
+}
+
+# follow OPTION...: in the background, into lines; $follower is its process
+follow() {
+	# Else it would ignore the interrupt, as whatever a script starts in the background.
+	env --default-signal=INT ptrace-dump --follow="$me" "$@" >lines 2>errors 3>&- 7>&- &
+	follower=$!
+	pids="$pids $follower"
+	wait_until is_connected
+}
+
+# Without automatic flushes, as whoever begins to follow is not shown what has been flushed.
+create() {
+	ptrace-create --pid="$pid" --name="$me" -o run.log --start --stream-full-policy=until-full \
+		"$@"
+}
+
+# begin OPTION...: a traced program that waits, a session that is running
+begin() {
+	traced_start -w -W "$@"
+	wait_until says ready
+	create --stream-min-size=64M
+}
+
+# has_flushed LOG COUNT: the log, which has no end yet, has so many traced.event
+has_flushed() {
+	[ "$(ptrace-dump --count -e traced.event "$1" 2>/dev/null)" -eq "$2" ]
+}
+
+has_line() {
+	grep -q -- "$1" lines
+}
+
+# ended STATUS: the follower ends by itself, with the status
+ended() {
+	local status=0
+	wait_until is_ended "$follower"
+	wait "$follower" || status=$?
+	[ "$status" -eq "$1" ] || {
+		cat errors
+		return 1
+	}
+}
+
+@test "events are shown as they come, and reach the log" {
+	begin -n 3
+	follow
+	wait_until has_line posix_trace_start
+	run ! has_line traced.event
+	go
+	wait_until says done
+	wait_until has_line '"data":"2"'
+	run ! is_ended "$follower"
+	ptrace-shutdown "$me"
+	ended 0
+	[ ! -s errors ]
+	[ "$(jq -r 'select(.event == "traced.event").data' lines | tr '\n' ' ')" = '0 1 2 ' ]
+	tail -n 1 lines | jq -e '.event == "posix_trace_stop"'
+	[ "$(events run.log traced.event)" -eq 3 ]
+	if python3 -c 'import jsonschema' 2>/dev/null; then validates event <lines; fi
+}
+
+@test "the session ends with its process, and the following with it" {
+	traced_start -w
+	wait_until says ready
+	create
+	follow --format=text
+	wait_until has_line posix_trace_start
+	go
+	ended 0
+	has_line traced.event
+}
+
+@test "selections, fields and layouts work as with a log" {
+	begin -n 20
+	follow --where='data >= 17 && time >= "+0s"' --since=+0s --fields=event,data --summary
+	go
+	wait_until says done
+	wait_until has_line '{"event":"traced.event","data":"19"}'
+	ptrace-shutdown "$me"
+	ended 0
+	[ "$(head -n 3 lines | jq -r .data | tr '\n' ' ')" = '17 18 19 ' ]
+	tail -n 1 lines | jq -e --arg me "$me" '.summary |
+		.shown == 3 and .complete and .logs[0].session == $me'
+	[ "$(wc -l <lines)" -eq 4 ]
+}
+
+# shows COUNT: so many lines have come
+shows() {
+	[ "$(wc -l <lines)" -eq "$1" ]
+}
+
+@test "gap: the time since the event before of the same thread [EXT-315]" {
+	local fields=ns,tid,event,gap
+	begin -n 50 -t 2
+	follow --format=text --fields=$fields -e traced.event --where='gap >= 0s'
+	go
+	wait_until says done
+	wait_until shows 98
+	ptrace-dump "$me" --format=text --fields=$fields -e traced.event >now
+	ptrace-shutdown "$me"
+	ended 0
+	ptrace-dump --format=text --fields=$fields -e traced.event run.log >log
+	[ "$(wc -l <log)" -eq 100 ]
+	[ "$(grep -c ' -$' log)" -eq 2 ]
+	diff now log
+	grep -v ' -$' log | diff -b lines -
+}
+
+@test "decode" {
+	begin -X 05000000 -n 2
+	follow -e traced.event --decode='*=u32 n' --where='data.n == 5'
+	go
+	wait_until has_line '"data":{"n":5}'
+	ptrace-shutdown "$me"
+	ended 0
+	[ "$(wc -l <lines)" -eq 2 ]
+}
+
+@test "it ends after the first ones" {
+	begin -n 100
+	follow -e traced.event --first=3
+	go
+	ended 0
+	[ "$(wc -l <lines)" -eq 3 ]
+}
+
+@test "it ends at its time, though nothing happens" {
+	traced_start -w -W
+	wait_until says ready
+	# Without a log nothing is recorded for its sake either.
+	ptrace-create --pid="$pid" --name="$me"
+	follow --until="@$(($(date +%s) + 1))" --count
+	ended 0
+	[ "$(cat lines)" = 0 ]
+	ptrace-start "$me"
+	follow --until=+1ms --summary
+	ended 0
+	tail -n 1 lines | jq -e '.summary | .complete and .shown == 1'
+	follow --until="@$(($(date +%s) + 3600))"
+	go
+	wait_until has_line traced.event
+	run ! is_ended "$follower"
+	ptrace-shutdown "$me"
+	ended 0
+}
+
+@test "around: the lines before are kept until the event comes" {
+	begin -n 5 -e other
+	follow --around='posix_trace_sto?' --before=1h --after=0s --fields=event
+	go
+	wait_until says done
+	[ ! -s lines ]
+	ptrace-shutdown "$me"
+	ended 0
+	[ "$(jq -r .event lines | grep -c other)" -eq 5 ]
+	[ "$(tail -n 1 lines)" = '{"event":"posix_trace_stop"}' ]
+}
+
+@test "an interrupt ends it, as the signal does, with the count" {
+	begin -n 5
+	follow -e traced.event --summary
+	go
+	wait_until has_line '"data":"4"'
+	kill -INT "$follower"
+	ended 130
+	tail -n 1 lines | jq -e '.summary.shown == 5'
+	follow
+	kill -TERM "$follower"
+	ended 143
+	# The session goes on.
+	ptrace-stat "$me"
+	ptrace-shutdown "$me"
+}
+
+@test "a reader that ends early ends it quietly, though no event comes" {
+	begin
+	(ptrace-dump --follow="$me" 2>stderr.txt 3>&- 7>&-; echo $? >status.txt) |
+		head -n 1 >line &
+	wait_until test -s line
+	wait_until test -s status.txt
+	[ "$(cat status.txt)" -eq 0 ]
+	[ ! -s stderr.txt ]
+}
+
+@test "who is too slow is told how many events are missing" {
+	begin -n 500000 -s 50
+	follow
+	wait_until has_line posix_trace_start
+	kill -STOP "$follower"
+	go
+	wait_until says done
+	ptrace-flush "$me"
+	ptrace-shutdown "$me"
+	kill -CONT "$follower"
+	ended 3
+	grep -q 'shown' errors
+	[ "$(events run.log traced.event)" -eq 500000 ]
+}
+
+@test "what was flushed before the session could show it is told, also when interrupted [EXT-124]" {
+	local all=() n
+	traced_start -w -W -n 5000
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me" -o run.log --start >/dev/null
+	for n in 1 2 3 4 5 6 7 8; do
+		follow --count --user
+		all+=("$follower")
+		mv errors "errors.$n"
+	done
+	controller=$(ptrace-list --json | jq .controller)
+	# While the session stands still, the automatic flushes do not wait for ever.
+	kill -STOP "$controller"
+	go
+	wait_until has_flushed run.log 5000
+	kill -CONT "$controller"
+	# It counts once in a while, so one of them is told at last.
+	for n in 1 2 3 4 5 6 7 8; do
+		read -rt 1 -u "$idle" || true
+		kill -INT "${all[n - 1]}"
+		wait "${all[n - 1]}" || true
+		! grep -q "shown" "errors.$n" || break
+	done
+	[ "$(<"errors.$n")" = "ptrace-dump: $me: 5000 events not shown, as they came too fast" ]
+	ptrace-shutdown "$me"
+}
+
+@test "a session whose controller is killed is told apart from its end" {
+	begin
+	follow
+	wait_until has_line posix_trace_start
+	kill -KILL "$(ptrace-list --format=json | jq --arg me "$me" 'select(.session == $me).controller')"
+	ended 1
+	[ "$(wc -l <errors)" -eq 1 ]
+	grep -q "^ptrace-dump: $me: " errors
+}
+
+@test "all who follow a session that is killed say so" {
+	begin
+	is_following() {
+		ptrace-stop "$me"
+		ptrace-start "$me"
+		has_line posix_trace_stop
+	}
+	for n in 1 2 3 4; do
+		follow
+		wait_until is_following
+		mv lines lines$n
+		mv errors errors$n
+		followers="$followers $follower"
+	done
+	kill -KILL "$(ptrace-stat --json "$me" | jq .controller)"
+	touch errors
+	for follower in $followers; do ended 1; done
+	[ "$(grep -c "^ptrace-dump: $me: the session was killed" errors?)" = "errors1:1
+errors2:1
+errors3:1
+errors4:1" ]
+}
+
+@test "a session that ended is not taken for another one of its name" {
+	begin -n 200000 -s 100
+	follow
+	wait_until has_line posix_trace_start
+	kill -STOP "$follower"
+	go
+	wait_until says done
+	ptrace-shutdown "$me"
+	ptrace-create --pid="$pid" --name="$me"
+	kill -CONT "$follower"
+	ended 3
+	grep -q "^ptrace-dump: $me: the session ended before all events" errors
+	run ! grep -q killed errors
+}
+
+# numbers FILE: the numbers of the events in it, on one line
+numbers() {
+	jq -r 'select(.event == "traced.event").data' "$1" | tr '\n' ' '
+}
+
+@test "all who follow, and who asks, are shown every event of a session without a log [EXT-124 EXT-125]" {
+	local status n
+	traced_start -w -W -n 5
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me" --start
+	for n in 1 2 3; do
+		follow
+		mv lines lines$n
+		mv errors errors$n
+		followers="$followers $follower"
+	done
+	go
+	wait_until says done
+	ptrace-dump "$me" >first
+	ptrace-dump "$me" >second
+	cmp first second
+	[ "$(numbers first)" = '0 1 2 3 4 ' ]
+	# Who comes late gets them, too.
+	follow
+	mv lines lines4
+	followers="$followers $follower"
+	ptrace-shutdown "$me"
+	for follower in $followers; do
+		status=0
+		wait "$follower" || status=$?
+		[ "$status" -eq 0 ]
+	done
+	cat errors*
+	[ -z "$(cat errors*)" ]
+	for n in 1 2 3 4; do
+		[ "$(numbers lines$n)" = '0 1 2 3 4 ' ]
+		[ "$(tail -n 1 lines$n | jq -r .event)" = posix_trace_stop ]
+	done
+}
+
+@test "machine and process are fields of events of a session, too [EXT-288]" {
+	traced_start -w -W -n 5
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me" --start
+	follow --where="comm == 'traced' && exe == '$traced' && user == $(id -u) && host == '$(uname -n)'" \
+		-e traced.event --fields=data,host,comm,command_line
+	mv lines lines1
+	one=$follower
+	follow --count --where="comm == 'other'"
+	go
+	wait_until says done
+	ptrace-dump -e traced.event --fields=comm --where="comm == 'traced'" "$me" >now
+	[ "$(jq -r .comm now | sort | uniq -c | tr -s ' ')" = ' 5 traced' ]
+	ptrace-shutdown "$me"
+	ended 0
+	[ "$(cat lines)" = 0 ]
+	wait "$one"
+	cat lines1
+	jq -se --arg traced "$traced" --arg host "$(uname -n)" 'length == 5 and all(.[]; .comm == "traced" and
+		.host == $host and .command_line == "\($traced) -w -W -n 5")' lines1
+}
+
+@test "command lines that are secret are not sent to who follows [EXT-288]" {
+	traced_start -w -W -n 5
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me" --start --no-command-line
+	follow -e traced.event --fields=data,comm,command_line
+	go
+	wait_until says done
+	ptrace-shutdown "$me"
+	ended 0
+	jq -se 'length == 5 and all(.[]; .comm == "traced" and (has("command_line") | not))' lines
+}
+
+@test "what the stream overwrote before it was shown is a gap, and counted [EXT-124]" {
+	traced_start -w -W -n 100000
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me" --start --stream-min-size=64K
+	follow --summary
+	wait_until has_line posix_trace_start
+	kill -STOP "$follower"
+	go
+	wait_until says done
+	kill -CONT "$follower"
+	ptrace-shutdown "$me"
+	ended 3
+	has_line posix_trace_overflow
+	has_line posix_trace_resume
+	lost=$(tail -n 1 lines | jq '.summary.logs[0].losses.stream_events')
+	[ "$lost" -gt 0 ]
+	[ "$((lost + $(grep -c traced.event lines)))" -eq 100000 ]
+	grep -q "^ptrace-dump: $me: $lost events lost in the stream" errors
+}
+
+@test "what was lost before the follower came is not its own [EXT-124]" {
+	traced_start -w -W -n 50000
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me" --start --stream-min-size=64K
+	go
+	wait_until says done
+	follow
+	wait_until has_line traced.event
+	ptrace-shutdown "$me"
+	ended 0
+	run ! has_line posix_trace_overflow
+	[ ! -s errors ]
+}
+
+@test "what a session has now: gaps, selections, the log [EXT-125]" {
+	traced_start -w -W -n 50000
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me" --start --stream-min-size=64K
+	ptrace-create --pid="$pid" --name="$me.log" --start -o run.log
+	ptrace-create --pid="$pid" --name="$me.loop" --start -o loop.log --stream-full-policy=loop
+	go
+	wait_until says done
+	run_split ptrace-dump --summary --last=1 --fields=event "$me"
+	[ "$status" -eq 3 ]
+	[[ $stderr == "ptrace-dump: $me: "*" events lost in the stream, which was full" ]]
+	tail -n 1 stdout.txt | jq -e --arg me "$me" '.summary.logs[0] |
+		.session == $me and .losses.stream_events > 0'
+	[ "$(head -n 1 stdout.txt)" = '{"event":"traced.event"}' ]
+	run_split ptrace-dump --count --since=+0s --around='posix_trace_over*' --after=0s "$me"
+	[ "$stdout" = 1 ]
+	# All of it, whether it was in the log already or not; and no word about an end.
+	run_split ptrace-dump --count -e traced.event "$me.log"
+	[ "$status" -eq 0 ]
+	[ "$stdout" = 50000 ]
+	[ -z "$stderr" ]
+	# Here a flush is the user's choice.
+	ptrace-flush "$me.loop"
+	ptrace-event "--pid=$pid" mine
+	run_split ptrace-dump --fields=event -e mine "$me.loop"
+	[ "$stdout" = '{"event":"mine"}' ]
+	[[ $stderr == *"earlier events are in its log, "*/loop.log* ]]
+	[ "$(ptrace-dump --count -e mine --allow-loss loop.log 2>/dev/null)" -eq 0 ]
+	ptrace-shutdown --allow-loss "$me" "$me.log" "$me.loop"
+	run_split ptrace-dump "$me"
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "ptrace-dump: $me: no such session or log" ]
+}
+
+@test "a session of that name, a log of that name, ptrace.log [EXT-125]" {
+	run_split ptrace-dump
+	[ "$status" -eq 2 ]
+	assert_one_message ptrace-dump
+	[[ $stderr == *"there is no ptrace.log in this directory"* ]]
+	ptrace-run -o "$me" -- "$traced" -n 2
+	ptrace-run -- "$traced" -n 3
+	[ "$(ptrace-dump --count -e traced.event)" -eq 3 ]
+	[ "$(ptrace-dump --count -e traced.event "$me")" -eq 2 ]
+	begin
+	[ "$(ptrace-dump --count -e traced.event "$me")" -eq 0 ]
+	[ "$(ptrace-dump --count -e traced.event ./"$me")" -eq 2 ]
+	[ "$(ptrace-dump --count -e traced.event ./"$me" "$me" ptrace.log)" -eq 5 ]
+}
+
+@test "what makes no sense is a wrong usage" {
+	touch some.log
+	for options in some.log --last=3 --since=-5s --until=-1s --follow=other; do
+		run_split ptrace-dump --follow="$me" "$options"
+		[ "$status" -eq 2 ]
+		[ -z "$stdout" ]
+		assert_one_message ptrace-dump
+	done
+	run_split ptrace-dump --follow="$me"
+	[ "$status" -eq 1 ]
+	assert_one_message ptrace-dump
+	[[ $stderr == "ptrace-dump: $me: "* ]]
+}
+
+@test "closed standard output is an error, and nothing is sent to the session instead" {
+	begin -n 3
+	env --default-signal=INT ptrace-dump --follow="$me" >&- 2>errors 3>&- 7>&- &
+	follower=$!
+	pids="$pids $follower"
+	go
+	ended 1
+	[ "$(cat errors)" = 'ptrace-dump: standard output: Bad file descriptor' ]
+	ptrace-shutdown "$me"
+}

@@ -1,0 +1,299 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# ptrace-dump --pair and --pairs: pairs of events in place of events.
+
+load ../../support/helpers
+
+# A log in which 1 begins before 2 and ends behind it, 3 has no end, and 4 no begin.
+pairs_log() {
+	ptrace-run -o "${1:-pairs.log}" -- sh -c '
+		ptrace-event req.begin 1; ptrace-event req.begin 2
+		ptrace-event other
+		ptrace-event req.end 2; ptrace-event req.end 1
+		ptrace-event req.begin 3; ptrace-event req.end 4'
+}
+
+by_data='--pair=req.begin..req.end by data'
+
+# shown OPTION...: the data of the begins of what is shown, in one line
+shown() {
+	ptrace-dump "$by_data" --json "$@" pairs.log 2>stderr.txt | jq -r .begin.data | tr '\n' ' '
+}
+
+# The time of the nth of the events req.*, as an option takes it.
+time_of() {
+	ptrace-dump --event='req.*' --format=text --fields=ns pairs.log | sed -n "$1p" |
+		sed -E 's/(.{9})$/.\1/; s/^/@/'
+}
+
+@test "pairs: a line for each, in the order of their ends [EXT-355]" {
+	pairs_log
+	run_split ptrace-dump "$by_data" pairs.log
+	[ "$status" -eq 0 ]
+	[ "$(jq -r .begin.data <<<"$stdout" | tr '\n' ' ')" = "2 1 " ]
+	jq -se 'all(.[]; .pair == "req" and .time == .begin.time and .begin.event == "req.begin" and
+		.end.event == "req.end" and .begin.data == .end.data and .begin.len == 1)' <<<"$stdout"
+	mapfile -t ns < <(ptrace-dump --event='req.*' --fields=ns --format=text pairs.log)
+	[ "$(jq -s '.[0].duration_ns' <<<"$stdout")" -eq "$((ns[2] - ns[1]))" ]
+	[ "$(jq -s '.[1].duration_ns' <<<"$stdout")" -eq "$((ns[3] - ns[0]))" ]
+	# By their names, and of the same thread, the ends belong to the latest begin.
+	ptrace-dump --pairs pairs.log | jq -se '
+		map([.begin.data, .end.data]) == [["2", "2"], ["1", "1"], ["3", "4"]]'
+	ptrace-dump --pair=other..req.end pairs.log 2>said | jq -e '.pair == "other..req.end"'
+}
+
+@test "pairs: text, with a header, times, layouts and several logs [EXT-355]" {
+	pairs_log
+	run_split ptrace-dump "$by_data" --format=text --header=always --utc pairs.log
+	[ "$(wc -l <<<"$stdout")" -eq 3 ]
+	[[ $(sed -n 1p <<<"$stdout") =~ ^time\ +duration\ +pid\ +tid\ +pair\ data$ ]]
+	[[ $(sed -n 2p <<<"$stdout") =~ ^[0-9T:.-]+Z\ +[0-9.]+[mu]?s\ +[0-9]+\ +[0-9.]+\ +req\ +\"2\"\ \.\.\ \"2\"$ ]]
+	ptrace-dump "$by_data" --relative pairs.log 2>said |
+		grep -Eq '^\+[0-9.]+s \+0\.000000000s +[0-9.]+[mu]?s '
+	ptrace-dump "$by_data" --format=text --color=always pairs.log 2>said |
+		grep -Fq $'\033[1mreq\033[0m'
+	run_split ptrace-dump "$by_data" --format=text --decode='req.begin=char[1] id' \
+		--decode='req.end=char[1] at, u32 rows' pairs.log
+	[[ $stdout == *' id="2" .. at="2" decode_error=short data=0x32'* ]]
+	# Each event that does not fit counts once.
+	[[ $stderr == *"req.end: the data of 2 events has 1 byte, the layout wants 8"* ]]
+	# A field connects events of different logs, whose types have other numbers; a thread does not.
+	ptrace-run -o begin.log -- ptrace-event req.begin x
+	ptrace-run -o end.log -- sh -c 'ptrace-event other; ptrace-event req.end x'
+	run_split ptrace-dump "$by_data" --json begin.log end.log
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	jq -e '.begin.log == "begin.log" and .end.log == "end.log" and .begin.pid != .end.pid' \
+		<<<"$stdout"
+	ptrace-dump "$by_data" --format=text end.log begin.log |
+		grep -Eq ' begin.log..end.log +[0-9]+\.\.[0-9]+ +0 req  *"x" \.\. "x"$'
+	run_split ptrace-dump --pairs begin.log end.log
+	[ -z "$stdout" ]
+	[[ $stderr == *"req: 1 begin without end, 1 end without begin: not shown"* ]]
+}
+
+@test "pairs: control characters of names do not reach the terminal [EXT-355 EXT-376]" {
+	local name=$'a\x1b[31mb'
+	ptrace-run -o run.log -- sh -c "ptrace-event '$name.begin'; ptrace-event '$name.end'"
+	ptrace-dump --pairs --format=text run.log | grep -q ' a\\x1b\[31mb *$'
+	ptrace-dump --tree run.log | grep -q ' a\\x1b\[31mb *$'
+	[ "$(ptrace-dump --pairs --json run.log | jq -r .pair)" = "$name" ]
+}
+
+@test "pairs: selected by names, processes, times and expressions [EXT-356]" {
+	pairs_log
+	[ "$(shown --event=req.end)" = "2 1 " ]
+	[ -z "$(shown --event=other)" ]
+	pid=$(ptrace-dump --event=req.begin --where='data == "1"' pairs.log | jq .pid)
+	[ "$(shown --pid="$pid")" = "1 " ] || [ "$(shown --pid="$pid")" = "2 1 " ]
+	[ -z "$(shown --pid=1)" ]
+	# 2 lasts from the second to the third event, 1 from the first to the fourth.
+	[ "$(shown --until="$(time_of 1)")" = "1 " ]
+	[ "$(shown --until="$(time_of 2)")" = "2 1 " ]
+	[ "$(shown --since="$(time_of 3)")" = "2 1 " ]
+	[ "$(shown --since="$(time_of 4)")" = "1 " ]
+	[ -z "$(shown --since="$(time_of 5)")" ]
+	# What lasts over the whole window is in it, too.
+	[ "$(shown --since="$(time_of 2)" --until="$(time_of 3)")" = "2 1 " ]
+	[ "$(shown --where='begin.data == "1"')" = "1 " ]
+	[ "$(shown --where='data == "1" && end.data == begin.data && duration > 1ns')" = "1 " ]
+	[ "$(shown --where='end.event == "req.end" && begin.event ~ "*.begin"')" = "2 1 " ]
+	[ -z "$(shown --where='duration > 1h')" ]
+	ns=$(ptrace-dump "$by_data" pairs.log 2>said | jq -s '.[1].duration_ns')
+	[ "$(shown --where="duration == ${ns}ns")" = "1 " ]
+	[ "$(shown --where="duration < ${ns}ns")" = "2 " ]
+	[ "$(shown --first=1)" = "2 " ]
+	[ "$(shown --last=1)" = "1 " ]
+	[ "$(ptrace-dump "$by_data" --count pairs.log 2>said)" = 2 ]
+	[ "$(ptrace-dump "$by_data" --count --event=other pairs.log 2>said)" = 0 ]
+}
+
+@test "pairs: the longest [EXT-357]" {
+	pairs_log
+	[ "$(shown --longest=1)" = "1 " ]
+	[ "$(shown --longest=2)" = "1 2 " ]
+	[ "$(shown --longest=100)" = "1 2 " ]
+	[ -z "$(shown --longest=0)" ]
+	# Of those that took the same time, those that ended first are the longer ones.
+	ptrace-run -o many.log -- "$traced" -n 5000
+	ptrace-dump --pair=traced.event..traced.event many.log |
+		jq -s 'sort_by(-.duration_ns) | .[:50] | map([.duration_ns, .begin.time])' >expected
+	ptrace-dump --pair=traced.event..traced.event --longest=50 --summary many.log >lines
+	head -n 50 lines | jq -s 'map([.duration_ns, .begin.time])' >found
+	diff expected found
+	tail -n 1 lines | jq -e '.summary.shown == 50'
+}
+
+@test "pairs: what is not shown is told [EXT-358]" {
+	pairs_log
+	run_split ptrace-dump "$by_data" --summary pairs.log
+	[ "$status" -eq 0 ]
+	[ "$stderr" = "ptrace-dump: req: 1 begin without end, 1 end without begin: not shown" ]
+	tail -n 1 <<<"$stdout" | jq -e '.summary | .shown == 2 and .complete and
+		.pairs == [{begin: "req.begin", end: "req.end", by: "data", unmatched_begins: 1,
+			unmatched_ends: 1, cut: 0, without_key: 0}]'
+	ptrace-dump "$by_data" --summary --format=text pairs.log 2>said | tail -n 1 |
+		grep -qx '2 pairs, complete'
+	# Only those in the window: the begin of 3 is still open in all that comes behind it.
+	run_split ptrace-dump "$by_data" --until="$(time_of 4)" pairs.log
+	[[ $stderr == *"req: 1 end without begin: not shown"* ]]
+	run_split ptrace-dump "$by_data" --since="$(time_of 6)" pairs.log
+	[[ $stderr == *"req: 1 begin without end, 1 end without begin: not shown"* ]]
+	# What --first leaves unread is not unmatched.
+	run_split ptrace-dump "$by_data" --first=1 pairs.log
+	[ -z "$stderr" ]
+	run_split ptrace-dump --pair='req.begin..req.end by data.id' --decode='req.*=u64 id' pairs.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"6 events of req.begin..req.end have no data.id, and were left out"* ]]
+	run_split ptrace-dump --pair=req.begin..req.ende pairs.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"pairs.log: no event type is named 'req.ende' (did you mean 'req.end'?)"* ]]
+	ptrace-run -o none.log -- "$traced" -n 1
+	run_split ptrace-dump --pairs none.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"no event type has a name that ends with .begin or .end"* ]]
+	ptrace-run -o lossy.log --allow-loss --stream-min-size=4K --stream-full-policy=loop -- \
+		"$traced" -n 100000
+	run_split ptrace-dump --pair=traced.event..traced.event --summary lossy.log
+	[ "$status" -eq 3 ]
+	[[ $stderr == *" cut by lost events: not shown"* ]]
+	tail -n 1 <<<"$stdout" | jq -e '.summary | .shown > 10 and .pairs[0].cut > 0 and
+		(.complete | not)'
+}
+
+@test "pairs: losses of one log cut what they may be part of [EXT-358]" {
+	ptrace-run -o outer.log --only='req.*' -- sh -c '
+		ptrace-event req.begin 1
+		ptrace-run -o lossy.log --allow-loss --stream-min-size=4K --stream-full-policy=loop -- \
+			"$1" -n 100000
+		ptrace-event req.end 1' sh "$traced"
+	# Other logs have no events of this log's threads, but may have those of the same field.
+	run_split ptrace-dump --pairs --allow-loss outer.log lossy.log
+	jq -e '.begin.log == "outer.log"' <<<"$stdout"
+	run_split ptrace-dump "$by_data" --allow-loss outer.log lossy.log
+	[ -z "$stdout" ]
+	[[ $stderr == *"req: 1 cut by lost events: not shown"* ]]
+}
+
+@test "pairs: of a session, and as it goes on [EXT-358]" {
+	ptrace-create --pid=$$ --name="$me" --start
+	ptrace-event req.begin 1
+	ptrace-event req.end 1
+	ptrace-dump --pairs "$me" | jq -e '.begin.data == "1"'
+	ptrace-dump --follow="$me" --pairs --json --summary >lines 2>said 3>&- 7>&- &
+	follower=$!
+	pids="$pids $follower"
+	wait_until test -s lines
+	ptrace-event req.begin 2
+	ptrace-event req.begin 3
+	ptrace-event req.end 3
+	wait_until grep -q '"data":"3"' lines
+	ptrace-shutdown "$me"
+	wait "$follower"
+	[ "$(jq -r 'select(.pair) | .begin.data' lines | tr '\n' ' ')" = "1 3 " ]
+	grep -q 'req: 1 begin without end: not shown' said
+	tail -n 1 lines | jq -e '.summary.shown == 2 and .summary.pairs[0].unmatched_begins == 1'
+}
+
+@test "pairs: options that mean nothing with them are refused [EXT-356 EXT-357]" {
+	pairs_log
+	for option in --user --around=other --verify --to-log=new.log --fields=time \
+		'--longest=1 --first=1' '--longest=1 --last=1' '--longest=1 --count' \
+		'--longest=1 --relative' --longest=x --where=dura '--where=duration>5' '--where=begin.dat==1' \
+		'--where=start.data==1' --pair=x '--pair=a..b by duration' '--pair=a..b by end.pid'; do
+		# shellcheck disable=SC2046 # the words of an option with a value
+		run_split ptrace-dump --pairs $([[ $option == --pair* ]] || echo "$option") \
+			"$([[ $option == --pair* ]] && echo "$option" || echo --json)" pairs.log
+		echo "$option: $stderr"
+		[ "$status" -eq 2 ]
+		[ -z "$stdout" ]
+		[ -n "$stderr" ]
+	done
+	[ ! -e new.log ]
+	for option in --longest=1 --where=duration '--where=begin.pid==1' --fields=end.pid; do
+		run_split ptrace-dump "$option" pairs.log
+		[ "$status" -eq 2 ]
+	done
+	[[ $stderr == *"'end.pid' is a field of pairs, not of events"* ]]
+	run_split ptrace-stat --pairs --per=duration pairs.log
+	[ "$status" -eq 2 ]
+}
+
+# tree OPTION...: the lines of the tree from the names on
+tree() {
+	ptrace-dump --tree "$@" 2>said.txt | sed -E 's/^([^ ]+ +)(([0-9.]+[mun]?s) +)?([a-z.]+ +)?[0-9]+ +[0-9]+ /\3 | /; s/^[0-9]+[0-9.]*[mun]?s/T/'
+}
+
+@test "tree: what lies within what, in the order of the begins [EXT-376]" {
+	ptrace-run -o tree.log -- sh -c '
+		ptrace-event request.begin id=1; ptrace-event parse.begin; ptrace-event parse.end
+		ptrace-event query.begin a; ptrace-event lock.begin; ptrace-event lock.end
+		ptrace-event other; ptrace-event fetch.begin b; ptrace-event query.end a
+		ptrace-event fetch.end; ptrace-event request.end rows=3
+		ptrace-event idle.begin; ptrace-event lost.end'
+	diff - <(tree tree.log) <<-'END'
+	 | request {  {"id":1}
+	T |   parse
+	 |   query {  "a"
+	T |     lock
+	T |     fetch  "b" ..
+	T |   } query  "a"
+	T | } request  {"rows":3}
+	 | idle {
+	END
+	grep -q 'idle: 1 begin without end: not measured' said.txt
+	grep -q 'lost: 1 end without begin: not measured' said.txt
+	# What lies within a pair that is left out takes its place, also if its end tells that.
+	diff - <(tree --event='[lf]*' --event='request.*' tree.log) <<-'END'
+	 | request {  {"id":1}
+	T |   lock
+	T |   fetch  "b" ..
+	T | } request  {"rows":3}
+	END
+	diff - <(tree --where='end.data == "a" || duration < 0ns' --pairs tree.log) <<-'END'
+	T | query  "a"
+	END
+	diff - <(tree --pair=query.begin..query.end tree.log) <<<'T | query  "a"'
+	# The duration is that of the pair, and each line has the time of its event.
+	ptrace-dump --tree --utc tree.log 2>/dev/null | grep -F '} query' >line
+	ptrace-dump --pairs tree.log 2>/dev/null | jq -r 'select(.pair == "query") | .end.time' >time
+	grep -qFf time line
+	[ "$(ptrace-dump --tree --header=always tree.log 2>/dev/null | sed -n 1p | tr -s ' ')" = \
+		"time duration pid tid pair data" ]
+}
+
+@test "tree: of each thread, deep, and cut by losses [EXT-376]" {
+	ptrace-run -o one.log -- ptrace-event a.begin
+	ptrace-run -o two.log -- sh -c 'ptrace-event b.begin; ptrace-event b.end'
+	diff - <(tree one.log two.log) <<-'END'
+	 | a {
+	T | b
+	END
+	ptrace-run -o deep.log -- sh -c 'for i in $(seq 43); do ptrace-event d.begin $i; done
+		for i in $(seq 43); do ptrace-event d.end $((44 - i)); done'
+	tree deep.log >deep
+	[ "$(wc -l <deep)" -eq 85 ]
+	[ "$(sed -n 2p deep)" = ' |   d {  "2"' ]
+	[ "$(sed -n 42p deep)" = " | $(printf '%80s' '')[41] d {  \"42\"" ]
+	[ "$(sed -n 43p deep)" = "T | $(printf '%80s' '')[42] d  \"43\"" ]
+	ptrace-run --allow-loss -o cut.log --stream-min-size=64K --stream-full-policy=until-full -- \
+		sh -c 'ptrace-event c.begin; "$0" -n 100000; ptrace-event c.end' "$PTRC_BUILD/tests/support/traced"
+	tree cut.log >cut || true
+	[ "$(head -n 1 cut)" = " | c {" ]
+	grep -q 'c: .*cut by lost events: not measured' said.txt
+}
+
+@test "tree: usage [EXT-376]" {
+	pairs_log
+	for options in --json --first=1 --last=1 --longest=1 --count --verify --fields=ns \
+		--to-log=x.log --around=req.begin --user --format=json; do
+		run_split ptrace-dump --tree "$options" pairs.log
+		[ "$status" -eq 2 ] || { echo "$options"; return 1; }
+		[[ $stderr == *--* ]]
+	done
+	run_split ptrace-dump --tree --header=always pairs.log
+	[ "$status" -eq 0 ]
+	ptrace-run -o none.log -- true
+	run_split ptrace-dump --tree none.log
+	[ -z "$stdout" ]
+}

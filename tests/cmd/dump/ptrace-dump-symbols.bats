@@ -1,0 +1,344 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# shellcheck disable=SC2086 # $CC and its flags are several words
+# ptrace-dump --symbols: functions, files and lines of events.
+
+load ../../support/helpers
+
+setup() {
+	PATH=$PTRACE_BIN:$PATH
+	cd "$BATS_TEST_TMPDIR" || return 1
+	unset TZ DEBUGINFOD_URLS
+	static=$PTRC_BUILD/lib/.libs/libposixtrace.a
+	[ -e "$static" ] || skip "no static library in this build"
+	! grep -q 'built without libdw' <(ptrace-dump --symbols x.log 2>&1) ||
+		skip "built without libdw"
+	make_sources
+}
+
+# What is traced. "HERE: name" marks the line that the event of this name comes from.
+make_sources() {
+	cat >program.c <<-'END'
+		#include <sys/wait.h>
+		#include <trace.h>
+		#include <unistd.h>
+
+		#ifdef HAS_LIBRARY
+		void in_library(trace_event_id_t id);
+		#endif
+
+		static inline __attribute__((always_inline)) void inlined(trace_event_id_t id)
+		{
+			posix_trace_event(id, "inlined", 7); /* HERE: inlined */
+		}
+
+		static __attribute__((noinline)) void outer(trace_event_id_t id)
+		{
+			inlined(id);
+			posix_trace_event(id, "outer", 5); /* HERE: outer */
+			__asm__ volatile("");
+		}
+
+		int main(int argc, char **argv)
+		{
+			trace_event_id_t id;
+			int status;
+
+			if (posix_trace_eventid_open("here", &id))
+				return 1;
+			outer(id);
+		#ifdef HAS_LIBRARY
+			in_library(id);
+		#endif
+			if (argc > 1 && fork() == 0) {
+				posix_trace_event(id, "child", 5); /* HERE: child */
+				usleep(50000);
+				execv(argv[1], argv + 1);
+				return 1;
+			}
+			if (argc > 1 && wait(&status) < 0)
+				return 1;
+			return 0;
+		}
+	END
+	cat >library.c <<-'END'
+		#include <trace.h>
+
+		void in_library(trace_event_id_t id);
+
+		void in_library(trace_event_id_t id)
+		{
+			posix_trace_event(id, "library", 7); /* HERE: library */
+			__asm__ volatile("");
+		}
+	END
+}
+
+# compile OUTPUT SOURCE FLAG...
+compile() {
+	${CC:-cc} -g -O2 ${PTRC_SAN_CFLAGS-} -I"$PTRC_SOURCE/include" -Wl,--build-id "${@:2}" \
+		"$static" -pthread -o "$1"
+}
+
+line_of() {
+	grep -hn "HERE: $1 " ./*.c* | cut -d: -f1
+}
+
+# shows LOG DATA FUNCTION FILE: the event with this data comes from this function, and from the
+# line with this mark in the file
+shows() {
+	local found
+	found=$(ptrace-dump --symbols --json "$1" |
+		jq -r "select(.data == \"$2\") | \"\(.function) \(.file) \(.line)\"")
+	[ "$found" = "$3 $PWD/$4 $(line_of "$2")" ] || {
+		echo "$2: $found" >&2
+		return 1
+	}
+}
+
+@test "--symbols tells function, file and line of any kind of program [EXT-260 EXT-261]" {
+	local kind
+	for kind in '-fPIE -pie' '-fno-pie -no-pie' '-static -fno-pie' '-fPIE -static-pie'; do
+		if [ -n "${PTRC_SAN_CFLAGS-}" ] && [[ $kind == *static* ]]; then
+			continue
+		fi
+		compile program program.c $kind
+		ptrace-run -o run.log -- ./program
+		shows run.log inlined inlined program.c
+		shows run.log outer outer program.c
+		ptrace-run -o again.log -- ./program
+		shows again.log outer outer program.c
+	done
+	# A compiler that leaves no table of addresses.
+	command -v clang >/dev/null && [ -z "${PTRC_SAN_CFLAGS-}" ] || return 0
+	CC=clang compile program program.c
+	ptrace-run -o run.log -- ./program
+	shows run.log outer outer program.c
+}
+
+@test "shared libraries, children and other programs [EXT-261]" {
+	${CC:-cc} -g -O2 -fPIC -shared -I"$PTRC_SOURCE/include" -Wl,--build-id library.c \
+		-o libhere.so
+	compile program program.c -DHAS_LIBRARY -Wl,-E -L. -lhere "-Wl,-rpath,$PWD"
+	cat >other.c <<-'END'
+		#include <stdlib.h>
+		#include <trace.h>
+		static __attribute__((noinline)) void elsewhere(trace_event_id_t id)
+		{
+			posix_trace_event(id, "other", 5); /* HERE: other */
+			__asm__ volatile("");
+		}
+		int main(void)
+		{
+			trace_event_id_t id;
+			if (posix_trace_eventid_open("here", &id))
+				return 1;
+			elsewhere(id);
+			return 0;
+		}
+	END
+	compile other other.c
+	ptrace-run -o run.log -- ./program ./other
+	shows run.log library in_library library.c
+	shows run.log child main program.c
+	shows run.log other elsewhere other.c
+	# Two logs, of two runs of one program at different addresses.
+	ptrace-run -o more.log -- ./program
+	[ "$(ptrace-dump --symbols --fields=function --where 'function == "in_library"' --json \
+		run.log more.log | grep -c in_library)" -eq 2 ]
+}
+
+@test "names of C++ have those of their namespaces and classes [EXT-260]" {
+	command -v ${CXX:-c++} >/dev/null || skip "no C++ compiler"
+	cat >program.cc <<-'END'
+		#include <trace.h>
+		namespace shop {
+		struct Till {
+			void ring(trace_event_id_t id);
+		};
+		__attribute__((noinline)) void Till::ring(trace_event_id_t id)
+		{
+			posix_trace_event(id, "ring", 4); /* HERE: ring */
+			__asm__ volatile("");
+		}
+		}
+		int main()
+		{
+			trace_event_id_t id;
+			if (posix_trace_eventid_open("here", &id))
+				return 1;
+			shop::Till().ring(id);
+		}
+	END
+	${CXX:-c++} -g -O2 ${PTRC_SAN_CFLAGS-} -I"$PTRC_SOURCE/include" program.cc "$static" \
+		-pthread -o program || skip "no C++ for this build"
+	ptrace-run -o run.log -- ./program
+	shows run.log ring shop::Till::ring program.cc
+}
+
+@test "a file with another build id is never used, and told once [EXT-262]" {
+	compile program program.c
+	ptrace-run -o run.log -- ./program
+	ptrace-run -o more.log -- ./program
+	mv program traced
+	sed 's/^int main/int more;\n\n\n&/' program.c >changed.c
+	compile program changed.c
+	rm changed.c
+	run_split ptrace-dump --symbols --json run.log more.log
+	[ "$status" -eq 0 ]
+	[ "$(grep -c '"function"' <<<"$stdout")" -eq "$(grep -c '"file"' <<<"$stdout")" ]
+	[ "$(jq -c 'select(.data == "outer") | [.function, .file, .line]' <<<"$stdout" | sort -u)" = \
+		'[null,null,null]' ]
+	[ "$(grep -c "^ptrace-dump: $PWD/program: this file is not the one" stderr.txt)" -eq 1 ]
+	rm program
+	run_split ptrace-dump --symbols --json run.log
+	[ "$status" -eq 0 ]
+	[ "$(grep -c "^ptrace-dump: $PWD/program: .*not there any more" stderr.txt)" -eq 1 ]
+	# Whatever may stand there, nothing waits for it.
+	mkfifo program
+	run_split timeout 10 ptrace-dump --symbols --json run.log
+	[ "$status" -eq 0 ]
+	rm program
+	mv traced program
+	shows run.log outer outer program.c
+	# No build id, no symbols: nobody knows whether it is the same file.
+	compile program program.c -Wl,--build-id=none
+	ptrace-run -o run.log -- ./program
+	run_split ptrace-dump --symbols --json run.log
+	[ "$status" -eq 0 ]
+	[ "$(jq -c 'select(.data == "outer") | .function' <<<"$stdout")" = null ]
+	grep -q "^ptrace-dump: $PWD/program: the log does not tell the build id" stderr.txt
+}
+
+@test "debug files are found by build id [EXT-262]" {
+	local kind id
+	command -v objcopy >/dev/null || skip "no objcopy"
+	for kind in '-fPIE -pie' '-fno-pie -no-pie'; do
+		compile program program.c $kind
+		ptrace-run -o run.log -- ./program
+		id=$(ptrace-stat --json run.log |
+			jq -r '.processes[] | select(.name == "program") | .build_id' | head -n 1)
+		objcopy --only-keep-debug program split
+		objcopy --strip-all program stripped
+		# The stripped program with its debug file, then the latter alone.
+		for file in stripped none; do
+			rm -f program
+			[ "$file" = none ] || cp "$file" program
+			own_mounts 'mkdir -p /usr/lib/debug
+				mount -t tmpfs none /usr/lib/debug
+				mkdir -p "/usr/lib/debug/.build-id/${1:0:2}"
+				cp split "/usr/lib/debug/.build-id/${1:0:2}/${1:2}.debug"
+				ptrace-dump --symbols --json run.log' "$id"
+			[ "$status" -eq 0 ]
+			[ "$(jq -c 'select(.data == "inlined") | [.function, .line]' <<<"$stdout")" = \
+				"[\"inlined\",$(line_of inlined)]" ]
+			[ "$(jq -c 'select(.data == "outer") | [.function, .line]' <<<"$stdout")" = \
+				"[\"outer\",$(line_of outer)]" ]
+		done
+		# Without it there may be the names that the dynamic linker needs, and a message.
+		cp stripped program
+		run_split ptrace-dump --symbols --json run.log
+		[ "$status" -eq 0 ]
+		[ "$(jq -c 'select(.data == "outer") | .line' <<<"$stdout")" = null ]
+		grep -q "^ptrace-dump: $PWD/program: has no debug information" stderr.txt
+	done
+}
+
+@test "--symbols in text, --fields and --where, and with threads [EXT-260 EXT-263]" {
+	local threads
+	compile program program.c
+	ptrace-run -o run.log -- ./program
+	[ "$(ptrace-dump --symbols --format=text --event=here run.log | sed 's/.* 0x[0-9a-f]* //; s/   */ /')" = \
+		"inlined (program.c:$(line_of inlined)) \"inlined\"
+outer (program.c:$(line_of outer)) \"outer\"" ]
+	ptrace-dump --symbols --header=always run.log | head -n 1 | grep -q 'address  *source  *data'
+	[ "$(ptrace-dump --symbols --fields=function,line,file --json --where 'function == "outer"' \
+		run.log)" = "{\"function\":\"outer\",\"line\":$(line_of outer),\"file\":\"$PWD/program.c\"}" ]
+	[ "$(ptrace-dump --symbols --count --where "line == $(line_of inlined) && file =~ \"program\"" \
+		run.log)" = 1 ]
+	# Without the option nothing of it is there.
+	[ "$(ptrace-dump --json run.log | grep -c '"function"')" -eq 0 ]
+	ptrace-run -o many.log -- "$traced" -t 4 -n 3000
+	ptrace-dump --symbols --threads=1 --json many.log >one
+	ptrace-dump --symbols --threads=4 --json many.log | cmp - one
+	[ "$(grep -c '"function":"emit"' one)" -eq 12000 ]
+	if has_validator; then
+		validates event <one
+	fi
+}
+
+@test "what a stream holds and what is followed [EXT-458]" {
+	cat >waits.c <<-'END'
+		#include <trace.h>
+		#include <unistd.h>
+
+		static __attribute__((noinline)) void early(trace_event_id_t id)
+		{
+			posix_trace_event(id, "early", 5); /* HERE: early */
+			__asm__ volatile("");
+		}
+
+		static __attribute__((noinline)) void late(trace_event_id_t id)
+		{
+			posix_trace_event(id, "late", 4); /* HERE: late */
+			__asm__ volatile("");
+		}
+
+		int main(void)
+		{
+			trace_event_id_t id;
+			char c;
+
+			if (posix_trace_eventid_open("here", &id) || write(1, "ready\n", 6) != 6 ||
+			    read(0, &c, 1) != 1)
+				return 1;
+			early(id);
+			if (write(1, "early\n", 6) != 6 || read(0, &c, 1) != 1)
+				return 1;
+			late(id);
+			return write(1, "late\n", 5) != 5 || read(0, &c, 1) != 1;
+		}
+	END
+	compile waits waits.c
+	mkfifo input
+	./waits <input >output &
+	pid=$!
+	exec 5>input
+	wait_until grep -q ready output
+	ptrace-create --pid="$pid" --name="$me.a" --start
+	ptrace-dump --symbols --json --follow="$me.a" --event=here --first=2 >followed 5>&- &
+	echo >&5
+	wait_until grep -q early output
+	# What is shown at once has all of it, and does not wait for the end of the process.
+	wait_until grep -q early followed
+	run_split ptrace-dump --symbols --json --event=here "$me.a"
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	[ "$(jq -r '"\(.function) \(.file) \(.line)"' <<<"$stdout")" = "early $PWD/waits.c $(line_of early)" ]
+	[ "$(ptrace-dump --symbols --where 'function == "early"' --count --format=text "$me.a")" -eq 1 ]
+	echo >&5
+	wait_until grep -q late followed
+	wait %2
+	[ "$(jq -r '"\(.data) \(.function) \(.file) \(.line)"' followed)" = \
+		"early early $PWD/waits.c $(line_of early)"$'\n'"late late $PWD/waits.c $(line_of late)" ]
+	ptrace-shutdown "$me.a"
+	exec 5>&-
+}
+
+@test "what --symbols cannot be used with [EXT-263]" {
+	ptrace-run -o run.log -- "$traced"
+	for option in --fields=line --where=function; do
+		run_split ptrace-dump "$option" run.log
+		[ "$status" -eq 2 ]
+		assert_one_message ptrace-dump
+		[[ $stderr == *"need --symbols"* ]]
+	done
+	# A library that is no library, or is not there.
+	mkdir broken
+	: >broken/libdw.so.1
+	LD_LIBRARY_PATH=broken run_split ptrace-dump --symbols run.log
+	[ "$status" -eq 1 ]
+	assert_one_message ptrace-dump
+	[[ $stderr == *libdw.so.1* ]]
+	[ -z "$stdout" ]
+}

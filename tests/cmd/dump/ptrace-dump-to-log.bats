@@ -1,0 +1,298 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Selections, merges and live sessions that become logs: ptrace-dump --to-log.
+
+load ../../support/helpers
+
+# What an event is, but for the number of its type and the log that it comes from.
+plain() {
+	jq -c 'del(.id, .log)' "$@"
+}
+
+# same_dump LOG COMMAND...: the log has the events that the command dumps
+same_dump() {
+	ptrace-dump "$1" | plain >copied
+	"${@:2}" | plain >original
+	[ -s original ]
+	diff original copied
+}
+
+@test "a selection becomes a log [EXT-244]" {
+	ptrace-run -o run.log --max-data-size=40 -- "$traced" -N 5 -t 4 -s 60 -n 20
+	for selection in --user '-e *event.3' '--first=7' '--where=truncated=="no"' \
+		'--around=traced.event.2 --before=1ms --after=1ms' ''; do
+		run_split ptrace-dump $selection --to-log=part.log run.log
+		[ "$status" -eq 0 ]
+		[ -z "$stdout$stderr" ]
+		same_dump part.log ptrace-dump $selection run.log
+		ptrace-dump --verify part.log
+	done
+	[ "$(stat -c %a part.log)" = 600 ]
+	[ "$(ptrace-stat --json part.log | jq -c '.attributes | del(.log_max_size, .full_wait_ns)')" = \
+		"$(ptrace-stat --json run.log | jq -c '.attributes | del(.log_max_size, .full_wait_ns)')" ]
+	ptrace-dump --to-log=other.log --summary --json -e traced.event.1 run.log |
+		jq -e '.summary.shown > 0 and .summary.complete'
+}
+
+@test "logs that are merged have the events of all, in their order [EXT-244]" {
+	ptrace-run -o a.log -- "$traced" -N 4 &
+	ptrace-run -o b.log -- "$traced" -e traced.event.2 -t 3 -n 500
+	wait $!
+	ptrace-dump --to-log=both.log b.log a.log
+	same_dump both.log ptrace-dump b.log a.log
+	[ "$(events both.log traced.event.2)" -eq "$(($(events a.log traced.event.2) + 1500))" ]
+	# The same events from two logs are of one time.
+	ptrace-dump --to-log=twice.log b.log b.log
+	same_dump twice.log ptrace-dump b.log b.log
+}
+
+@test "layouts are carried over, and none is taken for another [EXT-327]" {
+	ptrace-run -o a.log -- "$traced" -e query -l 'u32 id' -d abcd
+	ptrace-run -o b.log -- "$traced" -e query -l 'char[4] text' -d efgh
+	ptrace-run -o c.log -- "$traced" -e query -l 'u32 id' -d ijkl
+	run_split ptrace-dump --user --to-log=all.log a.log b.log c.log
+	[ "$status" -eq 0 ]
+	assert_one_message ptrace-dump
+	[[ $stderr == *"b.log: event type query has another layout than in the log or session before: it is called query (2)"* ]]
+	ptrace-events --json --user all.log |
+		jq -se 'map([.event, .layout, .count]) == [["query", "u32 id", 2], ["query (2)", "char[4] text", 1]]'
+	ptrace-dump --verify all.log
+	# What a session holds.
+	traced_start -w -W -e query -l 'u32 id' -d abcd
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --start
+	go
+	wait_until says done
+	ptrace-snapshot -o held.log "$me.a"
+	ptrace-events --json --user held.log | jq -se 'map(.layout) == ["u32 id"]'
+}
+
+@test "a filter keeps its meaning, and leaves nothing out [EXT-244 EXT-241]" {
+	traced_start -w -W -N 4
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" -o f.log --start
+	go
+	wait_until says done
+	ptrace-filter --set "$me.a" traced.event.2 traced.event.4
+	ptrace-shutdown "$me.a"
+	ptrace-run -o g.log -- "$traced" -e traced.event.4 -n 3
+	# The types have other numbers there: one is missing.
+	ptrace-dump --to-log=part.log -e 'posix_trace_filter' -e '*.[234]' f.log
+	same_dump part.log ptrace-dump -e 'posix_trace_filter' -e '*.[234]' f.log
+	ptrace-dump part.log | jq -se 'any(.[]; .new == ["traced.event.2", "traced.event.4"])'
+	# The filter of one log is none of another.
+	ptrace-dump --to-log=both.log f.log g.log
+	same_dump both.log ptrace-dump f.log g.log
+	[ "$(events both.log traced.event.4)" -eq 4 ]
+}
+
+@test "losses are told in the copy, and their events stay [EXT-244]" {
+	ptrace-run -o lossy.log --stream-min-size=4K --stream-full-policy=loop --allow-loss -- \
+		"$traced" -n 100000
+	run_split ptrace-dump --to-log=copy.log lossy.log
+	[ "$status" -eq 3 ]
+	[[ $stderr == *" lost in the stream, which was full" ]]
+	same_dump copy.log ptrace-dump --allow-loss lossy.log
+	lost=$(ptrace-stat --allow-loss --json lossy.log | jq .losses.stream_events)
+	[ "$lost" -gt 0 ]
+	[ "$(ptrace-stat --allow-loss --json copy.log | jq .losses.stream_events)" -eq "$lost" ]
+	ptrace-dump --allow-loss --to-log=copy.log lossy.log
+	# Of a gap of which only the begin is selected nothing is left, and nothing behind it is lost.
+	ptrace-dump --allow-loss --to-log=part.log -e posix_trace_overflow -e traced.event lossy.log
+	ptrace-dump --allow-loss -e traced.event lossy.log | plain >original
+	[ -s original ]
+	ptrace-dump --allow-loss part.log | plain >copied
+	diff original copied
+	# Of several logs the numbers are added.
+	ptrace-dump --allow-loss --to-log=twice.log lossy.log lossy.log
+	[ "$(ptrace-stat --allow-loss --json twice.log | jq .losses.stream_events)" -eq $((2 * lost)) ]
+	[ "$(events twice.log traced.event)" -eq "$((2 * $(events lossy.log traced.event)))" ]
+}
+
+@test "a damaged log: what is readable, and status 3 [EXT-244 EXT-253]" {
+	ptrace-run --no-loss -o run.log -- "$traced" -n 60000
+	size=$(stat -c %s run.log)
+	cp run.log bad.log
+	printf '\377\377\377\377' |
+		dd of=bad.log bs=1 seek=$((size / 2)) conv=notrunc 2>/dev/null
+	run_split ptrace-dump --to-log=copy.log bad.log
+	[ "$status" -eq 3 ]
+	[[ $stderr == *"as the log is damaged"* ]]
+	ptrace-dump --allow-loss -e traced.event bad.log | plain >original
+	ptrace-dump --allow-loss -e traced.event copy.log | plain >copied
+	diff original copied
+	# The copy says why, also that of the copy.
+	missing=$(ptrace-stat --allow-loss --json bad.log | jq .losses.unreadable_events)
+	ptrace-dump --allow-loss --to-log=again.log copy.log
+	for log in copy.log again.log; do
+		run_split ptrace-stat --json "$log"
+		[ "$status" -eq 3 ]
+		[ "$stderr" = "ptrace-stat: $log: $missing events missing, as what this log was made from was damaged" ]
+		jq -e --argjson n "$missing" '.losses.source_unreadable_events == $n and
+			.losses.log_events == 0 and .losses.unreadable_events == 0 and
+			(.losses.unknown | not) and (.complete | not)' <<<"$stdout"
+		run_split ptrace-dump --count "$log"
+		[ "$status" -eq 3 ]
+	done
+	# Without an end nobody knows how many there were.
+	head -c $((size - 288)) run.log >open.log
+	run_split ptrace-dump --to-log=copy.log open.log
+	[ "$status" -eq 3 ]
+	run_split ptrace-stat --json copy.log
+	[ "$status" -eq 3 ]
+	[[ $stderr == *"events may be missing, and it is not known how many, as what this log was made from "* ]]
+	jq -e '.losses.unknown' <<<"$stdout"
+}
+
+@test "a session that is followed, one that is shown, a pipe [EXT-244]" {
+	traced_start -w -W -n 50
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --start
+	ptrace-dump -f "$me.a" --to-log=live.log 3>&- &
+	follower=$!
+	pids="$pids $follower"
+	wait_until [ -s live.log ]
+	go
+	wait_until says done
+	ptrace-dump --to-log=now.log "$me.a"
+	same_dump now.log ptrace-dump "$me.a"
+	ptrace-shutdown "$me.a"
+	wait "$follower"
+	[ "$(events live.log traced.event)" -eq 50 ]
+	ptrace-dump --verify live.log
+	cat live.log | ptrace-dump --to-log=/dev/stdout - | cat >piped.log
+	same_dump piped.log ptrace-dump live.log
+}
+
+@test "what cannot be combined [EXT-244]" {
+	ptrace-run -o run.log -- "$traced"
+	for options in --count --verify --last=3 --fields=time --relative '--header=always --relative' \
+		'--to-log=b.log' '--follow=x --around=y'; do
+		case $options in *follow*) log= ;; *) log=run.log ;; esac
+		run_split ptrace-dump $options --to-log=a.log $log
+		[ "$status" -eq 2 ]
+		assert_one_message ptrace-dump
+	done
+	for options in --force --to-log= --to-log=-; do
+		run_split ptrace-dump $options run.log
+		[ "$status" -eq 2 ]
+		assert_one_message ptrace-dump
+	done
+	run_split ptrace-dump --summary --to-log=/dev/stdout run.log
+	[ "$status" -eq 2 ]
+	[[ $stderr == "ptrace-dump: --to-log: '/dev/stdout' is standard output; name another file"* ]]
+	[ ! -e a.log ]
+}
+
+@test "only a log is replaced, and none that is read [EXT-244]" {
+	ptrace-run -o run.log -- "$traced" -n 9
+	cp run.log kept.log
+	ln -s run.log link.log
+	for name in run.log link.log; do
+		run_split ptrace-dump --to-log="$name" run.log
+		[ "$status" -eq 1 ]
+		[ "$stderr" = "ptrace-dump: $name: is read, and cannot be written to meanwhile" ]
+		cmp run.log kept.log
+	done
+	echo mine >text
+	run_split ptrace-dump --to-log=text run.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == "ptrace-dump: text: exists and is not a trace log"* ]]
+	[ "$(cat text)" = mine ]
+	ptrace-dump --to-log=text --force run.log
+	[ "$(events text traced.event)" -eq 9 ]
+	ptrace-dump --to-log=text --until=2001-01-01 run.log
+	[ "$(events text)" -eq 0 ]
+	run_split ptrace-dump --to-log=new.log none.log
+	[ "$status" -eq 1 ]
+	[ ! -e new.log ]
+	run_split ptrace-dump --to-log=no/new.log run.log
+	[ "$status" -eq 1 ]
+	assert_one_message ptrace-dump
+}
+
+@test "of a name that is not there no log is made, and none is replaced [EXT-254]" {
+	ptrace-run -o run.log -- "$traced" -n 9
+	cp run.log old.log
+	for options in '-e traced.evnt' '-e a -e b' '--around=nosuch'; do
+		for log in new.log old.log; do
+			run_split ptrace-dump $options --to-log="$log" run.log
+			[ "$status" -eq 1 ]
+			[ -z "$stdout" ]
+			[[ $stderr == *": no event type has such a name"* ]]
+		done
+		[ ! -e new.log ]
+		cmp run.log old.log
+	done
+	# One name that is there is enough.
+	run_split ptrace-dump -e nosuch -e traced.event --to-log=new.log run.log
+	[ "$status" -eq 1 ]
+	[ "$(events new.log)" -eq 9 ]
+	# The name may be what a log lacks that has no end.
+	size=$(stat -c %s run.log)
+	head -c $((size - 288)) run.log >open.log
+	run_split ptrace-dump -e nosuch --to-log=none.log open.log
+	[ "$status" -eq 3 ]
+	[ "$(events none.log)" -eq 0 ]
+}
+
+@test "a disk that is full [EXT-244 EXT-242]" {
+	ptrace-run --no-loss -o run.log -- "$traced" -n 50000 -s 100
+	run_split bash -c 'ulimit -f 1000; trap "" XFSZ; exec ptrace-dump --to-log=part.log run.log'
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "ptrace-dump: part.log: writing the log failed: File too large" ]
+	run_split ptrace-dump part.log
+	[ "$status" -eq 3 ]
+}
+
+# whose LOG: what it tells of its machine, clocks and processes
+whose() {
+	ptrace-stat --json --allow-loss "$1" | jq -S '[.host, .clocks, .processes]'
+}
+
+@test "a copy tells machine, clocks and the processes that have events [EXT-264]" {
+	local child
+	ptrace-run -o run.log -- "$traced" -c 1 -n 3
+	[ "$(jq length <<<"$(whose run.log)")" -eq 3 ]
+	ptrace-dump --to-log=copy.log run.log
+	[ "$(whose copy.log)" = "$(whose run.log)" ]
+	ptrace-dump --verify copy.log
+	# A copy of a copy, and a part: the other processes have no events there.
+	ptrace-dump --to-log=again.log copy.log
+	[ "$(whose again.log)" = "$(whose run.log)" ]
+	child=$(ptrace-dump --user --json run.log | head -n 1 | jq .pid)
+	ptrace-dump --to-log=part.log --pid="$child" run.log
+	[ "$(ptrace-stat --json part.log | jq -c '[.processes[].pid] | unique')" = "[$child]" ]
+	[ "$(ptrace-dump --fields=host --user --json part.log | sort -u)" = \
+		"$(ptrace-dump --fields=host --user --json run.log | sort -u)" ]
+	# Of several logs of one machine it has the processes of all.
+	ptrace-run -o more.log -- "$traced"
+	run_split ptrace-dump --to-log=both.log run.log more.log
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	[ "$(ptrace-stat --json both.log | jq -c '[.processes[].pid] | unique')" = \
+		"$({ whose run.log; whose more.log; } | jq -sc '[.[][2][].pid] | unique')" ]
+	# A snapshot of a session with a log.
+	traced_start -w -W
+	wait_until says ready
+	ptrace-create -n "$me" --start -p "$pid" -o session.log
+	go
+	wait_until says done
+	ptrace-snapshot "$me" -o shot.log
+	[ "$(ptrace-stat --json shot.log | jq -c '[.processes[] | select(.name == "traced").pid] |
+		unique')" = "[$pid]" ]
+}
+
+@test "processes of different machines are not mixed up [EXT-264]" {
+	[ "$EUID" -eq 0 ] || skip "root only"
+	unshare -u true 2>/dev/null || skip "no namespaces of host names"
+	ptrace-run -o here.log -- "$traced"
+	unshare -u sh -c 'echo elsewhere >/proc/sys/kernel/hostname && exec ptrace-run -o there.log -- \
+		"$1"' _ "$traced"
+	run_split ptrace-dump --to-log=both.log here.log there.log
+	[ "$status" -eq 0 ]
+	assert_one_message ptrace-dump
+	[[ $stderr == *"does not tell machine and processes"* ]]
+	[ "$(ptrace-stat --json both.log | jq -c '[.host, .processes]')" = '[null,[]]' ]
+	[ "$(ptrace-dump --user both.log | wc -l)" -eq 2 ]
+}

@@ -1,0 +1,1274 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+
+load ../../support/helpers
+
+# one_event NAME OPTION...: the JSON of the only event of a traced program with the options
+one_event() {
+	ptrace-run -o run.log -- "$traced" -e "$@"
+	ptrace-dump --pid="$(ptrace-dump run.log | jq -s 'map(select(.id > 9))[0].pid')" run.log
+}
+
+@test "an event has the documented members" {
+	one_event name -d 'some data' >event
+	jq -e '.event == "name" and .data == "some data" and .len == 9 and
+		.truncated == "no" and .id >= 10 and .pid > 0 and
+		(.thread | test("^0x[0-9a-f]+$")) and (.address | test("^0x[0-9a-f]+$")) and
+		(.time | test("^20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9:]{8}\\.[0-9]{9}Z$"))' event
+	ns=$(grep -oE '"ns":[0-9]+' event | cut -d: -f2)
+	[ "$(date -u -d "@${ns::-9}" +%Y-%m-%dT%H:%M:%S).${ns: -9}Z" = "$(jq -r .time event)" ]
+	now=$(date +%s)
+	[ "$((now - ${ns::-9}))" -lt 60 ]
+}
+
+@test "data is text if it is text, hexadecimal digits otherwise" {
+	[ "$(one_event n -d $'tab\there "quoted" back\\slash\nline' | jq -r .data)" = \
+		$'tab\there "quoted" back\\slash\nline' ]
+	[ "$(one_event n -d 'grün' | jq -c '[.data, .len]')" = '["grün",5]' ]
+	[ "$(one_event n -b | jq -c '[.data_hex, .len, has("data")]')" = \
+		'["01020304050607ff",8,false]' ]
+	[ "$(one_event n -d $'\e[31m' | jq -r .data_hex)" = 1b5b33316d ]
+	[ "$(one_event n -d $'\xc3' | jq -r .data_hex)" = c3 ]
+	[ "$(one_event n -d text -z | jq -c '[.data, .len]')" = '["text",5]' ]
+	[ "$(one_event n -d '' | jq -c '[.data, .len]')" = '["",0]' ]
+}
+
+@test "names with any bytes do no harm" {
+	name=$'new\nline "quote" \\ \x01 \xff end'
+	one_event "$name" -d x >event
+	[ "$(wc -l <event)" -eq 1 ]
+	[ "$(jq -r .event_hex event)" = "$(printf %s "$name" | od -An -v -tx1 | tr -d ' \n')" ]
+	ptrace-dump --format=text run.log >text
+	[ "$(wc -l <text)" -eq "$(events run.log)" ]
+	grep -qF 'new\nline "quote" \\ \x01 \xff end' text
+}
+
+@test "system events say what they mean" {
+	ptrace-run -o run.log -- "$traced"
+	ptrace-dump -e posix_trace_start run.log |
+		jq -e '.filter == [] and .id == 1 and (has("data") | not)'
+	ptrace-dump -e posix_trace_stop run.log | jq -e '.reason == 0 and .len == 4'
+	ptrace-dump --format=text run.log | grep -q ' posix_trace_stop .* reason=0$'
+	ptrace-dump --format=text run.log | grep -q ' posix_trace_start .* filter=none$'
+}
+
+@test "real output is valid by the schema" {
+	has_validator || skip "no python3-jsonschema"
+	for options in '' -b '-d text' '-c 1 -t 2'; do
+		ptrace-run -o "a$options.log" -- "$traced" -n 5 $options
+	done
+	ptrace-run -o b.log -- "$traced" -e $'odd\xff'
+	ptrace-dump ./*.log >events
+	validates event <events
+	[ "$(wc -l <events)" -gt 20 ]
+	ptrace-dump --summary ./*.log | validates event
+	ptrace-dump --count --json ./*.log | validates count
+	# The validator means it.
+	for change in '.tid = "1"' 'del(.tid)' 'del(.data)' '.data_hex = "00"' '.data = 5' \
+		'.data = [1]' '.data = 1' '.decode_error = "short"'; do
+		run validates event < <(head -n 2 events | tail -n 1 | jq -c "$change")
+		[ "$status" -ne 0 ]
+	done
+}
+
+@test "text is aligned" {
+	ptrace-run -o run.log -- "$traced" -n 3 -d x
+	ptrace-dump --format=text -e traced.event run.log >text
+	[ "$(wc -l <text)" -eq 3 ]
+	[ "$(awk '{ print index($0, " traced.event ") }' text | sort -u | wc -l)" -eq 1 ]
+	grep -Eq '^[0-9T:.-]+\+00:00 +[0-9]+ +[0-9]+ traced\.event +0x[0-9a-f]+ "x"$' text
+}
+
+@test "on a terminal it is text" {
+	command -v script >/dev/null || skip "no script(1)"
+	ptrace-run -o run.log -- "$traced" -d x
+	NO_COLOR=1 script -qec 'ptrace-dump -e traced.event run.log' /dev/null </dev/null >screen
+	grep -q ' traced.event ' screen
+	# The columns have names, which --fields takes, at their places.
+	tr -d '\r' <screen | head -n 1 >header
+	diff <(tr -s ' ' <header) <(echo 'time pid tid event address data')
+	NO_COLOR=1 script -qec 'ptrace-dump --header=never run.log' /dev/null </dev/null >screen
+	fails grep -q address screen
+}
+
+@test "text has local times, and --since and --until take them [EXT-132]" {
+	ptrace-run -o run.log -- "$traced" -n 5
+	ptrace-dump -e traced.event run.log >json
+	for TZ in CET-1CEST,M3.5.0,M10.5.0/3 EST5EDT XYZ-13:45:30 Asia/Kolkata No/Such; do
+		export TZ
+		ptrace-dump -e traced.event --format=text run.log | cut -d' ' -f1 >local
+		fails grep -qv '^....-..-..T..:..:..\..........[+-]..:..$' local
+		# Neither is it another moment, nor is a digit lost.
+		while read -r ns && read -r text <&4; do
+			[ "$(ptrace-dump --since="$text" --until="$text" --json run.log |
+				grep -oE '"ns":[0-9]+' | sort -u)" = "\"ns\":$ns" ]
+		done < <(grep -oE '"ns":[0-9]+' json | cut -d: -f2) 4<local
+		# JSON stays as it is.
+		ptrace-dump -e traced.event --json run.log | diff json -
+		ptrace-dump -e traced.event --utc --format=text run.log | cut -d' ' -f1 |
+			diff <(jq -r .time json) -
+		[ "$(ptrace-dump --format=text --fields=time --first=1 -e traced.event run.log)" = \
+			"$(head -n 1 local)" ]
+		ptrace-stat run.log | grep -q "^last event .*[+-]..:..$"
+		ptrace-stat --utc run.log | grep -q "^last event .*Z$"
+		[ "$(ptrace-stat --json run.log | jq -r .last)" = "$(ptrace-dump --last=1 --json run.log | jq -r .time)" ]
+	done
+	unset TZ
+	TZ=CET-1CEST,M3.5.0,M10.5.0/3 run_split ptrace-dump --since='2026-10-25 02:30' run.log
+	[ "$status" -eq 2 ]
+	[[ $stderr == "ptrace-dump: --since: '2026-10-25 02:30': the clocks showed this time twice on that day; add an offset"* ]]
+	TZ=CET-1CEST,M3.5.0,M10.5.0/3 run_split ptrace-dump --where='time > "2026-03-29 02:30"' run.log
+	[ "$status" -eq 2 ]
+	[[ $stderr == "ptrace-dump: --where: column 8: '2026-03-29 02:30': the clocks did not show this time on that day"* ]]
+}
+
+# Whether the text has a character that commands a terminal or changes how text is read.
+has_unseen() {
+	LC_ALL=C grep -qP '[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]' "$1"
+}
+
+@test "text and messages show what would change the order of text or end a line [EXT-134]" {
+	order=$'\xd8\x9c\xe2\x80\x8e\xe2\x80\x8f\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xaa\xe2\x80\xab\xe2\x80\xac\xe2\x80\xad\xe2\x80\xae\xe2\x81\xa6\xe2\x81\xa7\xe2\x81\xa8\xe2\x81\xa9'
+	shown_order='\u061c\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069'
+	unseen=$order$'\xc2\x80\xc2\x9f\x1b\x7f'
+	shown=$shown_order'\xc2\x80\xc2\x9f\x1b\x7f'
+	plain=$'\xe2\x80\x8d\xe2\x80\xa7\xe2\x80\xaf\xe2\x81\xa5\xe2\x81\xaa\xd8\x9b\xc2\xa0\xc3\xa9\xf0\x9f\x98\x80'
+	name="n$plain$unseen"
+	ptrace-run -o "$unseen.log" -- "$traced" -e "$name" -d "d$plain$order"
+	ptrace-dump --format=text "$unseen.log" >text
+	fails has_unseen text
+	grep -qF "n$plain$shown" text
+	grep -qF "\"d$plain$shown_order\"" text
+	for command in "ptrace-events" "ptrace-stat" "ptrace-doctor" "ptrace-dump --format=text --fields=log,event,data"; do
+		$command "$unseen.log" >text 2>&1 || true
+		fails has_unseen text
+		grep -qF "$shown" text || { cat text; echo "$command"; return 1; }
+	done
+	run_split ptrace-dump "no$plain$unseen"
+	[ "$status" -eq 1 ]
+	fails has_unseen stderr.txt
+	grep -qF "no$plain$shown" stderr.txt
+	# JSON has the characters themselves.
+	[ "$(ptrace-dump -e 'n*' "$unseen.log" | jq -r .event)" = "$name" ]
+	[ "$(ptrace-dump -e 'n*' "$unseen.log" | jq -r .data)" = "d$plain$order" ]
+}
+
+@test "--where: a pattern that saw only a part of a text says so [EXT-133]" {
+	head -c 1100000 /dev/zero | tr '\0' x >data
+	echo y >>data
+	ptrace-run -o run.log --max-data-size=2M -- sh -c 'ptrace-event --stdin big <data; ptrace-event small y; :'
+	run_split ptrace-dump --count --where='data =~ "y"' run.log
+	[ "$status" -eq 0 ]
+	[ "$stdout" = 1 ]
+	[ "$stderr" = "ptrace-dump: --where: 1 text is longer than what a pattern looks at; what it may have missed there is not shown" ]
+	run_split ptrace-dump --count --where='data =~ "x" || data ~ "y*"' run.log
+	[ "$stdout" = 2 ]
+	[ -z "$stderr" ]
+}
+
+@test "--where: patterns where the parent ignored the end of its children [EXT-133]" {
+	ptrace-run -o run.log -- "$traced" -n 5
+	run_split bash -c 'trap "" CHLD; exec ptrace-dump --count --where="event =~ \"^tr\"" run.log'
+	[ "$status" -eq 0 ]
+	[ "$stdout" = 5 ]
+	[ -z "$stderr" ]
+}
+
+@test "times by words [EXT-132]" {
+	ptrace-run -o run.log -- "$traced" -n 5
+	count() { ptrace-dump --count -e traced.event "$@" run.log; }
+	[ "$(count --since=yesterday --until=now)" -eq 5 ]
+	[ "$(count --since='1h ago')" -eq 5 ]
+	[ "$(count --until='1 hour ago')" -eq 0 ]
+	[ "$(count --until=yesterday)" -eq 0 ]
+	[ "$(count --where='time > "2 days ago" && time < "now"')" -eq 5 ]
+	run_split ptrace-dump --since=tomorrow run.log
+	[ "$status" -eq 2 ]
+	[[ $stderr == *"'tomorrow' is not a time such as "* ]]
+	# The message has each form that there is, and each that it has is one.
+	local forms form
+	forms=${stderr##*such as }
+	forms=${forms%%. Try*}
+	IFS=, read -ra forms <<<"${forms/ or/,}"
+	[ "${#forms[@]}" -eq 10 ]
+	for form in "${forms[@]}"; do
+		ptrace-dump --count --since="${form# }" run.log
+	done
+	for form in 2026-01-02T 2026-01-02\  ' 03:04:05' ' @' now today yesterday ago + -5; do
+		[[ $stderr == *"$form"* ]]
+	done
+	ptrace-dump --help | grep -q '@SECONDS since 1970'
+}
+
+@test "--relative: since the first event, and since the event before [EXT-132]" {
+	ptrace-run -o run.log -- "$traced" -n 5 -d x
+	ptrace-dump run.log | grep -oE '"ns":[0-9]+' | cut -d: -f2 >ns
+	ptrace-dump --relative run.log >text
+	while read -r first before _ && read -r ns <&4; do
+		begin=${begin:-$ns}
+		last=${last:-$ns}
+		printf -v expected '+%d.%09ds +%d.%09ds' $(((ns - begin) / 1000000000)) \
+			$(((ns - begin) % 1000000000)) $(((ns - last) / 1000000000)) \
+			$(((ns - last) % 1000000000))
+		[ "$first $before" = "$expected" ]
+		last=$ns
+		# What it shows can be asked for.
+		ptrace-dump --since="$first" --until="$first" run.log | grep -q "\"ns\":$ns,"
+	done <text 4<ns
+	[ "$last" = "$(tail -n 1 ns)" ]
+	# The first event is that of the logs, whatever is selected; the one before is selected.
+	ptrace-dump --relative -e traced.event --fields=time,event run.log >fields
+	[ "$(wc -l <fields)" -eq 5 ]
+	[[ $(head -n 1 fields) != +0.000000000s* && $(head -n 1 fields) == *' +0.000000000s traced.event' ]]
+	ptrace-dump --relative --last=2 run.log | diff <(tail -n 2 text) -
+	for options in '--json --relative' '--utc --relative' '--json --header=always'; do
+		# shellcheck disable=SC2086 # words
+		run_split ptrace-dump $options run.log
+		[ "$status" -eq 2 ]
+		assert_one_message ptrace-dump
+	done
+}
+
+@test "--header names the columns, at their places [EXT-132]" {
+	ptrace-run -o run.log -- "$traced" -n 3 -d x
+	cp run.log other.log
+	for options in '' --relative --utc --last=2 --fields=event,time,pid,data '--fields=len,event --relative' \
+		other.log '--around=traced.event --before=0s --after=0s'; do
+		# shellcheck disable=SC2086 # words
+		ptrace-dump --header=always -e traced.event $options run.log >text
+		# shellcheck disable=SC2086
+		ptrace-dump --format=text -e traced.event $options run.log >plain
+		[ "$(wc -l <text)" -eq "$(($(wc -l <plain) + 1))" ]
+		head -n 1 text >header
+		fails grep -q ' $' header
+		for name in time log pid tid event address data since_first since_before len; do
+			grep -qw "$name" header || continue
+			# Where the name begins or ends, a value does.
+			sed 's/.*/ & /' text | awk -v name="$name" '
+				NR == 1 { begin = index($0, " " name " "); end = begin + length(name) + 1; next }
+				{ found += substr($0, begin, 2) ~ /^ [^ ]/ || substr($0, end - 1, 2) ~ /^[^ ] / }
+				END { exit found != NR - 1 }' || { cat text; echo "$name"; return 1; }
+		done
+	done
+	[ -z "$(ptrace-dump --header=always --user -e posix_trace_stop run.log)" ]
+	[ "$(ptrace-dump --header=always --count -e traced.event run.log)" = 3 ]
+}
+
+@test "several logs are merged by time, and say where from" {
+	ptrace-run -o a.log -- "$traced" -n 1 -d 1
+	ptrace-run -o b.log -- "$traced" -n 1 -d 2
+	ptrace-run -o c.log -- "$traced" -n 1 -d 3
+	ptrace-dump -e traced.event c.log a.log b.log | jq -r '.log + .data' >merged
+	printf '%s\n' a.log1 b.log2 c.log3 | diff - merged
+	ptrace-dump c.log a.log b.log | grep -oE '"ns":[0-9]+' | cut -d: -f2 >times
+	sort -c -n times
+	[ "$(wc -l <times)" -eq "$(($(events a.log) + $(events b.log) + $(events c.log)))" ]
+	ptrace-dump a.log | jq -se 'map(has("log")) | any | not'
+}
+
+@test "selections" {
+	ptrace-run -o run.log -- sh -c '"$0" -e a.one -n 5; "$0" -e a.two -n 7; "$0" -e b -n 3' \
+		"$traced"
+	count() { ptrace-dump --count --format=text "$@" run.log; }
+	[ "$(count -e a.one)" -eq 5 ]
+	[ "$(count --event='a.*')" -eq 12 ]
+	[ "$(count -e a.one -e b)" -eq 8 ]
+	[ "$(count --event='[!p]*')" -eq 15 ]
+	[ "$(ptrace-dump --count run.log -e b)" = 3 ]
+	[ "$(ptrace-dump --count --json run.log -e b)" = '{"count":3}' ]
+	[ "$(ptrace-dump --format=json --count run.log -e b)" = '{"count":3}' ]
+	pid=$(ptrace-dump -e b --first=1 run.log | jq .pid)
+	[ "$(count --pid="$pid")" -eq 3 ]
+	[ "$(ptrace-dump -e a.two --first=2 run.log | jq -r .data | tr '\n' ' ')" = '0 1 ' ]
+	[ "$(ptrace-dump -e a.two --last=2 run.log | jq -r .data | tr '\n' ' ')" = '5 6 ' ]
+	[ "$(ptrace-dump -e a.two --last=100 run.log | jq -r .data | wc -l)" -eq 7 ]
+	[ -z "$(ptrace-dump --first=0 run.log)" ]
+	[ -z "$(ptrace-dump --last=0 run.log)" ]
+}
+
+# times LOG: the nanoseconds of its events of the traced program, as text: too large for jq
+times() {
+	ptrace-dump --fields=ns -e traced.event "$1" | tr -cd '0-9\n'
+}
+
+@test "threads by the number of the kernel" {
+	ptrace-run -o run.log -- "$traced" -t 3 -n 5
+	ptrace-dump -e traced.event run.log >all
+	[ "$(jq .tid all | sort -u | wc -l)" -eq 3 ]
+	tid=$(head -n 1 all | jq .tid)
+	[ "$(ptrace-dump --tid="$tid" run.log | jq -s length)" -eq 5 ]
+	[ "$(ptrace-dump --tid="$tid" run.log | jq -r .thread | sort -u | wc -l)" -eq 1 ]
+	[ "$(ptrace-dump --tid="$tid" --tid=1 --count --format=text run.log)" -eq 5 ]
+	ptrace-run -o one.log -- "$traced"
+	ptrace-dump -e traced.event one.log | jq -e '.pid == .tid'
+}
+
+@test "since and until: moments, both included" {
+	ptrace-run -o run.log -- "$traced" -n 100
+	times run.log >times
+	a=$(sed -n 11p times)
+	b=$(sed -n 90p times)
+	count() { ptrace-dump --count --format=text -e traced.event "$@" run.log; }
+	at() { echo "@${1::-9}.${1: -9}"; }
+	[ "$(count --since="$(at "$a")")" -eq 90 ]
+	[ "$(count --until="$(at "$b")")" -eq 90 ]
+	[ "$(count --since="$(at "$a")" --until="$(at "$b")")" -eq 80 ]
+	utc=$(ptrace-dump -e traced.event --fields=time run.log | sed -n 11p | jq -r .time)
+	[ "$(count --since="$utc")" -eq 90 ]
+	[ "$(count --since="${utc%Z}+00:00")" -eq 90 ]
+	[ "$(TZ=XYZ-3 count --since="$(TZ=XYZ-3 date -d "$utc" '+%F %T').${a: -9}")" -eq 90 ]
+	[ "$(count --since=2000-01-01)" -eq 100 ]
+	[ "$(count --since=2100-01-01)" -eq 0 ]
+	[ "$(count --until=2000-01-01)" -eq 0 ]
+}
+
+@test "since and until: from the begin and from the end of all logs" {
+	ptrace-run -o a.log -- "$traced" -n 3
+	ptrace-run -o b.log -- "$traced" -n 4
+	ptrace-dump a.log b.log | grep -oE '"ns":[0-9]+' | cut -d: -f2 >times
+	first=$(head -n 1 times)
+	last=$(tail -n 1 times)
+	middle=$(sed -n 8p times)
+	count() { ptrace-dump --count --format=text "$@" a.log b.log; }
+	[ "$(count --since="+$((middle - first))ns")" -eq "$(($(wc -l <times) - 7))" ]
+	[ "$(count --since="-$((last - middle))ns")" -eq "$(($(wc -l <times) - 7))" ]
+	[ "$(count --until="+$((middle - first))ns")" -eq 8 ]
+	[ "$(count --until=-0s)" -eq "$(wc -l <times)" ]
+	[ "$(count --since=-0s)" -eq 1 ]
+	[ "$(count --until=+0s)" -eq 1 ]
+	[ "$(cat a.log | ptrace-dump --since=-0s --count --format=text -)" -eq 1 ]
+}
+
+@test "around an event" {
+	ptrace-run -o run.log -- sh -c '"$0" -e a -n 5; "$0" -e mark; "$0" -e b -n 7' "$traced"
+	count() { ptrace-dump --count --format=text "$@" run.log; }
+	ns() { ptrace-dump --fields=ns "$@" run.log | tr -cd '0-9\n'; }
+	mark=$(ns -e mark)
+	before=$((mark - $(ns -e a --last=2 | head -n 1)))
+	after=$(($(ns -e b --first=3 | tail -n 1) - mark))
+	[ "$(count -e '[ab]' --around=mark --before=${before}ns)" -eq 2 ]
+	[ "$(count -e '[ab]' --around=mark --after=${after}ns)" -eq 3 ]
+	[ "$(count --around='m?rk' --before=${before}ns --after=${after}ns)" -eq 6 ]
+	[ "$(count --around=mark --before=0s)" -eq 1 ]
+	[ "$(count -e '[ab]' --around=mark)" -eq "$(count -e '[ab]' --around=mark --before=1s --after=1s)" ]
+	[ "$(count -e '[ab]' --around='[ab]' --after=0s)" -eq 12 ]
+	[ "$(count --around=nothing 2>stderr.txt)" -eq 0 ]
+	[ -s stderr.txt ]
+	[ "$(ptrace-dump -e b --around=mark --after=${after}ns --last=1 run.log | jq -r .data)" = 2 ]
+}
+
+@test "where: fields and data" {
+	ptrace-run -o run.log -- sh -c '"$0" -e a.one -n 20; "$0" -e b -d text' "$traced"
+	count() { ptrace-dump --count --format=text "$@" run.log; }
+	[ "$(count --where='data >= 17')" -eq 3 ]
+	[ "$(count --where='event == "a.one" && (data == 3 || data == "4")')" -eq 2 ]
+	[ "$(count --where='event ~ "a.*"' --where='data =~ "^1[0-9]$"')" -eq 10 ]
+	[ "$(count -e b --where='len == 4')" -eq 1 ]
+	[ "$(count --where='reason == 0')" -eq 1 ]
+	[ "$(count --where='!(id < 10)')" -eq 21 ]
+	pid=$(ptrace-dump -e b run.log | jq .pid)
+	[ "$(count --where="pid == $pid && tid == $pid")" -eq 1 ]
+	ns=$(ptrace-dump --fields=ns -e b run.log | tr -cd '0-9')
+	[ "$(count -e '[ab]*' --where="ns < $ns")" -eq 20 ]
+	time=$(ptrace-dump -e b run.log | jq -r .time)
+	[ "$(count -e '[ab]*' --where="time >= '$time'")" -eq 1 ]
+	address=$(ptrace-dump -e b run.log | jq -r .address)
+	[ "$(count -e b --where="address == $address")" -eq 1 ]
+}
+
+@test "where: a wrong expression is told with its place" {
+	ptrace-run -o run.log -- "$traced"
+	while read -r column expression; do
+		run_split ptrace-dump --where="$expression" run.log
+		[ "$status" -eq 2 ]
+		[ -z "$stdout" ]
+		assert_one_message ptrace-dump
+		[[ $stderr == "ptrace-dump: --where: column $column: "* ]]
+	done <<-'END'
+		5 pid = 3
+		1 pdi == 3
+		9 pid == (
+		10 event =~ "("
+		8 pid == "x"
+		1 data.rows > 3
+		1 .data == 3
+		10 event == db.query
+		5 true
+		3 3 || pid
+		14 pid && "text"
+		8 time > 2026
+		1 2026 < time
+		9 time == true
+		8 time > pid
+		1 data < time
+		8 time > "2026"
+		8 time > 5ms
+		7 len > 5ms
+		16 time - "-1s" < 5
+		5 len + 5ms > 5
+		1 (len > 5) * 2
+	END
+	run_split ptrace-dump --where='time > 2026' run.log
+	[[ $stderr == *"a time cannot be compared with a number; a time is in quotes, such as '2026-01-02 03:04', and 'ns' is the time as a number."* ]]
+	[ "$(ptrace-dump --count --where='time == ns && time == time' run.log)" -eq "$(events run.log)" ]
+	[ "$(ptrace-dump --count --where='time > "2026-01-02 03:04"' run.log)" -eq "$(events run.log)" ]
+	run_split ptrace-dump --where='event == db.query' run.log
+	[[ $stderr == *"events have no field 'db.query'; text has to be in quotes."* ]]
+	run_split ptrace-dump --where='.data.rows > 2' run.log
+	[[ $stderr == *"a field is written without a dot in front"* ]]
+	run_split ptrace-dump --where='pdi == 3' run.log
+	[[ $stderr == *"did you mean 'pid'?"* ]]
+	run_split ptrace-dump --where='ä == 3' run.log
+	[[ $stderr == *"'ä' has no meaning here"* ]]
+}
+
+@test "where: times, durations and calculations [EXT-310 EXT-311 EXT-312]" {
+	ptrace-run -o run.log -- "$traced" -n 20 -p 1000
+	count() { ptrace-dump --count --format=text "$@" run.log; }
+	all=$(events run.log)
+	ptrace-dump --fields=ns run.log | tr -cd '0-9\n' >ns
+	first=$(head -n 1 ns) last=$(tail -n 1 ns)
+	# Of all, the begin and the end are those of the log, whatever is selected.
+	[ "$(count --where='time >= "+0s"' --where='time <= "-0s"')" -eq "$all" ]
+	[ "$(count --where="time - '+0s' == ${last}ns - ${first}ns || time == '+0s'")" -eq 2 ]
+	expected=$(awk -v first="$first" '$1 - first > 10000000' ns | wc -l)
+	[ "$expected" -gt 1 ]
+	for where in 'time > "+10ms"' 'time - "+0s" > 10ms' '(time - "+0s") / 1ms > 10' \
+		'"+0s" < time - 0.01s' "ns > $first + 10000000" 'time - 5ms > "+0s" + 5ms'; do
+		[ "$(count --where="$where")" -eq "$expected" ]
+		[ "$(count --threads=3 --where="$where")" -eq "$expected" ]
+		[ "$(count --threads=1 -e '*' --where="$where" run.log)" -eq "$((2 * expected))" ]
+	done
+	[ "$(count --since=+10ms --where='time > "+10ms"')" -eq "$expected" ]
+	[ "$(ptrace-dump --last=1 --where='time == "-0s"' --fields=ns run.log | tr -cd 0-9)" = "$last" ]
+	[ "$(count -e traced.event --where='data % 7 == 3')" -eq 3 ]
+	[ "$(count -e traced.event --where='data * 2 + 1 > 30 && -data < -16')" -eq 3 ]
+	run_split ptrace-dump --follow=none --where='time > "-1s"'
+	[ "$status" -eq 2 ]
+	assert_one_message ptrace-dump
+	[[ $stderr == "ptrace-dump: --where: cannot have times before the end with --follow"* ]]
+}
+
+@test "where: fields with a unit of time are durations [EXT-316]" {
+	# 6000, 7
+	ptrace-run -o run.log -- "$traced" -e db.query -X 7017000007000000
+	count() { ptrace-dump --count --decode='db.query=u32 latency us, u32 rows count' "$@" run.log; }
+	[ "$(count --where='data.latency > 5ms')" -eq 1 ]
+	[ "$(count --where='data.latency > 6ms')" -eq 0 ]
+	[ "$(count --where='data.latency / data.rows < 1ms && data.rows == 7')" -eq 1 ]
+	run_split count --where='data.latency > 5'
+	[ "$status" -eq 2 ]
+	[[ $stderr == *"column 16: a duration cannot be compared with a number; a duration has a unit, such as 5ms."* ]]
+}
+
+@test "decode: fields of the data as JSON and as text" {
+	# 7, 3, "hi"
+	ptrace-run -o run.log -- "$traced" -e db.query -X 0700000000000080030000006869
+	layout='db.query=u64 id, u32 rows, str sql'
+	ptrace-dump -e db.query --decode="$layout" run.log >event
+	grep -qF '"len":14,"data":{"id":9223372036854775815,"rows":3,"sql":"hi"}}' event
+	[ "$(jq .data.rows event)" -eq 3 ]
+	ptrace-dump -e db.query --decode="$layout" --format=text run.log |
+		grep -q ' id=9223372036854775815 rows=3 sql="hi"$'
+	count() { ptrace-dump --decode="$layout" --count --format=text "$@" run.log; }
+	[ "$(count --where='data.rows == 3 && data.sql =~ "^h"')" -eq 1 ]
+	[ "$(count --where='data.id == 9223372036854775814')" -eq 0 ]
+	# A pattern; the first that matches counts; system events are not decoded.
+	ptrace-dump --decode='db.*=bytes all' --decode='*=u8 none' run.log >event
+	jq -se 'map(select(.event == "db.query"))[0].data.all ==
+		"0700000000000080030000006869"' event
+	jq -se 'map(.data? | objects) | length == 1' event
+	# Nothing of it changes what is selected.
+	[ "$(wc -l <event)" -eq "$(events run.log)" ]
+}
+
+@test "decode: data that does not fit keeps its bytes" {
+	ptrace-run -o run.log -- "$traced" -X 0102030405
+	short=$(ptrace-dump -e traced.event --decode='*=u16 a, u32 b' run.log)
+	[ "$(jq -c '[.data, .data_hex, .decode_error]' <<<"$short")" = \
+		'[{"a":513},"0102030405","short"]' ]
+	rest=$(ptrace-dump -e traced.event --decode='*=u16 a, u16 b' run.log)
+	[ "$(jq -c '[.data, .data_hex, .decode_error]' <<<"$rest")" = \
+		'[{"a":513,"b":1027},"0102030405","rest"]' ]
+	ptrace-dump -e traced.event --decode='*=u16 a, u32 b' --format=text run.log |
+		grep -q ' a=513 decode_error=short data=0x0102030405$'
+	[ "$(ptrace-dump --count --format=text --decode='*=u16 a, u32 b' --where=data.b run.log)" = 0 ]
+}
+
+@test "decode: a layout that does not fit is told once for each event type [EXT-09 EXT-307]" {
+	for log in a b; do
+		ptrace-run -o $log.log -- sh -c '"$0" -e x -n 3 -X 0102; "$0" -e x -X 010203
+			"$0" -e y -X 01020304; "$0" -e z -X 01' "$traced"
+	done
+	run_split ptrace-dump --decode='?=packed u16 n, u8 m' a.log b.log
+	[ "$status" -eq 0 ]
+	printf 'ptrace-dump: %s: the data of %s\n' \
+		x '6 events has 2 bytes, the layout wants 3' y '2 events has 4 bytes, the layout wants 3' \
+		z '2 events has 1 byte, the layout wants 3' | diff - stderr.txt
+	run_split ptrace-dump --decode='x=u8 a, u8 b, u8 c' --decode='*=u32 n' a.log
+	printf 'ptrace-dump: %s: the data of %s\n' \
+		x '3 events has 2 bytes, the layout wants 3' z '1 event has 1 byte, the layout wants 4' |
+		diff - stderr.txt
+	run_split ptrace-dump --where='data.n == 1' --count --decode='[yx]=u16 n' a.log
+	[ "$stdout" = 0 ]
+	[ "$stderr" = "$(printf 'ptrace-dump: %s: the data of 1 event has %s, the layout wants 2\n' \
+		x '3 bytes' y '4 bytes')" ]
+	ptrace-run -o c.log -- sh -c '"$0" -e x -X 01; "$0" -e x -X 010203' "$traced"
+	run_split ptrace-dump --decode='x=u16 n' c.log
+	[ "$stderr" = "ptrace-dump: x: the data of 2 events has 1 to 3 bytes, the layout wants 2" ]
+	# A layout whose size the data gives; JSON.
+	run_split ptrace-dump --decode='x=u16 n, str s' c.log
+	[ "$stderr" = "ptrace-dump: x: the data of 1 event has 1 byte, the layout wants at least 2" ]
+	ptrace-run -o d.log -- "$traced" -e x -X 610062
+	run_split ptrace-dump --decode='x=str s' d.log
+	[ "$stderr" = "ptrace-dump: x: the data of 1 event has 3 bytes, which the layout does not fit" ]
+	run_split ptrace-dump --decode='x=json' d.log
+	[ "$stderr" = "ptrace-dump: x: the data of 1 event is not the JSON that the layout wants" ]
+	[ "$status" -eq 0 ]
+	jq -se 'map(select(.event == "x"))[0] | .data == {} and .data_hex == "610062" and
+		.decode_error == "json"' <<<"$stdout"
+}
+
+@test "decode: what does not fit is in the summary, and --strict makes it status 3 [EXT-307 EXT-308]" {
+	ptrace-run -o a.log -- sh -c '"$0" -e x -n 3 -X 0102; "$0" -e x -X 010203
+		"$0" -e y -X 01020304; "$0" -e z -X 7b7d' "$traced"
+	misfits='[{"event":"x","count":4,"too_short":3,"too_long":1,"not_json":0,"least_bytes":2,'
+	misfits+='"most_bytes":3,"layout_bytes":2}]'
+	decode=(--decode='x=packed u8 a, u16 b')
+	misfits='[{"event":"x","count":3,"too_short":3,"too_long":0,"not_json":0,"least_bytes":2,'
+	misfits+='"most_bytes":2,"layout_bytes":3}]'
+	[ "$(ptrace-dump --json --summary "${decode[@]}" a.log 2>/dev/null | tail -n 1 |
+		jq -c .summary.misfits)" = "$misfits" ]
+	ptrace-dump --summary --format=text "${decode[@]}" a.log 2>/dev/null |
+		grep -Eq '^[0-9]+ events, complete, not fitting their layouts: 3$'
+	ptrace-dump --summary --json a.log | tail -n 1 | jq -e '.summary.misfits == []'
+	# Whatever is shown of the events, and whoever formats them.
+	for options in '' --count --json '--fields=event' '--threads=1' '--threads=3' --summary \
+		'--last=20' "--to-log=$BATS_TEST_TMPDIR/copy.log --force" "--user --count"; do
+		# shellcheck disable=SC2086 # several options
+		run_split ptrace-dump --strict $options "${decode[@]}" a.log
+		[ "$status" -eq 3 ]
+		[ "$stderr" = "ptrace-dump: x: the data of 3 events has 2 bytes, the layout wants 3" ]
+		# shellcheck disable=SC2086
+		run_split ptrace-dump --strict $options --decode='z=json' --decode='y=x8[4] bytes' a.log
+		[ "$status" -eq 0 ]
+		[ -z "$stderr" ]
+	done
+	[ "$(ptrace-dump --strict --count --json "${decode[@]}" a.log 2>/dev/null |
+		jq -c .misfits)" = "$misfits" ]
+	# Only the events that are selected count; losses may be allowed, this not.
+	ptrace-dump --strict -e y "${decode[@]}" a.log >/dev/null
+	run_split ptrace-dump --strict --allow-loss "${decode[@]}" a.log
+	[ "$status" -eq 3 ]
+	# Without a layout all data fits.
+	ptrace-dump --strict a.log >/dev/null
+}
+
+@test "decode: enums, units, bit fields, arrays and JSON, and their fields [EXT-301 EXT-303 EXT-304 EXT-306]" {
+	ptrace-run -o run.log -- sh -c '
+		"$0" -e job -X 04000000000000002095b60100000000050007001b000000
+		"$0" -e note -X 7b2275736572223a22616e6e61222c226e223a5b312c325d7d' "$traced"
+	d=(--decode='job=enum u8 {idle, busy=4} state, u64 latency ns, u16[2] list, u32 low:2, x32 high:30'
+		--decode='note=json')
+	ptrace-dump --user "${d[@]}" run.log >events
+	jq -sce '.[0].data == {state: "busy", latency: 28742944, list: [5, 7], low: 3, high: "0x6"} and
+		.[1].data == {user: "anna", n: [1, 2]}' events
+	validates event <events
+	[ "$(ptrace-dump --format=text --user --fields=data "${d[@]}" run.log | head -n 1)" = \
+		'state=busy latency=28.742944ms list=[5,7] low=3 high=0x6' ]
+	count() { ptrace-dump --count "${d[@]}" --where="$1" run.log; }
+	[ "$(count "data.state == 'busy' && data.list[1] == 7 && data.low == 3")" = 1 ]
+	[ "$(count "data.user == 'anna' && data.n[0] == 1")" = 1 ]
+	[ "$(count 'data.n[2]')" = 0 ]
+	ptrace-dump --user "${d[@]}" --fields='data.list[1],data.state,data.n[1],data.user' run.log >events
+	jq -sce '. == [{data: {"list[1]": 7, state: "busy"}}, {data: {"n[1]": 2, user: "anna"}}]' events
+	# The sign between event and layout is the one outside of an enum.
+	[ "$(ptrace-dump --count --where='data.a == 4' \
+		--decode='job=packed enum {z=1,y=4} a, bytes b' run.log)" = 1 ]
+}
+
+@test "decode: what comes out is valid by the schema" {
+	has_validator || skip "no python3-jsonschema"
+	# Not UTF-8, a nan, a bool of 2, text behind a null byte.
+	ptrace-run -o a.log -- "$traced" -e a -X ff0000c07f0261006200
+	ptrace-run -o b.log -- "$traced" -e $'b\xff' -X 01
+	ptrace-dump --decode='a=packed char[1] c, f32 f, bool b, char[3] d, x8 x' \
+		--decode='b*=i8 i, i64 j' a.log b.log >events
+	validates event <events
+	jq -se 'map(select(.event == "a"))[0].data == {c: "\ufffd", c_hex: "ff", f: "nan",
+		f_hex: "0000c07f", b: true, b_hex: "02", d: "a", d_hex: "610062", x: "0x0"}' events
+	jq -se 'map(select(.decode_error == "short"))[0].data == {i: 1}' events
+}
+
+@test "decode: a bool that is not 0 is true" {
+	for byte in 00 01 02 ff; do
+		ptrace-run -o "$byte.log" -- "$traced" -e a -X "$byte"
+	done
+	count() { ptrace-dump --decode='a=bool b' --count --where="$1" 00.log 01.log 02.log ff.log; }
+	[ "$(count data.b)" -eq 3 ]
+	[ "$(count 'data.b == true')" -eq 3 ]
+	[ "$(count 'data.b != true')" -eq 1 ]
+	[ "$(count 'data.b == 2')" -eq 0 ]
+}
+
+@test "the log that is taken if none is given has its name [EXT-125]" {
+	ptrace-run -o ptrace.log -- "$traced" -n 1 -e a
+	[ "$(ptrace-dump --fields=log --format=text --event=a)" = ptrace.log ]
+	[ "$(ptrace-dump --count --where='log == "ptrace.log"' --event=a)" = 1 ]
+	ptrace-dump --summary | tail -n 1 | jq -e '.summary.logs[0].log == "ptrace.log"'
+	ptrace-export --to=chrome | jq -e '.otherData.logs[0].log == "ptrace.log"'
+}
+
+@test "decode: a wrong layout is told" {
+	ptrace-run -o run.log -- "$traced"
+	for layout in 'u8 a' '=u8 a' 'x=' 'x=u46 a' 'x=u8 a u8 b' 'x=u8 a, u8 a' 'x=char a'; do
+		run_split ptrace-dump --decode="$layout" run.log
+		[ "$status" -eq 2 ]
+		[ -z "$stdout" ]
+		assert_one_message ptrace-dump
+		[[ $stderr == "ptrace-dump: --decode: "* ]]
+	done
+	run_split ptrace-dump --decode='x=u46 a' run.log
+	[[ $stderr == *"x: column 1: 'u46' is not a type (did you mean 'u16' or 'u64'?)"* ]]
+	run_split ptrace-dump --decode='x=uint32 a' run.log
+	[[ $stderr == *"x: column 1: 'uint32' is not a type (there are u8 u16 u32 u64 i8 i16 i32 i64 x8 x16 x32 x64 f32 f64 bool char str bytes pad json enum code caller)."* ]]
+}
+
+@test "decode: layouts from a file" {
+	ptrace-run -o run.log -- sh -c '"$0" -e a -X 0500; "$0" -e b -X 0600' "$traced"
+	cat >trace.yaml <<-'END'
+		name: some
+		max-data-size: 1M
+		decode:
+		  a: u16 n
+		  b: u8 lo, u8 hi
+		  never.seen: str s
+	END
+	ptrace-dump -c trace.yaml -e '[ab]' run.log >events 2>stderr.txt
+	[ ! -s stderr.txt ]
+	[ "$(jq -c .data events | tr '\n' ' ')" = '{"n":5} {"lo":6,"hi":0} ' ]
+	# The command line comes first.
+	[ "$(ptrace-dump --config=trace.yaml --decode='a=u8 x, u8 y' -e a run.log | jq -c .data)" = \
+		'{"x":5,"y":0}' ]
+	[ "$(ptrace-dump -c trace.yaml --where='data.hi == 0' run.log | jq .data.lo)" = 6 ]
+	printf 'decode:\n  a: u46 n\n' >bad.yaml
+	run_split ptrace-dump -c bad.yaml run.log
+	[ "$status" -eq 2 ]
+	[ -z "$stdout" ]
+	[ "$stderr" = "ptrace-dump: bad.yaml:2:6: decode: a: column 1: 'u46' is not a type (did you mean 'u16' or 'u64'?)" ]
+	printf 'decode:\n  a: u8 n\ndecod: x\n' >bad.yaml
+	run_split ptrace-dump -c bad.yaml run.log
+	[ "$status" -eq 2 ]
+	[[ $stderr == "ptrace-dump: bad.yaml:3:1: "* ]]
+}
+
+@test "fields: these, in this order" {
+	ptrace-run -o run.log -- "$traced" -e q -X 07000000036869 -n 2
+	d='q=u32 id, u8 rows, str sql'
+	ptrace-dump -e q --fields=event,pid,time run.log >json
+	jq -se 'length == 2 and all(.[]; keys_unsorted == ["event", "pid", "time"])' json
+	ptrace-dump -e q --fields=' event, pid ,time' run.log | diff json -
+	ptrace-dump --decode="$d" --fields=data.rows,id,data.id run.log >json
+	jq -se 'map(select(.id >= 10)) | length == 2 and
+		all(.[]; keys_unsorted == ["data", "id"] and .data == {rows: 3, id: 7})' json
+	jq -se 'map(select(.id < 10) | has("data")) | any | not' json
+	ptrace-dump --decode="$d" --fields=data,data.rows -e q run.log | head -n 1 |
+		jq -e '. == {data: {id: 7, rows: 3, sql: "hi"}}'
+	[ "$(ptrace-dump --decode="$d" --format=text --fields=id,event,data.sql,reason -e q -e '*stop' run.log |
+		sed -n '1p;3p' | tr -s ' ')" = "$(printf '%s\n' '10 q "hi" -' ' 2 posix_trace_stop - 0')" ]
+	# What stands in place of the data stands there once.
+	for fields in data,reason reason,data data,reason,error; do
+		[ "$(ptrace-dump --fields="$fields" -e posix_trace_stop run.log)" = '{"reason":0}' ]
+	done
+	ptrace-dump --format=text --fields=log --fields=truncated,len run.log |
+		tr -s ' ' | grep -qx 'run.log no 7'
+	# Every member that the schema has, so that none is missing.
+	ptrace-dump --fields=time,ns,event,id,pid,tid,thread,address,truncated,len,data,log -e q \
+		run.log >json
+	if python3 -c 'import jsonschema' 2>/dev/null; then validates event <json; fi
+}
+
+@test "fields: the bytes of the data" {
+	ptrace-run -o run.log -- sh -c '"$0" -e a -d hi; "$0" -e b -X ff00; "$0" -e c -d ""' "$traced"
+	fields() { ptrace-dump --format="$1" --fields="$2" -e '[abc]' run.log | tr '\n' ';'; }
+	[ "$(fields json event,data_hex)" = \
+		'{"event":"a","data_hex":"6869"};{"event":"b","data_hex":"ff00"};{"event":"c"};' ]
+	# Together with data each member is there once.
+	[ "$(fields json data,data_hex)" = '{"data":"hi","data_hex":"6869"};{"data_hex":"ff00"};{"data":""};' ]
+	[ "$(fields json data_hex,data)" = '{"data_hex":"6869","data":"hi"};{"data_hex":"ff00"};{"data":""};' ]
+	[ "$(fields text data_hex,len)" = '0x6869 2;0xff00 2;-      0;' ]
+	ptrace-dump --fields=data_hex,data --decode='b=u8 n' -e b run.log 2>/dev/null |
+		jq -ce '. == {data_hex: "ff00", data: {n: 255}, decode_error: "rest"}'
+	[ "$(ptrace-dump --count --where='data_hex =~ "^(68|ff)"' run.log)" -eq 2 ]
+	[ "$(ptrace-dump --count --where='data_hex == "ff00"' run.log)" -eq 1 ]
+}
+
+@test "fields: an unknown one is told with the nearest" {
+	ptrace-run -o run.log -- "$traced"
+	for fields in tme '' pid, pid,pid data.x; do
+		run_split ptrace-dump --fields="$fields" run.log
+		[ "$status" -eq 2 ]
+		[ -z "$stdout" ]
+		assert_one_message ptrace-dump
+		[[ $stderr == "ptrace-dump: --fields: "* ]]
+	done
+	run_split ptrace-dump --fields=tme run.log
+	[[ $stderr == *"events have no field 'tme' (did you mean 'time'?)"* ]]
+	for fields in filter old decode_error; do
+		run_split ptrace-dump --fields="$fields" run.log
+		[[ $stderr == *"--fields: '$fields' cannot be chosen alone: it is part of 'data'."* ]]
+	done
+	run_split ptrace-dump --decode='*=u8 rows' --fields=data.row run.log
+	[[ $stderr == *"(did you mean 'data.rows'?)"* ]]
+}
+
+@test "the summary tells what is missing" {
+	ptrace-run -o run.log -- "$traced" -n 5
+	ptrace-dump --summary --last=2 run.log | tail -n 1 | jq -e '.summary |
+		.version == 1 and .shown == 2 and .complete and .logs[0].log == "run.log" and
+		.logs[0].losses.stream_events == 0'
+	[ "$(ptrace-dump --summary --format=text --first=1 run.log | tail -n 1)" = '1 event, complete' ]
+	ptrace-run -o lossy.log --stream-min-size=4K --stream-full-policy=loop -- \
+		"$traced" -n 100000 || true
+	run_split ptrace-dump --summary run.log lossy.log
+	[ "$status" -eq 3 ]
+	lost=$(grep -oE '[0-9]+ events lost' stderr.txt | grep -oE '^[0-9]+')
+	[ "$lost" -gt 0 ]
+	tail -n 1 stdout.txt | jq -e --argjson lost "$lost" '.summary |
+		(.complete | not) and .logs[1].losses.stream_events == $lost'
+	run_split ptrace-dump --summary --allow-loss --format=text lossy.log
+	[ "$status" -eq 0 ]
+	[[ $stdout == *"events, data incomplete" ]]
+}
+
+@test "colours: on a terminal only, unless told otherwise" {
+	ptrace-run -o run.log -- "$traced" -d x
+	escape=$'\e['
+	[[ $(ptrace-dump --format=text run.log) != *"$escape"* ]]
+	[[ $(ptrace-dump --format=text --color=always run.log) == *"${escape}1mtraced.event${escape}0m"* ]]
+	[[ $(ptrace-dump --color=always --json run.log) != *"$escape"* ]]
+	[ "$(ptrace-dump --format=text --color=always run.log | sed 's/\x1b\[[0-9;]*m//g')" = \
+		"$(ptrace-dump --format=text run.log)" ]
+	run_split ptrace-dump --color=blue run.log
+	[ "$status" -eq 2 ]
+	command -v script >/dev/null || skip "no script(1)"
+	on_terminal() { script -qec "$*" /dev/null </dev/null; }
+	export TERM=xterm
+	[[ $(on_terminal ptrace-dump run.log) == *"$escape"* ]]
+	[[ $(on_terminal ptrace-dump --color=never run.log) != *"$escape"* ]]
+	[[ $(NO_COLOR=1 on_terminal ptrace-dump run.log) != *"$escape"* ]]
+	[[ $(TERM=dumb on_terminal ptrace-dump run.log) != *"$escape"* ]]
+}
+
+@test "control bytes never reach the terminal" {
+	# Escape, the same as one byte and as UTF-8, delete.
+	for data in 1b5b33316d 9b33316d c29b33316d 7f; do
+		ptrace-run -o run.log -- "$traced" -e "$(printf 'n\x1b[1m\xc2\x9bx')" -X "$data"
+		for option in --format=text --json '--format=text --fields=event,data'; do
+			ptrace-dump $option run.log >out
+			ptrace-dump $option --decode='*=str s' run.log >>out
+			[ -s out ]
+			run ! env LC_ALL=C grep -qP '[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]' out
+		done
+	done
+}
+
+@test "a pattern that no event type matches is told [EXT-09]" {
+	ptrace-run -o run.log -- "$traced"
+	run_split ptrace-dump -e 'traced.evnt' run.log
+	[ "$status" -eq 1 ]
+	[ -z "$stdout" ]
+	assert_one_message ptrace-dump
+	# What other patterns match is shown, and losses do not hide that a name is wrong.
+	run_split ptrace-dump --allow-loss --count -e 'x.*' -e traced.event run.log
+	[ "$status" -eq 1 ]
+	[ "$stdout" = 1 ]
+	assert_one_message ptrace-dump
+	head -c -100 run.log >cut.log
+	run_split ptrace-dump -e traced.event cut.log
+	[ "$status" -eq 3 ]
+	# The name may have been in what was cut off.
+	run_split ptrace-dump -e traced.evnt cut.log
+	[ "$status" -eq 3 ]
+	grep -q 'traced.evnt: no event type has such a name' stderr.txt
+	# A type that the log knows and that did not happen is no mistake.
+	run_split ptrace-dump -e posix_trace_overflow run.log
+	[ "$status" -eq 0 ]
+	[ -z "$stdout$stderr" ]
+}
+
+@test "--where with a name that no event type has is told [EXT-09]" {
+	ptrace-run -o run.log -- "$traced"
+	message="ptrace-dump: traced.evnt: no event type has such a name (did you mean 'traced.event'?)"
+	# No event can be shown.
+	for where in 'event == "traced.evnt"' '"traced.evnt" == event && pid > 0' \
+		'event ~ "traced.evnt"' 'event =~ "traced.evnt"' \
+		'!(event != "traced.evnt" || len)'; do
+		run_split ptrace-dump --count --where="$where" run.log
+		[ "$status" -eq 1 ]
+		[ "$stdout" = 0 ]
+		[ "$stderr" = "$message" ]
+	done
+	run_split ptrace-dump --where='event ~ "trac.*" || event =~ "^trac.e[vd]nt"' run.log
+	[ "$status" -eq 1 ]
+	[ -z "$stdout" ]
+	[ "$(sort stderr.txt | uniq -c | grep -c 'no event type has such a name$')" -eq 2 ]
+	# Other events may be shown: the status stays.
+	for where in 'event != "traced.evnt"' 'event == "traced.evnt" || event == "traced.event"' \
+		'event == "traced.evnt" && pid > 0 || len == 5 || event == "traced.evnt" && tid > 0' \
+		'!(event ~ "traced.evnt")'; do
+		run_split ptrace-dump --count --where="$where" run.log
+		[ "$status" -eq 0 ]
+		[ "$stderr" = "$message" ]
+	done
+	# Nothing is wrong with names that are there, or that contradict each other.
+	for where in 'event == "traced.event" && event == "posix_trace_start"' 'event == "posix_trace_overflow"' \
+		'event =~ "^posix_.*flow$" && !(event ~ "tr*")' 'data == "traced.evnt"' 'event < "a" && event > "b"'; do
+		run_split ptrace-dump --count --where="$where" run.log
+		[ "$status" -eq 0 ]
+		[ -z "$stderr" ]
+	done
+	# The name may have been in what was cut off.
+	head -c -100 run.log >cut.log
+	run_split ptrace-dump --where='event == "traced.evnt"' cut.log
+	[ "$status" -eq 3 ]
+	grep -qxF "$message" stderr.txt
+}
+
+@test "options that exclude each other" {
+	run_split ptrace-dump --first=1 --last=1 run.log
+	[ "$status" -eq 2 ]
+	run_split ptrace-dump --count --last=1 run.log
+	[ "$status" -eq 2 ]
+	run_split ptrace-dump --first=x run.log
+	[ "$status" -eq 2 ]
+	for options in --before=1s --after=1s '--count --fields=pid' '--since=+2s --until=+1s' \
+		--since=soon --until=+5 '--around=x --before=5' --tid=x; do
+		run_split ptrace-dump $options run.log
+		[ "$status" -eq 2 ]
+		assert_one_message ptrace-dump
+	done
+}
+
+@test "a misspelt name gets the nearest ones proposed" {
+	ptrace-run -o run.log -- "$traced"
+	for option in --event --around --decode; do
+		value=traced.evnt
+		expected=1
+		# A layout selects nothing.
+		[ "$option" = --decode ] && value+='=u8 a' expected=0
+		run_split ptrace-dump "$option" "$value" run.log
+		[ "$status" -eq "$expected" ]
+		assert_one_message ptrace-dump
+		[[ $stderr == *"traced.evnt: no event type has such a name (did you mean 'traced.event'?)" ]]
+	done
+	run_split ptrace-dump -e 'traced.evn[t]' run.log
+	assert_one_message ptrace-dump
+	[[ $stderr != *"did you mean"* ]]
+}
+
+@test "what is no log: one line each, and the others are shown" {
+	ptrace-run -o run.log -- "$traced"
+	echo text >text
+	: >empty
+	head -c 20 run.log >head
+	for f in text empty head . nothing; do
+		run_split ptrace-dump "$f"
+		[ "$status" -eq 1 ]
+		[ -z "$stdout" ]
+		assert_one_message ptrace-dump
+		[[ $stderr == "ptrace-dump: $f: "* ]]
+	done
+	run_split ptrace-dump text run.log
+	[ "$status" -eq 1 ]
+	[ "$(jq -s length <<<"$stdout")" -eq "$(events run.log)" ]
+}
+
+@test "a log that this version cannot read is told from a file that is none [EXT-212]" {
+	ptrace-run -o run.log -- "$traced"
+	while read -r at byte reason; do
+		cp run.log other.log
+		for offset in "$at" "$((880 + at))"; do
+			printf "\\$byte" |
+				dd of=other.log bs=1 seek="$offset" conv=notrunc status=none
+		done
+		for command in ptrace-dump ptrace-stat ptrace-events; do
+			run_split "$command" other.log
+			[ "$status" -eq 1 ]
+			[ "$stderr" = "$command: other.log: $reason" ] ||
+				[[ $stderr == "$command: other.log: $reason, and posixtrace "* ]]
+		done
+	done <<-'END'
+		0 001 not a trace log
+		8 001 a trace log from a machine with another byte order
+		12 001 a trace log that was made by a version before 0.2
+		12 002 a trace log that was made by a version before 0.2
+		12 377 a trace log of format version 255
+		14 004 a trace log from another kind of machine
+		16 001 a trace log from another kind of machine
+		20 001 a trace log that is damaged or was cut off within its first bytes
+	END
+	# It names the version that this one writes.
+	cp run.log other.log
+	for at in 12 $((880 + 12)); do
+		printf '\377' | dd of=other.log bs=1 seek="$at" conv=notrunc status=none
+	done
+	run_split ptrace-dump other.log
+	[[ $stderr == *" reads version $(od -An -tu1 -j12 -N1 run.log | tr -d ' ') only" ]]
+	run_split ptrace-dump - < <(head -c 20 run.log)
+	[ "$stderr" = "ptrace-dump: standard input: a trace log that was cut off within its first bytes" ]
+}
+
+@test "a log that was cut shows what is left, with exit status 3" {
+	ptrace-run -o run.log -- "$traced" -n 100000
+	size=$(stat -c %s run.log)
+	for part in 9 5 2; do
+		head -c "$((size * part / 10))" run.log >cut.log
+		run_split ptrace-dump --count --format=text cut.log
+		[ "$status" -eq 3 ]
+		assert_one_message ptrace-dump
+		[ "$stdout" -lt 100000 ]
+	done
+	head -c "$((size / 2))" run.log >cut.log
+	[ "$(ptrace-dump -e traced.event --last=1 --allow-loss cut.log 2>/dev/null |
+		jq -r .data)" -gt 10000 ]
+	run_split ptrace-dump --allow-loss --count cut.log
+	[ "$status" -eq 0 ]
+}
+
+@test "a log with a flipped byte shows what is intact, with exit status 3 [EXT-221]" {
+	ptrace-run -o run.log --stream-min-size=32M -- "$traced" -n 100000 -s 100
+	size=$(stat -c %s run.log)
+	for part in 3 5 7; do
+		cp run.log bad.log
+		at=$((size * part / 10))
+		byte=$(od -An -tu1 -j "$at" -N 1 bad.log)
+		printf "\\$(printf %o $((byte ^ 255)))" |
+			dd of=bad.log bs=1 seek="$at" conv=notrunc status=none
+		run_split ptrace-dump --verify bad.log
+		[ "$status" -eq 3 ]
+		[[ $stderr == *"events not readable, as the log is damaged"* ]]
+		[[ $stdout == *" events, data incomplete" ]]
+		# One packet at most is missing, of some 256 KiB.
+		[ "${stdout%% *}" -gt 95000 ]
+		[ "$(ptrace-dump --format=text bad.log 2>/dev/null | wc -l)" -eq "${stdout%% *}" ]
+		# That is what the log says of itself.
+		[ "$(ptrace-dump --count bad.log)" = "$(ptrace-dump --count run.log)" ]
+	done
+}
+
+@test "a gap by damage stands in its place, with its times and its number of events" {
+	for options in '' '--log-full-policy=loop --log-max-size=8M'; do
+		# shellcheck disable=SC2086 # several options
+		ptrace-run -o run.log $options -- "$traced" -n 100000
+		all=$(ptrace-dump --count --format=text run.log)
+		# In the second of three packets.
+		at=$(($(stat -c %s run.log) / 2))
+		byte=$(od -An -tu1 -j "$at" -N 1 run.log)
+		printf "\\$(printf %o $((byte ^ 255)))" |
+			dd of=run.log bs=1 seek="$at" conv=notrunc status=none
+		run ptrace-dump run.log
+		[ "$status" -eq 3 ]
+		ptrace-dump run.log >events 2>stderr.txt || [ $? -eq 3 ]
+		# The flushes may have recorded events there, too.
+		jq -se --argjson all "$all" '
+			def numbers: map(select(.event == "traced.event").data | tonumber);
+			(map(.event == "posix_trace_overflow") | index(true)) as $i |
+			.[$i].unreadable_events as $lost | $lost > 100 and
+			.[$i + 1].event == "posix_trace_resume" and
+			.[$i - 1].time <= .[$i].time and .[$i].time < .[$i + 1].time and
+			.[$i + 1].time <= .[$i + 2].time and
+			((.[$i:] | numbers[0]) - (.[:$i] | numbers[-1]) - 1 |
+				. <= $lost and . > $lost - 20) and
+			length - 2 + $lost == $all' events
+		lost=$(jq -r 'select(.event == "posix_trace_overflow").unreadable_events' events)
+		[ "$(cat stderr.txt)" = "ptrace-dump: run.log: $lost events not readable, as the log is damaged" ]
+		ptrace-dump -e posix_trace_overflow --format=text --allow-loss run.log 2>/dev/null |
+			grep " unreadable_events=$lost\$"
+		run_split ptrace-dump --verify --json run.log
+		[ "$status" -eq 3 ]
+		jq -e --argjson lost "$lost" --argjson all "$all" '.summary |
+			(.complete | not) and .shown == $all - $lost + 2 and
+			.logs[0].losses.unreadable_events == $lost and
+			(.logs[0].losses.unknown | not)' <<<"$stdout"
+		run_split ptrace-stat --json run.log
+		if [ "$options" ]; then
+			[ "$status" -eq 3 ]
+			jq -e --argjson lost "$lost" '.losses.unreadable_events == $lost and
+				(.losses.unknown or .complete | not)' <<<"$stdout"
+		else
+			# The log has totals, so nobody reads the events.
+			[ "$status" -eq 0 ]
+		fi
+	done
+}
+
+@test "a log on standard input, from a file and from a pipe" {
+	ptrace-run -o run.log -- "$traced" -n 10
+	[ "$(ptrace-dump --count --format=text - <run.log)" -eq "$(events run.log)" ]
+	[ "$(cat run.log | ptrace-dump --count --format=text -)" -eq "$(events run.log)" ]
+	[ "$(ptrace-dump --count --format=text <(cat run.log))" -eq "$(events run.log)" ]
+}
+
+@test "a log from a pipe for whose copy there is no room" {
+	ptrace-run -o run.log -- "$traced" -n 10
+	mkdir full
+	own_mounts 'mount -t tmpfs -o size=4k tmpfs full
+		head -c 4k /dev/zero >full/fill
+		cat run.log | TMPDIR=$PWD/full ptrace-dump -'
+	[ "$status" -eq 1 ]
+	[ -z "$stdout" ]
+	assert_one_message ptrace-dump
+	[[ $stderr == *"standard input: cannot keep a copy of the log in $PWD/full (TMPDIR names another directory): No space left on device" ]]
+}
+
+@test "events of programs only" {
+	ptrace-run -o run.log -- "$traced" -n 10
+	[ "$(ptrace-dump --user --count --format=text run.log)" -eq 10 ]
+	[ "$(ptrace-dump --user run.log | jq -r .event | sort -u)" = traced.event ]
+	[ "$(ptrace-dump --user -e 'posix_trace_*' --count --format=text run.log)" -eq 0 ]
+}
+
+@test "control characters of names do not reach the terminal by messages" {
+	ptrace-run -o run.log -- ptrace-event $'ev\xc2\x9b31mA'
+	run_split ptrace-dump -e ev31mA run.log
+	[ "$(LC_ALL=C tr -d ' -~' <stderr.txt | tr -d '\n')" = "" ]
+	[[ $stderr == *'\xc2\x9b31mA'* ]]
+}
+
+@test "a reader that ends early ends it quietly" {
+	ptrace-run -o run.log -- "$traced" -n 100000
+	(ptrace-dump run.log 2>stderr.txt; echo $? >status.txt) | head -n 1 >line
+	[ "$(wc -l <line)" -eq 1 ]
+	[ "$(cat status.txt)" -eq 0 ]
+	[ ! -s stderr.txt ]
+}
+
+@test "a full disk is an error" {
+	[ -w /dev/full ] || skip "no /dev/full"
+	ptrace-run -o run.log -- "$traced"
+	status=0
+	ptrace-dump run.log >/dev/full 2>stderr.txt || status=$?
+	stderr=$(cat stderr.txt)
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "ptrace-dump: standard output: No space left on device" ]
+}
+
+@test "a closed standard output is an error, a log from a pipe or not" {
+	ptrace-run -o run.log -- "$traced"
+	for log in run.log -; do
+		status=0
+		cat run.log | ptrace-dump "$log" >&- 2>stderr.txt || status=$?
+		stderr=$(cat stderr.txt)
+		[ "$status" -eq 1 ]
+		[ "$stderr" = "ptrace-dump: standard output: Bad file descriptor" ]
+	done
+	run_split ptrace-dump - <&-
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "ptrace-dump: standard input: Bad file descriptor" ]
+}
+
+@test "what is no log is not read to its end, which it may not have" {
+	for line in y a-longer-line; do
+		run_split timeout 10 ptrace-dump - < <(yes "$line")
+		[ "$status" -eq 1 ]
+		[ "$stderr" = "ptrace-dump: standard input: not a trace log" ]
+	done
+	# The signature may come in pieces.
+	ptrace-run -o run.log -- "$traced" -n 3
+	[ "$( (dd bs=1 count=20 status=none; cat) <run.log | ptrace-dump --count -e 'traced*' -)" = 3 ]
+}
+
+@test "more expressions than the stack has room for" {
+	mapfile -t wheres < <(yes -- --where=len | head -n 50000)
+	run_split ptrace-dump "${wheres[@]}" nothing.log
+	[ "$status" -eq 2 ]
+	grep -q '^ptrace-dump: --where: is given more than 100 times[.]' stderr.txt
+}
+
+@test "a pattern with many stars is compared at once, whichever option has it [EXT-158]" {
+	local name glob
+	name=$(printf 'a%.0s' {1..200})
+	glob=$(printf '*a%.0s' {1..40})b
+	ptrace-run -o run.log -- "$traced" -e "$name" -n 1
+	# Trying all ways to share the name among the stars would take years.
+	run_split timeout 60 ptrace-dump -e "$glob" run.log
+	[ "$status" -eq 1 ]
+	run_split timeout 60 ptrace-dump --around="$glob" run.log
+	[ "$status" -eq 1 ]
+	run_split timeout 60 ptrace-dump --decode="$glob=u8 x" run.log
+	[ "$status" -eq 0 ]
+	run_split timeout 60 ptrace-dump --where="event ~ \"$glob\"" run.log
+	[ "$status" -eq 1 ]
+	run_split timeout 60 ptrace-doctor --event="$glob" run.log
+	[ "$status" -ne 124 ]
+	# One meaning for all: bytes, and no collating symbols.
+	ptrace-run --only='x[[.a.]]y' -o run.log -- "$traced" -e 'x.]y' -n 1
+	[ "$(ptrace-dump -e 'x[[.a.]]y' run.log | wc -l)" -eq 1 ]
+	[ "$(ptrace-dump --around='x[[.a.]]y' run.log | wc -l)" -ge 1 ]
+	[ "$(ptrace-dump --where='event ~ "x[[.a.]]y"' run.log | wc -l)" -eq 1 ]
+	ptrace-dump -e 'x*' --decode='x[[.a.]]y=u8 it' run.log | jq -e '.data | has("it")'
+}
+
+@test "a damaged head costs nothing, and is told [EXT-250 EXT-251]" {
+	ptrace-run -o run.log -- "$traced" -n 3
+	ptrace-dump run.log >whole
+	# The signature, the version, the packet of the head; the copies.
+	for at in 0 12 40 300 800 890 1200 1759; do
+		cp run.log bad.log
+		byte=$(od -An -tu1 -j "$at" -N 1 run.log)
+		printf "\\$(printf %o $((byte ^ 4)))" |
+			dd of=bad.log bs=1 seek="$at" conv=notrunc status=none
+		run_split ptrace-dump bad.log
+		[ "$status" -eq 3 ]
+		[ "$stdout" = "$(cat whole)" ]
+		[ "$stderr" = "ptrace-dump: bad.log: 1 part of the log without events is damaged: what it tells of itself, of machine, processes or clocks may be missing" ]
+	done
+	run_split ptrace-stat --json bad.log
+	[ "$status" -eq 3 ]
+	jq -e '.losses.damaged_parts == 1 and (.complete | not)' <<<"$stdout"
+	run_split ptrace-dump --verify bad.log
+	[ "$status" -eq 3 ]
+	[ "$(grep -c . <<<"$stderr")" -eq 1 ]
+	run_split ptrace-doctor bad.log
+	[ "$status" -eq 1 ]
+	[[ $stdout == *"is damaged in 1 part without events"* ]]
+	# The machine.
+	cp run.log bad.log
+	printf 'x' | dd of=bad.log bs=1 seek=$((1760 + 110)) conv=notrunc status=none
+	run_split ptrace-dump bad.log
+	[ "$status" -eq 3 ]
+	[ "$stdout" = "$(cat whole)" ]
+	[[ $stderr == *"1 part of the log without events is damaged"* ]]
+	ptrace-stat --json run.log | jq -e '.losses.damaged_parts == 0'
+}
+
+@test "names that cannot be read, as the log is damaged, are told [EXT-159]" {
+	ptrace-run -o run.log -- "$traced" -e the.name -n 3
+	at=$(grep -abo the.name run.log | head -n 1 | cut -d: -f1)
+	# The name itself, and the header of its packet. That matters if the log's index, here the totals
+	# behind it, is damaged, too.
+	size=$(stat -c %s run.log)
+	for offsets in "$at" "$((at - 40)) $((size - 700))"; do
+		cp run.log damaged.log
+		for offset in $offsets; do
+			printf x | dd of=damaged.log bs=1 seek="$offset" conv=notrunc status=none
+		done
+		run_split ptrace-dump damaged.log
+		[ "$status" -eq 3 ]
+		[[ $stderr == *"damaged.log: "*"event name"*" not readable, as the log is damaged"* ]]
+		[ "$(ptrace-dump --count damaged.log 2>/dev/null)" = "$(ptrace-dump --count run.log)" ]
+		run_split ptrace-stat --json damaged.log
+		[ "$status" -eq 3 ]
+		jq -e '.losses.missing_names >= 1' <<<"$stdout"
+		run_split ptrace-doctor damaged.log
+		[ "$status" -eq 1 ]
+		[[ $stdout == *"not readable, as the log is damaged"* ]]
+		run_split ptrace-events --names damaged.log
+		[ "$status" -eq 3 ]
+	done
+	ptrace-stat --json run.log | jq -e '.losses.missing_names == 0'
+	# With the index nobody needs the header, and only --verify looks at it.
+	cp run.log damaged.log
+	printf x | dd of=damaged.log bs=1 seek=$((at - 40)) conv=notrunc status=none
+	[ "$(ptrace-dump damaged.log)" = "$(ptrace-dump run.log)" ]
+	run_split ptrace-dump --verify damaged.log
+	[ "$status" -eq 3 ]
+	[[ $stderr == *"damaged.log: 1 part of the log is not what the log says of it, as it is damaged" ]]
+	ptrace-dump --verify run.log
+	# Without an end the damaged packet tells.
+	head -c $((size - 256)) run.log >cut.log
+	run_split ptrace-dump cut.log
+	[[ $stderr != *readable* ]]
+	printf x | dd of=cut.log bs=1 seek="$at" conv=notrunc status=none
+	run_split ptrace-dump cut.log
+	[ "$status" -eq 3 ]
+	[[ $stderr == *"cut.log: 1 event name is not readable, as the log is damaged"* ]]
+	# The last packet may never have been wholly written.
+	head -c $((at + 4)) run.log >cut.log
+	run_split ptrace-dump cut.log
+	[[ $stderr != *readable* ]]
+}
+
+@test "host, comm, exe, user and command_line are fields of an event [EXT-229]" {
+	ptrace-run -o run.log -- sh -c '"$0" -n 2; exec "$0" -n 3 "a$(printf "\\t")b"' "$traced"
+	run_split ptrace-dump --format=text -e traced.event --fields=host,comm,exe,user,command_line run.log
+	[ "$status" -eq 0 ]
+	[ "$(wc -l <<<"$stdout")" -eq 5 ]
+	[ "$(grep -c "^\"$(uname -n)\" *\"traced\" *\"$traced\" *$(id -u) *\"$traced -n 2\"\$" <<<"$stdout")" -eq 2 ]
+	[ "$(grep -c -F "$traced -n 3 a\\tb" <<<"$stdout")" -eq 3 ]
+	[ "$(ptrace-dump --count --where "command_line =~ ' -n 2$'" run.log)" -eq 2 ]
+	[ "$(ptrace-dump --count --where "comm == 'traced' && exe == '$traced' && user == $(id -u) && event == 'traced.event' && host == '$(uname -n)'" run.log)" -eq 5 ]
+	[ "$(ptrace-dump --count --where "comm == 'other'" run.log)" -eq 0 ]
+	ptrace-dump --json -e traced.event --fields=comm,command_line run.log >events.json
+	jq -se --arg traced "$traced" 'all(.[]; .comm == "traced") and .[4].command_line == "\($traced) -n 3 a\tb"' events.json
+	ptrace-run --no-command-line -o run.log -- "$traced" -n 1
+	run_split ptrace-dump --format=text -e traced.event --fields=comm,command_line run.log
+	[[ $stdout =~ ^\"traced\"\ +-$ ]]
+}
+
+@test "--around tells of damage where its events may have been [EXT-221]" {
+	ptrace-run -o run.log --stream-min-size=32M -- "$traced" -n 100000 -s 20
+	at=$(($(stat -c %s run.log) / 2))
+	printf xyz | dd of=run.log bs=1 seek="$at" conv=notrunc status=none
+	run_split ptrace-dump --around=traced.event --before=0s --after=0s --count run.log
+	[ "$status" -eq 3 ]
+	[ "$stdout" -lt 100000 ]
+	[[ $stderr == *"events not readable, as the log is damaged"* ]]
+	run_split ptrace-dump --around=posix_trace_start --after=1us --summary run.log
+	[ "$status" -eq 0 ]
+}
+
+@test "--verify finds damage of what tells whose a log is, and of the index [EXT-221 EXT-237]" {
+	ptrace-run -o run.log -- "$traced" -n 1000
+	run_split ptrace-dump --verify run.log
+	[ "$status" -eq 0 ]
+	size=$(stat -c %s run.log)
+	at=$(grep -abo "$traced" run.log | head -n 1 | cut -d: -f1)
+	# The end of the last INDEX, before TOTALS, STATUS and END; a command line.
+	cp run.log damaged.log
+	printf '\377\376' |
+		dd of=damaged.log bs=1 seek="$((size - 288 - 1400))" conv=notrunc status=none
+	run_split ptrace-dump --count damaged.log
+	[ "$status" -eq 0 ]
+	run_split ptrace-dump --verify damaged.log
+	[ "$status" -eq 3 ]
+	[[ $stderr == *" of the log "*" not what the log says of "* ]]
+	cp run.log damaged.log
+	printf '\377\376' | dd of=damaged.log bs=1 seek="$((at + 2))" conv=notrunc status=none
+	for option in --count --verify; do
+		run_split ptrace-dump "$option" damaged.log
+		[ "$status" -eq 3 ]
+		[[ $stderr == *"1 part of the log without events is damaged"* ]]
+	done
+}
+
+# has_worker LOG|SESSION: whether it has an event of the second thread
+has_worker() {
+	[ "$(ptrace-dump --count --format=text --where='thread_name == "worker-1"' "$1")" -gt 0 ]
+}
+
+@test "names of threads are fields, of logs, copies and sessions [EXT-298]" {
+	ptrace-run -o run.log -- "$traced" -t 2 -a -n 4 -p 100000
+	[ "$(ptrace-dump --event=traced.event --fields=thread_name run.log | sort | uniq -c | sed 's/ *//')" = \
+		$'4 {"thread_name":"worker-0"}\n4 {"thread_name":"worker-1"}' ]
+	[ "$(ptrace-dump --count --format=text --where='thread_name == "worker-1"' run.log)" -eq 4 ]
+	[ "$(ptrace-dump --where='thread_name == "worker-1"' run.log | grep -c thread_name)" -eq 0 ]
+	ptrace-stat --json run.log >json
+	[ "$(jq -r '.threads[].name' json | sort)" = $'worker-0\nworker-1' ]
+	if has_validator; then validates stat <json; fi
+	[ "$(ptrace-stat run.log | grep -c '^thread  *[0-9]* of [0-9]* worker-[01]$')" -eq 2 ]
+	ptrace-dump --to-log=copy.log --where='tid != pid' run.log
+	[ "$(ptrace-dump --count --format=text --where='thread_name == "worker-0"' copy.log)" -eq 4 ]
+	# The first thread has the name of the process.
+	ptrace-run -o one.log -- "$traced"
+	[ "$(ptrace-dump --event=traced.event --fields=thread_name one.log)" = '{"thread_name":"traced"}' ]
+	# What a session without a log holds.
+	traced_start -w -W -t 2 -a -n 40 -p 50000
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --start
+	go
+	wait_until has_worker "$me.a"
+	ptrace-snapshot -o s.log "$me.a"
+	has_worker s.log
+}

@@ -1,0 +1,1662 @@
+/* SPDX-License-Identifier: MIT */
+/* What ptrace-dump lets users write: times, layouts of data, expressions. */
+#include <fnmatch.h>
+#include <regex.h>
+#include <sys/resource.h>
+
+#include "tests/support/harness.h"
+
+#include "src/view/before.h"
+#include "src/view/layout.h"
+#include "src/view/lines.h"
+#include "src/cli/output.h"
+#include "src/view/view.h"
+#include "src/view/when.h"
+#include "src/view/where.h"
+
+static const int64_t second = 1000000000;
+
+/* ---- times ---- */
+
+static int64_t moment(const char *text)
+{
+	struct ptrc_cli_reason why;
+	struct ptrc_when w;
+
+	if (!ptrc_when_parse(text, &w, &why))
+		harness_fail("%s", why.text);
+	CHECK_EQ(w.base, PTRC_WHEN_ABSOLUTE);
+	return w.ns;
+}
+
+TEST(moments_are_read_to_the_nanosecond, "")
+{
+	const int64_t t = 1767323045 * second;
+
+	CHECK_EQ(moment("2026-01-02T03:04:05Z"), t);
+	CHECK_EQ(moment("2026-01-02t03:04:05z"), t);
+	CHECK_EQ(moment("2026-01-02T03:04:05.123456789Z"), t + 123456789);
+	CHECK_EQ(moment("2026-01-02T03:04:05.5Z"), t + second / 2);
+	CHECK_EQ(moment("2026-01-02T03:04:05.0000000019Z"), t + 1);
+	CHECK_EQ(moment("2026-01-02T04:34:05+01:30"), t);
+	CHECK_EQ(moment("2026-01-01T22:04:05-05:00"), t);
+	CHECK_EQ(moment("@1767323045"), t);
+	CHECK_EQ(moment("@1767323045.000000007"), t + 7);
+	CHECK_EQ(moment("1969-12-31T23:59:59Z"), -second);
+	CHECK_EQ(moment("2024-02-29T00:00:00Z"), 1709164800 * second);
+	CHECK_EQ(moment("9999-12-31T23:59:59Z"), INT64_MAX);
+	CHECK_EQ(moment("0000-01-01T00:00:00Z"), INT64_MIN);
+	CHECK_EQ(moment("@99999999999999999999"), INT64_MAX);
+}
+
+TEST(moments_without_zone_are_local, "")
+{
+	struct tm tm;
+	time_t now = time(NULL);
+
+	setenv("TZ", "XYZ-3", 1);
+	tzset();
+	CHECK_EQ(moment("2026-01-02 06:04:05"), 1767323045 * second);
+	CHECK_EQ(moment("2026-01-02T06:04"), 1767323040 * second);
+	CHECK_EQ(moment("2026-01-02"), 1767301200 * second);
+	localtime_r(&now, &tm);
+	tm.tm_hour = 3;
+	tm.tm_min = 4;
+	tm.tm_sec = 5;
+	CHECK_EQ(moment("03:04:05.25"), mktime(&tm) * second + second / 4);
+}
+
+TEST(relative_times, "")
+{
+	struct ptrc_cli_reason why;
+	struct ptrc_when w;
+
+	CHECK(ptrc_when_parse("+2s", &w, &why));
+	CHECK_EQ(w.base, PTRC_WHEN_FROM_BEGIN);
+	CHECK_EQ(w.ns, 2 * second);
+	CHECK(ptrc_when_parse("-1m30.5s", &w, &why));
+	CHECK_EQ(w.base, PTRC_WHEN_FROM_END);
+	CHECK_EQ(w.ns, -90 * second - second / 2);
+	CHECK(ptrc_when_parse("-0s", &w, &why));
+	CHECK_EQ(w.base, PTRC_WHEN_FROM_END);
+	CHECK_EQ(w.ns, 0);
+}
+
+TEST(moments_may_be_written_as_other_tools_do, "EXT-132")
+{
+	const int64_t t = 1767323045 * second;
+
+	/* date -Iseconds, date --rfc-3339=ns, ls --full-time. */
+	CHECK_EQ(moment("2026-01-02T04:04:05+01:00"), t);
+	CHECK_EQ(moment("2026-01-02 04:04:05.123456789+01:00"), t + 123456789);
+	CHECK_EQ(moment("2026-01-02 04:04:05.000000000 +0100"), t);
+	CHECK_EQ(moment("2026-01-01 22:34:05 -0430"), t);
+	CHECK_EQ(moment("2026-01-02 03:04:05 Z"), t);
+	CHECK_EQ(moment("2026-01-02T03:04:05-00:00"), t);
+	CHECK_EQ(moment("2026-01-02T03:04Z"), t - 5 * second);
+	CHECK_EQ(moment("@-1.5"), -second - second / 2);
+	CHECK_EQ(moment("@-99999999999999999999"), -INT64_MAX);
+}
+
+TEST(leap_seconds_are_those_behind, "EXT-132")
+{
+	const int64_t t = 1483228800 * second;
+
+	CHECK_EQ(moment("2016-12-31T23:59:60Z"), t);
+	CHECK_EQ(moment("2016-12-31T23:59:60.5Z"), t + second / 2);
+	CHECK_EQ(moment("2017-01-01T00:59:60+01:00"), t);
+	CHECK_EQ(moment("2016-12-31 18:59:60 -0500"), t);
+	CHECK_EQ(moment("2017-01-01T00:00:00Z"), t);
+}
+
+static void use_zone(const char *zone)
+{
+	if (zone)
+		setenv("TZ", zone, 1);
+	else
+		unsetenv("TZ");
+	tzset();
+}
+
+/* Why the text is refused. */
+static const char *refusal(const char *text)
+{
+	static struct ptrc_cli_reason why;
+	struct ptrc_when w;
+
+	if (ptrc_when_parse(text, &w, &why))
+		harness_fail("'%s' was taken for a time", text);
+	return why.text;
+}
+
+/* The rules are those of Central Europe, of Havana, whose clocks change at midnight, of Lord Howe
+ * Island, which changes by half an hour, and of Apia, which left out a day. */
+TEST(local_times_when_clocks_are_set, "EXT-132")
+{
+	use_zone("CET-1CEST,M3.5.0,M10.5.0/3");
+	CHECK_EQ(moment("2026-03-29 01:59:59"), 1774745999 * second);
+	CHECK_EQ(moment("2026-03-29 03:00"), 1774746000 * second);
+	CHECK(strstr(refusal("2026-03-29 02:00"), "did not show this time"));
+	CHECK(strstr(refusal("2026-03-29 02:59:59.999999999"), "did not show this time"));
+	CHECK_EQ(moment("2026-10-25 01:59:59"), 1792886399 * second);
+	CHECK(strstr(refusal("2026-10-25 02:00"), "showed this time twice"));
+	CHECK(strstr(refusal("2026-10-25 02:59:59"), "showed this time twice"));
+	CHECK_EQ(moment("2026-10-25 02:30+02:00"), 1792888200 * second);
+	CHECK_EQ(moment("2026-10-25 02:30+01:00"), 1792891800 * second);
+	CHECK_EQ(moment("2026-10-25 03:00"), 1792893600 * second);
+	CHECK_EQ(moment("2026-10-25"), 1792879200 * second);
+	/* A day that has no midnight begins later; the first midnight begins a day with two. */
+	use_zone("CST5CDT,M3.2.0/0,M11.1.0/1");
+	CHECK(strstr(refusal("2026-03-08 00:00"), "did not show this time"));
+	CHECK_EQ(moment("2026-03-08"), 1772946000 * second);
+	CHECK(strstr(refusal("2026-11-01 00:30"), "showed this time twice"));
+	CHECK_EQ(moment("2026-11-01"), 1793505600 * second);
+	use_zone("LHST-10:30LHDT-11,M10.1.0,M4.1.0");
+	CHECK(strstr(refusal("2026-10-04 02:15"), "did not show this time"));
+	CHECK_EQ(moment("2026-10-04 02:30"), moment("2026-10-04T02:30+11:00"));
+	CHECK(strstr(refusal("2026-04-05 01:45"), "showed this time twice"));
+	CHECK_EQ(moment("2026-04-05 01:15"), moment("2026-04-05T01:15+11:00"));
+	if (!access("/usr/share/zoneinfo/Pacific/Apia", R_OK)) {
+		use_zone("Pacific/Apia");
+		CHECK(strstr(refusal("2011-12-30 12:00"), "did not show this time"));
+		CHECK_EQ(moment("2011-12-30"), moment("2011-12-31T00:00+14:00"));
+	}
+}
+
+TEST(broken_zones_are_utc, "EXT-132")
+{
+	static const char *const zones[] = {"", ":", "Nowhere/At_All", ":/dev/null", "\xff", "A"};
+
+	for (size_t i = 0; i < sizeof(zones) / sizeof(*zones); i++) {
+		use_zone(zones[i]);
+		CHECK_EQ(moment("2026-01-02 03:04:05"), 1767323045 * second);
+	}
+	use_zone(NULL);
+	moment("2026-01-02 03:04:05");
+}
+
+TEST(words_for_moments, "EXT-132")
+{
+	struct timespec t;
+	int64_t now;
+	int64_t today;
+	struct tm tm;
+
+	use_zone("CET-1CEST,M3.5.0,M10.5.0/3");
+	clock_gettime(CLOCK_REALTIME, &t);
+	now = moment("now");
+	CHECK(now >= ptrc_when_ns(&t));
+	clock_gettime(CLOCK_REALTIME, &t);
+	CHECK(now <= ptrc_when_ns(&t));
+	/* All times of a command line mean the same now. */
+	CHECK_EQ(moment("now"), now);
+	CHECK_EQ(moment("1h ago"), now - 3600 * second);
+	CHECK_EQ(moment("90s ago"), now - 90 * second);
+	CHECK_EQ(moment("2 days ago"), now - 172800 * second);
+	CHECK_EQ(moment("10min ago"), now - 600 * second);
+	CHECK_EQ(moment("1 hour 30 minutes  ago"), now - 5400 * second);
+	CHECK_EQ(moment("1.5 weeks ago"), now - 907200 * second);
+	CHECK_EQ(moment("99999999999999999999h ago"), ptrc_when_subtract(now, INT64_MAX));
+	today = moment("today");
+	tm = *localtime(&(time_t){now / second});
+	tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
+	tm.tm_isdst = -1;
+	CHECK_EQ(today, mktime(&tm) * second);
+	tm.tm_mday--;
+	tm.tm_isdst = -1;
+	CHECK_EQ(moment("yesterday"), mktime(&tm) * second);
+}
+
+/* What text shows of a time. */
+static const char *shown(time_t s, long ns)
+{
+	static struct ptrc_buffer b;
+	struct ptrc_time_format f = {.is_local = true};
+
+	b.used = 0;
+	ptrc_buffer_time(&b, &f, &(struct timespec){s, ns});
+	ptrc_buffer_char(&b, '\0');
+	return b.bytes;
+}
+
+TEST(text_shows_local_times_that_read_back, "EXT-132")
+{
+	static const char *const zones[] = {
+		"UTC0",
+		"CET-1CEST,M3.5.0,M10.5.0/3",
+		"EST5EDT,M3.2.0,M11.1.0",
+		"XYZ-13:45:59",
+		"XYZ0:00:30",
+		"XYZ-23:59:59",
+		"XYZ-48",
+	};
+
+	use_zone("CET-1CEST,M3.5.0,M10.5.0/3");
+	CHECK_STR_EQ(shown(1767323045, 123456789), "2026-01-02T04:04:05.123456789+01:00");
+	CHECK_STR_EQ(shown(1792888200, 0), "2026-10-25T02:30:00.000000000+02:00");
+	CHECK_STR_EQ(shown(1792891800, 0), "2026-10-25T02:30:00.000000000+01:00");
+	use_zone("UTC0");
+	CHECK_STR_EQ(shown(0, 1), "1970-01-01T00:00:00.000000001+00:00");
+	/* Years that RFC 3339 does not have. */
+	CHECK_STR_EQ(shown(253402300800, 5), "@253402300800.000000005");
+	CHECK_STR_EQ(shown(-62135596801, 0), "@-62135596801.000000000");
+	CHECK_STR_EQ(shown(INT64_MAX, 999999999), "@9223372036854775807.999999999");
+	for (size_t i = 0; i < sizeof(zones) / sizeof(*zones); i++) {
+		use_zone(zones[i]);
+		for (time_t s = -4000000000; s < 9000000000; s += 3333333) {
+			struct timespec t = {s, 987654321};
+
+			if (moment(shown(s, t.tv_nsec)) != ptrc_when_ns(&t))
+				harness_fail("%s: %s", zones[i], shown(s, t.tv_nsec));
+		}
+	}
+}
+
+TEST(digits_are_those_of_printf, "")
+{
+	static const uint64_t numbers[] = {
+		0,	   1,	      9,	 10,	     99,	100,
+		9999,	   10000,     99999999,	 100000000,  100000001, 123456789,
+		987654321, 999999999, INT64_MAX, UINT64_MAX,
+	};
+	struct ptrc_buffer b = PTRC_BUFFER_INIT;
+	char expected[200];
+
+	for (uint64_t ns = 0, step = 1; ns < 1000000000; ns += step++ % 7919) {
+		struct ptrc_time_format f = {0};
+		struct timespec t = {1767323045, (long)ns};
+
+		b.used = 0;
+		ptrc_buffer_time(&b, &f, &t);
+		ptrc_buffer_ns(&b, &f, &t);
+		t.tv_sec++;
+		ptrc_buffer_ns(&b, &f, &t);
+		ptrc_buffer_span(&b, -(int64_t)ns);
+		ptrc_buffer_char(&b, '\0');
+		snprintf(expected, sizeof(expected),
+			 "2026-01-02T03:04:05.%09luZ1767323045%09lu1767323046%09lu%c0.%09lus", ns,
+			 ns, ns, ns ? '-' : '+', ns);
+		CHECK_STR_EQ(b.bytes, expected);
+	}
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+		b.used = 0;
+		ptrc_buffer_u64(&b, numbers[i]);
+		ptrc_buffer_char(&b, ' ');
+		ptrc_buffer_hex(&b, numbers[i]);
+		ptrc_buffer_char(&b, '\0');
+		snprintf(expected, sizeof(expected), "%lu 0x%lx", numbers[i], numbers[i]);
+		CHECK_STR_EQ(b.bytes, expected);
+	}
+	ptrc_buffer_free(&b);
+}
+
+/* Text with a byte of each value at each place: none of them is overlooked when bytes are looked at
+ * eight at a time. */
+TEST(text_is_looked_at_byte_by_byte, "")
+{
+	struct ptrc_buffer b = PTRC_BUFFER_INIT;
+	char expected[80];
+
+	for (size_t at = 0; at < 20; at++)
+		for (unsigned int byte = 0; byte < 256; byte++) {
+			bool is_control =
+				(byte < 0x20 && !strchr("\t\n\r", (int)byte)) || byte == 0x7f;
+			unsigned char text[21];
+			size_t size = sizeof(text);
+			bool is_clean;
+
+			memset(text, 'a', sizeof(text));
+			text[at] = (unsigned char)byte;
+			b.used = 0;
+			ptrc_buffer_hex_bytes(&b, text + at, 20 - at);
+			ptrc_buffer_char(&b, '\0');
+			for (size_t i = at; i < 20; i++)
+				snprintf(expected + 2 * (i - at), 3, "%02x", text[i]);
+			CHECK_STR_EQ(b.bytes, expected);
+			is_clean = ptrc_text_is_clean(text, &size);
+			CHECK_EQ(is_clean, !is_control && byte != 0 && byte < 0x80);
+			b.used = 0;
+			ptrc_text_json(&b, (char *)text, sizeof(text));
+			if (byte >= 0x20 && byte < 0x7f && !strchr("\"\\", (int)byte))
+				CHECK_EQ(b.used, sizeof(text) + 2);
+			else
+				CHECK(b.used > sizeof(text) + 2);
+		}
+	ptrc_buffer_free(&b);
+}
+
+TEST(durations_have_units, "")
+{
+	static const struct {
+		const char *text;
+		int64_t ns;
+	} cases[] = {
+		{"1ns", 1},
+		{"1us", 1000},
+		{"1.5ms", 1500000},
+		{"10s", 10000000000},
+		{"2m", 120000000000},
+		{"1h", 3600000000000},
+		{"1d", 86400000000000},
+		{"1h1m1s1ms1us1ns", 3661001001001},
+		{"1 hour 1 min 1 sec", 3661000000000},
+		{"2 weeks", 1209600000000000},
+		{"0.000000001s", 1},
+		{"99999999999999999999h", INT64_MAX},
+	};
+	int64_t ns;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		CHECK(ptrc_when_duration(cases[i].text, &ns));
+		CHECK_EQ(ns, cases[i].ns);
+	}
+}
+
+TEST(what_is_no_time_is_refused, "")
+{
+	static const char *const bad[] = {
+		"",
+		"+",
+		"-",
+		"5s",
+		"+5",
+		"+5x",
+		"+s",
+		"+1.s",
+		"+.5s",
+		"+1s ",
+		"@",
+		"@1.",
+		"@x",
+		"2026",
+		"2026-1-2",
+		"2026-13-01",
+		"2026-02-29",
+		"2026-01-32",
+		"2026-01-02T",
+		"2026-01-02T24:00",
+		"2026-01-02T03",
+		"2026-01-02T03:60",
+		"2026-01-02T03:04:61",
+		"03:04Z",
+		"2026-01-02T03:04:05+1",
+		"2026-01-02T03:04:05+01:00x",
+		"tomorrow",
+		"now ",
+		"Now",
+		"ago",
+		"1h",
+		"1hago",
+		"1h  before",
+		"1 ago",
+		"h ago",
+		"-1h ago",
+		"1h ago ",
+		"2026-01-02Z",
+		"2026-01-02T03:04:05 ",
+		"2026-01-02T03:04:05+24:00",
+		"2026-01-02T03:04:05+01:",
+		"2026-01-02T03:04:05+010",
+		"2026-01-02T03:04:05,5Z",
+		"12026-01-02T03:04:05Z",
+		"-026-01-02T03:04:05Z",
+		"2026-01-02T03:04:60Z",
+		"2016-12-31T23:59:60+01:00",
+		"2016-12-30T23:59:60Z",
+		"@-",
+		"@1-1",
+		"2026-01-02T03:04:05.Z",
+		"2026-01-02x03:04:05",
+		"03:04:05 ",
+		"3:04",
+	};
+	struct ptrc_cli_reason why;
+	struct ptrc_when w;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		if (ptrc_when_parse(bad[i], &w, &why))
+			harness_fail("'%s' was taken for a time", bad[i]);
+}
+
+/* ---- layouts ---- */
+
+static struct ptrc_layouts layouts;
+static struct ptrc_decoded decoded;
+
+static const struct ptrc_layout *layout(const char *text)
+{
+	struct ptrc_cli_reason why;
+
+	ptrc_layouts_free(&layouts);
+	memset(&layouts, 0, sizeof(layouts));
+	if (!ptrc_layouts_add(&layouts, "*", text, &why))
+		harness_fail("'%s': %s", text, why.text);
+	return ptrc_layouts_find(&layouts, "any");
+}
+
+/* How many fields were taken out alone so far. */
+static int pick_count;
+
+/* Takes each field out alone, where that can be done, and compares it with what was decoded. */
+static void check_picks(const struct ptrc_layout *l, const void *data, size_t size)
+{
+	struct ptrc_buffer b[2] = {PTRC_BUFFER_INIT, PTRC_BUFFER_INIT};
+
+	for (int name = 0; (size_t)name < layouts.name_count; name++) {
+		struct ptrc_json all = {&b[0], true};
+		struct ptrc_json alone = {&b[1], true};
+		struct ptrc_value v;
+
+		if (!ptrc_layout_pick(l, data, size, name, &v))
+			continue;
+		pick_count++;
+		CHECK_EQ(decoded.error, PTRC_LAYOUT_FITS);
+		ptrc_value_json(&all, "a", ptrc_layout_value(l, &decoded, name));
+		ptrc_value_json(&alone, "a", &v);
+		CHECK_EQ(b[0].used, b[1].used);
+		CHECK(!memcmp(b[0].bytes, b[1].bytes, b[0].used));
+	}
+	ptrc_buffer_free(&b[0]);
+	ptrc_buffer_free(&b[1]);
+}
+
+/* The JSON members of the data by the layout, as a string that stays until the next call. */
+static const char *decode(const char *text, const void *data, size_t size)
+{
+	static struct ptrc_buffer b;
+	const struct ptrc_layout *l = layout(text);
+	struct ptrc_json j = {&b, true};
+	/* So that a sanitizer sees every byte too far. */
+	void *copy = malloc(size ? size : 1);
+
+	memcpy(copy, data, size);
+	b.used = 0;
+	ptrc_layout_decode(l, copy, size, &decoded);
+	ptrc_layout_json(&j, l, &decoded);
+	b.bytes[b.used - 1] = '\0';
+	check_picks(l, copy, size);
+	free(copy);
+	return b.bytes + strlen("\"data\":{");
+}
+
+TEST(numbers_of_every_width, "")
+{
+	const unsigned char ff[8] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+	const unsigned char up[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+
+	CHECK_STR_EQ(decode("packed u8 a, u16 b, u32 c", ff, 7),
+		     "\"a\":255,\"b\":65535,\"c\":4294967295");
+	CHECK_STR_EQ(decode("u64 a", ff, 8), "\"a\":18446744073709551615");
+	CHECK_STR_EQ(decode("packed i8 a, i16 b, i32 c", ff, 7), "\"a\":-1,\"b\":-1,\"c\":-1");
+	CHECK_STR_EQ(decode("i64 a", ff, 8), "\"a\":-1");
+	CHECK_STR_EQ(decode("u16 a, u16 b, u32 c", up, 8), "\"a\":513,\"b\":1027,\"c\":134678021");
+	CHECK_STR_EQ(decode("packed x8 a, x16 b, pad[1], x32 c", up, 8),
+		     "\"a\":\"0x1\",\"b\":\"0x302\",\"c\":\"0x8070605\"");
+	CHECK_STR_EQ(decode("x64 a", up, 8), "\"a\":\"0x807060504030201\"");
+	CHECK_EQ(decoded.error, PTRC_LAYOUT_FITS);
+}
+
+TEST(floats_read_back_as_the_same, "")
+{
+	const struct {
+		float f;
+		double d[4];
+	} __attribute__((packed)) v = {0.1F, {0.1, 1e300, -5, 1.0 / 3}};
+	const double odd[3] = {__builtin_inf(), -__builtin_inf(), __builtin_nan("")};
+
+	CHECK_STR_EQ(decode("packed f32 a, f64 b, f64 c, f64 d, f64 e", &v, sizeof(v)),
+		     "\"a\":0.1,\"b\":0.1,\"c\":1e+300,\"d\":-5,"
+		     "\"e\":0.3333333333333333");
+	CHECK_STR_EQ(decode("f64 a, f64 b, f64 c", odd, sizeof(odd)),
+		     "\"a\":\"inf\",\"b\":\"-inf\",\"c\":\"nan\","
+		     "\"c_hex\":\"000000000000f87f\"");
+}
+
+TEST(texts_and_bytes, "")
+{
+	CHECK_STR_EQ(decode("char[4] a, u8 b", "ab\0\0\7", 5), "\"a\":\"ab\",\"b\":7");
+	CHECK_STR_EQ(decode("char[4] a", "abcd", 4), "\"a\":\"abcd\"");
+	CHECK_STR_EQ(decode("char[4] a", "a\0bc", 4), "\"a\":\"a\",\"a_hex\":\"61006263\"");
+	CHECK_STR_EQ(decode("str a, str b, u8 c", "x\0yz\0\1", 6),
+		     "\"a\":\"x\",\"b\":\"yz\",\"c\":1");
+	CHECK_STR_EQ(decode("str a", "no end", 6), "\"a\":\"no end\"");
+	CHECK_EQ(decoded.error, PTRC_LAYOUT_FITS);
+	CHECK_STR_EQ(decode("u8 a, str b", "\5", 1), "\"a\":5,\"b\":\"\"");
+	CHECK_EQ(decoded.error, PTRC_LAYOUT_FITS);
+	CHECK_STR_EQ(decode("str a", "\xff\"\n", 3),
+		     "\"a\":\"\xef\xbf\xbd\\\"\\n\",\"a_hex\":\"ff220a\"");
+	CHECK_STR_EQ(decode("bytes[2] a, bytes b", "\1\2\3", 3), "\"a\":\"0102\",\"b\":\"03\"");
+	CHECK_STR_EQ(decode("bytes a", "", 0), "\"a\":\"\"");
+	CHECK_STR_EQ(decode("bool a, bool b, bool c", "\0\1\2", 3),
+		     "\"a\":false,\"b\":true,\"c\":true,\"c_hex\":\"02\"");
+}
+
+TEST(data_that_does_not_fit_is_told, "")
+{
+	CHECK_STR_EQ(decode("packed u8 a, u32 b", "\1\2\3\4", 4), "\"a\":1");
+	CHECK_EQ(decoded.error, PTRC_LAYOUT_SHORT);
+	CHECK_STR_EQ(decode("u8 a", "", 0), "");
+	CHECK_EQ(decoded.error, PTRC_LAYOUT_SHORT);
+	CHECK_STR_EQ(decode("str a, u8 b", "no end", 6), "\"a\":\"no end\"");
+	CHECK_EQ(decoded.error, PTRC_LAYOUT_SHORT);
+	CHECK_STR_EQ(decode("u8 a, pad[2]", "\1\2", 2), "\"a\":1");
+	CHECK_EQ(decoded.error, PTRC_LAYOUT_SHORT);
+	CHECK_STR_EQ(decode("u8 a", "\1\2", 2), "\"a\":1");
+	CHECK_EQ(decoded.error, PTRC_LAYOUT_REST);
+}
+
+TEST(fields_are_where_a_structure_has_them, "EXT-300")
+{
+	const struct {
+		uint8_t a;
+		uint32_t b;
+		uint16_t c;
+		uint64_t d;
+		uint8_t e;
+	} v = {1, 2, 3, 4, 5};
+	const char text[] = "u8 a, u32 b, u16 c, u64 d, u8 e";
+	const char all[] = "\"a\":1,\"b\":2,\"c\":3,\"d\":4,\"e\":5";
+
+	CHECK_STR_EQ(decode(text, &v, sizeof(v)), all);
+	CHECK_EQ(decoded.error, PTRC_LAYOUT_FITS);
+	CHECK_STR_EQ(decode(text, &v, offsetof(__typeof__(v), e) + 1), all);
+	CHECK_EQ(decoded.error, PTRC_LAYOUT_FITS);
+	CHECK_STR_EQ(decode(text, &v, sizeof(v) - 1), all);
+	CHECK_EQ(decoded.error, PTRC_LAYOUT_REST);
+	CHECK_EQ(pick_count, 10);
+	CHECK_STR_EQ(decode("packed u8 a, u32 b", "\1\2\0\0\0", 5), "\"a\":1,\"b\":2");
+	CHECK_EQ(pick_count, 12);
+}
+
+TEST(bad_layouts_are_refused_with_the_reason, "")
+{
+	static const struct {
+		const char *layout;
+		const char *reason;
+	} cases[] = {
+		{"", "missing at the end"},
+		{"u32", "needs a name"},
+		{"u32 a u32 b", "column 7: a comma is missing before 'u32 b'"},
+		{"u46 a", "column 1: 'u46' is not a type (did you mean 'u16' or 'u64'?)"},
+		{"zzz a", "'zzz' is not a type (there are u8 u16"},
+		{"enum x8 {a} b", "'x8' is not the integer type of an enum (did you mean"},
+		{"u64 a n", "column 7: 'n' is not a unit (did you mean 'ns'"},
+		{"u64 a sec", "(there are ns us ms s B KiB MiB percent count)"},
+		{"char[0] a", "column 5: 'char[' needs a number"},
+	};
+	struct ptrc_cli_reason why;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		if (ptrc_layouts_add(&layouts, "*", cases[i].layout, &why))
+			harness_fail("'%s' was taken for a layout", cases[i].layout);
+		if (!strstr(why.text, cases[i].reason))
+			harness_fail("'%s' gave: %s", cases[i].layout, why.text);
+	}
+	CHECK_EQ(layouts.count, 0);
+}
+
+TEST(the_first_layout_that_matches_counts, "")
+{
+	struct ptrc_cli_reason why;
+
+	CHECK(ptrc_layouts_add(&layouts, "db.*", "u8 a", &why));
+	CHECK(ptrc_layouts_add(&layouts, "*", "u8 b", &why));
+	CHECK_STR_EQ(ptrc_layout_pattern(ptrc_layouts_find(&layouts, "db.x")), "db.*");
+	CHECK_STR_EQ(ptrc_layout_pattern(ptrc_layouts_find(&layouts, "x")), "*");
+	CHECK_EQ(ptrc_layouts_name(&layouts, "a", 1), 0);
+	CHECK_EQ(ptrc_layouts_name(&layouts, "b", 1), 1);
+	CHECK_EQ(ptrc_layouts_name(&layouts, "c", 1), -1);
+}
+
+/* ---- lines ---- */
+
+TEST(lines_take_what_they_need_and_say_it, "")
+{
+	struct ptrc_lines l = {0};
+	struct ptrc_buffer text = PTRC_BUFFER_INIT;
+
+	for (int i = 0; i < 1000; i++) {
+		/* One large one leaves no large room behind. */
+		ptrc_buffer_blanks(&text, i == 500 ? 1 << 20 : i % 2 * 100);
+		ptrc_lines_add(&l, i, &text);
+		CHECK_EQ(text.used, 0);
+		if (l.count > 100)
+			ptrc_lines_drop(&l);
+		CHECK(l.bytes >= l.count * sizeof(struct ptrc_line));
+	}
+	CHECK_EQ(l.count, 100);
+	CHECK_EQ(l.first->ns, 900);
+	CHECK_EQ(l.first->used, 0);
+	CHECK(l.bytes <= l.count * (sizeof(struct ptrc_line) + 200));
+	while (l.count)
+		ptrc_lines_drop(&l);
+	CHECK_EQ(l.bytes, 0);
+	ptrc_buffer_free(&text);
+}
+
+/* ---- expressions ---- */
+
+enum { EVENT_ID = 10 };
+
+/* An event as a reader has it. */
+/* The data of its event, in memory of its own so that a sanitizer sees every byte too far. */
+static unsigned char *event_data;
+static struct ptrc_reader reader;
+static struct ptrc_reader_name event_name;
+static struct ptrc_view view = {.reader = &reader};
+
+static const char payload[] = {7, 0, 0, 0, 0, 0, 0, (char)-128, (char)-2, 1, 2, 'h', 'i'};
+
+static void make_event(void)
+{
+	strcpy(event_name.text, "db.query");
+	event_name.size = strlen(event_name.text);
+	event_name.is_known = true;
+	reader.path = "run.log";
+	reader.since_before = 5000000;
+	reader.names[EVENT_ID] = &event_name;
+	reader.event = (struct posix_trace_event_info){
+		.posix_event_id = EVENT_ID,
+		.posix_pid = 4711,
+		.posix_tid = 4712,
+		.posix_prog_address = (void *)0x1234, // NOLINT
+		.posix_thread_id = (pthread_t)0xffffffffffffffff,
+		.posix_truncation_status = POSIX_TRACE_NOT_TRUNCATED,
+		.posix_timestamp = {1767323045, 123456789},
+	};
+	reader.data = event_data = malloc(sizeof(payload));
+	memcpy(event_data, payload, sizeof(payload));
+	reader.size = sizeof(payload);
+	view.layout = layout("packed u64 big, i8 small, bytes[2] raw, str text");
+	view.is_decoded = false;
+}
+
+static bool holds(const char *text)
+{
+	struct ptrc_cli_reason why;
+	struct ptrc_where *w = ptrc_where_parse(text, &layouts, &why);
+	bool is_so;
+
+	if (!w)
+		harness_fail("%s: %s", text, why.text);
+	is_so = ptrc_where_holds(w, &view);
+	ptrc_where_free(w);
+	return is_so;
+}
+
+TEST(expressions_that_hold_and_that_do_not, "")
+{
+	static const char *const so[] = {
+		"pid == 4711",
+		"pid==4711&&tid==4712",
+		"pid == 1 || tid == 0x1268",
+		"tid != 4711",
+		"pid < 4712 && pid <= 4711 && pid > 4710 && pid >= 4711",
+		"!(pid == 1)",
+		"!!pid",
+		"! pid == 1 || true == true",
+		"event == 'db.query'",
+		"event == \"db.query\"",
+		"event =~ '^db[.]q'",
+		"event =~ '(x|query)$'",
+		"event ~ 'db.*' && event ~ '*[!x]y'",
+		"event > 'db' && event < 'dc'",
+		"address == 0x1234 && address == '0x1234' && address == 4660",
+		"thread == 0xffffffffffffffff && thread > 0xfffffffffffffffe",
+		"len == 13 && len > -1 && len < 1e3 && len > 12.5",
+		"id == 10 && truncated == 'no' && log == 'run.log'",
+		"ns == 1767323045123456789 && ns < 1767323045123456790",
+		"time == '2026-01-02T03:04:05.123456789Z'",
+		"time > '2026-01-02T03:04:05Z' && '2026-01-03T00:00:00Z' > time",
+		"data.big == 9223372036854775815 && data.big > 9223372036854775814",
+		"data.small == -2 && data.small < 0",
+		"data.raw == '0102' && data.raw =~ '^01' && data.raw ~ '*2'",
+		"data.text == 'hi' && data.text =~ 'i$' && data.text ~ 'h?'",
+		"data.text && data.big && !reason",
+		"data.small < pid && data.small != data.big",
+		"'a' == 'a' && \"it's\" != 'its'",
+		"'a\\'b' == \"a'b\" && 'x\\\\' =~ '^x.$'",
+		"data =~ 'hi$'",
+		"(((((pid == 4711)))))",
+		"pid == 1 && pid == 2 || pid == 4711",
+		"true == 1",
+	};
+	static const char *const not_so[] = {
+		"pid == 4712",
+		"pid == 4711 && pid == 1",
+		"pid == 4711 && (pid == 1 || pid == 2)",
+		"reason == 0",
+		"reason != 0",
+		"error",
+		"data.text == 5",
+		"data.text != 5",
+		"data.big =~ '.*'",
+		"data.big == 9223372036854775814",
+		"thread == 0xfffffffffffffffe",
+		"event ~ 'db'",
+		"event =~ '^query'",
+		"data.text ~ 'H?'",
+		"data == 'hi'",
+		"!pid",
+	};
+
+	make_event();
+	for (size_t i = 0; i < sizeof(so) / sizeof(*so); i++)
+		if (!holds(so[i]))
+			harness_fail("does not hold: %s", so[i]);
+	for (size_t i = 0; i < sizeof(not_so) / sizeof(*not_so); i++)
+		if (holds(not_so[i]))
+			harness_fail("holds: %s", not_so[i]);
+}
+
+TEST(text_that_reads_as_a_number_is_one, "")
+{
+	make_event();
+	memcpy(event_data, "-12.5", 5);
+	reader.size = 5;
+	view.layout = NULL;
+	CHECK(holds("data == -12.5 && data < 0 && data == '-12.5'"));
+	CHECK(!holds("data.text") && !holds("data.text == ''"));
+	memcpy(event_data, "inf", 4);
+	reader.size = 4;
+	CHECK(!holds("data > 0") && holds("data == 'inf'"));
+	reader.size = 0;
+	CHECK(!holds("data") && holds("data == ''") && holds("data =~ '^$'"));
+}
+
+TEST(what_looks_like_a_back_reference_and_is_none, "")
+{
+	make_event();
+	CHECK(holds("event =~ 'db' || event =~ '[\\1]' || event =~ '\\\\\\\\1'"));
+	CHECK(!holds("event =~ '[]\\1]'"));
+}
+
+TEST(wrong_expressions_are_refused_with_the_column, "EXT-585")
+{
+	static const struct {
+		const char *text;
+		const char *reason;
+	} cases[] = {
+		{"", "column 1: the expression ends where a field"},
+		{"pid ==", "column 7: the expression ends where a field"},
+		{"pid = 4", "column 5: write '==' instead of '='"},
+		{"pid == 4 & tid", "column 10: write '&&' instead of '&'"},
+		{"pid == 4 tid", "column 10: '&&' or '||' is missing before 'tid'"},
+		{"pdi == 4", "column 1: events have no field 'pdi' (did you mean 'pid'"},
+		{"1 == 1 && evnt", "column 11: events have no field 'evnt'"},
+		{"data.sall == 1", "(did you mean 'data.small'"},
+		{"data.qqqqqqqq", "no layout has a field 'data.qqqqqqqq'"},
+		{"(pid == 4", "column 10: ')' is missing"},
+		{"pid == 4)", "column 9: '&&' or '||' is missing"},
+		{"event == 'x", "column 10: the string has no end"},
+		{"event =~ 5", "column 10: '=~' needs text in quotes"},
+		{"event =~ '('", "column 10: "},
+		{"pid ~ '4*'", "column 1: '~' needs text"},
+		{"pid == 'x'", "column 8: 'x' is not a number"},
+		{"time > 'x'", "column 8: 'x' is not a time"},
+		{"pid == 4x", "column 8: '4x' is not a number, and not a duration such as 5ms"},
+		{"pid == 0xfffffffffffffffff", "is not a number"},
+		{"pid < 1e309", "column 7: '1e309' is beyond the largest number"},
+		{"pid > -1e5000", "column 8: '1e5000' is beyond the largest number"},
+		{"pid < '1e309'", "column 7: '1e309' is not a number"},
+		{"gap < 1e300s",
+		 "column 7: '1e300s' is not a number, and not a duration such as 5ms"},
+		{"pid == ==", "column 8: a field, number or string is missing"},
+		{"5", "column 2: a comparison is missing"},
+		{"'x' && pid", "column 5: a comparison is missing"},
+		{"pid # 4", "column 5: '#' has no meaning here"},
+		{"event =~ '((a{1,999}){1,999}){1,999}'", "column 10: the pattern is"},
+		{"event =~ '(a?){9999}'", "column 10: the pattern is"},
+		{"event =~ 'e+++++++++++++++++++++++++++'", "column 10: the pattern is"},
+		{"event =~ 'e*+*+*+*+*+*+*+*+*+*+*+*+*+*+'", "column 10: the pattern is"},
+		{"event =~ '((((a?){9,}){9,}){9,}){9,}'", "column 10: the pattern is"},
+		{"event =~ '((a*)*)*\\1b'", "column 10: back references"},
+		{"event =~ '[^]a](a)[\\1]\\9'", "column 10: back references"},
+	};
+	struct ptrc_cli_reason why;
+
+	make_event();
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		if (ptrc_where_parse(cases[i].text, &layouts, &why))
+			harness_fail("was taken: %s", cases[i].text);
+		if (!strstr(why.text, cases[i].reason) || strncmp(why.text, "column ", 7))
+			harness_fail("'%s' gave: %s", cases[i].text, why.text);
+	}
+}
+
+TEST(times_and_durations_are_calculated_with, "EXT-310 EXT-311 EXT-449")
+{
+	static const char *const so[] = {
+		"time - '2026-01-02T03:04:05Z' == 123456789ns",
+		"time - '2026-01-02T03:04:05Z' > 123ms && time - '2026-01-02T03:04:05Z' < 0.124s",
+		"'2026-01-02T03:04:05Z' + 123456789ns == time",
+		"'2026-01-02T03:04:05Z' < time - 100ms && 24ms + '2026-01-02T03:04:05Z' < time",
+		"time - time == 0s && time - 1min < time",
+		"time > '2026-01-02 03:04:05.1Z' && time < '2026-01-02 03:04:05.2Z'",
+		"time > '@1767323045.1' && time < 'now'",
+		"1h == 60min && 1min == 60s && 1s == 1000ms && 1ms == 1000us && 1us == 1000ns",
+		"1m30s == 90s && 1.5ms == 1500us && 1d == 24h && 1w == 7d && 2hours == 120m",
+		"5ms * 2 == 10ms && 2 * 5ms == 10ms && 5ms / 2 == 2.5ms && 10ms / 4ms == 2.5",
+		"17ms % 5ms == 2ms && -5ms < 0ns && 3ms - 5ms == -2ms && -(3ms) + 5ms == 2ms",
+		"(time - '2026-01-02T03:04:05Z') / 1ms > 123.4 && len * 1ms == 13ms",
+		"(time - '2026-01-02T03:04:05Z') % 1ms == 456789ns",
+		"ns == time && time >= ns",
+		/* What fields are shown as: in one unit, as long as they are, also with an exponent. */
+		"18446744073709551615s > 18446744073709551614s && 1e+20ns == 100000000000s",
+		"18446744073.709551615s - 18446744073.709551614s == 1ns && 1e-05s == 10us",
+		"-9223372036.854775808s + 9223372036.854775809s == 1ns && 20000000000s > 292s",
+		"gap == 5ms && gap > 4.9ms && 1s / gap == 200 && time - gap < time && gap",
+	};
+	static const char *const not_so[] = {
+		"time - '2026-01-02T03:04:05Z' > 124ms",
+		"time + 1s < time",
+		"time - 1ns >= time",
+		/* Nobody has said when the trace begins and ends. */
+		"time > '+0s'",
+		"time != '-1h'",
+		"!(time - '+0s') && '+0s' + 1s < time",
+	};
+
+	make_event();
+	for (size_t i = 0; i < sizeof(so) / sizeof(*so); i++)
+		if (!holds(so[i]))
+			harness_fail("does not hold: %s", so[i]);
+	for (size_t i = 0; i < sizeof(not_so) / sizeof(*not_so); i++)
+		if (holds(not_so[i]))
+			harness_fail("holds: %s", not_so[i]);
+}
+
+TEST(times_may_be_relative_to_the_begin_and_the_end_of_the_trace, "EXT-311")
+{
+	static const char *const so[] = {
+		"time == '+1s'",
+		"time == '-3s'",
+		"time < '+1s' + 1ns && '-3s' - 1ns < time",
+		"time - '+0s' == 1s && '-0s' - time == 3s",
+		"'-0s' - '+0s' == 4s",
+	};
+	const int64_t now = INT64_C(1767323045123456789);
+	const int64_t s = 1000000000;
+	struct ptrc_cli_reason why;
+
+	make_event();
+	for (size_t i = 0; i < sizeof(so) / sizeof(*so); i++) {
+		struct ptrc_where *w = ptrc_where_parse(so[i], &layouts, &why);
+		struct ptrc_where *again;
+
+		CHECK(w);
+		CHECK(ptrc_where_has_base(w, PTRC_WHEN_FROM_BEGIN) == !!strchr(so[i], '+'));
+		CHECK(ptrc_where_has_base(w, PTRC_WHEN_FROM_END) == !!strstr(so[i], "'-"));
+		ptrc_where_resolve(w, now - s, now + 3 * s);
+		if (!ptrc_where_holds(w, &view))
+			harness_fail("does not hold: %s", so[i]);
+		again = ptrc_where_again(w);
+		CHECK(again && ptrc_where_holds(again, &view));
+		ptrc_where_free(again);
+		/* The trace has grown. */
+		ptrc_where_resolve(w, now - 2 * s, now + 4 * s);
+		CHECK(!ptrc_where_holds(w, &view));
+		ptrc_where_free(w);
+	}
+}
+
+/* A layout whose names the expressions of this test know, and another one. */
+static void use_layouts(const char *of_event, const char *other)
+{
+	struct ptrc_cli_reason why;
+
+	ptrc_layouts_free(&layouts);
+	memset(&layouts, 0, sizeof(layouts));
+	CHECK(ptrc_layouts_add(&layouts, "db.query", of_event, &why));
+	if (other)
+		CHECK(ptrc_layouts_add(&layouts, "other", other, &why));
+	memset(view.is_type_looked_up, 0, sizeof(view.is_type_looked_up));
+	ptrc_view_find_layout(&view, &layouts);
+}
+
+static void check_all(const char *const *texts, size_t count, bool is_so)
+{
+	for (size_t i = 0; i < count; i++)
+		if (holds(texts[i]) != is_so)
+			harness_fail("%s: %s", is_so ? "does not hold" : "holds", texts[i]);
+}
+
+TEST(fields_with_a_unit_of_time_are_durations, "EXT-316")
+{
+	static const struct {
+		uint64_t ns;
+		uint32_t us;
+		int32_t ms;
+		double s;
+		uint64_t bytes;
+		uint64_t plain;
+	} data = {6000000, 1500, -7, 0.25, 4096, 6000};
+	static const char *const so[] = {
+		"data.ns > 5ms && data.ns == 6ms && data.ns < 0.007s",
+		"data.us == 1.5ms && data.ms == -7ms && data.s == 250ms && data.s > 0.2s",
+		"data.ns + data.ms == -1ms && data.ns / data.us == 4 && data.s * 4 == 1s",
+		"data.ns > data.us && data.ms < data.us && data.s >= data.ns",
+		"data.bytes == 4096 && data.plain * 1us == data.ns && data.ns / 1us == data.plain",
+		"time - data.ns < time && gap < data.ns && data.ns && -data.us == -1500us",
+		"data.ns * 1000000000000 == 6000000000s",
+	};
+	static const struct {
+		const char *text;
+		const char *reason;
+	} wrong[] = {
+		{"data.ns > 5",
+		 "column 11: a duration cannot be compared with a number; a duration"},
+		{"5 < data.us", "column 1: a number cannot be compared with a duration"},
+		{"data.plain > 5ms",
+		 "column 14: a number or true or false or text cannot be compared with a duration; it "
+		 "is a duration if its layout gives it a unit"},
+		{"data.bytes > 5ms", "column 14: "},
+		{"data.ns == '6ms'", "column 12: a duration cannot be compared with text"},
+		{"data.ns =~ '6'", "column 1: '=~' needs text, but this is a duration"},
+		{"data.ns * data.us > 5ms", "column 9: a duration cannot be multiplied with a dur"},
+		{"data.ns == time", "column 1: a duration cannot be compared with a time"},
+	};
+	/* In the other layout they are something else. */
+	static const char *const mixed[] = {
+		"data.ns > 5ms && data.ns < 7ms && !(data.ns > 5) && !(data.ns != 5)",
+		"data.us == 1.5ms && !(data.us == 'x') && !(data.us =~ '1')",
+	};
+	static const char *const of_other[] = {
+		"data.us == 'hi' && data.us =~ '^h' && !(data.us > 5ms) && !(data.us != 5ms)",
+		"data.ns == 6000000 && !(data.ns == 6ms) && !(data.ns != 6ms)",
+	};
+	struct ptrc_cli_reason why;
+
+	make_event();
+	free(event_data);
+	reader.data = event_data = malloc(sizeof(data));
+	memcpy(event_data, &data, sizeof(data));
+	reader.size = sizeof(data);
+	use_layouts("u64 ns ns, u32 us us, i32 ms ms, f64 s s, u64 bytes B, u64 plain", NULL);
+	check_all(so, sizeof(so) / sizeof(*so), true);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		CHECK(!ptrc_where_parse(wrong[i].text, &layouts, &why));
+		if (strncmp(why.text, wrong[i].reason, strlen(wrong[i].reason)) != 0)
+			harness_fail("'%s' gave: %s", wrong[i].text, why.text);
+	}
+	use_layouts("u64 ns ns, u32 us us, bytes rest", "u64 ns, str us");
+	check_all(mixed, sizeof(mixed) / sizeof(*mixed), true);
+	reader.size = sizeof(uint64_t) + sizeof("hi");
+	memcpy(event_data + sizeof(uint64_t), "hi", sizeof("hi"));
+	use_layouts("u64 ns, str us", "u64 ns ns, u32 us us");
+	check_all(of_other, sizeof(of_other) / sizeof(*of_other), true);
+}
+
+TEST(numbers_are_calculated_with_exactly, "EXT-312")
+{
+	static const char *const so[] = {
+		"len + 1 == 14 && len - 1 == 12 && len * 2 == 26 && len / 2 == 6.5 && len % 5 == 3",
+		"len+1==14&&len-1==12&&-len==-13&&+len==13&&--len==13&&len- -1==14",
+		"1 + 2 * 3 == 7 && (1 + 2) * 3 == 9 && 7 - 2 - 1 == 4 && 64 / 4 / 2 == 8",
+		"7 % 4 * 2 == 6 && -7 % 4 == -3 && 7 % -4 == 3 && 2 * -3 == -6",
+		"(len) > 5 && ((len + 1) * (len - 1)) == 168 && !(len + 1 == 13) && (len > 5)",
+		"len + 1 && !(len - 13) && (pid - 4711 || tid - 1)",
+		/* Where 64 bits wrap. */
+		"data.big + 1 > data.big && data.big * 2 > data.big && 0 - data.big < data.small",
+		"data.big * data.big == 85070591730234615994970860373908914225",
+		"data.big + data.big - data.big == 9223372036854775815",
+		"-data.big == -9223372036854775815 && -9223372036854775808 - 1 < -9223372036854775808",
+		"data.big / 5 * 5 == data.big && data.big % 10 == 5",
+		"0.1 + 0.2 > 0.3 - 1e-9 && 0.1 + 0.2 < 0.3 + 1e-9 && 1e3 + 1 == 1001",
+		"address - 0x1000 == 0x234 && address % 16 == 4",
+		"data.small * data.small == 4 && data.small + pid == 4709",
+	};
+	static const char *const no_value[] = {
+		"len / (len - 13)",
+		"len % (len - 13)",
+		"len / 0.5 % 0.3",
+		"data.big * data.big * data.big",
+		"data.text + 1",
+		"data.raw * 2",
+		"reason + 1",
+		"data + 1",
+		"(data.big + reason) * 0",
+	};
+
+	make_event();
+	for (size_t i = 0; i < sizeof(so) / sizeof(*so); i++)
+		if (!holds(so[i]))
+			harness_fail("does not hold: %s", so[i]);
+	for (size_t i = 0; i < sizeof(no_value) / sizeof(*no_value); i++) {
+		static const char *const sides[][2] = {
+			{"", " == 0"}, {"", " != 0"}, {"0 <= ", ""}, {"", ""}};
+		char text[200];
+
+		for (size_t k = 0; k < sizeof(sides) / sizeof(*sides); k++) {
+			snprintf(text, sizeof(text), "%s%s%s", sides[k][0], no_value[i],
+				 sides[k][1]);
+			if (holds(text))
+				harness_fail("holds: %s", text);
+		}
+	}
+	memcpy(event_data, "21", 3);
+	reader.size = 3;
+	CHECK(holds("data * 2 == 42 && data + data == 42"));
+}
+
+TEST(fractions_are_what_they_are_shown_as, "EXT-312 EXT-316")
+{
+	static const char *const so[] = {
+		"data.d == 0.1 && !(data.d > 0.1) && !(data.d < 0.1) && data.d > 0.09999",
+		"data.f == 0.1 && !(data.f > 0.1) && !(data.f < 0.1) && data.f < 0.10001",
+		"data.m == 1.1ms && data.m == 1100us && !(data.m > 1.1ms) && data.m > 1099999ns",
+		"data.j.p == 0.1 && !(data.j.p > 0.1) && data.j.q == 0.1 && data.j.p == data.d",
+		"data.d * 10 == 1 && data.d + 0.2 > 0.3 - 1e-9 && data.d * 2 == 0.2",
+		"data.d < 1 && data.f < 1 && 0.5 < 1 && data.j.p < 1",
+	};
+	static const char json[] = "{\"p\":0.1,\"q\":\"0.1\"}";
+	struct {
+		double d, m;
+		float f;
+		char json[sizeof(json) - 1];
+	} data = {0.1, 1.1, 0.1F, ""};
+
+	make_event();
+	free(event_data);
+	memcpy(data.json, json, sizeof(data.json));
+	reader.size = offsetof(__typeof__(data), json) + sizeof(data.json);
+	reader.data = event_data = malloc(reader.size);
+	memcpy(event_data, &data, reader.size);
+	use_layouts("f64 d, f64 m ms, f32 f, json j", NULL);
+	for (size_t i = 0; i < sizeof(so) / sizeof(*so); i++)
+		if (!holds(so[i]))
+			harness_fail("does not hold: %s", so[i]);
+}
+
+TEST(what_does_not_go_together_is_refused_with_the_column, "EXT-313")
+{
+	static const struct {
+		const char *text;
+		const char *reason;
+	} cases[] = {
+		{"time > 5",
+		 "column 8: a time cannot be compared with a number; a time is in quotes"},
+		{"5 < time",
+		 "column 1: a number cannot be compared with a time; a time is in quotes"},
+		{"time > 5ms", "column 8: a time cannot be compared with a duration; the diff"},
+		{"time == pid", "column 9: a time cannot be compared with a number"},
+		{"time == event", "column 9: a time cannot be compared with text"},
+		{"time == true", "column 9: a time cannot be compared with true or false"},
+		{"time == data.big", "column 9: a time cannot be compared with a number or"},
+		{"time == ns + 1", "column 9: a time cannot be compared with a number"},
+		{"time > '+x'", "column 8: '+x' is not a time"},
+		{"pid > 5ms", "column 7: a number cannot be compared with a duration; a duration"},
+		{"5ms < len", "column 1: a duration cannot be compared with a number; a dur"},
+		{"time - '10:30' > 5",
+		 "column 18: a duration cannot be compared with a number; a d"},
+		{"time - '10:30' > '5ms'", "column 18: a duration cannot be compared with text; a"},
+		{"event == 5ms", "column 10: text cannot be compared with a duration"},
+		{"data == 5ms", "column 9: a number or text cannot be compared with a duration"},
+		{"5ms == true", "column 8: a duration cannot be compared with true or false"},
+		{"time + time > '10:30'", "column 6: a time cannot be added to a time"},
+		{"5ms - time > '10:30'", "column 5: a time cannot be subtracted from a duration"},
+		{"time + 5 > '10:30'",
+		 "column 6: a number cannot be added to a time; a duration has"},
+		{"len + 5ms == 4",
+		 "column 5: a duration cannot be added to a number; a duration ha"},
+		{"5ms * 5ms == 4", "column 5: a duration cannot be multiplied with a duration"},
+		{"4 / 5ms == 4", "column 3: a duration cannot be a divisor of a number"},
+		{"time * 2 == 4", "column 6: a number cannot be multiplied with a time"},
+		{"event + 1 == 4", "column 7: a number cannot be added to text"},
+		{"len + 'x' == 4", "column 7: 'x' is not a time"},
+		{"len * '5' == 4", "column 5: text cannot be multiplied with a number; of text"},
+		{"true + 1 == 2", "column 6: a number cannot be added to true or false"},
+		{"-time == 2", "column 1: a sign needs a number or a duration"},
+		{"-'5' == 2", "column 1: a sign needs a number or a duration"},
+		{"5 / 0 == len", "column 3: this has no result"},
+		{"len == 1.5 % 2", "column 12: this has no result"},
+		{"len + 1 == 'x'", "column 12: 'x' is not a number, but this is a number"},
+		{"(len > 5) + 1 == 2", "column 1: a condition is not a value"},
+		{"1 == (len > 5)", "column 6: a condition is not a value"},
+		{"-(!pid) == 1", "column 2: a condition is not a value"},
+		{"len + 1 =~ '1'", "column 1: '=~' needs text, but this is a number"},
+		{"time ~ '1'", "column 1: '~' needs text, but 'time' is a time"},
+		{"len == 99999w", "column 8: the duration is longer than 292 years"},
+		{"len == 99999999999w", "column 8: the duration is longer than 292 years"},
+		{"len == 1e20q", "column 8: '1e20q' is not a number, and not a duration"},
+		{"len == 5q", "column 8: '5q' is not a number, and not a duration"},
+		{"len +", "column 6: the expression ends where a field"},
+		{"len + * 2 > 1", "column 7: a field, number or string is missing before '* '"},
+		{"len + 1", NULL},
+		{"1 + 1", "column 6: a comparison is missing"},
+		{"len == 1 2", "column 10: '&&' or '||' is missing before '2'"},
+	};
+	struct ptrc_cli_reason why;
+
+	make_event();
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct ptrc_where *w = ptrc_where_parse(cases[i].text, &layouts, &why);
+
+		if (!w != !!cases[i].reason)
+			harness_fail("'%s': %s", cases[i].text, w ? "was taken" : why.text);
+		if (w)
+			ptrc_where_free(w);
+		else if (strncmp(why.text, cases[i].reason, strlen(cases[i].reason)) != 0)
+			harness_fail("'%s' gave: %s", cases[i].text, why.text);
+	}
+}
+
+/* Repeats the piece into one string. */
+static char *repeat(const char *piece, size_t count, const char *end)
+{
+	size_t n = strlen(piece);
+	char *text = malloc(n * count + strlen(end) + 1);
+
+	for (size_t i = 0; i < count; i++)
+		memcpy(text + n * i, piece, n);
+	strcpy(text + n * count, end);
+	return text;
+}
+
+TEST(a_long_pattern_often_repeated_is_refused, "")
+{
+	char *text = repeat("a", 900, "){9999}'");
+	char expression[1000];
+	struct ptrc_cli_reason why;
+
+	make_event();
+	snprintf(expression, sizeof(expression), "event =~ '(%s", text);
+	CHECK(!ptrc_where_parse(expression, &layouts, &why));
+	CHECK_STR_EQ(why.text, "column 10: the pattern is too large");
+	free(text);
+}
+
+TEST(a_pattern_whose_repetitions_double_each_other_is_refused, "")
+{
+	char *open = repeat("(", 15, "x"), *close = repeat("+)", 15, "'");
+	char expression[200];
+	struct ptrc_cli_reason why;
+	struct ptrc_where *where;
+
+	make_event();
+	snprintf(expression, sizeof(expression), "event =~ '%s%s", open, close);
+	CHECK(!ptrc_where_parse(expression, &layouts, &why));
+	CHECK_STR_EQ(why.text, "column 10: the pattern is too large");
+	where = ptrc_where_parse("event =~ '((x+)+([^]+{9]+)+)+\\{999{2,99}'", &layouts, &why);
+	CHECK(where);
+	ptrc_where_free(where);
+	free(open);
+	free(close);
+}
+
+TEST(patterns_that_the_c_library_cannot_read_in_time_are_refused, "EXT-133")
+{
+	static const char *const endless[] = {
+		"data =~ '^\\\\++*+++++'",
+		"data =~ '(\\\\b|\\\\B){0,35}b'",
+	};
+	struct ptrc_cli_reason why;
+
+	make_event();
+	for (size_t i = 0; i < sizeof(endless) / sizeof(endless[0]); i++) {
+		CHECK(!ptrc_where_parse(endless[i], &layouts, &why));
+		CHECK_STR_EQ(why.text,
+			     "column 9: the pattern takes too much time or memory to read");
+	}
+}
+
+/* Patterns see texts of this kind as a whole, or only their begins, or both. */
+static bool holds_for(const char *expression, const void *data, size_t size, uint64_t *cut_count)
+{
+	struct ptrc_cli_reason why;
+	struct ptrc_where *w = ptrc_where_parse(expression, &layouts, &why);
+	bool is_so;
+
+	if (!w)
+		harness_fail("%s: %s", expression, why.text);
+	free(event_data);
+	reader.data = event_data = malloc(size + 1);
+	memcpy(event_data, data, size);
+	reader.size = size;
+	is_so = ptrc_where_holds(w, &view);
+	*cut_count = ptrc_where_cut_count(w);
+	ptrc_where_free(w);
+	return is_so;
+}
+
+TEST(patterns_are_bounded_in_time_and_memory, "EXT-133")
+{
+	static const char *const hard[] = {
+		"data =~ 'x+y'",
+		"data =~ '(x+x+)+y'",
+		"data =~ '(a|b|x)*a(a|b|x){200}y'",
+		"data =~ '(a|b|x)*a(a|b|x){300}y'",
+		"data =~ '((x?){30}){15}y'",
+		"data =~ '^(x|xx|a|b)*y'",
+		"data =~ '(^|x|b)(x|a|b)*y'",
+		"data =~ '(x|xx|xxx|a|b)*y$'",
+		"data ~ '*x*x*x*x*x*x*x*y'",
+		"data ~ '*a*b*[ab]*[!x]*?*\\\\a*y'",
+	};
+	enum { SIZE = 1 << 20 };
+	const struct rlimit memory = {.rlim_cur = 400 << 20, .rlim_max = 400 << 20};
+	char *data = malloc(SIZE);
+	uint64_t cut_count;
+
+	make_event();
+#ifndef HARNESS_IS_SANITIZED
+	CHECK_SYS(setrlimit(RLIMIT_AS, &memory));
+#else
+	(void)memory;
+#endif
+	for (int kind = 0; kind < 2; kind++) {
+		for (size_t i = 0; i < SIZE; i++)
+			data[i] = kind ? (i * i / 7 + i / 3) % 2 ? 'a' : 'b' : 'x';
+		/* The time is bounded by that of the test: without a bound it would be hours. */
+		for (size_t i = 0; i < sizeof(hard) / sizeof(*hard); i++)
+			CHECK(!holds_for(hard[i], data, SIZE, &cut_count));
+	}
+	free(data);
+}
+
+TEST(what_a_pattern_does_not_look_at_is_counted, "EXT-133")
+{
+	enum { SIZE = 1 << 20 };
+	char *data = malloc(SIZE + 1);
+	uint64_t cut_count;
+
+	make_event();
+	memset(data, 'x', SIZE + 1);
+	data[SIZE - 1] = 'y';
+	CHECK(holds_for("data =~ 'y'", data, SIZE, &cut_count) && !cut_count);
+	CHECK(holds_for("data ~ '*y'", data, SIZE, &cut_count) && !cut_count);
+	CHECK(!holds_for("data =~ 'z'", data, SIZE, &cut_count) && !cut_count);
+	/* A byte more: what is found is found, and what is not may be behind. */
+	data[SIZE] = 'z';
+	CHECK(holds_for("data =~ 'y'", data, SIZE + 1, &cut_count) && !cut_count);
+	CHECK(!holds_for("data =~ 'z'", data, SIZE + 1, &cut_count) && cut_count == 1);
+	CHECK(holds_for("!(data =~ 'z') && !(data ~ '*')", data, SIZE + 1, &cut_count) &&
+	      cut_count == 2);
+	CHECK(!holds_for("data =~ '^x*z'", data, SIZE, &cut_count) && !cut_count);
+	CHECK(!holds_for("data =~ '(^|b)x*z'", data, 4096, &cut_count) && !cut_count);
+	CHECK(!holds_for("data =~ '(^|b)x*z'", data, SIZE, &cut_count) && cut_count == 1);
+	/* The larger the pattern, the less it looks at; but always at what events have by
+	 * default. */
+	CHECK(!holds_for("data =~ 'q{900}'", data, 4096, &cut_count) && !cut_count);
+	CHECK(!holds_for("data =~ 'q{900}'", data, 65536, &cut_count) && cut_count == 1);
+	free(data);
+}
+
+TEST(the_end_of_the_part_that_a_pattern_sees_is_no_end, "EXT-133")
+{
+	/* What a pattern without ^ sees, or with it only in front, and what any other one. */
+	enum { SIZE = 1 << 20, SHORT = 4096 };
+	static const struct {
+		const char *expression;
+		size_t seen;
+		/* Whether it matches x...x itself, and when bbb or " bb" follows. */
+		bool is_match[3];
+	} cases[] = {
+		{"data =~ 'x$'", SIZE, {true, false, false}},
+		{"data =~ '^x*$'", SIZE, {true, false, false}},
+		{"data =~ 'x\\b'", SIZE, {true, false, true}},
+		{"data =~ 'x\\>'", SIZE, {true, false, true}},
+		{"data =~ 'x\\B.'", SIZE, {true, true, true}},
+		{"data =~ \"x\\'\"", SIZE, {true, false, false}},
+		{"data =~ '^x+\\b|^q'", SHORT, {true, false, true}},
+		{"data =~ '(^|,)x*$'", SHORT, {true, false, false}},
+		{"data =~ '^x+$|^xx'", SHORT, {true, true, true}},
+		{"data =~ 'x+'", SIZE, {true, true, true}},
+		{"data =~ 'b'", SIZE, {false, false, false}},
+	};
+	char *data = malloc(SIZE + 3);
+	uint64_t cut_count;
+
+	make_event();
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		size_t seen = cases[i].seen;
+
+		for (int k = 0; k < 3; k++) {
+			memset(data, 'x', seen);
+			memcpy(data + seen, k == 1 ? "bbb" : " bb", 3);
+			if (holds_for(cases[i].expression, data, seen + (k ? 3 : 0), &cut_count) !=
+			    cases[i].is_match[k])
+				harness_fail("%s, %d", cases[i].expression, k);
+			/* What was not found may be behind. */
+			CHECK_EQ(cut_count, k && !cases[i].is_match[k]);
+		}
+	}
+	free(data);
+}
+
+TEST(what_is_too_deep_or_too_long_is_refused, "")
+{
+	static const char *const pieces[] = {"(",     "!",  "!(",    "pid &&", "pid ||",
+					     "pid -", "- ", "pid*(", "-(",     "pid %"};
+	struct ptrc_cli_reason why;
+
+	make_event();
+	for (size_t i = 0; i < sizeof(pieces) / sizeof(*pieces); i++) {
+		char *text = repeat(pieces[i], 100000, "pid");
+
+		CHECK(!ptrc_where_parse(text, &layouts, &why));
+		if (!strstr(why.text, "nested deeper") && !strstr(why.text, "more than"))
+			harness_fail("%s...: %s", pieces[i], why.text);
+		free(text);
+	}
+	for (size_t i = 3; i < 5; i++) {
+		char *text = repeat(pieces[i], 999, "pid");
+
+		CHECK(holds(text));
+		free(text);
+	}
+}
+
+/* ---- whatever the text: no crash, no hang ---- */
+
+static uint64_t random_state = 88172645463325252;
+
+static uint64_t draw(uint64_t below)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state % below;
+}
+
+/* Random tokens in a row, then some bytes of them changed. */
+static void make_text(char *text, size_t size, const char *const *tokens, size_t count)
+{
+	size_t used = 0;
+
+	for (uint64_t n = draw(20); n; n--) {
+		const char *token = tokens[draw(count)];
+		size_t length = strlen(token);
+
+		if (used + length + 2 > size)
+			break;
+		memcpy(text + used, token, length);
+		used += length;
+		if (draw(2))
+			text[used++] = ' ';
+	}
+	for (uint64_t n = draw(4) * draw(2); n && used; n--)
+		text[draw(used)] = (char)(1 + draw(255));
+	text[used] = '\0';
+}
+
+TEST(random_expressions_do_no_harm, "")
+{
+	static const char *const tokens[] = {
+		"pid",	 "tid",	    "event",	"data",	  "data.big", "data.text", "data.raw",
+		"data.", "time",    "thread",	"reason", "true",     "false",	   "==",
+		"!=",	 "<",	    "<=",	">",	  ">=",	      "=~",	   "~",
+		"&&",	 "||",	    "!",	"(",	  ")",	      "'a.c'",	   "\"x*\"",
+		"'[a-'", "'(a|b)'", "+",	"-",	  "*",	      "/",	   "%",
+		"5ms",	 "1h",	    "'+2s'",	"'-1m'",  "1.5",      "'\\1'",	   "'2026-01-02'",
+		"5",	 "-5",	    "0x",	"0xff",	  "1e9",      "1e",	   ".5",
+		"'",	 "\\",	    "'a{2,3}'", "'*'",	  "'(a*)*'",
+	};
+	char text[512];
+	struct ptrc_cli_reason why;
+	size_t good = 0;
+
+	make_event();
+	for (int i = 0; i < 200000; i++) {
+		struct ptrc_where *w;
+
+		make_text(text, sizeof(text), tokens, sizeof(tokens) / sizeof(*tokens));
+		w = ptrc_where_parse(text, &layouts, &why);
+		if (w) {
+			good++;
+			ptrc_where_holds(w, &view);
+			ptrc_where_free(w);
+		} else {
+			CHECK(!strncmp(why.text, "column ", 7));
+		}
+	}
+	NOTE("%zu were expressions", good);
+	CHECK_GT(good, 1000);
+}
+
+/* The events of random threads, some of which are lost; numbers and identifiers come again. */
+TEST(the_event_before_is_the_last_one_of_the_thread, "EXT-314 EXT-315")
+{
+	enum { THREADS = 300 };
+	static const trace_event_id_t losses[] = {POSIX_TRACE_OVERFLOW, POSIX_TRACE_RESUME,
+						  POSIX_TRACE_ERROR, POSIX_TRACE_STOP};
+	static const int full = 1, by_call = 0;
+	struct ptrc_before before = {0};
+	static int64_t last[THREADS];
+	int64_t ns = INT64_C(1767323045000000000);
+	size_t found = 0;
+
+	for (int i = 0; i < 200000; i++) {
+		/* Often the same one; those that come last are new. */
+		uint64_t n = draw(3) ? draw(4) : draw(i < 1000 ? 10 : THREADS);
+		bool is_loss = !draw(500);
+		bool is_full = draw(2);
+		struct posixtrace_event e = {
+			.pt_info = {.posix_event_id = is_loss ? losses[draw(4)] : EVENT_ID,
+				    .posix_pid = (pid_t)(1 + n / 100),
+				    .posix_tid = (pid_t)(1 + n % 50),
+				    .posix_thread_id = (pthread_t)(n % 100 / 50)},
+			.pt_data = is_full ? &full : &by_call,
+			.pt_size = sizeof(full),
+		};
+		int64_t expected = last[n] ? ns - last[n] : PTRC_BEFORE_NONE;
+
+		e.pt_info.posix_timestamp = ptrc_when_timespec(ns);
+		if (is_loss && draw(2)) {
+			e.pt_info.posix_pid = e.pt_info.posix_tid = 0;
+			expected = PTRC_BEFORE_NONE;
+		} else {
+			last[n] = ns;
+		}
+		CHECK_EQ(ptrc_before_take(&before, &e), expected);
+		found += expected != PTRC_BEFORE_NONE;
+		if (is_loss && (is_full || e.pt_info.posix_event_id != POSIX_TRACE_STOP))
+			memset(last, 0, sizeof(last));
+		ns += (int64_t)draw(1000) - 10;
+	}
+	CHECK_GT(found, 100000);
+	CHECK_EQ(before.count, THREADS);
+	CHECK_GT(5 * THREADS, before.size);
+	ptrc_before_forget(&before);
+	CHECK(!before.threads);
+}
+
+static int64_t make_sum(char **to, int depth);
+
+/* Appends a random factor to the text. Returns what it is worth. */
+static int64_t make_factor(char **to, int depth)
+{
+	static const struct {
+		const char *text;
+		int64_t value;
+	} fields[] = {{"len", 13}, {"data.small", -2}, {"id", 10}};
+	int64_t value;
+	uint64_t i;
+
+	switch (draw(depth ? 5 : 3)) {
+	case 0:
+		i = draw(sizeof(fields) / sizeof(*fields));
+		*to = stpcpy(*to, fields[i].text);
+		return fields[i].value;
+	case 1:
+		value = (int64_t)draw(30);
+		*to += sprintf(*to, draw(2) ? "%lld" : "0x%llx", (long long)value);
+		return value;
+	case 2:
+		*to = stpcpy(*to, draw(2) ? "- " : "-");
+		return -make_factor(to, depth);
+	default:
+		*to = stpcpy(*to, "(");
+		value = make_sum(to, depth - 1);
+		*to = stpcpy(*to, ")");
+		return value;
+	}
+}
+
+static int64_t make_product(char **to, int depth)
+{
+	int64_t value = make_factor(to, depth);
+
+	for (uint64_t n = draw(3); n; n--) {
+		char *sign = *to;
+		int64_t factor;
+		bool is_product;
+
+		*to = stpcpy(*to, draw(2) ? " * " : "*");
+		factor = make_factor(to, depth);
+		is_product = !factor || draw(2);
+		*strchr(sign, '*') = is_product ? '*' : '%';
+		value = is_product ? value * factor : value % factor;
+	}
+	return value;
+}
+
+static int64_t make_sum(char **to, int depth)
+{
+	int64_t value = make_product(to, depth);
+
+	for (uint64_t n = draw(3); n; n--) {
+		bool is_plus = draw(2);
+
+		*to = stpcpy(*to, is_plus ? " + " : "-");
+		value += (is_plus ? 1 : -1) * make_product(to, depth);
+	}
+	return value;
+}
+
+TEST(random_calculations_have_the_results_of_c, "EXT-312")
+{
+	char text[2000];
+
+	make_event();
+	for (int i = 0; i < 20000; i++) {
+		char *to = text;
+		int64_t value = make_sum(&to, 2);
+
+		sprintf(to, " == %lld", (long long)value);
+		if (!holds(text))
+			harness_fail("does not hold: %s", text);
+	}
+}
+
+/* A text of a few of these pieces. */
+static void make_pieces(char *text, const char *const *pieces, size_t count)
+{
+	*text = '\0';
+	for (uint64_t n = draw(8); n; n--)
+		strcat(text, pieces[draw(count)]);
+}
+
+/* That patterns have bounds changes nothing of what they match. */
+TEST(patterns_match_as_those_of_the_c_library, "EXT-133")
+{
+	static const char *const of_regex[] = {
+		"a",	 "b",	  "x",	  ".",		 "^a",	"^.",  "b$",	"(a|x$)",
+		"(",	 ")",	  "|",	  "*",		 "+",	"?",   "{2}",	"{0,1}",
+		"[ab]",	 "[^a]",  "[]x]", "[[:alpha:]]", "\\.", "\\(", "(a|b)", "(^x|b)",
+		"(^|b)", "(ab)*", "()",	  "[(]",	 "\n",
+	};
+	/* Without a dot: "[." begins what only fnmatch(3) knows. */
+	static const char *const of_glob[] = {
+		"a",	"b",	  "x",	  "?",		 "*", "*", "[ab]",
+		"[!a]", "[^a-b]", "[]x]", "[[:alpha:]]", "[", "]", "\\\\*",
+		"\\\\", "!",	  "-",	  "[a\\\\]b]",	 "/", ",",
+	};
+	static const char *const of_text[] = {"a", "b", "x", "ab", "*", "\\", "[",
+					      "]", ".", "(", "\n", "-", "/"};
+	/* Each other one starts processes, which takes a sanitizer much longer. */
+#ifdef HARNESS_IS_SANITIZED
+	const size_t rounds = 400;
+#else
+	const size_t rounds = 4000;
+#endif
+	char pattern[100];
+	char text[100];
+	char expression[250];
+	uint64_t cut_count;
+	size_t compared = 0;
+
+	make_event();
+	for (size_t i = 0; i < rounds; i++) {
+		bool is_regex = i % 2;
+		struct ptrc_cli_reason why;
+		struct ptrc_where *w;
+		bool expected;
+		regex_t r;
+
+		if (is_regex)
+			make_pieces(pattern, of_regex, sizeof(of_regex) / sizeof(*of_regex));
+		else
+			make_pieces(pattern, of_glob, sizeof(of_glob) / sizeof(*of_glob));
+		make_pieces(text, of_text, sizeof(of_text) / sizeof(*of_text));
+		snprintf(expression, sizeof(expression), "data %s \"%s\"", is_regex ? "=~" : "~",
+			 pattern);
+		w = ptrc_where_parse(expression, &layouts, &why);
+		if (!w) {
+			CHECK(is_regex || pattern[strlen(pattern) - 1] == '\\');
+			continue;
+		}
+		ptrc_where_free(w);
+		if (is_regex) {
+			CHECK(!regcomp(&r, pattern, REG_EXTENDED | REG_NOSUB));
+			expected = !regexec(&r, text, 0, NULL, 0);
+			regfree(&r);
+		} else {
+			/* In an expression two backslashes are one. */
+			char *to = pattern;
+
+			for (const char *p = pattern; *p; p++) {
+				p += *p == '\\' && p[1] == '\\';
+				*to++ = *p;
+			}
+			*to = '\0';
+			expected = !fnmatch(pattern, text, 0);
+		}
+		compared++;
+		if (holds_for(expression, text, strlen(text), &cut_count) != expected)
+			harness_fail("%s: '%s' should%s match", expression, text,
+				     expected ? "" : " not");
+	}
+	NOTE("%zu compared", compared);
+	CHECK(compared > rounds / 2);
+}
+
+TEST(random_layouts_and_times_do_no_harm, "")
+{
+	static const char *const tokens[] = {
+		"u8", "u64",   "i16", "x32",	 "f32",	   "f64", "bool",   "char", "[3]",
+		"[",  "]",     "str", "bytes",	 "pad",	   ",",	  ",",	    ",",    " a",
+		" b", " c",    " d",  "packed ", "[9999]", "\t",  "+1s",    "-2m",  "2026-01-02",
+		"T",  "03:04", ":05", ".5",	 "Z",	   "@1",  "+01:00",
+	};
+	char text[512];
+	struct ptrc_cli_reason why;
+	size_t good = 0;
+
+	for (int i = 0; i < 200000; i++) {
+		struct ptrc_layouts l = {0};
+		struct ptrc_when when;
+
+		make_text(text, sizeof(text), tokens, sizeof(tokens) / sizeof(*tokens));
+		ptrc_when_parse(text, &when, &why);
+		if (ptrc_layouts_add(&l, "*", text, &why)) {
+			size_t size = draw(sizeof(payload) + 1);
+			unsigned char *data = malloc(size + 1);
+			struct ptrc_buffer b = PTRC_BUFFER_INIT;
+			struct ptrc_json j = {&b, true};
+
+			good++;
+			for (size_t k = 0; k < size; k++)
+				data[k] = (unsigned char)draw(256);
+			data = realloc(data, size ? size : 1);
+			ptrc_layout_decode(l.layouts[0], data, size, &decoded);
+			ptrc_layout_json(&j, l.layouts[0], &decoded);
+			ptrc_layout_text(&b, l.layouts[0], &decoded);
+			ptrc_buffer_free(&b);
+			free(data);
+		}
+		ptrc_layouts_free(&l);
+	}
+	NOTE("%zu were layouts", good);
+	CHECK_GT(good, 500);
+}

@@ -1,0 +1,231 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+
+load ../../support/helpers
+
+# script OPTION... <SCRIPT: runs the script of standard input, traced into run.log; it finds
+# the build's programs, and `traced`, in its PATH
+script() {
+	cat >script.sh
+	ptrace-run -o run.log "$@" -- sh script.sh
+}
+
+# shown EVENT FILTER: what jq makes of the events of that name
+shown() {
+	ptrace-dump --format=json -e "$1" run.log | jq -r "$2"
+}
+
+@test "steps of a script and events of its programs are on one timeline [EXT-08 EXT-04]" {
+	ln -s "$traced" traced
+	script <<-'END'
+		ptrace-event begin a=1
+		./traced -n 3
+		ptrace-event end
+		echo $$ >script.pid
+	END
+	names=$(ptrace-dump --format=json run.log | jq -r .event | grep -v '^posix_trace_' | uniq)
+	[ "$names" = $'begin\ntraced.event\nend' ]
+	[ "$(shown begin '.data.a')" = 1 ]
+	[ "$(shown begin .pid)" = "$(cat script.pid)" ]
+	[ "$(shown end .pid)" = "$(cat script.pid)" ]
+	[ "$(shown traced.event .pid | uniq)" != "$(cat script.pid)" ]
+	# Nobody of the script has called.
+	[ "$(shown begin .address)" = 0x0 ]
+	[ "$(shown begin .thread)" = 0x0 ]
+}
+
+@test "KEY=VALUE is JSON, and its type says so [EXT-328]" {
+	run_split script <<-'END'
+		ptrace-event row rows=17 name=users ratio=-1.5e3 ok=true none=null zip=007 plus=+1 \
+			dot=1. minus=- exp=1e big=123456789012345678901234567890 word=truer zero=0
+		ptrace-event row rows=3 name=orders
+	END
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	[ "$(ptrace-events --json --user run.log | jq -r 'select(.event == "row").layout')" = json ]
+	ptrace-dump --format=json -e row run.log | jq -se '.[0].data | del(.big) == {rows: 17, name: "users",
+		ratio: -1500, ok: true, none: null, zip: "007", plus: "+1", dot: "1.", minus: "-",
+		exp: "1e", word: "truer", zero: 0}'
+	ptrace-dump --format=json -e row run.log | grep -q '"big":123456789012345678901234567890,'
+	[ "$(ptrace-dump --where='data.rows > 10' --fields=data.name --json run.log | jq -r .data.name)" = users ]
+	[ "$(ptrace-dump --count --where='data.name == "orders"' run.log)" = 1 ]
+}
+
+@test "a type that is not JSON [EXT-328]" {
+	ln -s "$traced" traced
+	script <<-'END'
+		./traced -e row -l 'u32 rows' -X 07000000
+		ptrace-event row rows=7 2>said
+		echo "$?" >>said
+		# As it is.
+		ptrace-event row abcd
+	END
+	[ "$(cat said)" = "ptrace-event: row: the data of this event type is not JSON, as who opened it first has said
+1" ]
+	[ "$(shown row .data.rows | tr '\n' ' ')" = '7 1684234849 ' ]
+}
+
+@test "the data of an event" {
+	printf 'from\0here' >input
+	run_split script <<-'END'
+		ptrace-event none
+		ptrace-event text 'a text, as it is '
+		ptrace-event text '=5'
+		ptrace-event text 'a b=c'
+		ptrace-event stdin - <input
+		ptrace-event stdin --stdin <input
+		ptrace-event pair key=
+		ptrace-event pairs k1='a "b" \c' k.2_x-=é=1 _=$(printf '\377x')
+		:
+	END
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	[ "$(shown none .len)" = 0 ]
+	[ "$(shown text .data)" = $'a text, as it is \n=5\na b=c' ]
+	[ "$(shown stdin .data_hex)" = $'66726f6d0068657265\n66726f6d0068657265' ]
+	[ "$(shown pair '.data | tojson')" = '{"key":""}' ]
+	[ "$(shown pairs '.data.k1')" = 'a "b" \c' ]
+	[ "$(shown pairs '.data["k.2_x-"]')" = 'é=1' ]
+	[ "$(shown pairs '.data.__hex')" = ff78 ]
+}
+
+@test "long data is cut by the trace" {
+	script --max-data-size=16 <<-'END'
+		ptrace-event long 0123456789012345678
+		:
+	END
+	[ "$(shown long .data)" = 0123456789012345 ]
+	[ "$(shown long .truncated)" = record ]
+}
+
+@test "whose event it is [EXT-08]" {
+	script <<-'END'
+		echo $$ >script.pid
+		(ptrace-event subshell; :)
+		(ptrace-event named --pid=$$; :)
+		sh -c 'echo $$ >inner.pid; ptrace-event inner; :'
+		echo | { ptrace-event pipe; :; }
+		exec ptrace-event last
+	END
+	[ "$(shown named .pid)" = "$(cat script.pid)" ]
+	[ "$(shown last .pid)" = "$(cat script.pid)" ]
+	[ "$(shown inner .pid)" = "$(cat inner.pid)" ]
+	[ "$(shown subshell .pid)" != "$(cat script.pid)" ]
+	[ "$(shown pipe '"there"')" = there ]
+}
+
+@test "children of a script that do not inherit are not traced" {
+	script --inheritance=close-for-child <<-'END'
+		ptrace-event outer
+		sh -c 'ptrace-event inner; :'
+		:
+	END
+	[ "$(events run.log outer)" -eq 1 ]
+	[ "$(events run.log inner)" -eq 0 ]
+}
+
+@test "an untraced script runs as it would [EXT-08]" {
+	run_split sh -c 'ptrace-event step a=1; echo $?'
+	[ "$stdout" = 0 ]
+	[ -z "$stderr" ]
+	run_split sh -c 'ptrace-event --require step; exit $?'
+	[ "$status" -eq 1 ]
+	assert_one_message ptrace-event
+	[[ $stderr == "ptrace-event: step: recorded nowhere: "* ]]
+	run_split sh -c 'ptrace-event --json step; echo $$'
+	[ "$(head -1 stdout.txt | jq -c '[.version, .event, .streams]')" = '[1,"step",0]' ]
+	[ "$(head -1 stdout.txt | jq .pid)" = "$(tail -1 stdout.txt)" ]
+}
+
+@test "what was done, as JSON" {
+	script <<-'END'
+		ptrace-event --require --json 'a "name"' >json
+		ptrace-event --json "$(printf 'n\377')" >>json
+		echo $$ >script.pid
+	END
+	[ "$(jq -c '[.version, .event, .event_hex, .streams]' json)" = \
+		$'[1,"a \\"name\\"",null,1]\n[1,"n\uFFFD","6eff",1]' ]
+	[ "$(jq .pid json | uniq)" = "$(cat script.pid)" ]
+}
+
+@test "a session on a running script that does not know us" {
+	mkfifo in
+	sh -c 'read line; ptrace-event from.within n=1; read line' <in 3>&- &
+	pid=$!
+	pids="$pids $pid"
+	exec 7>in
+	ptrace-create --pid="$pid" --name="$me.a" -o run.log --start
+	ptrace-event --pid="$pid" --require from.outside
+	go
+	within() { ptrace-flush "$me.a" && ptrace-dump --allow-loss run.log 2>/dev/null | grep -q from.within; }
+	wait_until within
+	ptrace-stop "$me.a"
+	run_split ptrace-event --pid="$pid" --require from.outside
+	[ "$status" -eq 1 ]
+	ptrace-shutdown "$me.a"
+	[ "$(events run.log from.outside)" -eq 1 ]
+	[ "$(events run.log from.within)" -eq 1 ]
+}
+
+@test "wrong names, operands and processes" {
+	long=$(printf '%0255d' 0)
+	ptrace-event "$long"
+	for name in '' "${long}0" posix_trace_start; do
+		run_split ptrace-event "$name"
+		[ "$status" -eq 2 ]
+		assert_one_message ptrace-event
+	done
+	run_split ptrace-event "${long}0"
+	[[ $stderr == *"has at most 255 bytes"* ]]
+	for operands in 'one two' 'a=1 two' 'a=1 a=2' '--stdin a=1' '- a=1'; do
+		# shellcheck disable=SC2086
+		run_split ptrace-event name $operands
+		[ "$status" -eq 2 ]
+		assert_one_message ptrace-event
+	done
+	for pid in 0 -1 x 99999999999; do
+		run_split ptrace-event --pid="$pid" name
+		[ "$status" -eq 2 ]
+		assert_one_message ptrace-event
+	done
+	sh -c : 3>&- &
+	pid=$!
+	wait "$pid"
+	run_split ptrace-event --pid="$pid" name
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "ptrace-event: $pid: no such process" ]
+	run_split ptrace-event name - <&-
+	[ "$status" -eq 1 ]
+	[[ $stderr == "ptrace-event: standard input: "* ]]
+	head -c $((16 * 1024 * 1024 + 1)) /dev/zero >big
+	run_split ptrace-event name - <big
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "ptrace-event: standard input: more than 16777216 bytes" ]
+	[ -w /dev/full ] || return 0
+	status=0
+	ptrace-event --json name >/dev/full 2>stderr.txt || status=$?
+	[ "$status" -eq 1 ]
+	stderr=$(cat stderr.txt)
+	assert_one_message ptrace-event
+}
+
+@test "as many keys as a command line has room for" {
+	# No loop: bats looks at each command of a test.
+	mapfile -t keys < <(seq -f 'key%.0f=' 0 59999)
+	timeout 10 ptrace-event step "${keys[@]}"
+	run_split timeout 10 ptrace-event step "${keys[@]}" key7=1
+	[ "$status" -eq 2 ]
+	[[ $stderr == "ptrace-event: key7="*": the key is given twice"* ]]
+	run_split ptrace-event step key1_hex=1 other=2 key1=$'\xff'
+	[ "$status" -eq 2 ]
+	[[ $stderr == "ptrace-event: key1_hex=1: the key is reserved"* ]]
+	ptrace-event step key1_hex=1 _hex=2 hex=3
+}
+
+@test "data that begins with a minus sign" {
+	script -o run.log <<-'END'
+		ptrace-event -- step -5
+		ptrace-event --pid=$$ -- step --help
+	END
+	[ "$(ptrace-dump -e step run.log | jq -r .data | tr '\n' ' ')" = '-5 --help ' ]
+}

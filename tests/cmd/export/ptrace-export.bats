@@ -1,0 +1,1026 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Events in the formats of other programs: ptrace-export.
+
+load ../../support/helpers
+
+# made LOG < SCRIPT: a log of given events, see tests/support/made_log.c
+made() {
+	"$PTRC_BUILD/tests/support/made_log" "$1"
+}
+
+# chrome OPTION...: the events of an export to chrome, a line each, once all that must hold does
+chrome() {
+	ptrace-export --to=chrome "$@" >trace.json
+	python3 "$PTRC_SOURCE/tests/cmd/export/check_chrome.py" <trace.json
+}
+
+# A thread with nested and overlapping pairs, a pair over two processes, and one half of each kind.
+make_pairs() {
+	made "${1:-pairs.log}" <<-END
+		layout req.begin u64 id, u32 rows
+		layout step.end u64 latency ns
+		event 1000 7 8 other str:hello
+		event 2000 7 8 req.begin u64:5 u32:3
+		event 2500 7 8 step.begin
+		event 3001 7 8 step.end u64:501
+		event 3500 7 8 late.begin
+		event 4000 7 8 req.end
+		event 4500 7 8 late.end
+		event 5000 7 9 send u64:77
+		event 6000 9 9 receive u64:77
+		event 7000 7 8 gone.end
+		event 8000 7 8 stays.begin
+		event 9000 7 8 other str:bye
+	END
+}
+
+@test "Chrome JSON has instants, nested slices, and others by themselves" {
+	make_pairs
+	run_split ptrace-export --to=chrome pairs.log
+	[ "$status" -eq 0 ]
+	[[ $stderr == *"ptrace-export: gone: 1 end without begin"* ]]
+	[[ $stderr == *"ptrace-export: stays: 1 begin without end"* ]]
+	chrome pairs.log 2>/dev/null >events
+	# Nested slices, from their begins, with the data of both events.
+	jq -se 'map(select(.ph == "X")) | map([.name, .ts, .dur, .pid, .tid]) ==
+		[["step", "1.500", "0.501", 7, 8], ["req", "1.000", "2.000", 7, 8]]' events
+	jq -se 'map(select(.ph == "X"))[1].args == {data: {id: 5, rows: 3}}' events
+	jq -se 'map(select(.ph == "X"))[0].args == {end: {data: {latency: 501}}}' events
+	# What overlaps the slice around it is not on the thread.
+	jq -se 'map(select(.ph == "b" or .ph == "e")) | map([.ph, .name, .ts]) ==
+		[["b", "late", "2.500"], ["e", "late", "3.500"]]' events
+	# One that never ended, and an end whose begin is missing.
+	jq -se 'map(select(.ph == "B")) | map([.name, .ts, .args.missing]) ==
+		[["stays", "7.000", "end"]]' events
+	jq -se 'map(select(.ph == "i")) | map([.name, .ts, .args.missing]) == [
+		["other", "0.000", null], ["send", "4.000", null], ["receive", "5.000", null],
+		["gone.end", "6.000", "begin"], ["other", "8.000", null]]' events
+	jq -e '.displayTimeUnit == "ns" and .otherData.start_ns == "1700000000000001000"' trace.json
+	jq -e '.otherData.logs[0].losses.stream_events == 0' trace.json
+}
+
+@test "a pair over two threads is a slice by itself, and a flow between them" {
+	make_pairs
+	chrome --decode='send=u64 id' --decode='receive=u64 id' \
+		--pair='send..receive by data.id' pairs.log 2>/dev/null >events
+	jq -se 'map(select(.ph == "b" or .ph == "e")) | map(select(.name != "late")) |
+		map([.ph, .name, .ts, .pid, .tid]) == [["b", "send..receive", "4.000", 7, 9],
+		["e", "send..receive", "5.000", 7, 9]]' events
+	jq -se 'map(select(.ph == "s" or .ph == "f")) | map([.ph, .ts, .pid, .tid]) ==
+		[["s", "4.000", 7, 9], ["f", "5.000", 9, 9]]' events
+	jq -se 'map(select(.name == "send" or .name == "receive")) == []' events
+	jq -se 'map(select(.ph == "b" and .name != "late"))[0].args ==
+		{data: {id: 77}, end: {pid: 9, tid: 9, data: {id: 77}}}' events
+	# A key on one thread needs no arrow.
+	chrome --pair='req.begin..step.end' pairs.log 2>/dev/null >events
+	jq -se 'all(.ph != "s" and .ph != "f")' events
+}
+
+@test "random pairs of many threads always nest" {
+	python3 - <<-END >script
+		import random
+		random.seed(5)
+		ns = 0
+		for i in range(20000):
+		    ns += random.choice([0, 0, 1, 7, 1000])
+		    thread = random.randrange(1, 20)
+		    print(f"event {ns} {thread % 3 + 1} {thread} {random.choice('abcde')}.{random.choice(['begin', 'end'])}")
+	END
+	made random.log <script
+	chrome random.log 2>/dev/null >events
+	jq -se 'map(select(.ph == "X")) | length > 2000' events
+	jq -se 'map(select(.ph == "b")) | length > 500' events
+	# No event is missing: each is part of a slice, or stands for itself.
+	jq -se 'map({X: 2, b: 1, e: 1, B: 1, i: 1}[.ph] // 0) | add == 20000' events
+}
+
+@test "numbers with a unit become counters if asked for" {
+	made units.log <<-END
+		layout load u32 busy percent, u64 bytes B, u32 plain, f64 ratio, enum{idle,up} state
+		event 10 1 1 load u32:40 hex:00000000 u64:1000 u32:7 hex:00000000 f64:0.5 u32:1
+		event 20 1 1 load u32:50 hex:00000000 u64:2000 u32:8 hex:00000000 f64:nan u32:0
+	END
+	chrome units.log >events
+	jq -se 'all(.ph != "C")' events
+	chrome --counters units.log >events
+	jq -se 'map(select(.ph == "C")) | map([.name, .ts, .cat, .args]) == [
+		["load.busy", "0.000", "counter", {percent: 40}], ["load.bytes", "0.000", "counter", {B: 1000}],
+		["load.busy", "0.010", "counter", {percent: 50}], ["load.bytes", "0.010", "counter", {B: 2000}]]' events
+	chrome --counters='load.[pr]*' units.log >events
+	jq -se 'map(select(.ph == "C")) | map([.name, .args.value]) ==
+		[["load.plain", 7], ["load.ratio", "0.5"], ["load.plain", 8]]' events
+	# The events are there nevertheless, also those of pairs.
+	jq -se 'map(select(.ph == "i")) | length == 2' events
+	for wrong in --counters=load.nothing '--counters=[0-9]*'; do
+		run_split ptrace-export --to=chrome "$wrong" units.log
+		[ "$status" -eq 1 ]
+		[[ $stderr == *"--counters: no event has a number called '${wrong#*=}'"* ]]
+	done
+	make_pairs
+	chrome --counters pairs.log 2>/dev/null >events
+	jq -se 'map(select(.ph == "C")) | map([.name, .args.ns, .ts]) == [["step.end.latency", 501, "2.001"]]' events
+}
+
+@test "switches of the processor become running and waiting" {
+	made switches.log <<-END
+		layout os.switch_in u32 processor
+		layout os.switch_out u32 processor, bool preempted
+		event 100 7 8 work.begin
+		event 200 7 8 os.switch_out u32:1 u8:0 hex:000000
+		event 300 7 8 os.switch_in u32:0
+		event 400 7 8 os.switch_out u32:0 u8:1 hex:000000
+		event 450 7 8 work.end
+		event 500 7 8 os.switch_in u32:1
+	END
+	chrome switches.log >events
+	jq -se 'map(select(.cat == "state")) | map([.ph, .name, .ts, .dur, .tid]) == [
+		["X", "waiting", "0.100", "0.100", 1000000008], ["X", "running", "0.200", "0.100", 1000000008],
+		["X", "preempted", "0.300", "0.100", 1000000008], ["B", "running", "0.400", null, 1000000008]]' events
+	jq -se 'map(select(.cat == "state"))[1].args == {data: {processor: 0}, end: {data: {processor: 0, preempted: true}}}' events
+	# They have a lane right below that of their thread, where the pair is.
+	jq -se 'map(select(.cat == "pair")) | map([.name, .tid]) == [["work", 8]]' events
+	jq -se 'map(select(.ph == "M" and .name == "thread_sort_index")) |
+		map([.tid, .args.sort_index]) == [[8, 16], [1000000008, 17]]' events
+	jq -se 'map(select(.ph == "M" and .tid == 1000000008))[0].args.name == "thread 8: running and waiting"' events
+}
+
+@test "processes and threads have the names that the log tells" {
+	ptrace-run -o run.log -- "$traced" -N 3 -t 2
+	chrome run.log >events
+	jq -se 'map(select(.ph == "M" and .name == "process_name")) | any(.args.name == "traced")' events
+	jq -se '(map(select(.name == "process_name" and .args.name == "traced"))[0].pid) as $p |
+		any(.name == "thread_name" and .pid == $p and .tid == $p and .args.name == "traced")' events
+	# The same process in two logs of a machine is one; a log that does not tell its machine is of another.
+	chrome run.log run.log >events
+	[ "$(jq -s 'map(select(.name == "process_name")) | length' events)" -eq \
+		"$(ptrace-export --to=chrome run.log | grep -c process_name)" ]
+	make_pairs
+	cp pairs.log other.log
+	chrome pairs.log other.log 2>/dev/null >events
+	jq -se 'map(select(.ph == "X") | .pid) | unique == [7, 10000007]' events
+}
+
+# A thread that gets its name behind its first event, one that gets it behind its last, and one whose number
+# a thread without a name had later.
+make_late_names() {
+	made late.log <<-END
+		event 100 7 8 one
+		event 110 7 9 one
+		event 120 7 10 one
+		event 300 7 8 two
+		thread 105 7 9 program
+		thread 200 7 8 late
+		thread 400 7 9 behind
+		thread 100 7 10 first
+		thread 500 7 10
+	END
+}
+
+@test "threads have the name that the log tells last, at whatever time it came" {
+	make_late_names
+	chrome late.log >events
+	jq -se 'map(select(.name == "thread_name" and .pid == 7) | [.tid, .args.name]) ==
+		[[8, "late"], [9, "behind"], [10, "first"]]' events
+	ptrace-export --to=speedscope --pair=one..two late.log 2>/dev/null |
+		jq -e '.profiles[0].name == "process 7 (7), late (8)"'
+	if command -v protoc >/dev/null; then
+		perfetto late.log >events
+		jq -se 'map(.track) == ["late", "behind", "first", "late"]' events
+	fi
+	if command -v babeltrace2 >/dev/null; then
+		ptrace-export --to=ctf -o late.ctf late.log
+		babeltrace2 late.ctf >late.txt
+		[ "$(grep -o 'thread_name = "[a-z]*"' late.txt | cut -d'"' -f2 | xargs)" = 'late behind first late' ]
+	fi
+}
+
+@test "losses are bands and numbers in Chrome JSON" {
+	made lost.log <<-END
+		event 100 7 8 a.begin
+		event 200 0 0 posix_trace_overflow
+		event 900 0 0 posix_trace_resume
+		event 950 7 8 a.end
+		lost 12
+	END
+	run_split ptrace-export --to=chrome lost.log
+	[ "$status" -eq 3 ]
+	[[ $stderr == *"lost"* ]]
+	chrome --allow-loss lost.log 2>/dev/null >events
+	jq -se 'map(select(.cat == "loss")) | map([.ph, .pid, .ts, .dur]) == [["X", 0, "0.100", "0.700"]]' events
+	jq -se 'any(.name == "thread_name" and .args.name == "events lost: lost.log")' events
+	jq -e '.otherData.logs[0] | .log == "lost.log" and .losses.stream_events == 12' trace.json
+	# A slice from before to behind says so.
+	jq -se 'map(select(.cat == "pair")) | map([.ph, .name, .args.events_lost]) == [["X", "a", true]]' events
+	# They are told whatever is selected, but not far from it.
+	chrome --allow-loss -e a.begin lost.log 2>/dev/null | jq -se 'any(.cat == "loss")'
+	chrome --allow-loss --since=+0.0000008s lost.log 2>/dev/null | jq -se 'any(.cat == "loss")'
+	chrome --allow-loss --until=+0.00000005s lost.log 2>/dev/null | jq -se 'all(.cat != "loss")'
+}
+
+@test "selections of pairs are those of ptrace-dump, of events too" {
+	make_pairs
+	names() {
+		chrome "$@" pairs.log 2>/dev/null | jq -r 'select(.ph != "M" and .ph != "e") | .name' | sort | xargs
+	}
+	[ "$(names -e 'req.*')" = req ]
+	[ "$(names -e other -e step.end)" = 'other other step' ]
+	[ "$(names --user -p 9)" = receive ]
+	[ "$(names --tid=9)" = 'receive send' ]
+	# A slice that reaches into the time is there, whole.
+	[ "$(names --since=+0.0000012s --until=+0.0000018s)" = 'req step' ]
+	[ "$(names --where='duration > 500ns')" = 'late req step' ]
+	[ "$(names --where='data.rows == 3')" = req ]
+	[ "$(names --where='end.data.latency > 500ns')" = step ]
+	[ "$(names --around=receive --before=1us --after=0s)" = 'receive send' ]
+	[ "$(names --first=2)" = 'other step' ]
+	[ "$(names --last=2)" = 'other stays' ]
+	[ "$(names --last=1000)" = "$(names)" ]
+	[ "$(names --last=0)" = '' ]
+	run_split ptrace-export --to=chrome -e no.such.event -o none.json pairs.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"no event type has such a name"* ]]
+	[ ! -e none.json ]
+	run_split ptrace-export --to=chrome --pair='a..nothing' pairs.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"nothing"* ]]
+}
+
+@test "CSV has a line for each event, and a column for each field" {
+	made fields.log <<-END
+		layout query u64 id, u32[2] pair, str sql
+		layout note json
+		event 10 1 2 query u64:5 u32:1 u32:2 str:a%22b%2cc%0ad
+		event 20 1 2 plain str:text
+		event 30 1 2 plain hex:00ff
+		event 40 1 2 query u64:6
+		event 50 1 2 note str:{"user":1}
+		event 60 1 2 =name%2c str:%c3%28
+		event 70 0 0 posix_trace_stop u32:0
+	END
+	run_split ptrace-export --to=csv fields.log
+	[ "$status" -eq 0 ]
+	python3 - <<-'END'
+		import csv
+		rows = list(csv.DictReader(open("stdout.txt", newline="", encoding="utf-8")))
+		assert [r["event"] for r in rows] == ["query", "plain", "plain", "query", "note", "=name,", "posix_trace_stop"]
+		first = rows[0]
+		assert first["ns"] == "1700000000000000010" and first["time"] == "2023-11-14T22:13:20.000000010Z"
+		assert (first["pid"], first["tid"], first["truncated"], first["len"]) == ("1", "2", "no", "24")
+		assert first["data.id"] == "5" and first["data.pair"] == "[1,2]" and first["data.sql"] == 'a"b,c\nd'
+		assert first["data"] == "" and first["data_hex"] == ""
+		assert rows[1]["data"] == "text" and rows[1]["data_hex"] == ""
+		assert rows[2]["data"] == "" and rows[2]["data_hex"] == "00ff"
+		# What does not fit its layout is there with all its bytes.
+		assert rows[3]["data.id"] == "6" and rows[3]["data_hex"] == "0600000000000000"
+		assert rows[4]["data"] == '{"user":1}'
+		assert rows[5]["data_hex"] == "c32800"
+		assert rows[6]["data"] == "reason=0"
+		assert all(len(r) == len(first) and None not in r for r in rows)
+	END
+	# As many lines as events, of any log and selection.
+	ptrace-run -o run.log -- "$traced" -N 3 -t 2 -n 100
+	[ "$(ptrace-export --to=csv run.log | wc -l)" -eq "$(($(events run.log) + 1))" ]
+	for selection in --last=5 '--first=5 --user' '--around=traced.event.2 --before=1us --after=1us'; do
+		[ "$(ptrace-export --to=csv $selection run.log | tail -n +2 | cut -d, -f1)" = \
+			"$(ptrace-dump --json $selection run.log | jq -r .time)" ]
+	done
+	[ "$(ptrace-export --to=csv run.log fields.log | head -n 1 | tr -d '\r')" = \
+		time,ns,event,pid,tid,comm,thread_name,truncated,len,log,data.id,data.pair,data.sql,data,data_hex ]
+	run_split ptrace-export --to=csv --pair=a..b fields.log
+	[ "$status" -eq 2 ]
+}
+
+# A function that calls two others, one of them twice, on each of two threads.
+make_calls() {
+	made calls.log <<-END
+		event 0 7 8 main.begin
+		event 100 7 8 read.begin
+		event 150 7 9 main.begin
+		event 200 7 8 parse;it.begin
+		event 250 7 8 parse;it.end
+		event 400 7 8 read.end
+		event 500 7 8 read.begin
+		event 600 7 8 read.end
+		event 650 7 9 main.end
+		event 1000 7 8 main.end
+	END
+}
+
+@test "folded stacks are the time of each pair without those in it" {
+	make_calls
+	run_split ptrace-export --to=folded calls.log
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	[ "$(sort stdout.txt)" = 'process 7;main 1100
+process 7;main;read 350
+process 7;main;read;parse\x3bit 50' ]
+	# Of a time, as much as lies in it.
+	[ "$(ptrace-export --to=folded --since=+0.00000022s --until=+0.00000045s calls.log | sort)" = \
+		'process 7;main 280
+process 7;main;read 150
+process 7;main;read;parse\x3bit 30' ]
+	[ "$(ptrace-export --to=folded -e 'read*' calls.log)" = 'process 7;read 400' ]
+	[ "$(ptrace-export --to=folded --tid=9 calls.log)" = 'process 7;main 500' ]
+	# An end that overlaps ends what began in it; what never ends does with the trace.
+	made odd.log <<-END
+		event 0 7 8 a.begin
+		event 10 7 8 b.begin
+		event 30 7 8 a.end
+		event 60 7 8 b.end
+		event 70 7 8 c.begin
+		event 90 7 8 x
+	END
+	[ "$(ptrace-export --to=folded odd.log | sort)" = 'process 7;a 10
+process 7;a;b 20
+process 7;c 20' ]
+	# Which is told, and what is open where events were lost has its end there, if at all.
+	run_split ptrace-export --to=folded odd.log
+	[[ $stderr == *"c: 1 begin without end"* ]]
+	made cut.log <<-END
+		event 0 7 8 w.begin
+		event 10 7 8 w.end
+		event 20 7 8 w.begin
+		event 50 0 0 posix_trace_overflow
+		event 900 0 0 posix_trace_resume
+		event 950 7 8 w.begin
+		event 980 7 8 w.end
+		event 999 7 8 x
+		lost 3
+	END
+	run_split ptrace-export --to=folded --allow-loss cut.log
+	[ "$stdout" = 'process 7;w 70' ]
+	[[ $stderr == *"w: 1 with lost events in between"* ]]
+	run_split ptrace-export --to=speedscope --allow-loss cut.log
+	jq -se '.[0].profiles[] | select(.name | test("lost") | not) | .events | map([.type, .at]) ==
+		[["O", 0], ["C", 10], ["O", 20], ["C", 50], ["O", 950], ["C", 980]]' <<<"$stdout"
+	for wrong in --first=3 --around=main.begin '--where=duration>1s'; do
+		run_split ptrace-export --to=folded "$wrong" calls.log
+		[ "$status" -eq 2 ]
+		assert_one_message ptrace-export
+	done
+	# A pair is selected by its begin.
+	[ "$(ptrace-export --to=folded --where='event != "main.begin" && tid == 8' calls.log | head -n 1)" = 'process 7;read 350' ]
+}
+
+@test "a speedscope file has what each thread did" {
+	make_calls
+	ptrace-export --to=speedscope calls.log >s.json
+	jq -e '."$schema" == "https://www.speedscope.app/file-format-schema.json"' s.json
+	jq -e '(.shared.frames | map(.name)) as $f | .profiles | map([.type, .unit, .startValue, .endValue,
+		(.events | map([.type, $f[.frame], .at]))]) == [
+		["evented", "nanoseconds", 0, 1000, [["O", "main", 0], ["O", "read", 100], ["O", "parse;it", 200],
+		["C", "parse;it", 250], ["C", "read", 400], ["O", "read", 500], ["C", "read", 600], ["C", "main", 1000]]],
+		["evented", "nanoseconds", 0, 1000, [["O", "main", 150], ["C", "main", 650]]]]' s.json
+	jq -e '.profiles | map(.name) == ["process 7 (7), thread 8 (8)", "process 7 (7), thread 9 (9)"]' s.json
+	# A part of the time begins with what is open there.
+	ptrace-export --to=speedscope --tid=8 --since=+0.00000022s --until=+0.00000045s calls.log >s.json
+	jq -e '(.shared.frames | map(.name)) as $f | .profiles | map([.startValue, .endValue,
+		(.events | map([.type, $f[.frame], .at]))]) == [[220, 450, [["O", "main", 220], ["O", "read", 220],
+		["O", "parse;it", 220], ["C", "parse;it", 250], ["C", "read", 400], ["C", "main", 450]]]]' s.json
+	# So many that they do not fit in a piece of the temporary file.
+	printf 'event 1 7 8 a.begin\nevent 2 7 8 a.end\nrepeat 1000 10\n' | made many.log
+	ptrace-export --to=speedscope many.log >s.json
+	jq -e '.profiles[0].events | length == 2002 and map(.at) == (map(.at) | sort) and
+		map(.type) == [range(1001) | "O", "C"]' s.json
+	made lost.log <<-END
+		event 100 7 8 a.begin
+		event 200 0 0 posix_trace_overflow
+		event 900 0 0 posix_trace_resume
+		event 950 7 8 a.end
+	END
+	ptrace-export --to=speedscope --allow-loss lost.log >s.json
+	jq -e '.profiles | map(select(.name == "events lost: lost.log"))[0].events | map([.type, .at]) ==
+		[["O", 100], ["C", 800]]' s.json
+}
+
+@test "samples of stacks become flames" {
+	made samples.log <<-END
+		layout os.sample x64[4] stack
+		event 10 7 8 os.sample u64:0x30 u64:0x20 u64:0x10 u64:0
+		event 15 7 8 other.begin
+		event 20 7 8 os.sample u64:0x30 u64:0x20 u64:0x10 u64:0
+		event 30 7 9 os.sample u64:0x20 u64:0x10 u64:0 u64:0
+		event 35 7 8 other.end
+	END
+	[ "$(ptrace-export --to=folded samples.log | sort)" = 'process 7;0xf;0x1f;0x30 2
+process 7;0xf;0x20 1' ]
+	[ "$(ptrace-export --to=folded --tid=9 samples.log)" = 'process 7;0xf;0x20 1' ]
+	# Without them, it is the pairs.
+	[ "$(ptrace-export --to=folded -e 'other*' samples.log)" = 'process 7;other 20' ]
+	ptrace-export --to=speedscope samples.log >s.json
+	jq -e '(.shared.frames | map(.name)) as $f | .profiles | map([.type, .unit, .endValue, .weights,
+		(.samples | map(map($f[.])))]) == [
+		["sampled", "none", 2, [1, 1], [["0xf", "0x1f", "0x30"], ["0xf", "0x1f", "0x30"]]],
+		["sampled", "none", 1, [1], [["0xf", "0x20"]]]]' s.json
+}
+
+@test "Chrome and Perfetto have samples with their stacks" {
+	made samples.log <<-END
+		layout os.sample u32 processor, bool cut, code[] stack
+		event 10 7 8 os.sample u32:1 u32:0 u64:0x30 u64:0x20 u64:0x10
+		event 15 7 8 other.begin
+		event 20 7 9 os.sample u32:0 u32:0 u64:0x30 u64:0x20 u64:0x10
+		event 30 7 9 os.sample u32:1 u32:0 u64:0x20 u64:0x10
+		event 33 7 9 os.sample u32:1 u32:0
+		event 35 7 8 other.end
+	END
+	chrome samples.log >events
+	jq -se 'map(select(.ph == "P") | [.tid, .name, .ts]) == [[8, "os.sample", "0.000"],
+		[9, "os.sample", "0.010"], [9, "os.sample", "0.020"], [9, "os.sample", "0.023"]]' events
+	jq -e '.stackFrames as $f | def up: if . then $f[.] | .name, (.parent | up) else empty end;
+		.traceEvents | map(select(.ph == "P") | .sf | tostring | [up]) ==
+		[["0x30", "0x1f", "0xf"], ["0x30", "0x1f", "0xf"], ["0x20", "0xf"], ["-"]]' trace.json
+	[ "$(jq -s 'map(select(.ph == "X")) | length' events)" -eq 1 ]
+	[ "$(ptrace-export --to=folded samples.log | sort)" = 'process 7 1
+process 7;0xf;0x1f;0x30 2
+process 7;0xf;0x20 1' ]
+	# Without samples nothing speaks of them.
+	ptrace-export --to=chrome -e 'other*' samples.log | jq -e 'has("stackFrames") | not'
+	command -v protoc >/dev/null || skip "no protoc"
+	perfetto samples.log >events
+	jq -se 'map(select(.sample) | [.ns, .pid, .tid, .cpu, .sample]) == [
+		[0, 7, 8, 1, ["0xf", "0x1f", "0x30"]], [10, 7, 9, 0, ["0xf", "0x1f", "0x30"]],
+		[20, 7, 9, 1, ["0xf", "0x20"]], [23, 7, 9, 1, []]]' events
+}
+
+@test "no name or text breaks a format" {
+	python3 - <<-'END' >script
+		import random
+		random.seed(7)
+		def escape(name):
+		    return "".join(f"%{b:02x}" for b in name)
+		names = [b'<script>alert(1)</script>', b'"quoted" \\ back', b'new\nline\r\ttab', b"'; drop table", b"a,b;c",
+		         b"\xff\xfe", b"\xe2\x80\xae", b"\xed\xa0\x80", b"=1+1", b"{};", bytes(range(1, 256))[:255],
+		         bytes(random.randrange(1, 256) for _ in range(255)), b"*/ /*"]
+		ns = 0
+		for n in names:
+		    for suffix in b"", b".begin", b".end":
+		        ns += 10
+		        whole = n[:249] + suffix
+		        print(f"event {ns} 7 8 {escape(whole)} str:{escape(n)}")
+	END
+	made names.log <script
+	chrome names.log >events
+	[ "$(jq -s 'map(select(.ph == "X")) | length' events)" -eq 13 ]
+	[ "$(jq -s 'map(select(.ph == "i")) | length' events)" -eq 13 ]
+	jq -se 'any(.name == "<script>alert(1)</script>") and any(.name == "new\nline\r\ttab")' events
+	ptrace-export --to=csv names.log >out.csv
+	python3 -c 'import csv; r = list(csv.reader(open("out.csv", newline="", encoding="utf-8"))); assert len(r) == 40 and all(len(x) == 11 for x in r), r'
+	ptrace-export --to=speedscope names.log | jq -e '.profiles[0].events | length == 26'
+	ptrace-export --to=folded names.log >out
+	[ "$(wc -l <out)" -eq 13 ]
+	[ "$(grep -cE '^process 7;[^;]+ 10$' out)" -eq 13 ]
+	fails env LC_ALL=C grep -q "[^[:print:][:space:]$(printf '\x80-\xff')]" out
+}
+
+@test "a log without events of a program, one that is cut, and an empty one" {
+	ptrace-run -o empty.log -- true 2>/dev/null
+	made nothing.log </dev/null
+	printf 'event 1 7 8 a.begin\nevent 2 7 8 a.end\nrepeat 20000 10\n' | made whole.log
+	head -c 50000 whole.log >cut.log
+	made unclosed.log <<<'event 1 7 8 a.begin
+unclosed'
+	for format in chrome perfetto csv folded speedscope; do
+		run_split ptrace-export --to=$format empty.log
+		[ "$status" -eq 0 ]
+		run_split ptrace-export --to=$format nothing.log
+		[ "$status" -eq 0 ]
+		run_split ptrace-export --to=$format cut.log
+		[ "$status" -eq 3 ]
+		[[ $stderr == *"cut.log"* ]]
+		run_split ptrace-export --to=$format unclosed.log
+		[ "$status" -ne 0 ]
+		run_split ptrace-export --to=$format "$PTRC_SOURCE/README.md"
+		[ "$status" -eq 1 ]
+		[[ $stderr == *"not a trace log"* ]]
+	done
+	chrome --allow-loss cut.log 2>/dev/null >events
+	jq -se 'map(select(.ph == "X")) | length > 100' events
+	chrome nothing.log | jq -se 'length == 1'
+}
+
+@test "the export replaces no file that is not of its format" {
+	make_calls
+	for format in chrome perfetto csv speedscope; do
+		ptrace-export --to=$format -o out calls.log
+		ptrace-export --to=$format calls.log >expected
+		cmp out expected
+		[ "$(stat -c %a out)" = 600 ]
+		head -c 4000 /dev/zero | tr '\0' x >>out
+		ptrace-export --to=$format -o out calls.log
+		cmp out expected
+		echo precious >out
+		run_split ptrace-export --to=$format -o out calls.log
+		[ "$status" -eq 1 ]
+		assert_one_message ptrace-export
+		[[ $stderr == *"out: exists and is not an export to"*"--force"* ]]
+		[ "$(<out)" = precious ]
+		ptrace-export --to=$format -o out --force calls.log
+		cmp out expected
+		rm out
+	done
+	# Nothing tells who has written folded stacks.
+	ptrace-export --to=folded -o out calls.log
+	run_split ptrace-export --to=folded -o out calls.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"out: exists and is not empty"* ]]
+	ptrace-export --to=folded -o out --force calls.log
+	# A log that is read is none to be replaced.
+	run_split ptrace-export --to=chrome -o calls.log --force calls.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"calls.log: is read"* ]]
+	ptrace-dump --verify calls.log
+	run_split ptrace-export --to=chrome -o no/such/dir/x calls.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"no/such/dir/x: No such file"* ]]
+}
+
+@test "a full disk or a reader that goes away is an error that names the file" {
+	printf 'event 1 7 8 a.begin\nevent 2 7 8 b.end\nrepeat 100000 10\n' | made big.log
+	for format in chrome perfetto csv speedscope; do
+		run_split ptrace-export --to=$format --force -o /dev/full big.log
+		[ "$status" -eq 1 ]
+		[[ $stderr == *"/dev/full: No space left on device"* ]]
+	done
+	mkfifo pipe
+	head -c 10 pipe >/dev/null 3>&- &
+	run_split ptrace-export --to=csv -o pipe big.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"pipe: Broken pipe"* ]]
+	run_split bash -c 'set -o pipefail; ptrace-export --to=csv big.log | head -n 1'
+	[ "$status" -eq 0 ]
+}
+
+@test "usage: what ptrace-export refuses" {
+	make_calls
+	for wrong in '' --to=xml '--to=csv --counters' '--to=chrome --force' '--to=chrome -o a -o b' \
+		'--to=chrome --before=1s' '--to=speedscope --last=1' '--to=csv -o '; do
+		run_split ptrace-export $wrong calls.log
+		[ "$status" -eq 2 ] || { [[ $wrong == *'-o ' ]] && [ "$status" -ne 0 ]; }
+		[ -z "$stdout" ]
+	done
+	# The log of the directory, and standard input.
+	mv calls.log ptrace.log
+	[ "$(ptrace-export --to=csv | wc -l)" -eq 11 ]
+	[ "$(ptrace-export --to=csv - <ptrace.log | wc -l)" -eq 11 ]
+	# What a session holds.
+	traced_start -w -W -n 3
+	wait_until says ready
+	ptrace-create -p "$pid" -n "$me.a" --start
+	go
+	wait_until says done
+	[ "$(ptrace-export --to=csv --user "$me.a" | wc -l)" -eq 4 ]
+	[ "$(ptrace-export --to=csv -e traced.event -o "$me.csv" "$me.a" ptrace.log && wc -l <"$me.csv")" -eq 4 ]
+}
+
+@test "memory grows with open pairs only" {
+	# The address sanitizer keeps what was freed.
+	! grep -q __asan_init "$PTRC_BUILD/src/ptrace-export" || skip "a sanitizer needs more memory"
+	printf 'event 1 7 8 a.begin u64:1\nevent 5 7 8 a.end u64:1\nrepeat 20000 10\n' | made small.log
+	printf 'event 1 7 8 a.begin u64:1\nevent 5 7 8 a.end u64:1\nrepeat 1000000 10\n' | made large.log
+	for format in chrome perfetto ctf csv folded speedscope; do
+		for log in small large; do
+			rm -rf out.ctf
+			python3 - $format $log.log >$log.rss <<-'END'
+				import resource, subprocess, sys
+				output = ["-o", "out.ctf"] if sys.argv[1] == "ctf" else []
+				subprocess.run(["ptrace-export", "--to=" + sys.argv[1], sys.argv[2], *output], check=True, stdout=subprocess.DEVNULL)
+				print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+			END
+		done
+		# The log itself, of which as much as is read may count.
+		[ "$(<large.rss)" -lt $(($(<small.rss) + 16384)) ] || {
+			echo "$format $(<small.rss) $(<large.rss)"
+			false
+		}
+	done
+}
+
+# perfetto OPTION...: the events of an export to perfetto, a line each, by their ends
+perfetto() {
+	ptrace-export --to=perfetto "$@" >trace.pb
+	protoc --decode=Trace -I "$PTRC_SOURCE/tests/cmd/export" perfetto.proto <trace.pb >trace.txt
+	# No field that is not described.
+	fails grep -qE '^ *[0-9]+[:{ ]' trace.txt
+	python3 "$PTRC_SOURCE/tests/cmd/export/read_perfetto.py" <trace.txt
+}
+
+@test "Perfetto: tracks, slices, flows, counters and losses" {
+	command -v protoc >/dev/null || skip "no protoc"
+	make_pairs
+	perfetto --counters --decode='send=u64 id' --decode='receive=u64 id' \
+		--pair='send..receive by data.id' pairs.log 2>/dev/null >events
+	jq -se 'map(select(.dur)) | map([.name, .ns, .dur, .track]) == [["step", 1500, 501, "thread 8"],
+		["req", 1000, 2000, "thread 8"], ["late", 2500, 1000, "late"], ["send..receive", 4000, 1000, "send..receive"]]' events
+	jq -se 'map(select(.name == "req"))[0].args == {data: {id: 5, rows: 3}}' events
+	jq -se 'map(select(.name == "step"))[0].args == {end: {data: {latency: 501}}}' events
+	jq -se 'map(select(.flow)) | map([.ns, .track]) == [[4000, "thread 9"], [5000, "thread 9"]] and
+		(map(.flow) | unique | length == 1)' events
+	jq -se 'map(select(.value)) | map([.track, .value]) == [["step.end.latency", "501"]]' events
+	jq -se 'map(select(.name == "stays"))[0] | .args.missing == "end" and .dur == null' events
+	jq -se 'map(select(.name == "gone.end"))[0].args.missing == "begin"' events
+	jq -se 'map(select(.name == "other") | .args.data) == ["hello", "bye"]' events
+	grep -q 'timestamp: 1700000000000001000' trace.txt
+	grep -q 'unit_name: "ns"' trace.txt
+	made lost.log <<-END
+		event 100 7 8 a.begin
+		event 200 0 0 posix_trace_overflow
+		event 900 0 0 posix_trace_resume
+		event 950 7 8 a.end
+		lost 12
+	END
+	perfetto --allow-loss lost.log 2>/dev/null >events
+	jq -se 'map(select(.name == "events lost")) | map([.ns, .dur, .track]) == [[100, 700, "events lost: lost.log"]]' events
+	jq -se 'map(select(.name == "losses"))[0].args.losses | fromjson.losses.stream_events == 12' events
+	jq -se 'map(select(.name == "a"))[0].args.events_lost' events
+	# It is known again.
+	ptrace-export --to=perfetto -o out pairs.log 2>/dev/null
+	ptrace-export --to=perfetto -o out pairs.log 2>/dev/null
+	echo >out
+	run_split ptrace-export --to=perfetto -o out pairs.log
+	[ "$status" -eq 1 ]
+}
+
+@test "Perfetto: random pairs nest, with the times that they have; any names" {
+	command -v protoc >/dev/null || skip "no protoc"
+	python3 - <<-END >script
+		import random
+		random.seed(6)
+		ns = 0
+		for i in range(5000):
+		    ns += random.choice([0, 0, 1, 7, 1000])
+		    thread = random.randrange(1, 8)
+		    print(f"event {ns} {thread % 3 + 1} {thread} {random.choice('abcde')}%ff%22.{random.choice(['begin', 'end'])}")
+	END
+	made random.log <script
+	perfetto random.log 2>/dev/null >events
+	chrome random.log 2>/dev/null >chrome.json
+	# The same slices, by name, begin and duration.
+	jq -r 'select(.dur != null and .name != "losses") | "\(.name) \(.ns) \(.dur)"' events | sort >one
+	python3 - <<-'END' | sort >other
+		import json
+		opened = {}
+		for line in open("chrome.json", encoding="utf-8"):
+		    e = json.loads(line)
+		    ns = int(e.get("ts", "0").replace(".", ""))
+		    if e["ph"] == "X":
+		        print(e["name"], ns, int(e["dur"].replace(".", "")))
+		    elif e["ph"] == "b":
+		        opened[e["id"]] = ns
+		    elif e["ph"] == "e":
+		        print(e["name"], opened[e["id"]], ns - opened[e["id"]])
+	END
+	[ "$(wc -l <one)" -gt 500 ]
+	diff one other
+	perfetto --last=3 random.log 2>/dev/null | jq -se 'length == 3'
+}
+
+@test "Perfetto: fields of every kind and size; each name is told once" {
+	command -v protoc >/dev/null || skip "no protoc"
+	python3 - <<-'END' >script
+		import random, struct
+		random.seed(8)
+		codes = dict(zip("u8 u16 u32 u64 i8 i16 i32 i64 bool f32 f64".split(), "BHIQbhiqBfd"))
+		kinds = list(codes)
+		def number(kind):
+		    bits = 8 * struct.calcsize(codes[kind])
+		    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if kind[0] == "i" else (0, (1 << bits) - 1)
+		    value = random.choice([low, high, 0, 1, 127, 128 % (high + 1), random.randint(low, high)])
+		    if kind == "bool":
+		        value = random.randrange(2)
+		    if kind[0] == "f":
+		        value = random.choice([0.5, -1.25, 1e20, 3.0])
+		    return struct.pack("<" + codes[kind], value)
+		layouts = {}
+		for i in range(40):
+		    fields = [random.choice(kinds) for _ in range(random.choice([1, 2, 3, 9, 30]))]
+		    # Some have more than numbers: text, or an array, behind them.
+		    tail = random.choice(["", "", "", "str", "u16[]"])
+		    layouts[f"type{i}"] = fields, tail
+		    texts = [f"{f} n{k}" for k, f in enumerate(fields)]
+		    texts += {"": [], "str": ["str text"], "u16[]": ["u16[] list"]}[tail]
+		    print(f"layout type{i} packed {', '.join(texts)}")
+		for i in range(2000):
+		    name = random.choice(list(layouts))
+		    fields, tail = layouts[name]
+		    data = b"".join(number(f) for f in fields)
+		    size = random.choice([0, 1, 60, 127, 128, 5000, 20000])
+		    if tail == "str":
+		        data += b"x" * size + bytes(1)
+		    if tail == "u16[]":
+		        data += random.randbytes(size & ~1)
+		    if not random.randrange(20):
+		        data = data[:-1] + bytes(3)  # does not fit
+		    print(f"event {10 + i} 1 2 {name} hex:{data.hex()}")
+	END
+	made kinds.log <script
+	perfetto kinds.log 2>/dev/null >events
+	python3 - <<-'END'
+		import json, subprocess
+		dumped = subprocess.run(["ptrace-dump", "--format=json", "kinds.log"], stdout=subprocess.PIPE)
+		dumped = [json.loads(line) for line in dumped.stdout.decode().splitlines()]
+		exported = [json.loads(line) for line in open("events")]
+		dumped = [d for d in dumped if d["event"].startswith("type")]
+		exported = [e for e in exported if e["name"].startswith("type")]
+		assert len(dumped) == len(exported) == 2000
+		def same(a, b):
+		    # protoc prints doubles with fewer digits; an empty array is an annotation without a value.
+		    if isinstance(a, float) or isinstance(b, float):
+		        return abs(a - b) <= abs(b) * 1e-6
+		    return a == b or (a == {} and b == [])
+		for d, e in zip(dumped, exported):
+		    data, args = d.get("data", {}), e["args"].get("data", {})
+		    assert data.keys() == args.keys(), (d, e)
+		    for key in data:
+		        assert same(args[key], data[key]), (key, args[key], data[key])
+		    assert ("data_hex" in d) == ("data_hex" in e["args"]), (d, e)
+	END
+	[ "$(grep -c 'name: "n0"' trace.txt)" -eq 1 ]
+	[ "$(grep -c 'name: "type7"' trace.txt)" -eq 1 ]
+}
+
+# Python with the bindings of babeltrace2, or nothing: Debian has them for its own one only.
+bt2_python() {
+	local python
+	for python in python3 /usr/bin/python3; do
+		"$python" -c 'import bt2' 2>/dev/null && echo "$python" && return
+	done
+}
+
+needs_babeltrace() {
+	command -v babeltrace2 >/dev/null || skip "no babeltrace2"
+	python=$(bt2_python)
+	[ -n "$python" ] || skip "no python3-bt2"
+}
+
+# same_in_ctf OPTION...: exports to out.ctf, and compares each event with what ptrace-dump shows of it;
+# there are some
+same_in_ctf() {
+	rm -rf out.ctf
+	ptrace-export --to=ctf -o out.ctf "$@" 2>ctf.messages
+	ptrace-dump --json "$@" >told.json 2>/dev/null
+	[ "$("$python" "$PTRC_SOURCE/tests/cmd/export/read_ctf.py" out.ctf told.json)" -gt 0 ]
+}
+
+# ctf OPTION...: the events and losses of an export to out.ctf, a line each
+ctf() {
+	rm -rf out.ctf
+	ptrace-export --to=ctf -o out.ctf "$@" 2>ctf.messages
+	"$python" "$PTRC_SOURCE/tests/cmd/export/read_ctf.py" out.ctf
+}
+
+make_fields() {
+	made fields.log <<-END
+		layout query u64 id, u32[2] pair, enum{idle,busy=7} state, bool ok, i16 small, str sql
+		layout note json
+		layout fixed u8 a, u64 b ns, f64 c, char[5] name, x16 addr, f32 d, bytes[3] raw, enum i8{no=-1,yes} e
+		layout bits u32 lo:3, i32 hi:5, u64 wide:40, bool flag:1
+		layout rest u8 event, bytes tail
+		layout struct packed u8 int, u16 string, i64 _x, pad[2], u8[2] align
+		layout texts str a, str b
+		layout sample u32 cut, code[] stack
+		layout several u8 n, enum{a,b}[] e
+		event 10 1 2 query u64:5 u32:1 u32:2 u32:7 u8:1 hex:00feff str:a%22b%2cc%0ad
+		event 11 1 2 query u64:6 u32:1 u32:2 u32:8 u8:0 hex:000080 str:%e2%82%ac
+		event 12 1 2 query u64:6 u32:1 u32:2 u32:8 u8:0 hex:000080 hex:6162
+		event 20 1 2 plain str:text
+		event 30 1 2 plain hex:00ff
+		event 31 1 2 plain
+		event 40 1 2 query u64:6
+		event 50 1 2 note str:{"user":%201,"list":[1,2]}
+		event 51 1 2 note str:{"user":
+		event 60 1 2 =name%2c str:%c3%28
+		event 65 1 3 fixed u8:7 hex:00000000000000 u64:9 f64:1.5 hex:6162630000 hex:00 hex:cdab hex:0000
+		event 66 1 3 fixed hex:0700000000000000ffffffffffffffff000000000000f87f616200786500cdab0000c03f010203ff
+		event 67 1 3 fixed hex:0700000000000000ffffffffffffffff000000000000f07f6162636465aacdab0000c07f01020300
+		event 68 1 3 bits hex:fdffeeddccbb0100
+		event 69 1 3 bits hex:fd00000000000000ffeeddccbb010000
+		event 70 1 3 rest u8:2 hex:010203
+		event 71 1 3 rest u8:2
+		event 72 2 4 struct u8:1 hex:0200 hex:fdffffffffffffff hex:0000 hex:0506
+		event 73 2 4 texts str:x str:
+		event 74 2 4 texts str:x hex:79
+		event 75 2 4 texts str:%ff%fe str:ok
+		event 76 2 4 sample u32:1 hex:00000000 u64:0x7f0012345678 u64:5
+		event 77 2 4 sample u32:1 hex:00000000
+		event 78 2 4 sample u32:1 hex:00000000 u32:3
+		event 79 2 4 several u8:1 hex:000000 u32:1 u32:0 u32:9
+		event 5000000000 1 3 rest u8:2
+		event 9294967295 1 3 rest u8:3
+		event 13589934592 1 3 rest u8:4
+		event 13589934600 0 0 posix_trace_stop u32:0
+	END
+}
+
+@test "CTF: babeltrace2 reads each event that ptrace-dump shows, with every field" {
+	needs_babeltrace
+	make_fields
+	same_in_ctf fields.log
+	[ "$(wc -l <told.json)" -eq 29 ]
+	# By the name that a field has in the layout; what does not fit is bytes.
+	ctf fields.log >events
+	jq -se 'map(select(.ns == "1700000000000000072"))[0] | .fields ==
+		{int: 1, string: 2, _x: -3, align: [5, 6]} and .pid == 2 and .tid == 4' events
+	jq -se 'map(select(.event == "bits"))[0].fields | del(.flag) == {lo: 5, hi: -1, wide: 806595981055}' events
+	jq -se 'map(select(.event == "query")) | map(.fields.data_length) == [null, null, null, 8]' events
+	jq -se 'map(.env)[0] | .tracer_name == "posixtrace" and .log == "fields.log"' events
+	# Packets of many events, and what selections leave.
+	printf 'layout q u64 id, u32 rows\nevent 1 7 8 q u64:1 u32:7 hex:00000000\nevent 5 7 8 r u64:1\nrepeat 30000 1000\n' |
+		made many.log
+	same_in_ctf many.log
+	for selection in --since=+0.0001s '--since=+0.001s --until=+0.002s' --last=5 '--first=5 --user' '-e q' \
+		'--around=q --before=1us --after=1us --until=+1ms' '--where=data.rows==7'; do
+		same_in_ctf $selection many.log
+	done
+	# What a program recorded, with threads, data that was cut, and a machine that is known.
+	ptrace-run --max-data-size=4 -o run.log -- "$traced" -N 3 -t 2 -a -n 100
+	same_in_ctf run.log
+	ptrace-run --max-data-size=2 -o cut.log -- "$traced" -d abcdef
+	same_in_ctf cut.log
+	ctf run.log >events
+	jq -se --arg host "$(uname -n)" 'map(.env.hostname) | unique == [$host]' events
+	jq -se 'map(.env.command_line)[0] | test("traced -N 3 -t 2")' events
+	jq -se 'map(.env.program)[0] | endswith("traced")' events
+	ptrace-run -o threads.log -- "$traced" -t 2 -a -n 4 -p 100000
+	same_in_ctf threads.log
+	ctf -e traced.event threads.log | jq -se 'map(.thread_name) | unique == ["worker-0", "worker-1"]'
+	# Several logs: a stream each.
+	same_in_ctf fields.log many.log
+	ctf fields.log many.log >events
+	jq -se 'map(.log) | unique == ["fields.log", "many.log"]' events
+	[ -s out.ctf/stream_1 ]
+	ctf --label=first=fields.log --label=second=many.log fields.log many.log |
+		jq -se 'map(.log + " " + .host) | unique == ["fields.log first", "many.log second"]'
+	# Logs that have no events, or no end.
+	made nothing.log </dev/null
+	[ -z "$(ctf nothing.log)" ]
+	babeltrace2 out.ctf
+	head -c 400000 many.log >part.log
+	ptrace-dump --count --format=text --allow-loss part.log 2>/dev/null | grep -qx '[1-9][0-9]*'
+	same_in_ctf --allow-loss part.log
+	# Where in the source.
+	ptrace-export --to=ctf --symbols -o symbols.ctf run.log
+	ptrace-dump --json --symbols -e traced.event.1 run.log | head -n 1 >told.json
+	"$python" "$PTRC_SOURCE/tests/cmd/export/read_ctf.py" symbols.ctf | grep -m 1 'traced.event.1"' >line
+	jq -e --slurpfile told told.json '.line == ($told[0].line // 0) and .function == ($told[0].function // "")' line
+}
+
+@test "CTF: babeltrace2 warns of lost events where they were lost" {
+	needs_babeltrace
+	made lost.log <<-END
+		event 100 7 8 a
+		event 200 0 0 posix_trace_overflow
+		event 900 0 0 posix_trace_resume
+		event 950 7 8 b
+		lost 12
+	END
+	run_split ptrace-export --to=ctf -o lost.ctf lost.log
+	[ "$status" -eq 3 ]
+	run_split babeltrace2 --clock-seconds lost.ctf
+	[[ $stderr == *"discarded 12 events between [1700000000.000000200] and [1700000000.000000900]"* ]]
+	[ "$(wc -l <<<"$stdout")" -eq 4 ]
+	# The log counts them in all: of several places each is told, and the others at the end.
+	made twice.log <<-END
+		event 100 0 0 posix_trace_overflow
+		event 900 0 0 posix_trace_resume
+		event 950 7 8 a
+		event 960 0 0 posix_trace_overflow
+		event 970 0 0 posix_trace_resume
+		event 980 7 8 b
+		lost 12
+	END
+	places() {
+		ctf --allow-loss "$@" | jq -sc 'map(select(.discarded) | [.discarded, .from[-3:], .to[-3:]])'
+	}
+	[ "$(places twice.log)" = '[[1,"100","900"],[1,"960","970"],[10,"980","980"]]' ]
+	jq -se 'map(.env.losses // empty)[0] | fromjson.losses.stream_events == 12' < <(ctf --allow-loss twice.log)
+	# Whatever is selected, but not far from it; nothing is known then of how many were lost elsewhere.
+	[ "$(places -e b twice.log)" = '[[1,"100","900"],[1,"960","970"],[10,"980","980"]]' ]
+	[ "$(places --since=+0.000000855s twice.log)" = '[[1,"960","970"]]' ]
+	[ "$(places --until=+0.0000001s twice.log)" = '[[1,"100","900"]]' ]
+	[ "$(places --user lost.log)" = '[[12,"200","900"]]' ]
+	# Damage takes a number of events that is known.
+	printf 'event 1 7 8 a\nevent 2 7 8 b\nrepeat 100000 10\n' | made whole.log
+	cp whole.log damaged.log
+	printf xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx | dd of=damaged.log bs=1 seek=200000 conv=notrunc status=none
+	ctf --allow-loss damaged.log >events
+	[ "$(jq -s 'map(.discarded // 0) | add' events)" -eq \
+		"$(jq -s 'map(.env.losses // empty)[0] | fromjson.losses.unreadable_events' events)" ]
+	jq -se 'map(select(.discarded)) | length == 1 and .[0].from > "1700000000000000001"' events
+}
+
+@test "CTF: no name breaks the metadata" {
+	needs_babeltrace
+	python3 - <<-'END' >script
+		import random
+		random.seed(7)
+		names = [b'"; }; event { name = "x', b'\\', b'\\"', b"new\nline\r\ttab", b"*/ /*", b"\xff\xfe", b"\xe2\x80\xae7",
+		         b"\x01" b"7", b"struct", bytes(range(1, 256))[:255], b"\xc3\xa9" * 127,
+		         bytes(random.randrange(1, 256) for _ in range(255))]
+		for ns, name in enumerate(names):
+		    print(f"event {ns} 7 8 " + "".join(f"%{b:02x}" for b in name), "str:x")
+	END
+	made names.log <script
+	same_in_ctf names.log
+	[ "$(grep -c '^event {' out.ctf/metadata)" -eq 12 ]
+	# Names of fields are those of the language, of other fields, and of what the export adds.
+	made fields.log <<-END
+		layout one u8 struct, u8 event, u8 id, u8 _id, u8 data_length, bytes data
+		layout two u8 align, u8 variant, u8 tail_length, u8 tail_length_, bytes tail
+		event 10 1 2 one u8:1 u8:2 u8:3 u8:4 u8:5 hex:0607
+		event 20 1 2 two u8:1 u8:2 u8:3 u8:4 hex:05
+	END
+	same_in_ctf fields.log
+	ctf fields.log | jq -se '.[0].fields.data == [6, 7] and .[1].fields.tail == [5]'
+	ptrace-run --max-data-size=2 -o cut.log -- ptrace-event cut abcdef 2>/dev/null || [ $? -eq 3 ]
+	ptrace-export --to=ctf --force -o out.ctf \
+		--decode='cut=u8 truncated, u8 truncated_, bytes rest' cut.log
+	babeltrace2 out.ctf >text
+	grep 'cut: .*truncated = 97, truncated_ = 98' text
+}
+
+@test "CTF: the directory is made, and nothing else is replaced" {
+	make_calls
+	umask 022
+	ptrace-export --to=ctf -o out calls.log
+	[ "$(stat -c %a out)" = 700 ]
+	[ "$(stat -c %a out/metadata out/stream_0 | xargs)" = '600 600' ]
+	[ "$(ls -A out | xargs)" = 'metadata stream_0' ]
+	refused() {
+		run_split ptrace-export --to=ctf "$@"
+		[ "$status" -eq 1 ]
+		assert_one_message ptrace-export
+		[ -z "$stdout" ]
+	}
+	cp -r out before
+	refused -o out calls.log
+	[[ $stderr == *"out: exists and is not empty"*"--force"* ]]
+	diff -r out before
+	# --force replaces such a trace, also one with more streams, or one that was not finished.
+	ptrace-export --to=ctf --force -o out calls.log calls.log
+	[ "$(ls -A out | xargs)" = 'metadata stream_0 stream_1' ]
+	head -c 30 out/metadata >start
+	mv start out/metadata
+	ptrace-export --to=ctf --force -o out calls.log
+	[ "$(ls -A out | xargs)" = 'metadata stream_0' ]
+	# But no other directory, and no file.
+	touch out/mine
+	refused --force -o out calls.log
+	[[ $stderr == *"out: exists and is not an export to ctf, or holds other files"* ]]
+	[ "$(ls -A out | xargs)" = 'metadata mine stream_0' ]
+	rm out/mine
+	echo other >out/metadata
+	refused --force -o out calls.log
+	[ "$(<out/metadata)" = other ]
+	refused --force -o calls.log calls.log
+	[[ $stderr == *"calls.log: Not a directory"* ]]
+	refused -o no/such/dir calls.log
+	[[ $stderr == *"no/such/dir: No such file"* ]]
+	mkdir empty
+	ptrace-export --to=ctf -o empty calls.log
+	[ -s empty/metadata ]
+	# A mistake makes none.
+	refused -e no.such.event -o none calls.log
+	[ ! -e none ]
+	for wrong in '' '-o -' '-o x --counters' '-o x --pair=a..b'; do
+		run_split ptrace-export --to=ctf $wrong calls.log
+		[ "$status" -eq 2 ]
+		[ ! -e x ]
+	done
+}
+
+@test "an export that cannot be written leaves nothing behind" {
+	printf 'event 1 7 8 a.begin\nevent 2 7 8 b.end\nrepeat 100000 10\n' | made big.log
+	limited() {
+		run_split bash -c 'ulimit -f 300; trap "" XFSZ; exec ptrace-export "$@"' _ "$@"
+		[ "$status" -eq 1 ]
+		[[ $stderr == *": File too large"* ]]
+	}
+	make_calls
+	for format in chrome perfetto csv; do
+		limited --to=$format -o cut big.log
+		[[ $stderr == *"ptrace-export: cut: "* ]]
+		[ ! -e cut ]
+		# Of a file that was there, its contents.
+		ptrace-export --to=$format -o cut calls.log
+		ln -s cut link
+		limited --to=$format -o link big.log
+		[ -L link ]
+		[ -e cut ]
+		[ ! -s cut ]
+		rm cut link
+	done
+	# The temporary file of speedscope is another one that may be full.
+	limited --to=speedscope -o cut big.log
+	[ ! -e cut ]
+	limited --to=ctf -o cut big.log
+	[[ $stderr == *"ptrace-export: cut/stream_0: "* ]]
+	[ ! -e cut ]
+	mkdir cut
+	limited --to=ctf -o cut big.log
+	[ -d cut ]
+	[ -z "$(ls -A cut)" ]
+	ptrace-export --to=ctf -o cut big.log
+	[ -s cut/metadata ]
+}

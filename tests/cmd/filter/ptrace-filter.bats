@@ -1,0 +1,216 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+
+load ../../support/helpers
+
+# A session $me.a of a program that has opened traced.event.
+make_session() {
+	traced_start -w -W -n 10 "$@"
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --start -o run.log
+}
+
+filtered() {
+	ptrace-filter "$me.a"
+}
+
+@test "it is shown, set, added to and taken from" {
+	make_session
+	run_split ptrace-filter "$me.a"
+	[ "$status" -eq 0 ]
+	[ -z "$stdout$stderr" ]
+	run_split ptrace-filter --add "$me.a" traced.event posix_trace_stop
+	[ "$status" -eq 0 ]
+	[ -z "$stdout$stderr" ]
+	[ "$(filtered)" = $'posix_trace_stop\ntraced.event' ]
+	ptrace-filter --set "$me.a" posix_trace_flush_start
+	[ "$(filtered)" = posix_trace_flush_start ]
+	ptrace-filter --add "$me.a" traced.event
+	ptrace-filter --remove "$me.a" posix_trace_flush_start
+	[ "$(filtered)" = traced.event ]
+	ptrace-filter --json "$me.a" | jq -e --arg name "$me.a" '.version == 1 and
+		.session == $name and (.all | not) and .globs == [] and
+		(.events | length == 1 and .[0].event == "traced.event")'
+	ptrace-filter --set "$me.a"
+	[ -z "$(filtered)" ]
+}
+
+@test "what is filtered is not recorded" {
+	make_session
+	ptrace-filter --add "$me.a" 'traced.*'
+	go
+	wait_until says done
+	ptrace-shutdown "$me.a"
+	[ "$(events run.log traced.event)" -eq 0 ]
+}
+
+@test "all system events, all events" {
+	make_session
+	ptrace-filter --add --system "$me.a"
+	[ "$(filtered | grep -c '^posix_trace_')" -eq 8 ]
+	ptrace-filter --json "$me.a" | jq -e '(.all | not) and (.events | length == 8)'
+	ptrace-filter --set --all "$me.a"
+	ptrace-filter --json "$me.a" | jq -e .all
+	ptrace-filter --remove "$me.a" 'traced*'
+	ptrace-filter --json "$me.a" | jq -e '(.all | not) and
+		all(.events[]; .event != "traced.event")'
+	go
+	wait_until says done
+	ptrace-shutdown "$me.a"
+	[ "$(events run.log posix_trace_stop)" -eq 0 ]
+	[ "$(events run.log traced.event)" -eq 10 ]
+}
+
+@test "a name nobody knows is refused with those that are like it, and nothing is changed" {
+	make_session
+	ptrace-filter --add "$me.a" posix_trace_stop
+	for action in --set --add --remove; do
+		run_split ptrace-filter "$action" "$me.a" posix_trace_start tracd.event
+		[ "$status" -eq 1 ]
+		[ -z "$stdout" ]
+		assert_one_message ptrace-filter
+		[[ $stderr == "ptrace-filter: tracd.event: "*"(did you mean 'traced.event'?)" ]]
+	done
+	run_split ptrace-filter --add "$me.a" 'nothing.*'
+	[ "$status" -eq 1 ]
+	assert_one_message ptrace-filter
+	run_split ptrace-filter --add "$me.a" $'a"b\nc\e'
+	[ "$status" -eq 1 ]
+	assert_one_message ptrace-filter
+	run_split ptrace-filter --add --new "$me.a" "$(printf '%0256d' 0)"
+	[ "$status" -eq 1 ]
+	assert_one_message ptrace-filter
+	[ "$(filtered)" = posix_trace_stop ]
+}
+
+@test "--new: what is given holds for names that come later" {
+	make_session -e later.event
+	run_split ptrace-filter --add --new "$me.a" new.event 'wait*'
+	[ "$status" -eq 0 ]
+	[ -z "$stdout$stderr" ]
+	[ "$(filtered)" = $'--exclude=new.event\n--exclude=wait*' ]
+	ptrace-filter --json "$me.a" | jq -e '.globs == [
+		{"glob": "new.event", "how": "exclude", "matched": false},
+		{"glob": "wait*", "how": "exclude", "matched": false}]'
+	# Twice is once.
+	ptrace-filter --add --new "$me.a" new.event
+	ptrace-filter --remove "$me.a" 'wait*'
+	[ "$(filtered)" = --exclude=new.event ]
+	ptrace-filter --add --new "$me.a" 'later.*'
+	[ "$(filtered)" = $'later.event\n--exclude=new.event\n--exclude=later.*' ]
+	ptrace-filter --json "$me.a" | jq -e '.globs[1].matched'
+	# A name is taken out, and stays out when the session gets another pattern.
+	ptrace-filter --remove "$me.a" later.event
+	ptrace-filter --add --new "$me.a" 'other*'
+	[[ $(filtered) != *later.event* ]]
+	ptrace-filter --set "$me.a"
+	[ -z "$(filtered)" ]
+}
+
+@test "--only and --exclude replace the patterns of a running session [EXT-106]" {
+	make_session -e some.noise
+	run_split ptrace-filter --exclude='*.noise' "$me.a"
+	[ "$status" -eq 0 ]
+	[ -z "$stdout$stderr" ]
+	[ "$(filtered)" = $'some.noise\n--exclude=*.noise' ]
+	go
+	wait_until says done
+	ptrace-filter --only='x.*' --only='y.*' --exclude=x.y "$me.a"
+	[ "$(filtered | grep -- --)" = $'--only=x.*\n--only=y.*\n--exclude=x.y' ]
+	ptrace-filter --json "$me.a" >filter
+	validates filter <filter
+	jq -e '[.globs[].how] == ["only", "only", "exclude"]' filter
+	ptrace-shutdown "$me.a" 2>/dev/null
+	[ "$(events run.log some.noise)" -eq 0 ]
+	[ "$(events run.log posix_trace_filter)" -eq 2 ]
+}
+
+@test "a pattern holds from the first event of a name that is opened later [EXT-106 EXT-100]" {
+	mkfifo go
+	# The shell is traced, and traces its children.
+	bash -c 'read -r <go; exec 7<>go; for name in waited.event sound; do
+		"$0" -n 100 -e $name; done; "$0" -n 1 -W -e end' "$traced" >out 3>&- &
+	pid=$!
+	pids="$pids $pid"
+	ptrace-create --pid="$pid" --name="$me.a" --start --keep -o run.log
+	ptrace-filter --add --new "$me.a" 'wait*'
+	echo >go
+	is_filtered() { ptrace-filter "$me.a" | grep -qx waited.event; }
+	wait_until is_filtered
+	has_ended() { ptrace-events "$me.a" | grep -q end; }
+	wait_until has_ended
+	ptrace-shutdown "$me.a"
+	[ "$(events run.log waited.event)" -eq 0 ]
+	[ "$(events run.log sound)" -eq 100 ]
+}
+
+@test "clear empties it, and the patterns stay [EXT-103]" {
+	make_session
+	ptrace-filter --add "$me.a" posix_trace_stop
+	ptrace-filter --add --new "$me.a" 'traced.*' 'wait*'
+	ptrace-filter --remove "$me.a" traced.event
+	ptrace-clear "$me.a"
+	[ "$(filtered)" = $'traced.event\n--exclude=traced.*\n--exclude=wait*' ]
+	go
+	wait_until says done
+	ptrace-shutdown "$me.a" 2>/dev/null
+	[ "$(events run.log traced.event)" -eq 0 ]
+	[ "$(events run.log posix_trace_stop)" -eq 1 ]
+}
+
+@test "as many patterns as can be are shown, and more refused [EXT-104]" {
+	make_session
+	ptrace-filter --add --new "$me.a" $(seq -f 'some-quite-long-name.%.0f' 250)
+	[ "$(filtered | wc -l)" -eq 250 ]
+	run_split ptrace-filter --add --new "$me.a" $(seq -f 'another.%.0f' 7)
+	[ "$status" -eq 1 ]
+	assert_one_message ptrace-filter
+	[[ $stderr == "ptrace-filter: another.7: there is no room for another pattern"* ]]
+	[ "$(filtered | wc -l)" -eq 250 ]
+	run_split ptrace-filter $(seq -f '--exclude=other.%.0f' 257) "$me.a"
+	[ "$status" -eq 1 ]
+	[[ $stderr == "ptrace-filter: other.257: there is no room for another pattern"* ]]
+	ptrace-filter $(seq -f '--exclude=other.%.0f' 256) "$me.a"
+	[ "$(filtered | wc -l)" -eq 256 ]
+	run_split ptrace-filter --add --new "$me.a" $(seq -f 'x%060.0f' 2000)
+	[ "$status" -eq 1 ]
+	assert_one_message ptrace-filter
+}
+
+@test "thousands of names are shown" {
+	traced_start -w -W -N 8000
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --start
+	go
+	wait_until says done
+	ptrace-filter --add "$me.a" 'traced.event.*'
+	[ "$(filtered | wc -l)" -eq 8000 ]
+	[ "$(ptrace-events --names "$me.a" | wc -l)" -eq $((9 + 1 + 8000)) ]
+	ptrace-filter --exclude='*' "$me.a"
+	[ "$(filtered | wc -l)" -eq $((9 + 1 + 8000 + 1)) ]
+}
+
+@test "a name that is empty" {
+	make_session
+	for how in --add '--set --new' '--remove --all'; do
+		run_split ptrace-filter $how "$me.a" traced.event ''
+		[ "$status" -eq 2 ]
+		assert_one_message ptrace-filter
+	done
+	[ -z "$(filtered)" ]
+}
+
+@test "wrong command lines" {
+	for line in '--set --add s' '--add s' 's e' '--new s' '--all s' '--add' '--only=x' \
+		'--only= s' '--only=x s e' '--only=x --new s' '--exclude=x --add s'; do
+		run_split ptrace-filter $line
+		[ "$status" -eq 2 ]
+		assert_one_message ptrace-filter
+	done
+	run_split ptrace-filter "$me.nobody"
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "ptrace-filter: $me.nobody: no such session" ]
+	run_split ptrace-filter --set "$me.nobody"
+	[ "$status" -eq 1 ]
+	assert_one_message ptrace-filter
+}

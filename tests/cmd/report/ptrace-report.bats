@@ -1,0 +1,280 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# ptrace-report: what is in the file and in the text. What a browser makes of the file:
+# report-browser.sh.
+
+load ../../support/helpers
+
+scene() {
+	"$PTRC_BUILD/tests/support/prog_scene" "$@"
+}
+
+# made LOG < SCRIPT: a log of given events, see tests/support/made_log.c
+made() {
+	"$PTRC_BUILD/tests/support/made_log" "$1"
+}
+
+# meta FILE FILTER: of what the report says of itself, by jq
+meta() {
+	sed -n 's/.*<script type="application\/json" id="meta">\(.*\)<\/script>$/\1/p' "$1" | jq -ce "$2"
+}
+
+@test "report: one file with what the log has, that asks for nothing else [EXT-400 EXT-401]" {
+	scene work.log work 200
+	run_split ptrace-report --allow-loss -o report.html work.log
+	[ "$status" -eq 0 ]
+	[ -z "$stdout" ]
+	[ "$(head -c 32 report.html)" = '<!doctype html><!--ptrace-report' ]
+	[ "$(stat -c %a report.html)" = 600 ]
+	# No address, but that of the policy, which forbids all of them.
+	fails grep -Eq '(src|href|url)[=(]|https?://|@import' report.html
+	grep -q "default-src 'none'" report.html
+	# The script, without the data.
+	[ "$(sed '/id="meta"/,/id="data"/d' report.html | wc -c)" -lt 100000 ]
+	count=$(ptrace-dump --count --allow-loss work.log)
+	meta report.html ".events == $count and .version == 1 and .dropped == 0"
+	meta report.html '(.lanes | length) == 7 and (.losses | length) == 1 and (.logs[0].is_complete | not)'
+	meta report.html '[.classes[] | select(.kind == 1) | .name] | sort == ["db.query", "odd", "request"]'
+}
+
+@test "report: counts and durations are those of ptrace-stat [EXT-402]" {
+	scene work.log work 500
+	ptrace-report --allow-loss --pair='job.submit..job.done by data.job' -o report.html work.log
+	ptrace-stat --json --allow-loss --pairs --pair='job.submit..job.done by data.job' work.log >stat
+	for pair in request.begin..request.end db.query.begin..db.query.end job.submit..job.done; do
+		name=${pair%.begin*}
+		[ "$name" != "$pair" ] || name="$pair by data.job"
+		expected=$(jq -c --arg p "$pair" '.pairs[] | select(.begin + ".." + .end == $p) |
+			[.count, .p50_ns, .p99_ns, .max_ns, .total_ns]' stat)
+		[ -n "$expected" ]
+		[ "$(meta report.html ".classes[] | select(.name == \"$name\") |
+			[.count, .p50, .p99, .max, .total]")" = "$expected" ]
+	done
+}
+
+@test "report: selections are those of ptrace-dump [EXT-403]" {
+	scene work.log work 200
+	for selection in --pid=100 --tid=201 --event='request.*' --user --since=+2ms --until=-3ms \
+		'--where=data.rows > 10' --first=500 --last=500 --around=odd.begin; do
+		args=("$selection")
+		[ "$selection" != --around=odd.begin ] || args+=(--before=1ms)
+		ptrace-report --allow-loss "${args[@]}" -o report.html work.log
+		expected=$(ptrace-dump --allow-loss --json "${args[@]}" work.log | wc -l)
+		[ "$expected" -gt 0 ]
+		meta report.html ".events == $expected"
+	done
+	# A loss is told also if its own events are not selected.
+	ptrace-report --allow-loss --event='request.*' -o report.html work.log
+	meta report.html '(.losses | length) == 1'
+	run_split ptrace-report --event=reqest.begin -o none.html work.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"did you mean 'request.begin'"* ]]
+	[ ! -e none.html ]
+}
+
+@test "report: names and data of any bytes stay text [EXT-404]" {
+	scene names.log names
+	ptrace-report -o report.html names.log
+	# Nothing of a log can end the element that it stands in.
+	[ "$(grep -o '<script' report.html | wc -l)" -eq 4 ]
+	[ "$(grep -o '</script' report.html | wc -l)" -eq 4 ]
+	fails grep -q '<img' report.html
+	iconv -f UTF-8 -t UTF-8 report.html >/dev/null
+	meta report.html '[.classes[].name] | index("</script><script>window.broken=1</script>") != null and
+		index("two\\nlines\\ttab\\x01\\x1b[31m") != null'
+}
+
+@test "report: no larger than it may be, and it says what it leaves out [EXT-405]" {
+	scene work.log work 20000
+	run_split ptrace-report --allow-loss --max-size=512K -o report.html work.log
+	[ "$status" -eq 0 ]
+	[ "$(stat -c %s report.html)" -le $((512 * 1024)) ]
+	[[ $stderr == *"the report leaves out "*" of "*" events and pairs"* ]]
+	# What is not there singly is still counted.
+	meta report.html '.dropped > 0 and .kept > 10000 and
+		([.classes[] | select(.name == "request") | .count] == [20000])'
+	meta report.html '[.classes[].dropped] | add' | grep -qx "$(meta report.html .dropped)"
+	# A type with few events keeps them all.
+	meta report.html '[.classes[] | select(.name == "odd.end") | .kept] == [1]'
+	scene threads.log threads 10000
+	run_split ptrace-report --max-size=256K -o few.html threads.log
+	[ "$status" -eq 0 ]
+	[ "$(stat -c %s few.html)" -le $((256 * 1024)) ]
+	meta few.html '.lanes[-1].is_rest and .events == 30000'
+}
+
+@test "report: replaces a report, an empty file, and others only if forced [EXT-406]" {
+	scene work.log work 10
+	ptrace-report --allow-loss -o report.html work.log
+	cp report.html before.html
+	ptrace-report --allow-loss -o report.html work.log
+	: >empty.html
+	ptrace-report --allow-loss -o empty.html work.log
+	[ -s empty.html ]
+	echo precious >other
+	run_split ptrace-report --allow-loss -o other work.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"exists and is not a report"* ]]
+	[ "$(cat other)" = precious ]
+	ptrace-report --allow-loss --force -o other work.log
+	[ "$(head -c 15 other)" = '<!doctype html>' ]
+	cp work.log kept.log
+	run_split ptrace-report --force --allow-loss -o work.log work.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"is the log that the report is to be made of"* ]]
+	cmp work.log kept.log
+	run_split ptrace-report --allow-loss -o /dev/full work.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"/dev/full: No space left on device"* ]]
+	(
+		ulimit -f 16
+		trap '' XFSZ
+		ptrace-report --allow-loss -o cut.html work.log
+	) 2>messages && false
+	grep -q 'cut.html: File too large' messages
+	[ ! -e cut.html ]
+	ptrace-report --allow-loss -o - work.log | cmp -n 32 - before.html
+}
+
+@test "report: a log without events, cut, with halves of pairs, of years [EXT-407]" {
+	scene none.log none
+	ptrace-report -o none.html none.log
+	meta none.html '.events == 0 and .classes == []'
+	scene work.log work 1000
+	head -c 200000 work.log >cut.log
+	run_split ptrace-report -o cut.html cut.log
+	[ "$status" -eq 3 ]
+	meta cut.html '.events > 0 and (.logs[0].is_complete | not)'
+	scene halves.log halves 100
+	ptrace-report -o halves.html halves.log
+	meta halves.html '[.classes[] | select(.kind == 1) | [.name, .count, .no_begin, .no_end]] | sort ==
+		[["always", 0, 100, 0], ["never", 0, 0, 100]]'
+	scene years.log years 4000
+	ptrace-report -o years.html years.log
+	meta years.html '.span > 300000000000000000'
+	run_split ptrace-report -o report.html /dev/null
+	[ "$status" -eq 1 ]
+	[ ! -e report.html ]
+}
+
+@test "report: times on a processor, from switches [EXT-408]" {
+	scene work.log work 200
+	ptrace-report --allow-loss -o report.html work.log
+	meta report.html '[.classes[] | select(.kind == 2) | [.name, .count]] == [["on a processor", 200]]'
+	# Switches are counted, but are no events of their own.
+	meta report.html '[.classes[] | select(.name | startswith("os.switch")) | [.count, .kept]] ==
+		[[200, 0], [200, 0]]'
+}
+
+@test "report: several logs, also of one process number, have lanes of their own [EXT-409]" {
+	scene one.log work 20
+	scene two.log work 30
+	ptrace-report --allow-loss -o report.html one.log two.log
+	meta report.html '(.logs | length) == 2 and ([.lanes[] | select(.tid == 100) | .log] | sort == [0, 1])'
+	# Types of the same name and layout are one.
+	meta report.html '[.classes[] | select(.name == "cache.fill") | .count] == [50]'
+}
+
+@test "report: a program that is traced, and its source [EXT-400 EXT-410]" {
+	ptrace-run -o run.log -- "$traced" -n 3 -t 2 -a -p 700000
+	ptrace-report -o report.html run.log
+	meta report.html '[.lanes[].name] | index("worker-0") != null and index("worker-1") != null'
+	meta report.html '[.lanes[].process] | index("traced") != null'
+	# What a session holds now is shown as well.
+	traced_start -w -W
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me" --start
+	go
+	wait_until says done
+	ptrace-report --text "$me" >text
+	grep -q 'traced.event' text
+}
+
+@test "report: threads have the name that the log tells last [EXT-415]" {
+	made late.log <<-END
+		event 100 7 8 one
+		event 110 7 9 one
+		thread 105 7 8 program
+		thread 400 7 8 behind
+		thread 110 7 9 first
+		thread 500 7 9
+	END
+	ptrace-report -o report.html late.log
+	meta report.html '[.lanes[] | select(.pid == 7) | .name] == ["behind", "first"]'
+}
+
+@test "report: pairs that the time cuts are there, and are said to be cut [EXT-416]" {
+	made cut.log <<-END
+		event 1000 7 8 a.begin
+		event 2000 7 8 x
+		event 3000 7 8 a.end
+		event 4000 7 8 b.begin
+		event 5000 7 8 c.begin
+		event 5500 7 8 c.end
+		event 5600 7 8 gone.end
+		event 6000 7 8 x
+		event 7000 7 8 b.end
+	END
+	seen='[.classes[] | select(.kind == 1) | [.name, .count, .kept, .before, .behind, .no_begin, .no_end]] | sort'
+	ptrace-report --since=+1us --until=+5us -o cut.html cut.log
+	meta cut.html "$seen == [[\"a\", 0, 1, 1, 0, 0, 0], [\"b\", 0, 1, 0, 1, 0, 0],
+		[\"c\", 1, 1, 0, 0, 0, 0], [\"gone\", 0, 1, 1, 0, 0, 0]]"
+	# Their events do not stand for themselves.
+	meta cut.html '[.classes[] | select(.name == "a.end" or .name == "b.begin") | .kept] == [0, 0]'
+	ptrace-report --text --utc --since=+1us --until=+5us cut.log >text
+	grep -Eq '000002000Z +1\.000us a \(process 7, thread 8\), at least: its begin is before' text
+	grep -Eq '000004000Z +2\.000us b \(process 7, thread 8\), at least: its end is behind' text
+	[ "$(grep -c 'at least' text)" -eq 3 ]
+	# Where the part ends is told by the time, and not by events that are not selected or by none.
+	made stopped.log <<-END
+		event 1000 7 8 a.begin
+		event 2000 7 8 c
+		event 9000 7 8 a.end
+		event 50000000 7 0 posix_trace_stop u32:0
+	END
+	ptrace-report --text --utc --until=+5us stopped.log >text
+	grep -Eq '000001000Z +5\.000us a \(process 7, thread 8\), at least: its end is behind' text
+	grep -qx 'took        5\.000us' text
+	ptrace-report --text --utc --since=+3us stopped.log >text
+	grep -Eq '000004000Z +5\.000us a \(process 7, thread 8\), at least: its begin is before' text
+	# A time that leaves nothing out cuts nothing, and an event that is not selected is no part of a pair.
+	ptrace-report --since=@1600000000 --until=@1800000000 -o all.html cut.log
+	meta all.html "$seen == [[\"a\", 1, 1, 0, 0, 0, 0], [\"b\", 1, 1, 0, 0, 0, 0],
+		[\"c\", 1, 1, 0, 0, 0, 0], [\"gone\", 0, 0, 0, 0, 1, 0]]"
+	ptrace-report --since=+1us -e a.end -o end.html cut.log
+	meta end.html "$seen == [[\"a\", 0, 0, 0, 0, 1, 0]]"
+}
+
+@test "report --text: summary, histograms, the longest pairs, gaps [EXT-411]" {
+	scene work.log work 500
+	run_split ptrace-report --text --utc --allow-loss work.log
+	[ "$status" -eq 0 ]
+	[[ $stdout == *"log         work.log"*"from        2023-11-14T22:13:20.000000000"*"data        incomplete"* ]]
+	grep -Eq '^request\.begin +500 ' <<<"$stdout"
+	[[ $stdout == *"on a processor"*"Pairs, and how many took how long"*"####"* ]]
+	[ "$(sed -n '/^The longest pairs/,/^$/p' <<<"$stdout" | grep -c '(process ')" -eq 10 ]
+	expected=$(ptrace-dump --allow-loss --json --pairs --longest=1 work.log | jq -r .duration_ns)
+	longest=$(sed -n '/^The longest pairs/{n;p}' <<<"$stdout" | awk '{print $2}')
+	[ "$longest" = "$(printf '%d.%03dms' $((expected / 1000000)) $((expected / 1000 % 1000)))" ]
+	[[ $stdout == *"The longest time without an event, by thread"*"process 100, thread 102"* ]]
+	# Nothing of a log commands a terminal.
+	scene names.log names
+	ptrace-report --text names.log >text
+	fails grep -q $'\e' text
+	grep -q 'two\\nlines\\ttab' text
+}
+
+@test "report: wrong usage [EXT-412]" {
+	scene work.log work 10
+	for options in '' '-o a -o b' '--text -o a' '--text --max-size=1M' '--text --force' '-o a --utc' \
+		'-o a --max-size=10' '-o a --max-size=1T' '-o a --first=1 --last=1' '-o a --before=1s'; do
+		# shellcheck disable=SC2086 # several words
+		run_split ptrace-report $options work.log
+		[ "$status" -eq 2 ]
+		[[ $stderr == "ptrace-report: "* ]]
+		[ ! -e a ]
+	done
+	run_split ptrace-report -o a missing.log
+	[ "$status" -eq 1 ]
+	[ ! -e a ]
+}

@@ -1,0 +1,71 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Reports of ptrace-report in a browser: makes them, and has report-browser.mjs use them in Chromium.
+# PTRC_NODE_MODULES is where playwright-core is; scripts/setup --browser installs both. TAP.
+# Pictures are left in PTRC_SHOTS, if that is set.
+
+skip_all() {
+	echo "1..0 # SKIP $1"
+	exit 0
+}
+
+modules=${PTRC_NODE_MODULES-$PTRC_SOURCE/build/node/node_modules}
+chromium=$(command -v chromium) || skip_all 'no chromium (scripts/setup --browser)'
+command -v node >/dev/null || skip_all 'no node (scripts/setup --browser)'
+test -d "$modules/playwright-core" || skip_all 'no playwright-core (scripts/setup --browser)'
+test -z "${PTRC_SAN_CFLAGS-}" || skip_all 'a browser is tested without sanitizers'
+modules=$(cd "$modules" && pwd)
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 99
+PATH=$PTRC_BUILD/src:$PATH
+export HOME="$dir"
+
+# report NAME [OPTION]...: of NAME.log; what it says of losses is no news
+report() {
+	name=$1
+	shift
+	ptrace-report "$@" --allow-loss -o "$name.html" "$name.log" 2>messages || {
+		cat messages >&2
+		exit 99
+	}
+}
+
+scene() {
+	"$PTRC_BUILD/tests/support/prog_scene" "$@" || exit 99
+}
+
+scene work.log work 1000
+report work
+scene names.log names
+report names
+scene threads.log threads 10000
+report threads
+scene halves.log halves 1000
+report halves
+"$PTRC_BUILD/tests/support/made_log" part.log <<END || exit 99
+event 1000 7 8 around.begin
+event 2000 7 8 first
+event 3000 7 8 around.end
+event 4000 7 8 open.begin
+event 6000 7 8 last
+event 7000 7 8 open.end
+END
+report part --since=+1us --until=+5us
+scene years.log years 4000
+report years
+scene small.log work 20000
+report small --max-size=512K
+scene empty.log none
+report empty
+head -c 200000 work.log >cut.log
+report cut
+if "$PTRC_BUILD/src/ptrace-run" --os=samples -o sampled.log -- "$PTRC_BUILD/tests/support/os_work" spin 300 2>messages &&
+	! grep -q 'no events of the operating system' messages; then
+	report sampled
+else
+	echo "# no samples here: $(cat messages)"
+fi
+scene million.log work 76400
+report million
+timeout 300 node "$PTRC_SOURCE/tests/cmd/report/report-browser.mjs" "$chromium" "$modules" ${PTRC_SHOTS:+"$PTRC_SHOTS"}

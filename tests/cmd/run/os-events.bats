@@ -1,0 +1,365 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Events of the operating system: --os of ptrace-run and ptrace-create.
+
+load ../../support/helpers
+
+work=$PTRC_BUILD/tests/support/os_work
+
+setup() {
+	PATH=$PTRACE_BIN:$PATH
+	cd "$BATS_TEST_TMPDIR" || return 1
+	unset TZ
+}
+
+@test "forks, programs and ends of a whole tree are recorded [EXT-420]" {
+	needs_os
+	run_split ptrace-run --os=process -o a.log -- sh -c '/bin/true; /bin/echo hello; (exit 5); :'
+	[ "$status" -eq 0 ]
+	[ "$stdout" = hello ]
+	[ -z "$stderr" ]
+	[ "$(events a.log os.fork)" -eq 3 ]
+	[ "$(fields a.log os.exec .data.name)" = $'sh\ntrue\necho' ]
+	[ "$(events a.log os.exit)" -eq 4 ]
+	# Each child ends, and is the child of the one that had the first event.
+	fields a.log os.fork .data.pid | sort >children
+	fields a.log os.exit .pid | sort >ended
+	[ "$(comm -12 children ended | wc -l)" -eq 3 ]
+	[ "$(fields a.log os.fork .pid | sort -u)" = "$(comm -13 children ended)" ]
+	[ "$(events a.log 'os.switch_*')" -eq 0 ]
+}
+
+@test "of programs without the library a run has their processes, unless one records an event [EXT-564]" {
+	needs_os
+	said="no event was recorded except the begins and ends of processes: no program "
+	run_split ptrace-run -o a.log -- sh -c '/bin/true; :'
+	[ "$status" -eq 0 ]
+	[[ $stderr == "ptrace-run: sh: $said"* ]]
+	[ "$(fields a.log os.exec .data.name)" = $'sh\ntrue' ]
+	[ "$(events a.log os.exit)" -eq 2 ]
+	[ "$(events a.log 'os.switch_*')" -eq 0 ]
+	# More than the rings hold.
+	POSIXTRACE_OS_BYTES=16384 ptrace-run -o a.log -- \
+		sh -c 'for i in $(seq 300); do /bin/true; done; :'
+	[ "$(events a.log os.exit)" -eq 302 ]
+
+	run_split ptrace-run -o a.log -- sh -c "/bin/true; $PTRC_BUILD/tests/support/traced -n 3; /bin/true"
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	[ "$(events a.log 'os.*')" -eq 0 ]
+	[ "$(events a.log traced.event)" -eq 3 ]
+	run_split ptrace-run -o a.log -- sh -c '/bin/true; ptrace-event mine'
+	[ "$(events a.log 'os.*')" -eq 0 ]
+	[ "$(events a.log mine)" -eq 1 ]
+
+	for no in --os=none --exclude='os.*'; do
+		run_split ptrace-run "$no" -o a.log -- true
+		[[ $stderr == *"true: no event was recorded: no program "* ]]
+		[ "$(events a.log 'os.*')" -eq 0 ]
+	done
+	ptrace-run --dump-config true | grep -x 'os: auto'
+	printf 'os: none\n' >p.yaml
+	ptrace-run -c p.yaml --dump-config true | grep -x 'os: none'
+	[ "$(ptrace-create -p $$ --dump-config | grep -c ^os)" -eq 0 ]
+}
+
+@test "a kernel that refuses is not told of unless its events are wanted [EXT-564]" {
+	run_split "$work" refused ptrace-run -o a.log -- true
+	[ "$status" -ne 77 ] || skip "no seccomp here"
+	[ "$status" -eq 0 ]
+	assert_one_message ptrace-run
+	[[ $stderr == *"true: no event was recorded: no program "* ]]
+}
+
+@test "threads are forks of their process, and end, too [EXT-420]" {
+	needs_os
+	ptrace-run --os=process -o a.log -- "$work" threads 3 >tids
+	[ "$(fields a.log os.fork 'select(.data.pid == .pid) | .data.tid')" = "$(cat tids)" ]
+	[ "$(fields a.log os.exit 'select(.tid != .pid) | .tid')" = "$(cat tids)" ]
+}
+
+@test "event types have layouts, and are listed like any others [EXT-420]" {
+	needs_os
+	ptrace-run --os=process,sched -o a.log -- true
+	run_split ptrace-stat a.log
+	[[ $stdout == *"os.fork {u32 pid, u32 tid}"* ]]
+	[[ $stdout == *"os.exec {str name}"* ]]
+	[[ $stdout == *"os.switch_in {u32 processor}"* ]]
+	[[ $stdout == *"os.switch_out {u32 processor, bool preempted}"* ]]
+	# There were no losses, so there is no type for them.
+	[[ $stdout != *os.lost* ]]
+}
+
+@test "switches are as many as the kernel counts [EXT-421]" {
+	needs_os
+	local waited preempted pid out in
+	ptrace-run --os=sched,process -o a.log -- "$work" switches 500 >counted
+	read -r waited preempted <counted
+	pid=$(fields a.log os.exec .pid)
+	out=$(fields a.log os.switch_out "select(.pid == $pid and .data.preempted == false) | 1" | wc -l)
+	in=$(fields a.log os.switch_in "select(.pid == $pid) | 1" | wc -l)
+	echo "waited $waited, preempted $preempted; out $out, in $in"
+	# A few of the 500 sleeps are over before the thread gives its processor up: it does not wait.
+	[ "$waited" -ge 400 ]
+	# It was at the gate before, and has ended after the look.
+	[ "$out" -ge $((waited - 5)) ]
+	[ "$out" -le $((waited + 5)) ]
+	out=$(fields a.log os.switch_out "select(.pid == $pid and .data.preempted) | 1" | wc -l)
+	[ "$out" -ge $((preempted - 5)) ]
+	[ "$out" -le $((preempted + 5)) ]
+	[ "$in" -ge $((waited + preempted - 10)) ]
+	[ "$in" -le $((waited + preempted + 10)) ]
+	# A thread is on a processor, or it is not: in and out take turns.
+	fields a.log 'os.switch_*' "select(.pid == $pid) | .event" | uniq -d >twice
+	[ ! -s twice ]
+	# What has ended runs no more.
+	[ "$(ptrace-dump --pid="$pid" --event='os.*' a.log | tail -n 2 | jq -r .event | tr '\n' ' ')" = \
+		"os.exit os.switch_out " ]
+	ptrace-run --os=sched -o b.log -- sh -c '/bin/true; :'
+	ptrace-stat --pair=os.switch_in..os.switch_out --json b.log |
+		jq -e '.pairs[0].unmatched_begins == 0 and .pairs[0].count > 0'
+	fields a.log 'os.switch_*' .data.processor | sort -u | grep -qx '[0-9]*'
+}
+
+@test "they stand among the events of programs by their time [EXT-422]" {
+	needs_os
+	ptrace-run --os=process -o a.log -- \
+		sh -c 'ptrace-event first; /bin/true; ptrace-event second; ptrace-flush run 2>/dev/null; /bin/true; ptrace-event third; :'
+	ptrace-dump --json a.log | jq -r 'if .event == "os.exec" then .data.name else .event end' |
+		grep -Ex 'first|second|third|true' >order
+	[ "$(tr '\n' ' ' <order)" = "first true second true third " ]
+	ptrace-dump --json a.log | jq .ns >times
+	sort -nc times
+}
+
+@test "a program without the library has a log, and its processes are told [EXT-423]" {
+	needs_os
+	run_split ptrace-run --os=sched,process -o a.log -- sh -c 'sleep 0.3; :'
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	ptrace-stat --json a.log >stat.json
+	sh=$(fields a.log os.exec 'select(.data.name == "sh") | .pid')
+	sleep=$(fields a.log os.exec 'select(.data.name == "sleep") | .pid')
+	jq -e --argjson pid "$sleep" --argjson sh "$sh" '.processes[] | select(.pid == $pid) |
+		.parent == $sh and .name == "sleep" and .command_line == ["sleep", "0.3"] and
+		(.executable | endswith("sleep")) and
+		(.mappings | map(.path) | any(endswith("sleep")) and any(contains("libc")))' stat.json
+	jq -e --argjson pid "$sh" '.processes[] | select(.pid == $pid) |
+		.name == "sh" and .command_line == ["sh", "-c", "sleep 0.3; :"]' stat.json
+}
+
+@test "processes that end at once are told, too [EXT-423]" {
+	needs_os
+	ptrace-run --os=process -o a.log -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do /bin/true; done'
+	ptrace-stat --json a.log >stat.json
+	pids=$(fields a.log os.exec 'select(.data.name == "true") | .pid')
+	[ "$(wc -l <<<"$pids")" -ge 9 ]
+	for pid in $pids; do
+		jq -e --argjson pid "$pid" '[.processes[] | select(.pid == $pid)] | length == 1 and
+			.[0].name == "true" and (.[0].executable | endswith("true")) and
+			.[0].had_ended == false and (.[0].mappings | length) >= 2' stat.json
+	done
+}
+
+@test "--no-command-line keeps command lines out [EXT-423]" {
+	needs_os
+	ptrace-run --os=process --no-command-line -o a.log -- sh -c 'sleep 0.3; : secret'
+	fails grep -qa secret a.log
+	ptrace-stat --json a.log | jq -e 'all(.processes[]; has("command_line") | not)'
+}
+
+@test "they are filtered, selected and counted like any others [EXT-424]" {
+	needs_os
+	ptrace-run --os=process --only='os.exec' -o a.log -- sh -c '/bin/true; :'
+	[ "$(events a.log)" -eq "$(($(events a.log 'posix_trace_*') + 2))" ]
+	ptrace-run --os=process,sched --exclude='os.switch_*' -o b.log -- sh -c '/bin/true; :'
+	[ "$(events b.log 'os.switch_*')" -eq 0 ]
+	[ "$(events b.log os.exit)" -eq 2 ]
+	ptrace-run --os=process,sched -o c.log -- sh -c '/bin/true; :'
+	[ "$(events c.log 'os.exit')" -eq 2 ]
+	ptrace-stat --json c.log |
+		jq -e '.events[] | select(.event == "os.exit") | .count == 2 and .bytes == 0'
+	[ "$(ptrace-dump --count --format=text --where 'data.processor >= 0' c.log)" -eq \
+		"$(events c.log 'os.switch_*')" ]
+}
+
+@test "records that the kernel has lost are told in their place, and counted [EXT-425]" {
+	needs_os
+	# A ring of one page has 128 switches; who empties it stands still meanwhile.
+	run_split env POSIXTRACE_OS_BYTES=4096 ptrace-run --os=sched -o a.log -- \
+		sh -c "kill -STOP \$PPID; $work switches 2000 >/dev/null; kill -CONT \$PPID; sleep 0.2; $work switches 10"
+	[ "$status" -eq 3 ]
+	lost=$(lost_of_os a.log)
+	[ "$lost" -gt 1000 ]
+	[[ $stderr == *": $lost events lost"* ]]
+	run_split ptrace-stat --json a.log
+	[ "$status" -eq 3 ]
+	jq -e --argjson n "$lost" '.counts.lost_events == $n' stdout.txt
+	# What came before and after is there.
+	ptrace-dump --json a.log 2>/dev/null | jq -r 'select(.event | startswith("os.")) | .event' | uniq | tr '\n' ' ' >order
+	grep -q 'os.switch_in .*os.lost .*os.switch_in' order
+}
+
+@test "what a processor lost is told, if nothing is recorded there any more [EXT-425]" {
+	needs_os
+	[ "$(nproc)" -gt 1 ] || skip "one processor"
+	# Before, the kernel tells of a loss only when it writes again.
+	[ "$(printf '6.0\n%s\n' "$(uname -r)" | sort -V | head -n 1)" = 6.0 ] || skip "Linux before 6.0"
+	mapfile -t cpus < <(taskset -cp $$ | sed 's/.*: //' | tr , '\n' | sed 's/-/\n/')
+	run_split env POSIXTRACE_OS_BYTES=4096 ptrace-run --os=sched -o a.log -- \
+		sh -c "taskset -cp ${cpus[0]} \$\$ >/dev/null; kill -STOP \$PPID
+			taskset -c ${cpus[-1]} $work switches 2000 >/dev/null; kill -CONT \$PPID; sleep 0.2"
+	[ "$status" -eq 3 ]
+	[ "$(lost_of_os a.log)" -gt 3000 ]
+	[[ $stderr == *": $(lost_of_os a.log) events lost"* ]]
+	[ "$(ptrace-dump --json --event=os.lost a.log | jq -s 'map(.data.processor) | unique | .[]')" = "${cpus[-1]}" ]
+}
+
+@test "where the kernel refuses, a line says why and what would allow it [EXT-426]" {
+	run_split "$work" refused ptrace-run --os=process,sched -o a.log -- "$traced" -n 10
+	[ "$status" -ne 77 ] || skip "no seccomp here"
+	[ "$status" -eq 0 ]
+	assert_one_message ptrace-run
+	[[ $stderr == *"no events of the operating system: perf_event_open(2): Operation not permitted"* ]]
+	[[ $stderr == *seccomp* || $stderr == *perf_event_paranoid=2* ]]
+	[ "$(events a.log 'os.*')" -eq 0 ]
+	[ "$(events a.log)" -gt 10 ]
+	sleep 60 &
+	pids=$!
+	run_split "$work" refused ptrace-create --os=process --name="$me" --pid=$!
+	[ "$status" -eq 0 ]
+	[ "$stdout" = "$me" ]
+	[[ $stderr == *"no events of the operating system"* ]]
+}
+
+@test "ptrace-doctor tells whether the kernel refuses [EXT-427]" {
+	run_split "$work" refused ptrace-doctor
+	[ "$status" -ne 77 ] || skip "no seccomp here"
+	[ "$status" -eq 0 ]
+	grep -q '^note .*--os: no events of the operating system: perf_event_open(2): Operation not' stdout.txt
+	"$work" refused ptrace-doctor --json | jq -se '.[] | select(.check == "os-events") | .status == "note"'
+	needs_os
+	ptrace-doctor | grep -q '^ok .*perf_event_open(2): allowed'
+}
+
+@test "a session records them while its trace runs [EXT-428]" {
+	needs_os
+	mkfifo in
+	sh -c 'while read -r line; do /bin/true; echo done; done' <in >out 3>&- &
+	pids=$!
+	exec 7>in
+	ptrace-create --os=process --name="$me" -o a.log --pid=$!
+	echo >&7
+	wait_until says_count 1
+	ptrace-start "$me"
+	echo >&7
+	wait_until says_count 2
+	ptrace-flush "$me"
+	[ "$(events a.log os.exec)" -eq 1 ]
+	ptrace-stop "$me"
+	echo >&7
+	wait_until says_count 3
+	ptrace-start "$me"
+	echo >&7
+	wait_until says_count 4
+	ptrace-clear "$me"
+	echo >&7
+	wait_until says_count 5
+	echo >&7
+	wait_until says_count 6
+	ptrace-shutdown "$me"
+	[ "$(events a.log os.exec)" -eq 2 ]
+	[ "$(fields a.log os.fork .pid | sort -u)" -eq "$pids" ]
+}
+
+says_count() {
+	[ "$(grep -c done out)" -ge "$1" ]
+}
+
+@test "all threads of a process that runs already are seen [EXT-428]" {
+	needs_os
+	mkfifo in
+	# A sanitizer that looks for leaks does so in one more thread.
+	ASAN_OPTIONS=detect_leaks=0 "$work" idle 3 <in >tids 3>&- &
+	pids=$!
+	exec 7>in
+	wait_until says_threads 3
+	ptrace-create --os=sched,process --start --name="$me" -o a.log --pid="$pids"
+	echo >&7
+	wait_until is_ended "$pids"
+	wait_until test ! -S /dev/shm/posixtrace-"$EUID"/c."$me"
+	[ "$(fields a.log os.exit .tid | sort)" = "$({ cat tids; echo "$pids"; } | sort)" ]
+	for tid in $(cat tids); do
+		[ "$(fields a.log os.switch_in "select(.tid == $tid) | .pid" | sort -u)" -eq "$pids" ]
+	done
+}
+
+says_threads() {
+	[ "$(wc -l <tids)" -ge "$1" ]
+}
+
+@test "the setting is a key of ptrace.yaml [EXT-429]" {
+	needs_os
+	printf 'os: sched,process\n' >p.yaml
+	[ "$(ptrace-run -c p.yaml --dump-config true | grep ^os)" = "os: process,sched" ]
+	ptrace-run -c p.yaml -o a.log true
+	[ "$(events a.log os.exit)" -eq 1 ]
+	[ "$(events a.log os.switch_in)" -ge 1 ]
+	ptrace-run -c p.yaml --os=none -o b.log true 2>/dev/null
+	[ "$(events b.log 'os.*')" -eq 0 ]
+}
+
+@test "a kind that there is not is refused with its place [EXT-429]" {
+	printf 'os: process,schedule\n' >p.yaml
+	run_split ptrace-run -c p.yaml true
+	[ "$status" -eq 125 ]
+	[[ $stderr == *"p.yaml:1:5: os: 'schedule' is none of"* ]]
+	for bad in '' , process, 'process sched' none,process; do
+		run_split ptrace-run --os="$bad" true
+		[ "$status" -eq 125 ]
+		[[ $stderr == *"--os: "* ]]
+	done
+	[ ! -e ptrace.log ]
+}
+
+@test "without --os nothing of it is in the log of a program with the library [EXT-429]" {
+	ptrace-run -o a.log -- "$traced" -n 10
+	[ "$(events a.log 'os.*')" -eq 0 ]
+	run_split ptrace-stat a.log
+	[[ $stdout != *os.* ]]
+}
+
+@test "what was handed over stays when the controller is killed [EXT-430]" {
+	needs_os
+	ptrace-run --os=process -o a.log -- sh -c '/bin/true; sleep 0.5; kill -KILL $PPID; sleep 0.1' 3>&- || true
+	wait_until closed a.log
+	[ "$(fields a.log os.exec .data.name | head -2)" = $'sh\ntrue' ]
+	[ "$(fields a.log os.exit .pid | wc -l)" -ge 1 ]
+}
+
+closed() {
+	ptrace-stat --json "$1" 2>/dev/null | jq -e '.complete' >/dev/null
+}
+
+@test "an unprivileged user gets them as far as the kernel lets him [EXT-431]" {
+	[ "$EUID" -eq 0 ] || skip "root only"
+	local paranoid dir
+	paranoid=$(cat /proc/sys/kernel/perf_event_paranoid) || skip "no perf_event_paranoid"
+	setpriv --reuid 65534 --regid 65534 --clear-groups test -x "$PTRACE_BIN/ptrace-run" ||
+		skip "another user cannot execute the commands here"
+	# The directories above are closed to others.
+	dir=$(mktemp -d)
+	chown 65534:65534 "$dir"
+	run_split setpriv --reuid 65534 --regid 65534 --clear-groups \
+		sh -c 'cd "$1" && exec ptrace-run --os=process,sched -o a.log -- sh -c "/bin/true; :"' _ "$dir"
+	mv "$dir"/a.log . || true
+	rm -rf "$dir"
+	[ "$status" -eq 0 ] || skip "another user cannot write here: $stderr"
+	if [ "$paranoid" -gt 2 ]; then
+		[[ $stderr == *"perf_event_paranoid=2"* ]]
+	else
+		[ -z "$stderr" ] || skip "$stderr"
+		[ "$(events a.log os.exec)" -eq 2 ]
+		[ "$(events a.log os.switch_in)" -ge 1 ]
+	fi
+}

@@ -1,0 +1,256 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Samples of stacks: --os=samples of ptrace-run and ptrace-create, and what shows them.
+
+load ../../support/helpers
+
+work=$PTRC_BUILD/tests/support/os_work
+
+setup() {
+	PATH=$PTRACE_BIN:$PATH
+	cd "$BATS_TEST_TMPDIR" || return 1
+	unset TZ
+}
+
+# chains LOG: the functions of each sample, innermost first
+chains() {
+	ptrace-dump --json --symbols --event=os.sample "$1" 2>chains.err |
+		jq -r '[.symbols.stack[].function // "?"] | join(" ")'
+}
+
+# most NUMBER ALL: whether that is nine of ten
+most() {
+	echo "$1 of $2"
+	[ $((10 * $1)) -ge $((9 * $2)) ]
+}
+
+@test "samples have the stack of a program that has never heard of traces [EXT-434 EXT-439]" {
+	needs_os
+	run_split ptrace-run --os=samples -o a.log -- "$work" spin 400
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	all=$(events a.log os.sample)
+	# One in a millisecond of processor time.
+	[ "$all" -ge 300 ]
+	[ "$all" -le 700 ]
+	[ "$(events a.log 'os.*')" -eq "$all" ]
+	chains a.log >chains
+	most "$(grep -c '^work_inner work_middle work_outer main\( \|$\)' chains)" "$all"
+	# They are about the thread, and are as old as they say.
+	[ "$(fields a.log os.sample '.pid == .tid' | sort -u)" = true ]
+	fields a.log os.sample .ns >times
+	sort -nc times
+	fields a.log os.sample .data.processor | sort -u | grep -qx '[0-9]*'
+	ptrace-dump --format=text --symbols --event=os.sample a.log |
+		grep -q ' cut=false stack=\[.*<work_inner,work_middle,work_outer,main'
+}
+
+@test "all threads and all descendants are sampled [EXT-434]" {
+	needs_os
+	ptrace-run --os=process,samples -o a.log -- sh -c "$work spins 150 3; exec $work spin 150"
+	[ "$(fields a.log os.sample .tid | sort | uniq -c | awk '$1 > 70' | wc -l)" -eq 4 ]
+	chains a.log >chains
+	most "$(grep -c '^work_inner work_middle work_outer \(spin_thread\|main\)\( \|$\)' chains)" \
+		"$(grep -c work_ chains)"
+	[ "$(grep -c spin_thread chains)" -gt 200 ]
+	[ "$(events a.log os.exec)" -ge 2 ]
+}
+
+@test "a process that runs already is sampled [EXT-434]" {
+	needs_os
+	"$work" spins 60000 2 3>&- &
+	pids=$!
+	ptrace-create --os=samples --start --name="$me" -o a.log --pid="$pids"
+	wait_until has_samples 50
+	ptrace-shutdown "$me"
+	kill "$pids"
+	[ "$(fields a.log os.sample .pid | sort -u)" -eq "$pids" ]
+	chains a.log >chains
+	most "$(grep -c '^work_inner work_middle work_outer spin_thread' chains)" "$(wc -l <chains)"
+}
+
+has_samples() {
+	ptrace-flush "$me"
+	[ "$(events a.log os.sample)" -ge "$1" ]
+}
+
+@test "the frequency is a part of the setting [EXT-435]" {
+	needs_os
+	ptrace-run --os=samples=100 -o a.log -- "$work" spin 500
+	all=$(events a.log os.sample)
+	[ "$all" -ge 40 ]
+	[ "$all" -le 70 ]
+	printf 'os: sched,samples=250\n' >p.yaml
+	[ "$(ptrace-run -c p.yaml --dump-config true | grep ^os)" = "os: sched,samples=250" ]
+	[ "$(ptrace-run --os=samples=1000,process --dump-config true | grep ^os)" = "os: process,samples" ]
+	ptrace-run -c p.yaml -o b.log -- "$work" spin 400
+	all=$(events b.log os.sample)
+	[ "$all" -ge 80 ]
+	[ "$all" -le 130 ]
+	[ "$(events b.log os.switch_in)" -ge 1 ]
+}
+
+@test "what the kernel does not allow is lowered, with a message [EXT-435 EXT-427]" {
+	needs_os
+	echo 200 >rate
+	# shellcheck disable=SC2016 # for the inner shell
+	has_rate='mount --bind rate /proc/sys/kernel/perf_event_max_sample_rate && exec "$@"'
+	unshare -m sh -c "$has_rate" _ true 2>/dev/null || skip "no mounts of one's own here"
+	run_split unshare -m sh -c "$has_rate" _ ptrace-run --os=samples -o a.log -- "$work" spin 500
+	[ "$status" -eq 0 ]
+	assert_one_message ptrace-run
+	[[ $stderr == *"--os: only 200 samples a second: kernel.perf_event_max_sample_rate allows no more" ]]
+	all=$(events a.log os.sample)
+	[ "$all" -ge 70 ]
+	[ "$all" -le 140 ]
+	run_split unshare -m sh -c "$has_rate" _ ptrace-run --os=samples=150 -o b.log -- "$work" spin 10
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	unshare -m sh -c "$has_rate" _ ptrace-doctor |
+		grep -q '^note .*--os: only 200 samples a second: kernel.perf_event_max_sample_rate allows no more'
+}
+
+@test "a frequency that there is not is refused [EXT-435]" {
+	for bad in samples= samples=0 samples=100001 samples=1k samples=-5 samples=1000000000000000000000000; do
+		run_split ptrace-run --os="$bad" true
+		[ "$status" -eq 125 ]
+		[[ $stderr == *"--os: '${bad#samples=}' is not a number of samples a second from 1 to 100000"* ]]
+	done
+	for bad in process=5 sample samples=5=5,x; do
+		run_split ptrace-run --os="$bad" true
+		[ "$status" -eq 125 ]
+		[[ $stderr == *"--os: '"* ]]
+	done
+	printf 'os: samples=many\n' >p.yaml
+	run_split ptrace-run -c p.yaml true
+	[[ $stderr == *"p.yaml:1:5: os: 'many' is not a number of samples"* ]]
+}
+
+@test "a deep stack is cut, and says so [EXT-436]" {
+	needs_os
+	ptrace-run --os=samples -o a.log -- "$work" deep 500 200
+	fields a.log os.sample 'select(.data.stack | length > 100) | "\(.data.cut) \(.data.stack | length)"' |
+		sort | uniq -c >lengths
+	cat lengths
+	# 126, or fewer if kernel.perf_event_max_stack says so.
+	[ "$(wc -l <lengths)" -eq 1 ]
+	read -r count cut length <lengths
+	[ "$count" -gt 100 ]
+	[ "$cut" = true ]
+	[ "$length" -le 126 ]
+	chains a.log | grep -q '^work_inner work_middle work_outer work_deep work_deep .*work_deep$'
+	ptrace-run --os=samples -o b.log -- "$work" deep 50 200
+	fields b.log os.sample 'select(.data.stack | length > 50) | .data.cut' | sort -u >cuts
+	[ "$(cat cuts)" = false ]
+}
+
+@test "samples that the kernel has lost are told, and counted [EXT-437]" {
+	needs_os
+	# A ring of one page has 36 samples; who empties it stands still meanwhile. How many more there
+	# are depends on how much of a processor the program gets.
+	run_split env POSIXTRACE_OS_BYTES=4096 ptrace-run --os=samples -o a.log -- \
+		sh -c "kill -STOP \$PPID; $work spin 1000; kill -CONT \$PPID; sleep 0.2; $work spin 50"
+	[ "$status" -eq 3 ]
+	lost=$(lost_of_os a.log)
+	[ "$lost" -gt 0 ]
+	[[ $stderr == *": $lost events lost"* ]]
+	[ "$(events a.log os.sample)" -gt 0 ]
+}
+
+@test "samples are filtered, selected and counted like any others [EXT-434]" {
+	needs_os
+	ptrace-run --os=process,samples --exclude=os.sample -o a.log -- "$work" spin 100
+	[ "$(events a.log os.sample)" -eq 0 ]
+	[ "$(events a.log os.exec)" -eq 1 ]
+	ptrace-run --os=samples -o b.log -- "$work" spin 100
+	all=$(events b.log os.sample)
+	[ "$(ptrace-dump --count --format=text --where 'data.cut == false' b.log)" -eq "$all" ]
+	[ "$(ptrace-dump --count --format=text --where 'data.stack[3] != 0' b.log)" -gt $((all / 2)) ]
+	ptrace-stat b.log | grep -q 'os.sample {u32 processor, bool cut, code\[\] stack}'
+	# Data that the stream cuts is a shorter stack.
+	ptrace-run --os=samples --max-data-size=24 -o c.log -- "$work" spin 100
+	fields c.log os.sample '"\(.truncated) \(.data.stack | length) \(.decode_error)"' | sort | uniq -c |
+		sort -n | tail -n 1 | grep -q 'record 2 null'
+}
+
+@test "samples become flames, of processes that are gone, too [EXT-479]" {
+	needs_os
+	ptrace-run --os=samples -o a.log -- sh -c "$work spin 150; $work spins 100 2"
+	run_split ptrace-export --to=folded a.log
+	[ "$status" -eq 0 ]
+	all=$(events a.log os.sample)
+	[ "$(awk '{ sum += $NF } END { print sum }' stdout.txt)" -eq "$all" ]
+	count=0
+	for n in $(sed -n 's/^os_work;.*main;work_outer;work_middle;work_inner \([0-9]*\)$/\1/p' stdout.txt); do
+		count=$((count + n))
+	done
+	[ "$count" -ge 100 ]
+	[ "$(sed -n 's/^os_work;.*spin_thread;work_outer;work_middle;work_inner \([0-9]*\)$/\1/p' stdout.txt |
+		awk '{ sum += $1 } END { print sum }')" -ge 130 ]
+	ptrace-export --to=speedscope a.log | jq -e '(.shared.frames | map(.name)) as $f |
+		.profiles | map(select(.name | startswith("os_work")) | select(.samples | length > 50) |
+			.samples | map(select(map($f[.])[-3:] == ["work_outer", "work_middle", "work_inner"])) |
+			length > 50) == [true, true, true]'
+	# A program that was replaced since is told by its file, and not by what is there now.
+	cp "$work" gone
+	ptrace-run --os=samples -o b.log -- ./gone spin 100
+	cp "$traced" gone
+	run_split ptrace-export --to=folded b.log
+	[[ $stderr == *"gone: "* ]]
+	grep -q '^gone;.*\[gone\];\[gone\];\[gone\];\[gone\] ' stdout.txt
+	fails grep -q work_ stdout.txt
+}
+
+@test "a report as text has the functions that take most time [EXT-482]" {
+	"$PTRC_BUILD/tests/support/made_log" samples.log <<-END
+		layout os.sample u32 processor, bool cut, code[] stack
+		event 10 7 8 os.sample u32:1 u32:0 u64:0x30 u64:0x20 u64:0x20 u64:0x10
+		event 20 7 8 os.sample u32:1 u32:0 u64:0x30 u64:0x20 u64:0x10
+		event 30 7 9 os.sample u32:1 u32:0 u64:0x1f u64:0x10
+		event 40 7 9 os.sample u32:1 u32:0
+	END
+	ptrace-report --text samples.log >report.txt
+	# 0x1f calls itself, and is in three of four samples.
+	[ "$(sed -n '/^Functions/,/^$/p' report.txt | tr -s ' ')" = "\
+Functions, and how many of 4 samples found them running (self), or what they had called (total)
+ self total function
+ 2 50.0 % 2 50.0 % 0x30
+ 1 25.0 % 3 75.0 % 0x1f
+ 0 0.0 % 3 75.0 % 0xf" ]
+	needs_os
+	ptrace-run --os=samples -o a.log -- "$work" spin 300
+	ptrace-report --text a.log | sed -n '/^Functions/,/^$/p' >report.txt
+	cat report.txt
+	# The innermost function comes first, and its callers are in as many stacks.
+	sed -n 3p report.txt | grep -q ' work_inner$'
+	total=$(awk '$NF == "work_inner" { print $4 }' report.txt)
+	for function in work_middle work_outer main; do
+		most "$(awk -v f="$function" '$NF == f { print $4 }' report.txt)" "$total"
+	done
+	ptrace-run -o b.log -- "$traced" -n 3
+	[ "$(ptrace-report --text b.log | grep -c '^Functions')" -eq 0 ]
+}
+
+@test "a report as a page has the stacks by names [EXT-481]" {
+	needs_os
+	ptrace-run --os=samples -o a.log -- "$work" spin 200
+	ptrace-report -o a.html a.log
+	grep -q '"kind":"z"' a.html
+	# Texts are in columns of bytes; tests/cmd/report/report-browser.mjs sees what becomes of them.
+	python3 - <<-'END'
+		import base64, re
+		page = open("a.html", "rb").read()
+		texts = b"".join(base64.b64decode(t) for t in re.findall(rb"[A-Za-z0-9+/]{40,}={0,2}", page) if len(t) % 4 == 0)
+		missing = [f for f in (b"main", b"work_outer", b"work_middle", b"work_inner") if f not in texts]
+		assert not missing, missing
+	END
+}
+
+@test "where the kernel refuses samples, a line says why [EXT-426]" {
+	run_split "$work" refused ptrace-run --os=samples -o a.log -- "$traced" -n 10
+	[ "$status" -ne 77 ] || skip "no seccomp here"
+	[ "$status" -eq 0 ]
+	assert_one_message ptrace-run
+	[[ $stderr == *"--os: no events of the operating system: perf_event_open(2): Operation not permitted"* ]]
+	[ "$(events a.log 'os.*')" -eq 0 ]
+}

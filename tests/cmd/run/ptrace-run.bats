@@ -1,0 +1,1183 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+
+load ../../support/helpers
+
+@test "COMMAND is traced from its first event to its last" {
+	ptrace-run -o run.log -- "$traced" -n 1000
+	[ "$(events run.log traced.event)" -eq 1000 ]
+	ptrace-dump -e traced.event run.log | jq -r .data >numbers
+	seq 0 999 | diff - numbers
+}
+
+@test "threads and children are in the log" {
+	ptrace-run -o run.log -- "$traced" -n 100 -t 4 -c 2
+	[ "$(events run.log traced.event)" -eq 1200 ]
+	[ "$(ptrace-dump -e traced.event run.log | jq -s 'map(.pid) | unique | length')" -eq 3 ]
+}
+
+@test "children of a shell are traced although the shell is not" {
+	ptrace-run -o run.log -- sh -c '"$0" -d one; "$0" -d two; :' "$traced"
+	[ "$(ptrace-dump -e traced.event run.log | jq -r .data)" = $'one\ntwo' ]
+}
+
+@test "children are not traced with close-for-child" {
+	ptrace-run -o run.log --inheritance=close-for-child -- "$traced" -c 2
+	[ "$(events run.log traced.event)" -eq 1 ]
+}
+
+@test "standard input, output and error are COMMAND's" {
+	run_split ptrace-run -o run.log -- sh -c 'cat; echo error >&2' <<<input
+	[ "$status" -eq 0 ]
+	[ "$stdout" = input ]
+	[[ $stderr == error* ]]
+}
+
+@test "the exit status is COMMAND's, 128+N for a signal" {
+	for n in 0 1 2 3 77 124; do
+		run_split ptrace-run -o run.log -- "$traced" -x "$n"
+		[ "$status" -eq "$n" ]
+		[ -z "$stderr" ]
+	done
+	run_split ptrace-run -o run.log -- "$traced" -k 9
+	[ "$status" -eq 137 ]
+	[ "$(events run.log traced.event)" -eq 1 ]
+	run_split ptrace-run -o run.log -- "$traced" -k 15
+	[ "$status" -eq 143 ]
+}
+
+@test "what cannot be run leaves no log" {
+	run_split ptrace-run -o run.log -- no-such-command
+	[ "$status" -eq 127 ]
+	[ ! -e run.log ]
+	assert_one_message ptrace-run
+	[ "$stderr" = "ptrace-run: no-such-command: command not found" ]
+	run_split ptrace-run -o run.log -- ./no-such-file
+	[ "$status" -eq 127 ]
+	[ ! -e run.log ]
+	assert_one_message ptrace-run
+	echo x >file
+	run_split ptrace-run -o run.log -- ./file
+	[ "$status" -eq 126 ]
+	[ ! -e run.log ]
+	assert_one_message ptrace-run
+	mkdir directory
+	run_split ptrace-run -o run.log -- ./directory
+	[ "$status" -eq 126 ]
+	[ ! -e run.log ]
+	printf '#!/no/such/interpreter\n' >script
+	chmod +x script
+	run_split ptrace-run -o run.log -- ./script
+	[ "$status" -eq 127 ]
+	[ ! -e run.log ]
+	assert_one_message ptrace-run
+	[[ $stderr == "ptrace-run: ./script: the interpreter of this script,"* ]]
+}
+
+@test "a configuration that cannot be shown has the status of its own failures" {
+	[ -w /dev/full ] || skip "no /dev/full"
+	status=0
+	ptrace-run --dump-config >/dev/full 2>stderr.txt || status=$?
+	[ "$status" -eq 125 ]
+}
+
+@test "a misspelt COMMAND costs no older log" {
+	ptrace-run -o run.log -- "$traced" -n 3
+	run_split ptrace-run -o run.log -- no-such-command
+	[ "$status" -eq 127 ]
+	[ "$(events run.log traced.event)" -eq 3 ]
+}
+
+@test "a log that cannot be written is 125, and COMMAND does not run" {
+	run_split ptrace-run -o no/such/directory/run.log -- touch ran
+	[ "$status" -eq 125 ]
+	[ ! -e ran ]
+	assert_one_message ptrace-run
+	mkdir directory
+	run_split ptrace-run -o directory -- touch ran
+	[ "$status" -eq 125 ]
+	[ ! -e ran ]
+	assert_one_message ptrace-run
+	[ -w /dev/full ] || skip "no /dev/full"
+	run_split ptrace-run -o /dev/full -- touch ran
+	[ "$status" -eq 125 ]
+	[ ! -e ran ]
+	assert_one_message ptrace-run
+	[[ $stderr == *"No space left on device"* ]]
+}
+
+@test "a wrong option is 125, and COMMAND does not run" {
+	for option in --stream-min-size=1T --stream-min-size=-1 --stream-min-size=1Kx \
+		--max-data-size= --log-full-policy=flush --stream-full-policy=append \
+		--inheritance=yes; do
+		run_split ptrace-run "$option" -- touch ran
+		[ "$status" -eq 125 ]
+		[ ! -e ran ]
+		[ ! -e ptrace.log ]
+		assert_one_message ptrace-run
+		[[ $stderr == *"${option%%=*}"* ]]
+	done
+}
+
+@test "the default log is ptrace.log, which is not put in the place of another file" {
+	ptrace-run -- "$traced" -n 2
+	[ "$(events ptrace.log traced.event)" -eq 2 ]
+	ptrace-run -- "$traced" -n 3
+	[ "$(events ptrace.log traced.event)" -eq 3 ]
+	echo precious >ptrace.log
+	run_split ptrace-run -- "$traced"
+	[ "$status" -eq 125 ]
+	assert_one_message ptrace-run
+	[ "$(cat ptrace.log)" = precious ]
+}
+
+@test "-o replaces nothing but a log or an empty file, unless it is forced [EXT-130]" {
+	# A signature that is cut short, and one that is not at the begin.
+	printf '\211PTRLOG' >short.txt
+	printf ' \211PTRLOG\n and more' >shifted.txt
+	echo 'int main(void);' >main.c
+	ln -s main.c link
+	for file in short.txt shifted.txt main.c link; do
+		cp "$file" before
+		run_split ptrace-run -o "$file" -- touch ran
+		[ "$status" -eq 125 ]
+		[ ! -e ran ]
+		[ "$stderr" = "ptrace-run: $file: exists and is not a trace log; name another file, or replace this one with --force" ]
+		cmp before "$file"
+	done
+	[ -L link ]
+	# Empty: also through a link, and a link whose target is not there yet.
+	: >empty
+	ln -s new dangling
+	ln -s empty link.empty
+	for file in link.empty empty dangling dangling; do
+		ptrace-run -o "$file" -- "$traced" -n 2
+		[ "$(events "$file" traced.event)" -eq 2 ]
+	done
+	[ -f new ]
+	[ -L dangling ]
+	# A log that is cut or damaged is a log.
+	truncate -s 100 new
+	ptrace-run -o new -- "$traced" -n 3
+	[ "$(events new traced.event)" -eq 3 ]
+	# By option and by file.
+	ptrace-run --force -o main.c -- "$traced" -n 4
+	[ "$(events link traced.event)" -eq 4 ]
+	echo text >main.c
+	printf 'output: main.c\nforce: true\n' >file.yaml
+	ptrace-run -c file.yaml -- "$traced" -n 5
+	[ "$(events main.c traced.event)" -eq 5 ]
+	ptrace-run -c file.yaml --dump-config | grep -qx 'force: true'
+}
+
+@test "-o: what has no contents is written to, what cannot be read is not replaced [EXT-130]" {
+	ptrace-run -o /dev/null -- "$traced"
+	mkfifo fifo
+	cat fifo >copy 3>&- &
+	ptrace-run -o fifo -- "$traced" -n 2
+	wait $!
+	[ "$(events copy traced.event)" -eq 2 ]
+	ptrace-run -o /dev/stdout -- "$traced" -n 3 | cat >copy
+	[ "$(events copy traced.event)" -eq 3 ]
+	# Nobody reads it any more: COMMAND does not run, or the loss is told.
+	exec {unread}> >(:)
+	wait $!
+	status=0
+	ptrace-run -o /dev/stdout -- touch ran >&"$unread" 2>stderr.txt || status=$?
+	exec {unread}>&-
+	stderr=$(<stderr.txt)
+	[ ! -e ran ]
+	[ "$status" -eq 125 ]
+	[ "$stderr" = "ptrace-run: /dev/stdout: Broken pipe" ]
+	{ ptrace-run -o /dev/stdout -- "$traced" -n 100000 2>stderr.txt || echo $? >status; } | head -c 1 >start
+	[ "$(<status)" -eq 3 ]
+	[[ $(<stderr.txt) == "ptrace-run: /dev/stdout: "*" events lost, as writing the log failed: Broken pipe" ]]
+	# It is closed: what takes its place is no file.
+	run_split bash -c 'exec ptrace-run -o /dev/stdout -- touch ran >&-'
+	[ "$status" -eq 125 ]
+	[ ! -e ran ]
+	[ "$stderr" = "ptrace-run: /dev/stdout: Bad file descriptor" ]
+	run_split bash -c 'exec ptrace-run -o run.log --json=/dev/stdout -- touch ran >&-'
+	[ "$status" -eq 125 ]
+	[ ! -e ran ]
+	[ "$stderr" = "ptrace-run: /dev/stdout: Bad file descriptor" ]
+	# Standard output is a file: the same rule.
+	echo precious >text
+	status=0
+	ptrace-run -o /dev/stdout -- touch ran >>text 2>stderr.txt || status=$?
+	[ "$status" -eq 125 ]
+	[ ! -e ran ]
+	[ "$(cat text)" = precious ]
+	[ "$EUID" -ne 0 ] || exec_as_user='setpriv --reuid=65534 --clear-groups'
+	echo precious >secret
+	chmod 222 secret
+	chmod 777 .
+	[ "$EUID" -ne 0 ] || setpriv --reuid=65534 --clear-groups test -x "$PTRACE_BIN/ptrace-run" ||
+		skip "no other user can run the commands"
+	# shellcheck disable=SC2086 # words
+	run_split $exec_as_user "$PTRACE_BIN/ptrace-run" -o secret -- touch ran
+	[ "$status" -eq 125 ]
+	[[ $stderr == "ptrace-run: secret: exists and cannot be read"*"--force"* ]]
+	chmod 600 secret
+	[ "$(cat secret)" = precious ]
+}
+
+@test "attributes given as options are those of the log" {
+	ptrace-run -o run.log --name=my-trace --stream-min-size=2M --max-data-size=10 \
+		--stream-full-policy=until-full --log-max-size=1M --log-full-policy=loop \
+		--inheritance=close-for-child -- "$traced" -s 20
+	ptrace-stat --format=json run.log | jq -e '.attributes |
+		.trace_name == "my-trace" and .stream_min_size == 2097152 and
+		.max_data_size == 10 and .stream_full_policy == "until-full" and
+		.log_max_size == 1048576 and .log_full_policy == "loop" and
+		.inheritance == "close-for-child"'
+	ptrace-dump -e traced.event run.log |
+		jq -e '.len == 10 and .truncated == "record" and .data == "xxxxxxxxxx"'
+}
+
+# signalled_start: the program that says what signals it gets, under ptrace-run in a process
+# group of its own. $runner is ptrace-run, $child the program.
+signalled_start() {
+	rm -f out
+	setsid ptrace-run -o run.log -- sh -c 'echo $$ >pid; exec "$0"' \
+		"$PTRC_BUILD/tests/support/signalled" >out 3>&- &
+	runner=$!
+	pids="$pids $runner"
+	wait_until says ready
+	child=$(cat pid)
+}
+
+# What is passed on comes in order, so nothing else is on its way when this one is there.
+signalled_end() {
+	kill -USR2 "$runner"
+	status=0
+	wait "$runner" || status=$?
+	[ "$status" -eq 7 ]
+	[ "$(ptrace-stat --format=json run.log | jq .complete)" = true ]
+}
+
+@test "signals to it alone are passed on" {
+	signalled_start
+	for signal in HUP INT QUIT TERM USR1 CONT; do
+		kill -"$signal" "$runner"
+		wait_until says "$signal"
+	done
+	signalled_end
+	[ "$(cat out)" = $'ready\nHUP\nINT\nQUIT\nTERM\nUSR1\nCONT\nUSR2' ]
+}
+
+@test "signals to the whole process group reach COMMAND once" {
+	signalled_start
+	for signal in HUP INT QUIT TERM USR1 CONT; do
+		kill -"$signal" -- -"$runner"
+		wait_until says "$signal"
+	done
+	signalled_end
+	[ "$(cat out)" = $'ready\nHUP\nINT\nQUIT\nTERM\nUSR1\nCONT\nUSR2' ]
+}
+
+@test "several signals to the group at once, and one to it alone" {
+	signalled_start
+	kill -STOP "$runner"
+	for signal in HUP INT TERM; do kill -"$signal" -- -"$runner"; done
+	wait_until says HUP
+	wait_until says INT
+	wait_until says TERM
+	kill -CONT "$runner"
+	wait_until says CONT
+	kill -TERM "$runner"
+	said_twice() { [ "$(grep -cx TERM out)" -eq 2 ]; }
+	wait_until said_twice
+	signalled_end
+	[ "$(grep -cE '^(HUP|INT|TERM)$' out)" -eq 4 ]
+	[ "$(tail -n 3 out)" = $'CONT\nTERM\nUSR2' ]
+}
+
+@test "what COMMAND tells its parent does not come back" {
+	setsid ptrace-run -o run.log -- sh -c 'kill -USR1 $PPID; kill -TERM $PPID; exec "$0"' \
+		"$PTRC_BUILD/tests/support/signalled" >out 3>&- &
+	runner=$!
+	pids="$pids $runner"
+	wait_until says ready
+	signalled_end
+	[ "$(cat out)" = $'ready\nUSR2' ]
+}
+
+@test "the witness that tells whom a signal was for is replaced when it is killed" {
+	signalled_start
+	witness=$(grep -lsx ptrace-witness $(printf '/proc/%s/comm ' \
+		$(children_of "$runner")))
+	witness=${witness//[!0-9]/}
+	kill -KILL "$witness"
+	wait_until is_ended "$witness"
+	kill -INT "$runner"
+	wait_until says INT
+	kill -TERM -- -"$runner"
+	wait_until says TERM
+	signalled_end
+	[ "$(cat out)" = $'ready\nINT\nTERM\nUSR2' ]
+}
+
+@test "no process is left of it" {
+	signalled_start
+	children=$(children_of "$runner")
+	kill -TERM -- -"$runner"
+	wait_until says TERM
+	children="$children $(children_of "$runner")"
+	signalled_end
+	for p in $children; do is_ended "$p"; done
+	signalled_start
+	children=$(children_of "$runner")
+	pids="$pids $child"
+	kill -KILL "$runner"
+	wait "$runner" || true
+	for p in $children; do
+		[ "$p" -eq "$child" ] || wait_until is_ended "$p"
+	done
+}
+
+@test "in a terminal: Ctrl-Z, fg, Ctrl-C, once each" {
+	command -v script >/dev/null || skip "no script"
+	mkfifo keys
+	script -qc 'bash --norc --noprofile -i' /dev/null <keys >screen 2>&1 3>&- &
+	disown
+	pids="$pids $!"
+	exec 7>keys
+	echo "ptrace-run -o run.log -- sh -c 'echo \$\$ >pid; exec $PTRC_BUILD/tests/support/signalled' >out" >&7
+	wait_until says ready
+	printf '\032' >&7
+	echo 'jobs >jobs' >&7
+	wait_until grep -qs Stopped jobs
+	echo fg >&7
+	wait_until says CONT
+	printf '\003' >&7
+	wait_until says INT
+	kill -USR2 "$(cat pid)"
+	wait_until says USR2
+	echo 'echo $? >status; exit' >&7
+	wait_until test -s status
+	[ "$(cat status)" -eq 7 ]
+	[ "$(cat out)" = $'ready\nCONT\nINT\nUSR2' ]
+}
+
+@test "Ctrl-C ends a loop of a shell, as COMMAND alone would" {
+	command -v script >/dev/null || skip "no script"
+	# What is started in the background by a shell without job control ignores SIGINT.
+	env --default-signal=INT true || skip "no env --default-signal"
+	mkfifo keys
+	cat >loop <<-'END'
+		for i in 1 2; do
+			ptrace-run -o run.log -- sh -c 'echo run; exec sleep 60'
+		done >>out
+	END
+	env --default-signal=INT,QUIT script -qc 'bash --norc --noprofile -i' /dev/null <keys >screen 2>&1 3>&- &
+	disown
+	pids="$pids $!"
+	exec 7>keys
+	echo 'bash loop; echo $? >status; exit' >&7
+	wait_until says run
+	printf '\003' >&7
+	# What follows on the line is not run either; a shell that is interrupted says 130.
+	echo 'echo $? >status; exit' >&7
+	wait_until test -s status
+	[ "$(cat status)" -eq 130 ]
+	[ "$(cat out)" = run ]
+}
+
+# What a shell that does job control does with a job: gives it a process group, and waits for its
+# end. (bash may wait for ever, and say so without end, for a job that stops and goes on quickly.)
+# shellcheck disable=SC2016
+job_shell='
+	my $job = fork;
+	unless ($job) {
+		setpgrp;
+		exec @ARGV;
+	}
+	open my $runner, ">", "runner";
+	print $runner "$job\n";
+	close $runner;
+	waitpid $job, 0;
+	open my $status, ">", "status";
+	print $status $? & 127 ? 128 + ($? & 127) : $? >> 8, "\n";
+	close $status'
+
+# job SCRIPT: runs it under ptrace-run as such a job. $runner is ptrace-run, $child the script, whose
+# process ID is in the file pid; `status` gets the status.
+job() {
+	setsid perl -e "$job_shell" ptrace-run -o run.log -- sh -c "echo \$\$ >pid; $1" 3>&- &
+	disown
+	wait_until test -s runner
+	wait_until test -s pid
+	runner=$(cat runner) child=$(cat pid)
+	pids="$pids $child $runner"
+}
+
+state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
+
+@test "it stops when COMMAND stops, and goes on with it" {
+	job 'kill -STOP $$; exit 5'
+	wait_until state "$runner" T
+	kill -CONT "$runner"
+	wait_until test -s status
+	[ "$(cat status)" -eq 5 ]
+}
+
+@test "if somebody else continues or kills the stopped COMMAND, it goes on, too [EXT-160]" {
+	job 'kill -STOP $$; kill -STOP $$; exit 5'
+	wait_until state "$runner" T
+	kill -CONT "$child"
+	wait_until state "$child" T
+	wait_until state "$runner" T
+	kill -CONT "$child"
+	wait_until test -s status
+	[ "$(cat status)" -eq 5 ]
+	rm status runner pid
+	job 'kill -STOP $$; exit 5'
+	wait_until state "$runner" T
+	kill -KILL "$child"
+	wait_until test -s status
+	[ "$(cat status)" -eq 137 ]
+}
+
+@test "where no shell does job control it does not stop [EXT-160]" {
+	setsid ptrace-run -o run.log -- sh -c 'echo $$ >pid; kill -STOP $$; exec "$0"' \
+		"$PTRC_BUILD/tests/support/signalled" >out 3>&- &
+	runner=$!
+	pids="$pids $runner"
+	wait_until test -s pid
+	child=$(cat pid)
+	wait_until state "$child" T
+	# A process that has stopped itself would not pass this on.
+	kill -CONT "$child"
+	wait_until says ready
+	kill -TERM "$runner"
+	wait_until says TERM
+	signalled_end
+}
+
+@test "a program that ends by SIGKILL in the middle has all its events in the log" {
+	mkfifo in
+	ptrace-run -o run.log -- "$traced" -n 5000 -W <in >out 3>&- &
+	runner=$!
+	exec 7>in
+	wait_until says done
+	child=$(children_of "$runner")
+	kill -KILL $child
+	status=0
+	wait "$runner" || status=$?
+	[ "$status" -eq 137 ]
+	[ "$(events run.log traced.event)" -eq 5000 ]
+	ptrace-stat run.log
+}
+
+@test "if it is killed itself the log is complete all the same" {
+	mkfifo in
+	ptrace-run -o run.log -- "$traced" -n 5000 -W <in >out 3>&- &
+	runner=$!
+	exec 7>in
+	wait_until says done
+	child=$(children_of "$runner")
+	pids="$pids $child"
+	kill -KILL "$runner"
+	wait "$runner" || true
+	[ "$(events run.log traced.event)" -eq 5000 ]
+	[ "$(ptrace-stat --format=json run.log | jq .complete)" = true ]
+}
+
+@test "lost events are told in one line, and do not change the status of a failure" {
+	run_split ptrace-run -o run.log --stream-min-size=4K --stream-full-policy=loop -- \
+		"$traced" -n 100000 -x 4
+	[ "$status" -eq 4 ]
+	assert_one_message ptrace-run
+	lost=$(grep -oE '[0-9]+ events lost' <<<"$stderr" | cut -d' ' -f1)
+	[ "$((lost + $(events run.log traced.event)))" -ge 100000 ]
+	run_split ptrace-dump run.log
+	[ "$status" -eq 3 ]
+}
+
+@test "if events were lost a success is 3, or 0 with --allow-loss" {
+	lossy="--stream-min-size=4K --stream-full-policy=loop"
+	run_split ptrace-run -o run.log $lossy -- "$traced" -n 100000
+	[ "$status" -eq 3 ]
+	assert_one_message ptrace-run
+	[[ $stderr == *"run.log: "*" events lost in the stream, which was full" ]]
+	run_split ptrace-run -o run.log $lossy --allow-loss -- "$traced" -n 100000
+	[ "$status" -eq 0 ]
+	assert_one_message ptrace-run
+}
+
+@test "--json tells what came of it in the last line of standard error" {
+	run_split ptrace-run --json -o run.log -- "$traced" -n 10 -x 4
+	[ "$status" -eq 4 ]
+	[ -z "$stdout" ]
+	[ "$(wc -l <stderr.txt)" -eq 1 ]
+	jq -e --arg c "$traced" '.version == 1 and .log == "run.log" and .command == $c and
+		.exit_status == 4 and (has("signal") | not) and .events >= 12 and .complete and
+		.losses.stream_events == 0' <stderr.txt
+	[ "$(jq .events <stderr.txt)" -eq "$(events run.log)" ]
+	run_split ptrace-run --json -o run.log --stream-min-size=4K --stream-full-policy=loop -- \
+		"$traced" -n 100000 -k 9
+	[ "$status" -eq 137 ]
+	[ "$(wc -l <stderr.txt)" -eq 2 ]
+	lost=$(grep -oE '[0-9]+ events lost' stderr.txt | cut -d' ' -f1)
+	tail -n 1 stderr.txt | jq -e --argjson lost "$lost" '.signal == 9 and
+		(has("exit_status") | not) and (.complete | not) and
+		.losses.stream_events == $lost'
+	run_split ptrace-run --json -o >(cat >/dev/null) -- "$traced"
+	jq -e 'has("events") | not' <stderr.txt
+}
+
+@test "--json to a file or a descriptor [EXT-131]" {
+	run_split ptrace-run --json=run.json -o run.log -- sh -c 'echo error >&2; exit 4'
+	[ "$status" -eq 4 ]
+	jq -e '.exit_status == 4 and .log == "run.log"' run.json
+	[[ $stderr == error* && $stderr != *version* ]]
+	# What was such an object is replaced, and what was not is not.
+	ptrace-run --json=run.json -o run.log -- "$traced" -n 3
+	[ "$(jq -s length run.json)" -eq 1 ]
+	jq -e '.exit_status == 0 and .complete' run.json
+	echo precious >text
+	run_split ptrace-run --json=text -o run.log -- touch ran
+	[ "$status" -eq 125 ]
+	[ "$stderr" = "ptrace-run: text: exists and is not the result of a run; name another file, or replace this one with --force" ]
+	[ "$(cat text)" = precious ]
+	ptrace-run --json=text --force -o run.log -- "$traced"
+	jq -e .complete text
+	# The log of a run that did not begin is not left, nor is a log the result.
+	run_split ptrace-run --json=new -o new -- touch ran
+	[ "$status" -eq 125 ]
+	[[ $stderr == "ptrace-run: new: is the log"* ]]
+	[ ! -e new ]
+	ptrace-run --json-fd=5 -o run.log -- "$traced" -n 3 5>fd.json
+	jq -e '.exit_status == 0 and .events >= 5' fd.json
+	# Neither COMMAND nor what it leaves running has the descriptor.
+	ptrace-run --json-fd=5 -o run.log -- sh -c 'echo >&5' 5>fd.json 2>/dev/null || true
+	[ "$(wc -l <fd.json)" -eq 1 ]
+	ptrace-run --json-fd=1 -o run.log -- "$traced" | jq -e .complete
+	for option in --json-fd=99 --json-fd=0 --json-fd=x --json-fd= --json=; do
+		run_split ptrace-run "$option" -o run.log -- touch ran <text
+		[ "$status" -eq 125 ]
+		assert_one_message ptrace-run
+		[[ $stderr == *"${option%%=*}: "* ]]
+	done
+	run_split ptrace-run --json --json-fd=1 -o run.log -- touch ran
+	[ "$status" -eq 125 ]
+	[[ $stderr == *"one place only"* ]]
+	[ ! -e ran ]
+	[ -w /dev/full ] || skip "no /dev/full"
+	run_split ptrace-run --json=/dev/full -o run.log -- "$traced"
+	[ "$status" -eq 3 ]
+	[ "$stderr" = "ptrace-run: /dev/full: No space left on device" ]
+}
+
+@test "--json: an object comes also if COMMAND did not run [EXT-131]" {
+	run_split ptrace-run --json=run.json -- no-such-command
+	[ "$status" -eq 127 ]
+	jq -e '.exit_status == 127 and .command == "no-such-command" and (.complete | not) and
+		.error == "no-such-command: command not found"' run.json
+	touch file
+	run_split ptrace-run --json=run.json -- ./file
+	[ "$status" -eq 126 ]
+	jq -e '.exit_status == 126 and .error == "./file: Permission denied"' run.json
+	# The interpreter is missing, which shows when COMMAND is executed.
+	printf '#!/no/such/interpreter\n' >script
+	chmod +x script
+	run_split ptrace-run --json=run.json -o run.log -- ./script
+	[ "$status" -eq 127 ]
+	jq -e '.exit_status == 127 and (.error | startswith("./script: the interpreter"))' run.json
+	# 125: the log, the trace, the file of settings, the command line.
+	echo precious >text
+	for option in --output=text --stream-min-size=1000000G --config=no.yaml --no-such-option; do
+		rm -f run.json
+		run_split ptrace-run --json=run.json "$option" -- touch ran
+		[ "$status" -eq 125 ]
+		jq -e '.exit_status == 125 and (.complete | not) and (.error | length > 0)' run.json
+	done
+	if has_validator; then validates run <run.json; fi
+	run_split ptrace-run --json -- no-such-command
+	tail -n 1 stderr.txt | jq -e '.exit_status == 127'
+	[ ! -e ran ]
+}
+
+@test "what is excluded is not recorded: names, patterns, system events [EXT-106 EXT-100]" {
+	run_split ptrace-run -o run.log --exclude=traced.event --exclude=posix_trace_stop -- \
+		sh -c '"$0"; "$0" -e other.event' "$traced"
+	[ "$status" -eq 0 ]
+	[ -z "$stdout$stderr" ]
+	[ "$(events run.log traced.event)" -eq 0 ]
+	[ "$(events run.log posix_trace_stop)" -eq 0 ]
+	[ "$(events run.log other.event)" -eq 1 ]
+	# From the first event of a name on, in however short a program.
+	ptrace-run -o run.log --exclude='*.noise' -- "$traced" -e x.noise -n 5000
+	[ "$(events run.log x.noise)" -eq 0 ]
+	ptrace-run -o run.log --exclude='*.noise' -- \
+		sh -c 'for i in $(seq 60); do "$0" -e x.noise; "$0" -e x.sound; done' "$traced"
+	[ "$(events run.log x.sound)" -eq 60 ]
+	[ "$(events run.log x.noise)" -eq 0 ]
+	# In a forked child, and in the image that it executes.
+	ptrace-run -o run.log --exclude='*.noise' -- \
+		"$PTRC_BUILD/tests/support/prog_emit" -f -x "$PTRC_BUILD/tests/support/prog_emit" x.noise 3 2
+	[ "$(events run.log x.noise)" -eq 0 ]
+}
+
+@test "only what is to be recorded is recorded [EXT-106 EXT-101]" {
+	run_split ptrace-run -o run.log --only='x.*' --only=y --exclude='*.noise' -- \
+		sh -c 'for name in x.noise x.sound y z; do "$0" -e $name -n 2; done' "$traced"
+	[ "$status" -eq 0 ]
+	[ -z "$stdout$stderr" ]
+	[ "$(ptrace-dump --format=json run.log | jq -r .event | grep -v _flush_ |
+		sort | uniq -c | tr -s ' \n' ' ')" = \
+		' 1 posix_trace_start 1 posix_trace_stop 2 x.sound 2 y ' ]
+	printf 'only: [x.*]\nexclude: [x.noise]\noutput: run.log\n' >file.yaml
+	ptrace-run -c file.yaml -- sh -c '"$0" -e x.noise; "$0" -e x.sound; "$0" -e z' "$traced"
+	[ "$(events run.log x.sound)" -eq 1 ]
+	[ "$(events run.log x.noise)" -eq 0 ]
+	[ "$(events run.log z)" -eq 0 ]
+}
+
+@test "a pattern that matched no name is told [EXT-107]" {
+	run_split ptrace-run --json -o run.log --only='traced.*' --exclude='*.nosie' \
+		--exclude=$'odd\xff' -- "$traced"
+	[ "$status" -eq 0 ]
+	[ "$(sed -n 1p stderr.txt)" = \
+		"ptrace-run: no event has a name that matches --exclude=*.nosie" ]
+	[ "$(wc -l <stderr.txt)" -eq 3 ]
+	tail -n 1 stderr.txt | validates run
+	tail -n 1 stderr.txt | jq -e '.complete and (.unmatched | length == 2) and
+		.unmatched[0] == {"how": "exclude", "glob": "*.nosie"} and .unmatched[1].glob_hex'
+	run_split ptrace-run --json -o run.log --only='traced.*' -- "$traced"
+	[ "$(wc -l <stderr.txt)" -eq 1 ]
+	jq -e 'has("unmatched") | not' stderr.txt
+}
+
+@test "the option of before says what to use in its place [EXT-106]" {
+	for c in 'ptrace-run' 'ptrace-create'; do
+		for option in '--filter=x' '--filter x'; do
+			run_split $c $option
+			[ "$status" -eq $([ $c = ptrace-run ] && echo 125 || echo 2) ]
+			[[ $stderr == "$c: --filter: there is no such option any more: use --exclude=GLOB"* ]]
+		done
+		run_split $c --help
+		[[ $stdout != *--filter* ]]
+	done
+	echo 'filter: [x]' >file.yaml
+	run_split ptrace-run -c file.yaml -- true
+	[ "$status" -eq 125 ]
+	[[ $stderr == "ptrace-run: file.yaml:1:1: there is no key 'filter' any more: use 'exclude'"* ]]
+}
+
+@test "too many patterns are refused before anything is done [EXT-106 EXT-104]" {
+	{
+		echo 'exclude:'
+		printf '  - event.%d\n' {1..257}
+	} >file.yaml
+	run_split ptrace-run -c file.yaml -o run.log -- touch ran
+	[ "$status" -eq 125 ]
+	[[ $stderr == "ptrace-run: file.yaml:2:3: exclude: there are more than 256 patterns"* ]]
+	[ ! -e ran ]
+	[ ! -e run.log ]
+	head -n 257 file.yaml >most.yaml
+	run_split ptrace-run -c most.yaml --only=x -o run.log -- touch ran
+	[ "$status" -eq 125 ]
+	[ ! -e ran ]
+	run_split ptrace-run -c most.yaml -o run.log -- touch ran
+	[ "$status" -eq 0 ]
+}
+
+# untraced COMMAND...: the only traced process could not be traced; prints the cause
+untraced() {
+	run_split ptrace-run --json -o run.log -- "$@"
+	[ "$status" -eq 3 ]
+	[ "$(wc -l <stderr.txt)" -eq 2 ]
+	tail -n 1 stderr.txt | validates run
+	tail -n 1 stderr.txt | jq -e '.losses.untraced_processes == 1 and (.complete | not)' >&2
+	ptrace-stat --json run.log >stat.json || [ $? -eq 3 ]
+	validates stat <stat.json
+	jq -e '.losses.untraced_processes == 1' stat.json >&2
+	sed -n '1s/^ptrace-run: run[.]log: 1 process could not be traced: //p' stderr.txt
+	[ "$(ls "/dev/shm/posixtrace-$(id -u)")" = bells ]
+}
+
+@test "a process that could not be traced for want of descriptors or memory is a loss [EXT-150]" {
+	few='exec 3<&- 4<&- 5<&-; ulimit -n'
+	# The program itself, and a program that it runs. One descriptor is left for libraries.
+	[ "$(untraced bash -c "$few 4; exec \"\$0\" -n 5" "$traced")" = "too few descriptors" ]
+	[ "$(untraced bash -c "$few 4; \"\$0\" -n 5; true" "$traced")" = "too few descriptors" ]
+	# With one more each time, either all is recorded or the loss is told.
+	for limit in $(seq 5 16); do
+		run_split ptrace-run -o run.log -- bash -c "$few $limit; \"\$0\" -n 5; true" "$traced"
+		if [ "$status" -eq 0 ]; then
+			[ "$(events run.log traced.event)" -eq 5 ]
+		else
+			[ "$status" -eq 3 ]
+			grep -q 'could not be traced: too few descriptors' stderr.txt
+		fi
+	done
+	[ "$status" -eq 0 ]
+	# The address sanitizer takes more address space than that.
+	if grep -q __asan_init "$traced"; then
+		return
+	fi
+	for size in 10000 20000 60000; do
+		[ "$(untraced bash -c "ulimit -v $size; exec \"\$0\" -n 5" "$traced")" = \
+			"too little memory or address space" ]
+	done
+}
+
+@test "what the last flush could not keep is told, too" {
+	for policy in until-full loop; do
+		run_split ptrace-run -o run.log --log-full-policy=$policy --log-max-size=64K -- \
+			"$traced" -n 100000 -x 4
+		[ "$status" -eq 4 ]
+		assert_one_message ptrace-run
+		lost=$(grep -oE '[0-9]+ events lost in the log' <<<"$stderr" | cut -d' ' -f1)
+		run_split ptrace-stat --format=json run.log
+		[ "$status" -eq 3 ]
+		jq -e --argjson lost "$lost" '.losses.log_events == $lost' <<<"$stdout"
+		[ "$(events run.log traced.event)" -lt 100000 ]
+	done
+}
+
+@test "a limit on file size ends the log, not the command" {
+	status=0
+	(ulimit -S -f 200 && ptrace-run -o run.log -- "$traced" -n 200000 -x 4) 2>stderr.txt ||
+		status=$?
+	stderr=$(cat stderr.txt)
+	[ "$status" -eq 4 ]
+	[[ $stderr == *"ptrace-run: run.log: "*" events lost, as writing the log failed: File too large"* ]]
+	run_split ptrace-dump run.log
+	[ "$status" -eq 3 ]
+}
+
+@test "that nothing was recorded is told in one line" {
+	run_split ptrace-run -o run.log -- sh -c 'exit 3'
+	[ "$status" -eq 3 ]
+	[ -z "$stdout" ]
+	assert_one_message ptrace-run
+	[[ $stderr == "ptrace-run: sh: no event was recorded"* ]]
+}
+
+@test "that the patterns leave out everything is told in one line [EXT-107]" {
+	why="no event was recorded: the patterns (--only, --exclude, ptrace-filter) leave out every event type of the programs"
+	for patterns in '--exclude=*' '--exclude=traced.*' '--only=traced.* --exclude=*.event'; do
+		# shellcheck disable=SC2086 # words
+		run_split ptrace-run -o run.log $patterns -- "$traced" -n 3
+		[ "$status" -eq 0 ]
+		[ "$stderr" = "ptrace-run: $traced: $why" ]
+	done
+	printf 'exclude: ["*"]\n' >file.yaml
+	run_split ptrace-run -c file.yaml -o run.log -- "$traced" -n 3
+	[ "$stderr" = "ptrace-run: $traced: $why" ]
+	# With the pattern that matches nothing.
+	run_split ptrace-run -o run.log --only=nothing -- "$traced" -n 3
+	[ "$(wc -l <stderr.txt)" -eq 2 ]
+	# Some types are left out, or no program has any.
+	run_split ptrace-run -o run.log --exclude=posix_* -- "$traced" -n 3
+	[ -z "$stderr" ]
+	run_split ptrace-run -o run.log '--exclude=*' -- true
+	[[ $stderr == "ptrace-run: true: no event was recorded: no program "*"--os=process,sched shows"* ]]
+}
+
+@test "the log may be a pipe" {
+	ptrace-run -o >(cat >piped.log) -- "$traced" -n 10
+	wait_until ptrace-stat piped.log
+	[ "$(events piped.log traced.event)" -eq 10 ]
+	run_split ptrace-run --log-full-policy=loop -o >(cat >/dev/null) -- touch ran
+	[ "$status" -eq 125 ]
+	[ ! -e ran ]
+	assert_one_message ptrace-run
+}
+
+# stalled COMMAND...: ptrace-run with a log that nobody reads, a FIFO that is open; $runner, whose
+# threads are counted
+stalled() {
+	rm -f fifo ran
+	mkfifo fifo
+	exec 7<>fifo
+	ptrace-run --os=none -o fifo -- sh -c '"$@"; : >ran' _ "$@" >out 2>err 3>&- 7>&- &
+	runner=$!
+	pids="$pids $runner"
+}
+
+# COMMAND, which has made a file, has ended, and ptrace-run waits for its log.
+is_waiting() {
+	[ -e ran ] && [ -z "$(children_of "$runner")" ] &&
+		[ "$(ls /proc/"$runner"/task | wc -l)" -ge 2 ]
+}
+
+has_keeper() { grep -qsx ptrace-keeper /proc/[0-9]*/comm; }
+has_no_keeper() { ! has_keeper; }
+
+@test "a log that stalls does not keep signals from it [EXT-163]" {
+	for signal in TERM HUP QUIT; do
+		stalled "$traced" -n 20000
+		wait_until is_waiting
+		kill -"$signal" "$runner"
+		status=0
+		wait "$runner" || status=$?
+		[ "$status" -eq 3 ]
+		grep -qx 'ptrace-run: fifo: [0-9]* events are missing, as the log took nothing and was given up' err
+		[ "$(grep -o '[0-9]* events are' err | grep -o '[0-9]*')" -gt 10000 ]
+	done
+	stalled "$traced" -n 20000
+	wait_until is_waiting
+	kill -INT "$runner"
+	wait_until grep -q 'another interrupt gives it up' err
+	kill -INT "$runner"
+	status=0
+	wait "$runner" || status=$?
+	[ "$status" -eq 3 ]
+	grep -q 'was given up' err
+}
+
+@test "a log that stalls before COMMAND runs does not keep signals from it [EXT-163]" {
+	mkfifo fifo
+	exec 7<>fifo
+	dd if=/dev/zero of=fifo oflag=nonblock bs=4096 2>/dev/null || true
+	ptrace-run -o fifo -- touch ran >out 2>err 3>&- 7>&- &
+	runner=$!
+	pids="$pids $runner"
+	wait_until has_keeper
+	kill -TERM "$runner"
+	status=0
+	wait "$runner" || status=$?
+	[ "$status" -eq 143 ]
+	[ ! -e ran ]
+	wait_until has_no_keeper
+	# Nothing was recorded, so there is nothing to salvage.
+	[ -z "$(ptrace-list 2>&1)" ]
+	run_split ptrace-run -o run.log -- "$traced"
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	[ "$(ls "/dev/shm/posixtrace-$EUID")" = bells ]
+}
+
+@test "-o: a FIFO that nobody reads is waited for with a word [EXT-130]" {
+	mkfifo fifo
+	ptrace-run -o fifo -- "$traced" -n 2 2>err 3>&- &
+	runner=$!
+	pids="$pids $runner"
+	wait_until grep -qx 'ptrace-run: fifo: is a FIFO that nobody reads; waiting for a reader' err
+	cat fifo >copy
+	wait "$runner"
+	[ "$(events copy traced.event)" -eq 2 ]
+	[ "$(wc -l <err)" -eq 1 ]
+	# A reader that waits for a writer misses nothing, and nothing is said.
+	cat fifo >copy 3>&- &
+	reader=$!
+	wait_until grep -qx '[0-9]* (cat) S .*' /proc/"$reader"/stat
+	ptrace-run -o fifo -- "$traced" -n 2
+	wait "$reader"
+	[ "$(events copy traced.event)" -eq 2 ]
+	# Signals end the wait. The message of the one before is not taken for its own.
+	for signal in INT TERM HUP; do
+		rm err
+		env --default-signal=INT ptrace-run -o fifo -- touch ran 2>err 3>&- &
+		runner=$!
+		pids="$pids $runner"
+		wait_until grep -qs 'waiting for a reader' err
+		kill -"$signal" "$runner"
+		status=0
+		wait "$runner" || status=$?
+		[ "$status" -eq $((128 + $(kill -l "$signal"))) ]
+	done
+	[ ! -e ran ]
+	# What can never be is refused at once.
+	for policy in loop until-full; do
+		run_split timeout "$patience" ptrace-run -o fifo --log-full-policy="$policy" -- touch ran
+		[ "$status" -eq 125 ]
+		[ "$stderr" = "ptrace-run: fifo: is not a regular file, which needs the log-full-policy append" ]
+	done
+	[ ! -e ran ]
+}
+
+@test "two traces do not write to one log" {
+	mkfifo in
+	ptrace-run -o run.log -- "$traced" -w <in >out 3>&- &
+	runner=$!
+	exec 7>in
+	wait_until says ready
+	run_split ptrace-run -o run.log -- touch ran
+	[ "$status" -eq 125 ]
+	[ ! -e ran ]
+	assert_one_message ptrace-run
+	go
+	wait "$runner"
+	[ "$(events run.log traced.event)" -eq 1 ]
+}
+
+# gone COMMAND...: a log to which that is done while it is written is told to be gone
+gone() {
+	run_split ptrace-run --json -o run.log -- sh -c '"$0" -n 10; "$@"; "$0" -n 10' \
+		"$traced" "$@"
+	[ "$status" -eq 3 ]
+	[ "$(wc -l <stderr.txt)" -eq 2 ]
+	tail -n 1 stderr.txt | validates run
+	tail -n 1 stderr.txt | jq -e '.losses.log_gone and (.complete or has("events") | not)'
+	grep -q '^ptrace-run: run[.]log: the log is not there any more' stderr.txt
+}
+
+# new_keeper: whether a process writes run.log that is another than $killed; sets $keeper
+new_keeper() {
+	local comm
+	for comm in $(grep -lsx ptrace-keeper /proc/[0-9]*/comm); do
+		keeper=${comm#/proc/} keeper=${keeper%/comm}
+		if [ "$keeper" != "$killed" ] &&
+			[[ $(readlink /proc/"$keeper"/fd/* 2>/dev/null) == *"$PWD/run.log"* ]]; then
+			return
+		fi
+	done
+	return 1
+}
+
+@test "a keeper that is killed is replaced at once [EXT-152]" {
+	# Within its two seconds the program records four times what the stream holds.
+	ptrace-run -o run.log --stream-min-size=256K -- "$traced" -n 2000 -s 500 -p 1000 3>&- &
+	runner=$!
+	wait_until test -s run.log
+	killed=
+	for _ in 1 2 3; do
+		wait_until new_keeper
+		killed=$keeper
+		kill -KILL "$killed"
+	done
+	wait "$runner"
+	[ "$(events run.log traced.event)" -eq 2000 ]
+}
+
+@test "a log that somebody cut short or wrote into is not complete [EXT-151]" {
+	# The first program has ended, and its events are in the log, when the file is cut.
+	for what in 'truncate -s 2000 run.log' \
+		'dd if=/dev/zero of=run.log bs=1 seek=3000 count=100000 conv=notrunc'; do
+		rm -f run.log
+		run_split ptrace-run --json --no-loss -o run.log --stream-min-size=64K -- \
+			bash -c '"$0" -n 5000; until [ "$(stat -c %s run.log)" -gt 5000 ]; do :; done
+				'"$what"' 2>&-; "$0" -n 10' "$traced"
+		[ "$status" -eq 3 ]
+		[ "$(grep -vcE 'events waited|damaged: ' stderr.txt)" -eq 2 ]
+		tail -n 1 stderr.txt | validates run
+		tail -n 1 stderr.txt | jq -e '.losses.write_error == 116 and (.complete | not)'
+		grep -q 'truncated or written to by somebody else' stderr.txt
+		# The log tells it, too.
+		run_split ptrace-dump run.log
+		[ "$status" -eq 3 ]
+		grep -q 'truncated or written to by somebody else' stderr.txt
+	done
+}
+
+@test "a log that is deleted, renamed, replaced or truncated meanwhile is no log" {
+	ptrace-run -o other.log -- "$traced"
+	gone rm run.log
+	gone mv run.log renamed.log
+	gone cp --remove-destination other.log run.log
+	gone truncate -s 0 run.log
+	rm run.log
+	run_split ptrace-run --allow-loss -o run.log -- rm run.log
+	[ "$status" -eq 0 ]
+	grep -q 'not there any more' stderr.txt
+	# What was read out of a FIFO is safe.
+	mkfifo fifo
+	cat fifo >piped.log &
+	local reader=$!
+	run_split ptrace-run -o fifo -- sh -c 'rm fifo; exec "$0"' "$traced"
+	[ "$status" -eq 0 ]
+	wait "$reader"
+	[ "$(events piped.log traced.event)" -eq 1 ]
+}
+
+@test "closed standard descriptors do no harm to the log" {
+	ptrace-run -o run.log -- "$traced" -n 5 <&- >&- 2>&-
+	[ "$(events run.log traced.event)" -eq 5 ]
+	# COMMAND has what was given to us.
+	ptrace-run -o run.log -- sh -c 'for n in 0 1 2; do
+		[ ! -e /proc/$$/fd/$n ] || touch open; done; touch looked' <&- >&- 2>&-
+	[ -e looked ]
+	[ ! -e open ]
+	# What is said about the failure is no word for COMMAND to go on.
+	status=0
+	ptrace-run -o run.log --stream-min-size=1000000G -- touch ran >&- 2>&- || status=$?
+	[ "$status" -eq 125 ]
+	[ ! -e ran ]
+}
+
+# on_small_disk COMMAND...: in the directory full, whose disk holds 640 KiB
+on_small_disk() {
+	mkdir -p full
+	unshare -m sh -c 'mount -t tmpfs -o size=640k tmpfs full && exec "$@"' sh "$@"
+}
+
+@test "a full disk: how many events were lost is told" {
+	on_small_disk true || skip "no mount namespaces"
+	run_split on_small_disk ptrace-run --json -o full/run.log -- "$traced" -n 100000
+	[ "$status" -eq 3 ]
+	[ "$(wc -l <stderr.txt)" -eq 2 ]
+	tail -n 1 stderr.txt | validates run
+	# Those of the program, start and stop.
+	tail -n 1 stderr.txt | jq -e '(.complete | not) and .losses.write_error == 28 and
+		.events > 0 and .events + .losses.unwritten_events == 100002'
+	lost=$(tail -n 1 stderr.txt | jq .losses.unwritten_events)
+	[ "$(head -n 1 stderr.txt)" = "ptrace-run: full/run.log: $lost events lost, as writing the log failed: No space left on device" ]
+	run_split on_small_disk ptrace-run --allow-loss -o full/run.log -- "$traced" -n 100000
+	[ "$status" -eq 0 ]
+	assert_one_message ptrace-run
+}
+
+@test "only its owner can read a log, whatever the umask allows" {
+	(umask 0 && ptrace-run -o run.log -- "$traced")
+	[ "$(stat -c %a run.log)" = 600 ]
+	# A file that is there keeps its mode.
+	chmod 640 run.log
+	ptrace-run -o run.log -- "$traced"
+	[ "$(stat -c %a run.log)" = 640 ]
+}
+
+@test "each of 8182 names is found, and those beyond are told [EXT-110 EXT-111]" {
+	local message="at least 19 event names got no type of their own, as a program and its \
+children can have 8182 names: the events are there as posix_trace_unnamed_userevent, unless the \
+trace leaves that out (--only, --exclude)"
+
+	run_split ptrace-run --json -o log -- "$traced" -e many -N 8200
+	[ "$status" -eq 3 ]
+	[ "$(head -n 1 <<<"$stderr")" = "ptrace-run: log: $message" ]
+	tail -n 1 <<<"$stderr" |
+		jq -e '.losses.refused_names == 19 and (.complete | not) and .exit_status == 0'
+	run_split ptrace-dump --fields=event -e 'many.*' log
+	[ "$status" -eq 3 ]
+	[ "$stderr" = "ptrace-dump: log: $message" ]
+	[ "$(grep -c . <<<"$stdout")" -eq 8181 ]
+	cmp <(jq -r .event <<<"$stdout" | sort) <(seq -f 'many.%.0f' 8181 | sort)
+	[ "$(ptrace-dump --count -e many.8181 log || true)" = 1 ]
+	[ "$(ptrace-dump --count -e posix_trace_unnamed_userevent log || true)" = 19 ]
+	[ "$(ptrace-events --names log | wc -l)" -eq 8191 ]
+	run_split ptrace-stat --json log
+	[ "$status" -eq 3 ]
+	[ "$stderr" = "ptrace-stat: log: $message" ]
+	jq -e '.losses.refused_names == 19' <<<"$stdout"
+	run_split ptrace-doctor log
+	[ "$status" -eq 1 ]
+	[[ $stdout == *"at least 19 more event names than 8182 got no type of their own"* ]]
+	# A name that is not there may be among those.
+	run_split ptrace-doctor --event=many.8190 ./log
+	[[ $stdout == *"no event type is called many.8190; it may be among the at least 19 names"* ]]
+	[[ $stdout != *"has opened"* ]]
+	run_split ptrace-dump --event=many.8190 --count log
+	[ "$status" -eq 3 ]
+	[[ $stderr == *"$message"* ]]
+	# A trace that leaves the unnamed type out has none of these events.
+	run_split ptrace-run -o log --only='many.*' -- "$traced" -e many -N 8200
+	[ "$status" -eq 3 ]
+	[ "$stderr" = "ptrace-run: log: $message" ]
+	[ "$(ptrace-dump --count --user log || true)" = 8181 ]
+}
+
+@test "a log that does not come to its disk is told, unless nobody cares [EXT-155 EXT-156]" {
+	local failing=$PTRC_BUILD/tests/support/failing_sync
+	"$failing" true || skip "no filters of system calls"
+	run_split "$failing" ptrace-run -o run.log --json=run.json -- "$traced" -n 10
+	[ "$status" -eq 3 ]
+	[ "$stderr" = "ptrace-run: run.log: writing the log failed: Input/output error" ]
+	jq -e '(.complete | not) and .losses.write_error == 5 and .events >= 10' run.json
+	run_split ptrace-dump -e traced.event run.log
+	[ "$status" -eq 3 ]
+	[ "$(wc -l <<<"$stdout")" -eq 10 ]
+	[[ $stderr == *"run.log: writing the log failed: Input/output error"* ]]
+	run_split "$failing" ptrace-run -o run.log --no-sync -- "$traced" -n 10
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	echo 'no-sync: true' >file.yaml
+	run_split "$failing" ptrace-run -o run.log -c file.yaml -- "$traced" -n 10
+	[ "$status" -eq 0 ]
+}
+
+@test "--no-command-line keeps command lines out of the log [EXT-236]" {
+	ptrace-run -o run.log -- "$traced" -n 3
+	ptrace-stat --json run.log >stat.json
+	jq -e --arg traced "$traced" 'any(.processes[]; .command_line == [$traced, "-n", "3"])' stat.json
+	ptrace-run -o run.log --no-command-line -- "$traced" -n 3
+	ptrace-stat --json run.log >stat.json
+	jq -e --arg traced "$traced" 'any(.processes[]; .executable == $traced)' stat.json
+	jq -e 'all(.processes[]; has("command_line") | not)' stat.json
+	run ptrace-stat run.log
+	[[ $output != *"command line"* ]]
+	echo 'no-command-line: true' >file.yaml
+	ptrace-run -o run.log -c file.yaml -- "$traced" -n 3
+	ptrace-stat --json run.log | jq -e 'all(.processes[]; has("command_line") | not)'
+}
+
+@test "a log that was cut to nothing and grew again is replaced only with --force [EXT-130]" {
+	ptrace-run -o run.log --allow-loss -- sh -c ': >run.log; exec "$0" -n 10' "$traced" || true
+	[ "$(head -c 8 run.log | tr -d '\0' | wc -c)" -eq 0 ]
+	[ -s run.log ]
+	cp run.log before
+	run_split ptrace-run -o run.log -- "$traced"
+	[ "$status" -eq 125 ]
+	[[ $stderr == "ptrace-run: run.log: exists and is not a trace log; "*" --force" ]]
+	cmp before run.log
+	ptrace-run -o run.log --force -- "$traced"
+}
+
+@test "--json=- is no file [EXT-131]" {
+	run_split ptrace-run -o run.log --json=- -- true
+	[ "$status" -eq 125 ]
+	[[ $stderr == *"- does not stand for standard output"*"./-"* ]]
+	[ ! -e ./- ]
+}
+
+@test "--no-loss waits for the log rather than lose an event, and tells it [EXT-208]" {
+	# Each of these is a sixteenth of the stream.
+	run_split ptrace-run --no-loss -o run.log --stream-min-size=64K --json=result -- \
+		"$traced" -n 3000 -s 4000 -t 2
+	[ "$status" -eq 0 ]
+	[ -z "$stdout" ]
+	assert_one_message ptrace-run
+	[[ $stderr =~ ^"ptrace-run: run.log: events waited "[1-9][0-9]*" time"s?" for room, "[0-9]+\.[0-9]{3}" s in all"$ ]]
+	[ "$(events run.log traced.event)" -eq 6000 ]
+	jq -e '.complete and .losses.stream_events == 0 and .waits > 0 and .wait_ns > 0' result
+	! has_validator || validates run <result
+	# The log has the same numbers.
+	ptrace-stat --json run.log | jq -e --slurpfile result result '.complete and
+		.attributes.full_wait_ns == 600000000000 and .counts.waits == $result[0].waits and
+		.counts.wait_ns == $result[0].wait_ns'
+	ptrace-stat run.log | grep -Eq '^waits for room +[1-9]'
+	ptrace-stat run.log | grep -Eq '^full wait \(ns\) +600000000000$'
+}
+
+@test "without --no-loss nobody waits, and nothing is told of it [EXT-208]" {
+	ptrace-run -o run.log --json=result --allow-loss --stream-min-size=64K -- \
+		"$traced" -n 3000 -s 4000
+	jq -e '.waits == 0 and .wait_ns == 0' result
+	run_split ptrace-run -o run.log --full-wait=1s --stream-full-policy=loop -- touch ran
+	[ "$status" -eq 125 ]
+	[[ $stderr == "ptrace-run: --full-wait: needs the stream-full-policy flush"* ]]
+	run_split ptrace-run -o run.log --full-wait=1 -- touch ran
+	[ "$status" -eq 125 ]
+	[[ $stderr == "ptrace-run: --full-wait: '1' is not a duration such as 10s or 1.5ms."* ]]
+	[ ! -e ran ]
+}
+
+# The keeper is stopped, so COMMAND stands still until it goes on.
+@test "a run that waits can be looked at, and COMMAND be interrupted [EXT-208 EXT-204]" {
+	local keeper killed=0 command
+	rm -f in
+	mkfifo in
+	ptrace-run --no-loss -o run.log --name="$me.a" --stream-min-size=64K -- \
+		sh -c 'echo $$ >pid; exec "$@"' _ "$traced" -w -n 3000 -s 4000 <in >out 3>&- &
+	runner=$!
+	pids="$pids $runner"
+	exec 7>in
+	wait_until says ready
+	command=$(cat pid)
+	wait_until new_keeper
+	kill -STOP "$keeper"
+	go
+	waits() { ptrace-stat --json "$me.a" | jq -e '.counts.waits > 0 and .counts.wait_ns > 0'; }
+	wait_until waits
+	ptrace-stat --json "$me.a" |
+		jq -e '.complete and .status.stream == "running" and (.status.stream_full | not)'
+	kill -TERM "$runner"
+	wait_until is_ended "$command"
+	kill -CONT "$keeper"
+	status=0
+	wait "$runner" || status=$?
+	[ "$status" -eq 143 ]
+}

@@ -1,0 +1,154 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Logs that go on in another file: --log-rotate and --log-keep.
+
+load ../../support/helpers
+
+# Four files or more, with 9000 events in all.
+make_log() {
+	ptrace-run -o run.log --log-rotate=16K "$@" -- sh -c \
+		'for i in 1 2 3; do "$0" -n 3000; sleep 0.8; done' "$traced"
+}
+
+@test "a log goes on in other files, which are one log to the commands [EXT-278]" {
+	make_log
+	[ -f run.log.000003 ]
+	[ "$(events run.log traced.event)" -eq 9000 ]
+	ptrace-dump --verify run.log
+	# In order, and the same as the files one by one.
+	ptrace-dump run.log >all.json
+	jq -s -e 'map(.ns) | . == sort' all.json
+	for file in run.log*; do ptrace-dump - <"$file"; done | diff - all.json
+	ptrace-dump --threads=1 run.log | diff - all.json
+	[ "$(events run.log)" -eq "$(wc -l <all.json)" ]
+	ptrace-dump --last=1500 run.log | diff - <(tail -n 1500 all.json)
+	ptrace-dump --first=1500 run.log | diff - <(head -n 1500 all.json)
+	ptrace-stat --json run.log | jq -e --argjson n "$(wc -l <all.json)" \
+		'.counts.log_events == $n and .attributes.log_rotate_bytes == 16384 and
+		 .attributes.log_rotate_ns == 0 and .attributes.log_keep == 0'
+	ptrace-dump --to-log=one.log run.log
+	ptrace-dump one.log | diff - all.json
+	[ "$(ls one.log*)" = one.log ]
+	since=$(sed -n 4501p all.json | jq -r .time)
+	ptrace-dump --since="$since" one.log >late.json
+	[ "$(wc -l <late.json)" -ge 4000 ]
+	ptrace-dump --since="$since" run.log | diff - late.json
+	ptrace-stat --json one.log | jq -e '.attributes.log_rotate_bytes == 0'
+}
+
+@test "files that are missing are told with status 3 [EXT-274 EXT-278 EXT-452 EXT-583]" {
+	make_log
+	missing=$(ptrace-dump --count run.log.000001)
+	rm run.log.000001
+	run_split ptrace-dump --count run.log
+	[ "$status" -eq 3 ]
+	[[ $stderr == "ptrace-dump: run.log: 1 file of the log is missing, with "[1-9]*" events" ]]
+	run_split ptrace-stat --json run.log
+	[ "$status" -eq 3 ]
+	jq -e --argjson n "$missing" '.losses.missing_files == 1 and .losses.deleted_files == 0 and
+		.losses.missing_events == $n and .losses.unreadable_events == 0 and
+		(.losses.unknown | not)' <<<"$stdout"
+	# A log of what is there lacks as many; and so does one without the first file.
+	ptrace-dump --to-log=one.log run.log || [ $? -eq 3 ]
+	ptrace-stat --json --allow-loss one.log | jq -e --argjson n "$missing" \
+		'.losses.source_unreadable_events == $n'
+	earlier=$(ptrace-dump --count - <run.log)
+	mv run.log away
+	run_split ptrace-stat --json run.log
+	jq -e --argjson n "$((missing + earlier))" \
+		'.losses.missing_files == 2 and .losses.missing_events == $n' <<<"$stdout"
+	mv away run.log
+	# A file alone lacks nothing.
+	run_split ptrace-dump --count run.log.000002
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	# Who judges it is told that it is not all.
+	note="is one file of a log that is rotated: what the others have, or lack, is not judged"
+	run_split ptrace-check --no-loss run.log.000002 - <run.log
+	[ "$status" -eq 0 ]
+	[ "$(grep -cE "^ +note: (run.log.000002|-|standard input) $note$" stdout.txt)" -eq 2 ]
+	ptrace-run -o one.log --log-rotate=1G -- "$traced" -n 3
+	ptrace-check --no-loss one.log run.log >all.txt || [ $? -eq 1 ]
+	fails grep note: all.txt
+}
+
+@test "ptrace-doctor knows a log whose first file is deleted, while and after it is written [EXT-273]" {
+	ptrace-run -o run.log --log-rotate=16K --log-keep=2 -- sh -c 'for i in 1 2 3; do
+		"$0" -n 3000; sleep 0.8; done; until [ -e seen ]; do sleep 0.1; done' "$traced" &
+	until [ -e run.log ]; do sleep 0.01; done
+	while [ -e run.log ]; do sleep 0.01; done
+	run_split ptrace-doctor run.log
+	[[ $stdout == *"note     run.log: session sh writes it"* ]]
+	[[ $stdout != *"no longer here"* ]]
+	touch seen
+	wait
+	run_split ptrace-doctor run.log
+	[ "$status" -eq 0 ]
+	[ "$stdout" = "ok       run.log: has $(events run.log traced.event) events of programs" ]
+}
+
+@test "--log-keep deletes the oldest files, which is no loss [EXT-273 EXT-278]" {
+	run_split make_log --log-keep=2
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	[ ! -e run.log ]
+	[ "$(ls run.log* | wc -l)" -eq 2 ]
+	run_split ptrace-dump --count run.log
+	[ "$status" -eq 0 ]
+	[[ $stderr == *"--log-keep has deleted the first 2; "*" events came before"* ]]
+	ptrace-stat --json run.log 2>/dev/null |
+		jq -e '.losses.missing_files == 0 and .losses.deleted_files == 2'
+}
+
+@test "events lost in the stream are told if --log-keep has deleted the file that told them [EXT-582 EXT-584]" {
+	run_split ptrace-run -o run.log --log-rotate=16K --log-keep=2 --stream-min-size=64K --json=run.json \
+		-- sh -c '"$0" -n 100000; for i in 1 2 3 4; do sleep 0.5; "$0" -n 1500; done' "$traced"
+	[ "$status" -eq 3 ]
+	lost=$(jq .losses.stream_events run.json)
+	[ "$lost" -gt 0 ]
+	# Who has asked for that is not told that files were deleted.
+	[ "$stderr" = "ptrace-run: run.log: $lost events lost in the stream, which was full" ]
+	jq -e '.losses.deleted_files >= 2 and .losses.missing_files == 0 and (.complete | not)' run.json
+	run_split ptrace-dump --count run.log
+	[ "$status" -eq 3 ]
+	[[ $stderr == *": $lost events lost in the stream, which was full"* ]]
+	ptrace-stat --json --allow-loss run.log | jq -e --argjson lost "$lost" '.losses.stream_events == $lost'
+}
+
+@test "a session's log is rotated by time, with its commands in between [EXT-277 EXT-278]" {
+	printf 'log-rotate: 1s\nlog-keep: 100\noutput: run.log\n' >file.yaml
+	traced_start -w -W -n 10
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me" --start --config=file.yaml
+	go
+	wait_until says done
+	ptrace-flush "$me"
+	wait_until test -e run.log.000001
+	ptrace-stat --json "$me" | jq -e '(.log | endswith("run.log")) and .losses.log_gone == false'
+	ptrace-clear "$me"
+	[ ! -e run.log ]
+	ptrace-shutdown "$me"
+	[ "$(ptrace-dump --count run.log)" -ge 1 ]
+}
+
+@test "sizes, times and numbers that make no sense are refused [EXT-278]" {
+	while IFS=$'\t' read -r reason options; do
+		# shellcheck disable=SC2086
+		run_split ptrace-run -o run.log $options -- touch ran
+		[ "$status" -eq 125 ]
+		[[ $stderr == *"$reason"* ]]
+		[ ! -e ran ]
+	done <<-'END'
+		'x' is neither a size such as 100M nor a duration such as 1h	--log-rotate=x
+		'15K' is less than 16K	--log-rotate=15K
+		'1ms' is less than a second	--log-rotate=1ms
+		needs log-rotate	--log-keep=3
+		--log-keep	--log-rotate=1h --log-keep=1
+		needs the log-full-policy append	--log-rotate=1h --log-full-policy=loop
+	END
+	run_split ptrace-run -o /dev/null --log-rotate=1h -- touch ran
+	[ "$status" -eq 125 ]
+	[[ $stderr == *"is not a regular file, so it cannot be rotated"* ]]
+	[ "$(ptrace-run --dump-config --log-rotate=90m --log-keep=3 | grep '^log-[rk]')" = \
+		$'log-rotate: 90m\nlog-keep: 3' ]
+}

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT */
+/* The kernel's records of events of the operating system: what they say, and what they may not do. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+
+#include "tests/support/harness.h"
+
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/os/perf_records.h"
+#include "src/os/processes.h"
+#include "src/os/throttle.h"
+
+#define RING 4096U
+
+struct fake {
+	struct perf_event_mmap_page page;
+	uint8_t bytes[RING];
+};
+
+static struct fake *fake;
+static struct ptrc_perf_ring ring;
+
+static void begin_ring(uint64_t at)
+{
+	fake = calloc(1, sizeof(*fake));
+	CHECK(fake);
+	fake->page.data_head = fake->page.data_tail = at;
+	ring = (struct ptrc_perf_ring){.page = &fake->page, .bytes = fake->bytes, .size = RING};
+}
+
+static void put(const void *bytes, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		fake->bytes[fake->page.data_head++ % RING] = ((const uint8_t *)bytes)[i];
+}
+
+/* A record with this body, and the ids behind it. */
+static void put_record(uint32_t type, uint16_t misc, const void *body, size_t bytes, uint32_t pid,
+		       uint32_t tid, uint64_t ns, uint32_t processor)
+{
+	struct perf_event_header h = {
+		.type = type, .misc = misc, .size = (uint16_t)(sizeof(h) + bytes + 24)};
+	const uint32_t ids[2] = {pid, tid}, where[2] = {processor, 0};
+
+	put(&h, sizeof(h));
+	put(body, bytes);
+	put(ids, sizeof(ids));
+	put(&ns, sizeof(ns));
+	put(where, sizeof(where));
+}
+
+static void put_comm(const char *name, bool is_exec, uint64_t ns)
+{
+	uint8_t body[24] = {0};
+	const uint32_t ids[2] = {7, 8};
+
+	memcpy(body, ids, sizeof(ids));
+	strncpy((char *)body + 8, name, 15);
+	put_record(PERF_RECORD_COMM, is_exec ? PERF_RECORD_MISC_COMM_EXEC : 0, body, sizeof(body),
+		   7, 8, ns, 1);
+}
+
+static void put_switch(uint16_t misc, uint64_t ns)
+{
+	put_record(PERF_RECORD_SWITCH, misc, NULL, 0, 7, 8, ns, 3);
+}
+
+static void put_mapping(const char *path, uint64_t ns)
+{
+	uint8_t body[64 + 4096] = {0};
+	const uint64_t place[3] = {0x1000, 0x2000, 0x300};
+	size_t bytes = (strlen(path) + 8) & ~(size_t)7;
+
+	memcpy(body + 8, place, sizeof(place));
+	body[32] = 20;
+	memset(body + 36, 0xab, 20);
+	memcpy(body + 64, path, strlen(path));
+	put_record(PERF_RECORD_MMAP2, PERF_RECORD_MISC_MMAP_BUILD_ID, body, 64 + bytes, 7, 8, ns,
+		   1);
+}
+
+TEST(records_say_what_they_mean, "EXT-420 EXT-421 EXT-425")
+{
+	const uint64_t lost[2] = {0, 17},
+		       task[3] = {20 | (uint64_t)10 << 32, 21 | (uint64_t)11 << 32, 5};
+	struct ptrc_perf_records *records = ptrc_perf_records_new();
+	const struct ptrc_perf_record *r;
+	size_t count;
+
+	/* In a ring whose end is near, so that records wrap around. */
+	begin_ring(RING - 20);
+	put_record(PERF_RECORD_FORK, 0, task, sizeof(task), 10, 11, 5, 2);
+	put_comm("program", true, 9);
+	put_comm("renamed", false, 8);
+	put_switch(0, 6);
+	put_switch(PERF_RECORD_MISC_SWITCH_OUT, 10);
+	put_switch(PERF_RECORD_MISC_SWITCH_OUT | PERF_RECORD_MISC_SWITCH_OUT_PREEMPT, 11);
+	put_mapping("/bin/program", 12);
+	put_record(PERF_RECORD_LOST, 0, lost, sizeof(lost), 10, 11, 13, 2);
+	put_record(4711, 0, lost, sizeof(lost), 10, 11, 13, 2);
+	ptrc_perf_records_begin(records);
+	ptrc_perf_records_take(records, &ring);
+	CHECK_EQ(fake->page.data_tail, fake->page.data_head);
+	r = ptrc_perf_records_until(records, 12, &count);
+	/* By time, and those that are later come with the next call. */
+	CHECK_EQ(count, 7);
+	CHECK_EQ(r[0].kind, PTRC_PERF_FORK);
+	CHECK(r[0].pid == 10 && r[0].tid == 11 && r[0].child.pid == 20 && r[0].child.tid == 21);
+	CHECK_EQ(r[0].processor, 2);
+	CHECK(r[1].kind == PTRC_PERF_SWITCH_IN && r[1].processor == 3);
+	CHECK(r[2].kind == PTRC_PERF_RENAME && !strcmp(r[2].name, "renamed"));
+	CHECK(r[3].kind == PTRC_PERF_EXEC && !strcmp(r[3].name, "program"));
+	CHECK(r[3].pid == 7 && r[3].tid == 8 && r[3].ns == 9);
+	CHECK(r[4].kind == PTRC_PERF_SWITCH_OUT && !r[4].is_preempted);
+	CHECK(r[5].kind == PTRC_PERF_SWITCH_OUT && r[5].is_preempted);
+	CHECK_EQ(r[6].kind, PTRC_PERF_MAPPING);
+	CHECK(!strcmp(r[6].mapping->path, "/bin/program"));
+	CHECK(r[6].mapping->address == 0x1000 && r[6].mapping->bytes == 0x2000);
+	CHECK(r[6].mapping->offset == 0x300 && r[6].mapping->build_id_bytes == 20);
+	CHECK_EQ(r[6].mapping->build_id[19], 0xab);
+	ptrc_perf_records_begin(records);
+	r = ptrc_perf_records_until(records, INT64_MAX, &count);
+	CHECK(count == 1 && r[0].kind == PTRC_PERF_LOST && r[0].lost == 17);
+	ptrc_perf_records_free(records);
+	free(fake);
+}
+
+/* A sample says whose it is at its begin, and not behind the body. */
+static void put_sample(const uint64_t *numbers, uint64_t told, size_t count, uint64_t ns)
+{
+	struct perf_event_header h = {.type = PERF_RECORD_SAMPLE,
+				      .size = (uint16_t)(sizeof(h) + 32 + 8 * count)};
+	const uint32_t ids[2] = {7, 8}, where[2] = {3, 0};
+
+	put(&h, sizeof(h));
+	put(ids, sizeof(ids));
+	put(&ns, sizeof(ns));
+	put(where, sizeof(where));
+	put(&told, sizeof(told));
+	put(numbers, 8 * count);
+}
+
+TEST(samples_have_the_addresses_of_user_space, "EXT-434")
+{
+	const uint64_t numbers[] = {
+		(uint64_t)PERF_CONTEXT_KERNEL, 1, 2, (uint64_t)PERF_CONTEXT_USER, 10, 11, 12};
+	struct ptrc_perf_records *records = ptrc_perf_records_new();
+	const struct ptrc_perf_record *r;
+	size_t count;
+
+	begin_ring(RING - 50);
+	put_sample(numbers, 7, 7, 5);
+	put_sample(numbers + 3, 1, 1, 6);
+	put_sample(numbers, 0, 0, 7);
+	/* It cannot have so many. */
+	put_sample(numbers, 8, 7, 8);
+	put_sample(numbers, UINT64_MAX / 8 + 2, 7, 9);
+	put_sample(numbers, 4, 7, 10);
+	ptrc_perf_records_begin(records);
+	ptrc_perf_records_take(records, &ring);
+	r = ptrc_perf_records_until(records, INT64_MAX, &count);
+	CHECK_EQ(count, 4);
+	for (size_t i = 0; i < count; i++)
+		CHECK(r[i].kind == PTRC_PERF_SAMPLE && r[i].pid == 7 && r[i].tid == 8 &&
+		      r[i].processor == 3);
+	CHECK_EQ(r[0].ns, 5);
+	CHECK_EQ(r[0].stack.count, 3);
+	CHECK(r[0].stack.addresses[0] == 10 && r[0].stack.addresses[2] == 12);
+	CHECK(!r[1].stack.count && !r[2].stack.count);
+	CHECK(r[3].ns == 10 && !r[3].stack.count);
+	ptrc_perf_records_free(records);
+	free(fake);
+}
+
+TEST(samples_that_are_withheld_are_counted, "EXT-437")
+{
+	const uint64_t body[3] = {0};
+	struct ptrc_perf_records *records = ptrc_perf_records_new();
+	struct ptrc_os_throttle throttle = {0};
+	uint64_t missing[6];
+	const struct ptrc_perf_record *r;
+	size_t count;
+
+	begin_ring(0);
+	put_record(PERF_RECORD_THROTTLE, 0, body, sizeof(body), 7, 8, 1000000, 0);
+	put_record(PERF_RECORD_THROTTLE, 0, body, sizeof(body), 7, 9, 1000000, 1);
+	put_record(PERF_RECORD_UNTHROTTLE, 0, body, sizeof(body), 7, 8, 2000000, 1);
+	put_record(PERF_RECORD_UNTHROTTLE, 0, body, sizeof(body), 7, 8, 3000000, 0);
+	/* It was off the processor for the most of that. */
+	put_record(PERF_RECORD_UNTHROTTLE, 0, body, sizeof(body), 7, 9, 9000000000, 1);
+	put_record(PERF_RECORD_UNTHROTTLE, 0, body, sizeof(body), 7, 9, 9000000001, 1);
+	ptrc_perf_records_begin(records);
+	ptrc_perf_records_take(records, &ring);
+	r = ptrc_perf_records_until(records, INT64_MAX, &count);
+	CHECK_EQ(count, 6);
+	for (size_t i = 0; i < count; i++)
+		missing[i] = ptrc_os_throttle_take(&throttle, &r[i], 10000);
+	CHECK(!missing[0] && !missing[1] && !missing[2]);
+	CHECK_EQ(missing[3], 21);
+	CHECK_EQ(missing[4], 101);
+	CHECK_EQ(missing[5], 0);
+	CHECK_EQ(throttle.count, 0);
+	ptrc_os_throttle_free(&throttle);
+	ptrc_perf_records_free(records);
+	free(fake);
+}
+
+/* The kernel tells of a loss only when it writes into the ring again: what is found before counts once. */
+TEST(losses_that_no_record_has_told_yet, "EXT-425")
+{
+	struct ptrc_perf_records *records = ptrc_perf_records_new();
+	const struct ptrc_perf_record *r;
+	uint64_t lost[2] = {0, 15};
+	size_t count;
+
+	begin_ring(0);
+	ptrc_perf_records_begin(records);
+	put_switch(0, 5);
+	put_switch(PERF_RECORD_MISC_SWITCH_OUT, 6);
+	CHECK_EQ(ptrc_perf_records_take(records, &ring), fake->page.data_head);
+	ptrc_perf_records_lost(records, &ring, 10);
+	ptrc_perf_records_lost(records, &ring, 10);
+	r = ptrc_perf_records_until(records, INT64_MAX, &count);
+	CHECK_EQ(count, 3);
+	CHECK(r[2].kind == PTRC_PERF_LOST && r[2].lost == 10 && r[2].ns == 6);
+	CHECK_EQ(r[2].processor, 3);
+	/* The record has these, and five more; the next one only others. */
+	put_record(PERF_RECORD_LOST, 0, lost, sizeof(lost), 7, 8, 7, 3);
+	put_record(PERF_RECORD_LOST, 0, lost, sizeof(lost), 7, 8, 8, 3);
+	ptrc_perf_records_begin(records);
+	ptrc_perf_records_take(records, &ring);
+	ptrc_perf_records_lost(records, &ring, 30);
+	r = ptrc_perf_records_until(records, INT64_MAX, &count);
+	CHECK(count == 2 && r[0].lost == 5 && r[1].lost == 15);
+	/* All of a record is known. */
+	ptrc_perf_records_begin(records);
+	ptrc_perf_records_lost(records, &ring, 45);
+	put_record(PERF_RECORD_LOST, 0, lost, sizeof(lost), 7, 8, 9, 3);
+	ptrc_perf_records_take(records, &ring);
+	r = ptrc_perf_records_until(records, INT64_MAX, &count);
+	CHECK(count == 1 && r[0].lost == 15);
+	ptrc_perf_records_free(records);
+	free(fake);
+}
+
+TEST(texts_of_records_stay_as_long_as_these, "EXT-433")
+{
+	struct ptrc_perf_records *records = ptrc_perf_records_new();
+	const struct ptrc_perf_record *r;
+	char path[3000];
+	size_t count;
+
+	memset(path, 'p', sizeof(path) - 1);
+	path[sizeof(path) - 1] = '\0';
+	begin_ring(0);
+	for (uint64_t i = 0; i < 1000; i++) {
+		put_mapping(path, i);
+		ptrc_perf_records_begin(records);
+		ptrc_perf_records_take(records, &ring);
+		r = ptrc_perf_records_until(records, (int64_t)i - 3, &count);
+		for (size_t n = 0; n < count; n++)
+			CHECK(!strcmp(r[n].mapping->path, path));
+	}
+	ptrc_perf_records_free(records);
+	free(fake);
+}
+
+static void forget(void *arg, const struct posixtrace_log_process *p,
+		   const struct posixtrace_log_mapping *m)
+{
+	size_t *told = arg;
+
+	for (unsigned long i = 0; i < p->pp_mapping_count; i++)
+		CHECK_EQ(m[i].pm_path_size, strlen(m[i].pm_path));
+	++*told;
+}
+
+TEST(a_ring_may_have_any_bytes, "EXT-433")
+{
+	struct ptrc_perf_records *records = ptrc_perf_records_new();
+	size_t told = 0, seen = 0;
+	struct ptrc_os_processes *processes = ptrc_os_processes_new(true, forget, &told);
+	const uint64_t stack[3] = {(uint64_t)PERF_CONTEXT_USER, 1, 2};
+	unsigned int seed = 1;
+
+	begin_ring(0);
+	for (unsigned int round = 0; round < 20000; round++) {
+		const struct ptrc_perf_record *r;
+		size_t count;
+
+		/* Records that are nearly right, then nonsense. */
+		if (round % 3)
+			put_mapping("/bin/x", round);
+		put_comm("x", round % 2, round);
+		put_sample(stack, 3, 3, round);
+		put_switch(0, round);
+		for (unsigned int i = 0; i < round % 7; i++)
+			fake->bytes[(unsigned int)rand_r(&seed) % RING] = (uint8_t)rand_r(&seed);
+		if (round % 11 == 0)
+			fake->page.data_head += (unsigned int)rand_r(&seed) % (2 * RING);
+		if (round % 13 == 0)
+			fake->page.data_tail -= (unsigned int)rand_r(&seed) % (2 * RING);
+		ptrc_perf_records_begin(records);
+		ptrc_perf_records_take(records, &ring);
+		CHECK_EQ(fake->page.data_tail, fake->page.data_head);
+		r = ptrc_perf_records_until(records, INT64_MAX, &count);
+		for (size_t i = 0; i < count; i++) {
+			ptrc_os_processes_take(processes, &r[i]);
+			for (size_t k = 0; r[i].kind == PTRC_PERF_SAMPLE && k < r[i].stack.count;
+			     k++)
+				seen += r[i].stack.addresses[k] == 0;
+			seen++;
+		}
+	}
+	CHECK(seen > 1000);
+	ptrc_os_processes_tell_rest(processes);
+	ptrc_os_processes_free(processes);
+	ptrc_perf_records_free(records);
+	free(fake);
+}
+
+static struct ptrc_perf_record fork_of(int parent, int child, int64_t ns)
+{
+	struct ptrc_perf_record r = {
+		.kind = PTRC_PERF_FORK, .ns = ns, .pid = parent, .tid = parent};
+
+	r.child.pid = r.child.tid = child;
+	return r;
+}
+
+/* What was told last. */
+struct last {
+	size_t count;
+	pid_t pid, parent;
+	char name[16], program[32];
+	unsigned long mappings;
+};
+
+static void note(void *arg, const struct posixtrace_log_process *p,
+		 const struct posixtrace_log_mapping *m)
+{
+	struct last *last = arg;
+
+	(void)m;
+	last->count++;
+	last->pid = p->pp_pid;
+	last->parent = p->pp_parent_pid;
+	last->mappings = p->pp_mapping_count;
+	snprintf(last->name, sizeof(last->name), "%.*s", (int)p->pp_name_size, p->pp_name);
+	snprintf(last->program, sizeof(last->program), "%.*s", (int)p->pp_executable_size,
+		 p->pp_executable ? p->pp_executable : "");
+}
+
+TEST(a_child_is_like_its_parent_until_it_executes, "EXT-423")
+{
+	static const struct ptrc_perf_mapping program = {.path = "/bin/shell"},
+					      other = {.path = "/bin/other"};
+	struct last last = {0};
+	struct ptrc_os_processes *processes = ptrc_os_processes_new(true, note, &last);
+	struct ptrc_perf_record exec = {
+		.kind = PTRC_PERF_EXEC, .pid = 10, .tid = 10, .name = "shell"};
+	struct ptrc_perf_record mapping = {
+		.kind = PTRC_PERF_MAPPING, .pid = 10, .tid = 10, .mapping = &program};
+	struct ptrc_perf_record end = {.kind = PTRC_PERF_EXIT, .pid = 11, .tid = 11};
+	struct ptrc_perf_record r;
+
+	ptrc_os_processes_add_child(processes, 10, 1);
+	ptrc_os_processes_take(processes, &exec);
+	ptrc_os_processes_take(processes, &mapping);
+	CHECK_EQ(last.count, 0);
+	r = fork_of(10, 11, 5);
+	ptrc_os_processes_take(processes, &r);
+	r = fork_of(10, 12, 6);
+	ptrc_os_processes_take(processes, &r);
+	/* One ends as a copy of its parent. */
+	ptrc_os_processes_take(processes, &end);
+	CHECK(last.count == 1 && last.pid == 11 && last.parent == 10);
+	CHECK(!strcmp(last.name, "shell") && !strcmp(last.program, "/bin/shell"));
+	/* The other one executes first: of the copy nothing is told. */
+	exec.pid = exec.tid = mapping.pid = mapping.tid = end.pid = end.tid = 12;
+	strcpy(exec.name, "other");
+	mapping.mapping = &other;
+	ptrc_os_processes_take(processes, &exec);
+	ptrc_os_processes_take(processes, &mapping);
+	CHECK_EQ(last.count, 1);
+	/* A thread that ends is not the process. */
+	end.tid = 13;
+	ptrc_os_processes_take(processes, &end);
+	CHECK_EQ(last.count, 1);
+	end.tid = 12;
+	ptrc_os_processes_take(processes, &end);
+	CHECK(last.count == 2 && last.pid == 12 && last.mappings == 1);
+	CHECK(!strcmp(last.name, "other") && !strcmp(last.program, "/bin/other"));
+	ptrc_os_processes_tell_rest(processes);
+	CHECK(last.count == 3 && last.pid == 10);
+	ptrc_os_processes_free(processes);
+}

@@ -1,0 +1,268 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Programs, their controllers and keepers killed together, and what is left of their events.
+
+load ../../support/helpers
+
+# The shared objects of root, by which the tests know that nobody else has unfinished streams.
+needs_own_directory() {
+	[ -z "$(ptrace-salvage --json)" ] || skip "others have unfinished streams"
+}
+
+teardown() {
+	ptrace-salvage --discard >/dev/null 2>&1 || true
+	clean_up
+}
+
+# The process that has the file open beside the one given
+keeper_of() {
+	local fd
+	for fd in /proc/[0-9]*/fd/*; do
+		[ "$fd" -ef "$1" ] || continue
+		pid=${fd#/proc/}
+		pid=${pid%%/*}
+		[ "$(cat /proc/"$pid"/comm)" = ptrace-keeper ] && echo "$pid" && return
+	done
+	return 1
+}
+
+# crash LOG: a run with 100 events in the stream is killed with its keeper and COMMAND
+crash() {
+	local run keeper
+	rm -f in out
+	mkfifo in
+	# The default policy writes the log once in a while by itself.
+	ptrace-run -o "$1" --stream-full-policy=until-full --stream-min-size=1M -- \
+		"$traced" -W -n 100 <in >out 3>&- &
+	run=$!
+	disown "$run"
+	exec 7>in
+	wait_until says done
+	keeper=$(keeper_of "$1")
+	kill -STOP "$keeper"
+	pids="$pids $keeper $(pgrep -P "$run") $run"
+	kill -KILL $(pgrep -P "$run") "$run"
+	wait_until is_ended "$run"
+	kill -KILL "$keeper"
+	wait_until is_ended "$keeper"
+	exec 7>&-
+}
+
+@test "there is none: it says so [EXT-147]" {
+	needs_own_directory
+	run_split ptrace-salvage
+	[ "$status" -eq 0 ]
+	[ "$stdout" = "There are no unfinished streams." ]
+	[ -z "$stderr" ]
+	run_split ptrace-salvage 0123456789abcdef
+	[ "$status" -eq 1 ]
+	assert_one_message ptrace-salvage
+}
+
+@test "a log that is there is finished; list and doctor name it before [EXT-147 EXT-148]" {
+	needs_own_directory
+	crash run.log
+	run_split ptrace-list
+	[ "$status" -eq 0 ]
+	[[ $stderr == *"/run.log: an unfinished stream of process "*" with "*" events stands in /dev/shm; 'ptrace-salvage' writes it" ]]
+	ptrace-doctor --json | jq -se 'any(.[]; .check == "unfinished" and .status == "note")'
+	# So do the commands that find the log without its end, but of another log they do not.
+	local c
+	cp run.log other.log
+	for c in dump stat; do
+		run_split ptrace-$c run.log
+		[ "$status" -eq 3 ]
+		[[ $stderr == *"has no end"*"an unfinished stream of process "*"'ptrace-salvage' writes it" ]]
+		run_split ptrace-$c other.log
+		[[ $stderr == *"has no end"* && $stderr != *unfinished* ]]
+	done
+	ptrace-doctor --json ./run.log | jq -se 'any(.[]; .check == "log" and (.message |
+		test("is not closed: process [0-9]+, which was to write it, was killed")) and
+		(.advice | test("ptrace-salvage")))'
+	ptrace-salvage --json >salvaged
+	jq -e '.events > 100 and .error == 0 and .written == .log and (.discarded | not)' salvaged
+	if has_validator; then validates salvage <salvaged; fi
+	[ "$(events run.log traced.event)" -eq 100 ]
+	run_split ptrace-list
+	[ -z "$stderr" ]
+}
+
+@test "a session that is gone: stat names what is unfinished [EXT-148]" {
+	local controller
+	needs_own_directory
+	traced_start -w -W -n 10
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.g" --start
+	go
+	wait_until says done
+	controller=$(ptrace-list --json | jq "select(.session == \"$me.g\") | .controller")
+	kill -KILL "$controller" "$pid"
+	wait_until is_ended "$controller"
+	wait_until is_ended "$pid"
+	run_split ptrace-stat "$me.g"
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"the session is gone"*"an unfinished stream of process $controller with "*"'ptrace-salvage' writes it" ]]
+}
+
+@test "every command says of a session that was killed what it left, at any time [EXT-148]" {
+	local controller first c
+	needs_own_directory
+	for c in doctor start stop clear flush shutdown filter events dump "dump -f" stat; do
+		traced_start -w -W -n 10
+		wait_until says ready
+		controller=$(ptrace-create --pid="$pid" --name="$me.g" --start --json | jq .controller)
+		go
+		wait_until says done
+		kill -KILL "$controller" "$pid"
+		wait_until is_ended "$controller"
+		wait_until is_ended "$pid"
+		# The first one who asks frees the name.
+		for _ in first second; do
+			run_split ptrace-$c "$me.g"
+			[ "$status" -eq 1 ]
+			[ "$c" = doctor ] || assert_one_message "ptrace-${c% *}"
+			grep -F "$me.g: the session is gone: the background process that controlled it was killed; an unfinished stream of process $controller with " \
+				stderr.txt stdout.txt | grep -F "'ptrace-salvage' writes it"
+		done
+		ptrace-salvage --discard
+	done
+	# Another one, and what was salvaged, are not spoken of.
+	run_split ptrace-stop "$me.g"
+	[ "$stderr" = "ptrace-stop: $me.g: no such session" ]
+	run_split ptrace-stat "$me.g"
+	[ "$stderr" = "ptrace-stat: $me.g: no such session or log" ]
+}
+
+@test "a log that is gone is written beside it, or to the file that is given [EXT-147 EXT-141]" {
+	needs_own_directory
+	crash run.log
+	rm run.log
+	run_split ptrace-salvage
+	[ "$status" -eq 0 ]
+	[[ $stdout == *" process "*"/run.log.salvaged" ]]
+	[ "$(events run.log.salvaged traced.event)" -eq 100 ]
+	crash run.log
+	rm run.log
+	echo mine >rescued.log
+	ptrace-salvage -o rescued.log "$(ptrace-list 2>&1 | sed -n 's/.* of process \([0-9]*\) .*/\1/p')"
+	[ "$(events rescued.log.2 traced.event)" -eq 100 ]
+	[ "$(cat rescued.log)" = mine ]
+}
+
+@test "a rerun keeps the unfinished log that it replaces [EXT-148]" {
+	needs_own_directory
+	crash run.log
+	run_split ptrace-run -o run.log -- "$traced" -n 7
+	[ "$status" -eq 0 ]
+	assert_one_message ptrace-run
+	[[ $stderr == *"/run.log.salvaged: is now the log of process "* ]]
+	[ "$(events run.log traced.event)" -eq 7 ]
+	[ "$(events run.log.salvaged traced.event)" -eq 100 ]
+	# What is finished is replaced, as always.
+	run_split ptrace-run -o run.log -- "$traced" -n 8
+	[ -z "$stderr" ]
+	[ "$(events run.log traced.event)" -eq 8 ]
+	crash run.log
+	traced_start -w
+	run_split ptrace-create --pid="$pid" --name="$me.a" -o run.log
+	[[ $stderr == *"/run.log.salvaged.2: is now the log of process "* ]]
+	[ "$(events run.log.salvaged.2 traced.event)" -eq 100 ]
+	ptrace-shutdown "$me.a"
+}
+
+@test "the next run names what stays, and salvages what is gone [EXT-148 EXT-142]" {
+	needs_own_directory
+	mkdir there
+	crash there/run.log
+	rm -r there
+	for _ in 1 2; do
+		run_split ptrace-run -o other.log -- "$traced" -n 1
+		[ "$status" -eq 0 ]
+		assert_one_message ptrace-run
+		[[ $stderr == *"/there/run.log: an unfinished stream of process "*"because: No such file"* ]]
+	done
+	mkdir there
+	run_split ptrace-run -o other.log -- "$traced" -n 1
+	[[ $stderr == *"/there/run.log.salvaged: has the last events of process "* ]]
+	[ "$(events there/run.log.salvaged traced.event)" -eq 100 ]
+}
+
+@test "a session without a log, killed, is salvaged or discarded [EXT-147 EXT-144]" {
+	needs_own_directory
+	for how in --json --discard; do
+		traced_start -w -W -n 50
+		wait_until says ready
+		ptrace-create --pid="$pid" --name="$me.a" --start
+		controller=$(ptrace-stat --json "$me.a" | jq .controller)
+		go
+		wait_until says done
+		kill -KILL "$controller"
+		wait_until is_ended "$controller"
+		run_split ptrace-list
+		[[ $stderr == *"an unfinished stream of process $controller with 51 events"* ]]
+		run_split ptrace-salvage "$how" "$controller"
+		[ "$status" -eq 0 ]
+	done
+	[[ $stdout == *"discarded" ]]
+	[ "$(events ptrace.salvaged traced.event)" -eq 50 ]
+	[ ! -e ptrace.salvaged.2 ]
+	[ -z "$(ptrace-salvage --json)" ]
+}
+
+@test "a killed session that has only events of ptrace-event is salvaged [EXT-147 EXT-144]" {
+	needs_own_directory
+	mkfifo go
+	sh -c 'read -r line <go; for i in 1 2 3; do ptrace-event step "$i"; done; : >ran
+		exec sleep 1000' 3>&- &
+	script=$!
+	pids="$pids $script"
+	ptrace-create --pid="$script" --name="$me.a" --start 2>/dev/null
+	controller=$(ptrace-stat --json "$me.a" | jq .controller)
+	echo >go
+	wait_until [ -e ran ]
+	kill -STOP "$controller"
+	kill -KILL "$script" "$controller"
+	wait_until is_ended "$controller"
+	# The end of a program, too, looks for what the dead have left.
+	ptrace-run -o other.log -- "$traced" 2>/dev/null
+	run_split ptrace-list
+	[[ $stderr == *"an unfinished stream of process $controller with 4 events"* ]]
+	ptrace-salvage
+	[ "$(events ptrace.salvaged step)" -eq 3 ]
+}
+
+@test "what another pid namespace controls is not unfinished [EXT-146]" {
+	[ "$EUID" -eq 0 ] || skip "root only"
+	unshare -pf true 2>/dev/null || skip "no pid namespaces"
+	needs_own_directory
+	rm -f in out
+	mkfifo in
+	unshare -pf --mount-proc "$(command -v ptrace-run)" -o run.log -- "$traced" -W -n 100 \
+		<in >out 3>&- &
+	pids="$pids $!"
+	other=$!
+	exec 7>in
+	wait_until says done
+	run_split ptrace-salvage
+	[ "$stdout" = "There are no unfinished streams." ]
+	ptrace-run -o other.log -- "$traced" -n 1
+	run_split ptrace-list
+	[ -z "$stderr" ]
+	go
+	wait "$other"
+	[ "$(events run.log traced.event)" -eq 100 ]
+}
+
+@test "the new log is a new file, and not standard output [EXT-147]" {
+	local to
+	mkfifo fifo
+	for to in /dev/stdout /dev/null fifo; do
+		run_split ptrace-salvage -o "$to"
+		[ "$status" -eq 2 ]
+		[[ $stderr == "ptrace-salvage: --output: '$to' is standard output or a special file; name a new file"* ]]
+		[ -z "$stdout" ]
+	done
+	run_split ptrace-salvage -o -
+	[ "$status" -eq 2 ]
+	[[ $stderr == "ptrace-salvage: --output: '-' is not standard output; ./- is a file of this name"* ]]
+}

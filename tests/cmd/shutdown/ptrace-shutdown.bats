@@ -1,0 +1,134 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+
+load ../../support/helpers
+
+@test "a shutdown leaves neither process nor file, and is quick" {
+	traced_start -w
+	ptrace-create --pid="$pid" -o run.log --name="$me.a"
+	controller=$(ptrace-stat --format=json "$me.a" | jq .controller)
+	run_split ptrace-shutdown "$me.a"
+	[ "$status" -eq 0 ]
+	[ -z "$stdout$stderr" ]
+	is_ended "$controller"
+	[ "$(session_files)" -eq 0 ]
+	run_split ptrace-shutdown "$me.a"
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "ptrace-shutdown: $me.a: no such session" ]
+}
+
+@test "losses are told, with exit status 3" {
+	traced_start -w -W -n 100000
+	wait_until says ready
+	ptrace-create --pid="$pid" -o run.log --name="$me.a" --start --stream-min-size=4K \
+		--stream-full-policy=loop
+	go
+	wait_until says done
+	run_split ptrace-shutdown "$me.a"
+	[ "$status" -eq 3 ]
+	assert_one_message ptrace-shutdown
+	[[ $stderr == *"events lost in the stream"* ]]
+}
+
+@test "a log that was deleted or replaced meanwhile is told" {
+	traced_start -w
+	ptrace-run -o other.log -- "$traced"
+	for how in 'rm run.log' 'cp --remove-destination other.log run.log'; do
+		ptrace-create --pid="$pid" -o run.log --name="$me.a" --start
+		$how
+		run_split ptrace-stat --json "$me.a"
+		[ "$status" -eq 3 ]
+		jq -e '.losses.log_gone and (.complete | not)' stdout.txt
+		validates stat <stdout.txt
+		run_split ptrace-doctor "$me.a"
+		grep -q '^problem .*run[.]log: ' stdout.txt
+		run_split ptrace-shutdown --json "$me.a"
+		[ "$status" -eq 3 ]
+		jq -e '.losses.log_gone and (.complete | not)' stdout.txt
+		validates session <stdout.txt
+		assert_one_message ptrace-shutdown
+		[[ $stderr == *"the log is not there any more"* ]]
+	done
+}
+
+@test "a session whose controller was killed: said, then its name is free" {
+	traced_start -w
+	ptrace-create --pid="$pid" --name="$me.a"
+	controller=$(ptrace-stat --format=json "$me.a" | jq .controller)
+	kill -KILL "$controller"
+	wait_until is_ended "$controller"
+	run_split ptrace-shutdown "$me.a"
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"the background process that controlled it was killed" ]]
+	[ "$(session_files)" -eq 0 ]
+}
+
+@test "a stopped controller does not hang a command" {
+	traced_start -w
+	ptrace-create --pid="$pid" --name="$me.a"
+	controller=$(ptrace-stat --format=json "$me.a" | jq .controller)
+	kill -STOP "$controller"
+	run_split ptrace-stat "$me.a"
+	kill -CONT "$controller"
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "ptrace-stat: $me.a: the session does not answer" ]
+	ptrace-shutdown "$me.a"
+}
+
+@test "two at once: both see the session end, or the later one finds none" {
+	traced_start -w
+	ptrace-create --pid="$pid" --name="$me.a"
+	ptrace-shutdown "$me.a" 2>first 3>&- &
+	a=$!
+	ptrace-shutdown "$me.a" 2>second 3>&- &
+	b=$!
+	x=0
+	wait "$a" || x=$((x + 1))
+	wait "$b" || x=$((x + 1))
+	[ "$x" -le 1 ]
+	[ "$(cat first second | wc -l)" -eq "$x" ]
+	[ "$x" -eq 0 ] || grep -q 'no such session' first second
+	[ "$(session_files)" -eq 0 ]
+}
+
+@test "a full disk: the session ends, and how many events were lost is told" {
+	unshare -m true || skip "no mount namespaces"
+	traced_start -w -W -n 100000
+	wait_until says ready
+	mkdir full
+	cat >script <<-'END'
+		mount -t tmpfs -o size=128k tmpfs full
+		ptrace-create --pid="$1" --name="$2.a" -o full/a.log --start
+		ptrace-create --pid="$1" --name="$2.b" -o full/b.log --start
+		echo >&7
+		until grep -qx done out; do sleep 0.02; done
+		status=0
+		ptrace-shutdown --json "$2.a" >json 2>stderr.txt || status=$?
+		echo "$status" >status
+		ptrace-shutdown --allow-loss "$2.b" 2>/dev/null
+	END
+	unshare -m bash -e script "$pid" "$me"
+	[ "$(cat status)" -eq 3 ]
+	stderr=$(cat stderr.txt)
+	assert_one_message ptrace-shutdown
+	[[ $stderr == *" events lost, as writing the log failed: No space left on device" ]]
+	validates session <json
+	jq -e '.error == 0 and (.complete | not) and .losses.write_error == 28 and
+		.losses.unwritten_events > 0' json
+	[ "$(session_files)" -eq 0 ]
+}
+
+@test "a log that does not come to its disk is told, unless nobody cares [EXT-155 EXT-156]" {
+	local failing=$PTRC_BUILD/tests/support/failing_sync
+	"$failing" true || skip "no filters of system calls"
+	traced_start -w
+	"$failing" ptrace-create --pid="$pid" -o run.log --name="$me.a" --start
+	run_split ptrace-shutdown --json "$me.a"
+	[ "$status" -eq 3 ]
+	[[ $stderr == *": writing the log failed: Input/output error" ]]
+	jq -e '(.complete | not) and .losses.write_error == 5' <<<"$stdout"
+	"$failing" ptrace-create --pid="$pid" -o run.log --name="$me.a" --start --no-sync
+	run_split ptrace-shutdown "$me.a"
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+}

@@ -1,0 +1,198 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+
+load ../../support/helpers
+
+plain() {
+	jq -c 'del(.id, .log)' "$@"
+}
+
+# same_dump LOG SESSION: the log has the events that the session has
+same_dump() {
+	ptrace-dump --allow-loss "$1" | plain >copied
+	ptrace-dump --allow-loss "$2" | plain >original
+	[ -s original ]
+	diff original copied
+}
+
+# begin NAME OPTION...: traces a program that has recorded 50 events and waits
+begin() {
+	traced_start -w -W -n 50
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$@" --start
+	go
+	wait_until says done
+}
+
+@test "what a stream without a log holds becomes a closed log, and stays in it [EXT-245]" {
+	begin "$me.a"
+	for log in one.log two.log; do
+		run_split ptrace-snapshot "$me.a" -o "$log"
+		[ "$status" -eq 0 ]
+		[ -z "$stderr" ]
+		[ "$stdout" = "$me.a: 51 events in $log" ]
+		[ "$(events "$log" traced.event)" -eq 50 ]
+		same_dump "$log" "$me.a"
+		ptrace-dump --verify "$log"
+	done
+	[ "$(stat -c %a one.log)" = 600 ]
+	[ "$(ptrace-stat --json one.log | jq -r .attributes.trace_name)" = "$me.a" ]
+	# It tells whose it is, too.
+	ptrace-stat --json one.log | jq -e --argjson pid "$pid" --arg host "$(uname -n)" \
+		'.host.name == $host and any(.processes[]; .pid == $pid and (.mappings | length) > 0)'
+	# The session goes on.
+	ptrace-event --pid="$pid" later
+	ptrace-snapshot --output=two.log "$me.a"
+	[ "$(events two.log)" -eq 52 ]
+	[ "$(ptrace-stat --json "$me.a" | jq -r .status.stream)" = running ]
+	ptrace-shutdown "$me.a"
+}
+
+@test "a stream that has overwritten the oldest: what is left, and status 3 [EXT-245]" {
+	traced_start -w -W -n 100000
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --stream-full-policy=loop --stream-min-size=16K --start
+	go
+	wait_until says done
+	run_split ptrace-snapshot -o s.log "$me.a"
+	[ "$status" -eq 3 ]
+	[[ $stdout == "$me.a: "*" events in s.log" ]]
+	assert_one_message ptrace-snapshot
+	same_dump s.log "$me.a"
+	# The newest one is there.
+	[ "$(ptrace-dump --allow-loss --last=1 s.log | jq -r .data)" = 99999 ]
+	ptrace-snapshot --allow-loss --json -o t.log "$me.a" >json 2>messages
+	jq -e '.losses.stream_events > 0 and (.complete | not)' json
+	[ "$(wc -l <messages)" -eq 1 ]
+	[ "$(jq .losses.stream_events json)" -eq \
+		"$(ptrace-stat --allow-loss --json t.log | jq .losses.stream_events)" ]
+	[ "$(jq .events json)" -eq "$(events t.log)" ]
+	if has_validator; then validates snapshot <json; fi
+}
+
+@test "a program that records as fast as it can leaves the better part of the stream [EXT-456]" {
+	traced_start -w -n 2000000000
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --stream-full-policy=loop --stream-min-size=8M --start
+	go
+	wait_until eval '[ "$(ptrace-stat --allow-loss --json "$me.a" 2>/dev/null |
+		jq .losses.stream_events)" -gt 0 ]'
+	most=0
+	# The machine may have no processor for the session at any moment.
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		run_split ptrace-snapshot --json -o s.log "$me.a"
+		[ "$status" -eq 3 ]
+		jq -e '.losses.stream_events > 0' <<<"$stdout"
+		now=$(jq .events <<<"$stdout")
+		[ "$now" -le "$most" ] || most=$now
+		[ "$most" -lt 200000 ] || break
+	done
+	ptrace-stop "$me.a"
+	all=$(ptrace-dump --allow-loss --count --format=text "$me.a" 2>/dev/null)
+	echo "$most of $all events"
+	[ "$most" -gt $((all / 2)) ]
+	# Nothing is missing behind the gap.
+	ptrace-dump --verify --allow-loss s.log 2>/dev/null
+	ptrace-dump --allow-loss --event=traced.event --first=100000 s.log 2>/dev/null | jq -r .data >numbers
+	[ "$(wc -l <numbers)" -ge 1000 ]
+	awk 'NR > 1 && $1 != before + 1 { exit 1 } { before = $1 }' numbers
+	ptrace-shutdown --allow-loss "$me.a"
+}
+
+@test "a session that flushes to a log of its own: all of that [EXT-245]" {
+	begin "$me.a" -o own.log
+	ptrace-flush "$me.a"
+	ptrace-event --pid="$pid" later
+	ptrace-snapshot -o s.log --json "$me.a" >json
+	if has_validator; then validates snapshot <json; fi
+	jq -e --arg me "$me.a" '.version == 1 and .session == $me and .log == "s.log" and .complete' json
+	[ "$(events s.log traced.event)" -eq 50 ]
+	[ "$(events s.log later)" -eq 1 ]
+	[ "$(jq .events json)" -eq "$(events s.log)" ]
+	# Its own log is none to write to.
+	run_split ptrace-snapshot -o own.log --force "$me.a"
+	[ "$status" -eq 1 ]
+	assert_one_message ptrace-snapshot
+	[[ $stderr == "ptrace-snapshot: own.log: another trace is writing to this file" ]]
+	ptrace-shutdown "$me.a"
+	[ "$(events own.log traced.event)" -eq 50 ]
+}
+
+@test "a session that flushes on command only: what the stream holds [EXT-245]" {
+	begin "$me.a" -o own.log --stream-full-policy=until-full
+	ptrace-flush "$me.a"
+	ptrace-event --pid="$pid" later
+	run_split ptrace-snapshot -o s.log "$me.a"
+	[ "$status" -eq 0 ]
+	[[ $stderr == "ptrace-snapshot: $me.a: "*" earlier events are in its log, "*own.log ]]
+	[ "$(events s.log later)" -eq 1 ]
+	[ "$(events s.log traced.event)" -eq 0 ]
+}
+
+@test "wrong names, and a session that was killed [EXT-245 EXT-148]" {
+	local controller
+	for name in "$me.nobody" ./run.log '' $'a\nb'; do
+		run_split ptrace-snapshot -o s.log "$name"
+		[ "$status" -eq 1 ]
+		[[ $stderr == "ptrace-snapshot: "*": no such session" ]]
+		[ ! -e s.log ]
+	done
+	begin "$me.g"
+	controller=$(ptrace-list --json | jq "select(.session == \"$me.g\") | .controller")
+	kill -KILL "$controller" "$pid"
+	wait_until is_ended "$controller"
+	wait_until is_ended "$pid"
+	run_split ptrace-snapshot -o s.log "$me.g"
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"the session is gone"*"'ptrace-salvage' writes it" ]]
+	[ ! -e s.log ]
+	ptrace-salvage --discard
+}
+
+@test "only a log is replaced; standard output is none [EXT-245]" {
+	begin "$me.a"
+	echo mine >text
+	run_split ptrace-snapshot -o text "$me.a"
+	[ "$status" -eq 1 ]
+	[[ $stderr == "ptrace-snapshot: text: exists and is not a trace log"* ]]
+	[ -z "$stdout" ]
+	[ "$(cat text)" = mine ]
+	ptrace-snapshot -o text --force "$me.a"
+	ptrace-snapshot -o text "$me.a"
+	[ "$(events text)" -eq 51 ]
+	run_split ptrace-snapshot -o no/s.log "$me.a"
+	[ "$status" -eq 1 ]
+	assert_one_message ptrace-snapshot
+	for to in - '' /dev/stdout; do
+		run_split ptrace-snapshot -o "$to" "$me.a"
+		[ "$status" -eq 2 ]
+		assert_one_message ptrace-snapshot
+		[ -z "$stdout" ]
+	done
+	run_split ptrace-snapshot "$me.a"
+	[ "$status" -eq 2 ]
+	[[ $stderr == "ptrace-snapshot: no --output given."* ]]
+	run_split ptrace-snapshot -o a.log -o b.log "$me.a"
+	[ "$status" -eq 2 ]
+	run_split ptrace-snapshot -o a.log "$me.a" "$me.b"
+	[ "$status" -eq 2 ]
+	run_split bash -c 'ulimit -f 2; trap "" XFSZ; exec ptrace-snapshot -o "$1" "$2"' _ full.log "$me.a"
+	[ "$status" -eq 1 ]
+	[ -z "$stdout" ]
+	[ "$stderr" = "ptrace-snapshot: full.log: writing the log failed: File too large" ]
+}
+
+@test "a run is a session, too [EXT-245]" {
+	rm -f in out
+	mkfifo in
+	ptrace-run -o run.log --name="$me.r" -- "$traced" -W -n 20 <in >out 3>&- &
+	pids="$pids $!"
+	exec 7>in
+	wait_until says done
+	ptrace-snapshot -o s.log "$me.r"
+	[ "$(events s.log traced.event)" -eq 20 ]
+	go
+	wait_until says done
+	wait $!
+	[ "$(events run.log traced.event)" -eq 20 ]
+}

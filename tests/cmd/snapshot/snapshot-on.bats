@@ -1,0 +1,268 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+
+# Snapshots that a session makes by itself when an event comes: --snapshot-on, --snapshot-max.
+load ../../support/helpers
+
+# session OPTION...: a session without a log of a program that has recorded 50 events and waits
+session() {
+	traced_start -w -W -n 50
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --start "$@"
+	go
+	wait_until says done
+}
+
+# snapshots_are COUNT: whether the session says that it has written so many
+snapshots_are() {
+	[ "$(ptrace-stat --json "$me.a" | jq .snapshots.written)" = "$1" ]
+}
+
+# is_closed LOG: it can be read, to its end, and is what it says of itself
+is_closed() {
+	ptrace-dump --verify --allow-loss "$1" >/dev/null 2>&1 &&
+		ptrace-stat --allow-loss --json "$1" | jq -e '.losses.unclosed | not' >/dev/null
+}
+
+@test "an event just before the end of a run makes a snapshot [EXT-295]" {
+	run_split ptrace-run -o run.log --json=result --snapshot-on='boo*' -- \
+		"$traced" -e quiet -n 100
+	[ "$status" -eq 0 ]
+	[[ $stderr == "ptrace-run: no event has a name that matches --snapshot-on=boo*" ]]
+	[ "$(jq -c '.snapshots | [.made, .used_up, .unmatched]' result)" = '[[],false,[{"glob":"boo*"}]]' ]
+	[ "$(echo run.log*)" = run.log ]
+	run_split ptrace-run -o run.log --json=result --snapshot-on='boo*' -- \
+		sh -c '"$1" -e quiet -n 100; exec "$1" -e boom' _ "$traced"
+	[ "$status" -eq 0 ]
+	assert_one_message ptrace-run
+	[[ $stderr == "ptrace-run: $PWD/run.log.snapshot-001: snapshot of boom at 2"*": "*" events" ]]
+	# The event, and what was before it. The stream had more; nothing was taken from it.
+	is_closed run.log.snapshot-001
+	[ "$(events run.log.snapshot-001 quiet)" -eq 100 ]
+	[ "$(events run.log.snapshot-001 boom)" -eq 1 ]
+	[ "$(events run.log boom)" -eq 1 ]
+	[ "$(events run.log quiet)" -eq 100 ]
+	[ "$(stat -c %a run.log.snapshot-001)" = 600 ]
+	[ "$(ls)" = $'result\nrun.log\nrun.log.snapshot-001\nstderr.txt\nstdout.txt' ]
+	jq -e --arg log "$PWD/run.log.snapshot-001" '.snapshots | .made[0].log == $log and
+		.made[0].event == "boom" and .made[0].error == 0 and (.used_up | not) and
+		.unseen_events == 0 and .unmatched == []' result
+	[ "$(jq -r '.snapshots.made[0].time' result)" = \
+		"$(ptrace-dump --event=boom run.log.snapshot-001 | jq -r .time)" ]
+	[ "$(jq '.snapshots.made[0].events' result)" -eq "$(events run.log.snapshot-001)" ]
+	# It tells whose it is, and which policy makes that the stream has what was before.
+	ptrace-stat --json run.log.snapshot-001 | jq -e --arg host "$(uname -n)" \
+		'.host.name == $host and .attributes.stream_full_policy == "loop"'
+	if has_validator; then validates run <result; fi
+}
+
+@test "a session without a log writes them where it was made, and goes on [EXT-295]" {
+	session --snapshot-on=alarm --snapshot-on='*.failed'
+	ptrace-stat --json "$me.a" >json
+	jq -e '.snapshots == {max: 10, written: 0, failed: 0, error: 0, used_up: false}' json
+	if has_validator; then validates stat <json; fi
+	ptrace-event --pid="$pid" calm
+	ptrace-event --pid="$pid" alarm
+	wait_until snapshots_are 1
+	[ "$(events "$me.a.snapshot-001" traced.event)" -eq 50 ]
+	[ "$(events "$me.a.snapshot-001" calm)" -eq 1 ]
+	[ "$(events "$me.a.snapshot-001" alarm)" -eq 1 ]
+	is_closed "$me.a.snapshot-001"
+	# A name that nobody had opened when the session was made, and an event that makes none.
+	ptrace-event --pid="$pid" calm
+	ptrace-event --pid="$pid" disk.failed
+	wait_until snapshots_are 2
+	[ "$(events "$me.a.snapshot-002" calm)" -eq 2 ]
+	[ "$(events "$me.a.snapshot-002" disk.failed)" -eq 1 ]
+	ptrace-stat --json "$me.a" >json
+	jq -e --arg log "$PWD/$me.a.snapshot-002" '.snapshots |
+		.event == "disk.failed" and .last_log == $log' json
+	[ "$(jq -r .snapshots.time json)" = \
+		"$(ptrace-dump --event=disk.failed "$me.a.snapshot-002" | jq -r .time)" ]
+	if has_validator; then validates stat <json; fi
+	ptrace-stat "$me.a" | grep -x "last snapshot of  *disk.failed"
+	[ "$(ptrace-dump --count --format=text "$me.a")" -eq 55 ]
+	ptrace-shutdown --json "$me.a" >json
+	jq -e '.snapshots.written == 2 and .error == 0' json
+	if has_validator; then validates session <json; fi
+	[ ! -e "$me.a.snapshot-003" ]
+}
+
+@test "ptrace-shutdown names the patterns that no event has matched [EXT-455]" {
+	many=()
+	# More than one page of them, and one that is matched.
+	for i in $(seq 200); do
+		many+=("--snapshot-on=none.$i.$(printf 'x%.0s' $(seq 100))*")
+	done
+	session --snapshot-on=alarm "${many[@]}" --snapshot-on=$'odd\n' --only='*'
+	ptrace-event --pid="$pid" alarm
+	wait_until snapshots_are 1
+	# They are no patterns of what is recorded.
+	ptrace-filter --json "$me.a" >json
+	jq -e '[.globs[].glob] == ["*"]' json
+	run_split ptrace-shutdown --json "$me.a"
+	[ "$status" -eq 0 ]
+	[ "$(grep -c "no event has a name that matches --snapshot-on=none" stderr.txt)" -eq 200 ]
+	[ "$(wc -l <stderr.txt)" -eq 201 ]
+	fails grep -q alarm stderr.txt
+	jq -e '(.snapshots.unmatched | length) == 201 and (has("unmatched") | not) and
+		.snapshots.unmatched[200] == {"glob": "odd\n"}' <<<"$stdout"
+	if has_validator; then validates session <<<"$stdout"; fi
+}
+
+@test "a snapshot comes within a tenth of a second, in the middle of a run [EXT-295]" {
+	traced_start -w -W -n 50
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --start --snapshot-on=traced.event
+	go
+	wait_until says done
+	wait_until snapshots_are 1
+	# The file is not older than the event, and hardly younger: told leniently, the machine is busy.
+	event=$(ptrace-dump --event=traced.event --first=1 "$me.a.snapshot-001" | jq .ns)
+	file=$(($(date -d "$(stat -c %y "$me.a.snapshot-001")" +%s%N)))
+	[ $((file - event)) -gt -20000000 ]
+	[ $((file - event)) -lt 2000000000 ]
+}
+
+@test "how many there are is bounded, and how often they come [EXT-296]" {
+	: >"$me.a.snapshot-001"
+	echo mine >"$me.a.snapshot-003"
+	: >"$me.a.snapshot-004.partial"
+	session --snapshot-on=alarm --snapshot-max=2
+	for i in 1 2 3 4 5; do
+		ptrace-event --pid="$pid" alarm
+	done
+	wait_until snapshots_are 2
+	# Files that are there stay, and their numbers are left out.
+	[ ! -s "$me.a.snapshot-001" ]
+	[ "$(cat "$me.a.snapshot-003")" = mine ]
+	is_closed "$me.a.snapshot-002"
+	is_closed "$me.a.snapshot-005"
+	# Those of the first second after a snapshot make one together.
+	[ "$(events "$me.a.snapshot-005" alarm)" -eq 5 ]
+	first=$(ptrace-dump --event=alarm --first=1 "$me.a.snapshot-002" | jq .ns)
+	file=$(($(date -d "$(stat -c %y "$me.a.snapshot-005")" +%s%N)))
+	[ $((file - first)) -ge 950000000 ]
+	# No more than two.
+	ptrace-event --pid="$pid" alarm
+	wait_until eval '[ "$(ptrace-stat --json "$me.a" | jq .snapshots.used_up)" = true ]'
+	run_split ptrace-shutdown "$me.a"
+	[ "$status" -eq 0 ]
+	assert_one_message ptrace-shutdown
+	[[ $stderr == *"--snapshot-max"* ]]
+	[ "$(find . -name "*.snapshot-*" | wc -l)" -eq 5 ]
+	# Of a run, the first event that makes none is told, and no later one.
+	run_split ptrace-run --allow-loss -o run.log --snapshot-max=1 --snapshot-on=storm --json=result -- \
+		"$traced" -e storm -n 400 -p 500
+	[ "$status" -eq 0 ]
+	[ "$(grep -c "snapshot of storm at" stderr.txt)" -eq 1 ]
+	[ "$(grep -c "no snapshot is made" stderr.txt)" -eq 1 ]
+	[ "$(wc -l <stderr.txt)" -eq 2 ]
+	[ "$(jq '.snapshots | .used_up and (.made | length) == 1' result)" = true ]
+}
+
+@test "what is about to be flushed or cleared makes its snapshot before [EXT-296]" {
+	session --snapshot-on=alarm -o own.log --stream-full-policy=until-full
+	ptrace-event --pid="$pid" alarm
+	ptrace-flush "$me.a"
+	[ "$(events own.log.snapshot-001 alarm)" -eq 1 ]
+	[ "$(events own.log.snapshot-001 traced.event)" -eq 50 ]
+	ptrace-event --pid="$pid" alarm
+	ptrace-clear "$me.a"
+	[ "$(events own.log.snapshot-002 alarm)" -eq 1 ]
+	[ "$(events own.log.snapshot-002 traced.event)" -eq 0 ]
+	ptrace-event --pid="$pid" alarm
+	ptrace-shutdown "$me.a"
+	[ "$(events own.log.snapshot-003 alarm)" -eq 1 ]
+	[ "$(events own.log alarm)" -eq 1 ]
+}
+
+@test "events do not name files, and stay on one line [EXT-295]" {
+	name=$'../../x\n\e[1m/tmp/y'
+	run_split ptrace-run -o run.log --snapshot-on='*' --json=result -- "$traced" -e "$name"
+	[ "$status" -eq 0 ]
+	assert_one_message ptrace-run
+	[[ $stderr != *$'\e'* ]]
+	[ "$(jq -r '.snapshots.made[0].event' result)" = "$name" ]
+	[ "$(ls -A)" = $'result\nrun.log\nrun.log.snapshot-001\nstderr.txt\nstdout.txt' ]
+	# A log that is no regular file has no place for others beside it.
+	ptrace-run -o /dev/null --name="$me.r" --snapshot-on='*' -- "$traced"
+	[ -s "$me.r.snapshot-001" ]
+	[ ! -e /dev/null.snapshot-001 ]
+}
+
+@test "a snapshot that cannot be written leaves no file, and is told [EXT-296]" {
+	# More than the limit of files.
+	traced_start -w -W -n 1000
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --start --snapshot-on=alarm
+	prlimit --fsize=2048 --pid="$(ptrace-list --json | jq "select(.session == \"$me.a\") | .controller")"
+	go
+	wait_until says done
+	ptrace-event --pid="$pid" alarm
+	wait_until eval '[ "$(ptrace-stat --json "$me.a" | jq .snapshots.failed)" = 1 ]'
+	[ "$(ptrace-stat --json "$me.a" | jq .snapshots.error)" -eq 27 ]
+	[ -z "$(find . -name "*snapshot-*")" ]
+	run_split ptrace-shutdown --json "$me.a"
+	[ "$status" -eq 3 ]
+	[[ $stderr == "ptrace-shutdown: $me.a: 1 snapshot could not be written: File too large" ]]
+	jq -e '.snapshots.failed == 1 and .snapshots.written == 0' stdout.txt
+	if has_validator; then validates session <stdout.txt; fi
+	# A disk that is full, and one on which nothing can be written at all.
+	mkdir disk
+	printf '%s -e quiet -n 9000 -s 100\nexec %s -e boom\n' "$traced" "$traced" >program
+	own_mounts 'mount -t tmpfs -o size=300k none disk
+		cd disk
+		ptrace-run --allow-loss -o run.log --snapshot-on=boom -- sh ../program
+		ls -A
+		mount -o remount,ro none .
+		ptrace-create --pid=$$ --name="$1" --snapshot-on=boom' "$me.b"
+	[ "$status" -eq 1 ]
+	[[ $stderr == *": cannot write the snapshot of boom at "*": No space left on device"* ]]
+	[[ $stderr == *"ptrace-create: --snapshot-on: no snapshots can be written here: Read-only"* ]]
+	[ "$stdout" = run.log ]
+}
+
+@test "a session that is killed while it writes leaves no half file under the name [EXT-296]" {
+	traced_start -w -W -n 600000
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" --start --snapshot-on=alarm --stream-min-size=64M
+	go
+	wait_until says done
+	controller=$(ptrace-list --json | jq "select(.session == \"$me.a\") | .controller")
+	ptrace-event --pid="$pid" alarm
+	wait_until test -e "$me.a.snapshot-001.partial" -o -e "$me.a.snapshot-001"
+	kill -KILL "$controller"
+	wait_until is_ended "$controller"
+	if [ -e "$me.a.snapshot-001" ]; then is_closed "$me.a.snapshot-001"; fi
+	ptrace-salvage --discard
+}
+
+@test "settings that cannot be [EXT-295]" {
+	local want options
+	while IFS=$'\t' read -r want options; do
+		# shellcheck disable=SC2086 # several options
+		run_split ptrace-run -o run.log $options -- true
+		[ "$status" -eq 125 ]
+		[[ $stderr == "ptrace-run: "*"$want"* ]]
+	done <<-'END'
+		needs snapshot-on	--snapshot-max=3
+		stream-full-policy loop	--snapshot-on=a --stream-full-policy=flush
+		stream-full-policy flush	--snapshot-on=a --full-wait=1s
+		--snapshot-max	--snapshot-on=a --snapshot-max=0
+		--snapshot-max	--snapshot-on=a --snapshot-max=1000
+		is empty	--snapshot-on=
+	END
+	[ ! -e run.log ]
+	printf 'snapshot-on:\n  - "*.failed"\n  - alarm\nsnapshot-max: 3\noutput: run.log\n' >file.yaml
+	ptrace-run --dump-config -c file.yaml >dump
+	[ "$(grep -A2 '^snapshot-on' dump)" = $'snapshot-on:\n  - "*.failed"\n  - alarm' ]
+	grep -x 'snapshot-max: 3' dump
+	grep -x 'stream-full-policy: loop' dump
+	ptrace-run -c file.yaml -- "$traced" -e disk.failed
+	is_closed run.log.snapshot-001
+	# Without patterns there is nothing to show, and the built-in policy is another one.
+	ptrace-run --dump-config >dump
+	[ "$(grep -c snapshot dump)" -eq 0 ]
+	grep -x 'stream-full-policy: flush' dump
+}

@@ -1,0 +1,216 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# ptrace-stat --diff: what differs between logs. Their durations come from numbers with fixed seeds, not
+# from the time that something takes.
+
+load ../../support/helpers
+
+durations() {
+	"$PTRC_BUILD/tests/support/prog_durations" "$@"
+}
+
+# Requests of 1 to 2 ms, before and after; one of the same kind, and others as the arguments say.
+logs() {
+	durations before.log req 2000 1000000 2000000 1 11 db 1000 5000 6000 1 12
+	durations after.log req 2000 1000000 2000000 1 21 db 1000 5000 6000 1 22
+	durations slow.log req 2000 1200000 2400000 1 31 db 1000 5000 6000 1 32
+}
+
+# verdict_of PAIR LOG...: of --diff --json
+verdict_of() {
+	local pair=$1
+	shift
+	ptrace-stat --diff --json "$@" | jq -r --arg p "$pair" '.pairs[] | select(.pair == $p) | .verdict'
+}
+
+@test "diff: equal runs are noise, others are told apart [EXT-359 EXT-360]" {
+	logs
+	[ "$(verdict_of req before.log after.log)" = noise ]
+	[ "$(verdict_of req before.log before.log)" = noise ]
+	[ "$(verdict_of req before.log slow.log)" = slower ]
+	[ "$(verdict_of req slow.log before.log)" = faster ]
+	[ "$(verdict_of db before.log slow.log)" = noise ]
+	# One of fifty takes longer: no rank test of all of them sees that.
+	durations tail.log req 2000 1000000 2000000 50 41 db 1000 5000 6000 1 42
+	[ "$(verdict_of req before.log tail.log)" = changed ]
+	ptrace-stat --diff --json before.log tail.log | jq -e '.pairs[] | select(.pair == "req") |
+		.p_value >= 0.001 and .quantiles.p50.noise and (.quantiles.p99.noise | not) and
+		.after.max_ns > 20 * .before.max_ns'
+	durations few.log req 7 9000000 9000000 1 1
+	[ "$(verdict_of req before.log few.log)" = 'too few' ]
+}
+
+@test "diff: counts, rates, new and vanished types and pairs, what changed most first [EXT-359]" {
+	durations before.log req 1000 1000 2000 1 1 old 100 1000 2000 1 2 same 1000 5000 6000 1 3 \
+		half 1000 9000 9500 1 4
+	durations after.log req 1000 4000 8000 1 5 new 100 1000 2000 1 6 same 1000 5000 6000 1 7 \
+		half 500 9900 9990 1 8
+	run_split ptrace-stat --diff --json before.log after.log
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	jq -e '[.pairs[].pair] == ["new", "old", "req", "half", "same"] and
+		[.pairs[].verdict] == ["new", "gone", "slower", "slower", "noise"] and
+		(.pairs[] | select(.pair == "half") | .before.count == 1000 and .after.count == 500)' \
+		<<<"$stdout"
+	jq -e '[.events[:4][].event] == ["new.begin", "new.end", "old.begin", "old.end"] and
+		.events[0].before.events == 0 and .events[0].after.events == 100 and
+		([.events[4:6][].event] == ["half.begin", "half.end"]) and
+		.before.event_count == 6200 and .after.event_count == 5200 and
+		.before.lost_events == 0 and .before.complete' <<<"$stdout"
+	# A rate is over the time from the first event to the last one.
+	jq -e '.before | (.event_count * 1e9 / .span_ns - .events_per_second | fabs) <
+		.events_per_second / 1000' <<<"$stdout"
+}
+
+@test "diff: text of 80 columns [EXT-362]" {
+	logs
+	run_split ptrace-stat --diff --fail-if='p50 req > +10%' --fail-if='p50 db > +10%' \
+		before.log slow.log
+	[ "$status" -eq 5 ]
+	[ -z "$(awk 'length > 80' <<<"$stdout")" ]
+	grep -Eq '^before +before\.log$' <<<"$stdout"
+	grep -Eq '^req: slower \(p < 1e-06; longer after than before: [67][0-9.]+ %\)$' <<<"$stdout"
+	grep -Eq '^  p50 +1\.4..ms +1\.[78]..ms +\+[12][0-9.]+%$' <<<"$stdout"
+	grep -Eq '^db: noise ' <<<"$stdout"
+	grep -q 'a change is noise at p >= 0.001' <<<"$stdout"
+	grep -q 'Mann-Whitney' <<<"$stdout"
+	grep -Eq '^req\.begin +2000 +2000 +[0-9.]+ +[0-9.]+ +-[0-9.]+%$' <<<"$stdout"
+	grep -qx 'failed   p50 req > +10%' <<<"$stdout"
+	grep -qx 'passed   p50 db > +10%' <<<"$stdout"
+	# A long name has a line of its own.
+	durations long.log "$(printf 'x%.0s' {1..50})" 100 1000 1000 1 1
+	run_split ptrace-stat --diff long.log long.log
+	[ -z "$(awk 'length > 80' <<<"$stdout")" ]
+	grep -Eq '^ +100 +100 +' <<<"$stdout"
+}
+
+@test "diff: several logs on each side [EXT-359]" {
+	logs
+	run_split ptrace-stat --diff --json --before=before.log --before=before.log after.log slow.log
+	[ "$status" -eq 0 ]
+	jq -e '(.pairs[] | select(.pair == "req") | .before.count == 4000 and .after.count == 4000 and
+		.verdict == "slower") and [.before.logs[].log] == ["before.log", "before.log"] and
+		.before.event_count == 12000' <<<"$stdout"
+	run_split ptrace-stat --diff --json --before=before.log after.log
+	[ "$status" -eq 0 ]
+}
+
+@test "diff: --fail-if [EXT-361]" {
+	logs
+	# What is so, and what is not.
+	for condition in 'p99 req > +10%' 'p50 req > +150us' 'max req > 2ms' 'p90 req.begin..req.end >= 2ms' \
+		'count req > 100' 'count req.begin >= +0%' 'rate req < -5%' 'min req > +100us'; do
+		run_split ptrace-stat --diff --fail-if="$condition" before.log slow.log
+		echo "$condition: $status $stderr"
+		[ "$status" -eq 5 ]
+		[ -z "$stderr" ]
+	done
+	for condition in 'p99 req > +30%' 'p99 req < -10%' 'p50 req > 5ms' 'count req > +0%' 'loss > 0' \
+		'loss > +0' 'rate req < -50%' 'p50 db > +10%'; do
+		run_split ptrace-stat --diff --fail-if="$condition" before.log slow.log
+		echo "$condition: $status $stderr"
+		[ "$status" -eq 0 ]
+	done
+	# One of several is enough.
+	run_split ptrace-stat --diff --fail-if='p50 db > +10%' --fail-if='p50 req > +10%' before.log slow.log
+	[ "$status" -eq 5 ]
+	# What is noise does not fail, and is told; a limit of what is there now is no comparison.
+	run_split ptrace-stat --diff --fail-if='p50 req > -50%' before.log after.log
+	[ "$status" -eq 0 ]
+	[[ $stderr == *"p50 req > -50%: does not fail: the change is noise (p = "* ]]
+	run_split ptrace-stat --diff --fail-if='p50 req > 1ms' before.log after.log
+	[ "$status" -eq 5 ]
+	durations few.log req 7 9000000 9000000 1 1
+	run_split ptrace-stat --diff --json --fail-if='p50 req > +10%' before.log few.log
+	[ "$status" -eq 0 ]
+	[[ $stderr == *"too few durations to tell it from noise, 2000 and 7"* ]]
+	jq -e '.conditions == [{condition: "p50 req > +10%", verdict: "too few"}]' <<<"$stdout"
+}
+
+@test "diff: --fail-if of a name that two pairs have is refused [EXT-361]" {
+	logs
+	by_pid='req.begin..req.end by pid'
+	for name in req req.begin..req.end; do
+		run_split ptrace-stat --diff --pair="$by_pid" --pair='req.begin..req.end by tid' \
+			--fail-if="p50 $name > 1h" before.log after.log
+		[ "$status" -eq 2 ]
+		[ -z "$stdout" ]
+		[[ $stderr == *"--fail-if: '$name' means two pairs, '$by_pid' and 'req.begin..req.end by tid'"* ]]
+	done
+	run_split ptrace-stat --diff --pair="$by_pid" --pair=req.begin..req.end \
+		--fail-if='p50 req < 1h' before.log after.log
+	[ "$status" -eq 2 ]
+	# Whole names mean one, and a pair that is given twice is one.
+	for name in "$by_pid" req.begin..req.end; do
+		run_split ptrace-stat --diff --json --pair=req.begin..req.end --pair="$by_pid" \
+			--pair="$by_pid" --fail-if="p50 $name < 1h" before.log after.log
+		[ "$status" -eq 5 ]
+	done
+	ptrace-stat --diff --pair="$by_pid" --pair="$by_pid" --fail-if='p50 req > 1h' \
+		before.log after.log
+	# The other pair has no part in what the whole name means.
+	run_split ptrace-stat --diff --pair='req.begin..req.end by ns' --pair=req.begin..req.end \
+		--fail-if='p50 req.begin..req.end < 1h' before.log after.log
+	[ "$status" -eq 5 ]
+}
+
+@test "diff: conditions on what is not there, and losses [EXT-361]" {
+	logs
+	run_split ptrace-stat --diff --fail-if='p99 reg > +10%' before.log after.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"p99 reg > +10%: the logs have no pair 'reg' (did you mean 'req'?)"* ]]
+	run_split ptrace-stat --diff --fail-if='count req.ende > 1' before.log after.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"no pair or event type 'req.ende' (did you mean 'req.end'?)"* ]]
+	durations other.log other 100 1000 2000 1 1
+	run_split ptrace-stat --diff --fail-if='p99 req > +10%' other.log before.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"the logs from before the change have no such pair"* ]]
+	run_split ptrace-stat --diff --fail-if='p99 req > 1h' before.log other.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"the logs from after the change have no such pair"* ]]
+	# A new event type is more than any part of none.
+	run_split ptrace-stat --diff --fail-if='count req.begin > +1000%' other.log before.log
+	[ "$status" -eq 5 ]
+	ptrace-run -o lossy.log --allow-loss --stream-min-size=4K --stream-full-policy=loop -- \
+		"$traced" -n 100000
+	run_split ptrace-stat --diff --fail-if='loss > +0' before.log lossy.log
+	[ "$status" -eq 5 ]
+	[[ $stderr == *lost* ]]
+	run_split ptrace-stat --diff --json before.log lossy.log
+	[ "$status" -eq 3 ]
+	jq -e '.after.lost_events > 0 and (.after.complete | not)' <<<"$stdout"
+	run_split ptrace-stat --diff --allow-loss before.log lossy.log
+	[ "$status" -eq 0 ]
+	run_split ptrace-stat --diff --pair=a..b before.log after.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"a..b: none of the logs has such events"* ]]
+	run_split ptrace-stat --diff --strict --decode='req.begin=u64 id' before.log after.log
+	[ "$status" -eq 3 ]
+	[[ $stderr == *"req.begin: the data of 4000 events has 0 bytes, the layout wants 8"* ]]
+	run_split ptrace-stat --diff before.log none.log
+	[ "$status" -eq 1 ]
+	[ -z "$stdout" ]
+}
+
+@test "diff: wrong use is refused [EXT-361 EXT-362]" {
+	logs
+	for options in --before=before.log '--fail-if=loss>0' '--diff --per=pid' '--diff --histogram' \
+		'--diff after.log' '--diff --fail-if=x' '--diff --fail-if=p99>1'; do
+		# shellcheck disable=SC2086 # a list of words
+		run_split ptrace-stat $options before.log after.log
+		echo "$options: $stderr"
+		[ "$status" -eq 2 ]
+		[ -z "$stdout" ]
+	done
+	for operands in '' before.log; do
+		# shellcheck disable=SC2086 # a list of words
+		run_split ptrace-stat --diff $operands
+		[ "$status" -eq 2 ]
+	done
+	run_split ptrace-stat --diff --before=before.log
+	[ "$status" -eq 2 ]
+	run_split ptrace-stat --diff --fail-if='p98 req > +10%' before.log after.log
+	[ "$status" -eq 2 ]
+	[[ $stderr == *"--fail-if: column 1: 'p98' is none of "*"did you mean 'p90'"* ]]
+}

@@ -1,0 +1,389 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+
+load ../../support/helpers
+
+@test "a log: attributes, status, counts, and each event type" {
+	ptrace-run -o run.log -- "$traced" -n 10 -d abcd
+	run_split ptrace-stat --format=json run.log
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	jq -e '.version == 1 and .kind == "log" and .log == "run.log" and .complete and
+		.status.stream == "suspended" and .counts.lost_events == 0 and
+		.attributes.max_data_size == 4096 and .attributes.inheritance == "inherited" and
+		.attributes.log_full_policy == "append" and
+		.attributes.stream_full_policy == "flush" and .first <= .last and
+		(.events[] | select(.event == "traced.event") |
+			.count == 10 and .bytes == 40 and .truncated == 0)' <<<"$stdout"
+	[ "$(jq .event_count <<<"$stdout")" -eq "$(events run.log)" ]
+	run_split ptrace-stat run.log
+	[ "$status" -eq 0 ]
+	grep -Eq '^events lost \(stream\) +0$' <<<"$stdout"
+	grep -Eq '^complete +yes$' <<<"$stdout"
+	grep -Eq '^ +10 +10 +40 +0  traced\.event$' <<<"$stdout"
+}
+
+@test "a log has as many events for all commands as ptrace-dump shows [EXT-12]" {
+	for options in '--stream-min-size=4M' \
+		'--stream-min-size=16K --stream-full-policy=loop' \
+		'--stream-min-size=16K --stream-full-policy=until-full' \
+		'--stream-min-size=4M --log-max-size=20K --log-full-policy=until-full' \
+		'--stream-min-size=4M --log-max-size=80K --log-full-policy=loop' \
+		'--stream-min-size=16K --stream-full-policy=loop --log-max-size=20K --log-full-policy=loop' \
+		'--exclude=*_overflow --stream-min-size=4M --log-max-size=80K --log-full-policy=loop' \
+		'--exclude=posix_* --stream-min-size=4M --log-max-size=80K --log-full-policy=loop'; do
+		# shellcheck disable=SC2086 # words
+		ptrace-run --allow-loss -o run.log --json=run.json $options -- "$traced" -n 20000 2>/dev/null
+		echo "$options"
+		lines=$(ptrace-dump --allow-loss run.log 2>/dev/null | wc -l)
+		[ "$lines" -gt 500 ]
+		[ "$(jq .events run.json)" -eq "$lines" ]
+		[ "$(ptrace-dump --allow-loss --count --format=text run.log 2>/dev/null)" -eq "$lines" ]
+		ptrace-stat --allow-loss --json run.log 2>/dev/null | jq -e --argjson n "$lines" \
+			'.event_count == $n and .counts.log_events == $n'
+	done
+}
+
+@test "a session with a ring as log: events in it [EXT-12]" {
+	traced_start -w -W -n 20000
+	wait_until says ready
+	ring='--start --log-max-size=80K --log-full-policy=loop --stream-min-size=4M'
+	# shellcheck disable=SC2086 # words
+	ptrace-create --pid="$pid" --name="$me.a" -o a.log $ring
+	# shellcheck disable=SC2086 # words
+	ptrace-create --pid="$pid" --name="$me.b" -o b.log $ring --exclude='*_overflow'
+	go
+	wait_until says done
+	for s in a b; do
+		ptrace-stop "$me.$s"
+		ptrace-flush "$me.$s"
+		in_log=$(ptrace-stat --json "$me.$s" 2>/dev/null | jq .counts.log_events)
+		[ "$in_log" -gt 500 ]
+		[ "$in_log" -eq "$(ptrace-dump --count --format=text --allow-loss "$s.log" 2>/dev/null)" ]
+	done
+}
+
+@test "a session, asked without any effect on it" {
+	traced_start -w
+	ptrace-create --pid="$pid" --name="$me.a" -o run.log --stream-min-size=100K
+	run_split ptrace-stat --format=json "$me.a"
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	jq -e --argjson pid "$pid" --arg name "$me.a" '.kind == "session" and
+		.session == $name and .target == $pid and .target_alive and
+		.until_exit and .attributes.trace_name == $name and
+		.attributes.stream_min_size == 102400 and .status.stream == "suspended" and
+		.complete and .event_count == 0 and .running_ns == 0 and
+		(has("events_per_second") | not)' <<<"$stdout"
+	run_split ptrace-stat "$me.a"
+	grep -Eq "^target +$pid\$" <<<"$stdout"
+	kill -KILL "$pid"
+	wait_until is_ended "$pid"
+	dead() { ptrace-stat --format=json "$me.a" | jq -e '.target_alive | not'; }
+	wait_until dead
+}
+
+@test "a session: counts of each event type, and rates" {
+	traced_start -w -W -n 1000 -d abcd
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.a" -o run.log --start
+	go
+	wait_until says done
+	run_split ptrace-stat --json "$me.a"
+	[ "$status" -eq 0 ]
+	jq -e '.running_ns > 0 and .event_count >= 1000 and .event_bytes >= 4000 and
+		.events_per_second > 0 and .bytes_per_second > .events_per_second and
+		(.events[] | select(.event == "traced.event") | .count == 1000 and
+			.bytes == 4000 and .truncated == 0 and (.filtered | not))' <<<"$stdout"
+	run_split ptrace-stat "$me.a"
+	grep -Eq '^ +10 +1000 +4000 +0  traced\.event$' <<<"$stdout"
+	grep -Eq '^events per second +[0-9.]+$' <<<"$stdout"
+	ptrace-stop "$me.a"
+	running() { ptrace-stat --json "$me.a" | jq .running_ns; }
+	[ "$(running)" -eq "$(running)" ]
+	ptrace-clear "$me.a"
+	ptrace-stat --json "$me.a" | jq -e '.running_ns == 0 and .event_count == 0'
+}
+
+@test "what stands for damage is not counted among the events in the log [EXT-252]" {
+	ptrace-run --no-loss -o run.log -- "$traced" -n 60000
+	size=$(stat -c %s run.log)
+	in_log=$(ptrace-stat --json run.log | jq .counts.log_events)
+	# A log that is closed, and one that has no end.
+	for bytes in "$size" $((size - 288)); do
+		head -c "$bytes" run.log >bad.log
+		printf '\377\377\377\377' |
+			dd of=bad.log bs=1 seek=$((size / 2)) conv=notrunc status=none
+		ptrace-stat --allow-loss --json bad.log | jq -e --argjson n "$in_log" \
+			'.losses.unreadable_events > 0 and .counts.log_events == $n and
+			.event_count - 2 + .losses.unreadable_events == $n'
+	done
+}
+
+@test "a log on a full disk says how many events it lacks [EXT-255]" {
+	unshare -m true 2>/dev/null || skip "only root can mount"
+	mkdir small
+	# With --no-loss many flushes are tried in vain.
+	for options in --log-full-policy={append,loop,until-full}' --log-max-size=4M' --no-loss; do
+		run_split unshare -m bash -c 'mount -t tmpfs -o size=256k none small
+			ptrace-run -o small/run.log $1 -- "$2" -n 200000
+			[ $? -eq 3 ] || exit 9
+			cat small/run.log >run.log' _ "$options" "$traced"
+		[ "$status" -eq 0 ]
+		[[ $stderr == *"run.log: "*" events lost, as writing the log failed: No space left on device" ]]
+		lost=$(grep -o '[0-9]* events lost, as writing' <<<"$stderr")
+		lost=${lost%% *}
+		for command in ptrace-stat 'ptrace-dump --count'; do
+			run_split $command run.log
+			[ "$status" -eq 3 ]
+			[[ $stderr == *"run.log: $lost events lost, as writing the log failed: No space left on device" ]]
+		done
+		ptrace-stat --json --allow-loss run.log |
+			jq -e --argjson n "$lost" '.losses.unwritten_events == $n and $n > 1000'
+	done
+}
+
+@test "rates of a log are over its time span" {
+	ptrace-run -o run.log -- "$traced" -n 100
+	ptrace-stat --json run.log | jq -e '.event_bytes > 0 and .events_per_second > 0'
+}
+
+@test "what is neither session nor log" {
+	run_split ptrace-stat "$me.nothing"
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "ptrace-stat: $me.nothing: no such session or log" ]
+	run_split ptrace-stat ./nothing
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "ptrace-stat: ./nothing: No such file or directory" ]
+	echo text >text
+	: >empty
+	for f in text empty .; do
+		run_split ptrace-stat "$f"
+		[ "$status" -eq 1 ]
+		[ -z "$stdout" ]
+		assert_one_message ptrace-stat
+	done
+}
+
+@test "a wrong one among several does not hinder the others" {
+	ptrace-run -o run.log -- "$traced"
+	run_split ptrace-stat --format=json nothing run.log run.log
+	[ "$status" -eq 1 ]
+	[ "$(jq -s length <<<"$stdout")" -eq 2 ]
+}
+
+@test "lost events: exit status 3 and exact counts, 0 with --allow-loss" {
+	ptrace-run --allow-loss -o run.log --stream-min-size=4K --stream-full-policy=loop -- \
+		"$traced" -n 100000 2>message
+	lost=$(grep -oE '[0-9]+ events lost' message | cut -d' ' -f1)
+	run_split ptrace-stat --format=json run.log
+	[ "$status" -eq 3 ]
+	assert_one_message ptrace-stat
+	jq -e --argjson lost "$lost" '.losses.stream_events == $lost and
+		.counts.lost_events == $lost and (.complete | not)' <<<"$stdout"
+	run_split ptrace-stat --allow-loss run.log
+	[ "$status" -eq 0 ]
+	assert_one_message ptrace-stat
+}
+
+@test "a full disk is an error" {
+	[ -w /dev/full ] || skip "no /dev/full"
+	ptrace-run -o run.log -- "$traced"
+	status=0
+	ptrace-stat run.log >/dev/full 2>stderr.txt || status=$?
+	[ "$status" -eq 1 ]
+	grep -q '^ptrace-stat: standard output: No space left on device$' stderr.txt
+}
+
+@test "names beyond the limit are told of a live session [EXT-111]" {
+	traced_start -W -e many -N 8190
+	wait_until says "done"
+	ptrace-create --pid="$pid" --name="$me.a"
+	run_split ptrace-stat "$me.a"
+	[ "$status" -eq 3 ]
+	[[ $stderr == "ptrace-stat: $me.a: at least 9 event names got no type of their own"* ]]
+	run_split ptrace-doctor "$pid"
+	[ "$status" -eq 1 ]
+	[[ $stdout == *"at least 9 more event names than 8182 got no type of their own, the first of them many.8182"* ]]
+	for it in "$me.a" "$pid"; do
+		run_split ptrace-doctor --event=many.8189 "$it"
+		[[ $stdout == *"many.8189; it may be among the "*"names that got none"* ]]
+		[[ $stdout != *"opened an event"* ]]
+	done
+	ptrace-shutdown "$me.a"
+}
+
+@test "machine, clock and processes of a log are shown, with control characters escaped [EXT-230 EXT-239]" {
+	ptrace-run -o run.log -- "$traced" -n 1 $'a\e[31mb' $'\xff' || true
+	run_split ptrace-stat run.log
+	[ "$status" -eq 0 ]
+	[[ $stdout == *$'\nhost '*"$(uname -n)"* ]]
+	[[ $stdout == *"$(cat /proc/sys/kernel/random/boot_id)"* ]]
+	[[ $stdout == *"clock synchronized"* ]]
+	[[ $stdout == *"command line          $traced -n 1 a\\x1b[31mb \\xff"* ]]
+	[[ $stdout != *$'\e'* ]]
+	run_split ptrace-stat --json run.log
+	jq -e --arg host "$(uname -n)" '.host.name == $host and (.clocks | length >= 2)' <<<"$stdout"
+	jq -e --arg traced "$traced" 'any(.processes[]; .executable == $traced and
+		.command_line[3] == "a\u001b[31mb" and (.command_line_hex | endswith("ff00")) and
+		any(.mappings[]; .path == $traced))' <<<"$stdout"
+}
+
+@test "a process that is killed at once has its program and mappings in the log [EXT-231]" {
+	# Nobody waits for one that is killed: on a busy machine it may be gone too soon, but not each time.
+	for ((round = 0; round < 50; round++)); do
+		ptrace-run -o run.log -- "$traced" -n 1 -k 9 || true
+		if ptrace-stat --json run.log | jq -e --arg traced "$traced" 'any(.processes[];
+				.executable == $traced and any(.mappings[]; .path == $traced))'; then
+			return
+		fi
+	done
+	false
+}
+
+# A log with pairs of two threads of control, which are processes here.
+pairs_log() {
+	# The log tells of the shell, which is still there when it is flushed.
+	ptrace-run --name="$me.p" -o pairs.log -- sh -c '
+		ptrace-event req.begin 1; ptrace-event req.begin 2
+		ptrace-event other
+		ptrace-event req.end 2; ptrace-event req.end 1
+		ptrace-event req.begin 3; ptrace-event req.end 4
+		ptrace-flush "$0" >/dev/null' "$me.p"
+}
+
+@test "pairs: a table, JSON, a histogram, values of a field [EXT-290 EXT-293]" {
+	pairs_log
+	run_split ptrace-stat --pairs pairs.log
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	[ "$(sed -n 1p <<<"$stdout")" = "log pairs.log" ]
+	grep -Eq '^req\.begin\.\.req\.end +3 +0 +0 +0 +[0-9.]+[mu]?s ' <<<"$stdout"
+	run_split ptrace-stat --pair='req.begin..req.end by data' --histogram --json pairs.log
+	[ "$status" -eq 0 ]
+	jq -e '.kind == "log" and .log == "pairs.log" and .complete and (.pairs | length) == 1 and
+		(.pairs[0] | .begin == "req.begin" and .end == "req.end" and .by == "data" and
+			.count == 2 and .unmatched_begins == 1 and .unmatched_ends == 1 and
+			.cut == 0 and .without_key == 0 and .min_ns > 0 and .max_ns >= .p99_ns and
+			.total_ns == .min_ns + .max_ns and ([.histogram[].count] | add) == 2)' \
+		<<<"$stdout"
+	# A pair is as long as its events say. (Numbers of so many digits are texts for jq.)
+	mapfile -t ns < <(ptrace-dump --event='req.*' --fields=ns --format=text pairs.log)
+	[ "$(jq '.pairs[0].min_ns' <<<"$stdout")" -eq "$((ns[2] - ns[1]))" ]
+	ptrace-stat --pair='req.begin..req.end by data' --histogram pairs.log |
+		grep -Eq '^ +from [0-9.]+[mu]?s +[12]  #+$'
+	ptrace-stat --pair='req.begin..req.end by data' --per=comm --json pairs.log |
+		jq -e '.pairs[0].value == "sh"'
+}
+
+@test "pairs: data that does not fit its layout is told, and with --strict is status 3 [EXT-307 EXT-308]" {
+	ptrace-run -o run.log -- sh -c '"$0" -e a.begin -X 0100000000000000
+		"$0" -e a.end -X 0100000000000000; "$0" -e other -X 01' "$traced"
+	for options in '' --strict; do
+		# shellcheck disable=SC2086 # none or one
+		run_split ptrace-stat $options --pair='a.begin..a.end by data.id' --decode='a.*=u64 id' run.log
+		[ "$status" -eq 0 ]
+		[ -z "$stderr" ]
+	done
+	run_split ptrace-stat --pair='a.begin..a.end by data.id' --decode='a.*=u16 id' run.log
+	[ "$status" -eq 0 ]
+	printf 'ptrace-stat: a.%s: the data of 1 event has 8 bytes, the layout wants 2\n' begin end |
+		diff - stderr.txt
+	run_split ptrace-stat --strict --pair='a.begin..a.end by data.id' --decode='a.*=u16 id' run.log
+	[ "$status" -eq 3 ]
+	# Events that are of no pair are looked at, too.
+	run_split ptrace-stat --strict --pairs --decode='other=u16 id' run.log
+	[ "$status" -eq 3 ]
+	[ "$stderr" = 'ptrace-stat: other: the data of 1 event has 1 byte, the layout wants 2' ]
+	# Without a layout all data fits.
+	ptrace-stat --strict --pairs run.log
+}
+
+@test "pairs: types that are not there, and options alone [EXT-293]" {
+	pairs_log
+	run_split ptrace-stat --pair='req.begin..req.ende' pairs.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"no event type is named 'req.ende' (did you mean 'req.end'?)"* ]]
+	ptrace-run -o none.log -- "$traced" -n 1
+	run_split ptrace-stat --pairs none.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"no event type has a name that ends with .begin or .end"* ]]
+	# A field that no event has is a mistake, too.
+	run_split ptrace-stat --pair='req.begin..req.end by data.id' --decode='req.*=u64 id' pairs.log
+	[ "$status" -eq 1 ]
+	[[ $stderr == *"6 events of req.begin..req.end have no data.id, and were left out"* ]]
+	for option in --per=pid --histogram --strict --decode='x=u8 a' --config=none.yaml --pair=x \
+		'--pair=a..b by nothing'; do
+		run_split ptrace-stat "$option" pairs.log
+		echo "$option"
+		[ "$status" -eq 2 ]
+		[ -z "$stdout" ]
+	done
+	run_split ptrace-stat --pairs --per=nothing pairs.log
+	[ "$status" -eq 2 ]
+}
+
+@test "pairs: of a session, and of a log with losses [EXT-290 EXT-291]" {
+	ptrace-create --pid=$$ --name="$me" --start
+	ptrace-event req.begin 1
+	ptrace-event req.end 1
+	ptrace-stat --pairs --json "$me" | jq -e --arg name "$me" \
+		'.kind == "session" and .session == $name and .pairs[0].count == 1'
+	ptrace-shutdown "$me"
+	ptrace-run -o lossy.log --allow-loss --stream-min-size=4K --stream-full-policy=loop -- \
+		"$traced" -n 100000
+	run_split ptrace-stat --pair=traced.event..traced.event --json lossy.log
+	[ "$status" -eq 3 ]
+	[[ $stderr == *lost* ]]
+	jq -e '.complete == false and .pairs[0].cut > 0 and .pairs[0].count > 10' <<<"$stdout"
+}
+
+@test "pairs: a stream that was full cuts what was open [EXT-291]" {
+	for policy in flush until-full; do
+		ptrace-run -o full.log --allow-loss --stream-min-size=4K \
+			--stream-full-policy="$policy" -- "$traced" -n 20000
+		# Each event ends what the one before it began, if the stream was not full between.
+		expected=$(ptrace-dump --fields=event,reason --allow-loss full.log |
+			jq -sc 'reduce .[] as $e ({is_open: false, count: 0, stops: 0};
+				if $e.event == "posix_trace_stop" and $e.reason != 0 then
+					.is_open = false | .stops += 1
+				elif $e.event == "traced.event" then
+					.count += (if .is_open then 1 else 0 end) | .is_open = true
+				else . end)')
+		jq -e '.stops > 0 and .count > 10' <<<"$expected"
+		run_split ptrace-stat --pair=traced.event..traced.event --json full.log
+		[ "$status" -eq 3 ]
+		jq -e --argjson e "$expected" '.pairs[0].count == $e.count and .pairs[0].cut > 0 and
+			.pairs[0].unmatched_ends == 1' <<<"$stdout"
+		[ "$(ptrace-dump --pair=traced.event..traced.event --allow-loss full.log | wc -l)" -eq \
+			"$(jq .count <<<"$expected")" ]
+	done
+}
+
+@test "pairs: fields that only symbols tell are refused [EXT-290]" {
+	ptrace-run -o run.log -- ptrace-event a
+	for option in --per=function '--pair=a..b by file'; do
+		run_split ptrace-stat --pairs "$option" run.log
+		[ "$status" -eq 2 ]
+		[[ $stderr == *"function, file and line are only known to ptrace-dump"* ]]
+	done
+	run_split ptrace-dump '--pair=a..b by file' run.log
+	[ "$status" -eq 2 ]
+	[[ $stderr == *"--pair: function, file and line need --symbols"* ]]
+}
+
+@test "a key that was cut is none, which is told [EXT-446]" {
+	ptrace-run -o run.log --max-data-size=6 -- bash -c '
+		for event in begin:one begin:two end:one; do
+			ptrace-event "r.${event%:*}" "query ${event#*:}"
+		done'
+	told="3 events of r.begin..r.end have no data, and were left out; 3 of them had their data cut"
+	run_split ptrace-stat --json --pair 'r.begin..r.end by data' run.log
+	[ "$status" -eq 0 ]
+	jq -e '.pairs[0] | .count == 0 and .without_key == 3 and .unmatched_begins == 0' stdout.txt
+	[[ $stderr == *"$told" ]]
+	run_split ptrace-dump --pair 'r.begin..r.end by data' run.log
+	[ "$status" -eq 0 ]
+	[ -z "$stdout" ]
+	[[ $stderr == *"$told"* ]]
+}

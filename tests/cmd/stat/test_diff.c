@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/* What differs between runs, and what of it is noise. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/harness.h"
+
+#include "src/diff/conditions.h"
+#include "src/diff/diff.h"
+#include "src/diff/ranks.h"
+
+static uint64_t random_state = 1;
+
+static uint64_t random_below(uint64_t end)
+{
+	random_state = random_state * UINT64_C(6364136223846793005) + 1442695040888963407;
+	return (random_state >> 33) % end;
+}
+
+/* Fills in durations around a middle, as many services have them: few short ones, a long tail. */
+static void draw(struct ptrc_quantiles *q, size_t count, double scale)
+{
+	for (size_t i = 0; i < count; i++) {
+		double x = (double)random_below(1000000) / 1000000;
+
+		ptrc_quantiles_add(q, (uint64_t)(scale * 1000000 * (0.5 - log(1 - x))));
+	}
+}
+
+static void fill(struct ptrc_quantiles *q, const uint64_t *lengths, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		ptrc_quantiles_add(q, lengths[i]);
+}
+
+static bool is_near(double a, double b)
+{
+	return fabs(a - b) <= 1e-9 * (1 + fabs(b));
+}
+
+/* ---- merging ---- */
+
+TEST(merged_durations_are_those_that_were_added_one_by_one, "EXT-359")
+{
+	struct ptrc_quantiles all = {0}, parts[3] = {{0}};
+
+	for (size_t i = 0; i < 3000; i++) {
+		uint64_t length = random_below(1000) << random_below(40);
+
+		ptrc_quantiles_add(&all, length);
+		ptrc_quantiles_add(&parts[i < 1000 ? 0 : 1], length);
+	}
+	ptrc_quantiles_merge(&parts[2], &parts[1]);
+	ptrc_quantiles_merge(&parts[2], &parts[0]);
+	ptrc_quantiles_merge(&parts[2], &(struct ptrc_quantiles){0});
+	CHECK_EQ(parts[2].count, all.count);
+	CHECK_EQ(parts[2].total, all.total);
+	CHECK_EQ(parts[2].least, all.least);
+	CHECK_EQ(parts[2].greatest, all.greatest);
+	for (unsigned int i = 1; i <= 1000; i++)
+		CHECK_EQ(ptrc_quantiles_at(&parts[2], i), ptrc_quantiles_at(&all, i));
+	for (size_t i = 0; i < 3; i++)
+		ptrc_quantiles_free(&parts[i]);
+	ptrc_quantiles_free(&all);
+}
+
+/* ---- tests ---- */
+
+TEST(the_rank_test_is_that_of_the_definition, "EXT-360")
+{
+	for (size_t round = 0; round < 50; round++) {
+		size_t m = 1 + random_below(40), n = 1 + random_below(40);
+		/* Small numbers are ties often, and each is a place of its own. */
+		uint64_t a[40], b[40], ties[16] = {0};
+		struct ptrc_quantiles p = {0}, q = {0};
+		struct ptrc_rank_test test;
+		double u = 0, tied = 0, all = (double)(m + n), deviation, z;
+
+		for (size_t i = 0; i < m; i++)
+			ties[a[i] = random_below(12)]++;
+		for (size_t i = 0; i < n; i++)
+			ties[b[i] = random_below(12) + round % 4]++;
+		for (size_t i = 0; i < m; i++)
+			for (size_t k = 0; k < n; k++)
+				u += b[k] > a[i] ? 1 : b[k] == a[i] ? 0.5 : 0;
+		for (size_t i = 0; i < 16; i++)
+			tied += pow((double)ties[i], 3) - (double)ties[i];
+		fill(&p, a, m);
+		fill(&q, b, n);
+		test = ptrc_ranks_compare(&p, &q);
+		deviation = sqrt((double)(m * n) / 12 * (all + 1 - tied / (all * (all - 1))));
+		z = (fabs(u - (double)(m * n) / 2) - 0.5) / deviation;
+		CHECK(is_near(test.superiority, u / (double)(m * n)));
+		CHECK(is_near(test.p_value, deviation > 0 && z > 0 ? erfc(z / sqrt(2)) : 1));
+		ptrc_quantiles_free(&p);
+		ptrc_quantiles_free(&q);
+	}
+}
+
+TEST(the_test_of_a_quantile_is_exact, "EXT-360")
+{
+	/* Of 4 and 4, 1 and 3 are above: 2 * (16 + 1) / 70. */
+	static const uint64_t few[] = {1, 1, 1, 100}, many[] = {1, 100, 100, 100};
+	struct ptrc_quantiles p = {0}, q = {0};
+
+	fill(&p, few, 4);
+	fill(&q, many, 4);
+	CHECK(is_near(ptrc_ranks_compare_at(&p, &q, 750), 34.0 / 70));
+	CHECK(is_near(ptrc_ranks_compare_at(&q, &p, 750), 34.0 / 70));
+	CHECK(is_near(ptrc_ranks_compare_at(&p, &p, 500), 1));
+	ptrc_quantiles_free(&p);
+	ptrc_quantiles_free(&q);
+}
+
+TEST(equal_runs_are_noise_and_shifted_ones_are_not, "EXT-360")
+{
+	unsigned int by_order = 0, by_quantile = 0;
+
+	for (size_t round = 0; round < 400; round++) {
+		struct ptrc_quantiles p = {0}, q = {0};
+
+		draw(&p, 500, 1);
+		draw(&q, 700, 1);
+		by_order += ptrc_ranks_compare(&p, &q).p_value < PTRC_RANKS_THRESHOLD;
+		by_quantile += ptrc_ranks_compare_at(&p, &q, 990) < PTRC_RANKS_THRESHOLD;
+		ptrc_quantiles_free(&p);
+		ptrc_quantiles_free(&q);
+	}
+	/* 0.4 are expected. */
+	CHECK(by_order <= 2);
+	CHECK(by_quantile <= 2);
+	for (size_t round = 0; round < 20; round++) {
+		struct ptrc_quantiles p = {0}, q = {0};
+		struct ptrc_rank_test test;
+
+		draw(&p, 5000, 1);
+		draw(&q, 5000, 1.1);
+		test = ptrc_ranks_compare(&p, &q);
+		CHECK(test.p_value < PTRC_RANKS_THRESHOLD && test.superiority > 0.5);
+		test = ptrc_ranks_compare(&q, &p);
+		CHECK(test.p_value < PTRC_RANKS_THRESHOLD && test.superiority < 0.5);
+		ptrc_quantiles_free(&p);
+		ptrc_quantiles_free(&q);
+	}
+}
+
+TEST(a_tail_that_grew_is_found_by_the_test_of_its_quantile, "EXT-360")
+{
+	struct ptrc_quantiles p = {0}, q = {0};
+
+	draw(&p, 9800, 1);
+	draw(&q, 9800, 1);
+	draw(&p, 200, 1);
+	draw(&q, 200, 100);
+	CHECK(ptrc_ranks_compare(&p, &q).p_value >= PTRC_RANKS_THRESHOLD);
+	CHECK(ptrc_ranks_compare_at(&p, &q, 500) >= PTRC_RANKS_THRESHOLD);
+	CHECK(ptrc_ranks_compare_at(&p, &q, 990) < PTRC_RANKS_THRESHOLD);
+	ptrc_quantiles_free(&p);
+	ptrc_quantiles_free(&q);
+}
+
+TEST(the_tests_take_few_equal_and_very_many_durations, "EXT-360")
+{
+	static const uint64_t same[20] = {7, 7, 7, 7, 7, 7, 7, 7, 7, 7,
+					  7, 7, 7, 7, 7, 7, 7, 7, 7, 7};
+	struct ptrc_quantiles p = {0}, q = {0};
+
+	fill(&p, same, 1);
+	fill(&q, same, 1);
+	CHECK(is_near(ptrc_ranks_compare(&p, &q).p_value, 1));
+	CHECK(is_near(ptrc_ranks_compare_at(&p, &q, 990), 1));
+	fill(&p, same, 19);
+	fill(&q, same, 19);
+	CHECK(is_near(ptrc_ranks_compare(&p, &q).p_value, 1));
+	CHECK(is_near(ptrc_ranks_compare(&p, &q).superiority, 0.5));
+	/* As many as a long trace has: nothing overflows. */
+	for (size_t i = 0; i < p.place_count; i++)
+		p.counts[i] *= UINT64_C(1) << 40;
+	for (size_t i = 0; i < q.place_count; i++)
+		q.counts[i] *= UINT64_C(1) << 41;
+	p.count <<= 40;
+	q.count <<= 41;
+	ptrc_quantiles_add(&q, 1000);
+	CHECK(ptrc_ranks_compare(&p, &q).p_value > 0.1);
+	CHECK(ptrc_ranks_compare_at(&p, &q, 990) > 0.1);
+	ptrc_quantiles_free(&p);
+	ptrc_quantiles_free(&q);
+}
+
+/* ---- conditions ---- */
+
+static const char *reason_of(const char *text)
+{
+	static struct ptrc_cli_reason why;
+	struct ptrc_conditions c = {0};
+	bool is_read = ptrc_conditions_add(&c, text, &why);
+
+	ptrc_conditions_free(&c);
+	return is_read ? "" : why.text;
+}
+
+TEST(conditions_are_read, "EXT-361")
+{
+	static const char *const good[] = {
+		"p99 req > +10%",
+		"p50 a..b by data.id >= 5ms",
+		"max req<1m30s",
+		"min  a > b  <= -2us  ",
+		"count app.error > +0",
+		"rate db.query < -20.5%",
+		"loss > 0",
+		"loss >= +1e3",
+		"p90 x > +1h",
+	};
+	struct ptrc_cli_reason why;
+	struct ptrc_conditions c = {0};
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++)
+		CHECK_STR_EQ(reason_of(good[i]), "");
+	CHECK(ptrc_conditions_add(&c, " min  a > b  <= -2us  ", &why));
+	CHECK_EQ(c.list[0].what, PTRC_CONDITION_MIN);
+	CHECK_STR_EQ(c.list[0].name, "a > b");
+	CHECK(!c.list[0].is_above && c.list[0].is_equal_included && c.list[0].is_change &&
+	      !c.list[0].is_percent && c.list[0].limit == -2000);
+	ptrc_conditions_free(&c);
+}
+
+TEST(wrong_conditions_get_column_and_reason, "EXT-361 EXT-585")
+{
+	static const struct {
+		const char *text;
+		const char *reason;
+	} wrong[] = {
+		{"", "column 1: '' is none of count"},
+		{"p98 req > +10%",
+		 "column 1: 'p98' is none of count, rate, loss, min, p50, p90, p99, "
+		 "max (did you mean 'p90'"},
+		{" cuont x > 1", "column 2: 'cuont' is none of"},
+		{"p99 req", "column 8: one of > >= < <= and a limit are missing"},
+		{"p99 > +10%", "column 5: the name of a pair is missing"},
+		{"count > 1", "column 7: the name of a pair or an event type is missing"},
+		{"loss req > 1", "column 6: 'loss' is of the whole log"},
+		{"p99 req >", "column 10: a limit is missing"},
+		{"p99 req > 10%", "column 11: write +10% or -10%"},
+		{"p99 req > +x%", "column 12: 'x%' is not a number of percent"},
+		{"p99 req > 5", "column 11: '5' is neither a duration"},
+		{"p99 req > +5 parsecs", "column 12: '5 parsecs' is neither a duration"},
+		{"count req > 5ms", "column 13: '5ms' is neither a number"},
+		{"count req > --5", "column 14: '-5' is neither a number"},
+		{"rate req > +", "column 13: '' is neither a number"},
+		/* What a double does not hold. */
+		{"count req > 1e309", "column 13: '1e309' is beyond the largest number"},
+		{"rate req < 1e5000", "column 12: '1e5000' is beyond the largest number"},
+		{"p99 req > +1e309%", "column 12: '1e309%' is beyond the largest number"},
+	};
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+		if (strncmp(reason_of(wrong[i].text), wrong[i].reason, strlen(wrong[i].reason)) !=
+		    0)
+			harness_fail("%s: %s", wrong[i].text, reason_of(wrong[i].text));
+}

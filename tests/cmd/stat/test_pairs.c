@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: MIT */
+/* How long it takes from one event to another. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "tests/support/harness.h"
+
+#include "src/pairs/key.h"
+#include "src/pairs/pair_report.h"
+#include "src/pairs/pairs.h"
+#include "src/pairs/quantiles.h"
+
+/* ---- quantiles ---- */
+
+static uint64_t random_state = 1;
+
+static uint64_t random_number(void)
+{
+	random_state = random_state * UINT64_C(6364136223846793005) + 1442695040888963407;
+	return random_state >> 11;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	uint64_t s = *(const uint64_t *)a;
+	uint64_t t = *(const uint64_t *)b;
+
+	return (s > t) - (s < t);
+}
+
+/* Compares all quantiles of such numbers, which this sorts, with the exact ones. */
+static void check_quantiles(uint64_t *numbers, size_t count)
+{
+	struct ptrc_quantiles q = {0};
+	uint64_t total = 0;
+	uint64_t in_octaves = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		ptrc_quantiles_add(&q, numbers[i]);
+		total = numbers[i] > UINT64_MAX - total ? UINT64_MAX : total + numbers[i];
+	}
+	qsort(numbers, count, sizeof(*numbers), compare_numbers);
+	CHECK_EQ(q.count, count);
+	CHECK_EQ(q.total, total);
+	CHECK_EQ(q.least, numbers[0]);
+	CHECK_EQ(q.greatest, numbers[count - 1]);
+	for (unsigned int per_mille = 0; per_mille <= 1000; per_mille++) {
+		size_t rank = (count * per_mille + 999) / 1000;
+		uint64_t exact = numbers[rank ? rank - 1 : 0];
+		uint64_t found = ptrc_quantiles_at(&q, per_mille);
+		uint64_t error = found > exact ? found - exact : exact - found;
+
+		if ((double)error > (double)exact / 100)
+			harness_fail("of %zu: %u per mille are %lu, not %lu", count, per_mille,
+				     found, exact);
+	}
+	for (unsigned int power = 0, i = 0; power < 64; power++) {
+		uint64_t in_octave = 0;
+
+		for (; i < count && (power == 63 || numbers[i] < UINT64_C(2) << power); i++)
+			in_octave++;
+		CHECK_EQ(ptrc_quantiles_octave(&q, power), in_octave);
+		in_octaves += in_octave;
+	}
+	CHECK_EQ(in_octaves, count);
+	ptrc_quantiles_free(&q);
+}
+
+TEST(quantiles_are_within_one_percent_of_sorted_data, "EXT-292")
+{
+	static uint64_t numbers[5000];
+	static const size_t counts[] = {1, 2, 3, 10, 99, 100, 101, 999, 1000, 1001, 5000};
+
+	for (size_t k = 0; k < sizeof(counts) / sizeof(*counts); k++) {
+		size_t count = counts[k];
+
+		/* Small ones, those around a middle, and those of every length. */
+		for (size_t i = 0; i < count; i++)
+			numbers[i] = random_number() % 300;
+		check_quantiles(numbers, count);
+		for (size_t i = 0; i < count; i++)
+			numbers[i] = 1000000 + random_number() % 1000000;
+		check_quantiles(numbers, count);
+		for (size_t i = 0; i < count; i++)
+			numbers[i] = (random_number() << 11 | 2047) >> random_number() % 64;
+		check_quantiles(numbers, count);
+	}
+	for (unsigned int power = 0; power < 64; power++) {
+		uint64_t edges[3] = {(UINT64_C(1) << power) - 1, UINT64_C(1) << power,
+				     (UINT64_C(1) << power) + 1};
+
+		check_quantiles(edges, 3);
+	}
+	numbers[0] = numbers[1] = UINT64_MAX;
+	check_quantiles(numbers, 2);
+}
+
+/* ---- pairs ---- */
+
+enum { A_BEGIN = 10, A_END, B_BEGIN, B_END, OTHER };
+
+static struct ptrc_reader reader;
+static struct ptrc_view view;
+static struct ptrc_pairs pairs;
+static struct ptrc_layouts layouts;
+
+static void setup(void)
+{
+	static struct ptrc_reader_name names[] = {
+		{true, 7, "a.begin"}, {true, 5, "a.end"}, {true, 7, "b.begin"},
+		{true, 5, "b.end"},   {true, 5, "other"},
+	};
+	static struct ptrc_reader_name system_names[] = {
+		[POSIX_TRACE_ERROR] = {true, 17, "posix_trace_error"},
+		[POSIX_TRACE_START] = {true, 17, "posix_trace_start"},
+		[POSIX_TRACE_STOP] = {true, 16, "posix_trace_stop"},
+		[POSIX_TRACE_OVERFLOW] = {true, 20, "posix_trace_overflow"},
+		[POSIX_TRACE_RESUME] = {true, 18, "posix_trace_resume"},
+	};
+	struct ptrc_cli_reason why;
+
+	memset(&reader, 0, sizeof(reader));
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		reader.names[A_BEGIN + i] = &names[i];
+	for (size_t i = 0; i < sizeof(system_names) / sizeof(*system_names); i++)
+		if (system_names[i].is_known)
+			reader.names[i] = &system_names[i];
+	memset(&pairs, 0, sizeof(pairs));
+	memset(&layouts, 0, sizeof(layouts));
+	view = (struct ptrc_view){.reader = &reader};
+	if (!ptrc_layouts_add(&layouts, "?.begin", "u32 id, u8 route", &why) ||
+	    !ptrc_layouts_add(&layouts, "?.end", "i64 id", &why))
+		harness_fail("%s", why.text);
+}
+
+static void give(const char *pair)
+{
+	struct ptrc_cli_reason why;
+
+	if (!ptrc_pairs_add(&pairs, pair, &layouts, &why))
+		harness_fail("%s: %s", pair, why.text);
+}
+
+static int truncation = POSIX_TRACE_NOT_TRUNCATED;
+
+static void take_data(trace_event_id_t id, pid_t tid, int64_t ns, const void *data, size_t size)
+{
+	reader.event = (struct posix_trace_event_info){
+		.posix_event_id = id,
+		.posix_pid = 100,
+		.posix_tid = tid,
+		.posix_timestamp = {ns / 1000000000, ns % 1000000000},
+		.posix_truncation_status = truncation,
+	};
+	reader.data = data;
+	reader.size = size;
+	ptrc_view_find_layout(&view, &layouts);
+	ptrc_pairs_take(&pairs, &view);
+}
+
+/* The same of an event whose data was longer. */
+static void take_cut(trace_event_id_t id, pid_t tid, int64_t ns, const void *data, size_t size)
+{
+	truncation = POSIX_TRACE_TRUNCATED_RECORD;
+	take_data(id, tid, ns, data, size);
+	truncation = POSIX_TRACE_NOT_TRUNCATED;
+}
+
+static void take(trace_event_id_t id, pid_t tid, int64_t ns)
+{
+	take_data(id, tid, ns, "", 0);
+}
+
+/* The two events have the key in types of their own. */
+static void take_key(trace_event_id_t id, pid_t tid, int64_t ns, int key, unsigned char route)
+{
+	struct {
+		uint32_t id;
+		uint8_t route;
+	} __attribute__((packed)) begin = {(uint32_t)key, route};
+	int64_t end = key;
+
+	if (id == A_BEGIN)
+		take_data(id, tid, ns, &begin, sizeof(begin));
+	else
+		take_data(id, tid, ns, &end, sizeof(end));
+}
+
+/* The JSON of what was found, as a text that stays until the next call; forgets the events. */
+static const char *found(void)
+{
+	static struct ptrc_buffer b;
+	struct ptrc_json j = {&b, true};
+
+	ptrc_pairs_end(&pairs);
+	b.used = 0;
+	ptrc_pairs_json(&pairs, &j, false);
+	ptrc_buffer_char(&b, '\0');
+	ptrc_pairs_forget(&pairs);
+	return b.bytes;
+}
+
+#define NOTHING_MEASURED(pair, begins, ends, cut)                        \
+	"\"pairs\":[{" pair ",\"count\":0,\"unmatched_begins\":" #begins \
+	",\"unmatched_ends\":" #ends ",\"cut\":" #cut ",\"without_key\":0}]"
+#define A_PAIR "\"begin\":\"a.begin\",\"end\":\"a.end\""
+
+TEST(brackets_of_a_thread_nest, "EXT-290")
+{
+	setup();
+	give("a.begin..a.end");
+	take(A_BEGIN, 1, 1000);
+	take(A_BEGIN, 2, 1100);
+	take(A_BEGIN, 1, 1200);
+	take(OTHER, 1, 1201);
+	take(A_END, 1, 1210);
+	take(A_END, 2, 1400);
+	take(A_END, 1, 2000);
+	take(A_END, 1, 2001);
+	take(A_BEGIN, 3, 2002);
+	CHECK_STR_EQ(found(), "\"pairs\":[{" A_PAIR ",\"count\":3,\"unmatched_begins\":1,"
+			      "\"unmatched_ends\":1,\"cut\":0,\"without_key\":0,\"min_ns\":10,"
+			      "\"p50_ns\":302,\"p90_ns\":1000,\"p99_ns\":1000,\"max_ns\":1000,"
+			      "\"total_ns\":1310}]");
+	/* Nothing is left of these events. */
+	CHECK_STR_EQ(found(), NOTHING_MEASURED(A_PAIR, 0, 0, 0));
+}
+
+TEST(a_field_is_the_key_across_threads_and_types_of_numbers, "EXT-290 EXT-291")
+{
+	setup();
+	give(" a.begin .. a.end by data.id ");
+	take_key(A_BEGIN, 1, 1000, 7, 0);
+	take_key(A_BEGIN, 1, 1001, 8, 0);
+	take_key(A_END, 2, 1010, 7, 0);
+	take_key(A_END, 3, 1031, 8, 0);
+	take_key(A_END, 1, 1040, 9, 0);
+	take_key(A_END, 1, 1041, -1, 0);
+	/* Has no data, and so no key. */
+	take(A_BEGIN, 1, 1050);
+	CHECK_STR_EQ(found(),
+		     "\"pairs\":[{" A_PAIR ",\"by\":\"data.id\",\"count\":2,"
+		     "\"unmatched_begins\":0,\"unmatched_ends\":2,\"cut\":0,\"without_key\":1,"
+		     "\"min_ns\":10,\"p50_ns\":10,\"p90_ns\":30,\"p99_ns\":30,\"max_ns\":30,"
+		     "\"total_ns\":40}]");
+}
+
+/* Whether two values are the same key. */
+static bool is_same_key(struct ptrc_value v, struct ptrc_value w)
+{
+	struct ptrc_key a, b;
+	bool is_same;
+
+	ptrc_key_begin(&a, 0);
+	ptrc_key_add(&a, &v);
+	ptrc_key_begin(&b, 0);
+	ptrc_key_add(&b, &w);
+	is_same = a.size == b.size && !memcmp(a.bytes, b.bytes, a.size);
+	ptrc_key_free(&a);
+	ptrc_key_free(&b);
+	return is_same;
+}
+
+#define SIGNED(n, ...) ((struct ptrc_value){.kind = PTRC_VALUE_SIGNED, .i = (n), __VA_ARGS__})
+#define UNSIGNED(n, ...) ((struct ptrc_value){.kind = PTRC_VALUE_UNSIGNED, .u = (n), __VA_ARGS__})
+#define DOUBLE(n, ...) ((struct ptrc_value){.kind = PTRC_VALUE_DOUBLE, .f = (n), __VA_ARGS__})
+#define FLOAT(n) ((struct ptrc_value){.kind = PTRC_VALUE_FLOAT, .f = (double)(n)})
+#define BYTES_OF(k, text) \
+	((struct ptrc_value){.kind = (k), .bytes = (text), .size = sizeof(text) - 1})
+
+TEST(keys_are_equal_where_expressions_are, "EXT-445")
+{
+	CHECK(is_same_key(SIGNED(1), UNSIGNED(1)));
+	CHECK(is_same_key(SIGNED(1), DOUBLE(1.0)));
+	CHECK(is_same_key(SIGNED(-1), DOUBLE(-1.0)));
+	CHECK(is_same_key(SIGNED(0), DOUBLE(-0.0)));
+	CHECK(!is_same_key(SIGNED(-1), UNSIGNED(UINT64_MAX)));
+	CHECK(!is_same_key(SIGNED(-1), UNSIGNED(1)));
+	CHECK(!is_same_key(UNSIGNED(1), DOUBLE(1.5)));
+	CHECK(is_same_key(DOUBLE(0.1), FLOAT(0.1F)));
+	CHECK(is_same_key(DOUBLE(NAN), DOUBLE(-NAN)));
+	CHECK(is_same_key(FLOAT(INFINITY), DOUBLE(INFINITY)));
+	CHECK(!is_same_key(DOUBLE(-INFINITY), DOUBLE(INFINITY)));
+	/* Each integer is a key of its own, also those that an f64 does not tell apart. */
+	CHECK(!is_same_key(UNSIGNED(UINT64_MAX), UNSIGNED(UINT64_MAX - 1)));
+	CHECK(is_same_key(UNSIGNED(UINT64_C(1) << 63), DOUBLE(0x1p63)));
+	CHECK(!is_same_key(UNSIGNED(UINT64_MAX), DOUBLE(0x1p64)));
+	/* Of time the unit counts, of others it does not. */
+	CHECK(is_same_key(UNSIGNED(5, .unit = PTRC_UNIT_US), SIGNED(5000, .unit = PTRC_UNIT_NS)));
+	CHECK(is_same_key(SIGNED(-5, .unit = PTRC_UNIT_S), SIGNED(-5000, .unit = PTRC_UNIT_MS)));
+	CHECK(is_same_key(DOUBLE(1.1, .unit = PTRC_UNIT_MS), SIGNED(1100, .unit = PTRC_UNIT_US)));
+	CHECK(is_same_key(DOUBLE(1e12, .unit = PTRC_UNIT_S),
+			  UNSIGNED(1000000000000, .unit = PTRC_UNIT_S)));
+	CHECK(!is_same_key(UNSIGNED(UINT64_MAX, .unit = PTRC_UNIT_S),
+			   UNSIGNED(UINT64_MAX - 1, .unit = PTRC_UNIT_S)));
+	CHECK(!is_same_key(UNSIGNED(5, .unit = PTRC_UNIT_NS), UNSIGNED(5)));
+	CHECK(!is_same_key(DOUBLE(0.5, .unit = PTRC_UNIT_NS), DOUBLE(0.5)));
+	CHECK(is_same_key(UNSIGNED(5, .unit = PTRC_UNIT_KIB), UNSIGNED(5)));
+	/* A text is no number, and its bytes count. */
+	CHECK(!is_same_key(BYTES_OF(PTRC_VALUE_TEXT, "1"), UNSIGNED(1)));
+	CHECK(!is_same_key(BYTES_OF(PTRC_VALUE_TEXT, "1"), BYTES_OF(PTRC_VALUE_TEXT, "1.0")));
+	CHECK(is_same_key(BYTES_OF(PTRC_VALUE_JSON, "\"a\""), BYTES_OF(PTRC_VALUE_TEXT, "a")));
+	CHECK(is_same_key(BYTES_OF(PTRC_VALUE_JSON, "1.0"), UNSIGNED(1)));
+	CHECK(is_same_key(BYTES_OF(PTRC_VALUE_JSON, "1e3"), UNSIGNED(1000)));
+	CHECK(is_same_key(BYTES_OF(PTRC_VALUE_JSON, "0.25"), DOUBLE(0.25)));
+}
+
+/* What was cut would be the same as other keys that begin so. */
+TEST(a_key_that_was_cut_is_none, "EXT-446")
+{
+	setup();
+	give("b.begin..b.end by data");
+	give("a.begin..a.end by data.id");
+	take_data(B_BEGIN, 1, 1000, "query one", 9);
+	take_data(B_BEGIN, 1, 1001, "query two", 9);
+	take_data(B_END, 1, 1002, "query one", 9);
+	take_cut(B_BEGIN, 1, 1003, "query ", 6);
+	take_cut(B_BEGIN, 1, 1004, "query ", 6);
+	take_cut(B_END, 1, 1005, "query ", 6);
+	CHECK_EQ(pairs.list[0].without_key, 3);
+	CHECK_EQ(pairs.list[0].cut_keys, 3);
+	/* What was cut behind the key makes no difference. */
+	take_cut(A_BEGIN, 1, 2000, "\1\0\0\0", 4);
+	take_cut(A_END, 1, 2010, "\1\0\0\0\0\0\0\0", 8);
+	take_cut(A_END, 1, 2020, "\1\0\0\0", 4);
+	CHECK_EQ(pairs.list[1].without_key, 1);
+	CHECK_EQ(pairs.list[1].cut_keys, 1);
+	found();
+	CHECK_EQ(pairs.list[0].cut_keys, 0);
+}
+
+TEST(a_loss_between_the_events_of_a_pair_cuts_it, "EXT-291")
+{
+	setup();
+	give("a.begin..a.end");
+	take(A_BEGIN, 1, 1000);
+	take(A_BEGIN, 2, 1000);
+	take(POSIX_TRACE_OVERFLOW, 0, 1100);
+	/* May be of another begin, which was lost. */
+	take(A_END, 1, 1200);
+	take(A_END, 3, 1300);
+	CHECK_STR_EQ(found(), NOTHING_MEASURED(A_PAIR, 0, 0, 3));
+	/* Behind a loss, what is whole is measured. */
+	take(POSIX_TRACE_OVERFLOW, 0, 1000);
+	take(A_BEGIN, 1, 1001);
+	take(A_END, 1, 1002);
+	take(A_BEGIN, 1, 1003);
+	CHECK_STR_EQ(found(),
+		     "\"pairs\":[{" A_PAIR ",\"count\":1,\"unmatched_begins\":1,"
+		     "\"unmatched_ends\":0,\"cut\":0,\"without_key\":0,\"min_ns\":1,\"p50_ns\":1,"
+		     "\"p90_ns\":1,\"p99_ns\":1,\"max_ns\":1,\"total_ns\":1}]");
+}
+
+/* A STOP because of this reason: 0 for a call, 1 for a full stream, 2 for a full log. */
+static void take_stop(int64_t ns, int reason)
+{
+	take_data(POSIX_TRACE_STOP, 0, ns, &reason, sizeof(reason));
+}
+
+TEST(a_full_stop_cuts_pairs_as_an_overflow_does, "EXT-291")
+{
+	static const trace_event_id_t losses[] = {POSIX_TRACE_OVERFLOW, POSIX_TRACE_RESUME,
+						  POSIX_TRACE_ERROR};
+
+	for (int reason = 0; reason <= 2; reason++) {
+		setup();
+		give("a.begin..a.end");
+		take(A_BEGIN, 1, 1000);
+		take(A_BEGIN, 2, 1000);
+		take_stop(1100, reason);
+		take(POSIX_TRACE_START, 0, 1150);
+		take(A_END, 1, 1200);
+		take(A_BEGIN, 4, 1300);
+		take(A_END, 4, 1500);
+		take(A_END, 3, 1600);
+		if (reason)
+			CHECK(strstr(found(), "\"count\":1,\"unmatched_begins\":0,"
+					      "\"unmatched_ends\":0,\"cut\":3,\"without_key\":0,"
+					      "\"min_ns\":200,"));
+		else
+			CHECK(strstr(found(), "\"count\":2,\"unmatched_begins\":1,"
+					      "\"unmatched_ends\":1,\"cut\":0,"));
+	}
+	for (size_t i = 0; i < sizeof(losses) / sizeof(*losses); i++) {
+		setup();
+		give("a.begin..a.end");
+		take(A_BEGIN, 1, 1000);
+		take(losses[i], 0, 1100);
+		take(A_END, 1, 1200);
+		CHECK_STR_EQ(found(), NOTHING_MEASURED(A_PAIR, 0, 0, 1));
+	}
+}
+
+/* What is lost at an event is behind it, or up to it. */
+TEST(how_long_a_stream_was_full_is_a_pair, "EXT-291")
+{
+	static const struct {
+		const char *pair;
+		trace_event_id_t begin, end;
+	} all[] = {
+		{"posix_trace_stop..posix_trace_start", POSIX_TRACE_STOP, POSIX_TRACE_START},
+		{"posix_trace_start..posix_trace_stop", POSIX_TRACE_START, POSIX_TRACE_STOP},
+		{"posix_trace_overflow..posix_trace_resume", POSIX_TRACE_OVERFLOW,
+		 POSIX_TRACE_RESUME},
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		const trace_event_id_t ids[] = {all[i].begin, all[i].end};
+
+		setup();
+		give(all[i].pair);
+		for (int k = 0; k < 2; k++) {
+			if (ids[k] == POSIX_TRACE_STOP)
+				take_stop(1000 + k, 1);
+			else
+				take(ids[k], 0, 1000 + k);
+		}
+		CHECK(strstr(found(), "\"count\":1,\"unmatched_begins\":0,\"unmatched_ends\":0,"
+				      "\"cut\":0,"));
+	}
+}
+
+/* Where one log was full, a pair by a field of another one may have lost its end. */
+TEST(a_full_stop_cuts_pairs_by_field_of_other_logs_until_the_start, "EXT-291 EXT-358")
+{
+	static struct ptrc_reader other;
+	static struct ptrc_view of_other;
+
+	for (int is_by_field = 0; is_by_field < 2; is_by_field++) {
+		setup();
+		give(is_by_field ? "a.begin..a.end by data.id" : "a.begin..a.end");
+		other = reader;
+		of_other = (struct ptrc_view){.reader = &other};
+		take_key(A_BEGIN, 1, 1000, 1, 0);
+		for (int k = 0; k < 2; k++) {
+			static const int reason = 1;
+
+			other.event = (struct posix_trace_event_info){
+				.posix_event_id = k ? POSIX_TRACE_START : POSIX_TRACE_STOP,
+				.posix_timestamp = {0, 1100 + 100 * k},
+			};
+			other.data = (const unsigned char *)&reason;
+			other.size = k ? 0 : sizeof(reason);
+			ptrc_pairs_take(&pairs, &of_other);
+			if (!k)
+				take_key(A_BEGIN, 2, 1150, 2, 0);
+		}
+		take_key(A_END, 1, 1300, 1, 0);
+		take_key(A_END, 2, 1301, 2, 0);
+		CHECK(strstr(found(), is_by_field ? "\"count\":0,\"unmatched_begins\":0,"
+						    "\"unmatched_ends\":0,\"cut\":2,"
+						  : "\"count\":2,\"unmatched_begins\":0,"
+						    "\"unmatched_ends\":0,\"cut\":0,"));
+	}
+}
+
+TEST(an_event_may_end_one_and_begin_the_next, "EXT-290")
+{
+	setup();
+	give("other..other");
+	for (int i = 0; i < 5; i++)
+		take(OTHER, 1, 1000 + 10 * i);
+	CHECK_STR_EQ(found(),
+		     "\"pairs\":[{\"begin\":\"other\",\"end\":\"other\",\"count\":4,"
+		     "\"unmatched_begins\":1,\"unmatched_ends\":1,\"cut\":0,\"without_key\":0,"
+		     "\"min_ns\":10,\"p50_ns\":10,\"p90_ns\":10,\"p99_ns\":10,\"max_ns\":10,"
+		     "\"total_ns\":40}]");
+}
+
+TEST(names_make_pairs_but_those_that_were_given, "EXT-290")
+{
+	setup();
+	give("a.begin..a.end by tid");
+	pairs.is_by_name = true;
+	for (int round = 0; round < 2; round++) {
+		take(B_END, 1, 999);
+		take(B_BEGIN, 1, 1000);
+		take(A_BEGIN, 1, 1001);
+		take(OTHER, 1, 1002);
+		ptrc_pairs_end(&pairs);
+		CHECK_EQ(pairs.count, 2);
+		CHECK_STR_EQ(pairs.list[1].begin, "b.begin");
+		CHECK_STR_EQ(pairs.list[1].end, "b.end");
+		CHECK(strstr(found(), "{\"begin\":\"b.begin\",\"end\":\"b.end\",\"count\":0,"
+				      "\"unmatched_begins\":1,\"unmatched_ends\":1,"));
+		CHECK_EQ(pairs.count, 1);
+	}
+}
+
+TEST(values_of_a_field_have_rows_of_their_own, "EXT-293")
+{
+	static struct ptrc_field per;
+	struct ptrc_cli_reason why;
+	const char *json;
+
+	setup();
+	give("a.begin..a.end by data.id");
+	CHECK(ptrc_field_find("data.route", &layouts, &per, &why));
+	pairs.per = &per;
+	for (int i = 0; i < 100; i++)
+		take_key(A_BEGIN, 1, 1000 + i, i, (unsigned char)(i % 3));
+	for (int i = 0; i < 98; i++)
+		take_key(A_END, 1, 2000 + i + i % 3, i, 0);
+	/* Has no route. */
+	take_key(A_END, 1, 3000, 1000, 0);
+	json = found();
+	CHECK(strstr(json, "\"value\":0,\"count\":33,\"unmatched_begins\":1,"));
+	CHECK(strstr(json, "\"value\":1,\"count\":33,\"unmatched_begins\":0,"));
+	CHECK(strstr(json, "\"value\":2,\"count\":32,\"unmatched_begins\":1,"));
+	CHECK(strstr(json, "\"by\":\"data.id\",\"count\":0,\"unmatched_begins\":0,"
+			   "\"unmatched_ends\":1,"));
+	/* The greatest total comes first. */
+	CHECK(strstr(json, "\"value\":1,") < strstr(json, "\"value\":0,"));
+	CHECK(strstr(json, "\"value\":0,") < strstr(json, "\"value\":2,"));
+}
+
+/* Many that are open at once, and never more memory than these need. */
+TEST(memory_grows_with_what_is_open, "EXT-290")
+{
+	setup();
+	give("a.begin..a.end by data.id");
+	for (int i = 0; i < 300000; i++) {
+		take_key(A_BEGIN, 1, 1000 + i, i, 0);
+		if (i >= 10000)
+			take_key(A_END, 1, 1000 + i, i - 10000, 0);
+		CHECK(pairs.open.count <= 10000);
+	}
+	CHECK_EQ(pairs.open.count, 10000);
+	CHECK(pairs.open.slot_count < 65536);
+	CHECK(strstr(found(), "\"count\":290000,\"unmatched_begins\":10000,\"unmatched_ends\":0,"));
+}
+
+TEST(what_is_no_pair_is_refused_with_the_reason, "EXT-290")
+{
+	static const char *const texts[] = {"",	    "a",   "a..",	 "..b",
+					    " .. ", "a.b", "a.. by pid", ".. by pid"};
+	struct ptrc_cli_reason why;
+
+	setup();
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		CHECK(!ptrc_pairs_add(&pairs, texts[i], &layouts, &why));
+		CHECK(strstr(why.text, "is not BEGIN..END"));
+	}
+	CHECK(!ptrc_pairs_add(&pairs, "a..b by pidd", &layouts, &why));
+	CHECK_STR_EQ(why.text, "events have no field 'pidd' (did you mean 'pid', 'id' or 'tid'?)");
+	CHECK_EQ(pairs.count, 0);
+	give("stand by..go by by tid");
+	CHECK_STR_EQ(pairs.list[0].begin, "stand by");
+	CHECK_STR_EQ(pairs.list[0].end, "go by");
+	CHECK_EQ(pairs.list[0].by.id, PTRC_FIELD_TID);
+}

@@ -1,0 +1,764 @@
+/* SPDX-License-Identifier: MIT */
+/* Errors of all functions: wrong identifiers, null pointers, short resources. */
+#include "tests/support/logs.h"
+
+#include <sys/time.h>
+
+#define SMALL 16384
+#define UNNAMED POSIX_TRACE_UNNAMED_USEREVENT
+
+static trace_attr_t small_attr(void)
+{
+	return ts_attr(POSIX_TRACE_UNTIL_FULL, SMALL, 256);
+}
+
+static trace_attr_t append_attr(void)
+{
+	return log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
+}
+
+/*
+ * Every function that takes a stream, with good arguments otherwise. Result objects are
+ * filled with a pattern before and looked at after the call.
+ */
+struct results {
+	struct posix_trace_event_info event;
+	struct posix_trace_status_info status;
+	trace_event_set_t set;
+	trace_attr_t attr;
+	trace_event_id_t id;
+	char name[TRACE_EVENT_NAME_MAX + 1];
+	unsigned char data[1024];
+};
+
+static struct results results;
+static int unavailable;
+static size_t data_len;
+
+static int call_clear(trace_id_t trid)
+{
+	return posix_trace_clear(trid);
+}
+static int call_flush(trace_id_t trid)
+{
+	return posix_trace_flush(trid);
+}
+static int call_start(trace_id_t trid)
+{
+	return posix_trace_start(trid);
+}
+static int call_stop(trace_id_t trid)
+{
+	return posix_trace_stop(trid);
+}
+static int call_shutdown(trace_id_t trid)
+{
+	return posix_trace_shutdown(trid);
+}
+static int call_close(trace_id_t trid)
+{
+	return posix_trace_close(trid);
+}
+static int call_rewind(trace_id_t trid)
+{
+	return posix_trace_rewind(trid);
+}
+static int call_get_attr(trace_id_t trid)
+{
+	return posix_trace_get_attr(trid, &results.attr);
+}
+static int call_get_status(trace_id_t trid)
+{
+	return posix_trace_get_status(trid, &results.status);
+}
+static int call_get_filter(trace_id_t trid)
+{
+	return posix_trace_get_filter(trid, &results.set);
+}
+static int call_set_filter(trace_id_t trid)
+{
+	trace_event_set_t set = ts_set(POSIX_TRACE_ERROR, 0U);
+	return posix_trace_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
+}
+static int call_get_name(trace_id_t trid)
+{
+	return posix_trace_eventid_get_name(trid, POSIX_TRACE_STOP, results.name);
+}
+static int call_trid_eventid_open(trace_id_t trid)
+{
+	return posix_trace_trid_eventid_open(trid, "errors", &results.id);
+}
+static int call_list_getnext(trace_id_t trid)
+{
+	/* Both are results; `unavailable' is looked at by another test. */
+	int is_last;
+	return posix_trace_eventtypelist_getnext_id(trid, &results.id, &is_last);
+}
+static int call_list_rewind(trace_id_t trid)
+{
+	return posix_trace_eventtypelist_rewind(trid);
+}
+static int call_getnext(trace_id_t trid)
+{
+	return posix_trace_getnext_event(trid, &results.event, results.data, sizeof(results.data),
+					 &data_len, &unavailable);
+}
+static int call_timedgetnext(trace_id_t trid)
+{
+	struct timespec end = ts_deadline(TS_PATIENCE_MS);
+	return posix_trace_timedgetnext_event(trid, &results.event, results.data,
+					      sizeof(results.data), &data_len, &unavailable, &end);
+}
+static int call_trygetnext(trace_id_t trid)
+{
+	return posix_trace_trygetnext_event(trid, &results.event, results.data,
+					    sizeof(results.data), &data_len, &unavailable);
+}
+
+enum { PLAIN = 1, LOGGED = 2, ACTIVE = PLAIN | LOGGED, RECORDED = 4, ALL = 7 };
+
+static const struct {
+	const char *name;
+	int (*call)(trace_id_t);
+	int accepts;
+	bool is_getnext;
+} functions[] = {
+	{"start", call_start, ACTIVE, false},
+	{"getnext_event", call_getnext, ALL, true},
+	{"stop", call_stop, ACTIVE, false},
+	{"timedgetnext_event", call_timedgetnext, ALL, true},
+	{"trygetnext_event", call_trygetnext, ACTIVE, true},
+	{"flush", call_flush, LOGGED, false},
+	{"get_filter", call_get_filter, ACTIVE, false},
+	{"set_filter", call_set_filter, ACTIVE, false},
+	{"trid_eventid_open", call_trid_eventid_open, ACTIVE, false},
+	{"get_attr", call_get_attr, ALL, false},
+	{"get_status", call_get_status, ALL, false},
+	{"eventid_get_name", call_get_name, ALL, false},
+	{"eventtypelist_getnext_id", call_list_getnext, ALL, false},
+	{"eventtypelist_rewind", call_list_rewind, ALL, false},
+	{"rewind", call_rewind, RECORDED, false},
+	{"close", call_close, RECORDED, false},
+	{"clear", call_clear, ACTIVE, false},
+	{"shutdown", call_shutdown, ACTIVE, false},
+};
+#define FUNCTIONS (sizeof(functions) / sizeof(*functions))
+
+/* Function i on trid gives EINVAL and nothing else. */
+static void expect_refusal(size_t i, trace_id_t trid)
+{
+	struct results before;
+
+	memset(&results, 0xc3, sizeof(results));
+	memcpy(&before, &results, sizeof(before));
+	unavailable = 0;
+	data_len = 99;
+	int err = functions[i].call(trid);
+	if (err != EINVAL)
+		harness_fail("posix_trace_%s(%#lx): %d instead of EINVAL", functions[i].name, trid,
+			     err);
+	if (memcmp(&results, &before, sizeof(before)) != 0)
+		harness_fail("posix_trace_%s(%#lx) changed an object", functions[i].name, trid);
+	if (functions[i].is_getnext) {
+		CHECK_NE(unavailable, 0);
+		CHECK_EQ(data_len, 0);
+	}
+}
+
+static void expect_refusals(trace_id_t trid)
+{
+	for (size_t i = 0; i < FUNCTIONS; i++)
+		expect_refusal(i, trid);
+}
+
+static trace_id_t plain_stream(void)
+{
+	trace_attr_t attr = small_attr();
+	return ts_create(0, &attr);
+}
+
+static trace_id_t logged_stream(int fd)
+{
+	trace_attr_t attr = append_attr();
+	return ts_create_log(0, &attr, fd);
+}
+
+/* A log with START, one event and STOP in it. */
+static int short_log(void)
+{
+	int fd = ts_temp_file();
+	trace_id_t trid = logged_stream(fd);
+	ts_start(trid);
+	ts_emit(UNNAMED, 1);
+	ts_shutdown(trid);
+	return fd;
+}
+
+static void refuse_never_issued(void)
+{
+	static const trace_id_t fixed[] = {0,	      ~0UL,	 ~0UL - 1,     1UL << 63,
+					   1UL << 32, 1UL << 31, 0xffffffffUL, 0x7fffffffUL,
+					   0xdeadbeef};
+	/* Any generator will do; a fixed start makes a failure come again. */
+	uint64_t state = 0x9e3779b97f4a7c15;
+
+	for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++)
+		expect_refusals(fixed[i]);
+	for (int i = 0; i < 300; i++) {
+		state ^= state << 13;
+		state ^= state >> 7;
+		state ^= state << 17;
+		expect_refusals((trace_id_t)state);
+	}
+}
+
+TEST(identifiers_never_issued_are_einval, "ERRORS-03 ERRORS-10 ERRORS-01 GETNEXT-27 GETNEXT-19",
+     NEEDS_KEEPER)
+{
+	/* First in a process that never had a stream. */
+	refuse_never_issued();
+	trace_id_t plain = plain_stream(), log = ts_open_log(short_log());
+	refuse_never_issued();
+	for (trace_id_t near = 1; near < 5000; near++)
+		if (near != plain && near != log)
+			for (size_t i = 0; i < FUNCTIONS; i += 4)
+				expect_refusal(i, near);
+	/* Somewhere around a real one. */
+	for (int bit = 0; bit < 64; bit++) {
+		trace_id_t other = plain ^ (1UL << bit);
+		if (other != log)
+			expect_refusals(other);
+	}
+	/* They are all right. */
+	ts_shutdown(plain);
+	ts_close_log(log);
+}
+
+TEST(identifiers_are_invalid_after_shutdown_and_close, "ERRORS-04 ERRORS-10 CREATE-22",
+     NEEDS_KEEPER)
+{
+	enum { TIMES = 20 };
+	trace_id_t stale[2 * TIMES];
+	int fd = short_log(), count = 0;
+
+	for (int i = 0; i < TIMES; i++) {
+		trace_id_t plain = plain_stream(), log = ts_open_log(fd);
+		for (int j = count > 4 ? count - 4 : 0; j < count; j++)
+			expect_refusals(stale[j]);
+		stale[count++] = plain;
+		stale[count++] = log;
+		ts_shutdown(plain);
+		ts_close_log(log);
+	}
+	trace_id_t plain = plain_stream();
+	for (int j = 0; j < count; j++)
+		expect_refusals(stale[j]);
+	ts_shutdown(plain);
+}
+
+TEST(identifiers_of_the_parent_are_invalid_in_a_child, "ERRORS-05 FORK-10 FORK-12 ERRORS-10",
+     NEEDS_KEEPER)
+{
+	int fd = short_log(), own_fd = ts_temp_file();
+	trace_id_t trids[] = {plain_stream(), logged_stream(own_fd), ts_open_log(fd)};
+
+	ts_start(trids[0]);
+	ts_start(trids[1]);
+	for (int with_stream = 0; with_stream < 2; with_stream++) {
+		pid_t child = harness_fork();
+		if (child == 0) {
+			/* The child's own make no difference. */
+			if (with_stream) {
+				plain_stream();
+				ts_open_log(fd);
+			}
+			for (int i = 0; i < 3; i++)
+				expect_refusals(trids[i]);
+			_exit(0);
+		}
+		CHECK_EXIT(child, 0);
+	}
+	/* Nothing happened to the parent's. */
+	for (int i = 0; i < 2; i++) {
+		ts_expect_status(trids[i], POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
+				 POSIX_TRACE_NO_OVERRUN);
+		ts_emit(UNNAMED, 2);
+		ts_expect(trids[i], POSIX_TRACE_START);
+		ts_expect(trids[i], UNNAMED);
+	}
+	struct ts_events events = ts_read_log(trids[2]);
+	CHECK_EQ(ts_count(&events, UNNAMED), 1);
+	ts_shutdown(trids[0]);
+	ts_shutdown(trids[1]);
+	ts_close_log(trids[2]);
+	events = ts_log_events(own_fd);
+	CHECK_EQ(ts_count(&events, UNNAMED), 2);
+}
+
+TEST(each_function_accepts_its_kinds_of_stream, "ERRORS-06 ERRORS-07 ERRORS-08 LOG-02 OPEN-02",
+     NEEDS_KEEPER)
+{
+	static const int kinds[] = {PLAIN, LOGGED, RECORDED};
+	for (int k = 0; k < 3; k++) {
+		int fd = kinds[k] == RECORDED ? short_log() : ts_temp_file();
+		trace_id_t trid = kinds[k] == PLAIN    ? plain_stream()
+				  : kinds[k] == LOGGED ? logged_stream(fd)
+						       : ts_open_log(fd);
+		for (size_t i = 0; i < FUNCTIONS; i++) {
+			if (!(functions[i].accepts & kinds[k])) {
+				expect_refusal(i, trid);
+				continue;
+			}
+			int err = functions[i].call(trid);
+			if (err)
+				harness_fail("posix_trace_%s on kind %d: %s", functions[i].name,
+					     kinds[k], strerror(err));
+			if (functions[i].call == call_close)
+				break;
+		}
+		expect_refusals(trid);
+	}
+}
+
+TEST(a_refusal_changes_nothing, "ERRORS-06 ERRORS-07 ERRORS-08 OPEN-07 LOG-14", NEEDS_KEEPER)
+{
+	int fd = short_log(), own_fd = ts_temp_file();
+	trace_id_t plain = plain_stream(), logged = logged_stream(own_fd);
+	trace_id_t log = ts_open_log(fd);
+
+	ts_start(plain);
+	ts_start(logged);
+	ts_emit(UNNAMED, 1);
+	for (size_t i = 0; i < FUNCTIONS; i++) {
+		if (!(functions[i].accepts & PLAIN))
+			expect_refusal(i, plain);
+		if (!(functions[i].accepts & LOGGED))
+			expect_refusal(i, logged);
+		if (!(functions[i].accepts & RECORDED))
+			expect_refusal(i, log);
+	}
+	ts_emit(UNNAMED, 2);
+	trace_id_t active[] = {plain, logged};
+	for (int i = 0; i < 2; i++) {
+		ts_expect_status(active[i], POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
+				 POSIX_TRACE_NO_OVERRUN);
+		struct ts_events events = ts_read_all(active[i]);
+		ts_expect_ids(&events, POSIX_TRACE_START, UNNAMED, UNNAMED, 0U);
+	}
+	ts_shutdown(plain);
+	ts_shutdown(logged);
+	struct ts_events all = ts_log_events(own_fd), events = without_markers(&all);
+	ts_expect_ids(&events, POSIX_TRACE_START, UNNAMED, UNNAMED, POSIX_TRACE_STOP, 0U);
+	all = ts_read_log(log);
+	events = without_markers(&all);
+	ts_expect_ids(&events, POSIX_TRACE_START, UNNAMED, POSIX_TRACE_STOP, 0U);
+}
+
+TEST(the_identifier_is_judged_before_the_arguments, "ERRORS-02 EVENTID-25", NEEDS_KEEPER)
+{
+	char long_name[400];
+	trace_event_id_t id = 42;
+	trace_id_t log = ts_open_log(short_log()), plain = plain_stream();
+
+	memset(long_name, 'n', sizeof(long_name));
+	long_name[399] = '\0';
+	CHECK_EQ(posix_trace_trid_eventid_open(0, long_name, &id), EINVAL);
+	CHECK_EQ(posix_trace_trid_eventid_open(log, long_name, &id), EINVAL);
+	CHECK_EQ(posix_trace_trid_eventid_open(plain, long_name, &id), ENAMETOOLONG);
+	CHECK_EQ(posix_trace_trid_eventid_open(plain, long_name, NULL), EINVAL);
+	CHECK_EQ(id, 42);
+	/* Then the arguments, before the state: a wait that would time out. */
+	struct timespec past = {0, 0};
+	CHECK_EQ(posix_trace_timedgetnext_event(plain, NULL, long_name, sizeof(long_name),
+						&data_len, &unavailable, &past),
+		 EINVAL);
+	CHECK_EQ(posix_trace_timedgetnext_event(0, &results.event, long_name, sizeof(long_name),
+						&data_len, &unavailable, &past),
+		 EINVAL);
+	CHECK_EQ(posix_trace_timedgetnext_event(plain, &results.event, long_name, sizeof(long_name),
+						&data_len, &unavailable, &past),
+		 ETIMEDOUT);
+}
+
+TEST(null_pointers_of_stream_functions_are_einval,
+     "ERRORS-10 GETNEXT-25 STATUS-26 FILTER-16 ATTRGET-05 EVENTID-28 EVENTLIST-14 OPEN-17 "
+     "CREATE-21",
+     NEEDS_KEEPER)
+{
+	trace_attr_t attr = small_attr(), with_log = append_attr();
+	int fd = ts_temp_file(), other_fd = ts_temp_file(), is_last = 42;
+	trace_id_t trids[] = {plain_stream(), logged_stream(fd), ts_open_log(short_log())};
+	trace_id_t trid = 42;
+	trace_event_id_t id = 42;
+	char byte;
+
+	ts_start(trids[0]);
+	ts_start(trids[1]);
+	CHECK_EQ(posix_trace_create(0, &attr, NULL), EINVAL);
+	CHECK_EQ(posix_trace_create_withlog(0, &with_log, other_fd, NULL), EINVAL);
+	CHECK_EQ(ts_file_size(other_fd), 0);
+	CHECK_EQ(posix_trace_open(fd, NULL), EINVAL);
+	CHECK_EQ(posix_trace_eventid_open(NULL, &id), EINVAL);
+	CHECK_EQ(posix_trace_eventid_open("name", NULL), EINVAL);
+	posix_trace_event(UNNAMED, NULL, 0);
+	for (int i = 0; i < 3; i++) {
+		trid = trids[i];
+		CHECK_EQ(posix_trace_get_attr(trid, NULL), EINVAL);
+		CHECK_EQ(posix_trace_get_status(trid, NULL), EINVAL);
+		CHECK_EQ(posix_trace_get_filter(trid, NULL), EINVAL);
+		CHECK_EQ(posix_trace_set_filter(trid, NULL, POSIX_TRACE_SET_EVENTSET), EINVAL);
+		CHECK_EQ(posix_trace_eventid_get_name(trid, POSIX_TRACE_STOP, NULL), EINVAL);
+		CHECK_EQ(posix_trace_trid_eventid_open(trid, NULL, &id), EINVAL);
+		CHECK_EQ(posix_trace_trid_eventid_open(trid, "name", NULL), EINVAL);
+		CHECK_EQ(posix_trace_eventtypelist_getnext_id(trid, NULL, &is_last), EINVAL);
+		CHECK_EQ(posix_trace_eventtypelist_getnext_id(trid, &id, NULL), EINVAL);
+		/* All functions of the kind, each pointer in turn. */
+		struct timespec end = ts_deadline(TS_PATIENCE_MS);
+		for (int which = 0; which < 4; which++) {
+			struct posix_trace_event_info *event = which == 0 ? NULL : &results.event;
+			char *data = which == 1 ? NULL : &byte;
+			size_t *len = which == 2 ? NULL : &data_len;
+			int *none = which == 3 ? NULL : &unavailable;
+			for (int how = 0; how < 3; how++) {
+				unavailable = 0;
+				data_len = 99;
+				int err = how == 0 ? posix_trace_getnext_event(trid, event, data, 1,
+									       len, none)
+					  : how == 1
+						  ? posix_trace_timedgetnext_event(
+							    trid, event, data, 1, len, none, &end)
+						  : posix_trace_trygetnext_event(trid, event, data,
+										 1, len, none);
+				CHECK_EQ(err, EINVAL);
+				/* What can be said is said. */
+				if (none)
+					CHECK_NE(unavailable, 0);
+				if (len)
+					CHECK_EQ(data_len, 0);
+			}
+		}
+	}
+	CHECK_EQ(id, 42);
+	CHECK_EQ(is_last, 42);
+	/* And no event was taken. */
+	for (int i = 0; i < 2; i++) {
+		ts_expect(trids[i], POSIX_TRACE_START);
+		ts_expect(trids[i], UNNAMED);
+		ts_expect_none(trids[i]);
+	}
+	struct ts_events all = ts_read_log(trids[2]);
+	CHECK_EQ(ts_count(&all, POSIX_TRACE_START), 1);
+	ts_shutdown(trids[0]);
+	ts_shutdown(trids[1]);
+}
+
+TEST(null_pointers_of_attributes_and_sets_are_einval, "ATTR-06 ATTR-07 ATTR-08 EVENTSET-12")
+{
+	trace_attr_t attr = small_attr();
+	trace_event_set_t set = ts_set(0U);
+	struct timespec time;
+	char name[TRACE_NAME_MAX];
+	size_t bytes;
+	int value;
+
+	CHECK_EQ(posix_trace_attr_init(NULL), EINVAL);
+	CHECK_EQ(posix_trace_attr_destroy(NULL), EINVAL);
+	CHECK_EQ(posix_trace_attr_getclockres(NULL, &time), EINVAL);
+	CHECK_EQ(posix_trace_attr_getclockres(&attr, NULL), EINVAL);
+	CHECK_EQ(posix_trace_attr_getcreatetime(NULL, &time), EINVAL);
+	CHECK_EQ(posix_trace_attr_getcreatetime(&attr, NULL), EINVAL);
+	CHECK_EQ(posix_trace_attr_getgenversion(NULL, name), EINVAL);
+	CHECK_EQ(posix_trace_attr_getgenversion(&attr, NULL), EINVAL);
+	CHECK_EQ(posix_trace_attr_getname(NULL, name), EINVAL);
+	CHECK_EQ(posix_trace_attr_getname(&attr, NULL), EINVAL);
+	CHECK_EQ(posix_trace_attr_setname(NULL, "name"), EINVAL);
+	CHECK_EQ(posix_trace_attr_setname(&attr, NULL), EINVAL);
+	CHECK_EQ(posix_trace_attr_getinherited(NULL, &value), EINVAL);
+	CHECK_EQ(posix_trace_attr_getinherited(&attr, NULL), EINVAL);
+	CHECK_EQ(posix_trace_attr_setinherited(NULL, POSIX_TRACE_INHERITED), EINVAL);
+	CHECK_EQ(posix_trace_attr_getlogfullpolicy(NULL, &value), EINVAL);
+	CHECK_EQ(posix_trace_attr_getlogfullpolicy(&attr, NULL), EINVAL);
+	CHECK_EQ(posix_trace_attr_setlogfullpolicy(NULL, POSIX_TRACE_LOOP), EINVAL);
+	CHECK_EQ(posix_trace_attr_getstreamfullpolicy(NULL, &value), EINVAL);
+	CHECK_EQ(posix_trace_attr_getstreamfullpolicy(&attr, NULL), EINVAL);
+	CHECK_EQ(posix_trace_attr_setstreamfullpolicy(NULL, POSIX_TRACE_LOOP), EINVAL);
+	CHECK_EQ(posix_trace_attr_getlogsize(NULL, &bytes), EINVAL);
+	CHECK_EQ(posix_trace_attr_getlogsize(&attr, NULL), EINVAL);
+	CHECK_EQ(posix_trace_attr_setlogsize(NULL, 1), EINVAL);
+	CHECK_EQ(posix_trace_attr_getmaxdatasize(NULL, &bytes), EINVAL);
+	CHECK_EQ(posix_trace_attr_getmaxdatasize(&attr, NULL), EINVAL);
+	CHECK_EQ(posix_trace_attr_setmaxdatasize(NULL, 1), EINVAL);
+	CHECK_EQ(posix_trace_attr_getstreamsize(NULL, &bytes), EINVAL);
+	CHECK_EQ(posix_trace_attr_getstreamsize(&attr, NULL), EINVAL);
+	CHECK_EQ(posix_trace_attr_setstreamsize(NULL, 1), EINVAL);
+	CHECK_EQ(posix_trace_attr_getmaxsystemeventsize(NULL, &bytes), EINVAL);
+	CHECK_EQ(posix_trace_attr_getmaxsystemeventsize(&attr, NULL), EINVAL);
+	CHECK_EQ(posix_trace_attr_getmaxusereventsize(NULL, 1, &bytes), EINVAL);
+	CHECK_EQ(posix_trace_attr_getmaxusereventsize(&attr, 1, NULL), EINVAL);
+	CHECK_EQ(posix_trace_eventset_add(UNNAMED, NULL), EINVAL);
+	CHECK_EQ(posix_trace_eventset_del(UNNAMED, NULL), EINVAL);
+	CHECK_EQ(posix_trace_eventset_empty(NULL), EINVAL);
+	CHECK_EQ(posix_trace_eventset_fill(NULL, POSIX_TRACE_ALL_EVENTS), EINVAL);
+	CHECK_EQ(posix_trace_eventset_ismember(UNNAMED, NULL, &value), EINVAL);
+	CHECK_EQ(posix_trace_eventset_ismember(UNNAMED, &set, NULL), EINVAL);
+}
+
+TEST(errno_is_no_part_of_the_result, "ERRORS-01 EVENT-15")
+{
+	trace_id_t plain = plain_stream();
+
+	/* An error is returned, a positive number, whatever errno holds. */
+	for (size_t i = 0; i < FUNCTIONS; i++) {
+		errno = ECHILD;
+		CHECK_EQ(functions[i].call(0), EINVAL);
+		errno = EXDEV;
+		if (functions[i].accepts & PLAIN)
+			CHECK_EQ(functions[i].call(plain), 0);
+		else
+			CHECK_EQ(functions[i].call(plain), EINVAL);
+		if (functions[i].call == call_timedgetnext)
+			ts_expect_none(plain);
+	}
+	errno = EXDEV;
+	ts_emit(UNNAMED, 1);
+	CHECK_EQ(errno, EXDEV);
+}
+
+static volatile sig_atomic_t alarms;
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+	alarms++;
+}
+
+TEST(signals_interrupt_only_the_waiting_functions, "ERRORS-09 OPEN-05 CREATE-18 LOG-26",
+     NEEDS_KEEPER)
+{
+	struct sigaction action = {.sa_handler = on_alarm};
+	struct itimerval every = {{0, 300}, {0, 300}}, never = {{0, 0}, {0, 0}};
+
+	/* No SA_RESTART. */
+	CHECK_SYS(sigaction(SIGALRM, &action, NULL));
+	for (int round = 0; round < 15; round++) {
+		int fd = ts_temp_file();
+		CHECK_SYS(setitimer(ITIMER_REAL, &every, NULL));
+		trace_id_t logged = logged_stream(fd);
+		ts_start(logged);
+		emit_run(UNNAMED, 0, 50, 100);
+		CHECK_EQ(posix_trace_flush(logged), 0);
+		for (size_t i = 0; i < FUNCTIONS; i++) {
+			/* There is always an event, so that these do not wait. */
+			ts_emit(UNNAMED, 1);
+			if (functions[i].accepts & LOGGED)
+				CHECK_EQ(functions[i].call(logged), 0);
+			if (functions[i].call == call_stop || functions[i].call == call_clear)
+				CHECK_OK(posix_trace_start(logged));
+		}
+		trace_id_t log;
+		CHECK_OK(posix_trace_open(fd, &log));
+		for (size_t i = 0; i < FUNCTIONS; i++)
+			if (functions[i].accepts & RECORDED)
+				CHECK_EQ(functions[i].call(log), 0);
+		CHECK_SYS(setitimer(ITIMER_REAL, &never, NULL));
+		close(fd);
+	}
+	CHECK_GT(alarms, 0);
+}
+
+static void limit(int what, rlim_t value)
+{
+	struct rlimit limits;
+	CHECK_SYS(getrlimit((__rlimit_resource_t)what, &limits));
+	limits.rlim_cur = value < limits.rlim_max ? value : limits.rlim_max;
+	CHECK_SYS(setrlimit((__rlimit_resource_t)what, &limits));
+}
+
+TEST(too_few_descriptors_are_enomem, "ERRORS-12 CREATE-25 ERRORS-10", NEEDS_KEEPER)
+{
+	int log_fd = short_log(), fd = ts_temp_file(), highest = 0;
+	trace_attr_t attr = small_attr(), with_log = append_attr();
+	bool has_failed[3] = {false, false, false};
+
+	/* Once with enough, so that only what each stream needs is asked for. */
+	ts_shutdown(plain_stream());
+	for (int i = 0; i < 200; i++)
+		if (fcntl(i, F_GETFD) >= 0)
+			highest = i;
+	/* From none left to enough: 0 or ENOMEM each time, and once 0, always 0. */
+	bool has_worked[3] = {false, false, false};
+	for (int spare = 0; spare < 24; spare++) {
+		trace_id_t trid = 42;
+		for (int what = 0; what < 3; what++) {
+			trid = 42;
+			limit(RLIMIT_NOFILE, (rlim_t)(highest + 1 + spare));
+			int err = what == 0   ? posix_trace_create(0, &attr, &trid)
+				  : what == 1 ? posix_trace_create_withlog(0, &with_log, fd, &trid)
+					      : posix_trace_open(log_fd, &trid);
+			limit(RLIMIT_NOFILE, RLIM_INFINITY);
+			if (err) {
+				CHECK_EQ(err, ENOMEM);
+				CHECK_EQ(trid, 42);
+				CHECK(!has_worked[what]);
+				has_failed[what] = true;
+				continue;
+			}
+			has_worked[what] = true;
+			if (what == 2)
+				ts_close_log(trid);
+			else
+				ts_shutdown(trid);
+		}
+	}
+	for (int what = 0; what < 3; what++) {
+		CHECK(has_worked[what]);
+		NOTE("%d: %s without descriptors", what, has_failed[what] ? "ENOMEM" : "works");
+	}
+	/* Nothing was left open on the way. */
+	int now = 0;
+	for (int i = 0; i < 200; i++)
+		if (fcntl(i, F_GETFD) >= 0)
+			now = i;
+	CHECK_EQ(now, highest);
+}
+
+TEST(too_little_address_space_is_enomem, "ERRORS-12 CREATE-17 CREATE-25", NEEDS_ADDRESS_LIMIT)
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 256 << 20, 256);
+	trace_attr_t small = small_attr();
+	trace_id_t trid = 42;
+	unsigned long pages = 0;
+
+	ts_shutdown(plain_stream());
+	FILE *statm = fopen("/proc/self/statm", "re");
+	CHECK(statm && fscanf(statm, "%lu", &pages) == 1);
+	fclose(statm);
+	/* A sanitizer has reserved terabytes. */
+	if (pages > 1UL << 24)
+		SKIP("the address space cannot be limited");
+	/* Room of a small stream that is virtual until used is 64 MiB, say. */
+	limit(RLIMIT_AS, (rlim_t)pages * 4096 + (160 << 20));
+	for (int i = 0; i < 4; i++)
+		CHECK_EQ(posix_trace_create(0, &attr, &trid), ENOMEM);
+	CHECK_EQ(trid, 42);
+	CHECK_OK(posix_trace_create(0, &small, &trid));
+	limit(RLIMIT_AS, RLIM_INFINITY);
+	ts_shutdown(trid);
+}
+
+/* Its /dev/shm has 4 MiB; the library has been initialised there. */
+HELPER(in_full_shm)
+{
+	static char block[65536];
+	trace_event_id_t id = 0, unnamed = POSIX_TRACE_UNNAMED_USEREVENT;
+	trace_attr_t attr = small_attr();
+	trace_id_t trid = 0;
+
+	memset(block, 1, sizeof(block));
+	int fd = open("/dev/shm/filler", O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	for (size_t bytes = sizeof(block); bytes; bytes /= 2)
+		while (write(fd, block, bytes) == (ssize_t)bytes)
+			;
+	close(fd);
+	if (posix_trace_create(0, &attr, &trid) != ENOMEM || trid)
+		return 3;
+	int err = posix_trace_eventid_open("no room", &id);
+	if (err ? err != ENOMEM || id : !id)
+		return 4;
+	posix_trace_event(id, "x", 1);
+	posix_trace_event(unnamed, "x", 1);
+	/* Room again. */
+	unlink("/dev/shm/filler");
+	err = posix_trace_create(0, &attr, &trid);
+	if (err || posix_trace_start(trid))
+		return 5;
+	posix_trace_event(unnamed, "x", 1);
+	ts_expect(trid, POSIX_TRACE_START);
+	ts_expect(trid, unnamed);
+	return posix_trace_shutdown(trid) ? 6 : 0;
+}
+
+TEST(no_room_for_shared_objects_has_the_errors_of_the_pages, "ERRORS-11 ERRORS-12 CREATE-17",
+     NEEDS_EXEC)
+{
+	if (!enter_mount_namespace() || mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=4m,mode=1777"))
+		SKIP("cannot mount a small /dev/shm");
+	pid_t pid = harness_fork();
+	if (pid == 0)
+		harness_exec("in_full_shm", (char *)NULL);
+	CHECK_EXIT(pid, 0);
+}
+
+/* One of those up to a 0, or none. */
+static void expect_one_of(int line, int err, ...)
+{
+	bool is_right = err == 0;
+	va_list allowed;
+	va_start(allowed, err);
+	for (int one; !is_right && (one = va_arg(allowed, int));)
+		is_right = err == one;
+	va_end(allowed);
+	if (!is_right)
+		harness_fail("%s:%d: %s (%d)", __FILE__, line, strerror(err), err);
+}
+#define EXPECT_ONE_OF(call, ...) expect_one_of(__LINE__, (call), __VA_ARGS__, 0)
+
+TEST(wrong_arguments_have_the_errors_of_the_pages, "ERRORS-11 ERRORS-01 CREATE-16 CREATE-13")
+{
+	uint64_t state = 0x2545f4914f6cdd1d;
+	int null_fd = CHECK_SYS(open("/dev/null", O_WRONLY | O_CLOEXEC));
+	int full_fd = CHECK_SYS(open("/dev/full", O_WRONLY | O_CLOEXEC));
+	int dir_fd = CHECK_SYS(open("/", O_RDONLY | O_CLOEXEC));
+	int file_fd = ts_temp_file(), read_fd = ts_reopen(file_fd, O_RDONLY);
+	const int fds[] = {-1, 1000, null_fd, full_fd, dir_fd, file_fd, read_fd};
+
+	for (int round = 0; round < 400; round++) {
+		union {
+			trace_attr_t attr;
+			trace_event_set_t set;
+			unsigned long words[96];
+		} rubbish;
+		trace_id_t trid;
+		trace_event_id_t id;
+		int value;
+
+		for (size_t i = 0; i < 96; i++) {
+			state ^= state << 13;
+			state ^= state >> 7;
+			state ^= state << 17;
+			rubbish.words[i] = state;
+		}
+		/* It is a string, too. */
+		rubbish.words[95] = 0;
+		int number = (int)state, fd = fds[(state >> 32) % 7];
+		trace_attr_t *attr = round % 3 ? &rubbish.attr : NULL;
+		trace_attr_t odd = append_attr();
+		CHECK_OK(posix_trace_attr_setlogsize(&odd, (size_t)(state >> (state % 64))));
+		CHECK_OK(posix_trace_attr_setstreamsize(&odd, (size_t)state >> 20 & 0xffff));
+		EXPECT_ONE_OF(posix_trace_attr_setinherited(&odd, number), EINVAL);
+		EXPECT_ONE_OF(posix_trace_attr_setstreamfullpolicy(&odd, number % 6), EINVAL);
+		EXPECT_ONE_OF(posix_trace_attr_setlogfullpolicy(&odd, number % 6), EINVAL);
+		EXPECT_ONE_OF(posix_trace_attr_destroy(&rubbish.attr), EINVAL);
+		EXPECT_ONE_OF(
+			posix_trace_eventset_add((trace_event_id_t)number % 2000, &rubbish.set),
+			EINVAL);
+		EXPECT_ONE_OF(posix_trace_eventset_fill(&rubbish.set, number % 5), EINVAL);
+		EXPECT_ONE_OF(posix_trace_eventset_ismember((trace_event_id_t)number, &rubbish.set,
+							    &value),
+			      EINVAL);
+		int err = posix_trace_create(number, attr, &trid);
+		EXPECT_ONE_OF(err, EAGAIN, EINVAL, ENOMEM, EPERM, ESRCH);
+		if (!err)
+			ts_shutdown(trid);
+		err = posix_trace_create_withlog(round % 2 ? 0 : number, &odd, fd, &trid);
+		EXPECT_ONE_OF(err, EAGAIN, EINVAL, ENOMEM, EPERM, ESRCH, EBADF, ENOSPC);
+		if (!err)
+			ts_shutdown(trid);
+		err = posix_trace_open(fd, &trid);
+		EXPECT_ONE_OF(err, EINVAL, ENOMEM);
+		if (!err)
+			ts_close_log(trid);
+		EXPECT_ONE_OF(posix_trace_eventid_open((const char *)&rubbish, &id), EINVAL,
+			      ENAMETOOLONG);
+	}
+}

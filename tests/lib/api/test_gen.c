@@ -1,0 +1,1260 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rules for the whole library: leaks, what is left outside the process, signals, children,
+ * output, cancellation, threads, and the separation of roles.
+ */
+#include "tests/support/private_user.h"
+
+#include "tests/support/logs.h"
+#include "tests/support/slow_page.h"
+
+#include <posixtrace.h>
+#include <sched.h>
+#include <sys/time.h>
+
+#define KIB ((size_t)1024)
+
+static trace_attr_t small_attr(void)
+{
+	return log_attr(POSIX_TRACE_UNTIL_FULL, 16 * KIB, POSIX_TRACE_APPEND, 0);
+}
+
+/*
+ * Leaks
+ */
+
+/* The C library's allocator and stacks may have grown by a mapping or two. A sanitizer, which keeps
+ * freed memory for a while, takes some eighty more in the first 600 cycles, and none in the 900 after
+ * them. A leak would be one in each of hundreds of cycles. */
+#ifdef HARNESS_IS_SANITIZED
+#define MAPPINGS_TOLERANCE 128
+#else
+#define MAPPINGS_TOLERANCE 2
+#endif
+
+struct usage {
+	size_t descriptors, mappings, threads, objects;
+};
+
+static size_t count_lines(const char *path)
+{
+	size_t lines = 0;
+	FILE *file = fopen(path, "re");
+	CHECK(file);
+	for (int c; (c = getc(file)) != EOF;)
+		lines += c == '\n';
+	fclose(file);
+	return lines;
+}
+
+/* 0 if there is no such directory. */
+static size_t count_entries(const char *path)
+{
+	size_t entries = 0;
+	DIR *dir = opendir(path);
+	if (!dir)
+		return 0;
+	while (readdir(dir))
+		entries++;
+	closedir(dir);
+	return entries;
+}
+
+static struct usage current_usage(void)
+{
+	struct usage usage;
+	char dir[64];
+	private_user_dir(dir);
+	usage.descriptors = count_entries("/proc/self/fd");
+	usage.mappings = count_lines("/proc/self/maps");
+	usage.threads = count_entries("/proc/self/task");
+	/* Others of this user come and go. */
+	usage.objects = private_user_is_on() ? count_entries(dir) : 0;
+	return usage;
+}
+
+static void check_usage(const struct usage *before)
+{
+	struct usage now;
+
+	/* One that was joined may be there for a moment more. */
+	CHECK_WITHIN(TS_PATIENCE_MS, current_usage().threads <= before->threads);
+	now = current_usage();
+	CHECK_EQ(now.descriptors, before->descriptors);
+	CHECK_LE(now.mappings, before->mappings + MAPPINGS_TOLERANCE);
+	CHECK_EQ(now.objects, before->objects);
+}
+
+/* Runs cycles: so many, or as many as the time allows; the first ones warm up. */
+static void run_cycles(void (*cycle)(int number), int count, int seconds)
+{
+	int64_t end = harness_now_ns() + (int64_t)seconds * 1000000000;
+	struct usage before;
+	int i = 0;
+	for (; i < 20; i++)
+		cycle(i);
+	before = current_usage();
+	for (; i < count && harness_now_ns() < end; i++)
+		cycle(i);
+	NOTE("%d cycles", i);
+	CHECK_GE(i, 100);
+	check_usage(&before);
+}
+
+static trace_event_id_t event_id;
+
+static void plain_cycle(int number)
+{
+	trace_attr_t attr = small_attr();
+	trace_id_t trid;
+	(void)number;
+	CHECK_OK(posix_trace_create(0, &attr, &trid));
+	CHECK_OK(posix_trace_start(trid));
+	posix_trace_event(event_id, "data", 4);
+	CHECK_OK(posix_trace_stop(trid));
+	CHECK_OK(posix_trace_shutdown(trid));
+}
+
+TEST_TIMEOUT(ten_thousand_plain_streams_leave_nothing, "GEN-04 SHUTDOWN-01", 120)
+{
+	event_id = ts_id("event");
+	run_cycles(plain_cycle, 10000 / (int)harness_sample(), 20);
+}
+
+static int log_fd, other_fd;
+
+static void logged_cycle(int number)
+{
+	trace_attr_t attr = small_attr();
+	trace_id_t trid, log;
+	(void)number;
+	CHECK_OK(posix_trace_create_withlog(0, &attr, log_fd, &trid));
+	CHECK_OK(posix_trace_start(trid));
+	posix_trace_event(event_id, "data", 4);
+	CHECK_OK(posix_trace_flush(trid));
+	CHECK_OK(posix_trace_clear(trid));
+	posix_trace_event(event_id, "data", 4);
+	CHECK_OK(posix_trace_shutdown(trid));
+	CHECK_OK(posix_trace_open(log_fd, &log));
+	CHECK_OK(posix_trace_close(log));
+}
+
+TEST_TIMEOUT(logged_streams_leave_nothing, "GEN-04 SHUTDOWN-07", 120, NEEDS_KEEPER)
+{
+	event_id = ts_id("event");
+	log_fd = ts_temp_file();
+	run_cycles(logged_cycle, 600, 15);
+	CHECK_WITHIN(10000, other_holder(log_fd, getppid()) == 0);
+}
+
+static void failing_cycle(int number)
+{
+	trace_attr_t attr = small_attr(), flush = ts_attr(POSIX_TRACE_FLUSH, 0, 0);
+	trace_attr_t huge = ts_attr(0, SIZE_MAX / 4, 0);
+	trace_id_t trid;
+	(void)number;
+	CHECK_EQ(posix_trace_create(0, &flush, &trid), EINVAL);
+	CHECK_EQ(posix_trace_create(0, &huge, &trid), ENOMEM);
+	CHECK_EQ(posix_trace_create(-5, &attr, &trid), ESRCH);
+	CHECK_EQ(posix_trace_create_withlog(0, &attr, -1, &trid), EBADF);
+	CHECK_EQ(posix_trace_create_withlog(0, &attr, other_fd, &trid), ENOSPC);
+	CHECK_EQ(posix_trace_open(other_fd, &trid), EINVAL);
+	CHECK_EQ(posix_trace_open(log_fd, &trid), EINVAL);
+}
+
+TEST_TIMEOUT(failures_leave_nothing, "GEN-04 CREATE-25 SIZE-17", 120, NEEDS_KEEPER)
+{
+	log_fd = ts_temp_file();
+	other_fd = CHECK_SYS(open("/dev/full", O_WRONLY | O_CLOEXEC));
+	run_cycles(failing_cycle, 500, 15);
+}
+
+static struct ts_target cycle_target;
+
+static void foreign_cycle(int number)
+{
+	trace_attr_t attr = small_attr();
+	trace_id_t trid;
+	CHECK_OK(posix_trace_create(cycle_target.pid, &attr, &trid));
+	CHECK_OK(posix_trace_start(trid));
+	ts_target_emit(&cycle_target, event_id, (uint32_t)number);
+	ts_expect(trid, POSIX_TRACE_START);
+	struct ts_event event = ts_expect(trid, event_id);
+	CHECK_EQ(ts_number(&event), (uint32_t)number);
+	ts_event_free(&event);
+	CHECK_OK(posix_trace_shutdown(trid));
+}
+
+static intptr_t do_usage(const void *arg, size_t arg_bytes)
+{
+	(void)arg;
+	(void)arg_bytes;
+	return (intptr_t)(count_lines("/proc/self/maps") + 1000 * count_entries("/proc/self/fd") +
+			  1000000 * count_entries("/proc/self/task"));
+}
+
+TEST_TIMEOUT(traced_process_keeps_nothing_either, "GEN-04 SHUTDOWN-13", 120)
+{
+	event_id = ts_id("event");
+	cycle_target = ts_target_fork();
+	for (int i = 0; i < 50; i++)
+		foreign_cycle(i);
+	intptr_t before = ts_target_call(&cycle_target, do_usage, NULL, 0);
+	run_cycles(foreign_cycle, 2000, 15);
+	/* What it had mapped last it may notice at its next event only. */
+	ts_target_emit(&cycle_target, event_id, 0);
+	intptr_t after = ts_target_call(&cycle_target, do_usage, NULL, 0);
+	CHECK_EQ(after / 1000, before / 1000);
+	CHECK_LE(after % 1000, before % 1000 + 5);
+	ts_target_end(&cycle_target);
+}
+
+static void *one_event(void *arg)
+{
+	posix_trace_event(event_id, arg, 4);
+	return NULL;
+}
+
+TEST_TIMEOUT(threads_leave_nothing, "GEN-04 EVENT-16", 120)
+{
+	event_id = ts_id("event");
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 64 * KIB, 0);
+	trace_id_t trid = ts_create_running(0, &attr);
+	struct usage before = {0};
+	for (int i = 0; i < 3000; i++) {
+		ts_join(ts_thread(one_event, &i));
+		if (i == 50)
+			before = current_usage();
+		/* More threads than the stream ever had room for at a time. */
+		if (i % 100 == 99) {
+			struct ts_events events = ts_read_all(trid);
+			CHECK_GE(ts_count(&events, event_id), 90);
+			ts_events_free(&events);
+		}
+	}
+	check_usage(&before);
+}
+
+/*
+ * Objects outside the process
+ */
+
+#define MOST_NAMES 256
+
+struct names {
+	size_t count;
+	char at[MOST_NAMES][64];
+};
+
+static struct names shared_objects(void)
+{
+	struct names names = {0};
+	struct dirent *entry;
+	char path[64];
+	private_user_dir(path);
+	DIR *dir = opendir(path);
+	if (!dir)
+		return names;
+	while ((entry = readdir(dir))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		CHECK_LT(names.count, MOST_NAMES);
+		snprintf(names.at[names.count++], 64, "%.63s", entry->d_name);
+	}
+	closedir(dir);
+	return names;
+}
+
+/* True if nothing has been added; says what has. */
+static bool is_nothing_new(const struct names *before, bool is_said)
+{
+	struct names now = shared_objects();
+	bool is_same = true;
+	for (size_t i = 0; i < now.count; i++) {
+		bool is_old = false;
+		for (size_t j = 0; j < before->count; j++)
+			is_old |= strcmp(now.at[i], before->at[j]) == 0;
+		if (!is_old && is_said)
+			NOTE("left behind: %s", now.at[i]);
+		is_same &= is_old;
+	}
+	return is_same;
+}
+
+/* Everything that makes objects; fd is for the log. */
+static void live(int fd)
+{
+	trace_attr_t attr = small_attr();
+	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
+	trace_event_id_t id = ts_id("event");
+	trace_id_t plain = ts_create_running(0, &attr), logged = ts_create_log(0, &attr, fd);
+	trace_id_t unused = ts_create(0, NULL);
+	struct ts_target child = ts_target_fork();
+	trace_id_t of_child = ts_create_running(child.pid, &attr);
+	ts_start(logged);
+	ts_target_emit(&child, id, 0);
+	ts_emit(id, 1);
+	ts_target_exec(&child);
+	ts_target_emit(&child, ts_target_id(&child, "other"), 0);
+	ts_target_end(&child);
+	CHECK(plain && unused && of_child);
+}
+
+TEST(nothing_is_left_behind, "GEN-05 EXIT-01")
+{
+	if (!private_user_is_on())
+		SKIP("other programs of this user have objects too");
+	int fd = ts_temp_file();
+	struct names before = shared_objects();
+	/* Shut down by exit. */
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		live(fd);
+		exit(0);
+	}
+	CHECK_EXIT(pid, 0);
+	CHECK(is_nothing_new(&before, true));
+	/* By the keeper; plain streams have none, but nobody needs to be told. */
+	pid = harness_fork();
+	if (pid == 0) {
+		live(fd);
+		raise(SIGKILL);
+	}
+	harness_reap(pid);
+	/* Whoever creates next cleans up. */
+	pid = harness_fork();
+	if (pid == 0) {
+		trace_id_t trid = ts_create(0, NULL);
+		ts_shutdown(trid);
+		exit(0);
+	}
+	CHECK_EXIT(pid, 0);
+	CHECK_WITHIN(10000, other_holder(fd, 0) == 0);
+	pid = harness_fork();
+	if (pid == 0) {
+		struct posixtrace_orphan orphan;
+		trace_id_t trid = ts_create(0, NULL);
+		ts_shutdown(trid);
+		/* The events that nobody has read stay until somebody salvages them. */
+		while (posixtrace_get_orphan(0, &orphan, sizeof(orphan)) == 0)
+			CHECK_OK(posixtrace_discard_orphan(orphan.pt_id));
+		exit(0);
+	}
+	CHECK_EXIT(pid, 0);
+	CHECK(is_nothing_new(&before, true));
+}
+
+TEST(killed_processes_garbage_is_removed_by_the_next_create, "GEN-05 CREATE-12")
+{
+	if (!private_user_is_on())
+		SKIP("other programs of this user have objects too");
+	struct names before = shared_objects();
+	pid_t pids[20];
+	for (int i = 0; i < 20; i++) {
+		pids[i] = harness_fork();
+		if (pids[i] == 0) {
+			ts_create_running(0, NULL);
+			ts_create_running(getppid(), NULL);
+			ts_id("a name");
+			raise(SIGKILL);
+		}
+		harness_reap(pids[i]);
+	}
+	struct names between = shared_objects();
+	NOTE("%zu objects before, %zu after the kills", before.count, between.count);
+	trace_id_t trid = ts_create(0, NULL);
+	ts_shutdown(trid);
+	/* The case's own objects may stay: its page, its names. */
+	struct names after = shared_objects();
+	for (size_t i = 0; i < after.count; i++)
+		NOTE("left: %s", after.at[i]);
+	CHECK_LE(after.count, before.count + 2);
+	char name[64];
+	for (int i = 0; i < 20; i++) {
+		/* The name goes on with that of the process namespace, outside the initial
+		 * one. */
+		int len = snprintf(name, sizeof(name), "p.%d.", (int)pids[i]);
+		for (size_t j = 0; j < after.count; j++) {
+			CHECK(strncmp(after.at[j], name, (size_t)len) != 0);
+			CHECK(strncmp(after.at[j], name, (size_t)len - 1) != 0 ||
+			      after.at[j][len - 1] != '\0');
+		}
+	}
+}
+
+TEST(objects_are_out_of_others_reach, "GEN-05 CREATE-15")
+{
+	char path[64];
+	struct stat st;
+	trace_id_t trid = ts_create_running(0, NULL);
+	private_user_dir(path);
+	CHECK_SYS(lstat(path, &st));
+	CHECK(S_ISDIR(st.st_mode));
+	CHECK_EQ(st.st_mode & 07777, 0700);
+	CHECK_EQ(st.st_uid, geteuid());
+	ts_shutdown(trid);
+}
+
+/*
+ * Prerequisites, signals, children, output
+ */
+
+HELPER(bare)
+{
+	bool is_open[256];
+	CHECK_EQ(argc, 0);
+	for (int i = 0; i < 256; i++)
+		is_open[i] = fcntl(i, F_GETFD) >= 0;
+	trace_id_t trid = ts_create_running(0, NULL);
+	trace_event_id_t id = ts_id("event");
+	ts_emit(id, 1);
+	ts_expect(trid, POSIX_TRACE_START);
+	ts_expect(trid, id);
+	int fd = ts_temp_file();
+	trace_attr_t attr = small_attr();
+	trace_id_t logged = ts_create_log(0, &attr, fd);
+	ts_start(logged);
+	ts_emit(id, 2);
+	ts_shutdown(logged);
+	struct ts_events events = ts_log_events(fd);
+	ts_expect_numbers(&events, id, 2, 2);
+	ts_shutdown(trid);
+	close(fd);
+	for (int i = 0; i < 256; i++)
+		CHECK_EQ(fcntl(i, F_GETFD) >= 0, is_open[i]);
+	return 0;
+}
+
+TEST(linking_is_enough, "GEN-06 FORK-18", NEEDS_EXEC)
+{
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		clearenv();
+		umask(0777);
+		CHECK_SYS(chdir("/"));
+		for (int fd = 0; fd < 256; fd++)
+			close(fd);
+		harness_exec("bare", (char *)NULL);
+	}
+	CHECK_EXIT(pid, 0);
+}
+
+static void read_dispositions(struct sigaction actions[65])
+{
+	for (int i = 1; i <= 64; i++) {
+		memset(&actions[i], 0, sizeof(actions[i]));
+		/* The C library keeps two for itself. */
+		if (sigaction(i, NULL, &actions[i]) < 0)
+			CHECK_EQ(errno, EINVAL);
+	}
+}
+
+static bool is_same_mask(const sigset_t *a, const sigset_t *b)
+{
+	for (int i = 1; i <= 64; i++)
+		if (sigismember(a, i) != sigismember(b, i))
+			return false;
+	return true;
+}
+
+static void check_same_disposition(const struct sigaction *a, const struct sigaction *b)
+{
+	CHECK(a->sa_handler == b->sa_handler);
+	CHECK_EQ(a->sa_flags, b->sa_flags);
+	CHECK(is_same_mask(&a->sa_mask, &b->sa_mask));
+}
+
+TEST(signals_and_threads_are_the_applications, "GEN-07", NEEDS_KEEPER)
+{
+	struct sigaction before[65], after[65];
+	sigset_t mask_before, mask_after;
+	int fd = ts_temp_file();
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_event_id_t id = ts_id("event");
+
+	read_dispositions(before);
+	CHECK_EQ(pthread_sigmask(SIG_SETMASK, NULL, &mask_before), 0);
+	size_t threads = count_entries("/proc/self/task");
+	trace_id_t plain = ts_create_running(0, NULL), logged = ts_create_log(0, &attr, fd);
+	ts_start(logged);
+	emit_run(id, 0, 2000, 60);
+	ts_flush(logged);
+	CHECK_EQ(count_entries("/proc/self/task"), threads);
+	read_dispositions(after);
+	CHECK_EQ(pthread_sigmask(SIG_SETMASK, NULL, &mask_after), 0);
+	for (int i = 1; i <= 64; i++)
+		check_same_disposition(&before[i], &after[i]);
+	CHECK(is_same_mask(&mask_before, &mask_after));
+	ts_read_all(plain);
+	ts_clear(plain);
+	ts_shutdown(plain);
+	ts_shutdown(logged);
+	struct ts_events events = ts_log_events(fd);
+	CHECK_GT(events.count, 0);
+	read_dispositions(after);
+	CHECK_EQ(pthread_sigmask(SIG_SETMASK, NULL, &mask_after), 0);
+	for (int i = 1; i <= 64; i++)
+		check_same_disposition(&before[i], &after[i]);
+	CHECK(is_same_mask(&mask_before, &mask_after));
+	CHECK_EQ(count_entries("/proc/self/task"), threads);
+}
+
+static _Atomic int children_ended;
+
+static void on_child(int signal_number)
+{
+	(void)signal_number;
+	atomic_fetch_add(&children_ended, 1);
+}
+
+static void expect_no_child(void)
+{
+	siginfo_t info;
+	int status;
+	CHECK_EQ(waitpid(-1, &status, WNOHANG), -1);
+	CHECK_EQ(errno, ECHILD);
+	CHECK_EQ(waitid(P_ALL, 0, &info, WEXITED | WSTOPPED | WNOHANG), -1);
+	CHECK_EQ(errno, ECHILD);
+	CHECK_EQ(wait(&status), -1);
+	CHECK_EQ(errno, ECHILD);
+}
+
+/* The whole life of a logged stream, and the death of its keeper on top. */
+static void watch_for_children(void)
+{
+	struct sigaction action = {.sa_handler = on_child, .sa_flags = SA_RESTART};
+	int fd = ts_temp_file();
+	trace_attr_t attr = small_attr();
+	trace_event_id_t id = ts_id("event");
+
+	CHECK_SYS(sigaction(SIGCHLD, &action, NULL));
+	expect_no_child();
+	for (int i = 0; i < 5; i++) {
+		trace_id_t trid = ts_create_log(0, &attr, fd);
+		expect_no_child();
+		ts_start(trid);
+		ts_emit(id, 1);
+		ts_flush(trid);
+		expect_no_child();
+		if (i == 2) {
+			pid_t keeper = other_holder(fd, getppid());
+			CHECK_GT(keeper, 0);
+			kill(keeper, SIGKILL);
+			CHECK_WITHIN(10000, process_is_gone(keeper));
+			expect_no_child();
+			ts_emit(id, 1);
+			ts_flush(trid);
+			expect_no_child();
+		}
+		/* A child of the application's own is the only one it sees. */
+		pid_t pid = fork();
+		CHECK_GE(pid, 0);
+		if (pid == 0)
+			_exit(5);
+		int status;
+		while (wait(&status) != pid)
+			CHECK_EQ(errno, EINTR);
+		CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 5);
+		expect_no_child();
+		ts_shutdown(trid);
+		expect_no_child();
+	}
+	CHECK_WITHIN(10000, other_holder(fd, getppid()) == 0);
+	expect_no_child();
+	CHECK_EQ(children_ended, 5);
+}
+
+TEST(keeper_is_nobodys_child, "GEN-07", NEEDS_KEEPER)
+{
+	watch_for_children();
+}
+
+TEST(keeper_is_no_child_of_a_subreaper, "GEN-07", NEEDS_SUBREAPER)
+{
+	CHECK_SYS(prctl(PR_SET_CHILD_SUBREAPER, 1));
+	watch_for_children();
+}
+
+TEST(keeper_is_no_child_of_process_one, "GEN-07", NEEDS_KEEPER)
+{
+	/* Once for the user namespace, without which one may not have the other. */
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		if (!enter_mount_namespace() || unshare(CLONE_NEWPID) < 0)
+			_exit(77);
+		pid_t init = harness_fork();
+		if (init == 0) {
+			if (getpid() != 1 || mount("none", "/proc", "proc", 0, NULL) < 0)
+				_exit(77);
+			watch_for_children();
+			exit(0);
+		}
+		int status = harness_reap(init);
+		_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+	}
+	int status = harness_reap(pid);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		SKIP("no pid namespace can be made");
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+HELPER(childless)
+{
+	CHECK_EQ(argc, 0);
+	/* The keeper of the old image's stream may be at work, or done; both unseen. */
+	expect_no_child();
+	harness_sleep_ms(200);
+	expect_no_child();
+	return 0;
+}
+
+TEST(keeper_is_unseen_after_exec, "GEN-07 EXEC-06", NEEDS_KEEPER)
+{
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		trace_attr_t attr = small_attr();
+		trace_id_t trid = ts_create_log(0, &attr, ts_temp_file());
+		ts_start(trid);
+		ts_emit(ts_id("event"), 1);
+		harness_exec("childless", (char *)NULL);
+	}
+	CHECK_EXIT(pid, 0);
+}
+
+TEST(applications_ignoring_children_keep_doing_so, "GEN-07", NEEDS_KEEPER)
+{
+	signal(SIGCHLD, SIG_IGN);
+	int fd = ts_temp_file();
+	trace_attr_t attr = small_attr();
+	trace_event_id_t id = ts_id("event");
+	for (int i = 0; i < 5; i++) {
+		trace_id_t trid = ts_create_log(0, &attr, fd);
+		ts_start(trid);
+		emit_run(id, 0, 20, 20);
+		ts_flush(trid);
+		ts_shutdown(trid);
+		struct ts_events events = ts_log_events(fd);
+		ts_expect_numbers(&events, id, 0, 19);
+	}
+	struct sigaction action;
+	CHECK_SYS(sigaction(SIGCHLD, NULL, &action));
+	CHECK(action.sa_handler == SIG_IGN);
+}
+
+/* Both kinds of keeper: see keeper_is_no_child_of_a_subreaper. */
+TEST(keeper_keeps_nothing_of_the_application, "GEN-07 LOG-12 EXEC-14", NEEDS_SUBREAPER)
+{
+	trace_attr_t attr = small_attr();
+	trace_event_id_t id = ts_id("event");
+	for (int is_subreaper = 0; is_subreaper < 2; is_subreaper++) {
+		int ends[2], fd = ts_temp_file(), other = ts_temp_file();
+		char byte;
+		CHECK_SYS(prctl(PR_SET_CHILD_SUBREAPER, is_subreaper));
+		CHECK_SYS(pipe(ends));
+		trace_id_t trid = ts_create_log(0, &attr, fd);
+		ts_start(trid);
+		ts_emit(id, 1);
+		/* Its end is seen at once, not when the stream ends. */
+		close(ends[1]);
+		CHECK_EQ(read(ends[0], &byte, 1), 0);
+		CHECK_EQ(other_holder(other, getppid()), 0);
+		CHECK_GT(other_holder(fd, getppid()), 0);
+		ts_shutdown(trid);
+		close(ends[0]);
+	}
+}
+
+TEST(library_says_nothing, "GEN-08", NEEDS_KEEPER)
+{
+	int output = ts_temp_file(), errors = ts_temp_file(), fd = ts_temp_file();
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		dup2(output, STDOUT_FILENO);
+		dup2(errors, STDERR_FILENO);
+		trace_attr_t none, attr = small_attr();
+		trace_id_t trid;
+		memset(&none, 0, sizeof(none));
+		int full = open("/dev/full", O_WRONLY | O_CLOEXEC), ends[2];
+		open_pipe(ends, 0);
+		posix_trace_create(0, &none, &trid);
+		posix_trace_create(-1, NULL, &trid);
+		posix_trace_create_withlog(0, &attr, full, &trid);
+		posix_trace_create_withlog(0, &attr, -1, &trid);
+		posix_trace_open(errors, &trid);
+		posix_trace_shutdown(12345);
+		posix_trace_event(777, NULL, 10);
+		trid = ts_create_log(0, &attr, ends[1]);
+		close(ends[0]);
+		signal(SIGPIPE, SIG_IGN);
+		ts_start(trid);
+		ts_flood(16 * KIB, ts_id("event"), 100, 0);
+		posix_trace_flush(trid);
+		ts_create_running(0, &attr);
+		trid = ts_create_log(0, &attr, fd);
+		ts_start(trid);
+		ts_flood(16 * KIB, ts_id("event"), 100, 0);
+		kill(other_holder(fd, getppid()), SIGKILL);
+		posix_trace_flush(trid);
+		exit(0);
+	}
+	CHECK_EXIT(pid, 0);
+	CHECK_WITHIN(10000, other_holder(fd, 0) == 0);
+	CHECK_EQ(ts_file_size(output), 0);
+	CHECK_EQ(ts_file_size(errors), 0);
+}
+
+/*
+ * Cancellation
+ */
+
+struct cancel_test {
+	trace_id_t plain, logged;
+	int fd, log, step;
+};
+
+/* A request pends all the time. Only calls of the library in here: others may act on it. */
+static void *call_with_request_pending(void *arg)
+{
+	struct cancel_test *test = arg;
+	trace_id_t trid, opened;
+	trace_attr_t attr;
+	trace_event_set_t set;
+	trace_event_id_t id, listed;
+	struct posix_trace_status_info status;
+	struct posix_trace_event_info info;
+	struct timespec past = {0, 0};
+	struct posixtrace_counts counts;
+	struct posixtrace_type_count types[16];
+	unsigned int streams;
+	char data[TRACE_EVENT_NAME_MAX + 1];
+	size_t len;
+	int unavailable;
+
+	pthread_cancel(pthread_self());
+	CHECK_OK(posix_trace_attr_init(&attr));
+	CHECK_OK(posix_trace_attr_setstreamfullpolicy(&attr, POSIX_TRACE_UNTIL_FULL));
+	CHECK_OK(posix_trace_create(0, &attr, &trid));
+	CHECK_OK(posix_trace_start(trid));
+	CHECK_OK(posix_trace_eventid_open("event", &id));
+	CHECK_OK(posix_trace_trid_eventid_open(trid, "another", &listed));
+	CHECK_OK(posix_trace_eventset_empty(&set));
+	CHECK_OK(posix_trace_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET));
+	CHECK_OK(posix_trace_get_filter(trid, &set));
+	posix_trace_event(id, "data", 4);
+	CHECK_OK(posix_trace_get_attr(trid, &attr));
+	CHECK_OK(posix_trace_get_status(trid, &status));
+	CHECK_OK(posix_trace_eventid_get_name(trid, id, data));
+	CHECK_OK(posix_trace_eventtypelist_rewind(trid));
+	CHECK_OK(posix_trace_eventtypelist_getnext_id(trid, &listed, &unavailable));
+	CHECK_OK(posixtrace_get_counts(trid, &counts, sizeof(counts)));
+	CHECK_OK(posixtrace_get_type_counts(trid, types, 16));
+	CHECK_OK(posixtrace_attach());
+	/* With an event there is no wait, and no cancellation: START, FILTER, event. */
+	CHECK_OK(posix_trace_getnext_event(trid, &info, data, sizeof(data), &len, &unavailable));
+	CHECK_EQ(info.posix_event_id, POSIX_TRACE_START);
+	CHECK_OK(posix_trace_timedgetnext_event(trid, &info, data, sizeof(data), &len, &unavailable,
+						&past));
+	CHECK_EQ(info.posix_event_id, POSIX_TRACE_FILTER);
+	CHECK_OK(posix_trace_trygetnext_event(trid, &info, data, sizeof(data), &len, &unavailable));
+	CHECK_EQ(info.posix_event_id, id);
+	CHECK_OK(posix_trace_trygetnext_event(trid, &info, data, sizeof(data), &len, &unavailable));
+	CHECK_NE(unavailable, 0);
+	CHECK_OK(posix_trace_clear(trid));
+	CHECK_OK(posix_trace_stop(trid));
+	CHECK_OK(posixtrace_event_for(0, "event", NULL, 0, &streams));
+	CHECK_OK(posix_trace_shutdown(trid));
+
+	CHECK_OK(posix_trace_create_withlog(0, &attr, test->fd, &trid));
+	CHECK_OK(posix_trace_start(trid));
+	posix_trace_event(id, "data", 4);
+	CHECK_OK(posix_trace_flush(trid));
+	CHECK_OK(posix_trace_clear(trid));
+	posix_trace_event(id, "data", 4);
+	CHECK_OK(posix_trace_shutdown(trid));
+	CHECK_OK(posix_trace_open(test->fd, &opened));
+	do {
+		CHECK_OK(posix_trace_getnext_event(opened, &info, data, sizeof(data), &len,
+						   &unavailable));
+	} while (!unavailable);
+	CHECK_OK(posix_trace_rewind(opened));
+	CHECK_OK(posix_trace_get_status(opened, &status));
+	CHECK_OK(posix_trace_get_attr(opened, &attr));
+	CHECK_OK(posix_trace_eventid_get_name(opened, id, data));
+	CHECK_OK(posix_trace_eventtypelist_getnext_id(opened, &listed, &unavailable));
+	CHECK_OK(posix_trace_close(opened));
+	test->step = 1;
+	pthread_testcancel();
+	test->step = 2;
+	return NULL;
+}
+
+TEST(requests_stay_pending, "GEN-10 EVENT-25", NEEDS_KEEPER)
+{
+	struct cancel_test test = {.fd = ts_temp_file()};
+	pthread_t thread = ts_thread(call_with_request_pending, &test);
+	CHECK(ts_join(thread) == PTHREAD_CANCELED);
+	CHECK_EQ(test.step, 1);
+}
+
+/* Each of these calls starts another keeper. */
+static void *revive_with_request_pending(void *arg)
+{
+	struct cancel_test *test = arg;
+	/* Not on the stack: AddressSanitizer takes what a cancelled thread leaves there for
+	 * in use. */
+	static struct posix_trace_status_info status;
+	static struct posixtrace_type_count types[16];
+
+	pthread_cancel(pthread_self());
+	switch (test->log) {
+	case 0:
+		CHECK_OK(posix_trace_get_status(test->logged, &status));
+		break;
+	case 1:
+		CHECK_OK(posixtrace_get_type_counts(test->logged, types, 16));
+		break;
+	case 2:
+		CHECK_OK(posix_trace_flush(test->logged));
+		break;
+	case 3:
+		CHECK_OK(posix_trace_clear(test->logged));
+		break;
+	default:
+		CHECK_OK(posix_trace_shutdown(test->logged));
+		break;
+	}
+	test->step = 1;
+	pthread_testcancel();
+	test->step = 2;
+	return NULL;
+}
+
+TEST(requests_stay_pending_while_a_keeper_is_started, "GEN-10 EXIT-03", NEEDS_KEEPER)
+{
+	trace_attr_t attr = small_attr();
+	for (int call = 0; call < 5; call++) {
+		struct cancel_test test = {.fd = ts_temp_file(), .log = call};
+		test.logged = ts_create_log(0, &attr, test.fd);
+		pid_t keeper = other_holder(test.fd, getppid());
+		CHECK_GT(keeper, 0);
+		kill(keeper, SIGKILL);
+		CHECK_WITHIN(10000, process_is_gone(keeper));
+		pthread_t thread = ts_thread(revive_with_request_pending, &test);
+		CHECK(ts_join(thread) == PTHREAD_CANCELED);
+		CHECK_EQ(test.step, 1);
+		/* Nothing is held. */
+		if (call < 4) {
+			ts_start(test.logged);
+			ts_stop(test.logged);
+			ts_shutdown(test.logged);
+		}
+		close(test.fd);
+	}
+}
+
+struct slow_read {
+	trace_id_t log;
+	void *data;
+	_Atomic pid_t closer;
+	bool has_closed;
+};
+
+static void *read_slowly(void *arg)
+{
+	struct slow_read *test = arg;
+	struct posix_trace_event_info info;
+	size_t len;
+	int unavailable;
+	CHECK_OK(posix_trace_getnext_event(test->log, &info, test->data, SLOW_PAGE_BYTES, &len,
+					   &unavailable));
+	CHECK_EQ(unavailable, 0);
+	return NULL;
+}
+
+static void *close_with_request_pending(void *arg)
+{
+	struct slow_read *test = arg;
+	atomic_store(&test->closer, ts_gettid());
+	pthread_cancel(pthread_self());
+	CHECK_OK(posix_trace_close(test->log));
+	test->has_closed = true;
+	pthread_testcancel();
+	return NULL;
+}
+
+/* The page is that of the event's data: the reader hangs in the call. */
+TEST(requests_stay_pending_while_a_log_is_still_read, "GEN-10", NEEDS_KEEPER)
+{
+	struct slow_page page = slow_page_make();
+	struct slow_read test = {.data = page.data};
+	trace_attr_t attr = small_attr();
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
+	ts_shutdown(trid);
+	test.log = ts_open_log(fd);
+	pthread_t reader = ts_thread(read_slowly, &test);
+	CHECK(slow_page_wait(&page, TS_PATIENCE_MS));
+	pthread_t closer = ts_thread(close_with_request_pending, &test);
+	CHECK_WITHIN(10000, atomic_load(&test.closer) != 0);
+	ts_wait_asleep(getpid(), test.closer);
+	slow_page_fill(&page, "", 1);
+	CHECK(ts_join(reader) == NULL);
+	CHECK(ts_join(closer) == PTHREAD_CANCELED);
+	CHECK(test.has_closed);
+}
+
+static void *exit_with_request_pending(void *arg)
+{
+	(void)arg;
+	pthread_cancel(pthread_self());
+	exit(7);
+}
+
+TEST(requests_do_not_stop_an_exit, "GEN-10 EXIT-01", NEEDS_KEEPER)
+{
+	trace_attr_t attr = small_attr();
+	int fd = ts_temp_file();
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		ts_start(ts_create_log(0, &attr, fd));
+		fflush(NULL); /* the C library's part of it */
+		ts_join(ts_thread(exit_with_request_pending, NULL));
+		_exit(1);
+	}
+	CHECK_EXIT(pid, 7);
+	expect_closed_log(fd);
+}
+
+static void *wait_for_event(void *arg)
+{
+	struct cancel_test *test = arg;
+	struct posix_trace_event_info info;
+	char data[64];
+	size_t len;
+	int unavailable;
+	struct timespec end = ts_deadline(3600000);
+	if (test->log)
+		posix_trace_timedgetnext_event(test->plain, &info, data, sizeof(data), &len,
+					       &unavailable, &end);
+	else
+		posix_trace_getnext_event(test->plain, &info, data, sizeof(data), &len,
+					  &unavailable);
+	test->step = 1;
+	return NULL;
+}
+
+static void *cancel_self_and_wait(void *arg)
+{
+	pthread_cancel(pthread_self());
+	return wait_for_event(arg);
+}
+
+TEST(waiting_readers_are_cancelled, "GEN-10 GETNEXT-28")
+{
+	trace_event_id_t id = ts_id("event");
+	for (int is_timed = 0; is_timed < 2; is_timed++) {
+		struct cancel_test test = {.log = is_timed};
+		test.plain = ts_create(0, NULL);
+		/* A request that is there before the wait. */
+		CHECK(ts_join(ts_thread(cancel_self_and_wait, &test)) == PTHREAD_CANCELED);
+		CHECK_EQ(test.step, 0);
+		/* And one that comes amid it, several times. */
+		for (int i = 0; i < 5; i++) {
+			pthread_t thread = ts_thread(wait_for_event, &test);
+			harness_sleep_ms(10);
+			CHECK_EQ(pthread_cancel(thread), 0);
+			CHECK(ts_join(thread) == PTHREAD_CANCELED);
+			CHECK_EQ(test.step, 0);
+		}
+		/* No event is lost, no lock is held, other readers go on. */
+		struct ts_reader reader;
+		ts_reader_start(&reader, test.plain);
+		ts_start(test.plain);
+		ts_reader_join(&reader);
+		CHECK_EQ(reader.result, 0);
+		CHECK_EQ(reader.event.info.posix_event_id, POSIX_TRACE_START);
+		ts_emit(id, 5);
+		struct ts_event event = ts_expect(test.plain, id);
+		CHECK_EQ(ts_number(&event), 5);
+		ts_shutdown(test.plain);
+	}
+}
+
+/*
+ * Threads and handlers
+ */
+
+struct storm {
+	trace_id_t plain, logged, log;
+	int fd;
+	_Atomic bool is_over;
+};
+
+static void *storm_thread(void *arg)
+{
+	struct storm *storm = arg;
+	unsigned int random = (unsigned int)ts_gettid();
+	char name[TRACE_EVENT_NAME_MAX + 1];
+	while (!atomic_load(&storm->is_over)) {
+		trace_id_t trids[] = {storm->plain, storm->logged, storm->log};
+		random = random * 1103515245 + 12345;
+		trace_id_t trid = trids[(random >> 16) % 3];
+		bool is_active = trid != storm->log, is_logged = trid == storm->logged;
+		trace_event_set_t set = ts_set(0);
+		trace_event_id_t id;
+		trace_attr_t attr;
+		struct posix_trace_status_info status;
+		struct posix_trace_event_info info;
+		struct timespec past = {0, 0};
+		size_t len;
+		int unavailable, err;
+
+		switch ((random >> 20) % 16) {
+		case 0:
+			CHECK_EQ(posix_trace_start(trid), is_active ? 0 : EINVAL);
+			break;
+		case 1:
+			CHECK_EQ(posix_trace_stop(trid), is_active ? 0 : EINVAL);
+			break;
+		case 2:
+			CHECK_EQ(posix_trace_clear(trid), is_active ? 0 : EINVAL);
+			break;
+		case 3:
+			CHECK_EQ(posix_trace_flush(trid), is_logged ? 0 : EINVAL);
+			break;
+		case 4:
+			CHECK_OK(posix_trace_get_status(trid, &status));
+			break;
+		case 5:
+			CHECK_OK(posix_trace_get_attr(trid, &attr));
+			break;
+		case 6:
+			CHECK_EQ(posix_trace_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET),
+				 is_active ? 0 : EINVAL);
+			break;
+		case 7:
+			CHECK_EQ(posix_trace_get_filter(trid, &set), is_active ? 0 : EINVAL);
+			break;
+		case 8:
+			CHECK_OK(posix_trace_eventtypelist_getnext_id(trid, &id, &unavailable));
+			if (unavailable)
+				CHECK_OK(posix_trace_eventtypelist_rewind(trid));
+			else
+				CHECK_OK(posix_trace_eventid_get_name(trid, id, name));
+			break;
+		case 9:
+			snprintf(name, sizeof(name), "name %u", random % 200);
+			CHECK_OK(posix_trace_eventid_open(name, &id));
+			posix_trace_event(id, name, strlen(name));
+			break;
+		case 10:
+			snprintf(name, sizeof(name), "name %u", random % 200);
+			CHECK_EQ(posix_trace_trid_eventid_open(trid, name, &id),
+				 is_active ? 0 : EINVAL);
+			break;
+		case 11:
+			err = posix_trace_trygetnext_event(trid, &info, name, sizeof(name), &len,
+							   &unavailable);
+			CHECK_EQ(err, is_active ? 0 : EINVAL);
+			break;
+		case 12:
+			err = posix_trace_timedgetnext_event(trid, &info, name, sizeof(name), &len,
+							     &unavailable, &past);
+			CHECK(err == 0 || (err == ETIMEDOUT && is_active));
+			break;
+		case 13:
+			CHECK_EQ(posix_trace_rewind(trid), is_active ? EINVAL : 0);
+			break;
+		case 14: {
+			trace_id_t own;
+			attr = small_attr();
+			CHECK_OK(posix_trace_create(0, &attr, &own));
+			CHECK_OK(posix_trace_start(own));
+			CHECK_OK(posix_trace_shutdown(own));
+			break;
+		}
+		default:
+			for (uint32_t i = 0; i < 50; i++)
+				ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, i);
+			break;
+		}
+	}
+	return NULL;
+}
+
+TEST_TIMEOUT(any_function_in_any_thread, "GEN-01 ERRORS-06 ERRORS-07", 120, NEEDS_KEEPER)
+{
+	static struct storm storm;
+	pthread_t threads[8];
+	int log_file = ts_temp_file(), fd = ts_temp_file();
+	trace_attr_t attr = log_attr(POSIX_TRACE_LOOP, 64 * KIB, POSIX_TRACE_LOOP, 64 * KIB);
+	storm.log = ts_create_log(0, &attr, log_file);
+	ts_start(storm.log);
+	emit_run(ts_id("event"), 0, 100, 20);
+	ts_shutdown(storm.log);
+	storm.log = ts_open_log(log_file);
+	storm.plain = ts_create_running(0, &attr);
+	storm.logged = ts_create_log(0, &attr, fd);
+	for (int i = 0; i < 8; i++)
+		threads[i] = ts_thread(storm_thread, &storm);
+	harness_sleep_ms(1500);
+	atomic_store(&storm.is_over, true);
+	for (int i = 0; i < 8; i++)
+		ts_join(threads[i]);
+	ts_shutdown(storm.plain);
+	ts_shutdown(storm.logged);
+	ts_close_log(storm.log);
+	struct ts_events events = ts_log_events(fd);
+	ts_expect_sorted(&events);
+}
+
+struct pattern {
+	uint32_t number, inverse;
+};
+
+static trace_event_id_t handler_id;
+static _Atomic uint32_t handler_events;
+
+static void emit_in_handler(int signal_number)
+{
+	uint32_t number = atomic_fetch_add(&handler_events, 1);
+	struct pattern data = {number, ~number};
+	int saved = errno;
+	(void)signal_number;
+	posix_trace_event(handler_id, &data, sizeof(data));
+	if (errno != saved)
+		_exit(66);
+}
+
+TEST_TIMEOUT(events_from_handlers_that_interrupt_the_library, "GEN-02 EVENT-12 EVENT-13 ERRORS-09",
+	     120, NEEDS_KEEPER)
+{
+	struct sigaction action = {.sa_handler = emit_in_handler};
+	struct itimerval interval = {{0, 70}, {0, 70}}, off = {{0, 0}, {0, 0}};
+	trace_event_id_t id = ts_id("event");
+	int fd = ts_temp_file(), own_fd = ts_temp_file();
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 4096 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_attr_t small = small_attr();
+
+	handler_id = ts_id("of the handler");
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
+	CHECK_SYS(sigaction(SIGALRM, &action, NULL));
+	CHECK_SYS(setitimer(ITIMER_REAL, &interval, NULL));
+	int64_t end = harness_now_ns() + 1500000000;
+	uint32_t number = 0;
+	for (int i = 0; harness_now_ns() < end; i++) {
+		char name[32];
+		trace_id_t own, log;
+		trace_event_id_t opened;
+		struct posix_trace_status_info status;
+		trace_event_set_t set;
+
+		emit_run(id, number, number + 100, 24);
+		number += 100;
+		snprintf(name, sizeof(name), "name %d", i % 500);
+		CHECK_OK(posix_trace_eventid_open(name, &opened));
+		CHECK_OK(posix_trace_create(0, &small, &own));
+		CHECK_OK(posix_trace_start(own));
+		CHECK_OK(posix_trace_eventset_empty(&set));
+		CHECK_OK(posix_trace_set_filter(own, &set, POSIX_TRACE_SET_EVENTSET));
+		CHECK_OK(posix_trace_get_status(own, &status));
+		CHECK_OK(posix_trace_clear(own));
+		CHECK_OK(posix_trace_stop(own));
+		CHECK_OK(posix_trace_shutdown(own));
+		if (i % 8 == 0) {
+			CHECK_OK(posix_trace_create_withlog(0, &small, own_fd, &own));
+			CHECK_OK(posix_trace_start(own));
+			CHECK_OK(posix_trace_flush(own));
+			CHECK_OK(posix_trace_shutdown(own));
+			CHECK_OK(posix_trace_open(own_fd, &log));
+			CHECK_OK(posix_trace_close(log));
+		}
+		if (i % 20 == 0)
+			CHECK_OK(posix_trace_flush(trid));
+	}
+	CHECK_SYS(setitimer(ITIMER_REAL, &off, NULL));
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_shutdown(trid);
+	NOTE("%u events, %u from the handler", number, handler_events);
+	struct ts_events events = ts_log_events(fd);
+	uint32_t due = 0, due_in_handler = 0;
+	for (size_t i = 0; i < events.count; i++) {
+		if (events.at[i].info.posix_event_id == id) {
+			CHECK_EQ(ts_number(&events.at[i]), due++);
+			for (size_t j = 4; j < 24; j++)
+				CHECK_EQ(events.at[i].data[j], (due - 1) & 0x7f);
+		} else if (events.at[i].info.posix_event_id == handler_id) {
+			struct pattern data;
+			CHECK_EQ(events.at[i].len, sizeof(data));
+			memcpy(&data, events.at[i].data, sizeof(data));
+			CHECK_EQ(data.number, due_in_handler++);
+			CHECK_EQ(data.inverse, ~data.number);
+		}
+	}
+	CHECK_EQ(due, number);
+	CHECK_EQ(due_in_handler, handler_events);
+	CHECK_GT(due_in_handler, 0);
+}
+
+/*
+ * Roles
+ */
+
+HELPER(analyze)
+{
+	CHECK_EQ(argc, 1);
+	trace_id_t trid = ts_open_log(atoi(argv[0]));
+	struct ts_events all = ts_read_log(trid), events = without_markers(&all);
+	char name[TRACE_EVENT_NAME_MAX + 1];
+	CHECK_EQ(events.count, 12);
+	for (uint32_t i = 0; i < 10; i++) {
+		CHECK_EQ(ts_number(&events.at[i + 1]), i);
+		CHECK_OK(posix_trace_eventid_get_name(trid, id_at(&events, i + 1), name));
+		CHECK_STR_EQ(name, "of the target");
+	}
+	ts_close_log(trid);
+	return 0;
+}
+
+TEST(roles_may_be_three_processes, "GEN-12 GEN-06", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	struct ts_target target = ts_target_fork();
+	pid_t controller = harness_fork();
+	if (controller == 0) {
+		trace_attr_t attr = small_attr();
+		trace_id_t trid = ts_create_log(target.pid, &attr, fd);
+		ts_start(trid);
+		trace_event_id_t id = ts_target_id(&target, "of the target");
+		for (uint32_t i = 0; i < 10; i++)
+			ts_target_emit(&target, id, i);
+		ts_shutdown(trid);
+		exit(0);
+	}
+	CHECK_EXIT(controller, 0);
+	pid_t analyzer = harness_fork();
+	if (analyzer == 0) {
+		char number[16];
+		snprintf(number, sizeof(number), "%d", CHECK_SYS(dup(fd)));
+		harness_exec("analyze", number, (char *)NULL);
+	}
+	CHECK_EXIT(analyzer, 0);
+	ts_target_end(&target);
+}
+
+TEST(roles_may_be_one_process, "GEN-12", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_attr_t attr = small_attr();
+	trace_event_id_t id = ts_id("of the target");
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
+	for (uint32_t i = 0; i < 10; i++)
+		ts_emit(id, i);
+	ts_shutdown(trid);
+	struct ts_events all = ts_log_events(fd), events = without_markers(&all);
+	CHECK_EQ(events.count, 12);
+	ts_expect_numbers(&events, id, 0, 9);
+}

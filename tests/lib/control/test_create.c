@@ -1,0 +1,1181 @@
+/* SPDX-License-Identifier: MIT */
+/* Creation of streams: posix_trace_create. */
+#include "tests/support/logs.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+
+#define SMALL 8192
+
+/* Other tests may hold streams of root; these users are this program's alone. */
+enum { USER_LIMIT, USER_OTHER, USER_TARGET };
+
+static trace_attr_t small_attr(void)
+{
+	return ts_attr(POSIX_TRACE_LOOP, SMALL, 256);
+}
+
+/* A user of its own if there is one to be had; else the limit is shared. */
+static void be_alone(unsigned int n)
+{
+	if (geteuid() == 0)
+		ts_drop_privileges(n);
+}
+
+/* Streams until EAGAIN; how many. */
+static int create_all(trace_id_t trids[TRACE_SYS_MAX + 1])
+{
+	trace_attr_t attr = small_attr();
+	int count = 0;
+	for (; count <= TRACE_SYS_MAX; count++) {
+		int err = posix_trace_create(0, &attr, &trids[count]);
+		if (err == EAGAIN)
+			break;
+		CHECK_OK(err);
+	}
+	return count;
+}
+
+static void require_full_set(int count)
+{
+	if (count < TRACE_SYS_MAX && geteuid() != ts_user(USER_LIMIT))
+		SKIP("this user has other streams");
+	CHECK_EQ(count, TRACE_SYS_MAX);
+}
+
+static int open_descriptors(void)
+{
+	int count = 0;
+	for (int fd = 0; fd < 1024; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+static int mappings(void)
+{
+	int count = 0;
+	FILE *maps = fopen("/proc/self/maps", "re");
+	CHECK(maps);
+	for (int c; (c = getc(maps)) != EOF;)
+		count += c == '\n';
+	fclose(maps);
+	return count;
+}
+
+TEST(it_traces_the_process_asked_for_and_no_other, "CREATE-01 GEN-12")
+{
+	struct ts_target target = ts_target_fork();
+	struct ts_target other = ts_target_fork();
+	trace_attr_t attr = small_attr();
+	trace_id_t trid = ts_create(target.pid, &attr);
+
+	CHECK_NE(trid, 0);
+	ts_start(trid);
+	ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, 1);
+	ts_target_emit(&other, POSIX_TRACE_UNNAMED_USEREVENT, 2);
+	ts_target_emit(&target, POSIX_TRACE_UNNAMED_USEREVENT, 3);
+
+	struct ts_events events = ts_read_all(trid);
+	ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_UNNAMED_USEREVENT, 0U);
+	CHECK_EQ(ts_number(&events.at[1]), 3);
+	CHECK_EQ(events.at[1].info.posix_pid, target.pid);
+	ts_shutdown(trid);
+	ts_target_end(&other);
+	ts_target_end(&target);
+}
+
+TEST(pid_0_and_its_own_pid_mean_the_caller, "CREATE-02")
+{
+	trace_attr_t attr = small_attr();
+	trace_id_t by_0 = ts_create_running(0, &attr);
+	trace_id_t by_pid = ts_create_running(getpid(), &attr);
+
+	ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, 7);
+	trace_id_t both[] = {by_0, by_pid};
+	for (int i = 0; i < 2; i++) {
+		ts_expect(both[i], POSIX_TRACE_START);
+		struct ts_event event = ts_expect(both[i], POSIX_TRACE_UNNAMED_USEREVENT);
+		CHECK_EQ(ts_number(&event), 7);
+		CHECK_EQ(event.info.posix_pid, getpid());
+		ts_expect_none(both[i]);
+	}
+}
+
+TEST(null_attributes_are_the_defaults, "CREATE-03 POLICY-09")
+{
+	trace_attr_t fresh, got;
+	trace_id_t trid = ts_create(0, NULL);
+	char name_got[TRACE_NAME_MAX], name_fresh[TRACE_NAME_MAX];
+	size_t size_got, size_fresh;
+	int got_int, fresh_int;
+
+	CHECK_OK(posix_trace_attr_init(&fresh));
+	CHECK_OK(posix_trace_get_attr(trid, &got));
+	CHECK_OK(posix_trace_attr_getname(&got, name_got));
+	CHECK_OK(posix_trace_attr_getname(&fresh, name_fresh));
+	CHECK_STR_EQ(name_got, name_fresh);
+	CHECK_OK(posix_trace_attr_getinherited(&got, &got_int));
+	CHECK_OK(posix_trace_attr_getinherited(&fresh, &fresh_int));
+	CHECK_EQ(got_int, fresh_int);
+	CHECK_OK(posix_trace_attr_getlogfullpolicy(&got, &got_int));
+	CHECK_OK(posix_trace_attr_getlogfullpolicy(&fresh, &fresh_int));
+	CHECK_EQ(got_int, fresh_int);
+	CHECK_OK(posix_trace_attr_getstreamfullpolicy(&got, &got_int));
+	CHECK_EQ(got_int, POSIX_TRACE_LOOP);
+	CHECK_OK(posix_trace_attr_getlogsize(&got, &size_got));
+	CHECK_OK(posix_trace_attr_getlogsize(&fresh, &size_fresh));
+	CHECK_EQ(size_got, size_fresh);
+	CHECK_OK(posix_trace_attr_getmaxdatasize(&got, &size_got));
+	CHECK_OK(posix_trace_attr_getmaxdatasize(&fresh, &size_fresh));
+	CHECK_EQ(size_got, size_fresh);
+	CHECK_OK(posix_trace_attr_getstreamsize(&got, &size_got));
+	CHECK_OK(posix_trace_attr_getstreamsize(&fresh, &size_fresh));
+	CHECK_EQ(size_got, size_fresh);
+	ts_shutdown(trid);
+}
+
+TEST(a_new_stream_is_suspended_and_empty, "CREATE-04 STATUS-10 STATUS-06")
+{
+	trace_attr_t attr = small_attr();
+	trace_id_t trid = ts_create(0, &attr);
+
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_expect_none(trid);
+	ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, 1);
+	ts_expect_none(trid);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+}
+
+TEST(a_new_stream_filters_nothing, "CREATE-05 FILTER-06")
+{
+	trace_attr_t attr = small_attr();
+	trace_id_t trid = ts_create(0, &attr);
+	trace_event_set_t filter = ts_filter(trid);
+
+	for (trace_event_id_t id = 1; id <= 8 + TRACE_USER_EVENT_MAX; id++)
+		CHECK(!ts_is_member(&filter, id));
+	trace_event_id_t named = ts_id("create named");
+	ts_start(trid);
+	ts_emit(named, 1);
+	ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, 2);
+	ts_stop(trid);
+	struct ts_events events = ts_read_all(trid);
+	ts_expect_ids(&events, POSIX_TRACE_START, named, POSIX_TRACE_UNNAMED_USEREVENT,
+		      POSIX_TRACE_STOP, 0U);
+}
+
+TEST(streams_may_have_the_same_name, "NAME-08 CREATE-07")
+{
+	trace_attr_t attr = small_attr(), got;
+	char name[TRACE_NAME_MAX];
+	trace_id_t same[3];
+	trace_event_id_t named = ts_id("in all");
+
+	CHECK_OK(posix_trace_attr_setname(&attr, "one name"));
+	for (int i = 0; i < 3; i++)
+		same[i] = ts_create(i == 1 ? getpid() : 0, &attr);
+	ts_start(same[0]);
+	ts_start(same[2]);
+	ts_emit(named, 1);
+	for (int i = 0; i < 3; i++) {
+		CHECK_OK(posix_trace_get_attr(same[i], &got));
+		CHECK_OK(posix_trace_attr_getname(&got, name));
+		CHECK_STR_EQ(name, "one name");
+		/* Each is a stream of its own all the same. */
+		struct ts_events events = ts_read_all(same[i]);
+		if (i == 1)
+			CHECK_EQ(events.count, 0);
+		else
+			ts_expect_ids(&events, POSIX_TRACE_START, named, 0U);
+		ts_shutdown(same[i]);
+	}
+}
+
+TEST(a_stream_keeps_the_attributes_of_its_creation, "CREATE-06 ATTR-13 ATTR-14 ATTR-15")
+{
+	trace_attr_t attr = small_attr(), got;
+	char name[TRACE_NAME_MAX];
+	struct timespec created[2];
+	size_t bytes;
+	int policy;
+
+	CHECK_OK(posix_trace_attr_setname(&attr, "first"));
+	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
+	int64_t start_ns = ts_realtime_ns();
+	trace_id_t first = ts_create(0, &attr);
+	int64_t middle_ns = ts_realtime_ns();
+	/* No getter may tell a difference. */
+	CHECK_OK(posix_trace_attr_getname(&attr, name));
+	CHECK_STR_EQ(name, "first");
+	CHECK_OK(posix_trace_attr_getcreatetime(&attr, &created[0]));
+	CHECK_EQ(ts_time_ns(&created[0]), 0);
+	CHECK_OK(posix_trace_attr_getstreamsize(&attr, &bytes));
+	CHECK_EQ(bytes, SMALL);
+
+	CHECK_OK(posix_trace_attr_setname(&attr, "second"));
+	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_CLOSE_FOR_CHILD));
+	CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, 16));
+	trace_id_t second = ts_create(0, &attr);
+	int64_t end_ns = ts_realtime_ns();
+	CHECK_OK(posix_trace_attr_destroy(&attr));
+
+	CHECK_OK(posix_trace_get_attr(first, &got));
+	CHECK_OK(posix_trace_attr_getname(&got, name));
+	CHECK_STR_EQ(name, "first");
+	CHECK_OK(posix_trace_attr_getinherited(&got, &policy));
+	CHECK_EQ(policy, POSIX_TRACE_INHERITED);
+	CHECK_OK(posix_trace_attr_getmaxdatasize(&got, &bytes));
+	CHECK_EQ(bytes, 256);
+	CHECK_OK(posix_trace_attr_getcreatetime(&got, &created[0]));
+	CHECK_OK(posix_trace_get_attr(second, &got));
+	CHECK_OK(posix_trace_attr_getname(&got, name));
+	CHECK_STR_EQ(name, "second");
+	CHECK_OK(posix_trace_attr_getcreatetime(&got, &created[1]));
+
+	CHECK_LE(start_ns, ts_time_ns(&created[0]));
+	CHECK_LE(ts_time_ns(&created[0]), middle_ns);
+	CHECK_LE(middle_ns, ts_time_ns(&created[1]));
+	CHECK_LE(ts_time_ns(&created[1]), end_ns);
+
+	/* And it records by them. */
+	char data[100] = {0};
+	ts_start(first);
+	ts_start(second);
+	posix_trace_event(POSIX_TRACE_UNNAMED_USEREVENT, data, sizeof(data));
+	ts_expect(first, POSIX_TRACE_START);
+	ts_expect(second, POSIX_TRACE_START);
+	CHECK_EQ(ts_expect(first, POSIX_TRACE_UNNAMED_USEREVENT).len, sizeof(data));
+	CHECK_EQ(ts_expect(second, POSIX_TRACE_UNNAMED_USEREVENT).len, 16);
+}
+
+TEST(streams_of_one_process_are_separate, "CREATE-07 FILTER-19 STARTSTOP-15")
+{
+	trace_attr_t attr = small_attr();
+	trace_event_id_t a = ts_id("a"), b = ts_id("b");
+	trace_event_set_t only_a = ts_set(a, 0U);
+	trace_id_t all = ts_create_running(0, &attr);
+	trace_id_t without_a = ts_create(0, &attr);
+	trace_id_t idle = ts_create(0, &attr);
+
+	ts_set_filter(without_a, &only_a, POSIX_TRACE_SET_EVENTSET);
+	ts_start(without_a);
+	ts_emit(a, 1);
+	ts_emit(b, 2);
+	ts_expect(all, POSIX_TRACE_START);
+	ts_stop(all);
+	ts_emit(b, 3);
+
+	struct ts_events events = ts_read_all(without_a);
+	ts_expect_ids(&events, POSIX_TRACE_START, b, b, 0U);
+	events = ts_read_all(all);
+	ts_expect_ids(&events, a, b, POSIX_TRACE_STOP, 0U);
+	ts_expect_none(idle);
+	ts_expect_status(all, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(without_a, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
+			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(idle, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	trace_event_set_t filter = ts_filter(all);
+	CHECK(!ts_is_member(&filter, a));
+	filter = ts_filter(without_a);
+	CHECK(ts_is_member(&filter, a));
+	ts_shutdown(all);
+	ts_emit(b, 4);
+	struct ts_event event = ts_expect(without_a, b);
+	CHECK_EQ(ts_number(&event), 4);
+}
+
+static trace_id_t routine_trid;
+
+static intptr_t do_create(const void *arg, size_t bytes)
+{
+	pid_t pid;
+	trace_attr_t attr = small_attr();
+	(void)bytes;
+	memcpy(&pid, arg, sizeof(pid));
+	int err = posix_trace_create(pid, &attr, &routine_trid);
+	return err ? err : posix_trace_start(routine_trid);
+}
+
+static intptr_t do_count_user_events(const void *arg, size_t bytes)
+{
+	struct ts_events events = ts_read_all(routine_trid);
+	(void)arg;
+	(void)bytes;
+	return (intptr_t)ts_count(&events, POSIX_TRACE_UNNAMED_USEREVENT);
+}
+
+TEST(several_controllers_trace_one_target, "CREATE-08")
+{
+	struct ts_target target = ts_target_fork();
+	struct ts_target controller = ts_target_fork();
+	trace_attr_t attr = small_attr();
+	trace_id_t mine = ts_create_running(target.pid, &attr);
+
+	CHECK_OK((int)ts_target_call(&controller, do_create, &target.pid, sizeof(target.pid)));
+	ts_target_emit(&target, POSIX_TRACE_UNNAMED_USEREVENT, 1);
+	ts_target_emit(&target, POSIX_TRACE_UNNAMED_USEREVENT, 2);
+	CHECK_EQ(ts_target_call(&controller, do_count_user_events, NULL, 0), 2);
+	/* The other's reading and ending is none of this one's business. */
+	ts_target_end(&controller);
+	ts_target_emit(&target, POSIX_TRACE_UNNAMED_USEREVENT, 3);
+	struct ts_events events = ts_read_all(mine);
+	ts_expect_numbers(&events, POSIX_TRACE_UNNAMED_USEREVENT, 1, 3);
+	ts_target_end(&target);
+}
+
+static trace_id_t routine_trids[TRACE_SYS_MAX + 1];
+static int routine_count;
+
+static intptr_t do_create_many(const void *arg, size_t bytes)
+{
+	trace_attr_t attr = small_attr();
+	int wanted;
+	(void)bytes;
+	memcpy(&wanted, arg, sizeof(wanted));
+	for (routine_count = 0; routine_count < wanted; routine_count++) {
+		int err = posix_trace_create(0, &attr, &routine_trids[routine_count]);
+		if (err)
+			return -err;
+	}
+	return 0;
+}
+
+static intptr_t do_shutdown_one(const void *arg, size_t bytes)
+{
+	(void)arg;
+	(void)bytes;
+	return posix_trace_shutdown(routine_trids[--routine_count]);
+}
+
+TEST(there_are_64_streams_over_all_processes, "CREATE-09 SHUTDOWN-04")
+{
+	be_alone(USER_LIMIT);
+	struct ts_target other = ts_target_fork();
+	trace_id_t trids[TRACE_SYS_MAX + 1], one_more = 77;
+	trace_attr_t attr = small_attr();
+	int theirs = 24;
+
+	require_full_set(create_all(trids));
+	CHECK_EQ(posix_trace_create(0, &attr, &one_more), EAGAIN);
+	CHECK_EQ(posix_trace_create(other.pid, &attr, &one_more), EAGAIN);
+	CHECK_EQ(one_more, 77);
+	int one = 1;
+	CHECK_EQ(ts_target_call(&other, do_create_many, &one, sizeof(one)), -EAGAIN);
+
+	for (int i = 0; i < theirs; i++)
+		ts_shutdown(trids[i]);
+	CHECK_EQ(ts_target_call(&other, do_create_many, &theirs, sizeof(theirs)), 0);
+	CHECK_EQ(posix_trace_create(0, &attr, &one_more), EAGAIN);
+	/* One goes in the other process, one comes here; at once, every time. */
+	for (int i = 0; i < 5; i++) {
+		CHECK_EQ(ts_target_call(&other, do_shutdown_one, NULL, 0), 0);
+		CHECK_OK(posix_trace_create(0, &attr, &trids[i]));
+		CHECK_EQ(posix_trace_create(0, &attr, &one_more), EAGAIN);
+	}
+	/* And here alone. */
+	for (int i = 0; i < 5; i++) {
+		ts_shutdown(trids[i]);
+		CHECK_OK(posix_trace_create(0, &attr, &trids[i]));
+		CHECK_EQ(posix_trace_create(0, &attr, &one_more), EAGAIN);
+	}
+	ts_target_end(&other);
+}
+
+static intptr_t do_drop(const void *arg, size_t bytes)
+{
+	unsigned int n;
+	(void)bytes;
+	memcpy(&n, arg, sizeof(n));
+	ts_drop_privileges(n);
+	return 0;
+}
+
+static void drop_and_exec(struct ts_target *target, unsigned int n)
+{
+	ts_target_call(target, do_drop, &n, sizeof(n));
+	/* So that its page is that user's from the start. */
+	ts_target_exec(target);
+}
+
+TEST(one_user_does_not_use_up_the_streams_of_another, "CREATE-10", NEEDS_EXEC)
+{
+	if (geteuid() != 0)
+		SKIP("needs root, for two users");
+	struct ts_target first = ts_target_fork(), second = ts_target_fork();
+	int all = TRACE_SYS_MAX, one = 1;
+
+	drop_and_exec(&first, USER_LIMIT);
+	drop_and_exec(&second, USER_OTHER);
+	CHECK_EQ(ts_target_call(&first, do_create_many, &all, sizeof(all)), 0);
+	CHECK_EQ(ts_target_call(&first, do_create_many, &one, sizeof(one)), -EAGAIN);
+	CHECK_EQ(ts_target_call(&second, do_create_many, &all, sizeof(all)), 0);
+	CHECK_EQ(ts_target_call(&second, do_create_many, &one, sizeof(one)), -EAGAIN);
+	ts_target_end(&first);
+	ts_target_end(&second);
+}
+
+TEST(open_logs_do_not_count_as_streams, "CREATE-11", NEEDS_KEEPER)
+{
+	be_alone(USER_LIMIT);
+	trace_id_t trids[TRACE_SYS_MAX + 1], logs[TRACE_SYS_MAX + 6];
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, SMALL, 256);
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+
+	ts_start(trid);
+	ts_shutdown(trid);
+	for (int i = 0; i < TRACE_SYS_MAX + 5; i++)
+		logs[i] = ts_open_log(fd);
+	require_full_set(create_all(trids));
+	logs[TRACE_SYS_MAX + 5] = ts_open_log(fd);
+	for (int i = 0; i < TRACE_SYS_MAX + 6; i++)
+		ts_close_log(logs[i]);
+}
+
+enum how_to_end { BY_EXIT, BY_QUICK_EXIT, BY__EXIT, BY_SIGKILL, BY_ABORT, BY_EXEC, ENDS };
+
+static void end_by(enum how_to_end how)
+{
+	struct rlimit no_core = {0, 0};
+	switch (how) {
+	case BY_EXIT:
+		exit(0);
+	case BY_QUICK_EXIT:
+		quick_exit(0);
+	case BY__EXIT:
+		_exit(0);
+	case BY_SIGKILL:
+		raise(SIGKILL);
+		break;
+	case BY_ABORT:
+		setrlimit(RLIMIT_CORE, &no_core);
+		abort();
+	case BY_EXEC:
+		execl("/bin/true", "true", (char *)NULL);
+		break;
+	case ENDS:
+		break;
+	}
+	_exit(99);
+}
+
+TEST(streams_of_ended_controllers_do_not_count, "CREATE-12")
+{
+	be_alone(USER_LIMIT);
+	trace_id_t trids[TRACE_SYS_MAX + 1];
+
+	for (enum how_to_end how = BY_EXIT; how < ENDS; how++) {
+		pid_t pid = harness_fork();
+		if (pid == 0) {
+			require_full_set(create_all(trids));
+			end_by(how);
+		}
+		int status = harness_reap(pid);
+		if (how != BY_SIGKILL && how != BY_ABORT)
+			CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+		else
+			CHECK(WIFSIGNALED(status));
+	}
+	require_full_set(create_all(trids));
+}
+
+static void *report_tid(void *arg)
+{
+	pid_t *tid = arg;
+	__atomic_store_n(tid, ts_gettid(), __ATOMIC_RELEASE);
+	while (__atomic_load_n(tid, __ATOMIC_ACQUIRE))
+		harness_sleep_ms(1);
+	return NULL;
+}
+
+TEST(what_is_no_process_is_esrch, "CREATE-13 CREATE-21 ERRORS-10")
+{
+	trace_attr_t attr = small_attr();
+	trace_id_t trid = 42;
+
+	CHECK_EQ(posix_trace_create(-1, &attr, &trid), ESRCH);
+	CHECK_EQ(posix_trace_create(-getpid(), &attr, &trid), ESRCH);
+	CHECK_EQ(posix_trace_create(INT_MIN, &attr, &trid), ESRCH);
+	CHECK_EQ(posix_trace_create(INT_MAX, NULL, &trid), ESRCH);
+
+	pid_t gone = harness_fork();
+	if (gone == 0)
+		_exit(0);
+	siginfo_t info;
+	CHECK_SYS(waitid(P_PID, (id_t)gone, &info, WEXITED | WNOWAIT));
+	CHECK_EQ(posix_trace_create(gone, &attr, &trid), ESRCH);
+	CHECK_EXIT(gone, 0);
+	CHECK_EQ(posix_trace_create(gone, &attr, &trid), ESRCH);
+
+	pid_t tid = 0;
+	pthread_t thread = ts_thread(report_tid, &tid);
+	while (!__atomic_load_n(&tid, __ATOMIC_ACQUIRE))
+		harness_sleep_ms(1);
+	CHECK_EQ(posix_trace_create(tid, &attr, &trid), ESRCH);
+	__atomic_store_n(&tid, 0, __ATOMIC_RELEASE);
+	ts_join(thread);
+	CHECK_EQ(trid, 42);
+}
+
+/* Ends by exec of nothing: its leader leaves, another thread stays. */
+static void *outlive_leader(void *arg)
+{
+	(void)arg;
+	for (;;)
+		pause();
+	return NULL;
+}
+
+TEST(a_process_whose_first_thread_ended_is_one, "CREATE-13")
+{
+	trace_attr_t attr = small_attr();
+	pid_t pid = harness_fork();
+
+	if (pid == 0) {
+		ts_thread(outlive_leader, NULL);
+		pthread_exit(NULL);
+	}
+	/* The leader is a zombie now, the process is not. */
+	char path[64], text[256];
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	for (char state = 0; state != 'Z';) {
+		FILE *stat = fopen(path, "re");
+		CHECK(stat && fgets(text, sizeof(text), stat));
+		fclose(stat);
+		state = strrchr(text, ')')[2];
+		harness_sleep_ms(1);
+	}
+	trace_id_t trid = ts_create_running(pid, &attr);
+	ts_shutdown(trid);
+	kill(pid, SIGKILL);
+	harness_reap(pid);
+}
+
+TEST(a_process_of_another_user_is_eperm, "CREATE-14 CREATE-15 CREATE-21", NEEDS_EXEC)
+{
+	if (geteuid() != 0)
+		SKIP("needs root, for two users");
+	struct ts_target roots = ts_target_fork(), users = ts_target_fork();
+	drop_and_exec(&users, USER_OTHER);
+
+	pid_t child = harness_fork();
+	if (child == 0) {
+		trace_attr_t attr = small_attr();
+		trace_id_t trid = 42;
+		ts_drop_privileges(USER_LIMIT);
+		CHECK_EQ(posix_trace_create(roots.pid, &attr, &trid), EPERM);
+		CHECK_EQ(posix_trace_create(users.pid, &attr, &trid), EPERM);
+		CHECK_EQ(posix_trace_create(1, &attr, &trid), EPERM);
+		CHECK_EQ(trid, 42);
+		/* No process comes before no permission. */
+		CHECK_EQ(posix_trace_create(-1, &attr, &trid), ESRCH);
+		CHECK_OK(posix_trace_create(0, &attr, &trid));
+		_exit(0);
+	}
+	CHECK_EXIT(child, 0);
+	ts_target_end(&roots);
+	ts_target_end(&users);
+}
+
+TEST(who_gives_up_his_user_can_end_his_log, "LOG-13 EXIT-01", NEEDS_KEEPER)
+{
+	if (geteuid() != 0)
+		SKIP("needs root");
+	trace_event_id_t id = ts_id("event");
+	int fd = ts_temp_file();
+
+	for (int is_exit = 0; is_exit < 2; is_exit++) {
+		pid_t child = harness_fork();
+
+		if (child == 0) {
+			trace_attr_t attr =
+				log_attr(POSIX_TRACE_UNTIL_FULL, 65536, POSIX_TRACE_APPEND, 0);
+			trace_id_t trid = ts_create_log(0, &attr, fd);
+			ts_start(trid);
+			ts_emit(id, 0);
+			ts_drop_privileges(USER_LIMIT);
+			ts_emit(id, 1);
+			if (is_exit)
+				exit(0);
+			CHECK_OK(posix_trace_flush(trid));
+			CHECK_OK(posix_trace_shutdown(trid));
+			_exit(0);
+		}
+		CHECK_EXIT(child, 0);
+		struct ts_events events = ts_log_events(fd);
+		ts_expect_numbers(&events, id, 0, 1);
+		expect_closed_log(fd);
+	}
+}
+
+TEST(root_traces_processes_of_every_user, "CREATE-15", NEEDS_EXEC)
+{
+	if (geteuid() != 0)
+		SKIP("needs root");
+	trace_attr_t attr = small_attr();
+	struct ts_target users = ts_target_fork();
+
+	drop_and_exec(&users, USER_TARGET);
+	trace_id_t trid = ts_create_running(users.pid, &attr);
+	trace_event_id_t id = ts_target_id(&users, "of a user");
+	ts_target_emit(&users, id, 5);
+	ts_expect(trid, POSIX_TRACE_START);
+	struct ts_event event = ts_expect(trid, id);
+	CHECK_EQ(ts_number(&event), 5);
+	char name[TRACE_EVENT_NAME_MAX + 1];
+	CHECK_OK(posix_trace_eventid_get_name(trid, id, name));
+	CHECK_STR_EQ(name, "of a user");
+	ts_shutdown(trid);
+	ts_target_end(&users);
+}
+
+static intptr_t do_undumpable(const void *arg, size_t bytes)
+{
+	(void)arg;
+	(void)bytes;
+	return prctl(PR_SET_DUMPABLE, 0);
+}
+
+TEST(no_ptrace_permission_is_needed, "CREATE-15 GEN-06", NEEDS_EXEC)
+{
+	be_alone(USER_LIMIT);
+	trace_attr_t attr = small_attr();
+	struct ts_target target = ts_target_fork();
+
+	ts_target_exec(&target);
+	CHECK_EQ(ts_target_call(&target, do_undumpable, NULL, 0), 0);
+	trace_id_t trid = ts_create_running(target.pid, &attr);
+	ts_target_emit(&target, POSIX_TRACE_UNNAMED_USEREVENT, 5);
+	ts_expect(trid, POSIX_TRACE_START);
+	ts_expect(trid, POSIX_TRACE_UNNAMED_USEREVENT);
+	ts_target_end(&target);
+}
+
+static intptr_t do_get_euid(const void *arg, size_t bytes)
+{
+	(void)arg;
+	(void)bytes;
+	return (intptr_t)geteuid();
+}
+
+TEST(a_set_user_id_program_is_eperm, "CREATE-15 CREATE-14", NEEDS_EXEC)
+{
+	if (geteuid() != 0)
+		SKIP("needs root, for a set-user-ID program");
+	char path[200], buffer[65536], number[16];
+	int in = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	int out = ts_temp_named(path, sizeof(path));
+	for (ssize_t got; (got = read(in, buffer, sizeof(buffer))) > 0;)
+		CHECK_EQ(write(out, buffer, (size_t)got), got);
+	CHECK_SYS(fchown(out, ts_user(USER_TARGET), (gid_t)ts_user(USER_TARGET)));
+	CHECK_SYS(fchmod(out, 04755));
+	close(in);
+	close(out);
+
+	int ends[2];
+	ts_target_sockets(ends);
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		ts_drop_privileges(USER_OTHER);
+		snprintf(number, sizeof(number), "%d", ends[1]);
+		execl(path, "target", "--helper", "ts_serve", number, (char *)NULL);
+		_exit(127);
+	}
+	close(ends[1]);
+	struct ts_target target = {pid, ends[0]};
+	bool is_set_uid = ts_target_call(&target, do_get_euid, NULL, 0) == ts_user(USER_TARGET);
+	unlink(path);
+	if (!is_set_uid)
+		SKIP("set-user-ID has no effect on the file system of the tests");
+
+	pid_t child = harness_fork();
+	if (child == 0) {
+		trace_attr_t attr = small_attr();
+		trace_id_t trid = 42;
+		ts_drop_privileges(USER_TARGET);
+		CHECK_EQ(posix_trace_create(target.pid, &attr, &trid), EPERM);
+		CHECK_EQ(trid, 42);
+		_exit(0);
+	}
+	CHECK_EXIT(child, 0);
+	child = harness_fork();
+	if (child == 0) {
+		trace_attr_t attr = small_attr();
+		trace_id_t trid = 42;
+		ts_drop_privileges(USER_OTHER);
+		CHECK_EQ(posix_trace_create(target.pid, &attr, &trid), EPERM);
+		_exit(0);
+	}
+	CHECK_EXIT(child, 0);
+	ts_target_end(&target);
+}
+
+TEST(unusable_attributes_are_einval, "CREATE-16 POLICY-12 CREATE-21")
+{
+	trace_attr_t zero, destroyed, flush = ts_attr(POSIX_TRACE_FLUSH, SMALL, 256);
+	trace_id_t trid = 42;
+
+	memset(&zero, 0, sizeof(zero));
+	CHECK_EQ(posix_trace_create(0, &zero, &trid), EINVAL);
+	CHECK_OK(posix_trace_attr_init(&destroyed));
+	CHECK_OK(posix_trace_attr_destroy(&destroyed));
+	CHECK_EQ(posix_trace_create(0, &destroyed, &trid), EINVAL);
+	CHECK_EQ(posix_trace_create(0, &flush, &trid), EINVAL);
+	CHECK_EQ(trid, 42);
+}
+
+TEST(sizes_that_cannot_be_had_are_enomem, "CREATE-17 SIZE-17 CREATE-21")
+{
+	static const size_t sizes[] = {SIZE_MAX, SIZE_MAX / 2, SIZE_MAX - 4096, (size_t)1 << 62,
+				       (size_t)1 << 50};
+	trace_id_t trid = 42;
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, sizes[i], 64);
+		CHECK_EQ(posix_trace_create(0, &attr, &trid), ENOMEM);
+	}
+	trace_attr_t data = ts_attr(POSIX_TRACE_UNTIL_FULL, 0, SIZE_MAX / 2);
+	int err = posix_trace_create(0, &data, &trid);
+	CHECK(err == ENOMEM || err == EINVAL);
+	CHECK_EQ(trid, 42);
+}
+
+/* In a mount namespace whose /dev/shm has 6 MiB, started before the library was. */
+HELPER(in_small_shm)
+{
+	const size_t stream_bytes = 1 << 20;
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, stream_bytes, 4096);
+	trace_attr_t big = ts_attr(POSIX_TRACE_UNTIL_FULL, 16 << 20, 4096);
+	trace_id_t trid = 0;
+
+	int err = posix_trace_create(0, &big, &trid);
+	if (err != ENOMEM || trid) {
+		fprintf(stderr, "# 16 MiB of 6: %s\n", strerror(err));
+		return 3;
+	}
+	err = posix_trace_create(0, &attr, &trid);
+	if (err) {
+		fprintf(stderr, "# 1 MiB of 6: %s\n", strerror(err));
+		return 4;
+	}
+	trace_event_id_t id = ts_id("no room elsewhere");
+	/* Whatever is left goes. */
+	static char block[65536];
+	memset(block, 1, sizeof(block));
+	int fd = open("/dev/shm/filler", O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	for (size_t bytes = sizeof(block); bytes; bytes /= 2)
+		while (write(fd, block, bytes) == (ssize_t)bytes)
+			;
+	close(fd);
+	/* A full disk must not be a SIGBUS. */
+	posix_trace_start(trid);
+	uint32_t end = ts_fill(trid, stream_bytes, id, 1000, 0);
+	struct ts_events events = ts_read_all(trid);
+	if (events.at[0].info.posix_event_id != POSIX_TRACE_START)
+		return 5;
+	size_t count = ts_count(&events, id);
+	if (count * 1000 < stream_bytes / 2 || count > end)
+		return 6;
+	for (size_t i = 0; i < count; i++)
+		if (ts_number(&events.at[1 + i]) != i)
+			return 7;
+	return posix_trace_shutdown(trid) ? 8 : 0;
+}
+
+/* A stream of 1 MiB is an object of 138 MB, most of which is no memory until much later. */
+TEST(hard_file_size_limit_leaves_room_for_a_stream, "CREATE-17 SIZE-11", NEEDS_KEEPER)
+{
+	static const size_t limits[] = {64 << 20, 8 << 20};
+	for (int i = 0; i < 2; i++) {
+		pid_t pid = harness_fork();
+		if (pid == 0) {
+			struct rlimit limit = {limits[i], limits[i]};
+			trace_event_id_t id = ts_id("event");
+			trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 1 << 20, 64);
+			int fd = ts_temp_file();
+			CHECK_SYS(setrlimit(RLIMIT_FSIZE, &limit));
+			trace_id_t trid = ts_create_running(0, &attr);
+			size_t bytes;
+			CHECK_OK(posix_trace_attr_getmaxusereventsize(&attr, 64, &bytes));
+			CHECK_GE(ts_fill(trid, 1 << 20, id, 64, 0) * bytes, 1 << 20);
+			ts_shutdown(trid);
+			trid = ts_create_log(0, &attr, fd);
+			ts_start(trid);
+			for (uint32_t k = 0; k < 1000; k++)
+				ts_emit(id, k);
+			ts_shutdown(trid);
+			struct ts_events events = ts_log_events(fd);
+			ts_expect_numbers(&events, id, 0, 999);
+			/* What cannot be is an error as ever. */
+			attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 128 << 20, 64);
+			CHECK_EQ(posix_trace_create(0, &attr, &trid), ENOMEM);
+			exit(0);
+		}
+		CHECK_EXIT(pid, 0);
+	}
+}
+
+TEST(event_memory_is_reserved_at_creation, "CREATE-17 SIZE-17", NEEDS_EXEC)
+{
+	if (geteuid() != 0 || unshare(CLONE_NEWNS) ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=6m,mode=1777"))
+		SKIP("cannot mount a small /dev/shm");
+	pid_t pid = harness_fork();
+	if (pid == 0)
+		harness_exec("in_small_shm", (char *)NULL);
+	CHECK_EXIT(pid, 0);
+}
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+}
+
+TEST(signals_only_delay_it, "CREATE-18 STARTSTOP-18 FILTER-18 ERRORS-09")
+{
+	struct sigaction action = {.sa_handler = on_alarm};
+	struct itimerval every = {{0, 200}, {0, 200}};
+	trace_attr_t attr = small_attr();
+	trace_event_set_t set = ts_set(POSIX_TRACE_ERROR, 0U);
+
+	CHECK_SYS(sigaction(SIGALRM, &action, NULL));
+	CHECK_SYS(setitimer(ITIMER_REAL, &every, NULL));
+	for (int i = 0; i < 60; i++) {
+		trace_id_t trid = ts_create(0, &attr);
+		ts_start(trid);
+		ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, 1);
+		ts_set_filter(trid, &set, POSIX_TRACE_ADD_EVENTSET);
+		ts_filter(trid);
+		ts_status(trid);
+		ts_stop(trid);
+		ts_clear(trid);
+		ts_shutdown(trid);
+	}
+}
+
+TEST(the_identifier_works_with_all_functions_for_streams, "CREATE-19 EVENTID-18")
+{
+	trace_attr_t attr = small_attr(), got;
+	trace_id_t trid = ts_create(0, &attr);
+	trace_event_set_t set = ts_set(POSIX_TRACE_ERROR, 0U);
+	struct posix_trace_event_info info;
+	struct posix_trace_status_info status;
+	struct timespec soon = ts_deadline(TS_PATIENCE_MS);
+	char name[TRACE_EVENT_NAME_MAX + 1], data[256];
+	trace_event_id_t id;
+	int unavailable;
+	size_t len;
+
+	CHECK_OK(posix_trace_start(trid));
+	CHECK_OK(posix_trace_trid_eventid_open(trid, "through the stream", &id));
+	CHECK(posix_trace_eventid_equal(trid, id, id));
+	CHECK_OK(posix_trace_eventid_get_name(trid, id, name));
+	CHECK_OK(posix_trace_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET));
+	CHECK_OK(posix_trace_get_filter(trid, &set));
+	CHECK_OK(posix_trace_get_attr(trid, &got));
+	CHECK_OK(posix_trace_get_status(trid, &status));
+	CHECK_OK(posix_trace_eventtypelist_getnext_id(trid, &id, &unavailable));
+	CHECK_OK(posix_trace_eventtypelist_rewind(trid));
+	CHECK_OK(posix_trace_getnext_event(trid, &info, data, sizeof(data), &len, &unavailable));
+	CHECK_EQ(unavailable, 0);
+	CHECK_OK(posix_trace_timedgetnext_event(trid, &info, data, sizeof(data), &len, &unavailable,
+						&soon));
+	CHECK_EQ(unavailable, 0);
+	CHECK_OK(posix_trace_trygetnext_event(trid, &info, data, sizeof(data), &len, &unavailable));
+	CHECK_NE(unavailable, 0);
+	CHECK_OK(posix_trace_stop(trid));
+	CHECK_OK(posix_trace_clear(trid));
+	CHECK_OK(posix_trace_shutdown(trid));
+}
+
+static void *create_in_thread(void *arg)
+{
+	trace_attr_t attr = small_attr();
+	*(trace_id_t *)arg = ts_create(0, &attr);
+	return NULL;
+}
+
+static void *use_in_thread(void *arg)
+{
+	trace_id_t trid = *(trace_id_t *)arg;
+	ts_stop(trid);
+	ts_expect(trid, POSIX_TRACE_START);
+	struct ts_event event = ts_expect(trid, POSIX_TRACE_UNNAMED_USEREVENT);
+	CHECK_EQ(ts_number(&event), 9);
+	return NULL;
+}
+
+static void *shut_down_in_thread(void *arg)
+{
+	ts_shutdown(*(trace_id_t *)arg);
+	return NULL;
+}
+
+TEST(every_thread_may_use_it_after_its_maker_ended, "CREATE-20 EXIT-04")
+{
+	trace_id_t trid = 0;
+	ts_join(ts_thread(create_in_thread, &trid));
+	ts_start(trid);
+	ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, 9);
+	ts_join(ts_thread(use_in_thread, &trid));
+	ts_expect(trid, POSIX_TRACE_STOP);
+	ts_join(ts_thread(shut_down_in_thread, &trid));
+	CHECK_EQ(posix_trace_start(trid), EINVAL);
+}
+
+TEST(a_null_identifier_is_einval, "CREATE-21")
+{
+	trace_attr_t attr = small_attr();
+	CHECK_EQ(posix_trace_create(0, &attr, NULL), EINVAL);
+	CHECK_EQ(posix_trace_create(0, NULL, NULL), EINVAL);
+}
+
+TEST(identifiers_are_never_0_and_never_used_again, "CREATE-22 ERRORS-04", NEEDS_KEEPER)
+{
+	enum { TIMES = 150 };
+	trace_attr_t attr = small_attr();
+	trace_id_t seen[2 * TIMES];
+	int fd = ts_temp_file(), count = 0;
+
+	ts_shutdown(ts_create_log(0, &attr, fd));
+	for (int i = 0; i < TIMES; i++) {
+		trace_id_t trid = seen[count++] = ts_create(0, &attr);
+		trace_id_t log = seen[count++] = ts_open_log(fd);
+		if (count > 2) {
+			struct posix_trace_status_info info;
+			CHECK_EQ(posix_trace_start(seen[0]), EINVAL);
+			CHECK_EQ(posix_trace_get_status(seen[count - 4], &info), EINVAL);
+			CHECK_EQ(posix_trace_get_status(seen[count - 3], &info), EINVAL);
+		}
+		ts_shutdown(trid);
+		ts_close_log(log);
+	}
+	for (int i = 0; i < count; i++) {
+		CHECK_NE(seen[i], 0);
+		for (int j = 0; j < i; j++)
+			CHECK_NE(seen[i], seen[j]);
+	}
+}
+
+TEST(a_process_without_the_library_is_traced_once_it_has_it, "CREATE-23", NEEDS_EXEC)
+{
+	trace_attr_t attr = small_attr();
+	int to_shell;
+	struct ts_target target = ts_target_late(&to_shell);
+	trace_id_t trid = ts_create(target.pid, &attr);
+
+	ts_start(trid);
+	ts_expect(trid, POSIX_TRACE_START);
+	ts_target_release(to_shell);
+	trace_event_id_t id = ts_target_id(&target, "late");
+	ts_target_emit(&target, id, 11);
+	struct ts_event event = ts_expect(trid, id);
+	CHECK_EQ(ts_number(&event), 11);
+	CHECK_EQ(event.info.posix_pid, target.pid);
+	ts_expect_none(trid);
+	ts_target_end(&target);
+}
+
+TEST(a_process_that_never_has_the_library_can_be_traced, "CREATE-23 CREATE-26")
+{
+	trace_attr_t attr = small_attr();
+	int to_shell;
+	struct ts_target target = ts_target_late(&to_shell);
+	trace_id_t trid = ts_create_running(target.pid, &attr);
+
+	/* The shell ends: nobody ever answers. */
+	kill(target.pid, SIGKILL);
+	harness_reap(target.pid);
+	ts_stop(trid);
+	struct ts_events events = ts_read_all(trid);
+	ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_STOP, 0U);
+	ts_shutdown(trid);
+}
+
+TEST(names_opened_before_are_known_at_once, "CREATE-24 EVENTID-10")
+{
+	trace_attr_t attr = small_attr();
+	struct ts_target target = ts_target_fork();
+	trace_event_id_t mine = ts_id("mine"), theirs = ts_target_id(&target, "theirs");
+	trace_id_t of_me = ts_create(0, &attr), of_target = ts_create(target.pid, &attr);
+	char name[TRACE_EVENT_NAME_MAX + 1];
+
+	CHECK_OK(posix_trace_eventid_get_name(of_me, mine, name));
+	CHECK_STR_EQ(name, "mine");
+	CHECK_OK(posix_trace_eventid_get_name(of_target, theirs, name));
+	CHECK_STR_EQ(name, "theirs");
+	CHECK_EQ(ts_trid_id(of_target, "theirs"), theirs);
+	ts_target_end(&target);
+}
+
+TEST(a_failed_create_leaves_nothing_behind, "CREATE-25 CREATE-21 SIZE-17")
+{
+	trace_attr_t good = small_attr(), bad = ts_attr(POSIX_TRACE_FLUSH, SMALL, 256);
+	trace_attr_t huge = ts_attr(POSIX_TRACE_LOOP, (size_t)1 << 50, 256);
+	trace_id_t trid = 42;
+
+	/* What the library sets up once is there after the first stream. */
+	ts_shutdown(ts_create(0, &good));
+	CHECK_EQ(posix_trace_create(0, &huge, &trid), ENOMEM);
+	int descriptors = open_descriptors(), maps = mappings();
+	for (int i = 0; i < 3 * TRACE_SYS_MAX; i++) {
+		CHECK_EQ(posix_trace_create(-1, &good, &trid), ESRCH);
+		CHECK_EQ(posix_trace_create(0, &bad, &trid), EINVAL);
+		CHECK_EQ(posix_trace_create(0, &good, NULL), EINVAL);
+		CHECK_EQ(posix_trace_create(0, &huge, &trid), ENOMEM);
+	}
+	CHECK_EQ(open_descriptors(), descriptors);
+	CHECK_LE(mappings(), maps + 2);
+	CHECK_EQ(trid, 42);
+	ts_shutdown(ts_create(0, &good));
+}
+
+TEST(a_refused_create_leaves_nothing_behind, "CREATE-25 CREATE-09")
+{
+	be_alone(USER_LIMIT);
+	trace_id_t trids[TRACE_SYS_MAX + 1], trid = 42;
+	trace_attr_t attr = small_attr();
+
+	require_full_set(create_all(trids));
+	int descriptors = open_descriptors(), maps = mappings();
+	for (int i = 0; i < 3 * TRACE_SYS_MAX; i++)
+		CHECK_EQ(posix_trace_create(0, &attr, &trid), EAGAIN);
+	CHECK_EQ(open_descriptors(), descriptors);
+	CHECK_LE(mappings(), maps + 2);
+	for (int i = 0; i < TRACE_SYS_MAX; i++)
+		ts_shutdown(trids[i]);
+	CHECK_EQ(create_all(trids), TRACE_SYS_MAX);
+}
+
+enum { CROWD = 4, CROWD_ROUNDS = 40 };
+
+/* Streams come and go, of itself and of a process that is new each time. */
+static void come_and_go(void)
+{
+	trace_attr_t attr = small_attr();
+
+	for (uint32_t i = 0; i < CROWD_ROUNDS; i++) {
+		struct ts_target target = ts_target_fork();
+		trace_event_id_t id = ts_target_id(&target, "come and go");
+		trace_id_t own = ts_create_running(0, &attr);
+		trace_id_t other = ts_create_running(target.pid, &attr);
+
+		ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, i);
+		ts_target_emit(&target, id, i);
+		struct ts_events events = ts_read_all(own);
+		ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_UNNAMED_USEREVENT, 0U);
+		events = ts_read_all(other);
+		ts_expect_ids(&events, POSIX_TRACE_START, id, 0U);
+		/* Half of the targets end before their streams; and there is something to
+		 * be swept, by whoever comes first. */
+		if (i % 2)
+			ts_target_end(&target);
+		if (i % 3 == 0) {
+			pid_t pid = harness_fork();
+			if (pid == 0) {
+				ts_create_running(0, &attr);
+				ts_create_running(getppid(), &attr);
+				raise(SIGKILL);
+			}
+			harness_reap(pid);
+		} else if (i % 3 == 1) {
+			struct ts_target brief = ts_target_fork();
+			ts_target_exec(&brief);
+			ts_target_end(&brief);
+		}
+		ts_shutdown(own);
+		ts_shutdown(other);
+		if (i % 2 == 0)
+			ts_target_end(&target);
+	}
+}
+
+TEST(many_processes_create_streams_at_the_same_time, "CREATE-08 CREATE-26 CREATE-12 GEN-05",
+     NEEDS_EXEC)
+{
+	pid_t pids[CROWD];
+	for (int i = 0; i < CROWD; i++) {
+		pids[i] = harness_fork();
+		if (pids[i] == 0) {
+			come_and_go();
+			_exit(0);
+		}
+	}
+	for (int i = 0; i < CROWD; i++)
+		CHECK_EXIT(pids[i], 0);
+}
+
+/* Short streams of its own, one after the other; whoever creates looks for what dead
+ * processes left, and must not take this for it. */
+static void trace_itself_often(void)
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 65536, 64);
+
+	for (int round = 0; round < 600; round++) {
+		trace_id_t trid = ts_create_running(0, &attr);
+		for (uint32_t i = 0; i < 100; i++)
+			ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, i);
+		ts_stop(trid);
+		struct ts_events events = ts_read_all(trid);
+		CHECK_EQ(events.count, 102);
+		ts_expect_numbers(&events, POSIX_TRACE_UNNAMED_USEREVENT, 0, 99);
+		ts_events_free(&events);
+		ts_shutdown(trid);
+	}
+}
+
+TEST(processes_that_create_do_not_sweep_each_other_away, "CREATE-26 CREATE-09 GEN-05 EVENT-16")
+{
+	pid_t pids[CROWD];
+	for (int i = 0; i < CROWD; i++) {
+		pids[i] = harness_fork();
+		if (pids[i] == 0) {
+			trace_itself_often();
+			_exit(0);
+		}
+	}
+	for (int i = 0; i < CROWD; i++)
+		CHECK_EXIT(pids[i], 0);
+}
+
+static _Atomic uint32_t emitted, emit_limit;
+
+static void *emit_slowly(void *arg)
+{
+	trace_event_id_t id = *(trace_event_id_t *)arg;
+	while (emitted < emit_limit) {
+		ts_emit(id, emitted);
+		emitted++;
+		sched_yield();
+	}
+	return NULL;
+}
+
+TEST(other_streams_are_not_disturbed_by_a_create, "CREATE-26 SHUTDOWN-13")
+{
+	trace_attr_t big = ts_attr(POSIX_TRACE_UNTIL_FULL, 2 << 20, 64);
+	trace_attr_t attr = small_attr();
+	trace_event_id_t id = ts_id("undisturbed");
+	trace_id_t trid = ts_create_running(0, &big);
+
+	emit_limit = 20000;
+	pthread_t thread = ts_thread(emit_slowly, &id);
+	int created = 0;
+	for (; emitted < emit_limit; created++) {
+		trace_id_t other = ts_create_running(0, &attr);
+		ts_shutdown(other);
+	}
+	ts_join(thread);
+	NOTE("%d streams came and went", created);
+	struct ts_events events = ts_read_all(trid);
+	CHECK_EQ(events.count, 20001);
+	ts_expect_numbers(&events, id, 0, 19999);
+	ts_expect_sorted(&events);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+}

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: MIT */
+/* Observers: events that the controller has learned of a moment later than they were. */
+#include "tests/support/logs.h"
+
+#include <posixtrace.h>
+#include <time.h>
+
+#define ROOMY ((size_t)8 << 20)
+
+static struct posixtrace_observer *open_observer(trace_id_t trid)
+{
+	struct posixtrace_observer *observer;
+
+	CHECK_OK(posixtrace_observer_open(trid, &observer));
+	return observer;
+}
+
+static trace_event_id_t type(struct posixtrace_observer *observer, const char *name)
+{
+	trace_event_id_t id;
+
+	CHECK_OK(posixtrace_observer_type(observer, name, "u32 number", &id));
+	return id;
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	CHECK_SYS(clock_gettime(CLOCK_MONOTONIC, &t));
+	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+static struct timespec time_of(int64_t ns)
+{
+	return (struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+}
+
+static void pause_ms(long ms)
+{
+	const struct timespec t = {.tv_nsec = ms * 1000000};
+
+	CHECK_SYS(nanosleep(&t, NULL));
+}
+
+static void observe(struct posixtrace_observer *observer, trace_event_id_t id, int64_t ns,
+		    uint32_t number)
+{
+	const struct posixtrace_observed event = {.po_time = time_of(ns),
+						  .po_pid = 4711,
+						  .po_tid = 4712,
+						  .po_event = id,
+						  .po_data = &number,
+						  .po_size = sizeof(number)};
+
+	CHECK_OK(posixtrace_observer_add(observer, &event, 1, 0));
+}
+
+static unsigned long lost_events(trace_id_t trid)
+{
+	struct posixtrace_counts counts;
+
+	CHECK_OK(posixtrace_get_counts(trid, &counts, sizeof(counts)));
+	return counts.pt_lost_events;
+}
+
+TEST(what_was_observed_stands_where_it_was, "EXT-422 EXT-432", NEEDS_KEEPER)
+{
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0);
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(getpid(), &attr, fd);
+	struct posixtrace_observer *observer = open_observer(trid);
+	trace_event_id_t mine = ts_id("mine"), other = type(observer, "other");
+	struct ts_events all;
+	int64_t between[3];
+	size_t next = 0;
+
+	ts_start(trid);
+	for (uint32_t i = 0; i < 3; i++) {
+		ts_emit(mine, 2 * i);
+		pause_ms(2);
+		between[i] = now_ns();
+		pause_ms(2);
+	}
+	/* These are in the log already when the others come. */
+	ts_flush(trid);
+	for (uint32_t i = 0; i < 3; i++)
+		observe(observer, other, between[i], 2 * i + 1);
+	posixtrace_observer_close(observer);
+	ts_shutdown(trid);
+	all = ts_log_events(fd);
+	ts_expect_sorted(&all);
+	for (size_t i = 0; i < all.count; i++) {
+		const struct posix_trace_event_info *info = &all.at[i].info;
+
+		if (info->posix_event_id != mine && info->posix_event_id != other)
+			continue;
+		CHECK_EQ(ts_number(&all.at[i]), next);
+		CHECK_EQ(info->posix_event_id, next % 2 ? other : mine);
+		if (next % 2) {
+			CHECK_EQ(info->posix_pid, 4711);
+			CHECK_EQ(info->posix_tid, 4712);
+		}
+		next++;
+	}
+	CHECK_EQ(next, 6);
+}
+
+TEST(what_was_observed_has_its_time, "EXT-422")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
+	trace_id_t trid = ts_create_running(getpid(), &attr);
+	struct posixtrace_observer *observer = open_observer(trid);
+	trace_event_id_t id = type(observer, "other");
+	int64_t offset = ts_realtime_ns() - now_ns(), at[20], error;
+	struct ts_events all;
+
+	for (uint32_t i = 0; i < 20; i++) {
+		at[i] = now_ns();
+		pause_ms(1 + i % 5);
+	}
+	for (uint32_t i = 0; i < 20; i++)
+		observe(observer, id, at[i], i);
+	all = ts_read_all(trid);
+	ts_expect_numbers(&all, id, 0, 19);
+	for (size_t i = 0, n = 0; i < all.count; i++) {
+		if (all.at[i].info.posix_event_id != id)
+			continue;
+		error = ts_time_ns(&all.at[i].info.posix_timestamp) - offset - at[n++];
+		/* Most of it is how far the two clocks are read apart here. */
+		CHECK(error > -1000000 && error < 1000000);
+	}
+	posixtrace_observer_close(observer);
+}
+
+TEST(time_does_not_go_backwards_for_an_observer, "EXT-432")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
+	trace_id_t trid = ts_create_running(getpid(), &attr);
+	struct posixtrace_observer *observer = open_observer(trid);
+	trace_event_id_t id = type(observer, "other");
+	int64_t now = now_ns();
+	struct ts_events all;
+
+	observe(observer, id, now, 0);
+	observe(observer, id, now - 1000000, 1);
+	/* Nothing has been observed that is still to come. */
+	observe(observer, id, now + INT64_C(3600000000000), 2);
+	observe(observer, id, -5, 3);
+	all = ts_read_all(trid);
+	ts_expect_numbers(&all, id, 0, 3);
+	ts_expect_sorted(&all);
+	CHECK(ts_time_ns(&all.at[all.count - 1].info.posix_timestamp) <=
+	      ts_realtime_ns() + 1000000);
+	posixtrace_observer_close(observer);
+}
+
+TEST(filter_and_patterns_hold_for_what_was_observed, "EXT-424")
+{
+	static const struct posixtrace_pattern pattern = {.pt_how = POSIXTRACE_EXCLUDE,
+							  .pt_glob = "b*"};
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
+	trace_id_t trid = ts_create(getpid(), &attr);
+	struct posixtrace_observer *observer = open_observer(trid);
+	trace_event_id_t a = type(observer, "a"), b = type(observer, "b"), c = type(observer, "c");
+	trace_event_set_t set = ts_set(c, 0);
+	struct ts_events all;
+
+	/* Nobody records into a stream that does not run. */
+	observe(observer, a, now_ns(), 0);
+	CHECK_OK(posixtrace_set_patterns(trid, &pattern, 1));
+	ts_set_filter(trid, &set, POSIX_TRACE_ADD_EVENTSET);
+	ts_start(trid);
+	observe(observer, a, now_ns(), 1);
+	observe(observer, b, now_ns(), 1);
+	observe(observer, c, now_ns(), 1);
+	ts_stop(trid);
+	observe(observer, a, now_ns(), 2);
+	all = ts_read_all(trid);
+	ts_expect_numbers(&all, a, 1, 1);
+	CHECK_EQ(ts_count(&all, b), 0);
+	CHECK_EQ(ts_count(&all, c), 0);
+	CHECK_EQ(lost_events(trid), 0);
+	posixtrace_observer_close(observer);
+}
+
+TEST(what_finds_no_room_is_lost_and_counted, "EXT-425")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 65536, 100);
+	trace_id_t trid = ts_create_running(getpid(), &attr);
+	struct posixtrace_observer *observer = open_observer(trid);
+	trace_event_id_t id = type(observer, "other");
+	uint32_t count = 20000;
+	struct ts_events all;
+
+	for (uint32_t i = 0; i < count; i++)
+		observe(observer, id, now_ns(), i);
+	all = ts_read_all(trid);
+	CHECK_EQ(ts_count(&all, id) + lost_events(trid), count);
+	CHECK(lost_events(trid) > 0);
+	CHECK_OK(posixtrace_observer_add(observer, NULL, 0, 17));
+	/* It runs again as it was read, but an UNTIL_FULL stream does not. */
+	CHECK_EQ(ts_count(&all, id) + lost_events(trid), count + 17);
+	posixtrace_observer_close(observer);
+}
+
+TEST(a_ring_keeps_the_newest_of_what_was_observed, "EXT-432")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 65536, 100);
+	trace_id_t trid = ts_create_running(getpid(), &attr);
+	struct posixtrace_observer *observer = open_observer(trid);
+	trace_event_id_t id = type(observer, "other"), mine = ts_id("mine");
+	uint32_t count = 30000;
+	struct ts_events all;
+
+	for (uint32_t i = 0; i < count; i++) {
+		ts_emit(mine, i);
+		observe(observer, id, now_ns(), i);
+	}
+	all = ts_read_all(trid);
+	CHECK(ts_count(&all, id) > 100 && ts_count(&all, id) < count);
+	CHECK_EQ(ts_number(&all.at[all.count - 1]), count - 1);
+	ts_expect_sorted(&all);
+	posixtrace_observer_close(observer);
+}
+
+TEST(a_clear_is_no_hindrance, "EXT-432")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
+	trace_id_t trid = ts_create_running(getpid(), &attr);
+	struct posixtrace_observer *observer = open_observer(trid);
+	trace_event_id_t id = type(observer, "other");
+	struct ts_events all;
+
+	observe(observer, id, now_ns(), 0);
+	ts_clear(trid);
+	observe(observer, id, now_ns(), 1);
+	all = ts_read_all(trid);
+	ts_expect_numbers(&all, id, 1, 1);
+	posixtrace_observer_close(observer);
+}
+
+TEST(an_observer_outlives_its_stream, "EXT-432")
+{
+	trace_id_t trid = ts_create_running(getpid(), NULL);
+	struct posixtrace_observer *observer = open_observer(trid);
+	const struct posixtrace_log_process process = {.pp_pid = 1};
+	trace_event_id_t id = type(observer, "other"), other;
+	struct posixtrace_observed event = {.po_event = id};
+
+	observe(observer, id, now_ns(), 0);
+	ts_shutdown(trid);
+	CHECK_EQ(posixtrace_observer_add(observer, &event, 1, 0), EINVAL);
+	CHECK_EQ(posixtrace_observer_type(observer, "x", NULL, &other), EINVAL);
+	CHECK_EQ(posixtrace_observer_add_process(observer, &process, NULL), EINVAL);
+	posixtrace_observer_close(observer);
+	posixtrace_observer_close(NULL);
+}
+
+TEST(observers_refuse_what_is_wrong, "EXT-432")
+{
+	trace_id_t trid = ts_create_running(getpid(), NULL);
+	struct posixtrace_log_process process = {.pp_pid = 0};
+	struct posixtrace_observed event = {.po_event = 3};
+	char name[TRACE_EVENT_NAME_MAX + 2];
+	struct posixtrace_observer *observer;
+	trace_event_id_t id;
+
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	CHECK_EQ(posixtrace_observer_open(trid, NULL), EINVAL);
+	CHECK_EQ(posixtrace_observer_open(trid + 1000, &observer), EINVAL);
+	observer = open_observer(trid);
+	CHECK_EQ(posixtrace_observer_type(observer, NULL, NULL, &id), EINVAL);
+	CHECK_EQ(posixtrace_observer_type(observer, "x", NULL, NULL), EINVAL);
+	CHECK_EQ(posixtrace_observer_type(observer, name, NULL, &id), ENAMETOOLONG);
+	CHECK_EQ(posixtrace_observer_type(observer, "posix_trace_stop", NULL, &id), EINVAL);
+	CHECK_EQ(posixtrace_observer_type(observer, "x", "u17 y", &id), EINVAL);
+	CHECK_OK(posixtrace_observer_type(observer, "x", "u32 y", &id));
+	CHECK_EQ(posixtrace_observer_type(observer, "x", "u64 y", &id), EEXIST);
+	/* Only the trace system itself records these. */
+	CHECK_EQ(posixtrace_observer_add(observer, &event, 1, 0), EINVAL);
+	event.po_event = 9999;
+	CHECK_EQ(posixtrace_observer_add(observer, &event, 1, 0), EINVAL);
+	event.po_event = id;
+	event.po_size = 1;
+	CHECK_EQ(posixtrace_observer_add(observer, &event, 1, 0), EINVAL);
+	CHECK_EQ(posixtrace_observer_add(observer, NULL, 1, 0), EINVAL);
+	CHECK_EQ(posixtrace_observer_add_process(observer, &process, NULL), EINVAL);
+	process.pp_pid = 1;
+	process.pp_mapping_count = 1;
+	CHECK_EQ(posixtrace_observer_add_process(observer, &process, NULL), EINVAL);
+	posixtrace_observer_close(observer);
+}
+
+/* The entry of this pid, of which there is one. */
+static struct posixtrace_log_process find_process(trace_id_t log, pid_t pid, unsigned long *index)
+{
+	struct posixtrace_log_process p, found = {.pp_pid = 0};
+
+	for (unsigned long i = 0; !posixtrace_get_log_process(log, i, &p, sizeof(p)); i++) {
+		if (p.pp_pid != pid)
+			continue;
+		CHECK_EQ(found.pp_pid, 0);
+		found = p;
+		*index = i;
+	}
+	CHECK_EQ(found.pp_pid, pid);
+	return found;
+}
+
+static bool is_text(const char *text, size_t size, const char *expected)
+{
+	return size == strlen(expected) && memcmp(text, expected, size) == 0;
+}
+
+TEST(a_log_tells_of_a_process_that_was_observed, "EXT-423", NEEDS_KEEPER)
+{
+	static const unsigned char build_id[] = {1, 2, 3, 4};
+	/* No process has this number. */
+	const pid_t gone = 4194304 - 1;
+	const struct posixtrace_log_mapping mappings[] = {
+		{.pm_start = 0x1000,
+		 .pm_end = 0x3000,
+		 .pm_offset = 0x200,
+		 .pm_path = "/bin/gone",
+		 .pm_path_size = 9,
+		 .pm_build_id = build_id,
+		 .pm_build_id_size = sizeof(build_id)},
+		{.pm_start = 0x7000, .pm_end = 0x8000, .pm_path = "[vdso]", .pm_path_size = 6}};
+	struct posixtrace_log_process p = {.pp_pid = gone,
+					   .pp_is_known = 1,
+					   .pp_parent_pid = 17,
+					   .pp_name = "gone",
+					   .pp_name_size = 4,
+					   .pp_executable = "/bin/gone",
+					   .pp_executable_size = 9,
+					   .pp_has_command_line = 1,
+					   .pp_command_line = "gone\0-x",
+					   .pp_command_line_size = 8,
+					   .pp_has_mappings = 1,
+					   .pp_mapping_count = 2};
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0);
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(getpid(), &attr, fd), log;
+	struct posixtrace_observer *observer = open_observer(trid);
+	trace_event_id_t id = type(observer, "other");
+	struct posixtrace_observed event = {.po_pid = gone, .po_tid = gone, .po_event = id};
+	struct posixtrace_log_mapping m;
+	int64_t start = now_ns();
+	unsigned long index = 0;
+	struct ts_events all;
+
+	p.pp_start = p.pp_from = event.po_time = time_of(start);
+	ts_start(trid);
+	event.po_time = time_of(now_ns());
+	CHECK_OK(posixtrace_observer_add(observer, &event, 1, 0));
+	CHECK_OK(posixtrace_observer_add_process(observer, &p, mappings));
+	posixtrace_observer_close(observer);
+	ts_shutdown(trid);
+	log = ts_open_log(fd);
+	p = find_process(log, gone, &index);
+	CHECK(p.pp_is_known && !p.pp_has_ended);
+	CHECK_EQ(p.pp_parent_pid, 17);
+	CHECK(is_text(p.pp_name, p.pp_name_size, "gone"));
+	CHECK(is_text(p.pp_executable, p.pp_executable_size, "/bin/gone"));
+	CHECK(p.pp_has_command_line && p.pp_command_line_size == 8);
+	CHECK_EQ(p.pp_mapping_count, 2);
+	CHECK_OK(posixtrace_get_log_mapping(log, index, 0, &m, sizeof(m)));
+	CHECK(m.pm_start == 0x1000 && m.pm_end == 0x3000 && m.pm_offset == 0x200);
+	CHECK(m.pm_build_id_size == 4 && memcmp(m.pm_build_id, build_id, 4) == 0);
+	CHECK_OK(posixtrace_get_log_mapping(log, index, 1, &m, sizeof(m)));
+	CHECK(is_text(m.pm_path, m.pm_path_size, "[vdso]"));
+	/* It is nothing that a reader would get as an event. */
+	all = ts_read_log(log);
+	CHECK_EQ(ts_count(&all, id), 1);
+	for (size_t i = 0; i < all.count; i++)
+		CHECK(all.at[i].info.posix_event_id != POSIX_TRACE_UNNAMED_USEREVENT);
+	ts_close_log(log);
+}
+
+TEST(what_was_observed_stands_above_a_look_that_came_too_late, "EXT-423", NEEDS_KEEPER)
+{
+	const pid_t gone = 4194304 - 1;
+	struct posixtrace_log_process p = {
+		.pp_pid = gone, .pp_is_known = 1, .pp_name = "gone", .pp_name_size = 4};
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0);
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(getpid(), &attr, fd), log;
+	struct posixtrace_observer *observer = open_observer(trid);
+	struct posixtrace_observed event = {.po_pid = gone, .po_tid = gone};
+	unsigned long index = 0;
+	struct ts_events all;
+	int seen = 0;
+
+	p.pp_start = p.pp_from = time_of(now_ns());
+	ts_start(trid);
+	event.po_event = type(observer, "other");
+	event.po_time = time_of(now_ns());
+	CHECK_OK(posixtrace_observer_add(observer, &event, 1, 0));
+	/* The keeper looks at the process and finds it gone, and then comes what it was. */
+	ts_flush(trid);
+	CHECK_OK(posixtrace_observer_add_process(observer, &p, NULL));
+	posixtrace_observer_close(observer);
+	ts_shutdown(trid);
+	log = ts_open_log(fd);
+	all = ts_read_log(log);
+	for (size_t i = 0; i < all.count; i++) {
+		const struct posix_trace_event_info *e = &all.at[i].info;
+
+		if (e->posix_event_id != event.po_event)
+			continue;
+		CHECK_OK(posixtrace_find_log_process(log, gone, &e->posix_timestamp, &index));
+		CHECK_OK(posixtrace_get_log_process(log, index, &p, sizeof(p)));
+		CHECK(p.pp_is_known && is_text(p.pp_name, p.pp_name_size, "gone"));
+		seen++;
+	}
+	CHECK_EQ(seen, 1);
+	ts_close_log(log);
+}
+
+TEST(what_is_told_of_a_process_is_cut_to_what_fits, "EXT-433", NEEDS_KEEPER)
+{
+	static char text[100000];
+	static struct posixtrace_log_mapping mappings[1000];
+	struct posixtrace_log_process p = {.pp_pid = 4194304 - 1,
+					   .pp_is_known = 1,
+					   .pp_name = text,
+					   .pp_name_size = sizeof(text),
+					   .pp_executable = text,
+					   .pp_executable_size = sizeof(text),
+					   .pp_build_id = (const unsigned char *)text,
+					   .pp_build_id_size = sizeof(text),
+					   .pp_has_command_line = 1,
+					   .pp_command_line = text,
+					   .pp_command_line_size = sizeof(text),
+					   .pp_has_mappings = 1,
+					   .pp_mapping_count = 1000};
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0);
+	int fd = ts_temp_file();
+	struct posixtrace_observer *observer;
+	unsigned long index = 0;
+	trace_id_t trid, log;
+
+	CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, 6000));
+	trid = ts_create_log(getpid(), &attr, fd);
+	observer = open_observer(trid);
+	memset(text, 'x', sizeof(text));
+	for (size_t i = 0; i < 1000; i++)
+		mappings[i] = (struct posixtrace_log_mapping){
+			.pm_start = i, .pm_path = text, .pm_path_size = i < 10 ? 10 : sizeof(text)};
+	ts_start(trid);
+	CHECK_OK(posixtrace_observer_add_process(observer, &p, mappings));
+	posixtrace_observer_close(observer);
+	ts_shutdown(trid);
+	log = ts_open_log(fd);
+	p = find_process(log, p.pp_pid, &index);
+	CHECK_EQ(p.pp_name_size, 15);
+	CHECK(p.pp_command_line_size == 4096 && p.pp_is_command_line_cut);
+	CHECK(p.pp_are_mappings_cut && p.pp_mapping_count >= 10);
+	ts_close_log(log);
+}

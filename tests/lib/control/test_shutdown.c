@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: MIT */
+/* posix_trace_shutdown. */
+#include "tests/support/logs.h"
+#include "tests/support/private_user.h"
+
+#define SMALL 16384
+#define UNNAMED POSIX_TRACE_UNNAMED_USEREVENT
+
+static trace_attr_t small_attr(int policy)
+{
+	return ts_attr(policy, SMALL, 256);
+}
+
+static trace_attr_t append_attr(int policy)
+{
+	return log_attr(policy, SMALL, POSIX_TRACE_APPEND, 0);
+}
+
+/* Every function says that there is no such stream. */
+static void expect_invalid(trace_id_t trid)
+{
+	struct posix_trace_event_info event;
+	struct posix_trace_status_info status;
+	struct timespec past = {0, 0};
+	trace_event_set_t set = ts_set(0U);
+	char data[TRACE_EVENT_NAME_MAX + 1];
+	trace_attr_t attr;
+	trace_event_id_t id;
+	int unavailable;
+	size_t len;
+
+	CHECK_EQ(posix_trace_start(trid), EINVAL);
+	CHECK_EQ(posix_trace_stop(trid), EINVAL);
+	CHECK_EQ(posix_trace_clear(trid), EINVAL);
+	CHECK_EQ(posix_trace_flush(trid), EINVAL);
+	CHECK_EQ(posix_trace_shutdown(trid), EINVAL);
+	CHECK_EQ(posix_trace_get_attr(trid, &attr), EINVAL);
+	CHECK_EQ(posix_trace_get_status(trid, &status), EINVAL);
+	CHECK_EQ(posix_trace_get_filter(trid, &set), EINVAL);
+	CHECK_EQ(posix_trace_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET), EINVAL);
+	CHECK_EQ(posix_trace_eventid_get_name(trid, POSIX_TRACE_STOP, data), EINVAL);
+	CHECK_EQ(posix_trace_trid_eventid_open(trid, "name", &id), EINVAL);
+	CHECK_EQ(posix_trace_eventtypelist_getnext_id(trid, &id, &unavailable), EINVAL);
+	CHECK_EQ(posix_trace_eventtypelist_rewind(trid), EINVAL);
+	CHECK_EQ(posix_trace_getnext_event(trid, &event, data, sizeof(data), &len, &unavailable),
+		 EINVAL);
+	CHECK_EQ(posix_trace_timedgetnext_event(trid, &event, data, sizeof(data), &len,
+						&unavailable, &past),
+		 EINVAL);
+	CHECK_EQ(posix_trace_trygetnext_event(trid, &event, data, sizeof(data), &len, &unavailable),
+		 EINVAL);
+	CHECK_EQ(posix_trace_close(trid), EINVAL);
+	CHECK_EQ(posix_trace_rewind(trid), EINVAL);
+}
+
+TEST(streams_end_with_and_without_a_log, "SHUTDOWN-01 SHUTDOWN-02 SHUTDOWN-03", NEEDS_KEEPER)
+{
+	for (int is_logged = 0; is_logged < 2; is_logged++) {
+		for (int state = 0; state < 4; state++) {
+			trace_attr_t attr = append_attr(POSIX_TRACE_UNTIL_FULL);
+			int fd = ts_temp_file();
+			trace_id_t trid =
+				is_logged ? ts_create_log(0, &attr, fd) : ts_create(0, &attr);
+			if (state > 0)
+				ts_start(trid);
+			if (state == 2)
+				ts_stop(trid);
+			if (state == 3)
+				ts_fill(trid, SMALL, UNNAMED, 100, 0);
+			CHECK_EQ(posix_trace_shutdown(trid), 0);
+			expect_invalid(trid);
+			/* Nor does it become valid with the next. */
+			trace_id_t other = ts_create(0, &attr);
+			expect_invalid(trid);
+			ts_shutdown(other);
+			expect_invalid(trid);
+			ts_emit(UNNAMED, 1);
+			close(fd);
+		}
+	}
+}
+
+TEST(everything_is_free_when_it_returns, "SHUTDOWN-04 SHUTDOWN-01 GEN-04", NEEDS_KEEPER)
+{
+	trace_attr_t attr = append_attr(POSIX_TRACE_UNTIL_FULL);
+	trace_id_t trids[TRACE_SYS_MAX], one_more;
+	int fds[TRACE_SYS_MAX], count = 0;
+
+	/* One in four has a log. */
+	for (; count < TRACE_SYS_MAX; count++) {
+		fds[count] = ts_temp_file();
+		int err = count % 4
+				  ? posix_trace_create(0, &attr, &trids[count])
+				  : posix_trace_create_withlog(0, &attr, fds[count], &trids[count]);
+		if (err == EAGAIN && !private_user_is_on())
+			SKIP("this user has other streams");
+		CHECK_OK(err);
+		ts_start(trids[count]);
+	}
+	ts_emit(UNNAMED, 1);
+	CHECK_EQ(posix_trace_create(0, &attr, &one_more), EAGAIN);
+	for (int i = 0; i < TRACE_SYS_MAX; i++) {
+		ts_shutdown(trids[i]);
+		CHECK_OK(posix_trace_create(0, &attr, &trids[i]));
+		CHECK_EQ(posix_trace_create(0, &attr, &one_more), EAGAIN);
+	}
+	for (int i = 0; i < TRACE_SYS_MAX; i++)
+		ts_shutdown(trids[i]);
+}
+
+TEST(unread_events_do_not_hold_it_up, "SHUTDOWN-05")
+{
+	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
+	struct ts_target target = ts_target_fork();
+	trace_id_t trid = ts_create_running(target.pid, &attr);
+
+	for (uint32_t i = 0; i < 100; i++)
+		ts_target_emit(&target, UNNAMED, i);
+	ts_shutdown(trid);
+	expect_invalid(trid);
+	/* A new one has none of them. */
+	trid = ts_create(target.pid, &attr);
+	ts_expect_none(trid);
+	ts_start(trid);
+	ts_expect(trid, POSIX_TRACE_START);
+	ts_expect_none(trid);
+	ts_target_end(&target);
+}
+
+TEST(waiting_readers_return_einval, "SHUTDOWN-06 GETNEXT-26")
+{
+	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
+	struct ts_reader readers[3];
+
+	for (int is_running = 0; is_running < 2; is_running++) {
+		trace_id_t trid = ts_create(0, &attr);
+		if (is_running) {
+			ts_start(trid);
+			ts_expect(trid, POSIX_TRACE_START);
+		}
+		for (int i = 0; i < 3; i++)
+			ts_reader_start(&readers[i], trid);
+		ts_shutdown(trid);
+		for (int i = 0; i < 3; i++) {
+			ts_reader_join(&readers[i]);
+			CHECK_EQ(readers[i].result, EINVAL);
+			CHECK_NE(readers[i].unavailable, 0);
+		}
+	}
+}
+
+static void *wait_until_far_away(void *arg)
+{
+	struct posix_trace_event_info event;
+	struct timespec end = ts_deadline(10 * TS_PATIENCE_MS);
+	int unavailable = 0;
+	size_t len;
+	char data[64];
+	struct ts_reader *reader = arg;
+
+	reader->tid = ts_gettid();
+	reader->result = posix_trace_timedgetnext_event(reader->trid, &event, data, sizeof(data),
+							&len, &unavailable, &end);
+	reader->unavailable = unavailable;
+	return NULL;
+}
+
+TEST(readers_that_wait_for_a_time_return_einval_too, "SHUTDOWN-06 GETNEXT-26")
+{
+	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
+	struct ts_reader reader = {.trid = ts_create(0, &attr)};
+
+	reader.thread = ts_thread(wait_until_far_away, &reader);
+	CHECK_WITHIN(TS_PATIENCE_MS, reader.tid != 0);
+	ts_wait_asleep(getpid(), reader.tid);
+	ts_shutdown(reader.trid);
+	ts_reader_join(&reader);
+	CHECK_EQ(reader.result, EINVAL);
+	CHECK_NE(reader.unavailable, 0);
+}
+
+TEST(the_log_is_complete_when_it_returns,
+     "SHUTDOWN-07 SHUTDOWN-08 SHUTDOWN-09 STATUS-23 LOG-36 OPEN-11", NEEDS_KEEPER)
+{
+	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_FLUSH};
+	for (int i = 0; i < 3; i++) {
+		for (int times = 0; times < 5; times++) {
+			trace_attr_t attr = append_attr(policies[i]);
+			int fd = ts_temp_file();
+			trace_id_t trid = ts_create_log(0, &attr, fd);
+			ts_start(trid);
+			emit_run(UNNAMED, 0, 40, 64);
+			if (times % 2)
+				ts_flush(trid);
+			emit_run(UNNAMED, 40, 80, 64);
+			CHECK_EQ(posix_trace_shutdown(trid), 0);
+
+			trace_id_t log = 0;
+			CHECK_OK(posix_trace_open(fd, &log));
+			struct posix_trace_status_info info = ts_status(log);
+			CHECK_EQ(info.posix_stream_status, POSIX_TRACE_SUSPENDED);
+			CHECK_EQ(info.posix_stream_flush_status, POSIX_TRACE_NOT_FLUSHING);
+			struct ts_events all = ts_read_log(log);
+			struct ts_events events = without_markers(&all);
+			CHECK_EQ(events.count, 82);
+			CHECK_EQ(events.at[0].info.posix_event_id, POSIX_TRACE_START);
+			ts_expect_numbers(&events, UNNAMED, 0, 79);
+			CHECK_EQ(stop_reason(&events.at[81]), 0);
+			ts_close_log(log);
+			close(fd);
+		}
+	}
+}
+
+TEST(a_suspended_stream_gets_no_further_stop, "SHUTDOWN-09", NEEDS_KEEPER)
+{
+	trace_attr_t attr = append_attr(POSIX_TRACE_UNTIL_FULL);
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+
+	ts_start(trid);
+	ts_emit(UNNAMED, 1);
+	ts_stop(trid);
+	ts_shutdown(trid);
+	struct ts_events all = ts_log_events(fd), events = without_markers(&all);
+	ts_expect_ids(&events, POSIX_TRACE_START, UNNAMED, POSIX_TRACE_STOP, 0U);
+	CHECK_EQ(stop_reason(&events.at[2]), 0);
+
+	/* Never started: nothing to stop. */
+	trid = ts_create_log(0, &attr, fd);
+	ts_shutdown(trid);
+	all = ts_log_events(fd);
+	CHECK_EQ(ts_count(&all, POSIX_TRACE_STOP), 0);
+	CHECK_EQ(ts_count(&all, POSIX_TRACE_START), 0);
+
+	/* Stopped for being full: that STOP is the only one. */
+	trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
+	ts_fill(trid, SMALL, UNNAMED, 100, 0);
+	ts_shutdown(trid);
+	all = ts_log_events(fd);
+	CHECK_EQ(ts_count(&all, POSIX_TRACE_STOP), 1);
+	CHECK_EQ(ts_count(&all, POSIX_TRACE_START), 1);
+	CHECK_EQ(stop_reason(&all.at[ts_find(&all, POSIX_TRACE_STOP, 0)]), 1);
+}
+
+TEST(a_failed_last_flush_is_reported_and_frees_all_the_same, "SHUTDOWN-10 LOG-22 SHUTDOWN-03",
+     NEEDS_KEEPER)
+{
+	trace_attr_t attr = append_attr(POSIX_TRACE_UNTIL_FULL);
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+
+	ts_start(trid);
+	emit_run(UNNAMED, 0, 5, 100);
+	ts_flush(trid);
+	emit_run(UNNAMED, 5, 100, 100);
+	limit_file_size((rlim_t)ts_file_size(fd) + 16);
+	CHECK_EQ(posix_trace_shutdown(trid), EFBIG);
+	limit_file_size(RLIM_INFINITY);
+	expect_invalid(trid);
+	/* What had come to the log is there, in order. */
+	struct ts_events events = ts_log_events(fd);
+	size_t count = ts_count(&events, UNNAMED);
+	CHECK_GE(count, 5);
+	ts_expect_numbers(&events, UNNAMED, 0, (uint32_t)count - 1);
+
+	/* It takes no slot, however often. */
+	for (int i = 0; i < TRACE_SYS_MAX + 5; i++) {
+		trid = ts_create_log(0, &attr, fd);
+		ts_start(trid);
+		emit_run(UNNAMED, 0, 20, 100);
+		limit_file_size((rlim_t)ts_file_size(fd) + 16);
+		CHECK_EQ(posix_trace_shutdown(trid), EFBIG);
+		limit_file_size(RLIM_INFINITY);
+	}
+}
+
+TEST(a_full_device_is_reported, "SHUTDOWN-10 LOG-23", NEEDS_KEEPER)
+{
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 65536, POSIX_TRACE_APPEND, 0);
+	static char block[65536];
+	int files[2];
+
+	small_device("256k", files);
+	trace_id_t trid = ts_create_log(0, &attr, files[0]);
+	ts_start(trid);
+	emit_run(UNNAMED, 0, 300, 200);
+	for (size_t bytes = sizeof(block); bytes; bytes /= 2)
+		while (write(files[1], block, bytes) == (ssize_t)bytes)
+			;
+	CHECK_EQ(posix_trace_shutdown(trid), ENOSPC);
+	expect_invalid(trid);
+}
+
+TEST(a_pre_recorded_stream_is_einval, "SHUTDOWN-11 ERRORS-06", NEEDS_KEEPER)
+{
+	trace_attr_t attr = append_attr(POSIX_TRACE_LOOP);
+	int fd = ts_temp_file();
+	trace_id_t stale = ts_create_log(0, &attr, fd);
+
+	ts_start(stale);
+	ts_shutdown(stale);
+	trace_id_t log = ts_open_log(fd), bad[] = {0, ~0UL, stale, log, log + 1000};
+	for (int i = 0; i < 5; i++)
+		CHECK_EQ(posix_trace_shutdown(bad[i]), EINVAL);
+	struct ts_events events = ts_read_log(log);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_START), 1);
+	ts_close_log(log);
+}
+
+static pthread_barrier_t race;
+
+static void *shut_down_in_a_race(void *arg)
+{
+	pthread_barrier_wait(&race);
+	return (void *)(intptr_t)posix_trace_shutdown(*(trace_id_t *)arg);
+}
+
+TEST(of_two_threads_one_does_it, "SHUTDOWN-12", NEEDS_KEEPER)
+{
+	pthread_barrier_init(&race, NULL, 2);
+	for (int i = 0; i < 60; i++) {
+		trace_attr_t attr = append_attr(POSIX_TRACE_UNTIL_FULL);
+		int fd = ts_temp_file();
+		trace_id_t trid = i % 3 ? ts_create(0, &attr) : ts_create_log(0, &attr, fd);
+		ts_start(trid);
+		pthread_t threads[2];
+		intptr_t results[2];
+		for (int j = 0; j < 2; j++)
+			threads[j] = ts_thread(shut_down_in_a_race, &trid);
+		for (int j = 0; j < 2; j++)
+			results[j] = (intptr_t)ts_join(threads[j]);
+		CHECK(results[0] == 0 || results[1] == 0);
+		CHECK_EQ(results[0] + results[1], EINVAL);
+		close(fd);
+	}
+}
+
+struct emitter {
+	_Atomic uint32_t done, allowed;
+	_Atomic bool is_over;
+};
+
+static void emit_on(struct emitter *emitter)
+{
+	while (!emitter->is_over) {
+		if (emitter->done == emitter->allowed) {
+			sched_yield();
+			continue;
+		}
+		ts_emit(UNNAMED, emitter->done);
+		emitter->done++;
+		if (emitter->done % 8 == 0)
+			sched_yield();
+	}
+}
+
+static struct emitter *shared_emitter(void)
+{
+	void *at = mmap(NULL, sizeof(struct emitter), PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(at != MAP_FAILED);
+	struct emitter *emitter = at;
+	emitter->allowed = UINT32_MAX;
+	return emitter;
+}
+
+TEST(traced_processes_and_their_other_streams_go_on, "SHUTDOWN-13 EVENT-24")
+{
+	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
+	trace_attr_t big = ts_attr(POSIX_TRACE_UNTIL_FULL, 1 << 20, 256);
+	struct emitter *emitter = shared_emitter();
+	uint32_t due = 0;
+
+	emitter->allowed = 0;
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		emit_on(emitter);
+		_exit(0);
+	}
+	trace_id_t lasting = ts_create_running(pid, &big);
+	ts_expect(lasting, POSIX_TRACE_START);
+	for (int i = 0; i < 60; i++) {
+		uint32_t seen = emitter->done;
+		emitter->allowed += 2000;
+		trace_id_t other = ts_create_running(pid, &attr);
+		while (emitter->done < seen + 20)
+			sched_yield();
+		ts_shutdown(other);
+		while (emitter->done < emitter->allowed)
+			sched_yield();
+		struct ts_events events = ts_read_all(lasting);
+		CHECK_EQ(events.count, 2000);
+		for (size_t j = 0; j < events.count; j++) {
+			CHECK_EQ(events.at[j].info.posix_event_id, UNNAMED);
+			CHECK_EQ(ts_number(&events.at[j]), due);
+			due++;
+		}
+		ts_events_free(&events);
+	}
+	CHECK_EQ(due, emitter->allowed);
+	ts_shutdown(lasting);
+	uint32_t seen = emitter->done;
+	emitter->allowed = UINT32_MAX;
+	CHECK_WITHIN(TS_PATIENCE_MS, emitter->done > seen + 100);
+	emitter->is_over = true;
+	CHECK_EXIT(pid, 0);
+}
+
+TEST(it_does_not_wait_for_a_stopped_process, "SHUTDOWN-14 SHUTDOWN-08", NEEDS_KEEPER)
+{
+	struct emitter *emitter = shared_emitter();
+
+	for (int i = 0; i < 20; i++) {
+		trace_attr_t attr = append_attr(POSIX_TRACE_LOOP);
+		int fd = ts_temp_file();
+		emitter->is_over = false;
+		pid_t pid = harness_fork();
+		if (pid == 0) {
+			emit_on(emitter);
+			_exit(0);
+		}
+		trace_id_t trid = i % 2 ? ts_create(pid, &attr) : ts_create_log(pid, &attr, fd);
+		ts_start(trid);
+		uint32_t seen = emitter->done;
+		while (emitter->done < seen + 20)
+			sched_yield();
+		/* Anywhere: in the middle of recording, too. */
+		siginfo_t info;
+		kill(pid, SIGSTOP);
+		CHECK_SYS(waitid(P_PID, (id_t)pid, &info, WSTOPPED));
+		int64_t begin = harness_now_ns();
+		ts_shutdown(trid);
+		CHECK_LT(harness_now_ns() - begin, 5000000000);
+		if (i % 2 == 0) {
+			struct ts_events all = ts_log_events(fd);
+			ts_expect_sorted(&all);
+			ts_events_free(&all);
+		}
+		/* It goes on as if nothing had happened. */
+		seen = emitter->done;
+		kill(pid, SIGCONT);
+		CHECK_WITHIN(TS_PATIENCE_MS, emitter->done > seen + 20);
+		emitter->is_over = true;
+		CHECK_EXIT(pid, 0);
+		close(fd);
+	}
+}
+
+TEST(it_does_not_wait_for_a_dead_process, "SHUTDOWN-14 EVENT-23")
+{
+	struct emitter *emitter = shared_emitter();
+
+	for (int i = 0; i < 20; i++) {
+		trace_attr_t attr = small_attr(i % 2 ? POSIX_TRACE_LOOP : POSIX_TRACE_UNTIL_FULL);
+		pid_t pid = harness_fork();
+		if (pid == 0) {
+			emit_on(emitter);
+			_exit(0);
+		}
+		trace_id_t trid = ts_create_running(pid, &attr);
+		uint32_t seen = emitter->done;
+		while (emitter->done < seen + 20)
+			sched_yield();
+		kill(pid, SIGKILL);
+		harness_reap(pid);
+		int64_t begin = harness_now_ns();
+		ts_shutdown(trid);
+		CHECK_LT(harness_now_ns() - begin, 5000000000);
+	}
+}

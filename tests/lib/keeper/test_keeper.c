@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/* The keeper under attack: killed at any moment, or facing a log that takes nothing. */
+#include "tests/support/private_user.h"
+
+#include "tests/support/logs.h"
+
+#include <posixtrace.h>
+#include <sys/resource.h>
+
+#define KIB ((size_t)1024)
+#define MIB ((size_t)1024 * 1024)
+
+struct writer {
+	trace_event_id_t id;
+	_Atomic bool is_over;
+	_Atomic uint32_t count;
+	/* Where the last flush began; null if nobody says. */
+	const _Atomic uint32_t *flushed;
+};
+
+/* Far less than the streams have room for. */
+#define UNFLUSHED_MAX 20000
+
+static void *write_numbers(void *arg)
+{
+	struct writer *w = arg;
+
+	while (!w->is_over) {
+		for (int i = 0; i < 100; i++)
+			ts_emit(w->id, w->count++);
+		/* Slow enough for a stream that is flushed only now and then; on a busy
+		 * machine that may be rarely. */
+		do
+			harness_sleep_ms(1);
+		while (w->flushed && w->count > *w->flushed + UNFLUSHED_MAX && !w->is_over);
+	}
+	return NULL;
+}
+
+struct flusher {
+	trace_id_t trid;
+	_Atomic bool is_over;
+	struct writer *writer;
+	_Atomic uint32_t flushed;
+};
+
+static void *flush_all_the_time(void *arg)
+{
+	struct flusher *f = arg;
+
+	while (!f->is_over) {
+		uint32_t count = f->writer->count;
+
+		ts_flush(f->trid); /* starts another keeper if that is dead */
+		f->flushed = count;
+	}
+	return NULL;
+}
+
+/* Kills the keeper some fifty times, at random moments of its work. Returns how often. */
+static int kill_keepers(int fd, struct flusher *f)
+{
+	pthread_t thread = ts_thread(flush_all_the_time, f);
+	unsigned seed = 1;
+	int kills = 0;
+
+	for (int i = 0; i < 200 && kills < 50; i++) {
+		pid_t keeper = other_holder(fd, getpid());
+		struct timespec pause = {0, (rand_r(&seed) % 10000) * 1000};
+
+		nanosleep(&pause, NULL);
+		if (keeper <= 0)
+			continue;
+		if (kill(keeper, SIGKILL) == 0) {
+			CHECK_WITHIN(10000, process_is_gone(keeper));
+			kills++;
+		}
+	}
+	f->is_over = true;
+	ts_join(thread);
+	return kills;
+}
+
+static void check_kills(int stream_policy, int log_policy)
+{
+	trace_attr_t attr = log_attr(stream_policy, 4 * MIB, log_policy, 64 * MIB);
+	struct writer w = {.id = ts_id("number")};
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	struct flusher f = {.trid = trid, .writer = &w};
+	struct ts_events events;
+	pthread_t thread;
+
+	w.flushed = &f.flushed;
+	ts_start(trid);
+	thread = ts_thread(write_numbers, &w);
+	CHECK_GT(kill_keepers(fd, &f), 5);
+	w.is_over = true;
+	ts_join(thread);
+	ts_shutdown(trid);
+	expect_closed_log(fd);
+	events = ts_log_events(fd);
+	ts_expect_sorted(&events);
+	ts_expect_numbers(&events, w.id, 0, w.count - 1);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_START), 1);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
+	ts_events_free(&events);
+}
+
+TEST(keeper_is_told_and_replaced, "EXT-152", NEEDS_KEEPER)
+{
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	int fd = ts_temp_file();
+	trace_id_t plain, trid = ts_create_log(0, &attr, fd), log = ts_open_log(fd);
+	pid_t keeper = 42, other;
+
+	CHECK_OK(posix_trace_create(0, NULL, &plain));
+	CHECK_EQ(posixtrace_get_keeper(plain, &keeper), EINVAL);
+	CHECK_EQ(posixtrace_get_keeper(log, &keeper), EINVAL);
+	CHECK_EQ(posixtrace_get_keeper(trid, NULL), EINVAL);
+	CHECK_EQ(keeper, 42);
+	CHECK_OK(posixtrace_get_keeper(trid, &keeper));
+	CHECK_OK(posixtrace_get_keeper(trid, &other));
+	CHECK_EQ(keeper, other);
+	CHECK_SYS(kill(keeper, SIGKILL));
+	/* Until it has ended, which the kernel says a moment later, it may still be told. */
+	CHECK_WITHIN(20000, posixtrace_get_keeper(trid, &other) == 0 && other != keeper);
+	CHECK_SYS(kill(other, 0));
+	ts_shutdown(trid);
+	ts_shutdown(plain);
+	ts_close_log(log);
+	CHECK_EQ(posixtrace_get_keeper(trid, &keeper), EINVAL);
+}
+
+TEST(killed_keepers_lose_and_double_nothing_append, "LOG-19 LOG-39 EXIT-03", NEEDS_KEEPER)
+{
+	check_kills(POSIX_TRACE_FLUSH, POSIX_TRACE_APPEND);
+}
+
+TEST(killed_keepers_lose_and_double_nothing_loop, "LOG-19 LOG-39 EXIT-03", NEEDS_KEEPER)
+{
+	check_kills(POSIX_TRACE_FLUSH, POSIX_TRACE_LOOP);
+}
+
+TEST(killed_keepers_lose_and_double_nothing_until_full, "LOG-19 LOG-39 EXIT-03", NEEDS_KEEPER)
+{
+	check_kills(POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_UNTIL_FULL);
+}
+
+/* What the keeper may map beyond what it has. */
+static void limit_memory(pid_t keeper, size_t more)
+{
+	struct rlimit limit;
+	unsigned long pages = 0;
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/statm", keeper);
+	file = fopen(path, "r");
+	CHECK(file != NULL);
+	CHECK_EQ(fscanf(file, "%lu", &pages), 1);
+	fclose(file);
+	limit.rlim_cur = limit.rlim_max = pages * (size_t)sysconf(_SC_PAGESIZE) + more;
+	CHECK_SYS(prlimit(keeper, RLIMIT_AS, &limit, NULL));
+}
+
+TEST(short_of_memory_the_keeper_flushes_in_small_parts, "LOG-13 LOG-19 EXT-01", NEEDS_KEEPER)
+{
+	static struct posixtrace_type_count types[POSIX_TRACE_UNNAMED_USEREVENT + 100];
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 32 * MIB, POSIX_TRACE_APPEND, 0);
+	trace_event_id_t id = ts_id("number");
+	uint32_t count = 0;
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	struct ts_events events;
+
+	ts_start(trid);
+	ts_emit(id, count++);
+	ts_flush(trid);
+	limit_memory(other_holder(fd, getpid()), 3 * MIB);
+	for (int i = 0; i < 2; i++) {
+		while (count % 300000)
+			ts_emit(id, count++);
+		ts_flush(trid);
+		ts_emit(id, count++);
+		CHECK_OK(posixtrace_get_type_counts(trid, types, id + 1));
+		CHECK_EQ(types[id].pt_events, count);
+	}
+	ts_shutdown(trid);
+	expect_closed_log(fd);
+	events = ts_log_events(fd);
+	ts_expect_sorted(&events);
+	ts_expect_numbers(&events, id, 0, count - 1);
+	ts_events_free(&events);
+}
+
+TEST(failed_flushes_of_a_running_stream_lose_nothing, "LOG-25 LOG-19 LOG-22", NEEDS_KEEPER)
+{
+	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
+				       POSIX_TRACE_APPEND};
+
+	for (int i = 0; i < 3; i++) {
+		trace_attr_t attr =
+			log_attr(POSIX_TRACE_UNTIL_FULL, 8 * MIB, policies[i], 64 * MIB);
+		struct writer w = {.id = ts_id("number")};
+		int fd = ts_temp_file();
+		trace_id_t trid = ts_create_log(0, &attr, fd);
+		struct ts_events events;
+		pthread_t thread;
+
+		ts_start(trid);
+		thread = ts_thread(write_numbers, &w);
+		for (int k = 0; k < 20; k++) {
+			int err;
+
+			harness_sleep_ms(10);
+			limit_file_size((rlim_t)ts_file_size(fd));
+			err = posix_trace_flush(trid);
+			limit_file_size(RLIM_INFINITY);
+			CHECK_EQ(err, EFBIG);
+			if (k % 3 == 0)
+				ts_flush(trid);
+		}
+		w.is_over = true;
+		ts_join(thread);
+		ts_shutdown(trid);
+		events = ts_log_events(fd);
+		ts_expect_numbers(&events, w.id, 0, w.count - 1);
+		ts_events_free(&events);
+	}
+}
+
+TEST(killed_keepers_of_a_wrapped_ring, "LOG-30 LOG-32 LOG-39", NEEDS_KEEPER)
+{
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, MIB, POSIX_TRACE_LOOP, 64 * KIB);
+	trace_event_id_t id = ts_id("number");
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	struct ts_events events, rest;
+	uint32_t next = 0, first;
+
+	ts_start(trid);
+	for (int i = 0; i < 12; i++) {
+		pid_t keeper;
+
+		for (int k = 0; k < 1000; k++)
+			ts_emit(id, next++);
+		ts_flush(trid);
+		keeper = other_holder(fd, getpid());
+		CHECK_GT(keeper, 0);
+		kill(keeper, SIGKILL);
+		CHECK_WITHIN(10000, process_is_gone(keeper));
+	}
+	ts_shutdown(trid);
+	events = ts_log_events(fd);
+	CHECK_EQ(id_at(&events, 0), POSIX_TRACE_OVERFLOW);
+	CHECK_EQ(id_at(&events, 1), POSIX_TRACE_RESUME);
+	rest = without_markers(&events);
+	first = ts_number(&rest.at[2]);
+	CHECK_LE(first, next - 64 * KIB / 24 * 3 / 4);
+	ts_expect_numbers(&rest, id, first, next - 1);
+}
+
+TEST(log_of_names_without_a_keeper, "LOG-36 LOG-42 EXIT-03", NEEDS_KEEPER)
+{
+	/* Killed before it has written anything but the head; names registered since. */
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_LOOP, 0);
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd), log;
+	trace_event_id_t id = ts_id("registered later");
+	char name[TRACE_EVENT_NAME_MAX + 1];
+	pid_t keeper = other_holder(fd, getpid());
+
+	CHECK_GT(keeper, 0);
+	kill(keeper, SIGKILL);
+	CHECK_WITHIN(10000, process_is_gone(keeper));
+	ts_shutdown(trid);
+	log = ts_open_log(fd);
+	CHECK_OK(posix_trace_eventid_get_name(log, id, name));
+	CHECK_STR_EQ(name, "registered later");
+	ts_close_log(log);
+}
+
+/* Where the keeper of a killed controller hangs: its reader is there and reads
+ * nothing. */
+static pid_t start_stuck_keeper(int ends[2])
+{
+	int ready[2];
+	char c;
+	pid_t pid, keeper;
+
+	open_pipe(ends, 0);
+	open_pipe(ready, 0);
+	pid = harness_fork();
+	if (pid == 0) {
+		trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, MIB, POSIX_TRACE_APPEND, 0);
+		trace_event_id_t id = ts_id("number");
+		trace_id_t trid = ts_create_log(0, &attr, ends[1]);
+
+		ts_start(trid);
+		for (uint32_t i = 0; i < 10000; i++)
+			ts_emit(id, i);
+		CHECK_EQ(write(ready[1], "x", 1), 1);
+		pause();
+	}
+	CHECK_EQ(read(ready[0], &c, 1), 1);
+	close(ends[1]);
+	keeper = other_holder(ends[0], pid);
+	CHECK_GT(keeper, 0);
+	kill(pid, SIGKILL);
+	harness_reap(pid);
+	close(ready[0]);
+	close(ready[1]);
+	return keeper;
+}
+
+TEST(stuck_keeper_of_a_dead_controller_ends_by_sigterm, "EXIT-03 LOG-26", NEEDS_KEEPER)
+{
+	int ends[2];
+	pid_t keeper = start_stuck_keeper(ends);
+
+	harness_sleep_ms(300);
+	CHECK(!process_is_gone(keeper));
+	kill(keeper, SIGTERM);
+	CHECK_WITHIN(5000, process_is_gone(keeper));
+}
+
+TEST(stuck_keeper_ends_with_its_reader, "EXIT-03 LOG-24", NEEDS_KEEPER)
+{
+	int ends[2];
+	pid_t keeper = start_stuck_keeper(ends);
+
+	close(ends[0]);
+	CHECK_WITHIN(5000, process_is_gone(keeper));
+}
+
+TEST(slow_reader_gets_everything_after_the_controllers_death, "EXIT-03 LOG-26 LOG-35", NEEDS_KEEPER)
+{
+	int ends[2], fd = ts_temp_file();
+	trace_event_id_t id = ts_id("number");
+	struct drain drain = {.delay_us = 1000, .chunk = 4096};
+	struct ts_events events;
+
+	start_stuck_keeper(ends);
+	drain_start(&drain, ends[0], fd);
+	ts_join(drain.thread);
+	expect_closed_log(fd);
+	events = ts_log_events(fd);
+	ts_expect_numbers(&events, id, 0, 9999);
+}

@@ -1,0 +1,622 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The keeper killed before each of its stores. A child does a keeper's work on a stream
+ * whose keeper is dead: the stream is mapped read-only there, each store to it faults, is
+ * let through as a single step, and one of them is the child's last. So the stream and the
+ * log stand as they may at any moment of a flush; then the library starts a keeper, which
+ * must bring all to a good end: each event in the log once or counted as lost, one STOP for
+ * a stop, one gap told for a gap, a stream that restarts or stays stopped as it should.
+ */
+#include "tests/support/private_user.h"
+
+#include "tests/support/logs.h"
+
+#include <posixtrace.h>
+
+#if !defined(__x86_64__)
+
+TEST(a_keeper_may_be_killed_before_any_store, "LOG-19 LOG-39")
+{
+	SKIP("single steps are only known for x86-64 here");
+}
+
+#else
+
+#include <sys/ucontext.h>
+
+#include "lib/control/controller.h"
+#include "lib/control/handle.h"
+#include "lib/keeper/keeper_work.h"
+#include "lib/log/log_flush.h"
+#include "lib/log/log_rotate.h"
+#include "lib/base/shmdir.h"
+
+#define KIB ((size_t)1024)
+#define TRAP_FLAG 0x100
+#define NEVER LONG_MAX
+#define WORKERS 8
+
+/* ---- a process that dies at a store ---- */
+
+static struct {
+	uint8_t *start;
+	size_t bytes;
+	long left;
+} guarded;
+static _Atomic long *stores; /* how many there were */
+
+static void on_fault(int sig, siginfo_t *info, void *context)
+{
+	ucontext_t *at = context;
+	uint8_t *place = info->si_addr;
+
+	if (place < guarded.start || place >= guarded.start + guarded.bytes) {
+		signal(sig, SIG_DFL);
+		return;
+	}
+	if (guarded.left-- == 0)
+		kill(getpid(), SIGKILL);
+	atomic_fetch_add(stores, 1);
+	mprotect(guarded.start, guarded.bytes, PROT_READ | PROT_WRITE);
+	at->uc_mcontext.gregs[REG_EFL] |= TRAP_FLAG;
+}
+
+static void on_step(int sig, siginfo_t *info, void *context)
+{
+	ucontext_t *at = context;
+
+	(void)sig;
+	(void)info;
+	mprotect(guarded.start, guarded.bytes, PROT_READ);
+	at->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
+}
+
+static void guard(struct ptrc_stream *s, long last)
+{
+	struct sigaction fault = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
+	struct sigaction step = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO};
+
+	CHECK_SYS(sigaction(SIGSEGV, &fault, NULL));
+	CHECK_SYS(sigaction(SIGTRAP, &step, NULL));
+	guarded.start = (uint8_t *)s->header;
+	guarded.bytes = s->map_size;
+	guarded.left = last;
+	CHECK_SYS(mprotect(guarded.start, guarded.bytes, PROT_READ));
+}
+
+static int open_object(char kind, uint64_t id)
+{
+	char dir[64], name[PTRC_SHMDIR_NAME_BYTES], path[128];
+
+	private_user_dir(dir);
+	ptrc_shmdir_name(name, kind, id);
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return CHECK_SYS(open(path, O_RDWR | O_CLOEXEC));
+}
+
+/* Nothing to flush: then it only takes over from a dead one. */
+static void work(trace_id_t trid, int log_fd, bool is_flush, long last)
+{
+	struct ptrc_controller *c = ptrc_handle_get(trid, PTRC_HANDLE_ACTIVE, NULL);
+	struct ptrc_keeper_work k = {.names_fd = -1};
+	int stream_fd, names_fd, own_fd;
+	pid_t pid;
+
+	CHECK(c != NULL);
+	stream_fd = open_object('s', c->stream.header->id);
+	names_fd = open_object('n', c->stream.header->names_id);
+	ptrc_handle_put(trid);
+	own_fd = ts_reopen(log_fd, O_RDWR | O_CLOEXEC);
+	k.stream_fd = stream_fd;
+	k.names_fd = names_fd;
+	k.log_fd = own_fd;
+	atomic_store(stores, 0);
+	pid = harness_fork();
+	if (pid == 0) {
+		CHECK_OK(ptrc_stream_map(stream_fd, PTRC_ROLE_KEEPER, &k.stream));
+		guard(&k.stream, last);
+		CHECK_OK(ptrc_keeper_work_map(&k));
+		CHECK_OK(ptrc_log_writer_init(&k.writer, k.stream.header, k.log_fd, true));
+		ptrc_log_flush_recover(&k.writer, &k.stream);
+		if (is_flush) {
+			ptrc_stream_marker(&k.stream, POSIX_TRACE_FLUSH_START, NULL, 0);
+			CHECK_OK(ptrc_log_flush(&k.writer, &k.stream, k.names));
+			ptrc_stream_marker(&k.stream, POSIX_TRACE_FLUSH_STOP, NULL, 0);
+		}
+		kill(getpid(), SIGKILL);
+	}
+	harness_reap(pid);
+	close(stream_fd);
+	close(names_fd);
+	close(own_fd);
+}
+
+static void kill_keeper(int fd)
+{
+	pid_t keeper = other_holder(fd, getpid());
+
+	CHECK_GT(keeper, 0);
+	CHECK_SYS(kill(keeper, SIGKILL));
+	CHECK_WITHIN(10000, process_is_gone(keeper));
+}
+
+static struct posixtrace_counts counts_of(trace_id_t trid)
+{
+	struct posixtrace_counts counts;
+
+	CHECK_OK(posixtrace_get_counts(trid, &counts, sizeof(counts)));
+	return counts;
+}
+
+/* ---- rounds ---- */
+
+struct round {
+	trace_event_id_t id;
+	int fd;
+	trace_id_t trid;
+	uint32_t made;
+	bool has_more; /* of fill_again */
+};
+
+struct plan {
+	trace_attr_t (*attr)(void);
+	bool is_exact; /* no markers, which may be lost, too */
+	/* Before the keeper is killed, and behind its death. */
+	void (*prepare)(struct round *r);
+	void (*fill)(struct round *r);
+	/* When it is killed, before there is another; may be null. */
+	void (*fill_again)(struct round *r);
+	/* When another keeper lives, and when all is over. */
+	void (*go_on)(struct round *r);
+	void (*check)(const struct round *r, const struct ts_events *events,
+		      struct posixtrace_counts counts);
+};
+
+static void make(struct round *r, uint32_t count, size_t len)
+{
+	emit_run(r->id, r->made, r->made + count, len);
+	r->made += count;
+}
+
+/* Kills the keeper at one store of its flush, and, if `second` is none of NEVER, its
+ * successor at one of its own. Returns how many stores the first had. */
+static long run_round(const struct plan *plan, long first, long second)
+{
+	trace_attr_t attr = plan->attr();
+	struct round r = {.id = ts_id("number"), .fd = ts_temp_file()};
+	struct posixtrace_counts counts;
+	struct ts_events events;
+	long count;
+
+	r.trid = ts_create_log(0, &attr, r.fd);
+	if (plan->is_exact) {
+		trace_event_set_t set = ts_set(POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, 0);
+
+		ts_set_filter(r.trid, &set, POSIX_TRACE_SET_EVENTSET);
+	}
+	ts_start(r.trid);
+	if (plan->prepare)
+		plan->prepare(&r);
+	ts_flush(r.trid);
+	kill_keeper(r.fd);
+	plan->fill(&r);
+	work(r.trid, r.fd, true, first);
+	count = atomic_load(stores);
+	if (plan->fill_again) {
+		plan->fill_again(&r);
+		r.has_more = true;
+	}
+	if (second != NEVER)
+		work(r.trid, r.fd, false, second);
+	plan->go_on(&r);
+	counts = counts_of(r.trid);
+	ts_shutdown(r.trid);
+	events = ts_log_events(r.fd);
+	ts_expect_sorted(&events);
+	plan->check(&r, &events, counts);
+	ts_events_free(&events);
+	close(r.fd);
+	return count;
+}
+
+static void map_count(void)
+{
+	stores = mmap(NULL, sizeof(*stores), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+	CHECK(stores != MAP_FAILED);
+}
+
+/* Much of a round is waiting: several at a time. */
+static void run_plan(const struct plan *plan)
+{
+	pid_t pids[WORKERS];
+	long count, stride = WORKERS * harness_sample();
+	long begin = WORKERS * harness_random(harness_sample());
+
+	map_count();
+	count = run_round(plan, NEVER, NEVER);
+	NOTE("%ld stores", count);
+	CHECK_GT(count, 20);
+	for (int i = 0; i < WORKERS; i++) {
+		pids[i] = harness_fork();
+		if (pids[i])
+			continue;
+		map_count();
+		for (long n = begin + i; n < count; n += stride) {
+			NOTE("killed before store %ld", n);
+			run_round(plan, n, NEVER);
+			run_round(plan, n, n * 7 % 60);
+		}
+		_exit(0);
+	}
+	for (int i = 0; i < WORKERS; i++)
+		CHECK_EXIT(pids[i], 0);
+}
+
+/* Each event is in the log or lost. So are those of keepers that were killed, or came when
+ * the stream had stopped: markers of three flushes, a START without a run. */
+static void check_sum(const struct round *r, const struct ts_events *events,
+		      const struct posixtrace_counts *counts)
+{
+	uint64_t missing = r->made - ts_count(events, r->id);
+	uint64_t lost = counts->pt_lost_events + counts->pt_log_lost_events;
+
+	CHECK_LE(missing, lost);
+	CHECK_LE(lost, missing + 7);
+}
+
+/* ---- chunks ---- */
+
+static uint32_t keepers_chunks(trace_id_t trid)
+{
+	struct ptrc_controller *c = ptrc_handle_get(trid, PTRC_HANDLE_ACTIVE, NULL);
+	uint32_t count = 0;
+
+	CHECK(c != NULL);
+	for (uint32_t i = 0; i < c->stream.header->chunks_used; i++) {
+		uint64_t word = ptrc_stream_ctl(c->stream.header)[i].word;
+
+		count += PTRC_CHUNK_STATE(word) == PTRC_CHUNK_OWNED &&
+			 PTRC_CHUNK_SLOT(word) == PTRC_SLOT_KEEPER;
+	}
+	ptrc_handle_put(trid);
+	return count;
+}
+
+TEST(killed_keepers_leave_no_chunks_behind, "LOG-19 SIZE-25")
+{
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+
+	for (int i = 0; i < 6; i++) {
+		ts_flush(trid);
+		CHECK_EQ(keepers_chunks(trid), 1);
+		kill_keeper(fd);
+	}
+	ts_flush(trid);
+	ts_flush(trid);
+	CHECK_EQ(keepers_chunks(trid), 1);
+	ts_shutdown(trid);
+}
+
+/* ---- a stream that stopped by itself restarts ---- */
+
+static trace_attr_t attr_append(void)
+{
+	return log_attr(POSIX_TRACE_FLUSH, 16 * KIB, POSIX_TRACE_APPEND, 0);
+}
+
+static void overfill(struct round *r)
+{
+	make(r, 120, 200);
+}
+
+static void expect_restart(struct round *r)
+{
+	ts_flush(r->trid);
+	CHECK_EQ(ts_status(r->trid).posix_stream_status, POSIX_TRACE_RUNNING);
+	make(r, 1, 200);
+	ts_flush(r->trid);
+}
+
+static void check_restarted(const struct round *r, const struct ts_events *events,
+			    struct posixtrace_counts counts)
+{
+	size_t kept = ts_count(events, r->id), automatic = 0;
+	ssize_t at = -1;
+
+	check_sum(r, events, &counts);
+	for (size_t i = 0; i < events->count; i++)
+		automatic +=
+			id_at(events, i) == POSIX_TRACE_STOP && stop_reason(&events->at[i]) == 1;
+	CHECK_EQ(automatic, 1);
+	CHECK_EQ(ts_count(events, POSIX_TRACE_STOP), 2);
+	CHECK_EQ(ts_count(events, POSIX_TRACE_START), 2);
+	for (size_t i = 0; i < kept; i++) {
+		at = ts_find(events, r->id, (size_t)(at + 1));
+		CHECK_EQ(ts_number(&events->at[at]), i + 1 < kept ? i : r->made - 1);
+	}
+}
+
+TEST_TIMEOUT(a_keeper_killed_at_any_store_restarts_the_stream,
+	     "LOG-19 POLICY-19 POLICY-20 POLICY-24", 120)
+{
+	static const struct plan plan = {.attr = attr_append,
+					 .fill = overfill,
+					 .go_on = expect_restart,
+					 .check = check_restarted};
+	run_plan(&plan);
+}
+
+/* ---- an UNTIL_FULL log becomes full ---- */
+
+static trace_attr_t attr_until_full(void)
+{
+	return log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_UNTIL_FULL, 8 * KIB);
+}
+
+static void fill_log(struct round *r)
+{
+	make(r, 60, 200);
+}
+
+static void expect_full(struct round *r)
+{
+	ts_flush(r->trid);
+	ts_expect_status(r->trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_NO_OVERRUN);
+	make(r, 10, 200);
+	ts_flush(r->trid);
+}
+
+static void check_full(const struct round *r, const struct ts_events *events,
+		       struct posixtrace_counts counts)
+{
+	check_sum(r, events, &counts);
+	ts_expect_numbers(events, r->id, 0, (uint32_t)ts_count(events, r->id) - 1);
+	CHECK_EQ(ts_count(events, POSIX_TRACE_STOP), 1);
+	CHECK_EQ(stop_reason(&events->at[events->count - 1]), 2);
+	CHECK_EQ(log_status(r->fd).posix_log_full_status, POSIX_TRACE_FULL);
+}
+
+TEST_TIMEOUT(a_keeper_killed_at_any_store_stops_the_stream_of_a_full_log,
+	     "LOG-27 LOG-28 LOG-29 STATUS-12", 120)
+{
+	static const struct plan plan = {.attr = attr_until_full,
+					 .fill = fill_log,
+					 .go_on = expect_full,
+					 .check = check_full};
+	run_plan(&plan);
+}
+
+/* ---- a LOOP stream has a gap ---- */
+
+static trace_attr_t attr_gap(void)
+{
+	return log_attr(POSIX_TRACE_LOOP, 16 * KIB, POSIX_TRACE_APPEND, 0);
+}
+
+static void go_round(struct round *r)
+{
+	make(r, 600, 200);
+}
+
+static void flush_more(struct round *r)
+{
+	ts_flush(r->trid);
+	make(r, 5, 200);
+	ts_flush(r->trid);
+}
+
+/* Into the same chunk: not what the dead one has written. */
+static void make_some(struct round *r)
+{
+	make(r, 3, 200);
+}
+
+static void check_gap(const struct round *r, const struct ts_events *events,
+		      struct posixtrace_counts counts)
+{
+	size_t kept = ts_count(events, r->id);
+	uint64_t missing = r->made - kept;
+	ssize_t at = ts_find(events, POSIX_TRACE_OVERFLOW, 0);
+
+	/* A chunk that gave way when it was in the log, and its keeper dead, is a loss. */
+	CHECK_LE(missing, counts.pt_lost_events);
+	CHECK_LE(counts.pt_lost_events, missing + (r->has_more ? 80 : 0));
+	ts_expect_numbers(events, r->id, (uint32_t)missing, r->made - 1);
+	CHECK_EQ(ts_count(events, POSIX_TRACE_OVERFLOW), 1);
+	CHECK_EQ(ts_count(events, POSIX_TRACE_RESUME), 1);
+	CHECK_EQ(id_at(events, (size_t)at + 1), POSIX_TRACE_RESUME);
+}
+
+TEST_TIMEOUT(a_keeper_killed_at_any_store_tells_of_a_gap_once, "LOG-19 LOG-43 SYSEVENT-15", 120)
+{
+	static const struct plan plan = {.attr = attr_gap,
+					 .is_exact = true,
+					 .fill = go_round,
+					 .go_on = flush_more,
+					 .check = check_gap};
+	run_plan(&plan);
+}
+
+TEST_TIMEOUT(what_comes_when_a_keeper_was_killed_is_not_what_it_had_written, "LOG-19 LOG-43", 120)
+{
+	static const struct plan plan = {.attr = attr_gap,
+					 .is_exact = true,
+					 .fill = go_round,
+					 .fill_again = make_some,
+					 .go_on = flush_more,
+					 .check = check_gap};
+	run_plan(&plan);
+}
+
+/* ---- a LOOP log wraps ---- */
+
+static trace_attr_t attr_ring(void)
+{
+	return log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_LOOP, 16 * KIB);
+}
+
+static void fill_ring(struct round *r)
+{
+	for (int i = 0; i < 4; i++) {
+		make(r, 40, 200);
+		ts_flush(r->trid);
+	}
+}
+
+/* Not more than fits, but more than the place that a limit leaves unused. */
+static void fill_more(struct round *r)
+{
+	make(r, 70, 200);
+}
+
+static void check_ring(const struct round *r, const struct ts_events *events,
+		       struct posixtrace_counts counts)
+{
+	uint32_t kept = (uint32_t)ts_count(events, r->id);
+
+	/* START went, too. */
+	CHECK_EQ(counts.pt_log_lost_events, r->made - kept + 1);
+	ts_expect_numbers(events, r->id, r->made - kept, r->made - 1);
+	CHECK_EQ(id_at(events, 0), POSIX_TRACE_OVERFLOW);
+	CHECK_EQ(id_at(events, 1), POSIX_TRACE_RESUME);
+}
+
+TEST_TIMEOUT(a_keeper_killed_at_any_store_counts_what_a_ring_loses, "LOG-30 LOG-32 STATUS-18", 120)
+{
+	static const struct plan plan = {.attr = attr_ring,
+					 .is_exact = true,
+					 .prepare = fill_ring,
+					 .fill = fill_more,
+					 .fill_again = make_some,
+					 .go_on = flush_more,
+					 .check = check_ring};
+	run_plan(&plan);
+}
+
+/* ---- a log that goes on in another file ---- */
+
+/* A keeper that takes over from a dead one, flushes, and begins the next file. */
+static void work_at_rotation(trace_id_t trid, int first_fd, long last)
+{
+	struct ptrc_controller *c = ptrc_handle_get(trid, PTRC_HANDLE_ACTIVE, NULL);
+	struct ptrc_keeper_work k = {.log_fd = -1};
+	char base[PTRC_LOG_PATH_BYTES];
+	int own_fd;
+	pid_t pid;
+
+	CHECK(c != NULL);
+	k.stream_fd = open_object('s', c->stream.header->id);
+	k.names_fd = open_object('n', c->stream.header->names_id);
+	ptrc_handle_put(trid);
+	own_fd = ts_reopen(first_fd, O_RDWR | O_CLOEXEC);
+	k.log_fd = own_fd;
+	atomic_store(stores, 0);
+	pid = harness_fork();
+	if (pid == 0) {
+		CHECK_OK(ptrc_stream_map(k.stream_fd, PTRC_ROLE_KEEPER, &k.stream));
+		guard(&k.stream, last);
+		CHECK_OK(ptrc_keeper_work_map(&k));
+		CHECK_OK(ptrc_log_rotate_base(k.stream.header, own_fd, true, base));
+		CHECK_OK(ptrc_log_writer_init(&k.writer, k.stream.header, k.log_fd, true));
+		memcpy(k.writer.base, base, sizeof(base));
+		ptrc_log_flush_recover(&k.writer, &k.stream);
+		CHECK_OK(ptrc_log_flush(&k.writer, &k.stream, k.names));
+		ptrc_keeper_work_rotate(&k);
+		kill(getpid(), SIGKILL);
+	}
+	harness_reap(pid);
+	close(k.stream_fd);
+	close(k.names_fd);
+	close(own_fd);
+}
+
+/* Kills a keeper at one store of its work. What comes must be one log, whose files are whole. */
+static long rotate_once(long last)
+{
+	const struct posixtrace_log_rotation rotation = {.pt_bytes = POSIXTRACE_LOG_ROTATION_MIN};
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	struct round r = {.id = ts_id("number")};
+	struct posixtrace_counts counts;
+	char path[256], member[300];
+	struct ts_events events;
+	trace_id_t log;
+	long count;
+
+	CHECK_OK(posixtrace_attr_setlogrotation(&attr, &rotation));
+	r.fd = ts_temp_named(path, sizeof(path));
+	r.trid = ts_create_log(0, &attr, r.fd);
+	ts_start(r.trid);
+	make(&r, 20, 200);
+	ts_flush(r.trid);
+	kill_keeper(r.fd);
+	make(&r, 30, 200);
+	work_at_rotation(r.trid, r.fd, last);
+	count = atomic_load(stores);
+	make(&r, 10, 200);
+	ts_flush(r.trid);
+	make(&r, 10, 200);
+	ts_shutdown(r.trid);
+
+	CHECK_OK(posixtrace_open_log(path, &log));
+	events = ts_read_log(log);
+	ts_expect_sorted(&events);
+	ts_expect_numbers(&events, r.id, 0, r.made - 1);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_OVERFLOW), 0);
+	CHECK_EQ(ts_status(log).posix_stream_flush_error, 0);
+	CHECK_OK(posixtrace_get_counts(log, &counts, sizeof(counts)));
+	CHECK_EQ(counts.pt_missing_files, 0);
+	CHECK_EQ(counts.pt_log_events, events.count);
+	ts_events_free(&events);
+	ts_close_log(log);
+	/* No file is there that is not one of them, and each is closed. */
+	for (uint64_t i = 0;; i++) {
+		int fd;
+
+		snprintf(member, sizeof(member), i ? "%s.%06llu" : "%s", path,
+			 (unsigned long long)i);
+		fd = open(member, O_RDONLY | O_CLOEXEC);
+		if (fd < 0) {
+			CHECK_EQ(i, counts.pt_files);
+			break;
+		}
+		log = ts_open_log(fd);
+		CHECK_EQ(ts_status(log).posix_stream_flush_error, 0);
+		ts_close_log(log);
+		close(fd);
+		unlink(member);
+	}
+	if (last == NEVER)
+		CHECK_EQ(counts.pt_files, 2);
+	close(r.fd);
+	return count;
+}
+
+TEST_TIMEOUT(a_keeper_killed_at_any_store_of_a_rotation_loses_nothing, "EXT-272", 120)
+{
+	pid_t pids[WORKERS];
+	long count, stride = WORKERS * harness_sample();
+	long begin = WORKERS * harness_random(harness_sample());
+
+	map_count();
+	count = rotate_once(NEVER);
+	NOTE("%ld stores", count);
+	CHECK_GT(count, 50);
+	for (int i = 0; i < WORKERS; i++) {
+		pids[i] = harness_fork();
+		if (pids[i])
+			continue;
+		map_count();
+		for (long n = begin + i; n < count; n += stride) {
+			NOTE("killed before store %ld", n);
+			rotate_once(n);
+		}
+		_exit(0);
+	}
+	for (int i = 0; i < WORKERS; i++)
+		CHECK_EXIT(pids[i], 0);
+}
+
+#endif

@@ -1,0 +1,917 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Target, controller and keeper killed together: what they recorded is in a log afterwards, or
+ * still in /dev/shm, wherever the log is by then and whoever is killed while it is saved.
+ */
+#include "tests/support/private_user.h"
+
+#include "tests/support/failing_sync.h"
+#include "tests/support/logs.h"
+
+#include <inttypes.h>
+#include <posixtrace.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "lib/stream/stream_layout.h"
+
+#define KIB ((size_t)1024)
+#define NAME "event"
+
+/* A directory of the case, and the path of a file in it. */
+static char directory[64];
+static char path[128];
+
+static void make_directory(void)
+{
+	strcpy(directory, "/tmp/posixtrace-salvage-XXXXXX");
+	CHECK(mkdtemp(directory));
+	snprintf(path, sizeof(path), "%s/log", directory);
+}
+
+static const char *beside(const char *name)
+{
+	static char paths[4][160];
+	static unsigned next;
+	char *to = paths[next++ % 4];
+
+	snprintf(to, sizeof(paths[0]), "%s/%s", directory, name);
+	return to;
+}
+
+static void remove_directory(void)
+{
+	DIR *dir = opendir(directory);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		unlinkat(dirfd(dir), entry->d_name, 0);
+	if (dir)
+		closedir(dir);
+	rmdir(directory);
+}
+
+static void kill_and_reap(pid_t pid, pid_t keeper)
+{
+	/* The keeper first: else it would do its work. */
+	if (keeper)
+		kill(keeper, SIGSTOP);
+	kill(pid, SIGKILL);
+	harness_reap(pid);
+	if (keeper) {
+		kill(keeper, SIGKILL);
+		CHECK_WITHIN(10000, process_is_gone(keeper));
+	}
+}
+
+static void say(int fd)
+{
+	CHECK_EQ(write(fd, "", 1), 1);
+	for (;;)
+		pause();
+}
+
+/* A process that traces itself, flushes `flushed` events and not the rest, and is killed together
+ * with its keeper. fd -1: without a log. */
+static void crash(int fd, const trace_attr_t *attr, uint32_t flushed, uint32_t rest)
+{
+	int ready[2];
+	char byte = 0;
+
+	open_pipe(ready, 0);
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		trace_event_id_t id = ts_id(NAME);
+		trace_id_t trid = fd < 0 ? ts_create(0, attr) : ts_create_log(0, attr, fd);
+		ts_start(trid);
+		if (fd >= 0) {
+			emit_run(id, 0, flushed, 40);
+			ts_flush(trid);
+		}
+		emit_run(id, flushed, flushed + rest, 40);
+		say(ready[1]);
+	}
+	close(ready[1]);
+	CHECK_EQ(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	pid_t keeper = fd < 0 ? 0 : other_holder(fd, pid);
+	CHECK(fd < 0 || keeper > 0);
+	kill_and_reap(pid, keeper);
+}
+
+static trace_attr_t append_attr(void)
+{
+	return log_attr(POSIX_TRACE_UNTIL_FULL, 1024 * KIB, POSIX_TRACE_APPEND, 0);
+}
+
+/* Begins the log at `path` and crashes. */
+static void crash_with_log(uint32_t flushed, uint32_t rest)
+{
+	trace_attr_t attr = append_attr();
+
+	make_directory();
+	int fd = (int)CHECK_SYS(open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+	crash(fd, &attr, flushed, rest);
+	close(fd);
+}
+
+static void create_once(void)
+{
+	ts_shutdown(ts_create(0, NULL));
+}
+
+static trace_event_id_t id_in(trace_id_t log)
+{
+	trace_event_id_t id;
+	char name[TRACE_EVENT_NAME_MAX + 1];
+	int none;
+
+	for (;;) {
+		CHECK_OK(posix_trace_eventtypelist_getnext_id(log, &id, &none));
+		CHECK(!none);
+		CHECK_OK(posix_trace_eventid_get_name(log, id, name));
+		if (strcmp(name, NAME) == 0)
+			return id;
+	}
+}
+
+/* The log is finished, and has exactly these numbers. */
+static void expect_log(const char *log_path, uint32_t first, uint32_t end)
+{
+	int fd = open(log_path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		harness_fail("%s: %s", log_path, strerror(errno));
+	expect_closed_log(fd);
+	trace_id_t log = ts_open_log(fd);
+	trace_event_id_t id = id_in(log);
+	struct ts_events events = ts_read_log(log);
+	ts_expect_numbers(&events, id, first, end - 1);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
+	ts_events_free(&events);
+	ts_close_log(log);
+	close(fd);
+}
+
+static bool is_there(const char *file)
+{
+	return access(file, F_OK) == 0;
+}
+
+static unsigned orphan_count(void)
+{
+	struct posixtrace_orphan o;
+	unsigned n = 0;
+
+	while (posixtrace_get_orphan(n, &o, sizeof(o)) == 0)
+		n++;
+	return n;
+}
+
+static struct posixtrace_orphan only_orphan(void)
+{
+	struct posixtrace_orphan o;
+
+	CHECK_EQ(orphan_count(), 1);
+	CHECK_OK(posixtrace_get_orphan(0, &o, sizeof(o)));
+	CHECK_EQ(o.pt_size, sizeof(o));
+	return o;
+}
+
+static void discard_all(void)
+{
+	struct posixtrace_orphan o;
+
+	while (posixtrace_get_orphan(0, &o, sizeof(o)) == 0)
+		CHECK_OK(posixtrace_discard_orphan(o.pt_id));
+	CHECK_OK(posixtrace_discard_orphan(0));
+}
+
+static void needs_own_directory(void)
+{
+	if (!private_user_is_on())
+		SKIP("needs a directory of its own");
+	discard_all();
+}
+
+/*
+ * Where the log is
+ */
+
+TEST(a_log_that_was_renamed_is_finished_where_it_is, "EXT-140", NEEDS_KEEPER)
+{
+	crash_with_log(100, 900);
+	CHECK_SYS(rename(path, beside("log.1")));
+	create_once();
+	expect_log(beside("log.1"), 0, 1000);
+	CHECK(!is_there(path));
+	CHECK(!is_there(beside("log.salvaged")));
+	remove_directory();
+}
+
+TEST(a_log_under_another_of_its_names_is_finished, "EXT-140", NEEDS_KEEPER)
+{
+	crash_with_log(100, 900);
+	CHECK_SYS(link(path, beside("linked")));
+	CHECK_SYS(unlink(path));
+	/* Onto another file, too. */
+	close((int)CHECK_SYS(open(beside("other"), O_RDWR | O_CREAT | O_CLOEXEC, 0600)));
+	CHECK_SYS(rename(beside("linked"), beside("other")));
+	create_once();
+	expect_log(beside("other"), 0, 1000);
+	remove_directory();
+}
+
+TEST(a_log_that_somebody_has_open_is_finished_in_another_directory, "EXT-140", NEEDS_KEEPER)
+{
+	char there[200];
+
+	crash_with_log(100, 900);
+	snprintf(there, sizeof(there), "%s.moved", directory);
+	pid_t holder = harness_fork();
+	if (holder == 0) {
+		(void)!open(path, O_RDONLY);
+		CHECK_SYS(rename(path, there));
+		for (;;)
+			pause();
+	}
+	CHECK_WITHIN(10000, is_there(there));
+	create_once();
+	kill(holder, SIGKILL);
+	harness_reap(holder);
+	expect_log(there, 0, 1000);
+	CHECK_SYS(unlink(there));
+	remove_directory();
+}
+
+TEST(beside_a_log_that_is_gone_the_rest_is_saved, "EXT-141", NEEDS_KEEPER)
+{
+	crash_with_log(100, 900);
+	CHECK_SYS(unlink(path));
+	create_once();
+	expect_log(beside("log.salvaged"), 100, 1000);
+	CHECK(!is_there(path));
+	CHECK_EQ(orphan_count(), 0);
+	remove_directory();
+}
+
+/* A file with the old name is not the log, whatever it is. */
+TEST(no_file_is_ever_replaced_or_written_to, "EXT-141", NEEDS_KEEPER)
+{
+	static const char text[] = "a letter";
+	const char *names[] = {"log", "log.salvaged", "log.salvaged.2"};
+	char got[sizeof(text)];
+
+	crash_with_log(100, 900);
+	CHECK_SYS(unlink(path));
+	for (size_t i = 0; i < 2; i++) {
+		int fd = (int)CHECK_SYS(
+			open(beside(names[i]), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+		CHECK_EQ(write(fd, text, sizeof(text)), sizeof(text));
+		close(fd);
+	}
+	CHECK_SYS(symlink("nowhere", beside(names[2])));
+	create_once();
+	expect_log(beside("log.salvaged.3"), 100, 1000);
+	for (size_t i = 0; i < 2; i++) {
+		int fd = (int)CHECK_SYS(open(beside(names[i]), O_RDONLY | O_CLOEXEC));
+		CHECK_EQ(ts_file_size(fd), sizeof(text));
+		CHECK_EQ(read(fd, got, sizeof(got)), sizeof(got));
+		CHECK_STR_EQ(got, text);
+		close(fd);
+	}
+	CHECK(!is_there(beside("nowhere")));
+	remove_directory();
+}
+
+TEST(a_log_deleted_but_open_counts_as_gone, "EXT-141", NEEDS_KEEPER)
+{
+	crash_with_log(100, 900);
+	int fd = (int)CHECK_SYS(open(path, O_RDONLY | O_CLOEXEC));
+	CHECK_SYS(unlink(path));
+	create_once();
+	expect_log(beside("log.salvaged"), 100, 1000);
+	close(fd);
+	remove_directory();
+}
+
+TEST(a_ring_that_is_gone_is_saved_as_a_ring, "EXT-141", NEEDS_KEEPER)
+{
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, POSIX_TRACE_LOOP, 1024 * KIB);
+
+	make_directory();
+	int fd = (int)CHECK_SYS(open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+	crash(fd, &attr, 100, 900);
+	close(fd);
+	CHECK_SYS(unlink(path));
+	create_once();
+	expect_log(beside("log.salvaged"), 100, 1000);
+	remove_directory();
+}
+
+TEST(a_create_with_the_same_log_saves_the_rest_first, "EXT-143", NEEDS_KEEPER)
+{
+	trace_attr_t attr = append_attr();
+
+	crash_with_log(100, 900);
+	int fd = (int)CHECK_SYS(open(path, O_RDWR | O_CLOEXEC));
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
+	emit_run(ts_id(NAME), 0, 5, 40);
+	ts_shutdown(trid);
+	close(fd);
+	expect_log(path, 0, 5);
+	expect_log(beside("log.salvaged"), 100, 1000);
+	remove_directory();
+}
+
+/*
+ * What cannot be written yet
+ */
+
+TEST(without_a_directory_the_stream_stays_until_there_is_one, "EXT-142", NEEDS_KEEPER)
+{
+	char written[4096];
+
+	needs_own_directory();
+	crash_with_log(100, 900);
+	CHECK_SYS(unlink(path));
+	CHECK_SYS(rmdir(directory));
+	for (int i = 0; i < 3; i++)
+		create_once();
+	struct posixtrace_orphan o = only_orphan();
+	CHECK_EQ(o.pt_error, 0);
+	CHECK(o.pt_has_log);
+	CHECK_STR_EQ(o.pt_log, path);
+	CHECK_GE(o.pt_events, 900);
+	CHECK_LE(o.pt_events, 903);
+	CHECK_EQ(o.pt_target, o.pt_controller);
+	CHECK_EQ(posixtrace_salvage_orphan(o.pt_id, NULL, written), ENOENT);
+	CHECK_SYS(mkdir(directory, 0700));
+	CHECK_OK(posixtrace_salvage_orphan(o.pt_id, beside("there"), written));
+	CHECK_STR_EQ(written, beside("there"));
+	expect_log(written, 100, 1000);
+	CHECK_EQ(orphan_count(), 0);
+	CHECK_EQ(posixtrace_salvage_orphan(o.pt_id, NULL, written), ESRCH);
+	remove_directory();
+}
+
+TEST(without_permission_the_stream_stays, "EXT-142", NEEDS_KEEPER)
+{
+	needs_own_directory();
+	if (geteuid() == 0)
+		SKIP("root has every permission");
+	crash_with_log(100, 900);
+	CHECK_SYS(unlink(path));
+	CHECK_SYS(chmod(directory, 0500));
+	create_once();
+	struct posixtrace_orphan o = only_orphan();
+	CHECK_EQ(posixtrace_salvage_orphan(o.pt_id, NULL, NULL), EACCES);
+	CHECK_SYS(chmod(directory, 0700));
+	/* The next create finds that it can be done now. */
+	create_once();
+	CHECK_EQ(orphan_count(), 0);
+	expect_log(beside("log.salvaged"), 100, 1000);
+	remove_directory();
+}
+
+TEST(a_log_that_may_not_be_written_to_any_more_is_left_alone, "EXT-141", NEEDS_KEEPER)
+{
+	if (geteuid() == 0)
+		SKIP("root has every permission");
+	crash_with_log(100, 900);
+	CHECK_SYS(chmod(path, 0400));
+	create_once();
+	expect_log(beside("log.salvaged"), 100, 1000);
+	int fd = (int)CHECK_SYS(open(path, O_RDONLY | O_CLOEXEC));
+	CHECK_EQ(log_status(fd).posix_stream_flush_error, EOWNERDEAD);
+	close(fd);
+	remove_directory();
+}
+
+/* In a mount namespace of its own: the file system of the log is small and full. */
+TEST(on_a_full_disk_the_stream_stays_and_goes_elsewhere, "EXT-142", NEEDS_KEEPER)
+{
+	char written[4096];
+
+	needs_own_directory();
+	make_directory();
+	if (!enter_mount_namespace() || mount("none", directory, "tmpfs", 0, "size=64k") < 0)
+		SKIP("no file system can be mounted");
+	trace_attr_t attr = append_attr();
+	int fd = (int)CHECK_SYS(open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+	crash(fd, &attr, 10, 5000);
+	close(fd);
+	for (int i = 0; i < 2; i++)
+		create_once();
+	struct posixtrace_orphan o = only_orphan();
+	CHECK_EQ(posixtrace_salvage_orphan(o.pt_id, NULL, NULL), ENOSPC);
+	CHECK(!is_there(beside("log.salvaged")));
+	char elsewhere[100];
+	snprintf(elsewhere, sizeof(elsewhere), "%s.log", directory);
+	CHECK_OK(posixtrace_salvage_orphan(o.pt_id, elsewhere, written));
+	expect_log(elsewhere, 10, 5010);
+	CHECK_SYS(unlink(elsewhere));
+	umount(directory);
+	rmdir(directory);
+}
+
+TEST(a_log_that_does_not_come_to_its_disk_leaves_the_stream, "EXT-157 EXT-142", NEEDS_KEEPER)
+{
+	needs_own_directory();
+	crash_with_log(100, 100);
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		if (!failing_sync_begin(EIO))
+			_exit(77);
+		struct posixtrace_orphan o = only_orphan();
+		CHECK_EQ(posixtrace_salvage_orphan(o.pt_id, NULL, NULL), EIO);
+		_exit(0);
+	}
+	int status = harness_reap(pid);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		SKIP("no filters of system calls");
+	CHECK_EQ(status, 0);
+	/* What did not come to the disk is still there for one that works. */
+	CHECK(only_orphan().pt_events >= 100);
+	CHECK_OK(posixtrace_salvage_orphan(only_orphan().pt_id, NULL, NULL));
+	expect_log(path, 0, 200);
+	CHECK_EQ(orphan_count(), 0);
+	remove_directory();
+}
+
+TEST(on_a_read_only_file_system_the_stream_stays, "EXT-142", NEEDS_KEEPER)
+{
+	needs_own_directory();
+	make_directory();
+	if (!enter_mount_namespace() || mount("none", directory, "tmpfs", 0, "size=1m") < 0)
+		SKIP("no file system can be mounted");
+	trace_attr_t attr = append_attr();
+	int fd = (int)CHECK_SYS(open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+	crash(fd, &attr, 10, 90);
+	close(fd);
+	CHECK_SYS(mount("none", directory, NULL, MS_REMOUNT | MS_RDONLY, NULL));
+	create_once();
+	struct posixtrace_orphan o = only_orphan();
+	CHECK_EQ(posixtrace_salvage_orphan(o.pt_id, NULL, NULL), EROFS);
+	CHECK_SYS(mount("none", directory, NULL, MS_REMOUNT, NULL));
+	create_once();
+	CHECK_EQ(orphan_count(), 0);
+	expect_log(path, 0, 100);
+	umount(directory);
+	rmdir(directory);
+}
+
+/*
+ * Plain streams
+ */
+
+TEST(a_plain_stream_of_a_killed_controller_is_salvaged, "EXT-144", NEEDS_KEEPER)
+{
+	static const int policies[] = {POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_LOOP};
+	char written[4096];
+
+	needs_own_directory();
+	make_directory();
+	for (int i = 0; i < 2; i++) {
+		trace_attr_t attr = ts_attr(policies[i], 256 * KIB, 0);
+		CHECK_OK(posix_trace_attr_setname(&attr, "crashed"));
+		crash(-1, &attr, 0, 1000);
+		struct posixtrace_orphan o = only_orphan();
+		CHECK(!o.pt_has_log);
+		CHECK_STR_EQ(o.pt_name, "crashed");
+		CHECK_STR_EQ(o.pt_log, "");
+		CHECK_EQ(o.pt_events, 1001);
+		/* Neither a create nor the end of a program removes it. */
+		create_once();
+		pid_t pid = harness_fork();
+		if (pid == 0)
+			exit(0);
+		CHECK_EXIT(pid, 0);
+		CHECK_EQ(only_orphan().pt_events, 1001);
+		CHECK_EQ(posixtrace_salvage_orphan(o.pt_id, NULL, NULL), EDESTADDRREQ);
+		CHECK_OK(posixtrace_salvage_orphan(o.pt_id, path, written));
+		expect_log(written, 0, 1000);
+		CHECK_STR_EQ(written, i ? beside("log.2") : path);
+		CHECK_EQ(orphan_count(), 0);
+	}
+	remove_directory();
+}
+
+/* No thread of the target has recorded anything. */
+TEST(a_plain_stream_that_only_guests_have_recorded_into_is_salvaged, "EXT-144 EXT-04", NEEDS_KEEPER)
+{
+	char written[4096], byte = 0;
+	unsigned int streams;
+	int ready[2];
+
+	needs_own_directory();
+	make_directory();
+	open_pipe(ready, 0);
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		ts_start(ts_create(0, NULL));
+		say(ready[1]);
+	}
+	close(ready[1]);
+	CHECK_EQ(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	for (uint32_t n = 0; n < 100; n++) {
+		CHECK_OK(posixtrace_event_for(pid, NAME, &n, sizeof(n), &streams));
+		CHECK_EQ(streams, 1);
+	}
+	kill_and_reap(pid, 0);
+	CHECK_EQ(only_orphan().pt_events, 101);
+	/* Neither a create nor the end of a program removes it. */
+	create_once();
+	pid = harness_fork();
+	if (pid == 0)
+		exit(0);
+	CHECK_EXIT(pid, 0);
+	struct posixtrace_orphan o = only_orphan();
+	CHECK_EQ(o.pt_events, 101);
+	CHECK_OK(posixtrace_salvage_orphan(o.pt_id, path, written));
+	expect_log(written, 0, 100);
+	CHECK_EQ(orphan_count(), 0);
+	remove_directory();
+}
+
+TEST(a_plain_stream_without_unread_events_is_no_orphan, "EXT-144")
+{
+	needs_own_directory();
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 64 * KIB, 0);
+	crash(-1, &attr, 0, 0);
+	CHECK_EQ(orphan_count(), 0);
+	create_once();
+	CHECK_EQ(orphan_count(), 0);
+}
+
+TEST(no_more_than_eight_plain_orphans_stay_and_the_dropped_are_counted, "EXT-144")
+{
+	struct posixtrace_system system;
+
+	needs_own_directory();
+	for (int i = 0; i < 12; i++) {
+		trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 64 * KIB, 0);
+		crash(-1, &attr, 0, 10);
+		create_once();
+	}
+	CHECK_EQ(orphan_count(), 8);
+	CHECK_OK(posixtrace_get_system(&system, sizeof(system)));
+	CHECK_EQ(system.pt_dropped_orphans, 4);
+	discard_all();
+	CHECK_OK(posixtrace_get_system(&system, sizeof(system)));
+	CHECK_EQ(system.pt_dropped_orphans, 0);
+}
+
+/* /dev/shm of its own, of 8 MiB: a stream of 3 MiB is there for two orphans of 2 MiB. */
+TEST(plain_orphans_give_way_to_a_stream, "EXT-144", NEEDS_KEEPER)
+{
+	struct posixtrace_system system;
+
+	needs_own_directory();
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		if (!enter_mount_namespace() ||
+		    mount("none", "/dev/shm", "tmpfs", 0, "size=8m,mode=1777") < 0)
+			_exit(77);
+		trace_attr_t small = ts_attr(POSIX_TRACE_LOOP, 1024 * KIB, 0);
+		trace_attr_t large = ts_attr(POSIX_TRACE_LOOP, 5 * 1024 * KIB, 0);
+		crash(-1, &small, 0, 10);
+		crash(-1, &small, 0, 10);
+		create_once();
+		CHECK_EQ(orphan_count(), 2);
+		ts_shutdown(ts_create(0, &large));
+		CHECK_LT(orphan_count(), 2);
+		CHECK_OK(posixtrace_get_system(&system, sizeof(system)));
+		CHECK_EQ(system.pt_dropped_orphans, 2 - orphan_count());
+		_exit(0);
+	}
+	int status = harness_reap(pid);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		SKIP("no file system can be mounted");
+	CHECK_EQ(status, 0);
+}
+
+TEST(a_living_target_lets_go_of_the_plain_stream_of_a_killed_controller, "EXT-144", NEEDS_KEEPER)
+{
+	char written[4096];
+
+	needs_own_directory();
+	make_directory();
+	struct ts_target target = ts_target_fork();
+	trace_event_id_t id = ts_target_id(&target, NAME);
+	int ready[2];
+	char byte;
+	open_pipe(ready, 0);
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		ts_create_running(target.pid, NULL);
+		say(ready[1]);
+	}
+	CHECK_EQ(read(ready[0], &byte, 1), 1);
+	for (uint32_t i = 0; i < 100; i++)
+		ts_target_emit(&target, id, i);
+	kill_and_reap(pid, 0);
+	create_once();
+	/* These belong to no stream. */
+	for (uint32_t i = 100; i < 200; i++)
+		ts_target_emit(&target, id, i);
+	ts_target_end(&target);
+	/* The names outlive the target. */
+	CHECK_OK(posixtrace_salvage_orphan(only_orphan().pt_id, path, written));
+	expect_log(written, 0, 100);
+	remove_directory();
+}
+
+/*
+ * Living controllers, and objects that are no good
+ */
+
+TEST(a_stream_with_a_living_controller_is_never_touched, "EXT-146", NEEDS_KEEPER)
+{
+	trace_attr_t attr = append_attr();
+	char name[32], from[128], user[64];
+	struct dirent *entry;
+	unsigned long long id = 0;
+
+	needs_own_directory();
+	make_directory();
+	int fd = (int)CHECK_SYS(open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
+	emit_run(ts_id(NAME), 0, 100, 40);
+	CHECK_EQ(orphan_count(), 0);
+	private_user_dir(user);
+	DIR *dir = opendir(user);
+	while ((entry = readdir(dir)))
+		if (sscanf(entry->d_name, "s.%llx", &id) == 1)
+			break;
+	closedir(dir);
+	CHECK_NE(id, 0);
+	CHECK_EQ(posixtrace_salvage_orphan(id, path, NULL), EBUSY);
+	CHECK_EQ(posixtrace_discard_orphan(id), EBUSY);
+	/* Nor if its keeper is dead, nor by another name. */
+	kill(other_holder(fd, getpid()), SIGKILL);
+	CHECK_EQ(posixtrace_salvage_orphan(id, path, NULL), EBUSY);
+	create_once();
+	CHECK_EQ(orphan_count(), 0);
+	snprintf(from, sizeof(from), "%s/s.%016llx", user, id);
+	snprintf(name, sizeof(name), "o.%016llx", id);
+	char to[128];
+	snprintf(to, sizeof(to), "%s/%s", user, name);
+	CHECK_SYS(rename(from, to));
+	create_once();
+	CHECK_EQ(posixtrace_discard_orphan(id), EBUSY);
+	CHECK_SYS(rename(to, from));
+	ts_shutdown(trid);
+	close(fd);
+	expect_log(path, 0, 100);
+	remove_directory();
+}
+
+/* Opens the stream object of the only orphan, which was put aside. */
+static int open_aside(void)
+{
+	char file[128], user[64];
+
+	private_user_dir(user);
+	snprintf(file, sizeof(file), "%s/o.%016" PRIx64, user, only_orphan().pt_id);
+	return (int)CHECK_SYS(open(file, O_RDWR | O_CLOEXEC));
+}
+
+static void crash_without_directory(void)
+{
+	crash_with_log(100, 900);
+	CHECK_SYS(unlink(path));
+	CHECK_SYS(rmdir(directory));
+	create_once();
+}
+
+TEST(a_stream_of_another_version_stays_and_is_named, "EXT-146", NEEDS_KEEPER)
+{
+	uint32_t version = PTRC_STREAM_VERSION + 1;
+
+	needs_own_directory();
+	crash_without_directory();
+	int fd = open_aside();
+	CHECK_EQ(
+		pwrite(fd, &version, sizeof(version), offsetof(struct ptrc_stream_header, version)),
+		sizeof(version));
+	create_once();
+	struct posixtrace_orphan o = only_orphan();
+	CHECK_EQ(o.pt_error, ENOTSUP);
+	CHECK_EQ(posixtrace_salvage_orphan(o.pt_id, "/tmp/nothing", NULL), ENOTSUP);
+	CHECK(!is_there("/tmp/nothing"));
+	/* The right version can still do it. */
+	version--;
+	CHECK_EQ(
+		pwrite(fd, &version, sizeof(version), offsetof(struct ptrc_stream_header, version)),
+		sizeof(version));
+	close(fd);
+	CHECK_SYS(mkdir(directory, 0700));
+	create_once();
+	expect_log(beside("log.salvaged"), 100, 1000);
+	remove_directory();
+}
+
+TEST(absurd_sizes_do_no_harm, "EXT-146", NEEDS_KEEPER)
+{
+	static const off_t sizes[] = {0, 1, 300, 4096, 70000, (off_t)1 << 46};
+
+	needs_own_directory();
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		crash_without_directory();
+		int fd = open_aside();
+		CHECK_SYS(ftruncate(fd, sizes[i]));
+		close(fd);
+		CHECK_LE(orphan_count(), 1);
+		create_once();
+		while (orphan_count()) {
+			struct posixtrace_orphan o = only_orphan();
+			int error = posixtrace_salvage_orphan(o.pt_id, "/tmp/nothing", NULL);
+			if (error == 0)
+				unlink("/tmp/nothing");
+			else
+				CHECK_OK(posixtrace_discard_orphan(o.pt_id));
+		}
+		discard_all();
+	}
+}
+
+/*
+ * Salvagers that are many, or die
+ */
+
+TEST(of_many_salvagers_one_writes_and_no_event_is_doubled, "EXT-145", NEEDS_KEEPER)
+{
+	pid_t pids[6];
+
+	needs_own_directory();
+	crash_with_log(100, 5000);
+	CHECK_SYS(unlink(path));
+	struct posixtrace_orphan o = only_orphan();
+	for (int i = 0; i < 6; i++) {
+		pids[i] = harness_fork();
+		if (pids[i] == 0) {
+			int error = 0;
+			if (i % 2)
+				create_once();
+			else
+				error = posixtrace_salvage_orphan(o.pt_id, NULL, NULL);
+			_exit(error == 0 || error == ESRCH || error == EBUSY ? 0 : 1);
+		}
+	}
+	for (int i = 0; i < 6; i++)
+		CHECK_EXIT(pids[i], 0);
+	create_once();
+	CHECK_EQ(orphan_count(), 0);
+	expect_log(beside("log.salvaged"), 100, 5100);
+	CHECK(!is_there(beside("log.salvaged.2")));
+	remove_directory();
+}
+
+/* The keeper that some process has started on the file; 0: none. */
+static pid_t any_keeper(void)
+{
+	struct dirent *entry;
+	pid_t found = 0;
+	char comm[64], text[32];
+	DIR *proc = opendir("/proc");
+
+	CHECK(proc);
+	while (!found && (entry = readdir(proc))) {
+		pid_t pid = (pid_t)atoi(entry->d_name);
+		snprintf(comm, sizeof(comm), "/proc/%d/comm", (int)pid);
+		int fd = pid > 0 ? open(comm, O_RDONLY | O_CLOEXEC) : -1;
+		ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+		if (fd >= 0)
+			close(fd);
+		text[got > 0 ? got : 0] = '\0';
+		struct stat st;
+		snprintf(comm, sizeof(comm), "/proc/%d", (int)pid);
+		if (strncmp(text, "ptrace-keeper", 13) == 0 && stat(comm, &st) == 0 &&
+		    st.st_uid == geteuid() && !process_is_gone(pid))
+			found = pid;
+	}
+	closedir(proc);
+	return found;
+}
+
+/* All numbers of the logs in the directory, each once. */
+static void expect_in_logs(uint32_t first, uint32_t end)
+{
+	unsigned char *seen = calloc(end, 1);
+	struct dirent *entry;
+	DIR *dir = opendir(directory);
+
+	CHECK(dir && seen);
+	while ((entry = readdir(dir))) {
+		int fd = openat(dirfd(dir), entry->d_name, O_RDONLY | O_CLOEXEC);
+		trace_id_t log;
+		if (entry->d_name[0] != '.' && posix_trace_open(fd, &log) == 0) {
+			struct ts_events events = ts_read_log(log);
+			for (size_t i = 0; i < events.count; i++) {
+				char name[TRACE_EVENT_NAME_MAX + 1] = "";
+				posix_trace_eventid_get_name(log, events.at[i].info.posix_event_id,
+							     name);
+				if (strcmp(name, NAME) != 0)
+					continue;
+				CHECK_LT(ts_number(&events.at[i]), end);
+				CHECK_EQ(seen[ts_number(&events.at[i])], 0);
+				seen[ts_number(&events.at[i])] = 1;
+			}
+			ts_events_free(&events);
+			ts_close_log(log);
+		}
+		close(fd);
+	}
+	closedir(dir);
+	for (uint32_t i = first; i < end; i++)
+		CHECK_EQ(seen[i], 1);
+	free(seen);
+}
+
+/* Salvagers and their keepers are killed at random moments; the last one is left alone. */
+TEST_TIMEOUT(killed_salvagers_lose_and_double_nothing, "EXT-145", 120, NEEDS_KEEPER)
+{
+	unsigned seed = 7;
+
+	needs_own_directory();
+	for (int round = 0; round < 10; round++) {
+		crash_with_log(100, 8000);
+		/* In each second round the log is there. */
+		if (round % 2)
+			CHECK_SYS(unlink(path));
+		for (int i = 0; i < 4; i++) {
+			struct timespec moment = {0, (rand_r(&seed) % 6000) * 1000};
+			pid_t pid = harness_fork();
+			if (pid == 0) {
+				create_once();
+				_exit(0);
+			}
+			nanosleep(&moment, NULL);
+			pid_t keeper = any_keeper();
+			if (keeper && rand_r(&seed) % 2)
+				kill(keeper, SIGKILL);
+			kill(pid, SIGKILL);
+			harness_reap(pid);
+			if (keeper && rand_r(&seed) % 2)
+				kill(keeper, SIGKILL);
+		}
+		CHECK_WITHIN(10000, !any_keeper());
+		create_once();
+		CHECK_EQ(orphan_count(), 0);
+		expect_in_logs(round % 2 ? 100 : 0, 8100);
+		remove_directory();
+	}
+}
+
+TEST(keepers_that_die_again_and_again_leave_the_stream, "EXT-149", NEEDS_KEEPER)
+{
+	char written[4096];
+
+	needs_own_directory();
+	/* So many that no keeper is done before it is found and killed. */
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * 1024 * KIB, POSIX_TRACE_APPEND, 0);
+	make_directory();
+	int fd = (int)CHECK_SYS(open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+	crash(fd, &attr, 100, 800000);
+	close(fd);
+	struct posixtrace_orphan o = only_orphan();
+	_Atomic bool *is_over =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t killer = harness_fork();
+	if (killer == 0) {
+		while (!*is_over) {
+			pid_t keeper = any_keeper();
+			if (keeper)
+				kill(keeper, SIGKILL);
+		}
+		_exit(0);
+	}
+	CHECK_EQ(posixtrace_salvage_orphan(o.pt_id, NULL, NULL), ECHILD);
+	*is_over = true;
+	CHECK_EXIT(killer, 0);
+	CHECK_EQ(only_orphan().pt_error, ECHILD);
+	/* Creates do not try again, but who asks for it does. */
+	create_once();
+	CHECK_EQ(orphan_count(), 1);
+	CHECK_OK(posixtrace_salvage_orphan(o.pt_id, NULL, written));
+	CHECK_STR_EQ(written, path);
+	expect_log(path, 0, 800100);
+	remove_directory();
+}
+
+TEST(bad_arguments_are_refused, "EXT-142")
+{
+	struct posixtrace_orphan o;
+
+	CHECK_EQ(posixtrace_get_orphan(0, NULL, sizeof(o)), EINVAL);
+	CHECK_EQ(posixtrace_get_orphan(0, &o, 1), EINVAL);
+	CHECK_EQ(posixtrace_get_orphan(1000000, &o, sizeof(o)), ENOENT);
+	CHECK_EQ(posixtrace_salvage_orphan(1, NULL, NULL), ESRCH);
+	CHECK_EQ(posixtrace_discard_orphan(1), ESRCH);
+}

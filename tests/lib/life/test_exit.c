@@ -1,0 +1,1346 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The end of controllers and of traced processes, by whatever means: logs are closed and
+ * complete, streams are freed, nothing recorded is lost.
+ */
+#include "tests/support/private_user.h"
+
+#include "tests/support/logs.h"
+
+#include <posixtrace.h>
+#include <sys/syscall.h>
+
+#define KIB ((size_t)1024)
+#define MIB ((size_t)1024 * 1024)
+
+static trace_attr_t append_attr(size_t stream_bytes)
+{
+	return log_attr(POSIX_TRACE_UNTIL_FULL, stream_bytes, POSIX_TRACE_APPEND, 0);
+}
+
+/* The log, opened at once: closed, numbers 0 to count - 1, and a STOP with data 0. */
+static void expect_complete_log(int fd, trace_event_id_t id, uint32_t count)
+{
+	int reader = ts_reopen(fd, O_RDONLY);
+	trace_id_t log = ts_open_log(reader);
+	struct ts_events all = ts_read_log(log), events = without_markers(&all);
+	struct posix_trace_status_info status = ts_status(log);
+	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_SUSPENDED);
+	CHECK_EQ(status.posix_stream_flush_status, POSIX_TRACE_NOT_FLUSHING);
+	CHECK_EQ(status.posix_stream_flush_error, 0);
+	CHECK_EQ(status.posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
+	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_NO_OVERRUN);
+	CHECK_EQ(id_at(&events, 0), POSIX_TRACE_START);
+	ts_expect_numbers(&events, id, 0, count - 1);
+	ts_expect_sorted(&all);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
+	CHECK_EQ(stop_reason(&events.at[events.count - 1]), 0);
+	ts_close_log(log);
+	close(reader);
+}
+
+/*
+ * Ends of a controller
+ */
+
+enum ending {
+	BY_EXIT,
+	BY__EXIT,
+	BY__EXIT_C,
+	BY_QUICK_EXIT,
+	BY_LAST_THREAD,
+	BY_MAIN_THREAD_FIRST,
+	BY_RAW_EXIT_GROUP,
+	BY_ABORT,
+	BY_SEGV,
+	BY_TERM,
+	BY_KILL,
+	ENDINGS
+};
+
+static void *sleep_then_end(void *arg)
+{
+	(void)arg;
+	harness_sleep_ms(20);
+	return NULL;
+}
+
+static void *end_later(void *arg)
+{
+	pid_t main_thread = getpid();
+	char path[64], text[512];
+	(void)arg;
+	/* Until the first thread is a zombie. */
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)main_thread);
+	for (;;) {
+		int fd = open(path, O_RDONLY | O_CLOEXEC);
+		ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+		close(fd);
+		if (got <= 0)
+			break;
+		text[got] = '\0';
+		if (strstr(text, ") Z"))
+			break;
+		harness_sleep_ms(1);
+	}
+	return NULL;
+}
+
+static void end_by(enum ending ending)
+{
+	pthread_t thread;
+	switch (ending) {
+	case BY_EXIT:
+		exit(0);
+	case BY__EXIT:
+		_exit(0);
+	case BY__EXIT_C:
+		_Exit(0);
+	case BY_QUICK_EXIT:
+		quick_exit(0);
+	case BY_LAST_THREAD:
+		CHECK_EQ(pthread_create(&thread, NULL, sleep_then_end, NULL), 0);
+		CHECK_EQ(pthread_join(thread, NULL), 0);
+		pthread_exit(NULL);
+	case BY_MAIN_THREAD_FIRST:
+		CHECK_EQ(pthread_create(&thread, NULL, end_later, NULL), 0);
+		pthread_exit(NULL);
+	case BY_RAW_EXIT_GROUP:
+		syscall(SYS_exit_group, 0);
+		break;
+	case BY_ABORT:
+		signal(SIGABRT, SIG_DFL);
+		abort();
+	case BY_SEGV:
+		signal(SIGSEGV, SIG_DFL);
+		raise(SIGSEGV);
+		break;
+	case BY_TERM:
+		raise(SIGTERM);
+		break;
+	default:
+		raise(SIGKILL);
+		break;
+	}
+	_exit(1);
+}
+
+static const char *const ending_names[] = {
+	"exit",	      "_exit", "_Exit",	  "quick_exit", "last thread", "main thread first",
+	"exit_group", "abort", "SIGSEGV", "SIGTERM",	"SIGKILL"};
+
+/* A controller that traces itself and ends. */
+static void end_with_log(enum ending ending, int fd, const trace_attr_t *attr, uint32_t count,
+			 size_t len)
+{
+	struct rlimit no_core = {0, 0};
+	setrlimit(RLIMIT_CORE, &no_core);
+	trace_id_t trid = ts_create_log(0, attr, fd);
+	ts_start(trid);
+	emit_run(ts_id("event"), 0, count, len);
+	end_by(ending);
+}
+
+static void check_ending(enum ending ending, const trace_attr_t *attr, uint32_t count)
+{
+	int fd = ts_temp_file();
+	pid_t pid = harness_fork();
+	if (pid == 0)
+		end_with_log(ending, fd, attr, count, 40);
+	int status = harness_reap(pid);
+	if (ending < BY_ABORT)
+		CHECK_EQ(status, 0);
+	else
+		CHECK(WIFSIGNALED(status));
+	NOTE("%s", ending_names[ending]);
+	/* What open() waits for, if for anything, is bounded. */
+	int64_t before = harness_now_ns();
+	expect_complete_log(fd, ts_id("event"), count);
+	CHECK_LT((harness_now_ns() - before) / 1000000, 5000 * harness_slowdown());
+	close(fd);
+}
+
+TEST(log_is_closed_and_complete_after_exit, "EXIT-01", NEEDS_KEEPER)
+{
+	trace_attr_t attr = append_attr(256 * KIB);
+	for (int i = 0; i < 20; i++)
+		check_ending(BY_EXIT, &attr, 1000);
+}
+
+HELPER(return_from_main)
+{
+	CHECK_EQ(argc, 1);
+	trace_attr_t attr = append_attr(256 * KIB);
+	trace_id_t trid = ts_create_log(0, &attr, atoi(argv[0]));
+	ts_start(trid);
+	emit_run(ts_id("event"), 0, 500, 40);
+	return 0;
+}
+
+TEST(log_is_closed_and_complete_after_return_from_main, "EXIT-01 GEN-06", NEEDS_EXEC)
+{
+	int fd = ts_temp_file();
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		char number[16];
+		snprintf(number, sizeof(number), "%d", CHECK_SYS(dup(fd)));
+		clearenv();
+		harness_exec("return_from_main", number, (char *)NULL);
+	}
+	CHECK_EXIT(pid, 0);
+	expect_complete_log(fd, ts_id("event"), 500);
+}
+
+TEST(log_is_closed_and_complete_after_other_ends, "EXIT-02", NEEDS_KEEPER)
+{
+	trace_attr_t attr = append_attr(256 * KIB);
+	for (enum ending ending = BY__EXIT; ending <= BY_RAW_EXIT_GROUP; ending++)
+		for (int i = 0; i < 5; i++)
+			check_ending(ending, &attr, 1000);
+}
+
+TEST(log_is_closed_and_complete_after_a_signal, "EXIT-03", NEEDS_KEEPER)
+{
+	trace_attr_t attr = append_attr(256 * KIB);
+	for (enum ending ending = BY_ABORT; ending < ENDINGS; ending++)
+		for (int i = 0; i < 5; i++)
+			check_ending(ending, &attr, 1000);
+}
+
+TEST(every_policy_ends_well, "EXIT-02 EXIT-03 POLICY-25", NEEDS_KEEPER)
+{
+	static const int stream_policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
+					      POSIX_TRACE_FLUSH};
+	static const int log_policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
+					   POSIX_TRACE_APPEND};
+	static const enum ending endings[] = {BY_EXIT, BY__EXIT, BY_KILL};
+	for (int i = 0; i < 9; i++) {
+		trace_attr_t attr = log_attr(stream_policies[i / 3], 256 * KIB, log_policies[i % 3],
+					     1024 * KIB);
+		for (int j = 0; j < 3; j++)
+			check_ending(endings[j], &attr, 500);
+	}
+}
+
+TEST(large_stream_is_flushed_completely_after_sigkill, "EXIT-03 EXIT-02", NEEDS_KEEPER)
+{
+	/* Some time for the keeper: whoever opens the log must wait for it. */
+	trace_attr_t attr = append_attr(32 * MIB);
+	int fd = ts_temp_file();
+	uint32_t count = 300000 / (uint32_t)harness_slowdown();
+	pid_t pid = harness_fork();
+	if (pid == 0)
+		end_with_log(BY_KILL, fd, &attr, count, 64);
+	harness_reap(pid);
+	expect_complete_log(fd, ts_id("event"), count);
+}
+
+TEST(suspended_stream_gets_no_second_stop, "EXIT-01 EXIT-03 SHUTDOWN-09", NEEDS_KEEPER)
+{
+	static const enum ending endings[] = {BY_EXIT, BY__EXIT, BY_KILL};
+	trace_attr_t attr = append_attr(64 * KIB);
+	trace_event_id_t id = ts_id("event");
+	for (int i = 0; i < 3; i++) {
+		int fd = ts_temp_file();
+		pid_t pid = harness_fork();
+		if (pid == 0) {
+			trace_id_t trid = ts_create_log(0, &attr, fd);
+			ts_start(trid);
+			ts_emit(id, 0);
+			ts_stop(trid);
+			end_by(endings[i]);
+		}
+		harness_reap(pid);
+		expect_complete_log(fd, id, 1);
+		close(fd);
+	}
+}
+
+TEST(several_streams_of_a_controller_end_with_it, "EXIT-01 EXIT-02 EXIT-03", NEEDS_KEEPER)
+{
+	static const enum ending endings[] = {BY_EXIT, BY_KILL};
+	trace_attr_t attr = append_attr(64 * KIB);
+	trace_event_id_t id = ts_id("event");
+	for (int i = 0; i < 2; i++) {
+		int fds[5];
+		for (int j = 0; j < 5; j++)
+			fds[j] = ts_temp_file();
+		pid_t pid = harness_fork();
+		if (pid == 0) {
+			for (int j = 0; j < 5; j++) {
+				trace_id_t trid = ts_create_log(0, &attr, fds[j]);
+				ts_start(trid);
+			}
+			ts_create_running(0, &attr);
+			ts_create_running(getppid(), &attr);
+			emit_run(id, 0, 100, 20);
+			end_by(endings[i]);
+		}
+		harness_reap(pid);
+		for (int j = 0; j < 5; j++) {
+			expect_complete_log(fds[j], id, 100);
+			close(fds[j]);
+		}
+	}
+	/* The parent was traced by them and goes on. */
+	ts_emit(id, 1);
+}
+
+TEST(pipe_gets_the_whole_log_after_sigkill, "EXIT-03 LOG-35", NEEDS_KEEPER)
+{
+	static const enum ending endings[] = {BY_EXIT, BY__EXIT, BY_KILL};
+	trace_attr_t attr = append_attr(512 * KIB);
+	for (int i = 0; i < 3; i++) {
+		int ends[2], sink = ts_temp_file();
+		open_pipe(ends, 0);
+		pid_t pid = harness_fork();
+		if (pid == 0) {
+			close(ends[0]);
+			end_with_log(endings[i], ends[1], &attr, 2000, 100);
+		}
+		close(ends[1]);
+		/* Ends when the keeper has closed it. */
+		struct drain drain = {.delay_us = 50, .chunk = 4096};
+		drain_start(&drain, ends[0], sink);
+		ts_join(drain.thread);
+		harness_reap(pid);
+		close(ends[0]);
+		expect_complete_log(sink, ts_id("event"), 2000);
+		close(sink);
+	}
+}
+
+static int try_create(void)
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 4 * KIB, 0);
+	trace_id_t trid;
+	return posix_trace_create(0, &attr, &trid);
+}
+
+TEST(streams_of_ended_controllers_do_not_count, "CREATE-09 CREATE-12 EXIT-01 EXIT-02 EXIT-03")
+{
+	if (!private_user_is_on())
+		SKIP("other programs of this user may have streams");
+	for (enum ending ending = BY_EXIT; ending < ENDINGS; ending++) {
+		pid_t pid = harness_fork();
+		if (pid == 0) {
+			struct rlimit no_core = {0, 0};
+			setrlimit(RLIMIT_CORE, &no_core);
+			for (int i = 0; i < TRACE_SYS_MAX; i++)
+				CHECK_OK(try_create());
+			CHECK_EQ(try_create(), EAGAIN);
+			end_by(ending);
+		}
+		harness_reap(pid);
+	}
+	for (int i = 0; i < TRACE_SYS_MAX; i++)
+		CHECK_OK(try_create());
+	CHECK_EQ(try_create(), EAGAIN);
+}
+
+static bool can_have_all_streams(void)
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 4 * KIB, 0);
+	trace_id_t trids[TRACE_SYS_MAX];
+	int err = 0, count = 0;
+	while (count < TRACE_SYS_MAX && !err) {
+		err = posix_trace_create(0, &attr, &trids[count]);
+		count += !err;
+	}
+	while (count > 0)
+		CHECK_OK(posix_trace_shutdown(trids[--count]));
+	return !err;
+}
+
+TEST(logged_streams_of_killed_controllers_are_freed_without_delay, "EXIT-03 CREATE-12")
+{
+	if (!private_user_is_on())
+		SKIP("other programs of this user may have streams");
+	trace_attr_t attr = append_attr(16 * KIB);
+	for (int round = 0; round < 3; round++) {
+		pid_t pid = harness_fork();
+		if (pid == 0) {
+			for (int i = 0; i < TRACE_SYS_MAX / 2; i++) {
+				trace_id_t trid = ts_create_log(0, &attr, ts_temp_file());
+				ts_start(trid);
+			}
+			raise(SIGKILL);
+		}
+		harness_reap(pid);
+		/* The keepers may need a moment. */
+		CHECK_WITHIN(10000, can_have_all_streams());
+	}
+}
+
+TEST(keeper_ends_with_the_stream, "EXIT-03 GEN-05", NEEDS_KEEPER)
+{
+	static const enum ending endings[] = {BY_EXIT, BY__EXIT, BY_KILL};
+	trace_attr_t attr = append_attr(64 * KIB);
+	for (int i = 0; i < 3; i++) {
+		int fd = ts_temp_file();
+		pid_t pid = harness_fork();
+		if (pid == 0)
+			end_with_log(endings[i], fd, &attr, 10, 10);
+		harness_reap(pid);
+		CHECK_WITHIN(10000, other_holder(fd, 0) == 0);
+		expect_complete_log(fd, ts_id("event"), 10);
+		close(fd);
+	}
+}
+
+TEST(end_of_a_controller_shows_while_its_children_live,
+     "EXIT-01 EXIT-02 EXIT-03 FORK-11 "
+     "CREATE-12",
+     NEEDS_KEEPER)
+{
+	static const enum ending endings[] = {BY_EXIT, BY__EXIT, BY_KILL};
+	trace_attr_t attr = append_attr(64 * KIB);
+	trace_event_id_t id = ts_id("event");
+	for (int i = 0; i < 12; i++) {
+		int fd = ts_temp_file(), life[2];
+		char byte;
+		open_pipe(life, 0);
+		pid_t pid = harness_fork();
+		if (pid == 0) {
+			trace_id_t trid = ts_create_log(0, &attr, fd);
+			ts_start(trid);
+			if (private_user_is_on())
+				for (int j = 1; j < TRACE_SYS_MAX; j++)
+					CHECK_OK(try_create());
+			/* A child that outlives it, by each way there is. */
+			close(life[1]);
+			pid_t child = 0;
+			switch (i / 3) {
+			case 0:
+				child = fork();
+				break;
+			case 1:
+				child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+				break;
+			case 2:
+				child = vfork();
+				break;
+			default:
+				child = fork();
+				break;
+			}
+			if (child == 0) {
+				if (i / 3 >= 2) {
+					dup2(life[0], STDIN_FILENO);
+					execl("/bin/cat", "cat", (char *)NULL);
+					_exit(127);
+				}
+				while (read(life[0], &byte, 1) > 0)
+					;
+				_exit(0);
+			}
+			emit_run(id, 0, 100, 20);
+			end_by(endings[i % 3]);
+		}
+		close(life[0]);
+		harness_reap(pid);
+		expect_complete_log(fd, id, 100);
+		if (private_user_is_on())
+			CHECK_WITHIN(10000, can_have_all_streams());
+		close(life[1]);
+		close(fd);
+	}
+}
+
+TEST(log_survives_signals_to_the_whole_group, "EXIT-03", NEEDS_KEEPER)
+{
+	static const int signals[] = {SIGINT, SIGHUP, SIGTERM, SIGQUIT, SIGKILL};
+	trace_attr_t attr = append_attr(64 * KIB);
+	trace_event_id_t id = ts_id("event");
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		int fd = ts_temp_file(), ready[2];
+		char byte = 0;
+		open_pipe(ready, 0);
+		pid_t pid = harness_fork();
+		if (pid == 0) {
+			struct rlimit no_core = {0, 0};
+			setrlimit(RLIMIT_CORE, &no_core);
+			CHECK_SYS(setpgid(0, 0));
+			trace_id_t trid = ts_create_log(0, &attr, fd);
+			ts_start(trid);
+			emit_run(id, 0, 100, 20);
+			CHECK_EQ(write(ready[1], &byte, 1), 1);
+			for (;;)
+				pause();
+		}
+		CHECK_EQ(read(ready[0], &byte, 1), 1);
+		CHECK_SYS(kill(-pid, signals[i]));
+		int status = harness_reap(pid);
+		CHECK(WIFSIGNALED(status));
+		CHECK_EQ(WTERMSIG(status), signals[i]);
+		expect_complete_log(fd, id, 100);
+		close(ready[0]);
+		close(ready[1]);
+		close(fd);
+	}
+}
+
+/* Waits for a byte of the case before it ends. */
+static pid_t start_logged_controller(int fd, const trace_attr_t *attr, uint32_t flushed,
+				     uint32_t unflushed, pid_t *keeper)
+{
+	trace_event_id_t id = ts_id("event");
+	int ready[2];
+	char byte = 0;
+	open_pipe(ready, 0);
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		trace_id_t trid = ts_create_log(0, attr, fd);
+		ts_start(trid);
+		emit_run(id, 0, flushed, 40);
+		ts_flush(trid);
+		emit_run(id, flushed, flushed + unflushed, 40);
+		CHECK_EQ(write(ready[1], &byte, 1), 1);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	CHECK_EQ(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	if (keeper) {
+		*keeper = other_holder(fd, pid);
+		CHECK_GT(*keeper, 0);
+	}
+	return pid;
+}
+
+TEST(log_left_by_killed_controller_and_keeper_is_readable, "EXIT-03 LOG-39 STATUS-27", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_attr_t attr = append_attr(256 * KIB);
+	trace_event_id_t id = ts_id("event");
+	char name[TRACE_EVENT_NAME_MAX + 1];
+	pid_t keeper, pid = start_logged_controller(fd, &attr, 100, 50, &keeper);
+	kill(keeper, SIGSTOP);
+	kill(pid, SIGKILL);
+	harness_reap(pid);
+	kill(keeper, SIGKILL);
+	CHECK_WITHIN(10000, process_is_gone(keeper));
+
+	trace_id_t log = ts_open_log(fd);
+	struct ts_events events = ts_read_log(log);
+	uint32_t seen = (uint32_t)ts_count(&events, id);
+	CHECK_GE(seen, 100);
+	ts_expect_numbers(&events, id, 0, seen - 1);
+	CHECK_OK(posix_trace_eventid_get_name(log, id, name));
+	CHECK_STR_EQ(name, "event");
+	struct posix_trace_status_info status = ts_status(log);
+	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_RUNNING);
+	CHECK_EQ(status.posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
+	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_OVERRUN);
+	CHECK_EQ(status.posix_stream_flush_error, EOWNERDEAD);
+	ts_close_log(log);
+}
+
+TEST(next_create_finishes_the_log_of_killed_controller_and_keeper, "EXIT-03 LOG-39 GEN-05",
+     NEEDS_KEEPER)
+{
+	/* The file must be found again, so it has a name. */
+	char path[4096];
+	int fd = ts_temp_named(path, sizeof(path));
+	trace_attr_t attr = append_attr(256 * KIB);
+	trace_event_id_t id = ts_id("event");
+	pid_t keeper, pid = start_logged_controller(fd, &attr, 100, 50, &keeper);
+	/* The keeper first: else it would do its work. */
+	kill(keeper, SIGSTOP);
+	kill(pid, SIGKILL);
+	harness_reap(pid);
+	kill(keeper, SIGKILL);
+	CHECK_WITHIN(10000, process_is_gone(keeper));
+	trace_id_t trid = ts_create(0, NULL);
+	expect_complete_log(fd, id, 150);
+	ts_shutdown(trid);
+	CHECK_SYS(unlink(path));
+}
+
+HELPER(create_once)
+{
+	CHECK_EQ(argc, 0);
+	ts_shutdown(ts_create(0, NULL));
+	return 0;
+}
+
+static void remove_names_objects(void)
+{
+	struct dirent *entry;
+	char dir[64];
+
+	private_user_dir(dir);
+	DIR *objects = opendir(dir);
+	CHECK(objects);
+	while ((entry = readdir(objects)))
+		if (strncmp(entry->d_name, "n.", 2) == 0)
+			CHECK_SYS(unlinkat(dirfd(objects), entry->d_name, 0));
+	closedir(objects);
+}
+
+/* As when the last process that used them ended before the log was finished. */
+TEST(an_orphan_without_its_names_keeps_its_events, "EXIT-03 LOG-39", NEEDS_KEEPER)
+{
+	if (!private_user_is_on())
+		SKIP("other programs of this user may have names");
+	char path[4096];
+	int fd = ts_temp_named(path, sizeof(path));
+	trace_attr_t attr = append_attr(256 * KIB);
+	pid_t keeper, pid = start_logged_controller(fd, &attr, 100, 50, &keeper);
+	kill(keeper, SIGSTOP);
+	kill(pid, SIGKILL);
+	harness_reap(pid);
+	kill(keeper, SIGKILL);
+	CHECK_WITHIN(10000, process_is_gone(keeper));
+	remove_names_objects();
+	pid = harness_fork();
+	if (pid == 0)
+		harness_exec("create_once", (char *)NULL);
+	CHECK_EXIT(pid, 0);
+	expect_complete_log(fd, ts_id("event"), 150);
+	CHECK_SYS(unlink(path));
+}
+
+static _Atomic int signals_seen;
+
+static void count_signal(int signal_number)
+{
+	(void)signal_number;
+	atomic_fetch_add(&signals_seen, 1);
+}
+
+TEST(finishing_anothers_log_is_no_matter_of_ones_own_limits, "EXIT-03 LOG-22 GEN-07 CREATE-01",
+     NEEDS_KEEPER)
+{
+	char path[4096];
+	int fd = ts_temp_named(path, sizeof(path));
+	trace_attr_t attr = append_attr(256 * KIB);
+	struct sigaction action = {.sa_handler = count_signal};
+	pid_t keeper, pid = start_logged_controller(fd, &attr, 100, 2000, &keeper);
+	kill(keeper, SIGSTOP);
+	kill(pid, SIGKILL);
+	harness_reap(pid);
+	kill(keeper, SIGKILL);
+	CHECK_WITHIN(10000, process_is_gone(keeper));
+	CHECK_SYS(sigaction(SIGXFSZ, &action, NULL));
+	limit_file_size(5000);
+	trace_id_t trid = ts_create(0, NULL);
+	ts_start(trid);
+	ts_emit(ts_id("event"), 1);
+	ts_shutdown(trid);
+	limit_file_size(RLIM_INFINITY);
+	CHECK_EQ(signals_seen, 0);
+	expect_complete_log(fd, ts_id("event"), 2100);
+	CHECK_SYS(unlink(path));
+}
+
+/* It may write no more than 5000 bytes, and cannot help it. */
+TEST(a_log_one_has_no_room_for_is_left_to_the_next, "EXIT-03 LOG-22 GEN-07 CREATE-01", NEEDS_KEEPER)
+{
+	char path[4096];
+	int fd = ts_temp_named(path, sizeof(path));
+	trace_attr_t attr = append_attr(256 * KIB);
+	pid_t keeper, pid = start_logged_controller(fd, &attr, 100, 2000, &keeper);
+	kill(keeper, SIGSTOP);
+	kill(pid, SIGKILL);
+	harness_reap(pid);
+	kill(keeper, SIGKILL);
+	CHECK_WITHIN(10000, process_is_gone(keeper));
+	for (int i = 0; i < 2; i++) {
+		pid = harness_fork();
+		if (pid == 0) {
+			struct rlimit limit = {5000, 5000};
+			trace_id_t trid;
+			CHECK_SYS(setrlimit(RLIMIT_FSIZE, &limit));
+			(void)posix_trace_create(0, NULL, &trid);
+			_exit(0);
+		}
+		CHECK_EXIT(pid, 0);
+		/* Not closed. */
+		CHECK_EQ(log_status(fd).posix_stream_flush_error, EOWNERDEAD);
+	}
+	trace_id_t trid = ts_create(0, NULL);
+	expect_complete_log(fd, ts_id("event"), 2100);
+	struct ts_events events = ts_log_events(fd);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_FLUSH_START), 2);
+	ts_shutdown(trid);
+	CHECK_SYS(unlink(path));
+}
+
+TEST(asking_for_the_status_replaces_a_keeper_that_was_killed, "EXIT-03 POLICY-22 POLICY-23",
+     NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_attr_t attr = append_attr(64 * KIB);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	pid_t keeper;
+
+	ts_start(trid);
+	emit_run(id, 0, 50, 40);
+	keeper = other_holder(fd, getppid());
+	CHECK_GT(keeper, 0);
+	kill(keeper, SIGKILL);
+	CHECK_WITHIN(10000, process_is_gone(keeper));
+	emit_run(id, 50, 100, 40);
+	/* The stream flushes by itself again, with no call that would ask for it. */
+	(void)ts_status(trid);
+	keeper = other_holder(fd, getppid());
+	CHECK_GT(keeper, 0);
+	CHECK(!process_is_gone(keeper));
+	ts_shutdown(trid);
+	expect_complete_log(fd, id, 100);
+}
+
+TEST(controller_survives_the_death_of_its_keeper, "EXIT-03 LOG-13 LOG-19", NEEDS_KEEPER)
+{
+	char path[4096];
+	int fd = ts_temp_named(path, sizeof(path));
+	trace_attr_t attr = append_attr(256 * KIB);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
+	uint32_t number = 0;
+	for (int i = 0; i < 5; i++) {
+		emit_run(id, number, number + 50, 40);
+		number += 50;
+		ts_flush(trid);
+		emit_run(id, number, number + 50, 40);
+		number += 50;
+		pid_t keeper = other_holder(fd, getppid());
+		CHECK_GT(keeper, 0);
+		kill(keeper, SIGKILL);
+		CHECK_WITHIN(10000, process_is_gone(keeper));
+		emit_run(id, number, number + 50, 40);
+		number += 50;
+	}
+	ts_shutdown(trid);
+	expect_complete_log(fd, id, number);
+	CHECK_SYS(unlink(path));
+}
+
+TEST(no_more_processes_is_no_matter_of_the_log, "EXT-180 CREATE-25 SHUTDOWN-07 SHUTDOWN-08",
+     NEEDS_KEEPER)
+{
+	trace_attr_t attr = append_attr(256 * KIB);
+	trace_event_id_t id = ts_id("event");
+	int fd = ts_temp_file(), other = ts_temp_file();
+	struct rlimit none = {0, 0}, old;
+	trace_id_t trid = ts_create_log(0, &attr, fd), refused = 4711;
+
+	if (geteuid() == 0)
+		SKIP("the limit does not hold for root");
+	ts_start(trid);
+	emit_run(id, 0, 100, 20);
+	CHECK_SYS(getrlimit(RLIMIT_NPROC, &old));
+	none.rlim_max = old.rlim_max;
+	CHECK_SYS(setrlimit(RLIMIT_NPROC, &none));
+	/* There is no process for the log of a new stream: not the limit of streams. */
+	for (int i = 0; i < TRACE_SYS_MAX + 6; i++)
+		CHECK_EQ(posix_trace_create_withlog(0, &attr, other, &refused), EAGAIN);
+	CHECK_EQ(refused, 4711);
+	ts_flush(trid);
+	emit_run(id, 100, 200, 20);
+	/* Nor is there one in the place of one that was killed. */
+	pid_t keeper = other_holder(fd, getppid());
+	CHECK_GT(keeper, 0);
+	kill(keeper, SIGKILL);
+	CHECK_WITHIN(10000, process_is_gone(keeper));
+	ts_shutdown(trid);
+	CHECK_SYS(setrlimit(RLIMIT_NPROC, &old));
+	expect_complete_log(fd, id, 200);
+}
+
+/* Whether the limit lets this process make one more. */
+static bool can_fork_under(const struct rlimit *limit)
+{
+	CHECK_SYS(setrlimit(RLIMIT_NPROC, limit));
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(0);
+	if (pid < 0) {
+		CHECK_EQ(errno, EAGAIN);
+		return false;
+	}
+	CHECK_EXIT(pid, 0);
+	return true;
+}
+
+/* A keeper is two tasks, a process and a thread of it. Where orphans come to the caller, no third
+ * one is needed to make it, so the limit can lie between the two. */
+TEST(a_limit_that_the_second_task_of_a_keeper_hits_is_told_as_that, "EXT-180 CREATE-25",
+     NEEDS_KEEPER)
+{
+	trace_attr_t attr = append_attr(256 * KIB);
+	int fd = ts_temp_file();
+	struct rlimit old, limit;
+	trace_id_t trid = 4711;
+	struct stat st;
+
+	if (geteuid() == 0 || !private_user_is_on())
+		SKIP("needs a user whose processes are counted, and are all here");
+	CHECK_SYS(prctl(PR_SET_CHILD_SUBREAPER, 1));
+	CHECK_SYS(getrlimit(RLIMIT_NPROC, &old));
+	limit = (struct rlimit){.rlim_cur = 1, .rlim_max = old.rlim_max};
+	while (!can_fork_under(&limit))
+		CHECK_LT(++limit.rlim_cur, 1000);
+	CHECK_EQ(posix_trace_create_withlog(0, &attr, fd, &trid), EAGAIN);
+	CHECK_EQ(trid, 4711);
+	/* Nothing has begun. */
+	CHECK_SYS(fstat(fd, &st));
+	CHECK_EQ(st.st_size, 0);
+	limit.rlim_cur++;
+	CHECK_SYS(setrlimit(RLIMIT_NPROC, &limit));
+	trid = ts_create_log(0, &attr, fd);
+	ts_shutdown(trid);
+}
+
+TEST(no_keeper_is_no_matter_of_clear_and_flush, "CLEAR-01 CLEAR-10 CLEAR-11 LOG-13 LOG-19",
+     NEEDS_KEEPER)
+{
+	static const int policies[] = {POSIX_TRACE_APPEND, POSIX_TRACE_LOOP};
+	trace_event_id_t id = ts_id("event");
+	struct rlimit none = {0, 0}, old;
+
+	if (geteuid() == 0)
+		SKIP("the limit does not hold for root");
+	CHECK_SYS(getrlimit(RLIMIT_NPROC, &old));
+	none.rlim_max = old.rlim_max;
+	for (int i = 0; i < 2; i++) {
+		trace_attr_t attr =
+			log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, policies[i], 1024 * KIB);
+		int fd = ts_temp_file();
+		trace_id_t trid = ts_create_log(0, &attr, fd);
+
+		ts_start(trid);
+		emit_run(id, 0, 50, 20);
+		ts_flush(trid);
+		emit_run(id, 50, 100, 20);
+		CHECK_SYS(setrlimit(RLIMIT_NPROC, &none));
+		pid_t keeper = other_holder(fd, getppid());
+		CHECK_GT(keeper, 0);
+		kill(keeper, SIGKILL);
+		CHECK_WITHIN(10000, process_is_gone(keeper));
+		ts_clear(trid);
+		CHECK_EQ(count_so_far(fd, id), 0);
+		emit_run(id, 100, 150, 20);
+		ts_flush(trid);
+		CHECK_EQ(count_so_far(fd, id), 50);
+		emit_run(id, 150, 200, 20);
+		/* It is done: a keeper that comes now does not do it again. */
+		CHECK_SYS(setrlimit(RLIMIT_NPROC, &old));
+		(void)ts_status(trid);
+		CHECK_GT(other_holder(fd, getppid()), 0);
+		CHECK_EQ(count_so_far(fd, id), 50);
+		emit_run(id, 200, 250, 20);
+		ts_shutdown(trid);
+		struct ts_events events = ts_log_events(fd);
+		ts_expect_numbers(&events, id, 100, 249);
+		close(fd);
+	}
+}
+
+/* By the hard limit, so that not even a killed keeper can be replaced. */
+TEST(without_any_process_for_a_keeper_the_stream_waits,
+     "EXT-180 CLEAR-10 SHUTDOWN-07 SHUTDOWN-08 EXIT-03 LOG-13", NEEDS_KEEPER)
+{
+	char path[4096];
+	int fd = ts_temp_named(path, sizeof(path));
+	trace_event_id_t id = ts_id("event");
+
+	if (geteuid() == 0)
+		SKIP("the limit does not hold for root");
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		trace_attr_t attr = append_attr(256 * KIB);
+		struct rlimit none = {0, 0};
+		trace_id_t trid = ts_create_log(0, &attr, fd);
+
+		ts_start(trid);
+		emit_run(id, 0, 100, 40);
+		ts_flush(trid);
+		emit_run(id, 100, 200, 40);
+		pid_t keeper = other_holder(fd, getppid());
+		CHECK_GT(keeper, 0);
+		CHECK_SYS(setrlimit(RLIMIT_NPROC, &none));
+		kill(keeper, SIGKILL);
+		CHECK_WITHIN(10000, process_is_gone(keeper));
+		CHECK_EQ(posix_trace_flush(trid), EAGAIN);
+		CHECK_EQ(posix_trace_clear(trid), EAGAIN);
+		CHECK_EQ(posixtrace_get_keeper(trid, &keeper), EAGAIN);
+		emit_run(id, 200, 300, 40);
+		CHECK_EQ(posix_trace_shutdown(trid), EAGAIN);
+		exit(0);
+	}
+	CHECK_EXIT(pid, 0);
+	CHECK_EQ(log_status(fd).posix_stream_flush_error, EOWNERDEAD);
+	trace_id_t trid = ts_create(0, NULL);
+	expect_complete_log(fd, id, 300);
+	ts_shutdown(trid);
+	CHECK_SYS(unlink(path));
+}
+
+/*
+ * Threads
+ */
+
+static void *create_and_end(void *arg)
+{
+	trace_id_t *trids = arg;
+	trace_attr_t attr = append_attr(64 * KIB);
+	trids[0] = ts_create_running(0, &attr);
+	trids[1] = ts_create_log(0, &attr, (int)trids[2]);
+	ts_start(trids[1]);
+	ts_emit(ts_id("event"), 0);
+	return NULL;
+}
+
+TEST(end_of_a_thread_shuts_nothing_down, "EXIT-04 CREATE-20", NEEDS_KEEPER)
+{
+	trace_event_id_t id = ts_id("event");
+	int fd = ts_temp_file();
+	trace_id_t trids[3] = {0, 0, (trace_id_t)fd};
+	ts_join(ts_thread(create_and_end, trids));
+	for (int i = 0; i < 2; i++)
+		ts_expect_status(trids[i], POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
+				 POSIX_TRACE_NO_OVERRUN);
+	/* Time for whoever mistook the end of the thread. */
+	harness_sleep_ms(100);
+	ts_emit(id, 1);
+	ts_stop(trids[0]);
+	struct ts_events events = ts_read_all(trids[0]);
+	ts_expect_ids(&events, POSIX_TRACE_START, id, id, POSIX_TRACE_STOP, 0);
+	ts_shutdown(trids[1]);
+	expect_complete_log(fd, id, 2);
+}
+
+/*
+ * Traced processes
+ */
+
+TEST(end_of_a_traced_process_leaves_its_events, "EXIT-05 GETNEXT-07 STARTSTOP-16 EVENTID-27")
+{
+	trace_event_id_t id = ts_id("event");
+	static const enum ending endings[] = {BY_EXIT, BY__EXIT, BY_KILL};
+	for (int i = 0; i < 3; i++) {
+		int go[2];
+		char byte = 0, name[TRACE_EVENT_NAME_MAX + 1];
+		trace_attr_t attr = append_attr(64 * KIB);
+		CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
+		open_pipe(go, 0);
+		pid_t pid = harness_fork();
+		if (pid == 0) {
+			CHECK_EQ(read(go[0], &byte, 1), 1);
+			ts_emit(id, 0);
+			pid_t child = fork();
+			if (child == 0) {
+				ts_emit(id, 1);
+				end_by(endings[i]);
+			}
+			waitpid(child, NULL, 0);
+			ts_emit(ts_id("of the ended one"), 2);
+			end_by(endings[i]);
+		}
+		trace_id_t trid = ts_create_running(pid, &attr);
+		CHECK_EQ(write(go[1], &byte, 1), 1);
+		harness_reap(pid);
+		ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
+				 POSIX_TRACE_NO_OVERRUN);
+		ts_stop(trid);
+		ts_start(trid);
+		struct ts_events events = ts_read_all(trid);
+		CHECK_EQ(events.count, 6);
+		ts_expect_numbers(&events, id, 0, 1);
+		CHECK_EQ(ts_number(&events.at[3]), 2);
+		CHECK_EQ(events.at[3].info.posix_pid, pid);
+		CHECK_OK(posix_trace_eventid_get_name(trid, id_at(&events, 3), name));
+		CHECK_STR_EQ(name, "of the ended one");
+		ts_shutdown(trid);
+		close(go[0]);
+		close(go[1]);
+	}
+}
+
+static trace_event_id_t last_id;
+
+static void emit_at_exit(void)
+{
+	ts_emit(last_id, 1);
+}
+
+static void emit_at_quick_exit(void)
+{
+	ts_emit(last_id, 1);
+}
+
+/* No constructor of this program runs before those of the library, which have 101, the first
+ * that programs may have; so no destructor should run after. */
+__attribute__((destructor(102))) static void emit_in_destructor(void)
+{
+	if (last_id)
+		ts_emit(last_id, 2);
+}
+
+TEST(events_of_exit_handlers_and_destructors_are_recorded, "EXIT-06 EXIT-01", NEEDS_KEEPER)
+{
+	trace_attr_t attr = append_attr(64 * KIB);
+	trace_event_id_t id = ts_id("event");
+	int fd = ts_temp_file(), go[2];
+	char byte = 0;
+	open_pipe(go, 0);
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		/* Traced by itself, into a log, and by the parent. */
+		CHECK_EQ(read(go[0], &byte, 1), 1);
+		trace_id_t trid = ts_create_log(0, &attr, fd);
+		ts_start(trid);
+		last_id = id;
+		atexit(emit_at_exit);
+		ts_emit(id, 0);
+		exit(0);
+	}
+	trace_id_t outer = ts_create_running(pid, &attr);
+	CHECK_EQ(write(go[1], &byte, 1), 1);
+	CHECK_EXIT(pid, 0);
+	struct ts_events events = ts_read_all(outer);
+	ts_expect_numbers(&events, id, 0, 2);
+	expect_complete_log(fd, id, 3);
+}
+
+TEST(events_of_quick_exit_handlers_are_recorded, "EXIT-06 EXIT-02", NEEDS_KEEPER)
+{
+	trace_attr_t attr = append_attr(64 * KIB);
+	trace_event_id_t id = ts_id("event");
+	int fd = ts_temp_file();
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		trace_id_t trid = ts_create_log(0, &attr, fd);
+		ts_start(trid);
+		last_id = id;
+		at_quick_exit(emit_at_quick_exit);
+		ts_emit(id, 0);
+		quick_exit(0);
+	}
+	CHECK_EXIT(pid, 0);
+	expect_complete_log(fd, id, 2);
+}
+
+static void read_log_at_exit(void)
+{
+	trace_id_t trid;
+	/* The library still works in the application's exit handlers. */
+	if (posix_trace_create(0, NULL, &trid) || posix_trace_start(trid) ||
+	    posix_trace_shutdown(trid))
+		_exit(7);
+}
+
+TEST(library_works_in_exit_handlers, "EXIT-06")
+{
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		atexit(read_log_at_exit);
+		exit(0);
+	}
+	CHECK_EXIT(pid, 0);
+}
+
+TEST(exit_with_open_logs_is_no_matter, "EXIT-07 OPEN-08", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_attr_t attr = append_attr(64 * KIB);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
+	emit_run(id, 0, 10, 10);
+	ts_shutdown(trid);
+	size_t bytes, bytes_after;
+	unsigned char *before = file_bytes(fd, &bytes);
+	for (enum ending ending = BY_EXIT; ending < ENDINGS; ending++) {
+		pid_t pid = harness_fork();
+		if (pid == 0) {
+			struct rlimit no_core = {0, 0};
+			setrlimit(RLIMIT_CORE, &no_core);
+			trace_id_t log = ts_open_log(fd);
+			ts_next(log);
+			end_by(ending);
+		}
+		int status = harness_reap(pid);
+		CHECK_EQ(WIFSIGNALED(status), ending >= BY_ABORT);
+	}
+	unsigned char *after = file_bytes(fd, &bytes_after);
+	CHECK_EQ(bytes, bytes_after);
+	CHECK_MEM_EQ(before, after, bytes);
+}
+
+TEST(names_outlive_the_controller, "EXIT-08 EVENTID-10")
+{
+	struct ts_target target = ts_target_fork();
+	trace_attr_t attr = append_attr(64 * KIB);
+	trace_event_id_t before = ts_target_id(&target, "before");
+	int ends[2];
+	trace_event_id_t through;
+	open_pipe(ends, 0);
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		trace_id_t trid = ts_create_running(target.pid, &attr);
+		through = ts_trid_id(trid, "through the stream");
+		CHECK_EQ(write(ends[1], &through, sizeof(through)), (ssize_t)sizeof(through));
+		raise(SIGKILL);
+	}
+	CHECK_EQ(read(ends[0], &through, sizeof(through)), (ssize_t)sizeof(through));
+	harness_reap(pid);
+	trace_event_id_t later = ts_target_id(&target, "later");
+	CHECK(later != before && later != through);
+	CHECK_EQ(ts_target_id(&target, "before"), before);
+	trace_id_t trid = ts_create_running(target.pid, &attr);
+	char name[TRACE_EVENT_NAME_MAX + 1];
+	CHECK_OK(posix_trace_eventid_get_name(trid, before, name));
+	CHECK_STR_EQ(name, "before");
+	CHECK_OK(posix_trace_eventid_get_name(trid, later, name));
+	CHECK_STR_EQ(name, "later");
+	ts_target_emit(&target, before, 1);
+	ts_target_emit(&target, later, 2);
+	struct ts_events events = ts_read_all(trid);
+	ts_expect_ids(&events, POSIX_TRACE_START, before, later, 0);
+	ts_target_end(&target);
+}
+
+TEST(target_goes_on_when_its_controller_is_killed, "EVENT-24 EXIT-03 SHUTDOWN-13", NEEDS_KEEPER)
+{
+	struct ts_target target = ts_target_fork();
+	trace_attr_t attr = append_attr(64 * KIB);
+	trace_event_id_t id = ts_target_id(&target, "event");
+	trace_id_t mine = ts_create_running(target.pid, &attr);
+	for (int is_logged = 0; is_logged < 2; is_logged++) {
+		for (int i = 0; i < 10; i++) {
+			int ready[2], fd = ts_temp_file();
+			char byte = 0;
+			open_pipe(ready, 0);
+			pid_t pid = harness_fork();
+			if (pid == 0) {
+				trace_id_t trid;
+				if (is_logged)
+					trid = ts_create_log(target.pid, &attr, fd);
+				else
+					trid = ts_create(target.pid, &attr);
+				ts_start(trid);
+				CHECK_EQ(write(ready[1], &byte, 1), 1);
+				pause();
+			}
+			CHECK_EQ(read(ready[0], &byte, 1), 1);
+			ts_target_emit(&target, id, 0);
+			kill(pid, SIGKILL);
+			ts_target_emit(&target, id, 0);
+			harness_reap(pid);
+			ts_target_emit(&target, id, 0);
+			close(ready[0]);
+			close(ready[1]);
+			close(fd);
+		}
+	}
+	ts_stop(mine);
+	struct ts_events events = ts_read_all(mine);
+	CHECK_EQ(ts_count(&events, id), 60);
+	ts_target_end(&target);
+}
+
+/*
+ * Nothing recorded is lost
+ */
+
+struct progress {
+	_Atomic uint32_t done;
+	_Atomic bool is_going;
+};
+
+static struct progress *shared_progress(void)
+{
+	void *at = mmap(NULL, sizeof(struct progress), PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(at != MAP_FAILED);
+	return at;
+}
+
+/* Killed somewhere in the loop: every event whose call had returned is in the log. */
+static void kill_in_tight_loop(bool is_self_traced, int stream_policy, uint32_t kill_at)
+{
+	const uint32_t most = 400000;
+	struct progress *progress = shared_progress();
+	trace_event_id_t id = ts_id("event");
+	int fd = ts_temp_file();
+	/* Room for all of them; a FLUSH stream is flushed meanwhile. */
+	trace_attr_t attr = log_attr(stream_policy, 64 * MIB, POSIX_TRACE_APPEND, 0);
+	trace_id_t trid = 0;
+
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		if (is_self_traced) {
+			trid = ts_create_log(0, &attr, fd);
+			ts_start(trid);
+		} else {
+			while (!atomic_load(&progress->is_going))
+				sched_yield();
+		}
+		for (uint32_t i = 0; i < most; i++) {
+			posix_trace_event(id, &i, sizeof(i));
+			atomic_store_explicit(&progress->done, i + 1, memory_order_relaxed);
+		}
+		for (;;)
+			pause();
+	}
+	if (!is_self_traced) {
+		trid = ts_create_log(pid, &attr, fd);
+		ts_start(trid);
+		atomic_store(&progress->is_going, true);
+	}
+	while (atomic_load(&progress->done) < kill_at)
+		sched_yield();
+	kill(pid, SIGKILL);
+	harness_reap(pid);
+	if (!is_self_traced)
+		ts_shutdown(trid);
+
+	uint32_t done = atomic_load(&progress->done);
+	trace_id_t log = ts_open_log(fd);
+	struct ts_events events = ts_read_log(log);
+	struct posix_trace_status_info status = ts_status(log);
+	CHECK_EQ(status.posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
+	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_SUSPENDED);
+	ts_close_log(log);
+	uint32_t seen = (uint32_t)ts_count(&events, id);
+	NOTE("%u calls had returned, %u events are in the log", done, seen);
+	CHECK_GE(seen, done);
+	CHECK_LE(seen, done + 1);
+	ts_expect_numbers(&events, id, 0, seen - 1);
+	ts_expect_sorted(&events);
+	ts_events_free(&events);
+	munmap(progress, sizeof(*progress));
+	close(fd);
+}
+
+TEST(killed_target_loses_no_completed_event, "EVENT-23 EXIT-05 SHUTDOWN-14", NEEDS_KEEPER)
+{
+	for (uint32_t i = 0; i < 8; i++)
+		kill_in_tight_loop(false, i % 2 ? POSIX_TRACE_FLUSH : POSIX_TRACE_UNTIL_FULL,
+				   1 + i * 13331 / (uint32_t)harness_slowdown());
+}
+
+TEST(killed_self_tracing_program_loses_no_completed_event, "EVENT-23 EXIT-03", NEEDS_KEEPER)
+{
+	for (uint32_t i = 0; i < 8; i++)
+		kill_in_tight_loop(true, i % 2 ? POSIX_TRACE_FLUSH : POSIX_TRACE_UNTIL_FULL,
+				   1 + i * 17333 / (uint32_t)harness_slowdown());
+}
+
+#define WRITERS 8
+
+struct writers {
+	trace_id_t trid;
+	trace_event_id_t id;
+	uint32_t rounds, each;
+	pthread_barrier_t barrier;
+};
+
+struct writer {
+	struct writers *all;
+	uint32_t number;
+	pthread_t thread;
+	pthread_t self;
+};
+
+struct sequence {
+	uint32_t writer, number;
+};
+
+static void *write_rounds(void *arg)
+{
+	struct writer *writer = arg;
+	struct writers *all = writer->all;
+	struct sequence data = {writer->number, 0};
+	writer->self = pthread_self();
+	for (uint32_t round = 0; round < all->rounds; round++) {
+		for (uint32_t i = 0; i < all->each; i++) {
+			posix_trace_event(all->id, &data, sizeof(data));
+			data.number++;
+		}
+		/* What has been generated has room, by SIZE-11, once this much is flushed. */
+		if (pthread_barrier_wait(&all->barrier) == PTHREAD_BARRIER_SERIAL_THREAD)
+			CHECK_OK(posix_trace_flush(all->trid));
+		pthread_barrier_wait(&all->barrier);
+	}
+	return NULL;
+}
+
+static void check_writers(const struct writer *writers, int fd, trace_event_id_t id, uint32_t count)
+{
+	uint32_t due[WRITERS] = {0};
+	int64_t last_time = 0;
+	trace_id_t log = ts_open_log(fd);
+	for (;;) {
+		struct posix_trace_event_info info;
+		unsigned char data[1024];
+		struct sequence sequence;
+		size_t len;
+		int unavailable;
+		CHECK_OK(posix_trace_getnext_event(log, &info, data, sizeof(data), &len,
+						   &unavailable));
+		if (unavailable)
+			break;
+		CHECK_GE(ts_time_ns(&info.posix_timestamp), last_time);
+		last_time = ts_time_ns(&info.posix_timestamp);
+		if (info.posix_event_id != id) {
+			CHECK_LE(info.posix_event_id, 8);
+			CHECK_NE(info.posix_event_id, POSIX_TRACE_ERROR);
+			continue;
+		}
+		CHECK_EQ(len, sizeof(sequence));
+		memcpy(&sequence, data, sizeof(sequence));
+		CHECK_LT(sequence.writer, WRITERS);
+		CHECK_EQ(sequence.number, due[sequence.writer]);
+		due[sequence.writer]++;
+		CHECK(pthread_equal(info.posix_thread_id, writers[sequence.writer].self));
+		CHECK_EQ(info.posix_pid, getpid());
+	}
+	for (int i = 0; i < WRITERS; i++)
+		CHECK_EQ(due[i], count);
+	struct posix_trace_status_info status = ts_status(log);
+	CHECK_EQ(status.posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
+	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_NO_OVERRUN);
+	ts_close_log(log);
+}
+
+TEST_TIMEOUT(eight_threads_a_million_events_each_all_in_the_log,
+	     "EVENT-16 EVENT-17 LOG-19 GETNEXT-03 SIZE-11 SIZE-12", 240, NEEDS_KEEPER)
+{
+	static struct writers all;
+	static struct writer writers[WRITERS];
+	size_t event_bytes;
+	int fd = ts_temp_file();
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 0, POSIX_TRACE_APPEND, 0);
+
+	all.rounds = harness_slowdown() > 1 ? 10 : 50;
+	all.each = harness_slowdown() > 1 ? 2000 : 20000;
+	/* One round and START always fit, plus what a thread may still be about to flush. */
+	CHECK_OK(
+		posix_trace_attr_getmaxusereventsize(&attr, sizeof(struct sequence), &event_bytes));
+	CHECK_OK(
+		posix_trace_attr_setstreamsize(&attr, WRITERS * all.each * event_bytes + 64 * KIB));
+	all.id = ts_id("event");
+	CHECK_EQ(pthread_barrier_init(&all.barrier, NULL, WRITERS), 0);
+	all.trid = ts_create_log(0, &attr, fd);
+	ts_start(all.trid);
+	int64_t before = harness_now_ns();
+	for (uint32_t i = 0; i < WRITERS; i++) {
+		writers[i].all = &all;
+		writers[i].number = i;
+		CHECK_EQ(pthread_create(&writers[i].thread, NULL, write_rounds, &writers[i]), 0);
+	}
+	for (int i = 0; i < WRITERS; i++)
+		CHECK_EQ(pthread_join(writers[i].thread, NULL), 0);
+	NOTE("written and flushed in %lld ms", (long long)(harness_now_ns() - before) / 1000000);
+	ts_expect_status(all.trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
+			 POSIX_TRACE_NO_OVERRUN);
+	ts_shutdown(all.trid);
+	check_writers(writers, fd, all.id, all.rounds * all.each);
+}

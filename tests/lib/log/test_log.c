@@ -1,0 +1,2653 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * posix_trace_create_withlog, posix_trace_flush, the log-full policies, the stream-full
+ * policies as far as a log is concerned, and the status of logs.
+ */
+static void keep_block_device(void);
+
+#define PRIVATE_USER_BEFORE keep_block_device
+#include "tests/support/private_user.h"
+
+#include "tests/support/failing_sync.h"
+#include "tests/support/logs.h"
+
+#include <posixtrace.h>
+#include <sys/eventfd.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <termios.h>
+
+#define KIB ((size_t)1024)
+
+/* Signals that a failed write could raise, counted. */
+static _Atomic int signals_seen;
+
+static void count_signal(int signal_number)
+{
+	(void)signal_number;
+	atomic_fetch_add(&signals_seen, 1);
+}
+
+static void count_signals(int signal_number)
+{
+	struct sigaction action = {.sa_handler = count_signal};
+	CHECK_SYS(sigaction(signal_number, &action, NULL));
+}
+
+/* The numbers of the events of the type are in one unbroken run; its first and end. */
+static void expect_run(const struct ts_events *events, trace_event_id_t id, uint32_t *first,
+		       uint32_t *end)
+{
+	*first = *end = 0;
+	for (size_t i = 0; i < events->count; i++) {
+		if (events->at[i].info.posix_event_id != id)
+			continue;
+		uint32_t number = ts_number(&events->at[i]);
+		if (*first == *end)
+			*first = number;
+		else
+			CHECK_EQ(number, *end);
+		*end = number + 1;
+	}
+}
+
+static struct posixtrace_counts counts_of(trace_id_t trid)
+{
+	struct posixtrace_counts counts;
+	CHECK_OK(posixtrace_get_counts(trid, &counts, sizeof(counts)));
+	return counts;
+}
+
+static struct posixtrace_counts log_counts(int fd)
+{
+	trace_id_t trid = ts_open_log(fd);
+	struct posixtrace_counts counts = counts_of(trid);
+	ts_close_log(trid);
+	return counts;
+}
+
+/*
+ * Creation
+ */
+
+TEST(logged_stream_is_born_like_a_plain_one,
+     "LOG-01 CREATE-01 CREATE-03 CREATE-04 CREATE-05 "
+     "CREATE-06 STATUS-10 STATUS-18",
+     NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_attr_t attr = log_attr(0, 64 * KIB, POSIX_TRACE_APPEND, 0), got;
+	CHECK_OK(posix_trace_attr_setname(&attr, "a name"));
+	int64_t before = ts_realtime_ns();
+	trace_id_t trid = ts_create_log(getpid(), &attr, fd);
+	int64_t after = ts_realtime_ns();
+	CHECK_NE(trid, 0);
+
+	struct posix_trace_status_info status = ts_status(trid);
+	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_SUSPENDED);
+	CHECK_EQ(status.posix_stream_full_status, POSIX_TRACE_NOT_FULL);
+	CHECK_EQ(status.posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
+	CHECK_EQ(status.posix_stream_flush_status, POSIX_TRACE_NOT_FLUSHING);
+	CHECK_EQ(status.posix_stream_flush_error, 0);
+	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_NO_OVERRUN);
+	CHECK_EQ(status.posix_log_full_status, POSIX_TRACE_NOT_FULL);
+
+	trace_event_set_t filter = ts_filter(trid), empty = ts_set(0);
+	CHECK(ts_same_set(&filter, &empty));
+
+	struct timespec created;
+	char name[TRACE_NAME_MAX];
+	CHECK_OK(posix_trace_get_attr(trid, &got));
+	CHECK_OK(posix_trace_attr_getcreatetime(&got, &created));
+	CHECK_GE(ts_time_ns(&created), before);
+	CHECK_LE(ts_time_ns(&created), after);
+	CHECK_OK(posix_trace_attr_getname(&got, name));
+	CHECK_STR_EQ(name, "a name");
+	ts_shutdown(trid);
+
+	trid = ts_create_log(0, NULL, fd);
+	ts_shutdown(trid);
+}
+
+TEST(logged_stream_works_with_every_function, "LOG-02 CREATE-19 GETNEXT-29", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	/* Not FLUSH: what is flushed by itself is not read. */
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 0, 0, 0);
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	trace_event_id_t id, listed;
+	trace_event_set_t set;
+	char name[TRACE_EVENT_NAME_MAX + 1];
+	struct posix_trace_event_info info;
+	struct timespec past = {0, 0};
+	size_t len;
+	int unavailable;
+
+	CHECK_OK(posix_trace_trid_eventid_open(trid, "of the stream", &id));
+	CHECK_OK(posix_trace_eventid_get_name(trid, id, name));
+	CHECK_STR_EQ(name, "of the stream");
+	CHECK(posix_trace_eventid_equal(trid, id, id));
+	CHECK_OK(posix_trace_eventtypelist_rewind(trid));
+	CHECK_OK(posix_trace_eventtypelist_getnext_id(trid, &listed, &unavailable));
+	CHECK_EQ(unavailable, 0);
+	CHECK_OK(posix_trace_get_attr(trid, &attr));
+	CHECK_OK(posix_trace_get_filter(trid, &set));
+	CHECK_OK(posix_trace_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET));
+	CHECK_OK(posix_trace_start(trid));
+	ts_emit(id, 7);
+	CHECK_OK(posix_trace_stop(trid));
+	CHECK_OK(posix_trace_getnext_event(trid, &info, name, sizeof(name), &len, &unavailable));
+	CHECK_EQ(unavailable, 0);
+	CHECK_EQ(info.posix_event_id, POSIX_TRACE_START);
+	CHECK_OK(posix_trace_trygetnext_event(trid, &info, name, sizeof(name), &len, &unavailable));
+	CHECK_EQ(unavailable, 0);
+	CHECK_EQ(info.posix_event_id, id);
+	CHECK_OK(posix_trace_timedgetnext_event(trid, &info, name, sizeof(name), &len, &unavailable,
+						&past));
+	CHECK_EQ(unavailable, 0);
+	CHECK_EQ(info.posix_event_id, POSIX_TRACE_STOP);
+	CHECK_OK(posix_trace_flush(trid));
+	CHECK_OK(posix_trace_clear(trid));
+	CHECK_EQ(posix_trace_close(trid), EINVAL);
+	CHECK_EQ(posix_trace_rewind(trid), EINVAL);
+	CHECK_OK(posix_trace_shutdown(trid));
+	CHECK_EQ(posix_trace_flush(trid), EINVAL);
+}
+
+TEST(create_withlog_refuses_what_create_refuses, "LOG-01 CREATE-13 CREATE-16 CREATE-21 CREATE-25")
+{
+	int fd = ts_temp_file();
+	trace_attr_t attr, none;
+	trace_id_t trid = 4711;
+	memset(&none, 0, sizeof(none));
+	attr = ts_attr(0, 0, 0);
+
+	CHECK_EQ(posix_trace_create_withlog(0, &attr, fd, NULL), EINVAL);
+	CHECK_EQ(posix_trace_create_withlog(0, &none, fd, &trid), EINVAL);
+	CHECK_EQ(posix_trace_create_withlog(-1, &attr, fd, &trid), ESRCH);
+	pid_t pid = harness_fork();
+	if (pid == 0)
+		_exit(0);
+	siginfo_t info;
+	CHECK_SYS(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT));
+	CHECK_EQ(posix_trace_create_withlog(pid, &attr, fd, &trid), ESRCH);
+	harness_reap(pid);
+	CHECK_EQ(posix_trace_create_withlog(pid, &attr, fd, &trid), ESRCH);
+	CHECK_OK(posix_trace_attr_setstreamsize(&attr, SIZE_MAX / 2));
+	CHECK_EQ(posix_trace_create_withlog(0, &attr, fd, &trid), ENOMEM);
+	CHECK_EQ(trid, 4711);
+}
+
+TEST(descriptor_not_open_for_writing_is_ebadf, "LOG-03")
+{
+	int file = ts_temp_file();
+	int for_reading = ts_reopen(file, O_RDONLY), path_only = ts_reopen(file, O_PATH);
+	int closed = dup(file);
+	trace_id_t trid = 4711;
+
+	close(closed);
+	CHECK_EQ(posix_trace_create_withlog(0, NULL, -1, &trid), EBADF);
+	CHECK_EQ(posix_trace_create_withlog(0, NULL, closed, &trid), EBADF);
+	CHECK_EQ(posix_trace_create_withlog(0, NULL, for_reading, &trid), EBADF);
+	CHECK_EQ(posix_trace_create_withlog(0, NULL, path_only, &trid), EBADF);
+	CHECK_EQ(trid, 4711);
+}
+
+TEST(regular_file_takes_every_log_policy, "LOG-04 LOG-05 POLICY-05", NEEDS_KEEPER)
+{
+	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_APPEND,
+				       0};
+	for (size_t i = 0; i < 4; i++) {
+		int fd = ts_temp_file();
+		trace_attr_t attr = log_attr(0, 0, policies[i], 0), got;
+		int policy;
+		trace_id_t trid = ts_create_log(0, &attr, fd);
+		CHECK_OK(posix_trace_get_attr(trid, &got));
+		CHECK_OK(posix_trace_attr_getlogfullpolicy(&got, &policy));
+		CHECK_EQ(policy, policies[i] ? policies[i] : POSIX_TRACE_LOOP);
+		ts_shutdown(trid);
+		expect_closed_log(fd);
+		close(fd);
+	}
+}
+
+static int open_terminal(int *other_end)
+{
+	struct termios settings;
+	int master = CHECK_SYS(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+	CHECK_SYS(grantpt(master));
+	CHECK_SYS(unlockpt(master));
+	int slave = CHECK_SYS(open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC));
+	CHECK_SYS(tcgetattr(slave, &settings));
+	cfmakeraw(&settings);
+	CHECK_SYS(tcsetattr(slave, TCSANOW, &settings));
+	*other_end = master;
+	return slave;
+}
+
+static void open_fifo(int ends[2])
+{
+	char path[4096];
+	close(ts_temp_named(path, sizeof(path)));
+	CHECK_SYS(unlink(path));
+	CHECK_SYS(mkfifo(path, 0600));
+	ends[0] = CHECK_SYS(open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+	ends[1] = CHECK_SYS(open(path, O_WRONLY | O_CLOEXEC));
+	CHECK_SYS(fcntl(ends[0], F_SETFL, 0));
+	CHECK_SYS(unlink(path));
+}
+
+TEST(streams_of_bytes_take_append_only, "LOG-04 LOG-06", NEEDS_KEEPER)
+{
+	int pipe_ends[2], fifo[2], sockets[2], master;
+	open_pipe(pipe_ends, 0);
+	open_fifo(fifo);
+	CHECK_SYS(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets));
+	int null = CHECK_SYS(open("/dev/null", O_WRONLY | O_CLOEXEC));
+	int terminal = open_terminal(&master);
+	int files[] = {pipe_ends[1], fifo[1], sockets[1], null, terminal};
+	int readers[] = {pipe_ends[0], fifo[0], sockets[0], -1, master};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		trace_id_t trid = 4711;
+		static const int refused[] = {0, POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
+		for (size_t j = 0; j < 3; j++) {
+			trace_attr_t attr = log_attr(0, 0, refused[j], 0);
+			CHECK_EQ(posix_trace_create_withlog(0, &attr, files[i], &trid), EINVAL);
+		}
+		CHECK_EQ(posix_trace_create_withlog(0, NULL, files[i], &trid), EINVAL);
+		CHECK_EQ(trid, 4711);
+
+		struct drain drain = {.from = readers[i]};
+		int sink = ts_temp_file();
+		if (readers[i] >= 0)
+			drain_start(&drain, readers[i], sink);
+		trace_attr_t attr = log_attr(0, 0, POSIX_TRACE_APPEND, 0);
+		CHECK_OK(posix_trace_create_withlog(0, &attr, files[i], &trid));
+		ts_shutdown(trid);
+		close(files[i]);
+		if (readers[i] >= 0)
+			ts_join(drain.thread);
+		close(sink);
+	}
+}
+
+TEST(other_kinds_of_file_are_refused, "LOG-04 LOG-07")
+{
+	int fd = CHECK_SYS(eventfd(0, EFD_CLOEXEC));
+	static const int policies[] = {0, POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
+				       POSIX_TRACE_APPEND};
+	for (size_t i = 0; i < 4; i++) {
+		trace_attr_t attr = log_attr(0, 0, policies[i], 0);
+		trace_id_t trid = 4711;
+		CHECK_EQ(posix_trace_create_withlog(0, &attr, fd, &trid), EINVAL);
+		CHECK_EQ(trid, 4711);
+	}
+}
+
+#define BLOCK_DEVICE "PTRC_TEST_BLOCK_DEVICE"
+
+/* A loop device that has no file behind it: harmless. -1 if there is none. */
+static int open_block_device(int flags)
+{
+	for (int i = 0; i < 16; i++) {
+		char path[64];
+		struct stat st;
+		snprintf(path, sizeof(path), "/dev/loop%d", i);
+		int fd = open(path, O_WRONLY | flags);
+		if (fd < 0)
+			continue;
+		if (fstat(fd, &st) == 0 && S_ISBLK(st.st_mode) && lseek(fd, 0, SEEK_END) == 0)
+			return fd;
+		close(fd);
+	}
+	return -1;
+}
+
+/* By root, for the user that the program becomes. */
+static void keep_block_device(void)
+{
+	char number[16];
+	snprintf(number, sizeof(number), "%d", open_block_device(0));
+	setenv(BLOCK_DEVICE, number, 1);
+}
+
+TEST(block_device_is_refused, "LOG-04 LOG-07")
+{
+	const char *kept = getenv(BLOCK_DEVICE);
+	int fd = kept ? atoi(kept) : open_block_device(O_CLOEXEC);
+	if (fd < 0)
+		SKIP("no unused loop device that may be written to");
+	static const int policies[] = {0, POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
+				       POSIX_TRACE_APPEND};
+	for (size_t i = 0; i < 4; i++) {
+		trace_attr_t attr = log_attr(0, 0, policies[i], 0);
+		trace_id_t trid = 4711;
+		CHECK_EQ(posix_trace_create_withlog(0, &attr, fd, &trid), EINVAL);
+		CHECK_EQ(trid, 4711);
+	}
+}
+
+TEST(full_device_is_enospc_at_creation, "LOG-08 CREATE-25", NEEDS_KEEPER)
+{
+	trace_attr_t attr = log_attr(0, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	int full = CHECK_SYS(open("/dev/full", O_WRONLY | O_CLOEXEC));
+	trace_id_t trid = 4711;
+
+	/* More often than there are streams: none is in use after a failure. */
+	for (int i = 0; i < TRACE_SYS_MAX + 6; i++)
+		CHECK_EQ(posix_trace_create_withlog(0, &attr, full, &trid), ENOSPC);
+	CHECK_EQ(trid, 4711);
+	trid = ts_create(0, &attr);
+	ts_shutdown(trid);
+}
+
+TEST(full_file_system_is_enospc_at_creation, "LOG-08 LOG-23", NEEDS_KEEPER)
+{
+	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
+				       POSIX_TRACE_APPEND};
+	static char block[64 * 1024];
+	int files[2];
+	small_device("65536", files);
+	while (write(files[1], block, sizeof(block)) > 0)
+		;
+	CHECK_EQ(errno, ENOSPC);
+	for (size_t i = 0; i < 3; i++) {
+		trace_attr_t attr = log_attr(0, 64 * KIB, policies[i], 0);
+		trace_id_t trid = 4711;
+		CHECK_EQ(posix_trace_create_withlog(0, &attr, files[0], &trid), ENOSPC);
+		CHECK_EQ(trid, 4711);
+	}
+}
+
+TEST(old_contents_and_offset_do_not_matter, "LOG-09", NEEDS_KEEPER)
+{
+	static char old[300000];
+	int fd = ts_temp_file();
+	memset(old, 'x', sizeof(old));
+	CHECK_EQ(write(fd, old, sizeof(old)), (ssize_t)sizeof(old));
+	CHECK_SYS(lseek(fd, 100000, SEEK_SET));
+
+	trace_attr_t attr = log_attr(0, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
+	emit_run(ts_id("event"), 0, 3, 4);
+	ts_shutdown(trid);
+	CHECK_LT(ts_file_size(fd), 100000);
+	struct ts_events events = ts_log_events(fd);
+	ts_expect_numbers(&events, ts_id("event"), 0, 2);
+
+	size_t bytes;
+	unsigned char *data = file_bytes(fd, &bytes);
+	for (size_t i = 0; i + 4 <= bytes; i++)
+		CHECK(memcmp(data + i, "xxxx", 4) != 0);
+}
+
+static void check_wrapped_log(int fd, trace_event_id_t id, uint32_t end)
+{
+	struct ts_events events = ts_log_events(fd);
+	uint32_t first, last;
+	expect_run(&events, id, &first, &last);
+	CHECK_GT(first, 0);
+	CHECK_EQ(last, end);
+}
+
+TEST(descriptor_in_append_mode_gives_right_logs, "LOG-10", NEEDS_KEEPER)
+{
+	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
+				       POSIX_TRACE_APPEND};
+	trace_event_id_t id = ts_id("event");
+
+	for (size_t i = 0; i < 3; i++) {
+		int fd = ts_temp_file(), appending = ts_reopen(fd, O_WRONLY | O_APPEND);
+		trace_attr_t attr =
+			log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, policies[i], 64 * KIB);
+		trace_id_t trid = ts_create_log(0, &attr, appending);
+		uint32_t number = 0;
+		ts_start(trid);
+		for (int round = 0; round < 20; round++, number += 100) {
+			emit_run(id, number, number + 100, 200);
+			ts_flush(trid);
+		}
+		ts_shutdown(trid);
+		CHECK(fcntl(appending, F_GETFL) & O_APPEND);
+		if (policies[i] == POSIX_TRACE_LOOP) {
+			check_wrapped_log(fd, id, number);
+		} else {
+			struct ts_events events = ts_log_events(fd);
+			uint32_t first, end;
+			expect_run(&events, id, &first, &end);
+			CHECK_EQ(first, 0);
+			CHECK_GT(end, 100);
+			if (policies[i] == POSIX_TRACE_APPEND)
+				CHECK_EQ(end, number);
+			stop_reason(
+				&without_markers(&events).at[without_markers(&events).count - 1]);
+		}
+		if (policies[i] != POSIX_TRACE_APPEND)
+			CHECK_LE(ts_file_size(fd), (off_t)(64 * KIB + LOG_EXTRAS_BYTES));
+		close(fd);
+		close(appending);
+	}
+}
+
+TEST(descriptor_open_for_writing_only_is_enough, "LOG-11", NEEDS_KEEPER)
+{
+	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
+				       POSIX_TRACE_APPEND};
+	trace_event_id_t id = ts_id("event");
+	for (size_t i = 0; i < 3; i++) {
+		char path[4096];
+		int fd = ts_temp_named(path, sizeof(path));
+		int writing = CHECK_SYS(open(path, O_WRONLY | O_CLOEXEC));
+		/* Nor could the library open it anew for reading. */
+		CHECK_SYS(fchmod(fd, 0200));
+		trace_attr_t attr = log_attr(0, 64 * KIB, policies[i], 64 * KIB);
+		trace_id_t trid = ts_create_log(0, &attr, writing);
+		ts_start(trid);
+		for (uint32_t n = 0; n < 1000; n += 100) {
+			emit_run(id, n, n + 100, 200);
+			ts_flush(trid);
+		}
+		ts_shutdown(trid);
+		expect_closed_log(fd);
+		CHECK_SYS(unlink(path));
+		close(writing);
+		close(fd);
+	}
+}
+
+TEST(caller_may_close_the_descriptor_at_once, "LOG-12", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file(), given = ts_reopen(fd, O_WRONLY);
+	trace_attr_t attr = log_attr(0, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = ts_create_log(0, &attr, given);
+
+	close(given);
+	/* Another file under the same number is none of the library's business. */
+	int other = ts_temp_file();
+	if (other != given) {
+		CHECK_SYS(dup3(other, given, O_CLOEXEC));
+		close(other);
+	}
+	ts_start(trid);
+	emit_run(id, 0, 100, 4);
+	ts_flush(trid);
+	emit_run(id, 100, 200, 4);
+	ts_shutdown(trid);
+	CHECK_EQ(ts_file_size(given), 0);
+	struct ts_events events = ts_log_events(fd);
+	ts_expect_numbers(&events, id, 0, 199);
+}
+
+TEST(callers_descriptor_stays_open, "LOG-12 SHUTDOWN-01", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	int flags = CHECK_SYS(fcntl(fd, F_GETFL)), fd_flags = CHECK_SYS(fcntl(fd, F_GETFD));
+	trace_id_t trid = ts_create_log(0, NULL, fd);
+	CHECK_EQ(fcntl(fd, F_GETFL), flags);
+	ts_start(trid);
+	ts_flush(trid);
+	ts_clear(trid);
+	ts_shutdown(trid);
+	CHECK_EQ(fcntl(fd, F_GETFL), flags);
+	CHECK_EQ(fcntl(fd, F_GETFD), fd_flags);
+}
+
+/* The library's duplicate. */
+static int other_number(int fd)
+{
+	struct stat wanted, st;
+
+	CHECK_SYS(fstat(fd, &wanted));
+	for (int other = 3; other < 1024; other++)
+		if (other != fd && fstat(other, &st) == 0 && st.st_dev == wanted.st_dev &&
+		    st.st_ino == wanted.st_ino)
+			return other;
+	harness_fail("no duplicate");
+}
+
+TEST(callers_later_descriptor_of_the_log_stays_open, "LOG-12", NEEDS_KEEPER)
+{
+	static const int flags[] = {O_RDONLY | O_CLOEXEC, O_RDWR};
+
+	for (size_t i = 0; i < 2; i++) {
+		int fd = ts_temp_file();
+		trace_id_t trid = ts_create_log(0, NULL, fd);
+		int number = other_number(fd);
+		/* As by a program that closes all there is and opens its log again. */
+		int again = ts_reopen(fd, flags[i]);
+		CHECK_SYS(dup3(again, number, flags[i] & O_CLOEXEC));
+		close(again);
+		pid_t pid = harness_fork();
+		if (pid == 0)
+			_exit(fcntl(number, F_GETFD) < 0);
+		CHECK_EXIT(pid, 0);
+		ts_shutdown(trid);
+		CHECK_SYS(fcntl(number, F_GETFD));
+		close(number);
+		close(fd);
+	}
+}
+
+/* Of the descriptor by which the keeper has the log open. */
+static unsigned int keepers_flags(int fd)
+{
+	pid_t keeper = other_holder(fd, 0);
+	struct stat wanted, st;
+	unsigned int flags;
+	char path[64];
+
+	CHECK_SYS(fstat(fd, &wanted));
+	for (int number = 0; number < 64; number++) {
+		snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)keeper, number);
+		if (stat(path, &st) < 0 || st.st_dev != wanted.st_dev || st.st_ino != wanted.st_ino)
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", (int)keeper, number);
+		FILE *f = fopen(path, "r");
+		CHECK(f && fscanf(f, "pos: %*s flags: %o", &flags) == 1);
+		fclose(f);
+		return flags;
+	}
+	harness_fail("no keeper has it open");
+}
+
+TEST(log_is_written_through_if_the_caller_wants_that, "LOG-12", NEEDS_KEEPER)
+{
+	static const int wanted[] = {0, O_DSYNC, O_SYNC};
+
+	for (size_t i = 0; i < 3; i++) {
+		int fd = ts_temp_file(), given = ts_reopen(fd, O_RDWR | wanted[i]);
+		trace_id_t trid = ts_create_log(0, NULL, given);
+		CHECK_EQ(keepers_flags(fd) & O_SYNC, wanted[i]);
+		ts_shutdown(trid);
+		close(given);
+		close(fd);
+	}
+}
+
+/* Reads along for more than two automatic flushes, while an event comes every 5 ms, looking
+ * every 40 ms. The longest time between two looks; *missing of the events were not seen. */
+static int64_t read_along(uint32_t *missing)
+{
+	enum { EVENTS = 500, BETWEEN = 8 };
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 1024 * KIB, 0, 0);
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	trace_event_id_t id = ts_id("event");
+	int64_t looked = harness_now_ns(), longest = 0;
+	struct ts_event event;
+	uint32_t seen = 0;
+
+	ts_start(trid);
+	for (uint32_t n = 0; n <= EVENTS; n++) {
+		if (n % BETWEEN == 0 || n == EVENTS) {
+			int64_t now = harness_now_ns();
+			longest = now - looked > longest ? now - looked : longest;
+			while (ts_try_next(trid, &event)) {
+				seen += event.info.posix_event_id == id;
+				ts_event_free(&event);
+			}
+			looked = harness_now_ns();
+		}
+		if (n < EVENTS)
+			ts_emit(id, n);
+		harness_sleep_ms(5);
+	}
+	ts_shutdown(trid);
+	struct ts_events events = ts_log_events(fd);
+	CHECK_GE(ts_count(&events, POSIX_TRACE_FLUSH_START), 2);
+	close(fd);
+	*missing = EVENTS - seen;
+	return longest;
+}
+
+TEST(automatic_flush_waits_for_who_reads_along, "GETNEXT-30", NEEDS_KEEPER)
+{
+	uint32_t missing;
+
+	/* It waits no longer than 100 ms: on a busy machine we may have looked too late. */
+	for (int i = 0; i < 5; i++) {
+		if (read_along(&missing) > 90000000)
+			continue;
+		CHECK_EQ(missing, 0);
+		return;
+	}
+	SKIP("the machine is too busy to look in time");
+}
+
+TEST(log_size_too_small_is_refused, "SIZE-20 SIZE-22 CREATE-16", NEEDS_KEEPER)
+{
+	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
+	int fd = ts_temp_file();
+	for (size_t i = 0; i < 2; i++) {
+		trace_attr_t attr = log_attr(0, 64 * KIB, policies[i], 0);
+		trace_id_t trid = 4711;
+		/* The data of START alone is larger. */
+		for (size_t bytes = 0; bytes <= sizeof(trace_event_set_t);
+		     bytes += sizeof(trace_event_set_t) / 4) {
+			CHECK_OK(posix_trace_attr_setlogsize(&attr, bytes));
+			CHECK_EQ(posix_trace_create_withlog(0, &attr, fd, &trid), EINVAL);
+		}
+		CHECK_EQ(trid, 4711);
+		CHECK_OK(posix_trace_attr_setlogsize(&attr, 4096));
+		trid = ts_create_log(0, &attr, fd);
+		ts_shutdown(trid);
+	}
+}
+
+TEST(event_too_big_for_the_log_is_lost_in_it, "SIZE-22 STATUS-18", NEEDS_KEEPER)
+{
+	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
+	trace_event_id_t id = ts_id("event");
+	for (size_t i = 0; i < 2; i++) {
+		int fd = ts_temp_file();
+		trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, policies[i], 8192);
+		CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, 16384));
+		trace_id_t trid = ts_create_log(0, &attr, fd);
+		ts_start(trid);
+		emit_run(id, 0, 1, 100);
+		ts_flush(trid);
+		CHECK_EQ(ts_status(trid).posix_log_overrun_status, POSIX_TRACE_NO_OVERRUN);
+		emit_run(id, 1, 2, 16000);
+		ts_flush(trid);
+		CHECK_EQ(ts_status(trid).posix_log_overrun_status, POSIX_TRACE_OVERRUN);
+		ts_shutdown(trid);
+		struct ts_events events = ts_log_events(fd);
+		CHECK_LE(ts_count(&events, id), 1);
+		if (ts_count(&events, id))
+			CHECK_EQ(ts_number(&events.at[ts_find(&events, id, 0)]), 0);
+		close(fd);
+	}
+}
+
+TEST(log_size_means_nothing_to_append, "SIZE-21 LOG-34", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_event_id_t id = ts_id("event");
+	CHECK_OK(posix_trace_attr_setlogsize(&attr, 0));
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
+	uint32_t number = 0;
+	for (int round = 0; round < 30; round++, number += 100) {
+		emit_run(id, number, number + 100, 300);
+		ts_flush(trid);
+	}
+	struct posix_trace_status_info status = ts_status(trid);
+	CHECK_EQ(status.posix_log_full_status, POSIX_TRACE_NOT_FULL);
+	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_NO_OVERRUN);
+	ts_shutdown(trid);
+	CHECK_GT(ts_file_size(fd), 900000);
+	struct ts_events events = ts_log_events(fd);
+	ts_expect_numbers(&events, id, 0, number - 1);
+	ts_expect_sorted(&events);
+}
+
+TEST(no_descriptors_left_is_enomem, "ERRORS-12 CREATE-25", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	struct rlimit limit, old;
+	trace_id_t trid = 4711;
+	CHECK_SYS(getrlimit(RLIMIT_NOFILE, &old));
+	int lowest = CHECK_SYS(dup(fd));
+	close(lowest);
+	limit = old;
+	limit.rlim_cur = (rlim_t)lowest;
+	CHECK_SYS(setrlimit(RLIMIT_NOFILE, &limit));
+	for (int i = 0; i < TRACE_SYS_MAX + 6; i++)
+		CHECK_EQ(posix_trace_create_withlog(0, NULL, fd, &trid), ENOMEM);
+	CHECK_EQ(trid, 4711);
+	CHECK_SYS(setrlimit(RLIMIT_NOFILE, &old));
+	int again = CHECK_SYS(dup(fd));
+	CHECK_EQ(again, lowest);
+	trid = ts_create_log(0, NULL, fd);
+	ts_shutdown(trid);
+}
+
+/*
+ * Flush
+ */
+
+TEST(flush_puts_what_was_recorded_into_the_log, "LOG-13 LOG-15 LOG-16 OPEN-14", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
+	for (uint32_t number = 0; number < 1000; number += 50) {
+		emit_run(id, number, number + 50, 40);
+		ts_flush(trid);
+		struct posix_trace_status_info status = ts_status(trid);
+		CHECK_EQ(status.posix_stream_flush_status, POSIX_TRACE_NOT_FLUSHING);
+		CHECK_EQ(status.posix_stream_flush_error, 0);
+		struct ts_events events = events_so_far(fd);
+		ts_expect_numbers(&events, id, 0, number + 49);
+		ts_events_free(&events);
+	}
+	ts_shutdown(trid);
+}
+
+TEST(flush_of_a_plain_stream_is_einval, "LOG-14 ERRORS-08 ERRORS-03")
+{
+	trace_id_t trid = ts_create_running(0, NULL);
+	CHECK_EQ(posix_trace_flush(trid), EINVAL);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_expect(trid, POSIX_TRACE_START);
+	ts_expect_none(trid);
+	ts_shutdown(trid);
+	CHECK_EQ(posix_trace_flush(trid), EINVAL);
+	CHECK_EQ(posix_trace_flush(0), EINVAL);
+	CHECK_EQ(posix_trace_flush((trace_id_t)-1), EINVAL);
+	CHECK_EQ(posix_trace_flush(123456789), EINVAL);
+}
+
+static void *run_flush(void *arg)
+{
+	const trace_id_t *trid = arg;
+	return (void *)(intptr_t)posix_trace_flush(*trid);
+}
+
+/* Takes what is in the pipe now without waiting; a full pipe holds 64 KiB or so. */
+static void fill_pipe(int end)
+{
+	static const char block[4096];
+	int flags = CHECK_SYS(fcntl(end, F_GETFL));
+	CHECK_SYS(fcntl(end, F_SETFL, flags | O_NONBLOCK));
+	while (write(end, block, sizeof(block)) > 0 || write(end, block, 1) > 0)
+		;
+	CHECK_EQ(errno, EAGAIN);
+	CHECK_SYS(fcntl(end, F_SETFL, flags));
+}
+
+TEST(recording_goes_on_while_a_flush_waits_for_the_device,
+     "LOG-17 LOG-15 STATUS-16 EVENT-18 LOG-35 LOG-26", NEEDS_KEEPER)
+{
+	int ends[2];
+	open_pipe(ends, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 512 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = ts_create_log(0, &attr, ends[1]);
+	ts_start(trid);
+	/* Twice of what the pipe takes. */
+	emit_run(id, 0, 500, 300);
+	pthread_t flusher = ts_thread(run_flush, &trid);
+	CHECK_WITHIN(20000, ts_status(trid).posix_stream_flush_status == POSIX_TRACE_FLUSHING);
+	int64_t before = harness_now_ns();
+	emit_run(id, 500, 1000, 300);
+	CHECK_LT((harness_now_ns() - before) / 1000000, 2000 * harness_slowdown());
+	struct posix_trace_status_info status = ts_status(trid);
+	CHECK_EQ(status.posix_stream_flush_status, POSIX_TRACE_FLUSHING);
+	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_RUNNING);
+	CHECK_EQ(status.posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
+
+	struct drain drain = {0};
+	int sink = ts_temp_file();
+	close(ends[1]);
+	drain_start(&drain, ends[0], sink);
+	CHECK_EQ((intptr_t)ts_join(flusher), 0);
+	CHECK_EQ(ts_status(trid).posix_stream_flush_status, POSIX_TRACE_NOT_FLUSHING);
+	ts_shutdown(trid);
+	ts_join(drain.thread);
+	struct ts_events events = ts_log_events(sink);
+	ts_expect_numbers(&events, id, 0, 999);
+	ts_expect_sorted(&events);
+}
+
+TEST(flush_that_stalls_holds_up_no_change_of_state, "EXT-161", NEEDS_KEEPER)
+{
+	int ends[2];
+	open_pipe(ends, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 512 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = ts_create_log(0, &attr, ends[1]);
+	trace_event_set_t set;
+	ts_start(trid);
+	emit_run(id, 0, 500, 300);
+	pthread_t flusher = ts_thread(run_flush, &trid);
+	CHECK_WITHIN(20000, ts_status(trid).posix_stream_flush_status == POSIX_TRACE_FLUSHING);
+	ts_stop(trid);
+	CHECK_OK(posix_trace_eventset_empty(&set));
+	CHECK_OK(posix_trace_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET));
+	ts_start(trid);
+	CHECK_EQ(ts_status(trid).posix_stream_flush_status, POSIX_TRACE_FLUSHING);
+	close(ends[0]);
+	CHECK_EQ((intptr_t)ts_join(flusher), EPIPE);
+	CHECK_NE(posix_trace_shutdown(trid), 0);
+}
+
+struct last_counts {
+	trace_id_t trid;
+	struct posixtrace_counts counts;
+};
+
+static void *run_shutdown(void *arg)
+{
+	struct last_counts *c = arg;
+	return (void *)(intptr_t)posixtrace_shutdown(c->trid, &c->counts, sizeof(c->counts));
+}
+
+TEST(log_that_stalls_can_be_given_up, "EXT-162", NEEDS_KEEPER)
+{
+	int ends[2];
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 512 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_event_id_t id = ts_id("event");
+	struct last_counts last = {0};
+	open_pipe(ends, 0);
+	last.trid = ts_create_log(0, &attr, ends[1]);
+	ts_start(last.trid);
+	emit_run(id, 0, 10, 300);
+	ts_flush(last.trid);
+	CHECK_OK(posixtrace_get_counts(last.trid, &last.counts, sizeof(last.counts)));
+	unsigned long in_log = last.counts.pt_log_events;
+	emit_run(id, 10, 1000, 300);
+	pthread_t flusher = ts_thread(run_flush, &last.trid);
+	CHECK_WITHIN(20000, ts_status(last.trid).posix_stream_flush_status == POSIX_TRACE_FLUSHING);
+	/* It waits behind the flush. */
+	pthread_t ender = ts_thread(run_shutdown, &last);
+	CHECK_WITHIN(20000, posix_trace_start(last.trid) == EINVAL);
+	CHECK_OK(posixtrace_give_up_log(last.trid));
+	CHECK_EQ((intptr_t)ts_join(flusher), ECANCELED);
+	CHECK_EQ((intptr_t)ts_join(ender), ECANCELED);
+	CHECK_EQ(last.counts.pt_size, sizeof(last.counts));
+	CHECK_EQ(last.counts.pt_log_events, in_log);
+	CHECK_EQ(posixtrace_give_up_log(last.trid), EINVAL);
+	CHECK_EQ(posixtrace_shutdown(last.trid, &last.counts, sizeof(last.counts)), EINVAL);
+}
+
+TEST(log_that_goes_on_is_not_given_up, "EXT-162", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_id_t plain = ts_create(0, NULL), trid = ts_create_log(0, NULL, fd);
+	trace_event_id_t id = ts_id("event");
+	struct posixtrace_counts counts;
+	CHECK_EQ(posixtrace_give_up_log(plain), EINVAL);
+	CHECK_EQ(posixtrace_shutdown(plain, NULL, sizeof(counts)), EINVAL);
+	CHECK_EQ(posixtrace_shutdown(plain, &counts, 1), EINVAL);
+	CHECK_OK(posixtrace_shutdown(plain, &counts, sizeof(counts)));
+	CHECK_EQ(counts.pt_log_events, 0);
+	ts_start(trid);
+	CHECK_OK(posixtrace_give_up_log(trid));
+	emit_run(id, 0, 1000, 300);
+	CHECK_OK(posixtrace_shutdown(trid, &counts, sizeof(counts)));
+	CHECK_GE(counts.pt_log_events, 1000);
+	struct ts_events events = ts_log_events(fd);
+	ts_expect_numbers(&events, id, 0, 999);
+}
+
+TEST(flushed_room_can_be_used_again,
+     "LOG-18 POLICY-18 POLICY-19 POLICY-20 POLICY-21 "
+     "SYSEVENT-14 GETNEXT-31",
+     NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	uint32_t number = 0;
+	ts_start(trid);
+	for (int round = 0; round < 4; round++) {
+		number = ts_fill(trid, 64 * KIB, id, 100, number);
+		ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
+				 POSIX_TRACE_NO_OVERRUN);
+		ts_flush(trid);
+		ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
+				 POSIX_TRACE_NO_OVERRUN);
+	}
+	ts_shutdown(trid);
+
+	struct ts_events log = ts_log_events(fd), events = without_markers(&log);
+	ts_expect_sorted(&log);
+	/* Each time: events, STOP because full, START. */
+	size_t stops = 0;
+	uint32_t due = 0;
+	CHECK_EQ(id_at(&events, 0), POSIX_TRACE_START);
+	for (size_t i = 1; i < events.count; i++) {
+		if (id_at(&events, i) == id) {
+			/* The event that found no room is lost. */
+			CHECK_GE(ts_number(&events.at[i]), due);
+			CHECK_LE(ts_number(&events.at[i]), due + 1);
+			due = ts_number(&events.at[i]) + 1;
+		} else if (i + 1 < events.count) {
+			CHECK_EQ(stop_reason(&events.at[i]), 1);
+			CHECK_EQ(events.at[i].info.posix_pid, 0);
+			CHECK_EQ(id_at(&events, ++i), POSIX_TRACE_START);
+			CHECK_EQ(events.at[i].len, sizeof(trace_event_set_t));
+			CHECK_EQ(events.at[i].info.posix_pid, 0);
+			stops++;
+		} else {
+			CHECK_EQ(stop_reason(&events.at[i]), 0);
+		}
+	}
+	CHECK_EQ(stops, 4);
+}
+
+TEST(reading_a_logged_stream_frees_nothing, "GETNEXT-29 GETNEXT-30 GETNEXT-31", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
+	uint32_t number = ts_fill(trid, 64 * KIB, id, 100, 0);
+	struct ts_events read = ts_read_all(trid);
+	CHECK_EQ(id_at(&read, 0), POSIX_TRACE_START);
+	CHECK_EQ(stop_reason(&read.at[read.count - 1]), 1);
+	ts_expect_none(trid);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_flush(trid);
+	/* START of the restart; these events are flushed before they are read. */
+	ts_emit(id, number);
+	ts_flush(trid);
+	struct ts_events rest = ts_read_all(trid);
+	CHECK_EQ(ts_count(&rest, id), 0);
+	CHECK_EQ(ts_count(&rest, POSIX_TRACE_OVERFLOW), 0);
+	ts_shutdown(trid);
+	struct ts_events log = ts_log_events(fd);
+	CHECK_EQ(ts_count(&log, id), ts_count(&read, id) + 1);
+}
+
+TEST(log_holds_each_event_once_in_order, "LOG-19", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
+	uint32_t number = 0;
+	for (uint32_t round = 0; round < 300; round++) {
+		uint32_t end = number + round % 7;
+		emit_run(id, number, end, 4 + round % 50);
+		number = end;
+		ts_flush(trid);
+	}
+	ts_shutdown(trid);
+	struct ts_events events = ts_log_events(fd);
+	ts_expect_numbers(&events, id, 0, number - 1);
+	ts_expect_sorted(&events);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_START), 1);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
+}
+
+TEST(suspended_and_empty_streams_can_be_flushed, "LOG-20 STARTSTOP-14", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	ts_flush(trid);
+	ts_flush(trid);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_start(trid);
+	emit_run(id, 0, 5, 4);
+	ts_stop(trid);
+	ts_flush(trid);
+	struct ts_events events = events_so_far(fd);
+	ts_expect_numbers(&events, id, 0, 4);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
+	ts_flush(trid);
+	ts_shutdown(trid);
+	struct ts_events all = ts_log_events(fd), log = without_markers(&all);
+	ts_expect_ids(&log, POSIX_TRACE_START, id, id, id, id, id, POSIX_TRACE_STOP, 0);
+}
+
+static void *run_flushes(void *arg)
+{
+	const trace_id_t *trid = arg;
+	for (int i = 0; i < 50; i++) {
+		int err = posix_trace_flush(*trid);
+		if (err)
+			return (void *)(intptr_t)err;
+	}
+	return NULL;
+}
+
+TEST(simultaneous_flushes_take_turns, "LOG-21 LOG-19 LOG-13", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 1024 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	pthread_t threads[4];
+	ts_start(trid);
+	for (int i = 0; i < 4; i++)
+		threads[i] = ts_thread(run_flushes, &trid);
+	/* Less than the stream holds: nothing may be lost. */
+	emit_run(id, 0, 5000, 40);
+	for (int i = 0; i < 4; i++)
+		CHECK_EQ((intptr_t)ts_join(threads[i]), 0);
+	ts_flush(trid);
+	CHECK_EQ(count_so_far(fd, id), 5000);
+	ts_shutdown(trid);
+	struct ts_events events = ts_log_events(fd);
+	ts_expect_numbers(&events, id, 0, 4999);
+	ts_expect_sorted(&events);
+}
+
+/*
+ * Errors of writing
+ */
+
+TEST(file_size_limit_is_efbig, "LOG-22 LOG-25 STATUS-17", NEEDS_KEEPER)
+{
+	static const int policies[] = {POSIX_TRACE_APPEND, POSIX_TRACE_LOOP,
+				       POSIX_TRACE_UNTIL_FULL};
+	trace_event_id_t id = ts_id("event");
+	count_signals(SIGXFSZ);
+	for (size_t i = 0; i < 3; i++) {
+		int fd = ts_temp_file();
+		trace_attr_t attr =
+			log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, policies[i], 1024 * KIB);
+		trace_id_t trid = ts_create_log(0, &attr, fd);
+		ts_start(trid);
+		emit_run(id, 0, 100, 100);
+		ts_flush(trid);
+		emit_run(id, 100, 1000, 100);
+		limit_file_size((rlim_t)ts_file_size(fd) + 30000);
+		CHECK_EQ(posix_trace_flush(trid), EFBIG);
+		CHECK_EQ(posix_trace_flush(trid), EFBIG);
+		CHECK_EQ(ts_status(trid).posix_stream_flush_error, EFBIG);
+		CHECK_EQ(ts_status(trid).posix_stream_flush_error, 0);
+		CHECK_EQ(signals_seen, 0);
+
+		/* Valid up to the last complete event. */
+		struct ts_events so_far = events_so_far(fd);
+		uint32_t first, end;
+		expect_run(&so_far, id, &first, &end);
+		CHECK_EQ(first, 0);
+		CHECK_GE(end, 100);
+		CHECK_LT(end, 1000);
+
+		limit_file_size(RLIM_INFINITY);
+		ts_flush(trid);
+		CHECK_EQ(ts_status(trid).posix_stream_flush_error, 0);
+		emit_run(id, 1000, 1100, 100);
+		ts_shutdown(trid);
+		struct ts_events events = ts_log_events(fd);
+		ts_expect_numbers(&events, id, 0, 1099);
+		ts_expect_sorted(&events);
+		close(fd);
+	}
+}
+
+TEST(file_size_limit_holds_for_automatic_flushes, "LOG-22 POLICY-22 STATUS-17", NEEDS_KEEPER)
+{
+	trace_event_id_t id = ts_id("event");
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 256 * KIB, POSIX_TRACE_APPEND, 0);
+	int fd = ts_temp_file();
+	count_signals(SIGXFSZ);
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
+	/* No call tells the keeper of it. */
+	limit_file_size(20000);
+	emit_run(id, 0, 1000, 100);
+	CHECK_WITHIN(10000, ts_status(trid).posix_stream_flush_error == EFBIG);
+	CHECK_LE(ts_file_size(fd), 20000);
+	limit_file_size(RLIM_INFINITY);
+	CHECK_WITHIN(10000, count_so_far(fd, id) == 1000);
+	ts_shutdown(trid);
+	CHECK_EQ(signals_seen, 0);
+}
+
+/* That of the keeper's program, which is a file in memory, is 40 KB. */
+TEST(file_size_limit_is_for_the_log_alone, "LOG-22 CREATE-25 GEN-07", NEEDS_KEEPER)
+{
+	trace_event_id_t id = ts_id("event");
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 16 * KIB, POSIX_TRACE_APPEND, 0);
+	int fd = ts_temp_file();
+	struct rlimit limit;
+	count_signals(SIGXFSZ);
+	limit_file_size(20000);
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	CHECK_EQ(signals_seen, 0);
+	CHECK_SYS(getrlimit(RLIMIT_FSIZE, &limit));
+	CHECK_EQ(limit.rlim_cur, 20000);
+	ts_start(trid);
+	emit_run(id, 0, 100, 100);
+	ts_shutdown(trid);
+	limit_file_size(RLIM_INFINITY);
+	CHECK_EQ(signals_seen, 0);
+	struct ts_events events = ts_log_events(fd);
+	ts_expect_numbers(&events, id, 0, 99);
+}
+
+TEST(full_device_is_enospc, "LOG-23 LOG-25 STATUS-17", NEEDS_KEEPER)
+{
+	static char ballast[128 * 1024];
+	trace_event_id_t id = ts_id("event");
+	int files[2];
+	small_device("262144", files);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_id_t trid = ts_create_log(0, &attr, files[0]);
+	CHECK_EQ(write(files[1], ballast, sizeof(ballast)), (ssize_t)sizeof(ballast));
+	ts_start(trid);
+	emit_run(id, 0, 1500, 100);
+	CHECK_EQ(posix_trace_flush(trid), ENOSPC);
+	/* The first error since the last look is kept, whatever comes later. */
+	limit_file_size(20000);
+	CHECK_EQ(posix_trace_flush(trid), EFBIG);
+	limit_file_size(RLIM_INFINITY);
+	CHECK_EQ(ts_status(trid).posix_stream_flush_error, ENOSPC);
+	CHECK_EQ(ts_status(trid).posix_stream_flush_error, 0);
+	CHECK_EQ(posix_trace_flush(trid), ENOSPC);
+	struct ts_events so_far = events_so_far(files[0]);
+	uint32_t first, end;
+	expect_run(&so_far, id, &first, &end);
+	CHECK_EQ(first, 0);
+	CHECK_LT(end, 1500);
+
+	CHECK_SYS(ftruncate(files[1], 0));
+	ts_flush(trid);
+	ts_shutdown(trid);
+	struct ts_events events = ts_log_events(files[0]);
+	ts_expect_numbers(&events, id, 0, 1499);
+	ts_expect_sorted(&events);
+}
+
+TEST(vanished_reader_is_epipe_without_sigpipe, "LOG-24 STATUS-17", NEEDS_KEEPER)
+{
+	int pipe_ends[2], sockets[2];
+	trace_event_id_t id = ts_id("event");
+	open_pipe(pipe_ends, 0);
+	CHECK_SYS(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets));
+	int readers[] = {pipe_ends[0], sockets[0]}, writers[] = {pipe_ends[1], sockets[1]};
+	static char head[65536];
+
+	count_signals(SIGPIPE);
+	for (int i = 0; i < 2; i++) {
+		trace_attr_t attr =
+			log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+		trace_id_t trid = ts_create_log(0, &attr, writers[i]);
+		ts_start(trid);
+		emit_run(id, 0, 10, 10);
+		/* Unread bytes would make it ECONNRESET. */
+		CHECK_GT(read(readers[i], head, sizeof(head)), 0);
+		close(readers[i]);
+		CHECK_EQ(posix_trace_flush(trid), EPIPE);
+		CHECK_EQ(ts_status(trid).posix_stream_flush_error, EPIPE);
+		CHECK_EQ(ts_status(trid).posix_stream_flush_error, 0);
+		CHECK_NE(posix_trace_shutdown(trid), 0);
+		CHECK_EQ(posix_trace_shutdown(trid), EINVAL);
+		CHECK_EQ(signals_seen, 0);
+	}
+}
+
+TEST(failed_final_flush_frees_the_stream_all_the_same, "SHUTDOWN-10 LOG-22 LOG-23", NEEDS_KEEPER)
+{
+	trace_event_id_t id = ts_id("event");
+	int fd = ts_temp_file();
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	count_signals(SIGXFSZ);
+	for (int i = 0; i < TRACE_SYS_MAX + 6; i++) {
+		trace_id_t trid = ts_create_log(0, &attr, fd);
+		ts_start(trid);
+		emit_run(id, 0, 300, 100);
+		limit_file_size((rlim_t)ts_file_size(fd) + 1000);
+		CHECK_EQ(posix_trace_shutdown(trid), EFBIG);
+		limit_file_size(RLIM_INFINITY);
+		CHECK_EQ(posix_trace_shutdown(trid), EINVAL);
+		CHECK_EQ(posix_trace_flush(trid), EINVAL);
+		CHECK_EQ(posix_trace_start(trid), EINVAL);
+	}
+	CHECK_EQ(signals_seen, 0);
+}
+
+TEST(full_device_at_shutdown_is_enospc, "SHUTDOWN-10 LOG-23", NEEDS_KEEPER)
+{
+	static char ballast[64 * 1024];
+	trace_event_id_t id = ts_id("event");
+	int files[2];
+	small_device("131072", files);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 128 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_id_t trid = ts_create_log(0, &attr, files[0]);
+	CHECK_EQ(write(files[1], ballast, sizeof(ballast)), (ssize_t)sizeof(ballast));
+	ts_start(trid);
+	emit_run(id, 0, 1000, 100);
+	CHECK_EQ(posix_trace_shutdown(trid), ENOSPC);
+	CHECK_EQ(posix_trace_shutdown(trid), EINVAL);
+	/* What could be written is a log. */
+	struct ts_events events = ts_log_events(files[0]);
+	uint32_t first, end;
+	expect_run(&events, id, &first, &end);
+	CHECK_EQ(first, 0);
+	CHECK_LT(end, 1000);
+}
+
+TEST(non_blocking_descriptor_is_waited_for, "LOG-26 LOG-35", NEEDS_KEEPER)
+{
+	int pipe_ends[2], sockets[2];
+	trace_event_id_t id = ts_id("event");
+	open_pipe(pipe_ends, O_NONBLOCK);
+	CHECK_SYS(fcntl(pipe_ends[0], F_SETFL, 0));
+	CHECK_SYS(fcntl(pipe_ends[1], F_SETPIPE_SZ, 4096));
+	CHECK_SYS(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets));
+	CHECK_SYS(fcntl(sockets[1], F_SETFL, O_NONBLOCK));
+	int small = 4096;
+	CHECK_SYS(setsockopt(sockets[1], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small)));
+	int readers[] = {pipe_ends[0], sockets[0]}, writers[] = {pipe_ends[1], sockets[1]};
+
+	for (int i = 0; i < 2; i++) {
+		int sink = ts_temp_file();
+		trace_attr_t attr =
+			log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, POSIX_TRACE_APPEND, 0);
+		/* Slower than the writer, and never a whole write's worth. */
+		struct drain drain = {.delay_us = 200, .chunk = 1500};
+		drain_start(&drain, readers[i], sink);
+		trace_id_t trid = ts_create_log(0, &attr, writers[i]);
+		ts_start(trid);
+		emit_run(id, 0, 1000, 100);
+		ts_flush(trid);
+		/* All of it has gone out by now, but for what the pipe holds. */
+		CHECK_GT(atomic_load(&drain.moved), 50000);
+		emit_run(id, 1000, 1500, 100);
+		ts_shutdown(trid);
+		CHECK(fcntl(writers[i], F_GETFL) & O_NONBLOCK);
+		close(writers[i]);
+		ts_join(drain.thread);
+		struct ts_events events = ts_log_events(sink);
+		ts_expect_numbers(&events, id, 0, 1499);
+		close(sink);
+	}
+}
+
+/*
+ * Log policies
+ */
+
+static trace_id_t fill_until_full_log(int fd, size_t log_bytes, uint32_t *number)
+{
+	trace_event_id_t id = ts_id("event");
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_UNTIL_FULL, log_bytes);
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
+	for (*number = 0; *number < 3 * log_bytes / 100; *number += 50) {
+		emit_run(id, *number, *number + 50, 100);
+		ts_flush(trid);
+	}
+	return trid;
+}
+
+TEST(until_full_log_keeps_the_oldest,
+     "LOG-27 LOG-28 LOG-29 SIZE-20 STATUS-18 STATUS-19 "
+     "SYSEVENT-24",
+     NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	uint32_t number, first, end;
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = fill_until_full_log(fd, 128 * KIB, &number);
+
+	struct posix_trace_status_info status = ts_status(trid);
+	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_SUSPENDED);
+	CHECK_EQ(status.posix_stream_full_status, POSIX_TRACE_FULL);
+	CHECK_EQ(status.posix_log_full_status, POSIX_TRACE_FULL);
+	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_OVERRUN);
+	CHECK_EQ(status.posix_stream_flush_error, 0);
+	status = ts_status(trid);
+	CHECK_EQ(status.posix_log_full_status, POSIX_TRACE_FULL);
+	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_NO_OVERRUN);
+	CHECK_LE(counts_of(trid).pt_log_bytes, 128 * KIB);
+	CHECK_LE(ts_file_size(fd), (off_t)(128 * KIB + LOG_EXTRAS_BYTES));
+
+	/* Nothing gets it going again, flushing neither. */
+	CHECK_OK(posix_trace_start(trid));
+	emit_run(id, number, number + 10, 100);
+	CHECK_OK(posix_trace_flush(trid));
+	CHECK_OK(posix_trace_stop(trid));
+	CHECK_OK(posix_trace_start(trid));
+	emit_run(id, number + 10, number + 20, 100);
+	CHECK_OK(posix_trace_flush(trid));
+	status = ts_status(trid);
+	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_SUSPENDED);
+	CHECK_EQ(status.posix_stream_full_status, POSIX_TRACE_FULL);
+	ts_shutdown(trid);
+
+	struct ts_events events = ts_log_events(fd);
+	ts_expect_sorted(&events);
+	expect_run(&events, id, &first, &end);
+	CHECK_EQ(first, 0);
+	/* It is full indeed. */
+	CHECK_GT(end * 100, 32 * KIB);
+	CHECK_LT(end, number);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
+	CHECK_EQ(stop_reason(&events.at[events.count - 1]), 2);
+	CHECK_EQ(events.at[events.count - 1].info.posix_pid, 0);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_START), 1);
+	CHECK_LE(log_counts(fd).pt_log_bytes, 128 * KIB);
+	CHECK_EQ(log_counts(fd).pt_log_events, events.count);
+
+	status = log_status(fd);
+	CHECK_EQ(status.posix_log_full_status, POSIX_TRACE_FULL);
+	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_OVERRUN);
+}
+
+TEST(clear_revives_an_until_full_log, "LOG-29 CLEAR-09 CLEAR-10 CLEAR-11 STATUS-24", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	uint32_t number;
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = fill_until_full_log(fd, 64 * KIB, &number);
+	ts_clear(trid);
+	struct posix_trace_status_info status = ts_status(trid);
+	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_SUSPENDED);
+	CHECK_EQ(status.posix_stream_full_status, POSIX_TRACE_NOT_FULL);
+	CHECK_EQ(status.posix_log_full_status, POSIX_TRACE_NOT_FULL);
+	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_NO_OVERRUN);
+	ts_start(trid);
+	emit_run(id, 5000, 5010, 100);
+	ts_flush(trid);
+	CHECK_EQ(ts_status(trid).posix_stream_status, POSIX_TRACE_RUNNING);
+	ts_shutdown(trid);
+	struct ts_events events = ts_log_events(fd);
+	CHECK_EQ(id_at(&events, 0), POSIX_TRACE_START);
+	ts_expect_numbers(&events, id, 5000, 5009);
+	CHECK_EQ(stop_reason(&events.at[events.count - 1]), 0);
+	status = log_status(fd);
+	CHECK_EQ(status.posix_log_full_status, POSIX_TRACE_NOT_FULL);
+	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_NO_OVERRUN);
+}
+
+TEST(until_full_log_not_full_ends_with_the_last_stop, "LOG-28 SHUTDOWN-09 SYSEVENT-24",
+     NEEDS_KEEPER)
+{
+	trace_event_id_t id = ts_id("event");
+	for (int is_stopped = 0; is_stopped < 2; is_stopped++) {
+		int fd = ts_temp_file();
+		trace_attr_t attr = log_attr(0, 64 * KIB, POSIX_TRACE_UNTIL_FULL, 64 * KIB);
+		trace_id_t trid = ts_create_log(0, &attr, fd);
+		ts_start(trid);
+		emit_run(id, 0, 5, 4);
+		ts_flush(trid);
+		emit_run(id, 5, 10, 4);
+		if (is_stopped)
+			ts_stop(trid);
+		ts_shutdown(trid);
+		struct ts_events events = ts_log_events(fd);
+		ts_expect_numbers(&events, id, 0, 9);
+		CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
+		CHECK_EQ(stop_reason(&events.at[events.count - 1]), 0);
+		CHECK_EQ(events.at[events.count - 1].info.posix_pid, getpid());
+		CHECK_EQ(log_status(fd).posix_log_full_status, POSIX_TRACE_NOT_FULL);
+		close(fd);
+	}
+}
+
+TEST(loop_log_keeps_the_newest,
+     "LOG-30 LOG-31 LOG-32 LOG-33 SIZE-20 STATUS-18 STATUS-19 "
+     "STATUS-24 SYSEVENT-16 OPEN-06",
+     NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_event_id_t id = ts_id("event");
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_LOOP, 128 * KIB);
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	uint32_t number = 0;
+	struct posix_trace_status_info status;
+
+	ts_start(trid);
+	/* The first event that will be overwritten. */
+	struct ts_event start = ts_expect(trid, POSIX_TRACE_START);
+	CHECK_EQ(ts_status(trid).posix_log_full_status, POSIX_TRACE_NOT_FULL);
+	for (int round = 0; round < 200; round++, number += 50) {
+		emit_run(id, number, number + 50, 100);
+		ts_flush(trid);
+		CHECK_LE(ts_file_size(fd), (off_t)(128 * KIB + LOG_EXTRAS_BYTES));
+		CHECK_LE(counts_of(trid).pt_log_bytes, 128 * KIB);
+	}
+	status = ts_status(trid);
+	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_RUNNING);
+	CHECK_EQ(status.posix_log_full_status, POSIX_TRACE_FULL);
+	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_OVERRUN);
+	status = ts_status(trid);
+	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_NO_OVERRUN);
+	emit_run(id, number, number + 50, 100);
+	number += 50;
+	ts_flush(trid);
+	CHECK_EQ(ts_status(trid).posix_log_overrun_status, POSIX_TRACE_OVERRUN);
+	ts_shutdown(trid);
+	CHECK_LE(ts_file_size(fd), (off_t)(128 * KIB + LOG_EXTRAS_BYTES));
+
+	trace_id_t log = ts_open_log(fd);
+	struct ts_events events = ts_read_log(log);
+	uint32_t first, end;
+	ts_expect_sorted(&events);
+	CHECK_EQ(id_at(&events, 0), POSIX_TRACE_OVERFLOW);
+	CHECK_EQ(events.at[0].len, 0);
+	CHECK_EQ(events.at[0].info.posix_pid, 0);
+	CHECK_EQ(time_at(&events, 0), ts_time_ns(&start.info.posix_timestamp));
+	CHECK_EQ(id_at(&events, 1), POSIX_TRACE_RESUME);
+	CHECK_EQ(time_at(&events, 1), time_at(&events, 2));
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_OVERFLOW), 1);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_RESUME), 1);
+	expect_run(&events, id, &first, &end);
+	CHECK_EQ(end, number);
+	CHECK_GT((number - first) * 100, 32 * KIB);
+
+	CHECK_OK(posix_trace_rewind(log));
+	struct ts_events again = ts_read_log(log);
+	CHECK_EQ(again.count, events.count);
+	for (size_t i = 0; i < events.count; i++)
+		expect_same_event(&events.at[i], &again.at[i]);
+	status = ts_status(log);
+	CHECK_EQ(status.posix_log_full_status, POSIX_TRACE_FULL);
+	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_OVERRUN);
+	ts_close_log(log);
+}
+
+TEST(small_loop_log_gives_up_no_more_than_it_must, "LOG-30 SIZE-20", NEEDS_KEEPER)
+{
+	/* What the system records at the end takes the place of the oldest events only. */
+	for (size_t size = 1280; size <= 2816; size += 128) {
+		int fd = ts_temp_file();
+		trace_event_id_t id = ts_id("event");
+		trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 64 * KIB, POSIX_TRACE_LOOP, size);
+		trace_id_t trid = ts_create_log(0, &attr, fd);
+		uint32_t first, end;
+
+		ts_start(trid);
+		emit_run(id, 0, 200, 4);
+		ts_flush(trid);
+		ts_stop(trid);
+		ts_flush(trid);
+		ts_shutdown(trid);
+		struct ts_events events = ts_log_events(fd);
+		CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
+		expect_run(&events, id, &first, &end);
+		CHECK_EQ(end, 200);
+		/* STOP and the marks of three flushes, 24 bytes each, beside them, and a
+		 * slice. */
+		CHECK_GE((end - first) * 24, size - 8 * 24 - size / 16 - 24);
+		close(fd);
+	}
+}
+
+TEST(loop_log_that_is_not_full_has_no_gap, "LOG-30 STATUS-19", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_event_id_t id = ts_id("event");
+	trace_attr_t attr =
+		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_LOOP, 1024 * KIB);
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
+	for (uint32_t n = 0; n < 1000; n += 100) {
+		emit_run(id, n, n + 100, 100);
+		ts_flush(trid);
+	}
+	ts_shutdown(trid);
+	struct ts_events events = ts_log_events(fd);
+	ts_expect_numbers(&events, id, 0, 999);
+	CHECK_EQ(id_at(&events, 0), POSIX_TRACE_START);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_OVERFLOW), 0);
+	struct posix_trace_status_info status = log_status(fd);
+	CHECK_EQ(status.posix_log_full_status, POSIX_TRACE_NOT_FULL);
+	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_NO_OVERRUN);
+}
+
+TEST(append_status_is_never_full, "STATUS-20", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_event_id_t id = ts_id("event");
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 4096);
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
+	emit_run(id, 0, 300, 100);
+	ts_flush(trid);
+	struct posix_trace_status_info status = ts_status(trid);
+	CHECK_EQ(status.posix_log_full_status, POSIX_TRACE_NOT_FULL);
+	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_NO_OVERRUN);
+	ts_shutdown(trid);
+	CHECK_EQ(log_status(fd).posix_log_full_status, POSIX_TRACE_NOT_FULL);
+}
+
+TEST(saved_bytes_of_a_stream_are_a_log, "LOG-35", NEEDS_KEEPER)
+{
+	trace_event_id_t id = ts_id("event");
+	int pipe_ends[2], fifo[2], sockets[2], master;
+	open_pipe(pipe_ends, 0);
+	open_fifo(fifo);
+	CHECK_SYS(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets));
+	int terminal = open_terminal(&master);
+	int readers[] = {pipe_ends[0], fifo[0], sockets[0], master};
+	int writers[] = {pipe_ends[1], fifo[1], sockets[1], terminal};
+
+	for (int i = 0; i < 4; i++) {
+		int sink = ts_temp_file();
+		trace_attr_t attr = log_attr(0, 256 * KIB, POSIX_TRACE_APPEND, 0), got;
+		char name[TRACE_EVENT_NAME_MAX + 1];
+		struct drain drain = {0};
+		trace_event_id_t late;
+
+		CHECK_OK(posix_trace_attr_setname(&attr, "through a pipe"));
+		drain_start(&drain, readers[i], sink);
+		trace_id_t trid = ts_create_log(0, &attr, writers[i]);
+		ts_start(trid);
+		emit_run(id, 0, 500, 100);
+		ts_flush(trid);
+		late = ts_id("opened late");
+		ts_emit(late, 1);
+		ts_shutdown(trid);
+		close(writers[i]);
+		ts_join(drain.thread);
+
+		trace_id_t log = ts_open_log(sink);
+		struct ts_events events = ts_read_log(log);
+		ts_expect_numbers(&events, id, 0, 499);
+		CHECK_EQ(ts_count(&events, late), 1);
+		CHECK_EQ(ts_count(&events, POSIX_TRACE_START), 1);
+		CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
+		CHECK_OK(posix_trace_eventid_get_name(log, late, name));
+		CHECK_STR_EQ(name, "opened late");
+		CHECK_OK(posix_trace_get_attr(log, &got));
+		CHECK_OK(posix_trace_attr_getname(&got, name));
+		CHECK_STR_EQ(name, "through a pipe");
+		CHECK_EQ(ts_status(log).posix_stream_status, POSIX_TRACE_SUSPENDED);
+		ts_close_log(log);
+		close(sink);
+	}
+}
+
+/*
+ * What is in a closed log
+ */
+
+TEST(closed_log_holds_attributes_types_status_and_events,
+     "LOG-36 LOG-42 NAME-07 CLOCK-04 ATTRGET-02 GENVERSION-04 EVENTLIST-08 SHUTDOWN-08 STATUS-23",
+     NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 100000, POSIX_TRACE_LOOP, 200000);
+	trace_attr_t live, got;
+	char text[TRACE_NAME_MAX], expected[TRACE_NAME_MAX];
+	char name[TRACE_EVENT_NAME_MAX + 1], long_name[TRACE_EVENT_NAME_MAX + 1];
+	struct timespec time, live_time;
+	size_t size;
+	int policy;
+
+	CHECK_OK(posix_trace_attr_setname(&attr, "the trace"));
+	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
+	CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, 1234));
+	trace_event_id_t early = ts_id("early"), unused = ts_id("never used");
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	CHECK_OK(posix_trace_get_attr(trid, &live));
+	ts_start(trid);
+	ts_emit(early, 1);
+	ts_flush(trid);
+	trace_event_id_t late = ts_id("opened after the start");
+	ts_emit(late, 2);
+	memset(long_name, 'n', TRACE_EVENT_NAME_MAX);
+	long_name[TRACE_EVENT_NAME_MAX] = '\0';
+	trace_event_id_t through = ts_trid_id(trid, long_name);
+	trace_event_id_t empty = ts_id("");
+	ts_shutdown(trid);
+
+	trace_id_t log = ts_open_log(fd);
+	CHECK_OK(posix_trace_get_attr(log, &got));
+	CHECK_OK(posix_trace_attr_getname(&got, text));
+	CHECK_STR_EQ(text, "the trace");
+	CHECK_OK(posix_trace_attr_getgenversion(&got, text));
+	CHECK_OK(posix_trace_attr_getgenversion(&live, expected));
+	CHECK_STR_EQ(text, expected);
+	CHECK_OK(posix_trace_attr_getcreatetime(&got, &time));
+	CHECK_OK(posix_trace_attr_getcreatetime(&live, &live_time));
+	CHECK_EQ(ts_time_ns(&time), ts_time_ns(&live_time));
+	CHECK_OK(posix_trace_attr_getclockres(&got, &time));
+	CHECK_OK(posix_trace_attr_getclockres(&live, &live_time));
+	CHECK_EQ(ts_time_ns(&time), ts_time_ns(&live_time));
+	CHECK_OK(posix_trace_attr_getinherited(&got, &policy));
+	CHECK_EQ(policy, POSIX_TRACE_INHERITED);
+	CHECK_OK(posix_trace_attr_getstreamfullpolicy(&got, &policy));
+	CHECK_EQ(policy, POSIX_TRACE_UNTIL_FULL);
+	CHECK_OK(posix_trace_attr_getlogfullpolicy(&got, &policy));
+	CHECK_EQ(policy, POSIX_TRACE_LOOP);
+	CHECK_OK(posix_trace_attr_getstreamsize(&got, &size));
+	CHECK_EQ(size, 100000);
+	CHECK_OK(posix_trace_attr_getlogsize(&got, &size));
+	CHECK_EQ(size, 200000);
+	CHECK_OK(posix_trace_attr_getmaxdatasize(&got, &size));
+	CHECK_EQ(size, 1234);
+
+	trace_event_id_t ids[] = {early, unused, late, through, empty};
+	const char *names[] = {"early", "never used", "opened after the start", long_name, ""};
+	for (size_t i = 0; i < 5; i++) {
+		CHECK_OK(posix_trace_eventid_get_name(log, ids[i], name));
+		CHECK_STR_EQ(name, names[i]);
+	}
+	bool is_listed[5] = {false};
+	size_t listed = 0;
+	for (;; listed++) {
+		trace_event_id_t id = 0;
+		int unavailable = -1;
+		CHECK_OK(posix_trace_eventtypelist_getnext_id(log, &id, &unavailable));
+		if (unavailable)
+			break;
+		CHECK_OK(posix_trace_eventid_get_name(log, id, name));
+		for (size_t i = 0; i < 5; i++) {
+			if (ids[i] == id) {
+				CHECK(!is_listed[i]);
+				is_listed[i] = true;
+			}
+		}
+	}
+	for (size_t i = 0; i < 5; i++)
+		CHECK(is_listed[i]);
+	CHECK_EQ(listed, 9 + 5);
+
+	struct posix_trace_status_info status = ts_status(log);
+	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_SUSPENDED);
+	CHECK_EQ(status.posix_stream_full_status, POSIX_TRACE_NOT_FULL);
+	CHECK_EQ(status.posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
+	CHECK_EQ(status.posix_stream_flush_status, POSIX_TRACE_NOT_FLUSHING);
+	CHECK_EQ(status.posix_stream_flush_error, 0);
+	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_NO_OVERRUN);
+	CHECK_EQ(status.posix_log_full_status, POSIX_TRACE_NOT_FULL);
+
+	struct ts_events all = ts_read_log(log), events = without_markers(&all);
+	ts_expect_ids(&events, POSIX_TRACE_START, early, late, POSIX_TRACE_STOP, 0);
+	ts_close_log(log);
+}
+
+static void *emit_in_thread(void *arg)
+{
+	const trace_event_id_t *id = arg;
+	emit_run(*id, 2000, 2010, 30);
+	return NULL;
+}
+
+TEST(events_come_back_from_the_log_unchanged, "LOG-38 SYSEVENT-11", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 512 * KIB, POSIX_TRACE_APPEND, 0);
+	static unsigned char data[8000];
+	CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, 5000));
+	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
+	trace_event_id_t id = ts_id("event"), other = ts_id("other");
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	struct ts_target child = ts_target_fork();
+
+	for (size_t i = 0; i < sizeof(data); i++)
+		data[i] = (unsigned char)(i * 7);
+	ts_start(trid);
+	posix_trace_event(id, NULL, 0);
+	posix_trace_event(other, data, 1);
+	posix_trace_event(id, data + 3, 4999);
+	posix_trace_event(other, data, 5000);
+	posix_trace_event(id, data + 1, 5001);
+	posix_trace_event(POSIX_TRACE_UNNAMED_USEREVENT, data, 17);
+	for (size_t len = 0; len < 100; len++)
+		posix_trace_event(id, data + len, len);
+	ts_join(ts_thread(emit_in_thread, &other));
+	ts_target_emit(&child, id, 77);
+	trace_event_set_t set = ts_set(other, 0);
+	ts_set_filter(trid, &set, POSIX_TRACE_ADD_EVENTSET);
+	ts_stop(trid);
+	ts_start(trid);
+	ts_stop(trid);
+
+	struct ts_events read = ts_read_all(trid);
+	CHECK_EQ(read.count, 1 + 6 + 100 + 10 + 1 + 2 + 2);
+	ts_shutdown(trid);
+	ts_target_end(&child);
+	struct ts_events log = ts_log_events(fd), events = without_markers(&log);
+	CHECK_EQ(events.count, read.count);
+	for (size_t i = 0; i < read.count; i++)
+		expect_same_event(&events.at[i], &read.at[i]);
+	CHECK_EQ(events.at[5].info.posix_truncation_status, POSIX_TRACE_TRUNCATED_RECORD);
+	CHECK_EQ(events.at[5].len, 5000);
+	/* The sets in START and FILTER work as they are. */
+	ssize_t filter = ts_find(&events, POSIX_TRACE_FILTER, 0);
+	CHECK_GE(filter, 0);
+	CHECK_EQ(events.at[filter].len, 2 * sizeof(trace_event_set_t));
+	trace_event_set_t pair[2];
+	memcpy(pair, events.at[filter].data, sizeof(pair));
+	CHECK(!ts_is_member(&pair[0], other));
+	CHECK(ts_is_member(&pair[1], other));
+}
+
+TEST(unclosed_log_has_what_was_flushed, "LOG-39 STATUS-27 OPEN-14", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_event_id_t id = ts_id("event");
+	char name[TRACE_EVENT_NAME_MAX + 1];
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
+	emit_run(id, 0, 100, 20);
+	trace_event_id_t late = ts_id("late");
+	ts_emit(late, 0);
+	ts_flush(trid);
+	emit_run(id, 100, 200, 20);
+
+	/* As after a power cut at this moment. */
+	int copy = file_copy(fd);
+	trace_id_t log = ts_open_log(copy);
+	struct ts_events events = ts_read_log(log);
+	ts_expect_numbers(&events, id, 0, 99);
+	CHECK_EQ(ts_count(&events, late), 1);
+	CHECK_OK(posix_trace_eventid_get_name(log, late, name));
+	CHECK_STR_EQ(name, "late");
+	CHECK_OK(posix_trace_eventid_get_name(log, id, name));
+	CHECK_STR_EQ(name, "event");
+	struct posix_trace_status_info status = ts_status(log);
+	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_RUNNING);
+	CHECK_EQ(status.posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
+	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_OVERRUN);
+	CHECK_EQ(status.posix_stream_flush_error, EOWNERDEAD);
+	ts_close_log(log);
+	ts_shutdown(trid);
+}
+
+static struct timespec long_ago(int fd)
+{
+	struct timespec times[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+	struct stat st;
+	CHECK_SYS(futimens(fd, times));
+	CHECK_SYS(fstat(fd, &st));
+	return st.st_ctim;
+}
+
+TEST(writing_marks_the_file_times, "LOG-40", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	struct stat st;
+	ts_start(trid);
+	for (int round = 0; round < 2; round++) {
+		struct timespec changed = long_ago(fd);
+		/* Past the tick in which the times were set. */
+		harness_sleep_ms(20);
+		emit_run(id, 0, 10, 4);
+		if (round == 0)
+			ts_flush(trid);
+		else
+			ts_shutdown(trid);
+		CHECK_SYS(fstat(fd, &st));
+		CHECK_GT(st.st_mtim.tv_sec, 1000000000);
+		CHECK_GT(ts_time_ns(&st.st_ctim), ts_time_ns(&changed));
+	}
+}
+
+TEST(loss_in_a_loop_stream_shows_in_the_log,
+     "LOG-43 SYSEVENT-15 SYSEVENT-16 SYSEVENT-17 "
+     "SYSEVENT-18 STATUS-11",
+     NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_attr_t attr = log_attr(POSIX_TRACE_LOOP, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
+	emit_run(id, 0, 10, 100);
+	ts_flush(trid);
+	CHECK_EQ(ts_status(trid).posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
+	uint32_t end = ts_flood(64 * KIB, id, 100, 10);
+	CHECK_EQ(ts_status(trid).posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
+	ts_flush(trid);
+	emit_run(id, end, end + 10, 100);
+	ts_shutdown(trid);
+
+	struct ts_events all = ts_log_events(fd), events = without_markers(&all);
+	ts_expect_sorted(&events);
+	CHECK_EQ(id_at(&events, 0), POSIX_TRACE_START);
+	for (size_t i = 0; i < 10; i++)
+		CHECK_EQ(ts_number(&events.at[1 + i]), i);
+	CHECK_EQ(id_at(&events, 11), POSIX_TRACE_OVERFLOW);
+	CHECK_EQ(id_at(&events, 12), POSIX_TRACE_RESUME);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_OVERFLOW), 1);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_RESUME), 1);
+	CHECK_GT(time_at(&events, 11), time_at(&events, 10));
+	/* What RESUME announces may be a flush marker. */
+	ssize_t resume = ts_find(&all, POSIX_TRACE_RESUME, 0);
+	CHECK_EQ(time_at(&all, (size_t)resume), time_at(&all, (size_t)resume + 1));
+	uint32_t due = ts_number(&events.at[13]);
+	CHECK_GT(due, 10);
+	/* stream-min-size worth of events at least. */
+	CHECK_LE(due * 100, (end - 64 * KIB / 200) * 100);
+	for (size_t i = 13; i + 1 < events.count; i++, due++)
+		CHECK_EQ(ts_number(&events.at[i]), due);
+	CHECK_EQ(due, end + 10);
+	CHECK_EQ(log_status(fd).posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
+}
+
+TEST(a_flush_gives_up_nothing_that_came_in_place_of_what_it_wrote, "LOG-17 LOG-19 LOG-43 EXT-02",
+     NEEDS_KEEPER)
+{
+	int ends[2];
+	open_pipe(ends, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_LOOP, 512 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = ts_create_log(0, &attr, ends[1]);
+	ts_start(trid);
+	emit_run(id, 0, 1000, 300);
+	pthread_t flusher = ts_thread(run_flush, &trid);
+	/* Everything is copied, and as much of it written as the pipe takes. */
+	int held = 0;
+	CHECK_WITHIN(20000, ioctl(ends[0], FIONREAD, &held) == 0 && held >= 32768);
+	/* All of its chunks are others' now. */
+	emit_run(id, 1000, 20000, 300);
+
+	struct drain drain = {0};
+	int sink = ts_temp_file();
+	close(ends[1]);
+	drain_start(&drain, ends[0], sink);
+	CHECK_EQ((intptr_t)ts_join(flusher), 0);
+	ts_stop(trid);
+	ts_flush(trid);
+	static struct posixtrace_type_count types[POSIX_TRACE_UNNAMED_USEREVENT + 100];
+	CHECK_LT(id, sizeof(types) / sizeof(types[0]));
+	CHECK_OK(posixtrace_get_type_counts(trid, types, id + 1));
+	unsigned long lost = counts_of(trid).pt_lost_events;
+	ts_shutdown(trid);
+	ts_join(drain.thread);
+
+	struct ts_events all = ts_log_events(sink), events = without_markers(&all);
+	ts_expect_sorted(&all);
+	/* What was overwritten is lost, though a log has it; START, too. */
+	CHECK_EQ(id_at(&events, 0), POSIX_TRACE_OVERFLOW);
+	CHECK_EQ(id_at(&events, 1), POSIX_TRACE_RESUME);
+	/* stream-min-size worth of events at least, up to the last. */
+	uint32_t first = ts_number(&events.at[2]);
+	CHECK_GT(first, 1000);
+	CHECK_LE(first, 20000 - 512 * KIB / 400);
+	ts_expect_numbers(&events, id, first, 19999);
+	CHECK_EQ(types[id].pt_events, 20000 - first);
+	CHECK_EQ(types[POSIX_TRACE_START].pt_events, 0);
+	CHECK_EQ(lost, first + 1);
+}
+
+TEST(meddling_with_the_descriptor_does_not_crash, "LOG-44", NEEDS_KEEPER)
+{
+	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
+				       POSIX_TRACE_APPEND};
+	trace_event_id_t id = ts_id("event");
+	for (size_t i = 0; i < 3; i++) {
+		int fd = ts_temp_file();
+		char garbage[3000];
+		trace_id_t log;
+		memset(garbage, 0xab, sizeof(garbage));
+		trace_attr_t attr =
+			log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, policies[i], 64 * KIB);
+		trace_id_t trid = ts_create_log(0, &attr, fd);
+		ts_start(trid);
+		for (int round = 0; round < 10; round++) {
+			emit_run(id, 0, 100, 100);
+			CHECK_SYS(lseek(fd, round * 777, SEEK_SET));
+			CHECK_SYS(write(fd, garbage, sizeof(garbage)));
+			posix_trace_flush(trid);
+			if (round == 7)
+				CHECK_SYS(ftruncate(fd, 100));
+		}
+		posix_trace_shutdown(trid);
+		if (posix_trace_open(fd, &log) == 0) {
+			struct ts_events events = ts_read_log(log);
+			ts_events_free(&events);
+			ts_close_log(log);
+		}
+		close(fd);
+	}
+}
+
+TEST(truncated_log_is_told, "EXT-151 LOG-24 STATUS-17", NEEDS_KEEPER)
+{
+	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
+				       POSIX_TRACE_APPEND};
+	trace_event_id_t id = ts_id("event");
+
+	for (size_t i = 0; i < 9; i++) {
+		int fd = ts_temp_file();
+		off_t size;
+		trace_id_t log;
+		trace_attr_t attr =
+			log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, policies[i % 3], 64 * KIB);
+		trace_id_t trid = ts_create_log(0, &attr, fd);
+
+		ts_start(trid);
+		emit_run(id, 0, 100, 100);
+		ts_flush(trid);
+		emit_run(id, 100, 200, 100);
+		ts_flush(trid);
+		size = ts_file_size(fd);
+		if (i < 3)
+			CHECK_SYS(ftruncate(fd, size - 1000));
+		else if (i < 6)
+			CHECK_SYS(ftruncate(fd, 0));
+		else
+			/* As long as it was. */
+			for (off_t at = 2048; at < size; at++)
+				CHECK_EQ(pwrite(fd, "x", 1, at), 1);
+		emit_run(id, 200, 210, 100);
+		CHECK_EQ(posix_trace_flush(trid), ESTALE);
+		CHECK_EQ(ts_status(trid).posix_stream_flush_error, ESTALE);
+		/* Nothing waits in the stream for a log that can be written. */
+		CHECK_LT(counts_of(trid).pt_stream_bytes, 1000);
+		/* It is told once more at the end, also by the log if it can be read. */
+		CHECK_EQ(posix_trace_shutdown(trid), ESTALE);
+		if (posix_trace_open(fd, &log) == 0) {
+			CHECK_EQ(ts_status(log).posix_stream_flush_error, ESTALE);
+			ts_close_log(log);
+		}
+		close(fd);
+	}
+	/* A clear begins anew, and a log that was unlinked is whole for who has it open. */
+	int fd = ts_temp_file();
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
+	emit_run(id, 0, 100, 100);
+	ts_flush(trid);
+	CHECK_SYS(ftruncate(fd, 100));
+	CHECK_OK(posix_trace_clear(trid));
+	emit_run(id, 0, 10, 100);
+	ts_flush(trid);
+	ts_shutdown(trid);
+	struct ts_events events = ts_log_events(fd);
+	ts_expect_numbers(&events, id, 0, 9);
+}
+
+/*
+ * Clearing
+ */
+
+TEST(clear_empties_the_log, "CLEAR-10 CLEAR-11 CLEAR-12 CLEAR-02 CLEAR-04", NEEDS_KEEPER)
+{
+	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
+				       POSIX_TRACE_APPEND};
+	trace_event_id_t id = ts_id("event"), before = ts_id("before");
+	for (size_t i = 0; i < 3; i++) {
+		int fd = ts_temp_file();
+		char name[TRACE_EVENT_NAME_MAX + 1];
+		trace_attr_t attr =
+			log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, policies[i], 64 * KIB);
+		trace_id_t trid = ts_create_log(0, &attr, fd);
+		ts_start(trid);
+		for (int round = 0; round < 10; round++) {
+			emit_run(before, 0, 100, 100);
+			ts_flush(trid);
+		}
+		emit_run(before, 0, 10, 100);
+		/* Full and stopped by now if the log is UNTIL_FULL. */
+		bool is_running = ts_status(trid).posix_stream_status == POSIX_TRACE_RUNNING;
+		CHECK_EQ(is_running, policies[i] != POSIX_TRACE_UNTIL_FULL);
+		ts_clear(trid);
+		struct ts_events so_far = events_so_far(fd);
+		CHECK_EQ(so_far.count, 0);
+		struct posix_trace_status_info status = ts_status(trid);
+		CHECK_EQ(status.posix_stream_status,
+			 is_running ? POSIX_TRACE_RUNNING : POSIX_TRACE_SUSPENDED);
+		CHECK_EQ(status.posix_log_full_status, POSIX_TRACE_NOT_FULL);
+		CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_NO_OVERRUN);
+		if (!is_running)
+			ts_start(trid);
+		emit_run(id, 0, 20, 100);
+		ts_shutdown(trid);
+
+		trace_id_t log = ts_open_log(fd);
+		struct ts_events events = ts_read_log(log);
+		CHECK_EQ(id_at(&events, 0), is_running ? id : POSIX_TRACE_START);
+		ts_expect_numbers(&events, id, 0, 19);
+		CHECK_EQ(ts_count(&events, before), 0);
+		CHECK_EQ(ts_count(&events, POSIX_TRACE_OVERFLOW), 0);
+		CHECK_OK(posix_trace_eventid_get_name(log, before, name));
+		CHECK_STR_EQ(name, "before");
+		CHECK_EQ(ts_status(log).posix_log_overrun_status, POSIX_TRACE_NO_OVERRUN);
+		ts_close_log(log);
+		close(fd);
+	}
+}
+
+TEST(clear_leaves_what_a_pipe_has_taken, "CLEAR-12", NEEDS_KEEPER)
+{
+	int ends[2], sink = ts_temp_file();
+	trace_event_id_t id = ts_id("event");
+	struct drain drain = {0};
+	open_pipe(ends, 0);
+	drain_start(&drain, ends[0], sink);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_id_t trid = ts_create_log(0, &attr, ends[1]);
+	ts_start(trid);
+	emit_run(id, 0, 10, 100);
+	ts_flush(trid);
+	emit_run(id, 10, 20, 100);
+	ts_clear(trid);
+	emit_run(id, 20, 30, 100);
+	ts_shutdown(trid);
+	close(ends[1]);
+	ts_join(drain.thread);
+	struct ts_events events = ts_log_events(sink);
+	CHECK_EQ(ts_count(&events, id), 20);
+	size_t at = 0;
+	for (size_t i = 0; i < events.count; i++) {
+		if (events.at[i].info.posix_event_id != id)
+			continue;
+		CHECK_EQ(ts_number(&events.at[i]), at < 10 ? at : at + 10);
+		at++;
+	}
+}
+
+static void *run_clear(void *arg)
+{
+	const trace_id_t *trid = arg;
+	return (void *)(intptr_t)posix_trace_clear(*trid);
+}
+
+TEST(clear_waits_for_a_flush, "CLEAR-14", NEEDS_KEEPER)
+{
+	int ends[2], sink = ts_temp_file();
+	trace_event_id_t id = ts_id("event");
+	struct drain drain = {0};
+	open_pipe(ends, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 512 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_id_t trid = ts_create_log(0, &attr, ends[1]);
+	ts_start(trid);
+	emit_run(id, 0, 1000, 300);
+	pthread_t flusher = ts_thread(run_flush, &trid);
+	CHECK_WITHIN(20000, ts_status(trid).posix_stream_flush_status == POSIX_TRACE_FLUSHING);
+	pthread_t clearer = ts_thread(run_clear, &trid);
+	close(ends[1]);
+	drain_start(&drain, ends[0], sink);
+	CHECK_EQ((intptr_t)ts_join(flusher), 0);
+	CHECK_EQ((intptr_t)ts_join(clearer), 0);
+	ts_shutdown(trid);
+	ts_join(drain.thread);
+	/* The flush was not cut short: what it had begun with is whole. */
+	struct ts_events events = ts_log_events(sink);
+	ts_expect_numbers(&events, id, 0, 999);
+}
+
+/*
+ * FLUSH streams
+ */
+
+/* A process of its own that controls and traces itself, and then does nothing more. */
+struct logging_arg {
+	int fd;
+	uint32_t events;
+	size_t stream_bytes, event_bytes;
+};
+
+static void control_and_freeze(const struct logging_arg *arg)
+{
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, arg->stream_bytes, POSIX_TRACE_APPEND, 0);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = ts_create_log(0, &attr, arg->fd);
+	ts_start(trid);
+	emit_run(id, 0, arg->events, arg->event_bytes);
+	raise(SIGSTOP);
+	_exit(0);
+}
+
+TEST(flush_stream_flushes_without_help, "POLICY-22 POLICY-23", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_event_id_t id = ts_id("event");
+	struct logging_arg arg = {fd, 1, 256 * KIB, 4};
+	pid_t pid = harness_fork();
+	if (pid == 0)
+		control_and_freeze(&arg);
+	int status;
+	CHECK_EQ(waitpid(pid, &status, WUNTRACED), pid);
+	CHECK(WIFSTOPPED(status));
+	/* All its threads are stopped now. */
+	int64_t before = harness_now_ns();
+	CHECK_WITHIN(20000, count_so_far(fd, id) == 1);
+	NOTE("flushed after %lld ms", (long long)(harness_now_ns() - before) / 1000000);
+	kill(pid, SIGKILL);
+	harness_reap(pid);
+}
+
+TEST(flush_stream_flushes_within_a_second, "POLICY-23", NEEDS_KEEPER)
+{
+	trace_event_id_t id = ts_id("event");
+	int64_t took = 0;
+	/* A machine under load may be late; it is not late every time. */
+	for (int attempt = 0; attempt < 4; attempt++) {
+		int fd = ts_temp_file();
+		trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 256 * KIB, POSIX_TRACE_APPEND, 0);
+		trace_id_t trid = ts_create_log(0, &attr, fd);
+		ts_start(trid);
+		CHECK_WITHIN(20000, count_so_far(fd, POSIX_TRACE_START) == 1);
+		int64_t before = harness_now_ns();
+		ts_emit(id, 1);
+		CHECK_WITHIN(20000, count_so_far(fd, id) == 1);
+		took = (harness_now_ns() - before) / 1000000;
+		ts_shutdown(trid);
+		close(fd);
+		if (took <= 1100)
+			return;
+	}
+	harness_fail("an event is flushed after %lld ms", (long long)took);
+}
+
+TEST(flush_stream_flushes_at_half_full, "POLICY-23 POLICY-22", NEEDS_KEEPER)
+{
+	trace_event_id_t id = ts_id("event");
+	size_t event_bytes;
+	int64_t took = 0;
+	for (int attempt = 0; attempt < 4; attempt++) {
+		int fd = ts_temp_file();
+		trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 256 * KIB, POSIX_TRACE_APPEND, 0);
+		trace_id_t trid = ts_create_log(0, &attr, fd);
+		ts_start(trid);
+		int64_t before = harness_now_ns();
+		/* Beyond the half, by actual or by maximum sizes, but not full. */
+		CHECK_OK(posix_trace_attr_getmaxusereventsize(&attr, 100, &event_bytes));
+		emit_run(id, 0, (uint32_t)(256 * KIB * 4 / 5 / event_bytes), 100);
+		CHECK_WITHIN(20000, count_so_far(fd, id) > 0);
+		took = (harness_now_ns() - before) / 1000000;
+		ts_shutdown(trid);
+		struct ts_events events = ts_log_events(fd);
+		CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
+		ts_events_free(&events);
+		close(fd);
+		/* Well before the second that an unflushed event may wait. */
+		if (took < 400)
+			return;
+	}
+	harness_fail("a half full stream is flushed after %lld ms", (long long)took);
+}
+
+TEST(flush_stream_takes_far_more_than_it_holds, "POLICY-22 LOG-19", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_event_id_t id = ts_id("event");
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 1024 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
+	/* In portions below half of the stream, each given time to be flushed. */
+	uint32_t number = 0;
+	for (int round = 0; round < 40; round++) {
+		emit_run(id, number, number + 3000, 100);
+		number += 3000;
+		CHECK_WITHIN(20000, counts_of(trid).pt_stream_bytes < 400 * KIB);
+	}
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_shutdown(trid);
+	struct ts_events events = ts_log_events(fd);
+	ts_expect_numbers(&events, id, 0, number - 1);
+	ts_expect_sorted(&events);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_START), 1);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
+}
+
+TEST(flush_stream_that_overruns_stops_and_restarts_itself,
+     "POLICY-22 POLICY-23 STATUS-13 STATUS-16 LOG-17 SYSEVENT-19", NEEDS_KEEPER)
+{
+	int ends[2], sink = ts_temp_file();
+	trace_event_id_t id = ts_id("event");
+	open_pipe(ends, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_id_t trid = ts_create_log(0, &attr, ends[1]);
+	fill_pipe(ends[1]);
+	ts_start(trid);
+	/* Nobody reads: the keeper is stuck, the stream fills up. */
+	uint32_t number = ts_flood(64 * KIB, id, 100, 0);
+	CHECK_WITHIN(20000, ts_status(trid).posix_stream_flush_status == POSIX_TRACE_FLUSHING);
+	struct posix_trace_status_info status;
+	/* Room may have come free between the two. */
+	number = ts_flood(64 * KIB, id, 100, number);
+	status = ts_status(trid);
+	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_SUSPENDED);
+	CHECK_EQ(status.posix_stream_full_status, POSIX_TRACE_FULL);
+	CHECK_EQ(status.posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
+	CHECK_EQ(status.posix_stream_flush_status, POSIX_TRACE_FLUSHING);
+	/* Each further loss says so again. */
+	ts_emit(id, number++);
+	CHECK_EQ(ts_status(trid).posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
+
+	/* The reader comes back, and the stream by itself. */
+	struct drain drain = {0};
+	drain_start(&drain, ends[0], sink);
+	CHECK_WITHIN(20000, ts_status(trid).posix_stream_status == POSIX_TRACE_RUNNING);
+	CHECK_EQ(ts_status(trid).posix_stream_full_status, POSIX_TRACE_NOT_FULL);
+	emit_run(id, 1000000, 1000005, 100);
+	ts_shutdown(trid);
+	close(ends[1]);
+	ts_join(drain.thread);
+
+	/* Without the filling that came between head and events. */
+	CHECK_GT(atomic_load(&drain.moved), 64 * KIB);
+	size_t bytes;
+	unsigned char *data = file_bytes(sink, &bytes);
+	CHECK(data);
+	NOTE("%zu bytes went through the pipe", bytes);
+}
+
+TEST(gap_of_a_flush_stream_is_stop_and_start, "SYSEVENT-19 POLICY-22 POLICY-20 STATUS-13",
+     NEEDS_KEEPER)
+{
+	int ends[2], sink = ts_temp_file();
+	trace_event_id_t id = ts_id("event");
+	open_pipe(ends, 0);
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_id_t trid = ts_create_log(0, &attr, ends[1]);
+	ts_start(trid);
+	/* More than pipe and stream hold together. */
+	uint32_t number = ts_flood(64 * KIB, id, 100, 0);
+	CHECK_WITHIN(20000, (number = ts_flood(64 * KIB, id, 100, number),
+			     ts_status(trid).posix_stream_full_status == POSIX_TRACE_FULL));
+	struct drain drain = {0};
+	drain_start(&drain, ends[0], sink);
+	CHECK_WITHIN(20000, ts_status(trid).posix_stream_status == POSIX_TRACE_RUNNING);
+	emit_run(id, number, number + 5, 100);
+	number += 5;
+	ts_shutdown(trid);
+	close(ends[1]);
+	ts_join(drain.thread);
+
+	struct ts_events all = ts_log_events(sink), events = without_markers(&all);
+	ts_expect_sorted(&events);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_OVERFLOW), 0);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_RESUME), 0);
+	CHECK_EQ(id_at(&events, 0), POSIX_TRACE_START);
+	uint32_t due = 0;
+	bool is_gap = false;
+	size_t gaps = 0;
+	for (size_t i = 1; i < events.count; i++) {
+		if (id_at(&events, i) == id) {
+			uint32_t got = ts_number(&events.at[i]);
+			if (is_gap)
+				CHECK_GE(got, due);
+			else
+				CHECK_EQ(got, due);
+			is_gap = false;
+			due = got + 1;
+		} else if (i + 1 < events.count) {
+			CHECK_EQ(stop_reason(&events.at[i]), 1);
+			CHECK_EQ(id_at(&events, ++i), POSIX_TRACE_START);
+			is_gap = true;
+			gaps++;
+		}
+	}
+	CHECK_GT(gaps, 0);
+	CHECK_EQ(due, number);
+	CHECK_EQ(stop_reason(&events.at[events.count - 1]), 0);
+}
+
+TEST(idle_flush_stream_leaves_its_log_alone, "POLICY-24", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_event_id_t id = ts_id("event");
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
+	emit_run(id, 0, 10, 100);
+	CHECK_WITHIN(20000, count_so_far(fd, id) == 10);
+	/* What its markers cause comes at the next look, within a second or, on a busy machine,
+	 * later: until the log was still for a second. */
+	off_t size = -1;
+	for (int tries = 0; ts_file_size(fd) != size; tries++) {
+		CHECK_LT(tries, 20);
+		size = ts_file_size(fd);
+		harness_sleep_ms(1000);
+	}
+	harness_sleep_ms(2500);
+	CHECK_EQ(ts_file_size(fd), size);
+	ts_shutdown(trid);
+}
+
+TEST(other_streams_are_flushed_on_demand_only, "POLICY-25 POLICY-11", NEEDS_KEEPER)
+{
+	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trids[2];
+	uint32_t ends[2];
+	int fds[2];
+	for (int i = 0; i < 2; i++) {
+		trace_attr_t attr = log_attr(policies[i], 64 * KIB, POSIX_TRACE_APPEND, 0);
+		fds[i] = ts_temp_file();
+		trids[i] = ts_create_log(0, &attr, fds[i]);
+		ts_start(trids[i]);
+		ends[i] = ts_flood(64 * KIB, id, 100, 0);
+		/* The other stream has these events too if it runs. */
+		ts_stop(trids[i]);
+	}
+	harness_sleep_ms(1600);
+	for (int i = 0; i < 2; i++) {
+		struct ts_events events = events_so_far(fds[i]);
+		CHECK_EQ(events.count, 0);
+		ts_flush(trids[i]);
+		CHECK_GT(count_so_far(fds[i], id), 0);
+		ts_shutdown(trids[i]);
+		CHECK_GT(ends[i], 0);
+	}
+}
+
+TEST(logged_stream_flushes_itself_by_default, "POLICY-09 POLICY-22", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_event_id_t id = ts_id("event");
+	trace_attr_t got;
+	int policy;
+	trace_id_t trid = ts_create_log(0, NULL, fd);
+	CHECK_OK(posix_trace_get_attr(trid, &got));
+	CHECK_OK(posix_trace_attr_getstreamfullpolicy(&got, &policy));
+	CHECK_EQ(policy, POSIX_TRACE_FLUSH);
+	ts_start(trid);
+	ts_emit(id, 0);
+	CHECK_WITHIN(20000, count_so_far(fd, id) == 1);
+	ts_shutdown(trid);
+}
+
+/*
+ * Flush markers
+ */
+
+TEST(each_flush_has_its_pair_of_markers,
+     "SYSEVENT-06 SYSEVENT-07 SYSEVENT-10 SYSEVENT-21 "
+     "SYSEVENT-23 SYSEVENT-24",
+     NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_event_id_t id = ts_id("event");
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	ts_flush(trid);
+	ts_start(trid);
+	ts_emit(id, 0);
+	int64_t before = ts_realtime_ns();
+	ts_flush(trid);
+	int64_t after = ts_realtime_ns();
+	ts_emit(id, 1);
+	ts_flush(trid);
+	ts_stop(trid);
+	ts_flush(trid);
+	ts_start(trid);
+	ts_shutdown(trid);
+	struct ts_events events = ts_log_events(fd);
+	ts_expect_ids(&events, POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, POSIX_TRACE_START,
+		      id, POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, id,
+		      POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, POSIX_TRACE_STOP,
+		      POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, POSIX_TRACE_START,
+		      POSIX_TRACE_STOP, POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, 0);
+	ts_expect_sorted(&events);
+	/* The clock of events is exact to 10 microseconds. */
+	CHECK_GE(time_at(&events, 4), before - 20000);
+	CHECK_LE(time_at(&events, 5), after + 20000);
+	/* The last pair is of the flush that shutdown does. */
+	for (size_t i = 0; i < events.count; i++) {
+		const struct posix_trace_event_info *info = &events.at[i].info;
+		if (info->posix_event_id != POSIX_TRACE_FLUSH_START &&
+		    info->posix_event_id != POSIX_TRACE_FLUSH_STOP)
+			continue;
+		CHECK_EQ(events.at[i].len, 0);
+		CHECK_EQ(info->posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
+		if (i + 2 >= events.count)
+			continue;
+		CHECK_EQ(info->posix_pid, getpid());
+		CHECK(pthread_equal(info->posix_thread_id, pthread_self()));
+		CHECK_NE((uintptr_t)info->posix_prog_address, 0);
+	}
+}
+
+TEST(markers_of_automatic_flushes_are_nobodys, "SYSEVENT-22 SYSEVENT-23 POLICY-22", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_event_id_t id = ts_id("event");
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
+	ts_emit(id, 0);
+	CHECK_WITHIN(20000, count_so_far(fd, id) == 1);
+	ts_emit(id, 1);
+	/* With these come the markers of the one before. */
+	CHECK_WITHIN(20000, count_so_far(fd, id) == 2);
+	struct ts_events events = events_so_far(fd);
+	CHECK_GT(ts_count(&events, POSIX_TRACE_FLUSH_START), 0);
+	CHECK_GT(ts_count(&events, POSIX_TRACE_FLUSH_STOP), 0);
+	for (size_t i = 0; i < events.count; i++) {
+		const struct posix_trace_event_info *info = &events.at[i].info;
+		if (info->posix_event_id != POSIX_TRACE_FLUSH_START &&
+		    info->posix_event_id != POSIX_TRACE_FLUSH_STOP)
+			continue;
+		CHECK_EQ(info->posix_pid, 0);
+		CHECK_EQ((uintptr_t)info->posix_prog_address, 0);
+	}
+	ts_shutdown(trid);
+}
+
+TEST(failing_flushes_do_not_pile_up_markers, "SYSEVENT-26 LOG-25", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_event_id_t id = ts_id("event");
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	count_signals(SIGXFSZ);
+	ts_start(trid);
+	emit_run(id, 0, 100, 100);
+	limit_file_size((rlim_t)ts_file_size(fd));
+	for (int i = 0; i < 1000; i++)
+		CHECK_EQ(posix_trace_flush(trid), EFBIG);
+	limit_file_size(RLIM_INFINITY);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_flush(trid);
+	ts_shutdown(trid);
+	struct ts_events events = ts_log_events(fd);
+	ts_expect_numbers(&events, id, 0, 99);
+	ts_expect_sorted(&events);
+	/* One waiting pair, that of the good flush, that of shutdown. */
+	CHECK_LE(ts_count(&events, POSIX_TRACE_FLUSH_START), 3);
+	CHECK_LE(ts_count(&events, POSIX_TRACE_FLUSH_STOP), 3);
+	CHECK_GE(ts_count(&events, POSIX_TRACE_FLUSH_START), 2);
+}
+
+TEST(markers_can_be_filtered, "FILTER-11 SYSEVENT-23", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_event_id_t id = ts_id("event");
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	trace_event_set_t set = ts_set(POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, 0);
+	ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
+	ts_start(trid);
+	ts_emit(id, 0);
+	ts_flush(trid);
+	ts_shutdown(trid);
+	struct ts_events events = ts_log_events(fd);
+	ts_expect_ids(&events, POSIX_TRACE_START, id, POSIX_TRACE_STOP, 0);
+}
+
+/*
+ * Status of logs, shutdown
+ */
+
+TEST(log_reports_losses_that_were_polled_before, "STATUS-22 STATUS-24 STATUS-14", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_event_id_t id = ts_id("event");
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
+	ts_flood(64 * KIB, id, 100, 0);
+	CHECK_EQ(ts_status(trid).posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
+	CHECK_EQ(ts_status(trid).posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
+	ts_shutdown(trid);
+
+	trace_id_t log = ts_open_log(fd);
+	for (int i = 0; i < 3; i++) {
+		struct posix_trace_status_info status = ts_status(log);
+		CHECK_EQ(status.posix_stream_status, POSIX_TRACE_SUSPENDED);
+		CHECK_EQ(status.posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
+		CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_NO_OVERRUN);
+		CHECK_EQ(status.posix_stream_flush_status, POSIX_TRACE_NOT_FLUSHING);
+		CHECK_EQ(status.posix_stream_flush_error, 0);
+	}
+	ts_close_log(log);
+}
+
+TEST(clear_forgets_losses_for_the_log_too, "STATUS-24 CLEAR-06", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_event_id_t id = ts_id("event");
+	trace_attr_t attr = log_attr(POSIX_TRACE_LOOP, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
+	ts_flood(64 * KIB, id, 100, 0);
+	ts_clear(trid);
+	ts_emit(id, 0);
+	ts_shutdown(trid);
+	struct ts_events all = ts_log_events(fd), events = without_markers(&all);
+	ts_expect_ids(&events, id, POSIX_TRACE_STOP, 0);
+	CHECK_EQ(log_status(fd).posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
+}
+
+TEST(failed_flush_shows_in_the_log, "STATUS-17 STATUS-22 LOG-25", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_event_id_t id = ts_id("event");
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	count_signals(SIGXFSZ);
+	ts_start(trid);
+	emit_run(id, 0, 100, 100);
+	limit_file_size((rlim_t)ts_file_size(fd) + 100);
+	CHECK_EQ(posix_trace_flush(trid), EFBIG);
+	limit_file_size(RLIM_INFINITY);
+	ts_shutdown(trid);
+	/* Nobody asked the stream: the error is still to be told. */
+	CHECK_EQ(log_status(fd).posix_stream_flush_error, EFBIG);
+	struct ts_events events = ts_log_events(fd);
+	ts_expect_numbers(&events, id, 0, 99);
+}
+
+TEST(log_that_does_not_come_to_its_disk_is_told, "EXT-155 STATUS-17 SHUTDOWN-10", NEEDS_KEEPER)
+{
+	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
+				       POSIX_TRACE_APPEND};
+	trace_event_id_t id = ts_id("event");
+
+	if (!failing_sync_begin(EIO))
+		SKIP("no filters of system calls");
+	for (size_t i = 0; i < 3; i++) {
+		int fd = ts_temp_file();
+		trace_attr_t attr =
+			log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, policies[i], 64 * KIB);
+		trace_id_t trid = ts_create_log(0, &attr, fd);
+
+		ts_start(trid);
+		emit_run(id, 0, 100, 100);
+		/* A flush does not wait for the disk. */
+		ts_flush(trid);
+		CHECK_EQ(posix_trace_shutdown(trid), EIO);
+		expect_closed_log(fd);
+		CHECK_EQ(log_status(fd).posix_stream_flush_error, EIO);
+		struct ts_events events = ts_log_events(fd);
+		ts_expect_numbers(&events, id, 0, 99);
+		close(fd);
+	}
+}
+
+TEST(nobody_waits_for_the_disk_if_the_log_is_not_synced, "EXT-156", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_id_t trid = ts_create_log(0, &attr, fd), plain = ts_create(0, NULL);
+
+	if (!failing_sync_begin(EIO))
+		SKIP("no filters of system calls");
+	CHECK_EQ(posixtrace_set_log_sync(plain, 0), EINVAL);
+	ts_shutdown(plain);
+	CHECK_EQ(posixtrace_set_log_sync(plain, 0), EINVAL);
+	CHECK_OK(posixtrace_set_log_sync(trid, 0));
+	ts_shutdown(trid);
+	CHECK_EQ(log_status(fd).posix_stream_flush_error, 0);
+
+	/* The last call counts. */
+	int again = ts_temp_file();
+	trid = ts_create_log(0, &attr, again);
+	CHECK_OK(posixtrace_set_log_sync(trid, 0));
+	CHECK_OK(posixtrace_set_log_sync(trid, 1));
+	CHECK_EQ(posix_trace_shutdown(trid), EIO);
+}
+
+TEST(streams_of_bytes_are_not_synced, "EXT-155", NEEDS_KEEPER)
+{
+	int ends[2];
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+
+	if (!failing_sync_begin(EIO))
+		SKIP("no filters of system calls");
+	open_pipe(ends, 0);
+	trace_id_t trid = ts_create_log(0, &attr, ends[1]);
+	ts_shutdown(trid);
+}
+
+TEST(shutdown_flushes_and_closes_the_log, "SHUTDOWN-07 SHUTDOWN-08 SHUTDOWN-09 LOG-36",
+     NEEDS_KEEPER)
+{
+	trace_event_id_t id = ts_id("event");
+	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_FLUSH};
+	for (size_t i = 0; i < 3; i++) {
+		int fd = ts_temp_file();
+		trace_attr_t attr = log_attr(policies[i], 256 * KIB, POSIX_TRACE_APPEND, 0);
+		trace_id_t trid = ts_create_log(0, &attr, fd);
+		ts_start(trid);
+		emit_run(id, 0, 500, 100);
+		ts_shutdown(trid);
+		struct ts_events all = ts_log_events(fd), events = without_markers(&all);
+		CHECK_EQ(id_at(&events, 0), POSIX_TRACE_START);
+		ts_expect_numbers(&events, id, 0, 499);
+		CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
+		CHECK_EQ(stop_reason(&events.at[events.count - 1]), 0);
+		CHECK_EQ(events.at[events.count - 1].info.posix_pid, getpid());
+		expect_closed_log(fd);
+		/* Nobody writes to it any more. */
+		CHECK_EQ(other_holder(fd, getppid()), 0);
+		close(fd);
+	}
+}
+
+TEST(without_descriptors_the_log_is_dealt_with_all_the_same,
+     "LOG-13 CLEAR-10 SHUTDOWN-01 SHUTDOWN-07", NEEDS_KEEPER)
+{
+	trace_event_id_t id = ts_id("event");
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	struct rlimit old, none;
+
+	CHECK_SYS(getrlimit(RLIMIT_NOFILE, &old));
+	none = (struct rlimit){0, old.rlim_max};
+	ts_start(trid);
+	/* What the first event opens. */
+	CHECK_OK(posixtrace_attach());
+	CHECK_SYS(setrlimit(RLIMIT_NOFILE, &none));
+	emit_run(id, 0, 100, 4);
+	CHECK_OK(posix_trace_flush(trid));
+	/* START and FLUSH_START are there besides. */
+	CHECK_EQ(counts_of(trid).pt_log_events, 102);
+	CHECK_OK(posix_trace_clear(trid));
+	emit_run(id, 100, 200, 4);
+	CHECK_OK(posix_trace_shutdown(trid));
+	CHECK_SYS(setrlimit(RLIMIT_NOFILE, &old));
+	struct ts_events events = ts_log_events(fd);
+	ts_expect_numbers(&events, id, 100, 199);
+	expect_closed_log(fd);
+	close(fd);
+}
+
+TEST(many_logs_at_a_time_keep_apart, "CREATE-07 CREATE-26 LOG-19", NEEDS_KEEPER)
+{
+	enum { STREAMS = 16 };
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trids[STREAMS];
+	int fds[STREAMS];
+	for (int i = 0; i < STREAMS; i++) {
+		trace_attr_t attr = log_attr(0, 64 * KIB, POSIX_TRACE_APPEND, 0);
+		fds[i] = ts_temp_file();
+		trids[i] = ts_create_log(0, &attr, fds[i]);
+	}
+	for (int i = 0; i < STREAMS; i++) {
+		ts_start(trids[i]);
+		ts_emit(id, (uint32_t)i);
+	}
+	for (int i = 0; i < STREAMS; i++)
+		ts_shutdown(trids[i]);
+	for (int i = 0; i < STREAMS; i++) {
+		struct ts_events events = ts_log_events(fds[i]);
+		ts_expect_numbers(&events, id, (uint32_t)i, STREAMS - 1);
+	}
+}

@@ -1,0 +1,560 @@
+/* SPDX-License-Identifier: MIT */
+/* Logs that a program writes itself, of events that it has read elsewhere or made up. */
+#include "tests/support/harness.h"
+#include "tests/support/support.h"
+
+#include <fcntl.h>
+#include <malloc.h>
+#include <posixtrace.h>
+#include <sys/resource.h>
+
+#define EPOCH 1700000000
+#define NS INT64_C(1000000000)
+
+/* A new log with the default attributes. */
+static struct posixtrace_log *begin(int fd)
+{
+	struct posixtrace_log *log = NULL;
+
+	CHECK_OK(posixtrace_log_create(fd, NULL, NULL, &log));
+	return log;
+}
+
+static trace_event_id_t type(struct posixtrace_log *log, const char *name)
+{
+	trace_event_id_t id = 0;
+
+	CHECK_OK(posixtrace_log_type(log, name, &id));
+	return id;
+}
+
+/* An event so many nanoseconds behind the epoch of the tests. */
+static struct posixtrace_event event(trace_event_id_t id, int64_t ns, int thread, const void *data,
+				     size_t size)
+{
+	return (struct posixtrace_event){
+		.pt_info = {.posix_event_id = id,
+			    .posix_pid = 40 + thread % 2,
+			    .posix_tid = 40 + thread,
+			    .posix_thread_id = (pthread_t)(0x7000 + thread),
+			    .posix_prog_address = (void *)(uintptr_t)(0x400000 + id),
+			    .posix_truncation_status = POSIX_TRACE_NOT_TRUNCATED,
+			    .posix_timestamp = {EPOCH + ns / NS, ns % NS}},
+		.pt_data = data,
+		.pt_size = size};
+}
+
+static void add(struct posixtrace_log *log, struct posixtrace_event e)
+{
+	CHECK_OK(posixtrace_log_add(log, &e));
+}
+
+static void check_same_info(const struct posix_trace_event_info *a,
+			    const struct posix_trace_event_info *b)
+{
+	CHECK_EQ(a->posix_pid, b->posix_pid);
+	CHECK_EQ(a->posix_tid, b->posix_tid);
+	CHECK_EQ(a->posix_thread_id, b->posix_thread_id);
+	CHECK(a->posix_prog_address == b->posix_prog_address);
+	CHECK_EQ(a->posix_truncation_status, b->posix_truncation_status);
+	CHECK_EQ(ts_time_ns(&a->posix_timestamp), ts_time_ns(&b->posix_timestamp));
+}
+
+/* ---- what is read back ---- */
+
+static void *emit(void *number)
+{
+	trace_event_id_t id = ts_id("emitted");
+	char data[200];
+
+	memset(data, (int)(intptr_t)number, sizeof(data));
+	for (size_t i = 0; i < 3000; i++)
+		posix_trace_event(id, data, i * 7 % (sizeof(data) + 1));
+	return NULL;
+}
+
+/* A log with all that a log may have: threads, filters, stops, flushes, data that was cut. */
+static int make_source(void)
+{
+	int fd = ts_temp_file();
+	trace_attr_t attr = ts_attr(POSIX_TRACE_FLUSH, 8 << 20, 100);
+	trace_id_t trid;
+	trace_event_id_t ids[3];
+	trace_event_set_t set;
+	pthread_t threads[8];
+
+	ids[0] = ts_id("first");
+	ids[1] = ts_id("second");
+	ids[2] = ts_id("third");
+	trid = ts_create_log(getpid(), &attr, fd);
+	ts_start(trid);
+	for (uint32_t i = 0; i < 10; i++)
+		ts_emit(ids[i % 3], i);
+	for (intptr_t i = 0; i < 8; i++)
+		CHECK_OK(pthread_create(&threads[i], NULL, emit, (void *)i));
+	for (int i = 0; i < 8; i++)
+		CHECK_OK(pthread_join(threads[i], NULL));
+	set = ts_set(ids[0], 0);
+	ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
+	for (uint32_t i = 0; i < 10; i++)
+		ts_emit(ids[i % 3], i);
+	set = ts_set(ids[1], POSIX_TRACE_STOP, 0);
+	ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
+	ts_stop(trid);
+	ts_start(trid);
+	for (uint32_t i = 0; i < 10; i++)
+		ts_emit(ids[i % 3], i);
+	ts_flush(trid);
+	ts_emit(ids[2], 11);
+	ts_shutdown(trid);
+	return fd;
+}
+
+/* Copies a log to its end, with the types in the order of the source. Returns how many events. */
+static size_t copy(int from, struct posixtrace_log *log)
+{
+	static trace_event_id_t types[POSIX_TRACE_UNNAMED_USEREVENT + TRACE_USER_EVENT_MAX];
+	trace_id_t trid = ts_open_log(from);
+	struct posixtrace_block *block;
+	char name[TRACE_EVENT_NAME_MAX + 1];
+	trace_event_id_t id;
+	size_t count = 0;
+	int unavailable;
+
+	for (;;) {
+		CHECK_OK(posix_trace_eventtypelist_getnext_id(trid, &id, &unavailable));
+		if (unavailable)
+			break;
+		CHECK_OK(posix_trace_eventid_get_name(trid, id, name));
+		types[id] = type(log, name);
+	}
+	for (;;) {
+		CHECK_OK(posixtrace_getnext_block(trid, &block));
+		if (!block)
+			break;
+		for (size_t i = 0; i < block->pt_count; i++) {
+			struct posixtrace_event e = block->pt_events[i];
+
+			e.pt_info.posix_event_id = types[e.pt_info.posix_event_id];
+			add(log, e);
+			count++;
+		}
+		posixtrace_free_block(block);
+	}
+	ts_close_log(trid);
+	return count;
+}
+
+TEST(events_of_a_log_are_those_of_its_copy, "EXT-240 EXT-241", NEEDS_KEEPER)
+{
+	int from = make_source(), to = ts_temp_file();
+	struct posixtrace_log *log = begin(to);
+	size_t count = copy(from, log), cut = 0;
+	struct ts_events a, b;
+
+	CHECK_OK(posixtrace_log_close(log, NULL));
+	a = ts_log_events(from);
+	b = ts_log_events(to);
+	CHECK_EQ(a.count, count);
+	CHECK(a.count > 24000);
+	CHECK_EQ(b.count, a.count);
+	for (size_t i = 0; i < a.count; i++) {
+		/* The types of the process were opened in that order in both. */
+		CHECK_EQ(a.at[i].info.posix_event_id, b.at[i].info.posix_event_id);
+		check_same_info(&a.at[i].info, &b.at[i].info);
+		CHECK_EQ(a.at[i].len, b.at[i].len);
+		CHECK_EQ(memcmp(a.at[i].data, b.at[i].data, a.at[i].len), 0);
+		cut += a.at[i].info.posix_truncation_status == POSIX_TRACE_TRUNCATED_RECORD;
+	}
+	CHECK(cut > 0);
+	CHECK_EQ(ts_count(&b, POSIX_TRACE_START), 2);
+	CHECK_EQ(ts_count(&b, POSIX_TRACE_FILTER), 2);
+	CHECK(ts_count(&b, POSIX_TRACE_FLUSH_STOP) > 0);
+}
+
+static uint64_t random_state = 88172645463325252U;
+
+static uint64_t rnd(uint64_t below)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state % below;
+}
+
+/* Many packets, many threads, and runs of events of one time, which go on over what is written at
+ * once. */
+TEST(the_order_is_that_of_adding, "EXT-241")
+{
+	enum { COUNT = 300000, THREADS = 60 };
+	static uint8_t of_thread[COUNT];
+	static int64_t times[COUNT];
+	int fd = ts_temp_file();
+	struct posixtrace_log *log = begin(fd);
+	trace_event_id_t ids[2];
+	trace_id_t trid;
+	struct posixtrace_block *block;
+	uint32_t number = 0;
+	int64_t ns = 0;
+
+	ids[0] = type(log, "a");
+	ids[1] = type(log, "b");
+	for (uint32_t i = 0; i < COUNT; i++) {
+		/* In the middle, one time for a third of all. */
+		bool is_tied = i % COUNT > COUNT / 3 && i < COUNT / 3 * 2;
+
+		of_thread[i] = (uint8_t)rnd(THREADS);
+		if (!is_tied && rnd(3) == 0)
+			ns += (int64_t)rnd(2000000);
+		times[i] = ns;
+		add(log, event(ids[i % 2], ns, of_thread[i], &i, sizeof(i)));
+	}
+	CHECK_OK(posixtrace_log_close(log, NULL));
+	trid = ts_open_log(fd);
+	for (;;) {
+		CHECK_OK(posixtrace_getnext_block(trid, &block));
+		if (!block)
+			break;
+		for (size_t i = 0; i < block->pt_count; i++, number++) {
+			struct posixtrace_event e =
+				event(ids[number % 2], times[number], of_thread[number], NULL, 0);
+			uint32_t seen;
+
+			CHECK_EQ(block->pt_events[i].pt_size, sizeof(seen));
+			memcpy(&seen, block->pt_events[i].pt_data, sizeof(seen));
+			CHECK_EQ(seen, number);
+			check_same_info(&block->pt_events[i].pt_info, &e.pt_info);
+		}
+		posixtrace_free_block(block);
+	}
+	CHECK_EQ(number, COUNT);
+	ts_close_log(trid);
+}
+
+TEST(system_events_of_one_time_keep_their_order, "EXT-241")
+{
+	static const trace_event_id_t order[] = {POSIX_TRACE_STOP,
+						 POSIX_TRACE_UNNAMED_USEREVENT,
+						 POSIX_TRACE_FLUSH_STOP,
+						 POSIX_TRACE_FLUSH_START,
+						 POSIX_TRACE_ERROR,
+						 POSIX_TRACE_STOP,
+						 POSIX_TRACE_OVERFLOW,
+						 POSIX_TRACE_RESUME,
+						 POSIX_TRACE_ERROR,
+						 POSIX_TRACE_RESUME,
+						 POSIX_TRACE_UNNAMED_USEREVENT};
+	enum { COUNT = sizeof(order) / sizeof(*order) };
+	int fd = ts_temp_file();
+	struct posixtrace_log *log = begin(fd);
+	struct ts_events all;
+
+	for (size_t i = 0; i < COUNT; i++)
+		add(log, event(order[i], 5, (int)(i % 3), "data", 4));
+	CHECK_OK(posixtrace_log_close(log, NULL));
+	all = ts_log_events(fd);
+	CHECK_EQ(all.count, COUNT);
+	for (size_t i = 0; i < COUNT; i++)
+		CHECK_EQ(all.at[i].info.posix_event_id, order[i]);
+}
+
+TEST(events_in_a_gap_are_left_out, "EXT-241")
+{
+	int fd = ts_temp_file();
+	struct posixtrace_log *log = begin(fd);
+	trace_event_id_t id = type(log, "a");
+	struct ts_events all;
+
+	add(log, event(id, 1, 0, NULL, 0));
+	add(log, event(POSIX_TRACE_OVERFLOW, 2, 0, NULL, 0));
+	add(log, event(id, 3, 0, NULL, 0));
+	add(log, event(POSIX_TRACE_RESUME, 4, 0, NULL, 0));
+	add(log, event(id, 5, 0, NULL, 0));
+	CHECK_OK(posixtrace_log_close(log, NULL));
+	all = ts_log_events(fd);
+	ts_expect_ids(&all, id, POSIX_TRACE_OVERFLOW, POSIX_TRACE_RESUME, id, 0);
+}
+
+/* What ends a filter need not be among the events, and others are of another trace. */
+TEST(a_filter_leaves_nothing_out, "EXT-241")
+{
+	int fd = ts_temp_file();
+	struct posixtrace_log *log = begin(fd);
+	trace_event_id_t a = type(log, "a"), b = type(log, "b");
+	trace_event_set_t sets[2];
+	struct ts_events all;
+
+	sets[0] = ts_set(a, POSIX_TRACE_START, POSIX_TRACE_STOP, 0);
+	sets[1] = ts_set(b, POSIX_TRACE_FILTER, 0);
+	add(log, event(POSIX_TRACE_START, 1, 0, sets, sizeof(sets[0])));
+	add(log, event(a, 1, 1, NULL, 0));
+	add(log, event(POSIX_TRACE_STOP, 2, 0, NULL, 0));
+	add(log, event(POSIX_TRACE_FILTER, 3, 0, sets, sizeof(sets)));
+	add(log, event(b, 3, 0, NULL, 0));
+	add(log, event(b, 4, 1, NULL, 0));
+	CHECK_OK(posixtrace_log_close(log, NULL));
+	all = ts_log_events(fd);
+	ts_expect_ids(&all, POSIX_TRACE_START, a, POSIX_TRACE_STOP, POSIX_TRACE_FILTER, b, b, 0);
+	CHECK_EQ(all.at[0].len, sizeof(sets[0]));
+	CHECK_EQ(memcmp(all.at[3].data, sets, sizeof(sets)), 0);
+}
+
+/* ---- the log ---- */
+
+TEST(a_log_has_the_attributes_that_were_given, "EXT-240")
+{
+	struct timespec created = {EPOCH, 123456789}, time;
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 1 << 20, 77), seen;
+	struct posixtrace_log *log;
+	char name[TRACE_NAME_MAX + 1];
+	int fd = ts_temp_file(), policy;
+	size_t size;
+	trace_id_t trid;
+
+	CHECK_OK(posix_trace_attr_setname(&attr, "copied"));
+	/* A longer log was there. */
+	CHECK_SYS(ftruncate(fd, 100000));
+	CHECK_OK(posixtrace_log_create(fd, &attr, &created, &log));
+	/* It is read before it is closed, too, and has no end then. */
+	trid = ts_open_log(fd);
+	CHECK_OK(posix_trace_get_attr(trid, &seen));
+	CHECK_OK(posix_trace_attr_getname(&seen, name));
+	CHECK_STR_EQ(name, "copied");
+	CHECK_OK(posix_trace_attr_getcreatetime(&seen, &time));
+	CHECK_EQ(ts_time_ns(&time), ts_time_ns(&created));
+	CHECK_OK(posix_trace_attr_getmaxdatasize(&seen, &size));
+	CHECK_EQ(size, 77);
+	CHECK_OK(posix_trace_attr_getstreamfullpolicy(&seen, &policy));
+	CHECK_EQ(policy, POSIX_TRACE_LOOP);
+	CHECK_OK(posix_trace_attr_getlogfullpolicy(&seen, &policy));
+	CHECK_EQ(policy, POSIX_TRACE_APPEND);
+	ts_close_log(trid);
+	CHECK_OK(posixtrace_log_close(log, NULL));
+	trid = ts_open_log(fd);
+	CHECK_EQ(ts_status(trid).posix_stream_flush_error, 0);
+	/* It has an index. */
+	CHECK_OK(posixtrace_get_log_totals(trid, NULL, 0));
+	ts_close_log(trid);
+	CHECK(ts_file_size(fd) < 100000);
+}
+
+TEST(the_status_tells_what_was_lost, "EXT-242 EXT-253")
+{
+	struct posixtrace_counts lost = {.pt_lost_events = 5,
+					 .pt_log_lost_events = 3,
+					 .pt_source_damaged_events = 7,
+					 .pt_source_missed_events = 9,
+					 .pt_is_source_uncounted = 1},
+				 seen;
+	struct posix_trace_status_info status;
+	int fd = ts_temp_file();
+	trace_id_t trid;
+
+	CHECK_OK(posixtrace_log_close(begin(fd), &lost));
+	trid = ts_open_log(fd);
+	CHECK_OK(posix_trace_get_status(trid, &status));
+	CHECK_EQ(status.posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
+	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_OVERRUN);
+	CHECK_OK(posixtrace_get_counts(trid, &seen, sizeof(seen)));
+	CHECK_EQ(seen.pt_lost_events, 5);
+	CHECK_EQ(seen.pt_log_lost_events, 3);
+	CHECK_EQ(seen.pt_source_damaged_events, 7);
+	CHECK_EQ(seen.pt_source_missed_events, 9);
+	CHECK_EQ(seen.pt_is_source_uncounted, 1);
+	ts_close_log(trid);
+	CHECK_OK(posixtrace_log_close(begin(fd), NULL));
+	trid = ts_open_log(fd);
+	CHECK_OK(posix_trace_get_status(trid, &status));
+	CHECK_EQ(status.posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
+	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_NO_OVERRUN);
+	ts_close_log(trid);
+}
+
+TEST(a_disk_that_is_full, "EXT-242")
+{
+	static const char data[1000];
+	struct rlimit limit = {1 << 20, 1 << 20};
+	int fd = ts_temp_file(), error = 0;
+	struct posixtrace_log *log = begin(fd);
+	trace_event_id_t id = type(log, "a");
+	struct posixtrace_event e;
+	struct posix_trace_status_info status;
+	struct ts_events all;
+	trace_id_t trid;
+	int64_t ns = 0;
+
+	signal(SIGXFSZ, SIG_IGN);
+	CHECK_SYS(setrlimit(RLIMIT_FSIZE, &limit));
+	for (; !error && ns < 10000; ns++) {
+		e = event(id, ns, 0, data, sizeof(data));
+		error = posixtrace_log_add(log, &e);
+	}
+	CHECK_EQ(error, EFBIG);
+	e = event(id, ns, 0, NULL, 0);
+	CHECK_EQ(posixtrace_log_add(log, &e), EFBIG);
+	CHECK_EQ(posixtrace_log_close(log, NULL), EFBIG);
+	/* What was written is there, and the log has no end. */
+	trid = ts_open_log(fd);
+	CHECK_OK(posix_trace_get_status(trid, &status));
+	CHECK_EQ(status.posix_stream_flush_error, EOWNERDEAD);
+	all = ts_read_log(trid);
+	CHECK(all.count > 100 && all.count < 1100);
+	ts_close_log(trid);
+}
+
+TEST(a_pipe_takes_a_log, "EXT-240")
+{
+	int ends[2], fd = ts_temp_file();
+	struct posixtrace_log *log;
+	struct ts_events all;
+	char bytes[65536];
+	trace_event_id_t id;
+	ssize_t n;
+
+	CHECK_SYS(pipe(ends));
+	log = begin(ends[1]);
+	id = type(log, "a");
+	for (uint32_t i = 0; i < 10; i++)
+		add(log, event(id, i, 0, &i, sizeof(i)));
+	CHECK_OK(posixtrace_log_close(log, NULL));
+	CHECK_SYS(close(ends[1]));
+	while ((n = read(ends[0], bytes, sizeof(bytes))) > 0)
+		CHECK_EQ(write(fd, bytes, (size_t)n), n);
+	all = ts_log_events(fd);
+	CHECK_EQ(all.count, 10);
+	ts_expect_numbers(&all, id, 0, 9);
+}
+
+TEST(memory_does_not_grow_with_the_log, "EXT-242")
+{
+	static const char data[4000];
+	struct posixtrace_log *log = begin(ts_temp_file());
+	trace_event_id_t id = type(log, "a");
+	size_t most = 0;
+
+	for (int64_t ns = 0; ns < 20000; ns++) {
+		struct mallinfo2 m;
+
+		add(log, event(id, ns, (int)(ns % 7), data, sizeof(data)));
+		m = mallinfo2();
+		if (m.uordblks + m.hblkhd > most)
+			most = m.uordblks + m.hblkhd;
+	}
+	CHECK_OK(posixtrace_log_close(log, NULL));
+	/* The index has some bytes for each of the packets. */
+	CHECK(most < (size_t)4 << 20);
+}
+
+/* ---- arguments and limits ---- */
+
+TEST(arguments_that_are_refused, "EXT-240")
+{
+	int fd = ts_temp_file(), ends[2];
+	struct timespec bad = {0, NS};
+	struct posixtrace_log *log = NULL;
+	struct posixtrace_event e;
+	static char large[1 << 20];
+	trace_event_id_t id;
+	trace_attr_t attr;
+
+	CHECK_EQ(posixtrace_log_create(fd, NULL, NULL, NULL), EINVAL);
+	CHECK_EQ(posixtrace_log_create(-1, NULL, NULL, &log), EBADF);
+	CHECK_EQ(posixtrace_log_create(ts_reopen(fd, O_RDONLY), NULL, NULL, &log), EBADF);
+	CHECK_EQ(posixtrace_log_create(fd, NULL, &bad, &log), EINVAL);
+	bad.tv_nsec = -1;
+	CHECK_EQ(posixtrace_log_create(fd, NULL, &bad, &log), EINVAL);
+	memset(&attr, 0, sizeof(attr));
+	CHECK_EQ(posixtrace_log_create(fd, &attr, NULL, &log), EINVAL);
+	CHECK(!log);
+	CHECK_EQ(ts_file_size(fd), 0);
+	CHECK_SYS(pipe(ends));
+	CHECK_SYS(close(ends[0]));
+	signal(SIGPIPE, SIG_IGN);
+	CHECK_EQ(posixtrace_log_create(ends[1], NULL, NULL, &log), EPIPE);
+
+	log = begin(fd);
+	CHECK_EQ(posixtrace_log_type(NULL, "a", &id), EINVAL);
+	CHECK_EQ(posixtrace_log_type(log, NULL, &id), EINVAL);
+	CHECK_EQ(posixtrace_log_type(log, "a", NULL), EINVAL);
+	id = type(log, "a");
+	e = event(id, 10, 0, NULL, 0);
+	CHECK_EQ(posixtrace_log_add(NULL, &e), EINVAL);
+	CHECK_EQ(posixtrace_log_add(log, NULL), EINVAL);
+	add(log, e);
+	e = event(id, 9, 0, NULL, 0);
+	CHECK_EQ(posixtrace_log_add(log, &e), EINVAL);
+	e = event(id + 1, 10, 0, NULL, 0);
+	CHECK_EQ(posixtrace_log_add(log, &e), EINVAL);
+	e = event(0, 10, 0, NULL, 0);
+	CHECK_EQ(posixtrace_log_add(log, &e), EINVAL);
+	e = event(UINT32_MAX, 10, 0, NULL, 0);
+	CHECK_EQ(posixtrace_log_add(log, &e), EINVAL);
+	e = event(id, 10, 0, NULL, 1);
+	CHECK_EQ(posixtrace_log_add(log, &e), EINVAL);
+	e = event(id, 10, 0, large, SIZE_MAX);
+	CHECK_EQ(posixtrace_log_add(log, &e), EINVAL);
+	/* None of that has done harm. */
+	add(log, event(id, 10, 0, large, 60000));
+	CHECK_EQ(posixtrace_log_close(NULL, NULL), EINVAL);
+	CHECK_OK(posixtrace_log_close(log, NULL));
+	CHECK_EQ(ts_log_events(fd).count, 2);
+}
+
+TEST(names_up_to_the_limit, "EXT-243")
+{
+	enum { NAMES = TRACE_USER_EVENT_MAX - 1 };
+	int fd = ts_temp_file();
+	struct posixtrace_log *log = begin(fd);
+	char name[TRACE_EVENT_NAME_MAX + 2];
+	trace_event_id_t first = type(log, "n0"), id;
+	struct ts_events all;
+	trace_id_t trid;
+
+	CHECK_EQ(type(log, "posix_trace_stop"), POSIX_TRACE_STOP);
+	CHECK_EQ(type(log, "posix_trace_unnamed_userevent"), POSIX_TRACE_UNNAMED_USEREVENT);
+	for (int i = 1; i < NAMES; i++) {
+		snprintf(name, sizeof(name), "n%d", i);
+		CHECK_EQ(type(log, name), first + (trace_event_id_t)i);
+		if (i % 100 == 0)
+			add(log, event(first + (trace_event_id_t)i, i, 0, NULL, 0));
+	}
+	CHECK_EQ(type(log, "n77"), first + 77);
+	CHECK_EQ(type(log, "one more"), POSIX_TRACE_UNNAMED_USEREVENT);
+	memset(name, 'x', sizeof(name));
+	name[TRACE_EVENT_NAME_MAX + 1] = '\0';
+	CHECK_EQ(posixtrace_log_type(log, name, &id), ENAMETOOLONG);
+	name[TRACE_EVENT_NAME_MAX] = '\0';
+	CHECK_EQ(type(log, name), POSIX_TRACE_UNNAMED_USEREVENT);
+	add(log, event(POSIX_TRACE_UNNAMED_USEREVENT, NAMES, 0, "x", 1));
+	CHECK_OK(posixtrace_log_close(log, NULL));
+	trid = ts_open_log(fd);
+	for (int i = 0; i < NAMES; i += 1000) {
+		char expected[16];
+
+		snprintf(expected, sizeof(expected), "n%d", i);
+		CHECK_OK(posix_trace_eventid_get_name(trid, first + (trace_event_id_t)i, name));
+		CHECK_STR_EQ(name, expected);
+	}
+	all = ts_read_log(trid);
+	CHECK_EQ(all.count, (NAMES - 1) / 100 + 1);
+	CHECK_EQ(all.at[all.count - 1].info.posix_event_id, POSIX_TRACE_UNNAMED_USEREVENT);
+	ts_close_log(trid);
+}
+
+TEST(a_longest_name_is_kept, "EXT-243")
+{
+	int fd = ts_temp_file();
+	struct posixtrace_log *log = begin(fd);
+	char name[TRACE_EVENT_NAME_MAX + 1], seen[TRACE_EVENT_NAME_MAX + 1];
+	trace_event_id_t id;
+	trace_id_t trid;
+
+	memset(name, 'y', TRACE_EVENT_NAME_MAX);
+	name[TRACE_EVENT_NAME_MAX] = '\0';
+	id = type(log, name);
+	CHECK_OK(posixtrace_log_close(log, NULL));
+	trid = ts_open_log(fd);
+	CHECK_OK(posix_trace_eventid_get_name(trid, id, seen));
+	CHECK_STR_EQ(seen, name);
+	ts_close_log(trid);
+}

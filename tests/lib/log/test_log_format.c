@@ -1,0 +1,1199 @@
+/* SPDX-License-Identifier: MIT */
+/* What the log writer writes, and that the reader has it back. */
+#include "tests/support/log_maker.h"
+
+#include "lib/base/crc32c.h"
+
+static const char *const policy_names[] = {"", "LOOP", "UNTIL_FULL", "", "APPEND"};
+static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_APPEND};
+
+static off_t size_of(int fd)
+{
+	struct stat st;
+
+	CHECK_SYS(fstat(fd, &st));
+	return st.st_size;
+}
+
+TEST(crc_of_known_blocks, "LOG-37")
+{
+	uint8_t block[100];
+
+	CHECK_EQ(ptrc_crc32c(0, "123456789", 9), 0xe3069283U);
+	memset(block, 0, 32);
+	CHECK_EQ(ptrc_crc32c(0, block, 32), 0x8a9136aaU);
+	memset(block, 0xff, 32);
+	CHECK_EQ(ptrc_crc32c(0, block, 32), 0x62a8ab43U);
+	for (int i = 0; i < 100; i++)
+		block[i] = (uint8_t)(i * 37);
+	for (size_t begin = 0; begin < 9; begin++)
+		for (size_t end = begin; end <= 100; end++) {
+			size_t middle = begin + (end - begin) / 3;
+			uint32_t crc = ptrc_crc32c(0, block + begin, middle - begin);
+
+			CHECK_EQ(ptrc_crc32c(0, block + begin, end - begin),
+				 ptrc_crc32c_table(0, block + begin, end - begin));
+			CHECK_EQ(ptrc_crc32c(crc, block + middle, end - middle),
+				 ptrc_crc32c(0, block + begin, end - begin));
+		}
+}
+
+TEST(bytes_of_the_head, "LOG-37 LOG-41")
+{
+	uint8_t b[PTRC_LOG_HEADS_BYTES + sizeof(struct ptrc_log_packet)];
+	struct maker m;
+	uint64_t u64;
+	uint32_t u32;
+	int fd = maker_file();
+
+	maker_open(&m, fd, POSIX_TRACE_APPEND, 4096);
+	CHECK_EQ(PTRC_LOG_HEAD_BYTES, 880);
+	CHECK_EQ(pread(fd, b, sizeof(b), 0), sizeof(b));
+	CHECK_MEM_EQ(b, "\x89PTRLOG\n\x04\x03\x02\x01\x03\x00\x08\x00", 16);
+	CHECK_MEM_EQ(b + 32, "PTPK\x01\x00\x00\x00", 8);
+	memcpy(&u64, b + 32 + 8, 8);
+	CHECK_EQ(u64, 768);
+	memcpy(&u64, b + 32 + 16, 8);
+	CHECK_EQ(u64, 0x1122334455667788);
+	memcpy(&u32, b + 32 + 76, 4);
+	CHECK_EQ(u32, ptrc_crc32c(0, b + 32, 76));
+	memcpy(&u32, b + 32 + 52, 4);
+	CHECK_EQ(u32, ptrc_crc32c(0, b + 112, 768));
+	CHECK_STR_EQ((char *)b + 112 + 256, "a made up trace");
+	/* It stands there twice, and HOST directly behind. */
+	CHECK_MEM_EQ(b + 880, b, 880);
+	CHECK_MEM_EQ(b + 1760, "PTPK\x08\x00\x00\x00", 8);
+	maker_free(&m);
+}
+
+TEST(attributes_come_back, "LOG-36 ATTRGET-02 NAME-07 CLOCK-04 GENVERSION-04")
+{
+	for (size_t i = 0; i < 3; i++) {
+		struct ptrc_log_stream *l;
+		struct timespec created;
+		struct maker m;
+		char text[TRACE_NAME_MAX];
+		trace_attr_t attr;
+		size_t size;
+		int value, fd = maker_file();
+
+		NOTE("%s", policy_names[policies[i]]);
+		maker_open(&m, fd, policies[i], 12345);
+		maker_close(&m);
+		l = log_open(fd);
+		ptrc_log_stream_attr(l, &attr);
+		CHECK_OK(posix_trace_attr_getname(&attr, text));
+		CHECK_STR_EQ(text, "a made up trace");
+		CHECK_OK(posix_trace_attr_getgenversion(&attr, text));
+		CHECK_STR_EQ(text, "made up 9.9");
+		CHECK_OK(posix_trace_attr_getcreatetime(&attr, &created));
+		CHECK_EQ(created.tv_sec, MAKER_EPOCH / 1000000000);
+		CHECK_EQ(created.tv_nsec, 7);
+		CHECK_OK(posix_trace_attr_getlogsize(&attr, &size));
+		CHECK_EQ(size, 12345);
+		CHECK_OK(posix_trace_attr_getlogfullpolicy(&attr, &value));
+		CHECK_EQ(value, policies[i]);
+		CHECK_OK(posix_trace_attr_getstreamfullpolicy(&attr, &value));
+		CHECK_EQ(value, POSIX_TRACE_FLUSH);
+		ptrc_log_stream_close(l);
+		maker_free(&m);
+	}
+}
+
+TEST(events_come_back_unchanged, "LOG-38 LOG-13 OPEN-18 OPEN-06")
+{
+	for (size_t i = 0; i < 3; i++) {
+		struct maker_run r, system;
+		struct ptrc_log_stream *l;
+		struct ptrc_context other = {777, 778, 0x7f1234};
+		struct maker m;
+		struct seen s;
+		char big[3000];
+		int fd = maker_file();
+
+		memset(big, 'x', sizeof(big));
+		maker_open(&m, fd, policies[i], 1 << 20);
+		maker_name(&m, "ten");
+		maker_name(&m, "");
+		run_begin(&r, 3, 1);
+		run_event(&r, 100, 10, "abc", 3);
+		run_event(&r, 200, 11 | PTRC_REC_TRUNCATED, big, sizeof(big));
+		run_event(&r, 0, PTRC_REC_CONTEXT, &other, sizeof(other));
+		run_event(&r, INT64_C(9000000000), 9, NULL, 0);
+		run_begin(&system, 0, 1);
+		run_start(&system, 50);
+		run_stop(&system, INT64_C(9000000001), 0);
+		CHECK_OK(maker_flush(&m, (struct maker_run[]){r, system}, 2));
+		maker_close(&m);
+
+		l = log_open(fd);
+		for (int round = 0; round < 2; round++) {
+			CHECK(next_seen(l, &s));
+			CHECK_EQ(s.info.posix_event_id, POSIX_TRACE_START);
+			CHECK_EQ(s.len, sizeof(trace_event_set_t));
+			CHECK_EQ(s.info.posix_pid, 0);
+			CHECK_EQ(seen_ns(&s), 50);
+			CHECK(next_seen(l, &s));
+			CHECK_EQ(s.info.posix_event_id, 10);
+			CHECK_EQ(s.info.posix_pid, 103);
+			CHECK_EQ((uint64_t)s.info.posix_thread_id, 0x7f0000000003);
+			CHECK_EQ((uintptr_t)s.info.posix_prog_address, 0x40100a);
+			CHECK_EQ(s.info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
+			CHECK_EQ(seen_ns(&s), 100);
+			CHECK_EQ(s.len, 3);
+			CHECK_MEM_EQ(s.data, "abc", 3);
+			CHECK(next_seen(l, &s));
+			CHECK_EQ(s.info.posix_event_id, 11);
+			CHECK_EQ(s.info.posix_truncation_status, POSIX_TRACE_TRUNCATED_RECORD);
+			CHECK_EQ(s.len, sizeof(big));
+			CHECK_MEM_EQ(s.data, big, sizeof(big));
+			CHECK(next_seen(l, &s));
+			CHECK_EQ(s.info.posix_event_id, POSIX_TRACE_UNNAMED_USEREVENT);
+			CHECK_EQ(s.info.posix_pid, 777);
+			CHECK_EQ((uint64_t)s.info.posix_thread_id, 0x7f1234);
+			CHECK_EQ(seen_ns(&s), INT64_C(9000000000));
+			CHECK_EQ(s.len, 0);
+			CHECK(next_seen(l, &s));
+			CHECK_EQ(s.info.posix_event_id, POSIX_TRACE_STOP);
+			CHECK(!next_seen(l, &s));
+			CHECK(!next_seen(l, &s));
+			ptrc_log_stream_rewind(l);
+		}
+		ptrc_log_stream_close(l);
+		run_free(&r);
+		run_free(&system);
+		maker_free(&m);
+	}
+}
+
+TEST(reader_buffers_of_any_size, "GETNEXT-19 GETNEXT-20 GETNEXT-21 GETNEXT-22 GETNEXT-23 "
+				 "GETNEXT-24 GETNEXT-25")
+{
+	struct posix_trace_event_info info;
+	struct ptrc_log_stream *l;
+	struct maker_run r;
+	struct maker m;
+	char data[8] = "-------";
+	size_t len = 99;
+	int unavailable = 0, fd = maker_file();
+
+	maker_open(&m, fd, POSIX_TRACE_APPEND, 0);
+	run_begin(&r, 1, 1);
+	run_event(&r, 1, 10, "abcdef", 6);
+	run_event(&r, 2, 10 | PTRC_REC_TRUNCATED, "abcdef", 6);
+	run_event(&r, 3, 10, "abcdef", 6);
+	run_event(&r, 4, 10, NULL, 0);
+	CHECK_OK(maker_flush(&m, &r, 1));
+	maker_close(&m);
+	l = log_open(fd);
+	CHECK_EQ(ptrc_log_stream_getnext(l, NULL, data, 1, &len, &unavailable), EINVAL);
+	CHECK_EQ(len, 0);
+	CHECK(unavailable);
+	CHECK_EQ(ptrc_log_stream_getnext(l, &info, NULL, 1, &len, &unavailable), EINVAL);
+	CHECK_EQ(ptrc_log_stream_getnext(l, &info, data, 1, NULL, &unavailable), EINVAL);
+	CHECK_EQ(ptrc_log_stream_getnext(l, &info, data, 1, &len, NULL), EINVAL);
+	CHECK_OK(ptrc_log_stream_getnext(l, &info, data, 6, &len, &unavailable));
+	CHECK_EQ(len, 6);
+	CHECK_EQ(info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
+	CHECK_EQ(data[6], '-');
+	CHECK_OK(ptrc_log_stream_getnext(l, &info, data, 2, &len, &unavailable));
+	CHECK_EQ(len, 2);
+	CHECK_EQ(info.posix_truncation_status, POSIX_TRACE_TRUNCATED_READ);
+	CHECK_OK(ptrc_log_stream_getnext(l, &info, NULL, 0, &len, &unavailable));
+	CHECK_EQ(len, 0);
+	CHECK_EQ(info.posix_truncation_status, POSIX_TRACE_TRUNCATED_READ);
+	CHECK_OK(ptrc_log_stream_getnext(l, &info, NULL, 0, &len, &unavailable));
+	CHECK_EQ(info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
+	info.posix_pid = 4711;
+	CHECK_OK(ptrc_log_stream_getnext(l, &info, NULL, 0, &len, &unavailable));
+	CHECK(unavailable);
+	CHECK_EQ(info.posix_pid, 4711);
+	ptrc_log_stream_close(l);
+	run_free(&r);
+	maker_free(&m);
+}
+
+TEST(runs_of_many_threads_are_merged_by_time, "LOG-19 GETNEXT-03")
+{
+	for (size_t i = 0; i < 3; i++) {
+		struct ptrc_log_stream *l;
+		struct maker_run runs[20];
+		struct maker m;
+		struct seen s;
+		int64_t last = -1;
+		size_t count = 0;
+		uint64_t next[20] = {0};
+		int fd = maker_file();
+
+		maker_open(&m, fd, policies[i], 4 << 20);
+		for (int flush = 0; flush < 5; flush++) {
+			for (int t = 0; t < 20; t++) {
+				run_begin(&runs[t], t + 1, 1);
+				for (uint64_t k = 0; k < 100; k++) {
+					uint64_t n = (uint64_t)flush * 100 + k;
+
+					run_event(&runs[t],
+						  (int64_t)(n * 1000 +
+							    (n * (uint64_t)(t * 7919)) % 1000),
+						  10, &n, sizeof(n));
+				}
+			}
+			CHECK_OK(maker_flush(&m, runs, 20));
+			for (int t = 0; t < 20; t++)
+				run_free(&runs[t]);
+		}
+		maker_close(&m);
+		l = log_open(fd);
+		while (next_seen(l, &s)) {
+			int t = s.info.posix_pid - 101;
+
+			CHECK_LE(last, seen_ns(&s));
+			last = seen_ns(&s);
+			CHECK_EQ(seen_number(&s), next[t]);
+			next[t]++;
+			count++;
+		}
+		CHECK_EQ(count, 20 * 500);
+		ptrc_log_stream_close(l);
+		maker_free(&m);
+	}
+}
+
+TEST(order_decides_among_equal_times, "SYSEVENT-17")
+{
+	for (size_t i = 0; i < 3; i++) {
+		struct ptrc_log_stream *l;
+		struct maker_run r[3];
+		struct maker m;
+		struct seen s;
+		int fd = maker_file();
+
+		maker_open(&m, fd, policies[i], 1 << 20);
+		run_begin(&r[0], 1, 1);
+		run_event(&r[0], 10, 10, "a", 1);
+		run_event(&r[0], 20, 10, "b", 1);
+		run_begin(&r[1], 0, 0);
+		run_event(&r[1], 5, POSIX_TRACE_OVERFLOW, NULL, 0);
+		run_event(&r[1], 10, POSIX_TRACE_RESUME, NULL, 0);
+		run_begin(&r[2], 0, 2);
+		run_stop(&r[2], 20, 1);
+		CHECK_OK(maker_flush(&m, r, 3));
+		maker_close(&m);
+		l = log_open(fd);
+		for (int k = 0; k < 5; k++) {
+			static const unsigned expect[] = {4, 5, 10, 10, 2};
+
+			CHECK(next_seen(l, &s));
+			CHECK_EQ(s.info.posix_event_id, expect[k]);
+		}
+		CHECK(!next_seen(l, &s));
+		ptrc_log_stream_close(l);
+		for (int k = 0; k < 3; k++)
+			run_free(&r[k]);
+		maker_free(&m);
+	}
+}
+
+TEST(names_come_back_in_order, "LOG-36 LOG-42 EVENTLIST-08 EVENTLIST-10 EVENTID-20 EVENTID-24")
+{
+	for (size_t i = 0; i < 3; i++) {
+		struct ptrc_log_stream *l;
+		char name[TRACE_EVENT_NAME_MAX + 1], expect[TRACE_EVENT_NAME_MAX + 1];
+		struct maker_run r;
+		trace_event_id_t id;
+		struct maker m;
+		int unavailable, fd = maker_file();
+
+		maker_open(&m, fd, policies[i], 1200);
+		for (int k = 0; k < (int)PTRC_NAMES_MAX; k++) {
+			memset(expect, 'a' + k % 26, sizeof(expect));
+			expect[k % 256] = '\0';
+			memcpy(expect, "    ", k % 256 < 4 ? (size_t)(k % 256) : 4);
+			maker_name(&m, expect);
+			if (k % 100 == 0) {
+				run_begin(&r, 1, 1);
+				run_numbers(&m, &r, 3, 0);
+				CHECK_OK(maker_flush(&m, &r, 1));
+				run_free(&r);
+			}
+		}
+		CHECK_OK(ptrc_log_names_write(&m.w, m.names));
+		maker_close(&m);
+		l = log_open(fd);
+		for (int round = 0; round < 2; round++) {
+			for (trace_event_id_t k = 1; k <= PTRC_SET_ID_MAX; k++) {
+				CHECK_OK(ptrc_log_stream_next_id(l, &id, &unavailable));
+				CHECK_EQ(unavailable, 0);
+				CHECK_EQ(id, k);
+			}
+			id = 4711;
+			CHECK_OK(ptrc_log_stream_next_id(l, &id, &unavailable));
+			CHECK(unavailable);
+			CHECK_EQ(id, 4711);
+			ptrc_log_stream_rewind_ids(l);
+		}
+		for (trace_event_id_t k = 0; k < PTRC_NAMES_MAX; k++) {
+			CHECK_OK(ptrc_log_stream_name(l, 10 + k, name));
+			CHECK_STR_EQ(name, m.names->entry[k].name);
+		}
+		CHECK_OK(ptrc_log_stream_name(l, POSIX_TRACE_STOP, name));
+		CHECK_STR_EQ(name, "posix_trace_stop");
+		CHECK_OK(ptrc_log_stream_name(l, 9, name));
+		CHECK_STR_EQ(name, "posix_trace_unnamed_userevent");
+		CHECK_EQ(ptrc_log_stream_name(l, 0, name), EINVAL);
+		CHECK_EQ(ptrc_log_stream_name(l, PTRC_SET_ID_MAX + 1, name), EINVAL);
+		CHECK_EQ(ptrc_log_stream_name(l, UINT32_MAX, name), EINVAL);
+		ptrc_log_stream_close(l);
+		maker_free(&m);
+	}
+}
+
+TEST(a_log_lacks_names_that_were_given_up, "EXT-154 LOG-36")
+{
+	for (size_t i = 0; i < 3; i++) {
+		static const trace_event_id_t expect[] = {11, 13, 15};
+		struct ptrc_log_stream *l;
+		char name[TRACE_EVENT_NAME_MAX + 1];
+		struct maker_run r;
+		trace_event_id_t id;
+		struct maker m;
+		int unavailable, fd = maker_file();
+
+		maker_open(&m, fd, policies[i], 1200);
+		/* The first, one in the middle, and, as the log is closed, all that are new. */
+		for (int k = 0; k < 7; k++) {
+			snprintf(name, sizeof(name), "name %d", 10 + k);
+			maker_name(&m, name);
+			if (k != 1 && k != 3 && k != 5)
+				m.names->entry[k].state = PTRC_NAMES_GIVEN_UP;
+			if (k == 5) {
+				run_begin(&r, 1, 1);
+				run_numbers(&m, &r, 3, 0);
+				CHECK_OK(maker_flush(&m, &r, 1));
+				run_free(&r);
+			}
+		}
+		uint64_t seq = m.w.state.seq;
+		CHECK_OK(ptrc_log_names_write(&m.w, m.names));
+		CHECK_EQ(m.w.state.names, 7);
+		CHECK_EQ(m.w.state.seq, seq);
+		maker_close(&m);
+		l = log_open(fd);
+		for (uint32_t k = 1; k < PTRC_ID_FIRST; k++)
+			CHECK_OK(ptrc_log_stream_next_id(l, &id, &unavailable));
+		for (int k = 0; k < 3; k++) {
+			CHECK_OK(ptrc_log_stream_next_id(l, &id, &unavailable));
+			CHECK(!unavailable);
+			CHECK_EQ(id, expect[k]);
+			CHECK_OK(ptrc_log_stream_name(l, id, name));
+			CHECK_EQ(atoi(name + 5), (int)id);
+		}
+		CHECK_OK(ptrc_log_stream_next_id(l, &id, &unavailable));
+		CHECK(unavailable);
+		CHECK_EQ(ptrc_log_stream_name(l, 12, name), EINVAL);
+		CHECK_EQ(ptrc_log_stream_name(l, 16, name), EINVAL);
+		ptrc_log_stream_close(l);
+		maker_free(&m);
+	}
+}
+
+TEST(a_creation_beyond_all_times_overflows_nothing, "EXT-170")
+{
+	struct ptrc_log_writer again;
+	struct maker m;
+	int fd = maker_file();
+
+	maker_open(&m, fd, POSIX_TRACE_LOOP, 1200);
+	m.h->attr.createtime_sec = INT64_MAX;
+	/* A keeper died while it overwrote five events, which the state still counts. */
+	m.w.state.events = 5;
+	ptrc_log_state_save(&m.w);
+	CHECK_OK(ptrc_log_writer_init(&again, m.h, fd, true));
+	CHECK_EQ(again.state.overwritten_events, 5);
+	CHECK_EQ(again.state.lost_first_ns, INT64_MIN);
+	ptrc_log_writer_free(&again);
+	maker_close(&m);
+	maker_free(&m);
+}
+
+TEST(flags_and_the_highest_identifier_are_apart, "EXT-110 LOG-38")
+{
+	static const uint32_t flags[] = {0, PTRC_REC_TRUNCATED, PTRC_REC_HIDDEN,
+					 PTRC_REC_TRUNCATED | PTRC_REC_HIDDEN};
+
+	for (size_t i = 0; i < 3; i++) {
+		struct ptrc_context other = {.pid = 7, .tid = 8, .thread = 9};
+		struct ptrc_log_stream *l;
+		struct maker_run r;
+		struct maker m;
+		struct seen s;
+		int fd = maker_file();
+
+		maker_open(&m, fd, policies[i], 1 << 20);
+		run_begin(&r, 1, 1);
+		run_start(&r, 1);
+		/* The second half has full stamps, too. */
+		for (int64_t k = 0; k < 8; k++)
+			run_event(&r, 10 + k + (k < 4 ? 0 : INT64_C(5000000000)),
+				  PTRC_REC_ID_MASK | flags[k % 4], &k, sizeof(k));
+		run_event(&r, INT64_C(6000000000), PTRC_REC_CONTEXT, &other, sizeof(other));
+		run_event(&r, INT64_C(7000000000), PTRC_REC_ID_MASK, NULL, 0);
+		CHECK_OK(maker_flush(&m, &r, 1));
+		maker_close(&m);
+		l = log_open(fd);
+		CHECK(next_seen(l, &s));
+		CHECK_EQ(s.info.posix_event_id, POSIX_TRACE_START);
+		for (int64_t k = 0; k < 8; k++) {
+			if (flags[k % 4] & PTRC_REC_HIDDEN)
+				continue;
+			CHECK(next_seen(l, &s));
+			CHECK_EQ(s.info.posix_event_id, PTRC_REC_ID_MASK);
+			CHECK_EQ(s.info.posix_truncation_status,
+				 flags[k % 4] ? POSIX_TRACE_TRUNCATED_RECORD
+					      : POSIX_TRACE_NOT_TRUNCATED);
+			CHECK_EQ(seen_ns(&s), 10 + k + (k < 4 ? 0 : INT64_C(5000000000)));
+			CHECK_EQ(s.info.posix_pid, 101);
+		}
+		CHECK(next_seen(l, &s));
+		CHECK_EQ(s.info.posix_event_id, PTRC_REC_ID_MASK);
+		CHECK_EQ(s.info.posix_pid, 7);
+		CHECK(!next_seen(l, &s));
+		ptrc_log_stream_close(l);
+		run_free(&r);
+		maker_free(&m);
+	}
+}
+
+TEST(status_of_a_closed_log, "STATUS-22 STATUS-23 STATUS-24")
+{
+	for (size_t i = 0; i < 3; i++) {
+		struct posix_trace_status_info st, again;
+		struct posixtrace_counts counts;
+		struct ptrc_log_stream *l;
+		struct maker_run r;
+		struct maker m;
+		int fd = maker_file();
+
+		maker_open(&m, fd, policies[i], 1 << 20);
+		run_begin(&r, 1, 1);
+		run_numbers(&m, &r, 5, 0);
+		CHECK_OK(maker_flush(&m, &r, 1));
+		m.h->status |= PTRC_ST_FULL | PTRC_ST_EVER_OVERRUN | (uint64_t)ENOSPC << 32;
+		m.h->lost_events = 17;
+		maker_close(&m);
+		l = log_open(fd);
+		ptrc_log_stream_status(l, &st);
+		CHECK_EQ(st.posix_stream_status, POSIX_TRACE_SUSPENDED);
+		CHECK_EQ(st.posix_stream_full_status, POSIX_TRACE_FULL);
+		CHECK_EQ(st.posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
+		CHECK_EQ(st.posix_stream_flush_status, POSIX_TRACE_NOT_FLUSHING);
+		CHECK_EQ(st.posix_stream_flush_error, ENOSPC);
+		CHECK_EQ(st.posix_log_overrun_status, POSIX_TRACE_NO_OVERRUN);
+		CHECK_EQ(st.posix_log_full_status, POSIX_TRACE_NOT_FULL);
+		ptrc_log_stream_status(l, &again);
+		CHECK_MEM_EQ(&st, &again, sizeof(st));
+		ptrc_log_stream_counts(l, &counts);
+		CHECK_EQ(counts.pt_lost_events, 17);
+		CHECK_EQ(counts.pt_log_lost_events, 0);
+		CHECK_EQ(counts.pt_log_events, 5);
+		CHECK_EQ(counts.pt_log_bytes, 5 * 16);
+		ptrc_log_stream_close(l);
+		run_free(&r);
+		maker_free(&m);
+	}
+}
+
+TEST(log_never_closed, "STATUS-27 LOG-39 OPEN-14")
+{
+	for (size_t i = 0; i < 3; i++) {
+		struct posix_trace_status_info st;
+		char name[TRACE_EVENT_NAME_MAX + 1];
+		struct ptrc_log_stream *l;
+		struct maker_run r;
+		struct maker m;
+		struct seen s;
+		int fd = maker_file();
+
+		maker_open(&m, fd, policies[i], 1 << 20);
+		maker_name(&m, "the name");
+		run_begin(&r, 1, 1);
+		run_numbers(&m, &r, 50, 0);
+		CHECK_OK(maker_flush(&m, &r, 1));
+		l = log_open(fd);
+		ptrc_log_stream_status(l, &st);
+		CHECK_EQ(st.posix_stream_status, POSIX_TRACE_RUNNING);
+		CHECK_EQ(st.posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
+		CHECK_EQ(st.posix_log_overrun_status, POSIX_TRACE_OVERRUN);
+		CHECK_EQ(st.posix_stream_flush_error, EOWNERDEAD);
+		for (uint64_t k = 0; k < 50; k++) {
+			CHECK(next_seen(l, &s));
+			CHECK_EQ(seen_number(&s), k);
+		}
+		CHECK(!next_seen(l, &s));
+		CHECK_OK(ptrc_log_stream_name(l, 10, name));
+		CHECK_STR_EQ(name, "the name");
+		ptrc_log_stream_close(l);
+		run_free(&r);
+		maker_free(&m);
+	}
+}
+
+/* ---- LOOP ---- */
+
+/* Reads a ring to its end: OVERFLOW and RESUME if it has lost any, then numbers up to the
+ * last one without gap. Returns the number of events. */
+static size_t check_ring(int fd, uint64_t end, bool has_lost, int64_t first_lost_ns)
+{
+	struct ptrc_log_stream *l = log_open(fd);
+	struct seen s;
+	size_t count = 0;
+	uint64_t next;
+
+	CHECK(next_seen(l, &s));
+	if (has_lost) {
+		int64_t resume;
+
+		CHECK_EQ(s.info.posix_event_id, POSIX_TRACE_OVERFLOW);
+		CHECK_EQ(seen_ns(&s), first_lost_ns);
+		CHECK_EQ(s.info.posix_pid, 0);
+		CHECK_EQ(s.len, 0);
+		CHECK(next_seen(l, &s));
+		CHECK_EQ(s.info.posix_event_id, POSIX_TRACE_RESUME);
+		resume = seen_ns(&s);
+		CHECK(next_seen(l, &s));
+		CHECK_EQ(seen_ns(&s), resume);
+	}
+	next = seen_number(&s);
+	if (!has_lost)
+		CHECK_EQ(next, 0);
+	do {
+		CHECK_EQ(seen_number(&s), next);
+		next++;
+		count++;
+	} while (next_seen(l, &s));
+	CHECK_EQ(next, end);
+	ptrc_log_stream_close(l);
+	return count;
+}
+
+TEST(ring_keeps_the_newest_within_its_size, "LOG-30 LOG-31 LOG-32 LOG-33 SIZE-20 OPEN-06")
+{
+	static const size_t limits[] = {1200, 2000, 4096, 65536, 1 << 20};
+	static const size_t flush_events[] = {1, 7, 100, 5000};
+	static const size_t extras[] = {0, 64, 1000};
+
+	for (size_t a = 0; a < 5; a++)
+		for (size_t b = 0; b < 4; b++)
+			for (size_t c = 0; c < 3; c++) {
+				size_t limit = limits[a], size = 16 + extras[c];
+				size_t total = 3 * limit / size + 2, kept, least, slice;
+				struct maker_run r;
+				struct maker m;
+				int fd = maker_file();
+
+				if (size > limit)
+					continue;
+				NOTE("limit %zu, %zu events of %zu", limit, flush_events[b], size);
+				maker_open(&m, fd, POSIX_TRACE_LOOP, limit);
+				while (m.next < total) {
+					run_begin(&r, 1, 1);
+					run_numbers(&m, &r, flush_events[b], extras[c]);
+					CHECK_OK(maker_flush(&m, &r, 1));
+					run_free(&r);
+					CHECK_LE(m.h->log_bytes, limit);
+					/* 16 KiB for names, and for CLOCK, which comes once a
+					 * second for as long as this takes. */
+					CHECK_LE(size_of(fd),
+						 limit + limit / 16 + (18 + 16) * 1024);
+				}
+				kept = check_ring(fd, m.next, true, 0);
+				CHECK_LE(kept * size, limit);
+				/* Whole, but for a slice, an event at least; headers
+				 * of tiny flushes cost. */
+				slice = limit / 16 < size ? size : limit / 16;
+				least = limit - slice - size + 1;
+				if (least > limit)
+					least = size;
+				else if (flush_events[b] * size < 2800)
+					least = least * flush_events[b] * size /
+						(flush_events[b] * size + 176);
+				CHECK_GE(kept * size, least);
+				CHECK_EQ(m.h->log_events, kept);
+				CHECK_EQ(m.h->log_lost_events, m.next - kept);
+				CHECK(m.h->status & PTRC_ST_LOG_FULL);
+				CHECK(m.h->status & PTRC_ST_EVER_LOG_OVERRUN);
+				maker_close(&m);
+				CHECK_EQ(check_ring(fd, m.next, true, 0), kept);
+				maker_free(&m);
+				close(fd);
+			}
+}
+
+TEST(ring_that_never_filled_has_no_gap, "LOG-32 STATUS-19")
+{
+	struct maker_run r;
+	struct maker m;
+	int fd = maker_file();
+
+	maker_open(&m, fd, POSIX_TRACE_LOOP, 16 * 300);
+	for (int k = 0; k < 30; k++) {
+		run_begin(&r, 1, 1);
+		run_numbers(&m, &r, 10, 0);
+		CHECK_OK(maker_flush(&m, &r, 1));
+		run_free(&r);
+	}
+	CHECK_EQ(m.h->log_bytes, 16 * 300);
+	CHECK(!(m.h->status & PTRC_ST_LOG_FULL));
+	CHECK_EQ(check_ring(fd, 300, false, 0), 300);
+	run_begin(&r, 1, 1);
+	run_numbers(&m, &r, 1, 0);
+	CHECK_OK(maker_flush(&m, &r, 1));
+	run_free(&r);
+	CHECK(m.h->status & PTRC_ST_LOG_FULL);
+	CHECK_EQ(check_ring(fd, 301, true, 0), 291);
+	maker_free(&m);
+}
+
+TEST(one_flush_larger_than_the_ring_keeps_the_newest, "LOG-30 LOG-32")
+{
+	struct maker_run r[8];
+	struct ptrc_log_stream *l;
+	struct maker m;
+	struct seen s;
+	uint64_t next;
+	int fd = maker_file();
+
+	/* Runs of eight threads that take turns, the chunk of the newest first. */
+	maker_open(&m, fd, POSIX_TRACE_LOOP, 65536);
+	for (int t = 0; t < 8; t++)
+		run_begin(&r[t], t + 1, 1);
+	for (uint64_t n = 0; n < 40000; n++)
+		run_event(&r[7 - n / 5000], (int64_t)n * 1000, 10, &n, sizeof(n));
+	CHECK_OK(maker_flush(&m, r, 8));
+	maker_close(&m);
+	l = log_open(fd);
+	CHECK(next_seen(l, &s));
+	CHECK_EQ(s.info.posix_event_id, POSIX_TRACE_OVERFLOW);
+	CHECK_EQ(seen_ns(&s), 0);
+	CHECK(next_seen(l, &s));
+	CHECK_EQ(s.info.posix_event_id, POSIX_TRACE_RESUME);
+	CHECK(next_seen(l, &s));
+	next = seen_number(&s);
+	CHECK_GE(next, 40000 - 65536 / 16);
+	CHECK_LE(next, 40000 - 65536 / 16 * 7 / 8);
+	for (; next < 40000; next++) {
+		CHECK_EQ(seen_number(&s), next);
+		CHECK(next_seen(l, &s) == (next < 39999));
+	}
+	CHECK_EQ(m.h->log_lost_events + m.h->log_events, 40000);
+	ptrc_log_stream_close(l);
+	for (int t = 0; t < 8; t++)
+		run_free(&r[t]);
+	maker_free(&m);
+}
+
+TEST(event_too_big_for_the_log_is_lost_alone, "SIZE-22")
+{
+	for (size_t i = 0; i < 2; i++) {
+		struct ptrc_log_stream *l;
+		struct maker_run r;
+		struct maker m;
+		struct seen s;
+		char big[1200] = "";
+		int fd = maker_file();
+
+		maker_open(&m, fd, policies[i], 1200);
+		run_begin(&r, 1, 1);
+		run_start(&r, 1);
+		run_event(&r, 2, 10, "a", 1);
+		run_event(&r, 3, 10, big, sizeof(big));
+		run_event(&r, 4, 10, "b", 1);
+		run_stop(&r, 5, 0);
+		CHECK_OK(maker_flush(&m, &r, 1));
+		CHECK_EQ(m.h->log_lost_events, 1);
+		CHECK(m.h->status & PTRC_ST_LOG_OVERRUN);
+		CHECK(!(m.h->status & PTRC_ST_LOG_FULL));
+		maker_close(&m);
+		l = log_open(fd);
+		CHECK(next_seen(l, &s));
+		CHECK_EQ(s.info.posix_event_id, POSIX_TRACE_START);
+		CHECK(next_seen(l, &s));
+		CHECK_EQ(s.data[0], 'a');
+		CHECK(next_seen(l, &s));
+		CHECK_EQ(s.data[0], 'b');
+		CHECK(next_seen(l, &s));
+		CHECK_EQ(s.info.posix_event_id, POSIX_TRACE_STOP);
+		CHECK(!next_seen(l, &s));
+		ptrc_log_stream_close(l);
+		run_free(&r);
+		maker_free(&m);
+	}
+}
+
+TEST(ring_knows_the_filter_at_its_begin, "FILTER-13 SYSEVENT-20")
+{
+	trace_event_set_t sets[2];
+	struct ptrc_log_stream *l;
+	struct maker_run r;
+	struct maker m;
+	struct seen s;
+	size_t count = 0;
+	int fd = maker_file();
+
+	/* The START that filters OVERFLOW, RESUME and 11 is overwritten, yet holds. */
+	maker_open(&m, fd, POSIX_TRACE_LOOP, 8192);
+	posix_trace_eventset_empty(&sets[0]);
+	posix_trace_eventset_add(POSIX_TRACE_OVERFLOW, &sets[0]);
+	posix_trace_eventset_add(POSIX_TRACE_RESUME, &sets[0]);
+	posix_trace_eventset_add(11, &sets[0]);
+	run_begin(&r, 1, 1);
+	run_event(&r, 0, POSIX_TRACE_START, &sets[0], sizeof(sets[0]));
+	for (int64_t n = 1; n < 2000; n++)
+		run_event(&r, n, n % 2 ? 10 : 11, NULL, 0);
+	posix_trace_eventset_empty(&sets[1]);
+	run_event(&r, 2000, POSIX_TRACE_FILTER | PTRC_REC_HIDDEN, sets, sizeof(sets));
+	run_event(&r, 2001, 11, NULL, 0);
+	CHECK_OK(maker_flush(&m, &r, 1));
+	l = log_open(fd);
+	while (next_seen(l, &s)) {
+		CHECK_EQ(s.info.posix_event_id, seen_ns(&s) == 2001 ? 11 : 10);
+		count++;
+	}
+	CHECK_GT(count, 100);
+	CHECK_EQ(seen_ns(&s), 2001);
+	ptrc_log_stream_close(l);
+	run_free(&r);
+	maker_free(&m);
+}
+
+TEST(events_that_are_not_reported_are_counted, "FILTER-13")
+{
+	trace_event_set_t sets[2];
+	struct posixtrace_counts counts;
+	struct ptrc_log_stream *l;
+	struct maker_run r;
+	struct maker m;
+	struct seen s;
+	int fd = maker_file();
+
+	/* A flush, then losses among what it has written, then a filter that the writer of
+	 * the next event had not seen yet. */
+	maker_open(&m, fd, POSIX_TRACE_APPEND, 0);
+	run_begin(&r, 1, 1);
+	run_start(&r, 0);
+	for (int64_t n = 1; n < 10; n++)
+		run_event(&r, n, 10, NULL, 0);
+	CHECK_OK(maker_flush(&m, &r, 1));
+	run_free(&r);
+	run_begin(&r, 1, 1);
+	run_event(&r, 6, POSIX_TRACE_OVERFLOW, NULL, 0);
+	run_event(&r, 20, POSIX_TRACE_RESUME, NULL, 0);
+	run_event(&r, 20, 10, NULL, 0);
+	posix_trace_eventset_empty(&sets[0]);
+	posix_trace_eventset_empty(&sets[1]);
+	posix_trace_eventset_add(10, &sets[1]);
+	run_event(&r, 21, POSIX_TRACE_FILTER | PTRC_REC_HIDDEN, sets, sizeof(sets));
+	run_event(&r, 22, 10, NULL, 0);
+	run_event(&r, 23, 10, NULL, 0);
+	run_event(&r, 24, 11, NULL, 0);
+	CHECK_OK(maker_flush(&m, &r, 1));
+	maker_close(&m);
+	l = log_open(fd);
+	for (int round = 0; round < 2; round++) {
+		size_t count = 0;
+
+		ptrc_log_stream_counts(l, &counts);
+		CHECK_EQ(counts.pt_gap_events, 0);
+		CHECK_EQ(counts.pt_filtered_events, 0);
+		while (next_seen(l, &s))
+			count++;
+		ptrc_log_stream_counts(l, &counts);
+		CHECK_EQ(counts.pt_gap_events, 3);
+		CHECK_EQ(counts.pt_filtered_events, 2);
+		CHECK_EQ(count + 5, counts.pt_log_events);
+		ptrc_log_stream_rewind(l);
+	}
+	ptrc_log_stream_close(l);
+	run_free(&r);
+	maker_free(&m);
+}
+
+/* ---- UNTIL_FULL ---- */
+
+TEST(until_full_ends_with_stop, "LOG-27 LOG-28 SIZE-20 STATUS-18 STATUS-19")
+{
+	/* Two threads and all limits, so that the cut falls everywhere. */
+	for (size_t limit = 1100; limit < 1800; limit += 3) {
+		struct ptrc_log_stream *l;
+		struct maker_run r[2];
+		struct maker m;
+		struct seen s;
+		uint64_t next = 0;
+		int reason, fd = maker_file();
+
+		maker_open(&m, fd, POSIX_TRACE_UNTIL_FULL, limit);
+		run_begin(&r[0], 1, 1);
+		run_begin(&r[1], 2, 1);
+		run_start(&r[1], 0);
+		for (uint64_t n = 0; n < 100; n++)
+			run_event(&r[n % 3 == 0], 1000 + (int64_t)n, 10, &n, sizeof(n));
+		CHECK_OK(maker_flush(&m, r, 2));
+		CHECK(ptrc_log_is_full(&m.w));
+		CHECK_LE(m.h->log_bytes, limit);
+		CHECK(m.h->status & PTRC_ST_LOG_OVERRUN);
+		/* Nothing more gets in. */
+		CHECK_OK(maker_flush(&m, r, 2));
+		maker_close(&m);
+		l = log_open(fd);
+		CHECK(next_seen(l, &s));
+		CHECK_EQ(s.info.posix_event_id, POSIX_TRACE_START);
+		while (next_seen(l, &s) && s.info.posix_event_id == 10) {
+			CHECK_EQ(seen_number(&s), next);
+			next++;
+		}
+		CHECK_EQ(next, (limit - 12 - 8 - sizeof(trace_event_set_t)) / 16);
+		CHECK_EQ(s.info.posix_event_id, POSIX_TRACE_STOP);
+		CHECK_EQ(s.len, sizeof(int));
+		memcpy(&reason, s.data, sizeof(reason));
+		CHECK_EQ(reason, 2);
+		CHECK_EQ(s.info.posix_pid, 0);
+		CHECK(!next_seen(l, &s));
+		CHECK_EQ(m.h->log_events, next + 2);
+		CHECK_EQ(m.h->log_lost_events, 100 - next + 101);
+		ptrc_log_stream_close(l);
+		run_free(&r[0]);
+		run_free(&r[1]);
+		maker_free(&m);
+		close(fd);
+	}
+}
+
+TEST(until_full_log_that_is_just_large_enough, "LOG-28")
+{
+	struct ptrc_log_stream *l;
+	struct maker_run r;
+	struct maker m;
+	struct seen s;
+	int reason, fd = maker_file();
+
+	/* START, two events and the explicit STOP, which may take the reserved place. */
+	maker_open(&m, fd, POSIX_TRACE_UNTIL_FULL, 8 + sizeof(trace_event_set_t) + 2 * 16 + 12);
+	run_begin(&r, 1, 1);
+	run_start(&r, 0);
+	run_numbers(&m, &r, 2, 0);
+	run_stop(&r, 5000, 0);
+	CHECK_OK(maker_flush(&m, &r, 1));
+	CHECK(!ptrc_log_is_full(&m.w));
+	run_free(&r);
+	run_begin(&r, 1, 1);
+	run_start(&r, 6000);
+	CHECK_OK(maker_flush(&m, &r, 1));
+	CHECK(ptrc_log_is_full(&m.w));
+	maker_close(&m);
+	l = log_open(fd);
+	for (int k = 0; k < 4; k++)
+		CHECK(next_seen(l, &s));
+	CHECK_EQ(s.info.posix_event_id, POSIX_TRACE_STOP);
+	memcpy(&reason, s.data, sizeof(reason));
+	CHECK_EQ(reason, 0);
+	CHECK(!next_seen(l, &s));
+	ptrc_log_stream_close(l);
+	run_free(&r);
+	maker_free(&m);
+}
+
+TEST(markers_wait_behind_the_last_stop, "LOG-28 SYSEVENT-23 SYSEVENT-24")
+{
+	static const unsigned before[] = {1, 10, 2}, after[] = {1, 10, 2, 6, 7, 6, 1, 10, 2};
+	struct ptrc_log_stream *l;
+	struct maker_run r, k;
+	struct maker m;
+	struct seen s;
+	int fd = maker_file();
+
+	maker_open(&m, fd, POSIX_TRACE_UNTIL_FULL, 4096);
+	run_begin(&r, 1, 1);
+	run_start(&r, 0);
+	run_event(&r, 1, 10, NULL, 0);
+	run_stop(&r, 2, 0);
+	run_begin(&k, 0, 1);
+	run_event(&k, 3, POSIX_TRACE_FLUSH_START, NULL, 0);
+	CHECK_OK(maker_flush(&m, (struct maker_run[]){k, r}, 2));
+	run_free(&k);
+	run_begin(&k, 0, 1);
+	run_event(&k, 4, POSIX_TRACE_FLUSH_STOP, NULL, 0);
+	run_event(&k, 5, POSIX_TRACE_FLUSH_START, NULL, 0);
+	CHECK_OK(maker_flush(&m, &k, 1));
+	l = log_open(fd);
+	for (int i = 0; i < 3; i++) {
+		CHECK(next_seen(l, &s));
+		CHECK_EQ(s.info.posix_event_id, before[i]);
+	}
+	CHECK(!next_seen(l, &s));
+	ptrc_log_stream_close(l);
+
+	run_free(&r);
+	run_begin(&r, 1, 1);
+	run_start(&r, 6);
+	run_event(&r, 7, 10, NULL, 0);
+	run_stop(&r, 8, 0);
+	CHECK_OK(maker_flush(&m, &r, 1));
+	l = log_open(fd);
+	for (int i = 0; i < 9; i++) {
+		CHECK(next_seen(l, &s));
+		CHECK_EQ(s.info.posix_event_id, after[i]);
+	}
+	CHECK(!next_seen(l, &s));
+	ptrc_log_stream_close(l);
+	run_free(&r);
+	run_free(&k);
+	maker_free(&m);
+}
+
+/* ---- failures, restarts ---- */
+
+/* Reads numbers 0 to end - 1. */
+static void check_numbers(int fd, uint64_t end)
+{
+	struct ptrc_log_stream *l = log_open(fd);
+	struct seen s;
+
+	for (uint64_t n = 0; n < end; n++) {
+		CHECK(next_seen(l, &s));
+		CHECK_EQ(seen_number(&s), n);
+	}
+	CHECK(!next_seen(l, &s));
+	ptrc_log_stream_close(l);
+}
+
+TEST(failed_flush_is_repeated_without_loss_or_doubles, "LOG-22 LOG-25 LOG-19")
+{
+	for (size_t i = 0; i < 3; i++) {
+		struct maker m;
+		int fd = maker_file();
+
+		maker_open(&m, fd, policies[i], 8 << 20);
+		for (uint64_t round = 0; round < 10; round++) {
+			struct maker_run r[4];
+			uint64_t was = m.next;
+			int err;
+
+			NOTE("%s round %d", policy_names[policies[i]], (int)round);
+			for (int k = 0; k < 4; k++) {
+				run_begin(&r[k], 1, 1);
+				run_numbers(&m, &r[k], 5000, 0);
+			}
+			/* First the file may grow by half of it, then by all. */
+			for (int attempt = 0;; attempt++) {
+				m.h->fsize_limit = (uint64_t)size_of(fd) +
+						   (attempt ? UINT64_C(1) << 40 : 300000);
+				err = maker_flush(&m, r, 4);
+				if (!err)
+					break;
+				CHECK_EQ(err, EFBIG);
+				CHECK_EQ(attempt, 0);
+			}
+			CHECK_EQ(m.next - was, 20000);
+			for (int k = 0; k < 4; k++)
+				run_free(&r[k]);
+			check_numbers(fd, m.next);
+		}
+		CHECK_EQ(m.h->log_events, m.next);
+		maker_close(&m);
+		check_numbers(fd, m.next);
+		maker_free(&m);
+	}
+}
+
+TEST(another_writer_goes_on, "LOG-39")
+{
+	for (size_t i = 0; i < 3; i++)
+		for (int laps = 0; laps < 2; laps++) {
+			size_t limit = laps ? 20000 : 1 << 20;
+			struct maker m;
+			int fd = maker_file();
+
+			NOTE("%s, %zu", policy_names[policies[i]], limit);
+			maker_open(&m, fd, policies[i], limit);
+			maker_name(&m, "ten");
+			for (int round = 0; round < 20; round++) {
+				struct maker_run r;
+
+				run_begin(&r, 1, 1);
+				run_numbers(&m, &r, 77, 0);
+				CHECK_OK(maker_flush(&m, &r, 1));
+				run_free(&r);
+				/* It dies in the middle of a packet. */
+				if (policies[i] != POSIX_TRACE_LOOP)
+					CHECK_EQ(pwrite(fd, "PTPK, torn", 10, size_of(fd)), 10);
+				ptrc_log_writer_free(&m.w);
+				CHECK_OK(ptrc_log_writer_init(&m.w, m.h, fd, true));
+			}
+			maker_close(&m);
+			if (policies[i] == POSIX_TRACE_LOOP && laps)
+				CHECK_GT(check_ring(fd, m.next, true, 0), 500);
+			else if (policies[i] != POSIX_TRACE_UNTIL_FULL || !laps)
+				check_numbers(fd, m.next);
+			maker_free(&m);
+			close(fd);
+		}
+}
+
+TEST(o_append_is_overcome, "LOG-10", NEEDS_PWRITEV2)
+{
+	for (size_t i = 0; i < 3; i++) {
+		char path[] = "/tmp/ptrc-log-XXXXXX";
+		struct maker m;
+		int fd = CHECK_SYS(mkostemp(path, O_APPEND | O_CLOEXEC)), err;
+
+		CHECK_SYS(unlink(path));
+		memset(&m, 0, sizeof(m));
+		m.h = maker_header(policies[i], 20000);
+		CHECK_OK(ptrc_log_writer_init(&m.w, m.h, fd, false));
+		err = ptrc_log_writer_head(&m.w);
+		if (err == EOPNOTSUPP)
+			SKIP("this kernel cannot write to a place in such a file");
+		CHECK_OK(err);
+		while (m.next < 3000) {
+			struct maker_run r;
+
+			run_begin(&r, 1, 1);
+			run_numbers(&m, &r, 100, 0);
+			ptrc_log_events_begin(&m.w);
+			CHECK_OK(maker_add(&m, &r));
+			CHECK_OK(ptrc_log_events_end(&m.w));
+			run_free(&r);
+		}
+		if (policies[i] == POSIX_TRACE_LOOP)
+			check_ring(fd, m.next, true, 0);
+		else if (policies[i] == POSIX_TRACE_APPEND)
+			check_numbers(fd, m.next);
+		maker_free(&m);
+	}
+}
+
+TEST(clear_empties_the_log, "CLEAR-10 CLEAR-11 CLEAR-12")
+{
+	for (size_t i = 0; i < 3; i++) {
+		struct maker_run r;
+		struct maker m;
+		int fd = maker_file();
+		char name[TRACE_EVENT_NAME_MAX + 1];
+		struct ptrc_log_stream *l;
+
+		maker_open(&m, fd, policies[i], 2000);
+		maker_name(&m, "ten");
+		run_begin(&r, 1, 1);
+		run_numbers(&m, &r, 1000, 0);
+		CHECK_OK(maker_flush(&m, &r, 1));
+		run_free(&r);
+		CHECK_OK(ptrc_log_writer_clear(&m.w, MAKER_EPOCH));
+		CHECK_EQ(m.h->log_events, 0);
+		CHECK_EQ(m.h->log_lost_events, 0);
+		check_numbers(fd, 0);
+		m.next = 0;
+		run_begin(&r, 1, 1);
+		run_numbers(&m, &r, 50, 0);
+		CHECK_OK(maker_flush(&m, &r, 1));
+		run_free(&r);
+		check_numbers(fd, 50);
+		l = log_open(fd);
+		CHECK_OK(ptrc_log_stream_name(l, 10, name));
+		CHECK_STR_EQ(name, "ten");
+		ptrc_log_stream_close(l);
+		maker_free(&m);
+	}
+}
+
+TEST(through_a_pipe, "LOG-35 CLEAR-12")
+{
+	trace_event_set_t set;
+	struct maker_run r;
+	struct maker m;
+	char buffer[4096];
+	int fds[2], fd = maker_file();
+	pid_t saver;
+	ssize_t n;
+
+	CHECK_SYS(pipe(fds));
+	saver = harness_fork();
+	if (saver == 0) {
+		close(fds[1]);
+		while ((n = read(fds[0], buffer, sizeof(buffer))) > 0)
+			CHECK_EQ(write(fd, buffer, (size_t)n), n);
+		_exit(0);
+	}
+	close(fds[0]);
+	fcntl(fds[1], F_SETFL, O_NONBLOCK);
+	maker_open(&m, fds[1], POSIX_TRACE_APPEND, 0);
+	posix_trace_eventset_fill(&set, POSIX_TRACE_ALL_EVENTS);
+	run_begin(&r, 1, 1);
+	run_event(&r, -10, POSIX_TRACE_START | PTRC_REC_HIDDEN, &set, sizeof(set));
+	CHECK_OK(maker_flush(&m, &r, 1));
+	run_free(&r);
+	/* The filter that is in force no more must not swallow what comes. */
+	CHECK_OK(ptrc_log_writer_clear(&m.w, MAKER_EPOCH - 5));
+	for (int k = 0; k < 100; k++) {
+		run_begin(&r, 1, 1);
+		run_numbers(&m, &r, 500, 0);
+		CHECK_OK(maker_flush(&m, &r, 1));
+		run_free(&r);
+	}
+	maker_close(&m);
+	close(fds[1]);
+	CHECK_EXIT(saver, 0);
+	check_numbers(fd, m.next);
+	maker_free(&m);
+}
+
+TEST(vanished_reader_is_an_error, "LOG-24")
+{
+	struct maker_run r;
+	struct maker m;
+	int fds[2];
+
+	signal(SIGPIPE, SIG_IGN);
+	CHECK_SYS(pipe(fds));
+	maker_open(&m, fds[1], POSIX_TRACE_APPEND, 0);
+	close(fds[0]);
+	run_begin(&r, 1, 1);
+	run_numbers(&m, &r, 5, 0);
+	CHECK_EQ(maker_flush(&m, &r, 1), EPIPE);
+	run_free(&r);
+	maker_free(&m);
+}
+
+TEST(full_device_is_an_error, "LOG-08 LOG-23")
+{
+	struct maker m;
+	int fd = CHECK_SYS(open("/dev/full", O_WRONLY | O_CLOEXEC));
+
+	memset(&m, 0, sizeof(m));
+	m.h = maker_header(POSIX_TRACE_APPEND, 0);
+	CHECK_OK(ptrc_log_writer_init(&m.w, m.h, fd, false));
+	CHECK_EQ(ptrc_log_writer_head(&m.w), ENOSPC);
+	maker_free(&m);
+}
+
+TEST(files_and_policies_that_suit, "LOG-03 LOG-04 LOG-05 LOG-06 LOG-07 LOG-11")
+{
+	int fds[2], fd = maker_file(), dir = CHECK_SYS(open("/", O_RDONLY));
+	int read_only = CHECK_SYS(open("/dev/null", O_RDONLY));
+	int null = CHECK_SYS(open("/dev/null", O_WRONLY));
+	int path = CHECK_SYS(open("/dev/null", O_PATH));
+
+	CHECK_SYS(pipe(fds));
+	for (size_t i = 0; i < 3; i++) {
+		int bad = policies[i] == POSIX_TRACE_APPEND ? 0 : EINVAL;
+
+		CHECK_EQ(ptrc_log_check(fd, policies[i]), 0);
+		CHECK_EQ(ptrc_log_check(fds[1], policies[i]), bad);
+		CHECK_EQ(ptrc_log_check(null, policies[i]), bad);
+		CHECK_EQ(ptrc_log_check(fds[0], policies[i]), EBADF);
+		CHECK_EQ(ptrc_log_check(read_only, policies[i]), EBADF);
+		CHECK_EQ(ptrc_log_check(path, policies[i]), EBADF);
+		CHECK_EQ(ptrc_log_check(dir, policies[i]), EBADF);
+		CHECK_EQ(ptrc_log_check(-1, policies[i]), EBADF);
+		CHECK_EQ(ptrc_log_check(999, policies[i]), EBADF);
+	}
+}

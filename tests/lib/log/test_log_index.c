@@ -1,0 +1,2058 @@
+/* SPDX-License-Identifier: MIT */
+/* The index of closed logs, and the functions that read less of a log, or many events at a time. */
+#include "tests/support/log_maker.h"
+#include "tests/support/logs.h"
+
+#include <limits.h>
+#include <posixtrace.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "lib/base/crc32c.h"
+
+/* Types of the events that the tests make up. */
+#define FIRST_TYPE 10U
+#define LAST_TYPE 19U
+#define CLOSE_BYTES (2 * sizeof(struct ptrc_log_packet) + sizeof(struct ptrc_log_status))
+
+static uint64_t random_state = 88172645463325252U;
+
+static uint64_t rnd(uint64_t below)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state % below;
+}
+
+/* ---- files ---- */
+
+static size_t size_of(int fd)
+{
+	struct stat st;
+
+	CHECK_SYS(fstat(fd, &st));
+	return (size_t)st.st_size;
+}
+
+static uint8_t *bytes_of(int fd, size_t *size)
+{
+	uint8_t *bytes;
+
+	*size = size_of(fd);
+	bytes = malloc(*size + 1);
+	CHECK(bytes);
+	CHECK_EQ(pread(fd, bytes, *size, 0), *size);
+	return bytes;
+}
+
+static void flip(int fd, uint64_t offset, uint8_t bits)
+{
+	uint8_t byte;
+
+	CHECK_EQ(pread(fd, &byte, 1, (off_t)offset), 1);
+	byte ^= bits;
+	CHECK_EQ(pwrite(fd, &byte, 1, (off_t)offset), 1);
+}
+
+/* Makes the checksums of the packet at the offset right. */
+static void sign(uint8_t *bytes, size_t size, uint64_t offset)
+{
+	struct ptrc_log_packet p;
+
+	memcpy(&p, bytes + offset, sizeof(p));
+	if (p.length <= size - offset - sizeof(p))
+		p.payload_crc = ptrc_crc32c(0, bytes + offset + sizeof(p), p.length);
+	p.header_crc = ptrc_crc32c(0, &p, offsetof(struct ptrc_log_packet, header_crc));
+	memcpy(bytes + offset, &p, sizeof(p));
+}
+
+/* The packets of a sequential log. */
+struct places {
+	uint64_t index, totals, status; /* 0: there is no such packet */
+	uint64_t names[64], events[4096];
+	size_t name_count, event_count, index_count;
+};
+
+static void find_places(int fd, struct places *p)
+{
+	size_t size;
+	uint8_t *bytes = bytes_of(fd, &size);
+	struct ptrc_log_packet h;
+
+	memset(p, 0, sizeof(*p));
+	for (uint64_t at = PTRC_LOG_HEADS_BYTES; at + sizeof(h) <= size;
+	     at += sizeof(h) + ptrc_align8(h.length)) {
+		memcpy(&h, bytes + at, sizeof(h));
+		CHECK_EQ(h.magic, PTRC_LOG_PACKET_MAGIC);
+		if (h.type == PTRC_LOG_NAMES && p->name_count < 64)
+			p->names[p->name_count++] = at;
+		if (h.type == PTRC_LOG_EVENTS && p->event_count < 4096)
+			p->events[p->event_count++] = at;
+		if (h.type == PTRC_LOG_INDEX) {
+			p->index = at;
+			p->index_count++;
+		}
+		if (h.type == PTRC_LOG_TOTALS)
+			p->totals = at;
+		if (h.type == PTRC_LOG_STATUS)
+			p->status = at;
+	}
+	free(bytes);
+}
+
+/* ---- reading ---- */
+
+struct event {
+	trace_event_id_t id;
+	int64_t ns;
+	pid_t pid;
+	int truncation;
+	uint64_t len, sum; /* of the data */
+};
+
+struct events {
+	struct event *at;
+	size_t count;
+};
+
+static struct event *add_event(struct events *all)
+{
+	if (!(all->count & (all->count - 1)))
+		all->at = realloc(all->at, (all->count ? 2 * all->count : 1) * sizeof(*all->at));
+	CHECK(all->at);
+	return &all->at[all->count++];
+}
+
+static struct event to_event(const struct posix_trace_event_info *info, const void *data,
+			     size_t len)
+{
+	return (struct event){.id = info->posix_event_id,
+			      .ns = (int64_t)info->posix_timestamp.tv_sec * 1000000000 +
+				    info->posix_timestamp.tv_nsec,
+			      .pid = info->posix_pid,
+			      .truncation = info->posix_truncation_status,
+			      .len = len,
+			      .sum = ptrc_crc32c(0, data, len)};
+}
+
+static bool is_same(const struct event *a, const struct event *b)
+{
+	return a->id == b->id && a->ns == b->ns && a->pid == b->pid &&
+	       a->truncation == b->truncation && a->len == b->len && a->sum == b->sum;
+}
+
+static trace_id_t open_log(int fd)
+{
+	trace_id_t trid = 0;
+
+	CHECK_OK(posix_trace_open(fd, &trid));
+	return trid;
+}
+
+static bool read_one(trace_id_t trid, struct event *e)
+{
+	static uint8_t data[8192];
+	struct posix_trace_event_info info;
+	int unavailable = 0;
+	size_t len = 0;
+
+	CHECK_OK(posix_trace_getnext_event(trid, &info, data, sizeof(data), &len, &unavailable));
+	if (!unavailable)
+		*e = to_event(&info, data, len);
+	return !unavailable;
+}
+
+static struct events read_rest(trace_id_t trid)
+{
+	struct events all = {0};
+	struct event e;
+
+	while (read_one(trid, &e))
+		*add_event(&all) = e;
+	return all;
+}
+
+static struct events read_log(int fd)
+{
+	trace_id_t trid = open_log(fd);
+	struct events all = read_rest(trid);
+
+	CHECK_OK(posix_trace_close(trid));
+	return all;
+}
+
+static struct posixtrace_counts counts_of(trace_id_t trid)
+{
+	struct posixtrace_counts counts;
+
+	CHECK_OK(posixtrace_get_counts(trid, &counts, sizeof(counts)));
+	return counts;
+}
+
+static void check_same(const struct events *a, const struct events *b)
+{
+	CHECK_EQ(a->count, b->count);
+	for (size_t i = 0; i < a->count; i++)
+		CHECK(is_same(&a->at[i], &b->at[i]));
+}
+
+/* Does the log say its totals, and so has been opened by its index? */
+static bool has_totals(trace_id_t trid)
+{
+	int error = posixtrace_get_log_totals(trid, NULL, 0);
+
+	CHECK(error == 0 || error == ENODATA);
+	return !error;
+}
+
+/* The totals are what reading the log counts. */
+static void check_totals(int fd)
+{
+	static struct posixtrace_type_count said[8192], seen[8192];
+	trace_id_t trid = open_log(fd);
+	struct events all = read_rest(trid);
+
+	memset(seen, 0, sizeof(seen));
+	for (size_t i = 0; i < all.count; i++) {
+		struct posixtrace_type_count *type = &seen[all.at[i].id];
+
+		type->pt_events++;
+		type->pt_bytes += all.at[i].len;
+		type->pt_truncated += all.at[i].truncation != POSIX_TRACE_NOT_TRUNCATED;
+	}
+	CHECK_OK(posixtrace_get_log_totals(trid, said, 8192));
+	for (size_t id = 0; id < 8192; id++) {
+		CHECK_EQ(said[id].pt_events, seen[id].pt_events);
+		CHECK_EQ(said[id].pt_bytes, seen[id].pt_bytes);
+		CHECK_EQ(said[id].pt_truncated, seen[id].pt_truncated);
+		CHECK_EQ(said[id].pt_unread, 0);
+	}
+	CHECK_OK(posix_trace_close(trid));
+	free(all.at);
+}
+
+/* ---- logs ---- */
+
+struct plan {
+	int policy;
+	size_t limit;
+	size_t flushes;
+	size_t events; /* of a flush */
+	size_t data;   /* bytes of an event at most */
+	bool has_filters, has_losses;
+	bool is_closed, has_no_index;
+};
+
+static void add_filter(struct maker_run *r, int64_t ns, bool is_hidden)
+{
+	trace_event_set_t sets[2];
+
+	CHECK_OK(posix_trace_eventset_empty(&sets[0]));
+	sets[1] = sets[0];
+	for (uint32_t id = FIRST_TYPE; id <= LAST_TYPE; id++)
+		if (rnd(3) == 0)
+			CHECK_OK(posix_trace_eventset_add(id, &sets[1]));
+	run_event(r, ns, POSIX_TRACE_FILTER | (is_hidden ? PTRC_REC_HIDDEN : 0), sets,
+		  sizeof(sets));
+}
+
+/* A log of this kind, whose events are chosen at random. Each flush has few types. */
+static int make_log(const struct plan *plan, struct maker *m)
+{
+	uint8_t data[4096];
+	int64_t ns = 0;
+
+	memset(data, 'd', sizeof(data));
+	maker_open(m, maker_file(), plan->policy, plan->limit);
+	maker_name(m, "first");
+	for (size_t k = 0; k < plan->flushes; k++) {
+		uint32_t type = FIRST_TYPE + (uint32_t)rnd(LAST_TYPE - FIRST_TYPE);
+		struct maker_run r[3];
+
+		for (int i = 0; i < 3; i++)
+			run_begin(&r[i], i, 1);
+		if (k == 0)
+			run_start(&r[0], ns);
+		for (size_t i = 0; i < plan->events; i++) {
+			int64_t at = ns += 1000 + (int64_t)rnd(1000);
+
+			if (plan->has_filters && rnd(plan->events) == 0)
+				add_filter(&r[0], at, rnd(2));
+			else if (plan->has_losses && rnd(2 * plan->events) == 0) {
+				run_event(&r[0], at, POSIX_TRACE_OVERFLOW, NULL, 0);
+				run_event(&r[0], at + 1 + (int64_t)rnd(1500), POSIX_TRACE_RESUME,
+					  NULL, 0);
+			} else
+				run_event(&r[1 + rnd(2)], at,
+					  (type + (uint32_t)rnd(2)) |
+						  (rnd(5) ? 0 : PTRC_REC_TRUNCATED),
+					  data, (uint32_t)rnd(plan->data + 1));
+		}
+		ns += 2000;
+		CHECK_OK(maker_flush(m, r, 3));
+		for (int i = 0; i < 3; i++)
+			run_free(&r[i]);
+		if (k == plan->flushes / 2)
+			maker_name(m, "second");
+	}
+	if (plan->has_no_index)
+		m->w.index.is_lost = true;
+	if (plan->is_closed)
+		maker_close(m);
+	return m->fd;
+}
+
+static int make_simple(size_t flushes, size_t events, size_t data)
+{
+	struct plan plan = {.policy = POSIX_TRACE_APPEND,
+			    .flushes = flushes,
+			    .events = events,
+			    .data = data,
+			    .is_closed = true};
+	struct maker m;
+	int fd = make_log(&plan, &m);
+
+	maker_free(&m);
+	return fd;
+}
+
+/* ---- the index ---- */
+
+TEST_TIMEOUT(any_byte_of_the_end_flipped, "EXT-213", 120)
+{
+	int fd = make_simple(6, 8, 20);
+	struct events all = read_log(fd);
+	struct places p;
+	size_t size = size_of(fd);
+	trace_id_t trid = open_log(fd);
+
+	find_places(fd, &p);
+	CHECK_GT(p.index, 0);
+	CHECK_EQ(p.index_count, 1);
+	CHECK(has_totals(trid));
+	CHECK_OK(posix_trace_close(trid));
+	for (uint64_t at = p.index; at < size; at++) {
+		struct events left;
+
+		flip(fd, at, 1 << at % 8);
+		trid = open_log(fd);
+		left = read_rest(trid);
+		check_same(&left, &all);
+		CHECK_EQ(counts_of(trid).pt_damaged_gaps, 0);
+		CHECK_EQ(counts_of(trid).pt_missing_names, 0);
+		CHECK(!has_totals(trid));
+		CHECK_OK(posix_trace_close(trid));
+		free(left.at);
+		flip(fd, at, 1 << at % 8);
+	}
+	free(all.at);
+	close(fd);
+}
+
+TEST(headers_are_not_needed, "EXT-213 EXT-218")
+{
+	int fd = make_simple(6, 8, 20);
+	struct events all = read_log(fd);
+	unsigned long differing = 9;
+	struct places p;
+	trace_id_t trid;
+
+	find_places(fd, &p);
+	CHECK_GE(p.event_count, 6);
+	CHECK_GE(p.name_count, 2);
+	trid = open_log(fd);
+	CHECK_OK(posixtrace_verify_log(trid, &differing));
+	CHECK_EQ(differing, 0);
+	CHECK_OK(posix_trace_close(trid));
+	for (size_t i = 0; i < p.event_count + p.name_count; i++)
+		for (uint64_t byte = 0; byte < sizeof(struct ptrc_log_packet); byte++) {
+			uint64_t at = byte + (i < p.event_count ? p.events[i]
+								: p.names[i - p.event_count]);
+			struct events left;
+
+			flip(fd, at, 0x40);
+			trid = open_log(fd);
+			left = read_rest(trid);
+			check_same(&left, &all);
+			CHECK_EQ(counts_of(trid).pt_missing_names, 0);
+			CHECK_OK(posixtrace_verify_log(trid, &differing));
+			CHECK_EQ(differing, 1);
+			CHECK_OK(posix_trace_close(trid));
+			free(left.at);
+			flip(fd, at, 0x40);
+		}
+	free(all.at);
+	close(fd);
+}
+
+/* ---- selections ---- */
+
+#define SPANS 3
+
+struct selection {
+	struct posixtrace_span spans[SPANS];
+	size_t count;
+	trace_event_set_t types;
+	bool has_types;
+};
+
+static struct timespec to_timespec(int64_t ns)
+{
+	return (struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+}
+
+static int64_t to_ns(const struct timespec *t)
+{
+	return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
+}
+
+static void choose_selection(struct selection *s, const struct events *all)
+{
+	int64_t first = MAKER_EPOCH, last = MAKER_EPOCH + 1000000;
+
+	if (all->count) {
+		first = all->at[0].ns;
+		last = all->at[all->count - 1].ns;
+	}
+	memset(s, 0, sizeof(*s));
+	s->count = rnd(SPANS + 1);
+	for (size_t i = 0; i < s->count; i++) {
+		int64_t begin = first - 5000 + (int64_t)rnd((uint64_t)(last - first + 10000));
+
+		s->spans[i].pt_first = to_timespec(begin);
+		s->spans[i].pt_last =
+			to_timespec(begin + (int64_t)rnd(1 + (uint64_t)(last - first) / 8));
+	}
+	s->has_types = rnd(3);
+	CHECK_OK(posix_trace_eventset_empty(&s->types));
+	for (uint32_t id = FIRST_TYPE; id <= LAST_TYPE; id++)
+		if (rnd(4) == 0)
+			CHECK_OK(posix_trace_eventset_add(id, &s->types));
+	for (uint32_t id = POSIX_TRACE_START; id <= POSIX_TRACE_ERROR; id++)
+		if (rnd(6) == 0)
+			CHECK_OK(posix_trace_eventset_add(id, &s->types));
+}
+
+static bool is_wanted(const struct selection *s, const struct event *e)
+{
+	bool is_in_time = s->count == 0;
+	int is_member = 1;
+
+	for (size_t i = 0; i < s->count; i++)
+		is_in_time |= e->ns >= to_ns(&s->spans[i].pt_first) &&
+			      e->ns <= to_ns(&s->spans[i].pt_last);
+	if (s->has_types)
+		CHECK_OK(posix_trace_eventset_ismember(e->id, &s->types, &is_member));
+	return is_in_time && is_member;
+}
+
+static bool is_gap_event(const struct event *e)
+{
+	return e->id == POSIX_TRACE_OVERFLOW || e->id == POSIX_TRACE_RESUME;
+}
+
+/* What is wanted of a log is the same whether all of it is read or what the selection leaves. Of a
+ * damaged one, as a span may skip damage, this is so of the events that it has. */
+static uint64_t compare_selection(trace_id_t trid, const struct events *all, bool is_damaged)
+{
+	struct posixtrace_counts counts;
+	struct selection s;
+	struct events some;
+	size_t a = 0, b = 0;
+
+	choose_selection(&s, all);
+	CHECK_OK(posixtrace_select(trid, s.spans, s.count, s.has_types ? &s.types : NULL));
+	some = read_rest(trid);
+	for (;;) {
+		while (a < all->count &&
+		       (!is_wanted(&s, &all->at[a]) || (is_damaged && is_gap_event(&all->at[a]))))
+			a++;
+		while (b < some.count &&
+		       (!is_wanted(&s, &some.at[b]) || (is_damaged && is_gap_event(&some.at[b]))))
+			b++;
+		if (a == all->count || b == some.count)
+			break;
+		CHECK(is_same(&all->at[a++], &some.at[b++]));
+	}
+	CHECK_EQ(a, all->count);
+	CHECK_EQ(b, some.count);
+	counts = counts_of(trid);
+	if (!counts.pt_uncounted_gaps)
+		CHECK_EQ(counts.pt_skipped_events + some.count + counts.pt_gap_events +
+				 counts.pt_filtered_events + counts.pt_damaged_events -
+				 counts.pt_made_up_events,
+			 counts.pt_log_events);
+	free(some.at);
+	return counts.pt_skipped_events;
+}
+
+static void try_selections(const struct plan *plan, int damage)
+{
+	struct maker m;
+	int fd = make_log(plan, &m);
+	uint64_t skipped = 0;
+	struct events all;
+	trace_id_t trid;
+
+	if (damage) {
+		struct places p;
+
+		find_places(fd, &p);
+		for (int i = 0; i < damage; i++) {
+			uint64_t at = p.events[rnd(p.event_count)];
+
+			/* A payload, or a header that is not needed, or is. */
+			flip(fd, at + (rnd(2) ? 8 : sizeof(struct ptrc_log_packet) + rnd(100)), 2);
+		}
+	}
+	if (rnd(2) && !plan->is_closed)
+		CHECK_SYS(ftruncate(fd, (off_t)(size_of(fd) - size_of(fd) / 4)));
+	trid = open_log(fd);
+	all = read_rest(trid);
+	for (int i = 0; i < 60; i++)
+		skipped += compare_selection(trid, &all, damage);
+	CHECK_GT(skipped, 0);
+	/* It holds across a rewind, and ends with the next. */
+	CHECK_OK(posixtrace_select(trid, NULL, 0, NULL));
+	for (int i = 0; i < 2; i++) {
+		struct events again = read_rest(trid);
+
+		check_same(&again, &all);
+		CHECK_EQ(counts_of(trid).pt_skipped_events, 0);
+		CHECK_OK(posix_trace_rewind(trid));
+		free(again.at);
+	}
+	CHECK_OK(posix_trace_close(trid));
+	free(all.at);
+	maker_free(&m);
+	close(fd);
+}
+
+TEST_TIMEOUT(a_selection_leaves_nothing_out, "EXT-214", 240)
+{
+	static const int policies[] = {POSIX_TRACE_APPEND, POSIX_TRACE_UNTIL_FULL,
+				       POSIX_TRACE_LOOP};
+
+	for (int i = 0; i < 48; i++) {
+		int policy = policies[i % 3];
+		struct plan plan = {.policy = policy,
+				    .limit = i % 2 ? 20000 : 1 << 20,
+				    .flushes = 20,
+				    .events = 40,
+				    .data = 60,
+				    .has_filters = i / 3 % 2,
+				    .has_losses = i / 6 % 2,
+				    .is_closed = i / 12 % 2,
+				    .has_no_index = i / 24};
+
+		NOTE("log %d", i);
+		try_selections(&plan, 0);
+	}
+}
+
+TEST_TIMEOUT(a_selection_of_a_damaged_log, "EXT-214", 240)
+{
+	for (int i = 0; i < 24; i++) {
+		struct plan plan = {.policy = POSIX_TRACE_APPEND,
+				    .limit = 1 << 20,
+				    .flushes = 20,
+				    .events = 40,
+				    .data = 60,
+				    .has_filters = i % 2,
+				    .is_closed = true,
+				    .has_no_index = i / 2 % 2};
+
+		NOTE("log %d", i);
+		try_selections(&plan, 1 + i / 8);
+	}
+}
+
+/* A writer that was held up brings an event when a later FILTER is in the log already. The filter with
+ * which its packet begins is not that of the event's time. */
+TEST(a_selection_has_late_events, "EXT-214")
+{
+	trace_event_set_t sets[2], types;
+	struct maker_run r[2];
+	struct events some;
+	trace_id_t trid;
+	struct maker m;
+
+	CHECK_OK(posix_trace_eventset_empty(&sets[0]));
+	sets[1] = types = sets[0];
+	CHECK_OK(posix_trace_eventset_add(10, &sets[1]));
+	CHECK_OK(posix_trace_eventset_add(10, &types));
+	maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 0);
+	run_begin(&r[0], 0, 1);
+	run_start(&r[0], 0);
+	run_event(&r[0], 40, POSIX_TRACE_FILTER, sets, sizeof(sets));
+	CHECK_OK(maker_flush(&m, r, 1));
+	run_begin(&r[1], 1, 1);
+	run_event(&r[1], 30, 10, "late", 4);
+	run_event(&r[1], 50, 11, "on time", 7);
+	CHECK_OK(maker_flush(&m, &r[1], 1));
+	maker_close(&m);
+	trid = open_log(m.fd);
+	CHECK_OK(posixtrace_select(trid, NULL, 0, &types));
+	some = read_rest(trid);
+	CHECK_EQ(counts_of(trid).pt_skipped_events, 2);
+	CHECK_EQ(some.count, 2);
+	CHECK_EQ(some.at[0].id, 10);
+	CHECK_OK(posix_trace_close(trid));
+	free(some.at);
+	run_free(&r[0]);
+	run_free(&r[1]);
+	close(m.fd);
+	maker_free(&m);
+}
+
+/* OVERFLOW and RESUME stand for damage, too: who selects them learns of all of it. */
+TEST(a_selection_of_gaps_finds_damage, "EXT-214")
+{
+	int fd = make_simple(20, 40, 60);
+	trace_event_set_t types;
+	struct events seen;
+	size_t gaps = 0;
+	struct places p;
+	trace_id_t trid;
+
+	find_places(fd, &p);
+	flip(fd, p.events[4] + sizeof(struct ptrc_log_packet) + 200, 1);
+	flip(fd, p.events[9] + sizeof(struct ptrc_log_packet) + 200, 1);
+	trid = open_log(fd);
+	CHECK_OK(posix_trace_eventset_empty(&types));
+	CHECK_OK(posix_trace_eventset_add(POSIX_TRACE_OVERFLOW, &types));
+	CHECK_OK(posixtrace_select(trid, NULL, 0, &types));
+	seen = read_rest(trid);
+	for (size_t i = 0; i < seen.count; i++)
+		gaps += seen.at[i].id == POSIX_TRACE_OVERFLOW;
+	CHECK_EQ(gaps, 2);
+	CHECK_EQ(counts_of(trid).pt_damaged_gaps, 2);
+	CHECK_OK(posix_trace_close(trid));
+	free(seen.at);
+	close(fd);
+}
+
+/* A selection holds across a rewind. */
+TEST(a_selection_holds, "EXT-214")
+{
+	int fd = make_simple(20, 40, 60);
+	trace_id_t trid = open_log(fd);
+	struct events all = read_rest(trid), some, again;
+	int64_t ns = all.at[all.count / 2].ns;
+	struct posixtrace_span span = {to_timespec(ns), to_timespec(ns)};
+
+	CHECK_OK(posixtrace_select(trid, &span, 1, NULL));
+	some = read_rest(trid);
+	CHECK_LT(some.count, all.count / 10);
+	CHECK_GT(some.count, 0);
+	CHECK_EQ(counts_of(trid).pt_skipped_events, all.count - some.count);
+	CHECK_OK(posix_trace_rewind(trid));
+	CHECK_EQ(counts_of(trid).pt_skipped_events, 0);
+	again = read_rest(trid);
+	check_same(&again, &some);
+	CHECK_OK(posix_trace_close(trid));
+	free(all.at);
+	free(some.at);
+	free(again.at);
+	close(fd);
+}
+
+/* ---- blocks ---- */
+
+static void add_block(struct events *all, const struct posixtrace_block *b)
+{
+	for (size_t i = 0; i < b->pt_count; i++) {
+		const struct posixtrace_event *e = &b->pt_events[i];
+
+		CHECK(e->pt_data);
+		*add_event(all) = to_event(&e->pt_info, e->pt_data, e->pt_size);
+		CHECK(e->pt_info.posix_event_id != POSIX_TRACE_OVERFLOW || i + 1 == b->pt_count);
+	}
+}
+
+static void *free_them(void *arg)
+{
+	struct posixtrace_block **blocks = arg;
+
+	for (; *blocks; blocks++)
+		posixtrace_free_block(*blocks);
+	return NULL;
+}
+
+/* Compares blocks with events. how: 0 each block is freed at once; 1 all live together, and a
+ * thread frees them when the log is closed; 2 turn and turn about with single events. */
+static void compare_blocks(int fd, int how)
+{
+	struct events all = read_log(fd), seen = {0};
+	struct posixtrace_block *blocks[4096] = {NULL};
+	trace_id_t trid = open_log(fd);
+	struct posixtrace_block *b;
+	size_t count = 0;
+	pthread_t thread;
+
+	for (;;) {
+		struct event e;
+
+		for (uint64_t i = how == 2 ? rnd(3) : 0; i > 0; i--)
+			if (read_one(trid, &e))
+				*add_event(&seen) = e;
+		CHECK_OK(posixtrace_getnext_block(trid, &b));
+		if (!b)
+			break;
+		CHECK_GE(b->pt_count, 1);
+		if (how == 1) {
+			CHECK_LT(count, 4095);
+			blocks[count++] = b;
+			continue;
+		}
+		add_block(&seen, b);
+		posixtrace_free_block(b);
+	}
+	/* Again, and for ever. */
+	CHECK_OK(posixtrace_getnext_block(trid, &b));
+	CHECK(!b);
+	CHECK_OK(posix_trace_close(trid));
+	for (size_t i = 0; i < count; i++)
+		add_block(&seen, blocks[i]);
+	CHECK_EQ(pthread_create(&thread, NULL, free_them, blocks), 0);
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+	check_same(&seen, &all);
+	free(all.at);
+	free(seen.at);
+}
+
+TEST(blocks_have_the_events_of_the_log, "EXT-215")
+{
+	for (int i = 0; i < 12; i++) {
+		struct plan plan = {.policy = i % 2 ? POSIX_TRACE_LOOP : POSIX_TRACE_APPEND,
+				    .limit = 40000,
+				    .flushes = 20,
+				    .events = 400,
+				    .data = 60,
+				    .has_filters = i % 3 == 0,
+				    .has_losses = i / 4 == 0,
+				    .is_closed = i / 6};
+		struct maker m;
+		int fd = make_log(&plan, &m);
+		struct places p;
+
+		NOTE("log %d", i);
+		if (i / 4 == 1 && i % 2 == 0) {
+			find_places(fd, &p);
+			flip(fd, p.events[3] + 300, 1);
+			flip(fd, p.events[7] + 300, 1);
+		}
+		for (int how = 0; how < 3; how++)
+			compare_blocks(fd, how);
+		maker_free(&m);
+		close(fd);
+	}
+}
+
+/* The counts behind a block that ends with an OVERFLOW say if that stands for damage. */
+TEST(a_block_ends_at_a_gap, "EXT-215")
+{
+	int fd = make_simple(20, 40, 60);
+	struct posixtrace_block *b;
+	struct places p;
+	trace_id_t trid;
+	size_t gaps = 0;
+
+	find_places(fd, &p);
+	flip(fd, p.events[3] + sizeof(struct ptrc_log_packet) + 200, 1);
+	flip(fd, p.events[11] + sizeof(struct ptrc_log_packet) + 200, 1);
+	trid = open_log(fd);
+	for (;;) {
+		CHECK_OK(posixtrace_getnext_block(trid, &b));
+		if (!b)
+			break;
+		if (b->pt_events[b->pt_count - 1].pt_info.posix_event_id == POSIX_TRACE_OVERFLOW)
+			CHECK_EQ(counts_of(trid).pt_damaged_gaps, ++gaps);
+		posixtrace_free_block(b);
+	}
+	CHECK_EQ(gaps, 2);
+	CHECK_OK(posix_trace_close(trid));
+	close(fd);
+}
+
+/* ---- in the order in which it was written ---- */
+
+static struct posixtrace_place place_of(trace_id_t trid)
+{
+	struct posixtrace_place place;
+
+	CHECK_OK(posixtrace_get_place(trid, &place, sizeof(place)));
+	CHECK_EQ(place.pl_size, sizeof(place));
+	return place;
+}
+
+/* Goes to a place, and reads what is behind it. */
+static struct events read_from(int fd, const struct posixtrace_place *place)
+{
+	trace_id_t trid = open_log(fd);
+	struct events rest;
+	struct event e;
+
+	CHECK_OK(posixtrace_select_parts(trid, place->pl_part, ULONG_MAX));
+	for (unsigned long i = 0; i < place->pl_events; i++)
+		CHECK(read_one(trid, &e));
+	rest = read_rest(trid);
+	CHECK_OK(posix_trace_close(trid));
+	return rest;
+}
+
+/* Reading goes on from any place as if it had begun with the log; and blocks have the same events. */
+static void check_places(int fd, const struct events *all)
+{
+	struct events blocks = {0};
+	struct posixtrace_block *b;
+	trace_id_t trid = open_log(fd);
+	size_t read = 0;
+
+	CHECK_OK(posixtrace_select_parts(trid, 0, ULONG_MAX));
+	for (;;) {
+		struct posixtrace_place place = place_of(trid);
+		struct events tail = {all->at + read, all->count - read};
+		struct events rest = read_from(fd, &place);
+		struct event e;
+
+		check_same(&rest, &tail);
+		free(rest.at);
+		for (size_t i = rnd(60) + 1; i; i--)
+			read += read_one(trid, &e);
+		if (read == all->count && rnd(3))
+			break;
+	}
+	CHECK_OK(posix_trace_rewind(trid));
+	for (;;) {
+		CHECK_OK(posixtrace_getnext_block(trid, &b));
+		if (!b)
+			break;
+		add_block(&blocks, b);
+		posixtrace_free_block(b);
+		if (rnd(2)) {
+			struct posixtrace_place place = place_of(trid);
+			struct events tail = {all->at + blocks.count, all->count - blocks.count};
+			struct events rest = read_from(fd, &place);
+
+			check_same(&rest, &tail);
+			free(rest.at);
+		}
+	}
+	check_same(&blocks, all);
+	free(blocks.at);
+	CHECK_OK(posix_trace_close(trid));
+}
+
+TEST(reading_in_parts_goes_on_at_any_place, "EXT-490")
+{
+	for (int i = 0; i < 16; i++) {
+		struct plan plan = {.policy = i % 8 == 7 ? POSIX_TRACE_LOOP : POSIX_TRACE_APPEND,
+				    .limit = 40000,
+				    .flushes = 12,
+				    .events = 100,
+				    .data = 60,
+				    .has_filters = i % 3 == 0,
+				    .has_losses = i % 2,
+				    .is_closed = i / 8};
+		struct posixtrace_place start = {.pl_part = 0};
+		struct events all;
+		struct maker m;
+		int fd = make_log(&plan, &m);
+		struct places p;
+
+		NOTE("log %d", i);
+		if (i % 4 == 2) {
+			find_places(fd, &p);
+			flip(fd, p.events[3] + 300, 1);
+			flip(fd, p.events[4] + 300, 1);
+			flip(fd, p.events[7] + 300, 1);
+		}
+		all = read_from(fd, &start);
+		check_places(fd, &all);
+		free(all.at);
+		maker_free(&m);
+		close(fd);
+	}
+}
+
+/* The times of a log are no matter of the order in which it is read. */
+TEST(a_log_that_is_read_in_parts_tells_the_same_times, "EXT-490 EXT-216")
+{
+	struct timespec last, last_in_parts;
+	struct maker_run r;
+	trace_id_t trid;
+	struct maker m;
+
+	maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 0);
+	for (int part = 0; part < 2; part++) {
+		run_begin(&r, (uint64_t)part, 1);
+		if (!part)
+			run_start(&r, 2990);
+		for (int i = 0; i < 50; i++)
+			run_event(&r, (part ? 2000 : 3000) + i, 10, "x", 1);
+		CHECK_OK(maker_flush(&m, &r, 1));
+		run_free(&r);
+	}
+	maker_close(&m);
+	trid = open_log(m.fd);
+	CHECK_OK(posixtrace_get_time_of_last(trid, 2, &last));
+	CHECK_OK(posixtrace_select_parts(trid, 0, ULONG_MAX));
+	CHECK_OK(posixtrace_get_time_of_last(trid, 2, &last_in_parts));
+	CHECK_EQ(last.tv_nsec, last_in_parts.tv_nsec);
+	CHECK_OK(posix_trace_close(trid));
+	close(m.fd);
+	maker_free(&m);
+}
+
+/* Events that come late stand where they were written, so that what was there before stays where it was. */
+TEST(a_log_that_grows_begins_as_before, "EXT-490")
+{
+	struct posixtrace_place start = {.pl_part = 0}, place;
+	struct events before, all, in_time;
+	struct maker_run r[2];
+	trace_id_t trid;
+	struct maker m;
+
+	maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 0);
+	run_begin(&r[0], 0, 1);
+	run_start(&r[0], 0);
+	for (uint64_t i = 0; i < 50; i++)
+		run_event(&r[0], 1000 + (int64_t)i * 10, 10, &i, sizeof(i));
+	CHECK_OK(maker_flush(&m, r, 1));
+	before = read_from(m.fd, &start);
+	CHECK_EQ(before.count, 51);
+	trid = open_log(m.fd);
+	CHECK_OK(posixtrace_select_parts(trid, 0, ULONG_MAX));
+	all = read_rest(trid);
+	place = place_of(trid);
+	CHECK_EQ(place.pl_first_part, 0);
+	CHECK_EQ(place.pl_end_part, 1);
+	CHECK_EQ(place.pl_part, 0);
+	CHECK_EQ(place.pl_events, 51);
+	CHECK_OK(posix_trace_close(trid));
+	free(all.at);
+	run_begin(&r[1], 1, 1);
+	run_event(&r[1], 1005, 11, "late", 4);
+	CHECK_OK(maker_flush(&m, &r[1], 1));
+	maker_close(&m);
+	all = read_from(m.fd, &start);
+	CHECK_EQ(all.count, 52);
+	for (size_t i = 0; i < before.count; i++)
+		CHECK(is_same(&all.at[i], &before.at[i]));
+	CHECK_EQ(all.at[51].id, 11);
+	in_time = read_log(m.fd);
+	CHECK_EQ(in_time.at[2].id, 11);
+	free(in_time.at);
+	in_time = read_from(m.fd, &place);
+	CHECK_EQ(in_time.count, 1);
+	CHECK_EQ(in_time.at[0].id, 11);
+	/* It may also end before a part, as if the log had no more; rewinding goes back to the begin of that. */
+	trid = open_log(m.fd);
+	CHECK_OK(posixtrace_select_parts(trid, 0, 1));
+	for (int i = 0; i < 2; i++) {
+		free(in_time.at);
+		in_time = read_rest(trid);
+		CHECK_EQ(in_time.count, 51);
+		for (size_t j = 0; j < before.count; j++)
+			CHECK(is_same(&in_time.at[j], &before.at[j]));
+		CHECK_OK(posix_trace_rewind(trid));
+	}
+	CHECK_OK(posixtrace_select_parts(trid, 0, 0));
+	free(in_time.at);
+	in_time = read_rest(trid);
+	CHECK_EQ(in_time.count, 0);
+	CHECK_OK(posix_trace_close(trid));
+	/* A selection of other events is in the order of time again. */
+	trid = open_log(m.fd);
+	CHECK_OK(posixtrace_select_parts(trid, 1, ULONG_MAX));
+	CHECK_OK(posixtrace_select(trid, NULL, 0, NULL));
+	free(in_time.at);
+	in_time = read_rest(trid);
+	CHECK_EQ(in_time.count, 52);
+	CHECK_EQ(in_time.at[2].id, 11);
+	CHECK_EQ(place_of(trid).pl_events, 0);
+	CHECK_EQ(place_of(trid).pl_log_id, place.pl_log_id);
+	CHECK(place.pl_log_id);
+	CHECK_OK(posix_trace_close(trid));
+	free(in_time.at);
+	free(before.at);
+	free(all.at);
+	run_free(&r[0]);
+	run_free(&r[1]);
+	close(m.fd);
+	maker_free(&m);
+}
+
+/* ---- a log that has grown ---- */
+
+/* How often this process has asked the kernel for bytes of files. */
+static unsigned long reads(void)
+{
+	FILE *file = fopen("/proc/self/io", "r");
+	unsigned long count = 0;
+	char line[100];
+
+	while (file && fgets(line, sizeof(line), file))
+		sscanf(line, "syscr: %lu", &count);
+	if (file)
+		fclose(file);
+	return count;
+}
+
+static void grow(struct maker *m, int events)
+{
+	static uint64_t number;
+	struct maker_run r;
+
+	run_begin(&r, (int)(number % 3), 1);
+	if (!number)
+		run_start(&r, 0);
+	for (int i = 0; i < events; i++, number++)
+		run_event(&r, 1000 + (int64_t)number * 10, 10, &number, sizeof(number));
+	CHECK_OK(maker_flush(m, &r, 1));
+	run_free(&r);
+}
+
+/* The log says what it says when it is opened now, and has the same events behind the place. */
+static void check_refreshed(trace_id_t trid, int fd, const struct posixtrace_place *place)
+{
+	struct posixtrace_counts counts = counts_of(trid), now_counts;
+	struct events rest = {0}, now;
+	trace_id_t opened = open_log(fd);
+	struct event e;
+
+	now_counts = counts_of(opened);
+	CHECK_EQ(counts.pt_log_events, now_counts.pt_log_events);
+	CHECK_EQ(counts.pt_log_bytes, now_counts.pt_log_bytes);
+	CHECK_EQ(place_of(trid).pl_end_part, place_of(opened).pl_end_part);
+	CHECK_EQ(place_of(trid).pl_log_id, place_of(opened).pl_log_id);
+	CHECK_OK(posix_trace_close(opened));
+	CHECK_OK(posixtrace_select_parts(trid, place->pl_part, ULONG_MAX));
+	for (unsigned long i = 0; i < place->pl_events; i++)
+		CHECK(read_one(trid, &e));
+	while (read_one(trid, &e))
+		*add_event(&rest) = e;
+	now = read_from(fd, place);
+	check_same(&rest, &now);
+	free(rest.at);
+	free(now.at);
+}
+
+TEST(a_log_that_has_grown_is_not_opened_anew, "EXT-570")
+{
+	struct posixtrace_place place = {.pl_part = 0};
+	char name[TRACE_EVENT_NAME_MAX + 1];
+	unsigned long before, end_part;
+	uint8_t bytes[1000];
+	struct event e;
+	trace_id_t trid;
+	struct maker m;
+	ssize_t size;
+	off_t end;
+
+	maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 0);
+	trid = open_log(m.fd);
+	CHECK_EQ(reads() > 0, 1);
+	CHECK_OK(posixtrace_refresh_log(trid, 0));
+	check_refreshed(trid, m.fd, &place);
+	for (int i = 0; i < 1000; i++)
+		grow(&m, 3);
+	CHECK_OK(posixtrace_refresh_log(trid, 0));
+	check_refreshed(trid, m.fd, &place);
+	place = place_of(trid);
+	CHECK_EQ(place.pl_part, 999);
+	for (int i = 0; i < 60; i++) {
+		for (unsigned j = rnd(3); j; j--)
+			grow(&m, (int)rnd(40) + 1);
+		if (i == 30) {
+			maker_name(&m, "a later name");
+			grow(&m, 1);
+		}
+		before = reads();
+		CHECK_OK(posixtrace_refresh_log(trid, place.pl_part));
+		/* An open looks at a thousand headers. */
+		CHECK(reads() - before < 60);
+		CHECK_EQ(posixtrace_select_parts(trid, place.pl_part - 1, ULONG_MAX), EINVAL);
+		check_refreshed(trid, m.fd, &place);
+		CHECK_EQ(
+			posix_trace_eventid_get_name(trid, POSIX_TRACE_UNNAMED_USEREVENT + 1, name),
+			i < 30 ? EINVAL : 0);
+		if (rnd(2))
+			place = place_of(trid);
+	}
+	/* What was read is not taken out: the parts that are not forgotten can be read again. */
+	CHECK_OK(posix_trace_rewind(trid));
+	CHECK(read_one(trid, &e));
+	CHECK_OK(posixtrace_select(trid, NULL, 0, NULL));
+	CHECK(read_one(trid, &e));
+	/* What somebody is just writing comes when it is there, be it a part of a header or of what that tells of. */
+	end_part = place_of(trid).pl_end_part;
+	end = lseek(m.fd, 0, SEEK_END);
+	grow(&m, 5);
+	size = pread(m.fd, bytes, sizeof(bytes), end);
+	CHECK(size > 100);
+	for (ssize_t i = 0; i <= size; i += i < size && i + 8 > size ? size - i : 8) {
+		CHECK_SYS(ftruncate(m.fd, end));
+		CHECK_EQ(pwrite(m.fd, bytes, (size_t)i, end), i);
+		CHECK_OK(posixtrace_refresh_log(trid, 0));
+		CHECK_EQ(place_of(trid).pl_end_part, end_part + (i == size));
+	}
+	check_refreshed(trid, m.fd, &place);
+	CHECK_OK(posix_trace_close(trid));
+	close(m.fd);
+	maker_free(&m);
+}
+
+enum change {
+	CLOSED,
+	CUT,
+	CUT_HEAD,
+	OTHER_HEAD,
+	OTHER_LAST,
+	NO_PACKET,
+	DAMAGED,
+	MISSING,
+	LEFT,
+	CHANGES
+};
+
+static void change(enum change how, struct maker *m, off_t last)
+{
+	off_t end = lseek(m->fd, 0, SEEK_END), next;
+	uint8_t bytes[1000];
+	ssize_t size;
+
+	switch (how) {
+	case CLOSED:
+		maker_close(m);
+		break;
+	case CUT:
+		CHECK_SYS(ftruncate(m->fd, last));
+		break;
+	case CUT_HEAD:
+		CHECK_SYS(ftruncate(m->fd, 100));
+		break;
+	case OTHER_HEAD:
+		CHECK_SYS(pwrite(m->fd, "x", 1, 100));
+		break;
+	case OTHER_LAST:
+		/* Another keeper has written another packet to the same place. */
+		CHECK_SYS(ftruncate(m->fd, last));
+		m->w.state.offset = (uint64_t)last;
+		m->w.state.seq--;
+		m->w.file_end = 0;
+		m->w.has_last = false;
+		grow(m, 5);
+		break;
+	case NO_PACKET:
+		grow(m, 5);
+		CHECK_SYS(pwrite(m->fd, "x", 1, end + 3));
+		grow(m, 5);
+		break;
+	case DAMAGED:
+		/* The payload of the last packet. */
+		grow(m, 5);
+		CHECK_SYS(pwrite(m->fd, "x", 1, lseek(m->fd, 0, SEEK_END) - 20));
+		break;
+	case MISSING:
+		m->w.state.seq++;
+		grow(m, 5);
+		break;
+	case LEFT:
+		/* The begin of a packet that nobody will finish, as another one stands where it would be. */
+		grow(m, 1000);
+		next = lseek(m->fd, 0, SEEK_END);
+		grow(m, 5);
+		size = pread(m->fd, bytes, sizeof(bytes), next);
+		CHECK(size > 100 && end + 1000 + size < next);
+		CHECK_SYS(ftruncate(m->fd, end + 1000));
+		CHECK_EQ(pwrite(m->fd, bytes, (size_t)size, end + 1000), size);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Whatever else may have come of a log is told by opening it anew. */
+TEST(a_log_that_has_changed_is_opened_anew, "EXT-570")
+{
+	for (enum change how = CLOSED; how < CHANGES; how++) {
+		trace_id_t trid;
+		struct maker m;
+		off_t last;
+		int error;
+
+		maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 0);
+		for (int i = 0; i < 5; i++)
+			grow(&m, 5);
+		last = lseek(m.fd, 0, SEEK_END);
+		grow(&m, 5);
+		trid = open_log(m.fd);
+		CHECK_OK(posixtrace_refresh_log(trid, 3));
+		CHECK_OK(posixtrace_refresh_log(trid, 3));
+		change(how, &m, last);
+		error = posixtrace_refresh_log(trid, 3);
+		if (error != ESTALE)
+			fprintf(stderr, "# change %d\n", (int)how);
+		CHECK_EQ(error, ESTALE);
+		/* It can be closed, and reading it does no harm. */
+		free(read_rest(trid).at);
+		CHECK_OK(posix_trace_close(trid));
+		close(m.fd);
+		maker_free(&m);
+	}
+}
+
+TEST(a_ring_is_opened_anew, "EXT-570")
+{
+	struct posixtrace_place place;
+	trace_id_t trid;
+	struct maker m;
+
+	maker_open(&m, maker_file(), POSIX_TRACE_LOOP, 40000);
+	grow(&m, 5);
+	trid = open_log(m.fd);
+	CHECK_EQ(posixtrace_refresh_log(trid, 0), ESTALE);
+	CHECK_OK(posix_trace_close(trid));
+	CHECK_EQ(posixtrace_refresh_log(trid, 0), EINVAL);
+	CHECK_EQ(posixtrace_get_place(trid, &place, sizeof(place)), EINVAL);
+	close(m.fd);
+	maker_free(&m);
+}
+
+/* ---- the last events ---- */
+
+TEST(the_time_of_the_last_events, "EXT-216")
+{
+	for (int i = 0; i < 6; i++) {
+		struct plan plan = {.policy = i % 2 ? POSIX_TRACE_LOOP : POSIX_TRACE_APPEND,
+				    .limit = 40000,
+				    .flushes = 20,
+				    .events = 40,
+				    .data = 60,
+				    .is_closed = i / 2 != 1,
+				    .has_no_index = i / 2 == 2};
+		struct maker m;
+		int fd = make_log(&plan, &m);
+		trace_id_t trid = open_log(fd);
+		struct events all = read_rest(trid);
+		uint64_t log_events = counts_of(trid).pt_log_events;
+		struct timespec t = {7, 7};
+
+		CHECK_EQ(posixtrace_get_time_of_last(trid, log_events + 1, &t), ENODATA);
+		CHECK_EQ(t.tv_sec, 7);
+		CHECK_OK(posixtrace_get_time_of_last(trid, log_events, &t));
+		/* Those that are left over in a ring are not reported. */
+		if (plan.policy == POSIX_TRACE_APPEND)
+			for (size_t n = 1; n <= all.count; n++) {
+				struct events some;
+				struct posixtrace_span span = {.pt_last = to_timespec(INT64_MAX)};
+				size_t from;
+
+				CHECK_OK(posixtrace_get_time_of_last(trid, n, &t));
+				for (from = all.count; from && all.at[from - 1].ns >= to_ns(&t);)
+					from--;
+				CHECK_GE(all.count - from, n);
+				/* Of a flush that is a packet here. */
+				CHECK_LE(all.count - from, n + 2 * plan.events);
+				if (n % 50)
+					continue;
+				span.pt_first = t;
+				CHECK_OK(posixtrace_select(trid, &span, 1, NULL));
+				some = read_rest(trid);
+				CHECK_GE(some.count, n);
+				CHECK(is_same(&some.at[some.count - n], &all.at[all.count - n]));
+				free(some.at);
+			}
+		CHECK_OK(posix_trace_close(trid));
+		free(all.at);
+		maker_free(&m);
+		close(fd);
+	}
+}
+
+/* ---- totals ---- */
+
+TEST(totals_are_what_reading_counts, "EXT-217")
+{
+	for (int i = 0; i < 8; i++) {
+		struct plan plan = {.policy = i % 2 ? POSIX_TRACE_UNTIL_FULL : POSIX_TRACE_APPEND,
+				    .limit = i / 4 ? 20000 : 1 << 20,
+				    .flushes = 20,
+				    .events = 40,
+				    .data = (size_t)i * 20,
+				    .is_closed = true};
+		struct maker m;
+		int fd = make_log(&plan, &m);
+
+		NOTE("log %d", i);
+		check_totals(fd);
+		maker_free(&m);
+		close(fd);
+	}
+}
+
+TEST(logs_without_totals, "EXT-217")
+{
+	for (int i = 0; i < 5; i++) {
+		struct plan plan = {.policy = i == 1 ? POSIX_TRACE_LOOP : POSIX_TRACE_APPEND,
+				    .limit = 40000,
+				    .flushes = 20,
+				    .events = 40,
+				    .data = 20,
+				    .has_filters = i == 3,
+				    .has_losses = i == 4,
+				    .is_closed = i != 0,
+				    .has_no_index = i == 2};
+		struct maker m;
+		int fd = make_log(&plan, &m);
+		trace_id_t trid = open_log(fd);
+		struct posixtrace_type_count count = {.pt_events = 5};
+		unsigned long differing = 9;
+
+		NOTE("log %d", i);
+		CHECK_EQ(posixtrace_get_log_totals(trid, &count, 1), ENODATA);
+		CHECK_EQ(count.pt_events, 5);
+		CHECK_OK(posixtrace_verify_log(trid, &differing));
+		CHECK_EQ(differing, 0);
+		CHECK_OK(posix_trace_close(trid));
+		maker_free(&m);
+		close(fd);
+	}
+}
+
+/* Of types that are in the filter for a part of the time nobody knows how many events are reported,
+ * unless the log has none. */
+TEST(totals_and_filters, "EXT-217")
+{
+	for (int i = 0; i < 2; i++) {
+		trace_event_set_t sets[2];
+		struct maker_run r[2];
+		trace_id_t trid;
+		struct maker m;
+
+		maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 0);
+		run_begin(&r[0], 0, 1);
+		run_begin(&r[1], 1, 1);
+		run_start(&r[0], -1);
+		CHECK_OK(posix_trace_eventset_empty(&sets[0]));
+		sets[1] = sets[0];
+		/* Events of type 10 are recorded, of type 11 none. */
+		CHECK_OK(posix_trace_eventset_add(i ? 10 : 11, &sets[1]));
+		run_numbers(&m, &r[1], 50, 0);
+		run_event(&r[0], 25500, POSIX_TRACE_FILTER, sets, sizeof(sets));
+		CHECK_OK(maker_flush(&m, r, 2));
+		maker_close(&m);
+		if (i == 0) {
+			check_totals(m.fd);
+		} else {
+			trid = open_log(m.fd);
+			CHECK(!has_totals(trid));
+			CHECK_OK(posix_trace_close(trid));
+		}
+		run_free(&r[0]);
+		run_free(&r[1]);
+		close(m.fd);
+		maker_free(&m);
+	}
+}
+
+/* ---- forged indexes ---- */
+
+/* Reads whatever a file has: only that this ends well matters. */
+static size_t read_anything(trace_id_t trid)
+{
+	struct posixtrace_type_count counts[16];
+	unsigned long differing;
+	struct timespec t;
+	struct events all;
+	size_t count;
+	int error;
+
+	all = read_rest(trid);
+	count = all.count;
+	free(all.at);
+	CHECK_OK(posixtrace_verify_log(trid, &differing));
+	error = posixtrace_get_log_totals(trid, counts, 16);
+	CHECK(error == 0 || error == ENODATA);
+	error = posixtrace_get_time_of_last(trid, rnd(400), &t);
+	CHECK(error == 0 || error == ENODATA);
+	return count;
+}
+
+static unsigned long verify(trace_id_t trid)
+{
+	unsigned long differing = 0;
+
+	CHECK_OK(posixtrace_verify_log(trid, &differing));
+	return differing;
+}
+
+/* Whoever forges an index gets nowhere: it is not used, or verifying tells. */
+TEST(an_index_that_lies, "EXT-218")
+{
+	int fd = make_simple(12, 8, 20);
+	size_t size, entry_bytes = offsetof(struct ptrc_log_index_entry, zero), used = 0;
+	uint8_t *bytes = bytes_of(fd, &size), *copy = malloc(size);
+	struct ptrc_log_index_head head;
+	struct places p;
+
+	CHECK(copy);
+	find_places(fd, &p);
+	memcpy(&head, bytes + p.index + sizeof(struct ptrc_log_packet), sizeof(head));
+	/* Besides these, packets that tell whose log it is. */
+	CHECK_GT(head.count, p.event_count + p.name_count);
+	for (uint32_t i = 0; i < head.count; i++)
+		for (size_t byte = 0; byte < entry_bytes; byte++)
+			for (int more = -1; more <= 1; more += 2) {
+				uint64_t at = p.index + sizeof(struct ptrc_log_packet) +
+					      sizeof(head) +
+					      i * sizeof(struct ptrc_log_index_entry) + byte;
+				trace_id_t trid;
+
+				memcpy(copy, bytes, size);
+				copy[at] = (uint8_t)(copy[at] + more);
+				sign(copy, size, p.index);
+				CHECK_EQ(pwrite(fd, copy, size, 0), size);
+				trid = open_log(fd);
+				if (has_totals(trid)) {
+					CHECK_GE(verify(trid), 1);
+					used++;
+				}
+				CHECK_LE(read_anything(trid), 12 * 8 + 1 + 24);
+				CHECK_OK(posix_trace_close(trid));
+			}
+	/* What the log says of times, for one, is seen in the packets alone. */
+	CHECK_GT(used, 100);
+	free(bytes);
+	free(copy);
+	close(fd);
+}
+
+/* Writes the log with this head of its INDEX packet, whose checksums are right. */
+static void forge_head(int fd, const uint8_t *bytes, size_t size, uint64_t index,
+		       struct ptrc_log_index_head head, uint64_t length)
+{
+	uint8_t *copy = malloc(size);
+
+	CHECK(copy);
+	memcpy(copy, bytes, size);
+	memcpy(copy + index + sizeof(struct ptrc_log_packet), &head, sizeof(head));
+	if (length)
+		memcpy(copy + index + offsetof(struct ptrc_log_packet, length), &length, 8);
+	sign(copy, size, index);
+	CHECK_EQ(pwrite(fd, copy, size, 0), size);
+	free(copy);
+}
+
+TEST(an_index_whose_head_lies, "EXT-218")
+{
+	int fd = make_simple(12, 8, 20);
+	struct events all = read_log(fd);
+	size_t size;
+	uint8_t *bytes = bytes_of(fd, &size);
+	struct ptrc_log_index_head head;
+	struct places p;
+
+	find_places(fd, &p);
+	memcpy(&head, bytes + p.index + sizeof(struct ptrc_log_packet), sizeof(head));
+	for (int i = 0; i < 10; i++) {
+		struct ptrc_log_index_head lie = head;
+		uint64_t length = 0;
+		struct events left;
+		trace_id_t trid;
+
+		switch (i) {
+		case 0:
+			lie.previous = p.index;
+			break; /* it goes round in circles */
+		case 1:
+			lie.previous = p.totals;
+			break;
+		case 2:
+			lie.previous = p.events[0];
+			break;
+		case 3:
+			lie.previous = UINT64_MAX;
+			break;
+		case 4:
+			lie.previous = 1;
+			break;
+		case 5:
+			lie.count = UINT32_MAX;
+			break;
+		case 6:
+			lie.count++;
+			break;
+		case 7:
+			lie.count--;
+			break;
+		case 8:
+			length = size;
+			break;
+		default:
+			length = 8;
+			break;
+		}
+		forge_head(fd, bytes, size, p.index, lie, length);
+		trid = open_log(fd);
+		CHECK(!has_totals(trid));
+		/* Where the length is wrong there are bytes that are no packet, too. */
+		CHECK_EQ(verify(trid), length ? 2 : 1);
+		left = read_rest(trid);
+		if (!length)
+			check_same(&left, &all);
+		CHECK_OK(posix_trace_close(trid));
+		free(left.at);
+	}
+	free(bytes);
+	free(all.at);
+	close(fd);
+}
+
+/* Types, numbers and sums of the TOTALS packet. */
+TEST(totals_that_lie, "EXT-218")
+{
+	int fd = make_simple(12, 8, 20);
+	struct events all = read_log(fd);
+	size_t size, used = 0;
+	uint8_t *bytes = bytes_of(fd, &size), *copy = malloc(size);
+	struct ptrc_log_totals_head head;
+	struct places p;
+
+	CHECK(copy);
+	find_places(fd, &p);
+	memcpy(&head, bytes + p.totals + sizeof(struct ptrc_log_packet), sizeof(head));
+	CHECK_GT(head.type_count, 3);
+	for (size_t byte = 0; byte < sizeof(head) + head.type_count * sizeof(struct ptrc_log_total);
+	     byte++)
+		for (int more = -1; more <= 1; more += 2) {
+			uint64_t at = p.totals + sizeof(struct ptrc_log_packet) + byte;
+			struct events left;
+			trace_id_t trid;
+
+			/* The words that mean nothing. */
+			if (byte >= sizeof(head) &&
+			    (byte - sizeof(head)) % sizeof(struct ptrc_log_total) / 4 == 1)
+				continue;
+			memcpy(copy, bytes, size);
+			copy[at] = (uint8_t)(copy[at] + more);
+			sign(copy, size, p.totals);
+			CHECK_EQ(pwrite(fd, copy, size, 0), size);
+			trid = open_log(fd);
+			if (has_totals(trid)) {
+				CHECK_GE(verify(trid), 1);
+				used++;
+			}
+			left = read_rest(trid);
+			check_same(&left, &all);
+			CHECK_OK(posix_trace_close(trid));
+			free(left.at);
+		}
+	CHECK_GT(used, 10);
+	free(bytes);
+	free(copy);
+	free(all.at);
+	close(fd);
+}
+
+TEST_TIMEOUT(an_index_of_anything, "EXT-218", 240)
+{
+	int fd = make_simple(12, 8, 20);
+	size_t size;
+	uint8_t *bytes = bytes_of(fd, &size), *copy = malloc(size);
+	struct places p;
+
+	CHECK(copy);
+	find_places(fd, &p);
+	for (int round = 0; round < 5000; round++) {
+		static const uint64_t values[] = {
+			0,	1,	    8,		0x7f,	   0xff,       0x8000,
+			0xffff, 0x7fffffff, 0xffffffff, INT64_MAX, UINT64_MAX, UINT64_MAX - 63};
+		trace_id_t trid;
+
+		memcpy(copy, bytes, size);
+		for (uint64_t k = rnd(4); k < 4; k++) {
+			uint64_t value = rnd(2) ? values[rnd(12)] : rnd(UINT64_MAX);
+			size_t width = (size_t)1 << rnd(4);
+			uint64_t at = p.index + rnd(size - p.index - width);
+
+			if (rnd(2)) /* another number of the log, so that packets mix */
+				memcpy(&value, bytes + p.index + 8 * rnd((size - p.index) / 8 - 1),
+				       8);
+			memcpy(copy + at, &value, width);
+		}
+		sign(copy, size, p.index);
+		sign(copy, size, p.totals);
+		sign(copy, size, p.status);
+		CHECK_EQ(pwrite(fd, copy, size, 0), size);
+		if (posix_trace_open(fd, &trid))
+			continue;
+		CHECK_LE(read_anything(trid), 12 * 8 + 1 + 24);
+		CHECK_OK(posix_trace_close(trid));
+	}
+	free(bytes);
+	free(copy);
+	close(fd);
+}
+
+/* An INDEX packet that says it is as large as a sparse file is: nobody reads all of that. */
+TEST(a_huge_index_keeps_no_open_busy, "EXT-218")
+{
+	uint64_t huge = UINT64_C(1) << 40;
+	int fd = make_simple(3, 8, 20);
+	size_t size;
+	uint8_t *bytes = bytes_of(fd, &size);
+	struct ptrc_log_packet h;
+	struct events all = read_log(fd), left;
+	struct places p;
+	trace_id_t trid;
+
+	find_places(fd, &p);
+	memcpy(&h, bytes + p.index, sizeof(h));
+	h.length = huge - p.index - sizeof(h) - (size - p.status);
+	h.header_crc = ptrc_crc32c(0, &h, offsetof(struct ptrc_log_packet, header_crc));
+	CHECK_EQ(pwrite(fd, &h, sizeof(h), (off_t)p.index), sizeof(h));
+	/* STATUS and END move to the end of the file. */
+	CHECK_EQ(pwrite(fd, bytes + p.status, size - p.status, (off_t)(huge - (size - p.status))),
+		 size - p.status);
+	trid = open_log(fd);
+	CHECK(!has_totals(trid));
+	left = read_rest(trid);
+	check_same(&left, &all);
+	CHECK_OK(posix_trace_close(trid));
+	free(left.at);
+	free(all.at);
+	free(bytes);
+	close(fd);
+}
+
+/* ---- writing the index ---- */
+
+/* The events of a log are the same without its index, and its totals are right. */
+static void check_index(int fd)
+{
+	struct events all = read_log(fd), walked;
+	trace_id_t trid = open_log(fd);
+	struct places p;
+
+	CHECK_EQ(verify(trid), 0);
+	CHECK_OK(posix_trace_close(trid));
+	check_totals(fd);
+	find_places(fd, &p);
+	flip(fd, p.totals + 8, 1);
+	trid = open_log(fd);
+	CHECK(!has_totals(trid));
+	walked = read_rest(trid);
+	check_same(&walked, &all);
+	CHECK_OK(posix_trace_close(trid));
+	flip(fd, p.totals + 8, 1);
+	free(all.at);
+	free(walked.at);
+}
+
+TEST(an_index_in_pieces, "EXT-219")
+{
+	int fd = make_simple(2 * PTRC_LOG_INDEX_COUNT + 500, 1, 20);
+	struct places p;
+
+	find_places(fd, &p);
+	CHECK_EQ(p.index_count, 3);
+	CHECK_EQ(p.event_count, 2 * PTRC_LOG_INDEX_COUNT + 500);
+	check_index(fd);
+	/* A piece in the middle. */
+	for (size_t i = 0; i < 2; i++) {
+		struct ptrc_log_index_head head;
+		struct events all = read_log(fd), left;
+
+		CHECK_EQ(pread(fd, &head, sizeof(head),
+			       (off_t)(p.index + sizeof(struct ptrc_log_packet))),
+			 sizeof(head));
+		p.index = head.previous;
+		CHECK_GT(p.index, 0);
+		flip(fd, p.index + 200, 1);
+		left = read_log(fd);
+		check_same(&left, &all);
+		flip(fd, p.index + 200, 1);
+		free(all.at);
+		free(left.at);
+	}
+	close(fd);
+}
+
+TEST(a_flush_that_is_repeated, "EXT-219")
+{
+	struct maker m;
+
+	maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 0);
+	maker_name(&m, "ten");
+	for (int round = 0; round < 6; round++) {
+		struct maker_run r;
+		int error;
+
+		run_begin(&r, 1, 1);
+		run_numbers(&m, &r, 5000, 200);
+		m.h->fsize_limit = size_of(m.fd) + 600000;
+		error = maker_flush(&m, &r, 1);
+		CHECK_EQ(error, EFBIG);
+		m.h->fsize_limit = RLIM_INFINITY;
+		/* The last time, nobody repeats it: the log has what was written. */
+		if (round < 5)
+			CHECK_OK(maker_flush(&m, &r, 1));
+		run_free(&r);
+	}
+	maker_close(&m);
+	check_index(m.fd);
+	close(m.fd);
+	maker_free(&m);
+}
+
+TEST(a_keeper_that_is_replaced, "EXT-219")
+{
+	struct events all;
+	trace_id_t trid;
+	struct maker m;
+	struct places p;
+
+	maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 0);
+	for (int round = 0; round < 3; round++) {
+		for (size_t k = 0; k < PTRC_LOG_INDEX_COUNT + 10; k++) {
+			struct maker_run r;
+
+			run_begin(&r, 1, 1);
+			run_numbers(&m, &r, 1, 0);
+			CHECK_OK(maker_flush(&m, &r, 1));
+			run_free(&r);
+		}
+		if (round == 2)
+			break;
+		ptrc_log_writer_free(&m.w);
+		CHECK_OK(ptrc_log_writer_init(&m.w, m.h, m.fd, true));
+	}
+	maker_close(&m);
+	find_places(m.fd, &p);
+	CHECK_EQ(p.index_count, 1); /* of the first keeper */
+	CHECK_EQ(p.totals, 0);
+	trid = open_log(m.fd);
+	CHECK(!has_totals(trid));
+	CHECK_EQ(counts_of(trid).pt_log_events, m.next);
+	all = read_rest(trid);
+	CHECK_EQ(all.count, m.next);
+	CHECK_OK(posix_trace_close(trid));
+	free(all.at);
+	close(m.fd);
+	maker_free(&m);
+}
+
+/* A log that cannot grow any more is closed without an index. */
+TEST(no_room_for_the_index, "EXT-219")
+{
+	struct posix_trace_status_info status;
+	struct maker_run r;
+	struct events all;
+	trace_id_t trid;
+	struct maker m;
+	struct places p;
+
+	maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 0);
+	run_begin(&r, 1, 1);
+	run_numbers(&m, &r, 1000, 0);
+	CHECK_OK(maker_flush(&m, &r, 1));
+	run_free(&r);
+	m.h->fsize_limit = size_of(m.fd) + CLOSE_BYTES;
+	maker_close(&m);
+	find_places(m.fd, &p);
+	CHECK_EQ(p.index_count, 0);
+	trid = open_log(m.fd);
+	CHECK(!has_totals(trid));
+	CHECK_OK(posix_trace_get_status(trid, &status));
+	CHECK_EQ(status.posix_stream_flush_error, 0);
+	all = read_rest(trid);
+	CHECK_EQ(all.count, 1000);
+	CHECK_OK(posix_trace_close(trid));
+	free(all.at);
+	close(m.fd);
+	maker_free(&m);
+}
+
+/* ---- how much is read ---- */
+
+/* The bytes that this process has read of files so far. */
+static uint64_t bytes_read(void)
+{
+	unsigned long long count = 0;
+	FILE *f = fopen("/proc/self/io", "r");
+
+	CHECK(f);
+	CHECK_EQ(fscanf(f, "rchar: %llu", &count), 1);
+	fclose(f);
+	return count;
+}
+
+TEST_TIMEOUT(little_of_a_large_log_is_read, "EXT-220", 120)
+{
+	trace_event_set_t types;
+	struct posixtrace_span span;
+	struct timespec time;
+	uint64_t before;
+	trace_id_t trid;
+	struct events some;
+	struct maker m;
+	uint8_t rare = 0;
+
+	maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 0);
+	for (int k = 0; k < 100; k++) {
+		struct maker_run r;
+
+		run_begin(&r, 1, 1);
+		run_numbers(&m, &r, 250, 4000);
+		if (k == 50)
+			run_event(&r, (int64_t)m.next * 1000 - 500, 11, &rare, 1);
+		CHECK_OK(maker_flush(&m, &r, 1));
+		run_free(&r);
+	}
+	maker_close(&m);
+	CHECK_GT(size_of(m.fd), 100000000);
+	before = bytes_read();
+	trid = open_log(m.fd);
+	CHECK_LT(bytes_read() - before, 200000);
+	/* A window. */
+	span.pt_first = to_timespec(MAKER_EPOCH + 12000 * 1000);
+	span.pt_last = to_timespec(MAKER_EPOCH + 12010 * 1000);
+	CHECK_OK(posixtrace_select(trid, &span, 1, NULL));
+	some = read_rest(trid);
+	CHECK_GE(some.count, 11);
+	CHECK_LT(bytes_read() - before, 2000000);
+	CHECK_EQ(counts_of(trid).pt_skipped_events + some.count, m.next + 1);
+	free(some.at);
+	/* The last events. */
+	before = bytes_read();
+	CHECK_OK(posixtrace_get_time_of_last(trid, 10, &time));
+	span.pt_first = time;
+	span.pt_last = to_timespec(INT64_MAX);
+	CHECK_OK(posixtrace_select(trid, &span, 1, NULL));
+	some = read_rest(trid);
+	CHECK_GE(some.count, 10);
+	CHECK_LT(bytes_read() - before, 2000000);
+	free(some.at);
+	/* A type that is rare. */
+	before = bytes_read();
+	CHECK_OK(posix_trace_eventset_empty(&types));
+	CHECK_OK(posix_trace_eventset_add(11, &types));
+	CHECK_OK(posixtrace_select(trid, NULL, 0, &types));
+	some = read_rest(trid);
+	CHECK_GE(some.count, 1);
+	CHECK_LT(bytes_read() - before, 2000000);
+	free(some.at);
+	/* The totals. */
+	before = bytes_read();
+	CHECK(has_totals(trid));
+	CHECK_LT(bytes_read() - before, 10000);
+	CHECK_OK(posix_trace_close(trid));
+	close(m.fd);
+	maker_free(&m);
+}
+
+/* ---- logs of streams ---- */
+
+#define STREAM_TYPES 4U
+
+/* Records events of several types, with a flush now and then. */
+static void record(trace_id_t trid, const trace_event_id_t *ids, uint32_t count, bool has_filters)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		trace_event_id_t type = ids[i / 100 % STREAM_TYPES];
+
+		ts_emit(i % 10 ? type : ids[0], i);
+		if (has_filters && i % 150 == 0) {
+			trace_event_set_t set =
+				ts_set(ids[rnd(STREAM_TYPES)], ids[rnd(STREAM_TYPES)], 0);
+
+			ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
+		}
+		if (i % 100 == 99)
+			ts_flush(trid);
+	}
+}
+
+static void open_types(trace_event_id_t *ids)
+{
+	static const char *const names[STREAM_TYPES] = {"index.a", "index.b", "index.c", "index.d"};
+
+	for (uint32_t i = 0; i < STREAM_TYPES; i++)
+		ids[i] = ts_id(names[i]);
+}
+
+TEST_TIMEOUT(logs_of_streams_have_an_index, "EXT-213 EXT-214 EXT-217", 120, NEEDS_KEEPER)
+{
+	static const int policies[] = {POSIX_TRACE_APPEND, POSIX_TRACE_UNTIL_FULL,
+				       POSIX_TRACE_LOOP};
+	trace_event_id_t ids[STREAM_TYPES];
+
+	open_types(ids);
+	for (int i = 0; i < 6; i++) {
+		bool has_filters = i / 3;
+		trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 65536, policies[i % 3], 30000);
+		int fd = ts_temp_file();
+		trace_id_t trid = ts_create_log(0, &attr, fd);
+		struct events all;
+
+		NOTE("log %d", i);
+		ts_start(trid);
+		record(trid, ids, 4000, has_filters);
+		ts_shutdown(trid);
+		trid = open_log(fd);
+		all = read_rest(trid);
+		CHECK_GT(all.count, 300);
+		if (policies[i % 3] == POSIX_TRACE_LOOP || has_filters) {
+			CHECK(!has_totals(trid));
+		} else {
+			check_totals(fd);
+			CHECK_EQ(verify(trid), 0);
+		}
+		for (uint32_t k = 0; k < STREAM_TYPES; k++) {
+			trace_event_set_t set = ts_set(ids[k], 0);
+			struct events some;
+			size_t b = 0;
+
+			CHECK_OK(posixtrace_select(trid, NULL, 0, &set));
+			some = read_rest(trid);
+			for (size_t a = 0; a < all.count; a++) {
+				if (all.at[a].id != ids[k])
+					continue;
+				while (b < some.count && some.at[b].id != ids[k])
+					b++;
+				CHECK_LT(b, some.count);
+				CHECK(is_same(&all.at[a], &some.at[b]));
+				b++;
+			}
+			while (b < some.count && some.at[b].id != ids[k])
+				b++;
+			CHECK_EQ(b, some.count);
+			free(some.at);
+		}
+		for (int k = 0; k < 20; k++)
+			compare_selection(trid, &all, false);
+		CHECK_OK(posix_trace_close(trid));
+		free(all.at);
+		close(fd);
+	}
+}
+
+TEST(a_keeper_that_is_killed, "EXT-219", NEEDS_KEEPER)
+{
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 65536, POSIX_TRACE_APPEND, 0);
+	trace_event_id_t ids[STREAM_TYPES];
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	pid_t keeper, next;
+	struct events all;
+	size_t count = 0;
+
+	open_types(ids);
+	ts_start(trid);
+	record(trid, ids, 1000, false);
+	CHECK_OK(posixtrace_get_keeper(trid, &keeper));
+	CHECK_SYS(kill(keeper, SIGKILL));
+	CHECK_WITHIN(20000, posixtrace_get_keeper(trid, &next) == 0 && next != keeper);
+	record(trid, ids, 1000, false);
+	ts_shutdown(trid);
+	trid = open_log(fd);
+	CHECK(!has_totals(trid));
+	all = read_rest(trid);
+	for (size_t i = 0; i < all.count; i++)
+		count += all.at[i].id >= ids[0];
+	CHECK_EQ(count, 2000);
+	CHECK_EQ(counts_of(trid).pt_damaged_gaps, 0);
+	CHECK_OK(posix_trace_close(trid));
+	free(all.at);
+	close(fd);
+}
+
+TEST(a_log_from_a_pipe_has_no_totals, "EXT-217", NEEDS_KEEPER)
+{
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 65536, POSIX_TRACE_APPEND, 0);
+	trace_event_id_t ids[STREAM_TYPES];
+	static uint8_t bytes[65536];
+	int ends[2], fd = ts_temp_file();
+	size_t used = 0;
+	struct events all;
+	trace_id_t trid;
+	ssize_t got;
+
+	open_types(ids);
+	CHECK_SYS(pipe2(ends, O_CLOEXEC));
+	trid = ts_create_log(0, &attr, ends[1]);
+	close(ends[1]);
+	ts_start(trid);
+	for (uint32_t i = 0; i < 100; i++)
+		ts_emit(ids[i % STREAM_TYPES], i);
+	ts_shutdown(trid);
+	while ((got = read(ends[0], bytes + used, sizeof(bytes) - used)) > 0)
+		used += (size_t)got;
+	put_bytes(fd, bytes, used);
+	trid = open_log(fd);
+	CHECK(!has_totals(trid));
+	CHECK_EQ(verify(trid), 0);
+	all = read_rest(trid);
+	CHECK_GE(all.count, 102);
+	CHECK_OK(posix_trace_close(trid));
+	free(all.at);
+	close(ends[0]);
+	close(fd);
+}
+
+/* ---- errors ---- */
+
+TEST(arguments_that_are_wrong, "EXT-214 EXT-215 EXT-216 EXT-217 EXT-218 EXT-490")
+{
+	int fd = make_simple(3, 8, 20);
+	struct posixtrace_block *block = (struct posixtrace_block *)1;
+	struct posixtrace_span span = {{0, 0}, {1, 0}};
+	struct posixtrace_type_count count;
+	trace_id_t log = open_log(fd), active;
+	trace_id_t others[2];
+	trace_event_set_t unset;
+	unsigned long differing;
+	struct posixtrace_place place;
+	struct timespec time;
+
+	memset(&unset, 0x5a, sizeof(unset));
+	CHECK_OK(posix_trace_create(0, NULL, &active));
+	others[0] = active;
+	others[1] = log + 4711;
+	for (int i = 0; i < 2; i++) {
+		trace_id_t t = others[i];
+
+		CHECK_EQ(posixtrace_select(t, &span, 1, NULL), EINVAL);
+		CHECK_EQ(posixtrace_get_time_of_last(t, 1, &time), EINVAL);
+		CHECK_EQ(posixtrace_get_log_totals(t, &count, 1), EINVAL);
+		CHECK_EQ(posixtrace_verify_log(t, &differing), EINVAL);
+		CHECK_EQ(posixtrace_getnext_block(t, &block), EINVAL);
+		CHECK_EQ(posixtrace_select_parts(t, 0, ULONG_MAX), EINVAL);
+		CHECK_EQ(posixtrace_get_place(t, &place, sizeof(place)), EINVAL);
+	}
+	CHECK_EQ(posixtrace_get_place(log, NULL, sizeof(place)), EINVAL);
+	CHECK_EQ(posixtrace_get_place(log, &place, sizeof(place.pl_size) - 1), EINVAL);
+	CHECK_EQ(posixtrace_select(log, NULL, 1, NULL), EINVAL);
+	CHECK_EQ(posixtrace_select(log, &span, 1, &unset), EINVAL);
+	CHECK_EQ(posixtrace_get_time_of_last(log, 1, NULL), EINVAL);
+	CHECK_EQ(posixtrace_get_log_totals(log, NULL, 1), EINVAL);
+	CHECK_EQ(posixtrace_verify_log(log, NULL), EINVAL);
+	CHECK_EQ(posixtrace_getnext_block(log, NULL), EINVAL);
+	posixtrace_free_block(NULL);
+	/* Times that no log can have. */
+	span.pt_first.tv_sec = INT64_MIN;
+	span.pt_last.tv_sec = INT64_MAX;
+	CHECK_OK(posixtrace_select(log, &span, 1, NULL));
+	CHECK_OK(posixtrace_getnext_block(log, &block));
+	CHECK(block && block->pt_count >= 24);
+	posixtrace_free_block(block);
+	CHECK_OK(posix_trace_close(log));
+	CHECK_EQ(posixtrace_getnext_block(log, &block), EINVAL);
+	CHECK_OK(posix_trace_shutdown(active));
+	close(fd);
+}

@@ -1,0 +1,1075 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * posix_trace_open, posix_trace_close, posix_trace_rewind, and what a pre-recorded stream
+ * answers; logs that are cut, damaged or shrink while they are read.
+ */
+#include "tests/support/private_user.h"
+
+#include "tests/support/logs.h"
+
+#include <sys/time.h>
+
+#define KIB ((size_t)1024)
+
+/*
+ * Logs to read
+ */
+
+/* How large the file was, and how many events had been flushed, after each flush. */
+struct growth {
+	size_t steps;
+	size_t bytes[64];
+	size_t events[64];
+};
+
+/* A closed log of `portions' flushes of `each' numbered events of len bytes, of two types
+ * in turn; growth may be null. */
+static int make_log(int log_policy, size_t log_bytes, int portions, uint32_t each, size_t len,
+		    struct growth *growth)
+{
+	int fd = ts_temp_file();
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, log_policy, log_bytes);
+	trace_event_id_t ids[2] = {ts_id("even event"), ts_id("odd event")};
+	uint32_t number = 0;
+
+	CHECK_OK(posix_trace_attr_setname(&attr, "a log to be read"));
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
+	for (int i = 0; i < portions; i++) {
+		for (uint32_t end = number + each; number < end; number++)
+			emit_run(ids[number % 2], number, number + 1, len);
+		ts_flush(trid);
+		if (growth && growth->steps < 64) {
+			struct ts_events events = events_so_far(fd);
+			growth->bytes[growth->steps] = (size_t)ts_file_size(fd);
+			growth->events[growth->steps++] = events.count;
+			ts_events_free(&events);
+		}
+	}
+	ts_shutdown(trid);
+	return fd;
+}
+
+static int make_small_log(void)
+{
+	return make_log(POSIX_TRACE_APPEND, 0, 3, 10, 20, NULL);
+}
+
+static bool is_same_event(const struct ts_event *a, const struct ts_event *b)
+{
+	return a->info.posix_event_id == b->info.posix_event_id && a->len == b->len &&
+	       ts_time_ns(&a->info.posix_timestamp) == ts_time_ns(&b->info.posix_timestamp) &&
+	       memcmp(a->data, b->data, a->len) == 0;
+}
+
+/* Opens what may be damaged: EINVAL, or the first so many events of `good', each as it
+ * was, but for gaps that OVERFLOW and RESUME tell, and then the end. The number of them, or -1 for EINVAL. Everything else that a log
+ * can be asked does no harm. */
+static ssize_t read_damaged(int fd, const struct ts_events *good)
+{
+	trace_id_t trid = 4711;
+	int err = posix_trace_open(fd, &trid);
+	if (err) {
+		CHECK_EQ(err, EINVAL);
+		CHECK_EQ(trid, 4711);
+		return -1;
+	}
+	struct ts_events events = ts_read_log(trid);
+	bool is_gap = false;
+	ssize_t count = 0;
+	size_t place = 0;
+	for (size_t i = 0; i < events.count; i++) {
+		trace_event_id_t id = id_at(&events, i);
+		/* The logs have no such events of their own. */
+		if (id == POSIX_TRACE_OVERFLOW || id == POSIX_TRACE_RESUME) {
+			is_gap = true;
+			continue;
+		}
+		while (is_gap && place < good->count &&
+		       !is_same_event(&events.at[i], &good->at[place]))
+			place++;
+		CHECK_LT(place, good->count);
+		expect_same_event(&events.at[i], &good->at[place++]);
+		is_gap = false;
+		count++;
+	}
+	ts_events_free(&events);
+
+	struct posix_trace_status_info status;
+	trace_attr_t attr;
+	char name[TRACE_EVENT_NAME_MAX + 1];
+	CHECK_OK(posix_trace_get_status(trid, &status));
+	CHECK_OK(posix_trace_get_attr(trid, &attr));
+	for (int i = 0; i < 2000; i++) {
+		trace_event_id_t id = 0;
+		int unavailable = -1;
+		CHECK_OK(posix_trace_eventtypelist_getnext_id(trid, &id, &unavailable));
+		if (unavailable)
+			break;
+		CHECK_LT(i, 1100);
+		CHECK_OK(posix_trace_eventid_get_name(trid, id, name));
+		CHECK_LE(strnlen(name, sizeof(name)), TRACE_EVENT_NAME_MAX);
+	}
+	CHECK_OK(posix_trace_rewind(trid));
+	CHECK_OK(posix_trace_close(trid));
+	return count;
+}
+
+/*
+ * Opening and reading
+ */
+
+TEST(log_opens_at_its_oldest_event, "OPEN-01 OPEN-18 GETNEXT-08", NEEDS_KEEPER)
+{
+	int fd = make_log(POSIX_TRACE_APPEND, 0, 5, 100, 30, NULL);
+	trace_id_t trid = 0;
+	CHECK_OK(posix_trace_open(fd, &trid));
+	CHECK_NE(trid, 0);
+	struct ts_events all = ts_read_log(trid), events = without_markers(&all);
+	CHECK_EQ(events.count, 502);
+	CHECK_EQ(id_at(&events, 0), POSIX_TRACE_START);
+	for (uint32_t i = 0; i < 500; i++) {
+		CHECK_EQ(id_at(&events, i + 1), ts_id(i % 2 ? "odd event" : "even event"));
+		CHECK_EQ(ts_number(&events.at[i + 1]), i);
+	}
+	CHECK_EQ(id_at(&events, 501), POSIX_TRACE_STOP);
+	ts_expect_sorted(&all);
+
+	/* Past the last one: nothing, again and again. */
+	for (int i = 0; i < 3; i++) {
+		struct posix_trace_event_info info;
+		char data[10];
+		size_t len = 99;
+		int unavailable = 0;
+		CHECK_OK(posix_trace_getnext_event(trid, &info, data, sizeof(data), &len,
+						   &unavailable));
+		CHECK_NE(unavailable, 0);
+		CHECK_EQ(len, 0);
+	}
+	ts_close_log(trid);
+}
+
+TEST(opened_log_works_with_its_functions, "OPEN-02 ATTRGET-02 STATUS-01 STATUS-23", NEEDS_KEEPER)
+{
+	int fd = make_small_log();
+	trace_id_t trid = ts_open_log(fd);
+	trace_event_id_t id;
+	trace_attr_t attr;
+	struct posix_trace_status_info status;
+	struct posix_trace_event_info info;
+	char name[TRACE_EVENT_NAME_MAX + 1];
+	size_t len;
+	int unavailable;
+
+	CHECK(posix_trace_eventid_equal(trid, POSIX_TRACE_START, POSIX_TRACE_START));
+	CHECK(!posix_trace_eventid_equal(trid, POSIX_TRACE_START, POSIX_TRACE_STOP));
+	CHECK_OK(posix_trace_eventid_get_name(trid, POSIX_TRACE_START, name));
+	CHECK_STR_EQ(name, "posix_trace_start");
+	CHECK_OK(posix_trace_eventtypelist_getnext_id(trid, &id, &unavailable));
+	CHECK_EQ(unavailable, 0);
+	CHECK_OK(posix_trace_eventtypelist_rewind(trid));
+	CHECK_OK(posix_trace_get_attr(trid, &attr));
+	CHECK_OK(posix_trace_attr_getname(&attr, name));
+	CHECK_STR_EQ(name, "a log to be read");
+	CHECK_OK(posix_trace_get_status(trid, &status));
+	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_SUSPENDED);
+	CHECK_OK(posix_trace_getnext_event(trid, &info, name, sizeof(name), &len, &unavailable));
+	CHECK_EQ(unavailable, 0);
+	CHECK_OK(posix_trace_rewind(trid));
+	CHECK_OK(posix_trace_close(trid));
+}
+
+TEST(functions_for_active_streams_refuse_a_log,
+     "ERRORS-06 GETNEXT-16 FILTER-17 EVENTID-26 "
+     "SHUTDOWN-11 OPEN-07",
+     NEEDS_KEEPER)
+{
+	int fd = make_small_log();
+	trace_id_t trid = ts_open_log(fd);
+	trace_event_set_t set = ts_set(0), kept = set;
+	trace_event_id_t id = 4711;
+	struct posix_trace_event_info info;
+	char data[64];
+	size_t len = 99;
+	int unavailable = 0;
+
+	CHECK_EQ(posix_trace_clear(trid), EINVAL);
+	CHECK_EQ(posix_trace_flush(trid), EINVAL);
+	CHECK_EQ(posix_trace_shutdown(trid), EINVAL);
+	CHECK_EQ(posix_trace_start(trid), EINVAL);
+	CHECK_EQ(posix_trace_stop(trid), EINVAL);
+	CHECK_EQ(posix_trace_get_filter(trid, &set), EINVAL);
+	CHECK_MEM_EQ(&set, &kept, sizeof(set));
+	CHECK_EQ(posix_trace_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET), EINVAL);
+	CHECK_EQ(posix_trace_trid_eventid_open(trid, "name", &id), EINVAL);
+	CHECK_EQ(id, 4711);
+	CHECK_EQ(posix_trace_trygetnext_event(trid, &info, data, sizeof(data), &len, &unavailable),
+		 EINVAL);
+	CHECK_NE(unavailable, 0);
+	CHECK_EQ(len, 0);
+	/* Nothing has changed: all events are there, from the first. */
+	struct ts_events all = ts_read_log(trid), events = without_markers(&all);
+	CHECK_EQ(events.count, 32);
+	ts_close_log(trid);
+}
+
+TEST(what_is_no_log_is_einval, "OPEN-03 LOG-37", NEEDS_KEEPER)
+{
+	trace_id_t trid = 4711;
+	int fd = ts_temp_file();
+	CHECK_EQ(posix_trace_open(fd, &trid), EINVAL);
+
+	static unsigned char block[100000];
+	put_bytes(fd, "not a trace log at all\n", 23);
+	CHECK_EQ(posix_trace_open(fd, &trid), EINVAL);
+	put_bytes(fd, block, sizeof(block));
+	CHECK_EQ(posix_trace_open(fd, &trid), EINVAL);
+	memset(block, 0xff, sizeof(block));
+	put_bytes(fd, block, sizeof(block));
+	CHECK_EQ(posix_trace_open(fd, &trid), EINVAL);
+	uint32_t random = 12345;
+	for (size_t i = 0; i < sizeof(block); i++) {
+		random = random * 1664525 + 1013904223;
+		block[i] = (unsigned char)(random >> 24);
+	}
+	put_bytes(fd, block, sizeof(block));
+	CHECK_EQ(posix_trace_open(fd, &trid), EINVAL);
+	int self = CHECK_SYS(open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+	CHECK_EQ(posix_trace_open(self, &trid), EINVAL);
+	/* A log, but not from its first byte on. */
+	size_t bytes;
+	unsigned char *log = file_bytes(make_small_log(), &bytes);
+	put_bytes(fd, log + 1, bytes - 1);
+	CHECK_EQ(posix_trace_open(fd, &trid), EINVAL);
+	CHECK_EQ(trid, 4711);
+}
+
+TEST(unusable_descriptor_is_einval, "OPEN-04 OPEN-13 OPEN-17", NEEDS_KEEPER)
+{
+	trace_id_t trid = 4711;
+	int fd = make_small_log();
+	int writing = ts_reopen(fd, O_WRONLY), path_only = ts_reopen(fd, O_PATH);
+	int closed = dup(fd), ends[2], sockets[2];
+	close(closed);
+	CHECK_EQ(posix_trace_open(-1, &trid), EINVAL);
+	CHECK_EQ(posix_trace_open(closed, &trid), EINVAL);
+	CHECK_EQ(posix_trace_open(writing, &trid), EINVAL);
+	CHECK_EQ(posix_trace_open(path_only, &trid), EINVAL);
+	int dir = CHECK_SYS(open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	CHECK_EQ(posix_trace_open(dir, &trid), EINVAL);
+
+	size_t bytes;
+	unsigned char *data = file_bytes(fd, &bytes);
+	open_pipe(ends, 0);
+	CHECK_SYS(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets));
+	CHECK_LT(bytes, 60000);
+	CHECK_EQ(write(ends[1], data, bytes), (ssize_t)bytes);
+	CHECK_EQ(write(sockets[1], data, bytes), (ssize_t)bytes);
+	CHECK_EQ(posix_trace_open(ends[0], &trid), EINVAL);
+	CHECK_EQ(posix_trace_open(sockets[0], &trid), EINVAL);
+	int zero = CHECK_SYS(open("/dev/zero", O_RDONLY | O_CLOEXEC));
+	int null = CHECK_SYS(open("/dev/null", O_RDONLY | O_CLOEXEC));
+	CHECK_EQ(posix_trace_open(zero, &trid), EINVAL);
+	CHECK_EQ(posix_trace_open(null, &trid), EINVAL);
+	CHECK_EQ(trid, 4711);
+	CHECK_EQ(posix_trace_open(fd, NULL), EINVAL);
+	/* Nothing was taken out of the pipe, and nothing closed. */
+	CHECK_EQ(read(ends[0], data, bytes), (ssize_t)bytes);
+	CHECK_SYS(fcntl(writing, F_GETFD));
+	CHECK_SYS(fcntl(sockets[0], F_GETFD));
+}
+
+TEST(no_descriptors_left_is_enomem, "OPEN-17 ERRORS-12", NEEDS_KEEPER)
+{
+	int fd = make_small_log();
+	struct rlimit limit, old;
+	trace_id_t trid = 4711;
+	CHECK_SYS(getrlimit(RLIMIT_NOFILE, &old));
+	int lowest = CHECK_SYS(dup(fd));
+	close(lowest);
+	limit = old;
+	limit.rlim_cur = (rlim_t)lowest;
+	CHECK_SYS(setrlimit(RLIMIT_NOFILE, &limit));
+	int err = posix_trace_open(fd, &trid);
+	CHECK_SYS(setrlimit(RLIMIT_NOFILE, &old));
+	/* It may do without a descriptor of its own. */
+	if (err) {
+		CHECK_EQ(err, ENOMEM);
+		CHECK_EQ(trid, 4711);
+	}
+	trid = ts_open_log(fd);
+	ts_close_log(trid);
+}
+
+TEST(a_descriptor_past_the_cache_is_as_good, "OPEN-11 LOG-10", NEEDS_KEEPER)
+{
+	char path[4096];
+	int fd = ts_temp_named(path, sizeof(path));
+	int direct = open(path, O_RDWR | O_DIRECT | O_CLOEXEC);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 0, POSIX_TRACE_APPEND, 0);
+	trace_event_id_t id = ts_id("event");
+	CHECK_SYS(unlink(path));
+	if (direct < 0)
+		SKIP("the file system has no O_DIRECT");
+	trace_id_t trid = ts_create_log(0, &attr, direct);
+	ts_start(trid);
+	emit_run(id, 0, 10, 100);
+	ts_shutdown(trid);
+	struct ts_events events = ts_log_events(direct);
+	ts_expect_numbers(&events, id, 0, 9);
+	/* It is what it was. */
+	CHECK(fcntl(direct, F_GETFL) & O_DIRECT);
+	close(fd);
+}
+
+static void on_alarm(int signal_number)
+{
+	(void)signal_number;
+}
+
+TEST(signals_do_not_interrupt_an_open, "OPEN-05 ERRORS-09", NEEDS_KEEPER)
+{
+	int fd = make_log(POSIX_TRACE_APPEND, 0, 10, 300, 60, NULL);
+	struct sigaction action = {.sa_handler = on_alarm};
+	struct itimerval interval = {{0, 100}, {0, 100}}, off = {{0, 0}, {0, 0}};
+	CHECK_SYS(sigaction(SIGALRM, &action, NULL));
+	CHECK_SYS(setitimer(ITIMER_REAL, &interval, NULL));
+	for (int i = 0; i < 300; i++) {
+		trace_id_t trid;
+		struct posix_trace_status_info status;
+		CHECK_OK(posix_trace_open(fd, &trid));
+		CHECK_OK(posix_trace_get_status(trid, &status));
+		CHECK_OK(posix_trace_rewind(trid));
+		CHECK_OK(posix_trace_close(trid));
+	}
+	CHECK_SYS(setitimer(ITIMER_REAL, &off, NULL));
+}
+
+TEST(rewind_reads_the_same_again, "OPEN-06", NEEDS_KEEPER)
+{
+	int fd = make_log(POSIX_TRACE_APPEND, 0, 5, 50, 30, NULL);
+	trace_id_t trid = ts_open_log(fd);
+	struct ts_events first = ts_read_log(trid);
+	for (int i = 0; i < 3; i++) {
+		CHECK_OK(posix_trace_rewind(trid));
+		struct ts_events again = ts_read_log(trid);
+		CHECK_EQ(again.count, first.count);
+		for (size_t j = 0; j < first.count; j++)
+			expect_same_event(&again.at[j], &first.at[j]);
+		ts_events_free(&again);
+	}
+	/* From the middle too. */
+	CHECK_OK(posix_trace_rewind(trid));
+	for (size_t i = 0; i < 70; i++) {
+		struct ts_event event = ts_next(trid);
+		expect_same_event(&event, &first.at[i]);
+	}
+	CHECK_OK(posix_trace_rewind(trid));
+	struct ts_event event = ts_next(trid);
+	expect_same_event(&event, &first.at[0]);
+	ts_close_log(trid);
+}
+
+TEST(rewind_and_close_refuse_active_streams, "OPEN-07 ERRORS-07", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 0, 0, 0);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trids[] = {ts_create(0, NULL), ts_create_log(0, &attr, fd)};
+	for (int i = 0; i < 2; i++) {
+		ts_start(trids[i]);
+		CHECK_EQ(posix_trace_rewind(trids[i]), EINVAL);
+		CHECK_EQ(posix_trace_close(trids[i]), EINVAL);
+		ts_emit(id, 5);
+		ts_stop(trids[i]);
+		struct ts_events events = ts_read_all(trids[i]);
+		ts_expect_ids(&events, POSIX_TRACE_START, id, POSIX_TRACE_STOP, 0);
+		CHECK_EQ(posix_trace_rewind(trids[i]), EINVAL);
+		ts_expect_none(trids[i]);
+		ts_shutdown(trids[i]);
+		CHECK_EQ(posix_trace_rewind(trids[i]), EINVAL);
+		CHECK_EQ(posix_trace_close(trids[i]), EINVAL);
+	}
+	trace_id_t never[] = {0, (trace_id_t)-1, 123456789};
+	for (int i = 0; i < 3; i++) {
+		CHECK_EQ(posix_trace_rewind(never[i]), EINVAL);
+		CHECK_EQ(posix_trace_close(never[i]), EINVAL);
+	}
+}
+
+static size_t count_lines(const char *path)
+{
+	size_t lines = 0;
+	FILE *file = fopen(path, "re");
+	CHECK(file);
+	for (int c; (c = getc(file)) != EOF;)
+		lines += c == '\n';
+	fclose(file);
+	return lines;
+}
+
+static size_t count_entries(const char *path)
+{
+	size_t entries = 0;
+	DIR *dir = opendir(path);
+	CHECK(dir);
+	while (readdir(dir))
+		entries++;
+	closedir(dir);
+	return entries;
+}
+
+TEST(close_frees_everything, "OPEN-08 CREATE-22 ERRORS-04 GEN-04", NEEDS_KEEPER)
+{
+	int fd = make_small_log();
+	trace_id_t trid = ts_open_log(fd), old = trid;
+	size_t fds = 0, maps = 0;
+	struct posix_trace_status_info status;
+
+	ts_close_log(trid);
+	CHECK_EQ(posix_trace_close(trid), EINVAL);
+	for (int i = 0; i < 2000; i++) {
+		CHECK_OK(posix_trace_open(fd, &trid));
+		CHECK_NE(trid, old);
+		struct ts_event event = ts_next(trid);
+		ts_event_free(&event);
+		CHECK_OK(posix_trace_close(trid));
+		CHECK_EQ(posix_trace_close(trid), EINVAL);
+		CHECK_EQ(posix_trace_rewind(trid), EINVAL);
+		CHECK_EQ(posix_trace_get_status(trid, &status), EINVAL);
+		/* Once the allocator has settled. */
+		if (i == 100) {
+			fds = count_entries("/proc/self/fd");
+			maps = count_lines("/proc/self/maps");
+		}
+	}
+	CHECK_EQ(count_entries("/proc/self/fd"), fds);
+#ifdef HARNESS_IS_SANITIZED
+	/* The allocator of a sanitizer takes more, now and then. */
+	CHECK_LE(count_lines("/proc/self/maps"), maps + 64);
+#else
+	CHECK_LE(count_lines("/proc/self/maps"), maps + 2);
+#endif
+}
+
+TEST(descriptor_is_left_alone, "OPEN-09", NEEDS_KEEPER)
+{
+	int fd = make_log(POSIX_TRACE_APPEND, 0, 5, 100, 30, NULL);
+	CHECK_SYS(lseek(fd, 1234, SEEK_SET));
+	trace_id_t trid = ts_open_log(fd);
+	CHECK_EQ(lseek(fd, 0, SEEK_CUR), 1234);
+	struct ts_events first = ts_read_log(trid);
+	CHECK_EQ(lseek(fd, 0, SEEK_CUR), 1234);
+	/* Moving it about in the middle of reading is no matter either. */
+	CHECK_OK(posix_trace_rewind(trid));
+	for (size_t i = 0; i < first.count; i++) {
+		CHECK_SYS(lseek(fd, (off_t)(i * 17), SEEK_SET));
+		struct ts_event event = ts_next(trid);
+		expect_same_event(&event, &first.at[i]);
+	}
+	CHECK_SYS(lseek(fd, 0, SEEK_END));
+	off_t end = ts_file_size(fd);
+	ts_close_log(trid);
+	CHECK_EQ(lseek(fd, 0, SEEK_CUR), end);
+
+	int none = ts_temp_file();
+	put_bytes(none, "no log", 6);
+	CHECK_SYS(lseek(none, 3, SEEK_SET));
+	CHECK_EQ(posix_trace_open(none, &trid), EINVAL);
+	CHECK_EQ(lseek(none, 0, SEEK_CUR), 3);
+}
+
+TEST(caller_may_close_the_descriptor_of_an_open_log, "OPEN-09 OPEN-12", NEEDS_KEEPER)
+{
+	int fd = make_log(POSIX_TRACE_APPEND, 0, 10, 1000, 60, NULL);
+	struct ts_events expected = ts_log_events(fd);
+	trace_id_t trid = ts_open_log(fd);
+	struct ts_event event = ts_next(trid);
+	expect_same_event(&event, &expected.at[0]);
+	close(fd);
+	struct ts_events rest = ts_read_log(trid);
+	CHECK_EQ(rest.count + 1, expected.count);
+	ts_close_log(trid);
+}
+
+TEST(log_may_be_opened_several_times, "OPEN-10 EVENTLIST-09", NEEDS_KEEPER)
+{
+	int fd = make_small_log();
+	trace_id_t a = ts_open_log(fd), b = ts_open_log(fd);
+	trace_event_id_t id_a, id_b;
+	int unavailable;
+	CHECK_NE(a, b);
+	struct ts_events all = ts_read_log(a);
+	struct ts_event event = ts_next(b);
+	expect_same_event(&event, &all.at[0]);
+	CHECK_OK(posix_trace_rewind(a));
+	event = ts_next(b);
+	expect_same_event(&event, &all.at[1]);
+	event = ts_next(a);
+	expect_same_event(&event, &all.at[0]);
+
+	CHECK_OK(posix_trace_eventtypelist_getnext_id(a, &id_a, &unavailable));
+	CHECK_OK(posix_trace_eventtypelist_getnext_id(a, &id_a, &unavailable));
+	CHECK_OK(posix_trace_eventtypelist_getnext_id(b, &id_b, &unavailable));
+	CHECK_NE(id_a, id_b);
+	CHECK_OK(posix_trace_eventtypelist_rewind(b));
+	CHECK_OK(posix_trace_eventtypelist_getnext_id(b, &id_b, &unavailable));
+	CHECK_OK(posix_trace_eventtypelist_getnext_id(b, &id_b, &unavailable));
+	CHECK_EQ(id_a, id_b);
+	ts_close_log(a);
+	event = ts_next(b);
+	expect_same_event(&event, &all.at[2]);
+	ts_close_log(b);
+}
+
+TEST(open_logs_are_not_counted_as_streams, "CREATE-11", NEEDS_KEEPER)
+{
+	int fd = make_small_log();
+	trace_id_t trids[3 * TRACE_SYS_MAX];
+	for (int i = 0; i < 3 * TRACE_SYS_MAX; i++)
+		trids[i] = ts_open_log(fd);
+	trace_id_t stream = ts_create(0, NULL);
+	ts_shutdown(stream);
+	for (int i = 0; i < 3 * TRACE_SYS_MAX; i++)
+		ts_close_log(trids[i]);
+}
+
+TEST(writer_may_open_its_own_log, "OPEN-11 SHUTDOWN-08", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_event_id_t id = ts_id("event");
+	for (uint32_t round = 0; round < 3; round++) {
+		trace_attr_t attr = log_attr(0, 64 * KIB, 0, 0);
+		trace_id_t trid = ts_create_log(0, &attr, fd);
+		ts_start(trid);
+		emit_run(id, round, round + 10, 4);
+		ts_shutdown(trid);
+		struct ts_events events = ts_log_events(fd);
+		ts_expect_numbers(&events, id, round, round + 9);
+	}
+}
+
+/* Argument: descriptor of a log with the numbers 0 to 499, of "even event" and "odd
+ * event". */
+HELPER(analyze)
+{
+	CHECK_EQ(argc, 1);
+	/* Takes up identifiers that mean something else in the log. */
+	for (int i = 0; i < 5; i++) {
+		char name[32];
+		snprintf(name, sizeof(name), "unrelated %d", i);
+		ts_id(name);
+	}
+	trace_id_t trid = ts_open_log(atoi(argv[0]));
+	struct ts_events all = ts_read_log(trid), events = without_markers(&all);
+	CHECK_EQ(events.count, 502);
+	for (uint32_t i = 0; i < 500; i++) {
+		char name[TRACE_EVENT_NAME_MAX + 1];
+		CHECK_OK(posix_trace_eventid_get_name(trid, id_at(&events, i + 1), name));
+		CHECK_STR_EQ(name, i % 2 ? "odd event" : "even event");
+		CHECK_EQ(ts_number(&events.at[i + 1]), i);
+	}
+	ts_close_log(trid);
+	return 0;
+}
+
+TEST(unrelated_process_reads_the_log_later, "OPEN-12 LOG-41 GEN-12 EVENTID-27", NEEDS_KEEPER)
+{
+	int ends[2];
+	CHECK_SYS(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends));
+	pid_t writer = harness_fork();
+	if (writer == 0) {
+		int log = make_log(POSIX_TRACE_APPEND, 0, 5, 100, 30, NULL);
+		send_fd(ends[1], log);
+		_exit(0);
+	}
+	int fd = receive_fd(ends[0]);
+	CHECK_GE(fd, 0);
+	CHECK_EXIT(writer, 0);
+	pid_t reader = harness_fork();
+	if (reader == 0) {
+		char number[16];
+		snprintf(number, sizeof(number), "%d", CHECK_SYS(dup(fd)));
+		harness_exec("analyze", number, (char *)NULL);
+	}
+	CHECK_EXIT(reader, 0);
+}
+
+TEST(active_streams_log_can_be_opened, "OPEN-14 STATUS-27", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, 0, 0);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	/* Nothing flushed: a log without events. */
+	struct ts_events events = events_so_far(fd);
+	CHECK_EQ(events.count, 0);
+	ts_start(trid);
+	emit_run(id, 0, 10, 4);
+	ts_flush(trid);
+	emit_run(id, 10, 20, 4);
+	trace_id_t log = ts_open_log(fd);
+	struct posix_trace_status_info status = ts_status(log);
+	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_RUNNING);
+	CHECK_EQ(status.posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
+	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_OVERRUN);
+	CHECK_EQ(status.posix_stream_flush_error, EOWNERDEAD);
+	/* The writer is not disturbed. */
+	ts_flush(trid);
+	events = ts_read_log(log);
+	CHECK_GE(ts_count(&events, id), 10);
+	ts_close_log(log);
+	ts_shutdown(trid);
+	events = ts_log_events(fd);
+	ts_expect_numbers(&events, id, 0, 19);
+}
+
+TEST(time_limit_of_a_log_is_ignored, "GETNEXT-14 GETNEXT-08", NEEDS_KEEPER)
+{
+	int fd = make_small_log();
+	trace_id_t trid = ts_open_log(fd);
+	struct timespec invalid = {0, -5}, past = {0, 0}, future = ts_deadline(3600000);
+	const struct timespec *times[] = {&invalid, &past, &future, NULL};
+	struct posix_trace_event_info info;
+	char data[200];
+	size_t len;
+	int unavailable = -1;
+
+	for (int i = 0; i < 4; i++) {
+		CHECK_OK(posix_trace_timedgetnext_event(trid, &info, data, sizeof(data), &len,
+							&unavailable, times[i]));
+		CHECK_EQ(unavailable, 0);
+	}
+	struct ts_events rest = ts_read_log(trid);
+	CHECK_GT(rest.count, 20);
+	int64_t before = harness_now_ns();
+	for (int i = 0; i < 4; i++) {
+		unavailable = 0;
+		CHECK_OK(posix_trace_timedgetnext_event(trid, &info, data, sizeof(data), &len,
+							&unavailable, times[i]));
+		CHECK_NE(unavailable, 0);
+		CHECK_EQ(len, 0);
+	}
+	CHECK_LT((harness_now_ns() - before) / 1000000000, 60);
+	ts_close_log(trid);
+}
+
+TEST(small_buffers_truncate_on_reading,
+     "GETNEXT-20 GETNEXT-21 GETNEXT-22 GETNEXT-23 "
+     "GETNEXT-24 GETNEXT-25 SYSEVENT-12",
+     NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_event_id_t id = ts_id("event");
+	struct posix_trace_event_info info;
+	unsigned char data[101];
+	size_t len;
+	int unavailable;
+
+	CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, 50));
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
+	emit_run(id, 0, 1, 40);
+	emit_run(id, 1, 2, 60);
+	posix_trace_event(id, NULL, 0);
+	emit_run(id, 3, 4, 40);
+	ts_shutdown(trid);
+
+	trid = ts_open_log(fd);
+	CHECK_OK(posix_trace_getnext_event(trid, &info, data, 8, &len, &unavailable));
+	CHECK_EQ(info.posix_event_id, POSIX_TRACE_START);
+	CHECK_EQ(info.posix_truncation_status, POSIX_TRACE_TRUNCATED_READ);
+	CHECK_EQ(len, 8);
+	memset(data, 0xee, sizeof(data));
+	CHECK_OK(posix_trace_getnext_event(trid, &info, data, 30, &len, &unavailable));
+	CHECK_EQ(info.posix_event_id, id);
+	CHECK_EQ(info.posix_truncation_status, POSIX_TRACE_TRUNCATED_READ);
+	CHECK_EQ(len, 30);
+	CHECK_EQ(data[29], 0);
+	CHECK_EQ(data[30], 0xee);
+	/* Cut both times: the reading hides the recording. */
+	CHECK_OK(posix_trace_getnext_event(trid, &info, data, 49, &len, &unavailable));
+	CHECK_EQ(info.posix_truncation_status, POSIX_TRACE_TRUNCATED_READ);
+	CHECK_EQ(len, 49);
+	CHECK_OK(posix_trace_getnext_event(trid, &info, NULL, 0, &len, &unavailable));
+	CHECK_EQ(info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
+	CHECK_EQ(len, 0);
+	/* Errors take nothing. */
+	CHECK_EQ(posix_trace_getnext_event(trid, NULL, data, 50, &len, &unavailable), EINVAL);
+	CHECK_EQ(posix_trace_getnext_event(trid, &info, NULL, 50, &len, &unavailable), EINVAL);
+	CHECK_EQ(posix_trace_getnext_event(trid, &info, data, 50, NULL, &unavailable), EINVAL);
+	CHECK_EQ(posix_trace_getnext_event(trid, &info, data, 50, &len, NULL), EINVAL);
+	CHECK_OK(posix_trace_getnext_event(trid, &info, NULL, 0, &len, &unavailable));
+	CHECK_EQ(info.posix_truncation_status, POSIX_TRACE_TRUNCATED_READ);
+	CHECK_EQ(len, 0);
+	CHECK_EQ(unavailable, 0);
+
+	/* After a rewind all of it is there again. */
+	CHECK_OK(posix_trace_rewind(trid));
+	struct ts_events all = ts_read_log(trid), events = without_markers(&all);
+	CHECK_EQ(events.at[0].len, sizeof(trace_event_set_t));
+	CHECK_EQ(events.at[0].info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
+	CHECK_EQ(events.at[1].len, 40);
+	CHECK_EQ(events.at[1].info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
+	CHECK_EQ(events.at[2].len, 50);
+	CHECK_EQ(events.at[2].info.posix_truncation_status, POSIX_TRACE_TRUNCATED_RECORD);
+	ts_close_log(trid);
+}
+
+TEST(reading_marks_the_access_time, "OPEN-16", NEEDS_KEEPER)
+{
+	int fd = make_small_log();
+	struct timespec times[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+	struct stat st;
+	char byte;
+
+	/* Do the mount options let it at all? */
+	CHECK_SYS(futimens(fd, times));
+	CHECK_EQ(pread(fd, &byte, 1, 0), 1);
+	CHECK_SYS(fstat(fd, &st));
+	if (st.st_atim.tv_sec == 1000000000)
+		SKIP("the file system does not keep access times");
+	CHECK_SYS(futimens(fd, times));
+	struct ts_events events = ts_log_events(fd);
+	CHECK_GT(events.count, 0);
+	CHECK_SYS(fstat(fd, &st));
+	CHECK_GT(st.st_atim.tv_sec, 1000000000);
+}
+
+static void *read_whole_log(void *arg)
+{
+	const trace_id_t *trid = arg;
+	size_t count = 0;
+	for (;;) {
+		struct posix_trace_event_info info;
+		char data[100];
+		size_t len;
+		int unavailable;
+		CHECK_OK(posix_trace_getnext_event(*trid, &info, data, sizeof(data), &len,
+						   &unavailable));
+		if (unavailable)
+			return (void *)count;
+		count++;
+	}
+}
+
+TEST(threads_share_a_position, "GEN-01 OPEN-18", NEEDS_KEEPER)
+{
+	int fd = make_log(POSIX_TRACE_APPEND, 0, 10, 1000, 16, NULL);
+	struct ts_events expected = ts_log_events(fd);
+	trace_id_t trid = ts_open_log(fd);
+	pthread_t threads[4];
+	size_t count = 0;
+	for (int i = 0; i < 4; i++)
+		threads[i] = ts_thread(read_whole_log, &trid);
+	for (int i = 0; i < 4; i++)
+		count += (size_t)(uintptr_t)ts_join(threads[i]);
+	CHECK_EQ(count, expected.count);
+	ts_close_log(trid);
+}
+
+/*
+ * Damage
+ */
+
+TEST(cut_log_ends_early, "OPEN-15 OPEN-03 LOG-39", NEEDS_KEEPER)
+{
+	struct growth growth = {0};
+	int fd = make_log(POSIX_TRACE_APPEND, 0, 6, 20, 24, &growth);
+	struct ts_events good = ts_log_events(fd);
+	size_t bytes;
+	unsigned char *data = file_bytes(fd, &bytes);
+	int cut = ts_temp_file();
+	bool is_open = false;
+
+	put_bytes(cut, data, bytes);
+	CHECK_EQ(read_damaged(cut, &good), (ssize_t)good.count);
+	ssize_t count = (ssize_t)good.count;
+	/* From behind: each file is a shorter one than the one before. */
+	for (size_t len = bytes; len-- > 0;) {
+		CHECK_SYS(ftruncate(cut, (off_t)len));
+		ssize_t got = read_damaged(cut, &good);
+		CHECK_LE(got, count);
+		count = got;
+		/* What had been flushed when the file was so long is there. */
+		for (size_t i = 0; i < growth.steps; i++)
+			if (len >= growth.bytes[i])
+				CHECK_GE(got, (ssize_t)growth.events[i]);
+		is_open |= got >= 0;
+	}
+	CHECK(is_open);
+	/* Cut within the head. */
+	CHECK_EQ(count, -1);
+}
+
+TEST(cut_log_says_it_was_not_closed, "OPEN-15 STATUS-27", NEEDS_KEEPER)
+{
+	struct growth growth = {0};
+	int fd = make_log(POSIX_TRACE_APPEND, 0, 6, 20, 24, &growth);
+	CHECK_SYS(ftruncate(fd, (off_t)growth.bytes[3]));
+	struct posix_trace_status_info status = log_status(fd);
+	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_RUNNING);
+	CHECK_EQ(status.posix_stream_flush_error, EOWNERDEAD);
+	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_OVERRUN);
+}
+
+/* Flips bits of a copy of the log, a byte at a time, all bits of it in turn or just one. */
+static void flip_bits(int fd, const struct growth *growth, bool is_every_bit)
+{
+	struct ts_events good = ts_log_events(fd);
+	size_t bytes;
+	unsigned char *data = file_bytes(fd, &bytes);
+	int copy = ts_temp_file();
+	put_bytes(copy, data, bytes);
+	for (size_t at = 0; at < bytes; at++) {
+		for (unsigned int bit = is_every_bit ? 0 : at % 8; bit < 8;
+		     bit += is_every_bit ? 1 : 8) {
+			unsigned char flipped = (unsigned char)(data[at] ^ (1U << bit));
+			CHECK_EQ(pwrite(copy, &flipped, 1, (off_t)at), 1);
+			ssize_t got = read_damaged(copy, &good);
+			/* Damage behind what had been flushed then does not touch it. */
+			for (size_t i = 0; growth && got >= 0 && i < growth->steps; i++)
+				if (at >= growth->bytes[i])
+					CHECK_GE(got, (ssize_t)growth->events[i]);
+			if (growth && at >= growth->bytes[0])
+				CHECK_GE(got, 0);
+		}
+		CHECK_EQ(pwrite(copy, data + at, 1, (off_t)at), 1);
+	}
+	CHECK_EQ(read_damaged(copy, &good), (ssize_t)good.count);
+}
+
+TEST_TIMEOUT(flipped_bits_take_events_from_an_append_log, "OPEN-15", 120, NEEDS_KEEPER)
+{
+	struct growth growth = {0};
+	int fd = make_log(POSIX_TRACE_APPEND, 0, 4, 12, 16, &growth);
+	flip_bits(fd, &growth, harness_slowdown() == 1);
+}
+
+TEST_TIMEOUT(flipped_bits_take_events_from_a_loop_log, "OPEN-15 LOG-41", 120, NEEDS_KEEPER)
+{
+	int fd = make_log(POSIX_TRACE_LOOP, 8 * KIB, 30, 12, 40, NULL);
+	struct ts_events events = ts_log_events(fd);
+	CHECK_EQ(id_at(&events, 0), POSIX_TRACE_OVERFLOW);
+	size_t bytes;
+	unsigned char *data = file_bytes(fd, &bytes);
+	int copy = ts_temp_file();
+	const trace_event_id_t even = ts_id("even event"), odd = ts_id("odd event");
+	put_bytes(copy, data, bytes);
+	/* Of a LOOP log other events may come first once a part of it is unusable; what
+	 * comes is sound, and in order. */
+	for (size_t at = 0; at < bytes; at++) {
+		unsigned char flipped = (unsigned char)(data[at] ^ (1U << at % 8));
+		trace_id_t trid;
+		CHECK_EQ(pwrite(copy, &flipped, 1, (off_t)at), 1);
+		int err = posix_trace_open(copy, &trid);
+		if (err) {
+			CHECK_EQ(err, EINVAL);
+		} else {
+			struct ts_events got = ts_read_log(trid);
+			ts_expect_sorted(&got);
+			int64_t last = -1;
+			for (size_t i = 0; i < got.count; i++) {
+				trace_event_id_t id = got.at[i].info.posix_event_id;
+				if (id != even && id != odd)
+					continue;
+				CHECK_EQ(got.at[i].len, 40);
+				uint32_t number = ts_number(&got.at[i]);
+				CHECK_EQ(id, number % 2 ? odd : even);
+				CHECK_LT(number, 360);
+				CHECK_GT((int64_t)number, last);
+				last = number;
+				for (size_t j = 4; j < 40; j++)
+					CHECK_EQ(got.at[i].data[j], number & 0x7f);
+			}
+			ts_events_free(&got);
+			CHECK_OK(posix_trace_close(trid));
+		}
+		CHECK_EQ(pwrite(copy, data + at, 1, (off_t)at), 1);
+	}
+}
+
+TEST_TIMEOUT(random_damage_does_no_harm, "OPEN-15", 120, NEEDS_KEEPER)
+{
+	static const int policies[] = {POSIX_TRACE_APPEND, POSIX_TRACE_LOOP,
+				       POSIX_TRACE_UNTIL_FULL};
+	static const unsigned char values[] = {0, 1, 0x7f, 0x80, 0xff};
+	uint64_t random = 88172645463325252;
+	int rounds = 1500 / harness_slowdown();
+
+	for (size_t p = 0; p < 3; p++) {
+		int fd = make_log(policies[p], 64 * KIB, 30, 50, 60, NULL);
+		size_t bytes;
+		unsigned char *data = file_bytes(fd, &bytes);
+		unsigned char *damaged = malloc(2 * bytes);
+		int copy = ts_temp_file();
+		CHECK(damaged);
+		for (int round = 0; round < rounds; round++) {
+			size_t len = bytes;
+			memcpy(damaged, data, bytes);
+			memcpy(damaged + bytes, data, bytes);
+			random ^= random << 13;
+			random ^= random >> 7;
+			random ^= random << 17;
+			size_t at = (size_t)(random % bytes), to = (size_t)(random >> 32) % bytes;
+			size_t run = 1 + (size_t)(random >> 20) % 64;
+			if (run > bytes - at)
+				run = bytes - at;
+			switch (round % 5) {
+			case 0:
+				/* A run of one value. */
+				memset(damaged + at, values[(random >> 40) % 5], run);
+				break;
+			case 1:
+				/* A part of the log in the place of another. */
+				memmove(damaged + at, data + to, bytes - (at > to ? at : to));
+				break;
+			case 2:
+				/* Something missing in the middle. */
+				memmove(damaged + at, damaged + at + run, bytes - at - run);
+				len -= run;
+				break;
+			case 3:
+				/* The log twice, the second from somewhere on. */
+				memmove(damaged + bytes, data + at, bytes - at);
+				len = 2 * bytes - at;
+				break;
+			default:
+				for (size_t i = at; i < bytes; i += 1 + (random >> 50) % 997)
+					damaged[i] = (unsigned char)(random >> i % 50);
+				break;
+			}
+			put_bytes(copy, damaged, len);
+			trace_id_t trid;
+			int err = posix_trace_open(copy, &trid);
+			if (err) {
+				CHECK_EQ(err, EINVAL);
+				continue;
+			}
+			struct ts_events events = ts_read_log(trid);
+			ts_events_free(&events);
+			CHECK_OK(posix_trace_close(trid));
+		}
+		free(damaged);
+		free(data);
+		close(copy);
+		close(fd);
+	}
+}
+
+TEST(garbage_behind_a_closed_log_is_no_matter, "OPEN-15", NEEDS_KEEPER)
+{
+	int fd = make_small_log();
+	struct ts_events good = ts_log_events(fd);
+	char garbage[5000];
+	memset(garbage, 0x5c, sizeof(garbage));
+	CHECK_EQ(pwrite(fd, garbage, sizeof(garbage), ts_file_size(fd)), (ssize_t)sizeof(garbage));
+	CHECK_EQ(read_damaged(fd, &good), (ssize_t)good.count);
+}
+
+TEST(file_may_shrink_while_open, "OPEN-15", NEEDS_KEEPER)
+{
+	static const int policies[] = {POSIX_TRACE_APPEND, POSIX_TRACE_LOOP,
+				       POSIX_TRACE_UNTIL_FULL};
+	for (size_t p = 0; p < 3; p++) {
+		int fd = make_log(policies[p], 1024 * KIB, 40, 300, 60, NULL);
+		struct ts_events good = ts_log_events(fd);
+		off_t size = ts_file_size(fd);
+		for (int part = 3; part >= 0; part--) {
+			int copy = file_copy(fd);
+			trace_id_t trid = ts_open_log(copy);
+			size_t count = 0;
+			struct posix_trace_status_info status;
+			trace_attr_t attr;
+			for (; count < 1000; count++) {
+				struct ts_event event = ts_next(trid);
+				expect_same_event(&event, &good.at[count]);
+				ts_event_free(&event);
+			}
+			CHECK_SYS(ftruncate(copy, size * part / 4));
+			struct ts_events rest = ts_read_log(trid);
+			/* The gap comes last, if there is one. */
+			size_t kept = rest.count;
+			if (kept >= 2 && id_at(&rest, kept - 1) == POSIX_TRACE_RESUME)
+				kept -= 2;
+			CHECK_LE(count + kept, good.count);
+			for (size_t i = 0; i < kept; i++)
+				expect_same_event(&rest.at[i], &good.at[count + i]);
+			/* The second half is certainly gone. */
+			if (part < 2)
+				CHECK_LT(count + kept, good.count);
+			CHECK_OK(posix_trace_get_status(trid, &status));
+			CHECK_OK(posix_trace_get_attr(trid, &attr));
+			CHECK_OK(posix_trace_rewind(trid));
+			struct ts_events again = ts_read_log(trid);
+			CHECK_LE(again.count, good.count);
+			ts_close_log(trid);
+			ts_events_free(&rest);
+			ts_events_free(&again);
+			close(copy);
+		}
+		close(fd);
+	}
+}
+
+TEST(log_may_grow_while_open, "OPEN-14 OPEN-15 LOG-31", NEEDS_KEEPER)
+{
+	static const int policies[] = {POSIX_TRACE_APPEND, POSIX_TRACE_LOOP};
+	trace_event_id_t id = ts_id("event");
+	for (size_t p = 0; p < 2; p++) {
+		int fd = ts_temp_file();
+		trace_attr_t attr =
+			log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, policies[p], 32 * KIB);
+		trace_id_t trid = ts_create_log(0, &attr, fd);
+		ts_start(trid);
+		for (uint32_t round = 0; round < 100; round++) {
+			emit_run(id, round * 20, round * 20 + 20, 100);
+			ts_flush(trid);
+			trace_id_t log = ts_open_log(fd);
+			/* The writer goes on, over what is being read if it loops. */
+			emit_run(id, round * 20 + 20, round * 20 + 40, 100);
+			ts_flush(trid);
+			struct ts_events events = ts_read_log(log);
+			ts_expect_sorted(&events);
+			int64_t last = -1;
+			for (size_t i = 0; i < events.count; i++) {
+				if (events.at[i].info.posix_event_id != id)
+					continue;
+				for (size_t j = 4; j < 100; j++)
+					CHECK_EQ(events.at[i].data[j],
+						 ts_number(&events.at[i]) & 0x7f);
+				last = ts_number(&events.at[i]);
+			}
+			CHECK_LE(last, round * 20 + 39);
+			ts_events_free(&events);
+			ts_close_log(log);
+		}
+		ts_shutdown(trid);
+	}
+}
+
+TEST(reader_waits_for_no_living_controller, "OPEN-14", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file(), ends[2];
+	char byte = 0;
+	open_pipe(ends, 0);
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		trace_attr_t attr =
+			log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
+		trace_id_t trid = ts_create_log(0, &attr, fd);
+		ts_start(trid);
+		emit_run(ts_id("event"), 0, 10, 4);
+		ts_flush(trid);
+		CHECK_EQ(write(ends[1], &byte, 1), 1);
+		pause();
+	}
+	CHECK_EQ(read(ends[0], &byte, 1), 1);
+	int64_t before = harness_now_ns();
+	CHECK_EQ(count_so_far(fd, ts_id("event")), 10);
+	/* A dead one is waited for up to ten seconds; this one would be longer. */
+	CHECK_LT((harness_now_ns() - before) / 1000000, 5000 * harness_slowdown());
+	kill(pid, SIGKILL);
+	harness_reap(pid);
+}

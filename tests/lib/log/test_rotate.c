@@ -1,0 +1,610 @@
+/* SPDX-License-Identifier: MIT */
+/* Logs that go on in another file: posixtrace_attr_setlogrotation(), posixtrace_open_log(). */
+#include "tests/support/private_user.h"
+
+#include "tests/support/logs.h"
+
+#include <glob.h>
+#include <posixtrace.h>
+#include <sys/wait.h>
+
+#include "lib/log/log_reader.h"
+
+#define KIB ((size_t)1024)
+#define LEAST POSIXTRACE_LOG_ROTATION_MIN
+
+struct family {
+	char path[256];
+	int fd;
+	trace_id_t trid;
+	trace_event_id_t id;
+	uint32_t made;
+};
+
+static trace_attr_t attr_of(size_t bytes, int seconds, unsigned long keep)
+{
+	const struct posixtrace_log_rotation r = {
+		.pt_bytes = bytes, .pt_time = {.tv_sec = seconds}, .pt_keep = keep};
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 64 * KIB, POSIX_TRACE_APPEND, 0);
+
+	CHECK_OK(posixtrace_attr_setlogrotation(&attr, &r));
+	return attr;
+}
+
+static struct family begin(size_t bytes, int seconds, unsigned long keep)
+{
+	trace_attr_t attr = attr_of(bytes, seconds, keep);
+	struct family f = {.id = ts_id("number")};
+
+	f.fd = ts_temp_named(f.path, sizeof(f.path));
+	f.trid = ts_create_log(0, &attr, f.fd);
+	ts_start(f.trid);
+	return f;
+}
+
+static void path_of(const struct family *f, unsigned int member, char path[300])
+{
+	snprintf(path, 300, member ? "%s.%06u" : "%s", f->path, member);
+}
+
+static bool has(const struct family *f, unsigned int member)
+{
+	char path[300];
+
+	path_of(f, member, path);
+	return access(path, F_OK) == 0;
+}
+
+/* Enough for a file, in one flush; the flush behind it goes into the next one. */
+static void fill_one(struct family *f, unsigned int next)
+{
+	emit_run(f->id, f->made, f->made + 100, 200);
+	f->made += 100;
+	ts_flush(f->trid);
+	CHECK_WITHIN(5000, has(f, next));
+	/* The keeper obeys when it has begun the file. */
+	ts_flush(f->trid);
+}
+
+static struct ts_events read_path(const char *path, struct posixtrace_counts *counts)
+{
+	struct ts_events events;
+	trace_id_t log;
+
+	CHECK_OK(posixtrace_open_log(path, &log));
+	events = ts_read_log(log);
+	CHECK_OK(posixtrace_get_counts(log, counts, sizeof(*counts)));
+	ts_close_log(log);
+	return events;
+}
+
+static void end(struct family *f)
+{
+	char pattern[300];
+	glob_t found;
+
+	close(f->fd);
+	snprintf(pattern, sizeof(pattern), "%s*", f->path);
+	CHECK_EQ(glob(pattern, 0, NULL, &found), 0);
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		unlink(found.gl_pathv[i]);
+	globfree(&found);
+}
+
+static int open_member(const struct family *f, unsigned int member)
+{
+	char path[300];
+
+	path_of(f, member, path);
+	return CHECK_SYS(open(path, O_RDWR | O_CLOEXEC));
+}
+
+static size_t numbers_in(const struct ts_events *events, trace_event_id_t id, uint32_t *first)
+{
+	ssize_t at = ts_find(events, id, 0);
+
+	CHECK(at >= 0);
+	*first = ts_number(&events->at[at]);
+	return ts_count(events, id);
+}
+
+TEST(an_attribute_says_when_a_log_is_rotated, "EXT-270", NEEDS_KEEPER)
+{
+	struct posixtrace_log_rotation r = {.pt_bytes = LEAST, .pt_time = {3600, 0}, .pt_keep = 7};
+	struct posixtrace_log_rotation got;
+	trace_attr_t attr;
+	trace_id_t trid;
+	int fds[2], fd = ts_temp_file();
+
+	CHECK_OK(posix_trace_attr_init(&attr));
+	CHECK_OK(posixtrace_attr_getlogrotation(&attr, &got));
+	CHECK_EQ(got.pt_bytes + (size_t)got.pt_time.tv_sec + got.pt_keep, 0);
+	CHECK_OK(posixtrace_attr_setlogrotation(&attr, &r));
+	CHECK_OK(posixtrace_attr_getlogrotation(&attr, &got));
+	CHECK_EQ(got.pt_bytes, LEAST);
+	CHECK_EQ(got.pt_time.tv_sec, 3600);
+	CHECK_EQ(got.pt_keep, 7);
+	r.pt_keep = 1;
+	CHECK_EQ(posixtrace_attr_setlogrotation(&attr, &r), EINVAL);
+	r = (struct posixtrace_log_rotation){.pt_bytes = LEAST - 1};
+	CHECK_EQ(posixtrace_attr_setlogrotation(&attr, &r), EINVAL);
+	r = (struct posixtrace_log_rotation){.pt_time = {0, 999999999}};
+	CHECK_EQ(posixtrace_attr_setlogrotation(&attr, &r), EINVAL);
+	CHECK_EQ(posixtrace_attr_setlogrotation(&attr, NULL), EINVAL);
+	CHECK_EQ(posixtrace_attr_setlogrotation(NULL, &got), EINVAL);
+	/* Of LOOP, which is the default, a log has its own bound. */
+	CHECK_EQ(posix_trace_create_withlog(0, &attr, fd, &trid), EINVAL);
+	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
+	/* A file without a name has no next one; nor has a pipe. */
+	CHECK_EQ(posix_trace_create_withlog(0, &attr, fd, &trid), EINVAL);
+	CHECK_SYS(pipe(fds));
+	CHECK_EQ(posix_trace_create_withlog(0, &attr, fds[1], &trid), EINVAL);
+	/* A stream without a log has none to rotate. */
+	CHECK_OK(posix_trace_create(0, &attr, &trid));
+	ts_shutdown(trid);
+}
+
+TEST(each_event_is_in_exactly_one_file, "EXT-271", NEEDS_KEEPER)
+{
+	struct family f = begin(LEAST, 0, 0);
+	struct posixtrace_counts counts, alone;
+	struct posixtrace_log_process process;
+	struct ts_events all, one;
+	uint64_t sum = 0;
+	uint32_t next = 0;
+	trace_id_t log;
+
+	for (unsigned int i = 1; i <= 3; i++)
+		fill_one(&f, i);
+	emit_run(f.id, f.made, f.made + 1, 200);
+	f.made++;
+	/* What the log has, in all of its files. */
+	ts_flush(f.trid);
+	CHECK_OK(posixtrace_get_counts(f.trid, &counts, sizeof(counts)));
+	CHECK_GE(counts.pt_log_events, f.made);
+	ts_shutdown(f.trid);
+	all = read_path(f.path, &counts);
+	ts_expect_sorted(&all);
+	ts_expect_numbers(&all, f.id, 0, f.made - 1);
+	CHECK_EQ(counts.pt_files, 4);
+	CHECK_EQ(counts.pt_missing_files + counts.pt_earlier_files, 0);
+	CHECK_EQ(counts.pt_log_events, all.count);
+	CHECK_EQ(ts_count(&all, POSIX_TRACE_OVERFLOW), 0);
+	CHECK_EQ(ts_count(&all, POSIX_TRACE_START), 1);
+	CHECK_EQ(ts_count(&all, POSIX_TRACE_STOP), 1);
+	/* Each is a log of its own: closed, with names and processes. */
+	for (unsigned int i = 0; i < 4; i++) {
+		int fd = open_member(&f, i);
+		char name[TRACE_EVENT_NAME_MAX + 1];
+		uint32_t first;
+
+		one = ts_log_events(fd);
+		CHECK_EQ(ts_count(&one, POSIX_TRACE_OVERFLOW), 0);
+		CHECK_EQ(ts_count(&one, POSIX_TRACE_FLUSH_START),
+			 ts_count(&one, POSIX_TRACE_FLUSH_STOP));
+		next += (uint32_t)numbers_in(&one, f.id, &first);
+		CHECK_EQ(first + (uint32_t)ts_count(&one, f.id), next);
+		sum += one.count;
+		ts_events_free(&one);
+		log = ts_open_log(fd);
+		CHECK_EQ(ts_status(log).posix_stream_flush_error, 0);
+		CHECK_OK(posix_trace_eventid_get_name(log, f.id, name));
+		CHECK_STR_EQ(name, "number");
+		CHECK_OK(posixtrace_get_log_process(log, 0, &process, sizeof(process)));
+		CHECK_OK(posixtrace_get_counts(log, &alone, sizeof(alone)));
+		CHECK_EQ(alone.pt_files, 0);
+		ts_close_log(log);
+		close(fd);
+	}
+	CHECK_EQ(sum, all.count);
+	ts_events_free(&all);
+	end(&f);
+}
+
+TEST(a_filter_and_losses_go_on_in_the_next_file, "EXT-271", NEEDS_KEEPER)
+{
+	struct family f = begin(LEAST, 0, 0);
+	trace_event_id_t other = ts_id("other");
+	trace_event_set_t set = ts_set(other, 0);
+	static struct ptrc_log_reader reader;
+	struct posixtrace_counts counts, first;
+	struct ts_events one;
+	pid_t keeper;
+	int fd;
+	trace_id_t log;
+
+	/* Lost in the first file, as nobody makes room. */
+	CHECK_OK(posixtrace_get_keeper(f.trid, &keeper));
+	CHECK_SYS(kill(keeper, SIGSTOP));
+	emit_run(f.id, 0, 2000, 200);
+	CHECK_SYS(kill(keeper, SIGCONT));
+	ts_flush(f.trid);
+	CHECK_WITHIN(5000, has(&f, 1));
+	ts_set_filter(f.trid, &set, POSIX_TRACE_SET_EVENTSET);
+	emit_run(f.id, 2000, 2100, 200);
+	ts_emit(other, 1);
+	ts_flush(f.trid);
+	CHECK_WITHIN(5000, has(&f, 2));
+	emit_run(f.id, 2100, 2110, 200);
+	ts_shutdown(f.trid);
+	fd = open_member(&f, 0);
+	log = ts_open_log(fd);
+	CHECK_OK(posixtrace_get_counts(log, &first, sizeof(first)));
+	CHECK_GT(first.pt_lost_events, 0);
+	CHECK_EQ(ts_status(log).posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
+	ts_close_log(log);
+	close(fd);
+	one = read_path(f.path, &counts);
+	CHECK_EQ(counts.pt_lost_events, first.pt_lost_events);
+	CHECK_EQ(ts_count(&one, other), 0);
+	ts_events_free(&one);
+	/* Each packet begins with the filter, and so does the first one of a file. */
+	fd = open_member(&f, 2);
+	CHECK_OK(ptrc_log_reader_open(fd, &reader));
+	CHECK_GT(reader.entry_count, 0);
+	CHECK(reader.entries[0].flags & PTRC_LOG_HAS_FILTER);
+	ptrc_log_reader_close(&reader);
+	log = ts_open_log(fd);
+	CHECK_OK(posixtrace_get_counts(log, &counts, sizeof(counts)));
+	CHECK_EQ(counts.pt_lost_events, 0);
+	CHECK_EQ(ts_status(log).posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
+	ts_close_log(log);
+	close(fd);
+	end(&f);
+}
+
+TEST(the_oldest_files_go_and_foreign_ones_stay, "EXT-273", NEEDS_KEEPER)
+{
+	struct family f = begin(LEAST, 0, 2);
+	struct posixtrace_counts counts;
+	struct ts_events events;
+	uint32_t first;
+	char path[300];
+	int fd;
+
+	/* A file of somebody else, and a link to nowhere, where the next ones would be. */
+	path_of(&f, 2, path);
+	fd = CHECK_SYS(open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
+	CHECK_EQ(write(fd, "mine", 4), 4);
+	close(fd);
+	path_of(&f, 3, path);
+	CHECK_SYS(symlink("nowhere", path));
+	fill_one(&f, 1);
+	CHECK(has(&f, 0));
+	fill_one(&f, 4);
+	CHECK_WITHIN(5000, !has(&f, 0));
+	CHECK(has(&f, 1));
+	fill_one(&f, 5);
+	CHECK_WITHIN(5000, !has(&f, 1));
+	fill_one(&f, 6);
+	CHECK_WITHIN(5000, !has(&f, 4));
+	ts_shutdown(f.trid);
+	path_of(&f, 2, path);
+	fd = CHECK_SYS(open(path, O_RDONLY | O_CLOEXEC));
+	CHECK_EQ(ts_file_size(fd), 4);
+	close(fd);
+	path_of(&f, 3, path);
+	CHECK_SYS(unlink(path));
+	/* The first ones are gone, and that is told, but no damage. */
+	events = read_path(f.path, &counts);
+	CHECK_EQ(counts.pt_files, 2);
+	CHECK_EQ(counts.pt_missing_files, 0);
+	CHECK_EQ(counts.pt_earlier_files, 3);
+	CHECK_EQ(counts.pt_deleted_files, 3);
+	CHECK_EQ(counts.pt_damaged_gaps, 0);
+	CHECK_EQ(numbers_in(&events, f.id, &first), 100);
+	CHECK_EQ(first, 300);
+	CHECK_GE(counts.pt_earlier_events, 300);
+	ts_events_free(&events);
+	end(&f);
+}
+
+TEST(a_missing_file_is_told, "EXT-274 EXT-583", NEEDS_KEEPER)
+{
+	struct family f = begin(LEAST, 0, 0);
+	struct posixtrace_counts counts;
+	struct ts_events events;
+	uint32_t first;
+	char path[300];
+
+	for (unsigned int i = 1; i <= 3; i++)
+		fill_one(&f, i);
+	ts_shutdown(f.trid);
+	path_of(&f, 1, path);
+	CHECK_SYS(unlink(path));
+	events = read_path(f.path, &counts);
+	CHECK_EQ(counts.pt_files, 3);
+	CHECK_EQ(counts.pt_missing_files, 1);
+	CHECK_EQ(counts.pt_damaged_gaps, 1);
+	CHECK_EQ(counts.pt_uncounted_gaps, 0);
+	CHECK_GE(counts.pt_damaged_events, 100);
+	/* But nothing is damaged. */
+	CHECK_EQ(counts.pt_file_gaps, 1);
+	CHECK_EQ(counts.pt_file_gap_events, counts.pt_damaged_events);
+	CHECK_EQ(counts.pt_missing_events, counts.pt_damaged_events);
+	CHECK_EQ(counts.pt_log_events, events.count - 2 + counts.pt_missing_events);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_OVERFLOW), 1);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_RESUME), 1);
+	CHECK_EQ(numbers_in(&events, f.id, &first), 200);
+	ts_events_free(&events);
+	/* Nobody was told to delete the first one. */
+	CHECK_SYS(unlink(f.path));
+	events = read_path(f.path, &counts);
+	CHECK_EQ(counts.pt_earlier_files, 2);
+	CHECK_EQ(counts.pt_deleted_files, 0);
+	ts_events_free(&events);
+	path_of(&f, 7, path);
+	CHECK_EQ(posixtrace_open_log(path, &f.trid), ENOENT);
+	CHECK_EQ(posixtrace_open_log("/dev/null", &f.trid), EINVAL);
+	CHECK_EQ(posixtrace_open_log(NULL, &f.trid), EINVAL);
+	end(&f);
+}
+
+/* The stream gets more than it has room for while its keeper sleeps. */
+static void lose(struct family *f)
+{
+	pid_t keeper;
+
+	CHECK_OK(posixtrace_get_keeper(f->trid, &keeper));
+	CHECK_SYS(kill(keeper, SIGSTOP));
+	emit_run(f->id, f->made, f->made + 2000, 200);
+	f->made += 2000;
+	CHECK_SYS(kill(keeper, SIGCONT));
+	ts_flush(f->trid);
+	ts_flush(f->trid);
+}
+
+/* How many events the log tells were lost in the stream. */
+static unsigned long lost_by(const char *path)
+{
+	struct posixtrace_counts counts;
+	trace_id_t log;
+
+	CHECK_OK(posixtrace_open_log(path, &log));
+	CHECK_EQ(ts_status(log).posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
+	CHECK_OK(posixtrace_get_counts(log, &counts, sizeof(counts)));
+	ts_close_log(log);
+	return counts.pt_lost_events;
+}
+
+/* Takes a file of the log away while `lost` is checked, and puts it back. */
+static void check_without(const struct family *f, unsigned int member, unsigned long lost)
+{
+	char path[300], away[310];
+
+	path_of(f, member, path);
+	snprintf(away, sizeof(away), "%s-away", path);
+	CHECK_SYS(rename(path, away));
+	CHECK_EQ(lost_by(f->path), lost);
+	CHECK_SYS(rename(away, path));
+}
+
+TEST(what_files_that_are_gone_told_of_losses_is_told, "EXT-582", NEEDS_KEEPER)
+{
+	for (unsigned int keep = 0; keep < 3; keep += 2) {
+		struct family f = begin(LEAST, 0, keep);
+		struct posixtrace_counts counts;
+		unsigned int last = 0;
+		unsigned long lost;
+		pid_t keeper;
+
+		NOTE("%u files are kept", keep);
+		fill_one(&f, ++last);
+		lose(&f);
+		/* A flush that took so much was the end of a file, maybe of two. */
+		while (has(&f, last + 1))
+			last++;
+		for (int i = 0; i < 3; i++) {
+			ts_start(f.trid);
+			fill_one(&f, ++last);
+			while (has(&f, last + 1))
+				last++;
+			/* Whoever takes over knows it, too. */
+			CHECK_OK(posixtrace_get_keeper(f.trid, &keeper));
+			CHECK_SYS(kill(keeper, SIGKILL));
+			CHECK_WITHIN(10000, process_is_gone(keeper));
+		}
+		CHECK_EQ(has(&f, 1), keep == 0);
+		CHECK_OK(posixtrace_get_counts(f.trid, &counts, sizeof(counts)));
+		lost = counts.pt_lost_events;
+		CHECK_GE(lost, 1000);
+		CHECK_EQ(lost_by(f.path), lost);
+		ts_shutdown(f.trid);
+		CHECK_EQ(lost_by(f.path), lost);
+		for (unsigned int i = 0; keep == 0 && i < last; i++)
+			check_without(&f, i, lost);
+		/* The last one alone. */
+		for (unsigned int i = 0; i < last; i++) {
+			char path[300];
+
+			path_of(&f, i, path);
+			unlink(path);
+		}
+		CHECK_EQ(lost_by(f.path), lost);
+		end(&f);
+	}
+}
+
+TEST(a_clear_forgets_losses_of_files_that_are_gone, "EXT-582", NEEDS_KEEPER)
+{
+	struct family f = begin(LEAST, 0, 2);
+	struct posixtrace_counts counts;
+	struct ts_events events;
+	unsigned int last = 1;
+
+	fill_one(&f, last);
+	lose(&f);
+	while (has(&f, last + 1))
+		last++;
+	ts_start(f.trid);
+	fill_one(&f, ++last);
+	ts_clear(f.trid);
+	ts_start(f.trid);
+	while (has(&f, last + 1))
+		last++;
+	fill_one(&f, ++last);
+	ts_shutdown(f.trid);
+	events = read_path(f.path, &counts);
+	CHECK_EQ(counts.pt_lost_events, 0);
+	CHECK_EQ(ts_count(&events, f.id), 100);
+	ts_events_free(&events);
+	end(&f);
+}
+
+TEST(a_clear_leaves_the_last_file_empty, "EXT-275", NEEDS_KEEPER)
+{
+	struct family f = begin(LEAST, 0, 0);
+	struct posixtrace_counts counts;
+	struct ts_events events;
+
+	fill_one(&f, 1);
+	fill_one(&f, 2);
+	ts_clear(f.trid);
+	CHECK(!has(&f, 0) && !has(&f, 1) && has(&f, 2));
+	f.made = 0;
+	fill_one(&f, 3);
+	ts_shutdown(f.trid);
+	events = read_path(f.path, &counts);
+	ts_expect_numbers(&events, f.id, 0, f.made - 1);
+	CHECK_EQ(counts.pt_files, 2);
+	CHECK_EQ(counts.pt_earlier_files, 0);
+	CHECK_EQ(counts.pt_log_events, events.count);
+	ts_events_free(&events);
+	end(&f);
+}
+
+TEST(a_keeper_that_takes_over_goes_on_in_the_last_file, "EXT-272", NEEDS_KEEPER)
+{
+	struct family f = begin(LEAST, 0, 0);
+	struct posixtrace_counts counts;
+	struct ts_events events;
+	pid_t keeper;
+	char path[300];
+
+	for (unsigned int i = 1; i <= 3; i++) {
+		fill_one(&f, i);
+		CHECK_OK(posixtrace_get_keeper(f.trid, &keeper));
+		CHECK_SYS(kill(keeper, SIGKILL));
+		CHECK_WITHIN(10000, process_is_gone(keeper));
+		/* The first file may be taken away while the log is written. */
+		if (i == 2)
+			CHECK_SYS(unlink(f.path));
+	}
+	emit_run(f.id, f.made, f.made + 5, 200);
+	f.made += 5;
+	ts_flush(f.trid);
+	/* The file that is being written is gone: the log goes on in another one. */
+	CHECK_OK(posixtrace_get_keeper(f.trid, &keeper));
+	CHECK_SYS(kill(keeper, SIGKILL));
+	CHECK_WITHIN(10000, process_is_gone(keeper));
+	path_of(&f, 3, path);
+	CHECK_SYS(unlink(path));
+	emit_run(f.id, f.made, f.made + 5, 200);
+	f.made += 5;
+	ts_shutdown(f.trid);
+	CHECK(has(&f, 4));
+	events = read_path(f.path, &counts);
+	CHECK_EQ(counts.pt_files, 3);
+	CHECK_EQ(counts.pt_earlier_files, 1);
+	CHECK_EQ(counts.pt_missing_files, 1);
+	CHECK_EQ(ts_count(&events, f.id), 205);
+	ts_events_free(&events);
+	end(&f);
+}
+
+TEST(what_a_killed_controller_leaves_is_finished_in_the_last_file, "EXT-272", NEEDS_KEEPER)
+{
+	struct family f = {.id = ts_id("number")};
+	struct posixtrace_counts counts;
+	struct ts_events events;
+	struct family *shared =
+		mmap(NULL, sizeof(f), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pid, keeper;
+	trace_id_t trid;
+	int status;
+
+	for (int both = 0; both < 2; both++) {
+		pid = harness_fork();
+		if (pid == 0) {
+			f = begin(LEAST, 0, 0);
+			fill_one(&f, 1);
+			emit_run(f.id, f.made, f.made + 50, 200);
+			f.made += 50;
+			*shared = f;
+			if (both) {
+				CHECK_OK(posixtrace_get_keeper(f.trid, &keeper));
+				CHECK_SYS(kill(keeper, SIGKILL));
+				CHECK_WITHIN(10000, process_is_gone(keeper));
+			}
+			kill(getpid(), SIGKILL);
+		}
+		CHECK_SYS(waitpid(pid, &status, 0));
+		CHECK(WIFSIGNALED(status));
+		/* A create finishes what two dead processes left. */
+		trid = ts_create(0, NULL);
+		ts_shutdown(trid);
+		f = *shared;
+		NOTE("%s", both ? "the keeper was killed, too" : "the keeper lives");
+		events = read_path(f.path, &counts);
+		ts_expect_numbers(&events, f.id, 0, f.made - 1);
+		CHECK_EQ(counts.pt_files, 2);
+		CHECK_EQ(counts.pt_missing_files, 0);
+		CHECK_EQ(counts.pt_log_events, events.count);
+		ts_events_free(&events);
+		f.fd = -1;
+		end(&f);
+	}
+}
+
+TEST(a_log_goes_on_where_no_other_file_can_be_made, "EXT-276", NEEDS_KEEPER)
+{
+	char directory[64] = "/tmp/ptrc-rotate-XXXXXX";
+	trace_attr_t attr = attr_of(LEAST, 0, 0);
+	struct family f = {.id = ts_id("number")};
+	struct posixtrace_counts counts;
+	struct ts_events events;
+
+	CHECK(mkdtemp(directory));
+	snprintf(f.path, sizeof(f.path), "%s/log", directory);
+	f.fd = CHECK_SYS(open(f.path, O_CREAT | O_RDWR | O_CLOEXEC, 0600));
+	f.trid = ts_create_log(0, &attr, f.fd);
+	ts_start(f.trid);
+	CHECK_SYS(chmod(directory, 0500));
+	emit_run(f.id, 0, 100, 200);
+	ts_flush(f.trid);
+	if (geteuid() == 0)
+		SKIP("root may write everywhere");
+	CHECK_WITHIN(5000, ts_status(f.trid).posix_stream_flush_error == EACCES);
+	emit_run(f.id, 100, 200, 200);
+	ts_shutdown(f.trid);
+	CHECK(!has(&f, 1));
+	CHECK_SYS(chmod(directory, 0700));
+	events = read_path(f.path, &counts);
+	ts_expect_numbers(&events, f.id, 0, 199);
+	CHECK_EQ(counts.pt_files, 1);
+	ts_events_free(&events);
+	end(&f);
+	rmdir(directory);
+}
+
+TEST(time_alone_rotates_a_log_only_if_it_has_something, "EXT-277", NEEDS_KEEPER)
+{
+	struct family f = begin(0, 1, 0);
+	struct timespec pause = {2, 500000000};
+	struct ts_events events;
+	struct posixtrace_counts counts;
+
+	ts_emit(f.id, f.made++);
+	ts_flush(f.trid);
+	CHECK_WITHIN(5000, has(&f, 1));
+	/* Nothing comes, and no file either. */
+	nanosleep(&pause, NULL);
+	CHECK(!has(&f, 2));
+	ts_emit(f.id, f.made++);
+	CHECK_WITHIN(5000, has(&f, 2));
+	ts_shutdown(f.trid);
+	events = read_path(f.path, &counts);
+	ts_expect_numbers(&events, f.id, 0, f.made - 1);
+	ts_events_free(&events);
+	end(&f);
+}

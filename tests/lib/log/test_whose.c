@@ -1,0 +1,707 @@
+/* SPDX-License-Identifier: MIT */
+/* What a log tells of the machine and of the processes that recorded into it. */
+#include "tests/support/logs.h"
+
+#include <link.h>
+#include <posixtrace.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/utsname.h>
+
+#include "lib/log/log_layout.h"
+
+#define KIB ((size_t)1024)
+
+static trace_id_t create_log(pid_t pid, int log_policy, size_t log_bytes, int fd)
+{
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 256 * KIB, log_policy, log_bytes);
+
+	return ts_create_log(pid, &attr, fd);
+}
+
+static struct posixtrace_log_process process_at(trace_id_t log, unsigned long index)
+{
+	struct posixtrace_log_process p;
+
+	CHECK_OK(posixtrace_get_log_process(log, index, &p, sizeof(p)));
+	CHECK_EQ(p.pp_size, sizeof(p));
+	return p;
+}
+
+/* How many the log has of this pid; *first is the index of the first one. */
+static unsigned long count_of(trace_id_t log, pid_t pid, unsigned long *first)
+{
+	struct posixtrace_log_process p;
+	unsigned long count = 0;
+
+	for (unsigned long i = 0; !posixtrace_get_log_process(log, i, &p, sizeof(p)); i++)
+		if (p.pp_pid == pid && !count++)
+			*first = i;
+	return count;
+}
+
+static struct posixtrace_log_process only_one_of(trace_id_t log, pid_t pid)
+{
+	unsigned long index = 0;
+
+	CHECK_EQ(count_of(log, pid, &index), 1);
+	return process_at(log, index);
+}
+
+static void expect_text(const char *text, size_t size, const char *expected)
+{
+	CHECK_EQ(size, strlen(expected));
+	CHECK_MEM_EQ(text, expected, size);
+}
+
+/* The first bytes of a file. */
+static size_t slurp(const char *path, char *to, size_t size)
+{
+	int fd = CHECK_SYS(open(path, O_RDONLY | O_CLOEXEC));
+	size_t got = 0;
+	ssize_t n;
+
+	while (got < size && (n = CHECK_SYS(read(fd, to + got, size - got))) > 0)
+		got += (size_t)n;
+	close(fd);
+	return got;
+}
+
+static void expect_line(const char *path, const char *text)
+{
+	char line[256];
+	size_t size;
+
+	if (access(path, R_OK)) {
+		CHECK_STR_EQ(text, "");
+		return;
+	}
+	size = slurp(path, line, sizeof(line) - 1);
+	line[size] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	CHECK_STR_EQ(text, line);
+}
+
+TEST(a_log_tells_the_machine, "EXT-230", NEEDS_KEEPER)
+{
+	struct posixtrace_log_host host;
+	struct utsname name;
+	int fd = ts_temp_file();
+	trace_id_t trid;
+
+	CHECK_SYS(setenv("TZ", "XYZ-5:30", 1));
+	tzset();
+	trid = create_log(0, POSIX_TRACE_APPEND, 0, fd);
+	CHECK_EQ(posixtrace_get_log_host(trid, &host, sizeof(host)), EINVAL);
+	CHECK_OK(posix_trace_shutdown(trid));
+	trid = ts_open_log(fd);
+	CHECK_EQ(posixtrace_get_log_host(trid, NULL, sizeof(host)), EINVAL);
+	CHECK_EQ(posixtrace_get_log_host(trid, &host, sizeof(host.ph_size) - 1), EINVAL);
+	CHECK_OK(posixtrace_get_log_host(trid, &host, sizeof(host)));
+	CHECK_EQ(host.ph_size, sizeof(host));
+	CHECK_SYS(uname(&name));
+	CHECK_STR_EQ(host.ph_name, name.nodename);
+	CHECK_STR_EQ(host.ph_system, name.sysname);
+	CHECK_STR_EQ(host.ph_release, name.release);
+	CHECK_STR_EQ(host.ph_version, name.version);
+	CHECK_STR_EQ(host.ph_machine, name.machine);
+	expect_line("/etc/machine-id", host.ph_machine_id);
+	expect_line("/proc/sys/kernel/random/boot_id", host.ph_boot_id);
+	CHECK_STR_EQ(host.ph_time_zone, "XYZ-5:30");
+	CHECK_EQ(host.ph_has_utc_offset, 1);
+	CHECK_EQ(host.ph_utc_offset, 19800);
+	ts_close_log(trid);
+}
+
+/* The build id of this program, as it is in memory. */
+static int own_build_id(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct {
+		unsigned char id[64];
+		size_t size;
+	} *out = arg;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const char *at = (const char *)info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+		const char *end = at + info->dlpi_phdr[i].p_memsz;
+
+		if (info->dlpi_phdr[i].p_type != PT_NOTE || info->dlpi_phdr[i].p_align == 8)
+			continue;
+		while (at < end) {
+			const ElfW(Nhdr) *note = (const void *)at;
+			const char *name = at + sizeof(*note);
+			const char *text = name + ((note->n_namesz + 3) & ~3U);
+
+			if (note->n_type == NT_GNU_BUILD_ID && !strcmp(name, "GNU")) {
+				memcpy(out->id, text, note->n_descsz);
+				out->size = note->n_descsz;
+			}
+			at = text + ((note->n_descsz + 3) & ~3U);
+		}
+	}
+	return 1; /* the first object is the program */
+}
+
+TEST(a_log_tells_its_process, "EXT-231 EXT-232", NEEDS_KEEPER)
+{
+	static char line[PTRC_LOG_LINE_MAX], exe[4096];
+	struct {
+		unsigned char id[64];
+		size_t size;
+	} own = {.size = 0};
+	struct posixtrace_log_process p;
+	struct posixtrace_log_mapping m;
+	trace_event_id_t id = ts_id("event");
+	int fd = ts_temp_file();
+	unsigned long index, count = 0;
+	trace_id_t trid = create_log(0, POSIX_TRACE_APPEND, 0, fd);
+	size_t line_size = slurp("/proc/self/cmdline", line, sizeof(line));
+	ssize_t exe_size = CHECK_SYS(readlink("/proc/self/exe", exe, sizeof(exe)));
+	struct ts_events events;
+	bool is_mapped = false;
+	uintptr_t address;
+	ssize_t at;
+
+	dl_iterate_phdr(own_build_id, &own);
+	CHECK_SYS(prctl(PR_SET_NAME, "odd \x1b[31m)\n"));
+	ts_start(trid);
+	ts_emit(id, 1);
+	CHECK_OK(posix_trace_shutdown(trid));
+
+	events = ts_log_events(fd);
+	trid = ts_open_log(fd);
+	at = ts_find(&events, id, 0);
+	CHECK(at >= 0);
+	CHECK_OK(posixtrace_find_log_process(trid, getpid(), &events.at[at].info.posix_timestamp,
+					     &index));
+	p = process_at(trid, index);
+	CHECK_EQ(p.pp_pid, getpid());
+	CHECK_EQ(p.pp_has_ended, 0);
+	CHECK_EQ(p.pp_is_known, 1);
+	CHECK_EQ(p.pp_parent_pid, getppid());
+	CHECK_EQ(p.pp_has_user, 1);
+	CHECK_EQ(p.pp_user, geteuid());
+	/* It started before its event, and after this test began, some seconds ago. */
+	CHECK_LE(ts_time_ns(&p.pp_start), time_at(&events, (size_t)at));
+	CHECK_GT(ts_time_ns(&p.pp_start), time_at(&events, (size_t)at) - INT64_C(600000000000));
+	expect_text(p.pp_name, p.pp_name_size, "odd \x1b[31m)\n");
+	CHECK_EQ(p.pp_executable_size, exe_size);
+	CHECK_MEM_EQ(p.pp_executable, exe, p.pp_executable_size);
+	CHECK_GT(own.size, 0);
+	CHECK_EQ(p.pp_build_id_size, own.size);
+	CHECK_MEM_EQ(p.pp_build_id, own.id, own.size);
+	CHECK_EQ(p.pp_has_command_line, 1);
+	CHECK_EQ(p.pp_command_line_size, line_size);
+	CHECK_MEM_EQ(p.pp_command_line, line, line_size);
+
+	CHECK_EQ(p.pp_has_mappings, 1);
+	address = (uintptr_t)events.at[at].info.posix_prog_address;
+	for (; !posixtrace_get_log_mapping(trid, index, count, &m, sizeof(m)); count++) {
+		if (address < m.pm_start || address >= m.pm_end)
+			continue;
+		is_mapped = true;
+		CHECK_EQ(m.pm_path_size, exe_size);
+		CHECK_MEM_EQ(m.pm_path, exe, m.pm_path_size);
+		CHECK_EQ(m.pm_build_id_size, own.size);
+		CHECK_MEM_EQ(m.pm_build_id, own.id, own.size);
+	}
+	CHECK_EQ(count, p.pp_mapping_count);
+	CHECK(is_mapped);
+	CHECK_EQ(posixtrace_get_log_process(trid, 1000, &p, sizeof(p)), ENODATA);
+	CHECK_EQ(posixtrace_get_log_mapping(trid, 1000, 0, &m, sizeof(m)), ENODATA);
+	CHECK_EQ(posixtrace_find_log_process(trid, 1, &p.pp_from, &index), ENODATA);
+	CHECK_EQ(posixtrace_find_log_process(trid, getpid(), NULL, &index), EINVAL);
+	ts_close_log(trid);
+}
+
+static intptr_t rename_process(const void *arg, size_t arg_bytes)
+{
+	(void)arg_bytes;
+	return prctl(PR_SET_NAME, arg);
+}
+
+TEST(another_program_is_told_anew, "EXT-233", NEEDS_KEEPER)
+{
+	struct posixtrace_log_process p;
+	int fd = ts_temp_file();
+	struct ts_target target = ts_target_fork();
+	trace_id_t trid = create_log(target.pid, POSIX_TRACE_APPEND, 0, fd);
+	unsigned long first = 0;
+
+	CHECK_EQ(ts_target_call(&target, rename_process, "before", 7), 0);
+	ts_start(trid);
+	ts_target_emit(&target, ts_target_id(&target, "event"), 1);
+	ts_flush(trid);
+	ts_target_exec(&target);
+	CHECK_EQ(ts_target_call(&target, rename_process, "behind", 7), 0);
+	ts_target_emit(&target, ts_target_id(&target, "event"), 2);
+	ts_flush(trid);
+	/* What is known already is not written again. */
+	ts_target_emit(&target, ts_target_id(&target, "event"), 3);
+	ts_flush(trid);
+	ts_target_end(&target);
+	CHECK_OK(posix_trace_shutdown(trid));
+	trid = ts_open_log(fd);
+	CHECK_EQ(count_of(trid, target.pid, &first), 2);
+	p = process_at(trid, first);
+	expect_text(p.pp_name, p.pp_name_size, "before");
+	p = process_at(trid, first + 1);
+	expect_text(p.pp_name, p.pp_name_size, "behind");
+	ts_close_log(trid);
+}
+
+TEST(children_are_told_too, "EXT-231", NEEDS_KEEPER)
+{
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 256 * KIB, POSIX_TRACE_APPEND, 0);
+	trace_event_id_t id = ts_id("event");
+	struct posixtrace_log_process p;
+	int fd = ts_temp_file();
+	trace_id_t trid;
+	pid_t child;
+
+	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
+	trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
+	child = CHECK_SYS(fork());
+	/* It ends at once, but not before the keeper has looked. */
+	if (!child) {
+		ts_emit(id, 1);
+		exit(0);
+	}
+	CHECK_SYS(waitpid(child, NULL, 0));
+	CHECK_OK(posix_trace_shutdown(trid));
+	trid = ts_open_log(fd);
+	p = only_one_of(trid, child);
+	CHECK_EQ(p.pp_parent_pid, getpid());
+	CHECK_EQ(p.pp_has_ended, 0);
+	CHECK_GT(p.pp_executable_size, 0);
+	ts_close_log(trid);
+}
+
+TEST(of_a_dead_process_the_log_tells_the_pid, "EXT-234", NEEDS_KEEPER)
+{
+	struct posixtrace_log_process p;
+	int fd = ts_temp_file();
+	struct ts_target target = ts_target_fork();
+	trace_id_t trid = create_log(target.pid, POSIX_TRACE_APPEND, 0, fd);
+	struct ts_events events;
+	pid_t keeper;
+
+	ts_start(trid);
+	CHECK_OK(posixtrace_get_keeper(trid, &keeper));
+	CHECK_SYS(kill(keeper, SIGSTOP));
+	ts_target_emit(&target, ts_target_id(&target, "event"), 1);
+	ts_target_kill(&target);
+	CHECK_SYS(kill(keeper, SIGCONT));
+	CHECK_OK(posix_trace_shutdown(trid));
+	events = ts_log_events(fd);
+	trid = ts_open_log(fd);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_UNNAMED_USEREVENT + 1), 1);
+	p = only_one_of(trid, target.pid);
+	CHECK_EQ(p.pp_has_ended, 1);
+	CHECK_EQ(p.pp_executable_size + p.pp_build_id_size + p.pp_mapping_count, 0);
+	CHECK_EQ(p.pp_has_command_line, 0);
+	ts_close_log(trid);
+}
+
+TEST(a_ring_keeps_what_it_tells, "EXT-235", NEEDS_KEEPER)
+{
+	trace_event_id_t id = ts_id("event");
+	struct posixtrace_log_process p;
+	struct posixtrace_log_host host;
+	int fd = ts_temp_file();
+	trace_id_t trid = create_log(0, POSIX_TRACE_LOOP, 256 * KIB, fd);
+
+	ts_start(trid);
+	/* Six laps. */
+	for (uint32_t i = 0; i < 150; i++) {
+		emit_run(id, i * 10, i * 10 + 10, 1000);
+		ts_flush(trid);
+	}
+	CHECK_OK(posix_trace_shutdown(trid));
+	trid = ts_open_log(fd);
+	CHECK_OK(posixtrace_get_log_host(trid, &host, sizeof(host)));
+	CHECK(host.ph_boot_id[0]);
+	p = only_one_of(trid, getpid());
+	CHECK_GT(p.pp_executable_size, 0);
+	ts_close_log(trid);
+}
+
+/* Reads a pipe to its end, into a file. */
+static void *drain(void *arg)
+{
+	int *fds = arg;
+	char bytes[4096];
+	ssize_t n;
+
+	while ((n = read(fds[0], bytes, sizeof(bytes))) > 0)
+		CHECK_EQ(write(fds[1], bytes, (size_t)n), n);
+	return NULL;
+}
+
+TEST(a_pipe_gets_it_too, "EXT-235", NEEDS_KEEPER)
+{
+	struct posixtrace_log_process p;
+	struct posixtrace_log_host host;
+	int ends[2], fd = ts_temp_file(), fds[2];
+	trace_id_t trid;
+	pthread_t thread;
+
+	CHECK_SYS(pipe2(ends, O_CLOEXEC));
+	fds[0] = ends[0];
+	fds[1] = fd;
+	thread = ts_thread(drain, fds);
+	trid = create_log(0, POSIX_TRACE_APPEND, 0, ends[1]);
+	close(ends[1]);
+	ts_start(trid);
+	ts_emit(ts_id("event"), 1);
+	CHECK_OK(posix_trace_shutdown(trid));
+	ts_join(thread);
+	trid = ts_open_log(fd);
+	CHECK_OK(posixtrace_get_log_host(trid, &host, sizeof(host)));
+	p = only_one_of(trid, getpid());
+	CHECK_GT(p.pp_mapping_count, 0);
+	ts_close_log(trid);
+}
+
+TEST(a_clear_takes_nothing_of_it, "EXT-235", NEEDS_KEEPER)
+{
+	trace_event_id_t id = ts_id("event");
+	struct posixtrace_log_process p;
+	struct posixtrace_log_host host;
+	int fd = ts_temp_file();
+	trace_id_t trid = create_log(0, POSIX_TRACE_APPEND, 0, fd);
+
+	ts_start(trid);
+	ts_emit(id, 1);
+	ts_flush(trid);
+	CHECK_OK(posix_trace_clear(trid));
+	ts_emit(id, 2);
+	CHECK_OK(posix_trace_shutdown(trid));
+	trid = ts_open_log(fd);
+	CHECK_OK(posixtrace_get_log_host(trid, &host, sizeof(host)));
+	p = only_one_of(trid, getpid());
+	CHECK_GT(p.pp_executable_size, 0);
+	ts_close_log(trid);
+}
+
+TEST(a_new_keeper_does_not_tell_it_twice, "EXT-233", NEEDS_KEEPER)
+{
+	trace_event_id_t id = ts_id("event");
+	int fd = ts_temp_file();
+	trace_id_t trid = create_log(0, POSIX_TRACE_APPEND, 0, fd);
+	struct posixtrace_log_process p;
+	pid_t keeper;
+
+	ts_start(trid);
+	ts_emit(id, 1);
+	ts_flush(trid);
+	CHECK_OK(posixtrace_get_keeper(trid, &keeper));
+	CHECK_SYS(kill(keeper, SIGKILL));
+	ts_emit(id, 2);
+	ts_flush(trid);
+	CHECK_OK(posix_trace_shutdown(trid));
+	trid = ts_open_log(fd);
+	p = only_one_of(trid, getpid());
+	CHECK_GT(p.pp_executable_size, 0);
+	ts_close_log(trid);
+}
+
+TEST(command_lines_can_be_left_out, "EXT-236", NEEDS_KEEPER)
+{
+	struct posixtrace_log_process p;
+	int fd = ts_temp_file();
+	trace_id_t trid = create_log(0, POSIX_TRACE_APPEND, 0, fd);
+
+	CHECK_OK(posixtrace_set_command_line(trid, 0));
+	ts_start(trid);
+	ts_emit(ts_id("event"), 1);
+	CHECK_OK(posix_trace_shutdown(trid));
+	CHECK_EQ(posixtrace_set_command_line(trid, 0), EINVAL);
+	trid = ts_open_log(fd);
+	CHECK_EQ(posixtrace_set_command_line(trid, 0), EINVAL);
+	p = only_one_of(trid, getpid());
+	CHECK_EQ(p.pp_has_command_line, 0);
+	CHECK_EQ(p.pp_command_line_size, 0);
+	CHECK_GT(p.pp_executable_size, 0);
+	ts_close_log(trid);
+}
+
+TEST(damage_there_costs_no_event, "EXT-237", NEEDS_KEEPER)
+{
+	trace_event_id_t id = ts_id("event");
+	int fd = ts_temp_file();
+	trace_id_t trid = create_log(0, POSIX_TRACE_APPEND, 0, fd);
+	struct ptrc_log_packet h;
+	struct ts_events events;
+	unsigned long first;
+	unsigned char *bytes;
+	size_t size;
+
+	ts_start(trid);
+	emit_run(id, 0, 10, 100);
+	CHECK_OK(posix_trace_shutdown(trid));
+	bytes = file_bytes(fd, &size);
+	for (size_t at = PTRC_LOG_HEADS_BYTES; at + sizeof(h) <= size;
+	     at += sizeof(h) + (h.length + 7) / 8 * 8) {
+		memcpy(&h, bytes + at, sizeof(h));
+		if (h.type == PTRC_LOG_PROCESS || h.type == PTRC_LOG_HOST)
+			bytes[at + sizeof(h) + 9] ^= 1;
+	}
+	put_bytes(fd, bytes, size);
+	events = ts_log_events(fd);
+	ts_expect_numbers(&events, id, 0, 9);
+	trid = ts_open_log(fd);
+	CHECK_EQ(count_of(trid, getpid(), &first), 0);
+	ts_close_log(trid);
+}
+
+/* ---- threads ---- */
+
+struct named {
+	const char *name, *next_name;
+	trace_event_id_t id;
+	pid_t tid;
+	sem_t is_done, go;
+	pthread_t thread;
+};
+
+static void *run_named(void *arg)
+{
+	struct named *n = arg;
+
+	CHECK_SYS(prctl(PR_SET_NAME, n->name));
+	n->tid = gettid();
+	ts_emit(n->id, 1);
+	sem_post(&n->is_done);
+	while (sem_wait(&n->go))
+		;
+	if (n->next_name) {
+		CHECK_SYS(prctl(PR_SET_NAME, n->next_name));
+		ts_emit(n->id, 2);
+		sem_post(&n->is_done);
+		while (sem_wait(&n->go))
+			;
+	}
+	return NULL;
+}
+
+/* Returns when the thread has recorded its first event. */
+static void start_named(struct named *n, const char *name, const char *next_name)
+{
+	*n = (struct named){.name = name, .next_name = next_name, .id = ts_id("event")};
+	CHECK_SYS(sem_init(&n->is_done, 0, 0));
+	CHECK_SYS(sem_init(&n->go, 0, 0));
+	CHECK_OK(pthread_create(&n->thread, NULL, run_named, n));
+	while (sem_wait(&n->is_done))
+		;
+}
+
+static void let_go(struct named *n)
+{
+	sem_post(&n->go);
+}
+
+/* The name that the thread of the event with this number had; "" if that is not known. */
+static void expect_name_at(int fd, const struct named *n, uint32_t number, const char *expected)
+{
+	trace_id_t log = ts_open_log(fd);
+	struct ts_events events = ts_read_log(log);
+	struct posixtrace_log_thread t;
+	unsigned long index;
+	bool is_found = false;
+
+	for (size_t i = 0; i < events.count; i++) {
+		const struct posix_trace_event_info *e = &events.at[i].info;
+		int error;
+
+		if (e->posix_event_id != n->id || e->posix_tid != n->tid ||
+		    ts_number(&events.at[i]) != number)
+			continue;
+		is_found = true;
+		error = posixtrace_find_log_thread(log, getpid(), n->tid, &e->posix_timestamp,
+						   &index);
+		CHECK_EQ(error, *expected ? 0 : ENODATA);
+		if (error)
+			continue;
+		CHECK_OK(posixtrace_get_log_thread(log, index, &t, sizeof(t)));
+		CHECK_EQ(t.pt_size, sizeof(t));
+		CHECK_EQ(t.pt_pid, getpid());
+		CHECK_EQ(t.pt_tid, n->tid);
+		expect_text(t.pt_name, t.pt_name_size, expected);
+	}
+	CHECK(is_found);
+	ts_close_log(log);
+}
+
+TEST(a_log_tells_the_names_of_threads, "EXT-297", NEEDS_KEEPER)
+{
+	static struct named first, second;
+	struct posixtrace_log_thread t;
+	struct timespec time = {.tv_sec = 1};
+	int fd = ts_temp_file();
+	trace_id_t trid = create_log(0, POSIX_TRACE_APPEND, 0, fd);
+	unsigned long index;
+
+	ts_start(trid);
+	ts_emit(ts_id("event"), 1);
+	start_named(&first, "a name of 15 by", NULL);
+	start_named(&second, "two\n\xff", "three");
+	ts_flush(trid);
+	CHECK_EQ(posixtrace_get_log_thread(trid, 0, &t, sizeof(t)), EINVAL);
+	CHECK_EQ(posixtrace_find_log_thread(trid, getpid(), 1, &time, &index), EINVAL);
+	let_go(&second);
+	while (sem_wait(&second.is_done))
+		;
+	/* No sooner is a thread looked at again. */
+	usleep(1100000);
+	ts_flush(trid);
+	CHECK_OK(posix_trace_shutdown(trid));
+	expect_name_at(fd, &first, 1, "a name of 15 by");
+	expect_name_at(fd, &second, 1, "two\n\xff");
+	trid = ts_open_log(fd);
+	/* Two names of the second one; the first thread of the process is not among them. */
+	CHECK_OK(posixtrace_get_log_thread(trid, 2, &t, sizeof(t)));
+	CHECK_EQ(posixtrace_get_log_thread(trid, 3, &t, sizeof(t)), ENODATA);
+	CHECK_EQ(posixtrace_get_log_thread(trid, 0, NULL, sizeof(t)), EINVAL);
+	CHECK_EQ(posixtrace_get_log_thread(trid, 0, &t, sizeof(t.pt_size) - 1), EINVAL);
+	time.tv_sec = INT64_MAX;
+	CHECK_OK(posixtrace_find_log_thread(trid, getpid(), second.tid, &time, &index));
+	CHECK_OK(posixtrace_get_log_thread(trid, index, &t, sizeof(t)));
+	expect_text(t.pt_name, t.pt_name_size, "three");
+	/* What was before its first event is not its. */
+	time.tv_sec = 1;
+	CHECK_EQ(posixtrace_find_log_thread(trid, getpid(), second.tid, &time, &index), ENODATA);
+	CHECK_EQ(posixtrace_find_log_thread(trid, getpid(), getpid(), &time, &index), ENODATA);
+	CHECK_EQ(posixtrace_find_log_thread(trid, getpid(), second.tid, NULL, &index), EINVAL);
+	ts_close_log(trid);
+	let_go(&first);
+	let_go(&second);
+	CHECK_OK(pthread_join(first.thread, NULL));
+	CHECK_OK(pthread_join(second.thread, NULL));
+}
+
+TEST(a_thread_that_begins_and_ends_between_two_flushes_has_a_name, "EXT-297", NEEDS_KEEPER)
+{
+	static struct named n;
+	int fd = ts_temp_file();
+	trace_id_t trid = create_log(0, POSIX_TRACE_APPEND, 0, fd);
+
+	ts_start(trid);
+	ts_emit(ts_id("event"), 1);
+	/* The keeper has looked at the process when that is done. */
+	ts_flush(trid);
+	usleep(100000);
+	start_named(&n, "between", NULL);
+	usleep(300000);
+	let_go(&n);
+	CHECK_OK(pthread_join(n.thread, NULL));
+	ts_flush(trid);
+	CHECK_OK(posix_trace_shutdown(trid));
+	expect_name_at(fd, &n, 1, "between");
+}
+
+TEST(a_thread_that_ended_has_no_name_of_another, "EXT-297", NEEDS_KEEPER)
+{
+	static struct named seen, ended;
+	int fd = ts_temp_file();
+	pid_t keeper;
+	trace_id_t trid = create_log(0, POSIX_TRACE_APPEND, 0, fd);
+
+	ts_start(trid);
+	ts_emit(ts_id("event"), 1);
+	start_named(&seen, "seen", NULL);
+	ts_flush(trid);
+	/* It keeps its name when it has ended. */
+	let_go(&seen);
+	CHECK_OK(pthread_join(seen.thread, NULL));
+	/* Nobody can look at the other one. */
+	CHECK_OK(posixtrace_get_keeper(trid, &keeper));
+	CHECK_SYS(kill(keeper, SIGSTOP));
+	start_named(&ended, "ended", NULL);
+	let_go(&ended);
+	CHECK_OK(pthread_join(ended.thread, NULL));
+	CHECK_SYS(kill(keeper, SIGCONT));
+	ts_flush(trid);
+	CHECK_OK(posix_trace_shutdown(trid));
+	expect_name_at(fd, &seen, 1, "seen");
+	expect_name_at(fd, &ended, 1, "");
+}
+
+TEST(damaged_names_of_threads_cost_no_event, "EXT-297", NEEDS_KEEPER)
+{
+	static struct named n;
+	int fd = ts_temp_file();
+	trace_id_t trid = create_log(0, POSIX_TRACE_APPEND, 0, fd);
+	struct posixtrace_log_thread t;
+	struct posixtrace_counts counts;
+	struct ptrc_log_packet h;
+	struct ts_events events;
+	unsigned char *bytes;
+	unsigned packets = 0;
+	size_t size;
+
+	ts_start(trid);
+	start_named(&n, "name", NULL);
+	ts_flush(trid);
+	CHECK_OK(posix_trace_shutdown(trid));
+	let_go(&n);
+	CHECK_OK(pthread_join(n.thread, NULL));
+	bytes = file_bytes(fd, &size);
+	for (size_t at = PTRC_LOG_HEADS_BYTES; at + sizeof(h) <= size;
+	     at += sizeof(h) + (h.length + 7) / 8 * 8) {
+		memcpy(&h, bytes + at, sizeof(h));
+		if (h.type == PTRC_LOG_THREADS) {
+			bytes[at + sizeof(h) + 9] ^= 1;
+			packets++;
+		}
+	}
+	CHECK_EQ(packets, 1u);
+	put_bytes(fd, bytes, size);
+	events = ts_log_events(fd);
+	CHECK(events.count > 0);
+	trid = ts_open_log(fd);
+	CHECK_EQ(posixtrace_get_log_thread(trid, 0, &t, sizeof(t)), ENODATA);
+	CHECK_OK(posixtrace_get_counts(trid, &counts, sizeof(counts)));
+	CHECK_EQ(counts.pt_damaged_parts, 1u);
+	ts_close_log(trid);
+}
+
+TEST(a_log_tells_the_clocks, "EXT-238", NEEDS_KEEPER)
+{
+	struct posixtrace_log_clock c, before;
+	int fd = ts_temp_file();
+	trace_id_t trid = create_log(0, POSIX_TRACE_APPEND, 0, fd);
+	struct ts_events events;
+	unsigned long count = 0;
+
+	ts_start(trid);
+	ts_emit(ts_id("event"), 1);
+	ts_flush(trid);
+	CHECK_OK(posix_trace_shutdown(trid));
+	events = ts_log_events(fd);
+	trid = ts_open_log(fd);
+	CHECK_EQ(posixtrace_get_log_clock(trid, 0, NULL, sizeof(c)), EINVAL);
+	for (; !posixtrace_get_log_clock(trid, count, &c, sizeof(c)); before = c, count++) {
+		CHECK_EQ(c.pk_size, sizeof(c));
+		CHECK_GE(c.pk_window_ns, 0);
+		/* The readings belong together. */
+		CHECK_LE(labs(ts_time_ns(&c.pk_time) - ts_time_ns(&c.pk_realtime)), 1000000000);
+		CHECK_GE(ts_time_ns(&c.pk_boottime), ts_time_ns(&c.pk_monotonic));
+		if (count) {
+			CHECK_GT(ts_time_ns(&c.pk_monotonic), ts_time_ns(&before.pk_monotonic));
+			CHECK_GT(c.pk_counter, before.pk_counter);
+		} else {
+			/* The first is from before the first event. */
+			CHECK_LE(ts_time_ns(&c.pk_time), time_at(&events, 0));
+		}
+	}
+	CHECK_GE(count, 2);
+	/* The last one is from behind the last event. */
+	CHECK_GE(ts_time_ns(&before.pk_time), time_at(&events, events.count - 1));
+	CHECK_EQ(posixtrace_get_log_clock(trid, count, &c, sizeof(c)), ENODATA);
+	ts_close_log(trid);
+}

@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: MIT */
+/* The attributes object by itself; what streams make of it is tested with streams. */
+#include "tests/support/harness.h"
+
+#include <posixtrace.h>
+#include <trace.h>
+
+#include "lib/model/attr.h"
+
+static trace_attr_t fresh(void)
+{
+	trace_attr_t attr;
+
+	memset(&attr, 0xa5, sizeof(attr));
+	CHECK_OK(posix_trace_attr_init(&attr));
+	return attr;
+}
+
+/* Every attribute that can be read, as one comparable value. */
+struct all {
+	struct timespec res, created;
+	char genversion[TRACE_NAME_MAX];
+	char name[TRACE_NAME_MAX];
+	int inherited, log_policy, stream_policy;
+	size_t log_size, data_size, stream_size, system_event, user_event;
+};
+
+static struct all read_all(const trace_attr_t *attr)
+{
+	struct all all;
+
+	memset(&all, 0, sizeof(all));
+	CHECK_OK(posix_trace_attr_getclockres(attr, &all.res));
+	CHECK_OK(posix_trace_attr_getcreatetime(attr, &all.created));
+	CHECK_OK(posix_trace_attr_getgenversion(attr, all.genversion));
+	CHECK_OK(posix_trace_attr_getname(attr, all.name));
+	CHECK_OK(posix_trace_attr_getinherited(attr, &all.inherited));
+	CHECK_OK(posix_trace_attr_getlogfullpolicy(attr, &all.log_policy));
+	CHECK_OK(posix_trace_attr_getstreamfullpolicy(attr, &all.stream_policy));
+	CHECK_OK(posix_trace_attr_getlogsize(attr, &all.log_size));
+	CHECK_OK(posix_trace_attr_getmaxdatasize(attr, &all.data_size));
+	CHECK_OK(posix_trace_attr_getstreamsize(attr, &all.stream_size));
+	CHECK_OK(posix_trace_attr_getmaxsystemeventsize(attr, &all.system_event));
+	CHECK_OK(posix_trace_attr_getmaxusereventsize(attr, 8, &all.user_event));
+	return all;
+}
+
+TEST(init_gives_the_defaults, "ATTR-01 ATTR-03 NAME-01 POLICY-02 POLICY-05 POLICY-10 SIZE-02 "
+			      "SIZE-04 SIZE-06")
+{
+	trace_attr_t attr = fresh();
+	struct all all = read_all(&attr);
+
+	CHECK_STR_EQ(all.name, "");
+	CHECK_EQ(all.created.tv_sec, 0);
+	CHECK_EQ(all.created.tv_nsec, 0);
+	CHECK_EQ(all.inherited, POSIX_TRACE_CLOSE_FOR_CHILD);
+	CHECK_EQ(all.log_policy, POSIX_TRACE_LOOP);
+	CHECK_EQ(all.stream_policy, POSIX_TRACE_LOOP);
+	CHECK_EQ(all.log_size, 67108864);
+	CHECK_EQ(all.data_size, 4096);
+	CHECK_EQ(all.stream_size, 1048576);
+}
+
+TEST(clock_resolution_is_known_at_once, "ATTR-02 CLOCK-01 CLOCK-06")
+{
+	trace_attr_t attr = fresh();
+	struct timespec res, want;
+
+	CHECK_SYS(clock_getres(CLOCK_REALTIME, &want));
+	CHECK_OK(posix_trace_attr_getclockres(&attr, &res));
+	CHECK_EQ(res.tv_sec, want.tv_sec);
+	CHECK_EQ(res.tv_nsec, want.tv_nsec);
+	CHECK(res.tv_nsec >= 0 && res.tv_nsec < 1000000000);
+}
+
+TEST(generation_version_is_known_at_once, "ATTR-02 GENVERSION-01 GENVERSION-02 GENVERSION-03")
+{
+	trace_attr_t attr = fresh(), other = fresh();
+	char text[TRACE_NAME_MAX + 1], again[TRACE_NAME_MAX + 1];
+
+	memset(text, 'x', sizeof(text));
+	CHECK_OK(posix_trace_attr_getgenversion(&attr, text));
+	CHECK(memchr(text, '\0', TRACE_NAME_MAX));
+	CHECK_EQ(text[TRACE_NAME_MAX], 'x');
+	CHECK_STR_EQ(text, "posixtrace 0.2.0-dev");
+	CHECK_STR_EQ(text, posixtrace_version());
+	CHECK_OK(posix_trace_attr_setname(&other, "other"));
+	CHECK_OK(posix_trace_attr_getgenversion(&other, again));
+	CHECK_STR_EQ(again, text);
+}
+
+TEST(destroy_ends_an_object_and_init_makes_it_anew, "ATTR-04 ATTR-05 ATTR-06")
+{
+	trace_attr_t attr = fresh();
+	struct all before = read_all(&attr), after;
+
+	CHECK_OK(posix_trace_attr_setname(&attr, "old"));
+	CHECK_OK(posix_trace_attr_setstreamsize(&attr, 1));
+	CHECK_OK(posix_trace_attr_destroy(&attr));
+	CHECK_EQ(posix_trace_attr_destroy(&attr), EINVAL);
+	CHECK_OK(posix_trace_attr_init(&attr));
+	after = read_all(&attr);
+	CHECK_MEM_EQ(&after, &before, sizeof(before));
+}
+
+TEST(destroy_refuses_what_is_no_object, "ATTR-06")
+{
+	trace_attr_t zero;
+
+	memset(&zero, 0, sizeof(zero));
+	CHECK_EQ(posix_trace_attr_destroy(NULL), EINVAL);
+	CHECK_EQ(posix_trace_attr_destroy(&zero), EINVAL);
+}
+
+TEST(init_refuses_null, "ATTR-09")
+{
+	CHECK_EQ(posix_trace_attr_init(NULL), EINVAL);
+}
+
+TEST(init_of_an_initialised_object_is_a_fresh_one, "ATTR-10")
+{
+	trace_attr_t attr = fresh();
+	struct all before = read_all(&attr), after;
+
+	CHECK_OK(posix_trace_attr_setname(&attr, "old"));
+	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
+	CHECK_OK(posix_trace_attr_init(&attr));
+	after = read_all(&attr);
+	CHECK_MEM_EQ(&after, &before, sizeof(before));
+}
+
+/* Every getter and setter on this object. */
+static void check_all_refuse(trace_attr_t *attr)
+{
+	struct timespec time = {7, 7};
+	char text[TRACE_NAME_MAX] = "kept";
+	int value = 7;
+	size_t size = 7;
+
+	CHECK_EQ(posix_trace_attr_getclockres(attr, &time), EINVAL);
+	CHECK_EQ(posix_trace_attr_getcreatetime(attr, &time), EINVAL);
+	CHECK_EQ(posix_trace_attr_getgenversion(attr, text), EINVAL);
+	CHECK_EQ(posix_trace_attr_getname(attr, text), EINVAL);
+	CHECK_EQ(posix_trace_attr_setname(attr, "name"), EINVAL);
+	CHECK_EQ(posix_trace_attr_getinherited(attr, &value), EINVAL);
+	CHECK_EQ(posix_trace_attr_getlogfullpolicy(attr, &value), EINVAL);
+	CHECK_EQ(posix_trace_attr_getstreamfullpolicy(attr, &value), EINVAL);
+	CHECK_EQ(posix_trace_attr_setinherited(attr, POSIX_TRACE_INHERITED), EINVAL);
+	CHECK_EQ(posix_trace_attr_setlogfullpolicy(attr, POSIX_TRACE_LOOP), EINVAL);
+	CHECK_EQ(posix_trace_attr_setstreamfullpolicy(attr, POSIX_TRACE_LOOP), EINVAL);
+	CHECK_EQ(posix_trace_attr_getlogsize(attr, &size), EINVAL);
+	CHECK_EQ(posix_trace_attr_getmaxdatasize(attr, &size), EINVAL);
+	CHECK_EQ(posix_trace_attr_getmaxsystemeventsize(attr, &size), EINVAL);
+	CHECK_EQ(posix_trace_attr_getmaxusereventsize(attr, 1, &size), EINVAL);
+	CHECK_EQ(posix_trace_attr_getstreamsize(attr, &size), EINVAL);
+	CHECK_EQ(posix_trace_attr_setlogsize(attr, 1), EINVAL);
+	CHECK_EQ(posix_trace_attr_setmaxdatasize(attr, 1), EINVAL);
+	CHECK_EQ(posix_trace_attr_setstreamsize(attr, 1), EINVAL);
+
+	CHECK(time.tv_sec == 7 && time.tv_nsec == 7);
+	CHECK_STR_EQ(text, "kept");
+	CHECK_EQ(value, 7);
+	CHECK_EQ(size, 7);
+}
+
+TEST(getters_and_setters_refuse_what_is_no_object, "ATTR-07 ERRORS-01 ERRORS-10")
+{
+	trace_attr_t attr, zero;
+
+	check_all_refuse(NULL);
+	memset(&attr, 0, sizeof(attr));
+	check_all_refuse(&attr);
+	memset(&zero, 0, sizeof(zero));
+	CHECK_MEM_EQ(&attr, &zero, sizeof(attr));
+	attr = fresh();
+	CHECK_OK(posix_trace_attr_destroy(&attr));
+	check_all_refuse(&attr);
+}
+
+TEST(getters_refuse_a_null_result, "ATTR-08 NAME-09")
+{
+	trace_attr_t attr = fresh();
+
+	CHECK_EQ(posix_trace_attr_getclockres(&attr, NULL), EINVAL);
+	CHECK_EQ(posix_trace_attr_getcreatetime(&attr, NULL), EINVAL);
+	CHECK_EQ(posix_trace_attr_getgenversion(&attr, NULL), EINVAL);
+	CHECK_EQ(posix_trace_attr_getname(&attr, NULL), EINVAL);
+	CHECK_EQ(posix_trace_attr_getinherited(&attr, NULL), EINVAL);
+	CHECK_EQ(posix_trace_attr_getlogfullpolicy(&attr, NULL), EINVAL);
+	CHECK_EQ(posix_trace_attr_getstreamfullpolicy(&attr, NULL), EINVAL);
+	CHECK_EQ(posix_trace_attr_getlogsize(&attr, NULL), EINVAL);
+	CHECK_EQ(posix_trace_attr_getmaxdatasize(&attr, NULL), EINVAL);
+	CHECK_EQ(posix_trace_attr_getmaxsystemeventsize(&attr, NULL), EINVAL);
+	CHECK_EQ(posix_trace_attr_getmaxusereventsize(&attr, 1, NULL), EINVAL);
+	CHECK_EQ(posix_trace_attr_getstreamsize(&attr, NULL), EINVAL);
+	CHECK_OK(posix_trace_attr_setname(&attr, "kept"));
+	CHECK_EQ(posix_trace_attr_setname(&attr, NULL), EINVAL);
+	CHECK_STR_EQ(read_all(&attr).name, "kept");
+}
+
+TEST(functions_leave_errno_alone, "ERRORS-01")
+{
+	trace_attr_t attr;
+
+	errno = 12345;
+	CHECK_OK(posix_trace_attr_init(&attr));
+	CHECK_EQ(posix_trace_attr_setinherited(&attr, 77), EINVAL);
+	CHECK_EQ(posix_trace_attr_destroy(NULL), EINVAL);
+	CHECK_OK(posix_trace_attr_destroy(&attr));
+	CHECK_EQ(errno, 12345);
+}
+
+TEST(a_copy_is_an_independent_object, "ATTR-17")
+{
+	trace_attr_t attr = fresh(), copy;
+
+	CHECK_OK(posix_trace_attr_setname(&attr, "first"));
+	copy = attr;
+	CHECK_OK(posix_trace_attr_setname(&copy, "second"));
+	CHECK_STR_EQ(read_all(&attr).name, "first");
+	CHECK_OK(posix_trace_attr_destroy(&attr));
+	CHECK_STR_EQ(read_all(&copy).name, "second");
+	CHECK_OK(posix_trace_attr_destroy(&copy));
+}
+
+TEST(name_is_copied, "NAME-02 NAME-03 NAME-06")
+{
+	trace_attr_t attr = fresh();
+	char mine[] = "build 7";
+	char text[TRACE_NAME_MAX];
+
+	CHECK_OK(posix_trace_attr_setname(&attr, mine));
+	memset(mine, 'x', sizeof(mine) - 1);
+	memset(text, 'y', sizeof(text));
+	CHECK_OK(posix_trace_attr_getname(&attr, text));
+	CHECK_STR_EQ(text, "build 7");
+	CHECK_OK(posix_trace_attr_setname(&attr, ""));
+	CHECK_OK(posix_trace_attr_getname(&attr, text));
+	CHECK_STR_EQ(text, "");
+}
+
+TEST(names_of_all_lengths_come_back, "NAME-04 NAME-06")
+{
+	trace_attr_t attr = fresh();
+	char name[TRACE_NAME_MAX], text[TRACE_NAME_MAX + 1];
+
+	for (size_t len = 0; len <= TRACE_NAME_MAX - 1; len++) {
+		for (size_t i = 0; i < len; i++)
+			name[i] = (char)(1 + (i + len) % 255);
+		name[len] = '\0';
+		CHECK_OK(posix_trace_attr_setname(&attr, name));
+		text[TRACE_NAME_MAX] = 'x';
+		CHECK_OK(posix_trace_attr_getname(&attr, text));
+		CHECK_STR_EQ(text, name);
+		CHECK_EQ(text[TRACE_NAME_MAX], 'x');
+	}
+}
+
+TEST(longer_names_are_cut, "NAME-04 NAME-05")
+{
+	trace_attr_t attr = fresh();
+	char name[600], text[TRACE_NAME_MAX + 1];
+	static const size_t lens[] = {TRACE_NAME_MAX, TRACE_NAME_MAX + 1, 599};
+
+	for (size_t i = 0; i < 3; i++) {
+		memset(name, 'a', lens[i]);
+		name[lens[i]] = '\0';
+		name[TRACE_NAME_MAX - 2] = 'z';
+		text[TRACE_NAME_MAX] = 'x';
+		CHECK_OK(posix_trace_attr_setname(&attr, name));
+		CHECK_OK(posix_trace_attr_getname(&attr, text));
+		CHECK_EQ(strlen(text), TRACE_NAME_MAX - 1);
+		CHECK_EQ(text[TRACE_NAME_MAX - 2], 'z');
+		CHECK_EQ(text[TRACE_NAME_MAX], 'x');
+	}
+}
+
+TEST(inheritance_round_trips, "POLICY-01 POLICY-03 ATTR-12")
+{
+	trace_attr_t attr = fresh();
+	static const int bad[] = {-1, 2, 3, 1 << 30};
+
+	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
+	CHECK_EQ(read_all(&attr).inherited, POSIX_TRACE_INHERITED);
+	for (size_t i = 0; i < 4; i++) {
+		CHECK_EQ(posix_trace_attr_setinherited(&attr, bad[i]), EINVAL);
+		CHECK_EQ(read_all(&attr).inherited, POSIX_TRACE_INHERITED);
+	}
+	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_CLOSE_FOR_CHILD));
+	CHECK_EQ(read_all(&attr).inherited, POSIX_TRACE_CLOSE_FOR_CHILD);
+}
+
+TEST(log_full_policy_round_trips, "POLICY-04 POLICY-06 ATTR-12")
+{
+	trace_attr_t attr = fresh();
+	static const int good[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_APPEND};
+	static const int bad[] = {POSIX_TRACE_FLUSH, 0, -1, 99};
+
+	for (size_t i = 0; i < 3; i++) {
+		CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, good[i]));
+		CHECK_EQ(read_all(&attr).log_policy, good[i]);
+		for (size_t j = 0; j < 4; j++) {
+			CHECK_EQ(posix_trace_attr_setlogfullpolicy(&attr, bad[j]), EINVAL);
+			CHECK_EQ(read_all(&attr).log_policy, good[i]);
+		}
+	}
+}
+
+TEST(stream_full_policy_round_trips, "POLICY-07 POLICY-08 POLICY-12 ATTR-12")
+{
+	trace_attr_t attr = fresh();
+	static const int good[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_FLUSH};
+	static const int bad[] = {POSIX_TRACE_APPEND, 0, -1, 99};
+
+	for (size_t i = 0; i < 3; i++) {
+		CHECK_OK(posix_trace_attr_setstreamfullpolicy(&attr, good[i]));
+		CHECK_EQ(read_all(&attr).stream_policy, good[i]);
+		for (size_t j = 0; j < 4; j++) {
+			CHECK_EQ(posix_trace_attr_setstreamfullpolicy(&attr, bad[j]), EINVAL);
+			CHECK_EQ(read_all(&attr).stream_policy, good[i]);
+		}
+	}
+}
+
+TEST(sizes_round_trip, "SIZE-01 SIZE-03 SIZE-05")
+{
+	trace_attr_t attr = fresh();
+	static const size_t sizes[] = {0, 1, 7, 4097, (size_t)1 << 40, SIZE_MAX - 1, SIZE_MAX};
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		size_t log, data, stream;
+
+		CHECK_OK(posix_trace_attr_setlogsize(&attr, sizes[i]));
+		CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, ~sizes[i]));
+		CHECK_OK(posix_trace_attr_setstreamsize(&attr, sizes[i] / 2));
+		CHECK_OK(posix_trace_attr_getlogsize(&attr, &log));
+		CHECK_OK(posix_trace_attr_getmaxdatasize(&attr, &data));
+		CHECK_OK(posix_trace_attr_getstreamsize(&attr, &stream));
+		CHECK_EQ(log, sizes[i]);
+		CHECK_EQ(data, ~sizes[i]);
+		CHECK_EQ(stream, sizes[i] / 2);
+	}
+}
+
+TEST(system_event_size_covers_a_filter_event, "SIZE-07")
+{
+	trace_attr_t attr = fresh();
+	size_t size;
+
+	CHECK_OK(posix_trace_attr_getmaxsystemeventsize(&attr, &size));
+	CHECK_GE(size, 2 * sizeof(trace_event_set_t));
+	/* max-data-size is for users' data only (SIZE-19). */
+	CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, 0));
+	CHECK_EQ(read_all(&attr).system_event, size);
+}
+
+TEST(user_event_size_grows_with_the_data_and_stops, "SIZE-08 SIZE-09")
+{
+	trace_attr_t attr = fresh();
+	static const size_t maxima[] = {0, 1, 8, 100, 4096};
+
+	for (size_t i = 0; i < 5; i++) {
+		size_t last = 0, at_max;
+
+		CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, maxima[i]));
+		CHECK_OK(posix_trace_attr_getmaxusereventsize(&attr, maxima[i], &at_max));
+		for (size_t len = 0; len < maxima[i] + 20; len++) {
+			size_t size;
+
+			CHECK_OK(posix_trace_attr_getmaxusereventsize(&attr, len, &size));
+			CHECK_GE(size, last);
+			if (len <= maxima[i])
+				CHECK_GE(size, len);
+			else
+				CHECK_EQ(size, at_max);
+			last = size;
+		}
+		CHECK_OK(posix_trace_attr_getmaxusereventsize(&attr, SIZE_MAX, &last));
+		CHECK_EQ(last, at_max);
+	}
+}
+
+TEST(user_event_size_that_does_not_fit_is_refused, "SIZE-10")
+{
+	trace_attr_t attr = fresh();
+	size_t size = 5;
+
+	CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, SIZE_MAX));
+	for (size_t below = 0; below < 64; below++) {
+		CHECK_EQ(posix_trace_attr_getmaxusereventsize(&attr, SIZE_MAX - below, &size),
+			 EINVAL);
+		CHECK_EQ(size, 5);
+	}
+	CHECK_OK(posix_trace_attr_getmaxusereventsize(&attr, SIZE_MAX - 71, &size));
+	CHECK(size >= SIZE_MAX - 71);
+	CHECK_OK(posix_trace_attr_getmaxusereventsize(&attr, 1, &size));
+}
+
+/* What a create makes of an object, without a stream. */
+static struct ptrc_attr resolve(const trace_attr_t *attr, bool has_log)
+{
+	struct ptrc_attr out;
+
+	CHECK_OK(ptrc_attr_resolve(attr, has_log, &out));
+	CHECK_OK(ptrc_attr_validate(&out));
+	return out;
+}
+
+TEST(unset_stream_policy_depends_on_the_log, "POLICY-09 POLICY-11 POLICY-12")
+{
+	trace_attr_t attr = fresh();
+	struct ptrc_attr out;
+
+	CHECK_EQ(resolve(NULL, false).stream_full_policy, POSIX_TRACE_LOOP);
+	CHECK_EQ(resolve(NULL, true).stream_full_policy, POSIX_TRACE_FLUSH);
+	CHECK_EQ(resolve(&attr, false).stream_full_policy, POSIX_TRACE_LOOP);
+	CHECK_EQ(resolve(&attr, true).stream_full_policy, POSIX_TRACE_FLUSH);
+	CHECK_OK(posix_trace_attr_setstreamfullpolicy(&attr, POSIX_TRACE_LOOP));
+	CHECK_EQ(resolve(&attr, true).stream_full_policy, POSIX_TRACE_LOOP);
+	CHECK_OK(posix_trace_attr_setstreamfullpolicy(&attr, POSIX_TRACE_UNTIL_FULL));
+	CHECK_EQ(resolve(&attr, true).stream_full_policy, POSIX_TRACE_UNTIL_FULL);
+	CHECK_OK(posix_trace_attr_setstreamfullpolicy(&attr, POSIX_TRACE_FLUSH));
+	CHECK_EQ(resolve(&attr, true).stream_full_policy, POSIX_TRACE_FLUSH);
+	CHECK_EQ(ptrc_attr_resolve(&attr, false, &out), EINVAL);
+}
+
+TEST(stream_size_is_raised_to_what_is_useful, "SIZE-06 SIZE-15 SIZE-16")
+{
+	trace_attr_t attr = fresh();
+	struct ptrc_attr out;
+	size_t one, start, stop;
+
+	CHECK_EQ(resolve(&attr, false).stream_min_size, 1048576);
+	CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, 1 << 20));
+	CHECK_OK(posix_trace_attr_getmaxusereventsize(&attr, 1 << 20, &one));
+	CHECK_EQ(resolve(&attr, false).stream_min_size, 4 * one);
+	/* Set is set, whatever max-data-size says. */
+	CHECK_OK(posix_trace_attr_setstreamsize(&attr, 2000));
+	CHECK_EQ(resolve(&attr, false).stream_min_size, 2000);
+
+	CHECK_OK(posix_trace_attr_getmaxusereventsize(&attr, sizeof(trace_event_set_t), &start));
+	CHECK_OK(posix_trace_attr_getmaxusereventsize(&attr, 0, &one));
+	CHECK_OK(posix_trace_attr_getmaxusereventsize(&attr, sizeof(int), &stop));
+	CHECK_OK(posix_trace_attr_setstreamsize(&attr, 0));
+	CHECK_EQ(resolve(&attr, false).stream_min_size, start + one + stop);
+	CHECK_EQ(read_all(&attr).stream_size, 0);
+
+	attr = fresh();
+	CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, SIZE_MAX));
+	CHECK_EQ(ptrc_attr_resolve(&attr, false, &out), ENOMEM);
+	CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, SIZE_MAX / 4));
+	CHECK_EQ(ptrc_attr_resolve(&attr, false, &out), ENOMEM);
+	CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, SIZE_MAX));
+	CHECK_OK(posix_trace_attr_setstreamsize(&attr, 100000));
+	CHECK_EQ(resolve(&attr, false).stream_min_size, 100000);
+}
+
+TEST(bounded_log_must_hold_start_and_stop, "SIZE-21 SIZE-22")
+{
+	trace_attr_t attr = fresh();
+	struct ptrc_attr out;
+	static const int bounded[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
+
+	for (size_t i = 0; i < 2; i++) {
+		CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, bounded[i]));
+		CHECK_OK(posix_trace_attr_setlogsize(&attr, 1051));
+		CHECK_EQ(ptrc_attr_resolve(&attr, true, &out), EINVAL);
+		resolve(&attr, false);
+		CHECK_OK(posix_trace_attr_setlogsize(&attr, 1052));
+		CHECK_EQ(resolve(&attr, true).log_max_size, 1052);
+	}
+	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
+	CHECK_OK(posix_trace_attr_setlogsize(&attr, 0));
+	CHECK_EQ(resolve(&attr, true).log_max_size, 0);
+}
+
+TEST(resolving_needs_an_object_and_leaves_it_alone, "ATTR-15 CREATE-16 CLOCK-03")
+{
+	trace_attr_t attr = fresh(), before;
+	struct ptrc_attr out;
+
+	CHECK_OK(posix_trace_attr_setname(&attr, "kept"));
+	before = attr;
+	out = resolve(&attr, true);
+	CHECK_MEM_EQ(&attr, &before, sizeof(attr));
+	CHECK_STR_EQ(out.name, "kept");
+	CHECK_EQ(out.createtime_sec, 0);
+	CHECK_OK(posix_trace_attr_destroy(&attr));
+	CHECK_EQ(ptrc_attr_resolve(&attr, true, &out), EINVAL);
+}
+
+TEST(exported_attributes_are_an_object, "ATTR-16 ATTRGET-05 SIZE-23")
+{
+	trace_attr_t attr = fresh(), read;
+	struct ptrc_attr out;
+	struct all all, want;
+
+	CHECK_OK(posix_trace_attr_setname(&attr, "of a stream"));
+	CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, 321));
+	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
+	want = read_all(&attr);
+	out = resolve(&attr, true);
+	out.createtime_sec = 1700000000;
+	out.createtime_nsec = 999999999;
+	memset(&read, 0xff, sizeof(read));
+	ptrc_attr_export(&out, &read);
+	all = read_all(&read);
+	CHECK_EQ(all.created.tv_sec, 1700000000);
+	CHECK_EQ(all.created.tv_nsec, 999999999);
+	CHECK_EQ(all.stream_policy, POSIX_TRACE_FLUSH);
+	/* All else is as it was asked for. */
+	all.created = want.created;
+	all.stream_policy = want.stream_policy;
+	CHECK_MEM_EQ(&all, &want, sizeof(all));
+
+	/* A stream made from it has a creation time of its own. */
+	CHECK_EQ(resolve(&read, true).createtime_sec, 0);
+	CHECK_OK(posix_trace_attr_setname(&read, "changed"));
+	CHECK_OK(posix_trace_attr_destroy(&read));
+}
+
+TEST(damaged_attributes_are_found, "OPEN-15")
+{
+	struct ptrc_attr good = resolve(NULL, true), bad;
+
+	bad = good;
+	bad.magic++;
+	CHECK_EQ(ptrc_attr_validate(&bad), EINVAL);
+	bad = good;
+	memset(bad.name, 'x', sizeof(bad.name));
+	CHECK_EQ(ptrc_attr_validate(&bad), EINVAL);
+	bad = good;
+	memset(bad.genversion, 'x', TRACE_NAME_MAX);
+	CHECK_EQ(ptrc_attr_validate(&bad), EINVAL);
+	bad = good;
+	bad.createtime_nsec = 1000000000;
+	CHECK_EQ(ptrc_attr_validate(&bad), EINVAL);
+	bad = good;
+	bad.clockres_sec = -1;
+	CHECK_EQ(ptrc_attr_validate(&bad), EINVAL);
+	bad = good;
+	bad.inherited = 2;
+	CHECK_EQ(ptrc_attr_validate(&bad), EINVAL);
+	bad = good;
+	bad.log_full_policy = POSIX_TRACE_FLUSH;
+	CHECK_EQ(ptrc_attr_validate(&bad), EINVAL);
+	bad = good;
+	bad.stream_full_policy = 0;
+	CHECK_EQ(ptrc_attr_validate(&bad), EINVAL);
+}

@@ -1,0 +1,867 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of event names, apart from streams: registration, sharing, the end. */
+#include "tests/support/harness.h"
+#include "tests/support/private_user.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+
+#include "lib/model/names.h"
+#include "lib/base/shmdir.h"
+
+static int open_dir(void)
+{
+	int dirfd;
+
+	CHECK_OK(ptrc_shmdir_open(geteuid(), true, &dirfd));
+	return dirfd;
+}
+
+static bool is_there(int dirfd, uint64_t id)
+{
+	char file[PTRC_SHMDIR_NAME_BYTES];
+	struct stat st;
+
+	ptrc_shmdir_name(file, 'n', id);
+	return fstatat(dirfd, file, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static void number_name(char name[PTRC_NAME_BYTES], int number)
+{
+	snprintf(name, PTRC_NAME_BYTES, "event-%d", number);
+}
+
+static uint32_t register_name(struct ptrc_names *n, const char *name)
+{
+	uint32_t id = 0;
+
+	CHECK_OK(ptrc_names_register(n, name, &id));
+	return id;
+}
+
+TEST(ids_are_given_in_order_and_kept, "EVENTID-02 EVENTID-03 EVENTID-06 EVENTLIST-10")
+{
+	struct ptrc_names n;
+	char name[PTRC_NAME_BYTES];
+	int dirfd = open_dir();
+
+	CHECK_OK(ptrc_names_create(dirfd, geteuid(), NULL, 0, NULL, &n));
+	CHECK_EQ(ptrc_names_count(&n), 0);
+	CHECK_EQ(register_name(&n, "a"), 10);
+	CHECK_EQ(register_name(&n, "A"), 11);
+	CHECK_EQ(register_name(&n, "ab"), 12);
+	CHECK_EQ(register_name(&n, ""), 13);
+	CHECK_EQ(register_name(&n, "a"), 10);
+	CHECK_EQ(register_name(&n, ""), 13);
+	CHECK_EQ(ptrc_names_count(&n), 4);
+	/* Two names with the same hash. */
+	CHECK_EQ(register_name(&n, "costarring"), 14);
+	CHECK_EQ(register_name(&n, "liquid"), 15);
+	CHECK_EQ(atomic_load(&n.object->entry[4].hash), atomic_load(&n.object->entry[5].hash));
+	CHECK_EQ(register_name(&n, "costarring"), 14);
+	CHECK_OK(ptrc_names_get(&n, 12, name));
+	CHECK_STR_EQ(name, "ab");
+	CHECK_OK(ptrc_names_get(&n, 13, name));
+	CHECK_STR_EQ(name, "");
+	CHECK_EQ(ptrc_names_get(&n, 16, name), EINVAL);
+	CHECK_EQ(ptrc_names_get(&n, 0, name), EINVAL);
+	CHECK_EQ(ptrc_names_get(&n, UINT32_MAX, name), EINVAL);
+	ptrc_names_unmap(&n);
+	ptrc_names_release(dirfd, geteuid(), n.id);
+	CHECK(!is_there(dirfd, n.id));
+}
+
+TEST(predefined_names_have_their_ids, "EVENTID-17 EVENTID-23 SYSEVENT-01 SYSEVENT-09")
+{
+	struct ptrc_names n;
+	char name[PTRC_NAME_BYTES];
+	int dirfd = open_dir();
+
+	CHECK_OK(ptrc_names_create(dirfd, geteuid(), NULL, 0, NULL, &n));
+	for (uint32_t id = 1; id <= 9; id++) {
+		CHECK_OK(ptrc_names_get(NULL, id, name));
+		CHECK_STR_EQ(name, ptrc_names_predefined(id));
+		CHECK_EQ(register_name(&n, name), id);
+	}
+	CHECK_EQ(register_name(&n, "posix_trace_unnamed_userevent"), PTRC_ID_UNNAMED);
+	CHECK(!ptrc_names_predefined(0));
+	CHECK(!ptrc_names_predefined(10));
+	CHECK_EQ(ptrc_names_get(NULL, 10, name), EINVAL);
+	CHECK_EQ(ptrc_names_count(&n), 0);
+	ptrc_names_unmap(&n);
+	ptrc_names_release(dirfd, geteuid(), n.id);
+}
+
+TEST(length_is_limited, "EVENTID-04")
+{
+	struct ptrc_names n;
+	char name[PTRC_NAME_BYTES + 1], got[PTRC_NAME_BYTES];
+	uint32_t id = 77;
+	int dirfd = open_dir();
+
+	CHECK_OK(ptrc_names_create(dirfd, geteuid(), NULL, 0, NULL, &n));
+	memset(name, 'x', sizeof(name));
+	name[256] = '\0';
+	CHECK_EQ(ptrc_names_register(&n, name, &id), ENAMETOOLONG);
+	CHECK_EQ(id, 77);
+	CHECK_EQ(ptrc_names_count(&n), 0);
+	name[255] = '\0';
+	CHECK_EQ(register_name(&n, name), 10);
+	CHECK_EQ(register_name(&n, name), 10);
+	CHECK_OK(ptrc_names_get(&n, 10, got));
+	CHECK_STR_EQ(got, name);
+	ptrc_names_unmap(&n);
+	ptrc_names_release(dirfd, geteuid(), n.id);
+}
+
+TEST(full_table_gives_the_unnamed_event, "EXT-111 EVENTID-07 EVENTID-08")
+{
+	struct ptrc_names n;
+	char name[PTRC_NAME_BYTES];
+	int dirfd = open_dir();
+	int64_t start = harness_now_ns();
+
+	CHECK_OK(ptrc_names_create(dirfd, geteuid(), NULL, 0, NULL, &n));
+	for (int i = 0; i < (int)PTRC_NAMES_MAX; i++) {
+		number_name(name, i);
+		CHECK_EQ(register_name(&n, name), 10 + i);
+	}
+	CHECK_EQ(register_name(&n, "one more"), PTRC_ID_UNNAMED);
+	for (int i = 0; i < (int)PTRC_NAMES_MAX; i++) {
+		number_name(name, i);
+		CHECK_EQ(register_name(&n, name), 10 + i);
+	}
+	NOTE("%u names registered and found: %d us", PTRC_NAMES_MAX,
+	     (int)((harness_now_ns() - start) / 1000));
+	CHECK_EQ(ptrc_names_count(&n), PTRC_NAMES_MAX);
+	CHECK_EQ(ptrc_names_get(&n, PTRC_ID_FIRST + PTRC_NAMES_MAX, name), EINVAL);
+	/* Few of those without room share a bit. */
+	for (int i = 0; i < 1000; i++) {
+		number_name(name, (int)PTRC_NAMES_MAX + i);
+		CHECK_EQ(register_name(&n, name), PTRC_ID_UNNAMED);
+	}
+	CHECK_GT(ptrc_names_count_refused(n.object->refused_seen), 800);
+	CHECK_LE(ptrc_names_count_refused(n.object->refused_seen), 1001);
+	ptrc_names_unmap(&n);
+	ptrc_names_release(dirfd, geteuid(), n.id);
+}
+
+TEST(copy_keeps_the_first_ids, "FORK-14")
+{
+	struct ptrc_names n, copy, again;
+	char name[PTRC_NAME_BYTES];
+	int dirfd = open_dir();
+
+	CHECK_OK(ptrc_names_create(dirfd, geteuid(), NULL, 0, NULL, &n));
+	for (int i = 0; i < 40; i++) {
+		number_name(name, i);
+		register_name(&n, name);
+	}
+	CHECK_OK(ptrc_names_create(dirfd, geteuid(), n.object, 30, NULL, &copy));
+	CHECK_EQ(ptrc_names_count(&copy), 30);
+	number_name(name, 29);
+	CHECK_EQ(register_name(&copy, name), 39);
+	CHECK_EQ(register_name(&copy, "its own"), 40);
+	CHECK_EQ(register_name(&n, "its own"), 50);
+	/* In the place of what it is a copy of. */
+	uint64_t old = n.id;
+	CHECK_OK(ptrc_names_create(dirfd, geteuid(), n.object, 35, n.object, &again));
+	CHECK(again.object == n.object);
+	CHECK_EQ(ptrc_names_count(&again), 35);
+	number_name(name, 34);
+	CHECK_EQ(register_name(&again, name), 44);
+	ptrc_names_release(dirfd, geteuid(), old);
+	CHECK(!is_there(dirfd, old));
+	ptrc_names_unmap(&again);
+	ptrc_names_release(dirfd, geteuid(), again.id);
+	ptrc_names_unmap(&copy);
+	ptrc_names_release(dirfd, geteuid(), copy.id);
+	CHECK(!is_there(dirfd, copy.id));
+}
+
+TEST(object_lives_as_long_as_anybody_uses_it, "EVENTID-27 GEN-05")
+{
+	struct ptrc_names n, second, third;
+	int dirfd = open_dir(), hold[2], fd;
+	char byte;
+
+	CHECK_OK(ptrc_names_create(dirfd, geteuid(), NULL, 0, NULL, &n));
+	CHECK_OK(ptrc_names_open(dirfd, geteuid(), n.id, NULL, &second));
+	CHECK_SYS(pipe(hold));
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		close(hold[1]);
+		(void)!read(hold[0], &byte, 1);
+		_exit(0);
+	}
+	ptrc_names_unmap(&n);
+	ptrc_names_release(dirfd, geteuid(), second.id);
+	CHECK(is_there(dirfd, second.id));
+	ptrc_names_unmap(&second);
+	/* The child's copies of the mappings keep it. */
+	ptrc_names_release(dirfd, geteuid(), second.id);
+	CHECK(is_there(dirfd, second.id));
+	close(hold[1]);
+	harness_reap(pid);
+	/* So does a descriptor. */
+	CHECK_OK(ptrc_names_open_fd(dirfd, geteuid(), second.id, &fd));
+	ptrc_names_release(dirfd, geteuid(), second.id);
+	CHECK(is_there(dirfd, second.id));
+	close(fd);
+	ptrc_names_release(dirfd, geteuid(), second.id);
+	CHECK(!is_there(dirfd, second.id));
+	CHECK_EQ(ptrc_names_open(dirfd, geteuid(), second.id, NULL, &third), ENOENT);
+}
+
+TEST(mapping_works_on_without_its_name, "EVENTID-29 GEN-05")
+{
+	struct ptrc_names n;
+	char file[PTRC_SHMDIR_NAME_BYTES], name[PTRC_NAME_BYTES];
+	int dirfd = open_dir();
+
+	CHECK_OK(ptrc_names_create(dirfd, geteuid(), NULL, 0, NULL, &n));
+	CHECK_EQ(register_name(&n, "before"), 10);
+	ptrc_shmdir_name(file, 'n', n.id);
+	CHECK_SYS(unlinkat(dirfd, file, 0));
+	pid_t pids[4];
+	for (int p = 0; p < 4; p++) {
+		pids[p] = harness_fork();
+		if (pids[p] == 0) {
+			for (int i = 0; i < 250; i++) {
+				number_name(name, i);
+				register_name(&n, name);
+			}
+			_exit(0);
+		}
+	}
+	for (int p = 0; p < 4; p++)
+		CHECK_EXIT(pids[p], 0);
+	CHECK_EQ(ptrc_names_count(&n), 251);
+	CHECK_EQ(register_name(&n, "before"), 10);
+}
+
+struct racer {
+	struct ptrc_names *n;
+	uint32_t ids[300];
+};
+
+static void *race(void *arg)
+{
+	struct racer *r = arg;
+	char name[PTRC_NAME_BYTES];
+
+	for (int i = 0; i < 300; i++) {
+		number_name(name, i);
+		r->ids[i] = register_name(r->n, name);
+	}
+	return NULL;
+}
+
+TEST(racing_threads_and_processes_agree, "EVENTID-02 EVENTID-29 GEN-01")
+{
+	struct ptrc_names n;
+	int dirfd = open_dir();
+
+	CHECK_OK(ptrc_names_create(dirfd, geteuid(), NULL, 0, NULL, &n));
+	uint32_t(*ids)[300] = mmap(NULL, 8 * sizeof(*ids), PROT_READ | PROT_WRITE,
+				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pids[2];
+	for (int p = 0; p < 2; p++) {
+		pids[p] = harness_fork();
+		if (pids[p] == 0) {
+			pthread_t threads[4];
+			struct racer racers[4];
+
+			for (int t = 0; t < 4; t++) {
+				racers[t].n = &n;
+				CHECK_OK(pthread_create(&threads[t], NULL, race, &racers[t]));
+			}
+			for (int t = 0; t < 4; t++) {
+				CHECK_OK(pthread_join(threads[t], NULL));
+				memcpy(ids[p * 4 + t], racers[t].ids, sizeof(*ids));
+			}
+			_exit(0);
+		}
+	}
+	for (int p = 0; p < 2; p++)
+		CHECK_EXIT(pids[p], 0);
+	CHECK_EQ(ptrc_names_count(&n), 300);
+	for (int i = 1; i < 8; i++)
+		CHECK_MEM_EQ(ids[i], ids[0], sizeof(*ids));
+	ptrc_names_unmap(&n);
+	ptrc_names_release(dirfd, geteuid(), n.id);
+}
+
+TEST_TIMEOUT(killed_registration_leaves_nothing_half_made, "EVENTID-29 EVENT-23", 120)
+{
+	struct ptrc_names n;
+	char name[PTRC_NAME_BYTES], got[PTRC_NAME_BYTES];
+	int dirfd = open_dir();
+	unsigned int seed = 1;
+
+	CHECK_OK(ptrc_names_create(dirfd, geteuid(), NULL, 0, NULL, &n));
+	for (int round = 0; round < 150; round++) {
+		pid_t pid = harness_fork();
+
+		if (pid == 0) {
+			for (int i = 0;; i = (i + 1) % 900) {
+				number_name(name, i);
+				register_name(&n, name);
+			}
+		}
+		struct timespec delay = {0, 20000 + (long)(rand_r(&seed) % 400000)};
+		nanosleep(&delay, NULL);
+		CHECK_SYS(kill(pid, SIGKILL));
+		harness_reap(pid);
+		/* Whatever it was doing, the next can go on at once. */
+		int64_t start = harness_now_ns();
+		number_name(name, 900 + round % 100);
+		register_name(&n, name);
+		CHECK_LT(harness_now_ns() - start, INT64_C(500000000));
+	}
+	uint32_t count = ptrc_names_count(&n), given_up = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		int error = ptrc_names_get(&n, 10 + i, got);
+
+		/* An identifier whose claimant was killed in the middle has no name. */
+		if (error == EINVAL) {
+			given_up++;
+			continue;
+		}
+		CHECK_OK(error);
+		CHECK_EQ(strncmp(got, "event-", 6), 0);
+		CHECK_EQ(register_name(&n, got), 10 + i);
+	}
+	NOTE("%u identifiers, %u of them without a name", count, given_up);
+	CHECK_LE(given_up, 150u);
+	CHECK_LE(count - given_up, 1000u);
+	ptrc_names_unmap(&n);
+	ptrc_names_release(dirfd, geteuid(), n.id);
+	CHECK(!is_there(dirfd, n.id));
+}
+
+TEST(damaged_table_does_no_harm, "EVENTID-24 GEN-05")
+{
+	struct ptrc_names n, other;
+	char name[PTRC_NAME_BYTES];
+	int dirfd = open_dir();
+	uint32_t id;
+
+	CHECK_OK(ptrc_names_create(dirfd, geteuid(), NULL, 0, NULL, &n));
+	register_name(&n, "one");
+	CHECK_OK(ptrc_names_create(dirfd, geteuid(), n.object, 1, NULL, &other));
+	memset((void *)n.object->entry, 'z', sizeof(n.object->entry));
+	atomic_store(&n.object->entry[PTRC_NAMES_MAX - 1].state, PTRC_NAMES_MADE);
+	atomic_store(&n.object->count, UINT32_MAX);
+	CHECK_EQ(ptrc_names_count(&n), PTRC_NAMES_MAX);
+	CHECK_OK(ptrc_names_get(&n, PTRC_ID_UNNAMED + PTRC_NAMES_MAX, name));
+	CHECK_EQ(strlen(name), 255);
+	CHECK_EQ(ptrc_names_get(&n, PTRC_ID_UNNAMED + PTRC_NAMES_MAX - 1, name), EINVAL);
+	CHECK_EQ(ptrc_names_get(&n, PTRC_ID_FIRST + PTRC_NAMES_MAX, name), EINVAL);
+	CHECK_OK(ptrc_names_register(&n, "zz", &id));
+	CHECK_EQ(id, PTRC_ID_UNNAMED);
+	/* Not what its name says. */
+	other.object->magic = 0;
+	uint64_t wrong = other.id;
+	ptrc_names_unmap(&other);
+	struct ptrc_names again;
+	CHECK_OK(ptrc_names_create(dirfd, geteuid(), NULL, 0, NULL, &other));
+	CHECK_EQ(ptrc_names_open(dirfd, geteuid(), wrong, NULL, &again), EPERM);
+	char file[PTRC_SHMDIR_NAME_BYTES];
+	ptrc_shmdir_name(file, 'n', other.id);
+	int fd = CHECK_SYS(openat(dirfd, file, O_RDWR));
+	CHECK_SYS(ftruncate(fd, 4096));
+	CHECK_EQ(ptrc_names_open(dirfd, geteuid(), other.id, NULL, &again), EPERM);
+	close(fd);
+	ptrc_names_release(dirfd, geteuid(), wrong);
+	ptrc_names_unmap(&other);
+	ptrc_names_release(dirfd, geteuid(), other.id);
+	ptrc_names_unmap(&n);
+	ptrc_names_release(dirfd, geteuid(), n.id);
+}
+
+TEST(a_damaged_index_ends_every_search, "EXT-110 EVENTID-24 GEN-05")
+{
+	enum { count = 100 };
+	struct ptrc_names n;
+	char name[PTRC_NAME_BYTES];
+	int dirfd = open_dir();
+
+	/* Chains that lead nowhere, to themselves, upwards and beyond all names. */
+	for (uint32_t round = 0; round < 6; round++) {
+		uint16_t to = round == 0   ? 1
+			      : round == 1 ? 50
+			      : round == 2 ? count
+			      : round == 3 ? count + 1
+			      : round == 4 ? PTRC_NAMES_MAX
+					   : UINT16_MAX;
+
+		CHECK_OK(ptrc_names_create(dirfd, geteuid(), NULL, 0, NULL, &n));
+		for (int i = 0; i < count; i++) {
+			number_name(name, i);
+			register_name(&n, name);
+		}
+		for (uint32_t i = 0; i < PTRC_NAMES_BUCKET_COUNT; i++)
+			atomic_store(&n.object->bucket[i], to);
+		for (uint32_t i = 0; i < count; i++)
+			atomic_store(&n.object->entry[i].next, to);
+		for (int i = 0; i < 2 * count; i++) {
+			uint32_t id;
+
+			number_name(name, i);
+			CHECK_OK(ptrc_names_register(&n, name, &id));
+			CHECK(id > PTRC_ID_UNNAMED);
+			CHECK_OK(ptrc_names_get(&n, id, name));
+		}
+		ptrc_names_unmap(&n);
+		ptrc_names_release(dirfd, geteuid(), n.id);
+	}
+}
+
+/* Every entry has a name that leads back to it, or was given up. Returns how many have one. */
+static uint32_t check_names(struct ptrc_names *n)
+{
+	uint32_t count = ptrc_names_count(n), named = 0;
+	char name[PTRC_NAME_BYTES];
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (!ptrc_names_object_has(n->object, i)) {
+			CHECK_EQ(atomic_load(&n->object->entry[i].state), PTRC_NAMES_GIVEN_UP);
+			CHECK_EQ(ptrc_names_get(n, 10 + i, name), EINVAL);
+			continue;
+		}
+		CHECK_OK(ptrc_names_get(n, 10 + i, name));
+		CHECK_EQ(register_name(n, name), 10 + i);
+		named++;
+	}
+	CHECK_EQ(ptrc_names_count(n), count);
+	return named;
+}
+
+TEST(a_stopped_registration_holds_up_nobody, "EXT-154 EVENTID-03")
+{
+	struct ptrc_names n, copy;
+	char got[PTRC_NAME_BYTES];
+	int dirfd = open_dir();
+
+	CHECK_OK(ptrc_names_create(dirfd, geteuid(), NULL, 0, NULL, &n));
+	CHECK_EQ(register_name(&n, "before"), 10);
+	/* As if a thread had claimed the next entry and written half of its name. */
+	atomic_store(&n.object->entry[1].state, PTRC_NAMES_CLAIMED);
+	strcpy(n.object->entry[1].name, "beh");
+	/* What is there needs no entry. */
+	CHECK_EQ(register_name(&n, "before"), 10);
+	CHECK_EQ(ptrc_names_count(&n), 1);
+	CHECK_EQ(register_name(&n, "behind"), 12);
+	CHECK_EQ(ptrc_names_get(&n, 11, got), EINVAL);
+	CHECK_EQ(register_name(&n, "beh"), 13);
+	CHECK_EQ(check_names(&n), 3);
+	/* As if the thread had been stopped before it counted the entry in. */
+	CHECK_EQ(register_name(&n, "made"), 14);
+	uint32_t bucket = atomic_load(&n.object->entry[4].hash) % PTRC_NAMES_BUCKET_COUNT;
+	atomic_store(&n.object->bucket[bucket], atomic_load(&n.object->entry[4].next));
+	atomic_store(&n.object->count, 4);
+	CHECK_EQ(register_name(&n, "more"), 15);
+	CHECK_EQ(check_names(&n), 5);
+	/* A copy has the same identifiers. */
+	CHECK_OK(ptrc_names_create(dirfd, geteuid(), n.object, 4, NULL, &copy));
+	CHECK_EQ(ptrc_names_get(&copy, 11, got), EINVAL);
+	CHECK_EQ(register_name(&copy, "beh"), 13);
+	CHECK_EQ(check_names(&copy), 3);
+	ptrc_names_unmap(&copy);
+	ptrc_names_release(dirfd, geteuid(), copy.id);
+	ptrc_names_unmap(&n);
+	ptrc_names_release(dirfd, geteuid(), n.id);
+}
+
+TEST(claims_that_are_not_sound_end, "EXT-154 GEN-05")
+{
+	struct ptrc_names n;
+	int dirfd = open_dir();
+	uint32_t id = 77;
+
+	CHECK_OK(ptrc_names_create(dirfd, geteuid(), NULL, 0, NULL, &n));
+	/* States that nobody stores cost an entry each, and no time. */
+	for (uint32_t i = 0; i < 100; i++)
+		atomic_store(&n.object->entry[i].state, (uint16_t)(0x7a00 + i));
+	CHECK_EQ(register_name(&n, "a"), 110);
+	/* More claims than threads can have been stopped: the registration ends with an error, and
+	 * those after it come through. */
+	for (uint32_t i = 101; i < 161; i++)
+		atomic_store(&n.object->entry[i].state, PTRC_NAMES_CLAIMED);
+	CHECK_EQ(ptrc_names_register(&n, "b", &id), ENOMEM);
+	CHECK_EQ(id, 77);
+	CHECK_EQ(register_name(&n, "b"), 171);
+	/* The last entry was given up. */
+	atomic_store(&n.object->count, PTRC_NAMES_MAX - 1);
+	atomic_store(&n.object->entry[PTRC_NAMES_MAX - 1].state, PTRC_NAMES_CLAIMED);
+	CHECK_EQ(register_name(&n, "c"), PTRC_ID_UNNAMED);
+	CHECK_EQ(ptrc_names_count(&n), PTRC_NAMES_MAX);
+	CHECK_EQ(ptrc_names_count_refused(n.object->refused_seen), 1);
+	CHECK_STR_EQ(n.object->refused, "c");
+	CHECK_EQ(register_name(&n, "d"), PTRC_ID_UNNAMED);
+	CHECK_EQ(register_name(&n, "c"), PTRC_ID_UNNAMED);
+	CHECK_EQ(ptrc_names_count_refused(n.object->refused_seen), 2);
+	CHECK_STR_EQ(n.object->refused, "c");
+	ptrc_names_unmap(&n);
+	ptrc_names_release(dirfd, geteuid(), n.id);
+}
+
+/* Four processes register the same names, each in another order, and are stopped and killed
+ * meanwhile. */
+static void stop_and_kill(int dirfd, unsigned int *seed)
+{
+	enum { family = 4, names = 1500 };
+	struct ptrc_names n;
+	char name[PTRC_NAME_BYTES];
+	size_t bytes = family * names * sizeof(uint32_t);
+	_Atomic uint32_t(*ids)[names] =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pids[family];
+
+	CHECK(ids != MAP_FAILED);
+	CHECK_OK(ptrc_names_create(dirfd, geteuid(), NULL, 0, NULL, &n));
+	for (int p = 0; p < family; p++) {
+		pids[p] = harness_fork();
+		if (pids[p] == 0) {
+			for (int i = p * 100, end = i + names; i < end; i++) {
+				number_name(name, i % names);
+				atomic_store(&ids[p][i % names], register_name(&n, name));
+			}
+			_exit(0);
+		}
+	}
+	for (int round = 0; round < 8; round++) {
+		struct timespec delay = {0, (long)(rand_r(seed) % 2000000)};
+		int p = round % family;
+
+		nanosleep(&delay, NULL);
+		CHECK_SYS(kill(pids[p], round == 7 ? SIGKILL : SIGSTOP));
+		if (round == 3)
+			harness_sleep_ms(25);
+		if (round > 2)
+			CHECK_SYS(kill(pids[(p + 1) % family], SIGCONT));
+	}
+	for (int p = 0; p < family; p++) {
+		kill(pids[p], SIGCONT);
+		if (p == family - 1)
+			harness_reap(pids[p]);
+		else
+			CHECK_EXIT(pids[p], 0);
+	}
+	CHECK_EQ(check_names(&n), names);
+	for (int i = 0; i < names; i++) {
+		number_name(name, i);
+		uint32_t id = register_name(&n, name);
+		for (int p = 0; p < family; p++)
+			CHECK(ids[p][i] == id || (p == family - 1 && ids[p][i] == 0));
+	}
+	munmap(ids, bytes);
+	ptrc_names_unmap(&n);
+	ptrc_names_release(dirfd, geteuid(), n.id);
+}
+
+TEST_TIMEOUT(registrations_stopped_and_killed_at_random_lose_and_double_nothing,
+	     "EXT-154 EVENTID-03 EVENTID-29", 60)
+{
+	unsigned int seed = (unsigned int)getpid();
+	int dirfd = open_dir();
+
+	for (int round = 0; round < 40; round++)
+		stop_and_kill(dirfd, &seed);
+}
+
+#if defined(__x86_64__)
+
+struct stepped {
+	_Atomic int round;
+	_Atomic uint32_t id;
+	struct ptrc_names n;
+};
+
+/* Registers a name in each round, between two breakpoints. */
+static pid_t fork_stepped(struct stepped *s)
+{
+	char name[PTRC_NAME_BYTES];
+	pid_t pid = harness_fork();
+	uint32_t id = 0;
+	int status;
+
+	if (pid == 0) {
+		CHECK_SYS(ptrace(PTRACE_TRACEME, 0, NULL, NULL));
+		for (;;) {
+			snprintf(name, sizeof(name), "stepped-%05d", atomic_load(&s->round));
+			__asm__ volatile("int3" ::: "memory");
+			CHECK_OK(ptrc_names_register(&s->n, name, &id));
+			atomic_store(&s->id, id);
+			__asm__ volatile("int3" ::: "memory");
+		}
+	}
+	CHECK_SYS(waitpid(pid, &status, 0));
+	CHECK(WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP);
+	return pid;
+}
+
+static void go_on(pid_t pid, enum __ptrace_request request)
+{
+	int status;
+
+	CHECK_SYS(ptrace(request, pid, NULL, NULL));
+	CHECK_SYS(waitpid(pid, &status, 0));
+	CHECK(WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP);
+}
+
+/* What is done to a process that stands in the middle of its registration. */
+enum fate { OVERTAKEN, SAME_NAME, KILLED, FATES };
+
+/* Single-steps a registration up to its end. Stores at which instructions the entry of the name is
+ * claimed and then is in the index. */
+static long step_through(struct stepped *s, pid_t pid, long *claimed, long *entered)
+{
+	uint32_t index = ptrc_names_count(&s->n);
+	struct ptrc_names_entry *e = &s->n.object->entry[index];
+	long steps = 0;
+
+	*claimed = *entered = 0;
+	for (atomic_store(&s->id, 0); !atomic_load(&s->id); steps++) {
+		uint32_t bucket = atomic_load(&e->hash) % PTRC_NAMES_BUCKET_COUNT;
+
+		go_on(pid, PTRACE_SINGLESTEP);
+		if (!*claimed && atomic_load(&e->state) == PTRC_NAMES_CLAIMED)
+			*claimed = steps;
+		if (!*entered && atomic_load(&s->n.object->bucket[bucket]) == index + 1)
+			*entered = steps;
+	}
+	go_on(pid, PTRACE_CONT);
+	atomic_fetch_add(&s->round, 1);
+	go_on(pid, PTRACE_CONT);
+	return steps;
+}
+
+/* How many instructions come before the claim is different from name to name, so those behind it are
+ * counted from there. */
+static void step_round(struct stepped *s, pid_t *pid, bool from_claim, long steps, enum fate fate)
+{
+	const struct ptrc_names_entry *e = &s->n.object->entry[ptrc_names_count(&s->n)];
+	char mine[PTRC_NAME_BYTES], other[PTRC_NAME_BYTES];
+	int round = atomic_load(&s->round);
+	uint32_t id = 0;
+
+	snprintf(mine, sizeof(mine), "stepped-%05d", round);
+	snprintf(other, sizeof(other), "other-%05d", round);
+	atomic_store(&s->id, 0);
+	while (from_claim && atomic_load(&e->state) != PTRC_NAMES_CLAIMED)
+		go_on(*pid, PTRACE_SINGLESTEP);
+	for (long i = 0; i < steps; i++)
+		go_on(*pid, PTRACE_SINGLESTEP);
+	CHECK(register_name(&s->n, other) >= PTRC_ID_FIRST);
+	if (fate == SAME_NAME)
+		id = register_name(&s->n, mine);
+	atomic_store(&s->round, round + 1);
+	if (fate == KILLED) {
+		CHECK_SYS(kill(*pid, SIGKILL));
+		CHECK_SYS(waitpid(*pid, NULL, 0));
+		*pid = fork_stepped(s);
+		register_name(&s->n, mine);
+		return;
+	}
+	go_on(*pid, PTRACE_CONT);
+	CHECK(atomic_load(&s->id) >= PTRC_ID_FIRST);
+	CHECK(!id || atomic_load(&s->id) == id);
+	CHECK_EQ(register_name(&s->n, mine), atomic_load(&s->id));
+	go_on(*pid, PTRACE_CONT);
+}
+
+TEST_TIMEOUT(a_registration_may_be_stopped_or_killed_at_any_instruction,
+	     "EXT-154 EVENTID-03 EVENTID-29", 120)
+{
+	struct stepped *s =
+		mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	/* Half of the instructions, other ones each time. */
+	const long sample = 2 * harness_sample();
+	long claimed, entered, end, stride, inner;
+	uint32_t rounds = 0;
+
+	/* In memory without a file, as if that had been unlinked. */
+	s->n = (struct ptrc_names){
+		.object = mmap(NULL, sizeof(*s->n.object), PROT_READ | PROT_WRITE,
+			       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0),
+	};
+	CHECK(s->n.object != MAP_FAILED);
+	pid_t pid = fork_stepped(s);
+	end = step_through(s, pid, &claimed, &entered);
+	NOTE("%ld instructions, claimed at %ld, in the index at %ld", end, claimed, entered);
+	CHECK(claimed > 0 && claimed < entered && entered < end);
+	for (long steps = getpid() % sample; steps < claimed; steps += sample * 16)
+		step_round(s, &pid, false, steps, (enum fate)(rounds++ % FATES));
+	/* Whatever changes the object is between these two, where at least a few rounds are. */
+	inner = (entered - claimed) / 16;
+	if (inner > sample)
+		inner = sample;
+	for (long steps = getpid() % inner; steps < end - claimed - 8; steps += stride) {
+		step_round(s, &pid, true, steps, (enum fate)(rounds++ % FATES));
+		stride = steps > entered - claimed + 8 ? sample * 16 : inner;
+	}
+	kill(pid, SIGKILL);
+	CHECK_SYS(waitpid(pid, NULL, 0));
+	CHECK_EQ(check_names(&s->n), 2 * rounds + 1);
+	NOTE("%u rounds, %u entries given up", rounds, ptrc_names_count(&s->n) - 2 * rounds - 1);
+	CHECK_GT(ptrc_names_count(&s->n), 2 * rounds + 1);
+	munmap(s->n.object, sizeof(*s->n.object));
+}
+
+struct described {
+	_Atomic uint32_t id;
+	/* What came of it, and one more; 0: it is not done. */
+	_Atomic int result;
+	struct ptrc_names n;
+};
+
+/* Gives a name a layout in each round, between two breakpoints. */
+static pid_t fork_describing(struct described *d)
+{
+	pid_t pid = harness_fork();
+	int status;
+
+	if (pid == 0) {
+		CHECK_SYS(ptrace(PTRACE_TRACEME, 0, NULL, NULL));
+		for (;;) {
+			__asm__ volatile("int3" ::: "memory");
+			atomic_store(&d->result,
+				     1 + ptrc_names_set_layout(&d->n, atomic_load(&d->id),
+							       "u8 mine", 7));
+			__asm__ volatile("int3" ::: "memory");
+		}
+	}
+	CHECK_SYS(waitpid(pid, &status, 0));
+	CHECK(WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP);
+	return pid;
+}
+
+/* Has a name of its own for each round. */
+static void next_name(struct described *d, uint32_t round)
+{
+	char name[PTRC_NAME_BYTES];
+
+	number_name(name, (int)round);
+	atomic_store(&d->id, register_name(&d->n, name));
+	atomic_store(&d->result, 0);
+}
+
+/* What others find, and do, while a process stands in the middle of giving a name a layout, or is killed
+ * there: the layout is one of the two, whole, and that of another name is not held up. */
+static void describe_round(struct described *d, pid_t *pid, long steps, uint32_t round)
+{
+	static const char *const layouts[] = {"u8 mine", "i8 ours"};
+	const char *layout = layouts[round / 2 % 2];
+	char text[PTRC_NAMES_LAYOUT_BYTES];
+	bool is_killed = round % 2;
+	uint32_t id, other;
+	int error;
+
+	next_name(d, 2 * round);
+	id = atomic_load(&d->id);
+	for (long i = 0; i < steps; i++)
+		go_on(*pid, PTRACE_SINGLESTEP);
+	if (is_killed) {
+		CHECK_SYS(kill(*pid, SIGKILL));
+		CHECK_SYS(waitpid(*pid, NULL, 0));
+		*pid = fork_describing(d);
+	}
+	other = register_name(&d->n, "another one");
+	error = ptrc_names_set_layout(&d->n, other, "u8 other", 8);
+	CHECK_OK(error);
+	error = ptrc_names_set_layout(&d->n, id, layout, 7);
+	CHECK_OK(ptrc_names_get_layout(&d->n, id, text));
+	CHECK_STR_EQ(text, error ? "u8 mine" : layout);
+	CHECK(!error || (error == EEXIST && layout == layouts[1]));
+	if (is_killed)
+		return;
+	go_on(*pid, PTRACE_CONT);
+	CHECK_EQ(atomic_load(&d->result) - 1, strcmp(text, "u8 mine") ? EEXIST : 0);
+	go_on(*pid, PTRACE_CONT);
+}
+
+TEST_TIMEOUT(a_process_may_be_stopped_or_killed_while_it_adds_a_layout, "EXT-322 EXT-451", 120)
+{
+	struct described *d =
+		mmap(NULL, sizeof(*d), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	const long sample = 2 * harness_sample();
+	long end = 0;
+	uint32_t round = 0;
+	pid_t pid;
+
+	d->n = (struct ptrc_names){
+		.object = mmap(NULL, sizeof(*d->n.object), PROT_READ | PROT_WRITE,
+			       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0),
+	};
+	CHECK(d->n.object != MAP_FAILED);
+	pid = fork_describing(d);
+	for (next_name(d, round++); !atomic_load(&d->result); end++)
+		go_on(pid, PTRACE_SINGLESTEP);
+	CHECK_EQ(atomic_load(&d->result), 1);
+	go_on(pid, PTRACE_CONT);
+	go_on(pid, PTRACE_CONT);
+	NOTE("%ld instructions", end);
+	for (long steps = getpid() % sample; steps < end; steps += sample)
+		describe_round(d, &pid, steps, round++);
+	kill(pid, SIGKILL);
+	CHECK_SYS(waitpid(pid, NULL, 0));
+	/* Each name has its layout, and the list has each once. */
+	CHECK_EQ(ptrc_names_object_described(d->n.object, round + 1), PTRC_NAMES_MAX);
+	for (uint32_t i = 0; i <= round; i++)
+		CHECK_LT(ptrc_names_object_described(d->n.object, i), ptrc_names_count(&d->n));
+	munmap(d->n.object, sizeof(*d->n.object));
+}
+
+#endif
+
+TEST(a_name_that_a_dead_process_did_not_enter_is_found, "EXT-110 EVENTID-03 GEN-05")
+{
+	struct ptrc_names n, copy;
+	char name[PTRC_NAME_BYTES];
+	int dirfd = open_dir();
+
+	CHECK_OK(ptrc_names_create(dirfd, geteuid(), NULL, 0, NULL, &n));
+	for (int i = 0; i < 3000; i++) {
+		uint32_t bucket;
+
+		number_name(name, i);
+		CHECK_EQ(register_name(&n, name), 10 + i);
+		/* As if it had been killed between the count and the index. */
+		bucket = atomic_load(&n.object->entry[i].hash) % PTRC_NAMES_BUCKET_COUNT;
+		CHECK_EQ(atomic_load(&n.object->bucket[bucket]), i + 1);
+		atomic_store(&n.object->bucket[bucket], atomic_load(&n.object->entry[i].next));
+		if (i % 3 == 0)
+			CHECK_EQ(register_name(&n, name), 10 + i);
+	}
+	CHECK_EQ(ptrc_names_count(&n), 3000);
+	/* A copy of some of them has an index of its own. */
+	CHECK_OK(ptrc_names_create(dirfd, geteuid(), n.object, 2000, NULL, &copy));
+	for (int i = 0; i < 3000; i++) {
+		number_name(name, i);
+		CHECK_EQ(ptrc_names_find(n.object, 1000, name), i < 1000 ? 10 + i : 0);
+		CHECK_EQ(ptrc_names_find(copy.object, PTRC_NAMES_MAX, name), i < 2000 ? 10 + i : 0);
+	}
+	ptrc_names_unmap(&copy);
+	ptrc_names_release(dirfd, geteuid(), copy.id);
+	ptrc_names_unmap(&n);
+	ptrc_names_release(dirfd, geteuid(), n.id);
+}
+
+TEST(private_table_works_alike, "EVENTID-01 EXEC-13")
+{
+	struct ptrc_names n;
+	char name[PTRC_NAME_BYTES];
+
+	CHECK_OK(ptrc_names_create_private(&n));
+	for (int i = 0; i < (int)PTRC_NAMES_MAX; i++) {
+		number_name(name, i);
+		CHECK_EQ(register_name(&n, name), 10 + i);
+	}
+	CHECK_EQ(register_name(&n, "one more"), PTRC_ID_UNNAMED);
+	CHECK_EQ(register_name(&n, "event-7"), 17);
+	ptrc_names_unmap(&n);
+}

@@ -1,0 +1,708 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * exec: of traced processes, which stay traced, and of controllers, whose streams are shut
+ * down.
+ */
+#include "tests/support/private_user.h"
+
+#include "tests/support/logs.h"
+
+#include <spawn.h>
+
+#define KIB ((size_t)1024)
+
+static char *no_environment[] = {NULL};
+
+static trace_attr_t inherit_attr(int policy)
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, 0);
+	CHECK_OK(posix_trace_attr_setinherited(&attr, policy));
+	return attr;
+}
+
+static trace_id_t create_inherited(pid_t pid, int policy)
+{
+	trace_attr_t attr = inherit_attr(policy);
+	return ts_create_running(pid, &attr);
+}
+
+static trace_id_t create_plain(pid_t pid)
+{
+	return create_inherited(pid, POSIX_TRACE_CLOSE_FOR_CHILD);
+}
+
+/* Numbers 0 to count - 1 of events of this name; all of the process if pid is not 0. */
+static void expect_emitted(trace_id_t trid, const struct ts_events *events, const char *name,
+			   uint32_t count, pid_t pid)
+{
+	char got[TRACE_EVENT_NAME_MAX + 1];
+	uint32_t due = 0;
+	for (size_t i = 0; i < events->count; i++) {
+		const struct posix_trace_event_info *info = &events->at[i].info;
+		CHECK_OK(posix_trace_eventid_get_name(trid, info->posix_event_id, got));
+		if (strcmp(got, name) != 0)
+			continue;
+		CHECK_EQ(ts_number(&events->at[i]), due++);
+		if (pid)
+			CHECK_EQ(info->posix_pid, pid);
+	}
+	CHECK_EQ(due, count);
+}
+
+/* Every id of the list has a name of its own. */
+static void expect_unique_names(trace_id_t trid)
+{
+	static char names[9000][TRACE_EVENT_NAME_MAX + 1];
+	static trace_event_id_t ids[9000];
+	size_t count = 0;
+	CHECK_OK(posix_trace_eventtypelist_rewind(trid));
+	for (;; count++) {
+		int unavailable;
+		CHECK_LT(count, 9000);
+		CHECK_OK(posix_trace_eventtypelist_getnext_id(trid, &ids[count], &unavailable));
+		if (unavailable)
+			break;
+		CHECK_OK(posix_trace_eventid_get_name(trid, ids[count], names[count]));
+		for (size_t i = 0; i < count; i++) {
+			CHECK_NE(ids[i], ids[count]);
+			CHECK(strcmp(names[i], names[count]) != 0);
+		}
+	}
+}
+
+/*
+ * Traced processes
+ */
+
+TEST(traced_process_stays_traced_over_exec, "EXEC-01 EXEC-02 EXEC-04 EXEC-05 EVENTID-27",
+     NEEDS_EXEC)
+{
+	static const int policies[] = {POSIX_TRACE_CLOSE_FOR_CHILD, POSIX_TRACE_INHERITED};
+	for (size_t p = 0; p < 2; p++) {
+		struct ts_target target = ts_target_fork();
+		trace_id_t first = create_inherited(target.pid, policies[p]);
+		trace_id_t second = create_inherited(target.pid, policies[p]);
+		char name[TRACE_EVENT_NAME_MAX + 1];
+		trace_event_id_t old = ts_target_id(&target, "of the old image");
+		ts_target_emit(&target, old, 0);
+		for (uint32_t i = 1; i < 4; i++) {
+			ts_target_exec(&target);
+			trace_event_id_t new_id = ts_target_id(&target, "of the new image");
+			CHECK_NE(new_id, old);
+			ts_target_emit(&target, new_id, i);
+		}
+		trace_id_t trids[] = {first, second};
+		for (int i = 0; i < 2; i++) {
+			struct ts_events events = ts_read_all(trids[i]);
+			CHECK_EQ(events.count, 5);
+			for (size_t j = 1; j < 5; j++) {
+				CHECK_EQ(events.at[j].info.posix_pid, target.pid);
+				CHECK_EQ(ts_number(&events.at[j]), j - 1);
+				CHECK_OK(posix_trace_eventid_get_name(trids[i], id_at(&events, j),
+								      name));
+				CHECK_STR_EQ(name,
+					     j == 1 ? "of the old image" : "of the new image");
+			}
+			expect_unique_names(trids[i]);
+			ts_shutdown(trids[i]);
+		}
+		ts_target_end(&target);
+	}
+}
+
+TEST(stream_works_on_over_exec, "EXEC-01 STARTSTOP-11 FILTER-07", NEEDS_EXEC)
+{
+	struct ts_target target = ts_target_fork();
+	trace_attr_t attr = inherit_attr(POSIX_TRACE_CLOSE_FOR_CHILD);
+	trace_id_t trid = ts_create(target.pid, &attr);
+	trace_event_id_t id = ts_target_id(&target, "event");
+	ts_target_exec(&target);
+	/* Suspended over the exec, then started, filtered, stopped. */
+	ts_target_emit(&target, ts_target_id(&target, "event"), 0);
+	ts_start(trid);
+	id = ts_target_id(&target, "event");
+	ts_target_emit(&target, id, 1);
+	trace_event_set_t set = ts_set(id, 0);
+	ts_set_filter(trid, &set, POSIX_TRACE_ADD_EVENTSET);
+	ts_target_exec(&target);
+	CHECK_EQ(ts_target_id(&target, "event"), id);
+	ts_target_emit(&target, id, 2);
+	ts_set_filter(trid, &set, POSIX_TRACE_SUB_EVENTSET);
+	ts_target_emit(&target, id, 3);
+	ts_stop(trid);
+	ts_target_emit(&target, id, 4);
+	struct ts_events events = ts_read_all(trid);
+	ts_expect_ids(&events, POSIX_TRACE_START, id, POSIX_TRACE_FILTER, POSIX_TRACE_FILTER, id,
+		      POSIX_TRACE_STOP, 0);
+	ts_target_end(&target);
+}
+
+TEST(new_image_gets_the_streams_ids, "EXEC-03 EVENTID-16", NEEDS_EXEC)
+{
+	struct ts_target target = ts_target_fork();
+	trace_id_t trid = create_plain(target.pid);
+	char name[32];
+	trace_event_id_t ids[20];
+	for (int i = 0; i < 20; i++) {
+		snprintf(name, sizeof(name), "name %d", i);
+		ids[i] = ts_target_id(&target, name);
+	}
+	trace_event_id_t through = ts_trid_id(trid, "through the stream");
+	ts_target_exec(&target);
+	/* In another order, with new ones between. */
+	for (int i = 19; i >= 0; i--) {
+		snprintf(name, sizeof(name), "new %d", i);
+		trace_event_id_t new_id = ts_target_id(&target, name);
+		CHECK_NE(new_id, through);
+		for (int j = 0; j < 20; j++)
+			CHECK_NE(new_id, ids[j]);
+		snprintf(name, sizeof(name), "name %d", i);
+		CHECK_EQ(ts_target_id(&target, name), ids[i]);
+	}
+	CHECK_EQ(ts_target_id(&target, "through the stream"), through);
+	expect_unique_names(trid);
+	ts_target_end(&target);
+}
+
+TEST(old_names_keep_their_place_while_a_stream_uses_them, "EXEC-03 EVENTID-09", NEEDS_EXEC)
+{
+	struct ts_target target = ts_target_fork();
+	trace_id_t trid = create_plain(target.pid);
+	char name[32];
+	for (int i = 0; i < 4500; i++) {
+		snprintf(name, sizeof(name), "old %d", i);
+		CHECK_NE(ts_target_id(&target, name), POSIX_TRACE_UNNAMED_USEREVENT);
+	}
+	ts_target_exec(&target);
+	for (int i = 0; i < 4500; i++) {
+		snprintf(name, sizeof(name), "new %d", i);
+		trace_event_id_t id = ts_target_id(&target, name);
+		CHECK_EQ(id == POSIX_TRACE_UNNAMED_USEREVENT, i >= 8182 - 4500);
+	}
+	expect_unique_names(trid);
+	ts_target_end(&target);
+}
+
+TEST(list_of_a_later_stream_gives_no_id_twice, "EXEC-15 EVENTID-10", NEEDS_EXEC)
+{
+	struct ts_target target = ts_target_fork();
+	char name[32], got[TRACE_EVENT_NAME_MAX + 1];
+	for (int i = 0; i < 10; i++) {
+		snprintf(name, sizeof(name), "old %d", i);
+		ts_target_id(&target, name);
+	}
+	ts_target_exec(&target);
+	trace_event_id_t ids[10];
+	for (int i = 0; i < 10; i++) {
+		snprintf(name, sizeof(name), "new %d", i);
+		ids[i] = ts_target_id(&target, name);
+	}
+	trace_id_t trid = create_plain(target.pid);
+	expect_unique_names(trid);
+	for (int i = 0; i < 10; i++) {
+		snprintf(name, sizeof(name), "new %d", i);
+		CHECK_OK(posix_trace_eventid_get_name(trid, ids[i], got));
+		CHECK_STR_EQ(got, name);
+	}
+	ts_target_end(&target);
+}
+
+TEST(child_is_traced_before_its_exec, "CREATE-23 EVENTID-31 EXEC-01", NEEDS_EXEC)
+{
+	char path[PATH_MAX];
+	int go[2];
+	char byte = 0;
+	support_program(path, "prog_emit");
+	open_pipe(go, 0);
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		CHECK_EQ(read(go[0], &byte, 1), 1);
+		execle(path, path, "to come", "12", (char *)NULL, no_environment);
+		_exit(127);
+	}
+	trace_id_t trid = create_plain(pid);
+	trace_event_id_t id = ts_trid_id(trid, "to come");
+	CHECK_EQ(write(go[1], &byte, 1), 1);
+	CHECK_EXIT(pid, 0);
+	struct ts_events events = ts_read_all(trid);
+	expect_emitted(trid, &events, "to come", 12, pid);
+	CHECK_EQ(ts_count(&events, id), 12);
+}
+
+TEST(image_without_the_library_interrupts_tracing_only, "EXEC-12 EXEC-01", NEEDS_EXEC)
+{
+	char path[PATH_MAX], command[PATH_MAX + 100];
+	pid_t pid;
+	int go[2];
+	char byte = 0;
+	support_program(path, "prog_emit");
+	snprintf(command, sizeof(command), "exec '%s' 'behind the shell' 8", path);
+	open_pipe(go, 0);
+	pid = harness_fork();
+	if (pid == 0) {
+		CHECK_EQ(read(go[0], &byte, 1), 1);
+		ts_emit(ts_id("in front of the shell"), 0);
+		execle("/bin/sh", "sh", "-c", command, (char *)NULL, no_environment);
+		_exit(127);
+	}
+	trace_id_t trid = create_plain(pid);
+	CHECK_EQ(write(go[1], &byte, 1), 1);
+	CHECK_EXIT(pid, 0);
+	struct ts_events events = ts_read_all(trid);
+	expect_emitted(trid, &events, "in front of the shell", 1, pid);
+	expect_emitted(trid, &events, "behind the shell", 8, pid);
+}
+
+TEST(images_follow_one_another, "EXEC-01 EXEC-04 EXEC-05", NEEDS_EXEC)
+{
+	char path[PATH_MAX];
+	int go[2];
+	char byte = 0;
+	support_program(path, "prog_emit");
+	open_pipe(go, 0);
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		CHECK_EQ(read(go[0], &byte, 1), 1);
+		/* NAME is argv[0] of the next image. */
+		execl(path, path, "-x", path, "first", "3", "second", "4", (char *)NULL);
+		_exit(127);
+	}
+	trace_id_t trid = create_plain(pid);
+	CHECK_EQ(write(go[1], &byte, 1), 1);
+	CHECK_EXIT(pid, 0);
+	struct ts_events events = ts_read_all(trid);
+	CHECK_EQ(events.count, 1 + 3 + 4);
+	expect_emitted(trid, &events, "first", 3, pid);
+	expect_emitted(trid, &events, "second", 4, pid);
+}
+
+TEST(forked_child_that_execs_is_traced_if_inherited, "EXEC-11 FORK-06 FORK-18", NEEDS_EXEC)
+{
+	char path[PATH_MAX];
+	support_program(path, "prog_emit");
+	trace_id_t inherited = create_inherited(0, POSIX_TRACE_INHERITED);
+	trace_id_t closed = create_plain(0);
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		execle(path, path, "-f", "exec in a child", "6", (char *)NULL, no_environment);
+		_exit(127);
+	}
+	CHECK_EXIT(pid, 0);
+	struct ts_events events = ts_read_all(inherited);
+	expect_emitted(inherited, &events, "exec in a child", 6, 0);
+	events = ts_read_all(closed);
+	ts_expect_ids(&events, POSIX_TRACE_START, 0);
+}
+
+/* A group that this process may give to a file and that is not its own. */
+static bool other_group(gid_t *group)
+{
+	gid_t groups[64];
+	int count = getgroups(64, groups);
+	for (int i = 0; i < count; i++) {
+		if (groups[i] != getegid()) {
+			*group = groups[i];
+			return true;
+		}
+	}
+	return false;
+}
+
+TEST(privileged_images_are_not_traced, "EXEC-13 CREATE-15")
+{
+	char path[PATH_MAX], copy_path[4096];
+	gid_t group;
+	int go[2];
+	char byte = 0;
+
+	if (!other_group(&group))
+		SKIP("no second group for a set-group-ID program");
+	support_program(path, "prog_emit");
+	int program = CHECK_SYS(open(path, O_RDONLY | O_CLOEXEC));
+	size_t bytes;
+	unsigned char *data = file_bytes(program, &bytes);
+	int copy = ts_temp_named(copy_path, sizeof(copy_path));
+	put_bytes(copy, data, bytes);
+	CHECK_SYS(fchown(copy, (uid_t)-1, group));
+	CHECK_SYS(fchmod(copy, 02755));
+	close(copy);
+
+	open_pipe(go, 0);
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		CHECK_EQ(read(go[0], &byte, 1), 1);
+		ts_emit(ts_id("before"), 0);
+		execl(copy_path, copy_path, "-s", "privileged", "5", (char *)NULL);
+		_exit(127);
+	}
+	trace_id_t trid = create_inherited(pid, POSIX_TRACE_INHERITED);
+	CHECK_EQ(write(go[1], &byte, 1), 1);
+	int status = harness_reap(pid);
+	unlink(copy_path);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 3)
+		SKIP("set-group-ID has no effect on the file system of temporary files");
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	struct ts_events events = ts_read_all(trid);
+	expect_emitted(trid, &events, "before", 1, pid);
+	expect_emitted(trid, &events, "privileged", 0, pid);
+	CHECK_EQ(events.count, 2);
+}
+
+/*
+ * Controllers
+ */
+
+/* What a controller execs: says so by its exit status if it is not as it should be. The
+ * arguments are the descriptors it may have. */
+HELPER(after_exec)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	struct dirent *entry;
+	CHECK(dir);
+	while ((entry = readdir(dir))) {
+		int fd = atoi(entry->d_name);
+		bool is_known = entry->d_name[0] == '.' || fd <= 2 || fd == dirfd(dir);
+		for (int i = 0; i < argc; i++)
+			is_known |= strcmp(entry->d_name, argv[i]) == 0;
+		if (is_known)
+			continue;
+		char path[300], link[300];
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		ssize_t len = readlink(path, link, sizeof(link) - 1);
+		harness_fail("descriptor %d is open: %.*s", fd, len > 0 ? (int)len : 0, link);
+	}
+	closedir(dir);
+	/* It uses the library, and is not traced by what it was before. */
+	trace_id_t trid = create_plain(0);
+	trace_event_id_t id = ts_id("of the new image");
+	ts_emit(id, 99);
+	ts_expect(trid, POSIX_TRACE_START);
+	ts_expect(trid, id);
+	ts_shutdown(trid);
+	return 0;
+}
+
+/* A path to this program that does not say "self". */
+static const char *own_path(void)
+{
+	static char path[PATH_MAX];
+	ssize_t len = CHECK_SYS(readlink("/proc/self/exe", path, sizeof(path) - 1));
+	path[len] = '\0';
+	return path;
+}
+
+static char helper_option[] = "--helper", helper_name[] = "after_exec", helper_self[] = "test";
+
+enum exec_call { EXECL, EXECLE, EXECLP, EXECV, EXECVE, EXECVP, FEXECVE, EXECVPE, CALLS };
+
+static void exec_by(enum exec_call call)
+{
+	char *argv[] = {helper_self, helper_option, helper_name, NULL};
+	const char *path = own_path();
+	switch (call) {
+	case EXECL:
+		execl(path, "test", "--helper", "after_exec", (char *)NULL);
+		break;
+	case EXECLE:
+		execle(path, "test", "--helper", "after_exec", (char *)NULL, environ);
+		break;
+	case EXECLP:
+		execlp(path, "test", "--helper", "after_exec", (char *)NULL);
+		break;
+	case EXECV:
+		execv(path, argv);
+		break;
+	case EXECVE:
+		execve(path, argv, environ);
+		break;
+	case EXECVP:
+		execvp(path, argv);
+		break;
+	case FEXECVE:
+		fexecve(open(path, O_RDONLY | O_CLOEXEC), argv, environ);
+		break;
+	default:
+		execvpe(path, argv, environ);
+		break;
+	}
+	_exit(127);
+}
+
+static void *exec_in_thread(void *arg)
+{
+	exec_by(*(const enum exec_call *)arg);
+	return NULL;
+}
+
+/* Descriptors of the harness and of the case, which are not the library's. */
+static void close_inherited(int keep)
+{
+	for (int fd = 3; fd < 256; fd++)
+		if (fd != keep)
+			close(fd);
+}
+
+/* Open logs of processes that ended are finished within moments; open waits for that. */
+static void expect_complete_log(int fd, trace_event_id_t id, uint32_t count)
+{
+	int reader = ts_reopen(fd, O_RDONLY);
+	trace_id_t log = ts_open_log(reader);
+	struct ts_events all = ts_read_log(log), events = without_markers(&all);
+	struct posix_trace_status_info status = ts_status(log);
+	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_SUSPENDED);
+	CHECK_EQ(status.posix_stream_flush_status, POSIX_TRACE_NOT_FLUSHING);
+	CHECK_EQ(status.posix_stream_flush_error, 0);
+	CHECK_EQ(id_at(&events, 0), POSIX_TRACE_START);
+	ts_expect_numbers(&events, id, 0, count - 1);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
+	CHECK_EQ(stop_reason(&events.at[events.count - 1]), 0);
+	CHECK_EQ(events.count, count + 2);
+	ts_close_log(log);
+	close(reader);
+}
+
+TEST(exec_shuts_the_controllers_streams_down, "EXEC-06 EXEC-07 EXEC-09 EXEC-14 EXIT-03",
+     NEEDS_KEEPER)
+{
+	trace_event_id_t id = ts_id("event");
+	for (enum exec_call call = EXECL; call < 2 * CALLS; call++) {
+		int fd = ts_temp_file();
+		trace_id_t outer = 0;
+		int go[2];
+		char byte = 0;
+		open_pipe(go, 0);
+		pid_t pid = harness_fork();
+		if (pid == 0) {
+			enum exec_call which = call % CALLS;
+			CHECK_EQ(read(go[0], &byte, 1), 1);
+			close_inherited(fd);
+			trace_attr_t attr = inherit_attr(POSIX_TRACE_CLOSE_FOR_CHILD);
+			CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
+			trace_id_t logged = ts_create_log(0, &attr, fd);
+			create_plain(0);
+			ts_start(logged);
+			emit_run(id, 0, 300, 20);
+			/* From a thread in the second half. */
+			if (call >= CALLS)
+				ts_join(ts_thread(exec_in_thread, &which));
+			exec_by(which);
+		}
+		outer = create_plain(pid);
+		CHECK_EQ(write(go[1], &byte, 1), 1);
+		CHECK_EXIT(pid, 0);
+		expect_complete_log(fd, id, 300);
+		/* The other controller's stream has both images. */
+		ts_stop(outer);
+		struct ts_events events = ts_read_all(outer);
+		ts_expect_numbers(&events, id, 0, 299);
+		char name[TRACE_EVENT_NAME_MAX + 1];
+		CHECK_OK(posix_trace_eventid_get_name(outer, id_at(&events, events.count - 2),
+						      name));
+		CHECK_STR_EQ(name, "of the new image");
+		ts_shutdown(outer);
+		close(go[0]);
+		close(go[1]);
+		close(fd);
+	}
+}
+
+/* The name by which the system knows what the process runs. */
+static bool is_called(pid_t pid, const char *name)
+{
+	char path[64], text[32];
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? 0 : read(fd, text, sizeof(text));
+	close(fd);
+	return len == (ssize_t)strlen(name) + 1 && memcmp(text, name, strlen(name)) == 0;
+}
+
+TEST(log_is_finished_while_the_new_image_runs, "EXEC-06", NEEDS_KEEPER)
+{
+	trace_event_id_t id = ts_id("event");
+	int fd = ts_temp_file(), in[2];
+	open_pipe(in, 0);
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		trace_attr_t attr = inherit_attr(POSIX_TRACE_CLOSE_FOR_CHILD);
+		CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
+		trace_id_t logged = ts_create_log(0, &attr, fd);
+		ts_start(logged);
+		emit_run(id, 0, 200, 20);
+		dup2(in[0], STDIN_FILENO);
+		/* Waits until the test ends. */
+		execl("/bin/cat", "cat", (char *)NULL);
+		_exit(127);
+	}
+	CHECK_WITHIN(20000, process_is_gone(pid) || is_called(pid, "cat"));
+	CHECK(!process_is_gone(pid));
+	/* The lock of the old image falls a moment later; then open() waits. */
+	CHECK_WITHIN(20000, log_status(fd).posix_stream_status == POSIX_TRACE_SUSPENDED);
+	expect_complete_log(fd, id, 200);
+	close(in[1]);
+	close(in[0]);
+	CHECK_EXIT(pid, 0);
+}
+
+static int try_create(void)
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 4 * KIB, 0);
+	trace_id_t trid;
+	return posix_trace_create(0, &attr, &trid);
+}
+
+static bool can_have_all_streams(void)
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 4 * KIB, 0);
+	trace_id_t trids[TRACE_SYS_MAX];
+	int err = 0, count = 0;
+	while (count < TRACE_SYS_MAX && !err) {
+		err = posix_trace_create(0, &attr, &trids[count]);
+		count += !err;
+	}
+	while (count > 0)
+		CHECK_OK(posix_trace_shutdown(trids[--count]));
+	return !err;
+}
+
+TEST(exec_frees_the_controllers_places, "EXEC-06 CREATE-12")
+{
+	int in[2];
+	if (!private_user_is_on())
+		SKIP("other programs of this user may have streams");
+	open_pipe(in, 0);
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		for (int i = 0; i < TRACE_SYS_MAX; i++)
+			CHECK_OK(try_create());
+		CHECK_EQ(try_create(), EAGAIN);
+		dup2(in[0], STDIN_FILENO);
+		execl("/bin/cat", "cat", (char *)NULL);
+		_exit(127);
+	}
+	CHECK_WITHIN(20000, process_is_gone(pid) || is_called(pid, "cat"));
+	CHECK(!process_is_gone(pid));
+	/* The system frees what the old image had just behind that. */
+	CHECK_WITHIN(20000, can_have_all_streams());
+	close(in[1]);
+	close(in[0]);
+	CHECK_EXIT(pid, 0);
+}
+
+TEST(failed_exec_changes_nothing, "EXEC-08", NEEDS_KEEPER)
+{
+	trace_event_id_t id = ts_id("event");
+	int fd = ts_temp_file(), old_fd = ts_temp_file(), text = ts_temp_file();
+	trace_attr_t attr = inherit_attr(POSIX_TRACE_INHERITED);
+	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
+	trace_id_t old = ts_create_log(0, &attr, old_fd);
+	ts_shutdown(old);
+	trace_id_t plain = ts_create_running(0, &attr), logged = ts_create_log(0, &attr, fd);
+	trace_id_t opened = ts_open_log(old_fd);
+	char *argv[] = {helper_self, NULL};
+	ts_start(logged);
+	uint32_t number = 0;
+	for (int i = 0; i < 5; i++) {
+		ts_emit(id, number++);
+		CHECK_EQ(execl("/nonexistent/program", "x", (char *)NULL), -1);
+		CHECK_EQ(execv("/dev/null", argv), -1);
+		CHECK_EQ(execve("/", argv, no_environment), -1);
+		CHECK_EQ(execvp("no such program as this", argv), -1);
+		CHECK_EQ(fexecve(text, argv, no_environment), -1);
+		ts_emit(id, number++);
+		ts_flush(logged);
+	}
+	ts_expect_status(plain, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(logged, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	CHECK_EQ(log_status(fd).posix_stream_status, POSIX_TRACE_RUNNING);
+	ts_status(opened);
+	ts_close_log(opened);
+	ts_stop(plain);
+	struct ts_events events = ts_read_all(plain);
+	ts_expect_numbers(&events, id, 0, number - 1);
+	ts_shutdown(plain);
+	ts_shutdown(logged);
+	expect_complete_log(fd, id, number);
+}
+
+TEST(exec_in_a_child_leaves_the_parents_streams, "EXEC-10 FORK-11", NEEDS_KEEPER)
+{
+	trace_event_id_t id = ts_id("event");
+	int fd = ts_temp_file();
+	trace_attr_t attr = inherit_attr(POSIX_TRACE_CLOSE_FOR_CHILD);
+	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
+	trace_id_t plain = ts_create_running(0, &attr), logged = ts_create_log(0, &attr, fd);
+	char sh[] = "sh", option[] = "-c", command[] = "exit 7";
+	char *argv[] = {sh, option, command, NULL};
+	uint32_t number = 0;
+	ts_start(logged);
+	for (int i = 0; i < 20; i++) {
+		pid_t pid;
+		ts_emit(id, number++);
+		switch (i % 3) {
+		case 0:
+			pid = vfork();
+			if (pid == 0) {
+				execve("/bin/sh", argv, no_environment);
+				_exit(127);
+			}
+			break;
+		case 1:
+			CHECK_EQ(posix_spawn(&pid, "/bin/sh", NULL, NULL, argv, environ), 0);
+			break;
+		default:
+			pid = harness_fork();
+			if (pid == 0) {
+				execv("/bin/sh", argv);
+				_exit(127);
+			}
+			break;
+		}
+		CHECK_EXIT(pid, 7);
+		CHECK_EQ(system("exit 3"), 3 << 8);
+		ts_emit(id, number++);
+		ts_expect_status(plain, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
+				 POSIX_TRACE_NO_OVERRUN);
+		ts_expect_status(logged, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
+				 POSIX_TRACE_NO_OVERRUN);
+	}
+	CHECK_EQ(log_status(fd).posix_stream_status, POSIX_TRACE_RUNNING);
+	ts_shutdown(logged);
+	expect_complete_log(fd, id, number);
+}
+
+TEST(descriptors_of_the_library_close_on_exec, "EXEC-14", NEEDS_KEEPER)
+{
+	char number[16];
+	int fd = ts_temp_file();
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		close_inherited(fd);
+		trace_id_t log = 0;
+		trace_id_t logged = ts_create_log(0, NULL, fd);
+		create_plain(0);
+		create_plain(getppid());
+		ts_start(logged);
+		ts_emit(ts_id("event"), 1);
+		ts_flush(logged);
+		CHECK_OK(posix_trace_open(fd, &log));
+		int kept = CHECK_SYS(dup(fd));
+		snprintf(number, sizeof(number), "%d", kept);
+		harness_exec("after_exec", number, (char *)NULL);
+	}
+	CHECK_EXIT(pid, 0);
+}
+
+TEST(self_tracing_controller_is_forgotten_by_its_own_streams, "EXEC-07", NEEDS_EXEC)
+{
+	/* The new image's names start afresh, as nobody traces it. */
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		close_inherited(-1);
+		create_plain(0);
+		create_inherited(0, POSIX_TRACE_INHERITED);
+		ts_emit(ts_id("event"), 1);
+		harness_exec("after_exec", (char *)NULL);
+	}
+	CHECK_EXIT(pid, 0);
+}

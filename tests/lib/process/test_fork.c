@@ -1,0 +1,1389 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inheritance by fork, posix_spawn, vfork and raw clone, and what a child can and cannot do
+ * with its parent's streams.
+ */
+#include "tests/support/private_user.h"
+
+#include "tests/support/logs.h"
+
+#include <dirent.h>
+#include <posixtrace.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#define KIB ((size_t)1024)
+
+static char *no_environment[] = {NULL};
+
+static trace_attr_t inherit_attr(int policy)
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 1024 * KIB, 0);
+	CHECK_OK(posix_trace_attr_setinherited(&attr, policy));
+	return attr;
+}
+
+static trace_id_t create_inherited(pid_t pid, int policy)
+{
+	trace_attr_t attr = inherit_attr(policy);
+	return ts_create_running(pid, &attr);
+}
+
+/* Events of the type and process. */
+static size_t count_of(const struct ts_events *events, trace_event_id_t id, pid_t pid)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < events->count; i++)
+		count += events->at[i].info.posix_event_id == id &&
+			 events->at[i].info.posix_pid == pid;
+	return count;
+}
+
+/* The events of prog_emit: of this name, numbered 0 to count - 1, all of one process. Its
+ * pid; 0 if there is no such event and none is wanted. */
+static pid_t expect_emitted(trace_id_t trid, const struct ts_events *events, const char *name,
+			    uint32_t count)
+{
+	char got[TRACE_EVENT_NAME_MAX + 1];
+	uint32_t due = 0;
+	pid_t pid = 0;
+	for (size_t i = 0; i < events->count; i++) {
+		const struct posix_trace_event_info *info = &events->at[i].info;
+		CHECK_OK(posix_trace_eventid_get_name(trid, info->posix_event_id, got));
+		if (strcmp(got, name) != 0)
+			continue;
+		CHECK_EQ(ts_number(&events->at[i]), due++);
+		if (!pid)
+			pid = info->posix_pid;
+		CHECK_EQ(info->posix_pid, pid);
+	}
+	CHECK_EQ(due, count);
+	return pid;
+}
+
+static bool is_listed(trace_id_t trid, const char *name)
+{
+	char got[TRACE_EVENT_NAME_MAX + 1];
+	bool is_found = false;
+	CHECK_OK(posix_trace_eventtypelist_rewind(trid));
+	for (;;) {
+		trace_event_id_t id;
+		int unavailable;
+		CHECK_OK(posix_trace_eventtypelist_getnext_id(trid, &id, &unavailable));
+		if (unavailable)
+			return is_found;
+		CHECK_OK(posix_trace_eventid_get_name(trid, id, got));
+		if (strcmp(got, name) == 0) {
+			CHECK(!is_found);
+			is_found = true;
+		}
+	}
+}
+
+/*
+ * fork
+ */
+
+static trace_event_id_t atfork_id;
+
+static void emit_in_fork_handler(void)
+{
+	ts_emit(atfork_id, 4242);
+}
+
+TEST(inheriting_child_is_traced_from_its_first_instruction, "FORK-01 FORK-02 FORK-03")
+{
+	trace_event_id_t id = ts_id("event");
+	atfork_id = ts_id("of the fork handler");
+	CHECK_EQ(pthread_atfork(NULL, NULL, emit_in_fork_handler), 0);
+	trace_id_t trid = create_inherited(0, POSIX_TRACE_INHERITED);
+	ts_emit(id, 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		ts_emit(id, 1);
+		_exit(0);
+	}
+	CHECK_EXIT(pid, 0);
+	ts_emit(id, 2);
+	struct ts_events events = ts_read_all(trid);
+	ts_expect_ids(&events, POSIX_TRACE_START, id, atfork_id, id, id, 0);
+	ts_expect_numbers(&events, id, 0, 2);
+	CHECK_EQ(events.at[1].info.posix_pid, getpid());
+	CHECK_EQ(events.at[2].info.posix_pid, pid);
+	CHECK_EQ(events.at[3].info.posix_pid, pid);
+	CHECK_EQ(events.at[4].info.posix_pid, getpid());
+	CHECK(pthread_equal(events.at[3].info.posix_thread_id, pthread_self()));
+}
+
+TEST(inheriting_child_that_can_open_nothing_is_traced, "FORK-01 EVENT-01")
+{
+	trace_id_t trid = create_inherited(0, POSIX_TRACE_INHERITED);
+	trace_event_id_t id = ts_id("event");
+	const struct rlimit none = {0, 0};
+
+	/* Twice: the first one is in no event either before it forks. */
+	pid_t child = harness_fork();
+	if (child == 0) {
+		pid_t grandchild = harness_fork();
+		CHECK_SYS(setrlimit(RLIMIT_NOFILE, &none));
+		ts_emit(id, grandchild == 0);
+		if (grandchild)
+			CHECK_EXIT(grandchild, 0);
+		_exit(0);
+	}
+	CHECK_EXIT(child, 0);
+	ts_stop(trid);
+	struct ts_events events = ts_read_all(trid);
+	CHECK_EQ(ts_count(&events, id), 2);
+	CHECK_EQ(count_of(&events, id, child), 1);
+	ts_shutdown(trid);
+}
+
+static struct posixtrace_counts counts_of(trace_id_t trid)
+{
+	struct posixtrace_counts counts;
+	CHECK_OK(posixtrace_get_counts(trid, &counts, sizeof(counts)));
+	return counts;
+}
+
+/* The entries of the directory of shared objects that begin with `u`. */
+static int words(void)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/dev/shm/posixtrace-%u", (unsigned)geteuid());
+	DIR *dir = opendir(path);
+	int count = 0;
+	CHECK(dir != NULL);
+	for (struct dirent *e; (e = readdir(dir));)
+		count += strncmp(e->d_name, "u.", 2) == 0;
+	closedir(dir);
+	return count;
+}
+
+TEST(child_that_cannot_be_traced_is_counted, "FORK-01")
+{
+	trace_id_t trid = create_inherited(0, POSIX_TRACE_INHERITED);
+	trace_id_t other = create_inherited(0, POSIX_TRACE_CLOSE_FOR_CHILD);
+	trace_event_id_t id = ts_id("event");
+	const struct rlimit none = {0, 0};
+
+	CHECK_EQ(counts_of(trid).pt_untraced_processes, 0);
+	pid_t child = harness_fork();
+	if (child == 0) {
+		CHECK_SYS(setrlimit(RLIMIT_NOFILE, &none));
+		pid_t grandchild = harness_fork();
+		/* However many events it loses, it is one process. */
+		for (uint32_t i = 0; i < 3; i++)
+			ts_emit(id, i);
+		if (grandchild)
+			CHECK_EXIT(grandchild, 0);
+		_exit(0);
+	}
+	CHECK_EXIT(child, 0);
+	CHECK_EQ(counts_of(trid).pt_untraced_processes, 1);
+	CHECK_EQ(counts_of(trid).pt_untraced_error, EMFILE);
+	CHECK_EQ(counts_of(other).pt_untraced_processes, 0);
+	/* The child itself was traced before its limit. */
+	ts_stop(trid);
+	struct ts_events events = ts_read_all(trid);
+	CHECK_EQ(count_of(&events, id, child), 3);
+	ts_shutdown(other);
+	CHECK_EQ(words(), 1);
+	ts_shutdown(trid);
+	CHECK_EQ(words(), 0);
+}
+
+TEST(words_of_no_untraced_process_are_not_counted, "")
+{
+	static const char *const texts[] = {
+		"", "24x", "x", "99", "24 1 0 ", "24 99999999999 0", "/etc/passwd", "24  0",
+	};
+	trace_id_t trid = create_inherited(0, POSIX_TRACE_INHERITED);
+	char directory[64], name[128];
+	static char text[4000];
+
+	snprintf(directory, sizeof(directory), "/dev/shm/posixtrace-%u", (unsigned)geteuid());
+	for (size_t i = 1; i < sizeof(texts) / sizeof(*texts); i++) {
+		snprintf(name, sizeof(name), "%s/u.%016d.%zu", directory, 0, i);
+		CHECK_SYS(symlink(texts[i], name));
+	}
+	memset(text, '1', sizeof(text) - 1);
+	snprintf(name, sizeof(name), "%s/u.%016d.100", directory, 0);
+	CHECK_SYS(symlink(text, name));
+	snprintf(name, sizeof(name), "%s/u.%016d.4294967297", directory, 0);
+	CHECK_SYS(symlink("24", name));
+	snprintf(name, sizeof(name), "%s/u.", directory);
+	CHECK_SYS(symlink("24", name));
+	snprintf(name, sizeof(name), "%s/u.%016d.5", directory, 0);
+	CHECK_SYS(unlink(name));
+	CHECK_SYS(mkdir(name, 0700));
+	CHECK_EQ(counts_of(trid).pt_untraced_processes, 0);
+	/* One that does not know its parents may belong to this stream, and counts. */
+	snprintf(name, sizeof(name), "%s/u.%016d.101", directory, 0);
+	CHECK_SYS(symlink("12 101 2147483647", name));
+	CHECK_EQ(counts_of(trid).pt_untraced_processes, 1);
+	CHECK_EQ(counts_of(trid).pt_untraced_error, ENOMEM);
+	snprintf(name, sizeof(name), "%s/u.%016d.5", directory, 0);
+	CHECK_SYS(rmdir(name));
+	ts_shutdown(trid);
+	/* The next create removes the rest, as no stream is there for which it could be, but
+	 * leaves what is none of ours. */
+	ts_shutdown(create_inherited(0, POSIX_TRACE_INHERITED));
+	CHECK_EQ(words(), 2);
+}
+
+TEST(inheriting_child_of_another_process_is_traced, "FORK-01 FORK-02 FORK-05 EVENT-08")
+{
+	trace_event_id_t id = ts_id("event");
+	struct ts_target target = ts_target_fork();
+	trace_id_t trid = create_inherited(target.pid, POSIX_TRACE_INHERITED);
+	struct ts_target child = ts_target_fork_child(&target);
+	struct ts_target grandchild = ts_target_fork_child(&child);
+	struct ts_target last = ts_target_fork_child(&grandchild);
+	ts_target_emit(&last, id, 3);
+	ts_target_emit(&target, id, 0);
+	ts_target_emit(&child, id, 1);
+	ts_target_emit(&grandchild, id, 2);
+	/* The controller is not in the traced set. */
+	ts_emit(id, 99);
+	struct ts_events events = ts_read_all(trid);
+	ts_expect_ids(&events, POSIX_TRACE_START, id, id, id, id, 0);
+	pid_t pids[] = {last.pid, target.pid, child.pid, grandchild.pid};
+	for (size_t i = 0; i < 4; i++)
+		CHECK_EQ(events.at[1 + i].info.posix_pid, pids[i]);
+	ts_target_end(&last);
+	ts_target_end(&grandchild);
+	ts_target_end(&child);
+	ts_target_end(&target);
+}
+
+TEST(names_opened_after_the_fork_are_one, "FORK-04 EVENTID-16 EVENTLIST-05 EVENTID-29")
+{
+	trace_id_t trid = create_inherited(0, POSIX_TRACE_INHERITED);
+	struct ts_target child = ts_target_fork();
+	trace_event_id_t by_child = ts_target_id(&child, "child first");
+	trace_event_id_t by_parent = ts_id("parent first");
+	CHECK_NE(by_child, by_parent);
+	CHECK_EQ(ts_id("child first"), by_child);
+	CHECK_EQ(ts_target_id(&child, "parent first"), by_parent);
+	struct ts_target grandchild = ts_target_fork_child(&child);
+	trace_event_id_t by_grandchild = ts_target_id(&grandchild, "grandchild first");
+	CHECK_EQ(ts_id("grandchild first"), by_grandchild);
+	trace_event_id_t by_controller = ts_trid_id(trid, "controller first");
+	CHECK_EQ(ts_target_id(&grandchild, "controller first"), by_controller);
+	CHECK(is_listed(trid, "child first"));
+	CHECK(is_listed(trid, "parent first"));
+	CHECK(is_listed(trid, "grandchild first"));
+	CHECK(is_listed(trid, "controller first"));
+	ts_target_emit(&child, by_parent, 1);
+	ts_emit(by_child, 2);
+	struct ts_events events = ts_read_all(trid);
+	ts_expect_ids(&events, POSIX_TRACE_START, by_parent, by_child, 0);
+	ts_target_end(&grandchild);
+	ts_target_end(&child);
+}
+
+TEST(closed_for_child_means_not_traced, "FORK-06 POLICY-02")
+{
+	trace_event_id_t id = ts_id("event");
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 0, 0);
+	trace_id_t trids[] = {create_inherited(0, POSIX_TRACE_CLOSE_FOR_CHILD),
+			      ts_create_running(0, &attr)};
+	ts_emit(id, 0);
+	struct ts_target child = ts_target_fork();
+	ts_target_emit(&child, id, 1);
+	struct ts_target grandchild = ts_target_fork_child(&child);
+	ts_target_emit(&grandchild, id, 2);
+	ts_emit(id, 3);
+	ts_target_end(&grandchild);
+	ts_target_end(&child);
+	ts_emit(id, 4);
+	for (int i = 0; i < 2; i++) {
+		struct ts_events events = ts_read_all(trids[i]);
+		ts_expect_ids(&events, POSIX_TRACE_START, id, id, id, 0);
+		CHECK_EQ(ts_number(&events.at[1]), 0);
+		CHECK_EQ(ts_number(&events.at[2]), 3);
+		CHECK_EQ(ts_number(&events.at[3]), 4);
+	}
+}
+
+TEST(each_streams_own_policy_decides, "FORK-07 CREATE-07")
+{
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trids[6];
+	for (int i = 0; i < 6; i++)
+		trids[i] = create_inherited(0, i % 2 ? POSIX_TRACE_INHERITED
+						     : POSIX_TRACE_CLOSE_FOR_CHILD);
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		ts_emit(id, 1);
+		_exit(0);
+	}
+	CHECK_EXIT(pid, 0);
+	for (int i = 0; i < 6; i++) {
+		struct ts_events events = ts_read_all(trids[i]);
+		CHECK_EQ(count_of(&events, id, pid), (size_t)(i % 2));
+	}
+}
+
+TEST(policy_counts_at_fork_for_suspended_streams_too, "FORK-08")
+{
+	trace_event_id_t id = ts_id("event");
+	trace_attr_t attr = inherit_attr(POSIX_TRACE_INHERITED);
+	trace_id_t never_started = ts_create(0, &attr), stopped = ts_create_running(0, &attr);
+	trace_attr_t closing = inherit_attr(POSIX_TRACE_CLOSE_FOR_CHILD);
+	trace_id_t closed = ts_create(0, &closing);
+	ts_stop(stopped);
+	struct ts_target child = ts_target_fork();
+	ts_target_emit(&child, id, 0);
+	ts_start(never_started);
+	ts_start(stopped);
+	ts_start(closed);
+	ts_target_emit(&child, id, 1);
+	struct ts_events events = ts_read_all(never_started);
+	ts_expect_ids(&events, POSIX_TRACE_START, id, 0);
+	CHECK_EQ(ts_number(&events.at[1]), 1);
+	events = ts_read_all(stopped);
+	ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_STOP, POSIX_TRACE_START, id, 0);
+	events = ts_read_all(closed);
+	ts_expect_ids(&events, POSIX_TRACE_START, 0);
+	ts_target_end(&child);
+}
+
+TEST(child_that_exists_is_not_traced, "FORK-09", NEEDS_EXEC)
+{
+	trace_event_id_t id = ts_id("event");
+	struct ts_target before = ts_target_fork();
+	struct ts_target its_child = ts_target_fork_child(&before);
+	trace_id_t trid = create_inherited(0, POSIX_TRACE_INHERITED);
+	struct ts_target after = ts_target_fork();
+	ts_target_emit(&before, id, 0);
+	ts_target_emit(&its_child, id, 0);
+	ts_target_emit(&after, id, 1);
+	/* Nor do its later children become descendants of a traced process. */
+	struct ts_target late = ts_target_fork_child(&before);
+	ts_target_emit(&late, id, 0);
+	/* And not by exec. */
+	ts_target_exec(&before);
+	ts_target_exec(&its_child);
+	ts_target_emit(&before, ts_target_id(&before, "event"), 0);
+	ts_target_emit(&its_child, ts_target_id(&its_child, "event"), 0);
+	struct ts_events events = ts_read_all(trid);
+	ts_expect_ids(&events, POSIX_TRACE_START, id, 0);
+	CHECK_EQ(events.at[1].info.posix_pid, after.pid);
+	ts_target_end(&late);
+	ts_target_end(&its_child);
+	ts_target_end(&before);
+	ts_target_end(&after);
+}
+
+static void expect_invalid(trace_id_t trid)
+{
+	trace_event_set_t set = ts_set(0);
+	trace_event_id_t id;
+	trace_attr_t attr;
+	struct posix_trace_status_info status;
+	struct posix_trace_event_info info;
+	struct timespec past = {0, 0};
+	char data[TRACE_EVENT_NAME_MAX + 1];
+	size_t len;
+	int unavailable = 0;
+
+	CHECK_EQ(posix_trace_clear(trid), EINVAL);
+	CHECK_EQ(posix_trace_flush(trid), EINVAL);
+	CHECK_EQ(posix_trace_start(trid), EINVAL);
+	CHECK_EQ(posix_trace_stop(trid), EINVAL);
+	CHECK_EQ(posix_trace_get_attr(trid, &attr), EINVAL);
+	CHECK_EQ(posix_trace_get_status(trid, &status), EINVAL);
+	CHECK_EQ(posix_trace_get_filter(trid, &set), EINVAL);
+	CHECK_EQ(posix_trace_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET), EINVAL);
+	CHECK_EQ(posix_trace_eventid_get_name(trid, POSIX_TRACE_START, data), EINVAL);
+	CHECK_EQ(posix_trace_trid_eventid_open(trid, "from the child", &id), EINVAL);
+	CHECK_EQ(posix_trace_eventtypelist_getnext_id(trid, &id, &unavailable), EINVAL);
+	CHECK_EQ(posix_trace_eventtypelist_rewind(trid), EINVAL);
+	CHECK_EQ(posix_trace_getnext_event(trid, &info, data, sizeof(data), &len, &unavailable),
+		 EINVAL);
+	CHECK_EQ(posix_trace_timedgetnext_event(trid, &info, data, sizeof(data), &len, &unavailable,
+						&past),
+		 EINVAL);
+	CHECK_EQ(posix_trace_trygetnext_event(trid, &info, data, sizeof(data), &len, &unavailable),
+		 EINVAL);
+	CHECK_EQ(posix_trace_rewind(trid), EINVAL);
+	CHECK_EQ(posix_trace_close(trid), EINVAL);
+	CHECK_EQ(posix_trace_shutdown(trid), EINVAL);
+}
+
+TEST(parents_identifiers_are_invalid_in_the_child, "FORK-10 FORK-12 ERRORS-05 OPEN-02",
+     NEEDS_KEEPER)
+{
+	trace_event_id_t id = ts_id("event");
+	int fd = ts_temp_file(), old_log = ts_temp_file();
+	trace_attr_t attr = inherit_attr(POSIX_TRACE_INHERITED);
+	trace_id_t old = ts_create_log(0, &attr, old_log);
+	ts_start(old);
+	ts_emit(id, 0);
+	ts_shutdown(old);
+
+	trace_id_t plain = ts_create_running(0, &attr), logged = ts_create_log(0, &attr, fd);
+	trace_id_t opened = ts_open_log(old_log);
+	ts_start(logged);
+	ts_emit(id, 1);
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		expect_invalid(plain);
+		expect_invalid(logged);
+		expect_invalid(opened);
+		/* New identifiers are none of the parent's, either. */
+		trace_id_t own = ts_create(0, NULL), log = ts_open_log(old_log);
+		CHECK(own != plain && own != logged && own != opened);
+		CHECK(log != plain && log != logged && log != opened);
+		expect_invalid(plain);
+		ts_shutdown(own);
+		ts_close_log(log);
+		exit(0);
+	}
+	CHECK_EXIT(pid, 0);
+	ts_emit(id, 2);
+	CHECK(!is_listed(plain, "from the child"));
+	ts_expect_status(plain, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	struct ts_events events = ts_read_all(plain);
+	ts_expect_ids(&events, POSIX_TRACE_START, id, id, 0);
+	struct ts_events all = ts_read_log(opened);
+	CHECK_EQ(ts_count(&all, id), 1);
+	ts_close_log(opened);
+	ts_shutdown(logged);
+	all = ts_log_events(fd);
+	ts_expect_numbers(&all, id, 1, 2);
+}
+
+enum ending { BY_EXIT, BY__EXIT, BY_KILL, BY_EXEC, BY_ABORT, BY_RETURN };
+
+static void end_by(enum ending ending)
+{
+	switch (ending) {
+	case BY_EXIT:
+		exit(0);
+	case BY_KILL:
+		raise(SIGKILL);
+		break;
+	case BY_ABORT:
+		signal(SIGABRT, SIG_DFL);
+		abort();
+	case BY_EXEC:
+		execl("/bin/sh", "sh", "-c", ":", (char *)NULL);
+		break;
+	case BY_RETURN:
+	case BY__EXIT:
+		break;
+	}
+	_exit(0);
+}
+
+/* Reads the log to its end, of which it has none but the library's own. */
+static void read_to_the_end(int from)
+{
+	char byte;
+
+	alarm((unsigned int)(TS_PATIENCE_MS / 1000));
+	while (read(from, &byte, 1) > 0)
+		;
+	_exit(0);
+}
+
+/* The other descriptor of the file. */
+static int duplicate_of(int fd)
+{
+	struct stat wanted, st;
+
+	CHECK_SYS(fstat(fd, &wanted));
+	for (int i = 3; i < 100; i++)
+		if (i != fd && fstat(i, &st) == 0 && st.st_dev == wanted.st_dev &&
+		    st.st_ino == wanted.st_ino)
+			return i;
+	return -1;
+}
+
+TEST(a_child_does_not_keep_the_parents_log_open, "FORK-11 LOG-12 LOG-35", NEEDS_KEEPER)
+{
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 16 * KIB, POSIX_TRACE_APPEND, 0);
+
+	for (int is_grandchild = 0; is_grandchild < 2; is_grandchild++) {
+		int ends[2], fd = ts_temp_file();
+		trace_id_t other = ts_create_log(0, &attr, fd);
+		/* A number that was the library's and is another file's now is let be. */
+		int reused = duplicate_of(fd);
+
+		CHECK_GT(reused, 2);
+		CHECK_SYS(dup2(ts_temp_file(), reused));
+		open_pipe(ends, 0);
+		trace_id_t trid = ts_create_log(0, &attr, ends[1]);
+		CHECK_GT(duplicate_of(ends[1]), 2);
+		close(ends[1]);
+		pid_t pid = harness_fork();
+		if (pid == 0) {
+			pid_t child = is_grandchild ? harness_fork() : 0;
+			CHECK_SYS(fcntl(reused, F_GETFD));
+			if (child == 0)
+				read_to_the_end(ends[0]);
+			CHECK_EXIT(child, 0);
+			_exit(0);
+		}
+		close(ends[0]);
+		ts_shutdown(trid);
+		ts_shutdown(other);
+		CHECK_EXIT(pid, 0);
+		close(reused);
+	}
+}
+
+TEST(childs_end_does_nothing_to_the_parents_streams, "FORK-11 GEN-12", NEEDS_KEEPER)
+{
+	static const enum ending endings[] = {BY_EXIT, BY__EXIT, BY_KILL, BY_EXEC, BY_ABORT};
+	static const int policies[] = {POSIX_TRACE_CLOSE_FOR_CHILD, POSIX_TRACE_INHERITED};
+	trace_event_id_t id = ts_id("event");
+	for (size_t p = 0; p < 2; p++) {
+		int fd = ts_temp_file(), old_log = ts_temp_file();
+		trace_attr_t attr = inherit_attr(policies[p]);
+		CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
+		trace_id_t plain = ts_create_running(0, &attr);
+		trace_id_t logged = ts_create_log(0, &attr, fd);
+		ts_start(logged);
+		uint32_t number = 0;
+		for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+			ts_emit(id, number++);
+			ts_flush(logged);
+			off_t size = ts_file_size(fd);
+			pid_t pid = harness_fork();
+			if (pid == 0)
+				end_by(endings[i]);
+			harness_reap(pid);
+			CHECK_EQ(ts_file_size(fd), size);
+			ts_emit(id, number++);
+			ts_expect_status(plain, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
+					 POSIX_TRACE_NO_OVERRUN);
+			ts_expect_status(logged, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
+					 POSIX_TRACE_NO_OVERRUN);
+		}
+		/* The log was not closed in between. */
+		trace_id_t log = ts_open_log(fd);
+		CHECK_EQ(ts_status(log).posix_stream_status, POSIX_TRACE_RUNNING);
+		ts_close_log(log);
+		ts_stop(logged);
+		ts_stop(plain);
+		struct ts_events events = ts_read_all(plain);
+		ts_expect_numbers(&events, id, 0, number - 1);
+		CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
+		ts_shutdown(plain);
+		ts_shutdown(logged);
+		events = ts_log_events(fd);
+		ts_expect_numbers(&events, id, 0, number - 1);
+		CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
+		close(fd);
+		close(old_log);
+	}
+}
+
+TEST(child_has_streams_of_its_own, "FORK-13 CREATE-08", NEEDS_KEEPER)
+{
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = create_inherited(0, POSIX_TRACE_INHERITED);
+	pid_t parent = getpid();
+	int ends[2], back[2];
+	char byte = 0;
+	open_pipe(ends, 0);
+	open_pipe(back, 0);
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		int fd = ts_temp_file();
+		trace_id_t own = create_inherited(0, POSIX_TRACE_CLOSE_FOR_CHILD);
+		trace_id_t others = create_inherited(parent, POSIX_TRACE_CLOSE_FOR_CHILD);
+		trace_attr_t attr = inherit_attr(POSIX_TRACE_INHERITED);
+		trace_id_t logged = ts_create_log(0, &attr, fd);
+		ts_start(logged);
+		ts_emit(id, 1);
+		CHECK_EQ(write(ends[1], &byte, 1), 1);
+		CHECK_EQ(read(back[0], &byte, 1), 1);
+		struct ts_events events = ts_read_all(own);
+		ts_expect_ids(&events, POSIX_TRACE_START, id, 0);
+		CHECK_EQ(events.at[1].info.posix_pid, getpid());
+		events = ts_read_all(others);
+		ts_expect_ids(&events, POSIX_TRACE_START, id, 0);
+		CHECK_EQ(events.at[1].info.posix_pid, parent);
+		ts_shutdown(own);
+		ts_shutdown(others);
+		ts_shutdown(logged);
+		events = ts_log_events(fd);
+		ts_expect_numbers(&events, id, 1, 1);
+		exit(0);
+	}
+	close(ends[1]);
+	CHECK_EQ(read(ends[0], &byte, 1), 1);
+	ts_emit(id, 2);
+	CHECK_EQ(write(back[1], &byte, 1), 1);
+	CHECK_EXIT(pid, 0);
+	struct ts_events events = ts_read_all(trid);
+	ts_expect_numbers(&events, id, 1, 2);
+}
+
+TEST(untraced_childs_mapping_is_a_copy, "FORK-14 FORK-03")
+{
+	trace_event_id_t before = ts_id("before");
+	trace_id_t trid = create_inherited(0, POSIX_TRACE_CLOSE_FOR_CHILD);
+	struct ts_target child = ts_target_fork();
+	/* Known already. */
+	CHECK_EQ(ts_target_id(&child, "before"), before);
+	/* Additions are each one's own. */
+	ts_target_id(&child, "of the child");
+	trace_event_id_t of_parent = ts_id("of the parent");
+	CHECK(!is_listed(trid, "of the child"));
+	CHECK(is_listed(trid, "of the parent"));
+
+	trace_id_t of_child = create_inherited(child.pid, POSIX_TRACE_CLOSE_FOR_CHILD);
+	CHECK(is_listed(of_child, "before"));
+	CHECK(is_listed(of_child, "of the child"));
+	CHECK(!is_listed(of_child, "of the parent"));
+	ts_target_emit(&child, before, 1);
+	ts_emit(of_parent, 2);
+	struct ts_events events = ts_read_all(of_child);
+	ts_expect_ids(&events, POSIX_TRACE_START, before, 0);
+	events = ts_read_all(trid);
+	ts_expect_ids(&events, POSIX_TRACE_START, of_parent, 0);
+	ts_target_end(&child);
+}
+
+static atomic_bool is_over;
+
+static void *keep_busy(void *arg)
+{
+	int which = *(const int *)arg;
+	char name[32];
+	trace_event_id_t id = ts_id("busy");
+	for (unsigned int i = 0; !atomic_load(&is_over); i++) {
+		switch (which) {
+		case 0:
+			snprintf(name, sizeof(name), "name %u", i % 300);
+			ts_id(name);
+			break;
+		case 1:
+			ts_emit(id, i);
+			break;
+		default: {
+			trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 64 * KIB, 0);
+			trace_id_t trid = ts_create_running(0, &attr);
+			ts_emit(id, i);
+			ts_read_all(trid);
+			ts_shutdown(trid);
+			break;
+		}
+		}
+	}
+	return NULL;
+}
+
+/* The C library's malloc() works in the child of a threaded process; a sanitizer's does
+ * not. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define MALLOC_SURVIVES_FORK false
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define MALLOC_SURVIVES_FORK false
+#endif
+#endif
+#ifndef MALLOC_SURVIVES_FORK
+#define MALLOC_SURVIVES_FORK true
+#endif
+
+TEST_TIMEOUT(fork_amid_the_library_leaves_a_usable_child, "FORK-15 EVENT-14", 90,
+	     NEEDS_THREADED_FORK)
+{
+	trace_event_id_t id = ts_id("event");
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 256 * KIB, 0);
+	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
+	trace_id_t trid = ts_create_running(0, &attr);
+	pthread_t threads[3];
+	int which[] = {0, 1, 2};
+	for (int i = 0; i < 3; i++)
+		threads[i] = ts_thread(keep_busy, &which[i]);
+	for (int round = 0; round < 150; round++) {
+		pid_t pid = fork();
+		CHECK_GE(pid, 0);
+		if (pid == 0) {
+			/* Kills a child that hangs: it holds a lock nobody will open. */
+			alarm((unsigned int)(20 * harness_slowdown()));
+			char name[32];
+			ts_emit(id, (uint32_t)round);
+			snprintf(name, sizeof(name), "of child %d", round % 50);
+			ts_id(name);
+			if (MALLOC_SURVIVES_FORK && round % 5 == 0) {
+				trace_attr_t own = ts_attr(POSIX_TRACE_LOOP, 64 * KIB, 0);
+				trace_id_t stream = ts_create_running(0, &own);
+				ts_emit(id, 1);
+				ts_expect(stream, POSIX_TRACE_START);
+				ts_expect(stream, id);
+				ts_shutdown(stream);
+			}
+			if (round % 2 || !MALLOC_SURVIVES_FORK)
+				_exit(0);
+			exit(0);
+		}
+		CHECK_EXIT(pid, 0);
+	}
+	atomic_store(&is_over, true);
+	for (int i = 0; i < 3; i++)
+		ts_join(threads[i]);
+	ts_shutdown(trid);
+}
+
+TEST(orphans_stay_traced, "FORK-16 EXIT-05")
+{
+	trace_event_id_t id = ts_id("event");
+	struct ts_target target = ts_target_fork();
+	trace_id_t trid = create_inherited(target.pid, POSIX_TRACE_INHERITED);
+	struct ts_target child = ts_target_fork_child(&target);
+	struct ts_target grandchild = ts_target_fork_child(&child);
+	ts_target_kill(&target);
+	ts_target_emit(&child, id, 0);
+	ts_target_kill(&child);
+	ts_target_emit(&grandchild, id, 1);
+	struct ts_target last = ts_target_fork_child(&grandchild);
+	ts_target_emit(&last, id, 2);
+	ts_stop(trid);
+	ts_target_emit(&last, id, 3);
+	ts_start(trid);
+	ts_target_emit(&last, id, 4);
+	struct ts_events events = ts_read_all(trid);
+	ts_expect_ids(&events, POSIX_TRACE_START, id, id, id, POSIX_TRACE_STOP, POSIX_TRACE_START,
+		      id, 0);
+	CHECK_EQ(count_of(&events, id, child.pid), 1);
+	CHECK_EQ(count_of(&events, id, grandchild.pid), 1);
+	CHECK_EQ(count_of(&events, id, last.pid), 2);
+	ts_target_end(&last);
+	ts_target_end(&grandchild);
+}
+
+TEST(filter_holds_for_the_whole_traced_set, "FILTER-20 FILTER-07 FORK-01")
+{
+	trace_event_id_t id = ts_id("event"), other = ts_id("other");
+	struct ts_target target = ts_target_fork();
+	trace_id_t trid = create_inherited(target.pid, POSIX_TRACE_INHERITED);
+	struct ts_target child = ts_target_fork_child(&target);
+	trace_event_set_t set = ts_set(id, 0);
+	ts_target_emit(&child, id, 0);
+	ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
+	ts_target_emit(&child, id, 1);
+	ts_target_emit(&target, id, 1);
+	ts_target_emit(&child, other, 2);
+	ts_target_emit(&target, other, 2);
+	/* Born into the filter. */
+	struct ts_target late = ts_target_fork_child(&target);
+	ts_target_emit(&late, id, 3);
+	ts_target_emit(&late, other, 4);
+	struct ts_events events = ts_read_all(trid);
+	ts_expect_ids(&events, POSIX_TRACE_START, id, POSIX_TRACE_FILTER, other, other, other, 0);
+	ts_target_end(&late);
+	ts_target_end(&child);
+	ts_target_end(&target);
+}
+
+/*
+ * spawn, and images that come without a fork handler
+ */
+
+static pid_t spawn_emit(const char *name, int count, char **environment)
+{
+	char path[PATH_MAX], number[16];
+	support_program(path, "prog_emit");
+	snprintf(number, sizeof(number), "%d", count);
+	char *argv[] = {path, (char *)(uintptr_t)name, number, NULL};
+	pid_t pid;
+	CHECK_EQ(posix_spawn(&pid, path, NULL, NULL, argv, environment), 0);
+	return pid;
+}
+
+TEST(spawned_program_is_traced_if_inherited, "FORK-17 FORK-18 FORK-02 GEN-06", NEEDS_EXEC)
+{
+	trace_id_t inherited = create_inherited(0, POSIX_TRACE_INHERITED);
+	trace_id_t closed = create_inherited(0, POSIX_TRACE_CLOSE_FOR_CHILD);
+	pid_t pid = spawn_emit("spawned", 20, environ);
+	CHECK_EXIT(pid, 0);
+	pid_t bare = spawn_emit("bare", 30, no_environment);
+	CHECK_EXIT(bare, 0);
+	struct ts_events events = ts_read_all(inherited);
+	CHECK_EQ(expect_emitted(inherited, &events, "spawned", 20), pid);
+	CHECK_EQ(expect_emitted(inherited, &events, "bare", 30), bare);
+	CHECK(is_listed(inherited, "bare"));
+	events = ts_read_all(closed);
+	ts_expect_ids(&events, POSIX_TRACE_START, 0);
+}
+
+/* A target's routine: spawns prog_emit and waits for it. Wait status or -1. */
+static intptr_t do_spawn(const void *arg, size_t arg_bytes)
+{
+	int status = -1;
+	(void)arg_bytes;
+	signal(SIGCHLD, SIG_DFL);
+	pid_t pid = spawn_emit(arg, 5, no_environment);
+	if (waitpid(pid, &status, 0) != pid)
+		return -1;
+	return status;
+}
+
+TEST(traced_targets_spawn_traced_programs, "FORK-17 FORK-18 FORK-05", NEEDS_EXEC)
+{
+	static const char name[] = "of the target";
+	struct ts_target target = ts_target_fork();
+	trace_id_t trid = create_inherited(target.pid, POSIX_TRACE_INHERITED);
+	struct ts_target child = ts_target_fork_child(&target);
+	CHECK_EQ(ts_target_call(&child, do_spawn, name, sizeof(name)), 0);
+	struct ts_events events = ts_read_all(trid);
+	pid_t pid = expect_emitted(trid, &events, name, 5);
+	CHECK(pid != child.pid && pid != target.pid);
+	ts_target_end(&child);
+	ts_target_end(&target);
+}
+
+/* Spawns a program that waits, and exits at once: exit() prepares what has not started. */
+static intptr_t do_spawn_and_leave(const void *arg, size_t arg_bytes)
+{
+	(void)arg_bytes;
+	spawn_emit(arg, 5, no_environment);
+	exit(0);
+}
+
+TEST(spawner_may_exit_at_once, "FORK-17", NEEDS_EXEC)
+{
+	enum { ROUNDS = 40 };
+	struct ts_target target = ts_target_fork();
+	trace_id_t trid = create_inherited(target.pid, POSIX_TRACE_INHERITED);
+	for (int i = 0; i < ROUNDS; i++) {
+		char name[32];
+		snprintf(name, sizeof(name), "orphan %d", i);
+		struct ts_target spawner = ts_target_fork_child(&target);
+		ts_target_call_begin(&spawner, do_spawn_and_leave, name, strlen(name) + 1);
+		close(spawner.sock);
+	}
+	size_t seen = 0;
+	/* Each program generates five events, however late it starts. */
+	while (seen < 5 * ROUNDS) {
+		struct ts_event event = ts_next(trid);
+		seen += event.info.posix_event_id != POSIX_TRACE_START;
+		ts_event_free(&event);
+	}
+	for (int i = 0; i < ROUNDS; i++) {
+		char name[32];
+		snprintf(name, sizeof(name), "orphan %d", i);
+		CHECK(is_listed(trid, name));
+	}
+	ts_target_end(&target);
+}
+
+TEST(vfork_child_does_no_harm, "FORK-19 EXEC-10 EXEC-11", NEEDS_KEEPER)
+{
+	trace_event_id_t id = ts_id("event");
+	char path[PATH_MAX];
+	static char count[] = "7", name[] = "after vfork";
+	int fd = ts_temp_file();
+	support_program(path, "prog_emit");
+	char *argv[] = {path, name, count, NULL};
+	trace_attr_t attr = inherit_attr(POSIX_TRACE_INHERITED);
+	trace_id_t trid = ts_create_running(0, &attr), logged = ts_create_log(0, &attr, fd);
+	ts_start(logged);
+	ts_emit(id, 0);
+	for (uint32_t i = 0; i < 50; i++) {
+		pid_t pid = vfork();
+		if (pid == 0) {
+			/* Not traced or traced: harmless. */
+			ts_emit(id, 1000000 + i);
+			_exit(3);
+		}
+		CHECK_EXIT(pid, 3);
+		ts_emit(id, i + 1);
+	}
+	pid_t pid = vfork();
+	if (pid == 0) {
+		execve(path, argv, no_environment);
+		_exit(127);
+	}
+	CHECK_EXIT(pid, 0);
+	ts_emit(id, 51);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_expect_status(logged, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	struct ts_events events = ts_read_all(trid);
+	CHECK_EQ(expect_emitted(trid, &events, name, 7), pid);
+	uint32_t due = 0;
+	for (size_t i = 0; i < events.count; i++)
+		if (events.at[i].info.posix_event_id == id && ts_number(&events.at[i]) < 1000000)
+			CHECK_EQ(ts_number(&events.at[i]), due++);
+	CHECK_EQ(due, 52);
+	ts_shutdown(logged);
+	expect_closed_log(fd);
+	/* And a process whose first event of all is one of a vfork child. */
+	pid = harness_fork();
+	if (pid == 0) {
+		trace_id_t own = create_inherited(0, POSIX_TRACE_CLOSE_FOR_CHILD);
+		pid_t first = vfork();
+		if (first == 0) {
+			ts_emit(id, 5);
+			_exit(0);
+		}
+		CHECK_EXIT(first, 0);
+		ts_emit(id, 6);
+		ts_stop(own);
+		struct ts_events rest = ts_read_all(own);
+		CHECK_EQ(ts_number(&rest.at[rest.count - 2]), 6);
+		CHECK_LE(rest.count, 4);
+		exit(0);
+	}
+	CHECK_EXIT(pid, 0);
+}
+
+TEST(full_set_of_processes_is_traced, "FORK-20 EVENT-16")
+{
+	enum { PROCESSES = 1023 };
+	trace_event_id_t id = ts_id("event");
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 4096 * KIB, 0);
+	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
+	trace_id_t trid = ts_create_running(0, &attr);
+	int ready[2], go[2];
+	char byte;
+	static pid_t pids[PROCESSES];
+	static bool is_seen[PROCESSES];
+
+	open_pipe(ready, 0);
+	open_pipe(go, 0);
+	for (int i = 0; i < PROCESSES; i++) {
+		pids[i] = fork();
+		if (pids[i] < 0)
+			SKIP("this user may not have 1024 processes");
+		if (pids[i] == 0) {
+			close(go[1]);
+			ts_emit(id, (uint32_t)i);
+			CHECK_EQ(write(ready[1], "", 1), 1);
+			/* Until the parent closes it. */
+			while (read(go[0], &byte, 1) > 0)
+				;
+			_exit(0);
+		}
+	}
+	for (int i = 0; i < PROCESSES; i++)
+		CHECK_EQ(read(ready[0], &byte, 1), 1);
+	ts_emit(id, PROCESSES);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	struct ts_events events = ts_read_all(trid);
+	CHECK_EQ(ts_count(&events, id), PROCESSES + 1);
+	for (size_t i = 0; i < events.count; i++) {
+		uint32_t number;
+		if (events.at[i].info.posix_event_id != id)
+			continue;
+		number = ts_number(&events.at[i]);
+		if (number == PROCESSES)
+			continue;
+		CHECK_LT(number, PROCESSES);
+		CHECK_EQ(events.at[i].info.posix_pid, pids[number]);
+		CHECK(!is_seen[number]);
+		is_seen[number] = true;
+	}
+	close(go[1]);
+	for (int i = 0; i < PROCESSES; i++)
+		CHECK_EXIT(pids[i], 0);
+}
+
+TEST_TIMEOUT(ended_processes_do_not_count, "FORK-20 EVENT-16", 180, NEEDS_THREADED_FORK)
+{
+	/* More than a stream can have threads at a time. */
+	enum { PROCESSES = 9000 };
+	trace_event_id_t id = ts_id("event");
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 1024 * KIB, 0);
+	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
+	trace_id_t trid = ts_create_running(0, &attr);
+	uint32_t seen = 0;
+	for (uint32_t i = 0; i < PROCESSES; i++) {
+		pid_t pid = fork();
+		CHECK_GE(pid, 0);
+		if (pid == 0) {
+			ts_emit(id, i);
+			_exit(0);
+		}
+		CHECK_EXIT(pid, 0);
+		if (i % 100 != 99)
+			continue;
+		struct ts_events events = ts_read_all(trid);
+		for (size_t j = 0; j < events.count; j++)
+			if (events.at[j].info.posix_event_id == id)
+				CHECK_EQ(ts_number(&events.at[j]), seen++);
+		CHECK_EQ(seen, i + 1);
+		ts_events_free(&events);
+	}
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+}
+
+TEST(raw_clone_does_no_harm, "FORK-21 FORK-10 FORK-11", NEEDS_KEEPER)
+{
+	static const int policies[] = {POSIX_TRACE_CLOSE_FOR_CHILD, POSIX_TRACE_INHERITED};
+	trace_event_id_t id = ts_id("event");
+	for (size_t p = 0; p < 2; p++) {
+		int fd = ts_temp_file();
+		trace_attr_t attr = inherit_attr(policies[p]);
+		trace_id_t trid = ts_create_running(0, &attr);
+		trace_id_t logged = ts_create_log(0, &attr, fd);
+		ts_start(logged);
+		ts_emit(id, 0);
+		for (uint32_t i = 0; i < 30; i++) {
+			/* No fork handler runs, and the C library does not know. */
+			pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+			CHECK_GE(pid, 0);
+			if (pid == 0) {
+				for (uint32_t j = 0; j < 100; j++)
+					ts_emit(id, 1000000 + j);
+				if (posix_trace_shutdown(trid) != EINVAL ||
+				    posix_trace_flush(logged) != EINVAL)
+					syscall(SYS_exit_group, 9);
+				if (i % 3 == 0)
+					syscall(SYS_exit_group, 5);
+				if (i % 3 == 1)
+					execl("/bin/sh", "sh", "-c", "exit 5", (char *)NULL);
+				_exit(5);
+			}
+			CHECK_EXIT(pid, 5);
+			ts_emit(id, i + 1);
+		}
+		ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
+				 POSIX_TRACE_NO_OVERRUN);
+		ts_stop(trid);
+		struct ts_events events = ts_read_all(trid);
+		ts_expect_sorted(&events);
+		uint32_t due = 0;
+		for (size_t i = 0; i < events.count; i++) {
+			if (events.at[i].info.posix_event_id != id)
+				continue;
+			if (ts_number(&events.at[i]) < 1000000) {
+				CHECK_EQ(ts_number(&events.at[i]), due++);
+				CHECK_EQ(events.at[i].info.posix_pid, getpid());
+			} else {
+				/* If traced, then as itself, and not against the policy. */
+				CHECK_EQ(policies[p], POSIX_TRACE_INHERITED);
+				CHECK_NE(events.at[i].info.posix_pid, getpid());
+			}
+		}
+		CHECK_EQ(due, 31);
+		ts_shutdown(trid);
+		ts_shutdown(logged);
+		events = ts_log_events(fd);
+		CHECK_EQ(stop_reason(&events.at[ts_find(&events, POSIX_TRACE_STOP, 0)]), 0);
+		close(fd);
+	}
+}
+
+TEST(raw_clone_of_a_process_with_one_stream_does_no_harm, "FORK-21 FORK-10", NEEDS_FORK_ADVICE)
+{
+	static const int policies[] = {POSIX_TRACE_CLOSE_FOR_CHILD, POSIX_TRACE_INHERITED};
+	trace_event_id_t id = ts_id("event");
+	for (size_t p = 0; p < 2; p++) {
+		trace_attr_t attr = inherit_attr(policies[p]);
+		trace_id_t trid = ts_create_running(0, &attr);
+		/* From the second event on the parent's thread takes the fast way. */
+		for (uint32_t i = 0; i < 10; i++)
+			ts_emit(id, i);
+		/* Another tick, as its start has to be told from the stream's. */
+		harness_sleep_ms(20);
+		pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+		CHECK_GE(pid, 0);
+		if (pid == 0) {
+			for (uint32_t i = 0; i < 10; i++)
+				ts_emit(id, 1000 + i);
+			_exit(0);
+		}
+		CHECK_EXIT(pid, 0);
+		/* Had the child recorded in the parent's name, this would overwrite it. */
+		struct ts_events events = ts_read_all(trid);
+		uint32_t due = 0, of_child = 0;
+		for (size_t i = 0; i < events.count; i++) {
+			if (events.at[i].info.posix_event_id != id)
+				continue;
+			if (events.at[i].info.posix_pid == getpid())
+				CHECK_EQ(ts_number(&events.at[i]), due++);
+			else
+				CHECK_EQ(ts_number(&events.at[i]), 1000 + of_child++);
+		}
+		CHECK_EQ(due, 10);
+		CHECK_EQ(of_child, policies[p] == POSIX_TRACE_INHERITED ? 10 : 0);
+		ts_shutdown(trid);
+	}
+}
+
+/* The shell forks; its child runs the program; a second command keeps it from exec'ing. */
+TEST(children_of_a_program_without_the_library_are_traced, "FORK-22 FORK-18 EXEC-12", NEEDS_EXEC)
+{
+	char path[PATH_MAX], command[PATH_MAX + 100];
+	support_program(path, "prog_emit");
+	snprintf(command, sizeof(command), "'%s' 'under the shell' 9; :", path);
+	trace_id_t inherited = create_inherited(0, POSIX_TRACE_INHERITED);
+	trace_id_t closed = create_inherited(0, POSIX_TRACE_CLOSE_FOR_CHILD);
+	char sh[] = "sh", option[] = "-c";
+	char *argv[] = {sh, option, command, NULL};
+	pid_t pid;
+	CHECK_EQ(posix_spawn(&pid, "/bin/sh", NULL, NULL, argv, no_environment), 0);
+	CHECK_EXIT(pid, 0);
+	struct ts_events events = ts_read_all(inherited);
+	pid_t emitter = expect_emitted(inherited, &events, "under the shell", 9);
+	CHECK_NE(emitter, getpid());
+	events = ts_read_all(closed);
+	ts_expect_ids(&events, POSIX_TRACE_START, 0);
+}
+
+TEST(child_of_a_shell_that_existed_before_is_not_traced, "FORK-09 FORK-22")
+{
+	char path[PATH_MAX], command[PATH_MAX + 100];
+	int in[2];
+	support_program(path, "prog_emit");
+	snprintf(command, sizeof(command), "read x; '%s' 'too old' 9; :", path);
+	open_pipe(in, 0);
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		dup2(in[0], STDIN_FILENO);
+		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+		_exit(127);
+	}
+	/* The shell runs: it waits in its read. */
+	ts_wait_asleep(pid, pid);
+	trace_id_t trid = create_inherited(0, POSIX_TRACE_INHERITED);
+	CHECK_EQ(write(in[1], "\n", 1), 1);
+	CHECK_EXIT(pid, 0);
+	struct ts_events events = ts_read_all(trid);
+	ts_expect_ids(&events, POSIX_TRACE_START, 0);
+}
+
+/* A shell that waits for a line before it runs prog_emit. Spawned, not forked: the library
+ * has no part in it. */
+static pid_t spawn_waiting_shell(const char *name, int *go)
+{
+	char path[PATH_MAX], command[PATH_MAX + 100];
+	char sh[] = "sh", option[] = "-c";
+	char *argv[] = {sh, option, command, NULL};
+	posix_spawn_file_actions_t actions;
+	int in[2];
+	pid_t pid;
+
+	support_program(path, "prog_emit");
+	snprintf(command, sizeof(command), "read x; '%s' '%s' 3; :", path, name);
+	open_pipe(in, 0);
+	CHECK_EQ(posix_spawn_file_actions_init(&actions), 0);
+	CHECK_EQ(posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO), 0);
+	CHECK_EQ(posix_spawn(&pid, "/bin/sh", &actions, NULL, argv, no_environment), 0);
+	CHECK_EQ(posix_spawn_file_actions_destroy(&actions), 0);
+	close(in[0]);
+	*go = in[1];
+	return pid;
+}
+
+TEST(spawned_before_or_after_the_stream_makes_the_difference, "FORK-09 FORK-17 FORK-22", NEEDS_EXEC)
+{
+	/* Close together: the system's start times are coarse. */
+	for (int i = 0; i < 15; i++) {
+		int go[2];
+		pid_t before = spawn_waiting_shell("before", &go[0]);
+		trace_id_t trid = create_inherited(0, POSIX_TRACE_INHERITED);
+		pid_t after = spawn_waiting_shell("after", &go[1]);
+		for (int j = 0; j < 2; j++) {
+			CHECK_EQ(write(go[j], "\n", 1), 1);
+			close(go[j]);
+		}
+		CHECK_EXIT(before, 0);
+		CHECK_EXIT(after, 0);
+		struct ts_events events = ts_read_all(trid);
+		expect_emitted(trid, &events, "after", 3);
+		expect_emitted(trid, &events, "before", 0);
+		CHECK_EQ(events.count, 4);
+		ts_shutdown(trid);
+		ts_events_free(&events);
+	}
+}
+
+TEST(many_forks_of_a_threaded_process_lose_nothing, "FORK-01 FORK-02 EVENT-16 EVENT-17")
+{
+	enum { CHILDREN = 20, EVENTS = 500 };
+	trace_event_id_t id = ts_id("event");
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 4096 * KIB, 0);
+	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
+	trace_id_t trid = ts_create_running(0, &attr);
+	pid_t pids[CHILDREN];
+	for (int i = 0; i < CHILDREN; i++) {
+		pids[i] = fork();
+		CHECK_GE(pids[i], 0);
+		if (pids[i] == 0) {
+			for (uint32_t n = 0; n < EVENTS; n++)
+				ts_emit(id, n);
+			_exit(0);
+		}
+	}
+	for (int i = 0; i < CHILDREN; i++)
+		CHECK_EXIT(pids[i], 0);
+	struct ts_events events = ts_read_all(trid);
+	ts_expect_sorted(&events);
+	CHECK_EQ(ts_count(&events, id), CHILDREN * EVENTS);
+	for (int i = 0; i < CHILDREN; i++) {
+		uint32_t due = 0;
+		for (size_t j = 0; j < events.count; j++)
+			if (events.at[j].info.posix_pid == pids[i] &&
+			    events.at[j].info.posix_event_id == id)
+				CHECK_EQ(ts_number(&events.at[j]), due++);
+		CHECK_EQ(due, EVENTS);
+	}
+}
+
+TEST(parents_identifiers_are_invalid_in_a_raw_clone, "FORK-10 FORK-21 ERRORS-05", NEEDS_KEEPER)
+{
+	int old_log = ts_temp_file();
+	trace_id_t old = ts_create_log(0, NULL, old_log);
+
+	ts_shutdown(old);
+	trace_id_t plain = ts_create_running(0, NULL), opened = ts_open_log(old_log);
+	/* No fork handler runs, and no event tells the child what it is. */
+	pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+	CHECK_GE(pid, 0);
+	if (pid == 0) {
+		expect_invalid(opened);
+		expect_invalid(plain);
+		_exit(0);
+	}
+	CHECK_EXIT(pid, 0);
+	ts_expect(plain, POSIX_TRACE_START);
+	ts_shutdown(plain);
+	ts_close_log(opened);
+}
+
+TEST(identifiers_of_a_raw_clone_are_invalid_in_its_own, "FORK-10 FORK-21 ERRORS-05", NEEDS_KEEPER)
+{
+	int log = ts_temp_file();
+	trace_id_t old = ts_create_log(0, NULL, log);
+
+	ts_shutdown(old);
+	trace_id_t plain = ts_create_running(0, NULL);
+	pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+	CHECK_GE(pid, 0);
+	if (pid == 0) {
+		/* Neither of the two generations has recorded an event: they notice the clone
+		 * only because they use identifiers. */
+		trace_id_t opened = ts_open_log(log);
+		pid_t grandchild = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+
+		CHECK_GE(grandchild, 0);
+		if (grandchild == 0) {
+			expect_invalid(opened);
+			_exit(0);
+		}
+		CHECK_EXIT(grandchild, 0);
+		ts_close_log(opened);
+		_exit(0);
+	}
+	CHECK_EXIT(pid, 0);
+	ts_shutdown(plain);
+}
+
+static volatile pid_t child_of_handler = -1;
+
+static void fork_in_handler(int sig)
+{
+	(void)sig;
+	child_of_handler = fork();
+}
+
+struct interrupter {
+	trace_event_id_t id;
+	pid_t tid;
+	pthread_t thread;
+};
+
+static void *interrupt_reader(void *arg)
+{
+	const struct interrupter *i = arg;
+
+	ts_wait_asleep(getpid(), i->tid);
+	CHECK_OK(pthread_kill(i->thread, SIGUSR1));
+	CHECK_WITHIN(TS_PATIENCE_MS, child_of_handler > 0);
+	ts_emit(i->id, 1);
+	return NULL;
+}
+
+TEST(reader_that_a_handler_forks_ends_in_the_child, "FORK-10 ERRORS-05 GETNEXT-12")
+{
+	struct sigaction action = {.sa_handler = fork_in_handler, .sa_flags = SA_RESTART};
+	trace_id_t trid = ts_create_running(0, NULL);
+	struct interrupter i = {ts_id("event"), ts_gettid(), pthread_self()};
+	struct posix_trace_event_info info;
+	char data[64];
+	size_t len;
+	int unavailable, result;
+
+	CHECK_SYS(sigaction(SIGUSR1, &action, NULL));
+	ts_expect(trid, POSIX_TRACE_START);
+	pthread_t thread = ts_thread(interrupt_reader, &i);
+	result = posix_trace_getnext_event(trid, &info, data, sizeof(data), &len, &unavailable);
+	if (child_of_handler == 0)
+		_exit(result == EINVAL ? 0 : 1);
+	CHECK_OK(result);
+	CHECK_EQ(info.posix_event_id, i.id);
+	ts_join(thread);
+	CHECK_EXIT(child_of_handler, 0);
+	ts_shutdown(trid);
+}
+
+/* Registered before those of the library, as it is for one that is loaded later: called
+ * between its own and the fork. */
+static trace_id_t early_trid;
+static volatile int early_result = -1;
+
+static void ask_before_fork(void)
+{
+	struct posix_trace_status_info status;
+
+	if (early_trid)
+		early_result = posix_trace_get_status(early_trid, &status);
+}
+
+static void register_early(void)
+{
+	pthread_atfork(ask_before_fork, NULL, NULL);
+}
+
+__attribute__((section(".preinit_array"), used)) static void (*const early)(void) = register_early;
+
+TEST(fork_handlers_registered_before_the_library_may_call_it, "FORK-15 ERRORS-06", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+
+	early_trid = ts_create_log(0, NULL, fd);
+	for (int i = 0; i < 2; i++) {
+		pid_t pid = harness_fork();
+		if (pid == 0)
+			_exit(0);
+		CHECK_EXIT(pid, 0);
+		CHECK_OK(early_result);
+		early_result = -1;
+	}
+	ts_shutdown(early_trid);
+	early_trid = 0;
+}
+
+TEST(identifiers_of_closed_streams_are_no_childs, "FORK-06 FORK-14 EVENT-19")
+{
+	/* An untraced child's later name may have a number that the parent gives to
+	 * another: each stream shows its own. */
+	trace_id_t trid = create_inherited(0, POSIX_TRACE_CLOSE_FOR_CHILD);
+	struct ts_target child = ts_target_fork();
+	trace_id_t of_child = create_inherited(child.pid, POSIX_TRACE_CLOSE_FOR_CHILD);
+	trace_event_id_t a = ts_id("parent's"), b = ts_target_id(&child, "child's");
+	char name[TRACE_EVENT_NAME_MAX + 1];
+	ts_emit(a, 1);
+	ts_target_emit(&child, b, 2);
+	struct ts_events events = ts_read_all(trid);
+	CHECK_EQ(events.count, 2);
+	CHECK_OK(posix_trace_eventid_get_name(trid, id_at(&events, 1), name));
+	CHECK_STR_EQ(name, "parent's");
+	events = ts_read_all(of_child);
+	CHECK_EQ(events.count, 2);
+	CHECK_OK(posix_trace_eventid_get_name(of_child, id_at(&events, 1), name));
+	CHECK_STR_EQ(name, "child's");
+	ts_target_end(&child);
+}

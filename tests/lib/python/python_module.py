@@ -1,0 +1,566 @@
+# SPDX-License-Identifier: MIT
+"""The module posixtrace: what it records, as logs show it, and how it reads logs. tests/lib/python/python.sh runs
+the cases, each by its name: python_module.py Class.case."""
+
+import asyncio
+import concurrent.futures
+import ctypes
+import errno
+import gc
+import inspect
+import json
+import math
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+import warnings
+
+import posixtrace
+
+warnings.simplefilter("error")
+
+
+class Stream:
+    """A stream of this process, read by the functions of the library: what was recorded, byte by
+    byte."""
+
+    def __init__(self, is_inherited=False):
+        self.library = ctypes.CDLL(os.environ.get("POSIXTRACE_LIBRARY", "libposixtrace.so.0"))
+        self.attr = (ctypes.c_ulong * 96)()
+        self.id = ctypes.c_ulong()
+        assert not self.library.posix_trace_attr_init(self.attr)
+        if is_inherited:
+            assert not self.library.posix_trace_attr_setinherited(self.attr, 1)
+        assert not self.library.posix_trace_create(0, self.attr, ctypes.byref(self.id))
+        assert not self.library.posix_trace_start(self.id)
+
+    def next(self):
+        """The name, the layout, the data and the process of the next event that is not the system's."""
+        while True:
+            info = (ctypes.c_char * 64)()
+            data = ctypes.create_string_buffer(4096)
+            size = ctypes.c_size_t()
+            unavailable = ctypes.c_int()
+            assert not self.library.posix_trace_trygetnext_event(
+                self.id, info, data, ctypes.c_size_t(4096), ctypes.byref(size), ctypes.byref(unavailable)
+            )
+            if unavailable.value:
+                return None
+            event, pid = struct.unpack_from("Ii", info)
+            if event >= 9:
+                break
+        name = ctypes.create_string_buffer(256)
+        layout = ctypes.create_string_buffer(4097)
+        assert not self.library.posix_trace_eventid_get_name(self.id, ctypes.c_uint(event), name)
+        self.library.posixtrace_eventid_get_layout(
+            self.id, ctypes.c_uint(event), layout, ctypes.c_size_t(4097)
+        )
+        return name.value, layout.value, data.raw[: size.value], pid
+
+    def get(self):
+        found = self.next()
+        assert found, "no event"
+        return found[:3]
+
+    def close(self):
+        assert not self.library.posix_trace_shutdown(self.id)
+
+
+class Recording(unittest.TestCase):
+    def setUp(self):
+        self.stream = Stream()
+        self.addCleanup(self.stream.close)
+
+    def records(self, name, layout, data):
+        self.assertEqual(self.stream.get(), (name, layout, data))
+
+    def test_fields(self):
+        query = posixtrace.event("db.query", id="u64", rows="u32", sql="str")
+        query(7, 3, "select 1")
+        expected = b"db.query", b"u64 id, u32 rows, str sql", struct.pack("=QI", 7, 3) + b"select 1"
+        self.records(*expected)
+        query(id=7, sql="select 1", rows=3)
+        self.records(*expected)
+        # The same type again, by another way to say so.
+        posixtrace.event("db.query", "u64 id, u32 rows, str sql")(7, 3, b"select 1")
+        self.records(*expected)
+        self.assertEqual((query.name, query.layout), ("db.query", "u64 id, u32 rows, str sql"))
+        self.assertEqual(str(inspect.signature(query)), "(id, rows, sql)")
+        # The types are objects of their own.
+        self.assertNotEqual(posixtrace.event("other", "u8 a").id, query.id)
+
+    def test_numbers(self):
+        # As a C compiler lays them out, without padding at the end.
+        letters = "BbHhIiQqfd?"
+        layout = "u8 a, i8 b, u16 c, i16 d, u32 e, i32 f, u64 g, i64 h, f32 i, f64 j, bool k"
+        values = 1, -2, 3, -4, 5, -6, 2**64 - 1, -8, 1.5, 2.5, True
+        numbers = posixtrace.event("numbers", layout)
+        numbers(*values)
+        self.records(b"numbers", layout.encode(), struct.pack("@" + letters, *values))
+        packed = posixtrace.event("packed", "packed " + layout)
+        packed(*values)
+        self.records(b"packed", b"packed " + layout.encode(), struct.pack("=" + letters, *values))
+        posixtrace.event("hex", a="x8", b="x64")(255, 1 << 63)
+        self.records(b"hex", b"x8 a, x64 b", struct.pack("@BQ", 255, 1 << 63))
+        posixtrace.event("gap", "u8 a, pad[3] , u8 b")(1, 2)
+        self.records(b"gap", b"u8 a, pad[3] , u8 b", b"\1\0\0\0\2")
+
+    def test_others(self):
+        posixtrace.event("unit", time="u32 ms", size="u8 KiB")(5, 6)
+        self.records(b"unit", b"u32 time ms, u8 size KiB", b"\5\0\0\0\6")
+        array = posixtrace.event("array", "u8 n, u16[3] ports, f32[1] x")
+        array(1, [80, 443, 8080], (1.0,))
+        self.records(b"array", b"u8 n, u16[3] ports, f32[1] x", struct.pack("@B3Hf", 1, 80, 443, 8080, 1))
+        state = posixtrace.event("state", state="enum u8 {idle, busy=7, done}", other="enum{a=-1}")
+        state("done", -1)
+        state(7, other="a")
+        layout = b"enum u8 {idle, busy=7, done} state, enum{a=-1} other"
+        self.records(b"state", layout, struct.pack("@Bi", 8, -1))
+        self.records(b"state", layout, struct.pack("@Bi", 7, -1))
+        more = posixtrace.event("json", "u8 n, json more")
+        more(1, {"a": [1, None], "b": "\u00e4"})
+        self.records(b"json", b"u8 n, json more", b'\1{"a":[1,null],"b":"\xc3\xa4"}')
+        posixtrace.event("all", "json")([1])
+        self.records(b"all", b"json", b"[1]")
+        posixtrace.event("class", "u8 class, u8 from")(class_=1, from_=2)
+        self.records(b"class", b"u8 class, u8 from", b"\1\2")
+        rest = posixtrace.event("rest", "bytes[2] a, bytes b")
+        rest(b"ab", memoryview(b"cd\0"))
+        self.records(b"rest", b"bytes[2] a, bytes b", b"abcd\0")
+
+    def test_texts(self):
+        layout = "str a, u32 n, char[3] c, str b"
+        texts = posixtrace.event("texts", layout)
+        texts("one", 2, "abcdef", "three")
+        self.records(b"texts", layout.encode(), b"one\0\2\0\0\0abcthree")
+        # A null byte ends a text that others follow; numbers are aligned.
+        texts("four\0five", 2, b"a", "six\0seven")
+        self.records(b"texts", layout.encode(), b"four\0\0\0\0\2\0\0\0a\0\0six\0seven")
+        text = posixtrace.event("text", "str t")
+        for value, data in (
+            ("\u20ac", "\u20ac".encode()),
+            (os.fsdecode(b"a\xff"), b"a\xff"),  # bytes that were no UTF-8 are what they were
+            ("\ud83d!", b"?!"),  # half a character
+            (b"\xff", b"\xff"),
+            ("x" * 4000, b"x" * 4000),
+            ("", b""),
+        ):
+            text(value)
+            self.records(b"text", b"str t", data)
+
+    def test_untyped(self):
+        tick = posixtrace.event("tick")
+        tick()
+        tick("text")
+        tick(b"by\0tes")
+        tick(memoryview(b"view"))
+        for data in b"", b"text", b"by\0tes", b"view":
+            self.records(b"tick", b"", data)
+
+    def test_what_does_not_fit(self):
+        query = posixtrace.event("fits", id="u64", rows="u32[2]", sql="str")
+        state = posixtrace.event("fits.too", "enum u8{idle, busy} s, u8 n")
+        floats = posixtrace.event("fits.floats", a="u8", x="f32", y="f32", z="f64")
+        for error, text, call in (
+            (ValueError, "event 'fits', field 'id': -1 is no u64", lambda: query(-1, [1, 2], "")),
+            (TypeError, "event 'fits', field 'id': 'x' is no u64", lambda: query("x", [1, 2], "")),
+            (ValueError, "field 'rows': 2 values, not 3", lambda: query(1, [1, 2, 3], "")),
+            (ValueError, "field 'rows': 4294967296 is no u32", lambda: query(1, [1, 1 << 32], "")),
+            (TypeError, "field 'sql': a text, not NoneType", lambda: query(1, [1, 2], None)),
+            (TypeError, "missing 1 required positional argument: 'sql'", lambda: query(1, 2)),
+            (TypeError, "unexpected keyword argument 'more'", lambda: query(1, 2, "", more=1)),
+            (ValueError, "field 's': 'away' is none of idle, busy", lambda: state("away", 1)),
+            (ValueError, "field 'n': 256 is no u8", lambda: state("busy", 256)),
+            (TypeError, "field 'json': ", lambda: posixtrace.event("fits.json", "json")({1, 2})),
+            (ValueError, "field 'json': ", lambda: posixtrace.event("fits.json", "json")(math.inf)),
+            (ValueError, "field 'json': ", lambda: posixtrace.event("fits.json", "json")([{"a": math.nan}])),
+            (ValueError, "field 'x': 1e+39 is no f32", lambda: posixtrace.event("fits.f32", x="f32")(1e39)),
+            (ValueError, "field 'y': -1e+39 is no f32", lambda: floats(1, 0, -1e39, 0)),
+            (ValueError, "field 'x': 1e+39 is no f32", lambda: posixtrace.event("fits.f32s", x="f32[2]")([0, 1e39])),
+            (ValueError, " is no f64: ", lambda: floats(1, 0, 0, 10**400)),
+            (ValueError, "field 'b': 2 bytes, not 3", lambda: posixtrace.event("fits.bytes", "bytes[2] b")(b"abc")),
+        ):
+            with self.subTest(text), self.assertRaises(error) as caught:
+                call()
+            self.assertIn(text, str(caught.exception))
+        self.assertIsNone(self.stream.next())
+        # What somebody says to be infinite is so.
+        floats(1, math.inf, -math.inf, math.inf)
+        self.assertEqual(self.stream.get()[2], struct.pack("@Bffd", 1, math.inf, -math.inf, math.inf))
+
+    def test_wrong_layouts(self):
+        for layout, text in (
+            ("u46 id", "'u46' is no type (the types are u8"),
+            ("", "a type is missing"),
+            ("u8", "'u8' needs a name"),
+            ("u8 a,", "a type is missing"),
+            ("u8 a b c", "a comma is missing before 'c'"),
+            ("u8 a, u8 a", "two fields have the same name"),
+            ("char a", "'char' needs [N]"),
+            ("str[3] a", "str[3] is no type"),
+            ("u8[0] a", "u8[0] is no type"),
+            ("u8[x] a", "'x' is no number"),
+            ("json a, u8 b", "nothing can follow 'json'"),
+            ("u32 a:3", "'a' is a bit field"),
+            ("enum{} a", "'enum' "),
+            ("enum{a a", "'}' is missing"),
+            ("u8 a parsec", "cannot be opened: Invalid argument"),
+            ("u8 a, bytes a_hex", "cannot be opened: Invalid argument"),
+        ):
+            with self.subTest(layout):
+                with self.assertRaises(posixtrace.Error) as caught:
+                    posixtrace.event("wrong", layout)
+                if layout != "enum{} a":
+                    self.assertIn(text, str(caught.exception))
+                self.assertIn("'wrong'", str(caught.exception))
+                self.assertEqual(caught.exception.errno, errno.EINVAL)
+
+    def test_names(self):
+        posixtrace.event(os.fsdecode(b"na\xffme"), "u8 a")(1)
+        self.records(b"na\xffme", b"u8 a", b"\1")
+        posixtrace.event("\u00e4" * 127)()
+        self.assertEqual(self.stream.get()[0], ("\u00e4" * 127).encode())
+        posixtrace.event("same", "u8 a")
+        for name, layout, text in (
+            ("same", "u16 a", "'same': it has another layout than 'u16 a'"),
+            ("a\0b", None, "cannot have a null byte"),
+            ("x" * 256, None, "255 bytes at most"),
+            ("posix_trace_start", "u8 a", "'posix_trace_start': it cannot be opened"),
+            ("posix_trace_start", None, "'posix_trace_start': it is one of the system"),
+        ):
+            with self.subTest(name), self.assertRaises(posixtrace.Error) as caught:
+                posixtrace.event(name, layout)
+            self.assertIn(text, str(caught.exception))
+            if name == "same":
+                self.assertEqual(caught.exception.errno, errno.EEXIST)
+        with self.assertRaises(TypeError):
+            posixtrace.event(b"bytes")
+        with self.assertRaises(TypeError):
+            posixtrace.event("both", "u8 a", b="u8")
+
+    def test_fast_as_slow(self):
+        """What is packed in one go has the bytes that the slow way has."""
+        for layout, values in (
+            ("u8 a, u64 b, str c", (1, 2, "text")),
+            ("packed u8 a, u64 b, str c", (1, 2, "text")),
+            ("u8 a, pad[2], i32 b, bool c", (1, -2, True)),
+            ("f32 a, f64 b", (0.1, 0.1)),
+            ("u8 a, pad[2], f32 b, u8 c, f64 d, u8 e, str f", (1, 0.1, 2, 0.1, 3, "text")),
+            ("u8 a, u16 b, u8 c, u64 d", (1, 2, 3, 4)),
+            ("str a", ("text",)),
+        ):
+            is_packed, fields = posixtrace._Parser(layout).layout()
+            scope = {}
+            self.assertTrue(posixtrace._fast_source(is_packed, fields, scope))
+            posixtrace.event("fast " + layout, layout)(*values)
+            self.assertEqual(
+                self.stream.get()[2], posixtrace._pack_slowly("", is_packed, fields, values), layout
+            )
+
+    def test_threads(self):
+        event = posixtrace.event("threads", "u64 n, str s")
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda n: [event(n, "text") for _ in range(500)], range(4)))
+        found = [self.stream.get() for _ in range(2000)]
+        self.assertEqual({(name, data[8:]) for name, _, data in found}, {(b"threads", b"text")})
+        self.assertIsNone(self.stream.next())
+
+
+class Spans(unittest.TestCase):
+    def setUp(self):
+        self.stream = Stream(is_inherited=True)
+        self.addCleanup(self.stream.close)
+
+    def pairs(self):
+        """Names and keys of the events."""
+        found = []
+        while True:
+            event = self.stream.next()
+            if not event:
+                return found
+            key = event[2].decode() if event[1] == b"str key" else struct.unpack("Q", event[2])[0]
+            found.append((event[0].decode(), key))
+
+    def test_with(self):
+        with posixtrace.span("outer", key=7):
+            with self.assertRaises(ZeroDivisionError), posixtrace.span("text", key="text"):
+                1 // 0
+        self.assertEqual(
+            self.pairs(), [("outer.begin", 7), ("text.begin", "text"), ("text.end", "text"), ("outer.end", 7)]
+        )
+        # Each span without a key has one of its own; an object can be used again.
+        again = posixtrace.span("again")
+        with again:
+            pass
+        with again, posixtrace.span("again") as other:
+            self.assertNotEqual(again.key, other.key)
+        found = self.pairs()
+        self.assertEqual([name for name, _ in found], ["again." + w for w in "begin end begin begin end end".split()])
+        self.assertEqual(len({key for _, key in found}), 3)
+        self.assertEqual(found[2][1], found[5][1])
+        with self.assertRaises(posixtrace.Error):
+            posixtrace.span("outer", key="text")
+
+    def test_decorator(self):
+        @posixtrace.traced
+        def work(a, b=2):
+            "It works."
+            return a + b
+
+        @posixtrace.traced("named")
+        def fails():
+            raise KeyError
+
+        class C:
+            @posixtrace.traced(name="method")
+            def method(self):
+                return self
+
+        self.assertEqual(work(1), 3)
+        self.assertEqual((work.__name__, work.__doc__), ("work", "It works."))
+        with self.assertRaises(KeyError):
+            fails()
+        c = C()
+        self.assertIs(c.method(), c)
+        name = f"{__name__}.Spans.test_decorator.<locals>.work"
+        found = self.pairs()
+        self.assertEqual(
+            [n for n, _ in found],
+            [name + ".begin", name + ".end", "named.begin", "named.end", "method.begin", "method.end"],
+        )
+        self.assertEqual(found[0][1], found[1][1])
+
+        def generator():
+            yield 1
+
+        async def async_generator():
+            yield 1
+
+        for wrong in generator, async_generator, C, 7:
+            with self.assertRaises(TypeError):
+                posixtrace.traced(wrong)
+
+    def test_async(self):
+        @posixtrace.traced("task")
+        async def task(n):
+            for _ in range(3):
+                await asyncio.sleep(0)
+            async with posixtrace.span("inner"):
+                await asyncio.sleep(0)
+            return n
+
+        async def main():
+            return await asyncio.gather(task(1), task(2))
+
+        self.assertEqual(asyncio.run(main()), [1, 2])
+        self.assertTrue(inspect.iscoroutinefunction(task))
+        found = [f for f in self.pairs() if f[0].startswith("task")]
+        # Both have begun before one ends, and keys tell which.
+        self.assertEqual([n for n, _ in found], ["task.begin", "task.begin", "task.end", "task.end"])
+        self.assertEqual(sorted(k for _, k in found[:2]), sorted(k for _, k in found[2:]))
+        self.assertNotEqual(found[0][1], found[1][1])
+
+    def test_fork(self):
+        event = posixtrace.event("before", "u8 n")
+        with posixtrace.span("s"):
+            pass
+        parent = self.pairs()[0][1]
+        child = os.fork()
+        if not child:
+            event(1)
+            with posixtrace.span("s"):
+                posixtrace.event("after", "u8 n")(2)
+            os._exit(0)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        found = [self.stream.next() for _ in range(4)]
+        self.assertEqual([f[0] for f in found], [b"before", b"s.begin", b"after", b"s.end"])
+        self.assertEqual({f[3] for f in found}, {child})
+        # Keys of several processes are different, as one log may have all of them.
+        self.assertNotIn(found[1][2], (struct.pack("Q", parent + n) for n in range(-9, 10)))
+
+
+class Untraced(unittest.TestCase):
+    def test_untraced(self):
+        self.assertFalse(posixtrace.is_traced())
+        event = posixtrace.event("quiet", "u8 n")
+        event(1)
+        # What does not fit is told where nobody traces, too.
+        with self.assertRaises(ValueError):
+            event(256)
+        stream = Stream()
+        self.assertTrue(posixtrace.is_traced())
+        event(2)
+        self.assertEqual(stream.get()[2], b"\2")
+        stream.close()
+        self.assertFalse(posixtrace.is_traced())
+        self.assertTrue(posixtrace.version().startswith("posixtrace "))
+
+    def test_no_library(self):
+        code = "import posixtrace\ntry: posixtrace.event('e')\nexcept posixtrace.Error as e: print(e)"
+        other = dict(os.environ, POSIXTRACE_LIBRARY="/nowhere/libposixtrace.so.0")
+        said = subprocess.run([sys.executable, "-c", code], env=other, capture_output=True, text=True)
+        self.assertIn("the library cannot be loaded: /nowhere/libposixtrace.so.0", said.stdout)
+        other["POSIXTRACE_LIBRARY"] = "libc.so.6"
+        said = subprocess.run([sys.executable, "-c", code], env=other, capture_output=True, text=True)
+        self.assertIn("libc.so.6: the library is too old", said.stdout)
+
+
+PROGRAM = """
+import atexit, os, posixtrace
+query = posixtrace.event("db.query", id="u64", sql="str")
+tick = posixtrace.event("tick")
+odd = posixtrace.event(os.fsdecode(b"o\\xffd"))
+atexit.register(lambda: tick("at exit"))
+for n in range(5):
+    with posixtrace.span("request"):
+        query(n, "select %d" % n)
+tick(b"text")
+tick(b"text\\0")
+tick(b"\\xff\\0")
+odd()
+"""
+
+
+class Logs(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.log = os.path.join(directory.name, "run.log")
+
+    def record(self, program=PROGRAM, *options):
+        subprocess.run(["ptrace-run", "-o", self.log, *options, "--", sys.executable, "-c", program], check=False)
+
+    def test_iterator(self):
+        self.record()
+        with posixtrace.open(self.log) as log:
+            everything = list(log)
+        self.assertEqual((everything[0].name, everything[0].is_system), ("posix_trace_start", True))
+        events = [e for e in everything if not e.is_system]
+        self.assertEqual(
+            [e.name for e in events],
+            ["request.begin", "db.query", "request.end"] * 5 + ["tick"] * 3 + [os.fsdecode(b"o\xffd"), "tick"],
+        )
+        self.assertEqual(
+            [e.data for e in events if e.name == "tick"], [b"text", b"text\0", b"\xff\0", b"at exit"]
+        )
+        query = events[1]
+        self.assertEqual(query.pid, query.tid)
+        self.assertTrue(query.pid and query.thread and query.address and not query.is_system)
+        self.assertEqual(int(query.time.timestamp() * 1000), query.ns // 1000000)
+        self.assertEqual(query.time.utcoffset().total_seconds(), 0)
+        self.assertEqual((query.misfit, query.is_truncated), (None, False))
+        self.assertEqual([e.ns for e in events], sorted(e.ns for e in events))
+        self.assertEqual((log.is_complete, len(log.losses)), (True, 1))
+        self.assertEqual(log.summary["logs"][0]["read"], len(everything))
+        self.assertEqual(list(log), [])
+
+    def test_selection(self):
+        self.record()
+        layout = {"db.*": "u64 id, str sql"}
+        log = posixtrace.open(self.log, event=("db.*", "tick"), decode=layout)
+        self.assertEqual(len(list(log)), 9)
+        log = posixtrace.open(self.log, where="data.id == 2", decode=layout)
+        self.assertEqual([e.data for e in log], [{"id": 2, "sql": "select 2"}])
+        log = posixtrace.open(self.log, event="db.*", decode={"db.*": "u64 id"})
+        self.assertEqual({e.misfit for e in log}, {"rest"})
+        self.assertEqual(len(list(posixtrace.open(self.log, self.log, event="db.*"))), 10)
+
+    def test_losses(self):
+        program = "import posixtrace\ne = posixtrace.event('e')\nfor _ in range(200000): e(bytes(1000))"
+        self.record(program, "--stream-full-policy=loop", "--stream-min-size=64K")
+        self.assertGreater(os.path.getsize(self.log), 0)
+        with self.assertWarns(posixtrace.IncompleteWarning) as caught:
+            log = posixtrace.open(self.log)
+            events = list(log)
+        self.assertIn(self.log, str(caught.warning))
+        self.assertIn("posix_trace_overflow", [e.name for e in events if e.is_system])
+        self.assertIs(log.is_complete, False)
+        self.assertGreater(sum(log.losses[0].get(k) or 0 for k in log.losses[0] if k.endswith("events")), 0)
+        with self.assertRaises(posixtrace.IncompleteError):
+            list(posixtrace.open(self.log, on_loss="raise"))
+        self.assertEqual(len(list(posixtrace.open(self.log, on_loss="ignore"))), len(events))
+
+    def test_errors(self):
+        self.record()
+        missing = self.log + ".missing"
+        for call, text in (
+            (lambda: posixtrace.open(missing), missing),
+            (lambda: posixtrace.open(__file__), __file__),
+            (lambda: posixtrace.open(self.log, where="data.id >"), "--where"),
+            (lambda: list(posixtrace.open(self.log, event="no.such")), "no.such"),
+            (lambda: posixtrace.open(self.log, decode={"tick": "u46 a"}), "u46"),
+        ):
+            with self.subTest(text), self.assertRaises(posixtrace.Error) as caught:
+                call()
+            self.assertIn(text, str(caught.exception))
+        with self.assertRaises(TypeError):
+            posixtrace.open()
+        with self.assertRaises(ValueError):
+            posixtrace.open(self.log, on_loss="shrug")
+        path = os.environ["PATH"]
+        os.environ["PATH"] = "/nowhere"
+        try:
+            with self.assertRaisesRegex(posixtrace.Error, "ptrace-dump: the command is not found"):
+                posixtrace.open(self.log)
+        finally:
+            os.environ["PATH"] = path
+
+    def test_closed(self):
+        program = "import posixtrace\ne = posixtrace.event('e')\nfor _ in range(20000): e(bytes(100))"
+        self.record(program)
+        log = posixtrace.open(self.log)
+        next(log)
+        child = log._child
+        log.close()
+        log.close()
+        self.assertIsNotNone(child.poll())
+        with self.assertRaisesRegex(ValueError, "run.log: the reader is closed"):
+            next(log)
+        # A reader that is only forgotten leaves nothing behind, and no warning.
+        log = posixtrace.open(self.log)
+        child = log._child
+        del log
+        gc.collect()
+        self.assertIsNotNone(child.poll())
+        # Of a forked child it is not, and the parent's goes on.
+        log = posixtrace.open(self.log)
+        next(log)
+        other = os.fork()
+        if not other:
+            try:
+                next(log)
+            except ValueError:
+                log.close()
+                os._exit(7)
+            os._exit(1)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(other, 0)[1]), 7)
+        self.assertEqual(sum(e.name == "e" for e in log), 20000)
+
+    def test_follow(self):
+        name = f"python-{os.getpid()}"
+        program = (
+            "import posixtrace, sys\ne = posixtrace.event('e', 'u32 n')\nprint(flush=True)\n"
+            "sys.stdin.readline()\nfor n in range(5): e(n)\nsys.stdin.readline()"
+        )
+        child = subprocess.Popen(
+            [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        child.stdout.readline()
+        subprocess.run(
+            ["ptrace-create", "--start", f"--pid={child.pid}", f"--name={name}", "-o", self.log],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+        with posixtrace.follow(name, event="e", decode={"e": "u32 n"}) as log:
+            child.stdin.write("\n")
+            child.stdin.flush()
+            self.assertEqual([next(log).data["n"] for _ in range(5)], list(range(5)))
+        child.communicate("\n")
+        subprocess.run(["ptrace-shutdown", name], check=False, stderr=subprocess.DEVNULL)
+
+
+if __name__ == "__main__":
+    unittest.main()

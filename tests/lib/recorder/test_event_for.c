@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: MIT */
+/* posixtrace_event_for: events of a process that another one records. */
+#include "tests/support/support.h"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <posixtrace.h>
+#include <spawn.h>
+#include <sys/stat.h>
+
+#define ROOMY ((size_t)8 << 20)
+
+static unsigned int event_for(pid_t pid, const char *name, const void *data, size_t size)
+{
+	unsigned int streams = 4711;
+
+	CHECK_OK(posixtrace_event_for(pid, name, data, size, &streams));
+	return streams;
+}
+
+static trace_attr_t inherited_attr(void)
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
+
+	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
+	return attr;
+}
+
+static void expect_name(trace_id_t trid, trace_event_id_t id, const char *expected)
+{
+	char name[TRACE_EVENT_NAME_MAX + 1];
+
+	CHECK_OK(posix_trace_eventid_get_name(trid, id, name));
+	CHECK_STR_EQ(name, expected);
+}
+
+/*
+ * A shell that knows nothing of us. A line makes it start another one, which tells its
+ * number and goes with the next line.
+ */
+struct shell {
+	pid_t pid;
+	int in, out;
+};
+
+static struct shell start_shell(void)
+{
+	static const char *const argv[] = {
+		"sh", "-c", "echo $$; read line; sh -c 'echo $$; read line; :'; :", NULL};
+	posix_spawn_file_actions_t actions;
+	int in[2], out[2];
+	struct shell shell;
+
+	CHECK_SYS(pipe2(in, O_CLOEXEC));
+	CHECK_SYS(pipe2(out, O_CLOEXEC));
+	CHECK_OK(posix_spawn_file_actions_init(&actions));
+	CHECK_OK(posix_spawn_file_actions_adddup2(&actions, in[0], 0));
+	CHECK_OK(posix_spawn_file_actions_adddup2(&actions, out[1], 1));
+	CHECK_OK(posix_spawn(&shell.pid, "/bin/sh", &actions, NULL, (char *const *)argv, environ));
+	posix_spawn_file_actions_destroy(&actions);
+	close(in[0]);
+	close(out[1]);
+	shell.in = in[1];
+	shell.out = out[0];
+	return shell;
+}
+
+static pid_t read_pid(struct shell *shell)
+{
+	char line[32] = "";
+
+	for (size_t at = 0; !strchr(line, '\n') && at < sizeof(line) - 1; at++)
+		CHECK_EQ(CHECK_SYS(read(shell->out, line + at, 1)), 1);
+	return (pid_t)atoi(line);
+}
+
+static pid_t start_child(struct shell *shell)
+{
+	CHECK_EQ(CHECK_SYS(write(shell->in, "\n", 1)), 1);
+	return read_pid(shell);
+}
+
+static void end_shell(struct shell *shell)
+{
+	int status;
+
+	close(shell->in);
+	CHECK_SYS(waitpid(shell->pid, &status, 0));
+	close(shell->out);
+}
+
+static struct shell traceable_shell(void)
+{
+	struct shell shell = start_shell();
+
+	CHECK_EQ(read_pid(&shell), shell.pid);
+	return shell;
+}
+
+TEST(an_event_of_a_shell_is_recorded_for_it, "EXT-04")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 10);
+	struct shell shell = traceable_shell();
+	trace_id_t one = ts_create_running(shell.pid, &attr);
+	struct posixtrace_counts counts;
+	struct ts_reader reader;
+	struct ts_event event;
+
+	ts_expect(one, POSIX_TRACE_START);
+	ts_reader_start(&reader, one);
+	int64_t before = ts_realtime_ns();
+	CHECK_EQ(event_for(shell.pid, "step", "some data, too long", 19), 1);
+	ts_reader_join(&reader);
+	CHECK_OK(reader.result);
+	expect_name(one, reader.event.info.posix_event_id, "step");
+	CHECK_EQ(reader.event.info.posix_pid, shell.pid);
+	/* Nobody of that process called. */
+	CHECK_EQ(reader.event.info.posix_tid, 0);
+	CHECK_EQ((uintptr_t)reader.event.info.posix_thread_id, 0);
+	CHECK(!reader.event.info.posix_prog_address);
+	CHECK_EQ(reader.event.info.posix_truncation_status, POSIX_TRACE_TRUNCATED_RECORD);
+	CHECK_EQ(reader.event.len, 10);
+	CHECK_MEM_EQ(reader.event.data, "some data,", 10);
+	CHECK_GE(ts_time_ns(&reader.event.info.posix_timestamp), before - 1000000);
+
+	/* Of two streams both; the second does not want this one. */
+	trace_id_t two = ts_create_running(shell.pid, &attr);
+	ts_expect(two, POSIX_TRACE_START);
+	CHECK_EQ(event_for(shell.pid, "step", NULL, 0), 2);
+	event = ts_expect(one, reader.event.info.posix_event_id);
+	CHECK_EQ(event.len, 0);
+	ts_expect(two, reader.event.info.posix_event_id);
+	trace_event_set_t set = ts_set(reader.event.info.posix_event_id, 0);
+	ts_set_filter(two, &set, POSIX_TRACE_SET_EVENTSET);
+	CHECK_EQ(event_for(shell.pid, "step", NULL, 0), 1);
+	ts_stop(one);
+	CHECK_EQ(event_for(shell.pid, "step", NULL, 0), 0);
+	CHECK_OK(posixtrace_get_counts(one, &counts, sizeof(counts)));
+	CHECK_EQ(counts.pt_lost_events, 0);
+	CHECK_EQ(counts.pt_threads, 0);
+	ts_shutdown(one);
+	ts_shutdown(two);
+	CHECK_EQ(event_for(shell.pid, "step", NULL, 0), 0);
+	end_shell(&shell);
+}
+
+TEST(what_a_full_stream_cannot_take_is_lost, "EXT-04")
+{
+	static const int policies[] = {POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_LOOP};
+	static const char data[1000];
+
+	for (int i = 0; i < 2; i++) {
+		trace_attr_t attr = ts_attr(policies[i], 16384, 1000);
+		struct shell shell = traceable_shell();
+		trace_id_t trid = ts_create_running(shell.pid, &attr);
+		unsigned long recorded = 0;
+		struct posixtrace_counts counts;
+		struct ts_events events;
+
+		for (int n = 0; n < 100; n++)
+			recorded += event_for(shell.pid, "big", data, sizeof(data));
+		CHECK_OK(posixtrace_get_counts(trid, &counts, sizeof(counts)));
+		events = ts_read_all(trid);
+		if (policies[i] == POSIX_TRACE_LOOP) {
+			CHECK_EQ(recorded, 100);
+		} else {
+			CHECK_EQ(recorded, 100 - counts.pt_lost_events);
+			CHECK_EQ(ts_count(&events, ts_trid_id(trid, "big")), recorded);
+		}
+		CHECK_GT(counts.pt_lost_events, 10);
+		CHECK_GT(events.count, 10);
+		ts_shutdown(trid);
+		end_shell(&shell);
+	}
+}
+
+TEST(names_are_those_of_the_process, "EXT-04")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
+	struct ts_target target = ts_target_fork();
+	trace_id_t trid = ts_create_running(target.pid, &attr);
+	trace_event_id_t known = ts_target_id(&target, "known"), fresh;
+
+	ts_expect(trid, POSIX_TRACE_START);
+	CHECK_EQ(event_for(target.pid, "known", NULL, 0), 1);
+	ts_expect(trid, known);
+	CHECK_EQ(event_for(target.pid, "new", NULL, 0), 1);
+	fresh = ts_next(trid).info.posix_event_id;
+	expect_name(trid, fresh, "new");
+	CHECK_EQ(ts_target_id(&target, "new"), fresh);
+	ts_target_emit(&target, fresh, 1);
+	CHECK_EQ(ts_expect(trid, fresh).info.posix_tid, target.pid);
+	CHECK_EQ(event_for(target.pid, "posix_trace_unnamed_userevent", NULL, 0), 1);
+	ts_expect(trid, POSIX_TRACE_UNNAMED_USEREVENT);
+	ts_shutdown(trid);
+	ts_target_end(&target);
+}
+
+TEST(one_may_record_for_oneself, "EXT-04")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
+	trace_id_t trid = ts_create_running(0, &attr);
+
+	ts_expect(trid, POSIX_TRACE_START);
+	CHECK_EQ(event_for(0, "own", NULL, 0), 1);
+	CHECK_EQ(event_for(getpid(), "own", NULL, 0), 1);
+	CHECK_EQ(ts_expect(trid, ts_id("own")).info.posix_tid, 0);
+	CHECK_EQ(ts_expect(trid, ts_id("own")).info.posix_pid, getpid());
+	ts_emit(ts_id("own"), 1);
+	CHECK_EQ(ts_expect(trid, ts_id("own")).info.posix_tid, ts_gettid());
+	ts_shutdown(trid);
+}
+
+static bool has_page(pid_t pid)
+{
+	char pattern[100];
+	glob_t found;
+
+	/* The name goes on with that of the process namespace, outside the initial one. */
+	snprintf(pattern, sizeof(pattern), "/dev/shm/posixtrace-%u/p.%d{,.*}",
+		 (unsigned int)geteuid(), (int)pid);
+	bool has_one = glob(pattern, GLOB_BRACE, NULL, &found) == 0;
+	globfree(&found);
+	return has_one;
+}
+
+TEST(a_child_of_a_traced_shell_is_traced_if_it_inherits, "EXT-05")
+{
+	for (int is_inherited = 0; is_inherited < 2; is_inherited++) {
+		trace_attr_t attr = is_inherited ? inherited_attr()
+						 : ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
+		struct shell shell = traceable_shell();
+		trace_id_t trid = ts_create_running(shell.pid, &attr);
+		pid_t child = start_child(&shell);
+
+		ts_expect(trid, POSIX_TRACE_START);
+		CHECK_EQ(event_for(shell.pid, "of the shell", NULL, 0), 1);
+		ts_next(trid);
+		CHECK_EQ(event_for(child, "of its child", NULL, 0), is_inherited);
+		if (is_inherited) {
+			struct ts_event event = ts_next(trid);
+
+			expect_name(trid, event.info.posix_event_id, "of its child");
+			CHECK_EQ(event.info.posix_pid, child);
+		}
+		ts_expect_none(trid);
+		/* Looking leaves nothing behind. */
+		CHECK(!has_page(child));
+		ts_shutdown(trid);
+		end_shell(&shell);
+	}
+}
+
+TEST(a_child_older_than_the_stream_is_not_traced, "EXT-05")
+{
+	trace_attr_t attr = inherited_attr();
+	struct shell shell = traceable_shell();
+	pid_t child = start_child(&shell);
+	trace_id_t trid = ts_create_running(shell.pid, &attr);
+
+	CHECK_EQ(event_for(child, "event", NULL, 0), 0);
+	CHECK_EQ(event_for(shell.pid, "event", NULL, 0), 1);
+	ts_shutdown(trid);
+	end_shell(&shell);
+}
+
+TEST(what_nothing_traces_is_no_error, "EXT-05 EXT-06")
+{
+	struct shell shell = traceable_shell();
+
+	CHECK_EQ(event_for(shell.pid, "event", NULL, 0), 0);
+	CHECK(!has_page(shell.pid));
+	end_shell(&shell);
+	CHECK_EQ(event_for(0, "event", NULL, 0), 0);
+}
+
+static intptr_t call_as_another_user(const void *pid, size_t bytes)
+{
+	unsigned int streams = 4711;
+	pid_t of;
+
+	(void)bytes;
+	memcpy(&of, pid, sizeof(of));
+	ts_drop_privileges(1);
+	int error = posixtrace_event_for(of, "event", NULL, 0, &streams);
+	return streams == 4711 ? error : -1;
+}
+
+TEST(errors_are_told_and_nothing_is_stored, "EXT-06")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
+	struct shell shell = traceable_shell();
+	char name[TRACE_EVENT_NAME_MAX + 2];
+	trace_id_t trid = ts_create_running(shell.pid, &attr);
+	unsigned int streams = 4711;
+
+	ts_expect(trid, POSIX_TRACE_START);
+	CHECK_EQ(posixtrace_event_for(shell.pid, NULL, NULL, 0, &streams), EINVAL);
+	CHECK_EQ(posixtrace_event_for(shell.pid, "event", NULL, 1, &streams), EINVAL);
+	CHECK_EQ(posixtrace_event_for(shell.pid, "event", NULL, 0, NULL), EINVAL);
+	CHECK_EQ(posixtrace_event_for(shell.pid, "posix_trace_start", NULL, 0, &streams), EINVAL);
+	memset(name, 'n', sizeof(name));
+	name[TRACE_EVENT_NAME_MAX + 1] = '\0';
+	CHECK_EQ(posixtrace_event_for(shell.pid, name, NULL, 0, &streams), ENAMETOOLONG);
+	CHECK_EQ(posixtrace_event_for(-1, "event", NULL, 0, &streams), ESRCH);
+	ts_expect_none(trid);
+	name[TRACE_EVENT_NAME_MAX] = '\0';
+	CHECK_EQ(event_for(shell.pid, name, NULL, 0), 1);
+	expect_name(trid, ts_next(trid).info.posix_event_id, name);
+
+	struct ts_target other = ts_target_fork();
+	CHECK_EQ(ts_target_call(&other, call_as_another_user, &shell.pid, sizeof(shell.pid)),
+		 EPERM);
+	ts_target_end(&other);
+	ts_expect_none(trid);
+	ts_shutdown(trid);
+	end_shell(&shell);
+	CHECK_EQ(posixtrace_event_for(shell.pid, "event", NULL, 0, &streams), ESRCH);
+	CHECK_EQ(streams, 4711);
+}
+
+struct guest {
+	pid_t target;
+	uint32_t first, count;
+};
+
+static intptr_t record_many(const void *arg, size_t bytes)
+{
+	struct guest g;
+	unsigned int streams;
+
+	memcpy(&g, arg, bytes);
+	for (uint32_t i = 0; i < g.count; i++) {
+		uint32_t number = g.first + i;
+
+		if (posixtrace_event_for(g.target, "guest", &number, sizeof(number), &streams) ||
+		    streams != 1)
+			return (intptr_t)i + 1;
+	}
+	return 0;
+}
+
+TEST(many_may_record_for_one_at_once, "EXT-07")
+{
+	enum { GUESTS = 4, COUNT = 300 };
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
+	struct ts_target target = ts_target_fork(), guests[GUESTS];
+	trace_id_t trid = ts_create_running(target.pid, &attr);
+	trace_event_id_t own = ts_target_id(&target, "own"), id;
+	static bool seen[GUESTS * COUNT];
+	struct ts_events events;
+
+	for (int i = 0; i < GUESTS; i++)
+		guests[i] = ts_target_fork();
+	for (uint32_t i = 0; i < GUESTS; i++) {
+		struct guest g = {target.pid, i * COUNT, COUNT};
+
+		ts_target_call_begin(&guests[i], record_many, &g, sizeof(g));
+	}
+	for (uint32_t i = 0; i < 100; i++)
+		ts_target_emit(&target, own, i);
+	for (int i = 0; i < GUESTS; i++) {
+		CHECK_EQ(ts_target_result(&guests[i]), 0);
+		ts_target_end(&guests[i]);
+	}
+	ts_stop(trid);
+	events = ts_read_all(trid);
+	ts_expect_sorted(&events);
+	ts_expect_numbers(&events, own, 0, 99);
+	id = ts_trid_id(trid, "guest");
+	CHECK_EQ(ts_count(&events, id), GUESTS * COUNT);
+	for (size_t i = 0; i < events.count; i++) {
+		if (events.at[i].info.posix_event_id != id)
+			continue;
+		CHECK_EQ(events.at[i].info.posix_pid, target.pid);
+		CHECK_EQ(events.at[i].info.posix_tid, 0);
+		CHECK(!seen[ts_number(&events.at[i])]);
+		seen[ts_number(&events.at[i])] = true;
+	}
+	ts_shutdown(trid);
+	ts_target_end(&target);
+}
+
+/* More often than a stream can have chunks, or slots. */
+TEST(callers_that_come_and_go_take_no_room, "EXT-07")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 16384, 100);
+	struct shell shell = traceable_shell();
+	trace_id_t trid = ts_create_running(shell.pid, &attr);
+
+	for (int i = 0; i < 9000; i++) {
+		struct ts_events events;
+
+		CHECK_EQ(event_for(shell.pid, "event", NULL, 0), 1);
+		if (i % 100)
+			continue;
+		events = ts_read_all(trid);
+		ts_events_free(&events);
+	}
+	ts_shutdown(trid);
+	end_shell(&shell);
+}
+
+struct tally {
+	_Atomic uint32_t begun, done;
+};
+
+TEST(a_caller_that_is_killed_leaves_a_sound_stream, "EXT-07", NEEDS_SPEED)
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
+	struct shell shell = traceable_shell();
+	trace_id_t trid = ts_create_running(shell.pid, &attr);
+	struct tally *tally = mmap(NULL, sizeof(*tally), PROT_READ | PROT_WRITE,
+				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	unsigned int seed = 1;
+	struct ts_events events;
+	trace_event_id_t id;
+
+	CHECK(tally != MAP_FAILED);
+	for (int i = 0; i < 60; i++) {
+		struct timespec pause = {0, 500000 + rand_r(&seed) % 3000000};
+		pid_t pid = CHECK_SYS(fork());
+		int status;
+
+		if (pid == 0) {
+			for (;;) {
+				uint32_t number = tally->begun++;
+				unsigned int streams;
+
+				if (posixtrace_event_for(shell.pid, "event", &number,
+							 sizeof(number), &streams) ||
+				    streams != 1)
+					_exit(1);
+				tally->done++;
+			}
+		}
+		nanosleep(&pause, NULL);
+		CHECK_SYS(kill(pid, SIGKILL));
+		CHECK_SYS(waitpid(pid, &status, 0));
+		CHECK(WIFSIGNALED(status));
+	}
+	CHECK_EQ(event_for(shell.pid, "last", NULL, 0), 1);
+	ts_stop(trid);
+	events = ts_read_all(trid);
+	ts_expect_sorted(&events);
+	id = ts_trid_id(trid, "event");
+	CHECK_GT(tally->done, 60);
+	CHECK_GE(ts_count(&events, id), tally->done);
+	CHECK_LE(ts_count(&events, id), tally->begun);
+	CHECK_EQ(ts_count(&events, ts_trid_id(trid, "last")), 1);
+	ts_shutdown(trid);
+	end_shell(&shell);
+}
+
+TEST(a_type_gets_a_layout, "EXT-328")
+{
+	trace_id_t trid = ts_create_running(getpid(), NULL);
+	char layout[POSIXTRACE_LAYOUT_MAX + 1];
+	unsigned int streams = 4711;
+	struct ts_event e;
+
+	CHECK_OK(posixtrace_event_for_layout(0, "typed", "json", "{}", 2, &streams));
+	CHECK_EQ(streams, 1);
+	ts_expect(trid, POSIX_TRACE_START);
+	e = ts_next(trid);
+	expect_name(trid, e.info.posix_event_id, "typed");
+	CHECK_OK(
+		posixtrace_eventid_get_layout(trid, e.info.posix_event_id, layout, sizeof(layout)));
+	CHECK_STR_EQ(layout, "json");
+	streams = 4711;
+	CHECK_EQ(posixtrace_event_for_layout(0, "typed", "u8 x", "x", 1, &streams), EEXIST);
+	CHECK_EQ(posixtrace_event_for_layout(0, "typed", "u9 x", "x", 1, &streams), EINVAL);
+	CHECK_EQ(posixtrace_event_for_layout(0, "typed", NULL, "x", 1, &streams), EINVAL);
+	CHECK_EQ(posixtrace_event_for_layout(0, "posix_trace_unnamed_userevent", "u8 x", "x", 1,
+					     &streams),
+		 EINVAL);
+	CHECK_EQ(streams, 4711);
+	ts_expect_none(trid);
+	ts_shutdown(trid);
+}

@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: MIT */
+/* How much stack an event takes, on every way that an event can go (EVENT-26). */
+#include "tests/support/logs.h"
+
+#include <posixtrace.h>
+#include <spawn.h>
+
+#define LIMIT_BYTES 4096
+/* Much more than an event may take, also where the compiler does not optimise. */
+#define STACK_BYTES ((size_t)1 << 18)
+#define PATTERN 0xa5
+#define STREAM_BYTES ((size_t)1 << 16)
+/* So many events of so many bytes are more than such a stream can hold. */
+#define MANY 4000
+#define MANY_BYTES 64
+
+/* The limit holds for what users build. */
+#if defined(HARNESS_IS_SANITIZED)
+#define NO_LIMIT "the events were recorded, but sanitizers make frames larger"
+#elif !defined(__OPTIMIZE__)
+#define NO_LIMIT "the events were recorded, but without optimisation frames are larger"
+#endif
+
+/* ---- a measurement ---- */
+
+static struct work {
+	trace_event_id_t id;
+	uint32_t count, bytes;
+} work;
+
+static void record(void)
+{
+	static const unsigned char data[MANY_BYTES];
+
+	for (uint32_t i = 0; i < work.count; i++)
+		posix_trace_event(work.id, data, work.bytes);
+}
+
+static void record_nothing(void)
+{
+}
+
+static void (*volatile to_run)(void);
+
+static void run(int sig)
+{
+	(void)sig;
+	to_run();
+}
+
+/* How many bytes at the upper end of the stack of the handler are not as they were. A frame reaches
+ * down to the last byte that it uses, even if it does not use all that lie above. */
+static size_t used_by(unsigned char *stack, void (*function)(void))
+{
+	size_t untouched = 0;
+
+	memset(stack, PATTERN, STACK_BYTES);
+	to_run = function;
+	raise(SIGUSR2);
+	while (untouched < STACK_BYTES && stack[untouched] == PATTERN)
+		untouched++;
+	/* A byte of a word that was used may be as it was. */
+	return STACK_BYTES - untouched / 8 * 8;
+}
+
+/* Record the work in a signal handler. How much stack that takes beyond a handler that does
+ * nothing, which is the kernel's frame of the signal and a little more. */
+static intptr_t measure(void)
+{
+	struct sigaction action = {.sa_handler = run, .sa_flags = SA_ONSTACK}, old_action;
+	stack_t stack = {.ss_size = STACK_BYTES}, old_stack;
+	size_t used, used_by_signal;
+
+	stack.ss_sp =
+		mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(stack.ss_sp != MAP_FAILED);
+	CHECK_SYS(sigaltstack(&stack, &old_stack));
+	CHECK_SYS(sigaction(SIGUSR2, &action, &old_action));
+	used_by_signal = used_by(stack.ss_sp, record_nothing);
+	used = used_by(stack.ss_sp, record);
+	CHECK_SYS(sigaction(SIGUSR2, &old_action, NULL));
+	CHECK_SYS(sigaltstack(&old_stack, NULL));
+	munmap(stack.ss_sp, STACK_BYTES);
+	CHECK_GE(used, used_by_signal);
+	return (intptr_t)(used - used_by_signal);
+}
+
+static intptr_t measure_events(trace_event_id_t id, uint32_t count)
+{
+	work = (struct work){id, count, MANY_BYTES};
+	return measure();
+}
+
+static bool is_exceeded;
+
+static void judge(const char *way, intptr_t bytes)
+{
+	NOTE("%s: %d bytes", way, (int)bytes);
+	CHECK_GT(bytes, 0);
+#ifndef NO_LIMIT
+	is_exceeded |= bytes > LIMIT_BYTES;
+#endif
+}
+
+/* All ways of the case are judged before one of them fails it. */
+static void conclude(void)
+{
+#ifdef NO_LIMIT
+	SKIP(NO_LIMIT);
+#endif
+	CHECK(!is_exceeded);
+}
+
+/* ---- what the processes do ---- */
+
+static intptr_t do_measure(const void *arg, size_t arg_bytes)
+{
+	CHECK_EQ(arg_bytes, sizeof(work));
+	memcpy(&work, arg, sizeof(work));
+	return measure();
+}
+
+/* One event in the target. */
+static intptr_t target_bytes(struct ts_target *target, trace_event_id_t id)
+{
+	struct work one = {id, 1, MANY_BYTES};
+
+	return ts_target_call(target, do_measure, &one, sizeof(one));
+}
+
+static intptr_t do_measure_without_descriptors(const void *arg, size_t arg_bytes)
+{
+	struct rlimit limit, none;
+	intptr_t bytes;
+
+	CHECK_SYS(getrlimit(RLIMIT_NOFILE, &limit));
+	none = limit;
+	none.rlim_cur = 0;
+	CHECK_SYS(setrlimit(RLIMIT_NOFILE, &none));
+	bytes = do_measure(arg, arg_bytes);
+	CHECK_SYS(setrlimit(RLIMIT_NOFILE, &limit));
+	return bytes;
+}
+
+static void *measure_in_thread(void *bytes)
+{
+	*(intptr_t *)bytes = measure_events(POSIX_TRACE_UNNAMED_USEREVENT, 1);
+	return NULL;
+}
+
+/* The one event of a child, which has been forked with fork handlers or without. */
+static intptr_t child_bytes(bool has_handlers)
+{
+	intptr_t bytes;
+	int ends[2];
+	pid_t pid;
+
+	CHECK_SYS(pipe(ends));
+	/* Another tick than that of the stream, as only children that are younger join it. */
+	harness_sleep_ms(20);
+	pid = has_handlers ? harness_fork()
+			   : (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+	CHECK_GE(pid, 0);
+	if (pid == 0) {
+		bytes = measure_events(POSIX_TRACE_UNNAMED_USEREVENT, 1);
+		_exit(write(ends[1], &bytes, sizeof(bytes)) != (ssize_t)sizeof(bytes));
+	}
+	CHECK_EXIT(pid, 0);
+	CHECK_EQ(read(ends[0], &bytes, sizeof(bytes)), (ssize_t)sizeof(bytes));
+	close(ends[0]);
+	close(ends[1]);
+	return bytes;
+}
+
+static intptr_t early_bytes;
+
+/* Before the constructors of the program, of which that of the library is one. */
+static void record_early(int argc, char **argv, char **env)
+{
+	(void)env;
+	if (argc > 2 && (strcmp(argv[2], "tell_early_bytes") == 0 ||
+			 strcmp(argv[2], "is_clean_after_early_event") == 0))
+		early_bytes = measure_events(POSIX_TRACE_UNNAMED_USEREVENT, 1);
+}
+
+__attribute__((section(".preinit_array"), used)) static void (*const early)(int, char **,
+									    char **) = record_early;
+
+HELPER(tell_early_bytes)
+{
+	return write(atoi(argv[0]), &early_bytes, sizeof(early_bytes)) !=
+	       (ssize_t)sizeof(early_bytes);
+}
+
+/* The event of a program before the constructor of the library. The program is executed by a
+ * forked child, so the library has run in the process before; or it is spawned. */
+static intptr_t program_bytes(bool is_spawned)
+{
+	char number[16];
+	char *argv[] = {(char *)(uintptr_t) "helper", (char *)(uintptr_t) "--helper",
+			(char *)(uintptr_t) "tell_early_bytes", number, NULL};
+	intptr_t bytes;
+	int ends[2];
+	pid_t pid;
+
+	CHECK_SYS(pipe(ends));
+	snprintf(number, sizeof(number), "%d", ends[1]);
+	harness_sleep_ms(20);
+	if (is_spawned) {
+		CHECK_OK(posix_spawn(&pid, "/proc/self/exe", NULL, NULL, argv, environ));
+	} else {
+		pid = harness_fork();
+		if (pid == 0)
+			harness_exec(argv[2], number, (char *)NULL);
+	}
+	CHECK_EXIT(pid, 0);
+	CHECK_EQ(read(ends[0], &bytes, sizeof(bytes)), (ssize_t)sizeof(bytes));
+	close(ends[0]);
+	close(ends[1]);
+	return bytes;
+}
+
+/* ---- streams ---- */
+
+static trace_id_t make_stream(pid_t pid, int policy)
+{
+	trace_attr_t attr = ts_attr(policy, STREAM_BYTES, 0);
+
+	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
+	return ts_create(pid, &attr);
+}
+
+static trace_id_t stream_on(pid_t pid, int policy)
+{
+	trace_id_t trid = make_stream(pid, policy);
+
+	ts_start(trid);
+	ts_expect(trid, POSIX_TRACE_START);
+	return trid;
+}
+
+static void expect_events(trace_id_t trid, size_t count)
+{
+	struct ts_events events = ts_read_all(trid);
+
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_UNNAMED_USEREVENT), count);
+	ts_events_free(&events);
+}
+
+/* ---- beginnings ---- */
+
+static void measure_targets(void)
+{
+	const trace_event_id_t id = POSIX_TRACE_UNNAMED_USEREVENT;
+	struct work one = {id, 1, MANY_BYTES};
+	struct ts_target target = ts_target_fork();
+	trace_id_t trid, other;
+
+	ts_target_exec(&target);
+	trid = stream_on(target.pid, POSIX_TRACE_LOOP);
+	judge("first event of a process", target_bytes(&target, id));
+	other = stream_on(target.pid, POSIX_TRACE_LOOP);
+	judge("first event of a second stream", target_bytes(&target, id));
+	expect_events(other, 1);
+	judge("first event of a name that the controller has opened",
+	      target_bytes(&target, ts_trid_id(trid, "opened by the controller")));
+	ts_shutdown(other);
+	judge("event after the end of a stream", target_bytes(&target, id));
+	expect_events(trid, 3);
+	other = stream_on(target.pid, POSIX_TRACE_LOOP);
+	judge("event that has no descriptor to map a stream",
+	      ts_target_call(&target, do_measure_without_descriptors, &one, sizeof(one)));
+	expect_events(other, 0);
+	judge("event that finds descriptors again", target_bytes(&target, id));
+	expect_events(other, 1);
+	ts_target_end(&target);
+	ts_shutdown(other);
+	ts_shutdown(trid);
+}
+
+static void measure_children(void)
+{
+	trace_id_t trid = stream_on(0, POSIX_TRACE_LOOP);
+
+	judge("first event of a forked child", child_bytes(true));
+	judge("first event of a child without fork handlers", child_bytes(false));
+	expect_events(trid, 2);
+	ts_shutdown(trid);
+}
+
+static void measure_programs(void)
+{
+	trace_id_t trid = stream_on(0, POSIX_TRACE_LOOP);
+
+	judge("event before the constructor of an executed program", program_bytes(false));
+	judge("event before the constructor of a spawned program", program_bytes(true));
+	expect_events(trid, 2);
+	ts_shutdown(trid);
+}
+
+TEST(first_events_of_processes_and_streams_take_little_stack, "EVENT-26", NEEDS_EXEC)
+{
+	measure_targets();
+	conclude();
+}
+
+TEST(first_events_of_children_take_little_stack, "EVENT-26", NEEDS_FORK_ADVICE)
+{
+	measure_children();
+	conclude();
+}
+
+TEST(events_before_the_constructor_take_little_stack, "EVENT-26", NEEDS_EXEC)
+{
+	measure_programs();
+	conclude();
+}
+
+TEST(first_events_of_threads_take_little_stack, "EVENT-26")
+{
+	trace_id_t trid = stream_on(0, POSIX_TRACE_LOOP);
+	intptr_t bytes;
+
+	ts_join(ts_thread(measure_in_thread, &bytes));
+	judge("first event of a thread", bytes);
+	expect_events(trid, 1);
+	conclude();
+}
+
+HELPER(measure_all_beginnings)
+{
+	measure_targets();
+	measure_children();
+	measure_programs();
+	return is_exceeded;
+}
+
+/* Where the user's directory must be searched for, with all that can make this difficult: the base
+ * directory is not root's, and the number of the user outside is root's. */
+TEST(first_events_take_little_stack_where_the_directory_has_its_second_name, "EVENT-26",
+     NEEDS_EXEC | NEEDS_FORK_ADVICE)
+{
+	pid_t pid;
+
+	if (geteuid() != 0 || unshare(CLONE_NEWNS) ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=64m,mode=1777,uid=1"))
+		SKIP("cannot mount another /dev/shm");
+	pid = harness_fork();
+	if (pid == 0)
+		harness_exec("measure_all_beginnings", (char *)NULL);
+	CHECK_EXIT(pid, 0);
+	conclude();
+}
+
+/* ---- what is left to be cleaned up ---- */
+
+/* Greater than all numbers of processes. */
+#define DEAD_PID 5000000
+/* What tmpfs says of a directory; two entries are no files. */
+#define ENTRY_BYTES 20
+/* Children look for what dead processes have left when the number of entries is a multiple. */
+#define ENTRIES 256
+
+static int own_directory(void)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/dev/shm/posixtrace-%lu", (unsigned long)geteuid());
+	return CHECK_SYS(open(path, O_RDONLY | O_DIRECTORY));
+}
+
+static size_t count_entries(int dirfd)
+{
+	struct stat st;
+
+	CHECK_SYS(fstat(dirfd, &st));
+	return (size_t)st.st_size / ENTRY_BYTES;
+}
+
+/* The name of the page of a process that would be in the pid namespace of this one. */
+static void page_name(int dirfd, int pid, char *name, size_t name_bytes)
+{
+	char own[16];
+	DIR *dir = fdopendir(dup(dirfd));
+	struct dirent *entry;
+	size_t length = (size_t)snprintf(own, sizeof(own), "p.%d", (int)getpid());
+
+	CHECK(dir);
+	rewinddir(dir);
+	while ((entry = readdir(dir)))
+		if (strncmp(entry->d_name, own, length) == 0 &&
+		    (entry->d_name[length] == '.' || entry->d_name[length] == '\0'))
+			break;
+	CHECK(entry);
+	snprintf(name, name_bytes, "p.%d%s", pid, entry->d_name + length);
+	closedir(dir);
+}
+
+static size_t count_streams(void)
+{
+	int dirfd = own_directory();
+	DIR *dir = fdopendir(dirfd);
+	struct dirent *entry;
+	size_t count = 0;
+
+	CHECK(dir);
+	while ((entry = readdir(dir)))
+		count += strncmp(entry->d_name, "s.", 2) == 0;
+	closedir(dir);
+	return count;
+}
+
+HELPER(is_clean_after_early_event)
+{
+	return early_bytes == 0 || count_streams() != (size_t)atoi(argv[0]);
+}
+
+TEST(what_an_event_before_the_constructor_leaves_the_constructor_cleans_up, "EVENT-26 GEN-05",
+     NEEDS_EXEC)
+{
+	trace_id_t trid = stream_on(0, POSIX_TRACE_LOOP);
+	size_t count = count_streams();
+	char number[24];
+	pid_t pid;
+
+	snprintf(number, sizeof(number), "%zu", count);
+	pid = harness_fork();
+	if (pid == 0) {
+		/* A program that executes another one leaves its streams. */
+		ts_create(0, NULL);
+		CHECK_EQ(count_streams(), count + 1);
+		harness_exec("is_clean_after_early_event", number, (char *)NULL);
+	}
+	CHECK_EXIT(pid, 0);
+	ts_shutdown(trid);
+}
+
+TEST(first_event_of_a_child_that_cleans_up_takes_little_stack, "EVENT-26 GEN-05", NEEDS_FORK_ADVICE)
+{
+	trace_id_t trid = stream_on(0, POSIX_TRACE_LOOP);
+	int dirfd = own_directory(), made = 0, fd;
+	char name[64];
+
+	/* With the page of the child there are as many as it takes. */
+	while (made == 0 || (count_entries(dirfd) + 1) % ENTRIES != 0) {
+		CHECK_LT(made, 2 * ENTRIES);
+		page_name(dirfd, DEAD_PID + made++, name, sizeof(name));
+		fd = CHECK_SYS(openat(dirfd, name, O_RDWR | O_CREAT | O_EXCL, 0600));
+		CHECK_SYS(ftruncate(fd, 4096));
+		close(fd);
+	}
+	judge("first event of a child without fork handlers that cleans up", child_bytes(false));
+	expect_events(trid, 1);
+	for (int i = 0; i < made; i++) {
+		page_name(dirfd, DEAD_PID + i, name, sizeof(name));
+		CHECK_NE(faccessat(dirfd, name, F_OK, 0), 0);
+	}
+	conclude();
+}
+
+/* ---- many events ---- */
+
+TEST(full_streams_take_little_stack, "EVENT-26")
+{
+	trace_id_t trid = stream_on(0, POSIX_TRACE_LOOP);
+
+	judge("events that overwrite", measure_events(POSIX_TRACE_UNNAMED_USEREVENT, MANY));
+	CHECK_EQ(ts_status(trid).posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
+	ts_shutdown(trid);
+	trid = stream_on(0, POSIX_TRACE_UNTIL_FULL);
+	judge("events that fill a stream", measure_events(POSIX_TRACE_UNNAMED_USEREVENT, MANY));
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
+	judge("event of a full stream", measure_events(POSIX_TRACE_UNNAMED_USEREVENT, 1));
+	conclude();
+}
+
+TEST(full_streams_with_a_log_take_little_stack, "EVENT-26", NEEDS_KEEPER)
+{
+	for (int waits = 0; waits < 2; waits++) {
+		trace_attr_t attr =
+			log_attr(POSIX_TRACE_FLUSH, STREAM_BYTES, POSIX_TRACE_APPEND, 0);
+		struct posixtrace_counts counts;
+		struct ts_stuck stuck;
+		trace_id_t trid;
+
+		CHECK_OK(posixtrace_attr_setfullwait(&attr,
+						     &(struct timespec){0, waits * 50000000}));
+		trid = ts_create_stuck(0, &attr, &stuck);
+		ts_start(trid);
+		judge(waits ? "events that wait for room" : "events that find no room",
+		      measure_events(POSIX_TRACE_UNNAMED_USEREVENT, MANY));
+		CHECK_EQ(ts_status(trid).posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
+		CHECK_OK(posixtrace_get_counts(trid, &counts, sizeof(counts)));
+		CHECK_EQ(counts.pt_waits > 0, waits);
+		ts_unstick(&stuck);
+		ts_shutdown(trid);
+		/* Its thread goes on until the log has ended. */
+		close(ts_stuck_log(&stuck));
+	}
+	conclude();
+}
+
+TEST(updates_of_the_clock_take_little_stack, "EVENT-26")
+{
+	trace_id_t trid = stream_on(0, POSIX_TRACE_LOOP);
+
+	for (int i = 0; i < 5; i++) {
+		judge("event after a pause", measure_events(POSIX_TRACE_UNNAMED_USEREVENT, 1));
+		harness_sleep_ms(20);
+	}
+	expect_events(trid, 5);
+	conclude();
+}
+
+/* ---- names ---- */
+
+static struct posixtrace_pattern make_pattern(int how, const char *glob)
+{
+	struct posixtrace_pattern p = {.pt_how = how};
+
+	snprintf(p.pt_glob, sizeof(p.pt_glob), "%s", glob);
+	return p;
+}
+
+TEST(patterns_take_little_stack, "EVENT-26 EXT-100")
+{
+	const struct posixtrace_pattern patterns[] = {
+		make_pattern(POSIXTRACE_ONLY, "*[a-z]*.?*tune*"),
+		make_pattern(POSIXTRACE_EXCLUDE, "*n*o*i*s*e*"),
+	};
+	trace_id_t trid = make_stream(0, POSIX_TRACE_LOOP);
+	trace_event_id_t tune = ts_id("event.stack.tune"), noise = ts_id("event.stack.tune.noise");
+
+	CHECK_OK(posixtrace_set_patterns(trid, patterns, 2));
+	ts_start(trid);
+	judge("first event of a name that matches", measure_events(tune, 1));
+	judge("first event of a name that is excluded", measure_events(noise, 1));
+	ts_expect(trid, POSIX_TRACE_START);
+	ts_expect(trid, tune);
+	ts_expect_none(trid);
+	conclude();
+}

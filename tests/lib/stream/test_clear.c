@@ -1,0 +1,561 @@
+/* SPDX-License-Identifier: MIT */
+/* posix_trace_clear. */
+#include "tests/support/logs.h"
+
+#include <posixtrace.h>
+
+#define SMALL 16384
+#define UNNAMED POSIX_TRACE_UNNAMED_USEREVENT
+
+static trace_attr_t small_attr(int policy)
+{
+	return ts_attr(policy, SMALL, 256);
+}
+
+static void expect_running(trace_id_t trid)
+{
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+}
+
+static void expect_suspended(trace_id_t trid)
+{
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+}
+
+TEST(all_events_recorded_before_are_gone, "CLEAR-01 CLEAR-02")
+{
+	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
+	for (int i = 0; i < 2; i++) {
+		trace_attr_t attr = small_attr(policies[i]);
+		trace_id_t trid = ts_create_running(0, &attr);
+
+		for (uint32_t n = 0; n < 50; n++)
+			ts_emit(UNNAMED, n);
+		/* Some of them read, some not. */
+		for (int n = 0; n < 10; n++)
+			ts_next(trid);
+		CHECK_EQ(posix_trace_clear(trid), 0);
+		ts_expect_none(trid);
+		expect_running(trid);
+		ts_emit(UNNAMED, 51);
+		ts_stop(trid);
+		struct ts_events events = ts_read_all(trid);
+		ts_expect_ids(&events, UNNAMED, POSIX_TRACE_STOP, 0U);
+		CHECK_EQ(ts_number(&events.at[0]), 51);
+		ts_shutdown(trid);
+	}
+}
+
+TEST(events_of_other_processes_and_threads_are_gone_too, "CLEAR-01")
+{
+	trace_attr_t attr = small_attr(POSIX_TRACE_UNTIL_FULL);
+	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
+	struct ts_target target = ts_target_fork();
+	trace_id_t trid = ts_create_running(target.pid, &attr);
+	struct ts_target child = ts_target_fork_child(&target);
+
+	ts_target_emit(&target, UNNAMED, 1);
+	ts_target_emit(&child, UNNAMED, 2);
+	ts_clear(trid);
+	ts_expect_none(trid);
+	ts_target_emit(&child, UNNAMED, 3);
+	ts_target_emit(&target, UNNAMED, 4);
+	struct ts_events events = ts_read_all(trid);
+	ts_expect_numbers(&events, UNNAMED, 3, 4);
+	CHECK_EQ(events.count, 2);
+	ts_target_end(&child);
+	ts_clear(trid);
+	ts_target_emit(&target, UNNAMED, 5);
+	events = ts_read_all(trid);
+	ts_expect_numbers(&events, UNNAMED, 5, 5);
+	ts_target_end(&target);
+}
+
+TEST(running_or_suspended_it_stays_so, "CLEAR-02")
+{
+	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
+	trace_id_t trid = ts_create(0, &attr);
+
+	ts_clear(trid);
+	expect_suspended(trid);
+	ts_expect_none(trid);
+	ts_emit(UNNAMED, 1);
+	ts_expect_none(trid);
+	ts_start(trid);
+	ts_clear(trid);
+	expect_running(trid);
+	ts_clear(trid);
+	ts_expect_none(trid);
+	expect_running(trid);
+	ts_emit(UNNAMED, 2);
+	ts_expect(trid, UNNAMED);
+	ts_stop(trid);
+	ts_clear(trid);
+	expect_suspended(trid);
+	ts_expect_none(trid);
+	ts_start(trid);
+	ts_expect(trid, POSIX_TRACE_START);
+}
+
+TEST(a_full_loop_stream_is_not_full_afterwards, "CLEAR-03 CLEAR-06")
+{
+	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
+	trace_id_t trid = ts_create_running(0, &attr);
+
+	ts_fill(trid, SMALL, UNNAMED, 100, 0);
+	ts_clear(trid);
+	expect_running(trid);
+	ts_flood(SMALL, UNNAMED, 100, 0);
+	/* OVERRUN, and OVERFLOW still to be reported. */
+	ts_clear(trid);
+	expect_running(trid);
+	ts_emit(UNNAMED, 1);
+	struct ts_events events = ts_read_all(trid);
+	ts_expect_ids(&events, UNNAMED, 0U);
+
+	/* OVERFLOW was reported, its RESUME not yet. */
+	ts_flood(SMALL, UNNAMED, 100, 0);
+	ts_expect(trid, POSIX_TRACE_OVERFLOW);
+	ts_clear(trid);
+	ts_emit(UNNAMED, 2);
+	events = ts_read_all(trid);
+	ts_expect_ids(&events, UNNAMED, 0U);
+	CHECK_EQ(ts_number(&events.at[0]), 2);
+
+	/* RESUME was reported, its event not. */
+	ts_flood(SMALL, UNNAMED, 100, 0);
+	ts_expect(trid, POSIX_TRACE_OVERFLOW);
+	ts_expect(trid, POSIX_TRACE_RESUME);
+	ts_clear(trid);
+	ts_emit(UNNAMED, 3);
+	events = ts_read_all(trid);
+	ts_expect_ids(&events, UNNAMED, 0U);
+	CHECK_EQ(ts_number(&events.at[0]), 3);
+}
+
+TEST(names_stay, "CLEAR-04")
+{
+	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
+	struct ts_target target = ts_target_fork();
+	trace_id_t trid = ts_create_running(target.pid, &attr);
+	trace_event_id_t a = ts_target_id(&target, "a"), b = ts_trid_id(trid, "b");
+	char name[TRACE_EVENT_NAME_MAX + 1];
+
+	ts_target_emit(&target, a, 1);
+	ts_clear(trid);
+	CHECK_OK(posix_trace_eventid_get_name(trid, a, name));
+	CHECK_STR_EQ(name, "a");
+	CHECK_OK(posix_trace_eventid_get_name(trid, b, name));
+	CHECK_STR_EQ(name, "b");
+	CHECK_EQ(ts_target_id(&target, "b"), b);
+	CHECK_EQ(ts_trid_id(trid, "a"), a);
+	ts_target_emit(&target, a, 2);
+	ts_expect(trid, a);
+	ts_target_end(&target);
+}
+
+TEST(attributes_and_capacity_stay, "CLEAR-05 CLOCK-05 SIZE-11")
+{
+	trace_attr_t attr = small_attr(POSIX_TRACE_UNTIL_FULL), before, after;
+	trace_id_t trid;
+	struct timespec then, now;
+	size_t bytes;
+
+	CHECK_OK(posix_trace_attr_setname(&attr, "cleared"));
+	trid = ts_create_running(0, &attr);
+	CHECK_OK(posix_trace_get_attr(trid, &before));
+	for (int i = 0; i < 4; i++) {
+		char name[TRACE_NAME_MAX];
+		uint32_t count = ts_fill(trid, SMALL, UNNAMED, 100, 0);
+		/* At least what is guaranteed, every time. */
+		CHECK_OK(posix_trace_attr_getmaxusereventsize(&before, 100, &bytes));
+		CHECK_GE((count + 2) * bytes, SMALL);
+		ts_clear(trid);
+		ts_start(trid);
+		CHECK_OK(posix_trace_get_attr(trid, &after));
+		CHECK_OK(posix_trace_attr_getname(&after, name));
+		CHECK_STR_EQ(name, "cleared");
+		CHECK_OK(posix_trace_attr_getstreamsize(&after, &bytes));
+		CHECK_EQ(bytes, SMALL);
+		CHECK_OK(posix_trace_attr_getcreatetime(&before, &then));
+		CHECK_OK(posix_trace_attr_getcreatetime(&after, &now));
+		CHECK_EQ(ts_time_ns(&now), ts_time_ns(&then));
+	}
+}
+
+TEST(losses_and_flush_errors_are_forgotten, "CLEAR-06 STATUS-14 STATUS-17", NEEDS_KEEPER)
+{
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
+	int ends[2];
+
+	open_pipe(ends, 0);
+	trace_id_t trid = ts_create_log(0, &attr, ends[1]);
+	close(ends[0]);
+	close(ends[1]);
+	ts_start(trid);
+	ts_flood(SMALL, UNNAMED, 100, 0);
+	CHECK_EQ(posix_trace_flush(trid), EPIPE);
+	ts_clear(trid);
+	struct posix_trace_status_info info = ts_status(trid);
+	CHECK_EQ(info.posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
+	CHECK_EQ(info.posix_stream_full_status, POSIX_TRACE_NOT_FULL);
+	CHECK_EQ(info.posix_stream_flush_error, 0);
+	CHECK_EQ(info.posix_stream_flush_status, POSIX_TRACE_NOT_FLUSHING);
+}
+
+TEST(the_filter_is_empty_afterwards, "CLEAR-07 FILTER-09")
+{
+	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
+	trace_id_t trid = ts_create_running(0, &attr);
+	trace_event_id_t a = ts_id("a");
+	trace_event_set_t set = ts_set(a, POSIX_TRACE_STOP, 0U), none = ts_set(0U);
+
+	ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
+	ts_emit(a, 1);
+	ts_clear(trid);
+	trace_event_set_t filter = ts_filter(trid);
+	CHECK(ts_same_set(&filter, &none));
+	ts_expect_none(trid);
+	ts_emit(a, 2);
+	ts_stop(trid);
+	struct ts_events events = ts_read_all(trid);
+	ts_expect_ids(&events, a, POSIX_TRACE_STOP, 0U);
+	ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
+	ts_clear(trid);
+	ts_start(trid);
+	struct ts_event event = ts_expect(trid, POSIX_TRACE_START);
+	memcpy(&filter, event.data, sizeof(filter));
+	CHECK(ts_same_set(&filter, &none));
+}
+
+TEST(the_event_type_list_starts_again, "CLEAR-08")
+{
+	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
+	trace_id_t trid = ts_create(0, &attr);
+	trace_event_id_t first, id;
+	int unavailable;
+
+	CHECK_OK(posix_trace_eventtypelist_getnext_id(trid, &first, &unavailable));
+	CHECK_OK(posix_trace_eventtypelist_getnext_id(trid, &id, &unavailable));
+	CHECK_NE(id, first);
+	ts_clear(trid);
+	CHECK_OK(posix_trace_eventtypelist_getnext_id(trid, &id, &unavailable));
+	CHECK_EQ(unavailable, 0);
+	CHECK_EQ(id, first);
+}
+
+TEST(a_stream_that_stopped_for_being_full_needs_a_start, "CLEAR-09 CLEAR-03 POLICY-19")
+{
+	trace_attr_t attr = small_attr(POSIX_TRACE_UNTIL_FULL);
+	trace_id_t trid = ts_create_running(0, &attr);
+
+	ts_fill(trid, SMALL, UNNAMED, 100, 0);
+	ts_emit(UNNAMED, 1);
+	ts_clear(trid);
+	expect_suspended(trid);
+	/* Not lost, only not wanted. */
+	ts_emit(UNNAMED, 2);
+	expect_suspended(trid);
+	ts_expect_none(trid);
+	expect_suspended(trid);
+	ts_start(trid);
+	expect_running(trid);
+	ts_emit(UNNAMED, 3);
+	struct ts_events events = ts_read_all(trid);
+	ts_expect_ids(&events, POSIX_TRACE_START, UNNAMED, 0U);
+	/* From here on everything is as ever. */
+	ts_fill(trid, SMALL, UNNAMED, 100, 0);
+	events = ts_read_all(trid);
+	CHECK_EQ(events.at[events.count - 1].info.posix_event_id, POSIX_TRACE_START);
+	expect_running(trid);
+}
+
+static void expect_log(trace_id_t trid, int full, int overrun)
+{
+	struct posix_trace_status_info info = ts_status(trid);
+	CHECK_EQ(info.posix_log_full_status, full);
+	CHECK_EQ(info.posix_log_overrun_status, overrun);
+}
+
+TEST(the_log_is_emptied_too, "CLEAR-10 CLEAR-11 CLEAR-12 CLEAR-01", NEEDS_KEEPER)
+{
+	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
+				       POSIX_TRACE_APPEND};
+	for (int i = 0; i < 3; i++) {
+		trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, policies[i], 4 * SMALL);
+		int fd = ts_temp_file();
+		trace_id_t trid = ts_create_log(0, &attr, fd);
+
+		ts_start(trid);
+		emit_run(UNNAMED, 0, 30, 100);
+		ts_flush(trid);
+		emit_run(UNNAMED, 30, 60, 100);
+		ts_clear(trid);
+		emit_run(UNNAMED, 60, 70, 100);
+		ts_flush(trid);
+		emit_run(UNNAMED, 70, 80, 100);
+		ts_shutdown(trid);
+		struct ts_events all = ts_log_events(fd);
+		/* Not even the START of before. */
+		struct ts_events events = without_markers(&all);
+		CHECK_EQ(events.count, 21);
+		ts_expect_numbers(&events, UNNAMED, 60, 79);
+		CHECK_EQ(events.at[0].info.posix_event_id, UNNAMED);
+		CHECK_EQ(stop_reason(&events.at[20]), 0);
+		close(fd);
+	}
+}
+
+TEST(a_log_that_cannot_be_emptied_is_an_error, "CLEAR-10 CLEAR-01", NEEDS_KEEPER)
+{
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+
+	ts_start(trid);
+	emit_run(UNNAMED, 0, 30, 100);
+	limit_file_size(100);
+	CHECK_EQ(posix_trace_clear(trid), EFBIG);
+	limit_file_size(RLIM_INFINITY);
+	/* The stream is cleared all the same; another clear repairs the log. */
+	struct posixtrace_counts counts;
+	CHECK_OK(posixtrace_get_counts(trid, &counts, sizeof(counts)));
+	CHECK_EQ(counts.pt_stream_bytes, 0);
+	ts_clear(trid);
+	emit_run(UNNAMED, 30, 40, 100);
+	ts_shutdown(trid);
+	struct ts_events events = ts_log_events(fd);
+	ts_expect_numbers(&events, UNNAMED, 30, 39);
+}
+
+TEST(a_loop_log_that_wrapped_is_like_new, "CLEAR-10 LOG-32", NEEDS_KEEPER)
+{
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_LOOP, SMALL);
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+
+	ts_start(trid);
+	for (uint32_t n = 0; n < 40; n++) {
+		emit_run(UNNAMED, 20 * n, 20 * (n + 1), 100);
+		ts_flush(trid);
+	}
+	CHECK_EQ(ts_status(trid).posix_log_full_status, POSIX_TRACE_FULL);
+	emit_run(UNNAMED, 0, 20, 100);
+	ts_flush(trid);
+	ts_clear(trid);
+	expect_log(trid, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	emit_run(UNNAMED, 0, 10, 100);
+	ts_flush(trid);
+	expect_log(trid, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_shutdown(trid);
+	struct ts_events all = ts_log_events(fd), events = without_markers(&all);
+	CHECK_EQ(events.count, 11);
+	ts_expect_numbers(&events, UNNAMED, 0, 9);
+	struct posix_trace_status_info info = log_status(fd);
+	CHECK_EQ(info.posix_log_full_status, POSIX_TRACE_NOT_FULL);
+	CHECK_EQ(info.posix_log_overrun_status, POSIX_TRACE_NO_OVERRUN);
+}
+
+TEST(an_until_full_log_that_filled_takes_events_again, "CLEAR-10 CLEAR-09 LOG-29", NEEDS_KEEPER)
+{
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_UNTIL_FULL, SMALL);
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	size_t flushes = 0;
+
+	ts_start(trid);
+	do {
+		emit_run(UNNAMED, 0, 20, 100);
+		ts_flush(trid);
+		CHECK_LE(++flushes * 2000, 2 * SMALL + 2 * TS_SLACK_BYTES);
+	} while (ts_status(trid).posix_log_full_status != POSIX_TRACE_FULL);
+	ts_clear(trid);
+	expect_suspended(trid);
+	expect_log(trid, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_start(trid);
+	expect_running(trid);
+	emit_run(UNNAMED, 7, 10, 100);
+	ts_shutdown(trid);
+	struct ts_events all = ts_log_events(fd), events = without_markers(&all);
+	ts_expect_ids(&events, POSIX_TRACE_START, UNNAMED, UNNAMED, UNNAMED, POSIX_TRACE_STOP, 0U);
+	ts_expect_numbers(&events, UNNAMED, 7, 9);
+	CHECK_EQ(stop_reason(&events.at[4]), 0);
+}
+
+TEST(a_pipe_keeps_what_was_written, "CLEAR-12", NEEDS_KEEPER)
+{
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
+	struct drain drain = {0};
+	int ends[2], fd = ts_temp_file();
+
+	open_pipe(ends, 0);
+	trace_id_t trid = ts_create_log(0, &attr, ends[1]);
+	close(ends[1]);
+	drain_start(&drain, ends[0], fd);
+	ts_start(trid);
+	emit_run(UNNAMED, 0, 10, 100);
+	ts_flush(trid);
+	emit_run(UNNAMED, 10, 20, 100);
+	ts_clear(trid);
+	emit_run(UNNAMED, 20, 30, 100);
+	ts_shutdown(trid);
+	ts_join(drain.thread);
+	struct ts_events all = ts_log_events(fd), events = without_markers(&all);
+	/* What had been written, and what came after the clear; nothing between. */
+	CHECK_EQ(events.count, 22);
+	CHECK_EQ(events.at[0].info.posix_event_id, POSIX_TRACE_START);
+	for (uint32_t i = 0; i < 20; i++)
+		CHECK_EQ(ts_number(&events.at[1 + i]), i < 10 ? i : i + 10);
+	CHECK_EQ(stop_reason(&events.at[21]), 0);
+}
+
+struct emitter {
+	_Atomic uint32_t begun;
+	_Atomic bool is_over;
+};
+
+static void *emit_on(void *arg)
+{
+	struct emitter *emitter = arg;
+	unsigned char data[64];
+	while (!emitter->is_over) {
+		uint32_t number = emitter->begun++;
+		size_t len = 4 + number % 60;
+		memset(data, (int)(number & 0xff), sizeof(data));
+		memcpy(data, &number, sizeof(number));
+		posix_trace_event(UNNAMED, data, len);
+		if (number % 8 == 0)
+			sched_yield();
+	}
+	return NULL;
+}
+
+TEST(events_during_the_call_are_whole_or_gone, "CLEAR-13 CLEAR-01")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 1 << 20, 256);
+	trace_id_t trid = ts_create_running(0, &attr);
+	struct emitter emitters[2] = {0};
+	pthread_t threads[2] = {ts_thread(emit_on, &emitters[0]), ts_thread(emit_on, &emitters[1])};
+
+	for (int i = 0; i < 100; i++) {
+		uint32_t before[2];
+		uint32_t seen = emitters[0].begun;
+		while (emitters[0].begun < seen + 20)
+			sched_yield();
+		before[0] = emitters[0].begun;
+		before[1] = emitters[1].begun;
+		ts_clear(trid);
+		ts_stop(trid);
+		/* Whatever began after the clear and before the stop is here; what was
+		 * done before it is not. The two threads' numbers tell nothing of each
+		 * other, but each one's run has no hole. */
+		struct ts_events events = ts_read_until(trid, POSIX_TRACE_STOP);
+		int64_t last[2] = {-1, -1};
+		pthread_t ids[2] = {threads[0], threads[1]};
+		for (size_t j = 0; j < events.count; j++) {
+			const struct ts_event *event = &events.at[j];
+			if (event->info.posix_event_id != UNNAMED)
+				continue;
+			int who = pthread_equal(event->info.posix_thread_id, ids[1]) != 0;
+			CHECK(pthread_equal(event->info.posix_thread_id, ids[who]));
+			uint32_t number = ts_number(event);
+			CHECK_EQ(event->len, 4 + number % 60);
+			for (size_t k = 4; k < event->len; k++)
+				CHECK_EQ(event->data[k], number & 0xff);
+			CHECK_GE((int64_t)number, (int64_t)before[who] - 1);
+			if (last[who] >= 0)
+				CHECK_EQ(number, last[who] + 1);
+			last[who] = number;
+		}
+		CHECK_EQ(stop_reason(&events.at[events.count - 1]), 0);
+		ts_events_free(&events);
+		ts_start(trid);
+	}
+	for (int i = 0; i < 2; i++) {
+		emitters[i].is_over = true;
+		ts_join(threads[i]);
+	}
+}
+
+static void *flush_in_thread(void *arg)
+{
+	return (void *)(intptr_t)posix_trace_flush(*(trace_id_t *)arg);
+}
+
+struct clearer {
+	trace_id_t trid;
+	_Atomic pid_t tid;
+	_Atomic bool is_over;
+};
+
+static void *clear_in_thread(void *arg)
+{
+	struct clearer *clearer = arg;
+	clearer->tid = ts_gettid();
+	ts_clear(clearer->trid);
+	clearer->is_over = true;
+	return NULL;
+}
+
+TEST(clear_waits_for_a_flush, "CLEAR-14 CLEAR-12 LOG-17", NEEDS_KEEPER)
+{
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
+	struct ts_stuck stuck;
+	trace_id_t trid = ts_create_stuck(0, &attr, &stuck);
+
+	ts_start(trid);
+	emit_run(UNNAMED, 0, 80, 100);
+	pthread_t flusher = ts_thread(flush_in_thread, &trid);
+	CHECK_WITHIN(TS_PATIENCE_MS,
+		     ts_status(trid).posix_stream_flush_status == POSIX_TRACE_FLUSHING);
+	struct clearer clearer = {.trid = trid};
+	pthread_t thread = ts_thread(clear_in_thread, &clearer);
+	CHECK_WITHIN(TS_PATIENCE_MS, clearer.tid != 0);
+	ts_wait_asleep(getpid(), clearer.tid);
+	CHECK(!clearer.is_over);
+	ts_unstick(&stuck);
+	CHECK_EQ((intptr_t)ts_join(flusher), 0);
+	ts_join(thread);
+	ts_shutdown(trid);
+	/* What the flush had begun came through whole. */
+	struct ts_events events = ts_log_events(ts_stuck_log(&stuck));
+	ts_expect_numbers(&events, UNNAMED, 0, 79);
+}
+
+TEST(a_blocked_reader_stays_blocked, "CLEAR-15 GETNEXT-06")
+{
+	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
+	trace_id_t trid = ts_create_running(0, &attr);
+	struct ts_reader reader;
+
+	ts_expect(trid, POSIX_TRACE_START);
+	ts_reader_start(&reader, trid);
+	for (int i = 0; i < 20; i++)
+		ts_clear(trid);
+	ts_wait_asleep(getpid(), reader.tid);
+	CHECK(ts_reader_is_waiting(&reader));
+	ts_emit(UNNAMED, 7);
+	ts_reader_join(&reader);
+	CHECK_EQ(reader.result, 0);
+	CHECK_EQ(ts_number(&reader.event), 7);
+}
+
+TEST(anything_but_an_active_stream_is_einval, "CLEAR-16 ERRORS-06", NEEDS_KEEPER)
+{
+	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
+	int fd = ts_temp_file();
+	trace_id_t stale = ts_create_log(0, &attr, fd);
+
+	ts_start(stale);
+	ts_emit(UNNAMED, 1);
+	ts_shutdown(stale);
+	trace_id_t log = ts_open_log(fd), bad[] = {0, ~0UL, stale, log, log + 1000};
+	for (int i = 0; i < 5; i++)
+		CHECK_EQ(posix_trace_clear(bad[i]), EINVAL);
+	/* And the log is as it was. */
+	struct ts_events events = ts_read_log(log);
+	CHECK_EQ(ts_count(&events, UNNAMED), 1);
+	ts_close_log(log);
+	events = ts_log_events(fd);
+	CHECK_EQ(ts_count(&events, UNNAMED), 1);
+}

@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: MIT */
+/* Times: of creation, of events, and the order that reports have because of them. */
+#include "tests/support/support.h"
+
+#include "tests/support/payload.h"
+
+/* What EVENT-11 allows. */
+#define EXACT_NS 10000
+
+static trace_id_t stream_on(pid_t pid)
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, (size_t)8 << 20, 0);
+	trace_id_t trid;
+
+	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
+	trid = ts_create_running(pid, &attr);
+	ts_expect(trid, POSIX_TRACE_START);
+	return trid;
+}
+
+static int64_t creation_of(trace_id_t trid)
+{
+	trace_attr_t attr;
+	struct timespec time = {-1, -1};
+
+	CHECK_OK(posix_trace_get_attr(trid, &attr));
+	CHECK_OK(posix_trace_attr_getcreatetime(&attr, &time));
+	CHECK_GE(time.tv_nsec, 0);
+	CHECK_LT(time.tv_nsec, 1000000000);
+	return ts_time_ns(&time);
+}
+
+/*
+ * Attributes
+ */
+
+TEST(the_clock_resolution_is_that_of_the_realtime_clock, "CLOCK-01 CLOCK-06")
+{
+	struct timespec want, got = {-1, -1};
+	trace_attr_t attr;
+	trace_id_t trid;
+
+	CHECK_SYS(clock_getres(CLOCK_REALTIME, &want));
+	CHECK_OK(posix_trace_attr_init(&attr));
+	CHECK_OK(posix_trace_attr_getclockres(&attr, &got));
+	CHECK_EQ(ts_time_ns(&got), ts_time_ns(&want));
+	CHECK_GE(got.tv_nsec, 0);
+	CHECK_LT(got.tv_nsec, 1000000000);
+	trid = ts_create(0, NULL);
+	CHECK_OK(posix_trace_get_attr(trid, &attr));
+	got = (struct timespec){-1, -1};
+	CHECK_OK(posix_trace_attr_getclockres(&attr, &got));
+	CHECK_EQ(ts_time_ns(&got), ts_time_ns(&want));
+}
+
+TEST(the_creation_time_is_that_of_the_create, "CLOCK-02 CLOCK-03 CLOCK-06 CREATE-06")
+{
+	trace_attr_t attr = ts_attr(0, 8192, 0);
+	struct timespec time = {-1, -1};
+	int64_t last = 0;
+
+	for (int i = 0; i < 50; i++) {
+		int64_t before = ts_realtime_ns();
+		trace_id_t trid = ts_create(0, &attr);
+		int64_t after = ts_realtime_ns();
+		int64_t created = creation_of(trid);
+		CHECK_GE(created, before);
+		CHECK_LE(created, after);
+		CHECK_GT(created, last);
+		last = created;
+		/* The object describes no stream even now. */
+		CHECK_OK(posix_trace_attr_getcreatetime(&attr, &time));
+		CHECK_EQ(ts_time_ns(&time), 0);
+		if (i % 2)
+			CHECK_EQ(creation_of(trid), created);
+		ts_shutdown(trid);
+	}
+}
+
+TEST(an_object_read_from_a_stream_keeps_its_creation_time, "CLOCK-03 ATTR-15 ATTR-16")
+{
+	trace_id_t first = ts_create(0, NULL), second;
+	struct timespec time;
+	trace_attr_t attr;
+	int64_t created = creation_of(first);
+
+	CHECK_OK(posix_trace_get_attr(first, &attr));
+	second = ts_create(0, &attr);
+	CHECK_GT(creation_of(second), created);
+	CHECK_EQ(creation_of(first), created);
+	CHECK_OK(posix_trace_attr_getcreatetime(&attr, &time));
+	CHECK_EQ(ts_time_ns(&time), created);
+}
+
+TEST(a_log_has_the_times_of_its_stream, "CLOCK-04 CLOCK-06", NEEDS_KEEPER)
+{
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, NULL, fd), log;
+	int64_t created = creation_of(trid), ended;
+
+	ts_start(trid);
+	harness_sleep_ms(2);
+	ts_shutdown(trid);
+	ended = ts_realtime_ns();
+	harness_sleep_ms(2);
+	log = ts_open_log(fd);
+	CHECK_EQ(creation_of(log), created);
+	/* Reading checks that times are normalised. */
+	struct ts_events events = ts_read_log(log);
+	CHECK_GE(events.count, 2);
+	for (size_t i = 0; i < events.count; i++) {
+		CHECK_GE(ts_time_ns(&events.at[i].info.posix_timestamp), created);
+		CHECK_LE(ts_time_ns(&events.at[i].info.posix_timestamp), ended + 10000);
+	}
+	ts_close_log(log);
+}
+
+TEST(the_creation_time_stays, "CLOCK-05 CLEAR-05")
+{
+	trace_id_t trid = ts_create(0, NULL);
+	int64_t created = creation_of(trid);
+
+	ts_start(trid);
+	CHECK_EQ(creation_of(trid), created);
+	ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, 1);
+	ts_clear(trid);
+	CHECK_EQ(creation_of(trid), created);
+	ts_stop(trid);
+	CHECK_EQ(creation_of(trid), created);
+	ts_clear(trid);
+	ts_start(trid);
+	CHECK_EQ(creation_of(trid), created);
+}
+
+/*
+ * Events
+ */
+
+/* Reads the clock around each event, so that it does not matter where the scheduler
+ * strikes. */
+static void expect_exact(trace_id_t trid, uint32_t count, uint32_t pause_us)
+{
+	int64_t *before = (int64_t *)malloc(count * sizeof(*before));
+	int64_t *after = (int64_t *)malloc(count * sizeof(*after));
+	int64_t widest = 0;
+
+	CHECK(before && after);
+	for (uint32_t i = 0; i < count; i++) {
+		int64_t end = harness_now_ns() + (int64_t)pause_us * 1000;
+		before[i] = ts_realtime_ns();
+		ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, i);
+		after[i] = ts_realtime_ns();
+		while (harness_now_ns() < end)
+			;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		struct ts_event event = ts_expect(trid, POSIX_TRACE_UNNAMED_USEREVENT);
+		int64_t time = ts_time_ns(&event.info.posix_timestamp);
+		CHECK_EQ(ts_number(&event), i);
+		CHECK_GE(event.info.posix_timestamp.tv_nsec, 0);
+		CHECK_LT(event.info.posix_timestamp.tv_nsec, 1000000000);
+		if (before[i] - time > widest)
+			widest = before[i] - time;
+		if (time - after[i] > widest)
+			widest = time - after[i];
+		CHECK_GE(time, before[i] - EXACT_NS);
+		CHECK_LE(time, after[i] + EXACT_NS);
+		ts_event_free(&event);
+	}
+	NOTE("at most %lld ns outside", (long long)widest);
+	free(before);
+	free(after);
+}
+
+TEST(a_stamp_is_the_time_of_the_call, "EVENT-11 CLOCK-06", NEEDS_SPEED)
+{
+	expect_exact(stream_on(0), 20000, 0);
+}
+
+TEST(a_stamp_stays_exact_over_a_second, "EVENT-11", NEEDS_SPEED)
+{
+	expect_exact(stream_on(0), 1000, 1100);
+}
+
+TEST(a_stamp_is_exact_after_idle_times, "EVENT-11", NEEDS_SPEED)
+{
+	trace_id_t trid = stream_on(0);
+
+	for (int ms = 1; ms <= 300; ms = ms * 2 + 1) {
+		harness_sleep_ms(ms);
+		expect_exact(trid, 50, 0);
+	}
+}
+
+TEST(system_events_are_stamped_as_exactly, "EVENT-11 CLOCK-06", NEEDS_SPEED)
+{
+	trace_event_set_t set = ts_set(ts_id("other"), 0);
+	trace_id_t trid = ts_create(0, NULL);
+
+	for (int i = 0; i < 50; i++) {
+		static const trace_event_id_t ids[] = {POSIX_TRACE_START, POSIX_TRACE_FILTER,
+						       POSIX_TRACE_STOP};
+		int64_t times[4];
+		times[0] = ts_realtime_ns();
+		ts_start(trid);
+		times[1] = ts_realtime_ns();
+		ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
+		times[2] = ts_realtime_ns();
+		ts_stop(trid);
+		times[3] = ts_realtime_ns();
+		for (int k = 0; k < 3; k++) {
+			struct ts_event event = ts_expect(trid, ids[k]);
+			int64_t time = ts_time_ns(&event.info.posix_timestamp);
+			CHECK_GE(time, times[k] - EXACT_NS);
+			CHECK_LE(time, times[k + 1] + EXACT_NS);
+		}
+	}
+}
+
+TEST(stamps_go_through_a_log_unchanged, "EVENT-11 LOG-38", NEEDS_KEEPER)
+{
+	enum { count = 500 };
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 0, 0);
+	int64_t times[count];
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	struct ts_events all;
+	uint32_t seen = 0;
+
+	ts_start(trid);
+	ts_expect(trid, POSIX_TRACE_START);
+	for (uint32_t i = 0; i < count; i++) {
+		struct ts_event event;
+		ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, i);
+		event = ts_expect(trid, POSIX_TRACE_UNNAMED_USEREVENT);
+		times[i] = ts_time_ns(&event.info.posix_timestamp);
+	}
+	ts_shutdown(trid);
+	all = ts_log_events(fd);
+	for (size_t i = 0; i < all.count; i++) {
+		if (all.at[i].info.posix_event_id != POSIX_TRACE_UNNAMED_USEREVENT)
+			continue;
+		CHECK_EQ(ts_number(&all.at[i]), seen);
+		CHECK_EQ(ts_time_ns(&all.at[i].info.posix_timestamp), times[seen]);
+		seen++;
+	}
+	CHECK_EQ(seen, count);
+}
+
+TEST(several_streams_agree_on_the_time, "EVENT-11", NEEDS_SPEED)
+{
+	trace_id_t first = stream_on(0), second;
+	struct ts_event a, b;
+	int64_t before, after;
+
+	harness_sleep_ms(20);
+	second = stream_on(0);
+	for (uint32_t i = 0; i < 100; i++) {
+		before = ts_realtime_ns();
+		ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, i);
+		after = ts_realtime_ns();
+		a = ts_expect(first, POSIX_TRACE_UNNAMED_USEREVENT);
+		b = ts_expect(second, POSIX_TRACE_UNNAMED_USEREVENT);
+		CHECK_GE(ts_time_ns(&a.info.posix_timestamp), before - EXACT_NS);
+		CHECK_LE(ts_time_ns(&a.info.posix_timestamp), after + EXACT_NS);
+		CHECK_GE(ts_time_ns(&b.info.posix_timestamp), before - EXACT_NS);
+		CHECK_LE(ts_time_ns(&b.info.posix_timestamp), after + EXACT_NS);
+	}
+}
+
+/*
+ * Order
+ */
+
+struct shared_turns {
+	_Atomic uint32_t turn;
+	_Atomic bool stop;
+	/* Calls so long that the reader need not have waited for them (GETNEXT-33): the
+	 * writer got no processor. */
+	_Atomic uint32_t slow_calls;
+};
+
+/* Well below what the reader waits for a writer at work. */
+#define SLOW_NS INT64_C(50000000)
+
+struct turn_taker {
+	struct shared_turns *shared;
+	uint32_t self;
+	uint32_t takers;
+	uint32_t count;
+};
+
+/* Numbers go round, each written strictly after the one before. The pause is longer than
+ * the stamps of two processors may disagree. */
+static void *take_turns(void *arg)
+{
+	struct turn_taker *t = (struct turn_taker *)arg;
+
+	for (uint32_t number = t->self; number < t->count; number += t->takers) {
+		int64_t end;
+		while (atomic_load(&t->shared->turn) != number)
+			sched_yield();
+		ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, number);
+		end = harness_now_ns() + 5000;
+		while (harness_now_ns() < end)
+			;
+		atomic_store(&t->shared->turn, number + 1);
+	}
+	return NULL;
+}
+
+static struct shared_turns *share_turns(void)
+{
+	void *at = mmap(NULL, sizeof(struct shared_turns), PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(at != MAP_FAILED);
+	return (struct shared_turns *)at;
+}
+
+/* Reads while the numbers are still being written; they come in order. */
+static void expect_turns(trace_id_t trid, uint32_t count)
+{
+	int64_t last = 0;
+
+	for (uint32_t number = 0; number < count; number++) {
+		struct ts_event event = ts_expect(trid, POSIX_TRACE_UNNAMED_USEREVENT);
+		CHECK_EQ(ts_number(&event), number);
+		CHECK_GE(ts_time_ns(&event.info.posix_timestamp), last);
+		last = ts_time_ns(&event.info.posix_timestamp);
+		ts_event_free(&event);
+	}
+	ts_expect_none(trid);
+}
+
+TEST(events_of_threads_are_reported_in_the_order_they_happened, "GETNEXT-03 EVENT-17")
+{
+	enum { takers = 4, count = 4000 };
+	struct shared_turns *shared = share_turns();
+	struct turn_taker args[takers];
+	trace_id_t trid = stream_on(0);
+	pthread_t threads[takers];
+
+	for (uint32_t t = 0; t < takers; t++) {
+		args[t] = (struct turn_taker){shared, t, takers, count};
+		threads[t] = ts_thread(take_turns, &args[t]);
+	}
+	expect_turns(trid, count);
+	for (int t = 0; t < takers; t++)
+		ts_join(threads[t]);
+}
+
+TEST(events_of_processes_are_reported_in_the_order_they_happened, "GETNEXT-03")
+{
+	enum { takers = 3, count = 3000 };
+	struct shared_turns *shared = share_turns();
+	trace_id_t trid = stream_on(0);
+	pid_t pids[takers];
+
+	for (uint32_t t = 0; t < takers; t++) {
+		pids[t] = harness_fork();
+		if (pids[t] == 0) {
+			struct turn_taker arg = {shared, t, takers, count};
+			take_turns(&arg);
+			_exit(0);
+		}
+	}
+	expect_turns(trid, count);
+	for (int t = 0; t < takers; t++)
+		CHECK_EXIT(pids[t], 0);
+}
+
+static void *write_until_told(void *arg)
+{
+	struct shared_turns *shared = (struct shared_turns *)arg;
+	uint32_t number = 0;
+
+	while (!atomic_load(&shared->stop)) {
+		int64_t begin = harness_now_ns();
+		ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, number++);
+		if (harness_now_ns() - begin > SLOW_NS)
+			atomic_fetch_add(&shared->slow_calls, 1);
+		if (number % 64 == 0)
+			sched_yield();
+	}
+	return NULL;
+}
+
+/* Threads and processes record as fast as they can; a reader beside them never sees time
+ * go back. */
+static void never_backward(int policy, size_t stream_bytes)
+{
+	enum { threads = 2, processes = 2, wanted = 60000 };
+	struct shared_turns *shared = share_turns();
+	trace_attr_t attr = ts_attr(policy, stream_bytes, 0);
+	pthread_t running[threads];
+	pid_t pids[processes];
+	int64_t last = 0, begin = harness_now_ns();
+	uint32_t seen = 0, gaps = 0, late = 0;
+	trace_id_t trid;
+
+	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
+	trid = ts_create_running(0, &attr);
+	for (int p = 0; p < processes; p++) {
+		pids[p] = harness_fork();
+		if (pids[p] == 0) {
+			pthread_t other = ts_thread(write_until_told, shared);
+			write_until_told(shared);
+			ts_join(other);
+			_exit(0);
+		}
+	}
+	for (int t = 0; t < threads; t++)
+		running[t] = ts_thread(write_until_told, shared);
+	while (seen < wanted && harness_now_ns() - begin < INT64_C(3000000000)) {
+		struct ts_event event = ts_next(trid);
+		int64_t time = ts_time_ns(&event.info.posix_timestamp);
+		if (time < last) {
+			late++;
+			CHECK_WITHIN(300, atomic_load(&shared->slow_calls) >= late);
+		} else {
+			last = time;
+		}
+		seen++;
+		gaps += event.info.posix_event_id != POSIX_TRACE_UNNAMED_USEREVENT;
+		ts_event_free(&event);
+	}
+	atomic_store(&shared->stop, true);
+	for (int t = 0; t < threads; t++)
+		ts_join(running[t]);
+	for (int p = 0; p < processes; p++)
+		CHECK_EXIT(pids[p], 0);
+	NOTE("%u events read, %u of the system, %u late", seen, gaps, late);
+}
+
+TEST(time_never_goes_back_in_a_loop_stream, "GETNEXT-03 GETNEXT-34")
+{
+	never_backward(POSIX_TRACE_LOOP, 65536);
+}
+
+TEST(time_never_goes_back_in_a_large_loop_stream, "GETNEXT-03 GETNEXT-34")
+{
+	never_backward(POSIX_TRACE_LOOP, (size_t)4 << 20);
+}
+
+TEST(time_never_goes_back_in_an_until_full_stream, "GETNEXT-03 GETNEXT-34")
+{
+	never_backward(POSIX_TRACE_UNTIL_FULL, 65536);
+}
+
+TEST(a_step_of_the_wall_clock_is_not_seen, "EVENT-11 GETNEXT-03 CLOCK-05")
+{
+	const char *allowed = getenv("PTRC_TEST_STEP_CLOCK");
+	trace_id_t trid;
+	struct timespec stepped;
+	int64_t base, origin, now;
+	struct ts_events all;
+
+	/* It would hurt everything else that runs here. */
+	if (!allowed || strcmp(allowed, "1") != 0)
+		SKIP("PTRC_TEST_STEP_CLOCK is not 1");
+	trid = stream_on(0);
+	base = ts_realtime_ns();
+	origin = harness_now_ns();
+	for (uint32_t i = 0; i < 4; i++) {
+		ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, i);
+		/* An hour back, then an hour ahead, then right again. */
+		now = base + (harness_now_ns() - origin) +
+		      (i == 0	? -INT64_C(3600000000000)
+		       : i == 1 ? INT64_C(3600000000000)
+				: 0);
+		stepped = (struct timespec){(time_t)(now / 1000000000), (long)(now % 1000000000)};
+		if (clock_settime(CLOCK_REALTIME, &stepped) < 0)
+			SKIP("the clock may not be set");
+	}
+	all = ts_read_all(trid);
+	ts_expect_numbers(&all, POSIX_TRACE_UNNAMED_USEREVENT, 0, 3);
+	ts_expect_sorted(&all);
+	for (size_t i = 0; i < all.count; i++) {
+		CHECK_GE(ts_time_ns(&all.at[i].info.posix_timestamp), base - EXACT_NS);
+		CHECK_LE(ts_time_ns(&all.at[i].info.posix_timestamp), base + INT64_C(60000000000));
+	}
+}

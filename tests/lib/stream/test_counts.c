@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: MIT */
+/* posixtrace_get_type_counts. */
+#include "tests/support/logs.h"
+
+#include <posixtrace.h>
+
+#define KIB ((size_t)1024)
+#define SMALL ((size_t)16384)
+#define MIB ((size_t)1024 * 1024)
+#define TYPES 1100
+
+static struct posixtrace_type_count counts[TYPES];
+
+static void count_types(trace_id_t trid)
+{
+	/* Rubbish: every member is stored. */
+	memset(counts, 0xa5, sizeof(counts));
+	CHECK_OK(posixtrace_get_type_counts(trid, counts, TYPES));
+}
+
+static void expect_count(trace_event_id_t id, unsigned long events, unsigned long bytes,
+			 unsigned long truncated)
+{
+	CHECK_EQ(counts[id].pt_events, events);
+	CHECK_EQ(counts[id].pt_bytes, bytes);
+	CHECK_EQ(counts[id].pt_truncated, truncated);
+}
+
+/* Everything but these two and what is 0. */
+static void expect_no_others(trace_event_id_t a, trace_event_id_t b)
+{
+	for (trace_event_id_t id = 0; id < TYPES; id++)
+		if (id != a && id != b && id != POSIX_TRACE_START)
+			expect_count(id, 0, 0, 0);
+}
+
+TEST(types_are_counted_read_or_not, "EXT-01 EXT-02")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, 100);
+	trace_id_t trid = ts_create_running(0, &attr);
+	trace_event_id_t a = ts_id("a"), b = ts_id("b");
+	static const char data[200];
+
+	count_types(trid);
+	expect_count(POSIX_TRACE_START, 1, sizeof(trace_event_set_t), 0);
+	expect_no_others(0, 0);
+	for (int i = 0; i < 10; i++)
+		posix_trace_event(a, data, 30);
+	posix_trace_event(b, data, 200);
+	posix_trace_event(b, NULL, 0);
+	for (int left = 13;; left--) {
+		struct ts_event event;
+
+		count_types(trid);
+		expect_count(a, 10, 300, 0);
+		expect_count(b, 2, 100, 1);
+		expect_no_others(a, b);
+		if (left == 0)
+			break;
+		event = ts_next(trid);
+		ts_event_free(&event);
+	}
+	ts_expect_none(trid);
+	/* Without room for all, and with none. */
+	memset(counts, 0xa5, sizeof(counts));
+	CHECK_OK(posixtrace_get_type_counts(trid, counts, a + 1));
+	expect_count(a, 10, 300, 0);
+	CHECK_EQ(counts[a + 1].pt_events, 0xa5a5a5a5a5a5a5a5UL);
+	CHECK_OK(posixtrace_get_type_counts(trid, NULL, 0));
+	ts_shutdown(trid);
+}
+
+static void expect_unread(trace_id_t trid, trace_event_id_t id, unsigned long unread)
+{
+	count_types(trid);
+	CHECK_EQ(counts[id].pt_unread, unread);
+}
+
+TEST(unread_is_what_a_reader_still_gets, "EXT-01", NEEDS_KEEPER)
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, 100);
+	trace_event_id_t id = ts_id("event");
+	int fd = ts_temp_file();
+
+	for (int is_logged = 0; is_logged < 2; is_logged++) {
+		trace_id_t trid = is_logged ? ts_create_log(0, &attr, fd) : ts_create(0, &attr);
+
+		ts_start(trid);
+		expect_unread(trid, id, 0);
+		for (uint32_t i = 0; i < 10; i++)
+			ts_emit(id, i);
+		expect_unread(trid, id, 10);
+		ts_expect(trid, POSIX_TRACE_START);
+		for (unsigned long left = 10; left-- > 5;) {
+			ts_expect(trid, id);
+			expect_unread(trid, id, left);
+		}
+		/* More behind what the reader knows of. */
+		ts_emit(id, 10);
+		expect_unread(trid, id, 6);
+		if (is_logged) {
+			/* Half of it was never read, and never will be. */
+			ts_flush(trid);
+			expect_unread(trid, id, 0);
+			CHECK_EQ(counts[id].pt_events, 11u);
+			ts_emit(id, 11);
+			expect_unread(trid, id, 1);
+			ts_read_all(trid);
+		} else {
+			for (unsigned long left = 6; left-- > 0;) {
+				ts_expect(trid, id);
+				expect_unread(trid, id, left);
+			}
+		}
+		ts_expect_none(trid);
+		expect_unread(trid, id, 0);
+		ts_emit(id, 12);
+		expect_unread(trid, id, 1);
+		ts_clear(trid);
+		expect_unread(trid, id, 0);
+		ts_emit(id, 13);
+		expect_unread(trid, id, 1);
+		ts_shutdown(trid);
+	}
+}
+
+TEST(a_clear_begins_the_counts_anew, "EXT-02", NEEDS_KEEPER)
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, 100);
+	trace_event_id_t id = ts_id("event");
+	int fd = ts_temp_file();
+
+	for (int is_logged = 0; is_logged < 2; is_logged++) {
+		trace_id_t trid = is_logged ? ts_create_log(0, &attr, fd) : ts_create(0, &attr);
+
+		ts_start(trid);
+		ts_emit(id, 1);
+		ts_emit(id, 2);
+		if (is_logged)
+			ts_flush(trid);
+		else
+			ts_expect(trid, POSIX_TRACE_START);
+		ts_emit(id, 3);
+		count_types(trid);
+		expect_count(id, 3, 12, 0);
+		ts_clear(trid);
+		count_types(trid);
+		for (trace_event_id_t i = 0; i < TYPES; i++)
+			expect_count(i, 0, 0, 0);
+		ts_emit(id, 4);
+		count_types(trid);
+		expect_count(id, 1, 4, 0);
+		if (is_logged)
+			ts_flush(trid);
+		else
+			ts_expect(trid, id);
+		ts_emit(id, 5);
+		count_types(trid);
+		expect_count(id, 2, 8, 0);
+		ts_shutdown(trid);
+	}
+}
+
+TEST(what_was_flushed_is_counted_as_the_log_has_it, "EXT-01", NEEDS_KEEPER)
+{
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, MIB, POSIX_TRACE_APPEND, 0);
+	trace_event_id_t id = ts_id("event");
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	static struct posixtrace_type_count before[TYPES];
+
+	ts_start(trid);
+	for (uint32_t n = 0; n < 3000; n++) {
+		ts_emit(id, n);
+		if (n % 1000 == 500)
+			ts_flush(trid);
+	}
+	/* A tee takes nothing out. */
+	ts_read_until(trid, id);
+	ts_stop(trid);
+	count_types(trid);
+	memcpy(before, counts, sizeof(before));
+	ts_flush(trid);
+	count_types(trid);
+	before[POSIX_TRACE_FLUSH_START].pt_events++;
+	before[POSIX_TRACE_FLUSH_STOP].pt_events++;
+	/* All but the flush's own are gone for readers. */
+	CHECK_EQ(counts[id].pt_unread, 0u);
+	for (trace_event_id_t i = 0; i < TYPES; i++)
+		before[i].pt_unread = counts[i].pt_unread;
+	CHECK_MEM_EQ(counts, before, sizeof(counts));
+	ts_shutdown(trid);
+
+	struct ts_events events = ts_log_events(fd);
+	/* The last flush, of the shutdown, has its marks. */
+	before[POSIX_TRACE_FLUSH_START].pt_events++;
+	before[POSIX_TRACE_FLUSH_STOP].pt_events++;
+	for (trace_event_id_t i = 0; i < TYPES; i++)
+		CHECK_EQ(ts_count(&events, i), before[i].pt_events);
+}
+
+TEST(lost_events_are_not_counted, "EXT-02")
+{
+	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
+	trace_event_id_t id = ts_id("event");
+
+	for (int i = 0; i < 2; i++) {
+		trace_attr_t attr = ts_attr(policies[i], SMALL, 256);
+		trace_id_t trid = ts_create_running(0, &attr);
+		uint32_t all = ts_flood(SMALL, id, 100, 0);
+		struct posixtrace_counts lost;
+
+		CHECK_OK(posixtrace_get_counts(trid, &lost, sizeof(lost)));
+		CHECK_GT(lost.pt_lost_events, 0);
+		count_types(trid);
+		/* A LOOP stream overwrote START, which is one of the lost. */
+		CHECK_EQ(counts[id].pt_events + counts[POSIX_TRACE_START].pt_events +
+				 lost.pt_lost_events,
+			 all + 1);
+		unsigned long kept = counts[id].pt_events;
+		struct ts_events events = ts_read_all(trid);
+		CHECK_EQ(ts_count(&events, id), kept);
+		count_types(trid);
+		expect_count(id, kept, kept * 100, 0);
+		for (trace_event_id_t t = 0; t < POSIX_TRACE_UNNAMED_USEREVENT; t++)
+			CHECK_EQ(counts[t].pt_events, ts_count(&events, t));
+		ts_events_free(&events);
+		ts_shutdown(trid);
+	}
+}
+
+struct bystander {
+	trace_event_id_t id;
+	_Atomic int step;
+};
+
+/* One event, in a chunk that stays this thread's. */
+static void *emit_once(void *arg)
+{
+	struct bystander *b = arg;
+
+	ts_emit(b->id, 1);
+	b->step = 1;
+	while (b->step == 1)
+		harness_sleep_ms(1);
+	return NULL;
+}
+
+TEST(what_survived_a_loss_but_will_be_dropped_is_not_counted, "EXT-02")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, SMALL, 256);
+	trace_id_t trid = ts_create_running(0, &attr);
+	struct bystander b = {.id = ts_id("survivor")};
+	trace_event_id_t id = ts_id("event");
+	pthread_t thread = ts_thread(emit_once, &b);
+
+	CHECK_WITHIN(TS_PATIENCE_MS, b.step == 1);
+	ts_flood(SMALL, id, 100, 0);
+	count_types(trid);
+	expect_count(b.id, 0, 0, 0);
+	unsigned long kept = counts[id].pt_events;
+	struct ts_events events = ts_read_all(trid);
+	CHECK_EQ(ts_count(&events, b.id), 0);
+	CHECK_EQ(ts_count(&events, id), kept);
+	count_types(trid);
+	expect_count(b.id, 0, 0, 0);
+	expect_count(id, kept, kept * 100, 0);
+	b.step = 2;
+	ts_join(thread);
+	ts_shutdown(trid);
+}
+
+struct writer {
+	trace_event_id_t id;
+	_Atomic bool is_over;
+	_Atomic uint32_t count;
+};
+
+static void *write_on(void *arg)
+{
+	struct writer *w = arg;
+
+	while (!w->is_over) {
+		for (int i = 0; i < 100; i++) {
+			ts_emit(w->id, w->count);
+			w->count++;
+		}
+		harness_sleep_ms(1);
+	}
+	return NULL;
+}
+
+/* Counts never go back, never miss what had returned and never have what had not begun. */
+static void count_meanwhile(trace_id_t trid, struct writer *w, int rounds)
+{
+	for (int i = 0; i < rounds; i++) {
+		uint32_t at_least = w->count, at_most;
+
+		count_types(trid);
+		at_most = w->count + 1;
+		CHECK_GE(counts[w->id].pt_events, at_least);
+		CHECK_LE(counts[w->id].pt_events, at_most);
+	}
+}
+
+struct flush {
+	trace_id_t trid;
+	_Atomic bool is_over;
+};
+
+static void *flush(void *arg)
+{
+	struct flush *f = arg;
+
+	ts_flush(f->trid);
+	f->is_over = true;
+	return NULL;
+}
+
+TEST(counts_are_exact_while_a_flush_moves_events, "EXT-01", NEEDS_KEEPER)
+{
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 4 * MIB, POSIX_TRACE_APPEND, 0);
+	trace_event_id_t id = ts_id("event");
+	int fd = ts_temp_file();
+	struct flush f = {.trid = ts_create_log(0, &attr, fd)};
+	unsigned long all = 0;
+
+	ts_start(f.trid);
+	for (int round = 0; round < 10; round++) {
+		pthread_t flusher;
+
+		for (int i = 0; i < 50000; i++)
+			ts_emit(id, (uint32_t)all++);
+		f.is_over = false;
+		flusher = ts_thread(flush, &f);
+		do {
+			count_types(f.trid);
+			expect_count(id, all, 4 * all, 0);
+		} while (!f.is_over);
+		ts_join(flusher);
+	}
+	ts_shutdown(f.trid);
+}
+
+TEST(counts_are_exact_while_others_flush_and_record, "EXT-01", NEEDS_KEEPER)
+{
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 16 * MIB, POSIX_TRACE_APPEND, 0);
+	struct writer w = {.id = ts_id("event")};
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	pthread_t thread;
+
+	ts_start(trid);
+	thread = ts_thread(write_on, &w);
+	for (int i = 0; i < 30; i++) {
+		struct flush f = {.trid = trid};
+		pthread_t flusher;
+
+		count_meanwhile(trid, &w, 5);
+		flusher = ts_thread(flush, &f);
+		count_meanwhile(trid, &w, 5);
+		ts_join(flusher);
+	}
+	w.is_over = true;
+	ts_join(thread);
+	count_types(trid);
+	expect_count(w.id, w.count, 4UL * w.count, 0);
+	ts_shutdown(trid);
+}
+
+static _Atomic bool is_over;
+
+static void *write_until_over(void *arg)
+{
+	const trace_event_id_t *id = arg;
+
+	while (!atomic_load(&is_over))
+		posix_trace_event(*id, "12345678", 8);
+	return NULL;
+}
+
+TEST(what_a_filter_withholds_is_not_counted, "EXT-01 FILTER-13", NEEDS_KEEPER)
+{
+	trace_event_id_t id = ts_id("event");
+	trace_event_set_t set;
+
+	/* Events recorded under the old filter, and later than the change. */
+	CHECK_OK(posix_trace_eventset_empty(&set));
+	CHECK_OK(posix_trace_eventset_add(id, &set));
+	for (int has_log = 0; has_log < 2; has_log++) {
+		trace_attr_t attr =
+			has_log ? log_attr(POSIX_TRACE_UNTIL_FULL, 64 * MIB, POSIX_TRACE_APPEND, 0)
+				: ts_attr(POSIX_TRACE_UNTIL_FULL, 64 * MIB, 100);
+		trace_id_t trid =
+			has_log ? ts_create_log(0, &attr, ts_temp_file()) : ts_create(0, &attr);
+		unsigned long read = 0;
+		struct ts_event event;
+		pthread_t threads[2];
+
+		atomic_store(&is_over, false);
+		ts_start(trid);
+		for (int i = 0; i < 2; i++)
+			threads[i] = ts_thread(write_until_over, &id);
+		for (int n = 0; n < 60; n++) {
+			CHECK_OK(posix_trace_set_filter(trid, &set,
+							n % 2 ? POSIX_TRACE_SUB_EVENTSET
+							      : POSIX_TRACE_ADD_EVENTSET));
+			sched_yield();
+		}
+		atomic_store(&is_over, true);
+		for (int i = 0; i < 2; i++)
+			ts_join(threads[i]);
+		ts_stop(trid);
+		while (ts_try_next(trid, &event)) {
+			read += event.info.posix_event_id == id;
+			ts_event_free(&event);
+		}
+		count_types(trid);
+		CHECK_EQ(counts[id].pt_unread, 0);
+		CHECK_EQ(counts[id].pt_events, read);
+		ts_shutdown(trid);
+	}
+}
+
+TEST(a_reader_that_sleeps_does_not_keep_the_counts, "EXT-01")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, 100);
+	trace_id_t trid = ts_create(0, &attr);
+	struct ts_reader reader;
+
+	ts_reader_start(&reader, trid);
+	count_types(trid);
+	CHECK(ts_reader_is_waiting(&reader));
+	ts_start(trid);
+	ts_reader_join(&reader);
+	count_types(trid);
+	expect_count(POSIX_TRACE_START, 1, sizeof(trace_event_set_t), 0);
+	ts_shutdown(trid);
+}
+
+TEST(the_next_keeper_goes_on_counting, "EXT-01 LOG-39", NEEDS_KEEPER)
+{
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, MIB, POSIX_TRACE_APPEND, 0);
+	trace_event_id_t id = ts_id("event");
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+
+	ts_start(trid);
+	for (uint32_t n = 0; n < 300; n += 100) {
+		pid_t keeper = other_holder(fd, getpid());
+
+		for (uint32_t i = 0; i < 100; i++)
+			ts_emit(id, n + i);
+		ts_flush(trid);
+		CHECK_SYS(kill(keeper, SIGKILL));
+		CHECK_WITHIN(10000, process_is_gone(keeper));
+		count_types(trid);
+		expect_count(id, n + 100, 4UL * (n + 100), 0);
+	}
+	ts_shutdown(trid);
+}
+
+TEST(only_active_streams_have_type_counts, "EXT-01 ERRORS-03 ERRORS-04 ERRORS-06", NEEDS_KEEPER)
+{
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, MIB, POSIX_TRACE_APPEND, 0);
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+
+	CHECK_EQ(posixtrace_get_type_counts(trid, NULL, 1), EINVAL);
+	ts_shutdown(trid);
+	counts[1].pt_events = 4711;
+	CHECK_EQ(posixtrace_get_type_counts(trid, counts, TYPES), EINVAL);
+	CHECK_EQ(posixtrace_get_type_counts(0, counts, TYPES), EINVAL);
+	trace_id_t log = ts_open_log(fd);
+	CHECK_EQ(posixtrace_get_type_counts(log, counts, TYPES), EINVAL);
+	CHECK_EQ(counts[1].pt_events, 4711);
+	ts_close_log(log);
+}

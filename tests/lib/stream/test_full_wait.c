@@ -1,0 +1,803 @@
+/* SPDX-License-Identifier: MIT */
+/* The attribute full-wait: events that wait for room instead of being lost. */
+#include "tests/support/private_user.h"
+
+#include "tests/support/logs.h"
+
+#include <posixtrace.h>
+#include <setjmp.h>
+
+#define KIB ((size_t)1024)
+#define STREAM_BYTES (64 * KIB)
+/* Surely more than such a stream can hold. */
+#define TOO_MANY 20000
+
+static trace_attr_t waiting_attr(int64_t wait_ms)
+{
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, STREAM_BYTES, POSIX_TRACE_APPEND, 0);
+	struct timespec wait = {wait_ms / 1000, wait_ms % 1000 * 1000000};
+
+	CHECK_OK(posixtrace_attr_setfullwait(&attr, &wait));
+	return attr;
+}
+
+static struct posixtrace_counts counts_of(trace_id_t trid)
+{
+	struct posixtrace_counts counts;
+
+	CHECK_OK(posixtrace_get_counts(trid, &counts, sizeof(counts)));
+	return counts;
+}
+
+static pid_t keeper_of(trace_id_t trid)
+{
+	pid_t keeper;
+
+	CHECK_OK(posixtrace_get_keeper(trid, &keeper));
+	return keeper;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* A thread that records numbered events until it is told to end, or has recorded as many as it is
+ * to. */
+struct producer {
+	trace_event_id_t id;
+	uint32_t end;
+	_Atomic uint32_t count;
+	_Atomic bool is_over;
+	_Atomic pid_t tid;
+	pthread_t thread;
+};
+
+static void *produce(void *arg)
+{
+	struct producer *p = arg;
+
+	p->tid = ts_gettid();
+	while (!p->is_over && p->count < p->end) {
+		ts_emit(p->id, p->count);
+		p->count++;
+	}
+	return NULL;
+}
+
+static void begin(struct producer *p, const char *name, uint32_t end)
+{
+	*p = (struct producer){.id = ts_id(name), .end = end};
+	p->thread = ts_thread(produce, p);
+}
+
+/* Waits until the thread is in an event call that waits. */
+static void expect_waiting(struct producer *p, trace_id_t trid)
+{
+	CHECK_WITHIN(20000, p->tid != 0 && counts_of(trid).pt_waits > 0);
+	ts_wait_asleep(getpid(), p->tid);
+}
+
+static void expect_all(int fd, const struct producer *p)
+{
+	struct ts_events events = ts_log_events(fd);
+
+	ts_expect_sorted(&events);
+	ts_expect_numbers(&events, p->id, 0, p->count - 1);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
+	ts_events_free(&events);
+}
+
+TEST(full_wait_is_an_attribute, "EXT-200", NEEDS_KEEPER)
+{
+	struct timespec wait = {7, 7}, longest = {INT64_MAX, 999999999};
+	trace_attr_t attr = ts_attr(POSIX_TRACE_FLUSH, 0, 0), got;
+	int fd = ts_temp_file();
+	trace_id_t trid, log;
+
+	CHECK_OK(posixtrace_attr_getfullwait(&attr, &wait));
+	CHECK(wait.tv_sec == 0 && wait.tv_nsec == 0);
+	CHECK_EQ(posixtrace_attr_setfullwait(NULL, &wait), EINVAL);
+	CHECK_EQ(posixtrace_attr_setfullwait(&attr, NULL), EINVAL);
+	CHECK_EQ(posixtrace_attr_setfullwait(&attr, &(struct timespec){-1, 0}), EINVAL);
+	CHECK_EQ(posixtrace_attr_setfullwait(&attr, &(struct timespec){0, -1}), EINVAL);
+	CHECK_EQ(posixtrace_attr_setfullwait(&attr, &(struct timespec){0, 1000000000}), EINVAL);
+	CHECK_OK(posixtrace_attr_setfullwait(&attr, &longest));
+	CHECK_OK(posixtrace_attr_getfullwait(&attr, &wait));
+	CHECK_GT(wait.tv_sec, INT64_C(9000000000));
+	CHECK_OK(posixtrace_attr_setfullwait(&attr, &(struct timespec){3, 5}));
+	CHECK_EQ(posixtrace_attr_getfullwait(&attr, NULL), EINVAL);
+	CHECK_EQ(posixtrace_attr_getfullwait(NULL, &wait), EINVAL);
+	/* The stream has it, and so has its log. */
+	trid = ts_create_log(0, &attr, fd);
+	CHECK_OK(posix_trace_get_attr(trid, &got));
+	CHECK_OK(posixtrace_attr_getfullwait(&got, &wait));
+	CHECK(wait.tv_sec == 3 && wait.tv_nsec == 5);
+	ts_shutdown(trid);
+	log = ts_open_log(fd);
+	CHECK_OK(posix_trace_get_attr(log, &got));
+	CHECK_OK(posixtrace_attr_getfullwait(&got, &wait));
+	CHECK(wait.tv_sec == 3 && wait.tv_nsec == 5);
+	ts_close_log(log);
+	CHECK_OK(posix_trace_attr_destroy(&attr));
+	CHECK_EQ(posixtrace_attr_getfullwait(&attr, &wait), EINVAL);
+}
+
+TEST(a_stream_without_flush_does_not_wait, "EXT-200", NEEDS_KEEPER)
+{
+	trace_attr_t attr = waiting_attr(3600000);
+	trace_event_id_t id = ts_id("number");
+	trace_id_t trid;
+
+	CHECK_OK(posix_trace_attr_setstreamfullpolicy(&attr, POSIX_TRACE_UNTIL_FULL));
+	trid = ts_create_running(0, &attr);
+	for (uint32_t i = 0; i < TOO_MANY; i++)
+		ts_emit(id, i);
+	CHECK_GT(counts_of(trid).pt_lost_events, 0);
+	CHECK_EQ(counts_of(trid).pt_waits, 0);
+	ts_shutdown(trid);
+}
+
+/* Threads as fast as they can be, into a stream that is far too small. */
+TEST(nothing_is_lost, "EXT-201 EXT-207", NEEDS_KEEPER)
+{
+	trace_attr_t attr = waiting_attr(60000);
+	struct posixtrace_counts counts;
+	struct producer p[3];
+	struct ts_events events;
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd), log;
+	static const char *const names[] = {"a", "b", "c"};
+
+	ts_start(trid);
+	for (int i = 0; i < 3; i++)
+		begin(&p[i], names[i], 100000);
+	for (int i = 0; i < 3; i++)
+		ts_join(p[i].thread);
+	counts = counts_of(trid);
+	CHECK_EQ(counts.pt_lost_events, 0);
+	CHECK_GT(counts.pt_waits, 0);
+	CHECK_GT(counts.pt_wait_ns, 0);
+	ts_shutdown(trid);
+	events = ts_log_events(fd);
+	ts_expect_sorted(&events);
+	for (int i = 0; i < 3; i++)
+		ts_expect_numbers(&events, p[i].id, 0, p[i].count - 1);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
+	ts_events_free(&events);
+	/* The log tells how long they waited, too. */
+	log = ts_open_log(fd);
+	CHECK_EQ(counts_of(log).pt_waits, counts.pt_waits);
+	CHECK_EQ(counts_of(log).pt_wait_ns, counts.pt_wait_ns);
+	ts_close_log(log);
+}
+
+static intptr_t flood(const void *arg, size_t bytes)
+{
+	trace_event_id_t id;
+
+	(void)bytes;
+	memcpy(&id, arg, sizeof(id));
+	for (uint32_t i = 0; i < 100000; i++)
+		ts_emit(id, i);
+	return 0;
+}
+
+TEST(other_processes_wait_too, "EXT-201", NEEDS_KEEPER)
+{
+	trace_attr_t attr = waiting_attr(60000);
+	struct ts_target target = ts_target_fork();
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(target.pid, &attr, fd);
+	trace_event_id_t id = ts_target_id(&target, "number");
+	struct ts_events events;
+
+	ts_start(trid);
+	ts_target_call(&target, flood, &id, sizeof(id));
+	ts_stop(trid);
+	ts_target_end(&target);
+	CHECK_EQ(counts_of(trid).pt_lost_events, 0);
+	CHECK_GT(counts_of(trid).pt_waits, 0);
+	ts_shutdown(trid);
+	events = ts_log_events(fd);
+	ts_expect_numbers(&events, id, 0, 99999);
+	ts_events_free(&events);
+}
+
+/* One stretch, then losses without a wait; and when there is room again, no loss and a new
+ * stretch. */
+TEST(a_stopped_keeper_costs_one_stretch, "EXT-202 EXT-207", NEEDS_KEEPER)
+{
+	trace_attr_t attr = waiting_attr(600);
+	trace_event_id_t id = ts_id("number");
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+
+	ts_start(trid);
+	for (int round = 1; round <= 2; round++) {
+		pid_t keeper = keeper_of(trid);
+		int64_t began;
+
+		CHECK_SYS(kill(keeper, SIGSTOP));
+		began = now_ms();
+		for (uint32_t i = 0; i < TOO_MANY; i++)
+			ts_emit(id, i);
+		CHECK_GE(now_ms() - began, 599);
+		CHECK_LT(now_ms() - began, 1200 * harness_slowdown());
+		CHECK_GT(counts_of(trid).pt_lost_events, 0);
+		CHECK_EQ(counts_of(trid).pt_waits, (unsigned long)round);
+		CHECK_GE(counts_of(trid).pt_wait_ns, 599000000UL * (unsigned long)round);
+		CHECK_EQ(ts_status(trid).posix_stream_full_status, POSIX_TRACE_FULL);
+		CHECK_SYS(kill(keeper, SIGCONT));
+		CHECK_WITHIN(20000, ts_status(trid).posix_stream_status == POSIX_TRACE_RUNNING);
+	}
+	ts_clear(trid);
+	CHECK_EQ(counts_of(trid).pt_waits, 0);
+	CHECK_EQ(counts_of(trid).pt_wait_ns, 0);
+	ts_shutdown(trid);
+}
+
+TEST(one_thread_that_gives_up_frees_the_others, "EXT-202", NEEDS_KEEPER)
+{
+	trace_attr_t attr = waiting_attr(700);
+	struct producer p[4];
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	pid_t keeper = keeper_of(trid);
+	int64_t began = now_ms();
+
+	ts_start(trid);
+	CHECK_SYS(kill(keeper, SIGSTOP));
+	for (int i = 0; i < 4; i++) {
+		begin(&p[i], "number", TOO_MANY);
+		harness_sleep_ms(100);
+	}
+	for (int i = 0; i < 4; i++)
+		ts_join(p[i].thread);
+	CHECK_LT(now_ms() - began, 1600 * harness_slowdown());
+	CHECK_GT(counts_of(trid).pt_lost_events, 0);
+	CHECK_SYS(kill(keeper, SIGCONT));
+	ts_shutdown(trid);
+}
+
+TEST(it_goes_on_when_there_is_room, "EXT-201", NEEDS_KEEPER)
+{
+	trace_attr_t attr = waiting_attr(60000);
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	pid_t keeper = keeper_of(trid);
+	struct producer p;
+
+	ts_start(trid);
+	for (int round = 0; round < 3; round++) {
+		CHECK_SYS(kill(keeper, SIGSTOP));
+		begin(&p, "number", TOO_MANY);
+		expect_waiting(&p, trid);
+		CHECK_EQ(ts_status(trid).posix_stream_status, POSIX_TRACE_RUNNING);
+		CHECK_EQ(ts_status(trid).posix_stream_full_status, POSIX_TRACE_NOT_FULL);
+		CHECK_SYS(kill(keeper, SIGCONT));
+		ts_join(p.thread);
+		CHECK_EQ(counts_of(trid).pt_lost_events, 0);
+		if (round < 2)
+			ts_clear(trid);
+	}
+	ts_shutdown(trid);
+	expect_all(fd, &p);
+}
+
+TEST(a_killed_keeper_is_replaced, "EXT-203", NEEDS_KEEPER)
+{
+	trace_attr_t attr = waiting_attr(60000);
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	struct producer p;
+	int kills = 0;
+
+	ts_start(trid);
+	begin(&p, "number", UINT32_MAX);
+	for (int i = 0; i < 20; i++) {
+		pid_t keeper = keeper_of(trid), next;
+
+		harness_sleep_ms(10);
+		kills += kill(keeper, i % 2 ? SIGKILL : SIGSTOP) == 0;
+		harness_sleep_ms(10);
+		kill(keeper, SIGKILL);
+		/* A killed process is there for a moment yet. */
+		CHECK_WITHIN(20000, posixtrace_get_keeper(trid, &next) == 0 && next != keeper);
+	}
+	p.is_over = true;
+	ts_join(p.thread);
+	CHECK_GT(kills, 5);
+	CHECK_EQ(counts_of(trid).pt_lost_events, 0);
+	ts_shutdown(trid);
+	expect_all(fd, &p);
+}
+
+/* The target of a controller that is killed together with the keeper. */
+TEST(nobody_waits_for_the_dead, "EXT-203", NEEDS_KEEPER)
+{
+	trace_attr_t attr = waiting_attr(600000);
+	int fd = ts_temp_file(), results[2];
+	struct ts_target target = ts_target_fork();
+	pid_t controller, keeper;
+	trace_event_id_t id;
+	int64_t began;
+
+	CHECK_SYS(pipe(results));
+	controller = fork();
+	if (controller == 0) {
+		trace_id_t trid = ts_create_log(target.pid, &attr, fd);
+		struct {
+			trace_event_id_t id;
+			pid_t keeper;
+		} said = {ts_trid_id(trid, "number"), keeper_of(trid)};
+
+		ts_start(trid);
+		CHECK_EQ(write(results[1], &said.id, sizeof(said.id)), sizeof(said.id));
+		CHECK_EQ(write(results[1], &said.keeper, sizeof(said.keeper)), sizeof(said.keeper));
+		for (;;)
+			pause();
+	}
+	CHECK_EQ(read(results[0], &id, sizeof(id)), sizeof(id));
+	CHECK_EQ(read(results[0], &keeper, sizeof(keeper)), sizeof(keeper));
+	CHECK_SYS(kill(keeper, SIGSTOP));
+	ts_target_call_begin(&target, flood, &id, sizeof(id));
+	ts_wait_asleep(target.pid, target.pid);
+	began = now_ms();
+	/* The controller stays a zombie, too. */
+	CHECK_SYS(kill(controller, SIGKILL));
+	CHECK_SYS(kill(keeper, SIGKILL));
+	ts_target_result(&target);
+	CHECK_LT(now_ms() - began, 10000);
+	CHECK_SYS(waitpid(controller, NULL, 0));
+	ts_target_end(&target);
+}
+
+static trace_event_id_t handlers_id;
+static _Atomic uint32_t handled;
+static sigjmp_buf back;
+static _Atomic pid_t forked;
+
+static void record_in_handler(int sig)
+{
+	(void)sig;
+	ts_emit(handlers_id, handled++);
+}
+
+static void jump(int sig)
+{
+	(void)sig;
+	siglongjmp(back, 1);
+}
+
+static void fork_in_handler(int sig)
+{
+	(void)sig;
+	forked = fork();
+}
+
+static void on(int sig, void (*handler)(int))
+{
+	struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+
+	CHECK_SYS(sigaction(sig, &action, NULL));
+}
+
+TEST(events_of_handlers_wait_inside_waiting_calls, "EXT-204", NEEDS_KEEPER)
+{
+	trace_attr_t attr = waiting_attr(60000);
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	pid_t keeper = keeper_of(trid);
+	struct ts_events events;
+	struct producer p;
+
+	handlers_id = ts_id("handler");
+	on(SIGUSR1, record_in_handler);
+	on(SIGUSR2, record_in_handler);
+	ts_start(trid);
+	CHECK_SYS(kill(keeper, SIGSTOP));
+	begin(&p, "number", TOO_MANY);
+	expect_waiting(&p, trid);
+	/* A handler in a wait in a handler in a wait. */
+	pthread_kill(p.thread, SIGUSR1);
+	CHECK_WITHIN(20000, counts_of(trid).pt_waits >= 2);
+	ts_wait_asleep(getpid(), p.tid);
+	pthread_kill(p.thread, SIGUSR2);
+	CHECK_WITHIN(20000, counts_of(trid).pt_waits >= 3);
+	CHECK_SYS(kill(keeper, SIGCONT));
+	ts_join(p.thread);
+	CHECK_EQ(handled, 2);
+	CHECK_EQ(counts_of(trid).pt_lost_events, 0);
+	ts_shutdown(trid);
+	events = ts_log_events(fd);
+	CHECK_EQ(ts_count(&events, handlers_id), 2);
+	ts_expect_numbers(&events, p.id, 0, p.count - 1);
+	ts_events_free(&events);
+}
+
+/* Under load: a timer's handler records, too, whatever the thread is doing. */
+TEST(handlers_and_their_threads_lose_nothing, "EXT-204", NEEDS_KEEPER)
+{
+	trace_attr_t attr = waiting_attr(60000);
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	struct ts_events events;
+	struct producer p;
+
+	handlers_id = ts_id("handler");
+	on(SIGUSR1, record_in_handler);
+	ts_start(trid);
+	begin(&p, "number", UINT32_MAX);
+	CHECK_WITHIN(20000, p.tid != 0);
+	for (int i = 0; i < 500; i++) {
+		struct timespec pause = {0, 300000};
+
+		pthread_kill(p.thread, SIGUSR1);
+		nanosleep(&pause, NULL);
+	}
+	p.is_over = true;
+	ts_join(p.thread);
+	CHECK_EQ(counts_of(trid).pt_lost_events, 0);
+	ts_shutdown(trid);
+	events = ts_log_events(fd);
+	ts_expect_numbers(&events, p.id, 0, p.count - 1);
+	ts_expect_numbers(&events, handlers_id, 0, handled - 1);
+	ts_events_free(&events);
+}
+
+static void *jump_out_of_it(void *arg)
+{
+	struct producer *p = arg;
+
+	p->tid = ts_gettid();
+	if (!sigsetjmp(back, 1))
+		for (;;)
+			ts_emit(p->id, p->count++);
+	/* That event was not recorded. */
+	p->count--;
+	p->is_over = true;
+	while (p->count < p->end)
+		ts_emit(p->id, p->count++);
+	return NULL;
+}
+
+TEST(a_wait_may_be_left_by_siglongjmp, "EXT-204", NEEDS_KEEPER)
+{
+	trace_attr_t attr = waiting_attr(60000);
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	pid_t keeper = keeper_of(trid);
+	struct producer p = {.id = ts_id("number"), .end = TOO_MANY};
+
+	on(SIGUSR1, jump);
+	ts_start(trid);
+	CHECK_SYS(kill(keeper, SIGSTOP));
+	p.thread = ts_thread(jump_out_of_it, &p);
+	expect_waiting(&p, trid);
+	pthread_kill(p.thread, SIGUSR1);
+	CHECK_WITHIN(20000, p.is_over);
+	CHECK_SYS(kill(keeper, SIGCONT));
+	ts_join(p.thread);
+	CHECK_EQ(counts_of(trid).pt_lost_events, 0);
+	ts_shutdown(trid);
+	expect_all(fd, &p);
+}
+
+static void *produce_until_forked(void *arg)
+{
+	struct producer *p = arg;
+	pid_t me = getpid();
+
+	p->tid = ts_gettid();
+	while (p->count < p->end) {
+		ts_emit(p->id, p->count);
+		p->count++;
+		/* The child comes out of the call, too; it records events of its own. */
+		if (getpid() != me) {
+			for (uint32_t i = 0; i < 1000; i++)
+				ts_emit(handlers_id, i);
+			_exit(0);
+		}
+	}
+	return NULL;
+}
+
+static void check_fork(bool is_inherited)
+{
+	trace_attr_t attr = waiting_attr(60000);
+	struct producer p = {.id = ts_id("number"), .end = TOO_MANY};
+	int fd = ts_temp_file(), status;
+	struct ts_events events;
+	trace_id_t trid;
+	pid_t keeper;
+
+	handlers_id = ts_id("child");
+	on(SIGUSR1, fork_in_handler);
+	if (is_inherited)
+		CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
+	trid = ts_create_log(0, &attr, fd);
+	keeper = keeper_of(trid);
+	ts_start(trid);
+	CHECK_SYS(kill(keeper, SIGSTOP));
+	p.thread = ts_thread(produce_until_forked, &p);
+	expect_waiting(&p, trid);
+	pthread_kill(p.thread, SIGUSR1);
+	CHECK_WITHIN(20000, forked > 0);
+	if (!is_inherited)
+		CHECK_WITHIN(20000, waitpid(forked, &status, WNOHANG) == forked);
+	CHECK_SYS(kill(keeper, SIGCONT));
+	ts_join(p.thread);
+	if (is_inherited)
+		CHECK_SYS(waitpid(forked, &status, 0));
+	CHECK_EQ(status, 0);
+	CHECK_EQ(counts_of(trid).pt_lost_events, 0);
+	ts_shutdown(trid);
+	events = ts_log_events(fd);
+	ts_expect_numbers(&events, p.id, 0, p.count - 1);
+	CHECK_EQ(ts_count(&events, handlers_id), is_inherited ? 1000 : 0);
+	ts_events_free(&events);
+}
+
+TEST(a_child_forked_in_a_wait_does_not_record_its_parents_event, "EXT-204", NEEDS_KEEPER)
+{
+	check_fork(false);
+}
+
+TEST(a_child_forked_in_a_wait_records_its_own_events, "EXT-204", NEEDS_KEEPER)
+{
+	check_fork(true);
+}
+
+TEST(a_process_that_waits_can_be_ended_by_a_signal, "EXT-204", NEEDS_KEEPER)
+{
+	trace_attr_t attr = waiting_attr(600000);
+	struct ts_target target = ts_target_fork();
+	int fd = ts_temp_file(), status;
+	trace_id_t trid = ts_create_log(target.pid, &attr, fd);
+	trace_event_id_t id = ts_target_id(&target, "number");
+	pid_t keeper = keeper_of(trid);
+
+	ts_start(trid);
+	CHECK_SYS(kill(keeper, SIGSTOP));
+	ts_target_call_begin(&target, flood, &id, sizeof(id));
+	CHECK_WITHIN(20000, counts_of(trid).pt_waits > 0);
+	ts_wait_asleep(target.pid, target.pid);
+	CHECK_SYS(kill(target.pid, SIGTERM));
+	CHECK_SYS(waitpid(target.pid, &status, 0));
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+	CHECK_SYS(kill(keeper, SIGCONT));
+	ts_shutdown(trid);
+}
+
+TEST(an_event_that_waits_is_no_cancellation_point, "EXT-204", NEEDS_KEEPER)
+{
+	trace_attr_t attr = waiting_attr(60000);
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	pid_t keeper = keeper_of(trid);
+	struct producer p;
+
+	ts_start(trid);
+	CHECK_SYS(kill(keeper, SIGSTOP));
+	begin(&p, "number", TOO_MANY);
+	expect_waiting(&p, trid);
+	CHECK_OK(pthread_cancel(p.thread));
+	CHECK_SYS(kill(keeper, SIGCONT));
+	CHECK(ts_join(p.thread) == NULL);
+	CHECK_EQ(p.count, TOO_MANY);
+	ts_shutdown(trid);
+	expect_all(fd, &p);
+}
+
+enum how { BY_STOP, BY_CLEAR, BY_FILTER };
+
+static void check_end(enum how how)
+{
+	trace_attr_t attr = waiting_attr(600000);
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	pid_t keeper = keeper_of(trid);
+	trace_event_set_t set;
+	struct producer p;
+
+	ts_start(trid);
+	CHECK_SYS(kill(keeper, SIGSTOP));
+	begin(&p, "number", TOO_MANY);
+	expect_waiting(&p, trid);
+	set = ts_set(p.id, 0);
+	if (how == BY_STOP)
+		ts_stop(trid);
+	else if (how == BY_FILTER)
+		ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
+	if (how == BY_CLEAR) {
+		/* The keeper empties the log. */
+		CHECK_SYS(kill(keeper, SIGCONT));
+		ts_clear(trid);
+	}
+	ts_join(p.thread);
+	CHECK_EQ(p.count, TOO_MANY);
+	CHECK_EQ(counts_of(trid).pt_lost_events, 0);
+	CHECK_SYS(kill(keeper, SIGCONT));
+	ts_shutdown(trid);
+}
+
+TEST(a_stop_ends_the_wait, "EXT-205", NEEDS_KEEPER)
+{
+	check_end(BY_STOP);
+}
+
+TEST(a_filter_ends_the_wait, "EXT-205", NEEDS_KEEPER)
+{
+	check_end(BY_FILTER);
+}
+
+TEST(a_clear_ends_the_wait, "EXT-205", NEEDS_KEEPER)
+{
+	check_end(BY_CLEAR);
+}
+
+static void *continue_later(void *arg)
+{
+	harness_sleep_ms(300);
+	kill(*(pid_t *)arg, SIGCONT);
+	return NULL;
+}
+
+TEST(a_shutdown_ends_the_wait, "EXT-205", NEEDS_KEEPER)
+{
+	trace_attr_t attr = waiting_attr(600000);
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	pid_t keeper = keeper_of(trid);
+	struct producer p;
+	pthread_t other;
+
+	ts_start(trid);
+	CHECK_SYS(kill(keeper, SIGSTOP));
+	begin(&p, "number", TOO_MANY);
+	expect_waiting(&p, trid);
+	other = ts_thread(continue_later, &keeper);
+	ts_shutdown(trid);
+	ts_join(other);
+	ts_join(p.thread);
+	CHECK_EQ(p.count, TOO_MANY);
+}
+
+/* Another thread forks while one waits: the child has only itself. */
+TEST(a_fork_beside_a_wait_leaves_it_alone, "EXT-205", NEEDS_KEEPER | NEEDS_THREADED_FORK)
+{
+	trace_attr_t attr = waiting_attr(60000);
+	int fd = ts_temp_file(), status;
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	pid_t keeper = keeper_of(trid), child;
+	struct producer p;
+
+	ts_start(trid);
+	CHECK_SYS(kill(keeper, SIGSTOP));
+	begin(&p, "number", TOO_MANY);
+	expect_waiting(&p, trid);
+	child = fork();
+	if (child == 0) {
+		ts_emit(p.id, 0);
+		_exit(0);
+	}
+	CHECK_SYS(waitpid(child, &status, 0));
+	CHECK_EQ(status, 0);
+	CHECK_SYS(kill(keeper, SIGCONT));
+	ts_join(p.thread);
+	CHECK_EQ(counts_of(trid).pt_lost_events, 0);
+	ts_shutdown(trid);
+	expect_all(fd, &p);
+}
+
+/* The disk of the log is full, and has room again after a while. */
+TEST(a_full_disk_is_waited_for, "EXT-206", NEEDS_KEEPER)
+{
+	char directory[] = "/tmp/full-wait-XXXXXX", log[64], ballast[64];
+	trace_attr_t attr = waiting_attr(60000);
+	struct producer p;
+	trace_id_t trid;
+	int fd;
+
+	CHECK(mkdtemp(directory));
+	if (!enter_mount_namespace() || mount("none", directory, "tmpfs", 0, "size=4m") < 0) {
+		rmdir(directory);
+		harness_skip("needs to mount a file system");
+	}
+	snprintf(log, sizeof(log), "%s/log", directory);
+	snprintf(ballast, sizeof(ballast), "%s/ballast", directory);
+	fd = open(ballast, O_RDWR | O_CREAT, 0600);
+	CHECK_SYS(posix_fallocate(fd, 0, 3 << 20));
+	close(fd);
+	fd = open(log, O_RDWR | O_CREAT, 0600);
+	trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
+	begin(&p, "number", 300000);
+	CHECK_WITHIN(20000, ts_status(trid).posix_stream_flush_error == ENOSPC);
+	CHECK_WITHIN(20000, p.tid != 0);
+	ts_wait_asleep(getpid(), p.tid);
+	CHECK_LT(p.count, 300000);
+	CHECK_SYS(unlink(ballast));
+	ts_join(p.thread);
+	CHECK_EQ(counts_of(trid).pt_lost_events, 0);
+	ts_shutdown(trid);
+	expect_all(fd, &p);
+	close(fd);
+	umount(directory);
+	rmdir(directory);
+}
+
+TEST(a_pipe_that_nobody_reads_any_more_is_not_waited_for, "EXT-206", NEEDS_KEEPER)
+{
+	trace_attr_t attr = waiting_attr(600000);
+	trace_event_id_t id = ts_id("number");
+	int64_t began = now_ms();
+	trace_id_t trid;
+	int ends[2];
+
+	signal(SIGPIPE, SIG_IGN);
+	CHECK_SYS(pipe(ends));
+	trid = ts_create_log(0, &attr, ends[1]);
+	ts_start(trid);
+	close(ends[0]);
+	for (uint32_t i = 0; i < 4 * TOO_MANY; i++)
+		ts_emit(id, i);
+	CHECK_LT(now_ms() - began, 20000);
+	CHECK_GT(counts_of(trid).pt_lost_events, 0);
+	CHECK_EQ(posix_trace_shutdown(trid), EPIPE);
+}
+
+/* What is larger than the stream finds no room in an empty one either. */
+TEST(what_never_fits_is_not_waited_for, "EXT-206", NEEDS_KEEPER)
+{
+	static const unsigned char data[8192];
+	trace_attr_t attr = waiting_attr(600000);
+	trace_event_id_t id = ts_id("large");
+	int fd = ts_temp_file();
+	trace_id_t trid;
+
+	CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, 8192));
+	CHECK_OK(posix_trace_attr_setstreamsize(&attr, 8192 + 24));
+	trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
+	for (int i = 0; i < 20; i++)
+		posix_trace_event(id, data, sizeof(data));
+	CHECK_GT(counts_of(trid).pt_lost_events, 0);
+	CHECK_EQ(counts_of(trid).pt_waits, 0);
+	ts_shutdown(trid);
+}
+
+/* An event for another process waits as well. */
+TEST(a_guest_waits, "EXT-201", NEEDS_KEEPER)
+{
+	trace_attr_t attr = waiting_attr(60000);
+	struct ts_target target = ts_target_fork();
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(target.pid, &attr, fd);
+	static const unsigned char data[4000];
+	pid_t keeper = keeper_of(trid);
+	struct ts_events events;
+	unsigned int streams;
+	pthread_t other;
+
+	ts_start(trid);
+	CHECK_SYS(kill(keeper, SIGSTOP));
+	other = ts_thread(continue_later, &keeper);
+	for (int i = 0; i < 100; i++) {
+		CHECK_OK(posixtrace_event_for(target.pid, "guest", data, sizeof(data), &streams));
+		CHECK_EQ(streams, 1);
+	}
+	ts_join(other);
+	CHECK_EQ(counts_of(trid).pt_lost_events, 0);
+	CHECK_GT(counts_of(trid).pt_waits, 0);
+	ts_target_end(&target);
+	ts_shutdown(trid);
+	events = ts_log_events(fd);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
+	CHECK_GE(events.count, 100);
+	ts_events_free(&events);
+}

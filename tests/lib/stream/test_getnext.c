@@ -1,0 +1,1935 @@
+/* SPDX-License-Identifier: MIT */
+/* posix_trace_getnext_event, _timedgetnext_event, _trygetnext_event. */
+#include "tests/support/support.h"
+
+#include <sched.h>
+#include <setjmp.h>
+
+#include "lib/stream/marks.h"
+#include "lib/stream/slots.h"
+#include "tests/support/payload.h"
+#include "tests/support/slow_page.h"
+#include "tests/support/stream_memory.h"
+
+#define ROOMY ((size_t)8 << 20)
+
+static trace_id_t stream_on(pid_t pid)
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 0);
+	trace_id_t trid = ts_create_running(pid, &attr);
+	struct ts_event start = ts_expect(trid, POSIX_TRACE_START);
+
+	ts_event_free(&start);
+	return trid;
+}
+
+static void expect_number(trace_id_t trid, trace_event_id_t id, uint32_t number)
+{
+	struct ts_event event = ts_expect(trid, id);
+
+	CHECK_EQ(ts_number(&event), number);
+	ts_event_free(&event);
+}
+
+/* One call of any of the three, with everything around its results watched. */
+enum which { GETNEXT, TIMED, TRY };
+
+struct call {
+	int result;
+	int unavailable;
+	size_t len;
+	struct posix_trace_event_info info;
+	unsigned char data[64];
+};
+
+static struct call call_next(enum which which, trace_id_t trid, size_t num_bytes,
+			     const struct timespec *abs_timeout)
+{
+	struct call call;
+
+	memset(&call, 0xa5, sizeof(call));
+	if (which == GETNEXT)
+		call.result = posix_trace_getnext_event(trid, &call.info, call.data, num_bytes,
+							&call.len, &call.unavailable);
+	else if (which == TIMED)
+		call.result =
+			posix_trace_timedgetnext_event(trid, &call.info, call.data, num_bytes,
+						       &call.len, &call.unavailable, abs_timeout);
+	else
+		call.result = posix_trace_trygetnext_event(trid, &call.info, call.data, num_bytes,
+							   &call.len, &call.unavailable);
+	return call;
+}
+
+static bool is_untouched(const void *object, size_t bytes)
+{
+	const unsigned char *at = (const unsigned char *)object;
+
+	for (size_t i = 0; i < bytes; i++)
+		if (at[i] != 0xa5)
+			return false;
+	return true;
+}
+
+/* GETNEXT-19: what all returns without an event have in common. */
+static void expect_no_event(const struct call *call, int result)
+{
+	CHECK_EQ(call->result, result);
+	CHECK_NE(call->unavailable, 0);
+	CHECK_EQ(call->len, 0);
+	CHECK(is_untouched(&call->info, sizeof(call->info)));
+	CHECK(is_untouched(call->data, sizeof(call->data)));
+}
+
+static void on_signal(int sig, void (*handler)(int), int flags)
+{
+	struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
+
+	sigemptyset(&action.sa_mask);
+	CHECK_SYS(sigaction(sig, &action, NULL));
+}
+
+static volatile sig_atomic_t signal_count;
+
+static void count_signal(int sig)
+{
+	(void)sig;
+	signal_count++;
+}
+
+/* A log with START, the numbers 1 to 3, STOP (and the markers of its flush). */
+static int three_in_a_log(trace_event_id_t id)
+{
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, NULL, fd);
+
+	ts_start(trid);
+	for (uint32_t number = 1; number <= 3; number++)
+		ts_emit(id, number);
+	ts_shutdown(trid);
+	return fd;
+}
+
+/*
+ * Reporting
+ */
+
+TEST(the_oldest_event_is_reported_with_everything_about_it, "GETNEXT-01 GETNEXT-02")
+{
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = ts_create_running(0, NULL);
+
+	posix_trace_event(id, "abcdefg", 7);
+	posix_trace_event(id, NULL, 0);
+	ts_stop(trid);
+	for (enum which which = GETNEXT; which <= TRY; which++) {
+		struct timespec later = ts_deadline(TS_PATIENCE_MS);
+		/* START and STOP are longer or shorter than the buffer; only the events
+		 * count here. */
+		struct call call = call_next(which, trid, sizeof(call.data), &later);
+		CHECK_EQ(call.result, 0);
+		CHECK_EQ(call.unavailable, 0);
+		CHECK_EQ(call.info.posix_pid, getpid());
+		CHECK(pthread_equal(call.info.posix_thread_id, pthread_self()));
+		CHECK(!is_untouched(&call.info.posix_prog_address, sizeof(void *)));
+		CHECK(call.info.posix_prog_address != NULL);
+		CHECK_GE(call.info.posix_timestamp.tv_nsec, 0);
+		CHECK_LT(call.info.posix_timestamp.tv_nsec, 1000000000);
+		CHECK_LE(ts_time_ns(&call.info.posix_timestamp), ts_realtime_ns() + 10000);
+		CHECK_GE(ts_time_ns(&call.info.posix_timestamp),
+			 ts_realtime_ns() - INT64_C(60000000000));
+		switch (which) {
+		case GETNEXT:
+			CHECK_EQ(call.info.posix_event_id, POSIX_TRACE_START);
+			CHECK_EQ(call.len, sizeof(call.data));
+			CHECK_EQ(call.info.posix_truncation_status, POSIX_TRACE_TRUNCATED_READ);
+			break;
+		case TIMED:
+			CHECK_EQ(call.info.posix_event_id, id);
+			CHECK_EQ(call.len, 7);
+			CHECK_MEM_EQ(call.data, "abcdefg\xa5\xa5", 9);
+			CHECK_EQ(call.info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
+			break;
+		case TRY:
+			CHECK_EQ(call.info.posix_event_id, id);
+			CHECK_EQ(call.len, 0);
+			CHECK(is_untouched(call.data, sizeof(call.data)));
+			CHECK_EQ(call.info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
+			break;
+		}
+	}
+	{
+		struct call call = call_next(TRY, trid, sizeof(call.data), NULL);
+		int reason;
+		CHECK_EQ(call.info.posix_event_id, POSIX_TRACE_STOP);
+		CHECK_EQ(call.len, sizeof(int));
+		memcpy(&reason, call.data, sizeof(reason));
+		CHECK_EQ(reason, 0);
+		CHECK_EQ(call.info.posix_pid, getpid());
+		CHECK_EQ(call.info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
+	}
+	ts_expect_none(trid);
+}
+
+TEST(the_three_functions_share_one_position, "GETNEXT-01 GETNEXT-03 GETNEXT-04")
+{
+	enum { count = 300 };
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = stream_on(0);
+	struct timespec later = ts_deadline(TS_PATIENCE_MS);
+	int64_t last = 0;
+
+	for (uint32_t number = 0; number < count; number++)
+		ts_emit(id, number);
+	for (uint32_t number = 0; number < count; number++) {
+		struct call call = call_next((enum which)(number % 3), trid, 64, &later);
+		uint32_t got;
+		CHECK_EQ(call.result, 0);
+		CHECK_EQ(call.unavailable, 0);
+		CHECK_EQ(call.info.posix_event_id, id);
+		memcpy(&got, call.data, sizeof(got));
+		CHECK_EQ(got, number);
+		CHECK_GE(ts_time_ns(&call.info.posix_timestamp), last);
+		last = ts_time_ns(&call.info.posix_timestamp);
+	}
+	ts_expect_none(trid);
+}
+
+struct sharing_reader {
+	trace_id_t trid;
+	enum which which;
+	_Atomic uint32_t *reported;
+	_Atomic uint32_t *left;
+	uint32_t got;
+};
+
+static void *share_reading(void *arg)
+{
+	struct sharing_reader *self = (struct sharing_reader *)arg;
+	int64_t last_time = 0, last_number = -1;
+
+	while (atomic_load(self->left) > 0) {
+		struct timespec soon = ts_deadline(20);
+		struct call call = call_next(self->which, self->trid, 64, &soon);
+		uint32_t number;
+		if (call.result == ETIMEDOUT || call.unavailable)
+			continue;
+		CHECK_EQ(call.result, 0);
+		memcpy(&number, call.data, sizeof(number));
+		CHECK_GT(number, last_number);
+		CHECK_GE(ts_time_ns(&call.info.posix_timestamp), last_time);
+		last_number = number;
+		last_time = ts_time_ns(&call.info.posix_timestamp);
+		CHECK_EQ(atomic_fetch_add(&self->reported[number], 1), 0);
+		atomic_fetch_sub(self->left, 1);
+		self->got++;
+	}
+	return NULL;
+}
+
+TEST(several_readers_share_the_events, "GETNEXT-04 GEN-01")
+{
+	enum { count = 20000, readers = 4 };
+	static _Atomic uint32_t reported[count];
+	static _Atomic uint32_t left = count;
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = stream_on(0);
+	struct sharing_reader args[readers];
+	pthread_t threads[readers];
+
+	for (uint32_t number = 0; number < count / 2; number++)
+		ts_emit(id, number);
+	for (int r = 0; r < readers; r++) {
+		args[r] = (struct sharing_reader){trid, r % 2 ? TRY : TIMED, reported, &left, 0};
+		threads[r] = ts_thread(share_reading, &args[r]);
+	}
+	for (uint32_t number = count / 2; number < count; number++)
+		ts_emit(id, number);
+	for (int r = 0; r < readers; r++) {
+		ts_join(threads[r]);
+		NOTE("reader %d got %u", r, args[r].got);
+	}
+	for (uint32_t number = 0; number < count; number++)
+		CHECK_EQ(atomic_load(&reported[number]), 1);
+	ts_expect_none(trid);
+}
+
+TEST(room_of_reported_events_is_used_again, "GETNEXT-05 POLICY-18")
+{
+	enum { stream_bytes = 16384, data_bytes = 1000, rounds = 200 };
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, stream_bytes, data_bytes);
+	trace_id_t trid = ts_create_running(0, &attr);
+	trace_event_id_t id = ts_id("event");
+	unsigned char data[data_bytes] = {0};
+
+	ts_expect(trid, POSIX_TRACE_START);
+	for (uint32_t round = 0; round < rounds; round++) {
+		for (int i = 0; i < 10; i++)
+			posix_trace_event(id, data, data_bytes);
+		for (int i = 0; i < 10; i++) {
+			struct ts_event event = ts_expect(trid, id);
+			CHECK_EQ(event.len, data_bytes);
+			ts_event_free(&event);
+		}
+	}
+	ts_expect_none(trid);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+}
+
+/*
+ * Waiting
+ */
+
+TEST(getnext_waits_for_an_event_of_any_traced_process, "GETNEXT-06")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 0, 0);
+	trace_event_id_t id = ts_id("event");
+	struct ts_target target = ts_target_fork();
+	struct ts_target child;
+	struct ts_reader reader;
+	trace_id_t trid;
+
+	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
+	trid = ts_create(target.pid, &attr);
+	child = ts_target_fork_child(&target);
+
+	/* Suspended: START is what comes. */
+	ts_reader_start(&reader, trid);
+	ts_target_emit(&target, id, 1);
+	CHECK(ts_reader_is_waiting(&reader));
+	ts_start(trid);
+	ts_reader_join(&reader);
+	CHECK_EQ(reader.result, 0);
+	CHECK_EQ(reader.unavailable, 0);
+	CHECK_EQ(reader.event.info.posix_event_id, POSIX_TRACE_START);
+
+	for (uint32_t number = 0; number < 20; number++) {
+		struct ts_target *writer = number % 2 ? &child : &target;
+		ts_reader_start(&reader, trid);
+		ts_emit(id, 99);
+		CHECK(ts_reader_is_waiting(&reader));
+		ts_target_emit(writer, id, number);
+		ts_reader_join(&reader);
+		CHECK_EQ(reader.result, 0);
+		CHECK_EQ(ts_number(&reader.event), number);
+		CHECK_EQ(reader.event.info.posix_pid, writer->pid);
+	}
+	ts_reader_start(&reader, trid);
+	ts_stop(trid);
+	ts_reader_join(&reader);
+	CHECK_EQ(reader.event.info.posix_event_id, POSIX_TRACE_STOP);
+	ts_target_end(&child);
+	ts_target_end(&target);
+}
+
+static void *emit_number_5(void *arg)
+{
+	ts_emit(*(trace_event_id_t *)arg, 5);
+	return NULL;
+}
+
+TEST(getnext_wakes_for_events_of_this_process_too, "GETNEXT-06")
+{
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = stream_on(0);
+	struct ts_reader reader;
+
+	for (int i = 0; i < 50; i++) {
+		ts_reader_start(&reader, trid);
+		/* Of a thread that has recorded before, and of new ones. */
+		if (i % 2)
+			ts_emit(id, 5);
+		else
+			ts_join(ts_thread(emit_number_5, &id));
+		ts_reader_join(&reader);
+		CHECK_EQ(reader.result, 0);
+		CHECK_EQ(ts_number(&reader.event), 5);
+		ts_event_free(&reader.event);
+	}
+}
+
+TEST(no_wake_up_is_lost, "GETNEXT-06 GETNEXT-34")
+{
+	enum { count = 20000 };
+	trace_event_id_t id = ts_id("event");
+	_Atomic uint32_t *due = (_Atomic uint32_t *)mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+							 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	trace_id_t trid;
+	int ready[2];
+	pid_t pid;
+
+	/* Writer and reader take turns as fast as they can, so that the reader falls
+	 * asleep at all points of an event. A lost wake-up hangs. */
+	CHECK_SYS(pipe(ready));
+	pid = harness_fork();
+	if (pid == 0) {
+		char byte;
+		CHECK_EQ(read(ready[0], &byte, 1), 1);
+		for (uint32_t number = 0; number < count; number++) {
+			while (atomic_load(due) < number)
+				sched_yield();
+			for (volatile uint32_t delay = payload_mix(number) % 4000; delay > 0;
+			     delay--)
+				;
+			ts_emit(id, number);
+		}
+		_exit(0);
+	}
+	trid = stream_on(pid);
+	CHECK_EQ(write(ready[1], "", 1), 1);
+	for (uint32_t number = 0; number < count; number++) {
+		struct call call = call_next(GETNEXT, trid, 64, NULL);
+		uint32_t got;
+		CHECK_EQ(call.result, 0);
+		memcpy(&got, call.data, sizeof(got));
+		CHECK_EQ(got, number);
+		atomic_store(due, number + 1);
+	}
+	CHECK_EXIT(pid, 0);
+}
+
+TEST(the_wait_outlasts_the_traced_processes, "GETNEXT-07")
+{
+	struct ts_target target = ts_target_fork();
+	trace_id_t trid = stream_on(target.pid);
+	struct ts_reader reader;
+	struct timespec soon;
+	struct call call;
+
+	ts_target_emit(&target, POSIX_TRACE_UNNAMED_USEREVENT, 1);
+	expect_number(trid, POSIX_TRACE_UNNAMED_USEREVENT, 1);
+	ts_reader_start(&reader, trid);
+	ts_target_end(&target);
+	CHECK(ts_reader_is_waiting(&reader));
+	soon = ts_deadline(30);
+	call = call_next(TIMED, trid, 64, &soon);
+	expect_no_event(&call, ETIMEDOUT);
+	CHECK(ts_reader_is_waiting(&reader));
+	ts_shutdown(trid);
+	ts_reader_join(&reader);
+	CHECK_EQ(reader.result, EINVAL);
+}
+
+TEST(a_log_is_read_to_its_end_without_waiting, "GETNEXT-08 GETNEXT-14 GETNEXT-19", NEEDS_KEEPER)
+{
+	trace_event_id_t id = ts_id("event");
+	trace_id_t log = ts_open_log(three_in_a_log(id));
+	static const struct timespec invalid = {0, -1};
+	struct ts_events all;
+	struct call call;
+
+	all = ts_read_log(log);
+	ts_expect_numbers(&all, id, 1, 3);
+	for (int i = 0; i < 3; i++) {
+		call = call_next(GETNEXT, log, 64, NULL);
+		expect_no_event(&call, 0);
+		call = call_next(TIMED, log, 64, NULL);
+		expect_no_event(&call, 0);
+		call = call_next(TIMED, log, 64, &invalid);
+		expect_no_event(&call, 0);
+	}
+	CHECK_OK(posix_trace_rewind(log));
+	for (size_t i = 0; i < all.count; i++) {
+		/* The time does not matter, whatever it is. */
+		struct timespec times[] = {{0, -1}, {0, 0}, ts_deadline(TS_PATIENCE_MS)};
+		call = call_next(TIMED, log, 64, i % 4 == 3 ? NULL : &times[i % 4]);
+		CHECK_EQ(call.result, 0);
+		CHECK_EQ(call.unavailable, 0);
+		CHECK_EQ(call.info.posix_event_id, all.at[i].info.posix_event_id);
+		CHECK_EQ(ts_time_ns(&call.info.posix_timestamp),
+			 ts_time_ns(&all.at[i].info.posix_timestamp));
+	}
+	call = call_next(TIMED, log, 64, NULL);
+	expect_no_event(&call, 0);
+	ts_close_log(log);
+}
+
+TEST(trygetnext_refuses_a_log, "GETNEXT-16 GETNEXT-19 ERRORS-06", NEEDS_KEEPER)
+{
+	trace_event_id_t id = ts_id("event");
+	trace_id_t log = ts_open_log(three_in_a_log(id));
+	struct call call = call_next(TRY, log, 64, NULL);
+	struct ts_events all;
+
+	expect_no_event(&call, EINVAL);
+	all = ts_read_log(log);
+	ts_expect_numbers(&all, id, 1, 3);
+	ts_close_log(log);
+}
+
+TEST(timedgetnext_looks_at_the_time_only_without_event, "GETNEXT-09")
+{
+	static const struct timespec times[] = {{0, 0},		 {-1, 0},	 {0, -1},
+						{1, 1000000000}, {INT64_MAX, 0}, {0, INT64_MIN}};
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = stream_on(0);
+	size_t count = sizeof(times) / sizeof(times[0]);
+
+	for (uint32_t number = 0; number <= count; number++)
+		ts_emit(id, number);
+	for (uint32_t number = 0; number <= count; number++) {
+		struct call call =
+			call_next(TIMED, trid, 64, number < count ? &times[number] : NULL);
+		uint32_t got;
+		CHECK_EQ(call.result, 0);
+		CHECK_EQ(call.unavailable, 0);
+		memcpy(&got, call.data, sizeof(got));
+		CHECK_EQ(got, number);
+	}
+	ts_expect_none(trid);
+}
+
+TEST(timedgetnext_waits_until_the_time, "GETNEXT-10 GETNEXT-11 GETNEXT-19")
+{
+	trace_id_t trid = ts_create(0, NULL);
+
+	for (int i = 0; i < 2; i++) {
+		struct timespec then = ts_deadline(40), past;
+		struct call call = call_next(TIMED, trid, 64, &then);
+		int64_t before;
+		expect_no_event(&call, ETIMEDOUT);
+		CHECK_GE(ts_realtime_ns(), ts_time_ns(&then));
+		CHECK_LT(ts_realtime_ns(), ts_time_ns(&then) + INT64_C(10000000000));
+
+		before = harness_now_ns();
+		call = call_next(TIMED, trid, 64, &then);
+		expect_no_event(&call, ETIMEDOUT);
+		past = (struct timespec){0, 0};
+		call = call_next(TIMED, trid, 64, &past);
+		expect_no_event(&call, ETIMEDOUT);
+		past = (struct timespec){-1, 999999999};
+		call = call_next(TIMED, trid, 64, &past);
+		expect_no_event(&call, ETIMEDOUT);
+		past = (struct timespec){(time_t)INT64_MIN, 0};
+		call = call_next(TIMED, trid, 64, &past);
+		expect_no_event(&call, ETIMEDOUT);
+		CHECK_LT(harness_now_ns() - before, INT64_C(5000000000));
+		if (i == 0) {
+			ts_start(trid);
+			ts_expect(trid, POSIX_TRACE_START);
+		}
+	}
+}
+
+struct timed_reader {
+	trace_id_t trid;
+	struct timespec until;
+	_Atomic pid_t tid;
+	struct call call;
+};
+
+static void *read_timed(void *arg)
+{
+	struct timed_reader *self = (struct timed_reader *)arg;
+
+	atomic_store(&self->tid, ts_gettid());
+	self->call = call_next(TIMED, self->trid, 64, &self->until);
+	return NULL;
+}
+
+static pthread_t start_timed(struct timed_reader *reader)
+{
+	pthread_t thread;
+
+	atomic_store(&reader->tid, 0);
+	thread = ts_thread(read_timed, reader);
+	CHECK_WITHIN(TS_PATIENCE_MS, atomic_load(&reader->tid) != 0);
+	ts_wait_asleep(getpid(), atomic_load(&reader->tid));
+	return thread;
+}
+
+TEST(timedgetnext_wakes_for_an_event_before_the_time, "GETNEXT-10 GETNEXT-06")
+{
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = stream_on(0);
+	/* The farthest time there is: no overflow on the way. */
+	static const struct timespec far[] = {
+		{(time_t)INT64_MAX, 999999999}, {(time_t)INT32_MAX * 100, 0}, {0, 0}};
+
+	for (size_t i = 0; i < 3; i++) {
+		struct timed_reader reader = {.trid = trid, .until = far[i]};
+		uint32_t number;
+		pthread_t thread;
+		if (i == 2)
+			reader.until = ts_deadline(TS_PATIENCE_MS);
+		thread = start_timed(&reader);
+		ts_emit(id, (uint32_t)i);
+		ts_join(thread);
+		CHECK_EQ(reader.call.result, 0);
+		CHECK_EQ(reader.call.unavailable, 0);
+		memcpy(&number, reader.call.data, sizeof(number));
+		CHECK_EQ(number, i);
+	}
+}
+
+TEST(an_invalid_time_without_event_is_einval, "GETNEXT-12 GETNEXT-19")
+{
+	trace_id_t trid = stream_on(0);
+	struct timespec times[] = {
+		ts_deadline(10000), {0, -1}, {0, 1000000000}, {-5, -1}, ts_deadline(10000)};
+	struct call call;
+
+	times[0].tv_nsec = 1000000000;
+	times[4].tv_nsec = -1;
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+		call = call_next(TIMED, trid, 64, &times[i]);
+		expect_no_event(&call, EINVAL);
+	}
+	call = call_next(TIMED, trid, 64, NULL);
+	expect_no_event(&call, EINVAL);
+}
+
+TEST(trygetnext_never_waits, "GETNEXT-15 GETNEXT-19")
+{
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = ts_create(0, NULL);
+	struct call call;
+
+	for (int i = 0; i < 3; i++) {
+		call = call_next(TRY, trid, 64, NULL);
+		expect_no_event(&call, 0);
+	}
+	ts_start(trid);
+	ts_expect(trid, POSIX_TRACE_START);
+	call = call_next(TRY, trid, 64, NULL);
+	expect_no_event(&call, 0);
+	ts_emit(id, 1);
+	call = call_next(TRY, trid, 64, NULL);
+	CHECK_EQ(call.result, 0);
+	CHECK_EQ(call.unavailable, 0);
+	call = call_next(TRY, trid, 64, NULL);
+	expect_no_event(&call, 0);
+}
+
+/*
+ * Signals
+ */
+
+TEST(a_handler_without_restart_ends_the_wait, "GETNEXT-17 GETNEXT-19")
+{
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = stream_on(0);
+	struct timed_reader timed = {.trid = trid, .until = ts_deadline(TS_PATIENCE_MS)};
+	struct ts_reader reader;
+	pthread_t thread;
+
+	on_signal(SIGUSR1, count_signal, 0);
+	for (int i = 1; i <= 10; i++) {
+		ts_reader_start(&reader, trid);
+		CHECK_OK(pthread_kill(reader.thread, SIGUSR1));
+		ts_reader_join(&reader);
+		CHECK_EQ(reader.result, EINTR);
+		CHECK_NE(reader.unavailable, 0);
+		CHECK_EQ(signal_count, 2 * i - 1);
+
+		thread = start_timed(&timed);
+		CHECK_OK(pthread_kill(thread, SIGUSR1));
+		ts_join(thread);
+		expect_no_event(&timed.call, EINTR);
+		CHECK_EQ(signal_count, 2 * i);
+
+		ts_emit(id, (uint32_t)i);
+		expect_number(trid, id, (uint32_t)i);
+		ts_expect_none(trid);
+	}
+}
+
+TEST(a_handler_with_restart_leaves_getnext_waiting, "GETNEXT-18")
+{
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = stream_on(0);
+	struct timed_reader timed = {.trid = trid, .until = ts_deadline(TS_PATIENCE_MS)};
+	struct ts_reader reader;
+	pthread_t thread;
+
+	on_signal(SIGUSR1, count_signal, SA_RESTART);
+	ts_reader_start(&reader, trid);
+	for (int i = 1; i <= 10; i++) {
+		CHECK_OK(pthread_kill(reader.thread, SIGUSR1));
+		CHECK_WITHIN(TS_PATIENCE_MS, signal_count == i);
+		ts_wait_asleep(getpid(), atomic_load(&reader.tid));
+		CHECK(ts_reader_is_waiting(&reader));
+	}
+	ts_emit(id, 1);
+	ts_reader_join(&reader);
+	CHECK_EQ(reader.result, 0);
+	CHECK_EQ(ts_number(&reader.event), 1);
+
+	/* timedgetnext may do either. */
+	thread = start_timed(&timed);
+	CHECK_OK(pthread_kill(thread, SIGUSR1));
+	CHECK_WITHIN(TS_PATIENCE_MS, signal_count == 11);
+	ts_emit(id, 2);
+	ts_join(thread);
+	if (timed.call.result == EINTR) {
+		expect_no_event(&timed.call, EINTR);
+		expect_number(trid, id, 2);
+	} else {
+		CHECK_EQ(timed.call.result, 0);
+	}
+	ts_expect_none(trid);
+}
+
+static trace_event_id_t handler_id;
+
+static void emit_in_handler(int sig)
+{
+	(void)sig;
+	ts_emit(handler_id, 77);
+}
+
+TEST(a_handler_that_interrupts_the_wait_may_record_the_event_waited_for,
+     "GETNEXT-06 GETNEXT-18 EVENT-12")
+{
+	trace_id_t trid = stream_on(0);
+	struct ts_reader reader;
+
+	handler_id = ts_id("handler");
+	on_signal(SIGUSR1, emit_in_handler, SA_RESTART);
+	for (int i = 0; i < 20; i++) {
+		ts_reader_start(&reader, trid);
+		CHECK_OK(pthread_kill(reader.thread, SIGUSR1));
+		ts_reader_join(&reader);
+		CHECK_EQ(reader.result, 0);
+		CHECK_EQ(reader.event.info.posix_event_id, handler_id);
+		ts_event_free(&reader.event);
+	}
+	ts_expect_none(trid);
+}
+
+/*
+ * Errors
+ */
+
+TEST(an_invalid_identifier_is_einval, "GETNEXT-27 GETNEXT-19 ERRORS-03 ERRORS-04")
+{
+	trace_id_t stale = ts_create_running(0, NULL);
+	trace_id_t trids[] = {0, ~(trace_id_t)0, 12345678, stale, stale + 1};
+
+	ts_shutdown(stale);
+	for (size_t i = 0; i < sizeof(trids) / sizeof(trids[0]); i++)
+		for (enum which which = GETNEXT; which <= TRY; which++) {
+			struct timespec later = ts_deadline(TS_PATIENCE_MS);
+			struct call call = call_next(which, trids[i], 64, &later);
+			expect_no_event(&call, EINVAL);
+		}
+}
+
+/* GETNEXT, TIMED or TRY with the pointers given. */
+static int raw_next(enum which which, trace_id_t trid, struct posix_trace_event_info *info,
+		    void *data, size_t num_bytes, size_t *len, int *unavailable)
+{
+	static const struct timespec past = {0, 0};
+
+	if (which == GETNEXT)
+		return posix_trace_getnext_event(trid, info, data, num_bytes, len, unavailable);
+	if (which == TIMED)
+		return posix_trace_timedgetnext_event(trid, info, data, num_bytes, len, unavailable,
+						      &past);
+	return posix_trace_trygetnext_event(trid, info, data, num_bytes, len, unavailable);
+}
+
+TEST(null_pointers_are_einval_and_consume_nothing, "GETNEXT-25 GETNEXT-19")
+{
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = stream_on(0);
+	struct posix_trace_event_info info;
+	unsigned char data[8];
+	size_t len;
+	int unavailable;
+
+	ts_emit(id, 1);
+	for (enum which which = GETNEXT; which <= TRY; which++) {
+		memset(&info, 0xa5, sizeof(info));
+		memset(data, 0xa5, sizeof(data));
+		len = 99;
+		unavailable = 0;
+		CHECK_EQ(raw_next(which, trid, NULL, data, 8, &len, &unavailable), EINVAL);
+		CHECK_EQ(len, 0);
+		CHECK_NE(unavailable, 0);
+		unavailable = 0;
+		CHECK_EQ(raw_next(which, trid, &info, data, 8, NULL, &unavailable), EINVAL);
+		CHECK_NE(unavailable, 0);
+		len = 99;
+		CHECK_EQ(raw_next(which, trid, &info, data, 8, &len, NULL), EINVAL);
+		CHECK_EQ(len, 0);
+		len = 99;
+		unavailable = 0;
+		CHECK_EQ(raw_next(which, trid, &info, NULL, 1, &len, &unavailable), EINVAL);
+		CHECK_EQ(len, 0);
+		CHECK_NE(unavailable, 0);
+		CHECK_EQ(raw_next(which, trid, NULL, NULL, 8, NULL, NULL), EINVAL);
+		CHECK(is_untouched(&info, sizeof(info)));
+		CHECK(is_untouched(data, sizeof(data)));
+	}
+	expect_number(trid, id, 1);
+	ts_expect_none(trid);
+}
+
+/*
+ * Small buffers
+ */
+
+TEST(the_buffer_decides_on_truncation_at_reading, "GETNEXT-20 GETNEXT-21 GETNEXT-23")
+{
+	enum { len = 20 };
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = stream_on(0);
+	unsigned char data[len];
+
+	for (int i = 0; i < len; i++)
+		data[i] = (unsigned char)(i + 1);
+	for (size_t num_bytes = 0; num_bytes <= 40; num_bytes++)
+		posix_trace_event(id, data, len);
+	for (size_t num_bytes = 0; num_bytes <= 40; num_bytes++) {
+		struct timespec later = ts_deadline(TS_PATIENCE_MS);
+		struct call call = call_next((enum which)(num_bytes % 3), trid, num_bytes, &later);
+		size_t stored = num_bytes < len ? num_bytes : len;
+		CHECK_EQ(call.result, 0);
+		CHECK_EQ(call.unavailable, 0);
+		CHECK_EQ(call.info.posix_event_id, id);
+		CHECK_EQ(call.len, stored);
+		CHECK_EQ(call.info.posix_truncation_status,
+			 num_bytes < len ? POSIX_TRACE_TRUNCATED_READ : POSIX_TRACE_NOT_TRUNCATED);
+		CHECK_MEM_EQ(call.data, data, stored);
+		CHECK(is_untouched(call.data + stored, sizeof(call.data) - stored));
+	}
+	ts_expect_none(trid);
+}
+
+TEST(truncation_at_reading_hides_that_of_recording, "GETNEXT-20 GETNEXT-22")
+{
+	enum { max = 16 };
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 0, max);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = ts_create_running(0, &attr);
+	static const unsigned char data[max + 1] = "0123456789abcdef";
+	static const size_t buffers[] = {max + 1, max, max - 1, 1, 0};
+
+	ts_expect(trid, POSIX_TRACE_START);
+	for (size_t i = 0; i < sizeof(buffers) / sizeof(buffers[0]); i++) {
+		struct call call;
+		posix_trace_event(id, data, max + 1);
+		call = call_next(TRY, trid, buffers[i], NULL);
+		CHECK_EQ(call.result, 0);
+		CHECK_EQ(call.len, buffers[i] < max ? buffers[i] : max);
+		CHECK_EQ(call.info.posix_truncation_status, buffers[i] < max
+								    ? POSIX_TRACE_TRUNCATED_READ
+								    : POSIX_TRACE_TRUNCATED_RECORD);
+		CHECK_MEM_EQ(call.data, data, call.len);
+	}
+}
+
+TEST(a_buffer_of_no_bytes_need_not_exist, "GETNEXT-24")
+{
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = stream_on(0);
+
+	for (enum which which = GETNEXT; which <= TRY; which++)
+		for (int has_data = 0; has_data <= 1; has_data++) {
+			struct posix_trace_event_info info;
+			size_t len = 99;
+			int unavailable = 99;
+			posix_trace_event(id, "x", (size_t)has_data);
+			CHECK_OK(raw_next(which, trid, &info, NULL, 0, &len, &unavailable));
+			CHECK_EQ(unavailable, 0);
+			CHECK_EQ(len, 0);
+			CHECK_EQ(info.posix_event_id, id);
+			CHECK_EQ(info.posix_truncation_status,
+				 has_data ? POSIX_TRACE_TRUNCATED_READ : POSIX_TRACE_NOT_TRUNCATED);
+		}
+	ts_expect_none(trid);
+}
+
+TEST(a_log_is_read_with_small_buffers_likewise, "GETNEXT-21 GETNEXT-22 GETNEXT-23 GETNEXT-24",
+     NEEDS_KEEPER)
+{
+	trace_attr_t attr = ts_attr(0, 0, 8);
+	trace_event_id_t id = ts_id("event");
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd), log;
+	static const size_t lens[] = {0, 8, 9};
+
+	ts_start(trid);
+	for (size_t i = 0; i < 3; i++)
+		posix_trace_event(id, "123456789", lens[i]);
+	ts_shutdown(trid);
+	log = ts_open_log(fd);
+	for (size_t num_bytes = 0; num_bytes <= 9; num_bytes++) {
+		size_t at = 0;
+		CHECK_OK(posix_trace_rewind(log));
+		while (at < 3) {
+			size_t kept = lens[at] < 8 ? lens[at] : 8;
+			struct call call = call_next(GETNEXT, log, num_bytes, NULL);
+			CHECK_EQ(call.result, 0);
+			CHECK_EQ(call.unavailable, 0);
+			if (call.info.posix_event_id != id)
+				continue;
+			CHECK_EQ(call.len, num_bytes < kept ? num_bytes : kept);
+			CHECK_MEM_EQ(call.data, "123456789", call.len);
+			CHECK(is_untouched(call.data + call.len, sizeof(call.data) - call.len));
+			CHECK_EQ(call.info.posix_truncation_status,
+				 num_bytes < kept ? POSIX_TRACE_TRUNCATED_READ
+				 : lens[at] > 8	  ? POSIX_TRACE_TRUNCATED_RECORD
+						  : POSIX_TRACE_NOT_TRUNCATED);
+			at++;
+		}
+	}
+	ts_close_log(log);
+}
+
+/*
+ * Shutdown and cancellation
+ */
+
+TEST(shutdown_ends_all_waits, "GETNEXT-26 GETNEXT-19 SHUTDOWN-06")
+{
+	enum { readers = 4 };
+	trace_id_t trid = stream_on(0);
+	trace_id_t other = stream_on(0);
+	struct ts_reader waiting[readers], other_reader;
+	struct timed_reader timed = {.trid = trid, .until = ts_deadline(TS_PATIENCE_MS)};
+	pthread_t thread;
+
+	for (int i = 0; i < readers; i++)
+		ts_reader_start(&waiting[i], trid);
+	thread = start_timed(&timed);
+	ts_reader_start(&other_reader, other);
+	ts_shutdown(trid);
+	for (int i = 0; i < readers; i++) {
+		ts_reader_join(&waiting[i]);
+		CHECK_EQ(waiting[i].result, EINVAL);
+		CHECK_NE(waiting[i].unavailable, 0);
+	}
+	ts_join(thread);
+	expect_no_event(&timed.call, EINVAL);
+	CHECK(ts_reader_is_waiting(&other_reader));
+	ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, 1);
+	ts_reader_join(&other_reader);
+	CHECK_EQ(other_reader.result, 0);
+}
+
+TEST(a_cancelled_wait_loses_nothing, "GETNEXT-28 GEN-10")
+{
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = stream_on(0);
+	struct timed_reader timed = {.trid = trid, .until = ts_deadline(TS_PATIENCE_MS)};
+	struct ts_reader reader, other;
+	pthread_t thread;
+
+	for (uint32_t i = 0; i < 20; i++) {
+		ts_reader_start(&other, trid);
+		ts_reader_start(&reader, trid);
+		CHECK_OK(pthread_cancel(reader.thread));
+		CHECK(ts_join(reader.thread) == PTHREAD_CANCELED);
+		thread = start_timed(&timed);
+		CHECK_OK(pthread_cancel(thread));
+		CHECK(ts_join(thread) == PTHREAD_CANCELED);
+		CHECK(ts_reader_is_waiting(&other));
+		ts_emit(id, 2 * i);
+		ts_reader_join(&other);
+		CHECK_EQ(other.result, 0);
+		CHECK_EQ(ts_number(&other.event), 2 * i);
+		ts_emit(id, 2 * i + 1);
+		expect_number(trid, id, 2 * i + 1);
+		ts_expect_none(trid);
+	}
+	ts_shutdown(trid);
+}
+
+struct pending_cancel {
+	trace_id_t trid;
+	enum which which;
+	struct call call;
+	bool has_returned;
+	bool is_disabled;
+};
+
+static void *read_with_pending_cancel(void *arg)
+{
+	struct pending_cancel *self = (struct pending_cancel *)arg;
+	struct timespec past = {0, 0};
+
+	if (self->is_disabled)
+		CHECK_OK(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL));
+	CHECK_OK(pthread_cancel(pthread_self()));
+	self->call = call_next(self->which, self->trid, 64, &past);
+	self->has_returned = true;
+	if (self->is_disabled)
+		CHECK_OK(pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL));
+	pthread_testcancel();
+	return NULL;
+}
+
+TEST(cancellation_acts_only_while_waiting, "GETNEXT-28 GEN-10")
+{
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = stream_on(0);
+
+	for (enum which which = GETNEXT; which <= TRY; which++) {
+		struct pending_cancel ready = {.trid = trid, .which = which};
+		ts_emit(id, 7);
+		CHECK(ts_join(ts_thread(read_with_pending_cancel, &ready)) == PTHREAD_CANCELED);
+		CHECK(ready.has_returned);
+		CHECK_EQ(ready.call.result, 0);
+		CHECK_EQ(ready.call.unavailable, 0);
+		ts_expect_none(trid);
+	}
+	{
+		struct pending_cancel empty = {.trid = trid, .which = GETNEXT};
+		CHECK(ts_join(ts_thread(read_with_pending_cancel, &empty)) == PTHREAD_CANCELED);
+		CHECK(!empty.has_returned);
+	}
+	{
+		struct pending_cancel none = {.trid = trid, .which = TRY};
+		CHECK(ts_join(ts_thread(read_with_pending_cancel, &none)) == PTHREAD_CANCELED);
+		CHECK(none.has_returned);
+		expect_no_event(&none.call, 0);
+	}
+	{
+		struct pending_cancel off = {.trid = trid, .which = TIMED, .is_disabled = true};
+		CHECK(ts_join(ts_thread(read_with_pending_cancel, &off)) == PTHREAD_CANCELED);
+		CHECK(off.has_returned);
+		expect_no_event(&off.call, ETIMEDOUT);
+	}
+	ts_emit(id, 8);
+	expect_number(trid, id, 8);
+}
+
+TEST(a_wait_cancelled_while_the_event_comes_loses_it_not, "GETNEXT-28")
+{
+	enum { rounds = 150 };
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = stream_on(0);
+	uint32_t cancelled = 0;
+
+	for (uint32_t i = 0; i < rounds; i++) {
+		struct timed_reader timed = {.trid = trid, .until = ts_deadline(TS_PATIENCE_MS)};
+		pthread_t thread = start_timed(&timed);
+		uint32_t number = 0;
+		void *result;
+		if (i % 2) {
+			ts_emit(id, i);
+			for (volatile uint32_t delay = i * 20; delay > 0; delay--)
+				;
+			CHECK_OK(pthread_cancel(thread));
+		} else {
+			CHECK_OK(pthread_cancel(thread));
+			ts_emit(id, i);
+		}
+		result = ts_join(thread);
+		if (result == PTHREAD_CANCELED) {
+			cancelled++;
+			expect_number(trid, id, i);
+		} else {
+			CHECK_EQ(timed.call.result, 0);
+			memcpy(&number, timed.call.data, sizeof(number));
+			CHECK_EQ(number, i);
+		}
+		ts_expect_none(trid);
+	}
+	NOTE("%u of %u cancelled", cancelled, rounds);
+}
+
+/*
+ * Tee: a stream with log
+ */
+
+TEST(events_of_a_logged_stream_are_reported_and_still_logged, "GETNEXT-29", NEEDS_KEEPER)
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 0, 0);
+	trace_event_id_t id = ts_id("event");
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	struct ts_reader reader;
+	struct ts_events all;
+
+	ts_start(trid);
+	ts_expect(trid, POSIX_TRACE_START);
+	ts_reader_start(&reader, trid);
+	ts_emit(id, 0);
+	ts_reader_join(&reader);
+	CHECK_EQ(reader.result, 0);
+	CHECK_EQ(ts_number(&reader.event), 0);
+	for (uint32_t number = 1; number <= 30; number++)
+		ts_emit(id, number);
+	for (uint32_t number = 1; number <= 30; number++) {
+		struct timespec later = ts_deadline(TS_PATIENCE_MS);
+		struct call call = call_next((enum which)(number % 3), trid, 64, &later);
+		uint32_t got;
+		CHECK_EQ(call.result, 0);
+		CHECK_EQ(call.unavailable, 0);
+		memcpy(&got, call.data, sizeof(got));
+		CHECK_EQ(got, number);
+	}
+	ts_expect_none(trid);
+	ts_emit(id, 31);
+	ts_shutdown(trid);
+	all = ts_log_events(fd);
+	ts_expect_numbers(&all, id, 0, 31);
+	CHECK_EQ(ts_count(&all, id), 32);
+	CHECK_EQ(ts_count(&all, POSIX_TRACE_START), 1);
+}
+
+TEST(events_flushed_before_they_were_read_are_skipped, "GETNEXT-30", NEEDS_KEEPER)
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 0, 0);
+	trace_event_id_t id = ts_id("event");
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	struct ts_events all;
+
+	ts_start(trid);
+	for (uint32_t number = 0; number < 5; number++)
+		ts_emit(id, number);
+	ts_expect(trid, POSIX_TRACE_START);
+	expect_number(trid, id, 0);
+	expect_number(trid, id, 1);
+	ts_flush(trid);
+	for (uint32_t number = 5; number < 8; number++)
+		ts_emit(id, number);
+	all = ts_read_all(trid);
+	ts_expect_numbers(&all, id, 5, 7);
+	CHECK_EQ(ts_count(&all, POSIX_TRACE_OVERFLOW), 0);
+	CHECK_EQ(ts_count(&all, POSIX_TRACE_RESUME), 0);
+	CHECK_EQ(ts_count(&all, POSIX_TRACE_START), 0);
+	ts_flush(trid);
+	all = ts_read_all(trid);
+	CHECK_EQ(ts_count(&all, id), 0);
+	ts_shutdown(trid);
+	all = ts_log_events(fd);
+	ts_expect_numbers(&all, id, 0, 7);
+	CHECK_EQ(ts_count(&all, id), 8);
+}
+
+TEST(reading_a_logged_stream_frees_nothing, "GETNEXT-31 POLICY-19", NEEDS_KEEPER)
+{
+	enum { stream_bytes = 32768 };
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, stream_bytes, 0);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = ts_create_log(0, &attr, ts_temp_file());
+	struct ts_events all;
+
+	ts_start(trid);
+	(void)ts_fill(trid, stream_bytes, id, 500, 0);
+	all = ts_read_all(trid);
+	CHECK_EQ(all.at[all.count - 1].info.posix_event_id, POSIX_TRACE_STOP);
+	CHECK_GT(all.count, stream_bytes / 1000);
+	ts_emit(id, 1000000);
+	ts_expect_none(trid);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
+	ts_flush(trid);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_emit(id, 1000001);
+	all = ts_read_all(trid);
+	CHECK_EQ(ts_count(&all, POSIX_TRACE_START), 1);
+	ts_expect_numbers(&all, id, 1000001, 1000001);
+}
+
+TEST(a_logged_loop_stream_shows_the_reader_its_gaps, "GETNEXT-32", NEEDS_KEEPER)
+{
+	enum { stream_bytes = 32768 };
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, stream_bytes, 0);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = ts_create_log(0, &attr, ts_temp_file());
+	struct ts_events all;
+	uint32_t next;
+
+	ts_start(trid);
+	ts_expect(trid, POSIX_TRACE_START);
+	next = ts_flood(stream_bytes, id, 500, 0);
+	all = ts_read_all(trid);
+	CHECK_GT(all.count, 2 + stream_bytes / 1000);
+	CHECK_EQ(all.at[0].info.posix_event_id, POSIX_TRACE_OVERFLOW);
+	CHECK_EQ(all.at[1].info.posix_event_id, POSIX_TRACE_RESUME);
+	CHECK_EQ(ts_count(&all, POSIX_TRACE_OVERFLOW), 1);
+	ts_expect_numbers(&all, id, ts_number(&all.at[2]), next - 1);
+	CHECK_EQ(ts_count(&all, id), all.count - 2);
+}
+
+/*
+ * An older record still being written
+ */
+
+static struct slow_page slow;
+static uint32_t slow_contents = 7654321;
+
+struct hanging {
+	trace_event_id_t id;
+	uint32_t rounds;
+	/* No numbered event before each slow one, only one at the begin. */
+	bool is_slow_only;
+	/* Slow calls that may be begun so far. */
+	_Atomic uint32_t allowed;
+	_Atomic int64_t call_begin;
+	_Atomic int64_t call_end;
+};
+
+static void *hang_in_event(void *arg)
+{
+	struct hanging *self = (struct hanging *)arg;
+
+	for (uint32_t i = 0; i < self->rounds; i++) {
+		if (i == 0 || !self->is_slow_only)
+			ts_emit(self->id, i);
+		while (i >= atomic_load(&self->allowed))
+			sched_yield();
+		atomic_store(&self->call_begin, ts_realtime_ns());
+		posix_trace_event(self->id, slow.data, sizeof(slow_contents));
+		atomic_store(&self->call_end, ts_realtime_ns());
+		slow_page_rearm(&slow);
+	}
+	return NULL;
+}
+
+/* Reads the number that is due next; the late one may come at any time, once. */
+static void expect_number_or_slow(trace_id_t trid, trace_event_id_t id, uint32_t number,
+				  bool *has_slow)
+{
+	struct ts_event event = ts_next(trid);
+
+	if (!*has_slow && ts_number(&event) == slow_contents) {
+		*has_slow = true;
+		event = ts_next(trid);
+	}
+	CHECK_EQ(event.info.posix_event_id, id);
+	CHECK_EQ(ts_number(&event), number);
+}
+
+TEST(a_hanging_writer_does_not_keep_the_reader_for_ever, "GETNEXT-33")
+{
+	struct hanging hanging = {.id = ts_id("hanging"), .rounds = 1, .allowed = 1};
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = stream_on(0);
+	struct ts_reader reader;
+	struct ts_event event;
+	bool has_slow = false;
+	int64_t begin;
+	pthread_t thread;
+
+	slow = slow_page_make();
+	thread = ts_thread(hang_in_event, &hanging);
+	CHECK(slow_page_wait(&slow, TS_PATIENCE_MS));
+	ts_emit(id, 1);
+	begin = harness_now_ns();
+	expect_number(trid, hanging.id, 0);
+	expect_number(trid, id, 1);
+	NOTE("held back for %lld ms", (long long)(harness_now_ns() - begin) / 1000000);
+	CHECK_LT(harness_now_ns() - begin, INT64_C(2000000000) * harness_slowdown());
+
+	/* Nobody will ever wake this reader but the clock. */
+	ts_reader_start(&reader, trid);
+	ts_emit(id, 2);
+	ts_reader_join(&reader);
+	CHECK_EQ(reader.result, 0);
+	CHECK_EQ(ts_number(&reader.event), 2);
+	ts_emit(id, 3);
+	expect_number(trid, id, 3);
+
+	/* The late record comes, with the time of its call. */
+	ts_expect_none(trid);
+	slow_page_fill(&slow, &slow_contents, sizeof(slow_contents));
+	ts_join(thread);
+	ts_emit(id, 4);
+	expect_number_or_slow(trid, id, 4, &has_slow);
+	if (!has_slow) {
+		event = ts_expect(trid, hanging.id);
+		CHECK_EQ(ts_number(&event), slow_contents);
+		CHECK_GE(ts_time_ns(&event.info.posix_timestamp),
+			 atomic_load(&hanging.call_begin) - 10000);
+		CHECK_LE(ts_time_ns(&event.info.posix_timestamp),
+			 atomic_load(&hanging.call_end) + 10000);
+	}
+	ts_expect_none(trid);
+}
+
+TEST(a_late_event_in_a_gap_does_not_date_it_back, "GETNEXT-03 GETNEXT-33 SYSEVENT-18")
+{
+	struct hanging hanging = {.id = ts_id("hanging"), .rounds = 1, .allowed = 1};
+	trace_event_id_t id = ts_id("event");
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 16384, 0);
+	trace_id_t trid = ts_create_running(0, &attr);
+	struct ts_event last, event;
+	pthread_t thread;
+
+	slow = slow_page_make();
+	thread = ts_thread(hang_in_event, &hanging);
+	CHECK(slow_page_wait(&slow, TS_PATIENCE_MS));
+	ts_emit(id, 1);
+	/* Reported although an older one hangs, which then comes among what is dropped. */
+	ts_expect(trid, POSIX_TRACE_START);
+	expect_number(trid, hanging.id, 0);
+	last = ts_expect(trid, id);
+	ts_flood(65536, id, 100, 2);
+	slow_page_fill(&slow, &slow_contents, sizeof(slow_contents));
+	ts_join(thread);
+	event = ts_expect(trid, POSIX_TRACE_OVERFLOW);
+	/* A tick of the counter may be less than a nanosecond. */
+	CHECK_GE(ts_time_ns(&event.info.posix_timestamp), ts_time_ns(&last.info.posix_timestamp));
+	ts_shutdown(trid);
+}
+
+static void *fill_page_soon(void *arg)
+{
+	harness_sleep_ms(3);
+	slow_page_fill(&slow, &slow_contents, sizeof(slow_contents));
+	return arg;
+}
+
+static void *fill_page_late(void *arg)
+{
+	harness_sleep_ms(50);
+	slow_page_fill(&slow, &slow_contents, sizeof(slow_contents));
+	return arg;
+}
+
+TEST(later_events_wait_for_an_older_one_in_the_making, "GETNEXT-33 GETNEXT-03")
+{
+	struct hanging hanging = {.id = ts_id("hanging"), .rounds = 40, .is_slow_only = true};
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = stream_on(0);
+	uint32_t timely = 0;
+	pthread_t thread;
+
+	slow = slow_page_make();
+	thread = ts_thread(hang_in_event, &hanging);
+	expect_number(trid, hanging.id, 0);
+	for (uint32_t i = 0; i < hanging.rounds; i++) {
+		struct ts_event events[2];
+		struct ts_events all = {2, events};
+		pthread_t filler;
+		int64_t begin;
+		atomic_store(&hanging.allowed, i + 1);
+		CHECK(slow_page_wait(&slow, TS_PATIENCE_MS));
+		begin = atomic_load(&hanging.call_begin);
+		ts_emit(id, i);
+		filler = ts_thread(fill_page_soon, NULL);
+		/* There is one, so it is not said that there is none; and it comes after
+		 * the older record. */
+		CHECK(ts_try_next(trid, &events[0]));
+		begin = ts_realtime_ns() - begin;
+		events[1] = ts_next(trid);
+		ts_join(filler);
+		CHECK_NE(events[0].info.posix_event_id, events[1].info.posix_event_id);
+		/* After a while the reader has the right to report out of order. */
+		if (begin > 50000000)
+			continue;
+		timely++;
+		ts_expect_sorted(&all);
+	}
+	ts_join(thread);
+	ts_expect_none(trid);
+	NOTE("%u of %u rounds were fast enough to count", timely, hanging.rounds);
+	CHECK_GT(timely, 0);
+}
+
+TEST(after_a_stop_all_is_there_at_once, "STARTSTOP-11 GETNEXT-15 GETNEXT-33")
+{
+	struct hanging hanging = {.id = ts_id("hanging"), .rounds = 1, .allowed = 1};
+	trace_id_t trid = stream_on(0);
+	struct ts_event event;
+	pthread_t threads[2];
+
+	/* stop waits for what was begun: nobody who asks until there is nothing is told so
+	 * too early. */
+	slow = slow_page_make();
+	threads[0] = ts_thread(hang_in_event, &hanging);
+	CHECK(slow_page_wait(&slow, TS_PATIENCE_MS));
+	threads[1] = ts_thread(fill_page_late, NULL);
+	CHECK_OK(posix_trace_stop(trid));
+	CHECK(ts_try_next(trid, &event));
+	CHECK_EQ(event.info.posix_event_id, hanging.id);
+	CHECK(ts_try_next(trid, &event));
+	while (event.info.posix_event_id == hanging.id)
+		CHECK(ts_try_next(trid, &event));
+	CHECK_EQ(event.info.posix_event_id, POSIX_TRACE_STOP);
+	ts_join(threads[0]);
+	ts_join(threads[1]);
+	ts_shutdown(trid);
+}
+
+static void *emit_many(void *arg)
+{
+	struct hanging *self = (struct hanging *)arg;
+
+	for (uint32_t i = 0; i < 2000; i++)
+		ts_emit(self->id, i);
+	return NULL;
+}
+
+TEST(other_writers_go_on_beside_a_hanging_one, "GETNEXT-33 EVENT-16")
+{
+	enum { writers = 3 };
+	struct hanging hanging = {.id = ts_id("hanging"), .rounds = 1, .allowed = 1};
+	struct hanging others[writers];
+	trace_id_t trid = stream_on(0);
+	pthread_t thread, threads[writers];
+	uint32_t next[writers] = {0};
+
+	slow = slow_page_make();
+	thread = ts_thread(hang_in_event, &hanging);
+	CHECK(slow_page_wait(&slow, TS_PATIENCE_MS));
+	expect_number(trid, hanging.id, 0);
+	for (int w = 0; w < writers; w++) {
+		char name[20];
+		snprintf(name, sizeof(name), "writer %d", w);
+		others[w].id = ts_id(name);
+		threads[w] = ts_thread(emit_many, &others[w]);
+	}
+	for (int i = 0; i < writers * 2000; i++) {
+		struct ts_event event = ts_next(trid);
+		int w = 0;
+		while (w < writers && others[w].id != event.info.posix_event_id)
+			w++;
+		CHECK_LT(w, writers);
+		CHECK_EQ(ts_number(&event), next[w]);
+		next[w]++;
+		ts_event_free(&event);
+	}
+	for (int w = 0; w < writers; w++)
+		ts_join(threads[w]);
+	slow_page_fill(&slow, &slow_contents, sizeof(slow_contents));
+	ts_join(thread);
+	expect_number(trid, hanging.id, slow_contents);
+	ts_expect_none(trid);
+}
+
+static intptr_t do_hang(const void *arg, size_t arg_bytes)
+{
+	static struct hanging hanging = {.rounds = 1, .allowed = 1};
+	int fd;
+
+	CHECK_EQ(arg_bytes, sizeof(fd));
+	memcpy(&fd, arg, sizeof(fd));
+	hanging.id = POSIX_TRACE_UNNAMED_USEREVENT;
+	slow = slow_page_make();
+	ts_thread(hang_in_event, &hanging);
+	CHECK(slow_page_wait(&slow, TS_PATIENCE_MS));
+	CHECK_EQ(write(fd, "", 1), 1);
+	pause();
+	return 0;
+}
+
+TEST(a_writer_stopped_or_killed_in_the_middle_delays_the_reader_shortly, "GETNEXT-33 EVENT-23")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 0, 0);
+	trace_event_id_t id = ts_id("event");
+	struct ts_event event;
+	trace_id_t trid;
+	int ends[2], status;
+	int64_t begin;
+	pid_t child;
+	char byte;
+
+	CHECK(close(slow_page_make().fd) == 0);
+	CHECK_SYS(pipe(ends));
+	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
+	trid = ts_create_running(0, &attr);
+	ts_expect(trid, POSIX_TRACE_START);
+	child = harness_fork();
+	if (child == 0) {
+		do_hang(&ends[1], sizeof(ends[1]));
+		_exit(0);
+	}
+	CHECK_EQ(read(ends[0], &byte, 1), 1);
+	CHECK_SYS(kill(child, SIGSTOP));
+	CHECK_EQ(CHECK_SYS(waitpid(child, &status, WUNTRACED)), child);
+	CHECK(WIFSTOPPED(status));
+	ts_emit(id, 1);
+	begin = harness_now_ns();
+	expect_number(trid, POSIX_TRACE_UNNAMED_USEREVENT, 0);
+	expect_number(trid, id, 1);
+	NOTE("stopped: held back for %lld ms", (long long)(harness_now_ns() - begin) / 1000000);
+	CHECK_LT(harness_now_ns() - begin, INT64_C(2000000000) * harness_slowdown());
+	/* And once only. */
+	for (uint32_t n = 2; n < 200; n++) {
+		ts_emit(id, n);
+		expect_number(trid, id, n);
+	}
+	CHECK_LT(harness_now_ns() - begin, INT64_C(10000000000) * harness_slowdown());
+	CHECK_SYS(kill(child, SIGKILL));
+	harness_reap(child);
+	ts_emit(id, 200);
+	begin = harness_now_ns();
+	expect_number(trid, id, 200);
+	NOTE("killed: held back for %lld ms", (long long)(harness_now_ns() - begin) / 1000000);
+	CHECK_LT(harness_now_ns() - begin, INT64_C(2000000000) * harness_slowdown());
+	CHECK(!ts_try_next(trid, &event));
+}
+
+/* A process that hangs in the middle of its eleventh event. */
+struct hanging_process {
+	pid_t pid;
+	int go[2];   /* a byte to it: the page is to be filled */
+	int said[2]; /* a byte from it: it hangs, and then: the event is complete */
+};
+
+enum { COMPLETE = 10 };
+
+static void *see_first_thread_hang(void *arg)
+{
+	struct hanging_process *p = (struct hanging_process *)arg;
+	char byte = 0;
+
+	CHECK(slow_page_wait(&slow, TS_PATIENCE_MS));
+	CHECK_EQ(write(p->said[1], &byte, 1), 1);
+	CHECK_EQ(read(p->go[0], &byte, 1), 1);
+	slow_page_fill(&slow, &slow_contents, sizeof(slow_contents));
+	return NULL;
+}
+
+/* Its first thread hangs, which is the one that stays as a zombie. */
+static struct hanging_process hanging_process(void)
+{
+	struct hanging_process p;
+	char byte = 0;
+
+	CHECK(close(slow_page_make().fd) == 0);
+	CHECK_SYS(pipe(p.go));
+	CHECK_SYS(pipe(p.said));
+	p.pid = harness_fork();
+	if (p.pid == 0) {
+		pthread_t thread;
+
+		slow = slow_page_make();
+		for (uint32_t i = 0; i < COMPLETE; i++)
+			ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, i);
+		thread = ts_thread(see_first_thread_hang, &p);
+		posix_trace_event(POSIX_TRACE_UNNAMED_USEREVENT, slow.data, sizeof(slow_contents));
+		ts_join(thread);
+		CHECK_EQ(write(p.said[1], &byte, 1), 1);
+		pause();
+	}
+	CHECK_EQ(read(p.said[0], &byte, 1), 1);
+	return p;
+}
+
+static trace_id_t inherited_stream(int policy)
+{
+	trace_attr_t attr = ts_attr(policy, 0, 0);
+	trace_id_t trid;
+
+	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
+	trid = ts_create_running(0, &attr);
+	ts_expect(trid, POSIX_TRACE_START);
+	return trid;
+}
+
+/* The next event is there now, without a wait for another one. */
+static void expect_number_now(trace_id_t trid, trace_event_id_t id, uint32_t number)
+{
+	struct ts_event event;
+
+	CHECK(ts_try_next(trid, &event));
+	CHECK_EQ(event.info.posix_event_id, id);
+	CHECK_EQ(ts_number(&event), number);
+	ts_event_free(&event);
+}
+
+TEST(a_stopped_writer_holds_back_only_what_is_later_than_its_last_event, "GETNEXT-33 GETNEXT-03")
+{
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = inherited_stream(POSIX_TRACE_LOOP);
+	struct hanging_process p;
+	struct ts_event event;
+	char byte = 0;
+	int status;
+
+	ts_emit(id, 0);
+	p = hanging_process();
+	ts_emit(id, 1);
+	CHECK_SYS(kill(p.pid, SIGSTOP));
+	CHECK_EQ(CHECK_SYS(waitpid(p.pid, &status, WUNTRACED)), p.pid);
+	CHECK(WIFSTOPPED(status));
+	ts_emit(id, 2);
+	expect_number_now(trid, id, 0);
+	for (uint32_t i = 0; i < COMPLETE; i++)
+		expect_number_now(trid, POSIX_TRACE_UNNAMED_USEREVENT, i);
+	/* The reader has not waited, and so has not given the writer up: its event is still in
+	 * time. */
+	CHECK_SYS(kill(p.pid, SIGCONT));
+	CHECK_EQ(write(p.go[1], &byte, 1), 1);
+	CHECK_EQ(read(p.said[0], &byte, 1), 1);
+	expect_number_now(trid, POSIX_TRACE_UNNAMED_USEREVENT, slow_contents);
+	expect_number_now(trid, id, 1);
+	expect_number_now(trid, id, 2);
+	CHECK(!ts_try_next(trid, &event));
+	CHECK_SYS(kill(p.pid, SIGKILL));
+	harness_reap(p.pid);
+}
+
+TEST(unavailable_is_said_only_if_nothing_is_there, "GETNEXT-15 GETNEXT-33 EVENT-23")
+{
+	enum { later = 50 };
+	static const int signals[] = {SIGSTOP, SIGKILL, 0};
+	trace_event_id_t id = ts_id("event");
+
+	for (unsigned n = 0; n < sizeof(signals) / sizeof(signals[0]); n++) {
+		trace_id_t trid =
+			inherited_stream(n % 2 ? POSIX_TRACE_UNTIL_FULL : POSIX_TRACE_LOOP);
+		struct hanging_process p = hanging_process();
+		struct ts_event event;
+
+		CHECK_SYS(kill(p.pid, signals[n]));
+		for (uint32_t i = 0; i < later; i++)
+			ts_emit(id, i);
+		for (uint32_t i = 0; i < COMPLETE; i++)
+			expect_number_now(trid, POSIX_TRACE_UNNAMED_USEREVENT, i);
+		for (uint32_t i = 0; i < later; i++)
+			expect_number_now(trid, id, i);
+		CHECK(!ts_try_next(trid, &event));
+		ts_shutdown(trid);
+		CHECK_SYS(kill(p.pid, SIGKILL));
+		harness_reap(p.pid);
+	}
+}
+
+TEST(nobody_waits_for_a_zombie, "EVENT-23 GETNEXT-33")
+{
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = inherited_stream(POSIX_TRACE_LOOP);
+	struct hanging_process p = hanging_process();
+	struct ptrc_stream_header *h = find_stream();
+	struct ptrc_given_up given_up = {0};
+	struct ts_event event;
+	int64_t left = 1;
+	siginfo_t info;
+
+	ts_emit(id, 1);
+	CHECK_NE(ptrc_marks_wait(h, &given_up, 0, &left), UINT32_MAX);
+	CHECK_SYS(kill(p.pid, SIGKILL));
+	CHECK_SYS(waitid(P_PID, (id_t)p.pid, &info, WEXITED | WNOWAIT));
+	left = 1;
+	CHECK_EQ(ptrc_marks_wait(h, &given_up, 0, &left), UINT32_MAX);
+	CHECK_EQ(left, 1);
+	for (uint32_t i = 0; i < COMPLETE; i++)
+		expect_number_now(trid, POSIX_TRACE_UNNAMED_USEREVENT, i);
+	expect_number_now(trid, id, 1);
+	CHECK(!ts_try_next(trid, &event));
+	harness_reap(p.pid);
+}
+
+static bool has_slot(struct ptrc_stream_header *h, int tid)
+{
+	for (uint32_t i = 0; i < ptrc_slots_used(h); i++)
+		if (ptrc_slot_tid(atomic_load(&ptrc_stream_slots(h)[i].owner)) == tid)
+			return true;
+	return false;
+}
+
+TEST(a_zombie_keeps_no_room, "EVENT-23")
+{
+	trace_id_t trid = inherited_stream(POSIX_TRACE_LOOP);
+	struct hanging_process p = hanging_process();
+	struct ptrc_stream_header *h = find_stream();
+	struct ptrc_pool pool = {h, h->chunk_size, h->chunk_count};
+	siginfo_t info;
+
+	ptrc_slots_reap(&pool, 0, 0);
+	CHECK(has_slot(h, p.pid));
+	CHECK_SYS(kill(p.pid, SIGKILL));
+	CHECK_SYS(waitid(P_PID, (id_t)p.pid, &info, WEXITED | WNOWAIT));
+	ptrc_slots_reap(&pool, 0, 0);
+	CHECK(!has_slot(h, p.pid));
+	for (uint32_t i = 0; i < COMPLETE; i++)
+		expect_number_now(trid, POSIX_TRACE_UNNAMED_USEREVENT, i);
+	harness_reap(p.pid);
+}
+
+/*
+ * Reader and writers stopped together
+ */
+
+struct standstill {
+	/* Rounds in which the reader waits. */
+	_Atomic uint32_t reading;
+	/* ts_realtime_ns when it was over. */
+	_Atomic int64_t over;
+};
+
+/* fill_page_after_standstill has looked at the clock once: it will see the standstill. */
+static atomic_bool is_watching;
+
+/* The writer needs a few milliseconds more after the standstill. */
+static void *fill_page_after_standstill(void *arg)
+{
+	int64_t now, last = harness_now_ns();
+	bool is_over = false;
+
+	atomic_store(&is_watching, true);
+	for (unsigned left = 10; left > 0; last = now) {
+		harness_sleep_ms(1);
+		now = harness_now_ns();
+		if (is_over)
+			left--;
+		is_over = is_over || now - last > 100000000;
+	}
+	slow_page_fill(&slow, &slow_contents, sizeof(slow_contents));
+	return arg;
+}
+
+static struct ts_event poll_next(trace_id_t trid)
+{
+	struct ts_event event;
+
+	CHECK_WITHIN(TS_PATIENCE_MS, ts_try_next(trid, &event));
+	return event;
+}
+
+static void read_in_standstills(struct standstill *standstill, uint32_t rounds,
+				struct ts_event (*next)(trace_id_t trid))
+{
+	struct hanging hanging = {.id = ts_id("hanging"), .rounds = rounds, .is_slow_only = true};
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = stream_on(0);
+	uint32_t timely = 0;
+	pthread_t writer;
+
+	slow = slow_page_make();
+	writer = ts_thread(hang_in_event, &hanging);
+	expect_number(trid, hanging.id, 0);
+	for (uint32_t i = 0; i < rounds; i++) {
+		struct ts_event events[2];
+		struct ts_events all = {2, events};
+		pthread_t filler;
+		atomic_store(&hanging.allowed, i + 1);
+		CHECK(slow_page_wait(&slow, TS_PATIENCE_MS));
+		ts_emit(id, i);
+		atomic_store(&is_watching, false);
+		filler = ts_thread(fill_page_after_standstill, NULL);
+		CHECK_WITHIN(TS_PATIENCE_MS, atomic_load(&is_watching));
+		atomic_store(&standstill->reading, i + 1);
+		events[0] = next(trid);
+		events[1] = next(trid);
+		ts_join(filler);
+		/* After a while the reader has the right to report out of order. */
+		if (ts_realtime_ns() - atomic_load(&standstill->over) > 40000000)
+			continue;
+		timely++;
+		ts_expect_sorted(&all);
+	}
+	ts_join(writer);
+	ts_shutdown(trid);
+	NOTE("%u of %u rounds were fast enough to count", timely, rounds);
+	CHECK_GT(timely, 0);
+}
+
+static void read_while_stopped_now_and_then(struct ts_event (*next)(trace_id_t trid))
+{
+	enum { rounds = 8 };
+	struct standstill *standstill;
+	pid_t child, ended = 0;
+	int status;
+
+	CHECK(close(slow_page_make().fd) == 0);
+	standstill = mmap(NULL, sizeof(*standstill), PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(standstill != MAP_FAILED);
+	child = harness_fork();
+	if (child == 0) {
+		read_in_standstills(standstill, rounds, next);
+		_exit(0);
+	}
+	for (uint32_t i = 0; i < rounds; i++) {
+		CHECK_WITHIN(TS_PATIENCE_MS, atomic_load(&standstill->reading) > i ||
+						     (ended = waitpid(child, &status, WNOHANG)));
+		CHECK_EQ(ended, 0);
+		/* Nobody sees from outside that the reader waits. */
+		harness_sleep_ms(10);
+		CHECK_SYS(kill(child, SIGSTOP));
+		CHECK_EQ(CHECK_SYS(waitpid(child, &status, WUNTRACED)), child);
+		CHECK(WIFSTOPPED(status));
+		harness_sleep_ms(150);
+		atomic_store(&standstill->over, ts_realtime_ns());
+		CHECK_SYS(kill(child, SIGCONT));
+	}
+	CHECK_EXIT(child, 0);
+}
+
+TEST(a_writer_that_stood_still_with_a_waiting_reader_is_not_given_up, "GETNEXT-33 GETNEXT-03")
+{
+	read_while_stopped_now_and_then(ts_next);
+}
+
+TEST(a_writer_that_stood_still_with_a_polling_reader_is_not_given_up, "GETNEXT-33 GETNEXT-03")
+{
+	read_while_stopped_now_and_then(poll_next);
+}
+
+/*
+ * A writer that wakes a reader, left in the middle
+ */
+
+static struct {
+	trace_id_t trid;
+	trace_event_id_t id;
+	_Atomic uint32_t read;
+} woken;
+
+static void *read_numbers(void *arg)
+{
+	struct call call;
+	uint32_t number;
+
+	do {
+		call = call_next(GETNEXT, woken.trid, sizeof(call.data), NULL);
+		CHECK_OK(call.result);
+		if (call.info.posix_event_id != woken.id)
+			continue;
+		memcpy(&number, call.data, sizeof(number));
+		atomic_store(&woken.read, number);
+	} while (call.info.posix_event_id != POSIX_TRACE_STOP);
+	return arg;
+}
+
+static sigjmp_buf leave_target;
+static volatile sig_atomic_t may_leave;
+
+static void leave(int sig)
+{
+	(void)sig;
+	if (may_leave) {
+		may_leave = 0;
+		siglongjmp(leave_target, 1);
+	}
+}
+
+TEST(a_waker_that_is_left_leaves_it_to_the_next, "GETNEXT-06 EVENT-23 EVENT-28")
+{
+	struct sigaction action = {.sa_handler = leave};
+	struct sigevent notify = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR2};
+	/* As many rounds as there is time for. */
+	int64_t end = harness_now_ns() + INT64_C(5000000000) / harness_sample();
+	volatile uint32_t number = 0, rounds = 0;
+	sigset_t blocked;
+	timer_t timer;
+	pthread_t reader;
+
+	woken.trid = stream_on(0);
+	woken.id = ts_id("event");
+	CHECK_SYS(sigemptyset(&blocked));
+	CHECK_SYS(sigaddset(&blocked, SIGUSR2));
+	CHECK_SYS(sigaction(SIGUSR2, &action, NULL));
+	CHECK_SYS(timer_create(CLOCK_MONOTONIC, &notify, &timer));
+	CHECK_OK(pthread_sigmask(SIG_BLOCK, &blocked, NULL));
+	reader = ts_thread(read_numbers, NULL);
+	CHECK_OK(pthread_sigmask(SIG_UNBLOCK, &blocked, NULL));
+	for (; harness_now_ns() < end; rounds++) {
+		struct itimerspec soon = {.it_value.tv_nsec = 50000 + rounds * 7919 % 100000};
+		struct timespec pause = {.tv_nsec = 20000};
+
+		/* The reader is asleep before each event, as a rule. */
+		may_leave = 1;
+		if (sigsetjmp(leave_target, 1) == 0) {
+			CHECK_SYS(timer_settime(timer, 0, &soon, NULL));
+			while (may_leave) {
+				ts_emit(woken.id, ++number);
+				nanosleep(&pause, NULL);
+			}
+		}
+		/* Whatever became of it: the next event wakes. */
+		ts_emit(woken.id, ++number);
+		for (int64_t since = harness_now_ns(); atomic_load(&woken.read) != number;
+		     sched_yield())
+			CHECK_LT(harness_now_ns() - since, TS_PATIENCE_MS * INT64_C(1000000));
+	}
+	NOTE("%u rounds, %u events", rounds, number);
+	CHECK_SYS(timer_delete(timer));
+	CHECK_OK(posix_trace_stop(woken.trid));
+	ts_join(reader);
+	ts_shutdown(woken.trid);
+}
+
+/*
+ * Reading while others write
+ */
+
+struct paced_writer {
+	trace_event_id_t id;
+	uint32_t writer;
+	uint32_t count;
+	/* How many events all may have unread; given out before, taken back after. */
+	_Atomic int32_t *credit;
+};
+
+static void *write_paced(void *arg)
+{
+	struct paced_writer *self = (struct paced_writer *)arg;
+	unsigned char data[128];
+
+	for (uint32_t seq = 1; seq <= self->count; seq++) {
+		uint32_t len = payload_len(sizeof(data), self->writer, seq);
+		for (;;) {
+			int32_t credit = atomic_load(self->credit);
+			if (credit > 0 &&
+			    atomic_compare_exchange_strong(self->credit, &credit, credit - 1))
+				break;
+			sched_yield();
+		}
+		payload_fill(data, len, self->writer, seq);
+		posix_trace_event(self->id, data, len);
+	}
+	return NULL;
+}
+
+static void read_while_written(int policy)
+{
+	enum { writers = 4, count = 8000, stream_bytes = 65536 };
+	trace_attr_t attr = ts_attr(policy, stream_bytes, 128);
+	trace_event_id_t id = ts_id("event");
+	struct paced_writer args[writers];
+	pthread_t threads[2];
+	uint32_t last[writers] = {0};
+	int64_t last_time = 0;
+	_Atomic int32_t *credit;
+	size_t event_bytes;
+	trace_id_t trid;
+	pid_t child;
+
+	credit = (_Atomic int32_t *)mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+					 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK_OK(posix_trace_attr_getmaxusereventsize(&attr, 128, &event_bytes));
+	/* Never more unread than surely fit, START included. */
+	atomic_store(credit, (int32_t)(stream_bytes / event_bytes) - 8);
+	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
+	trid = ts_create_running(0, &attr);
+	ts_expect(trid, POSIX_TRACE_START);
+	for (uint32_t w = 0; w < writers; w++)
+		args[w] = (struct paced_writer){id, w, count, credit};
+	child = harness_fork();
+	if (child == 0) {
+		threads[0] = ts_thread(write_paced, &args[0]);
+		write_paced(&args[1]);
+		ts_join(threads[0]);
+		_exit(0);
+	}
+	threads[0] = ts_thread(write_paced, &args[2]);
+	threads[1] = ts_thread(write_paced, &args[3]);
+	for (uint32_t i = 0; i < writers * count; i++) {
+		struct ts_event event = ts_expect(trid, id);
+		uint32_t writer, seq;
+		CHECK(payload_read(event.data, event.len, &writer, &seq));
+		CHECK_LT(writer, writers);
+		CHECK_EQ(seq, last[writer] + 1);
+		last[writer] = seq;
+		CHECK_GE(ts_time_ns(&event.info.posix_timestamp), last_time);
+		last_time = ts_time_ns(&event.info.posix_timestamp);
+		ts_event_free(&event);
+		atomic_fetch_add(credit, 1);
+	}
+	ts_join(threads[0]);
+	ts_join(threads[1]);
+	CHECK_EXIT(child, 0);
+	ts_expect_none(trid);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+}
+
+TEST(reading_disturbs_no_recording_until_full, "GETNEXT-34 GETNEXT-03 SIZE-12")
+{
+	read_while_written(POSIX_TRACE_UNTIL_FULL);
+}
+
+TEST(reading_disturbs_no_recording_in_a_loop, "GETNEXT-34 GETNEXT-03 SIZE-12")
+{
+	read_while_written(POSIX_TRACE_LOOP);
+}

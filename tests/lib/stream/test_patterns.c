@@ -1,0 +1,834 @@
+/* SPDX-License-Identifier: MIT */
+/* Patterns of streams: posixtrace_set_patterns, posixtrace_get_patterns. */
+#include "tests/support/support.h"
+#include "tests/support/stream_memory.h"
+
+#include <fnmatch.h>
+#include <posixtrace.h>
+#include <sched.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+
+#include "lib/model/glob.h"
+#include "lib/stream/pool.h"
+
+static trace_id_t make_stream(pid_t pid)
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 1 << 20, 64);
+
+	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
+	return ts_create(pid, &attr);
+}
+
+static struct posixtrace_pattern make_pattern(int how, const char *glob)
+{
+	struct posixtrace_pattern p = {.pt_how = how};
+
+	snprintf(p.pt_glob, sizeof(p.pt_glob), "%s", glob);
+	return p;
+}
+
+/* Up to one pattern of each kind; null: none. */
+static void set_patterns(trace_id_t trid, const char *only, const char *exclude)
+{
+	struct posixtrace_pattern patterns[2];
+	size_t count = 0;
+
+	if (only)
+		patterns[count++] = make_pattern(POSIXTRACE_ONLY, only);
+	if (exclude)
+		patterns[count++] = make_pattern(POSIXTRACE_EXCLUDE, exclude);
+	CHECK_OK(posixtrace_set_patterns(trid, patterns, count));
+}
+
+static size_t count_named(trace_id_t trid, const struct ts_events *events, const char *name)
+{
+	return ts_count(events, ts_trid_id(trid, name));
+}
+
+/* ---- from the first event on ---- */
+
+TEST(no_event_of_an_excluded_name_is_recorded, "EXT-100")
+{
+	trace_id_t trid = make_stream(0);
+	struct ts_events events;
+
+	set_patterns(trid, NULL, "*.noise");
+	ts_start(trid);
+	for (uint32_t i = 0; i < 5000; i++) {
+		ts_emit(ts_id("x.noise"), i);
+		if (i % 100 == 0)
+			ts_emit(ts_id("x.tune"), i);
+	}
+	ts_emit(ts_id("other.noise"), 1);
+	events = ts_read_all(trid);
+	CHECK_EQ(count_named(trid, &events, "x.noise"), 0);
+	CHECK_EQ(count_named(trid, &events, "other.noise"), 0);
+	CHECK_EQ(count_named(trid, &events, "x.tune"), 50);
+	CHECK_EQ(events.count, 51);
+}
+
+TEST(of_only_patterns_no_other_name_is_recorded, "EXT-100 EXT-101", NEEDS_KEEPER)
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 1 << 20, 64);
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	trace_event_id_t early = ts_id("early.noise"), tune = ts_id("early.tune"), late;
+	struct ts_events events;
+
+	set_patterns(trid, "*.tune", NULL);
+	ts_start(trid);
+	ts_emit(early, 1);
+	ts_emit(tune, 2);
+	ts_emit(ts_id("late.noise"), 3);
+	late = ts_id("late.tune");
+	ts_emit(late, 4);
+	ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, 5);
+	ts_shutdown(trid);
+	/* Who reads the log gets what was recorded. */
+	events = ts_log_events(fd);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_START), 1);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
+	CHECK_EQ(ts_count(&events, tune), 1);
+	CHECK_EQ(ts_count(&events, late), 1);
+	for (size_t i = 0; i < events.count; i++)
+		CHECK(events.at[i].info.posix_event_id < POSIX_TRACE_UNNAMED_USEREVENT ||
+		      events.at[i].info.posix_event_id == tune ||
+		      events.at[i].info.posix_event_id == late);
+}
+
+TEST(exclude_takes_precedence_over_only, "EXT-101")
+{
+	trace_id_t trid = make_stream(0);
+	struct ts_events events;
+
+	set_patterns(trid, "x.*", "*.noise");
+	ts_start(trid);
+	ts_emit(ts_id("x.noise"), 1);
+	ts_emit(ts_id("x.tune"), 2);
+	ts_emit(ts_id("y.tune"), 3);
+	events = ts_read_all(trid);
+	ts_expect_ids(&events, POSIX_TRACE_START, ts_id("x.tune"), 0);
+}
+
+TEST(only_exclude_concerns_system_event_types, "EXT-101")
+{
+	trace_id_t trid = make_stream(0);
+	struct ts_events events;
+
+	set_patterns(trid, "nothing", "posix_trace_st?rt");
+	ts_start(trid);
+	ts_emit(ts_id("x"), 1);
+	ts_stop(trid);
+	events = ts_read_all(trid);
+	ts_expect_ids(&events, POSIX_TRACE_STOP, 0);
+	set_patterns(trid, NULL, "*");
+	ts_start(trid);
+	ts_stop(trid);
+	ts_expect_none(trid);
+	/* After a clear, too. */
+	ts_clear(trid);
+	ts_start(trid);
+	ts_stop(trid);
+	ts_expect_none(trid);
+}
+
+static void emit_by(struct ts_target *target, const char *name, int count)
+{
+	trace_event_id_t id = ts_target_id(target, name);
+
+	for (int i = 0; i < count; i++)
+		ts_target_emit(target, id, (uint32_t)i);
+}
+
+TEST(names_of_processes_that_were_there_before_are_judged, "EXT-100")
+{
+	struct ts_target target = ts_target_fork();
+	trace_event_id_t early = ts_target_id(&target, "early.noise");
+	trace_id_t trid = make_stream(target.pid);
+	struct ts_events events;
+
+	set_patterns(trid, NULL, "*.noise");
+	ts_start(trid);
+	ts_target_emit(&target, early, 1);
+	emit_by(&target, "late.noise", 3);
+	emit_by(&target, "late.tune", 3);
+	events = ts_read_all(trid);
+	ts_target_end(&target);
+	CHECK_EQ(events.count, 4);
+	CHECK_EQ(count_named(trid, &events, "late.tune"), 3);
+}
+
+TEST(names_of_children_and_of_new_images_are_judged, "EXT-100", NEEDS_EXEC)
+{
+	int release;
+	struct ts_target shell = ts_target_late(&release), child;
+	trace_id_t trid = make_stream(shell.pid);
+	struct ts_events events;
+
+	set_patterns(trid, "*.tune", "child.*");
+	ts_start(trid);
+	ts_target_release(release);
+	emit_by(&shell, "shell.noise", 3);
+	emit_by(&shell, "shell.tune", 3);
+	child = ts_target_fork_child(&shell);
+	emit_by(&child, "child.tune", 3);
+	emit_by(&child, "small.noise", 3);
+	emit_by(&child, "small.tune", 3);
+	ts_target_exec(&child);
+	emit_by(&child, "image.noise", 3);
+	emit_by(&child, "image.tune", 3);
+	emit_by(&child, "child.tune", 3);
+	ts_target_end(&child);
+	events = ts_read_all(trid);
+	ts_target_end(&shell);
+	CHECK_EQ(events.count, 1 + 9);
+	CHECK_EQ(count_named(trid, &events, "shell.tune"), 3);
+	CHECK_EQ(count_named(trid, &events, "small.tune"), 3);
+	CHECK_EQ(count_named(trid, &events, "image.tune"), 3);
+}
+
+TEST(an_event_on_behalf_of_a_process_is_judged, "EXT-100")
+{
+	struct ts_target target = ts_target_fork();
+	trace_id_t trid = make_stream(target.pid);
+	unsigned int streams;
+
+	set_patterns(trid, NULL, "*.noise");
+	ts_start(trid);
+	CHECK_OK(posixtrace_event_for(target.pid, "x.noise", NULL, 0, &streams));
+	CHECK_EQ(streams, 0);
+	CHECK_OK(posixtrace_event_for(target.pid, "x.tune", NULL, 0, &streams));
+	CHECK_EQ(streams, 1);
+	ts_target_end(&target);
+	ts_expect(trid, POSIX_TRACE_START);
+	ts_expect(trid, ts_trid_id(trid, "x.tune"));
+	ts_expect_none(trid);
+}
+
+static trace_event_id_t handled;
+
+static void emit_in_handler(int signal)
+{
+	(void)signal;
+	ts_emit(handled, 1);
+}
+
+TEST(the_first_event_of_a_name_may_come_from_a_handler_on_a_small_stack, "EXT-100 EVENT-26")
+{
+	trace_id_t trid = make_stream(0);
+	struct sigaction action = {.sa_handler = emit_in_handler, .sa_flags = SA_ONSTACK};
+	/* What the kernel needs for a signal, and what an event may need (EVENT-26). */
+	size_t bytes = getauxval(AT_MINSIGSTKSZ) + 4096;
+	stack_t stack = {.ss_size = bytes < 6144 ? 6144 : bytes};
+	char *area;
+
+#ifdef HARNESS_IS_SANITIZED
+	stack.ss_size = 1 << 16;
+#endif
+	/* Below it is a page that cannot be touched. */
+	area = mmap(NULL, 4096 + stack.ss_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		    -1, 0);
+	CHECK(area != MAP_FAILED);
+	CHECK_SYS(mprotect(area, 4096, PROT_NONE));
+	stack.ss_sp = area + 4096;
+	CHECK_SYS(sigaltstack(&stack, NULL));
+	set_patterns(trid, NULL, "*.noise");
+	ts_start(trid);
+	CHECK_SYS(sigaction(SIGUSR1, &action, NULL));
+	handled = ts_id("x.noise");
+	raise(SIGUSR1);
+	handled = ts_id("x.tune");
+	raise(SIGUSR1);
+	ts_expect(trid, POSIX_TRACE_START);
+	ts_expect(trid, handled);
+	ts_expect_none(trid);
+}
+
+TEST(each_stream_has_its_own_patterns, "EXT-100")
+{
+	trace_id_t a = make_stream(0), b = make_stream(0);
+	trace_event_id_t x, y;
+
+	set_patterns(a, NULL, "x");
+	set_patterns(b, "x", NULL);
+	ts_start(a);
+	ts_start(b);
+	x = ts_id("x");
+	y = ts_id("y");
+	for (int i = 0; i < 3; i++) {
+		ts_emit(x, 1);
+		ts_emit(y, 2);
+	}
+	ts_expect(a, POSIX_TRACE_START);
+	ts_expect(b, POSIX_TRACE_START);
+	for (int i = 0; i < 3; i++) {
+		ts_expect(a, y);
+		ts_expect(b, x);
+	}
+	ts_expect_none(a);
+	ts_expect_none(b);
+}
+
+/* ---- names that are made while patterns are set ---- */
+
+struct race {
+	_Atomic bool is_set; /* patterns have been set */
+	_Atomic bool is_over;
+	_Atomic uint64_t events;
+};
+
+enum { RACE_NAMES = 900 };
+
+/* Makes names, and an event of each, whose number tells whether patterns were set before. */
+static intptr_t make_names(const void *arg, size_t arg_bytes)
+{
+	struct race *race;
+	char name[64];
+
+	CHECK_EQ(arg_bytes, sizeof(race));
+	memcpy(&race, arg, sizeof(race));
+	for (int i = 0; i < RACE_NAMES && !race->is_over; i++) {
+		uint32_t is_set;
+		trace_event_id_t id;
+
+		snprintf(name, sizeof(name), "%d.%d.noise", (int)getpid(), i % RACE_NAMES);
+		if (posix_trace_eventid_open(name, &id))
+			return 1;
+		if (id == POSIX_TRACE_UNNAMED_USEREVENT)
+			break;
+		for (int n = 0; n < 4; n++) {
+			is_set = race->is_set;
+			posix_trace_event(id, &is_set, sizeof(is_set));
+			race->events++;
+		}
+	}
+	return 0;
+}
+
+TEST(a_name_made_while_patterns_are_set_is_judged_by_them, "EXT-102 EXT-100")
+{
+	struct race *race = mmap(NULL, sizeof(*race), PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct ts_target parent, child;
+	struct ts_events events;
+	trace_id_t trid;
+	size_t before = 0, system = 0;
+
+	CHECK(race != MAP_FAILED);
+	parent = ts_target_fork();
+	trid = make_stream(parent.pid);
+	ts_start(trid);
+	child = ts_target_fork_child(&parent);
+	ts_target_call_begin(&parent, make_names, &race, sizeof(race));
+	ts_target_call_begin(&child, make_names, &race, sizeof(race));
+	CHECK_WITHIN(TS_PATIENCE_MS, race->events > 200);
+	set_patterns(trid, NULL, "*.noise");
+	race->is_set = true;
+	/* They are set anew all the time, with one more or one less that matches nothing, and each
+	 * list goes where the one before the last was. */
+	for (int i = 0; i < 200; i++)
+		set_patterns(trid, i % 2 ? "*.tune" : NULL, "*.noise");
+	race->is_over = true;
+	CHECK_EQ(ts_target_result(&child), 0);
+	CHECK_EQ(ts_target_result(&parent), 0);
+	events = ts_read_all(trid);
+	for (size_t i = 0; i < events.count; i++) {
+		if (events.at[i].info.posix_event_id < POSIX_TRACE_UNNAMED_USEREVENT) {
+			system++;
+			continue;
+		}
+		before++;
+		/* No call that began after they were set has recorded anything. */
+		CHECK_EQ(ts_number(&events.at[i]), 0);
+	}
+	CHECK_GE(before, 200);
+	CHECK_GE(system, 2);
+	ts_target_end(&child);
+	ts_target_end(&parent);
+}
+
+/* The other way round: what both the old and the new patterns record is not lost. */
+static intptr_t make_tunes(const void *arg, size_t arg_bytes)
+{
+	struct race *race;
+	char name[64];
+	uint32_t number = 0;
+
+	CHECK_EQ(arg_bytes, sizeof(race));
+	memcpy(&race, arg, sizeof(race));
+	for (int i = 0; !race->is_over; i++) {
+		trace_event_id_t id;
+
+		snprintf(name, sizeof(name), "%d.tune", i % 500);
+		if (posix_trace_eventid_open(name, &id))
+			return -1;
+		posix_trace_event(id, &number, sizeof(number));
+		number++;
+	}
+	return (intptr_t)number;
+}
+
+TEST(no_event_is_lost_while_patterns_are_set, "EXT-102")
+{
+	struct race *race = mmap(NULL, sizeof(*race), PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 64 << 20, 64);
+	struct ts_target target;
+	struct ts_events events;
+	trace_id_t trid;
+	uint32_t made, next = 0;
+
+	CHECK(race != MAP_FAILED);
+	target = ts_target_fork();
+	trid = ts_create(target.pid, &attr);
+	ts_start(trid);
+	ts_target_call_begin(&target, make_tunes, &race, sizeof(race));
+	for (int i = 0; i < 200; i++)
+		set_patterns(trid, i % 3 ? "*tune" : NULL, i % 2 ? "*.noise" : NULL);
+	race->is_over = true;
+	made = (uint32_t)ts_target_result(&target);
+	CHECK_GE(made, 1);
+	events = ts_read_all(trid);
+	for (size_t i = 0; i < events.count; i++)
+		if (events.at[i].info.posix_event_id > POSIX_TRACE_UNNAMED_USEREVENT)
+			CHECK_EQ(ts_number(&events.at[i]), next++);
+	CHECK_EQ(next, made);
+	ts_target_end(&target);
+}
+
+/* Makes pairs of events with the same number: of a type that patterns sometimes exclude, and of
+ * one that they never do. */
+static intptr_t make_pairs(const void *arg, size_t arg_bytes)
+{
+	struct race *race;
+	trace_event_id_t x, mark;
+
+	CHECK_EQ(arg_bytes, sizeof(race));
+	memcpy(&race, arg, sizeof(race));
+	if (posix_trace_eventid_open("x", &x) || posix_trace_eventid_open("mark", &mark))
+		return 1;
+	for (uint32_t number = 1; number <= 300000; number++) {
+		posix_trace_event(x, &number, sizeof(number));
+		posix_trace_event(mark, &number, sizeof(number));
+	}
+	race->is_over = true;
+	return 0;
+}
+
+TEST(an_event_before_filter_obeys_the_patterns_before_it, "EXT-102 EXT-103")
+{
+	struct race *race = mmap(NULL, sizeof(*race), PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 48 << 20, 64);
+	struct ts_target target;
+	trace_event_id_t x, mark;
+	struct ts_event event;
+	trace_id_t trid;
+	uint32_t last_x = 0, first_mark = 0, changes = 0, checked = 0;
+	bool is_recorded = true;
+
+	CHECK(race != MAP_FAILED);
+	target = ts_target_fork();
+	trid = ts_create(target.pid, &attr);
+	x = ts_trid_id(trid, "x");
+	mark = ts_trid_id(trid, "mark");
+	ts_start(trid);
+	ts_target_call_begin(&target, make_pairs, &race, sizeof(race));
+	while (!race->is_over) {
+		set_patterns(trid, NULL, "x");
+		set_patterns(trid, NULL, "y");
+	}
+	CHECK_EQ(ts_target_result(&target), 0);
+	ts_stop(trid);
+	/* Between two marks that are recorded while the patterns let x be, there is an x. */
+	while (ts_try_next(trid, &event)) {
+		trace_event_id_t id = event.info.posix_event_id;
+
+		if (id == POSIX_TRACE_FILTER) {
+			trace_event_set_t set;
+
+			memcpy(&set, event.data + sizeof(set), sizeof(set));
+			is_recorded = !ts_is_member(&set, x);
+			first_mark = 0;
+			changes++;
+		} else if (id == x) {
+			CHECK(is_recorded);
+			last_x = ts_number(&event);
+		} else if (id == mark && is_recorded) {
+			if (first_mark != 0) {
+				CHECK_EQ(last_x, ts_number(&event));
+				checked++;
+			}
+			first_mark = ts_number(&event);
+		}
+		ts_event_free(&event);
+	}
+	CHECK_GE(changes, 2);
+	CHECK_GE(checked, 1);
+	ts_target_end(&target);
+}
+
+/* ---- beside the filter ---- */
+
+TEST(the_filter_tells_of_patterns, "EXT-103")
+{
+	trace_id_t trid = make_stream(0);
+	trace_event_id_t noise = ts_id("x.noise"), tune = ts_id("x.tune"), late;
+	trace_event_set_t set, expected;
+	struct ts_event event;
+
+	set_patterns(trid, NULL, "*.noise");
+	set = ts_filter(trid);
+	expected = ts_set(noise, 0U);
+	CHECK(ts_same_set(&set, &expected));
+	/* An event of it is not needed for that, nor a start. */
+	late = ts_id("late.noise");
+	set = ts_filter(trid);
+	expected = ts_set(noise, late, 0U);
+	CHECK(ts_same_set(&set, &expected));
+	set_patterns(trid, "x.*", NULL);
+	set = ts_filter(trid);
+	expected = ts_set(late, POSIX_TRACE_UNNAMED_USEREVENT, 0U);
+	CHECK(ts_same_set(&set, &expected));
+	/* START has it, too. */
+	ts_start(trid);
+	event = ts_expect(trid, POSIX_TRACE_START);
+	memcpy(&set, event.data, sizeof(set));
+	CHECK(ts_same_set(&set, &expected));
+	/* Patterns and filter stand beside each other. */
+	set = ts_set(tune, 0U);
+	ts_set_filter(trid, &set, POSIX_TRACE_ADD_EVENTSET);
+	set = ts_filter(trid);
+	expected = ts_set(late, tune, POSIX_TRACE_UNNAMED_USEREVENT, 0U);
+	CHECK(ts_same_set(&set, &expected));
+	set_patterns(trid, NULL, NULL);
+	set = ts_filter(trid);
+	expected = ts_set(tune, 0U);
+	CHECK(ts_same_set(&set, &expected));
+}
+
+TEST(new_patterns_of_a_running_stream_are_told_by_a_filter_event, "EXT-103")
+{
+	trace_id_t trid = make_stream(0);
+	trace_event_id_t noise = ts_id("x.noise"), tune = ts_id("x.tune");
+	trace_event_set_t sets[2], expected;
+	struct ts_event event;
+
+	ts_start(trid);
+	ts_expect(trid, POSIX_TRACE_START);
+	ts_emit(noise, 1);
+	set_patterns(trid, NULL, "*.noise");
+	ts_emit(noise, 2);
+	ts_emit(tune, 2);
+	ts_expect(trid, noise);
+	event = ts_expect(trid, POSIX_TRACE_FILTER);
+	CHECK_EQ(event.len, sizeof(sets));
+	memcpy(sets, event.data, sizeof(sets));
+	expected = ts_set(0U);
+	CHECK(ts_same_set(&sets[0], &expected));
+	expected = ts_set(noise, 0U);
+	CHECK(ts_same_set(&sets[1], &expected));
+	ts_expect(trid, tune);
+	/* Nothing changes for the names that there are. */
+	set_patterns(trid, NULL, "*.n[o]ise");
+	ts_emit(ts_id("late.noise"), 1);
+	ts_expect_none(trid);
+	/* Other patterns: what they exclude no longer is recorded and read again. */
+	set_patterns(trid, "*.noise", NULL);
+	ts_emit(noise, 3);
+	ts_emit(tune, 3);
+	ts_expect(trid, POSIX_TRACE_FILTER);
+	event = ts_expect(trid, noise);
+	CHECK_EQ(ts_number(&event), 3);
+	ts_expect_none(trid);
+}
+
+TEST(set_filter_decides_of_the_names_that_exist, "EXT-103")
+{
+	trace_id_t trid = make_stream(0);
+	trace_event_id_t noise = ts_id("x.noise"), hiss = ts_id("hiss.noise"), late;
+	trace_event_set_t set = ts_set(noise, 0U), expected;
+
+	set_patterns(trid, NULL, "*.noise");
+	ts_set_filter(trid, &set, POSIX_TRACE_SUB_EVENTSET);
+	ts_start(trid);
+	ts_expect(trid, POSIX_TRACE_START);
+	late = ts_id("late.noise");
+	ts_emit(noise, 1);
+	ts_emit(hiss, 1);
+	ts_emit(late, 1);
+	ts_expect(trid, noise);
+	ts_expect_none(trid);
+	/* More patterns, which say the same of that name. */
+	set_patterns(trid, NULL, "*noise");
+	ts_emit(noise, 2);
+	ts_emit(hiss, 2);
+	ts_expect(trid, noise);
+	ts_expect_none(trid);
+	/* A set filter leaves no name that exists to the patterns. */
+	set = ts_set(hiss, 0U);
+	ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
+	ts_expect(trid, POSIX_TRACE_FILTER);
+	set = ts_filter(trid);
+	expected = ts_set(hiss, 0U);
+	CHECK(ts_same_set(&set, &expected));
+	ts_emit(late, 3);
+	ts_emit(hiss, 3);
+	ts_emit(ts_id("later.noise"), 3);
+	ts_expect(trid, late);
+	ts_expect_none(trid);
+	/* Patterns that say another thing of a name count again. */
+	set_patterns(trid, NULL, NULL);
+	set_patterns(trid, NULL, "*.noise");
+	set = ts_filter(trid);
+	CHECK(ts_is_member(&set, late));
+	CHECK(ts_is_member(&set, noise));
+}
+
+static void clear_keeps_patterns(trace_id_t trid)
+{
+	trace_event_id_t noise = ts_id("x.noise"), tune = ts_id("x.tune");
+	trace_event_set_t set = ts_set(noise, 0U), expected;
+	struct ts_events events;
+	size_t count;
+
+	set_patterns(trid, NULL, "*.noise");
+	ts_set_filter(trid, &set, POSIX_TRACE_SUB_EVENTSET);
+	set = ts_set(tune, 0U);
+	ts_set_filter(trid, &set, POSIX_TRACE_ADD_EVENTSET);
+	ts_start(trid);
+	ts_clear(trid);
+	ts_emit(noise, 1);
+	ts_emit(tune, 2);
+	ts_emit(ts_id("late.noise"), 3);
+	ts_emit(ts_id("late.tune"), 4);
+	set = ts_filter(trid);
+	expected = ts_set(noise, ts_id("late.noise"), 0U);
+	CHECK(ts_same_set(&set, &expected));
+	CHECK_OK(posixtrace_get_patterns(trid, NULL, 0, &count));
+	CHECK_EQ(count, 1);
+	events = ts_read_all(trid);
+	ts_expect_ids(&events, tune, ts_id("late.tune"), 0);
+}
+
+TEST(clear_keeps_patterns_and_empties_the_filter, "EXT-103")
+{
+	clear_keeps_patterns(make_stream(0));
+}
+
+TEST(clear_by_the_keeper_keeps_patterns, "EXT-103", NEEDS_KEEPER)
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 1 << 20, 64);
+
+	clear_keeps_patterns(ts_create_log(0, &attr, ts_temp_file()));
+}
+
+/* ---- set and get ---- */
+
+TEST(patterns_come_back, "EXT-104")
+{
+	trace_id_t trid = make_stream(0);
+	struct posixtrace_pattern given[3], got[3];
+	size_t count = 77;
+
+	CHECK_OK(posixtrace_get_patterns(trid, got, 3, &count));
+	CHECK_EQ(count, 0);
+	ts_id("x.noise");
+	given[0] = make_pattern(POSIXTRACE_ONLY, "x.*");
+	given[1] = make_pattern(POSIXTRACE_EXCLUDE, "y.*");
+	given[2] = make_pattern(POSIXTRACE_EXCLUDE, "posix_trace_start");
+	given[1].pt_has_matched = 1;
+	CHECK_OK(posixtrace_set_patterns(trid, given, 3));
+	memset(got, 0xdb, sizeof(got));
+	CHECK_OK(posixtrace_get_patterns(trid, got, 2, &count));
+	CHECK_EQ(count, 3);
+	CHECK_EQ(got[0].pt_how, POSIXTRACE_ONLY);
+	CHECK_EQ(got[0].pt_has_matched, 1);
+	CHECK(!strcmp(got[0].pt_glob, "x.*"));
+	CHECK_EQ(got[1].pt_how, POSIXTRACE_EXCLUDE);
+	CHECK_EQ(got[1].pt_has_matched, 0);
+	CHECK_EQ((unsigned char)got[2].pt_glob[0], 0xdb);
+	ts_id("y.late");
+	CHECK_OK(posixtrace_get_patterns(trid, got, 3, &count));
+	CHECK_EQ(got[1].pt_has_matched, 1);
+	CHECK_EQ(got[2].pt_has_matched, 1);
+	CHECK_OK(posixtrace_set_patterns(trid, NULL, 0));
+	CHECK_OK(posixtrace_get_patterns(trid, got, 3, &count));
+	CHECK_EQ(count, 0);
+}
+
+TEST(as_many_and_as_long_patterns_as_can_be, "EXT-104")
+{
+	static struct posixtrace_pattern many[POSIXTRACE_PATTERNS_MAX + 1];
+	trace_id_t trid = make_stream(0);
+	trace_event_id_t id;
+	char name[TRACE_EVENT_NAME_MAX + 1];
+	size_t count;
+
+	memset(name, 'x', TRACE_EVENT_NAME_MAX);
+	name[TRACE_EVENT_NAME_MAX] = '\0';
+	for (size_t i = 0; i < PTRC_ARRAY_COUNT(many); i++)
+		many[i] = make_pattern(POSIXTRACE_EXCLUDE, "nothing");
+	many[POSIXTRACE_PATTERNS_MAX - 1] = make_pattern(POSIXTRACE_EXCLUDE, name);
+	CHECK_EQ(posixtrace_set_patterns(trid, many, POSIXTRACE_PATTERNS_MAX + 1), E2BIG);
+	CHECK_OK(posixtrace_set_patterns(trid, many, POSIXTRACE_PATTERNS_MAX));
+	CHECK_OK(posixtrace_get_patterns(trid, many, POSIXTRACE_PATTERNS_MAX, &count));
+	CHECK_EQ(count, POSIXTRACE_PATTERNS_MAX);
+	ts_start(trid);
+	id = ts_id(name);
+	ts_emit(id, 1);
+	ts_expect(trid, POSIX_TRACE_START);
+	ts_expect_none(trid);
+}
+
+TEST(wrong_patterns_change_nothing, "EXT-104")
+{
+	trace_id_t trid = make_stream(0);
+	struct posixtrace_pattern p = make_pattern(POSIXTRACE_EXCLUDE, "*.noise");
+	size_t count = 0;
+
+	CHECK_OK(posixtrace_set_patterns(trid, &p, 1));
+	CHECK_EQ(posixtrace_set_patterns(trid, NULL, 1), EINVAL);
+	p.pt_how = 0;
+	CHECK_EQ(posixtrace_set_patterns(trid, &p, 1), EINVAL);
+	p = make_pattern(POSIXTRACE_ONLY, "");
+	CHECK_EQ(posixtrace_set_patterns(trid, &p, 1), EINVAL);
+	memset(p.pt_glob, 'x', sizeof(p.pt_glob));
+	CHECK_EQ(posixtrace_set_patterns(trid, &p, 1), EINVAL);
+	CHECK_EQ(posixtrace_get_patterns(trid, &p, 1, NULL), EINVAL);
+	CHECK_EQ(posixtrace_get_patterns(trid, NULL, 1, &count), EINVAL);
+	CHECK_EQ(posixtrace_set_patterns(trid + 1, NULL, 0), EINVAL);
+	CHECK_EQ(posixtrace_get_patterns(trid + 1, NULL, 0, &count), EINVAL);
+	CHECK_OK(posixtrace_get_patterns(trid, &p, 1, &count));
+	CHECK_EQ(count, 1);
+	CHECK(!strcmp(p.pt_glob, "*.noise"));
+}
+
+/* Whatever another process writes there, nothing crashes or hangs. */
+TEST(hostile_patterns_in_shared_memory, "EXT-104")
+{
+	trace_id_t trid = make_stream(0);
+	struct posixtrace_pattern patterns[2];
+	struct ptrc_stream_header *h;
+	struct ptrc_pattern_list *list;
+	char name[32];
+	size_t count;
+
+	set_patterns(trid, "x*", "*.noise");
+	ts_start(trid);
+	h = find_stream();
+	list = ptrc_stream_patterns(h, h->patterns);
+	list->count = UINT32_MAX;
+	/* As if all of it had been populated. */
+	memset(list->pattern, '*', sizeof(list->pattern));
+	list->system = UINT32_MAX;
+	for (int i = 0; i < 20; i++) {
+		snprintf(name, sizeof(name), "x.%d", i);
+		ts_emit(ts_id(name), 1);
+	}
+	CHECK_OK(posixtrace_get_patterns(trid, patterns, 2, &count));
+	CHECK_EQ(count, POSIXTRACE_PATTERNS_MAX);
+	CHECK_EQ(patterns[0].pt_glob[TRACE_EVENT_NAME_MAX], '\0');
+	memset(list->pattern, '[', sizeof(list->pattern));
+	for (int i = 0; i < 20; i++) {
+		snprintf(name, sizeof(name), "y.%d", i);
+		ts_emit(ts_id(name), 1);
+	}
+	for (uint32_t word = 0; word < 64; word++) {
+		h->patterns = word * 0x04040405U | PTRC_PATTERNS_ON;
+		snprintf(name, sizeof(name), "z.%d", (int)word);
+		ts_emit(ts_id(name), 1);
+		ts_filter(trid);
+	}
+	ts_stop(trid);
+	CHECK_OK(posixtrace_set_patterns(trid, NULL, 0));
+	ts_shutdown(trid);
+}
+
+/* ---- what matches ---- */
+
+TEST(patterns_match_as_in_a_shell, "EXT-105")
+{
+	static const struct {
+		const char *glob, *name;
+		bool is_match;
+	} cases[] = {
+		{"*", "", true},
+		{"*", "a/b.c", true},
+		{"a*b*c", "aXbXbXc", true},
+		{"a*b*c", "aXcXb", false},
+		{"?", "", false},
+		{"?\?", "ab", true},
+		{"[a-c]x", "bx", true},
+		{"[!a-c]x", "bx", false},
+		{"[^a-c]x", "dx", true},
+		{"[]x]", "]", true},
+		{"[]-a]", "^", true},
+		{"[a-]", "-", true},
+		{"[[:digit:]]*", "7up", true},
+		{"[[:digit:]]*", "up", false},
+		{"[![:alpha:]_]", "_", false},
+		{"[[:nope:]]", ":]", true},
+		{"[ab", "[ab", true},
+		{"x[", "x[", true},
+		{"\\*", "*", true},
+		{"\\*", "x", false},
+		{"[\\]]", "]", true},
+		{"a\\", "a", false},
+		{"\xc3\xa9", "\xc3\xa9", true},
+		{"?", "\xc3\xa9", false},
+		{"[\x80-\xff]", "\xc3", true},
+		{"", "", true},
+		{"", "a", false},
+	};
+
+	for (size_t i = 0; i < PTRC_ARRAY_COUNT(cases); i++)
+		if (ptrc_glob_matches(cases[i].glob, cases[i].name) != cases[i].is_match)
+			harness_fail("'%s' and '%s'", cases[i].glob, cases[i].name);
+}
+
+TEST(patterns_match_as_fnmatch_has_it, "EXT-105")
+{
+	/* Without a dot: "[." begins what only fnmatch(3) knows. */
+	static const char glob_bytes[] = "abc*?[]!-\\", name_bytes[] = "abc]-[\\";
+	uint32_t seed = 12345;
+
+	for (int i = 0; i < 300000; i++) {
+		char glob[9], name[7];
+		size_t glob_length, name_length;
+
+		seed = seed * 1664525 + 1013904223;
+		glob_length = seed >> 8 & 7;
+		name_length = (seed >> 16 & 7) % 7;
+		for (size_t n = 0; n < glob_length; n++) {
+			seed = seed * 1664525 + 1013904223;
+			glob[n] = glob_bytes[(seed >> 16) % (sizeof(glob_bytes) - 1)];
+		}
+		for (size_t n = 0; n < name_length; n++) {
+			seed = seed * 1664525 + 1013904223;
+			name[n] = name_bytes[(seed >> 16) % (sizeof(name_bytes) - 1)];
+		}
+		glob[glob_length] = name[name_length] = '\0';
+		if (ptrc_glob_matches(glob, name) != !fnmatch(glob, name, 0))
+			harness_fail("'%s' and '%s'", glob, name);
+	}
+}
+
+TEST(a_pattern_with_many_stars_takes_no_time_worth_mentioning, "EXT-105")
+{
+	char glob[256], name[256];
+
+	for (size_t i = 0; i < 255; i++) {
+		glob[i] = i % 2 ? 'a' : '*';
+		name[i] = 'a';
+	}
+	glob[253] = 'b';
+	glob[254] = glob[255] = name[255] = '\0';
+	for (int i = 0; i < 1000; i++)
+		CHECK(!ptrc_glob_matches(glob, name));
+	memset(glob, '[', 255);
+	glob[0] = '*';
+	for (int i = 0; i < 10; i++)
+		CHECK(!ptrc_glob_matches(glob, name));
+}

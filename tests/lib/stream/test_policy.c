@@ -1,0 +1,733 @@
+/* SPDX-License-Identifier: MIT */
+/* Inheritance, log-full and stream-full policies: the attributes, and what LOOP and
+ * UNTIL_FULL streams without log do when they are full. */
+#include "tests/support/support.h"
+
+#include <limits.h>
+#include <semaphore.h>
+
+#define STREAM_BYTES ((size_t)65536)
+#define DATA_BYTES 200
+
+static size_t event_bytes(const trace_attr_t *attr, size_t len)
+{
+	size_t bytes;
+
+	CHECK_OK(posix_trace_attr_getmaxusereventsize(attr, len, &bytes));
+	return bytes;
+}
+
+/* Numbered events of so many bytes that must be present among the newest. */
+static size_t guaranteed(const trace_attr_t *attr, size_t len)
+{
+	size_t stream_bytes;
+
+	CHECK_OK(posix_trace_attr_getstreamsize(attr, &stream_bytes));
+	return stream_bytes / event_bytes(attr, len);
+}
+
+/* The same, behind a START. */
+static size_t guaranteed_after_start(const trace_attr_t *attr, size_t len)
+{
+	size_t stream_bytes, system_bytes;
+
+	CHECK_OK(posix_trace_attr_getstreamsize(attr, &stream_bytes));
+	CHECK_OK(posix_trace_attr_getmaxsystemeventsize(attr, &system_bytes));
+	return (stream_bytes - system_bytes) / event_bytes(attr, len);
+}
+
+static void emit_bytes(trace_event_id_t id, uint32_t number, size_t len)
+{
+	unsigned char data[DATA_BYTES] = {0};
+
+	memcpy(data, &number, sizeof(number));
+	posix_trace_event(id, data, len);
+}
+
+static int stop_reason(const struct ts_event *stop)
+{
+	int reason;
+
+	CHECK_EQ(stop->info.posix_event_id, POSIX_TRACE_STOP);
+	CHECK_EQ(stop->len, sizeof(reason));
+	memcpy(&reason, stop->data, sizeof(reason));
+	return reason;
+}
+
+/*
+ * Attributes
+ */
+
+TEST(the_inheritance_policy_is_kept, "POLICY-01 POLICY-02 POLICY-03")
+{
+	static const int invalid[] = {2, 3, 4, -1, INT_MAX, INT_MIN};
+	trace_attr_t attr;
+	int policy = -1;
+
+	CHECK_OK(posix_trace_attr_init(&attr));
+	CHECK_OK(posix_trace_attr_getinherited(&attr, &policy));
+	CHECK_EQ(policy, POSIX_TRACE_CLOSE_FOR_CHILD);
+	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
+	CHECK_OK(posix_trace_attr_getinherited(&attr, &policy));
+	CHECK_EQ(policy, POSIX_TRACE_INHERITED);
+	for (size_t i = 0; i < sizeof(invalid) / sizeof(invalid[0]); i++) {
+		CHECK_EQ(posix_trace_attr_setinherited(&attr, invalid[i]), EINVAL);
+		CHECK_OK(posix_trace_attr_getinherited(&attr, &policy));
+		CHECK_EQ(policy, POSIX_TRACE_INHERITED);
+	}
+	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_CLOSE_FOR_CHILD));
+	CHECK_OK(posix_trace_attr_getinherited(&attr, &policy));
+	CHECK_EQ(policy, POSIX_TRACE_CLOSE_FOR_CHILD);
+}
+
+TEST(the_log_full_policy_is_kept, "POLICY-04 POLICY-05 POLICY-06")
+{
+	static const int valid[] = {POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_APPEND, POSIX_TRACE_LOOP};
+	static const int invalid[] = {POSIX_TRACE_FLUSH, 0, 5, -1, INT_MAX, INT_MIN};
+	trace_attr_t attr;
+	int policy = -1;
+
+	CHECK_OK(posix_trace_attr_init(&attr));
+	CHECK_OK(posix_trace_attr_getlogfullpolicy(&attr, &policy));
+	CHECK_EQ(policy, POSIX_TRACE_LOOP);
+	for (size_t v = 0; v < sizeof(valid) / sizeof(valid[0]); v++) {
+		CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, valid[v]));
+		CHECK_OK(posix_trace_attr_getlogfullpolicy(&attr, &policy));
+		CHECK_EQ(policy, valid[v]);
+		for (size_t i = 0; i < sizeof(invalid) / sizeof(invalid[0]); i++) {
+			CHECK_EQ(posix_trace_attr_setlogfullpolicy(&attr, invalid[i]), EINVAL);
+			CHECK_OK(posix_trace_attr_getlogfullpolicy(&attr, &policy));
+			CHECK_EQ(policy, valid[v]);
+		}
+	}
+}
+
+TEST(the_stream_full_policy_is_kept, "POLICY-07 POLICY-08 POLICY-10")
+{
+	static const int valid[] = {POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_FLUSH, POSIX_TRACE_LOOP};
+	static const int invalid[] = {POSIX_TRACE_APPEND, 0, 5, -1, INT_MAX, INT_MIN};
+	trace_attr_t attr;
+	int policy = -1;
+
+	CHECK_OK(posix_trace_attr_init(&attr));
+	CHECK_OK(posix_trace_attr_getstreamfullpolicy(&attr, &policy));
+	CHECK_EQ(policy, POSIX_TRACE_LOOP);
+	for (size_t v = 0; v < sizeof(valid) / sizeof(valid[0]); v++) {
+		CHECK_OK(posix_trace_attr_setstreamfullpolicy(&attr, valid[v]));
+		CHECK_OK(posix_trace_attr_getstreamfullpolicy(&attr, &policy));
+		CHECK_EQ(policy, valid[v]);
+		for (size_t i = 0; i < sizeof(invalid) / sizeof(invalid[0]); i++) {
+			CHECK_EQ(posix_trace_attr_setstreamfullpolicy(&attr, invalid[i]), EINVAL);
+			CHECK_OK(posix_trace_attr_getstreamfullpolicy(&attr, &policy));
+			CHECK_EQ(policy, valid[v]);
+		}
+	}
+}
+
+static int stream_policy_of(trace_id_t trid)
+{
+	trace_attr_t attr;
+	int policy = -1;
+
+	CHECK_OK(posix_trace_get_attr(trid, &attr));
+	CHECK_OK(posix_trace_attr_getstreamfullpolicy(&attr, &policy));
+	return policy;
+}
+
+TEST(the_default_stream_policy_depends_on_the_log, "POLICY-09 POLICY-10 POLICY-26", NEEDS_KEEPER)
+{
+	trace_attr_t attr = ts_attr(0, STREAM_BYTES, 0);
+	trace_id_t plain = ts_create(0, &attr);
+	trace_id_t logged = ts_create_log(0, &attr, ts_temp_file());
+	trace_id_t plain_default = ts_create(0, NULL);
+	trace_id_t logged_default = ts_create_log(0, NULL, ts_temp_file());
+	int policy;
+
+	CHECK_EQ(stream_policy_of(plain), POSIX_TRACE_LOOP);
+	CHECK_EQ(stream_policy_of(logged), POSIX_TRACE_FLUSH);
+	CHECK_EQ(stream_policy_of(plain_default), POSIX_TRACE_LOOP);
+	CHECK_EQ(stream_policy_of(logged_default), POSIX_TRACE_FLUSH);
+	CHECK_OK(posix_trace_attr_getstreamfullpolicy(&attr, &policy));
+	CHECK_EQ(policy, POSIX_TRACE_LOOP);
+
+	/* Not only by name. */
+	ts_start(plain);
+	ts_flood(STREAM_BYTES, POSIX_TRACE_UNNAMED_USEREVENT, 1000, 0);
+	ts_expect_status(plain, POSIX_TRACE_RUNNING, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
+}
+
+TEST(a_policy_set_for_a_logged_stream_is_honoured, "POLICY-11 POLICY-26", NEEDS_KEEPER)
+{
+	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_FLUSH};
+
+	for (size_t i = 0; i < 3; i++) {
+		trace_attr_t attr = ts_attr(policies[i], STREAM_BYTES, 0);
+		trace_id_t trid = ts_create_log(0, &attr, ts_temp_file());
+		CHECK_EQ(stream_policy_of(trid), policies[i]);
+		if (policies[i] != POSIX_TRACE_FLUSH) {
+			ts_start(trid);
+			ts_flood(STREAM_BYTES, POSIX_TRACE_UNNAMED_USEREVENT, 1000, 0);
+			ts_expect_status(trid,
+					 policies[i] == POSIX_TRACE_LOOP ? POSIX_TRACE_RUNNING
+									 : POSIX_TRACE_SUSPENDED,
+					 POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
+		}
+	}
+}
+
+TEST(flush_needs_a_log, "POLICY-12 CREATE-16 CREATE-21")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_FLUSH, 0, 0);
+	trace_id_t trid = 4711;
+
+	CHECK_EQ(posix_trace_create(0, &attr, &trid), EINVAL);
+	CHECK_EQ(trid, 4711);
+	CHECK_OK(posix_trace_attr_setstreamfullpolicy(&attr, POSIX_TRACE_LOOP));
+	CHECK_OK(posix_trace_create(0, &attr, &trid));
+}
+
+TEST(a_stream_reports_its_policies, "POLICY-26")
+{
+	static const int stream_policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
+	static const int log_policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
+					   POSIX_TRACE_APPEND};
+	static const int inheritance[] = {POSIX_TRACE_CLOSE_FOR_CHILD, POSIX_TRACE_INHERITED};
+
+	for (size_t i = 0; i < 12; i++) {
+		trace_attr_t attr = ts_attr(stream_policies[i % 2], 8192, 0), got;
+		trace_id_t trid;
+		int policy;
+		CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, log_policies[i % 3]));
+		CHECK_OK(posix_trace_attr_setinherited(&attr, inheritance[i / 6]));
+		trid = ts_create(0, &attr);
+		CHECK_OK(posix_trace_get_attr(trid, &got));
+		CHECK_OK(posix_trace_attr_getstreamfullpolicy(&got, &policy));
+		CHECK_EQ(policy, stream_policies[i % 2]);
+		CHECK_OK(posix_trace_attr_getlogfullpolicy(&got, &policy));
+		CHECK_EQ(policy, log_policies[i % 3]);
+		CHECK_OK(posix_trace_attr_getinherited(&got, &policy));
+		CHECK_EQ(policy, inheritance[i / 6]);
+		ts_shutdown(trid);
+	}
+}
+
+/*
+ * LOOP
+ */
+
+/* Running, and START has been read. */
+static trace_id_t create_loop(const trace_attr_t *attr)
+{
+	trace_id_t trid = ts_create_running(0, attr);
+	struct ts_event start = ts_expect(trid, POSIX_TRACE_START);
+
+	ts_event_free(&start);
+	return trid;
+}
+
+/* What a LOOP stream holds after a gap: OVERFLOW, RESUME, and without a gap the newest
+ * up to `next' - 1, as many as are guaranteed. The number of the first. */
+static uint32_t expect_window(const struct ts_events *all, trace_event_id_t id, uint32_t next,
+			      size_t at_least)
+{
+	uint32_t first;
+
+	CHECK_GE(all->count, at_least + 2);
+	CHECK_EQ(all->at[0].info.posix_event_id, POSIX_TRACE_OVERFLOW);
+	CHECK_EQ(all->at[1].info.posix_event_id, POSIX_TRACE_RESUME);
+	CHECK_EQ(all->at[2].info.posix_event_id, id);
+	first = ts_number(&all->at[2]);
+	ts_expect_numbers(all, id, first, next - 1);
+	CHECK_EQ(ts_count(all, id), all->count - 2);
+	CHECK_GE(next - first, at_least);
+	ts_expect_sorted(all);
+	return first;
+}
+
+TEST(a_loop_stream_has_the_newest_events_without_gap, "POLICY-13 POLICY-14")
+{
+	static const size_t lens[] = {4, 8, 13, 64, DATA_BYTES};
+	trace_event_id_t id = ts_id("event");
+
+	for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+		trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, STREAM_BYTES, DATA_BYTES);
+		trace_id_t trid = create_loop(&attr);
+		uint32_t next = 0;
+		struct ts_events all;
+		/* Some numbers of events that leave the last ones in different places. */
+		for (uint32_t round = 0; round < 6; round++) {
+			next = ts_flood(STREAM_BYTES, id, lens[i], next);
+			for (uint32_t more = 0; more < round * 37; more++)
+				emit_bytes(id, next++, lens[i]);
+			ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_FULL,
+					 POSIX_TRACE_OVERRUN);
+			all = ts_read_all(trid);
+			expect_window(&all, id, next, guaranteed(&attr, lens[i]));
+			ts_events_free(&all);
+			ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
+					 POSIX_TRACE_NO_OVERRUN);
+		}
+		ts_shutdown(trid);
+	}
+}
+
+TEST(a_loop_stream_never_stops_by_itself, "POLICY-14 STATUS-05")
+{
+	enum { count = 60000 };
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 16384, 0);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = ts_create_running(0, &attr);
+	struct ts_events all;
+
+	for (uint32_t number = 0; number < count; number++) {
+		emit_bytes(id, number, 100);
+		if (number % 500 == 0)
+			CHECK_EQ(ts_status(trid).posix_stream_status, POSIX_TRACE_RUNNING);
+	}
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
+	all = ts_read_all(trid);
+	CHECK_EQ(ts_count(&all, POSIX_TRACE_STOP), 0);
+	CHECK_EQ(ts_number(&all.at[all.count - 1]), count - 1);
+}
+
+TEST(a_loop_stream_read_in_parts_keeps_the_newest, "POLICY-13 POLICY-18")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, STREAM_BYTES, DATA_BYTES);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = ts_create_running(0, &attr);
+	size_t window = guaranteed(&attr, DATA_BYTES);
+	uint32_t next = 0, random = 1;
+	int64_t last = -1;
+
+	/* Whatever was read before, the newest `window' numbers are never gone. */
+	for (int round = 0; round < 300; round++) {
+		uint32_t writes, reads;
+		random = random * 1103515245 + 12345;
+		writes = (random >> 16) % (uint32_t)window * (uint32_t)(round % 3);
+		random = random * 1103515245 + 12345;
+		reads = (random >> 16) % (uint32_t)window;
+		for (uint32_t i = 0; i < writes; i++)
+			emit_bytes(id, next++, DATA_BYTES);
+		for (uint32_t i = 0; i < reads; i++) {
+			struct ts_event event;
+			uint32_t number;
+			if (!ts_try_next(trid, &event)) {
+				CHECK(last == (int64_t)next - 1 || next == 0);
+				break;
+			}
+			if (event.info.posix_event_id != id) {
+				ts_event_free(&event);
+				continue;
+			}
+			number = ts_number(&event);
+			CHECK_GT((int64_t)number, last);
+			/* A gap may only swallow what is out of the window. */
+			if ((int64_t)number > last + 1)
+				CHECK_LE((int64_t)number, (int64_t)next - (int64_t)window);
+			last = number;
+			ts_event_free(&event);
+		}
+	}
+}
+
+struct turn_writer {
+	trace_event_id_t id;
+	uint32_t self;
+	uint32_t writers;
+	uint32_t count;
+	sem_t *turns;
+};
+
+/* Longer than the stamps of two processors may disagree, so that what happens one after
+ * the other has stamps in that order. */
+static void let_time_pass(void)
+{
+	int64_t end = harness_now_ns() + 3000;
+
+	while (harness_now_ns() < end)
+		;
+}
+
+/* Numbers go round: each thread writes every writers-th one, strictly in turn. */
+static void *write_in_turn(void *arg)
+{
+	struct turn_writer *w = (struct turn_writer *)arg;
+
+	for (uint32_t number = w->self; number < w->count; number += w->writers) {
+		while (sem_wait(&w->turns[w->self]) < 0)
+			;
+		emit_bytes(w->id, number, 40);
+		let_time_pass();
+		sem_post(&w->turns[(w->self + 1) % w->writers]);
+	}
+	return NULL;
+}
+
+static void loop_with_threads_in_turn(uint32_t writers)
+{
+	enum { stream_bytes = 32768 };
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, stream_bytes, DATA_BYTES);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = create_loop(&attr);
+	uint32_t count = (uint32_t)(8 * guaranteed(&attr, 40) + 2 * stream_bytes / 40 + 3000);
+	struct turn_writer args[8];
+	pthread_t threads[8];
+	sem_t turns[8];
+	struct ts_events all;
+
+	for (uint32_t w = 0; w < writers; w++)
+		CHECK_SYS(sem_init(&turns[w], 0, w == 0));
+	for (uint32_t w = 0; w < writers; w++) {
+		args[w] = (struct turn_writer){id, w, writers, count, turns};
+		threads[w] = ts_thread(write_in_turn, &args[w]);
+	}
+	for (uint32_t w = 0; w < writers; w++)
+		ts_join(threads[w]);
+	all = ts_read_all(trid);
+	expect_window(&all, id, count, guaranteed(&attr, 40));
+	NOTE("%u threads: %zu events kept, %zu guaranteed", writers, all.count - 2,
+	     guaranteed(&attr, 40));
+}
+
+TEST(a_loop_stream_has_the_newest_events_of_two_threads, "POLICY-13")
+{
+	loop_with_threads_in_turn(2);
+}
+
+TEST(a_loop_stream_has_the_newest_events_of_eight_threads, "POLICY-13")
+{
+	loop_with_threads_in_turn(8);
+}
+
+static void *write_some(void *arg)
+{
+	struct turn_writer *w = (struct turn_writer *)arg;
+
+	for (uint32_t number = w->self; number < w->self + w->count; number++)
+		emit_bytes(w->id, number, 40);
+	return NULL;
+}
+
+TEST(a_loop_stream_has_the_newest_events_of_many_short_threads, "POLICY-13")
+{
+	enum { stream_bytes = 32768, each = 5 };
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, stream_bytes, DATA_BYTES);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = create_loop(&attr);
+	uint32_t count = (uint32_t)(4 * stream_bytes / 40);
+	struct ts_events all;
+
+	for (uint32_t number = 0; number < count; number += each) {
+		struct turn_writer arg = {.id = id, .self = number, .count = each};
+		ts_join(ts_thread(write_some, &arg));
+	}
+	all = ts_read_all(trid);
+	expect_window(&all, id, (count + each - 1) / each * each, guaranteed(&attr, 40));
+}
+
+TEST(the_oldest_event_gives_way_first, "POLICY-13 SYSEVENT-15")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 32768, DATA_BYTES);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = ts_create_running(0, &attr);
+	uint32_t next = ts_flood(32768, id, 100, 0);
+	struct ts_events all = ts_read_all(trid);
+
+	/* START was the oldest. */
+	CHECK_EQ(ts_count(&all, POSIX_TRACE_START), 0);
+	expect_window(&all, id, next, guaranteed(&attr, 100));
+}
+
+struct idle_writer {
+	trace_event_id_t id;
+	uint32_t number;
+	pthread_barrier_t *barrier;
+};
+
+static void *write_once_and_stay(void *arg)
+{
+	struct idle_writer *w = (struct idle_writer *)arg;
+
+	emit_bytes(w->id, w->number, 40);
+	pthread_barrier_wait(w->barrier);
+	pthread_barrier_wait(w->barrier);
+	emit_bytes(w->id, w->number + 100, 40);
+	return NULL;
+}
+
+TEST(threads_that_went_idle_keep_nobody_from_looping, "POLICY-13")
+{
+	enum { idle = 20, stream_bytes = 32768 };
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, stream_bytes, DATA_BYTES);
+	trace_event_id_t id = ts_id("event"), idle_id = ts_id("idle");
+	trace_id_t trid = create_loop(&attr);
+	struct idle_writer args[idle];
+	pthread_barrier_t barrier;
+	pthread_t threads[idle];
+	struct ts_events all;
+	uint32_t next, seen = 0;
+
+	CHECK_OK(pthread_barrier_init(&barrier, NULL, idle + 1));
+	for (uint32_t t = 0; t < idle; t++) {
+		args[t] = (struct idle_writer){idle_id, t, &barrier};
+		threads[t] = ts_thread(write_once_and_stay, &args[t]);
+	}
+	pthread_barrier_wait(&barrier);
+	next = ts_flood(stream_bytes, id, 40, 0);
+	next = ts_flood(stream_bytes, id, 40, next);
+	pthread_barrier_wait(&barrier);
+	for (int t = 0; t < idle; t++)
+		ts_join(threads[t]);
+	all = ts_read_all(trid);
+	ts_expect_sorted(&all);
+	/* One clean gap: what is older than the newest lost event went with it. */
+	CHECK_EQ(all.at[0].info.posix_event_id, POSIX_TRACE_OVERFLOW);
+	CHECK_EQ(all.at[1].info.posix_event_id, POSIX_TRACE_RESUME);
+	CHECK_EQ(ts_count(&all, POSIX_TRACE_OVERFLOW), 1);
+	CHECK_EQ(all.at[2].info.posix_event_id, id);
+	ts_expect_numbers(&all, id, ts_number(&all.at[2]), next - 1);
+	CHECK_GE(ts_count(&all, id), guaranteed(&attr, 40) - idle);
+	for (size_t i = 0; i < all.count; i++)
+		if (all.at[i].info.posix_event_id == idle_id) {
+			CHECK_GE(ts_number(&all.at[i]), 100);
+			seen++;
+		}
+	CHECK_EQ(seen, idle);
+}
+
+/*
+ * UNTIL_FULL
+ */
+
+TEST(an_until_full_stream_stops_when_full, "POLICY-15 POLICY-16 POLICY-17")
+{
+	static const size_t lens[] = {4, 13, DATA_BYTES};
+	trace_event_id_t id = ts_id("event");
+
+	for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+		trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, STREAM_BYTES, DATA_BYTES);
+		trace_id_t trid = ts_create_running(0, &attr);
+		struct posix_trace_status_info status;
+		struct ts_events all;
+		uint32_t next = 0;
+		size_t count;
+
+		do {
+			emit_bytes(id, next++, lens[i]);
+			status = ts_status(trid);
+			if (status.posix_stream_status == POSIX_TRACE_RUNNING) {
+				CHECK_EQ(status.posix_stream_full_status, POSIX_TRACE_NOT_FULL);
+				CHECK_EQ(status.posix_stream_overrun_status,
+					 POSIX_TRACE_NO_OVERRUN);
+			}
+		} while (status.posix_stream_status == POSIX_TRACE_RUNNING);
+		CHECK_EQ(status.posix_stream_full_status, POSIX_TRACE_FULL);
+		all = ts_read_all(trid);
+		/* START, the numbers, STOP; and START of the restart, as it is empty
+		 * now. */
+		count = ts_count(&all, id);
+		CHECK_EQ(all.count, count + 3);
+		CHECK_EQ(all.at[0].info.posix_event_id, POSIX_TRACE_START);
+		CHECK_EQ(all.at[count + 1].info.posix_event_id, POSIX_TRACE_STOP);
+		CHECK_NE(stop_reason(&all.at[count + 1]), 0);
+		CHECK_EQ(all.at[count + 2].info.posix_event_id, POSIX_TRACE_START);
+		ts_expect_numbers(&all, id, 0, (uint32_t)count - 1);
+		ts_expect_sorted(&all);
+		/* It became full with the last event: because that did not fit, or
+		 * because after it nothing fits. */
+		if (status.posix_stream_overrun_status == POSIX_TRACE_OVERRUN)
+			CHECK_EQ(count, next - 1);
+		else
+			CHECK_EQ(count, next);
+		CHECK_GE(count, guaranteed_after_start(&attr, lens[i]));
+		ts_shutdown(trid);
+	}
+}
+
+TEST(a_full_stream_records_nothing_until_its_stop_was_read,
+     "POLICY-15 POLICY-19 POLICY-20 POLICY-21 STATUS-09")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, STREAM_BYTES, DATA_BYTES);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = ts_create_running(0, &attr);
+	trace_event_set_t set = ts_set(ts_id("filtered"), 0), in_start;
+	struct ts_event event;
+	uint32_t next = ts_fill(trid, STREAM_BYTES, id, DATA_BYTES, 0), kept = 0;
+
+	ts_expect(trid, POSIX_TRACE_START);
+	for (;;) {
+		/* All room of the events read so far is free, and yet. */
+		ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
+				 kept == 0 ? POSIX_TRACE_NO_OVERRUN : POSIX_TRACE_OVERRUN);
+		emit_bytes(id, 1000000, 4);
+		event = ts_next(trid);
+		if (event.info.posix_event_id == POSIX_TRACE_STOP)
+			break;
+		CHECK_EQ(event.info.posix_event_id, id);
+		CHECK_EQ(ts_number(&event), kept);
+		kept++;
+		ts_event_free(&event);
+		if (kept == 10)
+			ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
+	}
+	CHECK_EQ(stop_reason(&event), 1);
+	CHECK(kept == next || kept == next - 1);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_OVERRUN);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+
+	/* START is there at once, with the filter now in force. */
+	CHECK(ts_try_next(trid, &event));
+	CHECK_EQ(event.info.posix_event_id, POSIX_TRACE_START);
+	CHECK_EQ(event.len, sizeof(in_start));
+	memcpy(&in_start, event.data, sizeof(in_start));
+	CHECK(ts_same_set(&in_start, &set));
+	ts_expect_none(trid);
+	emit_bytes(id, 2000000, 4);
+	event = ts_expect(trid, id);
+	CHECK_EQ(ts_number(&event), 2000000);
+	ts_expect_none(trid);
+}
+
+TEST(start_is_recorded_before_the_next_event_of_any_thread, "POLICY-20 POLICY-21")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 16384, 0);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = ts_create_running(0, &attr);
+	struct ts_events all;
+
+	for (int round = 0; round < 20; round++) {
+		uint32_t next = ts_fill(trid, 16384, id, DATA_BYTES, 0), kept;
+		emit_bytes(id, 1000000, 4);
+		all = ts_read_all(trid);
+		kept = (uint32_t)ts_count(&all, id);
+		CHECK(kept == next || kept == next - 1);
+		/* The stream was empty but for START; it is so again. */
+		CHECK_EQ(all.count, kept + (round == 0 ? 3 : 2));
+		CHECK_EQ(all.at[all.count - 2].info.posix_event_id, POSIX_TRACE_STOP);
+		CHECK_EQ(all.at[all.count - 1].info.posix_event_id, POSIX_TRACE_START);
+		ts_expect_numbers(&all, id, 0, kept - 1);
+		ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
+				 POSIX_TRACE_OVERRUN);
+		ts_events_free(&all);
+	}
+}
+
+TEST(an_until_full_stream_read_in_time_never_stops, "POLICY-18")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, STREAM_BYTES, DATA_BYTES);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = ts_create_running(0, &attr);
+	/* Room for a small one left, or it would be full. */
+	uint32_t batch = (uint32_t)guaranteed(&attr, DATA_BYTES) - 1;
+	uint32_t next = 0, due = 0;
+
+	ts_expect(trid, POSIX_TRACE_START);
+	for (int round = 0; round < 60; round++) {
+		for (uint32_t i = 0; i < batch; i++)
+			emit_bytes(id, next++, DATA_BYTES);
+		for (uint32_t i = 0; i < batch; i++) {
+			struct ts_event event = ts_expect(trid, id);
+			CHECK_EQ(ts_number(&event), due);
+			due++;
+			ts_event_free(&event);
+		}
+		ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
+				 POSIX_TRACE_NO_OVERRUN);
+	}
+}
+
+struct filling_writer {
+	trace_event_id_t id;
+	uint32_t self;
+	uint32_t written;
+	_Atomic bool *stop;
+};
+
+static void *write_until_told(void *arg)
+{
+	struct filling_writer *w = (struct filling_writer *)arg;
+
+	while (!atomic_load(w->stop))
+		emit_bytes(w->id, w->self << 24 | (w->written++ & 0xffffff), 40);
+	return NULL;
+}
+
+TEST(what_a_full_stream_holds_is_unbroken_for_all_threads, "POLICY-15 POLICY-17 POLICY-21")
+{
+	enum { writers = 3, rounds = 150, stream_bytes = 16384 };
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, stream_bytes, 0);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = ts_create_running(0, &attr);
+	struct filling_writer args[writers];
+	pthread_t threads[writers];
+	static _Atomic bool stop;
+
+	for (uint32_t w = 0; w < writers; w++) {
+		args[w] = (struct filling_writer){id, w, 0, &stop};
+		threads[w] = ts_thread(write_until_told, &args[w]);
+	}
+	/* START, events, automatic STOP, START, events, ...: within a run no thread
+	 * misses any number, and between STOP and START there is nothing. */
+	for (int round = 0; round < rounds; round++) {
+		int64_t last[writers], last_time = 0;
+		size_t count = 0;
+		for (int w = 0; w < writers; w++)
+			last[w] = -1;
+		struct ts_event event = ts_expect(trid, POSIX_TRACE_START);
+		for (;;) {
+			uint32_t writer, number;
+			CHECK_GE(ts_time_ns(&event.info.posix_timestamp), last_time);
+			last_time = ts_time_ns(&event.info.posix_timestamp);
+			ts_event_free(&event);
+			event = ts_next(trid);
+			if (event.info.posix_event_id == POSIX_TRACE_STOP)
+				break;
+			CHECK_EQ(event.info.posix_event_id, id);
+			writer = ts_number(&event) >> 24;
+			number = ts_number(&event) & 0xffffff;
+			CHECK_LT(writer, writers);
+			if (last[writer] >= 0)
+				CHECK_EQ(number, (last[writer] + 1) & 0xffffff);
+			last[writer] = number;
+			count++;
+		}
+		CHECK_EQ(stop_reason(&event), 1);
+		CHECK_GE(ts_time_ns(&event.info.posix_timestamp), last_time);
+		/* Others may have been in the middle of one each. */
+		CHECK_GE(count + writers, guaranteed_after_start(&attr, 40));
+	}
+	atomic_store(&stop, true);
+	for (int w = 0; w < writers; w++)
+		ts_join(threads[w]);
+}
+
+TEST(no_thread_gets_past_the_first_lost_event, "POLICY-15")
+{
+	/* In strict turns the numbers kept are a prefix of all. */
+	enum { writers = 4, stream_bytes = 32768 };
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, stream_bytes, DATA_BYTES);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = ts_create_running(0, &attr);
+	uint32_t count = (uint32_t)((2 * stream_bytes + TS_SLACK_BYTES) / 40);
+	struct turn_writer args[writers];
+	pthread_t threads[writers];
+	sem_t turns[writers];
+	struct ts_events all;
+	uint32_t kept;
+
+	for (uint32_t w = 0; w < writers; w++)
+		CHECK_SYS(sem_init(&turns[w], 0, w == 0));
+	for (uint32_t w = 0; w < writers; w++) {
+		args[w] = (struct turn_writer){id, w, writers, count, turns};
+		threads[w] = ts_thread(write_in_turn, &args[w]);
+	}
+	for (uint32_t w = 0; w < writers; w++)
+		ts_join(threads[w]);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
+	all = ts_read_all(trid);
+	kept = (uint32_t)ts_count(&all, id);
+	CHECK_LT(kept, count);
+	ts_expect_numbers(&all, id, 0, kept - 1);
+	CHECK_EQ(all.at[kept + 1].info.posix_event_id, POSIX_TRACE_STOP);
+	CHECK_GE(kept, guaranteed_after_start(&attr, 40));
+}

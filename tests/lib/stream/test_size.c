@@ -1,0 +1,981 @@
+/* SPDX-License-Identifier: MIT */
+/* Sizes: the attributes, and the promise that events which fit by their maximum sizes are
+ * all kept, whoever generates them and wherever the free room lies. */
+#include "tests/support/support.h"
+
+#include <limits.h>
+
+#include "tests/support/payload.h"
+/* All 64 streams of a user are used. */
+#include "tests/support/private_user.h"
+
+#define DATA_MAX 400U
+
+static size_t user_bytes(const trace_attr_t *attr, size_t len)
+{
+	size_t bytes;
+
+	CHECK_OK(posix_trace_attr_getmaxusereventsize(attr, len, &bytes));
+	return bytes;
+}
+
+static size_t system_bytes(const trace_attr_t *attr)
+{
+	size_t bytes;
+
+	CHECK_OK(posix_trace_attr_getmaxsystemeventsize(attr, &bytes));
+	return bytes;
+}
+
+static size_t stream_bytes_of(trace_id_t trid)
+{
+	trace_attr_t attr;
+	size_t bytes;
+
+	CHECK_OK(posix_trace_get_attr(trid, &attr));
+	CHECK_OK(posix_trace_attr_getstreamsize(&attr, &bytes));
+	return bytes;
+}
+
+static void emit_payload(trace_event_id_t id, uint32_t len, uint32_t writer, uint32_t seq)
+{
+	static _Thread_local unsigned char data[65536];
+
+	payload_fill(data, len, writer, seq);
+	posix_trace_event(id, data, len);
+}
+
+/*
+ * Attributes
+ */
+
+static const size_t some_sizes[] = {0,
+				    1,
+				    7,
+				    4096,
+				    65536,
+				    1048577,
+				    UINT32_MAX,
+				    (size_t)1 << 40,
+				    SIZE_MAX / 2,
+				    SIZE_MAX - 1,
+				    SIZE_MAX};
+
+TEST(sizes_are_kept_as_set, "SIZE-01 SIZE-03 SIZE-05 SIZE-16")
+{
+	trace_attr_t attr;
+	size_t got;
+
+	CHECK_OK(posix_trace_attr_init(&attr));
+	for (size_t i = 0; i < sizeof(some_sizes) / sizeof(some_sizes[0]); i++) {
+		CHECK_OK(posix_trace_attr_setlogsize(&attr, some_sizes[i]));
+		CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, some_sizes[i] / 3));
+		CHECK_OK(posix_trace_attr_setstreamsize(&attr, some_sizes[i] / 5));
+		CHECK_OK(posix_trace_attr_getlogsize(&attr, &got));
+		CHECK_EQ(got, some_sizes[i]);
+		CHECK_OK(posix_trace_attr_getmaxdatasize(&attr, &got));
+		CHECK_EQ(got, some_sizes[i] / 3);
+		CHECK_OK(posix_trace_attr_getstreamsize(&attr, &got));
+		CHECK_EQ(got, some_sizes[i] / 5);
+	}
+	CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, SIZE_MAX));
+	CHECK_OK(posix_trace_attr_getmaxdatasize(&attr, &got));
+	CHECK_EQ(got, SIZE_MAX);
+	CHECK_OK(posix_trace_attr_setstreamsize(&attr, SIZE_MAX));
+	CHECK_OK(posix_trace_attr_getstreamsize(&attr, &got));
+	CHECK_EQ(got, SIZE_MAX);
+}
+
+TEST(sizes_have_their_defaults, "SIZE-02 SIZE-04 SIZE-06")
+{
+	trace_attr_t attr;
+	size_t got;
+
+	CHECK_OK(posix_trace_attr_init(&attr));
+	CHECK_OK(posix_trace_attr_getlogsize(&attr, &got));
+	CHECK_EQ(got, 67108864);
+	CHECK_OK(posix_trace_attr_getmaxdatasize(&attr, &got));
+	CHECK_EQ(got, 4096);
+	CHECK_OK(posix_trace_attr_getstreamsize(&attr, &got));
+	CHECK_EQ(got, 1048576);
+	CHECK_EQ(stream_bytes_of(ts_create(0, NULL)), 1048576);
+}
+
+TEST(the_default_stream_holds_four_of_the_largest_events, "SIZE-06 SIZE-11")
+{
+	enum { data_bytes = 1000000 };
+	static unsigned char data[data_bytes], back[data_bytes];
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 0, data_bytes);
+	trace_event_id_t id = ts_id("large");
+	trace_id_t trid = ts_create(0, &attr);
+
+	CHECK_EQ(stream_bytes_of(trid), 4 * user_bytes(&attr, data_bytes));
+	for (size_t i = 0; i < data_bytes; i++)
+		data[i] = (unsigned char)(i * 7 + i / 1000);
+	ts_start(trid);
+	ts_expect(trid, POSIX_TRACE_START);
+	for (int i = 0; i < 4; i++) {
+		data[0] = (unsigned char)i;
+		posix_trace_event(id, data, data_bytes);
+	}
+	CHECK_EQ(ts_status(trid).posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
+	for (int i = 0; i < 4; i++) {
+		struct posix_trace_event_info info;
+		int unavailable = 1;
+		size_t len = 0;
+		CHECK_OK(posix_trace_trygetnext_event(trid, &info, back, data_bytes, &len,
+						      &unavailable));
+		CHECK_EQ(unavailable, 0);
+		CHECK_EQ(info.posix_event_id, id);
+		CHECK_EQ(info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
+		CHECK_EQ(len, data_bytes);
+		data[0] = (unsigned char)i;
+		CHECK_MEM_EQ(back, data, data_bytes);
+	}
+	ts_shutdown(trid);
+
+	/* Just at the edge, where the megabyte is enough or is not. */
+	for (size_t bytes = 262000; bytes <= 262200; bytes += 4) {
+		attr = ts_attr(0, 0, bytes);
+		size_t four = 4 * user_bytes(&attr, bytes);
+		trid = ts_create(0, &attr);
+		CHECK_EQ(stream_bytes_of(trid), four > 1048576 ? four : 1048576);
+		ts_shutdown(trid);
+	}
+	/* A size that was set is not raised for that. */
+	attr = ts_attr(0, 1048576, data_bytes);
+	trid = ts_create(0, &attr);
+	CHECK_EQ(stream_bytes_of(trid), 1048576);
+}
+
+TEST(event_sizes_cover_the_events, "SIZE-07 SIZE-08 SIZE-09 SIZE-24")
+{
+	static const size_t maxima[] = {0, 1, 7, 8, 100, 4096, 100000};
+
+	for (size_t m = 0; m < sizeof(maxima) / sizeof(maxima[0]); m++) {
+		trace_attr_t attr = ts_attr(0, 0, 0);
+		size_t last = 0, at_max;
+		CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, maxima[m]));
+		CHECK_GE(system_bytes(&attr), 2 * sizeof(trace_event_set_t));
+		at_max = user_bytes(&attr, maxima[m]);
+		/* max-data-size is data alone. */
+		CHECK_GT(at_max, maxima[m]);
+		for (size_t len = 0; len <= 300; len++) {
+			size_t bytes = user_bytes(&attr, len);
+			CHECK_GE(bytes, last);
+			last = bytes;
+			if (len <= maxima[m])
+				CHECK_GE(bytes, len);
+			else
+				CHECK_EQ(bytes, at_max);
+		}
+		CHECK_EQ(user_bytes(&attr, maxima[m] + 1), at_max);
+		CHECK_EQ(user_bytes(&attr, SIZE_MAX), at_max);
+	}
+}
+
+TEST(an_event_size_beyond_size_t_is_einval, "SIZE-10 ERRORS-10")
+{
+	trace_attr_t attr = ts_attr(0, 0, SIZE_MAX);
+	size_t bytes = 4711;
+
+	CHECK_EQ(posix_trace_attr_getmaxusereventsize(&attr, SIZE_MAX, &bytes), EINVAL);
+	CHECK_EQ(posix_trace_attr_getmaxusereventsize(&attr, SIZE_MAX - 1, &bytes), EINVAL);
+	CHECK_EQ(bytes, 4711);
+	CHECK_OK(posix_trace_attr_getmaxusereventsize(&attr, 100, &bytes));
+	CHECK_GE(bytes, 100);
+}
+
+TEST(a_stream_reports_the_size_it_guarantees, "SIZE-16 SIZE-23")
+{
+	static const size_t sizes[] = {4097, 65536, 100001, 1048576, 3000000};
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		trace_attr_t attr = ts_attr(0, sizes[i], 1000 + i), got;
+		trace_id_t trid = ts_create(0, &attr);
+		size_t bytes;
+		CHECK_OK(posix_trace_get_attr(trid, &got));
+		CHECK_OK(posix_trace_attr_getstreamsize(&got, &bytes));
+		CHECK_EQ(bytes, sizes[i]);
+		CHECK_OK(posix_trace_attr_getmaxdatasize(&got, &bytes));
+		CHECK_EQ(bytes, 1000 + i);
+		CHECK_EQ(system_bytes(&got), system_bytes(&attr));
+		for (size_t len = 0; len < 1100; len += 50)
+			CHECK_EQ(user_bytes(&got, len), user_bytes(&attr, len));
+		ts_shutdown(trid);
+	}
+}
+
+TEST(a_stream_too_small_is_made_just_useful, "SIZE-15 SIZE-16 POLICY-17")
+{
+	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
+	trace_event_id_t id = ts_id("small");
+
+	for (size_t bytes = 0; bytes <= 64; bytes = bytes * 2 + 1)
+		for (int p = 0; p < 2; p++) {
+			trace_attr_t attr = ts_attr(policies[p], 0, 0);
+			trace_id_t trid;
+			size_t got;
+			struct ts_events all;
+			CHECK_OK(posix_trace_attr_setstreamsize(&attr, bytes));
+			trid = ts_create(0, &attr);
+			got = stream_bytes_of(trid);
+			CHECK_GT(got, bytes);
+			CHECK_LE(got, 2 * system_bytes(&attr) + user_bytes(&attr, 0));
+			ts_start(trid);
+			posix_trace_event(id, NULL, 0);
+			ts_stop(trid);
+			all = ts_read_all(trid);
+			CHECK_GE(all.count, 3);
+			CHECK_EQ(all.at[0].info.posix_event_id, POSIX_TRACE_START);
+			CHECK_EQ(all.at[1].info.posix_event_id, id);
+			CHECK_EQ(all.at[2].info.posix_event_id, POSIX_TRACE_STOP);
+			CHECK_EQ(ts_status(trid).posix_stream_overrun_status,
+				 POSIX_TRACE_NO_OVERRUN);
+			ts_shutdown(trid);
+		}
+}
+
+TEST(a_size_that_cannot_be_had_is_enomem, "SIZE-17 CREATE-17 CREATE-21 CREATE-25")
+{
+	static const size_t sizes[] = {SIZE_MAX,       SIZE_MAX - 4096, SIZE_MAX / 2 + 1,
+				       SIZE_MAX / 2,   (size_t)1 << 62, (size_t)1 << 50,
+				       (size_t)1 << 48};
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid;
+
+	for (int turn = 0; turn < 20; turn++)
+		for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+			trace_attr_t attr = ts_attr(0, sizes[i], 0);
+			trid = 4711;
+			CHECK_EQ(posix_trace_create(0, &attr, &trid), ENOMEM);
+			CHECK_EQ(trid, 4711);
+			attr = ts_attr(0, 0, sizes[i]);
+			CHECK_EQ(posix_trace_create(0, &attr, &trid), ENOMEM);
+			CHECK_EQ(trid, 4711);
+		}
+	/* 280 failures took none of the 64 streams. */
+	trace_attr_t attr = ts_attr(0, 4096, 0);
+	for (int i = 0; i < TRACE_SYS_MAX; i++)
+		trid = ts_create_running(0, &attr);
+	ts_expect(trid, POSIX_TRACE_START);
+	ts_emit(id, 1);
+	ts_expect(trid, id);
+}
+
+TEST(a_max_data_size_of_zero_is_usable, "SIZE-18 SIZE-19 SYSEVENT-10 SYSEVENT-12")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 65536, 0);
+	trace_event_id_t id = ts_id("event");
+	trace_event_set_t set = ts_set(ts_id("other"), 0);
+	struct ts_event event;
+	trace_id_t trid;
+
+	CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, 0));
+	trid = ts_create_running(0, &attr);
+	event = ts_expect(trid, POSIX_TRACE_START);
+	CHECK_EQ(event.len, sizeof(set));
+	CHECK_EQ(event.info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
+	posix_trace_event(id, "x", 1);
+	posix_trace_event(id, "x", 0);
+	posix_trace_event(id, NULL, 0);
+	event = ts_expect(trid, id);
+	CHECK_EQ(event.len, 0);
+	CHECK_EQ(event.info.posix_truncation_status, POSIX_TRACE_TRUNCATED_RECORD);
+	for (int i = 0; i < 2; i++) {
+		event = ts_expect(trid, id);
+		CHECK_EQ(event.len, 0);
+		CHECK_EQ(event.info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
+	}
+	ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
+	event = ts_expect(trid, POSIX_TRACE_FILTER);
+	CHECK_EQ(event.len, 2 * sizeof(set));
+	CHECK_EQ(event.info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
+	ts_stop(trid);
+	event = ts_expect(trid, POSIX_TRACE_STOP);
+	CHECK_EQ(event.len, sizeof(int));
+	CHECK_EQ(event.info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
+}
+
+/*
+ * What fits is kept
+ */
+
+struct fill_writer {
+	trace_event_id_t id;
+	uint32_t writer;
+	uint32_t count;
+	/* Fixed length, or 0 for all lengths. */
+	uint32_t len;
+};
+
+static uint32_t len_of(uint32_t fixed, uint32_t writer, uint32_t seq)
+{
+	return fixed ? fixed : payload_len(DATA_MAX, writer, seq);
+}
+
+static void *write_fill(void *arg)
+{
+	struct fill_writer *w = (struct fill_writer *)arg;
+
+	for (uint32_t seq = 0; seq < w->count; seq++)
+		emit_payload(w->id, len_of(w->len, w->writer, seq), w->writer, seq);
+	return NULL;
+}
+
+/* How many each of the writers may write so that the maximum sizes add up to at most
+ * `room', as close to it as they come. */
+static void share_room(const trace_attr_t *attr, struct fill_writer *w, uint32_t writers,
+		       size_t room)
+{
+	bool has_room = true;
+
+	while (has_room) {
+		has_room = false;
+		for (uint32_t i = 0; i < writers; i++) {
+			size_t bytes = user_bytes(attr, len_of(w[i].len, w[i].writer, w[i].count));
+			if (bytes > room)
+				continue;
+			room -= bytes;
+			w[i].count++;
+			has_room = true;
+		}
+	}
+}
+
+/* What user events may take behind a START without making the stream full. */
+static size_t room_without_stop(const trace_attr_t *attr, size_t stream_bytes)
+{
+	return stream_bytes - system_bytes(attr) - user_bytes(attr, 0);
+}
+
+/* Every writer's numbers from 0 to its count, whole, in order. Nothing else. */
+static void expect_fill(const struct ts_events *all, trace_event_id_t id,
+			const struct fill_writer *w, uint32_t writers)
+{
+	uint32_t next[64] = {0};
+	size_t total = 0;
+
+	for (size_t i = 0; i < all->count; i++) {
+		uint32_t writer, seq;
+		if (all->at[i].info.posix_event_id != id)
+			continue;
+		CHECK(payload_read(all->at[i].data, all->at[i].len, &writer, &seq));
+		CHECK_LT(writer, writers);
+		CHECK_EQ(seq, next[writer]);
+		next[writer]++;
+	}
+	for (uint32_t i = 0; i < writers; i++) {
+		CHECK_EQ(next[i], w[i].count);
+		total += w[i].count;
+	}
+	CHECK_EQ(ts_count(all, id), total);
+	ts_expect_sorted(all);
+}
+
+static void fill_exactly(int policy, size_t stream_bytes, uint32_t writers, uint32_t len,
+			 bool has_stop)
+{
+	trace_attr_t attr = ts_attr(policy, stream_bytes, DATA_MAX);
+	trace_event_id_t id = ts_id("fill");
+	trace_id_t trid = ts_create_running(0, &attr);
+	/* START is in it, and STOP. */
+	size_t room = stream_bytes - (has_stop ? 2 : 1) * system_bytes(&attr);
+	struct fill_writer w[8];
+	pthread_t threads[8];
+	struct ts_events all;
+
+	for (uint32_t i = 0; i < writers; i++)
+		w[i] = (struct fill_writer){id, i, 0, len};
+	share_room(&attr, w, writers, room);
+	if (writers == 1) {
+		write_fill(&w[0]);
+	} else {
+		for (uint32_t i = 0; i < writers; i++)
+			threads[i] = ts_thread(write_fill, &w[i]);
+		for (uint32_t i = 0; i < writers; i++)
+			ts_join(threads[i]);
+	}
+	if (has_stop)
+		ts_stop(trid);
+	CHECK_EQ(ts_status(trid).posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
+	all = ts_read_all(trid);
+	CHECK_EQ(all.at[0].info.posix_event_id, POSIX_TRACE_START);
+	expect_fill(&all, id, w, writers);
+	CHECK_EQ(ts_count(&all, POSIX_TRACE_OVERFLOW), 0);
+	ts_shutdown(trid);
+}
+
+static const size_t fill_sizes[] = {5000, 8192, 20000, 65536, 200000};
+static const uint32_t fill_lens[] = {16, 17, 40, 393, DATA_MAX, 0};
+
+static void fill_all(uint32_t writers)
+{
+	for (size_t s = 0; s < sizeof(fill_sizes) / sizeof(fill_sizes[0]); s++)
+		for (size_t l = 0; l < sizeof(fill_lens) / sizeof(fill_lens[0]); l++) {
+			fill_exactly(POSIX_TRACE_UNTIL_FULL, fill_sizes[s], writers, fill_lens[l],
+				     l % 2);
+			fill_exactly(POSIX_TRACE_LOOP, fill_sizes[s], writers, fill_lens[l], s % 2);
+		}
+}
+
+TEST(what_fits_is_kept_of_one_thread, "SIZE-11 SIZE-13")
+{
+	fill_all(1);
+}
+
+TEST(what_fits_is_kept_of_two_threads, "SIZE-11 SIZE-13")
+{
+	fill_all(2);
+}
+
+TEST(what_fits_is_kept_of_eight_threads, "SIZE-11 SIZE-13")
+{
+	fill_all(8);
+}
+
+TEST(what_fits_is_kept_in_the_default_stream, "SIZE-11 SIZE-13")
+{
+	fill_exactly(POSIX_TRACE_UNTIL_FULL, 1048576, 1, 16, true);
+	fill_exactly(POSIX_TRACE_UNTIL_FULL, 1048576, 5, 0, true);
+	fill_exactly(POSIX_TRACE_LOOP, 1048576, 3, 0, false);
+}
+
+TEST(events_as_big_as_the_stream_fit, "SIZE-11")
+{
+	enum { big = 20000 };
+	trace_event_id_t id = ts_id("fill");
+	static unsigned char data[big];
+
+	for (int policy = POSIX_TRACE_LOOP; policy <= POSIX_TRACE_UNTIL_FULL; policy++) {
+		trace_attr_t attr = ts_attr(policy, 0, big);
+		trace_id_t trid;
+		CHECK_OK(posix_trace_attr_setstreamsize(&attr, user_bytes(&attr, big)));
+		trid = ts_create_running(0, &attr);
+		ts_expect(trid, POSIX_TRACE_START);
+		for (int i = 0; i < 20; i++) {
+			struct posix_trace_event_info info;
+			static unsigned char back[big];
+			int unavailable = 1;
+			size_t len = 0;
+			memset(data, i + 1, big);
+			posix_trace_event(id, data, big);
+			CHECK_EQ(ts_status(trid).posix_stream_overrun_status,
+				 POSIX_TRACE_NO_OVERRUN);
+			CHECK_OK(posix_trace_trygetnext_event(trid, &info, back, big, &len,
+							      &unavailable));
+			CHECK_EQ(unavailable, 0);
+			CHECK_EQ(info.posix_event_id, id);
+			CHECK_EQ(len, big);
+			CHECK_MEM_EQ(back, data, big);
+			/* It filled the stream: that may have stopped it. */
+			(void)ts_read_all(trid);
+			ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
+					 POSIX_TRACE_NO_OVERRUN);
+		}
+		ts_shutdown(trid);
+	}
+}
+
+/* A thread that writes when told, and lives on with whatever room it holds. */
+struct command_writer {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	uint32_t commands;
+	uint32_t done;
+	bool is_ended;
+	trace_event_id_t id;
+	uint32_t len;
+	uint32_t writer;
+	uint32_t seq;
+};
+
+static void *write_on_command(void *arg)
+{
+	struct command_writer *w = (struct command_writer *)arg;
+
+	CHECK_OK(pthread_mutex_lock(&w->lock));
+	while (!w->is_ended) {
+		if (w->done == w->commands) {
+			CHECK_OK(pthread_cond_wait(&w->changed, &w->lock));
+			continue;
+		}
+		emit_payload(w->id, w->len, w->writer, w->seq++);
+		w->done++;
+		CHECK_OK(pthread_cond_broadcast(&w->changed));
+	}
+	CHECK_OK(pthread_mutex_unlock(&w->lock));
+	return NULL;
+}
+
+static void command_writer_begin(struct command_writer *w, trace_event_id_t id, uint32_t number)
+{
+	memset(w, 0, sizeof(*w));
+	CHECK_OK(pthread_mutex_init(&w->lock, NULL));
+	CHECK_OK(pthread_cond_init(&w->changed, NULL));
+	w->id = id;
+	w->writer = number;
+	w->thread = ts_thread(write_on_command, w);
+}
+
+static void command_write(struct command_writer *w, uint32_t len)
+{
+	int64_t end;
+
+	CHECK_OK(pthread_mutex_lock(&w->lock));
+	w->len = len;
+	w->commands++;
+	CHECK_OK(pthread_cond_broadcast(&w->changed));
+	while (w->done != w->commands)
+		CHECK_OK(pthread_cond_wait(&w->changed, &w->lock));
+	CHECK_OK(pthread_mutex_unlock(&w->lock));
+	/* Longer than the stamps of two processors may disagree. */
+	end = harness_now_ns() + 3000;
+	while (harness_now_ns() < end)
+		;
+}
+
+static void command_writer_end(struct command_writer *w)
+{
+	CHECK_OK(pthread_mutex_lock(&w->lock));
+	w->is_ended = true;
+	CHECK_OK(pthread_cond_broadcast(&w->changed));
+	CHECK_OK(pthread_mutex_unlock(&w->lock));
+	ts_join(w->thread);
+}
+
+/*
+ * Fills the stream up to the last event that fits and reads some of it, again and again,
+ * with writers that change: the free room lies everywhere, in all states of fill.
+ */
+static void fill_and_read(int policy, size_t stream_bytes, uint32_t writers, uint32_t rounds,
+			  uint32_t seed)
+{
+	enum { queue_room = 65536 };
+	struct queued {
+		uint32_t writer, seq, bytes;
+	} *queue = (struct queued *)malloc(queue_room * sizeof(*queue));
+	trace_attr_t attr = ts_attr(policy, stream_bytes, DATA_MAX);
+	trace_event_id_t id = ts_id("fill");
+	trace_id_t trid = ts_create_running(0, &attr);
+	struct command_writer w[8];
+	uint32_t head = 0, tail = 0;
+	/* An UNTIL_FULL stream may stop when not even the smallest event fits any
+	 * more. */
+	size_t most = stream_bytes - (policy == POSIX_TRACE_LOOP ? 0 : user_bytes(&attr, 0));
+	struct posix_trace_status_info status;
+	size_t unread = 0;
+	uint64_t random = seed;
+	uint32_t who = 0;
+
+	ts_expect(trid, POSIX_TRACE_START);
+	for (uint32_t i = 0; i < writers; i++)
+		command_writer_begin(&w[i], id, i);
+	for (uint32_t round = 0; round < rounds; round++) {
+		uint32_t reads;
+		for (;;) {
+			uint32_t len;
+			size_t bytes;
+			random = payload_mix(random + 1);
+			/* The same thread some times in a row. */
+			if (random >> 63)
+				who = (uint32_t)(random % writers);
+			len = round % 3 == 0   ? PAYLOAD_MIN
+			      : round % 3 == 1 ? DATA_MAX
+					       : payload_len(DATA_MAX, who, (uint32_t)random);
+			bytes = user_bytes(&attr, len);
+			if (unread + bytes > most)
+				break;
+			queue[tail++ % queue_room] =
+				(struct queued){who, w[who].seq, (uint32_t)bytes};
+			unread += bytes;
+			CHECK_LT(tail - head, queue_room);
+			command_write(&w[who], len);
+		}
+		random = payload_mix(random + 2);
+		reads = (uint32_t)(random % (tail - head + 1));
+		if (random >> 32 & 1)
+			reads = reads % 8;
+		for (; reads > 0; reads--) {
+			struct ts_event event;
+			uint32_t writer, seq;
+			CHECK(ts_try_next(trid, &event));
+			CHECK_EQ(event.info.posix_event_id, id);
+			CHECK(payload_read(event.data, event.len, &writer, &seq));
+			CHECK_EQ(writer, queue[head % queue_room].writer);
+			CHECK_EQ(seq, queue[head % queue_room].seq);
+			unread -= queue[head % queue_room].bytes;
+			head++;
+			ts_event_free(&event);
+		}
+		/* Now and then a thread goes and another one comes. */
+		if (round % 5 == 4) {
+			uint32_t seq = w[who].seq;
+			command_writer_end(&w[who]);
+			command_writer_begin(&w[who], id, who);
+			w[who].seq = seq;
+		}
+	}
+	status = ts_status(trid);
+	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_RUNNING);
+	CHECK_EQ(status.posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
+	while (head < tail) {
+		struct ts_event event = ts_expect(trid, id);
+		uint32_t writer, seq;
+		CHECK(payload_read(event.data, event.len, &writer, &seq));
+		CHECK_EQ(writer, queue[head % queue_room].writer);
+		CHECK_EQ(seq, queue[head % queue_room].seq);
+		head++;
+		ts_event_free(&event);
+	}
+	ts_expect_none(trid);
+	for (uint32_t i = 0; i < writers; i++)
+		command_writer_end(&w[i]);
+	ts_shutdown(trid);
+	free(queue);
+}
+
+TEST(room_is_whole_wherever_it_lies_for_one_thread, "SIZE-12 POLICY-18")
+{
+	fill_and_read(POSIX_TRACE_UNTIL_FULL, 4096, 1, 300, 1);
+	fill_and_read(POSIX_TRACE_UNTIL_FULL, 32768, 1, 60, 2);
+	fill_and_read(POSIX_TRACE_LOOP, 4096, 1, 300, 3);
+	fill_and_read(POSIX_TRACE_LOOP, 100000, 1, 30, 4);
+}
+
+TEST(room_is_whole_wherever_it_lies_for_three_threads, "SIZE-12 POLICY-18")
+{
+	fill_and_read(POSIX_TRACE_UNTIL_FULL, 4096, 3, 200, 5);
+	fill_and_read(POSIX_TRACE_UNTIL_FULL, 50000, 3, 40, 6);
+	fill_and_read(POSIX_TRACE_LOOP, 50000, 3, 40, 7);
+}
+
+TEST(room_is_whole_wherever_it_lies_for_eight_threads, "SIZE-12 POLICY-18")
+{
+	fill_and_read(POSIX_TRACE_UNTIL_FULL, 4096, 8, 150, 8);
+	fill_and_read(POSIX_TRACE_UNTIL_FULL, 65536, 8, 30, 9);
+	fill_and_read(POSIX_TRACE_LOOP, 65536, 8, 30, 10);
+}
+
+static void *write_one(void *arg)
+{
+	struct fill_writer *w = (struct fill_writer *)arg;
+
+	emit_payload(w->id, w->len, w->writer, w->count);
+	return NULL;
+}
+
+TEST(each_event_may_come_from_a_thread_of_its_own, "SIZE-11 SIZE-12")
+{
+	enum { stream_bytes = 32768 };
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, stream_bytes, DATA_MAX);
+	trace_event_id_t id = ts_id("fill");
+	trace_id_t trid = ts_create_running(0, &attr);
+	struct fill_writer w = {.id = id, .len = PAYLOAD_MIN};
+	struct fill_writer counted = w;
+	struct ts_events all;
+
+	for (int round = 0; round < 3; round++) {
+		counted = w;
+		share_room(&attr, &counted, 1, room_without_stop(&attr, stream_bytes));
+		for (w.count = 0; w.count < counted.count; w.count++)
+			ts_join(ts_thread(write_one, &w));
+		all = ts_read_all(trid);
+		expect_fill(&all, id, &counted, 1);
+		ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
+				 POSIX_TRACE_NO_OVERRUN);
+		w.count = 0;
+	}
+}
+
+TEST(each_event_may_come_from_a_process_of_its_own, "SIZE-11 FORK-20")
+{
+	enum { stream_bytes = 16384 };
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, stream_bytes, DATA_MAX);
+	trace_event_id_t id = ts_id("fill");
+	struct fill_writer w = {.id = id, .len = PAYLOAD_MIN}, counted = w;
+	struct ts_events all;
+	trace_id_t trid;
+
+	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
+	trid = ts_create_running(0, &attr);
+	share_room(&attr, &counted, 1, room_without_stop(&attr, stream_bytes));
+	for (w.count = 0; w.count < counted.count; w.count++) {
+		pid_t pid = harness_fork();
+		if (pid == 0) {
+			write_one(&w);
+			_exit(0);
+		}
+		CHECK_EXIT(pid, 0);
+	}
+	all = ts_read_all(trid);
+	expect_fill(&all, id, &counted, 1);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+}
+
+TEST(many_threads_at_a_time_may_hold_one_event_each, "SIZE-11")
+{
+	enum { stream_bytes = 16384, threads = 60 };
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, stream_bytes, DATA_MAX);
+	trace_event_id_t id = ts_id("fill");
+	trace_id_t trid = ts_create_running(0, &attr);
+	static struct command_writer w[threads];
+	struct fill_writer counted[threads] = {{0}};
+	struct ts_events all;
+	size_t left = room_without_stop(&attr, stream_bytes);
+
+	for (uint32_t t = 0; t < threads; t++) {
+		command_writer_begin(&w[t], id, t);
+		counted[t].writer = t;
+	}
+	for (uint32_t t = 0; left >= user_bytes(&attr, PAYLOAD_MIN); t++) {
+		left -= user_bytes(&attr, PAYLOAD_MIN);
+		command_write(&w[t % threads], PAYLOAD_MIN);
+		counted[t % threads].count++;
+	}
+	all = ts_read_all(trid);
+	expect_fill(&all, id, counted, threads);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	for (uint32_t t = 0; t < threads; t++)
+		command_writer_end(&w[t]);
+}
+
+TEST(calls_that_record_system_events_find_their_room_too, "SIZE-11 SIZE-13")
+{
+	enum { stream_bytes = 80000 };
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, stream_bytes, DATA_MAX);
+	trace_event_id_t id = ts_id("fill");
+	trace_id_t trid = ts_create_running(0, &attr);
+	trace_event_set_t set = ts_set(ts_id("other"), 0);
+	struct fill_writer w = {.id = id};
+	struct ts_events all;
+	size_t each = system_bytes(&attr);
+
+	/* START, 5 FILTER, 5 STOP, 5 START and user events for the rest. */
+	share_room(&attr, &w, 1, stream_bytes - 16 * each);
+	for (uint32_t seq = 0, calls = 0; seq < w.count; seq++) {
+		emit_payload(id, len_of(0, 0, seq), 0, seq);
+		if (calls < 5 && seq * 6 / w.count > calls) {
+			calls++;
+			ts_set_filter(trid, &set, POSIX_TRACE_ADD_EVENTSET);
+			ts_stop(trid);
+			ts_start(trid);
+		}
+	}
+	CHECK_EQ(ts_status(trid).posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
+	all = ts_read_all(trid);
+	CHECK_EQ(ts_count(&all, POSIX_TRACE_FILTER), 5);
+	CHECK_EQ(ts_count(&all, POSIX_TRACE_START), 6);
+	CHECK_EQ(ts_count(&all, POSIX_TRACE_STOP), 5);
+	expect_fill(&all, id, &w, 1);
+}
+
+TEST(the_automatic_stop_takes_no_room_from_events, "SIZE-13 POLICY-17")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 8192, DATA_MAX);
+	trace_event_id_t id = ts_id("fill");
+	trace_id_t trid = ts_create_running(0, &attr);
+	struct fill_writer w = {.id = id, .len = 40}, restarted = w;
+	struct ts_events all;
+
+	for (int round = 0; round < 20; round++) {
+		w.count = 0;
+		share_room(&attr, &w, 1, 8192 - system_bytes(&attr));
+		write_fill(&w);
+		/* Overfull: the events above stay, and STOP is behind the last one
+		 * kept. */
+		while (ts_status(trid).posix_stream_status == POSIX_TRACE_RUNNING)
+			emit_payload(id, 40, 0, w.count++);
+		all = ts_read_all(trid);
+		restarted.count = (uint32_t)ts_count(&all, id);
+		CHECK_GE(restarted.count, w.count - 1);
+		expect_fill(&all, id, &restarted, 1);
+		CHECK_EQ(ts_count(&all, POSIX_TRACE_STOP), 1);
+		CHECK_EQ(all.at[all.count - 2].info.posix_event_id, POSIX_TRACE_STOP);
+		CHECK_EQ(all.at[all.count - 1].info.posix_event_id, POSIX_TRACE_START);
+		ts_events_free(&all);
+	}
+}
+
+TEST(names_and_calls_take_no_room, "SIZE-14")
+{
+	enum { stream_bytes = 16384 };
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, stream_bytes, DATA_MAX);
+	trace_event_id_t id = ts_id("fill");
+	trace_id_t trid;
+	struct fill_writer w = {.id = id, .len = 40};
+	struct ts_events all;
+	char name[TRACE_EVENT_NAME_MAX + 1];
+
+	CHECK_OK(posix_trace_attr_setname(&attr, "a name of some length"));
+	trid = ts_create_running(0, &attr);
+	share_room(&attr, &w, 1, room_without_stop(&attr, stream_bytes));
+	for (uint32_t i = 0; i < 1000; i++) {
+		snprintf(name, sizeof(name), "%0250u", i);
+		if (i % 2)
+			ts_id(name);
+		else
+			ts_trid_id(trid, name);
+		(void)ts_status(trid);
+		CHECK_OK(posix_trace_get_attr(trid, &attr));
+	}
+	write_fill(&w);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	all = ts_read_all(trid);
+	expect_fill(&all, id, &w, 1);
+}
+
+TEST(a_thread_fills_a_stream_within_the_documented_bound, "SIZE-25")
+{
+	static const size_t sizes[] = {0, 4096, 30000, 200000, 1048576};
+	trace_event_id_t id = ts_id("event");
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		for (int policy = POSIX_TRACE_LOOP; policy <= POSIX_TRACE_UNTIL_FULL; policy++) {
+			trace_attr_t attr = ts_attr(policy, 0, 1000);
+			trace_id_t trid;
+			/* Not so big that one alone is too big. */
+			size_t len = sizes[i] < 4096 ? 24 : 1000;
+			CHECK_OK(posix_trace_attr_setstreamsize(&attr, sizes[i]));
+			trid = ts_create_running(0, &attr);
+			/* Fails if it takes more data than twice the size and 64 KiB. */
+			(void)ts_fill(trid, stream_bytes_of(trid), id, len, 0);
+			ts_clear(trid);
+			/* If it stopped itself, it needs this. */
+			ts_start(trid);
+			(void)ts_fill(trid, stream_bytes_of(trid), id, len / 4, 0);
+			ts_shutdown(trid);
+		}
+}
+
+TEST(a_thread_fills_a_stream_of_large_events_within_its_bound, "SIZE-25")
+{
+	static const size_t data[] = {8192, 16384, 32768, 65536, 131072};
+	static const size_t lengths[] = {24, 215, 3440, 8191};
+	static char bytes[8192];
+	trace_event_id_t id = ts_id("event");
+
+	for (size_t i = 0; i < 5; i++)
+		for (size_t k = 0; k < 4; k++) {
+			trace_attr_t attr =
+				ts_attr(i % 2 ? POSIX_TRACE_LOOP : POSIX_TRACE_UNTIL_FULL, data[i],
+					data[i]);
+			trace_id_t trid = ts_create_running(0, &attr);
+			size_t most = 2 * stream_bytes_of(trid) + 65536 + 5 * data[i];
+			size_t used = 0;
+			struct posix_trace_status_info status;
+
+			/* One that is too large for it may be lost before it is full. */
+			do {
+				posix_trace_event(id, bytes, lengths[k]);
+				used += lengths[k];
+				CHECK_LE(used, most);
+				status = ts_status(trid);
+			} while (status.posix_stream_full_status != POSIX_TRACE_FULL &&
+				 status.posix_stream_overrun_status != POSIX_TRACE_OVERRUN);
+			ts_shutdown(trid);
+		}
+}
+
+/*
+ * Logs
+ */
+
+TEST(log_max_size_bounds_the_events_of_a_log, "SIZE-20 LOG-33", NEEDS_KEEPER)
+{
+	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
+	enum { log_bytes = 200000, extras = 262144 };
+	trace_event_id_t id = ts_id("event");
+
+	for (int p = 0; p < 2; p++) {
+		trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 65536, 0);
+		int fd = ts_temp_file();
+		struct ts_events all;
+		trace_id_t trid;
+		uint32_t next = 0;
+		size_t bytes = 0;
+		CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, policies[p]));
+		CHECK_OK(posix_trace_attr_setlogsize(&attr, log_bytes));
+		trid = ts_create_log(0, &attr, fd);
+		ts_start(trid);
+		for (int round = 0; round < 50; round++) {
+			static unsigned char data[500];
+			for (int i = 0; i < 100; i++) {
+				memcpy(data, &next, sizeof(next));
+				next++;
+				posix_trace_event(id, data, sizeof(data));
+			}
+			ts_flush(trid);
+			CHECK_LE(ts_file_size(fd), log_bytes + extras);
+		}
+		ts_shutdown(trid);
+		CHECK_LE(ts_file_size(fd), log_bytes + extras);
+		all = ts_log_events(fd);
+		for (size_t i = 0; i < all.count; i++)
+			bytes += all.at[i].len;
+		CHECK_LE(bytes, log_bytes);
+		/* And is used. */
+		CHECK_GE(bytes, log_bytes / 2);
+		ts_events_free(&all);
+	}
+}
+
+TEST(log_max_size_means_nothing_with_append, "SIZE-21", NEEDS_KEEPER)
+{
+	static const size_t sizes[] = {0, 1, 10000};
+	trace_event_id_t id = ts_id("event");
+
+	for (size_t i = 0; i < 3; i++) {
+		trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 65536, 0);
+		int fd = ts_temp_file();
+		struct ts_events all;
+		trace_id_t trid;
+		CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
+		CHECK_OK(posix_trace_attr_setlogsize(&attr, sizes[i]));
+		trid = ts_create_log(0, &attr, fd);
+		ts_start(trid);
+		for (uint32_t number = 0; number < 1000; number++) {
+			ts_emit(id, number);
+			if (number % 250 == 249)
+				ts_flush(trid);
+		}
+		ts_shutdown(trid);
+		all = ts_log_events(fd);
+		ts_expect_numbers(&all, id, 0, 999);
+		ts_events_free(&all);
+	}
+}
+
+TEST(a_log_too_small_is_einval, "SIZE-22 CREATE-16", NEEDS_KEEPER)
+{
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = 4711;
+	size_t smallest = 0;
+
+	for (int policy = POSIX_TRACE_LOOP; policy <= POSIX_TRACE_UNTIL_FULL; policy++) {
+		trace_attr_t attr = ts_attr(0, 65536, 8192);
+		static unsigned char data[8192];
+		struct ts_events all;
+		int fd = ts_temp_file();
+		CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, policy));
+		for (size_t bytes = 0; bytes <= sizeof(trace_event_set_t); bytes += 8) {
+			CHECK_OK(posix_trace_attr_setlogsize(&attr, bytes));
+			CHECK_EQ(posix_trace_create_withlog(0, &attr, fd, &trid), EINVAL);
+			CHECK_EQ(trid, 4711);
+		}
+		/* One START and one STOP are at most so big. */
+		smallest = 2 * system_bytes(&attr);
+		CHECK_OK(posix_trace_attr_setlogsize(&attr, smallest));
+		CHECK_OK(posix_trace_create_withlog(0, &attr, fd, &trid));
+		ts_start(trid);
+		posix_trace_event(id, data, sizeof(data));
+		(void)ts_status(trid);
+		ts_flush(trid);
+		CHECK_EQ(ts_status(trid).posix_log_overrun_status, POSIX_TRACE_OVERRUN);
+		ts_shutdown(trid);
+		all = ts_log_events(fd);
+		CHECK_EQ(ts_count(&all, id), 0);
+		trid = 4711;
+	}
+}

@@ -1,0 +1,592 @@
+/* SPDX-License-Identifier: MIT */
+/* posix_trace_start, posix_trace_stop. */
+#include "tests/support/logs.h"
+
+#include <sys/time.h>
+
+#include "tests/support/slow_page.h"
+
+#define SMALL 16384
+#define UNNAMED POSIX_TRACE_UNNAMED_USEREVENT
+
+static trace_attr_t small_attr(int policy)
+{
+	return ts_attr(policy, SMALL, 256);
+}
+
+static void expect_running(trace_id_t trid)
+{
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+}
+
+static void expect_suspended(trace_id_t trid)
+{
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+}
+
+static void expect_stop(trace_id_t trid, int reason)
+{
+	struct ts_event event = ts_expect(trid, POSIX_TRACE_STOP);
+	CHECK_EQ(stop_reason(&event), reason);
+}
+
+TEST(start_makes_a_suspended_stream_run, "STARTSTOP-01 SYSEVENT-13 SYSEVENT-01 STATUS-02")
+{
+	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
+	for (int i = 0; i < 2; i++) {
+		trace_attr_t attr = small_attr(policies[i]);
+		trace_id_t trid = ts_create(0, &attr);
+		expect_suspended(trid);
+		CHECK_EQ(posix_trace_start(trid), 0);
+		expect_running(trid);
+		ts_expect(trid, POSIX_TRACE_START);
+		ts_expect_none(trid);
+		ts_emit(UNNAMED, 1);
+		ts_expect(trid, UNNAMED);
+		ts_shutdown(trid);
+	}
+}
+
+TEST(start_of_a_running_stream_does_nothing, "STARTSTOP-02")
+{
+	trace_attr_t attr = small_attr(POSIX_TRACE_UNTIL_FULL);
+	trace_id_t trid = ts_create_running(0, &attr);
+
+	ts_emit(UNNAMED, 1);
+	CHECK_EQ(posix_trace_start(trid), 0);
+	CHECK_EQ(posix_trace_start(trid), 0);
+	expect_running(trid);
+	ts_emit(UNNAMED, 2);
+	struct ts_events events = ts_read_all(trid);
+	ts_expect_ids(&events, POSIX_TRACE_START, UNNAMED, UNNAMED, 0U);
+}
+
+TEST(start_of_a_full_until_full_stream_does_nothing, "STARTSTOP-03 POLICY-15 STATUS-07")
+{
+	trace_attr_t attr = small_attr(POSIX_TRACE_UNTIL_FULL);
+	trace_id_t trid = ts_create_running(0, &attr);
+
+	ts_fill(trid, SMALL, UNNAMED, 100, 0);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_NO_OVERRUN);
+	CHECK_EQ(posix_trace_start(trid), 0);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_emit(UNNAMED, 4711);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
+	/* One START, one automatic STOP at the very end. */
+	ts_expect(trid, POSIX_TRACE_START);
+	for (uint32_t due = 0;; due++) {
+		struct ts_event event = ts_next(trid);
+		if (event.info.posix_event_id != UNNAMED) {
+			CHECK_EQ(stop_reason(&event), 1);
+			break;
+		}
+		CHECK_EQ(ts_number(&event), due);
+	}
+	ts_expect(trid, POSIX_TRACE_START);
+	ts_expect_none(trid);
+	expect_running(trid);
+}
+
+TEST(start_of_a_full_flush_stream_does_nothing, "STARTSTOP-03 STATUS-13 STARTSTOP-14", NEEDS_KEEPER)
+{
+	trace_attr_t attr = small_attr(POSIX_TRACE_FLUSH);
+	struct ts_stuck stuck;
+
+	/* A log that takes nothing more: the stream fills and stays so. */
+	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
+	trace_id_t trid = ts_create_stuck(0, &attr, &stuck);
+	ts_start(trid);
+	struct posix_trace_status_info info;
+	uint32_t count = 0;
+	do {
+		count = ts_flood(SMALL, UNNAMED, 100, count);
+		info = ts_status(trid);
+	} while (info.posix_stream_full_status != POSIX_TRACE_FULL ||
+		 info.posix_stream_status != POSIX_TRACE_SUSPENDED);
+	/* Full for good: the device is stuck, and what was lost is reported. */
+	ts_emit(UNNAMED, count);
+	ts_status(trid);
+	CHECK_EQ(posix_trace_start(trid), 0);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_emit(UNNAMED, count);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
+	ts_unstick(&stuck);
+	CHECK_WITHIN(TS_PATIENCE_MS, ts_status(trid).posix_stream_status == POSIX_TRACE_RUNNING);
+	ts_shutdown(trid);
+	close(ts_stuck_log(&stuck));
+}
+
+TEST(stop_suspends_a_running_stream, "STARTSTOP-04 SYSEVENT-02 STATUS-06")
+{
+	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
+	for (int i = 0; i < 2; i++) {
+		trace_attr_t attr = small_attr(policies[i]);
+		trace_id_t trid = ts_create_running(0, &attr);
+		ts_emit(UNNAMED, 1);
+		CHECK_EQ(posix_trace_stop(trid), 0);
+		expect_suspended(trid);
+		ts_emit(UNNAMED, 2);
+		ts_expect(trid, POSIX_TRACE_START);
+		ts_expect(trid, UNNAMED);
+		expect_stop(trid, 0);
+		ts_expect_none(trid);
+		ts_shutdown(trid);
+	}
+}
+
+TEST(stop_of_a_suspended_stream_does_nothing, "STARTSTOP-05")
+{
+	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
+	trace_id_t trid = ts_create(0, &attr);
+
+	CHECK_EQ(posix_trace_stop(trid), 0);
+	expect_suspended(trid);
+	ts_expect_none(trid);
+	ts_start(trid);
+	ts_stop(trid);
+	CHECK_EQ(posix_trace_stop(trid), 0);
+	CHECK_EQ(posix_trace_stop(trid), 0);
+	expect_suspended(trid);
+	struct ts_events events = ts_read_all(trid);
+	ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_STOP, 0U);
+}
+
+TEST(stop_and_start_work_on_a_full_loop_stream,
+     "STARTSTOP-06 STARTSTOP-07 STARTSTOP-10 STATUS-05 STATUS-07 POLICY-14")
+{
+	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
+	trace_id_t trid = ts_create_running(0, &attr);
+
+	uint32_t end = ts_fill(trid, SMALL, UNNAMED, 100, 0);
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_FULL, POSIX_TRACE_NO_OVERRUN);
+	CHECK_EQ(posix_trace_stop(trid), 0);
+	struct posix_trace_status_info info = ts_status(trid);
+	CHECK_EQ(info.posix_stream_status, POSIX_TRACE_SUSPENDED);
+	ts_emit(UNNAMED, 4711);
+	CHECK_EQ(posix_trace_start(trid), 0);
+	info = ts_status(trid);
+	CHECK_EQ(info.posix_stream_status, POSIX_TRACE_RUNNING);
+	uint32_t second_end = ts_fill(trid, SMALL, UNNAMED, 100, end);
+	CHECK_EQ(posix_trace_stop(trid), 0);
+	CHECK_EQ(posix_trace_start(trid), 0);
+	ts_emit(UNNAMED, second_end);
+
+	/* The newest are there: what came last, in order. */
+	struct ts_events events = ts_read_all(trid);
+	CHECK_GT(events.count, 20);
+	const struct ts_event *last = &events.at[events.count - 1];
+	CHECK_EQ(last->info.posix_event_id, UNNAMED);
+	CHECK_EQ(ts_number(last), second_end);
+	CHECK_EQ(last[-1].info.posix_event_id, POSIX_TRACE_START);
+	CHECK_EQ(stop_reason(&last[-2]), 0);
+	CHECK_EQ(ts_number(&last[-3]), second_end - 1);
+	for (size_t i = 0; i < events.count; i++)
+		if (events.at[i].info.posix_event_id == UNNAMED)
+			CHECK_NE(ts_number(&events.at[i]), 4711);
+}
+
+TEST(stop_calls_off_the_automatic_restart, "STARTSTOP-08 STARTSTOP-13")
+{
+	trace_attr_t attr = small_attr(POSIX_TRACE_UNTIL_FULL);
+	trace_id_t trid = ts_create_running(0, &attr);
+
+	ts_fill(trid, SMALL, UNNAMED, 100, 0);
+	CHECK_EQ(posix_trace_stop(trid), 0);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_NO_OVERRUN);
+	/* No loss: it is stopped because somebody wants it so. */
+	ts_emit(UNNAMED, 4711);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_NO_OVERRUN);
+	struct ts_events events = ts_read_all(trid);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_START), 1);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
+	CHECK_EQ(stop_reason(&events.at[events.count - 1]), 1);
+	/* It was the last, and nothing started. */
+	CHECK_EQ(ts_status(trid).posix_stream_status, POSIX_TRACE_SUSPENDED);
+	ts_emit(UNNAMED, 4712);
+	ts_expect_none(trid);
+
+	ts_start(trid);
+	ts_expect(trid, POSIX_TRACE_START);
+	expect_running(trid);
+	ts_emit(UNNAMED, 1);
+	ts_expect(trid, UNNAMED);
+}
+
+TEST(start_arms_the_automatic_restart_again, "STARTSTOP-08 STARTSTOP-03 POLICY-19")
+{
+	trace_attr_t attr = small_attr(POSIX_TRACE_UNTIL_FULL);
+	trace_id_t trid = ts_create_running(0, &attr);
+
+	ts_fill(trid, SMALL, UNNAMED, 100, 0);
+	ts_stop(trid);
+	ts_start(trid);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_emit(UNNAMED, 4711);
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
+	struct ts_events events = ts_read_all(trid);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_START), 2);
+	CHECK_EQ(events.at[events.count - 1].info.posix_event_id, POSIX_TRACE_START);
+	CHECK_EQ(stop_reason(&events.at[events.count - 2]), 1);
+	expect_running(trid);
+}
+
+TEST(a_start_without_room_leaves_the_stream_full, "STARTSTOP-09 STARTSTOP-10")
+{
+	trace_attr_t attr = small_attr(POSIX_TRACE_UNTIL_FULL);
+	trace_id_t trid = ts_create(0, &attr);
+	size_t starts = 0, bytes = 0;
+
+	/* START is big: it is what runs out of room, if nothing else is recorded. */
+	for (;;) {
+		CHECK_EQ(posix_trace_start(trid), 0);
+		struct posix_trace_status_info info = ts_status(trid);
+		if (info.posix_stream_full_status == POSIX_TRACE_FULL) {
+			CHECK_EQ(info.posix_stream_status, POSIX_TRACE_SUSPENDED);
+			break;
+		}
+		CHECK_EQ(info.posix_stream_status, POSIX_TRACE_RUNNING);
+		CHECK_EQ(posix_trace_stop(trid), 0);
+		starts++;
+		bytes += sizeof(trace_event_set_t);
+		CHECK_LE(bytes, 2 * SMALL + TS_SLACK_BYTES);
+	}
+	CHECK_GT(starts, 10);
+	/* Every STOP is there, explicit. */
+	for (size_t i = 0; i < starts; i++) {
+		ts_expect(trid, POSIX_TRACE_START);
+		expect_stop(trid, 0);
+	}
+	/* And with room again it starts by itself. */
+	struct ts_event event = ts_next(trid);
+	if (event.info.posix_event_id == POSIX_TRACE_STOP) {
+		CHECK_NE(stop_reason(&event), 0);
+		event = ts_next(trid);
+	}
+	CHECK_EQ(event.info.posix_event_id, POSIX_TRACE_START);
+	expect_running(trid);
+	ts_emit(UNNAMED, 1);
+	ts_expect(trid, UNNAMED);
+}
+
+TEST(stop_is_recorded_however_little_room_is_left, "STARTSTOP-10 STARTSTOP-04")
+{
+	static const size_t lens[] = {4, 9, 16, 31, 100, 256};
+	trace_attr_t attr = small_attr(POSIX_TRACE_UNTIL_FULL);
+
+	for (size_t i = 0; i < sizeof(lens) / sizeof(*lens); i++) {
+		trace_id_t trid = ts_create_running(0, &attr);
+		uint32_t most = ts_fill(trid, SMALL, UNNAMED, lens[i], 0);
+		ts_shutdown(trid);
+		/* The same again, a few events short of it. */
+		for (uint32_t less = 1; less <= 4; less++) {
+			unsigned char data[256] = {0};
+			trid = ts_create_running(0, &attr);
+			for (uint32_t n = 0; n < most - less; n++)
+				posix_trace_event(UNNAMED, data, lens[i]);
+			expect_running(trid);
+			CHECK_EQ(posix_trace_stop(trid), 0);
+			struct ts_events events = ts_read_all(trid);
+			CHECK_EQ(events.count, most - less + 2);
+			CHECK_EQ(stop_reason(&events.at[events.count - 1]), 0);
+			ts_events_free(&events);
+			ts_shutdown(trid);
+		}
+	}
+}
+
+/* What a process that emits all the time has done so far. */
+struct progress {
+	_Atomic uint32_t begun, done, allowed;
+	_Atomic bool is_over;
+};
+
+static struct progress *shared_progress(void)
+{
+	void *at = mmap(NULL, sizeof(struct progress), PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(at != MAP_FAILED);
+	return at;
+}
+
+static void emit_as_allowed(struct progress *progress)
+{
+	while (!progress->is_over) {
+		if (progress->begun == progress->allowed) {
+			sched_yield();
+			continue;
+		}
+		uint32_t number = progress->begun++;
+		ts_emit(UNNAMED, number);
+		progress->done = number + 1;
+		if (number % 4 == 0)
+			sched_yield();
+	}
+}
+
+TEST(start_and_stop_hold_from_their_return_on, "STARTSTOP-11 STARTSTOP-12")
+{
+	enum { CYCLES = 60, EVENTS = 3000 };
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 1 << 20, 64);
+	struct progress *progress = shared_progress();
+	size_t recorded = 0;
+
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		emit_as_allowed(progress);
+		_exit(0);
+	}
+	trace_id_t trid = ts_create(pid, &attr);
+	for (int cycle = 0; cycle < CYCLES; cycle++) {
+		uint32_t before_start = progress->done;
+		progress->allowed += EVENTS;
+		while (progress->done < before_start + 50)
+			sched_yield();
+		ts_start(trid);
+		uint32_t started = progress->begun;
+		while (progress->done < started + 200 && progress->done < progress->allowed)
+			sched_yield();
+		uint32_t before_stop = progress->done;
+		ts_stop(trid);
+		uint32_t stopped = progress->begun;
+		while (progress->done < progress->allowed)
+			sched_yield();
+
+		struct ts_events events = ts_read_all(trid);
+		CHECK_GE(events.count, 2);
+		CHECK_EQ(events.at[0].info.posix_event_id, POSIX_TRACE_START);
+		CHECK_EQ(stop_reason(&events.at[events.count - 1]), 0);
+		size_t count = events.count - 2;
+		CHECK_EQ(ts_count(&events, UNNAMED), count);
+		/* No hole, nothing from before the start or after the stop; all of what
+		 * began after the one and was done before the other. */
+		if (before_stop > started) {
+			CHECK_GE(count, before_stop - started);
+			CHECK_LE(ts_number(&events.at[1]), started);
+			CHECK_GE(ts_number(&events.at[count]), before_stop - 1);
+		}
+		if (count) {
+			uint32_t first = ts_number(&events.at[1]);
+			CHECK_GE(first, before_start);
+			ts_expect_numbers(&events, UNNAMED, first, first + (uint32_t)count - 1);
+			CHECK_LT(ts_number(&events.at[count]), stopped);
+		}
+		recorded += count;
+		ts_events_free(&events);
+		expect_suspended(trid);
+	}
+	CHECK_GT(recorded, 0);
+	progress->is_over = true;
+	CHECK_EXIT(pid, 0);
+}
+
+static void *emit_in_thread(void *arg)
+{
+	emit_as_allowed(arg);
+	return NULL;
+}
+
+TEST(no_event_is_reported_between_stop_and_start, "STARTSTOP-12 STARTSTOP-11 GETNEXT-03")
+{
+	enum { THREADS = 3, CYCLES = 150 };
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 4 << 20, 64);
+	struct progress *progress[THREADS];
+	pthread_t threads[THREADS];
+
+	trace_id_t trid = ts_create(0, &attr);
+	for (int i = 0; i < THREADS; i++) {
+		progress[i] = shared_progress();
+		progress[i]->allowed = 15000;
+		threads[i] = ts_thread(emit_in_thread, progress[i]);
+	}
+	for (int cycle = 0; cycle < CYCLES; cycle++) {
+		uint32_t seen = progress[cycle % THREADS]->done;
+		ts_start(trid);
+		while (progress[cycle % THREADS]->done < seen + 10 &&
+		       progress[cycle % THREADS]->done < 15000)
+			sched_yield();
+		ts_stop(trid);
+	}
+	for (int i = 0; i < THREADS; i++) {
+		progress[i]->is_over = true;
+		ts_join(threads[i]);
+	}
+	struct ts_events events = ts_read_all(trid);
+	ts_expect_sorted(&events);
+	bool is_running = false;
+	int starts = 0;
+	for (size_t i = 0; i < events.count; i++) {
+		switch (events.at[i].info.posix_event_id) {
+		case POSIX_TRACE_START:
+			CHECK(!is_running);
+			is_running = true;
+			starts++;
+			break;
+		case POSIX_TRACE_STOP:
+			CHECK(is_running);
+			is_running = false;
+			break;
+		default:
+			CHECK_EQ(events.at[i].info.posix_event_id, UNNAMED);
+			CHECK(is_running);
+		}
+	}
+	CHECK_EQ(starts, CYCLES);
+	CHECK(!is_running);
+}
+
+TEST(events_while_suspended_are_no_losses, "STARTSTOP-13")
+{
+	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
+	for (int i = 0; i < 2; i++) {
+		trace_attr_t attr = small_attr(policies[i]);
+		trace_id_t trid = ts_create(0, &attr);
+		ts_flood(SMALL, UNNAMED, 100, 0);
+		expect_suspended(trid);
+		ts_start(trid);
+		ts_stop(trid);
+		ts_flood(SMALL, UNNAMED, 100, 0);
+		expect_suspended(trid);
+		struct ts_events events = ts_read_all(trid);
+		ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_STOP, 0U);
+	}
+}
+
+TEST(a_suspended_stream_can_be_read_and_flushed, "STARTSTOP-14 LOG-20", NEEDS_KEEPER)
+{
+	trace_attr_t attr = small_attr(POSIX_TRACE_UNTIL_FULL);
+	int fd = ts_temp_file();
+	trace_id_t plain = ts_create_running(0, &attr), logged = ts_create_log(0, &attr, fd);
+
+	ts_start(logged);
+	ts_emit(UNNAMED, 1);
+	ts_stop(plain);
+	ts_stop(logged);
+	struct ts_events events = ts_read_all(plain);
+	ts_expect_ids(&events, POSIX_TRACE_START, UNNAMED, POSIX_TRACE_STOP, 0U);
+	CHECK_OK(posix_trace_flush(logged));
+	/* The log of a stream still active has what was flushed. */
+	events = ts_log_events(fd);
+	CHECK_EQ(ts_count(&events, UNNAMED), 1);
+	ts_shutdown(logged);
+}
+
+TEST(they_act_on_one_stream_only, "STARTSTOP-15")
+{
+	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
+	trace_id_t one = ts_create(0, &attr), two = ts_create(0, &attr);
+
+	ts_start(one);
+	expect_running(one);
+	expect_suspended(two);
+	ts_start(two);
+	ts_stop(one);
+	expect_suspended(one);
+	expect_running(two);
+	ts_emit(UNNAMED, 1);
+	struct ts_events events = ts_read_all(one);
+	ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_STOP, 0U);
+	events = ts_read_all(two);
+	ts_expect_ids(&events, POSIX_TRACE_START, UNNAMED, 0U);
+}
+
+TEST(they_work_when_the_target_has_ended, "STARTSTOP-16 EXIT-05")
+{
+	trace_attr_t attr = small_attr(POSIX_TRACE_UNTIL_FULL);
+	struct ts_target target = ts_target_fork(), killed = ts_target_fork();
+	trace_id_t trid = ts_create_running(target.pid, &attr);
+	trace_id_t of_killed = ts_create(killed.pid, &attr);
+
+	ts_target_emit(&target, UNNAMED, 1);
+	ts_target_end(&target);
+	ts_target_kill(&killed);
+	ts_stop(trid);
+	ts_start(trid);
+	expect_running(trid);
+	ts_stop(trid);
+	struct ts_events events = ts_read_all(trid);
+	ts_expect_ids(&events, POSIX_TRACE_START, UNNAMED, POSIX_TRACE_STOP, POSIX_TRACE_START,
+		      POSIX_TRACE_STOP, 0U);
+	ts_start(of_killed);
+	ts_stop(of_killed);
+	events = ts_read_all(of_killed);
+	ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_STOP, 0U);
+}
+
+TEST(anything_but_an_active_stream_is_einval, "STARTSTOP-17 ERRORS-06", NEEDS_KEEPER)
+{
+	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
+	int fd = ts_temp_file();
+	trace_id_t stale = ts_create_log(0, &attr, fd);
+	ts_start(stale);
+	ts_shutdown(stale);
+	trace_id_t log = ts_open_log(fd), bad[] = {0, ~0UL, stale, log, log + 1000};
+
+	for (int i = 0; i < 5; i++) {
+		CHECK_EQ(posix_trace_start(bad[i]), EINVAL);
+		CHECK_EQ(posix_trace_stop(bad[i]), EINVAL);
+	}
+	struct ts_events events = ts_read_log(log);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_START), 1);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
+}
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+}
+
+TEST(signals_do_not_interrupt_them, "STARTSTOP-18 ERRORS-09")
+{
+	struct sigaction action = {.sa_handler = on_alarm};
+	struct itimerval every = {{0, 150}, {0, 150}}, never = {{0, 0}, {0, 0}};
+	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
+	trace_id_t trid = ts_create(0, &attr);
+
+	CHECK_SYS(sigaction(SIGALRM, &action, NULL));
+	CHECK_SYS(setitimer(ITIMER_REAL, &every, NULL));
+	for (int i = 0; i < 500; i++) {
+		CHECK_EQ(posix_trace_start(trid), 0);
+		CHECK_EQ(posix_trace_stop(trid), 0);
+	}
+	CHECK_SYS(setitimer(ITIMER_REAL, &never, NULL));
+	struct ts_events events = ts_read_all(trid);
+	CHECK_EQ(events.at[events.count - 1].info.posix_event_id, POSIX_TRACE_STOP);
+	CHECK_EQ(events.at[events.count - 2].info.posix_event_id, POSIX_TRACE_START);
+}
+
+struct slow_event {
+	struct slow_page page;
+	trace_event_id_t id;
+};
+
+static void *emit_slowly(void *arg)
+{
+	const struct slow_event *event = (const struct slow_event *)arg;
+
+	posix_trace_event(event->id, event->page.data, sizeof(uint32_t));
+	return NULL;
+}
+
+/* Where the kernel has no membarrier: who had seen the stream run is waited for, 100 ms at
+ * most. */
+TEST(stop_waits_for_an_event_at_work, "STARTSTOP-11 STARTSTOP-12")
+{
+	static const uint32_t number = 7;
+	struct slow_event event = {slow_page_make(), ts_id("slow")};
+	int64_t begin;
+
+	CHECK_SYS(setenv("POSIXTRACE_FENCE", "1", 1));
+	trace_id_t trid = ts_create_running(0, NULL);
+	pthread_t thread = ts_thread(emit_slowly, &event);
+	CHECK(slow_page_wait(&event.page, TS_PATIENCE_MS));
+	begin = harness_now_ns();
+	ts_stop(trid);
+	CHECK_GE(harness_now_ns() - begin, 90000000);
+	slow_page_fill(&event.page, &number, sizeof(number));
+	ts_join(thread);
+	/* It began before. */
+	ts_expect(trid, POSIX_TRACE_START);
+	ts_expect(trid, event.id);
+	expect_stop(trid, 0);
+	ts_shutdown(trid);
+}

@@ -1,0 +1,806 @@
+/* SPDX-License-Identifier: MIT */
+/* The predefined events: their names, data, origin, order and number. */
+#include "tests/support/support.h"
+
+#include <sys/resource.h>
+
+static const struct {
+	trace_event_id_t id;
+	const char *name;
+} predefined[] = {
+	{POSIX_TRACE_START, "posix_trace_start"},
+	{POSIX_TRACE_STOP, "posix_trace_stop"},
+	{POSIX_TRACE_FILTER, "posix_trace_filter"},
+	{POSIX_TRACE_OVERFLOW, "posix_trace_overflow"},
+	{POSIX_TRACE_RESUME, "posix_trace_resume"},
+	{POSIX_TRACE_FLUSH_START, "posix_trace_flush_start"},
+	{POSIX_TRACE_FLUSH_STOP, "posix_trace_flush_stop"},
+	{POSIX_TRACE_ERROR, "posix_trace_error"},
+	{POSIX_TRACE_UNNAMED_USEREVENT, "posix_trace_unnamed_userevent"},
+};
+#define PREDEFINED (sizeof(predefined) / sizeof(predefined[0]))
+
+static trace_event_set_t set_in(const struct ts_event *event, size_t index)
+{
+	trace_event_set_t set;
+
+	CHECK_GE(event->len, (index + 1) * sizeof(set));
+	memcpy(&set, event->data + index * sizeof(set), sizeof(set));
+	return set;
+}
+
+static int int_in(const struct ts_event *event)
+{
+	int value;
+
+	CHECK_EQ(event->len, sizeof(value));
+	memcpy(&value, event->data, sizeof(value));
+	return value;
+}
+
+static void expect_automatic(const struct ts_event *event)
+{
+	pthread_t nobody;
+
+	memset(&nobody, 0, sizeof(nobody));
+	CHECK_EQ(event->info.posix_pid, 0);
+	CHECK(pthread_equal(event->info.posix_thread_id, nobody));
+	CHECK(event->info.posix_prog_address == NULL);
+	CHECK_EQ(event->info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
+}
+
+static int64_t time_of(const struct ts_event *event)
+{
+	return ts_time_ns(&event->info.posix_timestamp);
+}
+
+/*
+ * Names
+ */
+
+static void expect_names(trace_id_t trid)
+{
+	for (size_t i = 0; i < PREDEFINED; i++) {
+		char name[TRACE_EVENT_NAME_MAX + 1];
+		CHECK_OK(posix_trace_eventid_get_name(trid, predefined[i].id, name));
+		CHECK_STR_EQ(name, predefined[i].name);
+	}
+}
+
+TEST(predefined_events_have_the_names_of_the_standard,
+     "SYSEVENT-01 SYSEVENT-02 SYSEVENT-03 SYSEVENT-04 SYSEVENT-05 SYSEVENT-06 SYSEVENT-07 "
+     "SYSEVENT-08 SYSEVENT-09 EVENTID-23",
+     NEEDS_KEEPER)
+{
+	trace_id_t plain = ts_create(0, NULL), logged, log;
+	int fd = ts_temp_file();
+
+	expect_names(plain);
+	logged = ts_create_log(0, NULL, fd);
+	expect_names(logged);
+	ts_shutdown(logged);
+	log = ts_open_log(fd);
+	expect_names(log);
+	ts_close_log(log);
+}
+
+TEST(there_are_no_further_system_events, "SYSEVENT-25 EVENTSET-04")
+{
+	trace_id_t trid = ts_create(0, NULL);
+	trace_event_id_t user = ts_id("user event"), id;
+	trace_event_set_t set;
+	uint32_t count = 0;
+	int unavailable;
+
+	CHECK_OK(posix_trace_eventset_fill(&set, POSIX_TRACE_SYSTEM_EVENTS));
+	for (trace_event_id_t i = 1; i <= 8 + TRACE_USER_EVENT_MAX; i++)
+		CHECK_EQ(ts_is_member(&set, i), i <= POSIX_TRACE_ERROR);
+	for (;;) {
+		CHECK_OK(posix_trace_eventtypelist_getnext_id(trid, &id, &unavailable));
+		if (unavailable)
+			break;
+		CHECK(id == user || ts_is_member(&set, id) || id == POSIX_TRACE_UNNAMED_USEREVENT);
+		count++;
+	}
+	CHECK_EQ(count, PREDEFINED + 1);
+}
+
+/*
+ * START, STOP, FILTER
+ */
+
+TEST(start_carries_the_filter_in_force, "SYSEVENT-01 SYSEVENT-10 SYSEVENT-11 SYSEVENT-12")
+{
+	trace_event_id_t one = ts_id("one"), two = ts_id("two"), three = ts_id("three");
+	trace_event_set_t sets[4], got;
+	trace_id_t trid = ts_create(0, NULL);
+	struct ts_event event;
+
+	CHECK_OK(posix_trace_eventset_empty(&sets[0]));
+	sets[1] = ts_set(one, 0);
+	sets[2] = ts_set(two, three, POSIX_TRACE_STOP, 0);
+	CHECK_OK(posix_trace_eventset_fill(&sets[3], POSIX_TRACE_ALL_EVENTS));
+	CHECK_OK(posix_trace_eventset_del(POSIX_TRACE_START, &sets[3]));
+	CHECK_OK(posix_trace_eventset_del(POSIX_TRACE_STOP, &sets[3]));
+	for (int i = 0; i < 4; i++) {
+		if (i > 0)
+			ts_set_filter(trid, &sets[i], POSIX_TRACE_SET_EVENTSET);
+		ts_start(trid);
+		event = ts_expect(trid, POSIX_TRACE_START);
+		CHECK_EQ(event.len, sizeof(trace_event_set_t));
+		CHECK_EQ(event.info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
+		got = set_in(&event, 0);
+		CHECK(ts_same_set(&got, &sets[i]));
+		CHECK_EQ(ts_is_member(&got, one), i == 1 || i == 3);
+		CHECK_EQ(ts_is_member(&got, two), i == 2 || i == 3);
+		ts_stop(trid);
+		if (i == 2)
+			continue;
+		event = ts_expect(trid, POSIX_TRACE_STOP);
+		CHECK_EQ(int_in(&event), 0);
+		CHECK_EQ(event.info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
+	}
+	ts_expect_none(trid);
+}
+
+TEST(filter_carries_old_and_new_set, "SYSEVENT-03 SYSEVENT-10 SYSEVENT-11 SYSEVENT-12")
+{
+	trace_event_id_t one = ts_id("one"), two = ts_id("two");
+	trace_event_set_t first = ts_set(one, 0), second = ts_set(two, 0),
+			  both = ts_set(one, two, 0);
+	trace_event_set_t none = ts_set(0), old, new;
+	trace_id_t trid = ts_create_running(0, NULL);
+	const struct {
+		const trace_event_set_t *argument;
+		int how;
+		const trace_event_set_t *result;
+	} steps[] = {
+		{&first, POSIX_TRACE_SET_EVENTSET, &first},
+		{&second, POSIX_TRACE_ADD_EVENTSET, &both},
+		{&first, POSIX_TRACE_SUB_EVENTSET, &second},
+		{&second, POSIX_TRACE_SET_EVENTSET, &second},
+		{&none, POSIX_TRACE_SET_EVENTSET, &none},
+	};
+	const trace_event_set_t *before = &none;
+
+	ts_expect(trid, POSIX_TRACE_START);
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		struct ts_event event;
+		ts_set_filter(trid, steps[i].argument, steps[i].how);
+		event = ts_expect(trid, POSIX_TRACE_FILTER);
+		CHECK_EQ(event.len, 2 * sizeof(trace_event_set_t));
+		CHECK_EQ(event.info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
+		old = set_in(&event, 0);
+		new = set_in(&event, 1);
+		CHECK(ts_same_set(&old, before));
+		CHECK(ts_same_set(&new, steps[i].result));
+		before = steps[i].result;
+	}
+	ts_expect_none(trid);
+}
+
+TEST(system_events_are_cut_only_by_a_small_buffer, "SYSEVENT-12")
+{
+	trace_attr_t attr = ts_attr(0, 0, 1);
+	trace_event_set_t set = ts_set(ts_id("one"), 0);
+	trace_id_t trid = ts_create_running(0, &attr);
+	struct posix_trace_event_info info;
+	unsigned char data[8];
+	size_t len;
+	int unavailable;
+
+	ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
+	ts_stop(trid);
+	for (trace_event_id_t id = POSIX_TRACE_START; id <= POSIX_TRACE_FILTER; id++) {
+		static const trace_event_id_t order[] = {0, POSIX_TRACE_START, POSIX_TRACE_FILTER,
+							 POSIX_TRACE_STOP};
+		CHECK_OK(posix_trace_trygetnext_event(trid, &info, data, sizeof(data), &len,
+						      &unavailable));
+		CHECK_EQ(unavailable, 0);
+		CHECK_EQ(info.posix_event_id, order[id]);
+		CHECK_EQ(len, order[id] == POSIX_TRACE_STOP ? sizeof(int) : sizeof(data));
+		CHECK_EQ(info.posix_truncation_status, order[id] == POSIX_TRACE_STOP
+							       ? POSIX_TRACE_NOT_TRUNCATED
+							       : POSIX_TRACE_TRUNCATED_READ);
+	}
+}
+
+struct starter {
+	trace_event_id_t id;
+	_Atomic bool stop;
+	_Atomic uint32_t written;
+};
+
+static void *write_all_the_time(void *arg)
+{
+	struct starter *self = (struct starter *)arg;
+
+	for (uint32_t number = 0; !atomic_load(&self->stop); number++) {
+		ts_emit(self->id, number);
+		atomic_store(&self->written, number);
+	}
+	return NULL;
+}
+
+TEST(start_comes_first_whoever_records, "SYSEVENT-13 STARTSTOP-12")
+{
+	enum { writers = 3, rounds = 60 };
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 65536, 0);
+	struct starter args[writers] = {{.id = ts_id("event")}};
+	pthread_t threads[writers];
+
+	for (int w = 0; w < writers; w++) {
+		args[w].id = args[0].id;
+		threads[w] = ts_thread(write_all_the_time, &args[w]);
+		CHECK_WITHIN(TS_PATIENCE_MS, atomic_load(&args[w].written) > 0);
+	}
+	for (int round = 0; round < rounds; round++) {
+		trace_id_t trid = ts_create(0, &attr);
+		struct ts_event event;
+		bool is_running = false;
+		/* Start and stop in a row, too. */
+		ts_start(trid);
+		if (round % 2) {
+			ts_stop(trid);
+			ts_start(trid);
+		}
+		event = ts_expect(trid, POSIX_TRACE_START);
+		is_running = true;
+		ts_stop(trid);
+		while (ts_try_next(trid, &event)) {
+			if (event.info.posix_event_id == POSIX_TRACE_STOP) {
+				CHECK(is_running);
+				is_running = false;
+			} else if (event.info.posix_event_id == POSIX_TRACE_START) {
+				CHECK(!is_running);
+				is_running = true;
+			} else {
+				CHECK(is_running);
+			}
+			ts_event_free(&event);
+		}
+		ts_shutdown(trid);
+	}
+	for (int w = 0; w < writers; w++) {
+		atomic_store(&args[w].stop, true);
+		ts_join(threads[w]);
+	}
+}
+
+TEST(automatic_stop_and_start_are_the_systems, "SYSEVENT-02 SYSEVENT-14 SYSEVENT-22")
+{
+	enum { stream_bytes = 16384 };
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, stream_bytes, 0);
+	trace_event_id_t id = ts_id("event");
+	trace_event_set_t set = ts_set(ts_id("other"), ts_id("more"), 0), got;
+	trace_id_t trid = ts_create(0, &attr);
+	struct ts_events all;
+	const struct ts_event *stop, *start;
+
+	ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
+	ts_start(trid);
+	(void)ts_fill(trid, stream_bytes, id, 100, 0);
+	all = ts_read_all(trid);
+	stop = &all.at[all.count - 2];
+	start = &all.at[all.count - 1];
+	CHECK_EQ(stop->info.posix_event_id, POSIX_TRACE_STOP);
+	CHECK_EQ(int_in(stop), 1);
+	expect_automatic(stop);
+	CHECK_EQ(start->info.posix_event_id, POSIX_TRACE_START);
+	CHECK_EQ(start->len, sizeof(got));
+	got = set_in(start, 0);
+	CHECK(ts_same_set(&got, &set));
+	expect_automatic(start);
+	ts_expect_sorted(&all);
+}
+
+/*
+ * Who caused it
+ */
+
+struct caller {
+	trace_id_t trid;
+	trace_event_set_t set;
+	pthread_barrier_t *barrier;
+};
+
+__attribute__((noinline)) static void start_here(trace_id_t trid)
+{
+	CHECK_OK(posix_trace_start(trid));
+	__asm__ volatile("");
+}
+
+__attribute__((noinline)) static void stop_here(trace_id_t trid)
+{
+	CHECK_OK(posix_trace_stop(trid));
+	__asm__ volatile("");
+}
+
+__attribute__((noinline)) static void filter_here(trace_id_t trid, const trace_event_set_t *set)
+{
+	CHECK_OK(posix_trace_set_filter(trid, set, POSIX_TRACE_SET_EVENTSET));
+	__asm__ volatile("");
+}
+
+static void *call_all(void *arg)
+{
+	struct caller *self = (struct caller *)arg;
+
+	start_here(self->trid);
+	filter_here(self->trid, &self->set);
+	stop_here(self->trid);
+	pthread_barrier_wait(self->barrier);
+	pthread_barrier_wait(self->barrier);
+	return NULL;
+}
+
+TEST(events_caused_by_a_call_tell_of_the_caller, "SYSEVENT-21")
+{
+	struct ts_target target = ts_target_fork();
+	struct caller caller = {.trid = ts_create(target.pid, NULL), .set = ts_set(0)};
+	const uintptr_t functions[] = {(uintptr_t)start_here, (uintptr_t)filter_here,
+				       (uintptr_t)stop_here};
+	struct ts_events all;
+	pthread_barrier_t barrier;
+	pthread_t thread;
+
+	CHECK_OK(pthread_barrier_init(&barrier, NULL, 2));
+	caller.barrier = &barrier;
+	for (int round = 0; round < 2; round++) {
+		thread = ts_thread(call_all, &caller);
+		pthread_barrier_wait(&barrier);
+		all = ts_read_all(caller.trid);
+		ts_expect_ids(&all, POSIX_TRACE_START, POSIX_TRACE_FILTER, POSIX_TRACE_STOP, 0);
+		for (size_t i = 0; i < 3; i++) {
+			uintptr_t address = (uintptr_t)all.at[i].info.posix_prog_address;
+			/* The controller, not the target. */
+			CHECK_EQ(all.at[i].info.posix_pid, getpid());
+			CHECK(pthread_equal(all.at[i].info.posix_thread_id, thread));
+			CHECK_GT(address, functions[i]);
+			CHECK_LT(address, functions[i] + 512);
+		}
+		pthread_barrier_wait(&barrier);
+		ts_join(thread);
+	}
+	ts_target_end(&target);
+}
+
+/*
+ * OVERFLOW and RESUME
+ */
+
+#define LOOP_BYTES ((size_t)16384)
+#define NUMBERS_MAX 100000
+
+/* Around every numbered event. */
+static int64_t time_before[NUMBERS_MAX], time_after[NUMBERS_MAX];
+
+static void emit_timed(trace_event_id_t id, uint32_t number)
+{
+	unsigned char data[100] = {0};
+
+	CHECK_LT(number, NUMBERS_MAX);
+	memcpy(data, &number, sizeof(number));
+	time_before[number] = ts_realtime_ns();
+	posix_trace_event(id, data, sizeof(data));
+	time_after[number] = ts_realtime_ns();
+}
+
+static uint32_t flood_timed(trace_event_id_t id, uint32_t next)
+{
+	uint32_t count = (uint32_t)((2 * LOOP_BYTES + TS_SLACK_BYTES) / 100 + 1);
+
+	for (uint32_t i = 0; i < count; i++)
+		emit_timed(id, next++);
+	return next;
+}
+
+/* Where numbers are missing there is OVERFLOW with the time of the first missing one and
+ * RESUME with that of the next one there, and nowhere else. The number of gaps. */
+static uint32_t expect_marked_gaps(const struct ts_events *all, trace_event_id_t id, uint32_t due,
+				   uint32_t next)
+{
+	uint32_t gaps = 0;
+
+	for (size_t i = 0; i < all->count; i++) {
+		const struct ts_event *event = &all->at[i];
+		if (event->info.posix_event_id == POSIX_TRACE_OVERFLOW) {
+			uint32_t number;
+			CHECK_LT(i + 2, all->count);
+			CHECK_EQ(event->len, 0);
+			expect_automatic(event);
+			CHECK_EQ(event[1].info.posix_event_id, POSIX_TRACE_RESUME);
+			CHECK_EQ(event[1].len, 0);
+			expect_automatic(&event[1]);
+			CHECK_EQ(event[2].info.posix_event_id, id);
+			number = ts_number(&event[2]);
+			CHECK_GT(number, due);
+			/* A stamp is exact to 10 us. */
+			CHECK_GE(time_of(event), time_before[due] - 10000);
+			CHECK_LE(time_of(event), time_after[due] + 10000);
+			CHECK_EQ(time_of(&event[1]), time_of(&event[2]));
+			due = number;
+			gaps++;
+			i++;
+			continue;
+		}
+		CHECK_EQ(event->info.posix_event_id, id);
+		CHECK_EQ(ts_number(event), due);
+		CHECK_GE(time_of(event), time_before[due] - 10000);
+		CHECK_LE(time_of(event), time_after[due] + 10000);
+		due++;
+	}
+	CHECK_EQ(due, next);
+	ts_expect_sorted(all);
+	return gaps;
+}
+
+static void append_events(struct ts_events *to, struct ts_events more)
+{
+	to->at = (struct ts_event *)realloc(to->at, (to->count + more.count + 1) * sizeof(*to->at));
+	CHECK(to->at != NULL);
+	if (more.count)
+		memcpy(to->at + to->count, more.at, more.count * sizeof(*to->at));
+	to->count += more.count;
+}
+
+static void append_next(struct ts_events *to, trace_id_t trid)
+{
+	struct ts_event event = ts_next(trid);
+
+	append_events(to, (struct ts_events){1, &event});
+}
+
+TEST(a_gap_is_marked_by_overflow_and_resume,
+     "SYSEVENT-04 SYSEVENT-05 SYSEVENT-10 SYSEVENT-15 SYSEVENT-16 SYSEVENT-17 SYSEVENT-18 "
+     "SYSEVENT-22",
+     NEEDS_SPEED)
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, LOOP_BYTES, 0);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = ts_create_running(0, &attr);
+	struct ts_events all;
+	uint32_t next;
+
+	ts_expect(trid, POSIX_TRACE_START);
+	emit_timed(id, 0);
+	/* The first one lost is far from the second one. */
+	while (ts_realtime_ns() < time_after[0] + 300000)
+		;
+	next = flood_timed(id, 1);
+	all = ts_read_all(trid);
+	CHECK_EQ(all.at[0].info.posix_event_id, POSIX_TRACE_OVERFLOW);
+	CHECK_EQ(expect_marked_gaps(&all, id, 0, next), 1);
+}
+
+TEST(each_gap_is_marked_once, "SYSEVENT-15 SYSEVENT-16 SYSEVENT-18", NEEDS_SPEED)
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, LOOP_BYTES, 0);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = ts_create_running(0, &attr);
+	struct ts_events all = {0, NULL};
+	uint32_t next = 0;
+
+	ts_expect(trid, POSIX_TRACE_START);
+	for (int round = 0; round < 10; round++) {
+		/* Something is read between the gaps: they are not one. */
+		next = flood_timed(id, next);
+		for (int i = 0; i < 5 + round * 3; i++)
+			append_next(&all, trid);
+	}
+	append_events(&all, ts_read_all(trid));
+	CHECK_EQ(expect_marked_gaps(&all, id, 0, next), 10);
+}
+
+TEST(many_overwritings_unread_are_one_gap, "SYSEVENT-18", NEEDS_SPEED)
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, LOOP_BYTES, 0);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = ts_create_running(0, &attr);
+	struct ts_events all;
+	uint32_t next = 0;
+
+	ts_expect(trid, POSIX_TRACE_START);
+	for (int round = 0; round < 10; round++) {
+		next = flood_timed(id, next);
+		(void)ts_status(trid);
+	}
+	all = ts_read_all(trid);
+	CHECK_EQ(expect_marked_gaps(&all, id, 0, next), 1);
+}
+
+TEST(the_event_resume_announced_is_held, "SYSEVENT-16 SYSEVENT-17", NEEDS_SPEED)
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, LOOP_BYTES, 0);
+	trace_event_id_t id = ts_id("event");
+
+	/* Overwritten behind OVERFLOW, behind RESUME, behind the event. */
+	for (int read = 1; read <= 3; read++) {
+		trace_id_t trid = ts_create_running(0, &attr);
+		struct ts_events all = {0, NULL};
+		uint32_t next, gaps;
+		ts_expect(trid, POSIX_TRACE_START);
+		next = flood_timed(id, 0);
+		for (int i = 0; i < read; i++)
+			append_next(&all, trid);
+		CHECK_EQ(all.at[0].info.posix_event_id, POSIX_TRACE_OVERFLOW);
+		for (int i = 0; i < 3; i++)
+			next = flood_timed(id, next);
+		append_events(&all, ts_read_all(trid));
+		gaps = expect_marked_gaps(&all, id, 0, next);
+		if (read > 1)
+			CHECK_EQ(gaps, 2);
+		ts_shutdown(trid);
+	}
+}
+
+TEST(overflow_and_resume_can_be_filtered, "SYSEVENT-20")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, LOOP_BYTES, 0);
+	trace_event_id_t id = ts_id("event");
+	const trace_event_set_t sets[] = {ts_set(POSIX_TRACE_OVERFLOW, 0),
+					  ts_set(POSIX_TRACE_RESUME, 0),
+					  ts_set(POSIX_TRACE_OVERFLOW, POSIX_TRACE_RESUME, 0)};
+	trace_event_set_t none = ts_set(0);
+
+	for (int s = 0; s < 3; s++)
+		for (int is_late = 0; is_late < 3; is_late++) {
+			trace_id_t trid = ts_create_running(0, &attr);
+			struct ts_events all;
+			bool is_filtered = is_late < 2;
+			/* The filter when the gap is reported decides, not an earlier
+			 * one. */
+			if (is_late != 1)
+				ts_set_filter(trid, &sets[s], POSIX_TRACE_SET_EVENTSET);
+			flood_timed(id, 0);
+			if (is_late == 1)
+				ts_set_filter(trid, &sets[s], POSIX_TRACE_SET_EVENTSET);
+			if (is_late == 2)
+				ts_set_filter(trid, &none, POSIX_TRACE_SET_EVENTSET);
+			all = ts_read_all(trid);
+			CHECK_EQ(ts_count(&all, POSIX_TRACE_OVERFLOW),
+				 !(is_filtered && ts_is_member(&sets[s], POSIX_TRACE_OVERFLOW)));
+			CHECK_EQ(ts_count(&all, POSIX_TRACE_RESUME),
+				 !(is_filtered && ts_is_member(&sets[s], POSIX_TRACE_RESUME)));
+			CHECK_EQ(ts_status(trid).posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
+			ts_shutdown(trid);
+		}
+}
+
+TEST(only_loop_streams_mark_gaps_so, "SYSEVENT-19", NEEDS_KEEPER)
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, LOOP_BYTES, 0);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = ts_create_running(0, &attr);
+	int fd = ts_temp_file();
+	struct ts_events all;
+
+	for (int round = 0; round < 3; round++) {
+		flood_timed(id, 0);
+		all = ts_read_all(trid);
+		CHECK_EQ(ts_count(&all, POSIX_TRACE_OVERFLOW), 0);
+		CHECK_EQ(ts_count(&all, POSIX_TRACE_RESUME), 0);
+		CHECK_EQ(ts_count(&all, POSIX_TRACE_STOP), 1);
+	}
+	ts_shutdown(trid);
+
+	attr = ts_attr(POSIX_TRACE_FLUSH, LOOP_BYTES, 0);
+	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
+	trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
+	for (int round = 0; round < 10; round++)
+		flood_timed(id, 0);
+	ts_shutdown(trid);
+	all = ts_log_events(fd);
+	CHECK_EQ(ts_count(&all, POSIX_TRACE_OVERFLOW), 0);
+	CHECK_EQ(ts_count(&all, POSIX_TRACE_RESUME), 0);
+	CHECK_EQ(all.at[0].info.posix_event_id, POSIX_TRACE_START);
+	ts_expect_sorted(&all);
+}
+
+/*
+ * Flush markers
+ */
+
+static void expect_paired_markers(const struct ts_events *all)
+{
+	bool is_flushing = false;
+
+	for (size_t i = 0; i < all->count; i++) {
+		const struct ts_event *event = &all->at[i];
+		if (event->info.posix_event_id == POSIX_TRACE_FLUSH_START) {
+			CHECK(!is_flushing);
+			is_flushing = true;
+			CHECK_EQ(event->len, 0);
+		} else if (event->info.posix_event_id == POSIX_TRACE_FLUSH_STOP) {
+			CHECK(is_flushing);
+			is_flushing = false;
+			CHECK_EQ(event->len, 0);
+		}
+	}
+	CHECK(!is_flushing);
+	ts_expect_sorted(all);
+}
+
+__attribute__((noinline)) static void flush_here(trace_id_t trid)
+{
+	CHECK_OK(posix_trace_flush(trid));
+	__asm__ volatile("");
+}
+
+TEST(each_flush_leaves_a_pair_of_markers,
+     "SYSEVENT-06 SYSEVENT-07 SYSEVENT-10 SYSEVENT-21 SYSEVENT-23 SYSEVENT-24", NEEDS_KEEPER)
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 65536, 0);
+	trace_event_id_t id = ts_id("event");
+	int fd = ts_temp_file();
+	trace_id_t trid;
+	struct ts_events all;
+	int64_t begin, end;
+
+	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
+	trid = ts_create_log(0, &attr, fd);
+	/* Not started, running, stopped. */
+	flush_here(trid);
+	ts_start(trid);
+	ts_emit(id, 1);
+	begin = ts_realtime_ns();
+	flush_here(trid);
+	end = ts_realtime_ns();
+	ts_emit(id, 2);
+	ts_stop(trid);
+	flush_here(trid);
+	flush_here(trid);
+	ts_start(trid);
+	ts_emit(id, 3);
+	ts_shutdown(trid);
+	all = ts_log_events(fd);
+	ts_expect_ids(&all, POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, POSIX_TRACE_START, id,
+		      POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, id, POSIX_TRACE_STOP,
+		      POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, POSIX_TRACE_FLUSH_START,
+		      POSIX_TRACE_FLUSH_STOP, POSIX_TRACE_START, id, POSIX_TRACE_STOP,
+		      POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, 0);
+	expect_paired_markers(&all);
+	for (size_t i = 0; i < all.count; i++) {
+		uintptr_t address = (uintptr_t)all.at[i].info.posix_prog_address;
+		CHECK_EQ(all.at[i].info.posix_pid, getpid());
+		CHECK(pthread_equal(all.at[i].info.posix_thread_id, pthread_self()));
+		if (i < all.count - 2 &&
+		    (all.at[i].info.posix_event_id == POSIX_TRACE_FLUSH_START ||
+		     all.at[i].info.posix_event_id == POSIX_TRACE_FLUSH_STOP)) {
+			CHECK_GT(address, (uintptr_t)flush_here);
+			CHECK_LT(address, (uintptr_t)flush_here + 512);
+		}
+	}
+	for (size_t i = 4; i <= 5; i++) {
+		CHECK_GE(time_of(&all.at[i]), begin - 10000);
+		CHECK_LE(time_of(&all.at[i]), end + 10000);
+	}
+}
+
+TEST(an_automatic_flush_is_the_systems, "SYSEVENT-22 SYSEVENT-23 POLICY-23", NEEDS_KEEPER)
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_FLUSH, 65536, 0);
+	trace_event_id_t id = ts_id("event");
+	int fd = ts_temp_file();
+	trace_id_t trid;
+	struct ts_events all;
+	size_t seen = 0;
+
+	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
+	trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
+	for (uint32_t number = 0; number < 20; number++)
+		ts_emit(id, number);
+	/* A second at the latest. */
+	while (seen < 20) {
+		all = ts_log_events(fd);
+		seen = ts_count(&all, id);
+		ts_events_free(&all);
+		harness_sleep_ms(20);
+	}
+	ts_shutdown(trid);
+	all = ts_log_events(fd);
+	ts_expect_numbers(&all, id, 0, 19);
+	CHECK_GE(ts_count(&all, POSIX_TRACE_FLUSH_START), 2);
+	expect_paired_markers(&all);
+	seen = 0;
+	for (size_t i = 0; i < all.count - 2; i++)
+		if (all.at[i].info.posix_event_id == POSIX_TRACE_FLUSH_START ||
+		    all.at[i].info.posix_event_id == POSIX_TRACE_FLUSH_STOP) {
+			expect_automatic(&all.at[i]);
+			seen++;
+		}
+	CHECK_GE(seen, 2);
+	CHECK_EQ(all.at[all.count - 3].info.posix_event_id, POSIX_TRACE_STOP);
+}
+
+TEST(nothing_follows_the_stop_in_an_until_full_log, "SYSEVENT-02 SYSEVENT-22 SYSEVENT-24 LOG-28",
+     NEEDS_KEEPER)
+{
+	enum { log_bytes = 65536 };
+	trace_event_id_t id = ts_id("event");
+
+	for (int is_full = 0; is_full <= 1; is_full++) {
+		trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 65536, 0);
+		int fd = ts_temp_file();
+		trace_id_t trid;
+		struct ts_events all;
+		const struct ts_event *last;
+		CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_UNTIL_FULL));
+		CHECK_OK(posix_trace_attr_setlogsize(&attr, log_bytes));
+		trid = ts_create_log(0, &attr, fd);
+		ts_start(trid);
+		for (uint32_t number = 0, round = 0; round < (is_full ? 10 : 1); round++) {
+			for (int i = 0; i < 100; i++)
+				emit_timed(id, number++);
+			ts_flush(trid);
+		}
+		ts_shutdown(trid);
+		all = ts_log_events(fd);
+		last = &all.at[all.count - 1];
+		CHECK_EQ(last->info.posix_event_id, POSIX_TRACE_STOP);
+		CHECK_EQ(int_in(last), is_full ? 2 : 0);
+		if (is_full)
+			expect_automatic(last);
+		else
+			CHECK_EQ(last->info.posix_pid, getpid());
+		ts_expect_sorted(&all);
+		ts_events_free(&all);
+	}
+}
+
+TEST(failing_flushes_do_not_pile_up_markers, "SYSEVENT-26", NEEDS_KEEPER)
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 65536, 0);
+	trace_event_id_t id = ts_id("event");
+	int fd = ts_temp_file();
+	struct rlimit limit, small;
+	struct ts_events all;
+	trace_id_t trid;
+
+	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
+	trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
+	ts_emit(id, 1);
+	CHECK_SYS(getrlimit(RLIMIT_FSIZE, &limit));
+	small = limit;
+	small.rlim_cur = (rlim_t)ts_file_size(fd);
+	CHECK_SYS(setrlimit(RLIMIT_FSIZE, &small));
+	for (int i = 0; i < 100; i++)
+		CHECK_EQ(posix_trace_flush(trid), EFBIG);
+	CHECK_SYS(setrlimit(RLIMIT_FSIZE, &limit));
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_emit(id, 2);
+	ts_flush(trid);
+	ts_shutdown(trid);
+	all = ts_log_events(fd);
+	ts_expect_numbers(&all, id, 1, 2);
+	/* Of the failed ones at most one, of the good one and of shutdown one each. */
+	CHECK_LE(ts_count(&all, POSIX_TRACE_FLUSH_START), 3);
+	CHECK_GE(ts_count(&all, POSIX_TRACE_FLUSH_START), 2);
+	expect_paired_markers(&all);
+}
+
+TEST(no_error_event_comes_by_itself, "SYSEVENT-08")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, LOOP_BYTES, 0);
+	trace_event_id_t id = ts_id("event");
+	trace_id_t trid = ts_create_running(0, &attr);
+	trace_event_set_t set = ts_set(ts_id("other"), 0);
+	struct ts_events all;
+
+	for (int round = 0; round < 5; round++) {
+		flood_timed(id, 0);
+		ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
+		ts_stop(trid);
+		ts_start(trid);
+		if (round == 2)
+			ts_clear(trid);
+		all = ts_read_all(trid);
+		CHECK_EQ(ts_count(&all, POSIX_TRACE_ERROR), 0);
+		for (size_t i = 0; i < all.count; i++)
+			CHECK_LE(all.at[i].info.posix_event_id, id);
+		ts_events_free(&all);
+	}
+}

@@ -1,0 +1,243 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+
+load ../../support/helpers
+
+# The options in what --help prints.
+help_options() {
+	"ptrace-$1" --help | grep -oE '^ +(-[A-Za-z], )?--[a-z0-9-]+' | grep -oE '\-\-[a-z0-9-]+'
+}
+
+@test "every command answers --help and --version on standard output" {
+	for c in $commands; do
+		for option in --help -h; do
+			run_split "ptrace-$c" "$option"
+			[ "$status" -eq 0 ]
+			[ -z "$stderr" ]
+			[[ $stdout == "Usage: ptrace-$c "* ]]
+		done
+		for option in --version -V; do
+			run_split "ptrace-$c" "$option"
+			[ "$status" -eq 0 ]
+			[ -z "$stderr" ]
+			[[ $stdout =~ ^ptrace-$c\ \(posixtrace\ [0-9.]+(-dev)?\)$ ]]
+		done
+	done
+}
+
+@test "every command refuses a wrong command line in one line" {
+	for c in $commands; do
+		expected=2
+		[ "$c" = run ] && expected=125
+		for option in --no-such-option -Q --help=no; do
+			run_split "ptrace-$c" "$option"
+			[ "$status" -eq "$expected" ]
+			[ -z "$stdout" ]
+			assert_one_message "ptrace-$c"
+			[[ $stderr == *"Try 'ptrace-$c --help'."* ]]
+		done
+		case $c in doctor | list | salvage) continue ;; esac
+		run_split "ptrace-$c"
+		[ "$status" -eq "$expected" ]
+		[ -z "$stdout" ]
+		assert_one_message "ptrace-$c"
+	done
+	run_split ptrace-list operand
+	[ "$status" -eq 2 ]
+}
+
+@test "an empty operand is shown in the message about it [EXT-586]" {
+	for c in dump events export flush shutdown start stat stop; do
+		options=()
+		[ "$c" != export ] || options=(--to=csv)
+		run_split "ptrace-$c" "${options[@]}" ""
+		echo "$stderr"
+		[ "$status" -ne 0 ]
+		[[ $stderr == "ptrace-$c: '': no such session"* ]]
+	done
+	run_split ptrace-check --never=x ""
+	[[ $stderr == "ptrace-check: '': "* ]]
+}
+
+@test "--help fits a terminal of 80 columns" {
+	for c in $commands; do
+		run awk 'length > 80' <("ptrace-$c" --help)
+		[ "$status" -eq 0 ]
+		[ -z "$output" ]
+	done
+}
+
+@test "a misspelt option gets the nearest ones proposed" {
+	run_split ptrace-create --stream-min-sise=8M
+	[ "$status" -eq 2 ]
+	assert_one_message ptrace-create
+	[[ $stderr == *"unknown option (did you mean '--stream-min-size'?)."* ]]
+	# Nor is an abbreviation one of them: --all is not --allow-loss.
+	run_split ptrace-dump --all some.log
+	[ "$status" -eq 2 ]
+	[[ $stderr == *"--all: unknown option (did you mean '--allow-loss'?)."* ]]
+	run_split ptrace-dump --relativ 3 some.log
+	[ "$status" -eq 2 ]
+	[[ $stderr == *"--relativ: unknown option (did you mean '--relative'?)."* ]]
+	# A letter is told, and not the option before it.
+	run_split ptrace-dump --utc -dash.log
+	[[ $stderr == "ptrace-dump: -d: unknown option."* ]]
+	run_split ptrace-create --nothing-like-it
+	[[ $stderr != *"did you mean"* ]]
+}
+
+@test "a full disk is an error of --help" {
+	[ -w /dev/full ] || skip "no /dev/full"
+	for c in $commands; do
+		expected=1
+		[ "$c" = run ] && expected=125
+		status=0
+		"ptrace-$c" --help >/dev/full 2>stderr.txt || status=$?
+		stderr=$(cat stderr.txt)
+		[ "$status" -eq "$expected" ]
+		assert_one_message "ptrace-$c"
+	done
+}
+
+@test "the manual pages have exactly the options of --help" {
+	for c in $commands; do
+		page=$PTRC_SOURCE/man/ptrace-$c.1
+		sed 's/\\-/-/g; s/\\f.//g' "$page" | grep -E '^(\.BI?R?|-)' |
+			grep -oE -e '--[a-z][a-z0-9-]+' | sort -u >page
+		help_options "$c" | sort -u >help
+		[ -s help ]
+		diff help page
+	done
+}
+
+@test "a page of a command names under SEE ALSO the commands that it speaks of" {
+	for c in $commands; do
+		page=$PTRC_SOURCE/man/ptrace-$c.1
+		sed '/^\.SH "SEE ALSO"/q' "$page" | grep -oE '^\.BR ptrace\\-[a-z]+ \(1\)' |
+			grep -vF "\\-$c (" | sort -u >spoken || true
+		sed '1,/^\.SH "SEE ALSO"/d' "$page" | grep -oE '^\.BR ptrace\\-[a-z]+ \(1\)' |
+			sort -u >named
+		[ -z "$(comm -23 spoken named)" ]
+	done
+	# These speak of logs and streams that may be unfinished.
+	for c in create doctor dump list run stat; do
+		grep -qF '.BR ptrace\-salvage (1)' "$PTRC_SOURCE/man/ptrace-$c.1"
+	done
+}
+
+@test "letters of options are the same everywhere" {
+	for c in $commands; do
+		"ptrace-$c" --help | grep -oE '^ +-[A-Za-z], --[a-z-]+' | tr -d ' ' | sort -u >help
+		sed 's/\\-/-/g; s/\\f.//g' "$PTRC_SOURCE/man/ptrace-$c.1" |
+			sed -nE 's/^(\.B[RI] )?-([A-Za-z])[^a-z-][^-]*--([a-z-]+).*/-\2,--\3/p' |
+			sort -u >page
+		while IFS=, read -r short long; do
+			grep -qxF -- "$short,$long" page ||
+				{ echo "ptrace-$c.1: $short $long"; cat page; return 1; }
+			case $long in --help | --version) continue ;; esac
+			[ "$(bash -c '. "$1"; _ptrace_long "$2"' _ \
+				"$PTRC_SOURCE/completions/bash/ptrace-run" "$short")" = "$long" ]
+			cat "$PTRC_SOURCE"/completions/fish/{"ptrace-$c",ptrace}.fish |
+				grep -qE -- "-s ${short#-} -l ${long#--} "
+			sed -n "/^local/,/^case/p;/^ptrace-$c)/,/;;/p" "$PTRC_SOURCE/completions/zsh/_ptrace" |
+				grep -qF -- "{$short+,$long=}"
+		done <help
+	done
+}
+
+@test "-p, -n and -f stand for --pid, --name and --follow" {
+	traced_start -w -W -n 3
+	wait_until says ready
+	[ "$(ptrace-create -p "$pid" -n "$me.a" --start)" = "$me.a" ]
+	ptrace-dump -f "$me.a" -p "$pid" --first=4 >events 3>&- &
+	follower=$!
+	pids="$pids $follower"
+	go
+	wait_until says done
+	ptrace-event -p "$pid" other
+	wait_until is_ended "$follower"
+	[ "$(jq -s 'map(.pid) | unique == ['"$pid"']' events)" = true ]
+	[ "$(tail -n 1 events | jq -r .event)" = other ]
+	ptrace-run -n mine -o run.log -- "$traced"
+	[ "$(ptrace-stat --json run.log | jq -r .attributes.trace_name)" = mine ]
+}
+
+@test "bash completes exactly the options of --help" {
+	for c in $commands; do
+		bash -c '. "$1"; COMP_WORDS=("ptrace-$2" --); COMP_CWORD=1; _ptrace
+			printf "%s\n" "${COMPREPLY[@]%=}"' _ \
+			"$PTRC_SOURCE/completions/bash/ptrace-$c" "$c" | sort -u >completed
+		help_options "$c" | sort -u >help
+		diff help completed
+	done
+}
+
+# The options that zsh's _arguments is told of each command, as COMMAND OPTION.
+zsh_options() {
+	zsh -f -c '
+		_arguments() { print -rl -- "$service "${^@} }
+		all() { for service in ptrace-${^@[2,-1]}; do . $1; done }
+		all "$@"
+	' _ "$PTRC_SOURCE/completions/zsh/_ptrace" "$@" |
+		sed -nE 's/^([^ ]+) \*?(\([^)]*\))?\*?(--[a-z0-9-]+).*/\1 \3/p'
+}
+
+@test "zsh completes exactly the options of --help" {
+	command -v zsh >/dev/null || skip "no zsh"
+	# shellcheck disable=SC2086 # a list of words
+	zsh_options $commands >all
+	for c in $commands; do
+		sed -n "s/^ptrace-$c //p" all | sort -u >completed
+		help_options "$c" | sort -u >help
+		diff help completed
+		grep -Eq "^#compdef .*\bptrace-$c( |\$)" "$PTRC_SOURCE/completions/zsh/_ptrace"
+	done
+}
+
+# fish_completes LINE...: for each line what fish proposes, with the line in front
+fish_completes() {
+	HOME=$BATS_TEST_TMPDIR fish --no-config -c '
+		set fish_complete_path $argv[1]
+		for line in $argv[2..-1]
+			complete -C $line | string replace -r "^" "$line "
+		end
+	' "$PTRC_SOURCE/completions/fish" "$@"
+}
+
+@test "fish completes exactly the options of --help" {
+	command -v fish >/dev/null || skip "no fish"
+	lines=()
+	for c in $commands; do lines+=("ptrace-$c --"); done
+	fish_completes "${lines[@]}" >all
+	for c in $commands; do
+		sed -n "s/^ptrace-$c -- //p" all | cut -f 1 | tr -d = | sort -u >completed
+		help_options "$c" | sort -u >help
+		diff help completed
+	done
+}
+
+@test "every file of completions is installed" {
+	for c in $commands; do
+		grep -q "%D%/bash/ptrace-$c\b" "$PTRC_SOURCE/completions/local.mk"
+		grep -q "%D%/fish/ptrace-$c.fish\b" "$PTRC_SOURCE/completions/local.mk"
+	done
+}
+
+@test "the shells accept the completions" {
+	for f in "$PTRC_SOURCE"/completions/bash/*; do bash -n "$f"; done
+	if command -v zsh >/dev/null; then
+		zsh -n "$PTRC_SOURCE/completions/zsh/_ptrace"
+	fi
+	if command -v fish >/dev/null; then
+		for f in "$PTRC_SOURCE"/completions/fish/*.fish; do fish -n "$f"; done
+	fi
+}
+
+@test "the manual pages are good roff" {
+	command -v groff >/dev/null || skip "no groff"
+	for c in $commands; do
+		run groff -man -Tutf8 -ww -z "$PTRC_SOURCE/man/ptrace-$c.1"
+		[ "$status" -eq 0 ]
+		[ -z "$output" ]
+	done
+}

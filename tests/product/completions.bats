@@ -1,0 +1,168 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# What the completions propose of the values that are there, as the shells themselves say.
+
+load ../../support/helpers
+
+# bash_completes WORD...: what bash proposes for the last word; = and : are words, as
+# readline has them
+bash_completes() {
+	bash -c '. "$PTRC_SOURCE/completions/bash/ptrace-run"; COMP_WORDS=("$@")
+		COMP_CWORD=$(($# - 1)); _ptrace; printf "%s\n" "${COMPREPLY[@]}"' _ "$@"
+}
+
+# fish_completes LINE: what fish proposes at the end of the line, without its explanations
+fish_completes() {
+	HOME=$BATS_TEST_TMPDIR fish --no-config -c '
+		set fish_complete_path $argv[1]
+		complete -C $argv[2]
+	' "$PTRC_SOURCE/completions/fish" "$1" | cut -f 1
+}
+
+# zsh_completes LINE: what zsh proposes when a tab is typed behind the line, on a terminal of
+# its own; its compadd is told to write down what matches.
+zsh_completes() {
+	rm -f hits
+	cat >setup.zsh <<'END'
+fpath=($PTRC_SOURCE/completions/zsh $fpath)
+autoload -U compinit
+compinit -u -D
+compadd() {
+	local -a matching
+	if [[ ${@[1,(i)--]} != *(-[A-Za-z]#[OAD])* ]]; then
+		builtin compadd -O matching "$@"
+		print -rl -- $matching >>hits
+	fi
+	builtin compadd "$@"
+}
+tell() {
+	_main_complete
+	print end >>hits
+}
+zle -C tell complete-word tell
+bindkey '^I' tell
+setopt extendedglob
+print r''eady
+END
+	HOME=$BATS_TEST_TMPDIR TERM=dumb timeout "$patience" zsh -f -c '
+		zmodload zsh/zpty zsh/zselect
+		zpty z zsh -f -i
+		zpty -w z ". ./setup.zsh"
+		zpty -r z out "*ready*"
+		zpty -n -w z "$1"$'\''\t'\''
+		until grep -qsx end hits; do
+			zpty -rt z out
+			zselect -t 2
+		done
+		zpty -d z
+	' _ "$1" 3>&-
+	sed '/^$/d; /^end$/d' hits | sort -u
+}
+
+# agree EXPECTED LINE: all the shells that are here propose exactly these words for the value
+# of the last option or operand
+agree() {
+	local expected=$1 line=$2
+	local -a words
+	IFS=' ' read -ra words <<<"${line//=/ = }"
+	[[ $line == *' ' ]] && words+=('')
+	[ "$(bash_completes "${words[@]}" | sort | xargs)" = "$expected" ]
+	if command -v zsh >/dev/null; then
+		[ "$(zsh_completes "$line" | sort | xargs)" = "$expected" ]
+	fi
+	if command -v fish >/dev/null; then
+		[ "$(fish_completes "$line" | sed 's/^--[a-z-]*=\(.\)/\1/' | sort | xargs)" = "$expected" ]
+	fi
+}
+
+@test "values that are one of a few words" {
+	agree 'json text' 'ptrace-dump --format='
+	agree until-full 'ptrace-create --log-full-policy u'
+	agree 'flush loop until-full' 'ptrace-run --stream-full-policy='
+	agree 'close-for-child inherited' 'ptrace-run --name x --inheritance='
+}
+
+@test "options, and nothing behind COMMAND" {
+	[ "$(bash_completes ptrace-run --name x --inher)" = --inheritance= ]
+	if command -v fish >/dev/null; then
+		[ "$(fish_completes 'ptrace-run --name x --inher')" = --inheritance ]
+	fi
+	if command -v zsh >/dev/null; then
+		[ "$(zsh_completes 'ptrace-run --name x --inher')" = --inheritance ]
+		[ -z "$(zsh_completes 'ptrace-run cat --inher')" ]
+	fi
+	[ -z "$(bash_completes ptrace-run cat --inher)" ]
+	[ -z "$(bash_completes ptrace-run -o a -- cat --inher)" ]
+}
+
+@test "sessions" {
+	traced_start -w
+	ptrace-create --pid="$pid" --name="$me.b"
+	ptrace-create --pid="$pid" --name="$me.c"
+	for c in clear flush shutdown snapshot start stat stop; do
+		agree "$me.b $me.c" "ptrace-$c $me"
+	done
+}
+
+@test "logs by what is in them, other files if there is none" {
+	touch a.log
+	agree a.log 'ptrace-dump a'
+	ptrace-run -o a.trace -- "$traced"
+	agree a.trace 'ptrace-dump a'
+	agree a.trace 'ptrace-stat a'
+	agree 'a.log a.trace' 'ptrace-run -o a'
+	# A name that the shells would take apart, and what would keep a reader waiting.
+	ptrace-run -o 'b $(c).trace' -- "$traced"
+	mkfifo b.fifo
+	[ "$(bash_completes ptrace-dump b)" = 'b $(c).trace' ]
+}
+
+@test "processes that use the library" {
+	traced_start -w
+	wait_until says ready
+	for maps in /proc/[0-9]*/maps; do
+		# A shell or the like may end meanwhile.
+		grep -qs "^[^/]*/dev/shm/posixtrace-$EUID/bells\$" "$maps" || continue
+		maps=${maps%/maps}
+		echo "${maps#/proc/}"
+	done | sort | xargs >users
+	grep -qw "$pid" users
+	agree "$(cat users)" 'ptrace-create --pid='
+}
+
+@test "names of event types, of the session or log on the line" {
+	ptrace-run -o run.log -- "$traced" -e traced.one
+	agree traced.one 'ptrace-dump run.log --event=tra'
+	agree traced.one 'ptrace-dump run.log --event tra'
+	agree traced.one 'ptrace-dump run.log --around=traced'
+	traced_start -e traced.two -w
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$me.b"
+	agree traced.two "ptrace-filter $me.b tra"
+	agree '' "ptrace-filter $me.nobody tra"
+	# What a shell would take apart, and what is typed of it so far.
+	ptrace-run -o odd.log -- "$traced" -e 'a $(b):c'
+	[ "$(bash_completes ptrace-dump odd.log -e a)" = 'a\ \$\(b\):c' ]
+	[ "$(bash_completes ptrace-dump odd.log -e 'a\ \$\(b\)' : '')" = c ]
+}
+
+@test "completion does not wait for a command that does not answer" {
+	cat >ptrace-events <<'END'
+#!/bin/sh
+echo complaint >&2
+exec sleep 1000
+END
+	# The completions give it two seconds, a test less.
+	cat >timeout <<END
+#!/bin/sh
+[ "\$1" != 2 ] || { shift; set -- 0.2 "\$@"; }
+exec $(command -v timeout) "\$@"
+END
+	chmod +x ptrace-events timeout
+	touch run.log
+	PATH=$PWD:$PATH
+	started=$SECONDS
+	agree '' 'ptrace-dump run.log --event=tra' 2>complaints
+	[ "$((SECONDS - started))" -lt 15 ]
+	[ ! -s complaints ]
+}

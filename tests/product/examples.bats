@@ -1,0 +1,107 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# The examples do what their comments say, under ptrace-run.
+
+load ../../support/helpers
+
+# names LOG: how many events of each type, as uniq -c counts them
+names() {
+	ptrace-dump --format=json "$1" | jq -r .event | LC_ALL=C sort | uniq -c
+}
+
+sqlite_trace() {
+	[ -x "$PTRC_BUILD/examples/sqlite-trace" ] || skip "built without SQLite"
+	ptrace-run --stream-min-size=8M -o sqlite.log -- \
+		"$PTRC_BUILD/examples/sqlite-trace" "$@" >counts
+}
+
+@test "hello: one event with its text, between start and stop" {
+	run ptrace-run -o hello.log -- "$PTRC_BUILD/examples/hello" bats
+	[ "$status" -eq 0 ]
+	[ "$output" = "hello, bats" ]
+	run bash -c 'ptrace-dump --format=json hello.log | jq -c "select(.id > 8) | [.event, .data, .len]"'
+	[ "$status" -eq 0 ]
+	[ "$output" = '["hello.greeting","bats",4]' ]
+	[ "$(ptrace-dump --format=json hello.log | jq -r 'select(.id <= 2).event')" = \
+		$'posix_trace_start\nposix_trace_stop' ]
+}
+
+@test "hello: untraced it does the same" {
+	run "$PTRC_BUILD/examples/hello"
+	[ "$status" -eq 0 ]
+	[ "$output" = "hello, world" ]
+}
+
+@test "sqlite-trace: the log has every event that the hooks counted" {
+	sqlite_trace -n 5000 -t 4
+	names sqlite.log | grep ' sql\.' >traced
+	grep -v ' 0 ' counts | LC_ALL=C sort -k2 | diff - traced
+	# Something of everything that a run of this size is bound to have.
+	for event in sql.begin sql.row sql.end sql.busy sql.commit sql.rollback; do
+		grep -q " $event\$" traced
+	done
+	run ptrace-stat sqlite.log
+	[ "$status" -eq 0 ]
+}
+
+@test "sqlite-trace: the log says what data means, and each statement that ends began before in its thread" {
+	sqlite_trace -n 2000 -t 3
+	ptrace-dump --format=json sqlite.log |
+		jq -c 'select(.event | startswith("sql."))' >events
+	[ -s events ]
+	jq -ne 'reduce inputs as $e ({open: {}, ok: true};
+		($e.data | "\(.thread) \(.stmt)") as $key |
+		if $e.event == "sql.begin" then
+			.ok = (.ok and .open[$key] == null) |
+			.open[$key] = {rows: 0, sql: $e.data.sql}
+		elif $e.event == "sql.row" then
+			.open[$key].rows += 1 |
+			.ok = (.ok and .open[$key].rows == $e.data.row)
+		elif $e.event == "sql.end" then
+			.ok = (.ok and .open[$key] == {rows: $e.data.rows, sql: $e.data.sql}
+				and $e.data.took > 0) |
+			del(.open[$key])
+		else . end) | .ok and .open == {}' events
+	# The scanning query, quotes and all.
+	jq -ne '[inputs | select(.event == "sql.end" and (.data.sql | contains("\"rent\"")))]
+		| length >= 3 and (map(.data.scan) | max) > 100' events
+}
+
+@test "sqlite-trace: a run keeps its rules but for the last one, which it is to break" {
+	sqlite_trace -n 2000 -t 3
+	run ptrace-check "$PTRC_SOURCE/examples/sqlite-rules.yaml" sqlite.log
+	[ "$status" -eq 1 ]
+	ptrace-check --json "$PTRC_SOURCE/examples/sqlite-rules.yaml" sqlite.log |
+		jq -e '[.rules[].verdict] == ["pass", "pass", "pass", "fail"]'
+}
+
+@test "sqlite-trace: a thread of the trace is a thread of the program" {
+	sqlite_trace -n 1000 -t 3
+	# The three and the main thread, which numbers itself last.
+	ptrace-dump --format=json sqlite.log |
+		jq -ne '[inputs | select(.event == "sql.begin") |
+			[.thread, .data.thread]] | unique | length == 4 and
+			(map(.[0]) | unique | length) == 4'
+}
+
+@test "sqlite-trace: leaves the database that was asked for, and no other file" {
+	mkdir tmp
+	TMPDIR=$PWD/tmp sqlite_trace -n 100
+	[ -z "$(ls -A tmp)" ]
+	sqlite_trace -n 100 mine.db
+	[ -s mine.db ]
+	run "$PTRC_BUILD/examples/sqlite-trace" mine.db
+	[ "$status" -eq 1 ]
+	[ "$output" = "sqlite-trace: mine.db: File exists" ]
+}
+
+@test "sqlite-trace: wrong arguments" {
+	[ -x "$PTRC_BUILD/examples/sqlite-trace" ] || skip "built without SQLite"
+	run "$PTRC_BUILD/examples/sqlite-trace" --threads=0
+	[ "$status" -eq 2 ]
+	[ "${lines[0]}" = "sqlite-trace: 0: not a number from 1 to 64" ]
+	run "$PTRC_BUILD/examples/sqlite-trace" nowhere/x.db
+	[ "$status" -eq 1 ]
+	[ "$output" = "sqlite-trace: nowhere/x.db: unable to open database file" ]
+	[ ! -e nowhere ]
+}

@@ -1,0 +1,279 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# shellcheck disable=SC2317,SC2154 # functions are called through result, which tap.sh has
+# The manual agrees with the headers and the requirements, and its programs work. TAP.
+
+include=$PTRC_SOURCE/include
+man=$PTRC_SOURCE/man
+docs=$PTRC_SOURCE/docs
+static=$PTRC_BUILD/lib/.libs/libposixtrace.a
+# shellcheck source=tests/support/tap.sh
+. "$PTRC_SOURCE/tests/support/tap.sh"
+
+# What the two headers declare, one name a line.
+public_functions() {
+	cat "$include/trace.h" "$include/posixtrace.h" |
+		sed -n 's/^\(int\|void\|const char \*\|trace_event_id_t\) *\(posix_*trace_[a-z_]*\)(.*/\2/p'
+}
+
+# The page that a name opens, links followed.
+page_of() {
+	link=$(sed -n 's|^\.so man[37]/||p' "$man/$1")
+	echo "$man/${link:-$1}"
+}
+
+every_function_has_a_page() {
+	bad=0
+	count=0
+	for f in $(public_functions); do
+		count=$((count + 1))
+		if ! test -r "$man/$f.3"; then
+			echo "no page $f.3"
+			bad=1
+			continue
+		fi
+		page=$(page_of "$f.3")
+		# The names, in the line behind .SH NAME; the prototype.
+		sed -n '/^\.SH NAME/{n;p;}' "$page" | tr -s ', ' '\n' | grep -qx "$f" ||
+			{ echo "$page: NAME lacks $f"; bad=1; }
+		grep -q "^\.BI* .*[ *]$f(" "$page" || { echo "$page: SYNOPSIS lacks $f"; bad=1; }
+		grep -q "%D%/$f\.3" "$man/local.mk" || { echo "local.mk lacks $f.3"; bad=1; }
+	done
+	test "$count" -eq 117 || { echo "$count functions in the headers"; bad=1; }
+	return "$bad"
+}
+
+every_name_is_a_function() {
+	bad=0
+	public_functions >"$dir/functions"
+	for page in "$man"/*.3; do
+		file=${page##*/}
+		# What other languages have.
+		case $file in
+		posixtrace.hpp.3 | posixtrace-python.3) continue ;;
+		esac
+		grep -qx "${file%.3}" "$dir/functions" || { echo "$file: no such function"; bad=1; }
+		test -r "$(page_of "$file")" || { echo "$file links to nothing"; bad=1; }
+	done
+	return "$bad"
+}
+
+# Pages of ours that the text and SEE ALSO speak of.
+every_reference_leads_somewhere() {
+	bad=0
+	for page in "$man"/*.[1357]; do
+		refs=$(sed -n 's/^\(\.BR\|\.RB (\) \(\(posix\|ptrace\)[a-z_.\\-]*\) (\([1357]\)).*/\2.\4/p' "$page" |
+			sed 's/\\//g' | sort -u)
+		for ref in $refs; do
+			case $ref in
+			posix_spawn.3) continue ;;
+			esac
+			test -r "$man/$ref" || { echo "${page##*/}: $ref"; bad=1; }
+		done
+	done
+	return "$bad"
+}
+
+every_section_is_there() {
+	bad=0
+	for page in "$man"/*.3; do
+		grep -q '^\.so ' "$page" && continue
+		for section in NAME SYNOPSIS DESCRIPTION '"RETURN VALUE"' ERRORS ATTRIBUTES NOTES \
+			'"SEE ALSO"'; do
+			grep -qx "\.SH $section" "$page" || { echo "${page##*/}: $section"; bad=1; }
+		done
+	done
+	return "$bad"
+}
+
+# Requirements with a decision of ours.
+decided() {
+	awk '/^- [A-Z]+-[0-9]+ \[/ { id = $2 } /^ *Decision:/ { print id }' \
+		"$docs/requirements.md"
+	echo GEN-03
+}
+
+every_decision_is_told() {
+	bad=0
+	test "$(decided | sort -u | wc -l)" -gt 200 || { echo "cannot find the decisions"; bad=1; }
+	cat "$man"/*.[357] >"$dir/pages"
+	for id in $(decided); do
+		grep -q "^| $id |" "$docs/conformance.md" || { echo "conformance.md: $id"; bad=1; }
+		grep -Eq "(^|[^A-Z0-9-])$id([^0-9]|\$)" "$dir/pages" || { echo "man: $id"; bad=1; }
+	done
+	return "$bad"
+}
+
+every_choice_is_required() {
+	bad=0
+	ids=$(cat "$man"/*.[37] "$docs/conformance.md" | grep -oE '\b[A-Z]{3,}-[0-9]{2}\b' |
+		sort -u)
+	for id in $ids; do
+		grep -q "^- $id " "$docs/requirements.md" || { echo "unknown: $id"; bad=1; }
+	done
+	return "$bad"
+}
+
+# Both have the same tables, cell by cell.
+log_format_is_told() {
+	sed '/^## History/,$d' "$docs/log-format.md" | grep '^|[^-]' | tr -d '*`' |
+		tr -s '| ' '\n' | grep . >"$dir/document"
+	sed -n '/^\.TS/,/^\.TE/p' "$man/posixtrace-log.5" |
+		sed -e '/^\.T[SE]/d; /^nokeep/d; /^lb /d; /^l .*\.$/d; s/T[{}]//' \
+			-e 's/\\f[BR]//g; s/\\e/\\/g' | tr -s '@ ' '\n' | grep . >"$dir/page"
+	test "$(wc -l <"$dir/page")" -gt 300 || { echo "cannot find the tables"; return 1; }
+	diff "$dir/document" "$dir/page"
+}
+
+every_command_is_in_the_overview() {
+	bad=0
+	for page in "$man"/ptrace-*.1; do
+		command=${page##*/}
+		command=$(echo "${command%.1}" | sed 's/-/\\\\-/g')
+		sed -n '/^\.SH COMMANDS/,/^\.SH /p' "$man/posixtrace.7" | grep -q "^\.BR $command (1)" ||
+			{ echo "COMMANDS: $command"; bad=1; }
+		sed -n '/^\.SH "SEE ALSO"/,$p' "$man/posixtrace.7" | grep -q "^\.BR $command (1)" ||
+			{ echo "SEE ALSO: $command"; bad=1; }
+	done
+	return "$bad"
+}
+
+# Those of a command are among those of all; ptrace-run's are also COMMAND's.
+statuses_are_shared() {
+	bad=0
+	sed -n '/^\.SH "EXIT STATUS OF THE COMMANDS"/,/^\.SH EX/p' "$man/posixtrace.7" |
+		grep -A 1 '^\.TP' | grep -oE '\b[0-9]+\b' | sort -u >"$dir/all"
+	test "$(wc -l <"$dir/all")" -eq 9 || { cat "$dir/all"; return 1; }
+	for page in "$man"/ptrace-*.1; do
+		sed -n '/^\.SH "EXIT STATUS"/,/^\.SH /p' "$page" | grep -A 1 '^\.TP' |
+			grep -E '^\.B' | grep -v ' 0 to 124\| 128+' | grep -oE '\b[0-9]+\b' |
+			sort -u >"$dir/its"
+		test -s "$dir/its" || { echo "${page##*/}: no exit status"; bad=1; }
+		comm -23 "$dir/its" "$dir/all" | sed "s/^/${page##*/}: /" | grep . && bad=1
+		sed -n '/^\.SH "SEE ALSO"/,$p' "$page" | grep -q '^\.BR posixtrace (7)' ||
+			{ echo "${page##*/}: SEE ALSO posixtrace(7)"; bad=1; }
+	done
+	return "$bad"
+}
+
+# Neither formatter has anything to say. A page that only links to another has no text.
+pages_are_sound() {
+	for formatter in groff mandoc; do
+		command -v "$formatter" >/dev/null || { echo "no $formatter"; return 77; }
+	done
+	bad=0
+	for page in "$man"/*.[1357]; do
+		grep -q '^\.so ' "$page" && continue
+		groff -t -man -ww -Tutf8 "$page" 2>&1 >/dev/null | grep . && bad=1
+		mandoc -Tlint -Werror "$page" || bad=1
+	done
+	return "$bad"
+}
+
+# ---- the programs in posixtrace(7) ----
+
+# example NAME: the program of that name, as a reader of the page sees it
+example() {
+	sed -n "/^\.\\\\\" BEGIN $1\$/,/^\.\\\\\" END $1\$/p" "$man/posixtrace.7" |
+		sed -e '/^\./d' -e 's/\\-/-/g' -e 's/\\&//g' -e 's/\\e/\\/g'
+}
+
+# What groff takes without a word and shows otherwise than it is written: quotes that open an argument
+# are not shown, and of words that change their font in turn those without blanks in quotes join.
+fonts_are_as_written() {
+	bad=0
+	grep -nE '^\.[BI] [^"]* "' "$man"/*.[1357] &&
+		{ echo 'quotes that are not shown: write \\(dq'; bad=1; }
+	grep -nE '^\.[BIR][BIR] [^" ]*[A-Za-z][,:;]( |$)' "$man"/*.[1357] &&
+		{ echo 'the mark belongs to the second word'; bad=1; }
+	return "$bad"
+}
+
+examples_compile() {
+	test -r "$static" || { echo "no $static"; return 77; }
+	for program in controller target analyzer; do
+		example "$program.c" >"$dir/$program.c"
+		grep -q 'int main' "$dir/$program.c" || { echo "no $program.c"; return 1; }
+		# shellcheck disable=SC2086 # CC may be a command with arguments
+		$CC $PTRC_SAN_CFLAGS -I"$include" -Wall -Wextra -Werror "$dir/$program.c" \
+			"$static" -pthread -o "$dir/$program" || return 1
+	done
+}
+
+# lines COUNT PATTERN: so many lines of what the analyzer has shown
+lines() {
+	found=$(grep -c "$2" "$dir/shown")
+	test "$found" -eq "$1" || { echo "$found lines with: $2"; cat "$dir/shown"; return 1; }
+}
+
+examples_run() {
+	test -x "$dir/analyzer" || { echo "not compiled"; return 77; }
+	timeout 60 "$dir/controller" "$dir/log" "$dir/target" 3 || return 1
+	timeout 60 "$dir/analyzer" "$dir/log" >"$dir/shown" || return 1
+	lines 1 '^trace of .*/target$' && lines 7 '' &&
+		lines 1 ' posix_trace_start$' && lines 1 ' posix_trace_stop 00 00 00 00$' &&
+		lines 1 ' example.begin$' && lines 3 ' example.square ' &&
+		lines 1 ' example.square 03 00 00 00 09 00 00 00$'
+}
+
+# What posixtrace.hpp(3) shows.
+cxx_example_works() {
+	test -n "$CXX" || { echo 'no C++ compiler'; return 77; }
+	test -r "$static" || { echo "no $static"; return 77; }
+	sed -n '/^\.\\" BEGIN events.cc$/,/^\.\\" END events.cc$/p' "$man/posixtrace.hpp.3" |
+		sed -e '/^\./d' -e 's/\\-/-/g' -e 's/\\&//g' >"$dir/events.cc"
+	grep -q 'int main' "$dir/events.cc" || { echo 'no program'; return 1; }
+	# shellcheck disable=SC2086 # CXX may be a command with arguments
+	$CXX -std=c++17 $PTRC_SAN_CFLAGS -I"$include" -Wall -Wextra -Werror "$dir/events.cc" \
+		"$static" -pthread -o "$dir/events" || return 1
+	"$PTRC_BUILD/src/ptrace-run" -o "$dir/events.log" -- "$dir/events" || return 1
+	"$PTRC_BUILD/src/ptrace-dump" --decode='db.query=u64 id, u32 rows, str sql' --decode='slept=i64 us' \
+		--json "$dir/events.log" >"$dir/shown" || return 1
+	lines 3 '"data":{"id":[123],"rows":7,"sql":"select name from user"}' || return 1
+	lines 3 '"data":{"us":[123]000}' || return 1
+	"$PTRC_BUILD/src/ptrace-stat" --pairs "$dir/events.log" >"$dir/shown" || return 1
+	lines 1 '^ *request\.begin.* 3 '
+}
+
+# What posixtrace-python(3) shows.
+python_example_works() (
+	command -v python3 >/dev/null || { echo 'no python3'; exit 77; }
+	POSIXTRACE_LIBRARY=$PTRC_BUILD/lib/.libs/libposixtrace.so.0
+	test -r "$POSIXTRACE_LIBRARY" || { echo 'no shared library'; exit 77; }
+	test -z "${PTRC_SAN_CFLAGS-}" || { echo 'the interpreter has no sanitizers'; exit 77; }
+	PYTHONPATH=$PTRC_SOURCE/lib/python PYTHONDONTWRITEBYTECODE=1
+	export POSIXTRACE_LIBRARY PYTHONPATH PYTHONDONTWRITEBYTECODE
+	PATH=$PTRC_BUILD/src:$PATH
+	cd "$dir" || exit 1
+	for program in events reader; do
+		sed -n "/^\.\\\\\" BEGIN $program.py\$/,/^\.\\\\\" END $program.py\$/p" \
+			"$man/posixtrace-python.3" |
+			sed -e '/^\./d' -e 's/\\-/-/g' -e 's/\\&//g' >"$program.py"
+		test -s "$program.py" || { echo "no $program.py"; exit 1; }
+	done
+	ptrace-run -o run.log -- python3 events.py || exit 1
+	python3 reader.py >shown || exit 1
+	lines 3 '^20.* [0-9]* [012] select 1$'
+)
+
+result 'every function has a page, which names and declares it' every_function_has_a_page
+result 'every page is one of a function' every_name_is_a_function
+result 'every page that is referred to exists' every_reference_leads_somewhere
+result 'every page of a function has all sections' every_section_is_there
+result 'every decision is in the manual and the conformance statement [GEN-03]' \
+	every_decision_is_told
+result 'every requirement they speak of exists' every_choice_is_required
+result 'every command is in the overview' every_command_is_in_the_overview
+result 'exit statuses of the commands are those of the overview' statuses_are_shared
+result 'the format of the log is told as in its document' log_format_is_told
+result 'the formatters find nothing wrong' pages_are_sound
+result 'words and their fonts are shown as they are written' fonts_are_as_written
+result 'the programs of the overview compile without a warning' examples_compile
+result 'the programs of the overview work together [GEN-12]' examples_run
+
+result 'the program of posixtrace.hpp(3) works, and its events say what they mean [EXT-366 EXT-369]' \
+	cxx_example_works
+result 'the programs of posixtrace-python(3) work [EXT-370 EXT-373]' python_example_works
+
+echo "1..$number"
+exit "$status"

@@ -1,0 +1,615 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Test cases, each in a forked child of its own, reported as TAP. A test program is
+ *
+ *	#include "tests/support/harness.h"
+ *
+ *	TEST(loop_stream_keeps_the_newest, "POLICY-13 POLICY-14")
+ *	{
+ *		CHECK(condition);
+ *		CHECK_EQ(actual, expected);
+ *	}
+ *
+ * and nothing else: main() is in here. The first check that fails ends its process and
+ * fails the case, whichever process of the case that is: children forked by a case may
+ * check too. A case also fails if it exits non-zero, dies of a signal or outlives its
+ * timeout; then its whole process group is killed. Case processes start with default
+ * signal dispositions and with nothing of the library initialised but what its
+ * constructor did in the parent.
+ *
+ *	test_x          run all cases       test_x NAME...  run only these
+ *	test_x -l       list them           -v              show notes and times
+ *	test_x --helper NAME ARG...         be HELPER(NAME), for cases that exec
+ *
+ * PTRC_TEST_SLOWDOWN, a whole number, multiplies every timeout (sanitizers need it).
+ * PTRC_TEST_SAMPLE=8 has cases that go through all instructions of a call, or all stores, try
+ * each eighth, from a random one on, and has cases that try their luck for a long time do so an
+ * eighth as long; PTRC_TEST_SEED repeats the choice that was printed.
+ * PTRC_TEST_LACKS, words with blanks between them, says what there is not, for instance under
+ * an emulator; cases that need it (TEST(name, ids, NEEDS_KEEPER)) are skipped.
+ */
+#ifndef TESTS_HARNESS_H
+#define TESTS_HARNESS_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* gcc says it by macros, clang by features. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define HARNESS_IS_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define HARNESS_IS_SANITIZED 1
+#endif
+#endif
+
+#define HARNESS_TIMEOUT_S 60
+/* How long what a case leaves running may take to end by itself, such as the keeper of a
+ * stream whose controller was killed. */
+#define HARNESS_LINGER_MS 2000
+
+/* What a case may need of the machine that an emulator of another processor (qemu-aarch64 7.2,
+ * user mode) does not have. */
+enum harness_need {
+	NEEDS_KEEPER = 1 << 0,
+	NEEDS_EXEC = 1 << 1,
+	NEEDS_SPEED = 1 << 2,
+	NEEDS_SUBREAPER = 1 << 3,
+	NEEDS_THREADED_FORK = 1 << 4,
+	NEEDS_FORK_ADVICE = 1 << 5,
+	NEEDS_PWRITEV2 = 1 << 6,
+	NEEDS_ADDRESS_LIMIT = 1 << 7,
+};
+
+#define HARNESS_NEEDS 8
+/* The words are those of PTRC_TEST_LACKS. */
+static const struct {
+	unsigned int need;
+	const char *word, *reason;
+} harness_needs[HARNESS_NEEDS] = {
+	{NEEDS_KEEPER, "keeper",
+	 "no process without an exit signal, so no keeper: no log can be written"},
+	{NEEDS_EXEC, "exec", "programs of another processor are not executed"},
+	{NEEDS_SPEED, "speed", "too slow for the times that are compared"},
+	{NEEDS_SUBREAPER, "subreaper", "PR_SET_CHILD_SUBREAPER is not known"},
+	{NEEDS_THREADED_FORK, "threaded-fork", "a fork amid threads may hang"},
+	{NEEDS_FORK_ADVICE, "fork-advice",
+	 "MADV_DONTFORK, MADV_WIPEONFORK and vfork are not known"},
+	{NEEDS_PWRITEV2, "pwritev2", "pwritev2 is not known"},
+	{NEEDS_ADDRESS_LIMIT, "address-limit", "RLIMIT_AS does not bind programs"},
+};
+
+struct harness_case {
+	const char *name;
+	const char *ids;
+	void (*run)(void);
+	int line;
+	int timeout_s;
+	unsigned int needs;
+	struct harness_case *next;
+};
+
+struct harness_helper {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	struct harness_helper *next;
+};
+
+/* Shared by all processes of a case and the parent that reports. */
+struct harness_shared {
+	atomic_bool failed;
+	atomic_bool skipped;
+	atomic_size_t used;
+	char text[16384];
+};
+
+static struct harness_case *harness_cases;
+static struct harness_helper *harness_helpers;
+static struct harness_shared *harness_shared;
+static bool harness_verbose;
+static unsigned int harness_seed;
+
+#define TEST_TIMEOUT(case_name, case_ids, seconds, ...)                        \
+	static void harness_run_##case_name(void);                             \
+	static struct harness_case harness_case_##case_name = {                \
+		.name = #case_name,                                            \
+		.ids = case_ids,                                               \
+		.run = harness_run_##case_name,                                \
+		.line = __LINE__,                                              \
+		.timeout_s = seconds,                                          \
+		.needs = 0 __VA_OPT__(|) __VA_ARGS__,                          \
+	};                                                                     \
+	__attribute__((constructor)) static void harness_add_##case_name(void) \
+	{                                                                      \
+		harness_add(&harness_case_##case_name);                        \
+	}                                                                      \
+	static void harness_run_##case_name(void)
+
+/* Defines the case `name', a C identifier saying what is so; ids are those of the
+ * requirements it shows, separated by spaces. What it needs that is not everywhere comes behind
+ * them: TEST(name, "LOG-12", NEEDS_KEEPER | NEEDS_EXEC). */
+#define TEST(name, ids, ...) TEST_TIMEOUT(name, ids, HARNESS_TIMEOUT_S __VA_OPT__(, ) __VA_ARGS__)
+
+/* Defines what another image of this program does: HELPER(name) { ... return status; }
+ * with int argc and char **argv, argv[0] being the first argument after the name. See
+ * harness_exec(). */
+#define HELPER(helper_name)                                                       \
+	static int harness_help_##helper_name(int, char **);                      \
+	static struct harness_helper harness_helper_##helper_name = {             \
+		#helper_name, harness_help_##helper_name, NULL};                  \
+	__attribute__((constructor)) static void harness_addh_##helper_name(void) \
+	{                                                                         \
+		harness_helper_##helper_name.next = harness_helpers;              \
+		harness_helpers = &harness_helper_##helper_name;                  \
+	}                                                                         \
+	static int harness_help_##helper_name(__attribute__((unused)) int argc,   \
+					      __attribute__((unused)) char **argv)
+
+#define CHECK(condition)                                                           \
+	do {                                                                       \
+		if (!(condition))                                                  \
+			harness_fail("%s:%d: %s", __FILE__, __LINE__, #condition); \
+	} while (0)
+
+/* Integers of any type, enumerators, characters, truth values; pointers too. Compared by
+ * value as intmax_t. */
+#define CHECK_EQ(actual, expected) HARNESS_COMPARE(actual, ==, expected)
+#define CHECK_NE(actual, expected) HARNESS_COMPARE(actual, !=, expected)
+#define CHECK_LT(actual, expected) HARNESS_COMPARE(actual, <, expected)
+#define CHECK_LE(actual, expected) HARNESS_COMPARE(actual, <=, expected)
+#define CHECK_GT(actual, expected) HARNESS_COMPARE(actual, >, expected)
+#define CHECK_GE(actual, expected) HARNESS_COMPARE(actual, >=, expected)
+
+#define HARNESS_COMPARE(actual, op, expected)                                                      \
+	do {                                                                                       \
+		intmax_t harness_a = (intmax_t)(actual);                                           \
+		intmax_t harness_e = (intmax_t)(expected);                                         \
+		if (!(harness_a op harness_e))                                                     \
+			harness_fail("%s:%d: %s " #op " %s: it is %" PRIdMAX " against %" PRIdMAX, \
+				     __FILE__, __LINE__, #actual, #expected, harness_a,            \
+				     harness_e);                                                   \
+	} while (0)
+
+/* A call that returns 0 or an error number; or, for CHECK_SYS, -1 with errno. CHECK_SYS
+ * is an expression with the value of the call. */
+#define CHECK_OK(call)                                                                \
+	do {                                                                          \
+		int harness_err = (call);                                             \
+		if (harness_err)                                                      \
+			harness_fail("%s:%d: %s: %s (%d)", __FILE__, __LINE__, #call, \
+				     strerror(harness_err), harness_err);             \
+	} while (0)
+
+#define CHECK_SYS(call)                                                                            \
+	__extension__({                                                                            \
+		__auto_type harness_ret = (call);                                                  \
+		if (harness_ret == (__typeof__(harness_ret))-1)                                    \
+			harness_fail("%s:%d: %s: %s", __FILE__, __LINE__, #call, strerror(errno)); \
+		harness_ret;                                                                       \
+	})
+
+#define CHECK_STR_EQ(actual, expected)                                                    \
+	do {                                                                              \
+		const char *harness_a = (actual);                                         \
+		const char *harness_e = (expected);                                       \
+		if (strcmp(harness_a, harness_e) != 0)                                    \
+			harness_fail("%s:%d: %s is \"%.200s\", not \"%.200s\"", __FILE__, \
+				     __LINE__, #actual, harness_a, harness_e);            \
+	} while (0)
+
+#define CHECK_MEM_EQ(actual, expected, bytes)                                             \
+	do {                                                                              \
+		if (memcmp((actual), (expected), (bytes)) != 0)                           \
+			harness_fail("%s:%d: %s and %s differ within %s bytes", __FILE__, \
+				     __LINE__, #actual, #expected, #bytes);               \
+	} while (0)
+
+/* The child exits, or has exited, with this status. */
+#define CHECK_EXIT(pid, status)                                                               \
+	do {                                                                                  \
+		int harness_w = harness_reap(pid);                                            \
+		if (!WIFEXITED(harness_w) || WEXITSTATUS(harness_w) != (status))              \
+			harness_fail("%s:%d: child %s ended with wait status 0x%x", __FILE__, \
+				     __LINE__, #pid, (unsigned int)harness_w);                \
+	} while (0)
+
+/* Waits until the condition is so, looking again every millisecond; fails after `ms'. */
+#define CHECK_WITHIN(ms, condition)                                                             \
+	do {                                                                                    \
+		int64_t harness_end =                                                           \
+			harness_now_ns() + (int64_t)(ms)*harness_slowdown() * 1000000;          \
+		while (!(condition)) {                                                          \
+			if (harness_now_ns() > harness_end)                                     \
+				harness_fail("%s:%d: not within %d ms: %s", __FILE__, __LINE__, \
+					     (int)(ms), #condition);                            \
+			harness_sleep_ms(1);                                                    \
+		}                                                                               \
+	} while (0)
+
+/* Ends the case as skipped. */
+#define SKIP(reason) harness_skip(reason)
+
+/* A line for the reader of the output, shown with -v or if the case fails. */
+#define NOTE(...) harness_note(__VA_ARGS__)
+
+__attribute__((format(printf, 1, 0))) static inline void harness_vnote(const char *format,
+								       va_list args)
+{
+	char line[1024];
+	int len = vsnprintf(line, sizeof(line) - 1, format, args);
+	if (len < 0)
+		return;
+	if ((size_t)len > sizeof(line) - 2)
+		len = (int)sizeof(line) - 2;
+	line[len++] = '\n';
+	if (!harness_shared) {
+		(void)!write(STDERR_FILENO, "# ", 2);
+		(void)!write(STDERR_FILENO, line, (size_t)len);
+		return;
+	}
+	size_t at = atomic_fetch_add(&harness_shared->used, (size_t)len);
+	if (at + (size_t)len < sizeof(harness_shared->text))
+		memcpy(harness_shared->text + at, line, (size_t)len);
+}
+
+__attribute__((format(printf, 1, 2), unused)) static inline void harness_note(const char *format,
+									      ...)
+{
+	va_list args;
+	va_start(args, format);
+	harness_vnote(format, args);
+	va_end(args);
+}
+
+/* _exit, as the process may be in any state, or be a copy of the one that matters. */
+__attribute__((noreturn, format(printf, 1, 2))) static inline void harness_fail(const char *format,
+										...)
+{
+	va_list args;
+	va_start(args, format);
+	harness_vnote(format, args);
+	va_end(args);
+	if (harness_shared)
+		atomic_store(&harness_shared->failed, true);
+	_exit(1);
+}
+
+__attribute__((noreturn, unused)) static inline void harness_skip(const char *reason)
+{
+	if (harness_shared) {
+		/* The reason goes into the result line: earlier notes are dropped. */
+		atomic_store(&harness_shared->used, 0);
+		harness_note("%s", reason);
+		atomic_store(&harness_shared->skipped, true);
+	}
+	_exit(0);
+}
+
+/* CLOCK_MONOTONIC. */
+static inline int64_t harness_now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static inline void harness_sleep_ms(int ms)
+{
+	struct timespec delay = {ms / 1000, (long)(ms % 1000) * 1000000};
+	nanosleep(&delay, NULL);
+}
+
+/* Factor on every time limit, at least 1. */
+static inline int harness_slowdown(void)
+{
+	const char *text = getenv("PTRC_TEST_SLOWDOWN");
+	int factor = text ? atoi(text) : 1;
+	return factor > 0 ? factor : 1;
+}
+
+/* Of points that a case tries one by one it shall try each so many'th. */
+__attribute__((unused)) static inline unsigned int harness_sample(void)
+{
+	const char *text = getenv("PTRC_TEST_SAMPLE");
+	int sample = text ? atoi(text) : 1;
+	return sample > 0 ? (unsigned int)sample : 1;
+}
+
+/* A random number below the bound: where a sample begins. 0 if all points are tried. */
+__attribute__((unused)) static inline unsigned int harness_random(unsigned int bound)
+{
+	if (harness_sample() == 1)
+		return 0;
+	harness_seed = harness_seed * 1103515245 + 12345;
+	return (harness_seed >> 8) % bound;
+}
+
+static inline void harness_choose_seed(void)
+{
+	const char *text = getenv("PTRC_TEST_SEED");
+
+	harness_seed = text ? (unsigned int)strtoul(text, NULL, 10)
+			    : (unsigned int)(harness_now_ns() / 1000 % 1000000);
+	if (harness_sample() > 1)
+		printf("# PTRC_TEST_SEED=%u\n", harness_seed);
+}
+
+/* Wait status of the child. */
+__attribute__((unused)) static inline int harness_reap(pid_t pid)
+{
+	int status;
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			harness_fail("waitpid %d: %s", (int)pid, strerror(errno));
+	return status;
+}
+
+__attribute__((unused)) static inline pid_t harness_fork(void)
+{
+	fflush(NULL);
+	pid_t pid = fork();
+	if (pid < 0)
+		harness_fail("fork: %s", strerror(errno));
+	return pid;
+}
+
+/* Replaces the process by HELPER(name) of this program; arguments up to a null pointer,
+ * ten at most. Environment as it is. Fails the case if it cannot. */
+__attribute__((unused, sentinel)) static inline void harness_exec(const char *name, ...)
+{
+	char *argv[14];
+	int argc = 0;
+	va_list args;
+
+	argv[argc++] = (char *)(uintptr_t) "helper";
+	argv[argc++] = (char *)(uintptr_t) "--helper";
+	argv[argc++] = (char *)(uintptr_t)name;
+	va_start(args, name);
+	while (argc < 13 && (argv[argc] = va_arg(args, char *)))
+		argc++;
+	va_end(args);
+	argv[argc] = NULL;
+	execv("/proc/self/exe", argv);
+	harness_fail("exec of helper %s: %s", name, strerror(errno));
+}
+
+/* Keeps the order of the source, whatever the order of constructors is. */
+__attribute__((unused)) static inline void harness_add(struct harness_case *new_case)
+{
+	struct harness_case **at = &harness_cases;
+	while (*at && (*at)->line < new_case->line)
+		at = &(*at)->next;
+	new_case->next = *at;
+	*at = new_case;
+}
+
+/* Ends what is left of the process group of a case. Orphans come to this process. */
+static inline void harness_end_group(pid_t group)
+{
+	int64_t end = harness_now_ns() + (int64_t)HARNESS_LINGER_MS * 1000000;
+	for (;;) {
+		while (waitpid(-group, NULL, WNOHANG | __WALL) > 0)
+			;
+		if (kill(-group, 0) < 0)
+			return;
+		if (harness_now_ns() > end)
+			break;
+		harness_sleep_ms(1);
+	}
+	kill(-group, SIGKILL);
+	while (waitpid(-group, NULL, __WALL) > 0 || errno == EINTR)
+		;
+}
+
+static inline void harness_print_text(size_t from)
+{
+	size_t used = atomic_load(&harness_shared->used);
+	char *text = harness_shared->text;
+	if (used >= sizeof(harness_shared->text))
+		used = sizeof(harness_shared->text) - 1;
+	text[used] = '\0';
+	for (char *line = text + from; *line;) {
+		size_t len = strcspn(line, "\n");
+		printf("# %.*s\n", (int)len, line);
+		line += len + (line[len] == '\n');
+	}
+}
+
+/* nohup and the background jobs of scripts leave signals ignored, which cases send. */
+static inline void harness_reset_signals(void)
+{
+	static const int signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM};
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		signal(signals[i], SIG_DFL);
+}
+
+/* What is lacking that the case needs; null if nothing is. */
+static inline const char *harness_lacking(const struct harness_case *one)
+{
+	const char *lacks = getenv("PTRC_TEST_LACKS");
+
+	for (size_t i = 0; lacks && i < HARNESS_NEEDS; i++) {
+		size_t len = strlen(harness_needs[i].word);
+		const char *at = lacks;
+
+		while (one->needs & harness_needs[i].need &&
+		       (at = strstr(at, harness_needs[i].word))) {
+			if ((at == lacks || at[-1] == ' ') && (at[len] == ' ' || !at[len]))
+				return harness_needs[i].reason;
+			at += len;
+		}
+	}
+	return NULL;
+}
+
+/* True if the case passed or was skipped. SIGCHLD is blocked in the caller. */
+static inline bool harness_run_case(const struct harness_case *one, int number)
+{
+	const char *lacking = harness_lacking(one);
+	int64_t start = harness_now_ns();
+	int64_t end = start + (int64_t)one->timeout_s * harness_slowdown() * 1000000000;
+	sigset_t child_set;
+	int status = 0;
+	bool timed_out = false;
+
+	sigemptyset(&child_set);
+	sigaddset(&child_set, SIGCHLD);
+	memset(harness_shared, 0, sizeof(*harness_shared));
+	if (lacking) {
+		printf("ok %d - %s [%s] # SKIP %s\n", number, one->name, one->ids, lacking);
+		return true;
+	}
+	fflush(stdout);
+	pid_t pid = fork();
+	if (pid < 0) {
+		printf("Bail out! fork: %s\n", strerror(errno));
+		exit(99);
+	}
+	if (pid == 0) {
+		setpgid(0, 0);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		sigprocmask(SIG_UNBLOCK, &child_set, NULL);
+		harness_reset_signals();
+		one->run();
+		exit(0);
+	}
+	setpgid(pid, pid);
+	/* WNOWAIT keeps the leader, and with it the group's number, until all is over. */
+	for (;;) {
+		siginfo_t info = {0};
+		if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+		    info.si_pid == pid)
+			break;
+		int64_t left = end - harness_now_ns();
+		if (left <= 0) {
+			timed_out = true;
+			kill(-pid, SIGKILL);
+			break;
+		}
+		struct timespec wait = {(time_t)(left / 1000000000), (long)(left % 1000000000)};
+		sigtimedwait(&child_set, NULL, &wait);
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	harness_end_group(pid);
+
+	bool failed = atomic_load(&harness_shared->failed);
+	bool skipped = atomic_load(&harness_shared->skipped) && !failed;
+	if (timed_out) {
+		failed = true;
+		harness_note("killed after %d s", one->timeout_s * harness_slowdown());
+	} else if (WIFSIGNALED(status)) {
+		failed = true;
+		harness_note("died of signal %d (%s)", WTERMSIG(status),
+			     strsignal(WTERMSIG(status)));
+	} else if (WEXITSTATUS(status) && !failed) {
+		failed = true;
+		harness_note("exit status %d", WEXITSTATUS(status));
+	}
+	if (harness_verbose)
+		harness_note("%" PRId64 " ms", (harness_now_ns() - start) / 1000000);
+	if (failed || (harness_verbose && !skipped))
+		harness_print_text(0);
+	printf("%s %d - %s [%s]", failed ? "not ok" : "ok", number, one->name, one->ids);
+	if (skipped)
+		printf(" # SKIP %.*s", (int)strcspn(harness_shared->text, "\n"),
+		       harness_shared->text);
+	putchar('\n');
+	fflush(stdout);
+	return !failed;
+}
+
+static inline bool harness_wanted(const struct harness_case *one, char **names)
+{
+	if (!*names)
+		return true;
+	for (; *names; names++)
+		if (strcmp(*names, one->name) == 0)
+			return true;
+	return false;
+}
+
+/* What a case reads lives as long as the case: no leaks. A case ends its process anyway. */
+const char *__asan_default_options(void);
+
+const char *__asan_default_options(void)
+{
+	return "detect_leaks=0";
+}
+
+int main(int argc, char **argv)
+{
+	int count = 0;
+	bool all_passed = true;
+	sigset_t child_set;
+
+	if (argc > 2 && strcmp(argv[1], "--helper") == 0) {
+		for (struct harness_helper *h = harness_helpers; h; h = h->next)
+			if (strcmp(h->name, argv[2]) == 0)
+				return h->run(argc - 3, argv + 3);
+		fprintf(stderr, "%s: no helper %s\n", argv[0], argv[2]);
+		return 99;
+	}
+	char **names = argv + 1;
+	if (*names && strcmp(*names, "-l") == 0) {
+		for (struct harness_case *one = harness_cases; one; one = one->next)
+			printf("%s\t%s\n", one->name, one->ids);
+		return 0;
+	}
+	if (*names && strcmp(*names, "-v") == 0) {
+		harness_verbose = true;
+		names++;
+	}
+	for (char **name = names; *name; name++) {
+		struct harness_case *one = harness_cases;
+		while (one && strcmp(one->name, *name) != 0)
+			one = one->next;
+		if (!one) {
+			fprintf(stderr, "%s: no case %s\n", argv[0], *name);
+			return 2;
+		}
+	}
+	void *shared = mmap(NULL, sizeof(*harness_shared), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED) {
+		printf("Bail out! mmap: %s\n", strerror(errno));
+		return 99;
+	}
+	harness_shared = (struct harness_shared *)shared;
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	sigemptyset(&child_set);
+	sigaddset(&child_set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &child_set, NULL);
+
+	for (struct harness_case *one = harness_cases; one; one = one->next)
+		count += harness_wanted(one, names);
+	printf("1..%d\n", count);
+	harness_choose_seed();
+	count = 0;
+	for (struct harness_case *one = harness_cases; one; one = one->next)
+		if (harness_wanted(one, names))
+			all_passed &= harness_run_case(one, ++count);
+	return all_passed ? 0 : 1;
+}
+
+#endif

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: MIT
+# What the tests of the commands share. Each test has a directory of its own to work in;
+# names of sessions carry the test's process ID, and teardown leaves nothing running.
+
+: "${PTRC_BUILD:?the build tree}" "${PTRC_SOURCE:?the source tree}"
+PTRACE_BIN=${PTRACE_BIN:-$PTRC_BUILD/src}
+traced=$PTRC_BUILD/tests/support/traced
+me=t$$
+
+commands='check clear create doctor dump event events export filter flush list report run salvage shutdown snapshot start stat stop'
+
+[ ! -x "$PTRACE_BIN/ptrace-ship" ] || commands+=' ship'
+
+# Every wait is bounded; what takes longer has failed.
+patience=20
+
+setup() {
+	PATH=$PTRACE_BIN:$PATH
+	cd "$BATS_TEST_TMPDIR" || return 1
+	unset TZ
+}
+
+# Of a pipe that nobody writes to: a pause of a shell without another process.
+exec {idle}<> <(:)
+
+teardown() {
+	clean_up
+}
+
+clean_up() {
+	local name socket pid
+	for socket in /dev/shm/posixtrace-"$EUID"/c."$me"*; do
+		[ -S "$socket" ] || continue
+		name=${socket##*/c.}
+		ptrace-shutdown --allow-loss "$name" || rm -f "$socket"
+	done
+	for pid in $pids; do
+		kill -KILL "$pid" 2>/dev/null || true
+	done
+	# Whoever waits for input from the test gets its end.
+	exec 7>&-
+}
+
+# run_split COMMAND...: status, stdout and stderr of a command, apart.
+run_split() {
+	status=0
+	"$@" >stdout.txt 2>stderr.txt || status=$?
+	stdout=$(cat stdout.txt)
+	stderr=$(cat stderr.txt)
+}
+
+# own_mounts SCRIPT ARGUMENT...: the same of a script, in mounts of its own
+own_mounts() {
+	[ "$EUID" -eq 0 ] || skip "root only"
+	unshare -m true 2>/dev/null || skip "no mount namespaces"
+	run_split unshare -m bash -ec "$1" _ "${@:2}"
+}
+
+# Exactly one line on standard error, which begins with the name of the program.
+assert_one_message() {
+	[ "$(wc -l <stderr.txt)" -eq 1 ] && [[ $stderr == "$1: "* ]]
+}
+
+# wait_until COMMAND...: until it succeeds; asked less and less often
+wait_until() {
+	local end=$((SECONDS + patience)) ms=10 pause
+	until "$@"; do
+		[ "$SECONDS" -lt "$end" ] || return 1
+		printf -v pause 0.%03d "$ms"
+		read -rt "$pause" -u "$idle" || true
+		[ "$ms" -ge 100 ] || ms=$((ms + 10))
+	done
+}
+
+# Programs in the background have descriptor 3 closed: it belongs to bats, which waits until
+# nobody has it any more.
+
+# traced_start OPTION...: runs the traced program in the background; $pid is its process,
+# `go` lets it pass its next wait, `says WORD` is whether it has said the word.
+traced_start() {
+	rm -f in out
+	mkfifo in
+	"$traced" "$@" <in >out 3>&- &
+	pid=$!
+	disown "$pid"
+	pids="$pids $pid"
+	exec 7>in
+}
+
+go() {
+	echo >&7
+}
+
+says() {
+	grep -qsx "$1" out
+}
+
+# fails COMMAND...: a line that begins with "!" never fails a test.
+fails() {
+	! "$@"
+}
+
+# children_of PID: those of all its threads, of which one may just be ending
+children_of() {
+	cat /proc/"$1"/task/*/children 2>/dev/null || true
+}
+
+# events LOG [GLOB]: number of events
+events() {
+	ptrace-dump --count --format=text ${2:+--event="$2"} "$1"
+}
+
+# Gone, or a zombie that nobody has waited for yet. A zombie of which another thread has not ended
+# yet still has its memory, and with it the locks that say that it lives.
+is_ended() {
+	local line fields
+	line=$(cat /proc/"$1"/stat 2>/dev/null) || return 0
+	read -ra fields <<<"${line##*) }"
+	[ "${fields[0]}" = Z ] && [ "${fields[17]}" -le 1 ]
+}
+
+# session_files: how many sockets of sessions of this test there are
+session_files() {
+	local socket n=0
+	for socket in /dev/shm/posixtrace-"$EUID"/c.*"$me"*; do
+		[ -e "$socket" ] && n=$((n + 1))
+	done
+	echo "$n"
+}
+
+# Whether there is a validator; asked once in a file.
+has_validator() {
+	local answer=$BATS_RUN_TMPDIR/validator
+	if [ ! -e "$answer" ]; then
+		python3 -c 'import jsonschema; jsonschema.Draft202012Validator' 2>/dev/null &&
+			echo yes >"$answer" || echo no >"$answer"
+	fi
+	[ "$(<"$answer")" = yes ]
+}
+
+# validates KIND: whether each line of standard input is what docs/ptrace-KIND.schema.json
+# says, and there is one
+validates() {
+	python3 "$PTRC_SOURCE/tests/support/validate.py" "$PTRC_SOURCE/docs/ptrace-$1.schema.json"
+}
+
+# Skips what needs events of the operating system where the kernel refuses them; the line that says why
+# is shown.
+needs_os() {
+	local why
+	why=$(ptrace-run --os=sched -o needs.log true 2>&1) || true
+	[[ $why != *"no events of the operating system"* ]] || skip "$why"
+}
+
+# lost_of_os LOG: how many events the kernel has lost
+lost_of_os() {
+	ptrace-dump --json --event=os.lost "$1" | jq -s 'map(.data.events) | add // 0'
+}
+
+# fields LOG GLOB JQ: of each event whose name matches
+fields() {
+	ptrace-dump --json --event="$2" "$1" | jq -r "$3"
+}

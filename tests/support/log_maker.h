@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/* Logs made of runs that a test made up, without a stream, and reading them back. */
+#ifndef TESTS_LOG_MAKER_H
+#define TESTS_LOG_MAKER_H
+
+#include "tests/support/harness.h"
+
+#include <fcntl.h>
+#include <posixtrace.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <trace.h>
+
+#include "lib/model/attr.h"
+#include "lib/model/eventset.h"
+#include "lib/log/log_events.h"
+#include "lib/log/log_names.h"
+#include "lib/log/log_output.h"
+#include "lib/log/log_reader.h"
+#include "lib/log/log_stream.h"
+#include "lib/log/log_writer.h"
+
+/* Second 1 700 000 000: times of the tests count from here. */
+#define MAKER_EPOCH INT64_C(1700000000000000000)
+
+struct maker {
+	struct ptrc_stream_header *h;
+	struct ptrc_names_object *names;
+	struct ptrc_log_writer w;
+	int fd;
+	uint64_t next; /* number the next event carries */
+};
+
+/* An event of a run. Behind it its data, padded to a multiple of 8. */
+struct maker_event {
+	int64_t ns;
+	uint32_t id_flags, len;
+};
+
+/* Events of a thread. CONTEXT events change whose they are. */
+struct maker_run {
+	struct ptrc_context origin;
+	uint32_t order;
+	uint8_t *bytes;
+	size_t used, size;
+};
+
+__attribute__((unused)) static inline int maker_file(void)
+{
+	return CHECK_SYS(memfd_create("log", MFD_CLOEXEC));
+}
+
+__attribute__((unused)) static inline struct ptrc_stream_header *maker_header(int policy,
+									      size_t limit)
+{
+	struct ptrc_stream_header *h = aligned_alloc(64, PTRC_STREAM_PATTERN_OFFSET);
+	trace_attr_t attr;
+
+	CHECK(h);
+	memset(h, 0, PTRC_STREAM_PATTERN_OFFSET);
+	CHECK_OK(posix_trace_attr_init(&attr));
+	CHECK_OK(posix_trace_attr_setname(&attr, "a made up trace"));
+	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, policy));
+	CHECK_OK(posix_trace_attr_setlogsize(&attr, limit));
+	CHECK_OK(ptrc_attr_resolve(&attr, true, &h->attr));
+	h->attr.createtime_sec = MAKER_EPOCH / 1000000000;
+	h->attr.createtime_nsec = 7;
+	/* That of another library: a log says who wrote it, not who reads it. */
+	strcpy(h->attr.genversion, "made up 9.9");
+	h->id = UINT64_C(0x1122334455667788);
+	h->target_pid = 41;
+	h->controller_pid = 42;
+	h->owner_uid = UINT32_MAX; /* nobody's directory: nobody is asked about a keeper */
+	h->log_policy = policy;
+	h->has_log = 1;
+	h->fsize_limit = RLIM_INFINITY;
+	return h;
+}
+
+__attribute__((unused)) static inline void maker_open(struct maker *m, int fd, int policy,
+						      size_t limit)
+{
+	memset(m, 0, sizeof(*m));
+	m->h = maker_header(policy, limit);
+	m->names = calloc(1, sizeof(*m->names));
+	CHECK(m->names);
+	m->fd = fd;
+	CHECK_OK(ptrc_log_writer_init(&m->w, m->h, fd, false));
+	CHECK_OK(ptrc_log_writer_head(&m->w));
+}
+
+__attribute__((unused)) static inline void maker_name(struct maker *m, const char *name)
+{
+	strcpy(m->names->entry[m->names->count].name, name);
+	m->names->entry[m->names->count].state = PTRC_NAMES_MADE;
+	m->names->count++;
+}
+
+__attribute__((unused)) static inline void maker_close(struct maker *m)
+{
+	CHECK_OK(ptrc_log_writer_close(&m->w));
+}
+
+__attribute__((unused)) static inline void maker_free(struct maker *m)
+{
+	ptrc_log_writer_free(&m->w);
+	free(m->names);
+	free(m->h);
+}
+
+/* A thread's run, times relative to MAKER_EPOCH. */
+__attribute__((unused)) static inline void run_begin(struct maker_run *r, int thread,
+						     uint32_t order)
+{
+	memset(r, 0, sizeof(*r));
+	r->order = order;
+	if (thread) {
+		r->origin.pid = 100 + thread;
+		r->origin.tid = 200 + thread;
+		r->origin.thread = 0x7f0000000000 + (uint64_t)thread;
+	}
+}
+
+__attribute__((unused)) static inline void
+run_event(struct maker_run *r, int64_t ns, uint32_t id_flags, const void *data, uint32_t len)
+{
+	struct maker_event e = {.ns = MAKER_EPOCH + ns, .id_flags = id_flags, .len = len};
+	size_t need = r->used + sizeof(e) + ptrc_align8(len);
+
+	if (need > r->size) {
+		r->size = 2 * need;
+		r->bytes = realloc(r->bytes, r->size);
+		CHECK(r->bytes);
+	}
+	memset(r->bytes + r->used, 0, need - r->used);
+	memcpy(r->bytes + r->used, &e, sizeof(e));
+	if (len)
+		memcpy(r->bytes + r->used + sizeof(e), data, len);
+	r->used = need;
+}
+
+__attribute__((unused)) static inline void run_free(struct maker_run *r)
+{
+	free(r->bytes);
+	memset(r, 0, sizeof(*r));
+}
+
+__attribute__((unused)) static inline void run_start(struct maker_run *r, int64_t ns)
+{
+	trace_event_set_t set;
+
+	CHECK_OK(posix_trace_eventset_empty(&set));
+	run_event(r, ns, POSIX_TRACE_START, &set, sizeof(set));
+}
+
+__attribute__((unused)) static inline void run_stop(struct maker_run *r, int64_t ns, int reason)
+{
+	run_event(r, ns, POSIX_TRACE_STOP, &reason, sizeof(reason));
+}
+
+__attribute__((unused)) static inline enum ptrc_stretch_kind maker_kind(uint32_t id)
+{
+	if (id == POSIX_TRACE_START || id == POSIX_TRACE_FILTER)
+		return PTRC_STRETCH_FILTER;
+	if (id == POSIX_TRACE_STOP)
+		return PTRC_STRETCH_STOP;
+	return id == POSIX_TRACE_FLUSH_START || id == POSIX_TRACE_FLUSH_STOP ? PTRC_STRETCH_MARKER
+									     : PTRC_STRETCH_PLAIN;
+}
+
+/* Adds what the packer has to the flush. */
+__attribute__((unused)) static inline int maker_add_packed(struct maker *m, struct ptrc_packer *p,
+							   struct ptrc_stretch *s)
+{
+	int error = 0;
+
+	ptrc_packer_end(p);
+	s->first_ns = p->base_ns;
+	s->last_ns = p->last_ns;
+	s->packed = p->begin;
+	s->bytes = (uint32_t)(p->out - p->begin);
+	s->records = p->records;
+	s->event_count = p->reported;
+	s->counted = p->counted;
+	s->largest = p->largest;
+	s->sums = p->sums.sum;
+	s->sum_count = p->sums.count;
+	if (p->records)
+		error = ptrc_log_events_add(&m->w, s);
+	ptrc_packer_begin(p, p->begin);
+	return error;
+}
+
+/* Adds a run to the flush, in stretches as a drain would give them out. */
+__attribute__((unused)) static inline int maker_add(struct maker *m, const struct maker_run *r)
+{
+	struct ptrc_packer *p = calloc(1, sizeof(*p));
+	uint8_t *out = malloc(2 * r->used + 64);
+	struct ptrc_stretch s = {.origin = r->origin, .order = r->order};
+	const uint8_t *at = r->bytes;
+	size_t left = r->used;
+	int error = 0;
+
+	CHECK(p && out);
+	ptrc_packer_begin(p, out);
+	while (!error && left) {
+		const uint8_t *data = at + sizeof(struct maker_event);
+		enum ptrc_stretch_kind kind;
+		struct maker_event e;
+
+		memcpy(&e, at, sizeof(e));
+		at = data + ptrc_align8(e.len);
+		left -= sizeof(e) + ptrc_align8(e.len);
+		kind = maker_kind(e.id_flags & PTRC_REC_ID_MASK);
+		if (kind != PTRC_STRETCH_PLAIN || s.kind != PTRC_STRETCH_PLAIN ||
+		    e.id_flags == PTRC_REC_CONTEXT)
+			error = maker_add_packed(m, p, &s);
+		if (e.id_flags == PTRC_REC_CONTEXT) {
+			memcpy(&s.origin, data, sizeof(s.origin));
+			continue;
+		}
+		s.kind = kind;
+		ptrc_packer_add(
+			p, e.ns,
+			ptrc_packed_key(0x401000 + (e.id_flags & PTRC_REC_ID_MASK), e.id_flags),
+			data, e.len);
+	}
+	if (!error)
+		error = maker_add_packed(m, p, &s);
+	free(out);
+	free(p);
+	return error;
+}
+
+__attribute__((unused)) static inline int maker_flush(struct maker *m, struct maker_run *runs,
+						      size_t count)
+{
+	int err;
+
+	ptrc_log_events_begin(&m->w);
+	err = ptrc_log_names_write(&m->w, m->names);
+	for (size_t i = 0; !err && i < count; i++)
+		err = maker_add(m, &runs[i]);
+	if (!err)
+		err = ptrc_log_events_end(&m->w);
+	return err;
+}
+
+/* `count` events in a row, 1 us apart, each with its number and `extra` more bytes. */
+__attribute__((unused)) static inline void run_numbers(struct maker *m, struct maker_run *r,
+						       size_t count, size_t extra)
+{
+	uint8_t data[4096 + 8] = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		memcpy(data, &m->next, 8);
+		memset(data + 8, (int)m->next, extra);
+		run_event(r, (int64_t)m->next * 1000, 10, data, (uint32_t)(8 + extra));
+		m->next++;
+	}
+}
+
+/* ---- reading ---- */
+
+struct seen {
+	struct posix_trace_event_info info;
+	uint8_t data[8192];
+	size_t len;
+	int unavailable;
+};
+
+__attribute__((unused)) static inline bool next_seen(struct ptrc_log_stream *l, struct seen *s)
+{
+	CHECK_OK(ptrc_log_stream_getnext(l, &s->info, s->data, sizeof(s->data), &s->len,
+					 &s->unavailable));
+	return !s->unavailable;
+}
+
+__attribute__((unused)) static inline int64_t seen_ns(const struct seen *s)
+{
+	return (int64_t)s->info.posix_timestamp.tv_sec * 1000000000 +
+	       s->info.posix_timestamp.tv_nsec - MAKER_EPOCH;
+}
+
+__attribute__((unused)) static inline uint64_t seen_number(const struct seen *s)
+{
+	uint64_t n;
+
+	CHECK_GE(s->len, 8);
+	memcpy(&n, s->data, 8);
+	return n;
+}
+
+__attribute__((unused)) static inline struct ptrc_log_stream *log_open(int fd)
+{
+	struct ptrc_log_stream *l = NULL;
+
+	CHECK_OK(ptrc_log_stream_open(fd, &l));
+	return l;
+}
+
+#endif

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What tests of logs and of the end of processes share, beside tests/support/support.h: logs of a
+ * given policy, copies of log files, descriptors that fail or block, the keeper.
+ */
+#ifndef TESTS_LOGS_H
+#define TESTS_LOGS_H
+
+#include "tests/support/support.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+/* What a log file holds beyond its log-max-size, given the few names of a test. */
+#define LOG_EXTRAS_BYTES 65536
+
+/* 0 leaves the default. */
+__attribute__((unused)) static trace_attr_t log_attr(int stream_policy, size_t stream_bytes,
+						     int log_policy, size_t log_bytes)
+{
+	trace_attr_t attr = ts_attr(stream_policy, stream_bytes, 0);
+	if (log_policy)
+		CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, log_policy));
+	if (log_bytes)
+		CHECK_OK(posix_trace_attr_setlogsize(&attr, log_bytes));
+	return attr;
+}
+
+/* Numbered events of len bytes (4 to 16384) in [first, end). */
+__attribute__((unused)) static void emit_run(trace_event_id_t id, uint32_t first, uint32_t end,
+					     size_t len)
+{
+	static unsigned char data[16384];
+	for (uint32_t i = first; i < end; i++) {
+		memset(data, (int)(i & 0x7f), len);
+		memcpy(data, &i, sizeof(i));
+		posix_trace_event(id, data, len);
+	}
+}
+
+/* The events without FLUSH_START and FLUSH_STOP; shares their data. */
+__attribute__((unused)) static struct ts_events without_markers(const struct ts_events *all)
+{
+	struct ts_events rest = {0, calloc(all->count + 1, sizeof(*rest.at))};
+	for (size_t i = 0; i < all->count; i++) {
+		trace_event_id_t id = all->at[i].info.posix_event_id;
+		if (id != POSIX_TRACE_FLUSH_START && id != POSIX_TRACE_FLUSH_STOP)
+			rest.at[rest.count++] = all->at[i];
+	}
+	return rest;
+}
+
+__attribute__((unused)) static trace_event_id_t id_at(const struct ts_events *events, size_t i)
+{
+	CHECK_LT(i, events->count);
+	return events->at[i].info.posix_event_id;
+}
+
+__attribute__((unused)) static int64_t time_at(const struct ts_events *events, size_t i)
+{
+	CHECK_LT(i, events->count);
+	return ts_time_ns(&events->at[i].info.posix_timestamp);
+}
+
+/* The int that a STOP event carries. */
+__attribute__((unused)) static int stop_reason(const struct ts_event *event)
+{
+	int reason;
+	CHECK_EQ(event->info.posix_event_id, POSIX_TRACE_STOP);
+	CHECK_EQ(event->len, sizeof(reason));
+	memcpy(&reason, event->data, sizeof(reason));
+	return reason;
+}
+
+/* Same id, pid, address, thread, time, truncation and data. */
+__attribute__((unused)) static void expect_same_event(const struct ts_event *a,
+						      const struct ts_event *b)
+{
+	CHECK_EQ(a->info.posix_event_id, b->info.posix_event_id);
+	CHECK_EQ(a->info.posix_pid, b->info.posix_pid);
+	CHECK_EQ((uintptr_t)a->info.posix_prog_address, (uintptr_t)b->info.posix_prog_address);
+	CHECK(pthread_equal(a->info.posix_thread_id, b->info.posix_thread_id));
+	CHECK_EQ(ts_time_ns(&a->info.posix_timestamp), ts_time_ns(&b->info.posix_timestamp));
+	CHECK_EQ(a->info.posix_truncation_status, b->info.posix_truncation_status);
+	CHECK_EQ(a->len, b->len);
+	CHECK_MEM_EQ(a->data, b->data, a->len);
+}
+
+/* The contents of a file. */
+__attribute__((unused)) static unsigned char *file_bytes(int fd, size_t *bytes)
+{
+	*bytes = (size_t)ts_file_size(fd);
+	unsigned char *data = malloc(*bytes + 1);
+	CHECK(data);
+	size_t at = 0;
+	while (at < *bytes) {
+		ssize_t got = CHECK_SYS(pread(fd, data + at, *bytes - at, (off_t)at));
+		if (got == 0)
+			break;
+		at += (size_t)got;
+	}
+	*bytes = at;
+	return data;
+}
+
+__attribute__((unused)) static void put_bytes(int fd, const void *data, size_t bytes)
+{
+	CHECK_SYS(ftruncate(fd, 0));
+	for (size_t at = 0; at < bytes;)
+		at += (size_t)CHECK_SYS(pwrite(fd, (const char *)data + at, bytes - at, (off_t)at));
+}
+
+/* A file of its own with what the file holds now. */
+__attribute__((unused)) static int file_copy(int fd)
+{
+	size_t bytes;
+	unsigned char *data = file_bytes(fd, &bytes);
+	int copy = ts_temp_file();
+	put_bytes(copy, data, bytes);
+	free(data);
+	return copy;
+}
+
+/* A log never closed: a copy of the log of a stream that is active. */
+__attribute__((unused)) static struct ts_events events_so_far(int fd)
+{
+	int reader = ts_reopen(fd, O_RDONLY);
+	struct ts_events events = ts_log_events(reader);
+	close(reader);
+	return events;
+}
+
+__attribute__((unused)) static size_t count_so_far(int fd, trace_event_id_t id)
+{
+	struct ts_events events = events_so_far(fd);
+	size_t count = ts_count(&events, id);
+	ts_events_free(&events);
+	return count;
+}
+
+__attribute__((unused)) static struct posix_trace_status_info log_status(int fd)
+{
+	trace_id_t trid = ts_open_log(fd);
+	struct posix_trace_status_info status = ts_status(trid);
+	ts_close_log(trid);
+	return status;
+}
+
+/* The log in fd was closed. */
+__attribute__((unused)) static void expect_closed_log(int fd)
+{
+	struct posix_trace_status_info status = log_status(fd);
+	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_SUSPENDED);
+	CHECK_EQ(status.posix_stream_flush_status, POSIX_TRACE_NOT_FLUSHING);
+	CHECK_NE(status.posix_stream_flush_error, EOWNERDEAD);
+}
+
+/* Moves bytes from `from' to the end of the file `to' until the other end is closed. */
+struct drain {
+	pthread_t thread;
+	int from, to;
+	/* Microseconds to wait before each read, bytes per read at most. */
+	int delay_us;
+	size_t chunk;
+	_Atomic size_t moved;
+};
+
+__attribute__((unused)) static void *drain_run(void *arg)
+{
+	struct drain *drain = arg;
+	static _Thread_local char buffer[65536];
+	ssize_t got;
+
+	for (;;) {
+		if (drain->delay_us) {
+			struct timespec delay = {0, (long)drain->delay_us * 1000};
+			nanosleep(&delay, NULL);
+		}
+		got = read(drain->from, buffer, drain->chunk);
+		if (got < 0 && errno == EINTR)
+			continue;
+		/* A pseudo-terminal ends with an error. */
+		if (got <= 0)
+			break;
+		CHECK_EQ(write(drain->to, buffer, (size_t)got), got);
+		atomic_fetch_add(&drain->moved, (size_t)got);
+	}
+	return NULL;
+}
+
+__attribute__((unused)) static void drain_start(struct drain *drain, int from, int to)
+{
+	drain->from = from;
+	drain->to = to;
+	if (!drain->chunk)
+		drain->chunk = 65536;
+	drain->thread = ts_thread(drain_run, drain);
+}
+
+/* A pipe whose ends close on exec; ends[0] is the reader's. */
+__attribute__((unused)) static void open_pipe(int ends[2], int flags)
+{
+	CHECK_SYS(pipe2(ends, O_CLOEXEC | flags));
+}
+
+__attribute__((unused)) static void send_fd(int sock, int fd)
+{
+	char byte = 0;
+	struct iovec iov = {&byte, 1};
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(2 * sizeof(int))];
+	} control;
+	memset(&control, 0, sizeof(control));
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = control.bytes,
+			     .msg_controllen = CMSG_SPACE(sizeof(int))};
+	struct cmsghdr *head = CMSG_FIRSTHDR(&msg);
+	head->cmsg_level = SOL_SOCKET;
+	head->cmsg_type = SCM_RIGHTS;
+	head->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(head), &fd, sizeof(fd));
+	CHECK_SYS(sendmsg(sock, &msg, 0));
+}
+
+/* -1 if the other end sent none. */
+__attribute__((unused)) static int receive_fd(int sock)
+{
+	char byte;
+	struct iovec iov = {&byte, 1};
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(2 * sizeof(int))];
+	} control;
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = control.bytes,
+			     .msg_controllen = sizeof(control.bytes)};
+	int fd = -1;
+	if (recvmsg(sock, &msg, MSG_CMSG_CLOEXEC) > 0) {
+		struct cmsghdr *head = CMSG_FIRSTHDR(&msg);
+		if (head && head->cmsg_type == SCM_RIGHTS)
+			memcpy(&fd, CMSG_DATA(head), sizeof(fd));
+	}
+	return fd;
+}
+
+/* Becomes the user that may mount things, in a user namespace of its own if need be. */
+__attribute__((unused)) static bool enter_mount_namespace(void)
+{
+	uid_t uid = geteuid();
+	gid_t gid = getegid();
+	char map[64];
+	int fd;
+
+	if (uid == 0)
+		return unshare(CLONE_NEWNS) == 0 &&
+		       mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+	/* After a change of user /proc/self belongs to root until this. */
+	prctl(PR_SET_DUMPABLE, 1);
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+		return false;
+	fd = open("/proc/self/setgroups", O_WRONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		(void)!write(fd, "deny", 4);
+		close(fd);
+	}
+	fd = open("/proc/self/uid_map", O_WRONLY | O_CLOEXEC);
+	int len = snprintf(map, sizeof(map), "0 %lu 1", (unsigned long)uid);
+	bool is_mapped = fd >= 0 && write(fd, map, (size_t)len) == len;
+	close(fd);
+	fd = open("/proc/self/gid_map", O_WRONLY | O_CLOEXEC);
+	len = snprintf(map, sizeof(map), "0 %lu 1", (unsigned long)gid);
+	is_mapped = is_mapped && fd >= 0 && write(fd, map, (size_t)len) == len;
+	close(fd);
+	return is_mapped;
+}
+
+/* Two empty files on a device of its own that has room for so many bytes in all. Skips
+ * the case where no such device can be made. */
+__attribute__((unused)) static void small_device(const char *bytes, int files[2])
+{
+	int ends[2];
+	CHECK_SYS(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends));
+	pid_t pid = harness_fork();
+	if (pid == 0) {
+		close(ends[0]);
+		if (!enter_mount_namespace())
+			_exit(0);
+		char options[64];
+		snprintf(options, sizeof(options), "size=%s,mode=0700", bytes);
+		if (mount("none", "/tmp", "tmpfs", 0, options) < 0)
+			_exit(0);
+		for (int i = 0; i < 2; i++) {
+			int fd = open(i ? "/tmp/b" : "/tmp/a", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+			if (fd < 0)
+				_exit(0);
+			send_fd(ends[1], fd);
+		}
+		_exit(0);
+	}
+	close(ends[1]);
+	files[0] = receive_fd(ends[0]);
+	files[1] = files[0] < 0 ? -1 : receive_fd(ends[0]);
+	close(ends[0]);
+	CHECK_EXIT(pid, 0);
+	if (files[1] < 0)
+		SKIP("no small file system can be mounted");
+}
+
+/* All file sizes this process may write from now on; RLIM_INFINITY for no limit. */
+__attribute__((unused)) static void limit_file_size(rlim_t bytes)
+{
+	struct rlimit limit;
+	CHECK_SYS(getrlimit(RLIMIT_FSIZE, &limit));
+	limit.rlim_cur = bytes;
+	CHECK_SYS(setrlimit(RLIMIT_FSIZE, &limit));
+}
+
+/* The process, other than this one and `except', that holds the file open: the keeper of
+ * the stream whose log it is, if no one else has it. 0 if there is none. */
+__attribute__((unused)) static pid_t other_holder(int fd, pid_t except)
+{
+	struct stat wanted, st;
+	struct dirent *entry, *fd_entry;
+	pid_t found = 0;
+
+	CHECK_SYS(fstat(fd, &wanted));
+	DIR *proc = opendir("/proc");
+	CHECK(proc);
+	while (!found && (entry = readdir(proc))) {
+		pid_t pid = (pid_t)atoi(entry->d_name);
+		char path[320];
+		if (pid <= 0 || pid == getpid() || pid == except)
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+		DIR *fds = opendir(path);
+		if (!fds)
+			continue;
+		while ((fd_entry = readdir(fds))) {
+			if (fd_entry->d_name[0] == '.')
+				continue;
+			if (fstatat(dirfd(fds), fd_entry->d_name, &st, 0) == 0 &&
+			    st.st_dev == wanted.st_dev && st.st_ino == wanted.st_ino) {
+				found = pid;
+				break;
+			}
+		}
+		closedir(fds);
+	}
+	closedir(proc);
+	return found;
+}
+
+/* Has the process ended, all threads of it? A zombie has. */
+__attribute__((unused)) static bool process_is_gone(pid_t pid)
+{
+	char path[64], text[512];
+	struct dirent *entry;
+	int threads = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	DIR *dir = opendir(path);
+	if (!dir)
+		return true;
+	while ((entry = readdir(dir)))
+		threads += entry->d_name[0] != '.';
+	closedir(dir);
+	/* The first thread may be a zombie while others still have what they share. */
+	if (threads > 1)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return true;
+	ssize_t got = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (got <= 0)
+		return true;
+	text[got] = '\0';
+	const char *state = strrchr(text, ')');
+	return !state || state[2] == 'Z' || state[2] == 'X';
+}
+
+/* Path of a program in tests/support, such as prog_emit; this one is in tests/lib/ROOM. */
+__attribute__((unused)) static void support_program(char path[PATH_MAX], const char *name)
+{
+	ssize_t len = CHECK_SYS(readlink("/proc/self/exe", path, PATH_MAX - 1));
+	path[len] = '\0';
+	char *slash = NULL;
+	/* .libs: a program that libtool links with the shared library. */
+	for (int up = strstr(path, "/.libs/") ? 4 : 3; up > 0; up--) {
+		slash = strrchr(path, '/');
+		CHECK(slash);
+		*slash = '\0';
+	}
+	CHECK_LT((size_t)snprintf(slash, (size_t)(path + PATH_MAX - slash), "/support/%s", name),
+		 (size_t)(path + PATH_MAX - slash));
+	if (access(path, X_OK) < 0)
+		harness_fail("%s: %s", path, strerror(errno));
+}
+
+#endif
