@@ -444,8 +444,8 @@ AM_TESTS_ENVIRONMENT = \
 	PATH='$(abs_top_builddir)/src':"$$PATH"; export PATH;
 
 # make check-TARGET-build builds what the tests of a target need, make check-TARGET runs them, those
-# that took longest last time first (tests/support/by_time). With PTRC_FOLDERS='lib/log cmd/dump'
-# only those of these folders; with PTRC_AGAIN='tests/lib/log/test_log.log' only those with these logs.
+# that took longest last time first (tests/support/by_time). With PTRC_ONLY='lib/log/% cmd/dump/%'
+# only those of these patterns; with PTRC_AGAIN='tests/lib/log/test_log.log' only those with these logs.
 ptrc_tests_of_all = $(TESTS)
 ptrc_tests_of_quick = $(filter-out $(ptrc_full_tests),$(TESTS))
 ptrc_tests_of_optimised = $(filter $(ptrc_optimised_tests) $(ptrc_unsanitized_tests) $(ptrc_both_tests),$(TESTS))
@@ -461,7 +461,7 @@ ptrc_tests_of_emulated = $(filter-out $(call ptrc_including,src/),$(ptrc_c_tests
 ptrc_including = $(shell cd $(srcdir) && \
 	grep -l '^\#include "\($1\)' $(ptrc_c_tests:%=%.c) | sed 's/\.c$$//')
 ptrc_targets = all quick optimised sanitized sanitized_all handful shared emulated
-ptrc_tests = $(filter $(if $(PTRC_FOLDERS),$(foreach folder,$(PTRC_FOLDERS),%D%/$(folder)/%),%),\
+ptrc_tests = $(filter $(if $(PTRC_ONLY),$(addprefix %D%/,$(PTRC_ONLY)),%),\
 	$(ptrc_tests_of_$1))
 
 $(ptrc_targets:%=check-%-build): check-%-build:
@@ -474,6 +474,9 @@ $(ptrc_targets:%=check-%): check-%:
 	$(ptrc_environment_$*) $(MAKE) $(AM_MAKEFLAGS) check-TESTS check_PROGRAMS= check_LIBRARIES= \
 		$(if $(PTRC_AGAIN),TEST_LOGS='$(PTRC_AGAIN)',\
 			TESTS="`$(srcdir)/%D%/support/by_time $(call ptrc_tests,$*)`")
+
+$(ptrc_targets:%=check-%-list): check-%-list:
+	@echo $(call ptrc_tests,$*)
 
 # Single steps and stores are a sample.
 ptrc_sample = PTRC_TEST_SAMPLE="$${PTRC_TEST_SAMPLE:-8}"
@@ -489,10 +492,10 @@ ptrc_qemu_lacks = keeper exec speed subreaper threaded-fork fork-advice pwritev2
 
 # The tests of one folder: check-lib-log, check-cmd-ship.
 check-lib-%:
-	$(MAKE) $(AM_MAKEFLAGS) check-all-build PTRC_FOLDERS=lib/$*
-	$(MAKE) $(AM_MAKEFLAGS) check-all PTRC_FOLDERS=lib/$*
+	$(MAKE) $(AM_MAKEFLAGS) check-all-build PTRC_ONLY=lib/$*/%
+	$(MAKE) $(AM_MAKEFLAGS) check-all PTRC_ONLY=lib/$*/%
 check-cmd-%:
-	$(MAKE) $(AM_MAKEFLAGS) check-all-build PTRC_FOLDERS=cmd/$*
-	$(MAKE) $(AM_MAKEFLAGS) check-all PTRC_FOLDERS=cmd/$*
+	$(MAKE) $(AM_MAKEFLAGS) check-all-build PTRC_ONLY=cmd/$*/%
+	$(MAKE) $(AM_MAKEFLAGS) check-all PTRC_ONLY=cmd/$*/%
 
-.PHONY: $(ptrc_targets:%=check-%) $(ptrc_targets:%=check-%-build)
+.PHONY: $(ptrc_targets:%=check-%) $(ptrc_targets:%=check-%-build) $(ptrc_targets:%=check-%-list)

@@ -46,7 +46,7 @@ help_options() {
 	[ "$status" -eq 2 ]
 }
 
-@test "an empty operand is shown in the message about it [EXT-586]" {
+@test "an empty operand is shown in the message about it" {
 	for c in dump events export flush shutdown start stat stop; do
 		options=()
 		[ "$c" != export ] || options=(--to=csv)

@@ -194,6 +194,6 @@ result 'program with the static library works [GEN-11 GEN-06]' with_static
 result 'program with the shared library works [GEN-11 GEN-06]' with_shared
 result 'library may be loaded late [GEN-11]' with_dlopen
 result 'program that only emits stays small [GEN-11]' small
-result 'patterns hold in a program with the shared library [EXT-100]' patterns
+result 'patterns hold in a program with the shared library' patterns
 result 'fully static program works [GEN-11]' fully_static
 exit $status

@@ -61,7 +61,7 @@ works() {
 	exec 7>&-
 }
 
-@test "somebody has taken the name of a user's directory [EXT-166]" {
+@test "somebody has taken the name of a user's directory" {
 	as "$one" mkdir -m 777 /dev/shm/posixtrace-"$two"
 	works "$two"
 	[ -z "$(ls -A /dev/shm/posixtrace-"$two")" ]
@@ -73,7 +73,7 @@ works() {
 	[ "$(directories "$two" | wc -l)" -eq 1 ]
 }
 
-@test "somebody has taken the name by a link, or by a file [EXT-166]" {
+@test "somebody has taken the name by a link, or by a file" {
 	as "$two" mkdir -m 700 target
 	as "$one" ln -s "$place/target" /dev/shm/posixtrace-"$two"
 	works "$two"
@@ -83,7 +83,7 @@ works() {
 	works "$two"
 }
 
-@test "many processes that meet a taken name at once find the same directory [EXT-166]" {
+@test "many processes that meet a taken name at once find the same directory" {
 	as "$one" mkdir /dev/shm/posixtrace-"$two"
 	for i in 1 2 3 4 5 6 7 8; do
 		as "$two" "$traced" 3>&- &
@@ -92,7 +92,7 @@ works() {
 	[ "$(directories "$two" | wc -l)" -eq 1 ]
 }
 
-@test "a process that could not be traced is told where the name is taken, too [EXT-150]" {
+@test "a process that could not be traced is told where the name is taken, too" {
 	as "$one" mkdir -m 777 /dev/shm/posixtrace-"$two"
 	run_split as "$two" ptrace-run -o run.log -- bash -c \
 		'exec 3<&- 4<&- 5<&-; ulimit -n 4; exec "$0" -n 5' "$traced"
@@ -101,7 +101,7 @@ works() {
 	[ -z "$(ls -A /dev/shm/posixtrace-"$two")" ]
 }
 
-@test "completions find sessions where the name is taken, and no made-up ones [EXT-166]" {
+@test "completions find sessions where the name is taken, and no made-up ones" {
 	as "$one" mkdir -m 777 /dev/shm/posixtrace-"$two" /dev/shm/posixtrace-"$two".00000000
 	python3 -c 'import socket, sys
 socket.socket(socket.AF_UNIX).bind(sys.argv[1])' /dev/shm/posixtrace-"$two".00000000/c."$me".x
@@ -123,13 +123,13 @@ socket.socket(socket.AF_UNIX).bind(sys.argv[1])' /dev/shm/posixtrace-"$two".0000
 	as "$two" ptrace-shutdown "$me.a"
 }
 
-@test "names that others make up are not taken for the user's [EXT-166]" {
+@test "names that others make up are not taken for the user's" {
 	as "$one" mkdir -m 777 /dev/shm/posixtrace-"$two" /dev/shm/posixtrace-"$two".00000000
 	works "$two"
 	[ -z "$(ls -A /dev/shm/posixtrace-"$two".00000000)" ]
 }
 
-@test "root traces the process of a user whose name is taken [EXT-166]" {
+@test "root traces the process of a user whose name is taken" {
 	as "$one" mkdir /dev/shm/posixtrace-"$two"
 	mkfifo in
 	as "$two" "$traced" -w <in >out 3>&- &
@@ -144,7 +144,7 @@ socket.socket(socket.AF_UNIX).bind(sys.argv[1])' /dev/shm/posixtrace-"$two".0000
 	[ "$(events root.log traced.event)" -eq 1 ]
 }
 
-@test "a user namespace with the same /dev/shm goes by the number outside [EXT-167]" {
+@test "a user namespace with the same /dev/shm goes by the number outside" {
 	as "$two" unshare -r true || skip "no user namespaces"
 	as "$two" unshare -r "$BASH" -c "cd $place; ptrace-run -o in.log -- $traced -n 10"
 	[ "$(events in.log traced.event)" -eq 10 ]
@@ -156,7 +156,7 @@ socket.socket(socket.AF_UNIX).bind(sys.argv[1])' /dev/shm/posixtrace-"$two".0000
 	as "$two" ptrace-shutdown "$me.a"
 }
 
-@test "a user namespace within another one does not take root's name [EXT-167]" {
+@test "a user namespace within another one does not take root's name" {
 	as "$two" unshare -r unshare -r true || skip "no nested user namespaces"
 	as "$two" unshare -r unshare -r "$BASH" -c \
 		"cd $place; ptrace-run -o in.log -- $traced -n 10"
@@ -179,7 +179,7 @@ container() {
 	pids="$pids $pid"
 }
 
-@test "a container with the same /dev/shm and pids is traced from outside [EXT-167]" {
+@test "a container with the same /dev/shm and pids is traced from outside" {
 	as "$two" unshare -rm true || skip "no user namespaces"
 	container -rm
 	as "$two" ptrace-create --keep --pid="$pid" --name="$me.a" --start -o two.log 2>err
@@ -190,7 +190,7 @@ container() {
 	[ "$(events two.log traced.event)" -eq 1 ]
 }
 
-@test "a container with the same /dev/shm and pids of its own is refused by name [EXT-167 EXT-181]" {
+@test "a container with the same /dev/shm and pids of its own is refused by name" {
 	as "$two" unshare -rmpf --mount-proc true || skip "no user namespaces"
 	container -rmpf --mount-proc
 	run_split as "$two" ptrace-create --pid="$pid" -o two.log
@@ -207,7 +207,7 @@ container() {
 	[ "$(ls -A /dev/shm/posixtrace-"$two")" = bells ]
 }
 
-@test "what ends outside leaves the trace of a container alone, whatever program is in it [EXT-167]" {
+@test "what ends outside leaves the trace of a container alone, whatever program is in it" {
 	as "$two" unshare -rmpf --mount-proc true || skip "no user namespaces"
 	mkfifo -m 666 in
 	# The shell does not have the library, and says when it is there.
@@ -246,7 +246,7 @@ counted() {
 
 too_many="there are as many processes as 'ulimit -u' or the control group (pids.max) allows"
 
-@test "a limit on processes is told as that [EXT-180]" {
+@test "a limit on processes is told as that" {
 	counted true || skip "no user namespaces"
 	for command in 'ptrace-run -o run.log -- true' 'ptrace-create --pid=$! -o run.log' \
 		'ptrace-create --pid=$!'; do
@@ -263,7 +263,7 @@ too_many="there are as many processes as 'ulimit -u' or the control group (pids.
 	done
 }
 
-@test "a pattern that cannot be tried for a limit on processes is not told as a bad one [EXT-180]" {
+@test "a pattern that cannot be tried for a limit on processes is not told as a bad one" {
 	counted true || skip "no user namespaces"
 	as "$one" ptrace-run -o run.log -- "$traced" -n 5
 	run_split counted prlimit --nproc=1 ptrace-dump --where='event =~ "x"' run.log
@@ -276,7 +276,7 @@ too_many="there are as many processes as 'ulimit -u' or the control group (pids.
 	[ "$stdout" = 5 ]
 }
 
-@test "a killed process that a limit keeps from being replaced is told with the limit [EXT-180]" {
+@test "a killed process that a limit keeps from being replaced is told with the limit" {
 	counted true || skip "no user namespaces"
 	counted bash -c 'sleep 1000 3>&- & echo $! >target
 		controller=$(ptrace-create --pid=$! --name='"$me"'.a --start -o run.log --json |
@@ -301,7 +301,7 @@ too_many="there are as many processes as 'ulimit -u' or the control group (pids.
 	as "$one" ptrace-dump run.log >/dev/null
 }
 
-@test "a user sees nothing of another one [EXT-168]" {
+@test "a user sees nothing of another one" {
 	mkfifo in
 	as "$two" "$traced" -w <in >out 3>&- &
 	pids="$pids $!"

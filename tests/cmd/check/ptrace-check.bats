@@ -20,7 +20,7 @@ rules() {
 	cat >rules.yaml
 }
 
-@test "where: the time since the event before, and since the begin [EXT-311 EXT-315]" {
+@test "where: the time since the event before, and since the begin" {
 	ptrace-run -o run.log -- "$traced" -n 4 -p 20000
 	ptrace-check run.log --never 'traced.event where gap > 1h || time < "+0s"' \
 		--exists 'traced.event where gap > 10ms' --no-loss
@@ -36,7 +36,7 @@ rules() {
 	done
 }
 
-@test "rules of a file: a line and a reason for each, and the events that show it [EXT-346]" {
+@test "rules of a file: a line and a reason for each, and the events that show it" {
 	make_log
 	rules <<-'END'
 		rules:
@@ -64,7 +64,7 @@ rules() {
 	sh -c "$(sed -n 2p commands)" | jq -es 'any(.event == "app.error" and .data == "code")'
 }
 
-@test "rules of one line [EXT-347]" {
+@test "rules of one line" {
 	make_log
 	run_split ptrace-check run.log --never 'app.error where data == "other"' \
 		--exists 'app.ready within 30s of start' --count 'req.* min 4 max 4' \
@@ -93,7 +93,7 @@ rules() {
 	[[ $stderr == *"--never: the rule 'never a' is given twice"* ]]
 }
 
-@test "a file of rules and options together [EXT-347]" {
+@test "a file of rules and options together" {
 	make_log
 	rules <<<'rules: [{name: ready, exists: app.ready}]'
 	run_split ptrace-check --no-loss rules.yaml run.log
@@ -112,7 +112,7 @@ rules() {
 	[[ $stderr == *"no RULES given"* ]]
 }
 
-@test "event types that a log does not have are told [EXT-348]" {
+@test "event types that a log does not have are told" {
 	make_log
 	run_split ptrace-check run.log --never app.eror --exists app.redy --count 'nothing.* max 3' \
 		--after 'req.begn -> req.end'
@@ -126,7 +126,7 @@ rules() {
 	grep -q '^fail       after .*: there was none, at least 1 wanted$' stdout.txt
 }
 
-@test "events that lack the key are counted [EXT-348]" {
+@test "events that lack the key are counted" {
 	ptrace-run -o run.log -- bash -c 'for data in "{\"id\": 1}" "{}"; do
 		ptrace-event a "$data"
 		ptrace-event b "$data"
@@ -148,7 +148,7 @@ broken() {
 	[[ $stderr == "ptrace-check: rules.yaml:2:$2: "$3 ]]
 }
 
-@test "a mistake in a file of rules is told with its place [EXT-349]" {
+@test "a mistake in a file of rules is told with its place" {
 	ptrace-run -o run.log -- "$traced" -n 1
 	broken '{nevr: a}' 6 "unknown key 'nevr' (did you mean 'never'*"
 	broken '{name: a}' 5 "says nothing of events*"
@@ -203,7 +203,7 @@ broken() {
 	[[ $stderr == "ptrace-check: none.yaml: No such file or directory" ]]
 }
 
-@test "a field or a unit that no layout has is a mistake, whoever tells the layout [EXT-349]" {
+@test "a field or a unit that no layout has is a mistake, whoever tells the layout" {
 	ptrace-run -o told.log -- "$traced" -n 2 -l 'u64 latency us, u32[3] arr, u32 id' \
 		-X 40420f000000000001000000020000000300000004000000
 	ptrace-run -o bare.log -- "$traced" -n 2
@@ -236,7 +236,7 @@ broken() {
 	broken '{count: traced.event, max: 3, per: data.idd}' 40 "per: *data.idd*"
 }
 
-@test "undecided rules have a status of their own, and so has a log that lacks something [EXT-350]" {
+@test "undecided rules have a status of their own, and so has a log that lacks something" {
 	ptrace-run --allow-loss -o run.log --stream-min-size=16K --stream-full-policy=loop -- \
 		"$traced" -n 20000 2>/dev/null
 	run_split ptrace-check run.log --never other
@@ -254,7 +254,7 @@ broken() {
 	[ "$status" -eq 1 ]
 }
 
-@test "data that was cut leaves what asks for it undecided, and is counted [EXT-344]" {
+@test "data that was cut leaves what asks for it undecided, and is counted" {
 	layout='u32 id, str msg'
 	ptrace-run -o cut.log --max-data-size=16 -- bash -c \
 		"$traced -n 2 -l '$layout' -X 010000006161616161616161616161616161616200
@@ -280,7 +280,7 @@ broken() {
 	grep -qx ' *note: 1 event has data that does not fit its layout' stdout.txt
 }
 
-@test "a damaged log, and one that has no end [EXT-350]" {
+@test "a damaged log, and one that has no end" {
 	ptrace-run -o run.log -- "$traced" -n 60000
 	size=$(stat -c %s run.log)
 	cp run.log bad.log
@@ -325,7 +325,7 @@ broken() {
 	[ -z "$stdout" ]
 }
 
-@test "a stream that was full is a loss, also in a log that has no end [EXT-342 EXT-344]" {
+@test "a stream that was full is a loss, also in a log that has no end" {
 	ptrace-run -o run.log --allow-loss --stream-min-size=4K --stream-full-policy=flush -- \
 		sh -c '
 		"$1" -n 20000
@@ -344,7 +344,7 @@ broken() {
 	done
 }
 
-@test "several logs are one trace; one may come through a pipe [EXT-351]" {
+@test "several logs are one trace; one may come through a pipe" {
 	ptrace-run -o a.log -- bash -c 'ptrace-event a 1; ptrace-event a 2'
 	ptrace-run -o b.log -- bash -c 'ptrace-event b 2; ptrace-event b 1'
 	for logs in 'a.log b.log' 'b.log a.log'; do
@@ -365,7 +365,7 @@ broken() {
 	sh -c "$(sed -n 2p commands)" <a.log | jq -es 'any(.event == "b")'
 }
 
-@test "names of any bytes, and paths [EXT-346]" {
+@test "names of any bytes, and paths" {
 	name=$'o\'d*d \xff\033[1m\n'
 	ptrace-run -o "it's a \$(log).log" -- ptrace-event "$name" 7
 	run_split ptrace-check --never 'o*' "it's a \$(log).log"
@@ -386,7 +386,7 @@ odd_rules() {
 	END
 }
 
-@test "the command of a case is a line for a shell, whatever the path is [EXT-448]" {
+@test "the command of a case is a line for a shell, whatever the path is" {
 	for path in -dash.log $'a\nb\033[1m.log' $'it\'s \\a\x80.log' 'grün $HOME.log'; do
 		ptrace-run -o "$path" -- ptrace-event an.event 7
 		run_split ptrace-check --never 'an.*' -- "$path"
@@ -400,7 +400,7 @@ odd_rules() {
 	grep -qF "'grün \$HOME.log'" command
 }
 
-@test "rules that are missing are told to be, and how to give them [EXT-448]" {
+@test "rules that are missing are told to be, and how to give them" {
 	ptrace-run -o run.log -- ptrace-event an.event
 	for operands in run.log "run.log run.log" ""; do
 		# shellcheck disable=SC2086 # several operands
@@ -412,7 +412,7 @@ odd_rules() {
 	ptrace-check --exists an.event run.log
 }
 
-@test "what follows the events of an option may stand in any order [EXT-448]" {
+@test "what follows the events of an option may stand in any order" {
 	ptrace-run -o run.log -- "$traced" -n 4
 	ptrace-check run.log --count 'traced.event max 8 min 3' \
 		--count 'traced.event per pid min 4 max 4' \
@@ -433,14 +433,14 @@ odd_rules() {
 }
 
 # As with --only.
-@test "data that does not fit counts once, however often it is shown [EXT-307]" {
+@test "data that does not fit counts once, however often it is shown" {
 	ptrace-run -o run.log -- "$traced" -n 40 -e a -X 0102
 	run_split ptrace-check --decode='a=u8 x' --after='a -> b by data.x' --never='a where data.x == 1' run.log
 	[ "$status" -eq 1 ]
 	[[ $stderr == *"a: the data of 40 events has 2 bytes, the layout wants 1"* ]]
 }
 
-@test "function, file and line are refused, as rules do not know them [EXT-335]" {
+@test "function, file and line are refused, as rules do not know them" {
 	ptrace-run -o run.log -- ptrace-event a
 	for rule in '--never=* where function == "main"' '--count=* max 3 per function' \
 		'--after=a -> b by line'; do
@@ -450,7 +450,7 @@ odd_rules() {
 	done
 }
 
-@test "a bracket that does not end stands for itself [EXT-448]" {
+@test "a bracket that does not end stands for itself" {
 	ptrace-run -o run.log --only='a[b' -- ptrace-event 'a[b'
 	run_split ptrace-check --never='a[b' run.log
 	[ "$status" -eq 1 ]
@@ -459,7 +459,7 @@ odd_rules() {
 	grep -qx ' *note: no event type is called \[' stdout.txt
 }
 
-@test "JSON of rules is as its schema says [EXT-352]" {
+@test "JSON of rules is as its schema says" {
 	has_validator || skip "no validator"
 	odd_rules
 	run_split ptrace-check --json 'odd, 100%: <rules>.yaml' odd.log
@@ -478,7 +478,7 @@ odd_rules() {
 	jq -e '.rules[0].name_hex and .complete and .rules[1].cases[0].other.text' stdout.txt
 }
 
-@test "TAP of rules [EXT-352]" {
+@test "TAP of rules" {
 	odd_rules
 	run_split ptrace-check --tap 'odd, 100%: <rules>.yaml' odd.log
 	[ "$status" -eq 1 ]
@@ -493,7 +493,7 @@ odd_rules() {
 	sed -n 's/^  message: //p' stdout.txt | jq -es 'length == 3 and (.[0] | startswith("fail: happened "))'
 }
 
-@test "XML of rules is valid whatever the names are [EXT-352]" {
+@test "XML of rules is valid whatever the names are" {
 	odd_rules
 	for operand in --format=junit --junit; do
 		run_split ptrace-check "$operand" 'odd, 100%: <rules>.yaml' odd.log
@@ -519,7 +519,7 @@ odd_rules() {
 	done
 }
 
-@test "annotations of GitHub [EXT-352]" {
+@test "annotations of GitHub" {
 	odd_rules
 	run_split ptrace-check --github 'odd, 100%: <rules>.yaml' odd.log
 	[ "$status" -eq 1 ]
@@ -533,7 +533,7 @@ odd_rules() {
 	[ "$status" -eq 2 ]
 }
 
-@test "ptrace-run --check runs, records and judges [EXT-353]" {
+@test "ptrace-run --check runs, records and judges" {
 	rules <<-'END'
 		decode: {traced.event: u32 number}
 		rules:
@@ -567,7 +567,7 @@ odd_rules() {
 	[ "$status" -eq 0 ]
 }
 
-@test "ptrace-run --check tells mistakes before COMMAND runs [EXT-353]" {
+@test "ptrace-run --check tells mistakes before COMMAND runs" {
 	rules <<<'rules: [{nevr: other}]'
 	run_split ptrace-run --check=rules.yaml -o run.log -- touch ran
 	[ "$status" -eq 125 ]

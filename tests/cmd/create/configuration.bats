@@ -83,7 +83,7 @@ sessions: [{exclude: []}, {name: b, max-data-size: 2048}]' --all --inheritance=c
 	[ "$(events run.log noise)" -eq 0 ]
 }
 
-@test "a time in the file is shown in its largest unit, and holds for the trace [EXT-208]" {
+@test "a time in the file is shown in its largest unit, and holds for the trace" {
 	local time ns
 	while read -r time shown ns; do
 		printf 'full-wait: %s\n' "$time" >file.yaml
@@ -104,7 +104,7 @@ sessions: [{exclude: []}, {name: b, max-data-size: 2048}]' --all --inheritance=c
 	END
 }
 
-@test "settings that have no effect without another one are refused [EXT-130]" {
+@test "settings that have no effect without another one are refused" {
 	run_split ptrace-run -o run.log --log-max-size=1M -- touch ran
 	[ "$status" -eq 125 ]
 	assert_one_message ptrace-run

@@ -44,7 +44,7 @@ load ../../support/helpers
 	[ "$(events run.log traced.event)" -eq 0 ]
 }
 
-@test "a session ends with its process, unless it is kept [EXT-126]" {
+@test "a session ends with its process, unless it is kept" {
 	traced_start -w -n 10
 	wait_until says ready
 	ptrace-create --pid="$pid" -o run.log --name="$me.a" --start
@@ -189,7 +189,7 @@ load ../../support/helpers
 	[ ! -e a.log ]
 }
 
-@test "a FIFO that nobody reads is waited for with a word, before there is any session [EXT-130]" {
+@test "a FIFO that nobody reads is waited for with a word, before there is any session" {
 	traced_start -w
 	mkfifo fifo
 	cat >file.yaml <<-END
@@ -319,7 +319,7 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 	ptrace-create --json --pid="$pid" --name="$me.b" | jq -e 'has("log") | not'
 }
 
-@test "what is excluded is not recorded from the start [EXT-106]" {
+@test "what is excluded is not recorded from the start" {
 	traced_start -w -W -n 5
 	wait_until says ready
 	ptrace-create --pid="$pid" --name="$me.a" -o a.log --start --exclude=traced.event
@@ -343,7 +343,7 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 	[ "$(events c.log traced.event)" -eq 5 ]
 }
 
-@test "the log of a session replaces nothing but a log or an empty file [EXT-130]" {
+@test "the log of a session replaces nothing but a log or an empty file" {
 	traced_start -w
 	echo precious >text
 	run_split ptrace-create --pid="$pid" --name="$me.a" -o text
@@ -358,7 +358,7 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 	ptrace-stat text
 }
 
-@test "a process that is not traced as yet is told, and its session made [EXT-181]" {
+@test "a process that is not traced as yet is told, and its session made" {
 	sleep 1000 3>&- &
 	pids="$pids $!"
 	wait_until grep -qsx sleep /proc/$!/comm
@@ -378,7 +378,7 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 	jq -e 'has("obstacle") | not' <<<"$stdout"
 }
 
-@test "a process with another /dev/shm is told, and its session made [EXT-181]" {
+@test "a process with another /dev/shm is told, and its session made" {
 	[ "$EUID" -eq 0 ] || skip "root only"
 	unshare -m true 2>/dev/null || skip "no mount namespaces"
 	mkfifo in
@@ -392,7 +392,7 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 	[ "$stderr" = "ptrace-create: $pid (traced): has another /dev/shm, as it is in another mount namespace (a container); run the commands where it is (nsenter, docker exec), or give both the same /dev/shm" ]
 }
 
-@test "what is in another time or pid namespace is told by name [EXT-181]" {
+@test "what is in another time or pid namespace is told by name" {
 	[ "$EUID" -eq 0 ] || skip "root only"
 	unshare --time true 2>/dev/null || skip "no time namespaces"
 	# At its end the sanitizer looks for leaks in another process, which it cannot have here.
@@ -409,7 +409,7 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 	[ ! -e run.log ]
 }
 
-@test "--full-wait is an attribute of the session's stream [EXT-208]" {
+@test "--full-wait is an attribute of the session's stream" {
 	traced_start -w
 	ptrace-create --pid="$pid" --name="$me.a" -o run.log --full-wait=1500ms
 	run_split ptrace-stat --json "$me.a"
@@ -418,7 +418,7 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 	! has_validator || validates stat <<<"$stdout"
 }
 
-@test "standard output gets the names, and is no log [EXT-130]" {
+@test "standard output gets the names, and is no log" {
 	traced_start -w
 	wait_until says ready
 	ptrace-run -o names -- true 2>/dev/null

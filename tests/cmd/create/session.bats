@@ -464,7 +464,7 @@ meet_nonsense() {
 	done
 }
 
-@test "a session replaces its keeper at once if it is killed [EXT-152]" {
+@test "a session replaces its keeper at once if it is killed" {
 	traced_start -w -n 2000 -s 500 -p 1000
 	ptrace-create --start --pid="$pid" --name="$me.a" -o run.log --stream-min-size=256K --keep
 	keeper=$(for comm in $(grep -lsx ptrace-keeper /proc/[0-9]*/comm); do
@@ -490,7 +490,7 @@ meet_nonsense() {
 	[[ $(tr '\0' ' ' <"$found/cmdline") == "ptrace-keeper "* ]]
 }
 
-@test "a log that stalls holds up no other command, and no end by a signal [EXT-164]" {
+@test "a log that stalls holds up no other command, and no end by a signal" {
 	mkfifo fifo
 	exec 8<>fifo
 	traced_start -w -W -n 20000 8>&-

@@ -309,7 +309,7 @@ static const char *in_units(size_t size, char text[30])
 	return text;
 }
 
-TEST(the_manual_tells_the_defaults_apart, "EXT-135")
+TEST(the_manual_tells_the_defaults_apart, "")
 {
 	static const char *const names[] = {"stream-full-policy, log", "stream-full-policy, no log",
 					    "log-full-policy", "inheritance"};

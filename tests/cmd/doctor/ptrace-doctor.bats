@@ -41,7 +41,7 @@ doctor() {
 	grep -Eq '^ok       /dev/shm: ' stdout.txt
 }
 
-@test "a program: with the library, without, a script, none [EXT-10]" {
+@test "a program: with the library, without, a script, none" {
 	doctor -- "$traced" -n 1
 	finds ok library 'statically'
 	doctor -- cat --no-such-option
@@ -289,7 +289,7 @@ doctor() {
 	finds problem filtered 'when it is opened, because of the pattern later[.][*]'
 }
 
-@test "logs: without events, with them, cut short, none [EXT-10]" {
+@test "logs: without events, with them, cut short, none" {
 	ptrace-run -o empty.log -- true || [ $? -lt 125 ]
 	doctor empty.log
 	finds problem events 'ptrace-doctor -- COMMAND'
@@ -356,7 +356,7 @@ doctor() {
 	finds problem operand 'no such session, log or process'
 }
 
-@test "the log of a run that goes on [EXT-10]" {
+@test "the log of a run that goes on" {
 	mkfifo in
 	ptrace-run -o run.log -- "$traced" -w -W -n 10 <in >out 3>&- &
 	pids="$pids $!"

@@ -31,7 +31,7 @@ two_hosts() {
 	} | made beta.log
 }
 
-@test "logs of several hosts are merged by corrected time [EXT-550 EXT-551]" {
+@test "logs of several hosts are merged by corrected time" {
 	two_hosts
 	ptrace-dump --fields=event alpha.log beta.log 2>/dev/null | jq -r .event >shown
 	for _ in 1 2 3 4 5 6 7 8 9 10; do printf 'a.event\nb.event\n'; done | diff - shown
@@ -51,7 +51,7 @@ two_hosts() {
 	ptrace-dump --fields=event all.log | jq -r .event | diff shown -
 }
 
-@test "bound: how far the time of an event may be wrong [EXT-552]" {
+@test "bound: how far the time of an event may be wrong" {
 	two_hosts
 	# What adjtimex said, the readings of the clocks, and 500 us for each second between them.
 	ptrace-dump --fields=ns,event,bound alpha.log beta.log 2>stderr.txt >shown
@@ -76,7 +76,7 @@ two_hosts() {
 	[[ $stderr == *"'bound' is no key"* ]]
 }
 
-@test "the order that cannot be told is told once, with the figures [EXT-553]" {
+@test "the order that cannot be told is told once, with the figures" {
 	two_hosts
 	run_split ptrace-dump alpha.log beta.log
 	[ "$status" -eq 0 ]
@@ -117,7 +117,7 @@ two_hosts() {
 	[ -z "$stderr" ]
 }
 
-@test "logs of one host, of which one began behind a step, are in order [EXT-555]" {
+@test "logs of one host, of which one began behind a step, are in order" {
 	{
 		echo host alpha m1 b1
 		event_lines a.event 0 1000000 5
@@ -139,7 +139,7 @@ two_hosts() {
 		for log in one.log two.log; do ptrace-dump --fields=ns $log | jq -r .ns; done)
 }
 
-@test "--label: what hosts are called [EXT-554]" {
+@test "--label: what hosts are called" {
 	two_hosts
 	mkdir -p web1 web2
 	cp alpha.log web1/app.log
@@ -182,7 +182,7 @@ two_hosts() {
 	[ "$status" -eq 2 ]
 }
 
-@test "exports, reports and rules have the same times and names [EXT-557]" {
+@test "exports, reports and rules have the same times and names" {
 	two_hosts
 	labels=(--label=one=alpha.log --label=two=beta.log alpha.log beta.log)
 	run_split ptrace-export --to=csv "${labels[@]}"
@@ -209,7 +209,7 @@ two_hosts() {
 	[ "$status" -eq 2 ]
 }
 
-@test "a session and its log are of this host [EXT-555]" {
+@test "a session and its log are of this host" {
 	ptrace-run -o run.log -- "$traced" -n 3
 	ptrace-run -o again.log -- "$traced" -n 3
 	run_split ptrace-dump --fields=event,host,bound run.log again.log
@@ -257,7 +257,7 @@ with_messages() {
 	done
 }
 
-@test "--sync: offset and drift by messages, and the order [EXT-558]" {
+@test "--sync: offset and drift by messages, and the order" {
 	for seed in 1 2 3; do
 		with_messages $seed alpha.log beta.log
 		run_split ptrace-dump --sync="$sync" --fields=event,data.id,host,bound --summary alpha.log beta.log
@@ -314,7 +314,7 @@ bounds() {
 	ptrace-dump --sync="$sync" --fields=host,bound "$@" 2>stderr.txt
 }
 
-@test "--sync: several hosts along the best links, and one without messages [EXT-559]" {
+@test "--sync: several hosts along the best links, and one without messages" {
 	# beta is 1 s ahead of alpha, gamma 2 s ahead of beta: what they know of each other is exact to 1 ms;
 	# alpha and gamma know each other to 100 ms only.
 	for i in 1 2 3 4; do
@@ -341,7 +341,7 @@ bounds() {
 	grep '"alpha"' shown | head -n 1 | jq -e '.bound_ns == 0'
 }
 
-@test "--sync: messages of one direction bound on one side [EXT-560]" {
+@test "--sync: messages of one direction bound on one side" {
 	# beta is 5 s behind: what it received comes before it was sent.
 	for i in 1 2 3 4; do message alpha $((i * 1000000000)) beta $((i * 1000000000 - 5000000000 + i * 1000)) $i; done
 	hosts alpha beta
@@ -362,7 +362,7 @@ bounds() {
 	jq -se '.[0].bound_ns == 0 and (.[1] | has("bound_ns") | not)' stdout.txt
 }
 
-@test "--sync: what contradicts itself is told, and in the bound [EXT-561]" {
+@test "--sync: what contradicts itself is told, and in the bound" {
 	# In the middle, the clock of beta was set back by 10 ms, which no log says.
 	for i in 1 2 3 4 5 6 7 8; do
 		t=$((i * 1000000000))
@@ -385,7 +385,7 @@ bounds() {
 	jq -se 'map(select(.host == "beta")) | all(.[]; .bound_ns < 10000000)' shown
 }
 
-@test "--sync: which messages count [EXT-562]" {
+@test "--sync: which messages count" {
 	# A key that comes again, as often on both sides; one that was sent twice and received once; one of two
 	# hosts; one that never arrived; one on the same host; one that two hosts received.
 	for i in 1 2 3; do
@@ -452,7 +452,7 @@ sorted() {
 	done
 }
 
-@test "--sync: where a machine slept, and in a log without readings, messages tell no time [EXT-580]" {
+@test "--sync: where a machine slept, and in a log without readings, messages tell no time" {
 	slept
 	ptrace-dump --sync="$sync" --fields=event,host,bound --summary alpha.log beta.log >shown 2>stderr.txt
 	jq -se 'map(select(.event == "asleep")) | length == 1 and .[0].bound_ns >= 1800000000000' shown
@@ -491,7 +491,7 @@ commands() {
 	PATH=$PTRC_BUILD/src:$PATH bash commands
 }
 
-@test "what ptrace-check prints shows the events, by whatever clocks [EXT-581]" {
+@test "what ptrace-check prints shows the events, by whatever clocks" {
 	# The clock of beta was 400 ms slow as its log began, and then set.
 	{ echo host alpha m1 b1; event_lines a.event 0 1000000000 3; echo clock 0 0 5000000000 200000 0; } | made alpha.log
 	{
@@ -527,7 +527,7 @@ commands() {
 	commands | grep -q '"event":"c.event"'
 }
 
-@test "what ptrace-check prints has the layouts that were given [EXT-566]" {
+@test "what ptrace-check prints has the layouts that were given" {
 	# Without the layout, nobody knows which message is which.
 	{
 		echo host alpha m1 b1
@@ -575,7 +575,7 @@ commands() {
 	fails grep -e '--decode' stdout.txt
 }
 
-@test "limits that are less than clocks may be wrong are told [EXT-567]" {
+@test "limits that are less than clocks may be wrong are told" {
 	two_hosts
 	# Each b.event comes 500 us after an a.event; both clocks together may be wrong by as much.
 	told="which is more than the limit of 100us: it cannot be told on which side of that"
@@ -615,7 +615,7 @@ commands() {
 	jq -e '.rules[0] | .unclear == 1 and (has("clock_error_ns") | not)' stdout.txt
 }
 
-@test "--sync: exports, reports and rules have these times, too [EXT-563]" {
+@test "--sync: exports, reports and rules have these times, too" {
 	with_messages 4 alpha.log beta.log
 	# By their own clocks, half of the messages arrive before they were sent.
 	rule=(--min='net.send..net.recv by data.id > 20us')
@@ -632,7 +632,7 @@ commands() {
 	[ "$(ptrace-dump --pair="$sync" --where='duration > 20us' --count --sync="$sync" alpha.log beta.log 2>/dev/null)" -eq 2000 ]
 }
 
-@test "ptrace-stat: with --label and --sync the logs are looked at together [EXT-565]" {
+@test "ptrace-stat: with --label and --sync the logs are looked at together" {
 	two_hosts
 	labels=(--label=one=alpha.log --label=two=beta.log)
 	run_split ptrace-stat --json "${labels[@]}" alpha.log beta.log
@@ -690,7 +690,7 @@ commands() {
 	fails diff <(ptrace-stat --json alpha.log beta.log | jq -r .first) <(jq -r .first shown)
 }
 
-@test "ptrace-stat: --label and --sync refuse what they cannot be of [EXT-565]" {
+@test "ptrace-stat: --label and --sync refuse what they cannot be of" {
 	two_hosts
 	for wrong in --label=x --label=x=y.log --sync=a.event; do
 		run_split ptrace-stat "$wrong" alpha.log beta.log

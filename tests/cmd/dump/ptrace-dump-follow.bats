@@ -99,7 +99,7 @@ shows() {
 	[ "$(wc -l <lines)" -eq "$1" ]
 }
 
-@test "gap: the time since the event before of the same thread [EXT-315]" {
+@test "gap: the time since the event before of the same thread" {
 	local fields=ns,tid,event,gap
 	begin -n 50 -t 2
 	follow --format=text --fields=$fields -e traced.event --where='gap >= 0s'
@@ -207,7 +207,7 @@ shows() {
 	[ "$(events run.log traced.event)" -eq 500000 ]
 }
 
-@test "what was flushed before the session could show it is told, also when interrupted [EXT-124]" {
+@test "what was flushed before the session could show it is told, also when interrupted" {
 	local all=() n
 	traced_start -w -W -n 5000
 	wait_until says ready
@@ -287,7 +287,7 @@ numbers() {
 	jq -r 'select(.event == "traced.event").data' "$1" | tr '\n' ' '
 }
 
-@test "all who follow, and who asks, are shown every event of a session without a log [EXT-124 EXT-125]" {
+@test "all who follow, and who asks, are shown every event of a session without a log" {
 	local status n
 	traced_start -w -W -n 5
 	wait_until says ready
@@ -322,7 +322,7 @@ numbers() {
 	done
 }
 
-@test "machine and process are fields of events of a session, too [EXT-288]" {
+@test "machine and process are fields of events of a session, too" {
 	traced_start -w -W -n 5
 	wait_until says ready
 	ptrace-create --pid="$pid" --name="$me" --start
@@ -344,7 +344,7 @@ numbers() {
 		.host == $host and .command_line == "\($traced) -w -W -n 5")' lines1
 }
 
-@test "command lines that are secret are not sent to who follows [EXT-288]" {
+@test "command lines that are secret are not sent to who follows" {
 	traced_start -w -W -n 5
 	wait_until says ready
 	ptrace-create --pid="$pid" --name="$me" --start --no-command-line
@@ -356,7 +356,7 @@ numbers() {
 	jq -se 'length == 5 and all(.[]; .comm == "traced" and (has("command_line") | not))' lines
 }
 
-@test "what the stream overwrote before it was shown is a gap, and counted [EXT-124]" {
+@test "what the stream overwrote before it was shown is a gap, and counted" {
 	traced_start -w -W -n 100000
 	wait_until says ready
 	ptrace-create --pid="$pid" --name="$me" --start --stream-min-size=64K
@@ -376,7 +376,7 @@ numbers() {
 	grep -q "^ptrace-dump: $me: $lost events lost in the stream" errors
 }
 
-@test "what was lost before the follower came is not its own [EXT-124]" {
+@test "what was lost before the follower came is not its own" {
 	traced_start -w -W -n 50000
 	wait_until says ready
 	ptrace-create --pid="$pid" --name="$me" --start --stream-min-size=64K
@@ -390,7 +390,7 @@ numbers() {
 	[ ! -s errors ]
 }
 
-@test "what a session has now: gaps, selections, the log [EXT-125]" {
+@test "what a session has now: gaps, selections, the log" {
 	traced_start -w -W -n 50000
 	wait_until says ready
 	ptrace-create --pid="$pid" --name="$me" --start --stream-min-size=64K
@@ -424,7 +424,7 @@ numbers() {
 	[ "$stderr" = "ptrace-dump: $me: no such session or log" ]
 }
 
-@test "a session of that name, a log of that name, ptrace.log [EXT-125]" {
+@test "a session of that name, a log of that name, ptrace.log" {
 	run_split ptrace-dump
 	[ "$status" -eq 2 ]
 	assert_one_message ptrace-dump

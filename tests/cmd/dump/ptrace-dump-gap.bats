@@ -38,7 +38,7 @@ is_right() {
 	[ ! -s differences ] || { cat differences; return 1; }
 }
 
-@test "gap: the time since the event before it of the same thread [EXT-314]" {
+@test "gap: the time since the event before it of the same thread" {
 	ptrace-run -o run.log -- "$traced" -t 3 -c 2 -n 2000
 	is_right run.log
 	# Each thread has a first event, which has none.
@@ -58,7 +58,7 @@ is_right() {
 	[ "$(wc -l <pairs)" -ge 1 ]
 }
 
-@test "gap: the event before need not be selected [EXT-315]" {
+@test "gap: the event before need not be selected" {
 	ptrace-run -o run.log -- "$traced" -t 2 -n 60000
 	is_right run.log
 	ptrace-run -o other.log -- "$traced" -t 2 -n 10
@@ -105,7 +105,7 @@ is_right() {
 	[ "$(ptrace-dump --count slow.log)" -eq "$(ptrace-dump --count --where='gap > 2us' run.log)" ]
 }
 
-@test "gap: not over a place where events were lost [EXT-315]" {
+@test "gap: not over a place where events were lost" {
 	ptrace-run -o lossy.log --allow-loss --stream-min-size=4K --stream-full-policy=loop -- \
 		"$traced" -t 2 -n 100000 2>/dev/null
 	show lossy.log >all

@@ -26,7 +26,7 @@ time_of() {
 		sed -E 's/(.{9})$/.\1/; s/^/@/'
 }
 
-@test "pairs: a line for each, in the order of their ends [EXT-355]" {
+@test "pairs: a line for each, in the order of their ends" {
 	pairs_log
 	run_split ptrace-dump "$by_data" pairs.log
 	[ "$status" -eq 0 ]
@@ -42,7 +42,7 @@ time_of() {
 	ptrace-dump --pair=other..req.end pairs.log 2>said | jq -e '.pair == "other..req.end"'
 }
 
-@test "pairs: text, with a header, times, layouts and several logs [EXT-355]" {
+@test "pairs: text, with a header, times, layouts and several logs" {
 	pairs_log
 	run_split ptrace-dump "$by_data" --format=text --header=always --utc pairs.log
 	[ "$(wc -l <<<"$stdout")" -eq 3 ]
@@ -72,7 +72,7 @@ time_of() {
 	[[ $stderr == *"req: 1 begin without end, 1 end without begin: not shown"* ]]
 }
 
-@test "pairs: control characters of names do not reach the terminal [EXT-355 EXT-376]" {
+@test "pairs: control characters of names do not reach the terminal" {
 	local name=$'a\x1b[31mb'
 	ptrace-run -o run.log -- sh -c "ptrace-event '$name.begin'; ptrace-event '$name.end'"
 	ptrace-dump --pairs --format=text run.log | grep -q ' a\\x1b\[31mb *$'
@@ -80,7 +80,7 @@ time_of() {
 	[ "$(ptrace-dump --pairs --json run.log | jq -r .pair)" = "$name" ]
 }
 
-@test "pairs: selected by names, processes, times and expressions [EXT-356]" {
+@test "pairs: selected by names, processes, times and expressions" {
 	pairs_log
 	[ "$(shown --event=req.end)" = "2 1 " ]
 	[ -z "$(shown --event=other)" ]
@@ -108,7 +108,7 @@ time_of() {
 	[ "$(ptrace-dump "$by_data" --count --event=other pairs.log 2>said)" = 0 ]
 }
 
-@test "pairs: the longest [EXT-357]" {
+@test "pairs: the longest" {
 	pairs_log
 	[ "$(shown --longest=1)" = "1 " ]
 	[ "$(shown --longest=2)" = "1 2 " ]
@@ -124,7 +124,7 @@ time_of() {
 	tail -n 1 lines | jq -e '.summary.shown == 50'
 }
 
-@test "pairs: what is not shown is told [EXT-358]" {
+@test "pairs: what is not shown is told" {
 	pairs_log
 	run_split ptrace-dump "$by_data" --summary pairs.log
 	[ "$status" -eq 0 ]
@@ -161,7 +161,7 @@ time_of() {
 		(.complete | not)'
 }
 
-@test "pairs: losses of one log cut what they may be part of [EXT-358]" {
+@test "pairs: losses of one log cut what they may be part of" {
 	ptrace-run -o outer.log --only='req.*' -- sh -c '
 		ptrace-event req.begin 1
 		ptrace-run -o lossy.log --allow-loss --stream-min-size=4K --stream-full-policy=loop -- \
@@ -175,7 +175,7 @@ time_of() {
 	[[ $stderr == *"req: 1 cut by lost events: not shown"* ]]
 }
 
-@test "pairs: of a session, and as it goes on [EXT-358]" {
+@test "pairs: of a session, and as it goes on" {
 	ptrace-create --pid=$$ --name="$me" --start
 	ptrace-event req.begin 1
 	ptrace-event req.end 1
@@ -195,7 +195,7 @@ time_of() {
 	tail -n 1 lines | jq -e '.summary.shown == 2 and .summary.pairs[0].unmatched_begins == 1'
 }
 
-@test "pairs: options that mean nothing with them are refused [EXT-356 EXT-357]" {
+@test "pairs: options that mean nothing with them are refused" {
 	pairs_log
 	for option in --user --around=other --verify --to-log=new.log --fields=time \
 		'--longest=1 --first=1' '--longest=1 --last=1' '--longest=1 --count' \
@@ -224,7 +224,7 @@ tree() {
 	ptrace-dump --tree "$@" 2>said.txt | sed -E 's/^([^ ]+ +)(([0-9.]+[mun]?s) +)?([a-z.]+ +)?[0-9]+ +[0-9]+ /\3 | /; s/^[0-9]+[0-9.]*[mun]?s/T/'
 }
 
-@test "tree: what lies within what, in the order of the begins [EXT-376]" {
+@test "tree: what lies within what, in the order of the begins" {
 	ptrace-run -o tree.log -- sh -c '
 		ptrace-event request.begin id=1; ptrace-event parse.begin; ptrace-event parse.end
 		ptrace-event query.begin a; ptrace-event lock.begin; ptrace-event lock.end
@@ -262,7 +262,7 @@ tree() {
 		"time duration pid tid pair data" ]
 }
 
-@test "tree: of each thread, deep, and cut by losses [EXT-376]" {
+@test "tree: of each thread, deep, and cut by losses" {
 	ptrace-run -o one.log -- ptrace-event a.begin
 	ptrace-run -o two.log -- sh -c 'ptrace-event b.begin; ptrace-event b.end'
 	diff - <(tree one.log two.log) <<-'END'
@@ -283,7 +283,7 @@ tree() {
 	grep -q 'c: .*cut by lost events: not measured' said.txt
 }
 
-@test "tree: usage [EXT-376]" {
+@test "tree: usage" {
 	pairs_log
 	for options in --json --first=1 --last=1 --longest=1 --count --verify --fields=ns \
 		--to-log=x.log --around=req.begin --user --format=json; do

@@ -96,7 +96,7 @@ shows() {
 	}
 }
 
-@test "--symbols tells function, file and line of any kind of program [EXT-260 EXT-261]" {
+@test "--symbols tells function, file and line of any kind of program" {
 	local kind
 	for kind in '-fPIE -pie' '-fno-pie -no-pie' '-static -fno-pie' '-fPIE -static-pie'; do
 		if [ -n "${PTRC_SAN_CFLAGS-}" ] && [[ $kind == *static* ]]; then
@@ -116,7 +116,7 @@ shows() {
 	shows run.log outer outer program.c
 }
 
-@test "shared libraries, children and other programs [EXT-261]" {
+@test "shared libraries, children and other programs" {
 	${CC:-cc} -g -O2 -fPIC -shared -I"$PTRC_SOURCE/include" -Wl,--build-id library.c \
 		-o libhere.so
 	compile program program.c -DHAS_LIBRARY -Wl,-E -L. -lhere "-Wl,-rpath,$PWD"
@@ -148,7 +148,7 @@ shows() {
 		run.log more.log | grep -c in_library)" -eq 2 ]
 }
 
-@test "names of C++ have those of their namespaces and classes [EXT-260]" {
+@test "names of C++ have those of their namespaces and classes" {
 	command -v ${CXX:-c++} >/dev/null || skip "no C++ compiler"
 	cat >program.cc <<-'END'
 		#include <trace.h>
@@ -176,7 +176,7 @@ shows() {
 	shows run.log ring shop::Till::ring program.cc
 }
 
-@test "a file with another build id is never used, and told once [EXT-262]" {
+@test "a file with another build id is never used, and told once" {
 	compile program program.c
 	ptrace-run -o run.log -- ./program
 	ptrace-run -o more.log -- ./program
@@ -210,7 +210,7 @@ shows() {
 	grep -q "^ptrace-dump: $PWD/program: the log does not tell the build id" stderr.txt
 }
 
-@test "debug files are found by build id [EXT-262]" {
+@test "debug files are found by build id" {
 	local kind id
 	command -v objcopy >/dev/null || skip "no objcopy"
 	for kind in '-fPIE -pie' '-fno-pie -no-pie'; do
@@ -244,7 +244,7 @@ shows() {
 	done
 }
 
-@test "--symbols in text, --fields and --where, and with threads [EXT-260 EXT-263]" {
+@test "--symbols in text, --fields and --where, and with threads" {
 	local threads
 	compile program program.c
 	ptrace-run -o run.log -- ./program
@@ -267,7 +267,7 @@ outer (program.c:$(line_of outer)) \"outer\"" ]
 	fi
 }
 
-@test "what a stream holds and what is followed [EXT-458]" {
+@test "what a stream holds and what is followed" {
 	cat >waits.c <<-'END'
 		#include <trace.h>
 		#include <unistd.h>
@@ -325,7 +325,7 @@ outer (program.c:$(line_of outer)) \"outer\"" ]
 	exec 5>&-
 }
 
-@test "what --symbols cannot be used with [EXT-263]" {
+@test "what --symbols cannot be used with" {
 	ptrace-run -o run.log -- "$traced"
 	for option in --fields=line --where=function; do
 		run_split ptrace-dump "$option" run.log

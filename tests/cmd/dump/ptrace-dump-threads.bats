@@ -18,7 +18,7 @@ same() {
 	done
 }
 
-@test "several threads write what one writes [EXT-225]" {
+@test "several threads write what one writes" {
 	# More events than all jobs of the threads have at a time.
 	ptrace-run -o run.log -- bash -c '"$0" -n 60000 & "$0" -e other -s 40 -n 60000 & wait' "$traced"
 	same run.log
@@ -41,7 +41,7 @@ same() {
 	same --last=30000 run.log
 }
 
-@test "damage is told by several threads as by one [EXT-225]" {
+@test "damage is told by several threads as by one" {
 	ptrace-run -o run.log -- "$traced" -n 200000
 	for part in 3 6; do
 		at=$(($(stat -c %s run.log) * part / 10))
@@ -55,7 +55,7 @@ same() {
 	[ "$status" -eq 3 ]
 }
 
-@test "threads write nothing more when the output takes nothing more [EXT-225]" {
+@test "threads write nothing more when the output takes nothing more" {
 	ptrace-run -o run.log -- "$traced" -n 200000
 	run_split bash -c 'ptrace-dump --threads=4 run.log | head -n 1 | wc -l'
 	[ "$stdout" -eq 1 ]
@@ -69,7 +69,7 @@ same() {
 	[ "$status" -eq 2 ]
 }
 
-@test "memory does not grow with the log [EXT-225]" {
+@test "memory does not grow with the log" {
 	ptrace-run --no-loss -o run.log -- "$traced" -n 2000000
 	command -v prlimit >/dev/null || skip "no prlimit"
 	# The address sanitizer takes more memory than that.
@@ -79,7 +79,7 @@ same() {
 }
 
 # What --where begins with may refuse events before anything else looks at them. Twice negated it cannot.
-@test "events that --where refuses at once are those that it refuses [EXT-457]" {
+@test "events that --where refuses at once are those that it refuses" {
 	ptrace-run --allow-loss -o log -- sh -c '
 		one() { "$0" -e "$1" -l "$2" -X "$3" || exit 99; }
 		for hex in 0000000000000000 0400000000000000 0500000000000000 ffffffffffffffff \

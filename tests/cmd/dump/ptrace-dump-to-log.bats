@@ -17,7 +17,7 @@ same_dump() {
 	diff original copied
 }
 
-@test "a selection becomes a log [EXT-244]" {
+@test "a selection becomes a log" {
 	ptrace-run -o run.log --max-data-size=40 -- "$traced" -N 5 -t 4 -s 60 -n 20
 	for selection in --user '-e *event.3' '--first=7' '--where=truncated=="no"' \
 		'--around=traced.event.2 --before=1ms --after=1ms' ''; do
@@ -34,7 +34,7 @@ same_dump() {
 		jq -e '.summary.shown > 0 and .summary.complete'
 }
 
-@test "logs that are merged have the events of all, in their order [EXT-244]" {
+@test "logs that are merged have the events of all, in their order" {
 	ptrace-run -o a.log -- "$traced" -N 4 &
 	ptrace-run -o b.log -- "$traced" -e traced.event.2 -t 3 -n 500
 	wait $!
@@ -46,7 +46,7 @@ same_dump() {
 	same_dump twice.log ptrace-dump b.log b.log
 }
 
-@test "layouts are carried over, and none is taken for another [EXT-327]" {
+@test "layouts are carried over, and none is taken for another" {
 	ptrace-run -o a.log -- "$traced" -e query -l 'u32 id' -d abcd
 	ptrace-run -o b.log -- "$traced" -e query -l 'char[4] text' -d efgh
 	ptrace-run -o c.log -- "$traced" -e query -l 'u32 id' -d ijkl
@@ -67,7 +67,7 @@ same_dump() {
 	ptrace-events --json --user held.log | jq -se 'map(.layout) == ["u32 id"]'
 }
 
-@test "a filter keeps its meaning, and leaves nothing out [EXT-244 EXT-241]" {
+@test "a filter keeps its meaning, and leaves nothing out" {
 	traced_start -w -W -N 4
 	wait_until says ready
 	ptrace-create --pid="$pid" --name="$me.a" -o f.log --start
@@ -86,7 +86,7 @@ same_dump() {
 	[ "$(events both.log traced.event.4)" -eq 4 ]
 }
 
-@test "losses are told in the copy, and their events stay [EXT-244]" {
+@test "losses are told in the copy, and their events stay" {
 	ptrace-run -o lossy.log --stream-min-size=4K --stream-full-policy=loop --allow-loss -- \
 		"$traced" -n 100000
 	run_split ptrace-dump --to-log=copy.log lossy.log
@@ -109,7 +109,7 @@ same_dump() {
 	[ "$(events twice.log traced.event)" -eq "$((2 * $(events lossy.log traced.event)))" ]
 }
 
-@test "a damaged log: what is readable, and status 3 [EXT-244 EXT-253]" {
+@test "a damaged log: what is readable, and status 3" {
 	ptrace-run --no-loss -o run.log -- "$traced" -n 60000
 	size=$(stat -c %s run.log)
 	cp run.log bad.log
@@ -144,7 +144,7 @@ same_dump() {
 	jq -e '.losses.unknown' <<<"$stdout"
 }
 
-@test "a session that is followed, one that is shown, a pipe [EXT-244]" {
+@test "a session that is followed, one that is shown, a pipe" {
 	traced_start -w -W -n 50
 	wait_until says ready
 	ptrace-create --pid="$pid" --name="$me.a" --start
@@ -164,7 +164,7 @@ same_dump() {
 	same_dump piped.log ptrace-dump live.log
 }
 
-@test "what cannot be combined [EXT-244]" {
+@test "what cannot be combined" {
 	ptrace-run -o run.log -- "$traced"
 	for options in --count --verify --last=3 --fields=time --relative '--header=always --relative' \
 		'--to-log=b.log' '--follow=x --around=y'; do
@@ -184,7 +184,7 @@ same_dump() {
 	[ ! -e a.log ]
 }
 
-@test "only a log is replaced, and none that is read [EXT-244]" {
+@test "only a log is replaced, and none that is read" {
 	ptrace-run -o run.log -- "$traced" -n 9
 	cp run.log kept.log
 	ln -s run.log link.log
@@ -211,7 +211,7 @@ same_dump() {
 	assert_one_message ptrace-dump
 }
 
-@test "of a name that is not there no log is made, and none is replaced [EXT-254]" {
+@test "of a name that is not there no log is made, and none is replaced" {
 	ptrace-run -o run.log -- "$traced" -n 9
 	cp run.log old.log
 	for options in '-e traced.evnt' '-e a -e b' '--around=nosuch'; do
@@ -236,7 +236,7 @@ same_dump() {
 	[ "$(events none.log)" -eq 0 ]
 }
 
-@test "a disk that is full [EXT-244 EXT-242]" {
+@test "a disk that is full" {
 	ptrace-run --no-loss -o run.log -- "$traced" -n 50000 -s 100
 	run_split bash -c 'ulimit -f 1000; trap "" XFSZ; exec ptrace-dump --to-log=part.log run.log'
 	[ "$status" -eq 1 ]
@@ -250,7 +250,7 @@ whose() {
 	ptrace-stat --json --allow-loss "$1" | jq -S '[.host, .clocks, .processes]'
 }
 
-@test "a copy tells machine, clocks and the processes that have events [EXT-264]" {
+@test "a copy tells machine, clocks and the processes that have events" {
 	local child
 	ptrace-run -o run.log -- "$traced" -c 1 -n 3
 	[ "$(jq length <<<"$(whose run.log)")" -eq 3 ]
@@ -283,7 +283,7 @@ whose() {
 		unique')" = "[$pid]" ]
 }
 
-@test "processes of different machines are not mixed up [EXT-264]" {
+@test "processes of different machines are not mixed up" {
 	[ "$EUID" -eq 0 ] || skip "root only"
 	unshare -u true 2>/dev/null || skip "no namespaces of host names"
 	ptrace-run -o here.log -- "$traced"

@@ -91,7 +91,7 @@ one_event() {
 	fails grep -q address screen
 }
 
-@test "text has local times, and --since and --until take them [EXT-132]" {
+@test "text has local times, and --since and --until take them" {
 	ptrace-run -o run.log -- "$traced" -n 5
 	ptrace-dump -e traced.event run.log >json
 	for TZ in CET-1CEST,M3.5.0,M10.5.0/3 EST5EDT XYZ-13:45:30 Asia/Kolkata No/Such; do
@@ -127,7 +127,7 @@ has_unseen() {
 	LC_ALL=C grep -qP '[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]' "$1"
 }
 
-@test "text and messages show what would change the order of text or end a line [EXT-134]" {
+@test "text and messages show what would change the order of text or end a line" {
 	order=$'\xd8\x9c\xe2\x80\x8e\xe2\x80\x8f\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xaa\xe2\x80\xab\xe2\x80\xac\xe2\x80\xad\xe2\x80\xae\xe2\x81\xa6\xe2\x81\xa7\xe2\x81\xa8\xe2\x81\xa9'
 	shown_order='\u061c\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069'
 	unseen=$order$'\xc2\x80\xc2\x9f\x1b\x7f'
@@ -153,7 +153,7 @@ has_unseen() {
 	[ "$(ptrace-dump -e 'n*' "$unseen.log" | jq -r .data)" = "d$plain$order" ]
 }
 
-@test "--where: a pattern that saw only a part of a text says so [EXT-133]" {
+@test "--where: a pattern that saw only a part of a text says so" {
 	head -c 1100000 /dev/zero | tr '\0' x >data
 	echo y >>data
 	ptrace-run -o run.log --max-data-size=2M -- sh -c 'ptrace-event --stdin big <data; ptrace-event small y; :'
@@ -166,7 +166,7 @@ has_unseen() {
 	[ -z "$stderr" ]
 }
 
-@test "--where: patterns where the parent ignored the end of its children [EXT-133]" {
+@test "--where: patterns where the parent ignored the end of its children" {
 	ptrace-run -o run.log -- "$traced" -n 5
 	run_split bash -c 'trap "" CHLD; exec ptrace-dump --count --where="event =~ \"^tr\"" run.log'
 	[ "$status" -eq 0 ]
@@ -174,7 +174,7 @@ has_unseen() {
 	[ -z "$stderr" ]
 }
 
-@test "times by words [EXT-132]" {
+@test "times by words" {
 	ptrace-run -o run.log -- "$traced" -n 5
 	count() { ptrace-dump --count -e traced.event "$@" run.log; }
 	[ "$(count --since=yesterday --until=now)" -eq 5 ]
@@ -200,7 +200,7 @@ has_unseen() {
 	ptrace-dump --help | grep -q '@SECONDS since 1970'
 }
 
-@test "--relative: since the first event, and since the event before [EXT-132]" {
+@test "--relative: since the first event, and since the event before" {
 	ptrace-run -o run.log -- "$traced" -n 5 -d x
 	ptrace-dump run.log | grep -oE '"ns":[0-9]+' | cut -d: -f2 >ns
 	ptrace-dump --relative run.log >text
@@ -229,7 +229,7 @@ has_unseen() {
 	done
 }
 
-@test "--header names the columns, at their places [EXT-132]" {
+@test "--header names the columns, at their places" {
 	ptrace-run -o run.log -- "$traced" -n 3 -d x
 	cp run.log other.log
 	for options in '' --relative --utc --last=2 --fields=event,time,pid,data '--fields=len,event --relative' \
@@ -422,7 +422,7 @@ times() {
 	[[ $stderr == *"'ä' has no meaning here"* ]]
 }
 
-@test "where: times, durations and calculations [EXT-310 EXT-311 EXT-312]" {
+@test "where: times, durations and calculations" {
 	ptrace-run -o run.log -- "$traced" -n 20 -p 1000
 	count() { ptrace-dump --count --format=text "$@" run.log; }
 	all=$(events run.log)
@@ -449,7 +449,7 @@ times() {
 	[[ $stderr == "ptrace-dump: --where: cannot have times before the end with --follow"* ]]
 }
 
-@test "where: fields with a unit of time are durations [EXT-316]" {
+@test "where: fields with a unit of time are durations" {
 	# 6000, 7
 	ptrace-run -o run.log -- "$traced" -e db.query -X 7017000007000000
 	count() { ptrace-dump --count --decode='db.query=u32 latency us, u32 rows count' "$@" run.log; }
@@ -495,7 +495,7 @@ times() {
 	[ "$(ptrace-dump --count --format=text --decode='*=u16 a, u32 b' --where=data.b run.log)" = 0 ]
 }
 
-@test "decode: a layout that does not fit is told once for each event type [EXT-09 EXT-307]" {
+@test "decode: a layout that does not fit is told once for each event type" {
 	for log in a b; do
 		ptrace-run -o $log.log -- sh -c '"$0" -e x -n 3 -X 0102; "$0" -e x -X 010203
 			"$0" -e y -X 01020304; "$0" -e z -X 01' "$traced"
@@ -529,7 +529,7 @@ times() {
 		.decode_error == "json"' <<<"$stdout"
 }
 
-@test "decode: what does not fit is in the summary, and --strict makes it status 3 [EXT-307 EXT-308]" {
+@test "decode: what does not fit is in the summary, and --strict makes it status 3" {
 	ptrace-run -o a.log -- sh -c '"$0" -e x -n 3 -X 0102; "$0" -e x -X 010203
 		"$0" -e y -X 01020304; "$0" -e z -X 7b7d' "$traced"
 	misfits='[{"event":"x","count":4,"too_short":3,"too_long":1,"not_json":0,"least_bytes":2,'
@@ -564,7 +564,7 @@ times() {
 	ptrace-dump --strict a.log >/dev/null
 }
 
-@test "decode: enums, units, bit fields, arrays and JSON, and their fields [EXT-301 EXT-303 EXT-304 EXT-306]" {
+@test "decode: enums, units, bit fields, arrays and JSON, and their fields" {
 	ptrace-run -o run.log -- sh -c '
 		"$0" -e job -X 04000000000000002095b60100000000050007001b000000
 		"$0" -e note -X 7b2275736572223a22616e6e61222c226e223a5b312c325d7d' "$traced"
@@ -611,7 +611,7 @@ times() {
 	[ "$(count 'data.b == 2')" -eq 0 ]
 }
 
-@test "the log that is taken if none is given has its name [EXT-125]" {
+@test "the log that is taken if none is given has its name" {
 	ptrace-run -o ptrace.log -- "$traced" -n 1 -e a
 	[ "$(ptrace-dump --fields=log --format=text --event=a)" = ptrace.log ]
 	[ "$(ptrace-dump --count --where='log == "ptrace.log"' --event=a)" = 1 ]
@@ -773,7 +773,7 @@ times() {
 	done
 }
 
-@test "a pattern that no event type matches is told [EXT-09]" {
+@test "a pattern that no event type matches is told" {
 	ptrace-run -o run.log -- "$traced"
 	run_split ptrace-dump -e 'traced.evnt' run.log
 	[ "$status" -eq 1 ]
@@ -797,7 +797,7 @@ times() {
 	[ -z "$stdout$stderr" ]
 }
 
-@test "--where with a name that no event type has is told [EXT-09]" {
+@test "--where with a name that no event type has is told" {
 	ptrace-run -o run.log -- "$traced"
 	message="ptrace-dump: traced.evnt: no event type has such a name (did you mean 'traced.event'?)"
 	# No event can be shown.
@@ -884,7 +884,7 @@ times() {
 	[ "$(jq -s length <<<"$stdout")" -eq "$(events run.log)" ]
 }
 
-@test "a log that this version cannot read is told from a file that is none [EXT-212]" {
+@test "a log that this version cannot read is told from a file that is none" {
 	ptrace-run -o run.log -- "$traced"
 	while read -r at byte reason; do
 		cp run.log other.log
@@ -936,7 +936,7 @@ times() {
 	[ "$status" -eq 0 ]
 }
 
-@test "a log with a flipped byte shows what is intact, with exit status 3 [EXT-221]" {
+@test "a log with a flipped byte shows what is intact, with exit status 3" {
 	ptrace-run -o run.log --stream-min-size=32M -- "$traced" -n 100000 -s 100
 	size=$(stat -c %s run.log)
 	for part in 3 5 7; do
@@ -1086,7 +1086,7 @@ times() {
 	grep -q '^ptrace-dump: --where: is given more than 100 times[.]' stderr.txt
 }
 
-@test "a pattern with many stars is compared at once, whichever option has it [EXT-158]" {
+@test "a pattern with many stars is compared at once, whichever option has it" {
 	local name glob
 	name=$(printf 'a%.0s' {1..200})
 	glob=$(printf '*a%.0s' {1..40})b
@@ -1110,7 +1110,7 @@ times() {
 	ptrace-dump -e 'x*' --decode='x[[.a.]]y=u8 it' run.log | jq -e '.data | has("it")'
 }
 
-@test "a damaged head costs nothing, and is told [EXT-250 EXT-251]" {
+@test "a damaged head costs nothing, and is told" {
 	ptrace-run -o run.log -- "$traced" -n 3
 	ptrace-dump run.log >whole
 	# The signature, the version, the packet of the head; the copies.
@@ -1143,7 +1143,7 @@ times() {
 	ptrace-stat --json run.log | jq -e '.losses.damaged_parts == 0'
 }
 
-@test "names that cannot be read, as the log is damaged, are told [EXT-159]" {
+@test "names that cannot be read, as the log is damaged, are told" {
 	ptrace-run -o run.log -- "$traced" -e the.name -n 3
 	at=$(grep -abo the.name run.log | head -n 1 | cut -d: -f1)
 	# The name itself, and the header of its packet. That matters if the log's index, here the totals
@@ -1190,7 +1190,7 @@ times() {
 	[[ $stderr != *readable* ]]
 }
 
-@test "host, comm, exe, user and command_line are fields of an event [EXT-229]" {
+@test "host, comm, exe, user and command_line are fields of an event" {
 	ptrace-run -o run.log -- sh -c '"$0" -n 2; exec "$0" -n 3 "a$(printf "\\t")b"' "$traced"
 	run_split ptrace-dump --format=text -e traced.event --fields=host,comm,exe,user,command_line run.log
 	[ "$status" -eq 0 ]
@@ -1207,7 +1207,7 @@ times() {
 	[[ $stdout =~ ^\"traced\"\ +-$ ]]
 }
 
-@test "--around tells of damage where its events may have been [EXT-221]" {
+@test "--around tells of damage where its events may have been" {
 	ptrace-run -o run.log --stream-min-size=32M -- "$traced" -n 100000 -s 20
 	at=$(($(stat -c %s run.log) / 2))
 	printf xyz | dd of=run.log bs=1 seek="$at" conv=notrunc status=none
@@ -1219,7 +1219,7 @@ times() {
 	[ "$status" -eq 0 ]
 }
 
-@test "--verify finds damage of what tells whose a log is, and of the index [EXT-221 EXT-237]" {
+@test "--verify finds damage of what tells whose a log is, and of the index" {
 	ptrace-run -o run.log -- "$traced" -n 1000
 	run_split ptrace-dump --verify run.log
 	[ "$status" -eq 0 ]
@@ -1248,7 +1248,7 @@ has_worker() {
 	[ "$(ptrace-dump --count --format=text --where='thread_name == "worker-1"' "$1")" -gt 0 ]
 }
 
-@test "names of threads are fields, of logs, copies and sessions [EXT-298]" {
+@test "names of threads are fields, of logs, copies and sessions" {
 	ptrace-run -o run.log -- "$traced" -t 2 -a -n 4 -p 100000
 	[ "$(ptrace-dump --event=traced.event --fields=thread_name run.log | sort | uniq -c | sed 's/ *//')" = \
 		$'4 {"thread_name":"worker-0"}\n4 {"thread_name":"worker-1"}' ]

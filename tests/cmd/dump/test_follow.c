@@ -302,7 +302,7 @@ TEST(data_is_whole_however_large_it_might_be, "")
 
 /* ---- what the log of a follower tells ---- */
 
-TEST(the_log_of_a_follower_says_at_once_which_names_there_are, "EXT-286")
+TEST(the_log_of_a_follower_says_at_once_which_names_there_are, "")
 {
 	char name[TRACE_EVENT_NAME_MAX + 1];
 	trace_event_id_t id = ts_id("event");
@@ -324,7 +324,7 @@ TEST(the_log_of_a_follower_says_at_once_which_names_there_are, "EXT-286")
 	CHECK(g.has_end);
 }
 
-TEST(what_is_missed_is_told_before_the_end_too, "EXT-286")
+TEST(what_is_missed_is_told_before_the_end_too, "")
 {
 	trace_id_t trid = begin_logged();
 	trace_event_id_t id = ts_id("event");
@@ -346,7 +346,7 @@ TEST(what_is_missed_is_told_before_the_end_too, "EXT-286")
 	expect_end(&g, 0, 30);
 }
 
-TEST(each_event_goes_with_the_next_look, "EXT-289")
+TEST(each_event_goes_with_the_next_look, "")
 {
 	trace_event_id_t id = ts_id("event");
 	struct got g;
@@ -365,7 +365,7 @@ TEST(each_event_goes_with_the_next_look, "EXT-289")
 	CHECK(g.has_end);
 }
 
-TEST(a_log_of_which_something_could_not_be_sent_has_no_end, "EXT-286")
+TEST(a_log_of_which_something_could_not_be_sent_has_no_end, "")
 {
 	trace_event_id_t id = ts_id("event");
 	struct got g;

@@ -131,7 +131,7 @@ static int64_t bound(const struct merged *x, size_t log, int64_t ns)
 /* A log of another host, without which nothing is corrected. */
 static const struct made_log other = {.host = "other", .boot = "other"};
 
-TEST(a_single_log_is_as_it_was_recorded, "EXT-550")
+TEST(a_single_log_is_as_it_was_recorded, "")
 {
 	struct made_log logs[2] = {{.host = "a", .boot = "a"}, other};
 	struct merged x;
@@ -150,7 +150,7 @@ TEST(a_single_log_is_as_it_was_recorded, "EXT-550")
 	end(&x);
 }
 
-TEST(between_readings_the_correction_is_on_a_line, "EXT-550")
+TEST(between_readings_the_correction_is_on_a_line, "")
 {
 	struct made_log logs[2] = {{.host = "a", .boot = "a"}, other};
 	struct merged x;
@@ -164,7 +164,7 @@ TEST(between_readings_the_correction_is_on_a_line, "EXT-550")
 	end(&x);
 }
 
-TEST(what_reading_the_clocks_explains_is_no_correction, "EXT-550")
+TEST(what_reading_the_clocks_explains_is_no_correction, "")
 {
 	struct made_log logs[2] = {{.host = "a", .boot = "a"}, other};
 	struct merged x;
@@ -178,7 +178,7 @@ TEST(what_reading_the_clocks_explains_is_no_correction, "EXT-550")
 	end(&x);
 }
 
-TEST(a_bound_grows_with_the_distance_from_a_reading, "EXT-552")
+TEST(a_bound_grows_with_the_distance_from_a_reading, "")
 {
 	struct made_log logs[2] = {{.host = "a", .boot = "a"}, other};
 	struct merged x;
@@ -195,7 +195,7 @@ TEST(a_bound_grows_with_the_distance_from_a_reading, "EXT-552")
 	end(&x);
 }
 
-TEST(the_bound_of_a_host_is_the_greatest_of_its_log, "EXT-552")
+TEST(the_bound_of_a_host_is_the_greatest_of_its_log, "")
 {
 	struct made_log logs[2] = {{.host = "a", .boot = "a"}, other};
 	struct merged x;
@@ -217,7 +217,7 @@ TEST(the_bound_of_a_host_is_the_greatest_of_its_log, "EXT-552")
 	}
 }
 
-TEST(what_adjtimex_does_not_say_is_not_known, "EXT-552")
+TEST(what_adjtimex_does_not_say_is_not_known, "")
 {
 	struct made_log logs[2] = {{.host = "a", .boot = "a"}, other};
 	struct merged x;
@@ -230,7 +230,7 @@ TEST(what_adjtimex_does_not_say_is_not_known, "EXT-552")
 	end(&x);
 }
 
-TEST(a_step_of_the_clock_is_none_of_time, "EXT-551")
+TEST(a_step_of_the_clock_is_none_of_time, "")
 {
 	struct made_log logs[2] = {{.host = "a", .boot = "a"}, other};
 	struct merged x;
@@ -277,7 +277,7 @@ static void add_sleep(struct made_log *l)
 	add_clock(l, epoch + 2 * second, epoch + 3602 * second, 3603 * second, ms, 0);
 }
 
-TEST(a_machine_that_slept_was_away, "EXT-551")
+TEST(a_machine_that_slept_was_away, "")
 {
 	struct made_log logs[2] = {{.host = "a", .boot = "a"}, other};
 	struct merged x;
@@ -309,7 +309,7 @@ static void link_log(struct merged *x, size_t log, const struct ptrc_clock_link 
 	x->hosts.corrections[log].link = l;
 }
 
-TEST(messages_do_not_tell_when_a_machine_slept, "EXT-551 EXT-580")
+TEST(messages_do_not_tell_when_a_machine_slept, "")
 {
 	struct made_log logs[2] = {{.host = "a", .boot = "a"}, other};
 	struct merged x;
@@ -333,7 +333,7 @@ TEST(messages_do_not_tell_when_a_machine_slept, "EXT-551 EXT-580")
 	end(&x);
 }
 
-TEST(a_log_without_readings_is_not_linked_by_others_of_its_host, "EXT-580")
+TEST(a_log_without_readings_is_not_linked_by_others_of_its_host, "")
 {
 	struct made_log logs[3] = {
 		{.host = "a", .boot = "a"}, {.host = "a", .boot = "a"}, {.host = "b", .boot = "b"}};
@@ -350,7 +350,7 @@ TEST(a_log_without_readings_is_not_linked_by_others_of_its_host, "EXT-580")
 	end(&x);
 }
 
-TEST(logs_of_one_host_have_no_error_between_them, "EXT-555")
+TEST(logs_of_one_host_have_no_error_between_them, "")
 {
 	struct made_log logs[3] = {
 		{.host = "a", .boot = "a"}, {.host = "a", .boot = "a"}, {.host = "a", .boot = "b"}};
@@ -384,7 +384,7 @@ TEST(logs_of_one_host_have_no_error_between_them, "EXT-555")
 	end(&x);
 }
 
-TEST(logs_that_tell_no_host_have_one_each, "EXT-555")
+TEST(logs_that_tell_no_host_have_one_each, "")
 {
 	struct made_log logs[3] = {{.host = NULL}, {.host = NULL}, {.host = "a", .boot = ""}};
 	struct merged x;
@@ -396,7 +396,7 @@ TEST(logs_that_tell_no_host_have_one_each, "EXT-555")
 	end(&x);
 }
 
-TEST(readings_that_cannot_be_are_left_out, "EXT-556")
+TEST(readings_that_cannot_be_are_left_out, "")
 {
 	struct made_log logs[2] = {{.host = "a", .boot = "a"}, other};
 	struct merged x;
@@ -433,7 +433,7 @@ TEST(readings_that_cannot_be_are_left_out, "EXT-556")
 	end(&x);
 }
 
-TEST(readings_at_the_ends_of_time_are_no_worse_than_others, "EXT-556")
+TEST(readings_at_the_ends_of_time_are_no_worse_than_others, "")
 {
 	static const int64_t some[] = {(INT64_C(1) << 62) - 1, 1 - (INT64_C(1) << 62),
 				       INT64_C(1) << 61, -(INT64_C(1) << 61), 0};
@@ -592,7 +592,7 @@ static void check_random(void)
 	end(&x);
 }
 
-TEST_TIMEOUT(the_truth_is_within_the_bound_and_order_is_kept, "EXT-550 EXT-551 EXT-552", 120)
+TEST_TIMEOUT(the_truth_is_within_the_bound_and_order_is_kept, "", 120)
 {
 	NOTE("seed %u", harness_seed);
 	for (unsigned int i = 0; i < 300; i++) {
@@ -684,7 +684,7 @@ static void check_random_channel(void)
 	ptrc_sync_evidence_free(&c.evidence);
 }
 
-TEST_TIMEOUT(a_line_through_messages_has_the_truth_within_its_bound, "EXT-558 EXT-560", 120)
+TEST_TIMEOUT(a_line_through_messages_has_the_truth_within_its_bound, "", 120)
 {
 	NOTE("seed %u", harness_seed);
 	for (unsigned int i = 0; i < 2000; i++) {
@@ -693,7 +693,7 @@ TEST_TIMEOUT(a_line_through_messages_has_the_truth_within_its_bound, "EXT-558 EX
 	}
 }
 
-TEST(messages_of_both_directions_tell_offset_and_drift, "EXT-558")
+TEST(messages_of_both_directions_tell_offset_and_drift, "")
 {
 	struct channel c = {.offset = 3e6, .drift = 20e-6};
 	struct ptrc_clock_link l;
@@ -712,7 +712,7 @@ TEST(messages_of_both_directions_tell_offset_and_drift, "EXT-558")
 	ptrc_sync_evidence_free(&c.evidence);
 }
 
-TEST(a_few_messages_tell_no_drift, "EXT-560")
+TEST(a_few_messages_tell_no_drift, "")
 {
 	struct channel c = {.offset = -5e6};
 	struct ptrc_clock_link l;

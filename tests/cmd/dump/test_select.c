@@ -82,7 +82,7 @@ TEST(relative_times, "")
 	CHECK_EQ(w.ns, 0);
 }
 
-TEST(moments_may_be_written_as_other_tools_do, "EXT-132")
+TEST(moments_may_be_written_as_other_tools_do, "")
 {
 	const int64_t t = 1767323045 * second;
 
@@ -98,7 +98,7 @@ TEST(moments_may_be_written_as_other_tools_do, "EXT-132")
 	CHECK_EQ(moment("@-99999999999999999999"), -INT64_MAX);
 }
 
-TEST(leap_seconds_are_those_behind, "EXT-132")
+TEST(leap_seconds_are_those_behind, "")
 {
 	const int64_t t = 1483228800 * second;
 
@@ -131,7 +131,7 @@ static const char *refusal(const char *text)
 
 /* The rules are those of Central Europe, of Havana, whose clocks change at midnight, of Lord Howe
  * Island, which changes by half an hour, and of Apia, which left out a day. */
-TEST(local_times_when_clocks_are_set, "EXT-132")
+TEST(local_times_when_clocks_are_set, "")
 {
 	use_zone("CET-1CEST,M3.5.0,M10.5.0/3");
 	CHECK_EQ(moment("2026-03-29 01:59:59"), 1774745999 * second);
@@ -163,7 +163,7 @@ TEST(local_times_when_clocks_are_set, "EXT-132")
 	}
 }
 
-TEST(broken_zones_are_utc, "EXT-132")
+TEST(broken_zones_are_utc, "")
 {
 	static const char *const zones[] = {"", ":", "Nowhere/At_All", ":/dev/null", "\xff", "A"};
 
@@ -175,7 +175,7 @@ TEST(broken_zones_are_utc, "EXT-132")
 	moment("2026-01-02 03:04:05");
 }
 
-TEST(words_for_moments, "EXT-132")
+TEST(words_for_moments, "")
 {
 	struct timespec t;
 	int64_t now;
@@ -219,7 +219,7 @@ static const char *shown(time_t s, long ns)
 	return b.bytes;
 }
 
-TEST(text_shows_local_times_that_read_back, "EXT-132")
+TEST(text_shows_local_times_that_read_back, "")
 {
 	static const char *const zones[] = {
 		"UTC0",
@@ -545,7 +545,7 @@ TEST(data_that_does_not_fit_is_told, "")
 	CHECK_EQ(decoded.error, PTRC_LAYOUT_REST);
 }
 
-TEST(fields_are_where_a_structure_has_them, "EXT-300")
+TEST(fields_are_where_a_structure_has_them, "")
 {
 	const struct {
 		uint8_t a;
@@ -771,7 +771,7 @@ TEST(what_looks_like_a_back_reference_and_is_none, "")
 	CHECK(!holds("event =~ '[]\\1]'"));
 }
 
-TEST(wrong_expressions_are_refused_with_the_column, "EXT-585")
+TEST(wrong_expressions_are_refused_with_the_column, "")
 {
 	static const struct {
 		const char *text;
@@ -824,7 +824,7 @@ TEST(wrong_expressions_are_refused_with_the_column, "EXT-585")
 	}
 }
 
-TEST(times_and_durations_are_calculated_with, "EXT-310 EXT-311 EXT-449")
+TEST(times_and_durations_are_calculated_with, "")
 {
 	static const char *const so[] = {
 		"time - '2026-01-02T03:04:05Z' == 123456789ns",
@@ -866,7 +866,7 @@ TEST(times_and_durations_are_calculated_with, "EXT-310 EXT-311 EXT-449")
 			harness_fail("holds: %s", not_so[i]);
 }
 
-TEST(times_may_be_relative_to_the_begin_and_the_end_of_the_trace, "EXT-311")
+TEST(times_may_be_relative_to_the_begin_and_the_end_of_the_trace, "")
 {
 	static const char *const so[] = {
 		"time == '+1s'",
@@ -921,7 +921,7 @@ static void check_all(const char *const *texts, size_t count, bool is_so)
 			harness_fail("%s: %s", is_so ? "does not hold" : "holds", texts[i]);
 }
 
-TEST(fields_with_a_unit_of_time_are_durations, "EXT-316")
+TEST(fields_with_a_unit_of_time_are_durations, "")
 {
 	static const struct {
 		uint64_t ns;
@@ -987,7 +987,7 @@ TEST(fields_with_a_unit_of_time_are_durations, "EXT-316")
 	check_all(of_other, sizeof(of_other) / sizeof(*of_other), true);
 }
 
-TEST(numbers_are_calculated_with_exactly, "EXT-312")
+TEST(numbers_are_calculated_with_exactly, "")
 {
 	static const char *const so[] = {
 		"len + 1 == 14 && len - 1 == 12 && len * 2 == 26 && len / 2 == 6.5 && len % 5 == 3",
@@ -1039,7 +1039,7 @@ TEST(numbers_are_calculated_with_exactly, "EXT-312")
 	CHECK(holds("data * 2 == 42 && data + data == 42"));
 }
 
-TEST(fractions_are_what_they_are_shown_as, "EXT-312 EXT-316")
+TEST(fractions_are_what_they_are_shown_as, "")
 {
 	static const char *const so[] = {
 		"data.d == 0.1 && !(data.d > 0.1) && !(data.d < 0.1) && data.d > 0.09999",
@@ -1068,7 +1068,7 @@ TEST(fractions_are_what_they_are_shown_as, "EXT-312 EXT-316")
 			harness_fail("does not hold: %s", so[i]);
 }
 
-TEST(what_does_not_go_together_is_refused_with_the_column, "EXT-313")
+TEST(what_does_not_go_together_is_refused_with_the_column, "")
 {
 	static const struct {
 		const char *text;
@@ -1184,7 +1184,7 @@ TEST(a_pattern_whose_repetitions_double_each_other_is_refused, "")
 	free(close);
 }
 
-TEST(patterns_that_the_c_library_cannot_read_in_time_are_refused, "EXT-133")
+TEST(patterns_that_the_c_library_cannot_read_in_time_are_refused, "")
 {
 	static const char *const endless[] = {
 		"data =~ '^\\\\++*+++++'",
@@ -1219,7 +1219,7 @@ static bool holds_for(const char *expression, const void *data, size_t size, uin
 	return is_so;
 }
 
-TEST(patterns_are_bounded_in_time_and_memory, "EXT-133")
+TEST(patterns_are_bounded_in_time_and_memory, "")
 {
 	static const char *const hard[] = {
 		"data =~ 'x+y'",
@@ -1254,7 +1254,7 @@ TEST(patterns_are_bounded_in_time_and_memory, "EXT-133")
 	free(data);
 }
 
-TEST(what_a_pattern_does_not_look_at_is_counted, "EXT-133")
+TEST(what_a_pattern_does_not_look_at_is_counted, "")
 {
 	enum { SIZE = 1 << 20 };
 	char *data = malloc(SIZE + 1);
@@ -1282,7 +1282,7 @@ TEST(what_a_pattern_does_not_look_at_is_counted, "EXT-133")
 	free(data);
 }
 
-TEST(the_end_of_the_part_that_a_pattern_sees_is_no_end, "EXT-133")
+TEST(the_end_of_the_part_that_a_pattern_sees_is_no_end, "")
 {
 	/* What a pattern without ^ sees, or with it only in front, and what any other one. */
 	enum { SIZE = 1 << 20, SHORT = 4096 };
@@ -1415,7 +1415,7 @@ TEST(random_expressions_do_no_harm, "")
 }
 
 /* The events of random threads, some of which are lost; numbers and identifiers come again. */
-TEST(the_event_before_is_the_last_one_of_the_thread, "EXT-314 EXT-315")
+TEST(the_event_before_is_the_last_one_of_the_thread, "")
 {
 	enum { THREADS = 300 };
 	static const trace_event_id_t losses[] = {POSIX_TRACE_OVERFLOW, POSIX_TRACE_RESUME,
@@ -1524,7 +1524,7 @@ static int64_t make_sum(char **to, int depth)
 	return value;
 }
 
-TEST(random_calculations_have_the_results_of_c, "EXT-312")
+TEST(random_calculations_have_the_results_of_c, "")
 {
 	char text[2000];
 
@@ -1548,7 +1548,7 @@ static void make_pieces(char *text, const char *const *pieces, size_t count)
 }
 
 /* That patterns have bounds changes nothing of what they match. */
-TEST(patterns_match_as_those_of_the_c_library, "EXT-133")
+TEST(patterns_match_as_those_of_the_c_library, "")
 {
 	static const char *const of_regex[] = {
 		"a",	 "b",	  "x",	  ".",		 "^a",	"^.",  "b$",	"(a|x$)",

@@ -91,7 +91,7 @@ static int claiming_log(uint64_t max_data_size, off_t end)
 	return fd;
 }
 
-TEST(a_log_that_claims_events_of_any_size, "EXT-170")
+TEST(a_log_that_claims_events_of_any_size, "")
 {
 	static const uint64_t sizes[] = {UINT64_MAX, UINT64_C(1) << 46, UINT64_C(1) << 33};
 	static const off_t ends[] = {0, (off_t)1 << 40, (off_t)1 << 42};
@@ -109,7 +109,7 @@ TEST(a_log_that_claims_events_of_any_size, "EXT-170")
 	}
 }
 
-TEST(a_log_that_claims_more_than_there_is_of_memory, "EXT-170")
+TEST(a_log_that_claims_more_than_there_is_of_memory, "")
 {
 	const struct rlimit limit = {UINT64_C(1) << 30, UINT64_C(1) << 30};
 	int fd = claiming_log(UINT64_C(1) << 40, (off_t)1 << 40);

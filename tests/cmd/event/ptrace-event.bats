@@ -15,7 +15,7 @@ shown() {
 	ptrace-dump --format=json -e "$1" run.log | jq -r "$2"
 }
 
-@test "steps of a script and events of its programs are on one timeline [EXT-08 EXT-04]" {
+@test "steps of a script and events of its programs are on one timeline" {
 	ln -s "$traced" traced
 	script <<-'END'
 		ptrace-event begin a=1
@@ -34,7 +34,7 @@ shown() {
 	[ "$(shown begin .thread)" = 0x0 ]
 }
 
-@test "KEY=VALUE is JSON, and its type says so [EXT-328]" {
+@test "KEY=VALUE is JSON, and its type says so" {
 	run_split script <<-'END'
 		ptrace-event row rows=17 name=users ratio=-1.5e3 ok=true none=null zip=007 plus=+1 \
 			dot=1. minus=- exp=1e big=123456789012345678901234567890 word=truer zero=0
@@ -51,7 +51,7 @@ shown() {
 	[ "$(ptrace-dump --count --where='data.name == "orders"' run.log)" = 1 ]
 }
 
-@test "a type that is not JSON [EXT-328]" {
+@test "a type that is not JSON" {
 	ln -s "$traced" traced
 	script <<-'END'
 		./traced -e row -l 'u32 rows' -X 07000000
@@ -98,7 +98,7 @@ shown() {
 	[ "$(shown long .truncated)" = record ]
 }
 
-@test "whose event it is [EXT-08]" {
+@test "whose event it is" {
 	script <<-'END'
 		echo $$ >script.pid
 		(ptrace-event subshell; :)
@@ -124,7 +124,7 @@ shown() {
 	[ "$(events run.log inner)" -eq 0 ]
 }
 
-@test "an untraced script runs as it would [EXT-08]" {
+@test "an untraced script runs as it would" {
 	run_split sh -c 'ptrace-event step a=1; echo $?'
 	[ "$stdout" = 0 ]
 	[ -z "$stderr" ]

@@ -42,7 +42,7 @@ load ../../support/helpers
 	grep -qx 'run.log:' <<<"$stdout"
 }
 
-@test "layouts, of a session and of a log [EXT-326]" {
+@test "layouts, of a session and of a log" {
 	traced_start -w -W -e db.query -l 'u64 id, char[4] sql' -X 070000000000000061626300
 	wait_until says ready
 	ptrace-create --pid="$pid" --name="$me.a" --start -o run.log

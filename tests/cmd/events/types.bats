@@ -11,7 +11,7 @@ query() {
 	ptrace-run -o "$1" -- "$traced" -e db.query -l 'u32 rows, str sql' -X "$hex"
 }
 
-@test "data is decoded by what the log tells [EXT-325]" {
+@test "data is decoded by what the log tells" {
 	query run.log 7 select
 	run_split ptrace-dump --json --user run.log
 	[ "$status" -eq 0 ]
@@ -28,7 +28,7 @@ query() {
 	[ "$(ptrace-dump --json --threads=4 --where='data.number == 0x04030201' many.log | wc -l)" = 3000 ]
 }
 
-@test "--decode and ptrace.yaml come before what the log tells [EXT-325]" {
+@test "--decode and ptrace.yaml come before what the log tells" {
 	query run.log 7 select
 	[ "$(ptrace-dump --json --user --decode='db.*=u16 low, bytes rest' run.log | jq .data.low)" = 7 ]
 	printf 'decode:\n  db.query: u8 first, bytes rest\n' >ptrace.yaml
@@ -36,7 +36,7 @@ query() {
 	[ "$(ptrace-dump --count --decode='other=u8 x' --where='data.rows == 7' run.log)" = 1 ]
 }
 
-@test "a field that no layout has [EXT-325]" {
+@test "a field that no layout has" {
 	query run.log 7 select
 	for option in --where='data.rwos > 5' --fields=data.rwos; do
 		run_split ptrace-dump "$option" run.log
@@ -47,7 +47,7 @@ query() {
 	[ "$status" -eq 2 ]
 }
 
-@test "each log has its own layouts [EXT-325]" {
+@test "each log has its own layouts" {
 	query a.log 7 select
 	ptrace-run -o b.log -- "$traced" -e db.query -l 'char[4] text' -d abcd
 	ptrace-dump --json --user a.log b.log | jq -se 'map(.data) ==
@@ -55,7 +55,7 @@ query() {
 	[ "$(ptrace-dump --count --where='data.rows == 7' a.log b.log)" = 1 ]
 }
 
-@test "data that does not fit is told [EXT-325]" {
+@test "data that does not fit is told" {
 	ptrace-run -o run.log -- "$traced" -e n -l 'u32 a, u32 b' -d abcd
 	run_split ptrace-dump --json --user run.log
 	[ "$status" -eq 0 ]
@@ -66,7 +66,7 @@ query() {
 	[ "$status" -eq 3 ]
 }
 
-@test "a layout that cannot be read is told, and the data not decoded [EXT-325]" {
+@test "a layout that cannot be read is told, and the data not decoded" {
 	traced_start -w -W -e n -l 'u32 number' -X 01020304
 	wait_until says ready
 	# As a later version might write it.
@@ -85,7 +85,7 @@ query() {
 	[ "$(ptrace-dump --json --user --decode='n=u32 number' run.log | jq .data.number)" = 67305985 ]
 }
 
-@test "sessions, also if the type is opened while somebody follows [EXT-325]" {
+@test "sessions, also if the type is opened while somebody follows" {
 	mkfifo late
 	sh -c "read -r line; exec '$traced' -e db.query -l 'u32 rows' -X 07000000" <late 3>&- &
 	late=$!
@@ -107,7 +107,7 @@ query() {
 	ptrace-shutdown "$me.a"
 }
 
-@test "pairs by a field of what the log tells [EXT-325]" {
+@test "pairs by a field of what the log tells" {
 	ptrace-run -o run.log -- sh -c "
 		'$traced' -e req.begin -l 'u32 id' -X 01000000
 		'$traced' -e req.begin -l 'u32 id' -X 02000000
@@ -119,7 +119,7 @@ query() {
 		jq -se 'length == 2 and all(.[]; .begin.data.id == .end.data.id)'
 }
 
-@test "rules by a field of what the log tells [EXT-325]" {
+@test "rules by a field of what the log tells" {
 	ptrace-run -o run.log -- sh -c "
 		'$traced' -e req.begin -l 'u32 id' -X 01000000
 		'$traced' -e req.end -l 'u32 id' -X 01000000"

@@ -107,7 +107,7 @@ filtered() {
 	[ -z "$(filtered)" ]
 }
 
-@test "--only and --exclude replace the patterns of a running session [EXT-106]" {
+@test "--only and --exclude replace the patterns of a running session" {
 	make_session -e some.noise
 	run_split ptrace-filter --exclude='*.noise' "$me.a"
 	[ "$status" -eq 0 ]
@@ -125,7 +125,7 @@ filtered() {
 	[ "$(events run.log posix_trace_filter)" -eq 2 ]
 }
 
-@test "a pattern holds from the first event of a name that is opened later [EXT-106 EXT-100]" {
+@test "a pattern holds from the first event of a name that is opened later" {
 	mkfifo go
 	# The shell is traced, and traces its children.
 	bash -c 'read -r <go; exec 7<>go; for name in waited.event sound; do
@@ -144,7 +144,7 @@ filtered() {
 	[ "$(events run.log sound)" -eq 100 ]
 }
 
-@test "clear empties it, and the patterns stay [EXT-103]" {
+@test "clear empties it, and the patterns stay" {
 	make_session
 	ptrace-filter --add "$me.a" posix_trace_stop
 	ptrace-filter --add --new "$me.a" 'traced.*' 'wait*'
@@ -158,7 +158,7 @@ filtered() {
 	[ "$(events run.log posix_trace_stop)" -eq 1 ]
 }
 
-@test "as many patterns as can be are shown, and more refused [EXT-104]" {
+@test "as many patterns as can be are shown, and more refused" {
 	make_session
 	ptrace-filter --add --new "$me.a" $(seq -f 'some-quite-long-name.%.0f' 250)
 	[ "$(filtered | wc -l)" -eq 250 ]

@@ -20,7 +20,7 @@ load ../../support/helpers
 	[ "$(events run.log traced.event)" -eq 10 ]
 }
 
-@test "a log that is not there any more is told [EXT-09]" {
+@test "a log that is not there any more is told" {
 	traced_start -w
 	ptrace-create --pid="$pid" -o run.log --name="$me.a" --start
 	rm run.log
@@ -38,7 +38,7 @@ load ../../support/helpers
 	if has_validator; then validates session <stdout.txt; fi
 }
 
-@test "a log that is full is told, and what was lost [EXT-09]" {
+@test "a log that is full is told, and what was lost" {
 	traced_start -w -W -n 20000
 	wait_until says ready
 	ptrace-create --pid="$pid" --name="$me.l" --start -o run.log --log-max-size=20K \

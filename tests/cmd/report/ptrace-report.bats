@@ -19,7 +19,7 @@ meta() {
 	sed -n 's/.*<script type="application\/json" id="meta">\(.*\)<\/script>$/\1/p' "$1" | jq -ce "$2"
 }
 
-@test "report: one file with what the log has, that asks for nothing else [EXT-400 EXT-401]" {
+@test "report: one file with what the log has, that asks for nothing else" {
 	scene work.log work 200
 	run_split ptrace-report --allow-loss -o report.html work.log
 	[ "$status" -eq 0 ]
@@ -37,7 +37,7 @@ meta() {
 	meta report.html '[.classes[] | select(.kind == 1) | .name] | sort == ["db.query", "odd", "request"]'
 }
 
-@test "report: counts and durations are those of ptrace-stat [EXT-402]" {
+@test "report: counts and durations are those of ptrace-stat" {
 	scene work.log work 500
 	ptrace-report --allow-loss --pair='job.submit..job.done by data.job' -o report.html work.log
 	ptrace-stat --json --allow-loss --pairs --pair='job.submit..job.done by data.job' work.log >stat
@@ -52,7 +52,7 @@ meta() {
 	done
 }
 
-@test "report: selections are those of ptrace-dump [EXT-403]" {
+@test "report: selections are those of ptrace-dump" {
 	scene work.log work 200
 	for selection in --pid=100 --tid=201 --event='request.*' --user --since=+2ms --until=-3ms \
 		'--where=data.rows > 10' --first=500 --last=500 --around=odd.begin; do
@@ -72,7 +72,7 @@ meta() {
 	[ ! -e none.html ]
 }
 
-@test "report: names and data of any bytes stay text [EXT-404]" {
+@test "report: names and data of any bytes stay text" {
 	scene names.log names
 	ptrace-report -o report.html names.log
 	# Nothing of a log can end the element that it stands in.
@@ -84,7 +84,7 @@ meta() {
 		index("two\\nlines\\ttab\\x01\\x1b[31m") != null'
 }
 
-@test "report: no larger than it may be, and it says what it leaves out [EXT-405]" {
+@test "report: no larger than it may be, and it says what it leaves out" {
 	scene work.log work 20000
 	run_split ptrace-report --allow-loss --max-size=512K -o report.html work.log
 	[ "$status" -eq 0 ]
@@ -103,7 +103,7 @@ meta() {
 	meta few.html '.lanes[-1].is_rest and .events == 30000'
 }
 
-@test "report: replaces a report, an empty file, and others only if forced [EXT-406]" {
+@test "report: replaces a report, an empty file, and others only if forced" {
 	scene work.log work 10
 	ptrace-report --allow-loss -o report.html work.log
 	cp report.html before.html
@@ -136,7 +136,7 @@ meta() {
 	ptrace-report --allow-loss -o - work.log | cmp -n 32 - before.html
 }
 
-@test "report: a log without events, cut, with halves of pairs, of years [EXT-407]" {
+@test "report: a log without events, cut, with halves of pairs, of years" {
 	scene none.log none
 	ptrace-report -o none.html none.log
 	meta none.html '.events == 0 and .classes == []'
@@ -157,7 +157,7 @@ meta() {
 	[ ! -e report.html ]
 }
 
-@test "report: times on a processor, from switches [EXT-408]" {
+@test "report: times on a processor, from switches" {
 	scene work.log work 200
 	ptrace-report --allow-loss -o report.html work.log
 	meta report.html '[.classes[] | select(.kind == 2) | [.name, .count]] == [["on a processor", 200]]'
@@ -166,7 +166,7 @@ meta() {
 		[[200, 0], [200, 0]]'
 }
 
-@test "report: several logs, also of one process number, have lanes of their own [EXT-409]" {
+@test "report: several logs, also of one process number, have lanes of their own" {
 	scene one.log work 20
 	scene two.log work 30
 	ptrace-report --allow-loss -o report.html one.log two.log
@@ -175,7 +175,7 @@ meta() {
 	meta report.html '[.classes[] | select(.name == "cache.fill") | .count] == [50]'
 }
 
-@test "report: a program that is traced, and its source [EXT-400 EXT-410]" {
+@test "report: a program that is traced, and its source" {
 	ptrace-run -o run.log -- "$traced" -n 3 -t 2 -a -p 700000
 	ptrace-report -o report.html run.log
 	meta report.html '[.lanes[].name] | index("worker-0") != null and index("worker-1") != null'
@@ -190,7 +190,7 @@ meta() {
 	grep -q 'traced.event' text
 }
 
-@test "report: threads have the name that the log tells last [EXT-415]" {
+@test "report: threads have the name that the log tells last" {
 	made late.log <<-END
 		event 100 7 8 one
 		event 110 7 9 one
@@ -203,7 +203,7 @@ meta() {
 	meta report.html '[.lanes[] | select(.pid == 7) | .name] == ["behind", "first"]'
 }
 
-@test "report: pairs that the time cuts are there, and are said to be cut [EXT-416]" {
+@test "report: pairs that the time cuts are there, and are said to be cut" {
 	made cut.log <<-END
 		event 1000 7 8 a.begin
 		event 2000 7 8 x
@@ -245,7 +245,7 @@ meta() {
 	meta end.html "$seen == [[\"a\", 0, 0, 0, 0, 1, 0]]"
 }
 
-@test "report --text: summary, histograms, the longest pairs, gaps [EXT-411]" {
+@test "report --text: summary, histograms, the longest pairs, gaps" {
 	scene work.log work 500
 	run_split ptrace-report --text --utc --allow-loss work.log
 	[ "$status" -eq 0 ]
@@ -264,7 +264,7 @@ meta() {
 	grep -q 'two\\nlines\\ttab' text
 }
 
-@test "report: wrong usage [EXT-412]" {
+@test "report: wrong usage" {
 	scene work.log work 10
 	for options in '' '-o a -o b' '--text -o a' '--text --max-size=1M' '--text --force' '-o a --utc' \
 		'-o a --max-size=10' '-o a --max-size=1T' '-o a --first=1 --last=1' '-o a --before=1s'; do

@@ -12,7 +12,7 @@ setup() {
 	unset TZ
 }
 
-@test "forks, programs and ends of a whole tree are recorded [EXT-420]" {
+@test "forks, programs and ends of a whole tree are recorded" {
 	needs_os
 	run_split ptrace-run --os=process -o a.log -- sh -c '/bin/true; /bin/echo hello; (exit 5); :'
 	[ "$status" -eq 0 ]
@@ -29,7 +29,7 @@ setup() {
 	[ "$(events a.log 'os.switch_*')" -eq 0 ]
 }
 
-@test "of programs without the library a run has their processes, unless one records an event [EXT-564]" {
+@test "of programs without the library a run has their processes, unless one records an event" {
 	needs_os
 	said="no event was recorded except the begins and ends of processes: no program "
 	run_split ptrace-run -o a.log -- sh -c '/bin/true; :'
@@ -63,7 +63,7 @@ setup() {
 	[ "$(ptrace-create -p $$ --dump-config | grep -c ^os)" -eq 0 ]
 }
 
-@test "a kernel that refuses is not told of unless its events are wanted [EXT-564]" {
+@test "a kernel that refuses is not told of unless its events are wanted" {
 	run_split "$work" refused ptrace-run -o a.log -- true
 	[ "$status" -ne 77 ] || skip "no seccomp here"
 	[ "$status" -eq 0 ]
@@ -71,14 +71,14 @@ setup() {
 	[[ $stderr == *"true: no event was recorded: no program "* ]]
 }
 
-@test "threads are forks of their process, and end, too [EXT-420]" {
+@test "threads are forks of their process, and end, too" {
 	needs_os
 	ptrace-run --os=process -o a.log -- "$work" threads 3 >tids
 	[ "$(fields a.log os.fork 'select(.data.pid == .pid) | .data.tid')" = "$(cat tids)" ]
 	[ "$(fields a.log os.exit 'select(.tid != .pid) | .tid')" = "$(cat tids)" ]
 }
 
-@test "event types have layouts, and are listed like any others [EXT-420]" {
+@test "event types have layouts, and are listed like any others" {
 	needs_os
 	ptrace-run --os=process,sched -o a.log -- true
 	run_split ptrace-stat a.log
@@ -90,7 +90,7 @@ setup() {
 	[[ $stdout != *os.lost* ]]
 }
 
-@test "switches are as many as the kernel counts [EXT-421]" {
+@test "switches are as many as the kernel counts" {
 	needs_os
 	local waited preempted pid out in
 	ptrace-run --os=sched,process -o a.log -- "$work" switches 500 >counted
@@ -121,7 +121,7 @@ setup() {
 	fields a.log 'os.switch_*' .data.processor | sort -u | grep -qx '[0-9]*'
 }
 
-@test "they stand among the events of programs by their time [EXT-422]" {
+@test "they stand among the events of programs by their time" {
 	needs_os
 	ptrace-run --os=process -o a.log -- \
 		sh -c 'ptrace-event first; /bin/true; ptrace-event second; ptrace-flush run 2>/dev/null; /bin/true; ptrace-event third; :'
@@ -132,7 +132,7 @@ setup() {
 	sort -nc times
 }
 
-@test "a program without the library has a log, and its processes are told [EXT-423]" {
+@test "a program without the library has a log, and its processes are told" {
 	needs_os
 	run_split ptrace-run --os=sched,process -o a.log -- sh -c 'sleep 0.3; :'
 	[ "$status" -eq 0 ]
@@ -148,7 +148,7 @@ setup() {
 		.name == "sh" and .command_line == ["sh", "-c", "sleep 0.3; :"]' stat.json
 }
 
-@test "processes that end at once are told, too [EXT-423]" {
+@test "processes that end at once are told, too" {
 	needs_os
 	ptrace-run --os=process -o a.log -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do /bin/true; done'
 	ptrace-stat --json a.log >stat.json
@@ -161,14 +161,14 @@ setup() {
 	done
 }
 
-@test "--no-command-line keeps command lines out [EXT-423]" {
+@test "--no-command-line keeps command lines out" {
 	needs_os
 	ptrace-run --os=process --no-command-line -o a.log -- sh -c 'sleep 0.3; : secret'
 	fails grep -qa secret a.log
 	ptrace-stat --json a.log | jq -e 'all(.processes[]; has("command_line") | not)'
 }
 
-@test "they are filtered, selected and counted like any others [EXT-424]" {
+@test "they are filtered, selected and counted like any others" {
 	needs_os
 	ptrace-run --os=process --only='os.exec' -o a.log -- sh -c '/bin/true; :'
 	[ "$(events a.log)" -eq "$(($(events a.log 'posix_trace_*') + 2))" ]
@@ -183,7 +183,7 @@ setup() {
 		"$(events c.log 'os.switch_*')" ]
 }
 
-@test "records that the kernel has lost are told in their place, and counted [EXT-425]" {
+@test "records that the kernel has lost are told in their place, and counted" {
 	needs_os
 	# A ring of one page has 128 switches; who empties it stands still meanwhile.
 	run_split env POSIXTRACE_OS_BYTES=4096 ptrace-run --os=sched -o a.log -- \
@@ -200,7 +200,7 @@ setup() {
 	grep -q 'os.switch_in .*os.lost .*os.switch_in' order
 }
 
-@test "what a processor lost is told, if nothing is recorded there any more [EXT-425]" {
+@test "what a processor lost is told, if nothing is recorded there any more" {
 	needs_os
 	[ "$(nproc)" -gt 1 ] || skip "one processor"
 	# Before, the kernel tells of a loss only when it writes again.
@@ -215,7 +215,7 @@ setup() {
 	[ "$(ptrace-dump --json --event=os.lost a.log | jq -s 'map(.data.processor) | unique | .[]')" = "${cpus[-1]}" ]
 }
 
-@test "where the kernel refuses, a line says why and what would allow it [EXT-426]" {
+@test "where the kernel refuses, a line says why and what would allow it" {
 	run_split "$work" refused ptrace-run --os=process,sched -o a.log -- "$traced" -n 10
 	[ "$status" -ne 77 ] || skip "no seccomp here"
 	[ "$status" -eq 0 ]
@@ -232,7 +232,7 @@ setup() {
 	[[ $stderr == *"no events of the operating system"* ]]
 }
 
-@test "ptrace-doctor tells whether the kernel refuses [EXT-427]" {
+@test "ptrace-doctor tells whether the kernel refuses" {
 	run_split "$work" refused ptrace-doctor
 	[ "$status" -ne 77 ] || skip "no seccomp here"
 	[ "$status" -eq 0 ]
@@ -242,7 +242,7 @@ setup() {
 	ptrace-doctor | grep -q '^ok .*perf_event_open(2): allowed'
 }
 
-@test "a session records them while its trace runs [EXT-428]" {
+@test "a session records them while its trace runs" {
 	needs_os
 	mkfifo in
 	sh -c 'while read -r line; do /bin/true; echo done; done' <in >out 3>&- &
@@ -276,7 +276,7 @@ says_count() {
 	[ "$(grep -c done out)" -ge "$1" ]
 }
 
-@test "all threads of a process that runs already are seen [EXT-428]" {
+@test "all threads of a process that runs already are seen" {
 	needs_os
 	mkfifo in
 	# A sanitizer that looks for leaks does so in one more thread.
@@ -298,7 +298,7 @@ says_threads() {
 	[ "$(wc -l <tids)" -ge "$1" ]
 }
 
-@test "the setting is a key of ptrace.yaml [EXT-429]" {
+@test "the setting is a key of ptrace.yaml" {
 	needs_os
 	printf 'os: sched,process\n' >p.yaml
 	[ "$(ptrace-run -c p.yaml --dump-config true | grep ^os)" = "os: process,sched" ]
@@ -309,7 +309,7 @@ says_threads() {
 	[ "$(events b.log 'os.*')" -eq 0 ]
 }
 
-@test "a kind that there is not is refused with its place [EXT-429]" {
+@test "a kind that there is not is refused with its place" {
 	printf 'os: process,schedule\n' >p.yaml
 	run_split ptrace-run -c p.yaml true
 	[ "$status" -eq 125 ]
@@ -322,14 +322,14 @@ says_threads() {
 	[ ! -e ptrace.log ]
 }
 
-@test "without --os nothing of it is in the log of a program with the library [EXT-429]" {
+@test "without --os nothing of it is in the log of a program with the library" {
 	ptrace-run -o a.log -- "$traced" -n 10
 	[ "$(events a.log 'os.*')" -eq 0 ]
 	run_split ptrace-stat a.log
 	[[ $stdout != *os.* ]]
 }
 
-@test "what was handed over stays when the controller is killed [EXT-430]" {
+@test "what was handed over stays when the controller is killed" {
 	needs_os
 	ptrace-run --os=process -o a.log -- sh -c '/bin/true; sleep 0.5; kill -KILL $PPID; sleep 0.1' 3>&- || true
 	wait_until closed a.log
@@ -341,7 +341,7 @@ closed() {
 	ptrace-stat --json "$1" 2>/dev/null | jq -e '.complete' >/dev/null
 }
 
-@test "an unprivileged user gets them as far as the kernel lets him [EXT-431]" {
+@test "an unprivileged user gets them as far as the kernel lets him" {
 	[ "$EUID" -eq 0 ] || skip "root only"
 	local paranoid dir
 	paranoid=$(cat /proc/sys/kernel/perf_event_paranoid) || skip "no perf_event_paranoid"

@@ -24,7 +24,7 @@ most() {
 	[ $((10 * $1)) -ge $((9 * $2)) ]
 }
 
-@test "samples have the stack of a program that has never heard of traces [EXT-434 EXT-439]" {
+@test "samples have the stack of a program that has never heard of traces" {
 	needs_os
 	run_split ptrace-run --os=samples -o a.log -- "$work" spin 400
 	[ "$status" -eq 0 ]
@@ -45,7 +45,7 @@ most() {
 		grep -q ' cut=false stack=\[.*<work_inner,work_middle,work_outer,main'
 }
 
-@test "all threads and all descendants are sampled [EXT-434]" {
+@test "all threads and all descendants are sampled" {
 	needs_os
 	ptrace-run --os=process,samples -o a.log -- sh -c "$work spins 150 3; exec $work spin 150"
 	[ "$(fields a.log os.sample .tid | sort | uniq -c | awk '$1 > 70' | wc -l)" -eq 4 ]
@@ -56,7 +56,7 @@ most() {
 	[ "$(events a.log os.exec)" -ge 2 ]
 }
 
-@test "a process that runs already is sampled [EXT-434]" {
+@test "a process that runs already is sampled" {
 	needs_os
 	"$work" spins 60000 2 3>&- &
 	pids=$!
@@ -74,7 +74,7 @@ has_samples() {
 	[ "$(events a.log os.sample)" -ge "$1" ]
 }
 
-@test "the frequency is a part of the setting [EXT-435]" {
+@test "the frequency is a part of the setting" {
 	needs_os
 	ptrace-run --os=samples=100 -o a.log -- "$work" spin 500
 	all=$(events a.log os.sample)
@@ -90,7 +90,7 @@ has_samples() {
 	[ "$(events b.log os.switch_in)" -ge 1 ]
 }
 
-@test "what the kernel does not allow is lowered, with a message [EXT-435 EXT-427]" {
+@test "what the kernel does not allow is lowered, with a message" {
 	needs_os
 	echo 200 >rate
 	# shellcheck disable=SC2016 # for the inner shell
@@ -110,7 +110,7 @@ has_samples() {
 		grep -q '^note .*--os: only 200 samples a second: kernel.perf_event_max_sample_rate allows no more'
 }
 
-@test "a frequency that there is not is refused [EXT-435]" {
+@test "a frequency that there is not is refused" {
 	for bad in samples= samples=0 samples=100001 samples=1k samples=-5 samples=1000000000000000000000000; do
 		run_split ptrace-run --os="$bad" true
 		[ "$status" -eq 125 ]
@@ -126,7 +126,7 @@ has_samples() {
 	[[ $stderr == *"p.yaml:1:5: os: 'many' is not a number of samples"* ]]
 }
 
-@test "a deep stack is cut, and says so [EXT-436]" {
+@test "a deep stack is cut, and says so" {
 	needs_os
 	ptrace-run --os=samples -o a.log -- "$work" deep 500 200
 	fields a.log os.sample 'select(.data.stack | length > 100) | "\(.data.cut) \(.data.stack | length)"' |
@@ -144,7 +144,7 @@ has_samples() {
 	[ "$(cat cuts)" = false ]
 }
 
-@test "samples that the kernel has lost are told, and counted [EXT-437]" {
+@test "samples that the kernel has lost are told, and counted" {
 	needs_os
 	# A ring of one page has 36 samples; who empties it stands still meanwhile. How many more there
 	# are depends on how much of a processor the program gets.
@@ -157,7 +157,7 @@ has_samples() {
 	[ "$(events a.log os.sample)" -gt 0 ]
 }
 
-@test "samples are filtered, selected and counted like any others [EXT-434]" {
+@test "samples are filtered, selected and counted like any others" {
 	needs_os
 	ptrace-run --os=process,samples --exclude=os.sample -o a.log -- "$work" spin 100
 	[ "$(events a.log os.sample)" -eq 0 ]
@@ -173,7 +173,7 @@ has_samples() {
 		sort -n | tail -n 1 | grep -q 'record 2 null'
 }
 
-@test "samples become flames, of processes that are gone, too [EXT-479]" {
+@test "samples become flames, of processes that are gone, too" {
 	needs_os
 	ptrace-run --os=samples -o a.log -- sh -c "$work spin 150; $work spins 100 2"
 	run_split ptrace-export --to=folded a.log
@@ -201,7 +201,7 @@ has_samples() {
 	fails grep -q work_ stdout.txt
 }
 
-@test "a report as text has the functions that take most time [EXT-482]" {
+@test "a report as text has the functions that take most time" {
 	"$PTRC_BUILD/tests/support/made_log" samples.log <<-END
 		layout os.sample u32 processor, bool cut, code[] stack
 		event 10 7 8 os.sample u32:1 u32:0 u64:0x30 u64:0x20 u64:0x20 u64:0x10
@@ -231,7 +231,7 @@ Functions, and how many of 4 samples found them running (self), or what they had
 	[ "$(ptrace-report --text b.log | grep -c '^Functions')" -eq 0 ]
 }
 
-@test "a report as a page has the stacks by names [EXT-481]" {
+@test "a report as a page has the stacks by names" {
 	needs_os
 	ptrace-run --os=samples -o a.log -- "$work" spin 200
 	ptrace-report -o a.html a.log
@@ -246,7 +246,7 @@ Functions, and how many of 4 samples found them running (self), or what they had
 	END
 }
 
-@test "where the kernel refuses samples, a line says why [EXT-426]" {
+@test "where the kernel refuses samples, a line says why" {
 	run_split "$work" refused ptrace-run --os=samples -o a.log -- "$traced" -n 10
 	[ "$status" -ne 77 ] || skip "no seccomp here"
 	[ "$status" -eq 0 ]

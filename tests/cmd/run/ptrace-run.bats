@@ -131,7 +131,7 @@ load ../../support/helpers
 	[ "$(cat ptrace.log)" = precious ]
 }
 
-@test "-o replaces nothing but a log or an empty file, unless it is forced [EXT-130]" {
+@test "-o replaces nothing but a log or an empty file, unless it is forced" {
 	# A signature that is cut short, and one that is not at the begin.
 	printf '\211PTRLOG' >short.txt
 	printf ' \211PTRLOG\n and more' >shifted.txt
@@ -170,7 +170,7 @@ load ../../support/helpers
 	ptrace-run -c file.yaml --dump-config | grep -qx 'force: true'
 }
 
-@test "-o: what has no contents is written to, what cannot be read is not replaced [EXT-130]" {
+@test "-o: what has no contents is written to, what cannot be read is not replaced" {
 	ptrace-run -o /dev/null -- "$traced"
 	mkfifo fifo
 	cat fifo >copy 3>&- &
@@ -422,7 +422,7 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 	[ "$(cat status)" -eq 5 ]
 }
 
-@test "if somebody else continues or kills the stopped COMMAND, it goes on, too [EXT-160]" {
+@test "if somebody else continues or kills the stopped COMMAND, it goes on, too" {
 	job 'kill -STOP $$; kill -STOP $$; exit 5'
 	wait_until state "$runner" T
 	kill -CONT "$child"
@@ -439,7 +439,7 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 	[ "$(cat status)" -eq 137 ]
 }
 
-@test "where no shell does job control it does not stop [EXT-160]" {
+@test "where no shell does job control it does not stop" {
 	setsid ptrace-run -o run.log -- sh -c 'echo $$ >pid; kill -STOP $$; exec "$0"' \
 		"$PTRC_BUILD/tests/support/signalled" >out 3>&- &
 	runner=$!
@@ -527,7 +527,7 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 	jq -e 'has("events") | not' <stderr.txt
 }
 
-@test "--json to a file or a descriptor [EXT-131]" {
+@test "--json to a file or a descriptor" {
 	run_split ptrace-run --json=run.json -o run.log -- sh -c 'echo error >&2; exit 4'
 	[ "$status" -eq 4 ]
 	jq -e '.exit_status == 4 and .log == "run.log"' run.json
@@ -570,7 +570,7 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 	[ "$stderr" = "ptrace-run: /dev/full: No space left on device" ]
 }
 
-@test "--json: an object comes also if COMMAND did not run [EXT-131]" {
+@test "--json: an object comes also if COMMAND did not run" {
 	run_split ptrace-run --json=run.json -- no-such-command
 	[ "$status" -eq 127 ]
 	jq -e '.exit_status == 127 and .command == "no-such-command" and (.complete | not) and
@@ -599,7 +599,7 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 	[ ! -e ran ]
 }
 
-@test "what is excluded is not recorded: names, patterns, system events [EXT-106 EXT-100]" {
+@test "what is excluded is not recorded: names, patterns, system events" {
 	run_split ptrace-run -o run.log --exclude=traced.event --exclude=posix_trace_stop -- \
 		sh -c '"$0"; "$0" -e other.event' "$traced"
 	[ "$status" -eq 0 ]
@@ -620,7 +620,7 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 	[ "$(events run.log x.noise)" -eq 0 ]
 }
 
-@test "only what is to be recorded is recorded [EXT-106 EXT-101]" {
+@test "only what is to be recorded is recorded" {
 	run_split ptrace-run -o run.log --only='x.*' --only=y --exclude='*.noise' -- \
 		sh -c 'for name in x.noise x.sound y z; do "$0" -e $name -n 2; done' "$traced"
 	[ "$status" -eq 0 ]
@@ -635,7 +635,7 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 	[ "$(events run.log z)" -eq 0 ]
 }
 
-@test "a pattern that matched no name is told [EXT-107]" {
+@test "a pattern that matched no name is told" {
 	run_split ptrace-run --json -o run.log --only='traced.*' --exclude='*.nosie' \
 		--exclude=$'odd\xff' -- "$traced"
 	[ "$status" -eq 0 ]
@@ -650,7 +650,7 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 	jq -e 'has("unmatched") | not' stderr.txt
 }
 
-@test "the option of before says what to use in its place [EXT-106]" {
+@test "the option of before says what to use in its place" {
 	for c in 'ptrace-run' 'ptrace-create'; do
 		for option in '--filter=x' '--filter x'; do
 			run_split $c $option
@@ -666,7 +666,7 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 	[[ $stderr == "ptrace-run: file.yaml:1:1: there is no key 'filter' any more: use 'exclude'"* ]]
 }
 
-@test "too many patterns are refused before anything is done [EXT-106 EXT-104]" {
+@test "too many patterns are refused before anything is done" {
 	{
 		echo 'exclude:'
 		printf '  - event.%d\n' {1..257}
@@ -698,7 +698,7 @@ untraced() {
 	[ "$(ls "/dev/shm/posixtrace-$(id -u)")" = bells ]
 }
 
-@test "a process that could not be traced for want of descriptors or memory is a loss [EXT-150]" {
+@test "a process that could not be traced for want of descriptors or memory is a loss" {
 	few='exec 3<&- 4<&- 5<&-; ulimit -n'
 	# The program itself, and a program that it runs. One descriptor is left for libraries.
 	[ "$(untraced bash -c "$few 4; exec \"\$0\" -n 5" "$traced")" = "too few descriptors" ]
@@ -757,7 +757,7 @@ untraced() {
 	[[ $stderr == "ptrace-run: sh: no event was recorded"* ]]
 }
 
-@test "that the patterns leave out everything is told in one line [EXT-107]" {
+@test "that the patterns leave out everything is told in one line" {
 	why="no event was recorded: the patterns (--only, --exclude, ptrace-filter) leave out every event type of the programs"
 	for patterns in '--exclude=*' '--exclude=traced.*' '--only=traced.* --exclude=*.event'; do
 		# shellcheck disable=SC2086 # words
@@ -808,7 +808,7 @@ is_waiting() {
 has_keeper() { grep -qsx ptrace-keeper /proc/[0-9]*/comm; }
 has_no_keeper() { ! has_keeper; }
 
-@test "a log that stalls does not keep signals from it [EXT-163]" {
+@test "a log that stalls does not keep signals from it" {
 	for signal in TERM HUP QUIT; do
 		stalled "$traced" -n 20000
 		wait_until is_waiting
@@ -830,7 +830,7 @@ has_no_keeper() { ! has_keeper; }
 	grep -q 'was given up' err
 }
 
-@test "a log that stalls before COMMAND runs does not keep signals from it [EXT-163]" {
+@test "a log that stalls before COMMAND runs does not keep signals from it" {
 	mkfifo fifo
 	exec 7<>fifo
 	dd if=/dev/zero of=fifo oflag=nonblock bs=4096 2>/dev/null || true
@@ -852,7 +852,7 @@ has_no_keeper() { ! has_keeper; }
 	[ "$(ls "/dev/shm/posixtrace-$EUID")" = bells ]
 }
 
-@test "-o: a FIFO that nobody reads is waited for with a word [EXT-130]" {
+@test "-o: a FIFO that nobody reads is waited for with a word" {
 	mkfifo fifo
 	ptrace-run -o fifo -- "$traced" -n 2 2>err 3>&- &
 	runner=$!
@@ -930,7 +930,7 @@ new_keeper() {
 	return 1
 }
 
-@test "a keeper that is killed is replaced at once [EXT-152]" {
+@test "a keeper that is killed is replaced at once" {
 	# Within its two seconds the program records four times what the stream holds.
 	ptrace-run -o run.log --stream-min-size=256K -- "$traced" -n 2000 -s 500 -p 1000 3>&- &
 	runner=$!
@@ -945,7 +945,7 @@ new_keeper() {
 	[ "$(events run.log traced.event)" -eq 2000 ]
 }
 
-@test "a log that somebody cut short or wrote into is not complete [EXT-151]" {
+@test "a log that somebody cut short or wrote into is not complete" {
 	# The first program has ended, and its events are in the log, when the file is cut.
 	for what in 'truncate -s 2000 run.log' \
 		'dd if=/dev/zero of=run.log bs=1 seek=3000 count=100000 conv=notrunc'; do
@@ -1031,7 +1031,7 @@ on_small_disk() {
 	[ "$(stat -c %a run.log)" = 640 ]
 }
 
-@test "each of 8182 names is found, and those beyond are told [EXT-110 EXT-111]" {
+@test "each of 8182 names is found, and those beyond are told" {
 	local message="at least 19 event names got no type of their own, as a program and its \
 children can have 8182 names: the events are there as posix_trace_unnamed_userevent, unless the \
 trace leaves that out (--only, --exclude)"
@@ -1070,7 +1070,7 @@ trace leaves that out (--only, --exclude)"
 	[ "$(ptrace-dump --count --user log || true)" = 8181 ]
 }
 
-@test "a log that does not come to its disk is told, unless nobody cares [EXT-155 EXT-156]" {
+@test "a log that does not come to its disk is told, unless nobody cares" {
 	local failing=$PTRC_BUILD/tests/support/failing_sync
 	"$failing" true || skip "no filters of system calls"
 	run_split "$failing" ptrace-run -o run.log --json=run.json -- "$traced" -n 10
@@ -1089,7 +1089,7 @@ trace leaves that out (--only, --exclude)"
 	[ "$status" -eq 0 ]
 }
 
-@test "--no-command-line keeps command lines out of the log [EXT-236]" {
+@test "--no-command-line keeps command lines out of the log" {
 	ptrace-run -o run.log -- "$traced" -n 3
 	ptrace-stat --json run.log >stat.json
 	jq -e --arg traced "$traced" 'any(.processes[]; .command_line == [$traced, "-n", "3"])' stat.json
@@ -1104,7 +1104,7 @@ trace leaves that out (--only, --exclude)"
 	ptrace-stat --json run.log | jq -e 'all(.processes[]; has("command_line") | not)'
 }
 
-@test "a log that was cut to nothing and grew again is replaced only with --force [EXT-130]" {
+@test "a log that was cut to nothing and grew again is replaced only with --force" {
 	ptrace-run -o run.log --allow-loss -- sh -c ': >run.log; exec "$0" -n 10' "$traced" || true
 	[ "$(head -c 8 run.log | tr -d '\0' | wc -c)" -eq 0 ]
 	[ -s run.log ]
@@ -1116,14 +1116,14 @@ trace leaves that out (--only, --exclude)"
 	ptrace-run -o run.log --force -- "$traced"
 }
 
-@test "--json=- is no file [EXT-131]" {
+@test "--json=- is no file" {
 	run_split ptrace-run -o run.log --json=- -- true
 	[ "$status" -eq 125 ]
 	[[ $stderr == *"- does not stand for standard output"*"./-"* ]]
 	[ ! -e ./- ]
 }
 
-@test "--no-loss waits for the log rather than lose an event, and tells it [EXT-208]" {
+@test "--no-loss waits for the log rather than lose an event, and tells it" {
 	# Each of these is a sixteenth of the stream.
 	run_split ptrace-run --no-loss -o run.log --stream-min-size=64K --json=result -- \
 		"$traced" -n 3000 -s 4000 -t 2
@@ -1142,7 +1142,7 @@ trace leaves that out (--only, --exclude)"
 	ptrace-stat run.log | grep -Eq '^full wait \(ns\) +600000000000$'
 }
 
-@test "without --no-loss nobody waits, and nothing is told of it [EXT-208]" {
+@test "without --no-loss nobody waits, and nothing is told of it" {
 	ptrace-run -o run.log --json=result --allow-loss --stream-min-size=64K -- \
 		"$traced" -n 3000 -s 4000
 	jq -e '.waits == 0 and .wait_ns == 0' result
@@ -1156,7 +1156,7 @@ trace leaves that out (--only, --exclude)"
 }
 
 # The keeper is stopped, so COMMAND stands still until it goes on.
-@test "a run that waits can be looked at, and COMMAND be interrupted [EXT-208 EXT-204]" {
+@test "a run that waits can be looked at, and COMMAND be interrupted" {
 	local keeper killed=0 command
 	rm -f in
 	mkfifo in

@@ -10,7 +10,7 @@ make_log() {
 		'for i in 1 2 3; do "$0" -n 3000; sleep 0.8; done' "$traced"
 }
 
-@test "a log goes on in other files, which are one log to the commands [EXT-278]" {
+@test "a log goes on in other files, which are one log to the commands" {
 	make_log
 	[ -f run.log.000003 ]
 	[ "$(events run.log traced.event)" -eq 9000 ]
@@ -36,7 +36,7 @@ make_log() {
 	ptrace-stat --json one.log | jq -e '.attributes.log_rotate_bytes == 0'
 }
 
-@test "files that are missing are told with status 3 [EXT-274 EXT-278 EXT-452 EXT-583]" {
+@test "files that are missing are told with status 3" {
 	make_log
 	missing=$(ptrace-dump --count run.log.000001)
 	rm run.log.000001
@@ -72,7 +72,7 @@ make_log() {
 	fails grep note: all.txt
 }
 
-@test "ptrace-doctor knows a log whose first file is deleted, while and after it is written [EXT-273]" {
+@test "ptrace-doctor knows a log whose first file is deleted, while and after it is written" {
 	ptrace-run -o run.log --log-rotate=16K --log-keep=2 -- sh -c 'for i in 1 2 3; do
 		"$0" -n 3000; sleep 0.8; done; until [ -e seen ]; do sleep 0.1; done' "$traced" &
 	until [ -e run.log ]; do sleep 0.01; done
@@ -87,7 +87,7 @@ make_log() {
 	[ "$stdout" = "ok       run.log: has $(events run.log traced.event) events of programs" ]
 }
 
-@test "--log-keep deletes the oldest files, which is no loss [EXT-273 EXT-278]" {
+@test "--log-keep deletes the oldest files, which is no loss" {
 	run_split make_log --log-keep=2
 	[ "$status" -eq 0 ]
 	[ -z "$stderr" ]
@@ -100,7 +100,7 @@ make_log() {
 		jq -e '.losses.missing_files == 0 and .losses.deleted_files == 2'
 }
 
-@test "events lost in the stream are told if --log-keep has deleted the file that told them [EXT-582 EXT-584]" {
+@test "events lost in the stream are told if --log-keep has deleted the file that told them" {
 	run_split ptrace-run -o run.log --log-rotate=16K --log-keep=2 --stream-min-size=64K --json=run.json \
 		-- sh -c '"$0" -n 100000; for i in 1 2 3 4; do sleep 0.5; "$0" -n 1500; done' "$traced"
 	[ "$status" -eq 3 ]
@@ -115,7 +115,7 @@ make_log() {
 	ptrace-stat --json --allow-loss run.log | jq -e --argjson lost "$lost" '.losses.stream_events == $lost'
 }
 
-@test "a session's log is rotated by time, with its commands in between [EXT-277 EXT-278]" {
+@test "a session's log is rotated by time, with its commands in between" {
 	printf 'log-rotate: 1s\nlog-keep: 100\noutput: run.log\n' >file.yaml
 	traced_start -w -W -n 10
 	wait_until says ready
@@ -131,7 +131,7 @@ make_log() {
 	[ "$(ptrace-dump --count run.log)" -ge 1 ]
 }
 
-@test "sizes, times and numbers that make no sense are refused [EXT-278]" {
+@test "sizes, times and numbers that make no sense are refused" {
 	while IFS=$'\t' read -r reason options; do
 		# shellcheck disable=SC2086
 		run_split ptrace-run -o run.log $options -- touch ran

@@ -51,7 +51,7 @@ has_recorded() {
 	[ "$(recorded "$1")" -eq "$2" ]
 }
 
-@test "a run is listed, under its name or that of COMMAND, and no longer when it ends [EXT-190]" {
+@test "a run is listed, under its name or that of COMMAND, and no longer when it ends" {
 	run_start --name="$me.a" -- -w -x 7
 	ptrace-list --json | jq -e --arg name "$me.a" 'select(.session == $name) |
 		.kind == "run" and .status == "running" and .command == "traced" and
@@ -71,7 +71,7 @@ has_recorded() {
 	[ ! -s err ]
 }
 
-@test "two runs of the same COMMAND at once have names of their own [EXT-190]" {
+@test "two runs of the same COMMAND at once have names of their own" {
 	ln -s "$traced" "$me"
 	traced=./$me
 	mkdir one two
@@ -97,7 +97,7 @@ has_recorded() {
 	exec 8>&-
 }
 
-@test "a name that is taken is an error before COMMAND starts, and costs no log [EXT-190]" {
+@test "a name that is taken is an error before COMMAND starts, and costs no log" {
 	ptrace-run -o old.log -- "$traced"
 	cp old.log copy
 	run_start --name="$me.a" -- -w
@@ -127,7 +127,7 @@ has_recorded() {
 # a busy machine has not shown them by then is in the log only.
 never_flushed=--stream-full-policy=until-full
 
-@test "those who follow a run get every event, and end with it [EXT-191]" {
+@test "those who follow a run get every event, and end with it" {
 	run_start --name="$me.a" $never_flushed -- -w -W -n 1000
 	follow "$me.a" first
 	one=$follower
@@ -148,7 +148,7 @@ never_flushed=--stream-full-policy=until-full
 	jq -e .complete <(ptrace-stat --json run.log)
 }
 
-@test "the end of a run waits until those who follow it have every event [EXT-191]" {
+@test "the end of a run waits until those who follow it have every event" {
 	for _ in 1 2 3; do
 		run_start --name="$me.a" $never_flushed -- -w -n 20000
 		follow "$me.a" lines
@@ -159,7 +159,7 @@ never_flushed=--stream-full-policy=until-full
 	done
 }
 
-@test "a run is stopped, started, filtered, flushed and cleared [EXT-192]" {
+@test "a run is stopped, started, filtered, flushed and cleared" {
 	run_start --name="$me.a" --exclude='*.other' -- -w -W -n 10
 	ptrace-stop "$me.a"
 	[ "$(ptrace-list --json | jq -r "select(.session == \"$me.a\").status")" = suspended ]
@@ -180,7 +180,7 @@ never_flushed=--stream-full-policy=until-full
 	[ "$(events run.log posix_trace_filter)" -eq 0 ]
 }
 
-@test "ptrace-shutdown ends the recording, and COMMAND goes on [EXT-193]" {
+@test "ptrace-shutdown ends the recording, and COMMAND goes on" {
 	run_start --name="$me.a" --json=result -- -w -W -n 10 -x 9
 	follow "$me.a" lines
 	go
@@ -207,7 +207,7 @@ never_flushed=--stream-full-policy=until-full
 	if has_validator; then validates run <result; fi
 }
 
-@test "of a run that is killed nothing is left, and who follows it ends [EXT-191]" {
+@test "of a run that is killed nothing is left, and who follows it ends" {
 	run_start --name="$me.a" -- -w -W -n 10
 	follow "$me.a" lines
 	go
@@ -227,7 +227,7 @@ never_flushed=--stream-full-policy=until-full
 	[ "$(events run.log traced.event)" -eq 10 ]
 }
 
-@test "COMMAND gets no descriptor, signal mask or environment of the session [EXT-194]" {
+@test "COMMAND gets no descriptor, signal mask or environment of the session" {
 	seen() {
 		"$@" sh -c 'ls -l /proc/self/fd | sed -n "s/.* \([0-9]*\) -> .*/\1/p"
 			grep -E "^(SigBlk|SigIgn)" /proc/self/status
@@ -238,7 +238,7 @@ never_flushed=--stream-full-policy=until-full
 	diff without with
 }
 
-@test "if there can be no session, one line says so, and the run is recorded [EXT-195]" {
+@test "if there can be no session, one line says so, and the run is recorded" {
 	ptrace-run -o run.log -- true 2>/dev/null
 	# Without the lock of the directory no name can be taken.
 	directory=$(find /dev/shm -maxdepth 1 -name "posixtrace-$EUID*" | head -n 1)
@@ -259,7 +259,7 @@ is_flushing() {
 	[ "$(ls "/proc/$runner/task" | wc -l)" -eq 3 ]
 }
 
-@test "a log that stalls while a run is flushed holds up no command, and no signal [EXT-192]" {
+@test "a log that stalls while a run is flushed holds up no command, and no signal" {
 	mkfifo log in
 	exec 8<>log
 	# Its threads are counted.

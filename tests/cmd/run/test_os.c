@@ -83,7 +83,7 @@ static void put_mapping(const char *path, uint64_t ns)
 		   1);
 }
 
-TEST(records_say_what_they_mean, "EXT-420 EXT-421 EXT-425")
+TEST(records_say_what_they_mean, "")
 {
 	const uint64_t lost[2] = {0, 17},
 		       task[3] = {20 | (uint64_t)10 << 32, 21 | (uint64_t)11 << 32, 5};
@@ -144,7 +144,7 @@ static void put_sample(const uint64_t *numbers, uint64_t told, size_t count, uin
 	put(numbers, 8 * count);
 }
 
-TEST(samples_have_the_addresses_of_user_space, "EXT-434")
+TEST(samples_have_the_addresses_of_user_space, "")
 {
 	const uint64_t numbers[] = {
 		(uint64_t)PERF_CONTEXT_KERNEL, 1, 2, (uint64_t)PERF_CONTEXT_USER, 10, 11, 12};
@@ -176,7 +176,7 @@ TEST(samples_have_the_addresses_of_user_space, "EXT-434")
 	free(fake);
 }
 
-TEST(samples_that_are_withheld_are_counted, "EXT-437")
+TEST(samples_that_are_withheld_are_counted, "")
 {
 	const uint64_t body[3] = {0};
 	struct ptrc_perf_records *records = ptrc_perf_records_new();
@@ -210,7 +210,7 @@ TEST(samples_that_are_withheld_are_counted, "EXT-437")
 }
 
 /* The kernel tells of a loss only when it writes into the ring again: what is found before counts once. */
-TEST(losses_that_no_record_has_told_yet, "EXT-425")
+TEST(losses_that_no_record_has_told_yet, "")
 {
 	struct ptrc_perf_records *records = ptrc_perf_records_new();
 	const struct ptrc_perf_record *r;
@@ -247,7 +247,7 @@ TEST(losses_that_no_record_has_told_yet, "EXT-425")
 	free(fake);
 }
 
-TEST(texts_of_records_stay_as_long_as_these, "EXT-433")
+TEST(texts_of_records_stay_as_long_as_these, "")
 {
 	struct ptrc_perf_records *records = ptrc_perf_records_new();
 	const struct ptrc_perf_record *r;
@@ -279,7 +279,7 @@ static void forget(void *arg, const struct posixtrace_log_process *p,
 	++*told;
 }
 
-TEST(a_ring_may_have_any_bytes, "EXT-433")
+TEST(a_ring_may_have_any_bytes, "")
 {
 	struct ptrc_perf_records *records = ptrc_perf_records_new();
 	size_t told = 0, seen = 0;
@@ -355,7 +355,7 @@ static void note(void *arg, const struct posixtrace_log_process *p,
 		 p->pp_executable ? p->pp_executable : "");
 }
 
-TEST(a_child_is_like_its_parent_until_it_executes, "EXT-423")
+TEST(a_child_is_like_its_parent_until_it_executes, "")
 {
 	static const struct ptrc_perf_mapping program = {.path = "/bin/shell"},
 					      other = {.path = "/bin/other"};

@@ -48,7 +48,7 @@ crash() {
 	exec 7>&-
 }
 
-@test "there is none: it says so [EXT-147]" {
+@test "there is none: it says so" {
 	needs_own_directory
 	run_split ptrace-salvage
 	[ "$status" -eq 0 ]
@@ -59,7 +59,7 @@ crash() {
 	assert_one_message ptrace-salvage
 }
 
-@test "a log that is there is finished; list and doctor name it before [EXT-147 EXT-148]" {
+@test "a log that is there is finished; list and doctor name it before" {
 	needs_own_directory
 	crash run.log
 	run_split ptrace-list
@@ -87,7 +87,7 @@ crash() {
 	[ -z "$stderr" ]
 }
 
-@test "a session that is gone: stat names what is unfinished [EXT-148]" {
+@test "a session that is gone: stat names what is unfinished" {
 	local controller
 	needs_own_directory
 	traced_start -w -W -n 10
@@ -104,7 +104,7 @@ crash() {
 	[[ $stderr == *"the session is gone"*"an unfinished stream of process $controller with "*"'ptrace-salvage' writes it" ]]
 }
 
-@test "every command says of a session that was killed what it left, at any time [EXT-148]" {
+@test "every command says of a session that was killed what it left, at any time" {
 	local controller first c
 	needs_own_directory
 	for c in doctor start stop clear flush shutdown filter events dump "dump -f" stat; do
@@ -133,7 +133,7 @@ crash() {
 	[ "$stderr" = "ptrace-stat: $me.g: no such session or log" ]
 }
 
-@test "a log that is gone is written beside it, or to the file that is given [EXT-147 EXT-141]" {
+@test "a log that is gone is written beside it, or to the file that is given" {
 	needs_own_directory
 	crash run.log
 	rm run.log
@@ -149,7 +149,7 @@ crash() {
 	[ "$(cat rescued.log)" = mine ]
 }
 
-@test "a rerun keeps the unfinished log that it replaces [EXT-148]" {
+@test "a rerun keeps the unfinished log that it replaces" {
 	needs_own_directory
 	crash run.log
 	run_split ptrace-run -o run.log -- "$traced" -n 7
@@ -170,7 +170,7 @@ crash() {
 	ptrace-shutdown "$me.a"
 }
 
-@test "the next run names what stays, and salvages what is gone [EXT-148 EXT-142]" {
+@test "the next run names what stays, and salvages what is gone" {
 	needs_own_directory
 	mkdir there
 	crash there/run.log
@@ -187,7 +187,7 @@ crash() {
 	[ "$(events there/run.log.salvaged traced.event)" -eq 100 ]
 }
 
-@test "a session without a log, killed, is salvaged or discarded [EXT-147 EXT-144]" {
+@test "a session without a log, killed, is salvaged or discarded" {
 	needs_own_directory
 	for how in --json --discard; do
 		traced_start -w -W -n 50
@@ -209,7 +209,7 @@ crash() {
 	[ -z "$(ptrace-salvage --json)" ]
 }
 
-@test "a killed session that has only events of ptrace-event is salvaged [EXT-147 EXT-144]" {
+@test "a killed session that has only events of ptrace-event is salvaged" {
 	needs_own_directory
 	mkfifo go
 	sh -c 'read -r line <go; for i in 1 2 3; do ptrace-event step "$i"; done; : >ran
@@ -231,7 +231,7 @@ crash() {
 	[ "$(events ptrace.salvaged step)" -eq 3 ]
 }
 
-@test "what another pid namespace controls is not unfinished [EXT-146]" {
+@test "what another pid namespace controls is not unfinished" {
 	[ "$EUID" -eq 0 ] || skip "root only"
 	unshare -pf true 2>/dev/null || skip "no pid namespaces"
 	needs_own_directory
@@ -253,7 +253,7 @@ crash() {
 	[ "$(events run.log traced.event)" -eq 100 ]
 }
 
-@test "the new log is a new file, and not standard output [EXT-147]" {
+@test "the new log is a new file, and not standard output" {
 	local to
 	mkfifo fifo
 	for to in /dev/stdout /dev/null fifo; do

@@ -22,7 +22,7 @@ promised() {
 	sed -n '/^## Many machines/,$s/^| `\([a-z_]*\.[a-z0-9_.]*\)` |.*/\1/p' "$PTRC_SOURCE/bench/README.md"
 }
 
-@test "bench/fleet writes every row that README.md lists, and finds every event once [EXT-525]" {
+@test "bench/fleet writes every row that README.md lists, and finds every event once" {
 	local dialect has_run=
 	is_built
 	for dialect in plain modern; do

@@ -84,7 +84,7 @@ query() {
 	[[ $(ask modern <<<'SELECT version()') == [2-9][0-9].* ]]
 }
 
-@test "the statements make the tables, again and again, in a database of any name [EXT-520]" {
+@test "the statements make the tables, again and again, in a database of any name" {
 	local dialect name
 	engines
 	for dialect in $here; do
@@ -102,7 +102,7 @@ query() {
 	done
 }
 
-@test "the columns stand in the order that is documented [EXT-520]" {
+@test "the columns stand in the order that is documented" {
 	local dialect wanted
 	engines
 	for dialect in $here; do
@@ -127,7 +127,7 @@ query() {
 	done
 }
 
-@test "processes and hosts are there once, however often they are sent [EXT-520]" {
+@test "processes and hosts are there once, however often they are sent" {
 	local dialect table
 	engines
 	for dialect in $here; do
@@ -145,7 +145,7 @@ query() {
 	done
 }
 
-@test "rows that are sent twice are in the table once [EXT-521]" {
+@test "rows that are sent twice are in the table once" {
 	local dialect count
 	engines
 	python3 "$fleet/rows.py" plain 1700000000 >plain.rows
@@ -175,7 +175,7 @@ query() {
 	done
 }
 
-@test "numbers are numbers up to both ends, times are exact, and bytes stay what they are [EXT-522]" {
+@test "numbers are numbers up to both ends, times are exact, and bytes stay what they are" {
 	local dialect
 	engines
 	for dialect in $here; do
@@ -209,7 +209,7 @@ query() {
 	done
 }
 
-@test "every query is there for both dialects, and has a test here [EXT-523]" {
+@test "every query is there for both dialects, and has a test here" {
 	local name
 	[ "$("$fleet/query" | wc -l)" -ge 8 ]
 	for name in $("$fleet/query"); do
@@ -219,7 +219,7 @@ query() {
 	done
 }
 
-@test "p99 of a pair by host and minute [EXT-523]" {
+@test "p99 of a pair by host and minute" {
 	engines
 	for dialect in $here; do
 		query "$dialect" p99-by-host-and-minute
@@ -232,7 +232,7 @@ query() {
 	done
 }
 
-@test "what changed since yesterday [EXT-523]" {
+@test "what changed since yesterday" {
 	engines
 	for dialect in $here; do
 		query "$dialect" changed-since-yesterday
@@ -250,7 +250,7 @@ query() {
 	done
 }
 
-@test "what is slower than yesterday [EXT-523]" {
+@test "what is slower than yesterday" {
 	engines
 	for dialect in $here; do
 		query "$dialect" slower-since-yesterday
@@ -258,7 +258,7 @@ query() {
 	done
 }
 
-@test "the slowest with their neighbours [EXT-523]" {
+@test "the slowest with their neighbours" {
 	engines
 	for dialect in $here; do
 		query "$dialect" slowest-with-neighbours
@@ -276,7 +276,7 @@ query() {
 	done
 }
 
-@test "hosts with losses [EXT-523]" {
+@test "hosts with losses" {
 	engines
 	for dialect in $here; do
 		query "$dialect" hosts-with-losses
@@ -289,7 +289,7 @@ query() {
 	done
 }
 
-@test "one request across hosts, by a number, a text, and a number over 2^63 [EXT-523]" {
+@test "one request across hosts, by a number, a text, and a number over 2^63" {
 	local plain modern
 	engines
 	for dialect in $here; do
@@ -312,7 +312,7 @@ query() {
 	done
 }
 
-@test "by how much the clocks of hosts may be wrong [EXT-523]" {
+@test "by how much the clocks of hosts may be wrong" {
 	engines
 	for dialect in $here; do
 		query "$dialect" clocks-by-host
@@ -324,7 +324,7 @@ query() {
 	done
 }
 
-@test "nothing is removed by itself, and what is to be removed goes by days [EXT-524]" {
+@test "nothing is removed by itself, and what is to be removed goes by days" {
 	local oldest='SELECT (max(ns) - min(ns)) > 2 * 86400 * 1000000000 FROM kept.events' statements
 	engines
 	for dialect in $here; do

@@ -60,7 +60,7 @@ has_once() {
 		'map(select(.log == $log).seq) | sort == [range($count)]' server/events >/dev/null
 }
 
-@test "each event of a closed log is a row, with its fields as what they are [EXT-491]" {
+@test "each event of a closed log is a row, with its fields as what they are" {
 	made a.log <<-END
 		layout all packed u8 a, i8 b, u64 c, f64 d, char[4] e, bytes[2] f, enum u8 {idle=0,busy=1} g, bool h
 		layout note json
@@ -96,7 +96,7 @@ has_once() {
 	fails grep ^events server/requests
 }
 
-@test "numbers of JSON are what they say, and of two members of one name the last one counts [EXT-491]" {
+@test "numbers of JSON are what they say, and of two members of one name the last one counts" {
 	cat >texts.py <<-'END'
 		texts = (
 		    '{"max": 9223372036854775807, "more": 9223372036854775808, "most": 18446744073709551615,'
@@ -136,7 +136,7 @@ has_once() {
 	tail -n 2 server/events | jq -se 'map([.ints, .strings]) == [[{"j.a": 2}, {}], [{}, {j: "text"}]]'
 }
 
-@test "rows tell machine, process and bound of the time [EXT-491]" {
+@test "rows tell machine, process and bound of the time" {
 	ptrace-run -o a.log -- ptrace-event app.start n=1
 	ship a.log
 	[ "$status" -eq 0 ]
@@ -152,7 +152,7 @@ has_once() {
 	jq -se 'map([.process, .pid]) | length == (unique | length)' server/processes
 }
 
-@test "a process is told once, however often a log that grows is looked at; in batches as events [EXT-491]" {
+@test "a process is told once, however often a log that grows is looked at; in batches as events" {
 	mkdir logs
 	follow --follow=logs
 	random() { head -c 150 /dev/urandom | od -An -v -tx1 | tr -d ' \n'; }
@@ -178,7 +178,7 @@ has_once() {
 	jq -se 'length >= 20 and length == (map([.process, .pid]) | unique | length)' server/processes
 }
 
-@test "what is missing in a log is rows, and the exit status says so [EXT-491]" {
+@test "what is missing in a log is rows, and the exit status says so" {
 	made a.log <<-END
 		event 1000 7 8 one
 		event 2000 7 8 two
@@ -225,7 +225,7 @@ has_once() {
 		$(jq -se 'map(.ints.lost // 0) | add' server/events)))" -eq 399 ]
 }
 
-@test "a log that was not closed is sent as far as it goes, and on when there is more [EXT-491]" {
+@test "a log that was not closed is sent as far as it goes, and on when there is more" {
 	many a.log 10
 	cp a.log whole.log
 	# The packet END.
@@ -242,7 +242,7 @@ has_once() {
 	[ "$(sed -n 's/^complete //p' a.log.ship)" = 1 ]
 }
 
-@test "both dialects are sent what they understand [EXT-493]" {
+@test "both dialects are sent what they understand" {
 	many a.log 10
 	echo 24.8.1.1 >server/version
 	ship a.log
@@ -258,7 +258,7 @@ has_once() {
 	has_once a.log 10
 }
 
-@test "batches end with a day, and with their size [EXT-492]" {
+@test "batches end with a day, and with their size" {
 	many a.log 40 "$((6 * 3600 * 1000000000))"
 	ship a.log
 	[ "$status" -eq 0 ]
@@ -274,7 +274,7 @@ has_once() {
 	has_once b.log 22
 }
 
-@test "whatever happens to a batch, each row is there once [EXT-492]" {
+@test "whatever happens to a batch, each row is there once" {
 	many a.log 1000
 	for act in drop half silent 'part 0' 'part 1' 'part 999' 'part 1000' endless \
 		'code 252 Too many parts' 'code 243 Cannot reserve 1.00 MiB, not enough space' \
@@ -300,7 +300,7 @@ has_once() {
 	has_once a.log 1000
 }
 
-@test "a progress file that was lost is made again of what the server has [EXT-492]" {
+@test "a progress file that was lost is made again of what the server has" {
 	many a.log 1000
 	ship a.log
 	rm a.log.ship
@@ -315,7 +315,7 @@ has_once() {
 	[[ $stderr == "ptrace-ship: a.log.ship: is not what ptrace-ship writes"* ]]
 }
 
-@test "a server that will not do is told before anything is sent [EXT-493]" {
+@test "a server that will not do is told before anything is sent" {
 	many a.log 10
 	echo 2 >server/schema
 	ship a.log
@@ -350,7 +350,7 @@ has_once() {
 	has_once a.log 10
 }
 
-@test "user and password come from a file or the environment, and stand on no command line [EXT-493]" {
+@test "user and password come from a file or the environment, and stand on no command line" {
 	many a.log 10
 	echo secret >server/password
 	ship a.log
@@ -375,7 +375,7 @@ has_once() {
 	[[ $stderr != *secret* ]]
 }
 
-@test "a server that is away is waited for, up to --give-up [EXT-495]" {
+@test "a server that is away is waited for, up to --give-up" {
 	many a.log 10
 	kill "$server"
 	wait_until is_ended "$server"
@@ -392,7 +392,7 @@ has_once() {
 	grep -q 'answers again' err
 }
 
-@test "a signal ends it behind the batch, and the rest is sent later [EXT-495]" {
+@test "a signal ends it behind the batch, and the rest is sent later" {
 	many a.log 2000
 	acts 'wait 1'
 	ptrace-ship --server="$url" --batch-size=1K a.log 2>err 3>&- &
@@ -410,7 +410,7 @@ has_once() {
 	has_once a.log 2000
 }
 
-@test "two at one log, another server, another log: each is told [EXT-494]" {
+@test "two at one log, another server, another log: each is told" {
 	many a.log 10
 	acts 'wait 3'
 	ptrace-ship --server="$url" a.log 3>&- &
@@ -444,7 +444,7 @@ has_once() {
 	[[ $stderr == *"a.log: is another log than before, of which 20 rows were shipped, and maybe not all" ]]
 }
 
-@test "a log that lacks what was sent of it is told [EXT-494]" {
+@test "a log that lacks what was sent of it is told" {
 	many a.log 10
 	truncate -s -80 a.log
 	ship a.log
@@ -459,7 +459,7 @@ has_once() {
 	[[ $stderr == *"no.log: not a trace log"*"gone.log: "* ]]
 }
 
-@test "it is killed at any moment, and each row is there once [EXT-496]" {
+@test "it is killed at any moment, and each row is there once" {
 	many a.log 20000
 	: >server/events
 	for i in $(seq 20); do
@@ -483,7 +483,7 @@ has_once() {
 	jq -se 'map(.ints.n) | group_by(.) | map(length) == [10000, 10000]' server/events
 }
 
-@test "an event of 16 bytes takes 25 bytes on the wire at most [EXT-499]" {
+@test "an event of 16 bytes takes 25 bytes on the wire at most" {
 	cat >numbers.py <<-'END'
 		import random
 		print('layout app.request u64 id, u32 rows, u32 us')
@@ -503,7 +503,7 @@ has_once() {
 	[ "${bytes% bytes}" -le $((25 * 20000)) ]
 }
 
-@test "--print-schema and --create-table [EXT-493]" {
+@test "--print-schema and --create-table" {
 	run_split ptrace-ship --print-schema
 	[ "$status" -eq 0 ]
 	[[ $stdout == *"CREATE TABLE IF NOT EXISTS \`posixtrace\`.events"*DateTime64* ]]
@@ -522,7 +522,7 @@ has_once() {
 	done
 }
 
-@test "what is wrong on this machine is told before the server is asked [EXT-500]" {
+@test "what is wrong on this machine is told before the server is asked" {
 	many a.log 10
 	mkdir dir logs
 	: >empty.log
@@ -571,7 +571,7 @@ has_once() {
 	[ ! -e a.log.ship ]
 }
 
-@test "each file of a rotated log stands for all of it [EXT-501]" {
+@test "each file of a rotated log stands for all of it" {
 	ptrace-run -o r.log --log-rotate=16K -- sh -c 'for i in 1 2; do "$0" -n 3000; sleep 0.8; done' \
 		"$traced"
 	[ -e r.log.000002 ]
@@ -599,7 +599,7 @@ has_once() {
 	[[ $stderr == *"r.log: its first files are gone, and so is what r.log.ship said: nobody knows"* ]]
 }
 
-@test "what speaks something else is told at once, and so are rights that are missing [EXT-502]" {
+@test "what speaks something else is told at once, and so are rights that are missing" {
 	many a.log 10
 	ship --give-up=0 --server="https://${url#http://}" a.log
 	[ "$status" -eq 1 ]
@@ -647,7 +647,7 @@ has_once() {
 	done
 }
 
-@test "a server that answers and takes nothing is given up, too [EXT-504]" {
+@test "a server that answers and takes nothing is given up, too" {
 	many a.log 10
 	for i in $(seq 40); do
 		echo "code 75 Cannot write to file $i, errno: 28, strerror: No space left on device"
@@ -663,7 +663,7 @@ has_once() {
 	has_once a.log 10
 }
 
-@test "--json says of each log what came of it [EXT-505]" {
+@test "--json says of each log what came of it" {
 	many a.log 10
 	made b.log <<-END
 		event 1000 7 8 one
@@ -735,7 +735,7 @@ end_follow() {
 	wait "$pid" || status=$?
 }
 
-@test "--follow sends what appears and grows in a directory [EXT-497]" {
+@test "--follow sends what appears and grows in a directory" {
 	mkdir logs
 	many logs/a.log 10
 	echo text >logs/notes
@@ -762,7 +762,7 @@ end_follow() {
 	[ ! -e logs/notes.ship ]
 }
 
-@test "--follow: a rotated log is one, and --remove-shipped removes what is sent [EXT-497]" {
+@test "--follow: a rotated log is one, and --remove-shipped removes what is sent" {
 	mkdir logs
 	ptrace-run -o logs/r.log --log-rotate=16K -- sh -c \
 		'for i in 1 2 3; do "$0" -n 3000; sleep 0.8; done' "$traced"
@@ -785,7 +785,7 @@ end_follow() {
 	jq -se 'group_by(.log) | map(map(.seq) | sort == [range(length)]) | all' server/events
 }
 
-@test "a damaged log is not removed, and stays known as damaged [EXT-497]" {
+@test "a damaged log is not removed, and stays known as damaged" {
 	mkdir logs
 	ptrace-run -o logs/d.log -- "$traced" -n 100000
 	printf '\377\377\377\377' | dd of=logs/d.log bs=1 seek=100000 conv=notrunc status=none
@@ -838,7 +838,7 @@ has_sent() {
 	grep -qsx "place [0-9]* [0-9]* $2" "$1"
 }
 
-@test "--follow looks only at what is new of a log, however long that is [EXT-571]" {
+@test "--follow looks only at what is new of a log, however long that is" {
 	local first last reads all size
 	[ -r /proc/self/io ] || skip "the kernel does not count reads"
 	mkdir logs
@@ -879,7 +879,7 @@ has_sent() {
 		'map(.seq) | sort == [range($first)] + [range($last; 6600000)]' server/events
 }
 
-@test "--follow: whatever comes of a log that is kept open is told as of one that is opened [EXT-571]" {
+@test "--follow: whatever comes of a log that is kept open is told as of one that is opened" {
 	mkdir logs
 	many whole.log 60000
 	parts whole.log >parts
@@ -939,7 +939,7 @@ has_sent() {
 	end_follow
 }
 
-@test "a shortage of memory where the next rows are looked for is not the end of a log [EXT-572]" {
+@test "a shortage of memory where the next rows are looked for is not the end of a log" {
 	local short=0
 	command -v ${CC:-cc} >/dev/null || skip "no compiler"
 	! grep -q __asan_init "$PTRACE_BIN/ptrace-ship" || skip "a sanitizer has its own malloc"
@@ -1003,7 +1003,7 @@ has_sent() {
 	[ "$short" -gt 0 ]
 }
 
-@test "--follow goes on when the server comes back, and with what others of its kind began [EXT-497]" {
+@test "--follow goes on when the server comes back, and with what others of its kind began" {
 	mkdir logs
 	many logs/a.log 2000
 	many logs/b.log 2000
@@ -1027,7 +1027,7 @@ has_sent() {
 	[[ $stderr == "ptrace-ship: gone/: "* ]]
 }
 
-@test "--follow=SESSION sends what a session records, until it ends [EXT-498]" {
+@test "--follow=SESSION sends what a session records, until it ends" {
 	traced_start -e traced.one -w -W
 	wait_until says ready
 	ptrace-create --pid="$pid" --start --name="$me" -o s.log
@@ -1048,7 +1048,7 @@ has_sent() {
 	assert_one_message ptrace-ship
 }
 
-@test "--follow=SESSION: a session that is stopped for a while is not over [EXT-498]" {
+@test "--follow=SESSION: a session that is stopped for a while is not over" {
 	traced_start -e traced.one -w -W
 	wait_until says ready
 	ptrace-create --pid="$pid" --start --name="$me" -o s.log
@@ -1070,7 +1070,7 @@ has_sent() {
 	has_once s.log "$(events s.log)"
 }
 
-@test "what was written just now is left for later, as it may be written again [EXT-496]" {
+@test "what was written just now is left for later, as it may be written again" {
 	command -v ${CC:-cc} >/dev/null || skip "no compiler"
 	! grep -q __asan_init "$PTRACE_BIN/ptrace-ship" || skip "a sanitizer wants to be loaded first"
 	# The first time that the program waits, this does what is to happen then.
@@ -1127,7 +1127,7 @@ has_sent() {
 	[ "$status" -eq 0 ]
 }
 
-@test "a server is asked only what is not known, and by host, as its tables are sorted [EXT-527]" {
+@test "a server is asked only what is not known, and by host, as its tables are sorted" {
 	local host
 	many a.log 100
 	ship a.log
@@ -1174,7 +1174,7 @@ says_sleeping() {
 	[[ $(cat "/proc/$1/syscall") =~ ^(271|73)\  ]]
 }
 
-@test "--follow with a long pause sleeps, has no connection meanwhile, and ends at a signal [EXT-526]" {
+@test "--follow with a long pause sleeps, has no connection meanwhile, and ends at a signal" {
 	local before
 	mkdir logs
 	many logs/a.log 10
@@ -1194,7 +1194,7 @@ says_sleeping() {
 	[ "$status" -eq 0 ]
 }
 
-@test "machines that start together do not send together for ever [EXT-526]" {
+@test "machines that start together do not send together for ever" {
 	local i all times
 	for i in 1 2 3 4 5 6 7 8; do
 		mkdir "logs$i"
@@ -1221,7 +1221,7 @@ says_sleeping() {
 	done
 }
 
-@test "settings come from a file; options override it, and mistakes have a place [EXT-493]" {
+@test "settings come from a file; options override it, and mistakes have a place" {
 	many a.log 10
 	cat >ship.yaml <<-END
 		server: http://127.0.0.1:1
@@ -1263,7 +1263,7 @@ ask() {
 	curl -sS "$url" --data-binary "$1"
 }
 
-@test "a real server has each row once, whoever is killed at random [EXT-496]" {
+@test "a real server has each row once, whoever is killed at random" {
 	clickhouse plain
 	ship --create-table
 	[ "$status" -eq 0 ]
@@ -1301,7 +1301,7 @@ certificate() {
 		-addext "subjectAltName=DNS:$2" -keyout "$1/key.pem" -out "$1/cert.pem" 2>openssl.out
 }
 
-@test "a real server is spoken to by TLS, and has to show a certificate that is accepted [EXT-503]" {
+@test "a real server is spoken to by TLS, and has to show a certificate that is accepted" {
 	command -v openssl >/dev/null || skip "no openssl (scripts/setup --fleet)"
 	many a.log 1000
 	certificate ours localhost
@@ -1349,7 +1349,7 @@ certificate() {
 	sh "$PTRC_SOURCE/tests/cmd/ship/fleet/server" stop "$PWD/real"
 }
 
-@test "a real server whose disk is full is waited for, and has each row once then [EXT-504]" {
+@test "a real server whose disk is full is waited for, and has each row once then" {
 	local why engine=$PTRC_SOURCE/tests/cmd/ship/fleet/server
 	why=$(sh "$engine" has plain) || skip "$why"
 	mkdir -p real/data
@@ -1389,7 +1389,7 @@ certificate() {
 	sh "$engine" stop "$PWD/real"
 }
 
-@test "the current engine takes what it is sent, and each row once [EXT-492]" {
+@test "the current engine takes what it is sent, and each row once" {
 	clickhouse modern
 	ship --create-table
 	[ "$status" -eq 0 ]

@@ -118,7 +118,7 @@ load ../../support/helpers
 	[ "$(session_files)" -eq 0 ]
 }
 
-@test "a log that does not come to its disk is told, unless nobody cares [EXT-155 EXT-156]" {
+@test "a log that does not come to its disk is told, unless nobody cares" {
 	local failing=$PTRC_BUILD/tests/support/failing_sync
 	"$failing" true || skip "no filters of system calls"
 	traced_start -w

@@ -24,7 +24,7 @@ begin() {
 	wait_until says done
 }
 
-@test "what a stream without a log holds becomes a closed log, and stays in it [EXT-245]" {
+@test "what a stream without a log holds becomes a closed log, and stays in it" {
 	begin "$me.a"
 	for log in one.log two.log; do
 		run_split ptrace-snapshot "$me.a" -o "$log"
@@ -48,7 +48,7 @@ begin() {
 	ptrace-shutdown "$me.a"
 }
 
-@test "a stream that has overwritten the oldest: what is left, and status 3 [EXT-245]" {
+@test "a stream that has overwritten the oldest: what is left, and status 3" {
 	traced_start -w -W -n 100000
 	wait_until says ready
 	ptrace-create --pid="$pid" --name="$me.a" --stream-full-policy=loop --stream-min-size=16K --start
@@ -70,7 +70,7 @@ begin() {
 	if has_validator; then validates snapshot <json; fi
 }
 
-@test "a program that records as fast as it can leaves the better part of the stream [EXT-456]" {
+@test "a program that records as fast as it can leaves the better part of the stream" {
 	traced_start -w -n 2000000000
 	wait_until says ready
 	ptrace-create --pid="$pid" --name="$me.a" --stream-full-policy=loop --stream-min-size=8M --start
@@ -99,7 +99,7 @@ begin() {
 	ptrace-shutdown --allow-loss "$me.a"
 }
 
-@test "a session that flushes to a log of its own: all of that [EXT-245]" {
+@test "a session that flushes to a log of its own: all of that" {
 	begin "$me.a" -o own.log
 	ptrace-flush "$me.a"
 	ptrace-event --pid="$pid" later
@@ -118,7 +118,7 @@ begin() {
 	[ "$(events own.log traced.event)" -eq 50 ]
 }
 
-@test "a session that flushes on command only: what the stream holds [EXT-245]" {
+@test "a session that flushes on command only: what the stream holds" {
 	begin "$me.a" -o own.log --stream-full-policy=until-full
 	ptrace-flush "$me.a"
 	ptrace-event --pid="$pid" later
@@ -129,7 +129,7 @@ begin() {
 	[ "$(events s.log traced.event)" -eq 0 ]
 }
 
-@test "wrong names, and a session that was killed [EXT-245 EXT-148]" {
+@test "wrong names, and a session that was killed" {
 	local controller
 	for name in "$me.nobody" ./run.log '' $'a\nb'; do
 		run_split ptrace-snapshot -o s.log "$name"
@@ -149,7 +149,7 @@ begin() {
 	ptrace-salvage --discard
 }
 
-@test "only a log is replaced; standard output is none [EXT-245]" {
+@test "only a log is replaced; standard output is none" {
 	begin "$me.a"
 	echo mine >text
 	run_split ptrace-snapshot -o text "$me.a"
@@ -182,7 +182,7 @@ begin() {
 	[ "$stderr" = "ptrace-snapshot: full.log: writing the log failed: File too large" ]
 }
 
-@test "a run is a session, too [EXT-245]" {
+@test "a run is a session, too" {
 	rm -f in out
 	mkfifo in
 	ptrace-run -o run.log --name="$me.r" -- "$traced" -W -n 20 <in >out 3>&- &

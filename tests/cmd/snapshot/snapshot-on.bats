@@ -24,7 +24,7 @@ is_closed() {
 		ptrace-stat --allow-loss --json "$1" | jq -e '.losses.unclosed | not' >/dev/null
 }
 
-@test "an event just before the end of a run makes a snapshot [EXT-295]" {
+@test "an event just before the end of a run makes a snapshot" {
 	run_split ptrace-run -o run.log --json=result --snapshot-on='boo*' -- \
 		"$traced" -e quiet -n 100
 	[ "$status" -eq 0 ]
@@ -56,7 +56,7 @@ is_closed() {
 	if has_validator; then validates run <result; fi
 }
 
-@test "a session without a log writes them where it was made, and goes on [EXT-295]" {
+@test "a session without a log writes them where it was made, and goes on" {
 	session --snapshot-on=alarm --snapshot-on='*.failed'
 	ptrace-stat --json "$me.a" >json
 	jq -e '.snapshots == {max: 10, written: 0, failed: 0, error: 0, used_up: false}' json
@@ -88,7 +88,7 @@ is_closed() {
 	[ ! -e "$me.a.snapshot-003" ]
 }
 
-@test "ptrace-shutdown names the patterns that no event has matched [EXT-455]" {
+@test "ptrace-shutdown names the patterns that no event has matched" {
 	many=()
 	# More than one page of them, and one that is matched.
 	for i in $(seq 200); do
@@ -110,7 +110,7 @@ is_closed() {
 	if has_validator; then validates session <<<"$stdout"; fi
 }
 
-@test "a snapshot comes within a tenth of a second, in the middle of a run [EXT-295]" {
+@test "a snapshot comes within a tenth of a second, in the middle of a run" {
 	traced_start -w -W -n 50
 	wait_until says ready
 	ptrace-create --pid="$pid" --name="$me.a" --start --snapshot-on=traced.event
@@ -124,7 +124,7 @@ is_closed() {
 	[ $((file - event)) -lt 2000000000 ]
 }
 
-@test "how many there are is bounded, and how often they come [EXT-296]" {
+@test "how many there are is bounded, and how often they come" {
 	: >"$me.a.snapshot-001"
 	echo mine >"$me.a.snapshot-003"
 	: >"$me.a.snapshot-004.partial"
@@ -161,7 +161,7 @@ is_closed() {
 	[ "$(jq '.snapshots | .used_up and (.made | length) == 1' result)" = true ]
 }
 
-@test "what is about to be flushed or cleared makes its snapshot before [EXT-296]" {
+@test "what is about to be flushed or cleared makes its snapshot before" {
 	session --snapshot-on=alarm -o own.log --stream-full-policy=until-full
 	ptrace-event --pid="$pid" alarm
 	ptrace-flush "$me.a"
@@ -177,7 +177,7 @@ is_closed() {
 	[ "$(events own.log alarm)" -eq 1 ]
 }
 
-@test "events do not name files, and stay on one line [EXT-295]" {
+@test "events do not name files, and stay on one line" {
 	name=$'../../x\n\e[1m/tmp/y'
 	run_split ptrace-run -o run.log --snapshot-on='*' --json=result -- "$traced" -e "$name"
 	[ "$status" -eq 0 ]
@@ -191,7 +191,7 @@ is_closed() {
 	[ ! -e /dev/null.snapshot-001 ]
 }
 
-@test "a snapshot that cannot be written leaves no file, and is told [EXT-296]" {
+@test "a snapshot that cannot be written leaves no file, and is told" {
 	# More than the limit of files.
 	traced_start -w -W -n 1000
 	wait_until says ready
@@ -223,7 +223,7 @@ is_closed() {
 	[ "$stdout" = run.log ]
 }
 
-@test "a session that is killed while it writes leaves no half file under the name [EXT-296]" {
+@test "a session that is killed while it writes leaves no half file under the name" {
 	traced_start -w -W -n 600000
 	wait_until says ready
 	ptrace-create --pid="$pid" --name="$me.a" --start --snapshot-on=alarm --stream-min-size=64M
@@ -238,7 +238,7 @@ is_closed() {
 	ptrace-salvage --discard
 }
 
-@test "settings that cannot be [EXT-295]" {
+@test "settings that cannot be" {
 	local want options
 	while IFS=$'\t' read -r want options; do
 		# shellcheck disable=SC2086 # several options

@@ -36,7 +36,7 @@ load ../../support/helpers
 	done
 }
 
-@test "a trace that has no room stays suspended, and that is an error [EXT-09]" {
+@test "a trace that has no room stays suspended, and that is an error" {
 	traced_start -w -W -n 20000
 	wait_until says ready
 	ptrace-create --pid="$pid" --name="$me.s" --start --stream-min-size=16K \

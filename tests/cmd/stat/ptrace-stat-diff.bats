@@ -23,7 +23,7 @@ verdict_of() {
 	ptrace-stat --diff --json "$@" | jq -r --arg p "$pair" '.pairs[] | select(.pair == $p) | .verdict'
 }
 
-@test "diff: equal runs are noise, others are told apart [EXT-359 EXT-360]" {
+@test "diff: equal runs are noise, others are told apart" {
 	logs
 	[ "$(verdict_of req before.log after.log)" = noise ]
 	[ "$(verdict_of req before.log before.log)" = noise ]
@@ -40,7 +40,7 @@ verdict_of() {
 	[ "$(verdict_of req before.log few.log)" = 'too few' ]
 }
 
-@test "diff: counts, rates, new and vanished types and pairs, what changed most first [EXT-359]" {
+@test "diff: counts, rates, new and vanished types and pairs, what changed most first" {
 	durations before.log req 1000 1000 2000 1 1 old 100 1000 2000 1 2 same 1000 5000 6000 1 3 \
 		half 1000 9000 9500 1 4
 	durations after.log req 1000 4000 8000 1 5 new 100 1000 2000 1 6 same 1000 5000 6000 1 7 \
@@ -62,7 +62,7 @@ verdict_of() {
 		.events_per_second / 1000' <<<"$stdout"
 }
 
-@test "diff: text of 80 columns [EXT-362]" {
+@test "diff: text of 80 columns" {
 	logs
 	run_split ptrace-stat --diff --fail-if='p50 req > +10%' --fail-if='p50 db > +10%' \
 		before.log slow.log
@@ -84,7 +84,7 @@ verdict_of() {
 	grep -Eq '^ +100 +100 +' <<<"$stdout"
 }
 
-@test "diff: several logs on each side [EXT-359]" {
+@test "diff: several logs on each side" {
 	logs
 	run_split ptrace-stat --diff --json --before=before.log --before=before.log after.log slow.log
 	[ "$status" -eq 0 ]
@@ -95,7 +95,7 @@ verdict_of() {
 	[ "$status" -eq 0 ]
 }
 
-@test "diff: --fail-if [EXT-361]" {
+@test "diff: --fail-if" {
 	logs
 	# What is so, and what is not.
 	for condition in 'p99 req > +10%' 'p50 req > +150us' 'max req > 2ms' 'p90 req.begin..req.end >= 2ms' \
@@ -127,7 +127,7 @@ verdict_of() {
 	jq -e '.conditions == [{condition: "p50 req > +10%", verdict: "too few"}]' <<<"$stdout"
 }
 
-@test "diff: --fail-if of a name that two pairs have is refused [EXT-361]" {
+@test "diff: --fail-if of a name that two pairs have is refused" {
 	logs
 	by_pid='req.begin..req.end by pid'
 	for name in req req.begin..req.end; do
@@ -154,7 +154,7 @@ verdict_of() {
 	[ "$status" -eq 5 ]
 }
 
-@test "diff: conditions on what is not there, and losses [EXT-361]" {
+@test "diff: conditions on what is not there, and losses" {
 	logs
 	run_split ptrace-stat --diff --fail-if='p99 reg > +10%' before.log after.log
 	[ "$status" -eq 1 ]
@@ -193,7 +193,7 @@ verdict_of() {
 	[ -z "$stdout" ]
 }
 
-@test "diff: wrong use is refused [EXT-361 EXT-362]" {
+@test "diff: wrong use is refused" {
 	logs
 	for options in --before=before.log '--fail-if=loss>0' '--diff --per=pid' '--diff --histogram' \
 		'--diff after.log' '--diff --fail-if=x' '--diff --fail-if=p99>1'; do

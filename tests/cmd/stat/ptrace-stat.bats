@@ -23,7 +23,7 @@ load ../../support/helpers
 	grep -Eq '^ +10 +10 +40 +0  traced\.event$' <<<"$stdout"
 }
 
-@test "a log has as many events for all commands as ptrace-dump shows [EXT-12]" {
+@test "a log has as many events for all commands as ptrace-dump shows" {
 	for options in '--stream-min-size=4M' \
 		'--stream-min-size=16K --stream-full-policy=loop' \
 		'--stream-min-size=16K --stream-full-policy=until-full' \
@@ -44,7 +44,7 @@ load ../../support/helpers
 	done
 }
 
-@test "a session with a ring as log: events in it [EXT-12]" {
+@test "a session with a ring as log: events in it" {
 	traced_start -w -W -n 20000
 	wait_until says ready
 	ring='--start --log-max-size=80K --log-full-policy=loop --stream-min-size=4M'
@@ -105,7 +105,7 @@ load ../../support/helpers
 	ptrace-stat --json "$me.a" | jq -e '.running_ns == 0 and .event_count == 0'
 }
 
-@test "what stands for damage is not counted among the events in the log [EXT-252]" {
+@test "what stands for damage is not counted among the events in the log" {
 	ptrace-run --no-loss -o run.log -- "$traced" -n 60000
 	size=$(stat -c %s run.log)
 	in_log=$(ptrace-stat --json run.log | jq .counts.log_events)
@@ -120,7 +120,7 @@ load ../../support/helpers
 	done
 }
 
-@test "a log on a full disk says how many events it lacks [EXT-255]" {
+@test "a log on a full disk says how many events it lacks" {
 	unshare -m true 2>/dev/null || skip "only root can mount"
 	mkdir small
 	# With --no-loss many flushes are tried in vain.
@@ -195,7 +195,7 @@ load ../../support/helpers
 	grep -q '^ptrace-stat: standard output: No space left on device$' stderr.txt
 }
 
-@test "names beyond the limit are told of a live session [EXT-111]" {
+@test "names beyond the limit are told of a live session" {
 	traced_start -W -e many -N 8190
 	wait_until says "done"
 	ptrace-create --pid="$pid" --name="$me.a"
@@ -213,7 +213,7 @@ load ../../support/helpers
 	ptrace-shutdown "$me.a"
 }
 
-@test "machine, clock and processes of a log are shown, with control characters escaped [EXT-230 EXT-239]" {
+@test "machine, clock and processes of a log are shown, with control characters escaped" {
 	ptrace-run -o run.log -- "$traced" -n 1 $'a\e[31mb' $'\xff' || true
 	run_split ptrace-stat run.log
 	[ "$status" -eq 0 ]
@@ -229,7 +229,7 @@ load ../../support/helpers
 		any(.mappings[]; .path == $traced))' <<<"$stdout"
 }
 
-@test "a process that is killed at once has its program and mappings in the log [EXT-231]" {
+@test "a process that is killed at once has its program and mappings in the log" {
 	# Nobody waits for one that is killed: on a busy machine it may be gone too soon, but not each time.
 	for ((round = 0; round < 50; round++)); do
 		ptrace-run -o run.log -- "$traced" -n 1 -k 9 || true
@@ -252,7 +252,7 @@ pairs_log() {
 		ptrace-flush "$0" >/dev/null' "$me.p"
 }
 
-@test "pairs: a table, JSON, a histogram, values of a field [EXT-290 EXT-293]" {
+@test "pairs: a table, JSON, a histogram, values of a field" {
 	pairs_log
 	run_split ptrace-stat --pairs pairs.log
 	[ "$status" -eq 0 ]
@@ -276,7 +276,7 @@ pairs_log() {
 		jq -e '.pairs[0].value == "sh"'
 }
 
-@test "pairs: data that does not fit its layout is told, and with --strict is status 3 [EXT-307 EXT-308]" {
+@test "pairs: data that does not fit its layout is told, and with --strict is status 3" {
 	ptrace-run -o run.log -- sh -c '"$0" -e a.begin -X 0100000000000000
 		"$0" -e a.end -X 0100000000000000; "$0" -e other -X 01' "$traced"
 	for options in '' --strict; do
@@ -299,7 +299,7 @@ pairs_log() {
 	ptrace-stat --strict --pairs run.log
 }
 
-@test "pairs: types that are not there, and options alone [EXT-293]" {
+@test "pairs: types that are not there, and options alone" {
 	pairs_log
 	run_split ptrace-stat --pair='req.begin..req.ende' pairs.log
 	[ "$status" -eq 1 ]
@@ -323,7 +323,7 @@ pairs_log() {
 	[ "$status" -eq 2 ]
 }
 
-@test "pairs: of a session, and of a log with losses [EXT-290 EXT-291]" {
+@test "pairs: of a session, and of a log with losses" {
 	ptrace-create --pid=$$ --name="$me" --start
 	ptrace-event req.begin 1
 	ptrace-event req.end 1
@@ -338,7 +338,7 @@ pairs_log() {
 	jq -e '.complete == false and .pairs[0].cut > 0 and .pairs[0].count > 10' <<<"$stdout"
 }
 
-@test "pairs: a stream that was full cuts what was open [EXT-291]" {
+@test "pairs: a stream that was full cuts what was open" {
 	for policy in flush until-full; do
 		ptrace-run -o full.log --allow-loss --stream-min-size=4K \
 			--stream-full-policy="$policy" -- "$traced" -n 20000
@@ -360,7 +360,7 @@ pairs_log() {
 	done
 }
 
-@test "pairs: fields that only symbols tell are refused [EXT-290]" {
+@test "pairs: fields that only symbols tell are refused" {
 	ptrace-run -o run.log -- ptrace-event a
 	for option in --per=function '--pair=a..b by file'; do
 		run_split ptrace-stat --pairs "$option" run.log
@@ -372,7 +372,7 @@ pairs_log() {
 	[[ $stderr == *"--pair: function, file and line need --symbols"* ]]
 }
 
-@test "a key that was cut is none, which is told [EXT-446]" {
+@test "a key that was cut is none, which is told" {
 	ptrace-run -o run.log --max-data-size=6 -- bash -c '
 		for event in begin:one begin:two end:one; do
 			ptrace-event "r.${event%:*}" "query ${event#*:}"

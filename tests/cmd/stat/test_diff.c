@@ -41,7 +41,7 @@ static bool is_near(double a, double b)
 
 /* ---- merging ---- */
 
-TEST(merged_durations_are_those_that_were_added_one_by_one, "EXT-359")
+TEST(merged_durations_are_those_that_were_added_one_by_one, "")
 {
 	struct ptrc_quantiles all = {0}, parts[3] = {{0}};
 
@@ -67,7 +67,7 @@ TEST(merged_durations_are_those_that_were_added_one_by_one, "EXT-359")
 
 /* ---- tests ---- */
 
-TEST(the_rank_test_is_that_of_the_definition, "EXT-360")
+TEST(the_rank_test_is_that_of_the_definition, "")
 {
 	for (size_t round = 0; round < 50; round++) {
 		size_t m = 1 + random_below(40), n = 1 + random_below(40);
@@ -98,7 +98,7 @@ TEST(the_rank_test_is_that_of_the_definition, "EXT-360")
 	}
 }
 
-TEST(the_test_of_a_quantile_is_exact, "EXT-360")
+TEST(the_test_of_a_quantile_is_exact, "")
 {
 	/* Of 4 and 4, 1 and 3 are above: 2 * (16 + 1) / 70. */
 	static const uint64_t few[] = {1, 1, 1, 100}, many[] = {1, 100, 100, 100};
@@ -113,7 +113,7 @@ TEST(the_test_of_a_quantile_is_exact, "EXT-360")
 	ptrc_quantiles_free(&q);
 }
 
-TEST(equal_runs_are_noise_and_shifted_ones_are_not, "EXT-360")
+TEST(equal_runs_are_noise_and_shifted_ones_are_not, "")
 {
 	unsigned int by_order = 0, by_quantile = 0;
 
@@ -145,7 +145,7 @@ TEST(equal_runs_are_noise_and_shifted_ones_are_not, "EXT-360")
 	}
 }
 
-TEST(a_tail_that_grew_is_found_by_the_test_of_its_quantile, "EXT-360")
+TEST(a_tail_that_grew_is_found_by_the_test_of_its_quantile, "")
 {
 	struct ptrc_quantiles p = {0}, q = {0};
 
@@ -160,7 +160,7 @@ TEST(a_tail_that_grew_is_found_by_the_test_of_its_quantile, "EXT-360")
 	ptrc_quantiles_free(&q);
 }
 
-TEST(the_tests_take_few_equal_and_very_many_durations, "EXT-360")
+TEST(the_tests_take_few_equal_and_very_many_durations, "")
 {
 	static const uint64_t same[20] = {7, 7, 7, 7, 7, 7, 7, 7, 7, 7,
 					  7, 7, 7, 7, 7, 7, 7, 7, 7, 7};
@@ -200,7 +200,7 @@ static const char *reason_of(const char *text)
 	return is_read ? "" : why.text;
 }
 
-TEST(conditions_are_read, "EXT-361")
+TEST(conditions_are_read, "")
 {
 	static const char *const good[] = {
 		"p99 req > +10%",
@@ -226,7 +226,7 @@ TEST(conditions_are_read, "EXT-361")
 	ptrc_conditions_free(&c);
 }
 
-TEST(wrong_conditions_get_column_and_reason, "EXT-361 EXT-585")
+TEST(wrong_conditions_get_column_and_reason, "")
 {
 	static const struct {
 		const char *text;

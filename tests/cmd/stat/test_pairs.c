@@ -66,7 +66,7 @@ static void check_quantiles(uint64_t *numbers, size_t count)
 	ptrc_quantiles_free(&q);
 }
 
-TEST(quantiles_are_within_one_percent_of_sorted_data, "EXT-292")
+TEST(quantiles_are_within_one_percent_of_sorted_data, "")
 {
 	static uint64_t numbers[5000];
 	static const size_t counts[] = {1, 2, 3, 10, 99, 100, 101, 999, 1000, 1001, 5000};
@@ -205,7 +205,7 @@ static const char *found(void)
 	",\"unmatched_ends\":" #ends ",\"cut\":" #cut ",\"without_key\":0}]"
 #define A_PAIR "\"begin\":\"a.begin\",\"end\":\"a.end\""
 
-TEST(brackets_of_a_thread_nest, "EXT-290")
+TEST(brackets_of_a_thread_nest, "")
 {
 	setup();
 	give("a.begin..a.end");
@@ -226,7 +226,7 @@ TEST(brackets_of_a_thread_nest, "EXT-290")
 	CHECK_STR_EQ(found(), NOTHING_MEASURED(A_PAIR, 0, 0, 0));
 }
 
-TEST(a_field_is_the_key_across_threads_and_types_of_numbers, "EXT-290 EXT-291")
+TEST(a_field_is_the_key_across_threads_and_types_of_numbers, "")
 {
 	setup();
 	give(" a.begin .. a.end by data.id ");
@@ -268,7 +268,7 @@ static bool is_same_key(struct ptrc_value v, struct ptrc_value w)
 #define BYTES_OF(k, text) \
 	((struct ptrc_value){.kind = (k), .bytes = (text), .size = sizeof(text) - 1})
 
-TEST(keys_are_equal_where_expressions_are, "EXT-445")
+TEST(keys_are_equal_where_expressions_are, "")
 {
 	CHECK(is_same_key(SIGNED(1), UNSIGNED(1)));
 	CHECK(is_same_key(SIGNED(1), DOUBLE(1.0)));
@@ -306,7 +306,7 @@ TEST(keys_are_equal_where_expressions_are, "EXT-445")
 }
 
 /* What was cut would be the same as other keys that begin so. */
-TEST(a_key_that_was_cut_is_none, "EXT-446")
+TEST(a_key_that_was_cut_is_none, "")
 {
 	setup();
 	give("b.begin..b.end by data");
@@ -329,7 +329,7 @@ TEST(a_key_that_was_cut_is_none, "EXT-446")
 	CHECK_EQ(pairs.list[0].cut_keys, 0);
 }
 
-TEST(a_loss_between_the_events_of_a_pair_cuts_it, "EXT-291")
+TEST(a_loss_between_the_events_of_a_pair_cuts_it, "")
 {
 	setup();
 	give("a.begin..a.end");
@@ -357,7 +357,7 @@ static void take_stop(int64_t ns, int reason)
 	take_data(POSIX_TRACE_STOP, 0, ns, &reason, sizeof(reason));
 }
 
-TEST(a_full_stop_cuts_pairs_as_an_overflow_does, "EXT-291")
+TEST(a_full_stop_cuts_pairs_as_an_overflow_does, "")
 {
 	static const trace_event_id_t losses[] = {POSIX_TRACE_OVERFLOW, POSIX_TRACE_RESUME,
 						  POSIX_TRACE_ERROR};
@@ -392,7 +392,7 @@ TEST(a_full_stop_cuts_pairs_as_an_overflow_does, "EXT-291")
 }
 
 /* What is lost at an event is behind it, or up to it. */
-TEST(how_long_a_stream_was_full_is_a_pair, "EXT-291")
+TEST(how_long_a_stream_was_full_is_a_pair, "")
 {
 	static const struct {
 		const char *pair;
@@ -421,7 +421,7 @@ TEST(how_long_a_stream_was_full_is_a_pair, "EXT-291")
 }
 
 /* Where one log was full, a pair by a field of another one may have lost its end. */
-TEST(a_full_stop_cuts_pairs_by_field_of_other_logs_until_the_start, "EXT-291 EXT-358")
+TEST(a_full_stop_cuts_pairs_by_field_of_other_logs_until_the_start, "")
 {
 	static struct ptrc_reader other;
 	static struct ptrc_view of_other;
@@ -454,7 +454,7 @@ TEST(a_full_stop_cuts_pairs_by_field_of_other_logs_until_the_start, "EXT-291 EXT
 	}
 }
 
-TEST(an_event_may_end_one_and_begin_the_next, "EXT-290")
+TEST(an_event_may_end_one_and_begin_the_next, "")
 {
 	setup();
 	give("other..other");
@@ -467,7 +467,7 @@ TEST(an_event_may_end_one_and_begin_the_next, "EXT-290")
 		     "\"total_ns\":40}]");
 }
 
-TEST(names_make_pairs_but_those_that_were_given, "EXT-290")
+TEST(names_make_pairs_but_those_that_were_given, "")
 {
 	setup();
 	give("a.begin..a.end by tid");
@@ -487,7 +487,7 @@ TEST(names_make_pairs_but_those_that_were_given, "EXT-290")
 	}
 }
 
-TEST(values_of_a_field_have_rows_of_their_own, "EXT-293")
+TEST(values_of_a_field_have_rows_of_their_own, "")
 {
 	static struct ptrc_field per;
 	struct ptrc_cli_reason why;
@@ -515,7 +515,7 @@ TEST(values_of_a_field_have_rows_of_their_own, "EXT-293")
 }
 
 /* Many that are open at once, and never more memory than these need. */
-TEST(memory_grows_with_what_is_open, "EXT-290")
+TEST(memory_grows_with_what_is_open, "")
 {
 	setup();
 	give("a.begin..a.end by data.id");
@@ -530,7 +530,7 @@ TEST(memory_grows_with_what_is_open, "EXT-290")
 	CHECK(strstr(found(), "\"count\":290000,\"unmatched_begins\":10000,\"unmatched_ends\":0,"));
 }
 
-TEST(what_is_no_pair_is_refused_with_the_reason, "EXT-290")
+TEST(what_is_no_pair_is_refused_with_the_reason, "")
 {
 	static const char *const texts[] = {"",	    "a",   "a..",	 "..b",
 					    " .. ", "a.b", "a.. by pid", ".. by pid"};

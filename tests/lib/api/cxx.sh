@@ -59,7 +59,7 @@ struct with_member {
 	void g() { made(true); }
 };
 END
-result 'without a warning as C++17 and C++20, also without exceptions [EXT-366]' \
+result 'without a warning as C++17 and C++20, also without exceptions' \
 	everywhere "$dir/all.cc"
 
 # Names of the program may be macros.
@@ -69,7 +69,7 @@ clobbered() {
 			compile -std="$std" -DPOSIXTRACE_INLINE=@ -Dshape_=@ -Dcheck_=@ || return 1
 	done
 }
-result 'macros of a program do no harm [EXT-366]' clobbered
+result 'macros of a program do no harm' clobbered
 
 # refused MESSAGE: what follows a right beginning is not compiled, with these words
 refused() {
@@ -139,7 +139,7 @@ posixtrace::span_type<int, posixtrace::key<int>> e{"e", "a", "b"};|the key of a 
 posixtrace::span_type<posixtrace::key<char[2]>> e{"e", "a"}; void f() { posixtrace::span s{e, ""}; }|the key of a span is a number
 END
 }
-result 'mistakes are errors that say what is wrong [EXT-367]' mistakes
+result 'mistakes are errors that say what is wrong' mistakes
 
 # In C++17 it is a constexpr object that shows them.
 names() {
@@ -191,7 +191,7 @@ has_consteval() {
 	standards=c++17
 }
 has_consteval
-result 'so are names that are none, and units of what has none [EXT-367 EXT-447]' names
+result 'so are names that are none, and units of what has none' names
 
 # ---- what is recorded ----
 
@@ -211,7 +211,7 @@ build() {
 			"$PTRC_SOURCE/tests/lib/api/cxx_events.cc" "$static" -pthread || return 1
 	done
 }
-result 'the test program is built, each way without a warning [EXT-366]' build
+result 'the test program is built, each way without a warning' build
 
 # records CASE: in all ways
 records() {
@@ -220,24 +220,24 @@ records() {
 		"$program" "$1" || { echo "${program##*/} $1"; return 1; }
 	done
 }
-result 'numbers stand as in a structure of C [EXT-366]' records numbers
-result 'enumerations, letters, pointers, JSON and bytes [EXT-366]' records others
-result 'arrays, and texts of a fixed size [EXT-366]' records arrays
-result 'durations have their units [EXT-366]' records durations
-result 'texts, also several [EXT-366]' records texts
-result 'up to 256 bytes take no memory but the stack [EXT-368]' records memory
-result 'an event type opens itself; with another layout it is unnamed [EXT-368]' records opening
-result 'several threads open one type [EXT-368]' records threads
-result 'a forked child goes on with the types of its parent [EXT-368]' records fork
-result 'an event has the address of its caller [EXT-368]' records address
-result 'a type is ready before any constructor runs [EXT-368]' records early
+result 'numbers stand as in a structure of C' records numbers
+result 'enumerations, letters, pointers, JSON and bytes' records others
+result 'arrays, and texts of a fixed size' records arrays
+result 'durations have their units' records durations
+result 'texts, also several' records texts
+result 'up to 256 bytes take no memory but the stack' records memory
+result 'an event type opens itself; with another layout it is unnamed' records opening
+result 'several threads open one type' records threads
+result 'a forked child goes on with the types of its parent' records fork
+result 'an event has the address of its caller' records address
+result 'a type is ready before any constructor runs' records early
 untraced() (
 	CXX_EVENTS_QUIET=1
 	export CXX_EVENTS_QUIET
 	records untraced
 )
-result 'where nobody traces, nothing is opened [EXT-365 EXT-368]' untraced
-result 'spans record their begin and their end [EXT-369]' records spans
+result 'where nobody traces, nothing is opened' untraced
+result 'spans record their begin and their end' records spans
 
 echo "1..$number"
 exit "$status"

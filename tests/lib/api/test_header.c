@@ -47,7 +47,7 @@ TEST(event_info_has_its_members, "HDR-07")
 	CHECK(IS_TYPE(info.posix_thread_id, pthread_t));
 }
 
-TEST(event_info_has_one_member_more, "HDR-09 EXT-03")
+TEST(event_info_has_one_member_more, "HDR-09")
 {
 	struct posix_trace_event_info info;
 

@@ -53,7 +53,7 @@ static unsigned long missed(struct posixtrace_cursor *cursor)
 	return count;
 }
 
-TEST(cursors_take_nothing_away_from_each_other_and_from_who_reads, "EXT-120")
+TEST(cursors_take_nothing_away_from_each_other_and_from_who_reads, "")
 {
 	trace_id_t trid = ts_create_running(0, NULL);
 	trace_event_id_t id = ts_id("event");
@@ -77,7 +77,7 @@ TEST(cursors_take_nothing_away_from_each_other_and_from_who_reads, "EXT-120")
 	ts_shutdown(trid);
 }
 
-TEST(a_full_stream_that_cursors_have_read_stays_full, "EXT-120")
+TEST(a_full_stream_that_cursors_have_read_stays_full, "")
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, 0);
 	trace_id_t trid = ts_create_running(0, &attr);
@@ -91,7 +91,7 @@ TEST(a_full_stream_that_cursors_have_read_stays_full, "EXT-120")
 	ts_shutdown(trid);
 }
 
-TEST(a_snapshot_ends_with_what_was_there, "EXT-121")
+TEST(a_snapshot_ends_with_what_was_there, "")
 {
 	trace_id_t trid = ts_create_running(0, NULL);
 	trace_event_id_t id = ts_id("event");
@@ -126,7 +126,7 @@ static unsigned long count_events(struct posixtrace_cursor *cursor, unsigned *ga
 	return count;
 }
 
-TEST(what_was_overwritten_before_a_cursor_came_is_told_and_counted, "EXT-122")
+TEST(what_was_overwritten_before_a_cursor_came_is_told_and_counted, "")
 {
 	enum { ROUNDS = 3, EVENTS = 20000 };
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 64 * KIB, 0);
@@ -207,7 +207,7 @@ static uint32_t count_newest(struct posixtrace_cursor *snapshot)
 	return count;
 }
 
-TEST(a_snapshot_of_a_stream_that_is_overwritten_fast_has_the_better_part_of_it, "EXT-456")
+TEST(a_snapshot_of_a_stream_that_is_overwritten_fast_has_the_better_part_of_it, "")
 {
 	enum { SIZE = 16 * MIB, TRIES = 20 };
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, SIZE, 0);
@@ -241,7 +241,7 @@ TEST(a_snapshot_of_a_stream_that_is_overwritten_fast_has_the_better_part_of_it, 
 	ts_shutdown(trid);
 }
 
-TEST(a_snapshot_of_a_stream_that_is_overwritten_stays_when_the_stream_is_cleared, "EXT-456")
+TEST(a_snapshot_of_a_stream_that_is_overwritten_stays_when_the_stream_is_cleared, "")
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 64 * KIB, 0);
 	trace_id_t trid = ts_create_running(0, &attr);
@@ -258,7 +258,7 @@ TEST(a_snapshot_of_a_stream_that_is_overwritten_stays_when_the_stream_is_cleared
 	ts_shutdown(trid);
 }
 
-TEST(what_was_flushed_before_a_cursor_came_is_counted, "EXT-122", NEEDS_KEEPER)
+TEST(what_was_flushed_before_a_cursor_came_is_counted, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 8 * MIB, POSIX_TRACE_APPEND, 0);
 	trace_id_t trid = ts_create_log(0, &attr, ts_temp_file());
@@ -296,7 +296,7 @@ static void select_type(struct posixtrace_cursor *cursor, const char *name)
 	CHECK_OK(posixtrace_cursor_select(cursor, &set));
 }
 
-TEST(a_cursor_reports_the_types_that_are_wanted, "EXT-294")
+TEST(a_cursor_reports_the_types_that_are_wanted, "")
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 64 * KIB, 0);
 	trace_id_t trid = ts_create_running(0, &attr);
@@ -335,7 +335,7 @@ TEST(a_cursor_reports_the_types_that_are_wanted, "EXT-294")
 	ts_shutdown(trid);
 }
 
-TEST(a_cursor_that_skips_events_obeys_the_filter_of_their_time, "EXT-294")
+TEST(a_cursor_that_skips_events_obeys_the_filter_of_their_time, "")
 {
 	trace_id_t trid = ts_create_running(0, NULL);
 	struct posixtrace_cursor *cursor = open_cursor(trid, 0);
@@ -357,7 +357,7 @@ TEST(a_cursor_that_skips_events_obeys_the_filter_of_their_time, "EXT-294")
 	ts_shutdown(trid);
 }
 
-TEST(cursors_of_what_is_no_active_stream_are_refused, "EXT-123")
+TEST(cursors_of_what_is_no_active_stream_are_refused, "")
 {
 	trace_id_t trid = ts_create_running(0, NULL);
 	struct posixtrace_cursor *cursor = open_cursor(trid, 0);

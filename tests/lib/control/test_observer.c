@@ -64,7 +64,7 @@ static unsigned long lost_events(trace_id_t trid)
 	return counts.pt_lost_events;
 }
 
-TEST(what_was_observed_stands_where_it_was, "EXT-422 EXT-432", NEEDS_KEEPER)
+TEST(what_was_observed_stands_where_it_was, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0);
 	int fd = ts_temp_file();
@@ -106,7 +106,7 @@ TEST(what_was_observed_stands_where_it_was, "EXT-422 EXT-432", NEEDS_KEEPER)
 	CHECK_EQ(next, 6);
 }
 
-TEST(what_was_observed_has_its_time, "EXT-422")
+TEST(what_was_observed_has_its_time, "")
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
 	trace_id_t trid = ts_create_running(getpid(), &attr);
@@ -133,7 +133,7 @@ TEST(what_was_observed_has_its_time, "EXT-422")
 	posixtrace_observer_close(observer);
 }
 
-TEST(time_does_not_go_backwards_for_an_observer, "EXT-432")
+TEST(time_does_not_go_backwards_for_an_observer, "")
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
 	trace_id_t trid = ts_create_running(getpid(), &attr);
@@ -155,7 +155,7 @@ TEST(time_does_not_go_backwards_for_an_observer, "EXT-432")
 	posixtrace_observer_close(observer);
 }
 
-TEST(filter_and_patterns_hold_for_what_was_observed, "EXT-424")
+TEST(filter_and_patterns_hold_for_what_was_observed, "")
 {
 	static const struct posixtrace_pattern pattern = {.pt_how = POSIXTRACE_EXCLUDE,
 							  .pt_glob = "b*"};
@@ -184,7 +184,7 @@ TEST(filter_and_patterns_hold_for_what_was_observed, "EXT-424")
 	posixtrace_observer_close(observer);
 }
 
-TEST(what_finds_no_room_is_lost_and_counted, "EXT-425")
+TEST(what_finds_no_room_is_lost_and_counted, "")
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 65536, 100);
 	trace_id_t trid = ts_create_running(getpid(), &attr);
@@ -204,7 +204,7 @@ TEST(what_finds_no_room_is_lost_and_counted, "EXT-425")
 	posixtrace_observer_close(observer);
 }
 
-TEST(a_ring_keeps_the_newest_of_what_was_observed, "EXT-432")
+TEST(a_ring_keeps_the_newest_of_what_was_observed, "")
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 65536, 100);
 	trace_id_t trid = ts_create_running(getpid(), &attr);
@@ -224,7 +224,7 @@ TEST(a_ring_keeps_the_newest_of_what_was_observed, "EXT-432")
 	posixtrace_observer_close(observer);
 }
 
-TEST(a_clear_is_no_hindrance, "EXT-432")
+TEST(a_clear_is_no_hindrance, "")
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
 	trace_id_t trid = ts_create_running(getpid(), &attr);
@@ -240,7 +240,7 @@ TEST(a_clear_is_no_hindrance, "EXT-432")
 	posixtrace_observer_close(observer);
 }
 
-TEST(an_observer_outlives_its_stream, "EXT-432")
+TEST(an_observer_outlives_its_stream, "")
 {
 	trace_id_t trid = ts_create_running(getpid(), NULL);
 	struct posixtrace_observer *observer = open_observer(trid);
@@ -257,7 +257,7 @@ TEST(an_observer_outlives_its_stream, "EXT-432")
 	posixtrace_observer_close(NULL);
 }
 
-TEST(observers_refuse_what_is_wrong, "EXT-432")
+TEST(observers_refuse_what_is_wrong, "")
 {
 	trace_id_t trid = ts_create_running(getpid(), NULL);
 	struct posixtrace_log_process process = {.pp_pid = 0};
@@ -314,7 +314,7 @@ static bool is_text(const char *text, size_t size, const char *expected)
 	return size == strlen(expected) && memcmp(text, expected, size) == 0;
 }
 
-TEST(a_log_tells_of_a_process_that_was_observed, "EXT-423", NEEDS_KEEPER)
+TEST(a_log_tells_of_a_process_that_was_observed, "", NEEDS_KEEPER)
 {
 	static const unsigned char build_id[] = {1, 2, 3, 4};
 	/* No process has this number. */
@@ -379,7 +379,7 @@ TEST(a_log_tells_of_a_process_that_was_observed, "EXT-423", NEEDS_KEEPER)
 	ts_close_log(log);
 }
 
-TEST(what_was_observed_stands_above_a_look_that_came_too_late, "EXT-423", NEEDS_KEEPER)
+TEST(what_was_observed_stands_above_a_look_that_came_too_late, "", NEEDS_KEEPER)
 {
 	const pid_t gone = 4194304 - 1;
 	struct posixtrace_log_process p = {
@@ -419,7 +419,7 @@ TEST(what_was_observed_stands_above_a_look_that_came_too_late, "EXT-423", NEEDS_
 	ts_close_log(log);
 }
 
-TEST(what_is_told_of_a_process_is_cut_to_what_fits, "EXT-433", NEEDS_KEEPER)
+TEST(what_is_told_of_a_process_is_cut_to_what_fits, "", NEEDS_KEEPER)
 {
 	static char text[100000];
 	static struct posixtrace_log_mapping mappings[1000];

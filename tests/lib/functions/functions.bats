@@ -50,7 +50,7 @@ nested() {
 	END
 }
 
-@test "--functions records begin and end of every function, by gcc and clang [EXT-465 EXT-466]" {
+@test "--functions records begin and end of every function, by gcc and clang" {
 	local compilers=("$cc") c
 	need_symbols
 	nested
@@ -87,7 +87,7 @@ nested() {
 	done
 }
 
-@test "function events tell function, call and line, and take two event types [EXT-376 EXT-377 EXT-413 EXT-466 EXT-467 EXT-476]" {
+@test "function events tell function, call and line, and take two event types" {
 	need_symbols
 	nested
 	compile nested nested.c
@@ -172,7 +172,7 @@ function.end code function, caller call_site" ]
 	fi
 }
 
-@test "--functions=GLOB records the functions that it names [EXT-468]" {
+@test "--functions=GLOB records the functions that it names" {
 	need_symbols
 	nested
 	compile nested nested.c
@@ -197,7 +197,7 @@ function.end code function, caller call_site" ]
 	done
 }
 
-@test "functions of C++ are selected as the source names them [EXT-468]" {
+@test "functions of C++ are selected as the source names them" {
 	command -v $cxx >/dev/null || skip "no compiler of C++"
 	need_symbols
 	cat >names.cc <<-'END'
@@ -242,7 +242,7 @@ function.end code function, caller call_site" ]
 	[ "$(selected '_ZN5space3actEv')" = space::act ]
 }
 
-@test "threads, signal handlers and recursion: every function is in the log [EXT-469]" {
+@test "threads, signal handlers and recursion: every function is in the log" {
 	cat >threads.c <<-'END'
 		#include <pthread.h>
 		#include <signal.h>
@@ -295,7 +295,7 @@ function.end code function, caller call_site" ]
 	[ "$(jq -r 'select(.event == "function.begin") | .data.function' events | grep -c "$function\$")" -eq 80000 ]
 }
 
-@test "a hook calls no function of the program, whatever these are called [EXT-469]" {
+@test "a hook calls no function of the program, whatever these are called" {
 	cat >own.c <<-'END'
 		#include <stddef.h>
 		#include <stdlib.h>
@@ -318,7 +318,7 @@ function.end code function, caller call_site" ]
 	[ "$(names run.log own | grep -c '^f$')" -eq 1 ]
 }
 
-@test "functions that are left by longjmp and by an exception [EXT-469]" {
+@test "functions that are left by longjmp and by an exception" {
 	command -v $cxx >/dev/null || skip "no compiler of C++"
 	need_symbols
 	cat >leave.cc <<-'END'
@@ -346,7 +346,7 @@ function.end code function, caller call_site" ]
 	[ "$(calls run.log | c++filt -p | tr '\n' ' ')" = "+main +jumps +through +throws $left+last -last -main " ]
 }
 
-@test "children and executed programs record their functions, too [EXT-470]" {
+@test "children and executed programs record their functions, too" {
 	cat >family.c <<-'END'
 		#include <stdlib.h>
 		#include <sys/wait.h>
@@ -386,7 +386,7 @@ function.end code function, caller call_site" ]
 	[ "$(events run.log function.begin)" -eq 2 ]
 }
 
-@test "a program that has the library keeps it: both record into one log, in order [EXT-471]" {
+@test "a program that has the library keeps it: both record into one log, in order" {
 	need_symbols
 	cat >both.c <<-'END'
 		#include <stdlib.h>
@@ -440,7 +440,7 @@ function.end code function, caller call_site" ]
 	fi
 }
 
-@test "libraries that are linked, and that are loaded and unloaded later [EXT-468 EXT-469]" {
+@test "libraries that are linked, and that are loaded and unloaded later" {
 	cat >part.c <<-'END'
 		static void inner(void) { }
 		void part(void) { inner(); }
@@ -470,7 +470,7 @@ function.end code function, caller call_site" ]
 	[ "$(events run.log function.end)" -eq 2 ]
 }
 
-@test "what cannot be recorded is told, and runs all the same [EXT-472]" {
+@test "what cannot be recorded is told, and runs all the same" {
 	nested
 	$cc -o plain nested.c
 	run_split ptrace-run --functions -o run.log -- ./plain
@@ -494,7 +494,7 @@ function.end code function, caller call_site" ]
 	fi
 }
 
-@test "LD_PRELOAD of the user stays, and stands first [EXT-473]" {
+@test "LD_PRELOAD of the user stays, and stands first" {
 	cat >users.c <<-'END'
 		#include <stdlib.h>
 		#include <stdio.h>
@@ -517,7 +517,7 @@ function.end code function, caller call_site" ]
 	[ "$stdout" = $'x\ny*' ]
 }
 
-@test "an event type of this name with another layout is left alone [EXT-474]" {
+@test "an event type of this name with another layout is left alone" {
 	[ -z "${PTRC_SAN_CFLAGS-}" ] && [ -e "$static" ] || skip "no library without sanitizers"
 	cat >mine.c <<-'END'
 		#include <posixtrace.h>
@@ -542,7 +542,7 @@ function.end code function, caller call_site" ]
 ["function.end",16]' ]
 }
 
-@test "functions with XRay of clang are patched while the program runs [EXT-477 EXT-478]" {
+@test "functions with XRay of clang are patched while the program runs" {
 	command -v clang >/dev/null || skip "no clang"
 	need_symbols
 	nested
@@ -586,7 +586,7 @@ function.end code function, caller call_site" ]
 	[[ $stderr == *"compiled with -fxray-instrument and has lost its symbol table"* ]]
 }
 
-@test "nothing but the hooks is seen of the library [EXT-475]" {
+@test "nothing but the hooks is seen of the library" {
 	library=$PTRC_BUILD/lib/posixtrace-functions.so
 	[ "$(nm -D --defined-only "$library" | awk '{ print $3 }' | sort)" = \
 		$'__cyg_profile_func_enter\n__cyg_profile_func_exit' ]

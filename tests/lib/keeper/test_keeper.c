@@ -107,7 +107,7 @@ static void check_kills(int stream_policy, int log_policy)
 	ts_events_free(&events);
 }
 
-TEST(keeper_is_told_and_replaced, "EXT-152", NEEDS_KEEPER)
+TEST(keeper_is_told_and_replaced, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	int fd = ts_temp_file();
@@ -164,7 +164,7 @@ static void limit_memory(pid_t keeper, size_t more)
 	CHECK_SYS(prlimit(keeper, RLIMIT_AS, &limit, NULL));
 }
 
-TEST(short_of_memory_the_keeper_flushes_in_small_parts, "LOG-13 LOG-19 EXT-01", NEEDS_KEEPER)
+TEST(short_of_memory_the_keeper_flushes_in_small_parts, "LOG-13 LOG-19", NEEDS_KEEPER)
 {
 	static struct posixtrace_type_count types[POSIX_TRACE_UNNAMED_USEREVENT + 100];
 	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 32 * MIB, POSIX_TRACE_APPEND, 0);

@@ -594,7 +594,7 @@ static long rotate_once(long last)
 	return count;
 }
 
-TEST_TIMEOUT(a_keeper_killed_at_any_store_of_a_rotation_loses_nothing, "EXT-272", 120)
+TEST_TIMEOUT(a_keeper_killed_at_any_store_of_a_rotation_loses_nothing, "", 120)
 {
 	pid_t pids[WORKERS];
 	long count, stride = WORKERS * harness_sample();

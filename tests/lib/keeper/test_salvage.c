@@ -198,7 +198,7 @@ static void needs_own_directory(void)
  * Where the log is
  */
 
-TEST(a_log_that_was_renamed_is_finished_where_it_is, "EXT-140", NEEDS_KEEPER)
+TEST(a_log_that_was_renamed_is_finished_where_it_is, "", NEEDS_KEEPER)
 {
 	crash_with_log(100, 900);
 	CHECK_SYS(rename(path, beside("log.1")));
@@ -209,7 +209,7 @@ TEST(a_log_that_was_renamed_is_finished_where_it_is, "EXT-140", NEEDS_KEEPER)
 	remove_directory();
 }
 
-TEST(a_log_under_another_of_its_names_is_finished, "EXT-140", NEEDS_KEEPER)
+TEST(a_log_under_another_of_its_names_is_finished, "", NEEDS_KEEPER)
 {
 	crash_with_log(100, 900);
 	CHECK_SYS(link(path, beside("linked")));
@@ -222,7 +222,7 @@ TEST(a_log_under_another_of_its_names_is_finished, "EXT-140", NEEDS_KEEPER)
 	remove_directory();
 }
 
-TEST(a_log_that_somebody_has_open_is_finished_in_another_directory, "EXT-140", NEEDS_KEEPER)
+TEST(a_log_that_somebody_has_open_is_finished_in_another_directory, "", NEEDS_KEEPER)
 {
 	char there[200];
 
@@ -244,7 +244,7 @@ TEST(a_log_that_somebody_has_open_is_finished_in_another_directory, "EXT-140", N
 	remove_directory();
 }
 
-TEST(beside_a_log_that_is_gone_the_rest_is_saved, "EXT-141", NEEDS_KEEPER)
+TEST(beside_a_log_that_is_gone_the_rest_is_saved, "", NEEDS_KEEPER)
 {
 	crash_with_log(100, 900);
 	CHECK_SYS(unlink(path));
@@ -256,7 +256,7 @@ TEST(beside_a_log_that_is_gone_the_rest_is_saved, "EXT-141", NEEDS_KEEPER)
 }
 
 /* A file with the old name is not the log, whatever it is. */
-TEST(no_file_is_ever_replaced_or_written_to, "EXT-141", NEEDS_KEEPER)
+TEST(no_file_is_ever_replaced_or_written_to, "", NEEDS_KEEPER)
 {
 	static const char text[] = "a letter";
 	const char *names[] = {"log", "log.salvaged", "log.salvaged.2"};
@@ -284,7 +284,7 @@ TEST(no_file_is_ever_replaced_or_written_to, "EXT-141", NEEDS_KEEPER)
 	remove_directory();
 }
 
-TEST(a_log_deleted_but_open_counts_as_gone, "EXT-141", NEEDS_KEEPER)
+TEST(a_log_deleted_but_open_counts_as_gone, "", NEEDS_KEEPER)
 {
 	crash_with_log(100, 900);
 	int fd = (int)CHECK_SYS(open(path, O_RDONLY | O_CLOEXEC));
@@ -295,7 +295,7 @@ TEST(a_log_deleted_but_open_counts_as_gone, "EXT-141", NEEDS_KEEPER)
 	remove_directory();
 }
 
-TEST(a_ring_that_is_gone_is_saved_as_a_ring, "EXT-141", NEEDS_KEEPER)
+TEST(a_ring_that_is_gone_is_saved_as_a_ring, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr =
 		log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, POSIX_TRACE_LOOP, 1024 * KIB);
@@ -310,7 +310,7 @@ TEST(a_ring_that_is_gone_is_saved_as_a_ring, "EXT-141", NEEDS_KEEPER)
 	remove_directory();
 }
 
-TEST(a_create_with_the_same_log_saves_the_rest_first, "EXT-143", NEEDS_KEEPER)
+TEST(a_create_with_the_same_log_saves_the_rest_first, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = append_attr();
 
@@ -330,7 +330,7 @@ TEST(a_create_with_the_same_log_saves_the_rest_first, "EXT-143", NEEDS_KEEPER)
  * What cannot be written yet
  */
 
-TEST(without_a_directory_the_stream_stays_until_there_is_one, "EXT-142", NEEDS_KEEPER)
+TEST(without_a_directory_the_stream_stays_until_there_is_one, "", NEEDS_KEEPER)
 {
 	char written[4096];
 
@@ -357,7 +357,7 @@ TEST(without_a_directory_the_stream_stays_until_there_is_one, "EXT-142", NEEDS_K
 	remove_directory();
 }
 
-TEST(without_permission_the_stream_stays, "EXT-142", NEEDS_KEEPER)
+TEST(without_permission_the_stream_stays, "", NEEDS_KEEPER)
 {
 	needs_own_directory();
 	if (geteuid() == 0)
@@ -376,7 +376,7 @@ TEST(without_permission_the_stream_stays, "EXT-142", NEEDS_KEEPER)
 	remove_directory();
 }
 
-TEST(a_log_that_may_not_be_written_to_any_more_is_left_alone, "EXT-141", NEEDS_KEEPER)
+TEST(a_log_that_may_not_be_written_to_any_more_is_left_alone, "", NEEDS_KEEPER)
 {
 	if (geteuid() == 0)
 		SKIP("root has every permission");
@@ -391,7 +391,7 @@ TEST(a_log_that_may_not_be_written_to_any_more_is_left_alone, "EXT-141", NEEDS_K
 }
 
 /* In a mount namespace of its own: the file system of the log is small and full. */
-TEST(on_a_full_disk_the_stream_stays_and_goes_elsewhere, "EXT-142", NEEDS_KEEPER)
+TEST(on_a_full_disk_the_stream_stays_and_goes_elsewhere, "", NEEDS_KEEPER)
 {
 	char written[4096];
 
@@ -417,7 +417,7 @@ TEST(on_a_full_disk_the_stream_stays_and_goes_elsewhere, "EXT-142", NEEDS_KEEPER
 	rmdir(directory);
 }
 
-TEST(a_log_that_does_not_come_to_its_disk_leaves_the_stream, "EXT-157 EXT-142", NEEDS_KEEPER)
+TEST(a_log_that_does_not_come_to_its_disk_leaves_the_stream, "", NEEDS_KEEPER)
 {
 	needs_own_directory();
 	crash_with_log(100, 100);
@@ -441,7 +441,7 @@ TEST(a_log_that_does_not_come_to_its_disk_leaves_the_stream, "EXT-157 EXT-142", 
 	remove_directory();
 }
 
-TEST(on_a_read_only_file_system_the_stream_stays, "EXT-142", NEEDS_KEEPER)
+TEST(on_a_read_only_file_system_the_stream_stays, "", NEEDS_KEEPER)
 {
 	needs_own_directory();
 	make_directory();
@@ -467,7 +467,7 @@ TEST(on_a_read_only_file_system_the_stream_stays, "EXT-142", NEEDS_KEEPER)
  * Plain streams
  */
 
-TEST(a_plain_stream_of_a_killed_controller_is_salvaged, "EXT-144", NEEDS_KEEPER)
+TEST(a_plain_stream_of_a_killed_controller_is_salvaged, "", NEEDS_KEEPER)
 {
 	static const int policies[] = {POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_LOOP};
 	char written[4096];
@@ -500,7 +500,7 @@ TEST(a_plain_stream_of_a_killed_controller_is_salvaged, "EXT-144", NEEDS_KEEPER)
 }
 
 /* No thread of the target has recorded anything. */
-TEST(a_plain_stream_that_only_guests_have_recorded_into_is_salvaged, "EXT-144 EXT-04", NEEDS_KEEPER)
+TEST(a_plain_stream_that_only_guests_have_recorded_into_is_salvaged, "", NEEDS_KEEPER)
 {
 	char written[4096], byte = 0;
 	unsigned int streams;
@@ -537,7 +537,7 @@ TEST(a_plain_stream_that_only_guests_have_recorded_into_is_salvaged, "EXT-144 EX
 	remove_directory();
 }
 
-TEST(a_plain_stream_without_unread_events_is_no_orphan, "EXT-144")
+TEST(a_plain_stream_without_unread_events_is_no_orphan, "")
 {
 	needs_own_directory();
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 64 * KIB, 0);
@@ -547,7 +547,7 @@ TEST(a_plain_stream_without_unread_events_is_no_orphan, "EXT-144")
 	CHECK_EQ(orphan_count(), 0);
 }
 
-TEST(no_more_than_eight_plain_orphans_stay_and_the_dropped_are_counted, "EXT-144")
+TEST(no_more_than_eight_plain_orphans_stay_and_the_dropped_are_counted, "")
 {
 	struct posixtrace_system system;
 
@@ -566,7 +566,7 @@ TEST(no_more_than_eight_plain_orphans_stay_and_the_dropped_are_counted, "EXT-144
 }
 
 /* /dev/shm of its own, of 8 MiB: a stream of 3 MiB is there for two orphans of 2 MiB. */
-TEST(plain_orphans_give_way_to_a_stream, "EXT-144", NEEDS_KEEPER)
+TEST(plain_orphans_give_way_to_a_stream, "", NEEDS_KEEPER)
 {
 	struct posixtrace_system system;
 
@@ -594,7 +594,7 @@ TEST(plain_orphans_give_way_to_a_stream, "EXT-144", NEEDS_KEEPER)
 	CHECK_EQ(status, 0);
 }
 
-TEST(a_living_target_lets_go_of_the_plain_stream_of_a_killed_controller, "EXT-144", NEEDS_KEEPER)
+TEST(a_living_target_lets_go_of_the_plain_stream_of_a_killed_controller, "", NEEDS_KEEPER)
 {
 	char written[4096];
 
@@ -629,7 +629,7 @@ TEST(a_living_target_lets_go_of_the_plain_stream_of_a_killed_controller, "EXT-14
  * Living controllers, and objects that are no good
  */
 
-TEST(a_stream_with_a_living_controller_is_never_touched, "EXT-146", NEEDS_KEEPER)
+TEST(a_stream_with_a_living_controller_is_never_touched, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = append_attr();
 	char name[32], from[128], user[64];
@@ -689,7 +689,7 @@ static void crash_without_directory(void)
 	create_once();
 }
 
-TEST(a_stream_of_another_version_stays_and_is_named, "EXT-146", NEEDS_KEEPER)
+TEST(a_stream_of_another_version_stays_and_is_named, "", NEEDS_KEEPER)
 {
 	uint32_t version = PTRC_STREAM_VERSION + 1;
 
@@ -716,7 +716,7 @@ TEST(a_stream_of_another_version_stays_and_is_named, "EXT-146", NEEDS_KEEPER)
 	remove_directory();
 }
 
-TEST(absurd_sizes_do_no_harm, "EXT-146", NEEDS_KEEPER)
+TEST(absurd_sizes_do_no_harm, "", NEEDS_KEEPER)
 {
 	static const off_t sizes[] = {0, 1, 300, 4096, 70000, (off_t)1 << 46};
 
@@ -744,7 +744,7 @@ TEST(absurd_sizes_do_no_harm, "EXT-146", NEEDS_KEEPER)
  * Salvagers that are many, or die
  */
 
-TEST(of_many_salvagers_one_writes_and_no_event_is_doubled, "EXT-145", NEEDS_KEEPER)
+TEST(of_many_salvagers_one_writes_and_no_event_is_doubled, "", NEEDS_KEEPER)
 {
 	pid_t pids[6];
 
@@ -834,7 +834,7 @@ static void expect_in_logs(uint32_t first, uint32_t end)
 }
 
 /* Salvagers and their keepers are killed at random moments; the last one is left alone. */
-TEST_TIMEOUT(killed_salvagers_lose_and_double_nothing, "EXT-145", 120, NEEDS_KEEPER)
+TEST_TIMEOUT(killed_salvagers_lose_and_double_nothing, "", 120, NEEDS_KEEPER)
 {
 	unsigned seed = 7;
 
@@ -868,7 +868,7 @@ TEST_TIMEOUT(killed_salvagers_lose_and_double_nothing, "EXT-145", 120, NEEDS_KEE
 	}
 }
 
-TEST(keepers_that_die_again_and_again_leave_the_stream, "EXT-149", NEEDS_KEEPER)
+TEST(keepers_that_die_again_and_again_leave_the_stream, "", NEEDS_KEEPER)
 {
 	char written[4096];
 
@@ -905,7 +905,7 @@ TEST(keepers_that_die_again_and_again_leave_the_stream, "EXT-149", NEEDS_KEEPER)
 	remove_directory();
 }
 
-TEST(bad_arguments_are_refused, "EXT-142")
+TEST(bad_arguments_are_refused, "")
 {
 	struct posixtrace_orphan o;
 

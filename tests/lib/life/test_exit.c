@@ -720,8 +720,7 @@ TEST(controller_survives_the_death_of_its_keeper, "EXIT-03 LOG-13 LOG-19", NEEDS
 	CHECK_SYS(unlink(path));
 }
 
-TEST(no_more_processes_is_no_matter_of_the_log, "EXT-180 CREATE-25 SHUTDOWN-07 SHUTDOWN-08",
-     NEEDS_KEEPER)
+TEST(no_more_processes_is_no_matter_of_the_log, "CREATE-25 SHUTDOWN-07 SHUTDOWN-08", NEEDS_KEEPER)
 {
 	trace_attr_t attr = append_attr(256 * KIB);
 	trace_event_id_t id = ts_id("event");
@@ -769,8 +768,7 @@ static bool can_fork_under(const struct rlimit *limit)
 
 /* A keeper is two tasks, a process and a thread of it. Where orphans come to the caller, no third
  * one is needed to make it, so the limit can lie between the two. */
-TEST(a_limit_that_the_second_task_of_a_keeper_hits_is_told_as_that, "EXT-180 CREATE-25",
-     NEEDS_KEEPER)
+TEST(a_limit_that_the_second_task_of_a_keeper_hits_is_told_as_that, "CREATE-25", NEEDS_KEEPER)
 {
 	trace_attr_t attr = append_attr(256 * KIB);
 	int fd = ts_temp_file();
@@ -843,7 +841,7 @@ TEST(no_keeper_is_no_matter_of_clear_and_flush, "CLEAR-01 CLEAR-10 CLEAR-11 LOG-
 
 /* By the hard limit, so that not even a killed keeper can be replaced. */
 TEST(without_any_process_for_a_keeper_the_stream_waits,
-     "EXT-180 CLEAR-10 SHUTDOWN-07 SHUTDOWN-08 EXIT-03 LOG-13", NEEDS_KEEPER)
+     "CLEAR-10 SHUTDOWN-07 SHUTDOWN-08 EXIT-03 LOG-13", NEEDS_KEEPER)
 {
 	char path[4096];
 	int fd = ts_temp_named(path, sizeof(path));

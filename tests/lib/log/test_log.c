@@ -796,7 +796,7 @@ TEST(recording_goes_on_while_a_flush_waits_for_the_device,
 	ts_expect_sorted(&events);
 }
 
-TEST(flush_that_stalls_holds_up_no_change_of_state, "EXT-161", NEEDS_KEEPER)
+TEST(flush_that_stalls_holds_up_no_change_of_state, "", NEEDS_KEEPER)
 {
 	int ends[2];
 	open_pipe(ends, 0);
@@ -829,7 +829,7 @@ static void *run_shutdown(void *arg)
 	return (void *)(intptr_t)posixtrace_shutdown(c->trid, &c->counts, sizeof(c->counts));
 }
 
-TEST(log_that_stalls_can_be_given_up, "EXT-162", NEEDS_KEEPER)
+TEST(log_that_stalls_can_be_given_up, "", NEEDS_KEEPER)
 {
 	int ends[2];
 	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 512 * KIB, POSIX_TRACE_APPEND, 0);
@@ -857,7 +857,7 @@ TEST(log_that_stalls_can_be_given_up, "EXT-162", NEEDS_KEEPER)
 	CHECK_EQ(posixtrace_shutdown(last.trid, &last.counts, sizeof(last.counts)), EINVAL);
 }
 
-TEST(log_that_goes_on_is_not_given_up, "EXT-162", NEEDS_KEEPER)
+TEST(log_that_goes_on_is_not_given_up, "", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_id_t plain = ts_create(0, NULL), trid = ts_create_log(0, NULL, fd);
@@ -1813,7 +1813,7 @@ TEST(loss_in_a_loop_stream_shows_in_the_log,
 	CHECK_EQ(log_status(fd).posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
 }
 
-TEST(a_flush_gives_up_nothing_that_came_in_place_of_what_it_wrote, "LOG-17 LOG-19 LOG-43 EXT-02",
+TEST(a_flush_gives_up_nothing_that_came_in_place_of_what_it_wrote, "LOG-17 LOG-19 LOG-43",
      NEEDS_KEEPER)
 {
 	int ends[2];
@@ -1891,7 +1891,7 @@ TEST(meddling_with_the_descriptor_does_not_crash, "LOG-44", NEEDS_KEEPER)
 	}
 }
 
-TEST(truncated_log_is_told, "EXT-151 LOG-24 STATUS-17", NEEDS_KEEPER)
+TEST(truncated_log_is_told, "LOG-24 STATUS-17", NEEDS_KEEPER)
 {
 	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
 				       POSIX_TRACE_APPEND};
@@ -2513,7 +2513,7 @@ TEST(failed_flush_shows_in_the_log, "STATUS-17 STATUS-22 LOG-25", NEEDS_KEEPER)
 	ts_expect_numbers(&events, id, 0, 99);
 }
 
-TEST(log_that_does_not_come_to_its_disk_is_told, "EXT-155 STATUS-17 SHUTDOWN-10", NEEDS_KEEPER)
+TEST(log_that_does_not_come_to_its_disk_is_told, "STATUS-17 SHUTDOWN-10", NEEDS_KEEPER)
 {
 	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
 				       POSIX_TRACE_APPEND};
@@ -2540,7 +2540,7 @@ TEST(log_that_does_not_come_to_its_disk_is_told, "EXT-155 STATUS-17 SHUTDOWN-10"
 	}
 }
 
-TEST(nobody_waits_for_the_disk_if_the_log_is_not_synced, "EXT-156", NEEDS_KEEPER)
+TEST(nobody_waits_for_the_disk_if_the_log_is_not_synced, "", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
@@ -2563,7 +2563,7 @@ TEST(nobody_waits_for_the_disk_if_the_log_is_not_synced, "EXT-156", NEEDS_KEEPER
 	CHECK_EQ(posix_trace_shutdown(trid), EIO);
 }
 
-TEST(streams_of_bytes_are_not_synced, "EXT-155", NEEDS_KEEPER)
+TEST(streams_of_bytes_are_not_synced, "", NEEDS_KEEPER)
 {
 	int ends[2];
 	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);

@@ -348,7 +348,7 @@ TEST(names_come_back_in_order, "LOG-36 LOG-42 EVENTLIST-08 EVENTLIST-10 EVENTID-
 	}
 }
 
-TEST(a_log_lacks_names_that_were_given_up, "EXT-154 LOG-36")
+TEST(a_log_lacks_names_that_were_given_up, "LOG-36")
 {
 	for (size_t i = 0; i < 3; i++) {
 		static const trace_event_id_t expect[] = {11, 13, 15};
@@ -397,7 +397,7 @@ TEST(a_log_lacks_names_that_were_given_up, "EXT-154 LOG-36")
 	}
 }
 
-TEST(a_creation_beyond_all_times_overflows_nothing, "EXT-170")
+TEST(a_creation_beyond_all_times_overflows_nothing, "")
 {
 	struct ptrc_log_writer again;
 	struct maker m;
@@ -416,7 +416,7 @@ TEST(a_creation_beyond_all_times_overflows_nothing, "EXT-170")
 	maker_free(&m);
 }
 
-TEST(flags_and_the_highest_identifier_are_apart, "EXT-110 LOG-38")
+TEST(flags_and_the_highest_identifier_are_apart, "LOG-38")
 {
 	static const uint32_t flags[] = {0, PTRC_REC_TRUNCATED, PTRC_REC_HIDDEN,
 					 PTRC_REC_TRUNCATED | PTRC_REC_HIDDEN};

@@ -161,7 +161,7 @@ static void expect_same(const struct seen *a, const struct seen *b)
 	CHECK_MEM_EQ(a->all.at, b->all.at, a->all.used);
 }
 
-TEST(parts_of_any_size_are_the_log_that_they_are_in_a_file, "EXT-285")
+TEST(parts_of_any_size_are_the_log_that_they_are_in_a_file, "")
 {
 	static const size_t sizes[] = {1, 79, 80, 4096, 65537, 1 << 30};
 	struct bytes b = make();
@@ -187,7 +187,7 @@ TEST(parts_of_any_size_are_the_log_that_they_are_in_a_file, "EXT-285")
 	}
 }
 
-TEST(an_event_is_there_as_soon_as_its_part_is, "EXT-285")
+TEST(an_event_is_there_as_soon_as_its_part_is, "")
 {
 	struct posixtrace_cursor *cursor;
 	trace_id_t trid = begin(&cursor), log;
@@ -265,7 +265,7 @@ static size_t allocated(void)
 	return m.uordblks + m.hblkhd;
 }
 
-TEST(memory_is_that_of_what_was_not_read, "EXT-285")
+TEST(memory_is_that_of_what_was_not_read, "")
 {
 	static char data[30000];
 	struct posixtrace_cursor *cursor;
@@ -367,7 +367,7 @@ static void expect_refused(const struct bytes *b)
 		free(copy.at);                                                                   \
 	} while (0)
 
-TEST(what_is_no_part_of_the_log_ends_the_reading, "EXT-287")
+TEST(what_is_no_part_of_the_log_ends_the_reading, "")
 {
 	struct bytes b = make(), again;
 	size_t events = find(&b, PTRC_LOG_EVENTS);
@@ -400,7 +400,7 @@ TEST(what_is_no_part_of_the_log_ends_the_reading, "EXT-287")
 	expect_refused(&again);
 }
 
-TEST(only_the_begin_of_a_log_opens_one, "EXT-287", NEEDS_KEEPER)
+TEST(only_the_begin_of_a_log_opens_one, "", NEEDS_KEEPER)
 {
 	struct bytes b = make();
 	int fd = ts_temp_file();
@@ -427,7 +427,7 @@ TEST(only_the_begin_of_a_log_opens_one, "EXT-287", NEEDS_KEEPER)
 	CHECK_EQ(posixtrace_open_parts(ring, size, &log), EINVAL);
 }
 
-TEST(who_goes_back_in_parts_is_refused, "EXT-287")
+TEST(who_goes_back_in_parts_is_refused, "")
 {
 	struct posixtrace_cursor *cursor;
 	trace_id_t trid = begin(&cursor), log, file;

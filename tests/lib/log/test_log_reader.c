@@ -239,7 +239,7 @@ static unsigned long damaged_parts(int fd)
 	return counts.pt_damaged_parts;
 }
 
-TEST_TIMEOUT(the_head_stands_twice, "EXT-250", 120)
+TEST_TIMEOUT(the_head_stands_twice, "", 120)
 {
 	for (size_t i = 0; i < 6; i++) {
 		uint8_t nothing[PTRC_LOG_HEAD_BYTES] = {0};
@@ -291,7 +291,7 @@ static void read_type_names(int fd, char names[16][TRACE_EVENT_NAME_MAX + 1])
 	ptrc_log_stream_close(l);
 }
 
-TEST_TIMEOUT(damage_at_the_begin_is_told_and_renames_nothing, "EXT-251", 120)
+TEST_TIMEOUT(damage_at_the_begin_is_told_and_renames_nothing, "", 120)
 {
 	/* With an index, without, not closed; a ring in its first lap. */
 	for (int i = 0; i < 5; i++) {
@@ -613,7 +613,7 @@ static void read_around_gap(struct ptrc_log_stream *l, uint64_t *first, uint64_t
 	CHECK_EQ(counts.pt_made_up_events, 2);
 }
 
-TEST(damage_is_told_in_its_place_and_with_its_number, "OPEN-15 EXT-11")
+TEST(damage_is_told_in_its_place_and_with_its_number, "OPEN-15")
 {
 	/* A payload, and a header, so that only the numbers of the packets tell; in the first
 	 * packet, in the middle, in the last; of a sequential log and of a ring. */
@@ -665,7 +665,7 @@ TEST(damage_is_told_in_its_place_and_with_its_number, "OPEN-15 EXT-11")
 	}
 }
 
-TEST(several_gaps_are_told_each, "OPEN-15 EXT-11")
+TEST(several_gaps_are_told_each, "OPEN-15")
 {
 	struct posixtrace_counts counts;
 	struct ptrc_log_stream *l;
@@ -715,7 +715,7 @@ static size_t events_packet(const struct sample *p, int n, struct ptrc_log_packe
 	harness_fail("no such packet");
 }
 
-TEST(a_cut_loses_only_what_is_behind_it, "OPEN-15 EXT-211")
+TEST(a_cut_loses_only_what_is_behind_it, "OPEN-15")
 {
 	struct ptrc_log_packet h[6];
 	struct ptrc_log_stream *l;
@@ -743,7 +743,7 @@ TEST(a_cut_loses_only_what_is_behind_it, "OPEN-15 EXT-211")
 	free_sample(&p);
 }
 
-TEST(a_header_that_lies_is_damage, "OPEN-15 EXT-211")
+TEST(a_header_that_lies_is_damage, "OPEN-15")
 {
 	static const size_t fields[] = {
 		offsetof(struct ptrc_log_packet, first_ns),
@@ -787,7 +787,7 @@ TEST(a_header_that_lies_is_damage, "OPEN-15 EXT-211")
 	free_sample(&p);
 }
 
-TEST(a_number_of_events_that_cannot_be_is_not_counted, "EXT-252")
+TEST(a_number_of_events_that_cannot_be_is_not_counted, "")
 {
 	/* One more than it has; more than fit, in a packet that is whole, and in one that is
 	 * damaged. */
@@ -1066,7 +1066,7 @@ TEST(waits_for_a_keeper_that_is_finishing, "EXIT-02 OPEN-14")
 	maker_free(&m);
 }
 
-TEST_TIMEOUT(waits_not_for_ever_for_who_lets_a_log_grow, "EXT-165", 120)
+TEST_TIMEOUT(waits_not_for_ever_for_who_lets_a_log_grow, "", 120)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 2};
 	struct ptrc_log_stream *l;

@@ -108,7 +108,7 @@ static size_t numbers_in(const struct ts_events *events, trace_event_id_t id, ui
 	return ts_count(events, id);
 }
 
-TEST(an_attribute_says_when_a_log_is_rotated, "EXT-270", NEEDS_KEEPER)
+TEST(an_attribute_says_when_a_log_is_rotated, "", NEEDS_KEEPER)
 {
 	struct posixtrace_log_rotation r = {.pt_bytes = LEAST, .pt_time = {3600, 0}, .pt_keep = 7};
 	struct posixtrace_log_rotation got;
@@ -144,7 +144,7 @@ TEST(an_attribute_says_when_a_log_is_rotated, "EXT-270", NEEDS_KEEPER)
 	ts_shutdown(trid);
 }
 
-TEST(each_event_is_in_exactly_one_file, "EXT-271", NEEDS_KEEPER)
+TEST(each_event_is_in_exactly_one_file, "", NEEDS_KEEPER)
 {
 	struct family f = begin(LEAST, 0, 0);
 	struct posixtrace_counts counts, alone;
@@ -201,7 +201,7 @@ TEST(each_event_is_in_exactly_one_file, "EXT-271", NEEDS_KEEPER)
 	end(&f);
 }
 
-TEST(a_filter_and_losses_go_on_in_the_next_file, "EXT-271", NEEDS_KEEPER)
+TEST(a_filter_and_losses_go_on_in_the_next_file, "", NEEDS_KEEPER)
 {
 	struct family f = begin(LEAST, 0, 0);
 	trace_event_id_t other = ts_id("other");
@@ -253,7 +253,7 @@ TEST(a_filter_and_losses_go_on_in_the_next_file, "EXT-271", NEEDS_KEEPER)
 	end(&f);
 }
 
-TEST(the_oldest_files_go_and_foreign_ones_stay, "EXT-273", NEEDS_KEEPER)
+TEST(the_oldest_files_go_and_foreign_ones_stay, "", NEEDS_KEEPER)
 {
 	struct family f = begin(LEAST, 0, 2);
 	struct posixtrace_counts counts;
@@ -299,7 +299,7 @@ TEST(the_oldest_files_go_and_foreign_ones_stay, "EXT-273", NEEDS_KEEPER)
 	end(&f);
 }
 
-TEST(a_missing_file_is_told, "EXT-274 EXT-583", NEEDS_KEEPER)
+TEST(a_missing_file_is_told, "", NEEDS_KEEPER)
 {
 	struct family f = begin(LEAST, 0, 0);
 	struct posixtrace_counts counts;
@@ -379,7 +379,7 @@ static void check_without(const struct family *f, unsigned int member, unsigned 
 	CHECK_SYS(rename(away, path));
 }
 
-TEST(what_files_that_are_gone_told_of_losses_is_told, "EXT-582", NEEDS_KEEPER)
+TEST(what_files_that_are_gone_told_of_losses_is_told, "", NEEDS_KEEPER)
 {
 	for (unsigned int keep = 0; keep < 3; keep += 2) {
 		struct family f = begin(LEAST, 0, keep);
@@ -425,7 +425,7 @@ TEST(what_files_that_are_gone_told_of_losses_is_told, "EXT-582", NEEDS_KEEPER)
 	}
 }
 
-TEST(a_clear_forgets_losses_of_files_that_are_gone, "EXT-582", NEEDS_KEEPER)
+TEST(a_clear_forgets_losses_of_files_that_are_gone, "", NEEDS_KEEPER)
 {
 	struct family f = begin(LEAST, 0, 2);
 	struct posixtrace_counts counts;
@@ -451,7 +451,7 @@ TEST(a_clear_forgets_losses_of_files_that_are_gone, "EXT-582", NEEDS_KEEPER)
 	end(&f);
 }
 
-TEST(a_clear_leaves_the_last_file_empty, "EXT-275", NEEDS_KEEPER)
+TEST(a_clear_leaves_the_last_file_empty, "", NEEDS_KEEPER)
 {
 	struct family f = begin(LEAST, 0, 0);
 	struct posixtrace_counts counts;
@@ -473,7 +473,7 @@ TEST(a_clear_leaves_the_last_file_empty, "EXT-275", NEEDS_KEEPER)
 	end(&f);
 }
 
-TEST(a_keeper_that_takes_over_goes_on_in_the_last_file, "EXT-272", NEEDS_KEEPER)
+TEST(a_keeper_that_takes_over_goes_on_in_the_last_file, "", NEEDS_KEEPER)
 {
 	struct family f = begin(LEAST, 0, 0);
 	struct posixtrace_counts counts;
@@ -512,7 +512,7 @@ TEST(a_keeper_that_takes_over_goes_on_in_the_last_file, "EXT-272", NEEDS_KEEPER)
 	end(&f);
 }
 
-TEST(what_a_killed_controller_leaves_is_finished_in_the_last_file, "EXT-272", NEEDS_KEEPER)
+TEST(what_a_killed_controller_leaves_is_finished_in_the_last_file, "", NEEDS_KEEPER)
 {
 	struct family f = {.id = ts_id("number")};
 	struct posixtrace_counts counts;
@@ -556,7 +556,7 @@ TEST(what_a_killed_controller_leaves_is_finished_in_the_last_file, "EXT-272", NE
 	}
 }
 
-TEST(a_log_goes_on_where_no_other_file_can_be_made, "EXT-276", NEEDS_KEEPER)
+TEST(a_log_goes_on_where_no_other_file_can_be_made, "", NEEDS_KEEPER)
 {
 	char directory[64] = "/tmp/ptrc-rotate-XXXXXX";
 	trace_attr_t attr = attr_of(LEAST, 0, 0);
@@ -587,7 +587,7 @@ TEST(a_log_goes_on_where_no_other_file_can_be_made, "EXT-276", NEEDS_KEEPER)
 	rmdir(directory);
 }
 
-TEST(time_alone_rotates_a_log_only_if_it_has_something, "EXT-277", NEEDS_KEEPER)
+TEST(time_alone_rotates_a_log_only_if_it_has_something, "", NEEDS_KEEPER)
 {
 	struct family f = begin(0, 1, 0);
 	struct timespec pause = {2, 500000000};

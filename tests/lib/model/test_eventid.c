@@ -268,8 +268,8 @@ TEST(a_process_has_8182_names, "EVENTID-07 EVENTID-08 EVENTID-17 EVENTID-03")
 	CHECK_EQ(list.count, PREDEFINED + USER_NAMES);
 }
 
-TEST(each_of_8182_names_is_filtered_and_counted_for_itself,
-     "EXT-110 EVENTID-07 EVENTLIST-10 FILTER-01", NEEDS_KEEPER)
+TEST(each_of_8182_names_is_filtered_and_counted_for_itself, "EVENTID-07 EVENTLIST-10 FILTER-01",
+     NEEDS_KEEPER)
 {
 	static struct posixtrace_type_count counts[LAST_ID + 1];
 	static trace_event_id_t ids[USER_NAMES];
@@ -327,7 +327,7 @@ TEST(each_of_8182_names_is_filtered_and_counted_for_itself,
 	ts_close_log(log);
 }
 
-TEST(names_beyond_the_limit_are_counted, "EXT-111 EVENTID-07", NEEDS_KEEPER)
+TEST(names_beyond_the_limit_are_counted, "EVENTID-07", NEEDS_KEEPER)
 {
 	static struct posixtrace_process process;
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 65536, 16);
@@ -366,7 +366,7 @@ TEST(names_beyond_the_limit_are_counted, "EXT-111 EVENTID-07", NEEDS_KEEPER)
 	ts_close_log(log);
 }
 
-TEST(the_highest_identifiers_keep_their_flags, "EXT-110 EVENT-08 CLOCK-02", NEEDS_KEEPER)
+TEST(the_highest_identifiers_keep_their_flags, "EVENT-08 CLOCK-02", NEEDS_KEEPER)
 {
 	static const unsigned char data[100] = {1, 2, 3};
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 65536, 16);

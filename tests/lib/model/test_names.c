@@ -116,7 +116,7 @@ TEST(length_is_limited, "EVENTID-04")
 	ptrc_names_release(dirfd, geteuid(), n.id);
 }
 
-TEST(full_table_gives_the_unnamed_event, "EXT-111 EVENTID-07 EVENTID-08")
+TEST(full_table_gives_the_unnamed_event, "EVENTID-07 EVENTID-08")
 {
 	struct ptrc_names n;
 	char name[PTRC_NAME_BYTES];
@@ -382,7 +382,7 @@ TEST(damaged_table_does_no_harm, "EVENTID-24 GEN-05")
 	ptrc_names_release(dirfd, geteuid(), n.id);
 }
 
-TEST(a_damaged_index_ends_every_search, "EXT-110 EVENTID-24 GEN-05")
+TEST(a_damaged_index_ends_every_search, "EVENTID-24 GEN-05")
 {
 	enum { count = 100 };
 	struct ptrc_names n;
@@ -440,7 +440,7 @@ static uint32_t check_names(struct ptrc_names *n)
 	return named;
 }
 
-TEST(a_stopped_registration_holds_up_nobody, "EXT-154 EVENTID-03")
+TEST(a_stopped_registration_holds_up_nobody, "EVENTID-03")
 {
 	struct ptrc_names n, copy;
 	char got[PTRC_NAME_BYTES];
@@ -476,7 +476,7 @@ TEST(a_stopped_registration_holds_up_nobody, "EXT-154 EVENTID-03")
 	ptrc_names_release(dirfd, geteuid(), n.id);
 }
 
-TEST(claims_that_are_not_sound_end, "EXT-154 GEN-05")
+TEST(claims_that_are_not_sound_end, "GEN-05")
 {
 	struct ptrc_names n;
 	int dirfd = open_dir();
@@ -564,7 +564,7 @@ static void stop_and_kill(int dirfd, unsigned int *seed)
 }
 
 TEST_TIMEOUT(registrations_stopped_and_killed_at_random_lose_and_double_nothing,
-	     "EXT-154 EVENTID-03 EVENTID-29", 60)
+	     "EVENTID-03 EVENTID-29", 60)
 {
 	unsigned int seed = (unsigned int)getpid();
 	int dirfd = open_dir();
@@ -674,8 +674,8 @@ static void step_round(struct stepped *s, pid_t *pid, bool from_claim, long step
 	go_on(*pid, PTRACE_CONT);
 }
 
-TEST_TIMEOUT(a_registration_may_be_stopped_or_killed_at_any_instruction,
-	     "EXT-154 EVENTID-03 EVENTID-29", 120)
+TEST_TIMEOUT(a_registration_may_be_stopped_or_killed_at_any_instruction, "EVENTID-03 EVENTID-29",
+	     120)
 {
 	struct stepped *s =
 		mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -784,7 +784,7 @@ static void describe_round(struct described *d, pid_t *pid, long steps, uint32_t
 	go_on(*pid, PTRACE_CONT);
 }
 
-TEST_TIMEOUT(a_process_may_be_stopped_or_killed_while_it_adds_a_layout, "EXT-322 EXT-451", 120)
+TEST_TIMEOUT(a_process_may_be_stopped_or_killed_while_it_adds_a_layout, "", 120)
 {
 	struct described *d =
 		mmap(NULL, sizeof(*d), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -818,7 +818,7 @@ TEST_TIMEOUT(a_process_may_be_stopped_or_killed_while_it_adds_a_layout, "EXT-322
 
 #endif
 
-TEST(a_name_that_a_dead_process_did_not_enter_is_found, "EXT-110 EVENTID-03 GEN-05")
+TEST(a_name_that_a_dead_process_did_not_enter_is_found, "EVENTID-03 GEN-05")
 {
 	struct ptrc_names n, copy;
 	char name[PTRC_NAME_BYTES];

@@ -110,7 +110,7 @@ static void check_sums(const struct ptrc_packer *p, const struct sample *s, size
 	CHECK_EQ(truncated, 0);
 }
 
-TEST(what_is_packed_comes_back, "LOG-38 EXT-210")
+TEST(what_is_packed_comes_back, "LOG-38")
 {
 	static const uint32_t flags[] = {
 		0, 0, 0, PTRC_REC_TRUNCATED, PTRC_REC_HIDDEN, PTRC_REC_TRUNCATED | PTRC_REC_HIDDEN};
@@ -144,7 +144,7 @@ TEST(what_is_packed_comes_back, "LOG-38 EXT-210")
 	free(p);
 }
 
-TEST(times_and_lengths_at_their_ends, "LOG-38 EXT-210")
+TEST(times_and_lengths_at_their_ends, "LOG-38")
 {
 	struct ptrc_packer *p = calloc(1, sizeof(*p));
 	struct sample s[4];
@@ -161,7 +161,7 @@ TEST(times_and_lengths_at_their_ends, "LOG-38 EXT-210")
 	free(p);
 }
 
-TEST(an_event_of_one_place_takes_two_bytes_beside_its_data, "EXT-210")
+TEST(an_event_of_one_place_takes_two_bytes_beside_its_data, "")
 {
 	struct ptrc_packer *p = calloc(1, sizeof(*p));
 	struct sample s[100];
@@ -196,7 +196,7 @@ TEST(a_single_event_needs_no_packer, "LOG-28")
 }
 
 /* Whatever the bytes are, events lie within them and times do not go back. */
-TEST(any_bytes_are_unpacked_or_refused, "EXT-170")
+TEST(any_bytes_are_unpacked_or_refused, "")
 {
 	struct ptrc_packer *p = calloc(1, sizeof(*p));
 	struct sample *s = calloc(300, sizeof(*s));

@@ -55,31 +55,31 @@ installed() (
 	END
 )
 
-result 'fields by position, by name and by layout [EXT-370]' passes Recording.test_fields
-result 'numbers stand as in a structure of C [EXT-370]' passes Recording.test_numbers
-result 'arrays, enumerations, units, JSON and bytes [EXT-370]' passes Recording.test_others
-result 'texts, whatever is in them [EXT-370]' passes Recording.test_texts
-result 'events without a layout [EXT-370]' passes Recording.test_untyped
-result 'the fast way packs as the slow one does [EXT-370]' passes Recording.test_fast_as_slow
-result 'several threads [EXT-370]' passes Recording.test_threads
-result 'what does not fit is an error that names event and field [EXT-371]' \
+result 'fields by position, by name and by layout' passes Recording.test_fields
+result 'numbers stand as in a structure of C' passes Recording.test_numbers
+result 'arrays, enumerations, units, JSON and bytes' passes Recording.test_others
+result 'texts, whatever is in them' passes Recording.test_texts
+result 'events without a layout' passes Recording.test_untyped
+result 'the fast way packs as the slow one does' passes Recording.test_fast_as_slow
+result 'several threads' passes Recording.test_threads
+result 'what does not fit is an error that names event and field' \
 	passes Recording.test_what_does_not_fit
-result 'layouts that are none [EXT-371]' passes Recording.test_wrong_layouts
-result 'names, also such that are no UTF-8, and a second layout [EXT-371]' passes Recording.test_names
-result 'where nobody traces [EXT-370 EXT-371]' passes Untraced.test_untraced
-result 'spans, and their keys [EXT-372]' passes Spans.test_with
-result 'functions as spans [EXT-372]' passes Spans.test_decorator
-result 'async functions as spans [EXT-372]' passes Spans.test_async
-result 'a forked child goes on [EXT-370 EXT-372]' passes Spans.test_fork
-result 'logs are read event by event [EXT-373]' passes Logs.test_iterator
-result 'events are selected as by ptrace-dump [EXT-373]' passes Logs.test_selection
-result 'a live session is followed [EXT-373]' passes Logs.test_follow
-result 'losses are told [EXT-374]' passes Logs.test_losses
-result 'what cannot be read is an error that names it [EXT-374]' passes Logs.test_errors
-result 'readers that are closed, forgotten or forked [EXT-374]' passes Logs.test_closed
-result 'a library that is not there or too old [EXT-375]' passes Untraced.test_no_library
-result 'the module looks for the library that is built [EXT-375]' soname
-result 'installed, it finds library and command beside it [EXT-375]' installed
+result 'layouts that are none' passes Recording.test_wrong_layouts
+result 'names, also such that are no UTF-8, and a second layout' passes Recording.test_names
+result 'where nobody traces' passes Untraced.test_untraced
+result 'spans, and their keys' passes Spans.test_with
+result 'functions as spans' passes Spans.test_decorator
+result 'async functions as spans' passes Spans.test_async
+result 'a forked child goes on' passes Spans.test_fork
+result 'logs are read event by event' passes Logs.test_iterator
+result 'events are selected as by ptrace-dump' passes Logs.test_selection
+result 'a live session is followed' passes Logs.test_follow
+result 'losses are told' passes Logs.test_losses
+result 'what cannot be read is an error that names it' passes Logs.test_errors
+result 'readers that are closed, forgotten or forked' passes Logs.test_closed
+result 'a library that is not there or too old' passes Untraced.test_no_library
+result 'the module looks for the library that is built' soname
+result 'installed, it finds library and command beside it' installed
 
 echo "1..$number"
 exit "$status"

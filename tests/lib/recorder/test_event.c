@@ -1999,7 +1999,7 @@ static void expect_tids(const struct ts_events *events, const struct emitter *th
 	CHECK_EQ(number, 3);
 }
 
-TEST(an_event_has_the_number_of_its_thread, "EXT-03", NEEDS_KEEPER)
+TEST(an_event_has_the_number_of_its_thread, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 0, 0);
 	struct emitter thread = {.id = ts_id("event")};
@@ -2022,7 +2022,7 @@ TEST(an_event_has_the_number_of_its_thread, "EXT-03", NEEDS_KEEPER)
 	expect_tids(&log, &thread, child.pid);
 }
 
-TEST(events_of_the_trace_system_have_no_thread, "EXT-03")
+TEST(events_of_the_trace_system_have_no_thread, "")
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 16384, 256);
 	trace_id_t trid = ts_create_running(0, &attr);

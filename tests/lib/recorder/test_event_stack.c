@@ -523,7 +523,7 @@ static struct posixtrace_pattern make_pattern(int how, const char *glob)
 	return p;
 }
 
-TEST(patterns_take_little_stack, "EVENT-26 EXT-100")
+TEST(patterns_take_little_stack, "EVENT-26")
 {
 	const struct posixtrace_pattern patterns[] = {
 		make_pattern(POSIXTRACE_ONLY, "*[a-z]*.?*tune*"),

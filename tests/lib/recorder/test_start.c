@@ -161,7 +161,7 @@ static bool count_calls(int *at_start, int *opened, int *at_end)
 	return where == END;
 }
 
-TEST(program_that_nobody_traces_makes_few_system_calls, "EXT-182", NEEDS_EXEC)
+TEST(program_that_nobody_traces_makes_few_system_calls, "", NEEDS_EXEC)
 {
 	int at_start, opened, at_end;
 
@@ -203,7 +203,7 @@ static long faults_of(const char *helper)
 	return used.ru_minflt;
 }
 
-TEST(program_that_nobody_traces_touches_few_pages_at_its_end, "EXT-459", NEEDS_EXEC)
+TEST(program_that_nobody_traces_touches_few_pages_at_its_end, "", NEEDS_EXEC)
 {
 	long with, without;
 
@@ -218,7 +218,7 @@ TEST(program_that_nobody_traces_touches_few_pages_at_its_end, "EXT-459", NEEDS_E
 #endif
 }
 
-TEST(program_that_nobody_traces_is_known_by_its_library, "EXT-182 EXT-181")
+TEST(program_that_nobody_traces_is_known_by_its_library, "")
 {
 	struct posixtrace_process process;
 
@@ -237,7 +237,7 @@ TEST(program_that_nobody_traces_is_known_by_its_library, "EXT-182 EXT-181")
 	CHECK_EXIT(pid, 0);
 }
 
-TEST(program_is_traced_from_its_next_event_on, "EXT-182 CREATE-13")
+TEST(program_is_traced_from_its_next_event_on, "CREATE-13")
 {
 	make_pipes();
 	pid_t pid = harness_fork();
@@ -265,7 +265,7 @@ TEST(program_is_traced_from_its_next_event_on, "EXT-182 CREATE-13")
 	CHECK_EQ(bell_of(pid), 0);
 }
 
-TEST(program_that_has_no_event_any_more_takes_its_page_along, "EXT-182 GEN-05")
+TEST(program_that_has_no_event_any_more_takes_its_page_along, "GEN-05")
 {
 	make_pipes();
 	pid_t pid = harness_fork();
@@ -291,7 +291,7 @@ static trace_attr_t inherited(void)
 	return attr;
 }
 
-TEST(child_of_a_program_without_events_inherits, "EXT-182 FORK-14")
+TEST(child_of_a_program_without_events_inherits, "FORK-14")
 {
 	trace_attr_t attr = inherited();
 
@@ -317,7 +317,7 @@ TEST(child_of_a_program_without_events_inherits, "EXT-182 FORK-14")
 	ts_shutdown(trid);
 }
 
-TEST(child_that_nobody_traces_looks_at_its_own_bell, "EXT-182 FORK-11")
+TEST(child_that_nobody_traces_looks_at_its_own_bell, "FORK-11")
 {
 	make_pipes();
 	pid_t pid = harness_fork();
@@ -348,7 +348,7 @@ TEST(child_that_nobody_traces_looks_at_its_own_bell, "EXT-182 FORK-11")
 	ts_shutdown(trid);
 }
 
-TEST(vfork_child_of_a_program_that_is_called_changes_nothing, "EXT-182 FORK-19", NEEDS_FORK_ADVICE)
+TEST(vfork_child_of_a_program_that_is_called_changes_nothing, "FORK-19", NEEDS_FORK_ADVICE)
 {
 	volatile int init = -1;
 
@@ -371,8 +371,7 @@ TEST(vfork_child_of_a_program_that_is_called_changes_nothing, "EXT-182 FORK-19",
 	ptrc_bell_unring(ptrc_here.bells, getpid());
 }
 
-TEST(raw_clone_of_a_program_without_a_page_gets_one_of_its_own, "EXT-182 FORK-21",
-     NEEDS_FORK_ADVICE)
+TEST(raw_clone_of_a_program_without_a_page_gets_one_of_its_own, "FORK-21", NEEDS_FORK_ADVICE)
 {
 	CHECK(is_quiet());
 	ptrc_bell_ring(ptrc_here.bells, getpid());
@@ -386,7 +385,7 @@ TEST(raw_clone_of_a_program_without_a_page_gets_one_of_its_own, "EXT-182 FORK-21
 	ptrc_bell_unring(ptrc_here.bells, getpid());
 }
 
-TEST(program_without_descriptors_is_traced_when_it_has_some_again, "EXT-182 EXT-150")
+TEST(program_without_descriptors_is_traced_when_it_has_some_again, "")
 {
 	struct posixtrace_counts counts;
 
@@ -415,7 +414,7 @@ TEST(program_without_descriptors_is_traced_when_it_has_some_again, "EXT-182 EXT-
 	ts_shutdown(trid);
 }
 
-TEST(bells_ring_for_the_pages_that_there_are, "EXT-182 GEN-05")
+TEST(bells_ring_for_the_pages_that_there_are, "GEN-05")
 {
 	make_pipes();
 	for (int i = 0; i < 2; i++) {
@@ -446,7 +445,7 @@ TEST(bells_ring_for_the_pages_that_there_are, "EXT-182 GEN-05")
 	CHECK_EQ(bell_of(getpid()), 0);
 }
 
-TEST(program_that_others_may_not_look_at_has_a_page, "EXT-182 CREATE-15")
+TEST(program_that_others_may_not_look_at_has_a_page, "CREATE-15")
 {
 	CHECK(is_quiet());
 	CHECK_SYS(prctl(PR_SET_DUMPABLE, 0));
@@ -465,7 +464,7 @@ HELPER(record_and_end)
 	return ptrc_here.is_quiet || ptrc_here.has_page;
 }
 
-TEST(program_runs_where_the_bells_are_no_good, "EXT-182 GEN-06", NEEDS_EXEC)
+TEST(program_runs_where_the_bells_are_no_good, "GEN-06", NEEDS_EXEC)
 {
 	int dirfd, fd;
 

@@ -34,7 +34,7 @@ static void expect_no_others(trace_event_id_t a, trace_event_id_t b)
 			expect_count(id, 0, 0, 0);
 }
 
-TEST(types_are_counted_read_or_not, "EXT-01 EXT-02")
+TEST(types_are_counted_read_or_not, "")
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, 100);
 	trace_id_t trid = ts_create_running(0, &attr);
@@ -76,7 +76,7 @@ static void expect_unread(trace_id_t trid, trace_event_id_t id, unsigned long un
 	CHECK_EQ(counts[id].pt_unread, unread);
 }
 
-TEST(unread_is_what_a_reader_still_gets, "EXT-01", NEEDS_KEEPER)
+TEST(unread_is_what_a_reader_still_gets, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, 100);
 	trace_event_id_t id = ts_id("event");
@@ -124,7 +124,7 @@ TEST(unread_is_what_a_reader_still_gets, "EXT-01", NEEDS_KEEPER)
 	}
 }
 
-TEST(a_clear_begins_the_counts_anew, "EXT-02", NEEDS_KEEPER)
+TEST(a_clear_begins_the_counts_anew, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, 100);
 	trace_event_id_t id = ts_id("event");
@@ -161,7 +161,7 @@ TEST(a_clear_begins_the_counts_anew, "EXT-02", NEEDS_KEEPER)
 	}
 }
 
-TEST(what_was_flushed_is_counted_as_the_log_has_it, "EXT-01", NEEDS_KEEPER)
+TEST(what_was_flushed_is_counted_as_the_log_has_it, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, MIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
@@ -199,7 +199,7 @@ TEST(what_was_flushed_is_counted_as_the_log_has_it, "EXT-01", NEEDS_KEEPER)
 		CHECK_EQ(ts_count(&events, i), before[i].pt_events);
 }
 
-TEST(lost_events_are_not_counted, "EXT-02")
+TEST(lost_events_are_not_counted, "")
 {
 	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
 	trace_event_id_t id = ts_id("event");
@@ -246,7 +246,7 @@ static void *emit_once(void *arg)
 	return NULL;
 }
 
-TEST(what_survived_a_loss_but_will_be_dropped_is_not_counted, "EXT-02")
+TEST(what_survived_a_loss_but_will_be_dropped_is_not_counted, "")
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, SMALL, 256);
 	trace_id_t trid = ts_create_running(0, &attr);
@@ -317,7 +317,7 @@ static void *flush(void *arg)
 	return NULL;
 }
 
-TEST(counts_are_exact_while_a_flush_moves_events, "EXT-01", NEEDS_KEEPER)
+TEST(counts_are_exact_while_a_flush_moves_events, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 4 * MIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
@@ -342,7 +342,7 @@ TEST(counts_are_exact_while_a_flush_moves_events, "EXT-01", NEEDS_KEEPER)
 	ts_shutdown(f.trid);
 }
 
-TEST(counts_are_exact_while_others_flush_and_record, "EXT-01", NEEDS_KEEPER)
+TEST(counts_are_exact_while_others_flush_and_record, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 16 * MIB, POSIX_TRACE_APPEND, 0);
 	struct writer w = {.id = ts_id("event")};
@@ -379,7 +379,7 @@ static void *write_until_over(void *arg)
 	return NULL;
 }
 
-TEST(what_a_filter_withholds_is_not_counted, "EXT-01 FILTER-13", NEEDS_KEEPER)
+TEST(what_a_filter_withholds_is_not_counted, "FILTER-13", NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
 	trace_event_set_t set;
@@ -422,7 +422,7 @@ TEST(what_a_filter_withholds_is_not_counted, "EXT-01 FILTER-13", NEEDS_KEEPER)
 	}
 }
 
-TEST(a_reader_that_sleeps_does_not_keep_the_counts, "EXT-01")
+TEST(a_reader_that_sleeps_does_not_keep_the_counts, "")
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, 100);
 	trace_id_t trid = ts_create(0, &attr);
@@ -438,7 +438,7 @@ TEST(a_reader_that_sleeps_does_not_keep_the_counts, "EXT-01")
 	ts_shutdown(trid);
 }
 
-TEST(the_next_keeper_goes_on_counting, "EXT-01 LOG-39", NEEDS_KEEPER)
+TEST(the_next_keeper_goes_on_counting, "LOG-39", NEEDS_KEEPER)
 {
 	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, MIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
@@ -460,7 +460,7 @@ TEST(the_next_keeper_goes_on_counting, "EXT-01 LOG-39", NEEDS_KEEPER)
 	ts_shutdown(trid);
 }
 
-TEST(only_active_streams_have_type_counts, "EXT-01 ERRORS-03 ERRORS-04 ERRORS-06", NEEDS_KEEPER)
+TEST(only_active_streams_have_type_counts, "ERRORS-03 ERRORS-04 ERRORS-06", NEEDS_KEEPER)
 {
 	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, MIB, POSIX_TRACE_APPEND, 0);
 	int fd = ts_temp_file();

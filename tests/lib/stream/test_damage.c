@@ -354,7 +354,7 @@ TEST(a_command_whose_number_is_damaged_comes_to_an_end, "SYSEVENT-08", NEEDS_KEE
 
 /* A reaper that was slow would spoil what others have since: it is alone at it. */
 /* As a keeper leaves them that is stopped while it gives up room. */
-TEST(counts_that_are_never_at_rest_do_not_hold_up, "EXT-02")
+TEST(counts_that_are_never_at_rest_do_not_hold_up, "")
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 65536 * KIB, 100);
 	trace_id_t trid = ts_create_running(0, &attr);
@@ -623,7 +623,7 @@ static struct object map_object(const char *prefix)
 	return object;
 }
 
-TEST(an_identifier_that_was_given_up_is_told_nowhere, "EXT-154 EVENTLIST-10 EVENTID-24")
+TEST(an_identifier_that_was_given_up_is_told_nowhere, "EVENTLIST-10 EVENTID-24")
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, SMALL, 16);
 	trace_id_t trid = ts_create(0, &attr);

@@ -705,8 +705,7 @@ TEST_TIMEOUT(no_event_is_missing_before_FILTER, "FILTER-05 FILTER-13", 60)
 	change_in_steps(false, 8);
 }
 
-TEST_TIMEOUT(first_events_are_recorded_until_patterns_exclude_them, "EXT-102 EXT-103 FILTER-13",
-	     120)
+TEST_TIMEOUT(first_events_are_recorded_until_patterns_exclude_them, "FILTER-13", 120)
 {
 	/* The more names there are, the more instructions the change takes, during which more names
 	 * are made. So their number depends on how many instructions pass between them compared

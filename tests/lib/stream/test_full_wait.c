@@ -91,7 +91,7 @@ static void expect_all(int fd, const struct producer *p)
 	ts_events_free(&events);
 }
 
-TEST(full_wait_is_an_attribute, "EXT-200", NEEDS_KEEPER)
+TEST(full_wait_is_an_attribute, "", NEEDS_KEEPER)
 {
 	struct timespec wait = {7, 7}, longest = {INT64_MAX, 999999999};
 	trace_attr_t attr = ts_attr(POSIX_TRACE_FLUSH, 0, 0), got;
@@ -126,7 +126,7 @@ TEST(full_wait_is_an_attribute, "EXT-200", NEEDS_KEEPER)
 	CHECK_EQ(posixtrace_attr_getfullwait(&attr, &wait), EINVAL);
 }
 
-TEST(a_stream_without_flush_does_not_wait, "EXT-200", NEEDS_KEEPER)
+TEST(a_stream_without_flush_does_not_wait, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = waiting_attr(3600000);
 	trace_event_id_t id = ts_id("number");
@@ -142,7 +142,7 @@ TEST(a_stream_without_flush_does_not_wait, "EXT-200", NEEDS_KEEPER)
 }
 
 /* Threads as fast as they can be, into a stream that is far too small. */
-TEST(nothing_is_lost, "EXT-201 EXT-207", NEEDS_KEEPER)
+TEST(nothing_is_lost, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = waiting_attr(60000);
 	struct posixtrace_counts counts;
@@ -186,7 +186,7 @@ static intptr_t flood(const void *arg, size_t bytes)
 	return 0;
 }
 
-TEST(other_processes_wait_too, "EXT-201", NEEDS_KEEPER)
+TEST(other_processes_wait_too, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = waiting_attr(60000);
 	struct ts_target target = ts_target_fork();
@@ -209,7 +209,7 @@ TEST(other_processes_wait_too, "EXT-201", NEEDS_KEEPER)
 
 /* One stretch, then losses without a wait; and when there is room again, no loss and a new
  * stretch. */
-TEST(a_stopped_keeper_costs_one_stretch, "EXT-202 EXT-207", NEEDS_KEEPER)
+TEST(a_stopped_keeper_costs_one_stretch, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = waiting_attr(600);
 	trace_event_id_t id = ts_id("number");
@@ -240,7 +240,7 @@ TEST(a_stopped_keeper_costs_one_stretch, "EXT-202 EXT-207", NEEDS_KEEPER)
 	ts_shutdown(trid);
 }
 
-TEST(one_thread_that_gives_up_frees_the_others, "EXT-202", NEEDS_KEEPER)
+TEST(one_thread_that_gives_up_frees_the_others, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = waiting_attr(700);
 	struct producer p[4];
@@ -263,7 +263,7 @@ TEST(one_thread_that_gives_up_frees_the_others, "EXT-202", NEEDS_KEEPER)
 	ts_shutdown(trid);
 }
 
-TEST(it_goes_on_when_there_is_room, "EXT-201", NEEDS_KEEPER)
+TEST(it_goes_on_when_there_is_room, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = waiting_attr(60000);
 	int fd = ts_temp_file();
@@ -288,7 +288,7 @@ TEST(it_goes_on_when_there_is_room, "EXT-201", NEEDS_KEEPER)
 	expect_all(fd, &p);
 }
 
-TEST(a_killed_keeper_is_replaced, "EXT-203", NEEDS_KEEPER)
+TEST(a_killed_keeper_is_replaced, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = waiting_attr(60000);
 	int fd = ts_temp_file();
@@ -317,7 +317,7 @@ TEST(a_killed_keeper_is_replaced, "EXT-203", NEEDS_KEEPER)
 }
 
 /* The target of a controller that is killed together with the keeper. */
-TEST(nobody_waits_for_the_dead, "EXT-203", NEEDS_KEEPER)
+TEST(nobody_waits_for_the_dead, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = waiting_attr(600000);
 	int fd = ts_temp_file(), results[2];
@@ -386,7 +386,7 @@ static void on(int sig, void (*handler)(int))
 	CHECK_SYS(sigaction(sig, &action, NULL));
 }
 
-TEST(events_of_handlers_wait_inside_waiting_calls, "EXT-204", NEEDS_KEEPER)
+TEST(events_of_handlers_wait_inside_waiting_calls, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = waiting_attr(60000);
 	int fd = ts_temp_file();
@@ -420,7 +420,7 @@ TEST(events_of_handlers_wait_inside_waiting_calls, "EXT-204", NEEDS_KEEPER)
 }
 
 /* Under load: a timer's handler records, too, whatever the thread is doing. */
-TEST(handlers_and_their_threads_lose_nothing, "EXT-204", NEEDS_KEEPER)
+TEST(handlers_and_their_threads_lose_nothing, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = waiting_attr(60000);
 	int fd = ts_temp_file();
@@ -465,7 +465,7 @@ static void *jump_out_of_it(void *arg)
 	return NULL;
 }
 
-TEST(a_wait_may_be_left_by_siglongjmp, "EXT-204", NEEDS_KEEPER)
+TEST(a_wait_may_be_left_by_siglongjmp, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = waiting_attr(60000);
 	int fd = ts_temp_file();
@@ -542,17 +542,17 @@ static void check_fork(bool is_inherited)
 	ts_events_free(&events);
 }
 
-TEST(a_child_forked_in_a_wait_does_not_record_its_parents_event, "EXT-204", NEEDS_KEEPER)
+TEST(a_child_forked_in_a_wait_does_not_record_its_parents_event, "", NEEDS_KEEPER)
 {
 	check_fork(false);
 }
 
-TEST(a_child_forked_in_a_wait_records_its_own_events, "EXT-204", NEEDS_KEEPER)
+TEST(a_child_forked_in_a_wait_records_its_own_events, "", NEEDS_KEEPER)
 {
 	check_fork(true);
 }
 
-TEST(a_process_that_waits_can_be_ended_by_a_signal, "EXT-204", NEEDS_KEEPER)
+TEST(a_process_that_waits_can_be_ended_by_a_signal, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = waiting_attr(600000);
 	struct ts_target target = ts_target_fork();
@@ -573,7 +573,7 @@ TEST(a_process_that_waits_can_be_ended_by_a_signal, "EXT-204", NEEDS_KEEPER)
 	ts_shutdown(trid);
 }
 
-TEST(an_event_that_waits_is_no_cancellation_point, "EXT-204", NEEDS_KEEPER)
+TEST(an_event_that_waits_is_no_cancellation_point, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = waiting_attr(60000);
 	int fd = ts_temp_file();
@@ -625,17 +625,17 @@ static void check_end(enum how how)
 	ts_shutdown(trid);
 }
 
-TEST(a_stop_ends_the_wait, "EXT-205", NEEDS_KEEPER)
+TEST(a_stop_ends_the_wait, "", NEEDS_KEEPER)
 {
 	check_end(BY_STOP);
 }
 
-TEST(a_filter_ends_the_wait, "EXT-205", NEEDS_KEEPER)
+TEST(a_filter_ends_the_wait, "", NEEDS_KEEPER)
 {
 	check_end(BY_FILTER);
 }
 
-TEST(a_clear_ends_the_wait, "EXT-205", NEEDS_KEEPER)
+TEST(a_clear_ends_the_wait, "", NEEDS_KEEPER)
 {
 	check_end(BY_CLEAR);
 }
@@ -647,7 +647,7 @@ static void *continue_later(void *arg)
 	return NULL;
 }
 
-TEST(a_shutdown_ends_the_wait, "EXT-205", NEEDS_KEEPER)
+TEST(a_shutdown_ends_the_wait, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = waiting_attr(600000);
 	int fd = ts_temp_file();
@@ -668,7 +668,7 @@ TEST(a_shutdown_ends_the_wait, "EXT-205", NEEDS_KEEPER)
 }
 
 /* Another thread forks while one waits: the child has only itself. */
-TEST(a_fork_beside_a_wait_leaves_it_alone, "EXT-205", NEEDS_KEEPER | NEEDS_THREADED_FORK)
+TEST(a_fork_beside_a_wait_leaves_it_alone, "", NEEDS_KEEPER | NEEDS_THREADED_FORK)
 {
 	trace_attr_t attr = waiting_attr(60000);
 	int fd = ts_temp_file(), status;
@@ -695,7 +695,7 @@ TEST(a_fork_beside_a_wait_leaves_it_alone, "EXT-205", NEEDS_KEEPER | NEEDS_THREA
 }
 
 /* The disk of the log is full, and has room again after a while. */
-TEST(a_full_disk_is_waited_for, "EXT-206", NEEDS_KEEPER)
+TEST(a_full_disk_is_waited_for, "", NEEDS_KEEPER)
 {
 	char directory[] = "/tmp/full-wait-XXXXXX", log[64], ballast[64];
 	trace_attr_t attr = waiting_attr(60000);
@@ -731,7 +731,7 @@ TEST(a_full_disk_is_waited_for, "EXT-206", NEEDS_KEEPER)
 	rmdir(directory);
 }
 
-TEST(a_pipe_that_nobody_reads_any_more_is_not_waited_for, "EXT-206", NEEDS_KEEPER)
+TEST(a_pipe_that_nobody_reads_any_more_is_not_waited_for, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = waiting_attr(600000);
 	trace_event_id_t id = ts_id("number");
@@ -752,7 +752,7 @@ TEST(a_pipe_that_nobody_reads_any_more_is_not_waited_for, "EXT-206", NEEDS_KEEPE
 }
 
 /* What is larger than the stream finds no room in an empty one either. */
-TEST(what_never_fits_is_not_waited_for, "EXT-206", NEEDS_KEEPER)
+TEST(what_never_fits_is_not_waited_for, "", NEEDS_KEEPER)
 {
 	static const unsigned char data[8192];
 	trace_attr_t attr = waiting_attr(600000);
@@ -772,7 +772,7 @@ TEST(what_never_fits_is_not_waited_for, "EXT-206", NEEDS_KEEPER)
 }
 
 /* An event for another process waits as well. */
-TEST(a_guest_waits, "EXT-201", NEEDS_KEEPER)
+TEST(a_guest_waits, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = waiting_attr(60000);
 	struct ts_target target = ts_target_fork();

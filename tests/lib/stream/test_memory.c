@@ -107,7 +107,7 @@ HELPER(names_in_small_shm)
 	return 0;
 }
 
-TEST(names_without_memory_and_descriptors_are_enomem, "EXT-153 ERRORS-10 ERRORS-11", NEEDS_EXEC)
+TEST(names_without_memory_and_descriptors_are_enomem, "ERRORS-10 ERRORS-11", NEEDS_EXEC)
 {
 	run_in_small_shm("names_in_small_shm");
 }
