@@ -464,11 +464,16 @@ ptrc_targets = all quick optimised sanitized sanitized_all handful shared emulat
 ptrc_tests = $(filter $(if $(PTRC_ONLY),$(addprefix %D%/,$(PTRC_ONLY)),%),\
 	$(ptrc_tests_of_$1))
 
+# What the tests given need of check_PROGRAMS.
+ptrc_programs = $(filter $(ptrc_c_tests),$1) %D%/support/prog_emit \
+	$(if $(filter %.bats %.sh,$1),$(ptrc_test_programs)) \
+	$(if $(filter %/fuzz.sh,$1),$(filter %D%/fuzz/%,$(check_PROGRAMS))) \
+	$(if $(filter %D%/product/bench-% %/bench-fleet.bats,$1),$(filter bench/%,$(check_PROGRAMS)))
+
 $(ptrc_targets:%=check-%-build): check-%-build:
-	$(if $(filter %.bats %.sh %/coverage,$(call ptrc_tests,$*)),$(MAKE) $(AM_MAKEFLAGS) all)
-	$(MAKE) $(AM_MAKEFLAGS) $(filter $(ptrc_c_tests),$(call ptrc_tests,$*)) \
-		$(if $(filter %.bats %.sh,$(call ptrc_tests,$*)),\
-			$(filter-out $(ptrc_c_tests),$(check_PROGRAMS)),%D%/support/prog_emit)
+	$(if $(filter %.bats %.sh,$(call ptrc_tests,$*)),$(MAKE) $(AM_MAKEFLAGS) all)
+	$(MAKE) $(AM_MAKEFLAGS) $(ptrc_flags_$*) $(call ptrc_programs,$(call ptrc_tests,$*))
+ptrc_flags_shared = PTRC_LINK=-no-install
 
 $(ptrc_targets:%=check-%): check-%:
 	$(ptrc_environment_$*) $(MAKE) $(AM_MAKEFLAGS) check-TESTS check_PROGRAMS= check_LIBRARIES= \

@@ -399,8 +399,7 @@ __attribute__((unused)) static void support_program(char path[PATH_MAX], const c
 	ssize_t len = CHECK_SYS(readlink("/proc/self/exe", path, PATH_MAX - 1));
 	path[len] = '\0';
 	char *slash = NULL;
-	/* .libs: a program that libtool links with the shared library. */
-	for (int up = strstr(path, "/.libs/") ? 4 : 3; up > 0; up--) {
+	for (int up = 0; up < 3; up++) {
 		slash = strrchr(path, '/');
 		CHECK(slash);
 		*slash = '\0';
