@@ -82,6 +82,7 @@ ptrc_sh_tests = \
 	%D%/lib/python/python.sh \
 	%D%/product/coverage \
 	%D%/product/debian.sh \
+	%D%/product/driver.sh \
 	%D%/product/fallbacks.sh \
 	%D%/product/format.sh \
 	%D%/product/hardening.sh \
@@ -322,16 +323,39 @@ check_PROGRAMS += \
 noinst_HEADERS += %D%/support/failing_sync.h %D%/support/harness.h %D%/support/log_maker.h \
 	%D%/support/logs.h %D%/support/payload.h %D%/support/private_user.h %D%/support/slow_page.h \
 	%D%/support/stream_memory.h
-EXTRA_DIST += %D%/cmd %D%/fuzz %D%/lib %D%/mutations %D%/product %D%/support
+# All the rest of this folder.
+EXTRA_DIST += $(shell cd $(srcdir) && find %D% -type f ! -name '*~' | sort)
 CLEANFILES += %D%/lock
 
-# The quick run leaves these out: they take long and seldom break.
+# The quick run leaves these out: they take long and seldom break alone, or are about the whole product.
 ptrc_full_tests = \
 	%D%/cmd/report/report-browser.sh \
+	%D%/cmd/run/os-samples.bats \
 	%D%/cmd/ship/bench-fleet.bats \
 	%D%/cmd/ship/fleet.bats \
+	%D%/fuzz/fuzz.sh \
+	%D%/lib/api/cxx.sh \
+	%D%/lib/functions/functions.bats \
 	%D%/lib/keeper/faults.sh \
-	%D%/product/debian.sh
+	%D%/lib/keeper/test_keeper_steps \
+	%D%/lib/log/test_rotate \
+	%D%/lib/python/python.sh \
+	%D%/lib/recorder/test_hammer \
+	%D%/lib/recorder/test_singlestep \
+	%D%/lib/stream/test_damage \
+	%D%/product/bench-cli.bats \
+	%D%/product/bench-report.bats \
+	%D%/product/completions.bats \
+	%D%/product/debian.sh \
+	%D%/product/fallbacks.sh \
+	%D%/product/hardening.sh \
+	%D%/product/install.sh \
+	%D%/product/json.bats \
+	%D%/product/linkage.sh \
+	%D%/product/manual.sh \
+	%D%/product/neighbours.bats \
+	%D%/product/symbols.sh \
+	%D%/product/tutorial.sh
 
 # Sanitizers see nothing in these that they do not see in the others: they look at files, compile, or
 # run commands that read no log. Single steps would step through the sanitizer.
@@ -346,6 +370,7 @@ ptrc_unsanitized_tests = \
 	%D%/product/bench-report.bats \
 	%D%/product/completions.bats \
 	%D%/product/coverage \
+	%D%/product/driver.sh \
 	%D%/product/examples.bats \
 	%D%/product/format.sh \
 	%D%/product/hardening.sh \
