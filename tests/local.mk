@@ -251,74 +251,51 @@ ptrc_support_ldadd = %D%/support/libsupport.a $(LDADD)
 
 # The fuzzers. What libFuzzer has for them, driver.c has in all other builds. The linker's option
 # --wrap leads calls of a function to ours (tests/fuzz/fuzz.c).
-ptrc_fuzzers = log yaml rules where layout when session client perf ship clocks
+check_PROGRAMS += \
+	%D%/fuzz/fuzz_client \
+	%D%/fuzz/fuzz_clocks \
+	%D%/fuzz/fuzz_layout \
+	%D%/fuzz/fuzz_log \
+	%D%/fuzz/fuzz_perf \
+	%D%/fuzz/fuzz_rules \
+	%D%/fuzz/fuzz_session \
+	%D%/fuzz/fuzz_ship \
+	%D%/fuzz/fuzz_when \
+	%D%/fuzz/fuzz_where \
+	%D%/fuzz/fuzz_yaml
+check_LIBRARIES += %D%/fuzz/libfuzz.a
+%C%_fuzz_libfuzz_a_SOURCES = %D%/fuzz/fuzz.c %D%/fuzz/fuzz.h
 ptrc_fuzz_ldflags = $(AM_LDFLAGS) -Wl,--wrap=exit,--wrap=write,--wrap=poll
-ptrc_fuzz_sources = %D%/fuzz/fuzz.c %D%/fuzz/fuzz.h
+ptrc_fuzz_libs = %D%/fuzz/libfuzz.a src/libcommands.a $(LDADD) $(YAML_LIBS)
 if FUZZERS
 ptrc_fuzz_ldflags += -fsanitize=fuzzer
-ptrc_fuzz_cppflags = $(AM_CPPFLAGS) -DPTRC_LIBFUZZER
 else
-ptrc_fuzz_cppflags = $(AM_CPPFLAGS)
-ptrc_fuzz_sources += %D%/fuzz/driver.c
+%C%_fuzz_libfuzz_a_SOURCES += %D%/fuzz/driver.c
 endif
-check_PROGRAMS += \
-	%D%/fuzz/fuzz_log \
-	%D%/fuzz/fuzz_yaml \
-	%D%/fuzz/fuzz_rules \
-	%D%/fuzz/fuzz_where \
-	%D%/fuzz/fuzz_layout \
-	%D%/fuzz/fuzz_when \
-	%D%/fuzz/fuzz_session \
-	%D%/fuzz/fuzz_client \
-	%D%/fuzz/fuzz_perf \
-	%D%/fuzz/fuzz_ship \
-	%D%/fuzz/fuzz_clocks
-%C%_fuzz_fuzz_log_SOURCES = %D%/fuzz/fuzz_log.c $(ptrc_fuzz_sources)
-%C%_fuzz_fuzz_log_CPPFLAGS = $(ptrc_fuzz_cppflags)
-%C%_fuzz_fuzz_log_LDFLAGS = $(ptrc_fuzz_ldflags)
-%C%_fuzz_fuzz_log_LDADD = src/libcommands.a $(LDADD)
-%C%_fuzz_fuzz_yaml_SOURCES = %D%/fuzz/fuzz_yaml.c $(ptrc_fuzz_sources)
-%C%_fuzz_fuzz_yaml_CPPFLAGS = $(ptrc_fuzz_cppflags)
-%C%_fuzz_fuzz_yaml_LDFLAGS = $(ptrc_fuzz_ldflags)
-%C%_fuzz_fuzz_yaml_LDADD = src/libcommands.a $(LDADD) $(YAML_LIBS)
-%C%_fuzz_fuzz_rules_SOURCES = %D%/fuzz/fuzz_rules.c $(ptrc_fuzz_sources)
-%C%_fuzz_fuzz_rules_CPPFLAGS = $(ptrc_fuzz_cppflags)
-%C%_fuzz_fuzz_rules_LDFLAGS = $(ptrc_fuzz_ldflags)
-%C%_fuzz_fuzz_rules_LDADD = src/libcommands.a $(LDADD) $(YAML_LIBS)
-%C%_fuzz_fuzz_where_SOURCES = %D%/fuzz/fuzz_where.c $(ptrc_fuzz_sources)
-%C%_fuzz_fuzz_where_CPPFLAGS = $(ptrc_fuzz_cppflags)
-%C%_fuzz_fuzz_where_LDFLAGS = $(ptrc_fuzz_ldflags)
-%C%_fuzz_fuzz_where_LDADD = src/libcommands.a $(LDADD)
-%C%_fuzz_fuzz_layout_SOURCES = %D%/fuzz/fuzz_layout.c $(ptrc_fuzz_sources)
-%C%_fuzz_fuzz_layout_CPPFLAGS = $(ptrc_fuzz_cppflags)
-%C%_fuzz_fuzz_layout_LDFLAGS = $(ptrc_fuzz_ldflags)
-%C%_fuzz_fuzz_layout_LDADD = src/libcommands.a $(LDADD)
-%C%_fuzz_fuzz_when_SOURCES = %D%/fuzz/fuzz_when.c $(ptrc_fuzz_sources)
-%C%_fuzz_fuzz_when_CPPFLAGS = $(ptrc_fuzz_cppflags)
-%C%_fuzz_fuzz_when_LDFLAGS = $(ptrc_fuzz_ldflags)
-%C%_fuzz_fuzz_when_LDADD = src/libcommands.a $(LDADD)
-%C%_fuzz_fuzz_session_SOURCES = %D%/fuzz/fuzz_session.c $(ptrc_fuzz_sources)
-%C%_fuzz_fuzz_session_CPPFLAGS = $(ptrc_fuzz_cppflags)
-%C%_fuzz_fuzz_session_LDFLAGS = $(ptrc_fuzz_ldflags)
-%C%_fuzz_fuzz_session_LDADD = src/libcommands.a $(LDADD)
-%C%_fuzz_fuzz_client_SOURCES = %D%/fuzz/fuzz_client.c $(ptrc_fuzz_sources)
-%C%_fuzz_fuzz_client_CPPFLAGS = $(ptrc_fuzz_cppflags)
 %C%_fuzz_fuzz_client_LDFLAGS = $(ptrc_fuzz_ldflags) -Wl,--wrap=ptrc_session_connect
-%C%_fuzz_fuzz_client_LDADD = src/libcommands.a $(LDADD)
-%C%_fuzz_fuzz_perf_SOURCES = %D%/fuzz/fuzz_perf.c $(ptrc_fuzz_sources)
-%C%_fuzz_fuzz_perf_CPPFLAGS = $(ptrc_fuzz_cppflags)
-%C%_fuzz_fuzz_perf_LDFLAGS = $(ptrc_fuzz_ldflags)
-%C%_fuzz_fuzz_perf_LDADD = src/libcommands.a $(LDADD)
-# What ptrace-ship reads does not need libcurl.
-%C%_fuzz_fuzz_ship_SOURCES = %D%/fuzz/fuzz_ship.c src/ship/answer.c src/ship/progress.c $(ptrc_fuzz_sources)
-%C%_fuzz_fuzz_ship_CPPFLAGS = $(ptrc_fuzz_cppflags)
-%C%_fuzz_fuzz_ship_LDFLAGS = $(ptrc_fuzz_ldflags)
-%C%_fuzz_fuzz_ship_LDADD = src/libcommands.a $(LDADD)
-%C%_fuzz_fuzz_clocks_SOURCES = %D%/fuzz/fuzz_clocks.c $(ptrc_fuzz_sources)
-%C%_fuzz_fuzz_clocks_CPPFLAGS = $(ptrc_fuzz_cppflags)
+%C%_fuzz_fuzz_client_LDADD = $(ptrc_fuzz_libs)
 %C%_fuzz_fuzz_clocks_LDFLAGS = $(ptrc_fuzz_ldflags)
-%C%_fuzz_fuzz_clocks_LDADD = src/libcommands.a $(LDADD)
-
+%C%_fuzz_fuzz_clocks_LDADD = $(ptrc_fuzz_libs)
+%C%_fuzz_fuzz_layout_LDFLAGS = $(ptrc_fuzz_ldflags)
+%C%_fuzz_fuzz_layout_LDADD = $(ptrc_fuzz_libs)
+%C%_fuzz_fuzz_log_LDFLAGS = $(ptrc_fuzz_ldflags)
+%C%_fuzz_fuzz_log_LDADD = $(ptrc_fuzz_libs)
+%C%_fuzz_fuzz_perf_LDFLAGS = $(ptrc_fuzz_ldflags)
+%C%_fuzz_fuzz_perf_LDADD = $(ptrc_fuzz_libs)
+%C%_fuzz_fuzz_rules_LDFLAGS = $(ptrc_fuzz_ldflags)
+%C%_fuzz_fuzz_rules_LDADD = $(ptrc_fuzz_libs)
+%C%_fuzz_fuzz_session_LDFLAGS = $(ptrc_fuzz_ldflags)
+%C%_fuzz_fuzz_session_LDADD = $(ptrc_fuzz_libs)
+# What ptrace-ship reads does not need libcurl.
+%C%_fuzz_fuzz_ship_SOURCES = %D%/fuzz/fuzz_ship.c src/ship/answer.c src/ship/progress.c
+%C%_fuzz_fuzz_ship_LDFLAGS = $(ptrc_fuzz_ldflags)
+%C%_fuzz_fuzz_ship_LDADD = $(ptrc_fuzz_libs)
+%C%_fuzz_fuzz_when_LDFLAGS = $(ptrc_fuzz_ldflags)
+%C%_fuzz_fuzz_when_LDADD = $(ptrc_fuzz_libs)
+%C%_fuzz_fuzz_where_LDFLAGS = $(ptrc_fuzz_ldflags)
+%C%_fuzz_fuzz_where_LDADD = $(ptrc_fuzz_libs)
+%C%_fuzz_fuzz_yaml_LDFLAGS = $(ptrc_fuzz_ldflags)
+%C%_fuzz_fuzz_yaml_LDADD = $(ptrc_fuzz_libs)
 
 noinst_HEADERS += %D%/support/failing_sync.h %D%/support/harness.h %D%/support/log_maker.h \
 	%D%/support/logs.h %D%/support/payload.h %D%/support/private_user.h %D%/support/slow_page.h \
