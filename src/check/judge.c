@@ -408,6 +408,12 @@ static void remember_answer(struct now *n, const struct ptrc_judge_key *k)
 	a->is_listed = true;
 }
 
+/* Whether events of another source are being lost. */
+static bool is_other_at_loss(const struct ptrc_judge *j, unsigned int source)
+{
+	return j->at_loss_count > (size_t)j->sources[source].is_at_loss;
+}
+
 /* Whether what was lost may have been so near to the event that it counts as behind it. */
 static bool is_near_loss(const struct now *n)
 {
@@ -435,7 +441,7 @@ static void take_request(struct now *n, const struct ptrc_judge_key *k)
 	if (q->fresh.count++)
 		return;
 	q->fresh.at = n->at;
-	q->fresh.is_doubtful = is_near_loss(n);
+	q->fresh.is_doubtful = is_other_at_loss(n->judge, n->at.source) || is_near_loss(n);
 	if (t->table.count == count)
 		unlink_request(t, q);
 	link_request(t, q);
@@ -924,6 +930,12 @@ static void take_at_gap(struct now *n, const struct ptrc_roles *roles)
 			take_role(n, &roles->list[i]);
 }
 
+static void set_at_loss(struct ptrc_judge *j, unsigned int source, bool is_at_loss)
+{
+	j->at_loss_count += (size_t)is_at_loss - (size_t)j->sources[source].is_at_loss;
+	j->sources[source].is_at_loss = is_at_loss;
+}
+
 void ptrc_judge_take(struct ptrc_judge *j, const struct ptrc_roles *roles, struct ptrc_view *view,
 		     unsigned int source)
 {
@@ -938,12 +950,15 @@ void ptrc_judge_take(struct ptrc_judge *j, const struct ptrc_roles *roles, struc
 
 	j->event_count++;
 	if (__builtin_expect(is_loss || j->sources[source].is_at_loss, 0)) {
-		j->sources[source].is_at_loss = is_loss;
+		set_at_loss(j, source,
+			    ptrc_is_loss_open(e->posix_event_id, view->reader->data,
+					      view->reader->size));
 		take_at_gap(&n, roles);
-		return;
+	} else {
+		for (size_t i = 0; i < roles->count; i++)
+			take_role(&n, &roles->list[i]);
 	}
-	for (size_t i = 0; i < roles->count; i++)
-		take_role(&n, &roles->list[i]);
+	j->gap_count += is_other_at_loss(j, source);
 }
 
 bool ptrc_judge_is_at_loss(const struct ptrc_judge *j, unsigned int source)

@@ -37,7 +37,7 @@ struct ptrc_roles {
 struct ptrc_judge_source {
 	/* Places with losses so far. */
 	uint64_t gap_count;
-	/* The event before was at such a place. */
+	/* The event before began a loss, which reaches to the next one. */
 	bool is_at_loss;
 };
 
@@ -66,7 +66,10 @@ struct ptrc_judge {
 	size_t key_count;
 	/* By their numbers. */
 	struct ptrc_judge_source *sources;
-	/* Places with losses so far, in all of them, and the times of the first and the last one. */
+	/* How many of them are at a loss. */
+	size_t at_loss_count;
+	/* Places with losses so far, in all of them, and events while another source was at one; the times
+	 * of the first place and the last one. */
 	uint64_t gap_count;
 	int64_t first_gap_ns, last_gap_ns;
 };

@@ -345,7 +345,7 @@ void ptrc_pairs_take(struct ptrc_pairs *p, struct ptrc_view *view)
 	size_t source = source_of(p, view->reader);
 	struct ptrc_pair_source *s = p->sources[source];
 	struct ptrc_pair_roles *r = &s->roles[id < PTRC_READER_IDS ? id : 0];
-	bool is_loss = ptrc_is_loss(id, view->reader->data, view->reader->size);
+	bool is_open = ptrc_is_loss_open(id, view->reader->data, view->reader->size);
 	size_t i = 0;
 
 	if (!r->is_known)
@@ -353,14 +353,16 @@ void ptrc_pairs_take(struct ptrc_pairs *p, struct ptrc_view *view)
 	for (; i < r->count && r->roles[i].is_end; i++)
 		take_end(p, r->roles[i].pair, source, view);
 	/* What a STOP or an OVERFLOW ends is before the loss. The loss reaches to the next event, START
-	 * or RESUME: a begin in another source until then may have lost its end, too. */
-	if (is_loss || s->is_at_loss) {
+	 * or RESUME: what began in another source until then may have lost its end, too. */
+	if (s->is_at_loss || ptrc_is_loss(id, view->reader->data, view->reader->size)) {
 		p->gap_count++;
 		s->gap_count++;
 	}
-	s->is_at_loss = is_loss;
+	p->at_loss_count += (size_t)is_open - (size_t)s->is_at_loss;
+	s->is_at_loss = is_open;
 	for (; i < r->count; i++)
 		take_begin(p, r->roles[i].pair, source, view);
+	p->gap_count += p->at_loss_count > (size_t)s->is_at_loss;
 }
 
 bool ptrc_pairs_has_type(const struct ptrc_pairs *p, const struct ptrc_reader *reader,
@@ -471,7 +473,7 @@ void ptrc_pairs_forget(struct ptrc_pairs *p)
 		p->list[i].without_key = p->list[i].cut_keys = 0;
 		p->list[i].has_begin = p->list[i].has_end = p->list[i].has_key = false;
 	}
-	p->gap_count = 0;
+	p->gap_count = p->at_loss_count = 0;
 }
 
 void ptrc_pair_put_name(struct ptrc_buffer *b, const struct ptrc_pair *pair)

@@ -92,7 +92,7 @@ struct ptrc_pair_source {
 	struct ptrc_pair_roles roles[PTRC_READER_IDS];
 	/* Grows at each place with losses. */
 	uint64_t gap_count;
-	/* The event before was at such a place. */
+	/* The event before began a loss, which reaches to the next one. */
 	bool is_at_loss;
 };
 
@@ -114,8 +114,11 @@ struct ptrc_pairs {
 	/* The begins that wait for their ends, by pair and key; the rows, by pair and value. */
 	struct ptrc_table open;
 	struct ptrc_table rows;
-	/* Grows at each place with losses, in any of the sources. */
+	/* Grows at each place with losses, in any of the sources, and with each event while another source
+	 * is at one. */
 	uint64_t gap_count;
+	/* How many sources are at a loss. */
+	size_t at_loss_count;
 };
 
 /* Frees what a pair holds. */

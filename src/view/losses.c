@@ -136,6 +136,11 @@ bool ptrc_is_loss(trace_event_id_t id, const void *data, size_t size)
 	}
 }
 
+bool ptrc_is_loss_open(trace_event_id_t id, const void *data, size_t size)
+{
+	return id != POSIX_TRACE_RESUME && ptrc_is_loss(id, data, size);
+}
+
 bool ptrc_losses_is_any(const struct ptrc_losses *l)
 {
 	return l->stream_events || l->log_events || l->is_overrun || l->is_unclosed ||

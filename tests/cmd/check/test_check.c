@@ -405,10 +405,29 @@ TEST(pairs_at_places_with_losses, "")
 	CHECK_STR_EQ(judged(by_key, "a@1 !#1@2 b@3"), "fail: 0 pairs, at least 1 wanted");
 	/* It reaches to the next event. */
 	CHECK_STR_EQ(judged(by_key, "S#1@1 a@2 G#1@3 b@4"), "fail: 0 pairs, at least 1 wanted");
-	CHECK_STR_EQ(judged(by_key, "S#1@1 a@2 b@3 G#1@4"), "pass: 1 pair");
+	CHECK_STR_EQ(judged(by_key, "S#1@1 a@2 b@3 G#1@4"), "fail: 0 pairs, at least 1 wanted");
 	CHECK_STR_EQ(judged(by_key, "S#1@1 G#1@2 a@3 b@4"), "pass: 1 pair");
 	CHECK_STR_EQ(judged(ANSWERED, "S#1@1 a@2 G#1@3 .@90"),
 		     "undecided: 0 of 1 answered; events were lost | 2 not answered for 88us");
+}
+
+/* What lies within a loss of another log may have had another begin, end or answer there. */
+TEST(a_loss_of_another_log_reaches_to_its_next_event_or_the_end, "")
+{
+	static const char bounds[] = "pair: [a, b], by: data.id, min: '> 5us', max: '< 9us'";
+
+	CHECK_STR_EQ(judged(bounds, "O#1@1 a@2 b@3 a@4 b@24 R#1@30 .@90"),
+		     "undecided: 0 pairs, at least 1 wanted; events were lost");
+	CHECK_STR_EQ(judged(bounds, "O#1@1 R#1@2 a@3 b@13 .@90"),
+		     "fail: 1 pair; min 10us; max 10us | 3 took 10us");
+	CHECK_STR_EQ(judged(bounds, "S#1@1 a@2 b@3 .@90"),
+		     "undecided: 0 pairs, at least 1 wanted; events were lost");
+	CHECK_STR_EQ(judged(ANSWERED, "S#1@1 a@2 b@50 .@90"),
+		     "undecided: 0 of 1 answered; events were lost | 2 answered after 48us");
+	CHECK_STR_EQ(judged(ANSWERED, "O#1@1 a@2 .@90 R#1@95"),
+		     "undecided: 0 of 1 answered; events were lost | 2 not answered for 93us");
+	CHECK_STR_EQ(judged(ANSWERED, "O#1@1 R#1@2 a@5 b@50"),
+		     "fail: 1 of 1 not answered in time | 5 answered after 45us");
 }
 
 /* What breaks the rule, and nothing else. */

@@ -454,6 +454,44 @@ TEST(a_full_stop_cuts_pairs_by_field_of_other_logs_until_the_start, "")
 	}
 }
 
+/* An event of the other log, which has no data. */
+static void take_other(struct ptrc_view *of_other, trace_event_id_t id, int64_t ns)
+{
+	struct ptrc_reader *other = (struct ptrc_reader *)(uintptr_t)of_other->reader;
+
+	other->event = (struct posix_trace_event_info){.posix_event_id = id,
+						       .posix_timestamp = {0, ns}};
+	ptrc_pairs_take(&pairs, of_other);
+}
+
+/* What lies within a loss of another log may have had another begin or end there. */
+TEST(a_loss_of_another_log_cuts_pairs_by_field_to_its_next_event_or_the_end, "")
+{
+	static struct ptrc_reader other;
+
+	for (int has_end = 0; has_end < 2; has_end++) {
+		struct ptrc_view of_other = {.reader = &other};
+
+		setup();
+		give("a.begin..a.end by data.id");
+		other = reader;
+		take_other(&of_other, POSIX_TRACE_OVERFLOW, 1000);
+		take_key(A_BEGIN, 1, 1100, 1, 0);
+		take_key(A_END, 1, 1200, 1, 0);
+		take_key(A_BEGIN, 1, 1300, 2, 0);
+		if (has_end) {
+			take_other(&of_other, POSIX_TRACE_RESUME, 1400);
+			take_key(A_BEGIN, 1, 1500, 3, 0);
+			take_other(&of_other, OTHER, 1600);
+			take_key(A_END, 1, 1700, 3, 0);
+		}
+		CHECK(strstr(found(), has_end ? "\"count\":1,\"unmatched_begins\":0,"
+						"\"unmatched_ends\":0,\"cut\":2,"
+					      : "\"count\":0,\"unmatched_begins\":0,"
+						"\"unmatched_ends\":0,\"cut\":2,"));
+	}
+}
+
 TEST(an_event_may_end_one_and_begin_the_next, "")
 {
 	setup();
