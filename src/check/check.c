@@ -40,6 +40,7 @@ bool ptrc_check_open(struct ptrc_check *c, struct ptrc_rules *rules, char *const
 		log->path = paths[i];
 		log->reader.label = ptrc_labels_find(labels, paths[i]);
 		log->number = (unsigned int)i;
+		log->last_ns = INT64_MIN;
 		log->view = (struct ptrc_view){.reader = &log->reader};
 		ptrc_reader_load_names(&log->reader);
 		ptrc_view_take_layouts(&log->view, &rules->layouts);
@@ -108,6 +109,7 @@ static bool next_block(struct ptrc_check *c, struct ptrc_check_log *log)
 		c->first_ns = first_ns;
 	if (last_ns > c->last_ns)
 		c->last_ns = last_ns;
+	log->last_ns = last_ns;
 	return true;
 }
 
@@ -133,6 +135,27 @@ static bool advance(struct ptrc_check *c, struct ptrc_check_log *log)
 		if (!next_block(c, log))
 			return false;
 	}
+}
+
+static bool has_no_end(const struct ptrc_check_log *log)
+{
+	struct ptrc_losses losses;
+
+	ptrc_reader_losses(&log->reader, false, &losses);
+	return losses.is_unclosed;
+}
+
+/* Whether the log comes in the order of times once more: with an event, or with its end, if it has none that
+ * was written. */
+static bool has_next(struct ptrc_check *c, struct ptrc_check_log *log)
+{
+	if (log->is_over)
+		return false;
+	if (advance(c, log))
+		return true;
+	log->is_over = has_no_end(log);
+	log->reader.event.posix_timestamp = ptrc_when_timespec(log->last_ns);
+	return log->is_over;
 }
 
 static bool is_before(const struct ptrc_check_log *a, const struct ptrc_check_log *b)
@@ -177,7 +200,7 @@ static void read_logs(struct ptrc_check *c)
 	size_t count = 0;
 
 	for (size_t i = 0; i < c->log_count; i++)
-		if (advance(c, &c->logs[i]))
+		if (has_next(c, &c->logs[i]))
 			heap[count++] = &c->logs[i];
 	heap_build(heap, count);
 	c->judge.start_ns = c->first_ns;
@@ -188,10 +211,13 @@ static void read_logs(struct ptrc_check *c)
 
 		c->backwards += ns < last_ns;
 		last_ns = ns;
-		if (c->hosts.count > 1)
+		if (c->hosts.count > 1 && !log->is_over)
 			ptrc_hosts_note(&c->hosts, log->number, &log->reader);
-		take(c, log);
-		if (advance(c, log))
+		if (!log->is_over)
+			take(c, log);
+		else if (count > 1)
+			ptrc_judge_take_early_end(&c->judge, ns, log->number);
+		if (has_next(c, log))
 			heap_sift_down(heap, count, 0);
 		else
 			heap_pop(heap, count--);
@@ -455,6 +481,7 @@ void ptrc_check_judge(struct ptrc_check *c)
 	ending.start_ns = c->first_ns;
 	ending.gap_count = c->judge.gap_count;
 	ending.first_gap_ns = c->judge.first_gap_ns;
+	ending.early_end_ns = c->judge.early_end_ns;
 	ptrc_judge_end(&c->judge, &ending);
 	for (size_t i = 0; i < c->rules->count; i++)
 		add_notes(c, &c->judge.trials[i]);

@@ -24,6 +24,9 @@ struct ptrc_check_log {
 	struct ptrc_reader_block block;
 	struct ptrc_losses losses;
 	unsigned int number;
+	/* The time of the last event that was read, and that there are no more. */
+	int64_t last_ns;
+	bool is_over;
 	/* What the types are for the rules, once that has been found out. */
 	struct ptrc_roles roles[PTRC_READER_IDS];
 	bool is_known[PTRC_READER_IDS];

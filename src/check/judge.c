@@ -100,6 +100,12 @@ struct now {
 	struct ptrc_moment at;
 };
 
+/* Whether an event may be missing that came before this one. */
+static bool is_in_doubt(const struct ptrc_judge *j)
+{
+	return j->gap_count || j->early_end_ns != INT64_MAX;
+}
+
 static void *allocate_zeroed(size_t size)
 {
 	void *p = ptrc_cli_allocate(size);
@@ -441,7 +447,8 @@ static void take_request(struct now *n, const struct ptrc_judge_key *k)
 	if (q->fresh.count++)
 		return;
 	q->fresh.at = n->at;
-	q->fresh.is_doubtful = is_other_at_loss(n->judge, n->at.source) || is_near_loss(n);
+	q->fresh.is_doubtful = is_other_at_loss(n->judge, n->at.source) || is_near_loss(n) ||
+			       n->judge->early_end_ns != INT64_MAX;
 	if (t->table.count == count)
 		unlink_request(t, q);
 	link_request(t, q);
@@ -465,7 +472,7 @@ static void answer(struct ptrc_trial *t, const struct waiters *w, int64_t ns,
 	} else if (w->is_doubtful) {
 		t->doubtful += w->count;
 		add_case(&t->doubts, (uint64_t)length_ns, &w->at, NULL,
-			 "not answered before events were lost");
+			 "not answered by what is there");
 	} else {
 		t->open += w->count;
 		add_case(&t->doubts, (uint64_t)length_ns, &w->at, NULL,
@@ -607,7 +614,7 @@ static void take_dependent(struct now *n, const struct ptrc_judge_key *k)
 	}
 	w = ptrc_cli_allocate(sizeof(*w) + k->key.size);
 	*w = (struct ptrc_waiting){
-		.at = n->at, .is_doubtful = n->judge->gap_count, .key_size = k->key.size};
+		.at = n->at, .is_doubtful = is_in_doubt(n->judge), .key_size = k->key.size};
 	memcpy(w->key, k->key.bytes, k->key.size);
 	if (t->last_waiting)
 		t->last_waiting->next = w;
@@ -670,6 +677,12 @@ static const uint64_t *gaps_of(const struct now *n)
 				       : &n->judge->sources[n->at.source].gap_count;
 }
 
+/* Whether another begin or end may have come after the end of a log that has none. */
+static bool is_beyond_end(const struct ptrc_judge *j, const struct ptrc_rule *r)
+{
+	return r->by_text && r->at_end != PTRC_RULE_IGNORE && j->early_end_ns != INT64_MAX;
+}
+
 static void take_begin(struct now *n, const struct ptrc_judge_key *k)
 {
 	struct begins *open = ptrc_table_find_hashed(&n->trial->table, k->hash, k->key.bytes,
@@ -726,12 +739,14 @@ static void take_end(struct now *n, const struct ptrc_judge_key *k)
 	struct begin *b;
 
 	if (!open) {
-		t->doubtful += *gaps_of(n) > 0;
-		t->unmatched_ends += *gaps_of(n) == 0;
+		bool is_doubtful = *gaps_of(n) || is_beyond_end(n->judge, t->rule);
+
+		t->doubtful += is_doubtful;
+		t->unmatched_ends += !is_doubtful;
 		return;
 	}
 	b = open->latest;
-	if (b->gap_count != *b->gaps)
+	if (b->gap_count != *b->gaps || is_beyond_end(n->judge, t->rule))
 		t->doubtful++;
 	else
 		measure(t, b, &n->at);
@@ -782,7 +797,7 @@ static void take_order(struct now *n, unsigned int event)
 		return;
 	t->used_event = n->judge->event_count;
 	s->seen |= 1U << event;
-	if (n->judge->gap_count)
+	if (is_in_doubt(n->judge))
 		s->doubtful |= 1U << event;
 	s->first[event] = n->at;
 	t->last_step_ns = n->at.ns;
@@ -898,12 +913,9 @@ static bool is_end(const struct ptrc_role *role)
 	return role->event && (kind == PTRC_RULE_PAIR || kind == PTRC_RULE_AFTER);
 }
 
-void ptrc_judge_take_gap(struct ptrc_judge *j, int64_t ns, unsigned int source)
+/* What waits at that time may have come without being there. */
+static void doubt_waiters(struct ptrc_judge *j, int64_t ns, unsigned int source)
 {
-	if (!j->gap_count)
-		j->first_gap_ns = ns;
-	j->last_gap_ns = ns;
-	j->gap_count++;
 	j->sources[source].gap_count++;
 	for (size_t i = 0; i < j->rules->count; i++) {
 		struct ptrc_trial *t = &j->trials[i];
@@ -915,6 +927,22 @@ void ptrc_judge_take_gap(struct ptrc_judge *j, int64_t ns, unsigned int source)
 		else if (t->rule->kind == PTRC_RULE_ORDER)
 			doubt_order(t, ns);
 	}
+}
+
+void ptrc_judge_take_gap(struct ptrc_judge *j, int64_t ns, unsigned int source)
+{
+	if (!j->gap_count)
+		j->first_gap_ns = ns;
+	j->last_gap_ns = ns;
+	j->gap_count++;
+	doubt_waiters(j, ns, source);
+}
+
+void ptrc_judge_take_early_end(struct ptrc_judge *j, int64_t ns, unsigned int source)
+{
+	if (j->early_end_ns == INT64_MAX)
+		j->early_end_ns = ns;
+	doubt_waiters(j, ns, source);
 }
 
 /* What the event ends is before the loss that it tells of. The loss reaches to the next event of the same
@@ -998,7 +1026,7 @@ static int64_t limit_of(const struct ptrc_rule *r)
 
 void ptrc_judge_begin(struct ptrc_judge *j, const struct ptrc_rules *rules, size_t source_count)
 {
-	*j = (struct ptrc_judge){.rules = rules};
+	*j = (struct ptrc_judge){.rules = rules, .early_end_ns = INT64_MAX};
 	j->sources = allocate_zeroed(source_count * sizeof(*j->sources));
 	j->trials = allocate_zeroed((rules->count + 1) * sizeof(*j->trials));
 	j->keys = allocate_zeroed((rules->count + 1) * sizeof(*j->keys));
@@ -1069,6 +1097,7 @@ static void end_count(void *thing, void *arg)
 struct pair_end {
 	struct ptrc_trial *trial;
 	int64_t ns;
+	bool is_beyond_end;
 };
 
 static void end_begins(void *thing, void *arg)
@@ -1081,7 +1110,7 @@ static void end_begins(void *thing, void *arg)
 		struct begin *b = open->latest;
 		int64_t length_ns = ptrc_when_subtract(end->ns, b->at.ns);
 
-		if (b->gap_count != *b->gaps) {
+		if (b->gap_count != *b->gaps || end->is_beyond_end) {
 			t->doubtful++;
 		} else {
 			t->open++;
@@ -1162,7 +1191,7 @@ void ptrc_judge_end(struct ptrc_judge *j, const struct ptrc_ending *ending)
 {
 	for (size_t i = 0; i < j->rules->count; i++) {
 		struct ptrc_trial *t = &j->trials[i];
-		struct pair_end pair = {t, ending->ns};
+		struct pair_end pair = {t, ending->ns, is_beyond_end(j, t->rule)};
 
 		switch (t->rule->kind) {
 		case PTRC_RULE_COUNT:

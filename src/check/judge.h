@@ -72,6 +72,8 @@ struct ptrc_judge {
 	 * of the first place and the last one. */
 	uint64_t gap_count;
 	int64_t first_gap_ns, last_gap_ns;
+	/* When the first log that has no end ended before others did; INT64_MAX: none has. */
+	int64_t early_end_ns;
 };
 
 /* The rules have been bound. */
@@ -91,6 +93,10 @@ bool ptrc_judge_is_at_loss(const struct ptrc_judge *, unsigned int source);
 
 /* Learns that events of the source were lost before, or at, that time, of which no event tells. */
 void ptrc_judge_take_gap(struct ptrc_judge *, int64_t ns, unsigned int source);
+
+/* Learns that the log of the source has no end, and that its last event, at that time, is before those of
+ * others: it is not known what came after it. */
+void ptrc_judge_take_early_end(struct ptrc_judge *, int64_t ns, unsigned int source);
 
 /* Decides all rules. */
 void ptrc_judge_end(struct ptrc_judge *, const struct ptrc_ending *);

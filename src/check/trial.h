@@ -142,6 +142,8 @@ struct ptrc_ending {
 	/* Places where events were lost, and the time of the first one. */
 	uint64_t gap_count;
 	int64_t first_gap_ns;
+	/* When the first log that has no end ended before others did; INT64_MAX: none has. */
+	int64_t early_end_ns;
 	/* Something is missing, and it is not known where. */
 	bool has_unplaced_loss;
 	/* Parts of a log that have no events are damaged: only a rule about losses asks for those. */

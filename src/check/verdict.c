@@ -76,13 +76,15 @@ static void decide_exists(const struct ptrc_trial *t, const struct ptrc_ending *
 
 	if (t->is_found) {
 		f->has_loss = is_timed && !is_base_sure(t, e);
+		f->is_open = is_timed && e->early_end_ns < base_ns;
 		ptrc_buffer_text(&f->text, "happened");
 		return;
 	}
 	/* What was lost when its time was over makes no difference. */
 	f->has_loss =
 		e->has_unplaced_loss || (e->gap_count && (!has_base || e->first_gap_ns <= last_ns));
-	f->is_open = has_base ? !t->worst.count && e->ns <= last_ns : e->is_unclosed;
+	f->is_open = has_base ? (!t->worst.count && e->ns <= last_ns) || e->early_end_ns < last_ns
+			      : e->is_unclosed;
 	f->is_broken = (!f->has_loss || is_loss_ignored(t)) && !f->is_open;
 	if (r->event_count == 2 && !t->has_base)
 		ptrc_buffer_format(&f->text, "there was no %s", r->events[1].pattern);
@@ -380,7 +382,7 @@ static void settle_counts(struct ptrc_trial *t, const struct findings *f)
 
 static void settle_existence(struct ptrc_trial *t, const struct findings *f)
 {
-	bool is_kept = t->is_found && (!f->has_loss || is_loss_ignored(t));
+	bool is_kept = t->is_found && !f->is_open && (!f->has_loss || is_loss_ignored(t));
 
 	t->kept = 0;
 	*(is_kept ? &t->kept : fate_of(t, f)) = 1;

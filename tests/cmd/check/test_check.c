@@ -57,7 +57,7 @@ static void begin(const char *rule)
  * which is 1 otherwise; perhaps # and a digit, its log; perhaps ~ if its data was cut, or _ if it has too
  * little of it; @ and a time in microseconds. ! is a place where events were lost; . is an event that no
  * rule is about, such as the last one. z is an event that lacks the key. S is the stop of a full stream,
- * G the start behind it, O an overflow, R the resume behind it.
+ * G the start behind it, O an overflow, R the resume behind it. X is the last event of a log that has no end.
  */
 static void take(const char *script)
 {
@@ -92,7 +92,11 @@ static void take(const char *script)
 		ending.ns = ns;
 		if (event == '!')
 			ptrc_judge_take_gap(&judge, ns, source);
-		if (event == '!' || event == '.')
+		if (event == 'X') {
+			ptrc_judge_take_early_end(&judge, ns, source);
+			ending.is_unclosed = true;
+		}
+		if (event == '!' || event == '.' || event == 'X')
 			continue;
 		reader.event = (struct posix_trace_event_info){
 			.posix_event_id = event < 'a' ? system_id(event)
@@ -137,6 +141,7 @@ static const char *end(void)
 
 	ending.gap_count = judge.gap_count;
 	ending.first_gap_ns = judge.first_gap_ns;
+	ending.early_end_ns = judge.early_end_ns;
 	ptrc_judge_end(&judge, &ending);
 	snprintf(text, sizeof(text), "%s: %s", words[t->verdict], t->reason);
 	for (size_t i = 0; i < ptrc_trial_cases(t)->count; i++) {
@@ -428,6 +433,47 @@ TEST(a_loss_of_another_log_reaches_to_its_next_event_or_the_end, "")
 		     "undecided: 0 of 1 answered; events were lost | 2 not answered for 93us");
 	CHECK_STR_EQ(judged(ANSWERED, "O#1@1 R#1@2 a@5 b@50"),
 		     "fail: 1 of 1 not answered in time | 5 answered after 45us");
+}
+
+/* It is not known what came after the end of a log that was never closed, while others went on. */
+TEST(a_log_without_an_end_is_unknown_from_its_last_event_on, "")
+{
+	static const char within[] = "exists: b, within: 1ms";
+	static const char bound[] = "pair: [a, b], by: data.id, max: '< 9us'";
+
+	CHECK_STR_EQ(judged(within, "a@1 X#1@100 .@5000"),
+		     "undecided: did not happen; the log has no end");
+	CHECK_STR_EQ(judged(within, "a@1 X#1@100 b@3000 .@5000"),
+		     "undecided: did not happen within 1ms; the log has no end | 3000 came after "
+		     "3ms");
+	CHECK_STR_EQ(judged(within, "a@1 X#1@2000 .@5000"), "fail: did not happen");
+	CHECK_STR_EQ(judged("exists: b, within: 1ms, at_end: ignore", "a@1 X#1@100 .@5000"),
+		     "pass: did not happen");
+	CHECK_STR_EQ(judged("exists: b, within: 1ms, of: a", "c@1 X#1@100 a@200 b@300"),
+		     "undecided: happened; the log has no end");
+	CHECK_STR_EQ(judged("order: [a, c]", "b@1 X#1@100 a@200 c@300 .@5000"),
+		     "undecided: in order; the log has no end");
+	CHECK_STR_EQ(judged("order: [a, c]", "a@1 c@2 X#1@100 .@5000"), "pass: in order");
+	CHECK_STR_EQ(judged("order: [a, c]", "X#1@1 c@2 a@3 .@5000"),
+		     "undecided: may be out of order; the log has no end | 2 came before the first "
+		     "a");
+	CHECK_STR_EQ(judged("after: a, expect: c, within: 1ms", "a@1 X#1@100 .@5000"),
+		     "undecided: 0 of 1 answered; the log has no end | 1 not answered for 4.999ms");
+	CHECK_STR_EQ(judged("after: a, expect: c, within: 1ms", "b@1 X#1@100 a@200 c@3000"),
+		     "undecided: 0 of 1 answered; the log has no end | 200 answered after 2.8ms");
+	CHECK_STR_EQ(judged("after: a, expect: c, within: 1ms", "a@1 X#1@3000 .@5000"),
+		     "fail: 1 of 1 not answered in time | 1 not answered for 4.999ms");
+	CHECK_STR_EQ(judged("before: a, require: c", "b@1 X#1@100 a@200 .@5000"),
+		     "undecided: 0 of 1 have what they require before them; the log has no end | "
+		     "200 none before it");
+	CHECK_STR_EQ(judged(bound, "X#1@1 a@2 b@50 .@90"),
+		     "undecided: 0 pairs, at least 1 wanted; the log has no end");
+	CHECK_STR_EQ(judged("pair: [a, b], by: data.id, max: '< 9us', at_end: ignore",
+			    "X#1@1 a@2 b@50 .@90"),
+		     "fail: 1 pair; max 48us | 2 took 48us");
+	/* Its own thread had no time to end what it had begun. */
+	CHECK_STR_EQ(judged("pair: [a, b], max: '< 9us'", "a#1@1 X#1@2 a/2@3 b/2@5 .@90"),
+		     "undecided: 1 pair; max 2us; the log has no end");
 }
 
 /* What breaks the rule, and nothing else. */

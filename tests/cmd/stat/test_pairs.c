@@ -459,8 +459,8 @@ static void take_other(struct ptrc_view *of_other, trace_event_id_t id, int64_t 
 {
 	struct ptrc_reader *other = (struct ptrc_reader *)(uintptr_t)of_other->reader;
 
-	other->event = (struct posix_trace_event_info){.posix_event_id = id,
-						       .posix_timestamp = {0, ns}};
+	other->event =
+		(struct posix_trace_event_info){.posix_event_id = id, .posix_timestamp = {0, ns}};
 	ptrc_pairs_take(&pairs, of_other);
 }
 
