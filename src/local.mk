@@ -179,8 +179,6 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/pairs/table.h \
 	%D%/check/check.c \
 	%D%/check/check.h \
-	%D%/check/duration.c \
-	%D%/check/duration.h \
 	%D%/check/judge.c \
 	%D%/check/judge.h \
 	%D%/check/report.h \

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "lib/base/heap.h"
-#include "src/check/duration.h"
 #include "src/check/verdict.h"
 #include "src/cli/nearest.h"
 #include "src/view/event_format.h"
@@ -524,9 +523,9 @@ static void report_clocks(const struct ptrc_check *c)
 		if (t->clock_error_ns == PTRC_BOUND_UNKNOWN)
 			ptrc_buffer_text(&b, "any time");
 		else
-			ptrc_check_put_duration(&b, t->clock_error_ns);
+			ptrc_buffer_exact_duration(&b, t->clock_error_ns);
 		ptrc_buffer_text(&b, " together, which is more than the limit of ");
-		ptrc_check_put_duration(&b, t->limit_ns);
+		ptrc_buffer_exact_duration(&b, t->limit_ns);
 		ptrc_buffer_format(&b,
 				   ": it cannot be told on which side of that %" PRIu64
 				   " duration%s, and the verdict may be wrong",

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "lib/model/glob.h"
-#include "src/check/duration.h"
 #include "src/check/verdict.h"
 #include "src/cli/buffer.h"
 #include "src/pairs/key.h"
@@ -213,7 +212,7 @@ static const char *duration(int64_t ns)
 	struct ptrc_buffer *b = &rooms[++last % 4];
 
 	b->used = 0;
-	ptrc_check_put_duration(b, ns);
+	ptrc_buffer_exact_duration(b, ns);
 	ptrc_buffer_char(b, '\0');
 	return b->bytes;
 }

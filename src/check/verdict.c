@@ -9,7 +9,6 @@
 
 #include <inttypes.h>
 
-#include "src/check/duration.h"
 #include "src/cli/buffer.h"
 #include "src/view/when.h"
 
@@ -183,19 +182,14 @@ static bool is_kept(const struct ptrc_rule_bound *b, uint64_t below, uint64_t co
 	return (below >= rank) == ptrc_rule_is_upper(b);
 }
 
-/* The quantile, which is within 1 %, but on the side of the bound where the exact one is. */
-static int64_t quantile_of(const struct ptrc_trial *t, const struct ptrc_rule_bound *b,
-			   uint64_t below)
+/* Puts what was measured, and the bound. */
+static void put_bound(struct ptrc_buffer *text, const struct ptrc_trial *t,
+		      const struct ptrc_rule_bound *b)
 {
-	bool is_low = is_kept(b, below, t->kept) == ptrc_rule_is_upper(b);
-	int64_t ns = (int64_t)ptrc_quantiles_at(&t->lengths, b->per_mille);
-
-	/* The shortest and the longest one are known. */
-	if (!b->per_mille)
-		return (int64_t)t->lengths.least;
-	if (b->per_mille == 1000)
-		return (int64_t)t->lengths.greatest;
-	return (ns <= b->ns) == is_low ? ns : b->ns;
+	ptrc_buffer_format(text, "; %s %s", b->key,
+			   ptrc_quantiles_is_exact(&t->lengths) ? "" : "~");
+	ptrc_buffer_exact_duration(text, (int64_t)ptrc_quantiles_at(&t->lengths, b->per_mille));
+	ptrc_buffer_format(text, " (bound %s)", b->text);
 }
 
 /* Whether the bound is one that a single duration breaks, whatever else there is. */
@@ -236,10 +230,8 @@ static void decide_bound(const struct ptrc_trial *t, const struct ptrc_ending *e
 	f->is_broken |= is_broken;
 	f->broken_bounds |= (unsigned int)is_broken << i;
 	f->is_open |= is_kept_if_long != is_kept_if_short;
-	if (t->kept) {
-		ptrc_buffer_format(&f->text, "; %s ", b->key);
-		ptrc_check_put_duration(&f->text, quantile_of(t, b, t->below[i]));
-	}
+	if (t->kept)
+		put_bound(&f->text, t, b);
 }
 
 static void decide_pair(const struct ptrc_trial *t, const struct ptrc_ending *e, struct findings *f)

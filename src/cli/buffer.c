@@ -2,6 +2,7 @@
 #include "config.h"
 #include "src/cli/buffer.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -286,6 +287,27 @@ void ptrc_buffer_duration(struct ptrc_buffer *b, uint64_t ns)
 			return;
 		}
 	ptrc_buffer_format(b, "%lluns", (unsigned long long)ns);
+}
+
+void ptrc_buffer_exact_duration(struct ptrc_buffer *b, int64_t ns)
+{
+	static const struct {
+		int64_t ns;
+		const char *name;
+	} units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}, {1, "ns"}};
+	size_t i = 0;
+	int64_t rest;
+
+	while (ns < units[i].ns && i < 3)
+		i++;
+	ptrc_buffer_format(b, "%" PRId64, ns / units[i].ns);
+	rest = ns % units[i].ns;
+	if (rest > 0) {
+		ptrc_buffer_format(b, ".%0*" PRId64, 9 - 3 * (int)i, rest);
+		while (b->bytes[b->used - 1] == '0')
+			b->used--;
+	}
+	ptrc_buffer_text(b, units[i].name);
 }
 
 /* Before 1970 the digits of the seconds followed by those of the nanoseconds would be another

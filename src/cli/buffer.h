@@ -110,6 +110,9 @@ void ptrc_buffer_span(struct ptrc_buffer *, int64_t ns);
  * down to three behind it: 12.345ms */
 void ptrc_buffer_duration(struct ptrc_buffer *, uint64_t ns);
 
+/* The same with all digits that it has: 8.25ms. It may be less than 0. */
+void ptrc_buffer_exact_duration(struct ptrc_buffer *, int64_t ns);
+
 /* The same time as nanoseconds since 1970. */
 void ptrc_buffer_ns(struct ptrc_buffer *, struct ptrc_time_format *, const struct timespec *);
 

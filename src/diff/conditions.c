@@ -330,16 +330,15 @@ static bool is_met(const struct ptrc_condition *c, const double values[PTRC_DIFF
 	return c->is_above ? value > c->limit : value < c->limit;
 }
 
-static enum ptrc_condition_verdict judge(const struct ptrc_diff *d, const struct ptrc_condition *c)
+static enum ptrc_condition_verdict judge(const struct ptrc_diff *d, struct ptrc_condition *c)
 {
 	const struct ptrc_diff_pair *p = find_pair(d, c->name);
-	double values[PTRC_DIFF_SIDES];
 	bool is_tested =
 		c->is_change && c->what >= PTRC_CONDITION_P50 && c->what <= PTRC_CONDITION_P99;
 
-	if (!get_values(d, c, p, values))
+	if (!get_values(d, c, p, c->values))
 		return PTRC_CONDITION_MISSING;
-	if (!is_met(c, values))
+	if (!is_met(c, c->values))
 		return PTRC_CONDITION_PASSED;
 	if (!is_tested)
 		return PTRC_CONDITION_FAILED;

@@ -55,8 +55,9 @@ struct ptrc_condition {
 	bool is_change;
 	bool is_percent;
 	double limit;
-	/* Filled in by ptrc_conditions_judge(). */
+	/* Filled in by ptrc_conditions_judge(). The values are of no use if it is missing. */
 	enum ptrc_condition_verdict verdict;
+	double values[PTRC_DIFF_SIDES];
 };
 
 /* Starts zeroed. */

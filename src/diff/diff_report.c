@@ -226,6 +226,30 @@ static void put_types(struct ptrc_buffer *b, const struct ptrc_diff *d)
 		put_type(b, d, d->types[i]);
 }
 
+/* Puts what a condition is about: after the change, and before it. */
+static void put_value(struct ptrc_buffer *b, const struct ptrc_condition *c, double value)
+{
+	if (c->what >= PTRC_CONDITION_MIN)
+		ptrc_buffer_exact_duration(b, (int64_t)value);
+	else
+		ptrc_buffer_format(b, c->what == PTRC_CONDITION_RATE ? "%.2f/s" : "%.0f", value);
+}
+
+static void put_condition(struct ptrc_buffer *b, const struct ptrc_condition *c)
+{
+	ptrc_buffer_format(b, "%-8s ", condition_verdicts[c->verdict]);
+	ptrc_text_put(b, c->text, strlen(c->text));
+	if (c->verdict != PTRC_CONDITION_MISSING) {
+		ptrc_buffer_text(b, ": ");
+		put_value(b, c, c->values[PTRC_DIFF_AFTER]);
+	}
+	if (c->verdict != PTRC_CONDITION_MISSING && c->is_change) {
+		ptrc_buffer_text(b, ", before ");
+		put_value(b, c, c->values[PTRC_DIFF_BEFORE]);
+	}
+	ptrc_buffer_char(b, '\n');
+}
+
 void ptrc_diff_put_text(struct ptrc_buffer *b, const struct ptrc_diff *d,
 			const struct ptrc_conditions *conditions)
 {
@@ -245,13 +269,8 @@ void ptrc_diff_put_text(struct ptrc_buffer *b, const struct ptrc_diff *d,
 	}
 	if (conditions->count)
 		ptrc_buffer_char(b, '\n');
-	for (size_t i = 0; i < conditions->count; i++) {
-		const struct ptrc_condition *c = &conditions->list[i];
-
-		ptrc_buffer_format(b, "%-8s ", condition_verdicts[c->verdict]);
-		ptrc_text_put(b, c->text, strlen(c->text));
-		ptrc_buffer_char(b, '\n');
-	}
+	for (size_t i = 0; i < conditions->count; i++)
+		put_condition(b, &conditions->list[i]);
 }
 
 /* ---- JSON ---- */
@@ -345,6 +364,14 @@ static void put_pair_json(struct ptrc_json *j, const struct ptrc_diff_pair *p)
 	ptrc_json_close(j, '}');
 }
 
+static void put_value_json(struct ptrc_json *j, const char *key, double value)
+{
+	if (value < 0)
+		return;
+	ptrc_json_key(j, key);
+	ptrc_buffer_format(j->buffer, "%.17g", value);
+}
+
 void ptrc_diff_put_json(struct ptrc_buffer *b, const struct ptrc_diff *d,
 			const struct ptrc_conditions *conditions)
 {
@@ -370,6 +397,8 @@ void ptrc_diff_put_json(struct ptrc_buffer *b, const struct ptrc_diff *d,
 		ptrc_json_open(&j, NULL, '{');
 		ptrc_json_bytes(&j, "condition", c->text, strlen(c->text));
 		ptrc_json_text(&j, "verdict", condition_verdicts[c->verdict]);
+		for (size_t k = 0; k < PTRC_DIFF_SIDES && c->verdict != PTRC_CONDITION_MISSING; k++)
+			put_value_json(&j, side_names[k], c->values[k]);
 		ptrc_json_close(&j, '}');
 	}
 	ptrc_json_close(&j, ']');

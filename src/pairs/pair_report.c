@@ -138,8 +138,11 @@ static void put_row(struct ptrc_buffer *b, const struct ptrc_pairs *p,
 	put_number(b, row->unmatched_ends);
 	put_number(b, row->cut);
 	put_length(b, q, q->least);
-	for (size_t i = 0; i < QUANTILES; i++)
-		put_length(b, q, ptrc_quantiles_at(q, quantiles[i].per_mille));
+	for (size_t i = 0; i < QUANTILES; i++) {
+		begin = b->used;
+		ptrc_quantiles_put_at(b, q, quantiles[i].per_mille);
+		end_column(b, begin, DURATION_COLUMNS);
+	}
 	put_length(b, q, q->greatest);
 	put_length(b, q, q->total);
 	ptrc_buffer_char(b, '\n');

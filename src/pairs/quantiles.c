@@ -13,6 +13,52 @@
  */
 enum { STEPS_POWER = 6, STEPS = 1 << STEPS_POWER };
 
+/* As many as .count of the quantiles. */
+struct ptrc_lengths {
+	size_t room;
+	bool is_sorted;
+	uint64_t list[];
+};
+
+/* Makes room for so many more lengths. Returns null, and forgets those that there are, if they are too many
+ * then. */
+static uint64_t *extend(struct ptrc_quantiles *q, uint64_t count)
+{
+	struct ptrc_lengths *e = q->exact;
+	size_t room = e ? e->room : 0;
+
+	if ((q->count && !e) || q->count + count > PTRC_QUANTILES_EXACT) {
+		free(e);
+		q->exact = NULL;
+		return NULL;
+	}
+	if (q->count + count > room) {
+		room = room * 2 > q->count + count ? room * 2 : (size_t)(q->count + count);
+		e = ptrc_cli_reallocate(e, sizeof(*e) + room * sizeof(e->list[0]));
+		e->room = room;
+		q->exact = e;
+	}
+	e->is_sorted = false;
+	return &e->list[q->count];
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t s = *(const uint64_t *)a;
+	uint64_t t = *(const uint64_t *)b;
+
+	return (s > t) - (s < t);
+}
+
+/* The length of this rank, from 1. */
+static uint64_t exact_at(struct ptrc_lengths *e, uint64_t count, uint64_t rank)
+{
+	if (!e->is_sorted)
+		qsort(e->list, (size_t)count, sizeof(e->list[0]), compare);
+	e->is_sorted = true;
+	return e->list[rank - 1];
+}
+
 static unsigned int power_of(uint64_t length)
 {
 	return length < 2 ? 0 : 63 - (unsigned int)__builtin_clzll(length);
@@ -62,7 +108,10 @@ static void cover(struct ptrc_quantiles *q, size_t first, size_t last)
 void ptrc_quantiles_add(struct ptrc_quantiles *q, uint64_t length)
 {
 	size_t place = place_of(length);
+	uint64_t *exact = extend(q, 1);
 
+	if (exact)
+		*exact = length;
 	if (!q->count || length < q->least)
 		q->least = length;
 	if (!q->count || length > q->greatest)
@@ -78,8 +127,13 @@ void ptrc_quantiles_add(struct ptrc_quantiles *q, uint64_t length)
 
 void ptrc_quantiles_merge(struct ptrc_quantiles *q, const struct ptrc_quantiles *other)
 {
+	uint64_t *exact;
+
 	if (!other->count)
 		return;
+	exact = extend(q, other->exact ? other->count : PTRC_QUANTILES_EXACT + 1);
+	if (exact)
+		memcpy(exact, other->exact->list, (size_t)other->count * sizeof(*exact));
 	if (!q->count || other->least < q->least)
 		q->least = other->least;
 	if (!q->count || other->greatest > q->greatest)
@@ -100,8 +154,14 @@ uint64_t ptrc_quantiles_at(const struct ptrc_quantiles *q, unsigned int per_mill
 
 	if (!q->count)
 		return 0;
+	if (per_mille == 0)
+		return q->least;
+	if (per_mille == 1000)
+		return q->greatest;
 	if (!rank)
 		rank = 1;
+	if (q->exact)
+		return exact_at(q->exact, q->count, rank);
 	for (size_t i = 0; i < q->place_count; i++) {
 		if (q->counts[i] >= rank) {
 			length = length_of(q->first_place + i);
@@ -112,6 +172,11 @@ uint64_t ptrc_quantiles_at(const struct ptrc_quantiles *q, unsigned int per_mill
 	if (length < q->least)
 		return q->least;
 	return length > q->greatest ? q->greatest : length;
+}
+
+bool ptrc_quantiles_is_exact(const struct ptrc_quantiles *q)
+{
+	return q->exact || !q->count;
 }
 
 uint64_t ptrc_quantiles_octave(const struct ptrc_quantiles *q, unsigned int power)
@@ -130,6 +195,7 @@ uint64_t ptrc_quantiles_octave(const struct ptrc_quantiles *q, unsigned int powe
 void ptrc_quantiles_free(struct ptrc_quantiles *q)
 {
 	free(q->counts);
+	free(q->exact);
 	*q = (struct ptrc_quantiles){0};
 }
 
@@ -139,4 +205,12 @@ void ptrc_quantiles_put(struct ptrc_buffer *b, const struct ptrc_quantiles *q, u
 		ptrc_buffer_duration(b, length_ns);
 	else
 		ptrc_buffer_char(b, '-');
+}
+
+void ptrc_quantiles_put_at(struct ptrc_buffer *b, const struct ptrc_quantiles *q,
+			   unsigned int per_mille)
+{
+	if (!ptrc_quantiles_is_exact(q))
+		ptrc_buffer_char(b, '~');
+	ptrc_quantiles_put(b, q, ptrc_quantiles_at(q, per_mille));
 }

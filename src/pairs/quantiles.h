@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How many durations there are of each length, so that quantiles can be told in memory that does not
- * grow with their number. Lengths that differ by less than 1.6 % count as the same, so a quantile is
- * within 0.8 % of the exact one; count, total, least and greatest are exact.
+ * Quantiles of durations. They are exact up to PTRC_QUANTILES_EXACT durations, which takes 8 bytes each.
+ * Of more only a histogram is kept, in which lengths that differ by less than 1.6 % count as the same, so
+ * that a quantile is within 0.8 % of the exact one; count, total, least and greatest stay exact.
  */
 #ifndef PTRC_SRC_PAIRS_QUANTILES_H
 #define PTRC_SRC_PAIRS_QUANTILES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "src/cli/buffer.h"
+
+enum { PTRC_QUANTILES_EXACT = 1 << 24 };
+
+struct ptrc_lengths;
 
 /* Starts zeroed. Lengths are nanoseconds. */
 struct ptrc_quantiles {
@@ -24,6 +29,8 @@ struct ptrc_quantiles {
 	uint64_t *counts;
 	size_t first_place;
 	size_t place_count;
+	/* Each length; null if there are none or too many. */
+	struct ptrc_lengths *exact;
 };
 
 void ptrc_quantiles_add(struct ptrc_quantiles *, uint64_t length);
@@ -34,6 +41,9 @@ void ptrc_quantiles_merge(struct ptrc_quantiles *, const struct ptrc_quantiles *
 /* The least length for which at least so many of 1,000 are not longer; 0 if there are none. */
 uint64_t ptrc_quantiles_at(const struct ptrc_quantiles *, unsigned int per_mille);
 
+/* Whether that is exact. */
+bool ptrc_quantiles_is_exact(const struct ptrc_quantiles *);
+
 /* How many lengths are in [2^power, 2^(power + 1)); those of 0 and 1 both are at power 0. */
 uint64_t ptrc_quantiles_octave(const struct ptrc_quantiles *, unsigned int power);
 
@@ -41,5 +51,9 @@ void ptrc_quantiles_free(struct ptrc_quantiles *);
 
 /* Puts a duration that is one of these, or a dash if there are none. */
 void ptrc_quantiles_put(struct ptrc_buffer *, const struct ptrc_quantiles *, uint64_t length_ns);
+
+/* Puts a quantile, with ~ before one that is not exact. */
+void ptrc_quantiles_put_at(struct ptrc_buffer *, const struct ptrc_quantiles *,
+			   unsigned int per_mille);
 
 #endif

@@ -79,7 +79,7 @@ rules() {
 	grep -q '^pass       after req.begin expect req.end within 20s by data: 2 of 2 answered$' stdout.txt
 	run_split ptrace-check run.log --p99 'req.begin..req.end by data < 500ms'
 	[ "$status" -eq 1 ]
-	grep -Eq '^fail       pair req.begin..req.end by data p99 < 500ms: 2 pairs; p99 [0-9.]+m?s$' stdout.txt
+	grep -Eq '^fail       pair req.begin..req.end by data p99 < 500ms: 2 pairs; p99 [0-9.]+m?s \(bound < 500ms\)$' stdout.txt
 	for bad in '--never=' '--after=a' '--after=a -> b within 5' '--p99=a..b' '--p99=a < 5ms' \
 		'--count=a' '--count=a min 3 max 2' '--order=a' '--exists=a of b' \
 		'--never=a where' '--never=a where pidd == 1' '--after=a -> b by pidd'; do

@@ -424,7 +424,7 @@ TEST(a_loss_of_another_log_reaches_to_its_next_event_or_the_end, "")
 	CHECK_STR_EQ(judged(bounds, "O#1@1 a@2 b@3 a@4 b@24 R#1@30 .@90"),
 		     "undecided: 0 pairs, at least 1 wanted; events were lost");
 	CHECK_STR_EQ(judged(bounds, "O#1@1 R#1@2 a@3 b@13 .@90"),
-		     "fail: 1 pair; min 10us; max 10us | 3 took 10us");
+		     "fail: 1 pair; min 10us (bound > 5us); max 10us (bound < 9us) | 3 took 10us");
 	CHECK_STR_EQ(judged(bounds, "S#1@1 a@2 b@3 .@90"),
 		     "undecided: 0 pairs, at least 1 wanted; events were lost");
 	CHECK_STR_EQ(judged(ANSWERED, "S#1@1 a@2 b@50 .@90"),
@@ -445,7 +445,7 @@ TEST(a_log_without_an_end_is_unknown_from_its_last_event_on, "")
 		     "undecided: did not happen; the log has no end");
 	CHECK_STR_EQ(judged(within, "a@1 X#1@100 b@3000 .@5000"),
 		     "undecided: did not happen within 1ms; the log has no end | 3000 came after "
-		     "3ms");
+		     "2.999ms");
 	CHECK_STR_EQ(judged(within, "a@1 X#1@2000 .@5000"), "fail: did not happen");
 	CHECK_STR_EQ(judged("exists: b, within: 1ms, at_end: ignore", "a@1 X#1@100 .@5000"),
 		     "pass: did not happen");
@@ -454,9 +454,10 @@ TEST(a_log_without_an_end_is_unknown_from_its_last_event_on, "")
 	CHECK_STR_EQ(judged("order: [a, c]", "b@1 X#1@100 a@200 c@300 .@5000"),
 		     "undecided: in order; the log has no end");
 	CHECK_STR_EQ(judged("order: [a, c]", "a@1 c@2 X#1@100 .@5000"), "pass: in order");
-	CHECK_STR_EQ(judged("order: [a, c]", "X#1@1 c@2 a@3 .@5000"),
-		     "undecided: may be out of order; the log has no end | 2 came before the first "
-		     "a");
+	CHECK_STR_EQ(
+		judged("order: [a, c]", "X#1@1 c@2 a@3 .@5000"),
+		"undecided: may be out of order, at least 1 wanted; the log has no end | 2 came before the first "
+		"a");
 	CHECK_STR_EQ(judged("after: a, expect: c, within: 1ms", "a@1 X#1@100 .@5000"),
 		     "undecided: 0 of 1 answered; the log has no end | 1 not answered for 4.999ms");
 	CHECK_STR_EQ(judged("after: a, expect: c, within: 1ms", "b@1 X#1@100 a@200 c@3000"),
@@ -470,10 +471,10 @@ TEST(a_log_without_an_end_is_unknown_from_its_last_event_on, "")
 		     "undecided: 0 pairs, at least 1 wanted; the log has no end");
 	CHECK_STR_EQ(judged("pair: [a, b], by: data.id, max: '< 9us', at_end: ignore",
 			    "X#1@1 a@2 b@50 .@90"),
-		     "fail: 1 pair; max 48us | 2 took 48us");
+		     "fail: 1 pair; max 48us (bound < 9us) | 2 took 48us");
 	/* Its own thread had no time to end what it had begun. */
 	CHECK_STR_EQ(judged("pair: [a, b], max: '< 9us'", "a#1@1 X#1@2 a/2@3 b/2@5 .@90"),
-		     "undecided: 1 pair; max 2us; the log has no end");
+		     "undecided: 1 pair; max 2us (bound < 9us); the log has no end");
 }
 
 /* What breaks the rule, and nothing else. */
@@ -482,14 +483,17 @@ TEST(cases_of_pairs, "")
 	static const char rule[] = "pair: [a, b], by: data.id, max: '< 5us'";
 
 	CHECK_STR_EQ(judged(rule, "a3@1 a1@2 b1@12 a2@13 b2@14 .@90"),
-		     "fail: 2 pairs; max 10us | 2 took 10us | 1 no end for 89us");
-	CHECK_STR_EQ(judged(rule, "a3@88 a1@2 b1@12 .@90"), "fail: 1 pair; max 10us | 2 took 10us");
-	CHECK_STR_EQ(judged("pair: [a, b], min: '> 3us', max: '< 5us'",
-			    "a@1 b@2 a@3 b@5 a@6 b@9 a@10 b@14 a@20 b@30 a@40 b@49"),
-		     "fail: 6 pairs; min 1us; max 10us | 20 took 10us | 1 took 1us | 40 took 9us");
-	CHECK_STR_EQ(judged("pair: [a, b], p50: '< 3us', max: '< 10us'",
-			    "a@1 b@2 a@3 b@4 a@5 b@10 a@20 b@40"),
-		     "fail: 4 pairs; p50 1.004us; max 20us | 20 took 20us");
+		     "fail: 2 pairs; max 10us (bound < 5us) | 2 took 10us | 1 no end for 89us");
+	CHECK_STR_EQ(judged(rule, "a3@88 a1@2 b1@12 .@90"),
+		     "fail: 1 pair; max 10us (bound < 5us) | 2 took 10us");
+	CHECK_STR_EQ(
+		judged("pair: [a, b], min: '> 3us', max: '< 5us'",
+		       "a@1 b@2 a@3 b@5 a@6 b@9 a@10 b@14 a@20 b@30 a@40 b@49"),
+		"fail: 6 pairs; min 1us (bound > 3us); max 10us (bound < 5us) | 20 took 10us | 1 took 1us | 40 took 9us");
+	CHECK_STR_EQ(
+		judged("pair: [a, b], p50: '< 3us', max: '< 10us'",
+		       "a@1 b@2 a@3 b@4 a@5 b@10 a@20 b@40"),
+		"fail: 4 pairs; p50 1us (bound < 3us); max 20us (bound < 10us) | 20 took 20us");
 }
 
 /* What the rule has counted comes to as many kept, broken, doubtful or open ones. */
@@ -706,17 +710,18 @@ TEST(pair, "")
 {
 	static const char rule[] = "pair: [a, b], by: data.id, max: '< 5us'";
 
-	CHECK_STR_EQ(judged(rule, "a1@1 a2@2 b2@3 b1@5"), "pass: 2 pairs; max 4us");
-	CHECK_STR_EQ(judged(rule, "a1@1 a2@2 b2@3 b1@6"), "fail: 2 pairs; max 5us | 1 took 5us");
+	CHECK_STR_EQ(judged(rule, "a1@1 a2@2 b2@3 b1@5"), "pass: 2 pairs; max 4us (bound < 5us)");
+	CHECK_STR_EQ(judged(rule, "a1@1 a2@2 b2@3 b1@6"),
+		     "fail: 2 pairs; max 5us (bound < 5us) | 1 took 5us");
 	CHECK_STR_EQ(judged("pair: [a, b], by: data.id, max: 5us", "a1@1 b1@6"),
-		     "pass: 1 pair; max 5us");
+		     "pass: 1 pair; max 5us (bound 5us)");
 	CHECK_STR_EQ(judged("pair: [a, b], min: '> 1us'", "a1@1 b1@2"),
-		     "fail: 1 pair; min 1us | 1 took 1us");
+		     "fail: 1 pair; min 1us (bound > 1us) | 1 took 1us");
 	CHECK_STR_EQ(judged("pair: [a, b], min: '>= 1us', p50: '<= 2us'",
 			    "a1@1 b1@2 a1@3 b1@5 a1@6 b1@16"),
-		     "pass: 3 pairs; min 1us; p50 2us");
+		     "pass: 3 pairs; min 1us (bound >= 1us); p50 2us (bound <= 2us)");
 	CHECK_STR_EQ(judged("pair: [a, b], p50: '< 2us'", "a1@1 b1@2 a1@3 b1@5 a1@6 b1@16"),
-		     "fail: 3 pairs; p50 2.008us | 6 took 10us | 3 took 2us");
+		     "fail: 3 pairs; p50 2us (bound < 2us) | 6 took 10us | 3 took 2us");
 	CHECK_STR_EQ(judged(rule, "c@1"), "fail: 0 pairs, at least 1 wanted");
 	CHECK_STR_EQ(judged(rule, "!@1"),
 		     "undecided: 0 pairs, at least 1 wanted; events were lost");
@@ -727,70 +732,74 @@ TEST(pair, "")
 		"undecided: 1 pair, at least 2 wanted; 1 open at the end of the log | 3 no end "
 		"for 0ns");
 	/* A loss hides durations; one that is there and too long is too long. */
-	CHECK_STR_EQ(judged(rule, "a1@1 b1@2 !@3"), "undecided: 1 pair; max 1us; events were lost");
-	CHECK_STR_EQ(judged(rule, "a1@1 b1@12 !@13"), "fail: 1 pair; max 11us | 1 took 11us");
+	CHECK_STR_EQ(judged(rule, "a1@1 b1@2 !@3"),
+		     "undecided: 1 pair; max 1us (bound < 5us); events were lost");
+	CHECK_STR_EQ(judged(rule, "a1@1 b1@12 !@13"),
+		     "fail: 1 pair; max 11us (bound < 5us) | 1 took 11us");
 	CHECK_STR_EQ(judged("pair: [a, b], p50: '< 5us'", "a1@1 b1@12 !@13"),
-		     "undecided: 1 pair; p50 11us; events were lost");
+		     "undecided: 1 pair; p50 11us (bound < 5us); events were lost");
 	CHECK_STR_EQ(judged("pair: [a, b], p50: '< 5us', at_loss: ignore", "a1@1 b1@12 !@13"),
-		     "fail: 1 pair; p50 11us | 1 took 11us");
+		     "fail: 1 pair; p50 11us (bound < 5us) | 1 took 11us");
 	CHECK_STR_EQ(judged(rule, "a1@1 !@2 b1@12 a1@13 b1@14"),
-		     "undecided: 1 pair; max 1us; events were lost");
+		     "undecided: 1 pair; max 1us (bound < 5us); events were lost");
 	/* What has no end yet is at least as long as it has been. */
-	CHECK_STR_EQ(judged(rule, "a1@1 b1@2 a2@3 .@7"),
-		     "undecided: 1 pair; max 1us; 1 open at the end of the log | 3 no end for 4us");
+	CHECK_STR_EQ(
+		judged(rule, "a1@1 b1@2 a2@3 .@7"),
+		"undecided: 1 pair; max 1us (bound < 5us); 1 open at the end of the log | 3 no end for 4us");
 	CHECK_STR_EQ(judged(rule, "a1@1 b1@2 a2@3 .@70"),
-		     "fail: 1 pair; max 1us | 3 no end for 67us");
+		     "fail: 1 pair; max 1us (bound < 5us) | 3 no end for 67us");
 	CHECK_STR_EQ(judged("pair: [a, b], by: data.id, max: '< 5us', at_end: ignore",
 			    "a1@1 b1@2 a2@3 .@7"),
-		     "pass: 1 pair; max 1us");
+		     "pass: 1 pair; max 1us (bound < 5us)");
 	/* Whatever comes, it has waited for too long. */
 	CHECK_STR_EQ(judged("pair: [a, b], by: data.id, max: '< 5us', at_end: ignore",
 			    "a1@1 b1@2 a2@3 .@8"),
-		     "fail: 1 pair; max 1us | 3 no end for 5us");
+		     "fail: 1 pair; max 1us (bound < 5us) | 3 no end for 5us");
 	CHECK_STR_EQ(judged("pair: [a, b], by: data.id, max: '<= 5us', at_end: ignore",
 			    "a1@1 b1@2 a2@3 .@8"),
-		     "pass: 1 pair; max 1us");
+		     "pass: 1 pair; max 1us (bound <= 5us)");
 	CHECK_STR_EQ(judged("pair: [a, b], by: data.id, min: '> 3us', at_end: ignore",
 			    "a1@1 b1@5 a2@6 .@7"),
-		     "pass: 1 pair; min 4us");
+		     "pass: 1 pair; min 4us (bound > 3us)");
 	/* It makes no difference to this quantile. */
 	CHECK_STR_EQ(
 		judged("pair: [a, b], by: data.id, p50: '< 5us'", "a1@1 b1@2 a3@2 b3@3 a2@3 .@70"),
-		"pass: 2 pairs; p50 1us");
+		"pass: 2 pairs; p50 1us (bound < 5us)");
 	CHECK_STR_EQ(judged_open(rule, "a1@1 b1@2"),
-		     "undecided: 1 pair; max 1us; the log has no end");
+		     "undecided: 1 pair; max 1us (bound < 5us); the log has no end");
 	/* Behind the end of a log that was not closed there may be as many pairs as it takes. */
-	CHECK_STR_EQ(judged_open(rule, "a1@1 b1@7"), "fail: 1 pair; max 6us | 1 took 6us");
+	CHECK_STR_EQ(judged_open(rule, "a1@1 b1@7"),
+		     "fail: 1 pair; max 6us (bound < 5us) | 1 took 6us");
 	CHECK_STR_EQ(judged_open("pair: [a, b], min: '> 1us'", "a1@1 b1@2"),
-		     "fail: 1 pair; min 1us | 1 took 1us");
+		     "fail: 1 pair; min 1us (bound > 1us) | 1 took 1us");
 	CHECK_STR_EQ(judged_open("pair: [a, b], min: '< 1us'", "a1@1 b1@2"),
-		     "undecided: 1 pair; min 1us; the log has no end");
+		     "undecided: 1 pair; min 1us (bound < 1us); the log has no end");
 	CHECK_STR_EQ(judged_open("pair: [a, b], max: '> 9us'", "a1@1 b1@2"),
-		     "undecided: 1 pair; max 1us; the log has no end");
+		     "undecided: 1 pair; max 1us (bound > 9us); the log has no end");
 	CHECK_STR_EQ(judged_open("pair: [a, b], p50: '< 5us'", "a1@1 b1@12"),
-		     "undecided: 1 pair; p50 11us; the log has no end");
+		     "undecided: 1 pair; p50 11us (bound < 5us); the log has no end");
 	CHECK_STR_EQ(judged_open("pair: [a, b], p50: '> 5us', at_end: fail", "a1@1 b1@2"),
-		     "fail: 1 pair; p50 1us; the log has no end");
+		     "fail: 1 pair; p50 1us (bound > 5us); the log has no end");
 	CHECK_STR_EQ(judged_open("pair: [a, b], p50: '< 5us', at_end: ignore", "a1@1 b1@12"),
-		     "fail: 1 pair; p50 11us | 1 took 11us");
+		     "fail: 1 pair; p50 11us (bound < 5us) | 1 took 11us");
 	CHECK_STR_EQ(judged_open("pair: [a, b], by: data.id, max: '< 5us'", "a1@1 b1@2 a2@3 .@8"),
-		     "fail: 1 pair; max 1us | 3 no end for 5us");
+		     "fail: 1 pair; max 1us (bound < 5us) | 3 no end for 5us");
 	/* Without a key they are brackets of a thread. */
 	CHECK_STR_EQ(judged("pair: [a, b], max: 5us", "a@1 a/2@2 b@3 b/2@4 a@5 a@6 b@7 b@8"),
-		     "pass: 4 pairs; max 3us");
+		     "pass: 4 pairs; max 3us (bound 5us)");
 	begin(rule);
 	take("a1@10 b1@9 b3@11 a2@12 b2@13");
 	CHECK_EQ(judge.trials[0].backwards, 1);
 	CHECK_EQ(judge.trials[0].unmatched_ends, 1);
-	CHECK_STR_EQ(end(), "pass: 1 pair; max 1us");
+	CHECK_STR_EQ(end(), "pass: 1 pair; max 1us (bound < 5us)");
 }
 
 TEST(durations_have_no_exponent, "")
 {
 	CHECK_STR_EQ(judged("pair: [a, b], max: '> 1d'", "a@1 b@99999600001"),
-		     "pass: 1 pair; max 99999.6s");
+		     "pass: 1 pair; max 99999.6s (bound > 1d)");
 	CHECK_STR_EQ(judged("pair: [a, b], max: '> 1d'", "a@1 b@123456789012"),
-		     "pass: 1 pair; max 123456.789011s");
+		     "pass: 1 pair; max 123456.789011s (bound > 1d)");
 }
 
 static int compare(const void *a, const void *b)
@@ -968,4 +977,13 @@ TEST(memory_grows_with_what_is_open, "")
 		CHECK_EQ(judge.trials[0].kept, 290000);
 		end();
 	}
+}
+
+/* The value is the one that was measured, also where it is less than a percent away from the bound. */
+TEST(a_quantile_near_its_bound_is_shown_exactly, "")
+{
+	CHECK_STR_EQ(judged("pair: [a, b], p50: '< 1ms'",
+			    "a@1 b@1002.001 a@2000 b@2999 a@4000 b@5001.5"),
+		     "fail: 3 pairs; p50 1.001001ms (bound < 1ms) | 4000 took 1.0015ms | 1 took "
+		     "1.001001ms");
 }

@@ -75,8 +75,8 @@ verdict_of() {
 	grep -q 'a change is noise at p >= 0.001' <<<"$stdout"
 	grep -q 'Mann-Whitney' <<<"$stdout"
 	grep -Eq '^req\.begin +2000 +2000 +[0-9.]+ +[0-9.]+ +-[0-9.]+%$' <<<"$stdout"
-	grep -qx 'failed   p50 req > +10%' <<<"$stdout"
-	grep -qx 'passed   p50 db > +10%' <<<"$stdout"
+	grep -Eqx 'failed   p50 req > \+10%: 1\.[0-9]+ms, before 1\.[0-9]+ms' <<<"$stdout"
+	grep -Eqx 'passed   p50 db > \+10%: 5\.[0-9]+us, before 5\.[0-9]+us' <<<"$stdout"
 	# A long name has a line of its own.
 	durations long.log "$(printf 'x%.0s' {1..50})" 100 1000 1000 1 1
 	run_split ptrace-stat --diff long.log long.log
@@ -124,7 +124,8 @@ verdict_of() {
 	run_split ptrace-stat --diff --json --fail-if='p50 req > +10%' before.log few.log
 	[ "$status" -eq 0 ]
 	[[ $stderr == *"too few durations to tell it from noise, 2000 and 7"* ]]
-	jq -e '.conditions == [{condition: "p50 req > +10%", verdict: "too few"}]' <<<"$stdout"
+	jq -e '.conditions == [{condition: "p50 req > +10%", verdict: "too few",
+		before: .pairs[-1].before.p50_ns, after: 9000000}]' <<<"$stdout"
 }
 
 @test "diff: --fail-if of a name that two pairs have is refused" {
@@ -213,4 +214,18 @@ verdict_of() {
 	run_split ptrace-stat --diff --fail-if='p98 req > +10%' before.log after.log
 	[ "$status" -eq 2 ]
 	[[ $stderr == *"--fail-if: column 1: 'p98' is none of "*"did you mean 'p90'"* ]]
+}
+
+@test "diff, check and stat have the same quantile, and say it" {
+	durations run.log req 999 1000000 1002000 1 7
+	p99=$(ptrace-stat --json --pairs run.log | jq .pairs[0].p99_ns)
+	[ "$(ptrace-stat --diff --json run.log run.log | jq .pairs[0].after.p99_ns)" = "$p99" ]
+	for bound in $((p99 - 1)) "$p99" $((p99 + 1)); do
+		run ! ptrace-check run.log --p99 "req.begin..req.end > ${bound}ns" --p99 "req.begin..req.end < ${bound}ns"
+		[[ $output == *"p99 1.00"* ]]
+		run_split ptrace-stat --diff --fail-if="p99 req >= ${bound}ns" run.log run.log
+		[ "$status" -eq $((p99 >= bound ? 5 : 0)) ]
+		run_split ptrace-check run.log --p99 "req.begin..req.end < ${bound}ns"
+		[ "$status" -eq $((p99 >= bound ? 1 : 0)) ]
+	done
 }
