@@ -9,8 +9,10 @@
 #include <string.h>
 
 #include "lib/base/heap.h"
+#include "lib/model/glob.h"
 #include "src/check/verdict.h"
 #include "src/cli/nearest.h"
+#include "src/pairs/pairs.h"
 #include "src/view/event_format.h"
 #include "src/view/losses.h"
 #include "src/view/when.h"
@@ -457,9 +459,45 @@ static void show_events(struct ptrc_check *c, struct ptrc_check_log *log)
 	ptrc_event_format_free(&s.format);
 }
 
+/* Whether there are events for the pattern, and all of them have a key of their own. */
+static bool has_key(struct ptrc_check *c, const char *pattern)
+{
+	bool is_any = false;
+
+	for (size_t i = 0; i < c->log_count; i++)
+		for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++) {
+			const struct ptrc_reader_name *name = c->logs[i].reader.names[id];
+
+			if (!name || !ptrc_glob_matches(pattern, name->text))
+				continue;
+			is_any = true;
+			if (!ptrc_pair_has_key(&c->logs[i].view, &c->rules->layouts, id))
+				return false;
+		}
+	return is_any;
+}
+
+/* Gives pairs without a field the key that their events have, as ptrc_pairs_take() does. */
+static void find_keys(struct ptrc_check *c)
+{
+	struct ptrc_cli_reason why;
+
+	for (size_t i = 0; i < c->rules->count; i++) {
+		struct ptrc_rule *r = &c->rules->list[i];
+
+		if (r->kind != PTRC_RULE_PAIR || r->by_text || !has_key(c, r->events[0].pattern) ||
+		    !has_key(c, r->events[1].pattern))
+			continue;
+		r->by_text = "data." PTRC_PAIR_KEY;
+		ptrc_field_find(r->by_text, &c->rules->layouts, &r->by, &why);
+	}
+}
+
 void ptrc_check_judge(struct ptrc_check *c)
 {
 	struct ptrc_ending ending = {0};
+
+	find_keys(c);
 
 	ptrc_judge_begin(&c->judge, c->rules, c->log_count);
 	for (size_t i = 0; i < c->rules->count && c->hosts.count > 1; i++)

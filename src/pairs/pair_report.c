@@ -315,6 +315,13 @@ bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, struct ptrc_reader *c
 			is_missing |= !has_type(readers, count, pair->end, thing);
 		if (pair->without_key)
 			report_without_key(pair, thing);
+		if (pair->crossed_count)
+			ptrc_cli_message(thing,
+					 "%llu of %s..%s ended in another order than they would "
+					 "nest, so the durations are wrong; measure them with "
+					 "--pair='%s..%s by %s'",
+					 (unsigned long long)pair->crossed_count, pair->begin,
+					 pair->end, pair->begin, pair->end, pair->common_text);
 		/* A field that no event has is as wrong as a type that is not there. */
 		is_missing |= !pair->has_key && pair->without_key > pair->cut_keys;
 	}

@@ -17,6 +17,8 @@ static const char end_suffix[] = ".end";
 struct begin {
 	struct begin *before;
 	int64_t ns;
+	/* Of the field that both events have. */
+	uint64_t common_hash;
 	/* Grows with the losses in its source or, if a field is the key, in all; how far it had grown
 	 * when this one began. */
 	const uint64_t *gaps;
@@ -93,6 +95,7 @@ void ptrc_pair_free(struct ptrc_pair *pair)
 	free(pair->begin);
 	free(pair->end);
 	free(pair->by_text);
+	free(pair->common_text);
 }
 
 bool ptrc_pairs_add(struct ptrc_pairs *p, const char *text, const struct ptrc_layouts *layouts,
@@ -133,6 +136,115 @@ static bool make_key(struct ptrc_pair *pair, size_t number, size_t source, struc
 	pair->without_key++;
 	pair->cut_keys += ptrc_view_is_cut(view) && ptrc_view_has_lost(view, &pair->by);
 	return false;
+}
+
+/* ---- keys by default ---- */
+
+static const struct ptrc_layout_field *member_of(const struct ptrc_layout *layout, const char *name)
+{
+	const struct ptrc_layout_field *f;
+
+	for (size_t i = 0; layout && (f = ptrc_layout_field(layout, i)); i++)
+		if (!strcmp(f->name, name))
+			return f;
+	return NULL;
+}
+
+bool ptrc_pair_has_key(struct ptrc_view *view, const struct ptrc_layouts *layouts,
+		       trace_event_id_t id)
+{
+	return member_of(ptrc_view_layout(view, layouts, id), PTRC_PAIR_KEY);
+}
+
+/* The type of that name, if the source has told it. What comes from a session tells a type with its first
+ * event. */
+static trace_event_id_t find_type(const struct ptrc_view *view, const char *name)
+{
+	const struct ptrc_reader *r = view->reader;
+
+	if (r->source)
+		return strcmp(r->names[r->event.posix_event_id]->text, name)
+			       ? 0
+			       : r->event.posix_event_id;
+	for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++)
+		if (r->names[id] && r->names[id]->is_known && !strcmp(r->names[id]->text, name))
+			return id;
+	return 0;
+}
+
+static char *name_member(const char *member)
+{
+	struct ptrc_buffer b = PTRC_BUFFER_INIT;
+	char *name;
+
+	ptrc_buffer_format(&b, "data.%s", member);
+	name = copy_of(b.bytes, b.used);
+	ptrc_buffer_free(&b);
+	return name;
+}
+
+/* Finds the key of a pair that was given none, or a field that would be one. */
+static void bind(struct ptrc_pair *pair, struct ptrc_view *view)
+{
+	trace_event_id_t ids[2] = {find_type(view, pair->begin), find_type(view, pair->end)};
+	const struct ptrc_layout *layouts[2] = {NULL, NULL};
+	const struct ptrc_layout_field *f;
+	struct ptrc_cli_reason why;
+	bool has_key = true;
+
+	pair->is_bound = true;
+	if (!view->layouts || pair->by_text || ptrc_pair_is_function(pair))
+		return;
+	for (size_t i = 0; i < 2; i++) {
+		if (!ids[i])
+			continue;
+		layouts[i] = ptrc_view_layout(view, view->layouts, ids[i]);
+		has_key &= member_of(layouts[i], PTRC_PAIR_KEY) != NULL;
+	}
+	if (has_key) {
+		pair->is_own_key = true;
+		pair->by_text = name_member(PTRC_PAIR_KEY);
+		ptrc_field_find(pair->by_text, view->layouts, &pair->by, &why);
+		return;
+	}
+	for (size_t i = 0; layouts[0] && (f = ptrc_layout_field(layouts[0], i)); i++)
+		if (*f->name && member_of(layouts[1], f->name)) {
+			pair->common_text = name_member(f->name);
+			ptrc_field_find(pair->common_text, view->layouts, &pair->common, &why);
+			return;
+		}
+}
+
+/* The value of the field that both events have. */
+static uint64_t hash_common(const struct ptrc_pair *pair, struct ptrc_view *view)
+{
+	struct ptrc_key k;
+	uint64_t hash;
+
+	if (!pair->common_text)
+		return 0;
+	ptrc_key_make(&k, 0, 0, view, &pair->common);
+	hash = ptrc_table_hash(k.bytes, k.size);
+	ptrc_key_free(&k);
+	return hash;
+}
+
+/* Whether an end has the value not of the latest begin but of one of those before it. */
+static bool is_crossed(const struct ptrc_pair *pair, const struct begin *latest,
+		       struct ptrc_view *view)
+{
+	enum { LOOKS_MAX = 64 };
+	const struct begin *b = latest->before;
+	uint64_t hash;
+
+	if (!pair->common_text || !b)
+		return false;
+	hash = hash_common(pair, view);
+	if (hash == latest->common_hash)
+		return false;
+	for (int i = 0; b && b->common_hash != hash; b = i++ < LOOKS_MAX ? b->before : NULL)
+		continue;
+	return b;
 }
 
 /* ---- rows ---- */
@@ -212,6 +324,7 @@ static void take_begin(struct ptrc_pairs *p, size_t number, size_t source, struc
 		.ns = ptrc_when_ns(&view->reader->event.posix_timestamp),
 		.gaps = gaps_of(p, pair, source),
 		.row = row_of(p, number, view),
+		.common_hash = hash_common(pair, view),
 	};
 	b->gap_count = *b->gaps;
 	if (p->taker.take)
@@ -243,6 +356,7 @@ static void take_end(struct ptrc_pairs *p, size_t number, size_t source, struct 
 		return;
 	}
 	b = open->latest;
+	pair->crossed_count += is_crossed(pair, b, view);
 	/* A reader gives events in the order of their times. */
 	is_cut = b->gap_count != *b->gaps;
 	if (is_cut)
@@ -306,10 +420,10 @@ static void find_by_name(struct ptrc_pairs *p, const struct ptrc_reader_name *na
 }
 
 /* Works out what the type of the event is for the pairs. */
-static void find_roles(struct ptrc_pairs *p, struct ptrc_pair_roles *r, struct ptrc_reader *reader)
+static void find_roles(struct ptrc_pairs *p, struct ptrc_pair_roles *r, struct ptrc_view *view)
 {
 	const struct ptrc_reader_name *name =
-		ptrc_reader_name(reader, reader->event.posix_event_id);
+		ptrc_reader_name(view->reader, view->reader->event.posix_event_id);
 
 	r->is_known = true;
 	if (p->is_by_name)
@@ -320,6 +434,9 @@ static void find_roles(struct ptrc_pairs *p, struct ptrc_pair_roles *r, struct p
 		if (!strcmp(p->list[i].end, name->text))
 			add_role(r, i, true);
 	}
+	for (size_t i = 0; i < r->count; i++)
+		if (!p->list[r->roles[i].pair].is_bound)
+			bind(&p->list[r->roles[i].pair], view);
 }
 
 /* The number of the reader among the sources. */
@@ -349,7 +466,7 @@ void ptrc_pairs_take(struct ptrc_pairs *p, struct ptrc_view *view)
 	size_t i = 0;
 
 	if (!r->is_known)
-		find_roles(p, r, view->reader);
+		find_roles(p, r, view);
 	for (; i < r->count && r->roles[i].is_end; i++)
 		take_end(p, r->roles[i].pair, source, view);
 	/* What a STOP or an OVERFLOW ends is before the loss. The loss reaches to the next event, START
@@ -453,6 +570,18 @@ static void free_row(void *thing, void *arg)
 		free((char *)row->value.bytes);
 }
 
+static void forget_binding(struct ptrc_pair *pair)
+{
+	if (pair->is_own_key) {
+		free(pair->by_text);
+		pair->by_text = NULL;
+	}
+	free(pair->common_text);
+	pair->common_text = NULL;
+	pair->crossed_count = 0;
+	pair->is_bound = pair->is_own_key = false;
+}
+
 void ptrc_pairs_forget(struct ptrc_pairs *p)
 {
 	ptrc_table_visit(&p->open, end_open, p);
@@ -472,6 +601,7 @@ void ptrc_pairs_forget(struct ptrc_pairs *p)
 	for (size_t i = 0; i < p->count; i++) {
 		p->list[i].without_key = p->list[i].cut_keys = 0;
 		p->list[i].has_begin = p->list[i].has_end = p->list[i].has_key = false;
+		forget_binding(&p->list[i]);
 	}
 	p->gap_count = p->at_loss_count = 0;
 }

@@ -3,8 +3,8 @@
  * Pairs of events: one that begins something, and one that ends it. Measures how long it took, as
  * the events of a log or a session are read in their order.
  *
- * An end belongs to the latest begin that has none yet and has the same key: the value of a field, or
- * else the thread. What lies on both sides of a place where events were lost is counted as cut and
+ * An end belongs to the latest begin that has none yet and has the same key: the value of a field, by
+ * default of the member `key` where both events have it, or else the thread. What lies on both sides of a place where events were lost is counted as cut and
  * not measured, as its end or another begin may be among them.
  */
 #ifndef PTRC_SRC_PAIRS_PAIRS_H
@@ -44,6 +44,14 @@ struct ptrc_pair {
 	/* The field whose value is the key, and its name; null: the thread is the key. */
 	struct ptrc_field by;
 	char *by_text;
+	/* Whether the key has been looked for, and is one that the events have, not one that was given. */
+	bool is_bound;
+	bool is_own_key;
+	/* Of a pair by thread: a field that both events have, or null; and the ends that belong, by this field,
+	 * to another begin than the latest one of their thread. */
+	struct ptrc_field common;
+	char *common_text;
+	uint64_t crossed_count;
 	/* Events that do not have that field; those among them that do not have it, or not all of it,
 	 * because their data was cut. */
 	uint64_t without_key;
@@ -123,6 +131,12 @@ struct ptrc_pairs {
 
 /* Frees what a pair holds. */
 void ptrc_pair_free(struct ptrc_pair *);
+
+/* The member that is the key of a pair where both of its events have it. */
+#define PTRC_PAIR_KEY "key"
+
+/* Whether events of the type have that member, as their layout says. */
+bool ptrc_pair_has_key(struct ptrc_view *, const struct ptrc_layouts *, trace_event_id_t);
 
 /* Adds a pair as the user writes it: BEGIN..END or BEGIN..END by FIELD. Returns false with the
  * reason if the text is something else. */

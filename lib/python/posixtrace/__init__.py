@@ -585,8 +585,8 @@ def span(name: str, key: Union[None, int, str] = None) -> Span:
     async with does the same.
 
     Both events have a field key: the given number (u64) or text (str), or a number that no other span on
-    the machine has, so that spans of tasks that take turns in a thread are told apart:
-    ptrace-stat --pair='request.begin..request.end by data.key'. All spans of a name have keys of one type.
+    the machine has, by which all commands pair them, so that spans of tasks that take turns in a thread are
+    told apart. All spans of a name have keys of one type.
     """
     return Span(name, key)
 

@@ -599,3 +599,56 @@ TEST(what_is_no_pair_is_refused_with_the_reason, "")
 	CHECK_STR_EQ(pairs.list[0].end, "go by");
 	CHECK_EQ(pairs.list[0].by.id, PTRC_FIELD_TID);
 }
+
+/* Two spans of one thread, that end in the order in which they began, as coroutines do. */
+static const char *overlapping(const char *begin, const char *end)
+{
+	struct ptrc_cli_reason why;
+
+	setup();
+	ptrc_layouts_free(&layouts);
+	memset(&layouts, 0, sizeof(layouts));
+	if (!ptrc_layouts_add(&layouts, "b.begin", begin, &why) ||
+	    !ptrc_layouts_add(&layouts, "b.end", end, &why))
+		harness_fail("%s", why.text);
+	pairs.is_by_name = true;
+	take_data(B_BEGIN, 1, 1000, "\1\0\0\0", 4);
+	take_data(B_BEGIN, 1, 1010, "\2\0\0\0", 4);
+	take_data(B_END, 1, 1100, "\1\0\0\0", 4);
+	take_data(B_END, 1, 1110, "\2\0\0\0", 4);
+	return found();
+}
+
+TEST(events_that_both_have_a_key_are_paired_by_it, "")
+{
+	CHECK(strstr(overlapping("u32 key", "u32 key"),
+		     "\"by\":\"data.key\",\"count\":2,\"unmatched_begins\":0,\"unmatched_ends\":0,"
+		     "\"cut\":0,\"without_key\":0,\"min_ns\":100,\"p50_ns\":100,"
+		     "\"p90_ns\":100,"));
+	/* If only one has it, the thread is the key. */
+	CHECK(strstr(overlapping("u32 key", "u32 rest"), "\"end\":\"b.end\",\"count\":2,"));
+}
+
+TEST(a_field_that_contradicts_the_nesting_is_named, "")
+{
+	setup();
+	give("a.begin..a.end");
+	take_key(A_BEGIN, 1, 1000, 1, 0);
+	take_key(A_BEGIN, 1, 1010, 2, 0);
+	take_key(A_END, 1, 1100, 2, 0);
+	take_key(A_END, 1, 1110, 1, 0);
+	CHECK_EQ(pairs.list[0].crossed_count, 0);
+	take_key(A_BEGIN, 1, 2000, 1, 0);
+	take_key(A_BEGIN, 1, 2010, 2, 0);
+	take_key(A_END, 1, 2100, 1, 0);
+	CHECK_EQ(pairs.list[0].crossed_count, 1);
+	CHECK_STR_EQ(pairs.list[0].common_text, "data.id");
+	found();
+	CHECK_EQ(pairs.list[0].crossed_count, 0);
+	/* What both have, and is another one in each event, is no key. */
+	take_key(A_BEGIN, 1, 1000, 1, 0);
+	take_key(A_BEGIN, 1, 1010, 2, 0);
+	take_key(A_END, 1, 1100, 3, 0);
+	CHECK_EQ(pairs.list[0].crossed_count, 0);
+	found();
+}
