@@ -302,7 +302,7 @@ static size_t class_of_pair(struct ptrc_report *r, const struct ptrc_pair *pair)
 	if (!r->class_of_pair[number]) {
 		size_t class;
 
-		if (pair->by_text)
+		if (pair->by_text && !pair->is_own_key)
 			ptrc_pair_put_whole_name(&name, pair);
 		else
 			ptrc_pair_put_name(&name, pair);
