@@ -404,8 +404,6 @@ static void remember_answer(struct now *n, const struct ptrc_judge_key *k)
 	struct ptrc_trial *t = n->trial;
 	struct ptrc_answer *a;
 
-	if (!t->tolerance_ns)
-		return;
 	a = ptrc_table_find_hashed(&t->answers, k->hash, k->key.bytes, k->key.size, sizeof(*a));
 	remember(&a->recent, &n->at);
 	if (!a->is_listed)

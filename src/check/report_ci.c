@@ -32,12 +32,19 @@ static struct ptrc_buffer details_of(const struct ptrc_check *c, struct ptrc_tri
 	return b;
 }
 
-/* The text as people read it, on one line. The caller frees the buffer. */
+/* The text as people read it, on one line, but with one backslash for each: the formats have escapes of their
+ * own. The caller frees the buffer. */
 static struct ptrc_buffer shown(const char *text)
 {
 	struct ptrc_buffer b = PTRC_BUFFER_INIT;
+	size_t used = 0;
 
 	ptrc_text_put(&b, text, strlen(text));
+	for (size_t i = 0; i < b.used; i++) {
+		b.bytes[used++] = b.bytes[i];
+		i += b.bytes[i] == '\\' && b.bytes[i + 1] == '\\';
+	}
+	b.used = used;
 	return b;
 }
 
