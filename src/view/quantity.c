@@ -129,6 +129,19 @@ static long double number_of(const struct ptrc_quantity *q)
 	return q->is_whole ? (long double)q->whole : q->number;
 }
 
+/* Stores a whole number, also one that is a floating-point number. Returns false if it is a fraction or beyond
+ * 128 bits. */
+static bool take_whole(const struct ptrc_quantity *q, ptrc_whole *whole)
+{
+	*whole = q->whole;
+	if (q->is_whole)
+		return true;
+	if (!(fabsl(q->number) < 0x1p127L) || truncl(q->number) != q->number)
+		return false;
+	*whole = (ptrc_whole)q->number;
+	return true;
+}
+
 /* The least number is left out: so each number has a negative one. */
 static bool add(ptrc_whole a, ptrc_whole b, ptrc_whole *result)
 {
@@ -161,11 +174,8 @@ static bool calculate_whole(enum ptrc_operation operation, ptrc_whole a, ptrc_wh
 		return add(a, -b, result);
 	case PTRC_MULTIPLY:
 		return multiply(a, b, result);
-	case PTRC_DIVIDE:
-		*result = a / b;
-		return true;
 	default:
-		*result = a % b;
+		*result = a / b;
 		return true;
 	}
 }
@@ -183,16 +193,21 @@ bool ptrc_quantity_calculate(enum ptrc_operation operation, const struct ptrc_qu
 {
 	unsigned int dimension = ptrc_dimension_of(operation, a->dimension, b->dimension);
 	bool is_division = operation == PTRC_DIVIDE || operation == PTRC_REMAINDER;
-	bool is_whole = a->is_whole && b->is_whole;
-	ptrc_whole whole;
+	ptrc_whole i, j, whole;
+	bool is_integral = take_whole(a, &i) & take_whole(b, &j);
 
 	if (!dimension || (is_division && number_of(b) == 0))
 		return false;
-	if (operation == PTRC_REMAINDER && !is_whole)
-		return false;
-	/* 7 / 2 is 3.5. */
-	if (is_whole && !(operation == PTRC_DIVIDE && a->whole % b->whole)) {
-		if (!calculate_whole(operation, a->whole, b->whole, &whole))
+	if (operation == PTRC_REMAINDER) {
+		if (!is_integral)
+			return false;
+		*result = ptrc_quantity_whole(dimension, i % j);
+	} else if (a->is_whole && b->is_whole && operation == PTRC_DIVIDE && i % j) {
+		/* 7 / 2 is 3.5: a fraction, also where a number of 64 bits has no room for that. */
+		*result = (struct ptrc_quantity){.dimension = dimension,
+						 .number = (double)(number_of(a) / number_of(b))};
+	} else if (a->is_whole && b->is_whole) {
+		if (!calculate_whole(operation, i, j, &whole))
 			return false;
 		*result = ptrc_quantity_whole(dimension, whole);
 	} else {

@@ -177,7 +177,7 @@ struct parser {
 	enum ptrc_operation operation;
 	const char *token_at;
 	char word[WORD_MAX_BYTES + 1];
-	long double number;
+	struct ptrc_quantity number;
 	struct ptrc_quantity duration;
 	/* The text of the last string; owned until an operand takes it. */
 	char *string;
@@ -285,10 +285,25 @@ static bool read_duration(const char *text, struct ptrc_quantity *q)
 	return true;
 }
 
+/* Reads all digits of a whole number that 128 bits hold. */
+static void read_whole(const char *text, struct ptrc_quantity *q)
+{
+	static const ptrc_whole max = ((((ptrc_whole)1 << 126) - 1) << 1) + 1;
+	ptrc_whole whole = 0;
+
+	for (const char *at = text; *at || at == text; at++) {
+		if (!is_digit(*at) || whole > (max - (*at - '0')) / 10)
+			return;
+		whole = 10 * whole + (*at - '0');
+	}
+	*q = ptrc_quantity_whole(NUMBER_DIMENSION, whole);
+}
+
 /* Reads a number, or a duration, which has units. */
 static void read_number(struct parser *p)
 {
 	char word[WORD_MAX_BYTES + 1];
+	long double number;
 	int64_t ns;
 	size_t n = 1;
 
@@ -301,9 +316,11 @@ static void read_number(struct parser *p)
 		strncmp(p->at, "0X", 2)))
 		n++;
 	snprintf(word, sizeof(word), "%.*s", n < sizeof(word) ? (int)n : 0, p->at);
-	if (ptrc_value_read_number(p->at, n, &p->number)) {
+	if (ptrc_value_read_number(p->at, n, &number)) {
 		p->token = NUMBER;
-		if (!is_in_range(p->number))
+		p->number = ptrc_quantity_number(NUMBER_DIMENSION, number);
+		read_whole(word, &p->number);
+		if (!is_in_range(number))
 			refuse(p, p->at, "'%.*s' is beyond the largest number, 1.79e308",
 			       n < 40 ? (int)n : 40, p->at);
 	} else if (read_duration(word, &p->duration)) {
@@ -543,7 +560,7 @@ static void read_operand(struct parser *p, struct operand *o, bool is_right)
 			o->dimensions = ptrc_field_dimensions(&o->field);
 		break;
 	case NUMBER:
-		set_number(o, NUMBER_DIMENSION, p->number);
+		set_quantity(o, &p->number);
 		break;
 	case DURATION:
 		set_quantity(o, &p->duration);

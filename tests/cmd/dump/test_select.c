@@ -1660,3 +1660,47 @@ TEST(random_layouts_and_times_do_no_harm, "")
 	NOTE("%zu were layouts", good);
 	CHECK_GT(good, 500);
 }
+
+/* Also whole numbers that 64 bits, or the fraction of a long double, do not hold. */
+TEST(whole_numbers_are_exact_to_128_bits, "")
+{
+	static const char *const so[] = {
+		"99999999999999999999 % 10 == 9 && 99999999999999999999 + 1 == 100000000000000000000",
+		"len % 99999999999999999999 == 13 && 99999999999999999999 != 100000000000000000000",
+		"170141183460469231731687303715884105727 - 1 == "
+		"170141183460469231731687303715884105726",
+		"170141183460469231731687303715884105727 % 1000 == 727",
+		"1e20 % 7 == 2 && 100000000000000000000 % 7 == 2 && 1e3 % 7 == 6",
+		"36893488147419103233 / 2 * 2 > 3e19 && 7 / 2 == 3.5 && 1e30 * 1e30 > 1e59",
+	};
+
+	make_event();
+	for (size_t i = 0; i < sizeof(so) / sizeof(*so); i++)
+		if (!holds(so[i]))
+			harness_fail("does not hold: %s", so[i]);
+	CHECK(!holds("len / 2 % 3 == 0") && !holds("len / 2 % 3 != 0"));
+}
+
+TEST(nan_is_unequal_to_all_and_true_is_1, "")
+{
+	static const struct {
+		double nan, one;
+		uint8_t yes, no;
+	} __attribute__((packed)) data = {NAN, 1, 1, 0};
+	static const char *const so[] = {
+		"data.nan != 1 && data.nan != data.nan && data.one != data.nan && data.nan + 1 != 1",
+		"!(data.nan == data.nan) && !(data.nan < 1) && !(data.nan > 1) && !(data.nan >= 1)",
+		"data.yes == 1 && data.no == 0 && data.yes == data.one && data.yes > data.no",
+		"data.yes == true && data.no != true && data.one == true && data.yes < 2",
+	};
+
+	make_event();
+	free(event_data);
+	reader.size = sizeof(data);
+	reader.data = event_data = malloc(reader.size);
+	memcpy(event_data, &data, reader.size);
+	use_layouts("packed f64 nan, f64 one, bool yes, bool no", NULL);
+	for (size_t i = 0; i < sizeof(so) / sizeof(*so); i++)
+		if (!holds(so[i]))
+			harness_fail("does not hold: %s", so[i]);
+}
