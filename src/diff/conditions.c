@@ -346,14 +346,15 @@ static enum ptrc_condition_verdict judge(const struct ptrc_diff *d, struct ptrc_
 		ptrc_cli_message(
 			c->text,
 			"does not fail: there are too few durations to tell it from noise, "
-			"%llu and %llu",
+			"%llu and %llu%s",
 			(unsigned long long)p->sides[0].lengths.count,
-			(unsigned long long)p->sides[1].lengths.count);
+			(unsigned long long)p->sides[1].lengths.count,
+			ptrc_diff_is_single(d) ? "" : ", or too few logs for so many pairs");
 		return PTRC_CONDITION_FEW;
 	}
 	if (!p->is_changed[c->what - PTRC_CONDITION_P50]) {
 		ptrc_cli_message(c->text, "does not fail: the change is noise (p = %.2g)",
-				 fmin(p->test.p_value, p->p_values[c->what - PTRC_CONDITION_P50]));
+				 p->p_values[c->what - PTRC_CONDITION_P50]);
 		return PTRC_CONDITION_NOISE;
 	}
 	return PTRC_CONDITION_FAILED;

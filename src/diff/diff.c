@@ -68,6 +68,16 @@ static struct ptrc_diff_pair *find_pair(struct ptrc_diff *d, const struct ptrc_p
 	return pair;
 }
 
+/* The durations of the log of this number. */
+static struct ptrc_quantiles *run_of(struct ptrc_diff_pair_side *s, size_t log)
+{
+	for (; s->run_count <= log; s->run_count++) {
+		s->runs = ptrc_cli_reallocate(s->runs, (s->run_count + 1) * sizeof(*s->runs));
+		s->runs[s->run_count] = (struct ptrc_quantiles){0};
+	}
+	return &s->runs[log];
+}
+
 static void add_pairs(struct ptrc_diff *d, size_t side)
 {
 	size_t count;
@@ -80,6 +90,7 @@ static void add_pairs(struct ptrc_diff *d, size_t side)
 		struct ptrc_diff_pair_side *s = &find_pair(d, p)->sides[side];
 
 		ptrc_quantiles_merge(&s->lengths, &rows[i]->lengths);
+		ptrc_quantiles_merge(run_of(s, d->sides[side].log_count), &rows[i]->lengths);
 		s->unmatched_begins += rows[i]->unmatched_begins;
 		s->unmatched_ends += rows[i]->unmatched_ends;
 		s->cut += rows[i]->cut;
@@ -158,36 +169,108 @@ double ptrc_diff_change(double before, double after)
 	return before > 0 ? (after - before) / before : (double)INFINITY;
 }
 
-static void judge(struct ptrc_diff_pair *p)
+bool ptrc_diff_is_single(const struct ptrc_diff *d)
+{
+	return d->sides[0].log_count == 1 && d->sides[1].log_count == 1;
+}
+
+double ptrc_diff_threshold(const struct ptrc_diff *d)
+{
+	return ptrc_diff_is_single(d) ? PTRC_RANKS_THRESHOLD : PTRC_RUNS_THRESHOLD;
+}
+
+/* The logarithms of the quantile of each log that has durations; the caller frees them. */
+static double *logarithms(const struct ptrc_diff_pair_side *s, unsigned int per_mille,
+			  size_t *count)
+{
+	double *list = ptrc_cli_allocate((s->run_count + 1) * sizeof(*list));
+
+	*count = 0;
+	for (size_t i = 0; i < s->run_count; i++)
+		if (s->runs[i].count)
+			list[(*count)++] = log1p((double)ptrc_quantiles_at(&s->runs[i], per_mille));
+	return list;
+}
+
+/* Compares the quantile over the logs. Returns false if there are too few of these for so many pairs. */
+static bool compare_runs(struct ptrc_diff_pair *p, size_t quantile, size_t pair_count)
+{
+	size_t counts[PTRC_DIFF_SIDES];
+	double *lists[PTRC_DIFF_SIDES];
+	bool is_enough;
+
+	for (size_t i = 0; i < PTRC_DIFF_SIDES; i++)
+		lists[i] = logarithms(&p->sides[i], ptrc_diff_per_mille[quantile], &counts[i]);
+	is_enough =
+		ptrc_runs_least(counts[0], counts[1]) * (double)pair_count < PTRC_RUNS_THRESHOLD;
+	p->p_values[quantile] = ptrc_runs_compare(lists[0], counts[0], lists[1], counts[1]);
+	free(lists[0]);
+	free(lists[1]);
+	return is_enough;
+}
+
+/* Does the tests, and finds those pairs that need none. */
+static void compare(const struct ptrc_diff *d, struct ptrc_diff_pair *p)
 {
 	const struct ptrc_quantiles *a = &p->sides[PTRC_DIFF_BEFORE].lengths;
 	const struct ptrc_quantiles *b = &p->sides[PTRC_DIFF_AFTER].lengths;
-	bool has_change = false;
-	bool has_order;
+	bool is_enough = a->count >= PTRC_RANKS_LEAST && b->count >= PTRC_RANKS_LEAST;
 
 	if (!a->count || !b->count) {
 		p->verdict = a->count ? PTRC_DIFF_GONE : b->count ? PTRC_DIFF_NEW : PTRC_DIFF_NONE;
 		return;
 	}
 	p->test = ptrc_ranks_compare(a, b);
-	has_order = p->test.p_value < PTRC_RANKS_THRESHOLD;
-	for (size_t i = 0; i < PTRC_DIFF_QUANTILES; i++) {
-		uint64_t before = ptrc_quantiles_at(a, ptrc_diff_per_mille[i]);
-		uint64_t after = ptrc_quantiles_at(b, ptrc_diff_per_mille[i]);
-		bool is_longer = p->test.superiority > 0.5;
+	for (size_t i = 0; i < PTRC_DIFF_QUANTILES; i++)
+		if (ptrc_diff_is_single(d))
+			p->p_values[i] = ptrc_ranks_compare_at(a, b, ptrc_diff_per_mille[i]);
+		else
+			is_enough &= compare_runs(p, i, d->pair_table.count);
+	p->verdict = is_enough ? PTRC_DIFF_NOISE : PTRC_DIFF_FEW;
+}
 
-		p->p_values[i] = ptrc_ranks_compare_at(a, b, ptrc_diff_per_mille[i]);
-		p->is_changed[i] =
-			before != after && (p->p_values[i] < PTRC_RANKS_THRESHOLD ||
-					    (has_order && is_longer == (after > before)));
-		has_change |= p->is_changed[i];
+/* Corrects the p-values of one test, or of that of ranks, for the number of pairs that are tested. */
+static void correct(struct ptrc_diff *d, size_t test)
+{
+	double **p_values = ptrc_cli_allocate((d->pair_count + 1) * sizeof(double *));
+	size_t count = 0;
+
+	for (size_t i = 0; i < d->pair_count; i++) {
+		struct ptrc_diff_pair *p = d->pair_list[i];
+
+		if (p->verdict == PTRC_DIFF_NOISE)
+			p_values[count++] =
+				test < PTRC_DIFF_QUANTILES ? &p->p_values[test] : &p->test.p_value;
 	}
-	if (a->count < PTRC_RANKS_LEAST || b->count < PTRC_RANKS_LEAST)
-		p->verdict = PTRC_DIFF_FEW;
-	else if (has_order)
-		p->verdict = p->test.superiority > 0.5 ? PTRC_DIFF_SLOWER : PTRC_DIFF_FASTER;
-	else
-		p->verdict = has_change ? PTRC_DIFF_CHANGED : PTRC_DIFF_NOISE;
+	ptrc_ranks_correct(p_values, count);
+	free(p_values);
+}
+
+static void judge(const struct ptrc_diff *d, struct ptrc_diff_pair *p)
+{
+	bool is_slower = false, is_faster = false;
+
+	if (p->verdict != PTRC_DIFF_NOISE)
+		return;
+	for (size_t i = 0; i < PTRC_DIFF_QUANTILES; i++) {
+		uint64_t before = ptrc_quantiles_at(&p->sides[0].lengths, ptrc_diff_per_mille[i]);
+		uint64_t after = ptrc_quantiles_at(&p->sides[1].lengths, ptrc_diff_per_mille[i]);
+
+		p->is_changed[i] = before != after && p->p_values[i] < ptrc_diff_threshold(d);
+		is_slower |= p->is_changed[i] && after > before;
+		is_faster |= p->is_changed[i] && after < before;
+	}
+	if (ptrc_diff_is_single(d)) {
+		if (p->test.p_value < PTRC_RANKS_THRESHOLD)
+			p->verdict =
+				p->test.superiority > 0.5 ? PTRC_DIFF_SLOWER : PTRC_DIFF_FASTER;
+		else if (is_slower || is_faster)
+			p->verdict = PTRC_DIFF_CHANGED;
+	} else if (is_slower || is_faster) {
+		p->verdict = is_slower && is_faster ? PTRC_DIFF_CHANGED
+			     : is_slower	    ? PTRC_DIFF_SLOWER
+						    : PTRC_DIFF_FASTER;
+	}
 }
 
 /* How far apart two numbers are, whichever is greater. */
@@ -264,7 +347,7 @@ static void add_pair(void *thing, void *arg)
 {
 	struct ptrc_diff *d = arg;
 
-	judge(thing);
+	compare(d, thing);
 	d->pair_list[d->pair_count++] = thing;
 }
 
@@ -275,6 +358,10 @@ void ptrc_diff_end(struct ptrc_diff *d)
 		ptrc_cli_allocate((d->pair_table.count + 1) * sizeof(struct ptrc_diff_pair *));
 	ptrc_table_visit(&d->type_table, add_type, d);
 	ptrc_table_visit(&d->pair_table, add_pair, d);
+	for (size_t i = 0; i <= PTRC_DIFF_QUANTILES; i++)
+		correct(d, i);
+	for (size_t i = 0; i < d->pair_count; i++)
+		judge(d, d->pair_list[i]);
 	qsort_r(d->types, d->type_count, sizeof(*d->types), compare_types, d);
 	qsort(d->pair_list, d->pair_count, sizeof(*d->pair_list), compare_pairs);
 }
@@ -291,8 +378,12 @@ void ptrc_diff_free(struct ptrc_diff *d)
 		free(p->by);
 		free(p->name);
 		free(p->whole_name);
-		for (size_t k = 0; k < PTRC_DIFF_SIDES; k++)
+		for (size_t k = 0; k < PTRC_DIFF_SIDES; k++) {
 			ptrc_quantiles_free(&p->sides[k].lengths);
+			for (size_t n = 0; n < p->sides[k].run_count; n++)
+				ptrc_quantiles_free(&p->sides[k].runs[n]);
+			free(p->sides[k].runs);
+		}
 	}
 	for (size_t k = 0; k < PTRC_DIFF_SIDES; k++) {
 		for (size_t i = 0; i < d->sides[k].log_count; i++)

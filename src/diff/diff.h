@@ -52,7 +52,7 @@ enum ptrc_diff_verdict {
 	/* It does not, but the test of a quantile does. */
 	PTRC_DIFF_CHANGED,
 	PTRC_DIFF_NOISE,
-	/* There are too few durations. */
+	/* There are too few durations, or too few logs that have some. */
 	PTRC_DIFF_FEW,
 };
 
@@ -67,12 +67,16 @@ struct ptrc_diff_pair {
 	char *whole_name;
 	struct ptrc_diff_pair_side {
 		struct ptrc_quantiles lengths;
+		/* The same of each log; those behind the last one have none. */
+		struct ptrc_quantiles *runs;
+		size_t run_count;
 		uint64_t unmatched_begins;
 		uint64_t unmatched_ends;
 		uint64_t cut;
 		uint64_t without_key;
 	} sides[PTRC_DIFF_SIDES];
-	/* Filled in by ptrc_diff_end(). The tests are of no use if the pair is on one side only. */
+	/* Filled in by ptrc_diff_end(). The tests are of no use if the pair is on one side only; their
+	 * p-values are corrected for the number of tests. That of ranks is of one log on each side. */
 	enum ptrc_diff_verdict verdict;
 	struct ptrc_rank_test test;
 	double p_values[PTRC_DIFF_QUANTILES];
@@ -106,6 +110,12 @@ void ptrc_diff_end(struct ptrc_diff *);
 
 /* Events per second; negative if there is no time between events. */
 double ptrc_diff_rate(const struct ptrc_diff_side *, uint64_t count);
+
+/* Whether there is one log on each side, whose durations are compared; else logs are. */
+bool ptrc_diff_is_single(const struct ptrc_diff *);
+
+/* What a p-value has to be below. */
+double ptrc_diff_threshold(const struct ptrc_diff *);
 
 /* How much the quantile changed, as a part of what it was. */
 double ptrc_diff_change(double before, double after);

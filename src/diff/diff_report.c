@@ -9,6 +9,8 @@
 #include "src/cli/json.h"
 
 /* Columns of text. */
+/* A longer name has the headline on a line of its own. */
+enum { NAME_MAX_COLUMNS = 12 };
 enum { LABEL = 28, VALUE = 13, CHANGE = 10, NAME = 26, COUNT = 10, RATE = 12 };
 
 /* A p-value below this is shown as that: no approximation is better. */
@@ -28,6 +30,13 @@ static const char *const condition_verdicts[] = {
 	[PTRC_CONDITION_NOISE] = "noise",     [PTRC_CONDITION_FEW] = "too few",
 	[PTRC_CONDITION_MISSING] = "missing",
 };
+
+/* The tests that tell noise from changes. */
+static const char *tests_of(const struct ptrc_diff *d)
+{
+	return ptrc_diff_is_single(d) ? "Mann-Whitney, Mathisen; Holm"
+				      : "permutation of logs; Holm";
+}
 
 /* ---- text ---- */
 
@@ -147,8 +156,17 @@ static void put_sides(struct ptrc_buffer *b, const struct ptrc_diff *d)
 	put_numbers(b, "events lost", s[0].lost_count, s[1].lost_count);
 }
 
+/* Puts what a test of it says, "noise, p 0.31"; p is less than 0: there is no test. */
+static void put_test(struct ptrc_buffer *b, double p, bool is_changed)
+{
+	if (p < 0)
+		return;
+	ptrc_buffer_format(b, "  %sp %s%.2g", is_changed ? "" : "noise, ", p < P_LEAST ? "< " : "",
+			   fmax(p, P_LEAST));
+}
+
 static void put_lengths(struct ptrc_buffer *b, const char *label, const struct ptrc_diff_pair *p,
-			uint64_t before, uint64_t after, const char *word)
+			uint64_t before, uint64_t after, double p_value, bool is_changed)
 {
 	bool has_both = p->sides[0].lengths.count && p->sides[1].lengths.count;
 
@@ -156,11 +174,25 @@ static void put_lengths(struct ptrc_buffer *b, const char *label, const struct p
 	put_length(b, &p->sides[0].lengths, before);
 	put_length(b, &p->sides[1].lengths, after);
 	put_change(b, has_both ? (double)before : -1, has_both ? (double)after : -1);
-	if (has_both && before != after && word) {
-		ptrc_buffer_text(b, "  ");
-		ptrc_buffer_text(b, word);
-	}
+	if (has_both && before != after)
+		put_test(b, p_value, is_changed);
 	ptrc_buffer_char(b, '\n');
+}
+
+/* What became of the quantile. */
+static const char *quantile_verdict(const struct ptrc_diff_pair *p, size_t i)
+{
+	const struct ptrc_diff_pair_side *s = p->sides;
+	unsigned int per_mille = ptrc_diff_per_mille[i];
+
+	if (p->verdict == PTRC_DIFF_FEW)
+		return verdicts[PTRC_DIFF_FEW];
+	if (!p->is_changed[i])
+		return verdicts[PTRC_DIFF_NOISE];
+	return verdicts[ptrc_quantiles_at(&s[1].lengths, per_mille) >
+					ptrc_quantiles_at(&s[0].lengths, per_mille)
+				? PTRC_DIFF_SLOWER
+				: PTRC_DIFF_FASTER];
 }
 
 static void put_pair(struct ptrc_buffer *b, const struct ptrc_diff_pair *p)
@@ -172,12 +204,13 @@ static void put_pair(struct ptrc_buffer *b, const struct ptrc_diff_pair *p)
 
 	ptrc_text_put(b, p->name, strlen(p->name));
 	/* The verdict of a long name is on the next line. */
-	ptrc_buffer_text(b, b->used - begin > LABEL ? ":\n  " : ": ");
+	ptrc_buffer_text(b, b->used - begin > NAME_MAX_COLUMNS ? ":\n  " : ": ");
 	ptrc_buffer_text(b, verdicts[p->verdict]);
+	for (size_t i = 0; i < PTRC_DIFF_QUANTILES && before->count && after->count; i++)
+		ptrc_buffer_format(b, "%s%s %s", i ? ", " : " (", ptrc_diff_quantile_names[i],
+				   quantile_verdict(p, i));
 	if (before->count && after->count)
-		ptrc_buffer_format(b, " (p %s%.2g; longer after than before: %.1f %%)",
-				   p->test.p_value < P_LEAST ? "< " : "= ",
-				   fmax(p->test.p_value, P_LEAST), 100 * p->test.superiority);
+		ptrc_buffer_format(b, "; longer after: %.1f %%)", 100 * p->test.superiority);
 	ptrc_buffer_char(b, '\n');
 	put_label(b, 2, "count", LABEL);
 	put_number(b, before->count, VALUE);
@@ -188,10 +221,8 @@ static void put_pair(struct ptrc_buffer *b, const struct ptrc_diff_pair *p)
 		put_lengths(b, ptrc_diff_quantile_names[i], p,
 			    ptrc_quantiles_at(before, ptrc_diff_per_mille[i]),
 			    ptrc_quantiles_at(after, ptrc_diff_per_mille[i]),
-			    p->verdict == PTRC_DIFF_FEW ? NULL
-			    : p->is_changed[i]		? NULL
-							: "noise");
-	put_lengths(b, "max", p, before->greatest, after->greatest, NULL);
+			    p->verdict == PTRC_DIFF_FEW ? -1 : p->p_values[i], p->is_changed[i]);
+	put_lengths(b, "max", p, before->greatest, after->greatest, -1, false);
 }
 
 static void put_type(struct ptrc_buffer *b, const struct ptrc_diff *d,
@@ -257,8 +288,8 @@ void ptrc_diff_put_text(struct ptrc_buffer *b, const struct ptrc_diff *d,
 	if (d->pair_count)
 		ptrc_buffer_format(b,
 				   "\npairs, what changed most first; a change is noise at p >= %g"
-				   "\n(Mann-Whitney test, and Mathisen's test of the quantile)\n",
-				   PTRC_RANKS_THRESHOLD);
+				   "\n(%s)\n",
+				   ptrc_diff_threshold(d), tests_of(d));
 	for (size_t i = 0; i < d->pair_count; i++) {
 		ptrc_buffer_char(b, '\n');
 		put_pair(b, d->pair_list[i]);
@@ -380,8 +411,8 @@ void ptrc_diff_put_json(struct ptrc_buffer *b, const struct ptrc_diff *d,
 	ptrc_json_text(&j, "kind", "diff");
 	for (size_t i = 0; i < PTRC_DIFF_SIDES; i++)
 		put_side_json(&j, side_names[i], &d->sides[i]);
-	ptrc_json_text(&j, "test", "Mann-Whitney, Mathisen");
-	put_double(&j, "threshold", PTRC_RANKS_THRESHOLD);
+	ptrc_json_text(&j, "test", tests_of(d));
+	put_double(&j, "threshold", ptrc_diff_threshold(d));
 	ptrc_json_open(&j, "pairs", '[');
 	for (size_t i = 0; i < d->pair_count; i++)
 		put_pair_json(&j, d->pair_list[i]);

@@ -4,6 +4,10 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/cli/message.h"
 
 static uint64_t count_at(const struct ptrc_quantiles *q, size_t place)
 {
@@ -108,4 +112,110 @@ double ptrc_ranks_compare_at(const struct ptrc_quantiles *a, const struct ptrc_q
 	size_t place = of_a < of_b ? of_a : of_b;
 
 	return exact(a->count, count_above(a, place), b->count, count_above(b, place));
+}
+
+/* ---- runs ---- */
+
+/* How many ways there are to take k of n, or more than PTRC_RUNS_WAYS. */
+static double count_ways(size_t n, size_t k)
+{
+	double ways = 1;
+
+	for (size_t i = 1; i <= k && ways <= PTRC_RUNS_WAYS; i++)
+		ways = ways * (double)(n - k + i) / (double)i;
+	return ways;
+}
+
+double ptrc_runs_least(size_t a_count, size_t b_count)
+{
+	size_t fewer = a_count < b_count ? a_count : b_count;
+	double ways = count_ways(a_count + b_count, fewer);
+
+	return (a_count == b_count ? 2 : 1) / (ways < PTRC_RUNS_WAYS ? ways : PTRC_RUNS_WAYS);
+}
+
+/* Changes the first k numbers of the list of n, in ascending order, into the next ones. Returns false behind the
+ * last ones. */
+static bool next_choice(size_t *chosen, size_t k, size_t n)
+{
+	size_t i = k;
+
+	while (i && chosen[i - 1] == n - k + i - 1)
+		i--;
+	if (!i)
+		return false;
+	chosen[i - 1]++;
+	for (; i < k; i++)
+		chosen[i] = chosen[i - 1] + 1;
+	return true;
+}
+
+/* Draws k of n, in any order: the list has all n. */
+static void draw_choice(size_t *chosen, size_t k, size_t n, uint64_t *state)
+{
+	for (size_t i = 0; i < k; i++) {
+		size_t other, kept = chosen[i];
+
+		*state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+		other = i + (size_t)((*state >> 33) % (n - i));
+		chosen[i] = chosen[other];
+		chosen[other] = kept;
+	}
+}
+
+static double difference(const double *all, const size_t *chosen, size_t k, size_t n, double sum)
+{
+	double of_chosen = 0;
+
+	for (size_t i = 0; i < k; i++)
+		of_chosen += all[chosen[i]];
+	return fabs(of_chosen / (double)k - (sum - of_chosen) / (double)(n - k));
+}
+
+double ptrc_runs_compare(const double *a, size_t a_count, const double *b, size_t b_count)
+{
+	size_t n = a_count + b_count;
+	double *all = ptrc_cli_allocate(n * sizeof(*all));
+	size_t *chosen = ptrc_cli_allocate(n * sizeof(*chosen));
+	bool is_drawn = count_ways(n, a_count < b_count ? a_count : b_count) > PTRC_RUNS_WAYS;
+	double sum = 0, observed, ways = 0, as_great = 0;
+	uint64_t state = 1;
+
+	memcpy(all, a, a_count * sizeof(*all));
+	memcpy(all + a_count, b, b_count * sizeof(*all));
+	for (size_t i = 0; i < n; i++) {
+		sum += all[i];
+		chosen[i] = i;
+	}
+	/* A little less, as the same numbers in another order have another sum. */
+	observed = difference(all, chosen, a_count, n, sum) * (1 - 1e-9);
+	do {
+		ways++;
+		as_great += difference(all, chosen, a_count, n, sum) >= observed;
+		if (is_drawn)
+			draw_choice(chosen, a_count, n, &state);
+	} while (is_drawn ? ways < PTRC_RUNS_WAYS : next_choice(chosen, a_count, n));
+	free(all);
+	free(chosen);
+	return as_great / ways;
+}
+
+static int compare_p_values(const void *a, const void *b)
+{
+	double s = **(double *const *)a;
+	double t = **(double *const *)b;
+
+	return (s > t) - (s < t);
+}
+
+void ptrc_ranks_correct(double **p_values, size_t count)
+{
+	double least = 0;
+
+	if (count)
+		qsort(p_values, count, sizeof(*p_values), compare_p_values);
+	for (size_t i = 0; i < count; i++) {
+		least = fmax(least, fmin(1, *p_values[i] * (double)(count - i)));
+		*p_values[i] = least;
+	}
 }

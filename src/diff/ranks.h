@@ -9,8 +9,10 @@
 
 #include "src/pairs/quantiles.h"
 
-/* What happens to equal runs less often than this is taken for a change. */
+/* What happens to equal logs less often than this, in a whole comparison, is taken for a change: by the durations
+ * of one log on each side, and by several logs, of which there are fewer than durations. */
 #define PTRC_RANKS_THRESHOLD 0.001
+#define PTRC_RUNS_THRESHOLD 0.05
 
 /* With fewer durations on a side, the rank test cannot get below that. */
 enum { PTRC_RANKS_LEAST = 8 };
@@ -39,5 +41,20 @@ struct ptrc_rank_test ptrc_ranks_compare(const struct ptrc_quantiles *,
  */
 double ptrc_ranks_compare_at(const struct ptrc_quantiles *, const struct ptrc_quantiles *,
 			     unsigned int per_mille);
+
+/*
+ * The p-value of the difference between the means of two groups of runs, of each of which there is one number, by
+ * permutation: in how many of the ways to divide the runs in groups of these sizes the difference is at least as
+ * great. Of more than PTRC_RUNS_WAYS ways so many are drawn, always the same.
+ */
+enum { PTRC_RUNS_WAYS = 20000 };
+double ptrc_runs_compare(const double *a, size_t a_count, const double *b, size_t b_count);
+
+/* The least p-value that so many runs can have. */
+double ptrc_runs_least(size_t a_count, size_t b_count);
+
+/* Corrects the p-values of a whole comparison for their number (Holm, A simple sequentially rejective multiple test
+ * procedure, Scandinavian Journal of Statistics 6, 1979). */
+void ptrc_ranks_correct(double **p_values, size_t count);
 
 #endif

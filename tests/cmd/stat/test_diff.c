@@ -260,3 +260,53 @@ TEST(wrong_conditions_get_column_and_reason, "")
 		    0)
 			harness_fail("%s: %s", wrong[i].text, reason_of(wrong[i].text));
 }
+
+TEST(runs_are_compared_by_permutation, "")
+{
+	static const double low[] = {1, 2, 3, 4}, high[] = {11, 12, 13, 14},
+			    mixed[] = {1, 13, 3, 12};
+	double many[2][40], p;
+
+	/* Two of 70 ways. */
+	CHECK(is_near(ptrc_runs_compare(low, 4, high, 4), 2.0 / 70));
+	CHECK(is_near(ptrc_runs_compare(high, 4, low, 4), 2.0 / 70));
+	CHECK(is_near(ptrc_runs_compare(low, 4, low, 4), 1));
+	CHECK(ptrc_runs_compare(mixed, 4, high, 4) > 0.05);
+	CHECK(is_near(ptrc_runs_compare(low, 1, high, 1), 1));
+	CHECK(is_near(ptrc_runs_least(4, 4), 2.0 / 70) && is_near(ptrc_runs_least(1, 3), 0.25) &&
+	      is_near(ptrc_runs_least(3, 4), 1.0 / 35));
+	for (size_t i = 0; i < 40; i++) {
+		many[0][i] = (double)i;
+		many[1][i] = (double)i + 100;
+	}
+	p = ptrc_runs_compare(many[0], 40, many[1], 40);
+	CHECK(p > 0 && p < 0.001 && is_near(p, ptrc_runs_compare(many[0], 40, many[1], 40)));
+	CHECK(is_near(ptrc_runs_compare(many[0], 40, many[0], 40), 1));
+}
+
+/* Each run has a factor of its own, as a load makes it. */
+TEST(equal_runs_beside_a_load_are_noise, "")
+{
+	size_t found = 0;
+
+	for (size_t round = 0; round < 200; round++) {
+		double runs[10];
+
+		for (size_t i = 0; i < 10; i++)
+			runs[i] = (double)random_below(1000) * (double)random_below(1000);
+		found += ptrc_runs_compare(runs, 5, runs + 5, 5) < PTRC_RUNS_THRESHOLD;
+	}
+	harness_note("%zu of 200", found);
+	CHECK(found <= 14);
+}
+
+TEST(p_values_are_corrected_for_their_number, "")
+{
+	double p[] = {0.03, 0.01, 0.04, 0.9};
+	double *list[] = {&p[0], &p[1], &p[2], &p[3]};
+
+	ptrc_ranks_correct(list, 4);
+	CHECK(is_near(p[1], 0.04) && is_near(p[0], 0.09) && is_near(p[2], 0.09) &&
+	      is_near(p[3], 0.9));
+	ptrc_ranks_correct(list, 0);
+}
