@@ -45,6 +45,11 @@ struct known {
 	uint64_t thread; /* of its first thread, which is another one after an exec */
 	int64_t next_look_ns;
 	int64_t gone_ns; /* since when, as the log has it, if it was gone when it was looked at */
+	/* Since when it executes its program, if an observer has said so, else 0; a checksum of the
+	 * program's name and path; and whether the log has what /proc says of it. */
+	int64_t program_ns;
+	uint32_t program;
+	uint32_t is_seen;
 	char comm[64];
 };
 
@@ -347,16 +352,36 @@ static bool describe(struct ptrc_log_writer *w, struct known *p, const struct pt
 	return true;
 }
 
-/* Looks at a process and, if it is not known or has changed, adds a payload to those that wait. */
-static void look(struct ptrc_log_writer *w, struct known *p, int64_t from_ns)
+static uint32_t program_of(const char *comm, const void *exe, size_t exe_bytes)
 {
+	size_t bytes = 0;
+
+	while (comm[bytes])
+		bytes++;
+	return ptrc_crc32c(ptrc_crc32c(0, comm, bytes + 1), exe, exe_bytes);
+}
+
+/* Looks at a process and, if it is not known or has changed, adds a payload to those that wait. */
+static void look(struct ptrc_log_writer *w, struct known *p, bool is_urgent, int64_t from_ns)
+{
+	struct work *k = (void *)w->processes.work.bytes;
 	uint64_t dev = 0, ino = 0;
+	uint32_t program = 0;
 	struct ptrc_procfs_stat st;
 	bool has_stat;
 
 	has_stat = ptrc_procfs_stat(p->pid, &st) == 0;
-	if (has_stat)
+	if (has_stat) {
 		(void)ptrc_procfs_inode(p->pid, "exe", &dev, &ino);
+		program = program_of(st.comm, k->exe,
+				     ptrc_procfs_link(p->pid, "exe", k->exe, sizeof(k->exe)));
+	}
+	/* The events are those of the program that the observer has named; what the process executes by
+	 * now, the observer names later. */
+	if (p->program_ns && !is_urgent && program != p->program)
+		return;
+	if (p->program_ns && !p->is_seen && program == p->program)
+		from_ns = p->program_ns;
 	/* A process of which only its first thread has ended still has memory. */
 	p->is_gone = !has_stat || (st.has_ended && st.memory_bytes == 0);
 	if (p->is_gone && p->changes && (!has_stat || st.start_ticks == p->start_ticks))
@@ -373,6 +398,8 @@ static void look(struct ptrc_log_writer *w, struct known *p, int64_t from_ns)
 		memcpy(p->comm, st.comm, sizeof(p->comm));
 	}
 	p->changes += describe(w, p, has_stat ? &st : NULL, from_ns);
+	p->program = program;
+	p->is_seen = !p->is_gone;
 	if (p->is_gone)
 		p->gone_ns = from_ns;
 }
@@ -389,7 +416,7 @@ static void meet(struct ptrc_log_writer *w, int pid, bool is_urgent, int64_t fro
 	p = find(w, pid);
 	if (p->changes && !is_urgent && now < p->next_look_ns)
 		return;
-	look(w, p, from_ns);
+	look(w, p, is_urgent, from_ns);
 	doublings = p->changes < LOOK_DOUBLINGS ? p->changes : LOOK_DOUBLINGS;
 	p->next_look_ns = now + (LOOK_NS << (doublings - (doublings != 0)));
 }
@@ -425,6 +452,7 @@ void ptrc_log_processes_observed(struct ptrc_log_writer *w, const struct ptrc_st
 	struct ptrc_log_process head;
 	struct ptrc_packed_event e;
 	uint64_t begin = out->used, bytes;
+	uint32_t program;
 	struct known *p;
 
 	if (!ptrc_unpacker_next(&u, &e) || e.len < sizeof(head) || e.len > PTRC_LOG_PROCESS_MAX ||
@@ -433,12 +461,15 @@ void ptrc_log_processes_observed(struct ptrc_log_writer *w, const struct ptrc_st
 	w->processes.is_observed = true;
 	memcpy(&head, e.data, sizeof(head));
 	if (head.pid <= 0 || head.comm_bytes >= sizeof(comm) ||
-	    head.comm_bytes > e.len - sizeof(head))
+	    (uint64_t)head.comm_bytes + head.exe_bytes > e.len - sizeof(head))
 		return;
 	memcpy(comm, (const uint8_t *)e.data + sizeof(head), head.comm_bytes);
+	program = program_of(comm, (const uint8_t *)e.data + sizeof(head) + head.comm_bytes,
+			     head.exe_bytes);
 	p = find(w, head.pid);
+	p->program_ns = head.from_ns;
 	/* What /proc has said of it while it lived says more. */
-	if (p->changes && !p->is_gone && memcmp(comm, p->comm, sizeof(comm)) == 0)
+	if (p->is_seen && program == p->program)
 		return;
 	/* What was written of it when it was gone says nothing: of the same time, the later word stands. */
 	if (p->changes && p->is_gone && head.from_ns < p->gone_ns)
@@ -454,6 +485,8 @@ void ptrc_log_processes_observed(struct ptrc_log_writer *w, const struct ptrc_st
 		return;
 	}
 	p->changes++;
+	p->program = program;
+	p->is_seen = false;
 	memcpy(p->comm, comm, sizeof(comm));
 }
 

@@ -260,10 +260,17 @@ void ptrc_log_whose_sort(struct ptrc_log_whose *x)
 	if (x->process_count)
 		qsort(x->processes, x->process_count, sizeof(*x->processes), by_pid);
 	for (uint32_t i = 0; i < x->process_count; i++) {
-		if (kept && is_same(&x->processes[kept - 1], &x->processes[i]))
-			free_process(&x->processes[i]);
-		else
-			x->processes[kept++] = x->processes[i];
+		struct ptrc_log_whose_process *p = &x->processes[i], *last;
+
+		last = kept ? &x->processes[kept - 1] : NULL;
+		if (last && is_same(last, p)) {
+			free_process(p);
+			continue;
+		}
+		/* Of the same time, the later word stands. */
+		if (last && last->head.pid == p->head.pid && last->head.from_ns == p->head.from_ns)
+			free_process(&x->processes[--kept]);
+		x->processes[kept++] = *p;
 	}
 	x->process_count = kept;
 	sort_threads(x);

@@ -364,6 +364,9 @@ void ptrc_os_processes_take(struct ptrc_os_processes *all, const struct ptrc_per
 		p = find(all, r->pid);
 		if (p && p->has_program)
 			add_mapping(p, r->mapping);
+		/* The program: what comes from now on belongs to it. */
+		if (p && p->has_program && p->mapping_count == 1)
+			tell(all, p);
 		break;
 	case PTRC_PERF_EXIT:
 		/* Other threads may go on behind the first one's end; few programs do that. */

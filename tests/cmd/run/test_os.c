@@ -370,32 +370,35 @@ TEST(a_child_is_like_its_parent_until_it_executes, "")
 
 	ptrc_os_processes_add_child(processes, 10, 1);
 	ptrc_os_processes_take(processes, &exec);
-	ptrc_os_processes_take(processes, &mapping);
 	CHECK_EQ(last.count, 0);
+	/* It is told as soon as its program is known. */
+	ptrc_os_processes_take(processes, &mapping);
+	CHECK(last.count == 1 && last.pid == 10);
 	r = fork_of(10, 11, 5);
 	ptrc_os_processes_take(processes, &r);
 	r = fork_of(10, 12, 6);
 	ptrc_os_processes_take(processes, &r);
 	/* One ends as a copy of its parent. */
 	ptrc_os_processes_take(processes, &end);
-	CHECK(last.count == 1 && last.pid == 11 && last.parent == 10);
+	CHECK(last.count == 2 && last.pid == 11 && last.parent == 10);
 	CHECK(!strcmp(last.name, "shell") && !strcmp(last.program, "/bin/shell"));
 	/* The other one executes first: of the copy nothing is told. */
 	exec.pid = exec.tid = mapping.pid = mapping.tid = end.pid = end.tid = 12;
 	strcpy(exec.name, "other");
 	mapping.mapping = &other;
 	ptrc_os_processes_take(processes, &exec);
+	CHECK_EQ(last.count, 2);
 	ptrc_os_processes_take(processes, &mapping);
-	CHECK_EQ(last.count, 1);
+	CHECK_EQ(last.count, 3);
 	/* A thread that ends is not the process. */
 	end.tid = 13;
 	ptrc_os_processes_take(processes, &end);
-	CHECK_EQ(last.count, 1);
+	CHECK_EQ(last.count, 3);
 	end.tid = 12;
 	ptrc_os_processes_take(processes, &end);
-	CHECK(last.count == 2 && last.pid == 12 && last.mappings == 1);
+	CHECK(last.count == 4 && last.pid == 12 && last.mappings == 1);
 	CHECK(!strcmp(last.name, "other") && !strcmp(last.program, "/bin/other"));
 	ptrc_os_processes_tell_rest(processes);
-	CHECK(last.count == 3 && last.pid == 10);
+	CHECK(last.count == 5 && last.pid == 10);
 	ptrc_os_processes_free(processes);
 }

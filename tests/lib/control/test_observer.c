@@ -460,3 +460,82 @@ TEST(what_is_told_of_a_process_is_cut_to_what_fits, "", NEEDS_KEEPER)
 	CHECK(p.pp_are_mappings_cut && p.pp_mapping_count >= 10);
 	ts_close_log(log);
 }
+
+/* A process that executes sleep; sets the path of that. */
+static pid_t start_sleep(char exe[PATH_MAX])
+{
+	pid_t pid = fork();
+	char link[64], comm[16] = "";
+
+	CHECK(pid >= 0);
+	if (pid == 0) {
+		execlp("sleep", "sleep", "1000", NULL);
+		_exit(127);
+	}
+	snprintf(link, sizeof(link), "/proc/%ld/comm", (long)pid);
+	while (strcmp(comm, "sleep\n") != 0) {
+		FILE *f = fopen(link, "re");
+
+		CHECK(f && fgets(comm, sizeof(comm), f));
+		fclose(f);
+	}
+	snprintf(link, sizeof(link), "/proc/%ld/exe", (long)pid);
+	memset(exe, 0, PATH_MAX);
+	CHECK(readlink(link, exe, PATH_MAX - 1) > 0);
+	return pid;
+}
+
+TEST(each_program_of_a_process_counts_from_its_own_exec, "", NEEDS_KEEPER)
+{
+	char exe[PATH_MAX];
+	const pid_t pid = start_sleep(exe);
+	/* The wrapper has the name of what it executes. */
+	const char *paths[] = {"/bin/wrapper", exe};
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0);
+	int fd = ts_temp_file();
+	trace_id_t trid = ts_create_log(getpid(), &attr, fd), log;
+	struct posixtrace_observer *observer = open_observer(trid);
+	struct posixtrace_observed event = {.po_pid = pid, .po_tid = pid};
+	struct posixtrace_log_process p = {
+		.pp_pid = pid, .pp_is_known = 1, .pp_name = "sleep", .pp_name_size = 5};
+	unsigned long index, count = 0;
+	struct ts_events all;
+	int seen = 0;
+
+	p.pp_start = time_of(now_ns());
+	ts_start(trid);
+	event.po_event = type(observer, "other");
+	for (int i = 0; i < 2; i++) {
+		p.pp_executable = paths[i];
+		p.pp_executable_size = strlen(paths[i]);
+		event.po_time = p.pp_from = time_of(now_ns());
+		CHECK_OK(posixtrace_observer_add_process(observer, &p, NULL));
+		CHECK_OK(posixtrace_observer_add(observer, &event, 1, 0));
+	}
+	/* The keeper looks at the process, and then comes what the observer knows in the end. */
+	ts_flush(trid);
+	CHECK_OK(posixtrace_observer_add_process(observer, &p, NULL));
+	posixtrace_observer_close(observer);
+	ts_shutdown(trid);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	log = ts_open_log(fd);
+	all = ts_read_log(log);
+	for (size_t i = 0; i < all.count; i++) {
+		const struct posix_trace_event_info *e = &all.at[i].info;
+
+		if (e->posix_event_id != event.po_event)
+			continue;
+		CHECK_OK(posixtrace_find_log_process(log, pid, &e->posix_timestamp, &index));
+		CHECK_OK(posixtrace_get_log_process(log, index, &p, sizeof(p)));
+		CHECK(is_text(p.pp_executable, p.pp_executable_size, paths[seen]));
+		/* What /proc says of the one that runs says more. */
+		CHECK_EQ(p.pp_has_user, seen);
+		seen++;
+	}
+	CHECK_EQ(seen, 2);
+	for (index = 0; !posixtrace_get_log_process(log, index, &p, sizeof(p)); index++)
+		count += p.pp_pid == pid;
+	CHECK_EQ(count, 2);
+	ts_close_log(log);
+}
