@@ -59,7 +59,8 @@ static const struct {
 	[TYPE_EXIT] = {"os.exit", NULL, PTRC_OS_PROCESS},
 	[TYPE_SWITCH_IN] = {"os.switch_in", "u32 processor", PTRC_OS_SCHED},
 	[TYPE_SWITCH_OUT] = {"os.switch_out", "u32 processor, bool preempted", PTRC_OS_SCHED},
-	[TYPE_SAMPLE] = {"os.sample", "u32 processor, bool cut, code[] stack", PTRC_OS_SAMPLES},
+	[TYPE_SAMPLE] = {"os.sample", "u32 processor, bool cut, u8 noise, code[] stack",
+			 PTRC_OS_SAMPLES},
 	[TYPE_LOST] = {"os.lost", "u64 events, u32 processor", ~0U},
 };
 
@@ -91,7 +92,8 @@ union data {
 struct sample {
 	uint32_t processor;
 	uint8_t is_cut;
-	uint8_t padding[3];
+	uint8_t noise;
+	uint8_t padding[2];
 };
 
 struct ptrc_os_trace {
@@ -178,8 +180,11 @@ static void put(struct ptrc_os_trace *t, const struct ptrc_perf_record *r, enum 
 static void put_sample(struct ptrc_os_trace *t, const struct ptrc_perf_record *r)
 {
 	size_t max = ptrc_perf_stack_max(t->perf);
-	size_t count = r->stack.count < max ? r->stack.count : max;
-	const struct sample s = {.processor = r->processor, .is_cut = r->stack.count > max};
+	size_t callers = ptrc_os_processes_callers(t->processes, r);
+	size_t count = callers < max ? callers : max;
+	const struct sample s = {.processor = r->processor,
+				 .is_cut = callers > max,
+				 .noise = (uint8_t)(r->stack.count - callers)};
 	size_t size = sizeof(s) + count * sizeof(uint64_t);
 	uint8_t *at;
 

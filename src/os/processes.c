@@ -344,6 +344,36 @@ static void take_fork(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 	p->are_mappings_cut = parent->are_mappings_cut;
 }
 
+static bool is_mapped(const struct process *p, uint64_t address)
+{
+	for (size_t i = p->mapping_count; i--;)
+		if (address - p->mappings[i].m.address < p->mappings[i].m.bytes)
+			return true;
+	return false;
+}
+
+size_t ptrc_os_processes_callers(struct ptrc_os_processes *all, const struct ptrc_perf_record *r)
+{
+	const struct process *p = find(all, r->pid);
+	size_t count = r->stack.count;
+
+	if (!p || !p->has_program || p->are_mappings_cut)
+		return count;
+	/* The first one is where the thread was, which needs no proof. */
+	for (size_t i = 1; i < count; i++)
+		if (!is_mapped(p, r->stack.addresses[i]))
+			return i;
+	return count;
+}
+
+/* Records are missing, and mappings may be among them. */
+static void take_loss(struct ptrc_os_processes *all)
+{
+	for (size_t i = 0; i < BUCKETS; i++)
+		for (struct process *p = all->buckets[i]; p; p = p->next)
+			p->are_mappings_cut |= p->has_program;
+}
+
 void ptrc_os_processes_take(struct ptrc_os_processes *all, const struct ptrc_perf_record *r)
 {
 	struct process *p;
@@ -375,6 +405,9 @@ void ptrc_os_processes_take(struct ptrc_os_processes *all, const struct ptrc_per
 			tell(all, p);
 			remove_process(all, r->pid);
 		}
+		break;
+	case PTRC_PERF_LOST:
+		take_loss(all);
 		break;
 	default:
 		break;

@@ -31,6 +31,9 @@ void ptrc_os_processes_add_child(struct ptrc_os_processes *, pid_t, int64_t star
 bool ptrc_os_processes_look(struct ptrc_os_processes *, pid_t, int64_t ns);
 /* Takes what a record says; records come in the order of time. */
 void ptrc_os_processes_take(struct ptrc_os_processes *, const struct ptrc_perf_record *);
+/* How many addresses of a sample's stack are callers: the first that is in no executable mapping of the
+ * process, and all after it, are none. All are if not all mappings are known. */
+size_t ptrc_os_processes_callers(struct ptrc_os_processes *, const struct ptrc_perf_record *);
 /* Tells of those that have not ended. */
 void ptrc_os_processes_tell_rest(struct ptrc_os_processes *);
 

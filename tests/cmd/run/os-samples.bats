@@ -42,7 +42,7 @@ most() {
 	sort -nc times
 	fields a.log os.sample .data.processor | sort -u | grep -qx '[0-9]*'
 	ptrace-dump --format=text --symbols --event=os.sample a.log |
-		grep -q ' cut=false stack=\[.*<work_inner,work_middle,work_outer,main'
+		grep -q ' cut=false noise=[0-9]* stack=\[.*<work_inner,work_middle,work_outer,main'
 }
 
 @test "all threads and all descendants are sampled" {
@@ -253,4 +253,22 @@ Functions, and how many of 4 samples found them running (self), or what they had
 	assert_one_message ptrace-run
 	[[ $stderr == *"--os: no events of the operating system: perf_event_open(2): Operation not permitted"* ]]
 	[ "$(events a.log 'os.*')" -eq 0 ]
+}
+
+@test "each program of a process has its own samples, and no frame that is no code" {
+	needs_os
+	cat >wrapper <<-END
+		#!/bin/sh
+		exec $work spin 1500
+	END
+	chmod +x wrapper
+	ptrace-run --os=process,samples -o a.log -- ./wrapper
+	exec_ns=$(fields a.log os.exec 'select(.data.name == "os_work") | .ns')
+	ptrace-dump --json --fields=ns,comm --event=os.sample a.log |
+		jq -r --argjson at "$exec_ns" 'select(.ns > $at) | .comm' | sort -u >names
+	[ "$(cat names)" = os_work ]
+	# All addresses but the innermost one have a function or a file.
+	chains a.log | sort | uniq -c
+	chains a.log | awk '{ for (i = 2; i <= NF; i++) if ($i == "?") bad++ } END { exit bad > NR / 10 }'
+	fields a.log os.sample .data.noise | grep -qx '[0-9]*'
 }

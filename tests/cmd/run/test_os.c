@@ -402,3 +402,47 @@ TEST(a_child_is_like_its_parent_until_it_executes, "")
 	CHECK(last.count == 5 && last.pid == 10);
 	ptrc_os_processes_free(processes);
 }
+
+TEST(a_return_address_outside_all_code_is_no_caller, "")
+{
+	static const struct ptrc_perf_mapping program = {.path = "/bin/x",
+							 .address = 0x1000,
+							 .bytes = 0x2000},
+					      library = {.path = "/lib/y",
+							 .address = 0x9000,
+							 .bytes = 0x1000};
+	const uint64_t noise[] = {0x1500, 0x9fff, 0x2fff, 0xa000, 0x1000}, all_noise[] = {5, 6};
+	size_t told = 0;
+	struct ptrc_os_processes *processes = ptrc_os_processes_new(true, forget, &told);
+	struct ptrc_perf_record r = {.kind = PTRC_PERF_EXEC, .pid = 10, .tid = 10, .name = "x"};
+	struct ptrc_perf_record sample = {.kind = PTRC_PERF_SAMPLE, .pid = 10, .tid = 11};
+
+	sample.stack.addresses = noise;
+	sample.stack.count = 5;
+	/* Nothing is known of its mappings. */
+	ptrc_os_processes_add_child(processes, 10, 1);
+	CHECK_EQ(ptrc_os_processes_callers(processes, &sample), 5);
+	ptrc_os_processes_take(processes, &r);
+	r = (struct ptrc_perf_record){.kind = PTRC_PERF_MAPPING, .pid = 10, .mapping = &program};
+	ptrc_os_processes_take(processes, &r);
+	CHECK_EQ(ptrc_os_processes_callers(processes, &sample), 1);
+	r.mapping = &library;
+	ptrc_os_processes_take(processes, &r);
+	CHECK_EQ(ptrc_os_processes_callers(processes, &sample), 3);
+	/* A child has what its parent has. */
+	r = fork_of(10, 12, 5);
+	ptrc_os_processes_take(processes, &r);
+	sample.pid = 12;
+	CHECK_EQ(ptrc_os_processes_callers(processes, &sample), 3);
+	sample.stack.addresses = all_noise;
+	sample.stack.count = 2;
+	CHECK_EQ(ptrc_os_processes_callers(processes, &sample), 1);
+	sample.stack.count = 0;
+	CHECK_EQ(ptrc_os_processes_callers(processes, &sample), 0);
+	/* Mappings may be among what was lost. */
+	sample.stack.count = 2;
+	r = (struct ptrc_perf_record){.kind = PTRC_PERF_LOST, .lost = 1};
+	ptrc_os_processes_take(processes, &r);
+	CHECK_EQ(ptrc_os_processes_callers(processes, &sample), 2);
+	ptrc_os_processes_free(processes);
+}
