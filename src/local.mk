@@ -147,6 +147,8 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/session/session_server.h \
 	%D%/session/trace_error.c \
 	%D%/session/trace_error.h \
+	%D%/session/traced.c \
+	%D%/session/traced.h \
 	%D%/config/configuration.c \
 	%D%/config/configuration.h \
 	%D%/config/configuration_dump.c \

@@ -41,6 +41,7 @@
 #include "src/session/logfile.h"
 #include "src/session/orphans.h"
 #include "src/session/session_server.h"
+#include "src/session/traced.h"
 #include "src/view/losses.h"
 #include "src/view/unmatched.h"
 #include "src/session/trace_error.h"
@@ -61,6 +62,7 @@ enum {
 	KEY_JSON_FD,
 	KEY_CHECK,
 	KEY_FUNCTIONS,
+	KEY_UNTIL,
 };
 
 static const struct ptrc_cli_option options[] = {
@@ -74,6 +76,8 @@ static const struct ptrc_cli_option options[] = {
 	{"no-loss", KEY_NO_LOSS, NULL,
 	 "have COMMAND wait for the log rather than lose an\nevent: --full-wait=" NO_LOSS_WAIT},
 	{"allow-loss", KEY_ALLOW_LOSS, NULL, "exit with 0 even if events were lost"},
+	{"until", KEY_UNTIL, "END",
+	 "record until this has ended: command (default), or\nall, which is COMMAND and all that it started"},
 	{"functions", KEY_FUNCTIONS, "[=GLOB]",
 	 "record begin and end of the functions, with GLOB\nonly of those that it names"},
 	{"check", KEY_CHECK, "RULES",
@@ -114,6 +118,10 @@ struct run {
 	int32_t stage;
 	/* The trace has been made and has not ended yet. */
 	bool is_recording;
+	/* The processes that went on when the recording ended, although it was not ended early. */
+	struct ptrc_traced went_on;
+	/* Their pidfd while the end of one of them is waited for, or -1. */
+	int awaited_fd;
 	/* A client ended the recording while COMMAND ran. */
 	bool has_command_ended;
 	bool is_ended_early;
@@ -151,6 +159,8 @@ struct run {
 static struct ptrc_config_line given = {.user = PTRC_CONFIG_FOR_RUN};
 static struct ptrc_config_file config;
 static bool is_loss_allowed;
+/* Recording goes on until all processes have ended that COMMAND has started. */
+static bool is_until_all;
 static struct ptrc_functions functions;
 /* The rules of --check. */
 static struct ptrc_rules rules = {.tolerance_ns = PTRC_RULE_TOLERANCE};
@@ -195,6 +205,7 @@ static void read_rules(const char *path, const struct ptrc_config_map *decode)
 
 static void parse(int argc, char **argv, struct run *r)
 {
+	static const char *const untils[] = {"command", "all", NULL};
 	const char *check = NULL;
 	int key;
 
@@ -204,6 +215,8 @@ static void parse(int argc, char **argv, struct run *r)
 			check = optarg;
 		else if (key == KEY_ALLOW_LOSS)
 			is_loss_allowed = true;
+		else if (key == KEY_UNTIL)
+			is_until_all = ptrc_cli_word("--until", optarg, untils) != 0;
 		else if (key == KEY_FUNCTIONS)
 			ptrc_functions_option(&functions, optarg);
 		else if (key == KEY_NO_LOSS)
@@ -244,6 +257,14 @@ static bool is_of_os(trace_id_t trace, trace_event_id_t id)
 	return !posix_trace_eventid_get_name(trace, id, name) && ptrc_os_has_type(name);
 }
 
+/* Whether events of this type are those that this process records itself. */
+static bool is_own(trace_id_t trace, trace_event_id_t id)
+{
+	char name[TRACE_EVENT_NAME_MAX + 1];
+
+	return !posix_trace_eventid_get_name(trace, id, name) && !strcmp(name, PTRC_WENT_ON);
+}
+
 /*
  * Counts the events that were recorded, and finds out whether one of them is a user event, and whether one
  * tells of processes though nobody asked for that. A script may have user events by ptrace-event
@@ -261,7 +282,8 @@ static uint64_t count_recorded(struct run *r, trace_id_t trace, bool *has_user_e
 		*has_user_events = false;
 		for (size_t i = 0; i < id_count; i++) {
 			count += counts[i].pt_events;
-			if (i < POSIX_TRACE_UNNAMED_USEREVENT || !counts[i].pt_events)
+			if (i < POSIX_TRACE_UNNAMED_USEREVENT || !counts[i].pt_events ||
+			    is_own(trace, (trace_event_id_t)i))
 				continue;
 			if (r->plan.os.kinds == PTRC_OS_AUTO &&
 			    is_of_os(trace, (trace_event_id_t)i))
@@ -285,7 +307,7 @@ static bool leaves_all_out(trace_id_t trace)
 	if (posix_trace_get_filter(trace, &filter) || posix_trace_eventtypelist_rewind(trace))
 		return false;
 	while (!posix_trace_eventtypelist_getnext_id(trace, &id, &unavailable) && !unavailable) {
-		if (id <= POSIX_TRACE_UNNAMED_USEREVENT)
+		if (id <= POSIX_TRACE_UNNAMED_USEREVENT || is_own(trace, id))
 			continue;
 		if (posix_trace_eventset_ismember(id, &filter, &is_in) || !is_in)
 			return false;
@@ -316,6 +338,38 @@ static void gather_snapshots(struct run *r)
 		if (!has_matched)
 			ptrc_run_snapshots_unmatched(&r->snapshots, glob);
 	}
+}
+
+/* Records that processes went on. */
+static void add_went_on(const struct run *r, trace_id_t trace)
+{
+	const uint32_t count = (uint32_t)r->went_on.count;
+	struct posixtrace_observed event = {.po_pid = r->child,
+					    .po_tid = r->child,
+					    .po_data = &count,
+					    .po_size = sizeof(count)};
+	struct posixtrace_observer *observer;
+
+	if (posixtrace_observer_open(trace, &observer))
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &event.po_time);
+	if (!posixtrace_observer_type(observer, PTRC_WENT_ON, "u32 processes", &event.po_event))
+		posixtrace_observer_add(observer, &event, 1, 0);
+	posixtrace_observer_close(observer);
+}
+
+/* Looks, while the trace still runs, at what else does. */
+static void trace_stopping(void *arg, trace_id_t trace)
+{
+	struct run *r = arg;
+
+	if (!r->has_command_ended)
+		return;
+	ptrc_traced_find(&r->went_on);
+	if (r->went_on.fd >= 0)
+		close(r->went_on.fd);
+	if (r->went_on.count)
+		add_went_on(r, trace);
 }
 
 /* Gathers what only the stream can tell, which is about to go. */
@@ -349,6 +403,7 @@ static void trace_ended(void *arg, int error, const struct posixtrace_counts *co
 	r->waits.ns = counts->pt_wait_ns;
 	if (error)
 		r->losses.write_error = error;
+	r->losses.has_gone_on = r->went_on.count != 0;
 	ptrc_losses_count_unwritten(&r->losses, r->recorded, in_log);
 	if (r->has_command_ended)
 		return;
@@ -386,6 +441,7 @@ static void make_session(struct run *r, const struct ptrc_config *c)
 		       .is_child = true},
 		.snapshot = snapshot_made,
 		.is_run = true,
+		.stopping = trace_stopping,
 		.stopped = trace_stopped,
 		.ended = trace_ended,
 		.arg = r,
@@ -540,16 +596,21 @@ static void pass_on(const struct run *r, const struct signalfd_siginfo *info)
 static bool wait_and_serve(struct run *r, int signal_fd, int limit_ms,
 			   struct signalfd_siginfo *info)
 {
-	struct pollfd p[1 + PTRC_SERVER_POLL_MAX] = {{.fd = signal_fd, .events = POLLIN}};
+	struct pollfd p[2 + PTRC_SERVER_POLL_MAX] = {{.fd = signal_fd, .events = POLLIN},
+						     {.fd = r->awaited_fd, .events = POLLIN}};
 	int server_ms = -1;
-	size_t count = r->is_recording ? ptrc_server_poll(r->server, p + 1, &server_ms) : 0;
+	size_t count = r->is_recording ? ptrc_server_poll(r->server, p + 2, &server_ms) : 0;
 
 	if (limit_ms < 0 || (server_ms >= 0 && server_ms < limit_ms))
 		limit_ms = server_ms;
-	if (poll(p, 1 + count, limit_ms) < 0)
+	if (poll(p, 2 + count, limit_ms) < 0)
 		return false;
+	if (p[1].revents) {
+		close(r->awaited_fd);
+		r->awaited_fd = -1;
+	}
 	if (r->is_recording)
-		ptrc_server_step(r->server, p + 1);
+		ptrc_server_step(r->server, p + 2);
 	if (r->is_recording && ptrc_server_has_ended(r->server)) {
 		ptrc_server_close(r->server);
 		r->is_recording = false;
@@ -690,6 +751,29 @@ static int status_without_log(int status)
 	return WEXITSTATUS(status) || is_loss_allowed ? WEXITSTATUS(status) : PTRC_EXIT_INCOMPLETE;
 }
 
+/* Waits until all that is traced has ended, or for a signal. */
+static void wait_rest(struct run *r)
+{
+	int signals = open_end_signals(true);
+	bool is_signal = false;
+
+	while (r->is_recording && !is_signal) {
+		struct signalfd_siginfo info;
+		struct ptrc_traced rest;
+
+		ptrc_traced_find(&rest);
+		r->awaited_fd = rest.fd;
+		if (rest.fd < 0)
+			break;
+		while (r->is_recording && !is_signal && r->awaited_fd >= 0)
+			is_signal = wait_and_serve(r, signals, -1, &info);
+	}
+	if (r->awaited_fd >= 0)
+		close(r->awaited_fd);
+	r->awaited_fd = -1;
+	close(signals);
+}
+
 /*
  * Ends the trace. Its log may be a pipe whose reader has stopped to read; as COMMAND has ended,
  * the signals that would have ended it are for this process now. The first one, but of SIGINT the
@@ -745,10 +829,18 @@ static int report(const struct run *r)
 
 	/* Who has asked for --log-keep need not be told that files were deleted. */
 	losses.deleted_files = 0;
+	losses.has_gone_on = false;
 	ptrc_losses_report(&losses, r->log.path);
 	if (r->is_ended_early)
 		ptrc_cli_message(r->log.path, "ends before COMMAND did: ptrace-shutdown, or the "
 					      "like, ended the recording");
+	else if (r->went_on.count)
+		ptrc_cli_message(r->log.path,
+				 "%zu process%s went on after COMMAND and %s no longer traced: %s; "
+				 "--until=all records to the end of %s",
+				 r->went_on.count, r->went_on.count == 1 ? "" : "es",
+				 r->went_on.count == 1 ? "is" : "are", r->went_on.text,
+				 r->went_on.count == 1 ? "it" : "them all");
 	else if (r->is_without_functions)
 		ptrc_functions_say_none(&functions, r->command[0]);
 	else if (r->is_empty)
@@ -771,7 +863,7 @@ static int report(const struct run *r)
 	ptrc_run_snapshots_report(&r->snapshots);
 	is_told = ptrc_run_result_put(r->status, r->log.path, r->has_count ? &r->event_count : NULL,
 				      &r->losses, &r->waits, &r->unmatched, &r->snapshots,
-				      r->is_ended_early);
+				      r->is_ended_early, r->went_on.count);
 	is_incomplete = ptrc_losses_is_any(&r->losses) || r->snapshots.failed;
 	if (WIFEXITED(r->status) && !WEXITSTATUS(r->status) &&
 	    (!is_told || (is_incomplete && !is_loss_allowed)))
@@ -870,7 +962,7 @@ static bool start_trace(struct run *r)
 
 int main(int argc, char **argv)
 {
-	static struct run r = {.log = {.fd = -1}};
+	static struct run r = {.log = {.fd = -1}, .awaited_fd = -1};
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;
 	int status;
 	int error;
@@ -895,6 +987,8 @@ int main(int argc, char **argv)
 	error = release_child(&r);
 	r.status = wait_child(&r);
 	ptrc_group_signal_end();
+	if (is_until_all)
+		wait_rest(&r);
 	if (r.is_recording)
 		end_recording(&r);
 	if (error) {

@@ -309,6 +309,8 @@ static void begin_end(struct ptrc_server *s)
 {
 	if (!s->is_stopped) {
 		ptrc_os_end(s->os);
+		if (s->plan->stopping)
+			s->plan->stopping(s->plan->arg, s->trace);
 		/* From here on the counts do not change. */
 		posix_trace_stop(s->trace);
 		ptrc_os_close(s->os);

@@ -50,10 +50,11 @@ struct ptrc_session_plan {
 	/* The session is a run, which ptrace-run controls. */
 	bool is_run;
 	/* Unless they are null: .snapshot is called when a snapshot was made, or was to be made and was
-	 * not; .stopped is called when the trace has been stopped for its end, and
+	 * not; .stopping is called before the trace is stopped for its end; .stopped is called when the trace has been stopped for its end, and
 	 * its stream is still there; .ended when the stream is gone, with the error number of its
 	 * end and the last counts, before the clients get to know. */
 	void (*snapshot)(void *arg, const struct ptrc_snapshot *);
+	void (*stopping)(void *arg, trace_id_t);
 	void (*stopped)(void *arg, trace_id_t, const struct ptrc_session_state *);
 	void (*ended)(void *arg, int error, const struct posixtrace_counts *);
 	void *arg;

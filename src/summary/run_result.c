@@ -275,7 +275,8 @@ bool ptrc_run_result_open(int log_fd)
 bool ptrc_run_result_put(int status, const char *log, const uint64_t *event_count,
 			 const struct ptrc_losses *losses, const struct ptrc_run_waits *waits,
 			 const struct ptrc_unmatched *unmatched,
-			 const struct ptrc_run_snapshots *snapshots, bool is_ended_early)
+			 const struct ptrc_run_snapshots *snapshots, bool is_ended_early,
+			 size_t went_on)
 {
 	struct ptrc_buffer b = PTRC_BUFFER_INIT;
 	struct ptrc_json j;
@@ -296,6 +297,8 @@ bool ptrc_run_result_put(int status, const char *log, const uint64_t *event_coun
 	put_snapshots(&j, snapshots);
 	if (is_ended_early)
 		ptrc_json_bool(&j, "ended_early", true);
+	if (went_on)
+		ptrc_json_u64(&j, "went_on", went_on);
 	ptrc_json_bool(&j, "complete", !ptrc_losses_is_any(losses));
 	ptrc_json_end(&j);
 	return write_all(&b);

@@ -143,8 +143,8 @@ bool ptrc_is_loss_open(trace_event_id_t id, const void *data, size_t size)
 
 bool ptrc_losses_is_any(const struct ptrc_losses *l)
 {
-	return l->stream_events || l->log_events || l->is_overrun || l->is_unclosed ||
-	       l->write_error || l->is_log_gone || l->unreadable_events ||
+	return l->stream_events || l->log_events || l->is_overrun || l->has_gone_on ||
+	       l->is_unclosed || l->write_error || l->is_log_gone || l->unreadable_events ||
 	       l->is_unreadable_uncounted || l->unshown_events || l->is_rest_unshown ||
 	       l->read_error || l->untraced_processes || l->refused_names || l->missing_names ||
 	       l->damaged_parts || l->differing_parts || l->source_unreadable_events ||
@@ -219,6 +219,10 @@ void ptrc_losses_report(const struct ptrc_losses *l, const char *thing)
 	if (l->is_unclosed && l->write_error != EAGAIN)
 		ptrc_cli_message(thing, "the log has no end: its trace still goes on or was "
 					"killed, or the file was cut off");
+	if (l->has_gone_on)
+		ptrc_cli_message(thing,
+				 "processes went on after the COMMAND of ptrace-run and were "
+				 "no longer traced: their later events are missing");
 	report(thing, l->unreadable_events, "not readable, as the log is damaged");
 	if (l->is_unreadable_uncounted)
 		ptrc_cli_message(thing,
@@ -289,8 +293,8 @@ void ptrc_losses_json(const struct ptrc_losses *l, struct ptrc_json *j)
 	ptrc_json_u64(j, "stream_events", l->stream_events);
 	ptrc_json_u64(j, "log_events", l->log_events);
 	ptrc_json_bool(j, "unknown",
-		       l->is_overrun || l->is_rest_unshown || l->is_unreadable_uncounted ||
-			       l->is_source_uncounted);
+		       l->is_overrun || l->has_gone_on || l->is_rest_unshown ||
+			       l->is_unreadable_uncounted || l->is_source_uncounted);
 	ptrc_json_bool(j, "unclosed", l->is_unclosed);
 	ptrc_json_i64(j, "write_error", l->write_error);
 	ptrc_json_bool(j, "log_gone", l->is_log_gone);

@@ -21,6 +21,8 @@ struct ptrc_losses {
 	bool is_overrun;
 	/* The log has no end: its trace still goes on, or its keeper was killed. */
 	bool is_unclosed;
+	/* Processes went on after the COMMAND of ptrace-run, and were no longer traced. */
+	bool has_gone_on;
 	/* The error number of writing the log, or 0. */
 	int write_error;
 	/* The file that was written is no longer at the path of the log. */
@@ -64,6 +66,9 @@ struct ptrc_losses {
 	/* The error number of reading the log or following the session, or 0. */
 	int read_error;
 };
+
+/* The type of the event with which ptrace-run records that processes went on; it exists only then. */
+#define PTRC_WENT_ON "os.went_on"
 
 /* Fills in the losses from the status and the counts of a stream or a log. */
 void ptrc_losses_gather(struct ptrc_losses *, const struct posix_trace_status_info *,

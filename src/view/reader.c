@@ -540,6 +540,14 @@ size_t ptrc_reader_load_names(struct ptrc_reader *r)
 	return longest;
 }
 
+static bool has_type(const struct ptrc_reader *r, const char *name)
+{
+	for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++)
+		if (r->names[id] && r->names[id]->is_known && !strcmp(r->names[id]->text, name))
+			return true;
+	return false;
+}
+
 void ptrc_reader_losses(const struct ptrc_reader *r, bool is_read, struct ptrc_losses *l)
 {
 	struct posixtrace_counts counts;
@@ -548,6 +556,7 @@ void ptrc_reader_losses(const struct ptrc_reader *r, bool is_read, struct ptrc_l
 	l->read_error = r->error;
 	l->unshown_events = r->unshown_count;
 	l->is_rest_unshown = r->is_rest_unshown;
+	l->has_gone_on = has_type(r, PTRC_WENT_ON);
 	if (r->source)
 		return;
 	/* Asks again, as these counts include what was found missing while reading. */

@@ -1181,3 +1181,57 @@ trace leaves that out (--only, --exclude)"
 	wait "$runner" || status=$?
 	[ "$status" -eq 143 ]
 }
+
+# A shell that starts the traced program in the background, and ends when that is ready.
+background='"$0" -n 3 -w <in >out & until grep -qx ready out; do sleep 0.02; done'
+
+@test "processes that go on after COMMAND are named, and the log is not complete" {
+	rm -f in
+	mkfifo in
+	exec 7<>in
+	run_split ptrace-run -o run.log --json=result -- bash -c "$background" "$traced"
+	[ "$status" -eq 3 ]
+	assert_one_message ptrace-run
+	[[ $stderr == "ptrace-run: run.log: 1 process went on after COMMAND and is no longer traced: traced ("*"); --until=all records to the end of it" ]]
+	jq -e '.went_on == 1 and (.complete | not) and .losses.unknown' result
+	[ "$(ptrace-dump --json --allow-loss run.log | jq -c 'select(.event == "os.went_on") | .data')" = '{"processes":1}' ]
+	run_split ptrace-stat run.log
+	[ "$status" -eq 3 ]
+	[[ $stderr == *"run.log: processes went on after the COMMAND of ptrace-run"* ]]
+	grep -q '^complete  *no$' stdout.txt
+	go
+	# --only keeps the event out, and not what it tells.
+	run_split ptrace-run -o run.log --only=traced.event -- bash -c "$background" "$traced"
+	[ "$status" -eq 3 ]
+	[ "$(ptrace-dump --count --format=text --allow-loss --event='os.*' run.log)" -eq 0 ]
+	go
+}
+
+@test "--until=all records to the end of all processes that are traced" {
+	rm -f in
+	mkfifo in
+	exec 7<>in
+	ptrace-run -o run.log --json=result --until=all -- bash -c "$background; touch ended" "$traced" 3>&- &
+	runner=$!
+	pids="$pids $runner"
+	wait_until [ -e ended ]
+	go
+	wait "$runner"
+	[ "$(events run.log traced.event)" -eq 3 ]
+	jq -e '.complete and (has("went_on") | not)' result
+	# A signal ends it earlier.
+	rm ended
+	ptrace-run -o run.log --until=all -- bash -c "echo \$\$ >pid; $background; touch ended" "$traced" 2>err 3>&- &
+	runner=$!
+	pids="$pids $runner"
+	wait_until [ -e ended ]
+	wait_until is_ended "$(cat pid)"
+	kill -TERM "$runner"
+	status=0
+	wait "$runner" || status=$?
+	[ "$status" -eq 3 ]
+	grep -q '1 process went on' err
+	run_split ptrace-run --until=never true
+	[ "$status" -eq 125 ]
+	go
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* The processes that the calling process traces and that still run. */
+#ifndef PTRC_SRC_SESSION_TRACED_H
+#define PTRC_SRC_SESSION_TRACED_H
+
+#include <stddef.h>
+
+struct ptrc_traced {
+	size_t count;
+	/* The first ones, as "name (pid), name (pid)". */
+	char text[160];
+	/* A pidfd of one of them, to be closed by the caller, or -1. */
+	int fd;
+};
+
+void ptrc_traced_find(struct ptrc_traced *);
+
+#endif
