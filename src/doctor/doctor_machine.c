@@ -47,8 +47,12 @@ static void check_memory(struct ptrc_doctor *d)
 		return;
 	}
 	if (access(SHM, W_OK | X_OK)) {
-		ptrc_doctor_problem(d, "shared-memory", SHM, "chmod 1777 " SHM,
-				    "may not be written: %s", strerror(errno));
+		if (errno == EROFS)
+			ptrc_doctor_problem(d, "shared-memory", SHM, "mount -o remount,rw " SHM,
+					    "is mounted read-only");
+		else
+			ptrc_doctor_problem(d, "shared-memory", SHM, "chmod 1777 " SHM,
+					    "may not be written: %s", strerror(errno));
 		return;
 	}
 	if (statvfs(SHM, &v) || statfs(SHM, &fs))

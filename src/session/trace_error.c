@@ -89,7 +89,11 @@ void ptrc_trace_error(int error, pid_t pid, const char *target, const char *log_
 		ptrc_cli_message(target, "no such process");
 		return;
 	case EPERM:
-		if (ptrc_session_directory(false, directory) == EPERM)
+		if (access("/dev/shm", W_OK) && errno == EROFS)
+			ptrc_cli_message("/dev/shm",
+					 "is mounted read-only, and a trace needs memory there: "
+					 "mount -o remount,rw /dev/shm");
+		else if (ptrc_session_directory(false, directory) == EPERM)
 			ptrc_session_say_directory(EPERM);
 		else
 			say_not_allowed(pid, target, log_path);
