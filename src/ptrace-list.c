@@ -39,7 +39,7 @@ static const struct ptrc_cli cli = {
 static void find_command(const struct ptrc_session_state *s, char command[32])
 {
 	*command = '\0';
-	if (s->is_target_alive)
+	if (s->is_target_alive && !ptrc_session_is_foreign(s))
 		ptrc_session_command(s->target, command);
 }
 
@@ -62,6 +62,8 @@ static void put_json(struct ptrc_buffer *b, const struct ptrc_session_state *s)
 	ptrc_json_bool(&j, "target_alive", s->is_target_alive);
 	if (*command)
 		ptrc_json_bytes(&j, "command", command, strlen(command));
+	if (ptrc_session_is_foreign(s))
+		ptrc_json_bool(&j, "foreign_namespace", true);
 	ptrc_json_u64(&j, "processes", s->counts.pt_processes);
 	ptrc_json_u64(&j, "event_count", s->event_count);
 	if (s->has_log)
@@ -83,7 +85,10 @@ static void put_text(struct ptrc_buffer *b, const struct ptrc_session_state *s, 
 	ptrc_buffer_format(b, "%-*s  %-9s  %7d%s  ", width, s->name, status_of(s), s->target,
 			   s->is_target_alive ? " " : "+");
 	begin = b->used;
-	put_or_dash(b, command);
+	if (ptrc_session_is_foreign(s))
+		ptrc_buffer_format(b, "pid %d of another namespace", s->target);
+	else
+		put_or_dash(b, command);
 	ptrc_buffer_blanks(b, 15 - (long)(b->used - begin));
 	ptrc_buffer_format(b, "  %9lu  %10llu  ", s->counts.pt_processes,
 			   (unsigned long long)s->event_count);

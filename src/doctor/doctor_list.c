@@ -18,7 +18,8 @@ const char *ptrc_doctor_session_of(pid_t controller)
 	const struct ptrc_session_list *all = ptrc_doctor_list();
 
 	for (size_t i = 0; i < all->count; i++)
-		if (!all->errors[i] && all->replies[i].state.controller == controller)
+		if (!all->errors[i] && !ptrc_session_is_foreign(&all->replies[i].state) &&
+		    all->replies[i].state.controller == controller)
 			return all->names[i];
 	return NULL;
 }

@@ -43,7 +43,8 @@ static void check_keeper(struct ptrc_doctor *d, const struct ptrc_session_state 
 	static struct posixtrace_process_stream stream;
 	struct posixtrace_process p;
 
-	if (!s->has_log || posixtrace_get_process(s->target, &p, sizeof(p)))
+	if (!s->has_log || ptrc_session_is_foreign(s) ||
+	    posixtrace_get_process(s->target, &p, sizeof(p)))
 		return;
 	for (unsigned int i = 0; i < p.pt_streams; i++)
 		if (posixtrace_get_process_stream(s->target, i, &stream, sizeof(stream)) == 0 &&
@@ -58,6 +59,10 @@ static void check_session(struct ptrc_doctor *d, const struct ptrc_session_state
 	char text[32];
 
 	snprintf(advice, sizeof(advice), "ptrace-flush %s", s->name);
+	if (ptrc_session_is_foreign(s))
+		ptrc_doctor_note(d, "pid-namespace", s->name,
+				 "run the commands where it is (nsenter, docker exec)",
+				 "traces pid %d of another namespace", s->target);
 	check_keeper(d, s);
 	ptrc_doctor_status(d, s->name, s->name, &s->status, s->attributes.stream_full_policy,
 			   s->has_log);
@@ -200,7 +205,7 @@ bool ptrc_doctor_session(struct ptrc_doctor *d, const char *name)
 	}
 	check_session(d, &reply.state);
 	check_event(d, name, reply.state.counts.pt_refused_names);
-	if (reply.state.is_target_alive)
+	if (reply.state.is_target_alive && !ptrc_session_is_foreign(&reply.state))
 		ptrc_doctor_process(d, reply.state.target, reply.state.controller);
 	return true;
 }

@@ -292,6 +292,13 @@ void ptrc_session_stat_all(char *const *names, size_t count, bool is_removing,
 	free(p);
 }
 
+bool ptrc_session_is_foreign(const struct ptrc_session_state *s)
+{
+	uint32_t own = ptrc_session_pid_namespace();
+
+	return own && s->pid_namespace && s->pid_namespace != own;
+}
+
 int ptrc_session_list(struct ptrc_session_list *l, bool is_removing)
 {
 	int error = ptrc_session_names(is_removing, &l->names, &l->count);

@@ -64,6 +64,9 @@ struct ptrc_session_list {
  * Returns an error number of ptrc_session_names(); then the list is empty. */
 int ptrc_session_list(struct ptrc_session_list *, bool is_removing);
 
+/* Whether the numbers of the session's processes are those of another pid namespace. */
+bool ptrc_session_is_foreign(const struct ptrc_session_state *);
+
 /*
  * Sends FOLLOW, or DUMP, and keeps the connection, in *fd; *controller_fd is a pidfd of the controller,
  * or -1. To receive on the connection fails with EAGAIN whenever nothing has come for

@@ -60,6 +60,14 @@ void ptrc_session_command(pid_t pid, char name[32])
 	name[n > 0 ? n - 1 : 0] = '\0';
 }
 
+uint32_t ptrc_session_pid_namespace(void)
+{
+	struct stat st;
+
+	/* The kernel numbers namespaces with 32 bits. */
+	return stat("/proc/self/ns/pid", &st) ? 0 : (uint32_t)st.st_ino;
+}
+
 int ptrc_session_directory(bool is_create, char path[64])
 {
 	return posixtrace_get_directory(is_create, path, 64);

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 #include <sys/un.h>
 
@@ -41,6 +42,9 @@ int ptrc_session_directory(bool is_create, char path[64]);
 
 /* Reads the name of the program that a process runs; "" if there is no such process. */
 void ptrc_session_command(pid_t, char name[32]);
+
+/* The number of the caller's pid namespace, 0 if it is not known. */
+uint32_t ptrc_session_pid_namespace(void);
 
 /* Prints why the directory cannot be used, for an error of ptrc_session_directory(). */
 void ptrc_session_say_directory(int error);

@@ -122,7 +122,8 @@ struct ptrc_session_state {
 	uint32_t is_log_gone;
 	/* The controller is ptrace-run. */
 	uint32_t is_run;
-	uint32_t reserved;
+	/* In which the numbers of controller and target are valid; 0: not known. */
+	uint32_t pid_namespace;
 	struct ptrc_attributes attributes;
 	/* An overrun or a flush error since creation or clear stays in it, however often
 	 * somebody has asked for the status. */

@@ -173,6 +173,7 @@ static void gather(struct ptrc_server *s, struct ptrc_session_state *state)
 {
 	memset(state, 0, sizeof(*state));
 	state->controller = getpid();
+	state->pid_namespace = ptrc_session_pid_namespace();
 	state->target = s->plan->target;
 	state->has_log = s->plan->log_fd >= 0;
 	state->is_run = s->plan->is_run;

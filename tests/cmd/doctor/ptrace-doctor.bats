@@ -543,3 +543,34 @@ doctor() {
 	[ "$(wc -l <stdout.txt)" -eq 1 ]
 	[ "$(grep -c "$(printf '\033')" stdout.txt)" -eq 0 ]
 }
+
+@test "a /dev/shm that is read-only is called that, by doctor and by run" {
+	own_mounts 'mount -t tmpfs -o mode=1777 tmpfs /dev/shm; mount -o remount,ro /dev/shm
+		ptrace-doctor' || true
+	[ "$status" -eq 1 ]
+	[[ $stdout == *"/dev/shm: is mounted read-only"*"mount -o remount,rw /dev/shm"* ]]
+	[[ $stdout != *chmod* ]]
+	own_mounts 'mount -t tmpfs -o mode=1777 tmpfs /dev/shm; mount -o remount,ro /dev/shm
+		exec ptrace-run -o run.log true'
+	[ "$status" -eq 125 ]
+	assert_one_message ptrace-run
+	[[ $stderr == "ptrace-run: /dev/shm: is mounted read-only, and a trace needs memory there: mount -o remount,rw /dev/shm" ]]
+}
+
+@test "a process of another pid namespace is not taken for one of this" {
+	[ "$EUID" -eq 0 ] || skip "root only"
+	unshare -pf --mount-proc true 2>/dev/null || skip "no pid namespaces"
+	# Both have /dev/shm in common, and the session its numbers from elsewhere.
+	unshare -pf --mount-proc ptrace-run --name="$me.ns" -o ns.log sleep 1000 3>&- &
+	pids="$pids $!"
+	listed() { ptrace-list --json | jq -se 'any(.[]; .session == "'"$me.ns"'")' >/dev/null; }
+	wait_until listed
+	ptrace-list --json | jq -se '.[0] | .foreign_namespace and (has("command") | not)'
+	target=$(ptrace-list --json | jq -r .target)
+	ptrace-list | grep -q "pid $target of another namespace"
+	run_split ptrace-doctor "$me.ns"
+	[[ $stdout == *"$me.ns: traces pid $target of another namespace"* ]]
+	[[ $stdout != *"thread of the kernel"* ]]
+	[[ $stdout != *"no such process"* ]]
+	ptrace-shutdown --allow-loss "$me.ns"
+}
