@@ -99,6 +99,8 @@ static const struct field count_fields[] = {
 	{"lost_events", "events lost (stream)", U64, AT(counts.pt_lost_events), ANY},
 	{"log_lost_events", "events lost (log)", U64, AT(counts.pt_log_lost_events),
 	 ANY | WITH_LOG},
+	{"unwritten_events", "events not written", U64, AT(losses.unwritten_events),
+	 ANY | WITH_LOG},
 	{"log_events", "events in the log", U64, AT(counts.pt_log_events), ANY | WITH_LOG},
 	{"log_bytes", "bytes in the log", U64, AT(counts.pt_log_bytes), ANY | WITH_LOG},
 	{"waits", "waits for room", U64, AT(counts.pt_waits), ANY | WITH_LOG},
