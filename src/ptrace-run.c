@@ -66,7 +66,9 @@ enum {
 };
 
 static const struct ptrc_cli_option options[] = {
-	{"output", 'o', "LOG", "write the events to this file (default:\n" DEFAULT_LOG ")"},
+	{"output", 'o', "LOG",
+	 "write the events to this file (default:\n" DEFAULT_LOG
+	 ", whose last one\nbecomes " DEFAULT_LOG ".old)"},
 	PTRC_CONFIG_OPTION_FORCE,
 	PTRC_CONFIG_OPTION_NO_SYNC,
 	PTRC_CONFIG_OPTION_NO_COMMAND_LINE,
@@ -504,7 +506,8 @@ static void prepare(struct run *r, const struct ptrc_config *c)
 	ptrc_run_result_set(r->command[0], c->is_forced);
 	if (!ptrc_orphans_settle(c->output ? c->output : DEFAULT_LOG) ||
 	    !ptrc_logfile_open(&r->log, c->output ? c->output : DEFAULT_LOG, &r->attr,
-			       c->is_forced))
+			       c->is_forced) ||
+	    (!c->output && !ptrc_logfile_keep_old(&r->log, &r->attr, c->is_forced)))
 		exit(PTRC_EXIT_RUN_FAILED);
 	need_file(r);
 	make_session(r, c);

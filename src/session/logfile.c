@@ -3,7 +3,9 @@
 #include "src/session/logfile.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <posixtrace.h>
+#include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -68,6 +70,29 @@ bool ptrc_logfile_open(struct ptrc_logfile *l, const char *path, const trace_att
 		return false;
 	}
 	return true;
+}
+
+bool ptrc_logfile_keep_old(struct ptrc_logfile *l, const trace_attr_t *attr, bool is_forced)
+{
+	char old[PATH_MAX];
+	struct stat st;
+	bool is_new;
+	int fd;
+
+	if (l->is_new || lstat(l->path, &st) || !S_ISREG(st.st_mode) || !st.st_size)
+		return true;
+	snprintf(old, sizeof(old), "%s.old", l->path);
+	/* What is there may be something else than a log. */
+	fd = ptrc_replace_open(old, &log_kind, is_forced, &is_new);
+	ptrc_logfile_close(l, true);
+	if (fd < 0)
+		return false;
+	close(fd);
+	if (rename(l->path, old)) {
+		ptrc_cli_error(old, errno);
+		return false;
+	}
+	return ptrc_logfile_open(l, l->path, attr, is_forced);
 }
 
 void ptrc_logfile_say_wrong_policy(const char *path)

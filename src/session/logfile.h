@@ -29,6 +29,12 @@ struct ptrc_logfile {
 bool ptrc_logfile_open(struct ptrc_logfile *, const char *path, const trace_attr_t *,
 		       bool is_forced);
 
+/*
+ * If the file that was opened is regular and not empty, renames it to PATH.old, in the place of an older
+ * log of that name, and opens a new one. Returns false as ptrc_logfile_open() does.
+ */
+bool ptrc_logfile_keep_old(struct ptrc_logfile *, const trace_attr_t *, bool is_forced);
+
 /* Says that a file of this type cannot have another policy than append. */
 void ptrc_logfile_say_wrong_policy(const char *path);
 

@@ -1235,3 +1235,21 @@ background='"$0" -n 3 -w <in >out & until grep -qx ready out; do sleep 0.02; don
 	[ "$status" -eq 125 ]
 	go
 }
+
+@test "without -o the log before is kept as ptrace.log.old" {
+	ptrace-run -- "$traced" -n 1
+	[ ! -e ptrace.log.old ]
+	ptrace-run -- "$traced" -n 2
+	ptrace-run -- "$traced" -n 3
+	[ "$(events ptrace.log.old traced.event)" -eq 2 ]
+	[ "$(events ptrace.log traced.event)" -eq 3 ]
+	# With -o it is not, and what is no log is not replaced.
+	ptrace-run -o ptrace.log -- "$traced" -n 4
+	[ "$(events ptrace.log.old traced.event)" -eq 2 ]
+	echo mine >ptrace.log.old
+	run_split ptrace-run -- "$traced" -n 5
+	[ "$status" -eq 125 ]
+	[[ $stderr == "ptrace-run: ptrace.log.old: exists and is not a trace log"* ]]
+	[ "$(cat ptrace.log.old)" = mine ]
+	[ "$(events ptrace.log traced.event)" -eq 4 ]
+}
