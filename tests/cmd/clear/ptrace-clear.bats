@@ -3,6 +3,10 @@
 
 load ../../support/helpers
 
+@test "--help says first what goes: stream, log file and filter" {
+	[[ "$(ptrace-clear --help | sed -n '2,4p' | tr '\n' ' ')" == *"streams and the log files"*"filters"* ]]
+}
+
 @test "nothing recorded before a clear is in the log" {
 	traced_start -w -W -n 10
 	wait_until says ready
