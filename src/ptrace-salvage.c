@@ -21,11 +21,13 @@
 enum {
 	KEY_DISCARD = PTRC_CLI_KEY_FIRST,
 	KEY_JSON,
+	KEY_ALL,
 };
 
 static const struct ptrc_cli_option options[] = {
 	{"output", 'o', "LOG",
 	 "write events that cannot go into the log they\nbelong to into this new file"},
+	{"all", KEY_ALL, NULL, "write all unfinished streams"},
 	{"discard", KEY_DISCARD, NULL, "remove the streams with their events instead"},
 	{"json", KEY_JSON, NULL, "print the result as JSON"},
 	PTRC_CLI_OPTIONS_END,
@@ -35,10 +37,10 @@ static const struct ptrc_cli cli = {
 	.program = "ptrace-salvage",
 	.operands = "[OPTION]... [STREAM]...",
 	.summary =
-		"Writes unfinished streams into logs: what programs had recorded when they, their\n"
-		"controller and the process that writes the log were killed. STREAM is an\n"
-		"identifier, or the process ID of the controller or of the target; by default,\n"
-		"all unfinished streams are written.",
+		"Lists unfinished streams, or writes those that are named into logs: what programs\n"
+		"had recorded when they, their controller and the process that writes the log\n"
+		"were killed. STREAM is an identifier, or the process ID of the controller or of\n"
+		"the target.",
 	.options = options,
 	.notes = "No file is replaced: if LOG exists, a number is added to the name. Without\n"
 		 "--output, streams without a log go into " DEFAULT_LOG ", and if a log is gone,\n"
@@ -55,6 +57,9 @@ struct result {
 static const char *output;
 static bool is_discarding;
 static bool is_json;
+static bool is_all;
+/* Neither a stream nor --all was given. */
+static bool is_listing;
 
 static bool is_meant(const struct posixtrace_orphan *o, const char *operand)
 {
@@ -75,9 +80,24 @@ static bool is_special(const char *path)
 	return !stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
+/* Says once where streams without a log go. */
+static void say_default(void)
+{
+	static bool has_said;
+
+	if (!has_said)
+		ptrc_cli_message(DEFAULT_LOG, "in the current directory is where streams without a "
+					      "log are written; --output names another file");
+	has_said = true;
+}
+
 static void settle(const struct posixtrace_orphan *o, struct result *r)
 {
-	r->written[0] = '\0';
+	*r = (struct result){.error = 0};
+	if (is_listing)
+		return;
+	if (!is_discarding && !o->pt_has_log && !output)
+		say_default();
 	if (is_discarding)
 		r->error = posixtrace_discard_orphan(o->pt_id);
 	else
@@ -114,6 +134,17 @@ static void put_json(struct ptrc_buffer *b, const struct posixtrace_orphan *o,
 	ptrc_json_end(&j);
 }
 
+/* Where its events go, or why they cannot. */
+static void put_listed(struct ptrc_buffer *b, const struct posixtrace_orphan *o)
+{
+	if (o->pt_error)
+		ptrc_buffer_text(b, ptrc_orphan_explain(o->pt_error));
+	else if (*o->pt_log)
+		ptrc_text_put(b, o->pt_log, strlen(o->pt_log));
+	else
+		ptrc_buffer_text(b, "no log");
+}
+
 static void put_text(struct ptrc_buffer *b, const struct posixtrace_orphan *o,
 		     const struct result *r)
 {
@@ -123,6 +154,8 @@ static void put_text(struct ptrc_buffer *b, const struct posixtrace_orphan *o,
 			   (long)o->pt_controller, o->pt_events);
 	if (is_discarding)
 		ptrc_buffer_text(b, "discarded");
+	else if (is_listing)
+		put_listed(b, o);
 	else
 		ptrc_text_put(b, r->written, strlen(r->written));
 	ptrc_buffer_char(b, '\n');
@@ -145,6 +178,8 @@ int main(int argc, char **argv)
 			output = optarg;
 		else if (key == KEY_DISCARD)
 			is_discarding = true;
+		else if (key == KEY_ALL)
+			is_all = true;
 		else if (key == KEY_JSON)
 			is_json = true;
 	}
@@ -160,6 +195,11 @@ int main(int argc, char **argv)
 		ptrc_cli_usage("--output",
 			       "'%s' is standard output or a special file; name a new file",
 			       output);
+	if (is_all && optind < argc)
+		ptrc_cli_usage("--all", "makes no sense with a STREAM");
+	is_listing = !is_all && optind == argc;
+	if (is_listing && (output || is_discarding))
+		ptrc_cli_usage(output ? "--output" : "--discard", "needs a STREAM, or --all");
 	ptrc_output_begin();
 	list = ptrc_orphans_list(&count);
 	was_meant = ptrc_cli_allocate((size_t)argc * sizeof(*was_meant));
@@ -186,14 +226,14 @@ int main(int argc, char **argv)
 	}
 	for (int a = optind; a < argc; a++)
 		if (!was_meant[a]) {
-			ptrc_cli_message(argv[a], "no unfinished stream; 'ptrace-list' names them");
+			ptrc_cli_message(argv[a],
+					 "no unfinished stream; 'ptrace-salvage' lists them");
 			status = PTRC_EXIT_FAILED;
 		}
 	if (!done && optind == argc && !is_json)
 		ptrc_buffer_text(&out, "There are no unfinished streams.\n");
-	/* Who has asked has been told how many were dropped. */
 	if (optind == argc)
-		ptrc_orphans_say_dropped(true);
+		ptrc_orphans_say_dropped(is_all);
 	ptrc_output_end(&out);
 	free(was_meant);
 	free(list);

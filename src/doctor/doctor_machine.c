@@ -215,22 +215,14 @@ static void check_os_events(struct ptrc_doctor *d)
 
 static void check_orphans(struct ptrc_doctor *d, const struct posixtrace_system *s)
 {
-	size_t count;
-	struct posixtrace_orphan *list = ptrc_orphans_list(&count);
-	char id[17];
+	char text[100];
 
-	for (size_t i = 0; i < count; i++)
-		ptrc_doctor_note(
-			d, "unfinished",
-			*list[i].pt_log ? list[i].pt_log : ptrc_orphan_id(&list[i], id),
-			"ptrace-salvage writes it; ptrace-salvage --discard removes it",
-			"an unfinished stream of process %ld with %lu events stands in /dev/shm%s%s",
-			(long)list[i].pt_controller, list[i].pt_events,
-			list[i].pt_error ? ": " : "",
-			list[i].pt_error ? ptrc_orphan_explain(list[i].pt_error) : "");
-	free(list);
+	if (ptrc_orphans_count(text))
+		ptrc_doctor_note(d, "unfinished", "/dev/shm",
+				 "ptrace-salvage lists them, and writes or removes them", "%s",
+				 text);
 	if (s->pt_dropped_orphans)
-		ptrc_doctor_note(d, "unfinished", "/dev/shm", "call ptrace-salvage earlier",
+		ptrc_doctor_note(d, "unfinished", "/dev/shm", "ptrace-salvage --all forgets this",
 				 "%u unfinished streams were dropped because there were too many",
 				 s->pt_dropped_orphans);
 }

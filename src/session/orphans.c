@@ -65,21 +65,15 @@ static const char *describe(const struct posixtrace_orphan *o, char text[100])
 	return text;
 }
 
-static const char *thing(const struct posixtrace_orphan *o, char id[17])
-{
-	return *o->pt_log ? o->pt_log : ptrc_orphan_id(o, id);
-}
-
-/* An error of an attempt to finish its log, or 0. */
-static void say_one(const struct posixtrace_orphan *o, int error)
+static void say_one(const struct posixtrace_orphan *o)
 {
 	char text[100], id[17];
 
-	if (!error)
-		error = o->pt_error;
-	ptrc_cli_message(thing(o, id), "%s stands in /dev/shm%s%s; 'ptrace-salvage' writes it",
-			 describe(o, text), error ? ", because: " : "",
-			 error ? ptrc_orphan_explain(error) : "");
+	ptrc_cli_message(*o->pt_log ? o->pt_log : ptrc_orphan_id(o, id),
+			 "%s stands in /dev/shm%s%s; 'ptrace-salvage %s' writes it",
+			 describe(o, text), o->pt_error ? ", because: " : "",
+			 o->pt_error ? ptrc_orphan_explain(o->pt_error) : "",
+			 ptrc_orphan_id(o, id));
 }
 
 void ptrc_orphans_say_dropped(bool is_forgetting)
@@ -89,7 +83,7 @@ void ptrc_orphans_say_dropped(bool is_forgetting)
 	if (posixtrace_get_system(&s, sizeof(s)) == 0 && s.pt_dropped_orphans)
 		ptrc_cli_message("/dev/shm",
 				 "%u unfinished stream%s dropped with all events, because there "
-				 "were too many; call 'ptrace-salvage' earlier",
+				 "were too many; 'ptrace-salvage --all' forgets this",
 				 s.pt_dropped_orphans,
 				 s.pt_dropped_orphans == 1 ? " was" : "s were");
 	if (is_forgetting)
@@ -119,18 +113,27 @@ void ptrc_orphans_say_of(const char *log)
 	const struct posixtrace_orphan *o = ptrc_orphans_find(list, count, log);
 
 	if (o)
-		say_one(o, 0);
+		say_one(o);
 	free(list);
+}
+
+bool ptrc_orphans_count(char text[100])
+{
+	size_t count;
+
+	free(ptrc_orphans_list(&count));
+	snprintf(text, 100, "%zu unfinished stream%s of killed controllers %s in /dev/shm", count,
+		 count == 1 ? "" : "s", count == 1 ? "stands" : "stand");
+	return count;
 }
 
 void ptrc_orphans_say(void)
 {
-	size_t count;
-	struct posixtrace_orphan *list = ptrc_orphans_list(&count);
+	char text[100];
 
-	for (size_t i = 0; i < count; i++)
-		say_one(&list[i], 0);
-	free(list);
+	if (ptrc_orphans_count(text))
+		ptrc_cli_message(NULL, "%s; 'ptrace-salvage' lists %s", text,
+				 text[1] == ' ' && *text == '1' ? "it" : "them");
 	ptrc_orphans_say_dropped(false);
 }
 
@@ -139,7 +142,7 @@ bool ptrc_orphans_of_session(const char *name, char text[PTRC_ORPHANS_TEXT_BYTES
 	size_t count;
 	struct posixtrace_orphan *list = ptrc_orphans_list(&count);
 	const struct posixtrace_orphan *last = NULL;
-	char words[100];
+	char words[100], id[17];
 
 	for (size_t i = 0; i < count; i++)
 		if (!strcmp(list[i].pt_name, name) &&
@@ -149,8 +152,9 @@ bool ptrc_orphans_of_session(const char *name, char text[PTRC_ORPHANS_TEXT_BYTES
 			last = &list[i];
 	if (last)
 		snprintf(text, PTRC_ORPHANS_TEXT_BYTES,
-			 "%s; %s stands in /dev/shm; 'ptrace-salvage' writes it",
-			 ptrc_session_explain(ECONNREFUSED), describe(last, words));
+			 "%s; %s stands in /dev/shm; 'ptrace-salvage %s' writes it",
+			 ptrc_session_explain(ECONNREFUSED), describe(last, words),
+			 ptrc_orphan_id(last, id));
 	free(list);
 	return last;
 }
@@ -164,9 +168,6 @@ void ptrc_orphans_say_session(const char *name, int error)
 		return;
 	}
 	ptrc_cli_message(name, "%s", ptrc_session_explain(error));
-	/* Perhaps its name was not readable any more. */
-	if (error == ECONNREFUSED)
-		ptrc_orphans_say();
 }
 
 /* Gives the log another name. */
@@ -192,22 +193,13 @@ static bool put_away(const char *log, const struct posixtrace_orphan *o)
 	return !error;
 }
 
-static bool settle_one(const struct posixtrace_orphan *o, const char *output, bool is_quiet)
+static bool settle_one(const struct posixtrace_orphan *o, const char *output)
 {
-	bool can_finish = o->pt_has_log && !o->pt_error;
 	char written[PATH_BYTES] = "";
-	int error = 0;
 
-	if (can_finish)
-		error = posixtrace_salvage_orphan(o->pt_id, NULL, written);
-	/* Another process has done it. */
-	if (error == ESRCH)
+	/* What stays, ptrace-list and ptrace-doctor say. */
+	if (!o->pt_has_log || o->pt_error || posixtrace_salvage_orphan(o->pt_id, NULL, written))
 		return true;
-	if (!can_finish || error) {
-		if (!is_quiet)
-			say_one(o, error);
-		return true;
-	}
 	if (output && is_same_file(written, output))
 		return put_away(written, o);
 	if (strcmp(written, o->pt_log) != 0)
@@ -222,15 +214,10 @@ bool ptrc_orphans_settle(const char *output)
 {
 	size_t count;
 	struct posixtrace_orphan *list = ptrc_orphans_list(&count);
-	static bool has_said;
 	bool is_free = true;
 
-	/* A command that makes several traces says only once what stays. */
 	for (size_t i = 0; i < count; i++)
-		is_free &= settle_one(&list[i], output, has_said);
+		is_free &= settle_one(&list[i], output);
 	free(list);
-	if (!has_said)
-		ptrc_orphans_say_dropped(false);
-	has_said = true;
 	return is_free;
 }

@@ -26,7 +26,9 @@ const struct posixtrace_orphan *ptrc_orphans_find(const struct posixtrace_orphan
 						  size_t count, const char *log);
 /* Prints a message for that one, if there is one. */
 void ptrc_orphans_say_of(const char *log);
-/* Prints a message for each unfinished stream, and how many were dropped. */
+/* Stores in words how many unfinished streams there are; false: there is none. */
+bool ptrc_orphans_count(char text[100]);
+/* Prints that as one line, and how many were dropped as another. */
 void ptrc_orphans_say(void);
 
 /* Enough for every text of the next function. */
@@ -41,7 +43,7 @@ void ptrc_orphans_say_session(const char *name, int error);
 
 /*
  * Before a trace is made: finishes the logs of unfinished streams, and prints a message for each
- * whose events are elsewhere than in its log, or that stays. If one of the finished logs is the
+ * whose events are elsewhere than in its log. If one of the finished logs is the
  * file at `output` (null: none), which the caller is about to replace, it gets another name
  * first. If it cannot, prints why and returns false.
  */

@@ -10,7 +10,7 @@ needs_own_directory() {
 }
 
 teardown() {
-	ptrace-salvage --discard >/dev/null 2>&1 || true
+	ptrace-salvage --all --discard >/dev/null 2>&1 || true
 	clean_up
 }
 
@@ -64,7 +64,10 @@ crash() {
 	crash run.log
 	run_split ptrace-list
 	[ "$status" -eq 0 ]
-	[[ $stderr == *"/run.log: an unfinished stream of process "*" with "*" events stands in /dev/shm; 'ptrace-salvage' writes it" ]]
+	[ "$stderr" = "ptrace-list: 1 unfinished stream of killed controllers stands in /dev/shm; 'ptrace-salvage' lists it" ]
+	run_split ptrace-salvage
+	[ "$status" -eq 0 ]
+	[[ $stdout == *" events  "*"/run.log" && -z $stderr ]]
 	ptrace-doctor --json | jq -se 'any(.[]; .check == "unfinished" and .status == "note")'
 	# So do the commands that find the log without its end, but of another log they do not.
 	local c
@@ -72,14 +75,14 @@ crash() {
 	for c in dump stat; do
 		run_split ptrace-$c run.log
 		[ "$status" -eq 3 ]
-		[[ $stderr == *"has no end"*"an unfinished stream of process "*"'ptrace-salvage' writes it" ]]
+		[[ $stderr == *"has no end"*"an unfinished stream of process "*"'ptrace-salvage "*"' writes it" ]]
 		run_split ptrace-$c other.log
 		[[ $stderr == *"has no end"* && $stderr != *unfinished* ]]
 	done
 	ptrace-doctor --json ./run.log | jq -se 'any(.[]; .check == "log" and (.message |
 		test("is not closed: process [0-9]+, which was to write it, was killed")) and
 		(.advice | test("ptrace-salvage")))'
-	ptrace-salvage --json >salvaged
+	ptrace-salvage --all --json >salvaged
 	jq -e '.events > 100 and .error == 0 and .written == .log and (.discarded | not)' salvaged
 	if has_validator; then validates salvage <salvaged; fi
 	[ "$(events run.log traced.event)" -eq 100 ]
@@ -101,7 +104,7 @@ crash() {
 	wait_until is_ended "$pid"
 	run_split ptrace-stat "$me.g"
 	[ "$status" -eq 1 ]
-	[[ $stderr == *"the session is gone"*"an unfinished stream of process $controller with "*"'ptrace-salvage' writes it" ]]
+	[[ $stderr == *"the session is gone"*"an unfinished stream of process $controller with "*"'ptrace-salvage "*"' writes it" ]]
 }
 
 @test "every command says of a session that was killed what it left, at any time" {
@@ -122,9 +125,9 @@ crash() {
 			[ "$status" -eq 1 ]
 			[ "$c" = doctor ] || assert_one_message "ptrace-${c% *}"
 			grep -F "$me.g: the session is gone: the background process that controlled it was killed; an unfinished stream of process $controller with " \
-				stderr.txt stdout.txt | grep -F "'ptrace-salvage' writes it"
+				stderr.txt stdout.txt | grep "'ptrace-salvage [0-9a-f]*' writes it"
 		done
-		ptrace-salvage --discard
+		ptrace-salvage --all --discard
 	done
 	# Another one, and what was salvaged, are not spoken of.
 	run_split ptrace-stop "$me.g"
@@ -137,14 +140,14 @@ crash() {
 	needs_own_directory
 	crash run.log
 	rm run.log
-	run_split ptrace-salvage
+	run_split ptrace-salvage --all
 	[ "$status" -eq 0 ]
 	[[ $stdout == *" process "*"/run.log.salvaged" ]]
 	[ "$(events run.log.salvaged traced.event)" -eq 100 ]
 	crash run.log
 	rm run.log
 	echo mine >rescued.log
-	ptrace-salvage -o rescued.log "$(ptrace-list 2>&1 | sed -n 's/.* of process \([0-9]*\) .*/\1/p')"
+	ptrace-salvage -o rescued.log "$(ptrace-salvage --json | jq .controller)"
 	[ "$(events rescued.log.2 traced.event)" -eq 100 ]
 	[ "$(cat rescued.log)" = mine ]
 }
@@ -170,17 +173,14 @@ crash() {
 	ptrace-shutdown "$me.a"
 }
 
-@test "the next run names what stays, and salvages what is gone" {
+@test "the next run salvages what is gone, and is silent about what stays" {
 	needs_own_directory
 	mkdir there
 	crash there/run.log
 	rm -r there
-	for _ in 1 2; do
-		run_split ptrace-run -o other.log -- "$traced" -n 1
-		[ "$status" -eq 0 ]
-		assert_one_message ptrace-run
-		[[ $stderr == *"/there/run.log: an unfinished stream of process "*"because: No such file"* ]]
-	done
+	run_split ptrace-run -o other.log -- "$traced" -n 1
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
 	mkdir there
 	run_split ptrace-run -o other.log -- "$traced" -n 1
 	[[ $stderr == *"/there/run.log.salvaged: has the last events of process "* ]]
@@ -199,9 +199,12 @@ crash() {
 		kill -KILL "$controller"
 		wait_until is_ended "$controller"
 		run_split ptrace-list
-		[[ $stderr == *"an unfinished stream of process $controller with 51 events"* ]]
+		assert_one_message ptrace-list
+		[[ $(ptrace-salvage) == *"process $controller  51 events  no log" ]]
+		[ ! -e ptrace.salvaged ] || [ "$how" = --discard ]
 		run_split ptrace-salvage "$how" "$controller"
 		[ "$status" -eq 0 ]
+		[ "$how" = --discard ] || [[ $stderr == "ptrace-salvage: ptrace.salvaged: in the current directory is where"* ]]
 	done
 	[[ $stdout == *"discarded" ]]
 	[ "$(events ptrace.salvaged traced.event)" -eq 50 ]
@@ -225,9 +228,8 @@ crash() {
 	wait_until is_ended "$controller"
 	# The end of a program, too, looks for what the dead have left.
 	ptrace-run -o other.log -- "$traced" 2>/dev/null
-	run_split ptrace-list
-	[[ $stderr == *"an unfinished stream of process $controller with 4 events"* ]]
-	ptrace-salvage
+	[[ $(ptrace-salvage) == *"process $controller  4 events  no log" ]]
+	ptrace-salvage --all
 	[ "$(events ptrace.salvaged step)" -eq 3 ]
 }
 
@@ -257,12 +259,22 @@ crash() {
 	local to
 	mkfifo fifo
 	for to in /dev/stdout /dev/null fifo; do
-		run_split ptrace-salvage -o "$to"
+		run_split ptrace-salvage --all -o "$to"
 		[ "$status" -eq 2 ]
 		[[ $stderr == "ptrace-salvage: --output: '$to' is standard output or a special file; name a new file"* ]]
 		[ -z "$stdout" ]
 	done
-	run_split ptrace-salvage -o -
+	run_split ptrace-salvage --all -o -
 	[ "$status" -eq 2 ]
 	[[ $stderr == "ptrace-salvage: --output: '-' is not standard output; ./- is a file of this name"* ]]
+}
+
+@test "without a STREAM nothing is written or removed unless --all says so" {
+	for bad in --discard --output=x; do
+		run_split ptrace-salvage "$bad"
+		[ "$status" -eq 2 ]
+		[[ $stderr == "ptrace-salvage: ${bad%=*}: needs a STREAM, or --all"* ]]
+	done
+	run_split ptrace-salvage --all 17
+	[ "$status" -eq 2 ]
 }

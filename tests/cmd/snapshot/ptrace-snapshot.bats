@@ -144,9 +144,9 @@ begin() {
 	wait_until is_ended "$pid"
 	run_split ptrace-snapshot -o s.log "$me.g"
 	[ "$status" -eq 1 ]
-	[[ $stderr == *"the session is gone"*"'ptrace-salvage' writes it" ]]
+	[[ $stderr == *"the session is gone"*"'ptrace-salvage "*"' writes it" ]]
 	[ ! -e s.log ]
-	ptrace-salvage --discard
+	ptrace-salvage --all --discard
 }
 
 @test "only a log is replaced; standard output is none" {

@@ -235,7 +235,7 @@ is_closed() {
 	kill -KILL "$controller"
 	wait_until is_ended "$controller"
 	if [ -e "$me.a.snapshot-001" ]; then is_closed "$me.a.snapshot-001"; fi
-	ptrace-salvage --discard
+	ptrace-salvage --all --discard
 }
 
 @test "settings that cannot be" {
