@@ -1020,6 +1020,13 @@ on_small_disk() {
 	run_split on_small_disk ptrace-run --allow-loss -o full/run.log -- "$traced" -n 100000
 	[ "$status" -eq 0 ]
 	assert_one_message ptrace-run
+	# The table, the object and the message of ptrace-stat have one number.
+	run_split on_small_disk sh -c 'ptrace-run -o full/run.log -- "$0" -n 100000 2>/dev/null
+		ptrace-stat --allow-loss full/run.log && ptrace-stat --allow-loss --json full/run.log' "$traced"
+	lost=$(sed -n 's/^events not written  *//p' stdout.txt)
+	[ "$lost" -gt 0 ]
+	[[ $stderr == *": $lost events lost, as writing the log failed"* ]]
+	tail -n 1 stdout.txt | jq -e ".counts.unwritten_events == $lost and .losses.unwritten_events == $lost"
 }
 
 @test "only its owner can read a log, whatever the umask allows" {
