@@ -274,7 +274,8 @@ int ptrc_names_register(struct ptrc_names *n, const char *name, uint32_t *id)
 
 /* ---- layouts ---- */
 
-/* Takes room for a layout, and writes the layout there. */
+/* Takes room for a layout, and writes the layout there. The room is real before it is taken: everything
+ * below texts_used is. */
 static int write_text(struct ptrc_names_object *object, int fd, uint32_t index, const char *layout,
 		      uint32_t bytes, uint32_t *place)
 {
@@ -287,13 +288,12 @@ static int write_text(struct ptrc_names_object *object, int fd, uint32_t index, 
 		at = used + (uint32_t)sizeof(head);
 		if (used > sizeof(object->texts) - sizeof(head) - size)
 			return ENOSPC;
-		if (used % sizeof(head))
-			return ENOMEM; /* the memory is damaged */
+		/* Or the memory is damaged. */
+		if (used % sizeof(head) || make_real(object, fd, object->texts + at, size))
+			return ENOMEM;
 	} while (!atomic_compare_exchange_weak_explicit(&object->texts_used, &used, used + size,
-							memory_order_relaxed,
+							memory_order_acq_rel,
 							memory_order_relaxed));
-	if (make_real(object, fd, object->texts + at, size))
-		return ENOMEM;
 	memcpy(object->texts + at, &head, sizeof(head));
 	memcpy(object->texts + at + sizeof(head), layout, bytes);
 	*place = at;
@@ -307,7 +307,8 @@ static void enter_layout(struct ptrc_names_object *object, uint32_t number)
 	uint32_t place = ptrc_load_acquire(&object->layouts[number]);
 	uint32_t index, bytes, none = 0, count = number;
 
-	if (ptrc_names_text_at(object, place, &index, &bytes) && index < PTRC_NAMES_MAX)
+	if (ptrc_names_text_at(object, place, &index, &bytes) &&
+	    index < ptrc_names_object_count(object))
 		atomic_compare_exchange_strong_explicit(&object->entry[index].layout, &none, place,
 							memory_order_release, memory_order_relaxed);
 	atomic_compare_exchange_strong_explicit(&object->layout_count, &count, number + 1,
@@ -345,7 +346,9 @@ static int add_layout(struct ptrc_names_object *object, int fd, uint32_t index, 
 			if (error)
 				return error;
 		}
-		if (make_real(object, fd, &object->layouts[number], sizeof(object->layouts[0])))
+		/* Once this place is taken, readers look at the next one, too. */
+		if (make_real(object, fd, &object->layouts[number],
+			      (number + 1 < PTRC_NAMES_MAX ? 2 : 1) * sizeof(object->layouts[0])))
 			return ENOMEM;
 		atomic_compare_exchange_strong_explicit(&object->layouts[number], &none, place,
 							memory_order_acq_rel, memory_order_acquire);
@@ -509,8 +512,9 @@ int ptrc_names_create(int dirfd, uint32_t uid, const struct ptrc_names_object *f
 			memcpy(object->entry, from->entry, count * sizeof(from->entry[0]));
 		for (uint32_t i = 0; i < count; i++)
 			enter_index(object, i);
-		error = copy_layouts(object, fd, from, count);
 		ptrc_store_release(&object->count, count);
+		error = make_real(object, fd, object->layouts, sizeof(object->layouts[0]))
+				?: copy_layouts(object, fd, from, count);
 		if (error) {
 			ptrc_sys(SYS_munmap, map, MAP_BYTES);
 		} else if (at) {

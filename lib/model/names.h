@@ -21,8 +21,10 @@
  * thread is killed before the last step, the next thread that adds a layout does it. What a thread
  * wrote that was killed before the first of these stores is lost room, and nothing else.
  *
- * The file is sparse: only the names and layouts that are there, and the page before them, have
- * memory.
+ * The file is sparse. On a full file system a process that reads a page without memory gets SIGBUS, as
+ * one that writes there does. So these have memory before the word that leads readers there is raised:
+ * the entries below `count`, the places of layouts up to and including layouts[layout_count], and the
+ * texts up to `texts_used`. Readers look at nothing else.
  *
  * Every user of the object holds a read lock on its byte 0, which a mapping (or a descriptor)
  * keeps. A process that lets go of the object and then gets the write lock was the last user,
@@ -140,15 +142,18 @@ static inline bool ptrc_names_object_has(const struct ptrc_names_object *object,
 static inline const char *ptrc_names_text_at(const struct ptrc_names_object *object, uint32_t place,
 					     uint32_t *index, uint32_t *bytes)
 {
+	uint32_t end = ptrc_load_acquire(&object->texts_used);
 	struct ptrc_names_text head;
 
-	if (place == 0 || place % sizeof(head) || place > sizeof(object->texts) - sizeof(head))
+	end = end < sizeof(object->texts) - sizeof(head) ? end + (uint32_t)sizeof(head)
+							 : (uint32_t)sizeof(object->texts);
+	if (place == 0 || place % sizeof(head) || place > end - sizeof(head))
 		return NULL;
 	memcpy(&head, object->texts + place, sizeof(head));
 	*index = head.index;
 	*bytes = head.bytes;
 	if (head.bytes == 0 || head.bytes >= PTRC_NAMES_LAYOUT_BYTES ||
-	    head.bytes > sizeof(object->texts) - sizeof(head) - place)
+	    head.bytes > end - sizeof(head) - place)
 		return NULL;
 	return object->texts + place + sizeof(head);
 }
@@ -171,7 +176,7 @@ static inline uint32_t ptrc_names_object_described(const struct ptrc_names_objec
 {
 	uint32_t index, bytes;
 
-	if (number >= PTRC_NAMES_MAX ||
+	if (number >= PTRC_NAMES_MAX || number > ptrc_load_acquire(&object->layout_count) ||
 	    !ptrc_names_text_at(object, ptrc_load_acquire(&object->layouts[number]), &index,
 				&bytes))
 		return PTRC_NAMES_MAX;

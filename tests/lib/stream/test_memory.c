@@ -112,6 +112,75 @@ TEST(names_without_memory_and_descriptors_are_enomem, "ERRORS-10 ERRORS-11", NEE
 	run_in_small_shm("names_in_small_shm");
 }
 
+static int open_described(int number, trace_event_id_t *id)
+{
+	char name[TRACE_EVENT_NAME_MAX + 1];
+
+	snprintf(name, sizeof(name), "described %d", number);
+	return posixtrace_eventid_open_layout(name, "u32 number", id);
+}
+
+/* Of `names` names, `described` have a layout before there is no memory left. */
+static void flush_names(int names, int described)
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 64 * KIB, 0);
+	int fd = ts_temp_file(), error = 0;
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	char name[TRACE_EVENT_NAME_MAX + 1];
+	struct ts_events events;
+	trace_event_id_t id;
+
+	ts_start(trid);
+	for (int i = 0; i < names; i++) {
+		snprintf(name, sizeof(name), "described %d", i);
+		id = ts_id(name);
+	}
+	for (int i = 0; i < described; i++)
+		CHECK_OK(open_described(i, &id));
+	id = ts_id("event");
+	ts_emit(id, 0);
+	fill_shm();
+	for (int i = described; i < names && !error; i++) {
+		trace_event_id_t its;
+
+		error = open_described(i, &its);
+	}
+	CHECK_EQ(error, names ? ENOMEM : 0);
+	ts_flush(trid);
+	ts_emit(id, 1);
+	ts_shutdown(trid);
+	events = ts_log_events(fd);
+	ts_expect_numbers(&events, id, 0, 1);
+}
+
+HELPER(no_layouts_in_small_shm)
+{
+	(void)argv;
+	flush_names(0, 0);
+	return 0;
+}
+
+/* The list of layouts is at the end of a page, and their texts are not. */
+HELPER(layouts_in_small_shm)
+{
+	const size_t begin = offsetof(struct ptrc_names_object, layouts) % PAGE;
+	int fit = (int)((PAGE - begin) / sizeof(((struct ptrc_names_object *)0)->layouts[0]));
+
+	(void)argv;
+	flush_names(fit + 10, fit - 10);
+	return 0;
+}
+
+TEST(a_log_is_written_without_memory_for_a_first_layout, "", NEEDS_KEEPER | NEEDS_EXEC)
+{
+	run_in_small_shm("no_layouts_in_small_shm");
+}
+
+TEST(a_log_is_written_without_memory_for_more_layouts, "", NEEDS_KEEPER | NEEDS_EXEC)
+{
+	run_in_small_shm("layouts_in_small_shm");
+}
+
 /*
  * The clock
  */
