@@ -3,6 +3,23 @@
 # names of sessions carry the test's process ID, and teardown leaves nothing running.
 
 : "${PTRC_BUILD:?the build tree}" "${PTRC_SOURCE:?the source tree}"
+
+# Under bats --jobs the cases of a file run side by side. Each begins anew here, with a /dev/shm and
+# process IDs of its own, as the file has by tests/support/isolated; where that cannot be, alone.
+if [ "${BATS_NUMBER_OF_PARALLEL_JOBS:-1}" -gt 1 ] && [ "${0##*/}" = bats-exec-test ] &&
+	[ "${PTRC_CASE-}" != "$BATS_SUITE_TEST_NUMBER" ]; then
+	export PTRC_CASE=$BATS_SUITE_TEST_NUMBER
+	mapfile -d '' words </proc/$$/cmdline
+	spaces='-mp --fork --mount-proc --kill-child'
+	rmdir "$BATS_TEST_TMPDIR"
+	# shellcheck disable=SC2086 # the options are words
+	if [ "$EUID" -eq 0 ] && unshare $spaces mount -t tmpfs tmpfs /dev/shm 2>/dev/null; then
+		# shellcheck disable=SC2016 # the inner shell's
+		exec unshare $spaces sh -c 'mount -t tmpfs tmpfs /dev/shm && "$@"; exit $?' sh "${words[@]}"
+	fi
+	exec flock --close "$BATS_FILE_TMPDIR" "${words[@]}"
+fi
+
 PTRACE_BIN=${PTRACE_BIN:-$PTRC_BUILD/src}
 traced=$PTRC_BUILD/tests/support/traced
 me=t$$
@@ -11,8 +28,8 @@ commands='check clear create doctor dump event events export filter flush list r
 
 [ ! -x "$PTRACE_BIN/ptrace-ship" ] || commands+=' ship'
 
-# Every wait is bounded; what takes longer has failed.
-patience=20
+# Every wait is bounded; what takes longer has failed. Who succeeds does not wait so long.
+patience=$((60 * ${PTRC_TEST_SLOWDOWN:-1}))
 
 setup() {
 	PATH=$PTRACE_BIN:$PATH
@@ -131,7 +148,7 @@ session_files() {
 # Whether there is a validator; asked once in a file.
 has_validator() {
 	local answer=$BATS_RUN_TMPDIR/validator
-	if [ ! -e "$answer" ]; then
+	if [ ! -s "$answer" ]; then
 		python3 -c 'import jsonschema; jsonschema.Draft202012Validator' 2>/dev/null &&
 			echo yes >"$answer" || echo no >"$answer"
 	fi

@@ -4,11 +4,12 @@
 
 load ../../support/helpers
 
-# Four files or more, with 9000 events in all.
+# Four files, with 9000 events in all.
 make_log() {
-	ptrace-run -o run.log --log-rotate=16K "$@" -- sh -c \
-		'for i in 1 2 3; do "$0" -n 3000; sleep 0.8; done' "$traced"
+	ptrace-run -o run.log --name="$me" --log-rotate=16K "$@" -- sh -c "$in_parts" "$traced" "$me"
 }
+
+in_parts='for i in 1 2 3; do "$0" -n 3000; ptrace-flush "$1"; done'
 
 @test "a log goes on in other files, which are one log to the commands" {
 	make_log
@@ -73,12 +74,11 @@ make_log() {
 }
 
 @test "ptrace-doctor knows a log whose first file is deleted, while and after it is written" {
-	ptrace-run -o run.log --log-rotate=16K --log-keep=2 -- sh -c 'for i in 1 2 3; do
-		"$0" -n 3000; sleep 0.8; done; until [ -e seen ]; do sleep 0.1; done' "$traced" &
-	until [ -e run.log ]; do sleep 0.01; done
-	while [ -e run.log ]; do sleep 0.01; done
+	ptrace-run -o run.log --name="$me" --log-rotate=16K --log-keep=2 -- \
+		sh -c "$in_parts; until [ -e seen ]; do sleep 0.02; done" "$traced" "$me" 3>&- &
+	wait_until test -e run.log.000003 -a ! -e run.log
 	run_split ptrace-doctor run.log
-	[[ $stdout == *"note     run.log: session sh writes it"* ]]
+	[[ $stdout == *"note     run.log: session $me writes it"* ]]
 	[[ $stdout != *"no longer here"* ]]
 	touch seen
 	wait
@@ -101,8 +101,9 @@ make_log() {
 }
 
 @test "events lost in the stream are told if --log-keep has deleted the file that told them" {
-	run_split ptrace-run -o run.log --log-rotate=16K --log-keep=2 --stream-min-size=64K --json=run.json \
-		-- sh -c '"$0" -n 100000; for i in 1 2 3 4; do sleep 0.5; "$0" -n 1500; done' "$traced"
+	run_split ptrace-run -o run.log --name="$me" --log-rotate=16K --log-keep=2 --stream-min-size=64K \
+		--json=run.json -- sh -c '"$0" -n 100000; for i in 1 2 3 4; do
+			ptrace-flush "$1"; "$0" -n 1000; done' "$traced" "$me"
 	[ "$status" -eq 3 ]
 	lost=$(jq .losses.stream_events run.json)
 	[ "$lost" -gt 0 ]
