@@ -11,14 +11,12 @@ help_options() {
 @test "every command answers --help and --version on standard output" {
 	for c in $commands; do
 		for option in --help -h; do
-			run_split "ptrace-$c" "$option"
-			[ "$status" -eq 0 ]
+			exits 0 "ptrace-$c" "$option"
 			[ -z "$stderr" ]
 			[[ $stdout == "Usage: ptrace-$c "* ]]
 		done
 		for option in --version -V; do
-			run_split "ptrace-$c" "$option"
-			[ "$status" -eq 0 ]
+			exits 0 "ptrace-$c" "$option"
 			[ -z "$stderr" ]
 			[[ $stdout =~ ^ptrace-$c\ \(posixtrace\ [0-9.]+(-dev)?\)$ ]]
 		done
@@ -42,8 +40,7 @@ help_options() {
 		[ -z "$stdout" ]
 		assert_one_message "ptrace-$c"
 	done
-	run_split ptrace-list operand
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-list operand
 }
 
 @test "an empty operand is shown in the message about it" {
@@ -68,16 +65,13 @@ help_options() {
 }
 
 @test "a misspelt option gets the nearest ones proposed" {
-	run_split ptrace-create --stream-min-sise=8M
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-create --stream-min-sise=8M
 	assert_one_message ptrace-create
 	[[ $stderr == *"unknown option (did you mean '--stream-min-size'?)."* ]]
 	# Nor is an abbreviation one of them: --all is not --allow-loss.
-	run_split ptrace-dump --all some.log
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-dump --all some.log
 	[[ $stderr == *"--all: unknown option (did you mean '--allow-loss'?)."* ]]
-	run_split ptrace-dump --relativ 3 some.log
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-dump --relativ 3 some.log
 	[[ $stderr == *"--relativ: unknown option (did you mean '--relative'?)."* ]]
 	# A letter is told, and not the option before it.
 	run_split ptrace-dump --utc -dash.log
@@ -149,9 +143,7 @@ help_options() {
 	traced_start -w -W -n 3
 	wait_until says ready
 	[ "$(ptrace-create -p "$pid" -n "$me.a" --start)" = "$me.a" ]
-	ptrace-dump -f "$me.a" -p "$pid" --first=4 >events 3>&- &
-	follower=$!
-	pids="$pids $follower"
+	begins follower ptrace-dump -f "$me.a" -p "$pid" --first=4 >events
 	go
 	wait_until says done
 	ptrace-event -p "$pid" other

@@ -135,9 +135,7 @@ agree() {
 	agree traced.one 'ptrace-dump run.log --event=tra'
 	agree traced.one 'ptrace-dump run.log --event tra'
 	agree traced.one 'ptrace-dump run.log --around=traced'
-	traced_start -e traced.two -w
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me.b"
+	traced_session "$me.b" -- -e traced.two -w
 	agree traced.two "ptrace-filter $me.b tra"
 	agree '' "ptrace-filter $me.nobody tra"
 	# What a shell would take apart, and what is typed of it so far.

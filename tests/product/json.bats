@@ -67,9 +67,7 @@ odd_log() {
 	ptrace-stat --pair="$odd_name..$odd_name" --per=data --json odd.log >pairs
 	validates pairs <pairs
 	jq -e '.pairs[0] | .begin_hex == "c3a4ff202278225c01" and has("value")' pairs
-	traced_start -w
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me" --start
+	traced_session "$me" --start -- -w
 	ptrace-stat --pair=posix_trace_start..posix_trace_stop --json "$me" | validates pairs
 	ptrace-dump --pair="$odd_name..$odd_name" --summary --json odd.log | validates event
 	ptrace-dump --pair="$odd_name..posix_trace_stop by log" --summary --json odd.log odd.log >pairs
@@ -144,8 +142,7 @@ odd_log() {
 	for c in start stop flush clear; do
 		"ptrace-$c" --json "$me.a" | validates session
 	done
-	run_split ptrace-start --json "$me.a" "$me.nobody"
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-start --json "$me.a" "$me.nobody"
 	validates session <stdout.txt
 	jq -se '.[1].error > 0 and (.[1].message | length > 0)' stdout.txt
 	ptrace-shutdown --json "$me.a" >ended
@@ -154,9 +151,7 @@ odd_log() {
 }
 
 @test "names in a filter that are no UTF-8 are there by number, too" {
-	traced_start -e $'n\xffx' -w
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me.a" -o run.log
+	traced_session "$me.a" -o run.log -- -e $'n\xffx' -w
 	ptrace-filter --add "$me.a" $'n\xffx' posix_trace_stop
 	ptrace-start "$me.a"
 	ptrace-shutdown "$me.a"
@@ -166,9 +161,7 @@ odd_log() {
 }
 
 @test "event types and filters" {
-	traced_start -e $'odd\xff' -w
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me.a" --start
+	traced_session "$me.a" --start -- -e $'odd\xff' -w
 	ptrace-filter "$me.a" --json | validates filter
 	ptrace-filter "$me.a" --add --new $'odd\xff' 'glob.*' $'odd\xff?' posix_trace_stop
 	ptrace-filter "$me.a" --json >filter

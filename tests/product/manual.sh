@@ -208,8 +208,8 @@ lines() {
 
 examples_run() {
 	test -x "$dir/analyzer" || { echo "not compiled"; return 77; }
-	timeout 60 "$dir/controller" "$dir/log" "$dir/target" 3 || return 1
-	timeout 60 "$dir/analyzer" "$dir/log" >"$dir/shown" || return 1
+	timeout $((60 * ${PTRC_TEST_SLOWDOWN:-1})) "$dir/controller" "$dir/log" "$dir/target" 3 || return 1
+	timeout $((60 * ${PTRC_TEST_SLOWDOWN:-1})) "$dir/analyzer" "$dir/log" >"$dir/shown" || return 1
 	lines 1 '^trace of .*/target$' && lines 7 '' &&
 		lines 1 ' posix_trace_start$' && lines 1 ' posix_trace_stop 00 00 00 00$' &&
 		lines 1 ' example.begin$' && lines 3 ' example.square ' &&

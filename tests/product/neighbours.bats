@@ -94,9 +94,8 @@ works() {
 
 @test "a process that could not be traced is told where the name is taken, too" {
 	as "$one" mkdir -m 777 /dev/shm/posixtrace-"$two"
-	run_split as "$two" ptrace-run -o run.log -- bash -c \
+	exits 3 as "$two" ptrace-run -o run.log -- bash -c \
 		'exec 3<&- 4<&- 5<&-; ulimit -n 4; exec "$0" -n 5' "$traced"
-	[ "$status" -eq 3 ]
 	[ "$stderr" = "ptrace-run: run.log: 1 process could not be traced: too few descriptors" ]
 	[ -z "$(ls -A /dev/shm/posixtrace-"$two")" ]
 }
@@ -193,8 +192,7 @@ container() {
 @test "a container with the same /dev/shm and pids of its own is refused by name" {
 	as "$two" unshare -rmpf --mount-proc true || skip "no user namespaces"
 	container -rmpf --mount-proc
-	run_split as "$two" ptrace-create --pid="$pid" -o two.log
-	[ "$status" -eq 1 ]
+	exits 1 as "$two" ptrace-create --pid="$pid" -o two.log
 	[ "$stderr" = "ptrace-create: $pid: is in another pid namespace, so it cannot be traced from here; run the commands where it is (nsenter, docker exec)" ]
 	go
 	wait_until is_ended "$pid"
@@ -266,13 +264,11 @@ too_many="there are as many processes as 'ulimit -u' or the control group (pids.
 @test "a pattern that cannot be tried for a limit on processes is not told as a bad one" {
 	counted true || skip "no user namespaces"
 	as "$one" ptrace-run -o run.log -- "$traced" -n 5
-	run_split counted prlimit --nproc=1 ptrace-dump --where='event =~ "x"' run.log
-	[ "$status" -eq 1 ]
+	exits 1 counted prlimit --nproc=1 ptrace-dump --where='event =~ "x"' run.log
 	[ -z "$stdout" ]
 	[ "$stderr" = "ptrace-dump: --where: cannot start the process that tries the pattern: $too_many" ]
 	# No other condition needs a process.
-	run_split counted prlimit --nproc=1 ptrace-dump --count --where='event ~ "tr*"' run.log
-	[ "$status" -eq 0 ]
+	exits 0 counted prlimit --nproc=1 ptrace-dump --count --where='event ~ "tr*"' run.log
 	[ "$stdout" = 5 ]
 }
 
@@ -310,12 +306,9 @@ too_many="there are as many processes as 'ulimit -u' or the control group (pids.
 	pid=$(pgrep -u "$two" -x traced)
 	as "$two" ptrace-create --pid="$pid" --name="$me.b" --start -o two.log
 	[ -z "$(as "$one" ptrace-list)" ]
-	run_split as "$one" ptrace-stat "$me.b"
-	[ "$status" -eq 1 ]
-	run_split as "$one" ptrace-shutdown "$me.b"
-	[ "$status" -eq 1 ]
-	run_split as "$one" ptrace-create --pid="$pid"
-	[ "$status" -eq 1 ]
+	exits 1 as "$one" ptrace-stat "$me.b"
+	exits 1 as "$one" ptrace-shutdown "$me.b"
+	exits 1 as "$one" ptrace-create --pid="$pid"
 	[[ $stderr == *"not allowed to trace this process"* ]]
 	run_split as "$one" ls /dev/shm/posixtrace-"$two"
 	[ "$status" -ne 0 ]

@@ -119,7 +119,7 @@ for command in "$2"/*.command; do
 	esac
 done
 END
-timeout 120 sh "$dir/driver" "$dir/work" "$cases" || echo "# the shell ended with $?"
+timeout $((120 * ${PTRC_TEST_SLOWDOWN:-1})) sh "$dir/driver" "$dir/work" "$cases" || echo "# the shell ended with $?"
 
 for command in "$cases"/*.command; do
 	case=${command%.command}

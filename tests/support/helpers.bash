@@ -6,18 +6,21 @@
 
 # Under bats --jobs the cases of a file run side by side. Each begins anew here, with a /dev/shm and
 # process IDs of its own, as the file has by tests/support/isolated; where that cannot be, alone.
-if [ "${BATS_NUMBER_OF_PARALLEL_JOBS:-1}" -gt 1 ] && [ "${0##*/}" = bats-exec-test ] &&
-	[ "${PTRC_CASE-}" != "$BATS_SUITE_TEST_NUMBER" ]; then
-	export PTRC_CASE=$BATS_SUITE_TEST_NUMBER
-	mapfile -d '' words </proc/$$/cmdline
-	spaces='-mp --fork --mount-proc --kill-child'
-	rmdir "$BATS_TEST_TMPDIR"
-	# shellcheck disable=SC2086 # the options are words
-	if [ "$EUID" -eq 0 ] && unshare $spaces mount -t tmpfs tmpfs /dev/shm 2>/dev/null; then
-		# shellcheck disable=SC2016 # the inner shell's
-		exec unshare $spaces sh -c 'mount -t tmpfs tmpfs /dev/shm && "$@"; exit $?' sh "${words[@]}"
+if [ "${BATS_SEMAPHORE_NUMBER_OF_SLOTS:-1}" -gt 1 ] && [ "${0##*/}" = bats-exec-test ]; then
+	if [ "${PTRC_CASE-}" != "$BATS_SUITE_TEST_NUMBER" ]; then
+		export PTRC_CASE=$BATS_SUITE_TEST_NUMBER
+		mapfile -d '' words </proc/$$/cmdline
+		spaces='-mp --fork --mount-proc --kill-child'
+		rmdir "$BATS_TEST_TMPDIR"
+		# shellcheck disable=SC2086 # the options are words
+		if [ "$EUID" -eq 0 ] && unshare $spaces mount -t tmpfs tmpfs /dev/shm 2>/dev/null; then
+			# shellcheck disable=SC2016 # the inner shell's
+			exec unshare $spaces sh -c 'mount -t tmpfs tmpfs /dev/shm && "$@"; exit $?' sh "${words[@]}"
+		fi
+		exec flock --close "$BATS_FILE_TMPDIR" "${words[@]}"
 	fi
-	exec flock --close "$BATS_FILE_TMPDIR" "${words[@]}"
+	# bats tells cases apart by their process IDs.
+	BATS_OUT=$BATS_RUN_TMPDIR/case.$PTRC_CASE.out
 fi
 
 PTRACE_BIN=${PTRACE_BIN:-$PTRC_BUILD/src}
@@ -66,7 +69,27 @@ run_split() {
 	stderr=$(cat stderr.txt)
 }
 
-# own_mounts SCRIPT ARGUMENT...: the same of a script, in mounts of its own
+# exits STATUS COMMAND...: the same, and the command has this status
+exits() {
+	run_split "${@:2}"
+	[ "$status" -eq "$1" ] || { echo "status $status: $stderr"; return 1; }
+}
+
+# begins VARIABLE COMMAND...: in the background; the variable gets its process
+begins() {
+	"${@:2}" 3>&- &
+	printf -v "$1" %s "$!"
+	pids="$pids $!"
+}
+
+# ends STATUS PID: the process, which the test has begun, ends with this status
+ends() {
+	status=0
+	wait "$2" || status=$?
+	[ "$status" -eq "$1" ] || { echo "status $status"; return 1; }
+}
+
+# own_mounts SCRIPT ARGUMENT...: run_split of a script, in mounts of its own
 own_mounts() {
 	[ "$EUID" -eq 0 ] || skip "root only"
 	unshare -m true 2>/dev/null || skip "no mount namespaces"
@@ -104,6 +127,32 @@ traced_start() {
 	exec 7>in
 }
 
+# traced_session NAME [OPTION]... -- [OPTION]...: the session of this name of the traced program, which waits;
+# options of ptrace-create, and of the program
+traced_session() {
+	local name=$1 options=()
+	shift
+	while [ "$1" != -- ]; do
+		options+=("$1")
+		shift
+	done
+	traced_start "${@:2}"
+	wait_until says ready
+	ptrace-create --pid="$pid" --name="$name" "${options[@]}"
+}
+
+# record NAME [OPTION]... [-- OPTION...]: such a session runs, and the program has recorded its events
+record() {
+	local options=()
+	while [ $# -gt 0 ] && [ "$1" != -- ]; do
+		options+=("$1")
+		shift
+	done
+	traced_session "${options[@]}" --start -- -w -W "${@:2}"
+	go
+	wait_until says done
+}
+
 go() {
 	echo >&7
 }
@@ -115,6 +164,20 @@ says() {
 # fails COMMAND...: a line that begins with "!" never fails a test.
 fails() {
 	! "$@"
+}
+
+# finds_keeper LOG [PID]: whether a keeper writes the log that is not this one; $keeper is its process
+finds_keeper() {
+	local comm log
+	log=$(realpath "$1")
+	for comm in $(grep -lsx ptrace-keeper /proc/[0-9]*/comm); do
+		keeper=${comm//[!0-9]/}
+		if [ "$keeper" != "${2-}" ] &&
+			[[ $(readlink /proc/"$keeper"/fd/* 2>/dev/null) == *"$log"* ]]; then
+			return
+		fi
+	done
+	return 1
 }
 
 # children_of PID: those of all its threads, of which one may just be ending

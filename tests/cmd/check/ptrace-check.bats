@@ -24,14 +24,12 @@ rules() {
 	ptrace-run -o run.log -- "$traced" -n 4 -p 20000
 	ptrace-check run.log --never 'traced.event where gap > 1h || time < "+0s"' \
 		--exists 'traced.event where gap > 10ms' --no-loss
-	run_split ptrace-check run.log --never 'traced.event where gap >= 15ms' \
+	exits 1 ptrace-check run.log --never 'traced.event where gap >= 15ms' \
 		--never 'traced.event where time - "+0s" > gap'
-	[ "$status" -eq 1 ]
 	[ "$(grep -c ': happened 3 times$' stdout.txt)" -eq 2 ]
 	for options in '--never=traced.event where time > "-1s"' '--after=a -> b by gap' \
 		'--never=traced.event where gap > 5'; do
-		run_split ptrace-check run.log "$options"
-		[ "$status" -eq 2 ]
+		exits 2 ptrace-check run.log "$options"
 		assert_one_message ptrace-check
 	done
 }
@@ -45,8 +43,7 @@ rules() {
 		  - {name: no errors, never: app.error}
 		  - {name: complete, loss: none}
 	END
-	run_split ptrace-check --utc rules.yaml run.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-check --utc rules.yaml run.log
 	[ -z "$stderr" ]
 	echo "$stdout"
 	grep -qx 'pass       ready: happened' stdout.txt
@@ -88,35 +85,28 @@ rules() {
 		[ "$status" -eq 2 ]
 		[[ $stderr == "ptrace-check: "* ]]
 	done
-	run_split ptrace-check --never a --never a run.log
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-check --never a --never a run.log
 	[[ $stderr == *"--never: the rule 'never a' is given twice"* ]]
 }
 
 @test "a file of rules and options together" {
 	make_log
 	rules <<<'rules: [{name: ready, exists: app.ready}]'
-	run_split ptrace-check --no-loss rules.yaml run.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-check --no-loss rules.yaml run.log
 	[ "$(tail -n 1 stdout.txt)" = "2 passed, 0 failed, 0 undecided" ]
 	cp rules.yaml other
-	run_split ptrace-check other run.log
-	[ "$status" -eq 0 ]
-	run_split ptrace-check - run.log <rules.yaml
-	[ "$status" -eq 0 ]
-	run_split ptrace-check rules.yaml
-	[ "$status" -eq 2 ]
+	exits 0 ptrace-check other run.log
+	exits 0 ptrace-check - run.log <rules.yaml
+	exits 2 ptrace-check rules.yaml
 	[[ $stderr == *"no LOG given"* ]]
-	run_split ptrace-check
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-check
 	[[ $stderr == *"no RULES given"* ]]
 }
 
 @test "event types that a log does not have are told" {
 	make_log
-	run_split ptrace-check run.log --never app.eror --exists app.redy --count 'nothing.* max 3' \
+	exits 1 ptrace-check run.log --never app.eror --exists app.redy --count 'nothing.* max 3' \
 		--after 'req.begn -> req.end'
-	[ "$status" -eq 1 ]
 	grep -A1 '^pass       never app.eror: did not happen$' stdout.txt |
 		grep -q "note: no event type is called app.eror (did you mean 'app.error'?)"
 	grep -A1 '^fail       exists app.redy: did not happen$' stdout.txt |
@@ -131,8 +121,7 @@ rules() {
 		ptrace-event a "$data"
 		ptrace-event b "$data"
 	done'
-	run_split ptrace-check --decode='[ab]=json' --after 'a -> b by data.id' run.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-check --decode='[ab]=json' --after 'a -> b by data.id' run.log
 	grep -q '^pass .*: 1 of 1 answered$' stdout.txt
 	grep -q 'note: 2 events left out, without data.id$' stdout.txt
 }
@@ -198,8 +187,7 @@ broken() {
 		assert_one_message ptrace-check
 		[[ $stderr == "ptrace-check: rules.yaml:"[1-9]*:[1-9]*": "* ]]
 	done
-	run_split ptrace-check none.yaml run.log
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-check none.yaml run.log
 	[[ $stderr == "ptrace-check: none.yaml: No such file or directory" ]]
 }
 
@@ -223,11 +211,9 @@ broken() {
 	done
 	run_split ptrace-check told.log --never='traced.event where data.latncy > 5ms'
 	[[ $stderr == "ptrace-check: never traced.event where data.latncy > 5ms: where: column 1: "*"did you mean 'data.latency'"* ]]
-	run_split ptrace-check bare.log --decode='traced.event=u64 latency' \
+	exits 2 ptrace-check bare.log --decode='traced.event=u64 latency' \
 		--never='traced.event where data.latency > 5ms'
-	[ "$status" -eq 2 ]
-	run_split ptrace-check bare.log --never='traced.event where data.latency > 5ms'
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-check bare.log --never='traced.event where data.latency > 5ms'
 	[[ $stderr == *"no layout has a field 'data.latency'; see --decode"* ]]
 	# Each log may have the layout.
 	ptrace-check bare.log told.log --exists 'traced.event where data.latency > 5ms'
@@ -239,19 +225,14 @@ broken() {
 @test "undecided rules have a status of their own, and so has a log that lacks something" {
 	ptrace-run --allow-loss -o run.log --stream-min-size=16K --stream-full-policy=loop -- \
 		"$traced" -n 20000 2>/dev/null
-	run_split ptrace-check run.log --never other
-	[ "$status" -eq 4 ]
+	exits 4 ptrace-check run.log --never other
 	[[ $stdout == "undecided  never other: did not happen; events were lost"* ]]
 	[[ $stderr == *"lost in the stream"* ]]
-	run_split ptrace-check run.log --exists traced.event
-	[ "$status" -eq 3 ]
-	run_split ptrace-check --allow-loss run.log --exists traced.event
-	[ "$status" -eq 0 ]
+	exits 3 ptrace-check run.log --exists traced.event
+	exits 0 ptrace-check --allow-loss run.log --exists traced.event
 	[ -n "$stderr" ]
-	run_split ptrace-check run.log --exists traced.event --never other --no-loss
-	[ "$status" -eq 1 ]
-	run_split ptrace-check run.log --never other --never traced.event
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-check run.log --exists traced.event --never other --no-loss
+	exits 1 ptrace-check run.log --never other --never traced.event
 }
 
 @test "data that was cut leaves what asks for it undecided, and is counted" {
@@ -271,12 +252,10 @@ broken() {
 		--never 'traced.event where data.id == 2 && data.msg =~ "b"' \
 		--count 'traced.event max 3 per data.id'
 	rules <<<'rules: [{never: traced.event, where: "data.msg =~ \"b\"", at_loss: ignore}]'
-	run_split ptrace-check --allow-loss rules.yaml cut.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-check --allow-loss rules.yaml cut.log
 	ptrace-run -o misfit.log -- "$traced" -n 1 -X 0100
-	run_split ptrace-check misfit.log --decode='traced.event=u32 id' \
+	exits 4 ptrace-check misfit.log --decode='traced.event=u32 id' \
 		--never 'traced.event where data.id > 5'
-	[ "$status" -eq 4 ]
 	grep -qx ' *note: 1 event has data that does not fit its layout' stdout.txt
 }
 
@@ -285,14 +264,12 @@ broken() {
 	size=$(stat -c %s run.log)
 	cp run.log bad.log
 	printf '\377\377\377\377' | dd of=bad.log bs=1 seek=$((size / 2)) conv=notrunc status=none
-	run_split ptrace-check bad.log --never other
-	[ "$status" -eq 4 ]
+	exits 4 ptrace-check bad.log --never other
 	[[ $stdout == "undecided  never other: did not happen; events were lost"* ]]
 	# What stands before the events has none of them: only a rule about losses asks for it.
 	cp run.log bad.log
 	printf 'x' | dd of=bad.log bs=1 seek=$((1760 + 110)) conv=notrunc status=none
-	run_split ptrace-check bad.log --never other --no-loss
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-check bad.log --never other --no-loss
 	[[ $stdout == *"pass       never other"* ]]
 	[[ $stdout == *"fail       loss none: a part without events is damaged"* ]]
 	# So is what a log says twice, of which one is damaged: ptrace-dump --verify knows all of it.
@@ -311,17 +288,13 @@ broken() {
 	done
 	[ "$damaged" -gt 10 ]
 	head -c $((size - 288)) run.log >cut.log
-	run_split ptrace-check cut.log --never other
-	[ "$status" -eq 4 ]
+	exits 4 ptrace-check cut.log --never other
 	[[ $stdout == "undecided  never other: did not happen; the log has no end"* ]]
 	rules <<<'rules: [{never: other, at_end: ignore}]'
-	run_split ptrace-check rules.yaml cut.log
-	[ "$status" -eq 3 ]
-	run_split ptrace-check rules.yaml none.log
-	[ "$status" -eq 1 ]
+	exits 3 ptrace-check rules.yaml cut.log
+	exits 1 ptrace-check rules.yaml none.log
 	echo text >none.log
-	run_split ptrace-check rules.yaml none.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-check rules.yaml none.log
 	[ -z "$stdout" ]
 }
 
@@ -335,11 +308,9 @@ broken() {
 	for log in run.log cut.log; do
 		ptrace-dump --allow-loss "$log" 2>/dev/null |
 			jq -se 'any(.[]; .event == "posix_trace_stop" and .reason == 1)'
-		run_split ptrace-check "$log" --no-loss
-		[ "$status" -eq 1 ]
+		exits 1 ptrace-check "$log" --no-loss
 		[[ $stdout == "fail"*": events are missing"* ]]
-		run_split ptrace-check "$log" --before 'late require other'
-		[ "$status" -eq 4 ]
+		exits 4 ptrace-check "$log" --before 'late require other'
 		[[ $stdout == "undecided"*": 0 of 1 have"*"; events were lost"* ]]
 	done
 }
@@ -354,10 +325,8 @@ broken() {
 		echo "$stdout"
 		[ "$status" -eq 0 ]
 	done
-	run_split ptrace-check --order a,b b.log - <a.log
-	[ "$status" -eq 0 ]
-	run_split bash -c 'cat a.log | ptrace-check --never "a where data == 2" --order b,a - b.log'
-	[ "$status" -eq 1 ]
+	exits 0 ptrace-check --order a,b b.log - <a.log
+	exits 1 bash -c 'cat a.log | ptrace-check --never "a where data == 2" --order b,a - b.log'
 	grep -q ': happened 1 time$' stdout.txt
 	grep -q ': out of order$' stdout.txt
 	grep -o 'ptrace-dump.*' stdout.txt >commands
@@ -368,8 +337,7 @@ broken() {
 @test "names of any bytes, and paths" {
 	name=$'o\'d*d \xff\033[1m\n'
 	ptrace-run -o "it's a \$(log).log" -- ptrace-event "$name" 7
-	run_split ptrace-check --never 'o*' "it's a \$(log).log"
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-check --never 'o*' "it's a \$(log).log"
 	[[ $stdout != *$'\033'* ]]
 	sh -c "$(grep -o 'ptrace-dump.*' stdout.txt)" | jq -es 'any(.data == "7")'
 }
@@ -389,8 +357,7 @@ odd_rules() {
 @test "the command of a case is a line for a shell, whatever the path is" {
 	for path in -dash.log $'a\nb\033[1m.log' $'it\'s \\a\x80.log' 'grün $HOME.log'; do
 		ptrace-run -o "$path" -- ptrace-event an.event 7
-		run_split ptrace-check --never 'an.*' -- "$path"
-		[ "$status" -eq 1 ]
+		exits 1 ptrace-check --never 'an.*' -- "$path"
 		grep -o 'ptrace-dump.*' stdout.txt >command
 		[ "$(wc -l <command)" -eq 1 ]
 		fails grep -q $'\033' command
@@ -404,8 +371,7 @@ odd_rules() {
 	ptrace-run -o run.log -- ptrace-event an.event
 	for operands in run.log "run.log run.log" ""; do
 		# shellcheck disable=SC2086 # several operands
-		run_split ptrace-check $operands
-		[ "$status" -eq 2 ]
+		exits 2 ptrace-check $operands
 		assert_one_message ptrace-check
 		[[ $stderr == *"a file of rules"*"--never=EVENT"* ]]
 	done
@@ -421,22 +387,18 @@ odd_rules() {
 		>told.txt || [ "$?" -eq 4 ]
 	[ "$(grep -c '^pass' told.txt)" -eq 4 ]
 	[ "$(grep -c '^undecided .*1 open at the end' told.txt)" -eq 1 ]
-	run_split ptrace-check run.log --count 'traced.event max 8 min 3 max 9'
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-check run.log --count 'traced.event max 8 min 3 max 9'
 	[[ $stderr == *"--count: max: is given twice"* ]]
-	run_split ptrace-check run.log --exists 'a within 2s of'
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-check run.log --exists 'a within 2s of'
 	[[ $stderr == *"--exists: nothing stands behind 'of'"* ]]
-	run_split ptrace-check run.log --after 'a -> b within 2s by'
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-check run.log --after 'a -> b within 2s by'
 	[[ $stderr == *"--after: nothing stands behind 'by'"* ]]
 }
 
 # As with --only.
 @test "data that does not fit counts once, however often it is shown" {
 	ptrace-run -o run.log -- "$traced" -n 40 -e a -X 0102
-	run_split ptrace-check --decode='a=u8 x' --after='a -> b by data.x' --never='a where data.x == 1' run.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-check --decode='a=u8 x' --after='a -> b by data.x' --never='a where data.x == 1' run.log
 	[[ $stderr == *"a: the data of 40 events has 2 bytes, the layout wants 1"* ]]
 }
 
@@ -452,18 +414,15 @@ odd_rules() {
 
 @test "a bracket that does not end stands for itself" {
 	ptrace-run -o run.log --only='a[b' -- ptrace-event 'a[b'
-	run_split ptrace-check --never='a[b' run.log
-	[ "$status" -eq 1 ]
-	run_split ptrace-check --never='[' run.log
-	[ "$status" -eq 0 ]
+	exits 1 ptrace-check --never='a[b' run.log
+	exits 0 ptrace-check --never='[' run.log
 	grep -qx ' *note: no event type is called \[' stdout.txt
 }
 
 @test "JSON of rules is as its schema says" {
 	has_validator || skip "no validator"
 	odd_rules
-	run_split ptrace-check --json 'odd, 100%: <rules>.yaml' odd.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-check --json 'odd, 100%: <rules>.yaml' odd.log
 	validates check <stdout.txt
 	jq -e '(.rules | map(.verdict)) == ["fail", "pass", "undecided"] and .failed == 1 and
 		.passed == 1 and .undecided == 1 and (.complete | not) and .rules[0].line == 2 and
@@ -472,16 +431,14 @@ odd_rules() {
 	sh -c "$(jq -r '.rules[0].cases[0].command' stdout.txt)" 2>/dev/null |
 		jq -es --slurpfile r stdout.txt 'any(.time == $r[0].rules[0].cases[0].event.time)'
 	make_log
-	run_split ptrace-check --json --never $'\xff' --max 'req.begin..req.end < 1ns' run.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-check --json --never $'\xff' --max 'req.begin..req.end < 1ns' run.log
 	validates check <stdout.txt
 	jq -e '.rules[0].name_hex and .complete and .rules[1].cases[0].other.text' stdout.txt
 }
 
 @test "TAP of rules" {
 	odd_rules
-	run_split ptrace-check --tap 'odd, 100%: <rules>.yaml' odd.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-check --tap 'odd, 100%: <rules>.yaml' odd.log
 	[ "$(head -n 2 stdout.txt)" = $'TAP version 14\n1..3' ]
 	[ "$(grep -c '^not ok ' stdout.txt)" -eq 2 ]
 	grep -qF 'not ok 1 - a <b> & "c" \\x01 ' stdout.txt
@@ -496,8 +453,7 @@ odd_rules() {
 @test "XML of rules is valid whatever the names are" {
 	odd_rules
 	for operand in --format=junit --junit; do
-		run_split ptrace-check "$operand" 'odd, 100%: <rules>.yaml' odd.log
-		[ "$status" -eq 1 ]
+		exits 1 ptrace-check "$operand" 'odd, 100%: <rules>.yaml' odd.log
 		python3 - stdout.txt <<-'END'
 			import sys, xml.etree.ElementTree as tree
 			suite = tree.parse(sys.argv[1]).getroot()
@@ -521,16 +477,14 @@ odd_rules() {
 
 @test "annotations of GitHub" {
 	odd_rules
-	run_split ptrace-check --github 'odd, 100%: <rules>.yaml' odd.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-check --github 'odd, 100%: <rules>.yaml' odd.log
 	[ "$(grep -c '^::' stdout.txt)" -eq 2 ]
 	grep -q '^::error file=odd%2C 100%25%3A <rules>.yaml,line=2,col=5,title=a <b> & .*%2C 100%25%3A .n%3A%3Aerror%3A%3Ax::fail: happened [0-9]* times%0Arule: never traced.event%0Ahappened: ' stdout.txt
 	grep -q '^::warning file=.*,line=4,col=5,title=]]> undecided::undecided: did not happen' stdout.txt
 	[ "$(tail -n 1 stdout.txt)" = "1 passed, 1 failed, 1 undecided" ]
 	run_split ptrace-check --github --never traced.event odd.log
 	[[ $stdout == "::error title=never traced.event::fail: "* ]]
-	run_split ptrace-check --format=xml --never a odd.log
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-check --format=xml --never a odd.log
 }
 
 @test "ptrace-run --check runs, records and judges" {
@@ -540,47 +494,36 @@ odd_rules() {
 		  - {name: three, count: traced.event, min: 3, max: 3}
 		  - {name: none, never: other}
 	END
-	run_split ptrace-run --check=rules.yaml -o run.log -- "$traced" -n 3
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-run --check=rules.yaml -o run.log -- "$traced" -n 3
 	[[ $stderr == *$'pass       three: 3 events\npass       none: did not happen\n'*$'\n2 passed, 0 failed, 0 undecided' ]]
-	run_split ptrace-run --check=rules.yaml -o run.log -- "$traced" -n 4
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-run --check=rules.yaml -o run.log -- "$traced" -n 4
 	[[ $stderr == *"fail       three: 4 events"*"1 passed, 1 failed, 0 undecided" ]]
 	ptrace-dump --count run.log
 	# COMMAND's status is above that of the rules.
-	run_split ptrace-run --check=rules.yaml -o run.log -- bash -c "$traced -n 4; exit 7"
-	[ "$status" -eq 7 ]
+	exits 7 ptrace-run --check=rules.yaml -o run.log -- bash -c "$traced -n 4; exit 7"
 	[[ $stderr == *"fail       three: 4 events"* ]]
-	run_split ptrace-run --check=rules.yaml -o run.log -- bash -c 'kill -KILL $$'
-	[ "$status" -eq 137 ]
+	exits 137 ptrace-run --check=rules.yaml -o run.log -- bash -c 'kill -KILL $$'
 	[[ $stderr == *"fail       three: 0 events"* ]]
 	rules <<<'rules: [{never: other}]'
-	run_split ptrace-run --check=rules.yaml -o run.log --stream-min-size=16K \
+	exits 4 ptrace-run --check=rules.yaml -o run.log --stream-min-size=16K \
 		--stream-full-policy=loop -- "$traced" -n 20000
-	[ "$status" -eq 4 ]
 	rules <<<'rules: [{exists: traced.event}]'
-	run_split ptrace-run --check=rules.yaml -o run.log --stream-min-size=16K \
+	exits 3 ptrace-run --check=rules.yaml -o run.log --stream-min-size=16K \
 		--stream-full-policy=loop -- "$traced" -n 20000
-	[ "$status" -eq 3 ]
-	run_split ptrace-run --allow-loss --check=rules.yaml -o run.log --stream-min-size=16K \
+	exits 0 ptrace-run --allow-loss --check=rules.yaml -o run.log --stream-min-size=16K \
 		--stream-full-policy=loop -- "$traced" -n 20000
-	[ "$status" -eq 0 ]
 }
 
 @test "ptrace-run --check tells mistakes before COMMAND runs" {
 	rules <<<'rules: [{nevr: other}]'
-	run_split ptrace-run --check=rules.yaml -o run.log -- touch ran
-	[ "$status" -eq 125 ]
+	exits 125 ptrace-run --check=rules.yaml -o run.log -- touch ran
 	assert_one_message ptrace-run
 	[[ $stderr == "ptrace-run: rules.yaml:1:10: unknown key 'nevr'"* ]]
 	rules <<<'rules: [{never: other, where: "pidd == 1"}]'
-	run_split ptrace-run --check=rules.yaml -o run.log -- touch ran
-	[ "$status" -eq 125 ]
-	run_split ptrace-run --check=none.yaml -o run.log -- touch ran
-	[ "$status" -eq 125 ]
+	exits 125 ptrace-run --check=rules.yaml -o run.log -- touch ran
+	exits 125 ptrace-run --check=none.yaml -o run.log -- touch ran
 	rules <<<'rules: [{never: other}]'
-	run_split bash -c 'ptrace-run --check=rules.yaml -o /dev/stdout -- touch ran | cat; exit "${PIPESTATUS[0]}"'
-	[ "$status" -eq 125 ]
+	exits 125 bash -c 'ptrace-run --check=rules.yaml -o /dev/stdout -- touch ran | cat; exit "${PIPESTATUS[0]}"'
 	[[ $stderr == *"--check needs a log that is a regular file" ]]
 	[ ! -e ran ]
 	# Only the log's layout shows that there is no such field; the status of COMMAND is above that.
@@ -595,6 +538,5 @@ odd_rules() {
 	# Layouts may stand in the configuration.
 	printf 'decode: {traced.event: u8 first}\n' >run.yaml
 	rules <<<'rules: [{count: traced.event, where: "data.first == 97", min: 2}]'
-	run_split ptrace-run -c run.yaml --check=rules.yaml -o run.log -- "$traced" -n 2 -d abcd
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-run -c run.yaml --check=rules.yaml -o run.log -- "$traced" -n 2 -d abcd
 }

@@ -8,14 +8,9 @@ load ../../support/helpers
 }
 
 @test "nothing recorded before a clear is in the log" {
-	traced_start -w -W -n 10
-	wait_until says ready
-	ptrace-create --pid="$pid" -o run.log --name="$me.a" --start
-	go
-	wait_until says done
+	record "$me.a" -o run.log -- -n 10
 	ptrace-flush "$me.a"
-	run_split ptrace-clear "$me.a"
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-clear "$me.a"
 	[ -z "$stdout$stderr" ]
 	[ "$(ptrace-stat --format=json "$me.a" | jq -r .status.stream)" = running ]
 	ptrace-shutdown "$me.a"
@@ -23,18 +18,12 @@ load ../../support/helpers
 }
 
 @test "a clear forgets losses, and nothing else does" {
-	traced_start -w -W -n 100000
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me.a" --start --stream-min-size=4K
-	go
-	wait_until says done
+	record "$me.a" --stream-min-size=4K -- -n 100000
 	for i in 1 2; do
-		run_split ptrace-stat --format=json "$me.a"
-		[ "$status" -eq 3 ]
+		exits 3 ptrace-stat --format=json "$me.a"
 		jq -e '.status.stream_overrun and .losses.stream_events > 0' <<<"$stdout"
 	done
 	ptrace-clear "$me.a"
-	run_split ptrace-stat --format=json "$me.a"
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-stat --format=json "$me.a"
 	jq -e '(.status.stream_overrun | not) and .losses.stream_events == 0' <<<"$stdout"
 }

@@ -35,8 +35,7 @@ reads() {
 		ptrace-run -c one -o run.log --json=result -- true 2>/dev/null
 		[ "$(jq -r '.unmatched[] | select(.how == "exclude").glob' result)" = "$text" ]
 	done
-	run_split ptrace-run -o $'\xff' --dump-config
-	[ "$status" -eq 125 ]
+	exits 125 ptrace-run -o $'\xff' --dump-config
 	[ -z "$stdout" ]
 	assert_one_message ptrace-run
 }
@@ -105,12 +104,10 @@ sessions: [{exclude: []}, {name: b, max-data-size: 2048}]' --all --inheritance=c
 }
 
 @test "settings that have no effect without another one are refused" {
-	run_split ptrace-run -o run.log --log-max-size=1M -- touch ran
-	[ "$status" -eq 125 ]
+	exits 125 ptrace-run -o run.log --log-max-size=1M -- touch ran
 	assert_one_message ptrace-run
 	[[ $stderr == "ptrace-run: --log-max-size: needs a log-full-policy"* ]]
-	run_split ptrace-run -o - -- touch ran
-	[ "$status" -eq 125 ]
+	exits 125 ptrace-run -o - -- touch ran
 	[[ $stderr == "ptrace-run: --output: '-' is not standard output here"* ]]
 	[ ! -e ran ]
 	[ ! -e run.log ]
@@ -122,19 +119,16 @@ sessions: [{exclude: []}, {name: b, max-data-size: 2048}]' --all --inheritance=c
 	ptrace-run -c file.yaml --log-full-policy=append --dump-config >whole.yaml
 	ptrace-run -c whole.yaml -o run.log -- "$traced"
 	printf 'start: true\nstream-full-policy: flush\n' >file.yaml
-	run_split ptrace-create -c file.yaml --pid=$$ --name="$me.a"
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-create -c file.yaml --pid=$$ --name="$me.a"
 	[ "$stderr" = "ptrace-create: file.yaml:2:21: stream-full-policy: flush needs a log: give an output" ]
 	ptrace-create -c file.yaml --pid=$$ --name="$me.a" -o create.log
 	# Log options without a log.
 	for option in --log-max-size=1M --log-full-policy=loop --full-wait=1s --force --no-sync; do
-		run_split ptrace-create --pid=$$ --name="$me.b" --log-full-policy=loop "$option"
-		[ "$status" -eq 2 ]
+		exits 2 ptrace-create --pid=$$ --name="$me.b" --log-full-policy=loop "$option"
 		[[ $stderr == "ptrace-create: --"*": has no effect without a log: give an output. Try "* ]]
 		option=${option#--}
 		printf 'name: %s\n%s: %s\n' "$me.b" "${option%=*}" "$([[ $option == *=* ]] && echo "${option#*=}" || echo true)" >plain.yaml
-		run_split ptrace-create -c plain.yaml --pid=$$
-		[ "$status" -eq 2 ]
+		exits 2 ptrace-create -c plain.yaml --pid=$$
 		[[ $stderr == "ptrace-create: plain.yaml:2:"*": ${option%=*}: "* ]]
 	done
 	# The defaults of a file are for its sessions that have a log.
@@ -161,8 +155,7 @@ sessions: [{name: a, output: a.log}, {name: b}]" --all
 		[ -z "$stdout" ]
 		assert_one_message ptrace-create
 		[[ $stderr == "ptrace-create: file.yaml:$place: "*"$reason"* ]]
-		run_split ptrace-run -c file.yaml -- touch ran
-		[ "$status" -eq 125 ]
+		exits 125 ptrace-run -c file.yaml -- touch ran
 		assert_one_message ptrace-run
 		lines=$((lines + 1))
 	done <<-'END'
@@ -239,8 +232,7 @@ sessions: [{name: a, output: a.log}, {name: b}]" --all
 @test "keys of ptrace-create are not for ptrace-run" {
 	for key in 'pid: 1' 'start: true' 'keep: true'; do
 		echo "$key" >file.yaml
-		run_split ptrace-run -c file.yaml -- touch ran
-		[ "$status" -eq 125 ]
+		exits 125 ptrace-run -c file.yaml -- touch ran
 		[ ! -e ran ]
 		assert_one_message ptrace-run
 		[[ $stderr == "ptrace-run: file.yaml:1:1: '${key%%:*}' is not for ptrace-run"* ]]
@@ -259,16 +251,13 @@ sessions: [{name: a, output: a.log}, {name: b}]" --all
 	mkfifo fifo
 	head -c 300000 /dev/zero | tr '\0' '#' >large
 	for file in missing directory large /dev/zero fifo; do
-		run_split ptrace-create -c "$file" --dump-config
-		[ "$status" -eq 2 ]
+		exits 2 ptrace-create -c "$file" --dump-config
 		[ -z "$stdout" ]
 		assert_one_message ptrace-create
 		[[ $stderr == "ptrace-create: $file: "* ]]
 	done
-	run_split ptrace-create -c large -c large --dump-config
-	[ "$status" -eq 2 ]
-	run_split ptrace-create -c - --dump-config <&-
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-create -c large -c large --dump-config
+	exits 2 ptrace-create -c - --dump-config <&-
 	assert_one_message ptrace-create
 	# A pipe is one, /dev/null is empty, and so is a file of comments.
 	[ "$(ptrace-create -c <(echo name: piped) --dump-config | head -n 1)" = 'name: piped' ]
@@ -293,8 +282,7 @@ sessions: [{name: a, output: a.log}, {name: b}]" --all
 		    exclude: [traced.*]
 		  - {}
 	END
-	run_split ptrace-create --all -c file.yaml
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-create --all -c file.yaml
 	[ -z "$stderr" ]
 	[ "$stdout" = "$me.a"$'\n'"$me.b"$'\n'"traced-$pid" ]
 	go
@@ -318,8 +306,7 @@ sessions: [{name: a, output: a.log}, {name: b}]" --all
 		  - {name: $me.taken, output: c.log}
 		  - {name: $me.d, output: d.log}
 	END
-	run_split ptrace-create --all -c file.yaml
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-create --all -c file.yaml
 	[ -z "$stdout" ]
 	[ "$stderr" = "ptrace-create: $me.taken: a session of this name exists already
 ptrace-create: the 2 sessions made before are ended" ]
@@ -336,12 +323,10 @@ ptrace-create: the 2 sessions made before are ended" ]
 	assert_one_message ptrace-create
 	reads "$text" --all --output=x
 	[ "$status" -eq 2 ]
-	run_split ptrace-create --all -c file.yaml
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-create --all -c file.yaml
 	assert_one_message ptrace-create
 	[[ $stderr == "ptrace-create: file.yaml:2:5: pid: has to be given, here or by --pid" ]]
-	run_split ptrace-create --all --pid=1
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-create --all --pid=1
 	assert_one_message ptrace-create
 	[ "$(session_files)" -eq 0 ]
 }

@@ -6,8 +6,7 @@ load ../../support/helpers
 @test "a session from the first command to the last" {
 	traced_start -w -W -n 100
 	wait_until says ready
-	run_split ptrace-create --pid="$pid" -o run.log --name="$me.a"
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-create --pid="$pid" -o run.log --name="$me.a"
 	[ -z "$stderr" ]
 	[ "$stdout" = "$me.a" ]
 	ptrace-start "$me.a"
@@ -34,9 +33,7 @@ load ../../support/helpers
 }
 
 @test "a suspended session records nothing until it is started" {
-	traced_start -w -W -n 10
-	wait_until says ready
-	ptrace-create --pid="$pid" -o run.log --name="$me.a"
+	traced_session "$me.a" -o run.log -- -w -W -n 10
 	[ "$(stat -c %a run.log)" = 600 ]
 	go
 	wait_until says done
@@ -45,18 +42,14 @@ load ../../support/helpers
 }
 
 @test "a session ends with its process, unless it is kept" {
-	traced_start -w -n 10
-	wait_until says ready
-	ptrace-create --pid="$pid" -o run.log --name="$me.a" --start
+	traced_session "$me.a" -o run.log --start -- -w -n 10
 	go
 	wait_until is_ended "$pid"
 	no_session() { [ "$(session_files)" -eq 0 ]; }
 	wait_until no_session
 	[ "$(events run.log traced.event)" -eq 10 ]
 	ptrace-stat run.log
-	traced_start -w -n 10
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me.a" --start
+	traced_session "$me.a" --start -- -w -n 10
 	ptrace-create --pid="$pid" --name="$me.b" --start --keep
 	ptrace-stat --json "$me.a" | jq -e .until_exit
 	ptrace-stat --json "$me.b" | jq -e '.until_exit | not'
@@ -76,11 +69,7 @@ load ../../support/helpers
 }
 
 @test "a session whose controller is terminated ends as by ptrace-shutdown" {
-	traced_start -w -W -n 10
-	wait_until says ready
-	ptrace-create --pid="$pid" -o run.log --name="$me.a" --start
-	go
-	wait_until says done
+	record "$me.a" -o run.log -- -n 10
 	kill -TERM "$(ptrace-stat --format=json "$me.a" | jq .controller)"
 	no_session() { [ "$(session_files)" -eq 0 ]; }
 	wait_until no_session
@@ -89,11 +78,7 @@ load ../../support/helpers
 }
 
 @test "a session whose controller is killed has its log complete, and its name is free" {
-	traced_start -w -W -n 10
-	wait_until says ready
-	ptrace-create --pid="$pid" -o run.log --name="$me.a" --start
-	go
-	wait_until says done
+	record "$me.a" -o run.log -- -n 10
 	controller=$(ptrace-stat --format=json "$me.a" | jq .controller)
 	kill -KILL "$controller"
 	wait_until is_ended "$controller"
@@ -106,8 +91,7 @@ load ../../support/helpers
 @test "a name that is taken is refused, and nothing is left" {
 	traced_start -w
 	ptrace-create --pid="$pid" --name="$me.a"
-	run_split ptrace-create --pid="$pid" --name="$me.a" -o run.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-create --pid="$pid" --name="$me.a" -o run.log
 	[ -z "$stdout" ]
 	[ ! -e run.log ]
 	assert_one_message ptrace-create
@@ -117,8 +101,7 @@ load ../../support/helpers
 @test "names that are no names are refused" {
 	traced_start -w
 	for name in 'a b' 'a/b' '../x' $'a\nb' '"' -x "$(printf '%065d' 0)"; do
-		run_split ptrace-create --pid="$pid" --name="$name"
-		[ "$status" -eq 2 ]
+		exits 2 ptrace-create --pid="$pid" --name="$name"
 		[ -z "$stdout" ]
 		assert_one_message ptrace-create
 	done
@@ -128,8 +111,7 @@ load ../../support/helpers
 	(exit) &
 	gone=$!
 	wait "$gone"
-	run_split ptrace-create --pid="$gone" --name="$me.a" -o run.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-create --pid="$gone" --name="$me.a" -o run.log
 	[ -z "$stdout" ]
 	[ ! -e run.log ]
 	assert_one_message ptrace-create
@@ -141,8 +123,7 @@ load ../../support/helpers
 	[ "$(id -u)" -eq 0 ] || skip "needs root"
 	chmod 755 .
 	cp "$PTRACE_BIN/ptrace-create" . || true
-	run_split setpriv --reuid=65534 --clear-groups ./ptrace-create --pid=$$ --name="$me.x"
-	[ "$status" -eq 1 ]
+	exits 1 setpriv --reuid=65534 --clear-groups ./ptrace-create --pid=$$ --name="$me.x"
 	[ -z "$stdout" ]
 	assert_one_message ptrace-create
 	[[ $stderr == *"not allowed to trace this process: it belongs to user 0" ]]
@@ -152,14 +133,12 @@ load ../../support/helpers
 @test "wrong values of options" {
 	for option in --pid=0 --pid=-1 --pid=abc --pid=99999999999999999999 --pid= \
 		--stream-min-size=1KB --log-full-policy=never; do
-		run_split ptrace-create --pid=$$ "$option"
-		[ "$status" -eq 2 ]
+		exits 2 ptrace-create --pid=$$ "$option"
 		[ -z "$stdout" ]
 		assert_one_message ptrace-create
 		[[ $stderr == *"${option%%=*}"* ]]
 	done
-	run_split ptrace-create --pid=$$ --stream-full-policy=flush --name="$me.a"
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-create --pid=$$ --stream-full-policy=flush --name="$me.a"
 	[ "$(session_files)" -eq 0 ]
 	assert_one_message ptrace-create
 	[[ $stderr == "ptrace-create: --stream-full-policy: flush needs a log"* ]]
@@ -167,24 +146,20 @@ load ../../support/helpers
 
 @test "a log that cannot be made leaves no session" {
 	traced_start -w
-	run_split ptrace-create --pid="$pid" --name="$me.a" -o no/such/directory
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-create --pid="$pid" --name="$me.a" -o no/such/directory
 	[ "$(session_files)" -eq 0 ]
 	assert_one_message ptrace-create
 	[ -w /dev/full ] || skip "no /dev/full"
-	run_split ptrace-create --pid="$pid" --name="$me.a" -o /dev/full
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-create --pid="$pid" --name="$me.a" -o /dev/full
 	[ "$(session_files)" -eq 0 ]
 	assert_one_message ptrace-create
 }
 
 @test "a log that does not go with its policy is told why" {
 	traced_start -w
-	run_split ptrace-create --pid="$pid" -o a.log --log-full-policy=loop --log-max-size=1
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-create --pid="$pid" -o a.log --log-full-policy=loop --log-max-size=1
 	[ "$stderr" = "ptrace-create: a.log: the log-max-size is too small for a log" ]
-	run_split ptrace-create --pid="$pid" -o /dev/null --log-full-policy=loop
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-create --pid="$pid" -o /dev/null --log-full-policy=loop
 	[ "$stderr" = "ptrace-create: /dev/null: is not a regular file, which needs the log-full-policy append" ]
 	[ ! -e a.log ]
 }
@@ -200,22 +175,16 @@ load ../../support/helpers
 	END
 	# Signals end the wait, and leave no session.
 	for signal in INT TERM; do
-		env --default-signal=INT ptrace-create --all -c file.yaml 2>err 3>&- &
-		creator=$!
-		pids="$pids $creator"
+		begins creator env --default-signal=INT ptrace-create --all -c file.yaml 2>err
 		wait_until grep -qsx 'ptrace-create: fifo: is a FIFO that nobody reads; waiting for a reader' err
 		[ "$(session_files)" -eq 0 ]
 		kill -"$signal" "$creator"
-		status=0
-		wait "$creator" || status=$?
-		[ "$status" -eq $((128 + $(kill -l "$signal"))) ]
+		ends $((128 + $(kill -l "$signal"))) "$creator"
 		[ "$(session_files)" -eq 0 ]
 		# What comes next is not to take this message for its own.
 		rm err
 	done
-	ptrace-create --all -c file.yaml >out.txt 2>err 3>&- &
-	creator=$!
-	pids="$pids $creator"
+	begins creator ptrace-create --all -c file.yaml >out.txt 2>err
 	wait_until grep -qs 'waiting for a reader' err
 	cat fifo >copy 3>&- &
 	reader=$!
@@ -225,8 +194,7 @@ load ../../support/helpers
 	wait "$reader"
 	ptrace-dump copy
 	for policy in loop until-full; do
-		run_split timeout "$patience" ptrace-create --pid="$pid" -o fifo --log-full-policy="$policy"
-		[ "$status" -eq 1 ]
+		exits 1 timeout "$patience" ptrace-create --pid="$pid" -o fifo --log-full-policy="$policy"
 		[ "$stderr" = "ptrace-create: fifo: is not a regular file, which needs the log-full-policy append" ]
 	done
 }
@@ -257,26 +225,22 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 
 @test "nobody reads the name, or the message about another: no session is left" {
 	traced_start -w
-	run_split unread 1 ptrace-create --pid="$pid" --name="$me.a" -o run.log
-	[ "$status" -eq 1 ]
+	exits 1 unread 1 ptrace-create --pid="$pid" --name="$me.a" -o run.log
 	grep -qx 'ptrace-create: standard output: Broken pipe' stderr.txt
 	[ "$(session_files)" -eq 0 ]
 	[ ! -e run.log ]
 	printf 'sessions:\n- {name: %s, pid: %s}\n- {name: %s, pid: 999999999}\n' \
 		"$me.a" "$pid" "$me.b" >all.yaml
-	run_split unread 2 ptrace-create --all --config=all.yaml
-	[ "$status" -eq 1 ]
+	exits 1 unread 2 ptrace-create --all --config=all.yaml
 	[ -z "$stdout" ]
 	[ "$(session_files)" -eq 0 ]
-	run_split unread 1 ptrace-create --pid="$pid" --dump-config
-	[ "$status" -eq 0 ]
+	exits 0 unread 1 ptrace-create --pid="$pid" --dump-config
 	[ -z "$stderr" ]
 }
 
 @test "a stream too large for the memory leaves no session" {
 	traced_start -w
-	run_split ptrace-create --pid="$pid" --name="$me.a" --stream-min-size=1000000G
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-create --pid="$pid" --name="$me.a" --stream-min-size=1000000G
 	[ "$(session_files)" -eq 0 ]
 	assert_one_message ptrace-create
 }
@@ -298,8 +262,7 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 	ptrace-create --pid="$pid" --name="$me.a"
 	ptrace-shutdown "$me.a"
 	echo x >/dev/shm/posixtrace-"$EUID"/c."$me.a"
-	run_split ptrace-stat "$me.a"
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-stat "$me.a"
 	assert_one_message ptrace-stat
 	ptrace-create --pid="$pid" --name="$me.a"
 	ptrace-shutdown "$me.a"
@@ -307,8 +270,7 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 
 @test "--json tells all that is to be known of it" {
 	traced_start -w
-	run_split ptrace-create --json --pid="$pid" --name="$me.a" -o run.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-create --json --pid="$pid" --name="$me.a" -o run.log
 	[ -z "$stderr" ]
 	[ "$(wc -l <stdout.txt)" -eq 1 ]
 	jq -e --arg name "$me.a" --argjson pid "$pid" --arg log "$(realpath run.log)" \
@@ -320,20 +282,16 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 }
 
 @test "what is excluded is not recorded from the start" {
-	traced_start -w -W -n 5
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me.a" -o a.log --start --exclude=traced.event
+	traced_session "$me.a" -o a.log --start --exclude=traced.event -- -w -W -n 5
 	ptrace-create --pid="$pid" --name="$me.b" -o b.log --start --exclude='tra*d.[a-f]*' \
 		--exclude=posix_trace_start
 	ptrace-create --pid="$pid" --name="$me.c" -o c.log --start --exclude='other.*'
 	ptrace-create --pid="$pid" --name="$me.d" -o d.log --start --only='other.*'
 	go
 	wait_until says done
-	run_split ptrace-shutdown "$me.a" "$me.b" "$me.c"
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-shutdown "$me.a" "$me.b" "$me.c"
 	[ "$stderr" = "ptrace-shutdown: $me.c: no event has a name that matches --exclude=other.*" ]
-	run_split ptrace-shutdown --json "$me.d"
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-shutdown --json "$me.d"
 	validates session <<<"$stdout"
 	jq -e '.unmatched == [{"how": "only", "glob": "other.*"}]' <<<"$stdout"
 	[ "$(events d.log traced.event)" -eq 0 ]
@@ -346,8 +304,7 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 @test "the log of a session replaces nothing but a log or an empty file" {
 	traced_start -w
 	echo precious >text
-	run_split ptrace-create --pid="$pid" --name="$me.a" -o text
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-create --pid="$pid" --name="$me.a" -o text
 	[ "$stderr" = "ptrace-create: text: exists and is not a trace log; name another file, or replace this one with --force" ]
 	[ "$(cat text)" = precious ]
 	[ "$(session_files)" -eq 0 ]
@@ -362,8 +319,7 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 	sleep 1000 3>&- &
 	pids="$pids $!"
 	wait_until grep -qsx sleep /proc/$!/comm
-	run_split ptrace-create --json --pid=$! --name="$me.a"
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-create --json --pid=$! --name="$me.a"
 	validates create <<<"$stdout"
 	why="$! (sleep): runs $(readlink /proc/$!/exe), which is not linked with the library, so it has no events of its own; programs that it starts are traced if they have it; if its own events are missing, link it with -lposixtrace"
 	[ "$stderr" = "ptrace-create: $why" ]
@@ -387,8 +343,7 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 	pids="$pids $pid"
 	exec 7>in
 	wait_until says ready
-	run_split ptrace-create --pid="$pid" --name="$me.a" -o run.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-create --pid="$pid" --name="$me.a" -o run.log
 	[ "$stderr" = "ptrace-create: $pid (traced): has another /dev/shm, as it is in another mount namespace (a container); run the commands where it is (nsenter, docker exec), or give both the same /dev/shm" ]
 }
 
@@ -397,14 +352,11 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 	unshare --time true 2>/dev/null || skip "no time namespaces"
 	# At its end the sanitizer looks for leaks in another process, which it cannot have here.
 	export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
-	run_split unshare --time ptrace-create --pid="$BASHPID" --name="$me.a"
-	[ "$status" -eq 0 ]
+	exits 0 unshare --time ptrace-create --pid="$BASHPID" --name="$me.a"
 	[[ $stderr == *"is in another time namespace, so it cannot be traced from here"* ]]
-	run_split timeout "$patience" unshare --pid ptrace-create --pid="$BASHPID" --name="$me.b"
-	[ "$status" -eq 1 ]
+	exits 1 timeout "$patience" unshare --pid ptrace-create --pid="$BASHPID" --name="$me.b"
 	[[ $stderr == *"in another pid namespace"* ]]
-	run_split timeout "$patience" unshare --pid ptrace-run -o run.log -- true
-	[ "$status" -eq 125 ]
+	exits 125 timeout "$patience" unshare --pid ptrace-run -o run.log -- true
 	[[ $stderr == *"what this command starts is in another pid namespace"* ]]
 	[ ! -e run.log ]
 }
@@ -430,11 +382,9 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 		[ "$status" -eq 1 ]
 		[ "$stderr" = "ptrace-create: /dev/stdout: is standard output, which gets the names of sessions; name another file" ]
 	done
-	run_split ptrace-create --pid="$pid" --name="$me.o" -o -
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-create --pid="$pid" --name="$me.o" -o -
 	[[ $stderr == "ptrace-create: --output: '-' is not standard output, which gets the names of sessions; ./- is a file of this name"* ]]
-	run_split ptrace-create --pid="$pid" --name="$me.o" -o /dev/stdout --json
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-create --pid="$pid" --name="$me.o" -o /dev/stdout --json
 	# What it held is still there.
 	ptrace-dump names >/dev/null
 	[ ! -s copy ]

@@ -20,7 +20,7 @@ finds() {
 }
 
 doctor() {
-	run_split timeout 60 ptrace-doctor --json "$@"
+	run_split timeout "$patience" ptrace-doctor --json "$@"
 	[ -z "$stderr" ]
 	cat stdout.txt >>"$BATS_TEST_TMPDIR/said"
 	# The status is what was found.
@@ -131,7 +131,7 @@ doctor() {
 @test "a process: none, without the library, not traced, ended" {
 	doctor 999999999
 	finds problem process 'no such process'
-	sleep 60 3>&- &
+	sleep 1000 3>&- &
 	# Waiting starts a process, too.
 	local sleeper=$!
 	pids="$pids $sleeper"
@@ -147,9 +147,7 @@ doctor() {
 }
 
 @test "a session: not started, running, its process gone, its controller killed" {
-	traced_start -w -W
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me.a" -o run.log --keep
+	traced_session "$me.a" -o run.log --keep -- -w -W
 	doctor "$me.a"
 	finds problem suspended "ptrace-start $me.a"
 	doctor "$pid"
@@ -184,9 +182,7 @@ doctor() {
 }
 
 @test "a controller that is stopped is told within seconds" {
-	traced_start -w
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me.s" --start
+	traced_session "$me.s" --start -- -w
 	controller=$(ptrace-list --format=json |
 		jq "select(.session == \"$me.s\") | .controller")
 	kill -STOP "$controller"
@@ -196,18 +192,10 @@ doctor() {
 }
 
 @test "a keeper that was killed" {
-	traced_start -w
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me.k" --start -o run.log
+	traced_session "$me.k" --start -o run.log -- -w
 	controller=$(ptrace-list --format=json |
 		jq "select(.session == \"$me.k\") | .controller")
-	stream=$(sed -n 's|.*/\(s\.[0-9a-f]*\)$|\1|p' "/proc/$controller/maps" | head -n 1)
-	keeper=
-	for maps in $(grep -ls "/$stream\$" /proc/[0-9]*/maps); do
-		p=${maps//[!0-9]/}
-		[ "$p" = "$controller" ] || [ "$p" = "$pid" ] || keeper=$p
-	done
-	[ -n "$keeper" ]
+	finds_keeper run.log
 	# Else the session would replace it at once.
 	kill -STOP "$controller"
 	kill -KILL "$keeper"
@@ -218,10 +206,8 @@ doctor() {
 }
 
 @test "a stream that is full, a log that is full" {
-	traced_start -w -W -n 20000
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me.f" --start --stream-min-size=16K \
-		--stream-full-policy=until-full
+	traced_session "$me.f" --start --stream-min-size=16K --stream-full-policy=until-full \
+		-- -w -W -n 20000
 	ptrace-create --pid="$pid" --name="$me.l" --start -o run.log --log-max-size=20K \
 		--log-full-policy=until-full
 	go
@@ -243,9 +229,7 @@ doctor() {
 		[ $? -eq 3 ]
 	doctor ./log.log
 	finds problem lost ' 0 events were lost in the stream, [1-9][0-9]* in the log; use a larger --log-max-size$'
-	traced_start -w -W -n 20000
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me.p" --start --stream-min-size=16K
+	traced_session "$me.p" --start --stream-min-size=16K -- -w -W -n 20000
 	ptrace-create --pid="$pid" --name="$me.l" --start -o run.log --log-max-size=20K \
 		--log-full-policy=until-full --stream-min-size=4M
 	go
@@ -258,9 +242,7 @@ doctor() {
 }
 
 @test "an event that was never opened, and the nearest names" {
-	traced_start -w -e shop.order
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me.e" --start
+	traced_session "$me.e" --start -- -w -e shop.order
 	doctor --event=shop.oder "$me.e"
 	finds problem event "no process that it traces has opened an event shop.oder .did you mean 'shop.order'"
 	doctor -e shop.oder "$pid"
@@ -273,9 +255,7 @@ doctor() {
 }
 
 @test "an event that is filtered" {
-	traced_start -w -e shop.order
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me.e" --start
+	traced_session "$me.e" --start -- -w -e shop.order
 	ptrace-filter --add "$me.e" shop.order
 	doctor --event=shop.order "$me.e"
 	finds problem filtered 'filters out shop.order'
@@ -384,9 +364,7 @@ doctor() {
 	finds ok event 'shop[.][*] happened 7 times'
 	doctor --event='x.*' run.log
 	finds problem event 'has opened an event x[.][*]'
-	traced_start -w -W -e shop.order
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me.e" --start
+	traced_session "$me.e" --start -- -w -W -e shop.order
 	doctor --event='shop.*' "$me.e"
 	finds note event 'has not happened'
 	doctor --event='shop.*' "$pid"
@@ -483,8 +461,7 @@ doctor() {
 @test "a /proc of another pid namespace" {
 	[ "$EUID" -eq 0 ] || skip "root only"
 	unshare -p -f true 2>/dev/null || skip "no pid namespaces"
-	run_split unshare -p -f ptrace-doctor --json
-	[ "$status" -eq 1 ]
+	exits 1 unshare -p -f ptrace-doctor --json
 	finds problem proc 'another pid namespace'
 }
 
@@ -495,10 +472,9 @@ doctor() {
 	chmod 755 . ptrace-doctor
 	user="setpriv --reuid=54321 --regid=54321 --clear-groups"
 	$user test -x ./ptrace-doctor || skip "another user cannot get at the test"
-	sleep 60 3>&- &
+	sleep 1000 3>&- &
 	pids="$pids $!"
-	run_split $user ./ptrace-doctor --json $!
-	[ "$status" -eq 1 ]
+	exits 1 $user ./ptrace-doctor --json $!
 	finds problem user 'runs as user 0; you are 54321'
 	chmod 4755 traced
 	run_split $user ./ptrace-doctor --json -- ./traced
@@ -507,8 +483,7 @@ doctor() {
 }
 
 @test "limits, and all streams taken" {
-	run_split bash -c 'ulimit -f 1000; ptrace-doctor --json'
-	[ "$status" -eq 1 ]
+	exits 1 bash -c 'ulimit -f 1000; ptrace-doctor --json'
 	finds problem limits 'ulimit -f'
 	run_split bash -c 'ulimit -n 16; ptrace-doctor --json'
 	finds problem limits 'ulimit -n'
@@ -528,14 +503,11 @@ doctor() {
 }
 
 @test "a wrong command line" {
-	run_split ptrace-doctor --
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-doctor --
 	assert_one_message ptrace-doctor
-	run_split ptrace-doctor 1 -- ls
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-doctor 1 -- ls
 	assert_one_message ptrace-doctor
-	run_split ptrace-doctor --event=x
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-doctor --event=x
 	assert_one_message ptrace-doctor
 	# Names of any kind are one line.
 	doctor "$(printf 'a\nb\033c')"

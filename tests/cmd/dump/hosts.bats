@@ -71,15 +71,13 @@ two_hosts() {
 	ptrace-dump --fields=event,bound gamma.log | jq -e 'has("bound_ns") | not'
 	ptrace-dump --format=text --fields=event,bound gamma.log | grep -qE '^c.event +-$'
 	[ "$(ptrace-dump --count --where='bound < 1000w' gamma.log)" -eq 0 ]
-	run_split ptrace-dump --pair='a.event..b.event by bound' alpha.log
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-dump --pair='a.event..b.event by bound' alpha.log
 	[[ $stderr == *"'bound' is no key"* ]]
 }
 
 @test "the order that cannot be told is told once, with the figures" {
 	two_hosts
-	run_split ptrace-dump alpha.log beta.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-dump alpha.log beta.log
 	# They are 500 us apart, and both bounds are 500 us and the time that it took to read the clocks.
 	assert_one_message ptrace-dump
 	[[ $stderr == *"the order of 19 of 19 neighbouring events of different hosts cannot be told"* ]]
@@ -157,12 +155,10 @@ two_hosts() {
 	# A log without a label has its own name.
 	[ "$(ptrace-dump --count --where='host == "beta"' --label=x=alpha.log alpha.log beta.log)" -eq 10 ]
 	for wrong in alpha.log =alpha.log x= x=y.log; do
-		run_split ptrace-dump --label="$wrong" alpha.log beta.log
-		[ "$status" -eq 2 ]
+		exits 2 ptrace-dump --label="$wrong" alpha.log beta.log
 		[[ $stderr == "ptrace-dump: --label: "* ]]
 	done
-	run_split ptrace-dump --label=x=alpha.log --label=y=alpha.log alpha.log
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-dump --label=x=alpha.log --label=y=alpha.log alpha.log
 	[[ $stderr == *"'alpha.log' has two names"* ]]
 	# Logs of one host have the name that one of them got.
 	{ echo host alpha m1 b1; event_lines other 100 1000000 1; echo clock 0 0 5000000000 200000 0; } | made other.log
@@ -178,8 +174,7 @@ two_hosts() {
 		{"alpha.log": "front", "other.log": "back"}[.log])' <(grep -v beta.log shown)
 	tail -n 1 shown | jq -e '.summary.hosts[0].host == "alpha"'
 	grep -q 'different hosts cannot be told; .*alpha (' stderr.txt
-	run_split ptrace-dump --label=x=y --follow=y
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-dump --label=x=y --follow=y
 }
 
 @test "exports, reports and rules have the same times and names" {
@@ -196,24 +191,18 @@ two_hosts() {
 	[[ $stderr == "ptrace-report: the order of 19 of 19 "* ]]
 	[[ $stdout == *"beta.log of host two"* ]]
 	# By the times of the logs, the last one would come first.
-	run_split ptrace-check --order='a.event,b.event' "${labels[@]}"
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-check --order='a.event,b.event' "${labels[@]}"
 	[[ $stderr == "ptrace-check: the order of "* ]]
-	run_split ptrace-check --never='b.event where host == "two" && bound < 1ms' "${labels[@]}"
-	[ "$status" -eq 1 ]
-	run_split ptrace-check --never='a.event where bound < 1ms' alpha.log
-	[ "$status" -eq 1 ]
-	run_split ptrace-check --never='a.event where bound > 1ms' alpha.log
-	[ "$status" -eq 0 ]
-	run_split ptrace-check --no-loss --label=x=nothing.log alpha.log
-	[ "$status" -eq 2 ]
+	exits 1 ptrace-check --never='b.event where host == "two" && bound < 1ms' "${labels[@]}"
+	exits 1 ptrace-check --never='a.event where bound < 1ms' alpha.log
+	exits 0 ptrace-check --never='a.event where bound > 1ms' alpha.log
+	exits 2 ptrace-check --no-loss --label=x=nothing.log alpha.log
 }
 
 @test "a session and its log are of this host" {
 	ptrace-run -o run.log -- "$traced" -n 3
 	ptrace-run -o again.log -- "$traced" -n 3
-	run_split ptrace-dump --fields=event,host,bound run.log again.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-dump --fields=event,host,bound run.log again.log
 	[ -z "$stderr" ]
 	jq -se 'all(.[]; has("bound_ns"))' stdout.txt
 	# As what was recorded is in order, nothing is corrected.
@@ -260,8 +249,7 @@ with_messages() {
 @test "--sync: offset and drift by messages, and the order" {
 	for seed in 1 2 3; do
 		with_messages $seed alpha.log beta.log
-		run_split ptrace-dump --sync="$sync" --fields=event,data.id,host,bound --summary alpha.log beta.log
-		[ "$status" -eq 0 ]
+		exits 0 ptrace-dump --sync="$sync" --fields=event,data.id,host,bound --summary alpha.log beta.log
 		grep -v summary stdout.txt | jq -r '"\(.event) \(.data.id)"' | diff truth -
 		tail -n 1 stdout.txt >summary
 		! has_validator || validates event <summary
@@ -345,8 +333,7 @@ bounds() {
 	# beta is 5 s behind: what it received comes before it was sent.
 	for i in 1 2 3 4; do message alpha $((i * 1000000000)) beta $((i * 1000000000 - 5000000000 + i * 1000)) $i; done
 	hosts alpha beta
-	run_split ptrace-dump --sync="$sync" --fields=event,host,bound alpha.log beta.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-dump --sync="$sync" --fields=event,host,bound alpha.log beta.log
 	[ "$(jq -r .event stdout.txt | tr '\n' ' ')" = "net.send net.recv net.send net.recv net.send net.recv net.send net.recv " ]
 	[[ $stderr == *"beta is 4.999s behind alpha"*"by 4 messages from alpha and 0 to it"* ]]
 	jq -se 'all(.[]; .host == "alpha" or .bound_ns > 20000000000)' stdout.txt
@@ -399,26 +386,20 @@ bounds() {
 	message beta 6000000000 alpha 6000100000 13
 	printf 'event 6000100000 7 7 net.recv u64:13\n' >>gamma.script
 	hosts alpha beta gamma
-	run_split ptrace-dump --sync="$sync" --summary alpha.log beta.log gamma.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-dump --sync="$sync" --summary alpha.log beta.log gamma.log
 	[[ $stderr == *"--sync: 3 received messages were left out, as the key was sent by several hosts"* ]]
 	tail -n 1 stdout.txt | jq -e '.summary.hosts | map(.messages) | add == 8'
 	# What cannot be asked for.
 	for wrong in net.send 'net.send..net.recv' 'net.send..net.recv by data.x.y z' '..net.recv by data.id'; do
-		run_split ptrace-dump --sync="$wrong" alpha.log beta.log
-		[ "$status" -eq 2 ]
+		exits 2 ptrace-dump --sync="$wrong" alpha.log beta.log
 	done
-	run_split ptrace-dump --sync="$sync" --follow=none
-	[ "$status" -eq 2 ]
-	run_split ptrace-dump --sync='x..y by pid' --count alpha.log beta.log
-	[ "$status" -eq 1 ]
+	exits 2 ptrace-dump --sync="$sync" --follow=none
+	exits 1 ptrace-dump --sync='x..y by pid' --count alpha.log beta.log
 	[[ $stderr == *"--sync: no host has received what another one has sent: 0 events of these types"* ]]
-	run_split ptrace-dump --sync="$sync" --count alpha.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-dump --sync="$sync" --count alpha.log
 	[[ $stderr == *"--sync: the logs are not of several hosts"* ]]
 	# Of a log that is missing nothing else is said.
-	run_split ptrace-dump --sync="$sync" --count alpha.log missing.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-dump --sync="$sync" --count alpha.log missing.log
 	assert_one_message ptrace-dump
 	[[ $stderr == *"missing.log: no such session or log"* ]]
 }
@@ -479,8 +460,7 @@ sorted() {
 	tail -n 1 shown | jq -e '.summary.hosts[1] | .messages == 12 and (has("bound_ns") | not)'
 	# If there are no others there is nothing to compare by.
 	printf 'host alpha m1 b1\nlayout net.recv u64 id\nevent 1000000000 7 7 net.recv u64:98\n' | made alpha.log
-	run_split ptrace-dump --sync="$sync" --count alpha.log beta.log apart.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-dump --sync="$sync" --count alpha.log beta.log apart.log
 	[[ $stderr == *"1 message was left out, as its log does not tell when it was"* ]]
 }
 
@@ -500,8 +480,7 @@ commands() {
 		echo clock 0 0 7000000000 16000000000 64
 		echo clock 5000000000 5400000000 12000000000 300000 0
 	} | made 'beta 2.log'
-	run_split ptrace-check --never=b.event alpha.log 'beta 2.log'
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-check --never=b.event alpha.log 'beta 2.log'
 	commands | grep -q '"event":"b.event"'
 	# What was 60 s off, and what messages say of it.
 	mkdir "it's"
@@ -512,8 +491,7 @@ commands() {
 	done
 	echo event 64700000000 7 7 "it's%0abad" >>beta.script
 	hosts alpha beta
-	run_split ptrace-check --sync="$sync" --never="it's*" alpha.log beta.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-check --sync="$sync" --never="it's*" alpha.log beta.log
 	commands | grep -q bad
 	ptrace-check --json --sync="$sync" --never="it's*" alpha.log beta.log 2>/dev/null |
 		jq -r '.. | .command? // empty' >commands
@@ -547,8 +525,7 @@ commands() {
 	} | made beta.log
 	layout='net.*=u64 id'
 	rule="net.send where data.id == 42"
-	run_split ptrace-check --decode="$layout" --sync="$sync" --never="$rule" alpha.log beta.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-check --decode="$layout" --sync="$sync" --never="$rule" alpha.log beta.log
 	commands | jq -se 'any(.[]; .event == "net.send" and .data == {id: 42})'
 	# From a file, which is named, if it can be read again.
 	printf 'decode:\n  "net.*": u64 id\n' >"it's.yaml"
@@ -560,18 +537,15 @@ commands() {
 	bash commands 2>/dev/null </dev/null | jq -se 'any(.[]; .data == {id: 42})'
 	# Those of the rules; the first layout of an event stays the first.
 	printf 'decode:\n  "*": u32 low, u32 high\nrules:\n- never: net.send\n  where: data.low == 42\n' >rules.yaml
-	run_split ptrace-check rules.yaml alpha.log beta.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-check rules.yaml alpha.log beta.log
 	commands | jq -se 'any(.[]; .data == {low: 42, high: 0})'
 	sed -i 's/data.low/data.id/' rules.yaml
-	run_split ptrace-check --config="it's.yaml" rules.yaml alpha.log beta.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-check --config="it's.yaml" rules.yaml alpha.log beta.log
 	commands | jq -se 'any(.[]; .event == "net.send" and .data == {id: 42})'
 	grep -qF -- "--decode='net.*=u64 id' --decode='*=u32 low, u32 high'" stdout.txt
 	# What a log tells of itself need not be said.
 	with_messages 7 alpha.log beta.log
-	run_split ptrace-check --never="$rule" alpha.log beta.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-check --never="$rule" alpha.log beta.log
 	fails grep -e '--decode' stdout.txt
 }
 
@@ -581,8 +555,7 @@ commands() {
 	told="which is more than the limit of 100us: it cannot be told on which side of that"
 	for rule in --p99='a.event..b.event by pid < 100us' --after='a.event -> b.event within 100us by pid' \
 		--exists='b.event within 100us of a.event'; do
-		run_split ptrace-check "$rule" alpha.log beta.log
-		[ "$status" -eq 1 ]
+		exits 1 ptrace-check "$rule" alpha.log beta.log
 		[ "$(grep -c 'the limit of' <<<"$stderr")" -eq 1 ]
 		[[ $stderr == *": the clocks of two hosts may be wrong by 50"*"us together, $told "*" the verdict may be wrong"* ]]
 	done
@@ -591,8 +564,7 @@ commands() {
 	# One that was kept may be wrong, too.
 	rules=(--before='b.event require a.event by pid within 500us' --max='a.event..b.event by pid <= 500us'
 		--min='a.event..b.event by pid > 1us')
-	run_split ptrace-check --json "${rules[@]}" alpha.log beta.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-check --json "${rules[@]}" alpha.log beta.log
 	[ "$(grep -c 'the limit of' <<<"$stderr")" -eq 3 ]
 	! has_validator || validates check <stdout.txt
 	jq -e 'all(.rules[]; .verdict == "pass" and .unclear == 10 and .clock_error_ns > 502000 and
@@ -604,13 +576,11 @@ commands() {
 	[[ $stderr != *"the limit of"* ]]
 	jq -e 'all(.rules[]; .unclear == 0 and (has("clock_error_ns") | not))' stdout.txt
 	{ echo host late m5 b5; event_lines late.event 1000000000 1 1; echo clock 0 0 5000000000 200000 0; } | made late.log
-	run_split ptrace-check --exists='late.event within 1us of a.event' alpha.log late.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-check --exists='late.event within 1us of a.event' alpha.log late.log
 	[[ $stderr != *"the limit of"* ]]
 	# Nobody knows.
 	{ echo host gamma m3 b3; event_lines c.event 0 1 1; } | made gamma.log
-	run_split ptrace-check --json --exists='c.event within 1h of a.event' alpha.log gamma.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-check --json --exists='c.event within 1h of a.event' alpha.log gamma.log
 	[[ $stderr == *"may be wrong by any time together, which is more than the limit of 3600"*" on which side of that 1 duration is,"* ]]
 	jq -e '.rules[0] | .unclear == 1 and (has("clock_error_ns") | not)' stdout.txt
 }
@@ -621,13 +591,11 @@ commands() {
 	rule=(--min='net.send..net.recv by data.id > 20us')
 	run_split ptrace-check "${rule[@]}" alpha.log beta.log
 	[ "$status" -ne 0 ]
-	run_split ptrace-check --sync="$sync" "${rule[@]}" alpha.log beta.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-check --sync="$sync" "${rule[@]}" alpha.log beta.log
 	[[ $stderr == *"--sync: beta is"* ]]
 	ptrace-export --to=csv --sync="$sync" alpha.log beta.log 2>/dev/null | tail -n +2 |
 		awk -F, '{ print $3 }' | tr -d '"' | diff <(cut -d' ' -f1 truth) -
-	run_split ptrace-report --text --sync="$sync" alpha.log beta.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-report --text --sync="$sync" alpha.log beta.log
 	[[ $stderr == *"ptrace-report: --sync: beta is"* ]]
 	[ "$(ptrace-dump --pair="$sync" --where='duration > 20us' --count --sync="$sync" alpha.log beta.log 2>/dev/null)" -eq 2000 ]
 }
@@ -635,8 +603,7 @@ commands() {
 @test "ptrace-stat: with --label and --sync the logs are looked at together" {
 	two_hosts
 	labels=(--label=one=alpha.log --label=two=beta.log)
-	run_split ptrace-stat --json "${labels[@]}" alpha.log beta.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-stat --json "${labels[@]}" alpha.log beta.log
 	! has_validator || validates stat <stdout.txt
 	jq -se 'length == 2 and .[0].label == "one" and .[0].first == "2023-11-14T22:13:20.000000000Z" and
 		.[1].label == "two" and .[1].first == "2023-11-14T22:13:20.000500000Z" and
@@ -661,8 +628,7 @@ commands() {
 		echo clock 0 50 5000000000 200000 0
 	} | made begin.log
 	pair=(--pair='b.begin..b.end by data.id')
-	run_split ptrace-stat "${pair[@]}" --label='web 1=begin.log' begin.log end.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-stat "${pair[@]}" --label='web 1=begin.log' begin.log end.log
 	assert_one_message ptrace-stat
 	[[ $stderr == *"the order of 19 of 19 neighbouring events of different hosts cannot be told"*"web 1 ("* ]]
 	[[ $stdout == "log begin.log of web 1"$'\n'"log end.log"$'\n'* ]]
@@ -677,8 +643,7 @@ commands() {
 		jq -se 'length == 2 and all(.[]; .kind == "log" and .pairs[0].count == 0)'
 	# Messages tell more than the clocks.
 	with_messages 6 alpha.log beta.log
-	run_split ptrace-stat --json --pair="$sync" --sync="$sync" alpha.log beta.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-stat --json --pair="$sync" --sync="$sync" alpha.log beta.log
 	[[ $stderr == *"ptrace-stat: --sync: beta is "*" ahead of alpha"* ]]
 	! has_validator || validates pairs <stdout.txt
 	jq -e '.pairs[0].count == 2000 and .pairs[0].min_ns > 20000 and .pairs[0].unmatched_ends == 0 and
@@ -693,39 +658,30 @@ commands() {
 @test "ptrace-stat: --label and --sync refuse what they cannot be of" {
 	two_hosts
 	for wrong in --label=x --label=x=y.log --sync=a.event; do
-		run_split ptrace-stat "$wrong" alpha.log beta.log
-		[ "$status" -eq 2 ]
+		exits 2 ptrace-stat "$wrong" alpha.log beta.log
 		[[ $stderr == "ptrace-stat: ${wrong%%=*}: "* ]]
 	done
 	for option in --label=x=alpha.log --sync="$sync"; do
-		run_split ptrace-stat --diff "$option" alpha.log beta.log
-		[ "$status" -eq 2 ]
+		exits 2 ptrace-stat --diff "$option" alpha.log beta.log
 		[[ $stderr == "ptrace-stat: ${option%%=*}: cannot be used together with --diff"* ]]
 	done
-	run_split ptrace-stat --sync="$sync" alpha.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-stat --sync="$sync" alpha.log
 	[[ $stderr == *"--sync: the logs are not of several hosts"* ]]
-	run_split ptrace-stat --label=x=alpha.log alpha.log missing.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-stat --label=x=alpha.log alpha.log missing.log
 	[[ $stderr == *"missing.log: no such session or log"* && $stdout == *"x"* ]]
 	# What is missing, and what does not fit, is told as of one log.
-	run_split ptrace-stat --pair='a.event..z by pid' --label=x=alpha.log alpha.log beta.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-stat --pair='a.event..z by pid' --label=x=alpha.log alpha.log beta.log
 	[[ $stderr == *"no event type is named 'z'"* ]]
 	head -c -100 beta.log >cut.log
-	run_split ptrace-stat --json --pair='a.event..b.event by pid' --label=x=alpha.log alpha.log cut.log
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-stat --json --pair='a.event..b.event by pid' --label=x=alpha.log alpha.log cut.log
 	jq -e '.complete == false and .logs[0].losses.unclosed == false and .logs[1].losses.unclosed' stdout.txt
-	run_split ptrace-stat --allow-loss --pair='a.event..b.event by pid' --label=x=alpha.log alpha.log cut.log
-	[ "$status" -eq 0 ]
-	run_split ptrace-stat --strict --decode='b.event=u64 x' --pair='a.event..b.event by pid' --label=x=alpha.log alpha.log beta.log
-	[ "$status" -eq 3 ]
+	exits 0 ptrace-stat --allow-loss --pair='a.event..b.event by pid' --label=x=alpha.log alpha.log cut.log
+	exits 3 ptrace-stat --strict --decode='b.event=u64 x' --pair='a.event..b.event by pid' --label=x=alpha.log alpha.log beta.log
 	[[ $stderr == *"b.event"*layout* ]]
 	# A session has events, and counts without times.
 	traced_start -n 3 -W
 	ptrace-create --pid="$pid" --name="$me.a" --start
-	run_split ptrace-stat --label="x=$me.a" "$me.a" alpha.log
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-stat --label="x=$me.a" "$me.a" alpha.log
 	[[ $stderr == "ptrace-stat: --label: $me.a is a session, of which it needs --pair or --pairs"* ]]
 	run_split ptrace-stat --json --pair='posix_trace_start..a.event by pid' --label="x=$me.a" "$me.a" alpha.log
 	jq -e --arg me "$me.a" '.logs[0].session == $me and .logs[1].log == "alpha.log"' stdout.txt

@@ -12,9 +12,7 @@ is_connected() {
 # follow OPTION...: in the background, into lines; $follower is its process
 follow() {
 	# Else it would ignore the interrupt, as whatever a script starts in the background.
-	env --default-signal=INT ptrace-dump --follow="$me" "$@" >lines 2>errors 3>&- 7>&- &
-	follower=$!
-	pids="$pids $follower"
+	begins follower env --default-signal=INT ptrace-dump --follow="$me" "$@" >lines 2>errors 7>&-
 	wait_until is_connected
 }
 
@@ -289,9 +287,7 @@ numbers() {
 
 @test "all who follow, and who asks, are shown every event of a session without a log" {
 	local status n
-	traced_start -w -W -n 5
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me" --start
+	traced_session "$me" --start -- -w -W -n 5
 	for n in 1 2 3; do
 		follow
 		mv lines lines$n
@@ -310,9 +306,7 @@ numbers() {
 	followers="$followers $follower"
 	ptrace-shutdown "$me"
 	for follower in $followers; do
-		status=0
-		wait "$follower" || status=$?
-		[ "$status" -eq 0 ]
+		ends 0 "$follower"
 	done
 	cat errors*
 	[ -z "$(cat errors*)" ]
@@ -323,9 +317,7 @@ numbers() {
 }
 
 @test "machine and process are fields of events of a session, too" {
-	traced_start -w -W -n 5
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me" --start
+	traced_session "$me" --start -- -w -W -n 5
 	follow --where="comm == 'traced' && exe == '$traced' && user == $(id -u) && host == '$(uname -n)'" \
 		-e traced.event --fields=data,host,comm,command_line
 	mv lines lines1
@@ -345,9 +337,7 @@ numbers() {
 }
 
 @test "command lines that are secret are not sent to who follows" {
-	traced_start -w -W -n 5
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me" --start --no-command-line
+	traced_session "$me" --start --no-command-line -- -w -W -n 5
 	follow -e traced.event --fields=data,comm,command_line
 	go
 	wait_until says done
@@ -357,9 +347,7 @@ numbers() {
 }
 
 @test "what the stream overwrote before it was shown is a gap, and counted" {
-	traced_start -w -W -n 100000
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me" --start --stream-min-size=64K
+	traced_session "$me" --start --stream-min-size=64K -- -w -W -n 100000
 	follow --summary
 	wait_until has_line posix_trace_start
 	kill -STOP "$follower"
@@ -377,11 +365,7 @@ numbers() {
 }
 
 @test "what was lost before the follower came is not its own" {
-	traced_start -w -W -n 50000
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me" --start --stream-min-size=64K
-	go
-	wait_until says done
+	record "$me" --stream-min-size=64K -- -n 50000
 	follow
 	wait_until has_line traced.event
 	ptrace-shutdown "$me"
@@ -391,15 +375,12 @@ numbers() {
 }
 
 @test "what a session has now: gaps, selections, the log" {
-	traced_start -w -W -n 50000
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me" --start --stream-min-size=64K
+	traced_session "$me" --start --stream-min-size=64K -- -w -W -n 50000
 	ptrace-create --pid="$pid" --name="$me.log" --start -o run.log
 	ptrace-create --pid="$pid" --name="$me.loop" --start -o loop.log --stream-full-policy=loop
 	go
 	wait_until says done
-	run_split ptrace-dump --summary --last=1 --fields=event "$me"
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-dump --summary --last=1 --fields=event "$me"
 	[[ $stderr == "ptrace-dump: $me: "*" events lost in the stream, which was full" ]]
 	tail -n 1 stdout.txt | jq -e --arg me "$me" '.summary.logs[0] |
 		.session == $me and .losses.stream_events > 0'
@@ -407,8 +388,7 @@ numbers() {
 	run_split ptrace-dump --count --since=+0s --around='posix_trace_over*' --after=0s "$me"
 	[ "$stdout" = 1 ]
 	# All of it, whether it was in the log already or not; and no word about an end.
-	run_split ptrace-dump --count -e traced.event "$me.log"
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-dump --count -e traced.event "$me.log"
 	[ "$stdout" = 50000 ]
 	[ -z "$stderr" ]
 	# Here a flush is the user's choice.
@@ -419,14 +399,12 @@ numbers() {
 	[[ $stderr == *"earlier events are in its log, "*/loop.log* ]]
 	[ "$(ptrace-dump --count -e mine --allow-loss loop.log 2>/dev/null)" -eq 0 ]
 	ptrace-shutdown --allow-loss "$me" "$me.log" "$me.loop"
-	run_split ptrace-dump "$me"
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-dump "$me"
 	[ "$stderr" = "ptrace-dump: $me: no such session or log" ]
 }
 
 @test "a session of that name, a log of that name, ptrace.log" {
-	run_split ptrace-dump
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-dump
 	assert_one_message ptrace-dump
 	[[ $stderr == *"there is no ptrace.log in this directory"* ]]
 	ptrace-run -o "$me" -- "$traced" -n 2
@@ -442,22 +420,18 @@ numbers() {
 @test "what makes no sense is a wrong usage" {
 	touch some.log
 	for options in some.log --last=3 --since=-5s --until=-1s --follow=other; do
-		run_split ptrace-dump --follow="$me" "$options"
-		[ "$status" -eq 2 ]
+		exits 2 ptrace-dump --follow="$me" "$options"
 		[ -z "$stdout" ]
 		assert_one_message ptrace-dump
 	done
-	run_split ptrace-dump --follow="$me"
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-dump --follow="$me"
 	assert_one_message ptrace-dump
 	[[ $stderr == "ptrace-dump: $me: "* ]]
 }
 
 @test "closed standard output is an error, and nothing is sent to the session instead" {
 	begin -n 3
-	env --default-signal=INT ptrace-dump --follow="$me" >&- 2>errors 3>&- 7>&- &
-	follower=$!
-	pids="$pids $follower"
+	begins follower env --default-signal=INT ptrace-dump --follow="$me" >&- 2>errors 7>&-
 	go
 	ended 1
 	[ "$(cat errors)" = 'ptrace-dump: standard output: Bad file descriptor' ]

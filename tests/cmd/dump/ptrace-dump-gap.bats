@@ -133,13 +133,11 @@ is_right() {
 @test "gap: what is wrong is refused" {
 	ptrace-run -o run.log -- "$traced"
 	for expression in 'gap > 5' 'gap == "5ms"' 'gap > time' 'gap =~ "5"' 'gap + 5 > 5ms'; do
-		run_split ptrace-dump --where="$expression" run.log
-		[ "$status" -eq 2 ]
+		exits 2 ptrace-dump --where="$expression" run.log
 		assert_one_message ptrace-dump
 	done
 	for options in --per=gap '--pair=a..b by gap'; do
-		run_split ptrace-stat --pairs "$options" run.log
-		[ "$status" -eq 2 ]
+		exits 2 ptrace-stat --pairs "$options" run.log
 		assert_one_message ptrace-stat
 		[[ $stderr == *"'gap' is no key: it is another one in each event"* ]]
 	done

@@ -28,8 +28,7 @@ time_of() {
 
 @test "pairs: a line for each, in the order of their ends" {
 	pairs_log
-	run_split ptrace-dump "$by_data" pairs.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-dump "$by_data" pairs.log
 	[ "$(jq -r .begin.data <<<"$stdout" | tr '\n' ' ')" = "2 1 " ]
 	jq -se 'all(.[]; .pair == "req" and .time == .begin.time and .begin.event == "req.begin" and
 		.end.event == "req.end" and .begin.data == .end.data and .begin.len == 1)' <<<"$stdout"
@@ -60,8 +59,7 @@ time_of() {
 	# A field connects events of different logs, whose types have other numbers; a thread does not.
 	ptrace-run -o begin.log -- ptrace-event req.begin x
 	ptrace-run -o end.log -- sh -c 'ptrace-event other; ptrace-event req.end x'
-	run_split ptrace-dump "$by_data" --json begin.log end.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-dump "$by_data" --json begin.log end.log
 	[ -z "$stderr" ]
 	jq -e '.begin.log == "begin.log" and .end.log == "end.log" and .begin.pid != .end.pid' \
 		<<<"$stdout"
@@ -126,8 +124,7 @@ time_of() {
 
 @test "pairs: what is not shown is told" {
 	pairs_log
-	run_split ptrace-dump "$by_data" --summary pairs.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-dump "$by_data" --summary pairs.log
 	[ "$stderr" = "ptrace-dump: req: 1 begin without end, 1 end without begin: not shown" ]
 	tail -n 1 <<<"$stdout" | jq -e '.summary | .shown == 2 and .complete and
 		.pairs == [{begin: "req.begin", end: "req.end", by: "data", unmatched_begins: 1,
@@ -142,20 +139,16 @@ time_of() {
 	# What --first leaves unread is not unmatched.
 	run_split ptrace-dump "$by_data" --first=1 pairs.log
 	[ -z "$stderr" ]
-	run_split ptrace-dump --pair='req.begin..req.end by data.id' --decode='req.*=u64 id' pairs.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-dump --pair='req.begin..req.end by data.id' --decode='req.*=u64 id' pairs.log
 	[[ $stderr == *"6 events of req.begin..req.end have no data.id, and were left out"* ]]
-	run_split ptrace-dump --pair=req.begin..req.ende pairs.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-dump --pair=req.begin..req.ende pairs.log
 	[[ $stderr == *"pairs.log: no event type is named 'req.ende' (did you mean 'req.end'?)"* ]]
 	ptrace-run -o none.log -- "$traced" -n 1
-	run_split ptrace-dump --pairs none.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-dump --pairs none.log
 	[[ $stderr == *"no event type has a name that ends with .begin or .end"* ]]
 	ptrace-run -o lossy.log --allow-loss --stream-min-size=4K --stream-full-policy=loop -- \
 		"$traced" -n 100000
-	run_split ptrace-dump --pair=traced.event..traced.event --summary lossy.log
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-dump --pair=traced.event..traced.event --summary lossy.log
 	[[ $stderr == *" cut by lost events: not shown"* ]]
 	tail -n 1 <<<"$stdout" | jq -e '.summary | .shown > 10 and .pairs[0].cut > 0 and
 		(.complete | not)'
@@ -180,9 +173,7 @@ time_of() {
 	ptrace-event req.begin 1
 	ptrace-event req.end 1
 	ptrace-dump --pairs "$me" | jq -e '.begin.data == "1"'
-	ptrace-dump --follow="$me" --pairs --json --summary >lines 2>said 3>&- 7>&- &
-	follower=$!
-	pids="$pids $follower"
+	begins follower ptrace-dump --follow="$me" --pairs --json --summary >lines 2>said 7>&-
 	wait_until test -s lines
 	ptrace-event req.begin 2
 	ptrace-event req.begin 3
@@ -211,12 +202,10 @@ time_of() {
 	done
 	[ ! -e new.log ]
 	for option in --longest=1 --where=duration '--where=begin.pid==1' --fields=end.pid; do
-		run_split ptrace-dump "$option" pairs.log
-		[ "$status" -eq 2 ]
+		exits 2 ptrace-dump "$option" pairs.log
 	done
 	[[ $stderr == *"'end.pid' is a field of pairs, not of events"* ]]
-	run_split ptrace-stat --pairs --per=duration pairs.log
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-stat --pairs --per=duration pairs.log
 }
 
 # tree OPTION...: the lines of the tree from the names on
@@ -291,8 +280,7 @@ tree() {
 		[ "$status" -eq 2 ] || { echo "$options"; return 1; }
 		[[ $stderr == *--* ]]
 	done
-	run_split ptrace-dump --tree --header=always pairs.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-dump --tree --header=always pairs.log
 	ptrace-run -o none.log -- true
 	run_split ptrace-dump --tree none.log
 	[ -z "$stdout" ]

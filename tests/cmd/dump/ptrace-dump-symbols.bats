@@ -184,28 +184,24 @@ shows() {
 	sed 's/^int main/int more;\n\n\n&/' program.c >changed.c
 	compile program changed.c
 	rm changed.c
-	run_split ptrace-dump --symbols --json run.log more.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-dump --symbols --json run.log more.log
 	[ "$(grep -c '"function"' <<<"$stdout")" -eq "$(grep -c '"file"' <<<"$stdout")" ]
 	[ "$(jq -c 'select(.data == "outer") | [.function, .file, .line]' <<<"$stdout" | sort -u)" = \
 		'[null,null,null]' ]
 	[ "$(grep -c "^ptrace-dump: $PWD/program: this file is not the one" stderr.txt)" -eq 1 ]
 	rm program
-	run_split ptrace-dump --symbols --json run.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-dump --symbols --json run.log
 	[ "$(grep -c "^ptrace-dump: $PWD/program: .*not there any more" stderr.txt)" -eq 1 ]
 	# Whatever may stand there, nothing waits for it.
 	mkfifo program
-	run_split timeout 10 ptrace-dump --symbols --json run.log
-	[ "$status" -eq 0 ]
+	exits 0 timeout "$patience" ptrace-dump --symbols --json run.log
 	rm program
 	mv traced program
 	shows run.log outer outer program.c
 	# No build id, no symbols: nobody knows whether it is the same file.
 	compile program program.c -Wl,--build-id=none
 	ptrace-run -o run.log -- ./program
-	run_split ptrace-dump --symbols --json run.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-dump --symbols --json run.log
 	[ "$(jq -c 'select(.data == "outer") | .function' <<<"$stdout")" = null ]
 	grep -q "^ptrace-dump: $PWD/program: the log does not tell the build id" stderr.txt
 }
@@ -237,8 +233,7 @@ shows() {
 		done
 		# Without it there may be the names that the dynamic linker needs, and a message.
 		cp stripped program
-		run_split ptrace-dump --symbols --json run.log
-		[ "$status" -eq 0 ]
+		exits 0 ptrace-dump --symbols --json run.log
 		[ "$(jq -c 'select(.data == "outer") | .line' <<<"$stdout")" = null ]
 		grep -q "^ptrace-dump: $PWD/program: has no debug information" stderr.txt
 	done
@@ -311,8 +306,7 @@ outer (program.c:$(line_of outer)) \"outer\"" ]
 	wait_until grep -q early output
 	# What is shown at once has all of it, and does not wait for the end of the process.
 	wait_until grep -q early followed
-	run_split ptrace-dump --symbols --json --event=here "$me.a"
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-dump --symbols --json --event=here "$me.a"
 	[ -z "$stderr" ]
 	[ "$(jq -r '"\(.function) \(.file) \(.line)"' <<<"$stdout")" = "early $PWD/waits.c $(line_of early)" ]
 	[ "$(ptrace-dump --symbols --where 'function == "early"' --count --format=text "$me.a")" -eq 1 ]
@@ -328,16 +322,14 @@ outer (program.c:$(line_of outer)) \"outer\"" ]
 @test "what --symbols cannot be used with" {
 	ptrace-run -o run.log -- "$traced"
 	for option in --fields=line --where=function; do
-		run_split ptrace-dump "$option" run.log
-		[ "$status" -eq 2 ]
+		exits 2 ptrace-dump "$option" run.log
 		assert_one_message ptrace-dump
 		[[ $stderr == *"need --symbols"* ]]
 	done
 	# A library that is no library, or is not there.
 	mkdir broken
 	: >broken/libdw.so.1
-	LD_LIBRARY_PATH=broken run_split ptrace-dump --symbols run.log
-	[ "$status" -eq 1 ]
+	LD_LIBRARY_PATH=broken exits 1 ptrace-dump --symbols run.log
 	assert_one_message ptrace-dump
 	[[ $stderr == *libdw.so.1* ]]
 	[ -z "$stdout" ]

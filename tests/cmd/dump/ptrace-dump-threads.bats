@@ -61,12 +61,10 @@ same() {
 	[ "$stdout" -eq 1 ]
 	[ -z "$stderr" ]
 	[ ! -w /dev/full ] || {
-		run_split bash -c 'ptrace-dump --threads=4 run.log >/dev/full'
-		[ "$status" -eq 1 ]
+		exits 1 bash -c 'ptrace-dump --threads=4 run.log >/dev/full'
 		assert_one_message ptrace-dump
 	}
-	run_split ptrace-dump --threads=0 run.log
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-dump --threads=0 run.log
 }
 
 @test "memory does not grow with the log" {

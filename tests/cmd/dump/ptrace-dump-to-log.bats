@@ -21,8 +21,7 @@ same_dump() {
 	ptrace-run -o run.log --max-data-size=40 -- "$traced" -N 5 -t 4 -s 60 -n 20
 	for selection in --user '-e *event.3' '--first=7' '--where=truncated=="no"' \
 		'--around=traced.event.2 --before=1ms --after=1ms' ''; do
-		run_split ptrace-dump $selection --to-log=part.log run.log
-		[ "$status" -eq 0 ]
+		exits 0 ptrace-dump $selection --to-log=part.log run.log
 		[ -z "$stdout$stderr" ]
 		same_dump part.log ptrace-dump $selection run.log
 		ptrace-dump --verify part.log
@@ -50,29 +49,20 @@ same_dump() {
 	ptrace-run -o a.log -- "$traced" -e query -l 'u32 id' -d abcd
 	ptrace-run -o b.log -- "$traced" -e query -l 'char[4] text' -d efgh
 	ptrace-run -o c.log -- "$traced" -e query -l 'u32 id' -d ijkl
-	run_split ptrace-dump --user --to-log=all.log a.log b.log c.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-dump --user --to-log=all.log a.log b.log c.log
 	assert_one_message ptrace-dump
 	[[ $stderr == *"b.log: event type query has another layout than in the log or session before: it is called query (2)"* ]]
 	ptrace-events --json --user all.log |
 		jq -se 'map([.event, .layout, .count]) == [["query", "u32 id", 2], ["query (2)", "char[4] text", 1]]'
 	ptrace-dump --verify all.log
 	# What a session holds.
-	traced_start -w -W -e query -l 'u32 id' -d abcd
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me.a" --start
-	go
-	wait_until says done
+	record "$me.a" -- -e query -l 'u32 id' -d abcd
 	ptrace-snapshot -o held.log "$me.a"
 	ptrace-events --json --user held.log | jq -se 'map(.layout) == ["u32 id"]'
 }
 
 @test "a filter keeps its meaning, and leaves nothing out" {
-	traced_start -w -W -N 4
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me.a" -o f.log --start
-	go
-	wait_until says done
+	record "$me.a" -o f.log -- -N 4
 	ptrace-filter --set "$me.a" traced.event.2 traced.event.4
 	ptrace-shutdown "$me.a"
 	ptrace-run -o g.log -- "$traced" -e traced.event.4 -n 3
@@ -89,8 +79,7 @@ same_dump() {
 @test "losses are told in the copy, and their events stay" {
 	ptrace-run -o lossy.log --stream-min-size=4K --stream-full-policy=loop --allow-loss -- \
 		"$traced" -n 100000
-	run_split ptrace-dump --to-log=copy.log lossy.log
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-dump --to-log=copy.log lossy.log
 	[[ $stderr == *" lost in the stream, which was full" ]]
 	same_dump copy.log ptrace-dump --allow-loss lossy.log
 	lost=$(ptrace-stat --allow-loss --json lossy.log | jq .losses.stream_events)
@@ -115,8 +104,7 @@ same_dump() {
 	cp run.log bad.log
 	printf '\377\377\377\377' |
 		dd of=bad.log bs=1 seek=$((size / 2)) conv=notrunc 2>/dev/null
-	run_split ptrace-dump --to-log=copy.log bad.log
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-dump --to-log=copy.log bad.log
 	[[ $stderr == *"as the log is damaged"* ]]
 	ptrace-dump --allow-loss -e traced.event bad.log | plain >original
 	ptrace-dump --allow-loss -e traced.event copy.log | plain >copied
@@ -125,32 +113,24 @@ same_dump() {
 	missing=$(ptrace-stat --allow-loss --json bad.log | jq .losses.unreadable_events)
 	ptrace-dump --allow-loss --to-log=again.log copy.log
 	for log in copy.log again.log; do
-		run_split ptrace-stat --json "$log"
-		[ "$status" -eq 3 ]
+		exits 3 ptrace-stat --json "$log"
 		[ "$stderr" = "ptrace-stat: $log: $missing events missing, as what this log was made from was damaged" ]
 		jq -e --argjson n "$missing" '.losses.source_unreadable_events == $n and
 			.losses.log_events == 0 and .losses.unreadable_events == 0 and
 			(.losses.unknown | not) and (.complete | not)' <<<"$stdout"
-		run_split ptrace-dump --count "$log"
-		[ "$status" -eq 3 ]
+		exits 3 ptrace-dump --count "$log"
 	done
 	# Without an end nobody knows how many there were.
 	head -c $((size - 288)) run.log >open.log
-	run_split ptrace-dump --to-log=copy.log open.log
-	[ "$status" -eq 3 ]
-	run_split ptrace-stat --json copy.log
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-dump --to-log=copy.log open.log
+	exits 3 ptrace-stat --json copy.log
 	[[ $stderr == *"events may be missing, and it is not known how many, as what this log was made from "* ]]
 	jq -e '.losses.unknown' <<<"$stdout"
 }
 
 @test "a session that is followed, one that is shown, a pipe" {
-	traced_start -w -W -n 50
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me.a" --start
-	ptrace-dump -f "$me.a" --to-log=live.log 3>&- &
-	follower=$!
-	pids="$pids $follower"
+	traced_session "$me.a" --start -- -w -W -n 50
+	begins follower ptrace-dump -f "$me.a" --to-log=live.log
 	wait_until [ -s live.log ]
 	go
 	wait_until says done
@@ -169,17 +149,14 @@ same_dump() {
 	for options in --count --verify --last=3 --fields=time --relative '--header=always --relative' \
 		'--to-log=b.log' '--follow=x --around=y'; do
 		case $options in *follow*) log= ;; *) log=run.log ;; esac
-		run_split ptrace-dump $options --to-log=a.log $log
-		[ "$status" -eq 2 ]
+		exits 2 ptrace-dump $options --to-log=a.log $log
 		assert_one_message ptrace-dump
 	done
 	for options in --force --to-log= --to-log=-; do
-		run_split ptrace-dump $options run.log
-		[ "$status" -eq 2 ]
+		exits 2 ptrace-dump $options run.log
 		assert_one_message ptrace-dump
 	done
-	run_split ptrace-dump --summary --to-log=/dev/stdout run.log
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-dump --summary --to-log=/dev/stdout run.log
 	[[ $stderr == "ptrace-dump: --to-log: '/dev/stdout' is standard output; name another file"* ]]
 	[ ! -e a.log ]
 }
@@ -189,25 +166,21 @@ same_dump() {
 	cp run.log kept.log
 	ln -s run.log link.log
 	for name in run.log link.log; do
-		run_split ptrace-dump --to-log="$name" run.log
-		[ "$status" -eq 1 ]
+		exits 1 ptrace-dump --to-log="$name" run.log
 		[ "$stderr" = "ptrace-dump: $name: is read, and cannot be written to meanwhile" ]
 		cmp run.log kept.log
 	done
 	echo mine >text
-	run_split ptrace-dump --to-log=text run.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-dump --to-log=text run.log
 	[[ $stderr == "ptrace-dump: text: exists and is not a trace log"* ]]
 	[ "$(cat text)" = mine ]
 	ptrace-dump --to-log=text --force run.log
 	[ "$(events text traced.event)" -eq 9 ]
 	ptrace-dump --to-log=text --until=2001-01-01 run.log
 	[ "$(events text)" -eq 0 ]
-	run_split ptrace-dump --to-log=new.log none.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-dump --to-log=new.log none.log
 	[ ! -e new.log ]
-	run_split ptrace-dump --to-log=no/new.log run.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-dump --to-log=no/new.log run.log
 	assert_one_message ptrace-dump
 }
 
@@ -216,8 +189,7 @@ same_dump() {
 	cp run.log old.log
 	for options in '-e traced.evnt' '-e a -e b' '--around=nosuch'; do
 		for log in new.log old.log; do
-			run_split ptrace-dump $options --to-log="$log" run.log
-			[ "$status" -eq 1 ]
+			exits 1 ptrace-dump $options --to-log="$log" run.log
 			[ -z "$stdout" ]
 			[[ $stderr == *": no event type has such a name"* ]]
 		done
@@ -225,24 +197,20 @@ same_dump() {
 		cmp run.log old.log
 	done
 	# One name that is there is enough.
-	run_split ptrace-dump -e nosuch -e traced.event --to-log=new.log run.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-dump -e nosuch -e traced.event --to-log=new.log run.log
 	[ "$(events new.log)" -eq 9 ]
 	# The name may be what a log lacks that has no end.
 	size=$(stat -c %s run.log)
 	head -c $((size - 288)) run.log >open.log
-	run_split ptrace-dump -e nosuch --to-log=none.log open.log
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-dump -e nosuch --to-log=none.log open.log
 	[ "$(events none.log)" -eq 0 ]
 }
 
 @test "a disk that is full" {
 	ptrace-run --no-loss -o run.log -- "$traced" -n 50000 -s 100
-	run_split bash -c 'ulimit -f 1000; trap "" XFSZ; exec ptrace-dump --to-log=part.log run.log'
-	[ "$status" -eq 1 ]
+	exits 1 bash -c 'ulimit -f 1000; trap "" XFSZ; exec ptrace-dump --to-log=part.log run.log'
 	[ "$stderr" = "ptrace-dump: part.log: writing the log failed: File too large" ]
-	run_split ptrace-dump part.log
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-dump part.log
 }
 
 # whose LOG: what it tells of its machine, clocks and processes
@@ -267,8 +235,7 @@ whose() {
 		"$(ptrace-dump --fields=host --user --json run.log | sort -u)" ]
 	# Of several logs of one machine it has the processes of all.
 	ptrace-run -o more.log -- "$traced"
-	run_split ptrace-dump --to-log=both.log run.log more.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-dump --to-log=both.log run.log more.log
 	[ -z "$stderr" ]
 	[ "$(ptrace-stat --json both.log | jq -c '[.processes[].pid] | unique')" = \
 		"$({ whose run.log; whose more.log; } | jq -sc '[.[][2][].pid] | unique')" ]
@@ -289,8 +256,7 @@ whose() {
 	ptrace-run -o here.log -- "$traced"
 	unshare -u sh -c 'echo elsewhere >/proc/sys/kernel/hostname && exec ptrace-run -o there.log -- \
 		"$1"' _ "$traced"
-	run_split ptrace-dump --to-log=both.log here.log there.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-dump --to-log=both.log here.log there.log
 	assert_one_message ptrace-dump
 	[[ $stderr == *"does not tell machine and processes"* ]]
 	[ "$(ptrace-stat --json both.log | jq -c '[.host, .processes]')" = '[null,[]]' ]

@@ -128,8 +128,7 @@ shown() {
 	run_split sh -c 'ptrace-event step a=1; echo $?'
 	[ "$stdout" = 0 ]
 	[ -z "$stderr" ]
-	run_split sh -c 'ptrace-event --require step; exit $?'
-	[ "$status" -eq 1 ]
+	exits 1 sh -c 'ptrace-event --require step; exit $?'
 	assert_one_message ptrace-event
 	[[ $stderr == "ptrace-event: step: recorded nowhere: "* ]]
 	run_split sh -c 'ptrace-event --json step; echo $$'
@@ -160,8 +159,7 @@ shown() {
 	within() { ptrace-flush "$me.a" && ptrace-dump --allow-loss run.log 2>/dev/null | grep -q from.within; }
 	wait_until within
 	ptrace-stop "$me.a"
-	run_split ptrace-event --pid="$pid" --require from.outside
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-event --pid="$pid" --require from.outside
 	ptrace-shutdown "$me.a"
 	[ "$(events run.log from.outside)" -eq 1 ]
 	[ "$(events run.log from.within)" -eq 1 ]
@@ -171,35 +169,29 @@ shown() {
 	long=$(printf '%0255d' 0)
 	ptrace-event "$long"
 	for name in '' "${long}0" posix_trace_start; do
-		run_split ptrace-event "$name"
-		[ "$status" -eq 2 ]
+		exits 2 ptrace-event "$name"
 		assert_one_message ptrace-event
 	done
 	run_split ptrace-event "${long}0"
 	[[ $stderr == *"has at most 255 bytes"* ]]
 	for operands in 'one two' 'a=1 two' 'a=1 a=2' '--stdin a=1' '- a=1'; do
 		# shellcheck disable=SC2086
-		run_split ptrace-event name $operands
-		[ "$status" -eq 2 ]
+		exits 2 ptrace-event name $operands
 		assert_one_message ptrace-event
 	done
 	for pid in 0 -1 x 99999999999; do
-		run_split ptrace-event --pid="$pid" name
-		[ "$status" -eq 2 ]
+		exits 2 ptrace-event --pid="$pid" name
 		assert_one_message ptrace-event
 	done
 	sh -c : 3>&- &
 	pid=$!
 	wait "$pid"
-	run_split ptrace-event --pid="$pid" name
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-event --pid="$pid" name
 	[ "$stderr" = "ptrace-event: $pid: no such process" ]
-	run_split ptrace-event name - <&-
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-event name - <&-
 	[[ $stderr == "ptrace-event: standard input: "* ]]
 	head -c $((16 * 1024 * 1024 + 1)) /dev/zero >big
-	run_split ptrace-event name - <big
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-event name - <big
 	[ "$stderr" = "ptrace-event: standard input: more than 16777216 bytes" ]
 	[ -w /dev/full ] || return 0
 	status=0
@@ -212,12 +204,10 @@ shown() {
 @test "as many keys as a command line has room for" {
 	# No loop: bats looks at each command of a test.
 	mapfile -t keys < <(seq -f 'key%.0f=' 0 59999)
-	timeout 10 ptrace-event step "${keys[@]}"
-	run_split timeout 10 ptrace-event step "${keys[@]}" key7=1
-	[ "$status" -eq 2 ]
+	timeout "$patience" ptrace-event step "${keys[@]}"
+	exits 2 timeout "$patience" ptrace-event step "${keys[@]}" key7=1
 	[[ $stderr == "ptrace-event: key7="*": the key is given twice"* ]]
-	run_split ptrace-event step key1_hex=1 other=2 key1=$'\xff'
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-event step key1_hex=1 other=2 key1=$'\xff'
 	[[ $stderr == "ptrace-event: key1_hex=1: the key is reserved"* ]]
 	ptrace-event step key1_hex=1 _hex=2 hex=3
 }

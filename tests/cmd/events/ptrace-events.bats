@@ -4,13 +4,8 @@
 load ../../support/helpers
 
 @test "a session: what was recorded, before anything is in the log" {
-	traced_start -w -W -n 10 -d abcd
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me.a" --start -o run.log --max-data-size=3
-	go
-	wait_until says done
-	run_split ptrace-events --json "$me.a"
-	[ "$status" -eq 0 ]
+	record "$me.a" -o run.log --max-data-size=3 -- -n 10 -d abcd
+	exits 0 ptrace-events --json "$me.a"
 	[ -z "$stderr" ]
 	jq -se --arg name "$me.a" 'all(.[]; .version == 1 and .session == $name) and
 		(map(select(.system)) | length == 8) and
@@ -29,8 +24,7 @@ load ../../support/helpers
 
 @test "a log" {
 	ptrace-run -o run.log -- "$traced" -n 10 -d abcd
-	run_split ptrace-events --json run.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-events --json run.log
 	jq -se 'all(.[]; .log == "run.log" and (has("filtered") | not)) and
 		(map(select(.event == "traced.event")) | .[0] | .count == 10 and .bytes == 40)' \
 		<<<"$stdout"
@@ -43,11 +37,8 @@ load ../../support/helpers
 }
 
 @test "layouts, of a session and of a log" {
-	traced_start -w -W -e db.query -l 'u64 id, char[4] sql' -X 070000000000000061626300
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me.a" --start -o run.log
-	go
-	wait_until says done
+	record "$me.a" -o run.log \
+		-- -e db.query -l 'u64 id, char[4] sql' -X 070000000000000061626300
 	run_split ptrace-events --user "$me.a"
 	grep -Eqx ' +10 +1 +12 +0  db\.query \{u64 id, char\[4\] sql\}' <<<"$stdout"
 	ptrace-events --json "$me.a" | jq -se 'map(select(.layout)) | length == 1 and
@@ -71,8 +62,7 @@ load ../../support/helpers
 	[ "$(ptrace-events --names --user run.log)" = traced.event ]
 	[ "$(ptrace-events --json --user run.log | jq -r .event)" = traced.event ]
 	ptrace-run --os=none -o none.log -- true 2>/dev/null || [ $? -lt 125 ]
-	run_split ptrace-events --user none.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-events --user none.log
 	[ -z "$stdout" ]
 	# All names are taken: events of further ones are of the unnamed type.
 	ptrace-run -o full.log --allow-loss -- "$traced" -N 8200 2>/dev/null
@@ -85,39 +75,31 @@ load ../../support/helpers
 	ptrace-run -o ring.log --log-full-policy=loop --log-max-size=8M -- "$traced" -n 1000
 	size=$(stat -c %s ring.log)
 	dd if=/dev/urandom of=ring.log bs=1 count=64 seek=$((size / 2)) conv=notrunc 2>/dev/null
-	run_split ptrace-events ring.log
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-events ring.log
 	assert_one_message ptrace-events
-	run_split ptrace-events --allow-loss ring.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-events --allow-loss ring.log
 	# So is one whose first or last events cannot be read: the counts are what is left.
 	ptrace-run -o run.log -- "$traced" -n 1000
 	size=$(stat -c %s run.log)
 	cp run.log damaged.log
 	dd if=/dev/urandom of=damaged.log bs=1 count=64 seek=$((size / 2)) conv=notrunc 2>/dev/null
-	run_split ptrace-events --json damaged.log
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-events --json damaged.log
 	assert_one_message ptrace-events
 	[ "$(ptrace-dump --count run.log)" -gt 1000 ]
 	# And one without an end.
 	truncate -s $((size / 2)) run.log
-	run_split ptrace-events run.log
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-events run.log
 	assert_one_message ptrace-events
 	[[ $stderr == *"the log has no end"* ]]
-	run_split ptrace-events --names run.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-events --names run.log
 	[ -z "$stderr" ]
 }
 
 @test "what is neither session nor log" {
-	run_split ptrace-events "$me.nothing"
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-events "$me.nothing"
 	[ "$stderr" = "ptrace-events: $me.nothing: no such session or log" ]
 	echo text >text
-	run_split ptrace-events text
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-events text
 	assert_one_message ptrace-events
-	run_split ptrace-events --names --json text
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-events --names --json text
 }

@@ -13,8 +13,7 @@ query() {
 
 @test "data is decoded by what the log tells" {
 	query run.log 7 select
-	run_split ptrace-dump --json --user run.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-dump --json --user run.log
 	[ -z "$stderr" ]
 	jq -e '.data == {"rows": 7, "sql": "select"}' <<<"$stdout"
 	[ "$(ptrace-dump --fields=data.rows,data.sql --user --json run.log | jq -c '[.data.rows, .data.sql]')" = \
@@ -39,12 +38,10 @@ query() {
 @test "a field that no layout has" {
 	query run.log 7 select
 	for option in --where='data.rwos > 5' --fields=data.rwos; do
-		run_split ptrace-dump "$option" run.log
-		[ "$status" -eq 2 ]
+		exits 2 ptrace-dump "$option" run.log
 		[[ $stderr == *"data.rows"* ]]
 	done
-	run_split ptrace-dump --where='data.rows >' run.log
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-dump --where='data.rows >' run.log
 }
 
 @test "each log has its own layouts" {
@@ -57,13 +54,10 @@ query() {
 
 @test "data that does not fit is told" {
 	ptrace-run -o run.log -- "$traced" -e n -l 'u32 a, u32 b' -d abcd
-	run_split ptrace-dump --json --user run.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-dump --json --user run.log
 	assert_one_message ptrace-dump
-	run_split ptrace-dump --strict --user run.log
-	[ "$status" -eq 3 ]
-	run_split ptrace-dump --strict --count --user run.log
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-dump --strict --user run.log
+	exits 3 ptrace-dump --strict --count --user run.log
 }
 
 @test "a layout that cannot be read is told, and the data not decoded" {
@@ -77,8 +71,7 @@ query() {
 	go
 	wait_until says done
 	ptrace-shutdown "$me.a"
-	run_split ptrace-dump --json --user run.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-dump --json --user run.log
 	assert_one_message ptrace-dump
 	[[ $stderr == *"run.log: the layout of event type n cannot be read"* ]]
 	jq -e '.data_hex == "01020304"' <<<"$stdout"

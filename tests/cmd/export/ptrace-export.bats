@@ -37,8 +37,7 @@ make_pairs() {
 
 @test "Chrome JSON has instants, nested slices, and others by themselves" {
 	make_pairs
-	run_split ptrace-export --to=chrome pairs.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-export --to=chrome pairs.log
 	[[ $stderr == *"ptrace-export: gone: 1 end without begin"* ]]
 	[[ $stderr == *"ptrace-export: stays: 1 begin without end"* ]]
 	chrome pairs.log 2>/dev/null >events
@@ -113,8 +112,7 @@ make_pairs() {
 	# The events are there nevertheless, also those of pairs.
 	jq -se 'map(select(.ph == "i")) | length == 2' events
 	for wrong in --counters=load.nothing '--counters=[0-9]*'; do
-		run_split ptrace-export --to=chrome "$wrong" units.log
-		[ "$status" -eq 1 ]
+		exits 1 ptrace-export --to=chrome "$wrong" units.log
 		[[ $stderr == *"--counters: no event has a number called '${wrong#*=}'"* ]]
 	done
 	make_pairs
@@ -203,8 +201,7 @@ make_late_names() {
 		event 950 7 8 a.end
 		lost 12
 	END
-	run_split ptrace-export --to=chrome lost.log
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-export --to=chrome lost.log
 	[[ $stderr == *"lost"* ]]
 	chrome --allow-loss lost.log 2>/dev/null >events
 	jq -se 'map(select(.cat == "loss")) | map([.ph, .pid, .ts, .dur]) == [["X", 0, "0.100", "0.700"]]' events
@@ -237,12 +234,10 @@ make_late_names() {
 	[ "$(names --last=2)" = 'other stays' ]
 	[ "$(names --last=1000)" = "$(names)" ]
 	[ "$(names --last=0)" = '' ]
-	run_split ptrace-export --to=chrome -e no.such.event -o none.json pairs.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-export --to=chrome -e no.such.event -o none.json pairs.log
 	[[ $stderr == *"no event type has such a name"* ]]
 	[ ! -e none.json ]
-	run_split ptrace-export --to=chrome --pair='a..nothing' pairs.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-export --to=chrome --pair='a..nothing' pairs.log
 	[[ $stderr == *"nothing"* ]]
 }
 
@@ -258,8 +253,7 @@ make_late_names() {
 		event 60 1 2 =name%2c str:%c3%28
 		event 70 0 0 posix_trace_stop u32:0
 	END
-	run_split ptrace-export --to=csv fields.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-export --to=csv fields.log
 	python3 - <<-'END'
 		import csv
 		rows = list(csv.DictReader(open("stdout.txt", newline="", encoding="utf-8")))
@@ -287,8 +281,7 @@ make_late_names() {
 	done
 	[ "$(ptrace-export --to=csv run.log fields.log | head -n 1 | tr -d '\r')" = \
 		time,ns,event,pid,tid,comm,thread_name,truncated,len,log,data.id,data.pair,data.sql,data,data_hex ]
-	run_split ptrace-export --to=csv --pair=a..b fields.log
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-export --to=csv --pair=a..b fields.log
 }
 
 # A function that calls two others, one of them twice, on each of two threads.
@@ -309,8 +302,7 @@ make_calls() {
 
 @test "folded stacks are the time of each pair without those in it" {
 	make_calls
-	run_split ptrace-export --to=folded calls.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-export --to=folded calls.log
 	[ -z "$stderr" ]
 	[ "$(sort stdout.txt)" = 'process 7;main 1100
 process 7;main;read 350
@@ -355,8 +347,7 @@ process 7;c 20' ]
 	jq -se '.[0].profiles[] | select(.name | test("lost") | not) | .events | map([.type, .at]) ==
 		[["O", 0], ["C", 10], ["O", 20], ["C", 50], ["O", 950], ["C", 980]]' <<<"$stdout"
 	for wrong in --first=3 --around=main.begin '--where=duration>1s'; do
-		run_split ptrace-export --to=folded "$wrong" calls.log
-		[ "$status" -eq 2 ]
+		exits 2 ptrace-export --to=folded "$wrong" calls.log
 		assert_one_message ptrace-export
 	done
 	# A pair is selected by its begin.
@@ -482,17 +473,13 @@ process 7;0xf;0x20 1' ]
 	made unclosed.log <<<'event 1 7 8 a.begin
 unclosed'
 	for format in chrome perfetto csv folded speedscope; do
-		run_split ptrace-export --to=$format empty.log
-		[ "$status" -eq 0 ]
-		run_split ptrace-export --to=$format nothing.log
-		[ "$status" -eq 0 ]
-		run_split ptrace-export --to=$format cut.log
-		[ "$status" -eq 3 ]
+		exits 0 ptrace-export --to=$format empty.log
+		exits 0 ptrace-export --to=$format nothing.log
+		exits 3 ptrace-export --to=$format cut.log
 		[[ $stderr == *"cut.log"* ]]
 		run_split ptrace-export --to=$format unclosed.log
 		[ "$status" -ne 0 ]
-		run_split ptrace-export --to=$format "$PTRC_SOURCE/README.md"
-		[ "$status" -eq 1 ]
+		exits 1 ptrace-export --to=$format "$PTRC_SOURCE/README.md"
 		[[ $stderr == *"not a trace log"* ]]
 	done
 	chrome --allow-loss cut.log 2>/dev/null >events
@@ -511,8 +498,7 @@ unclosed'
 		ptrace-export --to=$format -o out calls.log
 		cmp out expected
 		echo precious >out
-		run_split ptrace-export --to=$format -o out calls.log
-		[ "$status" -eq 1 ]
+		exits 1 ptrace-export --to=$format -o out calls.log
 		assert_one_message ptrace-export
 		[[ $stderr == *"out: exists and is not an export to"*"--force"* ]]
 		[ "$(<out)" = precious ]
@@ -522,34 +508,28 @@ unclosed'
 	done
 	# Nothing tells who has written folded stacks.
 	ptrace-export --to=folded -o out calls.log
-	run_split ptrace-export --to=folded -o out calls.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-export --to=folded -o out calls.log
 	[[ $stderr == *"out: exists and is not empty"* ]]
 	ptrace-export --to=folded -o out --force calls.log
 	# A log that is read is none to be replaced.
-	run_split ptrace-export --to=chrome -o calls.log --force calls.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-export --to=chrome -o calls.log --force calls.log
 	[[ $stderr == *"calls.log: is read"* ]]
 	ptrace-dump --verify calls.log
-	run_split ptrace-export --to=chrome -o no/such/dir/x calls.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-export --to=chrome -o no/such/dir/x calls.log
 	[[ $stderr == *"no/such/dir/x: No such file"* ]]
 }
 
 @test "a full disk or a reader that goes away is an error that names the file" {
 	printf 'event 1 7 8 a.begin\nevent 2 7 8 b.end\nrepeat 100000 10\n' | made big.log
 	for format in chrome perfetto csv speedscope; do
-		run_split ptrace-export --to=$format --force -o /dev/full big.log
-		[ "$status" -eq 1 ]
+		exits 1 ptrace-export --to=$format --force -o /dev/full big.log
 		[[ $stderr == *"/dev/full: No space left on device"* ]]
 	done
 	mkfifo pipe
 	head -c 10 pipe >/dev/null 3>&- &
-	run_split ptrace-export --to=csv -o pipe big.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-export --to=csv -o pipe big.log
 	[[ $stderr == *"pipe: Broken pipe"* ]]
-	run_split bash -c 'set -o pipefail; ptrace-export --to=csv big.log | head -n 1'
-	[ "$status" -eq 0 ]
+	exits 0 bash -c 'set -o pipefail; ptrace-export --to=csv big.log | head -n 1'
 }
 
 @test "usage: what ptrace-export refuses" {
@@ -638,8 +618,7 @@ perfetto() {
 	ptrace-export --to=perfetto -o out pairs.log 2>/dev/null
 	ptrace-export --to=perfetto -o out pairs.log 2>/dev/null
 	echo >out
-	run_split ptrace-export --to=perfetto -o out pairs.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-export --to=perfetto -o out pairs.log
 }
 
 @test "Perfetto: random pairs nest, with the times that they have; any names" {
@@ -875,8 +854,7 @@ make_fields() {
 		event 950 7 8 b
 		lost 12
 	END
-	run_split ptrace-export --to=ctf -o lost.ctf lost.log
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-export --to=ctf -o lost.ctf lost.log
 	run_split babeltrace2 --clock-seconds lost.ctf
 	[[ $stderr == *"discarded 12 events between [1700000000.000000200] and [1700000000.000000900]"* ]]
 	[ "$(wc -l <<<"$stdout")" -eq 4 ]
@@ -948,8 +926,7 @@ make_fields() {
 	[ "$(stat -c %a out/metadata out/stream_0 | xargs)" = '600 600' ]
 	[ "$(ls -A out | xargs)" = 'metadata stream_0' ]
 	refused() {
-		run_split ptrace-export --to=ctf "$@"
-		[ "$status" -eq 1 ]
+		exits 1 ptrace-export --to=ctf "$@"
 		assert_one_message ptrace-export
 		[ -z "$stdout" ]
 	}
@@ -984,8 +961,7 @@ make_fields() {
 	refused -e no.such.event -o none calls.log
 	[ ! -e none ]
 	for wrong in '' '-o -' '-o x --counters' '-o x --pair=a..b'; do
-		run_split ptrace-export --to=ctf $wrong calls.log
-		[ "$status" -eq 2 ]
+		exits 2 ptrace-export --to=ctf $wrong calls.log
 		[ ! -e x ]
 	done
 }
@@ -993,8 +969,7 @@ make_fields() {
 @test "an export that cannot be written leaves nothing behind" {
 	printf 'event 1 7 8 a.begin\nevent 2 7 8 b.end\nrepeat 100000 10\n' | made big.log
 	limited() {
-		run_split bash -c 'ulimit -f 300; trap "" XFSZ; exec ptrace-export "$@"' _ "$@"
-		[ "$status" -eq 1 ]
+		exits 1 bash -c 'ulimit -f 300; trap "" XFSZ; exec ptrace-export "$@"' _ "$@"
 		[[ $stderr == *": File too large"* ]]
 	}
 	make_calls

@@ -5,9 +5,7 @@ load ../../support/helpers
 
 # A session $me.a of a program that has opened traced.event.
 make_session() {
-	traced_start -w -W -n 10 "$@"
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me.a" --start -o run.log
+	traced_session "$me.a" --start -o run.log -- -w -W -n 10 "$@"
 }
 
 filtered() {
@@ -16,11 +14,9 @@ filtered() {
 
 @test "it is shown, set, added to and taken from" {
 	make_session
-	run_split ptrace-filter "$me.a"
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-filter "$me.a"
 	[ -z "$stdout$stderr" ]
-	run_split ptrace-filter --add "$me.a" traced.event posix_trace_stop
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-filter --add "$me.a" traced.event posix_trace_stop
 	[ -z "$stdout$stderr" ]
 	[ "$(filtered)" = $'posix_trace_stop\ntraced.event' ]
 	ptrace-filter --set "$me.a" posix_trace_flush_start
@@ -65,28 +61,23 @@ filtered() {
 	make_session
 	ptrace-filter --add "$me.a" posix_trace_stop
 	for action in --set --add --remove; do
-		run_split ptrace-filter "$action" "$me.a" posix_trace_start tracd.event
-		[ "$status" -eq 1 ]
+		exits 1 ptrace-filter "$action" "$me.a" posix_trace_start tracd.event
 		[ -z "$stdout" ]
 		assert_one_message ptrace-filter
 		[[ $stderr == "ptrace-filter: tracd.event: "*"(did you mean 'traced.event'?)" ]]
 	done
-	run_split ptrace-filter --add "$me.a" 'nothing.*'
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-filter --add "$me.a" 'nothing.*'
 	assert_one_message ptrace-filter
-	run_split ptrace-filter --add "$me.a" $'a"b\nc\e'
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-filter --add "$me.a" $'a"b\nc\e'
 	assert_one_message ptrace-filter
-	run_split ptrace-filter --add --new "$me.a" "$(printf '%0256d' 0)"
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-filter --add --new "$me.a" "$(printf '%0256d' 0)"
 	assert_one_message ptrace-filter
 	[ "$(filtered)" = posix_trace_stop ]
 }
 
 @test "--new: what is given holds for names that come later" {
 	make_session -e later.event
-	run_split ptrace-filter --add --new "$me.a" new.event 'wait*'
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-filter --add --new "$me.a" new.event 'wait*'
 	[ -z "$stdout$stderr" ]
 	[ "$(filtered)" = $'--exclude=new.event\n--exclude=wait*' ]
 	ptrace-filter --json "$me.a" | jq -e '.globs == [
@@ -109,8 +100,7 @@ filtered() {
 
 @test "--only and --exclude replace the patterns of a running session" {
 	make_session -e some.noise
-	run_split ptrace-filter --exclude='*.noise' "$me.a"
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-filter --exclude='*.noise' "$me.a"
 	[ -z "$stdout$stderr" ]
 	[ "$(filtered)" = $'some.noise\n--exclude=*.noise' ]
 	go
@@ -162,27 +152,20 @@ filtered() {
 	make_session
 	ptrace-filter --add --new "$me.a" $(seq -f 'some-quite-long-name.%.0f' 250)
 	[ "$(filtered | wc -l)" -eq 250 ]
-	run_split ptrace-filter --add --new "$me.a" $(seq -f 'another.%.0f' 7)
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-filter --add --new "$me.a" $(seq -f 'another.%.0f' 7)
 	assert_one_message ptrace-filter
 	[[ $stderr == "ptrace-filter: another.7: there is no room for another pattern"* ]]
 	[ "$(filtered | wc -l)" -eq 250 ]
-	run_split ptrace-filter $(seq -f '--exclude=other.%.0f' 257) "$me.a"
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-filter $(seq -f '--exclude=other.%.0f' 257) "$me.a"
 	[[ $stderr == "ptrace-filter: other.257: there is no room for another pattern"* ]]
 	ptrace-filter $(seq -f '--exclude=other.%.0f' 256) "$me.a"
 	[ "$(filtered | wc -l)" -eq 256 ]
-	run_split ptrace-filter --add --new "$me.a" $(seq -f 'x%060.0f' 2000)
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-filter --add --new "$me.a" $(seq -f 'x%060.0f' 2000)
 	assert_one_message ptrace-filter
 }
 
 @test "thousands of names are shown" {
-	traced_start -w -W -N 8000
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me.a" --start
-	go
-	wait_until says done
+	record "$me.a" -- -N 8000
 	ptrace-filter --add "$me.a" 'traced.event.*'
 	[ "$(filtered | wc -l)" -eq 8000 ]
 	[ "$(ptrace-events --names "$me.a" | wc -l)" -eq $((9 + 1 + 8000)) ]
@@ -193,8 +176,7 @@ filtered() {
 @test "a name that is empty" {
 	make_session
 	for how in --add '--set --new' '--remove --all'; do
-		run_split ptrace-filter $how "$me.a" traced.event ''
-		[ "$status" -eq 2 ]
+		exits 2 ptrace-filter $how "$me.a" traced.event ''
 		assert_one_message ptrace-filter
 	done
 	[ -z "$(filtered)" ]
@@ -203,14 +185,11 @@ filtered() {
 @test "wrong command lines" {
 	for line in '--set --add s' '--add s' 's e' '--new s' '--all s' '--add' '--only=x' \
 		'--only= s' '--only=x s e' '--only=x --new s' '--exclude=x --add s'; do
-		run_split ptrace-filter $line
-		[ "$status" -eq 2 ]
+		exits 2 ptrace-filter $line
 		assert_one_message ptrace-filter
 	done
-	run_split ptrace-filter "$me.nobody"
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-filter "$me.nobody"
 	[ "$stderr" = "ptrace-filter: $me.nobody: no such session" ]
-	run_split ptrace-filter --set "$me.nobody"
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-filter --set "$me.nobody"
 	assert_one_message ptrace-filter
 }

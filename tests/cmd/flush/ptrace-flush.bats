@@ -4,16 +4,10 @@
 load ../../support/helpers
 
 @test "after a flush the log of a living session has its events" {
-	traced_start -w -W -n 10
-	wait_until says ready
-	ptrace-create --pid="$pid" -o run.log --name="$me.a" --start --stream-full-policy=loop
-	go
-	wait_until says done
-	run_split ptrace-flush "$me.a"
-	[ "$status" -eq 0 ]
+	record "$me.a" -o run.log --stream-full-policy=loop -- -n 10
+	exits 0 ptrace-flush "$me.a"
 	[ -z "$stdout$stderr" ]
-	run_split ptrace-dump --count --format=text -e traced.event run.log
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-dump --count --format=text -e traced.event run.log
 	[ "$stdout" -eq 10 ]
 	assert_one_message ptrace-dump
 	ptrace-shutdown "$me.a"
@@ -25,46 +19,38 @@ load ../../support/helpers
 	ptrace-create --pid="$pid" -o run.log --name="$me.a" --start
 	rm run.log
 	for i in 1 2; do
-		run_split ptrace-flush "$me.a"
-		[ "$status" -eq 3 ]
+		exits 3 ptrace-flush "$me.a"
 		assert_one_message ptrace-flush
 		[[ $stderr == "ptrace-flush: $me.a: the log is not there any more: "* ]]
 		# Nor is another file of that name the log.
 		echo text >run.log
 	done
-	run_split ptrace-flush --json "$me.a"
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-flush --json "$me.a"
 	jq -e '.error == 0 and .losses.log_gone and (.complete | not)' stdout.txt
 	if has_validator; then validates session <stdout.txt; fi
 }
 
 @test "a log that is full is told, and what was lost" {
-	traced_start -w -W -n 20000
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me.l" --start -o run.log --log-max-size=20K \
-		--log-full-policy=until-full --stream-min-size=4M
-	run_split ptrace-flush "$me.l"
-	[ "$status" -eq 0 ]
+	traced_session "$me.l" --start -o run.log --log-max-size=20K --log-full-policy=until-full --stream-min-size=4M \
+		-- -w -W -n 20000
+	exits 0 ptrace-flush "$me.l"
 	[ -z "$stderr" ]
 	go
 	wait_until says done
 	for i in 1 2; do
-		run_split ptrace-flush "$me.l"
-		[ "$status" -eq 3 ]
+		exits 3 ptrace-flush "$me.l"
 		[ -z "$stdout" ]
 		lost=$(ptrace-stat --json "$me.l" 2>/dev/null | jq .losses.log_events)
 		[ "$lost" -gt 0 ]
 		[ "$stderr" = "ptrace-flush: $me.l: the log $PWD/run.log is full: $lost events were lost, and nothing is recorded before ptrace-clear $me.l" ]
 	done
-	run_split ptrace-flush --json "$me.l"
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-flush --json "$me.l"
 	jq -e --argjson n "$lost" '.error == 0 and .log_full and .losses.log_events == $n and
 		(.losses.log_gone or .complete | not)' stdout.txt
 	if has_validator; then validates session <stdout.txt; fi
 	# Both, as they come.
 	rm run.log
-	run_split ptrace-flush "$me.l"
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-flush "$me.l"
 	[ "$(wc -l <stderr.txt)" -eq 2 ]
 	ptrace-clear "$me.l"
 	ptrace-start "$me.l"
@@ -73,17 +59,14 @@ load ../../support/helpers
 }
 
 @test "a log that is a ring, or a stream that was full, is no matter of the flush" {
-	traced_start -w -W -n 20000
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me.r" --start -o ring.log --log-max-size=20K \
-		--log-full-policy=loop
+	traced_session "$me.r" --start -o ring.log --log-max-size=20K --log-full-policy=loop \
+		-- -w -W -n 20000
 	ptrace-create --pid="$pid" --name="$me.s" --start -o run.log --stream-min-size=16K \
 		--stream-full-policy=until-full
 	go
 	wait_until says done
 	for s in r s; do
-		run_split ptrace-flush "$me.$s"
-		[ "$status" -eq 0 ]
+		exits 0 ptrace-flush "$me.$s"
 		[ -z "$stderr" ]
 		ptrace-stat --json "$me.$s" 2>/dev/null | jq -e '.status.stream == "running"'
 	done
@@ -92,7 +75,6 @@ load ../../support/helpers
 @test "a session without log" {
 	traced_start -w
 	ptrace-create --pid="$pid" --name="$me.a"
-	run_split ptrace-flush "$me.a"
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-flush "$me.a"
 	[ "$stderr" = "ptrace-flush: $me.a: the session has no log" ]
 }

@@ -17,8 +17,7 @@ load ../../support/helpers
 	controller=$(ptrace-stat --format=json "$me.b" | jq .controller)
 	kill -KILL "$controller"
 	wait_until is_ended "$controller"
-	run_split ptrace-list
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-list
 	[ -z "$stderr" ]
 	[ "$(grep -c "^$me" <<<"$stdout")" -eq 1 ]
 	ptrace-shutdown "$me.a"
@@ -28,8 +27,7 @@ load ../../support/helpers
 	local c
 	[ -z "$(ptrace-list 2>&1)" ] || skip "others have sessions"
 	for c in ptrace-list 'ptrace-list --json'; do
-		run_split $c
-		[ "$status" -eq 0 ]
+		exits 0 $c
 		[ -z "$stdout$stderr" ]
 	done
 	# Only a person wonders whether the command has done anything.

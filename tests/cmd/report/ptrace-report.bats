@@ -21,8 +21,7 @@ meta() {
 
 @test "report: one file with what the log has, that asks for nothing else" {
 	scene work.log work 200
-	run_split ptrace-report --allow-loss -o report.html work.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-report --allow-loss -o report.html work.log
 	[ -z "$stdout" ]
 	[ "$(head -c 32 report.html)" = '<!doctype html><!--ptrace-report' ]
 	[ "$(stat -c %a report.html)" = 600 ]
@@ -66,8 +65,7 @@ meta() {
 	# A loss is told also if its own events are not selected.
 	ptrace-report --allow-loss --event='request.*' -o report.html work.log
 	meta report.html '(.losses | length) == 1'
-	run_split ptrace-report --event=reqest.begin -o none.html work.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-report --event=reqest.begin -o none.html work.log
 	[[ $stderr == *"did you mean 'request.begin'"* ]]
 	[ ! -e none.html ]
 }
@@ -86,8 +84,7 @@ meta() {
 
 @test "report: no larger than it may be, and it says what it leaves out" {
 	scene work.log work 20000
-	run_split ptrace-report --allow-loss --max-size=512K -o report.html work.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-report --allow-loss --max-size=512K -o report.html work.log
 	[ "$(stat -c %s report.html)" -le $((512 * 1024)) ]
 	[[ $stderr == *"the report leaves out "*" of "*" events and pairs"* ]]
 	# What is not there singly is still counted.
@@ -97,8 +94,7 @@ meta() {
 	# A type with few events keeps them all.
 	meta report.html '[.classes[] | select(.name == "odd.end") | .kept] == [1]'
 	scene threads.log threads 10000
-	run_split ptrace-report --max-size=256K -o few.html threads.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-report --max-size=256K -o few.html threads.log
 	[ "$(stat -c %s few.html)" -le $((256 * 1024)) ]
 	meta few.html '.lanes[-1].is_rest and .events == 30000'
 }
@@ -112,19 +108,16 @@ meta() {
 	ptrace-report --allow-loss -o empty.html work.log
 	[ -s empty.html ]
 	echo precious >other
-	run_split ptrace-report --allow-loss -o other work.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-report --allow-loss -o other work.log
 	[[ $stderr == *"exists and is not a report"* ]]
 	[ "$(cat other)" = precious ]
 	ptrace-report --allow-loss --force -o other work.log
 	[ "$(head -c 15 other)" = '<!doctype html>' ]
 	cp work.log kept.log
-	run_split ptrace-report --force --allow-loss -o work.log work.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-report --force --allow-loss -o work.log work.log
 	[[ $stderr == *"is the log that the report is to be made of"* ]]
 	cmp work.log kept.log
-	run_split ptrace-report --allow-loss -o /dev/full work.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-report --allow-loss -o /dev/full work.log
 	[[ $stderr == *"/dev/full: No space left on device"* ]]
 	(
 		ulimit -f 16
@@ -142,8 +135,7 @@ meta() {
 	meta none.html '.events == 0 and .classes == []'
 	scene work.log work 1000
 	head -c 200000 work.log >cut.log
-	run_split ptrace-report -o cut.html cut.log
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-report -o cut.html cut.log
 	meta cut.html '.events > 0 and (.logs[0].is_complete | not)'
 	scene halves.log halves 100
 	ptrace-report -o halves.html halves.log
@@ -152,8 +144,7 @@ meta() {
 	scene years.log years 4000
 	ptrace-report -o years.html years.log
 	meta years.html '.span > 300000000000000000'
-	run_split ptrace-report -o report.html /dev/null
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-report -o report.html /dev/null
 	[ ! -e report.html ]
 }
 
@@ -181,11 +172,7 @@ meta() {
 	meta report.html '[.lanes[].name] | index("worker-0") != null and index("worker-1") != null'
 	meta report.html '[.lanes[].process] | index("traced") != null'
 	# What a session holds now is shown as well.
-	traced_start -w -W
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me" --start
-	go
-	wait_until says done
+	record "$me"
 	ptrace-report --text "$me" >text
 	grep -q 'traced.event' text
 }
@@ -247,8 +234,7 @@ meta() {
 
 @test "report --text: summary, histograms, the longest pairs, gaps" {
 	scene work.log work 500
-	run_split ptrace-report --text --utc --allow-loss work.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-report --text --utc --allow-loss work.log
 	[[ $stdout == *"log         work.log"*"from        2023-11-14T22:13:20.000000000"*"data        incomplete"* ]]
 	grep -Eq '^request\.begin +500 ' <<<"$stdout"
 	[[ $stdout == *"on a processor"*"Pairs, and how many took how long"*"####"* ]]
@@ -269,12 +255,10 @@ meta() {
 	for options in '' '-o a -o b' '--text -o a' '--text --max-size=1M' '--text --force' '-o a --utc' \
 		'-o a --max-size=10' '-o a --max-size=1T' '-o a --first=1 --last=1' '-o a --before=1s'; do
 		# shellcheck disable=SC2086 # several words
-		run_split ptrace-report $options work.log
-		[ "$status" -eq 2 ]
+		exits 2 ptrace-report $options work.log
 		[[ $stderr == "ptrace-report: "* ]]
 		[ ! -e a ]
 	done
-	run_split ptrace-report -o a missing.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-report -o a missing.log
 	[ ! -e a ]
 }

@@ -68,4 +68,4 @@ else
 fi
 scene million.log work 76400
 report million
-timeout 300 node "$PTRC_SOURCE/tests/cmd/report/report-browser.mjs" "$chromium" "$modules" ${PTRC_SHOTS:+"$PTRC_SHOTS"}
+timeout $((300 * ${PTRC_TEST_SLOWDOWN:-1})) node "$PTRC_SOURCE/tests/cmd/report/report-browser.mjs" "$chromium" "$modules" ${PTRC_SHOTS:+"$PTRC_SHOTS"}

@@ -12,11 +12,17 @@ setup() {
 	unset TZ
 }
 
+# Who empties the rings has done so, for a shell: something of it is in the log.
+until_emptied='until ptrace-dump --event="os.*" --first=1 a.log 2>/dev/null | grep -q .; do sleep 0.02; done'
+
 # chains LOG: the functions of each sample, innermost first
 chains() {
 	ptrace-dump --json --symbols --event=os.sample "$1" 2>chains.err |
 		jq -r '[.symbols.stack[].function // "?"] | join(" ")'
 }
+
+# Samples come by processor time, so there are no more of them on any machine; where a machine stands still for
+# others, some are missing.
 
 # most NUMBER ALL: whether that is nine of ten
 most() {
@@ -26,16 +32,15 @@ most() {
 
 @test "samples have the stack of a program that has never heard of traces" {
 	needs_os
-	run_split ptrace-run --os=samples -o a.log -- "$work" spin 400
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-run --os=samples -o a.log -- "$work" spin 400
 	[ -z "$stderr" ]
 	all=$(events a.log os.sample)
-	# One in a millisecond of processor time.
-	[ "$all" -ge 300 ]
+	# One in a millisecond.
+	[ "$all" -ge 130 ]
 	[ "$all" -le 700 ]
 	[ "$(events a.log 'os.*')" -eq "$all" ]
 	chains a.log >chains
-	most "$(grep -c '^work_inner work_middle work_outer main\( \|$\)' chains)" "$all"
+	most "$(grep -c '^work_inner work_middle work_outer main\( \|$\)' chains)" "$(grep -c work_ chains)"
 	# They are about the thread, and are as old as they say.
 	[ "$(fields a.log os.sample '.pid == .tid' | sort -u)" = true ]
 	fields a.log os.sample .ns >times
@@ -48,11 +53,11 @@ most() {
 @test "all threads and all descendants are sampled" {
 	needs_os
 	ptrace-run --os=process,samples -o a.log -- sh -c "$work spins 150 3; exec $work spin 150"
-	[ "$(fields a.log os.sample .tid | sort | uniq -c | awk '$1 > 70' | wc -l)" -eq 4 ]
+	[ "$(fields a.log os.sample .tid | sort | uniq -c | awk '$1 > 30' | wc -l)" -eq 4 ]
 	chains a.log >chains
 	most "$(grep -c '^work_inner work_middle work_outer \(spin_thread\|main\)\( \|$\)' chains)" \
 		"$(grep -c work_ chains)"
-	[ "$(grep -c spin_thread chains)" -gt 200 ]
+	[ "$(grep -c spin_thread chains)" -gt 90 ]
 	[ "$(events a.log os.exec)" -ge 2 ]
 }
 
@@ -78,14 +83,14 @@ has_samples() {
 	needs_os
 	ptrace-run --os=samples=100 -o a.log -- "$work" spin 500
 	all=$(events a.log os.sample)
-	[ "$all" -ge 40 ]
+	[ "$all" -ge 15 ]
 	[ "$all" -le 70 ]
 	printf 'os: sched,samples=250\n' >p.yaml
 	[ "$(ptrace-run -c p.yaml --dump-config true | grep ^os)" = "os: sched,samples=250" ]
 	[ "$(ptrace-run --os=samples=1000,process --dump-config true | grep ^os)" = "os: process,samples" ]
 	ptrace-run -c p.yaml -o b.log -- "$work" spin 400
 	all=$(events b.log os.sample)
-	[ "$all" -ge 80 ]
+	[ "$all" -ge 30 ]
 	[ "$all" -le 130 ]
 	[ "$(events b.log os.switch_in)" -ge 1 ]
 }
@@ -96,15 +101,13 @@ has_samples() {
 	# shellcheck disable=SC2016 # for the inner shell
 	has_rate='mount --bind rate /proc/sys/kernel/perf_event_max_sample_rate && exec "$@"'
 	unshare -m sh -c "$has_rate" _ true 2>/dev/null || skip "no mounts of one's own here"
-	run_split unshare -m sh -c "$has_rate" _ ptrace-run --os=samples -o a.log -- "$work" spin 500
-	[ "$status" -eq 0 ]
+	exits 0 unshare -m sh -c "$has_rate" _ ptrace-run --os=samples -o a.log -- "$work" spin 500
 	assert_one_message ptrace-run
 	[[ $stderr == *"--os: only 200 samples a second: kernel.perf_event_max_sample_rate allows no more" ]]
 	all=$(events a.log os.sample)
-	[ "$all" -ge 70 ]
+	[ "$all" -ge 30 ]
 	[ "$all" -le 140 ]
-	run_split unshare -m sh -c "$has_rate" _ ptrace-run --os=samples=150 -o b.log -- "$work" spin 10
-	[ "$status" -eq 0 ]
+	exits 0 unshare -m sh -c "$has_rate" _ ptrace-run --os=samples=150 -o b.log -- "$work" spin 10
 	[ -z "$stderr" ]
 	unshare -m sh -c "$has_rate" _ ptrace-doctor |
 		grep -q '^note .*--os: only 200 samples a second: kernel.perf_event_max_sample_rate allows no more'
@@ -112,13 +115,11 @@ has_samples() {
 
 @test "a frequency that there is not is refused" {
 	for bad in samples= samples=0 samples=100001 samples=1k samples=-5 samples=1000000000000000000000000; do
-		run_split ptrace-run --os="$bad" true
-		[ "$status" -eq 125 ]
+		exits 125 ptrace-run --os="$bad" true
 		[[ $stderr == *"--os: '${bad#samples=}' is not a number of samples a second from 1 to 100000"* ]]
 	done
 	for bad in process=5 sample samples=5=5,x; do
-		run_split ptrace-run --os="$bad" true
-		[ "$status" -eq 125 ]
+		exits 125 ptrace-run --os="$bad" true
 		[[ $stderr == *"--os: '"* ]]
 	done
 	printf 'os: samples=many\n' >p.yaml
@@ -135,7 +136,7 @@ has_samples() {
 	# 126, or fewer if kernel.perf_event_max_stack says so.
 	[ "$(wc -l <lengths)" -eq 1 ]
 	read -r count cut length <lengths
-	[ "$count" -gt 100 ]
+	[ "$count" -gt 30 ]
 	[ "$cut" = true ]
 	[ "$length" -le 126 ]
 	chains a.log | grep -q '^work_inner work_middle work_outer work_deep work_deep .*work_deep$'
@@ -148,9 +149,8 @@ has_samples() {
 	needs_os
 	# A ring of one page has 36 samples; who empties it stands still meanwhile. How many more there
 	# are depends on how much of a processor the program gets.
-	run_split env POSIXTRACE_OS_BYTES=4096 ptrace-run --os=samples -o a.log -- \
-		sh -c "kill -STOP \$PPID; $work spin 1000; kill -CONT \$PPID; sleep 0.2; $work spin 50"
-	[ "$status" -eq 3 ]
+	exits 3 env POSIXTRACE_OS_BYTES=4096 ptrace-run --os=samples -o a.log -- \
+		sh -c "kill -STOP \$PPID; $work spin 500; kill -CONT \$PPID; $until_emptied; $work spin 50"
 	lost=$(lost_of_os a.log)
 	[ "$lost" -gt 0 ]
 	[[ $stderr == *": $lost events lost"* ]]
@@ -176,21 +176,20 @@ has_samples() {
 @test "samples become flames, of processes that are gone, too" {
 	needs_os
 	ptrace-run --os=samples -o a.log -- sh -c "$work spin 150; $work spins 100 2"
-	run_split ptrace-export --to=folded a.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-export --to=folded a.log
 	all=$(events a.log os.sample)
 	[ "$(awk '{ sum += $NF } END { print sum }' stdout.txt)" -eq "$all" ]
 	count=0
 	for n in $(sed -n 's/^os_work;.*main;work_outer;work_middle;work_inner \([0-9]*\)$/\1/p' stdout.txt); do
 		count=$((count + n))
 	done
-	[ "$count" -ge 100 ]
+	[ "$count" -ge 50 ]
 	[ "$(sed -n 's/^os_work;.*spin_thread;work_outer;work_middle;work_inner \([0-9]*\)$/\1/p' stdout.txt |
-		awk '{ sum += $1 } END { print sum }')" -ge 130 ]
+		awk '{ sum += $1 } END { print sum }')" -ge 60 ]
 	ptrace-export --to=speedscope a.log | jq -e '(.shared.frames | map(.name)) as $f |
-		.profiles | map(select(.name | startswith("os_work")) | select(.samples | length > 50) |
+		.profiles | map(select(.name | startswith("os_work")) | select(.samples | length > 20) |
 			.samples | map(select(map($f[.])[-3:] == ["work_outer", "work_middle", "work_inner"])) |
-			length > 50) == [true, true, true]'
+			length > 20) == [true, true, true]'
 	# A program that was replaced since is told by its file, and not by what is there now.
 	cp "$work" gone
 	ptrace-run --os=samples -o b.log -- ./gone spin 100

@@ -27,8 +27,7 @@ load ../../support/helpers
 }
 
 @test "standard input, output and error are COMMAND's" {
-	run_split ptrace-run -o run.log -- sh -c 'cat; echo error >&2' <<<input
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-run -o run.log -- sh -c 'cat; echo error >&2' <<<input
 	[ "$stdout" = input ]
 	[[ $stderr == error* ]]
 }
@@ -39,36 +38,29 @@ load ../../support/helpers
 		[ "$status" -eq "$n" ]
 		[ -z "$stderr" ]
 	done
-	run_split ptrace-run -o run.log -- "$traced" -k 9
-	[ "$status" -eq 137 ]
+	exits 137 ptrace-run -o run.log -- "$traced" -k 9
 	[ "$(events run.log traced.event)" -eq 1 ]
-	run_split ptrace-run -o run.log -- "$traced" -k 15
-	[ "$status" -eq 143 ]
+	exits 143 ptrace-run -o run.log -- "$traced" -k 15
 }
 
 @test "what cannot be run leaves no log" {
-	run_split ptrace-run -o run.log -- no-such-command
-	[ "$status" -eq 127 ]
+	exits 127 ptrace-run -o run.log -- no-such-command
 	[ ! -e run.log ]
 	assert_one_message ptrace-run
 	[ "$stderr" = "ptrace-run: no-such-command: command not found" ]
-	run_split ptrace-run -o run.log -- ./no-such-file
-	[ "$status" -eq 127 ]
+	exits 127 ptrace-run -o run.log -- ./no-such-file
 	[ ! -e run.log ]
 	assert_one_message ptrace-run
 	echo x >file
-	run_split ptrace-run -o run.log -- ./file
-	[ "$status" -eq 126 ]
+	exits 126 ptrace-run -o run.log -- ./file
 	[ ! -e run.log ]
 	assert_one_message ptrace-run
 	mkdir directory
-	run_split ptrace-run -o run.log -- ./directory
-	[ "$status" -eq 126 ]
+	exits 126 ptrace-run -o run.log -- ./directory
 	[ ! -e run.log ]
 	printf '#!/no/such/interpreter\n' >script
 	chmod +x script
-	run_split ptrace-run -o run.log -- ./script
-	[ "$status" -eq 127 ]
+	exits 127 ptrace-run -o run.log -- ./script
 	[ ! -e run.log ]
 	assert_one_message ptrace-run
 	[[ $stderr == "ptrace-run: ./script: the interpreter of this script,"* ]]
@@ -83,24 +75,20 @@ load ../../support/helpers
 
 @test "a misspelt COMMAND costs no older log" {
 	ptrace-run -o run.log -- "$traced" -n 3
-	run_split ptrace-run -o run.log -- no-such-command
-	[ "$status" -eq 127 ]
+	exits 127 ptrace-run -o run.log -- no-such-command
 	[ "$(events run.log traced.event)" -eq 3 ]
 }
 
 @test "a log that cannot be written is 125, and COMMAND does not run" {
-	run_split ptrace-run -o no/such/directory/run.log -- touch ran
-	[ "$status" -eq 125 ]
+	exits 125 ptrace-run -o no/such/directory/run.log -- touch ran
 	[ ! -e ran ]
 	assert_one_message ptrace-run
 	mkdir directory
-	run_split ptrace-run -o directory -- touch ran
-	[ "$status" -eq 125 ]
+	exits 125 ptrace-run -o directory -- touch ran
 	[ ! -e ran ]
 	assert_one_message ptrace-run
 	[ -w /dev/full ] || skip "no /dev/full"
-	run_split ptrace-run -o /dev/full -- touch ran
-	[ "$status" -eq 125 ]
+	exits 125 ptrace-run -o /dev/full -- touch ran
 	[ ! -e ran ]
 	assert_one_message ptrace-run
 	[[ $stderr == *"No space left on device"* ]]
@@ -110,8 +98,7 @@ load ../../support/helpers
 	for option in --stream-min-size=1T --stream-min-size=-1 --stream-min-size=1Kx \
 		--max-data-size= --log-full-policy=flush --stream-full-policy=append \
 		--inheritance=yes; do
-		run_split ptrace-run "$option" -- touch ran
-		[ "$status" -eq 125 ]
+		exits 125 ptrace-run "$option" -- touch ran
 		[ ! -e ran ]
 		[ ! -e ptrace.log ]
 		assert_one_message ptrace-run
@@ -125,8 +112,7 @@ load ../../support/helpers
 	ptrace-run -- "$traced" -n 3
 	[ "$(events ptrace.log traced.event)" -eq 3 ]
 	echo precious >ptrace.log
-	run_split ptrace-run -- "$traced"
-	[ "$status" -eq 125 ]
+	exits 125 ptrace-run -- "$traced"
 	assert_one_message ptrace-run
 	[ "$(cat ptrace.log)" = precious ]
 }
@@ -139,8 +125,7 @@ load ../../support/helpers
 	ln -s main.c link
 	for file in short.txt shifted.txt main.c link; do
 		cp "$file" before
-		run_split ptrace-run -o "$file" -- touch ran
-		[ "$status" -eq 125 ]
+		exits 125 ptrace-run -o "$file" -- touch ran
 		[ ! -e ran ]
 		[ "$stderr" = "ptrace-run: $file: exists and is not a trace log; name another file, or replace this one with --force" ]
 		cmp before "$file"
@@ -193,12 +178,10 @@ load ../../support/helpers
 	[ "$(<status)" -eq 3 ]
 	[[ $(<stderr.txt) == "ptrace-run: /dev/stdout: "*" events lost, as writing the log failed: Broken pipe" ]]
 	# It is closed: what takes its place is no file.
-	run_split bash -c 'exec ptrace-run -o /dev/stdout -- touch ran >&-'
-	[ "$status" -eq 125 ]
+	exits 125 bash -c 'exec ptrace-run -o /dev/stdout -- touch ran >&-'
 	[ ! -e ran ]
 	[ "$stderr" = "ptrace-run: /dev/stdout: Bad file descriptor" ]
-	run_split bash -c 'exec ptrace-run -o run.log --json=/dev/stdout -- touch ran >&-'
-	[ "$status" -eq 125 ]
+	exits 125 bash -c 'exec ptrace-run -o run.log --json=/dev/stdout -- touch ran >&-'
 	[ ! -e ran ]
 	[ "$stderr" = "ptrace-run: /dev/stdout: Bad file descriptor" ]
 	# Standard output is a file: the same rule.
@@ -215,8 +198,7 @@ load ../../support/helpers
 	[ "$EUID" -ne 0 ] || setpriv --reuid=65534 --clear-groups test -x "$PTRACE_BIN/ptrace-run" ||
 		skip "no other user can run the commands"
 	# shellcheck disable=SC2086 # words
-	run_split $exec_as_user "$PTRACE_BIN/ptrace-run" -o secret -- touch ran
-	[ "$status" -eq 125 ]
+	exits 125 $exec_as_user "$PTRACE_BIN/ptrace-run" -o secret -- touch ran
 	[[ $stderr == "ptrace-run: secret: exists and cannot be read"*"--force"* ]]
 	chmod 600 secret
 	[ "$(cat secret)" = precious ]
@@ -250,9 +232,7 @@ signalled_start() {
 # What is passed on comes in order, so nothing else is on its way when this one is there.
 signalled_end() {
 	kill -USR2 "$runner"
-	status=0
-	wait "$runner" || status=$?
-	[ "$status" -eq 7 ]
+	ends 7 "$runner"
 	[ "$(ptrace-stat --format=json run.log | jq .complete)" = true ]
 }
 
@@ -463,9 +443,7 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 	wait_until says done
 	child=$(children_of "$runner")
 	kill -KILL $child
-	status=0
-	wait "$runner" || status=$?
-	[ "$status" -eq 137 ]
+	ends 137 "$runner"
 	[ "$(events run.log traced.event)" -eq 5000 ]
 	ptrace-stat run.log
 }
@@ -485,39 +463,33 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 }
 
 @test "lost events are told in one line, and do not change the status of a failure" {
-	run_split ptrace-run -o run.log --stream-min-size=4K --stream-full-policy=loop -- \
+	exits 4 ptrace-run -o run.log --stream-min-size=4K --stream-full-policy=loop -- \
 		"$traced" -n 100000 -x 4
-	[ "$status" -eq 4 ]
 	assert_one_message ptrace-run
 	lost=$(grep -oE '[0-9]+ events lost' <<<"$stderr" | cut -d' ' -f1)
 	[ "$((lost + $(events run.log traced.event)))" -ge 100000 ]
-	run_split ptrace-dump run.log
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-dump run.log
 }
 
 @test "if events were lost a success is 3, or 0 with --allow-loss" {
 	lossy="--stream-min-size=4K --stream-full-policy=loop"
-	run_split ptrace-run -o run.log $lossy -- "$traced" -n 100000
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-run -o run.log $lossy -- "$traced" -n 100000
 	assert_one_message ptrace-run
 	[[ $stderr == *"run.log: "*" events lost in the stream, which was full" ]]
-	run_split ptrace-run -o run.log $lossy --allow-loss -- "$traced" -n 100000
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-run -o run.log $lossy --allow-loss -- "$traced" -n 100000
 	assert_one_message ptrace-run
 }
 
 @test "--json tells what came of it in the last line of standard error" {
-	run_split ptrace-run --json -o run.log -- "$traced" -n 10 -x 4
-	[ "$status" -eq 4 ]
+	exits 4 ptrace-run --json -o run.log -- "$traced" -n 10 -x 4
 	[ -z "$stdout" ]
 	[ "$(wc -l <stderr.txt)" -eq 1 ]
 	jq -e --arg c "$traced" '.version == 1 and .log == "run.log" and .command == $c and
 		.exit_status == 4 and (has("signal") | not) and .events >= 12 and .complete and
 		.losses.stream_events == 0' <stderr.txt
 	[ "$(jq .events <stderr.txt)" -eq "$(events run.log)" ]
-	run_split ptrace-run --json -o run.log --stream-min-size=4K --stream-full-policy=loop -- \
+	exits 137 ptrace-run --json -o run.log --stream-min-size=4K --stream-full-policy=loop -- \
 		"$traced" -n 100000 -k 9
-	[ "$status" -eq 137 ]
 	[ "$(wc -l <stderr.txt)" -eq 2 ]
 	lost=$(grep -oE '[0-9]+ events lost' stderr.txt | cut -d' ' -f1)
 	tail -n 1 stderr.txt | jq -e --argjson lost "$lost" '.signal == 9 and
@@ -528,8 +500,7 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 }
 
 @test "--json to a file or a descriptor" {
-	run_split ptrace-run --json=run.json -o run.log -- sh -c 'echo error >&2; exit 4'
-	[ "$status" -eq 4 ]
+	exits 4 ptrace-run --json=run.json -o run.log -- sh -c 'echo error >&2; exit 4'
 	jq -e '.exit_status == 4 and .log == "run.log"' run.json
 	[[ $stderr == error* && $stderr != *version* ]]
 	# What was such an object is replaced, and what was not is not.
@@ -537,15 +508,13 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 	[ "$(jq -s length run.json)" -eq 1 ]
 	jq -e '.exit_status == 0 and .complete' run.json
 	echo precious >text
-	run_split ptrace-run --json=text -o run.log -- touch ran
-	[ "$status" -eq 125 ]
+	exits 125 ptrace-run --json=text -o run.log -- touch ran
 	[ "$stderr" = "ptrace-run: text: exists and is not the result of a run; name another file, or replace this one with --force" ]
 	[ "$(cat text)" = precious ]
 	ptrace-run --json=text --force -o run.log -- "$traced"
 	jq -e .complete text
 	# The log of a run that did not begin is not left, nor is a log the result.
-	run_split ptrace-run --json=new -o new -- touch ran
-	[ "$status" -eq 125 ]
+	exits 125 ptrace-run --json=new -o new -- touch ran
 	[[ $stderr == "ptrace-run: new: is the log"* ]]
 	[ ! -e new ]
 	ptrace-run --json-fd=5 -o run.log -- "$traced" -n 3 5>fd.json
@@ -555,42 +524,35 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 	[ "$(wc -l <fd.json)" -eq 1 ]
 	ptrace-run --json-fd=1 -o run.log -- "$traced" | jq -e .complete
 	for option in --json-fd=99 --json-fd=0 --json-fd=x --json-fd= --json=; do
-		run_split ptrace-run "$option" -o run.log -- touch ran <text
-		[ "$status" -eq 125 ]
+		exits 125 ptrace-run "$option" -o run.log -- touch ran <text
 		assert_one_message ptrace-run
 		[[ $stderr == *"${option%%=*}: "* ]]
 	done
-	run_split ptrace-run --json --json-fd=1 -o run.log -- touch ran
-	[ "$status" -eq 125 ]
+	exits 125 ptrace-run --json --json-fd=1 -o run.log -- touch ran
 	[[ $stderr == *"one place only"* ]]
 	[ ! -e ran ]
 	[ -w /dev/full ] || skip "no /dev/full"
-	run_split ptrace-run --json=/dev/full -o run.log -- "$traced"
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-run --json=/dev/full -o run.log -- "$traced"
 	[ "$stderr" = "ptrace-run: /dev/full: No space left on device" ]
 }
 
 @test "--json: an object comes also if COMMAND did not run" {
-	run_split ptrace-run --json=run.json -- no-such-command
-	[ "$status" -eq 127 ]
+	exits 127 ptrace-run --json=run.json -- no-such-command
 	jq -e '.exit_status == 127 and .command == "no-such-command" and (.complete | not) and
 		.error == "no-such-command: command not found"' run.json
 	touch file
-	run_split ptrace-run --json=run.json -- ./file
-	[ "$status" -eq 126 ]
+	exits 126 ptrace-run --json=run.json -- ./file
 	jq -e '.exit_status == 126 and .error == "./file: Permission denied"' run.json
 	# The interpreter is missing, which shows when COMMAND is executed.
 	printf '#!/no/such/interpreter\n' >script
 	chmod +x script
-	run_split ptrace-run --json=run.json -o run.log -- ./script
-	[ "$status" -eq 127 ]
+	exits 127 ptrace-run --json=run.json -o run.log -- ./script
 	jq -e '.exit_status == 127 and (.error | startswith("./script: the interpreter"))' run.json
 	# 125: the log, the trace, the file of settings, the command line.
 	echo precious >text
 	for option in --output=text --stream-min-size=1000000G --config=no.yaml --no-such-option; do
 		rm -f run.json
-		run_split ptrace-run --json=run.json "$option" -- touch ran
-		[ "$status" -eq 125 ]
+		exits 125 ptrace-run --json=run.json "$option" -- touch ran
 		jq -e '.exit_status == 125 and (.complete | not) and (.error | length > 0)' run.json
 	done
 	if has_validator; then validates run <run.json; fi
@@ -600,9 +562,8 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 }
 
 @test "what is excluded is not recorded: names, patterns, system events" {
-	run_split ptrace-run -o run.log --exclude=traced.event --exclude=posix_trace_stop -- \
+	exits 0 ptrace-run -o run.log --exclude=traced.event --exclude=posix_trace_stop -- \
 		sh -c '"$0"; "$0" -e other.event' "$traced"
-	[ "$status" -eq 0 ]
 	[ -z "$stdout$stderr" ]
 	[ "$(events run.log traced.event)" -eq 0 ]
 	[ "$(events run.log posix_trace_stop)" -eq 0 ]
@@ -621,9 +582,8 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 }
 
 @test "only what is to be recorded is recorded" {
-	run_split ptrace-run -o run.log --only='x.*' --only=y --exclude='*.noise' -- \
+	exits 0 ptrace-run -o run.log --only='x.*' --only=y --exclude='*.noise' -- \
 		sh -c 'for name in x.noise x.sound y z; do "$0" -e $name -n 2; done' "$traced"
-	[ "$status" -eq 0 ]
 	[ -z "$stdout$stderr" ]
 	[ "$(ptrace-dump --format=json run.log | jq -r .event | grep -v _flush_ |
 		sort | uniq -c | tr -s ' \n' ' ')" = \
@@ -636,9 +596,8 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 }
 
 @test "a pattern that matched no name is told" {
-	run_split ptrace-run --json -o run.log --only='traced.*' --exclude='*.nosie' \
+	exits 0 ptrace-run --json -o run.log --only='traced.*' --exclude='*.nosie' \
 		--exclude=$'odd\xff' -- "$traced"
-	[ "$status" -eq 0 ]
 	[ "$(sed -n 1p stderr.txt)" = \
 		"ptrace-run: no event has a name that matches --exclude=*.nosie" ]
 	[ "$(wc -l <stderr.txt)" -eq 3 ]
@@ -661,8 +620,7 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 		[[ $stdout != *--filter* ]]
 	done
 	echo 'filter: [x]' >file.yaml
-	run_split ptrace-run -c file.yaml -- true
-	[ "$status" -eq 125 ]
+	exits 125 ptrace-run -c file.yaml -- true
 	[[ $stderr == "ptrace-run: file.yaml:1:1: there is no key 'filter' any more: use 'exclude'"* ]]
 }
 
@@ -671,23 +629,19 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 		echo 'exclude:'
 		printf '  - event.%d\n' {1..257}
 	} >file.yaml
-	run_split ptrace-run -c file.yaml -o run.log -- touch ran
-	[ "$status" -eq 125 ]
+	exits 125 ptrace-run -c file.yaml -o run.log -- touch ran
 	[[ $stderr == "ptrace-run: file.yaml:2:3: exclude: there are more than 256 patterns"* ]]
 	[ ! -e ran ]
 	[ ! -e run.log ]
 	head -n 257 file.yaml >most.yaml
-	run_split ptrace-run -c most.yaml --only=x -o run.log -- touch ran
-	[ "$status" -eq 125 ]
+	exits 125 ptrace-run -c most.yaml --only=x -o run.log -- touch ran
 	[ ! -e ran ]
-	run_split ptrace-run -c most.yaml -o run.log -- touch ran
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-run -c most.yaml -o run.log -- touch ran
 }
 
 # untraced COMMAND...: the only traced process could not be traced; prints the cause
 untraced() {
-	run_split ptrace-run --json -o run.log -- "$@"
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-run --json -o run.log -- "$@"
 	[ "$(wc -l <stderr.txt)" -eq 2 ]
 	tail -n 1 stderr.txt | validates run
 	tail -n 1 stderr.txt | jq -e '.losses.untraced_processes == 1 and (.complete | not)' >&2
@@ -726,13 +680,11 @@ untraced() {
 
 @test "what the last flush could not keep is told, too" {
 	for policy in until-full loop; do
-		run_split ptrace-run -o run.log --log-full-policy=$policy --log-max-size=64K -- \
+		exits 4 ptrace-run -o run.log --log-full-policy=$policy --log-max-size=64K -- \
 			"$traced" -n 100000 -x 4
-		[ "$status" -eq 4 ]
 		assert_one_message ptrace-run
 		lost=$(grep -oE '[0-9]+ events lost in the log' <<<"$stderr" | cut -d' ' -f1)
-		run_split ptrace-stat --format=json run.log
-		[ "$status" -eq 3 ]
+		exits 3 ptrace-stat --format=json run.log
 		jq -e --argjson lost "$lost" '.losses.log_events == $lost' <<<"$stdout"
 		[ "$(events run.log traced.event)" -lt 100000 ]
 	done
@@ -745,13 +697,11 @@ untraced() {
 	stderr=$(cat stderr.txt)
 	[ "$status" -eq 4 ]
 	[[ $stderr == *"ptrace-run: run.log: "*" events lost, as writing the log failed: File too large"* ]]
-	run_split ptrace-dump run.log
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-dump run.log
 }
 
 @test "that nothing was recorded is told in one line" {
-	run_split ptrace-run -o run.log -- sh -c 'exit 3'
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-run -o run.log -- sh -c 'exit 3'
 	[ -z "$stdout" ]
 	assert_one_message ptrace-run
 	[[ $stderr == "ptrace-run: sh: no event was recorded"* ]]
@@ -761,8 +711,7 @@ untraced() {
 	why="no event was recorded: the patterns (--only, --exclude, ptrace-filter) leave out every event type of the programs"
 	for patterns in '--exclude=*' '--exclude=traced.*' '--only=traced.* --exclude=*.event'; do
 		# shellcheck disable=SC2086 # words
-		run_split ptrace-run -o run.log $patterns -- "$traced" -n 3
-		[ "$status" -eq 0 ]
+		exits 0 ptrace-run -o run.log $patterns -- "$traced" -n 3
 		[ "$stderr" = "ptrace-run: $traced: $why" ]
 	done
 	printf 'exclude: ["*"]\n' >file.yaml
@@ -782,8 +731,7 @@ untraced() {
 	ptrace-run -o >(cat >piped.log) -- "$traced" -n 10
 	wait_until ptrace-stat piped.log
 	[ "$(events piped.log traced.event)" -eq 10 ]
-	run_split ptrace-run --log-full-policy=loop -o >(cat >/dev/null) -- touch ran
-	[ "$status" -eq 125 ]
+	exits 125 ptrace-run --log-full-policy=loop -o >(cat >/dev/null) -- touch ran
 	[ ! -e ran ]
 	assert_one_message ptrace-run
 }
@@ -813,9 +761,7 @@ has_no_keeper() { ! has_keeper; }
 		stalled "$traced" -n 20000
 		wait_until is_waiting
 		kill -"$signal" "$runner"
-		status=0
-		wait "$runner" || status=$?
-		[ "$status" -eq 3 ]
+		ends 3 "$runner"
 		grep -qx 'ptrace-run: fifo: [0-9]* events are missing, as the log took nothing and was given up' err
 		[ "$(grep -o '[0-9]* events are' err | grep -o '[0-9]*')" -gt 10000 ]
 	done
@@ -824,9 +770,7 @@ has_no_keeper() { ! has_keeper; }
 	kill -INT "$runner"
 	wait_until grep -q 'another interrupt gives it up' err
 	kill -INT "$runner"
-	status=0
-	wait "$runner" || status=$?
-	[ "$status" -eq 3 ]
+	ends 3 "$runner"
 	grep -q 'was given up' err
 }
 
@@ -834,29 +778,22 @@ has_no_keeper() { ! has_keeper; }
 	mkfifo fifo
 	exec 7<>fifo
 	dd if=/dev/zero of=fifo oflag=nonblock bs=4096 2>/dev/null || true
-	ptrace-run -o fifo -- touch ran >out 2>err 3>&- 7>&- &
-	runner=$!
-	pids="$pids $runner"
+	begins runner ptrace-run -o fifo -- touch ran >out 2>err 7>&-
 	wait_until has_keeper
 	kill -TERM "$runner"
-	status=0
-	wait "$runner" || status=$?
-	[ "$status" -eq 143 ]
+	ends 143 "$runner"
 	[ ! -e ran ]
 	wait_until has_no_keeper
 	# Nothing was recorded, so there is nothing to salvage.
 	[ -z "$(ptrace-list 2>&1)" ]
-	run_split ptrace-run -o run.log -- "$traced"
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-run -o run.log -- "$traced"
 	[ -z "$stderr" ]
 	[ "$(ls "/dev/shm/posixtrace-$EUID")" = bells ]
 }
 
 @test "-o: a FIFO that nobody reads is waited for with a word" {
 	mkfifo fifo
-	ptrace-run -o fifo -- "$traced" -n 2 2>err 3>&- &
-	runner=$!
-	pids="$pids $runner"
+	begins runner ptrace-run -o fifo -- "$traced" -n 2 2>err
 	wait_until grep -qx 'ptrace-run: fifo: is a FIFO that nobody reads; waiting for a reader' err
 	cat fifo >copy
 	wait "$runner"
@@ -872,20 +809,15 @@ has_no_keeper() { ! has_keeper; }
 	# Signals end the wait. The message of the one before is not taken for its own.
 	for signal in INT TERM HUP; do
 		rm err
-		env --default-signal=INT ptrace-run -o fifo -- touch ran 2>err 3>&- &
-		runner=$!
-		pids="$pids $runner"
+		begins runner env --default-signal=INT ptrace-run -o fifo -- touch ran 2>err
 		wait_until grep -qs 'waiting for a reader' err
 		kill -"$signal" "$runner"
-		status=0
-		wait "$runner" || status=$?
-		[ "$status" -eq $((128 + $(kill -l "$signal"))) ]
+		ends $((128 + $(kill -l "$signal"))) "$runner"
 	done
 	[ ! -e ran ]
 	# What can never be is refused at once.
 	for policy in loop until-full; do
-		run_split timeout "$patience" ptrace-run -o fifo --log-full-policy="$policy" -- touch ran
-		[ "$status" -eq 125 ]
+		exits 125 timeout "$patience" ptrace-run -o fifo --log-full-policy="$policy" -- touch ran
 		[ "$stderr" = "ptrace-run: fifo: is not a regular file, which needs the log-full-policy append" ]
 	done
 	[ ! -e ran ]
@@ -897,8 +829,7 @@ has_no_keeper() { ! has_keeper; }
 	runner=$!
 	exec 7>in
 	wait_until says ready
-	run_split ptrace-run -o run.log -- touch ran
-	[ "$status" -eq 125 ]
+	exits 125 ptrace-run -o run.log -- touch ran
 	[ ! -e ran ]
 	assert_one_message ptrace-run
 	go
@@ -908,40 +839,25 @@ has_no_keeper() { ! has_keeper; }
 
 # gone COMMAND...: a log to which that is done while it is written is told to be gone
 gone() {
-	run_split ptrace-run --json -o run.log -- sh -c '"$0" -n 10; "$@"; "$0" -n 10' \
+	exits 3 ptrace-run --json -o run.log -- sh -c '"$0" -n 10; "$@"; "$0" -n 10' \
 		"$traced" "$@"
-	[ "$status" -eq 3 ]
 	[ "$(wc -l <stderr.txt)" -eq 2 ]
 	tail -n 1 stderr.txt | validates run
 	tail -n 1 stderr.txt | jq -e '.losses.log_gone and (.complete or has("events") | not)'
 	grep -q '^ptrace-run: run[.]log: the log is not there any more' stderr.txt
 }
 
-# new_keeper: whether a process writes run.log that is another than $killed; sets $keeper
-new_keeper() {
-	local comm
-	for comm in $(grep -lsx ptrace-keeper /proc/[0-9]*/comm); do
-		keeper=${comm#/proc/} keeper=${keeper%/comm}
-		if [ "$keeper" != "$killed" ] &&
-			[[ $(readlink /proc/"$keeper"/fd/* 2>/dev/null) == *"$PWD/run.log"* ]]; then
-			return
-		fi
-	done
-	return 1
-}
-
 @test "a keeper that is killed is replaced at once" {
-	# Within its two seconds the program records four times what the stream holds.
-	ptrace-run -o run.log --stream-min-size=256K -- "$traced" -n 2000 -s 500 -p 1000 3>&- &
-	runner=$!
+	# The program records four times what the stream holds, and waits for room.
+	begins runner ptrace-run --no-loss -o run.log --stream-min-size=256K -- "$traced" -n 2000 -s 500 -p 1000
 	wait_until test -s run.log
 	killed=
 	for _ in 1 2 3; do
-		wait_until new_keeper
+		wait_until finds_keeper run.log "$killed"
 		killed=$keeper
 		kill -KILL "$killed"
 	done
-	wait "$runner"
+	ends 0 "$runner"
 	[ "$(events run.log traced.event)" -eq 2000 ]
 }
 
@@ -959,8 +875,7 @@ new_keeper() {
 		tail -n 1 stderr.txt | jq -e '.losses.write_error == 116 and (.complete | not)'
 		grep -q 'truncated or written to by somebody else' stderr.txt
 		# The log tells it, too.
-		run_split ptrace-dump run.log
-		[ "$status" -eq 3 ]
+		exits 3 ptrace-dump run.log
 		grep -q 'truncated or written to by somebody else' stderr.txt
 	done
 }
@@ -972,15 +887,13 @@ new_keeper() {
 	gone cp --remove-destination other.log run.log
 	gone truncate -s 0 run.log
 	rm run.log
-	run_split ptrace-run --allow-loss -o run.log -- rm run.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-run --allow-loss -o run.log -- rm run.log
 	grep -q 'not there any more' stderr.txt
 	# What was read out of a FIFO is safe.
 	mkfifo fifo
 	cat fifo >piped.log &
 	local reader=$!
-	run_split ptrace-run -o fifo -- sh -c 'rm fifo; exec "$0"' "$traced"
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-run -o fifo -- sh -c 'rm fifo; exec "$0"' "$traced"
 	wait "$reader"
 	[ "$(events piped.log traced.event)" -eq 1 ]
 }
@@ -1008,8 +921,7 @@ on_small_disk() {
 
 @test "a full disk: how many events were lost is told" {
 	on_small_disk true || skip "no mount namespaces"
-	run_split on_small_disk ptrace-run --json -o full/run.log -- "$traced" -n 100000
-	[ "$status" -eq 3 ]
+	exits 3 on_small_disk ptrace-run --json -o full/run.log -- "$traced" -n 100000
 	[ "$(wc -l <stderr.txt)" -eq 2 ]
 	tail -n 1 stderr.txt | validates run
 	# Those of the program, start and stop.
@@ -1017,8 +929,7 @@ on_small_disk() {
 		.events > 0 and .events + .losses.unwritten_events == 100002'
 	lost=$(tail -n 1 stderr.txt | jq .losses.unwritten_events)
 	[ "$(head -n 1 stderr.txt)" = "ptrace-run: full/run.log: $lost events lost, as writing the log failed: No space left on device" ]
-	run_split on_small_disk ptrace-run --allow-loss -o full/run.log -- "$traced" -n 100000
-	[ "$status" -eq 0 ]
+	exits 0 on_small_disk ptrace-run --allow-loss -o full/run.log -- "$traced" -n 100000
 	assert_one_message ptrace-run
 	# The table, the object and the message of ptrace-stat have one number.
 	run_split on_small_disk sh -c 'ptrace-run -o full/run.log -- "$0" -n 100000 2>/dev/null
@@ -1043,36 +954,30 @@ on_small_disk() {
 children can have 8182 names: the events are there as posix_trace_unnamed_userevent, unless the \
 trace leaves that out (--only, --exclude)"
 
-	run_split ptrace-run --json -o log -- "$traced" -e many -N 8200
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-run --json -o log -- "$traced" -e many -N 8200
 	[ "$(head -n 1 <<<"$stderr")" = "ptrace-run: log: $message" ]
 	tail -n 1 <<<"$stderr" |
 		jq -e '.losses.refused_names == 19 and (.complete | not) and .exit_status == 0'
-	run_split ptrace-dump --fields=event -e 'many.*' log
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-dump --fields=event -e 'many.*' log
 	[ "$stderr" = "ptrace-dump: log: $message" ]
 	[ "$(grep -c . <<<"$stdout")" -eq 8181 ]
 	cmp <(jq -r .event <<<"$stdout" | sort) <(seq -f 'many.%.0f' 8181 | sort)
 	[ "$(ptrace-dump --count -e many.8181 log || true)" = 1 ]
 	[ "$(ptrace-dump --count -e posix_trace_unnamed_userevent log || true)" = 19 ]
 	[ "$(ptrace-events --names log | wc -l)" -eq 8191 ]
-	run_split ptrace-stat --json log
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-stat --json log
 	[ "$stderr" = "ptrace-stat: log: $message" ]
 	jq -e '.losses.refused_names == 19' <<<"$stdout"
-	run_split ptrace-doctor log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-doctor log
 	[[ $stdout == *"at least 19 more event names than 8182 got no type of their own"* ]]
 	# A name that is not there may be among those.
 	run_split ptrace-doctor --event=many.8190 ./log
 	[[ $stdout == *"no event type is called many.8190; it may be among the at least 19 names"* ]]
 	[[ $stdout != *"has opened"* ]]
-	run_split ptrace-dump --event=many.8190 --count log
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-dump --event=many.8190 --count log
 	[[ $stderr == *"$message"* ]]
 	# A trace that leaves the unnamed type out has none of these events.
-	run_split ptrace-run -o log --only='many.*' -- "$traced" -e many -N 8200
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-run -o log --only='many.*' -- "$traced" -e many -N 8200
 	[ "$stderr" = "ptrace-run: log: $message" ]
 	[ "$(ptrace-dump --count --user log || true)" = 8181 ]
 }
@@ -1080,20 +985,16 @@ trace leaves that out (--only, --exclude)"
 @test "a log that does not come to its disk is told, unless nobody cares" {
 	local failing=$PTRC_BUILD/tests/support/failing_sync
 	"$failing" true || skip "no filters of system calls"
-	run_split "$failing" ptrace-run -o run.log --json=run.json -- "$traced" -n 10
-	[ "$status" -eq 3 ]
+	exits 3 "$failing" ptrace-run -o run.log --json=run.json -- "$traced" -n 10
 	[ "$stderr" = "ptrace-run: run.log: writing the log failed: Input/output error" ]
 	jq -e '(.complete | not) and .losses.write_error == 5 and .events >= 10' run.json
-	run_split ptrace-dump -e traced.event run.log
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-dump -e traced.event run.log
 	[ "$(wc -l <<<"$stdout")" -eq 10 ]
 	[[ $stderr == *"run.log: writing the log failed: Input/output error"* ]]
-	run_split "$failing" ptrace-run -o run.log --no-sync -- "$traced" -n 10
-	[ "$status" -eq 0 ]
+	exits 0 "$failing" ptrace-run -o run.log --no-sync -- "$traced" -n 10
 	[ -z "$stderr" ]
 	echo 'no-sync: true' >file.yaml
-	run_split "$failing" ptrace-run -o run.log -c file.yaml -- "$traced" -n 10
-	[ "$status" -eq 0 ]
+	exits 0 "$failing" ptrace-run -o run.log -c file.yaml -- "$traced" -n 10
 }
 
 @test "--no-command-line keeps command lines out of the log" {
@@ -1116,25 +1017,22 @@ trace leaves that out (--only, --exclude)"
 	[ "$(head -c 8 run.log | tr -d '\0' | wc -c)" -eq 0 ]
 	[ -s run.log ]
 	cp run.log before
-	run_split ptrace-run -o run.log -- "$traced"
-	[ "$status" -eq 125 ]
+	exits 125 ptrace-run -o run.log -- "$traced"
 	[[ $stderr == "ptrace-run: run.log: exists and is not a trace log; "*" --force" ]]
 	cmp before run.log
 	ptrace-run -o run.log --force -- "$traced"
 }
 
 @test "--json=- is no file" {
-	run_split ptrace-run -o run.log --json=- -- true
-	[ "$status" -eq 125 ]
+	exits 125 ptrace-run -o run.log --json=- -- true
 	[[ $stderr == *"- does not stand for standard output"*"./-"* ]]
 	[ ! -e ./- ]
 }
 
 @test "--no-loss waits for the log rather than lose an event, and tells it" {
 	# Each of these is a sixteenth of the stream.
-	run_split ptrace-run --no-loss -o run.log --stream-min-size=64K --json=result -- \
+	exits 0 ptrace-run --no-loss -o run.log --stream-min-size=64K --json=result -- \
 		"$traced" -n 3000 -s 4000 -t 2
-	[ "$status" -eq 0 ]
 	[ -z "$stdout" ]
 	assert_one_message ptrace-run
 	[[ $stderr =~ ^"ptrace-run: run.log: events waited "[1-9][0-9]*" time"s?" for room, "[0-9]+\.[0-9]{3}" s in all"$ ]]
@@ -1153,18 +1051,16 @@ trace leaves that out (--only, --exclude)"
 	ptrace-run -o run.log --json=result --allow-loss --stream-min-size=64K -- \
 		"$traced" -n 3000 -s 4000
 	jq -e '.waits == 0 and .wait_ns == 0' result
-	run_split ptrace-run -o run.log --full-wait=1s --stream-full-policy=loop -- touch ran
-	[ "$status" -eq 125 ]
+	exits 125 ptrace-run -o run.log --full-wait=1s --stream-full-policy=loop -- touch ran
 	[[ $stderr == "ptrace-run: --full-wait: needs the stream-full-policy flush"* ]]
-	run_split ptrace-run -o run.log --full-wait=1 -- touch ran
-	[ "$status" -eq 125 ]
+	exits 125 ptrace-run -o run.log --full-wait=1 -- touch ran
 	[[ $stderr == "ptrace-run: --full-wait: '1' is not a duration such as 10s or 1.5ms."* ]]
 	[ ! -e ran ]
 }
 
 # The keeper is stopped, so COMMAND stands still until it goes on.
 @test "a run that waits can be looked at, and COMMAND be interrupted" {
-	local keeper killed=0 command
+	local keeper command
 	rm -f in
 	mkfifo in
 	ptrace-run --no-loss -o run.log --name="$me.a" --stream-min-size=64K -- \
@@ -1174,7 +1070,7 @@ trace leaves that out (--only, --exclude)"
 	exec 7>in
 	wait_until says ready
 	command=$(cat pid)
-	wait_until new_keeper
+	wait_until finds_keeper run.log
 	kill -STOP "$keeper"
 	go
 	waits() { ptrace-stat --json "$me.a" | jq -e '.counts.waits > 0 and .counts.wait_ns > 0'; }
@@ -1184,9 +1080,7 @@ trace leaves that out (--only, --exclude)"
 	kill -TERM "$runner"
 	wait_until is_ended "$command"
 	kill -CONT "$keeper"
-	status=0
-	wait "$runner" || status=$?
-	[ "$status" -eq 143 ]
+	ends 143 "$runner"
 }
 
 # A shell that starts the traced program in the background, and ends when that is ready.

@@ -41,11 +41,9 @@ in_parts='for i in 1 2 3; do "$0" -n 3000; ptrace-flush "$1"; done'
 	make_log
 	missing=$(ptrace-dump --count run.log.000001)
 	rm run.log.000001
-	run_split ptrace-dump --count run.log
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-dump --count run.log
 	[[ $stderr == "ptrace-dump: run.log: 1 file of the log is missing, with "[1-9]*" events" ]]
-	run_split ptrace-stat --json run.log
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-stat --json run.log
 	jq -e --argjson n "$missing" '.losses.missing_files == 1 and .losses.deleted_files == 0 and
 		.losses.missing_events == $n and .losses.unreadable_events == 0 and
 		(.losses.unknown | not)' <<<"$stdout"
@@ -60,13 +58,11 @@ in_parts='for i in 1 2 3; do "$0" -n 3000; ptrace-flush "$1"; done'
 		'.losses.missing_files == 2 and .losses.missing_events == $n' <<<"$stdout"
 	mv away run.log
 	# A file alone lacks nothing.
-	run_split ptrace-dump --count run.log.000002
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-dump --count run.log.000002
 	[ -z "$stderr" ]
 	# Who judges it is told that it is not all.
 	note="is one file of a log that is rotated: what the others have, or lack, is not judged"
-	run_split ptrace-check --no-loss run.log.000002 - <run.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-check --no-loss run.log.000002 - <run.log
 	[ "$(grep -cE "^ +note: (run.log.000002|-|standard input) $note$" stdout.txt)" -eq 2 ]
 	ptrace-run -o one.log --log-rotate=1G -- "$traced" -n 3
 	ptrace-check --no-loss one.log run.log >all.txt || [ $? -eq 1 ]
@@ -82,19 +78,16 @@ in_parts='for i in 1 2 3; do "$0" -n 3000; ptrace-flush "$1"; done'
 	[[ $stdout != *"no longer here"* ]]
 	touch seen
 	wait
-	run_split ptrace-doctor run.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-doctor run.log
 	[ "$stdout" = "ok       run.log: has $(events run.log traced.event) events of programs" ]
 }
 
 @test "--log-keep deletes the oldest files, which is no loss" {
-	run_split make_log --log-keep=2
-	[ "$status" -eq 0 ]
+	exits 0 make_log --log-keep=2
 	[ -z "$stderr" ]
 	[ ! -e run.log ]
 	[ "$(ls run.log* | wc -l)" -eq 2 ]
-	run_split ptrace-dump --count run.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-dump --count run.log
 	[[ $stderr == *"--log-keep has deleted the first 2; "*" events came before"* ]]
 	ptrace-stat --json run.log 2>/dev/null |
 		jq -e '.losses.missing_files == 0 and .losses.deleted_files == 2'
@@ -110,19 +103,14 @@ in_parts='for i in 1 2 3; do "$0" -n 3000; ptrace-flush "$1"; done'
 	# Who has asked for that is not told that files were deleted.
 	[ "$stderr" = "ptrace-run: run.log: $lost events lost in the stream, which was full" ]
 	jq -e '.losses.deleted_files >= 2 and .losses.missing_files == 0 and (.complete | not)' run.json
-	run_split ptrace-dump --count run.log
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-dump --count run.log
 	[[ $stderr == *": $lost events lost in the stream, which was full"* ]]
 	ptrace-stat --json --allow-loss run.log | jq -e --argjson lost "$lost" '.losses.stream_events == $lost'
 }
 
 @test "a session's log is rotated by time, with its commands in between" {
 	printf 'log-rotate: 1s\nlog-keep: 100\noutput: run.log\n' >file.yaml
-	traced_start -w -W -n 10
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me" --start --config=file.yaml
-	go
-	wait_until says done
+	record "$me" --config=file.yaml -- -n 10
 	ptrace-flush "$me"
 	wait_until test -e run.log.000001
 	ptrace-stat --json "$me" | jq -e '(.log | endswith("run.log")) and .losses.log_gone == false'
@@ -135,8 +123,7 @@ in_parts='for i in 1 2 3; do "$0" -n 3000; ptrace-flush "$1"; done'
 @test "sizes, times and numbers that make no sense are refused" {
 	while IFS=$'\t' read -r reason options; do
 		# shellcheck disable=SC2086
-		run_split ptrace-run -o run.log $options -- touch ran
-		[ "$status" -eq 125 ]
+		exits 125 ptrace-run -o run.log $options -- touch ran
 		[[ $stderr == *"$reason"* ]]
 		[ ! -e ran ]
 	done <<-'END'
@@ -147,8 +134,7 @@ in_parts='for i in 1 2 3; do "$0" -n 3000; ptrace-flush "$1"; done'
 		--log-keep	--log-rotate=1h --log-keep=1
 		needs the log-full-policy append	--log-rotate=1h --log-full-policy=loop
 	END
-	run_split ptrace-run -o /dev/null --log-rotate=1h -- touch ran
-	[ "$status" -eq 125 ]
+	exits 125 ptrace-run -o /dev/null --log-rotate=1h -- touch ran
 	[[ $stderr == *"is not a regular file, so it cannot be rotated"* ]]
 	[ "$(ptrace-run --dump-config --log-rotate=90m --log-keep=3 | grep '^log-[rk]')" = \
 		$'log-rotate: 90m\nlog-keep: 3' ]

@@ -23,16 +23,12 @@ run_start() {
 
 # run_ends STATUS: ptrace-run ends with it
 run_ends() {
-	status=0
-	wait "$runner" || status=$?
-	[ "$status" -eq "$1" ]
+	ends "$1" "$runner"
 }
 
 # follow SESSION FILE: ptrace-dump follows in the background; $follower
 follow() {
-	env --default-signal=INT ptrace-dump --user --follow="$1" >"$2" 2>"$2.err" 3>&- 7>&- &
-	follower=$!
-	pids="$pids $follower"
+	begins follower env --default-signal=INT ptrace-dump --user --follow="$1" >"$2" 2>"$2.err" 7>&-
 	wait_until is_following
 }
 
@@ -101,21 +97,17 @@ has_recorded() {
 	ptrace-run -o old.log -- "$traced"
 	cp old.log copy
 	run_start --name="$me.a" -- -w
-	run_split ptrace-run --name="$me.a" -o old.log --json=result -- touch ran
-	[ "$status" -eq 125 ]
+	exits 125 ptrace-run --name="$me.a" -o old.log --json=result -- touch ran
 	assert_one_message ptrace-run
 	[[ $stderr == "ptrace-run: $me.a: a session of this name exists already" ]]
 	jq -e '.exit_status == 125 and (.error | contains("exists already"))' result
 	[ ! -e ran ]
 	cmp old.log copy
-	run_split ptrace-run --name="$me.a" -o new.log -- touch ran
-	[ "$status" -eq 125 ]
+	exits 125 ptrace-run --name="$me.a" -o new.log -- touch ran
 	[ ! -e new.log ]
-	run_split ptrace-create --pid=$$ --name="$me.a"
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-create --pid=$$ --name="$me.a"
 	for name in 'a b' a/b -x "$(printf %65s '' | tr ' ' a)"; do
-		run_split ptrace-run --name="$name" -o new.log -- touch ran
-		[ "$status" -eq 125 ]
+		exits 125 ptrace-run --name="$name" -o new.log -- touch ran
 		assert_one_message ptrace-run
 	done
 	[ ! -e ran ]
@@ -186,8 +178,7 @@ never_flushed=--stream-full-policy=until-full
 	go
 	wait_until says done
 	wait_until has_recorded "$me.a" 10
-	run_split ptrace-shutdown --json "$me.a"
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-shutdown --json "$me.a"
 	jq -e '.error == 0 and .complete' stdout.txt
 	wait "$follower"
 	[ "$(wc -l <lines)" -eq 10 ]

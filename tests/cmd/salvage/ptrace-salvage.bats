@@ -14,18 +14,6 @@ teardown() {
 	clean_up
 }
 
-# The process that has the file open beside the one given
-keeper_of() {
-	local fd
-	for fd in /proc/[0-9]*/fd/*; do
-		[ "$fd" -ef "$1" ] || continue
-		pid=${fd#/proc/}
-		pid=${pid%%/*}
-		[ "$(cat /proc/"$pid"/comm)" = ptrace-keeper ] && echo "$pid" && return
-	done
-	return 1
-}
-
 # crash LOG: a run with 100 events in the stream is killed with its keeper and COMMAND
 crash() {
 	local run keeper
@@ -38,7 +26,7 @@ crash() {
 	disown "$run"
 	exec 7>in
 	wait_until says done
-	keeper=$(keeper_of "$1")
+	finds_keeper "$1"
 	kill -STOP "$keeper"
 	pids="$pids $keeper $(pgrep -P "$run") $run"
 	kill -KILL $(pgrep -P "$run") "$run"
@@ -50,12 +38,10 @@ crash() {
 
 @test "there is none: it says so" {
 	needs_own_directory
-	run_split ptrace-salvage
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-salvage
 	[ "$stdout" = "There are no unfinished streams." ]
 	[ -z "$stderr" ]
-	run_split ptrace-salvage 0123456789abcdef
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-salvage 0123456789abcdef
 	assert_one_message ptrace-salvage
 }
 
@@ -93,11 +79,7 @@ crash() {
 @test "a session that is gone: stat names what is unfinished" {
 	local controller
 	needs_own_directory
-	traced_start -w -W -n 10
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me.g" --start
-	go
-	wait_until says done
+	record "$me.g" -- -n 10
 	controller=$(ptrace-list --json | jq "select(.session == \"$me.g\") | .controller")
 	kill -KILL "$controller" "$pid"
 	wait_until is_ended "$controller"
@@ -121,8 +103,7 @@ crash() {
 		wait_until is_ended "$pid"
 		# The first one who asks frees the name.
 		for _ in first second; do
-			run_split ptrace-$c "$me.g"
-			[ "$status" -eq 1 ]
+			exits 1 ptrace-$c "$me.g"
 			[ "$c" = doctor ] || assert_one_message "ptrace-${c% *}"
 			grep -F "$me.g: the session is gone: the background process that controlled it was killed; an unfinished stream of process $controller with " \
 				stderr.txt stdout.txt | grep "'ptrace-salvage [0-9a-f]*' writes it"
@@ -155,8 +136,7 @@ crash() {
 @test "a rerun keeps the unfinished log that it replaces" {
 	needs_own_directory
 	crash run.log
-	run_split ptrace-run -o run.log -- "$traced" -n 7
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-run -o run.log -- "$traced" -n 7
 	assert_one_message ptrace-run
 	[[ $stderr == *"/run.log.salvaged: is now the log of process "* ]]
 	[ "$(events run.log traced.event)" -eq 7 ]
@@ -190,9 +170,7 @@ crash() {
 @test "a session without a log, killed, is salvaged or discarded" {
 	needs_own_directory
 	for how in --json --discard; do
-		traced_start -w -W -n 50
-		wait_until says ready
-		ptrace-create --pid="$pid" --name="$me.a" --start
+		traced_session "$me.a" --start -- -w -W -n 50
 		controller=$(ptrace-stat --json "$me.a" | jq .controller)
 		go
 		wait_until says done

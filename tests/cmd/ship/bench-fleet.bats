@@ -7,7 +7,7 @@ load ../../support/helpers
 
 # fleet ARGUMENT...: of few machines, for as short as may be
 fleet() {
-	BENCH_DIR=$PWD run_split timeout 300 python3 "$PTRC_SOURCE/bench/fleet" --hosts=3 --rate=100 \
+	BENCH_DIR=$PWD run_split timeout $((300 * ${PTRC_TEST_SLOWDOWN:-1})) python3 "$PTRC_SOURCE/bench/fleet" --hosts=3 --rate=100 \
 		--batch-time=0.5 --seconds=3 --killed=1 --events=20000 --output=report "$@"
 }
 

@@ -5,9 +5,6 @@
 
 load ../../support/helpers
 
-# A server in Python takes a while to start where much else runs.
-patience=60
-
 setup() {
 	[ -x "$PTRACE_BIN/ptrace-ship" ] || skip "built without libcurl"
 	command -v zstd >/dev/null || skip "no zstd"
@@ -44,6 +41,16 @@ ship() {
 	run_split ptrace-ship --server="$url" "$@"
 }
 
+# release: the answer that was held comes
+release() {
+	: >server/release
+}
+
+# ships STATUS OPTION...
+ships() {
+	exits "$1" ptrace-ship --server="$url" "${@:2}"
+}
+
 # many LOG COUNT [STEP]: so many events, as many ns apart
 many() {
 	made "$1" <<-END
@@ -52,6 +59,13 @@ many() {
 		event 2000 7 8 tick u64:2
 		repeat $((($2 - 2) / 2)) ${3:-2000}
 	END
+}
+
+# rotated LOG NUMBER: a log in so many files, and its first one
+rotated() {
+	ptrace-run -o "$1" --name="$me" --log-rotate=16K -- sh -c \
+		'for i in $(seq "$2"); do "$0" -n 3000; ptrace-flush "$1"; done' "$traced" "$me" "$2"
+	[ -e "$1.00000$2" ]
 }
 
 # has_once LOG COUNT: whether the server has each row once
@@ -69,8 +83,7 @@ has_once() {
 		event 3000 7 9 we%0aird%ff%27name hex:00ff0a27
 	END
 	ptrace-dump a.log >/dev/null
-	ship a.log
-	[ "$status" -eq 0 ]
+	ships 0 a.log
 	[ -z "$stdout$stderr" ]
 	has_once a.log 3
 	jq -se 'map(.time) == [1700000000000001000, 1700000000000002000, 1700000000000003000]' server/events
@@ -90,8 +103,7 @@ has_once() {
 	[ "$(sed -n 's/^complete //p' a.log.ship)" = 1 ]
 	# Nothing is sent twice.
 	: >server/requests
-	ship --verbose a.log
-	[ "$status" -eq 0 ]
+	ships 0 --verbose a.log
 	[ "$stdout" = "a.log: 0 rows, 0 bytes" ]
 	fails grep ^events server/requests
 }
@@ -109,8 +121,7 @@ has_once() {
 		    print(f'event {i + 1}000 7 9 note hex:{text.encode().hex()}')
 	END
 	python3 texts.py | made a.log
-	ship a.log
-	[ "$status" -eq 0 ]
+	ships 0 a.log
 	cat >expect.py <<-'END'
 		import json
 		rows = [json.loads(line) for line in open('server/events')]
@@ -131,15 +142,13 @@ has_once() {
 		event 1000 7 9 named hex:$(printf '{"a":1,"a":2}' | od -An -v -tx1 | tr -d ' \n')
 		event 2000 7 9 named hex:$(printf ' "text" ' | od -An -v -tx1 | tr -d ' \n')
 	END
-	ship b.log
-	[ "$status" -eq 0 ]
+	ships 0 b.log
 	tail -n 2 server/events | jq -se 'map([.ints, .strings]) == [[{"j.a": 2}, {}], [{}, {j: "text"}]]'
 }
 
 @test "rows tell machine, process and bound of the time" {
 	ptrace-run -o a.log -- ptrace-event app.start n=1
-	ship a.log
-	[ "$status" -eq 0 ]
+	ships 0 a.log
 	jq -se --arg host "$(uname -n)" --arg boot "$(cat /proc/sys/kernel/random/boot_id)" \
 		'all(.host == $host and .boot == $boot)' server/events
 	jq -se 'map(select(.event == "app.start"))[0].bound | . > 0 and . < 1e12' server/events
@@ -157,8 +166,11 @@ has_once() {
 	follow --follow=logs
 	random() { head -c 150 /dev/urandom | od -An -v -tx1 | tr -d ' \n'; }
 	export -f random
-	ptrace-run -o logs/a.log -- bash -c 'for i in 1 2 3 4; do
-		for j in 1 2 3 4 5; do "$0" -d "$(random)"; done; sleep 0.8; done' "$traced"
+	ptrace-run -o logs/a.log --name="$me" -- bash -c 'for i in 1 2 3 4; do
+		for j in 1 2 3 4 5; do "$0" -d "$(random)"; done
+		ptrace-flush "$1"
+		until [ "$(grep -cs traced.event server/events)" -ge $((5 * i)) ]; do sleep 0.05; done
+	done' "$traced" "$me"
 	wait_until is_complete logs/a.log
 	end_follow
 	[ "$status" -eq 0 ]
@@ -172,8 +184,7 @@ has_once() {
 	: >server/requests
 	: >server/processes
 	rm logs/a.log.ship
-	ship --batch-size=1K logs/a.log
-	[ "$status" -eq 0 ]
+	ships 0 --batch-size=1K logs/a.log
 	[ "$(grep -c ^processes server/requests)" -ge 2 ]
 	jq -se 'length >= 20 and length == (map([.process, .pid]) | unique | length)' server/processes
 }
@@ -184,8 +195,7 @@ has_once() {
 		event 2000 7 8 two
 		lost 5
 	END
-	ship a.log
-	[ "$status" -eq 3 ]
+	ships 3 a.log
 	[[ $stderr == *"a.log: "*5* ]]
 	jq -se '.[2] | .event == "posixtrace.lost" and .ints == {lost: 5} and
 		.strings == {cause: "stream"} and .seq == 2' server/events
@@ -198,8 +208,7 @@ has_once() {
 	END
 	: >server/events
 	: >server/requests
-	ship b.log
-	[ "$status" -eq 0 ]
+	ships 0 b.log
 	jq -se 'map([.seq, .event]) == [[0, "one"], [1, "posix_trace_overflow"], [2, "posixtrace.lost"],
 		[3, "posix_trace_resume"], [4, "two"]]' server/events
 	jq -se '.[2] | .strings == {cause: "overrun"}' server/events
@@ -207,17 +216,14 @@ has_once() {
 		server/events
 	[ "$(grep -c ^events server/requests)" -eq 2 ]
 	# Damage is told where it is.
-	for i in $(seq 2 400); do
-		echo "event $((i * 1000)) 7 8 other hex:$(printf '%04000d' "$i")"
-	done | made c.log
+	seq 2 400 | awk '{ printf "event %d000 7 8 other hex:%04000d\n", $1, $1 }' | made c.log
 	python3 - <<-'END'
 		data = bytearray(open('c.log', 'rb').read())
 		data[300000:300004] = b'\xff\xff\xff\xff'
 		open('c.log', 'wb').write(data)
 	END
 	: >server/events
-	ship c.log
-	[ "$status" -eq 3 ]
+	ships 3 c.log
 	jq -se 'map(select(.event == "posixtrace.lost"))[0] | .strings.cause == "damage" and
 		.ints.lost > 0 and .ints.until_ns > .ints.from_ns' server/events
 	has_once c.log "$(wc -l <server/events)"
@@ -230,14 +236,12 @@ has_once() {
 	cp a.log whole.log
 	# The packet END.
 	truncate -s -80 a.log
-	ship a.log
-	[ "$status" -eq 3 ]
+	ships 3 a.log
 	[[ $stderr == *"a.log: the log has no end"* ]]
 	has_once a.log 10
 	[ "$(sed -n 's/^complete //p' a.log.ship)" = 0 ]
 	cp whole.log a.log
-	ship --verbose a.log
-	[ "$status" -eq 0 ]
+	ships 0 --verbose a.log
 	[ "$stdout" = "a.log: 0 rows, 0 bytes" ]
 	[ "$(sed -n 's/^complete //p' a.log.ship)" = 1 ]
 }
@@ -245,58 +249,48 @@ has_once() {
 @test "both dialects are sent what they understand" {
 	many a.log 10
 	echo 24.8.1.1 >server/version
-	ship a.log
-	[ "$status" -eq 0 ]
+	ships 0 a.log
 	has_once a.log 10
 	jq -se 'map(.ints.n) | sort == [1, 1, 1, 1, 1, 2, 2, 2, 2, 2]' server/events
 	: >server/events
 	rm a.log.ship
 	kill "$server"
 	serve
-	ship --dialect=plain --state-directory=. a.log
-	[ "$status" -eq 0 ]
+	ships 0 --dialect=plain --state-directory=. a.log
 	has_once a.log 10
 }
 
 @test "batches end with a day, and with their size" {
 	many a.log 40 "$((6 * 3600 * 1000000000))"
-	ship a.log
-	[ "$status" -eq 0 ]
+	ships 0 a.log
 	has_once a.log 40
 	[ "$(grep -c ^events server/requests)" -ge 5 ]
-	for i in $(seq 22); do
-		echo "event ${i}000 7 8 one hex:$(head -c 6000 /dev/urandom | od -An -v -tx1 | tr -d ' \n')"
-	done | made b.log
+	od -An -v -tx1 -w6000 -N $((22 * 6000)) /dev/urandom | tr -d ' ' |
+		awk '{ print "event " NR "000 7 8 one hex:" $0 }' | made b.log
 	: >server/requests
-	ship --batch-size=16K b.log
-	[ "$status" -eq 0 ]
+	ships 0 --batch-size=16K b.log
 	[ "$(grep -c ^events server/requests)" -ge 4 ]
 	has_once b.log 22
 }
 
 @test "whatever happens to a batch, each row is there once" {
-	many a.log 1000
+	local n=0
 	for act in drop half silent 'part 0' 'part 1' 'part 999' 'part 1000' endless \
 		'code 252 Too many parts' 'code 243 Cannot reserve 1.00 MiB, not enough space' \
 		'code 241 Memory limit' 'code 201 Quota' 'code 236 Shutdown' 'code 216 Query with id = x is already running' \
 		'status 503 busy' 'status 502 <html>'; do
-		rm -f a.log.ship server/events
-		kill "$server"
-		serve
+		# Each time another log.
+		many $((++n)).log 1000
 		acts "$act" ok
-		ship --give-up=20s a.log
-		echo "$act: $status $stderr"
-		[ "$status" -eq 0 ]
+		ships 0 --give-up=0 $n.log
+		echo "$act: $stderr"
 		[[ $stderr == *"it is tried again"*"answers again"* ]]
-		has_once a.log 1000
+		has_once $n.log 1000
 	done
 	# Several mishaps, one after the other.
-	rm -f a.log.ship server/events
-	kill "$server"
-	serve
+	many a.log 1000
 	acts 'part 10' 'part 20' half silent
-	ship --give-up=60s a.log
-	[ "$status" -eq 0 ]
+	ships 0 --give-up=0 a.log
 	has_once a.log 1000
 }
 
@@ -305,38 +299,32 @@ has_once() {
 	ship a.log
 	rm a.log.ship
 	: >server/requests
-	ship --verbose a.log
-	[ "$status" -eq 0 ]
+	ships 0 --verbose a.log
 	has_once a.log 1000
 	fails grep ^events server/requests
 	echo nonsense >a.log.ship
-	ship a.log
-	[ "$status" -eq 1 ]
+	ships 1 a.log
 	[[ $stderr == "ptrace-ship: a.log.ship: is not what ptrace-ship writes"* ]]
 }
 
 @test "a server that will not do is told before anything is sent" {
 	many a.log 10
 	echo 2 >server/schema
-	ship a.log
-	[ "$status" -eq 1 ]
+	ships 1 a.log
 	[[ $stderr == "ptrace-ship: $url: has tables of version 2, "*"version 1" ]]
 	echo none >server/schema
-	ship a.log
-	[ "$status" -eq 1 ]
+	ships 1 a.log
 	[[ $stderr == *"'ptrace-ship --create-table' makes them"* ]]
 	echo 1 >server/schema
 	echo '<h1>Welcome</h1>' >server/version
-	ship a.log
-	[ "$status" -eq 1 ]
+	ships 1 a.log
 	[[ $stderr == *"is no ClickHouse server, as it answers: <h1>Welcome</h1>" ]]
 	rm server/version
 	[ ! -e server/events ]
 	for act in 'status 302 moved' 'code 16 There is no column' garbage; do
 		acts "$act"
 		rm -f a.log.ship
-		ship a.log
-		[ "$status" -eq 1 ]
+		ships 1 a.log
 		assert_one_message ptrace-ship
 		case $act in
 		status*) [[ $stderr == *"redirect to 'http://127.0.0.1:1/elsewhere' (status 302)"* ]] ;;
@@ -345,33 +333,25 @@ has_once() {
 		esac
 	done
 	# What the last answer has left in doubt is found out.
-	ship a.log
-	[ "$status" -eq 0 ]
+	ships 0 a.log
 	has_once a.log 10
 }
 
 @test "user and password come from a file or the environment, and stand on no command line" {
 	many a.log 10
 	echo secret >server/password
-	ship a.log
-	[ "$status" -eq 1 ]
+	ships 1 a.log
 	[[ $stderr == *"refuses this user or password (status 401)"* ]]
-	POSIXTRACE_SHIP_PASSWORD=wrong ship --user=me a.log
-	[ "$status" -eq 1 ]
-	POSIXTRACE_SHIP_PASSWORD=secret ship --user=me a.log
-	[ "$status" -eq 0 ]
+	POSIXTRACE_SHIP_PASSWORD=wrong ships 1 --user=me a.log
+	POSIXTRACE_SHIP_PASSWORD=secret ships 0 --user=me a.log
 	rm a.log.ship
 	printf 'secret\nmore\n' >password
-	ship --password-file=password a.log
-	[ "$status" -eq 0 ]
+	ships 0 --password-file=password a.log
 	: >password
-	ship --password-file=password a.log
-	[ "$status" -eq 1 ]
+	ships 1 --password-file=password a.log
 	[[ $stderr == *"password: has no password in its first line" ]]
-	ship --password-file=none a.log
-	[ "$status" -eq 1 ]
-	run_split ptrace-ship --server="http://me:secret@127.0.0.1" a.log
-	[ "$status" -eq 2 ]
+	ships 1 --password-file=none a.log
+	exits 2 ptrace-ship --server="http://me:secret@127.0.0.1" a.log
 	[[ $stderr != *secret* ]]
 }
 
@@ -379,12 +359,9 @@ has_once() {
 	many a.log 10
 	kill "$server"
 	wait_until is_ended "$server"
-	ship --give-up=1s a.log
-	[ "$status" -eq 1 ]
+	ships 1 --give-up=1ms a.log
 	[[ $stderr == *"it is tried again"*"given up: "* ]]
-	ptrace-ship --server="$url" --give-up=0 a.log 2>err 3>&- &
-	pid=$!
-	pids="$pids $pid"
+	begins pid ptrace-ship --server="$url" --give-up=0 a.log 2>err
 	wait_until grep -q 'it is tried again' err
 	serve
 	wait "$pid"
@@ -394,68 +371,55 @@ has_once() {
 
 @test "a signal ends it behind the batch, and the rest is sent later" {
 	many a.log 2000
-	acts 'wait 1'
-	ptrace-ship --server="$url" --batch-size=1K a.log 2>err 3>&- &
-	pid=$!
-	pids="$pids $pid"
+	acts hold
+	begins pid ptrace-ship --server="$url" --batch-size=1K a.log 2>err
 	wait_until grep -qs ^events server/requests
 	kill -TERM "$pid"
-	status=0
-	wait "$pid" || status=$?
-	[ "$status" -eq 1 ]
+	release
+	ends 1 "$pid"
 	grep -q 'stopped by a signal' err
 	[ "$(wc -l <server/events)" -gt 0 ]
-	ship a.log
-	[ "$status" -eq 0 ]
+	ships 0 a.log
 	has_once a.log 2000
 }
 
 @test "two at one log, another server, another log: each is told" {
 	many a.log 10
-	acts 'wait 3'
-	ptrace-ship --server="$url" a.log 3>&- &
-	pid=$!
-	pids="$pids $pid"
+	acts hold
+	begins pid ptrace-ship --server="$url" a.log
 	wait_until grep -qs ^events server/requests
-	ship a.log
-	[ "$status" -eq 1 ]
+	ships 1 a.log
 	[ "$stderr" = "ptrace-ship: a.log.ship: another ptrace-ship is at work on this log" ]
-	wait "$pid"
-	ship --database=other a.log
-	[ "$status" -eq 1 ]
+	release
+	ends 0 "$pid"
+	ships 1 --database=other a.log
 	[[ $stderr == *"tells of the database 'posixtrace' of $url; --state-directory"* ]]
 	mkdir other
-	ship --database=other --state-directory=other a.log
-	[ "$status" -eq 0 ]
+	ships 0 --database=other --state-directory=other a.log
 	[ -s other/a.log.ship ]
 	# Another log under this name.
 	many b.log 20
 	mv b.log a.log
-	ship a.log
-	[ "$status" -eq 0 ]
+	ships 0 a.log
 	[ -z "$stderr" ]
 	has_once a.log 20
 	# It replaces one that was not sent as a whole.
 	many b.log 6000
 	sed -i 's/^complete 1/complete 0/' a.log.ship
 	mv b.log a.log
-	ship --batch-size=1K a.log
-	[ "$status" -eq 0 ]
+	ships 0 --batch-size=1K a.log
 	[[ $stderr == *"a.log: is another log than before, of which 20 rows were shipped, and maybe not all" ]]
 }
 
 @test "a log that lacks what was sent of it is told" {
 	many a.log 10
 	truncate -s -80 a.log
-	ship a.log
-	[ "$status" -eq 3 ]
+	ships 3 a.log
 	truncate -s 1800 a.log
-	ship a.log
-	[ "$status" -eq 1 ]
+	ships 1 a.log
 	[[ $stderr == *"a.log: has fewer events than were shipped: it was cut off or is damaged" ]]
 	echo text >no.log
-	ship no.log gone.log
-	[ "$status" -eq 1 ]
+	ships 1 no.log gone.log
 	[[ $stderr == *"no.log: not a trace log"*"gone.log: "* ]]
 }
 
@@ -469,16 +433,13 @@ has_once() {
 		2) acts half ;;
 		*) acts ok ;;
 		esac
-		ptrace-ship --server="$url" --batch-size=1K a.log 2>/dev/null 3>&- &
-		pid=$!
-		pids="$pids $pid"
+		begins pid ptrace-ship --server="$url" --batch-size=1K a.log 2>/dev/null
 		read -rt "0.$(printf %03d $((RANDOM % 400)))" -u "$idle" || true
 		kill -KILL "$pid" 2>/dev/null || true
 		wait_until is_ended "$pid"
 	done
 	rm -f server/script
-	ship a.log
-	[ "$status" -eq 0 ]
+	ships 0 a.log
 	has_once a.log 20000
 	jq -se 'map(.ints.n) | group_by(.) | map(length) == [10000, 10000]' server/events
 }
@@ -496,29 +457,24 @@ has_once() {
 		    print('event', ns, 7, random.randrange(7, 11), 'app.request', 'hex:' + data.hex())
 	END
 	python3 numbers.py | made a.log
-	ship --verbose a.log
-	[ "$status" -eq 0 ]
+	ships 0 --verbose a.log
 	bytes=${stdout#*rows, }
 	echo "$stdout"
 	[ "${bytes% bytes}" -le $((25 * 20000)) ]
 }
 
 @test "--print-schema and --create-table" {
-	run_split ptrace-ship --print-schema
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-ship --print-schema
 	[[ $stdout == *"CREATE TABLE IF NOT EXISTS \`posixtrace\`.events"*DateTime64* ]]
 	run_split ptrace-ship --print-schema --dialect=plain --database=mine
 	[[ $stdout == *"\`mine\`.events"* ]]
 	[[ $stdout != *DateTime64* ]]
-	ship --create-table
-	[ "$status" -eq 0 ]
+	ships 0 --create-table
 	grep -q '^CREATE TABLE IF NOT EXISTS' server/requests
-	run_split ptrace-ship
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-ship
 	for wrong in --server=ftp://x --server=localhost --batch-size=1 --give-up=soon --dialect=old \
 		--database=; do
-		run_split ptrace-ship "$wrong" a.log
-		[ "$status" -eq 2 ]
+		exits 2 ptrace-ship "$wrong" a.log
 	done
 }
 
@@ -559,50 +515,41 @@ has_once() {
 	says "$refused" a.log
 	rm a.log.ship
 	# One that can be sent is. A server that is away leaves no empty progress file behind.
-	ship gone.log a.log text
-	[ "$status" -eq 1 ]
+	ships 1 gone.log a.log text
 	[[ $stderr == *"gone.log: "*"text: "* ]]
 	has_once a.log 10
 	rm a.log.ship
 	kill "$server"
 	wait_until is_ended "$server"
-	ship --give-up=1ms a.log
-	[ "$status" -eq 1 ]
+	ships 1 --give-up=1ms a.log
 	[ ! -e a.log.ship ]
 }
 
 @test "each file of a rotated log stands for all of it" {
-	ptrace-run -o r.log --log-rotate=16K -- sh -c 'for i in 1 2; do "$0" -n 3000; sleep 0.8; done' \
-		"$traced"
-	[ -e r.log.000002 ]
+	rotated r.log 2
 	count=$(events r.log)
-	ship --verbose r.log.000001
-	[ "$status" -eq 0 ]
+	ships 0 --verbose r.log.000001
 	[[ $stdout == "r.log: $count rows, "* ]]
 	[ ! -e r.log.000001.ship ]
 	has_once r.log "$count"
 	: >server/requests
-	ship --verbose r.log*[!p]
-	[ "$status" -eq 0 ]
+	ships 0 --verbose r.log*[!p]
 	[ "$stdout" = 'r.log: 0 rows, 0 bytes' ]
 	# One that is alone would have the numbers of others.
 	mkdir alone
 	cp r.log.000001 alone/one.log
 	: >server/requests
-	ship alone/one.log
-	[ "$status" -eq 1 ]
+	ships 1 alone/one.log
 	[ "$stderr" = 'ptrace-ship: alone/one.log: is a later file of a rotated log, and cannot be sent alone' ]
 	# The first files and the progress file are gone.
 	rm r.log r.log.ship
-	ship r.log
-	[ "$status" -eq 1 ]
+	ships 1 r.log
 	[[ $stderr == *"r.log: its first files are gone, and so is what r.log.ship said: nobody knows"* ]]
 }
 
 @test "what speaks something else is told at once, and so are rights that are missing" {
 	many a.log 10
-	ship --give-up=0 --server="https://${url#http://}" a.log
-	[ "$status" -eq 1 ]
+	ships 1 --give-up=0 --server="https://${url#http://}" a.log
 	[ "$stderr" = "ptrace-ship: https://${url#http://}: speaks HTTP without TLS at this port: --server has to begin with http://" ]
 	python3 - <<-'END' >port 2>/dev/null 3>&- &
 		import socket
@@ -618,32 +565,26 @@ has_once() {
 	pids="$pids $!"
 	disown
 	wait_until test -s port
-	ship --give-up=0 --server="http://127.0.0.1:$(cat port)" a.log
-	[ "$status" -eq 1 ]
+	ships 1 --give-up=0 --server="http://127.0.0.1:$(cat port)" a.log
 	[[ $stderr == *": speaks something else than HTTP at this port "* ]]
 	for act in 'code 164 Cannot execute query in readonly mode' 'code 291 access denied' \
 		'code 497 Not enough privileges' 'status 501 <h1>POST?</h1>'; do
 		acts "$act"
-		ship --give-up=0 a.log
-		[ "$status" -eq 1 ]
+		ships 1 --give-up=0 a.log
 		assert_one_message ptrace-ship
 		case $act in
 		code*) [[ $stderr == *"does not let this user do what is needed (status 500): Code: "* ]] ;;
 		*) [[ $stderr == *"answers with status 501: <h1>POST?</h1>" ]] ;;
 		esac
 	done
-	ship --give-up=0 --dialect=modern a.log
-	[ "$status" -eq 1 ]
+	ships 1 --give-up=0 --dialect=modern a.log
 	[[ $stderr == *": is of release 18, which does not understand the dialect 'modern'" ]]
 	# With a slash behind it, it is the same server.
-	ship --server="$url/" a.log
-	[ "$status" -eq 0 ]
+	ships 0 --server="$url/" a.log
 	has_once a.log 10
-	ship a.log
-	[ "$status" -eq 0 ]
+	ships 0 a.log
 	for wrong in http:// http://127.0.0.1:99999 http://:80 http://127.0.0.1:http; do
-		run_split ptrace-ship --server="$wrong" a.log
-		[ "$status" -eq 2 ]
+		exits 2 ptrace-ship --server="$wrong" a.log
 	done
 }
 
@@ -652,14 +593,12 @@ has_once() {
 	for i in $(seq 40); do
 		echo "code 75 Cannot write to file $i, errno: 28, strerror: No space left on device"
 	done >server/script
-	ship --give-up=2s a.log
-	[ "$status" -eq 1 ]
+	ships 1 --give-up=1ms a.log
 	[[ $stderr == *": has no room left on its disk (status 500): Code: 75, "*"; it is tried again"* ]]
 	[[ $stderr == *": given up: has no room left on its disk "* ]]
 	[[ $stderr != *"answers again"* ]]
 	rm server/script
-	ship a.log
-	[ "$status" -eq 0 ]
+	ships 0 a.log
 	has_once a.log 10
 }
 
@@ -672,8 +611,7 @@ has_once() {
 	many c.log 10
 	truncate -s -80 c.log
 	acts ok 'code 252 Too many parts'
-	ship --json --verbose gone.log a.log b.log c.log
-	[ "$status" -eq 1 ]
+	ships 1 --json --verbose gone.log a.log b.log c.log
 	printf '%s\n' "$stdout" >objects
 	cat objects
 	jq -se 'map([.log, .state, .rows, .batches, .next_seq, .retries, .complete]) == [
@@ -685,14 +623,12 @@ has_once() {
 	[ "$(jq -sr '.[1].log_id' objects)" = "$(sed -n 's/^log //p' a.log.ship)" ]
 	! has_validator || validates ship <objects
 	# Nothing is sent of what is there.
-	ship --json a.log
-	[ "$status" -eq 0 ]
+	ships 0 --json a.log
 	jq -e '[.state, .rows, .next_seq, .complete] == ["whole", 0, 10, true]' <<<"$stdout"
 	# Where a server refuses, there is an object of each log, too.
 	many d.log 10
 	echo 2 >server/schema
-	ship --json d.log a.log "$(printf 'e\377.log')"
-	[ "$status" -eq 1 ]
+	ships 1 --json d.log a.log "$(printf 'e\377.log')"
 	printf '%s\n' "$stdout" >objects
 	! has_validator || validates ship <objects
 	jq -se 'length == 3 and all(.state == "failed")' objects
@@ -703,9 +639,7 @@ has_once() {
 	many logs/a.log 20
 	many logs/b.log 30
 	truncate -s -80 logs/b.log
-	ptrace-ship --server="$url" --batch-time=50ms --json --follow=logs 2>err >out 3>&- &
-	pid=$!
-	pids="$pids $pid"
+	begins pid ptrace-ship --server="$url" --batch-time=50ms --json --follow=logs 2>err >out
 	wait_until grep -q '"logs/a.log"' out
 	both() { [ "$(wc -l <server/events)" -ge 72 ]; }
 	wait_until both
@@ -718,9 +652,7 @@ has_once() {
 
 # follow OPTION...: in the background; $pid is its process
 follow() {
-	ptrace-ship --server="$url" --batch-time=50ms "$@" 2>err 3>&- &
-	pid=$!
-	pids="$pids $pid"
+	begins pid ptrace-ship --server="$url" --batch-time=50ms "$@" 2>err
 }
 
 # is_complete LOG: whether all of the log is said to be sent
@@ -742,13 +674,15 @@ end_follow() {
 	follow --follow=logs
 	wait_until is_complete logs/a.log
 	# A program that is traced while its log grows.
-	ptrace-run -o logs/c.log -- sh -c 'for i in 1 2 3; do ptrace-event grow n=$i; sleep 1; done' 3>&- &
-	run=$!
-	pids="$pids $run"
+	begins run ptrace-run -o logs/c.log --name="$me" -- sh -c 'for i in 1 2 3; do
+		ptrace-event grow n=$i; ptrace-flush "$0"; until [ -e go$i ]; do sleep 0.05; done; done' "$me"
 	has_grow() { [ "$(grep -c '"grow"' server/events)" -ge "$1" ]; }
-	wait_until has_grow 1
-	[ ! -e logs/c.log.ship ] || ! is_complete logs/c.log
-	wait "$run"
+	for i in 1 2 3; do
+		wait_until has_grow $i
+		fails is_complete logs/c.log
+		touch go$i
+	done
+	ends 0 "$run"
 	wait_until is_complete logs/c.log
 	has_grow 3
 	has_once logs/c.log "$(events logs/c.log)"
@@ -764,9 +698,7 @@ end_follow() {
 
 @test "--follow: a rotated log is one, and --remove-shipped removes what is sent" {
 	mkdir logs
-	ptrace-run -o logs/r.log --log-rotate=16K -- sh -c \
-		'for i in 1 2 3; do "$0" -n 3000; sleep 0.8; done' "$traced"
-	[ -e logs/r.log.000003 ]
+	rotated logs/r.log 3
 	count=$(events logs/r.log)
 	many logs/a.log 10
 	# This one is no file of a log a.log.
@@ -975,14 +907,13 @@ has_sent() {
 		repeat 511 2000
 	END
 	# The first batch arrives, and nobody is there any more who could be told.
-	acts 'wait 2'
-	ptrace-ship --server="$url" a.log 2>err 3>&- &
-	pid=$!
-	pids="$pids $pid"
+	acts hold
+	begins pid ptrace-ship --server="$url" a.log 2>err
 	wait_until grep -qs '^batch 1024 ' a.log.ship
 	wait_until grep -q '^events' server/requests
 	kill -KILL "$pid"
 	wait_until is_ended "$pid"
+	release
 	wait_until test -s server/events
 	grep -q '^batch 1024 ' a.log.ship
 	cp a.log.ship pending
@@ -1022,36 +953,28 @@ has_sent() {
 	[ "$status" -eq 0 ]
 	has_once logs/a.log 2000
 	has_once logs/b.log 2000
-	run_split ptrace-ship --server="$url" --follow=gone/
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-ship --server="$url" --follow=gone/
 	[[ $stderr == "ptrace-ship: gone/: "* ]]
 }
 
 @test "--follow=SESSION sends what a session records, until it ends" {
-	traced_start -e traced.one -w -W
-	wait_until says ready
-	ptrace-create --pid="$pid" --start --name="$me" -o s.log
+	traced_session "$me" --start -o s.log -- -e traced.one -w -W
 	session_pid=$pid
 	follow --follow="$me"
 	ship_pid=$pid
 	go
 	wait_until grep -qs traced.one server/events
 	ptrace-shutdown "$me"
-	status=0
-	wait "$ship_pid" || status=$?
-	[ "$status" -eq 0 ]
+	ends 0 "$ship_pid"
 	is_complete s.log
 	has_once s.log "$(events s.log)"
 	kill -KILL "$session_pid"
-	ship --follow="$me"
-	[ "$status" -eq 1 ]
+	ships 1 --follow="$me"
 	assert_one_message ptrace-ship
 }
 
 @test "--follow=SESSION: a session that is stopped for a while is not over" {
-	traced_start -e traced.one -w -W
-	wait_until says ready
-	ptrace-create --pid="$pid" --start --name="$me" -o s.log
+	traced_session "$me" --start -o s.log -- -e traced.one -w -W
 	session_pid=$(ptrace-list --json | jq .controller)
 	follow --follow="$me"
 	ship_pid=$pid
@@ -1063,9 +986,7 @@ has_sent() {
 	wait_until grep -qs traced.one server/events
 	kill -0 "$ship_pid"
 	ptrace-shutdown "$me"
-	status=0
-	wait "$ship_pid" || status=$?
-	[ "$status" -eq 0 ]
+	ends 0 "$ship_pid"
 	[ "$(wc -l <err)" -eq 1 ]
 	has_once s.log "$(events s.log)"
 }
@@ -1123,24 +1044,20 @@ has_sent() {
 	# Who has not been written to for a while is not waited for.
 	rm a.log.ship
 	touch -d '1 hour ago' a.log
-	run_split env WHAT=false LD_PRELOAD="$PWD/nap.so" ptrace-ship --server="$url" a.log
-	[ "$status" -eq 0 ]
+	exits 0 env WHAT=false LD_PRELOAD="$PWD/nap.so" ptrace-ship --server="$url" a.log
 }
 
 @test "a server is asked only what is not known, and by host, as its tables are sorted" {
 	local host
 	many a.log 100
-	ship a.log
-	[ "$status" -eq 0 ]
+	ships 0 a.log
 	# The log of which nothing is known, here or there.
 	host=$(jq -sr '.[0].host' server/events | sed 's/[^A-Za-z0-9]/.*/g')
 	grep -q "max(seq).* WHERE host = '$host' AND log = " server/requests
 	rm a.log.ship server/events server/requests
 	kill -KILL "$server"
 	wait_until is_ended "$server"
-	ptrace-ship --server="$url" --give-up=0 --batch-size=1K a.log 2>err 3>&- &
-	pid=$!
-	pids="$pids $pid"
+	begins pid ptrace-ship --server="$url" --give-up=0 --batch-size=1K a.log 2>err
 	wait_until grep -q 'it is tried again' err
 	serve
 	wait_until is_complete a.log
@@ -1149,8 +1066,7 @@ has_sent() {
 	# What it has taken, but did not confirm.
 	rm a.log.ship
 	acts silent
-	ship a.log
-	[ "$status" -eq 0 ]
+	ships 0 a.log
 	grep -q "uniqExact.* WHERE host = '$host' AND log = " server/requests
 }
 
@@ -1229,14 +1145,12 @@ says_sleeping() {
 		batch-size: 1M
 		verbose: true
 	END
-	run_split ptrace-ship -c ship.yaml --server="$url" a.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-ship -c ship.yaml --server="$url" a.log
 	[[ $stdout == "a.log: 10 rows, "* ]]
 	grep -qx 'database mine' a.log.ship
 	while IFS='|' read -r text message; do
 		printf '%b\n' "$text" >ship.yaml
-		run_split ptrace-ship -c ship.yaml a.log
-		[ "$status" -eq 2 ]
+		exits 2 ptrace-ship -c ship.yaml a.log
 		[[ $stderr == "ptrace-ship: ship.yaml:$message"* ]] || { echo "$stderr"; false; }
 	done <<-'END'
 		servers: x|1:1: unknown key 'servers' (did you mean
@@ -1265,13 +1179,10 @@ ask() {
 
 @test "a real server has each row once, whoever is killed at random" {
 	clickhouse plain
-	ship --create-table
-	[ "$status" -eq 0 ]
+	ships 0 --create-table
 	many a.log 40000
 	for i in $(seq "${PTRC_KILLS:-20}"); do
-		ptrace-ship --server="$url" --batch-size=4K a.log 2>/dev/null 3>&- &
-		pid=$!
-		pids="$pids $pid"
+		begins pid ptrace-ship --server="$url" --batch-size=4K a.log 2>/dev/null
 		read -rt "0.$(printf %03d $((RANDOM % 700)))" -u "$idle" || true
 		kill -KILL "$pid" 2>/dev/null || true
 		wait_until is_ended "$pid"
@@ -1284,8 +1195,7 @@ ask() {
 		# A log that is sent as a whole is no test any more.
 		! is_complete a.log || rm a.log.ship
 	done
-	ship --give-up=60s a.log
-	[ "$status" -eq 0 ]
+	ships 0 --give-up=60s a.log
 	[ "$(ask 'SELECT count(), uniqExact(seq), min(seq), max(seq), sum(ints.value[1])
 		FROM posixtrace.events FINAL')" = $'40000\t40000\t0\t39999\t60000' ]
 	[ "$(ask "SELECT count() FROM posixtrace.events FINAL WHERE event != 'tick' OR pid != 7
@@ -1333,9 +1243,8 @@ certificate() {
 		curl -sS "$url" -u default:secret --data-binary "$1"
 	}
 	[ "$(ask_it 'SELECT count() FROM posixtrace.events')" = 0 ]
-	run_split ptrace-ship --server="$tls" --ca-file=ours/cert.pem --password-file=password \
+	exits 0 ptrace-ship --server="$tls" --ca-file=ours/cert.pem --password-file=password \
 		--batch-size=1K a.log
-	[ "$status" -eq 0 ]
 	[ "$(ask_it 'SELECT count(), uniqExact(seq), max(seq) FROM posixtrace.events FINAL')" = $'1000\t1000\t999' ]
 	sh "$PTRC_SOURCE/tests/cmd/ship/fleet/server" stop "$PWD/real"
 	# The certificate is good, and of another host.
@@ -1366,18 +1275,15 @@ certificate() {
 		sh "$engine" "$PWD/real" 3>&-
 	pids="$pids $(cat real/pid)"
 	url=http://127.0.0.1:$(cat real/port)
-	ship --create-table
-	[ "$status" -eq 0 ]
-	ship --batch-size=1M --give-up=2s a.log
+	ships 0 --create-table
+	ship --batch-size=1M --give-up=1ms a.log
 	echo "$stderr"
 	[ "$status" -eq 1 ]
 	[[ $stderr == *"given up: has no room left on its disk "* ]]
 	had=$(ask 'SELECT uniqExact(seq) FROM posixtrace.events')
 	[ "$had" -gt 0 ]
 	[ "$had" -lt 4000 ]
-	ptrace-ship --server="$url" --batch-size=1M --give-up=0 a.log 2>err 3>&- &
-	pid=$!
-	pids="$pids $pid"
+	begins pid ptrace-ship --server="$url" --batch-size=1M --give-up=0 a.log 2>err
 	wait_until grep -q 'has no room left on its disk .*; it is tried again' err
 	nsenter -t "$(cat real/pid)" -m mount -o remount,size=200m "$PWD/real/data"
 	wait "$pid"
@@ -1391,8 +1297,7 @@ certificate() {
 
 @test "the current engine takes what it is sent, and each row once" {
 	clickhouse modern
-	ship --create-table
-	[ "$status" -eq 0 ]
+	ships 0 --create-table
 	made a.log <<-END
 		layout all packed u8 a, i8 b, u64 c, f64 d, char[4] e, enum u8 {idle=0,busy=1} g
 		event 1000 7 8 all hex:01ffffffffffffffffff000000000000f83f6162630001
@@ -1400,12 +1305,10 @@ certificate() {
 		event 90000000002000 7 9 all hex:02ffffffffffffffffff000000000000f83f6162630000
 		lost 5
 	END
-	ship a.log
-	[ "$status" -eq 3 ]
+	ships 3 a.log
 	rm a.log.ship
 	# The second time without the answers of before: tokens tell the batches apart, rows do it.
-	ship a.log
-	[ "$status" -eq 3 ]
+	ships 3 a.log
 	[ "$(ask "SELECT seq, toString(time), pid, tid, event, ints['a'], ints['b'], uints['c'], floats['d'],
 		strings['e'], strings['g'], hex(data) FROM posixtrace.events ORDER BY seq LIMIT 2")" = \
 		$'0\t2023-11-14 22:13:20.000001000\t7\t8\tall\t1\t-1\t18446744073709551615\t1.5\tabc\tbusy\t01FFFFFFFFFFFFFFFFFF000000000000F83F6162630001
@@ -1414,15 +1317,12 @@ certificate() {
 		$'4\t4\t5\t2' ]
 	many b.log 3000
 	for i in 1 2 3 4; do
-		ptrace-ship --server="$url" --batch-size=1K b.log 2>/dev/null 3>&- &
-		pid=$!
-		pids="$pids $pid"
+		begins pid ptrace-ship --server="$url" --batch-size=1K b.log 2>/dev/null
 		read -rt "0.$(printf %03d $((RANDOM % 900)))" -u "$idle" || true
 		kill -KILL "$pid" 2>/dev/null || true
 		wait_until is_ended "$pid"
 	done
-	ship --give-up=60s b.log
-	[ "$status" -eq 0 ]
+	ships 0 --give-up=60s b.log
 	[ "$(ask "SELECT count(), uniqExact(seq) FROM posixtrace.events WHERE event = 'tick'")" = $'3000\t3000' ]
 	sh "$PTRC_SOURCE/tests/cmd/ship/fleet/server" stop "$PWD/real"
 }

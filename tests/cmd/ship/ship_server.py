@@ -14,7 +14,7 @@ happens to the next INSERT of events; the server takes it away:
     half          half of the rows are read, then the connection is closed
     silent        all rows are taken, then the connection is closed without an answer
     part N        the first N rows are taken, then the connection is closed without an answer
-    wait S        the rows are taken, and the answer comes, S seconds late
+    hold          the rows are taken, and the answer comes, when DIRECTORY/release is there
     garbage       all rows are taken, the answer is nonsense
     endless       all rows are taken, the answer never ends
     code N TEXT   the answer is an exception of the server with this number
@@ -197,8 +197,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         given = (self.headers.get('Authorization') or ' ').split(' ', 1)[1]
         if password and base64.b64decode(given).decode().partition(':')[2] != password:
             return self.give(401, 'Code: 193, e.displayText() = DB::Exception: Wrong password\n')
-        if act.startswith('wait '):
-            time.sleep(float(act.split()[1]))
+        while act == 'hold' and not os.path.exists(path('release')):
+            time.sleep(0.02)
         with lock:
             if table:
                 return self.insert(table.group(1), act, parameters, body)

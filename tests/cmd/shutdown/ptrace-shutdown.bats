@@ -7,25 +7,17 @@ load ../../support/helpers
 	traced_start -w
 	ptrace-create --pid="$pid" -o run.log --name="$me.a"
 	controller=$(ptrace-stat --format=json "$me.a" | jq .controller)
-	run_split ptrace-shutdown "$me.a"
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-shutdown "$me.a"
 	[ -z "$stdout$stderr" ]
 	is_ended "$controller"
 	[ "$(session_files)" -eq 0 ]
-	run_split ptrace-shutdown "$me.a"
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-shutdown "$me.a"
 	[ "$stderr" = "ptrace-shutdown: $me.a: no such session" ]
 }
 
 @test "losses are told, with exit status 3" {
-	traced_start -w -W -n 100000
-	wait_until says ready
-	ptrace-create --pid="$pid" -o run.log --name="$me.a" --start --stream-min-size=4K \
-		--stream-full-policy=loop
-	go
-	wait_until says done
-	run_split ptrace-shutdown "$me.a"
-	[ "$status" -eq 3 ]
+	record "$me.a" -o run.log --stream-min-size=4K --stream-full-policy=loop -- -n 100000
+	exits 3 ptrace-shutdown "$me.a"
 	assert_one_message ptrace-shutdown
 	[[ $stderr == *"events lost in the stream"* ]]
 }
@@ -36,14 +28,12 @@ load ../../support/helpers
 	for how in 'rm run.log' 'cp --remove-destination other.log run.log'; do
 		ptrace-create --pid="$pid" -o run.log --name="$me.a" --start
 		$how
-		run_split ptrace-stat --json "$me.a"
-		[ "$status" -eq 3 ]
+		exits 3 ptrace-stat --json "$me.a"
 		jq -e '.losses.log_gone and (.complete | not)' stdout.txt
 		validates stat <stdout.txt
 		run_split ptrace-doctor "$me.a"
 		grep -q '^problem .*run[.]log: ' stdout.txt
-		run_split ptrace-shutdown --json "$me.a"
-		[ "$status" -eq 3 ]
+		exits 3 ptrace-shutdown --json "$me.a"
 		jq -e '.losses.log_gone and (.complete | not)' stdout.txt
 		validates session <stdout.txt
 		assert_one_message ptrace-shutdown
@@ -57,8 +47,7 @@ load ../../support/helpers
 	controller=$(ptrace-stat --format=json "$me.a" | jq .controller)
 	kill -KILL "$controller"
 	wait_until is_ended "$controller"
-	run_split ptrace-shutdown "$me.a"
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-shutdown "$me.a"
 	[[ $stderr == *"the background process that controlled it was killed" ]]
 	[ "$(session_files)" -eq 0 ]
 }
@@ -123,12 +112,10 @@ load ../../support/helpers
 	"$failing" true || skip "no filters of system calls"
 	traced_start -w
 	"$failing" ptrace-create --pid="$pid" -o run.log --name="$me.a" --start
-	run_split ptrace-shutdown --json "$me.a"
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-shutdown --json "$me.a"
 	[[ $stderr == *": writing the log failed: Input/output error" ]]
 	jq -e '(.complete | not) and .losses.write_error == 5' <<<"$stdout"
 	"$failing" ptrace-create --pid="$pid" -o run.log --name="$me.a" --start --no-sync
-	run_split ptrace-shutdown "$me.a"
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-shutdown "$me.a"
 	[ -z "$stderr" ]
 }

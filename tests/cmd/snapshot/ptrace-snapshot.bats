@@ -17,18 +17,13 @@ same_dump() {
 
 # begin NAME OPTION...: traces a program that has recorded 50 events and waits
 begin() {
-	traced_start -w -W -n 50
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$@" --start
-	go
-	wait_until says done
+	record "$@" -- -n 50
 }
 
 @test "what a stream without a log holds becomes a closed log, and stays in it" {
 	begin "$me.a"
 	for log in one.log two.log; do
-		run_split ptrace-snapshot "$me.a" -o "$log"
-		[ "$status" -eq 0 ]
+		exits 0 ptrace-snapshot "$me.a" -o "$log"
 		[ -z "$stderr" ]
 		[ "$stdout" = "$me.a: 51 events in $log" ]
 		[ "$(events "$log" traced.event)" -eq 50 ]
@@ -49,13 +44,8 @@ begin() {
 }
 
 @test "a stream that has overwritten the oldest: what is left, and status 3" {
-	traced_start -w -W -n 100000
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me.a" --stream-full-policy=loop --stream-min-size=16K --start
-	go
-	wait_until says done
-	run_split ptrace-snapshot -o s.log "$me.a"
-	[ "$status" -eq 3 ]
+	record "$me.a" --stream-full-policy=loop --stream-min-size=16K -- -n 100000
+	exits 3 ptrace-snapshot -o s.log "$me.a"
 	[[ $stdout == "$me.a: "*" events in s.log" ]]
 	assert_one_message ptrace-snapshot
 	same_dump s.log "$me.a"
@@ -71,9 +61,8 @@ begin() {
 }
 
 @test "a program that records as fast as it can leaves the better part of the stream" {
-	traced_start -w -n 2000000000
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me.a" --stream-full-policy=loop --stream-min-size=8M --start
+	traced_session "$me.a" --stream-full-policy=loop --stream-min-size=8M --start \
+		-- -w -n 2000000000
 	go
 	overwrites() { [ "$(ptrace-stat --allow-loss --json "$me.a" 2>/dev/null | jq .losses.stream_events)" -gt 0 ]; }
 	wait_until overwrites
@@ -106,8 +95,7 @@ begin() {
 	[ "$(events s.log later)" -eq 1 ]
 	[ "$(jq .events json)" -eq "$(events s.log)" ]
 	# Its own log is none to write to.
-	run_split ptrace-snapshot -o own.log --force "$me.a"
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-snapshot -o own.log --force "$me.a"
 	assert_one_message ptrace-snapshot
 	[[ $stderr == "ptrace-snapshot: own.log: another trace is writing to this file" ]]
 	ptrace-shutdown "$me.a"
@@ -118,8 +106,7 @@ begin() {
 	begin "$me.a" -o own.log --stream-full-policy=until-full
 	ptrace-flush "$me.a"
 	ptrace-event --pid="$pid" later
-	run_split ptrace-snapshot -o s.log "$me.a"
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-snapshot -o s.log "$me.a"
 	[[ $stderr == "ptrace-snapshot: $me.a: "*" earlier events are in its log, "*own.log ]]
 	[ "$(events s.log later)" -eq 1 ]
 	[ "$(events s.log traced.event)" -eq 0 ]
@@ -128,8 +115,7 @@ begin() {
 @test "wrong names, and a session that was killed" {
 	local controller
 	for name in "$me.nobody" ./run.log '' $'a\nb'; do
-		run_split ptrace-snapshot -o s.log "$name"
-		[ "$status" -eq 1 ]
+		exits 1 ptrace-snapshot -o s.log "$name"
 		[[ $stderr == "ptrace-snapshot: "*": no such session" ]]
 		[ ! -e s.log ]
 	done
@@ -148,32 +134,25 @@ begin() {
 @test "only a log is replaced; standard output is none" {
 	begin "$me.a"
 	echo mine >text
-	run_split ptrace-snapshot -o text "$me.a"
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-snapshot -o text "$me.a"
 	[[ $stderr == "ptrace-snapshot: text: exists and is not a trace log"* ]]
 	[ -z "$stdout" ]
 	[ "$(cat text)" = mine ]
 	ptrace-snapshot -o text --force "$me.a"
 	ptrace-snapshot -o text "$me.a"
 	[ "$(events text)" -eq 51 ]
-	run_split ptrace-snapshot -o no/s.log "$me.a"
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-snapshot -o no/s.log "$me.a"
 	assert_one_message ptrace-snapshot
 	for to in - '' /dev/stdout; do
-		run_split ptrace-snapshot -o "$to" "$me.a"
-		[ "$status" -eq 2 ]
+		exits 2 ptrace-snapshot -o "$to" "$me.a"
 		assert_one_message ptrace-snapshot
 		[ -z "$stdout" ]
 	done
-	run_split ptrace-snapshot "$me.a"
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-snapshot "$me.a"
 	[[ $stderr == "ptrace-snapshot: no --output given."* ]]
-	run_split ptrace-snapshot -o a.log -o b.log "$me.a"
-	[ "$status" -eq 2 ]
-	run_split ptrace-snapshot -o a.log "$me.a" "$me.b"
-	[ "$status" -eq 2 ]
-	run_split bash -c 'ulimit -f 2; trap "" XFSZ; exec ptrace-snapshot -o "$1" "$2"' _ full.log "$me.a"
-	[ "$status" -eq 1 ]
+	exits 2 ptrace-snapshot -o a.log -o b.log "$me.a"
+	exits 2 ptrace-snapshot -o a.log "$me.a" "$me.b"
+	exits 1 bash -c 'ulimit -f 2; trap "" XFSZ; exec ptrace-snapshot -o "$1" "$2"' _ full.log "$me.a"
 	[ -z "$stdout" ]
 	[ "$stderr" = "ptrace-snapshot: full.log: writing the log failed: File too large" ]
 }

@@ -6,11 +6,7 @@ load ../../support/helpers
 
 # session OPTION...: a session without a log of a program that has recorded 50 events and waits
 session() {
-	traced_start -w -W -n 50
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me.a" --start "$@"
-	go
-	wait_until says done
+	record "$me.a" "$@" -- -n 50
 }
 
 # snapshots_are COUNT: whether the session says that it has written so many
@@ -25,15 +21,13 @@ is_closed() {
 }
 
 @test "an event just before the end of a run makes a snapshot" {
-	run_split ptrace-run -o run.log --json=result --snapshot-on='boo*' -- \
+	exits 0 ptrace-run -o run.log --json=result --snapshot-on='boo*' -- \
 		"$traced" -e quiet -n 100
-	[ "$status" -eq 0 ]
 	[[ $stderr == "ptrace-run: no event has a name that matches --snapshot-on=boo*" ]]
 	[ "$(jq -c '.snapshots | [.made, .used_up, .unmatched]' result)" = '[[],false,[{"glob":"boo*"}]]' ]
 	[ "$(echo run.log*)" = run.log ]
-	run_split ptrace-run -o run.log --json=result --snapshot-on='boo*' -- \
+	exits 0 ptrace-run -o run.log --json=result --snapshot-on='boo*' -- \
 		sh -c '"$1" -e quiet -n 100; exec "$1" -e boom' _ "$traced"
-	[ "$status" -eq 0 ]
 	assert_one_message ptrace-run
 	[[ $stderr == "ptrace-run: $PWD/run.log.snapshot-001: snapshot of boom at 2"*": "*" events" ]]
 	# The event, and what was before it. The stream had more; nothing was taken from it.
@@ -97,8 +91,7 @@ is_closed() {
 	# They are no patterns of what is recorded.
 	ptrace-filter --json "$me.a" >json
 	jq -e '[.globs[].glob] == ["*"]' json
-	run_split ptrace-shutdown --json "$me.a"
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-shutdown --json "$me.a"
 	[ "$(grep -c "no event has a name that matches --snapshot-on=none" stderr.txt)" -eq 200 ]
 	[ "$(wc -l <stderr.txt)" -eq 201 ]
 	fails grep -q alarm stderr.txt
@@ -135,8 +128,7 @@ is_closed() {
 	# No more than two.
 	ptrace-event --pid="$pid" alarm
 	wait_until eval '[ "$(ptrace-stat --json "$me.a" | jq .snapshots.used_up)" = true ]'
-	run_split ptrace-shutdown "$me.a"
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-shutdown "$me.a"
 	assert_one_message ptrace-shutdown
 	[[ $stderr == *"--snapshot-max"* ]]
 	[ "$(find . -name "*.snapshot-*" | wc -l)" -eq 5 ]
@@ -169,8 +161,7 @@ is_closed() {
 
 @test "events do not name files, and stay on one line" {
 	name=$'../../x\n\e[1m/tmp/y'
-	run_split ptrace-run -o run.log --snapshot-on='*' --json=result -- "$traced" -e "$name"
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-run -o run.log --snapshot-on='*' --json=result -- "$traced" -e "$name"
 	assert_one_message ptrace-run
 	[[ $stderr != *$'\e'* ]]
 	[ "$(jq -r '.snapshots.made[0].event' result)" = "$name" ]
@@ -183,9 +174,7 @@ is_closed() {
 
 @test "a snapshot that cannot be written leaves no file, and is told" {
 	# More than the limit of files.
-	traced_start -w -W -n 1000
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me.a" --start --snapshot-on=alarm
+	traced_session "$me.a" --start --snapshot-on=alarm -- -w -W -n 1000
 	prlimit --fsize=2048 --pid="$(ptrace-list --json | jq "select(.session == \"$me.a\") | .controller")"
 	go
 	wait_until says done
@@ -193,8 +182,7 @@ is_closed() {
 	wait_until eval '[ "$(ptrace-stat --json "$me.a" | jq .snapshots.failed)" = 1 ]'
 	[ "$(ptrace-stat --json "$me.a" | jq .snapshots.error)" -eq 27 ]
 	[ -z "$(find . -name "*snapshot-*")" ]
-	run_split ptrace-shutdown --json "$me.a"
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-shutdown --json "$me.a"
 	[[ $stderr == "ptrace-shutdown: $me.a: 1 snapshot could not be written: File too large" ]]
 	jq -e '.snapshots.failed == 1 and .snapshots.written == 0' stdout.txt
 	if has_validator; then validates session <stdout.txt; fi
@@ -214,11 +202,7 @@ is_closed() {
 }
 
 @test "a session that is killed while it writes leaves no half file under the name" {
-	traced_start -w -W -n 600000
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me.a" --start --snapshot-on=alarm --stream-min-size=64M
-	go
-	wait_until says done
+	record "$me.a" --snapshot-on=alarm --stream-min-size=64M -- -n 600000
 	controller=$(ptrace-list --json | jq "select(.session == \"$me.a\") | .controller")
 	ptrace-event --pid="$pid" alarm
 	wait_until test -e "$me.a.snapshot-001.partial" -o -e "$me.a.snapshot-001"
@@ -232,8 +216,7 @@ is_closed() {
 	local want options
 	while IFS=$'\t' read -r want options; do
 		# shellcheck disable=SC2086 # several options
-		run_split ptrace-run -o run.log $options -- true
-		[ "$status" -eq 125 ]
+		exits 125 ptrace-run -o run.log $options -- true
 		[[ $stderr == "ptrace-run: "*"$want"* ]]
 	done <<-'END'
 		needs snapshot-on	--snapshot-max=3

@@ -4,13 +4,10 @@
 load ../../support/helpers
 
 @test "start and stop decide what is recorded, and may be repeated" {
-	traced_start -w -W -n 10
-	wait_until says ready
-	ptrace-create --pid="$pid" -o run.log --name="$me.a"
+	traced_session "$me.a" -o run.log -- -w -W -n 10
 	status_of() { ptrace-stat --format=json "$me.a" | jq -r .status.stream; }
 	[ "$(status_of)" = suspended ]
-	run_split ptrace-start "$me.a"
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-start "$me.a"
 	[ -z "$stdout$stderr" ]
 	[ "$(status_of)" = running ]
 	ptrace-start "$me.a"
@@ -27,8 +24,7 @@ load ../../support/helpers
 	traced_start -w
 	ptrace-create --pid="$pid" --name="$me.a"
 	ptrace-create --pid="$pid" --name="$me.b"
-	run_split ptrace-start "$me.a" "$me.nobody" "$me.b"
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-start "$me.a" "$me.nobody" "$me.b"
 	assert_one_message ptrace-start
 	[ "$stderr" = "ptrace-start: $me.nobody: no such session" ]
 	for s in a b; do
@@ -37,10 +33,8 @@ load ../../support/helpers
 }
 
 @test "a trace that has no room stays suspended, and that is an error" {
-	traced_start -w -W -n 20000
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me.s" --start --stream-min-size=16K \
-		--stream-full-policy=until-full
+	traced_session "$me.s" --start --stream-min-size=16K --stream-full-policy=until-full \
+		-- -w -W -n 20000
 	ptrace-create --pid="$pid" --name="$me.l" --start -o run.log --log-max-size=20K \
 		--log-full-policy=until-full
 	go
@@ -48,8 +42,7 @@ load ../../support/helpers
 	ptrace-flush "$me.l" || [ $? -eq 3 ]
 	for i in 's stream' 'l log'; do
 		s=$me.${i% *}
-		run_split ptrace-start "$s"
-		[ "$status" -eq 1 ]
+		exits 1 ptrace-start "$s"
 		[ "$stderr" = "ptrace-start: $s: stays suspended, as its ${i#* } is full: first ptrace-clear $s" ]
 	done
 	ptrace-clear "$me.l"

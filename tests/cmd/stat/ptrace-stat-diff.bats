@@ -45,8 +45,7 @@ verdict_of() {
 		half 1000 9000 9500 1 4
 	durations after.log req 1000 4000 8000 1 5 new 100 1000 2000 1 6 same 1000 5000 6000 1 7 \
 		half 500 9900 9990 1 8
-	run_split ptrace-stat --diff --json before.log after.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-stat --diff --json before.log after.log
 	[ -z "$stderr" ]
 	jq -e '[.pairs[].pair] == ["new", "old", "req", "half", "same"] and
 		[.pairs[].verdict] == ["new", "gone", "slower", "slower", "noise"] and
@@ -64,9 +63,8 @@ verdict_of() {
 
 @test "diff: text of 80 columns" {
 	logs
-	run_split ptrace-stat --diff --fail-if='p50 req > +10%' --fail-if='p50 db > +10%' \
+	exits 5 ptrace-stat --diff --fail-if='p50 req > +10%' --fail-if='p50 db > +10%' \
 		before.log slow.log
-	[ "$status" -eq 5 ]
 	[ -z "$(awk 'length > 80' <<<"$stdout")" ]
 	grep -Eq '^before +before\.log$' <<<"$stdout"
 	grep -Eq '^req: slower \(p50 slower, p90 slower, p99 slower; longer after: [67][0-9.]+ %\)$' <<<"$stdout"
@@ -86,13 +84,11 @@ verdict_of() {
 
 @test "diff: several logs on each side" {
 	logs
-	run_split ptrace-stat --diff --json --before=before.log --before=before.log after.log slow.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-stat --diff --json --before=before.log --before=before.log after.log slow.log
 	jq -e '(.pairs[] | select(.pair == "req") | .before.count == 4000 and .after.count == 4000 and
 		.verdict == "too few") and .threshold == 0.05 and [.before.logs[].log] == ["before.log", "before.log"] and
 		.before.event_count == 12000' <<<"$stdout"
-	run_split ptrace-stat --diff --json --before=before.log after.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-stat --diff --json --before=before.log after.log
 }
 
 @test "diff: --fail-if" {
@@ -112,17 +108,13 @@ verdict_of() {
 		[ "$status" -eq 0 ]
 	done
 	# One of several is enough.
-	run_split ptrace-stat --diff --fail-if='p50 db > +10%' --fail-if='p50 req > +10%' before.log slow.log
-	[ "$status" -eq 5 ]
+	exits 5 ptrace-stat --diff --fail-if='p50 db > +10%' --fail-if='p50 req > +10%' before.log slow.log
 	# What is noise does not fail, and is told; a limit of what is there now is no comparison.
-	run_split ptrace-stat --diff --fail-if='p50 req > -50%' before.log after.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-stat --diff --fail-if='p50 req > -50%' before.log after.log
 	[[ $stderr == *"p50 req > -50%: does not fail: the change is noise (p = "* ]]
-	run_split ptrace-stat --diff --fail-if='p50 req > 1ms' before.log after.log
-	[ "$status" -eq 5 ]
+	exits 5 ptrace-stat --diff --fail-if='p50 req > 1ms' before.log after.log
 	durations few.log req 7 9000000 9000000 1 1
-	run_split ptrace-stat --diff --json --fail-if='p50 req > +10%' before.log few.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-stat --diff --json --fail-if='p50 req > +10%' before.log few.log
 	[[ $stderr == *"too few durations to tell it from noise, 2000 and 7"* ]]
 	jq -e '.conditions == [{condition: "p50 req > +10%", verdict: "too few",
 		before: .pairs[-1].before.p50_ns, after: 9000000}]' <<<"$stdout"
@@ -132,65 +124,50 @@ verdict_of() {
 	logs
 	by_pid='req.begin..req.end by pid'
 	for name in req req.begin..req.end; do
-		run_split ptrace-stat --diff --pair="$by_pid" --pair='req.begin..req.end by tid' \
+		exits 2 ptrace-stat --diff --pair="$by_pid" --pair='req.begin..req.end by tid' \
 			--fail-if="p50 $name > 1h" before.log after.log
-		[ "$status" -eq 2 ]
 		[ -z "$stdout" ]
 		[[ $stderr == *"--fail-if: '$name' means two pairs, '$by_pid' and 'req.begin..req.end by tid'"* ]]
 	done
-	run_split ptrace-stat --diff --pair="$by_pid" --pair=req.begin..req.end \
+	exits 2 ptrace-stat --diff --pair="$by_pid" --pair=req.begin..req.end \
 		--fail-if='p50 req < 1h' before.log after.log
-	[ "$status" -eq 2 ]
 	# Whole names mean one, and a pair that is given twice is one.
 	for name in "$by_pid" req.begin..req.end; do
-		run_split ptrace-stat --diff --json --pair=req.begin..req.end --pair="$by_pid" \
+		exits 5 ptrace-stat --diff --json --pair=req.begin..req.end --pair="$by_pid" \
 			--pair="$by_pid" --fail-if="p50 $name < 1h" before.log after.log
-		[ "$status" -eq 5 ]
 	done
 	ptrace-stat --diff --pair="$by_pid" --pair="$by_pid" --fail-if='p50 req > 1h' \
 		before.log after.log
 	# The other pair has no part in what the whole name means.
-	run_split ptrace-stat --diff --pair='req.begin..req.end by ns' --pair=req.begin..req.end \
+	exits 5 ptrace-stat --diff --pair='req.begin..req.end by ns' --pair=req.begin..req.end \
 		--fail-if='p50 req.begin..req.end < 1h' before.log after.log
-	[ "$status" -eq 5 ]
 }
 
 @test "diff: conditions on what is not there, and losses" {
 	logs
-	run_split ptrace-stat --diff --fail-if='p99 reg > +10%' before.log after.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-stat --diff --fail-if='p99 reg > +10%' before.log after.log
 	[[ $stderr == *"p99 reg > +10%: the logs have no pair 'reg' (did you mean 'req'?)"* ]]
-	run_split ptrace-stat --diff --fail-if='count req.ende > 1' before.log after.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-stat --diff --fail-if='count req.ende > 1' before.log after.log
 	[[ $stderr == *"no pair or event type 'req.ende' (did you mean 'req.end'?)"* ]]
 	durations other.log other 100 1000 2000 1 1
-	run_split ptrace-stat --diff --fail-if='p99 req > +10%' other.log before.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-stat --diff --fail-if='p99 req > +10%' other.log before.log
 	[[ $stderr == *"the logs from before the change have no such pair"* ]]
-	run_split ptrace-stat --diff --fail-if='p99 req > 1h' before.log other.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-stat --diff --fail-if='p99 req > 1h' before.log other.log
 	[[ $stderr == *"the logs from after the change have no such pair"* ]]
 	# A new event type is more than any part of none.
-	run_split ptrace-stat --diff --fail-if='count req.begin > +1000%' other.log before.log
-	[ "$status" -eq 5 ]
+	exits 5 ptrace-stat --diff --fail-if='count req.begin > +1000%' other.log before.log
 	ptrace-run -o lossy.log --allow-loss --stream-min-size=4K --stream-full-policy=loop -- \
 		"$traced" -n 100000
-	run_split ptrace-stat --diff --fail-if='loss > +0' before.log lossy.log
-	[ "$status" -eq 5 ]
+	exits 5 ptrace-stat --diff --fail-if='loss > +0' before.log lossy.log
 	[[ $stderr == *lost* ]]
-	run_split ptrace-stat --diff --json before.log lossy.log
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-stat --diff --json before.log lossy.log
 	jq -e '.after.lost_events > 0 and (.after.complete | not)' <<<"$stdout"
-	run_split ptrace-stat --diff --allow-loss before.log lossy.log
-	[ "$status" -eq 0 ]
-	run_split ptrace-stat --diff --pair=a..b before.log after.log
-	[ "$status" -eq 1 ]
+	exits 0 ptrace-stat --diff --allow-loss before.log lossy.log
+	exits 1 ptrace-stat --diff --pair=a..b before.log after.log
 	[[ $stderr == *"a..b: none of the logs has such events"* ]]
-	run_split ptrace-stat --diff --strict --decode='req.begin=u64 id' before.log after.log
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-stat --diff --strict --decode='req.begin=u64 id' before.log after.log
 	[[ $stderr == *"req.begin: the data of 4000 events has 0 bytes, the layout wants 8"* ]]
-	run_split ptrace-stat --diff before.log none.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-stat --diff before.log none.log
 	[ -z "$stdout" ]
 }
 
@@ -206,13 +183,10 @@ verdict_of() {
 	done
 	for operands in '' before.log; do
 		# shellcheck disable=SC2086 # a list of words
-		run_split ptrace-stat --diff $operands
-		[ "$status" -eq 2 ]
+		exits 2 ptrace-stat --diff $operands
 	done
-	run_split ptrace-stat --diff --before=before.log
-	[ "$status" -eq 2 ]
-	run_split ptrace-stat --diff --fail-if='p98 req > +10%' before.log after.log
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-stat --diff --before=before.log
+	exits 2 ptrace-stat --diff --fail-if='p98 req > +10%' before.log after.log
 	[[ $stderr == *"--fail-if: column 1: 'p98' is none of "*"did you mean 'p90'"* ]]
 }
 

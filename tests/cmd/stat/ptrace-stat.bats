@@ -5,8 +5,7 @@ load ../../support/helpers
 
 @test "a log: attributes, status, counts, and each event type" {
 	ptrace-run -o run.log -- "$traced" -n 10 -d abcd
-	run_split ptrace-stat --format=json run.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-stat --format=json run.log
 	[ -z "$stderr" ]
 	jq -e '.version == 1 and .kind == "log" and .log == "run.log" and .complete and
 		.status.stream == "suspended" and .counts.lost_events == 0 and
@@ -16,8 +15,7 @@ load ../../support/helpers
 		(.events[] | select(.event == "traced.event") |
 			.count == 10 and .bytes == 40 and .truncated == 0)' <<<"$stdout"
 	[ "$(jq .event_count <<<"$stdout")" -eq "$(events run.log)" ]
-	run_split ptrace-stat run.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-stat run.log
 	grep -Eq '^events lost \(stream\) +0$' <<<"$stdout"
 	grep -Eq '^complete +yes$' <<<"$stdout"
 	grep -Eq '^ +10 +10 +40 +0  traced\.event$' <<<"$stdout"
@@ -66,8 +64,7 @@ load ../../support/helpers
 @test "a session, asked without any effect on it" {
 	traced_start -w
 	ptrace-create --pid="$pid" --name="$me.a" -o run.log --stream-min-size=100K
-	run_split ptrace-stat --format=json "$me.a"
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-stat --format=json "$me.a"
 	[ -z "$stderr" ]
 	jq -e --argjson pid "$pid" --arg name "$me.a" '.kind == "session" and
 		.session == $name and .target == $pid and .target_alive and
@@ -84,13 +81,8 @@ load ../../support/helpers
 }
 
 @test "a session: counts of each event type, and rates" {
-	traced_start -w -W -n 1000 -d abcd
-	wait_until says ready
-	ptrace-create --pid="$pid" --name="$me.a" -o run.log --start
-	go
-	wait_until says done
-	run_split ptrace-stat --json "$me.a"
-	[ "$status" -eq 0 ]
+	record "$me.a" -o run.log -- -n 1000 -d abcd
+	exits 0 ptrace-stat --json "$me.a"
 	jq -e '.running_ns > 0 and .event_count >= 1000 and .event_bytes >= 4000 and
 		.events_per_second > 0 and .bytes_per_second > .events_per_second and
 		(.events[] | select(.event == "traced.event") | .count == 1000 and
@@ -134,8 +126,7 @@ load ../../support/helpers
 		lost=$(grep -o '[0-9]* events lost, as writing' <<<"$stderr")
 		lost=${lost%% *}
 		for command in ptrace-stat 'ptrace-dump --count'; do
-			run_split $command run.log
-			[ "$status" -eq 3 ]
+			exits 3 $command run.log
 			[[ $stderr == *"run.log: $lost events lost, as writing the log failed: No space left on device" ]]
 		done
 		ptrace-stat --json --allow-loss run.log |
@@ -149,17 +140,14 @@ load ../../support/helpers
 }
 
 @test "what is neither session nor log" {
-	run_split ptrace-stat "$me.nothing"
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-stat "$me.nothing"
 	[ "$stderr" = "ptrace-stat: $me.nothing: no such session or log" ]
-	run_split ptrace-stat ./nothing
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-stat ./nothing
 	[ "$stderr" = "ptrace-stat: ./nothing: No such file or directory" ]
 	echo text >text
 	: >empty
 	for f in text empty .; do
-		run_split ptrace-stat "$f"
-		[ "$status" -eq 1 ]
+		exits 1 ptrace-stat "$f"
 		[ -z "$stdout" ]
 		assert_one_message ptrace-stat
 	done
@@ -167,8 +155,7 @@ load ../../support/helpers
 
 @test "a wrong one among several does not hinder the others" {
 	ptrace-run -o run.log -- "$traced"
-	run_split ptrace-stat --format=json nothing run.log run.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-stat --format=json nothing run.log run.log
 	[ "$(jq -s length <<<"$stdout")" -eq 2 ]
 }
 
@@ -176,13 +163,11 @@ load ../../support/helpers
 	ptrace-run --allow-loss -o run.log --stream-min-size=4K --stream-full-policy=loop -- \
 		"$traced" -n 100000 2>message
 	lost=$(grep -oE '[0-9]+ events lost' message | cut -d' ' -f1)
-	run_split ptrace-stat --format=json run.log
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-stat --format=json run.log
 	assert_one_message ptrace-stat
 	jq -e --argjson lost "$lost" '.losses.stream_events == $lost and
 		.counts.lost_events == $lost and (.complete | not)' <<<"$stdout"
-	run_split ptrace-stat --allow-loss run.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-stat --allow-loss run.log
 	assert_one_message ptrace-stat
 }
 
@@ -199,11 +184,9 @@ load ../../support/helpers
 	traced_start -W -e many -N 8190
 	wait_until says "done"
 	ptrace-create --pid="$pid" --name="$me.a"
-	run_split ptrace-stat "$me.a"
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-stat "$me.a"
 	[[ $stderr == "ptrace-stat: $me.a: at least 9 event names got no type of their own"* ]]
-	run_split ptrace-doctor "$pid"
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-doctor "$pid"
 	[[ $stdout == *"at least 9 more event names than 8182 got no type of their own, the first of them many.8182"* ]]
 	for it in "$me.a" "$pid"; do
 		run_split ptrace-doctor --event=many.8189 "$it"
@@ -215,8 +198,7 @@ load ../../support/helpers
 
 @test "machine, clock and processes of a log are shown, with control characters escaped" {
 	ptrace-run -o run.log -- "$traced" -n 1 $'a\e[31mb' $'\xff' || true
-	run_split ptrace-stat run.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-stat run.log
 	[[ $stdout == *$'\nhost '*"$(uname -n)"* ]]
 	[[ $stdout == *"$(cat /proc/sys/kernel/random/boot_id)"* ]]
 	[[ $stdout == *"clock synchronized"* ]]
@@ -254,13 +236,11 @@ pairs_log() {
 
 @test "pairs: a table, JSON, a histogram, values of a field" {
 	pairs_log
-	run_split ptrace-stat --pairs pairs.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-stat --pairs pairs.log
 	[ -z "$stderr" ]
 	[ "$(sed -n 1p <<<"$stdout")" = "log pairs.log" ]
 	grep -Eq '^req\.begin\.\.req\.end +3 +0 +0 +0 +[0-9.]+[mu]?s ' <<<"$stdout"
-	run_split ptrace-stat --pair='req.begin..req.end by data' --histogram --json pairs.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-stat --pair='req.begin..req.end by data' --histogram --json pairs.log
 	jq -e '.kind == "log" and .log == "pairs.log" and .complete and (.pairs | length) == 1 and
 		(.pairs[0] | .begin == "req.begin" and .end == "req.end" and .by == "data" and
 			.count == 2 and .unmatched_begins == 1 and .unmatched_ends == 1 and
@@ -281,19 +261,15 @@ pairs_log() {
 		"$0" -e a.end -X 0100000000000000; "$0" -e other -X 01' "$traced"
 	for options in '' --strict; do
 		# shellcheck disable=SC2086 # none or one
-		run_split ptrace-stat $options --pair='a.begin..a.end by data.id' --decode='a.*=u64 id' run.log
-		[ "$status" -eq 0 ]
+		exits 0 ptrace-stat $options --pair='a.begin..a.end by data.id' --decode='a.*=u64 id' run.log
 		[ -z "$stderr" ]
 	done
-	run_split ptrace-stat --pair='a.begin..a.end by data.id' --decode='a.*=u16 id' run.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-stat --pair='a.begin..a.end by data.id' --decode='a.*=u16 id' run.log
 	printf 'ptrace-stat: a.%s: the data of 1 event has 8 bytes, the layout wants 2\n' begin end |
 		diff - stderr.txt
-	run_split ptrace-stat --strict --pair='a.begin..a.end by data.id' --decode='a.*=u16 id' run.log
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-stat --strict --pair='a.begin..a.end by data.id' --decode='a.*=u16 id' run.log
 	# Events that are of no pair are looked at, too.
-	run_split ptrace-stat --strict --pairs --decode='other=u16 id' run.log
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-stat --strict --pairs --decode='other=u16 id' run.log
 	[ "$stderr" = 'ptrace-stat: other: the data of 1 event has 1 byte, the layout wants 2' ]
 	# Without a layout all data fits.
 	ptrace-stat --strict --pairs run.log
@@ -301,16 +277,13 @@ pairs_log() {
 
 @test "pairs: types that are not there, and options alone" {
 	pairs_log
-	run_split ptrace-stat --pair='req.begin..req.ende' pairs.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-stat --pair='req.begin..req.ende' pairs.log
 	[[ $stderr == *"no event type is named 'req.ende' (did you mean 'req.end'?)"* ]]
 	ptrace-run -o none.log -- "$traced" -n 1
-	run_split ptrace-stat --pairs none.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-stat --pairs none.log
 	[[ $stderr == *"no event type has a name that ends with .begin or .end"* ]]
 	# A field that no event has is a mistake, too.
-	run_split ptrace-stat --pair='req.begin..req.end by data.id' --decode='req.*=u64 id' pairs.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-stat --pair='req.begin..req.end by data.id' --decode='req.*=u64 id' pairs.log
 	[[ $stderr == *"6 events of req.begin..req.end have no data.id, and were left out"* ]]
 	for option in --per=pid --histogram --strict --decode='x=u8 a' --config=none.yaml --pair=x \
 		'--pair=a..b by nothing'; do
@@ -319,8 +292,7 @@ pairs_log() {
 		[ "$status" -eq 2 ]
 		[ -z "$stdout" ]
 	done
-	run_split ptrace-stat --pairs --per=nothing pairs.log
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-stat --pairs --per=nothing pairs.log
 }
 
 @test "pairs: of a session, and of a log with losses" {
@@ -332,8 +304,7 @@ pairs_log() {
 	ptrace-shutdown "$me"
 	ptrace-run -o lossy.log --allow-loss --stream-min-size=4K --stream-full-policy=loop -- \
 		"$traced" -n 100000
-	run_split ptrace-stat --pair=traced.event..traced.event --json lossy.log
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-stat --pair=traced.event..traced.event --json lossy.log
 	[[ $stderr == *lost* ]]
 	jq -e '.complete == false and .pairs[0].cut > 0 and .pairs[0].count > 10' <<<"$stdout"
 }
@@ -351,8 +322,7 @@ pairs_log() {
 					.count += (if .is_open then 1 else 0 end) | .is_open = true
 				else . end)')
 		jq -e '.stops > 0 and .count > 10' <<<"$expected"
-		run_split ptrace-stat --pair=traced.event..traced.event --json full.log
-		[ "$status" -eq 3 ]
+		exits 3 ptrace-stat --pair=traced.event..traced.event --json full.log
 		jq -e --argjson e "$expected" '.pairs[0].count == $e.count and .pairs[0].cut > 0 and
 			.pairs[0].unmatched_ends == 1' <<<"$stdout"
 		[ "$(ptrace-dump --pair=traced.event..traced.event --allow-loss full.log | wc -l)" -eq \
@@ -363,12 +333,10 @@ pairs_log() {
 @test "pairs: fields that only symbols tell are refused" {
 	ptrace-run -o run.log -- ptrace-event a
 	for option in --per=function '--pair=a..b by file'; do
-		run_split ptrace-stat --pairs "$option" run.log
-		[ "$status" -eq 2 ]
+		exits 2 ptrace-stat --pairs "$option" run.log
 		[[ $stderr == *"function, file and line are only known to ptrace-dump"* ]]
 	done
-	run_split ptrace-dump '--pair=a..b by file' run.log
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-dump '--pair=a..b by file' run.log
 	[[ $stderr == *"--pair: function, file and line need --symbols"* ]]
 }
 
@@ -378,12 +346,10 @@ pairs_log() {
 			ptrace-event "r.${event%:*}" "query ${event#*:}"
 		done'
 	told="3 events of r.begin..r.end have no data, and were left out; 3 of them had their data cut"
-	run_split ptrace-stat --json --pair 'r.begin..r.end by data' run.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-stat --json --pair 'r.begin..r.end by data' run.log
 	jq -e '.pairs[0] | .count == 0 and .without_key == 3 and .unmatched_begins == 0' stdout.txt
 	[[ $stderr == *"$told" ]]
-	run_split ptrace-dump --pair 'r.begin..r.end by data' run.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-dump --pair 'r.begin..r.end by data' run.log
 	[ -z "$stdout" ]
 	[[ $stderr == *"$told"* ]]
 }

@@ -4,11 +4,8 @@
 load ../../support/helpers
 
 @test "events after a stop are not recorded" {
-	traced_start -w -W -n 10
-	wait_until says ready
-	ptrace-create --pid="$pid" -o run.log --name="$me.a" --start
-	run_split ptrace-stop "$me.a"
-	[ "$status" -eq 0 ]
+	traced_session "$me.a" -o run.log --start -- -w -W -n 10
+	exits 0 ptrace-stop "$me.a"
 	[ -z "$stdout$stderr" ]
 	ptrace-stop "$me.a"
 	go
@@ -19,10 +16,8 @@ load ../../support/helpers
 }
 
 @test "a session that is not there" {
-	run_split ptrace-stop "$me.nobody"
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-stop "$me.nobody"
 	[ "$stderr" = "ptrace-stop: $me.nobody: no such session" ]
-	run_split ptrace-stop $'a\nb'
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-stop $'a\nb'
 	assert_one_message ptrace-stop
 }

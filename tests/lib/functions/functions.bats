@@ -58,8 +58,7 @@ nested() {
 	! command -v gcc >/dev/null || compilers+=(gcc)
 	for c in "${compilers[@]}"; do
 		cc=$c compile nested nested.c
-		run_split ptrace-run --functions -o run.log -- ./nested
-		[ "$status" -eq 7 ]
+		exits 7 ptrace-run --functions -o run.log -- ./nested
 		[ "$stdout" = 1 ]
 		[ -z "$stderr" ]
 		calls run.log >calls
@@ -176,8 +175,7 @@ function.end code function, caller call_site" ]
 	need_symbols
 	nested
 	compile nested nested.c
-	run_split ptrace-run --functions='b?anch' -o run.log -- ./nested
-	[ "$status" -eq 7 ]
+	exits 7 ptrace-run --functions='b?anch' -o run.log -- ./nested
 	[ "$(calls run.log | sort | uniq -c | tr -s ' ')" = $' 3 +branch\n 3 -branch' ]
 	# Several; none is recorded twice.
 	run_split ptrace-run --functions='leaf' --functions='*a*' --functions=main -o run.log -- ./nested
@@ -191,8 +189,7 @@ function.end code function, caller call_site" ]
 	run_split ptrace-run --functions=branch --functions -o run.log -- ./nested
 	[ "$(events run.log 'function.*')" -eq 18 ]
 	for glob in '' $'a\nb'; do
-		run_split ptrace-run --functions="$glob" -- ./nested
-		[ "$status" -eq 125 ]
+		exits 125 ptrace-run --functions="$glob" -- ./nested
 		[[ $stderr == *"--functions: a pattern has one line, which is not empty"* ]]
 	done
 }
@@ -282,8 +279,7 @@ function.end code function, caller call_site" ]
 		}
 	END
 	compile threads threads.c -pthread
-	run_split ptrace-run --functions --full-wait=10s -o run.log -- ./threads
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-run --functions --full-wait=10s -o run.log -- ./threads
 	ptrace-dump --symbols --json --fields=event,tid,data.function --event='function.*' run.log >events
 	# Of every thread, each begin has its end, and they are nested.
 	jq -rn 'reduce inputs as $e ({}; ($e.tid | tostring) as $t |
@@ -310,11 +306,9 @@ function.end code function, caller call_site" ]
 	END
 	compile own own.c -rdynamic -fno-builtin -fno-tree-loop-distribute-patterns 2>/dev/null ||
 		compile own own.c -rdynamic -fno-builtin
-	run_split timeout 20 ptrace-run --functions='[fm]*' -o run.log -- ./own
-	[ "$status" -eq 0 ]
+	exits 0 timeout "$patience" ptrace-run --functions='[fm]*' -o run.log -- ./own
 	[ "$(names run.log own | grep -c '^f$')" -eq 1 ]
-	run_split timeout 20 ptrace-run --functions -o run.log -- ./own
-	[ "$status" -eq 0 ]
+	exits 0 timeout "$patience" ptrace-run --functions -o run.log -- ./own
 	[ "$(names run.log own | grep -c '^f$')" -eq 1 ]
 }
 
@@ -337,8 +331,7 @@ function.end code function, caller call_site" ]
 		}
 	END
 	$cxx -O1 -g -fno-inline -finstrument-functions -o leave leave.cc
-	run_split ptrace-run --functions -o run.log -- ./leave
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-run --functions -o run.log -- ./leave
 	[ -z "$stderr" ]
 	# The code of clang does not end the functions that an exception leaves.
 	left="-throws -through "
@@ -376,8 +369,7 @@ function.end code function, caller call_site" ]
 		}
 	END
 	compile family family.c
-	run_split ptrace-run --functions='in_*' -o run.log -- ./family
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-run --functions='in_*' -o run.log -- ./family
 	[ -z "$stderr" ]
 	[ "$(names run.log family | sort | tr '\n' ' ')" = "in_child in_next in_parent " ]
 	[ "$(ptrace-dump --json --event=function.begin run.log | jq -s 'map(.pid) | unique | length')" -eq 2 ]
@@ -423,8 +415,7 @@ function.end code function, caller call_site" ]
 	if [ -z "${PTRC_SAN_CFLAGS-}" ] && [ -e "$static" ]; then
 		compile both both.c -I"$PTRC_SOURCE/include" "$static" -pthread
 		for i in 1 2 3; do
-			run_split ptrace-run --functions -o run.log -- ./both
-			[ "$status" -eq 0 ]
+			exits 0 ptrace-run --functions -o run.log -- ./both
 			[ -z "$stderr" ]
 			[ "$(story)" = "$expected" ] || { story; false; }
 		done
@@ -434,8 +425,7 @@ function.end code function, caller call_site" ]
 	fi
 	if [ -z "${PTRC_SAN_CFLAGS-}" ] && [ -e "$shared" ]; then
 		compile both both.c -I"$PTRC_SOURCE/include" "$shared" -Wl,-rpath,"${shared%/*}"
-		run_split ptrace-run --functions -o run.log -- ./both
-		[ "$status" -eq 0 ]
+		exits 0 ptrace-run --functions -o run.log -- ./both
 		[ "$(story)" = "$expected" ] || { story; false; }
 	fi
 }
@@ -464,8 +454,7 @@ function.end code function, caller call_site" ]
 	compile libpart.so part.c -shared -fPIC
 	cp libpart.so other.so
 	compile whole whole.c ./libpart.so -ldl
-	run_split ptrace-run --functions=inner -o run.log -- ./whole ./other.so
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-run --functions=inner -o run.log -- ./whole ./other.so
 	[ "$(names run.log libpart.so | tr '\n' ' ')" = "inner inner " ]
 	[ "$(events run.log function.end)" -eq 2 ]
 }
@@ -473,22 +462,19 @@ function.end code function, caller call_site" ]
 @test "what cannot be recorded is told, and runs all the same" {
 	nested
 	$cc -o plain nested.c
-	run_split ptrace-run --functions -o run.log -- ./plain
-	[ "$status" -eq 7 ]
+	exits 7 ptrace-run --functions -o run.log -- ./plain
 	[ "$stdout" = 1 ]
 	assert_one_message ptrace-run
 	[ "$stderr" = "ptrace-run: ./plain: no function was recorded: no function of it calls the hooks of -finstrument-functions, or has those of -fxray-instrument" ]
 	compile nested nested.c
-	run_split ptrace-run --functions=no_such -o run.log -- ./nested
-	[ "$status" -eq 7 ]
+	exits 7 ptrace-run --functions=no_such -o run.log -- ./nested
 	assert_one_message ptrace-run
 	[[ $stderr == *" has a name that --functions selects" ]]
 	# That the pattern leaves them out is another thing.
 	run_split ptrace-run --functions --exclude='function.*' -o run.log -- ./nested
 	[[ $stderr != *"no function was recorded"* ]]
 	if compile linked nested.c -static 2>/dev/null; then
-		run_split ptrace-run --functions -o run.log -- ./linked
-		[ "$status" -eq 7 ]
+		exits 7 ptrace-run --functions -o run.log -- ./linked
 		assert_one_message ptrace-run
 		[[ $stderr == *"./linked: no function was recorded: it is linked statically, so nothing can be loaded into it" ]]
 	fi
@@ -534,8 +520,7 @@ function.end code function, caller call_site" ]
 		}
 	END
 	compile mine mine.c -I"$PTRC_SOURCE/include" "$static" -pthread
-	run_split ptrace-run --functions -o run.log -- ./mine
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-run --functions -o run.log -- ./mine
 	[ "$(ptrace-dump --json run.log | jq -rc 'select(.id > 8) | [.event, .len]')" = \
 		'["function.begin",1]
 ["posix_trace_unnamed_userevent",16]
@@ -563,8 +548,7 @@ function.end code function, caller call_site" ]
 		clang -g -fno-inline -fxray-instrument -fxray-instruction-threshold=1 -o "$@"
 	}
 	xray nested nested.c 2>/dev/null || skip "clang has no runtime of XRay here"
-	run_split ptrace-run --functions -o run.log -- ./nested
-	[ "$status" -eq 7 ]
+	exits 7 ptrace-run --functions -o run.log -- ./nested
 	[ "$stdout" = 1 ]
 	[ -z "$stderr" ]
 	[ "$(calls run.log | tr '\n' ' ')" = "+before +leaf -leaf -before +main +branch +branch +branch \
@@ -580,8 +564,7 @@ function.end code function, caller call_site" ]
 	[ "$(ptrace-stat --json --pairs run.log | jq -c '.pairs[] | [.count, .unmatched_begins, .unmatched_ends]')" = \
 		'[2002,0,0]' ]
 	strip tail
-	run_split ptrace-run --functions -o run.log -- ./tail
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-run --functions -o run.log -- ./tail
 	assert_one_message ptrace-run
 	[[ $stderr == *"compiled with -fxray-instrument and has lost its symbol table"* ]]
 }

@@ -23,7 +23,7 @@ PATH=$PTRC_BUILD/src:$PATH
 
 # passes CASE: of python_module.py
 passes() {
-	timeout 120 python3 -W error "$PTRC_SOURCE/tests/lib/python/python_module.py" "$1"
+	timeout $((120 * ${PTRC_TEST_SLOWDOWN:-1})) python3 -W error "$PTRC_SOURCE/tests/lib/python/python_module.py" "$1"
 }
 
 # The name of the library that the module looks for is that of the one that is built.
