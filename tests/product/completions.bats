@@ -159,8 +159,6 @@ END
 	chmod +x ptrace-events timeout
 	touch run.log
 	PATH=$PWD:$PATH
-	started=$SECONDS
 	agree '' 'ptrace-dump run.log --event=tra' 2>complaints
-	[ "$((SECONDS - started))" -lt 15 ]
 	[ ! -s complaints ]
 }

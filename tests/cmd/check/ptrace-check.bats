@@ -5,15 +5,15 @@ load ../../support/helpers
 
 # Two requests, of which the second one takes 600 ms, and an error.
 make_log() {
-	ptrace-run -o run.log -- bash -c '
-		event() { ptrace-event "$1" "$2"; }
-		event app.ready
-		event req.begin 1
-		event req.end 1
-		event req.begin 2
-		sleep 0.6
-		event req.end 2
-		event app.error code'
+	"$PTRC_BUILD/tests/support/made_log" run.log <<-'END'
+		event 0 7 7 posix_trace_start
+		event 1000000 7 7 app.ready hex:
+		event 2000000 7 7 req.begin hex:31
+		event 3000000 7 7 req.end hex:31
+		event 4000000 7 7 req.begin hex:32
+		event 604000000 7 7 req.end hex:32
+		event 605000000 7 7 app.error hex:636f6465
+	END
 }
 
 rules() {
@@ -299,11 +299,8 @@ broken() {
 }
 
 @test "a stream that was full is a loss, also in a log that has no end" {
-	ptrace-run -o run.log --allow-loss --stream-min-size=4K --stream-full-policy=flush -- \
-		sh -c '
-		"$1" -n 20000
-		sleep 0.3
-		"$1" -e late' sh "$traced" 2>/dev/null
+	ptrace-run -o run.log --allow-loss --name="$me" --stream-min-size=4K --stream-full-policy=flush -- \
+		sh -c '"$1" -n 20000; ptrace-flush "$0"; exec "$1" -e late' "$me" "$traced" 2>/dev/null
 	head -c $(($(stat -c %s run.log) - 288)) run.log >cut.log
 	for log in run.log cut.log; do
 		ptrace-dump --allow-loss "$log" 2>/dev/null |

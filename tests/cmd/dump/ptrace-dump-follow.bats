@@ -221,9 +221,9 @@ shows() {
 	go
 	wait_until has_flushed run.log 5000
 	kill -CONT "$controller"
-	# It counts once in a while, so one of them is told at last.
+	# It counts once in a while, so one of them is told at last, each later than the one before.
 	for n in 1 2 3 4 5 6 7 8; do
-		read -rt 1 -u "$idle" || true
+		read -rt "$n" -u "$idle" || true
 		kill -INT "${all[n - 1]}"
 		wait "${all[n - 1]}" || true
 		! grep -q "shown" "errors.$n" || break
