@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/heap.h"
 #include "src/cli/escape.h"
 #include "src/cli/json.h"
 #include "src/cli/message.h"
@@ -164,15 +165,23 @@ struct key {
 
 /* Slices that do not overlap, of one name and process. */
 struct row {
-	struct row *next;
 	uint64_t number;
 	uint64_t end_ns;
 };
 
+/* A heap: the row that ends first is at the top. */
 struct rows {
 	struct ptrc_table_entry entry;
-	struct row *first;
+	struct row **heap;
+	size_t count;
 };
+
+static bool ends_before(const struct row *a, const struct row *b)
+{
+	return a->end_ns != b->end_ns ? a->end_ns < b->end_ns : a->number < b->number;
+}
+
+PTRC_HEAP_DEFINE(heap, struct row, ends_before);
 
 /* A number that stands at a place of the data, and what its annotation begins with: all up to the number, but
  * for the length, which is the second byte. */
@@ -954,8 +963,7 @@ static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 		put_instant(x, e);
 }
 
-/* A track among those of slices of this name and process on which nothing overlaps the slice. Slices
- * come in the order of their ends. */
+/* A track among those of slices of this name and process on which nothing overlaps the slice. */
 static uint64_t row_track(struct ptrc_export *x, const struct ptrc_slice *s)
 {
 	struct perfetto *p = x->state;
@@ -965,17 +973,22 @@ static uint64_t row_track(struct ptrc_export *x, const struct ptrc_slice *s)
 	struct row *row;
 
 	thread_track(b, s->lane);
-	for (row = rows->first; row && row->end_ns > s->begin_ns;)
-		row = row->next;
-	if (!row) {
+	row = rows->count ? rows->heap[0] : NULL;
+	if (row && row->end_ns <= s->begin_ns) {
+		row->end_ns = s->end ? s->end_ns : UINT64_MAX;
+		heap_sift_down(rows->heap, rows->count, 0);
+	} else {
 		row = ptrc_cli_allocate(sizeof(*row));
-		*row = (struct row){.next = rows->first, .number = ++p->row_count};
-		rows->first = row;
+		*row = (struct row){.number = ++p->row_count,
+				    .end_ns = s->end ? s->end_ns : UINT64_MAX};
+		if (!(rows->count & (rows->count - 1)))
+			rows->heap = ptrc_cli_reallocate(
+				rows->heap, (rows->count ? 2 * rows->count : 1) * sizeof(row));
+		heap_push(rows->heap, rows->count++, row);
 		tell_of_track(b, TRACK(OF_SLICES, row->number),
 			      TRACK(OF_PROCESS, s->lane->process->number), s->name->text.bytes,
 			      s->name->text.used);
 	}
-	row->end_ns = s->end ? s->end_ns : UINT64_MAX;
 	return TRACK(OF_SLICES, row->number);
 }
 
@@ -1180,12 +1193,9 @@ static void free_rows(void *thing, void *arg)
 	struct rows *rows = thing;
 
 	(void)arg;
-	while (rows->first) {
-		struct row *next = rows->first->next;
-
-		free(rows->first);
-		rows->first = next;
-	}
+	for (size_t i = 0; i < rows->count; i++)
+		free(rows->heap[i]);
+	free(rows->heap);
 }
 
 static void free_perfetto(struct ptrc_export *x)

@@ -24,6 +24,10 @@
 /* Of what is put aside, so much is written at once. */
 enum { PIECE_RECORDS = 256 };
 
+/* A line of folded stacks has at most so many frames: each of n frames within each other has a line of its own, so
+ * that the lines of all have n * n. */
+enum { FOLDED_DEPTH_MAX = 1000 };
+
 enum record_kind { OPENS, CLOSES, SAMPLE };
 
 /* What a thread did. */
@@ -68,6 +72,8 @@ struct stacks {
 	/* By the order of the sources; null: no losses yet. */
 	struct track **losses;
 	struct ptrc_sampled sampled;
+	/* Frames that were too deep for folded stacks. */
+	uint64_t deep_count;
 	FILE *spool;
 	uint64_t spool_bytes;
 };
@@ -191,13 +197,15 @@ static void push(struct ptrc_export *x, struct ptrc_export_kept *k, const struct
 {
 	struct stacks *st = x->state;
 	struct track *t = track_of(st, k->lane);
-	struct level l = {.kept = k};
+	struct level l = {.kept = k, .stack = t->depth ? t->levels[t->depth - 1].stack : t->root};
+	bool is_deep = st->is_folded && t->depth >= FOLDED_DEPTH_MAX;
 
 	count_time(x, t, k->ns);
 	clip(x, t, k->ns);
 	l.frame = ptrc_flames_frame(&st->flames, name->bytes, name->used);
-	l.stack = ptrc_flames_stack(&st->flames, t->depth ? t->levels[t->depth - 1].stack : t->root,
-				    l.frame);
+	st->deep_count += is_deep;
+	if (!is_deep)
+		l.stack = ptrc_flames_stack(&st->flames, l.stack, l.frame);
 	if (t->depth == t->room) {
 		t->room = t->room ? 2 * t->room : 16;
 		t->levels = ptrc_cli_reallocate(t->levels, t->room * sizeof(*t->levels));
@@ -329,6 +337,13 @@ static bool end_folded(struct ptrc_export *x)
 		ptrc_export_write_some(x);
 	}
 	ptrc_sampled_report(&st->sampled);
+	if (st->deep_count)
+		ptrc_cli_message(
+			"folded",
+			"%llu %s deeper than %d: the time of each counts for the one around "
+			"it at that depth",
+			(unsigned long long)st->deep_count,
+			st->deep_count == 1 ? "pair was" : "pairs were", FOLDED_DEPTH_MAX);
 	return true;
 }
 

@@ -999,3 +999,18 @@ make_fields() {
 	ptrace-export --to=ctf -o cut big.log
 	[ -s cut/metadata ]
 }
+
+@test "folded stacks have a limit of depth, which is told, and lose no time" {
+	python3 - <<-END >script
+		for i in range(1500):
+		    print(f"event {1000 + i} 1 1 f{i % 7}.begin")
+		for i in reversed(range(1500)):
+		    print(f"event {4000 - i} 1 1 f{i % 7}.end")
+	END
+	made deep.log <script
+	run_split ptrace-export --to=folded -o deep.folded deep.log
+	[ "$status" -eq 0 ]
+	[[ $stderr == *"folded: 500 pairs were deeper than 1000: "* ]]
+	[ "$(awk -F';' 'NF > most {most = NF} END {print most}' deep.folded)" -eq 1001 ]
+	[ "$(awk '{sum += $NF} END {print sum}' deep.folded)" -eq 3000 ]
+}
