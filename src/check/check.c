@@ -280,13 +280,15 @@ add_note(struct ptrc_trial *t, const char *format, ...)
 	va_end(values);
 }
 
-/* Says that no event type matches, and which ones are near to a name. */
+/* Says that no event type matches, and which ones are near to a name. What must never happen and could not, as it
+ * has no type, is most likely misspelt. */
 static void note_missing(const struct ptrc_check *c, struct ptrc_trial *t, const char *pattern)
 {
 	struct ptrc_nearest nearest = {0};
 	char proposal[3 * TRACE_EVENT_NAME_MAX];
+	bool is_name = !strpbrk(pattern, "*?[\\");
 
-	for (size_t i = 0; i < c->log_count && !strpbrk(pattern, "*?[\\"); i++)
+	for (size_t i = 0; i < c->log_count && is_name; i++)
 		for (size_t id = 0; id < PTRC_READER_IDS; id++) {
 			const struct ptrc_reader_name *name = c->logs[i].reader.names[id];
 
@@ -295,6 +297,12 @@ static void note_missing(const struct ptrc_check *c, struct ptrc_trial *t, const
 		}
 	add_note(t, "no event type is called %s%s", pattern,
 		 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
+	if (is_name && !c->is_incomplete && t->rule->kind == PTRC_RULE_NEVER &&
+	    t->verdict == PTRC_VERDICT_PASS) {
+		t->verdict = PTRC_VERDICT_FAIL;
+		free(t->reason);
+		t->reason = t->notes[--t->note_count];
+	}
 }
 
 static void note_count(struct ptrc_trial *t, uint64_t count, const char *one, const char *several)

@@ -22,12 +22,15 @@ void ptrc_check_put_command(struct ptrc_buffer *, const struct ptrc_check *,
 /* How many rules have this verdict. */
 uint64_t ptrc_check_count(const struct ptrc_check *, enum ptrc_verdict);
 
+/* Puts how many have each verdict. */
+void ptrc_check_put_counts(struct ptrc_buffer *, const struct ptrc_check *);
+
 /* These put all rules. */
 void ptrc_check_put_text(struct ptrc_buffer *, const struct ptrc_check *, bool is_coloured);
 void ptrc_check_put_json(struct ptrc_buffer *, const struct ptrc_check *);
 void ptrc_check_put_tap(struct ptrc_buffer *, const struct ptrc_check *);
 void ptrc_check_put_junit(struct ptrc_buffer *, const struct ptrc_check *);
-/* Annotations, and the text. */
+/* Annotations, and how many rules have which verdict. */
 void ptrc_check_put_github(struct ptrc_buffer *, const struct ptrc_check *);
 
 #endif

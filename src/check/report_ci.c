@@ -9,27 +9,46 @@
 
 #include "src/check/verdict.h"
 
-/* Everything about a rule that is not its name, a line each. The caller frees the buffer. */
-static struct ptrc_buffer details_of(const struct ptrc_check *c, struct ptrc_trial *t)
+/* Whether the rule has a name that does not say what it is. */
+static bool is_named(const struct ptrc_trial *t)
+{
+	return strcmp(t->rule->name, t->rule->text) != 0;
+}
+
+/* What the verdict is for, on one line: what was measured, the worst event, and the rule with its bounds. The caller
+ * frees the buffer. */
+static struct ptrc_buffer headline_of(struct ptrc_trial *t)
 {
 	const struct ptrc_cases *cases = ptrc_trial_cases(t);
 	struct ptrc_buffer b = PTRC_BUFFER_INIT;
 
-	ptrc_buffer_format(&b, "%s: ", ptrc_verdict_name(t->verdict));
 	ptrc_text_put(&b, t->reason, strlen(t->reason));
-	ptrc_buffer_text(&b, "\nrule: ");
-	ptrc_text_put(&b, t->rule->text, strlen(t->rule->text));
-	for (size_t i = 0; i < t->note_count; i++) {
-		ptrc_buffer_text(&b, "\nnote: ");
-		ptrc_text_put(&b, t->notes[i], strlen(t->notes[i]));
+	if (cases->count) {
+		ptrc_buffer_text(&b, "; worst: ");
+		ptrc_text_put(&b, cases->list[0].text, strlen(cases->list[0].text));
 	}
-	for (size_t i = 0; i < cases->count; i++) {
-		ptrc_buffer_char(&b, '\n');
-		ptrc_check_put_case(&b, &cases->list[i]);
-		ptrc_buffer_text(&b, "\n  ");
-		ptrc_check_put_command(&b, c, &cases->list[i]);
+	if (is_named(t)) {
+		ptrc_buffer_text(&b, "; rule: ");
+		ptrc_text_put(&b, t->rule->text, strlen(t->rule->text));
 	}
 	return b;
+}
+
+/* Everything else about a rule but its name, a line each. */
+static void put_details(struct ptrc_buffer *b, const struct ptrc_check *c, struct ptrc_trial *t)
+{
+	const struct ptrc_cases *cases = ptrc_trial_cases(t);
+
+	for (size_t i = 0; i < t->note_count; i++) {
+		ptrc_buffer_text(b, "\nnote: ");
+		ptrc_text_put(b, t->notes[i], strlen(t->notes[i]));
+	}
+	for (size_t i = 0; i < cases->count; i++) {
+		ptrc_buffer_char(b, '\n');
+		ptrc_check_put_case(b, &cases->list[i]);
+		ptrc_buffer_text(b, "\n  ");
+		ptrc_check_put_command(b, c, &cases->list[i]);
+	}
 }
 
 /* The text as people read it, on one line, but with one backslash for each: the formats have escapes of their
@@ -54,8 +73,9 @@ static void put_tap_rule(struct ptrc_buffer *b, const struct ptrc_check *c, stru
 			 size_t number)
 {
 	struct ptrc_buffer name = shown(t->rule->name);
-	struct ptrc_buffer details = details_of(c, t);
+	struct ptrc_buffer message = headline_of(t);
 
+	put_details(&message, c, t);
 	ptrc_buffer_format(b, "%s %zu - ", t->verdict == PTRC_VERDICT_PASS ? "ok" : "not ok",
 			   number);
 	for (size_t i = 0; i < name.used; i++) {
@@ -65,10 +85,10 @@ static void put_tap_rule(struct ptrc_buffer *b, const struct ptrc_check *c, stru
 	}
 	/* A string of JSON is one of YAML, too. */
 	ptrc_buffer_format(b, "\n  ---\n  verdict: %s\n  message: ", ptrc_verdict_name(t->verdict));
-	ptrc_text_json(b, details.bytes, details.used);
+	ptrc_text_json(b, message.bytes, message.used);
 	ptrc_buffer_text(b, "\n  ...\n");
 	ptrc_buffer_free(&name);
-	ptrc_buffer_free(&details);
+	ptrc_buffer_free(&message);
 }
 
 void ptrc_check_put_tap(struct ptrc_buffer *b, const struct ptrc_check *c)
@@ -130,8 +150,10 @@ static void put_junit_rule(struct ptrc_buffer *b, const struct ptrc_check *c, st
 		[PTRC_VERDICT_FAIL] = "failure",
 		[PTRC_VERDICT_UNDECIDED] = "error",
 	};
-	struct ptrc_buffer details = details_of(c, t);
+	struct ptrc_buffer headline = headline_of(t);
+	struct ptrc_buffer details = PTRC_BUFFER_INIT;
 
+	put_details(&details, c, t);
 	ptrc_buffer_text(b, "  <testcase classname=\"");
 	put_xml_text(b, t->rule->mark.line ? c->rules->file : "ptrace-check");
 	ptrc_buffer_text(b, "\" name=\"");
@@ -139,12 +161,15 @@ static void put_junit_rule(struct ptrc_buffer *b, const struct ptrc_check *c, st
 	ptrc_buffer_format(b, "\" time=\"0\">\n    <%s", elements[t->verdict]);
 	if (t->verdict != PTRC_VERDICT_PASS) {
 		ptrc_buffer_format(b, " type=\"%s\" message=\"", ptrc_verdict_name(t->verdict));
-		put_xml_text(b, t->reason);
+		put_xml(b, &headline);
 		ptrc_buffer_char(b, '"');
 	}
 	ptrc_buffer_char(b, '>');
+	if (t->verdict == PTRC_VERDICT_PASS)
+		put_xml(b, &headline);
 	put_xml(b, &details);
 	ptrc_buffer_format(b, "</%s>\n  </testcase>\n", elements[t->verdict]);
+	ptrc_buffer_free(&headline);
 	ptrc_buffer_free(&details);
 }
 
@@ -188,7 +213,7 @@ void ptrc_check_put_github(struct ptrc_buffer *b, const struct ptrc_check *c)
 {
 	for (size_t i = 0; i < c->rules->count; i++) {
 		struct ptrc_trial *t = &c->judge.trials[i];
-		struct ptrc_buffer details;
+		struct ptrc_buffer message;
 
 		if (t->verdict == PTRC_VERDICT_PASS)
 			continue;
@@ -202,10 +227,11 @@ void ptrc_check_put_github(struct ptrc_buffer *b, const struct ptrc_check *c)
 		ptrc_buffer_text(b, "title=");
 		put_property(b, t->rule->name);
 		ptrc_buffer_text(b, "::");
-		details = details_of(c, t);
-		put_escaped(b, &details, false);
-		ptrc_buffer_free(&details);
+		message = headline_of(t);
+		put_details(&message, c, t);
+		put_escaped(b, &message, false);
+		ptrc_buffer_free(&message);
 		ptrc_buffer_char(b, '\n');
 	}
-	ptrc_check_put_text(b, c, false);
+	ptrc_check_put_counts(b, c);
 }

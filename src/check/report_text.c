@@ -225,12 +225,17 @@ uint64_t ptrc_check_count(const struct ptrc_check *c, enum ptrc_verdict verdict)
 	return count;
 }
 
-void ptrc_check_put_text(struct ptrc_buffer *b, const struct ptrc_check *c, bool is_coloured)
+void ptrc_check_put_counts(struct ptrc_buffer *b, const struct ptrc_check *c)
 {
-	for (size_t i = 0; i < c->rules->count; i++)
-		put_rule(b, c, &c->judge.trials[i], is_coloured);
 	ptrc_buffer_format(b, "%" PRIu64 " passed, %" PRIu64 " failed, %" PRIu64 " undecided\n",
 			   ptrc_check_count(c, PTRC_VERDICT_PASS),
 			   ptrc_check_count(c, PTRC_VERDICT_FAIL),
 			   ptrc_check_count(c, PTRC_VERDICT_UNDECIDED));
+}
+
+void ptrc_check_put_text(struct ptrc_buffer *b, const struct ptrc_check *c, bool is_coloured)
+{
+	for (size_t i = 0; i < c->rules->count; i++)
+		put_rule(b, c, &c->judge.trials[i], is_coloured);
+	ptrc_check_put_counts(b, c);
 }
