@@ -295,6 +295,28 @@ static void report_without_key(const struct ptrc_pair *pair, const char *thing)
 			 pair->without_key == 1 ? "was" : "were", cut);
 }
 
+static void look_for_value(void *thing, void *arg)
+{
+	const struct ptrc_pair_row *row = thing;
+	bool *has_any = arg;
+
+	*has_any |= row->value.kind != PTRC_VALUE_NONE;
+}
+
+/* Whether events have the field of --per, if there are any. If not, says so. */
+static bool has_value(const struct ptrc_pairs *p)
+{
+	bool has_any = !p->per || !p->rows.count;
+
+	ptrc_table_visit(&p->rows, look_for_value, &has_any);
+	if (!has_any)
+		ptrc_cli_message("--per", "no event of the pairs has %s%s",
+				 p->per->id == PTRC_FIELD_MEMBER ? "data." : "",
+				 p->per->id == PTRC_FIELD_MEMBER ? p->per->text
+								 : ptrc_field_name(p->per->id));
+	return has_any;
+}
+
 bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, struct ptrc_reader *const *readers,
 			       size_t count, const char *thing)
 {
@@ -306,6 +328,7 @@ bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, struct ptrc_reader *c
 		ptrc_cli_message(thing, "no event type has a name that ends with .begin or .end");
 		return true;
 	}
+	is_missing = !has_value(p);
 	for (size_t i = 0; i < p->count; i++) {
 		const struct ptrc_pair *pair = &p->list[i];
 

@@ -243,11 +243,20 @@ bool ptrc_field_find(const char *name, const struct ptrc_layouts *l, struct ptrc
 	return false;
 }
 
+const char *ptrc_field_id_hint(const struct ptrc_layouts *l)
+{
+	return ptrc_layouts_name(l, "id", 2) >= 0 ? " (did you mean 'data.id'?)" : "";
+}
+
 bool ptrc_field_find_key(const char *name, const struct ptrc_layouts *l, struct ptrc_field *f,
 			 struct ptrc_cli_reason *why)
 {
 	if (!ptrc_field_find(name, l, f, why))
 		return false;
+	if (f->id == PTRC_FIELD_ID)
+		return ptrc_cli_because(
+			why, "'%s' is the number of the event type, and no field of the data%s",
+			name, ptrc_field_id_hint(l));
 	if (f->id == PTRC_FIELD_GAP || f->id == PTRC_FIELD_BOUND)
 		return ptrc_cli_because(why, "'%s' is no key: it is another one in each event",
 					name);

@@ -82,6 +82,10 @@ bool ptrc_field_find(const char *name, const struct ptrc_layouts *, struct ptrc_
 bool ptrc_field_find_key(const char *name, const struct ptrc_layouts *, struct ptrc_field *,
 			 struct ptrc_cli_reason *why);
 
+/* Who asks for the field id and has data with a member of that name most likely means that: says so, or an empty
+ * text if there is none. */
+const char *ptrc_field_id_hint(const struct ptrc_layouts *);
+
 const char *ptrc_field_name(enum ptrc_field_id);
 
 /* Whether the field tells of the source, which only a view with symbols does. */

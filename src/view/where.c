@@ -556,6 +556,9 @@ static void read_operand(struct parser *p, struct operand *o, bool is_right)
 		if (!ptrc_field_find(p->word, p->layouts, &o->field, &why))
 			refuse(p, p->token_at, "%s%s", why.text,
 			       is_right ? "; text has to be in quotes" : "");
+		else if (o->field.id == PTRC_FIELD_ID && *ptrc_field_id_hint(p->layouts))
+			refuse(p, p->token_at, "'%s' is the number of the event type%s", p->word,
+			       ptrc_field_id_hint(p->layouts));
 		else
 			o->dimensions = ptrc_field_dimensions(&o->field);
 		break;

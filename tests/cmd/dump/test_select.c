@@ -1704,3 +1704,15 @@ TEST(nan_is_unequal_to_all_and_true_is_1, "")
 		if (!holds(so[i]))
 			harness_fail("does not hold: %s", so[i]);
 }
+
+TEST(the_number_of_the_type_is_not_taken_for_a_field_of_the_data, "")
+{
+	static struct ptrc_layouts with_id;
+	struct ptrc_cli_reason why;
+
+	CHECK(!!ptrc_layouts_add(&with_id, "*", "u32 id", &why));
+	CHECK(!ptrc_where_parse("id == 5", &with_id, &why));
+	CHECK_STR_EQ(why.text,
+		     "column 1: 'id' is the number of the event type (did you mean 'data.id'?)");
+	ptrc_layouts_free(&with_id);
+}
