@@ -10,6 +10,8 @@
 
 /* No keeper writes as much; a file that has more is not worth the memory. */
 #define BYTES_MAX (UINT64_C(64) << 20)
+/* Two descriptions of a program have times that are no further apart. */
+#define SAME_PROGRAM_NS UINT64_C(1000000)
 
 static uint64_t texts_of(const struct ptrc_log_process *head)
 {
@@ -253,6 +255,19 @@ static bool is_same(const struct ptrc_log_whose_process *a, const struct ptrc_lo
 	       memcmp(a->payload + sizeof(x), b->payload + sizeof(x), a->length - sizeof(x)) == 0;
 }
 
+/* Are both descriptions of one program that the process executes? An observer reports it once when it
+ * begins and once when it has ended, and each report computes the time anew. */
+static bool is_same_program(const struct ptrc_log_whose_process *a,
+			    const struct ptrc_log_whose_process *b)
+{
+	const struct ptrc_log_process *x = &a->head, *y = &b->head;
+
+	return x->pid == y->pid && (uint64_t)y->from_ns - (uint64_t)x->from_ns < SAME_PROGRAM_NS &&
+	       x->comm_bytes == y->comm_bytes && x->exe_bytes == y->exe_bytes &&
+	       memcmp(a->payload + sizeof(*x), b->payload + sizeof(*x),
+		      (size_t)x->comm_bytes + x->exe_bytes) == 0;
+}
+
 void ptrc_log_whose_sort(struct ptrc_log_whose *x)
 {
 	uint32_t kept = 0;
@@ -267,9 +282,17 @@ void ptrc_log_whose_sort(struct ptrc_log_whose *x)
 			free_process(p);
 			continue;
 		}
-		/* Of the same time, the later word stands. */
-		if (last && last->head.pid == p->head.pid && last->head.from_ns == p->head.from_ns)
-			free_process(&x->processes[--kept]);
+		/* Which of two descriptions stands is not a matter of the time. */
+		if (last && is_same_program(last, p)) {
+			struct ptrc_log_whose_process *older = last->number < p->number ? last : p;
+			struct ptrc_log_whose_process *newer = older == last ? p : last;
+			int64_t from_ns = last->head.from_ns;
+
+			free_process(older);
+			*last = *newer;
+			last->head.from_ns = from_ns;
+			continue;
+		}
 		x->processes[kept++] = *p;
 	}
 	x->process_count = kept;

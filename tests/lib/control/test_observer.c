@@ -511,6 +511,8 @@ TEST(each_program_of_a_process_counts_from_its_own_exec, "", NEEDS_KEEPER)
 		event.po_time = p.pp_from = time_of(now_ns());
 		CHECK_OK(posixtrace_observer_add_process(observer, &p, NULL));
 		CHECK_OK(posixtrace_observer_add(observer, &event, 1, 0));
+		/* A millisecond tells one program from the next. */
+		pause_ms(2);
 	}
 	/* The keeper looks at the process, and then comes what the observer knows in the end. */
 	ts_flush(trid);
