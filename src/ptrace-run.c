@@ -65,6 +65,9 @@ enum {
 	KEY_UNTIL,
 };
 
+/* The type of the event that says how COMMAND ended. */
+#define COMMAND_ENDED "os.command"
+
 static const struct ptrc_cli_option options[] = {
 	{"output", 'o', "LOG",
 	 "write the events to this file (default:\n" DEFAULT_LOG
@@ -78,6 +81,7 @@ static const struct ptrc_cli_option options[] = {
 	{"no-loss", KEY_NO_LOSS, NULL,
 	 "have COMMAND wait for the log rather than lose an\nevent: --full-wait=" NO_LOSS_WAIT},
 	{"allow-loss", KEY_ALLOW_LOSS, NULL, "exit with 0 even if events were lost"},
+	{"quiet", 'q', NULL, "say only what was lost or has failed"},
 	{"until", KEY_UNTIL, "END",
 	 "record until this has ended: command (default), or\nall, which is COMMAND and all that it started"},
 	{"functions", KEY_FUNCTIONS, "[=GLOB]",
@@ -163,6 +167,7 @@ static struct ptrc_config_file config;
 static bool is_loss_allowed;
 /* Recording goes on until all processes have ended that COMMAND has started. */
 static bool is_until_all;
+static bool is_quiet;
 static struct ptrc_functions functions;
 /* The rules of --check. */
 static struct ptrc_rules rules = {.tolerance_ns = PTRC_RULE_TOLERANCE};
@@ -217,6 +222,8 @@ static void parse(int argc, char **argv, struct run *r)
 			check = optarg;
 		else if (key == KEY_ALLOW_LOSS)
 			is_loss_allowed = true;
+		else if (key == 'q')
+			is_quiet = true;
 		else if (key == KEY_UNTIL)
 			is_until_all = ptrc_cli_word("--until", optarg, untils) != 0;
 		else if (key == KEY_FUNCTIONS)
@@ -264,7 +271,8 @@ static bool is_own(trace_id_t trace, trace_event_id_t id)
 {
 	char name[TRACE_EVENT_NAME_MAX + 1];
 
-	return !posix_trace_eventid_get_name(trace, id, name) && !strcmp(name, PTRC_WENT_ON);
+	return !posix_trace_eventid_get_name(trace, id, name) &&
+	       (!strcmp(name, PTRC_WENT_ON) || !strcmp(name, COMMAND_ENDED));
 }
 
 /*
@@ -287,11 +295,9 @@ static uint64_t count_recorded(struct run *r, trace_id_t trace, bool *has_user_e
 			if (i < POSIX_TRACE_UNNAMED_USEREVENT || !counts[i].pt_events ||
 			    is_own(trace, (trace_event_id_t)i))
 				continue;
-			if (r->plan.os.kinds == PTRC_OS_AUTO &&
-			    is_of_os(trace, (trace_event_id_t)i))
-				r->has_processes = true;
-			else
-				*has_user_events = true;
+			r->has_processes |= is_of_os(trace, (trace_event_id_t)i);
+			*has_user_events |= r->plan.os.kinds != PTRC_OS_AUTO ||
+					    !is_of_os(trace, (trace_event_id_t)i);
 		}
 	}
 	free(counts);
@@ -342,22 +348,34 @@ static void gather_snapshots(struct run *r)
 	}
 }
 
-/* Records that processes went on. */
-static void add_went_on(const struct run *r, trace_id_t trace)
+/* Records an event of COMMAND. */
+static void add_event(const struct run *r, trace_id_t trace, const char *name, const char *layout,
+		      const void *data, size_t size)
 {
-	const uint32_t count = (uint32_t)r->went_on.count;
-	struct posixtrace_observed event = {.po_pid = r->child,
-					    .po_tid = r->child,
-					    .po_data = &count,
-					    .po_size = sizeof(count)};
+	struct posixtrace_observed event = {
+		.po_pid = r->child, .po_tid = r->child, .po_data = data, .po_size = size};
 	struct posixtrace_observer *observer;
 
 	if (posixtrace_observer_open(trace, &observer))
 		return;
 	clock_gettime(CLOCK_MONOTONIC, &event.po_time);
-	if (!posixtrace_observer_type(observer, PTRC_WENT_ON, "u32 processes", &event.po_event))
+	if (!posixtrace_observer_type(observer, name, layout, &event.po_event))
 		posixtrace_observer_add(observer, &event, 1, 0);
 	posixtrace_observer_close(observer);
+}
+
+/* Records how COMMAND ended if it failed, or if the trace has the ends of processes. */
+static void add_status(struct run *r, trace_id_t trace)
+{
+	const struct {
+		int32_t status, signal;
+	} ended = {WIFEXITED(r->status) ? WEXITSTATUS(r->status) : -1,
+		   WIFSIGNALED(r->status) ? WTERMSIG(r->status) : 0};
+	bool has_user_events;
+
+	count_recorded(r, trace, &has_user_events);
+	if (r->status || r->has_processes)
+		add_event(r, trace, COMMAND_ENDED, "i32 status, i32 signal", &ended, sizeof(ended));
 }
 
 /* Looks, while the trace still runs, at what else does. */
@@ -365,13 +383,17 @@ static void trace_stopping(void *arg, trace_id_t trace)
 {
 	struct run *r = arg;
 
+	uint32_t count;
+
 	if (!r->has_command_ended)
 		return;
+	add_status(r, trace);
 	ptrc_traced_find(&r->went_on);
 	if (r->went_on.fd >= 0)
 		close(r->went_on.fd);
-	if (r->went_on.count)
-		add_went_on(r, trace);
+	count = (uint32_t)r->went_on.count;
+	if (count)
+		add_event(r, trace, PTRC_WENT_ON, "u32 processes", &count, sizeof(count));
 }
 
 /* Gathers what only the stream can tell, which is about to go. */
@@ -823,6 +845,32 @@ static void end_recording(struct run *r)
 	close(signals);
 }
 
+/* Says why there are no events, if there are none. */
+static void say_why_empty(const struct run *r)
+{
+	if (r->is_without_functions)
+		ptrc_functions_say_none(&functions, r->command[0]);
+	else if (r->is_empty)
+		ptrc_cli_message(
+			r->command[0],
+			"no event was recorded%s: no program has the library (ptrace-doctor)",
+			r->has_processes ? " but of processes" : "");
+	else if (r->is_left_out)
+		ptrc_cli_message(r->command[0],
+				 "no event was recorded: the patterns (--only, --exclude, "
+				 "ptrace-filter) leave out every event type of the programs");
+}
+
+/* What is no loss, but may surprise. */
+static void say_notes(const struct run *r)
+{
+	if (r->waits.count)
+		ptrc_cli_message(
+			r->log.path, "events waited %" PRIu64 " time%s for room, %.3f s in all",
+			r->waits.count, r->waits.count == 1 ? "" : "s", (double)r->waits.ns / 1e9);
+	ptrc_unmatched_report(&r->unmatched, NULL);
+}
+
 /* Reports what is missing from the trace. Returns the status to end with, as wait() has it. */
 static int report(const struct run *r)
 {
@@ -844,25 +892,10 @@ static int report(const struct run *r)
 				 r->went_on.count, r->went_on.count == 1 ? "" : "es",
 				 r->went_on.count == 1 ? "is" : "are", r->went_on.text,
 				 r->went_on.count == 1 ? "it" : "them all");
-	else if (r->is_without_functions)
-		ptrc_functions_say_none(&functions, r->command[0]);
-	else if (r->is_empty)
-		ptrc_cli_message(
-			r->command[0],
-			"no event was recorded%s: no program that is linked with the "
-			"library generated one; 'ptrace-doctor -- %s' looks for the cause, "
-			"and --os=process,sched shows when any program ran",
-			r->has_processes ? " except the begins and ends of processes" : "",
-			r->command[0]);
-	else if (r->is_left_out)
-		ptrc_cli_message(r->command[0],
-				 "no event was recorded: the patterns (--only, --exclude, "
-				 "ptrace-filter) leave out every event type of the programs");
-	if (r->waits.count)
-		ptrc_cli_message(
-			r->log.path, "events waited %" PRIu64 " time%s for room, %.3f s in all",
-			r->waits.count, r->waits.count == 1 ? "" : "s", (double)r->waits.ns / 1e9);
-	ptrc_unmatched_report(&r->unmatched, NULL);
+	else if (!is_quiet)
+		say_why_empty(r);
+	if (!is_quiet)
+		say_notes(r);
 	ptrc_run_snapshots_report(&r->snapshots);
 	is_told = ptrc_run_result_put(r->status, r->log.path, r->has_count ? &r->event_count : NULL,
 				      &r->losses, &r->waits, &r->unmatched, &r->snapshots,

@@ -33,10 +33,11 @@ until_told='until ptrace-dump --event=os.lost a.log 2>/dev/null | grep -q .; do 
 
 @test "of programs without the library a run has their processes, unless one records an event" {
 	needs_os
-	said="no event was recorded except the begins and ends of processes: no program "
+	said="no event was recorded but of processes: no program "
 	exits 0 ptrace-run -o a.log -- sh -c '/bin/true; :'
 	[[ $stderr == "ptrace-run: sh: $said"* ]]
 	[ "$(fields a.log os.exec .data.name)" = $'sh\ntrue' ]
+	[ "$(fields a.log os.command '[.data.status, .data.signal] | join(" ")')" = "0 0" ]
 	[ "$(events a.log os.exit)" -eq 2 ]
 	[ "$(events a.log 'os.switch_*')" -eq 0 ]
 	# More than the rings hold, several times.
@@ -113,7 +114,7 @@ until_told='until ptrace-dump --event=os.lost a.log 2>/dev/null | grep -q .; do 
 	fields a.log 'os.switch_*' "select(.pid == $pid) | .event" | uniq -d >twice
 	[ ! -s twice ]
 	# What has ended runs no more.
-	[ "$(ptrace-dump --pid="$pid" --event='os.*' a.log | tail -n 2 | jq -r .event | tr '\n' ' ')" = \
+	[ "$(ptrace-dump --pid="$pid" --event='os.[!c]*' a.log | tail -n 2 | jq -r .event | tr '\n' ' ')" = \
 		"os.exit os.switch_out " ]
 	ptrace-run --os=sched -o b.log -- sh -c '/bin/true; :'
 	ptrace-stat --pair=os.switch_in..os.switch_out --json b.log |

@@ -724,7 +724,7 @@ untraced() {
 	run_split ptrace-run -o run.log --exclude=posix_* -- "$traced" -n 3
 	[ -z "$stderr" ]
 	run_split ptrace-run -o run.log '--exclude=*' -- true
-	[[ $stderr == "ptrace-run: true: no event was recorded: no program "*"--os=process,sched shows"* ]]
+	[ "$stderr" = "ptrace-run: true: no event was recorded: no program has the library (ptrace-doctor)" ]
 }
 
 @test "the log may be a pipe" {
@@ -1153,4 +1153,27 @@ background='"$0" -n 3 -w <in >out & until grep -qx ready out; do sleep 0.02; don
 	[[ $stderr == "ptrace-run: ptrace.log.old: exists and is not a trace log"* ]]
 	[ "$(cat ptrace.log.old)" = mine ]
 	[ "$(events ptrace.log traced.event)" -eq 4 ]
+}
+
+@test "the log says how COMMAND ended, if it failed" {
+	run_split ptrace-run -o run.log -- "$traced" -x 7
+	[ "$status" -eq 7 ]
+	how() { ptrace-dump --json --event=os.command run.log | jq -c '[.data, .pid == .tid]'; }
+	[ "$(how)" = '[{"status":7,"signal":0},true]' ]
+	run_split ptrace-run -o run.log -- "$traced" -k 9
+	[ "$(how)" = '[{"status":-1,"signal":9},true]' ]
+	ptrace-run -o run.log -- "$traced"
+	[ "$(ptrace-events --json run.log | jq -r .event | grep -c os.command || true)" -eq 0 ]
+}
+
+@test "--quiet silences what is no loss, and nothing else" {
+	run_split ptrace-run -o run.log --only=none -- true
+	[ -n "$stderr" ]
+	run_split ptrace-run --quiet -o run.log --only=none -- true
+	[ "$status" -eq 0 ]
+	[ -z "$stderr" ]
+	run_split ptrace-run -q -o run.log --stream-min-size=4K --stream-full-policy=loop -- \
+		"$traced" -n 1000 -s 100
+	[ "$status" -eq 3 ]
+	assert_one_message ptrace-run
 }
