@@ -63,6 +63,7 @@ enum {
 	KEY_CHECK,
 	KEY_FUNCTIONS,
 	KEY_UNTIL,
+	KEY_QUIET,
 };
 
 /* The type of the event that says how COMMAND ended. */
@@ -81,7 +82,7 @@ static const struct ptrc_cli_option options[] = {
 	{"no-loss", KEY_NO_LOSS, NULL,
 	 "have COMMAND wait for the log rather than lose an\nevent: --full-wait=" NO_LOSS_WAIT},
 	{"allow-loss", KEY_ALLOW_LOSS, NULL, "exit with 0 even if events were lost"},
-	{"quiet", 'q', NULL, "say only what was lost or has failed"},
+	{"quiet", KEY_QUIET, NULL, "say only what was lost or has failed"},
 	{"until", KEY_UNTIL, "END",
 	 "record until this has ended: command (default), or\nall, which is COMMAND and all that it started"},
 	{"functions", KEY_FUNCTIONS, "[=GLOB]",
@@ -222,7 +223,7 @@ static void parse(int argc, char **argv, struct run *r)
 			check = optarg;
 		else if (key == KEY_ALLOW_LOSS)
 			is_loss_allowed = true;
-		else if (key == 'q')
+		else if (key == KEY_QUIET)
 			is_quiet = true;
 		else if (key == KEY_UNTIL)
 			is_until_all = ptrc_cli_word("--until", optarg, untils) != 0;

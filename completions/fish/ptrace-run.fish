@@ -8,7 +8,7 @@ complete -c ptrace-run -l no-sync -d 'close the log without waiting for the disk
 complete -c ptrace-run -l no-command-line -d 'keep command lines out of the log'
 complete -c ptrace-run -l functions -d 'record begin and end of the functions'
 complete -c ptrace-run -l check -r -F -d 'judge the log by the rules in this file'
-complete -c ptrace-run -s q -l quiet -d 'say only what was lost or has failed'
+complete -c ptrace-run -l quiet -d 'say only what was lost or has failed'
 complete -c ptrace-run -l until -x -a 'command all' -d 'record until this has ended'
 complete -c ptrace-run -l no-loss -d 'have COMMAND wait for the log rather than lose an event'
 complete -c ptrace-run -l json -d 'write the result, a JSON object, to this file, or to standard error'

@@ -1172,7 +1172,7 @@ background='"$0" -n 3 -w <in >out & until grep -qx ready out; do sleep 0.02; don
 	run_split ptrace-run --quiet -o run.log --only=none -- true
 	[ "$status" -eq 0 ]
 	[ -z "$stderr" ]
-	run_split ptrace-run -q -o run.log --stream-min-size=4K --stream-full-policy=loop -- \
+	run_split ptrace-run --quiet -o run.log --stream-min-size=4K --stream-full-policy=loop -- \
 		"$traced" -n 1000 -s 100
 	[ "$status" -eq 3 ]
 	assert_one_message ptrace-run
