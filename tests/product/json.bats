@@ -25,53 +25,53 @@ odd_log() {
 	ptrace-run -o bytes.log --max-data-size=4 -- "$traced" -b -c 2 -t 2
 	odd_log
 	mv odd.log "$odd_name.log"
-	ptrace-dump text.log | validates event
-	ptrace-dump bytes.log | validates event
-	ptrace-dump "$odd_name.log" | validates event
+	ptrace-dump text.log | valid event
+	ptrace-dump bytes.log | valid event
+	ptrace-dump "$odd_name.log" | valid event
 	ptrace-dump text.log bytes.log "$odd_name.log" >all
-	validates event <all
+	valid event <all
 	jq -se 'any(.[]; has("log_hex")) and any(.[]; has("filter")) and
 		any(.[]; has("reason")) and any(.[]; .truncated == "record") and
 		any(.[]; .event_hex == "c3a4ff202278225c01" and .data_hex == .event_hex)' all
-	ptrace-dump --count --format=json text.log | validates count
+	ptrace-dump --count --format=json text.log | valid count
 }
 
 @test "logs: complete, with losses, with odd names, not closed" {
 	ptrace-run -o run.log -- "$traced" -n 10
-	ptrace-stat --format=json run.log | validates stat
+	ptrace-stat --format=json run.log | valid stat
 	odd_log
 	ptrace-stat --format=json odd.log >odd
-	validates stat <odd
+	valid stat <odd
 	jq -e 'any(.events[]; has("event_hex"))' odd
 	# The commands give no trace such a name, but a program may.
 	"$PTRC_BUILD/tests/support/session_peer" log named.log "$odd_name"
 	ptrace-stat --format=json named.log >odd
-	validates stat <odd
+	valid stat <odd
 	jq -e '.attributes | has("trace_name_hex")' odd
 	ptrace-run -o lossy.log --stream-min-size=4K --stream-full-policy=loop -- \
 		"$traced" -n 100000 || true
 	ptrace-stat --allow-loss --format=json lossy.log >lossy
-	validates stat <lossy
+	valid stat <lossy
 	jq -e '.losses.stream_events > 0' lossy
 	ptrace-dump --allow-loss --format=json lossy.log >lossy
-	validates event <lossy
+	valid event <lossy
 	jq -se 'any(.[]; .event == "posix_trace_overflow")' lossy
 	head -c "$(($(stat -c %s run.log) - 100))" run.log >cut.log
-	ptrace-stat --allow-loss --format=json cut.log | validates stat
+	ptrace-stat --allow-loss --format=json cut.log | valid stat
 }
 
 @test "pairs: of a log, of a session, with odd names, per value" {
 	odd_log
 	ptrace-stat --pair="$odd_name..$odd_name by data" --histogram --json odd.log |
-		validates pairs
+		valid pairs
 	ptrace-stat --pair="$odd_name..$odd_name" --per=data --json odd.log >pairs
-	validates pairs <pairs
+	valid pairs <pairs
 	jq -e '.pairs[0] | .begin_hex == "c3a4ff202278225c01" and has("value")' pairs
 	traced_session "$me" --start -- -w
-	ptrace-stat --pair=posix_trace_start..posix_trace_stop --json "$me" | validates pairs
-	ptrace-dump --pair="$odd_name..$odd_name" --summary --json odd.log | validates event
+	ptrace-stat --pair=posix_trace_start..posix_trace_stop --json "$me" | valid pairs
+	ptrace-dump --pair="$odd_name..$odd_name" --summary --json odd.log | valid event
 	ptrace-dump --pair="$odd_name..posix_trace_stop by log" --summary --json odd.log odd.log >pairs
-	validates event <pairs
+	valid event <pairs
 	jq -se '.[0] | has("pair_hex") and (.begin | has("log")) and .end.reason == 0' pairs
 	ptrace-shutdown "$me"
 	go
@@ -82,26 +82,26 @@ odd_log() {
 	ptrace-create --json --pid="$pid" --name="$me.a" -o "$odd_name" --start --keep >created
 	ptrace-create --json --pid="$pid" --name="$me.b" --stream-full-policy=until-full \
 		--keep >>created
-	validates create <created
+	valid create <created
 	jq -se '.[0].log_hex and (.[1] | has("log") | not)' created
 	ptrace-stat --format=json "$me.a" "$me.b" >before
-	validates stat <before
+	valid stat <before
 	ptrace-list --format=json >list
-	validates list <list
+	valid list <list
 	jq -se 'any(.[]; has("log_hex")) and any(.[]; has("log") | not)' list
 	kill -KILL "$pid"
 	wait_until is_ended "$pid"
-	ptrace-stat --format=json "$me.a" "$me.b" | validates stat
-	ptrace-list --format=json | validates list
+	ptrace-stat --format=json "$me.a" "$me.b" | valid stat
+	ptrace-list --format=json | valid list
 }
 
 @test "events of scripts: recorded or not, with odd names" {
-	ptrace-event --json untraced | validates recorded
+	ptrace-event --json untraced | valid recorded
 	ptrace-event --json "$odd_name" >odd
-	validates recorded <odd
+	valid recorded <odd
 	jq -e 'has("event_hex")' odd
 	ptrace-run -o run.log -- sh -c 'ptrace-event --json step; :' >step
-	validates recorded <step
+	valid recorded <step
 	[ "$(jq .streams step)" -eq 1 ]
 }
 
@@ -109,19 +109,19 @@ odd_log() {
 	odd_log
 	ptrace-stat --diff --pair="$odd_name..$odd_name" --fail-if="count $odd_name > +0" --json \
 		odd.log odd.log >diff
-	validates diff <diff
+	valid diff <diff
 	jq -e '(.pairs[0] | has("begin_hex")) and (.events[0] | has("event_hex")) and
 		(.conditions[0] | has("condition_hex"))' diff
 	"$PTRC_BUILD/tests/support/prog_durations" one.log a 100 1000 2000 1 1 b 1 1000 1000 1 1
-	ptrace-stat --diff --json odd.log one.log | validates diff
-	ptrace-stat --diff --json one.log one.log | validates diff
+	ptrace-stat --diff --json odd.log one.log | valid diff
+	ptrace-stat --diff --json one.log one.log | valid diff
 }
 
 @test "new sessions and whole runs" {
 	traced_start -w
-	ptrace-create --json --pid="$pid" --name="$me.a" | validates create
+	ptrace-create --json --pid="$pid" --name="$me.a" | valid create
 	ptrace-create --json --pid="$pid" --name="$me.b" -o "$odd_name" >made
-	validates create <made
+	valid create <made
 	jq -e 'has("log_hex")' made
 	cp "$traced" "./$odd_name.x"
 	for arguments in '-x 3' '-k 9' '-n 100000'; do
@@ -129,24 +129,24 @@ odd_log() {
 		ptrace-run --json -o "$odd_name.log" --stream-min-size=4K \
 			--stream-full-policy=loop -- "./$odd_name.x" $arguments 2>said || true
 		tail -n 1 said >last
-		validates run <last
+		valid run <last
 		jq -e 'has("log_hex") and has("command_hex")' last
 	done
 	jq -e '.complete | not' last
-	ptrace-run --json -o >(cat >/dev/null) -- "$traced" 2>&1 | validates run
+	ptrace-run --json -o >(cat >/dev/null) -- "$traced" 2>&1 | valid run
 }
 
 @test "what is done to sessions, well and badly" {
 	traced_start -w
 	ptrace-create --pid="$pid" --name="$me.a" -o run.log
 	for c in start stop flush clear; do
-		"ptrace-$c" --json "$me.a" | validates session
+		"ptrace-$c" --json "$me.a" | valid session
 	done
 	exits 1 ptrace-start --json "$me.a" "$me.nobody"
-	validates session <stdout.txt
+	valid session <stdout.txt
 	jq -se '.[1].error > 0 and (.[1].message | length > 0)' stdout.txt
 	ptrace-shutdown --json "$me.a" >ended
-	validates session <ended
+	valid session <ended
 	jq -e .complete ended
 }
 
@@ -156,52 +156,52 @@ odd_log() {
 	ptrace-start "$me.a"
 	ptrace-shutdown "$me.a"
 	ptrace-dump --first=1 run.log >start
-	validates event <start
+	valid event <start
 	jq -e '(.filter | length == 2) and (.filter_ids | length == 1)' start
 }
 
 @test "event types and filters" {
 	traced_session "$me.a" --start -- -e $'odd\xff' -w
-	ptrace-filter "$me.a" --json | validates filter
+	ptrace-filter "$me.a" --json | valid filter
 	ptrace-filter "$me.a" --add --new $'odd\xff' 'glob.*' $'odd\xff?' posix_trace_stop
 	ptrace-filter "$me.a" --json >filter
-	validates filter <filter
+	valid filter <filter
 	jq -e '(.events | any(has("event_hex"))) and (.globs | any(has("glob_hex")))' filter
 	ptrace-filter "$me.a" --set --all
-	ptrace-filter "$me.a" --json | validates filter
+	ptrace-filter "$me.a" --json | valid filter
 	odd_log
 	ptrace-events --json "$me.a" odd.log >types
-	validates events <types
+	valid events <types
 	jq -se 'any(.[]; .filtered) and any(.[]; has("log")) and any(.[]; .event_hex)' types
 }
 
 @test "decoded data, chosen fields, a summary" {
 	ptrace-run -o run.log -- "$traced" -b -n 3
 	ptrace-dump --decode='traced.event=u16 a, x32 b, bytes c' --summary run.log >events
-	validates event <events
+	valid event <events
 	jq -se 'any(.[]; .data | objects | .a == 513) and .[-1].summary.complete' events
-	ptrace-dump --decode='traced.event=u64 a, u64 b' run.log | validates event
+	ptrace-dump --decode='traced.event=u64 a, u64 b' run.log | valid event
 	ptrace-dump --fields=time,ns,event,id,pid,tid,thread,address,truncated,len,data,gap run.log >gaps
-	validates event <gaps
+	valid event <gaps
 	jq -se 'any(.[]; .gap_ns > 0) and any(.[]; has("gap_ns") | not)' gaps
 }
 
 @test "findings" {
 	ptrace-doctor --json >told || true
-	validates doctor <told
+	valid doctor <told
 	ptrace-doctor --json -- cat >told || true
-	validates doctor <told
+	valid doctor <told
 	odd_log
 	mv odd.log "$odd_name"
 	ptrace-doctor --json "./$odd_name" >told || true
-	validates doctor <told
+	valid doctor <told
 	jq -se 'any(.[]; has("thing_hex"))' told
 }
 
 @test "the validator sees what is wrong" {
 	ptrace-run -o run.log -- "$traced"
 	ptrace-stat --format=json run.log >good
-	validates stat <good
+	valid stat <good
 	for change in '.new = 1' '.counts.new = 1' '.complete = "yes"' 'del(.log)' \
 		'.version = 2' '.first = "today"' '.events[0].event_hex = "61"' 'empty'; do
 		run validates stat < <(jq -c "$change" good)

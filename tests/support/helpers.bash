@@ -45,6 +45,7 @@ exec {idle}<> <(:)
 
 teardown() {
 	clean_up
+	are_valid
 }
 
 clean_up() {
@@ -222,6 +223,19 @@ has_validator() {
 # says, and there is one
 validates() {
 	python3 "$PTRC_SOURCE/tests/support/validate.py" "$PTRC_SOURCE/docs/ptrace-$1.schema.json"
+}
+
+# valid KIND: the same of all that a case has so told of, at its end, where there is a validator
+valid() {
+	cat >"$BATS_TEST_TMPDIR.new"
+	[ -s "$BATS_TEST_TMPDIR.new" ] && cat "$BATS_TEST_TMPDIR.new" >>"$BATS_TEST_TMPDIR.valid.$1"
+}
+
+are_valid() {
+	local all
+	for all in "$BATS_TEST_TMPDIR".valid.*; do
+		[ ! -e "$all" ] || ! has_validator || validates "${all##*.}" <"$all"
+	done
 }
 
 # Skips what needs events of the operating system where the kernel refuses them; the line that says why

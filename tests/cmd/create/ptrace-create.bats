@@ -292,7 +292,7 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 	exits 0 ptrace-shutdown "$me.a" "$me.b" "$me.c"
 	[ "$stderr" = "ptrace-shutdown: $me.c: no event has a name that matches --exclude=other.*" ]
 	exits 0 ptrace-shutdown --json "$me.d"
-	validates session <<<"$stdout"
+	valid session <<<"$stdout"
 	jq -e '.unmatched == [{"how": "only", "glob": "other.*"}]' <<<"$stdout"
 	[ "$(events d.log traced.event)" -eq 0 ]
 	[ "$(events a.log traced.event)" -eq 0 ]
@@ -320,7 +320,7 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 	pids="$pids $!"
 	wait_until grep -qsx sleep /proc/$!/comm
 	exits 0 ptrace-create --json --pid=$! --name="$me.a"
-	validates create <<<"$stdout"
+	valid create <<<"$stdout"
 	why="$! (sleep): runs $(readlink /proc/$!/exe), which is not linked with the library, so it has no events of its own; programs that it starts are traced if they have it; if its own events are missing, link it with -lposixtrace"
 	[ "$stderr" = "ptrace-create: $why" ]
 	[ "$(jq -r .obstacle <<<"$stdout")" = "$why" ]
@@ -367,7 +367,7 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 	run_split ptrace-stat --json "$me.a"
 	jq -e '.attributes.full_wait_ns == 1500000000 and .counts.waits == 0 and
 		.counts.wait_ns == 0' <<<"$stdout"
-	! has_validator || validates stat <<<"$stdout"
+	valid stat <<<"$stdout"
 }
 
 @test "standard output gets the names, and is no log" {

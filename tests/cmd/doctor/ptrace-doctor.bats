@@ -4,13 +4,6 @@
 
 load ../../support/helpers
 
-# All that a test was told is looked at once, at its end.
-teardown() {
-	clean_up
-	cd "$BATS_TEST_TMPDIR" || return 1
-	[ ! -s said ] || ! has_validator || validates doctor <said
-}
-
 # finds STATUS CHECK [PATTERN]: whether the last `doctor` found this
 finds() {
 	jq -es --arg status "$1" --arg check "$2" --arg pattern "${3:-.}" 'any(.[];
@@ -22,7 +15,7 @@ finds() {
 doctor() {
 	run_split timeout "$patience" ptrace-doctor --json "$@"
 	[ -z "$stderr" ]
-	cat stdout.txt >>"$BATS_TEST_TMPDIR/said"
+	valid doctor <stdout.txt
 	# The status is what was found.
 	local problems
 	problems=$(jq -s 'map(select(.status == "problem")) | length' <<<"$stdout")

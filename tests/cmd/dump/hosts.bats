@@ -106,7 +106,7 @@ two_hosts() {
 	[ -z "$stderr" ]
 	# The summary has the figures.
 	ptrace-dump --summary --json alpha.log beta.log 2>/dev/null | tail -n 1 >summary
-	! has_validator || validates event <summary
+	valid event <summary
 	jq -e '.summary | .neighbours == 19 and .uncertain_order == 19 and
 		(.hosts | length == 2 and .[0].host == "alpha" and .[1].logs == ["beta.log"] and
 			.[0].synchronized and .[1].bound_ns > 300000)' summary
@@ -145,7 +145,7 @@ two_hosts() {
 	labels=(--label='web 1=web1/app.log' --label=web2=web2/app.log web1/app.log web2/app.log)
 	run_split ptrace-dump "${labels[@]}"
 	[[ $stderr == *"web2 ("*", web 1 ("* ]]
-	! has_validator || validates event <stdout.txt
+	valid event <stdout.txt
 	jq -se 'length == 20 and .[0].host == "web 1" and .[0].log == "web1/app.log" and
 		.[1].host == "web2"' stdout.txt
 	ptrace-dump --format=text "${labels[@]}" 2>/dev/null | head -n 1 | grep -qF " web 1 7 7 a.event"
@@ -252,7 +252,7 @@ with_messages() {
 		exits 0 ptrace-dump --sync="$sync" --fields=event,data.id,host,bound --summary alpha.log beta.log
 		grep -v summary stdout.txt | jq -r '"\(.event) \(.data.id)"' | diff truth -
 		tail -n 1 stdout.txt >summary
-		! has_validator || validates event <summary
+		valid event <summary
 		jq -e '.summary.hosts[0] | .reference and .messages == 0' summary
 		# In the middle, at 50 s: 3 ms and 20 ppm of that.
 		jq -e '.summary.hosts[1] | .reference == false and .messages == 2000 and
@@ -566,7 +566,7 @@ commands() {
 		--min='a.event..b.event by pid > 1us')
 	exits 0 ptrace-check --json "${rules[@]}" alpha.log beta.log
 	[ "$(grep -c 'the limit of' <<<"$stderr")" -eq 3 ]
-	! has_validator || validates check <stdout.txt
+	valid check <stdout.txt
 	jq -e 'all(.rules[]; .verdict == "pass" and .unclear == 10 and .clock_error_ns > 502000 and
 		.clock_error_ns < 520000)' stdout.txt
 	# Nothing is said of limits that are longer, of times that are far from them, of rules without a limit,
@@ -604,7 +604,7 @@ commands() {
 	two_hosts
 	labels=(--label=one=alpha.log --label=two=beta.log)
 	exits 0 ptrace-stat --json "${labels[@]}" alpha.log beta.log
-	! has_validator || validates stat <stdout.txt
+	valid stat <stdout.txt
 	jq -se 'length == 2 and .[0].label == "one" and .[0].first == "2023-11-14T22:13:20.000000000Z" and
 		.[1].label == "two" and .[1].first == "2023-11-14T22:13:20.000500000Z" and
 		.[1].last == "2023-11-14T22:13:20.009500000Z" and .[1].host.name == "beta"' stdout.txt
@@ -633,7 +633,7 @@ commands() {
 	[[ $stderr == *"the order of 19 of 19 neighbouring events of different hosts cannot be told"*"web 1 ("* ]]
 	[[ $stdout == "log begin.log of web 1"$'\n'"log end.log"$'\n'* ]]
 	run_split ptrace-stat --json --per=host "${pair[@]}" --label='web 1=begin.log' begin.log end.log
-	! has_validator || validates pairs <stdout.txt
+	valid pairs <stdout.txt
 	jq -se 'length == 1 and .[0].kind == "logs" and (.[0].pairs | length == 1 and .[0].value == "web 1" and
 		.[0].count == 10 and .[0].min_ns > 490000 and .[0].max_ns < 510000) and .[0].neighbours == 19 and
 		.[0].uncertain_order == 19 and .[0].hosts[0].host == "web 1" and .[0].complete and
@@ -645,7 +645,7 @@ commands() {
 	with_messages 6 alpha.log beta.log
 	exits 0 ptrace-stat --json --pair="$sync" --sync="$sync" alpha.log beta.log
 	[[ $stderr == *"ptrace-stat: --sync: beta is "*" ahead of alpha"* ]]
-	! has_validator || validates pairs <stdout.txt
+	valid pairs <stdout.txt
 	jq -e '.pairs[0].count == 2000 and .pairs[0].min_ns > 20000 and .pairs[0].unmatched_ends == 0 and
 		.hosts[0].reference and .hosts[1].messages == 2000' stdout.txt
 	ptrace-stat --json --pair="$sync" --label=a=alpha.log alpha.log beta.log 2>/dev/null |

@@ -108,7 +108,7 @@ filtered() {
 	ptrace-filter --only='x.*' --only='y.*' --exclude=x.y "$me.a"
 	[ "$(filtered | grep -- --)" = $'--only=x.*\n--only=y.*\n--exclude=x.y' ]
 	ptrace-filter --json "$me.a" >filter
-	validates filter <filter
+	valid filter <filter
 	jq -e '[.globs[].how] == ["only", "only", "exclude"]' filter
 	ptrace-shutdown "$me.a" 2>/dev/null
 	[ "$(events run.log some.noise)" -eq 0 ]

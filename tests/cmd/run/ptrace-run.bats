@@ -555,7 +555,7 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 		exits 125 ptrace-run --json=run.json "$option" -- touch ran
 		jq -e '.exit_status == 125 and (.complete | not) and (.error | length > 0)' run.json
 	done
-	if has_validator; then validates run <run.json; fi
+	valid run <run.json
 	run_split ptrace-run --json -- no-such-command
 	tail -n 1 stderr.txt | jq -e '.exit_status == 127'
 	[ ! -e ran ]
@@ -601,7 +601,7 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 	[ "$(sed -n 1p stderr.txt)" = \
 		"ptrace-run: no event has a name that matches --exclude=*.nosie" ]
 	[ "$(wc -l <stderr.txt)" -eq 3 ]
-	tail -n 1 stderr.txt | validates run
+	tail -n 1 stderr.txt | valid run
 	tail -n 1 stderr.txt | jq -e '.complete and (.unmatched | length == 2) and
 		.unmatched[0] == {"how": "exclude", "glob": "*.nosie"} and .unmatched[1].glob_hex'
 	run_split ptrace-run --json -o run.log --only='traced.*' -- "$traced"
@@ -643,10 +643,10 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 untraced() {
 	exits 3 ptrace-run --json -o run.log -- "$@"
 	[ "$(wc -l <stderr.txt)" -eq 2 ]
-	tail -n 1 stderr.txt | validates run
+	tail -n 1 stderr.txt | valid run
 	tail -n 1 stderr.txt | jq -e '.losses.untraced_processes == 1 and (.complete | not)' >&2
 	ptrace-stat --json run.log >stat.json || [ $? -eq 3 ]
-	validates stat <stat.json
+	valid stat <stat.json
 	jq -e '.losses.untraced_processes == 1' stat.json >&2
 	sed -n '1s/^ptrace-run: run[.]log: 1 process could not be traced: //p' stderr.txt
 	[ "$(ls "/dev/shm/posixtrace-$(id -u)")" = bells ]
@@ -842,7 +842,7 @@ gone() {
 	exits 3 ptrace-run --json -o run.log -- sh -c '"$0" -n 10; "$@"; "$0" -n 10' \
 		"$traced" "$@"
 	[ "$(wc -l <stderr.txt)" -eq 2 ]
-	tail -n 1 stderr.txt | validates run
+	tail -n 1 stderr.txt | valid run
 	tail -n 1 stderr.txt | jq -e '.losses.log_gone and (.complete or has("events") | not)'
 	grep -q '^ptrace-run: run[.]log: the log is not there any more' stderr.txt
 }
@@ -871,7 +871,7 @@ gone() {
 				'"$what"' 2>&-; "$0" -n 10' "$traced"
 		[ "$status" -eq 3 ]
 		[ "$(grep -vcE 'events waited|damaged: ' stderr.txt)" -eq 2 ]
-		tail -n 1 stderr.txt | validates run
+		tail -n 1 stderr.txt | valid run
 		tail -n 1 stderr.txt | jq -e '.losses.write_error == 116 and (.complete | not)'
 		grep -q 'truncated or written to by somebody else' stderr.txt
 		# The log tells it, too.
@@ -923,7 +923,7 @@ on_small_disk() {
 	on_small_disk true || skip "no mount namespaces"
 	exits 3 on_small_disk ptrace-run --json -o full/run.log -- "$traced" -n 100000
 	[ "$(wc -l <stderr.txt)" -eq 2 ]
-	tail -n 1 stderr.txt | validates run
+	tail -n 1 stderr.txt | valid run
 	# Those of the program, start and stop.
 	tail -n 1 stderr.txt | jq -e '(.complete | not) and .losses.write_error == 28 and
 		.events > 0 and .events + .losses.unwritten_events == 100002'
@@ -1038,7 +1038,7 @@ trace leaves that out (--only, --exclude)"
 	[[ $stderr =~ ^"ptrace-run: run.log: events waited "[1-9][0-9]*" time"s?" for room, "[0-9]+\.[0-9]{3}" s in all"$ ]]
 	[ "$(events run.log traced.event)" -eq 6000 ]
 	jq -e '.complete and .losses.stream_events == 0 and .waits > 0 and .wait_ns > 0' result
-	! has_validator || validates run <result
+	valid run <result
 	# The log has the same numbers.
 	ptrace-stat --json run.log | jq -e --slurpfile result result '.complete and
 		.attributes.full_wait_ns == 600000000000 and .counts.waits == $result[0].waits and

@@ -12,6 +12,7 @@ needs_own_directory() {
 teardown() {
 	ptrace-salvage --all --discard >/dev/null 2>&1 || true
 	clean_up
+	are_valid
 }
 
 # crash LOG: a run with 100 events in the stream is killed with its keeper and COMMAND
@@ -70,7 +71,7 @@ crash() {
 		(.advice | test("ptrace-salvage")))'
 	ptrace-salvage --all --json >salvaged
 	jq -e '.events > 100 and .error == 0 and .written == .log and (.discarded | not)' salvaged
-	if has_validator; then validates salvage <salvaged; fi
+	valid salvage <salvaged
 	[ "$(events run.log traced.event)" -eq 100 ]
 	run_split ptrace-list
 	[ -z "$stderr" ]

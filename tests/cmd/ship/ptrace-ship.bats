@@ -621,7 +621,7 @@ has_once() {
 	jq -se '.[0].error == "gone.log: No such file or directory" and (.[1] | has("error") | not)' objects
 	jq -se '.[1].bytes > 0 and .[2].losses.stream_events == 5 and .[3].losses.unclosed' objects
 	[ "$(jq -sr '.[1].log_id' objects)" = "$(sed -n 's/^log //p' a.log.ship)" ]
-	! has_validator || validates ship <objects
+	valid ship <objects
 	# Nothing is sent of what is there.
 	ships 0 --json a.log
 	jq -e '[.state, .rows, .next_seq, .complete] == ["whole", 0, 10, true]' <<<"$stdout"
@@ -630,7 +630,7 @@ has_once() {
 	echo 2 >server/schema
 	ships 1 --json d.log a.log "$(printf 'e\377.log')"
 	printf '%s\n' "$stdout" >objects
-	! has_validator || validates ship <objects
+	valid ship <objects
 	jq -se 'length == 3 and all(.state == "failed")' objects
 	jq -se '.[0].log_hex == "65ff2e6c6f67" and (.[1:] | all(.error | contains("has tables of version 2")))' objects
 	echo 1 >server/schema
@@ -647,7 +647,7 @@ has_once() {
 	[ "$status" -eq 0 ]
 	jq -se 'map([.log, .rows, .next_seq]) | sort == [["logs/a.log", 20, 20], ["logs/b.log", 30, 30]]' out
 	jq -se 'map(.state) | sort | .[1] == "whole" and (.[0] == "open" or .[0] == "stopped")' out
-	! has_validator || validates ship <out
+	valid ship <out
 }
 
 # follow OPTION...: in the background; $pid is its process

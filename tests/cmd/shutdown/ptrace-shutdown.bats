@@ -30,12 +30,12 @@ load ../../support/helpers
 		$how
 		exits 3 ptrace-stat --json "$me.a"
 		jq -e '.losses.log_gone and (.complete | not)' stdout.txt
-		validates stat <stdout.txt
+		valid stat <stdout.txt
 		run_split ptrace-doctor "$me.a"
 		grep -q '^problem .*run[.]log: ' stdout.txt
 		exits 3 ptrace-shutdown --json "$me.a"
 		jq -e '.losses.log_gone and (.complete | not)' stdout.txt
-		validates session <stdout.txt
+		valid session <stdout.txt
 		assert_one_message ptrace-shutdown
 		[[ $stderr == *"the log is not there any more"* ]]
 	done
@@ -101,7 +101,7 @@ load ../../support/helpers
 	stderr=$(cat stderr.txt)
 	assert_one_message ptrace-shutdown
 	[[ $stderr == *" events lost, as writing the log failed: No space left on device" ]]
-	validates session <json
+	valid session <json
 	jq -e '.error == 0 and (.complete | not) and .losses.write_error == 28 and
 		.losses.unwritten_events > 0' json
 	[ "$(session_files)" -eq 0 ]

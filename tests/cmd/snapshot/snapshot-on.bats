@@ -47,14 +47,14 @@ is_closed() {
 	# It tells whose it is, and which policy makes that the stream has what was before.
 	ptrace-stat --json run.log.snapshot-001 | jq -e --arg host "$(uname -n)" \
 		'.host.name == $host and .attributes.stream_full_policy == "loop"'
-	if has_validator; then validates run <result; fi
+	valid run <result
 }
 
 @test "a session without a log writes them where it was made, and goes on" {
 	session --snapshot-on=alarm --snapshot-on='*.failed'
 	ptrace-stat --json "$me.a" >json
 	jq -e '.snapshots == {max: 10, written: 0, failed: 0, error: 0, used_up: false}' json
-	if has_validator; then validates stat <json; fi
+	valid stat <json
 	ptrace-event --pid="$pid" calm
 	ptrace-event --pid="$pid" alarm
 	wait_until snapshots_are 1
@@ -73,12 +73,12 @@ is_closed() {
 		.event == "disk.failed" and .last_log == $log' json
 	[ "$(jq -r .snapshots.time json)" = \
 		"$(ptrace-dump --event=disk.failed "$me.a.snapshot-002" | jq -r .time)" ]
-	if has_validator; then validates stat <json; fi
+	valid stat <json
 	ptrace-stat "$me.a" | grep -x "last snapshot of  *disk.failed"
 	[ "$(ptrace-dump --count --format=text "$me.a")" -eq 55 ]
 	ptrace-shutdown --json "$me.a" >json
 	jq -e '.snapshots.written == 2 and .error == 0' json
-	if has_validator; then validates session <json; fi
+	valid session <json
 	[ ! -e "$me.a.snapshot-003" ]
 }
 
@@ -97,7 +97,7 @@ is_closed() {
 	fails grep -q alarm stderr.txt
 	jq -e '(.snapshots.unmatched | length) == 201 and (has("unmatched") | not) and
 		.snapshots.unmatched[200] == {"glob": "odd\n"}' <<<"$stdout"
-	if has_validator; then validates session <<<"$stdout"; fi
+	valid session <<<"$stdout"
 }
 
 @test "how many there are is bounded, and how often they come" {
@@ -185,7 +185,7 @@ is_closed() {
 	exits 3 ptrace-shutdown --json "$me.a"
 	[[ $stderr == "ptrace-shutdown: $me.a: 1 snapshot could not be written: File too large" ]]
 	jq -e '.snapshots.failed == 1 and .snapshots.written == 0' stdout.txt
-	if has_validator; then validates session <stdout.txt; fi
+	valid session <stdout.txt
 	# A disk that is full, and one on which nothing can be written at all.
 	mkdir disk
 	printf '%s -e quiet -n 9000 -s 100\nexec %s -e boom\n' "$traced" "$traced" >program

@@ -167,7 +167,7 @@ function.end code function, caller call_site" ]
 			grep -qE ' x \(process [0-9]+, thread [0-9]+\) in main at .*pair.c:4$'
 	fi
 	if has_validator; then
-		ptrace-dump --symbols --json run.log | validates event
+		ptrace-dump --symbols --json run.log | valid event
 	fi
 }
 
