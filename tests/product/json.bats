@@ -199,14 +199,19 @@ odd_log() {
 }
 
 @test "the validator sees what is wrong" {
-	ptrace-run -o run.log -- "$traced"
+	ptrace-run -o run.log -- "$traced" -d text
 	ptrace-stat --format=json run.log >good
-	valid stat <good
-	for change in '.new = 1' '.counts.new = 1' '.complete = "yes"' 'del(.log)' \
-		'.version = 2' '.first = "today"' '.events[0].event_hex = "61"' 'empty'; do
-		run validates stat < <(jq -c "$change" good)
-		[ "$status" -ne 0 ]
-	done
+	refused() {
+		run validates "$1" < <(jq -c "$2" good)
+		[ "$(grep -oE 'line [0-9]+:' <<<"$output" | sort -u | wc -l)" -eq 4 ]
+	}
+	refused stat '.new = 1, .counts.new = 1, .complete = "yes", del(.log)'
+	refused stat '.version = 2, .first = "today", .events[0].event_hex = "61", .events = 1'
+	run validates stat </dev/null
+	[ "$status" -ne 0 ]
+	ptrace-dump -e traced.event run.log >good
+	refused event '.tid = "1", del(.tid), del(.data), .data_hex = "00"'
+	refused event '.data = 5, .data = [1], .data = 1, .decode_error = "short"'
 }
 
 @test "every member in the schemas is explained" {

@@ -166,9 +166,7 @@ function.end code function, caller call_site" ]
 		ptrace-report --symbols --text pair.log |
 			grep -qE ' x \(process [0-9]+, thread [0-9]+\) in main at .*pair.c:4$'
 	fi
-	if has_validator; then
-		ptrace-dump --symbols --json run.log | valid event
-	fi
+	ptrace-dump --symbols --json run.log | valid event
 }
 
 @test "--functions=GLOB records the functions that it names" {
