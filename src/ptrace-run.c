@@ -862,7 +862,7 @@ static void say_why_empty(const struct run *r)
 				 "ptrace-filter) leave out every event type of the programs");
 }
 
-/* What is no loss, but may surprise. */
+/* Reports what is no loss, but may surprise. */
 static void say_notes(const struct run *r)
 {
 	if (r->waits.count)

@@ -15,8 +15,8 @@ static bool is_named(const struct ptrc_trial *t)
 	return strcmp(t->rule->name, t->rule->text) != 0;
 }
 
-/* What the verdict is for, on one line: what was measured, the worst event, and the rule with its bounds. The caller
- * frees the buffer. */
+/* The reason for the verdict, on one line: the measured value, the worst event, and the rule with its bounds. The
+ * caller frees the buffer. */
 static struct ptrc_buffer headline_of(struct ptrc_trial *t)
 {
 	const struct ptrc_cases *cases = ptrc_trial_cases(t);

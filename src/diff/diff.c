@@ -192,7 +192,7 @@ static double *logarithms(const struct ptrc_diff_pair_side *s, unsigned int per_
 	return list;
 }
 
-/* Compares the quantile over the logs. Returns false if there are too few of these for so many pairs. */
+/* Compares the quantile over the logs. Returns false if there are too few logs for this number of pairs. */
 static bool compare_runs(struct ptrc_diff_pair *p, size_t quantile, size_t pair_count)
 {
 	size_t counts[PTRC_DIFF_SIDES];

@@ -67,7 +67,7 @@ struct ptrc_diff_pair {
 	char *whole_name;
 	struct ptrc_diff_pair_side {
 		struct ptrc_quantiles lengths;
-		/* The same of each log; those behind the last one have none. */
+		/* The same of each log; logs after the last of these have none. */
 		struct ptrc_quantiles *runs;
 		size_t run_count;
 		uint64_t unmatched_begins;
@@ -114,7 +114,7 @@ double ptrc_diff_rate(const struct ptrc_diff_side *, uint64_t count);
 /* Whether there is one log on each side, whose durations are compared; else logs are. */
 bool ptrc_diff_is_single(const struct ptrc_diff *);
 
-/* What a p-value has to be below. */
+/* The limit below which a p-value is a change. */
 double ptrc_diff_threshold(const struct ptrc_diff *);
 
 /* How much the quantile changed, as a part of what it was. */

@@ -134,7 +134,7 @@ double ptrc_runs_least(size_t a_count, size_t b_count)
 	return (a_count == b_count ? 2 : 1) / (ways < PTRC_RUNS_WAYS ? ways : PTRC_RUNS_WAYS);
 }
 
-/* Changes the first k numbers of the list of n, in ascending order, into the next ones. Returns false behind the
+/* Changes the first k numbers of the list of n, in ascending order, into the next ones. Returns false after the
  * last ones. */
 static bool next_choice(size_t *chosen, size_t k, size_t n)
 {

@@ -45,12 +45,12 @@ double ptrc_ranks_compare_at(const struct ptrc_quantiles *, const struct ptrc_qu
 /*
  * The p-value of the difference between the means of two groups of runs, of each of which there is one number, by
  * permutation: in how many of the ways to divide the runs in groups of these sizes the difference is at least as
- * great. Of more than PTRC_RUNS_WAYS ways so many are drawn, always the same.
+ * great. If there are more than PTRC_RUNS_WAYS ways, that number of them is drawn, always the same.
  */
 enum { PTRC_RUNS_WAYS = 20000 };
 double ptrc_runs_compare(const double *a, size_t a_count, const double *b, size_t b_count);
 
-/* The least p-value that so many runs can have. */
+/* The least p-value that groups of these sizes can have. */
 double ptrc_runs_least(size_t a_count, size_t b_count);
 
 /* Corrects the p-values of a whole comparison for their number (Holm, A simple sequentially rejective multiple test

@@ -24,8 +24,8 @@
 /* Of what is put aside, so much is written at once. */
 enum { PIECE_RECORDS = 256 };
 
-/* A line of folded stacks has at most so many frames: each of n frames within each other has a line of its own, so
- * that the lines of all have n * n. */
+/* The most frames in a line of folded stacks. Each of n nested frames has a line of its own, so that all lines
+ * together have n * n. */
 enum { FOLDED_DEPTH_MAX = 1000 };
 
 enum record_kind { OPENS, CLOSES, SAMPLE };

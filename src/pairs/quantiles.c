@@ -20,8 +20,7 @@ struct ptrc_lengths {
 	uint64_t list[];
 };
 
-/* Makes room for so many more lengths. Returns null, and forgets those that there are, if they are too many
- * then. */
+/* Makes room for `count` more lengths. Returns null, and forgets the lengths, if they become too many. */
 static uint64_t *extend(struct ptrc_quantiles *q, uint64_t count)
 {
 	struct ptrc_lengths *e = q->exact;

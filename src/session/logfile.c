@@ -82,7 +82,7 @@ bool ptrc_logfile_keep_old(struct ptrc_logfile *l, const trace_attr_t *attr, boo
 	if (l->is_new || lstat(l->path, &st) || !S_ISREG(st.st_mode) || !st.st_size)
 		return true;
 	snprintf(old, sizeof(old), "%s.old", l->path);
-	/* What is there may be something else than a log. */
+	/* A file of that name may be something else than a log. */
 	fd = ptrc_replace_open(old, &log_kind, is_forced, &is_new);
 	ptrc_logfile_close(l, true);
 	if (fd < 0)

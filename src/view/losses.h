@@ -100,8 +100,8 @@ uint64_t ptrc_losses_unreadable(const struct posixtrace_counts *, uint64_t read_
  * so. */
 bool ptrc_is_loss(trace_event_id_t id, const void *data, size_t size);
 
-/* Whether such an event begins the loss, which reaches to the next event of its source. Of a loss that a
- * RESUME reports nothing follows. */
+/* Whether such an event begins the loss, which reaches to the next event of its source. A loss that a
+ * RESUME reports has ended. */
 bool ptrc_is_loss_open(trace_event_id_t id, const void *data, size_t size);
 
 /* Whether anything is missing. */
