@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 
-load ../../support/helpers
+load ../support/helpers
 
 # The options in what --help prints.
 help_options() {

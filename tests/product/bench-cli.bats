@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # That the benchmark of the commands works; what it measures is no verdict.
 
-load ../../support/helpers
+load ../support/helpers
 
 @test "bench/cli --quick prints its table and leaves nothing" {
 	[ -x "$PTRC_BUILD/bench/cli_worker" ] || skip "not built"

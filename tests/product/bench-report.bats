@@ -3,7 +3,7 @@
 # That the benchmark works and reports every figure that it promises; what it measures is no
 # verdict.
 
-load ../../support/helpers
+load ../support/helpers
 
 # report ARGUMENT...: of a log as small as may be
 report() {

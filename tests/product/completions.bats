@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # What the completions propose of the values that are there, as the shells themselves say.
 
-load ../../support/helpers
+load ../support/helpers
 
 # bash_completes WORD...: what bash proposes for the last word; = and : are words, as
 # readline has them

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # What the commands print is what the schemas say, in ordinary and in odd cases.
 
-load ../../support/helpers
+load ../support/helpers
 
 setup_file() {
 	has_validator || skip "no python3-jsonschema"

@@ -3,7 +3,7 @@
 # Hostile neighbours: what other users, and containers with the same /dev/shm, can do. Two users
 # that need no entry in passwd.
 
-load ../../support/helpers
+load ../support/helpers
 
 one=64901
 two=64902
