@@ -1008,8 +1008,7 @@ make_fields() {
 		    print(f"event {4000 - i} 1 1 f{i % 7}.end")
 	END
 	made deep.log <script
-	run_split ptrace-export --to=folded -o deep.folded deep.log
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-export --to=folded -o deep.folded deep.log
 	[[ $stderr == *"folded: 500 pairs were deeper than 1000: "* ]]
 	[ "$(awk -F';' 'NF > most {most = NF} END {print most}' deep.folded)" -eq 1001 ]
 	[ "$(awk '{sum += $NF} END {print sum}' deep.folded)" -eq 3000 ]

@@ -1090,20 +1090,17 @@ background='"$0" -n 3 -w <in >out & until grep -qx ready out; do sleep 0.02; don
 	rm -f in
 	mkfifo in
 	exec 7<>in
-	run_split ptrace-run -o run.log --json=result -- bash -c "$background" "$traced"
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-run -o run.log --json=result -- bash -c "$background" "$traced"
 	assert_one_message ptrace-run
 	[[ $stderr == "ptrace-run: run.log: 1 process went on after COMMAND and is no longer traced: traced ("*"); --until=all records to the end of it" ]]
 	jq -e '.went_on == 1 and (.complete | not) and .losses.unknown' result
 	[ "$(ptrace-dump --json --allow-loss run.log | jq -c 'select(.event == "os.went_on") | .data')" = '{"processes":1}' ]
-	run_split ptrace-stat run.log
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-stat run.log
 	[[ $stderr == *"run.log: processes went on after the COMMAND of ptrace-run"* ]]
 	grep -q '^complete  *no$' stdout.txt
 	go
 	# --only keeps the event out, and not what it tells.
-	run_split ptrace-run -o run.log --only=traced.event -- bash -c "$background" "$traced"
-	[ "$status" -eq 3 ]
+	exits 3 ptrace-run -o run.log --only=traced.event -- bash -c "$background" "$traced"
 	[ "$(ptrace-dump --count --format=text --allow-loss --event='os.*' run.log)" -eq 0 ]
 	go
 }
@@ -1128,12 +1125,9 @@ background='"$0" -n 3 -w <in >out & until grep -qx ready out; do sleep 0.02; don
 	wait_until [ -e ended ]
 	wait_until is_ended "$(cat pid)"
 	kill -TERM "$runner"
-	status=0
-	wait "$runner" || status=$?
-	[ "$status" -eq 3 ]
+	ends 3 "$runner"
 	grep -q '1 process went on' err
-	run_split ptrace-run --until=never true
-	[ "$status" -eq 125 ]
+	exits 125 ptrace-run --until=never true
 	go
 }
 
@@ -1148,16 +1142,14 @@ background='"$0" -n 3 -w <in >out & until grep -qx ready out; do sleep 0.02; don
 	ptrace-run -o ptrace.log -- "$traced" -n 4
 	[ "$(events ptrace.log.old traced.event)" -eq 2 ]
 	echo mine >ptrace.log.old
-	run_split ptrace-run -- "$traced" -n 5
-	[ "$status" -eq 125 ]
+	exits 125 ptrace-run -- "$traced" -n 5
 	[[ $stderr == "ptrace-run: ptrace.log.old: exists and is not a trace log"* ]]
 	[ "$(cat ptrace.log.old)" = mine ]
 	[ "$(events ptrace.log traced.event)" -eq 4 ]
 }
 
 @test "the log says how COMMAND ended, if it failed" {
-	run_split ptrace-run -o run.log -- "$traced" -x 7
-	[ "$status" -eq 7 ]
+	exits 7 ptrace-run -o run.log -- "$traced" -x 7
 	how() { ptrace-dump --json --event=os.command run.log | jq -c '[.data, .pid == .tid]'; }
 	[ "$(how)" = '[{"status":7,"signal":0},true]' ]
 	run_split ptrace-run -o run.log -- "$traced" -k 9
@@ -1169,11 +1161,9 @@ background='"$0" -n 3 -w <in >out & until grep -qx ready out; do sleep 0.02; don
 @test "--quiet silences what is no loss, and nothing else" {
 	run_split ptrace-run -o run.log --only=none -- true
 	[ -n "$stderr" ]
-	run_split ptrace-run --quiet -o run.log --only=none -- true
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-run --quiet -o run.log --only=none -- true
 	[ -z "$stderr" ]
-	run_split ptrace-run --quiet -o run.log --stream-min-size=4K --stream-full-policy=loop -- \
+	exits 3 ptrace-run --quiet -o run.log --stream-min-size=4K --stream-full-policy=loop -- \
 		"$traced" -n 1000 -s 100
-	[ "$status" -eq 3 ]
 	assert_one_message ptrace-run
 }

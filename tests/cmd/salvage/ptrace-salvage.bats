@@ -49,19 +49,16 @@ crash() {
 @test "a log that is there is finished; list and doctor name it before" {
 	needs_own_directory
 	crash run.log
-	run_split ptrace-list
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-list
 	[ "$stderr" = "ptrace-list: 1 unfinished stream of killed controllers stands in /dev/shm; 'ptrace-salvage' lists it" ]
-	run_split ptrace-salvage
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-salvage
 	[[ $stdout == *" events  "*"/run.log" && -z $stderr ]]
 	ptrace-doctor --json | jq -se 'any(.[]; .check == "unfinished" and .status == "note")'
 	# So do the commands that find the log without its end, but of another log they do not.
 	local c
 	cp run.log other.log
 	for c in dump stat; do
-		run_split ptrace-$c run.log
-		[ "$status" -eq 3 ]
+		exits 3 ptrace-$c run.log
 		[[ $stderr == *"has no end"*"an unfinished stream of process "*"'ptrace-salvage "*"' writes it" ]]
 		run_split ptrace-$c other.log
 		[[ $stderr == *"has no end"* && $stderr != *unfinished* ]]
@@ -85,8 +82,7 @@ crash() {
 	kill -KILL "$controller" "$pid"
 	wait_until is_ended "$controller"
 	wait_until is_ended "$pid"
-	run_split ptrace-stat "$me.g"
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-stat "$me.g"
 	[[ $stderr == *"the session is gone"*"an unfinished stream of process $controller with "*"'ptrace-salvage "*"' writes it" ]]
 }
 
@@ -122,8 +118,7 @@ crash() {
 	needs_own_directory
 	crash run.log
 	rm run.log
-	run_split ptrace-salvage --all
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-salvage --all
 	[[ $stdout == *" process "*"/run.log.salvaged" ]]
 	[ "$(events run.log.salvaged traced.event)" -eq 100 ]
 	crash run.log
@@ -159,8 +154,7 @@ crash() {
 	mkdir there
 	crash there/run.log
 	rm -r there
-	run_split ptrace-run -o other.log -- "$traced" -n 1
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-run -o other.log -- "$traced" -n 1
 	[ -z "$stderr" ]
 	mkdir there
 	run_split ptrace-run -o other.log -- "$traced" -n 1
@@ -181,8 +175,7 @@ crash() {
 		assert_one_message ptrace-list
 		[[ $(ptrace-salvage) == *"process $controller  51 events  no log" ]]
 		[ ! -e ptrace.salvaged ] || [ "$how" = --discard ]
-		run_split ptrace-salvage "$how" "$controller"
-		[ "$status" -eq 0 ]
+		exits 0 ptrace-salvage "$how" "$controller"
 		[ "$how" = --discard ] || [[ $stderr == "ptrace-salvage: ptrace.salvaged: in the current directory is where"* ]]
 	done
 	[[ $stdout == *"discarded" ]]
@@ -238,22 +231,18 @@ crash() {
 	local to
 	mkfifo fifo
 	for to in /dev/stdout /dev/null fifo; do
-		run_split ptrace-salvage --all -o "$to"
-		[ "$status" -eq 2 ]
+		exits 2 ptrace-salvage --all -o "$to"
 		[[ $stderr == "ptrace-salvage: --output: '$to' is standard output or a special file; name a new file"* ]]
 		[ -z "$stdout" ]
 	done
-	run_split ptrace-salvage --all -o -
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-salvage --all -o -
 	[[ $stderr == "ptrace-salvage: --output: '-' is not standard output; ./- is a file of this name"* ]]
 }
 
 @test "without a STREAM nothing is written or removed unless --all says so" {
 	for bad in --discard --output=x; do
-		run_split ptrace-salvage "$bad"
-		[ "$status" -eq 2 ]
+		exits 2 ptrace-salvage "$bad"
 		[[ $stderr == "ptrace-salvage: ${bad%=*}: needs a STREAM, or --all"* ]]
 	done
-	run_split ptrace-salvage --all 17
-	[ "$status" -eq 2 ]
+	exits 2 ptrace-salvage --all 17
 }

@@ -124,8 +124,7 @@ begin() {
 	kill -KILL "$controller" "$pid"
 	wait_until is_ended "$controller"
 	wait_until is_ended "$pid"
-	run_split ptrace-snapshot -o s.log "$me.g"
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-snapshot -o s.log "$me.g"
 	[[ $stderr == *"the session is gone"*"'ptrace-salvage "*"' writes it" ]]
 	[ ! -e s.log ]
 	ptrace-salvage --all --discard

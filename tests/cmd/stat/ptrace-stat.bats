@@ -356,7 +356,6 @@ pairs_log() {
 
 @test "--per of a field that no event of the pairs has is told" {
 	"$PTRC_BUILD/tests/support/prog_durations" run.log req 10 1000 2000 1 1
-	run_split ptrace-stat --decode='*=json' --pairs --per=data.rout run.log
-	[ "$status" -eq 1 ]
+	exits 1 ptrace-stat --decode='*=json' --pairs --per=data.rout run.log
 	[[ $stderr == *"--per: no event of the pairs has data.rout"* ]]
 }
