@@ -89,8 +89,7 @@ odd_log() {
 	ptrace-list --format=json >list
 	valid list <list
 	jq -se 'any(.[]; has("log_hex")) and any(.[]; has("log") | not)' list
-	kill -KILL "$pid"
-	wait_until is_ended "$pid"
+	kills "$pid"
 	ptrace-stat --format=json "$me.a" "$me.b" | valid stat
 	ptrace-list --format=json | valid list
 }

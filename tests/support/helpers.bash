@@ -200,6 +200,27 @@ is_ended() {
 	[ "${fields[0]}" = Z ] && [ "${fields[17]}" -le 1 ]
 }
 
+# kills PID...: at once, and they are gone
+kills() {
+	local one
+	kill -KILL "$@"
+	for one; do wait_until is_ended "$one"; done
+}
+
+# controller SESSION: the process that controls it
+controller() {
+	ptrace-stat --json --allow-loss "$1" | jq .controller
+}
+
+no_session() {
+	[ "$(session_files)" -eq 0 ]
+}
+
+# made LOG: a log of the events that standard input lists, see tests/support/made_log.c
+made() {
+	"$PTRC_BUILD/tests/support/made_log" "$1"
+}
+
 # session_files: how many sockets of sessions of this test there are
 session_files() {
 	local socket n=0

@@ -5,7 +5,7 @@ load ../../support/helpers
 
 # Two requests, of which the second one takes 600 ms, and an error.
 make_log() {
-	"$PTRC_BUILD/tests/support/made_log" run.log <<-'END'
+	made run.log <<-'END'
 		event 0 7 7 posix_trace_start
 		event 1000000 7 7 app.ready hex:
 		event 2000000 7 7 req.begin hex:31

@@ -13,7 +13,7 @@ load ../../support/helpers
 	go
 	wait_until says done
 	ptrace-stop "$me.a"
-	controller=$(ptrace-stat --format=json "$me.a" | jq .controller)
+	controller=$(controller "$me.a")
 	ptrace-shutdown "$me.a"
 	is_ended "$controller"
 	[ "$(session_files)" -eq 0 ]
@@ -45,7 +45,6 @@ load ../../support/helpers
 	traced_session "$me.a" -o run.log --start -- -w -n 10
 	go
 	wait_until is_ended "$pid"
-	no_session() { [ "$(session_files)" -eq 0 ]; }
 	wait_until no_session
 	[ "$(events run.log traced.event)" -eq 10 ]
 	ptrace-stat run.log
@@ -70,8 +69,7 @@ load ../../support/helpers
 
 @test "a session whose controller is terminated ends as by ptrace-shutdown" {
 	record "$me.a" -o run.log -- -n 10
-	kill -TERM "$(ptrace-stat --format=json "$me.a" | jq .controller)"
-	no_session() { [ "$(session_files)" -eq 0 ]; }
+	kill -TERM "$(controller "$me.a")"
 	wait_until no_session
 	wait_until ptrace-stat run.log
 	[ "$(events run.log traced.event)" -eq 10 ]
@@ -79,9 +77,8 @@ load ../../support/helpers
 
 @test "a session whose controller is killed has its log complete, and its name is free" {
 	record "$me.a" -o run.log -- -n 10
-	controller=$(ptrace-stat --format=json "$me.a" | jq .controller)
-	kill -KILL "$controller"
-	wait_until is_ended "$controller"
+	controller=$(controller "$me.a")
+	kills "$controller"
 	[ "$(events run.log traced.event)" -eq 10 ]
 	ptrace-stat run.log
 	ptrace-create --pid="$pid" --name="$me.a"
@@ -249,7 +246,7 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 	traced_start -w
 	mkdir away
 	(cd away && ptrace-create --pid="$pid" --name="$me.a" -o ../run.log)
-	controller=$(ptrace-stat --format=json "$me.a" | jq .controller)
+	controller=$(controller "$me.a")
 	[ "$(readlink /proc/"$controller"/cwd)" = / ]
 	[ "$(readlink /proc/"$controller"/fd/0)" = /dev/null ]
 	rmdir away
@@ -277,7 +274,7 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 		'.version == 1 and .session == $name and .target == $pid and .log == $log' \
 		<stdout.txt
 	[ "$(jq .controller <stdout.txt)" -eq \
-		"$(ptrace-stat --format=json "$me.a" | jq .controller)" ]
+		"$(controller "$me.a")" ]
 	ptrace-create --json --pid="$pid" --name="$me.b" | jq -e 'has("log") | not'
 }
 

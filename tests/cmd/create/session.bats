@@ -6,10 +6,6 @@ load ../../support/helpers
 
 peer=$PTRC_BUILD/tests/support/session_peer
 
-controller() {
-	ptrace-stat --json "$1" | jq .controller
-}
-
 # follow SESSION [MICROSECONDS]: follows in the background, into the file live; $follower
 follow() {
 	rm -f live live.err
@@ -343,7 +339,6 @@ naps() {
 @test "sessions end with their process: with a program that executes another one, and one that dies first" {
 	traced_session "$me.a" -o run.log -- -w -n 10
 	kill -KILL "$pid"
-	no_session() { [ "$(session_files)" -eq 0 ]; }
 	wait_until no_session
 	ptrace-stat run.log
 	[ "$(events run.log)" -le 2 ]

@@ -152,17 +152,14 @@ doctor() {
 	finds note flush 'none in the log yet'
 	doctor run.log
 	finds note writer "session $me.a writes it"
-	kill -KILL "$pid"
-	wait_until is_ended "$pid"
+	kills "$pid"
 	gone() { ptrace-list --format=json | jq -e 'select(.session == "'"$me.a"'") |
 		.target_alive | not'; }
 	wait_until gone
 	doctor "$me.a"
 	finds problem target 'has ended'
-	controller=$(ptrace-list --format=json |
-		jq "select(.session == \"$me.a\") | .controller")
-	kill -KILL "$controller"
-	wait_until is_ended "$controller"
+	controller=$(controller "$me.a")
+	kills "$controller"
 	for i in 1 2; do
 		# Nothing is changed by looking.
 		doctor "$me.a"
@@ -176,8 +173,7 @@ doctor() {
 
 @test "a controller that is stopped is told within seconds" {
 	traced_session "$me.s" --start -- -w
-	controller=$(ptrace-list --format=json |
-		jq "select(.session == \"$me.s\") | .controller")
+	controller=$(controller "$me.s")
 	kill -STOP "$controller"
 	doctor "$me.s"
 	finds problem session 'does not answer.*kill -CONT'
@@ -186,13 +182,11 @@ doctor() {
 
 @test "a keeper that was killed" {
 	traced_session "$me.k" --start -o run.log -- -w
-	controller=$(ptrace-list --format=json |
-		jq "select(.session == \"$me.k\") | .controller")
+	controller=$(controller "$me.k")
 	finds_keeper run.log
 	# Else the session would replace it at once.
 	kill -STOP "$controller"
-	kill -KILL "$keeper"
-	wait_until is_ended "$keeper"
+	kills "$keeper"
 	doctor "$pid"
 	finds problem keeper 'was killed'
 	kill -CONT "$controller"

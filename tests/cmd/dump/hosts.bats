@@ -4,11 +4,6 @@
 
 load ../../support/helpers
 
-# made LOG < SCRIPT: a log of given events and clocks, see tests/support/made_log.c
-made() {
-	"$PTRC_BUILD/tests/support/made_log" "$1"
-}
-
 # event_lines NAME FIRST STEP COUNT: lines of so many events
 event_lines() {
 	awk -v name="$1" -v ns="$2" -v step="$3" -v count="$4" \

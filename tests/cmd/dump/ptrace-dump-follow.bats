@@ -256,7 +256,7 @@ shows() {
 		mv errors errors$n
 		followers="$followers $follower"
 	done
-	kill -KILL "$(ptrace-stat --json "$me" | jq .controller)"
+	kill -KILL "$(controller "$me")"
 	touch errors
 	for follower in $followers; do ended 1; done
 	[ "$(grep -c "^ptrace-dump: $me: the session was killed" errors?)" = "errors1:1

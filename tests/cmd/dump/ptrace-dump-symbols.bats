@@ -43,6 +43,7 @@ make_sources() {
 		{
 			trace_event_id_t id;
 			int status;
+			char c;
 
 			if (posix_trace_eventid_open("here", &id))
 				return 1;
@@ -52,7 +53,8 @@ make_sources() {
 		#endif
 			if (argc > 1 && fork() == 0) {
 				posix_trace_event(id, "child", 5); /* HERE: child */
-				usleep(50000);
+				if (read(0, &c, 1) < 0)
+					return 1;
 				execv(argv[1], argv + 1);
 				return 1;
 			}
@@ -138,7 +140,18 @@ shows() {
 		}
 	END
 	compile other other.c
-	ptrace-run -o run.log -- ./program ./other
+	mkfifo in
+	ptrace-run -o run.log --name="$me" -- ./program ./other <in 3>&- &
+	pids="$pids $!"
+	exec 7>in
+	# The child executes the other program when the log tells what it was before.
+	is_told() {
+		ptrace-flush "$me"
+		[ "$(ptrace-stat --allow-loss --json run.log 2>/dev/null | jq '[.processes[]? | select(.name == "program")] | length')" -eq 2 ]
+	}
+	wait_until is_told
+	exec 7>&-
+	ends 0 "${pids##* }"
 	shows run.log library in_library library.c
 	shows run.log child main program.c
 	shows run.log other elsewhere other.c

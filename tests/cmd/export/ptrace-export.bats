@@ -4,11 +4,6 @@
 
 load ../../support/helpers
 
-# made LOG < SCRIPT: a log of given events, see tests/support/made_log.c
-made() {
-	"$PTRC_BUILD/tests/support/made_log" "$1"
-}
-
 # chrome OPTION...: the events of an export to chrome, a line each, once all that must hold does
 chrome() {
 	ptrace-export --to=chrome "$@" >trace.json

@@ -14,9 +14,8 @@ load ../../support/helpers
 			.command == "traced" and .processes == 0 and .event_count == 1 and
 			.target_alive and (.log | endswith("/run.log"))) and
 		(.[1] | .status == "suspended" and (has("log") | not))' list
-	controller=$(ptrace-stat --format=json "$me.b" | jq .controller)
-	kill -KILL "$controller"
-	wait_until is_ended "$controller"
+	controller=$(controller "$me.b")
+	kills "$controller"
 	exits 0 ptrace-list
 	[ -z "$stderr" ]
 	[ "$(grep -c "^$me" <<<"$stdout")" -eq 1 ]

@@ -9,11 +9,6 @@ scene() {
 	"$PTRC_BUILD/tests/support/prog_scene" "$@"
 }
 
-# made LOG < SCRIPT: a log of given events, see tests/support/made_log.c
-made() {
-	"$PTRC_BUILD/tests/support/made_log" "$1"
-}
-
 # meta FILE FILTER: of what the report says of itself, by jq
 meta() {
 	sed -n 's/.*<script type="application\/json" id="meta">\(.*\)<\/script>$/\1/p' "$1" | jq -ce "$2"

@@ -6,12 +6,6 @@ load ../../support/helpers
 
 work=$PTRC_BUILD/tests/support/os_work
 
-setup() {
-	PATH=$PTRACE_BIN:$PATH
-	cd "$BATS_TEST_TMPDIR" || return 1
-	unset TZ
-}
-
 # A loss is in the log, for a shell.
 until_told='until ptrace-dump --event=os.lost a.log 2>/dev/null | grep -q .; do sleep 0.02; done'
 

@@ -6,12 +6,6 @@ load ../../support/helpers
 
 work=$PTRC_BUILD/tests/support/os_work
 
-setup() {
-	PATH=$PTRACE_BIN:$PATH
-	cd "$BATS_TEST_TMPDIR" || return 1
-	unset TZ
-}
-
 # Who empties the rings has done so, for a shell: something of it is in the log.
 until_emptied='until ptrace-dump --event="os.*" --first=1 a.log 2>/dev/null | grep -q .; do sleep 0.02; done'
 
@@ -201,7 +195,7 @@ has_samples() {
 }
 
 @test "a report as text has the functions that take most time" {
-	"$PTRC_BUILD/tests/support/made_log" samples.log <<-END
+	made samples.log <<-END
 		layout os.sample u32 processor, bool cut, code[] stack
 		event 10 7 8 os.sample u32:1 u32:0 u64:0x30 u64:0x20 u64:0x20 u64:0x10
 		event 20 7 8 os.sample u32:1 u32:0 u64:0x30 u64:0x20 u64:0x10

@@ -288,8 +288,7 @@ signalled_end() {
 	witness=$(grep -lsx ptrace-witness $(printf '/proc/%s/comm ' \
 		$(children_of "$runner")))
 	witness=${witness//[!0-9]/}
-	kill -KILL "$witness"
-	wait_until is_ended "$witness"
+	kills "$witness"
 	kill -INT "$runner"
 	wait_until says INT
 	kill -TERM -- -"$runner"

@@ -32,8 +32,7 @@ crash() {
 	pids="$pids $keeper $(pgrep -P "$run") $run"
 	kill -KILL $(pgrep -P "$run") "$run"
 	wait_until is_ended "$run"
-	kill -KILL "$keeper"
-	wait_until is_ended "$keeper"
+	kills "$keeper"
 	exec 7>&-
 }
 
@@ -78,10 +77,8 @@ crash() {
 	local controller
 	needs_own_directory
 	record "$me.g" -- -n 10
-	controller=$(ptrace-list --json | jq "select(.session == \"$me.g\") | .controller")
-	kill -KILL "$controller" "$pid"
-	wait_until is_ended "$controller"
-	wait_until is_ended "$pid"
+	controller=$(controller "$me.g")
+	kills "$controller" "$pid"
 	exits 1 ptrace-stat "$me.g"
 	[[ $stderr == *"the session is gone"*"an unfinished stream of process $controller with "*"'ptrace-salvage "*"' writes it" ]]
 }
@@ -95,9 +92,7 @@ crash() {
 		controller=$(ptrace-create --pid="$pid" --name="$me.g" --start --json | jq .controller)
 		go
 		wait_until says done
-		kill -KILL "$controller" "$pid"
-		wait_until is_ended "$controller"
-		wait_until is_ended "$pid"
+		kills "$controller" "$pid"
 		# The first one who asks frees the name.
 		for _ in first second; do
 			exits 1 ptrace-$c "$me.g"
@@ -166,11 +161,10 @@ crash() {
 	needs_own_directory
 	for how in --json --discard; do
 		traced_session "$me.a" --start -- -w -W -n 50
-		controller=$(ptrace-stat --json "$me.a" | jq .controller)
+		controller=$(controller "$me.a")
 		go
 		wait_until says done
-		kill -KILL "$controller"
-		wait_until is_ended "$controller"
+		kills "$controller"
 		run_split ptrace-list
 		assert_one_message ptrace-list
 		[[ $(ptrace-salvage) == *"process $controller  51 events  no log" ]]
@@ -192,7 +186,7 @@ crash() {
 	script=$!
 	pids="$pids $script"
 	ptrace-create --pid="$script" --name="$me.a" --start 2>/dev/null
-	controller=$(ptrace-stat --json "$me.a" | jq .controller)
+	controller=$(controller "$me.a")
 	echo >go
 	wait_until [ -e ran ]
 	kill -STOP "$controller"

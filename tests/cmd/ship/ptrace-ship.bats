@@ -28,10 +28,6 @@ serve() {
 	[ -z "$before" ] || wait_until curl -so /dev/null -d 'SELECT version()' "$url"
 }
 
-made() {
-	"$PTRC_BUILD/tests/support/made_log" "$1"
-}
-
 # acts LINE...: what the server does with the next batches
 acts() {
 	printf '%s\n' "$@" >server/script
@@ -911,8 +907,7 @@ has_sent() {
 	begins pid ptrace-ship --server="$url" a.log 2>err
 	wait_until grep -qs '^batch 1024 ' a.log.ship
 	wait_until grep -q '^events' server/requests
-	kill -KILL "$pid"
-	wait_until is_ended "$pid"
+	kills "$pid"
 	release
 	wait_until test -s server/events
 	grep -q '^batch 1024 ' a.log.ship
@@ -1055,8 +1050,7 @@ has_sent() {
 	host=$(jq -sr '.[0].host' server/events | sed 's/[^A-Za-z0-9]/.*/g')
 	grep -q "max(seq).* WHERE host = '$host' AND log = " server/requests
 	rm a.log.ship server/events server/requests
-	kill -KILL "$server"
-	wait_until is_ended "$server"
+	kills "$server"
 	begins pid ptrace-ship --server="$url" --give-up=0 --batch-size=1K a.log 2>err
 	wait_until grep -q 'it is tried again' err
 	serve

@@ -6,7 +6,7 @@ load ../../support/helpers
 @test "a shutdown leaves neither process nor file, and is quick" {
 	traced_start -w
 	ptrace-create --pid="$pid" -o run.log --name="$me.a"
-	controller=$(ptrace-stat --format=json "$me.a" | jq .controller)
+	controller=$(controller "$me.a")
 	exits 0 ptrace-shutdown "$me.a"
 	[ -z "$stdout$stderr" ]
 	is_ended "$controller"
@@ -44,9 +44,8 @@ load ../../support/helpers
 @test "a session whose controller was killed: said, then its name is free" {
 	traced_start -w
 	ptrace-create --pid="$pid" --name="$me.a"
-	controller=$(ptrace-stat --format=json "$me.a" | jq .controller)
-	kill -KILL "$controller"
-	wait_until is_ended "$controller"
+	controller=$(controller "$me.a")
+	kills "$controller"
 	exits 1 ptrace-shutdown "$me.a"
 	[[ $stderr == *"the background process that controlled it was killed" ]]
 	[ "$(session_files)" -eq 0 ]
@@ -55,7 +54,7 @@ load ../../support/helpers
 @test "a stopped controller does not hang a command" {
 	traced_start -w
 	ptrace-create --pid="$pid" --name="$me.a"
-	controller=$(ptrace-stat --format=json "$me.a" | jq .controller)
+	controller=$(controller "$me.a")
 	kill -STOP "$controller"
 	run_split ptrace-stat "$me.a"
 	kill -CONT "$controller"

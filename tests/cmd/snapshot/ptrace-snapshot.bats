@@ -120,10 +120,8 @@ begin() {
 		[ ! -e s.log ]
 	done
 	begin "$me.g"
-	controller=$(ptrace-list --json | jq "select(.session == \"$me.g\") | .controller")
-	kill -KILL "$controller" "$pid"
-	wait_until is_ended "$controller"
-	wait_until is_ended "$pid"
+	controller=$(controller "$me.g")
+	kills "$controller" "$pid"
 	exits 1 ptrace-snapshot -o s.log "$me.g"
 	[[ $stderr == *"the session is gone"*"'ptrace-salvage "*"' writes it" ]]
 	[ ! -e s.log ]

@@ -108,7 +108,7 @@ is_closed() {
 	ptrace-event --pid="$pid" alarm
 	wait_until snapshots_are 1
 	# However long it takes to record them, the session finds all of these at once.
-	controller=$(ptrace-stat --json "$me.a" | jq .controller)
+	controller=$(controller "$me.a")
 	kill -STOP "$controller"
 	for i in 1 2 3 4; do
 		ptrace-event --pid="$pid" alarm
@@ -175,7 +175,7 @@ is_closed() {
 @test "a snapshot that cannot be written leaves no file, and is told" {
 	# More than the limit of files.
 	traced_session "$me.a" --start --snapshot-on=alarm -- -w -W -n 1000
-	prlimit --fsize=2048 --pid="$(ptrace-list --json | jq "select(.session == \"$me.a\") | .controller")"
+	prlimit --fsize=2048 --pid="$(controller "$me.a")"
 	go
 	wait_until says done
 	ptrace-event --pid="$pid" alarm
@@ -203,11 +203,10 @@ is_closed() {
 
 @test "a session that is killed while it writes leaves no half file under the name" {
 	record "$me.a" --snapshot-on=alarm --stream-min-size=64M -- -n 600000
-	controller=$(ptrace-list --json | jq "select(.session == \"$me.a\") | .controller")
+	controller=$(controller "$me.a")
 	ptrace-event --pid="$pid" alarm
 	wait_until test -e "$me.a.snapshot-001.partial" -o -e "$me.a.snapshot-001"
-	kill -KILL "$controller"
-	wait_until is_ended "$controller"
+	kills "$controller"
 	if [ -e "$me.a.snapshot-001" ]; then is_closed "$me.a.snapshot-001"; fi
 	ptrace-salvage --all --discard
 }

@@ -74,8 +74,7 @@ load ../../support/helpers
 		(has("events_per_second") | not)' <<<"$stdout"
 	run_split ptrace-stat "$me.a"
 	grep -Eq "^target +$pid\$" <<<"$stdout"
-	kill -KILL "$pid"
-	wait_until is_ended "$pid"
+	kills "$pid"
 	dead() { ptrace-stat --format=json "$me.a" | jq -e '.target_alive | not'; }
 	wait_until dead
 }
