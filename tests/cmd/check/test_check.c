@@ -710,9 +710,9 @@ TEST(without_tolerance_what_is_at_the_same_nanosecond_is_in_any_order, "")
 {
 	CHECK_STR_EQ(judged(ANSWERED ", tolerance: 0s", "b1/2@10 a1@10 .@50"),
 		     "pass: 1 of 1 answered");
-	CHECK_STR_EQ(judged("before: a, require: b, by: data.id, tolerance: 0s",
-			    "a1@10 b1/2@10 .@50"),
-		     "pass: 1 of 1 have what they require before them");
+	CHECK_STR_EQ(
+		judged("before: a, require: b, by: data.id, tolerance: 0s", "a1@10 b1/2@10 .@50"),
+		"pass: 1 of 1 have what they require before them");
 	CHECK_STR_EQ(judged(ANSWERED ", tolerance: 0s", "b1@10 a1@10 .@50"),
 		     "fail: 1 of 1 not answered in time | 10 not answered for 40us");
 	CHECK_STR_EQ(judged(ANSWERED ", tolerance: 0s", "b1/2@10 a1@10.001 .@50"),
