@@ -193,8 +193,8 @@ bool ptrc_quantity_calculate(enum ptrc_operation operation, const struct ptrc_qu
 {
 	unsigned int dimension = ptrc_dimension_of(operation, a->dimension, b->dimension);
 	bool is_division = operation == PTRC_DIVIDE || operation == PTRC_REMAINDER;
-	ptrc_whole i, j, whole;
-	bool is_integral = take_whole(a, &i) & take_whole(b, &j);
+	ptrc_whole i = 0, j = 0, whole;
+	bool is_integral = take_whole(a, &i) && take_whole(b, &j);
 
 	if (!dimension || (is_division && number_of(b) == 0))
 		return false;
