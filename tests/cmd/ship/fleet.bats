@@ -5,7 +5,7 @@
 
 load ../../support/helpers
 
-fleet=$PTRC_SOURCE/tests/fleet
+fleet=$PTRC_SOURCE/tests/cmd/ship/fleet
 schema=$PTRC_BUILD/tests/cmd/ship/print_schema
 
 setup_file() {
