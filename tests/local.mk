@@ -20,7 +20,6 @@ ptrc_c_tests = \
 	%D%/lib/api/test_functions \
 	%D%/lib/api/test_gen \
 	%D%/lib/api/test_header \
-	%D%/lib/api/test_more \
 	%D%/lib/api/test_query \
 	%D%/lib/base/test_shmdir \
 	%D%/lib/control/test_create \
@@ -169,7 +168,6 @@ check_LIBRARIES = %D%/support/libsupport.a
 ptrc_support_ldadd = %D%/support/libsupport.a $(LDADD)
 %C%_lib_api_test_errors_LDADD = $(ptrc_support_ldadd)
 %C%_lib_api_test_gen_LDADD = $(ptrc_support_ldadd)
-%C%_lib_api_test_more_LDADD = $(ptrc_support_ldadd)
 %C%_lib_control_test_create_LDADD = $(ptrc_support_ldadd)
 %C%_lib_control_test_cursor_LDADD = $(ptrc_support_ldadd)
 %C%_lib_control_test_observer_LDADD = $(ptrc_support_ldadd)

@@ -10,18 +10,25 @@
  *		CHECK_EQ(actual, expected);
  *	}
  *
- * and nothing else: main() is in here. The first check that fails ends its process and
- * fails the case, whichever process of the case that is: children forked by a case may
- * check too. A case also fails if it exits non-zero, dies of a signal or outlives its
- * timeout; then its whole process group is killed. Case processes start with default
- * signal dispositions and with nothing of the library initialised but what its
+ * and nothing else: main() is in here. The name says what is so; the requirements of the
+ * standard that the case shows stand behind it. What we have added to the standard has no
+ * numbers: TEST(name, ""). The result is `ok 3 - name [POLICY-13 POLICY-14]', or `ok 3 - name'.
+ *
+ * The first check that fails ends its process and fails the case, whichever process of the case
+ * that is: children forked by a case may check too. A case also fails if it exits non-zero, dies of
+ * a signal or outlives HARNESS_TIMEOUT_S; then its whole process group is killed. Case processes
+ * start with default signal dispositions and with nothing of the library initialised but what its
  * constructor did in the parent.
+ *
+ * No case asks for a fast machine or a slow one. It waits for a state (CHECK_EVENTUALLY), or forces
+ * the order: stops a process, holds a lock. That a call has not waited is seen by how often its
+ * thread has slept (harness_naps), not by a clock; that it waited long enough may be seen by one.
  *
  *	test_x          run all cases       test_x NAME...  run only these
  *	test_x -l       list them           -v              show notes and times
  *	test_x --helper NAME ARG...         be HELPER(NAME), for cases that exec
  *
- * PTRC_TEST_SLOWDOWN, a whole number, multiplies every timeout (sanitizers need it).
+ * PTRC_TEST_SLOWDOWN, a whole number, multiplies the time after which something counts as hanging.
  * PTRC_TEST_SAMPLE=8 has cases that go through all instructions of a call, or all stores, try
  * each eighth, from a random one on, and has cases that try their luck for a long time do so an
  * eighth as long; PTRC_TEST_SEED repeats the choice that was printed.
@@ -48,6 +55,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -62,10 +70,11 @@
 #endif
 #endif
 
-#define HARNESS_TIMEOUT_S 60
-/* How long what a case leaves running may take to end by itself, such as the keeper of a
- * stream whose controller was killed. */
-#define HARNESS_LINGER_MS 2000
+/* Whatever takes longer than these, times PTRC_TEST_SLOWDOWN, hangs: a case; what it waits for; and
+ * the end of what it leaves running, such as the keeper of a stream whose controller was killed. */
+#define HARNESS_TIMEOUT_S 300
+#define HARNESS_PATIENCE_MS 60000
+#define HARNESS_LINGER_MS 20000
 
 /* What a case may need of the machine that an emulator of another processor (qemu-aarch64 7.2,
  * user mode) does not have. */
@@ -89,7 +98,7 @@ static const struct {
 	{NEEDS_KEEPER, "keeper",
 	 "no process without an exit signal, so no keeper: no log can be written"},
 	{NEEDS_EXEC, "exec", "programs of another processor are not executed"},
-	{NEEDS_SPEED, "speed", "too slow for the times that are compared"},
+	{NEEDS_SPEED, "speed", "the time of an event is not exact"},
 	{NEEDS_SUBREAPER, "subreaper", "PR_SET_CHILD_SUBREAPER is not known"},
 	{NEEDS_THREADED_FORK, "threaded-fork", "a fork amid threads may hang"},
 	{NEEDS_FORK_ADVICE, "fork-advice",
@@ -103,7 +112,6 @@ struct harness_case {
 	const char *ids;
 	void (*run)(void);
 	int line;
-	int timeout_s;
 	unsigned int needs;
 	struct harness_case *next;
 };
@@ -128,14 +136,15 @@ static struct harness_shared *harness_shared;
 static bool harness_verbose;
 static unsigned int harness_seed;
 
-#define TEST_TIMEOUT(case_name, case_ids, seconds, ...)                        \
+/* Defines the case `name', a C identifier; ids may be empty. What it needs that is not everywhere
+ * comes behind them: TEST(name, "LOG-12", NEEDS_KEEPER | NEEDS_EXEC). */
+#define TEST(case_name, case_ids, ...)                                         \
 	static void harness_run_##case_name(void);                             \
 	static struct harness_case harness_case_##case_name = {                \
 		.name = #case_name,                                            \
 		.ids = case_ids,                                               \
 		.run = harness_run_##case_name,                                \
 		.line = __LINE__,                                              \
-		.timeout_s = seconds,                                          \
 		.needs = 0 __VA_OPT__(|) __VA_ARGS__,                          \
 	};                                                                     \
 	__attribute__((constructor)) static void harness_add_##case_name(void) \
@@ -143,11 +152,6 @@ static unsigned int harness_seed;
 		harness_add(&harness_case_##case_name);                        \
 	}                                                                      \
 	static void harness_run_##case_name(void)
-
-/* Defines the case `name', a C identifier saying what is so; ids are those of the
- * requirements it shows, separated by spaces. What it needs that is not everywhere comes behind
- * them: TEST(name, "LOG-12", NEEDS_KEEPER | NEEDS_EXEC). */
-#define TEST(name, ids, ...) TEST_TIMEOUT(name, ids, HARNESS_TIMEOUT_S __VA_OPT__(, ) __VA_ARGS__)
 
 /* Defines what another image of this program does: HELPER(name) { ... return status; }
  * with int argc and char **argv, argv[0] being the first argument after the name. See
@@ -232,17 +236,16 @@ static unsigned int harness_seed;
 				     __LINE__, #pid, (unsigned int)harness_w);                \
 	} while (0)
 
-/* Waits until the condition is so, looking again every millisecond; fails after `ms'. */
-#define CHECK_WITHIN(ms, condition)                                                             \
-	do {                                                                                    \
-		int64_t harness_end =                                                           \
-			harness_now_ns() + (int64_t)(ms)*harness_slowdown() * 1000000;          \
-		while (!(condition)) {                                                          \
-			if (harness_now_ns() > harness_end)                                     \
-				harness_fail("%s:%d: not within %d ms: %s", __FILE__, __LINE__, \
-					     (int)(ms), #condition);                            \
-			harness_sleep_ms(1);                                                    \
-		}                                                                               \
+/* Waits until the condition is so, looking again every millisecond. */
+#define CHECK_EVENTUALLY(condition)                                                          \
+	do {                                                                                 \
+		int64_t harness_end = harness_now_ns() + harness_patience_ms() * 1000000;    \
+		while (!(condition)) {                                                       \
+			if (harness_now_ns() > harness_end)                                  \
+				harness_fail("%s:%d: does not come: %s", __FILE__, __LINE__, \
+					     #condition);                                    \
+			harness_sleep_ms(1);                                                 \
+		}                                                                            \
 	} while (0)
 
 /* Ends the case as skipped. */
@@ -326,6 +329,20 @@ static inline int harness_slowdown(void)
 	return factor > 0 ? factor : 1;
 }
 
+/* How long to wait for what should come at once. */
+static inline int64_t harness_patience_ms(void)
+{
+	return (int64_t)HARNESS_PATIENCE_MS * harness_slowdown();
+}
+
+/* How often the calling thread has slept so far, which it does not if it only lost its processor. */
+__attribute__((unused)) static inline long harness_naps(void)
+{
+	struct rusage usage;
+	getrusage(RUSAGE_THREAD, &usage);
+	return usage.ru_nvcsw;
+}
+
 /* Of points that a case tries one by one it shall try each so many'th. */
 __attribute__((unused)) static inline unsigned int harness_sample(void)
 {
@@ -341,6 +358,17 @@ __attribute__((unused)) static inline unsigned int harness_random(unsigned int b
 		return 0;
 	harness_seed = harness_seed * 1103515245 + 12345;
 	return (harness_seed >> 8) % bound;
+}
+
+/* A number below the bound, the next of a row that is the same in each run. */
+__attribute__((unused)) static inline uint64_t harness_draw(uint64_t bound)
+{
+	static uint64_t state = 88172645463325252U;
+
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state % bound;
 }
 
 static inline void harness_choose_seed(void)
@@ -405,7 +433,7 @@ __attribute__((unused)) static inline void harness_add(struct harness_case *new_
 /* Ends what is left of the process group of a case. Orphans come to this process. */
 static inline void harness_end_group(pid_t group)
 {
-	int64_t end = harness_now_ns() + (int64_t)HARNESS_LINGER_MS * 1000000;
+	int64_t end = harness_now_ns() + (int64_t)HARNESS_LINGER_MS * harness_slowdown() * 1000000;
 	for (;;) {
 		while (waitpid(-group, NULL, WNOHANG | __WALL) > 0)
 			;
@@ -415,9 +443,27 @@ static inline void harness_end_group(pid_t group)
 			break;
 		harness_sleep_ms(1);
 	}
+	harness_note("killed what the case left running");
 	kill(-group, SIGKILL);
 	while (waitpid(-group, NULL, __WALL) > 0 || errno == EINTR)
 		;
+}
+
+/* Seconds of processor time of the cases so far. */
+static inline double harness_processor_s(void)
+{
+	struct rusage usage;
+	getrusage(RUSAGE_CHILDREN, &usage);
+	return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+static inline void harness_print_result(const char *result, int number,
+					const struct harness_case *one)
+{
+	printf("%s %d - %s", result, number, one->name);
+	if (*one->ids)
+		printf(" [%s]", one->ids);
 }
 
 static inline void harness_print_text(size_t from)
@@ -467,7 +513,8 @@ static inline bool harness_run_case(const struct harness_case *one, int number)
 {
 	const char *lacking = harness_lacking(one);
 	int64_t start = harness_now_ns();
-	int64_t end = start + (int64_t)one->timeout_s * harness_slowdown() * 1000000000;
+	int64_t end = start + (int64_t)HARNESS_TIMEOUT_S * harness_slowdown() * 1000000000;
+	double processor_s = harness_processor_s();
 	sigset_t child_set;
 	int status = 0;
 	bool timed_out = false;
@@ -476,7 +523,8 @@ static inline bool harness_run_case(const struct harness_case *one, int number)
 	sigaddset(&child_set, SIGCHLD);
 	memset(harness_shared, 0, sizeof(*harness_shared));
 	if (lacking) {
-		printf("ok %d - %s [%s] # SKIP %s\n", number, one->name, one->ids, lacking);
+		harness_print_result("ok", number, one);
+		printf(" # SKIP %s\n", lacking);
 		return true;
 	}
 	fflush(stdout);
@@ -517,7 +565,7 @@ static inline bool harness_run_case(const struct harness_case *one, int number)
 	bool skipped = atomic_load(&harness_shared->skipped) && !failed;
 	if (timed_out) {
 		failed = true;
-		harness_note("killed after %d s", one->timeout_s * harness_slowdown());
+		harness_note("killed after %d s", HARNESS_TIMEOUT_S * harness_slowdown());
 	} else if (WIFSIGNALED(status)) {
 		failed = true;
 		harness_note("died of signal %d (%s)", WTERMSIG(status),
@@ -527,10 +575,12 @@ static inline bool harness_run_case(const struct harness_case *one, int number)
 		harness_note("exit status %d", WEXITSTATUS(status));
 	}
 	if (harness_verbose)
-		harness_note("%" PRId64 " ms", (harness_now_ns() - start) / 1000000);
+		harness_note("%" PRId64 " ms, %.2f s of a processor",
+			     (harness_now_ns() - start) / 1000000,
+			     harness_processor_s() - processor_s);
 	if (failed || (harness_verbose && !skipped))
 		harness_print_text(0);
-	printf("%s %d - %s [%s]", failed ? "not ok" : "ok", number, one->name, one->ids);
+	harness_print_result(failed ? "not ok" : "ok", number, one);
 	if (skipped)
 		printf(" # SKIP %.*s", (int)strcspn(harness_shared->text, "\n"),
 		       harness_shared->text);

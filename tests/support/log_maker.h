@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <trace.h>
 
+#include "lib/base/crc32c.h"
 #include "lib/model/attr.h"
 #include "lib/model/eventset.h"
 #include "lib/log/log_events.h"
@@ -258,6 +259,50 @@ __attribute__((unused)) static inline void run_numbers(struct maker *m, struct m
 		run_event(r, (int64_t)m->next * 1000, 10, data, (uint32_t)(8 + extra));
 		m->next++;
 	}
+}
+
+/* ---- files ---- */
+
+__attribute__((unused)) static inline size_t size_of(int fd)
+{
+	struct stat st;
+
+	CHECK_SYS(fstat(fd, &st));
+	return (size_t)st.st_size;
+}
+
+__attribute__((unused)) static inline uint8_t *bytes_of(int fd, size_t *size)
+{
+	uint8_t *bytes;
+
+	*size = size_of(fd);
+	bytes = malloc(*size + 1);
+	CHECK(bytes);
+	CHECK_EQ(pread(fd, bytes, *size, 0), *size);
+	return bytes;
+}
+
+__attribute__((unused)) static inline void flip(int fd, uint64_t offset, uint8_t bits)
+{
+	uint8_t byte;
+
+	CHECK_EQ(pread(fd, &byte, 1, (off_t)offset), 1);
+	byte ^= bits;
+	CHECK_EQ(pwrite(fd, &byte, 1, (off_t)offset), 1);
+}
+
+/* Makes the checksums of the packet at the offset right. */
+__attribute__((unused)) static inline void sign(uint8_t *bytes, size_t size, size_t offset)
+{
+	struct ptrc_log_packet h;
+
+	memcpy(&h, bytes + offset, sizeof(h));
+	if (h.length <= size - offset - sizeof(h))
+		h.payload_crc = ptrc_crc32c(0, bytes + offset + sizeof(h), h.length);
+	if (h.sums_bytes <= size - offset - sizeof(h))
+		h.sums_crc = ptrc_crc32c(0, bytes + offset + sizeof(h), h.sums_bytes);
+	h.header_crc = ptrc_crc32c(0, &h, offsetof(struct ptrc_log_packet, header_crc));
+	memcpy(bytes + offset, &h, sizeof(h));
 }
 
 /* ---- reading ---- */

@@ -7,11 +7,13 @@
 #define TESTS_LOGS_H
 
 #include "tests/support/support.h"
+#include "tests/support/thread_state.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <posixtrace.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,6 +36,16 @@ __attribute__((unused)) static trace_attr_t log_attr(int stream_policy, size_t s
 	if (log_bytes)
 		CHECK_OK(posix_trace_attr_setlogsize(&attr, log_bytes));
 	return attr;
+}
+
+/* A running stream of this process with the log in fd, which stays open. */
+__attribute__((unused)) static trace_id_t start_log(int stream_policy, size_t stream_bytes,
+						    int log_policy, size_t log_bytes, int fd)
+{
+	trace_attr_t attr = log_attr(stream_policy, stream_bytes, log_policy, log_bytes);
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	ts_start(trid);
+	return trid;
 }
 
 /* Numbered events of len bytes (4 to 16384) in [first, end). */
@@ -70,16 +82,6 @@ __attribute__((unused)) static int64_t time_at(const struct ts_events *events, s
 {
 	CHECK_LT(i, events->count);
 	return ts_time_ns(&events->at[i].info.posix_timestamp);
-}
-
-/* The int that a STOP event carries. */
-__attribute__((unused)) static int stop_reason(const struct ts_event *event)
-{
-	int reason;
-	CHECK_EQ(event->info.posix_event_id, POSIX_TRACE_STOP);
-	CHECK_EQ(event->len, sizeof(reason));
-	memcpy(&reason, event->data, sizeof(reason));
-	return reason;
 }
 
 /* Same id, pid, address, thread, time, truncation and data. */
@@ -366,7 +368,7 @@ __attribute__((unused)) static pid_t other_holder(int fd, pid_t except)
 /* Has the process ended, all threads of it? A zombie has. */
 __attribute__((unused)) static bool process_is_gone(pid_t pid)
 {
-	char path[64], text[512];
+	char path[64];
 	struct dirent *entry;
 	int threads = 0;
 
@@ -378,19 +380,89 @@ __attribute__((unused)) static bool process_is_gone(pid_t pid)
 		threads += entry->d_name[0] != '.';
 	closedir(dir);
 	/* The first thread may be a zombie while others still have what they share. */
-	if (threads > 1)
-		return false;
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return true;
-	ssize_t got = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (got <= 0)
-		return true;
-	text[got] = '\0';
-	const char *state = strrchr(text, ')');
-	return !state || state[2] == 'Z' || state[2] == 'X';
+	return threads <= 1 && strchr("ZX", thread_state(pid, pid));
+}
+
+/* A small plain stream more of this process; the result of its creation. */
+__attribute__((unused)) static int try_create(void)
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 4096, 0);
+	trace_id_t trid;
+	return posix_trace_create(0, &attr, &trid);
+}
+
+/* Nobody else of the user has a stream. */
+__attribute__((unused)) static bool can_have_all_streams(void)
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 4096, 0);
+	trace_id_t trids[TRACE_SYS_MAX];
+	int err = 0, count = 0;
+	while (count < TRACE_SYS_MAX && !err) {
+		err = posix_trace_create(0, &attr, &trids[count]);
+		count += !err;
+	}
+	while (count > 0)
+		CHECK_OK(posix_trace_shutdown(trids[--count]));
+	return !err;
+}
+
+__attribute__((unused)) static size_t count_lines(const char *path)
+{
+	size_t lines = 0;
+	FILE *file = fopen(path, "re");
+	CHECK(file);
+	for (int c; (c = getc(file)) != EOF;)
+		lines += c == '\n';
+	fclose(file);
+	return lines;
+}
+
+/* 0 if there is no such directory. */
+__attribute__((unused)) static size_t count_entries(const char *path)
+{
+	size_t entries = 0;
+	DIR *dir = opendir(path);
+	if (!dir)
+		return 0;
+	while (readdir(dir))
+		entries++;
+	closedir(dir);
+	return entries;
+}
+
+__attribute__((unused)) static struct posixtrace_counts counts_of(trace_id_t trid)
+{
+	struct posixtrace_counts counts;
+
+	CHECK_OK(posixtrace_get_counts(trid, &counts, sizeof(counts)));
+	return counts;
+}
+
+/* The process that writes the log of the stream. */
+__attribute__((unused)) static pid_t keeper_of(trace_id_t trid)
+{
+	pid_t keeper;
+
+	CHECK_OK(posixtrace_get_keeper(trid, &keeper));
+	return keeper;
+}
+
+__attribute__((unused)) static void kill_keeper(trace_id_t trid)
+{
+	pid_t keeper = keeper_of(trid);
+
+	CHECK_SYS(kill(keeper, SIGKILL));
+	CHECK_EVENTUALLY(process_is_gone(keeper));
+}
+
+/* A child that controls a stream, and its keeper, which else would do its last work. */
+__attribute__((unused)) static void kill_both(pid_t controller, pid_t keeper)
+{
+	kill(keeper, SIGSTOP);
+	kill(controller, SIGKILL);
+	harness_reap(controller);
+	kill(keeper, SIGKILL);
+	CHECK_EVENTUALLY(process_is_gone(keeper));
 }
 
 /* Path of a program in tests/support, such as prog_emit; this one is in tests/lib/ROOM. */

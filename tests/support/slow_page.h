@@ -11,7 +11,6 @@
 
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
-#include <poll.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -25,6 +24,8 @@
 struct slow_page {
 	unsigned char *data;
 	int fd;
+	/* The thread that hung there last. */
+	pid_t tid;
 	/* How often it was made slow, and filled: a message left over from one round
 	 * is not taken for one of the next. */
 	_Atomic uint32_t armed;
@@ -35,7 +36,7 @@ struct slow_page {
 static inline struct slow_page slow_page_make(void)
 {
 	struct slow_page page = {.armed = 1};
-	struct uffdio_api api = {.api = UFFD_API};
+	struct uffdio_api api = {.api = UFFD_API, .features = UFFD_FEATURE_THREAD_ID};
 	struct uffdio_register area = {.mode = UFFDIO_REGISTER_MODE_MISSING};
 	void *data;
 
@@ -56,19 +57,26 @@ static inline struct slow_page slow_page_make(void)
 	return page;
 }
 
-/* Returns when a thread hangs at the page, made slow again since it was last filled.
- * False after `ms' without one. */
-static inline bool slow_page_wait(struct slow_page *page, int ms)
+/* Does a thread hang at the page, made slow again since it was last filled, that did not hang there
+ * at the last look? */
+static inline bool slow_page_is_touched(struct slow_page *page)
 {
-	struct pollfd look = {.fd = page->fd, .events = POLLIN};
 	struct uffd_msg message;
+	bool is_touched = false;
 
-	CHECK_WITHIN(20000, atomic_load(&page->armed) > atomic_load(&page->filled));
-	if (poll(&look, 1, ms * harness_slowdown()) <= 0)
+	if (atomic_load(&page->armed) == atomic_load(&page->filled))
 		return false;
-	while (read(page->fd, &message, sizeof(message)) == (ssize_t)sizeof(message))
-		;
-	return true;
+	while (read(page->fd, &message, sizeof(message)) == (ssize_t)sizeof(message)) {
+		page->tid = (pid_t)message.arg.pagefault.feat.ptid;
+		is_touched = true;
+	}
+	return is_touched;
+}
+
+/* Returns when there is one. */
+static inline void slow_page_wait(struct slow_page *page)
+{
+	CHECK_EVENTUALLY(slow_page_is_touched(page));
 }
 
 /* Gives the page these contents and lets everybody go on. */

@@ -2,6 +2,8 @@
 #define TS_WITHOUT_HARNESS 1
 #include "tests/support/support.h"
 
+#include "tests/support/thread_state.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +24,7 @@
 
 void (*ts_on_failure)(const char *message);
 void (*ts_on_skip)(const char *reason);
+int64_t ts_patience_ms;
 
 static _Thread_local const char *where_file = "?";
 static _Thread_local int where_line;
@@ -112,6 +115,12 @@ trace_id_t ts_create_running(pid_t pid, const trace_attr_t *attr)
 	return trid;
 }
 
+trace_id_t ts_run(int stream_policy, size_t stream_bytes, size_t data_bytes)
+{
+	trace_attr_t attr = ts_attr(stream_policy, stream_bytes, data_bytes);
+	return ts_create_running(0, &attr);
+}
+
 trace_id_t ts_create_log(pid_t pid, const trace_attr_t *attr, int fd)
 {
 	trace_id_t trid = 0;
@@ -169,6 +178,28 @@ void ts_expect_status(trace_id_t trid, int status, int full, int overrun)
 		     full == POSIX_TRACE_FULL ? "FULL" : "NOT_FULL",
 		     overrun == POSIX_TRACE_OVERRUN ? "OVERRUN" : "NO_OVERRUN");
 }
+
+void ts_expect_running(trace_id_t trid)
+{
+	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+}
+
+void ts_expect_suspended(trace_id_t trid)
+{
+	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+}
+
+const struct ts_predefined ts_predefined[TS_PREDEFINED] = {
+	{POSIX_TRACE_START, "posix_trace_start"},
+	{POSIX_TRACE_STOP, "posix_trace_stop"},
+	{POSIX_TRACE_FILTER, "posix_trace_filter"},
+	{POSIX_TRACE_OVERFLOW, "posix_trace_overflow"},
+	{POSIX_TRACE_RESUME, "posix_trace_resume"},
+	{POSIX_TRACE_FLUSH_START, "posix_trace_flush_start"},
+	{POSIX_TRACE_FLUSH_STOP, "posix_trace_flush_stop"},
+	{POSIX_TRACE_ERROR, "posix_trace_error"},
+	{POSIX_TRACE_UNNAMED_USEREVENT, "posix_trace_unnamed_userevent"},
+};
 
 trace_event_id_t ts_id(const char *name)
 {
@@ -310,7 +341,7 @@ struct ts_event ts_next(trace_id_t trid)
 {
 	unsigned char data[TS_DATA_MAX];
 	struct posix_trace_event_info info;
-	struct timespec end = ts_deadline(TS_PATIENCE_MS);
+	struct timespec end = ts_deadline((int)ts_patience_ms);
 	size_t len = SIZE_MAX;
 	int unavailable = -1;
 	struct ts_event event;
@@ -406,6 +437,16 @@ void ts_events_free(struct ts_events *events)
 	free(events->at);
 	events->at = NULL;
 	events->count = 0;
+}
+
+int ts_stop_reason(const struct ts_event *event)
+{
+	int reason;
+
+	if (event->info.posix_event_id != POSIX_TRACE_STOP || event->len != sizeof(reason))
+		fail("no STOP but type %u with %zu bytes", event->info.posix_event_id, event->len);
+	memcpy(&reason, event->data, sizeof(reason));
+	return reason;
 }
 
 size_t ts_count(const struct ts_events *events, trace_event_id_t id)
@@ -750,7 +791,7 @@ void ts_target_call_begin(struct ts_target *target, ts_routine *routine, const v
 static intptr_t target_result(struct ts_target *target, int *fd)
 {
 	struct pollfd poll_for = {.fd = target->sock, .events = POLLIN};
-	int64_t end = monotonic_ms() + TS_PATIENCE_MS;
+	int64_t end = monotonic_ms() + ts_patience_ms;
 	struct reply reply;
 	int ready;
 
@@ -920,7 +961,7 @@ struct ts_target ts_target_late(int *release)
 	close(pipe_ends[0]);
 	*release = pipe_ends[1];
 	snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
-	for (int64_t end = monotonic_ms() + TS_PATIENCE_MS;; nap()) {
+	for (int64_t end = monotonic_ms() + ts_patience_ms;; nap()) {
 		len = readlink(link, other, sizeof(other) - 1);
 		other[len > 0 ? len : 0] = '\0';
 		if (len > 0 && strcmp(other, own) != 0)
@@ -942,30 +983,15 @@ void ts_target_release(int release)
 /* Wait status if it was a child of this process, else -1 once it has ended. */
 static int wait_for_end(pid_t pid)
 {
-	int64_t end = monotonic_ms() + TS_PATIENCE_MS;
+	int64_t end = monotonic_ms() + ts_patience_ms;
 	for (;;) {
-		char path[64], text[512];
-		const char *state;
-		int status, fd;
-		ssize_t got;
+		int status;
 		pid_t ended = waitpid(pid, &status, WNOHANG);
 
 		if (ended == pid)
 			return status;
-		if (ended < 0) {
-			snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-			fd = open(path, O_RDONLY | O_CLOEXEC);
-			if (fd < 0)
-				return -1;
-			got = read(fd, text, sizeof(text) - 1);
-			close(fd);
-			if (got <= 0)
-				return -1;
-			text[got] = '\0';
-			state = strrchr(text, ')');
-			if (state && (state[2] == 'Z' || state[2] == 'X'))
-				return -1;
-		}
+		if (ended < 0 && strchr("ZX", thread_state(pid, pid)))
+			return -1;
 		if (monotonic_ms() > end)
 			fail("target %d does not end", (int)pid);
 		nap();
@@ -1002,29 +1028,9 @@ pid_t ts_gettid(void)
 	return (pid_t)syscall(SYS_gettid);
 }
 
-static char thread_state(pid_t pid, pid_t tid)
-{
-	char path[80], text[512];
-	const char *state;
-	ssize_t got;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 'X';
-	got = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (got <= 0)
-		return 'X';
-	text[got] = '\0';
-	state = strrchr(text, ')');
-	return state && state[1] ? state[2] : 'X';
-}
-
 void ts_wait_asleep(pid_t pid, pid_t tid)
 {
-	int64_t end = monotonic_ms() + TS_PATIENCE_MS;
+	int64_t end = monotonic_ms() + ts_patience_ms;
 	/* A short sleep on the way, for a lock, does not last that long. */
 	for (int in_a_row = 0; in_a_row < 5;) {
 		char state = thread_state(pid, tid);
@@ -1075,6 +1081,28 @@ void ts_reader_join(struct ts_reader *reader)
 	ts_join(reader->thread);
 }
 
+void ts_wait_turns(pid_t pid, unsigned int turns)
+{
+	int64_t end = monotonic_ms() + ts_patience_ms;
+	char path[64], line[128];
+	unsigned long first = 0, now = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	for (bool is_first = true; is_first || now < first + turns; is_first = false, nap()) {
+		FILE *file = fopen(path, "re");
+
+		if (!file)
+			fail("process %d is gone", (int)pid);
+		while (fgets(line, sizeof(line), file))
+			(void)sscanf(line, "voluntary_ctxt_switches: %lu", &now);
+		fclose(file);
+		if (is_first)
+			first = now;
+		if (monotonic_ms() > end)
+			fail("process %d does not go on", (int)pid);
+	}
+}
+
 pthread_t ts_thread(void *(*run)(void *), void *arg)
 {
 	pthread_t thread;
@@ -1084,10 +1112,49 @@ pthread_t ts_thread(void *(*run)(void *), void *arg)
 
 void *ts_join(pthread_t thread)
 {
-	struct timespec end = ts_deadline(TS_PATIENCE_MS);
+	struct timespec end = ts_deadline((int)ts_patience_ms);
 	void *result = NULL;
 	OK(pthread_timedjoin_np(thread, &result, &end));
 	return result;
+}
+
+/*
+ * Signals
+ */
+
+static timer_t alarm_timer;
+static struct itimerspec alarm_delay;
+static volatile sig_atomic_t alarm_count;
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+	alarm_count++;
+	/* Whatever is interrupted gets done, however slow the machine is. */
+	alarm_delay.it_value.tv_nsec += alarm_delay.it_value.tv_nsec / 64;
+	alarm_delay.it_value.tv_nsec %= 1000000000;
+	timer_settime(alarm_timer, 0, &alarm_delay, NULL);
+}
+
+void ts_interrupt(long us)
+{
+	struct sigaction action = {.sa_handler = on_alarm};
+	struct sigevent notify = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
+
+	alarm_delay.it_value.tv_nsec = us * 1000;
+	SYS(sigaction(SIGALRM, &action, NULL));
+	SYS(timer_create(CLOCK_MONOTONIC, &notify, &alarm_timer));
+	SYS(timer_settime(alarm_timer, 0, &alarm_delay, NULL));
+}
+
+unsigned int ts_interrupt_end(void)
+{
+	unsigned int count;
+
+	SYS(timer_delete(alarm_timer));
+	count = (unsigned int)alarm_count;
+	alarm_count = 0;
+	return count;
 }
 
 /*

@@ -6,7 +6,7 @@
  *
  * Whatever goes wrong in here fails the case, with the line of the test that called: no
  * result needs a check. Nothing sleeps for luck; what is waited for is waited for with a
- * bound (TS_PATIENCE_MS).
+ * bound (HARNESS_PATIENCE_MS).
  */
 #ifndef TESTS_SUPPORT_H
 #define TESTS_SUPPORT_H
@@ -22,9 +22,6 @@
 #include <sys/types.h>
 #include <time.h>
 #include <trace.h>
-
-/* Bound on everything that is waited for; a machine under load still keeps it. */
-#define TS_PATIENCE_MS 20000
 
 /* Data of one event that is kept here; more is read but cut (TRUNCATED_READ). */
 #define TS_DATA_MAX 16384
@@ -54,6 +51,8 @@ trace_attr_t ts_attr(int stream_policy, size_t stream_bytes, size_t data_bytes);
 /* A stream; attr may be null. ts_create_running() also starts it: START is unread. */
 trace_id_t ts_create(pid_t pid, const trace_attr_t *attr);
 trace_id_t ts_create_running(pid_t pid, const trace_attr_t *attr);
+/* A running one of this process, with attributes as of ts_attr(). */
+trace_id_t ts_run(int stream_policy, size_t stream_bytes, size_t data_bytes);
 /* With the log in fd, which stays open. */
 trace_id_t ts_create_log(pid_t pid, const trace_attr_t *attr, int fd);
 void ts_start(trace_id_t trid);
@@ -66,6 +65,18 @@ void ts_shutdown(trace_id_t trid);
 struct posix_trace_status_info ts_status(trace_id_t trid);
 /* The status is exactly this; overrun members and flush error are those in memory. */
 void ts_expect_status(trace_id_t trid, int status, int full, int overrun);
+
+/* It runs, or does not, and has room and lost nothing. */
+void ts_expect_running(trace_id_t trid);
+void ts_expect_suspended(trace_id_t trid);
+
+/* The types that each stream has. */
+struct ts_predefined {
+	trace_event_id_t id;
+	const char *name;
+};
+#define TS_PREDEFINED 9
+extern const struct ts_predefined ts_predefined[TS_PREDEFINED];
 
 /* Identifier of a name in the calling process. */
 trace_event_id_t ts_id(const char *name);
@@ -107,7 +118,7 @@ uint32_t ts_flood(size_t stream_bytes, trace_event_id_t id, size_t len, uint32_t
 
 /* trygetnext; false if there is no event. */
 bool ts_try_next(trace_id_t trid, struct ts_event *event);
-/* The next event, waited for if need be; fails after TS_PATIENCE_MS. */
+/* The next event, waited for if need be. */
 struct ts_event ts_next(trace_id_t trid);
 /* As ts_next(), and it is of that type. */
 struct ts_event ts_expect(trace_id_t trid, trace_event_id_t id);
@@ -122,6 +133,9 @@ struct ts_events ts_read_until(trace_id_t trid, trace_event_id_t id);
 struct ts_events ts_read_log(trace_id_t trid);
 void ts_event_free(struct ts_event *event);
 void ts_events_free(struct ts_events *events);
+
+/* The int that a STOP event carries. */
+int ts_stop_reason(const struct ts_event *event);
 
 /* How many are of the type; index of the first one at or behind `from', or -1. */
 size_t ts_count(const struct ts_events *events, trace_event_id_t id);
@@ -225,6 +239,9 @@ void ts_target_kill(struct ts_target *target);
 
 /* Waits until the thread of the process sleeps in the kernel, several looks in a row. */
 void ts_wait_asleep(pid_t pid, pid_t tid);
+/* Waits until the first thread of the process has gone to sleep so many times more: until a keeper,
+ * which sleeps between its looks, has looked. */
+void ts_wait_turns(pid_t pid, unsigned int turns);
 /* Thread ID of the calling thread. */
 pid_t ts_gettid(void);
 
@@ -244,12 +261,21 @@ struct ts_reader {
 void ts_reader_start(struct ts_reader *reader, trace_id_t trid);
 /* It has not come back from the call. */
 bool ts_reader_is_waiting(struct ts_reader *reader);
-/* Waits for its end, TS_PATIENCE_MS at most. */
+/* Waits for its end. */
 void ts_reader_join(struct ts_reader *reader);
 
-/* Creates a thread; joins it within TS_PATIENCE_MS. */
+/* Creates a thread; waits for its end. */
 pthread_t ts_thread(void *(*run)(void *), void *arg);
 void *ts_join(pthread_t thread);
+
+/*
+ * Signals
+ */
+
+/* SIGALRM, with a handler and without SA_RESTART, after so many microseconds, and again a little
+ * later, and so on until ts_interrupt_end(), which says how often it came. */
+void ts_interrupt(long us);
+unsigned int ts_interrupt_end(void);
 
 /*
  * Users
@@ -268,6 +294,7 @@ void ts_drop_privileges(unsigned int n);
 void ts_where(const char *file, int line);
 extern void (*ts_on_failure)(const char *message);
 extern void (*ts_on_skip)(const char *reason);
+extern int64_t ts_patience_ms;
 
 #ifndef TS_WITHOUT_HARNESS
 #include "tests/support/harness.h"
@@ -281,6 +308,7 @@ __attribute__((constructor)) static void ts_connect(void)
 {
 	ts_on_failure = ts_report_failure;
 	ts_on_skip = harness_skip;
+	ts_patience_ms = harness_patience_ms();
 }
 
 HELPER(ts_serve)
@@ -294,6 +322,7 @@ HELPER(ts_serve)
 #define ts_attr(...) (TS_HERE, ts_attr(__VA_ARGS__))
 #define ts_create(...) (TS_HERE, ts_create(__VA_ARGS__))
 #define ts_create_running(...) (TS_HERE, ts_create_running(__VA_ARGS__))
+#define ts_run(...) (TS_HERE, ts_run(__VA_ARGS__))
 #define ts_create_log(...) (TS_HERE, ts_create_log(__VA_ARGS__))
 #define ts_start(...) (TS_HERE, ts_start(__VA_ARGS__))
 #define ts_stop(...) (TS_HERE, ts_stop(__VA_ARGS__))
@@ -302,6 +331,9 @@ HELPER(ts_serve)
 #define ts_shutdown(...) (TS_HERE, ts_shutdown(__VA_ARGS__))
 #define ts_status(...) (TS_HERE, ts_status(__VA_ARGS__))
 #define ts_expect_status(...) (TS_HERE, ts_expect_status(__VA_ARGS__))
+#define ts_expect_running(...) (TS_HERE, ts_expect_running(__VA_ARGS__))
+#define ts_expect_suspended(...) (TS_HERE, ts_expect_suspended(__VA_ARGS__))
+#define ts_stop_reason(...) (TS_HERE, ts_stop_reason(__VA_ARGS__))
 #define ts_id(...) (TS_HERE, ts_id(__VA_ARGS__))
 #define ts_trid_id(...) (TS_HERE, ts_trid_id(__VA_ARGS__))
 #define ts_filter(...) (TS_HERE, ts_filter(__VA_ARGS__))
@@ -334,6 +366,7 @@ HELPER(ts_serve)
 #define ts_target_late(...) (TS_HERE, ts_target_late(__VA_ARGS__))
 #define ts_target_end(...) (TS_HERE, ts_target_end(__VA_ARGS__))
 #define ts_wait_asleep(...) (TS_HERE, ts_wait_asleep(__VA_ARGS__))
+#define ts_wait_turns(...) (TS_HERE, ts_wait_turns(__VA_ARGS__))
 #define ts_reader_start(...) (TS_HERE, ts_reader_start(__VA_ARGS__))
 #define ts_reader_join(...) (TS_HERE, ts_reader_join(__VA_ARGS__))
 #define ts_join(...) (TS_HERE, ts_join(__VA_ARGS__))

@@ -115,8 +115,7 @@ enum { MESSAGE_DATA = 30000, EVENTS = 400 };
 static struct got block(void)
 {
 	static const char data[MESSAGE_DATA];
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 32 * MIB, MESSAGE_DATA);
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, 32 * MIB, MESSAGE_DATA);
 	trace_event_id_t id = ts_id("event");
 	struct got g;
 
@@ -278,9 +277,8 @@ TEST(nothing_is_missed_while_nobody_follows, "")
 
 static void begin_large(size_t max_data_size)
 {
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, MIB, max_data_size);
 
-	begin(ts_create_running(0, &attr), false);
+	begin(ts_run(POSIX_TRACE_UNTIL_FULL, MIB, max_data_size), false);
 }
 
 TEST(data_is_whole_however_large_it_might_be, "")
@@ -333,13 +331,7 @@ TEST(what_is_missed_is_told_before_the_end_too, "")
 	emit(id, 30);
 	ts_flush(trid);
 	/* It counts once in a while. */
-	for (int i = 0; i < 300; i++) {
-		ptrc_follow_read(&follow);
-		take_all(&g);
-		if (missed(&g).pt_log_lost_events)
-			break;
-		CHECK_OK(poll(NULL, 0, 10));
-	}
+	CHECK_EVENTUALLY((ptrc_follow_read(&follow), take_all(&g), missed(&g).pt_log_lost_events));
 	CHECK(!g.has_end);
 	CHECK_EQ(missed(&g).pt_log_lost_events, 30u);
 	finish();

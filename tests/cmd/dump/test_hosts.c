@@ -592,7 +592,7 @@ static void check_random(void)
 	end(&x);
 }
 
-TEST_TIMEOUT(the_truth_is_within_the_bound_and_order_is_kept, "", 120)
+TEST(the_truth_is_within_the_bound_and_order_is_kept, "")
 {
 	NOTE("seed %u", harness_seed);
 	for (unsigned int i = 0; i < 300; i++) {
@@ -684,7 +684,7 @@ static void check_random_channel(void)
 	ptrc_sync_evidence_free(&c.evidence);
 }
 
-TEST_TIMEOUT(a_line_through_messages_has_the_truth_within_its_bound, "", 120)
+TEST(a_line_through_messages_has_the_truth_within_its_bound, "")
 {
 	NOTE("seed %u", harness_seed);
 	for (unsigned int i = 0; i < 2000; i++) {

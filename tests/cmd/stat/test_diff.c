@@ -10,19 +10,11 @@
 #include "src/diff/diff.h"
 #include "src/diff/ranks.h"
 
-static uint64_t random_state = 1;
-
-static uint64_t random_below(uint64_t end)
-{
-	random_state = random_state * UINT64_C(6364136223846793005) + 1442695040888963407;
-	return (random_state >> 33) % end;
-}
-
 /* Fills in durations around a middle, as many services have them: few short ones, a long tail. */
 static void draw(struct ptrc_quantiles *q, size_t count, double scale)
 {
 	for (size_t i = 0; i < count; i++) {
-		double x = (double)random_below(1000000) / 1000000;
+		double x = (double)harness_draw(1000000) / 1000000;
 
 		ptrc_quantiles_add(q, (uint64_t)(scale * 1000000 * (0.5 - log(1 - x))));
 	}
@@ -46,7 +38,7 @@ TEST(merged_durations_are_those_that_were_added_one_by_one, "")
 	struct ptrc_quantiles all = {0}, parts[3] = {{0}};
 
 	for (size_t i = 0; i < 3000; i++) {
-		uint64_t length = random_below(1000) << random_below(40);
+		uint64_t length = harness_draw(1000) << harness_draw(40);
 
 		ptrc_quantiles_add(&all, length);
 		ptrc_quantiles_add(&parts[i < 1000 ? 0 : 1], length);
@@ -70,7 +62,7 @@ TEST(merged_durations_are_those_that_were_added_one_by_one, "")
 TEST(the_rank_test_is_that_of_the_definition, "")
 {
 	for (size_t round = 0; round < 50; round++) {
-		size_t m = 1 + random_below(40), n = 1 + random_below(40);
+		size_t m = 1 + harness_draw(40), n = 1 + harness_draw(40);
 		/* Small numbers are ties often, and each is a place of its own. */
 		uint64_t a[40], b[40], ties[16] = {0};
 		struct ptrc_quantiles p = {0}, q = {0};
@@ -78,9 +70,9 @@ TEST(the_rank_test_is_that_of_the_definition, "")
 		double u = 0, tied = 0, all = (double)(m + n), deviation, z;
 
 		for (size_t i = 0; i < m; i++)
-			ties[a[i] = random_below(12)]++;
+			ties[a[i] = harness_draw(12)]++;
 		for (size_t i = 0; i < n; i++)
-			ties[b[i] = random_below(12) + round % 4]++;
+			ties[b[i] = harness_draw(12) + round % 4]++;
 		for (size_t i = 0; i < m; i++)
 			for (size_t k = 0; k < n; k++)
 				u += b[k] > a[i] ? 1 : b[k] == a[i] ? 0.5 : 0;

@@ -2,8 +2,6 @@
 /* Errors of all functions: wrong identifiers, null pointers, short resources. */
 #include "tests/support/logs.h"
 
-#include <sys/time.h>
-
 #define SMALL 16384
 #define UNNAMED POSIX_TRACE_UNNAMED_USEREVENT
 
@@ -105,7 +103,7 @@ static int call_getnext(trace_id_t trid)
 }
 static int call_timedgetnext(trace_id_t trid)
 {
-	struct timespec end = ts_deadline(TS_PATIENCE_MS);
+	struct timespec end = ts_deadline((int)harness_patience_ms());
 	return posix_trace_timedgetnext_event(trid, &results.event, results.data,
 					      sizeof(results.data), &data_len, &unavailable, &end);
 }
@@ -280,8 +278,7 @@ TEST(identifiers_of_the_parent_are_invalid_in_a_child, "ERRORS-05 FORK-10 FORK-1
 	}
 	/* Nothing happened to the parent's. */
 	for (int i = 0; i < 2; i++) {
-		ts_expect_status(trids[i], POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-				 POSIX_TRACE_NO_OVERRUN);
+		ts_expect_running(trids[i]);
 		ts_emit(UNNAMED, 2);
 		ts_expect(trids[i], POSIX_TRACE_START);
 		ts_expect(trids[i], UNNAMED);
@@ -340,8 +337,7 @@ TEST(a_refusal_changes_nothing, "ERRORS-06 ERRORS-07 ERRORS-08 OPEN-07 LOG-14", 
 	ts_emit(UNNAMED, 2);
 	trace_id_t active[] = {plain, logged};
 	for (int i = 0; i < 2; i++) {
-		ts_expect_status(active[i], POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-				 POSIX_TRACE_NO_OVERRUN);
+		ts_expect_running(active[i]);
 		struct ts_events events = ts_read_all(active[i]);
 		ts_expect_ids(&events, POSIX_TRACE_START, UNNAMED, UNNAMED, 0U);
 	}
@@ -413,7 +409,7 @@ TEST(null_pointers_of_stream_functions_are_einval,
 		CHECK_EQ(posix_trace_eventtypelist_getnext_id(trid, NULL, &is_last), EINVAL);
 		CHECK_EQ(posix_trace_eventtypelist_getnext_id(trid, &id, NULL), EINVAL);
 		/* All functions of the kind, each pointer in turn. */
-		struct timespec end = ts_deadline(TS_PATIENCE_MS);
+		struct timespec end = ts_deadline((int)harness_patience_ms());
 		for (int which = 0; which < 4; which++) {
 			struct posix_trace_event_info *event = which == 0 ? NULL : &results.event;
 			char *data = which == 1 ? NULL : &byte;
@@ -524,25 +520,14 @@ TEST(errno_is_no_part_of_the_result, "ERRORS-01 EVENT-15")
 	CHECK_EQ(errno, EXDEV);
 }
 
-static volatile sig_atomic_t alarms;
-
-static void on_alarm(int sig)
-{
-	(void)sig;
-	alarms++;
-}
-
 TEST(signals_interrupt_only_the_waiting_functions, "ERRORS-09 OPEN-05 CREATE-18 LOG-26",
      NEEDS_KEEPER)
 {
-	struct sigaction action = {.sa_handler = on_alarm};
-	struct itimerval every = {{0, 300}, {0, 300}}, never = {{0, 0}, {0, 0}};
+	unsigned int alarms = 0;
 
-	/* No SA_RESTART. */
-	CHECK_SYS(sigaction(SIGALRM, &action, NULL));
 	for (int round = 0; round < 15; round++) {
 		int fd = ts_temp_file();
-		CHECK_SYS(setitimer(ITIMER_REAL, &every, NULL));
+		ts_interrupt(300);
 		trace_id_t logged = logged_stream(fd);
 		ts_start(logged);
 		emit_run(UNNAMED, 0, 50, 100);
@@ -560,7 +545,7 @@ TEST(signals_interrupt_only_the_waiting_functions, "ERRORS-09 OPEN-05 CREATE-18 
 		for (size_t i = 0; i < FUNCTIONS; i++)
 			if (functions[i].accepts & RECORDED)
 				CHECK_EQ(functions[i].call(log), 0);
-		CHECK_SYS(setitimer(ITIMER_REAL, &never, NULL));
+		alarms += ts_interrupt_end();
 		close(fd);
 	}
 	CHECK_GT(alarms, 0);

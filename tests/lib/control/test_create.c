@@ -8,7 +8,6 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 
 #define SMALL 8192
 
@@ -144,11 +143,11 @@ TEST(a_new_stream_is_suspended_and_empty, "CREATE-04 STATUS-10 STATUS-06")
 	trace_attr_t attr = small_attr();
 	trace_id_t trid = ts_create(0, &attr);
 
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_expect_suspended(trid);
 	ts_expect_none(trid);
 	ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, 1);
 	ts_expect_none(trid);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_expect_suspended(trid);
 }
 
 TEST(a_new_stream_filters_nothing, "CREATE-05 FILTER-06")
@@ -275,10 +274,9 @@ TEST(streams_of_one_process_are_separate, "CREATE-07 FILTER-19 STARTSTOP-15")
 	events = ts_read_all(all);
 	ts_expect_ids(&events, a, b, POSIX_TRACE_STOP, 0U);
 	ts_expect_none(idle);
-	ts_expect_status(all, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
-	ts_expect_status(without_a, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
-	ts_expect_status(idle, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_expect_suspended(all);
+	ts_expect_running(without_a);
+	ts_expect_suspended(idle);
 	trace_event_set_t filter = ts_filter(all);
 	CHECK(!ts_is_member(&filter, a));
 	filter = ts_filter(without_a);
@@ -541,15 +539,7 @@ TEST(a_process_whose_first_thread_ended_is_one, "CREATE-13")
 		pthread_exit(NULL);
 	}
 	/* The leader is a zombie now, the process is not. */
-	char path[64], text[256];
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	for (char state = 0; state != 'Z';) {
-		FILE *stat = fopen(path, "re");
-		CHECK(stat && fgets(text, sizeof(text), stat));
-		fclose(stat);
-		state = strrchr(text, ')')[2];
-		harness_sleep_ms(1);
-	}
+	CHECK_EVENTUALLY(thread_state(pid, pid) == 'Z');
 	trace_id_t trid = ts_create_running(pid, &attr);
 	ts_shutdown(trid);
 	kill(pid, SIGKILL);
@@ -593,10 +583,8 @@ TEST(who_gives_up_his_user_can_end_his_log, "LOG-13 EXIT-01", NEEDS_KEEPER)
 		pid_t child = harness_fork();
 
 		if (child == 0) {
-			trace_attr_t attr =
-				log_attr(POSIX_TRACE_UNTIL_FULL, 65536, POSIX_TRACE_APPEND, 0);
-			trace_id_t trid = ts_create_log(0, &attr, fd);
-			ts_start(trid);
+			trace_id_t trid =
+				start_log(POSIX_TRACE_UNTIL_FULL, 65536, POSIX_TRACE_APPEND, 0, fd);
 			ts_emit(id, 0);
 			ts_drop_privileges(USER_LIMIT);
 			ts_emit(id, 1);
@@ -832,20 +820,12 @@ TEST(event_memory_is_reserved_at_creation, "CREATE-17 SIZE-17", NEEDS_EXEC)
 	CHECK_EXIT(pid, 0);
 }
 
-static void on_alarm(int sig)
-{
-	(void)sig;
-}
-
 TEST(signals_only_delay_it, "CREATE-18 STARTSTOP-18 FILTER-18 ERRORS-09")
 {
-	struct sigaction action = {.sa_handler = on_alarm};
-	struct itimerval every = {{0, 200}, {0, 200}};
 	trace_attr_t attr = small_attr();
 	trace_event_set_t set = ts_set(POSIX_TRACE_ERROR, 0U);
 
-	CHECK_SYS(sigaction(SIGALRM, &action, NULL));
-	CHECK_SYS(setitimer(ITIMER_REAL, &every, NULL));
+	ts_interrupt(200);
 	for (int i = 0; i < 60; i++) {
 		trace_id_t trid = ts_create(0, &attr);
 		ts_start(trid);
@@ -866,7 +846,7 @@ TEST(the_identifier_works_with_all_functions_for_streams, "CREATE-19 EVENTID-18"
 	trace_event_set_t set = ts_set(POSIX_TRACE_ERROR, 0U);
 	struct posix_trace_event_info info;
 	struct posix_trace_status_info status;
-	struct timespec soon = ts_deadline(TS_PATIENCE_MS);
+	struct timespec soon = ts_deadline((int)harness_patience_ms());
 	char name[TRACE_EVENT_NAME_MAX + 1], data[256];
 	trace_event_id_t id;
 	int unavailable;
@@ -1115,10 +1095,9 @@ TEST(many_processes_create_streams_at_the_same_time, "CREATE-08 CREATE-26 CREATE
  * processes left, and must not take this for it. */
 static void trace_itself_often(void)
 {
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 65536, 64);
 
 	for (int round = 0; round < 600; round++) {
-		trace_id_t trid = ts_create_running(0, &attr);
+		trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, 65536, 64);
 		for (uint32_t i = 0; i < 100; i++)
 			ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, i);
 		ts_stop(trid);
@@ -1177,5 +1156,5 @@ TEST(other_streams_are_not_disturbed_by_a_create, "CREATE-26 SHUTDOWN-13")
 	CHECK_EQ(events.count, 20001);
 	ts_expect_numbers(&events, id, 0, 19999);
 	ts_expect_sorted(&events);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_expect_running(trid);
 }

@@ -46,7 +46,7 @@ enum {
 	EVENTS_MAX = 60000,
 	DATA_MAX = 200,
 	/* Whoever takes longer than this is stuck. */
-	PATIENCE_MS = 20000,
+	PATIENCE_MS = 60000,
 	/* System events count as lost, too: so many, and some of each full stream. */
 	SYSTEM_SLACK = 64,
 };

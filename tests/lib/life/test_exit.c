@@ -6,6 +6,7 @@
 #include "tests/support/private_user.h"
 
 #include "tests/support/logs.h"
+#include "tests/support/thread_state.h"
 
 #include <posixtrace.h>
 #include <sys/syscall.h>
@@ -34,7 +35,7 @@ static void expect_complete_log(int fd, trace_event_id_t id, uint32_t count)
 	ts_expect_numbers(&events, id, 0, count - 1);
 	ts_expect_sorted(&all);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
-	CHECK_EQ(stop_reason(&events.at[events.count - 1]), 0);
+	CHECK_EQ(ts_stop_reason(&events.at[events.count - 1]), 0);
 	ts_close_log(log);
 	close(reader);
 }
@@ -58,32 +59,15 @@ enum ending {
 	ENDINGS
 };
 
-static void *sleep_then_end(void *arg)
+static void *end_at_once(void *arg)
 {
-	(void)arg;
-	harness_sleep_ms(20);
-	return NULL;
+	return arg;
 }
 
 static void *end_later(void *arg)
 {
-	pid_t main_thread = getpid();
-	char path[64], text[512];
-	(void)arg;
-	/* Until the first thread is a zombie. */
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)main_thread);
-	for (;;) {
-		int fd = open(path, O_RDONLY | O_CLOEXEC);
-		ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-		close(fd);
-		if (got <= 0)
-			break;
-		text[got] = '\0';
-		if (strstr(text, ") Z"))
-			break;
-		harness_sleep_ms(1);
-	}
-	return NULL;
+	CHECK_EVENTUALLY(thread_state(getpid(), getpid()) == 'Z');
+	return arg;
 }
 
 static void end_by(enum ending ending)
@@ -99,7 +83,7 @@ static void end_by(enum ending ending)
 	case BY_QUICK_EXIT:
 		quick_exit(0);
 	case BY_LAST_THREAD:
-		CHECK_EQ(pthread_create(&thread, NULL, sleep_then_end, NULL), 0);
+		CHECK_EQ(pthread_create(&thread, NULL, end_at_once, NULL), 0);
 		CHECK_EQ(pthread_join(thread, NULL), 0);
 		pthread_exit(NULL);
 	case BY_MAIN_THREAD_FIRST:
@@ -153,10 +137,7 @@ static void check_ending(enum ending ending, const trace_attr_t *attr, uint32_t 
 	else
 		CHECK(WIFSIGNALED(status));
 	NOTE("%s", ending_names[ending]);
-	/* What open() waits for, if for anything, is bounded. */
-	int64_t before = harness_now_ns();
 	expect_complete_log(fd, ts_id("event"), count);
-	CHECK_LT((harness_now_ns() - before) / 1000000, 5000 * harness_slowdown());
 	close(fd);
 }
 
@@ -227,7 +208,7 @@ TEST(large_stream_is_flushed_completely_after_sigkill, "EXIT-03 EXIT-02", NEEDS_
 	/* Some time for the keeper: whoever opens the log must wait for it. */
 	trace_attr_t attr = append_attr(32 * MIB);
 	int fd = ts_temp_file();
-	uint32_t count = 300000 / (uint32_t)harness_slowdown();
+	uint32_t count = 100000;
 	pid_t pid = harness_fork();
 	if (pid == 0)
 		end_with_log(BY_KILL, fd, &attr, count, 64);
@@ -310,13 +291,6 @@ TEST(pipe_gets_the_whole_log_after_sigkill, "EXIT-03 LOG-35", NEEDS_KEEPER)
 	}
 }
 
-static int try_create(void)
-{
-	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 4 * KIB, 0);
-	trace_id_t trid;
-	return posix_trace_create(0, &attr, &trid);
-}
-
 TEST(streams_of_ended_controllers_do_not_count, "CREATE-09 CREATE-12 EXIT-01 EXIT-02 EXIT-03")
 {
 	if (!private_user_is_on())
@@ -338,20 +312,6 @@ TEST(streams_of_ended_controllers_do_not_count, "CREATE-09 CREATE-12 EXIT-01 EXI
 	CHECK_EQ(try_create(), EAGAIN);
 }
 
-static bool can_have_all_streams(void)
-{
-	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 4 * KIB, 0);
-	trace_id_t trids[TRACE_SYS_MAX];
-	int err = 0, count = 0;
-	while (count < TRACE_SYS_MAX && !err) {
-		err = posix_trace_create(0, &attr, &trids[count]);
-		count += !err;
-	}
-	while (count > 0)
-		CHECK_OK(posix_trace_shutdown(trids[--count]));
-	return !err;
-}
-
 TEST(logged_streams_of_killed_controllers_are_freed_without_delay, "EXIT-03 CREATE-12")
 {
 	if (!private_user_is_on())
@@ -368,7 +328,7 @@ TEST(logged_streams_of_killed_controllers_are_freed_without_delay, "EXIT-03 CREA
 		}
 		harness_reap(pid);
 		/* The keepers may need a moment. */
-		CHECK_WITHIN(10000, can_have_all_streams());
+		CHECK_EVENTUALLY(can_have_all_streams());
 	}
 }
 
@@ -382,7 +342,7 @@ TEST(keeper_ends_with_the_stream, "EXIT-03 GEN-05", NEEDS_KEEPER)
 		if (pid == 0)
 			end_with_log(endings[i], fd, &attr, 10, 10);
 		harness_reap(pid);
-		CHECK_WITHIN(10000, other_holder(fd, 0) == 0);
+		CHECK_EVENTUALLY(other_holder(fd, 0) == 0);
 		expect_complete_log(fd, ts_id("event"), 10);
 		close(fd);
 	}
@@ -441,7 +401,7 @@ TEST(end_of_a_controller_shows_while_its_children_live,
 		harness_reap(pid);
 		expect_complete_log(fd, id, 100);
 		if (private_user_is_on())
-			CHECK_WITHIN(10000, can_have_all_streams());
+			CHECK_EVENTUALLY(can_have_all_streams());
 		close(life[1]);
 		close(fd);
 	}
@@ -516,11 +476,7 @@ TEST(log_left_by_killed_controller_and_keeper_is_readable, "EXIT-03 LOG-39 STATU
 	trace_event_id_t id = ts_id("event");
 	char name[TRACE_EVENT_NAME_MAX + 1];
 	pid_t keeper, pid = start_logged_controller(fd, &attr, 100, 50, &keeper);
-	kill(keeper, SIGSTOP);
-	kill(pid, SIGKILL);
-	harness_reap(pid);
-	kill(keeper, SIGKILL);
-	CHECK_WITHIN(10000, process_is_gone(keeper));
+	kill_both(pid, keeper);
 
 	trace_id_t log = ts_open_log(fd);
 	struct ts_events events = ts_read_log(log);
@@ -546,12 +502,7 @@ TEST(next_create_finishes_the_log_of_killed_controller_and_keeper, "EXIT-03 LOG-
 	trace_attr_t attr = append_attr(256 * KIB);
 	trace_event_id_t id = ts_id("event");
 	pid_t keeper, pid = start_logged_controller(fd, &attr, 100, 50, &keeper);
-	/* The keeper first: else it would do its work. */
-	kill(keeper, SIGSTOP);
-	kill(pid, SIGKILL);
-	harness_reap(pid);
-	kill(keeper, SIGKILL);
-	CHECK_WITHIN(10000, process_is_gone(keeper));
+	kill_both(pid, keeper);
 	trace_id_t trid = ts_create(0, NULL);
 	expect_complete_log(fd, id, 150);
 	ts_shutdown(trid);
@@ -588,11 +539,7 @@ TEST(an_orphan_without_its_names_keeps_its_events, "EXIT-03 LOG-39", NEEDS_KEEPE
 	int fd = ts_temp_named(path, sizeof(path));
 	trace_attr_t attr = append_attr(256 * KIB);
 	pid_t keeper, pid = start_logged_controller(fd, &attr, 100, 50, &keeper);
-	kill(keeper, SIGSTOP);
-	kill(pid, SIGKILL);
-	harness_reap(pid);
-	kill(keeper, SIGKILL);
-	CHECK_WITHIN(10000, process_is_gone(keeper));
+	kill_both(pid, keeper);
 	remove_names_objects();
 	pid = harness_fork();
 	if (pid == 0)
@@ -618,11 +565,7 @@ TEST(finishing_anothers_log_is_no_matter_of_ones_own_limits, "EXIT-03 LOG-22 GEN
 	trace_attr_t attr = append_attr(256 * KIB);
 	struct sigaction action = {.sa_handler = count_signal};
 	pid_t keeper, pid = start_logged_controller(fd, &attr, 100, 2000, &keeper);
-	kill(keeper, SIGSTOP);
-	kill(pid, SIGKILL);
-	harness_reap(pid);
-	kill(keeper, SIGKILL);
-	CHECK_WITHIN(10000, process_is_gone(keeper));
+	kill_both(pid, keeper);
 	CHECK_SYS(sigaction(SIGXFSZ, &action, NULL));
 	limit_file_size(5000);
 	trace_id_t trid = ts_create(0, NULL);
@@ -642,11 +585,7 @@ TEST(a_log_one_has_no_room_for_is_left_to_the_next, "EXIT-03 LOG-22 GEN-07 CREAT
 	int fd = ts_temp_named(path, sizeof(path));
 	trace_attr_t attr = append_attr(256 * KIB);
 	pid_t keeper, pid = start_logged_controller(fd, &attr, 100, 2000, &keeper);
-	kill(keeper, SIGSTOP);
-	kill(pid, SIGKILL);
-	harness_reap(pid);
-	kill(keeper, SIGKILL);
-	CHECK_WITHIN(10000, process_is_gone(keeper));
+	kill_both(pid, keeper);
 	for (int i = 0; i < 2; i++) {
 		pid = harness_fork();
 		if (pid == 0) {
@@ -679,10 +618,7 @@ TEST(asking_for_the_status_replaces_a_keeper_that_was_killed, "EXIT-03 POLICY-22
 
 	ts_start(trid);
 	emit_run(id, 0, 50, 40);
-	keeper = other_holder(fd, getppid());
-	CHECK_GT(keeper, 0);
-	kill(keeper, SIGKILL);
-	CHECK_WITHIN(10000, process_is_gone(keeper));
+	kill_keeper(trid);
 	emit_run(id, 50, 100, 40);
 	/* The stream flushes by itself again, with no call that would ask for it. */
 	(void)ts_status(trid);
@@ -708,10 +644,7 @@ TEST(controller_survives_the_death_of_its_keeper, "EXIT-03 LOG-13 LOG-19", NEEDS
 		ts_flush(trid);
 		emit_run(id, number, number + 50, 40);
 		number += 50;
-		pid_t keeper = other_holder(fd, getppid());
-		CHECK_GT(keeper, 0);
-		kill(keeper, SIGKILL);
-		CHECK_WITHIN(10000, process_is_gone(keeper));
+		kill_keeper(trid);
 		emit_run(id, number, number + 50, 40);
 		number += 50;
 	}
@@ -742,10 +675,7 @@ TEST(no_more_processes_is_no_matter_of_the_log, "CREATE-25 SHUTDOWN-07 SHUTDOWN-
 	ts_flush(trid);
 	emit_run(id, 100, 200, 20);
 	/* Nor is there one in the place of one that was killed. */
-	pid_t keeper = other_holder(fd, getppid());
-	CHECK_GT(keeper, 0);
-	kill(keeper, SIGKILL);
-	CHECK_WITHIN(10000, process_is_gone(keeper));
+	kill_keeper(trid);
 	ts_shutdown(trid);
 	CHECK_SYS(setrlimit(RLIMIT_NPROC, &old));
 	expect_complete_log(fd, id, 200);
@@ -806,20 +736,15 @@ TEST(no_keeper_is_no_matter_of_clear_and_flush, "CLEAR-01 CLEAR-10 CLEAR-11 LOG-
 	CHECK_SYS(getrlimit(RLIMIT_NPROC, &old));
 	none.rlim_max = old.rlim_max;
 	for (int i = 0; i < 2; i++) {
-		trace_attr_t attr =
-			log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, policies[i], 1024 * KIB);
 		int fd = ts_temp_file();
-		trace_id_t trid = ts_create_log(0, &attr, fd);
+		trace_id_t trid =
+			start_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, policies[i], 1024 * KIB, fd);
 
-		ts_start(trid);
 		emit_run(id, 0, 50, 20);
 		ts_flush(trid);
 		emit_run(id, 50, 100, 20);
 		CHECK_SYS(setrlimit(RLIMIT_NPROC, &none));
-		pid_t keeper = other_holder(fd, getppid());
-		CHECK_GT(keeper, 0);
-		kill(keeper, SIGKILL);
-		CHECK_WITHIN(10000, process_is_gone(keeper));
+		kill_keeper(trid);
 		ts_clear(trid);
 		CHECK_EQ(count_so_far(fd, id), 0);
 		emit_run(id, 100, 150, 20);
@@ -863,7 +788,7 @@ TEST(without_any_process_for_a_keeper_the_stream_waits,
 		CHECK_GT(keeper, 0);
 		CHECK_SYS(setrlimit(RLIMIT_NPROC, &none));
 		kill(keeper, SIGKILL);
-		CHECK_WITHIN(10000, process_is_gone(keeper));
+		CHECK_EVENTUALLY(process_is_gone(keeper));
 		CHECK_EQ(posix_trace_flush(trid), EAGAIN);
 		CHECK_EQ(posix_trace_clear(trid), EAGAIN);
 		CHECK_EQ(posixtrace_get_keeper(trid, &keeper), EAGAIN);
@@ -901,10 +826,9 @@ TEST(end_of_a_thread_shuts_nothing_down, "EXIT-04 CREATE-20", NEEDS_KEEPER)
 	trace_id_t trids[3] = {0, 0, (trace_id_t)fd};
 	ts_join(ts_thread(create_and_end, trids));
 	for (int i = 0; i < 2; i++)
-		ts_expect_status(trids[i], POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-				 POSIX_TRACE_NO_OVERRUN);
-	/* Time for whoever mistook the end of the thread. */
-	harness_sleep_ms(100);
+		ts_expect_running(trids[i]);
+	/* The keeper, at least, has looked since. */
+	ts_flush(trids[1]);
 	ts_emit(id, 1);
 	ts_stop(trids[0]);
 	struct ts_events events = ts_read_all(trids[0]);
@@ -943,8 +867,7 @@ TEST(end_of_a_traced_process_leaves_its_events, "EXIT-05 GETNEXT-07 STARTSTOP-16
 		trace_id_t trid = ts_create_running(pid, &attr);
 		CHECK_EQ(write(go[1], &byte, 1), 1);
 		harness_reap(pid);
-		ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-				 POSIX_TRACE_NO_OVERRUN);
+		ts_expect_running(trid);
 		ts_stop(trid);
 		ts_start(trid);
 		struct ts_events events = ts_read_all(trid);
@@ -1163,7 +1086,7 @@ static struct progress *shared_progress(void)
 /* Killed somewhere in the loop: every event whose call had returned is in the log. */
 static void kill_in_tight_loop(bool is_self_traced, int stream_policy, uint32_t kill_at)
 {
-	const uint32_t most = 400000;
+	const uint32_t most = 100000;
 	struct progress *progress = shared_progress();
 	trace_event_id_t id = ts_id("event");
 	int fd = ts_temp_file();
@@ -1221,14 +1144,14 @@ TEST(killed_target_loses_no_completed_event, "EVENT-23 EXIT-05 SHUTDOWN-14", NEE
 {
 	for (uint32_t i = 0; i < 8; i++)
 		kill_in_tight_loop(false, i % 2 ? POSIX_TRACE_FLUSH : POSIX_TRACE_UNTIL_FULL,
-				   1 + i * 13331 / (uint32_t)harness_slowdown());
+				   1 + i * 5331);
 }
 
 TEST(killed_self_tracing_program_loses_no_completed_event, "EVENT-23 EXIT-03", NEEDS_KEEPER)
 {
 	for (uint32_t i = 0; i < 8; i++)
 		kill_in_tight_loop(true, i % 2 ? POSIX_TRACE_FLUSH : POSIX_TRACE_UNTIL_FULL,
-				   1 + i * 17333 / (uint32_t)harness_slowdown());
+				   1 + i * 7333);
 }
 
 #define WRITERS 8
@@ -1308,8 +1231,8 @@ static void check_writers(const struct writer *writers, int fd, trace_event_id_t
 	ts_close_log(log);
 }
 
-TEST_TIMEOUT(eight_threads_a_million_events_each_all_in_the_log,
-	     "EVENT-16 EVENT-17 LOG-19 GETNEXT-03 SIZE-11 SIZE-12", 240, NEEDS_KEEPER)
+TEST(all_events_of_eight_threads_are_in_the_log,
+     "EVENT-16 EVENT-17 LOG-19 GETNEXT-03 SIZE-11 SIZE-12", NEEDS_KEEPER)
 {
 	static struct writers all;
 	static struct writer writers[WRITERS];
@@ -1317,8 +1240,8 @@ TEST_TIMEOUT(eight_threads_a_million_events_each_all_in_the_log,
 	int fd = ts_temp_file();
 	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 0, POSIX_TRACE_APPEND, 0);
 
-	all.rounds = harness_slowdown() > 1 ? 10 : 50;
-	all.each = harness_slowdown() > 1 ? 2000 : 20000;
+	all.rounds = 20;
+	all.each = 5000;
 	/* One round and START always fit, plus what a thread may still be about to flush. */
 	CHECK_OK(
 		posix_trace_attr_getmaxusereventsize(&attr, sizeof(struct sequence), &event_bytes));
@@ -1328,7 +1251,6 @@ TEST_TIMEOUT(eight_threads_a_million_events_each_all_in_the_log,
 	CHECK_EQ(pthread_barrier_init(&all.barrier, NULL, WRITERS), 0);
 	all.trid = ts_create_log(0, &attr, fd);
 	ts_start(all.trid);
-	int64_t before = harness_now_ns();
 	for (uint32_t i = 0; i < WRITERS; i++) {
 		writers[i].all = &all;
 		writers[i].number = i;
@@ -1336,9 +1258,7 @@ TEST_TIMEOUT(eight_threads_a_million_events_each_all_in_the_log,
 	}
 	for (int i = 0; i < WRITERS; i++)
 		CHECK_EQ(pthread_join(writers[i].thread, NULL), 0);
-	NOTE("written and flushed in %lld ms", (long long)(harness_now_ns() - before) / 1000000);
-	ts_expect_status(all.trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-			 POSIX_TRACE_NO_OVERRUN);
+	ts_expect_running(all.trid);
 	ts_shutdown(all.trid);
 	check_writers(writers, fd, all.id, all.rounds * all.each);
 }

@@ -13,7 +13,6 @@ static void keep_block_device(void);
 
 #include <posixtrace.h>
 #include <sys/eventfd.h>
-#include <sys/time.h>
 #include <sys/un.h>
 #include <termios.h>
 
@@ -49,13 +48,6 @@ static void expect_run(const struct ts_events *events, trace_event_id_t id, uint
 			CHECK_EQ(number, *end);
 		*end = number + 1;
 	}
-}
-
-static struct posixtrace_counts counts_of(trace_id_t trid)
-{
-	struct posixtrace_counts counts;
-	CHECK_OK(posixtrace_get_counts(trid, &counts, sizeof(counts)));
-	return counts;
 }
 
 static struct posixtrace_counts log_counts(int fd)
@@ -368,9 +360,7 @@ TEST(old_contents_and_offset_do_not_matter, "LOG-09", NEEDS_KEEPER)
 	CHECK_EQ(write(fd, old, sizeof(old)), (ssize_t)sizeof(old));
 	CHECK_SYS(lseek(fd, 100000, SEEK_SET));
 
-	trace_attr_t attr = log_attr(0, 64 * KIB, POSIX_TRACE_APPEND, 0);
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	ts_start(trid);
+	trace_id_t trid = start_log(0, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
 	emit_run(ts_id("event"), 0, 3, 4);
 	ts_shutdown(trid);
 	CHECK_LT(ts_file_size(fd), 100000);
@@ -400,11 +390,9 @@ TEST(descriptor_in_append_mode_gives_right_logs, "LOG-10", NEEDS_KEEPER)
 
 	for (size_t i = 0; i < 3; i++) {
 		int fd = ts_temp_file(), appending = ts_reopen(fd, O_WRONLY | O_APPEND);
-		trace_attr_t attr =
-			log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, policies[i], 64 * KIB);
-		trace_id_t trid = ts_create_log(0, &attr, appending);
+		trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, policies[i], 64 * KIB,
+					    appending);
 		uint32_t number = 0;
-		ts_start(trid);
 		for (int round = 0; round < 20; round++, number += 100) {
 			emit_run(id, number, number + 100, 200);
 			ts_flush(trid);
@@ -421,7 +409,7 @@ TEST(descriptor_in_append_mode_gives_right_logs, "LOG-10", NEEDS_KEEPER)
 			CHECK_GT(end, 100);
 			if (policies[i] == POSIX_TRACE_APPEND)
 				CHECK_EQ(end, number);
-			stop_reason(
+			ts_stop_reason(
 				&without_markers(&events).at[without_markers(&events).count - 1]);
 		}
 		if (policies[i] != POSIX_TRACE_APPEND)
@@ -442,9 +430,7 @@ TEST(descriptor_open_for_writing_only_is_enough, "LOG-11", NEEDS_KEEPER)
 		int writing = CHECK_SYS(open(path, O_WRONLY | O_CLOEXEC));
 		/* Nor could the library open it anew for reading. */
 		CHECK_SYS(fchmod(fd, 0200));
-		trace_attr_t attr = log_attr(0, 64 * KIB, policies[i], 64 * KIB);
-		trace_id_t trid = ts_create_log(0, &attr, writing);
-		ts_start(trid);
+		trace_id_t trid = start_log(0, 64 * KIB, policies[i], 64 * KIB, writing);
 		for (uint32_t n = 0; n < 1000; n += 100) {
 			emit_run(id, n, n + 100, 200);
 			ts_flush(trid);
@@ -567,54 +553,39 @@ TEST(log_is_written_through_if_the_caller_wants_that, "LOG-12", NEEDS_KEEPER)
 	}
 }
 
-/* Reads along for more than two automatic flushes, while an event comes every 5 ms, looking
- * every 40 ms. The longest time between two looks; *missing of the events were not seen. */
-static int64_t read_along(uint32_t *missing)
+/* Reads along for some automatic flushes, while an event comes every 5 ms, looking every 40 ms. */
+TEST(automatic_flush_waits_for_who_reads_along, "GETNEXT-30", NEEDS_KEEPER)
 {
-	enum { EVENTS = 500, BETWEEN = 8 };
 	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 1024 * KIB, 0, 0);
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	trace_event_id_t id = ts_id("event");
-	int64_t looked = harness_now_ns(), longest = 0;
+	int64_t looked = harness_now_ns(), now;
 	struct ts_event event;
-	uint32_t seen = 0;
+	uint32_t due = 0, late = 0, looks = 0;
 
 	ts_start(trid);
-	for (uint32_t n = 0; n <= EVENTS; n++) {
-		if (n % BETWEEN == 0 || n == EVENTS) {
-			int64_t now = harness_now_ns();
-			longest = now - looked > longest ? now - looked : longest;
-			while (ts_try_next(trid, &event)) {
-				seen += event.info.posix_event_id == id;
-				ts_event_free(&event);
-			}
-			looked = harness_now_ns();
-		}
-		if (n < EVENTS)
-			ts_emit(id, n);
+	for (uint32_t n = 0; n % 100 || count_so_far(fd, POSIX_TRACE_FLUSH_START) < 3;) {
+		ts_emit(id, n++);
 		harness_sleep_ms(5);
-	}
-	ts_shutdown(trid);
-	struct ts_events events = ts_log_events(fd);
-	CHECK_GE(ts_count(&events, POSIX_TRACE_FLUSH_START), 2);
-	close(fd);
-	*missing = EVENTS - seen;
-	return longest;
-}
-
-TEST(automatic_flush_waits_for_who_reads_along, "GETNEXT-30", NEEDS_KEEPER)
-{
-	uint32_t missing;
-
-	/* It waits no longer than 100 ms: on a busy machine we may have looked too late. */
-	for (int i = 0; i < 5; i++) {
-		if (read_along(&missing) > 90000000)
+		if (n % 8)
 			continue;
-		CHECK_EQ(missing, 0);
-		return;
+		now = harness_now_ns();
+		while (ts_try_next(trid, &event)) {
+			if (event.info.posix_event_id == id)
+				due = ts_number(&event) + 1;
+			ts_event_free(&event);
+		}
+		/* It waits no longer than 100 ms for who gets no processor. */
+		if (harness_now_ns() - looked < 90000000)
+			CHECK_EQ(due, n);
+		else
+			late++;
+		looked = now;
+		looks++;
 	}
-	SKIP("the machine is too busy to look in time");
+	NOTE("%u of %u looks were late", late, looks);
+	ts_shutdown(trid);
 }
 
 TEST(log_size_too_small_is_refused, "SIZE-20 SIZE-22 CREATE-16", NEEDS_KEEPER)
@@ -713,10 +684,8 @@ TEST(no_descriptors_left_is_enomem, "ERRORS-12 CREATE-25", NEEDS_KEEPER)
 TEST(flush_puts_what_was_recorded_into_the_log, "LOG-13 LOG-15 LOG-16 OPEN-14", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	ts_start(trid);
+	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 256 * KIB, POSIX_TRACE_APPEND, 0, fd);
 	for (uint32_t number = 0; number < 1000; number += 50) {
 		emit_run(id, number, number + 50, 40);
 		ts_flush(trid);
@@ -734,7 +703,7 @@ TEST(flush_of_a_plain_stream_is_einval, "LOG-14 ERRORS-08 ERRORS-03")
 {
 	trace_id_t trid = ts_create_running(0, NULL);
 	CHECK_EQ(posix_trace_flush(trid), EINVAL);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_expect_running(trid);
 	ts_expect(trid, POSIX_TRACE_START);
 	ts_expect_none(trid);
 	ts_shutdown(trid);
@@ -767,17 +736,14 @@ TEST(recording_goes_on_while_a_flush_waits_for_the_device,
 {
 	int ends[2];
 	open_pipe(ends, 0);
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 512 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = ts_create_log(0, &attr, ends[1]);
-	ts_start(trid);
+	trace_id_t trid =
+		start_log(POSIX_TRACE_UNTIL_FULL, 512 * KIB, POSIX_TRACE_APPEND, 0, ends[1]);
 	/* Twice of what the pipe takes. */
 	emit_run(id, 0, 500, 300);
 	pthread_t flusher = ts_thread(run_flush, &trid);
-	CHECK_WITHIN(20000, ts_status(trid).posix_stream_flush_status == POSIX_TRACE_FLUSHING);
-	int64_t before = harness_now_ns();
+	CHECK_EVENTUALLY(ts_status(trid).posix_stream_flush_status == POSIX_TRACE_FLUSHING);
 	emit_run(id, 500, 1000, 300);
-	CHECK_LT((harness_now_ns() - before) / 1000000, 2000 * harness_slowdown());
 	struct posix_trace_status_info status = ts_status(trid);
 	CHECK_EQ(status.posix_stream_flush_status, POSIX_TRACE_FLUSHING);
 	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_RUNNING);
@@ -800,14 +766,13 @@ TEST(flush_that_stalls_holds_up_no_change_of_state, "", NEEDS_KEEPER)
 {
 	int ends[2];
 	open_pipe(ends, 0);
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 512 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = ts_create_log(0, &attr, ends[1]);
+	trace_id_t trid =
+		start_log(POSIX_TRACE_UNTIL_FULL, 512 * KIB, POSIX_TRACE_APPEND, 0, ends[1]);
 	trace_event_set_t set;
-	ts_start(trid);
 	emit_run(id, 0, 500, 300);
 	pthread_t flusher = ts_thread(run_flush, &trid);
-	CHECK_WITHIN(20000, ts_status(trid).posix_stream_flush_status == POSIX_TRACE_FLUSHING);
+	CHECK_EVENTUALLY(ts_status(trid).posix_stream_flush_status == POSIX_TRACE_FLUSHING);
 	ts_stop(trid);
 	CHECK_OK(posix_trace_eventset_empty(&set));
 	CHECK_OK(posix_trace_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET));
@@ -844,10 +809,10 @@ TEST(log_that_stalls_can_be_given_up, "", NEEDS_KEEPER)
 	unsigned long in_log = last.counts.pt_log_events;
 	emit_run(id, 10, 1000, 300);
 	pthread_t flusher = ts_thread(run_flush, &last.trid);
-	CHECK_WITHIN(20000, ts_status(last.trid).posix_stream_flush_status == POSIX_TRACE_FLUSHING);
+	CHECK_EVENTUALLY(ts_status(last.trid).posix_stream_flush_status == POSIX_TRACE_FLUSHING);
 	/* It waits behind the flush. */
 	pthread_t ender = ts_thread(run_shutdown, &last);
-	CHECK_WITHIN(20000, posix_trace_start(last.trid) == EINVAL);
+	CHECK_EVENTUALLY(posix_trace_start(last.trid) == EINVAL);
 	CHECK_OK(posixtrace_give_up_log(last.trid));
 	CHECK_EQ((intptr_t)ts_join(flusher), ECANCELED);
 	CHECK_EQ((intptr_t)ts_join(ender), ECANCELED);
@@ -883,18 +848,15 @@ TEST(flushed_room_can_be_used_again,
      NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = ts_create_log(0, &attr, fd);
+	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
 	uint32_t number = 0;
-	ts_start(trid);
 	for (int round = 0; round < 4; round++) {
 		number = ts_fill(trid, 64 * KIB, id, 100, number);
 		ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
 				 POSIX_TRACE_NO_OVERRUN);
 		ts_flush(trid);
-		ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-				 POSIX_TRACE_NO_OVERRUN);
+		ts_expect_running(trid);
 	}
 	ts_shutdown(trid);
 
@@ -911,14 +873,14 @@ TEST(flushed_room_can_be_used_again,
 			CHECK_LE(ts_number(&events.at[i]), due + 1);
 			due = ts_number(&events.at[i]) + 1;
 		} else if (i + 1 < events.count) {
-			CHECK_EQ(stop_reason(&events.at[i]), 1);
+			CHECK_EQ(ts_stop_reason(&events.at[i]), 1);
 			CHECK_EQ(events.at[i].info.posix_pid, 0);
 			CHECK_EQ(id_at(&events, ++i), POSIX_TRACE_START);
 			CHECK_EQ(events.at[i].len, sizeof(trace_event_set_t));
 			CHECK_EQ(events.at[i].info.posix_pid, 0);
 			stops++;
 		} else {
-			CHECK_EQ(stop_reason(&events.at[i]), 0);
+			CHECK_EQ(ts_stop_reason(&events.at[i]), 0);
 		}
 	}
 	CHECK_EQ(stops, 4);
@@ -927,14 +889,12 @@ TEST(flushed_room_can_be_used_again,
 TEST(reading_a_logged_stream_frees_nothing, "GETNEXT-29 GETNEXT-30 GETNEXT-31", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	ts_start(trid);
+	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
 	uint32_t number = ts_fill(trid, 64 * KIB, id, 100, 0);
 	struct ts_events read = ts_read_all(trid);
 	CHECK_EQ(id_at(&read, 0), POSIX_TRACE_START);
-	CHECK_EQ(stop_reason(&read.at[read.count - 1]), 1);
+	CHECK_EQ(ts_stop_reason(&read.at[read.count - 1]), 1);
 	ts_expect_none(trid);
 	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_NO_OVERRUN);
 	ts_flush(trid);
@@ -952,10 +912,8 @@ TEST(reading_a_logged_stream_frees_nothing, "GETNEXT-29 GETNEXT-30 GETNEXT-31", 
 TEST(log_holds_each_event_once_in_order, "LOG-19", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	ts_start(trid);
+	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 256 * KIB, POSIX_TRACE_APPEND, 0, fd);
 	uint32_t number = 0;
 	for (uint32_t round = 0; round < 300; round++) {
 		uint32_t end = number + round % 7;
@@ -979,7 +937,7 @@ TEST(suspended_and_empty_streams_can_be_flushed, "LOG-20 STARTSTOP-14", NEEDS_KE
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	ts_flush(trid);
 	ts_flush(trid);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_expect_suspended(trid);
 	ts_start(trid);
 	emit_run(id, 0, 5, 4);
 	ts_stop(trid);
@@ -1007,11 +965,9 @@ static void *run_flushes(void *arg)
 TEST(simultaneous_flushes_take_turns, "LOG-21 LOG-19 LOG-13", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 1024 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = ts_create_log(0, &attr, fd);
+	trace_id_t trid = start_log(POSIX_TRACE_FLUSH, 1024 * KIB, POSIX_TRACE_APPEND, 0, fd);
 	pthread_t threads[4];
-	ts_start(trid);
 	for (int i = 0; i < 4; i++)
 		threads[i] = ts_thread(run_flushes, &trid);
 	/* Less than the stream holds: nothing may be lost. */
@@ -1038,10 +994,8 @@ TEST(file_size_limit_is_efbig, "LOG-22 LOG-25 STATUS-17", NEEDS_KEEPER)
 	count_signals(SIGXFSZ);
 	for (size_t i = 0; i < 3; i++) {
 		int fd = ts_temp_file();
-		trace_attr_t attr =
-			log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, policies[i], 1024 * KIB);
-		trace_id_t trid = ts_create_log(0, &attr, fd);
-		ts_start(trid);
+		trace_id_t trid =
+			start_log(POSIX_TRACE_UNTIL_FULL, 256 * KIB, policies[i], 1024 * KIB, fd);
 		emit_run(id, 0, 100, 100);
 		ts_flush(trid);
 		emit_run(id, 100, 1000, 100);
@@ -1075,18 +1029,16 @@ TEST(file_size_limit_is_efbig, "LOG-22 LOG-25 STATUS-17", NEEDS_KEEPER)
 TEST(file_size_limit_holds_for_automatic_flushes, "LOG-22 POLICY-22 STATUS-17", NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 256 * KIB, POSIX_TRACE_APPEND, 0);
 	int fd = ts_temp_file();
 	count_signals(SIGXFSZ);
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	ts_start(trid);
+	trace_id_t trid = start_log(POSIX_TRACE_FLUSH, 256 * KIB, POSIX_TRACE_APPEND, 0, fd);
 	/* No call tells the keeper of it. */
 	limit_file_size(20000);
 	emit_run(id, 0, 1000, 100);
-	CHECK_WITHIN(10000, ts_status(trid).posix_stream_flush_error == EFBIG);
+	CHECK_EVENTUALLY(ts_status(trid).posix_stream_flush_error == EFBIG);
 	CHECK_LE(ts_file_size(fd), 20000);
 	limit_file_size(RLIM_INFINITY);
-	CHECK_WITHIN(10000, count_so_far(fd, id) == 1000);
+	CHECK_EVENTUALLY(count_so_far(fd, id) == 1000);
 	ts_shutdown(trid);
 	CHECK_EQ(signals_seen, 0);
 }
@@ -1157,10 +1109,8 @@ TEST(vanished_reader_is_epipe_without_sigpipe, "LOG-24 STATUS-17", NEEDS_KEEPER)
 
 	count_signals(SIGPIPE);
 	for (int i = 0; i < 2; i++) {
-		trace_attr_t attr =
-			log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
-		trace_id_t trid = ts_create_log(0, &attr, writers[i]);
-		ts_start(trid);
+		trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0,
+					    writers[i]);
 		emit_run(id, 0, 10, 10);
 		/* Unread bytes would make it ECONNRESET. */
 		CHECK_GT(read(readers[i], head, sizeof(head)), 0);
@@ -1178,11 +1128,10 @@ TEST(failed_final_flush_frees_the_stream_all_the_same, "SHUTDOWN-10 LOG-22 LOG-2
 {
 	trace_event_id_t id = ts_id("event");
 	int fd = ts_temp_file();
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	count_signals(SIGXFSZ);
 	for (int i = 0; i < TRACE_SYS_MAX + 6; i++) {
-		trace_id_t trid = ts_create_log(0, &attr, fd);
-		ts_start(trid);
+		trace_id_t trid =
+			start_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
 		emit_run(id, 0, 300, 100);
 		limit_file_size((rlim_t)ts_file_size(fd) + 1000);
 		CHECK_EQ(posix_trace_shutdown(trid), EFBIG);
@@ -1230,13 +1179,11 @@ TEST(non_blocking_descriptor_is_waited_for, "LOG-26 LOG-35", NEEDS_KEEPER)
 
 	for (int i = 0; i < 2; i++) {
 		int sink = ts_temp_file();
-		trace_attr_t attr =
-			log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, POSIX_TRACE_APPEND, 0);
 		/* Slower than the writer, and never a whole write's worth. */
 		struct drain drain = {.delay_us = 200, .chunk = 1500};
 		drain_start(&drain, readers[i], sink);
-		trace_id_t trid = ts_create_log(0, &attr, writers[i]);
-		ts_start(trid);
+		trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 256 * KIB, POSIX_TRACE_APPEND,
+					    0, writers[i]);
 		emit_run(id, 0, 1000, 100);
 		ts_flush(trid);
 		/* All of it has gone out by now, but for what the pipe holds. */
@@ -1259,10 +1206,8 @@ TEST(non_blocking_descriptor_is_waited_for, "LOG-26 LOG-35", NEEDS_KEEPER)
 static trace_id_t fill_until_full_log(int fd, size_t log_bytes, uint32_t *number)
 {
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_UNTIL_FULL, log_bytes);
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	ts_start(trid);
+	trace_id_t trid =
+		start_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_UNTIL_FULL, log_bytes, fd);
 	for (*number = 0; *number < 3 * log_bytes / 100; *number += 50) {
 		emit_run(id, *number, *number + 50, 100);
 		ts_flush(trid);
@@ -1313,7 +1258,7 @@ TEST(until_full_log_keeps_the_oldest,
 	CHECK_GT(end * 100, 32 * KIB);
 	CHECK_LT(end, number);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
-	CHECK_EQ(stop_reason(&events.at[events.count - 1]), 2);
+	CHECK_EQ(ts_stop_reason(&events.at[events.count - 1]), 2);
 	CHECK_EQ(events.at[events.count - 1].info.posix_pid, 0);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_START), 1);
 	CHECK_LE(log_counts(fd).pt_log_bytes, 128 * KIB);
@@ -1344,7 +1289,7 @@ TEST(clear_revives_an_until_full_log, "LOG-29 CLEAR-09 CLEAR-10 CLEAR-11 STATUS-
 	struct ts_events events = ts_log_events(fd);
 	CHECK_EQ(id_at(&events, 0), POSIX_TRACE_START);
 	ts_expect_numbers(&events, id, 5000, 5009);
-	CHECK_EQ(stop_reason(&events.at[events.count - 1]), 0);
+	CHECK_EQ(ts_stop_reason(&events.at[events.count - 1]), 0);
 	status = log_status(fd);
 	CHECK_EQ(status.posix_log_full_status, POSIX_TRACE_NOT_FULL);
 	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_NO_OVERRUN);
@@ -1356,9 +1301,7 @@ TEST(until_full_log_not_full_ends_with_the_last_stop, "LOG-28 SHUTDOWN-09 SYSEVE
 	trace_event_id_t id = ts_id("event");
 	for (int is_stopped = 0; is_stopped < 2; is_stopped++) {
 		int fd = ts_temp_file();
-		trace_attr_t attr = log_attr(0, 64 * KIB, POSIX_TRACE_UNTIL_FULL, 64 * KIB);
-		trace_id_t trid = ts_create_log(0, &attr, fd);
-		ts_start(trid);
+		trace_id_t trid = start_log(0, 64 * KIB, POSIX_TRACE_UNTIL_FULL, 64 * KIB, fd);
 		emit_run(id, 0, 5, 4);
 		ts_flush(trid);
 		emit_run(id, 5, 10, 4);
@@ -1368,7 +1311,7 @@ TEST(until_full_log_not_full_ends_with_the_last_stop, "LOG-28 SHUTDOWN-09 SYSEVE
 		struct ts_events events = ts_log_events(fd);
 		ts_expect_numbers(&events, id, 0, 9);
 		CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
-		CHECK_EQ(stop_reason(&events.at[events.count - 1]), 0);
+		CHECK_EQ(ts_stop_reason(&events.at[events.count - 1]), 0);
 		CHECK_EQ(events.at[events.count - 1].info.posix_pid, getpid());
 		CHECK_EQ(log_status(fd).posix_log_full_status, POSIX_TRACE_NOT_FULL);
 		close(fd);
@@ -1382,12 +1325,11 @@ TEST(loop_log_keeps_the_newest,
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_LOOP, 128 * KIB);
-	trace_id_t trid = ts_create_log(0, &attr, fd);
+	trace_id_t trid =
+		start_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_LOOP, 128 * KIB, fd);
 	uint32_t number = 0;
 	struct posix_trace_status_info status;
 
-	ts_start(trid);
 	/* The first event that will be overwritten. */
 	struct ts_event start = ts_expect(trid, POSIX_TRACE_START);
 	CHECK_EQ(ts_status(trid).posix_log_full_status, POSIX_TRACE_NOT_FULL);
@@ -1443,11 +1385,10 @@ TEST(small_loop_log_gives_up_no_more_than_it_must, "LOG-30 SIZE-20", NEEDS_KEEPE
 	for (size_t size = 1280; size <= 2816; size += 128) {
 		int fd = ts_temp_file();
 		trace_event_id_t id = ts_id("event");
-		trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 64 * KIB, POSIX_TRACE_LOOP, size);
-		trace_id_t trid = ts_create_log(0, &attr, fd);
+		trace_id_t trid =
+			start_log(POSIX_TRACE_FLUSH, 64 * KIB, POSIX_TRACE_LOOP, size, fd);
 		uint32_t first, end;
 
-		ts_start(trid);
 		emit_run(id, 0, 200, 4);
 		ts_flush(trid);
 		ts_stop(trid);
@@ -1468,10 +1409,8 @@ TEST(loop_log_that_is_not_full_has_no_gap, "LOG-30 STATUS-19", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr =
-		log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_LOOP, 1024 * KIB);
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	ts_start(trid);
+	trace_id_t trid =
+		start_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_LOOP, 1024 * KIB, fd);
 	for (uint32_t n = 0; n < 1000; n += 100) {
 		emit_run(id, n, n + 100, 100);
 		ts_flush(trid);
@@ -1490,9 +1429,7 @@ TEST(append_status_is_never_full, "STATUS-20", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 4096);
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	ts_start(trid);
+	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 4096, fd);
 	emit_run(id, 0, 300, 100);
 	ts_flush(trid);
 	struct posix_trace_status_info status = ts_status(trid);
@@ -1709,11 +1646,9 @@ TEST(events_come_back_from_the_log_unchanged, "LOG-38 SYSEVENT-11", NEEDS_KEEPER
 TEST(unclosed_log_has_what_was_flushed, "LOG-39 STATUS-27 OPEN-14", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
 	char name[TRACE_EVENT_NAME_MAX + 1];
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	ts_start(trid);
+	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
 	emit_run(id, 0, 100, 20);
 	trace_event_id_t late = ts_id("late");
 	ts_emit(late, 0);
@@ -1751,15 +1686,16 @@ static struct timespec long_ago(int fd)
 TEST(writing_marks_the_file_times, "LOG-40", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = ts_create_log(0, &attr, fd);
+	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
 	struct stat st;
-	ts_start(trid);
 	for (int round = 0; round < 2; round++) {
 		struct timespec changed = long_ago(fd);
+		struct timespec tick;
 		/* Past the tick in which the times were set. */
-		harness_sleep_ms(20);
+		do
+			CHECK_SYS(clock_gettime(CLOCK_REALTIME_COARSE, &tick));
+		while (ts_time_ns(&tick) <= ts_time_ns(&changed));
 		emit_run(id, 0, 10, 4);
 		if (round == 0)
 			ts_flush(trid);
@@ -1777,10 +1713,8 @@ TEST(loss_in_a_loop_stream_shows_in_the_log,
      NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr = log_attr(POSIX_TRACE_LOOP, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	ts_start(trid);
+	trace_id_t trid = start_log(POSIX_TRACE_LOOP, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
 	emit_run(id, 0, 10, 100);
 	ts_flush(trid);
 	CHECK_EQ(ts_status(trid).posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
@@ -1818,15 +1752,13 @@ TEST(a_flush_gives_up_nothing_that_came_in_place_of_what_it_wrote, "LOG-17 LOG-1
 {
 	int ends[2];
 	open_pipe(ends, 0);
-	trace_attr_t attr = log_attr(POSIX_TRACE_LOOP, 512 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = ts_create_log(0, &attr, ends[1]);
-	ts_start(trid);
+	trace_id_t trid = start_log(POSIX_TRACE_LOOP, 512 * KIB, POSIX_TRACE_APPEND, 0, ends[1]);
 	emit_run(id, 0, 1000, 300);
 	pthread_t flusher = ts_thread(run_flush, &trid);
 	/* Everything is copied, and as much of it written as the pipe takes. */
 	int held = 0;
-	CHECK_WITHIN(20000, ioctl(ends[0], FIONREAD, &held) == 0 && held >= 32768);
+	CHECK_EVENTUALLY(ioctl(ends[0], FIONREAD, &held) == 0 && held >= 32768);
 	/* All of its chunks are others' now. */
 	emit_run(id, 1000, 20000, 300);
 
@@ -1869,10 +1801,8 @@ TEST(meddling_with_the_descriptor_does_not_crash, "LOG-44", NEEDS_KEEPER)
 		char garbage[3000];
 		trace_id_t log;
 		memset(garbage, 0xab, sizeof(garbage));
-		trace_attr_t attr =
-			log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, policies[i], 64 * KIB);
-		trace_id_t trid = ts_create_log(0, &attr, fd);
-		ts_start(trid);
+		trace_id_t trid =
+			start_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, policies[i], 64 * KIB, fd);
 		for (int round = 0; round < 10; round++) {
 			emit_run(id, 0, 100, 100);
 			CHECK_SYS(lseek(fd, round * 777, SEEK_SET));
@@ -1960,10 +1890,8 @@ TEST(clear_empties_the_log, "CLEAR-10 CLEAR-11 CLEAR-12 CLEAR-02 CLEAR-04", NEED
 	for (size_t i = 0; i < 3; i++) {
 		int fd = ts_temp_file();
 		char name[TRACE_EVENT_NAME_MAX + 1];
-		trace_attr_t attr =
-			log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, policies[i], 64 * KIB);
-		trace_id_t trid = ts_create_log(0, &attr, fd);
-		ts_start(trid);
+		trace_id_t trid =
+			start_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, policies[i], 64 * KIB, fd);
 		for (int round = 0; round < 10; round++) {
 			emit_run(before, 0, 100, 100);
 			ts_flush(trid);
@@ -2006,9 +1934,8 @@ TEST(clear_leaves_what_a_pipe_has_taken, "CLEAR-12", NEEDS_KEEPER)
 	struct drain drain = {0};
 	open_pipe(ends, 0);
 	drain_start(&drain, ends[0], sink);
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
-	trace_id_t trid = ts_create_log(0, &attr, ends[1]);
-	ts_start(trid);
+	trace_id_t trid =
+		start_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0, ends[1]);
 	emit_run(id, 0, 10, 100);
 	ts_flush(trid);
 	emit_run(id, 10, 20, 100);
@@ -2040,12 +1967,11 @@ TEST(clear_waits_for_a_flush, "CLEAR-14", NEEDS_KEEPER)
 	trace_event_id_t id = ts_id("event");
 	struct drain drain = {0};
 	open_pipe(ends, 0);
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 512 * KIB, POSIX_TRACE_APPEND, 0);
-	trace_id_t trid = ts_create_log(0, &attr, ends[1]);
-	ts_start(trid);
+	trace_id_t trid =
+		start_log(POSIX_TRACE_UNTIL_FULL, 512 * KIB, POSIX_TRACE_APPEND, 0, ends[1]);
 	emit_run(id, 0, 1000, 300);
 	pthread_t flusher = ts_thread(run_flush, &trid);
-	CHECK_WITHIN(20000, ts_status(trid).posix_stream_flush_status == POSIX_TRACE_FLUSHING);
+	CHECK_EVENTUALLY(ts_status(trid).posix_stream_flush_status == POSIX_TRACE_FLUSHING);
 	pthread_t clearer = ts_thread(run_clear, &trid);
 	close(ends[1]);
 	drain_start(&drain, ends[0], sink);
@@ -2071,10 +1997,8 @@ struct logging_arg {
 
 static void control_and_freeze(const struct logging_arg *arg)
 {
-	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, arg->stream_bytes, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = ts_create_log(0, &attr, arg->fd);
-	ts_start(trid);
+	start_log(POSIX_TRACE_FLUSH, arg->stream_bytes, POSIX_TRACE_APPEND, 0, arg->fd);
 	emit_run(id, 0, arg->events, arg->event_bytes);
 	raise(SIGSTOP);
 	_exit(0);
@@ -2092,79 +2016,61 @@ TEST(flush_stream_flushes_without_help, "POLICY-22 POLICY-23", NEEDS_KEEPER)
 	CHECK_EQ(waitpid(pid, &status, WUNTRACED), pid);
 	CHECK(WIFSTOPPED(status));
 	/* All its threads are stopped now. */
-	int64_t before = harness_now_ns();
-	CHECK_WITHIN(20000, count_so_far(fd, id) == 1);
-	NOTE("flushed after %lld ms", (long long)(harness_now_ns() - before) / 1000000);
+	CHECK_EVENTUALLY(count_so_far(fd, id) == 1);
 	kill(pid, SIGKILL);
 	harness_reap(pid);
 }
 
-TEST(flush_stream_flushes_within_a_second, "POLICY-23", NEEDS_KEEPER)
+/* Milliseconds until an automatic flush has taken the first of so many events of 100 bytes, which
+ * the stream has room for. */
+static int64_t flushed_after(uint32_t count)
 {
 	trace_event_id_t id = ts_id("event");
-	int64_t took = 0;
-	/* A machine under load may be late; it is not late every time. */
-	for (int attempt = 0; attempt < 4; attempt++) {
-		int fd = ts_temp_file();
-		trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 256 * KIB, POSIX_TRACE_APPEND, 0);
-		trace_id_t trid = ts_create_log(0, &attr, fd);
-		ts_start(trid);
-		CHECK_WITHIN(20000, count_so_far(fd, POSIX_TRACE_START) == 1);
-		int64_t before = harness_now_ns();
-		ts_emit(id, 1);
-		CHECK_WITHIN(20000, count_so_far(fd, id) == 1);
-		took = (harness_now_ns() - before) / 1000000;
-		ts_shutdown(trid);
-		close(fd);
-		if (took <= 1100)
-			return;
-	}
-	harness_fail("an event is flushed after %lld ms", (long long)took);
+	int fd = ts_temp_file();
+	trace_id_t trid = start_log(POSIX_TRACE_FLUSH, 256 * KIB, POSIX_TRACE_APPEND, 0, fd);
+	CHECK_EVENTUALLY(count_so_far(fd, POSIX_TRACE_START) == 1);
+	int64_t before = harness_now_ns();
+	emit_run(id, 0, count, 100);
+	CHECK_EVENTUALLY(count_so_far(fd, id) > 0);
+	int64_t took = (harness_now_ns() - before) / 1000000;
+	ts_shutdown(trid);
+	struct ts_events events = ts_log_events(fd);
+	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
+	ts_events_free(&events);
+	close(fd);
+	NOTE("flushed after %lld ms", (long long)took);
+	return took;
+}
+
+/* Who gets no processor comes late, but not each time. */
+TEST(flush_stream_flushes_within_a_second, "POLICY-23", NEEDS_KEEPER)
+{
+	CHECK_EVENTUALLY(flushed_after(1) <= 1000);
 }
 
 TEST(flush_stream_flushes_at_half_full, "POLICY-23 POLICY-22", NEEDS_KEEPER)
 {
-	trace_event_id_t id = ts_id("event");
+	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 256 * KIB, POSIX_TRACE_APPEND, 0);
 	size_t event_bytes;
-	int64_t took = 0;
-	for (int attempt = 0; attempt < 4; attempt++) {
-		int fd = ts_temp_file();
-		trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 256 * KIB, POSIX_TRACE_APPEND, 0);
-		trace_id_t trid = ts_create_log(0, &attr, fd);
-		ts_start(trid);
-		int64_t before = harness_now_ns();
-		/* Beyond the half, by actual or by maximum sizes, but not full. */
-		CHECK_OK(posix_trace_attr_getmaxusereventsize(&attr, 100, &event_bytes));
-		emit_run(id, 0, (uint32_t)(256 * KIB * 4 / 5 / event_bytes), 100);
-		CHECK_WITHIN(20000, count_so_far(fd, id) > 0);
-		took = (harness_now_ns() - before) / 1000000;
-		ts_shutdown(trid);
-		struct ts_events events = ts_log_events(fd);
-		CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
-		ts_events_free(&events);
-		close(fd);
-		/* Well before the second that an unflushed event may wait. */
-		if (took < 400)
-			return;
-	}
-	harness_fail("a half full stream is flushed after %lld ms", (long long)took);
+	/* Beyond the half, by actual or by maximum sizes, but not full. */
+	CHECK_OK(posix_trace_attr_getmaxusereventsize(&attr, 100, &event_bytes));
+	/* Well before the second that an unflushed event may wait. */
+	CHECK_EVENTUALLY(flushed_after((uint32_t)(256 * KIB * 4 / 5 / event_bytes)) < 400);
 }
 
 TEST(flush_stream_takes_far_more_than_it_holds, "POLICY-22 LOG-19", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 1024 * KIB, POSIX_TRACE_APPEND, 0);
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	ts_start(trid);
+	trace_id_t trid = start_log(POSIX_TRACE_FLUSH, 1024 * KIB, POSIX_TRACE_APPEND, 0, fd);
 	/* In portions below half of the stream, each given time to be flushed. */
 	uint32_t number = 0;
 	for (int round = 0; round < 40; round++) {
 		emit_run(id, number, number + 3000, 100);
 		number += 3000;
-		CHECK_WITHIN(20000, counts_of(trid).pt_stream_bytes < 400 * KIB);
+		CHECK_EVENTUALLY(counts_of(trid).pt_stream_bytes < 400 * KIB);
 	}
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_expect_running(trid);
 	ts_shutdown(trid);
 	struct ts_events events = ts_log_events(fd);
 	ts_expect_numbers(&events, id, 0, number - 1);
@@ -2185,7 +2091,7 @@ TEST(flush_stream_that_overruns_stops_and_restarts_itself,
 	ts_start(trid);
 	/* Nobody reads: the keeper is stuck, the stream fills up. */
 	uint32_t number = ts_flood(64 * KIB, id, 100, 0);
-	CHECK_WITHIN(20000, ts_status(trid).posix_stream_flush_status == POSIX_TRACE_FLUSHING);
+	CHECK_EVENTUALLY(ts_status(trid).posix_stream_flush_status == POSIX_TRACE_FLUSHING);
 	struct posix_trace_status_info status;
 	/* Room may have come free between the two. */
 	number = ts_flood(64 * KIB, id, 100, number);
@@ -2201,7 +2107,7 @@ TEST(flush_stream_that_overruns_stops_and_restarts_itself,
 	/* The reader comes back, and the stream by itself. */
 	struct drain drain = {0};
 	drain_start(&drain, ends[0], sink);
-	CHECK_WITHIN(20000, ts_status(trid).posix_stream_status == POSIX_TRACE_RUNNING);
+	CHECK_EVENTUALLY(ts_status(trid).posix_stream_status == POSIX_TRACE_RUNNING);
 	CHECK_EQ(ts_status(trid).posix_stream_full_status, POSIX_TRACE_NOT_FULL);
 	emit_run(id, 1000000, 1000005, 100);
 	ts_shutdown(trid);
@@ -2222,16 +2128,14 @@ TEST(gap_of_a_flush_stream_is_stop_and_start, "SYSEVENT-19 POLICY-22 POLICY-20 S
 	int ends[2], sink = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
 	open_pipe(ends, 0);
-	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 64 * KIB, POSIX_TRACE_APPEND, 0);
-	trace_id_t trid = ts_create_log(0, &attr, ends[1]);
-	ts_start(trid);
+	trace_id_t trid = start_log(POSIX_TRACE_FLUSH, 64 * KIB, POSIX_TRACE_APPEND, 0, ends[1]);
 	/* More than pipe and stream hold together. */
 	uint32_t number = ts_flood(64 * KIB, id, 100, 0);
-	CHECK_WITHIN(20000, (number = ts_flood(64 * KIB, id, 100, number),
-			     ts_status(trid).posix_stream_full_status == POSIX_TRACE_FULL));
+	CHECK_EVENTUALLY((number = ts_flood(64 * KIB, id, 100, number),
+			  ts_status(trid).posix_stream_full_status == POSIX_TRACE_FULL));
 	struct drain drain = {0};
 	drain_start(&drain, ends[0], sink);
-	CHECK_WITHIN(20000, ts_status(trid).posix_stream_status == POSIX_TRACE_RUNNING);
+	CHECK_EVENTUALLY(ts_status(trid).posix_stream_status == POSIX_TRACE_RUNNING);
 	emit_run(id, number, number + 5, 100);
 	number += 5;
 	ts_shutdown(trid);
@@ -2256,7 +2160,7 @@ TEST(gap_of_a_flush_stream_is_stop_and_start, "SYSEVENT-19 POLICY-22 POLICY-20 S
 			is_gap = false;
 			due = got + 1;
 		} else if (i + 1 < events.count) {
-			CHECK_EQ(stop_reason(&events.at[i]), 1);
+			CHECK_EQ(ts_stop_reason(&events.at[i]), 1);
 			CHECK_EQ(id_at(&events, ++i), POSIX_TRACE_START);
 			is_gap = true;
 			gaps++;
@@ -2264,27 +2168,25 @@ TEST(gap_of_a_flush_stream_is_stop_and_start, "SYSEVENT-19 POLICY-22 POLICY-20 S
 	}
 	CHECK_GT(gaps, 0);
 	CHECK_EQ(due, number);
-	CHECK_EQ(stop_reason(&events.at[events.count - 1]), 0);
+	CHECK_EQ(ts_stop_reason(&events.at[events.count - 1]), 0);
 }
 
 TEST(idle_flush_stream_leaves_its_log_alone, "POLICY-24", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 64 * KIB, POSIX_TRACE_APPEND, 0);
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	ts_start(trid);
+	trace_id_t trid = start_log(POSIX_TRACE_FLUSH, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
 	emit_run(id, 0, 10, 100);
-	CHECK_WITHIN(20000, count_so_far(fd, id) == 10);
-	/* What its markers cause comes at the next look, within a second or, on a busy machine,
-	 * later: until the log was still for a second. */
-	off_t size = -1;
-	for (int tries = 0; ts_file_size(fd) != size; tries++) {
-		CHECK_LT(tries, 20);
+	CHECK_EVENTUALLY(count_so_far(fd, id) == 10);
+	/* What its markers cause comes at the keeper's next look. */
+	pid_t keeper;
+	off_t size;
+	keeper = keeper_of(trid);
+	do {
 		size = ts_file_size(fd);
-		harness_sleep_ms(1000);
-	}
-	harness_sleep_ms(2500);
+		ts_wait_turns(keeper, 2);
+	} while (ts_file_size(fd) != size);
+	ts_wait_turns(keeper, 2);
 	CHECK_EQ(ts_file_size(fd), size);
 	ts_shutdown(trid);
 }
@@ -2305,7 +2207,15 @@ TEST(other_streams_are_flushed_on_demand_only, "POLICY-25 POLICY-11", NEEDS_KEEP
 		/* The other stream has these events too if it runs. */
 		ts_stop(trids[i]);
 	}
-	harness_sleep_ms(1600);
+	/* Another stream tells when they would have been flushed. */
+	int clock_fd = ts_temp_file();
+	trace_id_t clock = ts_create_log(0, NULL, clock_fd);
+	ts_start(clock);
+	for (uint32_t n = 1; n <= 2; n++) {
+		ts_emit(id, n);
+		CHECK_EVENTUALLY(count_so_far(clock_fd, id) == n);
+	}
+	ts_shutdown(clock);
 	for (int i = 0; i < 2; i++) {
 		struct ts_events events = events_so_far(fds[i]);
 		CHECK_EQ(events.count, 0);
@@ -2328,7 +2238,7 @@ TEST(logged_stream_flushes_itself_by_default, "POLICY-09 POLICY-22", NEEDS_KEEPE
 	CHECK_EQ(policy, POSIX_TRACE_FLUSH);
 	ts_start(trid);
 	ts_emit(id, 0);
-	CHECK_WITHIN(20000, count_so_far(fd, id) == 1);
+	CHECK_EVENTUALLY(count_so_far(fd, id) == 1);
 	ts_shutdown(trid);
 }
 
@@ -2387,14 +2297,12 @@ TEST(markers_of_automatic_flushes_are_nobodys, "SYSEVENT-22 SYSEVENT-23 POLICY-2
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 64 * KIB, POSIX_TRACE_APPEND, 0);
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	ts_start(trid);
+	trace_id_t trid = start_log(POSIX_TRACE_FLUSH, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
 	ts_emit(id, 0);
-	CHECK_WITHIN(20000, count_so_far(fd, id) == 1);
+	CHECK_EVENTUALLY(count_so_far(fd, id) == 1);
 	ts_emit(id, 1);
 	/* With these come the markers of the one before. */
-	CHECK_WITHIN(20000, count_so_far(fd, id) == 2);
+	CHECK_EVENTUALLY(count_so_far(fd, id) == 2);
 	struct ts_events events = events_so_far(fd);
 	CHECK_GT(ts_count(&events, POSIX_TRACE_FLUSH_START), 0);
 	CHECK_GT(ts_count(&events, POSIX_TRACE_FLUSH_STOP), 0);
@@ -2422,7 +2330,7 @@ TEST(failing_flushes_do_not_pile_up_markers, "SYSEVENT-26 LOG-25", NEEDS_KEEPER)
 	for (int i = 0; i < 1000; i++)
 		CHECK_EQ(posix_trace_flush(trid), EFBIG);
 	limit_file_size(RLIM_INFINITY);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_expect_running(trid);
 	ts_flush(trid);
 	ts_shutdown(trid);
 	struct ts_events events = ts_log_events(fd);
@@ -2458,9 +2366,7 @@ TEST(log_reports_losses_that_were_polled_before, "STATUS-22 STATUS-24 STATUS-14"
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	ts_start(trid);
+	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
 	ts_flood(64 * KIB, id, 100, 0);
 	CHECK_EQ(ts_status(trid).posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
 	CHECK_EQ(ts_status(trid).posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
@@ -2482,9 +2388,7 @@ TEST(clear_forgets_losses_for_the_log_too, "STATUS-24 CLEAR-06", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr = log_attr(POSIX_TRACE_LOOP, 64 * KIB, POSIX_TRACE_APPEND, 0);
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	ts_start(trid);
+	trace_id_t trid = start_log(POSIX_TRACE_LOOP, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
 	ts_flood(64 * KIB, id, 100, 0);
 	ts_clear(trid);
 	ts_emit(id, 0);
@@ -2523,11 +2427,9 @@ TEST(log_that_does_not_come_to_its_disk_is_told, "STATUS-17 SHUTDOWN-10", NEEDS_
 		SKIP("no filters of system calls");
 	for (size_t i = 0; i < 3; i++) {
 		int fd = ts_temp_file();
-		trace_attr_t attr =
-			log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, policies[i], 64 * KIB);
-		trace_id_t trid = ts_create_log(0, &attr, fd);
+		trace_id_t trid =
+			start_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, policies[i], 64 * KIB, fd);
 
-		ts_start(trid);
 		emit_run(id, 0, 100, 100);
 		/* A flush does not wait for the disk. */
 		ts_flush(trid);
@@ -2582,16 +2484,14 @@ TEST(shutdown_flushes_and_closes_the_log, "SHUTDOWN-07 SHUTDOWN-08 SHUTDOWN-09 L
 	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_FLUSH};
 	for (size_t i = 0; i < 3; i++) {
 		int fd = ts_temp_file();
-		trace_attr_t attr = log_attr(policies[i], 256 * KIB, POSIX_TRACE_APPEND, 0);
-		trace_id_t trid = ts_create_log(0, &attr, fd);
-		ts_start(trid);
+		trace_id_t trid = start_log(policies[i], 256 * KIB, POSIX_TRACE_APPEND, 0, fd);
 		emit_run(id, 0, 500, 100);
 		ts_shutdown(trid);
 		struct ts_events all = ts_log_events(fd), events = without_markers(&all);
 		CHECK_EQ(id_at(&events, 0), POSIX_TRACE_START);
 		ts_expect_numbers(&events, id, 0, 499);
 		CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
-		CHECK_EQ(stop_reason(&events.at[events.count - 1]), 0);
+		CHECK_EQ(ts_stop_reason(&events.at[events.count - 1]), 0);
 		CHECK_EQ(events.at[events.count - 1].info.posix_pid, getpid());
 		expect_closed_log(fd);
 		/* Nobody writes to it any more. */

@@ -172,16 +172,6 @@ TEST(events_of_a_log_are_those_of_its_copy, "", NEEDS_KEEPER)
 	CHECK(ts_count(&b, POSIX_TRACE_FLUSH_STOP) > 0);
 }
 
-static uint64_t random_state = 88172645463325252U;
-
-static uint64_t rnd(uint64_t below)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return random_state % below;
-}
-
 /* Many packets, many threads, and runs of events of one time, which go on over what is written at
  * once. */
 TEST(the_order_is_that_of_adding, "")
@@ -203,9 +193,9 @@ TEST(the_order_is_that_of_adding, "")
 		/* In the middle, one time for a third of all. */
 		bool is_tied = i % COUNT > COUNT / 3 && i < COUNT / 3 * 2;
 
-		of_thread[i] = (uint8_t)rnd(THREADS);
-		if (!is_tied && rnd(3) == 0)
-			ns += (int64_t)rnd(2000000);
+		of_thread[i] = (uint8_t)harness_draw(THREADS);
+		if (!is_tied && harness_draw(3) == 0)
+			ns += (int64_t)harness_draw(2000000);
 		times[i] = ns;
 		add(log, event(ids[i % 2], ns, of_thread[i], &i, sizeof(i)));
 	}

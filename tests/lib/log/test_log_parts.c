@@ -56,8 +56,7 @@ static void take_end(struct posixtrace_cursor *cursor, struct bytes *b, unsigned
 
 static trace_id_t begin(struct posixtrace_cursor **cursor)
 {
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 4 << 20, 300000);
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, 4 << 20, 300000);
 
 	CHECK_OK(posixtrace_cursor_open(trid, 0, cursor));
 	return trid;
@@ -269,8 +268,7 @@ TEST(memory_is_that_of_what_was_not_read, "")
 {
 	static char data[30000];
 	struct posixtrace_cursor *cursor;
-	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 4 << 20, sizeof(data));
-	trace_id_t trid = ts_create_running(0, &attr), log = 0;
+	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, 4 << 20, sizeof(data)), log = 0;
 	trace_event_id_t id = ts_id("event");
 	struct posixtrace_part part;
 	struct seen s = {.events = 0};

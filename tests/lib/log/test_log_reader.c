@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The reader of logs against files that are cut, damaged, foreign or changing. */
 #include "tests/support/log_maker.h"
+#include "tests/support/thread_state.h"
 
 #include <limits.h>
 #include <sys/socket.h>
-
-#include "lib/base/crc32c.h"
 
 /* A small log and the events that are in it. */
 struct sample {
@@ -29,16 +28,12 @@ static uint64_t digest(const struct seen *s)
 static void sample_from(struct sample *p, struct maker *m, const char *what)
 {
 	struct ptrc_log_stream *l;
-	struct stat st;
 	struct seen s;
 
 	p->what = what;
 	p->fd = m->fd;
 	p->is_ring = m->w.kind == PTRC_LOG_RING;
-	CHECK_SYS(fstat(m->fd, &st));
-	p->size = (size_t)st.st_size;
-	p->bytes = malloc(p->size);
-	CHECK_EQ(pread(m->fd, p->bytes, p->size, 0), p->size);
+	p->bytes = bytes_of(m->fd, &p->size);
 	l = log_open(m->fd);
 	while (next_seen(l, &s)) {
 		p->events = realloc(p->events, (p->count + 1) * sizeof(*p->events));
@@ -171,7 +166,23 @@ static long check_remains(const struct sample *p)
 	return count;
 }
 
-TEST_TIMEOUT(cut_anywhere, "OPEN-15 OPEN-03", 120)
+/* The place behind this one that is worth a try: each byte of a header is, but of a payload, where
+ * one is as good as another, each seventh, and of what is unused fewer. */
+static size_t next_place(const struct sample *p, size_t at)
+{
+	static const uint8_t unused[100];
+
+	if (at >= PTRC_LOG_HEADS_BYTES && at + sizeof(unused) < p->size &&
+	    memcmp(p->bytes + at, unused, sizeof(unused)) == 0)
+		return at + sizeof(unused) - sizeof(struct ptrc_log_packet);
+	for (at++; at < p->size && at >= PTRC_LOG_HEADS_BYTES && at % 7; at++)
+		for (size_t back = 4; back < sizeof(struct ptrc_log_packet); back++)
+			if (memcmp(p->bytes + at - back, "PTPK", 4) == 0)
+				return at;
+	return at;
+}
+
+TEST(cut_anywhere, "OPEN-15 OPEN-03")
 {
 	for (size_t i = 0; i < 6; i++) {
 		struct sample p;
@@ -179,7 +190,8 @@ TEST_TIMEOUT(cut_anywhere, "OPEN-15 OPEN-03", 120)
 
 		make_sample(&p, kinds[i < 4 ? i : i - 2], i < 4 ? CLOSED : CLOSED_WITHOUT_INDEX);
 		NOTE("%s, %zu bytes, %zu events", p.what, p.size, p.count);
-		for (size_t size = 0; size <= p.size; size++) {
+		for (size_t size = 0; size <= p.size;
+		     size = size < p.size ? next_place(&p, size) : size + 1) {
 			long count;
 
 			CHECK_SYS(ftruncate(p.fd, 0));
@@ -199,7 +211,7 @@ TEST_TIMEOUT(cut_anywhere, "OPEN-15 OPEN-03", 120)
 	}
 }
 
-TEST_TIMEOUT(any_bit_flipped, "OPEN-15 OPEN-03", 240)
+TEST(any_bit_flipped, "OPEN-15 OPEN-03")
 {
 	for (size_t i = 0; i < 6; i++) {
 		struct sample p;
@@ -208,20 +220,22 @@ TEST_TIMEOUT(any_bit_flipped, "OPEN-15 OPEN-03", 240)
 		make_sample(&p, kinds[i < 4 ? i : i - 2], i < 4 ? CLOSED : CLOSED_WITHOUT_INDEX);
 		NOTE("%s, %zu bytes, %zu events", p.what, p.size, p.count);
 		whole = check_remains(&p);
-		for (size_t bit = 0; bit < 8 * p.size; bit++) {
-			uint8_t byte = p.bytes[bit / 8] ^ (uint8_t)(1 << bit % 8);
-			long count;
+		/* Of the heads the_head_stands_twice flips each byte. */
+		for (size_t at = 0; at < p.size; at = next_place(&p, at))
+			for (unsigned bit = at % 3; bit < 8; bit += 3) {
+				uint8_t byte = p.bytes[at] ^ (uint8_t)(1 << bit);
+				long count;
 
-			if (bit / 8 > 128 && bit % 3) /* head: all; else some in each byte */
-				continue;
-			CHECK_EQ(pwrite(p.fd, &byte, 1, (off_t)(bit / 8)), 1);
-			count = check_remains(&p);
-			if (bit / 8 < PTRC_LOG_HEADS_BYTES)
-				CHECK_EQ(count, whole);
-			else if (count < worst)
-				worst = count;
-			CHECK_EQ(pwrite(p.fd, &p.bytes[bit / 8], 1, (off_t)(bit / 8)), 1);
-		}
+				if (at >= 128 && at < PTRC_LOG_HEADS_BYTES)
+					continue;
+				CHECK_EQ(pwrite(p.fd, &byte, 1, (off_t)at), 1);
+				count = check_remains(&p);
+				if (at < PTRC_LOG_HEADS_BYTES)
+					CHECK_EQ(count, whole);
+				else if (count < worst)
+					worst = count;
+				CHECK_EQ(pwrite(p.fd, &p.bytes[at], 1, (off_t)at), 1);
+			}
 		/* It is never more than one packet. */
 		CHECK_GE(worst, p.is_ring ? 0 : (long)p.count - 7);
 		free_sample(&p);
@@ -239,9 +253,9 @@ static unsigned long damaged_parts(int fd)
 	return counts.pt_damaged_parts;
 }
 
-TEST_TIMEOUT(the_head_stands_twice, "", 120)
+TEST(the_head_stands_twice, "")
 {
-	for (size_t i = 0; i < 6; i++) {
+	for (size_t i = 0; i < 6; i += 5) {
 		uint8_t nothing[PTRC_LOG_HEAD_BYTES] = {0};
 		struct sample p;
 		long whole;
@@ -291,7 +305,7 @@ static void read_type_names(int fd, char names[16][TRACE_EVENT_NAME_MAX + 1])
 	ptrc_log_stream_close(l);
 }
 
-TEST_TIMEOUT(damage_at_the_begin_is_told_and_renames_nothing, "", 120)
+TEST(damage_at_the_begin_is_told_and_renames_nothing, "")
 {
 	/* With an index, without, not closed; a ring in its first lap. */
 	for (int i = 0; i < 5; i++) {
@@ -346,32 +360,8 @@ TEST_TIMEOUT(damage_at_the_begin_is_told_and_renames_nothing, "", 120)
 	}
 }
 
-/* Make the CRCs of the packet at offset right. */
-static void sign(uint8_t *bytes, size_t size, size_t offset)
-{
-	struct ptrc_log_packet h;
-
-	memcpy(&h, bytes + offset, sizeof(h));
-	if (h.length <= size - offset - sizeof(h))
-		h.payload_crc = ptrc_crc32c(0, bytes + offset + sizeof(h), h.length);
-	if (h.sums_bytes <= size - offset - sizeof(h))
-		h.sums_crc = ptrc_crc32c(0, bytes + offset + sizeof(h), h.sums_bytes);
-	h.header_crc = ptrc_crc32c(0, &h, offsetof(struct ptrc_log_packet, header_crc));
-	memcpy(bytes + offset, &h, sizeof(h));
-}
-
-static uint64_t random_state = 88172645463325252U;
-
-static uint64_t rnd(uint64_t below)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return random_state % below;
-}
-
 /* Someone means harm: everything he writes has the right CRC. */
-TEST_TIMEOUT(forged_with_right_checksums, "OPEN-15", 240)
+TEST(forged_with_right_checksums, "OPEN-15")
 {
 	for (size_t i = 0; i < 4; i++) {
 		struct sample p;
@@ -385,28 +375,30 @@ TEST_TIMEOUT(forged_with_right_checksums, "OPEN-15", 240)
 				offsets[count++] = at;
 		CHECK_GT(count, 3);
 		copy = malloc(p.size);
-		for (int round = 0; round < 4000; round++) {
+		for (int round = 0; round < 1000; round++) {
 			struct ptrc_log_stream *l;
 			struct ptrc_log_packet h;
 			struct seen s;
 			size_t seen = 0;
 
 			memcpy(copy, p.bytes, p.size);
-			for (uint64_t k = rnd(3); k < 3; k++) {
+			for (uint64_t k = harness_draw(3); k < 3; k++) {
 				static const uint64_t values[] = {
 					0,	    1,	       8,	   0x7f,
 					0xff,	    0x8000,    0xffff,	   0x7fffffff,
 					0xffffffff, INT64_MAX, UINT64_MAX, UINT64_MAX - 63};
-				size_t offset = offsets[rnd(count)], at;
-				uint64_t value = rnd(2) ? values[rnd(12)] : rnd(UINT64_MAX);
-				size_t width = (size_t)1 << rnd(4);
+				size_t offset = offsets[harness_draw(count)], at;
+				uint64_t value = harness_draw(2) ? values[harness_draw(12)]
+								 : harness_draw(UINT64_MAX);
+				size_t width = (size_t)1 << harness_draw(4);
 
 				memcpy(&h, copy + offset, sizeof(h));
-				if (rnd(3) == 0)
-					at = rnd(72);
+				if (harness_draw(3) == 0)
+					at = harness_draw(72);
 				else
-					at = sizeof(h) +
-					     rnd(h.length < 2048 && h.length ? h.length : 64);
+					at = sizeof(h) + harness_draw(h.length < 2048 && h.length
+									      ? h.length
+									      : 64);
 				if (offset + at + width > p.size)
 					continue;
 				memcpy(copy + offset + at, &value, width);
@@ -625,11 +617,9 @@ TEST(damage_is_told_in_its_place_and_with_its_number, "OPEN-15")
 		struct ptrc_log_stream *l;
 		struct ptrc_log_packet h;
 		struct maker_run r;
-		size_t count = 0, chosen;
-		struct stat st;
+		size_t count = 0, chosen, size;
 		struct maker m;
-		uint8_t byte;
-		off_t at;
+		uint8_t *bytes;
 
 		maker_open(&m, maker_file(), is_ring ? POSIX_TRACE_LOOP : POSIX_TRACE_APPEND,
 			   1 << 20);
@@ -640,19 +630,17 @@ TEST(damage_is_told_in_its_place_and_with_its_number, "OPEN-15")
 			run_free(&r);
 		}
 		close_sample(&m, ending);
-		CHECK_SYS(fstat(m.fd, &st));
-		for (at = 0; at + (off_t)sizeof(h) <= st.st_size; at += 8) {
-			CHECK_EQ(pread(m.fd, &h, sizeof(h), at), sizeof(h));
+		bytes = bytes_of(m.fd, &size);
+		for (size_t at = 0; at + sizeof(h) <= size; at += 8) {
+			memcpy(&h, bytes + at, sizeof(h));
 			if (h.magic == PTRC_LOG_PACKET_MAGIC && h.type == PTRC_LOG_EVENTS)
-				offsets[count++] = (uint64_t)at;
+				offsets[count++] = at;
 		}
 		CHECK_GE(count, 10);
 		chosen = i / 4 == 0 ? 0 : i / 4 == 1 ? count / 2 : count - 1;
-		CHECK_EQ(pread(m.fd, &h, sizeof(h), (off_t)offsets[chosen]), sizeof(h));
-		at = (off_t)offsets[chosen] + (is_header ? 9 : (off_t)sizeof(h) + 500);
-		CHECK_EQ(pread(m.fd, &byte, 1, at), 1);
-		byte ^= 0x10;
-		CHECK_EQ(pwrite(m.fd, &byte, 1, at), 1);
+		memcpy(&h, bytes + offsets[chosen], sizeof(h));
+		free(bytes);
+		flip(m.fd, offsets[chosen] + (is_header ? 9 : sizeof(h) + 500), 0x10);
 		l = log_open(m.fd);
 		for (int round = 0; round < 2; round++) {
 			read_around_gap(l, &first, &behind);
@@ -1021,6 +1009,16 @@ TEST(offset_and_descriptor_are_let_be, "OPEN-09 OPEN-10")
 	free(p.events);
 }
 
+static struct ptrc_log_stream *open_without_a_wait(int fd)
+{
+	long naps = harness_naps();
+	struct ptrc_log_stream *l = log_open(fd);
+
+	/* It would sleep a hundred times before it sleeps for longer than 200 us. */
+	CHECK_LT(harness_naps() - naps, 50);
+	return l;
+}
+
 TEST(waits_for_a_keeper_that_is_finishing, "EXIT-02 OPEN-14")
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
@@ -1028,23 +1026,24 @@ TEST(waits_for_a_keeper_that_is_finishing, "EXIT-02 OPEN-14")
 	struct ptrc_log_stream *l;
 	struct maker_run r;
 	struct maker m;
-	int fd = maker_file(), to_parent[2];
-	int64_t begin;
+	int fd = maker_file(), to_parent[2], to_keeper[2];
 	char c;
 	pid_t keeper;
 
 	maker_open(&m, fd, POSIX_TRACE_APPEND, 0);
 	CHECK_SYS(pipe(to_parent));
+	CHECK_SYS(pipe(to_keeper));
 	keeper = harness_fork();
 	if (keeper == 0) {
 		lock.l_start = PTRC_LOG_LOCK_KEEPER;
 		CHECK_SYS(fcntl(fd, F_SETLK, &lock));
 		CHECK_EQ(write(to_parent[1], "x", 1), 1);
-		harness_sleep_ms(100);
+		CHECK_EQ(read(to_keeper[0], &c, 1), 1);
 		lock.l_start = PTRC_LOG_LOCK_FINISHING;
 		CHECK_SYS(fcntl(fd, F_SETLK, &lock));
 		CHECK_EQ(write(to_parent[1], "x", 1), 1);
-		harness_sleep_ms(200);
+		/* The open has begun to wait, as nothing else lets the parent sleep. */
+		CHECK_EVENTUALLY(thread_state(getppid(), getppid()) == 'S');
 		run_begin(&r, 1, 1);
 		run_numbers(&m, &r, 5, 0);
 		CHECK_OK(maker_flush(&m, &r, 1));
@@ -1053,10 +1052,9 @@ TEST(waits_for_a_keeper_that_is_finishing, "EXIT-02 OPEN-14")
 	}
 	/* At work for a controller that lives, as far as can be told: no waiting. */
 	CHECK_EQ(read(to_parent[0], &c, 1), 1);
-	begin = harness_now_ns();
-	l = log_open(fd);
-	CHECK_LT(harness_now_ns() - begin, INT64_C(90000000) * harness_slowdown());
+	l = open_without_a_wait(fd);
 	ptrc_log_stream_close(l);
+	CHECK_EQ(write(to_keeper[1], "x", 1), 1);
 	CHECK_EQ(read(to_parent[0], &c, 1), 1);
 	l = log_open(fd);
 	ptrc_log_stream_status(l, &st);
@@ -1066,7 +1064,7 @@ TEST(waits_for_a_keeper_that_is_finishing, "EXIT-02 OPEN-14")
 	maker_free(&m);
 }
 
-TEST_TIMEOUT(waits_not_for_ever_for_who_lets_a_log_grow, "", 120)
+TEST(waits_not_for_ever_for_who_lets_a_log_grow, "")
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 2};
 	struct ptrc_log_stream *l;
@@ -1107,7 +1105,6 @@ TEST(does_not_wait_for_who_has_locked_the_whole_log, "OPEN-14 EXIT-02")
 	struct ptrc_log_stream *l;
 	int fd = maker_file(), to_parent[2];
 	struct maker m;
-	int64_t begin;
 	pid_t pid;
 	char c;
 
@@ -1121,9 +1118,7 @@ TEST(does_not_wait_for_who_has_locked_the_whole_log, "OPEN-14 EXIT-02")
 		pause();
 	}
 	CHECK_EQ(read(to_parent[0], &c, 1), 1);
-	begin = harness_now_ns();
-	l = log_open(fd);
-	CHECK_LT(harness_now_ns() - begin, INT64_C(3000000000) * harness_slowdown());
+	l = open_without_a_wait(fd);
 	ptrc_log_stream_close(l);
 	CHECK_SYS(kill(pid, SIGKILL));
 	harness_reap(pid);

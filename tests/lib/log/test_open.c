@@ -7,8 +7,6 @@
 
 #include "tests/support/logs.h"
 
-#include <sys/time.h>
-
 #define KIB ((size_t)1024)
 
 /*
@@ -306,13 +304,11 @@ TEST(a_descriptor_past_the_cache_is_as_good, "OPEN-11 LOG-10", NEEDS_KEEPER)
 	char path[4096];
 	int fd = ts_temp_named(path, sizeof(path));
 	int direct = open(path, O_RDWR | O_DIRECT | O_CLOEXEC);
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 0, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
 	CHECK_SYS(unlink(path));
 	if (direct < 0)
 		SKIP("the file system has no O_DIRECT");
-	trace_id_t trid = ts_create_log(0, &attr, direct);
-	ts_start(trid);
+	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 0, POSIX_TRACE_APPEND, 0, direct);
 	emit_run(id, 0, 10, 100);
 	ts_shutdown(trid);
 	struct ts_events events = ts_log_events(direct);
@@ -322,27 +318,19 @@ TEST(a_descriptor_past_the_cache_is_as_good, "OPEN-11 LOG-10", NEEDS_KEEPER)
 	close(fd);
 }
 
-static void on_alarm(int signal_number)
-{
-	(void)signal_number;
-}
-
 TEST(signals_do_not_interrupt_an_open, "OPEN-05 ERRORS-09", NEEDS_KEEPER)
 {
 	int fd = make_log(POSIX_TRACE_APPEND, 0, 10, 300, 60, NULL);
-	struct sigaction action = {.sa_handler = on_alarm};
-	struct itimerval interval = {{0, 100}, {0, 100}}, off = {{0, 0}, {0, 0}};
-	CHECK_SYS(sigaction(SIGALRM, &action, NULL));
-	CHECK_SYS(setitimer(ITIMER_REAL, &interval, NULL));
 	for (int i = 0; i < 300; i++) {
 		trace_id_t trid;
 		struct posix_trace_status_info status;
+		ts_interrupt(20 + i);
 		CHECK_OK(posix_trace_open(fd, &trid));
 		CHECK_OK(posix_trace_get_status(trid, &status));
 		CHECK_OK(posix_trace_rewind(trid));
 		CHECK_OK(posix_trace_close(trid));
+		ts_interrupt_end();
 	}
-	CHECK_SYS(setitimer(ITIMER_REAL, &off, NULL));
 }
 
 TEST(rewind_reads_the_same_again, "OPEN-06", NEEDS_KEEPER)
@@ -395,28 +383,6 @@ TEST(rewind_and_close_refuse_active_streams, "OPEN-07 ERRORS-07", NEEDS_KEEPER)
 		CHECK_EQ(posix_trace_rewind(never[i]), EINVAL);
 		CHECK_EQ(posix_trace_close(never[i]), EINVAL);
 	}
-}
-
-static size_t count_lines(const char *path)
-{
-	size_t lines = 0;
-	FILE *file = fopen(path, "re");
-	CHECK(file);
-	for (int c; (c = getc(file)) != EOF;)
-		lines += c == '\n';
-	fclose(file);
-	return lines;
-}
-
-static size_t count_entries(const char *path)
-{
-	size_t entries = 0;
-	DIR *dir = opendir(path);
-	CHECK(dir);
-	while (readdir(dir))
-		entries++;
-	closedir(dir);
-	return entries;
 }
 
 TEST(close_frees_everything, "OPEN-08 CREATE-22 ERRORS-04 GEN-04", NEEDS_KEEPER)
@@ -539,9 +505,7 @@ TEST(writer_may_open_its_own_log, "OPEN-11 SHUTDOWN-08", NEEDS_KEEPER)
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
 	for (uint32_t round = 0; round < 3; round++) {
-		trace_attr_t attr = log_attr(0, 64 * KIB, 0, 0);
-		trace_id_t trid = ts_create_log(0, &attr, fd);
-		ts_start(trid);
+		trace_id_t trid = start_log(0, 64 * KIB, 0, 0, fd);
 		emit_run(id, round, round + 10, 4);
 		ts_shutdown(trid);
 		struct ts_events events = ts_log_events(fd);
@@ -642,7 +606,6 @@ TEST(time_limit_of_a_log_is_ignored, "GETNEXT-14 GETNEXT-08", NEEDS_KEEPER)
 	}
 	struct ts_events rest = ts_read_log(trid);
 	CHECK_GT(rest.count, 20);
-	int64_t before = harness_now_ns();
 	for (int i = 0; i < 4; i++) {
 		unavailable = 0;
 		CHECK_OK(posix_trace_timedgetnext_event(trid, &info, data, sizeof(data), &len,
@@ -650,7 +613,6 @@ TEST(time_limit_of_a_log_is_ignored, "GETNEXT-14 GETNEXT-08", NEEDS_KEEPER)
 		CHECK_NE(unavailable, 0);
 		CHECK_EQ(len, 0);
 	}
-	CHECK_LT((harness_now_ns() - before) / 1000000000, 60);
 	ts_close_log(trid);
 }
 
@@ -788,6 +750,9 @@ TEST(cut_log_ends_early, "OPEN-15 OPEN-03 LOG-39", NEEDS_KEEPER)
 	ssize_t count = (ssize_t)good.count;
 	/* From behind: each file is a shorter one than the one before. */
 	for (size_t len = bytes; len-- > 0;) {
+		/* Where in a packet is shown by test_log_reader. */
+		if (len > 2048 && len % 5)
+			continue;
 		CHECK_SYS(ftruncate(cut, (off_t)len));
 		ssize_t got = read_damaged(cut, &good);
 		CHECK_LE(got, count);
@@ -814,8 +779,8 @@ TEST(cut_log_says_it_was_not_closed, "OPEN-15 STATUS-27", NEEDS_KEEPER)
 	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_OVERRUN);
 }
 
-/* Flips bits of a copy of the log, a byte at a time, all bits of it in turn or just one. */
-static void flip_bits(int fd, const struct growth *growth, bool is_every_bit)
+/* Flips a bit of each byte of a copy of the log. */
+static void flip_bits(int fd, const struct growth *growth)
 {
 	struct ts_events good = ts_log_events(fd);
 	size_t bytes;
@@ -823,31 +788,28 @@ static void flip_bits(int fd, const struct growth *growth, bool is_every_bit)
 	int copy = ts_temp_file();
 	put_bytes(copy, data, bytes);
 	for (size_t at = 0; at < bytes; at++) {
-		for (unsigned int bit = is_every_bit ? 0 : at % 8; bit < 8;
-		     bit += is_every_bit ? 1 : 8) {
-			unsigned char flipped = (unsigned char)(data[at] ^ (1U << bit));
-			CHECK_EQ(pwrite(copy, &flipped, 1, (off_t)at), 1);
-			ssize_t got = read_damaged(copy, &good);
-			/* Damage behind what had been flushed then does not touch it. */
-			for (size_t i = 0; growth && got >= 0 && i < growth->steps; i++)
-				if (at >= growth->bytes[i])
-					CHECK_GE(got, (ssize_t)growth->events[i]);
-			if (growth && at >= growth->bytes[0])
-				CHECK_GE(got, 0);
-		}
+		unsigned char flipped = (unsigned char)(data[at] ^ (1U << at % 8));
+		CHECK_EQ(pwrite(copy, &flipped, 1, (off_t)at), 1);
+		ssize_t got = read_damaged(copy, &good);
+		/* Damage behind what had been flushed then does not touch it. */
+		for (size_t i = 0; growth && got >= 0 && i < growth->steps; i++)
+			if (at >= growth->bytes[i])
+				CHECK_GE(got, (ssize_t)growth->events[i]);
+		if (growth && at >= growth->bytes[0])
+			CHECK_GE(got, 0);
 		CHECK_EQ(pwrite(copy, data + at, 1, (off_t)at), 1);
 	}
 	CHECK_EQ(read_damaged(copy, &good), (ssize_t)good.count);
 }
 
-TEST_TIMEOUT(flipped_bits_take_events_from_an_append_log, "OPEN-15", 120, NEEDS_KEEPER)
+TEST(flipped_bits_take_events_from_an_append_log, "OPEN-15", NEEDS_KEEPER)
 {
 	struct growth growth = {0};
 	int fd = make_log(POSIX_TRACE_APPEND, 0, 4, 12, 16, &growth);
-	flip_bits(fd, &growth, harness_slowdown() == 1);
+	flip_bits(fd, &growth);
 }
 
-TEST_TIMEOUT(flipped_bits_take_events_from_a_loop_log, "OPEN-15 LOG-41", 120, NEEDS_KEEPER)
+TEST(flipped_bits_take_events_from_a_loop_log, "OPEN-15 LOG-41", NEEDS_KEEPER)
 {
 	int fd = make_log(POSIX_TRACE_LOOP, 8 * KIB, 30, 12, 40, NULL);
 	struct ts_events events = ts_log_events(fd);
@@ -859,7 +821,7 @@ TEST_TIMEOUT(flipped_bits_take_events_from_a_loop_log, "OPEN-15 LOG-41", 120, NE
 	put_bytes(copy, data, bytes);
 	/* Of a LOOP log other events may come first once a part of it is unusable; what
 	 * comes is sound, and in order. */
-	for (size_t at = 0; at < bytes; at++) {
+	for (size_t at = 0; at < bytes; at += 3) {
 		unsigned char flipped = (unsigned char)(data[at] ^ (1U << at % 8));
 		trace_id_t trid;
 		CHECK_EQ(pwrite(copy, &flipped, 1, (off_t)at), 1);
@@ -890,13 +852,13 @@ TEST_TIMEOUT(flipped_bits_take_events_from_a_loop_log, "OPEN-15 LOG-41", 120, NE
 	}
 }
 
-TEST_TIMEOUT(random_damage_does_no_harm, "OPEN-15", 120, NEEDS_KEEPER)
+TEST(random_damage_does_no_harm, "OPEN-15", NEEDS_KEEPER)
 {
 	static const int policies[] = {POSIX_TRACE_APPEND, POSIX_TRACE_LOOP,
 				       POSIX_TRACE_UNTIL_FULL};
 	static const unsigned char values[] = {0, 1, 0x7f, 0x80, 0xff};
 	uint64_t random = 88172645463325252;
-	int rounds = 1500 / harness_slowdown();
+	enum { rounds = 300 };
 
 	for (size_t p = 0; p < 3; p++) {
 		int fd = make_log(policies[p], 64 * KIB, 30, 50, 60, NULL);
@@ -1019,10 +981,8 @@ TEST(log_may_grow_while_open, "OPEN-14 OPEN-15 LOG-31", NEEDS_KEEPER)
 	trace_event_id_t id = ts_id("event");
 	for (size_t p = 0; p < 2; p++) {
 		int fd = ts_temp_file();
-		trace_attr_t attr =
-			log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, policies[p], 32 * KIB);
-		trace_id_t trid = ts_create_log(0, &attr, fd);
-		ts_start(trid);
+		trace_id_t trid =
+			start_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, policies[p], 32 * KIB, fd);
 		for (uint32_t round = 0; round < 100; round++) {
 			emit_run(id, round * 20, round * 20 + 20, 100);
 			ts_flush(trid);
@@ -1056,20 +1016,18 @@ TEST(reader_waits_for_no_living_controller, "OPEN-14", NEEDS_KEEPER)
 	open_pipe(ends, 0);
 	pid_t pid = harness_fork();
 	if (pid == 0) {
-		trace_attr_t attr =
-			log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
-		trace_id_t trid = ts_create_log(0, &attr, fd);
-		ts_start(trid);
+		trace_id_t trid =
+			start_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
 		emit_run(ts_id("event"), 0, 10, 4);
 		ts_flush(trid);
 		CHECK_EQ(write(ends[1], &byte, 1), 1);
 		pause();
 	}
 	CHECK_EQ(read(ends[0], &byte, 1), 1);
-	int64_t before = harness_now_ns();
+	long naps = harness_naps();
 	CHECK_EQ(count_so_far(fd, ts_id("event")), 10);
-	/* A dead one is waited for up to ten seconds; this one would be longer. */
-	CHECK_LT((harness_now_ns() - before) / 1000000, 5000 * harness_slowdown());
+	/* For a dead one it would sleep 5 ms again and again, for ten seconds. */
+	CHECK_LT(harness_naps() - naps, 1000);
 	kill(pid, SIGKILL);
 	harness_reap(pid);
 }

@@ -31,15 +31,20 @@ static trace_attr_t attr_of(size_t bytes, int seconds, unsigned long keep)
 	return attr;
 }
 
-static struct family begin(size_t bytes, int seconds, unsigned long keep)
+static struct family begin_for(pid_t pid, size_t bytes, int seconds, unsigned long keep)
 {
 	trace_attr_t attr = attr_of(bytes, seconds, keep);
 	struct family f = {.id = ts_id("number")};
 
 	f.fd = ts_temp_named(f.path, sizeof(f.path));
-	f.trid = ts_create_log(0, &attr, f.fd);
+	f.trid = ts_create_log(pid, &attr, f.fd);
 	ts_start(f.trid);
 	return f;
+}
+
+static struct family begin(size_t bytes, int seconds, unsigned long keep)
+{
+	return begin_for(0, bytes, seconds, keep);
 }
 
 static void path_of(const struct family *f, unsigned int member, char path[300])
@@ -61,7 +66,7 @@ static void fill_one(struct family *f, unsigned int next)
 	emit_run(f->id, f->made, f->made + 100, 200);
 	f->made += 100;
 	ts_flush(f->trid);
-	CHECK_WITHIN(5000, has(f, next));
+	CHECK_EVENTUALLY(has(f, next));
 	/* The keeper obeys when it has begun the file. */
 	ts_flush(f->trid);
 }
@@ -214,17 +219,17 @@ TEST(a_filter_and_losses_go_on_in_the_next_file, "", NEEDS_KEEPER)
 	trace_id_t log;
 
 	/* Lost in the first file, as nobody makes room. */
-	CHECK_OK(posixtrace_get_keeper(f.trid, &keeper));
+	keeper = keeper_of(f.trid);
 	CHECK_SYS(kill(keeper, SIGSTOP));
 	emit_run(f.id, 0, 2000, 200);
 	CHECK_SYS(kill(keeper, SIGCONT));
 	ts_flush(f.trid);
-	CHECK_WITHIN(5000, has(&f, 1));
+	CHECK_EVENTUALLY(has(&f, 1));
 	ts_set_filter(f.trid, &set, POSIX_TRACE_SET_EVENTSET);
 	emit_run(f.id, 2000, 2100, 200);
 	ts_emit(other, 1);
 	ts_flush(f.trid);
-	CHECK_WITHIN(5000, has(&f, 2));
+	CHECK_EVENTUALLY(has(&f, 2));
 	emit_run(f.id, 2100, 2110, 200);
 	ts_shutdown(f.trid);
 	fd = open_member(&f, 0);
@@ -272,12 +277,12 @@ TEST(the_oldest_files_go_and_foreign_ones_stay, "", NEEDS_KEEPER)
 	fill_one(&f, 1);
 	CHECK(has(&f, 0));
 	fill_one(&f, 4);
-	CHECK_WITHIN(5000, !has(&f, 0));
+	CHECK_EVENTUALLY(!has(&f, 0));
 	CHECK(has(&f, 1));
 	fill_one(&f, 5);
-	CHECK_WITHIN(5000, !has(&f, 1));
+	CHECK_EVENTUALLY(!has(&f, 1));
 	fill_one(&f, 6);
-	CHECK_WITHIN(5000, !has(&f, 4));
+	CHECK_EVENTUALLY(!has(&f, 4));
 	ts_shutdown(f.trid);
 	path_of(&f, 2, path);
 	fd = CHECK_SYS(open(path, O_RDONLY | O_CLOEXEC));
@@ -345,7 +350,7 @@ static void lose(struct family *f)
 {
 	pid_t keeper;
 
-	CHECK_OK(posixtrace_get_keeper(f->trid, &keeper));
+	keeper = keeper_of(f->trid);
 	CHECK_SYS(kill(keeper, SIGSTOP));
 	emit_run(f->id, f->made, f->made + 2000, 200);
 	f->made += 2000;
@@ -386,7 +391,6 @@ TEST(what_files_that_are_gone_told_of_losses_is_told, "", NEEDS_KEEPER)
 		struct posixtrace_counts counts;
 		unsigned int last = 0;
 		unsigned long lost;
-		pid_t keeper;
 
 		NOTE("%u files are kept", keep);
 		fill_one(&f, ++last);
@@ -400,9 +404,7 @@ TEST(what_files_that_are_gone_told_of_losses_is_told, "", NEEDS_KEEPER)
 			while (has(&f, last + 1))
 				last++;
 			/* Whoever takes over knows it, too. */
-			CHECK_OK(posixtrace_get_keeper(f.trid, &keeper));
-			CHECK_SYS(kill(keeper, SIGKILL));
-			CHECK_WITHIN(10000, process_is_gone(keeper));
+			kill_keeper(f.trid);
 		}
 		CHECK_EQ(has(&f, 1), keep == 0);
 		CHECK_OK(posixtrace_get_counts(f.trid, &counts, sizeof(counts)));
@@ -478,14 +480,11 @@ TEST(a_keeper_that_takes_over_goes_on_in_the_last_file, "", NEEDS_KEEPER)
 	struct family f = begin(LEAST, 0, 0);
 	struct posixtrace_counts counts;
 	struct ts_events events;
-	pid_t keeper;
 	char path[300];
 
 	for (unsigned int i = 1; i <= 3; i++) {
 		fill_one(&f, i);
-		CHECK_OK(posixtrace_get_keeper(f.trid, &keeper));
-		CHECK_SYS(kill(keeper, SIGKILL));
-		CHECK_WITHIN(10000, process_is_gone(keeper));
+		kill_keeper(f.trid);
 		/* The first file may be taken away while the log is written. */
 		if (i == 2)
 			CHECK_SYS(unlink(f.path));
@@ -494,9 +493,7 @@ TEST(a_keeper_that_takes_over_goes_on_in_the_last_file, "", NEEDS_KEEPER)
 	f.made += 5;
 	ts_flush(f.trid);
 	/* The file that is being written is gone: the log goes on in another one. */
-	CHECK_OK(posixtrace_get_keeper(f.trid, &keeper));
-	CHECK_SYS(kill(keeper, SIGKILL));
-	CHECK_WITHIN(10000, process_is_gone(keeper));
+	kill_keeper(f.trid);
 	path_of(&f, 3, path);
 	CHECK_SYS(unlink(path));
 	emit_run(f.id, f.made, f.made + 5, 200);
@@ -519,7 +516,7 @@ TEST(what_a_killed_controller_leaves_is_finished_in_the_last_file, "", NEEDS_KEE
 	struct ts_events events;
 	struct family *shared =
 		mmap(NULL, sizeof(f), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	pid_t pid, keeper;
+	pid_t pid;
 	trace_id_t trid;
 	int status;
 
@@ -532,9 +529,7 @@ TEST(what_a_killed_controller_leaves_is_finished_in_the_last_file, "", NEEDS_KEE
 			f.made += 50;
 			*shared = f;
 			if (both) {
-				CHECK_OK(posixtrace_get_keeper(f.trid, &keeper));
-				CHECK_SYS(kill(keeper, SIGKILL));
-				CHECK_WITHIN(10000, process_is_gone(keeper));
+				kill_keeper(f.trid);
 			}
 			kill(getpid(), SIGKILL);
 		}
@@ -574,7 +569,7 @@ TEST(a_log_goes_on_where_no_other_file_can_be_made, "", NEEDS_KEEPER)
 	ts_flush(f.trid);
 	if (geteuid() == 0)
 		SKIP("root may write everywhere");
-	CHECK_WITHIN(5000, ts_status(f.trid).posix_stream_flush_error == EACCES);
+	CHECK_EVENTUALLY(ts_status(f.trid).posix_stream_flush_error == EACCES);
 	emit_run(f.id, 100, 200, 200);
 	ts_shutdown(f.trid);
 	CHECK(!has(&f, 1));
@@ -589,19 +584,26 @@ TEST(a_log_goes_on_where_no_other_file_can_be_made, "", NEEDS_KEEPER)
 
 TEST(time_alone_rotates_a_log_only_if_it_has_something, "", NEEDS_KEEPER)
 {
-	struct family f = begin(0, 1, 0);
-	struct timespec pause = {2, 500000000};
+	struct ts_target target = ts_target_fork();
+	struct family f = begin(0, 1, 0), other;
 	struct ts_events events;
 	struct posixtrace_counts counts;
 
 	ts_emit(f.id, f.made++);
 	ts_flush(f.trid);
-	CHECK_WITHIN(5000, has(&f, 1));
-	/* Nothing comes, and no file either. */
-	nanosleep(&pause, NULL);
+	CHECK_EVENTUALLY(has(&f, 1));
+	/* Nothing comes, and no file either, in a time in which another log has two. */
+	other = begin_for(target.pid, 0, 1, 0);
+	for (unsigned int member = 1; member <= 2; member++) {
+		ts_target_emit(&target, POSIX_TRACE_UNNAMED_USEREVENT, member);
+		CHECK_EVENTUALLY(has(&other, member));
+	}
+	ts_shutdown(other.trid);
+	end(&other);
+	ts_target_end(&target);
 	CHECK(!has(&f, 2));
 	ts_emit(f.id, f.made++);
-	CHECK_WITHIN(5000, has(&f, 2));
+	CHECK_EVENTUALLY(has(&f, 2));
 	ts_shutdown(f.trid);
 	events = read_path(f.path, &counts);
 	ts_expect_numbers(&events, f.id, 0, f.made - 1);

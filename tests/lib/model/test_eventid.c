@@ -9,26 +9,10 @@
 #define USER_NAMES (TRACE_USER_EVENT_MAX - 1)
 #define LAST_ID (8U + TRACE_USER_EVENT_MAX)
 
-static const struct {
-	trace_event_id_t id;
-	const char *name;
-} predefined[] = {
-	{POSIX_TRACE_START, "posix_trace_start"},
-	{POSIX_TRACE_STOP, "posix_trace_stop"},
-	{POSIX_TRACE_FILTER, "posix_trace_filter"},
-	{POSIX_TRACE_OVERFLOW, "posix_trace_overflow"},
-	{POSIX_TRACE_RESUME, "posix_trace_resume"},
-	{POSIX_TRACE_FLUSH_START, "posix_trace_flush_start"},
-	{POSIX_TRACE_FLUSH_STOP, "posix_trace_flush_stop"},
-	{POSIX_TRACE_ERROR, "posix_trace_error"},
-	{POSIX_TRACE_UNNAMED_USEREVENT, "posix_trace_unnamed_userevent"},
-};
-#define PREDEFINED (sizeof(predefined) / sizeof(*predefined))
-
 static bool is_predefined(trace_event_id_t id)
 {
-	for (size_t i = 0; i < PREDEFINED; i++)
-		if (predefined[i].id == id)
+	for (size_t i = 0; i < TS_PREDEFINED; i++)
+		if (ts_predefined[i].id == id)
 			return true;
 	return false;
 }
@@ -197,7 +181,7 @@ TEST(names_of_255_bytes_are_the_longest, "EVENTID-04 EVENTID-21 ERRORS-10")
 	CHECK_EQ(posix_trace_trid_eventid_open(trid, name, &id), ENAMETOOLONG);
 	CHECK_EQ(id, 42);
 	read_list(trid, &list);
-	CHECK_EQ(list.count, PREDEFINED);
+	CHECK_EQ(list.count, TS_PREDEFINED);
 
 	name[255] = '\0';
 	CHECK_OK(posix_trace_eventid_open(name, &id));
@@ -253,8 +237,7 @@ TEST(a_process_has_8182_names, "EVENTID-07 EVENTID-08 EVENTID-17 EVENTID-03")
 	/* What got no identifier of its own still does not. */
 	CHECK_EQ(ts_id(numbered(name, "too many", 0)), POSIX_TRACE_UNNAMED_USEREVENT);
 	/* Every one of them can be traced. */
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 512 * 1024, 64);
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, 512 * 1024, 64);
 	for (uint32_t i = 0; i < USER_NAMES; i++)
 		ts_emit(ids[i], i);
 	ts_expect(trid, POSIX_TRACE_START);
@@ -265,7 +248,7 @@ TEST(a_process_has_8182_names, "EVENTID-07 EVENTID-08 EVENTID-17 EVENTID-03")
 	}
 	struct list list;
 	read_list(trid, &list);
-	CHECK_EQ(list.count, PREDEFINED + USER_NAMES);
+	CHECK_EQ(list.count, TS_PREDEFINED + USER_NAMES);
 }
 
 TEST(each_of_8182_names_is_filtered_and_counted_for_itself, "EVENTID-07 EVENTLIST-10 FILTER-01",
@@ -486,8 +469,8 @@ TEST(names_opened_without_a_stream_are_known_to_a_later_one, "EVENTID-10 EVENTLI
 
 	expect_name(trid, id, "before");
 	read_list(trid, &list);
-	CHECK_EQ(list.count, PREDEFINED + 1);
-	CHECK_EQ(list.ids[PREDEFINED], id);
+	CHECK_EQ(list.count, TS_PREDEFINED + 1);
+	CHECK_EQ(list.ids[TS_PREDEFINED], id);
 	ts_target_end(&target);
 }
 
@@ -571,7 +554,7 @@ TEST(processes_traced_into_one_stream_have_one_mapping, "EVENTID-16 EVENTLIST-05
 			CHECK_EQ(ts_target_id(all[j], numbered(name, "by", i)), ids[i]);
 	CHECK(ids[0] != ids[1] && ids[1] != ids[2] && ids[0] != ids[2]);
 	read_list(trid, &list);
-	CHECK_EQ(list.count, PREDEFINED + 4);
+	CHECK_EQ(list.count, TS_PREDEFINED + 4);
 	for (int i = 0; i < 3; i++) {
 		CHECK_EQ(times_in(&list, ids[i]), 1);
 		expect_name(trid, ids[i], numbered(name, "by", i));
@@ -587,12 +570,12 @@ TEST(a_predefined_name_has_its_identifier, "EVENTID-17")
 	trace_id_t trid = ts_create(0, &attr);
 	struct list list;
 
-	for (size_t i = 0; i < PREDEFINED; i++) {
-		CHECK_EQ(ts_id(predefined[i].name), predefined[i].id);
-		CHECK_EQ(ts_trid_id(trid, predefined[i].name), predefined[i].id);
+	for (size_t i = 0; i < TS_PREDEFINED; i++) {
+		CHECK_EQ(ts_id(ts_predefined[i].name), ts_predefined[i].id);
+		CHECK_EQ(ts_trid_id(trid, ts_predefined[i].name), ts_predefined[i].id);
 	}
 	read_list(trid, &list);
-	CHECK_EQ(list.count, PREDEFINED);
+	CHECK_EQ(list.count, TS_PREDEFINED);
 }
 
 TEST(equal_compares_identifiers, "EVENTID-18 EVENTID-19")
@@ -622,14 +605,14 @@ TEST(predefined_events_have_names_on_every_stream, "EVENTID-23 EVENTID-20 SYSEVE
 	int fd = ts_temp_file();
 	trace_id_t plain = ts_create(0, &attr), logged = ts_create_log(0, &attr, fd);
 
-	for (size_t i = 0; i < PREDEFINED; i++) {
-		expect_name(plain, predefined[i].id, predefined[i].name);
-		expect_name(logged, predefined[i].id, predefined[i].name);
+	for (size_t i = 0; i < TS_PREDEFINED; i++) {
+		expect_name(plain, ts_predefined[i].id, ts_predefined[i].name);
+		expect_name(logged, ts_predefined[i].id, ts_predefined[i].name);
 	}
 	ts_shutdown(logged);
 	trace_id_t log = ts_open_log(fd);
-	for (size_t i = 0; i < PREDEFINED; i++)
-		expect_name(log, predefined[i].id, predefined[i].name);
+	for (size_t i = 0; i < TS_PREDEFINED; i++)
+		expect_name(log, ts_predefined[i].id, ts_predefined[i].name);
 	ts_close_log(log);
 }
 
@@ -730,7 +713,7 @@ TEST(null_pointers_are_einval, "EVENTID-28 EVENTLIST-14 ERRORS-10")
 	CHECK_EQ(unavailable, 42);
 	/* Nothing was registered, no step was made. */
 	read_list(trid, &list);
-	CHECK_EQ(list.count, PREDEFINED);
+	CHECK_EQ(list.count, TS_PREDEFINED);
 }
 
 enum { RACERS = 6, RACE_NAMES = 60 };
@@ -763,7 +746,7 @@ TEST(threads_that_race_get_one_identifier, "EVENTID-29 EVENTID-02")
 	for (int i = 1; i < RACERS; i++)
 		CHECK_MEM_EQ(ids[i], ids[0], sizeof(ids[0]));
 	read_list(trid, &list);
-	CHECK_EQ(list.count, PREDEFINED + RACE_NAMES);
+	CHECK_EQ(list.count, TS_PREDEFINED + RACE_NAMES);
 	for (int i = 0; i < RACE_NAMES; i++)
 		CHECK_EQ(times_in(&list, ids[0][i]), 1);
 }
@@ -805,7 +788,7 @@ TEST(processes_that_race_get_one_identifier, "EVENTID-29 EVENTID-13 EVENTID-16")
 	ts_target_result(&target);
 	ts_target_result(&child);
 	read_list(trid, &list);
-	CHECK_EQ(list.count, PREDEFINED + RACE_NAMES);
+	CHECK_EQ(list.count, TS_PREDEFINED + RACE_NAMES);
 	for (int i = 0; i < RACE_NAMES; i++) {
 		CHECK_EQ(times_in(&list, ids[i]), 1);
 		CHECK_EQ(ts_target_call(&target, do_tell, &i, sizeof(i)), ids[i]);
@@ -823,8 +806,8 @@ TEST(identifier_0_is_never_one, "EVENTID-30 EVENT-19")
 	ts_emit(0, 1);
 	ts_expect(trid, POSIX_TRACE_START);
 	ts_expect_none(trid);
-	for (size_t i = 0; i < PREDEFINED; i++)
-		CHECK_NE(predefined[i].id, 0);
+	for (size_t i = 0; i < TS_PREDEFINED; i++)
+		CHECK_NE(ts_predefined[i].id, 0);
 }
 
 TEST(names_for_a_process_that_has_no_library_yet, "EVENTID-31 CREATE-23 EVENTID-13", NEEDS_EXEC)
@@ -865,13 +848,13 @@ TEST(the_list_has_every_event_type_once,
 				: ts_trid_id(trid, numbered(name, "user", i));
 	ts_emit(user[3], 1);
 	read_list(trid, &list);
-	CHECK_EQ(list.count, PREDEFINED + 10);
-	for (size_t i = 0; i < PREDEFINED; i++) {
-		CHECK_EQ(times_in(&list, predefined[i].id), 1);
+	CHECK_EQ(list.count, TS_PREDEFINED + 10);
+	for (size_t i = 0; i < TS_PREDEFINED; i++) {
+		CHECK_EQ(times_in(&list, ts_predefined[i].id), 1);
 		CHECK(is_predefined(list.ids[i]));
 	}
 	for (int i = 0; i < 10; i++)
-		CHECK_EQ(list.ids[PREDEFINED + (size_t)i], user[i]);
+		CHECK_EQ(list.ids[TS_PREDEFINED + (size_t)i], user[i]);
 	for (size_t i = 0; i < list.count; i++)
 		CHECK_OK(posix_trace_eventid_get_name(trid, list.ids[i], name));
 	/* The end stays the end. */
@@ -919,10 +902,10 @@ TEST(a_log_has_the_list_of_its_stream,
 	struct list list, other;
 	list_next(log_again);
 	read_list(log, &list);
-	CHECK_EQ(list.count, PREDEFINED + 3);
-	CHECK_EQ(list.ids[PREDEFINED], used);
-	CHECK_EQ(list.ids[PREDEFINED + 1], unused);
-	CHECK_EQ(list.ids[PREDEFINED + 2], late);
+	CHECK_EQ(list.count, TS_PREDEFINED + 3);
+	CHECK_EQ(list.ids[TS_PREDEFINED], used);
+	CHECK_EQ(list.ids[TS_PREDEFINED + 1], unused);
+	CHECK_EQ(list.ids[TS_PREDEFINED + 2], late);
 	expect_name(log, used, "used");
 	expect_name(log, unused, "unused");
 	expect_name(log, late, "late");
@@ -949,7 +932,7 @@ TEST(every_stream_has_its_own_position_in_the_list, "EVENTLIST-09")
 	CHECK_EQ(list_next(two), first);
 	CHECK_OK(posix_trace_eventtypelist_rewind(one));
 	read_list(two, &list);
-	CHECK_EQ(list.count, PREDEFINED - 1);
+	CHECK_EQ(list.count, TS_PREDEFINED - 1);
 	CHECK_EQ(list_next(one), first);
 }
 
@@ -964,7 +947,7 @@ TEST(names_added_meanwhile_come_at_the_end, "EVENTLIST-11 EVENTLIST-05 EVENTLIST
 	trace_event_id_t first = list_next(trid);
 	trace_event_id_t a = ts_target_id(&target, "a");
 	read_list(trid, &list);
-	CHECK_EQ(list.count, PREDEFINED);
+	CHECK_EQ(list.count, TS_PREDEFINED);
 	CHECK_EQ(list.ids[list.count - 1], a);
 	trace_event_id_t b = ts_target_id(&child, "b");
 	CHECK_EQ(list_next(trid), b);

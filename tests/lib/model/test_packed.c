@@ -16,22 +16,12 @@ struct sample {
 	uint8_t data[DATA_MAX + 8];
 };
 
-static uint64_t random_state = 88172645463325252U;
-
-static uint64_t rnd(uint64_t below)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return random_state % below;
-}
-
 static void make_sample(struct sample *s, int64_t ns, uint64_t addr, uint32_t id_flags,
 			uint32_t len)
 {
 	*s = (struct sample){.ns = ns, .addr = addr, .id_flags = id_flags, .len = len};
 	for (uint32_t i = 0; i < len; i++)
-		s->data[i] = (uint8_t)rnd(256);
+		s->data[i] = (uint8_t)harness_draw(256);
 }
 
 /* Packs the samples, and returns the section, which the caller frees. */
@@ -122,18 +112,22 @@ TEST(what_is_packed_comes_back, "LOG-38")
 	CHECK(p && s);
 	for (size_t i = 0; i < 7; i++)
 		for (int round = 0; round < 6; round++) {
-			size_t count = round ? 1 + rnd(2000) : 1;
+			size_t count = round ? 1 + harness_draw(2000) : 1;
 			int64_t ns = round % 2 ? INT64_MIN : INT64_C(1700000000000000000);
 			uint8_t *bytes;
 
 			for (size_t k = 0; k < count; k++) {
-				uint64_t place = rnd(places[i]);
+				uint64_t place = harness_draw(places[i]);
 
 				make_sample(&s[k], ns, place * 0x10001,
 					    (1 + (uint32_t)place % PTRC_REC_ID_MASK) |
-						    flags[rnd(6)],
-					    (uint32_t)(round < 3 ? place % 20 : rnd(DATA_MAX)));
-				ns += (int64_t)(rnd(3) ? rnd(300) : rnd(UINT64_C(1) << rnd(50)));
+						    flags[harness_draw(6)],
+					    (uint32_t)(round < 3 ? place % 20
+								 : harness_draw(DATA_MAX)));
+				ns += (int64_t)(harness_draw(3)
+							? harness_draw(300)
+							: harness_draw(UINT64_C(1)
+								       << harness_draw(50)));
 			}
 			bytes = pack(p, s, count);
 			check_unpacked(p, s, count);
@@ -203,7 +197,7 @@ TEST(any_bytes_are_unpacked_or_refused, "")
 
 	CHECK(p && s);
 	for (int round = 0; round < 20000; round++) {
-		size_t count = 1 + rnd(300), size, left;
+		size_t count = 1 + harness_draw(300), size, left;
 		struct ptrc_unpacker_shape *shapes;
 		struct ptrc_packed_event e;
 		uint8_t *bytes, *copy;
@@ -211,15 +205,17 @@ TEST(any_bytes_are_unpacked_or_refused, "")
 		int64_t ns = 0;
 
 		for (size_t k = 0; k < count; k++)
-			make_sample(&s[k], (int64_t)k * 50, rnd(300), 10, (uint32_t)rnd(4));
+			make_sample(&s[k], (int64_t)k * 50, harness_draw(300), 10,
+				    (uint32_t)harness_draw(4));
 		bytes = pack(p, s, count);
-		size = rnd((size_t)(p->out - p->begin) + 1);
+		size = harness_draw((size_t)(p->out - p->begin) + 1);
 		copy = malloc(size + 1);
 		shapes = malloc(ptrc_unpacker_shapes(size) * sizeof(*shapes) + 1);
 		CHECK(copy && shapes);
 		memcpy(copy, bytes, size);
-		for (uint64_t k = rnd(10); k && size; k--)
-			copy[rnd(size)] = (uint8_t)(rnd(2) ? rnd(256) : PTRC_PACKED_DEFINE);
+		for (uint64_t k = harness_draw(10); k && size; k--)
+			copy[harness_draw(size)] =
+				(uint8_t)(harness_draw(2) ? harness_draw(256) : PTRC_PACKED_DEFINE);
 		u = ptrc_unpacker_begin(copy, size, 0, shapes);
 		for (left = size; ptrc_unpacker_next(&u, &e); left = (size_t)(u.end - u.pos)) {
 			CHECK_LT((size_t)(u.end - u.pos), left);

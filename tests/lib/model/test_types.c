@@ -218,7 +218,7 @@ TEST(each_file_of_a_rotated_log_has_the_layouts, "", NEEDS_KEEPER)
 		for (int k = 0; k < 100; k++)
 			posix_trace_event(query, next, 200);
 		ts_flush(trid);
-		CHECK_WITHIN(5000, access(next, F_OK) == 0);
+		CHECK_EVENTUALLY(access(next, F_OK) == 0);
 		ts_flush(trid);
 		if (i == 3)
 			open_layout("late", "u8 x");
@@ -338,13 +338,13 @@ TEST(an_orphans_log_has_the_layouts, "", NEEDS_KEEPER)
 		for (;;)
 			pause();
 	}
-	CHECK_WITHIN(10000, *keeper);
+	CHECK_EVENTUALLY(*keeper);
 	/* The keeper would do its work. */
 	kill(*keeper, SIGSTOP);
 	kill(pid, SIGKILL);
 	harness_reap(pid);
 	kill(*keeper, SIGKILL);
-	CHECK_WITHIN(10000, process_is_gone(*keeper));
+	CHECK_EVENTUALLY(process_is_gone(*keeper));
 	CHECK_OK(posixtrace_get_orphan(0, &orphan, sizeof(orphan)));
 	CHECK_OK(posixtrace_salvage_orphan(orphan.pt_id, NULL, written));
 	check_log_layout(fd, "query", QUERY);
@@ -751,8 +751,7 @@ static void *emit_many(void *arg)
 
 TEST(threads_open_a_type_together, "")
 {
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 4 << 20, 0);
-	trace_id_t trid = ts_create_running(getpid(), &attr);
+	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, 4 << 20, 0);
 	struct ts_events events;
 	pthread_t threads[4];
 

@@ -151,8 +151,8 @@ TEST(root_makes_what_the_user_needs, "CREATE-15 CREATE-23 GEN-05")
 		execl("/bin/sleep", "sleep", "60", (char *)NULL);
 		_exit(127);
 	}
-	CHECK_WITHIN(5000, ptrc_target_open(pid, -1, &t) == 0 &&
-				   (t.uid == uid || (ptrc_target_close(&t), false)));
+	CHECK_EVENTUALLY(ptrc_target_open(pid, -1, &t) == 0 &&
+			 (t.uid == uid || (ptrc_target_close(&t), false)));
 	dir_of(uid, path);
 	CHECK_SYS(stat(path, &st));
 	CHECK_EQ(st.st_uid, uid);
@@ -306,7 +306,7 @@ TEST(squatted_directory_is_believed_by_nobody, "CREATE-14 GEN-06", NEEDS_EXEC)
 		_exit(0);
 	}
 	/* The process uses a directory of another name, and is found there. */
-	CHECK_WITHIN(5000, ptrc_target_open(pid, -1, &t) == 0);
+	CHECK_EVENTUALLY(ptrc_target_open(pid, -1, &t) == 0);
 	ptrc_target_close(&t);
 	close(hold[1]);
 	harness_reap(pid);

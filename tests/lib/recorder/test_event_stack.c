@@ -370,7 +370,7 @@ static int own_directory(void)
 	return CHECK_SYS(open(path, O_RDONLY | O_DIRECTORY));
 }
 
-static size_t count_entries(int dirfd)
+static size_t entries_in(int dirfd)
 {
 	struct stat st;
 
@@ -443,7 +443,7 @@ TEST(first_event_of_a_child_that_cleans_up_takes_little_stack, "EVENT-26 GEN-05"
 	char name[64];
 
 	/* With the page of the child there are as many as it takes. */
-	while (made == 0 || (count_entries(dirfd) + 1) % ENTRIES != 0) {
+	while (made == 0 || (entries_in(dirfd) + 1) % ENTRIES != 0) {
 		CHECK_LT(made, 2 * ENTRIES);
 		page_name(dirfd, DEAD_PID + made++, name, sizeof(name));
 		fd = CHECK_SYS(openat(dirfd, name, O_RDWR | O_CREAT | O_EXCL, 0600));

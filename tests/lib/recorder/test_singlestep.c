@@ -565,7 +565,7 @@ static void expect_whole_room(trace_id_t trid, const struct plan *plan)
 	(void)ts_status(trid);
 	for (uint32_t i = 0; i < count; i++)
 		emit(OTHER, i, 100);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_expect_running(trid);
 	all = ts_read_all(trid);
 	CHECK_EQ(all.count, count);
 	for (uint32_t i = 0; i < count; i++) {
@@ -967,7 +967,6 @@ TEST(a_reader_gets_along_with_a_writer_stopped_at_any_instruction, "GETNEXT-33 E
 	uint32_t others = 0;
 	struct seen seen;
 	bool is_inside = true;
-	int64_t longest = 0;
 	trace_id_t trid;
 	pid_t pid;
 
@@ -979,7 +978,6 @@ TEST(a_reader_gets_along_with_a_writer_stopped_at_any_instruction, "GETNEXT-33 E
 	memset(&seen, 0, sizeof(seen));
 	read_up_to(trid, &seen, SENTINEL, 0);
 	for (uint32_t round = 1, at = 0; is_inside; round++, at += stride) {
-		int64_t begin = harness_now_ns();
 		memset(&seen, 0, sizeof(seen));
 		run_to(pid, BEGIN, 0);
 		is_inside = step(pid, at);
@@ -988,8 +986,6 @@ TEST(a_reader_gets_along_with_a_writer_stopped_at_any_instruction, "GETNEXT-33 E
 		emit(OTHER, others, 32);
 		read_up_to(trid, &seen, OTHER, others);
 		others++;
-		if (harness_now_ns() - begin > longest)
-			longest = harness_now_ns() - begin;
 		ts_expect_none(trid);
 		run_to(pid, ROUND_OVER, 0);
 		/* The late one has the right to an old stamp. */
@@ -1005,8 +1001,6 @@ TEST(a_reader_gets_along_with_a_writer_stopped_at_any_instruction, "GETNEXT-33 E
 		CHECK_EQ(seen.next[STEPPED], round + 1);
 		ts_expect_none(trid);
 	}
-	NOTE("at most %lld ms", (long long)longest / 1000000);
-	CHECK_LT(longest, INT64_C(2000000000) * harness_slowdown());
 	kill_child(pid);
 	expect_whole_room(trid, &one_event);
 }

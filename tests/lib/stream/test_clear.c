@@ -12,16 +12,6 @@ static trace_attr_t small_attr(int policy)
 	return ts_attr(policy, SMALL, 256);
 }
 
-static void expect_running(trace_id_t trid)
-{
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
-}
-
-static void expect_suspended(trace_id_t trid)
-{
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
-}
-
 TEST(all_events_recorded_before_are_gone, "CLEAR-01 CLEAR-02")
 {
 	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
@@ -36,7 +26,7 @@ TEST(all_events_recorded_before_are_gone, "CLEAR-01 CLEAR-02")
 			ts_next(trid);
 		CHECK_EQ(posix_trace_clear(trid), 0);
 		ts_expect_none(trid);
-		expect_running(trid);
+		ts_expect_running(trid);
 		ts_emit(UNNAMED, 51);
 		ts_stop(trid);
 		struct ts_events events = ts_read_all(trid);
@@ -77,21 +67,21 @@ TEST(running_or_suspended_it_stays_so, "CLEAR-02")
 	trace_id_t trid = ts_create(0, &attr);
 
 	ts_clear(trid);
-	expect_suspended(trid);
+	ts_expect_suspended(trid);
 	ts_expect_none(trid);
 	ts_emit(UNNAMED, 1);
 	ts_expect_none(trid);
 	ts_start(trid);
 	ts_clear(trid);
-	expect_running(trid);
+	ts_expect_running(trid);
 	ts_clear(trid);
 	ts_expect_none(trid);
-	expect_running(trid);
+	ts_expect_running(trid);
 	ts_emit(UNNAMED, 2);
 	ts_expect(trid, UNNAMED);
 	ts_stop(trid);
 	ts_clear(trid);
-	expect_suspended(trid);
+	ts_expect_suspended(trid);
 	ts_expect_none(trid);
 	ts_start(trid);
 	ts_expect(trid, POSIX_TRACE_START);
@@ -104,11 +94,11 @@ TEST(a_full_loop_stream_is_not_full_afterwards, "CLEAR-03 CLEAR-06")
 
 	ts_fill(trid, SMALL, UNNAMED, 100, 0);
 	ts_clear(trid);
-	expect_running(trid);
+	ts_expect_running(trid);
 	ts_flood(SMALL, UNNAMED, 100, 0);
 	/* OVERRUN, and OVERFLOW still to be reported. */
 	ts_clear(trid);
-	expect_running(trid);
+	ts_expect_running(trid);
 	ts_emit(UNNAMED, 1);
 	struct ts_events events = ts_read_all(trid);
 	ts_expect_ids(&events, UNNAMED, 0U);
@@ -252,14 +242,14 @@ TEST(a_stream_that_stopped_for_being_full_needs_a_start, "CLEAR-09 CLEAR-03 POLI
 	ts_fill(trid, SMALL, UNNAMED, 100, 0);
 	ts_emit(UNNAMED, 1);
 	ts_clear(trid);
-	expect_suspended(trid);
+	ts_expect_suspended(trid);
 	/* Not lost, only not wanted. */
 	ts_emit(UNNAMED, 2);
-	expect_suspended(trid);
+	ts_expect_suspended(trid);
 	ts_expect_none(trid);
-	expect_suspended(trid);
+	ts_expect_suspended(trid);
 	ts_start(trid);
-	expect_running(trid);
+	ts_expect_running(trid);
 	ts_emit(UNNAMED, 3);
 	struct ts_events events = ts_read_all(trid);
 	ts_expect_ids(&events, POSIX_TRACE_START, UNNAMED, 0U);
@@ -267,7 +257,7 @@ TEST(a_stream_that_stopped_for_being_full_needs_a_start, "CLEAR-09 CLEAR-03 POLI
 	ts_fill(trid, SMALL, UNNAMED, 100, 0);
 	events = ts_read_all(trid);
 	CHECK_EQ(events.at[events.count - 1].info.posix_event_id, POSIX_TRACE_START);
-	expect_running(trid);
+	ts_expect_running(trid);
 }
 
 static void expect_log(trace_id_t trid, int full, int overrun)
@@ -282,11 +272,10 @@ TEST(the_log_is_emptied_too, "CLEAR-10 CLEAR-11 CLEAR-12 CLEAR-01", NEEDS_KEEPER
 	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
 				       POSIX_TRACE_APPEND};
 	for (int i = 0; i < 3; i++) {
-		trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, policies[i], 4 * SMALL);
 		int fd = ts_temp_file();
-		trace_id_t trid = ts_create_log(0, &attr, fd);
+		trace_id_t trid =
+			start_log(POSIX_TRACE_UNTIL_FULL, SMALL, policies[i], 4 * SMALL, fd);
 
-		ts_start(trid);
 		emit_run(UNNAMED, 0, 30, 100);
 		ts_flush(trid);
 		emit_run(UNNAMED, 30, 60, 100);
@@ -301,18 +290,16 @@ TEST(the_log_is_emptied_too, "CLEAR-10 CLEAR-11 CLEAR-12 CLEAR-01", NEEDS_KEEPER
 		CHECK_EQ(events.count, 21);
 		ts_expect_numbers(&events, UNNAMED, 60, 79);
 		CHECK_EQ(events.at[0].info.posix_event_id, UNNAMED);
-		CHECK_EQ(stop_reason(&events.at[20]), 0);
+		CHECK_EQ(ts_stop_reason(&events.at[20]), 0);
 		close(fd);
 	}
 }
 
 TEST(a_log_that_cannot_be_emptied_is_an_error, "CLEAR-10 CLEAR-01", NEEDS_KEEPER)
 {
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
 	int fd = ts_temp_file();
-	trace_id_t trid = ts_create_log(0, &attr, fd);
+	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0, fd);
 
-	ts_start(trid);
 	emit_run(UNNAMED, 0, 30, 100);
 	limit_file_size(100);
 	CHECK_EQ(posix_trace_clear(trid), EFBIG);
@@ -330,11 +317,9 @@ TEST(a_log_that_cannot_be_emptied_is_an_error, "CLEAR-10 CLEAR-01", NEEDS_KEEPER
 
 TEST(a_loop_log_that_wrapped_is_like_new, "CLEAR-10 LOG-32", NEEDS_KEEPER)
 {
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_LOOP, SMALL);
 	int fd = ts_temp_file();
-	trace_id_t trid = ts_create_log(0, &attr, fd);
+	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_LOOP, SMALL, fd);
 
-	ts_start(trid);
 	for (uint32_t n = 0; n < 40; n++) {
 		emit_run(UNNAMED, 20 * n, 20 * (n + 1), 100);
 		ts_flush(trid);
@@ -358,28 +343,27 @@ TEST(a_loop_log_that_wrapped_is_like_new, "CLEAR-10 LOG-32", NEEDS_KEEPER)
 
 TEST(an_until_full_log_that_filled_takes_events_again, "CLEAR-10 CLEAR-09 LOG-29", NEEDS_KEEPER)
 {
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_UNTIL_FULL, SMALL);
 	int fd = ts_temp_file();
-	trace_id_t trid = ts_create_log(0, &attr, fd);
+	trace_id_t trid =
+		start_log(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_UNTIL_FULL, SMALL, fd);
 	size_t flushes = 0;
 
-	ts_start(trid);
 	do {
 		emit_run(UNNAMED, 0, 20, 100);
 		ts_flush(trid);
 		CHECK_LE(++flushes * 2000, 2 * SMALL + 2 * TS_SLACK_BYTES);
 	} while (ts_status(trid).posix_log_full_status != POSIX_TRACE_FULL);
 	ts_clear(trid);
-	expect_suspended(trid);
+	ts_expect_suspended(trid);
 	expect_log(trid, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 	ts_start(trid);
-	expect_running(trid);
+	ts_expect_running(trid);
 	emit_run(UNNAMED, 7, 10, 100);
 	ts_shutdown(trid);
 	struct ts_events all = ts_log_events(fd), events = without_markers(&all);
 	ts_expect_ids(&events, POSIX_TRACE_START, UNNAMED, UNNAMED, UNNAMED, POSIX_TRACE_STOP, 0U);
 	ts_expect_numbers(&events, UNNAMED, 7, 9);
-	CHECK_EQ(stop_reason(&events.at[4]), 0);
+	CHECK_EQ(ts_stop_reason(&events.at[4]), 0);
 }
 
 TEST(a_pipe_keeps_what_was_written, "CLEAR-12", NEEDS_KEEPER)
@@ -406,7 +390,7 @@ TEST(a_pipe_keeps_what_was_written, "CLEAR-12", NEEDS_KEEPER)
 	CHECK_EQ(events.at[0].info.posix_event_id, POSIX_TRACE_START);
 	for (uint32_t i = 0; i < 20; i++)
 		CHECK_EQ(ts_number(&events.at[1 + i]), i < 10 ? i : i + 10);
-	CHECK_EQ(stop_reason(&events.at[21]), 0);
+	CHECK_EQ(ts_stop_reason(&events.at[21]), 0);
 }
 
 struct emitter {
@@ -432,8 +416,7 @@ static void *emit_on(void *arg)
 
 TEST(events_during_the_call_are_whole_or_gone, "CLEAR-13 CLEAR-01")
 {
-	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 1 << 20, 256);
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, 1 << 20, 256);
 	struct emitter emitters[2] = {0};
 	pthread_t threads[2] = {ts_thread(emit_on, &emitters[0]), ts_thread(emit_on, &emitters[1])};
 
@@ -467,7 +450,7 @@ TEST(events_during_the_call_are_whole_or_gone, "CLEAR-13 CLEAR-01")
 				CHECK_EQ(number, last[who] + 1);
 			last[who] = number;
 		}
-		CHECK_EQ(stop_reason(&events.at[events.count - 1]), 0);
+		CHECK_EQ(ts_stop_reason(&events.at[events.count - 1]), 0);
 		ts_events_free(&events);
 		ts_start(trid);
 	}
@@ -506,11 +489,10 @@ TEST(clear_waits_for_a_flush, "CLEAR-14 CLEAR-12 LOG-17", NEEDS_KEEPER)
 	ts_start(trid);
 	emit_run(UNNAMED, 0, 80, 100);
 	pthread_t flusher = ts_thread(flush_in_thread, &trid);
-	CHECK_WITHIN(TS_PATIENCE_MS,
-		     ts_status(trid).posix_stream_flush_status == POSIX_TRACE_FLUSHING);
+	CHECK_EVENTUALLY(ts_status(trid).posix_stream_flush_status == POSIX_TRACE_FLUSHING);
 	struct clearer clearer = {.trid = trid};
 	pthread_t thread = ts_thread(clear_in_thread, &clearer);
-	CHECK_WITHIN(TS_PATIENCE_MS, clearer.tid != 0);
+	CHECK_EVENTUALLY(clearer.tid != 0);
 	ts_wait_asleep(getpid(), clearer.tid);
 	CHECK(!clearer.is_over);
 	ts_unstick(&stuck);

@@ -36,8 +36,7 @@ static void expect_no_others(trace_event_id_t a, trace_event_id_t b)
 
 TEST(types_are_counted_read_or_not, "")
 {
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, 100);
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, 64 * KIB, 100);
 	trace_event_id_t a = ts_id("a"), b = ts_id("b");
 	static const char data[200];
 
@@ -163,13 +162,11 @@ TEST(a_clear_begins_the_counts_anew, "", NEEDS_KEEPER)
 
 TEST(what_was_flushed_is_counted_as_the_log_has_it, "", NEEDS_KEEPER)
 {
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, MIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
 	int fd = ts_temp_file();
-	trace_id_t trid = ts_create_log(0, &attr, fd);
+	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, MIB, POSIX_TRACE_APPEND, 0, fd);
 	static struct posixtrace_type_count before[TYPES];
 
-	ts_start(trid);
 	for (uint32_t n = 0; n < 3000; n++) {
 		ts_emit(id, n);
 		if (n % 1000 == 500)
@@ -205,8 +202,7 @@ TEST(lost_events_are_not_counted, "")
 	trace_event_id_t id = ts_id("event");
 
 	for (int i = 0; i < 2; i++) {
-		trace_attr_t attr = ts_attr(policies[i], SMALL, 256);
-		trace_id_t trid = ts_create_running(0, &attr);
+		trace_id_t trid = ts_run(policies[i], SMALL, 256);
 		uint32_t all = ts_flood(SMALL, id, 100, 0);
 		struct posixtrace_counts lost;
 
@@ -248,13 +244,12 @@ static void *emit_once(void *arg)
 
 TEST(what_survived_a_loss_but_will_be_dropped_is_not_counted, "")
 {
-	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, SMALL, 256);
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, SMALL, 256);
 	struct bystander b = {.id = ts_id("survivor")};
 	trace_event_id_t id = ts_id("event");
 	pthread_t thread = ts_thread(emit_once, &b);
 
-	CHECK_WITHIN(TS_PATIENCE_MS, b.step == 1);
+	CHECK_EVENTUALLY(b.step == 1);
 	ts_flood(SMALL, id, 100, 0);
 	count_types(trid);
 	expect_count(b.id, 0, 0, 0);
@@ -344,13 +339,11 @@ TEST(counts_are_exact_while_a_flush_moves_events, "", NEEDS_KEEPER)
 
 TEST(counts_are_exact_while_others_flush_and_record, "", NEEDS_KEEPER)
 {
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 16 * MIB, POSIX_TRACE_APPEND, 0);
 	struct writer w = {.id = ts_id("event")};
 	int fd = ts_temp_file();
-	trace_id_t trid = ts_create_log(0, &attr, fd);
+	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 16 * MIB, POSIX_TRACE_APPEND, 0, fd);
 	pthread_t thread;
 
-	ts_start(trid);
 	thread = ts_thread(write_on, &w);
 	for (int i = 0; i < 30; i++) {
 		struct flush f = {.trid = trid};
@@ -440,12 +433,10 @@ TEST(a_reader_that_sleeps_does_not_keep_the_counts, "")
 
 TEST(the_next_keeper_goes_on_counting, "LOG-39", NEEDS_KEEPER)
 {
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, MIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
 	int fd = ts_temp_file();
-	trace_id_t trid = ts_create_log(0, &attr, fd);
+	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, MIB, POSIX_TRACE_APPEND, 0, fd);
 
-	ts_start(trid);
 	for (uint32_t n = 0; n < 300; n += 100) {
 		pid_t keeper = other_holder(fd, getpid());
 
@@ -453,7 +444,7 @@ TEST(the_next_keeper_goes_on_counting, "LOG-39", NEEDS_KEEPER)
 			ts_emit(id, n + i);
 		ts_flush(trid);
 		CHECK_SYS(kill(keeper, SIGKILL));
-		CHECK_WITHIN(10000, process_is_gone(keeper));
+		CHECK_EVENTUALLY(process_is_gone(keeper));
 		count_types(trid);
 		expect_count(id, n + 100, 4UL * (n + 100), 0);
 	}

@@ -249,10 +249,10 @@ TEST(filters_hit_system_events_too, "FILTER-11 SYSEVENT-20")
 
 	set_filter(trid, POSIX_TRACE_SET_EVENTSET, POSIX_TRACE_START, POSIX_TRACE_STOP);
 	ts_start(trid);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_expect_running(trid);
 	ts_emit(a, 1);
 	ts_stop(trid);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_expect_suspended(trid);
 	ts_emit(a, 2);
 	ts_start(trid);
 	ts_emit(a, 3);
@@ -332,8 +332,7 @@ static void *emit_by_turns(void *arg)
 
 TEST(events_obey_the_filter_event_before_them, "FILTER-13 FILTER-14 FILTER-08 FILTER-07")
 {
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 8 << 20, 64);
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, 8 << 20, 64);
 	struct emitter emitters[2] = {{.limit = 20000}, {.limit = 20000}};
 	pthread_t threads[2];
 	enum { CHANGES = 200 };
@@ -546,7 +545,7 @@ TEST(filtered_events_take_no_room_and_are_no_losses, "FILTER-21 STATUS-12")
 	/* Also when the thread has a place in the stream to put them. */
 	ts_emit(b, 0);
 	ts_flood(SMALL, a, 64, 0);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_expect_running(trid);
 	/* What the stream has room for, by the sizes it tells. */
 	trace_attr_t resolved;
 	unsigned char data[64] = {0};
@@ -564,12 +563,12 @@ TEST(filtered_events_take_no_room_and_are_no_losses, "FILTER-21 STATUS-12")
 	CHECK_EQ(ts_count(&events, a), 0);
 	CHECK_EQ(ts_count(&events, b), fit + 1);
 	ts_events_free(&events);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_expect_running(trid);
 
 	/* Nor if they were recorded before. */
 	set_filter(trid, POSIX_TRACE_ADD_EVENTSET, b, 0);
 	ts_flood(SMALL, b, 64, 0);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_expect_running(trid);
 	set_filter(trid, POSIX_TRACE_SUB_EVENTSET, b, 0);
 	events = ts_read_all(trid);
 	CHECK_EQ(ts_count(&events, b), 0);
@@ -700,12 +699,12 @@ static uint32_t change_in_steps(bool is_pattern, uint32_t stride)
 	return steps;
 }
 
-TEST_TIMEOUT(no_event_is_missing_before_FILTER, "FILTER-05 FILTER-13", 60)
+TEST(no_event_is_missing_before_FILTER, "FILTER-05 FILTER-13")
 {
 	change_in_steps(false, 8);
 }
 
-TEST_TIMEOUT(first_events_are_recorded_until_patterns_exclude_them, "FILTER-13", 120)
+TEST(first_events_are_recorded_until_patterns_exclude_them, "FILTER-13")
 {
 	/* The more names there are, the more instructions the change takes, during which more names
 	 * are made. So their number depends on how many instructions pass between them compared

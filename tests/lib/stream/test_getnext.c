@@ -9,6 +9,7 @@
 #include "lib/stream/slots.h"
 #include "tests/support/payload.h"
 #include "tests/support/slow_page.h"
+#include "tests/support/thread_state.h"
 #include "tests/support/stream_memory.h"
 
 #define ROOMY ((size_t)8 << 20)
@@ -123,7 +124,7 @@ TEST(the_oldest_event_is_reported_with_everything_about_it, "GETNEXT-01 GETNEXT-
 	posix_trace_event(id, NULL, 0);
 	ts_stop(trid);
 	for (enum which which = GETNEXT; which <= TRY; which++) {
-		struct timespec later = ts_deadline(TS_PATIENCE_MS);
+		struct timespec later = ts_deadline((int)harness_patience_ms());
 		/* START and STOP are longer or shorter than the buffer; only the events
 		 * count here. */
 		struct call call = call_next(which, trid, sizeof(call.data), &later);
@@ -176,7 +177,7 @@ TEST(the_three_functions_share_one_position, "GETNEXT-01 GETNEXT-03 GETNEXT-04")
 	enum { count = 300 };
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = stream_on(0);
-	struct timespec later = ts_deadline(TS_PATIENCE_MS);
+	struct timespec later = ts_deadline((int)harness_patience_ms());
 	int64_t last = 0;
 
 	for (uint32_t number = 0; number < count; number++)
@@ -257,8 +258,7 @@ TEST(several_readers_share_the_events, "GETNEXT-04 GEN-01")
 TEST(room_of_reported_events_is_used_again, "GETNEXT-05 POLICY-18")
 {
 	enum { stream_bytes = 16384, data_bytes = 1000, rounds = 200 };
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, stream_bytes, data_bytes);
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, stream_bytes, data_bytes);
 	trace_event_id_t id = ts_id("event");
 	unsigned char data[data_bytes] = {0};
 
@@ -273,7 +273,7 @@ TEST(room_of_reported_events_is_used_again, "GETNEXT-05 POLICY-18")
 		}
 	}
 	ts_expect_none(trid);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_expect_running(trid);
 }
 
 /*
@@ -431,7 +431,8 @@ TEST(a_log_is_read_to_its_end_without_waiting, "GETNEXT-08 GETNEXT-14 GETNEXT-19
 	CHECK_OK(posix_trace_rewind(log));
 	for (size_t i = 0; i < all.count; i++) {
 		/* The time does not matter, whatever it is. */
-		struct timespec times[] = {{0, -1}, {0, 0}, ts_deadline(TS_PATIENCE_MS)};
+		struct timespec times[] = {
+			{0, -1}, {0, 0}, ts_deadline((int)harness_patience_ms())};
 		call = call_next(TIMED, log, 64, i % 4 == 3 ? NULL : &times[i % 4]);
 		CHECK_EQ(call.result, 0);
 		CHECK_EQ(call.unavailable, 0);
@@ -486,12 +487,9 @@ TEST(timedgetnext_waits_until_the_time, "GETNEXT-10 GETNEXT-11 GETNEXT-19")
 	for (int i = 0; i < 2; i++) {
 		struct timespec then = ts_deadline(40), past;
 		struct call call = call_next(TIMED, trid, 64, &then);
-		int64_t before;
 		expect_no_event(&call, ETIMEDOUT);
 		CHECK_GE(ts_realtime_ns(), ts_time_ns(&then));
-		CHECK_LT(ts_realtime_ns(), ts_time_ns(&then) + INT64_C(10000000000));
 
-		before = harness_now_ns();
 		call = call_next(TIMED, trid, 64, &then);
 		expect_no_event(&call, ETIMEDOUT);
 		past = (struct timespec){0, 0};
@@ -503,7 +501,6 @@ TEST(timedgetnext_waits_until_the_time, "GETNEXT-10 GETNEXT-11 GETNEXT-19")
 		past = (struct timespec){(time_t)INT64_MIN, 0};
 		call = call_next(TIMED, trid, 64, &past);
 		expect_no_event(&call, ETIMEDOUT);
-		CHECK_LT(harness_now_ns() - before, INT64_C(5000000000));
 		if (i == 0) {
 			ts_start(trid);
 			ts_expect(trid, POSIX_TRACE_START);
@@ -533,7 +530,7 @@ static pthread_t start_timed(struct timed_reader *reader)
 
 	atomic_store(&reader->tid, 0);
 	thread = ts_thread(read_timed, reader);
-	CHECK_WITHIN(TS_PATIENCE_MS, atomic_load(&reader->tid) != 0);
+	CHECK_EVENTUALLY(atomic_load(&reader->tid) != 0);
 	ts_wait_asleep(getpid(), atomic_load(&reader->tid));
 	return thread;
 }
@@ -551,7 +548,7 @@ TEST(timedgetnext_wakes_for_an_event_before_the_time, "GETNEXT-10 GETNEXT-06")
 		uint32_t number;
 		pthread_t thread;
 		if (i == 2)
-			reader.until = ts_deadline(TS_PATIENCE_MS);
+			reader.until = ts_deadline((int)harness_patience_ms());
 		thread = start_timed(&reader);
 		ts_emit(id, (uint32_t)i);
 		ts_join(thread);
@@ -609,7 +606,8 @@ TEST(a_handler_without_restart_ends_the_wait, "GETNEXT-17 GETNEXT-19")
 {
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = stream_on(0);
-	struct timed_reader timed = {.trid = trid, .until = ts_deadline(TS_PATIENCE_MS)};
+	struct timed_reader timed = {.trid = trid,
+				     .until = ts_deadline((int)harness_patience_ms())};
 	struct ts_reader reader;
 	pthread_t thread;
 
@@ -638,7 +636,8 @@ TEST(a_handler_with_restart_leaves_getnext_waiting, "GETNEXT-18")
 {
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = stream_on(0);
-	struct timed_reader timed = {.trid = trid, .until = ts_deadline(TS_PATIENCE_MS)};
+	struct timed_reader timed = {.trid = trid,
+				     .until = ts_deadline((int)harness_patience_ms())};
 	struct ts_reader reader;
 	pthread_t thread;
 
@@ -646,7 +645,7 @@ TEST(a_handler_with_restart_leaves_getnext_waiting, "GETNEXT-18")
 	ts_reader_start(&reader, trid);
 	for (int i = 1; i <= 10; i++) {
 		CHECK_OK(pthread_kill(reader.thread, SIGUSR1));
-		CHECK_WITHIN(TS_PATIENCE_MS, signal_count == i);
+		CHECK_EVENTUALLY(signal_count == i);
 		ts_wait_asleep(getpid(), atomic_load(&reader.tid));
 		CHECK(ts_reader_is_waiting(&reader));
 	}
@@ -658,7 +657,7 @@ TEST(a_handler_with_restart_leaves_getnext_waiting, "GETNEXT-18")
 	/* timedgetnext may do either. */
 	thread = start_timed(&timed);
 	CHECK_OK(pthread_kill(thread, SIGUSR1));
-	CHECK_WITHIN(TS_PATIENCE_MS, signal_count == 11);
+	CHECK_EVENTUALLY(signal_count == 11);
 	ts_emit(id, 2);
 	ts_join(thread);
 	if (timed.call.result == EINTR) {
@@ -709,7 +708,7 @@ TEST(an_invalid_identifier_is_einval, "GETNEXT-27 GETNEXT-19 ERRORS-03 ERRORS-04
 	ts_shutdown(stale);
 	for (size_t i = 0; i < sizeof(trids) / sizeof(trids[0]); i++)
 		for (enum which which = GETNEXT; which <= TRY; which++) {
-			struct timespec later = ts_deadline(TS_PATIENCE_MS);
+			struct timespec later = ts_deadline((int)harness_patience_ms());
 			struct call call = call_next(which, trids[i], 64, &later);
 			expect_no_event(&call, EINVAL);
 		}
@@ -782,7 +781,7 @@ TEST(the_buffer_decides_on_truncation_at_reading, "GETNEXT-20 GETNEXT-21 GETNEXT
 	for (size_t num_bytes = 0; num_bytes <= 40; num_bytes++)
 		posix_trace_event(id, data, len);
 	for (size_t num_bytes = 0; num_bytes <= 40; num_bytes++) {
-		struct timespec later = ts_deadline(TS_PATIENCE_MS);
+		struct timespec later = ts_deadline((int)harness_patience_ms());
 		struct call call = call_next((enum which)(num_bytes % 3), trid, num_bytes, &later);
 		size_t stored = num_bytes < len ? num_bytes : len;
 		CHECK_EQ(call.result, 0);
@@ -800,9 +799,8 @@ TEST(the_buffer_decides_on_truncation_at_reading, "GETNEXT-20 GETNEXT-21 GETNEXT
 TEST(truncation_at_reading_hides_that_of_recording, "GETNEXT-20 GETNEXT-22")
 {
 	enum { max = 16 };
-	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 0, max);
 	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, 0, max);
 	static const unsigned char data[max + 1] = "0123456789abcdef";
 	static const size_t buffers[] = {max + 1, max, max - 1, 1, 0};
 
@@ -888,7 +886,8 @@ TEST(shutdown_ends_all_waits, "GETNEXT-26 GETNEXT-19 SHUTDOWN-06")
 	trace_id_t trid = stream_on(0);
 	trace_id_t other = stream_on(0);
 	struct ts_reader waiting[readers], other_reader;
-	struct timed_reader timed = {.trid = trid, .until = ts_deadline(TS_PATIENCE_MS)};
+	struct timed_reader timed = {.trid = trid,
+				     .until = ts_deadline((int)harness_patience_ms())};
 	pthread_t thread;
 
 	for (int i = 0; i < readers; i++)
@@ -913,7 +912,8 @@ TEST(a_cancelled_wait_loses_nothing, "GETNEXT-28 GEN-10")
 {
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = stream_on(0);
-	struct timed_reader timed = {.trid = trid, .until = ts_deadline(TS_PATIENCE_MS)};
+	struct timed_reader timed = {.trid = trid,
+				     .until = ts_deadline((int)harness_patience_ms())};
 	struct ts_reader reader, other;
 	pthread_t thread;
 
@@ -1004,7 +1004,8 @@ TEST(a_wait_cancelled_while_the_event_comes_loses_it_not, "GETNEXT-28")
 	uint32_t cancelled = 0;
 
 	for (uint32_t i = 0; i < rounds; i++) {
-		struct timed_reader timed = {.trid = trid, .until = ts_deadline(TS_PATIENCE_MS)};
+		struct timed_reader timed = {.trid = trid,
+					     .until = ts_deadline((int)harness_patience_ms())};
 		pthread_t thread = start_timed(&timed);
 		uint32_t number = 0;
 		void *result;
@@ -1054,7 +1055,7 @@ TEST(events_of_a_logged_stream_are_reported_and_still_logged, "GETNEXT-29", NEED
 	for (uint32_t number = 1; number <= 30; number++)
 		ts_emit(id, number);
 	for (uint32_t number = 1; number <= 30; number++) {
-		struct timespec later = ts_deadline(TS_PATIENCE_MS);
+		struct timespec later = ts_deadline((int)harness_patience_ms());
 		struct call call = call_next((enum which)(number % 3), trid, 64, &later);
 		uint32_t got;
 		CHECK_EQ(call.result, 0);
@@ -1119,7 +1120,7 @@ TEST(reading_a_logged_stream_frees_nothing, "GETNEXT-31 POLICY-19", NEEDS_KEEPER
 	ts_expect_none(trid);
 	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
 	ts_flush(trid);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_expect_running(trid);
 	ts_emit(id, 1000001);
 	all = ts_read_all(trid);
 	CHECK_EQ(ts_count(&all, POSIX_TRACE_START), 1);
@@ -1156,11 +1157,10 @@ static uint32_t slow_contents = 7654321;
 
 struct hanging {
 	trace_event_id_t id;
-	uint32_t rounds;
 	/* No numbered event before each slow one, only one at the begin. */
 	bool is_slow_only;
-	/* Slow calls that may be begun so far. */
-	_Atomic uint32_t allowed;
+	/* Slow calls that may be begun so far, and that there will be in all. */
+	_Atomic uint32_t allowed, rounds;
 	_Atomic int64_t call_begin;
 	_Atomic int64_t call_end;
 };
@@ -1169,11 +1169,14 @@ static void *hang_in_event(void *arg)
 {
 	struct hanging *self = (struct hanging *)arg;
 
-	for (uint32_t i = 0; i < self->rounds; i++) {
+	for (uint32_t i = 0; i < atomic_load(&self->rounds); i++) {
 		if (i == 0 || !self->is_slow_only)
 			ts_emit(self->id, i);
-		while (i >= atomic_load(&self->allowed))
+		while (i >= atomic_load(&self->allowed)) {
+			if (i >= atomic_load(&self->rounds))
+				return NULL;
 			sched_yield();
+		}
 		atomic_store(&self->call_begin, ts_realtime_ns());
 		posix_trace_event(self->id, slow.data, sizeof(slow_contents));
 		atomic_store(&self->call_end, ts_realtime_ns());
@@ -1196,6 +1199,18 @@ static void expect_number_or_slow(trace_id_t trid, trace_event_id_t id, uint32_t
 	CHECK_EQ(ts_number(&event), number);
 }
 
+/* The number is due next, and is held back. For 100 ms in which the reader looks each 200 us. */
+static void expect_held_back(trace_id_t trid, trace_event_id_t id, uint32_t number)
+{
+	long naps = harness_naps();
+
+	expect_number(trid, id, number);
+	naps = harness_naps() - naps;
+	NOTE("held back for %ld naps", naps);
+	CHECK_GT(naps, 0);
+	CHECK_LE(naps, 1000);
+}
+
 TEST(a_hanging_writer_does_not_keep_the_reader_for_ever, "GETNEXT-33")
 {
 	struct hanging hanging = {.id = ts_id("hanging"), .rounds = 1, .allowed = 1};
@@ -1204,18 +1219,14 @@ TEST(a_hanging_writer_does_not_keep_the_reader_for_ever, "GETNEXT-33")
 	struct ts_reader reader;
 	struct ts_event event;
 	bool has_slow = false;
-	int64_t begin;
 	pthread_t thread;
 
 	slow = slow_page_make();
 	thread = ts_thread(hang_in_event, &hanging);
-	CHECK(slow_page_wait(&slow, TS_PATIENCE_MS));
+	slow_page_wait(&slow);
 	ts_emit(id, 1);
-	begin = harness_now_ns();
 	expect_number(trid, hanging.id, 0);
-	expect_number(trid, id, 1);
-	NOTE("held back for %lld ms", (long long)(harness_now_ns() - begin) / 1000000);
-	CHECK_LT(harness_now_ns() - begin, INT64_C(2000000000) * harness_slowdown());
+	expect_held_back(trid, id, 1);
 
 	/* Nobody will ever wake this reader but the clock. */
 	ts_reader_start(&reader, trid);
@@ -1247,14 +1258,13 @@ TEST(a_late_event_in_a_gap_does_not_date_it_back, "GETNEXT-03 GETNEXT-33 SYSEVEN
 {
 	struct hanging hanging = {.id = ts_id("hanging"), .rounds = 1, .allowed = 1};
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 16384, 0);
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, 16384, 0);
 	struct ts_event last, event;
 	pthread_t thread;
 
 	slow = slow_page_make();
 	thread = ts_thread(hang_in_event, &hanging);
-	CHECK(slow_page_wait(&slow, TS_PATIENCE_MS));
+	slow_page_wait(&slow);
 	ts_emit(id, 1);
 	/* Reported although an older one hangs, which then comes among what is dropped. */
 	ts_expect(trid, POSIX_TRACE_START);
@@ -1269,38 +1279,34 @@ TEST(a_late_event_in_a_gap_does_not_date_it_back, "GETNEXT-03 GETNEXT-33 SYSEVEN
 	ts_shutdown(trid);
 }
 
+/* When the first thread waits. */
 static void *fill_page_soon(void *arg)
 {
-	harness_sleep_ms(3);
-	slow_page_fill(&slow, &slow_contents, sizeof(slow_contents));
-	return arg;
-}
-
-static void *fill_page_late(void *arg)
-{
-	harness_sleep_ms(50);
+	CHECK_EVENTUALLY(thread_state(getpid(), getpid()) == 'S');
 	slow_page_fill(&slow, &slow_contents, sizeof(slow_contents));
 	return arg;
 }
 
 TEST(later_events_wait_for_an_older_one_in_the_making, "GETNEXT-33 GETNEXT-03")
 {
-	struct hanging hanging = {.id = ts_id("hanging"), .rounds = 40, .is_slow_only = true};
+	struct hanging hanging = {
+		.id = ts_id("hanging"), .rounds = UINT32_MAX, .is_slow_only = true};
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = stream_on(0);
-	uint32_t timely = 0;
+	uint32_t timely = 0, i;
 	pthread_t thread;
 
 	slow = slow_page_make();
 	thread = ts_thread(hang_in_event, &hanging);
 	expect_number(trid, hanging.id, 0);
-	for (uint32_t i = 0; i < hanging.rounds; i++) {
+	/* After a while the reader has the right to report out of order. */
+	for (i = 0; timely < 20; i++) {
 		struct ts_event events[2];
 		struct ts_events all = {2, events};
 		pthread_t filler;
 		int64_t begin;
 		atomic_store(&hanging.allowed, i + 1);
-		CHECK(slow_page_wait(&slow, TS_PATIENCE_MS));
+		slow_page_wait(&slow);
 		begin = atomic_load(&hanging.call_begin);
 		ts_emit(id, i);
 		filler = ts_thread(fill_page_soon, NULL);
@@ -1311,16 +1317,15 @@ TEST(later_events_wait_for_an_older_one_in_the_making, "GETNEXT-33 GETNEXT-03")
 		events[1] = ts_next(trid);
 		ts_join(filler);
 		CHECK_NE(events[0].info.posix_event_id, events[1].info.posix_event_id);
-		/* After a while the reader has the right to report out of order. */
 		if (begin > 50000000)
 			continue;
 		timely++;
 		ts_expect_sorted(&all);
 	}
+	atomic_store(&hanging.rounds, i);
 	ts_join(thread);
 	ts_expect_none(trid);
-	NOTE("%u of %u rounds were fast enough to count", timely, hanging.rounds);
-	CHECK_GT(timely, 0);
+	NOTE("%u of %u rounds were fast enough to count", timely, i);
 }
 
 TEST(after_a_stop_all_is_there_at_once, "STARTSTOP-11 GETNEXT-15 GETNEXT-33")
@@ -1334,8 +1339,8 @@ TEST(after_a_stop_all_is_there_at_once, "STARTSTOP-11 GETNEXT-15 GETNEXT-33")
 	 * too early. */
 	slow = slow_page_make();
 	threads[0] = ts_thread(hang_in_event, &hanging);
-	CHECK(slow_page_wait(&slow, TS_PATIENCE_MS));
-	threads[1] = ts_thread(fill_page_late, NULL);
+	slow_page_wait(&slow);
+	threads[1] = ts_thread(fill_page_soon, NULL);
 	CHECK_OK(posix_trace_stop(trid));
 	CHECK(ts_try_next(trid, &event));
 	CHECK_EQ(event.info.posix_event_id, hanging.id);
@@ -1368,7 +1373,7 @@ TEST(other_writers_go_on_beside_a_hanging_one, "GETNEXT-33 EVENT-16")
 
 	slow = slow_page_make();
 	thread = ts_thread(hang_in_event, &hanging);
-	CHECK(slow_page_wait(&slow, TS_PATIENCE_MS));
+	slow_page_wait(&slow);
 	expect_number(trid, hanging.id, 0);
 	for (int w = 0; w < writers; w++) {
 		char name[20];
@@ -1404,7 +1409,7 @@ static intptr_t do_hang(const void *arg, size_t arg_bytes)
 	hanging.id = POSIX_TRACE_UNNAMED_USEREVENT;
 	slow = slow_page_make();
 	ts_thread(hang_in_event, &hanging);
-	CHECK(slow_page_wait(&slow, TS_PATIENCE_MS));
+	slow_page_wait(&slow);
 	CHECK_EQ(write(fd, "", 1), 1);
 	pause();
 	return 0;
@@ -1417,8 +1422,8 @@ TEST(a_writer_stopped_or_killed_in_the_middle_delays_the_reader_shortly, "GETNEX
 	struct ts_event event;
 	trace_id_t trid;
 	int ends[2], status;
-	int64_t begin;
 	pid_t child;
+	long naps;
 	char byte;
 
 	CHECK(close(slow_page_make().fd) == 0);
@@ -1436,24 +1441,21 @@ TEST(a_writer_stopped_or_killed_in_the_middle_delays_the_reader_shortly, "GETNEX
 	CHECK_EQ(CHECK_SYS(waitpid(child, &status, WUNTRACED)), child);
 	CHECK(WIFSTOPPED(status));
 	ts_emit(id, 1);
-	begin = harness_now_ns();
 	expect_number(trid, POSIX_TRACE_UNNAMED_USEREVENT, 0);
-	expect_number(trid, id, 1);
-	NOTE("stopped: held back for %lld ms", (long long)(harness_now_ns() - begin) / 1000000);
-	CHECK_LT(harness_now_ns() - begin, INT64_C(2000000000) * harness_slowdown());
+	expect_held_back(trid, id, 1);
 	/* And once only. */
+	naps = harness_naps();
 	for (uint32_t n = 2; n < 200; n++) {
 		ts_emit(id, n);
 		expect_number(trid, id, n);
 	}
-	CHECK_LT(harness_now_ns() - begin, INT64_C(10000000000) * harness_slowdown());
+	CHECK_LT(harness_naps() - naps, 100);
 	CHECK_SYS(kill(child, SIGKILL));
 	harness_reap(child);
 	ts_emit(id, 200);
-	begin = harness_now_ns();
+	naps = harness_naps();
 	expect_number(trid, id, 200);
-	NOTE("killed: held back for %lld ms", (long long)(harness_now_ns() - begin) / 1000000);
-	CHECK_LT(harness_now_ns() - begin, INT64_C(2000000000) * harness_slowdown());
+	CHECK_LT(harness_naps() - naps, 100);
 	CHECK(!ts_try_next(trid, &event));
 }
 
@@ -1471,7 +1473,7 @@ static void *see_first_thread_hang(void *arg)
 	struct hanging_process *p = (struct hanging_process *)arg;
 	char byte = 0;
 
-	CHECK(slow_page_wait(&slow, TS_PATIENCE_MS));
+	slow_page_wait(&slow);
 	CHECK_EQ(write(p->said[1], &byte, 1), 1);
 	CHECK_EQ(read(p->go[0], &byte, 1), 1);
 	slow_page_fill(&slow, &slow_contents, sizeof(slow_contents));
@@ -1672,51 +1674,52 @@ static struct ts_event poll_next(trace_id_t trid)
 {
 	struct ts_event event;
 
-	CHECK_WITHIN(TS_PATIENCE_MS, ts_try_next(trid, &event));
+	CHECK_EVENTUALLY(ts_try_next(trid, &event));
 	return event;
 }
 
-static void read_in_standstills(struct standstill *standstill, uint32_t rounds,
+/* After a while the reader has the right to report out of order: goes on until it was fast enough
+ * three times. */
+static void read_in_standstills(struct standstill *standstill,
 				struct ts_event (*next)(trace_id_t trid))
 {
-	struct hanging hanging = {.id = ts_id("hanging"), .rounds = rounds, .is_slow_only = true};
+	struct hanging hanging = {
+		.id = ts_id("hanging"), .rounds = UINT32_MAX, .is_slow_only = true};
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = stream_on(0);
-	uint32_t timely = 0;
+	uint32_t timely = 0, i;
 	pthread_t writer;
 
 	slow = slow_page_make();
 	writer = ts_thread(hang_in_event, &hanging);
 	expect_number(trid, hanging.id, 0);
-	for (uint32_t i = 0; i < rounds; i++) {
+	for (i = 0; timely < 3; i++) {
 		struct ts_event events[2];
 		struct ts_events all = {2, events};
 		pthread_t filler;
 		atomic_store(&hanging.allowed, i + 1);
-		CHECK(slow_page_wait(&slow, TS_PATIENCE_MS));
+		slow_page_wait(&slow);
 		ts_emit(id, i);
 		atomic_store(&is_watching, false);
 		filler = ts_thread(fill_page_after_standstill, NULL);
-		CHECK_WITHIN(TS_PATIENCE_MS, atomic_load(&is_watching));
+		CHECK_EVENTUALLY(atomic_load(&is_watching));
 		atomic_store(&standstill->reading, i + 1);
 		events[0] = next(trid);
 		events[1] = next(trid);
 		ts_join(filler);
-		/* After a while the reader has the right to report out of order. */
 		if (ts_realtime_ns() - atomic_load(&standstill->over) > 40000000)
 			continue;
 		timely++;
 		ts_expect_sorted(&all);
 	}
+	atomic_store(&hanging.rounds, i);
 	ts_join(writer);
 	ts_shutdown(trid);
-	NOTE("%u of %u rounds were fast enough to count", timely, rounds);
-	CHECK_GT(timely, 0);
+	NOTE("%u of %u rounds were fast enough to count", timely, i);
 }
 
 static void read_while_stopped_now_and_then(struct ts_event (*next)(trace_id_t trid))
 {
-	enum { rounds = 8 };
 	struct standstill *standstill;
 	pid_t child, ended = 0;
 	int status;
@@ -1727,15 +1730,15 @@ static void read_while_stopped_now_and_then(struct ts_event (*next)(trace_id_t t
 	CHECK(standstill != MAP_FAILED);
 	child = harness_fork();
 	if (child == 0) {
-		read_in_standstills(standstill, rounds, next);
+		read_in_standstills(standstill, next);
 		_exit(0);
 	}
-	for (uint32_t i = 0; i < rounds; i++) {
-		CHECK_WITHIN(TS_PATIENCE_MS, atomic_load(&standstill->reading) > i ||
-						     (ended = waitpid(child, &status, WNOHANG)));
-		CHECK_EQ(ended, 0);
-		/* Nobody sees from outside that the reader waits. */
-		harness_sleep_ms(10);
+	for (uint32_t i = 0;; i++) {
+		CHECK_EVENTUALLY(atomic_load(&standstill->reading) > i ||
+				 (ended = waitpid(child, &status, WNOHANG)));
+		if (ended)
+			break;
+		CHECK_EVENTUALLY(thread_state(child, child) == 'S');
 		CHECK_SYS(kill(child, SIGSTOP));
 		CHECK_EQ(CHECK_SYS(waitpid(child, &status, WUNTRACED)), child);
 		CHECK(WIFSTOPPED(status));
@@ -1743,7 +1746,7 @@ static void read_while_stopped_now_and_then(struct ts_event (*next)(trace_id_t t
 		atomic_store(&standstill->over, ts_realtime_ns());
 		CHECK_SYS(kill(child, SIGCONT));
 	}
-	CHECK_EXIT(child, 0);
+	CHECK_EQ(status, 0);
 }
 
 TEST(a_writer_that_stood_still_with_a_waiting_reader_is_not_given_up, "GETNEXT-33 GETNEXT-03")
@@ -1798,8 +1801,7 @@ TEST(a_waker_that_is_left_leaves_it_to_the_next, "GETNEXT-06 EVENT-23 EVENT-28")
 {
 	struct sigaction action = {.sa_handler = leave};
 	struct sigevent notify = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR2};
-	/* As many rounds as there is time for. */
-	int64_t end = harness_now_ns() + INT64_C(5000000000) / harness_sample();
+	const uint32_t last_round = 8000 / harness_sample();
 	volatile uint32_t number = 0, rounds = 0;
 	sigset_t blocked;
 	timer_t timer;
@@ -1814,7 +1816,7 @@ TEST(a_waker_that_is_left_leaves_it_to_the_next, "GETNEXT-06 EVENT-23 EVENT-28")
 	CHECK_OK(pthread_sigmask(SIG_BLOCK, &blocked, NULL));
 	reader = ts_thread(read_numbers, NULL);
 	CHECK_OK(pthread_sigmask(SIG_UNBLOCK, &blocked, NULL));
-	for (; harness_now_ns() < end; rounds++) {
+	for (; rounds < last_round; rounds++) {
 		struct itimerspec soon = {.it_value.tv_nsec = 50000 + rounds * 7919 % 100000};
 		struct timespec pause = {.tv_nsec = 20000};
 
@@ -1831,7 +1833,7 @@ TEST(a_waker_that_is_left_leaves_it_to_the_next, "GETNEXT-06 EVENT-23 EVENT-28")
 		ts_emit(woken.id, ++number);
 		for (int64_t since = harness_now_ns(); atomic_load(&woken.read) != number;
 		     sched_yield())
-			CHECK_LT(harness_now_ns() - since, TS_PATIENCE_MS * INT64_C(1000000));
+			CHECK_LT(harness_now_ns() - since, harness_patience_ms() * 1000000);
 	}
 	NOTE("%u rounds, %u events", rounds, number);
 	CHECK_SYS(timer_delete(timer));
@@ -1921,7 +1923,7 @@ static void read_while_written(int policy)
 	ts_join(threads[1]);
 	CHECK_EXIT(child, 0);
 	ts_expect_none(trid);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_expect_running(trid);
 }
 
 TEST(reading_disturbs_no_recording_until_full, "GETNEXT-34 GETNEXT-03 SIZE-12")

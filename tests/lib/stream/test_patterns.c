@@ -322,7 +322,7 @@ TEST(a_name_made_while_patterns_are_set_is_judged_by_them, "")
 	child = ts_target_fork_child(&parent);
 	ts_target_call_begin(&parent, make_names, &race, sizeof(race));
 	ts_target_call_begin(&child, make_names, &race, sizeof(race));
-	CHECK_WITHIN(TS_PATIENCE_MS, race->events > 200);
+	CHECK_EVENTUALLY(race->events > 200);
 	set_patterns(trid, NULL, "*.noise");
 	race->is_set = true;
 	/* They are set anew all the time, with one more or one less that matches nothing, and each

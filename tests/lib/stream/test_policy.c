@@ -44,16 +44,6 @@ static void emit_bytes(trace_event_id_t id, uint32_t number, size_t len)
 	posix_trace_event(id, data, len);
 }
 
-static int stop_reason(const struct ts_event *stop)
-{
-	int reason;
-
-	CHECK_EQ(stop->info.posix_event_id, POSIX_TRACE_STOP);
-	CHECK_EQ(stop->len, sizeof(reason));
-	memcpy(&reason, stop->data, sizeof(reason));
-	return reason;
-}
-
 /*
  * Attributes
  */
@@ -264,8 +254,7 @@ TEST(a_loop_stream_has_the_newest_events_without_gap, "POLICY-13 POLICY-14")
 			all = ts_read_all(trid);
 			expect_window(&all, id, next, guaranteed(&attr, lens[i]));
 			ts_events_free(&all);
-			ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-					 POSIX_TRACE_NO_OVERRUN);
+			ts_expect_running(trid);
 		}
 		ts_shutdown(trid);
 	}
@@ -274,9 +263,8 @@ TEST(a_loop_stream_has_the_newest_events_without_gap, "POLICY-13 POLICY-14")
 TEST(a_loop_stream_never_stops_by_itself, "POLICY-14 STATUS-05")
 {
 	enum { count = 60000 };
-	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 16384, 0);
 	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, 16384, 0);
 	struct ts_events all;
 
 	for (uint32_t number = 0; number < count; number++) {
@@ -529,7 +517,7 @@ TEST(an_until_full_stream_stops_when_full, "POLICY-15 POLICY-16 POLICY-17")
 		CHECK_EQ(all.count, count + 3);
 		CHECK_EQ(all.at[0].info.posix_event_id, POSIX_TRACE_START);
 		CHECK_EQ(all.at[count + 1].info.posix_event_id, POSIX_TRACE_STOP);
-		CHECK_NE(stop_reason(&all.at[count + 1]), 0);
+		CHECK_NE(ts_stop_reason(&all.at[count + 1]), 0);
 		CHECK_EQ(all.at[count + 2].info.posix_event_id, POSIX_TRACE_START);
 		ts_expect_numbers(&all, id, 0, (uint32_t)count - 1);
 		ts_expect_sorted(&all);
@@ -547,9 +535,8 @@ TEST(an_until_full_stream_stops_when_full, "POLICY-15 POLICY-16 POLICY-17")
 TEST(a_full_stream_records_nothing_until_its_stop_was_read,
      "POLICY-15 POLICY-19 POLICY-20 POLICY-21 STATUS-09")
 {
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, STREAM_BYTES, DATA_BYTES);
 	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, STREAM_BYTES, DATA_BYTES);
 	trace_event_set_t set = ts_set(ts_id("filtered"), 0), in_start;
 	struct ts_event event;
 	uint32_t next = ts_fill(trid, STREAM_BYTES, id, DATA_BYTES, 0), kept = 0;
@@ -570,10 +557,10 @@ TEST(a_full_stream_records_nothing_until_its_stop_was_read,
 		if (kept == 10)
 			ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
 	}
-	CHECK_EQ(stop_reason(&event), 1);
+	CHECK_EQ(ts_stop_reason(&event), 1);
 	CHECK(kept == next || kept == next - 1);
 	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_OVERRUN);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_expect_running(trid);
 
 	/* START is there at once, with the filter now in force. */
 	CHECK(ts_try_next(trid, &event));
@@ -590,9 +577,8 @@ TEST(a_full_stream_records_nothing_until_its_stop_was_read,
 
 TEST(start_is_recorded_before_the_next_event_of_any_thread, "POLICY-20 POLICY-21")
 {
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 16384, 0);
 	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, 16384, 0);
 	struct ts_events all;
 
 	for (int round = 0; round < 20; round++) {
@@ -631,8 +617,7 @@ TEST(an_until_full_stream_read_in_time_never_stops, "POLICY-18")
 			due++;
 			ts_event_free(&event);
 		}
-		ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-				 POSIX_TRACE_NO_OVERRUN);
+		ts_expect_running(trid);
 	}
 }
 
@@ -691,7 +676,7 @@ TEST(what_a_full_stream_holds_is_unbroken_for_all_threads, "POLICY-15 POLICY-17 
 			last[writer] = number;
 			count++;
 		}
-		CHECK_EQ(stop_reason(&event), 1);
+		CHECK_EQ(ts_stop_reason(&event), 1);
 		CHECK_GE(ts_time_ns(&event.info.posix_timestamp), last_time);
 		/* Others may have been in the middle of one each. */
 		CHECK_GE(count + writers, guaranteed_after_start(&attr, 40));
@@ -699,6 +684,37 @@ TEST(what_a_full_stream_holds_is_unbroken_for_all_threads, "POLICY-15 POLICY-17 
 	atomic_store(&stop, true);
 	for (int w = 0; w < writers; w++)
 		ts_join(threads[w]);
+}
+
+TEST(a_stream_is_filled_to_the_last_event_and_stop_still_fits, "POLICY-16 STARTSTOP-10")
+{
+	/* In one of these less is left than STOP takes, but enough for the smallest event. */
+	for (size_t bytes = 16384; bytes <= 16384 + 24; bytes += 8) {
+		trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, bytes, 256);
+		trace_id_t trid = ts_create_running(0, &attr);
+		struct posix_trace_status_info status;
+		uint32_t most = 0;
+
+		do {
+			posix_trace_event(POSIX_TRACE_UNNAMED_USEREVENT, NULL, 0);
+			most++;
+			status = ts_status(trid);
+		} while (status.posix_stream_full_status == POSIX_TRACE_NOT_FULL);
+		/* Not even one more fits, and none was lost to find that out. */
+		CHECK_EQ(status.posix_stream_status, POSIX_TRACE_SUSPENDED);
+		CHECK_EQ(status.posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
+		ts_shutdown(trid);
+
+		trid = ts_create_running(0, &attr);
+		for (uint32_t n = 1; n < most; n++)
+			posix_trace_event(POSIX_TRACE_UNNAMED_USEREVENT, NULL, 0);
+		ts_expect_running(trid);
+		ts_stop(trid);
+		struct ts_events events = ts_read_all(trid);
+		CHECK_EQ(events.count, most + 1);
+		CHECK_EQ(ts_stop_reason(&events.at[events.count - 1]), 0);
+		ts_shutdown(trid);
+	}
 }
 
 TEST(no_thread_gets_past_the_first_lost_event, "POLICY-15")

@@ -470,8 +470,7 @@ TEST(events_as_big_as_the_stream_fit, "SIZE-11")
 			CHECK_MEM_EQ(back, data, big);
 			/* It filled the stream: that may have stopped it. */
 			(void)ts_read_all(trid);
-			ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-					 POSIX_TRACE_NO_OVERRUN);
+			ts_expect_running(trid);
 		}
 		ts_shutdown(trid);
 	}
@@ -683,8 +682,7 @@ TEST(each_event_may_come_from_a_thread_of_its_own, "SIZE-11 SIZE-12")
 			ts_join(ts_thread(write_one, &w));
 		all = ts_read_all(trid);
 		expect_fill(&all, id, &counted, 1);
-		ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL,
-				 POSIX_TRACE_NO_OVERRUN);
+		ts_expect_running(trid);
 		w.count = 0;
 	}
 }
@@ -711,7 +709,7 @@ TEST(each_event_may_come_from_a_process_of_its_own, "SIZE-11 FORK-20")
 	}
 	all = ts_read_all(trid);
 	expect_fill(&all, id, &counted, 1);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_expect_running(trid);
 }
 
 TEST(many_threads_at_a_time_may_hold_one_event_each, "SIZE-11")
@@ -736,7 +734,7 @@ TEST(many_threads_at_a_time_may_hold_one_event_each, "SIZE-11")
 	}
 	all = ts_read_all(trid);
 	expect_fill(&all, id, counted, threads);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_expect_running(trid);
 	for (uint32_t t = 0; t < threads; t++)
 		command_writer_end(&w[t]);
 }
@@ -821,7 +819,7 @@ TEST(names_and_calls_take_no_room, "SIZE-14")
 		CHECK_OK(posix_trace_get_attr(trid, &attr));
 	}
 	write_fill(&w);
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
+	ts_expect_running(trid);
 	all = ts_read_all(trid);
 	expect_fill(&all, id, &w, 1);
 }
@@ -858,10 +856,8 @@ TEST(a_thread_fills_a_stream_of_large_events_within_its_bound, "SIZE-25")
 
 	for (size_t i = 0; i < 5; i++)
 		for (size_t k = 0; k < 4; k++) {
-			trace_attr_t attr =
-				ts_attr(i % 2 ? POSIX_TRACE_LOOP : POSIX_TRACE_UNTIL_FULL, data[i],
-					data[i]);
-			trace_id_t trid = ts_create_running(0, &attr);
+			trace_id_t trid = ts_run(i % 2 ? POSIX_TRACE_LOOP : POSIX_TRACE_UNTIL_FULL,
+						 data[i], data[i]);
 			size_t most = 2 * stream_bytes_of(trid) + 65536 + 5 * data[i];
 			size_t used = 0;
 			struct posix_trace_status_info status;

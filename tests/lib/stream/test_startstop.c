@@ -2,8 +2,6 @@
 /* posix_trace_start, posix_trace_stop. */
 #include "tests/support/logs.h"
 
-#include <sys/time.h>
-
 #include "tests/support/slow_page.h"
 
 #define SMALL 16384
@@ -14,20 +12,10 @@ static trace_attr_t small_attr(int policy)
 	return ts_attr(policy, SMALL, 256);
 }
 
-static void expect_running(trace_id_t trid)
-{
-	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
-}
-
-static void expect_suspended(trace_id_t trid)
-{
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
-}
-
 static void expect_stop(trace_id_t trid, int reason)
 {
 	struct ts_event event = ts_expect(trid, POSIX_TRACE_STOP);
-	CHECK_EQ(stop_reason(&event), reason);
+	CHECK_EQ(ts_stop_reason(&event), reason);
 }
 
 TEST(start_makes_a_suspended_stream_run, "STARTSTOP-01 SYSEVENT-13 SYSEVENT-01 STATUS-02")
@@ -36,9 +24,9 @@ TEST(start_makes_a_suspended_stream_run, "STARTSTOP-01 SYSEVENT-13 SYSEVENT-01 S
 	for (int i = 0; i < 2; i++) {
 		trace_attr_t attr = small_attr(policies[i]);
 		trace_id_t trid = ts_create(0, &attr);
-		expect_suspended(trid);
+		ts_expect_suspended(trid);
 		CHECK_EQ(posix_trace_start(trid), 0);
-		expect_running(trid);
+		ts_expect_running(trid);
 		ts_expect(trid, POSIX_TRACE_START);
 		ts_expect_none(trid);
 		ts_emit(UNNAMED, 1);
@@ -55,7 +43,7 @@ TEST(start_of_a_running_stream_does_nothing, "STARTSTOP-02")
 	ts_emit(UNNAMED, 1);
 	CHECK_EQ(posix_trace_start(trid), 0);
 	CHECK_EQ(posix_trace_start(trid), 0);
-	expect_running(trid);
+	ts_expect_running(trid);
 	ts_emit(UNNAMED, 2);
 	struct ts_events events = ts_read_all(trid);
 	ts_expect_ids(&events, POSIX_TRACE_START, UNNAMED, UNNAMED, 0U);
@@ -77,14 +65,14 @@ TEST(start_of_a_full_until_full_stream_does_nothing, "STARTSTOP-03 POLICY-15 STA
 	for (uint32_t due = 0;; due++) {
 		struct ts_event event = ts_next(trid);
 		if (event.info.posix_event_id != UNNAMED) {
-			CHECK_EQ(stop_reason(&event), 1);
+			CHECK_EQ(ts_stop_reason(&event), 1);
 			break;
 		}
 		CHECK_EQ(ts_number(&event), due);
 	}
 	ts_expect(trid, POSIX_TRACE_START);
 	ts_expect_none(trid);
-	expect_running(trid);
+	ts_expect_running(trid);
 }
 
 TEST(start_of_a_full_flush_stream_does_nothing, "STARTSTOP-03 STATUS-13 STARTSTOP-14", NEEDS_KEEPER)
@@ -111,7 +99,7 @@ TEST(start_of_a_full_flush_stream_does_nothing, "STARTSTOP-03 STATUS-13 STARTSTO
 	ts_emit(UNNAMED, count);
 	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
 	ts_unstick(&stuck);
-	CHECK_WITHIN(TS_PATIENCE_MS, ts_status(trid).posix_stream_status == POSIX_TRACE_RUNNING);
+	CHECK_EVENTUALLY(ts_status(trid).posix_stream_status == POSIX_TRACE_RUNNING);
 	ts_shutdown(trid);
 	close(ts_stuck_log(&stuck));
 }
@@ -124,7 +112,7 @@ TEST(stop_suspends_a_running_stream, "STARTSTOP-04 SYSEVENT-02 STATUS-06")
 		trace_id_t trid = ts_create_running(0, &attr);
 		ts_emit(UNNAMED, 1);
 		CHECK_EQ(posix_trace_stop(trid), 0);
-		expect_suspended(trid);
+		ts_expect_suspended(trid);
 		ts_emit(UNNAMED, 2);
 		ts_expect(trid, POSIX_TRACE_START);
 		ts_expect(trid, UNNAMED);
@@ -140,13 +128,13 @@ TEST(stop_of_a_suspended_stream_does_nothing, "STARTSTOP-05")
 	trace_id_t trid = ts_create(0, &attr);
 
 	CHECK_EQ(posix_trace_stop(trid), 0);
-	expect_suspended(trid);
+	ts_expect_suspended(trid);
 	ts_expect_none(trid);
 	ts_start(trid);
 	ts_stop(trid);
 	CHECK_EQ(posix_trace_stop(trid), 0);
 	CHECK_EQ(posix_trace_stop(trid), 0);
-	expect_suspended(trid);
+	ts_expect_suspended(trid);
 	struct ts_events events = ts_read_all(trid);
 	ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_STOP, 0U);
 }
@@ -178,7 +166,7 @@ TEST(stop_and_start_work_on_a_full_loop_stream,
 	CHECK_EQ(last->info.posix_event_id, UNNAMED);
 	CHECK_EQ(ts_number(last), second_end);
 	CHECK_EQ(last[-1].info.posix_event_id, POSIX_TRACE_START);
-	CHECK_EQ(stop_reason(&last[-2]), 0);
+	CHECK_EQ(ts_stop_reason(&last[-2]), 0);
 	CHECK_EQ(ts_number(&last[-3]), second_end - 1);
 	for (size_t i = 0; i < events.count; i++)
 		if (events.at[i].info.posix_event_id == UNNAMED)
@@ -199,7 +187,7 @@ TEST(stop_calls_off_the_automatic_restart, "STARTSTOP-08 STARTSTOP-13")
 	struct ts_events events = ts_read_all(trid);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_START), 1);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
-	CHECK_EQ(stop_reason(&events.at[events.count - 1]), 1);
+	CHECK_EQ(ts_stop_reason(&events.at[events.count - 1]), 1);
 	/* It was the last, and nothing started. */
 	CHECK_EQ(ts_status(trid).posix_stream_status, POSIX_TRACE_SUSPENDED);
 	ts_emit(UNNAMED, 4712);
@@ -207,7 +195,7 @@ TEST(stop_calls_off_the_automatic_restart, "STARTSTOP-08 STARTSTOP-13")
 
 	ts_start(trid);
 	ts_expect(trid, POSIX_TRACE_START);
-	expect_running(trid);
+	ts_expect_running(trid);
 	ts_emit(UNNAMED, 1);
 	ts_expect(trid, UNNAMED);
 }
@@ -226,8 +214,8 @@ TEST(start_arms_the_automatic_restart_again, "STARTSTOP-08 STARTSTOP-03 POLICY-1
 	struct ts_events events = ts_read_all(trid);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_START), 2);
 	CHECK_EQ(events.at[events.count - 1].info.posix_event_id, POSIX_TRACE_START);
-	CHECK_EQ(stop_reason(&events.at[events.count - 2]), 1);
-	expect_running(trid);
+	CHECK_EQ(ts_stop_reason(&events.at[events.count - 2]), 1);
+	ts_expect_running(trid);
 }
 
 TEST(a_start_without_room_leaves_the_stream_full, "STARTSTOP-09 STARTSTOP-10")
@@ -259,11 +247,11 @@ TEST(a_start_without_room_leaves_the_stream_full, "STARTSTOP-09 STARTSTOP-10")
 	/* And with room again it starts by itself. */
 	struct ts_event event = ts_next(trid);
 	if (event.info.posix_event_id == POSIX_TRACE_STOP) {
-		CHECK_NE(stop_reason(&event), 0);
+		CHECK_NE(ts_stop_reason(&event), 0);
 		event = ts_next(trid);
 	}
 	CHECK_EQ(event.info.posix_event_id, POSIX_TRACE_START);
-	expect_running(trid);
+	ts_expect_running(trid);
 	ts_emit(UNNAMED, 1);
 	ts_expect(trid, UNNAMED);
 }
@@ -283,11 +271,11 @@ TEST(stop_is_recorded_however_little_room_is_left, "STARTSTOP-10 STARTSTOP-04")
 			trid = ts_create_running(0, &attr);
 			for (uint32_t n = 0; n < most - less; n++)
 				posix_trace_event(UNNAMED, data, lens[i]);
-			expect_running(trid);
+			ts_expect_running(trid);
 			CHECK_EQ(posix_trace_stop(trid), 0);
 			struct ts_events events = ts_read_all(trid);
 			CHECK_EQ(events.count, most - less + 2);
-			CHECK_EQ(stop_reason(&events.at[events.count - 1]), 0);
+			CHECK_EQ(ts_stop_reason(&events.at[events.count - 1]), 0);
 			ts_events_free(&events);
 			ts_shutdown(trid);
 		}
@@ -354,7 +342,7 @@ TEST(start_and_stop_hold_from_their_return_on, "STARTSTOP-11 STARTSTOP-12")
 		struct ts_events events = ts_read_all(trid);
 		CHECK_GE(events.count, 2);
 		CHECK_EQ(events.at[0].info.posix_event_id, POSIX_TRACE_START);
-		CHECK_EQ(stop_reason(&events.at[events.count - 1]), 0);
+		CHECK_EQ(ts_stop_reason(&events.at[events.count - 1]), 0);
 		size_t count = events.count - 2;
 		CHECK_EQ(ts_count(&events, UNNAMED), count);
 		/* No hole, nothing from before the start or after the stop; all of what
@@ -372,7 +360,7 @@ TEST(start_and_stop_hold_from_their_return_on, "STARTSTOP-11 STARTSTOP-12")
 		}
 		recorded += count;
 		ts_events_free(&events);
-		expect_suspended(trid);
+		ts_expect_suspended(trid);
 	}
 	CHECK_GT(recorded, 0);
 	progress->is_over = true;
@@ -441,11 +429,11 @@ TEST(events_while_suspended_are_no_losses, "STARTSTOP-13")
 		trace_attr_t attr = small_attr(policies[i]);
 		trace_id_t trid = ts_create(0, &attr);
 		ts_flood(SMALL, UNNAMED, 100, 0);
-		expect_suspended(trid);
+		ts_expect_suspended(trid);
 		ts_start(trid);
 		ts_stop(trid);
 		ts_flood(SMALL, UNNAMED, 100, 0);
-		expect_suspended(trid);
+		ts_expect_suspended(trid);
 		struct ts_events events = ts_read_all(trid);
 		ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_STOP, 0U);
 	}
@@ -476,12 +464,12 @@ TEST(they_act_on_one_stream_only, "STARTSTOP-15")
 	trace_id_t one = ts_create(0, &attr), two = ts_create(0, &attr);
 
 	ts_start(one);
-	expect_running(one);
-	expect_suspended(two);
+	ts_expect_running(one);
+	ts_expect_suspended(two);
 	ts_start(two);
 	ts_stop(one);
-	expect_suspended(one);
-	expect_running(two);
+	ts_expect_suspended(one);
+	ts_expect_running(two);
 	ts_emit(UNNAMED, 1);
 	struct ts_events events = ts_read_all(one);
 	ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_STOP, 0U);
@@ -501,7 +489,7 @@ TEST(they_work_when_the_target_has_ended, "STARTSTOP-16 EXIT-05")
 	ts_target_kill(&killed);
 	ts_stop(trid);
 	ts_start(trid);
-	expect_running(trid);
+	ts_expect_running(trid);
 	ts_stop(trid);
 	struct ts_events events = ts_read_all(trid);
 	ts_expect_ids(&events, POSIX_TRACE_START, UNNAMED, POSIX_TRACE_STOP, POSIX_TRACE_START,
@@ -530,25 +518,17 @@ TEST(anything_but_an_active_stream_is_einval, "STARTSTOP-17 ERRORS-06", NEEDS_KE
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
 }
 
-static void on_alarm(int sig)
-{
-	(void)sig;
-}
-
 TEST(signals_do_not_interrupt_them, "STARTSTOP-18 ERRORS-09")
 {
-	struct sigaction action = {.sa_handler = on_alarm};
-	struct itimerval every = {{0, 150}, {0, 150}}, never = {{0, 0}, {0, 0}};
 	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
 	trace_id_t trid = ts_create(0, &attr);
 
-	CHECK_SYS(sigaction(SIGALRM, &action, NULL));
-	CHECK_SYS(setitimer(ITIMER_REAL, &every, NULL));
+	ts_interrupt(150);
 	for (int i = 0; i < 500; i++) {
 		CHECK_EQ(posix_trace_start(trid), 0);
 		CHECK_EQ(posix_trace_stop(trid), 0);
 	}
-	CHECK_SYS(setitimer(ITIMER_REAL, &never, NULL));
+	ts_interrupt_end();
 	struct ts_events events = ts_read_all(trid);
 	CHECK_EQ(events.at[events.count - 1].info.posix_event_id, POSIX_TRACE_STOP);
 	CHECK_EQ(events.at[events.count - 2].info.posix_event_id, POSIX_TRACE_START);
@@ -578,7 +558,7 @@ TEST(stop_waits_for_an_event_at_work, "STARTSTOP-11 STARTSTOP-12")
 	CHECK_SYS(setenv("POSIXTRACE_FENCE", "1", 1));
 	trace_id_t trid = ts_create_running(0, NULL);
 	pthread_t thread = ts_thread(emit_slowly, &event);
-	CHECK(slow_page_wait(&event.page, TS_PATIENCE_MS));
+	slow_page_wait(&event.page);
 	begin = harness_now_ns();
 	ts_stop(trid);
 	CHECK_GE(harness_now_ns() - begin, 90000000);

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* What the kernel says that a thread does. */
+#ifndef TESTS_THREAD_STATE_H
+#define TESTS_THREAD_STATE_H
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+/* The letter of proc(5): R runs or could, S sleeps, T is stopped, Z has ended; X if there is none. */
+static inline char thread_state(pid_t pid, pid_t tid)
+{
+	char path[80], text[512];
+	const char *state;
+	ssize_t got;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 'X';
+	got = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (got <= 0)
+		return 'X';
+	text[got] = '\0';
+	state = strrchr(text, ')');
+	return state && state[1] ? state[2] : 'X';
+}
+
+#endif
