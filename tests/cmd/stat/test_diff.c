@@ -285,7 +285,7 @@ TEST(equal_runs_beside_a_load_are_noise, "")
 		double runs[10];
 
 		for (size_t i = 0; i < 10; i++)
-			runs[i] = (double)random_below(1000) * (double)random_below(1000);
+			runs[i] = (double)harness_draw(1000) * (double)harness_draw(1000);
 		found += ptrc_runs_compare(runs, 5, runs + 5, 5) < PTRC_RUNS_THRESHOLD;
 	}
 	harness_note("%zu of 200", found);
