@@ -37,9 +37,9 @@ static const struct ptrc_cli cli = {
 	.program = "ptrace-salvage",
 	.operands = "[OPTION]... [STREAM]...",
 	.summary =
-		"Lists unfinished streams, or writes those that are named into logs: what programs\n"
-		"had recorded when they, their controller and the process that writes the log\n"
-		"were killed. STREAM is an identifier, or the process ID of the controller or of\n"
+		"Lists unfinished streams, or writes those that are named into logs: what\n"
+		"programs had recorded when they, their controller and the process that writes\n"
+		"the log were killed. STREAM is an identifier, or the process ID of the controller or of\n"
 		"the target.",
 	.options = options,
 	.notes = "No file is replaced: if LOG exists, a number is added to the name. Without\n"

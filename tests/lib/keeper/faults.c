@@ -294,6 +294,14 @@ static void take_event(const struct posix_trace_event_info *event, const unsigne
 	}
 }
 
+/* Whether the event is one that ptrace-run records itself, such as os.command. */
+static bool is_of_run(trace_id_t trace, trace_event_id_t id)
+{
+	char name[TRACE_EVENT_NAME_MAX + 1];
+
+	return !posix_trace_eventid_get_name(trace, id, name) && strncmp(name, "os.", 3) == 0;
+}
+
 /* Reads a log that may be unfinished. Returns an error of posix_trace_open(). */
 static int read_log(bool is_counting, struct posix_trace_status_info *status,
 		    struct posixtrace_counts *counts)
@@ -315,7 +323,8 @@ static int read_log(bool is_counting, struct posix_trace_status_info *status,
 	while (!(error = posix_trace_getnext_event(trace, &event, data, sizeof(data), &size,
 						   &unavailable)) &&
 	       !unavailable)
-		if (event.posix_event_id >= POSIX_TRACE_UNNAMED_USEREVENT)
+		if (event.posix_event_id >= POSIX_TRACE_UNNAMED_USEREVENT &&
+		    !is_of_run(trace, event.posix_event_id))
 			take_event(&event, data, size, last, is_counting);
 	if (error)
 		fail("posix_trace_getnext_event on the log: %s", strerror(error));
