@@ -467,6 +467,8 @@ ptrc_tests = $(filter $(if $(PTRC_ONLY),$(addprefix %D%/,$(PTRC_ONLY)),%),\
 # What the tests given need of check_PROGRAMS.
 ptrc_programs = $(filter $(ptrc_c_tests),$1) %D%/support/prog_emit \
 	$(if $(filter %.bats %.sh,$1),$(ptrc_test_programs)) \
+	$(if $(filter %/fallbacks.sh,$1),\
+		$(addprefix %D%/lib/stream/test_,clock filter size startstop sysevent)) \
 	$(if $(filter %/fuzz.sh,$1),$(filter %D%/fuzz/%,$(check_PROGRAMS))) \
 	$(if $(filter %D%/product/bench-% %/bench-fleet.bats,$1),$(filter bench/%,$(check_PROGRAMS)))
 
