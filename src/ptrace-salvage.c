@@ -39,8 +39,8 @@ static const struct ptrc_cli cli = {
 	.summary =
 		"Lists unfinished streams, or writes those that are named into logs: what\n"
 		"programs had recorded when they, their controller and the process that writes\n"
-		"the log were killed. STREAM is an identifier, or the process ID of the controller or of\n"
-		"the target.",
+		"the log were killed. STREAM is an identifier, or the process ID of the\n"
+		"controller or of the target.",
 	.options = options,
 	.notes = "No file is replaced: if LOG exists, a number is added to the name. Without\n"
 		 "--output, streams without a log go into " DEFAULT_LOG ", and if a log is gone,\n"

@@ -35,7 +35,7 @@ struct ptrc_os_plan {
 
 struct ptrc_os_trace;
 
-/* Whether events of the operating system are of a type with this name. */
+/* Whether the name is one of those that are kept for events of the operating system and of ptrace-run. */
 bool ptrc_os_has_type(const char *name);
 
 /* A sentence for people: why there are no such events, or fewer, and what would allow them. */

@@ -172,14 +172,19 @@ static trace_event_id_t find_type(const struct ptrc_view *view, const char *name
 	return 0;
 }
 
-static char *name_member(const char *member)
+/* Finds the field of a member of the event itself, also where fields are by default those of a pair's begin.
+ * Returns its name. */
+static char *find_member(struct ptrc_view *view, const char *member, struct ptrc_field *f)
 {
 	struct ptrc_buffer b = PTRC_BUFFER_INIT;
+	struct ptrc_cli_reason why;
 	char *name;
 
 	ptrc_buffer_format(&b, "data.%s", member);
 	name = copy_of(b.bytes, b.used);
 	ptrc_buffer_free(&b);
+	ptrc_field_find(name, view->layouts, f, &why);
+	f->is_of_begin = false;
 	return name;
 }
 
@@ -189,7 +194,6 @@ static void bind(struct ptrc_pair *pair, struct ptrc_view *view)
 	trace_event_id_t ids[2] = {find_type(view, pair->begin), find_type(view, pair->end)};
 	const struct ptrc_layout *layouts[2] = {NULL, NULL};
 	const struct ptrc_layout_field *f;
-	struct ptrc_cli_reason why;
 	bool has_key = true;
 
 	pair->is_bound = true;
@@ -203,14 +207,12 @@ static void bind(struct ptrc_pair *pair, struct ptrc_view *view)
 	}
 	if (has_key) {
 		pair->is_own_key = true;
-		pair->by_text = name_member(PTRC_PAIR_KEY);
-		ptrc_field_find(pair->by_text, view->layouts, &pair->by, &why);
+		pair->by_text = find_member(view, PTRC_PAIR_KEY, &pair->by);
 		return;
 	}
 	for (size_t i = 0; layouts[0] && (f = ptrc_layout_field(layouts[0], i)); i++)
 		if (*f->name && member_of(layouts[1], f->name)) {
-			pair->common_text = name_member(f->name);
-			ptrc_field_find(pair->common_text, view->layouts, &pair->common, &why);
+			pair->common_text = find_member(view, f->name, &pair->common);
 			return;
 		}
 }
