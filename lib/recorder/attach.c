@@ -207,19 +207,13 @@ static int map_stream(struct ptrc_attachment *a, uint64_t stream_id)
 	return 0;
 }
 
-struct ptrc_stream_header *ptrc_attach(unsigned i, bool is_nested)
+struct ptrc_stream_header *ptrc_attach_locked(unsigned i, bool is_nested)
 {
 	struct ptrc_attachment *a = &ptrc_attachments[i];
 	struct ptrc_stream_header *h;
 	uint64_t id;
 	int error;
 
-	/* Usually it is mapped and still the right one. It stays so while we are at work. */
-	h = ptrc_load_acquire(&a->header);
-	if (h && a->stream_id == ptrc_load_acquire(&ptrc_page_self->slots[i].stream_id) &&
-	    !has_ended(h))
-		return h;
-	ptrc_attach_lock();
 	/* The call that this one interrupted may still use one of them. */
 	if (!is_nested)
 		bury_zombies();
@@ -241,6 +235,20 @@ struct ptrc_stream_header *ptrc_attach(unsigned i, bool is_nested)
 			drop_slot(i, id, error);
 		h = ptrc_load_relaxed(&a->header);
 	}
+	return h;
+}
+
+struct ptrc_stream_header *ptrc_attach(unsigned i, bool is_nested)
+{
+	struct ptrc_attachment *a = &ptrc_attachments[i];
+	struct ptrc_stream_header *h = ptrc_load_acquire(&a->header);
+
+	/* Usually it is mapped and still the right one. It stays so while this thread is in an event call. */
+	if (h && a->stream_id == ptrc_load_acquire(&ptrc_page_self->slots[i].stream_id) &&
+	    !has_ended(h))
+		return h;
+	ptrc_attach_lock();
+	h = ptrc_attach_locked(i, is_nested);
 	ptrc_attach_unlock();
 	return h;
 }
@@ -255,8 +263,10 @@ int ptrc_attach_all(void)
 	if (!error && ptrc_self->pid == ptrc_sys_getpid()) {
 		ptrc_attach_own();
 		active = ptrc_load_acquire(&ptrc_page_self->active);
+		ptrc_attach_lock();
 		for (; active; active &= active - 1)
-			ptrc_attach((unsigned)__builtin_ctzll(active), true);
+			ptrc_attach_locked((unsigned)__builtin_ctzll(active), true);
+		ptrc_attach_unlock();
 	}
 	ptrc_sys_restore_signals(&mask);
 	return error;
@@ -315,23 +325,31 @@ void ptrc_attach_begin(void)
 	ptrc_thread_watch_exit(on_thread_exit);
 }
 
+/* Whether a keeper has still to look at this process for the sake of the stream of page slot i. */
+static bool is_awaited(unsigned i)
+{
+	struct ptrc_stream_header *h;
+	bool is_awaited;
+
+	ptrc_attach_lock();
+	h = ptrc_load_relaxed(&ptrc_attachments[i].header);
+	is_awaited = h && ptrc_load_relaxed(&ptrc_attachments[i].is_announced) &&
+		     ptrc_is_announced(h, ptrc_sys_getpid()) && !has_ended(h);
+	ptrc_attach_unlock();
+	return is_awaited;
+}
+
 void ptrc_attach_end(void)
 {
-	uint64_t waited = 0;
+	uint64_t waited = 0, mask;
 
 	if (!ptrc_load_relaxed(&ptrc_attach_has_announced))
 		return;
-	for (unsigned i = 0; i < PTRC_PAGE_SLOT_COUNT; i++) {
-		struct ptrc_stream_header *h = ptrc_load_acquire(&ptrc_attachments[i].header);
-		int pid;
-
-		if (!h || !ptrc_load_relaxed(&ptrc_attachments[i].is_announced))
-			continue;
-		pid = ptrc_sys_getpid();
-		for (; waited < END_WAIT_NS && ptrc_is_announced(h, pid) && !has_ended(h);
-		     waited += END_LOOK_NS)
+	ptrc_sys_block_signals(&mask);
+	for (unsigned i = 0; i < PTRC_PAGE_SLOT_COUNT; i++)
+		for (; waited < END_WAIT_NS && is_awaited(i); waited += END_LOOK_NS)
 			ptrc_file_sleep_ns(END_LOOK_NS);
-	}
+	ptrc_sys_restore_signals(&mask);
 }
 
 /* A child must not write to what its parent had mapped: slots and chunks there belong to the

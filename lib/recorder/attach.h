@@ -50,6 +50,8 @@ void ptrc_attach_unlock(void);
  * mapped, and the slot says why. It stays mapped while the calling thread's state says that it is
  * in an event call. is_nested: an event call that this one interrupted may be using the mapping. */
 struct ptrc_stream_header *ptrc_attach(unsigned i, bool is_nested);
+/* The same for a caller who holds the lock; it stays mapped until the lock is given back. */
+struct ptrc_stream_header *ptrc_attach_locked(unsigned i, bool is_nested);
 
 /* An event is lost because the stream of page slot i cannot be mapped: leave word of that, once for
  * this process (lib/stream/untraced.h). */

@@ -206,12 +206,14 @@ static bool put_cold(struct ptrc_thread *t, unsigned i, struct ptrc_put *p, uint
 	return true;
 }
 
-/* There is no memory for this thread: its event is lost in all these streams. */
+/* There is no memory for this thread: its event is lost in all these streams. Without a state of its own
+ * the thread cannot say that it is using a mapping; the lock keeps that. */
 static void lose(uint64_t active, uint32_t id)
 {
+	ptrc_attach_lock();
 	for (; active; active &= active - 1) {
 		unsigned i = (unsigned)__builtin_ctzll(active);
-		struct ptrc_stream_header *h = ptrc_attach(i, true);
+		struct ptrc_stream_header *h = ptrc_attach_locked(i, true);
 
 		if (!h)
 			ptrc_attach_lost(i);
@@ -219,6 +221,7 @@ static void lose(uint64_t active, uint32_t id)
 			 !ptrc_stream_is_filtered(h, id))
 			ptrc_status_count_loss(h);
 	}
+	ptrc_attach_unlock();
 }
 
 /* Prepare the fast way of the thread for the one stream that is active. Returns the state that

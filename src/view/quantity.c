@@ -136,10 +136,10 @@ static bool take_whole(const struct ptrc_quantity *q, ptrc_whole *whole)
 	*whole = q->whole;
 	if (q->is_whole)
 		return true;
-	if (!(fabsl(q->number) < 0x1p127L) || truncl(q->number) != q->number)
+	if (!(fabsl(q->number) < 0x1p127L))
 		return false;
 	*whole = (ptrc_whole)q->number;
-	return true;
+	return (long double)*whole == q->number;
 }
 
 /* The least number is left out: so each number has a negative one. */

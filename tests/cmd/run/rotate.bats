@@ -95,7 +95,7 @@ in_parts='for i in 1 2 3; do "$0" -n 3000; ptrace-flush "$1"; done'
 
 @test "events lost in the stream are told if --log-keep has deleted the file that told them" {
 	run_split ptrace-run -o run.log --name="$me" --log-rotate=16K --log-keep=2 --stream-min-size=64K \
-		--json=run.json -- sh -c '"$0" -n 100000; for i in 1 2 3 4; do
+		--json=run.json -- sh -c '"$0" -n 100000; for i in 1 2 3 4 5 6 7; do
 			ptrace-flush "$1"; "$0" -n 1000; done' "$traced" "$me"
 	[ "$status" -eq 3 ]
 	lost=$(jq .losses.stream_events run.json)
