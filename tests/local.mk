@@ -321,7 +321,6 @@ ptrc_full_tests = \
 	%D%/product/bench-cli.bats \
 	%D%/product/bench-report.bats \
 	%D%/product/completions.bats \
-	%D%/product/debian.sh \
 	%D%/product/fallbacks.sh \
 	%D%/product/hardening.sh \
 	%D%/product/install.sh \
@@ -376,10 +375,12 @@ ptrc_optimised_tests = \
 	%D%/cmd/stop/ptrace-stop.bats \
 	%D%/lib/api/cxx.sh \
 	%D%/lib/functions/functions.bats \
-	%D%/product/debian.sh \
 	%D%/product/fallbacks.sh \
 	%D%/product/neighbours.bats \
 	%D%/product/tutorial.sh
+
+# Compiles the whole product anew, as the packages do: before a release.
+ptrc_release_tests = %D%/product/debian.sh
 
 # What kills, forks, or races: compilers and sanitizers change when things happen.
 ptrc_both_tests = \
@@ -447,10 +448,10 @@ AM_TESTS_ENVIRONMENT = \
 # that took longest last time first (tests/support/by_time). With PTRC_ONLY='lib/log/% cmd/dump/%'
 # only those of these patterns; with PTRC_AGAIN='tests/lib/log/test_log.log' only those with these logs.
 ptrc_tests_of_all = $(TESTS)
-ptrc_tests_of_quick = $(filter-out $(ptrc_full_tests),$(TESTS))
+ptrc_tests_of_quick = $(filter-out $(ptrc_full_tests) $(ptrc_release_tests),$(TESTS))
 ptrc_tests_of_optimised = $(filter $(ptrc_optimised_tests) $(ptrc_unsanitized_tests) $(ptrc_both_tests),$(TESTS))
-ptrc_tests_of_sanitized = $(filter-out $(ptrc_optimised_tests) $(ptrc_unsanitized_tests),$(TESTS))
-ptrc_tests_of_sanitized_all = $(filter-out $(ptrc_unsanitized_tests),$(TESTS))
+ptrc_tests_of_sanitized_all = $(filter-out $(ptrc_unsanitized_tests) $(ptrc_release_tests),$(TESTS))
+ptrc_tests_of_sanitized = $(filter-out $(ptrc_optimised_tests),$(ptrc_tests_of_sanitized_all))
 ptrc_tests_of_handful = $(ptrc_handful)
 # By the shared library, what uses only what leaves it.
 ptrc_tests_of_shared = $(filter-out $(call ptrc_including,lib/\|src/\|tests/support/log_maker),$(ptrc_handful))
