@@ -197,7 +197,7 @@ static int map_stream(struct ptrc_attachment *a, uint64_t stream_id)
 		ptrc_store_seq_cst(&s.header->needs_global_barrier, 1);
 	atomic_fetch_add_explicit(&s.header->processes, 1, memory_order_relaxed);
 	/* An earlier image of this process, replaced by exec, may have left a mark. */
-	ptrc_slots_reap(&s.pool, ptrc_sys_getpid(), ptrc_self->image);
+	ptrc_slots_reap(&s.pool, ptrc_sys_getpid(), ptrc_self->image, true);
 	a->stream_id = stream_id;
 	a->size = s.map_size;
 	a->pool = s.pool;
@@ -315,7 +315,7 @@ static void on_thread_exit(void *block)
 	}
 	ptrc_store_relaxed(&t->state, 0);
 	ptrc_attach_unlock();
-	ptrc_store_release(&t->tid, 0);
+	ptrc_thread_give_back(t);
 	ptrc_sys_restore_signals(&mask);
 }
 
@@ -369,7 +369,7 @@ static void forget(void)
 		for (unsigned i = 0; i < PTRC_PAGE_SLOT_COUNT; i++)
 			ptrc_thread_forget_list(t, i);
 		ptrc_store_relaxed(&t->state, 0);
-		ptrc_store_release(&t->tid, 0);
+		ptrc_thread_give_back(t);
 	}
 	for (unsigned i = 0; i < PTRC_PAGE_SLOT_COUNT; i++) {
 		struct ptrc_attachment *a = &ptrc_attachments[i];

@@ -25,6 +25,9 @@ static struct ptrc_stream_header no_header;
 static struct ptrc_slot no_slot;
 static struct ptrc_writer nowhere = {.expect = UINT64_MAX, .header = &no_header};
 
+/* How many blocks are free: who finds none need not look at each of many. */
+static _Atomic int32_t free_count;
+
 static pthread_key_t exit_key;
 static bool has_exit_key;
 
@@ -82,9 +85,13 @@ static struct ptrc_thread *claim_block(int32_t tid)
 	{
 		int32_t none = 0;
 
+		if (ptrc_load_relaxed(&free_count) <= 0)
+			break;
 		if (atomic_compare_exchange_strong_explicit(
-			    &t->tid, &none, tid, memory_order_acquire, memory_order_relaxed))
+			    &t->tid, &none, tid, memory_order_acquire, memory_order_relaxed)) {
+			atomic_fetch_sub_explicit(&free_count, 1, memory_order_relaxed);
 			return t;
+		}
 	}
 	map = ptrc_sys(SYS_mmap, 0, BLOCK_BYTES, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -119,6 +126,12 @@ struct ptrc_thread *ptrc_thread_get(void)
 		pthread_setspecific(exit_key, t);
 	ptrc_thread_self = t;
 	return t;
+}
+
+void ptrc_thread_give_back(struct ptrc_thread *t)
+{
+	if (atomic_exchange_explicit(&t->tid, 0, memory_order_release))
+		atomic_fetch_add_explicit(&free_count, 1, memory_order_relaxed);
 }
 
 void ptrc_thread_watch_exit(void (*on_exit)(void *block))

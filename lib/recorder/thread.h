@@ -79,6 +79,8 @@ static inline uint64_t ptrc_thread_frame(const struct ptrc_thread *t)
 
 /* The block of the calling thread, whose signals are blocked. Null: there is no memory. */
 struct ptrc_thread *ptrc_thread_get(void);
+/* The thread does not need its block any more; another one may have it at once. */
+void ptrc_thread_give_back(struct ptrc_thread *t);
 /* Have on_exit called with the block of each thread that ends. */
 void ptrc_thread_watch_exit(void (*on_exit)(void *block));
 /* In a forked child: the calling thread has no block any more. */

@@ -52,6 +52,7 @@ static void survey_chunks(struct ptrc_writer *w, uint32_t need, struct survey *v
 {
 	const struct found none = {.index = UINT32_MAX};
 	uint64_t epoch = ptrc_load_acquire(&w->header->epoch);
+	bool is_loop = w->header->policy == POSIX_TRACE_LOOP;
 
 	*v = (struct survey){.free = none, .partial = none, .stuck = none, .victim = none};
 	for (uint32_t i = 0, used = ptrc_pool_used(&w->pool); i < used; i++) {
@@ -65,6 +66,9 @@ static void survey_chunks(struct ptrc_writer *w, uint32_t need, struct survey *v
 			note_free(v, i, word);
 			continue;
 		}
+		/* In a loop it does not count, and with many threads it takes long to look at. */
+		if (state == PTRC_CHUNK_OWNED && is_loop)
+			continue;
 		unread = ptrc_chunk_unread(&w->pool, i, word, epoch);
 		if (PTRC_CHUNK_SLOT(word) != PTRC_SLOT_KEEPER)
 			v->unread += unread;
@@ -314,6 +318,13 @@ static void grant(struct ptrc_writer *w, const struct survey *v, uint32_t need)
 		w->limit = w->at + room;
 }
 
+static bool is_time_to_reap(const struct ptrc_writer *w)
+{
+	uint32_t used = ptrc_pool_used(&w->pool), base = w->header->base_chunk_count;
+
+	return used >= base && ptrc_slots_is_time_to_reap(used, used - base);
+}
+
 bool ptrc_room_make(struct ptrc_writer *w, uint32_t need, bool is_forced)
 {
 	struct ptrc_stream_header *h = w->header;
@@ -322,7 +333,7 @@ bool ptrc_room_make(struct ptrc_writer *w, uint32_t need, bool is_forced)
 	bool is_keeper = w->slot_index == PTRC_SLOT_KEEPER;
 	/* In a chunk of another writer the first record must be a CONTEXT record. */
 	uint32_t need_partial = need + 16 + 8 + (uint32_t)sizeof(struct ptrc_context);
-	bool has_reaped = false;
+	bool has_looked = false, has_reaped = false;
 
 	for (unsigned tries = 0; tries < ROOM_TRIES; tries++) {
 		bool has_room = false;
@@ -352,12 +363,15 @@ bool ptrc_room_make(struct ptrc_writer *w, uint32_t need, bool is_forced)
 			has_room = steal(w, v.victim);
 		} else if (is_found(&v.free) && make_real(w, &v.free)) {
 			has_room = take(w, v.free);
-		} else if (!has_reaped && ptrc_pool_used(&w->pool) >= h->base_chunk_count) {
+		} else if (!has_looked && is_time_to_reap(w)) {
 			/* Use chunks of dead threads before the pool grows. */
-			ptrc_slots_reap(&w->pool, 0, 0);
-			has_reaped = true;
+			ptrc_slots_reap(&w->pool, 0, 0, false);
+			has_looked = true;
 		} else if (take_new(w)) {
 			has_room = true;
+		} else if (!has_reaped && !ptrc_slots_were_reaped(h)) {
+			ptrc_slots_reap(&w->pool, 0, 0, true);
+			has_reaped = true;
 		} else if (is_loop && is_found(&v.victim)) {
 			has_room = steal(w, v.victim);
 		} else if (is_loop && is_found(&v.stuck)) {

@@ -13,7 +13,7 @@
 
 /* How often a process looks whether another one that reaps is done: some milliseconds. What it
  * does not reap then will be reaped later. */
-#define REAPER_TRIES 200
+#define REAPER_TRIES 100
 
 static bool slot_is_dead(struct ptrc_slot *s, uint64_t owner, int pid, uint64_t image)
 {
@@ -36,34 +36,32 @@ static uint64_t owner_word(int tid)
 /* There is one reaper at a time. It stores where the chunk of a dead owner ends before it lets
  * others have the chunk; a second reaper that was slow would store that into a chunk that has a
  * new owner by then. */
-static bool lock_reaper(struct ptrc_stream_header *h)
+static bool lock_reaper(struct ptrc_stream_header *h, bool waits)
 {
 	uint64_t mine = owner_word(ptrc_sys_gettid());
 
 	for (unsigned tries = 0; tries < REAPER_TRIES; tries++) {
-		uint64_t seen = 0;
-		int tid;
+		uint64_t seen = ptrc_load_relaxed(&h->reaper);
+		int tid = ptrc_slot_tid(seen);
 
-		if (atomic_compare_exchange_strong_explicit(
-			    &h->reaper, &seen, mine, memory_order_acquire, memory_order_relaxed))
-			return true;
-		tid = ptrc_slot_tid(seen);
-		if ((tries == REAPER_TRIES - 1
-			     ? ptrc_thread_has_ended(tid, seen & PTRC_SLOT_CLAIM_MASK)
-			     : ptrc_thread_is_gone(tid)) &&
+		if ((tid == 0 || (tries == REAPER_TRIES - 1
+					  ? ptrc_thread_has_ended(tid, seen & PTRC_SLOT_CLAIM_MASK)
+					  : ptrc_thread_is_gone(tid))) &&
 		    atomic_compare_exchange_strong_explicit(
 			    &h->reaper, &seen, mine, memory_order_acquire, memory_order_relaxed))
 			return true;
-		ptrc_sys(SYS_sched_yield, 0);
+		if (!waits)
+			return false;
+		ptrc_file_yield(tries);
 	}
 	return false;
 }
 
-void ptrc_slots_reap(const struct ptrc_pool *pool, int pid, uint64_t image)
+void ptrc_slots_reap(const struct ptrc_pool *pool, int pid, uint64_t image, bool waits)
 {
 	struct ptrc_stream_header *h = pool->header;
 
-	if (!lock_reaper(h))
+	if (!lock_reaper(h, waits))
 		return;
 	for (uint32_t i = PTRC_SLOT_FIRST, used = ptrc_slots_used(h); i < used; i++) {
 		struct ptrc_slot *s = &ptrc_stream_slots(h)[i];
@@ -82,7 +80,15 @@ void ptrc_slots_reap(const struct ptrc_pool *pool, int pid, uint64_t image)
 		}
 		ptrc_slot_release(h, i, owner);
 	}
-	ptrc_store_release(&h->reaper, 0);
+	ptrc_store_release(&h->reaper, owner_word(0));
+}
+
+bool ptrc_slots_were_reaped(const struct ptrc_stream_header *h)
+{
+	uint64_t last = ptrc_load_relaxed(&h->reaper);
+
+	return ptrc_slot_tid(last) == 0 &&
+	       ((owner_word(0) - last) & PTRC_SLOT_CLAIM_MASK) < ptrc_slots_used(h) / 64;
 }
 
 void ptrc_slot_release(struct ptrc_stream_header *h, uint32_t slot_index, uint64_t owner)
@@ -126,10 +132,10 @@ uint32_t ptrc_slot_claim(const struct ptrc_pool *pool, int pid, int tid, uint64_
 		for (uint32_t i = PTRC_SLOT_FIRST; i < used; i++)
 			if (claim(h, i, pid, image, *owner))
 				return i;
-		/* Every 32 slots, and when the table is full, look for slots of the dead before
-		 * the table grows. */
-		if (attempt == 0 && used % 32 == 2 % 32)
-			ptrc_slots_reap(pool, pid, image);
+		if (attempt == 0 && (used == PTRC_SLOT_COUNT
+					     ? !ptrc_slots_were_reaped(h)
+					     : ptrc_slots_is_time_to_reap(used, used - PTRC_SLOT_FIRST)))
+			ptrc_slots_reap(pool, pid, image, used == PTRC_SLOT_COUNT);
 	}
 	while (used < PTRC_SLOT_COUNT) {
 		if (!ptrc_file_populate(&ptrc_stream_slots(h)[used], sizeof(struct ptrc_slot)))

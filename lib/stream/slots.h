@@ -19,8 +19,24 @@ uint32_t ptrc_slot_claim(const struct ptrc_pool *pool, int pid, int tid, uint64_
 /* Give the slot back, if it is still the owner's. */
 void ptrc_slot_release(struct ptrc_stream_header *h, uint32_t slot_index, uint64_t owner);
 /* Seal the chunks of dead threads and free their slots. If `pid` is not 0, the threads of that
- * process that ran another program than `image` count as dead, because an exec ended them. */
-void ptrc_slots_reap(const struct ptrc_pool *pool, int pid, uint64_t image);
+ * process that ran another program than `image` count as dead, because an exec ended them. If another thread
+ * is reaping, do it behind that one if the caller waits, else not at all. */
+void ptrc_slots_reap(const struct ptrc_pool *pool, int pid, uint64_t image, bool waits);
+
+/* Whether that was done so lately that who finds no room need not do it again: a millisecond for each 64
+ * slots. It takes about that, and each thread that finds no room would do it. */
+bool ptrc_slots_were_reaped(const struct ptrc_stream_header *h);
+
+/* Whether a table of `used` entries, that many of them beyond its first size, looks for the dead before it
+ * grows: whenever it has grown by about an eighth. With each entry, that would be quadratic. */
+static inline bool ptrc_slots_is_time_to_reap(uint32_t used, uint32_t beyond)
+{
+	uint32_t step = 1;
+
+	while (step * 16 <= used)
+		step *= 2;
+	return beyond % step == 0;
+}
 
 /* The number of slots that were ever used: those behind them are empty. */
 static inline uint32_t ptrc_slots_used(const struct ptrc_stream_header *h)

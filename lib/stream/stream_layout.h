@@ -296,7 +296,7 @@ struct ptrc_stream_header {
 	_Atomic uint64_t clock_due;
 	_Atomic uint32_t processes; /* the number of processes that ever attached */
 	_Atomic uint32_t threads;   /* the number of slots ever claimed */
-	/* The thread that reaps slots of the dead, written as in slot.owner; 0: none. */
+	/* The thread that reaps slots of the dead, written as in slot.owner; thread 0: the last one was done then. */
 	_Atomic uint64_t reaper;
 
 	/* -- sleeping and waking -- */

@@ -323,7 +323,7 @@ times() {
 	after=$(($(ns -e b --first=3 | tail -n 1) - mark))
 	[ "$(count -e '[ab]' --around=mark --before=${before}ns)" -eq 2 ]
 	[ "$(count -e '[ab]' --around=mark --after=${after}ns)" -eq 3 ]
-	[ "$(count --around='m?rk' --before=${before}ns --after=${after}ns)" -eq 6 ]
+	[ "$(count -e '[abm]*' --around='m?rk' --before=${before}ns --after=${after}ns)" -eq 6 ]
 	[ "$(count --around=mark --before=0s)" -eq 1 ]
 	[ "$(count -e '[ab]' --around=mark)" -eq "$(count -e '[ab]' --around=mark --before=1s --after=1s)" ]
 	[ "$(count -e '[ab]' --around='[ab]' --after=0s)" -eq 12 ]
