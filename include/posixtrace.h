@@ -756,6 +756,9 @@ int posixtrace_log_close(struct posixtrace_log *, const struct posixtrace_counts
  * does: pt_log_events then says how many events the log has got, even if it is a pipe.
  *   EINVAL  not an active stream; null pointer; size below that of the first member: nothing was
  *           done.
+ *   ECHILD  the keeper of the log has died, and so has each that was started in its place: the stream is gone
+ *           for the caller, but not its events. The next posix_trace_create_withlog() of the user, or
+ *           posixtrace_salvage_orphan(), finishes the log.
  *   others  as posix_trace_shutdown(): the stream is gone and *counts is filled in.
  */
 int posixtrace_shutdown(trace_id_t, struct posixtrace_counts *, size_t);

@@ -54,7 +54,7 @@ PTRC_PUBLIC int posix_trace_shutdown(trace_id_t id)
 	c = ptrc_handle_take(id, PTRC_HANDLE_ACTIVE);
 	error = c ? ptrc_controller_shutdown(c, id, addr, NULL) : EINVAL;
 	pthread_setcancelstate(cancel, NULL);
-	return error;
+	return error == ECHILD ? ENOMEM : error;
 }
 
 PTRC_PUBLIC int posixtrace_shutdown(trace_id_t id, struct posixtrace_counts *counts, size_t size)

@@ -509,8 +509,6 @@ int ptrc_controller_shutdown(struct ptrc_controller *c, trace_id_t id, uint64_t 
 		 * log, as if this process had been killed, too. */
 		if (error == ECHILD || error == EAGAIN)
 			c->is_orphaned = true;
-		if (error == ECHILD)
-			error = ENOMEM;
 	}
 	pthread_mutex_unlock(&c->keeper_lock);
 	if (counts)

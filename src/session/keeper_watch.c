@@ -9,6 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "src/cli/clock.h"
+
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
 #endif
@@ -17,6 +19,8 @@ enum {
 	STACK_BYTES = 128 * 1024,
 	/* How long to wait before the next look if the process cannot be watched or replaced. */
 	PAUSE_MS = 50,
+	/* Who ends so soon after its start is replaced after a pause as long: the next may end so, too. */
+	SOON_MS = 1000,
 };
 
 /* Waits until the process has ended. */
@@ -42,10 +46,14 @@ static void *watch(void *arg)
 	int error;
 
 	while ((error = posixtrace_get_keeper(trace, &keeper)) != EINVAL) {
-		if (error)
-			poll(NULL, 0, PAUSE_MS);
-		else
+		int64_t begin = ptrc_now_ns();
+
+		if (!error)
 			wait_for_end(trace, keeper);
+		if (error == EAGAIN)
+			poll(NULL, 0, PAUSE_MS);
+		else if (ptrc_now_ns() - begin < SOON_MS * INT64_C(1000000))
+			poll(NULL, 0, SOON_MS);
 	}
 	return NULL;
 }

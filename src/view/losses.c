@@ -99,13 +99,20 @@ bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone
 	return has_them;
 }
 
+/* The stream outlives its controller, and ptrace-salvage writes what the log lacks. */
+static bool is_left_to_salvage(const struct ptrc_losses *l)
+{
+	return l->write_error == EAGAIN || l->write_error == ECHILD;
+}
+
 void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded, uint64_t in_log)
 {
 	uint64_t known = in_log + l->log_events;
 
 	/* If the log tells the number, everybody tells that one: `recorded` also has the system
 	 * events of each flush that was tried in vain. */
-	if (l->write_error && l->write_error != ESTALE && !l->unwritten_events && recorded > known)
+	if (l->write_error && l->write_error != ESTALE && !is_left_to_salvage(l) &&
+	    !l->unwritten_events && recorded > known)
 		l->unwritten_events = recorded - known;
 }
 
@@ -204,6 +211,10 @@ void ptrc_losses_report(const struct ptrc_losses *l, const char *thing)
 				 "the log is not finished, as the process that writes it has ended "
 				 "and no other can be started: %s; 'ptrace-salvage' finishes it",
 				 ptrc_cli_process_reason(EAGAIN));
+	else if (l->write_error == ECHILD)
+		ptrc_cli_message(thing, "the log is not finished, as the process that writes it, "
+					"ptrace-keeper, dies again and again; 'ptrace-salvage' "
+					"finishes it");
 	else if (l->write_error && l->unwritten_events)
 		ptrc_cli_message(thing, "%llu %s lost, as writing the log failed: %s",
 				 (unsigned long long)l->unwritten_events,
@@ -216,7 +227,7 @@ void ptrc_losses_report(const struct ptrc_losses *l, const char *thing)
 	if (l->is_log_gone)
 		ptrc_cli_message(thing, "the log is not there any more: it was deleted, renamed, "
 					"replaced or truncated while it was written");
-	if (l->is_unclosed && l->write_error != EAGAIN)
+	if (l->is_unclosed && !is_left_to_salvage(l))
 		ptrc_cli_message(thing, "the log has no end: its trace still goes on or was "
 					"killed, or the file was cut off");
 	if (l->has_gone_on)

@@ -996,6 +996,17 @@ trace leaves that out (--only, --exclude)"
 	exits 0 "$failing" ptrace-run -o run.log -c file.yaml -- "$traced" -n 10
 }
 
+@test "who writes the log dies again and again: nothing is called lost, and ptrace-salvage has it" {
+	local failing=$PTRC_BUILD/tests/support/failing_sync
+	"$failing" true || skip "no filters of system calls"
+	exits 3 "$failing" -k ptrace-run -o run.log --json=run.json -- "$traced" -n 10
+	[ "$stderr" = "ptrace-run: run.log: the log is not finished, as the process that writes it, ptrace-keeper, dies again and again; 'ptrace-salvage' finishes it" ]
+	jq -e '(.complete | not) and .losses.write_error == 10 and .losses.unwritten_events == 0' run.json
+	ptrace-salvage --all
+	exits 0 ptrace-dump -e traced.event run.log
+	[ "$(wc -l <<<"$stdout")" -eq 10 ]
+}
+
 @test "--no-command-line keeps command lines out of the log" {
 	ptrace-run -o run.log -- "$traced" -n 3
 	ptrace-stat --json run.log >stat.json

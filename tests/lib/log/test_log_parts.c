@@ -132,18 +132,22 @@ static int see_all(trace_id_t log, struct seen *s)
 	return error;
 }
 
-/* Reads the bytes in parts of this size; events at once, or at the end. */
+/* Reads the bytes in parts of this size; events at once, or at the end. Small parts are at the begin and the
+ * end of the log: what is in between is all alike. */
 static struct seen read_by(const struct bytes *b, size_t size, bool is_eager)
 {
+	enum { SMALL = 4096, EDGE = 20000 };
 	struct seen s = {.events = 0};
 	int is_complete = 0;
 	trace_id_t log;
 
 	CHECK_OK(posixtrace_open_parts(b->at, PTRC_LOG_HEADS_BYTES, &log));
-	for (size_t at = PTRC_LOG_HEADS_BYTES; at < b->used; at += size) {
+	for (size_t at = PTRC_LOG_HEADS_BYTES, n; at < b->used; at += n) {
 		CHECK(!is_complete);
-		CHECK_OK(posixtrace_add_part(
-			log, b->at + at, size < b->used - at ? size : b->used - at, &is_complete));
+		n = size < b->used - at ? size : b->used - at;
+		if (size < SMALL && at >= EDGE && at + EDGE < b->used)
+			n = b->used - EDGE - at;
+		CHECK_OK(posixtrace_add_part(log, b->at + at, n, &is_complete));
 		if (is_eager)
 			CHECK_OK(see_all(log, &s));
 	}
