@@ -111,6 +111,11 @@ struct posixtrace_counts {
 	unsigned long pt_missing_events;
 	unsigned long pt_file_gaps;
 	unsigned long pt_file_gap_events;
+	/* Of a log that was written by posixtrace_log_create() and its like: damaged parts without events,
+	 * and names of event types that could not be read, in what its events were read from; at most
+	 * 65535. What the log says of machine, processes and clocks may be missing, and names may be
+	 * numbers. */
+	unsigned long pt_source_damaged_parts;
 };
 
 /*

@@ -528,6 +528,9 @@ int ptrc_log_copy_close(struct posixtrace_log *c, const struct posixtrace_counts
 		c->writer.state.lost_events = lost->pt_log_lost_events;
 		c->writer.source_damaged_events = lost->pt_source_damaged_events;
 		c->writer.source_missed_events = lost->pt_source_missed_events;
+		c->writer.source_damaged_parts = lost->pt_source_damaged_parts < UINT16_MAX
+							 ? (uint16_t)lost->pt_source_damaged_parts
+							 : UINT16_MAX;
 		c->writer.is_source_uncounted = lost->pt_is_source_uncounted;
 		ptrc_store_relaxed(&c->header->lost_events, lost->pt_lost_events);
 		status = (lost->pt_lost_events ? PTRC_ST_EVER_OVERRUN : 0) |

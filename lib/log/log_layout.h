@@ -220,7 +220,10 @@ struct ptrc_log_status {
 	uint32_t flush_error;
 	uint32_t log_overrun;
 	uint32_t log_full;
-	uint32_t flags; /* PTRC_LOG_SOURCE_UNCOUNTED */
+	uint16_t flags; /* PTRC_LOG_SOURCE_UNCOUNTED */
+	/* Of events that a program has read elsewhere: parts without events, and names, that were damaged
+	 * in their source; at most UINT16_MAX. */
+	uint16_t source_damaged_parts;
 	uint64_t lost_events;
 	uint64_t log_lost_events;
 	uint64_t log_events;

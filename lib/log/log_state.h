@@ -129,6 +129,7 @@ struct ptrc_log_writer {
 	bool is_copy;
 	/* What the log then lacks because of its source. */
 	uint64_t source_damaged_events, source_missed_events;
+	uint16_t source_damaged_parts;
 	bool is_source_uncounted;
 	uint64_t added_events;	   /* to the batch, without markers */
 	uint64_t unwritten_events; /* of the last flush, if it failed */

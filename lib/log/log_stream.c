@@ -994,6 +994,7 @@ void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct posixtrace_counts 
 		counts->pt_untraced_error = (int)r->status.untraced_error;
 		counts->pt_refused_names = r->status.refused_names;
 		counts->pt_source_damaged_events = r->status.source_damaged_events;
+		counts->pt_source_damaged_parts = r->status.source_damaged_parts;
 		if (r->status.flush_error)
 			counts->pt_unwritten_events = r->status.missed_events;
 		else

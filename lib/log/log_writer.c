@@ -290,6 +290,7 @@ static int write_end(struct ptrc_log_writer *w, bool with_index)
 		.log_events = w->state.events,
 		.log_bytes = w->state.bytes,
 		.flags = w->is_source_uncounted ? PTRC_LOG_SOURCE_UNCOUNTED : 0,
+		.source_damaged_parts = w->source_damaged_parts,
 		.source_damaged_events = w->source_damaged_events,
 		.missed_events =
 			bits >> PTRC_ST_ERROR_SHIFT ? w->unwritten_events : w->source_missed_events,

@@ -236,6 +236,8 @@ static bool end(struct ptrc_dump *d)
 		lost.pt_log_lost_events += s->log_events;
 		lost.pt_source_damaged_events +=
 			s->unreadable_events + s->missing_events + s->source_unreadable_events;
+		lost.pt_source_damaged_parts +=
+			s->damaged_parts + s->missing_names + s->source_damaged_parts;
 		lost.pt_source_missed_events += s->unshown_events + s->source_unshown_events;
 		lost.pt_is_source_uncounted |= s->is_unreadable_uncounted || s->is_overrun ||
 					       s->is_unclosed || s->is_rest_unshown ||

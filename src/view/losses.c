@@ -23,6 +23,7 @@ void ptrc_losses_gather(struct ptrc_losses *l, const struct posix_trace_status_i
 		.refused_names = counts->pt_refused_names,
 		.missing_names = counts->pt_missing_names,
 		.damaged_parts = counts->pt_damaged_parts,
+		.source_damaged_parts = counts->pt_source_damaged_parts,
 		.unwritten_events = counts->pt_unwritten_events,
 		.source_unreadable_events = counts->pt_source_damaged_events,
 		.source_unshown_events = counts->pt_source_missed_events,
@@ -155,7 +156,8 @@ bool ptrc_losses_is_any(const struct ptrc_losses *l)
 	       l->is_unreadable_uncounted || l->unshown_events || l->is_rest_unshown ||
 	       l->read_error || l->untraced_processes || l->refused_names || l->missing_names ||
 	       l->damaged_parts || l->differing_parts || l->source_unreadable_events ||
-	       l->source_unshown_events || l->is_source_uncounted || l->missing_files;
+	       l->source_unshown_events || l->is_source_uncounted || l->source_damaged_parts ||
+	       l->missing_files;
 }
 
 static const char *events(uint64_t count)
@@ -289,6 +291,15 @@ void ptrc_losses_report(const struct ptrc_losses *l, const char *thing)
 				 "%sevents may be missing, and it is not known how many, as what "
 				 "this log was made from lacked them, was damaged or had no end",
 				 l->source_unreadable_events ? "more " : "");
+	if (l->source_damaged_parts)
+		ptrc_cli_message(
+			thing,
+			"%llu %s without events %s damaged in what this log was made from: "
+			"names of event types, and what it says of machine, processes or "
+			"clocks, may be missing",
+			(unsigned long long)l->source_damaged_parts,
+			l->source_damaged_parts == 1 ? "part" : "parts",
+			l->source_damaged_parts == 1 ? "was" : "were");
 	report(thing, l->unshown_events, "not shown, as they came too fast");
 	if (l->is_rest_unshown)
 		ptrc_cli_message(thing, "the session ended before all events could be shown");
@@ -319,6 +330,7 @@ void ptrc_losses_json(const struct ptrc_losses *l, struct ptrc_json *j)
 	ptrc_json_u64(j, "source_unreadable_events", l->source_unreadable_events);
 	ptrc_json_u64(j, "source_unshown_events", l->source_unshown_events);
 	ptrc_json_u64(j, "damaged_parts", l->damaged_parts);
+	ptrc_json_u64(j, "source_damaged_parts", l->source_damaged_parts);
 	ptrc_json_u64(j, "differing_parts", l->differing_parts);
 	ptrc_json_u64(j, "missing_files", l->missing_files);
 	ptrc_json_u64(j, "missing_events", l->missing_events);

@@ -52,6 +52,8 @@ struct ptrc_losses {
 	bool is_source_uncounted;
 	/* Parts of the log that have no events and are damaged. */
 	uint64_t damaged_parts;
+	/* Such parts, and names of event types, that were damaged in what the log was made from. */
+	uint64_t source_damaged_parts;
 	/* Of a log that is rotated: files that are missing. Files that --log-keep has deleted, and the
 	 * events before the first file that is there, which is no loss. */
 	uint64_t missing_files;

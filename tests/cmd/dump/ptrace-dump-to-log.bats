@@ -128,6 +128,32 @@ same_dump() {
 	jq -e '.losses.unknown' <<<"$stdout"
 }
 
+@test "a copy says that names, machine or a process were damaged in its source, and so does its copy" {
+	ptrace-run -o run.log -- "$traced" -e the.name -n 3
+	# The name of the event type, of the machine, and the path of the program.
+	for at in "$(grep -abo the.name run.log | head -n 1 | cut -d: -f1)" $((1760 + 110)) \
+		"$(grep -abo "$traced" run.log | head -n 1 | cut -d: -f1)"; do
+		cp run.log bad.log
+		printf '\377' | dd of=bad.log bs=1 seek="$at" conv=notrunc status=none
+		exits 3 ptrace-dump --to-log=copy.log bad.log
+		assert_one_message ptrace-dump
+		ptrace-dump --allow-loss --to-log=again.log copy.log
+		for log in copy.log again.log; do
+			exits 3 ptrace-dump --verify "$log"
+			[ "$stderr" = "ptrace-dump: $log: 1 part without events was damaged in what this log was made from: names of event types, and what it says of machine, processes or clocks, may be missing" ]
+			exits 3 ptrace-stat --json "$log"
+			jq -e '.losses.source_damaged_parts == 1 and .losses.damaged_parts == 0 and
+				.losses.missing_names == 0 and .losses.source_unreadable_events == 0 and
+				(.losses.unknown | not) and (.complete | not)' <<<"$stdout"
+		done
+	done
+	# Of several sources the parts are added.
+	ptrace-dump --allow-loss --to-log=both.log bad.log copy.log
+	ptrace-stat --json --allow-loss both.log | jq -e '.losses.source_damaged_parts == 2'
+	ptrace-dump --to-log=copy.log run.log
+	ptrace-stat --json copy.log | jq -e '.losses.source_damaged_parts == 0'
+}
+
 @test "a session that is followed, one that is shown, a pipe" {
 	traced_session "$me.a" --start -- -w -W -n 50
 	begins follower ptrace-dump -f "$me.a" --to-log=live.log
