@@ -99,7 +99,7 @@ struct posixtrace_counts {
 	 * as their number is known. */
 	unsigned long pt_unwritten_events;
 	/* Of a rotated log that was opened by its path (posixtrace_open_log): how many files it has; how many
-	 * are missing between them; how many were before the first one, how many of these were too many
+	 * are missing between them, and one if others followed the last one; how many were before the first one, how many of these were too many
 	 * to be kept, and the events that those files had. */
 	unsigned long pt_files;
 	unsigned long pt_missing_files;
@@ -116,6 +116,9 @@ struct posixtrace_counts {
 	 * 65535. What the log says of machine, processes and clocks may be missing, and names may be
 	 * numbers. */
 	unsigned long pt_source_damaged_parts;
+	/* 1 if the last file of such a rotated log says that another one follows, which is not there: so
+	 * the log has no end, and nobody knows how many files and events are missing. Else 0. */
+	int pt_is_last_file_missing;
 };
 
 /*

@@ -220,7 +220,7 @@ struct ptrc_log_status {
 	uint32_t flush_error;
 	uint32_t log_overrun;
 	uint32_t log_full;
-	uint16_t flags; /* PTRC_LOG_SOURCE_UNCOUNTED */
+	uint16_t flags; /* PTRC_LOG_SOURCE_UNCOUNTED, PTRC_LOG_GOES_ON */
 	/* Of events that a program has read elsewhere: parts without events, and names, that were damaged
 	 * in their source; at most UINT16_MAX. */
 	uint16_t source_damaged_parts;
@@ -251,6 +251,8 @@ PTRC_ASSERT_SIZE(struct ptrc_log_status, 128);
 
 /* It is not known how many events the log lacks because of its source. */
 #define PTRC_LOG_SOURCE_UNCOUNTED 1U
+/* The log is rotated and goes on in another file. */
+#define PTRC_LOG_GOES_ON 2U
 
 /* An INDEX packet has this and `count` entries: all packets between the INDEX packet before, or
  * HEAD, and this one. */

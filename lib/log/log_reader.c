@@ -1555,6 +1555,11 @@ static void join_status(struct ptrc_log_reader *r)
 		r->missing_names = missing_names(r);
 }
 
+static bool says_that_another_follows(const struct ptrc_log_reader *last)
+{
+	return last->is_closed && (last->status.flags & PTRC_LOG_GOES_ON);
+}
+
 int ptrc_log_reader_open_all(const int *fds, size_t count, bool is_whole, struct ptrc_log_reader *r)
 {
 	struct ptrc_log_reader *m;
@@ -1563,8 +1568,10 @@ int ptrc_log_reader_open_all(const int *fds, size_t count, bool is_whole, struct
 	if (count == 1) {
 		error = ptrc_log_reader_open(fds[0], r);
 		r->is_whole = is_whole && !error;
-		if (r->is_whole)
+		if (r->is_whole) {
 			join_losses(r);
+			r->is_last_missing = says_that_another_follows(r);
+		}
 		return error;
 	}
 	memset(r, 0, sizeof(*r));
@@ -1584,6 +1591,7 @@ int ptrc_log_reader_open_all(const int *fds, size_t count, bool is_whole, struct
 		r->attr = m[0].attr;
 		r->log_id = m[0].log_id;
 		r->last_ordinal = m[count - 1].head.ordinal;
+		r->is_last_missing = is_whole && says_that_another_follows(&m[count - 1]);
 		sort_names(r);
 		ptrc_log_whose_sort(&r->whose);
 		join_status(r);

@@ -118,6 +118,7 @@ struct ptrc_log_reader {
 	uint32_t member_count;
 	uint64_t last_ordinal; /* of the last one */
 	bool is_whole;	       /* these, or this one, are all that there are */
+	bool is_last_missing;  /* the last one of the whole says that another one follows */
 };
 
 /* Reads the head only. Errors as below. */

@@ -899,7 +899,8 @@ void ptrc_log_stream_status(struct ptrc_log_stream *l, struct posix_trace_status
 	const struct ptrc_log_status *s = &l->reader.status;
 
 	memset(st, 0, sizeof(*st));
-	if (!has_status(l)) {
+	/* Nobody knows how a log ended whose last file is missing. */
+	if (!has_status(l) || l->reader.is_last_missing) {
 		st->posix_stream_status = POSIX_TRACE_RUNNING;
 		st->posix_stream_full_status = POSIX_TRACE_NOT_FULL;
 		st->posix_stream_overrun_status = POSIX_TRACE_OVERRUN;
@@ -941,17 +942,19 @@ static uint64_t count_missing_events(const struct ptrc_log_reader *r)
 static void tell_members(const struct ptrc_log_reader *r, struct posixtrace_counts *counts)
 {
 	uint64_t keep = r->head.keep, members = r->member_count ? r->member_count : 1;
+	/* At least. */
+	uint64_t last = r->last_ordinal + r->is_last_missing;
 
 	counts->pt_files = members;
-	counts->pt_missing_files = r->last_ordinal - r->head.ordinal + 1 - members;
-	counts->pt_missing_events = count_missing_events(r);
+	counts->pt_missing_files = last - r->head.ordinal + 1 - members;
+	counts->pt_missing_events = r->is_last_missing ? 0 : count_missing_events(r);
+	counts->pt_is_last_file_missing = r->is_last_missing;
 	counts->pt_earlier_files = r->head.ordinal;
 	counts->pt_earlier_events = r->head.events_before;
 	/* The keeper leaves `keep` of them. */
-	if (keep && r->last_ordinal >= keep)
-		counts->pt_deleted_files = r->last_ordinal + 1 - keep < r->head.ordinal
-						   ? r->last_ordinal + 1 - keep
-						   : r->head.ordinal;
+	if (keep && last >= keep)
+		counts->pt_deleted_files =
+			last + 1 - keep < r->head.ordinal ? last + 1 - keep : r->head.ordinal;
 }
 
 void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct posixtrace_counts *counts)

@@ -269,8 +269,9 @@ static uint64_t since(uint64_t now, uint64_t before)
 	return now > before ? now - before : 0;
 }
 
-/* Writes STATUS and END to the same place each time, and with_index before them the index. */
-static int write_end(struct ptrc_log_writer *w, bool with_index)
+/* Writes STATUS, with these flags, and END to the same place each time, and with_index before them the
+ * index. */
+static int write_end(struct ptrc_log_writer *w, uint16_t flags, bool with_index)
 {
 	uint64_t bits = ptrc_load_acquire(&w->header->status);
 	uint64_t lost = since(ptrc_load_relaxed(&w->header->lost_events), w->state.lost_before);
@@ -289,7 +290,7 @@ static int write_end(struct ptrc_log_writer *w, bool with_index)
 		.log_lost_events = w->state.lost_events + w->state.overwritten_events,
 		.log_events = w->state.events,
 		.log_bytes = w->state.bytes,
-		.flags = w->is_source_uncounted ? PTRC_LOG_SOURCE_UNCOUNTED : 0,
+		.flags = flags,
 		.source_damaged_parts = w->source_damaged_parts,
 		.source_damaged_events = w->source_damaged_events,
 		.missed_events =
@@ -322,18 +323,18 @@ static int write_end(struct ptrc_log_writer *w, bool with_index)
 							     : w->state.offset);
 }
 
-/* The same, and behind a CLOCK packet. *with_index: the log has got its index. */
-static int write_whole_end(struct ptrc_log_writer *w, bool *with_index)
+/* The same after a CLOCK packet. *with_index: the log has got its index. */
+static int write_whole_end(struct ptrc_log_writer *w, uint16_t flags, bool *with_index)
 {
 	int error;
 
 	ptrc_log_clock_write(w, PTRC_LOG_CLOCK_NOW);
 	*with_index = !w->index.is_lost;
-	error = write_end(w, *with_index);
+	error = write_end(w, flags, *with_index);
 	/* Maybe there is only room for the end itself. */
 	if (error && *with_index) {
 		*with_index = false;
-		error = write_end(w, false);
+		error = write_end(w, flags, false);
 	}
 	return error;
 }
@@ -342,13 +343,14 @@ int ptrc_log_writer_end(struct ptrc_log_writer *w)
 {
 	bool with_index;
 
-	return write_whole_end(w, &with_index);
+	return write_whole_end(w, PTRC_LOG_GOES_ON, &with_index);
 }
 
 int ptrc_log_writer_close(struct ptrc_log_writer *w)
 {
+	const uint16_t flags = w->is_source_uncounted ? PTRC_LOG_SOURCE_UNCOUNTED : 0;
 	bool with_index;
-	int error = write_whole_end(w, &with_index), again;
+	int error = write_whole_end(w, flags, &with_index), again;
 
 	if (error)
 		return error;
@@ -357,7 +359,7 @@ int ptrc_log_writer_close(struct ptrc_log_writer *w)
 		return 0;
 	ptrc_status_error(w->header, error);
 	/* What the file has now can be read from memory as long as the machine runs. */
-	again = write_end(w, with_index);
+	again = write_end(w, flags, with_index);
 	(void)again; /* the first error counts */
 	return error;
 }

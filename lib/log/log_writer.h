@@ -27,7 +27,7 @@ PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_writer_clear(struct ptrc_log_writer *w, int64_t now_ns);
 /* The head that comes next begins a log that has nothing to do with what the state was of. */
 PTRC_NONNULL() void ptrc_log_writer_forget(struct ptrc_log_writer *w);
-/* Writes STATUS and END. */
+/* Writes STATUS and END of a member that another one follows. */
 PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_writer_end(struct ptrc_log_writer *w);
 /* Keeps room for these two below the file size limit, until they are written. */
 PTRC_NONNULL() void ptrc_log_reserve_close(struct ptrc_log_writer *w);

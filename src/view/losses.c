@@ -30,6 +30,7 @@ void ptrc_losses_gather(struct ptrc_losses *l, const struct posix_trace_status_i
 		.is_source_uncounted = counts->pt_is_source_uncounted,
 		.missing_files = counts->pt_missing_files + counts->pt_earlier_files -
 				 counts->pt_deleted_files,
+		.is_last_file_missing = counts->pt_is_last_file_missing,
 		.deleted_files = counts->pt_deleted_files,
 		.earlier_events = counts->pt_earlier_events,
 	};
@@ -229,7 +230,7 @@ void ptrc_losses_report(const struct ptrc_losses *l, const char *thing)
 	if (l->is_log_gone)
 		ptrc_cli_message(thing, "the log is not there any more: it was deleted, renamed, "
 					"replaced or truncated while it was written");
-	if (l->is_unclosed && !is_left_to_salvage(l))
+	if (l->is_unclosed && !is_left_to_salvage(l) && !l->is_last_file_missing)
 		ptrc_cli_message(thing, "the log has no end: its trace still goes on or was "
 					"killed, or the file was cut off");
 	if (l->has_gone_on)
@@ -256,7 +257,14 @@ void ptrc_losses_report(const struct ptrc_losses *l, const char *thing)
 				 (unsigned long long)l->damaged_parts,
 				 l->damaged_parts == 1 ? "part" : "parts",
 				 l->damaged_parts == 1 ? "is" : "are");
-	if (l->missing_files && l->missing_events)
+	if (l->is_last_file_missing)
+		ptrc_cli_message(thing,
+				 "at least %llu %s of the log %s missing: the last one here says "
+				 "that another follows",
+				 (unsigned long long)l->missing_files,
+				 l->missing_files == 1 ? "file" : "files",
+				 l->missing_files == 1 ? "is" : "are");
+	else if (l->missing_files && l->missing_events)
 		ptrc_cli_message(thing, "%llu %s of the log %s missing, with %llu %s",
 				 (unsigned long long)l->missing_files,
 				 l->missing_files == 1 ? "file" : "files",

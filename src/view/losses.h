@@ -58,6 +58,9 @@ struct ptrc_losses {
 	 * events before the first file that is there, which is no loss. */
 	uint64_t missing_files;
 	uint64_t missing_events; /* that these have; 0: it is not known */
+	/* Of a log that is rotated: the last file is missing, and maybe others before it. It counts once
+	 * in missing_files, and .is_unclosed is true. */
+	bool is_last_file_missing;
 	uint64_t deleted_files;
 	uint64_t earlier_events;
 	/* Other parts of the log that are said to be other than they are, though their events may be

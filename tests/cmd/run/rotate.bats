@@ -69,6 +69,32 @@ in_parts='for i in 1 2 3; do "$0" -n 3000; ptrace-flush "$1"; done'
 	fails grep note: all.txt
 }
 
+@test "files that are missing at the end are told with status 3" {
+	make_log
+	for name in run.log.000003 run.log.000002 run.log.000001; do
+		rm "$name"
+		for options in --verify --count; do
+			exits 3 ptrace-dump "$options" run.log
+			[ "$stderr" = "ptrace-dump: run.log: at least 1 file of the log is missing: the last one here says that another follows" ]
+		done
+		exits 3 ptrace-stat --json run.log
+		jq -e '.losses.missing_files == 1 and .losses.missing_events == 0 and .losses.unclosed and
+			.losses.unreadable_events == 0 and (.losses.unknown | not) and (.complete | not)' \
+			<<<"$stdout"
+	done
+	exits 1 ptrace-check --no-loss run.log
+	# A log of what is there may lack events; a file alone lacks nothing.
+	exits 3 ptrace-dump --to-log=one.log run.log
+	ptrace-stat --json --allow-loss one.log | jq -e '.losses.unknown and .losses.missing_files == 0'
+	exits 0 ptrace-dump --count - <run.log
+	[ -z "$stderr" ]
+	# Some of the middle are missing, too.
+	make_log
+	rm run.log.000001 run.log.000003
+	exits 3 ptrace-dump --count run.log
+	[ "$stderr" = "ptrace-dump: run.log: at least 2 files of the log are missing: the last one here says that another follows" ]
+}
+
 @test "ptrace-doctor knows a log whose first file is deleted, while and after it is written" {
 	ptrace-run -o run.log --name="$me" --log-rotate=16K --log-keep=2 -- \
 		sh -c "$in_parts; until [ -e seen ]; do sleep 0.02; done" "$traced" "$me" 3>&- &
@@ -91,6 +117,11 @@ in_parts='for i in 1 2 3; do "$0" -n 3000; ptrace-flush "$1"; done'
 	[[ $stderr == *"--log-keep has deleted the first 2; "*" events came before"* ]]
 	ptrace-stat --json run.log 2>/dev/null |
 		jq -e '.losses.missing_files == 0 and .losses.deleted_files == 2'
+	# Of the two that were left the last one is missing.
+	rm run.log.000003
+	run_split ptrace-stat --json run.log
+	[ "$status" -eq 3 ]
+	jq -e '.losses.missing_files == 1 and .losses.deleted_files == 2' <<<"$stdout"
 }
 
 @test "events lost in the stream are told if --log-keep has deleted the file that told them" {

@@ -304,6 +304,39 @@ TEST(the_oldest_files_go_and_foreign_ones_stay, "", NEEDS_KEEPER)
 	end(&f);
 }
 
+TEST(a_missing_last_file_is_told, "", NEEDS_KEEPER)
+{
+	struct family f = begin(LEAST, 0, 0);
+	struct posix_trace_status_info status;
+	struct posixtrace_counts counts;
+	trace_id_t trid;
+	char path[300];
+
+	for (unsigned int i = 1; i <= 2; i++)
+		fill_one(&f, i);
+	ts_shutdown(f.trid);
+	for (unsigned int i = 3; i-- > 0;) {
+		CHECK_OK(posixtrace_open_log(f.path, &trid));
+		CHECK_OK(posix_trace_get_status(trid, &status));
+		CHECK_EQ(status.posix_stream_flush_error, i == 2 ? 0 : EOWNERDEAD);
+		CHECK_OK(posixtrace_get_counts(trid, &counts, sizeof(counts)));
+		CHECK_EQ(counts.pt_files, i + 1);
+		CHECK_EQ(counts.pt_missing_files, i != 2);
+		CHECK_EQ(counts.pt_missing_events, 0);
+		CHECK_EQ(counts.pt_is_last_file_missing, i != 2);
+		CHECK_EQ(counts.pt_uncounted_gaps, 0);
+		ts_close_log(trid);
+		path_of(&f, i, path);
+		if (i)
+			CHECK_SYS(unlink(path));
+	}
+	/* The file alone is whole. */
+	trid = ts_open_log(f.fd);
+	CHECK_EQ(ts_status(trid).posix_stream_flush_error, 0);
+	ts_close_log(trid);
+	end(&f);
+}
+
 TEST(a_missing_file_is_told, "", NEEDS_KEEPER)
 {
 	struct family f = begin(LEAST, 0, 0);
