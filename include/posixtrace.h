@@ -698,6 +698,7 @@ struct posixtrace_log;
  *   EINVAL  not an initialised attributes object; null pointer; no time; a descriptor that cannot be
  *           a log.
  *   ENOMEM  no memory.
+ *   EOVERFLOW  a null pointer for the time, and the clock shows none from 1970 to 2261.
  *   others  of writing the first bytes.
  */
 int posixtrace_log_create(int fd, const trace_attr_t *, const struct timespec *,

@@ -122,7 +122,8 @@ static void note_time_zone(struct ptrc_stream_header *h, time_t now)
 	}
 }
 
-/* Make the stream object and fill in its header. */
+/* Make the stream object and fill in its header. EOVERFLOW: event times could not hold the time that
+ * CLOCK_REALTIME shows. */
 static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, uint64_t names_id,
 		       const char *name)
 {
@@ -141,6 +142,9 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 	error = plan(attr, &g);
 	if (error)
 		return error;
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (!ptrc_clock_is_in_range(now.tv_sec))
+		return EOVERFLOW;
 	size = object_size(&g);
 	/* Plain streams that crashed controllers left give way. */
 	do
@@ -190,7 +194,6 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 	if (!ptrc_barrier_is_available() || secure_getenv("POSIXTRACE_FENCE"))
 		h->control |= PTRC_CTL_FENCE;
 	ptrc_clock_init(h);
-	clock_gettime(CLOCK_REALTIME, &now);
 	h->attr = *attr;
 	h->attr.createtime_sec = now.tv_sec;
 	h->attr.createtime_nsec = now.tv_nsec;

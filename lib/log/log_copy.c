@@ -21,6 +21,7 @@
 #include "lib/model/eventset.h"
 #include "lib/model/names.h"
 #include "lib/model/sequencer.h"
+#include "lib/stream/clock.h"
 
 /* Bytes of data, and number of events, that wait at most: about a packet. */
 #define WAITING_BYTES (UINT64_C(256) << 10)
@@ -161,6 +162,8 @@ int ptrc_log_copy_create(int fd, const trace_attr_t *attr, const struct timespec
 		return error;
 	if (!created) {
 		clock_gettime(CLOCK_REALTIME, &now);
+		if (!ptrc_clock_is_in_range(now.tv_sec))
+			return EOVERFLOW;
 		created = &now;
 	}
 	resolved.createtime_sec = created->tv_sec;

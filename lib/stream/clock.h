@@ -50,6 +50,16 @@ bool ptrc_counter_is_usable(void);
 /* CLOCK_MONOTONIC, CLOCK_REALTIME or CLOCK_BOOTTIME in ns; async-signal-safe. */
 int64_t ptrc_clock_ns(int clock_id);
 
+/* Event times are 64 bits of nanoseconds since the Epoch, the last of them in April 2262. A stream may begin
+ * in the years from 1970 to 2261. */
+#define PTRC_CLOCK_END_SECONDS INT64_C(9214646400)
+
+/* Whether a stream may begin at this time of CLOCK_REALTIME. */
+static inline bool ptrc_clock_is_in_range(int64_t seconds)
+{
+	return seconds >= 0 && seconds < PTRC_CLOCK_END_SECONDS;
+}
+
 /* A stamp of this moment for the stream: the counter, or CLOCK_MONOTONIC if the stream was
  * created without a usable counter. */
 uint64_t ptrc_stream_now(const struct ptrc_stream_header *h);

@@ -111,6 +111,11 @@ void ptrc_trace_error(int error, pid_t pid, const char *target, const char *log_
 		ptrc_cli_message(target, "no memory for the stream: /dev/shm is full, or a limit "
 					 "on file size or open files is too low");
 		return;
+	case EOVERFLOW:
+		ptrc_cli_message("CLOCK_REALTIME",
+				 "shows a time before 1970 or after 2261, which no trace can hold: "
+				 "set the clock");
+		return;
 	case EINVAL:
 		/* Other causes of EINVAL have been checked before. */
 		if (!log_path)

@@ -1007,6 +1007,43 @@ trace leaves that out (--only, --exclude)"
 	[ "$(wc -l <<<"$stdout")" -eq 10 ]
 }
 
+@test "a clock that shows a time that no trace can hold is refused" {
+	[ -z "$PTRC_SAN_CFLAGS" ] || skip "a sanitizer wants to be loaded first"
+	cat >clock.c <<-'END'
+		#define _GNU_SOURCE
+		#include <stdlib.h>
+		#include <sys/syscall.h>
+		#include <time.h>
+		#include <unistd.h>
+		int clock_gettime(clockid_t clock, struct timespec *t)
+		{
+			long error = syscall(SYS_clock_gettime, clock, t);
+			if (clock == CLOCK_REALTIME)
+				t->tv_sec = atoll(getenv("NOW"));
+			return error ? -1 : 0;
+		}
+	END
+	${CC:-cc} -shared -fPIC -o clock.so clock.c
+	# The second before the Epoch, the first second of 2262, times that 64 bits of nanoseconds do not
+	# hold.
+	for now in -1 9214646400 9223372037 99999999999; do
+		exits 125 env NOW="$now" LD_PRELOAD="$PWD/clock.so" ptrace-run -o run.log -- touch ran
+		[ "$stderr" = "ptrace-run: CLOCK_REALTIME: shows a time before 1970 or after 2261, which no trace can hold: set the clock" ]
+		[ ! -e ran ]
+		[ ! -e run.log ]
+	done
+	# The first and the last second that are not refused.
+	while read -r now day; do
+		NOW=$now LD_PRELOAD=$PWD/clock.so ptrace-run -o run.log -- "$traced" -n 3
+		ptrace-dump --verify run.log
+		[ "$(ptrace-dump --user --fields=time run.log | jq -r .time | cut -c -10 | uniq -c)" = \
+			"      3 $day" ]
+	done <<-END
+		0 1970-01-01
+		9214646340 2261-12-31
+	END
+}
+
 @test "--no-command-line keeps command lines out of the log" {
 	ptrace-run -o run.log -- "$traced" -n 3
 	ptrace-stat --json run.log >stat.json
