@@ -134,7 +134,7 @@ static int exchange(int fd, const struct ptrc_session_question *q, struct ptrc_s
 }
 
 /* Connects to the controller that listens under the name, within the time given.
- * Removes the socket of a killed controller if is_removing is set. */
+ * If it was killed and is_removing is set, removes the sockets of all killed controllers. */
 static int reach(const char *name, int limit_ms, bool is_removing, int *fd)
 {
 	struct sockaddr_un address;
@@ -149,7 +149,7 @@ static int reach(const char *name, int limit_ms, bool is_removing, int *fd)
 	ptrc_session_address(directory, name, &address);
 	error = ptrc_session_connect(&address, limit_ms, fd);
 	if (error == ECONNREFUSED && is_removing)
-		ptrc_session_remove_stale(directory, &address);
+		ptrc_session_sweep(directory);
 	/* In place of the socket there is a file, or a socket of another type. */
 	return error == EPROTOTYPE || error == ENOTSOCK ? EPROTO : error;
 }

@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,33 +141,48 @@ int ptrc_session_connect(const struct sockaddr_un *address, int limit_ms, int *f
 	return error;
 }
 
-void ptrc_session_remove_stale(const char *directory, const struct sockaddr_un *address)
+/* Whether no process has the socket. The kernel looks for a process first and compares the types
+ * of the sockets afterwards, so this connects to no controller and wakes none. */
+static bool is_stale(const struct sockaddr_un *address)
 {
-	int lock = ptrc_session_lock(directory);
-	int fd;
+	int s = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	bool is_refused = s >= 0 &&
+			  connect(s, (const struct sockaddr *)address, sizeof(*address)) &&
+			  errno == ECONNREFUSED;
 
-	if (lock < 0)
-		return;
-	/* A new controller may have taken the name since. None can take it while the lock is
-	 * held. */
-	switch (ptrc_session_connect(address, PTRC_SESSION_ANSWER_MS, &fd)) {
-	case ECONNREFUSED:
-		unlink(address->sun_path);
-		break;
-	case 0:
-		close(fd);
-		break;
-	default:
-		break;
-	}
-	close(lock);
+	if (s >= 0)
+		close(s);
+	return is_refused;
 }
 
-static bool is_dead(const char *number)
+void ptrc_session_sweep(const char *directory)
 {
-	long pid = strtol(number, NULL, 10);
+	struct sockaddr_un address;
+	struct dirent *entry;
+	DIR *dir = opendir(directory);
+	int lock = -1;
 
-	return pid > 0 && pid <= INT32_MAX && kill((pid_t)pid, 0) && errno == ESRCH;
+	while (dir && (entry = readdir(dir))) {
+		const char *name = entry->d_name + 2;
+
+		if (strncmp(entry->d_name, "c.", 2) || !ptrc_session_is_name(name + (*name == '~')))
+			continue;
+		ptrc_session_address(directory, name, &address);
+		if (!is_stale(&address))
+			continue;
+		if (lock < 0)
+			lock = ptrc_session_lock(directory);
+		if (lock < 0)
+			break;
+		/* A new controller may have taken the name since. None can take it while the lock
+		 * is held. */
+		if (is_stale(&address))
+			unlink(address.sun_path);
+	}
+	if (dir)
+		closedir(dir);
+	if (lock >= 0)
+		close(lock);
 }
 
 static int compare(const void *a, const void *b)
@@ -189,18 +203,15 @@ int ptrc_session_names(bool is_removing, char ***names, size_t *count)
 	error = ptrc_session_directory(false, directory);
 	if (error)
 		return error == ENOENT ? 0 : error;
+	if (is_removing)
+		ptrc_session_sweep(directory);
 	dir = opendir(directory);
 	if (!dir)
 		return errno == ENOENT ? 0 : errno;
 	while ((entry = readdir(dir))) {
 		const char *name = entry->d_name + 2;
 
-		if (strncmp(entry->d_name, "c.", 2))
-			continue;
-		if (name[0] == '~') {
-			if (is_removing && is_dead(name + 1))
-				unlinkat(dirfd(dir), entry->d_name, 0);
-		} else if (ptrc_session_is_name(name)) {
+		if (!strncmp(entry->d_name, "c.", 2) && ptrc_session_is_name(name)) {
 			list = ptrc_cli_reallocate(list, (*count + 1) * sizeof(*list));
 			list[*count] = strdup(name);
 			if (!list[*count])

@@ -4,8 +4,9 @@
  *
  * The socket c.<session name> is in the user's own directory of shared objects,
  * /dev/shm/posixtrace-<effective user> as a rule, which has mode 0700. A socket that refuses connections
- * belonged to a controller that was killed; the next command that meets it removes it. The log
- * of such a session needs no care: its keeper completes it.
+ * belonged to a controller that was killed; the next command that makes a session, lists the sessions
+ * or meets such a socket removes all of them. The log of such a session needs no care: its keeper
+ * completes it.
  */
 #ifndef PTRC_SRC_SESSION_SESSION_PATH_H
 #define PTRC_SRC_SESSION_SESSION_PATH_H
@@ -50,10 +51,9 @@ uint32_t ptrc_session_pid_namespace(void);
 void ptrc_session_say_directory(int error);
 
 /*
- * Lists the names of all sockets of sessions, sorted, those of dead sessions included; the
- * caller frees each name and the list. A socket that a controller left before it had a name is
- * removed if is_removing is set. A missing directory is an empty one. If the directory cannot
- * be read, the list is empty and the error is returned.
+ * Lists the names of all sockets of sessions, sorted; the caller frees each name and the list. The
+ * sockets of killed controllers are removed first if is_removing is set. A missing directory is an
+ * empty one. If the directory cannot be read, the list is empty and the error is returned.
  */
 int ptrc_session_names(bool is_removing, char ***names, size_t *count);
 
@@ -74,8 +74,7 @@ int ptrc_session_lock(const char *directory);
  */
 int ptrc_session_connect(const struct sockaddr_un *, int limit_ms, int *fd);
 
-/* Removes a socket that refuses connections, unless another controller has replaced it by
- * now. */
-void ptrc_session_remove_stale(const char *directory, const struct sockaddr_un *);
+/* Removes all sockets of killed controllers, also of those that had no name yet. */
+void ptrc_session_sweep(const char *directory);
 
 #endif

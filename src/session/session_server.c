@@ -895,6 +895,8 @@ int ptrc_server_listen(struct ptrc_server *s, int32_t *stage)
 		error = find_name(s);
 		if (error)
 			ptrc_server_remove_socket(s);
+		else
+			ptrc_session_sweep(s->directory);
 	}
 	if (error)
 		close_all(s);

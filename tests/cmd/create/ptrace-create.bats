@@ -85,6 +85,26 @@ load ../../support/helpers
 	ptrace-shutdown "$me.a"
 }
 
+@test "the next session or run removes the sockets of killed controllers" {
+	local directory=/dev/shm/posixtrace-$EUID n=0 c
+	traced_start -w
+	for c in "ptrace-create --pid=$pid --name=$me.new" 'ptrace-run -o run.log true' "ptrace-stat $me.other3"; do
+		n=$((n + 1))
+		ptrace-create --pid="$pid" --name="$me.$n"
+		ptrace-create --pid="$pid" --name="$me.other$n"
+		kills "$(controller "$me.$n")" "$(controller "$me.other$n")"
+		# One that was killed before it had a name.
+		mv "$directory/c.$me.$n" "$directory/c.~$pid"
+		[ -S "$directory/c.$me.other$n" ]
+		run_split $c
+		[ ! -e "$directory/c.~$pid" ]
+		[ ! -e "$directory/c.$me.other$n" ]
+	done
+	# That one goes on.
+	[ "$(session_files)" -eq 1 ]
+	ptrace-shutdown "$me.new"
+}
+
 @test "a name that is taken is refused, and nothing is left" {
 	traced_start -w
 	ptrace-create --pid="$pid" --name="$me.a"
