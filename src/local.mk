@@ -149,6 +149,8 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/session/trace_error.h \
 	%D%/session/traced.c \
 	%D%/session/traced.h \
+	%D%/session/writer.c \
+	%D%/session/writer.h \
 	%D%/config/configuration.c \
 	%D%/config/configuration.h \
 	%D%/config/configuration_dump.c \

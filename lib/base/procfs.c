@@ -91,6 +91,8 @@ int ptrc_procfs_stat(int pid, struct ptrc_procfs_stat *st)
 	if (at[0] != ')' || at[1] != ' ' || !at[2] || at[3] != ' ')
 		return ESRCH;
 	st->has_ended = at[2] == 'Z' || at[2] == 'X' || at[2] == 'x';
+	st->is_stopped = at[2] == 'T' || at[2] == 't';
+	st->is_runnable = at[2] == 'R';
 	at += 4;
 	st->ppid = (int)ptrc_digits_take(&at);
 	/* From field 5 to field 22; some of them may be negative. */

@@ -18,6 +18,8 @@ struct ptrc_procfs_stat {
 	/* The thread of this number runs no more: it is a zombie, or on its way out. Of a process
 	 * only its first thread can be one while others run. */
 	bool has_ended;
+	bool is_stopped;       /* by a signal or a debugger */
+	bool is_runnable;      /* it runs, or waits for a processor */
 	uint64_t start_ticks;  /* since boot; an exec does not change it */
 	uint64_t memory_bytes; /* of its address space */
 	/* The name of its first thread, zero terminated; any bytes. */

@@ -16,6 +16,7 @@
 #include "lib/base/file.h"
 #include "lib/base/heap.h"
 #include "lib/base/liveness.h"
+#include "lib/base/procfs.h"
 #include "lib/log/log_reader.h"
 #include "lib/model/names.h"
 #include "lib/model/packed.h"
@@ -23,9 +24,11 @@
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
 
-/* How long an open waits, from the last growth of the file on, for a keeper that finishes the
- * log of a dead controller. */
-#define FINISH_WAIT_NS INT64_C(10000000000)
+/* How long an open waits for a keeper that finishes the log of a dead controller, from the last growth of the
+ * file, or the last look that found the keeper running; and how long if the keeper is stopped. Commands open a
+ * log twice, and are to wait for 5 s at most. */
+#define FINISH_WAIT_NS INT64_C(2500000000)
+#define STOPPED_WAIT_NS INT64_C(1000000000)
 /* How long it waits in all. The keeper has no more to write than a stream holds; a log that grows
  * for longer is written by somebody who only pretends to be its keeper. */
 #define FINISH_WAIT_ALL_NS INT64_C(20000000000)
@@ -705,31 +708,35 @@ static void rewind_events(struct ptrc_log_stream *l)
 /* ---- opening ---- */
 
 /* Has another process a write lock on this byte that does not reach beyond the bytes from
- * `first` to `last`? A lock on the whole file is the application's own. */
-static bool is_locked(int fd, int64_t byte, int64_t first, int64_t last)
+ * `first` to `last`? A lock on the whole file is the application's own. Then *pid is the process, or no
+ * positive number if that is not known. */
+static bool is_locked(int fd, int64_t byte, int64_t first, int64_t last, int *pid)
 {
 	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
 
-	return ptrc_sys(SYS_fcntl, fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK &&
-	       lock.l_start >= first && lock.l_len > 0 && lock.l_len <= last - lock.l_start + 1;
+	if (ptrc_sys(SYS_fcntl, fd, F_OFD_GETLK, &lock) != 0 || lock.l_type == F_UNLCK ||
+	    lock.l_start < first || lock.l_len <= 0 || lock.l_len > last - lock.l_start + 1)
+		return false;
+	*pid = lock.l_pid;
+	return true;
 }
 
 /* Does a keeper lock this byte? The kernel may report the keeper's two locks, on neighbouring
  * bytes, as one. */
-static bool is_locked_by_keeper(int fd, int64_t byte)
+static bool is_locked_by_keeper(int fd, int64_t byte, int *keeper)
 {
-	return is_locked(fd, byte, PTRC_LOG_LOCK_KEEPER, PTRC_LOG_LOCK_FINISHING);
+	return is_locked(fd, byte, PTRC_LOG_LOCK_KEEPER, PTRC_LOG_LOCK_FINISHING, keeper);
 }
 
 /* Is the keeper of this log finishing it, because its controller is dead? False if that cannot
  * be told. */
 static bool is_controller_gone(int fd, const struct ptrc_log_head *head)
 {
-	int dirfd, stream, error;
+	int dirfd, stream, error, pid;
 	uint64_t size;
 	bool is_gone;
 
-	if (is_locked_by_keeper(fd, PTRC_LOG_LOCK_FINISHING))
+	if (is_locked_by_keeper(fd, PTRC_LOG_LOCK_FINISHING, &pid))
 		return true;
 	/* If the stream object cannot be opened the log is closed, or the object is out of
 	 * sight. */
@@ -746,7 +753,7 @@ static bool is_controller_gone(int fd, const struct ptrc_log_head *head)
 	/* The keeper waits for a read lock on this byte, and gets it when the controller
 	 * dies. */
 	is_gone = !is_locked(stream, PTRC_LIVE_CONTROLLER, PTRC_LIVE_CONTROLLER,
-			     PTRC_LIVE_CONTROLLER);
+			     PTRC_LIVE_CONTROLLER, &pid);
 	ptrc_file_close(stream);
 	return is_gone;
 }
@@ -755,19 +762,24 @@ static bool is_controller_gone(int fd, const struct ptrc_log_head *head)
  * finished log. So an open waits while the keeper finishes the log. */
 static void wait_for_keeper(int fd, const struct ptrc_log_head *head)
 {
-	int64_t waited_ns = 0;
+	int64_t waited_ns = 0, limit_ns = FINISH_WAIT_NS;
 	int64_t all_ns = 0;
 	off_t size = -1;
+	int keeper;
 
-	while (waited_ns < FINISH_WAIT_NS && all_ns < FINISH_WAIT_ALL_NS &&
-	       is_locked_by_keeper(fd, PTRC_LOG_LOCK_KEEPER) && is_controller_gone(fd, head)) {
+	while (waited_ns < limit_ns && all_ns < FINISH_WAIT_ALL_NS &&
+	       is_locked_by_keeper(fd, PTRC_LOG_LOCK_KEEPER, &keeper) &&
+	       is_controller_gone(fd, head)) {
 		uint64_t pause_ns = all_ns < 20000000 ? 200000 : 5000000;
-		struct stat st;
+		struct ptrc_procfs_stat process;
+		struct stat st = {.st_size = size};
+		bool is_known = keeper > 0 && ptrc_procfs_stat(keeper, &process) == 0;
 
-		if (ptrc_sys(SYS_fstat, fd, &st) == 0 && st.st_size != size) {
-			size = st.st_size;
+		ptrc_sys(SYS_fstat, fd, &st);
+		if (st.st_size != size || (is_known && process.is_runnable))
 			waited_ns = 0;
-		}
+		size = st.st_size;
+		limit_ns = is_known && process.is_stopped ? STOPPED_WAIT_NS : FINISH_WAIT_NS;
 		ptrc_file_sleep_ns(pause_ns);
 		waited_ns += (int64_t)pause_ns;
 		all_ns += (int64_t)pause_ns;

@@ -23,6 +23,9 @@ enum {
 	SOON_MS = 1000,
 };
 
+/* The process that is watched. */
+static _Atomic pid_t watched;
+
 /* Waits until the process has ended. */
 static void wait_for_end(trace_id_t trace, pid_t keeper)
 {
@@ -48,6 +51,7 @@ static void *watch(void *arg)
 	while ((error = posixtrace_get_keeper(trace, &keeper)) != EINVAL) {
 		int64_t begin = ptrc_now_ns();
 
+		watched = error ? 0 : keeper;
 		if (!error)
 			wait_for_end(trace, keeper);
 		if (error == EAGAIN)
@@ -56,6 +60,11 @@ static void *watch(void *arg)
 			poll(NULL, 0, SOON_MS);
 	}
 	return NULL;
+}
+
+pid_t ptrc_keeper_watched(void)
+{
+	return watched;
 }
 
 void ptrc_keeper_watch(trace_id_t trace)

@@ -7,6 +7,8 @@
 #ifndef PTRC_SRC_SESSION_KEEPER_WATCH_H
 #define PTRC_SRC_SESSION_KEEPER_WATCH_H
 
+#include <sys/types.h>
+
 #include <posixtrace.h>
 
 /* Starts a thread that watches until the trace, which has a log, is shut down. A thread, because
@@ -14,5 +16,8 @@
  * the caller has blocked stay blocked in it. If no thread can be started, the next call of the
  * library starts another process, as in any program. */
 void ptrc_keeper_watch(trace_id_t);
+
+/* The process that writes the log of the trace that was watched last; 0: it is not known. Never waits. */
+pid_t ptrc_keeper_watched(void);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "src/cli/cli.h"
 #include "src/session/session_client.h"
+#include "src/session/writer.h"
 
 #ifndef RENAME_NOREPLACE
 #define RENAME_NOREPLACE 1
@@ -114,6 +115,8 @@ void ptrc_orphans_say_of(const char *log)
 
 	if (o)
 		say_one(o);
+	else
+		ptrc_writer_say_stopped(log);
 	free(list);
 }
 

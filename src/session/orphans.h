@@ -24,7 +24,8 @@ void ptrc_orphans_say_dropped(bool is_forgetting);
 /* Returns the unfinished stream of the list whose log this file is, or null. */
 const struct posixtrace_orphan *ptrc_orphans_find(const struct posixtrace_orphan *list,
 						  size_t count, const char *log);
-/* Prints a message for that one, if there is one. */
+/* Prints a message for that one, if there is one, or for the process that writes the log, if that is
+ * stopped. */
 void ptrc_orphans_say_of(const char *log);
 /* Stores in words how many unfinished streams there are; false: there is none. */
 bool ptrc_orphans_count(char text[100]);

@@ -328,15 +328,20 @@ static int take_snapshot(struct ptrc_reader *r, const char *session)
 }
 
 /* Whether the log of the session holds everything after a flush, and can be read: then has it
- * flushed. */
-static bool is_flushed(const char *session, const struct ptrc_session_state *s)
+ * flushed. *error is ETIMEDOUT if that takes too long. */
+static bool is_flushed(const char *session, const struct ptrc_session_state *s, int *error)
 {
 	static struct ptrc_session_reply reply;
 	struct stat st;
+	int away;
 
-	return s->has_log && s->attributes.stream_full_policy == POSIX_TRACE_FLUSH &&
-	       !s->is_log_gone && !stat(s->log, &st) && S_ISREG(st.st_mode) &&
-	       !ptrc_session_ask(session, PTRC_SESSION_FLUSH, &reply) && !reply.error;
+	if (!s->has_log || s->attributes.stream_full_policy != POSIX_TRACE_FLUSH ||
+	    s->is_log_gone || stat(s->log, &st) || !S_ISREG(st.st_mode))
+		return false;
+	away = ptrc_session_ask(session, PTRC_SESSION_FLUSH, &reply);
+	if (away == ETIMEDOUT)
+		*error = away;
+	return !away && !reply.error;
 }
 
 int ptrc_reader_dump(struct ptrc_reader *r, const char *session)
@@ -349,7 +354,7 @@ int ptrc_reader_dump(struct ptrc_reader *r, const char *session)
 		return error;
 	if (!error && reply.body != PTRC_SESSION_BODY_STATE)
 		error = reply.error ? reply.error : EPROTO;
-	if (!error && is_flushed(session, s)) {
+	if (!error && is_flushed(session, s, &error)) {
 		char *path = strdup(s->log);
 
 		if (!path)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -13,6 +14,7 @@
 #include "src/cli/cli.h"
 #include "src/cli/clock.h"
 #include "src/cli/output.h"
+#include "src/session/writer.h"
 #include "src/view/reader.h"
 
 /* Finds the process at the other end, and checks that it belongs to this user. */
@@ -115,17 +117,68 @@ static int limit_waits(int fd, int ms)
 	return setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) ? errno : 0;
 }
 
-/* Sends the question and receives the replies. The limits of the socket bound the wait
- * for each of them. */
-static int exchange(int fd, const struct ptrc_session_question *q, struct ptrc_session_reply *reply)
+/* Why the last question got no answer in time, "" if that is not known. */
+static char silence[200];
+
+static void explain_controller(pid_t controller)
+{
+	if (controller > 0 && ptrc_writer_is_stopped(controller))
+		snprintf(silence, sizeof(silence),
+			 "the session does not answer: its process %ld is stopped; kill -CONT %ld "
+			 "continues it",
+			 (long)controller, (long)controller);
+}
+
+static void explain_keeper(const struct ptrc_writer_watch *keeper)
+{
+	if (keeper->is_stopped)
+		snprintf(silence, sizeof(silence),
+			 "ptrace-keeper (%ld), which writes its log, is stopped; kill -CONT %ld "
+			 "continues it",
+			 (long)keeper->pid, (long)keeper->pid);
+	else
+		snprintf(silence, sizeof(silence),
+			 "ptrace-keeper (%ld), which writes its log, waits; is the log a pipe that "
+			 "no process reads?",
+			 (long)keeper->pid);
+}
+
+/* Waits until the session has done what was asked for, or the process that writes its log gets no further. The
+ * end of a session may have to wait for a reader of its log. */
+static int wait_for_work(int fd, enum ptrc_session_verb verb, pid_t keeper)
+{
+	int64_t until = ptrc_now_ns() + PTRC_SESSION_WORK_MS * PTRC_NS_PER_MS;
+	struct ptrc_writer_watch watch = {.pid = keeper};
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+
+	while (ptrc_now_ns() < until) {
+		if (poll(&p, 1, PTRC_SESSION_STALL_LOOK_MS) > 0)
+			return 0;
+		if (keeper > 0 &&
+		    ptrc_writer_look(&watch) > PTRC_SESSION_STALL_MS * PTRC_NS_PER_MS &&
+		    (watch.is_stopped || verb != PTRC_SESSION_SHUTDOWN)) {
+			explain_keeper(&watch);
+			break;
+		}
+	}
+	return ETIMEDOUT;
+}
+
+/* Sends the question and receives the replies. The limits of the socket bound the wait for the
+ * first of them. */
+static int exchange(int fd, const struct ptrc_session_question *q, pid_t controller,
+		    struct ptrc_session_reply *reply)
 {
 	int error = send_question(fd, q);
 
+	silence[0] = '\0';
 	if (!error)
 		error = receive(fd, reply);
+	if (error == ETIMEDOUT)
+		explain_controller(controller);
 	if (error || reply->kind == PTRC_SESSION_DONE)
 		return error;
-	error = limit_waits(fd, PTRC_SESSION_WORK_MS);
+	error = wait_for_work(fd, q->verb, reply->keeper);
 	if (!error)
 		error = receive(fd, reply);
 	if (!error && reply->kind != PTRC_SESSION_DONE)
@@ -193,7 +246,7 @@ int ptrc_session_ask_about(const char *name, const struct ptrc_session_question 
 	/* If that fails *types is empty. */
 	if (q->types)
 		ptrc_session_types_get(name, q->types);
-	error = exchange(fd, q, reply);
+	error = exchange(fd, q, controller, reply);
 	/* When the command returns, the controller's process shall be gone; but ptrace-run goes on
 	 * with its COMMAND. */
 	if (!error && end.fd >= 0 &&
@@ -223,7 +276,7 @@ int ptrc_session_follow(const char *name, enum ptrc_session_verb verb,
 	if (error)
 		return error;
 	*controller_fd = (int)syscall(SYS_pidfd_open, controller, 0);
-	error = exchange(*fd, &q, reply);
+	error = exchange(*fd, &q, controller, reply);
 	if (!error)
 		error = reply->error;
 	if (!error && reply->body != PTRC_SESSION_BODY_STATE)
@@ -456,7 +509,7 @@ const char *ptrc_session_explain(int error)
 	case ECONNRESET:
 		return "the session ended without an answer";
 	case ETIMEDOUT:
-		return "the session does not answer";
+		return *silence ? silence : "the session does not answer";
 	case EPERM:
 	case EACCES:
 		return "the directory of the sessions, or the socket of this one, is not safe to use";

@@ -25,7 +25,7 @@ struct ptrc_session_question {
  * ended. Returns 0, or
  *   ENOENT        there is no such session
  *   ECONNREFUSED  its controller was killed; the name is free again
- *   ETIMEDOUT     no answer came in time
+ *   ETIMEDOUT     no answer came in time, or the process that writes the log gets no further
  *   EPERM         the directory is not safe, or the other side is another user
  *   EPROTO        the answer is not one of this version
  *   ECONNRESET    the controller ended without an answer
@@ -36,7 +36,7 @@ int ptrc_session_ask(const char *name, enum ptrc_session_verb, struct ptrc_sessi
 int ptrc_session_ask_about(const char *name, const struct ptrc_session_question *,
 			   struct ptrc_session_reply *reply);
 
-/* Returns a text for one of these errors. */
+/* Returns a text for one of these errors; for ETIMEDOUT, what the last question waited for. */
 const char *ptrc_session_explain(int error);
 
 /* Returns whether a controller listens under the name, as 0 or one of these errors. Unlike

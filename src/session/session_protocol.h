@@ -26,7 +26,7 @@
 #include "src/view/attributes.h"
 
 #define PTRC_SESSION_MAGIC UINT32_C(0x53435450)
-#define PTRC_SESSION_VERSION 9U
+#define PTRC_SESSION_VERSION 10U
 
 /* Bytes of all texts of one request, each with the null byte that ends it. */
 #define PTRC_SESSION_TEXTS_MAX 65536U
@@ -34,8 +34,11 @@
 #define PTRC_SESSION_PAGE_MAX 32768U
 
 /* How long a client waits for DONE after WORKING: the controller may have to write much to a
- * slow disk. */
+ * slow disk. But no longer than the second time while the keeper is stopped, or asleep. */
 #define PTRC_SESSION_WORK_MS 60000
+#define PTRC_SESSION_STALL_MS 4000
+/* How often it looks at the keeper. */
+#define PTRC_SESSION_STALL_LOOK_MS 200
 /* How often a follower that waits for events looks for a signal: one that comes just before the
  * follower sleeps does not interrupt the sleep. */
 #define PTRC_SESSION_LOOK_UP_MS 1000
@@ -183,6 +186,9 @@ struct ptrc_session_reply {
 	uint32_t next;
 	/* TYPES: the filter holds every event type, also those that no program has opened yet. */
 	uint32_t is_all_filtered;
+	/* WORKING: the process that writes the log, in the controller's pid namespace; 0: unknown. */
+	int32_t keeper;
+	uint32_t reserved;
 	union {
 		struct ptrc_session_state state;
 		unsigned char page[PTRC_SESSION_PAGE_MAX];

@@ -593,6 +593,7 @@ static bool serve(struct ptrc_server *s, int fd)
 	if (verbs[verb].begin) {
 		if (s->waiting_count == CLIENTS_MAX)
 			return false;
+		s->reply.keeper = s->plan->log_fd >= 0 ? ptrc_keeper_watched() : 0;
 		send_reply(s, PTRC_SESSION_WORKING);
 		s->waiting[s->waiting_count].fd = fd;
 		s->waiting[s->waiting_count++].verb = verb;

@@ -78,3 +78,32 @@ load ../../support/helpers
 	exits 1 ptrace-flush "$me.a"
 	[ "$stderr" = "ptrace-flush: $me.a: the session has no log" ]
 }
+
+@test "a keeper that is stopped is named, and is waited for again when it goes on" {
+	record "$me.a" -o run.log -- -n 10
+	finds_keeper run.log
+	kill -STOP "$keeper"
+	said="$me.a: ptrace-keeper ($keeper), which writes its log, is stopped; kill -CONT $keeper continues it"
+	for c in ptrace-flush 'ptrace-dump --count' 'ptrace-snapshot -o copy.log'; do
+		exits 1 $c "$me.a"
+		[ -z "$stdout" ]
+		[ "$stderr" = "${c%% *}: $said" ]
+	done
+	[ ! -e copy.log ]
+	exits 1 ptrace-flush --json "$me.a"
+	jq -e --arg said "${said#*: }" '.message == $said' stdout.txt
+	valid session <stdout.txt
+	kill -CONT "$keeper"
+	[ "$(ptrace-dump --count -e traced.event "$me.a")" -eq 10 ]
+}
+
+@test "a log that nobody reads is named as what a flush waits for" {
+	mkfifo fifo
+	exec 8<>fifo
+	record "$me.a" -o fifo -- -n 20000 8>&-
+	exits 1 ptrace-flush "$me.a" 8>&-
+	[[ $stderr == "ptrace-flush: $me.a: ptrace-keeper ("*"), which writes its log, waits; is the log a pipe that no process reads?" ]]
+	kill -TERM "$(controller "$me.a")" 8>&-
+	wait_until no_session
+	exec 8>&-
+}

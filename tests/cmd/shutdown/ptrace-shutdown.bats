@@ -59,7 +59,7 @@ load ../../support/helpers
 	run_split ptrace-stat "$me.a"
 	kill -CONT "$controller"
 	[ "$status" -eq 1 ]
-	[ "$stderr" = "ptrace-stat: $me.a: the session does not answer" ]
+	[ "$stderr" = "ptrace-stat: $me.a: the session does not answer: its process $controller is stopped; kill -CONT $controller continues it" ]
 	ptrace-shutdown "$me.a"
 }
 

@@ -358,3 +358,18 @@ pairs_log() {
 	exits 1 ptrace-stat --decode='*=json' --pairs --per=data.rout run.log
 	[[ $stderr == *"--per: no event of the pairs has data.rout"* ]]
 }
+
+@test "a log of a killed controller whose keeper is stopped is shown without its end, and the keeper is named" {
+	record "$me.a" -o run.log -- -n 10
+	ptrace-flush "$me.a"
+	finds_keeper run.log
+	kill -STOP "$keeper"
+	kills "$(controller "$me.a")"
+	for c in ptrace-stat 'ptrace-dump --count'; do
+		exits 3 $c run.log
+		[[ $stderr == *"${c%% *}: run.log: ptrace-keeper ($keeper), which writes it, is stopped; kill -CONT $keeper continues it"* ]]
+	done
+	kill -CONT "$keeper"
+	exits 0 ptrace-stat run.log
+	[ "$(events run.log traced.event)" -eq 10 ]
+}
