@@ -20,7 +20,9 @@
 #define GREET_STALL_S 10L
 /* A connection that was idle for longer is not used again: servers close them after some seconds. */
 #define IDLE_S 2L
-#define RELEASE_NS (INT64_C(5000) * PTRC_NS_PER_MS)
+#define RELEASE_NS (INT64_C(500) * PTRC_NS_PER_MS)
+/* How long a request has at least, however little time is left until the server is given up. */
+#define LAST_TRY_NS (INT64_C(1000) * PTRC_NS_PER_MS)
 /* The first release of the current engine's dialect. */
 enum { MODERN_MAJOR = 21 };
 
@@ -36,6 +38,12 @@ struct ptrc_ship_server {
 	char error[CURL_ERROR_SIZE];
 	volatile const bool *flag;
 	int64_t released_ns;
+	/* For how long a server is tried, and since when it has been; 0: for ever, and since the request began, or
+	 * the body last moved. */
+	int64_t limit_ns;
+	int64_t since_ns;
+	int64_t asked_ns;
+	bool is_late;
 	/* The body that is sent, and how much of it is gone. */
 	const char *body;
 	size_t size;
@@ -67,6 +75,8 @@ static size_t give_body(char *to, size_t one, size_t size, void *arg)
 	if (size)
 		memcpy(to, s->body + s->sent, size);
 	s->sent += size;
+	if (size)
+		s->asked_ns = ptrc_now_ns();
 	return size;
 }
 
@@ -79,20 +89,24 @@ static size_t take_header(char *line, size_t one, size_t size, void *arg)
 	return size;
 }
 
-/* Gives up a request some time after the signal. */
-static int look_at_flag(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+/* Gives up a request some time after the signal, and when the server has been tried for long enough. libcurl
+ * calls this once a second at least, and when a signal comes. */
+static int look_at_time(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
 	struct ptrc_ship_server *s = arg;
+	int64_t now = ptrc_now_ns();
+	int64_t since = s->since_ns ? s->since_ns : s->asked_ns;
 
 	(void)a;
 	(void)b;
 	(void)c;
 	(void)d;
+	s->is_late = s->limit_ns && now - since > s->limit_ns && now - s->asked_ns > LAST_TRY_NS;
 	if (!s->flag || !*s->flag)
-		return 0;
+		return s->is_late;
 	if (!s->released_ns)
-		s->released_ns = ptrc_now_ns() + RELEASE_NS;
-	return ptrc_now_ns() > s->released_ns;
+		s->released_ns = now + RELEASE_NS;
+	return s->is_late || now > s->released_ns;
 }
 
 static void put_parameter(struct ptrc_ship_server *s, const char *name, const char *value)
@@ -125,7 +139,8 @@ static enum ptrc_ship_outcome request(struct ptrc_ship_server *s, const void *bo
 	ptrc_buffer_char(&s->url, '\0');
 	ptrc_ship_answer_begin(&s->answer);
 	s->error[0] = '\0';
-	s->released_ns = 0;
+	s->asked_ns = ptrc_now_ns();
+	s->is_late = false;
 	curl_easy_setopt(s->curl, CURLOPT_URL, s->url.bytes);
 	curl_easy_setopt(s->curl, CURLOPT_HTTPHEADER, headers);
 	curl_easy_setopt(s->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size);
@@ -133,6 +148,10 @@ static enum ptrc_ship_outcome request(struct ptrc_ship_server *s, const void *bo
 	s->size = size;
 	s->sent = 0;
 	s->result = result = curl_easy_perform(s->curl);
+	if (result == CURLE_ABORTED_BY_CALLBACK && s->is_late) {
+		ptrc_cli_because(why, "gives no answer");
+		return PTRC_SHIP_LATER;
+	}
 	if (result == CURLE_ABORTED_BY_CALLBACK) {
 		ptrc_cli_because(why, "was given up because of a signal");
 		return PTRC_SHIP_INTERRUPTED;
@@ -207,7 +226,7 @@ static bool is_misunderstood(CURLcode result)
 
 /* Whether the server's port answers by the other one of http and https. Nothing is sent but the begin of TLS,
  * or a question that anybody may ask; so it does not matter who it is. */
-static bool answers_otherwise(const struct ptrc_ship_server *s)
+static bool answers_otherwise(struct ptrc_ship_server *s)
 {
 	CURLU *url = curl_url();
 	CURL *curl = curl_easy_init();
@@ -223,6 +242,9 @@ static bool answers_otherwise(const struct ptrc_ship_server *s)
 		curl_easy_setopt(curl, CURLOPT_CURLU, url);
 		curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
 		curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, CONNECT_MS / 2);
+		curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, look_at_time);
+		curl_easy_setopt(curl, CURLOPT_XFERINFODATA, s);
+		curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
 		curl_easy_setopt(curl, CURLOPT_NOBODY, 1L);
 		curl_easy_setopt(curl, CURLOPT_CONNECT_ONLY, is_tls ? 1L : 0L);
 		curl_easy_setopt(curl, CURLOPT_SSL_VERIFYPEER, 0L);
@@ -439,6 +461,17 @@ void ptrc_ship_server_watch(struct ptrc_ship_server *s, volatile const bool *fla
 	s->flag = flag;
 }
 
+void ptrc_ship_server_limit(struct ptrc_ship_server *s, int64_t limit_ns, int64_t since_ns)
+{
+	s->limit_ns = limit_ns;
+	s->since_ns = since_ns;
+}
+
+int64_t ptrc_ship_server_asked_ns(const struct ptrc_ship_server *s)
+{
+	return s->asked_ns;
+}
+
 enum ptrc_ship_dialect ptrc_ship_server_dialect(const struct ptrc_ship_server *s)
 {
 	return s->dialect;
@@ -490,7 +523,7 @@ struct ptrc_ship_server *ptrc_ship_server_new(const struct ptrc_ship_options *op
 	curl_easy_setopt(curl, CURLOPT_READDATA, s);
 	curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header);
 	curl_easy_setopt(curl, CURLOPT_HEADERDATA, s);
-	curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, look_at_flag);
+	curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, look_at_time);
 	curl_easy_setopt(curl, CURLOPT_XFERINFODATA, s);
 	curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
 	curl_easy_setopt(curl, CURLOPT_POST, 1L);

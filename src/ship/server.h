@@ -38,6 +38,13 @@ void ptrc_ship_server_rest(struct ptrc_ship_server *, int64_t ns);
 /* From now on a request under way is given up soon after *flag has become true. */
 void ptrc_ship_server_watch(struct ptrc_ship_server *, volatile const bool *flag);
 
+/* A request is given up when the server has been tried for so long since this time, which may be 0: since the
+ * request began, or its body last moved. A limit of 0 is none. */
+void ptrc_ship_server_limit(struct ptrc_ship_server *, int64_t limit_ns, int64_t since_ns);
+
+/* When the last request began, or its body last moved. */
+int64_t ptrc_ship_server_asked_ns(const struct ptrc_ship_server *);
+
 /* The dialect that was asked for, or that the server has told. */
 enum ptrc_ship_dialect ptrc_ship_server_dialect(const struct ptrc_ship_server *);
 

@@ -75,10 +75,13 @@ int64_t ptrc_ship_part_of(int64_t ns)
 }
 
 /* Waits before the next try, for about so long: where many wait for one server they come back at
- * different times. Returns false if a signal has come. */
+ * different times. But not for longer than the server is tried. Returns false if a signal has come. */
 static bool pause_for(struct ptrc_shipper *s, int64_t ns)
 {
-	return ptrc_ship_wait(s, ns / 2 + ptrc_ship_part_of(ns));
+	int64_t left = s->silent_since_ns + s->give_up_ns - ptrc_now_ns();
+
+	ns = ns / 2 + ptrc_ship_part_of(ns);
+	return ptrc_ship_wait(s, s->give_up_ns && left < ns ? left : ns);
 }
 
 /* Decides what comes after a try that has had this outcome: PTRC_SHIPPED, one more try. */
@@ -94,7 +97,7 @@ static enum ptrc_ship_result after(struct ptrc_shipper *s, enum ptrc_ship_outcom
 		return PTRC_SHIP_SERVER_FAILED;
 	}
 	if (!s->silent_since_ns) {
-		s->silent_since_ns = now;
+		s->silent_since_ns = ptrc_ship_server_asked_ns(s->server);
 		ptrc_cli_message(s->server_name, "%s; it is tried again", why->text);
 	}
 	if (s->give_up_ns && now - s->silent_since_ns >= s->give_up_ns) {
@@ -125,9 +128,11 @@ static enum ptrc_ship_result insist(struct ptrc_shipper *s, question *ask, void 
 
 	for (;;) {
 		struct ptrc_cli_reason why;
-		enum ptrc_ship_outcome outcome = ask(s, arg, &why);
+		enum ptrc_ship_outcome outcome;
 		enum ptrc_ship_result result;
 
+		ptrc_ship_server_limit(s->server, s->give_up_ns, s->silent_since_ns);
+		outcome = ask(s, arg, &why);
 		if (outcome == PTRC_SHIP_OK) {
 			if (!s->is_delivering)
 				note_success(s);
@@ -345,6 +350,7 @@ static enum ptrc_ship_result try_to_deliver(struct work *w, struct delivery *d)
 		}
 		if (*s->is_stopped)
 			return PTRC_SHIP_STOPPED;
+		ptrc_ship_server_limit(s->server, s->give_up_ns, s->silent_since_ns);
 		outcome = ptrc_ship_server_insert(s->server, "events", d->body, d->token, &why);
 		if (outcome == PTRC_SHIP_OK) {
 			s->sent.rows += d->batch.count - d->known;

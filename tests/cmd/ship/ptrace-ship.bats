@@ -279,7 +279,6 @@ has_once() {
 		many $((++n)).log 1000
 		acts "$act" ok
 		ships 0 --give-up=0 $n.log
-		echo "$act: $stderr"
 		[[ $stderr == *"it is tried again"*"answers again"* ]]
 		has_once $n.log 1000
 	done
@@ -374,9 +373,39 @@ has_once() {
 	release
 	ends 1 "$pid"
 	grep -q 'stopped by a signal' err
-	[ "$(wc -l <server/events)" -gt 0 ]
+	wait_until test -s server/events
 	ships 0 a.log
 	has_once a.log 2000
+}
+
+@test "a server that goes silent, drips or never says anything is given up, and a signal ends the wait" {
+	many a.log 10
+	python3 - <<-'END' >port 2>/dev/null 3>&- &
+		import socket, time
+		server = socket.create_server(('127.0.0.1', 0))
+		print(server.getsockname()[1], flush=True)
+		time.sleep(3600)
+	END
+	pids="$pids $!"
+	disown
+	wait_until test -s port
+	for act in mute drip none; do
+		acts $act
+		[ $act != none ] || { url=http://127.0.0.1:$(cat port); rm a.log.ship; }
+		: >server/requests
+		ships 1 --give-up=3s a.log
+		echo "$act: $stderr"
+		[[ $stderr == *"$url: gives no answer; it is tried again"*"$url: given up: gives no answer" ]]
+		[ $act = none ] || grep -q "^events $act" server/requests
+		acts $act
+		: >server/requests
+		begins pid ptrace-ship --server="$url" --give-up=0 a.log 2>err
+		[ $act = none ] || wait_until grep -q "^events $act" server/requests
+		wait_until is_connected "$pid"
+		kill -TERM "$pid"
+		ends 1 "$pid"
+		grep -q 'stopped by a signal' err
+	done
 }
 
 @test "two at one log, another server, another log: each is told" {
@@ -589,7 +618,7 @@ has_once() {
 	for i in $(seq 40); do
 		echo "code 75 Cannot write to file $i, errno: 28, strerror: No space left on device"
 	done >server/script
-	ships 1 --give-up=1ms a.log
+	ships 1 --give-up=5s a.log
 	[[ $stderr == *": has no room left on its disk (status 500): Code: 75, "*"; it is tried again"* ]]
 	[[ $stderr == *": given up: has no room left on its disk "* ]]
 	[[ $stderr != *"answers again"* ]]
@@ -1270,7 +1299,7 @@ certificate() {
 	pids="$pids $(cat real/pid)"
 	url=http://127.0.0.1:$(cat real/port)
 	ships 0 --create-table
-	ship --batch-size=1M --give-up=1ms a.log
+	ship --batch-size=1M --give-up=10s a.log
 	echo "$stderr"
 	[ "$status" -eq 1 ]
 	[[ $stderr == *"given up: has no room left on its disk "* ]]

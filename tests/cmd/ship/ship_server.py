@@ -15,6 +15,8 @@ happens to the next INSERT of events; the server takes it away:
     silent        all rows are taken, then the connection is closed without an answer
     part N        the first N rows are taken, then the connection is closed without an answer
     hold          the rows are taken, and the answer comes, when DIRECTORY/release is there
+    mute          no answer comes, and the connection stays
+    drip          the answer comes, a byte in half a second, and never ends
     garbage       all rows are taken, the answer is nonsense
     endless       all rows are taken, the answer never ends
     code N TEXT   the answer is an exception of the server with this number
@@ -177,6 +179,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.close_connection = True
         self.connection.shutdown(2)
 
+    def drip(self):
+        try:
+            self.send_response(200)
+            self.send_header('Content-Length', '1000000')
+            self.end_headers()
+            while True:
+                self.wfile.write(b'x')
+                time.sleep(0.5)
+        except OSError:
+            self.close_connection = True
+
     def do_POST(self):
         parameters = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(self.path).query,
                                                  keep_blank_values=True))
@@ -199,6 +212,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.give(401, 'Code: 193, e.displayText() = DB::Exception: Wrong password\n')
         while act == 'hold' and not os.path.exists(path('release')):
             time.sleep(0.02)
+        while act == 'mute':
+            time.sleep(1)
+        if act == 'drip':
+            return self.drip()
         with lock:
             if table:
                 return self.insert(table.group(1), act, parameters, body)
