@@ -366,7 +366,7 @@ int main(int argc, char **argv)
 	else if (dump.source_count)
 		shown = show();
 	if (to_log)
-		ptrc_logfile_close(&file, true);
+		ptrc_dump_target_close(&file, &dump);
 	if (status == PTRC_EXIT_DONE)
 		status = shown;
 	ptrc_output_end(&dump.out);

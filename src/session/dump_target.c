@@ -4,6 +4,7 @@
 
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "src/cli/cli.h"
 #include "src/cli/output.h"
@@ -53,4 +54,14 @@ bool ptrc_dump_target_open(struct ptrc_logfile *file, struct ptrc_dump *d, const
 		return true;
 	ptrc_logfile_close(file, false);
 	return false;
+}
+
+void ptrc_dump_target_close(struct ptrc_logfile *file, const struct ptrc_dump *d)
+{
+	struct stat st;
+
+	if (d->is_log_broken && !fstat(file->fd, &st) && S_ISREG(st.st_mode) &&
+	    ftruncate(file->fd, 0))
+		ptrc_cli_message(file->path, "has a part of the log that could not be removed");
+	ptrc_logfile_close(file, !d->is_log_broken);
 }

@@ -22,6 +22,10 @@ void ptrc_dump_target_check(const char *option, const char *path, bool is_output
 bool ptrc_dump_target_open(struct ptrc_logfile *, struct ptrc_dump *, const char *path,
 			   bool is_forced);
 
+/* Closes the file. If writing the log failed, none is left: a new file is removed, and one that was replaced is
+ * empty. */
+void ptrc_dump_target_close(struct ptrc_logfile *, const struct ptrc_dump *);
+
 /* Whether the file is one of those that the dump reads; if so, prints that. */
 bool ptrc_dump_target_is_read(const struct ptrc_dump *, int fd, const char *path);
 

@@ -114,6 +114,8 @@ struct ptrc_dump {
 	/* Null if the events are shown; and the state of the one that is there. */
 	const struct ptrc_dump_sink *sink;
 	struct ptrc_dump_log *log;
+	/* Writing that log failed, so that the file has a part of it at most. */
+	bool is_log_broken;
 	struct ptrc_pair_dump *pairs;
 	struct ptrc_export *export;
 	/* For a sink that takes the last ones: what is selected is only counted; so many of them come

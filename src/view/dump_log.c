@@ -252,6 +252,7 @@ static bool end(struct ptrc_dump *d)
 		error = l->error;
 	if (error)
 		ptrc_cli_message(l->path, "writing the log failed: %s", strerror(error));
+	d->is_log_broken = error;
 	free(l->types);
 	free(l);
 	d->sink = NULL;

@@ -288,3 +288,24 @@ whose() {
 	[ "$(ptrace-stat --json both.log | jq -c '[.host, .processes]')" = '[null,[]]' ]
 	[ "$(ptrace-dump --user both.log | wc -l)" -eq 2 ]
 }
+
+@test "no part of a log is left for which there is no room" {
+	ptrace-run -o run.log -- "$traced" -n 20000 -s 100
+	record "$me.a" -- -n 5000 -s 100
+	mkdir full
+	own_mounts 'mount -t tmpfs -o size=64k tmpfs full
+		for command in "ptrace-dump --to-log=full/new.log run.log" "ptrace-snapshot -o full/new.log $1"; do
+			: >full/old.log
+			for file in new old; do
+				status=0
+				${command/new.log/$file.log} || status=$?
+				[ "$status" -eq 1 ]
+			done
+			[ ! -e full/new.log ]
+			[ -e full/old.log ]
+			[ ! -s full/old.log ]
+		done' "$me.a"
+	[ "$status" -eq 0 ]
+	[ -z "$stdout" ]
+	[ "$(grep -c "full/...\.log: writing the log failed: No space left on device" stderr.txt)" -eq 4 ]
+}
