@@ -12,7 +12,13 @@
 #include "src/cli/exit_status.h"
 #include "src/cli/message.h"
 
+/* While a reader takes nothing: how often the flag is looked at, and how much a pipe takes that poll() calls
+ * writable. */
+enum { LOOK_MS = 200, PIECE_BYTES = 4096 };
+
 static bool is_reader_needed;
+/* Null, or a flag that gives up what the reader does not take. */
+static const volatile sig_atomic_t *end_flag;
 static int out_fd = STDOUT_FILENO;
 static const char *out_name = "standard output";
 /* The output is a file, and whether this process has made it. */
@@ -64,11 +70,37 @@ bool ptrc_output_is(const char *path)
 	       named.st_dev == out.st_dev && named.st_ino == out.st_ino;
 }
 
+void ptrc_output_give_up_at(const volatile sig_atomic_t *flag)
+{
+	struct stat st;
+
+	/* A file always takes everything. */
+	if (!fstat(out_fd, &st) && !S_ISREG(st.st_mode))
+		end_flag = flag;
+}
+
+/* Waits until the output takes something. Returns false if it does not, and the flag is set. */
+static bool wait_for_room(void)
+{
+	struct pollfd p = {.fd = out_fd, .events = POLLOUT};
+
+	while (poll(&p, 1, LOOK_MS) <= 0)
+		if (*end_flag)
+			return poll(&p, 1, 0) > 0;
+	return true;
+}
+
 void ptrc_output_write(struct ptrc_buffer *b)
 {
 	for (size_t done = 0; done < b->used;) {
-		ssize_t n = write(out_fd, b->bytes + done, b->used - done);
+		size_t size = b->used - done;
+		ssize_t n;
 
+		if (end_flag && !wait_for_room())
+			break;
+		if (end_flag && size > PIECE_BYTES)
+			size = PIECE_BYTES;
+		n = write(out_fd, b->bytes + done, size);
 		if (n >= 0) {
 			done += (size_t)n;
 		} else if (errno == EAGAIN) {

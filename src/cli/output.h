@@ -7,6 +7,7 @@
 #ifndef PTRC_SRC_CLI_OUTPUT_H
 #define PTRC_SRC_CLI_OUTPUT_H
 
+#include <signal.h>
 #include <stdbool.h>
 
 #include "src/cli/buffer.h"
@@ -29,6 +30,10 @@ void ptrc_output_need_reader(void);
 /* Whether the path leads to standard output, and that keeps or hands on what is written to it, as a
  * device does not. */
 bool ptrc_output_is(const char *path);
+
+/* When this flag is set, by the handler of a signal, what the reader of the output does not take at once is
+ * given up. */
+void ptrc_output_give_up_at(const volatile sig_atomic_t *flag);
 
 /* Writes the buffer and empties it. */
 void ptrc_output_write(struct ptrc_buffer *);

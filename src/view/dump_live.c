@@ -33,6 +33,7 @@ void ptrc_dump_catch_signals(void)
 		if (!sigaction(signals[i], NULL, &old) && old.sa_handler != SIG_IGN)
 			sigaction(signals[i], &action, NULL);
 	}
+	ptrc_output_give_up_at(&end_signal);
 }
 
 void ptrc_dump_raise_signal(void)

@@ -190,6 +190,31 @@ shows() {
 	[ ! -s stderr.txt ]
 }
 
+@test "the first signal ends it while nobody reads its output" {
+	local followers=() _
+	begin -n 20000 -s 50
+	mkfifo pipe
+	exec 8<>pipe
+	for _ in 1 2; do
+		ptrace-dump --follow="$me" >pipe 2>errors 3>&- 7>&- 8>&- &
+		followers+=("$!")
+		pids="$pids $!"
+	done
+	go
+	is_full() {
+		[ "$(python3 -c 'import array, fcntl, termios
+held = array.array("i", [0])
+fcntl.ioctl(8, termios.FIONREAD, held)
+print(held[0])')" -gt 60000 ]
+	}
+	wait_until is_full
+	kill -TERM "${followers[0]}"
+	ends 143 "${followers[0]}"
+	kill -HUP "${followers[1]}"
+	ends 129 "${followers[1]}"
+	exec 8>&-
+}
+
 @test "who is too slow is told how many events are missing" {
 	begin -n 500000 -s 50
 	follow
