@@ -185,6 +185,7 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/check/check.h \
 	%D%/check/judge.c \
 	%D%/check/judge.h \
+	%D%/check/report.c \
 	%D%/check/report.h \
 	%D%/check/report_ci.c \
 	%D%/check/report_json.c \
@@ -232,6 +233,8 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/export/stacks.h \
 	%D%/summary/run_result.c \
 	%D%/summary/run_result.h \
+	%D%/summary/run_verdicts.c \
+	%D%/summary/run_verdicts.h \
 	%D%/summary/event_types.c \
 	%D%/summary/event_types.h \
 	%D%/summary/selection.c \

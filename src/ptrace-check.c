@@ -25,13 +25,10 @@ enum {
 	KEY_SYNC,
 	KEY_DECODE,
 	KEY_FORMAT,
-	/* In the order of the formats. */
+	/* One for each format. */
 	KEY_TEXT,
-	KEY_JSON,
-	KEY_TAP,
-	KEY_JUNIT,
-	KEY_GITHUB,
-	KEY_UTC,
+	KEY_JSON = KEY_TEXT + PTRC_CHECK_JSON,
+	KEY_UTC = KEY_TEXT + PTRC_CHECK_FORMATS,
 	KEY_ALLOW_LOSS,
 };
 
@@ -64,9 +61,7 @@ static const struct ptrc_cli_option options[] = {
 	{"config", 'c', "FILE", "read layouts as for --decode from this file, see\nptrace.yaml(5)"},
 	{"format", KEY_FORMAT, "FORMAT", "text (the default), json, tap, junit or github"},
 	{"json", KEY_JSON, NULL, "the same as --format=json"},
-	{"tap", KEY_TAP, NULL, "--format=tap: the Test Anything Protocol"},
-	{"junit", KEY_JUNIT, NULL, "--format=junit: XML as of JUnit"},
-	{"github", KEY_GITHUB, NULL, "--format=github: text, and annotations for GitHub"},
+	PTRC_CHECK_FORMAT_OPTIONS(KEY_TEXT, NULL),
 	{"utc", KEY_UTC, NULL, "times in text are UTC, not local time"},
 	{"allow-loss", KEY_ALLOW_LOSS, NULL,
 	 "exit with 0, not 3, if the rules are kept though\nsomething is missing"},
@@ -91,7 +86,7 @@ static struct ptrc_cli_texts labels;
 static struct ptrc_cli_texts sync_texts;
 static struct ptrc_sync hosts_sync;
 static struct ptrc_rules rules = {.tolerance_ns = PTRC_RULE_TOLERANCE};
-static int format = KEY_TEXT;
+static enum ptrc_check_format format;
 static bool is_utc;
 static bool is_loss_allowed;
 
@@ -99,22 +94,7 @@ static void put_result(struct ptrc_buffer *b, const struct ptrc_check *c)
 {
 	const char *no_colour = getenv("NO_COLOR");
 
-	switch (format) {
-	case KEY_JSON:
-		ptrc_check_put_json(b, c);
-		break;
-	case KEY_TAP:
-		ptrc_check_put_tap(b, c);
-		break;
-	case KEY_JUNIT:
-		ptrc_check_put_junit(b, c);
-		break;
-	case KEY_GITHUB:
-		ptrc_check_put_github(b, c);
-		break;
-	default:
-		ptrc_check_put_text(b, c, isatty(STDOUT_FILENO) && !(no_colour && *no_colour));
-	}
+	ptrc_check_put(b, c, format, isatty(STDOUT_FILENO) && !(no_colour && *no_colour));
 }
 
 static bool has_suffix(const char *text, const char *suffix)
@@ -163,9 +143,9 @@ static void parse(int argc, char **argv)
 		else if (key == 'c')
 			rules.config = optarg;
 		else if (key == KEY_FORMAT)
-			format = KEY_TEXT + ptrc_cli_word("--format", optarg, formats);
-		else if (key >= KEY_TEXT && key <= KEY_GITHUB)
-			format = key;
+			format = (enum ptrc_check_format)ptrc_cli_word("--format", optarg, formats);
+		else if (key >= KEY_TEXT && key < KEY_TEXT + PTRC_CHECK_FORMATS)
+			format = (enum ptrc_check_format)(key - KEY_TEXT);
 		else if (key == KEY_UTC)
 			is_utc = true;
 		else if (key == KEY_ALLOW_LOSS)

@@ -46,6 +46,7 @@
 #include "src/view/unmatched.h"
 #include "src/session/trace_error.h"
 #include "src/summary/run_result.h"
+#include "src/summary/run_verdicts.h"
 
 #define DEFAULT_LOG "ptrace.log"
 /* With --no-loss an event waits for so long: whoever frees a full disk needs some time for it, but
@@ -64,6 +65,8 @@ enum {
 	KEY_FUNCTIONS,
 	KEY_UNTIL,
 	KEY_QUIET,
+	/* One for each form of the verdicts. */
+	KEY_FORMAT,
 };
 
 /* The type of the event that says how COMMAND ended. */
@@ -89,6 +92,7 @@ static const struct ptrc_cli_option options[] = {
 	 "record begin and end of the functions, with GLOB\nonly of those that it names"},
 	{"check", KEY_CHECK, "RULES",
 	 "judge the log by the rules in this file, as\nptrace-check(1) does"},
+	PTRC_CHECK_FORMAT_OPTIONS(KEY_FORMAT, "[=FILE]"),
 	{"json", KEY_JSON, "[=FILE]",
 	 "write the result, a JSON object, to this file, or\nto standard error"},
 	{"json-fd", KEY_JSON_FD, "N", "write it to the descriptor N"},
@@ -221,6 +225,9 @@ static void parse(int argc, char **argv, struct run *r)
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
 		if (key == KEY_CHECK)
 			check = optarg;
+		else if (key >= KEY_FORMAT && key < KEY_FORMAT + PTRC_CHECK_FORMATS)
+			ptrc_run_verdicts_option((enum ptrc_check_format)(key - KEY_FORMAT),
+						 optarg);
 		else if (key == KEY_ALLOW_LOSS)
 			is_loss_allowed = true;
 		else if (key == KEY_QUIET)
@@ -244,6 +251,9 @@ static void parse(int argc, char **argv, struct run *r)
 	if (optind == argc && !given.is_dump)
 		ptrc_cli_usage(NULL, "no COMMAND given");
 	ptrc_config_resolve(&given, "ptrace-run has one", &config);
+	if (ptrc_run_verdicts_given() && !check)
+		ptrc_cli_usage(ptrc_run_verdicts_given(),
+			       "needs --check=RULES, whose verdicts it writes");
 	if (check)
 		read_rules(check, &config.sessions[0].decode);
 }
@@ -534,7 +544,7 @@ static void prepare(struct run *r, const struct ptrc_config *c)
 		exit(PTRC_EXIT_RUN_FAILED);
 	need_file(r);
 	make_session(r, c);
-	if (!ptrc_run_result_open(r->log.fd)) {
+	if (!ptrc_run_result_open(r->log.fd) || !ptrc_run_verdicts_open(r->log.fd, c->is_forced)) {
 		ptrc_server_remove_socket(r->server);
 		ptrc_logfile_close(&r->log, false);
 		exit(PTRC_EXIT_RUN_FAILED);
@@ -908,13 +918,12 @@ static int report(const struct run *r)
 	return r->status;
 }
 
-/* Judges the log by the rules, and says on standard error what has become of them: standard output is
- * COMMAND's. Returns the status to end with, as wait() has it: that of COMMAND if it failed. */
+/* Judges the log by the rules and writes the verdicts. Returns the status to end with, as wait() has it: that of
+ * COMMAND if it failed. */
 static int judge(const struct run *r, int status)
 {
 	static struct ptrc_check check;
 	const struct ptrc_cli_texts labels = {.count = 0};
-	struct ptrc_buffer b = PTRC_BUFFER_INIT;
 	char *paths[] = {(char *)(uintptr_t)r->log.path};
 	int verdict = PTRC_EXIT_RUN_FAILED;
 
@@ -924,9 +933,8 @@ static int judge(const struct run *r, int status)
 	    ptrc_rules_bind_again(&rules)) {
 		ptrc_check_judge(&check);
 		verdict = (int)ptrc_check_status(&check, is_loss_allowed);
-		ptrc_check_put_text(&b, &check, false);
-		fwrite(b.bytes, 1, b.used, stderr);
-		ptrc_buffer_free(&b);
+		if (!ptrc_run_verdicts_put(&check))
+			verdict = PTRC_EXIT_RUN_FAILED;
 	}
 	ptrc_check_close(&check);
 	if (WIFEXITED(r->status) && !WEXITSTATUS(r->status) && verdict)

@@ -12,7 +12,7 @@
 #include "src/cli/message.h"
 
 /* The longest signature. */
-enum { SIGNATURE_MAX_BYTES = 32 };
+enum { SIGNATURE_MAX_BYTES = 80 };
 
 /* Whether the file begins with the signature. Returns 0 and the answer, or an error number. */
 static int has_signature(int fd, const struct ptrc_replace_kind *kind, bool *answer)

@@ -137,13 +137,12 @@ static void put_status(struct ptrc_json *j, int status)
 		ptrc_json_i64(j, "signal", WTERMSIG(status));
 }
 
-/* Writes everything. Returns false if that is not possible; the reason has been printed. */
-static bool write_all(struct ptrc_buffer *b)
+bool ptrc_run_result_write(int fd, const char *name, struct ptrc_buffer *b)
 {
 	bool is_written = true;
 
 	for (size_t done = 0; done < b->used && is_written;) {
-		ssize_t n = write(result.fd, b->bytes + done, b->used - done);
+		ssize_t n = write(fd, b->bytes + done, b->used - done);
 
 		if (n >= 0)
 			done += (size_t)n;
@@ -152,7 +151,7 @@ static bool write_all(struct ptrc_buffer *b)
 	}
 	/* If it is standard error that cannot be written, the message gets lost, too. */
 	if (!is_written)
-		ptrc_cli_error(result.name, errno);
+		ptrc_cli_error(name, errno);
 	ptrc_buffer_free(b);
 	return is_written;
 }
@@ -176,7 +175,7 @@ void ptrc_run_result_put_untraced(int status)
 		ptrc_json_bytes(&j, "error", reason, strlen(reason));
 	ptrc_json_bool(&j, "complete", false);
 	ptrc_json_end(&j);
-	write_all(&b);
+	ptrc_run_result_write(result.fd, result.name, &b);
 }
 
 /* Runs when the process exits, whatever has ended it. */
@@ -203,14 +202,19 @@ static void set_place(enum place place, const char *option, const char *name, in
 	on_exit(put_failure, NULL);
 }
 
-void ptrc_run_result_to_file(const char *path)
+void ptrc_run_result_check_path(const char *option, const char *path)
 {
 	if (path && !*path)
-		ptrc_cli_usage("--json", "the name of the file is empty");
+		ptrc_cli_usage(option, "the name of the file is empty");
 	if (path && !strcmp(path, "-"))
-		ptrc_cli_usage("--json", "- does not stand for standard output, which belongs to "
-					 "COMMAND; name /dev/stdout, or ./- for a file of this "
-					 "name");
+		ptrc_cli_usage(option, "- does not stand for standard output, which belongs to "
+				       "COMMAND; name /dev/stdout, or ./- for a file of this "
+				       "name");
+}
+
+void ptrc_run_result_to_file(const char *path)
+{
+	ptrc_run_result_check_path("--json", path);
 	if (path)
 		set_place(IN_FILE, "--json", path, -1);
 	else
@@ -237,38 +241,40 @@ void ptrc_run_result_set(const char *command, bool is_forced)
 	result.is_forced = is_forced;
 }
 
-bool ptrc_run_result_open(int log_fd)
+int ptrc_run_result_open_file(const char *path, const struct ptrc_replace_kind *kind,
+			      bool is_forced, int log_fd)
 {
 	struct stat log;
 	struct stat st;
 	bool is_new;
-	int fd;
+	int fd = ptrc_replace_open(path, kind, is_forced, &is_new);
 
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) || (log_fd >= 0 && fstat(log_fd, &log))) {
+		ptrc_cli_error(path, errno);
+	} else if (S_ISREG(st.st_mode) && log_fd >= 0 && st.st_dev == log.st_dev &&
+		   st.st_ino == log.st_ino) {
+		ptrc_cli_message(path, "is the log, so the result needs another file");
+	} else if (S_ISREG(st.st_mode) && ftruncate(fd, 0)) {
+		ptrc_cli_error(path, errno);
+	} else {
+		return fd;
+	}
+	close(fd);
+	return -1;
+}
+
+bool ptrc_run_result_open(int log_fd)
+{
 	if (result.place != IN_FILE)
 		return true;
 	/* If the file cannot be had, no object can tell so. */
 	result.is_put = true;
-	fd = ptrc_replace_open(result.name, &json_kind, result.is_forced, &is_new);
-	if (fd < 0)
+	result.fd = ptrc_run_result_open_file(result.name, &json_kind, result.is_forced, log_fd);
+	if (result.fd < 0)
 		return false;
-	if (fstat(fd, &st) || (log_fd >= 0 && fstat(log_fd, &log))) {
-		ptrc_cli_error(result.name, errno);
-		close(fd);
-		return false;
-	}
-	if (S_ISREG(st.st_mode) && log_fd >= 0 && st.st_dev == log.st_dev &&
-	    st.st_ino == log.st_ino) {
-		ptrc_cli_message(result.name, "is the log, so the result needs another file");
-		close(fd);
-		return false;
-	}
-	if (S_ISREG(st.st_mode) && ftruncate(fd, 0)) {
-		ptrc_cli_error(result.name, errno);
-		close(fd);
-		return false;
-	}
 	result.is_put = false;
-	result.fd = fd;
 	return true;
 }
 
@@ -301,5 +307,5 @@ bool ptrc_run_result_put(int status, const char *log, const uint64_t *event_coun
 		ptrc_json_u64(&j, "went_on", went_on);
 	ptrc_json_bool(&j, "complete", !ptrc_losses_is_any(losses));
 	ptrc_json_end(&j);
-	return write_all(&b);
+	return ptrc_run_result_write(result.fd, result.name, &b);
 }

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "src/cli/buffer.h"
+#include "src/cli/replace.h"
 #include "src/session/snapshots.h"
 #include "src/view/losses.h"
 #include "src/view/unmatched.h"
@@ -60,6 +62,21 @@ void ptrc_run_result_set(const char *command, bool is_forced);
  * file there is nothing to do.
  */
 bool ptrc_run_result_open(int log_fd);
+
+/* ---- for any file that tells what came of a run ---- */
+
+/* Refuses, as the value of the option, an empty path and "-". Null is taken. */
+void ptrc_run_result_check_path(const char *option, const char *path);
+
+/* Opens and empties the file, if it may be replaced. Returns -1 after a message if it may not, cannot be
+ * opened or is the log. */
+int ptrc_run_result_open_file(const char *path, const struct ptrc_replace_kind *, bool is_forced,
+			      int log_fd);
+
+/* Writes and frees the buffer. Returns false, after a message that has this name, if that is not possible. */
+bool ptrc_run_result_write(int fd, const char *name, struct ptrc_buffer *);
+
+/* ---- the object ---- */
 
 /* Writes the object, if it was asked for, of a COMMAND that ended before it was traced. */
 void ptrc_run_result_put_untraced(int status);

@@ -510,6 +510,40 @@ odd_rules() {
 		--stream-full-policy=loop -- "$traced" -n 20000
 }
 
+@test "ptrace-run --check writes TAP, XML and annotations of GitHub" {
+	rules <<-'END'
+		rules:
+		  - {name: three, count: traced.event, max: 3}
+		  - {name: none, never: "other*"}
+	END
+	exits 1 ptrace-run --check=rules.yaml --tap --quiet -o run.log -- "$traced" -n 4
+	grep -qx '1..2' stderr.txt
+	grep -qx 'not ok 1 - three' stderr.txt
+	exits 1 ptrace-run --check=rules.yaml --github --quiet -o run.log -- "$traced" -n 4
+	grep -q '^::error file=rules.yaml,line=2,col=5,title=three::4 events' stderr.txt
+	# The form is that of ptrace-check; with a file standard error has text, or what else was asked for.
+	exits 1 ptrace-run --check=rules.yaml --junit=result.xml --tap=result.tap --github --quiet -o run.log -- "$traced" -n 4
+	grep -q '^::error ' stderr.txt
+	exits 1 ptrace-check --junit rules.yaml run.log
+	cmp stdout.txt result.xml
+	exits 1 ptrace-check --tap rules.yaml run.log
+	cmp stdout.txt result.tap
+	# Such a file may be replaced; any other one, and the log, may not.
+	exits 0 ptrace-run --check=rules.yaml --junit=result.xml --quiet -o run.log -- "$traced" -n 3
+	[[ $stderr == *"2 passed, 0 failed, 0 undecided"* ]]
+	exits 0 ptrace-check --junit rules.yaml run.log
+	cmp stdout.txt result.xml
+	echo '<?xml version="1.0" encoding="UTF-8"?><project/>' >other.xml
+	exits 125 ptrace-run --check=rules.yaml --junit=other.xml -o run.log -- touch ran
+	[[ $stderr == *"other.xml: exists and is not a result of ptrace-check"* ]]
+	exits 125 ptrace-run --check=rules.yaml --junit=new.log -o new.log -- touch ran
+	[[ $stderr == *"new.log: is the log"* ]]
+	exits 125 ptrace-run --junit=result.xml -o run.log -- touch ran
+	[[ $stderr == *"--junit: needs --check=RULES"* ]]
+	exits 125 ptrace-run --check=rules.yaml --junit=- -o run.log -- touch ran
+	[ ! -e ran ]
+}
+
 @test "ptrace-run --check tells mistakes before COMMAND runs" {
 	rules <<<'rules: [{nevr: other}]'
 	exits 125 ptrace-run --check=rules.yaml -o run.log -- touch ran

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where ptrace-run --check writes the verdicts: to standard error, as standard output is COMMAND's, and to the
+ * files of --tap and --junit.
+ */
+#ifndef PTRC_SRC_SUMMARY_RUN_VERDICTS_H
+#define PTRC_SRC_SUMMARY_RUN_VERDICTS_H
+
+#include <stdbool.h>
+
+#include "src/check/report.h"
+
+/* Takes the option of this form, with its file, or null: then it is the form on standard error. Ends the process
+ * if the value is not valid. */
+void ptrc_run_verdicts_option(enum ptrc_check_format, const char *path);
+
+/* The option that asks for a form, or null if none was given. */
+const char *ptrc_run_verdicts_given(void);
+
+/* Opens and empties the files before COMMAND runs. Files that exist are replaced only if they are empty or hold
+ * such verdicts, or by force. Returns false after a message if one cannot be opened, or is the log. */
+bool ptrc_run_verdicts_open(int log_fd, bool is_forced);
+
+/* Writes the verdicts. Returns false, after a message, if a file could not be written. */
+bool ptrc_run_verdicts_put(const struct ptrc_check *);
+
+#endif
