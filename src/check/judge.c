@@ -71,6 +71,8 @@ struct counted {
 struct begin {
 	struct begin *before;
 	struct ptrc_moment at;
+	/* The number of the event. */
+	uint64_t event;
 	/* The losses that may have taken its end away, and how many they were when it came. */
 	const uint64_t *gaps;
 	uint64_t gap_count;
@@ -680,6 +682,88 @@ static bool is_beyond_end(const struct ptrc_judge *j, const struct ptrc_rule *r)
 	return r->by_text && r->at_end != PTRC_RULE_IGNORE && j->early_end_ns != INT64_MAX;
 }
 
+/* How many pairs are open for certain: not those that a loss since may have ended. */
+static uint64_t count_open(const struct ptrc_judge *j, struct ptrc_trial *t)
+{
+	size_t count = t->rule->by_text ? 1 : j->source_count;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct ptrc_open *open = &t->sources[i];
+		uint64_t gaps = t->rule->by_text ? j->gap_count : j->sources[i].gap_count;
+
+		if (open->gap_count != gaps || is_beyond_end(j, t->rule))
+			*open = (struct ptrc_open){gaps, 0};
+		sum += open->count;
+	}
+	return sum;
+}
+
+static struct ptrc_open *open_of(const struct now *n)
+{
+	return &n->trial->sources[n->trial->rule->by_text ? 0 : n->at.source];
+}
+
+/* Counts begins that no end can count as before any more. */
+static void settle_crowds(struct ptrc_trial *t, int64_t ns)
+{
+	size_t settled = 0;
+
+	for (; settled < t->crowd_count; settled++) {
+		const struct ptrc_crowd *c = &t->crowds[settled];
+
+		if (ptrc_when_subtract(ns, c->at.ns) <= t->tolerance_ns)
+			break;
+		if (c->count > t->most) {
+			t->most = c->count;
+			t->most_at = c->at;
+		}
+	}
+	if (!settled)
+		return;
+	t->crowd_count -= settled;
+	memmove(t->crowds, t->crowds + settled, t->crowd_count * sizeof(*t->crowds));
+}
+
+/* What was lost may have been an end that counts as before the begins that are near. */
+static void doubt_crowds(struct ptrc_trial *t, int64_t ns)
+{
+	settle_crowds(t, ns);
+	t->crowd_count = 0;
+}
+
+/* A pair more is open. */
+static void count_begin(struct now *n)
+{
+	struct ptrc_trial *t = n->trial;
+	uint64_t count = count_open(n->judge, t) + 1;
+
+	settle_crowds(t, n->at.ns);
+	open_of(n)->count++;
+	if (is_beyond_end(n->judge, t->rule) || count <= t->most)
+		return;
+	if (t->crowd_count == t->crowd_room) {
+		t->crowd_room = 2 * t->crowd_room + 4;
+		t->crowds = ptrc_cli_reallocate(t->crowds, t->crowd_room * sizeof(*t->crowds));
+	}
+	t->crowds[t->crowd_count++] = (struct ptrc_crowd){n->at, n->judge->event_count, count};
+}
+
+/* The pair with this begin is open no more; nor was it at begins of other threads that are near. */
+static void count_end(struct now *n, const struct begin *b)
+{
+	struct ptrc_trial *t = n->trial;
+
+	count_open(n->judge, t);
+	settle_crowds(t, n->at.ns);
+	if (b->gap_count != *b->gaps || is_beyond_end(n->judge, t->rule))
+		return;
+	open_of(n)->count--;
+	for (size_t i = 0; i < t->crowd_count; i++)
+		if (t->crowds[i].event > b->event && is_near(t, &t->crowds[i].at, &n->at))
+			t->crowds[i].count--;
+}
+
 static void take_begin(struct now *n, const struct ptrc_judge_key *k)
 {
 	struct begins *open = ptrc_table_find_hashed(&n->trial->table, k->hash, k->key.bytes,
@@ -688,8 +772,10 @@ static void take_begin(struct now *n, const struct ptrc_judge_key *k)
 	const uint64_t *gaps = gaps_of(n);
 
 	n->trial->matched++;
-	*b = (struct begin){open->latest, n->at, gaps, *gaps};
+	*b = (struct begin){open->latest, n->at, n->judge->event_count, gaps, *gaps};
 	open->latest = b;
+	if (n->trial->sources)
+		count_begin(n);
 }
 
 /* Counts the duration for the bounds. Those that are on the wrong side of a bound are cases, as the rule
@@ -743,6 +829,8 @@ static void take_end(struct now *n, const struct ptrc_judge_key *k)
 		return;
 	}
 	b = open->latest;
+	if (t->sources)
+		count_end(n, b);
 	if (b->gap_count != *b->gaps || is_beyond_end(n->judge, t->rule))
 		t->doubtful++;
 	else
@@ -923,6 +1011,8 @@ static void doubt_waiters(struct ptrc_judge *j, int64_t ns, unsigned int source)
 			doubt_waiting(t, ns);
 		else if (t->rule->kind == PTRC_RULE_ORDER)
 			doubt_order(t, ns);
+		else if (t->sources)
+			doubt_crowds(t, ns);
 	}
 }
 
@@ -1023,7 +1113,8 @@ static int64_t limit_of(const struct ptrc_rule *r)
 
 void ptrc_judge_begin(struct ptrc_judge *j, const struct ptrc_rules *rules, size_t source_count)
 {
-	*j = (struct ptrc_judge){.rules = rules, .early_end_ns = INT64_MAX};
+	*j = (struct ptrc_judge){
+		.rules = rules, .source_count = source_count, .early_end_ns = INT64_MAX};
 	j->sources = allocate_zeroed(source_count * sizeof(*j->sources));
 	j->trials = allocate_zeroed((rules->count + 1) * sizeof(*j->trials));
 	j->keys = allocate_zeroed((rules->count + 1) * sizeof(*j->keys));
@@ -1036,6 +1127,9 @@ void ptrc_judge_begin(struct ptrc_judge *j, const struct ptrc_rules *rules, size
 
 		j->trials[i].rule = r;
 		j->trials[i].limit_ns = limit_of(r);
+		if (r->at_most != UINT64_MAX)
+			j->trials[i].sources =
+				allocate_zeroed(source_count * sizeof(struct ptrc_open));
 		j->trials[i].key = find_key(j, r);
 		j->trials[i].tolerance_ns =
 			r->tolerance_ns < 0 ? rules->tolerance_ns : r->tolerance_ns;
@@ -1179,6 +1273,14 @@ static void end_order(void *thing, void *arg)
 	}
 }
 
+/* Behind the end of a log that was not closed there may be an end that is near enough. */
+static void end_crowds(struct ptrc_trial *t, const struct ptrc_ending *ending)
+{
+	settle_crowds(t, ending->is_unclosed ? ending->ns : INT64_MAX);
+	if (t->most > t->rule->at_most)
+		add_case(&t->crowded, t->most, &t->most_at, NULL, "%" PRIu64 " at once", t->most);
+}
+
 static void end_pair(struct ptrc_trial *t, const struct pair_end *end)
 {
 	ptrc_table_visit(&t->table, end_begins, (void *)(uintptr_t)end);
@@ -1202,6 +1304,8 @@ void ptrc_judge_end(struct ptrc_judge *j, const struct ptrc_ending *ending)
 			break;
 		case PTRC_RULE_PAIR:
 			end_pair(t, &pair);
+			if (t->sources)
+				end_crowds(t, ending);
 			break;
 		case PTRC_RULE_ORDER:
 			ptrc_table_visit(&t->table, end_order, &(struct order_end){t, ending});
@@ -1228,6 +1332,9 @@ void ptrc_judge_free(struct ptrc_judge *j)
 		free_cases(&t->shortest);
 		free_cases(&t->doubts);
 		free_cases(&t->shown);
+		free_cases(&t->crowded);
+		free(t->sources);
+		free(t->crowds);
 		ptrc_table_free(&t->table);
 		ptrc_quantiles_free(&t->lengths);
 		free(t->reason);

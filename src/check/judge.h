@@ -66,6 +66,7 @@ struct ptrc_judge {
 	size_t key_count;
 	/* By their numbers. */
 	struct ptrc_judge_source *sources;
+	size_t source_count;
 	/* How many of them are at a loss. */
 	size_t at_loss_count;
 	/* Places with losses so far, in all of them, and events while another source was at one; the times

@@ -33,6 +33,7 @@ const char *const ptrc_rule_keys[PTRC_RULE_KEYS] = {
 	[PTRC_RULE_KEY_MAX] = "max",
 	[PTRC_RULE_KEY_PER] = "per",
 	[PTRC_RULE_KEY_BY] = "by",
+	[PTRC_RULE_KEY_AT_MOST] = "at-most",
 	[PTRC_RULE_KEY_EXPECT] = "expect",
 	[PTRC_RULE_KEY_REQUIRE] = "require",
 	[PTRC_RULE_KEY_MIN_COUNT] = "min_count",
@@ -51,12 +52,14 @@ static const unsigned int kinds_of[PTRC_RULE_KEYS] = {
 	[PTRC_RULE_KEY_MAX] = KIND(COUNT),
 	[PTRC_RULE_KEY_PER] = KIND(COUNT),
 	[PTRC_RULE_KEY_BY] = KIND(AFTER) | KIND(BEFORE) | KIND(PAIR) | KIND(ORDER),
+	[PTRC_RULE_KEY_AT_MOST] = KIND(PAIR),
 	[PTRC_RULE_KEY_EXPECT] = KIND(AFTER),
 	[PTRC_RULE_KEY_REQUIRE] = KIND(BEFORE),
 	[PTRC_RULE_KEY_MIN_COUNT] = KIND(AFTER) | KIND(BEFORE) | KIND(PAIR) | KIND(ORDER),
 	[PTRC_RULE_KEY_AT_END] = ALL,
 	[PTRC_RULE_KEY_AT_LOSS] = ALL & ~KIND(LOSS),
-	[PTRC_RULE_KEY_TOLERANCE] = KIND(EXISTS) | KIND(AFTER) | KIND(BEFORE) | KIND(ORDER),
+	[PTRC_RULE_KEY_TOLERANCE] =
+		KIND(EXISTS) | KIND(AFTER) | KIND(BEFORE) | KIND(PAIR) | KIND(ORDER),
 };
 
 void ptrc_rule_refuse(const struct ptrc_rule_draft *d, const struct ptrc_config_mark *mark,
@@ -124,6 +127,29 @@ static uint64_t number_of(const struct ptrc_rule_draft *d, enum ptrc_rule_key ke
 
 	if (d->texts[key] && !ptrc_cli_parse_number(d->texts[key], 0, UINT64_MAX, &value, &why))
 		ptrc_rule_refuse(d, &d->marks[key], "%s: %s", ptrc_rule_keys[key], why.text);
+	return value;
+}
+
+/* Reads "3 at once". */
+static uint64_t at_most_of(const struct ptrc_rule_draft *d)
+{
+	static const char words[] = "at once";
+	const char *text = d->texts[PTRC_RULE_KEY_AT_MOST];
+	struct ptrc_cli_reason why;
+	char number[24];
+	uint64_t value;
+	size_t digits;
+
+	if (!text)
+		return UINT64_MAX;
+	digits = strspn(text, "0123456789");
+	snprintf(number, sizeof(number), "%.*s", (int)digits, text);
+	if (!digits || text[digits] != ' ' ||
+	    strcmp(text + digits + strspn(text + digits, " "), words) ||
+	    !ptrc_cli_parse_number(number, 0, UINT64_MAX - 1, &value, &why))
+		ptrc_rule_refuse(d, &d->marks[PTRC_RULE_KEY_AT_MOST],
+				 "at-most: '%.80s' is not a number of pairs such as 3 at once",
+				 text);
 	return value;
 }
 
@@ -283,9 +309,15 @@ static void make_list(struct ptrc_rule *r, const struct ptrc_rule_draft *d)
 		read_bound(d, &r->bounds[i]);
 	}
 	r->bound_count = d->bound_count;
-	if (r->kind == PTRC_RULE_PAIR && !r->bound_count && !d->texts[PTRC_RULE_KEY_MIN_COUNT])
-		ptrc_rule_refuse(d, &d->marks[r->kind],
-				 "'pair' needs a bound such as p99: \"< 3ms\", or min_count");
+	if (r->kind == PTRC_RULE_PAIR && !r->bound_count && !d->texts[PTRC_RULE_KEY_AT_MOST] &&
+	    !d->texts[PTRC_RULE_KEY_MIN_COUNT])
+		ptrc_rule_refuse(
+			d, &d->marks[r->kind],
+			"'pair' needs a bound such as p99: \"< 3ms\", at-most or min_count");
+	if (r->kind == PTRC_RULE_PAIR && d->texts[PTRC_RULE_KEY_TOLERANCE] &&
+	    !d->texts[PTRC_RULE_KEY_AT_MOST])
+		ptrc_rule_refuse(d, &d->marks[PTRC_RULE_KEY_TOLERANCE],
+				 "'tolerance' has no meaning beside 'pair' without 'at-most'");
 }
 
 /* Makes what only this kind has. */
@@ -384,6 +416,9 @@ static const char *describe(const struct ptrc_rule *r, const struct ptrc_rule_dr
 	for (size_t i = 0; i < r->bound_count; i++)
 		ptrc_buffer_format(&b, "%s %s %s", i ? "," : "", r->bounds[i].key,
 				   r->bounds[i].text);
+	if (r->bound_count && d->texts[PTRC_RULE_KEY_AT_MOST])
+		ptrc_buffer_char(&b, ',');
+	put_key(&b, d, PTRC_RULE_KEY_AT_MOST);
 	put_key(&b, d, PTRC_RULE_KEY_MIN_COUNT);
 	text = copy_of(b.bytes, b.used);
 	ptrc_buffer_free(&b);
@@ -426,6 +461,7 @@ void ptrc_rules_add(struct ptrc_rules *rules, const struct ptrc_rule_draft *d)
 	r.within_ns = duration_of(d, PTRC_RULE_KEY_WITHIN);
 	r.within_text = d->texts[PTRC_RULE_KEY_WITHIN];
 	r.tolerance_ns = duration_of(d, PTRC_RULE_KEY_TOLERANCE);
+	r.at_most = at_most_of(d);
 	if (r.tolerance_ns > PTRC_RULE_TOLERANCE_MAX)
 		ptrc_rule_refuse(d, &d->marks[PTRC_RULE_KEY_TOLERANCE],
 				 "tolerance: is more than a minute");

@@ -39,6 +39,7 @@ enum ptrc_rule_key {
 	PTRC_RULE_KEY_MAX,
 	PTRC_RULE_KEY_PER,
 	PTRC_RULE_KEY_BY,
+	PTRC_RULE_KEY_AT_MOST,
 	PTRC_RULE_KEY_EXPECT,
 	PTRC_RULE_KEY_REQUIRE,
 	PTRC_RULE_KEY_MIN_COUNT,
@@ -99,6 +100,8 @@ struct ptrc_rule {
 	const char *within_text;
 	bool has_min, has_max;
 	uint64_t min, max;
+	/* How many pairs may be open at a time; UINT64_MAX: any number. */
+	uint64_t at_most;
 	uint64_t min_count;
 	struct ptrc_rule_bound bounds[PTRC_RULE_BOUNDS_MAX];
 	size_t bound_count;

@@ -8,6 +8,7 @@
  * 	after    EVENT -> EVENT [within DURATION] [by FIELD]
  * 	before   EVENT require EVENT [within DURATION] [by FIELD]
  * 	p99      EVENT..EVENT [by FIELD] < DURATION
+ * 	at-most  EVENT..EVENT [by FIELD] N at once
  * 	order    EVENT, EVENT ... [by FIELD]
  *
  * EVENT is a pattern, behind which "where EXPRESSION" may stand. What is in quotes belongs to an
@@ -142,6 +143,21 @@ static void take_bound(struct ptrc_rule_draft *d, struct rest *r, const char *qu
 	r->size = at;
 }
 
+/* Takes how many may be open at once, which the last word but two begins. */
+static void take_at_most(struct ptrc_rule_draft *d, struct rest *r)
+{
+	static const char end[] = " at once";
+	size_t at = r->size < sizeof(end) ? 0 : r->size - (sizeof(end) - 1);
+
+	if (!at || memcmp(r->text + at, end, sizeof(end) - 1))
+		ptrc_rule_refuse(d, &d->mark, "'%.200s' lacks a bound such as '3 at once'",
+				 r->text);
+	while (at && r->text[at - 1] != ' ')
+		at--;
+	d->texts[PTRC_RULE_KEY_AT_MOST] = keep((struct rest){r->text + at, r->size - at});
+	r->size = at;
+}
+
 static void take_order(struct ptrc_rule_draft *d, struct rest r)
 {
 	size_t at;
@@ -190,9 +206,12 @@ void ptrc_rules_take(struct ptrc_rules *rules, const char *option, const char *t
 		d.texts[PTRC_RULE_ORDER] = text;
 		take(&d, &r, by_words);
 		take_order(&d, r);
-	} else if (ptrc_rule_quantile(option, &per_mille)) {
+	} else if (!strcmp(option, "at-most") || ptrc_rule_quantile(option, &per_mille)) {
 		d.texts[PTRC_RULE_PAIR] = text;
-		take_bound(&d, &r, option);
+		if (*option == 'a')
+			take_at_most(&d, &r);
+		else
+			take_bound(&d, &r, option);
 		take(&d, &r, by_words);
 		take_two(&d, &r, "..", &d.events[0], &d.events[1]);
 		d.event_count = 2;

@@ -46,6 +46,21 @@ struct ptrc_case {
 
 enum { PTRC_CASES = 3, PTRC_NOTES_MAX = PTRC_RULE_EVENTS_MAX + 8 };
 
+/* Of a pair with at-most: how many are open for certain, of one source or of all, as begins after so many losses. */
+struct ptrc_open {
+	uint64_t gap_count;
+	uint64_t count;
+};
+
+/* A begin with which more than ever were open, for as long as the tolerance: ends of other threads may count as
+ * before it. */
+struct ptrc_crowd {
+	struct ptrc_moment at;
+	/* The number of the event. */
+	uint64_t event;
+	uint64_t count;
+};
+
 struct ptrc_cases {
 	struct ptrc_case list[PTRC_CASES];
 	size_t count;
@@ -105,6 +120,14 @@ struct ptrc_trial {
 	uint64_t below[PTRC_RULE_BOUNDS_MAX];
 	/* The same of how long the begins without an end have been waiting by the end of the log. */
 	uint64_t open_below[PTRC_RULE_BOUNDS_MAX];
+	/* The pairs that are open, by source if the rule has no field; the begins that wait, the first one first, and
+	 * the room for them; the most that were open at once, and with which begin. */
+	struct ptrc_open *sources;
+	struct ptrc_crowd *crowds;
+	size_t crowd_count, crowd_room;
+	uint64_t most;
+	struct ptrc_moment most_at;
+	struct ptrc_cases crowded;
 	/* Of order: whether the first event of each type has come without a loss before it, if the rule
 	 * has no key. */
 	bool is_whole;

@@ -234,14 +234,27 @@ static void decide_bound(const struct ptrc_trial *t, const struct ptrc_ending *e
 		put_bound(&f->text, t, b);
 }
 
+/* Decides how many may be open at once. Those that are counted are open for certain, if it is known where
+ * events are missing. */
+static void decide_crowd(const struct ptrc_trial *t, const struct ptrc_ending *e,
+			 struct findings *f)
+{
+	f->is_broken |= t->most > t->rule->at_most && (!e->has_unplaced_loss || is_loss_ignored(t));
+	ptrc_buffer_format(&f->text, "; %" PRIu64 " at once (bound %" PRIu64 ")", t->most,
+			   t->rule->at_most);
+}
+
 static void decide_pair(const struct ptrc_trial *t, const struct ptrc_ending *e, struct findings *f)
 {
-	f->count = t->kept;
+	/* How many are open at once, a begin says by itself. */
+	f->count = t->sources && !t->rule->bound_count ? t->matched : t->kept;
 	f->has_loss = has_loss(e);
-	f->is_open = e->is_unclosed || (t->open && t->kept < t->rule->min_count);
+	f->is_open = e->is_unclosed || (t->open && f->count < t->rule->min_count);
 	ptrc_buffer_format(&f->text, "%" PRIu64 " pair%s", t->kept, plural(t->kept));
 	for (size_t i = 0; i < t->rule->bound_count; i++)
 		decide_bound(t, e, i, f);
+	if (t->sources)
+		decide_crowd(t, e, f);
 }
 
 static void decide_loss(const struct ptrc_ending *e, struct findings *f)
@@ -328,10 +341,12 @@ static void show_case(struct ptrc_trial *t, struct ptrc_case *c)
 	*c = (struct ptrc_case){0};
 }
 
-/* Chooses what breaks a rule on pairs: those that took too long and those that took too short, in turn,
+/* Chooses what breaks a rule on pairs: the begin with which most were open, those that took too long and those that took too short, in turn,
  * then begins that have waited for too long. */
 static void show_pairs(struct ptrc_trial *t)
 {
+	if (t->crowded.count)
+		show_case(t, &t->crowded.list[0]);
 	for (size_t i = 0; i < PTRC_CASES; i++) {
 		struct ptrc_case *c = &t->worst.list[i];
 

@@ -164,6 +164,10 @@ broken() {
 	broken '{pair: [a, b]}' 6 "'pair' needs a bound*"
 	broken '{pair: [a, b], p99: fast}' 25 "p99: 'fast' is not a duration*"
 	broken '{pair: [a, b], p99: 1ms, p99: 2ms}' 30 "'p99' is given twice, first in line 2"
+	broken '{pair: [a, b], at-most: 3}' 29 "at-most: '3' is not a number of pairs such as 3 at once"
+	broken '{pair: [a, b], at-most: 3 at twice}' 29 "at-most: *"
+	broken '{pair: [a, b], p99: 1ms, tolerance: 1us}' 41 "'tolerance' has no meaning beside 'pair' without 'at-most'"
+	broken '{count: a, at-most: 3 at once}' 25 "'at-most' has no meaning beside 'count'"
 	broken '{order: [a]}' 6 "order: has to be a list of two events or more"
 	broken '{order: [a, [b]]}' 17 "order: has to be the name of an event, not a list"
 	broken '{loss: some}' 6 "loss: has to be none"
@@ -481,6 +485,21 @@ odd_rules() {
 	# What failed is said once.
 	[ "$(grep -c 'happened.*times' stdout.txt)" -eq 1 ]
 	exits 2 ptrace-check --format=xml --never a odd.log
+}
+
+@test "how many pairs are open at once" {
+	ptrace-run -o run.log -- bash -c 'for e in a1 a2 b1 a3 b2 b3; do ptrace-event ${e%?} "id=${e#?}"; done'
+	exits 0 ptrace-check --at-most='a..b by data.id 2 at once' run.log
+	[[ $stdout == *"pair a..b by data.id at-most 2 at once: 3 pairs; 2 at once (bound 2)"* ]]
+	rules <<<'rules: [{name: pool, pair: [a, b], by: data.id, at-most: 1 at once}]'
+	exits 1 ptrace-check rules.yaml run.log
+	[[ $stdout == *"fail       pool: 3 pairs; 2 at once (bound 1)"*"2 at once: "*' a '*"ptrace-dump --around='a' "* ]]
+	exits 1 ptrace-check --json rules.yaml run.log
+	[ "$(jq -r '.rules[0].reason' stdout.txt)" = "3 pairs; 2 at once (bound 1)" ]
+	exits 2 ptrace-check --at-most='a..b' run.log
+	[[ $stderr == *"'a..b' lacks a bound such as '3 at once'"* ]]
+	exits 2 ptrace-check --at-most='a..b x at once' run.log
+	[[ $stderr == *"at-most: 'x at once' is not a number of pairs such as 3 at once"* ]]
 }
 
 @test "ptrace-run --check runs, records and judges" {

@@ -719,6 +719,88 @@ TEST(without_tolerance_what_is_at_the_same_nanosecond_is_in_any_order, "")
 		     "fail: 1 of 1 not answered in time | 10.001 not answered for 39.999us");
 }
 
+TEST(how_many_pairs_are_open_at_once, "")
+{
+	static const char rule[] = "pair: [a, b], by: data.id, at-most: 2 at once";
+
+	CHECK_STR_EQ(judged(rule, "a1@10 a2@20 b1@30 a3@40 b2@50 b3@60"),
+		     "pass: 3 pairs; 2 at once (bound 2)");
+	CHECK_STR_EQ(judged(rule, "a1@10 a2@20 a3@30 a4@40 b1@50 b2@60 a5@70 b3@80"),
+		     "fail: 3 pairs; 4 at once (bound 2) | 40 4 at once");
+	/* Begins count that have no end, and no end is needed. */
+	CHECK_STR_EQ(judged(rule, "a1@10 a2@20"), "pass: 0 pairs; 2 at once (bound 2)");
+	CHECK_STR_EQ(judged(rule, "a1@10 a2@20 a3@30"),
+		     "fail: 0 pairs; 3 at once (bound 2) | 30 3 at once");
+	CHECK_STR_EQ(judged(rule, "b1@10"),
+		     "fail: 0 pairs; 0 at once (bound 2), at least 1 wanted");
+	/* Without a field a thread is the key; those of all threads count. */
+	CHECK_STR_EQ(judged("pair: [a, b], at-most: 1 at once", "a/1@10 b/1@20 a/2@30 b/2@40"),
+		     "pass: 2 pairs; 1 at once (bound 1)");
+	CHECK_STR_EQ(judged("pair: [a, b], at-most: 1 at once", "a/1@10 a/2@20 b/1@30 b/2@40"),
+		     "fail: 2 pairs; 2 at once (bound 1) | 20 2 at once");
+	CHECK_STR_EQ(judged("pair: [a, b], at-most: 0 at once, where: data.id > 1", "a1@10 b1@20"),
+		     "fail: 0 pairs; 0 at once (bound 0), at least 1 wanted");
+	/* It may stand beside other bounds, and what breaks each is shown. */
+	CHECK_STR_EQ(judged("pair: [a, b], by: data.id, max: 5us, at-most: 1 at once",
+			    "a1@10 a2@20 b2@21 b1@30"),
+		     "fail: 2 pairs; max 20us (bound 5us); 2 at once (bound 1) | 20 2 at once "
+		     "| 10 took 20us");
+}
+
+TEST(pairs_of_threads_that_are_near_need_not_be_open_at_once, "")
+{
+	static const char rule[] = "pair: [a, b], at-most: 1 at once";
+
+	CHECK_STR_EQ(judged(rule, "a/1@10 a/2@20 b/1@20.5 b/2@30"),
+		     "pass: 2 pairs; 1 at once (bound 1)");
+	CHECK_STR_EQ(judged(rule, "a/1@10 a/2@20 b/1@21.5 b/2@30"),
+		     "fail: 2 pairs; 2 at once (bound 1) | 20 2 at once");
+	CHECK_STR_EQ(judged("pair: [a, b], at-most: 1 at once, tolerance: 2us",
+			    "a/1@10 a/2@20 b/1@21.5 b/2@30"),
+		     "pass: 2 pairs; 1 at once (bound 1)");
+	/* The order of one thread's events is known. */
+	CHECK_STR_EQ(judged("pair: [a, b], by: data.id, at-most: 1 at once",
+			    "a1@10 a2@20 b1@20.5 b2@30"),
+		     "fail: 2 pairs; 2 at once (bound 1) | 20 2 at once");
+	/* A pair does not end before it has begun, and one that begins later is another one. */
+	CHECK_STR_EQ(judged("pair: [a, b], by: data.id, at-most: 1 at once",
+			    "a1/1@10 a2/1@20 b2/2@20.5 b1/1@30"),
+		     "fail: 2 pairs; 2 at once (bound 1) | 20 2 at once");
+	CHECK_STR_EQ(judged(rule, "a/1@10 a/2@20 b/2@20.2 a/3@20.4 b/3@20.5 b/1@30"),
+		     "fail: 3 pairs; 2 at once (bound 1) | 20 2 at once");
+}
+
+TEST(losses_leave_how_many_pairs_are_open_undecided, "")
+{
+	static const char rule[] = "pair: [a, b], by: data.id, at-most: 1 at once";
+
+	/* Lost events may have been begins, and ends. */
+	CHECK_STR_EQ(judged(rule, "a1@10 b1@20 !@30"),
+		     "undecided: 1 pair; 1 at once (bound 1); events were lost");
+	CHECK_STR_EQ(judged(rule, "a1@10 !@20 a2@30 b2@40 b1@50"),
+		     "undecided: 1 pair; 1 at once (bound 1); events were lost");
+	/* What was open at once before the loss, or after it, was so. */
+	CHECK_STR_EQ(judged(rule, "a1@10 a2@20 !@30 b1@40 b2@50"),
+		     "fail: 0 pairs; 2 at once (bound 1) | 20 2 at once");
+	CHECK_STR_EQ(judged(rule, "a1@10 !@20 a2@30 a3@40 b2@50 b3@60"),
+		     "fail: 2 pairs; 2 at once (bound 1) | 40 2 at once");
+	/* The end of the first may have been lost, and so near that it counts as before. */
+	CHECK_STR_EQ(judged(rule, "a1/1@10 a2/2@20 !@20.5 b2/2@30"),
+		     "undecided: 0 pairs; 1 at once (bound 1); events were lost");
+	CHECK_STR_EQ(judged("pair: [a, b], by: data.id, at-most: 1 at once, at_loss: ignore",
+			    "a1@10 !@20 a2@30 b2@40"),
+		     "pass: 1 pair; 1 at once (bound 1)");
+	CHECK_STR_EQ(judged_holed(rule, "a1@10 a2@20 b1@30 b2@40"),
+		     "undecided: 2 pairs; 2 at once (bound 1); events were lost");
+	/* In one log a loss says nothing of the threads of another one. */
+	CHECK_STR_EQ(judged("pair: [a, b], at-most: 1 at once", "a/1@10 !#1@20 a/2@30"),
+		     "fail: 0 pairs; 2 at once (bound 1) | 30 2 at once");
+	CHECK_STR_EQ(judged_open(rule, "a1@10 b1@20"),
+		     "undecided: 1 pair; 1 at once (bound 1); the log has no end");
+	CHECK_STR_EQ(judged_open(rule, "a1@10 a2@20 .@30"),
+		     "fail: 0 pairs; 2 at once (bound 1) | 20 2 at once");
+}
+
 TEST(pair, "")
 {
 	static const char rule[] = "pair: [a, b], by: data.id, max: '< 5us'";
