@@ -69,9 +69,6 @@ enum {
 	KEY_FORMAT,
 };
 
-/* The type of the event that says how COMMAND ended. */
-#define COMMAND_ENDED "os.command"
-
 static const struct ptrc_cli_option options[] = {
 	{"output", 'o', "LOG",
 	 "write the events to this file (default:\n" DEFAULT_LOG
@@ -283,7 +280,7 @@ static bool is_own(trace_id_t trace, trace_event_id_t id)
 	char name[TRACE_EVENT_NAME_MAX + 1];
 
 	return !posix_trace_eventid_get_name(trace, id, name) &&
-	       (!strcmp(name, PTRC_WENT_ON) || !strcmp(name, COMMAND_ENDED));
+	       (!strcmp(name, PTRC_WENT_ON) || !strcmp(name, PTRC_COMMAND_ENDED));
 }
 
 /*
@@ -375,7 +372,8 @@ static void add_event(const struct run *r, trace_id_t trace, const char *name, c
 	posixtrace_observer_close(observer);
 }
 
-/* Records how COMMAND ended if it failed, or if the trace has the ends of processes. */
+/* Records how COMMAND ended if it failed, if the trace has the ends of processes, or if rules ask whether all have
+ * ended. */
 static void add_status(struct run *r, trace_id_t trace)
 {
 	const struct {
@@ -385,8 +383,9 @@ static void add_status(struct run *r, trace_id_t trace)
 	bool has_user_events;
 
 	count_recorded(r, trace, &has_user_events);
-	if (r->status || r->has_processes)
-		add_event(r, trace, COMMAND_ENDED, "i32 status, i32 signal", &ended, sizeof(ended));
+	if (r->status || r->has_processes || rules.count)
+		add_event(r, trace, PTRC_COMMAND_ENDED, "i32 status, i32 signal", &ended,
+			  sizeof(ended));
 }
 
 /* Looks, while the trace still runs, at what else does. */

@@ -241,6 +241,8 @@ static void find_losses(struct ptrc_check *c, struct ptrc_ending *ending)
 {
 	bool is_verifying = has_loss_rule(c);
 
+	ending->have_all_ended = true;
+
 	for (size_t i = 0; i < c->log_count; i++) {
 		struct ptrc_losses *l = &c->logs[i].losses;
 		struct ptrc_losses rest;
@@ -251,6 +253,8 @@ static void find_losses(struct ptrc_check *c, struct ptrc_ending *ending)
 		c->has_failed |= l->read_error != 0;
 		c->is_incomplete |= ptrc_losses_is_any(l);
 		ending->is_unclosed |= l->is_unclosed;
+		ending->have_all_ended &=
+			!l->is_unclosed && ptrc_reader_have_all_ended(&c->logs[i].reader);
 		rest = *l;
 		rest.is_unclosed = false;
 		/* These parts have no events. */

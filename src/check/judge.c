@@ -472,6 +472,10 @@ static void answer(struct ptrc_trial *t, const struct waiters *w, int64_t ns,
 		t->doubtful += w->count;
 		add_case(&t->doubts, (uint64_t)length_ns, &w->at, NULL,
 			 "not answered by what is there");
+	} else if (t->is_final) {
+		t->broken += w->count;
+		add_case(&t->worst, (uint64_t)length_ns, &w->at, NULL,
+			 "not answered by the end of the log");
 	} else {
 		t->open += w->count;
 		add_case(&t->doubts, (uint64_t)length_ns, &w->at, NULL,
@@ -1200,6 +1204,10 @@ static void end_begins(void *thing, void *arg)
 	while (open->latest) {
 		struct begin *b = open->latest;
 		int64_t length_ns = ptrc_when_subtract(end->ns, b->at.ns);
+		/* An end that never comes is later than any bound. */
+		uint64_t weight = t->is_final	  ? (uint64_t)INT64_MAX
+				  : length_ns < 0 ? 0
+						  : (uint64_t)length_ns;
 
 		if (b->gap_count != *b->gaps || end->is_beyond_end) {
 			t->doubtful++;
@@ -1207,9 +1215,9 @@ static void end_begins(void *thing, void *arg)
 			t->open++;
 			for (size_t i = 0; i < t->rule->bound_count; i++)
 				t->open_below[i] +=
-					ptrc_rule_is_below(&t->rule->bounds[i], length_ns);
-			add_case(&t->doubts, (uint64_t)(length_ns < 0 ? 0 : length_ns), &b->at,
-				 NULL, "no end for %s", duration(length_ns < 0 ? 0 : length_ns));
+					ptrc_rule_is_below(&t->rule->bounds[i], (int64_t)weight);
+			add_case(&t->doubts, weight, &b->at, NULL, "no end for %s",
+				 duration(length_ns < 0 ? 0 : length_ns));
 		}
 		open->latest = b->before;
 		free(b);
@@ -1265,11 +1273,16 @@ static void end_order(void *thing, void *arg)
 		t->kept++;
 	} else {
 		size_t missing = (size_t)__builtin_ctz(~s->seen);
+		/* It may be among what was lost. */
+		bool is_lost = end->ending->gap_count && t->rule->at_loss != PTRC_RULE_IGNORE;
+		bool is_missing = t->is_final && !is_lost;
 
-		t->open++;
+		t->missing += is_missing;
+		*(is_missing ? &t->broken : t->is_final ? &t->doubtful : &t->open) += 1;
 		/* The first one is not missing: what follows would have come without it. */
-		add_case(&t->doubts, 1, &s->first[missing ? missing - 1 : 0], NULL,
-			 "no %s by the end of the log", event_name(t->rule, missing));
+		add_case(is_missing ? &t->worst : &t->doubts, 1,
+			 &s->first[missing ? missing - 1 : 0], NULL, "no %s by the end of the log",
+			 event_name(t->rule, missing));
 	}
 }
 
@@ -1292,6 +1305,7 @@ void ptrc_judge_end(struct ptrc_judge *j, const struct ptrc_ending *ending)
 		struct ptrc_trial *t = &j->trials[i];
 		struct pair_end pair = {t, ending->ns, is_beyond_end(j, t->rule)};
 
+		t->is_final = ending->have_all_ended && t->rule->at_end != PTRC_RULE_IGNORE;
 		switch (t->rule->kind) {
 		case PTRC_RULE_COUNT:
 			ptrc_table_visit(&t->table, end_count, t);

@@ -128,6 +128,10 @@ struct ptrc_trial {
 	uint64_t most;
 	struct ptrc_moment most_at;
 	struct ptrc_cases crowded;
+	/* What is open at the end stays so. */
+	bool is_final;
+	/* Of order: those that are broken because an event has not come by the end. */
+	uint64_t missing;
 	/* Of order: whether the first event of each type has come without a loss before it, if the rule
 	 * has no key. */
 	bool is_whole;
@@ -173,6 +177,8 @@ struct ptrc_ending {
 	bool has_damaged_part;
 	/* A log has no end. */
 	bool is_unclosed;
+	/* All logs have an end, and by then their processes had ended: what has not happened never will. */
+	bool have_all_ended;
 	/* What is missing in words, or an empty text. */
 	const char *losses;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A rule that is broken for certain fails. Otherwise a loss, and what is open at the end, leave it
+ * A rule that is broken for certain fails. Otherwise a loss, and what is still open at the end, leave it
  * undecided unless the rule says what to do then; and a rule that has had too few events to go by
  * fails.
  */
@@ -82,7 +82,8 @@ static void decide_exists(const struct ptrc_trial *t, const struct ptrc_ending *
 	/* What was lost when its time was over makes no difference. */
 	f->has_loss =
 		e->has_unplaced_loss || (e->gap_count && (!has_base || e->first_gap_ns <= last_ns));
-	f->is_open = has_base ? (!t->worst.count && e->ns <= last_ns) || e->early_end_ns < last_ns
+	f->is_open = has_base ? (!t->worst.count && e->ns <= last_ns && !t->is_final) ||
+					e->early_end_ns < last_ns
 			      : e->is_unclosed;
 	f->is_broken = (!f->has_loss || is_loss_ignored(t)) && !f->is_open;
 	if (r->event_count == 2 && !t->has_base)
@@ -158,12 +159,14 @@ static void decide_each(const struct ptrc_trial *t, const struct ptrc_ending *e,
 	if (!all)
 		ptrc_buffer_text(&f->text, "there was none");
 	else if (r->kind == PTRC_RULE_ORDER && !r->by_text)
-		ptrc_buffer_text(&f->text, t->broken	 ? bad[r->kind]
+		ptrc_buffer_text(&f->text, t->missing	 ? "not all have happened"
+					   : t->broken	 ? bad[r->kind]
 					   : t->doubtful ? "may be out of order"
 					   : t->open	 ? "not all have happened"
 							 : good[r->kind]);
 	else if (t->broken)
-		put_of(&f->text, t->broken, all, bad[r->kind]);
+		put_of(&f->text, t->broken, all,
+		       t->missing ? "out of order or not whole" : bad[r->kind]);
 	else
 		put_of(&f->text, t->kept, all, good[r->kind]);
 }
@@ -249,7 +252,7 @@ static void decide_pair(const struct ptrc_trial *t, const struct ptrc_ending *e,
 	/* How many are open at once, a begin says by itself. */
 	f->count = t->sources && !t->rule->bound_count ? t->matched : t->kept;
 	f->has_loss = has_loss(e);
-	f->is_open = e->is_unclosed || (t->open && f->count < t->rule->min_count);
+	f->is_open = e->is_unclosed || (t->open && !t->is_final && f->count < t->rule->min_count);
 	ptrc_buffer_format(&f->text, "%" PRIu64 " pair%s", t->kept, plural(t->kept));
 	for (size_t i = 0; i < t->rule->bound_count; i++)
 		decide_bound(t, e, i, f);

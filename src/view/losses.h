@@ -74,6 +74,8 @@ struct ptrc_losses {
 
 /* The type of the event with which ptrace-run records that processes went on; it exists only then. */
 #define PTRC_WENT_ON "os.went_on"
+/* The type of the event with which it records how COMMAND ended. */
+#define PTRC_COMMAND_ENDED "os.command"
 
 /* Fills in the losses from the status and the counts of a stream or a log. */
 void ptrc_losses_gather(struct ptrc_losses *, const struct posix_trace_status_info *,

@@ -548,6 +548,11 @@ static bool has_type(const struct ptrc_reader *r, const char *name)
 	return false;
 }
 
+bool ptrc_reader_have_all_ended(const struct ptrc_reader *r)
+{
+	return has_type(r, PTRC_COMMAND_ENDED) && !has_type(r, PTRC_WENT_ON);
+}
+
 void ptrc_reader_losses(const struct ptrc_reader *r, bool is_read, struct ptrc_losses *l)
 {
 	struct posixtrace_counts counts;

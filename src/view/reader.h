@@ -276,6 +276,10 @@ bool ptrc_reader_layout(const struct ptrc_reader *, trace_event_id_t,
  * the longest one. */
 size_t ptrc_reader_load_names(struct ptrc_reader *);
 
+/* Whether a log that is closed says that all traced processes had ended before: it is one of ptrace-run, which
+ * recorded the end of COMMAND and no process that went on. */
+bool ptrc_reader_have_all_ended(const struct ptrc_reader *);
+
 /*
  * Stores what is missing. Of a log that was read to its end (is_read), this includes the
  * events that it counts but that could not be read. Of a session, this is what was missing

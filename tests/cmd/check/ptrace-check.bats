@@ -487,6 +487,34 @@ odd_rules() {
 	exits 2 ptrace-check --format=xml --never a odd.log
 }
 
+@test "a log of ptrace-run whose processes have all ended decides what is open" {
+	rules <<<'rules: [{after: a, expect: b, within: 1h}]'
+	exits 1 ptrace-run --check=rules.yaml -o run.log -- ptrace-event a
+	[[ $stderr == *"fail       after a expect b within 1h: 1 of 1 not answered in time"* ]]
+	exits 1 ptrace-check rules.yaml run.log
+	[[ $stdout == *"not answered by the end of the log: "*" a "* ]]
+	exits 1 ptrace-check --exists='b within 1h' run.log
+	# COMMAND's end is in the log, too, if it failed; else the log does not tell.
+	exits 7 ptrace-run -o run.log -- bash -c 'ptrace-event a; exit 7'
+	exits 1 ptrace-check rules.yaml run.log
+	exits 0 ptrace-run -o run.log -- "$traced" -n 1
+	exits 4 ptrace-check --after='traced.event -> b within 1h' run.log
+	# What is copied of a log up to a time has not the end.
+	exits 1 ptrace-run --check=rules.yaml -o run.log -- ptrace-event a
+	exits 0 ptrace-dump -e a --to-log=copy.log run.log
+	exits 4 ptrace-check rules.yaml copy.log
+	# A process that went on may have done it later, and so may COMMAND when the recording ended early.
+	mkfifo in
+	exec 7<>in
+	# shellcheck disable=SC2016 # the inner shell's
+	exits 4 ptrace-run --check=rules.yaml -o run.log -- bash -c \
+		'"$0" -n 1 -w <in >out & until grep -qx ready out; do sleep 0.02; done; ptrace-event a' "$traced" 3>&-
+	[[ $stderr == *"undecided  after a expect b within 1h: "* ]]
+	exits 4 ptrace-check rules.yaml run.log
+	echo >&7
+	exits 4 ptrace-run --check=rules.yaml --name="$me" -o run.log -- bash -c "ptrace-event a; ptrace-shutdown --allow-loss $me"
+}
+
 @test "how many pairs are open at once" {
 	ptrace-run -o run.log -- bash -c 'for e in a1 a2 b1 a3 b2 b3; do ptrace-event ${e%?} "id=${e#?}"; done'
 	exits 0 ptrace-check --at-most='a..b by data.id 2 at once' run.log

@@ -172,6 +172,15 @@ static const char *judged_open(const char *rule, const char *script)
 	return end();
 }
 
+/* The same of a log that was closed when all processes had ended. */
+static const char *judged_ended(const char *rule, const char *script)
+{
+	begin(rule);
+	take(script);
+	ending.have_all_ended = true;
+	return end();
+}
+
 /* The same of one that lacks something, and nobody knows where. */
 static const char *judged_holed(const char *rule, const char *script)
 {
@@ -799,6 +808,52 @@ TEST(losses_leave_how_many_pairs_are_open_undecided, "")
 		     "undecided: 1 pair; 1 at once (bound 1); the log has no end");
 	CHECK_STR_EQ(judged_open(rule, "a1@10 a2@20 .@30"),
 		     "fail: 0 pairs; 2 at once (bound 1) | 20 2 at once");
+}
+
+TEST(what_has_not_happened_when_all_processes_have_ended_never_will, "")
+{
+	static const char answered[] = "after: a, expect: b, by: data.id, within: 5us";
+	static const char ordered[] = "order: [a, b, c], by: data.id";
+
+	CHECK_STR_EQ(judged(answered, "a1@1 b1@2 a2@3 .@4"),
+		     "undecided: 1 of 2 answered; 1 open at the end of the log | 3 not answered by "
+		     "the end of the log");
+	CHECK_STR_EQ(judged_ended(answered, "a1@1 b1@2 a2@3 .@4"),
+		     "fail: 1 of 2 not answered in time | 3 not answered by the end of the log");
+	CHECK_STR_EQ(judged_ended("after: a, expect: b", "a1@1"),
+		     "fail: 1 of 1 not answered in time | 1 not answered by the end of the log");
+	CHECK_STR_EQ(
+		judged_ended("after: a, expect: a, within: 5us, at_end: ignore", "a@1 a@5 a@9"),
+		"pass: 2 of 3 answered");
+	CHECK_STR_EQ(judged_ended("exists: a, within: 5us", "b@1 .@3"), "fail: did not happen");
+	CHECK_STR_EQ(judged_ended("exists: a, within: 5us, at_end: ignore", "b@1 .@3"),
+		     "pass: did not happen");
+	CHECK_STR_EQ(judged_ended("order: [a, b, c]", "a@1 b@3"),
+		     "fail: not all have happened | 3 no c by the end of the log");
+	CHECK_STR_EQ(judged_ended(ordered, "a1@1 b1@2 c1@3 a2@4 b2@5"),
+		     "fail: 1 of 2 out of order or not whole | 5 no c by the end of the log");
+	/* A begin that has no end takes longer than any bound. */
+	CHECK_STR_EQ(judged("pair: [a, b], max: 5us", "a@1 b@2 a@3 .@4"),
+		     "undecided: 1 pair; max 1us (bound 5us); 1 open at the end of the log | 3 no "
+		     "end for 1us");
+	CHECK_STR_EQ(judged_ended("pair: [a, b], max: 5us", "a@1 b@2 a@3 .@4"),
+		     "fail: 1 pair; max 1us (bound 5us) | 3 no end for 1us");
+	CHECK_STR_EQ(judged_ended("pair: [a, b], min: '>= 1us'", "a@1 b@2 a@3 .@4"),
+		     "pass: 1 pair; min 1us (bound >= 1us)");
+	CHECK_STR_EQ(judged_ended("pair: [a, b], max: 5us, at_end: ignore", "a@1 b@2 a@3 .@4"),
+		     "pass: 1 pair; max 1us (bound 5us)");
+	CHECK_STR_EQ(judged_ended("pair: [a, b], min_count: 2", "a@1 b@2 a@3 .@4"),
+		     "fail: 1 pair, at least 2 wanted | 3 no end for 1us");
+	/* What was lost may have happened nevertheless. */
+	CHECK_STR_EQ(judged_ended("after: a, expect: b", "a1@1 !@2"),
+		     "undecided: 0 of 1 answered; events were lost | 1 not answered by what is "
+		     "there");
+	CHECK_STR_EQ(
+		judged_ended("order: [a, b]", "a1@1 !@2"),
+		"undecided: may be out of order, at least 1 wanted; events were lost | 1 no b by the end of "
+		"the log");
+	CHECK_STR_EQ(judged_ended("order: [a, b], at_loss: ignore", "a1@1 !@2"),
+		     "fail: not all have happened | 1 no b by the end of the log");
 }
 
 TEST(pair, "")
