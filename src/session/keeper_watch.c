@@ -54,6 +54,7 @@ static void *watch(void *arg)
 		watched = error ? 0 : keeper;
 		if (!error)
 			wait_for_end(trace, keeper);
+		watched = 0;
 		if (error == EAGAIN)
 			poll(NULL, 0, PAUSE_MS);
 		else if (ptrc_now_ns() - begin < SOON_MS * INT64_C(1000000))
