@@ -78,6 +78,7 @@ ptrc_sh_tests = \
 	%D%/lib/api/cxx.sh \
 	%D%/lib/api/header.sh \
 	%D%/lib/keeper/faults.sh \
+	%D%/lib/model/tsan.sh \
 	%D%/lib/python/python.sh \
 	%D%/product/coverage \
 	%D%/product/debian.sh \
@@ -337,6 +338,7 @@ ptrc_unsanitized_tests = \
 	%D%/cmd/report/report-browser.sh \
 	%D%/lib/api/header.sh \
 	%D%/lib/keeper/faults.sh \
+	%D%/lib/model/tsan.sh \
 	%D%/lib/python/python.sh \
 	%D%/lib/recorder/test_singlestep \
 	%D%/product/agreement.bats \

@@ -50,6 +50,30 @@ const char *ptrc_names_predefined(uint32_t id)
 	return id >= 1 && id < PTRC_ID_FIRST ? names[id] : NULL;
 }
 
+/*
+ * Threads share the object, and what orders their accesses is in this library, which the thread sanitizer of a
+ * program does not look into. So nothing here calls memcpy() or memcmp() on the object, which the sanitizer has
+ * versions of its own of: it would report a race.
+ */
+static void copy(void *to, const void *from, size_t bytes)
+{
+	volatile char *t = to;
+	const volatile char *f = from;
+
+	for (size_t i = 0; i < bytes; i++)
+		t[i] = f[i];
+}
+
+static bool are_same(const void *a, const void *b, size_t bytes)
+{
+	const volatile char *c = a, *d = b;
+	size_t i = 0;
+
+	while (i < bytes && c[i] == d[i])
+		i++;
+	return i == bytes;
+}
+
 static uint32_t hash_of(const char *name)
 {
 	uint32_t hash = 2166136261U;
@@ -78,7 +102,7 @@ uint32_t ptrc_names_find(const struct ptrc_names_object *object, uint32_t limit,
 		uint32_t next = ptrc_load_relaxed(&e->next);
 
 		if (number <= limit && ptrc_load_relaxed(&e->hash) == hash &&
-		    memcmp(e->name, name, size) == 0)
+		    are_same(e->name, name, size))
 			return PTRC_ID_UNNAMED + number;
 		if (next >= number)
 			break; /* the memory is damaged */
@@ -99,7 +123,7 @@ int ptrc_names_get(const struct ptrc_names *n, uint32_t id, char name[PTRC_NAME_
 	    id - PTRC_ID_FIRST >= ptrc_names_object_count(n->object) ||
 	    !ptrc_names_object_has(n->object, id - PTRC_ID_FIRST))
 		return EINVAL;
-	memcpy(name, n->object->entry[id - PTRC_ID_FIRST].name, PTRC_NAME_BYTES);
+	copy(name, n->object->entry[id - PTRC_ID_FIRST].name, PTRC_NAME_BYTES);
 	/* The object is only as good as the processes that write it. */
 	name[PTRC_NAME_BYTES - 1] = '\0';
 	return 0;
@@ -129,7 +153,7 @@ static void refuse(struct ptrc_names_object *object, const char *name)
 
 	if (atomic_compare_exchange_strong_explicit(&object->refused_state, &none, 1,
 						    memory_order_relaxed, memory_order_relaxed)) {
-		memcpy(object->refused, name, strlen(name) + 1);
+		copy(object->refused, name, strlen(name) + 1);
 		ptrc_store_release(&object->refused_state, 2);
 	}
 	atomic_fetch_or_explicit(&object->refused_seen[hash / 64 % PTRC_NAMES_REFUSED_WORDS],
@@ -170,7 +194,7 @@ static bool make_entry(struct ptrc_names_entry *e, const char *name)
 	if (!change_state(e, PTRC_NAMES_FREE, PTRC_NAMES_CLAIMED))
 		return false;
 	/* Should the claim be given up now, nobody looks at what is written here. */
-	memcpy(e->name, name, strlen(name) + 1);
+	copy(e->name, name, strlen(name) + 1);
 	ptrc_store_relaxed(&e->hash, hash_of(name));
 	return change_state(e, PTRC_NAMES_CLAIMED, PTRC_NAMES_MADE);
 }
@@ -294,8 +318,8 @@ static int write_text(struct ptrc_names_object *object, int fd, uint32_t index, 
 	} while (!atomic_compare_exchange_weak_explicit(&object->texts_used, &used, used + size,
 							memory_order_acq_rel,
 							memory_order_relaxed));
-	memcpy(object->texts + at, &head, sizeof(head));
-	memcpy(object->texts + at + sizeof(head), layout, bytes);
+	copy(object->texts + at, &head, sizeof(head));
+	copy(object->texts + at + sizeof(head), layout, bytes);
 	*place = at;
 	return 0;
 }
@@ -315,16 +339,15 @@ static void enter_layout(struct ptrc_names_object *object, uint32_t number)
 						memory_order_release, memory_order_relaxed);
 }
 
-/* Has the entry this layout? ENODATA: it has none; EEXIST: it has another one. */
-static int compare_layout(const struct ptrc_names_object *object, uint32_t index,
-			  const char *layout, uint32_t bytes)
+int ptrc_names_object_compare(const struct ptrc_names_object *object, uint32_t index,
+			      const char *layout, uint32_t bytes)
 {
 	uint32_t its_bytes;
 	const char *its = ptrc_names_object_layout(object, index, &its_bytes);
 
 	if (!its)
 		return ENODATA;
-	return its_bytes == bytes && memcmp(its, layout, bytes) == 0 ? 0 : EEXIST;
+	return its_bytes == bytes && are_same(its, layout, bytes) ? 0 : EEXIST;
 }
 
 static int add_layout(struct ptrc_names_object *object, int fd, uint32_t index, const char *layout,
@@ -338,7 +361,7 @@ static int add_layout(struct ptrc_names_object *object, int fd, uint32_t index, 
 
 		if (number && ptrc_load_relaxed(&object->layouts[number - 1]))
 			enter_layout(object, number - 1);
-		error = compare_layout(object, index, layout, bytes);
+		error = ptrc_names_object_compare(object, index, layout, bytes);
 		if (error != ENODATA)
 			return error;
 		if (!place) {
@@ -355,7 +378,7 @@ static int add_layout(struct ptrc_names_object *object, int fd, uint32_t index, 
 		/* It is this one now, or that of another thread. */
 		enter_layout(object, number++);
 	}
-	error = compare_layout(object, index, layout, bytes);
+	error = ptrc_names_object_compare(object, index, layout, bytes);
 	return error == ENODATA ? ENOSPC : error;
 }
 
@@ -368,7 +391,7 @@ int ptrc_names_set_layout(struct ptrc_names *n, uint32_t id, const char *layout,
 	if (id < PTRC_ID_FIRST || index >= ptrc_names_object_count(n->object) ||
 	    !ptrc_names_object_has(n->object, index))
 		return EINVAL;
-	error = compare_layout(n->object, index, layout, bytes);
+	error = ptrc_names_object_compare(n->object, index, layout, bytes);
 	if (error != ENODATA)
 		return error;
 	ptrc_sys_block_signals(&mask);
@@ -396,7 +419,7 @@ int ptrc_names_get_layout(const struct ptrc_names *n, uint32_t id,
 	text = ptrc_names_object_layout(n->object, id - PTRC_ID_FIRST, &bytes);
 	if (!text)
 		return ENODATA;
-	memcpy(layout, text, bytes);
+	copy(layout, text, bytes);
 	layout[bytes] = '\0';
 	return 0;
 }
@@ -509,7 +532,7 @@ int ptrc_names_create(int dirfd, uint32_t uid, const struct ptrc_names_object *f
 		object->magic = PTRC_NAMES_MAGIC;
 		object->id = id;
 		if (count)
-			memcpy(object->entry, from->entry, count * sizeof(from->entry[0]));
+			copy(object->entry, from->entry, count * sizeof(from->entry[0]));
 		for (uint32_t i = 0; i < count; i++)
 			enter_index(object, i);
 		ptrc_store_release(&object->count, count);

@@ -169,6 +169,9 @@ static inline const char *ptrc_names_object_layout(const struct ptrc_names_objec
 
 	return text && its == index ? text : NULL;
 }
+/* Has the entry this layout? ENODATA: it has none; EEXIST: it has another one. */
+int ptrc_names_object_compare(const struct ptrc_names_object *, uint32_t index, const char *layout,
+			      uint32_t bytes);
 
 /* The entry of the layout that came as number `number`; PTRC_NAMES_MAX: so many have not come yet. */
 static inline uint32_t ptrc_names_object_described(const struct ptrc_names_object *object,

@@ -164,8 +164,7 @@ int ptrc_process_open_name(const char *name, uint32_t *id)
 /* Has this process the type already, with this layout? ENODATA: no, it has to be made. */
 static int find_layout(const char *name, const char *layout, uint32_t bytes, uint32_t *id)
 {
-	const char *its;
-	uint32_t its_bytes, found;
+	uint32_t found;
 	uint64_t mask;
 	int error = ENODATA;
 
@@ -174,13 +173,11 @@ static int find_layout(const char *name, const char *layout, uint32_t bytes, uin
 	ptrc_self_lock(&mask);
 	follow_names();
 	found = ptrc_names_find(ptrc_here.names.object, ptrc_self_names_count(), name);
-	its = found >= PTRC_ID_FIRST ? ptrc_names_object_layout(ptrc_here.names.object,
-								found - PTRC_ID_FIRST, &its_bytes)
-				     : NULL;
-	if (found && found < PTRC_ID_FIRST)
+	if (found >= PTRC_ID_FIRST)
+		error = ptrc_names_object_compare(ptrc_here.names.object, found - PTRC_ID_FIRST,
+						  layout, bytes);
+	else if (found)
 		error = EINVAL;
-	else if (its)
-		error = its_bytes == bytes && !memcmp(its, layout, bytes) ? 0 : EEXIST;
 	ptrc_self_unlock(&mask);
 	*id = found;
 	return error;
