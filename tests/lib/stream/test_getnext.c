@@ -1627,11 +1627,11 @@ TEST(a_zombie_keeps_no_room, "EVENT-23")
 	struct ptrc_pool pool = {h, h->chunk_size, h->chunk_count};
 	siginfo_t info;
 
-	ptrc_slots_reap(&pool, 0, 0);
+	ptrc_slots_reap(&pool, 0, 0, true);
 	CHECK(has_slot(h, p.pid));
 	CHECK_SYS(kill(p.pid, SIGKILL));
 	CHECK_SYS(waitid(P_PID, (id_t)p.pid, &info, WEXITED | WNOWAIT));
-	ptrc_slots_reap(&pool, 0, 0);
+	ptrc_slots_reap(&pool, 0, 0, true);
 	CHECK(!has_slot(h, p.pid));
 	for (uint32_t i = 0; i < COMPLETE; i++)
 		expect_number_now(trid, POSIX_TRACE_UNNAMED_USEREVENT, i);
