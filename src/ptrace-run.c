@@ -860,6 +860,10 @@ static void say_why_empty(const struct run *r)
 {
 	if (r->is_without_functions)
 		ptrc_functions_say_none(&functions, r->command[0]);
+	else if (r->is_empty && ptrc_functions_could_be(r->command[0]))
+		ptrc_cli_message(r->command[0],
+				 "no event was recorded%s; --functions records its functions",
+				 r->has_processes ? " but of processes" : "");
 	else if (r->is_empty)
 		ptrc_cli_message(
 			r->command[0],

@@ -9,9 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "src/cli/cli.h"
+#include "src/cli/command.h"
 #include "src/cli/message.h"
 
 #define LIBRARY "posixtrace-functions.so"
@@ -106,6 +109,30 @@ static bool is_stripped(const char *path)
 	}
 	close(fd);
 	return has_xray && !has_table;
+}
+
+bool ptrc_functions_could_be(const char *command)
+{
+	static const char hook[] = "__cyg_profile_func_enter", xray[] = "xray_instr_map";
+	char path[PATH_MAX];
+	struct stat st;
+	void *map = MAP_FAILED;
+	bool has_hooks;
+	int fd;
+
+	if (ptrc_command_find(command, path))
+		return false;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && !fstat(fd, &st) && st.st_size > 0)
+		map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (fd >= 0)
+		close(fd);
+	if (map == MAP_FAILED)
+		return false;
+	has_hooks = memmem(map, (size_t)st.st_size, hook, sizeof(hook)) ||
+		    memmem(map, (size_t)st.st_size, xray, sizeof(xray));
+	munmap(map, (size_t)st.st_size);
+	return has_hooks;
 }
 
 bool ptrc_functions_prepare(struct ptrc_functions *f, const char *path)

@@ -29,6 +29,9 @@ struct ptrc_functions {
 /* Takes the option with its pattern, or null. Ends the process if the pattern is not valid. */
 void ptrc_functions_option(struct ptrc_functions *, const char *glob);
 
+/* Whether COMMAND was compiled so that its functions can be recorded, as far as its file tells. */
+bool ptrc_functions_could_be(const char *command);
+
 /* Finds the library, and looks at the file of COMMAND. Returns false, after a message, if the functions of
  * no program can be recorded. */
 bool ptrc_functions_prepare(struct ptrc_functions *, const char *path);

@@ -457,6 +457,14 @@ function.end code function, caller call_site" ]
 	[ "$(events run.log function.end)" -eq 2 ]
 }
 
+@test "whose functions could be recorded is told" {
+	nested
+	compile nested nested.c
+	exits 7 ptrace-run -o run.log -- ./nested
+	assert_one_message ptrace-run
+	[[ $stderr == *"no event was recorded"*"; --functions records its functions" ]]
+}
+
 @test "what cannot be recorded is told, and runs all the same" {
 	nested
 	$cc -o plain nested.c
