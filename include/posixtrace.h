@@ -119,13 +119,16 @@ struct posixtrace_counts {
 	/* 1 if the last file of such a rotated log says that another one follows, which is not there: so
 	 * the log has no end, and nobody knows how many files and events are missing. Else 0. */
 	int pt_is_last_file_missing;
+	/* Bytes of the largest data that was cut to max-data-size since the creation or the last clear; 0:
+	 * none was, or the log has no end. In a log at most 2^32 - 1. */
+	unsigned long pt_data_needed;
 };
 
 /*
  * Fills in the first `size` bytes of *counts, where size is sizeof(struct posixtrace_counts).
  * Members without meaning are 0: those of the log for a plain stream; those of stream memory,
  * processes and threads for a pre-recorded one; those from pt_gap_events to
- * pt_uncounted_gaps, pt_missing_names, pt_skipped_events and those from pt_damaged_parts on, for an active one. The members are read one after the other while recording goes on, so they may be some events apart.
+ * pt_uncounted_gaps, pt_missing_names, pt_skipped_events and those from pt_damaged_parts to pt_is_last_file_missing, for an active one. The members are read one after the other while recording goes on, so they may be some events apart.
  *   EINVAL  neither an active stream nor an open log; null pointer; size below that of the
  *           first member.
  */
@@ -752,8 +755,8 @@ int posixtrace_log_add_whose(struct posixtrace_log *, trace_id_t);
 
 /*
  * Writes what waits, closes the log, waits until it is on its disk, and frees it, whatever it
- * returns. The status of the log says what it lacks: pt_lost_events and pt_log_lost_events of *counts, and
- * the members of that whose names begin with pt_source (a null pointer: nothing).
+ * returns. The status of the log says what it lacks: pt_lost_events and pt_log_lost_events of *counts, what
+ * was cut: pt_data_needed, and the members of that whose names begin with pt_source (a null pointer: nothing).
  *   EINVAL  null pointer for the log.
  *   ENOMEM  no memory.
  *   others  of a write: the log has no end.

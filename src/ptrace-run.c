@@ -138,6 +138,7 @@ struct run {
 	struct ptrc_unmatched unmatched;
 	uint64_t recorded;
 	struct ptrc_run_waits waits;
+	struct ptrc_run_cut cut;
 	struct ptrc_run_snapshots snapshots;
 	/* No program recorded an event; the trace may have when processes began and ended. */
 	bool is_empty;
@@ -295,11 +296,13 @@ static uint64_t count_recorded(struct run *r, trace_id_t trace, bool *has_user_e
 	struct posixtrace_type_count *counts = ptrc_cli_allocate(id_count * sizeof(*counts));
 	uint64_t count = 0;
 
+	r->cut.events = 0;
 	*has_user_events = true;
 	if (!posixtrace_get_type_counts(trace, counts, id_count)) {
 		*has_user_events = false;
 		for (size_t i = 0; i < id_count; i++) {
 			count += counts[i].pt_events;
+			r->cut.events += counts[i].pt_truncated;
 			if (i < POSIX_TRACE_UNNAMED_USEREVENT || !counts[i].pt_events ||
 			    is_own(trace, (trace_event_id_t)i))
 				continue;
@@ -435,6 +438,7 @@ static void trace_ended(void *arg, int error, const struct posixtrace_counts *co
 					     &in_log, &r->event_count);
 	r->waits.count = counts->pt_waits;
 	r->waits.ns = counts->pt_wait_ns;
+	r->cut.data_needed = counts->pt_data_needed;
 	if (error)
 		r->losses.write_error = error;
 	r->losses.has_gone_on = r->went_on.count != 0;
@@ -882,6 +886,12 @@ static void say_notes(const struct run *r)
 		ptrc_cli_message(
 			r->log.path, "events waited %" PRIu64 " time%s for room, %.3f s in all",
 			r->waits.count, r->waits.count == 1 ? "" : "s", (double)r->waits.ns / 1e9);
+	if (r->cut.events)
+		ptrc_cli_message(r->log.path,
+				 "the data of %" PRIu64
+				 " event%s was cut, as the largest has %" PRIu64
+				 " bytes; see --max-data-size",
+				 r->cut.events, r->cut.events == 1 ? "" : "s", r->cut.data_needed);
 	ptrc_unmatched_report(&r->unmatched, NULL);
 }
 
@@ -912,7 +922,7 @@ static int report(const struct run *r)
 		say_notes(r);
 	ptrc_run_snapshots_report(&r->snapshots);
 	is_told = ptrc_run_result_put(r->status, r->log.path, r->has_count ? &r->event_count : NULL,
-				      &r->losses, &r->waits, &r->unmatched, &r->snapshots,
+				      &r->losses, &r->waits, &r->cut, &r->unmatched, &r->snapshots,
 				      r->is_ended_early, r->went_on.count);
 	is_incomplete = ptrc_losses_is_any(&r->losses) || r->snapshots.failed;
 	if (WIFEXITED(r->status) && !WEXITSTATUS(r->status) &&

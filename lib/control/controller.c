@@ -486,6 +486,7 @@ void ptrc_controller_count(struct ptrc_controller *c, struct posixtrace_counts *
 	counts->pt_threads = atomic_load(&h->threads);
 	counts->pt_waits = atomic_load(&h->waits);
 	counts->pt_wait_ns = atomic_load(&h->wait_ns);
+	counts->pt_data_needed = atomic_load(&h->data_needed);
 }
 
 int ptrc_controller_shutdown(struct ptrc_controller *c, trace_id_t id, uint64_t addr,

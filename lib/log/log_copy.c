@@ -536,6 +536,7 @@ int ptrc_log_copy_close(struct posixtrace_log *c, const struct posixtrace_counts
 							 : UINT16_MAX;
 		c->writer.is_source_uncounted = lost->pt_is_source_uncounted;
 		ptrc_store_relaxed(&c->header->lost_events, lost->pt_lost_events);
+		ptrc_store_relaxed(&c->header->data_needed, lost->pt_data_needed);
 		status = (lost->pt_lost_events ? PTRC_ST_EVER_OVERRUN : 0) |
 			 (lost->pt_log_lost_events ? PTRC_ST_EVER_LOG_OVERRUN : 0);
 		ptrc_store_relaxed(&c->header->status, status);
@@ -604,7 +605,10 @@ int ptrc_log_copy_status(struct posixtrace_log *c, const struct posix_trace_stat
 		.log_bytes = c->writer.state.bytes,
 		.untraced_processes = (uint32_t)counts->pt_untraced_processes,
 		.untraced_error = (uint32_t)counts->pt_untraced_error,
-		.refused_names = counts->pt_refused_names,
+		.refused_names = (uint32_t)counts->pt_refused_names,
+		.data_needed = counts->pt_data_needed < UINT32_MAX
+				       ? (uint32_t)counts->pt_data_needed
+				       : UINT32_MAX,
 		.waits = counts->pt_waits,
 		.wait_ns = counts->pt_wait_ns,
 	};

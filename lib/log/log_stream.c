@@ -1008,6 +1008,7 @@ void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct posixtrace_counts 
 		counts->pt_untraced_processes = r->status.untraced_processes;
 		counts->pt_untraced_error = (int)r->status.untraced_error;
 		counts->pt_refused_names = r->status.refused_names;
+		counts->pt_data_needed = r->status.data_needed;
 		counts->pt_source_damaged_events = r->status.source_damaged_events;
 		counts->pt_source_damaged_parts = r->status.source_damaged_parts;
 		if (r->status.flush_error)

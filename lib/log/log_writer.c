@@ -275,6 +275,7 @@ static int write_end(struct ptrc_log_writer *w, uint16_t flags, bool with_index)
 {
 	uint64_t bits = ptrc_load_acquire(&w->header->status);
 	uint64_t lost = since(ptrc_load_relaxed(&w->header->lost_events), w->state.lost_before);
+	uint64_t needed = ptrc_load_relaxed(&w->header->data_needed);
 	/* What was lost before is told by the head of this file. */
 	bool has_lost = (bits & PTRC_ST_EVER_OVERRUN) && (w->state.ordinal == 0 || lost);
 	struct ptrc_log_status status = {
@@ -291,6 +292,7 @@ static int write_end(struct ptrc_log_writer *w, uint16_t flags, bool with_index)
 		.log_events = w->state.events,
 		.log_bytes = w->state.bytes,
 		.flags = flags,
+		.data_needed = needed < UINT32_MAX ? (uint32_t)needed : UINT32_MAX,
 		.source_damaged_parts = w->source_damaged_parts,
 		.source_damaged_events = w->source_damaged_events,
 		.missed_events =
@@ -308,7 +310,7 @@ static int write_end(struct ptrc_log_writer *w, uint16_t flags, bool with_index)
 	status.untraced_processes = untraced.processes;
 	status.untraced_error = (uint32_t)untraced.error;
 	if (w->names)
-		status.refused_names = ptrc_names_count_refused(w->names->refused_seen);
+		status.refused_names = (uint32_t)ptrc_names_count_refused(w->names->refused_seen);
 	status.names = ptrc_log_names_count(w);
 	w->close_reserve = 0;
 	ptrc_log_buffer_clear(&w->out);

@@ -171,8 +171,10 @@ enum ptrc_put_result ptrc_writer_record(struct ptrc_writer *w, uint64_t control,
 
 	w->expect = control;
 	p->id_flags &= PTRC_REC_ID_MASK;
-	if (bytes > data_max)
+	if (bytes > data_max) {
 		p->id_flags |= PTRC_REC_TRUNCATED;
+		ptrc_stream_raise(&h->data_needed, bytes);
+	}
 	p->len = ptrc_record_len_of(bytes < data_max ? bytes : data_max);
 	result = ptrc_writer_put(w, p, &stamp);
 	if (result == PTRC_PUT_DONE) {

@@ -431,6 +431,7 @@ void ptrc_stream_clear(struct ptrc_stream *s)
 	ptrc_store_relaxed(&h->lost_events, 0);
 	ptrc_store_relaxed(&h->waits, 0);
 	ptrc_store_relaxed(&h->wait_ns, 0);
+	ptrc_store_relaxed(&h->data_needed, 0);
 	ptrc_status_change(h,
 			   PTRC_ST_FULL | PTRC_ST_OVERRUN | PTRC_ST_EVER_OVERRUN |
 				   PTRC_ST_LOG_OVERRUN | PTRC_ST_EVER_LOG_OVERRUN |

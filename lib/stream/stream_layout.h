@@ -32,7 +32,7 @@
 #include "lib/model/record.h"
 
 #define PTRC_STREAM_MAGIC UINT64_C(0x314d525453525450) /* "PTRSTRM1" */
-#define PTRC_STREAM_VERSION 8
+#define PTRC_STREAM_VERSION 9
 
 /* Control word: serial << 8 | bits. A writer records only while the word is the one that it last
  * acted on, so every change of state, filter or epoch gives it a new serial. */
@@ -318,6 +318,9 @@ struct ptrc_stream_header {
 	_Atomic int32_t flush_error;
 	/* How often writers have slept there, and how long in all. */
 	_Atomic uint64_t waits, wait_ns;
+	/* Bytes of the largest data that was cut to max_data_size, so that an event could be recorded; 0:
+	 * none was cut. CAS-max. */
+	_Atomic uint64_t data_needed;
 
 	/* -- controller to keeper: one command at a time, under the controller's lock -- */
 	_Atomic uint32_t keeper_command;

@@ -340,6 +340,18 @@ static void note_single_files(const struct ptrc_check *c, struct ptrc_trial *t)
 				c->logs[i].reader.path);
 }
 
+/* No event is missing because of it. */
+static void note_cut_data(const struct ptrc_check *c, struct ptrc_trial *t)
+{
+	for (size_t i = 0; i < c->log_count; i++) {
+		const struct ptrc_reader *r = &c->logs[i].reader;
+
+		if (r->counts.pt_data_needed)
+			add_note(t, "%s has data that was cut, as the largest has %lu bytes",
+				 r->path, r->counts.pt_data_needed);
+	}
+}
+
 static void add_notes(const struct ptrc_check *c, struct ptrc_trial *t)
 {
 	const struct ptrc_rule *r = t->rule;
@@ -364,8 +376,10 @@ static void add_notes(const struct ptrc_check *c, struct ptrc_trial *t)
 		note_count(t, t->doubtful, "begin or end with a loss before the other one",
 			   "begins and ends with a loss before the other one");
 	}
-	if (r->kind == PTRC_RULE_LOSS)
+	if (r->kind == PTRC_RULE_LOSS) {
 		note_single_files(c, t);
+		note_cut_data(c, t);
+	}
 	note_count(t, t->backwards, "answer with an earlier time than what it answers",
 		   "answers with an earlier time than what they answer");
 	note_count(t, cuts, "text longer than what a pattern looks at",

@@ -22,6 +22,7 @@ int ptrc_event_types_from_session(struct ptrc_event_types *t, const char *name)
 	for (size_t i = 0; i < t->count; i++) {
 		t->event_count += t->list[i].events;
 		t->event_bytes += t->list[i].bytes;
+		t->truncated_count += t->list[i].truncated;
 	}
 	/* Frees only the rest: the list belongs to *t now. */
 	types.types = NULL;
@@ -53,6 +54,7 @@ static void add_of_log(struct ptrc_event_types *t, struct ptrc_reader *r, trace_
 	}
 	t->event_count += type->events;
 	t->event_bytes += type->bytes;
+	t->truncated_count += type->truncated;
 }
 
 /* Counts the events by reading all of them. */

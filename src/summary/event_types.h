@@ -22,6 +22,7 @@ struct ptrc_event_types {
 	/* The sums over all types. */
 	uint64_t event_count;
 	uint64_t event_bytes;
+	uint64_t truncated_count; /* events whose data was cut */
 	/* The times of the first and the last event of a log that has events. */
 	struct timespec first;
 	struct timespec last;

@@ -280,7 +280,7 @@ bool ptrc_run_result_open(int log_fd)
 
 bool ptrc_run_result_put(int status, const char *log, const uint64_t *event_count,
 			 const struct ptrc_losses *losses, const struct ptrc_run_waits *waits,
-			 const struct ptrc_unmatched *unmatched,
+			 const struct ptrc_run_cut *cut, const struct ptrc_unmatched *unmatched,
 			 const struct ptrc_run_snapshots *snapshots, bool is_ended_early,
 			 size_t went_on)
 {
@@ -299,6 +299,8 @@ bool ptrc_run_result_put(int status, const char *log, const uint64_t *event_coun
 	ptrc_losses_json(losses, &j);
 	ptrc_json_u64(&j, "waits", waits->count);
 	ptrc_json_u64(&j, "wait_ns", waits->ns);
+	ptrc_json_u64(&j, "truncated_events", cut->events);
+	ptrc_json_u64(&j, "data_needed", cut->data_needed);
 	ptrc_unmatched_json(unmatched, &j);
 	put_snapshots(&j, snapshots);
 	if (is_ended_early)

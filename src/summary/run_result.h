@@ -22,6 +22,12 @@ struct ptrc_run_waits {
 	uint64_t ns;
 };
 
+/* Events of the run whose data was cut to max-data-size, and the bytes of the largest data that was. */
+struct ptrc_run_cut {
+	uint64_t events;
+	uint64_t data_needed;
+};
+
 /* The snapshots of a run. Starts zeroed. */
 struct ptrc_run_snapshots {
 	/* --snapshot-on was given. */
@@ -88,7 +94,7 @@ void ptrc_run_result_put_untraced(int status);
  */
 bool ptrc_run_result_put(int status, const char *log, const uint64_t *event_count,
 			 const struct ptrc_losses *, const struct ptrc_run_waits *,
-			 const struct ptrc_unmatched *, const struct ptrc_run_snapshots *,
-			 bool is_ended_early, size_t went_on);
+			 const struct ptrc_run_cut *, const struct ptrc_unmatched *,
+			 const struct ptrc_run_snapshots *, bool is_ended_early, size_t went_on);
 
 #endif

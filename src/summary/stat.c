@@ -105,6 +105,8 @@ static const struct field count_fields[] = {
 	{"log_bytes", "bytes in the log", U64, AT(counts.pt_log_bytes), ANY | WITH_LOG},
 	{"waits", "waits for room", U64, AT(counts.pt_waits), ANY | WITH_LOG},
 	{"wait_ns", "time waited (ns)", U64, AT(counts.pt_wait_ns), ANY | WITH_LOG},
+	{"truncated_events", "events with data cut", U64, AT(types.truncated_count), ANY},
+	{"data_needed", "largest data cut", U64, AT(counts.pt_data_needed), ANY},
 	{"stream_bytes", "bytes in the stream", U64, AT(counts.pt_stream_bytes), SESSION},
 	{"processes", "processes", U64, AT(counts.pt_processes), SESSION},
 	{"threads", "threads", U64, AT(counts.pt_threads), SESSION},

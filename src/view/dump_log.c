@@ -231,11 +231,14 @@ static bool end(struct ptrc_dump *d)
 
 	for (size_t i = 0; i < d->source_count; i++) {
 		const struct ptrc_losses *s = &d->sources[i].losses;
+		const struct posixtrace_counts *counts = &d->sources[i].reader.counts;
 
 		lost.pt_lost_events += s->stream_events;
 		lost.pt_log_lost_events += s->log_events;
 		lost.pt_source_damaged_events +=
 			s->unreadable_events + s->missing_events + s->source_unreadable_events;
+		if (lost.pt_data_needed < counts->pt_data_needed)
+			lost.pt_data_needed = counts->pt_data_needed;
 		lost.pt_source_damaged_parts +=
 			s->damaged_parts + s->missing_names + s->source_damaged_parts;
 		lost.pt_source_missed_events += s->unshown_events + s->source_unshown_events;

@@ -1106,6 +1106,31 @@ trace leaves that out (--only, --exclude)"
 }
 
 # The keeper is stopped, so COMMAND stands still until it goes on.
+@test "data that is cut is counted and reported once, with the size that was needed" {
+	exits 0 ptrace-run -o run.log --max-data-size=40 --json=run.json -- sh -c '"$0" -n 20 -s 60; "$0" -s 50' \
+		"$traced"
+	[ "$stderr" = "ptrace-run: run.log: the data of 21 events was cut, as the largest has 60 bytes; see --max-data-size" ]
+	jq -e '.truncated_events == 21 and .data_needed == 60 and .complete' run.json
+	ptrace-dump --to-log=copy.log run.log
+	for log in run.log copy.log; do
+		ptrace-stat --json "$log" | jq -e '.counts.truncated_events == 21 and .counts.data_needed == 60'
+		ptrace-stat "$log" | grep -Eq '^largest data cut +60$'
+	done
+	exits 0 ptrace-run -o run.log --quiet --max-data-size=59 -- "$traced" -s 60
+	[ -z "$stderr" ]
+	exits 0 ptrace-run -o run.log --json=run.json --max-data-size=60 -- "$traced" -s 60
+	[ -z "$stderr" ]
+	jq -e '.truncated_events == 0 and .data_needed == 0' run.json
+	# A ring tells it, too, and so do the files of a rotated log.
+	ptrace-run -o ring.log --quiet --log-full-policy=loop --max-data-size=40 -- "$traced" -s 60
+	ptrace-run -o parts.log --quiet --log-rotate=16K --name="$me" --max-data-size=40 -- \
+		sh -c '"$0" -s 60 -n 1000; ptrace-flush "$1"; "$0" -n 1000' "$traced" "$me"
+	[ -e parts.log.000001 ]
+	for log in ring.log parts.log; do
+		ptrace-stat --json "$log" | jq -e '.counts.data_needed == 60'
+	done
+}
+
 @test "a run that waits can be looked at, and COMMAND be interrupted" {
 	local keeper command
 	rm -f in

@@ -75,6 +75,26 @@ static void expect_unread(trace_id_t trid, trace_event_id_t id, unsigned long un
 	CHECK_EQ(counts[id].pt_unread, unread);
 }
 
+TEST(the_largest_data_that_was_cut_is_known, "")
+{
+	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, 64 * KIB, 100);
+	static const char data[200];
+	struct posixtrace_counts seen;
+
+	for (size_t bytes = 100; bytes <= 200; bytes += 50) {
+		posix_trace_event(ts_id("a"), data, bytes);
+		posix_trace_event(ts_id("a"), data, 1);
+		CHECK_OK(posixtrace_get_counts(trid, &seen, sizeof(seen)));
+		CHECK_EQ(seen.pt_data_needed, bytes > 100 ? bytes : 0);
+	}
+	posix_trace_event(ts_id("a"), data, 101);
+	CHECK_OK(posixtrace_get_counts(trid, &seen, sizeof(seen)));
+	CHECK_EQ(seen.pt_data_needed, 200);
+	CHECK_OK(posix_trace_clear(trid));
+	CHECK_OK(posixtrace_get_counts(trid, &seen, sizeof(seen)));
+	CHECK_EQ(seen.pt_data_needed, 0);
+}
+
 TEST(unread_is_what_a_reader_still_gets, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, 100);
