@@ -117,7 +117,7 @@ struct posixtrace_counts {
 	 * numbers. */
 	unsigned long pt_source_damaged_parts;
 	/* 1 if the last file of such a rotated log says that another one follows, which is not there: so
-	 * the log has no end, and nobody knows how many files and events are missing. Else 0. */
+	 * the log has no end, and the numbers of missing files and events are not known. Else 0. */
 	int pt_is_last_file_missing;
 	/* Bytes of the largest data that was cut to max-data-size since the creation or the last clear; 0:
 	 * none was, or the log has no end. In a log at most 2^32 - 1. */
