@@ -183,9 +183,10 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/pairs/table.h \
 	%D%/check/check.c \
 	%D%/check/check.h \
+	%D%/check/form.c \
+	%D%/check/form.h \
 	%D%/check/judge.c \
 	%D%/check/judge.h \
-	%D%/check/report.c \
 	%D%/check/report.h \
 	%D%/check/report_ci.c \
 	%D%/check/report_json.c \

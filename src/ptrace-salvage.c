@@ -36,11 +36,10 @@ static const struct ptrc_cli_option options[] = {
 static const struct ptrc_cli cli = {
 	.program = "ptrace-salvage",
 	.operands = "[OPTION]... [STREAM]...",
-	.summary =
-		"Lists unfinished streams, or writes those that are named into logs: what\n"
-		"programs had recorded when they, their controller and the process that writes\n"
-		"the log were killed. STREAM is an identifier, or the process ID of the\n"
-		"controller or of the target.",
+	.summary = "Lists unfinished streams, or writes those that are named into logs: what\n"
+		   "programs had recorded when they, their controller and the process that writes\n"
+		   "the log were killed. STREAM is an identifier, or the process ID of the\n"
+		   "controller or of the target.",
 	.options = options,
 	.notes = "No file is replaced: if LOG exists, a number is added to the name. Without\n"
 		 "--output, streams without a log go into " DEFAULT_LOG ", and if a log is gone,\n"

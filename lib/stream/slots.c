@@ -132,9 +132,10 @@ uint32_t ptrc_slot_claim(const struct ptrc_pool *pool, int pid, int tid, uint64_
 		for (uint32_t i = PTRC_SLOT_FIRST; i < used; i++)
 			if (claim(h, i, pid, image, *owner))
 				return i;
-		if (attempt == 0 && (used == PTRC_SLOT_COUNT
-					     ? !ptrc_slots_were_reaped(h)
-					     : ptrc_slots_is_time_to_reap(used, used - PTRC_SLOT_FIRST)))
+		if (attempt == 0 &&
+		    (used == PTRC_SLOT_COUNT
+			     ? !ptrc_slots_were_reaped(h)
+			     : ptrc_slots_is_time_to_reap(used, used - PTRC_SLOT_FIRST)))
 			ptrc_slots_reap(pool, pid, image, used == PTRC_SLOT_COUNT);
 	}
 	while (used < PTRC_SLOT_COUNT) {

@@ -10,8 +10,8 @@ int main(int argc, char **argv)
 {
 	bool kills = argc > 2 && !strcmp(argv[1], "-k");
 
-	if (argc < 2 || !(kills ? failing_sync_begin_with(SECCOMP_RET_KILL_PROCESS)
-				: failing_sync_begin(EIO)))
+	if (argc < 2 ||
+	    !(kills ? failing_sync_begin_with(SECCOMP_RET_KILL_PROCESS) : failing_sync_begin(EIO)))
 		return 77;
 	argv += 1 + kills;
 	execvp(argv[0], argv);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
-#include "src/check/report.h"
+#include "src/check/form.h"
 
 void ptrc_check_put(struct ptrc_buffer *b, const struct ptrc_check *c,
 		    enum ptrc_check_format format, bool is_coloured)
