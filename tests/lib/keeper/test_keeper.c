@@ -43,6 +43,7 @@ struct flusher {
 	_Atomic bool is_over;
 	struct writer *writer;
 	_Atomic uint32_t flushed;
+	_Atomic unsigned int flushes;
 };
 
 static void *flush_all_the_time(void *arg)
@@ -54,6 +55,7 @@ static void *flush_all_the_time(void *arg)
 
 		ts_flush(f->trid); /* starts another keeper if that is dead */
 		f->flushed = count;
+		f->flushes++;
 	}
 	return NULL;
 }
@@ -62,10 +64,16 @@ static void *flush_all_the_time(void *arg)
 static void kill_keepers(int fd, struct flusher *f)
 {
 	pthread_t thread = ts_thread(flush_all_the_time, f);
-	unsigned seed = 1;
-	int kills = 0;
+	unsigned seed = 1, flushes = 0;
+	int kills = 0, kills_in_flush = 0;
 
 	while (kills < 50) {
+		/* A flush is given up if keepers die again and again: this one comes to its end before. */
+		if (kills_in_flush == 10)
+			CHECK_EVENTUALLY(f->flushes != flushes);
+		if (f->flushes != flushes)
+			kills_in_flush = 0;
+		flushes = f->flushes;
 		pid_t keeper = other_holder(fd, getpid());
 		struct timespec pause = {0, (rand_r(&seed) % 10000) * 1000};
 
@@ -75,6 +83,7 @@ static void kill_keepers(int fd, struct flusher *f)
 		if (kill(keeper, SIGKILL) == 0) {
 			CHECK_EVENTUALLY(process_is_gone(keeper));
 			kills++;
+			kills_in_flush++;
 		}
 	}
 	f->is_over = true;
