@@ -236,7 +236,7 @@ same_dump() {
 	ptrace-run --no-loss -o run.log -- "$traced" -n 50000 -s 100
 	exits 1 bash -c 'ulimit -f 1000; trap "" XFSZ; exec ptrace-dump --to-log=part.log run.log'
 	[ "$stderr" = "ptrace-dump: part.log: writing the log failed: File too large" ]
-	exits 3 ptrace-dump part.log
+	[ ! -e part.log ]
 }
 
 # whose LOG: what it tells of its machine, clocks and processes
