@@ -329,14 +329,14 @@ void ptrc_attach_begin(void)
 static bool is_awaited(unsigned i)
 {
 	struct ptrc_stream_header *h;
-	bool is_awaited;
+	bool is_due;
 
 	ptrc_attach_lock();
 	h = ptrc_load_relaxed(&ptrc_attachments[i].header);
-	is_awaited = h && ptrc_load_relaxed(&ptrc_attachments[i].is_announced) &&
-		     ptrc_is_announced(h, ptrc_sys_getpid()) && !has_ended(h);
+	is_due = h && ptrc_load_relaxed(&ptrc_attachments[i].is_announced) &&
+		 ptrc_is_announced(h, ptrc_sys_getpid()) && !has_ended(h);
 	ptrc_attach_unlock();
-	return is_awaited;
+	return is_due;
 }
 
 void ptrc_attach_end(void)
