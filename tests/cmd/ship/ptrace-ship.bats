@@ -1004,7 +1004,7 @@ has_sent() {
 	ship_pid=$pid
 	wait_until test -s s.log.ship
 	kill -STOP "$session_pid"
-	wait_until grep -q 'the session does not answer; it is asked again' err
+	wait_until grep -q 'the session does not answer: its process .* is stopped; .*; it is asked again' err
 	kill -CONT "$session_pid"
 	go
 	wait_until grep -qs traced.one server/events
