@@ -58,7 +58,7 @@ static void table_add(const struct ptrc_cli_option *o, size_t *longs, size_t *sh
 static void occupy_standard_descriptors(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-		if (fcntl(fd, F_GETFD) < 0 &&
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
 		    open("/proc/self", O_PATH | O_NOFOLLOW | O_CLOEXEC) != fd &&
 		    open("/", O_PATH | O_CLOEXEC) != fd)
 			_exit(ptrc_cli_failure_status());

@@ -14,18 +14,14 @@
 #include "src/doctor/doctor.h"
 #include "src/os/os_trace.h"
 #include "src/session/orphans.h"
+#include "src/session/trace_error.h"
 
 #define SHM "/dev/shm"
 #define TMPFS_TYPE 0x01021994
-/* Room for a stream of the default size of the library, and for one of the default
- * size of ptrace-run. */
-#define ROOM_LEAST (UINT64_C(1) << 20)
+/* Room for a stream of the default size of ptrace-run. */
 #define ROOM_USUAL (UINT64_C(12) << 20)
 /* Room for a packet of a log, its head and its end. */
 #define LOG_ROOM_LEAST (UINT64_C(272) << 10)
-/* The address space that a stream takes at least. Its file is as large, but mostly empty. */
-#define STREAM_SPACE (UINT64_C(320) << 20)
-#define FILES_LEAST 32
 
 static void check_memory(struct ptrc_doctor *d)
 {
@@ -62,7 +58,7 @@ static void check_memory(struct ptrc_doctor *d)
 	ptrc_doctor_size(room, free_text);
 	ptrc_doctor_size(size, size_text);
 	/* A tmpfs without a limit reports 0 blocks and 0 files. */
-	if (size && room < ROOM_LEAST)
+	if (size && room < PTRC_TRACE_ROOM_LEAST)
 		ptrc_doctor_problem(d, "shared-memory", SHM,
 				    "remove what lies in it, or mount it larger: mount -o "
 				    "remount,size=1G " SHM,
@@ -124,21 +120,21 @@ static void check_limits(struct ptrc_doctor *d)
 	char text[32];
 	struct rlimit l;
 
-	if (!getrlimit(RLIMIT_FSIZE, &l) && l.rlim_max < STREAM_SPACE)
+	if (!getrlimit(RLIMIT_FSIZE, &l) && l.rlim_max < PTRC_TRACE_SPACE)
 		ptrc_doctor_problem(d, "limits", "ulimit -f", "raise the hard limit of file size",
 				    "no file may be larger than %s, but the file of a stream is, "
 				    "though most of it is empty",
 				    ptrc_doctor_size(l.rlim_max, text));
-	else if (!getrlimit(RLIMIT_FSIZE, &l) && l.rlim_cur < STREAM_SPACE)
+	else if (!getrlimit(RLIMIT_FSIZE, &l) && l.rlim_cur < PTRC_TRACE_SPACE)
 		ptrc_doctor_note(d, "limits", "ulimit -f", "raise it if logs end early",
 				 "no file may be larger than %s, logs included",
 				 ptrc_doctor_size(l.rlim_cur, text));
-	if (!getrlimit(RLIMIT_AS, &l) && l.rlim_cur < 2 * STREAM_SPACE)
+	if (!getrlimit(RLIMIT_AS, &l) && l.rlim_cur < 2 * PTRC_TRACE_SPACE)
 		ptrc_doctor_problem(d, "limits", "ulimit -v", "raise it, or lift it",
 				    "a process may have %s of address space; a stream needs some "
 				    "hundred MiB",
 				    ptrc_doctor_size(l.rlim_cur, text));
-	if (!getrlimit(RLIMIT_NOFILE, &l) && l.rlim_cur < FILES_LEAST)
+	if (!getrlimit(RLIMIT_NOFILE, &l) && l.rlim_cur < PTRC_TRACE_FILES_LEAST)
 		ptrc_doctor_problem(
 			d, "limits", "ulimit -n", "raise it",
 			"a process may have %lu open files; the commands need some more",

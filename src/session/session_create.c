@@ -186,8 +186,9 @@ void ptrc_session_create(const struct ptrc_session_plan *plan, struct ptrc_sessi
 		pid = fork();
 		if (pid)
 			_exit(pid < 0 ? errno : 0);
-		/* Even if standard descriptors are closed, the pipe must not take their places. */
-		controller_main(plan, fcntl(ends[1], F_DUPFD_CLOEXEC, 3));
+		/* The pipe has not taken the place of a standard descriptor: ptrc_cli_begin() has
+		 * occupied those that were closed. */
+		controller_main(plan, ends[1]);
 	}
 	close(ends[1]);
 	if (pid < 0) {

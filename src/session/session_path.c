@@ -76,6 +76,13 @@ void ptrc_session_say_directory(int error)
 {
 	char path[64];
 
+	/* As after chroot(). */
+	if (error == EPERM && access("/dev/shm", F_OK) && errno == ENOENT) {
+		ptrc_cli_message("/dev/shm",
+				 "is not there, and a trace needs memory there: mount -t tmpfs -o "
+				 "mode=1777 tmpfs /dev/shm");
+		return;
+	}
 	ptrc_session_directory(false, path);
 	ptrc_cli_message(path, "%s",
 			 error == EPERM ? "not safe to use: it has to be a directory of yours "

@@ -3,10 +3,14 @@
 #include "src/session/trace_error.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <posixtrace.h>
@@ -14,6 +18,8 @@
 #include "src/cli/cli.h"
 #include "src/session/logfile.h"
 #include "src/session/session_path.h"
+
+#define SHM "/dev/shm"
 
 /* Whether the caller, or the process, has all the traces that it can have. */
 static bool has_all_traces(pid_t pid)
@@ -79,20 +85,96 @@ void ptrc_trace_no_process(const char *what, int error)
 		ptrc_cli_message(NULL, "cannot start %s: %s", what, ptrc_cli_process_reason(error));
 }
 
+static bool is_refusal(int error)
+{
+	return error == EPERM || error == EACCES || error == ENOSYS;
+}
+
+/* Finds a system call that a stream needs and that the kernel refuses to this process, whatever it is to do;
+ * its error number is in errno. Null: there is none. */
+static const char *find_refused_call(void)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+	char path[48];
+	const char *call = NULL;
+	int fd;
+
+	snprintf(path, sizeof(path), SHM "/.posixtrace-%ld", (long)getpid());
+	if (mkdirat(AT_FDCWD, path, 0700) && is_refusal(errno))
+		return "mkdirat";
+	rmdir(path);
+	fd = open(SHM, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return is_refusal(errno) ? "open" : NULL;
+	if (ftruncate(fd, 4096) && is_refusal(errno))
+		call = "ftruncate";
+	else if (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, 4096) && is_refusal(errno))
+		call = "fallocate";
+	else if (fcntl(fd, F_OFD_SETLK, &lock) && is_refusal(errno))
+		call = "fcntl";
+	if (!call)
+		close(fd);
+	return call;
+}
+
+/* Prints which system call is refused, and returns whether one is. */
+static bool say_refused(const char *target)
+{
+	const char *call = find_refused_call();
+
+	if (!call)
+		return false;
+	ptrc_cli_message(target,
+			 "cannot be traced: the system call %s is refused to this command (%s), "
+			 "as by a seccomp filter",
+			 call, strerror(errno));
+	return true;
+}
+
+/* The library raises the limit on file size for a moment, as far as it can. */
+static bool is_below(int resource, uint64_t least)
+{
+	struct rlimit l;
+
+	return !getrlimit((__rlimit_resource_t)resource, &l) &&
+	       (resource == RLIMIT_FSIZE ? l.rlim_max : l.rlim_cur) < least;
+}
+
+/* Why there was no memory for a stream. */
+static const char *explain_shortage(void)
+{
+	struct statvfs v;
+
+	if (!statvfs(SHM, &v) && v.f_blocks &&
+	    (uint64_t)v.f_bavail * v.f_frsize < PTRC_TRACE_ROOM_LEAST)
+		return SHM " is full";
+	if (is_below(RLIMIT_AS, 2 * PTRC_TRACE_SPACE))
+		return "the limit on address space (ulimit -v) is too low";
+	if (is_below(RLIMIT_FSIZE, PTRC_TRACE_SPACE))
+		return "the limit on file size (ulimit -f) is too low";
+	if (is_below(RLIMIT_NOFILE, PTRC_TRACE_FILES_LEAST))
+		return "the limit on open files (ulimit -n) is too low";
+	return SHM " has too little room, or the system or the control group too little memory";
+}
+
 void ptrc_trace_error(int error, pid_t pid, const char *target, const char *log_path)
 {
 	char directory[64];
 	struct stat st;
 
+	if (error != ESRCH && !access(SHM, W_OK) && say_refused(target))
+		return;
 	switch (error) {
 	case ESRCH:
 		ptrc_cli_message(target, "no such process");
 		return;
 	case EPERM:
-		if (access("/dev/shm", W_OK) && errno == EROFS)
-			ptrc_cli_message("/dev/shm",
+		if (access(SHM, W_OK) && errno == EROFS)
+			ptrc_cli_message(SHM,
 					 "is mounted read-only, and a trace needs memory there: "
-					 "mount -o remount,rw /dev/shm");
+					 "mount -o remount,rw " SHM);
+		else if (access(SHM, F_OK))
+			ptrc_session_say_directory(EPERM);
 		else if (ptrc_session_directory(false, directory) == EPERM)
 			ptrc_session_say_directory(EPERM);
 		else
@@ -108,8 +190,7 @@ void ptrc_trace_error(int error, pid_t pid, const char *target, const char *log_
 				 TRACE_SYS_MAX);
 		return;
 	case ENOMEM:
-		ptrc_cli_message(target, "no memory for the stream: /dev/shm is full, or a limit "
-					 "on file size or open files is too low");
+		ptrc_cli_message(target, "no memory for the stream: %s", explain_shortage());
 		return;
 	case EOVERFLOW:
 		ptrc_cli_message("CLOCK_REALTIME",

@@ -5,7 +5,14 @@
 #ifndef PTRC_SRC_SESSION_TRACE_ERROR_H
 #define PTRC_SRC_SESSION_TRACE_ERROR_H
 
+#include <stdint.h>
 #include <sys/types.h>
+
+/* What a stream needs at least: room in /dev/shm; address space and file size, though most of it is empty; and
+ * how many files the commands open. */
+#define PTRC_TRACE_ROOM_LEAST (UINT64_C(1) << 20)
+#define PTRC_TRACE_SPACE (UINT64_C(320) << 20)
+#define PTRC_TRACE_FILES_LEAST 32
 
 /*
  * Prints the message for an error number of posix_trace_create(), or of

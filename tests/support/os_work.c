@@ -13,6 +13,8 @@
  *	os_work deep N MS    the same below a function, work_deep, that calls itself N times
  *	os_work refused COMMAND [ARGUMENT]...
  *	                     execute COMMAND with a kernel that refuses perf_event_open()
+ *	os_work refuse CALL ERROR COMMAND [ARGUMENT]...
+ *	                     the same for one of a few system calls, with this error number
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -167,12 +169,12 @@ static int spins(long ms, long count)
 	return 0;
 }
 
-static int refused(char **command)
+static int refused(long number, int error, char **command)
 {
 	struct sock_filter steps[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned int)number, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned int)error),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 	const struct sock_fprog program = {.len = 4, .filter = steps};
@@ -185,6 +187,23 @@ static int refused(char **command)
 	execvp(*command, command);
 	perror(*command);
 	return 1;
+}
+
+static long number_of(const char *call)
+{
+	static const struct {
+		const char *name;
+		long number;
+	} calls[] = {{"fallocate", SYS_fallocate},
+		     {"fcntl", SYS_fcntl},
+		     {"mkdirat", SYS_mkdirat},
+		     {"openat", SYS_openat},
+		     {"mmap", SYS_mmap}};
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+		if (!strcmp(calls[i].name, call))
+			return calls[i].number;
+	return -1;
 }
 
 int main(int argc, char **argv)
@@ -202,6 +221,8 @@ int main(int argc, char **argv)
 	if (argc > 3 && !strcmp(argv[1], "deep"))
 		return !work_deep(atol(argv[2]), atol(argv[3]));
 	if (argc > 2 && !strcmp(argv[1], "refused"))
-		return refused(argv + 2);
+		return refused(SYS_perf_event_open, EPERM, argv + 2);
+	if (argc > 4 && !strcmp(argv[1], "refuse"))
+		return refused(number_of(argv[2]), atoi(argv[3]), argv + 4);
 	return 2;
 }

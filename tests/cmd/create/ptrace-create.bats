@@ -409,3 +409,28 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 	ptrace-create --pid="$pid" --name="$me.o" -o /dev/stdout >/dev/null
 	go
 }
+
+@test "a refused system call, a limit on address space and a missing /dev/shm are named" {
+	local work=$PTRC_BUILD/tests/support/os_work call said
+	traced_start -w
+	for call in fcntl fallocate; do
+		said="cannot be traced: the system call $call is refused to this command (Operation not permitted), as by a seccomp filter"
+		run_split "$work" refuse $call 1 ptrace-create --pid="$pid" --name="$me.a"
+		[ "$status" -ne 77 ] || skip "no seccomp here"
+		[ "$status" -eq 1 ]
+		[ "$stderr" = "ptrace-create: $pid: $said" ]
+		exits 125 "$work" refuse $call 1 ptrace-run -o run.log true
+		[ "$stderr" = "ptrace-run: true: $said" ]
+	done
+	# The address sanitizer takes more address space than that.
+	if ! grep -q __asan_init "$PTRACE_BIN/ptrace-create"; then
+		exits 1 bash -c 'ulimit -v 60000; ptrace-create --pid="$1" --name="$2"' _ "$pid" "$me.a"
+		[ "$stderr" = "ptrace-create: $pid: no memory for the stream: the limit on address space (ulimit -v) is too low" ]
+	fi
+	own_mounts 'mount -t tmpfs tmpfs /dev
+		mknod -m 666 /dev/null c 1 3
+		! ptrace-create --pid="$1" --name="$2"
+		! ptrace-run -o run.log true' "$pid" "$me.a"
+	[ "$stderr" = "ptrace-create: /dev/shm: is not there, and a trace needs memory there: mount -t tmpfs -o mode=1777 tmpfs /dev/shm
+ptrace-run: /dev/shm: is not there, and a trace needs memory there: mount -t tmpfs -o mode=1777 tmpfs /dev/shm" ]
+}
