@@ -256,8 +256,8 @@ static void put_pairs(const char *thing)
 	ptrc_losses_report(&losses, reader.path);
 	if (losses.is_unclosed)
 		ptrc_orphans_say_of(reader.path);
-	is_failed |=
-		ptrc_pairs_report_missing(&pairs, &(struct ptrc_reader *){&reader}, 1, reader.path);
+	is_failed |= ptrc_pairs_report_missing(&pairs, &(struct ptrc_reader *){&reader}, 1,
+					       &dump.layouts, reader.path);
 	is_failed |= losses.read_error != 0;
 	is_incomplete |= ptrc_losses_is_any(&losses);
 	ptrc_misfits_add(&misfits, &view);

@@ -38,6 +38,8 @@ void ptrc_cli_refuse(const char *thing, const char *format, ...)
 /* Why something is refused. The caller adds where it stands. A longer reason is cut. */
 struct ptrc_cli_reason {
 	char text[400];
+	/* It is no mistake of writing: what is refused would find nothing. */
+	bool is_vain;
 };
 
 /* Fills in the reason. Always returns false, so that a function that refuses something can

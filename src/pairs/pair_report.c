@@ -303,22 +303,36 @@ static void look_for_value(void *thing, void *arg)
 	*has_any |= row->value.kind != PTRC_VALUE_NONE;
 }
 
-/* Whether events have the field of --per, if there are any. If not, says so. */
-static bool has_value(const struct ptrc_pairs *p)
+/* Puts the fields of layouts whose names are near to the one of --per. */
+static const char *near_fields(const struct ptrc_field *per, const struct ptrc_layouts *l,
+			       char *proposal, size_t size)
 {
+	struct ptrc_nearest nearest = {0};
+
+	for (size_t i = 0; per->id == PTRC_FIELD_MEMBER && i < l->name_count; i++)
+		if (strcmp(per->text, l->names[i]))
+			ptrc_nearest_offer(&nearest, per->text, l->names[i]);
+	return ptrc_nearest_text(&nearest, proposal, size);
+}
+
+/* Whether events have the field of --per, if there are any. If not, says so. */
+static bool has_value(const struct ptrc_pairs *p, const struct ptrc_layouts *l)
+{
+	char proposal[4 * TRACE_EVENT_NAME_MAX];
 	bool has_any = !p->per || !p->rows.count;
 
 	ptrc_table_visit(&p->rows, look_for_value, &has_any);
 	if (!has_any)
-		ptrc_cli_message("--per", "no event of the pairs has %s%s",
+		ptrc_cli_message("--per", "no event of the pairs has %s%s%s",
 				 p->per->id == PTRC_FIELD_MEMBER ? "data." : "",
 				 p->per->id == PTRC_FIELD_MEMBER ? p->per->text
-								 : ptrc_field_name(p->per->id));
+								 : ptrc_field_name(p->per->id),
+				 near_fields(p->per, l, proposal, sizeof(proposal)));
 	return has_any;
 }
 
 bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, struct ptrc_reader *const *readers,
-			       size_t count, const char *thing)
+			       size_t count, const struct ptrc_layouts *layouts, const char *thing)
 {
 	bool is_missing = false;
 
@@ -328,7 +342,7 @@ bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, struct ptrc_reader *c
 		ptrc_cli_message(thing, "no event type has a name that ends with .begin or .end");
 		return true;
 	}
-	is_missing = !has_value(p);
+	is_missing = !has_value(p, layouts);
 	for (size_t i = 0; i < p->count; i++) {
 		const struct ptrc_pair *pair = &p->list[i];
 
@@ -361,7 +375,7 @@ bool ptrc_pairs_report_missing_in(struct ptrc_pairs *p, const struct ptrc_dump *
 	for (size_t i = 0; i < d->source_count; i++)
 		readers[i] = &d->sources[i].reader;
 	p->is_by_name &= has_asked;
-	is_missing = ptrc_pairs_report_missing(p, readers, d->source_count,
+	is_missing = ptrc_pairs_report_missing(p, readers, d->source_count, &d->layouts,
 					       d->source_count == 1 ? readers[0]->path : NULL);
 	p->is_by_name = is_by_name;
 	free(readers);

@@ -152,9 +152,13 @@ static void add_pairs(struct ptrc_selection *s)
 
 static struct ptrc_where *read_where(const struct ptrc_selection *s, const char *text)
 {
-	struct ptrc_cli_reason why;
+	struct ptrc_cli_reason why = {.is_vain = false};
 	struct ptrc_where *w = ptrc_where_parse(text, &s->dump->layouts, &why);
 
+	if (!w && why.is_vain) {
+		ptrc_cli_message("--where", "%s", why.text);
+		exit(PTRC_EXIT_FAILED);
+	}
 	if (!w)
 		ptrc_cli_usage("--where", "%s", why.text);
 	return w;

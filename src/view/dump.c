@@ -641,6 +641,61 @@ static bool check_patterns(const struct ptrc_dump *d)
 	return is_found;
 }
 
+/* Whether a log knows the process, or the name of the thread; it knows only those that have events. */
+static bool knows_number(const struct ptrc_dump *d, pid_t number, bool is_thread)
+{
+	struct posixtrace_log_process process;
+	struct posixtrace_log_thread thread;
+
+	for (size_t i = 0; i < d->source_count; i++) {
+		trace_id_t log = d->sources[i].reader.trace;
+
+		for (unsigned long k = 0;
+		     !posixtrace_get_log_process(log, k, &process, sizeof(process)); k++)
+			if (process.pp_pid == number)
+				return true;
+		for (unsigned long k = 0;
+		     is_thread && !posixtrace_get_log_thread(log, k, &thread, sizeof(thread)); k++)
+			if (thread.pt_tid == number)
+				return true;
+	}
+	return false;
+}
+
+/* Whether an event has the number. This reads the logs once more, which have been read. */
+static bool has_number(struct ptrc_dump *d, pid_t number, bool is_thread)
+{
+	for (size_t i = 0; i < d->source_count; i++) {
+		struct ptrc_reader *r = &d->sources[i].reader;
+
+		if (ptrc_reader_select(r, NULL, 0, NULL))
+			return true;
+		while (ptrc_reader_next(r))
+			if ((is_thread ? r->event.posix_tid : r->event.posix_pid) == number)
+				return true;
+	}
+	return false;
+}
+
+/* Returns whether events have the processes or threads that select events. Of a session others may come. */
+static bool check_numbers(struct ptrc_dump *d, const struct ptrc_select_numbers *n, bool is_thread)
+{
+	bool is_found = true;
+
+	for (size_t i = 0; i < d->source_count; i++)
+		if (d->session || d->sources[i].reader.source)
+			return true;
+	for (size_t i = 0; i < n->count; i++) {
+		if (knows_number(d, n->numbers[i], is_thread) ||
+		    has_number(d, n->numbers[i], is_thread))
+			continue;
+		is_found = false;
+		ptrc_cli_message(is_thread ? "--tid" : "--pid", "no event is of %s %d",
+				 is_thread ? "thread" : "process", (int)n->numbers[i]);
+	}
+	return is_found;
+}
+
 /* Says in how many texts a pattern may have missed something. */
 static void check_wheres(const struct ptrc_dump *d)
 {
@@ -699,6 +754,10 @@ enum ptrc_exit ptrc_dump_end(struct ptrc_dump *d, enum ptrc_exit status, bool is
 		has_all_names &= !losses->is_unclosed && !losses->unreadable_events &&
 				 !losses->missing_names && !losses->refused_names &&
 				 !losses->is_unreadable_uncounted;
+	}
+	if (status == PTRC_EXIT_DONE) {
+		is_found &= check_numbers(d, &d->select.pids, false);
+		is_found &= check_numbers(d, &d->select.tids, true);
 	}
 	if (d->sink && !d->sink->end(d))
 		status = PTRC_EXIT_FAILED;

@@ -186,6 +186,8 @@ struct ptrc_layout_uses ptrc_layouts_uses(const struct ptrc_layouts *l, int name
 				continue;
 			uses.units |= 1U << f->unit;
 			uses.is_json |= f->kind == PTRC_LAYOUT_JSON;
+			uses.is_other_than_text |=
+				f->kind != PTRC_LAYOUT_STRING && f->kind != PTRC_LAYOUT_CHARS;
 			if (f->count > uses.element_count)
 				uses.element_count = f->count;
 		}

@@ -64,12 +64,13 @@ int ptrc_layouts_name(const struct ptrc_layouts *, const char *name, size_t size
 /*
  * What the fields are whose name has this number, in all layouts: the units that they have, a bit
  * each (1 << enum ptrc_unit); how many elements the longest array among them has, 0 if none is one;
- * whether one of them is JSON.
+ * whether one of them is JSON, and one no text.
  */
 struct ptrc_layout_uses {
 	unsigned int units;
 	uint32_t element_count;
 	bool is_json;
+	bool is_other_than_text;
 };
 
 struct ptrc_layout_uses ptrc_layouts_uses(const struct ptrc_layouts *, int name);

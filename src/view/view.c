@@ -175,6 +175,8 @@ static bool find_member(const char *name, const struct ptrc_layouts *l, struct p
 	strcpy(f->text, name);
 	f->path = (unsigned char)size;
 	f->units = uses.units;
+	f->is_text =
+		number >= 0 && !*path && !uses.is_other_than_text && !l->is_open && !l->has_json;
 	/* What the log tells later may have a unit of time. */
 	if (l->is_open)
 		f->units |= 1U << PTRC_UNIT_NS | 1U << PTRC_UNIT_NONE;

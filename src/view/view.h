@@ -64,6 +64,8 @@ struct ptrc_field {
 	bool is_of_begin;
 	/* Of a member: the units that it has in the layouts, a bit each: 1 << enum ptrc_unit. */
 	unsigned int units;
+	/* Of a member: it is text in all layouts that have it, and no data that is JSON can have it. */
+	bool is_text;
 	/* Of a member: all behind "data.", and where in this the path into JSON, or to an element,
 	 * begins; at the end if there is none. */
 	unsigned char path;

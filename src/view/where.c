@@ -819,6 +819,21 @@ static void check_string(struct parser *p, const struct operand *other, struct o
 		       describe(other, reason));
 }
 
+/* Refuses a field that the layouts say to be text, and that is compared with a number. */
+static void check_text(struct parser *p, const struct operand *text, const struct operand *other)
+{
+	const char *name = text->field.text;
+
+	if (!text->is_field || text->field.id != PTRC_FIELD_MEMBER || !text->field.is_text ||
+	    other->text || other->dimensions != NUMBER_DIMENSION || p->token == BAD)
+		return;
+	refuse(p, p->begin + text->at,
+	       "'data.%s' is text, and is compared with a number; put that in quotes, or write "
+	       "data.%s + 0 for text that reads as a number",
+	       name, name);
+	p->why->is_vain = true;
+}
+
 static void check_comparison(struct parser *p, struct node *n)
 {
 	struct operand *a = &n->operands[0];
@@ -828,6 +843,8 @@ static void check_comparison(struct parser *p, struct node *n)
 
 	check_string(p, a, b);
 	check_string(p, b, a);
+	check_text(p, a, b);
+	check_text(p, b, a);
 	if (ptrc_dimension_is_comparable(a->dimensions, b->dimensions) || are_time_and_ns(a, b))
 		return;
 	/* Tells it where a literal is, as that is what can be written otherwise, or what is not a

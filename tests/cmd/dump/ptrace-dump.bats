@@ -9,6 +9,39 @@ one_event() {
 	ptrace-dump --pid="$(ptrace-dump run.log | jq -s 'map(select(.id > 9))[0].pid')" run.log
 }
 
+@test "a process or a thread that no event has is told" {
+	ptrace-run -o run.log -- "$traced" -n 2 -t 2
+	pid=$(ptrace-dump --json -e traced.event run.log | jq -s '.[0].pid')
+	tid=$(ptrace-dump --json -e traced.event run.log | jq -s '.[0].tid')
+	exits 0 ptrace-dump --pid="$pid" --tid="$tid" run.log
+	[ -n "$stdout" ]
+	exits 1 ptrace-dump --pid=1234567 --pid="$pid" run.log
+	[ -n "$stdout" ]
+	[ "$stderr" = "ptrace-dump: --pid: no event is of process 1234567" ]
+	exits 1 ptrace-dump --count --tid=1234567 run.log
+	[ "$stderr" = "ptrace-dump: --tid: no event is of thread 1234567" ]
+	exits 1 ptrace-export --to=csv --pid=1234567 -o out.csv run.log
+	exits 1 ptrace-report --text --tid=1234567 run.log
+	# That other conditions leave none of its events is no mistake.
+	exits 0 ptrace-dump --pid="$pid" --where='len > 1000' run.log
+	[ -z "$stdout$stderr" ]
+	exits 0 ptrace-dump --tid="$tid" --since=now run.log
+}
+
+@test "text that is compared with a number is told" {
+	ptrace-run -o run.log -- "$traced" -l 'str text' -d 5 -z
+	exits 1 ptrace-dump --where='data.text == 5' run.log
+	[ "$stderr" = "ptrace-dump: --where: column 1: 'data.text' is text, and is compared with a number; put that in quotes, or write data.text + 0 for text that reads as a number" ]
+	exits 1 ptrace-dump --where='pid > data.text' run.log
+	exits 1 ptrace-export --to=csv --where='data.text == 5' -o out.csv run.log
+	for where in 'data.text == "5"' 'data.text + 0 == 5' 'data.text'; do
+		exits 0 ptrace-dump --count --where="$where" run.log
+		[ "$stdout" = 1 ]
+	done
+	# Another layout may have a number of the same name.
+	exits 0 ptrace-dump --count --where='data.text == 5' --decode='other=u8 text' run.log
+}
+
 @test "an event has the documented members" {
 	begin=$(date +%s)
 	one_event name -d 'some data' >event

@@ -357,6 +357,9 @@ pairs_log() {
 	"$PTRC_BUILD/tests/support/prog_durations" run.log req 10 1000 2000 1 1
 	exits 1 ptrace-stat --decode='*=json' --pairs --per=data.rout run.log
 	[[ $stderr == *"--per: no event of the pairs has data.rout"* ]]
+	ptrace-run -o layout.log -- bash -c "'$traced' -e r.begin -l 'u32 route' -d abcd; '$traced' -e r.end -l 'u32 route' -d abcd"
+	exits 1 ptrace-stat --pair='r.begin..r.end by data' --per=data.rout layout.log
+	[[ $stderr == *"--per: no event of the pairs has data.rout (did you mean 'route'?)"* ]]
 }
 
 @test "a log of a killed controller whose keeper is stopped is shown without its end, and the keeper is named" {
