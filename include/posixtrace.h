@@ -292,8 +292,9 @@ int posixtrace_eventid_get_layout(trace_id_t, trace_event_id_t event, char *layo
  * POSIXTRACE_TYPE(TYPE, NAME, STRUCTURE, MEMBER...) stands outside of functions and declares a static
  * object TYPE, for up to 32 members: integers, enumerations, float, double, bool, char, arrays of these,
  * and void *, which is recorded as an address. An array of char is text, one of unsigned char is bytes.
- * Any other member, such as a pointer to text, is an error when this is compiled. Members that are not
- * listed are not recorded.
+ * Any other member, such as a pointer to text, is an error when this is compiled, which names the member.
+ * Members that are not listed are not recorded. In C++ the macro itself is an error: <posixtrace.hpp> has
+ * types for it.
  *
  * POSIXTRACE_EMIT(TYPE, .MEMBER = VALUE...) records an event; members that are not given are 0.
  * POSIXTRACE_EMIT_FROM(TYPE, POINTER) records the structure that the pointer leads to. They are like
@@ -415,9 +416,15 @@ trace_event_id_t posixtrace_begin_type(struct posixtrace_type *);
 
 /* A member of a structure that does not exist. */
 #define POSIXTRACE_OF_(t, m) (((t *)0)->m)
-#define POSIXTRACE_CHECK_(t, m)                                         \
-	_Static_assert(POSIXTRACE_IS_NO_POINTER_(POSIXTRACE_OF_(t, m)), \
-		       "the pointer " #m " means nothing to who reads the event");
+/* By names, which is all that clang then shows of a condition that does not hold. */
+#define POSIXTRACE_CHECK_(t, m)                                                            \
+	enum {                                                                             \
+		t##_##m##_is_no_pointer = POSIXTRACE_IS_NO_POINTER_(POSIXTRACE_OF_(t, m)), \
+		t##_##m##_is_known = POSIXTRACE_CODE_OF_(POSIXTRACE_OF_(t, m)) != 0        \
+	};                                                                                 \
+	_Static_assert(t##_##m##_is_no_pointer,                                            \
+		       "the pointer " #m " means nothing to who reads the event");         \
+	_Static_assert(t##_##m##_is_known, "the type of the member " #m " cannot be recorded");
 #define POSIXTRACE_MEMBER_(t, m)                          \
 	{#m,                                              \
 	 offsetof(t, m),                                  \
@@ -462,7 +469,8 @@ trace_event_id_t posixtrace_begin_type(struct posixtrace_type *);
 		 float *: POSIXTRACE_CODE_(FLOAT, float), \
 		 double *: POSIXTRACE_CODE_(FLOAT, double), \
 		 void *: POSIXTRACE_CODE_(ADDRESS, void *), \
-		 const void *: POSIXTRACE_CODE_(ADDRESS, void *))
+		 const void *: POSIXTRACE_CODE_(ADDRESS, void *), \
+		 default: 0)
 #define POSIXTRACE_IS_ARRAY_(x)                                                              \
 	_Generic((x), _Bool : 0, char : 0, signed char : 0, unsigned char : 0, short : 0,    \
 		 unsigned short : 0, int : 0, unsigned int : 0, long : 0, unsigned long : 0, \
@@ -517,6 +525,13 @@ trace_event_id_t posixtrace_begin_type(struct posixtrace_type *);
 #define POSIXTRACE_EACH_30_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_29_(do_, t, __VA_ARGS__)
 #define POSIXTRACE_EACH_31_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_30_(do_, t, __VA_ARGS__)
 #define POSIXTRACE_EACH_32_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_31_(do_, t, __VA_ARGS__)
+#elif __cplusplus >= 201103L /* Types of events have fields of the types of C++. */
+#define POSIXTRACE_TYPE(type, ...)             \
+	static_assert(!sizeof(#type),          \
+		      "POSIXTRACE_TYPE(" #type \
+		      ", ...) is for C; <posixtrace.hpp> has posixtrace::event for C++")
+#define POSIXTRACE_EMIT(type, ...) static_cast<void>(0)
+#define POSIXTRACE_EMIT_FROM(type, pointer) static_cast<void>(0)
 #endif
 
 /*

@@ -275,6 +275,9 @@ endif
 EXTRA_DIST += %D%/libposixtrace.map
 
 pkgconfig_DATA += %D%/posixtrace.pc
+cmakedir = $(libdir)/cmake/posixtrace
+dist_cmake_DATA = %D%/posixtrace-config.cmake
+cmake_DATA = %D%/posixtrace-config-version.cmake
 
 # The module for Python. Below the directory of modules it has a folder of its own; what is compiled of it
 # is made by who imports it.

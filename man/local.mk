@@ -145,6 +145,9 @@ dist_man_MANS += \
 	%D%/posixtrace_log_add_whose.3 \
 	%D%/posixtrace_log_close.3 \
 	%D%/posixtrace_log_set_layout.3 \
+	%D%/POSIXTRACE_EMIT.3 \
+	%D%/POSIXTRACE_EMIT_FROM.3 \
+	%D%/POSIXTRACE_TYPE.3 \
 	%D%/posixtrace_open_type.3 \
 	%D%/posixtrace_log_type.3 \
 	%D%/posixtrace_discard_orphan.3 \

@@ -53,6 +53,8 @@ expected() (
 			echo "lib/python3/dist-packages/posixtrace/$f"
 		done
 	fi
+	echo lib/cmake/posixtrace/posixtrace-config-version.cmake
+	echo lib/cmake/posixtrace/posixtrace-config.cmake
 	echo lib/libposixtrace.a
 	echo lib/libposixtrace.la
 	echo lib/pkgconfig/posixtrace.pc
@@ -117,6 +119,26 @@ static_program() (
 	traced static
 )
 
+found_by_cmake() (
+	command -v cmake >/dev/null || { echo 'no cmake'; exit 77; }
+	mkdir "$dir/cmake" && cp "$PTRC_SOURCE/examples/hello.c" "$dir/cmake" || exit 1
+	cat >"$dir/cmake/CMakeLists.txt" <<-'END'
+		cmake_minimum_required(VERSION 3.16)
+		project(hello C)
+		find_package(posixtrace 0.2 REQUIRED)
+		add_executable(by_cmake hello.c)
+		target_link_libraries(by_cmake PRIVATE posixtrace::posixtrace)
+	END
+	cmake -S "$dir/cmake" -B "$dir/cmake/build" -DCMAKE_PREFIX_PATH="$prefix" \
+		-DCMAKE_C_COMPILER="${CC##* }" -DCMAKE_C_FLAGS="${PTRC_SAN_CFLAGS-}" &&
+		cmake --build "$dir/cmake/build" || exit 1
+	cp "$dir/cmake/build/by_cmake" "$dir" || exit 1
+	export LD_LIBRARY_PATH="$prefix/lib"
+	traced by_cmake || exit 1
+	sed -i 's/posixtrace 0.2/posixtrace 99/' "$dir/cmake/CMakeLists.txt"
+	! cmake -S "$dir/cmake" -B "$dir/cmake/build"
+)
+
 nothing_left() (
 	with_prefix uninstall || exit 1
 	! find "$prefix" ! -type d | grep .
@@ -135,6 +157,7 @@ result 'everything is installed' everything
 result 'links of manual pages lead somewhere' links_lead
 result 'program with the installed shared library is traced' shared_program
 result 'program with the installed static library is traced' static_program
+result 'find_package(posixtrace) finds it, if the version will do' found_by_cmake
 result 'uninstalled, nothing is left' nothing_left
 result 'the same below DESTDIR' in_stage
 echo "1..$number"

@@ -144,6 +144,7 @@ posixtrace::event<posixtrace::json, int> e{"e", "a", "b"};|json and bytes can on
 posixtrace::event<posixtrace::bytes, int> e{"e", "a", "b"};|json and bytes can only be the last
 posixtrace::span_type<int, posixtrace::key<int>> e{"e", "a", "b"};|the key of a span is its first field
 posixtrace::span_type<posixtrace::key<char[2]>> e{"e", "a"}; void f() { posixtrace::span s{e, ""}; }|the key of a span is a number
+struct s { int i; }; POSIXTRACE_TYPE(t, "t", struct s, i); void f() { POSIXTRACE_EMIT(t, .i = 1); }|POSIXTRACE_TYPE(t, ...) is for C; <posixtrace.hpp> has
 END
 }
 result 'mistakes are errors that say what is wrong' mistakes

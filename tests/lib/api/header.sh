@@ -128,6 +128,30 @@ result 'limits and options are preprocessor integers [HDR-25 HDR-26 HDR-27 HDR-2
 } >"$dir/guarded.c"
 result 'limits given by the C library are kept [HDR-27]' everywhere "$dir/guarded.c"
 
+# Each member that POSIXTRACE_TYPE cannot record: an error that names it, and no other.
+members() {
+	while IFS='|' read -r member message; do
+		{
+			echo '#include <posixtrace.h>'
+			echo "struct s { int i; $member; };"
+			echo 'POSIXTRACE_TYPE(t, "t", struct s, i, it);'
+		} >"$dir/member.c"
+		if compile -std=c11 <"$dir/member.c" >"$dir/said" 2>&1 ||
+			[ "$(grep -c 'error:' "$dir/said")" -ne 1 ] || ! grep -q "$message" "$dir/said"; then
+			echo "with: $member"
+			cat "$dir/said"
+			return 1
+		fi
+	done <<'END'
+struct { int i; } it|the type of the member it cannot be recorded
+const char *it|the type of the member it cannot be recorded
+char *it|the pointer it means nothing to who reads the event
+int it[2][2]|the type of the member it cannot be recorded
+long double it|the type of the member it cannot be recorded
+END
+}
+result 'a member of a structure that cannot be recorded is named' members
+
 # Parameter names of the standard's pages and other likely ones.
 unreserved='attr set event how data trid what name info status fd policy size type id
 	num_bytes data_len unavailable abs_timeout event_id event_name data_ptr ismember
