@@ -18,7 +18,6 @@ dist_doc_DATA += \
 	%D%/ptrace-list.schema.json \
 	%D%/ptrace-diff.schema.json \
 	%D%/ptrace-pairs.schema.json \
-	%D%/ptrace-recorded.schema.json \
 	%D%/ptrace-run.schema.json \
 	%D%/ptrace-salvage.schema.json \
 	%D%/ptrace-session.schema.json \

@@ -14,7 +14,7 @@
 #include "src/cli/cli.h"
 #include "src/cli/exit_status.h"
 #include "src/cli/json.h"
-#include "src/cli/output.h"
+#include "src/view/json_text.h"
 
 enum {
 	KEY_REQUIRE = PTRC_CLI_KEY_FIRST,
@@ -31,7 +31,9 @@ static const struct ptrc_cli_option options[] = {
 	 "process, that is, the script)"},
 	{"require", KEY_REQUIRE, NULL, "fail if the event is recorded nowhere"},
 	{"stdin", KEY_STDIN, NULL, "take the data from standard input"},
-	{"json", KEY_JSON, NULL, "print what was done, as JSON"},
+	{"json", KEY_JSON, NULL,
+	 "the data is JSON; so is a VALUE that reads as JSON,\n"
+	 "an array or an object too"},
 	PTRC_CLI_OPTIONS_END,
 };
 
@@ -139,11 +141,12 @@ static bool is_number(const char *text)
 	return !*text;
 }
 
-/* Puts the value: what is a number, true, false or null in JSON is that, and all else a string. */
-static void put_value(struct ptrc_json *j, const char *key, const char *value)
+/* Puts the value: what is a number, true, false or null in JSON is that, and with --json what is any other
+ * value there; all else is a string. */
+static void put_value(struct ptrc_json *j, const char *key, const char *value, bool is_json)
 {
 	if (is_number(value) || !strcmp(value, "true") || !strcmp(value, "false") ||
-	    !strcmp(value, "null")) {
+	    !strcmp(value, "null") || (is_json && ptrc_json_text_is_valid(value, strlen(value)))) {
 		ptrc_json_key(j, key);
 		ptrc_buffer_text(j->buffer, value);
 	} else {
@@ -151,7 +154,7 @@ static void put_value(struct ptrc_json *j, const char *key, const char *value)
 	}
 }
 
-static void put_pairs(struct ptrc_buffer *data, char **pairs)
+static void put_pairs(struct ptrc_buffer *data, char **pairs, bool is_json)
 {
 	struct ptrc_json j = {.buffer = data, .is_first = true};
 	size_t count = 0;
@@ -166,7 +169,7 @@ static void put_pairs(struct ptrc_buffer *data, char **pairs)
 		size_t len = key_length(*pair);
 
 		(*pair)[len] = '\0';
-		put_value(&j, *pair, *pair + len + 1);
+		put_value(&j, *pair, *pair + len + 1, is_json);
 		(*pair)[len] = '=';
 	}
 	ptrc_json_close(&j, '}');
@@ -268,17 +271,10 @@ static bool find_and_record(const char *name, const struct ptrc_buffer *data, st
 	return true;
 }
 
-static void print_json(const char *name, const struct result *r)
+static bool is_object(const struct ptrc_buffer *data)
 {
-	struct ptrc_buffer out = PTRC_BUFFER_INIT;
-	struct ptrc_json j = ptrc_json_begin(&out);
-
-	ptrc_output_begin();
-	ptrc_json_bytes(&j, "event", name, strlen(name));
-	ptrc_json_i64(&j, "pid", r->pid);
-	ptrc_json_u64(&j, "streams", r->streams);
-	ptrc_json_end(&j);
-	ptrc_output_end(&out);
+	return ptrc_json_text_is_valid(data->bytes, data->used) &&
+	       data->bytes[strspn(data->bytes, " \t\n\r")] == '{';
 }
 
 int main(int argc, char **argv)
@@ -310,21 +306,29 @@ int main(int argc, char **argv)
 		ptrc_cli_usage(operands[0], "the data comes from standard input already");
 	if (operands[0] && !operands[1] && !strcmp(operands[0], "-"))
 		is_stdin = true;
+	if (is_json && !operands[0] && !is_stdin)
+		ptrc_cli_usage(NULL, "--json needs data");
 	if (is_stdin) {
 		is_good = read_stdin(&data);
 	} else if (operands[0] && !operands[1] && !key_length(operands[0])) {
 		ptrc_buffer_text(&data, operands[0]);
 	} else if (operands[0]) {
 		is_typed = true;
-		put_pairs(&data, operands);
+		put_pairs(&data, operands, is_json);
+	}
+	if (is_good && is_json && !is_typed) {
+		is_typed = is_object(&data);
+		if (!is_typed && !is_stdin)
+			ptrc_cli_usage(operands[0], "is not a JSON object");
+		if (!is_typed)
+			ptrc_cli_message("standard input", "is not a JSON object");
+		is_good = is_typed;
 	}
 	if (is_good)
 		is_good = find_and_record(name, &data, &r);
 	ptrc_buffer_free(&data);
 	if (!is_good)
 		return PTRC_EXIT_FAILED;
-	if (is_json)
-		print_json(name, &r);
 	if (is_required && r.streams == 0) {
 		ptrc_cli_message(name,
 				 "recorded nowhere: no stream traces process %d, or all of them "

@@ -94,16 +94,6 @@ odd_log() {
 	ptrace-list --format=json | valid list
 }
 
-@test "events of scripts: recorded or not, with odd names" {
-	ptrace-event --json untraced | valid recorded
-	ptrace-event --json "$odd_name" >odd
-	valid recorded <odd
-	jq -e 'has("event_hex")' odd
-	ptrace-run -o run.log -- sh -c 'ptrace-event --json step; :' >step
-	valid recorded <step
-	[ "$(jq .streams step)" -eq 1 ]
-}
-
 @test "what differs, with odd names, losses and conditions" {
 	odd_log
 	ptrace-stat --diff --pair="$odd_name..$odd_name" --fail-if="count $odd_name > +0" --json \
