@@ -148,16 +148,16 @@ static bool is_flame(struct ptrc_export *x)
 	return is_selected;
 }
 
-/* Stores the name of the function that the event is the begin or the end of, if the pair is that of
- * functions. */
-static bool name_by_function(struct ptrc_export *x, const struct ptrc_pair *pair,
-			     struct ptrc_view *view)
+/* Stores what the pair is called of which the event is the begin, or the end of a function, if each is called
+ * by itself. */
+static bool name_by_itself(struct ptrc_export *x, const struct ptrc_pair *pair,
+			   struct ptrc_view *view)
 {
-	if (!ptrc_pair_is_function(pair))
+	if (!ptrc_pair_has_own_name(pair))
 		return false;
-	x->function_name.text.used = 0;
-	ptrc_function_put_name(&x->function_name.text, &x->dump->layouts, view);
-	end_name(&x->function_name);
+	x->own_name.text.used = 0;
+	ptrc_pair_put_own_name(&x->own_name.text, pair, &x->dump->layouts, view);
+	end_name(&x->own_name);
 	return true;
 }
 
@@ -173,6 +173,7 @@ static void *keep(void *arg, const struct ptrc_pair *pair, struct ptrc_view *vie
 	};
 	ptrc_keep(&k->event, x->source, k + 1);
 	x->open_count++;
+	x->is_in_pair = true;
 	if (k->is_nested && x->format->push && (x->has_samples || !is_flame(x)))
 		k->is_nested = false;
 	if (!k->is_nested)
@@ -182,8 +183,8 @@ static void *keep(void *arg, const struct ptrc_pair *pair, struct ptrc_view *vie
 	k->lane->latest = k;
 	if (x->format->push)
 		x->format->push(x, k,
-				name_by_function(x, pair, view) ? &x->function_name.text
-								: &info_of(x, pair)->name.text);
+				name_by_itself(x, pair, view) ? &x->own_name.text
+							      : &info_of(x, pair)->name.text);
 	return k;
 }
 
@@ -256,8 +257,8 @@ static void put_slice(struct ptrc_export *x, const struct ptrc_pair *pair,
 								     : PTRC_STATE_WAITING;
 
 		s.name = &x->state_names[state];
-	} else if (name_by_function(x, pair, begin)) {
-		s.name = &x->function_name;
+	} else if (name_by_itself(x, pair, begin)) {
+		s.name = &x->own_name;
 	}
 	x->format->slice(x, &s);
 }
@@ -316,6 +317,7 @@ static void take(void *arg, const struct ptrc_pair *pair, enum ptrc_pair_fate fa
 	struct ptrc_export *x = arg;
 	struct ptrc_export_kept *k = kept;
 
+	x->is_in_pair |= end != NULL;
 	if (k && k->is_nested && end) {
 		if (x->format->pop)
 			x->format->pop(x, k);
@@ -450,13 +452,14 @@ static bool take_pairs(struct ptrc_export *x, struct ptrc_export_source *xs,
 	bool is_system = x->source->reader.event.posix_event_id < POSIX_TRACE_UNNAMED_USEREVENT;
 	bool is_new = !t->is_known;
 
+	x->is_in_pair = false;
 	if (is_new)
 		learn(x, t);
 	else if (t->is_paired || is_system || xs->is_behind_pairs)
 		ptrc_pairs_take(x->pairs, &x->source->view);
 	/* The event behind a loss ends it for the pairs, too. */
 	xs->is_behind_pairs = is_system;
-	return t->is_paired;
+	return x->is_in_pair;
 }
 
 static void add(struct ptrc_dump *d, struct ptrc_source *s)
@@ -741,7 +744,7 @@ void ptrc_export_free(struct ptrc_dump *d)
 			free_type(&x->sources[i].types[id]);
 	free(x->sources);
 	free_pairs(x);
-	free_name(&x->function_name);
+	free_name(&x->own_name);
 	for (size_t i = 0; i < PTRC_STATES; i++)
 		free_name(&x->state_names[i]);
 	ptrc_kept_views_free(&x->begins, d);

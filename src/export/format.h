@@ -154,7 +154,7 @@ struct ptrc_export {
 	size_t running_pair;
 	size_t waiting_pair;
 	/* The name of a slice that has another one than its pair. */
-	struct ptrc_export_name function_name;
+	struct ptrc_export_name own_name;
 	struct ptrc_export_name state_names[PTRC_STATES];
 
 	/* The first and the latest event. */
@@ -163,6 +163,8 @@ struct ptrc_export {
 	uint64_t now_ns;
 	/* That of the latest event. */
 	struct ptrc_source *source;
+	/* Whether the latest event is in a pair. */
+	bool is_in_pair;
 	uint64_t slice_count;
 	uint64_t kept_count;
 	/* Begins that wait for their ends. */

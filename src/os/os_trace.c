@@ -628,6 +628,8 @@ struct ptrc_os_trace *ptrc_os_open(const struct ptrc_os_plan *plan, pid_t pid,
 	}
 	if (plan->is_child)
 		ptrc_os_processes_add_child(t->processes, pid, ptrc_now_ns());
+	else
+		ptrc_os_processes_add_running(t->processes, pid);
 	return t;
 }
 

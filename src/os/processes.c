@@ -3,12 +3,15 @@
 #include "src/os/processes.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/procfs.h"
 #include "src/cli/cli.h"
+#include "src/cli/clock.h"
 
 #define BUCKETS 1024U
 /* A log has no more of a command line, nor of mappings. */
@@ -34,8 +37,8 @@ struct process {
 	char *line;
 	size_t line_bytes;
 	bool is_line_cut;
-	bool has_executed; /* a program of its own; else it is a copy of its parent */
-	/* The first one is that of the program, if the exec was seen. */
+	bool has_executed; /* a program of its own, in the trace or before; else it is a copy of its parent */
+	/* The first one is that of the program, if the exec was seen, or stands for it. */
 	struct mapping *mappings;
 	size_t mapping_count;
 	bool has_program, are_mappings_cut;
@@ -150,7 +153,6 @@ static void tell(struct ptrc_os_processes *all, const struct process *p)
 		.pp_are_mappings_cut = p->are_mappings_cut,
 	};
 
-	/* Without a name it is one that was there before, which the keeper looks at. */
 	if (!p->is_known || !p->has_name)
 		return;
 	for (size_t i = 0; i < p->mapping_count; i++) {
@@ -165,8 +167,8 @@ static void tell(struct ptrc_os_processes *all, const struct process *p)
 							.pm_build_id = m->m.build_id,
 							.pm_build_id_size = m->m.build_id_bytes};
 	}
-	told.pp_mapping_count = p->mapping_count;
-	if (p->has_program && p->mapping_count) {
+	told.pp_mapping_count = p->has_program ? p->mapping_count : 0;
+	if (p->mapping_count) {
 		told.pp_executable = mappings[0].pm_path;
 		told.pp_executable_size = mappings[0].pm_path_size;
 		told.pp_build_id = mappings[0].pm_build_id;
@@ -238,6 +240,52 @@ static void set_line(struct process *p, char *line, size_t bytes)
 	p->line_bytes = line && p->is_line_cut ? LINE_MAX_BYTES : bytes;
 }
 
+static void add_mapping(struct process *p, const struct ptrc_perf_mapping *m)
+{
+	struct mapping *kept;
+
+	if (p->mapping_count == MAPPINGS_MAX) {
+		p->are_mappings_cut = true;
+		return;
+	}
+	if ((p->mapping_count & (p->mapping_count - 1)) == 0)
+		p->mappings = ptrc_cli_reallocate(p->mappings,
+						  (p->mapping_count ? 2 * p->mapping_count : 1) *
+							  sizeof(*p->mappings));
+	kept = &p->mappings[p->mapping_count++];
+	kept->m = *m;
+	kept->path = copy(m->path, strlen(m->path));
+	kept->m.path = kept->path;
+}
+
+void ptrc_os_processes_add_running(struct ptrc_os_processes *all, pid_t pid)
+{
+	struct ptrc_perf_mapping program = {0};
+	struct ptrc_procfs_stat st;
+	char path[PATH_MAX];
+	struct timespec boot;
+	struct process *p;
+	bool is_there;
+	size_t bytes = 0;
+	char *line;
+
+	if (ptrc_procfs_stat(pid, &st))
+		return;
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	p = find_or_add(all, pid);
+	p->is_known = p->has_name = p->has_executed = true;
+	p->parent = st.ppid;
+	p->start_ns = p->from_ns = ptrc_now_ns() - (boot.tv_sec * 1000000000 + boot.tv_nsec) +
+				   (int64_t)(st.start_ticks * PTRC_PROCFS_TICK_NS);
+	memcpy(p->name, st.comm, sizeof(p->name));
+	line = all->hides_command_lines ? NULL : read_line(pid, &bytes, &is_there);
+	set_line(p, line, bytes);
+	path[ptrc_procfs_link(pid, "exe", path, sizeof(path) - 1)] = '\0';
+	program.path = path;
+	if (*path)
+		add_mapping(p, &program);
+}
+
 bool ptrc_os_processes_look(struct ptrc_os_processes *all, pid_t pid, int64_t ns)
 {
 	bool is_there;
@@ -285,24 +333,6 @@ static void take_exec(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 		p->found_line = NULL;
 	}
 	set_line(p, line, bytes);
-}
-
-static void add_mapping(struct process *p, const struct ptrc_perf_mapping *m)
-{
-	struct mapping *kept;
-
-	if (p->mapping_count == MAPPINGS_MAX) {
-		p->are_mappings_cut = true;
-		return;
-	}
-	if ((p->mapping_count & (p->mapping_count - 1)) == 0)
-		p->mappings = ptrc_cli_reallocate(p->mappings,
-						  (p->mapping_count ? 2 * p->mapping_count : 1) *
-							  sizeof(*p->mappings));
-	kept = &p->mappings[p->mapping_count++];
-	kept->m = *m;
-	kept->path = copy(m->path, strlen(m->path));
-	kept->m.path = kept->path;
 }
 
 /* A child is like its parent, until it executes a program. */

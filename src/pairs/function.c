@@ -4,14 +4,22 @@
 
 #include <string.h>
 
+/* The member of the data, or null. */
+static const struct ptrc_value *member(const struct ptrc_layouts *layouts, struct ptrc_view *view,
+				       const char *name)
+{
+	int number = ptrc_layouts_name(layouts, name, strlen(name));
+
+	if (!view->layout || number < 0)
+		return NULL;
+	return ptrc_layout_value(view->layout, ptrc_view_decode(view), number);
+}
+
 /* The event tells it; its own address is that of the call in there which has recorded it. */
 uint64_t ptrc_function_address(const struct ptrc_layouts *layouts, struct ptrc_view *view)
 {
-	int name = ptrc_layouts_name(layouts, "function", strlen("function"));
-	const struct ptrc_value *v = NULL;
+	const struct ptrc_value *v = member(layouts, view, "function");
 
-	if (view->layout && name >= 0)
-		v = ptrc_layout_value(view->layout, ptrc_view_decode(view), name);
 	return v && v->kind == PTRC_VALUE_HEX ? v->u
 					      : (uintptr_t)view->reader->event.posix_prog_address;
 }
@@ -34,13 +42,25 @@ void ptrc_function_put_place(struct ptrc_buffer *b, const struct ptrc_reader *r,
 	ptrc_buffer_hex(b, address - m.pm_start + m.pm_offset);
 }
 
-void ptrc_function_put_name(struct ptrc_buffer *b, const struct ptrc_layouts *layouts,
-			    struct ptrc_view *view)
+bool ptrc_pair_has_own_name(const struct ptrc_pair *pair)
 {
-	const struct ptrc_symbol *s = ptrc_view_symbol(view);
+	return ptrc_pair_is_function(pair) || ptrc_pair_is_program(pair);
+}
 
-	if (s->function)
-		ptrc_buffer_text(b, s->function);
+void ptrc_pair_put_own_name(struct ptrc_buffer *b, const struct ptrc_pair *pair,
+			    const struct ptrc_layouts *layouts, struct ptrc_view *view)
+{
+	if (ptrc_pair_is_program(pair)) {
+		const struct ptrc_value *v = member(layouts, view, "name");
+
+		if (v && ptrc_value_has_bytes(v))
+			ptrc_buffer_bytes(b, v->bytes, v->size);
+		else
+			ptrc_pair_put_name(b, pair);
+		return;
+	}
+	if (ptrc_view_symbol(view)->function)
+		ptrc_buffer_text(b, ptrc_view_symbol(view)->function);
 	else
 		ptrc_function_put_place(b, view->reader, ptrc_function_address(layouts, view));
 }

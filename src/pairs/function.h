@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the pairs of ptrace-run --functions are called: each by its function. */
+/* What pairs are called that have no name in common: those of ptrace-run --functions, each by its function, and
+ * programs of the operating system. */
 #ifndef PTRC_SRC_PAIRS_FUNCTION_H
 #define PTRC_SRC_PAIRS_FUNCTION_H
 
@@ -13,7 +14,12 @@ uint64_t ptrc_function_address(const struct ptrc_layouts *, struct ptrc_view *);
  * address. The reader has read an event of the process. */
 void ptrc_function_put_place(struct ptrc_buffer *, const struct ptrc_reader *, uint64_t address);
 
-/* Puts the name of the function, if symbols, which the view may have, tell it; else its place. */
-void ptrc_function_put_name(struct ptrc_buffer *, const struct ptrc_layouts *, struct ptrc_view *);
+/* Whether each pair of this kind is called by itself. */
+bool ptrc_pair_has_own_name(const struct ptrc_pair *);
+
+/* Puts what it is called: the program; the name of the function, if symbols, which the view may have, tell it,
+ * or its place. The view's reader has read the begin, or the end of a function. */
+void ptrc_pair_put_own_name(struct ptrc_buffer *, const struct ptrc_pair *,
+			    const struct ptrc_layouts *, struct ptrc_view *);
 
 #endif

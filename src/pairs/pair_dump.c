@@ -459,8 +459,9 @@ static void put_tree_name(struct ptrc_pair_dump *p, const struct ptrc_tree_line 
 	if (line->kind == PTRC_TREE_CLOSE)
 		ptrc_buffer_text(b, "} ");
 	p->name.used = 0;
-	if (ptrc_pair_is_function(&p->pairs->list[line->pair]))
-		ptrc_function_put_name(&p->name, &p->dump->layouts, begin);
+	if (ptrc_pair_has_own_name(&p->pairs->list[line->pair]))
+		ptrc_pair_put_own_name(&p->name, &p->pairs->list[line->pair], &p->dump->layouts,
+				       begin);
 	else
 		ptrc_pair_put_name(&p->name, &p->pairs->list[line->pair]);
 	put_name(p);

@@ -13,6 +13,10 @@
 static const char begin_suffix[] = ".begin";
 static const char end_suffix[] = ".end";
 
+/* Those of a program of a process. */
+static const char exec_name[] = "os.exec";
+static const char exit_name[] = "os.exit";
+
 /* A begin that waits for its end. */
 struct begin {
 	struct begin *before;
@@ -197,7 +201,8 @@ static void bind(struct ptrc_pair *pair, struct ptrc_view *view)
 	bool has_key = true;
 
 	pair->is_bound = true;
-	if (!view->layouts || pair->by_text || ptrc_pair_is_function(pair))
+	if (!view->layouts || pair->by_text || ptrc_pair_is_function(pair) ||
+	    ptrc_pair_is_program(pair))
 		return;
 	for (size_t i = 0; i < 2; i++) {
 		if (!ids[i])
@@ -308,32 +313,6 @@ static void tell(const struct ptrc_pairs *p, const struct ptrc_pair *pair, enum 
 		p->taker.take(p->taker.arg, pair, fate, begin, end);
 }
 
-static void take_begin(struct ptrc_pairs *p, size_t number, size_t source, struct ptrc_view *view)
-{
-	struct ptrc_pair *pair = &p->list[number];
-	struct open_begins *open;
-	struct begin *b;
-	struct ptrc_key k;
-
-	pair->has_begin = true;
-	if (!make_key(pair, number, source, view, &k))
-		return;
-	open = ptrc_table_find(&p->open, k.bytes, k.size, sizeof(*open));
-	ptrc_key_free(&k);
-	b = ptrc_cli_allocate(sizeof(*b));
-	*b = (struct begin){
-		.before = open->latest,
-		.ns = ptrc_when_ns(&view->reader->event.posix_timestamp),
-		.gaps = gaps_of(p, pair, source),
-		.row = row_of(p, number, view),
-		.common_hash = hash_common(pair, view),
-	};
-	b->gap_count = *b->gaps;
-	if (p->taker.take)
-		b->kept = p->taker.keep(p->taker.arg, pair, view);
-	open->latest = b;
-}
-
 static void take_end(struct ptrc_pairs *p, size_t number, size_t source, struct ptrc_view *view)
 {
 	int64_t ns = ptrc_when_ns(&view->reader->event.posix_timestamp);
@@ -348,6 +327,8 @@ static void take_end(struct ptrc_pairs *p, size_t number, size_t source, struct 
 		return;
 	open = ptrc_table_seek(&p->open, k.bytes, k.size);
 	ptrc_key_free(&k);
+	if (!open && ptrc_pair_is_program(pair))
+		return;
 	if (!open) {
 		struct ptrc_pair_row *row = row_of(p, number, view);
 
@@ -370,6 +351,35 @@ static void take_end(struct ptrc_pairs *p, size_t number, size_t source, struct 
 	free(b);
 	if (!open->latest)
 		ptrc_table_remove(&p->open, open);
+}
+
+static void take_begin(struct ptrc_pairs *p, size_t number, size_t source, struct ptrc_view *view)
+{
+	struct ptrc_pair *pair = &p->list[number];
+	struct open_begins *open;
+	struct begin *b;
+	struct ptrc_key k;
+
+	/* A program ends the one before it. */
+	if (ptrc_pair_is_program(pair))
+		take_end(p, number, source, view);
+	pair->has_begin = true;
+	if (!make_key(pair, number, source, view, &k))
+		return;
+	open = ptrc_table_find(&p->open, k.bytes, k.size, sizeof(*open));
+	ptrc_key_free(&k);
+	b = ptrc_cli_allocate(sizeof(*b));
+	*b = (struct begin){
+		.before = open->latest,
+		.ns = ptrc_when_ns(&view->reader->event.posix_timestamp),
+		.gaps = gaps_of(p, pair, source),
+		.row = row_of(p, number, view),
+		.common_hash = hash_common(pair, view),
+	};
+	b->gap_count = *b->gaps;
+	if (p->taker.take)
+		b->kept = p->taker.keep(p->taker.arg, pair, view);
+	open->latest = b;
 }
 
 /* Adds a role. What ends something comes first: an event may be both, and end what the one before it
@@ -400,12 +410,23 @@ static bool is_stem_of(const char *name, const char *stem, size_t stem_size, con
 	return !strncmp(name, stem, stem_size) && !strcmp(name + stem_size, suffix);
 }
 
-/* Makes sure that there is the pair X.begin, X.end of which the name is one. */
+/* Makes sure that there is the pair of programs. */
+static void find_programs(struct ptrc_pairs *p)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (ptrc_pair_is_program(&p->list[i]))
+			return;
+	append(p, copy_of(exec_name, strlen(exec_name)), copy_of(exit_name, strlen(exit_name)));
+}
+
+/* Makes sure that there is the pair X.begin, X.end of which the name is one, or that of programs. */
 static void find_by_name(struct ptrc_pairs *p, const struct ptrc_reader_name *name)
 {
 	size_t size;
 	char *names[2];
 
+	if (name->is_known && (!strcmp(name->text, exec_name) || !strcmp(name->text, exit_name)))
+		find_programs(p);
 	if (!has_suffix(name, begin_suffix, &size) && !has_suffix(name, end_suffix, &size))
 		return;
 	for (size_t i = 0; i < p->count; i++)
@@ -626,6 +647,11 @@ void ptrc_pair_put_name(struct ptrc_buffer *b, const struct ptrc_pair *pair)
 bool ptrc_pair_is_function(const struct ptrc_pair *pair)
 {
 	return !strcmp(pair->begin, "function.begin");
+}
+
+bool ptrc_pair_is_program(const struct ptrc_pair *pair)
+{
+	return !pair->by_text && !strcmp(pair->begin, exec_name) && !strcmp(pair->end, exit_name);
 }
 
 void ptrc_pair_put_whole_name(struct ptrc_buffer *b, const struct ptrc_pair *pair)

@@ -169,6 +169,11 @@ void ptrc_pair_put_name(struct ptrc_buffer *, const struct ptrc_pair *);
 /* Whether it is what ptrace-run --functions records. */
 bool ptrc_pair_is_function(const struct ptrc_pair *);
 
+/* Whether it is a program of a process, as --os=process records it: from os.exec to the next one of the
+ * process or to its os.exit. It is found as pairs by their names are. Ends that other threads have, and
+ * processes that execute nothing, are in no pair. */
+bool ptrc_pair_is_program(const struct ptrc_pair *);
+
 /* The name that no other pair has: BEGIN..END by FIELD, or BEGIN..END. */
 void ptrc_pair_put_whole_name(struct ptrc_buffer *, const struct ptrc_pair *);
 

@@ -207,7 +207,7 @@ static struct ptrc_report_event *keep_event(struct ptrc_source *s, size_t lane)
 	e->info = reader->event;
 	e->source = s;
 	e->lane = lane;
-	e->function = 0;
+	e->own_class = 0;
 	e->size = (uint32_t)reader->size;
 	if (reader->size)
 		memcpy(e->data, reader->data, reader->size);
@@ -321,14 +321,19 @@ struct function {
 	size_t class;
 };
 
-/* The class of functions of this name; that of the pair if there are too many. */
+/* The class of functions, or of programs, of this name; that of the pair if there are too many. */
 static size_t class_of_name(struct ptrc_report *r, const struct ptrc_pair *pair, const char *name,
 			    size_t size)
 {
-	struct function *f = r->functions.count < FUNCTIONS_MAX
-				     ? ptrc_table_find(&r->functions, name, size, sizeof(*f))
-				     : ptrc_table_seek(&r->functions, name, size);
+	struct ptrc_buffer key = PTRC_BUFFER_INIT;
+	struct function *f;
 
+	ptrc_buffer_char(&key, (char)ptrc_pair_is_program(pair));
+	ptrc_buffer_bytes(&key, name, size);
+	f = r->functions.count < FUNCTIONS_MAX
+		    ? ptrc_table_find(&r->functions, key.bytes, key.used, sizeof(*f))
+		    : ptrc_table_seek(&r->functions, key.bytes, key.used);
+	ptrc_buffer_free(&key);
 	if (!f)
 		return class_of_pair(r, pair);
 	if (!f->class) {
@@ -361,9 +366,24 @@ static size_t class_of_function(struct ptrc_report *r, const struct ptrc_pair *p
 }
 
 /* Text tells of functions only if symbols are asked for. */
-static bool is_function(const struct ptrc_report *r, const struct ptrc_pair *pair)
+bool ptrc_report_has_own_class(const struct ptrc_report *r, const struct ptrc_pair *pair)
 {
-	return (r->dump->symbols || !r->is_text) && ptrc_pair_is_function(pair);
+	return ptrc_pair_is_program(pair) ||
+	       ((r->dump->symbols || !r->is_text) && ptrc_pair_is_function(pair));
+}
+
+/* That class; the view's reader has read the begin, or the end of a function. */
+static size_t own_class(struct ptrc_report *r, const struct ptrc_pair *pair, struct ptrc_view *view)
+{
+	struct ptrc_buffer name = PTRC_BUFFER_INIT;
+	size_t class;
+
+	if (ptrc_pair_is_function(pair))
+		return class_of_function(r, pair, view);
+	ptrc_pair_put_own_name(&name, pair, &r->dump->layouts, view);
+	class = class_of_name(r, pair, name.bytes, name.used);
+	ptrc_buffer_free(&name);
+	return class;
 }
 
 static size_t class_of_runs(struct ptrc_report *r)
@@ -393,8 +413,8 @@ static void *keep(void *arg, const struct ptrc_pair *pair, struct ptrc_view *vie
 	struct ptrc_report_event *e = keep_event(r->source, r->lane);
 
 	r->is_in_pair = true;
-	if (is_function(r, pair))
-		e->function = (uint32_t)class_of_function(r, pair, view) + 1;
+	if (ptrc_report_has_own_class(r, pair))
+		e->own_class = (uint32_t)own_class(r, pair, view) + 1;
 	return e;
 }
 
@@ -500,9 +520,9 @@ static void take(void *arg, const struct ptrc_pair *pair, enum ptrc_pair_fate fa
 {
 	struct ptrc_report *r = arg;
 	struct ptrc_report_event *begin = kept;
-	size_t class = begin && begin->function	      ? begin->function - 1
-		       : is_function(r, pair) && view ? class_of_function(r, pair, view)
-						      : class_of_pair(r, pair);
+	size_t class = begin && begin->own_class		    ? begin->own_class - 1
+		       : ptrc_report_has_own_class(r, pair) && view ? own_class(r, pair, view)
+								    : class_of_pair(r, pair);
 	struct ptrc_report_class *c = &r->classes[class];
 	struct ptrc_report_record record = {
 		.ns = begin ? ptrc_when_ns(&begin->info.posix_timestamp) : 0,

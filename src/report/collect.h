@@ -30,8 +30,8 @@ struct ptrc_report_event {
 	struct posix_trace_event_info info;
 	struct ptrc_source *source;
 	size_t lane;
-	/* Of the begin of a pair of functions: the number of the function's class, plus 1. */
-	uint32_t function;
+	/* Of the begin of a function or a program: the number of its class, plus 1. */
+	uint32_t own_class;
 	uint32_t size;
 	unsigned char data[];
 };
@@ -151,8 +151,9 @@ struct ptrc_report {
 	size_t *class_of_pair;
 	size_t class_of_pair_count;
 	size_t class_of_runs;
-	/* The classes of functions, by their names, which only symbols tell, or else by what their places are
-	 * called; and by their places: source, process and address. Some have no name. */
+	/* The classes of programs and functions by their names, which of functions only symbols tell, or by what
+	 * their places are called; and of functions by their places: source, process and address. Some of
+	 * these have no name. */
 	struct ptrc_table functions;
 	struct ptrc_table places;
 	bool has_nameless;
@@ -202,6 +203,9 @@ void ptrc_report_begin(struct ptrc_report *);
 /* Drops records of the class that takes most, so that about half of them are left. Returns false if
  * there are none to be dropped. */
 bool ptrc_report_thin(struct ptrc_report *);
+
+/* Whether each pair of this kind has a class by its own name: programs and functions. */
+bool ptrc_report_has_own_class(const struct ptrc_report *, const struct ptrc_pair *);
 
 void ptrc_report_free(struct ptrc_report *);
 

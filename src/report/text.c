@@ -191,7 +191,7 @@ static void put_longest(struct ptrc_buffer *b, const struct ptrc_report *r,
 		put_time(b, time, l->begin_ns);
 		ptrc_buffer_char(b, ' ');
 		put_duration(b, l->duration_ns);
-		if (r->dump->symbols && ptrc_pair_is_function(&r->pairs->list[l->pair_number]))
+		if (ptrc_report_has_own_class(r, &r->pairs->list[l->pair_number]))
 			ptrc_buffer_text(&name, r->classes[l->class].name);
 		else
 			ptrc_pair_put_name(&name, &r->pairs->list[l->pair_number]);

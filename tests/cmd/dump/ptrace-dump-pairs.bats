@@ -281,7 +281,7 @@ tree() {
 		[[ $stderr == *--* ]]
 	done
 	exits 0 ptrace-dump --tree --header=always pairs.log
-	ptrace-run -o none.log -- true
+	ptrace-run --os=none -o none.log -- true
 	run_split ptrace-dump --tree none.log
 	[ -z "$stdout" ]
 }

@@ -58,6 +58,36 @@ until_told='until ptrace-dump --event=os.lost a.log 2>/dev/null | grep -q .; do 
 	[ "$(ptrace-create -p $$ --dump-config | grep -c ^os)" -eq 0 ]
 }
 
+@test "each program is a bar from its exec to the next one of its process, or to its end" {
+	needs_os
+	cat >wrapper <<-'END'
+		#!/bin/sh
+		/bin/true
+		(:)
+		exec sh -c '/bin/true; exit 3'
+	END
+	chmod +x wrapper
+	exits 3 ptrace-run -o a.log -- ./wrapper
+	ptrace-export --to=chrome -o a.json a.log
+	bars=$(jq -r '.traceEvents[] | select(.ph == "X") | "\(.name) \(.pid)"' a.json | sort)
+	pid=$(fields a.log os.command .pid)
+	[ "$(sed 's/ .*//' <<<"$bars")" = $'sh\ntrue\ntrue\nwrapper' ]
+	[[ $bars == "sh $pid"* ]] && [[ $bars == *"wrapper $pid" ]]
+	# Where one ends the other begins; the end of a process that executed nothing is an event.
+	jq -e --argjson pid "$pid" '.traceEvents | map(select(.ph == "X" and .pid == $pid)) |
+		sort_by(.ts) | map(.name) == ["wrapper", "sh"] and .[0].ts + .[0].dur <= .[1].ts + 0.001' a.json
+	[ "$(jq -c '.traceEvents[] | select(.ph == "i" and .name == "os.exit")' a.json | wc -l)" -eq 1 ]
+	# What COMMAND returned is behind its bar.
+	[ "$(jq -c '.traceEvents[] | select(.name == "os.command") | [.pid, .args.data.status]' a.json)" = "[$pid,3]" ]
+	[ "$(ptrace-dump --tree a.log | grep -c '  name="true"')" -eq 2 ]
+	ptrace-report --text a.log | grep " wrapper (process $pid, "
+	ptrace-stat --pairs --per=data.name --json a.log | jq -e '.pairs | map(select(.value == "true") | .count) == [2]'
+	# One that goes on has no end, and none is looked for.
+	ptrace-dump --event='os.exec' --to-log=b.log a.log
+	exits 0 ptrace-export --to=chrome -o b.json b.log
+	[[ $stderr == *"os.exec..os.exit: "*"without end"* ]]
+}
+
 @test "a kernel that refuses is not told of unless its events are wanted" {
 	run_split "$work" refused ptrace-run -o a.log -- true
 	[ "$status" -ne 77 ] || skip "no seccomp here"
@@ -302,6 +332,27 @@ says_count() {
 
 says_threads() {
 	[ "$(wc -l <tids)" -ge "$1" ]
+}
+
+is_over() {
+	! ptrace-stat "$me" >/dev/null 2>&1
+}
+
+@test "each program of a process that runs already is told" {
+	needs_os
+	mkfifo go
+	bash -c "read -r _ <go; /bin/true; exec sh -c '/bin/true; exec $work spin 20'" 3>&- &
+	pids=$!
+	ptrace-create --os=process --name="$me" --start -o a.log --pid="$pids"
+	echo >go
+	wait "$pids"
+	wait_until is_over
+	ptrace-stat --json a.log | jq -c --argjson pid "$pids" \
+		'[.processes[] | select(.pid == $pid) | [.name, (.executable | sub(".*/"; ""))]]' >told
+	[ "$(jq -r '.[][0]' told)" = $'bash\nsh\nos_work' ]
+	[ "$(jq -r '.[0][1]' told)" = bash ]
+	# The parent of the first true is the shell, and its events are those of a shell.
+	[ "$(ptrace-dump --json --fields=comm --event=os.fork --first=1 a.log | jq -r .comm)" = bash ]
 }
 
 @test "the setting is a key of ptrace.yaml" {
