@@ -258,6 +258,35 @@ int ptrc_procfs_pid_namespace(int pid, uint64_t *ns)
 	return 0;
 }
 
+bool ptrc_procfs_renumbers_user(int pid, uint32_t uid)
+{
+	uint64_t dev, ino, own_dev, own_ino;
+	const char *at;
+	char map[4096];
+	size_t size;
+
+	if (ptrc_procfs_inode(pid, "ns/user", &dev, &ino) ||
+	    ptrc_procfs_inode(0, "ns/user", &own_dev, &own_ino) || ino == own_ino)
+		return false;
+	size = ptrc_procfs_read(pid, "uid_map", map, sizeof(map) - 1);
+	map[size] = '\0';
+	/* Lines of the first number there, the first one here, and how many. Who is in none has no number. */
+	for (at = map; at < map + size; at++) {
+		uint64_t there, here, count;
+
+		while (*at == ' ')
+			at++;
+		there = ptrc_digits_take(&at);
+		here = ptrc_digits_take(&at);
+		count = ptrc_digits_take(&at);
+		if (uid - here < count)
+			return there + (uid - here) != uid;
+		if (*at != '\n')
+			break;
+	}
+	return size < sizeof(map) - 1;
+}
+
 uint64_t ptrc_procfs_time_namespace(void)
 {
 	struct stat st;

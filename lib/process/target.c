@@ -111,6 +111,11 @@ static int open_other(pid_t pid, int log_fd, struct ptrc_target *t)
 
 	if (error)
 		return error;
+	/* It would never find the stream. */
+	if (ptrc_procfs_renumbers_user(pid, t->uid)) {
+		ptrc_target_rest(t);
+		return EPERM;
+	}
 	ptrc_sweep(t->dirfd, t->uid, log_fd);
 	place = place_of(t);
 	error = ptrc_page_open(&place, t->start_ticks, true, NULL, &f);

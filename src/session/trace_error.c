@@ -15,6 +15,7 @@
 
 #include <posixtrace.h>
 
+#include "lib/base/procfs.h"
 #include "src/cli/cli.h"
 #include "src/session/logfile.h"
 #include "src/session/session_path.h"
@@ -66,6 +67,11 @@ static void say_not_allowed(pid_t pid, const char *target, bool has_log)
 		ptrc_cli_message(target,
 				 "is in another pid namespace, so it cannot be traced from here; "
 				 "run the commands where it is (nsenter, docker exec)");
+	else if (!stat(path, &st) && ptrc_procfs_renumbers_user((int)pid, st.st_uid))
+		ptrc_cli_message(target,
+				 "is in another user namespace, where its user has another number, "
+				 "so it would not find the trace; run the commands where it is "
+				 "(nsenter, docker exec)");
 	else if (geteuid() != 0 && !stat(path, &st) && st.st_uid != geteuid())
 		ptrc_cli_message(target,
 				 "not allowed to trace this process: it belongs to user %lu",

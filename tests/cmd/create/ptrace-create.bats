@@ -410,6 +410,35 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 	go
 }
 
+@test "a process in a user namespace is traced if its user has the same number there" {
+	unshare -c true 2>/dev/null || skip "no user namespaces"
+	mkfifo same.in other.in
+	unshare -c "$traced" -w <same.in >same.out 3>&- &
+	same=$!
+	unshare -U "$traced" -w <other.in >other.out 3>&- &
+	other=$!
+	exec 7>same.in 8>other.in
+	pids="$same $other"
+	# The program is the one after unshare.
+	wait_until grep -q ready same.out
+	wait_until grep -q ready other.out
+	ptrace-create --pid="$same" --name="$me.a" -o a.log --start
+	exits 1 ptrace-create --pid="$other" --name="$me.b" -o b.log --start
+	[ "$stderr" = "ptrace-create: $other: is in another user namespace, where its user has another number, so it would not find the trace; run the commands where it is (nsenter, docker exec)" ]
+	[ ! -e b.log ]
+	run_split ptrace-doctor "$other"
+	[[ $stdout == *"problem  $other (traced): is in another user namespace"* ]]
+	echo >&7
+	wait "$same"
+	exec 8>&-
+	wait_until no_session
+	[ "$(events a.log traced.event)" -ge 1 ]
+}
+
+no_session() {
+	! ptrace-stat "$me.a" >/dev/null 2>&1
+}
+
 @test "a refused system call, a limit on address space and a missing /dev/shm are named" {
 	local work=$PTRC_BUILD/tests/support/os_work call said
 	traced_start -w
