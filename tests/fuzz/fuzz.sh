@@ -12,7 +12,9 @@ again() (
 	# An input that takes all the memory or time of the machine shall take no other test's.
 	# Sanitizers need most of the address space.
 	[ -n "${PTRC_SAN_CFLAGS-}" ] || ulimit -v 4000000
-	timeout $((300 * ${PTRC_TEST_SLOWDOWN:-1})) "$PTRC_BUILD/tests/fuzz/fuzz_$1" "$PTRC_SOURCE/tests/fuzz/$1"/* "$dir/$1"/*
+	# No thread for a limit of memory, see scripts/fuzz.
+	timeout $((300 * ${PTRC_TEST_SLOWDOWN:-1})) "$PTRC_BUILD/tests/fuzz/fuzz_$1" -rss_limit_mb=0 \
+		"$PTRC_SOURCE/tests/fuzz/$1"/* "$dir/$1"/*
 )
 
 for fuzzer in "$PTRC_SOURCE"/tests/fuzz/fuzz_*.c; do
