@@ -488,10 +488,11 @@ $(ptrc_targets:%=check-%): check-%:
 $(ptrc_targets:%=check-%-list): check-%-list:
 	@echo $(call ptrc_tests,$*)
 
-# Single steps and stores are a sample.
+# Single steps, stores and very many processes are a sample.
 ptrc_sample = PTRC_TEST_SAMPLE="$${PTRC_TEST_SAMPLE:-8}"
 ptrc_slow = PTRC_TEST_SLOWDOWN="$${PTRC_TEST_SLOWDOWN:-5}"
 ptrc_environment_quick = $(ptrc_sample)
+ptrc_environment_optimised = $(ptrc_sample)
 # To look for leaks takes a command twice as long as all the rest of it.
 ptrc_environment_sanitized = $(ptrc_sample) $(ptrc_slow) ASAN_OPTIONS=detect_leaks=0
 ptrc_environment_sanitized_all = $(ptrc_sample) $(ptrc_slow)
