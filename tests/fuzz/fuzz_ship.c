@@ -151,7 +151,7 @@ static enum ptrc_ship_outcome take_for(uint8_t what, const struct ptrc_ship_answ
 static void take_answer(const uint8_t *bytes, size_t size)
 {
 	struct ptrc_ship_answer a = {0};
-	struct ptrc_cli_reason why = {""};
+	struct ptrc_cli_reason why = {.text = ""};
 	enum ptrc_ship_outcome outcome;
 	size_t head, half;
 
