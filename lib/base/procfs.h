@@ -46,8 +46,8 @@ int ptrc_procfs_pid_namespace(int pid, uint64_t *ns);
 uint64_t ptrc_procfs_time_namespace(void);
 /* Would a child of the caller be born into another pid or time namespace, after unshare()? */
 bool ptrc_procfs_bears_elsewhere(void);
-/* Does the process know the user, who has this number here, by another one, in a user namespace of its own? It
- * then looks for his streams under that number. */
+/* Does the process see another number for this user ID, as it is in another user namespace? It then looks
+ * for streams in the directory of that number. */
 bool ptrc_procfs_renumbers_user(int pid, uint32_t uid);
 /* Its effective user. ESRCH. */
 int ptrc_procfs_user(int pid, uint32_t *uid);

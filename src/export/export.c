@@ -148,8 +148,8 @@ static bool is_flame(struct ptrc_export *x)
 	return is_selected;
 }
 
-/* Stores what the pair is called of which the event is the begin, or the end of a function, if each is called
- * by itself. */
+/* Stores what the pair is called that the event begins, or the function that it ends, if pairs of this kind have
+ * names of their own. */
 static bool name_by_itself(struct ptrc_export *x, const struct ptrc_pair *pair,
 			   struct ptrc_view *view)
 {

@@ -26,8 +26,8 @@ void ptrc_os_processes_free(struct ptrc_os_processes *);
 
 /* A process that the caller has started itself. */
 void ptrc_os_processes_add_child(struct ptrc_os_processes *, pid_t, int64_t start_ns);
-/* A process that runs already. What is told of its program, name, path and command line, counts where the
- * keeper, which looks at the process when it has an event, has not found more. */
+/* A process that runs already. Its program is reported by name, path and command line; the keeper, which looks
+ * at a process when it has an event, may have found more, and then that counts. */
 void ptrc_os_processes_add_running(struct ptrc_os_processes *, pid_t);
 /* A process has executed a program at this time, just now: looks for its command line. False: it has none
  * yet, as the kernel is still at it, and is to be looked at once more. */

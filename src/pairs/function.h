@@ -18,7 +18,7 @@ void ptrc_function_put_place(struct ptrc_buffer *, const struct ptrc_reader *, u
 bool ptrc_pair_has_own_name(const struct ptrc_pair *);
 
 /* Puts what it is called: the program; the name of the function, if symbols, which the view may have, tell it,
- * or its place. The view's reader has read the begin, or the end of a function. */
+ * or its place. The view's reader has read the event that begins the pair, or the one that ends a function. */
 void ptrc_pair_put_own_name(struct ptrc_buffer *, const struct ptrc_pair *,
 			    const struct ptrc_layouts *, struct ptrc_view *);
 

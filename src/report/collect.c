@@ -372,7 +372,7 @@ bool ptrc_report_has_own_class(const struct ptrc_report *r, const struct ptrc_pa
 	       ((r->dump->symbols || !r->is_text) && ptrc_pair_is_function(pair));
 }
 
-/* That class; the view's reader has read the begin, or the end of a function. */
+/* That class; the view's reader has read the event that begins the pair, or the one that ends a function. */
 static size_t own_class(struct ptrc_report *r, const struct ptrc_pair *pair, struct ptrc_view *view)
 {
 	struct ptrc_buffer name = PTRC_BUFFER_INIT;

@@ -30,7 +30,7 @@ struct ptrc_report_event {
 	struct posix_trace_event_info info;
 	struct ptrc_source *source;
 	size_t lane;
-	/* Of the begin of a function or a program: the number of its class, plus 1. */
+	/* If the event begins a function or a program: the number of its class, plus 1. */
 	uint32_t own_class;
 	uint32_t size;
 	unsigned char data[];

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What a stream needs at least: room in /dev/shm; address space and file size, though most of it is empty; and
+/* The least that a stream needs: room in /dev/shm; address space and file size, though most of it is empty; and
  * how many files the commands open. */
 #define PTRC_TRACE_ROOM_LEAST (UINT64_C(1) << 20)
 #define PTRC_TRACE_SPACE (UINT64_C(320) << 20)

@@ -677,7 +677,7 @@ static bool has_number(struct ptrc_dump *d, pid_t number, bool is_thread)
 	return false;
 }
 
-/* Returns whether events have the processes or threads that select events. Of a session others may come. */
+/* Returns whether events have the processes or threads that select events. A session may get others yet. */
 static bool check_numbers(struct ptrc_dump *d, const struct ptrc_select_numbers *n, bool is_thread)
 {
 	bool is_found = true;
