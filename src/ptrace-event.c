@@ -32,8 +32,8 @@ static const struct ptrc_cli_option options[] = {
 	{"require", KEY_REQUIRE, NULL, "fail if the event is recorded nowhere"},
 	{"stdin", KEY_STDIN, NULL, "take the data from standard input"},
 	{"json", KEY_JSON, NULL,
-	 "the data is JSON; so is a VALUE that reads as JSON,\n"
-	 "an array or an object too"},
+	 "the data is JSON, and so is a VALUE that reads\n"
+	 "as JSON"},
 	PTRC_CLI_OPTIONS_END,
 };
 

@@ -258,7 +258,7 @@ int ptrc_procfs_pid_namespace(int pid, uint64_t *ns)
 	return 0;
 }
 
-bool ptrc_procfs_renumbers_user(int pid, uint32_t uid)
+bool ptrc_procfs_lacks_user(int pid, uint32_t uid)
 {
 	uint64_t dev, ino, own_dev, own_ino;
 	const char *at;
@@ -270,17 +270,16 @@ bool ptrc_procfs_renumbers_user(int pid, uint32_t uid)
 		return false;
 	size = ptrc_procfs_read(pid, "uid_map", map, sizeof(map) - 1);
 	map[size] = '\0';
-	/* Lines of the first number there, the first one here, and how many. Who is in none has no number. */
+	/* Lines of the first number there, the first one here, and how many. */
 	for (at = map; at < map + size; at++) {
-		uint64_t there, here, count;
+		uint64_t here;
 
 		while (*at == ' ')
 			at++;
-		there = ptrc_digits_take(&at);
+		ptrc_digits_take(&at);
 		here = ptrc_digits_take(&at);
-		count = ptrc_digits_take(&at);
-		if (uid - here < count)
-			return there + (uid - here) != uid;
+		if (uid - here < ptrc_digits_take(&at))
+			return false;
 		if (*at != '\n')
 			break;
 	}

@@ -46,9 +46,8 @@ int ptrc_procfs_pid_namespace(int pid, uint64_t *ns);
 uint64_t ptrc_procfs_time_namespace(void);
 /* Would a child of the caller be born into another pid or time namespace, after unshare()? */
 bool ptrc_procfs_bears_elsewhere(void);
-/* Does the process see another number for this user ID, as it is in another user namespace? It then looks
- * for streams in the directory of that number. */
-bool ptrc_procfs_renumbers_user(int pid, uint32_t uid);
+/* Is the process in a user namespace in which this user ID has no number? It then cannot make shared objects. */
+bool ptrc_procfs_lacks_user(int pid, uint32_t uid);
 /* Its effective user. ESRCH. */
 int ptrc_procfs_user(int pid, uint32_t *uid);
 /* Reads the begin of a file of /proc/<pid>, at most `size` bytes; returns how many. 0: nothing can be

@@ -111,8 +111,8 @@ static int open_other(pid_t pid, int log_fd, struct ptrc_target *t)
 
 	if (error)
 		return error;
-	/* It would never find the stream. */
-	if (ptrc_procfs_renumbers_user(pid, t->uid)) {
+	/* It could not use the stream. */
+	if (ptrc_procfs_lacks_user(pid, t->uid)) {
 		ptrc_target_rest(t);
 		return EPERM;
 	}

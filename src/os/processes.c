@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/base/procfs.h"
 #include "src/cli/cli.h"
 #include "src/cli/clock.h"
 
@@ -258,32 +257,60 @@ static void add_mapping(struct process *p, const struct ptrc_perf_mapping *m)
 	kept->m.path = kept->path;
 }
 
+/* Reads name, parent and start of a process that runs. Returns false if it does not. */
+static bool read_stat(struct process *p)
+{
+	unsigned long long ticks;
+	struct timespec boot;
+	char text[1024], path[40];
+	const char *begin, *end;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%ld/stat", (long)p->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	/* The name may have any bytes. */
+	begin = strchr(text, '(');
+	end = strrchr(text, ')');
+	if (!begin || !end ||
+	    sscanf(end + 1,
+		   " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+		   &p->parent, &ticks) != 2)
+		return false;
+	snprintf(p->name, sizeof(p->name), "%.*s", (int)(end - begin - 1), begin + 1);
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	p->start_ns = ptrc_now_ns() - (boot.tv_sec * 1000000000 + boot.tv_nsec) +
+		      (int64_t)(ticks * (1000000000 / (unsigned long)sysconf(_SC_CLK_TCK)));
+	return true;
+}
+
 void ptrc_os_processes_add_running(struct ptrc_os_processes *all, pid_t pid)
 {
+	struct process *p = find_or_add(all, pid);
 	struct ptrc_perf_mapping program = {0};
-	struct ptrc_procfs_stat st;
-	char path[PATH_MAX];
-	struct timespec boot;
-	struct process *p;
-	bool is_there;
+	char exe[PATH_MAX], path[40];
 	size_t bytes = 0;
-	char *line;
+	bool is_there;
+	ssize_t n;
 
-	if (ptrc_procfs_stat(pid, &st))
+	if (!read_stat(p))
 		return;
-	clock_gettime(CLOCK_BOOTTIME, &boot);
-	p = find_or_add(all, pid);
 	p->is_known = p->has_name = p->has_executed = true;
-	p->parent = st.ppid;
-	p->start_ns = p->from_ns = ptrc_now_ns() - (boot.tv_sec * 1000000000 + boot.tv_nsec) +
-				   (int64_t)(st.start_ticks * PTRC_PROCFS_TICK_NS);
-	memcpy(p->name, st.comm, sizeof(p->name));
-	line = all->hides_command_lines ? NULL : read_line(pid, &bytes, &is_there);
-	set_line(p, line, bytes);
-	path[ptrc_procfs_link(pid, "exe", path, sizeof(path) - 1)] = '\0';
-	program.path = path;
-	if (*path)
-		add_mapping(p, &program);
+	p->from_ns = p->start_ns;
+	if (!all->hides_command_lines)
+		set_line(p, read_line(pid, &bytes, &is_there), bytes);
+	snprintf(path, sizeof(path), "/proc/%ld/exe", (long)pid);
+	n = readlink(path, exe, sizeof(exe) - 1);
+	if (n <= 0)
+		return;
+	exe[n] = '\0';
+	program.path = exe;
+	add_mapping(p, &program);
 }
 
 bool ptrc_os_processes_look(struct ptrc_os_processes *all, pid_t pid, int64_t ns)

@@ -15,7 +15,6 @@
 
 #include <posixtrace.h>
 
-#include "lib/base/procfs.h"
 #include "src/cli/cli.h"
 #include "src/session/logfile.h"
 #include "src/session/session_path.h"
@@ -55,9 +54,10 @@ static void say_not_allowed(pid_t pid, const char *target, bool has_log)
 {
 	struct posixtrace_process p;
 	struct stat st;
-	char path[40];
+	char path[40], user_namespace[48];
 
 	snprintf(path, sizeof(path), "/proc/%ld", (long)pid);
+	snprintf(user_namespace, sizeof(user_namespace), "/proc/%ld/ns/user", (long)pid);
 	if (has_log && ptrc_trace_foreign_children())
 		ptrc_cli_message(target,
 				 "cannot be traced: what this command starts is in another %s "
@@ -67,15 +67,16 @@ static void say_not_allowed(pid_t pid, const char *target, bool has_log)
 		ptrc_cli_message(target,
 				 "is in another pid namespace, so it cannot be traced from here; "
 				 "run the commands where it is (nsenter, docker exec)");
-	else if (!stat(path, &st) && ptrc_procfs_renumbers_user((int)pid, st.st_uid))
-		ptrc_cli_message(target,
-				 "is in another user namespace, where its user has another number, "
-				 "so it would not find the trace; run the commands where it is "
-				 "(nsenter, docker exec)");
 	else if (geteuid() != 0 && !stat(path, &st) && st.st_uid != geteuid())
 		ptrc_cli_message(target,
 				 "not allowed to trace this process: it belongs to user %lu",
 				 (unsigned long)st.st_uid);
+	else if (!stat(user_namespace, &st) && are_different("/proc/self/ns/user", user_namespace))
+		ptrc_cli_message(
+			target,
+			"is in another user namespace, in which its user has no number, so it "
+			"could not use a trace; run the commands where it is (nsenter, docker "
+			"exec)");
 	else
 		ptrc_cli_message(target, "not allowed to trace this process");
 }

@@ -410,7 +410,7 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 	go
 }
 
-@test "a process in a user namespace is traced if its user has the same number there" {
+@test "a process in a user namespace is traced if its user has a number there" {
 	unshare -c true 2>/dev/null || skip "no user namespaces"
 	mkfifo same.in other.in
 	unshare -c "$traced" -w <same.in >same.out 3>&- &
@@ -424,10 +424,8 @@ sys.exit(subprocess.call(sys.argv[2:], **{{"1": "stdout", "2": "stderr"}[sys.arg
 	wait_until grep -q ready other.out
 	ptrace-create --pid="$same" --name="$me.a" -o a.log --start
 	exits 1 ptrace-create --pid="$other" --name="$me.b" -o b.log --start
-	[ "$stderr" = "ptrace-create: $other: is in another user namespace, where its user has another number, so it would not find the trace; run the commands where it is (nsenter, docker exec)" ]
+	[ "$stderr" = "ptrace-create: $other: is in another user namespace, in which its user has no number, so it could not use a trace; run the commands where it is (nsenter, docker exec)" ]
 	[ ! -e b.log ]
-	run_split ptrace-doctor "$other"
-	[[ $stdout == *"problem  $other (traced): is in another user namespace"* ]]
 	echo >&7
 	wait "$same"
 	exec 8>&-
