@@ -273,7 +273,7 @@ static bool find_and_record(const char *name, const struct ptrc_buffer *data, st
 
 static bool is_object(const struct ptrc_buffer *data)
 {
-	return ptrc_json_text_is_valid(data->bytes, data->used) &&
+	return data->used && ptrc_json_text_is_valid(data->bytes, data->used) &&
 	       data->bytes[strspn(data->bytes, " \t\n\r")] == '{';
 }
 
