@@ -100,8 +100,7 @@ struct posixtrace_counts {
 	unsigned long pt_unwritten_events;
 	/* Of a rotated log that was opened by its path (posixtrace_open_log): how many files it has; how many
 	 * are missing between them, and one if others followed the last one; how many were before the first
-	 * one, how many of these were too many
-	 * to be kept, and the events that those files had. */
+	 * one, how many of these were too many to be kept, and the events that those files had. */
 	unsigned long pt_files;
 	unsigned long pt_missing_files;
 	unsigned long pt_earlier_files;

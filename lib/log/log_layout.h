@@ -232,8 +232,8 @@ struct ptrc_log_status {
 	 * one of them: EMFILE, ENOMEM or EPROTO. */
 	uint32_t untraced_processes;
 	uint32_t untraced_error;
-	uint32_t
-		refused_names; /* names that had no event number left for them; at least this many */
+	/* Names that had no event number left for them; at least this many. */
+	uint32_t refused_names;
 	/* Bytes of the largest data that was cut to max-data-size, at most UINT32_MAX; 0: none was. */
 	uint32_t data_needed;
 	/* Names of event types that the log has, so that a reader knows if it lacks some. 0: none, or

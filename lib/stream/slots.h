@@ -20,7 +20,7 @@ uint32_t ptrc_slot_claim(const struct ptrc_pool *pool, int pid, int tid, uint64_
 void ptrc_slot_release(struct ptrc_stream_header *h, uint32_t slot_index, uint64_t owner);
 /* Seal the chunks of dead threads and free their slots. If `pid` is not 0, the threads of that
  * process that ran another program than `image` count as dead, because an exec ended them. If another thread
- * is reaping, a caller who waits does it after that one, and any other not at all. */
+ * is reaping, a caller that waits does it after that one; another caller does nothing. */
 void ptrc_slots_reap(const struct ptrc_pool *pool, int pid, uint64_t image, bool waits);
 
 /* Whether that was done so lately that who finds no room need not do it again: a millisecond for each 64

@@ -729,7 +729,7 @@ static void settle_crowds(struct ptrc_trial *t, int64_t ns)
 	memmove(t->crowds, t->crowds + settled, t->crowd_count * sizeof(*t->crowds));
 }
 
-/* A lost event may have been an end that counts as earlier than the begin events near it. */
+/* A lost event may have been an event that ends something and counts as earlier than those near it that begin it. */
 static void doubt_crowds(struct ptrc_trial *t, int64_t ns)
 {
 	settle_crowds(t, ns);

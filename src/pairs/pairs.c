@@ -313,6 +313,32 @@ static void tell(const struct ptrc_pairs *p, const struct ptrc_pair *pair, enum 
 		p->taker.take(p->taker.arg, pair, fate, begin, end);
 }
 
+static void take_begin(struct ptrc_pairs *p, size_t number, size_t source, struct ptrc_view *view)
+{
+	struct ptrc_pair *pair = &p->list[number];
+	struct open_begins *open;
+	struct begin *b;
+	struct ptrc_key k;
+
+	pair->has_begin = true;
+	if (!make_key(pair, number, source, view, &k))
+		return;
+	open = ptrc_table_find(&p->open, k.bytes, k.size, sizeof(*open));
+	ptrc_key_free(&k);
+	b = ptrc_cli_allocate(sizeof(*b));
+	*b = (struct begin){
+		.before = open->latest,
+		.ns = ptrc_when_ns(&view->reader->event.posix_timestamp),
+		.gaps = gaps_of(p, pair, source),
+		.row = row_of(p, number, view),
+		.common_hash = hash_common(pair, view),
+	};
+	b->gap_count = *b->gaps;
+	if (p->taker.take)
+		b->kept = p->taker.keep(p->taker.arg, pair, view);
+	open->latest = b;
+}
+
 static void take_end(struct ptrc_pairs *p, size_t number, size_t source, struct ptrc_view *view)
 {
 	int64_t ns = ptrc_when_ns(&view->reader->event.posix_timestamp);
@@ -351,35 +377,6 @@ static void take_end(struct ptrc_pairs *p, size_t number, size_t source, struct 
 	free(b);
 	if (!open->latest)
 		ptrc_table_remove(&p->open, open);
-}
-
-static void take_begin(struct ptrc_pairs *p, size_t number, size_t source, struct ptrc_view *view)
-{
-	struct ptrc_pair *pair = &p->list[number];
-	struct open_begins *open;
-	struct begin *b;
-	struct ptrc_key k;
-
-	/* A program ends the one before it. */
-	if (ptrc_pair_is_program(pair))
-		take_end(p, number, source, view);
-	pair->has_begin = true;
-	if (!make_key(pair, number, source, view, &k))
-		return;
-	open = ptrc_table_find(&p->open, k.bytes, k.size, sizeof(*open));
-	ptrc_key_free(&k);
-	b = ptrc_cli_allocate(sizeof(*b));
-	*b = (struct begin){
-		.before = open->latest,
-		.ns = ptrc_when_ns(&view->reader->event.posix_timestamp),
-		.gaps = gaps_of(p, pair, source),
-		.row = row_of(p, number, view),
-		.common_hash = hash_common(pair, view),
-	};
-	b->gap_count = *b->gaps;
-	if (p->taker.take)
-		b->kept = p->taker.keep(p->taker.arg, pair, view);
-	open->latest = b;
 }
 
 /* Adds a role. What ends something comes first: an event may be both, and end what the one before it
@@ -454,7 +451,9 @@ static void find_roles(struct ptrc_pairs *p, struct ptrc_pair_roles *r, struct p
 	for (size_t i = 0; i < p->count && name->is_known; i++) {
 		if (!strcmp(p->list[i].begin, name->text))
 			add_role(r, i, false);
-		if (!strcmp(p->list[i].end, name->text))
+		/* A program ends the one that its process executed before, too. */
+		if (!strcmp(p->list[i].end, name->text) ||
+		    (ptrc_pair_is_program(&p->list[i]) && !strcmp(p->list[i].begin, name->text)))
 			add_role(r, i, true);
 	}
 	for (size_t i = 0; i < r->count; i++)

@@ -104,7 +104,7 @@ static const char *find_refused_call(void)
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
 	char path[48];
 	const char *call = NULL;
-	int fd;
+	int fd, error;
 
 	snprintf(path, sizeof(path), SHM "/.posixtrace-%ld", (long)getpid());
 	if (mkdirat(AT_FDCWD, path, 0700) && is_refusal(errno))
@@ -112,15 +112,16 @@ static const char *find_refused_call(void)
 	rmdir(path);
 	fd = open(SHM, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return is_refusal(errno) ? "open" : NULL;
+		return is_refusal(errno) ? "openat" : NULL;
 	if (ftruncate(fd, 4096) && is_refusal(errno))
 		call = "ftruncate";
 	else if (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, 4096) && is_refusal(errno))
 		call = "fallocate";
 	else if (fcntl(fd, F_OFD_SETLK, &lock) && is_refusal(errno))
 		call = "fcntl";
-	if (!call)
-		close(fd);
+	error = errno;
+	close(fd);
+	errno = error;
 	return call;
 }
 
