@@ -223,11 +223,8 @@ static bool is_slice_selected(struct ptrc_export *x, const struct ptrc_pair *pai
 /* Whether the switch from the processor was against the thread's will. */
 static bool is_preempted(struct ptrc_export *x, struct ptrc_view *view)
 {
-	int name = ptrc_layouts_name(&x->dump->layouts, "preempted", strlen("preempted"));
-	const struct ptrc_value *v = NULL;
+	const struct ptrc_value *v = ptrc_view_member(view, &x->dump->layouts, "preempted");
 
-	if (view->layout && name >= 0)
-		v = ptrc_layout_value(view->layout, ptrc_view_decode(view), name);
 	return v && v->kind >= PTRC_VALUE_SIGNED && v->kind <= PTRC_VALUE_BOOL && v->u;
 }
 

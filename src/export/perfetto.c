@@ -893,11 +893,8 @@ static void put_stack(struct perfetto *p, struct ptrc_buffer *b, uint32_t stack)
 /* The number of the processor, if the sample says it. */
 static bool find_processor(struct ptrc_export *x, struct ptrc_view *view, uint64_t *number)
 {
-	int name = ptrc_layouts_name(&x->dump->layouts, "processor", strlen("processor"));
-	const struct ptrc_value *v = NULL;
+	const struct ptrc_value *v = ptrc_view_member(view, &x->dump->layouts, "processor");
 
-	if (view->layout && name >= 0)
-		v = ptrc_layout_value(view->layout, ptrc_view_decode(view), name);
 	if (!v || v->kind != PTRC_VALUE_UNSIGNED)
 		return false;
 	*number = v->u;

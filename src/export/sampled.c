@@ -83,11 +83,8 @@ static uint32_t frame_of(struct ptrc_sampled *p, struct ptrc_flames *flames,
 /* Finds the addresses of a sample: its field "stack", or all of its data. */
 static const char *find_addresses(const struct ptrc_dump *d, struct ptrc_view *view, size_t *count)
 {
-	int name = ptrc_layouts_name(&d->layouts, "stack", strlen("stack"));
-	const struct ptrc_value *v = NULL;
+	const struct ptrc_value *v = ptrc_view_member(view, &d->layouts, "stack");
 
-	if (view->layout && name >= 0)
-		v = ptrc_layout_value(view->layout, ptrc_view_decode(view), name);
 	if (v && (v->kind == PTRC_VALUE_BYTES ||
 		  (v->kind == PTRC_VALUE_ARRAY && v->elements->item_size == sizeof(uint64_t)))) {
 		*count = v->size / sizeof(uint64_t);

@@ -4,21 +4,10 @@
 
 #include <string.h>
 
-/* The member of the data, or null. */
-static const struct ptrc_value *member(const struct ptrc_layouts *layouts, struct ptrc_view *view,
-				       const char *name)
-{
-	int number = ptrc_layouts_name(layouts, name, strlen(name));
-
-	if (!view->layout || number < 0)
-		return NULL;
-	return ptrc_layout_value(view->layout, ptrc_view_decode(view), number);
-}
-
 /* The event tells it; its own address is that of the call in there which has recorded it. */
 uint64_t ptrc_function_address(const struct ptrc_layouts *layouts, struct ptrc_view *view)
 {
-	const struct ptrc_value *v = member(layouts, view, "function");
+	const struct ptrc_value *v = ptrc_view_member(view, layouts, "function");
 
 	return v && v->kind == PTRC_VALUE_HEX ? v->u
 					      : (uintptr_t)view->reader->event.posix_prog_address;
@@ -51,7 +40,7 @@ void ptrc_pair_put_own_name(struct ptrc_buffer *b, const struct ptrc_pair *pair,
 			    const struct ptrc_layouts *layouts, struct ptrc_view *view)
 {
 	if (ptrc_pair_is_program(pair)) {
-		const struct ptrc_value *v = member(layouts, view, "name");
+		const struct ptrc_value *v = ptrc_view_member(view, layouts, "name");
 
 		if (v && ptrc_value_has_bytes(v))
 			ptrc_buffer_bytes(b, v->bytes, v->size);

@@ -641,28 +641,7 @@ static bool check_patterns(const struct ptrc_dump *d)
 	return is_found;
 }
 
-/* Whether a log knows the process, or the name of the thread; it knows only those that have events. */
-static bool knows_number(const struct ptrc_dump *d, pid_t number, bool is_thread)
-{
-	struct posixtrace_log_process process;
-	struct posixtrace_log_thread thread;
-
-	for (size_t i = 0; i < d->source_count; i++) {
-		trace_id_t log = d->sources[i].reader.trace;
-
-		for (unsigned long k = 0;
-		     !posixtrace_get_log_process(log, k, &process, sizeof(process)); k++)
-			if (process.pp_pid == number)
-				return true;
-		for (unsigned long k = 0;
-		     is_thread && !posixtrace_get_log_thread(log, k, &thread, sizeof(thread)); k++)
-			if (thread.pt_tid == number)
-				return true;
-	}
-	return false;
-}
-
-/* Whether an event has the number. This reads the logs once more, which have been read. */
+/* Whether an event has the number. Reads the logs once more, up to the first one that has. */
 static bool has_number(struct ptrc_dump *d, pid_t number, bool is_thread)
 {
 	for (size_t i = 0; i < d->source_count; i++) {
@@ -686,8 +665,7 @@ static bool check_numbers(struct ptrc_dump *d, const struct ptrc_select_numbers 
 		if (d->session || d->sources[i].reader.source)
 			return true;
 	for (size_t i = 0; i < n->count; i++) {
-		if (knows_number(d, n->numbers[i], is_thread) ||
-		    has_number(d, n->numbers[i], is_thread))
+		if (has_number(d, n->numbers[i], is_thread))
 			continue;
 		is_found = false;
 		ptrc_cli_message(is_thread ? "--tid" : "--pid", "no event is of %s %d",

@@ -375,6 +375,16 @@ const struct ptrc_decoded *ptrc_view_decode(struct ptrc_view *v)
 	return &v->decoded;
 }
 
+const struct ptrc_value *ptrc_view_member(struct ptrc_view *v, const struct ptrc_layouts *layouts,
+					  const char *name)
+{
+	int number = ptrc_layouts_name(layouts, name, strlen(name));
+
+	if (!v->layout || number < 0)
+		return NULL;
+	return ptrc_layout_value(v->layout, ptrc_view_decode(v), number);
+}
+
 const struct ptrc_misfits *ptrc_view_misfits(const struct ptrc_view *v, size_t type)
 {
 	const struct ptrc_misfits *m = v->misfits ? &v->misfits[type] : NULL;

@@ -159,6 +159,10 @@ int ptrc_field_number(const struct ptrc_field *, const struct ptrc_layouts *);
 
 const struct ptrc_decoded *ptrc_view_decode(struct ptrc_view *);
 
+/* The value of a member of the data, or null if the layout of the event has none of this name. */
+const struct ptrc_value *ptrc_view_member(struct ptrc_view *, const struct ptrc_layouts *,
+					  const char *name);
+
 /* The misfits of the type; null if there are none. */
 const struct ptrc_misfits *ptrc_view_misfits(const struct ptrc_view *, size_t type);
 
