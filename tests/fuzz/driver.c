@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The main() of a fuzzer without libFuzzer: feeds it each file of the command line, and says
- * how many there were.
+ * how many there were. Options are libFuzzer's, and mean nothing here.
  */
 #include "config.h"
 
@@ -38,13 +38,18 @@ static void feed(const char *path)
 
 int main(int argc, char **argv)
 {
+	int count = 0;
+
 	if (LLVMFuzzerInitialize)
 		LLVMFuzzerInitialize(&argc, &argv);
 	for (int i = 1; i < argc; i++) {
+		if (argv[i][0] == '-')
+			continue;
 		/* The name of the one that ends this process stands last. */
 		fprintf(stderr, "%s\n", argv[i]);
 		feed(argv[i]);
+		count++;
 	}
-	printf("%d inputs\n", argc - 1);
+	printf("%d inputs\n", count);
 	return 0;
 }

@@ -23,8 +23,9 @@ is_live() {
 }
 
 @test "followed: every event comes at once, and reaches the log, too" {
-	traced_session "$me.a" --start -o run.log -- -w -W -n 100 -d hello
+	traced_session "$me.a" -o run.log -- -w -W -n 100 -d hello
 	follow "$me.a"
+	ptrace-start "$me.a"
 	go
 	wait_until is_live '^traced.event ' 100
 	[ "$(grep -c "^traced.event $pid $pid 5 [0-9]* hello$" live)" -eq 100 ]

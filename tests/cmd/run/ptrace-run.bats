@@ -847,8 +847,9 @@ gone() {
 }
 
 @test "a keeper that is killed is replaced at once" {
-	# The program records four times what the stream holds, and waits for room.
-	begins runner ptrace-run --no-loss -o run.log --stream-min-size=256K -- "$traced" -n 2000 -s 500 -p 1000
+	# Each program records twice what the stream holds, and waits for room.
+	begins runner ptrace-run --no-loss -o run.log --stream-min-size=256K -- \
+		bash -c 'until [ -e killed ]; do "$0" -n 1000 -s 500; echo >>programs; done' "$traced"
 	wait_until test -s run.log
 	killed=
 	for _ in 1 2 3; do
@@ -856,8 +857,9 @@ gone() {
 		killed=$keeper
 		kill -KILL "$killed"
 	done
+	touch killed
 	ends 0 "$runner"
-	[ "$(events run.log traced.event)" -eq 2000 ]
+	[ "$(events run.log traced.event)" -eq $((1000 * $(wc -l <programs))) ]
 }
 
 @test "a log that somebody cut short or wrote into is not complete" {

@@ -306,14 +306,14 @@ static void emit_as_allowed(struct progress *progress)
 		uint32_t number = progress->begun++;
 		ts_emit(UNNAMED, number);
 		progress->done = number + 1;
-		if (number % 4 == 0)
+		if (number % 32 == 0)
 			sched_yield();
 	}
 }
 
 TEST(start_and_stop_hold_from_their_return_on, "STARTSTOP-11 STARTSTOP-12")
 {
-	enum { CYCLES = 60, EVENTS = 3000 };
+	enum { CYCLES = 60, EVENTS = 1000 };
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 1 << 20, 64);
 	struct progress *progress = shared_progress();
 	size_t recorded = 0;
