@@ -347,6 +347,7 @@ int main(int argc, char **argv)
 	enum ptrc_exit status = PTRC_EXIT_DONE;
 	enum ptrc_exit shown = PTRC_EXIT_DONE;
 	struct ptrc_logfile file = {.fd = -1};
+	struct ptrc_pair_dump *pair_dump = NULL;
 
 	parse(argc, argv);
 	if (!load_symbols())
@@ -358,7 +359,7 @@ int main(int argc, char **argv)
 	if (!ptrc_selection_open(&selection, argv + optind, (size_t)(argc - optind)))
 		status = PTRC_EXIT_FAILED;
 	if (dump.layouts.is_for_pairs && dump.source_count)
-		ptrc_pair_dump_begin(&dump, &pairs, longest_count, is_tree);
+		pair_dump = ptrc_pair_dump_begin(&dump, &pairs, longest_count, is_tree);
 	/* A name that is not there is a mistake, which the end tells: no log is made or replaced. */
 	if (to_log && dump.source_count && ptrc_dump_may_select(&dump) &&
 	    !ptrc_dump_target_open(&file, &dump, to_log, is_forced))
@@ -366,11 +367,11 @@ int main(int argc, char **argv)
 	else if (dump.source_count)
 		shown = show();
 	if (to_log)
-		ptrc_dump_target_close(&file, &dump);
+		ptrc_dump_target_close(&file);
 	if (status == PTRC_EXIT_DONE)
 		status = shown;
 	ptrc_output_end(&dump.out);
-	ptrc_pair_dump_free(&dump);
+	ptrc_pair_dump_free(pair_dump);
 	ptrc_selection_free(&selection);
 	ptrc_dump_raise_signal();
 	return (int)status;

@@ -155,7 +155,7 @@ static bool load_symbols(void)
 	return dump.symbols != NULL;
 }
 
-static enum ptrc_exit run(void)
+static enum ptrc_exit run(struct ptrc_export **x)
 {
 	enum ptrc_exit status = PTRC_EXIT_FAILED;
 	bool is_read = false;
@@ -163,7 +163,7 @@ static enum ptrc_exit run(void)
 	/* A name that is not there is a mistake, which the end tells: no file is made or replaced. */
 	if (!ptrc_dump_may_select(&dump))
 		return ptrc_dump_end(&dump, PTRC_EXIT_FAILED, false);
-	if (!ptrc_export_begin(&dump, &pairs, &export))
+	if (!ptrc_export_begin(x, &dump, &pairs, &export))
 		return PTRC_EXIT_FAILED;
 	if (ptrc_dump_scan(&dump)) {
 		is_read = ptrc_dump_logs(&dump);
@@ -180,6 +180,7 @@ int main(int argc, char **argv)
 {
 	enum ptrc_exit status = PTRC_EXIT_DONE;
 	enum ptrc_exit exported = PTRC_EXIT_FAILED;
+	struct ptrc_export *x = NULL;
 
 	parse(argc, argv);
 	if (!load_symbols())
@@ -188,11 +189,11 @@ int main(int argc, char **argv)
 	if (!ptrc_selection_open(&selection, argv + optind, (size_t)(argc - optind)))
 		status = PTRC_EXIT_FAILED;
 	if (dump.source_count)
-		exported = run();
+		exported = run(&x);
 	if (status == PTRC_EXIT_DONE)
 		status = exported;
 	ptrc_output_end(&dump.out);
-	ptrc_export_free(&dump);
+	ptrc_export_free(x);
 	ptrc_selection_free(&selection);
 	return (int)status;
 }

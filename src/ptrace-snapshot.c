@@ -89,7 +89,7 @@ static enum ptrc_exit write_log(void)
 		return PTRC_EXIT_FAILED;
 	/* Nothing is selected, so the source need not be looked at before. */
 	status = ptrc_dump_end(&dump, PTRC_EXIT_DONE, ptrc_dump_logs(&dump));
-	ptrc_dump_target_close(&file, &dump);
+	ptrc_dump_target_close(&file);
 	return status;
 }
 

@@ -286,28 +286,22 @@ static const char *together_option(void)
 	return selection.labels.count ? "--label" : selection.sync_texts.count ? "--sync" : NULL;
 }
 
-static void take_event(struct ptrc_dump *d, struct ptrc_source *s)
+static void take_event(void *self, struct ptrc_source *s)
 {
-	(void)d;
+	(void)self;
 	ptrc_pairs_take(&pairs, &s->view);
 }
 
-static bool has_failed(const struct ptrc_dump *d)
+static void end_pairs(void *self, bool is_read)
 {
-	(void)d;
-	return false;
-}
-
-static void end_pairs(struct ptrc_dump *d, bool is_read)
-{
-	(void)d;
+	(void)self;
 	(void)is_read;
 	ptrc_pairs_end(&pairs);
 }
 
-static bool tell_pairs(struct ptrc_dump *d)
+static bool tell_pairs(void *self)
 {
-	return !ptrc_pairs_report_missing_in(&pairs, d, true);
+	return !ptrc_pairs_report_missing_in(&pairs, self, true);
 }
 
 static void put_pairs_together_json(struct ptrc_buffer *b, const struct ptrc_dump *d)
@@ -339,8 +333,10 @@ static void put_pairs_together_text(struct ptrc_buffer *b, const struct ptrc_dum
 	ptrc_pairs_put_text(b, &pairs, has_histogram);
 }
 
-static bool put_pairs_together(struct ptrc_dump *d)
+static bool put_pairs_together(void *self)
 {
+	struct ptrc_dump *d = self;
+
 	for (size_t i = 0; i < d->source_count; i++)
 		is_incomplete |= ptrc_losses_is_any(&d->sources[i].losses);
 	if (format == PTRC_FORMAT_JSON)
@@ -353,17 +349,16 @@ static bool put_pairs_together(struct ptrc_dump *d)
 
 static void measure_together(void)
 {
-	static const struct ptrc_dump_sink sink = {
-		.add = take_event,
-		.has_failed = has_failed,
-		.end = put_pairs_together,
-		.finish = end_pairs,
-		.tell = tell_pairs,
-	};
 	enum ptrc_exit status = PTRC_EXIT_DONE;
 	bool is_read = true;
 
-	dump.sink = &sink;
+	dump.sink = (struct ptrc_sink){
+		.self = &dump,
+		.event = take_event,
+		.finish = end_pairs,
+		.tell = tell_pairs,
+		.end = put_pairs_together,
+	};
 	dump.is_strict = is_strict;
 	/* Then the data is incomplete for the dump only if some does not fit its layout. */
 	dump.is_loss_allowed = true;

@@ -459,9 +459,9 @@ static bool take_pairs(struct ptrc_export *x, struct ptrc_export_source *xs,
 	return x->is_in_pair;
 }
 
-static void add(struct ptrc_dump *d, struct ptrc_source *s)
+static void add(void *self, struct ptrc_source *s)
 {
-	struct ptrc_export *x = d->export;
+	struct ptrc_export *x = self;
 	struct ptrc_export_source *xs = &x->sources[s->order];
 	int64_t ns = ptrc_source_ns(s);
 	struct ptrc_export_type *t;
@@ -483,27 +483,28 @@ static void add(struct ptrc_dump *d, struct ptrc_source *s)
 		return;
 	if (!x->format->event || !is_event_selected(x))
 		return;
-	if (t->counter_count && x->format->counter && !d->is_rehearsal)
+	if (t->counter_count && x->format->counter && !x->dump->is_rehearsal)
 		put_counters(x, t, &s->view);
-	if (!is_paired && ptrc_dump_is_due(d))
+	if (!is_paired && ptrc_dump_is_due(x->dump))
 		x->format->event(x, &(struct ptrc_export_event){.lane = ptrc_export_lane(x),
 								.ns = x->now_ns,
 								.type = t,
 								.view = &s->view});
 }
 
-static bool has_failed(const struct ptrc_dump *d)
+static bool is_full(const void *self)
 {
-	const struct ptrc_export *x = d->export;
+	const struct ptrc_export *x = self;
 
 	/* Nothing behind the span is shown, once no slice reaches into it any more. */
 	return x->has_start && !x->open_count &&
-	       ptrc_when_add(x->start_ns, (int64_t)x->now_ns) > d->select.span.last;
+	       ptrc_when_add(x->start_ns, (int64_t)x->now_ns) > x->dump->select.span.last;
 }
 
-static void finish(struct ptrc_dump *d, bool is_read)
+static void finish(void *self, bool is_read)
 {
-	struct ptrc_export *x = d->export;
+	struct ptrc_export *x = self;
+	const struct ptrc_dump *d = x->dump;
 
 	/* If --first has ended the reading, what is open has its end in what was not read. */
 	if (!is_read && d->shown_count >= d->first_count)
@@ -516,17 +517,17 @@ static void finish(struct ptrc_dump *d, bool is_read)
 }
 
 /* Forgets what was counted, but not the lanes, which will be needed again. */
-static void restart(struct ptrc_dump *d)
+static void restart(void *self)
 {
-	struct ptrc_export *x = d->export;
+	struct ptrc_export *x = self;
 
 	/* What is open at the end counts, too. */
-	finish(d, true);
+	finish(x, true);
 	if (!x->format->has_only_events)
 		ptrc_pairs_forget(x->pairs);
 	for (size_t i = 0; i < x->lanes.count; i++)
 		x->lanes.list[i]->latest = NULL;
-	for (size_t i = 0; i < d->source_count; i++)
+	for (size_t i = 0; i < x->dump->source_count; i++)
 		x->sources[i].is_behind_loss = x->sources[i].is_behind_pairs = false;
 	free_pairs(x);
 	x->slice_count = x->open_count = 0;
@@ -543,9 +544,9 @@ static void put_count(struct ptrc_buffer *b, uint64_t count, const char *one, co
 }
 
 /* Says what lacks its other half, and which types of given pairs are not there. */
-static bool tell(struct ptrc_dump *d)
+static bool tell(void *self)
 {
-	struct ptrc_export *x = d->export;
+	struct ptrc_export *x = self;
 	struct ptrc_buffer what = PTRC_BUFFER_INIT;
 	bool is_missing;
 
@@ -563,7 +564,7 @@ static bool tell(struct ptrc_dump *d)
 		ptrc_cli_message(info->name.text.bytes, "%.*s", (int)what.used, what.bytes);
 	}
 	ptrc_buffer_free(&what);
-	is_missing = ptrc_pairs_report_missing_in(x->pairs, d, false);
+	is_missing = ptrc_pairs_report_missing_in(x->pairs, x->dump, false);
 	if (x->options.has_counters && !x->has_counter) {
 		if (x->options.counters)
 			ptrc_cli_message("--counters", "no event has a number called '%s'",
@@ -575,38 +576,12 @@ static bool tell(struct ptrc_dump *d)
 	return !is_missing;
 }
 
-static bool end(struct ptrc_dump *d)
+static bool end(void *self)
 {
-	return d->export->format->end(d->export);
+	struct ptrc_export *x = self;
+
+	return x->format->end(x);
 }
-
-static const struct ptrc_dump_sink pairs_sink = {
-	.add = add,
-	.has_failed = has_failed,
-	.end = end,
-	.takes_all = true,
-	.finish = finish,
-	.restart = restart,
-	.tell = tell,
-	.noun = "event or pair",
-};
-
-static const struct ptrc_dump_sink events_sink = {
-	.add = add,
-	.has_failed = has_failed,
-	.end = end,
-	.finish = finish,
-	.restart = restart,
-};
-
-static const struct ptrc_dump_sink events_and_losses_sink = {
-	.add = add,
-	.has_failed = has_failed,
-	.end = end,
-	.takes_losses = true,
-	.finish = finish,
-	.restart = restart,
-};
 
 /* ---- begin and end ---- */
 
@@ -681,10 +656,10 @@ static bool open_file(struct ptrc_export *x)
 	return true;
 }
 
-bool ptrc_export_begin(struct ptrc_dump *d, struct ptrc_pairs *pairs,
+bool ptrc_export_begin(struct ptrc_export **export, struct ptrc_dump *d, struct ptrc_pairs *pairs,
 		       const struct ptrc_export_options *options)
 {
-	struct ptrc_export *x = ptrc_cli_allocate(sizeof(*x));
+	struct ptrc_export *x = *export = ptrc_cli_allocate(sizeof(*x));
 
 	*x = (struct ptrc_export){
 		.dump = d,
@@ -692,7 +667,6 @@ bool ptrc_export_begin(struct ptrc_dump *d, struct ptrc_pairs *pairs,
 		.options = *options,
 		.format = options->format,
 	};
-	d->export = x;
 	x->sources = ptrc_cli_allocate(d->source_count * sizeof(*x->sources));
 	memset(x->sources, 0, d->source_count * sizeof(*x->sources));
 	ptrc_kept_views_begin(&x->begins, d);
@@ -707,9 +681,17 @@ bool ptrc_export_begin(struct ptrc_dump *d, struct ptrc_pairs *pairs,
 		pairs->is_by_name = true;
 		pairs->taker = (struct ptrc_pair_taker){keep, take, x};
 	}
-	d->sink = !x->format->has_only_events ? &pairs_sink
-		  : x->format->loss	      ? &events_and_losses_sink
-					      : &events_sink;
+	d->sink = (struct ptrc_sink){
+		.self = x,
+		.event = add,
+		.is_full = is_full,
+		.finish = finish,
+		.restart = restart,
+		.tell = x->format->has_only_events ? NULL : tell,
+		.end = end,
+		.takes_all = !x->format->has_only_events,
+		.takes_losses = x->format->loss,
+	};
 	if (x->format->open ? !x->format->open(x) : options->path && !open_file(x))
 		return false;
 	x->format->begin(x);
@@ -724,10 +706,8 @@ static void free_type(struct ptrc_export_type *t)
 	free(t->counters);
 }
 
-void ptrc_export_free(struct ptrc_dump *d)
+void ptrc_export_free(struct ptrc_export *x)
 {
-	struct ptrc_export *x = d->export;
-
 	if (!x)
 		return;
 	if (x->format->free)
@@ -736,7 +716,7 @@ void ptrc_export_free(struct ptrc_dump *d)
 		x->pairs->taker = (struct ptrc_pair_taker){keep, drop, x};
 		ptrc_pairs_forget(x->pairs);
 	}
-	for (size_t i = 0; i < d->source_count; i++)
+	for (size_t i = 0; i < x->dump->source_count; i++)
 		for (size_t id = 0; id < PTRC_READER_IDS; id++)
 			free_type(&x->sources[i].types[id]);
 	free(x->sources);
@@ -744,9 +724,7 @@ void ptrc_export_free(struct ptrc_dump *d)
 	free_name(&x->own_name);
 	for (size_t i = 0; i < PTRC_STATES; i++)
 		free_name(&x->state_names[i]);
-	ptrc_kept_views_free(&x->begins, d);
+	ptrc_kept_views_free(&x->begins, x->dump);
 	ptrc_lanes_free(&x->lanes);
 	free(x);
-	d->sink = NULL;
-	d->export = NULL;
 }

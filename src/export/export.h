@@ -14,9 +14,11 @@
 #include "src/view/dump.h"
 
 /* Lets the events of the dump, whose sources are open, be exported. The pairs of --pair have been
- * added, and stay. Returns false after a message. */
-bool ptrc_export_begin(struct ptrc_dump *, struct ptrc_pairs *, const struct ptrc_export_options *);
+ * added, and stay. Stores the export, which is to be freed
+ * in any case. Returns false after a message. */
+bool ptrc_export_begin(struct ptrc_export **, struct ptrc_dump *, struct ptrc_pairs *,
+		       const struct ptrc_export_options *);
 
-void ptrc_export_free(struct ptrc_dump *);
+void ptrc_export_free(struct ptrc_export *);
 
 #endif

@@ -590,16 +590,12 @@ static void drop_branch(void *arg, const struct ptrc_pair *pair, enum ptrc_pair_
 
 /* ---- the dump ---- */
 
-static void add(struct ptrc_dump *d, struct ptrc_source *s)
+static void add(void *self, struct ptrc_source *s)
 {
-	d->pairs->source = s;
-	ptrc_pairs_take(d->pairs->pairs, &s->view);
-}
+	struct ptrc_pair_dump *p = self;
 
-static bool has_failed(const struct ptrc_dump *d)
-{
-	(void)d;
-	return false;
+	p->source = s;
+	ptrc_pairs_take(p->pairs, &s->view);
 }
 
 static int by_length(const void *a, const void *b)
@@ -610,9 +606,10 @@ static int by_length(const void *a, const void *b)
 	return is_shorter(t, s) ? -1 : 1;
 }
 
-static void finish(struct ptrc_dump *d, bool is_read)
+static void finish(void *self, bool is_read)
 {
-	struct ptrc_pair_dump *p = d->pairs;
+	struct ptrc_pair_dump *p = self;
+	struct ptrc_dump *d = p->dump;
 
 	/* If --first has ended the reading, what is open has its end in what was not read. */
 	if (!is_read && d->shown_count >= d->first_count)
@@ -643,9 +640,9 @@ static void put_count(struct ptrc_buffer *b, uint64_t count, const char *one, co
 }
 
 /* Says what is not shown of each pair, and which types are not there. */
-static bool tell(struct ptrc_dump *d)
+static bool tell(void *self)
 {
-	struct ptrc_pair_dump *p = d->pairs;
+	struct ptrc_pair_dump *p = self;
 	struct ptrc_buffer what = PTRC_BUFFER_INIT;
 
 	for (size_t i = 0; i < p->pairs->count; i++) {
@@ -664,12 +661,12 @@ static bool tell(struct ptrc_dump *d)
 				 p->is_tree ? "measured" : "shown");
 	}
 	ptrc_buffer_free(&what);
-	return !ptrc_pairs_report_missing_in(p->pairs, d, true);
+	return !ptrc_pairs_report_missing_in(p->pairs, p->dump, true);
 }
 
-static void summarize(const struct ptrc_dump *d, struct ptrc_json *j)
+static void summarize(void *self, struct ptrc_json *j)
 {
-	struct ptrc_pair_dump *p = d->pairs;
+	struct ptrc_pair_dump *p = self;
 
 	ptrc_json_open(j, "pairs", '[');
 	for (size_t i = 0; i < p->pairs->count; i++) {
@@ -690,25 +687,8 @@ static void summarize(const struct ptrc_dump *d, struct ptrc_json *j)
 	ptrc_json_close(j, ']');
 }
 
-static bool end(struct ptrc_dump *d)
-{
-	(void)d;
-	return true;
-}
-
-static const struct ptrc_dump_sink sink = {
-	.add = add,
-	.has_failed = has_failed,
-	.end = end,
-	.takes_all = true,
-	.finish = finish,
-	.tell = tell,
-	.summarize = summarize,
-	.noun = "pair",
-};
-
-void ptrc_pair_dump_begin(struct ptrc_dump *d, struct ptrc_pairs *pairs, uint64_t longest_count,
-			  bool is_tree)
+struct ptrc_pair_dump *ptrc_pair_dump_begin(struct ptrc_dump *d, struct ptrc_pairs *pairs,
+					    uint64_t longest_count, bool is_tree)
 {
 	struct ptrc_pair_dump *p = ptrc_cli_allocate(sizeof(*p));
 
@@ -724,14 +704,20 @@ void ptrc_pair_dump_begin(struct ptrc_dump *d, struct ptrc_pairs *pairs, uint64_
 	ptrc_kept_views_begin(&p->ends, d);
 	pairs->taker = is_tree ? (struct ptrc_pair_taker){keep_branch, take_branch, p}
 			       : (struct ptrc_pair_taker){keep, take, p};
-	d->sink = &sink;
-	d->pairs = p;
+	d->sink = (struct ptrc_sink){
+		.self = p,
+		.event = add,
+		.finish = finish,
+		.tell = tell,
+		.summarize = summarize,
+		.takes_all = true,
+		.noun = "pair",
+	};
+	return p;
 }
 
-void ptrc_pair_dump_free(struct ptrc_dump *d)
+void ptrc_pair_dump_free(struct ptrc_pair_dump *p)
 {
-	struct ptrc_pair_dump *p = d->pairs;
-
 	if (!p)
 		return;
 	for (size_t i = 0; i < p->count; i++) {
@@ -741,14 +727,12 @@ void ptrc_pair_dump_free(struct ptrc_dump *d)
 	p->pairs->taker.take = p->is_tree ? drop_branch : drop;
 	ptrc_pairs_forget(p->pairs);
 	ptrc_pair_tree_free(p->tree);
-	ptrc_kept_views_free(&p->begins, d);
-	ptrc_kept_views_free(&p->ends, d);
+	ptrc_kept_views_free(&p->begins, p->dump);
+	ptrc_kept_views_free(&p->ends, p->dump);
 	free(p->unshown);
 	free(p->longest);
 	ptrc_buffer_free(&p->line);
 	ptrc_buffer_free(&p->name);
 	ptrc_buffer_free(&p->shown_name);
 	free(p);
-	d->sink = NULL;
-	d->pairs = NULL;
 }

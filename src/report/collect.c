@@ -18,9 +18,6 @@ enum { FUNCTIONS_MAX = 1000 };
 /* What an event type is for the report, beside its class. */
 enum { ROLE_UNKNOWN, ROLE_NONE, ROLE_SWITCH_IN, ROLE_SWITCH_OUT, ROLE_SAMPLE };
 
-/* The report that the sink of the only dump of the command fills. */
-static struct ptrc_report *the_report;
-
 /* ---- lanes ---- */
 
 static struct ptrc_report_lane *add_lane(struct ptrc_report *r, struct ptrc_report_lane *lane,
@@ -709,9 +706,10 @@ static void look_at_window(struct ptrc_report *r, int64_t ns)
 		r->gap_counts[i]++;
 }
 
-static void add(struct ptrc_dump *d, struct ptrc_source *s)
+static void add(void *self, struct ptrc_source *s)
 {
-	struct ptrc_report *r = the_report;
+	struct ptrc_report *r = self;
+	struct ptrc_dump *d = r->dump;
 	int64_t ns = ptrc_source_ns(s);
 	struct ptrc_report_lane *lane;
 	size_t class;
@@ -761,22 +759,16 @@ static void add(struct ptrc_dump *d, struct ptrc_source *s)
 					       .lane = (uint32_t)lane->number});
 }
 
-static bool has_failed(const struct ptrc_dump *d)
+/* Nothing was kept of what was counted. */
+static void restart(void *self)
 {
-	(void)d;
-	return false;
+	(void)self;
 }
 
-static void restart(struct ptrc_dump *d)
+static void finish(void *self, bool is_read)
 {
-	(void)d;
-}
+	struct ptrc_report *r = self;
 
-static void finish(struct ptrc_dump *d, bool is_read)
-{
-	struct ptrc_report *r = the_report;
-
-	(void)d;
 	(void)is_read;
 	for (size_t i = 0; i < r->lane_count; i++) {
 		struct ptrc_report_lane *lane = r->lanes[i];
@@ -793,33 +785,34 @@ static void finish(struct ptrc_dump *d, bool is_read)
 			r->losses[r->open_loss[i] - 1].last_ns = r->last_ns;
 }
 
-static bool tell(struct ptrc_dump *d)
+static bool tell(void *self)
 {
-	return !ptrc_pairs_report_missing_in(the_report->pairs, d, false);
+	const struct ptrc_report *r = self;
+
+	return !ptrc_pairs_report_missing_in(r->pairs, r->dump, false);
 }
 
-static bool end(struct ptrc_dump *d)
+static bool end(void *self)
 {
-	(void)d;
-	return the_report->write(the_report);
+	struct ptrc_report *r = self;
+
+	return r->write(r);
 }
 
 void ptrc_report_begin(struct ptrc_report *r)
 {
-	static const struct ptrc_dump_sink sink = {
-		.add = add,
-		.has_failed = has_failed,
-		.end = end,
-		.takes_losses = true,
-		.needs_trace = true,
+	size_t count = r->dump->source_count;
+
+	r->dump->sink = (struct ptrc_sink){
+		.self = r,
+		.event = add,
 		.finish = finish,
 		.restart = restart,
 		.tell = tell,
+		.end = end,
+		.takes_losses = true,
+		.needs_trace = true,
 	};
-	size_t count = r->dump->source_count;
-
-	the_report = r;
-	r->dump->sink = &sink;
 	r->pairs->taker = (struct ptrc_pair_taker){keep, take, r};
 	r->class_of_type = ptrc_cli_allocate(count * sizeof(*r->class_of_type));
 	memset(r->class_of_type, 0, count * sizeof(*r->class_of_type));

@@ -50,18 +50,18 @@ bool ptrc_dump_target_open(struct ptrc_logfile *file, struct ptrc_dump *d, const
 		ptrc_logfile_close(file, true);
 		return false;
 	}
-	if (ptrc_dump_to_log(d, path, file->fd))
+	if (ptrc_dump_to_log(d, path, file->fd, &file->is_broken))
 		return true;
 	ptrc_logfile_close(file, false);
 	return false;
 }
 
-void ptrc_dump_target_close(struct ptrc_logfile *file, const struct ptrc_dump *d)
+void ptrc_dump_target_close(struct ptrc_logfile *file)
 {
 	struct stat st;
 
-	if (d->is_log_broken && !fstat(file->fd, &st) && S_ISREG(st.st_mode) &&
+	if (file->is_broken && !fstat(file->fd, &st) && S_ISREG(st.st_mode) &&
 	    ftruncate(file->fd, 0))
 		ptrc_cli_message(file->path, "has a part of the log that could not be removed");
-	ptrc_logfile_close(file, !d->is_log_broken);
+	ptrc_logfile_close(file, !file->is_broken);
 }

@@ -24,7 +24,7 @@ bool ptrc_dump_target_open(struct ptrc_logfile *, struct ptrc_dump *, const char
 
 /* Closes the file. If writing the log failed, none is left: a new file is removed, and one that was replaced is
  * empty. */
-void ptrc_dump_target_close(struct ptrc_logfile *, const struct ptrc_dump *);
+void ptrc_dump_target_close(struct ptrc_logfile *);
 
 /* Whether the file is one of those that the dump reads; if so, prints that. */
 bool ptrc_dump_target_is_read(const struct ptrc_dump *, int fd, const char *path);

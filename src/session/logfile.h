@@ -16,6 +16,8 @@ struct ptrc_logfile {
 	bool is_new;
 	/* The log goes on in other files, so its first one may be taken away. */
 	bool is_rotated;
+	/* Writing it failed, so that it has a part of the log at most. */
+	bool is_broken;
 };
 
 /*

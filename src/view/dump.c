@@ -78,7 +78,7 @@ void ptrc_source_make_sieve(struct ptrc_source *s, const struct ptrc_dump *d)
 	s->sieve = NULL;
 	/* A session may tell of more layouts. A sieve sees times as the log has them. */
 	if (d->select.where_count && !ptrc_reader_is_moving(&s->reader) && !s->reader.source &&
-	    !(d->sink && d->sink->takes_all))
+	    !d->sink.takes_all)
 		s->sieve = ptrc_sieve_make(d->select.wheres[0], &d->layouts);
 }
 
@@ -88,9 +88,8 @@ bool ptrc_dump_is_selected(struct ptrc_dump *d, struct ptrc_source *s)
 		ptrc_view_take_layout(&s->view, &d->layouts);
 	if (d->layouts.count)
 		ptrc_view_find_layout(&s->view, &d->layouts);
-	return (d->sink &&
-		(d->sink->takes_all || (d->sink->takes_losses &&
-					ptrc_dump_sees_losses(s->reader.event.posix_event_id)))) ||
+	return d->sink.takes_all ||
+	       (d->sink.takes_losses && ptrc_dump_sees_losses(s->reader.event.posix_event_id)) ||
 	       ptrc_select_event(&d->select, &s->types, &s->view);
 }
 
@@ -123,8 +122,8 @@ void ptrc_dump_event(struct ptrc_dump *d, struct ptrc_source *s)
 	size_t offset = d->out.used;
 
 	ptrc_dump_check_layout(d, s);
-	if (d->sink) {
-		d->sink->add(d, s);
+	if (d->sink.event) {
+		d->sink.event(d->sink.self, s);
 		return;
 	}
 	d->shown_count++;
@@ -258,12 +257,11 @@ static bool select_wanted(struct ptrc_dump *d, struct ptrc_source *s)
 	size_t count = 0;
 	int error;
 
-	for (trace_event_id_t id = 1; d->sink && d->sink->takes_losses && id < PTRC_READER_IDS;
-	     id++)
+	for (trace_event_id_t id = 1; d->sink.takes_losses && id < PTRC_READER_IDS; id++)
 		if (ptrc_dump_sees_losses(id))
 			posix_trace_eventset_add(id, &types);
 	/* The end then tells of the damage again. */
-	if (s->is_damaged || (d->sink && d->sink->takes_all))
+	if (s->is_damaged || d->sink.takes_all)
 		return report(&s->reader, ptrc_reader_select(&s->reader, NULL, 0, NULL));
 	spans = ptrc_cli_allocate((d->select.window_count + 1) * sizeof(*spans));
 	for (size_t i = 0; i < d->select.window_count; i++) {
@@ -285,7 +283,7 @@ static bool select_wanted(struct ptrc_dump *d, struct ptrc_source *s)
 bool ptrc_dump_scan(struct ptrc_dump *d)
 {
 	struct ptrc_span trace = {INT64_MAX, INT64_MIN};
-	bool needs_trace = d->sink && d->sink->needs_trace;
+	bool needs_trace = d->sink.needs_trace;
 	bool is_last = needs_trace || has_base(d, PTRC_WHEN_FROM_END);
 	bool is_first = needs_trace || d->format.is_relative || has_base(d, PTRC_WHEN_FROM_BEGIN);
 
@@ -346,7 +344,7 @@ static bool show(struct ptrc_dump *d)
 			heap[count++] = &d->sources[i];
 	}
 	heap_build(heap, count);
-	while (count && d->shown_count < d->first_count && !ptrc_dump_has_failed(d)) {
+	while (count && d->shown_count < d->first_count && !ptrc_dump_is_full(d)) {
 		struct ptrc_source *s = heap[0];
 
 		if (!d->select.around || ptrc_select_is_in_window(&d->select, ptrc_source_ns(s))) {
@@ -426,7 +424,7 @@ static bool count_source(struct ptrc_dump *d, struct ptrc_source *s)
 
 bool ptrc_dump_count(struct ptrc_dump *d)
 {
-	bool is_counted = d->is_counting && !d->is_verifying && !d->sink &&
+	bool is_counted = d->is_counting && !d->is_verifying && !d->sink.event &&
 			  !(d->is_strict && d->layouts.count) && ptrc_select_is_by_type(&d->select);
 
 	for (size_t i = 0; i < d->source_count && is_counted; i++)
@@ -445,7 +443,7 @@ static bool show_last_to_sink(struct ptrc_dump *d)
 {
 	d->is_rehearsal = true;
 	show(d);
-	d->sink->restart(d);
+	d->sink.restart(d->sink.self);
 	d->is_rehearsal = false;
 	d->skip_count = d->shown_count > d->last_count ? d->shown_count - d->last_count : 0;
 	d->shown_count = 0;
@@ -462,9 +460,9 @@ static bool show_last_to_sink(struct ptrc_dump *d)
 
 bool ptrc_dump_logs(struct ptrc_dump *d)
 {
-	if (d->last_count != UINT64_MAX && d->sink && d->sink->restart)
+	if (d->last_count != UINT64_MAX && d->sink.restart)
 		return show_last_to_sink(d);
-	return d->last_count == UINT64_MAX || d->sink ? show(d) : show_last(d);
+	return d->last_count == UINT64_MAX || d->sink.event ? show(d) : show_last(d);
 }
 
 static void put_count(struct ptrc_dump *d, const struct ptrc_misfit_types *misfits)
@@ -505,7 +503,7 @@ static void put_summary(struct ptrc_dump *d, const struct ptrc_misfit_types *mis
 
 	if (d->format.format == PTRC_FORMAT_TEXT) {
 		ptrc_buffer_format(&d->out, "%llu %s%s", (unsigned long long)d->shown_count,
-				   d->sink && d->sink->noun ? d->sink->noun : "event",
+				   d->sink.noun ? d->sink.noun : "event",
 				   d->shown_count == 1 ? "" : "s");
 		ptrc_buffer_text(&d->out, is_complete ? ", complete" : ", data incomplete");
 		if (misfits->count) {
@@ -520,8 +518,8 @@ static void put_summary(struct ptrc_dump *d, const struct ptrc_misfit_types *mis
 	ptrc_json_u64(&j, "version", 1);
 	ptrc_json_u64(&j, "shown", d->shown_count);
 	ptrc_json_bool(&j, "complete", is_complete);
-	if (d->sink && d->sink->summarize)
-		d->sink->summarize(d, &j);
+	if (d->sink.summarize)
+		d->sink.summarize(d->sink.self, &j);
 	ptrc_misfits_json(misfits, &j);
 	if (d->hosts.count)
 		ptrc_hosts_json(&d->hosts, &j);
@@ -698,8 +696,8 @@ enum ptrc_exit ptrc_dump_end(struct ptrc_dump *d, enum ptrc_exit status, bool is
 	struct ptrc_misfit_types misfits = {0};
 	bool is_fitting;
 
-	if (d->sink && d->sink->finish)
-		d->sink->finish(d, is_read);
+	if (d->sink.finish)
+		d->sink.finish(d->sink.self, is_read);
 	for (size_t i = 0; i < d->source_count; i++)
 		ptrc_misfits_add(&misfits, &d->sources[i].view);
 	is_fitting = !misfits.count;
@@ -710,8 +708,8 @@ enum ptrc_exit ptrc_dump_end(struct ptrc_dump *d, enum ptrc_exit status, bool is
 	if (d->out.used)
 		ptrc_output_write(&d->out);
 	is_found = check_patterns(d);
-	if (d->sink && d->sink->tell)
-		is_found &= d->sink->tell(d);
+	if (d->sink.tell)
+		is_found &= d->sink.tell(d->sink.self);
 	ptrc_misfits_report(&misfits);
 	check_wheres(d);
 	ptrc_hosts_report(&d->hosts);
@@ -737,7 +735,7 @@ enum ptrc_exit ptrc_dump_end(struct ptrc_dump *d, enum ptrc_exit status, bool is
 		is_found &= check_numbers(d, &d->select.pids, false);
 		is_found &= check_numbers(d, &d->select.tids, true);
 	}
-	if (d->sink && !d->sink->end(d))
+	if (d->sink.end && !d->sink.end(d->sink.self))
 		status = PTRC_EXIT_FAILED;
 	if (d->has_summary)
 		put_summary(d, &misfits, is_complete && status == PTRC_EXIT_DONE);

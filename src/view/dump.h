@@ -40,41 +40,36 @@ struct ptrc_source {
 	size_t order;
 };
 
-struct ptrc_dump;
-
-/* What the events go to in place of standard output; src/view/dump_log.c, src/pairs/pair_dump.c,
- * src/export/export.c, src/report/collect.c and src/ptrace-stat.c provide the functions. */
-struct ptrc_dump_sink {
-	/* Takes the event that the source has read, and counts what it shows in shown_count. */
-	void (*add)(struct ptrc_dump *, struct ptrc_source *);
-	/* Whether it takes nothing any more. */
-	bool (*has_failed)(const struct ptrc_dump *);
-	/* Ends it, once the losses of the sources are known, and frees it. Returns false after a
-	 * message. */
-	bool (*end)(struct ptrc_dump *);
+/*
+ * What takes the events: functions, each with the sink's own state as `self`. All but .event may be
+ * null.
+ */
+struct ptrc_sink {
+	void *self;
+	/* Takes the event that the source has read, and counts what it shows in the dump's shown_count. */
+	void (*event)(void *self, struct ptrc_source *);
+	/* Whether it takes no more events; null: it always does. */
+	bool (*is_full)(const void *self);
+	/* Is called after the last event. is_read: the sources were read to their ends. */
+	void (*finish)(void *self, bool is_read);
+	/* For --last, which needs to know how many events there are: counts what the end adds, and forgets
+	 * the events, as all of them come once more. */
+	void (*restart)(void *self);
+	/* Prints messages. Returns whether what was asked for is there. */
+	bool (*tell)(void *self);
+	/* Puts members of its own into the object of --summary. */
+	void (*summarize)(void *self, struct ptrc_json *);
+	/* Ends it, once the losses of the sources are known. Returns false after a message. */
+	bool (*end)(void *self);
 	/* It selects for itself: it gets all events. */
 	bool takes_all;
 	/* It gets, beside what is selected, all events that tell of losses. */
 	bool takes_losses;
 	/* It needs .trace of the dump. */
 	bool needs_trace;
-	/* These are null in a sink that does not need them. Is called behind the last event. */
-	void (*finish)(struct ptrc_dump *, bool is_read);
-	/* For --last, which needs to know how many there are: counts what the end adds, and forgets the
-	 * events, as all of them come once more. */
-	void (*restart)(struct ptrc_dump *);
-	/* Prints messages. Returns whether what was asked for is there. */
-	bool (*tell)(struct ptrc_dump *);
-	/* Puts members of its own into the object of --summary. */
-	void (*summarize)(const struct ptrc_dump *, struct ptrc_json *);
 	/* What --summary counts; null: events. */
 	const char *noun;
 };
-
-/* The states of sinks, which only src/view/dump_log.c, src/pairs/pair_dump.c and src/export know. */
-struct ptrc_dump_log;
-struct ptrc_pair_dump;
-struct ptrc_export;
 
 struct ptrc_dump {
 	/* Which events are shown. */
@@ -111,13 +106,8 @@ struct ptrc_dump {
 	/* Each event that is selected has to fit its layout, also if nothing of it is shown. */
 	bool is_strict;
 
-	/* Null if the events are shown; and the state of the one that is there. */
-	const struct ptrc_dump_sink *sink;
-	struct ptrc_dump_log *log;
-	/* Writing that log failed, so that the file has a part of it at most. */
-	bool is_log_broken;
-	struct ptrc_pair_dump *pairs;
-	struct ptrc_export *export;
+	/* Without .event: the events are shown as text or JSON. */
+	struct ptrc_sink sink;
 	/* For a sink that takes the last ones: what is selected is only counted; so many of them come
 	 * before the first that is shown. */
 	bool is_rehearsal;
@@ -177,10 +167,10 @@ static inline void ptrc_dump_check_layout(const struct ptrc_dump *d, struct ptrc
 		ptrc_view_decode(&s->view);
 }
 
-/* Whether what the events go to takes nothing any more. */
-static inline bool ptrc_dump_has_failed(const struct ptrc_dump *d)
+/* Whether the sink takes no more events. */
+static inline bool ptrc_dump_is_full(const struct ptrc_dump *d)
 {
-	return d->sink && d->sink->has_failed(d);
+	return d->sink.is_full && d->sink.is_full(d->sink.self);
 }
 
 /* Whether the event that the source has read is selected; --around is not looked at. */

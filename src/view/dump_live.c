@@ -106,7 +106,7 @@ bool ptrc_dump_live(struct ptrc_dump *d)
 
 	/* An --until relative to the begin is known when the first event comes. */
 	d->select.span.last = d->until.base == PTRC_WHEN_ABSOLUTE ? d->until.ns : INT64_MAX;
-	while (d->shown_count < d->first_count && !ptrc_dump_has_failed(d) && read_live(d, r)) {
+	while (d->shown_count < d->first_count && !ptrc_dump_is_full(d) && read_live(d, r)) {
 		int64_t ns = ptrc_source_ns(s);
 
 		if (is_first)
@@ -128,5 +128,5 @@ bool ptrc_dump_live(struct ptrc_dump *d)
 	}
 	while (held.count)
 		ptrc_lines_drop(&held);
-	return !end_signal && d->shown_count < d->first_count && !ptrc_dump_has_failed(d);
+	return !end_signal && d->shown_count < d->first_count && !ptrc_dump_is_full(d);
 }

@@ -9,8 +9,11 @@
 
 #include "src/cli/cli.h"
 
-struct ptrc_dump_log {
+struct dump_log {
+	struct ptrc_dump *dump;
 	const char *path;
+	/* Set if writing the log failed, so that the file has a part of it at most. */
+	bool *is_broken;
 	struct posixtrace_log *log;
 	/* By source and type of that: the type in the log; 0: not asked for yet. */
 	trace_event_id_t (*types)[PTRC_READER_IDS];
@@ -36,7 +39,7 @@ static int make_attributes(const struct ptrc_attributes *a, trace_attr_t *attr)
 }
 
 /* Makes the type for a name of which the log has another layout: of the same name and a number. */
-static void make_other(struct ptrc_dump_log *l, const struct ptrc_source *s, const char *name,
+static void make_other(struct dump_log *l, const struct ptrc_source *s, const char *name,
 		       const char *layout, trace_event_id_t *type)
 {
 	char other[TRACE_EVENT_NAME_MAX + 1];
@@ -64,7 +67,7 @@ static void make_other(struct ptrc_dump_log *l, const struct ptrc_source *s, con
 
 /* Gives a type of the log the layout of the source's type. What is no layout in this version, and what
  * there is no room for, is left out. */
-static void give_layout(struct ptrc_dump_log *l, struct ptrc_source *s, trace_event_id_t id,
+static void give_layout(struct dump_log *l, struct ptrc_source *s, trace_event_id_t id,
 			trace_event_id_t *type)
 {
 	char layout[POSIXTRACE_LAYOUT_MAX + 1];
@@ -80,7 +83,7 @@ static void give_layout(struct ptrc_dump_log *l, struct ptrc_source *s, trace_ev
 }
 
 /* The type in the log that stands for a type of the source. */
-static trace_event_id_t type_of(struct ptrc_dump_log *l, struct ptrc_source *s, trace_event_id_t id)
+static trace_event_id_t type_of(struct dump_log *l, struct ptrc_source *s, trace_event_id_t id)
 {
 	trace_event_id_t *type = &l->types[s->order][id < PTRC_READER_IDS ? id : 0];
 
@@ -103,7 +106,7 @@ static bool has_type(const struct ptrc_source *s, trace_event_id_t id)
 
 /* Makes a set of types of the source one of the log's. If it has the types whose names come later, it
  * has all that the source does not know. */
-static void translate(struct ptrc_dump_log *l, struct ptrc_source *s, trace_event_set_t *set)
+static void translate(struct dump_log *l, struct ptrc_source *s, trace_event_set_t *set)
 {
 	trace_event_set_t of_log;
 	int is_member = 0;
@@ -136,32 +139,32 @@ static bool is_of_sets(const struct posixtrace_event *e)
 	       (id == POSIX_TRACE_FILTER && e->pt_size == 2 * sizeof(trace_event_set_t));
 }
 
-static void add_one(struct ptrc_dump_log *l, const struct posixtrace_event *e)
+static void add_one(struct dump_log *l, const struct posixtrace_event *e)
 {
 	if (!l->error)
 		l->error = posixtrace_log_add(l->log, e);
 }
 
 /* Adds the OVERFLOW that waits for its RESUME. */
-static void add_overflow(struct ptrc_dump_log *l)
+static void add_overflow(struct dump_log *l)
 {
 	if (l->overflow.pt_info.posix_event_id)
 		add_one(l, &l->overflow);
 	l->overflow.pt_info.posix_event_id = 0;
 }
 
-static void add(struct ptrc_dump *d, struct ptrc_source *s)
+static void add(void *self, struct ptrc_source *s)
 {
 	struct posixtrace_event e = {
 		.pt_info = s->reader.event, .pt_data = s->reader.data, .pt_size = s->reader.size};
 	trace_event_id_t id = e.pt_info.posix_event_id;
-	struct ptrc_dump_log *l = d->log;
+	struct dump_log *l = self;
 	trace_event_set_t sets[2];
 
-	d->shown_count++;
+	l->dump->shown_count++;
 	/* In a log of several, what stands between them belongs to others, too. The end of the log
 	 * tells how many events are missing. */
-	if (d->source_count > 1 && (id == POSIX_TRACE_OVERFLOW || id == POSIX_TRACE_RESUME))
+	if (l->dump->source_count > 1 && (id == POSIX_TRACE_OVERFLOW || id == POSIX_TRACE_RESUME))
 		return;
 	/* A reader of the log leaves out what is behind an OVERFLOW without a RESUME, which may not
 	 * be selected. */
@@ -185,9 +188,11 @@ static void add(struct ptrc_dump *d, struct ptrc_source *s)
 	add_one(l, &e);
 }
 
-static bool has_failed(const struct ptrc_dump *d)
+static bool is_full(const void *self)
 {
-	return d->log->error;
+	const struct dump_log *l = self;
+
+	return l->error;
 }
 
 bool ptrc_dump_is_same_machine(const struct posixtrace_log_host *a,
@@ -200,10 +205,10 @@ bool ptrc_dump_is_same_machine(const struct posixtrace_log_host *a,
 /* Adds what the sources tell of the machine and of processes. If they are of several machines, or if it
  * is not known of which, a process number means one process here and another one there: nothing is
  * told then. */
-static void add_whose(struct ptrc_dump *d)
+static void add_whose(struct dump_log *l)
 {
 	struct posixtrace_log_host first, other;
-	struct ptrc_dump_log *l = d->log;
+	const struct ptrc_dump *d = l->dump;
 
 	for (size_t i = 0; i < d->source_count; i++) {
 		const struct ptrc_reader *r = &d->sources[i].reader;
@@ -223,10 +228,11 @@ static void add_whose(struct ptrc_dump *d)
 		l->error = posixtrace_log_add_whose(l->log, d->sources[i].reader.trace);
 }
 
-static bool end(struct ptrc_dump *d)
+static bool end(void *self)
 {
 	struct posixtrace_counts lost = {.pt_size = sizeof(lost)};
-	struct ptrc_dump_log *l = d->log;
+	struct dump_log *l = self;
+	struct ptrc_dump *d = l->dump;
 	int error;
 
 	for (size_t i = 0; i < d->source_count; i++) {
@@ -249,31 +255,28 @@ static bool end(struct ptrc_dump *d)
 	}
 	add_overflow(l);
 	if (!l->error)
-		add_whose(d);
+		add_whose(l);
 	error = posixtrace_log_close(l->log, &lost);
 	if (!error)
 		error = l->error;
 	if (error)
 		ptrc_cli_message(l->path, "writing the log failed: %s", strerror(error));
-	d->is_log_broken = error;
+	*l->is_broken = error;
 	free(l->types);
 	free(l);
-	d->sink = NULL;
-	d->log = NULL;
+	d->sink = (struct ptrc_sink){0};
 	return !error;
 }
 
-static const struct ptrc_dump_sink sink = {.add = add, .has_failed = has_failed, .end = end};
-
-bool ptrc_dump_to_log(struct ptrc_dump *d, const char *path, int fd)
+bool ptrc_dump_to_log(struct ptrc_dump *d, const char *path, int fd, bool *is_broken)
 {
 	const struct ptrc_attributes *a = &d->sources[0].reader.attributes;
 	struct timespec created = {.tv_sec = a->creation_s, .tv_nsec = a->creation_ns};
-	struct ptrc_dump_log *l = ptrc_cli_allocate(sizeof(*l));
+	struct dump_log *l = ptrc_cli_allocate(sizeof(*l));
 	trace_attr_t attr;
 	int error;
 
-	*l = (struct ptrc_dump_log){.path = path};
+	*l = (struct dump_log){.dump = d, .path = path, .is_broken = is_broken};
 	l->types = ptrc_cli_allocate(d->source_count * sizeof(*l->types));
 	memset(l->types, 0, d->source_count * sizeof(*l->types));
 	error = make_attributes(a, &attr);
@@ -285,7 +288,6 @@ bool ptrc_dump_to_log(struct ptrc_dump *d, const char *path, int fd)
 		free(l);
 		return false;
 	}
-	d->sink = &sink;
-	d->log = l;
+	d->sink = (struct ptrc_sink){.self = l, .event = add, .is_full = is_full, .end = end};
 	return true;
 }

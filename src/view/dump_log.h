@@ -8,9 +8,9 @@
 #include "src/view/dump.h"
 
 /* Begins a log in the file, to which the events go from now on, once the sources are open;
- * ptrc_dump_end() closes it, and it then tells what is missing in the sources. Returns false after a
- * message. */
-bool ptrc_dump_to_log(struct ptrc_dump *, const char *path, int fd);
+ * ptrc_dump_end() closes it, and it then tells what is missing in the sources. *is_broken is set if
+ * writing it fails. Returns false after a message. */
+bool ptrc_dump_to_log(struct ptrc_dump *, const char *path, int fd, bool *is_broken);
 
 /* Whether both logs are of the same machine, booted once, as far as they tell: then a process number
  * means one process in both. */

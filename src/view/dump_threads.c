@@ -309,7 +309,7 @@ static size_t useful_threads(const struct ptrc_dump *d)
  * decides how a header looks; and of several logs the events have to be merged. */
 static bool is_suitable(const struct ptrc_dump *d)
 {
-	return d->source_count == 1 && !d->sink && !d->sources[0].reader.source &&
+	return d->source_count == 1 && !d->sink.event && !d->sources[0].reader.source &&
 	       d->first_count == UINT64_MAX && d->last_count == UINT64_MAX &&
 	       (d->is_counting || !(d->format.is_relative || d->is_header_due));
 }
