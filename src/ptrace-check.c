@@ -15,21 +15,17 @@
 #include "src/cli/cli.h"
 #include "src/cli/exit_status.h"
 #include "src/cli/output.h"
-#include "src/config/layouts.h"
+#include "src/summary/selection.h"
 
 enum {
 	/* The rules in one line, in the order of their options. */
 	KEY_RULE = PTRC_CLI_KEY_FIRST,
 	KEY_TOLERANCE = KEY_RULE + 16,
-	KEY_LABEL,
-	KEY_SYNC,
-	KEY_DECODE,
 	KEY_FORMAT,
 	/* One for each format. */
 	KEY_TEXT,
 	KEY_JSON = KEY_TEXT + PTRC_CHECK_JSON,
 	KEY_UTC = KEY_TEXT + PTRC_CHECK_FORMATS,
-	KEY_ALLOW_LOSS,
 };
 
 static const struct ptrc_cli_option options[] = {
@@ -53,19 +49,15 @@ static const struct ptrc_cli_option options[] = {
 	{"no-loss", KEY_RULE + 12, NULL, "nothing is missing from the logs"},
 	{"tolerance", KEY_TOLERANCE, "DURATION",
 	 "events of two threads that are as near are in any\norder that a rule wants (default: 1us)"},
-	{"label", KEY_LABEL, "NAME=LOG",
-	 "what the host of LOG, one of the operands, is\ncalled; may be given several times"},
-	{"sync", KEY_SYNC, "MESSAGE",
-	 "compare the clocks of hosts by messages between\nthem, such as 'net.send..net.recv by "
-	 "data.id'; may\nbe given several times"},
-	{"decode", KEY_DECODE, "EVENT=LAYOUT",
+	PTRC_SELECTION_HOST_OPTIONS,
+	{"decode", PTRC_SELECTION_DECODE, "EVENT=LAYOUT",
 	 "what the data of events means, see ptrace-dump(1);\nmay be given several times"},
 	{"config", 'c', "FILE", "read layouts as for --decode from this file, see\nptrace.yaml(5)"},
 	{"format", KEY_FORMAT, "FORMAT", "text (the default), json, tap, junit or github"},
 	{"json", KEY_JSON, NULL, "the same as --format=json"},
 	PTRC_CHECK_FORMAT_OPTIONS(KEY_TEXT, NULL),
 	{"utc", KEY_UTC, NULL, "times in text are UTC, not local time"},
-	{"allow-loss", KEY_ALLOW_LOSS, NULL,
+	{"allow-loss", PTRC_SELECTION_ALLOW_LOSS, NULL,
 	 "exit with 0, not 3, if the rules are kept though\nsomething is missing"},
 	PTRC_CLI_OPTIONS_END,
 };
@@ -84,13 +76,12 @@ static const struct ptrc_cli cli = {
 	.usage_status = PTRC_EXIT_USAGE,
 };
 
-static struct ptrc_cli_texts labels;
-static struct ptrc_cli_texts sync_texts;
-static struct ptrc_sync hosts_sync;
-static struct ptrc_rules rules = {.tolerance_ns = PTRC_RULE_TOLERANCE};
+static struct ptrc_dump dump;
+static struct ptrc_pairs pairs;
+static struct ptrc_selection selection;
+static struct ptrc_rules rules = {.tolerance_ns = PTRC_RULE_TOLERANCE, .layouts = &dump.layouts};
 static enum ptrc_check_format format;
 static bool is_utc;
-static bool is_loss_allowed;
 
 static void put_result(struct ptrc_buffer *b, const struct ptrc_check *c)
 {
@@ -130,33 +121,27 @@ static void parse(int argc, char **argv)
 	struct ptrc_cli_reason why;
 	int key;
 
+	ptrc_selection_begin(&selection, &dump, &pairs);
+	selection.is_of_logs = true;
 	ptrc_cli_begin(&cli);
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
 		if (key >= KEY_RULE && key < KEY_TOLERANCE)
 			ptrc_rules_take(&rules, options[key - KEY_RULE].name, optarg);
 		else if (key == KEY_TOLERANCE)
 			tolerance = optarg;
-		else if (key == KEY_LABEL)
-			ptrc_cli_add_text(&labels, optarg);
-		else if (key == KEY_SYNC)
-			ptrc_cli_add_text(&sync_texts, optarg);
-		else if (key == KEY_DECODE)
-			ptrc_config_take_layout(&rules.layouts, optarg);
-		else if (key == 'c')
-			rules.config = optarg;
 		else if (key == KEY_FORMAT)
 			format = (enum ptrc_check_format)ptrc_cli_word("--format", optarg, formats);
 		else if (key >= KEY_TEXT && key < KEY_TEXT + PTRC_CHECK_FORMATS)
 			format = (enum ptrc_check_format)(key - KEY_TEXT);
 		else if (key == KEY_UTC)
 			is_utc = true;
-		else if (key == KEY_ALLOW_LOSS)
-			is_loss_allowed = true;
+		else
+			ptrc_selection_take(&selection, key);
 	}
-	rules.config_first = rules.layouts.count;
-	if (rules.config)
-		ptrc_config_read_layouts(&rules.layouts, rules.config, NULL);
-	rules.config_end = rules.layouts.count;
+	ptrc_selection_read(&selection);
+	rules.config = selection.config;
+	rules.config_first = dump.given_layout_count;
+	rules.config_end = dump.layouts.count;
 	if (optind < argc && !rules.count)
 		refuse_log(argv[optind]);
 	if (optind < argc &&
@@ -167,38 +152,35 @@ static void parse(int argc, char **argv)
 				     "option, such as --never=EVENT or --no-loss");
 	if (optind == argc)
 		ptrc_cli_usage(NULL, "no LOG given");
-	ptrc_labels_check(&labels, argv + optind, (size_t)(argc - optind));
 	if (tolerance && !ptrc_rule_duration(tolerance, &rules.tolerance_ns, &why))
 		ptrc_cli_usage("--tolerance", "%s", why.text);
 	if (rules.tolerance_ns > PTRC_RULE_TOLERANCE_MAX)
 		ptrc_cli_usage("--tolerance", "is more than a minute");
 	ptrc_rules_bind(&rules);
-	ptrc_sync_read(&hosts_sync, &sync_texts, &rules.layouts);
+	dump.needs_gap = rules.has_gap;
+	dump.needs_bound = rules.has_bound;
 }
 
 int main(int argc, char **argv)
 {
 	static struct ptrc_check check;
-	struct ptrc_buffer out = PTRC_BUFFER_INIT;
-	int status;
+	enum ptrc_exit status;
 
 	parse(argc, argv);
 	ptrc_output_begin();
-	if (!ptrc_check_open(&check, &rules, argv + optind, (size_t)(argc - optind), &labels,
-			     is_utc))
+	if (!ptrc_selection_open(&selection, argv + optind, (size_t)(argc - optind)))
 		return PTRC_EXIT_FAILED;
 	if (!ptrc_rules_bind_again(&rules))
 		return PTRC_EXIT_USAGE;
-	if (sync_texts.count && !ptrc_check_sync(&check, &hosts_sync, &sync_texts))
-		return PTRC_EXIT_FAILED;
-	ptrc_check_judge(&check);
-	put_result(&out, &check);
-	ptrc_output_end(&out);
-	ptrc_check_report_losses(&check);
-	status = (int)ptrc_check_status(&check, is_loss_allowed);
-	ptrc_sync_free(&hosts_sync);
-	ptrc_check_close(&check);
-	free(sync_texts.texts);
-	free(labels.texts);
-	return status;
+	ptrc_check_begin(&check, &rules, &dump);
+	check.messages = selection.sync_texts.count ? &selection.sync_texts : NULL;
+	check.is_utc = is_utc;
+	status = ptrc_check_judge(&check);
+	put_result(&dump.out, &check);
+	ptrc_dump_tell(&dump, PTRC_EXIT_DONE, true);
+	ptrc_check_report_times(&check);
+	ptrc_output_end(&dump.out);
+	ptrc_check_free(&check);
+	ptrc_selection_free(&selection);
+	return (int)status;
 }

@@ -47,6 +47,7 @@
 #include "src/session/trace_error.h"
 #include "src/summary/run_result.h"
 #include "src/summary/run_verdicts.h"
+#include "src/summary/selection.h"
 
 #define DEFAULT_LOG "ptrace.log"
 /* With --no-loss an event waits for so long: whoever frees a full disk needs some time for it, but
@@ -173,7 +174,8 @@ static bool is_until_all;
 static bool is_quiet;
 static struct ptrc_functions functions;
 /* The rules of --check. */
-static struct ptrc_rules rules = {.tolerance_ns = PTRC_RULE_TOLERANCE};
+static struct ptrc_dump judged;
+static struct ptrc_rules rules = {.tolerance_ns = PTRC_RULE_TOLERANCE, .layouts = &judged.layouts};
 
 /* These signals are passed on to COMMAND. All others act on this process as on any command. */
 static const int passed_signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,
@@ -206,7 +208,7 @@ static void read_rules(const char *path, const struct ptrc_config_map *decode)
 
 	ptrc_rules_read(&rules, path);
 	for (size_t i = 0; i < decode->count; i++)
-		if (!ptrc_layouts_add(&rules.layouts, decode->layouts[i].event,
+		if (!ptrc_layouts_add(rules.layouts, decode->layouts[i].event,
 				      decode->layouts[i].text, &why))
 			ptrc_config_refuse(&config, &decode->layouts[i].mark, "decode: %s",
 					   why.text);
@@ -935,21 +937,27 @@ static int report(const struct run *r)
  * COMMAND if it failed. */
 static int judge(const struct run *r, int status)
 {
-	static struct ptrc_check check;
-	const struct ptrc_cli_texts labels = {.count = 0};
+	static struct ptrc_pairs pairs;
+	struct ptrc_selection selection;
+	struct ptrc_check check = {.rules = NULL};
 	char *paths[] = {(char *)(uintptr_t)r->log.path};
 	int verdict = PTRC_EXIT_RUN_FAILED;
 
 	if (!rules.count)
 		return status;
-	if (ptrc_check_open(&check, &rules, paths, 1, &labels, false) &&
-	    ptrc_rules_bind_again(&rules)) {
-		ptrc_check_judge(&check);
-		verdict = (int)ptrc_check_status(&check, is_loss_allowed);
+	ptrc_selection_begin(&selection, &judged, &pairs);
+	selection.is_of_logs = true;
+	judged.is_loss_allowed = is_loss_allowed;
+	judged.needs_gap = rules.has_gap;
+	judged.needs_bound = rules.has_bound;
+	if (ptrc_selection_open(&selection, paths, 1) && ptrc_rules_bind_again(&rules)) {
+		ptrc_check_begin(&check, &rules, &judged);
+		verdict = (int)ptrc_check_judge(&check);
 		if (!ptrc_run_verdicts_put(&check))
 			verdict = PTRC_EXIT_RUN_FAILED;
 	}
-	ptrc_check_close(&check);
+	ptrc_check_free(&check);
+	ptrc_selection_free(&selection);
 	if (WIFEXITED(r->status) && !WEXITSTATUS(r->status) && verdict)
 		return W_EXITCODE(verdict, 0);
 	return status;

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/heap.h"
 #include "lib/model/glob.h"
 #include "src/check/verdict.h"
 #include "src/cli/nearest.h"
@@ -17,213 +16,71 @@
 #include "src/view/losses.h"
 #include "src/view/when.h"
 
-static int64_t time_of(const struct ptrc_reader *r, const struct posixtrace_event *e)
-{
-	int64_t ns = ptrc_when_ns(&e->pt_info.posix_timestamp);
-
-	return ptrc_reader_is_moving(r) ? ptrc_correction_time(r->correction, ns) : ns;
-}
-
-bool ptrc_check_open(struct ptrc_check *c, struct ptrc_rules *rules, char *const *paths,
-		     size_t count, const struct ptrc_cli_texts *labels, bool is_utc)
-{
-	struct ptrc_reader **readers;
-
-	*c = (struct ptrc_check){
-		.rules = rules, .first_ns = INT64_MAX, .last_ns = INT64_MIN, .is_utc = is_utc};
-	c->logs = ptrc_cli_allocate(count * sizeof(*c->logs));
-	memset(c->logs, 0, count * sizeof(*c->logs));
-	for (size_t i = 0; i < count; i++) {
-		struct ptrc_check_log *log = &c->logs[i];
-
-		if (!ptrc_reader_open(&log->reader, paths[i]))
-			return false;
-		log->path = paths[i];
-		log->reader.label = ptrc_labels_find(labels, paths[i]);
-		log->number = (unsigned int)i;
-		log->last_ns = INT64_MIN;
-		log->view = (struct ptrc_view){.reader = &log->reader};
-		ptrc_reader_load_names(&log->reader);
-		ptrc_view_take_layouts(&log->view, &rules->layouts);
-		if (rules->has_gap)
-			ptrc_reader_watch_threads(&log->reader);
-		c->log_count++;
-	}
-	if (count < 2 && !rules->has_bound)
-		return true;
-	readers = ptrc_cli_allocate((count + 1) * sizeof(struct ptrc_reader *));
-	for (size_t i = 0; i < count; i++)
-		readers[i] = &c->logs[i].reader;
-	ptrc_hosts_begin(&c->hosts, readers, count, false);
-	free(readers);
-	return true;
-}
-
-bool ptrc_check_sync(struct ptrc_check *c, struct ptrc_sync *sync,
-		     const struct ptrc_cli_texts *messages)
-{
-	struct ptrc_view **views =
-		ptrc_cli_allocate((c->log_count + 1) * sizeof(struct ptrc_view *));
-	bool is_done;
-
-	c->messages = messages;
-	for (size_t i = 0; i < c->log_count; i++)
-		views[i] = &c->logs[i].view;
-	/* All events are read in any case, so that damage is found. */
-	is_done = ptrc_sync_hosts(sync, &c->hosts, views, &c->rules->layouts, NULL);
-	if (is_done)
-		ptrc_sync_report(sync);
-	free(views);
-	return is_done;
-}
-
 /* ---- reading ---- */
 
-/* What the type is for the rules. Returns false if no rule wants it. */
-static bool is_wanted(struct ptrc_check *c, struct ptrc_check_log *log, trace_event_id_t id)
+/* What the type is for the rules. */
+static const struct ptrc_roles *roles_of(struct ptrc_check *c, struct ptrc_source *s,
+					 trace_event_id_t id)
 {
 	size_t place = id < PTRC_READER_IDS ? id : 0;
+	struct ptrc_check_source *known = &c->sources[s->order];
 
-	if (__builtin_expect(!log->is_known[place], 0)) {
-		log->is_known[place] = true;
-		ptrc_judge_find_roles(&c->judge, ptrc_reader_name(&log->reader, id)->text,
-				      &log->roles[place]);
+	if (__builtin_expect(!known->is_known[place], 0)) {
+		known->is_known[place] = true;
+		ptrc_judge_find_roles(&c->judge, ptrc_reader_name(&s->reader, id)->text,
+				      &known->roles[place]);
 	}
-	return log->roles[place].count;
+	return &known->roles[place];
 }
 
-/* Reads the next block. Returns false at the end of the log. */
-static bool next_block(struct ptrc_check *c, struct ptrc_check_log *log)
+/* Passes by events that no rule wants, that tell of no loss, and that are not the one after such an event. */
+static size_t skip(void *self, struct ptrc_source *s, const struct posixtrace_block *b, size_t at)
 {
-	const struct posixtrace_block *b;
-	int64_t first_ns, last_ns;
+	struct ptrc_check *c = self;
 
-	posixtrace_free_block(log->block.events);
-	if (!ptrc_reader_next_block(&log->reader, &log->block)) {
-		log->block.events = NULL;
-		return false;
+	if (ptrc_judge_is_at_loss(&c->judge, (unsigned int)s->order))
+		return at;
+	for (; at < b->pt_count; at++) {
+		const struct posixtrace_event *e = &b->pt_events[at];
+
+		if (roles_of(c, s, e->pt_info.posix_event_id)->count ||
+		    ptrc_is_loss(e->pt_info.posix_event_id, e->pt_data, e->pt_size))
+			break;
 	}
-	b = log->block.events;
-	first_ns = time_of(&log->reader, &b->pt_events[0]);
-	last_ns = time_of(&log->reader, &b->pt_events[b->pt_count - 1]);
-	if (first_ns < c->first_ns)
-		c->first_ns = first_ns;
-	if (last_ns > c->last_ns)
-		c->last_ns = last_ns;
-	log->last_ns = last_ns;
-	return true;
+	return at;
 }
 
-/* Reads up to the next event that a rule wants, that tells of a loss, or that is behind one. Returns
- * false at the end of the log. */
-static bool advance(struct ptrc_check *c, struct ptrc_check_log *log)
+static void take(void *self, struct ptrc_source *s)
 {
-	bool is_behind_loss = ptrc_judge_is_at_loss(&c->judge, log->number);
+	struct ptrc_check *c = self;
+	int64_t ns = ptrc_source_ns(s);
 
-	for (;;) {
-		struct ptrc_reader_block *b = &log->block;
-
-		if (!b->events && !next_block(c, log))
-			return false;
-		for (; b->at < b->events->pt_count; b->at++) {
-			const struct posixtrace_event *e = &b->events->pt_events[b->at];
-
-			if (is_behind_loss || is_wanted(c, log, e->pt_info.posix_event_id) ||
-			    ptrc_is_loss(e->pt_info.posix_event_id, e->pt_data, e->pt_size))
-				return ptrc_reader_take(&log->reader, b);
-			log->reader.read_count++;
-		}
-		if (!next_block(c, log))
-			return false;
-	}
+	c->backwards += ns < c->last_ns;
+	c->last_ns = ns;
+	ptrc_judge_take(&c->judge, roles_of(c, s, s->reader.event.posix_event_id), &s->view,
+			(unsigned int)s->order);
 }
 
-static bool has_no_end(const struct ptrc_check_log *log)
+static void take_early_end(void *self, struct ptrc_source *s)
 {
-	struct ptrc_losses losses;
+	struct ptrc_check *c = self;
 
-	ptrc_reader_losses(&log->reader, false, &losses);
-	return losses.is_unclosed;
-}
-
-/* Whether the log comes in the order of times once more: with an event, or with its end, if it has none that
- * was written. */
-static bool has_next(struct ptrc_check *c, struct ptrc_check_log *log)
-{
-	if (log->is_over)
-		return false;
-	if (advance(c, log))
-		return true;
-	log->is_over = has_no_end(log);
-	log->reader.event.posix_timestamp = ptrc_when_timespec(log->last_ns);
-	return log->is_over;
-}
-
-static bool is_before(const struct ptrc_check_log *a, const struct ptrc_check_log *b)
-{
-	int64_t t = ptrc_when_ns(&a->reader.event.posix_timestamp);
-	int64_t u = ptrc_when_ns(&b->reader.event.posix_timestamp);
-
-	return t != u ? t < u : a->number < b->number;
-}
-
-/* The heap holds the logs that have an event. */
-PTRC_HEAP_DEFINE(heap, struct ptrc_check_log, is_before);
-
-static void take(struct ptrc_check *c, struct ptrc_check_log *log)
-{
-	trace_event_id_t id = log->reader.event.posix_event_id;
-
-	is_wanted(c, log, id);
-	ptrc_view_find_layout(&log->view, &c->rules->layouts);
-	ptrc_judge_take(&c->judge, &log->roles[id < PTRC_READER_IDS ? id : 0], &log->view,
-			log->number);
+	ptrc_judge_take_early_end(&c->judge, ptrc_source_ns(s), (unsigned int)s->order);
 }
 
 /* Tells the expressions when the logs begin. None of them asks for the end. */
 static void resolve_times(struct ptrc_check *c)
 {
+	int64_t first_ns = c->dump->trace.first;
+
 	for (size_t i = 0; i < c->rules->count; i++) {
 		const struct ptrc_rule *r = &c->rules->list[i];
 
 		for (size_t k = 0; k < 2 * r->event_count; k++)
 			if (r->events[k / 2].wheres[k % 2])
-				ptrc_where_resolve(r->events[k / 2].wheres[k % 2], c->first_ns,
-						   c->first_ns);
+				ptrc_where_resolve(r->events[k / 2].wheres[k % 2], first_ns,
+						   first_ns);
 	}
-}
-
-static void read_logs(struct ptrc_check *c)
-{
-	struct ptrc_check_log **heap =
-		ptrc_cli_allocate(c->log_count * sizeof(struct ptrc_check_log *));
-	int64_t last_ns = INT64_MIN;
-	size_t count = 0;
-
-	for (size_t i = 0; i < c->log_count; i++)
-		if (has_next(c, &c->logs[i]))
-			heap[count++] = &c->logs[i];
-	heap_build(heap, count);
-	c->judge.start_ns = c->first_ns;
-	resolve_times(c);
-	while (count) {
-		struct ptrc_check_log *log = heap[0];
-		int64_t ns = ptrc_when_ns(&log->reader.event.posix_timestamp);
-
-		c->backwards += ns < last_ns;
-		last_ns = ns;
-		if (c->hosts.count > 1 && !log->is_over)
-			ptrc_hosts_note(&c->hosts, log->number, &log->reader);
-		if (!log->is_over)
-			take(c, log);
-		else if (count > 1)
-			ptrc_judge_take_early_end(&c->judge, ns, log->number);
-		if (has_next(c, log))
-			heap_sift_down(heap, count, 0);
-		else
-			heap_pop(heap, count--);
-	}
-	free(heap);
 }
 
 /* ---- the end ---- */
@@ -236,29 +93,20 @@ static bool has_loss_rule(const struct ptrc_check *c)
 	return false;
 }
 
-/* Finds out what is missing, and whether it is known where. */
-static void find_losses(struct ptrc_check *c, struct ptrc_ending *ending)
+/* Whether what is missing is known to be where events tell so. */
+static void find_losses(const struct ptrc_check *c, struct ptrc_ending *ending)
 {
-	bool is_verifying = has_loss_rule(c);
-
 	ending->have_all_ended = true;
+	for (size_t i = 0; i < c->dump->source_count; i++) {
+		const struct ptrc_source *s = &c->dump->sources[i];
+		struct ptrc_losses rest = s->losses;
 
-	for (size_t i = 0; i < c->log_count; i++) {
-		struct ptrc_losses *l = &c->logs[i].losses;
-		struct ptrc_losses rest;
-
-		ptrc_reader_losses(&c->logs[i].reader, true, l);
-		if (is_verifying && !ptrc_reader_verify(&c->logs[i].reader, l))
-			c->has_failed = true;
-		c->has_failed |= l->read_error != 0;
-		c->is_incomplete |= ptrc_losses_is_any(l);
-		ending->is_unclosed |= l->is_unclosed;
+		ending->is_unclosed |= rest.is_unclosed;
 		ending->have_all_ended &=
-			!l->is_unclosed && ptrc_reader_have_all_ended(&c->logs[i].reader);
-		rest = *l;
+			!rest.is_unclosed && ptrc_reader_have_all_ended(&s->reader);
 		rest.is_unclosed = false;
 		/* These parts have no events. */
-		ending->has_damaged_part |= l->damaged_parts || l->differing_parts;
+		ending->has_damaged_part |= rest.damaged_parts || rest.differing_parts;
 		rest.damaged_parts = rest.differing_parts = 0;
 		/* Where a stream or a log was full, or damaged, there are events that tell so, if the
 		 * trace does not leave them out. */
@@ -292,16 +140,16 @@ static void note_missing(const struct ptrc_check *c, struct ptrc_trial *t, const
 	char proposal[3 * TRACE_EVENT_NAME_MAX];
 	bool is_name = !strpbrk(pattern, "*?[\\");
 
-	for (size_t i = 0; i < c->log_count && is_name; i++)
+	for (size_t i = 0; i < c->dump->source_count && is_name; i++)
 		for (size_t id = 0; id < PTRC_READER_IDS; id++) {
-			const struct ptrc_reader_name *name = c->logs[i].reader.names[id];
+			const struct ptrc_reader_name *name = c->dump->sources[i].reader.names[id];
 
 			if (name && name->is_known)
 				ptrc_nearest_offer(&nearest, pattern, name->text);
 		}
 	add_note(t, "no event type is called %s%s", pattern,
 		 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
-	if (is_name && !c->is_incomplete && t->rule->kind == PTRC_RULE_NEVER &&
+	if (is_name && ptrc_check_is_complete(c) && t->rule->kind == PTRC_RULE_NEVER &&
 	    t->verdict == PTRC_VERDICT_PASS) {
 		t->verdict = PTRC_VERDICT_FAIL;
 		free(t->reason);
@@ -316,12 +164,12 @@ static void note_count(struct ptrc_trial *t, uint64_t count, const char *one, co
 }
 
 /* Whether the log is one file of a rotated log, which was opened for itself. */
-static bool is_one_of_several(const struct ptrc_check_log *log)
+static bool is_one_of_several(const struct ptrc_reader *r)
 {
 	struct posixtrace_log_rotation rotation = {0};
 	trace_attr_t attr;
 
-	if (log->reader.counts.pt_files || posix_trace_get_attr(log->reader.trace, &attr))
+	if (r->counts.pt_files || posix_trace_get_attr(r->trace, &attr))
 		return false;
 	posixtrace_attr_getlogrotation(&attr, &rotation);
 	posix_trace_attr_destroy(&attr);
@@ -331,20 +179,20 @@ static bool is_one_of_several(const struct ptrc_check_log *log)
 /* A file lacks nothing because of what others have. */
 static void note_single_files(const struct ptrc_check *c, struct ptrc_trial *t)
 {
-	for (size_t i = 0; i < c->log_count; i++)
-		if (is_one_of_several(&c->logs[i]))
+	for (size_t i = 0; i < c->dump->source_count; i++)
+		if (is_one_of_several(&c->dump->sources[i].reader))
 			add_note(
 				t,
 				"%s is one file of a log that is rotated: what the others have, or "
 				"lack, is not judged",
-				c->logs[i].reader.path);
+				c->dump->sources[i].reader.path);
 }
 
 /* No event is missing because of it. */
 static void note_cut_data(const struct ptrc_check *c, struct ptrc_trial *t)
 {
-	for (size_t i = 0; i < c->log_count; i++) {
-		const struct ptrc_reader *r = &c->logs[i].reader;
+	for (size_t i = 0; i < c->dump->source_count; i++) {
+		const struct ptrc_reader *r = &c->dump->sources[i].reader;
 
 		if (r->counts.pt_data_needed)
 			add_note(t, "%s has data that was cut, as the largest has %lu bytes",
@@ -389,11 +237,11 @@ static void add_notes(const struct ptrc_check *c, struct ptrc_trial *t)
 /* ---- events that show what is wrong ---- */
 
 /* Whether the event that was read is the one of that moment. */
-static bool is_at(const struct ptrc_check_log *log, const struct ptrc_moment *m)
+static bool is_at(const struct ptrc_source *s, const struct ptrc_moment *m)
 {
-	const struct posix_trace_event_info *e = &log->reader.event;
+	const struct posix_trace_event_info *e = &s->reader.event;
 
-	return m->source == log->number && m->id == e->posix_event_id && m->pid == e->posix_pid &&
+	return m->source == s->order && m->id == e->posix_event_id && m->pid == e->posix_pid &&
 	       m->tid == e->posix_tid && m->ns == ptrc_when_ns(&e->posix_timestamp);
 }
 
@@ -408,7 +256,7 @@ static char *copy_of(const char *bytes, size_t size)
 
 struct showing {
 	struct ptrc_check *check;
-	struct ptrc_check_log *log;
+	struct ptrc_source *source;
 	struct ptrc_event_format format;
 	struct ptrc_event_labels labels;
 	struct posixtrace_span *spans;
@@ -421,7 +269,7 @@ static char *line_of(struct showing *s)
 	struct ptrc_buffer b = PTRC_BUFFER_INIT;
 	char *line;
 
-	ptrc_event_put(&b, &s->format, &s->labels, &s->log->view);
+	ptrc_event_put(&b, &s->format, &s->labels, &s->source->view);
 	line = copy_of(b.bytes, b.used - 1);
 	ptrc_buffer_free(&b);
 	return line;
@@ -431,18 +279,18 @@ static void show_case(struct showing *s, struct ptrc_case *c)
 {
 	const struct ptrc_reader_name *name;
 
-	if (!c->line && is_at(s->log, &c->at)) {
-		name = ptrc_reader_name(&s->log->reader, c->at.id);
+	if (!c->line && is_at(s->source, &c->at)) {
+		name = ptrc_reader_name(&s->source->reader, c->at.id);
 		c->line = line_of(s);
 		c->name = copy_of(name->text, name->size);
 	}
-	if (c->has_other && !c->other_line && is_at(s->log, &c->other))
+	if (c->has_other && !c->other_line && is_at(s->source, &c->other))
 		c->other_line = line_of(s);
 }
 
 static void want(struct showing *s, const struct ptrc_moment *m)
 {
-	if (m->source != s->log->number)
+	if (m->source != s->source->order)
 		return;
 	s->spans = ptrc_cli_reallocate(s->spans, (s->span_count + 1) * sizeof(*s->spans));
 	s->spans[s->span_count++] = ptrc_when_span(m->ns, m->ns);
@@ -468,16 +316,16 @@ static void want_case(struct showing *s, struct ptrc_case *c)
 }
 
 /* Reads the events of the cases in a log. What the reader finds missing now has been told. */
-static void show_events(struct ptrc_check *c, struct ptrc_check_log *log)
+static void show_events(struct ptrc_check *c, struct ptrc_source *source)
 {
 	static struct showing s;
 
-	s = (struct showing){.check = c, .log = log};
+	s = (struct showing){.check = c, .source = source};
 	s.format.time.is_local = !c->is_utc;
 	each_case(&s, want_case);
-	if (s.span_count && !ptrc_reader_select(&log->reader, s.spans, s.span_count, NULL))
-		while (ptrc_reader_next(&log->reader)) {
-			ptrc_view_find_layout(&log->view, &c->rules->layouts);
+	if (s.span_count && !ptrc_reader_select(&source->reader, s.spans, s.span_count, NULL))
+		while (ptrc_reader_next(&source->reader)) {
+			ptrc_view_find_layout(&source->view, &c->dump->layouts);
 			each_case(&s, show_case);
 		}
 	free(s.spans);
@@ -490,14 +338,15 @@ static bool has_key(struct ptrc_check *c, const char *pattern)
 {
 	bool is_any = false;
 
-	for (size_t i = 0; i < c->log_count; i++)
+	for (size_t i = 0; i < c->dump->source_count; i++)
 		for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++) {
-			const struct ptrc_reader_name *name = c->logs[i].reader.names[id];
+			struct ptrc_source *s = &c->dump->sources[i];
+			const struct ptrc_reader_name *name = s->reader.names[id];
 
 			if (!name || !ptrc_glob_matches(pattern, name->text))
 				continue;
 			is_any = true;
-			if (!ptrc_pair_has_key(&c->logs[i].view, &c->rules->layouts, id))
+			if (!ptrc_pair_has_key(&s->view, &c->dump->layouts, id))
 				return false;
 		}
 	return is_any;
@@ -515,61 +364,109 @@ static void find_keys(struct ptrc_check *c)
 		    !has_key(c, r->events[1].pattern))
 			continue;
 		r->by_text = "data." PTRC_PAIR_KEY;
-		ptrc_field_find(r->by_text, &c->rules->layouts, &r->by, &why);
+		ptrc_field_find(r->by_text, &c->dump->layouts, &r->by, &why);
 	}
 }
 
-void ptrc_check_judge(struct ptrc_check *c)
+static void finish(void *self, bool is_read)
 {
-	struct ptrc_ending ending = {0};
+	struct ptrc_check *c = self;
+	struct ptrc_ending ending = {
+		.ns = c->dump->trace.last,
+		.start_ns = c->dump->trace.first,
+		.gap_count = c->judge.gap_count,
+		.first_gap_ns = c->judge.first_gap_ns,
+		.early_end_ns = c->judge.early_end_ns,
+	};
 
-	find_keys(c);
-
-	ptrc_judge_begin(&c->judge, c->rules, c->log_count);
-	for (size_t i = 0; i < c->rules->count && c->hosts.count > 1; i++)
-		c->judge.trials[i].hosts = &c->hosts;
-	for (size_t i = 0; i < c->log_count; i++) {
-		const struct ptrc_reader *r = &c->logs[i].reader;
-
-		for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++)
-			if (r->names[id])
-				is_wanted(c, &c->logs[i], id);
-		/* What was before the first file that was kept is as good as lost. */
-		if (r->counts.pt_earlier_files)
-			ptrc_judge_take_gap(&c->judge, INT64_MIN, (unsigned int)i);
-	}
-	read_logs(c);
+	(void)is_read;
 	find_losses(c, &ending);
-	ending.ns = c->last_ns;
-	ending.start_ns = c->first_ns;
-	ending.gap_count = c->judge.gap_count;
-	ending.first_gap_ns = c->judge.first_gap_ns;
-	ending.early_end_ns = c->judge.early_end_ns;
 	ptrc_judge_end(&c->judge, &ending);
 	for (size_t i = 0; i < c->rules->count; i++)
 		add_notes(c, &c->judge.trials[i]);
-	/* What is shown is decoded once more. */
-	for (size_t i = 0; i < c->log_count; i++)
-		ptrc_misfits_add(&c->misfits, &c->logs[i].view);
-	for (size_t i = 0; i < c->log_count; i++)
-		show_events(c, &c->logs[i]);
 }
 
-enum ptrc_exit ptrc_check_status(const struct ptrc_check *c, bool is_loss_allowed)
+void ptrc_check_begin(struct ptrc_check *c, struct ptrc_rules *rules, struct ptrc_dump *d)
+{
+	*c = (struct ptrc_check){.rules = rules, .dump = d, .last_ns = INT64_MIN};
+	c->sources = ptrc_cli_allocate((d->source_count + 1) * sizeof(*c->sources));
+	memset(c->sources, 0, (d->source_count + 1) * sizeof(*c->sources));
+	d->is_verifying = has_loss_rule(c);
+	d->sink = (struct ptrc_sink){
+		.self = c,
+		.event = take,
+		.skip = skip,
+		.early_end = take_early_end,
+		.finish = finish,
+		.takes_all = true,
+		.needs_trace = true,
+	};
+	find_keys(c);
+	ptrc_judge_begin(&c->judge, rules, d->source_count);
+	for (size_t i = 0; i < rules->count && d->hosts.count > 1; i++)
+		c->judge.trials[i].hosts = &d->hosts;
+	for (size_t i = 0; i < d->source_count; i++) {
+		struct ptrc_source *s = &d->sources[i];
+
+		for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++)
+			if (s->reader.names[id])
+				roles_of(c, s, id);
+		/* What was before the first file that was kept is as good as lost. */
+		if (s->reader.counts.pt_earlier_files)
+			ptrc_judge_take_gap(&c->judge, INT64_MIN, (unsigned int)i);
+	}
+}
+
+bool ptrc_check_is_complete(const struct ptrc_check *c)
+{
+	bool is_complete = true;
+
+	for (size_t i = 0; i < c->dump->source_count; i++)
+		is_complete &= !ptrc_losses_is_any(&c->dump->sources[i].losses);
+	return is_complete;
+}
+
+static bool has_read_error(const struct ptrc_check *c)
+{
+	bool is_any = false;
+
+	for (size_t i = 0; i < c->dump->source_count; i++)
+		is_any |= c->dump->sources[i].losses.read_error != 0;
+	return is_any;
+}
+
+static enum ptrc_exit status_of(const struct ptrc_check *c)
 {
 	enum ptrc_exit status = PTRC_EXIT_DONE;
 
 	for (size_t i = 0; i < c->rules->count; i++) {
 		enum ptrc_verdict verdict = c->judge.trials[i].verdict;
 
-		if (verdict == PTRC_VERDICT_FAIL || c->has_failed)
+		if (verdict == PTRC_VERDICT_FAIL)
 			return PTRC_EXIT_FAILED;
 		if (verdict == PTRC_VERDICT_UNDECIDED)
 			status = PTRC_EXIT_UNDECIDED;
 	}
-	if (status == PTRC_EXIT_DONE && c->is_incomplete && !is_loss_allowed)
+	if (status == PTRC_EXIT_DONE && !c->dump->is_loss_allowed && !ptrc_check_is_complete(c))
 		status = PTRC_EXIT_INCOMPLETE;
 	return status;
+}
+
+enum ptrc_exit ptrc_check_judge(struct ptrc_check *c)
+{
+	struct ptrc_dump *d = c->dump;
+	bool is_done = ptrc_dump_scan(d);
+
+	if (is_done) {
+		c->judge.start_ns = d->trace.first;
+		resolve_times(c);
+		ptrc_dump_logs(d);
+	}
+	is_done &= ptrc_dump_finish(d, is_done) && !has_read_error(c);
+	/* These are decoded once more, after what does not fit its layout was counted. */
+	for (size_t i = 0; i < d->source_count; i++)
+		show_events(c, &d->sources[i]);
+	return is_done ? status_of(c) : PTRC_EXIT_FAILED;
 }
 
 /* Says which rules want to know times more exactly than the clocks tell them. */
@@ -600,12 +497,8 @@ static void report_clocks(const struct ptrc_check *c)
 	ptrc_buffer_free(&b);
 }
 
-void ptrc_check_report_losses(const struct ptrc_check *c)
+void ptrc_check_report_times(const struct ptrc_check *c)
 {
-	for (size_t i = 0; i < c->log_count; i++)
-		ptrc_losses_report(&c->logs[i].losses, c->logs[i].reader.path);
-	ptrc_misfits_report(&c->misfits);
-	ptrc_hosts_report(&c->hosts);
 	report_clocks(c);
 	if (c->backwards)
 		ptrc_cli_message(NULL,
@@ -614,20 +507,12 @@ void ptrc_check_report_losses(const struct ptrc_check *c)
 				 c->backwards, c->backwards == 1 ? " has" : "s have");
 }
 
-void ptrc_check_close(struct ptrc_check *c)
+void ptrc_check_free(struct ptrc_check *c)
 {
-	ptrc_misfits_free(&c->misfits);
-	ptrc_hosts_free(&c->hosts);
-	for (size_t i = 0; i < c->log_count; i++) {
-		struct ptrc_check_log *log = &c->logs[i];
-
-		ptrc_reader_block_free(&log->block);
+	for (size_t i = 0; c->sources && i < c->dump->source_count; i++)
 		for (size_t id = 0; id < PTRC_READER_IDS; id++)
-			free(log->roles[id].list);
-		ptrc_view_free(&log->view);
-		ptrc_reader_close(&log->reader);
-	}
-	free(c->logs);
+			free(c->sources[i].roles[id].list);
+	free(c->sources);
 	if (c->judge.trials)
 		ptrc_judge_free(&c->judge);
 }

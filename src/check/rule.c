@@ -493,7 +493,7 @@ static bool bind_field(struct ptrc_rules *rules, struct ptrc_rule *r, struct mis
 	m->key = r->kind == PTRC_RULE_COUNT ? "per" : "by";
 	if (!r->by_text)
 		return true;
-	if (!ptrc_field_find_key(r->by_text, &rules->layouts, &r->by, &m->why))
+	if (!ptrc_field_find_key(r->by_text, rules->layouts, &r->by, &m->why))
 		return false;
 	return !ptrc_field_is_of_source(r->by.id) ||
 	       ptrc_cli_because(&m->why, "function, file and line are not known to rules");
@@ -508,7 +508,7 @@ static bool bind_where(struct ptrc_rules *rules, struct ptrc_rule_event *e, size
 	m->key = "where";
 	if (e->wheres[i])
 		ptrc_where_free(e->wheres[i]);
-	e->wheres[i] = ptrc_where_parse(e->texts[i], &rules->layouts, &m->why);
+	e->wheres[i] = ptrc_where_parse(e->texts[i], rules->layouts, &m->why);
 	if (!e->wheres[i])
 		return false;
 	if (ptrc_where_has_source_field(e->wheres[i]))
@@ -542,7 +542,7 @@ void ptrc_rules_bind(struct ptrc_rules *rules)
 	struct ptrc_rule_draft d = {0};
 	struct mistake m;
 
-	rules->layouts.is_open = true;
+	rules->layouts->is_open = true;
 	if (bind(rules, &m))
 		return;
 	d.file = m.rule->mark.line ? rules->file : NULL;
@@ -555,7 +555,7 @@ bool ptrc_rules_bind_again(struct ptrc_rules *rules)
 	char place[PATH_MAX + 48];
 	struct mistake m;
 
-	rules->layouts.is_open = false;
+	rules->layouts->is_open = false;
 	if (bind(rules, &m))
 		return true;
 	snprintf(place, sizeof(place), "%s:%zu:%zu", rules->file, m.mark->line, m.mark->column);

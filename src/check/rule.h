@@ -117,7 +117,7 @@ struct ptrc_rules {
 	size_t count;
 	int64_t tolerance_ns;
 	/* The layouts of the file's key decode, and of options. */
-	struct ptrc_layouts layouts;
+	struct ptrc_layouts *layouts;
 	/* The file of --config, or null, and the numbers of its layouts. */
 	const char *config;
 	size_t config_first, config_end;

@@ -169,7 +169,7 @@ static void read_layouts(struct ptrc_yaml *y, struct ptrc_rules *rules)
 		const char *event = ptrc_yaml_key(y);
 		const char *layout = read_text(y, KEY_DECODE);
 
-		if (!ptrc_layouts_add(&rules->layouts, event, layout, &why))
+		if (!ptrc_layouts_add(rules->layouts, event, layout, &why))
 			ptrc_yaml_refuse(y, KEY_DECODE ": %.80s: %s", event, why.text);
 	}
 }

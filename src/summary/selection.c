@@ -231,12 +231,14 @@ void ptrc_selection_check(const struct ptrc_selection *s, int operands)
 		d->after_ns = 0;
 }
 
-static bool open_source(const struct ptrc_dump *d, struct ptrc_reader *r, const char *name)
+static bool open_source(const struct ptrc_selection *s, struct ptrc_reader *r, const char *name)
 {
 	int error = ENOENT;
 
-	if (d->session)
-		return ptrc_reader_follow(r, d->session);
+	if (s->is_of_logs)
+		return ptrc_reader_open(r, name);
+	if (s->dump->session)
+		return ptrc_reader_follow(r, s->dump->session);
 	if (ptrc_summary_is_session_name(name))
 		error = ptrc_reader_dump(r, name);
 	return error == ENOENT ? ptrc_summary_open_log(r, name) : !error;
@@ -308,8 +310,9 @@ bool ptrc_selection_open(struct ptrc_selection *s, char **operands, size_t count
 	for (size_t i = 0; i < count; i++) {
 		size_t n = d->source_count;
 
-		if (!open_source(d, &d->sources[n].reader, operands[i]))
+		if (!open_source(s, &d->sources[n].reader, operands[i]))
 			continue;
+		d->sources[n].operand = operands[i];
 		d->sources[n].reader.label = ptrc_labels_find(&s->labels, operands[i]);
 		ptrc_source_begin(&d->sources[n], d, n);
 		d->source_count++;
@@ -329,6 +332,7 @@ void ptrc_selection_free(struct ptrc_selection *s)
 
 	ptrc_sync_free(&s->sync);
 	ptrc_hosts_free(&d->hosts);
+	ptrc_misfits_free(&d->misfits);
 	for (size_t i = 0; i < d->source_count; i++)
 		ptrc_source_free(&d->sources[i]);
 	free(d->sources);

@@ -43,7 +43,8 @@ void ptrc_source_begin(struct ptrc_source *s, struct ptrc_dump *d, size_t order)
 	s->order = order;
 	s->sieve = NULL;
 	s->is_damaged = false;
-	if (has_field(d, PTRC_FIELD_GAP))
+	s->is_over = false;
+	if (d->needs_gap || has_field(d, PTRC_FIELD_GAP))
 		ptrc_reader_watch_threads(r);
 	ptrc_view_take_layouts(&s->view, &d->layouts);
 	if (width > (size_t)d->format.name_width && width <= NAME_COLUMNS_MAX)
@@ -55,7 +56,7 @@ void ptrc_dump_find_hosts(struct ptrc_dump *d, bool is_for_log)
 	struct ptrc_reader **readers;
 
 	/* The times of a single log are shown as they are. */
-	if (d->source_count < 2 && !has_field(d, PTRC_FIELD_BOUND))
+	if (d->source_count < 2 && !d->needs_bound && !has_field(d, PTRC_FIELD_BOUND))
 		return;
 	readers = ptrc_cli_allocate((d->source_count + 1) * sizeof(struct ptrc_reader *));
 	for (size_t i = 0; i < d->source_count; i++)
@@ -307,7 +308,7 @@ bool ptrc_dump_scan(struct ptrc_dump *d)
 static bool advance(struct ptrc_dump *d, struct ptrc_source *s)
 {
 	do {
-		ptrc_source_skip(s, &s->reader.block);
+		ptrc_source_skip(s, &d->sink, &s->reader.block);
 		if (!ptrc_reader_next(&s->reader))
 			return false;
 	} while (!ptrc_dump_is_selected(d, s));
@@ -329,30 +330,63 @@ static bool is_before(const struct ptrc_source *a, const struct ptrc_source *b)
 /* The heap holds the sources that have an event. */
 PTRC_HEAP_DEFINE(heap, struct ptrc_source, is_before);
 
+static bool has_no_end(const struct ptrc_source *s)
+{
+	struct ptrc_losses losses;
+
+	ptrc_reader_losses(&s->reader, false, &losses);
+	return losses.is_unclosed;
+}
+
+/* Whether the source comes in the order of times once more: with an event, or with its end, if it has none
+ * that was written and the sink asks for that. */
+static bool has_next(struct ptrc_dump *d, struct ptrc_source *s)
+{
+	if (s->is_over)
+		return false;
+	if (advance(d, s))
+		return true;
+	if (!d->sink.early_end || !has_no_end(s))
+		return false;
+	s->is_over = true;
+	ptrc_reader_go_to_end(&s->reader);
+	return true;
+}
+
+/* Has the sink, or the output, take what the source has come to. */
+static void take(struct ptrc_dump *d, struct ptrc_source *s, bool is_last)
+{
+	if (s->is_over) {
+		if (!is_last)
+			d->sink.early_end(d->sink.self, s);
+		return;
+	}
+	if (d->select.around && !ptrc_select_is_in_window(&d->select, ptrc_source_ns(s)))
+		return;
+	if (d->hosts.count > 1)
+		ptrc_hosts_note(&d->hosts, s->order, &s->reader);
+	ptrc_dump_event(d, s);
+}
+
 /* Shows what the sources have selected, merged. Returns whether all of that was read. */
 static bool show(struct ptrc_dump *d)
 {
 	struct ptrc_source **heap =
 		ptrc_cli_allocate(d->source_count * sizeof(struct ptrc_source *));
-	bool has_hosts = d->hosts.count > 1;
 	size_t count = 0;
 
 	ptrc_hosts_forget(&d->hosts);
 	for (size_t i = 0; i < d->source_count; i++) {
 		ptrc_source_make_sieve(&d->sources[i], d);
-		if (advance(d, &d->sources[i]))
+		if (has_next(d, &d->sources[i]))
 			heap[count++] = &d->sources[i];
 	}
 	heap_build(heap, count);
 	while (count && d->shown_count < d->first_count && !ptrc_dump_is_full(d)) {
 		struct ptrc_source *s = heap[0];
 
-		if (!d->select.around || ptrc_select_is_in_window(&d->select, ptrc_source_ns(s))) {
-			if (has_hosts)
-				ptrc_hosts_note(&d->hosts, s->order, &s->reader);
-			ptrc_dump_event(d, s);
-		}
-		if (advance(d, s))
+		take(d, s, count == 1);
+		if (has_next(d, s))
 			heap_sift_down(heap, count, 0);
 		else
 			heap_pop(heap, count--);
@@ -465,7 +499,7 @@ bool ptrc_dump_logs(struct ptrc_dump *d)
 	return d->last_count == UINT64_MAX || d->sink.event ? show(d) : show_last(d);
 }
 
-static void put_count(struct ptrc_dump *d, const struct ptrc_misfit_types *misfits)
+static void put_count(struct ptrc_dump *d)
 {
 	struct ptrc_json j = {&d->out, true};
 
@@ -473,7 +507,7 @@ static void put_count(struct ptrc_dump *d, const struct ptrc_misfit_types *misfi
 		ptrc_json_open(&j, NULL, '{');
 		ptrc_json_u64(&j, "count", d->shown_count);
 		if (d->layouts.count)
-			ptrc_misfits_json(misfits, &j);
+			ptrc_misfits_json(&d->misfits, &j);
 		ptrc_json_close(&j, '}');
 	} else {
 		ptrc_buffer_u64(&d->out, d->shown_count);
@@ -496,9 +530,9 @@ void ptrc_dump_sources_json(const struct ptrc_dump *d, struct ptrc_json *j)
 	ptrc_json_close(j, ']');
 }
 
-static void put_summary(struct ptrc_dump *d, const struct ptrc_misfit_types *misfits,
-			bool is_complete)
+static void put_summary(struct ptrc_dump *d, bool is_complete)
 {
+	const struct ptrc_misfit_types *misfits = &d->misfits;
 	struct ptrc_json j = {&d->out, true};
 
 	if (d->format.format == PTRC_FORMAT_TEXT) {
@@ -687,22 +721,34 @@ static void check_wheres(const struct ptrc_dump *d)
 			(unsigned long long)count, count == 1 ? " is" : "s are");
 }
 
-enum ptrc_exit ptrc_dump_end(struct ptrc_dump *d, enum ptrc_exit status, bool is_read)
+bool ptrc_dump_finish(struct ptrc_dump *d, bool is_read)
+{
+	bool is_done = true;
+
+	for (size_t i = 0; i < d->source_count; i++) {
+		struct ptrc_source *s = &d->sources[i];
+
+		ptrc_reader_losses(&s->reader, is_read, &s->losses);
+		s->losses.unshown_events += d->unheld_count;
+		if (d->is_verifying)
+			is_done &= ptrc_reader_verify(&s->reader, &s->losses);
+	}
+	if (d->sink.finish)
+		d->sink.finish(d->sink.self, is_read);
+	for (size_t i = 0; i < d->source_count; i++)
+		ptrc_misfits_add(&d->misfits, &d->sources[i].view);
+	return is_done;
+}
+
+enum ptrc_exit ptrc_dump_tell(struct ptrc_dump *d, enum ptrc_exit status, bool is_read)
 {
 	bool is_complete = true;
 	/* Whether a name that is not found cannot be anywhere else. */
 	bool has_all_names = !d->session || is_read;
 	bool is_found;
-	struct ptrc_misfit_types misfits = {0};
-	bool is_fitting;
 
-	if (d->sink.finish)
-		d->sink.finish(d->sink.self, is_read);
-	for (size_t i = 0; i < d->source_count; i++)
-		ptrc_misfits_add(&misfits, &d->sources[i].view);
-	is_fitting = !misfits.count;
 	if (d->is_counting && !d->is_verifying && status == PTRC_EXIT_DONE)
-		put_count(d, &misfits);
+		put_count(d);
 	/* Standard output and standard error may be the same terminal, where the events have to
 	 * come before the messages. */
 	if (d->out.used)
@@ -710,18 +756,14 @@ enum ptrc_exit ptrc_dump_end(struct ptrc_dump *d, enum ptrc_exit status, bool is
 	is_found = check_patterns(d);
 	if (d->sink.tell)
 		is_found &= d->sink.tell(d->sink.self);
-	ptrc_misfits_report(&misfits);
+	ptrc_misfits_report(&d->misfits);
 	check_wheres(d);
 	ptrc_hosts_report(&d->hosts);
 	if (d->symbols)
 		ptrc_symbols_report(d->symbols, true);
 	for (size_t i = 0; i < d->source_count; i++) {
-		struct ptrc_losses *losses = &d->sources[i].losses;
+		const struct ptrc_losses *losses = &d->sources[i].losses;
 
-		ptrc_reader_losses(&d->sources[i].reader, is_read, losses);
-		losses->unshown_events += d->unheld_count;
-		if (d->is_verifying && !ptrc_reader_verify(&d->sources[i].reader, losses))
-			status = PTRC_EXIT_FAILED;
 		ptrc_losses_report(losses, d->sources[i].reader.path);
 		if (losses->read_error)
 			status = PTRC_EXIT_FAILED;
@@ -738,10 +780,16 @@ enum ptrc_exit ptrc_dump_end(struct ptrc_dump *d, enum ptrc_exit status, bool is
 	if (d->sink.end && !d->sink.end(d->sink.self))
 		status = PTRC_EXIT_FAILED;
 	if (d->has_summary)
-		put_summary(d, &misfits, is_complete && status == PTRC_EXIT_DONE);
-	ptrc_misfits_free(&misfits);
+		put_summary(d, is_complete && status == PTRC_EXIT_DONE);
 	if (status == PTRC_EXIT_DONE &&
-	    ((!is_complete && !d->is_loss_allowed) || (d->is_strict && !is_fitting)))
+	    ((!is_complete && !d->is_loss_allowed) || (d->is_strict && d->misfits.count)))
 		status = PTRC_EXIT_INCOMPLETE;
 	return is_found || !has_all_names ? status : PTRC_EXIT_FAILED;
+}
+
+enum ptrc_exit ptrc_dump_end(struct ptrc_dump *d, enum ptrc_exit status, bool is_read)
+{
+	if (!ptrc_dump_finish(d, is_read))
+		status = PTRC_EXIT_FAILED;
+	return ptrc_dump_tell(d, status, is_read);
 }

@@ -17,6 +17,7 @@
 #include "src/view/layout.h"
 #include "src/view/lines.h"
 #include "src/view/losses.h"
+#include "src/view/misfits.h"
 #include "src/view/reader.h"
 #include "src/view/select.h"
 #include "src/view/sieve.h"
@@ -25,6 +26,8 @@
 
 /* A log, or the session that is followed. */
 struct ptrc_source {
+	/* As the user has named it. */
+	const char *operand;
 	struct ptrc_reader reader;
 	struct ptrc_event_labels labels;
 	struct ptrc_select_types types;
@@ -38,6 +41,8 @@ struct ptrc_source {
 	/* The position on the command line, which decides between events of the same
 	 * time. */
 	size_t order;
+	/* All of its events were read, and its end comes among those of the others. */
+	bool is_over;
 };
 
 /*
@@ -48,9 +53,16 @@ struct ptrc_sink {
 	void *self;
 	/* Takes the event that the source has read, and counts what it shows in the dump's shown_count. */
 	void (*event)(void *self, struct ptrc_source *);
+	/* Returns the place of the first event of the block, from a place on, that it wants. */
+	size_t (*skip)(void *self, struct ptrc_source *, const struct posixtrace_block *,
+		       size_t at);
+	/* The log of the source has no end, and its last event is before those of others. The reader
+	 * has the time of that. */
+	void (*early_end)(void *self, struct ptrc_source *);
 	/* Whether it takes no more events; null: it always does. */
 	bool (*is_full)(const void *self);
-	/* Is called after the last event. is_read: the sources were read to their ends. */
+	/* Is called after the last event, when the losses of the sources are known. is_read: the sources
+	 * were read to their ends. */
 	void (*finish)(void *self, bool is_read);
 	/* For --last, which needs to know how many events there are: counts what the end adds, and forgets
 	 * the events, as all of them come once more. */
@@ -59,7 +71,7 @@ struct ptrc_sink {
 	bool (*tell)(void *self);
 	/* Puts members of its own into the object of --summary. */
 	void (*summarize)(void *self, struct ptrc_json *);
-	/* Ends it, once the losses of the sources are known. Returns false after a message. */
+	/* Ends it, after all messages. Returns false after a message of its own. */
 	bool (*end)(void *self);
 	/* It selects for itself: it gets all events. */
 	bool takes_all;
@@ -105,6 +117,9 @@ struct ptrc_dump {
 	bool is_loss_allowed;
 	/* Each event that is selected has to fit its layout, also if nothing of it is shown. */
 	bool is_strict;
+	/* Besides --fields and --where, the sink asks for the fields gap and bound. */
+	bool needs_gap;
+	bool needs_bound;
 
 	/* Without .event: the events are shown as text or JSON. */
 	struct ptrc_sink sink;
@@ -124,6 +139,8 @@ struct ptrc_dump {
 	/* Selected events that were dropped, and so not shown, because too many lines were held
 	 * for --around. */
 	uint64_t unheld_count;
+	/* Data that does not fit its layout, once ptrc_dump_finish() has been called. */
+	struct ptrc_misfit_types misfits;
 };
 
 /* ---- dump.c ---- */
@@ -142,14 +159,16 @@ void ptrc_source_free(struct ptrc_source *);
  * trace. */
 void ptrc_source_make_sieve(struct ptrc_source *, const struct ptrc_dump *);
 
-/* Passes by events of the block that are not selected. */
-static inline void ptrc_source_skip(struct ptrc_source *s, struct ptrc_reader_block *b)
+/* Passes by events of the block that are not selected, or that the sink does not want. */
+static inline void ptrc_source_skip(struct ptrc_source *s, const struct ptrc_sink *sink,
+				    struct ptrc_reader_block *b)
 {
 	size_t at;
 
-	if (!s->sieve || !b->events)
+	if ((!s->sieve && !sink->skip) || !b->events)
 		return;
-	at = ptrc_sieve_pass(s->sieve, &s->view, b->events, b->at);
+	at = sink->skip ? sink->skip(sink->self, s, b->events, b->at)
+			: ptrc_sieve_pass(s->sieve, &s->view, b->events, b->at);
 	s->reader.read_count += at - b->at;
 	b->at = at;
 }
@@ -225,8 +244,15 @@ bool ptrc_dump_may_select(const struct ptrc_dump *);
 /* Puts the member "logs": the sources, how much of each was read, and what is missing, once that is known. */
 void ptrc_dump_sources_json(const struct ptrc_dump *, struct ptrc_json *);
 
-/* Says how much was shown and what is missing. The status says whether showing failed, and
- * is_read whether the sources were read to their ends. Returns the exit status. */
+/* Finds out what is missing, and lets the sink finish. is_read: the sources were read to their ends. Returns
+ * false, after a message, if what the logs say of themselves cannot be read. */
+bool ptrc_dump_finish(struct ptrc_dump *, bool is_read);
+
+/* After ptrc_dump_finish(): says how much was shown and what is missing, and ends the sink. The status says
+ * whether anything failed so far. Returns the exit status. */
+enum ptrc_exit ptrc_dump_tell(struct ptrc_dump *, enum ptrc_exit status, bool is_read);
+
+/* Does both. */
 enum ptrc_exit ptrc_dump_end(struct ptrc_dump *, enum ptrc_exit status, bool is_read);
 
 /* ---- dump_live.c: following a session ---- */

@@ -134,7 +134,7 @@ static void do_job(struct ptrc_dump *d, struct ptrc_source *s, struct job *job)
 	for (size_t i = 0; i < job->block_count; i++) {
 		job->blocks[i].at = 0;
 		for (;;) {
-			ptrc_source_skip(s, &job->blocks[i]);
+			ptrc_source_skip(s, &d->sink, &job->blocks[i]);
 			if (!ptrc_reader_take(&s->reader, &job->blocks[i]))
 				break;
 			if (!ptrc_dump_is_selected(d, s) ||

@@ -353,6 +353,7 @@ bool ptrc_reader_next_block(struct ptrc_reader *r, struct ptrc_reader_block *b)
 		return false;
 	events = b->events->pt_events;
 	count = b->events->pt_count;
+	r->block_end = events[count - 1].pt_info.posix_timestamp;
 	if (events[count - 1].pt_info.posix_event_id == POSIX_TRACE_OVERFLOW)
 		note_gap(r, &b->gap);
 	if (r->before)
@@ -379,6 +380,13 @@ bool ptrc_reader_is_waiting(struct ptrc_reader *r)
 		return false;
 	posixtrace_free_block(b->events);
 	return !ptrc_reader_next_block(r, b) && !r->error && r->source->is_waiting(r);
+}
+
+void ptrc_reader_go_to_end(struct ptrc_reader *r)
+{
+	r->event.posix_timestamp = r->block_end;
+	if (r->correction)
+		ptrc_reader_correct(r);
 }
 
 /* Forgets what was read of a log. */

@@ -114,6 +114,8 @@ struct ptrc_reader {
 	 * moves them, log_time is what the log says of the event. */
 	const struct ptrc_correction *correction;
 	struct timespec log_time;
+	/* The time, as the log has it, of the last event of the block. */
+	struct timespec block_end;
 	/* Events read so far. */
 	uint64_t read_count;
 	/* What the OVERFLOW that was read last stands for. */
@@ -218,6 +220,10 @@ static inline bool ptrc_reader_is_at_damage(const struct ptrc_reader *r)
 
 /* Whether ptrc_reader_next() would wait now. The caller then writes its buffer first. */
 bool ptrc_reader_is_waiting(struct ptrc_reader *);
+
+/* Makes the time of the last event that the log has that of the event that was read; its other members are of
+ * no use then. Is called after all events have been read. */
+void ptrc_reader_go_to_end(struct ptrc_reader *);
 
 /* Goes back to the first event of a log. Returns an error number, or 0. */
 int ptrc_reader_rewind(struct ptrc_reader *);

@@ -33,7 +33,8 @@ static void take_option(const struct input *in, struct ptrc_rules *rules)
 static void read_rules(void *argument)
 {
 	const struct input *in = argument;
-	struct ptrc_rules rules = {.tolerance_ns = PTRC_RULE_TOLERANCE};
+	struct ptrc_layouts layouts = {0};
+	struct ptrc_rules rules = {.tolerance_ns = PTRC_RULE_TOLERANCE, .layouts = &layouts};
 
 	if (in->size && *in->bytes == '-')
 		take_option(in, &rules);

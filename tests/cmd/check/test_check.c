@@ -13,6 +13,7 @@ enum { FIRST_ID = POSIX_TRACE_UNNAMED_USEREVENT + 1, SOURCES = 3 };
 
 static struct ptrc_reader reader;
 static struct ptrc_view view;
+static struct ptrc_layouts layouts;
 static struct ptrc_rules rules;
 static struct ptrc_judge judge;
 static struct ptrc_roles roles[26], system_roles[FIRST_ID];
@@ -33,7 +34,8 @@ static void begin(const char *rule)
 
 	memset(&reader, 0, sizeof(reader));
 	view = (struct ptrc_view){.reader = &reader};
-	rules = (struct ptrc_rules){.tolerance_ns = PTRC_RULE_TOLERANCE};
+	layouts = (struct ptrc_layouts){0};
+	rules = (struct ptrc_rules){.tolerance_ns = PTRC_RULE_TOLERANCE, .layouts = &layouts};
 	ending = (struct ptrc_ending){0};
 	snprintf(text, sizeof(text), "decode: {'[a-y]': u32 id}\nrules: [{%s}]\n", rule);
 	ptrc_rules_parse(&rules, "test", text, strlen(text));
@@ -111,7 +113,7 @@ static void take(const char *script)
 		reader.size = event == 'z' ? 0 : loss ? 2 : sizeof(key);
 		if (event == 'S')
 			reader.data = (unsigned char *)&reason;
-		ptrc_view_find_layout(&view, &rules.layouts);
+		ptrc_view_find_layout(&view, rules.layouts);
 		ptrc_judge_take(&judge,
 				event < 'a' ? &system_roles[system_id(event)] : &roles[event - 'a'],
 				&view, source);
@@ -128,7 +130,7 @@ static void free_all(void)
 	ptrc_view_forget_misfits(&view);
 	free(view.decoded.values);
 	view.decoded.values = NULL;
-	ptrc_layouts_free(&rules.layouts);
+	ptrc_layouts_free(rules.layouts);
 	free(rules.list);
 }
 
@@ -1117,7 +1119,7 @@ TEST(memory_grows_with_what_is_open, "")
 					continue;
 				reader.event.posix_event_id = (trace_event_id_t)(FIRST_ID + k);
 				reader.data = (unsigned char *)(k ? &answered : &key);
-				ptrc_view_find_layout(&view, &rules.layouts);
+				ptrc_view_find_layout(&view, rules.layouts);
 				ptrc_judge_take(&judge, &roles[k], &view, 0);
 			}
 			CHECK(judge.trials[0].table.count <= 10001);
