@@ -10,39 +10,31 @@
 #include "src/cli/cli.h"
 #include "src/cli/exit_status.h"
 #include "src/cli/output.h"
-#include "src/config/layouts.h"
 #include "src/diff/conditions.h"
 #include "src/diff/diff.h"
 #include "src/diff/diff_report.h"
 #include "src/pairs/pair_report.h"
 #include "src/pairs/pairs.h"
 #include "src/session/orphans.h"
-#include "src/session/reader_follow.h"
 #include "src/session/session_client.h"
 #include "src/summary/selection.h"
 #include "src/summary/stat.h"
 #include "src/view/dump.h"
-#include "src/view/misfits.h"
-#include "src/view/reader.h"
 
 enum {
 	KEY_FORMAT = PTRC_CLI_KEY_FIRST,
 	KEY_JSON,
 	KEY_UTC,
-	KEY_ALLOW_LOSS,
-	KEY_PAIR,
 	KEY_PAIRS,
 	KEY_PER,
 	KEY_HISTOGRAM,
-	KEY_DECODE,
-	KEY_STRICT,
 	KEY_DIFF,
 	KEY_BEFORE,
 	KEY_FAIL_IF,
 };
 
 static const struct ptrc_cli_option options[] = {
-	{"pair", KEY_PAIR, "PAIR",
+	{"pair", PTRC_SELECTION_PAIR, "PAIR",
 	 "show how long it took from one event to another:\n'req.begin..req.end by data.id', of "
 	 "those with the\nsame value in the field, or without 'by' of the\nsame thread; may be given "
 	 "several times"},
@@ -57,16 +49,17 @@ static const struct ptrc_cli_option options[] = {
 	{"fail-if", KEY_FAIL_IF, "CONDITION",
 	 "with --diff: exit with 5 if this is so, such as\n'p99 req > +10%', 'p50 req > 5ms',\n"
 	 "'rate db.query < -20%', 'count app.error > +0' or\n'loss > 0'; may be given several times"},
-	{"decode", KEY_DECODE, "EVENT=LAYOUT",
+	{"decode", PTRC_SELECTION_DECODE, "EVENT=LAYOUT",
 	 "what the data of events means, see ptrace-dump(1);\nmay be given several times"},
 	{"config", 'c', "FILE",
 	 "read layouts as for --decode from this file, see\nptrace.yaml(5); - for standard input"},
-	{"strict", KEY_STRICT, NULL,
+	{"strict", PTRC_SELECTION_STRICT, NULL,
 	 "exit with 3 if the data of an event does not fit\nits layout"},
 	{"format", KEY_FORMAT, "FORMAT", "text (the default) or json"},
 	{"json", KEY_JSON, NULL, "the same as --format=json"},
 	{"utc", KEY_UTC, NULL, "times in text are UTC, not local time"},
-	{"allow-loss", KEY_ALLOW_LOSS, NULL, "exit with 0 even if the data is incomplete"},
+	{"allow-loss", PTRC_SELECTION_ALLOW_LOSS, NULL,
+	 "exit with 0 even if the data is incomplete"},
 	PTRC_CLI_OPTIONS_END,
 };
 
@@ -85,10 +78,8 @@ static const struct ptrc_cli cli = {
 };
 
 static struct ptrc_session_reply reply;
-static struct ptrc_reader reader;
 static struct ptrc_stat stat_of_it;
 static struct ptrc_pairs pairs;
-/* The layouts, and the logs that are looked at together. */
 static struct ptrc_dump dump;
 static struct ptrc_selection selection;
 static bool is_diff;
@@ -97,13 +88,10 @@ static struct ptrc_conditions conditions;
 static struct ptrc_cli_texts befores;
 static enum ptrc_format format = PTRC_FORMAT_TEXT;
 static bool is_utc;
-static bool is_loss_allowed;
 static bool has_histogram;
-static bool is_strict;
 /* What was found of all operands. */
 static bool is_failed;
 static bool is_incomplete;
-static bool is_misfit;
 
 /* Whether pairs are measured. */
 static bool has_pairs(void)
@@ -135,23 +123,6 @@ static bool stat_session(const char *name, bool *has_no_answer)
 	return true;
 }
 
-/* Fills in stat_of_it for a session or a log. Returns false, after a message, if that
- * fails. */
-static bool gather(const char *thing)
-{
-	bool has_no_answer = false;
-
-	reader.path = NULL;
-	if (ptrc_summary_is_session_name(thing) && stat_session(thing, &has_no_answer))
-		return !has_no_answer;
-	if (!ptrc_summary_open_log(&reader, thing)) {
-		reader.path = NULL;
-		return false;
-	}
-	ptrc_stat_from_log(&stat_of_it, &reader);
-	return true;
-}
-
 /* Puts an empty line between the texts about two operands. */
 static void separate(struct ptrc_buffer *b)
 {
@@ -178,107 +149,29 @@ static void put_stat(void)
 	if (stat_of_it.losses.is_unclosed)
 		ptrc_orphans_say_of(stat_of_it.thing);
 	is_failed |= stat_of_it.losses.read_error != 0;
-	is_incomplete |= ptrc_losses_is_any(&stat_of_it.losses);
+	is_incomplete |= ptrc_losses_is_any(&stat_of_it.losses) && !dump.is_loss_allowed;
 	ptrc_stat_free(&stat_of_it);
 }
 
-static void put(const char *thing)
+static void put(char *thing)
 {
-	if (!gather(thing)) {
-		is_failed = true;
+	bool has_no_answer = false;
+
+	if (ptrc_summary_is_session_name(thing) && stat_session(thing, &has_no_answer)) {
+		is_failed |= has_no_answer;
+		if (!has_no_answer)
+			put_stat();
 		return;
 	}
-	put_stat();
-	if (reader.path)
-		ptrc_reader_close(&reader);
+	is_failed |= !ptrc_selection_open(&selection, &thing, 1);
+	if (dump.source_count) {
+		ptrc_stat_from_log(&stat_of_it, &dump.sources->reader);
+		put_stat();
+	}
+	ptrc_selection_close(&selection);
 }
 
 /* ---- pairs ---- */
-
-/* Opens a log, or what a session holds now. Returns false after a message. */
-static bool open_events(const char *thing, bool *is_session)
-{
-	int error = ENOENT;
-
-	if (ptrc_summary_is_session_name(thing))
-		error = ptrc_reader_dump(&reader, thing);
-	*is_session = !error;
-	return error == ENOENT ? ptrc_summary_open_log(&reader, thing) : !error;
-}
-
-static void put_pairs_json(struct ptrc_buffer *b, bool is_session, const struct ptrc_losses *losses)
-{
-	struct ptrc_json j = ptrc_json_begin(b);
-
-	ptrc_json_text(&j, "kind", is_session ? "session" : "log");
-	ptrc_json_bytes(&j, is_session ? "session" : "log", reader.path, strlen(reader.path));
-	ptrc_pairs_json(&pairs, &j, has_histogram);
-	ptrc_losses_json(losses, &j);
-	ptrc_json_bool(&j, "complete", !ptrc_losses_is_any(losses));
-	ptrc_json_end(&j);
-}
-
-static void put_pairs(const char *thing)
-{
-	static struct ptrc_buffer out;
-	static struct ptrc_view view;
-	struct ptrc_misfit_types misfits = {0};
-	struct ptrc_losses losses;
-	bool is_session;
-
-	if (!open_events(thing, &is_session)) {
-		is_failed = true;
-		return;
-	}
-	ptrc_reader_load_names(&reader);
-	view = (struct ptrc_view){.reader = &reader};
-	ptrc_view_take_layouts(&view, &dump.layouts);
-	while (ptrc_reader_next(&reader)) {
-		if (reader.source)
-			ptrc_view_take_layout(&view, &dump.layouts);
-		ptrc_view_find_layout(&view, &dump.layouts);
-		if (is_strict && view.layout)
-			ptrc_view_decode(&view);
-		ptrc_pairs_take(&pairs, &view);
-	}
-	ptrc_pairs_end(&pairs);
-	ptrc_reader_losses(&reader, true, &losses);
-	if (format == PTRC_FORMAT_JSON) {
-		put_pairs_json(&out, is_session, &losses);
-	} else {
-		separate(&out);
-		ptrc_buffer_text(&out, is_session ? "session " : "log ");
-		ptrc_text_put(&out, reader.path, strlen(reader.path));
-		ptrc_buffer_char(&out, '\n');
-		ptrc_pairs_put_text(&out, &pairs, has_histogram);
-	}
-	ptrc_output_write(&out);
-	ptrc_losses_report(&losses, reader.path);
-	if (losses.is_unclosed)
-		ptrc_orphans_say_of(reader.path);
-	is_failed |= ptrc_pairs_report_missing(&pairs, &(struct ptrc_reader *){&reader}, 1,
-					       &dump.layouts, reader.path);
-	is_failed |= losses.read_error != 0;
-	is_incomplete |= ptrc_losses_is_any(&losses);
-	ptrc_misfits_add(&misfits, &view);
-	ptrc_misfits_report(&misfits);
-	is_misfit |= misfits.count != 0;
-	ptrc_misfits_free(&misfits);
-	ptrc_view_free(&view);
-	ptrc_pairs_forget(&pairs);
-	ptrc_reader_close(&reader);
-}
-
-static void put_each(char **operands, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (has_pairs())
-			put_pairs(operands[i]);
-		else
-			put(operands[i]);
-}
-
-/* ---- logs together ---- */
 
 /* The option by which the operands are looked at together; null: each is for itself. */
 static const char *together_option(void)
@@ -292,37 +185,53 @@ static void take_event(void *self, struct ptrc_source *s)
 	ptrc_pairs_take(&pairs, &s->view);
 }
 
-static void end_pairs(void *self, bool is_read)
-{
-	(void)self;
-	(void)is_read;
-	ptrc_pairs_end(&pairs);
-}
-
 static bool tell_pairs(void *self)
 {
 	return !ptrc_pairs_report_missing_in(&pairs, self, true);
 }
 
-static void put_pairs_together_json(struct ptrc_buffer *b, const struct ptrc_dump *d)
+static const char *source_kind(const struct ptrc_reader *r)
 {
-	struct ptrc_json j = ptrc_json_begin(b);
+	return r->source ? "session" : "log";
+}
 
-	ptrc_json_text(&j, "kind", "logs");
+static bool is_complete(const struct ptrc_dump *d)
+{
+	bool is_whole = true;
+
+	for (size_t i = 0; i < d->source_count; i++)
+		is_whole &= !ptrc_losses_is_any(&d->sources[i].losses);
+	return is_whole;
+}
+
+static void put_pairs_json(struct ptrc_buffer *b, const struct ptrc_dump *d)
+{
+	const struct ptrc_reader *r = &d->sources->reader;
+	struct ptrc_json j = ptrc_json_begin(b);
+	bool is_together = together_option();
+
+	ptrc_json_text(&j, "kind", is_together ? "logs" : source_kind(r));
+	if (!is_together)
+		ptrc_json_bytes(&j, source_kind(r), r->path, strlen(r->path));
 	ptrc_pairs_json(&pairs, &j, has_histogram);
 	if (d->hosts.count)
 		ptrc_hosts_json(&d->hosts, &j);
-	ptrc_dump_sources_json(d, &j);
-	ptrc_json_bool(&j, "complete", !is_incomplete);
+	if (is_together)
+		ptrc_dump_sources_json(d, &j);
+	else
+		ptrc_losses_json(&d->sources->losses, &j);
+	ptrc_json_bool(&j, "complete", is_complete(d));
 	ptrc_json_end(&j);
 }
 
-static void put_pairs_together_text(struct ptrc_buffer *b, const struct ptrc_dump *d)
+static void put_pairs_text(struct ptrc_buffer *b, const struct ptrc_dump *d)
 {
+	separate(b);
 	for (size_t i = 0; i < d->source_count; i++) {
 		const struct ptrc_reader *r = &d->sources[i].reader;
 
-		ptrc_buffer_text(b, r->source ? "session " : "log ");
+		ptrc_buffer_text(b, source_kind(r));
+		ptrc_buffer_char(b, ' ');
 		ptrc_text_put(b, r->path, strlen(r->path));
 		if (r->label) {
 			ptrc_buffer_text(b, " of ");
@@ -333,56 +242,62 @@ static void put_pairs_together_text(struct ptrc_buffer *b, const struct ptrc_dum
 	ptrc_pairs_put_text(b, &pairs, has_histogram);
 }
 
-static bool put_pairs_together(void *self)
+static void end_pairs(void *self, bool is_read)
 {
 	struct ptrc_dump *d = self;
 
-	for (size_t i = 0; i < d->source_count; i++)
-		is_incomplete |= ptrc_losses_is_any(&d->sources[i].losses);
-	if (format == PTRC_FORMAT_JSON)
-		put_pairs_together_json(&d->out, d);
-	else
-		put_pairs_together_text(&d->out, d);
-	ptrc_output_write(&d->out);
-	return true;
+	(void)is_read;
+	ptrc_pairs_end(&pairs);
+	(format == PTRC_FORMAT_JSON ? put_pairs_json : put_pairs_text)(&d->out, d);
 }
 
-static void measure_together(void)
+/* Shows the pairs of the operands, with times by the clocks of all of their hosts. */
+static void put_pairs(char **operands, size_t count)
 {
 	enum ptrc_exit status = PTRC_EXIT_DONE;
-	bool is_read = true;
 
+	is_failed |= !ptrc_selection_open(&selection, operands, count);
 	dump.sink = (struct ptrc_sink){
 		.self = &dump,
 		.event = take_event,
 		.finish = end_pairs,
 		.tell = tell_pairs,
-		.end = put_pairs_together,
+		.takes_losses = true,
 	};
-	dump.is_strict = is_strict;
-	/* Then the data is incomplete for the dump only if some does not fit its layout. */
-	dump.is_loss_allowed = true;
-	if (ptrc_dump_scan(&dump))
-		is_read = ptrc_dump_logs(&dump);
-	else
-		status = PTRC_EXIT_FAILED;
-	status = ptrc_dump_end(&dump, status, is_read);
+	if (dump.source_count) {
+		if (ptrc_dump_scan(&dump))
+			ptrc_dump_logs(&dump);
+		else
+			status = PTRC_EXIT_FAILED;
+		status = ptrc_dump_end(&dump, status, status == PTRC_EXIT_DONE);
+	}
 	is_failed |= status == PTRC_EXIT_FAILED;
-	is_misfit |= status == PTRC_EXIT_INCOMPLETE;
+	is_incomplete |= status == PTRC_EXIT_INCOMPLETE;
 	for (size_t i = 0; i < dump.source_count; i++)
 		if (dump.sources[i].losses.is_unclosed)
 			ptrc_orphans_say_of(dump.sources[i].reader.path);
 	ptrc_pairs_forget(&pairs);
+	ptrc_selection_close(&selection);
+	ptrc_misfits_free(&dump.misfits);
+}
+
+static void put_each(char **operands, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (has_pairs())
+			put_pairs(&operands[i], 1);
+		else
+			put(operands[i]);
 }
 
 /* Shows the operands, with times by the clocks of all of their hosts. */
 static void put_together(char **operands, size_t count)
 {
-	is_failed = !ptrc_selection_open(&selection, operands, count);
-	if (dump.source_count && has_pairs()) {
-		measure_together();
+	if (has_pairs()) {
+		put_pairs(operands, count);
 		return;
 	}
+	is_failed = !ptrc_selection_open(&selection, operands, count);
 	for (size_t i = 0; i < dump.source_count; i++) {
 		ptrc_stat_from_log(&stat_of_it, &dump.sources[i].reader);
 		put_stat();
@@ -392,20 +307,26 @@ static void put_together(char **operands, size_t count)
 /* ---- what differs ---- */
 
 /* Returns false, after a message, if the log cannot be read. */
-static bool take_side(size_t side, const char *thing)
+static bool take_side(size_t side, char *thing)
 {
-	struct ptrc_losses losses;
-	bool is_session;
+	const struct ptrc_losses *losses;
+	bool is_read;
 
-	if (!open_events(thing, &is_session))
+	if (!ptrc_selection_open(&selection, &thing, 1)) {
+		ptrc_selection_close(&selection);
 		return false;
-	ptrc_diff_take(&diff, side, &reader, &dump.layouts, &losses);
-	ptrc_losses_report(&losses, reader.path);
-	if (losses.is_unclosed)
-		ptrc_orphans_say_of(reader.path);
-	is_incomplete |= ptrc_losses_is_any(&losses);
-	ptrc_reader_close(&reader);
-	return !losses.read_error;
+	}
+	ptrc_diff_begin(&diff, side, &dump);
+	is_read = ptrc_dump_scan(&dump) && ptrc_dump_logs(&dump);
+	ptrc_dump_finish(&dump, is_read);
+	losses = &dump.sources->losses;
+	is_read &= !losses->read_error;
+	ptrc_losses_report(losses, dump.sources->reader.path);
+	if (losses->is_unclosed)
+		ptrc_orphans_say_of(dump.sources->reader.path);
+	is_incomplete |= ptrc_losses_is_any(losses) && !dump.is_loss_allowed;
+	ptrc_selection_close(&selection);
+	return is_read;
 }
 
 /* Says which pairs none of the logs has, and what was left out. */
@@ -440,9 +361,8 @@ static void put_diff(char **operands, size_t count)
 
 	pairs.is_by_name = true;
 	diff.pairs = &pairs;
-	diff.decodes_all = is_strict;
 	for (size_t i = 0; i < befores.count; i++)
-		is_read &= take_side(PTRC_DIFF_BEFORE, befores.texts[i]);
+		is_read &= take_side(PTRC_DIFF_BEFORE, (char *)(uintptr_t)befores.texts[i]);
 	for (size_t i = 0; i < count; i++)
 		is_read &= take_side(i < first_after ? PTRC_DIFF_BEFORE : PTRC_DIFF_AFTER,
 				     operands[i]);
@@ -459,8 +379,8 @@ static void put_diff(char **operands, size_t count)
 		report_pairs();
 		is_failed |= ptrc_conditions_has(&conditions, PTRC_CONDITION_MISSING);
 	}
-	ptrc_misfits_report(&diff.misfits);
-	is_misfit = diff.misfits.count != 0;
+	ptrc_misfits_report(&dump.misfits);
+	is_incomplete |= dump.is_strict && dump.misfits.count;
 	ptrc_diff_free(&diff);
 }
 
@@ -508,27 +428,22 @@ static void check_diff_usage(int operands, const char *per)
 }
 
 /* Reads the options of pairs, whose fields may be those of a --decode that comes behind them. */
-static void read_pairs(const struct ptrc_cli_texts *texts, const char *per, const char *config)
+static void read_pairs(const char *per)
 {
 	static struct ptrc_field per_field;
 	struct ptrc_cli_reason why;
-	bool is_any = texts->count || pairs.is_by_name || is_diff;
+	bool is_any = selection.pair_texts.count || pairs.is_by_name || is_diff;
 
 	if (per && !is_any)
 		ptrc_cli_usage("--per", "needs --pair or --pairs");
 	if (has_histogram && !is_any)
 		ptrc_cli_usage("--histogram", "needs --pair or --pairs");
-	if ((config || dump.layouts.count) && !is_any)
-		ptrc_cli_usage(config ? "--config" : "--decode", "needs --pair, --pairs or --diff");
-	if (is_strict && !is_any)
+	if ((selection.config || dump.layouts.count) && !is_any)
+		ptrc_cli_usage(selection.config ? "--config" : "--decode",
+			       "needs --pair, --pairs or --diff");
+	if (dump.is_strict && !is_any)
 		ptrc_cli_usage("--strict", "needs --pair, --pairs or --diff");
-	if (config)
-		ptrc_config_read_layouts(&dump.layouts, config, NULL);
-	/* Each operand may tell of others. */
-	dump.layouts.is_open = true;
-	for (size_t i = 0; i < texts->count; i++)
-		if (!ptrc_pairs_add(&pairs, texts->texts[i], &dump.layouts, &why))
-			ptrc_cli_usage("--pair", "%s", why.text);
+	ptrc_selection_read(&selection);
 	for (size_t i = 0; i < pairs.count; i++)
 		if (pairs.list[i].by_text && ptrc_field_is_of_source(pairs.list[i].by.id))
 			ptrc_cli_usage("--pair", "function, file and line are only known to "
@@ -546,13 +461,13 @@ static void read_pairs(const struct ptrc_cli_texts *texts, const char *per, cons
 
 static void parse(int argc, char **argv)
 {
-	struct ptrc_cli_texts texts = {0};
 	struct ptrc_cli_texts condition_texts = {0};
-	const char *config = NULL;
 	const char *per = NULL;
 	int key;
 
 	ptrc_selection_begin(&selection, &dump, &pairs);
+	/* The pairs are made of the events that are selected. */
+	selection.is_by_begin = true;
 	ptrc_cli_begin(&cli);
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
 		if (key == KEY_FORMAT)
@@ -561,40 +476,28 @@ static void parse(int argc, char **argv)
 			format = PTRC_FORMAT_JSON;
 		else if (key == KEY_UTC)
 			is_utc = true;
-		else if (key == KEY_ALLOW_LOSS)
-			is_loss_allowed = true;
-		else if (key == KEY_PAIR)
-			ptrc_cli_add_text(&texts, optarg);
 		else if (key == KEY_PAIRS)
 			pairs.is_by_name = true;
 		else if (key == KEY_PER)
 			per = optarg;
 		else if (key == KEY_HISTOGRAM)
 			has_histogram = true;
-		else if (key == KEY_DECODE)
-			ptrc_config_take_layout(&dump.layouts, optarg);
-		else if (key == KEY_STRICT)
-			is_strict = true;
 		else if (key == KEY_DIFF)
 			is_diff = true;
 		else if (key == KEY_BEFORE)
 			ptrc_cli_add_text(&befores, optarg);
 		else if (key == KEY_FAIL_IF)
 			ptrc_cli_add_text(&condition_texts, optarg);
-		else if (key == 'c')
-			config = optarg;
 		else
 			ptrc_selection_take(&selection, key);
 	}
 	read_conditions(&condition_texts);
 	check_diff_usage(argc - optind, per);
-	read_pairs(&texts, per, config);
-	free(texts.texts);
+	read_pairs(per);
 	free(condition_texts.texts);
 	if (optind == argc)
 		ptrc_cli_usage(NULL, "no SESSION or LOG given");
 	check_together_usage(argv + optind, (size_t)(argc - optind));
-	ptrc_sync_read(&selection.sync, &selection.sync_texts, &dump.layouts);
 }
 
 int main(int argc, char **argv)
@@ -618,7 +521,7 @@ int main(int argc, char **argv)
 		return PTRC_EXIT_FAILED;
 	if (is_broken)
 		return PTRC_EXIT_CHANGED;
-	if ((is_incomplete && !is_loss_allowed) || (is_misfit && is_strict))
+	if (is_incomplete)
 		return PTRC_EXIT_INCOMPLETE;
 	return PTRC_EXIT_DONE;
 }

@@ -22,20 +22,20 @@ static char *copy_of(const char *text)
 /* ---- taking events ---- */
 
 /* Counts the events of each type of a log, which were counted by their numbers. */
-static void add_types(struct ptrc_diff *d, size_t side, struct ptrc_reader *r,
-		      const uint64_t *counts)
+static void add_types(struct ptrc_diff *d, struct ptrc_reader *r)
 {
 	for (trace_event_id_t id = POSIX_TRACE_UNNAMED_USEREVENT; id < PTRC_READER_IDS; id++) {
 		const struct ptrc_reader_name *name;
 		struct ptrc_diff_type *type;
 
-		if (!counts[id])
+		if (!d->counts[id])
 			continue;
 		name = ptrc_reader_name(r, id);
 		type = ptrc_table_find(&d->type_table, name->text, name->size, sizeof(*type));
 		if (!type->name)
 			type->name = copy_of(name->text);
-		type->counts[side] += counts[id];
+		type->counts[d->side] += d->counts[id];
+		d->counts[id] = 0;
 	}
 }
 
@@ -78,8 +78,9 @@ static struct ptrc_quantiles *run_of(struct ptrc_diff_pair_side *s, size_t log)
 	return &s->runs[log];
 }
 
-static void add_pairs(struct ptrc_diff *d, size_t side)
+static void add_pairs(struct ptrc_diff *d)
 {
+	size_t log = d->sides[d->side].log_count;
 	size_t count;
 	struct ptrc_pair_row **rows;
 
@@ -87,10 +88,10 @@ static void add_pairs(struct ptrc_diff *d, size_t side)
 	rows = ptrc_pairs_rows(d->pairs, &count);
 	for (size_t i = 0; i < count; i++) {
 		const struct ptrc_pair *p = &d->pairs->list[rows[i]->pair];
-		struct ptrc_diff_pair_side *s = &find_pair(d, p)->sides[side];
+		struct ptrc_diff_pair_side *s = &find_pair(d, p)->sides[d->side];
 
 		ptrc_quantiles_merge(&s->lengths, &rows[i]->lengths);
-		ptrc_quantiles_merge(run_of(s, d->sides[side].log_count), &rows[i]->lengths);
+		ptrc_quantiles_merge(run_of(s, log), &rows[i]->lengths);
 		s->unmatched_begins += rows[i]->unmatched_begins;
 		s->unmatched_ends += rows[i]->unmatched_ends;
 		s->cut += rows[i]->cut;
@@ -113,46 +114,43 @@ static void add_log(struct ptrc_diff_side *s, const struct ptrc_reader *r,
 	s->lost_count += lost || !ptrc_losses_is_any(l) ? lost : 1;
 }
 
-void ptrc_diff_take(struct ptrc_diff *d, size_t side, struct ptrc_reader *r,
-		    struct ptrc_layouts *layouts, struct ptrc_losses *losses)
+static void take(void *self, struct ptrc_source *source)
 {
-	uint64_t *counts = ptrc_cli_allocate(PTRC_READER_IDS * sizeof(*counts));
-	struct ptrc_view *view = ptrc_cli_allocate(sizeof(*view));
-	struct ptrc_diff_side *s = &d->sides[side];
-	int64_t first = INT64_MAX;
-	int64_t last = INT64_MIN;
+	struct ptrc_diff *d = self;
+	struct ptrc_diff_side *s = &d->sides[d->side];
+	trace_event_id_t id = source->reader.event.posix_event_id;
+	int64_t ns = ptrc_source_ns(source);
 
-	memset(counts, 0, PTRC_READER_IDS * sizeof(*counts));
-	ptrc_reader_load_names(r);
-	*view = (struct ptrc_view){.reader = r};
-	ptrc_view_take_layouts(view, layouts);
-	while (ptrc_reader_next(r)) {
-		trace_event_id_t id = r->event.posix_event_id;
-		int64_t ns = ptrc_when_ns(&r->event.posix_timestamp);
-
-		first = ns < first ? ns : first;
-		last = ns > last ? ns : last;
-		if (id < PTRC_READER_IDS && !ptrc_is_system_type(id)) {
-			counts[id]++;
-			s->event_count++;
-		}
-		if (r->source)
-			ptrc_view_take_layout(view, layouts);
-		ptrc_view_find_layout(view, layouts);
-		if (d->decodes_all && view->layout)
-			ptrc_view_decode(view);
-		ptrc_pairs_take(d->pairs, view);
+	d->span.first = ns < d->span.first ? ns : d->span.first;
+	d->span.last = ns > d->span.last ? ns : d->span.last;
+	if (id < PTRC_READER_IDS && !ptrc_is_system_type(id)) {
+		d->counts[id]++;
+		s->event_count++;
 	}
-	if (last > first)
-		s->span_ns += (uint64_t)ptrc_when_subtract(last, first);
-	add_types(d, side, r, counts);
-	add_pairs(d, side);
-	ptrc_reader_losses(r, true, losses);
-	add_log(s, r, losses);
-	ptrc_misfits_add(&d->misfits, view);
-	ptrc_view_free(view);
-	free(view);
-	free(counts);
+	ptrc_pairs_take(d->pairs, &source->view);
+}
+
+static void finish(void *self, bool is_read)
+{
+	struct ptrc_diff *d = self;
+	struct ptrc_source *source = d->dump->sources;
+	struct ptrc_diff_side *s = &d->sides[d->side];
+
+	(void)is_read;
+	if (d->span.last > d->span.first)
+		s->span_ns += (uint64_t)ptrc_when_subtract(d->span.last, d->span.first);
+	add_types(d, &source->reader);
+	add_pairs(d);
+	add_log(s, &source->reader, &source->losses);
+}
+
+void ptrc_diff_begin(struct ptrc_diff *d, size_t side, struct ptrc_dump *dump)
+{
+	d->side = side;
+	d->dump = dump;
+	d->span = (struct ptrc_span){INT64_MAX, INT64_MIN};
+	dump->sink = (struct ptrc_sink){
+		.self = d, .event = take, .finish = finish, .takes_losses = true};
 }
 
 /* ---- comparing ---- */
@@ -394,6 +392,5 @@ void ptrc_diff_free(struct ptrc_diff *d)
 	free(d->pair_list);
 	ptrc_table_free(&d->type_table);
 	ptrc_table_free(&d->pair_table);
-	ptrc_misfits_free(&d->misfits);
 	*d = (struct ptrc_diff){0};
 }

@@ -13,9 +13,7 @@
 #include "src/diff/ranks.h"
 #include "src/pairs/pairs.h"
 #include "src/pairs/table.h"
-#include "src/view/layout.h"
-#include "src/view/losses.h"
-#include "src/view/misfits.h"
+#include "src/view/dump.h"
 
 enum { PTRC_DIFF_BEFORE, PTRC_DIFF_AFTER, PTRC_DIFF_SIDES };
 
@@ -84,11 +82,13 @@ struct ptrc_diff_pair {
 	bool is_changed[PTRC_DIFF_QUANTILES];
 };
 
-/* Starts zeroed but for decodes_all, pairs.is_by_name and what ptrc_pairs_add() has added. */
+/* Starts zeroed but for pairs.is_by_name and what ptrc_pairs_add() has added. */
 struct ptrc_diff {
-	/* All data that has a layout is decoded, so that all that does not fit is found. */
-	bool decodes_all;
-	struct ptrc_misfit_types misfits;
+	/* The log whose events come: its side, its events by type, and their time. */
+	struct ptrc_dump *dump;
+	size_t side;
+	uint64_t counts[PTRC_READER_IDS];
+	struct ptrc_span span;
 	/* Those that are looked for; the caller has them. */
 	struct ptrc_pairs *pairs;
 	struct ptrc_diff_side sides[PTRC_DIFF_SIDES];
@@ -101,9 +101,8 @@ struct ptrc_diff {
 	size_t pair_count;
 };
 
-/* Takes all events of a log or a session that has just been opened. Stores what it lacks. */
-void ptrc_diff_take(struct ptrc_diff *, size_t side, struct ptrc_reader *, struct ptrc_layouts *,
-		    struct ptrc_losses *);
+/* Lets the events of a dump with a single source go to this side. */
+void ptrc_diff_begin(struct ptrc_diff *, size_t side, struct ptrc_dump *);
 
 /* Compares the sides. Is called once, behind the last log. */
 void ptrc_diff_end(struct ptrc_diff *);

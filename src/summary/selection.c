@@ -326,16 +326,26 @@ bool ptrc_selection_open(struct ptrc_selection *s, char **operands, size_t count
 	return d->source_count == count && (!s->sync_texts.count || sync_sources(s));
 }
 
+void ptrc_selection_close(struct ptrc_selection *s)
+{
+	struct ptrc_dump *d = s->dump;
+
+	ptrc_hosts_free(&d->hosts);
+	for (size_t i = 0; i < d->source_count; i++)
+		ptrc_source_free(&d->sources[i]);
+	free(d->sources);
+	d->sources = NULL;
+	d->source_count = 0;
+	d->layouts.is_open = true;
+}
+
 void ptrc_selection_free(struct ptrc_selection *s)
 {
 	struct ptrc_dump *d = s->dump;
 
+	ptrc_selection_close(s);
 	ptrc_sync_free(&s->sync);
-	ptrc_hosts_free(&d->hosts);
 	ptrc_misfits_free(&d->misfits);
-	for (size_t i = 0; i < d->source_count; i++)
-		ptrc_source_free(&d->sources[i]);
-	free(d->sources);
 	ptrc_symbols_free(d->symbols);
 	ptrc_select_free(&d->select);
 	ptrc_layouts_free(&d->layouts);

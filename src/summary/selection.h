@@ -126,6 +126,9 @@ void ptrc_selection_check(const struct ptrc_selection *, int operands);
  * read then. Reads the layouts that they tell. Returns false, after messages, if not all could be opened. */
 bool ptrc_selection_open(struct ptrc_selection *, char **operands, size_t count);
 
+/* Closes the sources, so that others can be opened. */
+void ptrc_selection_close(struct ptrc_selection *);
+
 /* Closes the sources, and frees what the dump and the selection hold. */
 void ptrc_selection_free(struct ptrc_selection *);
 

@@ -121,4 +121,5 @@ void ptrc_misfits_free(struct ptrc_misfit_types *t)
 	for (size_t i = 0; i < t->count; i++)
 		free(t->types[i].name);
 	free(t->types);
+	*t = (struct ptrc_misfit_types){0};
 }
