@@ -54,6 +54,8 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/cli/output.h \
 	%D%/cli/replace.c \
 	%D%/cli/replace.h \
+	%D%/cli/table.c \
+	%D%/cli/table.h \
 	%D%/view/attributes.c \
 	%D%/view/attributes.h \
 	%D%/view/dump.c \
@@ -179,8 +181,6 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/pairs/pairs.h \
 	%D%/pairs/quantiles.c \
 	%D%/pairs/quantiles.h \
-	%D%/pairs/table.c \
-	%D%/pairs/table.h \
 	%D%/check/check.c \
 	%D%/check/check.h \
 	%D%/check/form.c \

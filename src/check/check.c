@@ -292,8 +292,7 @@ static void want(struct showing *s, const struct ptrc_moment *m)
 {
 	if (m->source != s->source->order)
 		return;
-	s->spans = ptrc_cli_reallocate(s->spans, (s->span_count + 1) * sizeof(*s->spans));
-	s->spans[s->span_count++] = ptrc_when_span(m->ns, m->ns);
+	*ptrc_append(s->spans, s->span_count) = ptrc_when_span(m->ns, m->ns);
 }
 
 static void each_case(struct showing *s, void (*function)(struct showing *, struct ptrc_case *))

@@ -746,11 +746,8 @@ static void count_begin(struct now *n)
 	open_of(n)->count++;
 	if (is_beyond_end(n->judge, t->rule) || count <= t->most)
 		return;
-	if (t->crowd_count == t->crowd_room) {
-		t->crowd_room = 2 * t->crowd_room + 4;
-		t->crowds = ptrc_cli_reallocate(t->crowds, t->crowd_room * sizeof(*t->crowds));
-	}
-	t->crowds[t->crowd_count++] = (struct ptrc_crowd){n->at, n->judge->event_count, count};
+	*ptrc_append(t->crowds, t->crowd_count) =
+		(struct ptrc_crowd){n->at, n->judge->event_count, count};
 }
 
 /* The pair with this begin is open no more; nor was it at begins of other threads that are near. */
@@ -1160,9 +1157,7 @@ void ptrc_judge_find_roles(struct ptrc_judge *j, const char *name, struct ptrc_r
 			if (!ptrc_glob_matches(t->rule->events[k].pattern, name))
 				continue;
 			t->has_type |= 1U << k;
-			roles->list = ptrc_cli_reallocate(
-				roles->list, (roles->count + 1) * sizeof(*roles->list));
-			roles->list[roles->count++] = (struct ptrc_role){
+			*ptrc_append(roles->list, roles->count) = (struct ptrc_role){
 				t, (unsigned int)k, e->wheres[0] || e->wheres[1] ? e : NULL};
 		}
 	}

@@ -475,8 +475,7 @@ void ptrc_rules_add(struct ptrc_rules *rules, const struct ptrc_rule_draft *d)
 	r.text = describe(&r, d);
 	r.name = d->texts[PTRC_RULE_KEY_NAME] ? d->texts[PTRC_RULE_KEY_NAME] : r.text;
 	check_name(rules, &r, d);
-	rules->list = ptrc_cli_reallocate(rules->list, (rules->count + 1) * sizeof(r));
-	rules->list[rules->count++] = r;
+	*ptrc_append(rules->list, rules->count) = r;
 }
 
 /* What turns out to be wrong with a rule that was taken before. */

@@ -10,7 +10,7 @@
 
 #include "src/check/rule.h"
 #include "src/pairs/quantiles.h"
-#include "src/pairs/table.h"
+#include "src/cli/table.h"
 #include "src/view/hosts.h"
 
 /* An event, as far as it takes to find it again. */
@@ -120,11 +120,11 @@ struct ptrc_trial {
 	uint64_t below[PTRC_RULE_BOUNDS_MAX];
 	/* The same of how long the begins without an end have been waiting by the end of the log. */
 	uint64_t open_below[PTRC_RULE_BOUNDS_MAX];
-	/* The pairs that are open, by source if the rule has no field; the begins that wait, the first one first, and
-	 * the room for them; the most that were open at once, and with which begin. */
+	/* The pairs that are open, by source if the rule has no field; the begins that wait, the first one first;
+	 * the most that were open at once, and with which begin. */
 	struct ptrc_open *sources;
 	struct ptrc_crowd *crowds;
-	size_t crowd_count, crowd_room;
+	size_t crowd_count;
 	uint64_t most;
 	struct ptrc_moment most_at;
 	struct ptrc_cases crowded;

@@ -355,6 +355,5 @@ enum ptrc_format ptrc_cli_format(const char *text)
 
 void ptrc_cli_add_text(struct ptrc_cli_texts *l, const char *text)
 {
-	l->texts = ptrc_cli_reallocate(l->texts, (l->count + 1) * sizeof(*l->texts));
-	l->texts[l->count++] = text;
+	*ptrc_append(l->texts, l->count) = text;
 }

@@ -140,6 +140,14 @@ void *ptrc_cli_allocate(size_t size)
 	return ptrc_cli_reallocate(NULL, size);
 }
 
+void *ptrc_cli_grow(void *list, size_t count, size_t size)
+{
+	/* A power of two: all of the room is in use. */
+	if (count & (count - 1))
+		return list;
+	return ptrc_cli_reallocate(list, (count ? 2 * count : 1) * size);
+}
+
 void *ptrc_cli_reallocate(void *old, size_t size)
 {
 	void *p = realloc(old, size ? size : 1);

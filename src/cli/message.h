@@ -57,6 +57,14 @@ void ptrc_cli_no_memory(void) __attribute__((noreturn));
 void *ptrc_cli_allocate(size_t size) __attribute__((malloc, returns_nonnull));
 void *ptrc_cli_reallocate(void *, size_t size) __attribute__((returns_nonnull));
 
+/* Makes room for one more thing of this size in a list of so many: the room doubles. Returns the list. */
+void *ptrc_cli_grow(void *list, size_t count, size_t size) __attribute__((returns_nonnull));
+
+/* Appends a thing to a list, which is a variable, and counts it. Is the pointer to the new thing, whose bytes
+ * are whatever they were. The list has to be appended to by nothing else. */
+#define ptrc_append(list, count) \
+	((list) = ptrc_cli_grow((list), (count), sizeof(*(list))), &(list)[(count)++])
+
 /* A copy of the text, which the caller frees. */
 char *ptrc_cli_copy(const char *) __attribute__((malloc, nonnull, returns_nonnull));
 

@@ -201,11 +201,10 @@ static void read_session(struct reader *r, struct ptrc_config *c)
 
 static struct ptrc_config *add_session(struct reader *r)
 {
-	struct ptrc_config_file *f = r->file;
+	struct ptrc_config *s = ptrc_append(r->file->sessions, r->file->count);
 
-	f->sessions = ptrc_cli_reallocate(f->sessions, (f->count + 1) * sizeof(*f->sessions));
-	memset(&f->sessions[f->count], 0, sizeof(*f->sessions));
-	return &f->sessions[f->count++];
+	memset(s, 0, sizeof(*s));
+	return s;
 }
 
 static void read_sessions(struct reader *r)

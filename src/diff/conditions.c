@@ -170,8 +170,7 @@ bool ptrc_conditions_add(struct ptrc_conditions *s, const char *text, struct ptr
 		free(c.name);
 		return false;
 	}
-	s->list = ptrc_cli_reallocate(s->list, (s->count + 1) * sizeof(*s->list));
-	s->list[s->count++] = c;
+	*ptrc_append(s->list, s->count) = c;
 	return true;
 }
 

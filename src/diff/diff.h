@@ -12,7 +12,7 @@
 
 #include "src/diff/ranks.h"
 #include "src/pairs/pairs.h"
-#include "src/pairs/table.h"
+#include "src/cli/table.h"
 #include "src/view/dump.h"
 
 enum { PTRC_DIFF_BEFORE, PTRC_DIFF_AFTER, PTRC_DIFF_SIDES };

@@ -22,7 +22,7 @@
 #include "src/cli/message.h"
 #include "src/export/ctf_files.h"
 #include "src/export/ctf_metadata.h"
-#include "src/pairs/table.h"
+#include "src/cli/table.h"
 #include "src/view/event_format.h"
 
 /* A packet is written once it has so many bytes. */
@@ -165,8 +165,7 @@ static void plan(struct type *t)
 			last->size += f->size;
 			continue;
 		}
-		t->parts = ptrc_cli_reallocate(t->parts, (t->part_count + 1) * sizeof(*t->parts));
-		t->parts[t->part_count++] = (struct part){f->at, f->size};
+		*ptrc_append(t->parts, t->part_count) = (struct part){f->at, f->size};
 	}
 	t->sizes[0] = end;
 	t->sizes[1] = padded;

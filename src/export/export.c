@@ -97,11 +97,9 @@ static struct ptrc_export_pair *info_of(struct ptrc_export *x, const struct ptrc
 	struct ptrc_export_pair *info;
 
 	while (number >= x->pair_info_count) {
-		x->pair_infos = ptrc_cli_reallocate(x->pair_infos, (x->pair_info_count + 1) *
-									   sizeof(*x->pair_infos));
-		info = &x->pair_infos[x->pair_info_count];
+		info = ptrc_append(x->pair_infos, x->pair_info_count);
 		*info = (struct ptrc_export_pair){0};
-		ptrc_pair_put_name(&info->name.text, &x->pairs->list[x->pair_info_count++]);
+		ptrc_pair_put_name(&info->name.text, &x->pairs->list[x->pair_info_count - 1]);
 		end_name(&info->name);
 	}
 	return &x->pair_infos[number];
@@ -404,9 +402,7 @@ static void find_counters(struct ptrc_export *x, struct ptrc_export_type *t,
 			continue;
 		}
 		end_name(&c.name);
-		t->counters = ptrc_cli_reallocate(t->counters,
-						  (t->counter_count + 1) * sizeof(*t->counters));
-		t->counters[t->counter_count++] = c;
+		*ptrc_append(t->counters, t->counter_count) = c;
 	}
 }
 

@@ -13,23 +13,13 @@ struct numbered {
 	uint32_t number;
 };
 
-/* Makes room for one more thing in a list whose room doubles, from 1 on. */
-static void *grow(void *list, uint32_t count, size_t size)
-{
-	if (count & (count - 1))
-		return list;
-	if (count > UINT32_MAX / 2)
-		ptrc_cli_no_memory();
-	return ptrc_cli_reallocate(list, (count ? 2 * (size_t)count : 1) * size);
-}
-
 uint32_t ptrc_flames_frame(struct ptrc_flames *f, const char *text, size_t size)
 {
 	struct numbered *n = ptrc_table_find(&f->frame_table, text, size, sizeof(*n));
 
 	if (n->number)
 		return n->number - 1;
-	f->frames = grow(f->frames, f->frame_count, sizeof(*f->frames));
+	f->frames = ptrc_cli_grow(f->frames, f->frame_count, sizeof(*f->frames));
 	f->frames[f->frame_count] = (struct ptrc_buffer)PTRC_BUFFER_INIT;
 	ptrc_buffer_bytes(&f->frames[f->frame_count], text, size);
 	n->number = ++f->frame_count;
@@ -38,7 +28,7 @@ uint32_t ptrc_flames_frame(struct ptrc_flames *f, const char *text, size_t size)
 
 static uint32_t add_stack(struct ptrc_flames *f, uint32_t below, uint32_t frame)
 {
-	f->stacks = grow(f->stacks, f->stack_count, sizeof(*f->stacks));
+	f->stacks = ptrc_cli_grow(f->stacks, f->stack_count, sizeof(*f->stacks));
 	f->stacks[f->stack_count] = (struct ptrc_flame_stack){.below = below, .frame = frame};
 	return f->stack_count++;
 }

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "src/cli/buffer.h"
-#include "src/pairs/table.h"
+#include "src/cli/table.h"
 
 /* Number 0 is the empty stack. */
 struct ptrc_flame_stack {

@@ -32,40 +32,6 @@ bool ptrc_lanes_begin(struct ptrc_lanes *l, const struct ptrc_dump *d)
 	return count <= PTRC_LANE_MACHINES;
 }
 
-/* Where the thread is, or would be put. The numbers are those of a few thousand threads, which nobody
- * chooses one by one. */
-static struct ptrc_lane **place_of(const struct ptrc_lanes *l, int32_t pid, int32_t tid)
-{
-	uint64_t hash =
-		((uint64_t)(uint32_t)pid << 32 | (uint32_t)tid) * UINT64_C(0x9e3779b97f4a7c15);
-	size_t i = (size_t)(hash >> 32) & (l->place_count - 1);
-
-	while (l->places[i] && (l->places[i]->pid != pid || l->places[i]->tid != tid))
-		i = (i + 1) & (l->place_count - 1);
-	return &l->places[i];
-}
-
-static void grow(struct ptrc_lanes *l)
-{
-	l->place_count = l->place_count ? 2 * l->place_count : 64;
-	free(l->places);
-	l->places = ptrc_cli_allocate(l->place_count * sizeof(struct ptrc_lane *));
-	memset(l->places, 0, l->place_count * sizeof(struct ptrc_lane *));
-	for (size_t i = 0; i < l->count; i++)
-		*place_of(l, l->list[i]->pid, l->list[i]->tid) = l->list[i];
-}
-
-/* Appends to a list whose room doubles. */
-static void *append(void *list, size_t count, void *thing)
-{
-	void **things = list;
-
-	if (!(count & (count - 1)))
-		things = ptrc_cli_reallocate(things, (count ? 2 * count : 1) * sizeof(void *));
-	things[count] = thing;
-	return things;
-}
-
 /* Takes the names that the log tells last: viewers are told one for all of the time. */
 static void take_process_name(struct ptrc_buffer *to, const struct ptrc_reader *r)
 {
@@ -118,29 +84,8 @@ static struct ptrc_lane_process *find_process(struct ptrc_lanes *l, int32_t pid,
 		ptrc_buffer_text(&p->name, "trace system");
 	if (r->label)
 		put_host(&p->name, r, pid);
-	l->processes = append(l->processes, l->process_count++, p);
+	*ptrc_append(l->processes, l->process_count) = p;
 	return p;
-}
-
-static struct ptrc_lane *add(struct ptrc_lanes *l, int32_t pid, int32_t tid,
-			     const struct ptrc_reader *r)
-{
-	struct ptrc_lane *lane = ptrc_cli_allocate(sizeof(*lane));
-
-	*lane = (struct ptrc_lane){
-		.process = find_process(l, pid, r),
-		.pid = pid,
-		.tid = tid,
-		.number = l->count + 1,
-	};
-	if (r->event.posix_pid)
-		take_thread_name(&lane->name, r);
-	l->list = append(l->list, l->count++, lane);
-	if (2 * l->count > l->place_count)
-		grow(l);
-	else
-		*place_of(l, pid, tid) = lane;
-	return lane;
 }
 
 struct ptrc_lane *ptrc_lanes_find(struct ptrc_lanes *l, struct ptrc_source *s)
@@ -148,15 +93,20 @@ struct ptrc_lane *ptrc_lanes_find(struct ptrc_lanes *l, struct ptrc_source *s)
 	const struct posix_trace_event_info *e = &s->reader.event;
 	uint32_t first = (uint32_t)l->machines[s->order] * PTRC_LANE_MACHINE_STEP;
 	/* A damaged log may have any numbers. */
-	int32_t pid = (int32_t)(first + (uint32_t)e->posix_pid);
-	int32_t tid = (int32_t)(first + (uint32_t)e->posix_tid);
+	int32_t key[] = {(int32_t)(first + (uint32_t)e->posix_pid),
+			 (int32_t)(first + (uint32_t)e->posix_tid)};
+	struct ptrc_lane *lane = ptrc_table_find(&l->table, key, sizeof(key), sizeof(*lane));
 
-	if (!l->last || l->last->pid != pid || l->last->tid != tid) {
-		l->last = l->place_count ? *place_of(l, pid, tid) : NULL;
-		if (!l->last)
-			l->last = add(l, pid, tid, &s->reader);
-	}
-	return l->last;
+	if (lane->number)
+		return lane;
+	lane->process = find_process(l, key[0], &s->reader);
+	lane->pid = key[0];
+	lane->tid = key[1];
+	if (e->posix_pid)
+		take_thread_name(&lane->name, &s->reader);
+	*ptrc_append(l->list, l->count) = lane;
+	lane->number = l->count;
+	return lane;
 }
 
 void ptrc_lanes_free(struct ptrc_lanes *l)
@@ -164,7 +114,6 @@ void ptrc_lanes_free(struct ptrc_lanes *l)
 	for (size_t i = 0; i < l->count; i++) {
 		ptrc_buffer_free(&l->list[i]->name);
 		ptrc_buffer_free(&l->list[i]->text);
-		free(l->list[i]);
 	}
 	for (size_t i = 0; i < l->process_count; i++) {
 		ptrc_buffer_free(&l->processes[i]->name);
@@ -172,8 +121,8 @@ void ptrc_lanes_free(struct ptrc_lanes *l)
 	}
 	free(l->list);
 	free(l->processes);
-	free(l->places);
 	free(l->machines);
+	ptrc_table_free(&l->table);
 }
 
 void ptrc_lane_put_process(struct ptrc_buffer *b, const struct ptrc_lane_process *p)

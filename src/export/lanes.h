@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "src/cli/buffer.h"
+#include "src/cli/table.h"
 #include "src/view/dump.h"
 
 /* The numbers of the n-th machine begin at n times this, which is above any that Linux gives; and so
@@ -31,6 +32,7 @@ struct ptrc_export_kept;
 
 /* A thread. Thread 0 of a process has what was recorded on behalf of it. */
 struct ptrc_lane {
+	struct ptrc_table_entry entry;
 	struct ptrc_lane_process *process;
 	int32_t pid;
 	int32_t tid;
@@ -55,10 +57,8 @@ struct ptrc_lanes {
 	size_t count;
 	struct ptrc_lane_process **processes;
 	size_t process_count;
-	/* A power of two of places, at most half of which are in use: by a hash of both numbers. */
-	struct ptrc_lane **places;
-	size_t place_count;
-	struct ptrc_lane *last;
+	/* By both numbers. */
+	struct ptrc_table table;
 };
 
 /* Finds out which of the sources are of one machine. Returns false, after a message, if there are too

@@ -20,7 +20,7 @@
 #include "src/cli/json.h"
 #include "src/cli/message.h"
 #include "src/export/sampled.h"
-#include "src/pairs/table.h"
+#include "src/cli/table.h"
 #include "src/view/event_format.h"
 
 /* Fields of messages, by their numbers. */
@@ -535,9 +535,7 @@ static void learn_layout(struct ptrc_export *x, const struct ptrc_layout *layout
 	while (ptrc_layout_field(layout, count))
 		count++;
 	while (number >= p->shape_count) {
-		p->shapes =
-			ptrc_cli_reallocate(p->shapes, (p->shape_count + 1) * sizeof(*p->shapes));
-		p->shapes[p->shape_count++] = (struct shape){.names = NULL};
+		*ptrc_append(p->shapes, p->shape_count) = (struct shape){.names = NULL};
 	}
 	p->shapes[number].names = ptrc_cli_allocate((count + 1) * sizeof(uint64_t));
 	for (size_t i = 0; (f = ptrc_layout_field(layout, i)); i++) {
@@ -978,9 +976,7 @@ static uint64_t row_track(struct ptrc_export *x, const struct ptrc_slice *s)
 		row = ptrc_cli_allocate(sizeof(*row));
 		*row = (struct row){.number = ++p->row_count,
 				    .end_ns = s->end ? s->end_ns : UINT64_MAX};
-		if (!(rows->count & (rows->count - 1)))
-			rows->heap = ptrc_cli_reallocate(
-				rows->heap, (rows->count ? 2 * rows->count : 1) * sizeof(row));
+		rows->heap = ptrc_cli_grow(rows->heap, rows->count, sizeof(row));
 		heap_push(rows->heap, rows->count++, row);
 		tell_of_track(b, TRACK(OF_SLICES, row->number),
 			      TRACK(OF_PROCESS, s->lane->process->number), s->name->text.bytes,

@@ -51,7 +51,6 @@ struct track {
 	const struct ptrc_source *source;
 	struct level *levels;
 	size_t depth;
-	size_t room;
 	uint32_t root;
 	uint64_t last_ns;
 	/* Its frames are told from the begin of the time that is selected, until the end of that. */
@@ -82,13 +81,9 @@ static struct track *add_track(struct stacks *st, const struct ptrc_lane *lane,
 			       const struct ptrc_source *source)
 {
 	struct track *t = ptrc_cli_allocate(sizeof(*t));
-	size_t n = st->track_count;
 
 	*t = (struct track){.lane = lane, .source = source};
-	if (!(n & (n - 1)))
-		st->tracks =
-			ptrc_cli_reallocate(st->tracks, (n ? 2 * n : 1) * sizeof(struct track *));
-	st->tracks[st->track_count++] = t;
+	*ptrc_append(st->tracks, st->track_count) = t;
 	return t;
 }
 
@@ -122,7 +117,6 @@ static void put_aside(struct stacks *st, struct track *t, enum record_kind kind,
 		      uint64_t ns)
 {
 	size_t bytes = PIECE_RECORDS * sizeof(struct record);
-	size_t n = t->piece_count;
 
 	if (st->is_folded)
 		return;
@@ -135,9 +129,7 @@ static void put_aside(struct stacks *st, struct track *t, enum record_kind kind,
 		st->spool = tmpfile();
 	if (!st->spool || fwrite(t->records, 1, bytes, st->spool) != bytes)
 		spool_failed();
-	if (!(n & (n - 1)))
-		t->pieces = ptrc_cli_reallocate(t->pieces, (n ? 2 * n : 1) * sizeof(*t->pieces));
-	t->pieces[t->piece_count++] = st->spool_bytes;
+	*ptrc_append(t->pieces, t->piece_count) = st->spool_bytes;
 	st->spool_bytes += bytes;
 	t->record_count = 0;
 }
@@ -206,11 +198,7 @@ static void push(struct ptrc_export *x, struct ptrc_export_kept *k, const struct
 	st->deep_count += is_deep;
 	if (!is_deep)
 		l.stack = ptrc_flames_stack(&st->flames, l.stack, l.frame);
-	if (t->depth == t->room) {
-		t->room = t->room ? 2 * t->room : 16;
-		t->levels = ptrc_cli_reallocate(t->levels, t->room * sizeof(*t->levels));
-	}
-	t->levels[t->depth++] = l;
+	*ptrc_append(t->levels, t->depth) = l;
 	if (t->has_begun && !t->is_over)
 		put_aside(st, t, OPENS, l.frame, k->ns);
 }

@@ -118,8 +118,7 @@ static void unmap_ring(struct ptrc_perf_ring *r)
 
 static void add_source(struct ptrc_perf *p, struct source source)
 {
-	p->sources = ptrc_cli_reallocate(p->sources, (p->source_count + 1) * sizeof(*p->sources));
-	p->sources[p->source_count++] = source;
+	*ptrc_append(p->sources, p->source_count) = source;
 }
 
 /* Opens one event of a thread on a processor. Its records go into the ring, which is made if it is not

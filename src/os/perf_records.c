@@ -28,7 +28,7 @@ struct arena {
 
 struct ptrc_perf_records {
 	struct ptrc_perf_record *records;
-	size_t count, size;
+	size_t count;
 	size_t told; /* that the last call has given out */
 	/* What belongs to the records of this generation, and to those of the one before. */
 	struct arena *arena, *old_arena;
@@ -87,11 +87,7 @@ static void *keep(struct ptrc_perf_records *p, size_t bytes)
 
 static struct ptrc_perf_record *new_record(struct ptrc_perf_records *p)
 {
-	if (p->count == p->size) {
-		p->size = p->size ? 2 * p->size : 1024;
-		p->records = ptrc_cli_reallocate(p->records, p->size * sizeof(*p->records));
-	}
-	return &p->records[p->count++];
+	return ptrc_append(p->records, p->count);
 }
 
 /* ---- records ---- */

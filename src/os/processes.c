@@ -11,8 +11,8 @@
 
 #include "src/cli/cli.h"
 #include "src/cli/clock.h"
+#include "src/cli/table.h"
 
-#define BUCKETS 1024U
 /* A log has no more of a command line, nor of mappings. */
 #define LINE_MAX_BYTES 4096U
 #define MAPPINGS_MAX 256U
@@ -26,7 +26,7 @@ struct mapping {
 
 /* A process, and the program that it executes. */
 struct process {
-	struct process *next;
+	struct ptrc_table_entry entry;
 	pid_t pid, parent;
 	bool is_known; /* parent and start */
 	bool has_name;
@@ -48,7 +48,8 @@ struct process {
 };
 
 struct ptrc_os_processes {
-	struct process *buckets[BUCKETS];
+	/* By their numbers. */
+	struct ptrc_table processes;
 	bool hides_command_lines;
 	void (*tell)(void *arg, const struct posixtrace_log_process *,
 		     const struct posixtrace_log_mapping *);
@@ -70,29 +71,17 @@ struct ptrc_os_processes *ptrc_os_processes_new(bool hides_command_lines,
 	return all;
 }
 
-static struct process **place_of(struct ptrc_os_processes *all, pid_t pid)
-{
-	struct process **at = &all->buckets[(uint32_t)pid % BUCKETS];
-
-	while (*at && (*at)->pid != pid)
-		at = &(*at)->next;
-	return at;
-}
-
 static struct process *find(struct ptrc_os_processes *all, pid_t pid)
 {
-	return *place_of(all, pid);
+	return ptrc_table_seek(&all->processes, &pid, sizeof(pid));
 }
 
 static struct process *find_or_add(struct ptrc_os_processes *all, pid_t pid)
 {
-	struct process **at = place_of(all, pid);
+	struct process *p = ptrc_table_find(&all->processes, &pid, sizeof(pid), sizeof(*p));
 
-	if (!*at) {
-		*at = ptrc_cli_allocate(sizeof(**at));
-		**at = (struct process){.pid = pid};
-	}
-	return *at;
+	p->pid = pid;
+	return p;
 }
 
 static void free_mappings(struct process *p)
@@ -105,24 +94,30 @@ static void free_mappings(struct process *p)
 	p->has_program = p->are_mappings_cut = false;
 }
 
-static void remove_process(struct ptrc_os_processes *all, pid_t pid)
+static void empty(void *thing, void *arg)
 {
-	struct process **at = place_of(all, pid), *p = *at;
+	struct process *p = thing;
 
-	if (!p)
-		return;
-	*at = p->next;
+	(void)arg;
 	free_mappings(p);
 	free(p->line);
 	free(p->found_line);
-	free(p);
+}
+
+static void remove_process(struct ptrc_os_processes *all, pid_t pid)
+{
+	struct process *p = find(all, pid);
+
+	if (!p)
+		return;
+	empty(p, NULL);
+	ptrc_table_remove(&all->processes, p);
 }
 
 void ptrc_os_processes_free(struct ptrc_os_processes *all)
 {
-	for (size_t i = 0; i < BUCKETS; i++)
-		while (all->buckets[i])
-			remove_process(all, all->buckets[i]->pid);
+	ptrc_table_visit(&all->processes, empty, NULL);
+	ptrc_table_free(&all->processes);
 	free(all);
 }
 
@@ -133,8 +128,10 @@ static struct timespec timespec_of(int64_t ns)
 	return (struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
 }
 
-static void tell(struct ptrc_os_processes *all, const struct process *p)
+static void tell(void *thing, void *arg)
 {
+	struct ptrc_os_processes *all = arg;
+	const struct process *p = thing;
 	struct posixtrace_log_mapping mappings[MAPPINGS_MAX];
 	struct posixtrace_log_process told = {
 		.pp_pid = p->pid,
@@ -178,9 +175,7 @@ static void tell(struct ptrc_os_processes *all, const struct process *p)
 
 void ptrc_os_processes_tell_rest(struct ptrc_os_processes *all)
 {
-	for (size_t i = 0; i < BUCKETS; i++)
-		for (const struct process *p = all->buckets[i]; p; p = p->next)
-			tell(all, p);
+	ptrc_table_visit(&all->processes, tell, all);
 }
 
 /* ---- what comes ---- */
@@ -247,11 +242,7 @@ static void add_mapping(struct process *p, const struct ptrc_perf_mapping *m)
 		p->are_mappings_cut = true;
 		return;
 	}
-	if ((p->mapping_count & (p->mapping_count - 1)) == 0)
-		p->mappings = ptrc_cli_reallocate(p->mappings,
-						  (p->mapping_count ? 2 * p->mapping_count : 1) *
-							  sizeof(*p->mappings));
-	kept = &p->mappings[p->mapping_count++];
+	kept = ptrc_append(p->mappings, p->mapping_count);
 	kept->m = *m;
 	kept->path = copy(m->path, strlen(m->path));
 	kept->m.path = kept->path;
@@ -347,7 +338,7 @@ static void take_exec(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 
 	/* A child that executes at once was nothing but on its way. */
 	if (p->has_executed)
-		tell(all, p);
+		tell(p, all);
 	free_mappings(p);
 	p->has_executed = true;
 	memcpy(p->name, r->name, sizeof(p->name));
@@ -424,11 +415,12 @@ size_t ptrc_os_processes_callers(struct ptrc_os_processes *all, const struct ptr
 }
 
 /* Records are missing, and mappings may be among them. */
-static void take_loss(struct ptrc_os_processes *all)
+static void doubt_mappings(void *thing, void *arg)
 {
-	for (size_t i = 0; i < BUCKETS; i++)
-		for (struct process *p = all->buckets[i]; p; p = p->next)
-			p->are_mappings_cut |= p->has_program;
+	struct process *p = thing;
+
+	(void)arg;
+	p->are_mappings_cut |= p->has_program;
 }
 
 void ptrc_os_processes_take(struct ptrc_os_processes *all, const struct ptrc_perf_record *r)
@@ -453,18 +445,18 @@ void ptrc_os_processes_take(struct ptrc_os_processes *all, const struct ptrc_per
 			add_mapping(p, r->mapping);
 		/* The program: what comes from now on belongs to it. */
 		if (p && p->has_program && p->mapping_count == 1)
-			tell(all, p);
+			tell(p, all);
 		break;
 	case PTRC_PERF_EXIT:
 		/* Other threads may go on behind the first one's end; few programs do that. */
 		p = r->pid == r->tid ? find(all, r->pid) : NULL;
 		if (p) {
-			tell(all, p);
+			tell(p, all);
 			remove_process(all, r->pid);
 		}
 		break;
 	case PTRC_PERF_LOST:
-		take_loss(all);
+		ptrc_table_visit(&all->processes, doubt_mappings, NULL);
 		break;
 	default:
 		break;

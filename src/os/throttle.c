@@ -13,11 +13,7 @@
 
 static void begin(struct ptrc_os_throttle *t, const struct ptrc_perf_record *r)
 {
-	size_t n = t->count;
-
-	if (!(n & (n - 1)))
-		t->list = ptrc_cli_reallocate(t->list, (n ? 2 * n : 1) * sizeof(*t->list));
-	t->list[t->count++] =
+	*ptrc_append(t->list, t->count) =
 		(struct ptrc_os_throttled){.tid = r->tid, .processor = r->processor, .ns = r->ns};
 }
 

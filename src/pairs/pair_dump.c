@@ -63,10 +63,9 @@ struct ptrc_pair_dump {
 	struct unshown *unshown;
 	size_t unshown_count;
 	struct widths widths;
-	/* The longest pairs so far, the shortest of them on top; its room doubles. */
+	/* The longest pairs so far, the shortest of them on top. */
 	struct line **longest;
 	size_t count;
-	size_t room;
 	uint64_t longest_count;
 	uint64_t found_count;
 	struct ptrc_buffer line;
@@ -356,10 +355,7 @@ static void add_longest(struct ptrc_pair_dump *p, const struct ptrc_pair *pair,
 	l->number = number;
 	l->text.used = 0;
 	ptrc_buffer_bytes(&l->text, p->line.bytes, p->line.used);
-	if (p->count == p->room) {
-		p->room = p->room ? 2 * p->room : 16;
-		p->longest = ptrc_cli_reallocate(p->longest, p->room * sizeof(struct line *));
-	}
+	p->longest = ptrc_cli_grow(p->longest, p->count, sizeof(*p->longest));
 	heap_push(p->longest, p->count++, l);
 }
 

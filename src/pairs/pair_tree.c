@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "src/cli/message.h"
-#include "src/pairs/table.h"
+#include "src/cli/table.h"
 
 /* So many lines wait at most for a begin that may be a line by itself. */
 enum { WAITING_MAX = 4096 };

@@ -64,8 +64,7 @@ static struct ptrc_pair *append(struct ptrc_pairs *p, char *begin, char *end)
 {
 	struct ptrc_pair *pair;
 
-	p->list = ptrc_cli_reallocate(p->list, (p->count + 1) * sizeof(*p->list));
-	pair = &p->list[p->count++];
+	pair = ptrc_append(p->list, p->count);
 	*pair = (struct ptrc_pair){.begin = begin, .end = end};
 	return pair;
 }

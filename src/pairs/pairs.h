@@ -16,7 +16,7 @@
 
 #include "src/cli/message.h"
 #include "src/pairs/quantiles.h"
-#include "src/pairs/table.h"
+#include "src/cli/table.h"
 #include "src/view/layout.h"
 #include "src/view/reader.h"
 #include "src/view/value.h"

@@ -23,14 +23,11 @@ enum { ROLE_UNKNOWN, ROLE_NONE, ROLE_SWITCH_IN, ROLE_SWITCH_OUT, ROLE_SAMPLE };
 static struct ptrc_report_lane *add_lane(struct ptrc_report *r, struct ptrc_report_lane *lane,
 					 struct ptrc_source *s, pid_t pid, pid_t tid)
 {
-	if (!(r->lane_count & (r->lane_count - 1)))
-		r->lanes = ptrc_cli_reallocate(r->lanes, (r->lane_count ? 2 * r->lane_count : 1) *
-								 sizeof(struct ptrc_report_lane *));
 	lane->number = r->lane_count;
 	lane->source = s;
 	lane->pid = pid;
 	lane->tid = tid;
-	r->lanes[r->lane_count++] = lane;
+	*ptrc_append(r->lanes, r->lane_count) = lane;
 	return lane;
 }
 
@@ -224,11 +221,7 @@ static void add_record(struct ptrc_report *r, size_t class, struct ptrc_report_r
 		drop(r, c, &record);
 		return;
 	}
-	if (c->record_count == c->record_room) {
-		c->record_room = c->record_room ? 2 * c->record_room : 16;
-		c->records = ptrc_cli_reallocate(c->records, c->record_room * sizeof(*c->records));
-	}
-	c->records[c->record_count++] = record;
+	*ptrc_append(c->records, c->record_count) = record;
 	c->record_bytes += size_of(&record);
 	r->record_count++;
 	r->record_bytes += size_of(&record);
@@ -250,13 +243,12 @@ static size_t add_class(struct ptrc_report *r, enum ptrc_report_kind kind, const
 {
 	struct ptrc_report_class *c;
 
-	r->classes = ptrc_cli_reallocate(r->classes, (r->class_count + 1) * sizeof(*r->classes));
-	c = &r->classes[r->class_count];
+	c = ptrc_append(r->classes, r->class_count);
 	*c = (struct ptrc_report_class){.kind = kind, .name_size = size};
 	c->name = ptrc_cli_allocate(size + 1);
 	memcpy(c->name, name, size);
 	c->name[size] = '\0';
-	return r->class_count++;
+	return r->class_count - 1;
 }
 
 /* The class of the event that the source has read: types of several logs that have the same name and
@@ -625,10 +617,7 @@ static void add_loss(struct ptrc_report *r, struct ptrc_source *s, int64_t ns)
 		r->open_loss[s->order] = r->loss_count;
 		return;
 	}
-	if (!(r->loss_count & (r->loss_count - 1)))
-		r->losses = ptrc_cli_reallocate(r->losses, (r->loss_count ? 2 * r->loss_count : 1) *
-								   sizeof(*r->losses));
-	r->losses[r->loss_count++] =
+	*ptrc_append(r->losses, r->loss_count) =
 		(struct ptrc_report_loss){.source = s,
 					  .first_ns = ns,
 					  .last_ns = ns,

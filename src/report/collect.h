@@ -15,7 +15,7 @@
 #include "src/export/sampled.h"
 #include "src/pairs/pairs.h"
 #include "src/pairs/quantiles.h"
-#include "src/pairs/table.h"
+#include "src/cli/table.h"
 #include "src/view/dump.h"
 
 enum {
@@ -83,7 +83,6 @@ struct ptrc_report_class {
 	/* Those that are kept. */
 	struct ptrc_report_record *records;
 	size_t record_count;
-	size_t record_room;
 	uint64_t record_bytes;
 	/* Of events, one of (mask + 1) stays; of pairs, those that took at least so long. */
 	uint64_t mask;

@@ -78,11 +78,7 @@ void ptrc_report_column_add(struct ptrc_report_column *c, size_t row, uint64_t n
 	if (row > c->row_count)
 		add_run(c, true, row - c->row_count);
 	add_run(c, false, 1);
-	if (c->count == c->room) {
-		c->room = c->room ? 2 * c->room : 64;
-		c->numbers = ptrc_cli_reallocate(c->numbers, c->room * sizeof(*c->numbers));
-	}
-	c->numbers[c->count++] = number;
+	*ptrc_append(c->numbers, c->count) = number;
 }
 
 void ptrc_report_column_end(struct ptrc_report_column *c, size_t row_count)

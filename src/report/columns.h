@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "src/cli/buffer.h"
-#include "src/pairs/table.h"
+#include "src/cli/table.h"
 
 /* Texts that occur in columns, each once. Starts zeroed. */
 struct ptrc_report_texts {
@@ -30,7 +30,6 @@ void ptrc_report_texts_free(struct ptrc_report_texts *);
 struct ptrc_report_column {
 	uint64_t *numbers;
 	size_t count;
-	size_t room;
 	/* How many records there were so far; runs of those with and without a number, in turn. */
 	size_t row_count;
 	struct ptrc_buffer runs;

@@ -376,8 +376,7 @@ static char *copy_text(const char *bytes, size_t size)
 static void add_type(struct ptrc_session_types *t, const struct ptrc_session_type_record *record,
 		     const char *name)
 {
-	t->types = ptrc_cli_reallocate(t->types, (t->count + 1) * sizeof(*t->types));
-	t->types[t->count++] = (struct ptrc_session_type){
+	*ptrc_append(t->types, t->count) = (struct ptrc_session_type){
 		.id = record->id,
 		.is_filtered = record->is_filtered,
 		.events = record->events,
@@ -395,9 +394,7 @@ static void add_pattern(struct ptrc_session_types *t, const struct ptrc_session_
 {
 	struct posixtrace_pattern *p;
 
-	t->patterns =
-		ptrc_cli_reallocate(t->patterns, (t->pattern_count + 1) * sizeof(*t->patterns));
-	p = &t->patterns[t->pattern_count++];
+	p = ptrc_append(t->patterns, t->pattern_count);
 	*p = (struct posixtrace_pattern){
 		.pt_how = record->is_filtered ? POSIXTRACE_EXCLUDE : POSIXTRACE_ONLY,
 		.pt_has_matched = record->events != 0,

@@ -42,8 +42,7 @@ static void add_of_log(struct ptrc_event_types *t, struct ptrc_reader *r, trace_
 	if (!counts->events && !(name && name->is_known))
 		return;
 	name = ptrc_reader_name(r, id);
-	t->list = ptrc_cli_reallocate(t->list, (t->count + 1) * sizeof(*t->list));
-	type = &t->list[t->count++];
+	type = ptrc_append(t->list, t->count);
 	*type = *counts;
 	type->id = id;
 	type->name = ptrc_cli_allocate(name->size + 1);

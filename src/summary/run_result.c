@@ -75,8 +75,7 @@ void ptrc_run_snapshots_add(struct ptrc_run_snapshots *s, const struct ptrc_snap
 				 (unsigned long long)snapshot->event_count);
 	ptrc_buffer_free(&b);
 	s->failed += snapshot->error != 0;
-	s->made = ptrc_cli_reallocate(s->made, (s->count + 1) * sizeof(*s->made));
-	s->made[s->count++] = *snapshot;
+	*ptrc_append(s->made, s->count) = *snapshot;
 }
 
 void ptrc_run_snapshots_unmatched(struct ptrc_run_snapshots *s, const char *glob)

@@ -14,11 +14,7 @@ static const double rounding_ns = 1;
 
 void ptrc_sync_points_add(struct ptrc_sync_points *p, int64_t at_ns, int64_t ahead_ns)
 {
-	if (p->count == p->size) {
-		p->size = 2 * p->size + 16;
-		p->list = ptrc_cli_reallocate(p->list, p->size * sizeof(*p->list));
-	}
-	p->list[p->count++] = (struct ptrc_sync_point){at_ns, ahead_ns};
+	*ptrc_append(p->list, p->count) = (struct ptrc_sync_point){at_ns, ahead_ns};
 }
 
 void ptrc_sync_evidence_free(struct ptrc_sync_evidence *e)

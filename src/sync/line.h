@@ -30,7 +30,7 @@ struct ptrc_sync_point {
 /* Starts zeroed. */
 struct ptrc_sync_points {
 	struct ptrc_sync_point *list;
-	size_t count, size;
+	size_t count;
 };
 
 void ptrc_sync_points_add(struct ptrc_sync_points *, int64_t at_ns, int64_t ahead_ns);

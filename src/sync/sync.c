@@ -46,17 +46,13 @@ struct event {
 
 struct events {
 	struct event *list;
-	size_t count, size;
+	size_t count;
 	unsigned char *keys;
 	size_t key_used, key_size;
 };
 
 static void add_event(struct events *e, const struct ptrc_key *k, struct event event)
 {
-	if (e->count == e->size) {
-		e->size = 2 * e->size + 1024;
-		e->list = ptrc_cli_reallocate(e->list, e->size * sizeof(*e->list));
-	}
 	if (e->key_size - e->key_used < k->size) {
 		e->key_size = 2 * e->key_size + 65536 + k->size;
 		e->keys = ptrc_cli_reallocate(e->keys, e->key_size);
@@ -65,7 +61,7 @@ static void add_event(struct events *e, const struct ptrc_key *k, struct event e
 	event.key = e->key_used;
 	event.key_size = (uint32_t)k->size;
 	e->key_used += k->size;
-	e->list[e->count++] = event;
+	*ptrc_append(e->list, e->count) = event;
 }
 
 /* Adds the event that was read if it is the begin or end of the message. */
@@ -176,8 +172,7 @@ static struct channel *channel_of(struct channels *c, size_t first, size_t secon
 	if (c->table.count > c->count) {
 		found->first = first;
 		found->second = second;
-		c->list = ptrc_cli_reallocate(c->list, (c->count + 1) * sizeof(struct channel *));
-		c->list[c->count++] = found;
+		*ptrc_append(c->list, c->count) = found;
 	}
 	return found;
 }

@@ -12,30 +12,17 @@
 #define PTRC_SRC_VIEW_BEFORE_H
 
 #include <posixtrace.h>
-#include <stddef.h>
 #include <stdint.h>
+
+#include "src/cli/table.h"
 
 /* There is no such event. */
 #define PTRC_BEFORE_NONE INT64_MIN
 
-/* The last event of a thread. */
-struct ptrc_before_thread {
-	pid_t pid;
-	pid_t tid;
-	pthread_t thread;
-	int64_t ns;
-	/* The places with losses in front of it, counted from 1; 0: the entry is free. */
-	uint64_t period;
-};
-
 /* Starts zeroed. Its memory grows with the threads. */
 struct ptrc_before {
-	/* A power of two of them, at most half of which are in use, or none. */
-	struct ptrc_before_thread *threads;
-	size_t size;
-	size_t count;
-	/* The entry that was used last. */
-	struct ptrc_before_thread *last;
+	struct ptrc_table threads;
+	/* The places with losses so far. */
 	uint64_t period;
 };
 

@@ -791,9 +791,7 @@ bool ptrc_event_fields(struct ptrc_event_format *f, const char *list,
 			if (f->fields[i].id == field.id && (field.id != PTRC_FIELD_MEMBER ||
 							    !strcmp(f->fields[i].text, field.text)))
 				return ptrc_cli_because(why, "'%s' is given twice", name);
-		f->fields =
-			ptrc_cli_reallocate(f->fields, (f->field_count + 1) * sizeof(*f->fields));
-		f->fields[f->field_count++] = field;
+		*ptrc_append(f->fields, f->field_count) = field;
 		if (!list[n])
 			break;
 		list += n + 1;

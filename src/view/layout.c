@@ -102,8 +102,7 @@ static struct ptrc_layout *add(struct ptrc_layouts *l, const char *text,
 		layout->names[i] = number_of(l, model->fields[i].name);
 		layout->has_code |= ptrc_layout_is_code(model->fields[i].kind);
 	}
-	l->layouts = ptrc_cli_reallocate(l->layouts, (l->count + 1) * sizeof(*l->layouts));
-	l->layouts[l->count++] = layout;
+	*ptrc_append(l->layouts, l->count) = layout;
 	l->has_json |= is_all_json(model);
 	return layout;
 }

@@ -16,8 +16,7 @@ static struct ptrc_misfit_type *type_of(struct ptrc_misfit_types *t, const char 
 	for (size_t i = 0; i < t->count; i++)
 		if (t->types[i].layout == layout && !strcmp(t->types[i].name, name))
 			return &t->types[i];
-	t->types = ptrc_cli_reallocate(t->types, (t->count + 1) * sizeof(*t->types));
-	type = &t->types[t->count++];
+	type = ptrc_append(t->types, t->count);
 	*type = (struct ptrc_misfit_type){.name = ptrc_cli_allocate(strlen(name) + 1),
 					  .layout = layout,
 					  .sum.least = SIZE_MAX};

@@ -9,15 +9,12 @@
 
 void ptrc_select_add_number(struct ptrc_select_numbers *n, pid_t number)
 {
-	n->numbers = ptrc_cli_reallocate(n->numbers, (n->count + 1) * sizeof(*n->numbers));
-	n->numbers[n->count++] = number;
+	*ptrc_append(n->numbers, n->count) = number;
 }
 
 void ptrc_select_add_where(struct ptrc_select *s, struct ptrc_where *where)
 {
-	s->wheres =
-		ptrc_cli_reallocate(s->wheres, (s->where_count + 1) * sizeof(struct ptrc_where *));
-	s->wheres[s->where_count++] = where;
+	*ptrc_append(s->wheres, s->where_count) = where;
 }
 
 static bool has_number(const struct ptrc_select_numbers *n, pid_t number)
@@ -181,10 +178,7 @@ void ptrc_select_add_window(struct ptrc_select *s, int64_t first, int64_t last)
 	 * here, and the list stays short. */
 	if (n && s->windows[n - 1].first <= first && join(&s->windows[n - 1], &window))
 		return;
-	/* A power of two: all of the room is in use. It doubles. */
-	if (!(n & (n - 1)))
-		s->windows = ptrc_cli_reallocate(s->windows, (n ? 2 * n : 1) * sizeof(*s->windows));
-	s->windows[s->window_count++] = window;
+	*ptrc_append(s->windows, s->window_count) = window;
 }
 
 static int compare(const void *a, const void *b)

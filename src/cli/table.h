@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A table of things by their keys, which are bytes. */
-#ifndef PTRC_SRC_PAIRS_TABLE_H
-#define PTRC_SRC_PAIRS_TABLE_H
+#ifndef PTRC_SRC_CLI_TABLE_H
+#define PTRC_SRC_CLI_TABLE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
-#include "src/pairs/table.h"
+#include "src/cli/table.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
