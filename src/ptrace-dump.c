@@ -199,6 +199,16 @@ static void check_usage(int operands)
 	ptrc_selection_check(&selection, operands);
 }
 
+/* Whether people see the first or last events and did not ask when the log was written. */
+static bool is_without_flushes(void)
+{
+	const struct ptrc_select *s = &dump.select;
+	bool is_part = dump.first_count != UINT64_MAX || dump.last_count != UINT64_MAX;
+
+	return is_part && dump.format.format == PTRC_FORMAT_TEXT && !to_log &&
+	       !dump.layouts.is_for_pairs && !s->globs.count && !s->where_count && !s->around;
+}
+
 static void parse(int argc, char **argv)
 {
 	static const char *const whens[] = {"auto", "always", "never", NULL};
@@ -300,6 +310,7 @@ static void parse(int argc, char **argv)
 			ptrc_cli_usage("--fields", "%s", why.text);
 	free(fields.texts);
 	check_usage(argc - optind);
+	dump.select.is_without_flushes = is_without_flushes();
 	if (dump.is_verifying)
 		dump.is_counting = dump.has_summary = true;
 	dump.format.has_symbols = selection.has_symbols;

@@ -35,10 +35,16 @@ bool ptrc_select_has_name(const struct ptrc_select *s, const char *name)
 	return found;
 }
 
+static bool is_left_out(const struct ptrc_select *s, trace_event_id_t id)
+{
+	bool is_flush = id == POSIX_TRACE_FLUSH_START || id == POSIX_TRACE_FLUSH_STOP;
+
+	return (s->is_user && ptrc_is_system_type(id)) || (s->is_without_flushes && is_flush);
+}
+
 static bool has_type(const struct ptrc_select *s, struct ptrc_reader *r, trace_event_id_t id)
 {
-	return ptrc_select_has_name(s, ptrc_reader_name(r, id)->text) &&
-	       !(s->is_user && ptrc_is_system_type(id));
+	return ptrc_select_has_name(s, ptrc_reader_name(r, id)->text) && !is_left_out(s, id);
 }
 
 bool ptrc_select_is_around(const struct ptrc_select *s, struct ptrc_select_types *t,
@@ -57,7 +63,7 @@ bool ptrc_select_get_types(const struct ptrc_select *s, struct ptrc_reader *r,
 			   trace_event_set_t *types)
 {
 	posix_trace_eventset_empty(types);
-	if (!s->globs.count && !s->is_user)
+	if (!s->globs.count && !s->is_user && !s->is_without_flushes)
 		return false;
 	for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++)
 		if (has_type(s, r, id))

@@ -32,6 +32,8 @@ struct ptrc_select {
 	struct ptrc_cli_texts globs;
 	/* System events are left out. */
 	bool is_user;
+	/* The events that say when the log was written are left out. */
+	bool is_without_flushes;
 	struct ptrc_select_numbers pids;
 	struct ptrc_select_numbers tids;
 	struct ptrc_span span;

@@ -229,7 +229,7 @@ has_unseen() {
 	ptrace-dump --relative -e traced.event --fields=time,event run.log >fields
 	[ "$(wc -l <fields)" -eq 5 ]
 	[[ $(head -n 1 fields) != +0.000000000s* && $(head -n 1 fields) == *' +0.000000000s traced.event' ]]
-	ptrace-dump --relative --last=2 run.log | diff <(tail -n 2 text) -
+	ptrace-dump --relative --last=2 -e '*' run.log | diff <(tail -n 2 text) -
 	for options in '--json --relative' '--utc --relative' '--json --header=always'; do
 		# shellcheck disable=SC2086 # words
 		exits 2 ptrace-dump $options run.log
@@ -292,6 +292,36 @@ has_unseen() {
 	[ "$(ptrace-dump -e a.two --last=100 run.log | jq -r .data | wc -l)" -eq 7 ]
 	[ -z "$(ptrace-dump --first=0 run.log)" ]
 	[ -z "$(ptrace-dump --last=0 run.log)" ]
+}
+
+@test "when the log was written is not among the first and last events that people see" {
+	made run.log <<-END
+		event 100 7 9 posix_trace_flush_start
+		event 200 7 9 posix_trace_flush_stop
+		event 300 7 8 one
+		event 400 7 8 two
+		event 500 7 9 posix_trace_flush_start
+		event 600 7 9 posix_trace_flush_stop
+	END
+	# An option may change what is asked for: FORMAT EVENTS OPTION...
+	shows() {
+		[ "$(ptrace-dump --format="$1" "${@:3}" run.log | grep -oE 'one|two|flush_st[a-z]*' | xargs)" = "$2" ] ||
+			{ echo "$*"; return 1; }
+	}
+	shows text one --first=1
+	shows text two --last=1
+	shows text 'one two' --last=5
+	shows text two --last=1 --threads=1 --relative
+	shows text flush_stop --last=1 -e '*'
+	shows text flush_stop --last=1 --where='ns > 0'
+	shows text flush_stop --last=1 --around=two
+	shows text 'flush_start flush_sto' --last=1 --pair=posix_trace_flush_start..posix_trace_flush_stop
+	shows json flush_start --first=1
+	shows json flush_stop --last=1
+	shows text 'flush_start flush_stop one two flush_start flush_stop'
+	[ "$(ptrace-dump --count run.log)" -eq 6 ]
+	ptrace-dump --format=text --first=3 --to-log=copy.log run.log
+	[ "$(ptrace-dump --count copy.log)" -eq 3 ]
 }
 
 # times LOG: the nanoseconds of its events of the traced program, as text: too large for jq
