@@ -92,6 +92,19 @@ static struct ptrc_buffer out;
 /* Nothing can be selected. */
 static bool is_vain;
 
+/* Whether events of the trace system are asked for: by name, or as what is near, or as a pair. */
+static bool asks_for_system(void)
+{
+	static const char prefix[] = "posix_trace_";
+	const struct ptrc_select *s = &dump.select;
+	bool is_asked = s->globs.count || s->where_count || s->around;
+
+	for (size_t i = 0; i < pairs.count && !is_asked; i++)
+		is_asked = !strncmp(pairs.list[i].begin, prefix, sizeof(prefix) - 1) ||
+			   !strncmp(pairs.list[i].end, prefix, sizeof(prefix) - 1);
+	return is_asked;
+}
+
 static void parse(int argc, char **argv)
 {
 	struct ptrc_cli_reason why;
@@ -140,6 +153,7 @@ static void parse(int argc, char **argv)
 	selection.is_by_begin = true;
 	ptrc_selection_read(&selection);
 	ptrc_selection_check(&selection, argc - optind);
+	dump.select.is_user |= !asks_for_system();
 	pairs.is_by_name = true;
 	pairs.has_functions = report.is_text && selection.has_symbols;
 }

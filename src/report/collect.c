@@ -713,7 +713,7 @@ static void add(void *self, struct ptrc_source *s)
 	if (d->is_rehearsal)
 		return;
 	look_at_window(r, ns);
-	if (ns >= d->select.span.first && ns <= d->select.span.last)
+	if (is_selected)
 		extend(r, ns);
 	take_loss(r, s);
 	if (!is_selected)

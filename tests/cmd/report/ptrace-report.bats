@@ -25,9 +25,9 @@ meta() {
 	grep -q "default-src 'none'" report.html
 	# The script, without the data.
 	[ "$(sed '/id="meta"/,/id="data"/d' report.html | wc -c)" -lt 100000 ]
-	count=$(ptrace-dump --count --allow-loss work.log)
+	count=$(ptrace-dump --count --user --allow-loss work.log)
 	meta report.html ".events == $count and .version == 1 and .dropped == 0"
-	meta report.html '(.lanes | length) == 7 and (.losses | length) == 1 and (.logs[0].is_complete | not)'
+	meta report.html '(.lanes | length) == 6 and (.losses | length) == 1 and (.logs[0].is_complete | not)'
 	meta report.html '[.classes[] | select(.kind == 1) | .name] | sort == ["db.query", "odd", "request"]'
 }
 
@@ -53,7 +53,10 @@ meta() {
 		args=("$selection")
 		[ "$selection" != --around=odd.begin ] || args+=(--before=1ms)
 		ptrace-report --allow-loss "${args[@]}" -o report.html work.log
-		expected=$(ptrace-dump --allow-loss --json "${args[@]}" work.log | wc -l)
+		# What the program has not recorded is there if events are selected by what they are.
+		whose=--user
+		[[ $selection != --@(event|where|around)=* ]] || whose=--allow-loss
+		expected=$(ptrace-dump --allow-loss --json "$whose" "${args[@]}" work.log | wc -l)
 		[ "$expected" -gt 0 ]
 		meta report.html ".events == $expected"
 	done
@@ -63,6 +66,32 @@ meta() {
 	exits 1 ptrace-report --event=reqest.begin -o none.html work.log
 	[[ $stderr == *"did you mean 'request.begin'"* ]]
 	[ ! -e none.html ]
+}
+
+@test "report: what the trace system records of itself is there only if it is asked for" {
+	made run.log <<-END
+		event 100 1 1 posix_trace_start u32:0
+		event 5000 7 8 one
+		event 6000 7 8 one
+		event 80000 1 2 posix_trace_flush_start
+		event 90000 1 2 posix_trace_flush_stop
+	END
+	# shows LANES SPAN_NS OPTION...
+	shows() {
+		ptrace-report "${@:3}" -o - run.log >report.html
+		meta report.html "[(.lanes | length), .span] == [$1, $2]"
+	}
+	shows 1 1000
+	shows 1 1000 --since=+0s --pid=7 --pair=one..one
+	shows 3 89900 -e '*'
+	shows 3 89900 --where='ns > 0'
+	shows 3 89900 --around=one
+	shows 1 1000 -e '*' --user
+	shows 3 89900 --pair=posix_trace_flush_start..posix_trace_flush_stop
+	ptrace-report --text --utc run.log >text
+	grep -qx 'took        1.000us' text
+	grep -q '1.000us process 7, thread 8' text
+	[ "$(sed -n '/^The longest time without/,$p' text | wc -l)" -eq 2 ]
 }
 
 @test "report: names and data of any bytes stay text" {
