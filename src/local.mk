@@ -171,6 +171,8 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/pairs/kept.c \
 	%D%/pairs/kept.h \
 	%D%/pairs/key.h \
+	%D%/pairs/label.c \
+	%D%/pairs/label.h \
 	%D%/pairs/pair_dump.c \
 	%D%/pairs/pair_dump.h \
 	%D%/pairs/pair_tree.c \

@@ -34,6 +34,7 @@ static const struct ptrc_cli_option options[] = {
 	 "these events, too, are a slice of time, as X.begin\nand X.end always are:\n"
 	 "'req.begin..req.end by data.id', those with the\nsame value in the field, or without 'by' "
 	 "those of\nthe same thread; may be given several times"},
+	PTRC_SELECTION_LABEL_BY_OPTION,
 	{"counters", KEY_COUNTERS, "[=GLOB]",
 	 "numbers that have a unit become counters, called\nEVENT.FIELD; or all numbers whose counters "
 	 "the\npattern matches"},
@@ -72,7 +73,16 @@ static const struct ptrc_export_format *format_of(const char *text)
 	return ptrc_export_formats[ptrc_cli_word("--to", text, names)];
 }
 
-static void check_usage(const struct ptrc_cli_texts *pair_texts, int operands)
+/* Refuses an option about pairs, which was given, if the format has none. */
+static void check_pairs(const char *option)
+{
+	if (export.format->has_only_events)
+		ptrc_cli_usage(option,
+			       "cannot be used together with --to=%s, which has events only",
+			       export.format->name);
+}
+
+static void check_usage(int operands)
 {
 	const char *name;
 	bool is_flame;
@@ -90,11 +100,10 @@ static void check_usage(const struct ptrc_cli_texts *pair_texts, int operands)
 		ptrc_cli_usage("--to", "%s is a directory: --output has to name it", name);
 	if (export.path && !*export.path)
 		ptrc_cli_usage("--output", "needs the name of a file");
-	if (export.format->has_only_events && pair_texts->count)
-		ptrc_cli_usage("--pair",
-			       "cannot be used together with --to=%s, which has events "
-			       "only",
-			       name);
+	if (selection.pair_texts.count)
+		check_pairs("--pair");
+	if (selection.label_text)
+		check_pairs("--label-by");
 	if (is_flame && (dump.first_count != UINT64_MAX || dump.last_count != UINT64_MAX))
 		ptrc_cli_usage("--to",
 			       "%s has sums of events, so --first and --last cannot be used with "
@@ -139,7 +148,7 @@ static void parse(int argc, char **argv)
 	pairs.is_by_name = export.format && export.format->slice;
 	selection.is_by_begin = !pairs.is_by_name;
 	ptrc_selection_read(&selection);
-	check_usage(&selection.pair_texts, argc - optind);
+	check_usage(argc - optind);
 	dump.format.has_symbols = selection.has_symbols;
 }
 

@@ -37,6 +37,7 @@ static const struct ptrc_cli_option options[] = {
 	{"pair", PTRC_SELECTION_PAIR, "PAIR",
 	 "take these for pairs, too, as all X.begin and\nX.end are: 'BEGIN..END by FIELD', of those with\nthe same "
 	 "value in the field, or without 'by' of\nthe same thread; may be given several times"},
+	PTRC_SELECTION_LABEL_BY_OPTION,
 	PTRC_SELECTION_HOST_OPTIONS,
 	PTRC_SELECTION_DATA_OPTIONS,
 	{"allow-loss", PTRC_SELECTION_ALLOW_LOSS, NULL,
@@ -155,6 +156,7 @@ static void parse(int argc, char **argv)
 	ptrc_selection_check(&selection, argc - optind);
 	dump.select.is_user |= !asks_for_system();
 	pairs.is_by_name = true;
+	selection.label.has_rows = report.is_text;
 	pairs.has_functions = report.is_text && selection.has_symbols;
 }
 

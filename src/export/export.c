@@ -146,15 +146,16 @@ static bool is_flame(struct ptrc_export *x)
 	return is_selected;
 }
 
-/* Stores what the pair is called that the event begins, or the function that it ends, if pairs of this kind have
- * names of their own. */
+/* Stores what the pair is called that the event begins, or the function that it ends, if it has another name
+ * than others of its kind. */
 static bool name_by_itself(struct ptrc_export *x, const struct ptrc_pair *pair,
 			   struct ptrc_view *view)
 {
-	if (!ptrc_pair_has_own_name(pair))
-		return false;
 	x->own_name.text.used = 0;
-	ptrc_pair_put_own_name(&x->own_name.text, pair, &x->dump->layouts, view);
+	if (ptrc_pair_has_own_name(pair))
+		ptrc_pair_put_own_name(&x->own_name.text, pair, &x->dump->layouts, view);
+	else if (!ptrc_pair_put_labelled_name(&x->own_name.text, x->pairs, pair, view))
+		return false;
 	end_name(&x->own_name);
 	return true;
 }

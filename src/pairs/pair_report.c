@@ -303,32 +303,34 @@ static void look_for_value(void *thing, void *arg)
 	*has_any |= row->value.kind != PTRC_VALUE_NONE;
 }
 
-/* Puts the fields of layouts whose names are near to the one of --per. */
-static const char *near_fields(const struct ptrc_field *per, const struct ptrc_layouts *l,
-			       char *proposal, size_t size)
+/* Says that no event has the field of the option, and which fields of layouts have names that are near. */
+static void say_without_value(const char *option, const char *events, const struct ptrc_field *f,
+			      const struct ptrc_layouts *l)
 {
 	struct ptrc_nearest nearest = {0};
+	char proposal[4 * TRACE_EVENT_NAME_MAX];
+	bool is_member = f->id == PTRC_FIELD_MEMBER;
 
-	for (size_t i = 0; per->id == PTRC_FIELD_MEMBER && i < l->name_count; i++)
-		if (strcmp(per->text, l->names[i]))
-			ptrc_nearest_offer(&nearest, per->text, l->names[i]);
-	return ptrc_nearest_text(&nearest, proposal, size);
+	for (size_t i = 0; is_member && i < l->name_count; i++)
+		if (strcmp(f->text, l->names[i]))
+			ptrc_nearest_offer(&nearest, f->text, l->names[i]);
+	ptrc_cli_message(option, "no event %s has %s%s%s", events, is_member ? "data." : "",
+			 is_member ? f->text : ptrc_field_name(f->id),
+			 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 }
 
-/* Whether events have the field of --per, if there are any. If not, says so. */
-static bool has_value(const struct ptrc_pairs *p, const struct ptrc_layouts *l)
+/* Whether events have the field of --per, if there are any, and that of --label-by. If not, says so. */
+static bool has_values(const struct ptrc_pairs *p, const struct ptrc_layouts *l)
 {
-	char proposal[4 * TRACE_EVENT_NAME_MAX];
-	bool has_any = !p->per || !p->rows.count;
+	bool has_per = !p->per || !p->rows.count;
+	bool has_label = !p->label || p->label->has_any;
 
-	ptrc_table_visit(&p->rows, look_for_value, &has_any);
-	if (!has_any)
-		ptrc_cli_message("--per", "no event of the pairs has %s%s%s",
-				 p->per->id == PTRC_FIELD_MEMBER ? "data." : "",
-				 p->per->id == PTRC_FIELD_MEMBER ? p->per->text
-								 : ptrc_field_name(p->per->id),
-				 near_fields(p->per, l, proposal, sizeof(proposal)));
-	return has_any;
+	ptrc_table_visit(&p->rows, look_for_value, &has_per);
+	if (!has_per)
+		say_without_value("--per", "of the pairs", p->per, l);
+	if (!has_label)
+		say_without_value("--label-by", "that begins a pair", &p->label->field, l);
+	return has_per && has_label;
 }
 
 bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, struct ptrc_reader *const *readers,
@@ -342,7 +344,7 @@ bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, struct ptrc_reader *c
 		ptrc_cli_message(thing, "no event type has a name that ends with .begin or .end");
 		return true;
 	}
-	is_missing = !has_value(p, layouts);
+	is_missing = !has_values(p, layouts);
 	for (size_t i = 0; i < p->count; i++) {
 		const struct ptrc_pair *pair = &p->list[i];
 

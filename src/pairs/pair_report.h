@@ -17,8 +17,8 @@ void ptrc_pairs_put_text(struct ptrc_buffer *, const struct ptrc_pairs *, bool h
 void ptrc_pairs_json(const struct ptrc_pairs *, struct ptrc_json *, bool has_histogram);
 
 /* Prints a message for each pair whose event types none of the logs or sessions has, if no
- * pair was found by its name, and if no event has the field of --per, of which the layouts may have one that is like
- * it. Returns whether there was one. */
+ * pair was found by its name, and if no event has the field of --per or --label-by, of which the layouts may have
+ * one that is like it. Returns whether there was one. */
 bool ptrc_pairs_report_missing(const struct ptrc_pairs *, struct ptrc_reader *const *, size_t count,
 			       const struct ptrc_layouts *, const char *thing);
 

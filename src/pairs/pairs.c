@@ -296,6 +296,25 @@ static struct ptrc_pair_row *row_of(struct ptrc_pairs *p, size_t number, struct 
 	return row_with(p, number, &v);
 }
 
+/* The same of a begin, which may have a label. */
+static struct ptrc_pair_row *row_of_begin(struct ptrc_pairs *p, size_t number,
+					  struct ptrc_view *view)
+{
+	struct ptrc_buffer name = PTRC_BUFFER_INIT;
+	struct ptrc_pair_row *row;
+
+	if (!ptrc_pair_put_labelled_name(&name, p, &p->list[number], view))
+		return row_of(p, number, view);
+	p->label->has_any = true;
+	row = p->label->has_rows ? row_with(p, number,
+					    &(struct ptrc_value){.kind = PTRC_VALUE_TEXT,
+								 .bytes = name.bytes,
+								 .size = name.used})
+				 : row_of(p, number, view);
+	ptrc_buffer_free(&name);
+	return row;
+}
+
 /* ---- events ---- */
 
 /* The losses that may have taken events of the pair's kind away, of which one is in this source. */
@@ -329,7 +348,7 @@ static void take_begin(struct ptrc_pairs *p, size_t number, size_t source, struc
 		.before = open->latest,
 		.ns = ptrc_when_ns(&view->reader->event.posix_timestamp),
 		.gaps = gaps_of(p, pair, source),
-		.row = row_of(p, number, view),
+		.row = row_of_begin(p, number, view),
 		.common_hash = hash_common(pair, view),
 	};
 	b->gap_count = *b->gaps;
@@ -640,6 +659,21 @@ void ptrc_pair_put_name(struct ptrc_buffer *b, const struct ptrc_pair *pair)
 	ptrc_buffer_text(b, pair->begin);
 	ptrc_buffer_text(b, "..");
 	ptrc_buffer_text(b, pair->end);
+}
+
+bool ptrc_pair_put_labelled_name(struct ptrc_buffer *b, const struct ptrc_pairs *p,
+				 const struct ptrc_pair *pair, struct ptrc_view *view)
+{
+	size_t begin = b->used;
+
+	if (!p->label || ptrc_pair_is_function(pair) || ptrc_pair_is_program(pair))
+		return false;
+	ptrc_pair_put_name(b, pair);
+	ptrc_buffer_text(b, ": ");
+	if (ptrc_label_put(b, p->label, view))
+		return true;
+	b->used = begin;
+	return false;
 }
 
 bool ptrc_pair_is_function(const struct ptrc_pair *pair)

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "src/cli/message.h"
+#include "src/pairs/label.h"
 #include "src/pairs/quantiles.h"
 #include "src/cli/table.h"
 #include "src/view/layout.h"
@@ -104,7 +105,7 @@ struct ptrc_pair_source {
 	bool is_at_loss;
 };
 
-/* Starts zeroed but for is_by_name, per and taker. */
+/* Starts zeroed but for is_by_name, per, label and taker. */
 struct ptrc_pairs {
 	struct ptrc_pair *list;
 	size_t count;
@@ -114,6 +115,8 @@ struct ptrc_pairs {
 	bool is_by_name;
 	/* The field of --per, or null. */
 	const struct ptrc_field *per;
+	/* That of --label-by, or null. */
+	struct ptrc_label *label;
 	/* A pair of functions has a row for each function that symbols, which the views then have, tell. */
 	bool has_functions;
 	struct ptrc_pair_taker taker;
@@ -165,6 +168,11 @@ void ptrc_pairs_forget(struct ptrc_pairs *);
 
 /* What people call the pair: X if its types are X.begin and X.end, else BEGIN..END. */
 void ptrc_pair_put_name(struct ptrc_buffer *, const struct ptrc_pair *);
+
+/* Puts "NAME: VALUE" with the label of the pair, whose begin the view's reader has read. Returns false, and puts
+ * nothing, if there are no labels, the event has none, or the pair is a function or a program. */
+bool ptrc_pair_put_labelled_name(struct ptrc_buffer *, const struct ptrc_pairs *,
+				 const struct ptrc_pair *, struct ptrc_view *);
 
 /* Whether it is what ptrace-run --functions records. */
 bool ptrc_pair_is_function(const struct ptrc_pair *);

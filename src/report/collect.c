@@ -12,8 +12,8 @@
 /* More losses than this are told together with the one before them. */
 enum { LOSSES_MAX = 4096 };
 
-/* Functions beyond so many are told together. */
-enum { FUNCTIONS_MAX = 1000 };
+/* Functions, programs and labels beyond so many are told together. */
+enum { NAMES_MAX = 1000 };
 
 /* What an event type is for the report, beside its class. */
 enum { ROLE_UNKNOWN, ROLE_NONE, ROLE_SWITCH_IN, ROLE_SWITCH_OUT, ROLE_SAMPLE };
@@ -201,7 +201,7 @@ static struct ptrc_report_event *keep_event(struct ptrc_source *s, size_t lane)
 	e->info = reader->event;
 	e->source = s;
 	e->lane = lane;
-	e->own_class = 0;
+	e->pair_class = 0;
 	e->size = (uint32_t)reader->size;
 	if (reader->size)
 		memcpy(e->data, reader->data, reader->size);
@@ -303,23 +303,24 @@ static size_t class_of_pair(struct ptrc_report *r, const struct ptrc_pair *pair)
 	return r->class_of_pair[number] - 1;
 }
 
-/* The class of a function, by its name, or by its place in a process. */
+/* The class of pairs that have a name of their own, by that, or of a function by its place in a process. */
 struct function {
 	struct ptrc_table_entry entry;
 	/* Plus 1. */
 	size_t class;
 };
 
-/* The class of functions, or of programs, of this name; that of the pair if there are too many. */
+/* The class of those of the pair that have this name; that of all of them if there are too many. */
 static size_t class_of_name(struct ptrc_report *r, const struct ptrc_pair *pair, const char *name,
 			    size_t size)
 {
 	struct ptrc_buffer key = PTRC_BUFFER_INIT;
+	size_t number = (size_t)(pair - r->pairs->list);
 	struct function *f;
 
-	ptrc_buffer_char(&key, (char)ptrc_pair_is_program(pair));
+	ptrc_buffer_bytes(&key, &number, sizeof(number));
 	ptrc_buffer_bytes(&key, name, size);
-	f = r->functions.count < FUNCTIONS_MAX
+	f = r->functions.count < NAMES_MAX
 		    ? ptrc_table_find(&r->functions, key.bytes, key.used, sizeof(*f))
 		    : ptrc_table_seek(&r->functions, key.bytes, key.used);
 	ptrc_buffer_free(&key);
@@ -327,7 +328,7 @@ static size_t class_of_name(struct ptrc_report *r, const struct ptrc_pair *pair,
 		return class_of_pair(r, pair);
 	if (!f->class) {
 		f->class = add_class(r, PTRC_REPORT_PAIRS, name, size) + 1;
-		r->classes[f->class - 1].pair = (size_t)(pair - r->pairs->list);
+		r->classes[f->class - 1].pair = number;
 	}
 	return f->class - 1;
 }
@@ -375,6 +376,23 @@ static size_t own_class(struct ptrc_report *r, const struct ptrc_pair *pair, str
 	return class;
 }
 
+/* The class of the pair that the event begins, which the view's reader has read; with --label-by, of those that
+ * have the same value. */
+static size_t class_of_begin(struct ptrc_report *r, const struct ptrc_pair *pair,
+			     struct ptrc_view *view)
+{
+	struct ptrc_buffer name = PTRC_BUFFER_INIT;
+	size_t class;
+
+	if (ptrc_report_has_own_class(r, pair))
+		return own_class(r, pair, view);
+	if (!ptrc_pair_put_labelled_name(&name, r->pairs, pair, view))
+		return class_of_pair(r, pair);
+	class = class_of_name(r, pair, name.bytes, name.used);
+	ptrc_buffer_free(&name);
+	return class;
+}
+
 static size_t class_of_runs(struct ptrc_report *r)
 {
 	static const char name[] = "on a processor";
@@ -402,8 +420,7 @@ static void *keep(void *arg, const struct ptrc_pair *pair, struct ptrc_view *vie
 	struct ptrc_report_event *e = keep_event(r->source, r->lane);
 
 	r->is_in_pair = true;
-	if (ptrc_report_has_own_class(r, pair))
-		e->own_class = (uint32_t)own_class(r, pair, view) + 1;
+	e->pair_class = (uint32_t)class_of_begin(r, pair, view);
 	return e;
 }
 
@@ -509,7 +526,7 @@ static void take(void *arg, const struct ptrc_pair *pair, enum ptrc_pair_fate fa
 {
 	struct ptrc_report *r = arg;
 	struct ptrc_report_event *begin = kept;
-	size_t class = begin && begin->own_class		    ? begin->own_class - 1
+	size_t class = begin					    ? begin->pair_class
 		       : ptrc_report_has_own_class(r, pair) && view ? own_class(r, pair, view)
 								    : class_of_pair(r, pair);
 	struct ptrc_report_class *c = &r->classes[class];

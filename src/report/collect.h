@@ -30,8 +30,8 @@ struct ptrc_report_event {
 	struct posix_trace_event_info info;
 	struct ptrc_source *source;
 	size_t lane;
-	/* If the event begins a function or a program: the number of its class, plus 1. */
-	uint32_t own_class;
+	/* If the event begins a pair: the number of that one's class. */
+	uint32_t pair_class;
 	uint32_t size;
 	unsigned char data[];
 };
@@ -150,8 +150,8 @@ struct ptrc_report {
 	size_t *class_of_pair;
 	size_t class_of_pair_count;
 	size_t class_of_runs;
-	/* The classes of programs and functions by their names, which of functions only symbols tell, or by what
-	 * their places are called; and of functions by their places: source, process and address. Some of
+	/* The classes of programs and labels by their names, and of functions by theirs, which only symbols
+	 * tell, or by what their places are called; and of functions by their places: source, process and address. Some of
 	 * these have no name. */
 	struct ptrc_table functions;
 	struct ptrc_table places;

@@ -191,8 +191,10 @@ static void put_longest(struct ptrc_buffer *b, const struct ptrc_report *r,
 		put_time(b, time, l->begin_ns);
 		ptrc_buffer_char(b, ' ');
 		put_duration(b, l->duration_ns);
-		if (ptrc_report_has_own_class(r, &r->pairs->list[l->pair_number]))
-			ptrc_buffer_text(&name, r->classes[l->class].name);
+		if (r->pairs->label ||
+		    ptrc_report_has_own_class(r, &r->pairs->list[l->pair_number]))
+			ptrc_buffer_bytes(&name, r->classes[l->class].name,
+					  r->classes[l->class].name_size);
 		else
 			ptrc_pair_put_name(&name, &r->pairs->list[l->pair_number]);
 		ptrc_text_put(b, name.bytes, name.used);

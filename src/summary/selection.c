@@ -99,6 +99,11 @@ bool ptrc_selection_take(struct ptrc_selection *s, int key)
 	case PTRC_SELECTION_PAIR:
 		ptrc_cli_add_text(&s->pair_texts, optarg);
 		break;
+	case PTRC_SELECTION_LABEL_BY:
+		if (s->label_text)
+			ptrc_cli_usage("--label-by", "is given twice");
+		s->label_text = optarg;
+		break;
 	case PTRC_SELECTION_DECODE:
 		ptrc_config_take_layout(&d->layouts, optarg);
 		break;
@@ -136,6 +141,20 @@ static void read_layouts(struct ptrc_dump *d, const char *path)
 		ptrc_config_read_layouts(&d->layouts, path, d->session);
 	/* The sources may tell of others. */
 	d->layouts.is_open = true;
+}
+
+/* Reads --label-by, which is about begins, that is, about events. */
+static void read_label(struct ptrc_selection *s)
+{
+	struct ptrc_cli_reason why;
+
+	if (!s->label_text)
+		return;
+	if (!ptrc_field_find_key(s->label_text, &s->dump->layouts, &s->label.field, &why))
+		ptrc_cli_usage("--label-by", "%s", why.text);
+	if (!s->has_symbols && ptrc_field_is_of_source(s->label.field.id))
+		ptrc_cli_usage("--label-by", "function, file and line need --symbols");
+	s->pairs->label = &s->label;
 }
 
 /* Reads --pair; the expressions of --where that follow are about pairs, too. */
@@ -178,6 +197,7 @@ void ptrc_selection_read(struct ptrc_selection *s)
 
 	read_layouts(d, s->config);
 	ptrc_sync_read(&s->sync, &s->sync_texts, &d->layouts);
+	read_label(s);
 	add_pairs(s);
 	add_wheres(s);
 }

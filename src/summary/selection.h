@@ -29,6 +29,7 @@ enum {
 	PTRC_SELECTION_FIRST,
 	PTRC_SELECTION_LAST,
 	PTRC_SELECTION_PAIR,
+	PTRC_SELECTION_LABEL_BY,
 	PTRC_SELECTION_DECODE,
 	PTRC_SELECTION_STRICT,
 	PTRC_SELECTION_SYMBOLS,
@@ -65,6 +66,14 @@ enum {
 		"last", PTRC_SELECTION_LAST, "N", "only the last N of them"                     \
 	}
 
+/* Of a command that gives pairs names. */
+#define PTRC_SELECTION_LABEL_BY_OPTION                                     \
+	{                                                                  \
+		"label-by", PTRC_SELECTION_LABEL_BY, "FIELD",              \
+			"call pairs 'NAME: VALUE', by the value of this\n" \
+			"field of their begins, such as data.kind"         \
+	}
+
 /* Those that are about logs of several hosts. */
 #define PTRC_SELECTION_HOST_OPTIONS                                                            \
 	{"label", PTRC_SELECTION_LABEL, "NAME=LOG",                                            \
@@ -96,6 +105,9 @@ struct ptrc_selection {
 	struct ptrc_pairs *pairs;
 	struct ptrc_cli_texts wheres;
 	struct ptrc_cli_texts pair_texts;
+	/* The field of --label-by, or null; and what the pairs have of it. */
+	const char *label_text;
+	struct ptrc_label label;
 	struct ptrc_cli_texts labels;
 	struct ptrc_cli_texts sync_texts;
 	struct ptrc_sync sync;

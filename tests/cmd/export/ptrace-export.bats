@@ -54,6 +54,38 @@ make_pairs() {
 	jq -e '.otherData.logs[0].losses.stream_events == 0' trace.json
 }
 
+@test "--label-by tells pairs of one name apart" {
+	made jobs.log <<-END
+		event 1000 7 8 job.begin str:resize
+		event 2000 7 8 step.begin u32:1
+		event 3000 7 8 step.end
+		event 4000 7 8 job.end
+		event 5000 7 8 job.begin str:crop
+		event 7000 7 8 job.end
+		event 8000 7 8 bare.begin
+		event 9000 7 8 bare.end
+	END
+	exports() {
+		ptrace-export --to="$1" --decode='job.begin=str kind' --decode='step.begin=enum u32 {z, a} kind' \
+			--label-by=data.kind jobs.log
+	}
+	exports chrome | jq -e '[.traceEvents[] | select(.ph == "X") | .name] ==
+		["step: a", "job: resize", "job: crop", "bare"]'
+	exports perfetto | strings -n 3 >names
+	grep -q 'job: resize' names
+	grep -q 'job: crop' names
+	[ "$(exports folded)" = "$(printf '%s\n' 'process 7;job: resize 2000' \
+		'process 7;job: resize;step: a 1000' 'process 7;job: crop 2000' 'process 7;bare 1000')" ]
+	exports speedscope | jq -e '[.shared.frames[].name] | index("job: crop") != null'
+	exits 1 ptrace-export --to=chrome --decode='job.begin=str kind' --label-by=data.kid jobs.log
+	[[ $stderr == *"--label-by: no event that begins a pair has data.kid (did you mean 'kind'?)"* ]]
+	jq -e '[.traceEvents[] | select(.ph == "X")] | length == 4' stdout.txt
+	for format in csv ctf; do
+		exits 2 ptrace-export --to=$format -o out --label-by=pid jobs.log
+		[[ $stderr == *"--label-by: cannot be used together with --to=$format, which has events only"* ]]
+	done
+}
+
 @test "a pair over two threads is a slice by itself, and a flow between them" {
 	make_pairs
 	chrome --decode='send=u64 id' --decode='receive=u64 id' \

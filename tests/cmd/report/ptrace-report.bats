@@ -256,6 +256,48 @@ meta() {
 	meta end.html "$seen == [[\"a\", 0, 0, 0, 0, 1, 0]]"
 }
 
+@test "report: --label-by tells pairs of one name apart" {
+	made jobs.log <<-END
+		layout job.begin u32 n, str kind
+		layout call.begin json
+		event 1000 7 8 job.begin u32:1 str:resize
+		event 1500 7 8 call.begin str:{"kind":"in\\"ner","n":3}
+		event 1600 7 8 call.end
+		event 2000 7 8 job.end
+		event 3000 7 8 job.begin u32:2 str:crop
+		event 5000 7 8 job.end
+		event 6000 7 8 job.begin u32:1 str:resize
+		event 6500 7 8 job.end
+		event 7000 7 8 plain.begin
+		event 7500 7 8 plain.end
+		event 8000 7 8 job.end
+		event 9000 7 8 job.begin u32:9 str:$(printf 'x%.0s' {1..150}; printf '%%C3%%A9%.0s' {1..100})
+		event 9500 7 8 job.end
+		event 9600 7 8 call.begin str:{"kind":null}
+		event 9700 7 8 call.end
+	END
+	long="job: $(printf 'x%.0s' {1..150}; printf 'é%.0s' {1..25})..."
+	ptrace-report --label-by=data.kind -o report.html jobs.log
+	meta report.html "[.classes[] | select(.kind == 1) | [.name, .count, .no_begin]] | sort == ([
+		[\"call\", 1, 0], [\"call: in\\\"ner\", 1, 0], [\"job\", 0, 1], [\"job: crop\", 1, 0], [\"job: resize\", 2, 0],
+		[\"$long\", 1, 0], [\"plain\", 1, 0]] | sort)"
+	ptrace-report --text --label-by=data.n jobs.log >text
+	grep -Eq '^job: 1 +2 ' text
+	grep -Eq '^job\.begin\.\.job\.end +0 +0 +1 ' text
+	grep -q ' 2\.000us job: 2 (process 7, thread 8)$' text
+	exits 1 ptrace-report --text --label-by=data.kin jobs.log
+	[[ $stderr == *"--label-by: no event that begins a pair has data.kin (did you mean 'kind'?)"* ]]
+	grep -Eq '^job\.begin\.\.job\.end +4 ' stdout.txt
+	# Programs are called by their own names.
+	made programs.log <<-END
+		layout os.exec str name
+		event 100 7 7 os.exec str:sh
+		event 300 7 7 os.exit
+	END
+	exits 1 ptrace-report --label-by=data.name -o report.html programs.log
+	meta report.html '[.classes[] | select(.kind == 1) | .name] == ["sh"]'
+}
+
 @test "report --text: summary, histograms, the longest pairs, gaps" {
 	scene work.log work 500
 	exits 0 ptrace-report --text --utc --allow-loss work.log
@@ -277,7 +319,8 @@ meta() {
 @test "report: wrong usage" {
 	scene work.log work 10
 	for options in '' '-o a -o b' '--text -o a' '--text --max-size=1M' '--text --force' '-o a --utc' \
-		'-o a --max-size=10' '-o a --max-size=1T' '-o a --first=1 --last=1' '-o a --before=1s'; do
+		'-o a --label-by=gap' '-o a --label-by=none' '-o a --label-by=line' \
+		'-o a --label-by=pid --label-by=tid' '-o a --max-size=10' '-o a --max-size=1T' '-o a --first=1 --last=1' '-o a --before=1s'; do
 		# shellcheck disable=SC2086 # several words
 		exits 2 ptrace-report $options work.log
 		[[ $stderr == "ptrace-report: "* ]]
