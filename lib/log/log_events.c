@@ -420,6 +420,9 @@ int ptrc_log_events_end(struct ptrc_log_writer *w)
 		w->has_retry = true;
 		if (!w->is_regular && w->last_ns > w->skip_ns)
 			w->skip_ns = w->last_ns;
+		/* What a pipe has taken is never taken back, and no flush may follow that saves it. */
+		if (!w->is_regular)
+			ptrc_log_state_tell(w);
 		return error;
 	}
 	w->skip_ns = INT64_MIN;

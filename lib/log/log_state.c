@@ -39,6 +39,12 @@ void ptrc_log_state_save(struct ptrc_log_writer *w)
 	for (uint32_t i = 0; i < PTRC_LOG_STATE_WORDS; i++)
 		ptrc_store_relaxed(&to[i], words[i]);
 	ptrc_store_release(&h->log_state[0], 1 + copy + 2 * (uint64_t)w->place);
+	ptrc_log_state_tell(w);
+}
+
+void ptrc_log_state_tell(const struct ptrc_log_writer *w)
+{
+	struct ptrc_stream_header *h = w->header;
 
 	ptrc_store_relaxed(&h->log_events, w->state.events_before + w->state.events);
 	ptrc_store_relaxed(&h->log_bytes, w->state.bytes_before + w->state.bytes);

@@ -219,9 +219,12 @@ void ptrc_losses_report(const struct ptrc_losses *l, const char *thing)
 					"ptrace-keeper, dies again and again; 'ptrace-salvage' "
 					"finishes it");
 	else if (l->write_error && l->unwritten_events)
-		ptrc_cli_message(thing, "%llu %s lost, as writing the log failed: %s",
-				 (unsigned long long)l->unwritten_events,
-				 events(l->unwritten_events), strerror(l->write_error));
+		/* What stood in a pipe or a socket when its reader went away is lost, too. */
+		ptrc_cli_message(
+			thing, "%s%llu %s lost, as writing the log failed: %s",
+			l->write_error == EPIPE || l->write_error == ECONNRESET ? "at least " : "",
+			(unsigned long long)l->unwritten_events, events(l->unwritten_events),
+			strerror(l->write_error));
 	else if (l->write_error == ESTALE && !l->is_log_gone)
 		ptrc_cli_message(thing, "the log was truncated or written to by somebody else "
 					"while it was written: events are missing from it");

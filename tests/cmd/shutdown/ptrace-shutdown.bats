@@ -118,3 +118,21 @@ load ../../support/helpers
 	exits 0 ptrace-shutdown "$me.a"
 	[ -z "$stderr" ]
 }
+
+@test "how many events are lost is told if the reader of the log goes away" {
+	mkfifo fifo
+	head -c 300000 fifo >part 3>&- &
+	reader=$!
+	traced_start -w -W -n 200000
+	ptrace-create --pid="$pid" --name="$me.a" --stream-min-size=32M -o fifo --start
+	go
+	wait_until says done
+	exits 3 ptrace-shutdown --json "$me.a"
+	wait "$reader"
+	lost=$(jq 'select(.losses.write_error == 32) | .losses.unwritten_events' stdout.txt)
+	[[ $stderr == *": at least $lost events lost, as writing the log failed: Broken pipe" ]]
+	got=$(ptrace-dump --count --allow-loss part)
+	[ "$got" -gt 10000 ]
+	[ $((got + lost)) -le 200003 ]
+	[ $((got + lost)) -gt $((200003 - 65536)) ]
+}
