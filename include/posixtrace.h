@@ -770,8 +770,9 @@ int posixtrace_log_add_whose(struct posixtrace_log *, trace_id_t);
 
 /*
  * Writes what waits, closes the log, waits until it is on its disk, and frees it, whatever it
- * returns. The status of the log says what it lacks: pt_lost_events and pt_log_lost_events of *counts, what
- * was cut: pt_data_needed, and the members of that whose names begin with pt_source (a null pointer: nothing).
+ * returns. The status of the log says what it lacks: pt_lost_events, pt_log_lost_events, pt_untraced_processes
+ * with pt_untraced_error, and pt_refused_names of *counts, what was cut: pt_data_needed, and the members of that
+ * whose names begin with pt_source (a null pointer: nothing).
  *   EINVAL  null pointer for the log.
  *   ENOMEM  no memory.
  *   others  of a write: the log has no end.

@@ -520,6 +520,12 @@ int ptrc_log_copy_add_whose(struct posixtrace_log *c, const struct ptrc_log_whos
 	return 0;
 }
 
+/* The count as a log has it: no more than fits. */
+static uint32_t count_of(unsigned long count)
+{
+	return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
+}
+
 int ptrc_log_copy_close(struct posixtrace_log *c, const struct posixtrace_counts *lost)
 {
 	uint64_t status = 0;
@@ -535,6 +541,9 @@ int ptrc_log_copy_close(struct posixtrace_log *c, const struct posixtrace_counts
 							 ? (uint16_t)lost->pt_source_damaged_parts
 							 : UINT16_MAX;
 		c->writer.is_source_uncounted = lost->pt_is_source_uncounted;
+		c->writer.source_untraced = (struct ptrc_untraced){
+			count_of(lost->pt_untraced_processes), lost->pt_untraced_error};
+		c->writer.source_refused_names = count_of(lost->pt_refused_names);
 		ptrc_store_relaxed(&c->header->lost_events, lost->pt_lost_events);
 		ptrc_store_relaxed(&c->header->data_needed, lost->pt_data_needed);
 		status = (lost->pt_lost_events ? PTRC_ST_EVER_OVERRUN : 0) |
@@ -606,9 +615,7 @@ int ptrc_log_copy_status(struct posixtrace_log *c, const struct posix_trace_stat
 		.untraced_processes = (uint32_t)counts->pt_untraced_processes,
 		.untraced_error = (uint32_t)counts->pt_untraced_error,
 		.refused_names = (uint32_t)counts->pt_refused_names,
-		.data_needed = counts->pt_data_needed < UINT32_MAX
-				       ? (uint32_t)counts->pt_data_needed
-				       : UINT32_MAX,
+		.data_needed = count_of(counts->pt_data_needed),
 		.waits = counts->pt_waits,
 		.wait_ns = counts->pt_wait_ns,
 	};

@@ -23,6 +23,7 @@
 #include "lib/model/eventset.h"
 #include "lib/model/names.h"
 #include "lib/stream/stream.h"
+#include "lib/stream/untraced.h"
 
 /* An UNTIL_FULL log is full: nothing is added any more. */
 #define PTRC_LOG_STATE_FULL UINT64_C(1)
@@ -131,6 +132,9 @@ struct ptrc_log_writer {
 	uint64_t source_damaged_events, source_missed_events;
 	uint16_t source_damaged_parts;
 	bool is_source_uncounted;
+	/* Who is missing from the source. */
+	struct ptrc_untraced source_untraced;
+	uint32_t source_refused_names;
 	uint64_t added_events;	   /* to the batch, without markers */
 	uint64_t unwritten_events; /* of the last flush, if it failed */
 	bool must_not_append;	   /* the descriptor has O_APPEND, and was not opened again */
@@ -191,12 +195,12 @@ PTRC_NONNULL() uint32_t ptrc_log_state_place(const struct ptrc_stream_header *h)
 PTRC_NONNULL() bool ptrc_log_state_is_saved(const struct ptrc_stream_header *h);
 /* Saves the state in header.log_state, makes w->place the place of the log, and tells it. */
 PTRC_NONNULL() void ptrc_log_state_save(struct ptrc_log_writer *w);
+/* Puts into other words of the header what posix_trace_get_status() and its like tell of the log. */
+PTRC_NONNULL() void ptrc_log_state_tell(const struct ptrc_log_writer *w);
 /* Loads the state from header.log_state. False if none was saved. */
 PTRC_NONNULL() PTRC_MUST_CHECK bool ptrc_log_state_load(struct ptrc_log_writer *w);
 /* The same, without a writer. */
 PTRC_NONNULL()
-/* Puts into other words of the header what posix_trace_get_status() and its like tell of the log. */
-PTRC_NONNULL() void ptrc_log_state_tell(const struct ptrc_log_writer *w);
 PTRC_MUST_CHECK bool ptrc_log_state_read(const struct ptrc_stream_header *h,
 					 struct ptrc_log_state *state);
 /* After a failed flush that another process will try again: the state in the header stays as it

@@ -21,7 +21,6 @@
 #include "lib/model/eventset.h"
 #include "lib/stream/clock.h"
 #include "lib/stream/status.h"
-#include "lib/stream/untraced.h"
 
 /* ---- head ---- */
 
@@ -302,15 +301,16 @@ static int write_end(struct ptrc_log_writer *w, uint16_t flags, bool with_index)
 	};
 	static const struct ptrc_log_facts is_status = {.type = PTRC_LOG_STATUS};
 	static const struct ptrc_log_facts is_end = {.type = PTRC_LOG_END};
-	struct ptrc_untraced untraced = {0};
+	struct ptrc_untraced untraced = w->source_untraced;
 	int error;
 
 	if (w->dirfd >= 0)
 		ptrc_untraced_count(w->dirfd, w->header->id, &untraced);
 	status.untraced_processes = untraced.processes;
 	status.untraced_error = (uint32_t)untraced.error;
+	status.refused_names = w->source_refused_names;
 	if (w->names)
-		status.refused_names = (uint32_t)ptrc_names_count_refused(w->names->refused_seen);
+		status.refused_names += (uint32_t)ptrc_names_count_refused(w->names->refused_seen);
 	status.names = ptrc_log_names_count(w);
 	w->close_reserve = 0;
 	ptrc_log_buffer_clear(&w->out);

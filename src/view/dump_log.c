@@ -228,6 +228,16 @@ static void add_whose(struct dump_log *l)
 		l->error = posixtrace_log_add_whose(l->log, d->sources[i].reader.trace);
 }
 
+/* Adds what a source lacks because of processes and names. Names that several lack may be the same ones. */
+static void add_refused(struct posixtrace_counts *lost, const struct ptrc_losses *s)
+{
+	lost->pt_untraced_processes += s->untraced_processes;
+	if (s->untraced_error)
+		lost->pt_untraced_error = s->untraced_error;
+	if (lost->pt_refused_names < s->refused_names)
+		lost->pt_refused_names = s->refused_names;
+}
+
 static bool end(void *self)
 {
 	struct posixtrace_counts lost = {.pt_size = sizeof(lost)};
@@ -247,6 +257,7 @@ static bool end(void *self)
 			lost.pt_data_needed = counts->pt_data_needed;
 		lost.pt_source_damaged_parts +=
 			s->damaged_parts + s->missing_names + s->source_damaged_parts;
+		add_refused(&lost, s);
 		lost.pt_source_missed_events += s->unshown_events + s->source_unshown_events;
 		lost.pt_is_source_uncounted |= s->is_unreadable_uncounted || s->is_overrun ||
 					       s->is_unclosed || s->is_rest_unshown ||

@@ -14,6 +14,8 @@
  *                                 a reading of clocks at LOG, the time of events; ERROR is maxerror, and
  *                                 STATUS that of adjtimex: 0 synchronized, 64 not, -1 not known
  *     lost COUNT                  so many events are said to be missing
+ *     untraced COUNT ERROR        so many processes are said to have been untraced, because of this error
+ *     refused COUNT               so many event names are said to have got no type
  *     unclosed                    the log gets no end
  *
  * %XX in a name is a byte, as words end at blanks. Times count from 1 700 000 000 s, but for BOOTTIME.
@@ -270,6 +272,10 @@ int main(int argc, char **argv)
 			take_clock(line + 6);
 		else if (!strncmp(line, "lost ", 5))
 			lost.pt_lost_events = strtoul(line + 5, NULL, 10);
+		else if (sscanf(line, "untraced %lu %d", &lost.pt_untraced_processes,
+				&lost.pt_untraced_error) == 2 ||
+			 sscanf(line, "refused %lu", &lost.pt_refused_names) == 1)
+			continue;
 		else if (!strcmp(line, "unclosed"))
 			_exit(EXIT_SUCCESS);
 		else if (*line)

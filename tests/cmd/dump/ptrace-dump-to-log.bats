@@ -309,3 +309,34 @@ whose() {
 	[ -z "$stdout" ]
 	[ "$(grep -c "full/...\.log: writing the log failed: No space left on device" stderr.txt)" -eq 4 ]
 }
+
+@test "a copy says which processes and names its sources lack" {
+	made one.log <<-END
+		event 100 7 8 a
+		untraced 2 24
+		refused 5
+	END
+	made two.log <<-END
+		event 200 7 8 a
+		untraced 1 12
+		refused 3
+	END
+	made whole.log <<<'event 300 7 8 a'
+	# lacks COPY: its processes, their error, its names
+	lacks() {
+		ptrace-stat --allow-loss --json "$1" 2>stderr.txt |
+			jq -c '.losses | [.untraced_processes, .untraced_error, .refused_names]'
+	}
+	exits 3 ptrace-dump --to-log=copy.log one.log
+	[[ $stderr == *"one.log: 2 processes could not be traced: too few descriptors"* ]]
+	[ "$(lacks copy.log)" = '[2,24,5]' ]
+	ptrace-dump --allow-loss --to-log=again.log copy.log
+	[ "$(lacks again.log)" = '[2,24,5]' ]
+	grep -qx 'ptrace-stat: again.log: 2 processes could not be traced: too few descriptors' stderr.txt
+	grep -q 'again.log: at least 5 event names got no type' stderr.txt
+	# The names that two lack may be the same.
+	ptrace-dump --allow-loss --to-log=both.log one.log two.log whole.log
+	[ "$(lacks both.log)" = '[3,12,5]' ]
+	exits 0 ptrace-dump --to-log=copy.log whole.log
+	[ "$(lacks copy.log)" = '[0,0,0]' ]
+}

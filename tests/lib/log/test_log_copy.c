@@ -335,7 +335,10 @@ TEST(the_status_tells_what_was_lost, "")
 					 .pt_source_damaged_events = 7,
 					 .pt_source_missed_events = 9,
 					 .pt_is_source_uncounted = 1,
-					 .pt_source_damaged_parts = 11},
+					 .pt_source_damaged_parts = 11,
+					 .pt_untraced_processes = 13,
+					 .pt_untraced_error = EMFILE,
+					 .pt_refused_names = 17},
 				 seen;
 	struct posix_trace_status_info status;
 	int fd = ts_temp_file();
@@ -353,13 +356,18 @@ TEST(the_status_tells_what_was_lost, "")
 	CHECK_EQ(seen.pt_source_missed_events, 9);
 	CHECK_EQ(seen.pt_is_source_uncounted, 1);
 	CHECK_EQ(seen.pt_source_damaged_parts, 11);
+	CHECK_EQ(seen.pt_untraced_processes, 13);
+	CHECK_EQ(seen.pt_untraced_error, EMFILE);
+	CHECK_EQ(seen.pt_refused_names, 17);
 	ts_close_log(trid);
 	/* There is room for so many. */
 	lost.pt_source_damaged_parts = 65536;
+	lost.pt_refused_names = UINT32_MAX + UINT64_C(1);
 	CHECK_OK(posixtrace_log_close(begin(fd), &lost));
 	trid = ts_open_log(fd);
 	CHECK_OK(posixtrace_get_counts(trid, &seen, sizeof(seen)));
 	CHECK_EQ(seen.pt_source_damaged_parts, 65535);
+	CHECK_EQ(seen.pt_refused_names, UINT32_MAX);
 	CHECK_EQ(seen.pt_is_source_uncounted, 1);
 	ts_close_log(trid);
 	CHECK_OK(posixtrace_log_close(begin(fd), NULL));
