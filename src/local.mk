@@ -89,6 +89,8 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/view/quantity.h \
 	%D%/view/reader.c \
 	%D%/view/reader.h \
+	%D%/view/regex.c \
+	%D%/view/regex.h \
 	%D%/view/select.c \
 	%D%/view/select.h \
 	%D%/view/sieve.c \
@@ -275,29 +277,31 @@ endif
 EXTRA_DIST += %D%/view/symbol_file.c %D%/view/symbol_file_none.c
 
 %C%_libcommands_a_CPPFLAGS = $(AM_CPPFLAGS) -DPTRC_PKGLIBDIR='"$(pkglibdir)"'
-%C%_libcommands_a_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS) $(LIBDW_CFLAGS)
+%C%_libcommands_a_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS) $(PCRE2_CFLAGS) $(LIBDW_CFLAGS)
 
 ptrc_commands_libs = %D%/libcommands.a $(LDADD)
 # Of those that read a configuration; the others need not load it.
 ptrc_configured_libs = $(ptrc_commands_libs) $(YAML_LIBS)
-%C%_ptrace_check_LDADD = $(ptrc_configured_libs)
+# Of those that have expressions or rules; ptrace-snapshot has neither, but writes what could be selected.
+ptrc_selecting_libs = $(ptrc_configured_libs) $(PCRE2_LIBS)
+%C%_ptrace_check_LDADD = $(ptrc_selecting_libs)
 %C%_ptrace_clear_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_create_LDADD = $(ptrc_configured_libs)
 %C%_ptrace_doctor_LDADD = $(ptrc_commands_libs)
-%C%_ptrace_dump_LDADD = $(ptrc_configured_libs)
+%C%_ptrace_dump_LDADD = $(ptrc_selecting_libs)
 %C%_ptrace_events_LDADD = $(ptrc_commands_libs)
-%C%_ptrace_export_LDADD = $(ptrc_configured_libs)
+%C%_ptrace_export_LDADD = $(ptrc_selecting_libs)
 %C%_ptrace_filter_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_event_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_flush_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_list_LDADD = $(ptrc_commands_libs)
-%C%_ptrace_report_LDADD = $(ptrc_configured_libs)
-%C%_ptrace_run_LDADD = $(ptrc_configured_libs)
+%C%_ptrace_report_LDADD = $(ptrc_selecting_libs)
+%C%_ptrace_run_LDADD = $(ptrc_selecting_libs)
 %C%_ptrace_salvage_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_shutdown_LDADD = $(ptrc_commands_libs)
-%C%_ptrace_snapshot_LDADD = $(ptrc_commands_libs)
+%C%_ptrace_snapshot_LDADD = $(ptrc_commands_libs) $(PCRE2_LIBS)
 %C%_ptrace_start_LDADD = $(ptrc_commands_libs)
-%C%_ptrace_stat_LDADD = $(ptrc_configured_libs) -lm
+%C%_ptrace_stat_LDADD = $(ptrc_selecting_libs) -lm
 %C%_ptrace_stop_LDADD = $(ptrc_commands_libs)
 
 # It alone speaks to a server.

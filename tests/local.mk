@@ -11,6 +11,7 @@ ptrc_c_tests = \
 	%D%/cmd/dump/test_decode \
 	%D%/cmd/dump/test_follow \
 	%D%/cmd/dump/test_hosts \
+	%D%/cmd/dump/test_regex \
 	%D%/cmd/dump/test_select \
 	%D%/cmd/dump/test_view \
 	%D%/cmd/run/test_os \
@@ -210,15 +211,16 @@ ptrc_support_ldadd = %D%/support/libsupport.a $(LDADD)
 %C%_lib_stream_test_status_LDADD = $(ptrc_support_ldadd)
 %C%_lib_stream_test_sysevent_LDADD = $(ptrc_support_ldadd)
 
-%C%_cmd_check_test_check_LDADD = src/libcommands.a $(LDADD) $(YAML_LIBS)
-%C%_cmd_dump_test_decode_LDADD = src/libcommands.a $(LDADD)
-%C%_cmd_dump_test_follow_LDADD = src/libcommands.a $(ptrc_support_ldadd)
-%C%_cmd_dump_test_hosts_LDADD = src/libcommands.a $(LDADD) -lm
-%C%_cmd_dump_test_select_LDADD = src/libcommands.a $(LDADD)
-%C%_cmd_dump_test_view_LDADD = src/libcommands.a $(LDADD)
-%C%_cmd_run_test_os_LDADD = src/libcommands.a $(LDADD)
-%C%_cmd_stat_test_diff_LDADD = src/libcommands.a $(LDADD) -lm
-%C%_cmd_stat_test_pairs_LDADD = src/libcommands.a $(LDADD)
+%C%_cmd_check_test_check_LDADD = src/libcommands.a $(LDADD) $(YAML_LIBS) $(PCRE2_LIBS)
+%C%_cmd_dump_test_decode_LDADD = src/libcommands.a $(LDADD) $(PCRE2_LIBS)
+%C%_cmd_dump_test_follow_LDADD = src/libcommands.a $(ptrc_support_ldadd) $(PCRE2_LIBS)
+%C%_cmd_dump_test_hosts_LDADD = src/libcommands.a $(LDADD) -lm $(PCRE2_LIBS)
+%C%_cmd_dump_test_regex_LDADD = src/libcommands.a $(LDADD) $(PCRE2_LIBS)
+%C%_cmd_dump_test_select_LDADD = src/libcommands.a $(LDADD) $(PCRE2_LIBS)
+%C%_cmd_dump_test_view_LDADD = src/libcommands.a $(LDADD) $(PCRE2_LIBS)
+%C%_cmd_run_test_os_LDADD = src/libcommands.a $(LDADD) $(PCRE2_LIBS)
+%C%_cmd_stat_test_diff_LDADD = src/libcommands.a $(LDADD) -lm $(PCRE2_LIBS)
+%C%_cmd_stat_test_pairs_LDADD = src/libcommands.a $(LDADD) $(PCRE2_LIBS)
 
 # Binds lazily, as many programs do.
 %C%_lib_recorder_test_event_stack_LDFLAGS = $(AM_LDFLAGS) -Wl,-z,lazy
@@ -265,7 +267,7 @@ check_PROGRAMS += \
 check_LIBRARIES += %D%/fuzz/libfuzz.a
 %C%_fuzz_libfuzz_a_SOURCES = %D%/fuzz/fuzz.c %D%/fuzz/fuzz.h
 ptrc_fuzz_ldflags = $(AM_LDFLAGS) -Wl,--wrap=exit,--wrap=write,--wrap=poll
-ptrc_fuzz_libs = %D%/fuzz/libfuzz.a src/libcommands.a $(LDADD) $(YAML_LIBS)
+ptrc_fuzz_libs = %D%/fuzz/libfuzz.a src/libcommands.a $(LDADD) $(YAML_LIBS) $(PCRE2_LIBS)
 if FUZZERS
 ptrc_fuzz_ldflags += -fsanitize=fuzzer
 else

@@ -203,14 +203,10 @@ static void note_cut_data(const struct ptrc_check *c, struct ptrc_trial *t)
 static void add_notes(const struct ptrc_check *c, struct ptrc_trial *t)
 {
 	const struct ptrc_rule *r = t->rule;
-	uint64_t cuts = 0;
 
 	for (size_t i = 0; i < r->event_count; i++) {
 		if (!(t->has_type & 1U << i))
 			note_missing(c, t, r->events[i].pattern);
-		for (size_t k = 0; k < 2; k++)
-			if (r->events[i].wheres[k])
-				cuts += ptrc_where_cut_count(r->events[i].wheres[k]);
 	}
 	if (t->without_key)
 		add_note(t, "%" PRIu64 " event%s left out, without %s", t->without_key,
@@ -230,8 +226,9 @@ static void add_notes(const struct ptrc_check *c, struct ptrc_trial *t)
 	}
 	note_count(t, t->backwards, "answer with an earlier time than what it answers",
 		   "answers with an earlier time than what they answer");
-	note_count(t, cuts, "text longer than what a pattern looks at",
-		   "texts longer than what a pattern looks at");
+	note_count(t, t->undecided,
+		   "event could not be decided, because a pattern would take too long",
+		   "events could not be decided, because a pattern would take too long");
 }
 
 /* ---- events that show what is wrong ---- */

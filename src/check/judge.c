@@ -918,12 +918,6 @@ static void doubt_order(struct ptrc_trial *t, int64_t ns)
 
 /* ---- all of them ---- */
 
-static bool holds(struct ptrc_rule_event *e, struct ptrc_view *view)
-{
-	return (!e->wheres[0] || ptrc_where_holds(e->wheres[0], view)) &&
-	       (!e->wheres[1] || ptrc_where_holds(e->wheres[1], view));
-}
-
 /* Whether nobody knows if the event is one of the rule's, or what its key is, because its data was cut
  * or does not fit its layout. */
 static bool is_unsure(const struct ptrc_rule *r, const struct ptrc_rule_event *e,
@@ -984,7 +978,7 @@ static void take(struct now *n, unsigned int event)
 static void take_role(struct now *n, const struct ptrc_role *role)
 {
 	n->trial = role->trial;
-	if (!role->conditions || holds(role->conditions, n->view))
+	if (!role->conditions || ptrc_where_all_hold(role->conditions->wheres, 2, n->view))
 		take(n, role->event);
 	/* That has asked for the fields that the rule needs. */
 	if (__builtin_expect(ptrc_view_is_maimed(n->view), 0))

@@ -86,6 +86,8 @@ struct ptrc_trial {
 	/* Events that lack what the rule asks for because their data was cut, or does not fit its
 	 * layout; the number of the last one. */
 	uint64_t cut, misfits;
+	/* Events of which it could not be decided whether they are of the rule. */
+	uint64_t undecided;
 	uint64_t maimed_event;
 	/* Of pair, worst are those that took longer than a bound allows, shortest the others that a bound
 	 * does not allow; shown are those of all that break the rule. */

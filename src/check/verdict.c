@@ -302,6 +302,9 @@ static void put_doubts(const struct ptrc_trial *t, const struct ptrc_ending *e,
 			ptrc_buffer_text(b, "; events were lost");
 		if (t->cut || t->misfits)
 			ptrc_buffer_text(b, "; data of events is missing");
+		if (t->undecided)
+			ptrc_buffer_text(
+				b, "; a pattern did not decide whether events are of the rule");
 	}
 	if (!f->is_open || r->at_end == PTRC_RULE_IGNORE)
 		return;
@@ -404,8 +407,11 @@ void ptrc_trial_decide(struct ptrc_trial *t, const struct ptrc_ending *e)
 	struct findings f = {.text = PTRC_BUFFER_INIT};
 	struct ptrc_ending own = *e;
 
+	for (size_t i = 0; i < 2 * r->event_count; i++)
+		if (r->events[i / 2].wheres[i % 2])
+			t->undecided += *ptrc_where_undecided(r->events[i / 2].wheres[i % 2]);
 	/* An event that may be one of the rule's, or may have its key, is as good as lost. */
-	own.has_unplaced_loss |= t->cut || t->misfits;
+	own.has_unplaced_loss |= t->cut || t->misfits || t->undecided;
 	find(t, &own, &f);
 	t->is_broken = f.is_broken;
 	t->broken_bounds = f.broken_bounds;

@@ -61,14 +61,11 @@ static struct ptrc_export_type *type_of(struct ptrc_export *x, const struct ptrc
 /* Whether all expressions hold. An event that is no pair is both begin and end of itself. */
 static bool holds(struct ptrc_export *x, struct ptrc_view *view)
 {
-	struct ptrc_select *select = &x->dump->select;
-	bool is_held = true;
+	const struct ptrc_select *select = &x->dump->select;
 
 	view->begin = view;
 	view->duration_ns = 0;
-	for (size_t i = 0; i < select->where_count && is_held; i++)
-		is_held = ptrc_where_holds(select->wheres[i], view);
-	return is_held;
+	return ptrc_where_all_hold(select->wheres, select->where_count, view);
 }
 
 static bool is_near(const struct ptrc_export *x, int64_t first_ns, int64_t last_ns)

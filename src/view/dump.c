@@ -410,7 +410,7 @@ static bool show_last(struct ptrc_dump *d)
 		d->shown_count = 0;
 		d->format.has_last = false;
 		for (size_t i = 0; i < d->select.where_count; i++)
-			ptrc_where_forget_cuts(d->select.wheres[i]);
+			*ptrc_where_undecided(d->select.wheres[i]) = 0;
 		is_all = true;
 		for (size_t i = 0; i < d->source_count; i++) {
 			struct ptrc_source *s = &d->sources[i];
@@ -482,7 +482,7 @@ static bool show_last_to_sink(struct ptrc_dump *d)
 	d->skip_count = d->shown_count > d->last_count ? d->shown_count - d->last_count : 0;
 	d->shown_count = 0;
 	for (size_t i = 0; i < d->select.where_count; i++)
-		ptrc_where_forget_cuts(d->select.wheres[i]);
+		*ptrc_where_undecided(d->select.wheres[i]) = 0;
 	for (size_t i = 0; i < d->source_count; i++) {
 		ptrc_view_forget_misfits(&d->sources[i].view);
 		d->sources[i].reader.read_count = 0;
@@ -499,6 +499,31 @@ bool ptrc_dump_logs(struct ptrc_dump *d)
 	return d->last_count == UINT64_MAX || d->sink.event ? show(d) : show_last(d);
 }
 
+/* The number of events of which it could not be decided whether they are selected. */
+static uint64_t undecided_count(const struct ptrc_dump *d)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < d->select.where_count; i++)
+		count += *ptrc_where_undecided(d->select.wheres[i]);
+	return count;
+}
+
+static void report_undecided(const struct ptrc_dump *d)
+{
+	for (size_t i = 0; i < d->select.where_count; i++) {
+		uint64_t count = *ptrc_where_undecided(d->select.wheres[i]);
+
+		if (count)
+			ptrc_cli_message(
+				"--where",
+				"%llu event%s could not be decided, because a pattern would "
+				"take too long: %s",
+				(unsigned long long)count, count == 1 ? "" : "s",
+				ptrc_where_text(d->select.wheres[i]));
+	}
+}
+
 static void put_count(struct ptrc_dump *d)
 {
 	struct ptrc_json j = {&d->out, true};
@@ -508,6 +533,8 @@ static void put_count(struct ptrc_dump *d)
 		ptrc_json_u64(&j, "count", d->shown_count);
 		if (d->layouts.count)
 			ptrc_misfits_json(&d->misfits, &j);
+		if (d->select.where_count)
+			ptrc_json_u64(&j, "undecided", undecided_count(d));
 		ptrc_json_close(&j, '}');
 	} else {
 		ptrc_buffer_u64(&d->out, d->shown_count);
@@ -544,6 +571,10 @@ static void put_summary(struct ptrc_dump *d, bool is_complete)
 			ptrc_buffer_text(&d->out, ", not fitting their layouts: ");
 			ptrc_buffer_u64(&d->out, ptrc_misfits_count(misfits));
 		}
+		if (undecided_count(d)) {
+			ptrc_buffer_text(&d->out, ", undecided: ");
+			ptrc_buffer_u64(&d->out, undecided_count(d));
+		}
 		ptrc_buffer_char(&d->out, '\n');
 		return;
 	}
@@ -555,6 +586,8 @@ static void put_summary(struct ptrc_dump *d, bool is_complete)
 	if (d->sink.summarize)
 		d->sink.summarize(d->sink.self, &j);
 	ptrc_misfits_json(misfits, &j);
+	if (d->select.where_count)
+		ptrc_json_u64(&j, "undecided", undecided_count(d));
 	if (d->hosts.count)
 		ptrc_hosts_json(&d->hosts, &j);
 	ptrc_dump_sources_json(d, &j);
@@ -706,21 +739,6 @@ static bool check_numbers(struct ptrc_dump *d, const struct ptrc_select_numbers 
 	return is_found;
 }
 
-/* Says in how many texts a pattern may have missed something. */
-static void check_wheres(const struct ptrc_dump *d)
-{
-	uint64_t count = 0;
-
-	for (size_t i = 0; i < d->select.where_count; i++)
-		count += ptrc_where_cut_count(d->select.wheres[i]);
-	if (count)
-		ptrc_cli_message(
-			"--where",
-			"%llu text%s longer than what a pattern looks at; what it may have "
-			"missed there is not shown",
-			(unsigned long long)count, count == 1 ? " is" : "s are");
-}
-
 bool ptrc_dump_finish(struct ptrc_dump *d, bool is_read)
 {
 	bool is_done = true;
@@ -742,7 +760,7 @@ bool ptrc_dump_finish(struct ptrc_dump *d, bool is_read)
 
 enum ptrc_exit ptrc_dump_tell(struct ptrc_dump *d, enum ptrc_exit status, bool is_read)
 {
-	bool is_complete = true;
+	bool is_complete = !undecided_count(d);
 	/* Whether a name that is not found cannot be anywhere else. */
 	bool has_all_names = !d->session || is_read;
 	bool is_found;
@@ -757,7 +775,7 @@ enum ptrc_exit ptrc_dump_tell(struct ptrc_dump *d, enum ptrc_exit status, bool i
 	if (d->sink.tell)
 		is_found &= d->sink.tell(d->sink.self);
 	ptrc_misfits_report(&d->misfits);
-	check_wheres(d);
+	report_undecided(d);
 	ptrc_hosts_report(&d->hosts);
 	if (d->symbols)
 		ptrc_symbols_report(d->symbols, true);

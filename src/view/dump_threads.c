@@ -99,8 +99,7 @@ static void free_worker(struct worker *w, const struct ptrc_reader *original)
 	ptrc_buffer_free(&w->dump.format.origin);
 }
 
-/* Returns false if an expression cannot be compiled once more. */
-static bool make_worker(struct worker *w, const struct ptrc_dump *d, const struct ptrc_source *s)
+static void make_worker(struct worker *w, const struct ptrc_dump *d, const struct ptrc_source *s)
 {
 	size_t count = d->select.where_count;
 
@@ -111,18 +110,9 @@ static bool make_worker(struct worker *w, const struct ptrc_dump *d, const struc
 	w->source.reader = s->reader;
 	w->source.view = (struct ptrc_view){.reader = &w->source.reader, .symbols = d->symbols};
 	w->dump.select.wheres = ptrc_cli_allocate((count + 1) * sizeof(struct ptrc_where *));
-	w->dump.select.where_count = 0;
-	for (size_t i = 0; i < count; i++) {
-		struct ptrc_where *where = ptrc_where_again(d->select.wheres[i]);
-
-		if (!where) {
-			free_worker(w, &s->reader);
-			return false;
-		}
-		w->dump.select.wheres[w->dump.select.where_count++] = where;
-	}
+	for (size_t i = 0; i < count; i++)
+		w->dump.select.wheres[i] = ptrc_where_again(d->select.wheres[i]);
 	ptrc_source_make_sieve(&w->source, &w->dump);
-	return true;
 }
 
 /* Puts the lines of the job's events. */
@@ -200,7 +190,7 @@ static void give_job(struct crew *c, const struct ptrc_dump *d)
 static void redo_job(struct ptrc_dump *d, struct ptrc_source *s, struct job *job)
 {
 	uint64_t read_count = s->reader.read_count;
-	uint64_t *cuts = ptrc_cli_allocate((d->select.where_count + 1) * sizeof(*cuts));
+	uint64_t *undecided = ptrc_cli_allocate((d->select.where_count + 1) * sizeof(*undecided));
 	size_t misfits_size = PTRC_READER_IDS * sizeof(struct ptrc_misfits);
 	struct ptrc_misfits *misfits = NULL;
 
@@ -209,17 +199,15 @@ static void redo_job(struct ptrc_dump *d, struct ptrc_source *s, struct job *job
 		memcpy(misfits, s->view.misfits, misfits_size);
 	}
 	for (size_t i = 0; i < d->select.where_count; i++)
-		cuts[i] = ptrc_where_cut_count(d->select.wheres[i]);
+		undecided[i] = *ptrc_where_undecided(d->select.wheres[i]);
 	ptrc_event_get_widths(&d->format, job->begin_widths);
 	do_job(d, s, job);
-	for (size_t i = 0; i < d->select.where_count; i++) {
-		ptrc_where_forget_cuts(d->select.wheres[i]);
-		ptrc_where_add_cuts(d->select.wheres[i], cuts[i]);
-	}
+	for (size_t i = 0; i < d->select.where_count; i++)
+		*ptrc_where_undecided(d->select.wheres[i]) = undecided[i];
 	ptrc_view_forget_misfits(&s->view);
 	s->view.misfits = misfits;
 	s->reader.read_count = read_count;
-	free(cuts);
+	free(undecided);
 }
 
 /* Waits until the oldest job that is not over is done, and writes its lines. */
@@ -260,8 +248,8 @@ static void collect(const struct worker *w, struct ptrc_dump *d, struct ptrc_sou
 		s->view.layout_by_type[i] = w->source.view.layout_by_type[i];
 	}
 	for (size_t i = 0; i < d->select.where_count; i++)
-		ptrc_where_add_cuts(d->select.wheres[i],
-				    ptrc_where_cut_count(w->dump.select.wheres[i]));
+		*ptrc_where_undecided(d->select.wheres[i]) +=
+			*ptrc_where_undecided(w->dump.select.wheres[i]);
 }
 
 /* Starts up to so many workers. */
@@ -270,8 +258,7 @@ static void start(struct crew *c, struct ptrc_dump *d, struct ptrc_source *s, si
 	for (; c->worker_count < count; c->worker_count++) {
 		struct worker *w = &c->workers[c->worker_count];
 
-		if (!make_worker(w, d, s))
-			return;
+		make_worker(w, d, s);
 		w->crew = c;
 		if (pthread_create(&w->thread, NULL, work, w)) {
 			free_worker(w, &s->reader);

@@ -104,10 +104,7 @@ bool ptrc_select_event(struct ptrc_select *s, struct ptrc_select_types *t, struc
 		if (ns < s->span.first || ns > s->span.last)
 			return false;
 	}
-	for (size_t i = 0; i < s->where_count; i++)
-		if (!ptrc_where_holds(s->wheres[i], view))
-			return false;
-	return true;
+	return ptrc_where_all_hold(s->wheres, s->where_count, view);
 }
 
 bool ptrc_select_pair(struct ptrc_select *s, struct ptrc_view *view)
@@ -126,10 +123,7 @@ bool ptrc_select_pair(struct ptrc_select *s, struct ptrc_view *view)
 	    ptrc_when_ns(&readers[0]->event.posix_timestamp) > s->span.last ||
 	    ptrc_when_ns(&readers[1]->event.posix_timestamp) < s->span.first)
 		return false;
-	for (size_t i = 0; i < s->where_count; i++)
-		if (!ptrc_where_holds(s->wheres[i], view))
-			return false;
-	return true;
+	return ptrc_where_all_hold(s->wheres, s->where_count, view);
 }
 
 bool ptrc_select_half(const struct ptrc_select *s, struct ptrc_reader *r, const char *other,

@@ -2,43 +2,26 @@
 #include "config.h"
 #include "src/view/where.h"
 
-#include <errno.h>
-#include <float.h>
 #include <math.h>
-#include <regex.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "lib/model/glob.h"
 #include "src/cli/message.h"
 #include "src/view/quantity.h"
+#include "src/view/regex.h"
 #include "src/view/when.h"
 
-/* Limits of an expression: far above what anybody writes, and far below what would fill the
- * stack in this file or in the C library's regular expressions. */
+/* Limits of an expression: far above what anybody writes, and far below what would fill the stack. */
 enum {
 	DEPTH_MAX = 100,
 	TESTS_MAX = 1000,
 	WORD_MAX_BYTES = 100,
 	PATTERN_MAX_BYTES = 1000,
-	/* So many states of a regular expression take the C library some 60 MB at most. */
-	STATES_MAX = 5000,
-	/* The C library may read a regular expression for so long. */
-	READING_MAX_S = 1,
-	/* A pattern looks at most at so much text. */
-	TEXT_MAX_BYTES = 1 << 20,
-	/* The same if it may have to begin anew at each byte. */
-	SQUARED_TEXT_MAX_BYTES = 4096,
-	/* The most of states times bytes of text. For each byte the C library may add to what it
-	 * remembers of the expression, which takes some 8 bytes and 60 ns for each state. */
-	WORK_MAX = 16 << 20,
+	/* The most of the bytes of a pattern of ~ times the bytes of a text. */
+	GLOB_WORK_MAX = 16 << 20,
 };
 
 enum kind {
@@ -105,16 +88,8 @@ struct node {
 	enum relation relation;
 	struct operand operands[2];
 	struct node *children[2];
-	/* Of a pattern: its states, and how much of a text it looks at. */
-	size_t states;
-	size_t text_max;
-	/* A regular expression as it is compiled for texts of which it sees all, and for those of
-	 * which it sees the first part; owned. Which of the two it is compiled for now, and the
-	 * bytes of text that it has been matched with since it was. */
-	regex_t regex;
-	char *regex_text[2];
-	bool is_for_part;
-	size_t matched_bytes;
+	/* Owned. */
+	struct ptrc_regex *regex;
 	/* Of what compares the names of events with a text or a pattern: whether one of the names
 	 * that were tried is the one or matches the other, and the next such comparison. */
 	bool has_name;
@@ -135,7 +110,9 @@ struct ptrc_where {
 	/* Room for the digits that bytes are compared as, and for a text with a null byte
 	 * appended. */
 	struct ptrc_buffer scratch[2];
-	uint64_t cut_count;
+	uint64_t undecided_count;
+	/* What depends on a field that the event lacks for a loss is undecided. */
+	bool has_doubts;
 };
 
 enum token {
@@ -437,14 +414,11 @@ static void free_node(struct node *n)
 {
 	if (!n)
 		return;
-	if (n->kind == REGEX)
-		regfree(&n->regex);
 	for (size_t i = 0; i < 2; i++) {
 		free_node(n->children[i]);
 		free_operand(&n->operands[i]);
 	}
-	free(n->regex_text[0]);
-	free(n->regex_text[1]);
+	ptrc_regex_free(n->regex);
 	free(n);
 }
 
@@ -856,217 +830,14 @@ static void check_comparison(struct parser *p, struct node *n)
 	       ptrc_dimension_words(b->dimensions, words[1]), hint_for(a, b));
 }
 
-/* The end of the set [...] that begins here; of one without an end, its last character. */
-static const char *end_of_set(const char *p)
-{
-	p += p[1] == '^';
-	/* A ] that comes first is a member of the set, not its end. */
-	p += p[1] == ']';
-	while (p[1] && p[1] != ']') {
-		p++;
-		/* A class such as [:alpha:] has a ] of its own. */
-		if (*p == '[' && p[1] && strchr(":.=", p[1])) {
-			char end[3] = {p[1], ']', '\0'};
-			const char *close = strstr(p + 2, end);
-
-			p = close ? close + 1 : p;
-		}
-	}
-	return p[1] ? p + 1 : p;
-}
-
-/* How often x{2,5} has x for the C library, or x{2,} which has one more. */
-static unsigned long count_of(const char *brace)
-{
-	char *end;
-	unsigned long low = strtoul(brace + 1, &end, 10);
-	unsigned long high = *end == ',' ? strtoul(end + 1, NULL, 10) : low;
-
-	if (low > STATES_MAX || high > STATES_MAX)
-		return STATES_MAX;
-	return high > low ? high : low + 1;
-}
-
-/*
- * The states of a regular expression, or more than STATES_MAX if it is too large for the C
- * library, whose memory grows with the square of its states. A repetition makes as many copies of the states of what is repeated as
- * its count says, and x+ is taken for xx*. So repetitions of repetitions multiply.
- */
-static size_t count_states(const char *regex)
-{
-	/* The states of each group that is open, and those of what a repetition would repeat. */
-	unsigned long states[PATTERN_MAX_BYTES + 1] = {0};
-	unsigned long last = 0;
-	size_t depth = 0;
-
-	for (const char *p = regex; *p; p++) {
-		unsigned long copies = 0;
-
-		if (*p == '(') {
-			states[++depth] = 0;
-			last = 0;
-		} else if (*p == ')' && depth) {
-			last = states[depth--] + 1;
-			states[depth] += last;
-		} else if (*p == '+' || *p == '{') {
-			copies = *p == '+' ? 1 : count_of(p) - 1;
-			states[depth] += copies * last;
-			last += copies * last;
-		} else {
-			if (*p == '[')
-				p = end_of_set(p);
-			else if (*p == '\\' && p[1])
-				p++;
-			/* An operator such as * has a state, too, which belongs to what is
-			 * repeated. */
-			last = *p == '*' || *p == '?' ? last + 1 : 1;
-			states[depth]++;
-		}
-		if (states[depth] > STATES_MAX || last > STATES_MAX)
-			return STATES_MAX + 1;
-	}
-	/* What is open at the end is refused elsewhere. */
-	return states[0] + 1;
-}
-
-/* What an expression has outside of sets and escapes. */
-struct outline {
-	/* A ) without a (. */
-	bool has_stray;
-	bool has_start_anchor;
-	bool has_alternative;
-};
-
-static struct outline outline_of(const char *regex)
-{
-	struct outline o = {0};
-	long depth = 0;
-
-	for (const char *p = regex; *p; p++) {
-		if (*p == '[') {
-			p = end_of_set(p);
-		} else if (*p == '\\' && p[1]) {
-			p++;
-		} else {
-			depth += (*p == '(') - (*p == ')');
-			o.has_stray |= depth < 0;
-			o.has_start_anchor |= *p == '^';
-			o.has_alternative |= *p == '|';
-		}
-	}
-	return o;
-}
-
-/* Says that it is not known whether the C library can read the expression, which is no fault of
- * the expression, and ends the process. */
-static void __attribute__((noreturn)) cannot_try(int error)
-{
-	ptrc_cli_message("--where", "cannot start the process that tries the pattern: %s",
-			 ptrc_cli_process_reason(error));
-	exit(ptrc_cli_failure_status());
-}
-
-/*
- * Whether the C library can read both expressions in a bounded time, which a process of its own
- * tries. No property of an expression tells this: ^\++*+++++ and (\b|\B){0,35}b, which have few
- * states, keep it busy for longer than anyone would wait.
- */
-static bool are_readable_in_time(const char *first, const char *second)
-{
-	static const struct rlimit no_core = {0}, time_s = {READING_MAX_S, READING_MAX_S};
-	regex_t compiled;
-	int status;
-	/* Without the handlers of fork(), which would make it a process of the library. Without a
-	 * signal at its end, too: where the parent of this process had SIGCHLD ignored, the kernel
-	 * would forget how it ended. */
-	pid_t pid = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
-
-	if (pid == 0) {
-		/* The processor's time ends it, whatever else the machine has to do. */
-		if (setrlimit(RLIMIT_CORE, &no_core) || setrlimit(RLIMIT_CPU, &time_s))
-			_exit(EXIT_FAILURE);
-		/* What is wrong with them, the caller's own attempt tells. */
-		(void)regcomp(&compiled, first, REG_EXTENDED | REG_NOSUB);
-		(void)regcomp(&compiled, second, REG_EXTENDED | REG_NOSUB);
-		_exit(EXIT_SUCCESS);
-	}
-	if (pid < 0)
-		cannot_try(errno);
-	while (waitpid(pid, &status, __WALL) < 0)
-		if (errno != EINTR)
-			cannot_try(errno);
-	return WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS;
-}
-
-static int compile(struct node *n)
-{
-	int error = regcomp(&n->regex, n->regex_text[n->is_for_part], REG_EXTENDED | REG_NOSUB);
-
-	n->matched_bytes = 0;
-	return error;
-}
-
-static char *join_texts(const char *before, const char *text, const char *behind)
-{
-	char *joined = ptrc_cli_allocate(strlen(before) + strlen(text) + strlen(behind) + 1);
-
-	stpcpy(stpcpy(stpcpy(joined, before), text), behind);
-	return joined;
-}
-
-/*
- * If the expression does not begin with ^, the C library tries to match it from each byte of the
- * text on, which takes a time that grows by the square of the text. Therefore compiles it behind
- * what matches any bytes, all of it bound to the begin of the text: so the C library goes through
- * the text once. This does not do for an expression that has ^ itself, which the C library would
- * then find behind a line feed, too; unless the ^ binds all of it, it sees less of the text.
- *
- * $, \b and the like ask what follows. Where the text goes on behind the part that is looked at, the
- * C library is shown the next byte, too, and what matches has to leave it over.
- */
-static int compile_first(struct node *n, const char *text)
-{
-	struct outline o = outline_of(text);
-	const char *before = o.has_start_anchor ? "(" : "^([^a]|a)*(";
-	regex_t alone;
-	int error;
-
-	n->regex_text[0] = join_texts(before, text, ")");
-	n->regex_text[1] = join_texts(before, text, ")([^a]|a)");
-	if (!are_readable_in_time(text, n->regex_text[1]))
-		return REG_ESPACE;
-	error = regcomp(&alone, text, REG_EXTENDED | REG_NOSUB);
-	/* What is wrong with it alone is told; with the addition it might be something else. */
-	if (error)
-		return error;
-	regfree(&alone);
-	if (o.has_start_anchor && (o.has_alternative || *text != '^') &&
-	    n->text_max > SQUARED_TEXT_MAX_BYTES)
-		n->text_max = SQUARED_TEXT_MAX_BYTES;
-	return compile(n);
-}
-
-/* Whether the expression has \1 to \9. POSIX does not have them in extended regular
- * expressions, and the time that the C library needs for them has no bound. */
-static bool has_back_reference(const char *regex)
-{
-	for (const char *p = regex; *p; p++) {
-		if (*p == '[')
-			p = end_of_set(p);
-		else if (*p == '\\' && p[1] && *++p >= '1' && *p <= '9')
-			return true;
-	}
-	return false;
-}
-
 static void read_pattern(struct parser *p, struct node *n)
 {
 	struct operand *left = &n->operands[0];
 	struct operand *pattern = &n->operands[1];
 	const char *sign = p->token == REGEX_SIGN ? "=~" : "~";
 	enum kind kind = p->token == REGEX_SIGN ? REGEX : GLOB;
-	char reason[200];
-	int error;
+	char reason[PTRC_DIMENSION_WORDS + 40];
+	struct ptrc_cli_reason why;
 
 	next(p);
 	if (p->token != STRING)
@@ -1084,28 +855,9 @@ static void read_pattern(struct parser *p, struct node *n)
 		refuse(p, p->begin + pattern->at, "the pattern is too large");
 		return;
 	}
-	n->states = kind == REGEX ? count_states(pattern->text) : pattern->literal.size + 1;
-	n->text_max = WORK_MAX / n->states < TEXT_MAX_BYTES ? WORK_MAX / n->states : TEXT_MAX_BYTES;
-	if (n->states > STATES_MAX) {
-		refuse(p, p->begin + pattern->at, "the pattern is too large");
-	} else if (kind == REGEX && outline_of(pattern->text).has_stray) {
-		refuse(p, p->begin + pattern->at, "the pattern has a ')' without a '('");
-	} else if (kind == REGEX && has_back_reference(pattern->text)) {
-		refuse(p, p->begin + pattern->at, "back references (\\1) are not supported");
-	} else if (kind == GLOB) {
-		n->kind = GLOB;
-	} else {
-		error = compile_first(n, pattern->text);
-		if (error == REG_ESPACE) {
-			refuse(p, p->begin + pattern->at,
-			       "the pattern takes too much time or memory to read");
-		} else if (error) {
-			regerror(error, NULL, reason, sizeof(reason));
-			refuse(p, p->begin + pattern->at, "%s", reason);
-		} else {
-			n->kind = REGEX;
-		}
-	}
+	n->kind = kind;
+	if (kind == REGEX && !(n->regex = ptrc_regex_make(pattern->text, &why)))
+		refuse(p, p->begin + pattern->at, "%s", why.text);
 }
 
 /* The operand that is the name of the event, or -1. */
@@ -1574,90 +1326,41 @@ static bool is_true(struct ptrc_where *w, const struct node *n, struct ptrc_view
 	return number_of(&n->operands[0], v, &number) && number != 0;
 }
 
-/* Copies the text to the second scratch buffer, with a null byte appended. The text itself
- * may be in the first one, which evaluate() uses. */
-static const char *terminate(struct ptrc_where *w, const struct ptrc_value *v)
+static enum ptrc_answer answer_of(bool is_so)
+{
+	return is_so ? PTRC_YES : PTRC_NO;
+}
+
+/* The text itself may be in the first scratch buffer, which evaluate() uses. */
+static enum ptrc_answer matches_glob(struct ptrc_where *w, const struct operand *pattern,
+				     const struct ptrc_value *v)
 {
 	struct ptrc_buffer *b = &w->scratch[1];
 
+	if (v->size > GLOB_WORK_MAX / (pattern->literal.size + 1))
+		return PTRC_UNDECIDED;
 	b->used = 0;
 	ptrc_buffer_bytes(b, v->bytes, v->size);
 	ptrc_buffer_char(b, '\0');
-	return b->bytes;
+	return answer_of(strlen(b->bytes) == v->size && ptrc_glob_matches(pattern->text, b->bytes));
 }
 
-/* Matches the text, or its first part and the byte behind that, with the compiled expression, which
- * it compiles anew now and then: the C library adds to it what it has worked out, and forgets
- * nothing. */
-static bool matches_regex(struct node *n, const char *text, size_t size, bool is_part)
-{
-	/* With REG_STARTEND null bytes in the text are ordinary bytes. */
-	regmatch_t whole = {.rm_eo = (regoff_t)size};
-
-	if ((n->matched_bytes + size > n->text_max && n->matched_bytes) ||
-	    is_part != n->is_for_part) {
-		n->is_for_part = is_part;
-		regfree(&n->regex);
-		if (compile(n))
-			ptrc_cli_no_memory();
-	}
-	n->matched_bytes += size;
-	return !regexec(&n->regex, text, 1, &whole, REG_STARTEND);
-}
-
-static bool matches(struct ptrc_where *w, struct node *n, struct ptrc_view *view)
+static enum ptrc_answer matches(struct ptrc_where *w, const struct node *n, struct ptrc_view *view)
 {
 	struct ptrc_value room;
-	struct ptrc_value v = *evaluate(w, n, 0, view, &room);
-	bool is_cut = v.size > n->text_max;
-	bool is_match;
-	const char *text;
+	const struct ptrc_value *v = evaluate(w, n, 0, view, &room);
 
-	if (v.kind != PTRC_VALUE_TEXT)
-		return false;
-	if (is_cut)
-		v.size = n->text_max + 1;
-	text = terminate(w, &v);
-	if (n->kind == GLOB)
-		is_match = !is_cut && strlen(text) == v.size &&
-			   ptrc_glob_matches(n->operands[1].text, text);
-	else
-		is_match = matches_regex(n, text, v.size, is_cut);
-	if (is_cut && !is_match)
-		w->cut_count++;
-	return is_match;
+	if (v->kind != PTRC_VALUE_TEXT)
+		return PTRC_NO;
+	return n->kind == GLOB ? matches_glob(w, &n->operands[1], v)
+			       : ptrc_regex_match(n->regex, v->bytes, v->size);
 }
 
-static bool holds(struct ptrc_where *w, struct node *n, struct ptrc_view *view)
+/* Whether a part of an expression holds is what its parts say. */
+static enum ptrc_answer join_answers(enum kind kind, enum ptrc_answer a, enum ptrc_answer b)
 {
-	switch (n->kind) {
-	case OR:
-		return holds(w, n->children[0], view) || holds(w, n->children[1], view);
-	case AND:
-		return holds(w, n->children[0], view) && holds(w, n->children[1], view);
-	case NOT:
-		return !holds(w, n->children[0], view);
-	case TRUTH:
-		return is_true(w, n, view);
-	case COMPARISON:
-		return n->is_calculated ? compare_calculated(w, n, view) : compare(w, n, view);
-	default:
-		return matches(w, n, view);
-	}
+	return (kind == OR) == (a > b) ? a : b;
 }
-
-bool ptrc_where_holds(struct ptrc_where *w, struct ptrc_view *view)
-{
-	return holds(w, w->root, view);
-}
-
-/* What an expression is for events of one name, or for one event whose data is not all there. The
- * order is that of AND and OR. */
-enum outlook {
-	NEVER,
-	PERHAPS,
-	ALWAYS,
-};
 
 struct loss {
 	struct ptrc_view *view;
@@ -1671,89 +1374,117 @@ static void look_for_loss(struct operand *o, void *arg)
 	l->is_found |= o->is_field && ptrc_view_has_lost(l->view, &o->field);
 }
 
-/* What lacks a value may be either; what does not is what it is. */
-static enum outlook look_at_loss(struct ptrc_where *w, struct node *n, struct ptrc_view *view)
+static bool has_lost(struct node *n, struct ptrc_view *view)
 {
 	struct loss loss = {.view = view};
-	enum outlook a;
-	enum outlook b;
 
-	if (n->kind == NOT)
-		return ALWAYS - look_at_loss(w, n->children[0], view);
-	if (n->kind == OR || n->kind == AND) {
-		a = look_at_loss(w, n->children[0], view);
-		b = look_at_loss(w, n->children[1], view);
-		return (n->kind == OR) == (a > b) ? a : b;
-	}
 	visit_operands(n, look_for_loss, &loss);
-	if (loss.is_found)
-		return PERHAPS;
-	return holds(w, n, view) ? ALWAYS : NEVER;
+	return loss.is_found;
+}
+
+static enum ptrc_answer judge(struct ptrc_where *w, struct node *n, struct ptrc_view *view)
+{
+	enum ptrc_answer a;
+
+	switch (n->kind) {
+	case OR:
+	case AND:
+		a = judge(w, n->children[0], view);
+		if (a == answer_of(n->kind == OR))
+			return a;
+		return join_answers(n->kind, a, judge(w, n->children[1], view));
+	case NOT:
+		return PTRC_YES - judge(w, n->children[0], view);
+	default:
+		break;
+	}
+	if (w->has_doubts && has_lost(n, view))
+		return PTRC_UNDECIDED;
+	if (n->kind == TRUTH)
+		return answer_of(is_true(w, n, view));
+	if (n->kind != COMPARISON)
+		return matches(w, n, view);
+	return answer_of(n->is_calculated ? compare_calculated(w, n, view) : compare(w, n, view));
+}
+
+bool ptrc_where_all_hold(struct ptrc_where *const *wheres, size_t count, struct ptrc_view *view)
+{
+	struct ptrc_where *undecided = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		enum ptrc_answer answer =
+			wheres[i] ? judge(wheres[i], wheres[i]->root, view) : PTRC_YES;
+
+		if (answer == PTRC_NO)
+			return false;
+		if (answer == PTRC_UNDECIDED)
+			undecided = wheres[i];
+	}
+	if (undecided)
+		undecided->undecided_count++;
+	return !undecided;
+}
+
+bool ptrc_where_holds(struct ptrc_where *w, struct ptrc_view *view)
+{
+	return ptrc_where_all_hold(&w, 1, view);
 }
 
 bool ptrc_where_may_hold(struct ptrc_where *w, struct ptrc_view *view, bool *is_unsure)
 {
-	/* The texts that are looked at once more have been counted. */
-	uint64_t cut_count = w->cut_count;
-	enum outlook outlook = look_at_loss(w, w->root, view);
+	enum ptrc_answer answer;
 
-	w->cut_count = cut_count;
-	*is_unsure = outlook == PERHAPS;
-	return outlook != NEVER;
+	w->has_doubts = true;
+	answer = judge(w, w->root, view);
+	w->has_doubts = false;
+	*is_unsure = answer == PTRC_UNDECIDED;
+	return answer != PTRC_NO;
 }
 
-uint64_t ptrc_where_cut_count(const struct ptrc_where *w)
+uint64_t *ptrc_where_undecided(struct ptrc_where *w)
 {
-	return w->cut_count;
+	return &w->undecided_count;
 }
 
-void ptrc_where_add_cuts(struct ptrc_where *w, uint64_t count)
+const char *ptrc_where_text(const struct ptrc_where *w)
 {
-	w->cut_count += count;
-}
-
-void ptrc_where_forget_cuts(struct ptrc_where *w)
-{
-	w->cut_count = 0;
+	return w->text;
 }
 
 /* Whether a comparison of names holds for this name. */
-static bool holds_for_name(struct node *n, const char *name, size_t size)
+static enum ptrc_answer judge_name(struct node *n, const char *name, size_t size)
 {
 	const struct operand *wanted = wanted_name(n);
-	bool is_it;
+	enum ptrc_answer answer;
 
 	if (n->kind == REGEX)
-		is_it = matches_regex(n, name, size, false);
+		answer = ptrc_regex_match(n->regex, name, size);
 	else if (n->kind == GLOB)
-		is_it = ptrc_glob_matches(wanted->text, name);
+		answer = answer_of(ptrc_glob_matches(wanted->text, name));
 	else
-		is_it = size == wanted->literal.size && !memcmp(name, wanted->text, size);
-	n->has_name |= is_it;
-	return is_it == !(n->kind == COMPARISON && n->relation == UNEQUAL);
+		answer = answer_of(size == wanted->literal.size &&
+				   !memcmp(name, wanted->text, size));
+	n->has_name |= answer != PTRC_NO;
+	return n->kind == COMPARISON && n->relation == UNEQUAL ? PTRC_YES - answer : answer;
 }
 
-/* Looks at all children, so that each comparison sees the name. */
-static enum outlook look(struct node *n, const char *name, size_t size)
+/* Looks at all children, so that each comparison sees the name. What else it is about is undecided. */
+static enum ptrc_answer look(struct node *n, const char *name, size_t size)
 {
-	enum outlook a;
-	enum outlook b;
+	enum ptrc_answer a;
 
 	if (n->kind == NOT)
-		return ALWAYS - look(n->children[0], name, size);
+		return PTRC_YES - look(n->children[0], name, size);
 	if (n->kind == OR || n->kind == AND) {
 		a = look(n->children[0], name, size);
-		b = look(n->children[1], name, size);
-		return (n->kind == OR) == (a > b) ? a : b;
+		return join_answers(n->kind, a, look(n->children[1], name, size));
 	}
-	if (!wanted_name(n))
-		return PERHAPS;
-	return holds_for_name(n, name, size) ? ALWAYS : NEVER;
+	return wanted_name(n) ? judge_name(n, name, size) : PTRC_UNDECIDED;
 }
 
 bool ptrc_where_try_name(struct ptrc_where *w, const char *name, size_t size)
 {
-	return look(w->root, name, size) != NEVER;
+	return look(w->root, name, size) != PTRC_NO;
 }
 
 /* Whether an expression in front of this one has the same in vain. */

@@ -21,9 +21,8 @@
  * is false, also with !=, if a value cannot be compared with the other one, or there is none: the event
  * lacks the field, text does not read as a number, or a calculation has no result.
  *
- * The time and the memory that a pattern takes have a bound: it looks only at the first part of
- * a text that is long, all the shorter the larger the pattern is. Where it finds nothing in such
- * a part, that is counted.
+ * A match of a pattern that would take too much time or memory is undecided, and so is what depends
+ * on it: the expression does not hold then, and the event is counted.
  */
 #ifndef PTRC_SRC_VIEW_WHERE_H
 #define PTRC_SRC_VIEW_WHERE_H
@@ -69,21 +68,22 @@ struct ptrc_where_bounds {
  * false, and if it is one of a number that stands in the event with a literal. Returns false if not. */
 bool ptrc_where_get_bounds(const struct ptrc_where *, struct ptrc_where_bounds *);
 
-/* Whether the expression holds for the event. */
+/* Whether all expressions hold for the event; there may be NULL among them. Counts the event in one of them if
+ * this cannot be decided. */
+bool ptrc_where_all_hold(struct ptrc_where *const *, size_t count, struct ptrc_view *);
 bool ptrc_where_holds(struct ptrc_where *, struct ptrc_view *);
 
 /* Whether the expression may hold for the event as it was before its data was cut, or if its data
- * fitted its layout. Stores whether it may as well not. */
+ * fitted its layout. Stores whether it may as well not. Does not count it. */
 bool ptrc_where_may_hold(struct ptrc_where *, struct ptrc_view *, bool *is_unsure);
 
-/* How often a pattern did not match a text of which it saw only the first part. */
-uint64_t ptrc_where_cut_count(const struct ptrc_where *);
-void ptrc_where_add_cuts(struct ptrc_where *, uint64_t count);
-/* Parses the same expression once more, for another thread. Null: a regular expression in it cannot
- * be compiled now. */
+/* Counts the events of which it could not be decided whether the expression holds. */
+uint64_t *ptrc_where_undecided(struct ptrc_where *);
+
+const char *ptrc_where_text(const struct ptrc_where *);
+
+/* Parses the same expression once more, for another thread. */
 struct ptrc_where *ptrc_where_again(const struct ptrc_where *);
-/* Counts anew: the same events will be looked at again. */
-void ptrc_where_forget_cuts(struct ptrc_where *);
 
 /*
  * Returns whether the expression may hold for an event of this name, whatever else is true of
