@@ -50,6 +50,8 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/cli/message.h \
 	%D%/cli/nearest.c \
 	%D%/cli/nearest.h \
+	%D%/cli/option.c \
+	%D%/cli/option.h \
 	%D%/cli/output.c \
 	%D%/cli/output.h \
 	%D%/cli/replace.c \

@@ -43,6 +43,11 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_CLI_OPTIONS_END,
 };
 
+static const struct ptrc_cli_row needs[] = {
+	{"all", "config"},
+	PTRC_CLI_ROWS_END,
+};
+
 static const struct ptrc_cli cli = {
 	.program = "ptrace-create",
 	.operands = "[OPTION]... --pid=PID\n"
@@ -51,6 +56,7 @@ static const struct ptrc_cli cli = {
 		   "Prints the name of the session, which is NAME if --name is given.",
 	.options = options,
 	.shared_options = ptrc_config_attribute_options,
+	.needs = needs,
 	.notes = "SIZE is a number of bytes; a K, M or G behind it stands for 1024, 1024^2\n"
 		 "or 1024^3. TIME has a unit, as in 10s or 1.5ms. Options override the file.\n"
 		 "Exit status: 0 done, 1 failed, 2 wrong usage or a wrong file.",
@@ -108,8 +114,6 @@ static void parse(int argc, char **argv)
 	}
 	if (optind < argc)
 		ptrc_cli_usage(argv[optind], "no operand is expected");
-	if (is_all && !given.path)
-		ptrc_cli_usage("--all", "needs a --config");
 }
 
 /* Refuses options that cannot hold for several sessions, and sessions without a target. */

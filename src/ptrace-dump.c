@@ -84,6 +84,31 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_CLI_OPTIONS_END,
 };
 
+static const struct ptrc_cli_row exclusions[] = {
+	PTRC_SELECTION_EXCLUSIONS,
+	/* A pair has the events that it is made of, and JSON the fields of both. */
+	{"pair pairs tree", "user around verify to-log fields"},
+	{"tree", "longest"},
+	{"tree longest count", "first last"},
+	{"tree longest verify to-log", "count"},
+	/* Which shows the time since the line before. */
+	{"longest", "relative"},
+	{"count to-log", "fields"},
+	/* Whole logs are read. */
+	{"verify", "event user pid tid since until around where first last follow to-log"},
+	{"to-log", "last relative"},
+	{"follow", "last label sync LOG"},
+	{"relative", "utc"},
+	PTRC_CLI_ROWS_END,
+};
+
+static const struct ptrc_cli_row needs[] = {
+	PTRC_SELECTION_NEEDS,
+	{"longest", "pair pairs tree"},
+	{"force", "to-log"},
+	PTRC_CLI_ROWS_END,
+};
+
 static const struct ptrc_cli cli = {
 	.program = "ptrace-dump",
 	.operands = "[OPTION]... [SESSION|LOG]... | --follow=SESSION",
@@ -93,6 +118,8 @@ static const struct ptrc_cli cli = {
 		"that has a / in it, or that no session has, is the path of a log; LOG may be\n"
 		"- for standard input. Without any, it is " PTRC_SELECTION_LOG ".",
 	.options = options,
+	.exclusions = exclusions,
+	.needs = needs,
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
 	.usage_status = PTRC_EXIT_USAGE,
 };
@@ -127,75 +154,14 @@ static uint64_t longest_count = UINT64_MAX;
 
 static bool is_tree;
 
-static void check_pairs_usage(void)
-{
-	const char *option = is_tree ? "--tree" : pairs.is_by_name ? "--pairs" : "--pair";
-	bool is_longest = longest_count != UINT64_MAX;
-
-	if (is_longest && !dump.layouts.is_for_pairs)
-		ptrc_cli_usage("--longest", "needs --pair or --pairs");
-	if (!dump.layouts.is_for_pairs)
-		return;
-	if (dump.select.is_user)
-		ptrc_cli_usage(option, "cannot be used together with --user: a pair has the events "
-				       "that it is made of");
-	if (dump.select.around)
-		ptrc_cli_usage(option, "cannot be used together with --around");
-	if (dump.is_verifying)
-		ptrc_cli_usage(option, "cannot be used together with --verify");
-	if (to_log)
-		ptrc_cli_usage(option, "cannot be used together with --to-log: a log has events");
-	if (dump.format.field_count)
-		ptrc_cli_usage(option, "cannot be used together with --fields: JSON has the "
-				       "fields of both events");
-	if (is_tree && is_longest)
-		ptrc_cli_usage("--tree", "cannot be used together with --longest");
-	if (is_tree && (dump.first_count != UINT64_MAX || dump.last_count != UINT64_MAX))
-		ptrc_cli_usage("--tree", "cannot be used together with --first or --last: --since "
-					 "and --until select a part");
-	if (is_tree && dump.is_counting)
-		ptrc_cli_usage("--tree", "cannot be used together with --count: --pairs counts");
-	if (is_longest && (dump.first_count != UINT64_MAX || dump.last_count != UINT64_MAX))
-		ptrc_cli_usage("--longest", "cannot be used together with --first or --last");
-	if (is_longest && dump.is_counting)
-		ptrc_cli_usage("--longest", "cannot be used together with --count");
-	if (is_longest && dump.format.is_relative)
-		ptrc_cli_usage("--longest", "cannot be used together with --relative, which tells "
-					    "the time since the line before");
-}
-
 static void check_usage(int operands)
 {
-	bool is_first = dump.first_count != UINT64_MAX;
-	bool is_last = dump.last_count != UINT64_MAX;
-	bool is_around = dump.select.around;
-
-	check_pairs_usage();
-	if (dump.is_counting && (is_first || is_last))
-		ptrc_cli_usage("--count", "cannot be used together with --first or --last");
-	if (dump.is_counting && dump.format.field_count)
-		ptrc_cli_usage("--count", "cannot be used together with --fields");
-	if (is_forced && !to_log)
-		ptrc_cli_usage("--force", "needs --to-log");
 	if (to_log)
 		ptrc_dump_target_check("--to-log", to_log, dump.has_summary);
-	if (to_log && (dump.is_counting || dump.is_verifying || is_last))
-		ptrc_cli_usage("--to-log",
-			       "cannot be used together with --count, --verify or --last");
-	if (to_log && dump.session && is_around)
+	if (to_log && dump.session && dump.select.around)
 		ptrc_cli_usage("--to-log", "cannot be used together with --follow and --around");
-	if (to_log && (dump.format.field_count || dump.format.is_relative))
-		ptrc_cli_usage("--to-log", "shows nothing, so there is nothing to format");
 	if (!selection.has_symbols && ptrc_event_has_source_field(&dump.format))
 		ptrc_cli_usage("--fields", "function, file and line need --symbols");
-	if (dump.is_verifying && dump.is_counting)
-		ptrc_cli_usage("--verify", "cannot be used together with --count");
-	if (dump.is_verifying &&
-	    (is_first || is_last || !ptrc_select_is_by_type(&dump.select) ||
-	     dump.select.globs.count || dump.select.is_user || dump.since.ns != INT64_MIN ||
-	     dump.until.ns != INT64_MAX || dump.session))
-		ptrc_cli_usage("--verify", "reads whole logs, and cannot be used together with an "
-					   "option that selects events");
 	ptrc_selection_check(&selection, operands);
 }
 
@@ -300,8 +266,6 @@ static void parse(int argc, char **argv)
 			       "is for text, not for JSON");
 	if (!is_text && is_tree)
 		ptrc_cli_usage("--tree", "is for text: the JSON of --pairs has what it shows");
-	if (is_utc && dump.format.is_relative)
-		ptrc_cli_usage("--relative", "cannot be used together with --utc");
 	dump.format.time.is_local = is_text && !is_utc;
 	pairs.is_by_name |= is_tree && !selection.pair_texts.count;
 	ptrc_selection_read(&selection);

@@ -30,6 +30,11 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_CLI_OPTIONS_END,
 };
 
+static const struct ptrc_cli_row exclusions[] = {
+	{"names", "json"},
+	PTRC_CLI_ROWS_END,
+};
+
 static const struct ptrc_cli cli = {
 	.program = "ptrace-events",
 	.operands = "[OPTION]... SESSION|LOG...",
@@ -37,6 +42,7 @@ static const struct ptrc_cli cli = {
 		   "bytes of data, events cut to max-data-size, name. A name that has a / in\n"
 		   "it, or that no session has, is the path of a log.",
 	.options = options,
+	.exclusions = exclusions,
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
 	.usage_status = PTRC_EXIT_USAGE,
 };
@@ -148,8 +154,6 @@ int main(int argc, char **argv)
 		is_json |= key == KEY_JSON;
 		is_loss_allowed |= key == KEY_ALLOW_LOSS;
 	}
-	if (is_names && is_json)
-		ptrc_cli_usage("--names", "cannot be used together with --json");
 	if (optind == argc)
 		ptrc_cli_usage(NULL, "no SESSION or LOG given");
 	is_one = optind + 1 == argc;

@@ -45,6 +45,17 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_CLI_OPTIONS_END,
 };
 
+static const struct ptrc_cli_row exclusions[] = {
+	PTRC_SELECTION_EXCLUSIONS,
+	PTRC_CLI_ROWS_END,
+};
+
+static const struct ptrc_cli_row needs[] = {
+	PTRC_SELECTION_NEEDS,
+	{"force", "output"},
+	PTRC_CLI_ROWS_END,
+};
+
 static const struct ptrc_cli cli = {
 	.program = "ptrace-export",
 	.operands = "--to=FORMAT [OPTION]... [SESSION|LOG]...",
@@ -54,6 +65,8 @@ static const struct ptrc_cli cli = {
 		"path of a log; LOG may be - for standard input. Without any, it is\n" PTRC_SELECTION_LOG
 		".",
 	.options = options,
+	.exclusions = exclusions,
+	.needs = needs,
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
 	.usage_status = PTRC_EXIT_USAGE,
 };
@@ -92,8 +105,6 @@ static void check_usage(int operands)
 			       "is needed: chrome, perfetto, ctf, folded, speedscope or csv");
 	name = export.format->name;
 	is_flame = export.format->push;
-	if (export.is_forced && !export.path)
-		ptrc_cli_usage("--force", "needs --output");
 	if (export.path && !strcmp(export.path, "-"))
 		export.path = NULL;
 	if (export.format->open && !export.path)

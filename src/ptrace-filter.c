@@ -42,6 +42,12 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_CLI_OPTIONS_END,
 };
 
+static const struct ptrc_cli_row exclusions[] = {
+	{"only exclude", "set add remove system all new"},
+	{"set add remove", "set add remove"},
+	PTRC_CLI_ROWS_END,
+};
+
 static const struct ptrc_cli cli = {
 	.program = "ptrace-filter",
 	.operands = "[OPTION]... SESSION [EVENT]...",
@@ -50,6 +56,7 @@ static const struct ptrc_cli cli = {
 		   "--exclude replace the session's patterns. Without all these options\n"
 		   "filter and patterns are shown, one per line.",
 	.options = options,
+	.exclusions = exclusions,
 	.notes = "--set without any event empties the filter.\n"
 		 "Exit status: 0 done, 1 failed, nothing is changed, 2 wrong usage.",
 	.usage_status = PTRC_EXIT_USAGE,
@@ -224,15 +231,9 @@ int main(int argc, char **argv)
 		else
 			q.flags |= (uint32_t)(key - PTRC_CLI_KEY_FIRST);
 	}
-	if (patterns.count) {
-		if (q.flags)
-			ptrc_cli_usage(NULL, "--only and --exclude go with none of --set, --add, "
-					     "--remove, --system, --all and --new");
+	if (patterns.count)
 		q.flags = PTRC_SESSION_FILTER_PATTERNS;
-	}
 	action = q.flags & actions;
-	if (action & (action - 1))
-		ptrc_cli_usage(NULL, "only one of --set, --add and --remove is possible");
 	if (optind == argc)
 		ptrc_cli_usage(NULL, "no SESSION given");
 	name = argv[optind++];

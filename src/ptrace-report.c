@@ -45,6 +45,18 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_CLI_OPTIONS_END,
 };
 
+static const struct ptrc_cli_row exclusions[] = {
+	PTRC_SELECTION_EXCLUSIONS,
+	{"text", "output force max-size"},
+	PTRC_CLI_ROWS_END,
+};
+
+static const struct ptrc_cli_row needs[] = {
+	PTRC_SELECTION_NEEDS,
+	{"utc", "text"},
+	PTRC_CLI_ROWS_END,
+};
+
 static const struct ptrc_cli cli = {
 	.program = "ptrace-report",
 	.operands = "[OPTION]... [SESSION|LOG]... -o FILE | --text",
@@ -55,6 +67,8 @@ static const struct ptrc_cli cli = {
 		"it, or that no session has, is the path of a log; LOG may be - for standard\n"
 		"input. Without any, it is " PTRC_SELECTION_LOG ".",
 	.options = options,
+	.exclusions = exclusions,
+	.needs = needs,
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
 	.usage_status = PTRC_EXIT_USAGE,
 };
@@ -87,7 +101,6 @@ static const char *output;
 static int output_fd = -1;
 static bool is_output_new;
 static bool is_forced;
-static bool is_size_given;
 static bool is_utc;
 static struct ptrc_buffer out;
 /* Nothing can be selected. */
@@ -125,7 +138,6 @@ static void parse(int argc, char **argv)
 			is_forced = true;
 			break;
 		case KEY_MAX_SIZE:
-			is_size_given = true;
 			if (!ptrc_cli_parse_size(optarg, &page_options.size_max, &why))
 				ptrc_cli_usage("--max-size", "%s", why.text);
 			if (page_options.size_max < SIZE_MIN ||
@@ -145,11 +157,6 @@ static void parse(int argc, char **argv)
 	}
 	if (!output && !report.is_text)
 		ptrc_cli_usage(NULL, "neither -o FILE nor --text given");
-	if (report.is_text && (output || is_forced || is_size_given))
-		ptrc_cli_usage("--text",
-			       "cannot be used together with --output, --force or --max-size");
-	if (is_utc && !report.is_text)
-		ptrc_cli_usage("--utc", "needs --text");
 	/* Expressions are about events, of which some become pairs. */
 	selection.is_by_begin = true;
 	ptrc_selection_read(&selection);

@@ -97,6 +97,11 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_CLI_OPTIONS_END,
 };
 
+static const struct ptrc_cli_row needs[] = {
+	{"tap junit github", "check"},
+	PTRC_CLI_ROWS_END,
+};
+
 static const struct ptrc_cli cli = {
 	.program = "ptrace-run",
 	.operands = "[OPTION]... [--] COMMAND [ARGUMENT]...",
@@ -104,6 +109,7 @@ static const struct ptrc_cli cli = {
 		   "instruction to its end.",
 	.options = options,
 	.shared_options = ptrc_config_attribute_options,
+	.needs = needs,
 	.notes = "SIZE is a number of bytes; a K, M or G behind it stands for 1024, 1024^2\n"
 		 "or 1024^3. TIME has a unit, as in 10s or 1.5ms. Options override the file.\n"
 		 "Exit status: COMMAND's; 128+N if signal N ended it; 3 instead of 0 if events\n"
@@ -251,9 +257,6 @@ static void parse(int argc, char **argv, struct run *r)
 	if (optind == argc && !given.is_dump)
 		ptrc_cli_usage(NULL, "no COMMAND given");
 	ptrc_config_resolve(&given, "ptrace-run has one", &config);
-	if (ptrc_run_verdicts_given() && !check)
-		ptrc_cli_usage(ptrc_run_verdicts_given(),
-			       "needs --check=RULES, whose verdicts it writes");
 	if (check)
 		read_rules(check, &config.sessions[0].decode);
 }

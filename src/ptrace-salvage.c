@@ -33,6 +33,12 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_CLI_OPTIONS_END,
 };
 
+static const struct ptrc_cli_row exclusions[] = {
+	{"output", "discard"},
+	{"all", "STREAM"},
+	PTRC_CLI_ROWS_END,
+};
+
 static const struct ptrc_cli cli = {
 	.program = "ptrace-salvage",
 	.operands = "[OPTION]... [STREAM]...",
@@ -41,6 +47,7 @@ static const struct ptrc_cli cli = {
 		   "the log were killed. STREAM is an identifier, or the process ID of the\n"
 		   "controller or of the target.",
 	.options = options,
+	.exclusions = exclusions,
 	.notes = "No file is replaced: if LOG exists, a number is added to the name. Without\n"
 		 "--output, streams without a log go into " DEFAULT_LOG ", and if a log is gone,\n"
 		 "the rest of it goes into LOG.salvaged beside it.\n"
@@ -182,8 +189,6 @@ int main(int argc, char **argv)
 		else if (key == KEY_JSON)
 			is_json = true;
 	}
-	if (output && is_discarding)
-		ptrc_cli_usage("--output", "makes no sense with --discard");
 	if (output && !*output)
 		ptrc_cli_usage("--output", "needs the name of a file");
 	if (output && !strcmp(output, "-"))
@@ -194,8 +199,6 @@ int main(int argc, char **argv)
 		ptrc_cli_usage("--output",
 			       "'%s' is standard output or a special file; name a new file",
 			       output);
-	if (is_all && optind < argc)
-		ptrc_cli_usage("--all", "makes no sense with a STREAM");
 	is_listing = !is_all && optind == argc;
 	if (is_listing && (output || is_discarding))
 		ptrc_cli_usage(output ? "--output" : "--discard", "needs a STREAM, or --all");

@@ -63,6 +63,18 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_CLI_OPTIONS_END,
 };
 
+static const struct ptrc_cli_row exclusions[] = {
+	{"label sync per histogram", "diff"},
+	PTRC_CLI_ROWS_END,
+};
+
+static const struct ptrc_cli_row needs[] = {
+	{"before fail-if", "diff"},
+	{"per histogram", "pair pairs"},
+	{"decode config strict", "pair pairs diff"},
+	PTRC_CLI_ROWS_END,
+};
+
 static const struct ptrc_cli cli = {
 	.program = "ptrace-stat",
 	.operands = "[OPTION]... SESSION|LOG... | --diff BEFORE AFTER",
@@ -72,6 +84,8 @@ static const struct ptrc_cli cli = {
 		   "--pairs show how long it took from one event to another in place of these,\n"
 		   "and --diff what differs between two logs.",
 	.options = options,
+	.exclusions = exclusions,
+	.needs = needs,
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete,\n"
 		 "5 a condition of --fail-if holds.",
 	.usage_status = PTRC_EXIT_USAGE,
@@ -399,8 +413,6 @@ static void check_together_usage(char *const *operands, size_t count)
 
 	if (!option)
 		return;
-	if (is_diff)
-		ptrc_cli_usage(option, "cannot be used together with --diff");
 	/* What a session tells of itself has no times of events. */
 	for (size_t i = 0; i < count && !has_pairs(); i++)
 		if (ptrc_summary_is_session_name(operands[i]) && !ptrc_session_knock(operands[i]))
@@ -409,19 +421,9 @@ static void check_together_usage(char *const *operands, size_t count)
 				       operands[i]);
 }
 
-static void check_diff_usage(int operands, const char *per)
+static void check_diff_usage(int operands)
 {
-	if (!is_diff && befores.count)
-		ptrc_cli_usage("--before", "needs --diff");
-	if (!is_diff && conditions.count)
-		ptrc_cli_usage("--fail-if", "needs --diff");
-	if (!is_diff)
-		return;
-	if (per)
-		ptrc_cli_usage("--per", "cannot be used together with --diff");
-	if (has_histogram)
-		ptrc_cli_usage("--histogram", "cannot be used together with --diff");
-	if (befores.count ? !operands : operands != 2)
+	if (is_diff && (befores.count ? !operands : operands != 2))
 		ptrc_cli_usage("--diff",
 			       "compares two logs, BEFORE and AFTER; several are given as "
 			       "--before=LOG... AFTER...");
@@ -432,17 +434,7 @@ static void read_pairs(const char *per)
 {
 	static struct ptrc_field per_field;
 	struct ptrc_cli_reason why;
-	bool is_any = selection.pair_texts.count || pairs.is_by_name || is_diff;
 
-	if (per && !is_any)
-		ptrc_cli_usage("--per", "needs --pair or --pairs");
-	if (has_histogram && !is_any)
-		ptrc_cli_usage("--histogram", "needs --pair or --pairs");
-	if ((selection.config || dump.layouts.count) && !is_any)
-		ptrc_cli_usage(selection.config ? "--config" : "--decode",
-			       "needs --pair, --pairs or --diff");
-	if (dump.is_strict && !is_any)
-		ptrc_cli_usage("--strict", "needs --pair, --pairs or --diff");
 	ptrc_selection_read(&selection);
 	for (size_t i = 0; i < pairs.count; i++)
 		if (pairs.list[i].by_text && ptrc_field_is_of_source(pairs.list[i].by.id))
@@ -492,7 +484,7 @@ static void parse(int argc, char **argv)
 			ptrc_selection_take(&selection, key);
 	}
 	read_conditions(&condition_texts);
-	check_diff_usage(argc - optind, per);
+	check_diff_usage(argc - optind);
 	read_pairs(per);
 	free(condition_texts.texts);
 	if (optind == argc)

@@ -28,6 +28,8 @@ static const struct ptrc_cli_option standard_options[] = {
 static const struct ptrc_cli *command;
 static struct option long_options[OPTIONS_MAX + 1];
 static char short_options[2 * OPTIONS_MAX + 3];
+/* The names of the options that were given so far, each once. */
+static const char *names_given[OPTIONS_MAX + 1];
 
 static void table_add(const struct ptrc_cli_option *o, size_t *longs, size_t *shorts)
 {
@@ -223,6 +225,19 @@ static void __attribute__((noreturn)) say_gone(int index)
 	ptrc_cli_usage(name, "there is no such option any more: %s", o->help);
 }
 
+/* Remembers that the option with this key was given. */
+static void note_given(int key)
+{
+	const struct option *o = long_options;
+	size_t i = 0;
+
+	while (o->val != key)
+		o++;
+	while (names_given[i] && names_given[i] != o->name)
+		i++;
+	names_given[i] = o->name;
+}
+
 int ptrc_cli_next(int argc, char **argv)
 {
 	int index = -1;
@@ -241,7 +256,11 @@ int ptrc_cli_next(int argc, char **argv)
 		say_gone(index);
 	case ':':
 		bad_option(argv, true);
+	case -1:
+		ptrc_option_check(command, names_given, optind < argc);
+		return -1;
 	default:
+		note_given(key);
 		return key;
 	}
 }

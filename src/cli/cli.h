@@ -1,64 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command line: tables of options, --help, --version, and the values of options.
- *
- * One table per command feeds getopt_long() and --help; a test compares --help with the
- * manual page and the completions.
+ * The command line: its options, --help, --version, and the values of options.
  */
 #ifndef PTRC_SRC_CLI_CLI_H
 #define PTRC_SRC_CLI_CLI_H
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "src/cli/message.h"
-
-/* A command numbers its options without a letter from PTRC_CLI_KEY_FIRST on. Those that
- * commands share (configuration.h) are numbered from PTRC_CLI_KEY_SHARED on. */
-enum {
-	PTRC_CLI_KEY_FIRST = CHAR_MAX + 1,
-	PTRC_CLI_KEY_SHARED = 1024,
-	/* An option of an earlier version. It is not in --help; whoever gives it is told, in the
-	 * words of .help, what to use in its place. */
-	PTRC_CLI_KEY_GONE = 2048,
-};
-
-struct ptrc_cli_option {
-	const char *name;
-	/* The option's letter, or a key above CHAR_MAX. */
-	int key;
-	/* The argument as --help names it; null if the option takes none. One that may be left
-	 * out stands in brackets, as [=FILE]. */
-	const char *argument;
-	/* The explanation in --help, of one or more lines. */
-	const char *help;
-};
-
-/* Every table of options ends with this. */
-#define PTRC_CLI_OPTIONS_END        \
-	{                           \
-		NULL, 0, NULL, NULL \
-	}
-
-struct ptrc_cli {
-	const char *program;
-	/* What follows the name of the program in the first line of --help. */
-	const char *operands;
-	/* One or more lines that say what the command does. */
-	const char *summary;
-	/* The command's own options; --help and --version are added to every command. */
-	const struct ptrc_cli_option *options;
-	/* Further options, which commands share, or null. */
-	const struct ptrc_cli_option *shared_options;
-	/* Lines at the end of --help, or null. */
-	const char *notes;
-	/* The exit status for a wrong command line. */
-	int usage_status;
-	/* The first operand ends the options, as what follows belongs to COMMAND. */
-	bool has_command;
-};
+#include "src/cli/option.h"
 
 /* Makes *cli the running command, and occupies standard descriptors that are closed. main()
  * calls this first. */

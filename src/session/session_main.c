@@ -32,6 +32,11 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_CLI_OPTIONS_END,
 };
 
+static const struct ptrc_cli_row exclusions[] = {
+	{"all", "SESSION"},
+	PTRC_CLI_ROWS_END,
+};
+
 /* What came of asking one session. */
 struct result {
 	/* 0, or an error number of ptrc_session_ask() or of the reply, and the reason in words. */
@@ -256,6 +261,7 @@ int ptrc_session_main(int argc, char **argv, enum ptrc_session_verb verb, const 
 		.operands = is_shutdown ? "[OPTION]... SESSION...|--all" : "[OPTION]... SESSION...",
 		.summary = summary,
 		.options = is_shutdown ? options : options + 2,
+		.exclusions = exclusions,
 		.notes = is_shutdown ? "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the log is "
 				       "incomplete."
 			 : verb == PTRC_SESSION_FLUSH
@@ -282,8 +288,6 @@ int ptrc_session_main(int argc, char **argv, enum ptrc_session_verb verb, const 
 		is_json |= key == KEY_JSON;
 		is_all |= key == KEY_ALL;
 	}
-	if (is_all && optind < argc)
-		ptrc_cli_usage(argv[optind], "no operand is expected with --all");
 	if (!is_all && optind == argc)
 		ptrc_cli_usage(NULL, "no SESSION given");
 	names = argv + optind;

@@ -38,14 +38,6 @@ void ptrc_run_verdicts_option(enum ptrc_check_format f, const char *path)
 		format = f;
 }
 
-const char *ptrc_run_verdicts_given(void)
-{
-	for (int f = 0; f < PTRC_CHECK_FORMATS; f++)
-		if (files[f].path)
-			return names[f];
-	return names[format];
-}
-
 bool ptrc_run_verdicts_open(int log_fd, bool is_forced)
 {
 	for (int f = 0; f < PTRC_CHECK_FORMATS; f++) {

@@ -14,9 +14,6 @@
  * if the value is not valid. */
 void ptrc_run_verdicts_option(enum ptrc_check_format, const char *path);
 
-/* The option that asks for a form, or null if none was given. */
-const char *ptrc_run_verdicts_given(void);
-
 /* Opens and empties the files before COMMAND runs. Files that exist are replaced only if they are empty or hold
  * such verdicts, or by force. Returns false after a message if one cannot be opened, or is the log. */
 bool ptrc_run_verdicts_open(int log_fd, bool is_forced);

@@ -208,10 +208,6 @@ static void check_sources_of_time(const struct ptrc_dump *d, int operands)
 
 	if (d->since.base == d->until.base && d->since.ns > d->until.ns)
 		ptrc_cli_usage("--until", "is before --since");
-	if (d->session && operands)
-		ptrc_cli_usage("--follow", "cannot be used together with LOG");
-	if (d->session && d->last_count != UINT64_MAX)
-		ptrc_cli_usage("--follow", "cannot be used together with --last");
 	if (d->session && has_end)
 		ptrc_cli_usage("--follow", "cannot be used with times before the end, which is "
 					   "not known yet");
@@ -224,8 +220,6 @@ void ptrc_selection_check(const struct ptrc_selection *s, int operands)
 {
 	struct ptrc_dump *d = s->dump;
 
-	if (d->first_count != UINT64_MAX && d->last_count != UINT64_MAX)
-		ptrc_cli_usage("--last", "cannot be used together with --first");
 	for (size_t i = 0; i < s->pairs->count && !s->has_symbols; i++)
 		if (s->pairs->list[i].by_text && ptrc_field_is_of_source(s->pairs->list[i].by.id))
 			ptrc_cli_usage("--pair", "function, file and line need --symbols");
@@ -238,10 +232,6 @@ void ptrc_selection_check(const struct ptrc_selection *s, int operands)
 			ptrc_cli_usage("--where", "cannot have times before the end with --follow, "
 						  "where the end is not known yet");
 	}
-	if (!d->select.around && d->before_ns >= 0)
-		ptrc_cli_usage("--before", "needs --around");
-	if (!d->select.around && d->after_ns >= 0)
-		ptrc_cli_usage("--after", "needs --around");
 	check_sources_of_time(d, operands);
 	if (d->before_ns < 0 && d->after_ns < 0)
 		d->before_ns = d->after_ns = around_default_ns;
@@ -322,9 +312,6 @@ bool ptrc_selection_open(struct ptrc_selection *s, char **operands, size_t count
 		operands = standard;
 		count = 1;
 	}
-	if (d->session && (s->labels.count || s->sync_texts.count))
-		ptrc_cli_usage(s->labels.count ? "--label" : "--sync",
-			       "cannot be used together with --follow");
 	ptrc_labels_check(&s->labels, operands, count);
 	d->sources = ptrc_cli_allocate(count * sizeof(*d->sources));
 	for (size_t i = 0; i < count; i++) {

@@ -74,6 +74,16 @@ enum {
 			"field of their begins, such as data.kind"         \
 	}
 
+/* Rows of its tables of what excludes and needs what. */
+#define PTRC_SELECTION_EXCLUSIONS \
+	{                         \
+		"last", "first"   \
+	}
+#define PTRC_SELECTION_NEEDS             \
+	{                                \
+		"before after", "around" \
+	}
+
 /* Those that are about logs of several hosts. */
 #define PTRC_SELECTION_HOST_OPTIONS                                                            \
 	{"label", PTRC_SELECTION_LABEL, "NAME=LOG",                                            \
@@ -131,7 +141,7 @@ bool ptrc_selection_take(struct ptrc_selection *, int key);
 /* Reads what may name fields of layouts, once all options are there: layouts, pairs, expressions. */
 void ptrc_selection_read(struct ptrc_selection *);
 
-/* Refuses options that make no sense together, and none of the operands where one is needed. */
+/* Refuses values that make no sense together, and none of the operands where one is needed. */
 void ptrc_selection_check(const struct ptrc_selection *, int operands);
 
 /* Opens the logs and sessions, or the session that is followed; without operands, the log that is

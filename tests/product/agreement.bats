@@ -80,6 +80,55 @@ help_options() {
 	[[ $stderr != *"did you mean"* ]]
 }
 
+# refuses WORDS OPTION... : the command line, whose words have no blanks, is wrong because of these
+refuses() {
+	local expected=2
+	[[ $1 != "ptrace-run "* ]] || expected=125
+	# shellcheck disable=SC2086 # a list of words
+	exits "$expected" $1
+	assert_one_message "${1%% *}"
+	[[ $stderr == *": $2. Try '"* ]] || { echo "$1: $stderr"; return 1; }
+}
+
+@test "options that exclude each other are refused in one form" {
+	local together='cannot be used together with'
+	refuses 'ptrace-events --json --names x' "--names: $together --json"
+	refuses 'ptrace-report --text -o x' "--text: $together --output"
+	refuses 'ptrace-report --text --max-size=1M' "--text: $together --max-size"
+	refuses 'ptrace-report --text --first=1 --last=1' "--last: $together --first"
+	refuses 'ptrace-salvage --discard --output=x' "--output: $together --discard"
+	refuses 'ptrace-salvage --all 1' "--all: $together STREAM"
+	refuses 'ptrace-shutdown --all x' "--all: $together SESSION"
+	refuses 'ptrace-filter --exclude=a --add x' "--exclude: $together --add"
+	refuses 'ptrace-filter --remove --add x' "--add: $together --remove"
+	refuses 'ptrace-stat --diff --per=pid x y' "--per: $together --diff"
+	refuses 'ptrace-dump --pairs --user' "--pairs: $together --user"
+	refuses 'ptrace-dump --tree --longest=1' "--tree: $together --longest"
+	refuses 'ptrace-dump --pairs --longest=1 --last=1' "--longest: $together --last"
+	refuses 'ptrace-dump --pairs --longest=1 --relative' "--longest: $together --relative"
+	refuses 'ptrace-dump --count --first=1' "--count: $together --first"
+	refuses 'ptrace-dump --count --fields=time' "--count: $together --fields"
+	refuses 'ptrace-dump --to-log=x --fields=time' "--to-log: $together --fields"
+	refuses 'ptrace-dump --to-log=x --count' "--to-log: $together --count"
+	refuses 'ptrace-dump --verify -e x' "--verify: $together --event"
+	refuses 'ptrace-dump --verify --where=1' "--verify: $together --where"
+	refuses 'ptrace-dump -f x --last=1' "--follow: $together --last"
+	refuses 'ptrace-dump -f x y' "--follow: $together LOG"
+	refuses 'ptrace-dump --utc --relative' "--relative: $together --utc"
+}
+
+@test "options that need another one are refused in one form without it" {
+	refuses 'ptrace-create --all' '--all: needs --config'
+	refuses 'ptrace-export --to=csv --force' '--force: needs --output'
+	refuses 'ptrace-dump --after=1s' '--after: needs --around'
+	refuses 'ptrace-dump --force' '--force: needs --to-log'
+	refuses 'ptrace-dump --longest=1' '--longest: needs --pair, --pairs or --tree'
+	refuses 'ptrace-report --utc -o x' '--utc: needs --text'
+	refuses 'ptrace-run --tap true' '--tap: needs --check'
+	refuses 'ptrace-stat --fail-if=loss>0 x' '--fail-if: needs --diff'
+	refuses 'ptrace-stat --histogram x' '--histogram: needs --pair or --pairs'
+}
+
 @test "a full disk is an error of --help" {
 	[ -w /dev/full ] || skip "no /dev/full"
 	for c in $commands; do

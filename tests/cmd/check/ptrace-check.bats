@@ -589,7 +589,7 @@ odd_rules() {
 	exits 125 ptrace-run --check=rules.yaml --junit=new.log -o new.log -- touch ran
 	[[ $stderr == *"new.log: is the log"* ]]
 	exits 125 ptrace-run --junit=result.xml -o run.log -- touch ran
-	[[ $stderr == *"--junit: needs --check=RULES"* ]]
+	[[ $stderr == *"--junit: needs --check."* ]]
 	exits 125 ptrace-run --check=rules.yaml --junit=- -o run.log -- touch ran
 	[ ! -e ran ]
 }

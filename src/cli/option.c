@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/cli/option.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "src/cli/message.h"
+
+/* Copies the first word of the list. Returns where the next one begins, or null if there is no word. */
+static const char *next_word(const char *list, char word[40])
+{
+	size_t size = strcspn(list, " ");
+
+	snprintf(word, 40, "%.*s", (int)size, list);
+	return size ? list + size + (list[size] == ' ') : NULL;
+}
+
+/* Returns the first word of the list that is the name of a given option other than `except`, or null. */
+static const char *find_given(const char *list, const char *const *given, const char *except)
+{
+	char word[40];
+
+	while ((list = next_word(list, word)))
+		for (size_t i = 0; given[i]; i++)
+			if (given[i] != except && !strcmp(given[i], word))
+				return given[i];
+	return NULL;
+}
+
+/* Finds the operand that the list has, which is in capitals. */
+static bool find_operand(const char *list, char word[40])
+{
+	while ((list = next_word(list, word)))
+		if (*word >= 'A' && *word <= 'Z')
+			return true;
+	return false;
+}
+
+static void check_exclusion(const struct ptrc_cli_row *row, const char *const *given,
+			    bool has_operands)
+{
+	const char *option = find_given(row->options, given, NULL);
+	const char *other = option ? find_given(row->list, given, option) : NULL;
+	char text[48], operand[40];
+
+	snprintf(text, sizeof(text), "--%s", option ? option : "");
+	if (other)
+		ptrc_cli_usage(text, "cannot be used together with --%s", other);
+	if (option && has_operands && find_operand(row->list, operand))
+		ptrc_cli_usage(text, "cannot be used together with %s", operand);
+}
+
+static void check_need(const struct ptrc_cli_row *row, const char *const *given)
+{
+	const char *option = find_given(row->options, given, NULL);
+	const char *list = row->list;
+	char text[48], word[40], needed[200] = "";
+
+	if (!option || find_given(list, given, option))
+		return;
+	while ((list = next_word(list, word))) {
+		size_t used = strlen(needed);
+
+		snprintf(needed + used, sizeof(needed) - used, "%s--%s",
+			 !used	 ? ""
+			 : *list ? ", "
+				 : " or ",
+			 word);
+	}
+	snprintf(text, sizeof(text), "--%s", option);
+	ptrc_cli_usage(text, "needs %s", needed);
+}
+
+void ptrc_option_check(const struct ptrc_cli *c, const char *const *given, bool has_operands)
+{
+	for (const struct ptrc_cli_row *r = c->exclusions; r && r->options; r++)
+		check_exclusion(r, given, has_operands);
+	for (const struct ptrc_cli_row *r = c->needs; r && r->options; r++)
+		check_need(r, given);
+}
