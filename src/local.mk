@@ -39,6 +39,8 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/cli/clock.h \
 	%D%/cli/command.c \
 	%D%/cli/command.h \
+	%D%/cli/complete.c \
+	%D%/cli/complete.h \
 	%D%/cli/escape.c \
 	%D%/cli/escape.h \
 	%D%/cli/exit_status.h \
@@ -54,6 +56,8 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/cli/option.h \
 	%D%/cli/output.c \
 	%D%/cli/output.h \
+	%D%/cli/proposals.c \
+	%D%/cli/proposals.h \
 	%D%/cli/replace.c \
 	%D%/cli/replace.h \
 	%D%/cli/table.c \

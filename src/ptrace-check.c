@@ -62,6 +62,11 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_CLI_OPTIONS_END,
 };
 
+static const struct ptrc_cli_row words[] = {
+	{"format", "text json tap junit github"},
+	PTRC_CLI_ROWS_END,
+};
+
 static const struct ptrc_cli cli = {
 	.program = "ptrace-check",
 	.operands = "[OPTION]... [RULES.yaml] LOG...",
@@ -70,6 +75,8 @@ static const struct ptrc_cli cli = {
 		   "such an option the first operand is a file of rules only if its name ends in\n"
 		   ".yaml or .yml. EVENT is a pattern; 'EVENT where EXPRESSION' selects by fields.",
 	.options = options,
+	.words = words,
+	.operand_kinds = "RULES|LOG",
 	.notes = "Exit status: 0 all rules are kept, 1 a rule is broken, or the command failed,\n"
 		 "2 wrong usage or a mistake in the rules, 3 all are kept but something is\n"
 		 "missing from the logs, 4 a rule is undecided.",
@@ -116,7 +123,6 @@ static void refuse_log(const char *path)
 
 static void parse(int argc, char **argv)
 {
-	static const char *const formats[] = {"text", "json", "tap", "junit", "github", NULL};
 	const char *tolerance = NULL;
 	struct ptrc_cli_reason why;
 	int key;
@@ -130,7 +136,7 @@ static void parse(int argc, char **argv)
 		else if (key == KEY_TOLERANCE)
 			tolerance = optarg;
 		else if (key == KEY_FORMAT)
-			format = (enum ptrc_check_format)ptrc_cli_word("--format", optarg, formats);
+			format = (enum ptrc_check_format)ptrc_cli_word("--format", optarg);
 		else if (key >= KEY_TEXT && key < KEY_TEXT + PTRC_CHECK_FORMATS)
 			format = (enum ptrc_check_format)(key - KEY_TEXT);
 		else if (key == KEY_UTC)

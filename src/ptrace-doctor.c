@@ -34,6 +34,7 @@ static const struct ptrc_cli cli = {
 		   "recorded; COMMAND is not run. Without an operand, tells whether this machine\n"
 		   "is fit for tracing. Changes nothing.",
 	.options = options,
+	.operand_kinds = "SESSION|LOG|COMMAND",
 	.notes = "Exit status: 0 nothing is wrong, 1 there are problems, 2 wrong usage.",
 	.usage_status = PTRC_EXIT_USAGE,
 };
@@ -84,8 +85,8 @@ int main(int argc, char **argv)
 	char **program = NULL;
 	int key;
 
-	/* Everything behind -- belongs to COMMAND. */
-	for (int i = 1; i < argc && !program; i++)
+	/* Everything after -- belongs to COMMAND. The completions ask about a line that may have it, too. */
+	for (int i = 1; i < argc && !program && strcmp(argv[1], "--complete"); i++)
 		if (!strcmp(argv[i], "--")) {
 			program = argv + i + 1;
 			argc = i;

@@ -109,6 +109,14 @@ static const struct ptrc_cli_row needs[] = {
 	PTRC_CLI_ROWS_END,
 };
 
+static const struct ptrc_cli_row words[] = {
+	{"format", "text json"},
+	{"header color", "auto always never"},
+	{"fields",
+	 "time ns event id pid tid thread address truncated len data data_hex log reason error host comm thread_name exe user command_line gap bound function file line"},
+	PTRC_CLI_ROWS_END,
+};
+
 static const struct ptrc_cli cli = {
 	.program = "ptrace-dump",
 	.operands = "[OPTION]... [SESSION|LOG]... | --follow=SESSION",
@@ -120,6 +128,8 @@ static const struct ptrc_cli cli = {
 	.options = options,
 	.exclusions = exclusions,
 	.needs = needs,
+	.words = words,
+	.operand_kinds = "SESSION|LOG",
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
 	.usage_status = PTRC_EXIT_USAGE,
 };
@@ -177,7 +187,6 @@ static bool is_without_flushes(void)
 
 static void parse(int argc, char **argv)
 {
-	static const char *const whens[] = {"auto", "always", "never", NULL};
 	/* Are read after all options, as they may name fields of a --decode that comes later. */
 	struct ptrc_cli_texts fields = {0};
 	struct ptrc_cli_reason why;
@@ -234,7 +243,7 @@ static void parse(int argc, char **argv)
 			is_format_given = true;
 			break;
 		case KEY_COLOR:
-			colour = ptrc_cli_word("--color", optarg, whens);
+			colour = ptrc_cli_word("--color", optarg);
 			break;
 		case KEY_UTC:
 			is_utc = true;
@@ -243,7 +252,7 @@ static void parse(int argc, char **argv)
 			dump.format.is_relative = true;
 			break;
 		case KEY_HEADER:
-			header = ptrc_cli_word("--header", optarg, whens);
+			header = ptrc_cli_word("--header", optarg);
 			break;
 		case 'f':
 			if (dump.session)

@@ -43,6 +43,7 @@ static const struct ptrc_cli cli = {
 		   "it, or that no session has, is the path of a log.",
 	.options = options,
 	.exclusions = exclusions,
+	.operand_kinds = "SESSION|LOG",
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
 	.usage_status = PTRC_EXIT_USAGE,
 };

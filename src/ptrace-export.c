@@ -56,6 +56,11 @@ static const struct ptrc_cli_row needs[] = {
 	PTRC_CLI_ROWS_END,
 };
 
+static const struct ptrc_cli_row words[] = {
+	{"to", "chrome perfetto ctf folded speedscope csv"},
+	PTRC_CLI_ROWS_END,
+};
+
 static const struct ptrc_cli cli = {
 	.program = "ptrace-export",
 	.operands = "--to=FORMAT [OPTION]... [SESSION|LOG]...",
@@ -67,6 +72,8 @@ static const struct ptrc_cli cli = {
 	.options = options,
 	.exclusions = exclusions,
 	.needs = needs,
+	.words = words,
+	.operand_kinds = "SESSION|LOG",
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
 	.usage_status = PTRC_EXIT_USAGE,
 };
@@ -78,12 +85,12 @@ static struct ptrc_export_options export;
 
 static const struct ptrc_export_format *format_of(const char *text)
 {
-	enum { FORMATS_MAX = 16 };
-	const char *names[FORMATS_MAX] = {NULL};
+	const struct ptrc_export_format *const *f = ptrc_export_formats;
 
-	for (size_t i = 0; ptrc_export_formats[i]; i++)
-		names[i] = ptrc_export_formats[i]->name;
-	return ptrc_export_formats[ptrc_cli_word("--to", text, names)];
+	ptrc_cli_word("--to", text);
+	while (strcmp((*f)->name, text))
+		f++;
+	return *f;
 }
 
 /* Refuses an option about pairs, which was given, if the format has none. */

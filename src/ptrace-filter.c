@@ -57,6 +57,7 @@ static const struct ptrc_cli cli = {
 		   "filter and patterns are shown, one per line.",
 	.options = options,
 	.exclusions = exclusions,
+	.operand_kinds = "SESSION EVENT",
 	.notes = "--set without any event empties the filter.\n"
 		 "Exit status: 0 done, 1 failed, nothing is changed, 2 wrong usage.",
 	.usage_status = PTRC_EXIT_USAGE,

@@ -69,6 +69,7 @@ static const struct ptrc_cli cli = {
 	.options = options,
 	.exclusions = exclusions,
 	.needs = needs,
+	.operand_kinds = "SESSION|LOG",
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
 	.usage_status = PTRC_EXIT_USAGE,
 };

@@ -102,6 +102,12 @@ static const struct ptrc_cli_row needs[] = {
 	PTRC_CLI_ROWS_END,
 };
 
+static const struct ptrc_cli_row words[] = {
+	{"until", "command all"},
+	PTRC_CONFIG_WORDS,
+	PTRC_CLI_ROWS_END,
+};
+
 static const struct ptrc_cli cli = {
 	.program = "ptrace-run",
 	.operands = "[OPTION]... [--] COMMAND [ARGUMENT]...",
@@ -110,6 +116,8 @@ static const struct ptrc_cli cli = {
 	.options = options,
 	.shared_options = ptrc_config_attribute_options,
 	.needs = needs,
+	.words = words,
+	.operand_kinds = "COMMAND",
 	.notes = "SIZE is a number of bytes; a K, M or G behind it stands for 1024, 1024^2\n"
 		 "or 1024^3. TIME has a unit, as in 10s or 1.5ms. Options override the file.\n"
 		 "Exit status: COMMAND's; 128+N if signal N ended it; 3 instead of 0 if events\n"
@@ -223,7 +231,6 @@ static void read_rules(const char *path, const struct ptrc_config_map *decode)
 
 static void parse(int argc, char **argv, struct run *r)
 {
-	static const char *const untils[] = {"command", "all", NULL};
 	const char *check = NULL;
 	int key;
 
@@ -239,7 +246,7 @@ static void parse(int argc, char **argv, struct run *r)
 		else if (key == KEY_QUIET)
 			is_quiet = true;
 		else if (key == KEY_UNTIL)
-			is_until_all = ptrc_cli_word("--until", optarg, untils) != 0;
+			is_until_all = ptrc_cli_word("--until", optarg) != 0;
 		else if (key == KEY_FUNCTIONS)
 			ptrc_functions_option(&functions, optarg);
 		else if (key == KEY_NO_LOSS)

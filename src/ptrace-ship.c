@@ -88,6 +88,11 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_CLI_OPTIONS_END,
 };
 
+static const struct ptrc_cli_row words[] = {
+	{"dialect", "modern plain"},
+	PTRC_CLI_ROWS_END,
+};
+
 static const struct ptrc_cli cli = {
 	.program = "ptrace-ship",
 	.operands = "[OPTION]... LOG... | --follow=WHERE",
@@ -95,6 +100,8 @@ static const struct ptrc_cli cli = {
 		   "whatever happens to ptrace-ship, the network and the server. LOG.ship, beside\n"
 		   "each log, tells what the server has.",
 	.options = options,
+	.words = words,
+	.operand_kinds = "LOG",
 	.notes = "Exit status: 0 done; 1 failed, or not everything was sent; 2 wrong usage;\n"
 		 "3 everything was sent, but a log is incomplete.",
 	.usage_status = PTRC_EXIT_USAGE,

@@ -36,6 +36,7 @@ static const struct ptrc_cli cli = {
 		"Writes what a session has recorded so far into a log. The session goes on, and\n"
 		"nothing is taken away from it.",
 	.options = options,
+	.operand_kinds = "SESSION",
 	.notes = "If the session flushes its stream to a log of its own, LOG gets what that has\n"
 		 "after one more flush, else what the stream holds now.\n"
 		 "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",

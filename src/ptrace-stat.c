@@ -75,6 +75,11 @@ static const struct ptrc_cli_row needs[] = {
 	PTRC_CLI_ROWS_END,
 };
 
+static const struct ptrc_cli_row words[] = {
+	{"format", "text json"},
+	PTRC_CLI_ROWS_END,
+};
+
 static const struct ptrc_cli cli = {
 	.program = "ptrace-stat",
 	.operands = "[OPTION]... SESSION|LOG... | --diff BEFORE AFTER",
@@ -86,6 +91,8 @@ static const struct ptrc_cli cli = {
 	.options = options,
 	.exclusions = exclusions,
 	.needs = needs,
+	.words = words,
+	.operand_kinds = "SESSION|LOG",
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete,\n"
 		 "5 a condition of --fail-if holds.",
 	.usage_status = PTRC_EXIT_USAGE,

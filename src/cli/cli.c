@@ -12,12 +12,13 @@
 
 #include <posixtrace.h>
 
+#include "src/cli/complete.h"
 #include "src/cli/exit_status.h"
 #include "src/cli/nearest.h"
 #include "src/cli/output.h"
 
-/* More options than any command has. */
-enum { OPTIONS_MAX = 40 };
+/* More options than any command has, and more words than an option of ptrc_cli_word(). */
+enum { OPTIONS_MAX = 40, WORDS_MAX = 8 };
 
 static const struct ptrc_cli_option standard_options[] = {
 	{"help", 'h', NULL, "show this help and exit"},
@@ -241,7 +242,11 @@ static void note_given(int key)
 int ptrc_cli_next(int argc, char **argv)
 {
 	int index = -1;
-	int key = getopt_long(argc, argv, short_options, long_options, &index);
+	int key;
+
+	if (optind == 1 && argc > 1 && !strcmp(argv[1], "--complete"))
+		ptrc_complete(command, standard_options, argv + 2);
+	key = getopt_long(argc, argv, short_options, long_options, &index);
 
 	if (index >= 0 && key != '?' && key != ':')
 		refuse_abbreviation(argv, index);
@@ -355,11 +360,21 @@ uint64_t ptrc_cli_number(const char *option, const char *text, uint64_t low, uin
 	return v;
 }
 
-int ptrc_cli_word(const char *option, const char *text, const char *const *words)
+int ptrc_cli_word(const char *option, const char *text)
 {
+	const struct ptrc_cli_row *row = command->words;
+	char copies[WORDS_MAX][PTRC_OPTION_WORD];
+	const char *words[WORDS_MAX + 1] = {NULL};
 	struct ptrc_cli_reason why;
-	int i = ptrc_cli_parse_word(text, words, &why);
+	const char *list;
+	int i = 0;
 
+	while (!ptrc_option_is_in(row->options, option + strlen("--")))
+		row++;
+	for (list = row->list; i < WORDS_MAX && (list = ptrc_option_next_word(list, copies[i]));
+	     i++)
+		words[i] = copies[i];
+	i = ptrc_cli_parse_word(text, words, &why);
 	if (i < 0)
 		ptrc_cli_usage(option, "%s", why.text);
 	return i;
@@ -367,9 +382,7 @@ int ptrc_cli_word(const char *option, const char *text, const char *const *words
 
 enum ptrc_format ptrc_cli_format(const char *text)
 {
-	static const char *const words[] = {"text", "json", NULL};
-
-	return ptrc_cli_word("--format", text, words) ? PTRC_FORMAT_JSON : PTRC_FORMAT_TEXT;
+	return ptrc_cli_word("--format", text) ? PTRC_FORMAT_JSON : PTRC_FORMAT_TEXT;
 }
 
 void ptrc_cli_add_text(struct ptrc_cli_texts *l, const char *text)

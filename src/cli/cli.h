@@ -41,7 +41,8 @@ int ptrc_cli_parse_word(const char *text, const char *const *words, struct ptrc_
 /* These do the same for the value of an option. If the text is not valid, they end the process
  * with a message about the option. */
 uint64_t ptrc_cli_number(const char *option, const char *text, uint64_t low, uint64_t high);
-int ptrc_cli_word(const char *option, const char *text, const char *const *words);
+/* The words are those of the command's table. */
+int ptrc_cli_word(const char *option, const char *text);
 
 /* The arguments of an option that may be given several times, in order. Starts zeroed. */
 struct ptrc_cli_texts {

@@ -7,31 +7,37 @@
 
 #include "src/cli/message.h"
 
-/* Copies the first word of the list. Returns where the next one begins, or null if there is no word. */
-static const char *next_word(const char *list, char word[40])
+const char *ptrc_option_next_word(const char *list, char word[PTRC_OPTION_WORD])
 {
 	size_t size = strcspn(list, " ");
 
-	snprintf(word, 40, "%.*s", (int)size, list);
+	snprintf(word, PTRC_OPTION_WORD, "%.*s", (int)size, list);
 	return size ? list + size + (list[size] == ' ') : NULL;
 }
 
-/* Returns the first word of the list that is the name of a given option other than `except`, or null. */
+bool ptrc_option_is_in(const char *list, const char *word)
+{
+	char one[PTRC_OPTION_WORD];
+
+	while ((list = ptrc_option_next_word(list, one)))
+		if (!strcmp(one, word))
+			return true;
+	return false;
+}
+
+/* Returns a given option other than `except` that is in the list, or null. */
 static const char *find_given(const char *list, const char *const *given, const char *except)
 {
-	char word[40];
-
-	while ((list = next_word(list, word)))
-		for (size_t i = 0; given[i]; i++)
-			if (given[i] != except && !strcmp(given[i], word))
-				return given[i];
+	for (; *given; given++)
+		if (*given != except && ptrc_option_is_in(list, *given))
+			return *given;
 	return NULL;
 }
 
 /* Finds the operand that the list has, which is in capitals. */
-static bool find_operand(const char *list, char word[40])
+static bool find_operand(const char *list, char word[PTRC_OPTION_WORD])
 {
-	while ((list = next_word(list, word)))
+	while ((list = ptrc_option_next_word(list, word)))
 		if (*word >= 'A' && *word <= 'Z')
 			return true;
 	return false;
@@ -42,7 +48,7 @@ static void check_exclusion(const struct ptrc_cli_row *row, const char *const *g
 {
 	const char *option = find_given(row->options, given, NULL);
 	const char *other = option ? find_given(row->list, given, option) : NULL;
-	char text[48], operand[40];
+	char text[PTRC_OPTION_WORD + 2], operand[PTRC_OPTION_WORD];
 
 	snprintf(text, sizeof(text), "--%s", option ? option : "");
 	if (other)
@@ -55,11 +61,11 @@ static void check_need(const struct ptrc_cli_row *row, const char *const *given)
 {
 	const char *option = find_given(row->options, given, NULL);
 	const char *list = row->list;
-	char text[48], word[40], needed[200] = "";
+	char text[PTRC_OPTION_WORD + 2], word[PTRC_OPTION_WORD], needed[200] = "";
 
 	if (!option || find_given(list, given, option))
 		return;
-	while ((list = next_word(list, word))) {
+	while ((list = ptrc_option_next_word(list, word))) {
 		size_t used = strlen(needed);
 
 		snprintf(needed + used, sizeof(needed) - used, "%s--%s",

@@ -63,6 +63,11 @@ struct ptrc_cli {
 	const struct ptrc_cli_row *exclusions;
 	/* The options that need one of those in the list, or null. */
 	const struct ptrc_cli_row *needs;
+	/* The words of which one, or several with commas between them, is the value of an option; or null. */
+	const struct ptrc_cli_row *words;
+	/* What the operands are: for each a blank and the names of what it can be, as in RULES|LOG, of
+	 * src/cli/complete.c; the last one stands for all that follow. Null: nothing that can be proposed. */
+	const char *operand_kinds;
 	/* Lines at the end of --help, or null. */
 	const char *notes;
 	/* The exit status for a wrong command line. */
@@ -70,6 +75,15 @@ struct ptrc_cli {
 	/* The first operand ends the options, as what follows belongs to COMMAND. */
 	bool has_command;
 };
+
+/* The most bytes of a word of a list, with the terminating zero. */
+enum { PTRC_OPTION_WORD = 40 };
+
+/* Copies the first word of the list. Returns where the next one begins, or null if there is no word. */
+const char *ptrc_option_next_word(const char *list, char word[PTRC_OPTION_WORD]);
+
+/* Whether this is a word of the list. */
+bool ptrc_option_is_in(const char *list, const char *word);
 
 /* Refuses a command line with options that exclude each other, or without one that another one needs. The
  * names of the options that were given end with null. */

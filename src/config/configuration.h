@@ -238,6 +238,15 @@ enum { PTRC_CONFIG_OPTION_DUMP = PTRC_CONFIG_OPTION(PTRC_CONFIG_KEYS) };
 /* The options for attributes of the trace, which are the shared options of a command. */
 extern const struct ptrc_cli_option ptrc_config_attribute_options[];
 
+/* Rows for the table of words of a command that has these. */
+#define PTRC_CONFIG_WORDS                                      \
+	{"stream-full-policy", "loop until-full flush"},       \
+		{"log-full-policy", "loop until-full append"}, \
+		{"inheritance", "inherited close-for-child"},  \
+	{                                                      \
+		"os", "process sched samples none auto"        \
+	}
+
 /* Rows for the table of a command's own options. */
 #define PTRC_CONFIG_OPTION_FILE                                                                    \
 	{                                                                                          \

@@ -262,6 +262,7 @@ int ptrc_session_main(int argc, char **argv, enum ptrc_session_verb verb, const 
 		.summary = summary,
 		.options = is_shutdown ? options : options + 2,
 		.exclusions = exclusions,
+		.operand_kinds = "SESSION",
 		.notes = is_shutdown ? "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the log is "
 				       "incomplete."
 			 : verb == PTRC_SESSION_FLUSH

@@ -100,7 +100,7 @@ refuses() {
 	refuses 'ptrace-salvage --all 1' "--all: $together STREAM"
 	refuses 'ptrace-shutdown --all x' "--all: $together SESSION"
 	refuses 'ptrace-filter --exclude=a --add x' "--exclude: $together --add"
-	refuses 'ptrace-filter --remove --add x' "--add: $together --remove"
+	refuses 'ptrace-filter --remove --add x' "--remove: $together --add"
 	refuses 'ptrace-stat --diff --per=pid x y' "--per: $together --diff"
 	refuses 'ptrace-dump --pairs --user' "--pairs: $together --user"
 	refuses 'ptrace-dump --tree --longest=1' "--tree: $together --longest"
@@ -177,13 +177,7 @@ refuses() {
 		while IFS=, read -r short long; do
 			grep -qxF -- "$short,$long" page ||
 				{ echo "ptrace-$c.1: $short $long"; cat page; return 1; }
-			case $long in --help | --version) continue ;; esac
-			[ "$(bash -c '. "$1"; _ptrace_long "$2"' _ \
-				"$PTRC_SOURCE/completions/bash/ptrace-run" "$short")" = "$long" ]
-			cat "$PTRC_SOURCE"/completions/fish/{"ptrace-$c",ptrace}.fish |
-				grep -qE -- "-s ${short#-} -l ${long#--} "
-			sed -n "/^local/,/^case/p;/^ptrace-$c)/,/;;/p" "$PTRC_SOURCE/completions/zsh/_ptrace" |
-				grep -qF -- "{$short+,$long=}"
+			"ptrace-$c" --complete - | grep -qx -- "$short	.*"
 		done <help
 	done
 }
@@ -203,34 +197,26 @@ refuses() {
 	[ "$(ptrace-stat --json run.log | jq -r .attributes.trace_name)" = mine ]
 }
 
-@test "bash completes exactly the options of --help" {
+@test "--complete and bash have exactly the options of --help" {
 	for c in $commands; do
+		help_options "$c" | sort -u >help
+		"ptrace-$c" --complete -- | sed -nE 's/^(--[a-z0-9-]+).*/\1/p' | sort -u | diff help -
 		bash -c '. "$1"; COMP_WORDS=("ptrace-$2" --); COMP_CWORD=1; _ptrace
 			printf "%s\n" "${COMPREPLY[@]%=}"' _ \
-			"$PTRC_SOURCE/completions/bash/ptrace-$c" "$c" | sort -u >completed
-		help_options "$c" | sort -u >help
-		diff help completed
+			"$PTRC_SOURCE/completions/bash/ptrace-run" "$c" | sort -u | diff help -
 	done
-}
-
-# The options that zsh's _arguments is told of each command, as COMMAND OPTION.
-zsh_options() {
-	zsh -f -c '
-		_arguments() { print -rl -- "$service "${^@} }
-		all() { for service in ptrace-${^@[2,-1]}; do . $1; done }
-		all "$@"
-	' _ "$PTRC_SOURCE/completions/zsh/_ptrace" "$@" |
-		sed -nE 's/^([^ ]+) \*?(\([^)]*\))?\*?(--[a-z0-9-]+).*/\1 \3/p'
 }
 
 @test "zsh completes exactly the options of --help" {
 	command -v zsh >/dev/null || skip "no zsh"
-	# shellcheck disable=SC2086 # a list of words
-	zsh_options $commands >all
 	for c in $commands; do
-		sed -n "s/^ptrace-$c //p" all | sort -u >completed
 		help_options "$c" | sort -u >help
-		diff help completed
+		zsh -f -c '
+			compadd() { print -rl -- ${(P)@[-1]} }
+			_ptrace() { . $1 }
+			service=ptrace-$2 words=(ptrace-$2 --) CURRENT=2 PREFIX=-- COLUMNS=80
+			_ptrace $1
+		' _ "$PTRC_SOURCE/completions/zsh/_ptrace" "$c" | grep '^--' | tr -d = | sort -u | diff help -
 		grep -Eq "^#compdef .*\bptrace-$c( |\$)" "$PTRC_SOURCE/completions/zsh/_ptrace"
 	done
 }
@@ -238,11 +224,11 @@ zsh_options() {
 # fish_completes LINE...: for each line what fish proposes, with the line in front
 fish_completes() {
 	HOME=$BATS_TEST_TMPDIR fish --no-config -c '
-		set fish_complete_path $argv[1]
+		source $argv[1]
 		for line in $argv[2..-1]
 			complete -C $line | string replace -r "^" "$line "
 		end
-	' "$PTRC_SOURCE/completions/fish" "$@"
+	' "$PTRC_SOURCE/completions/fish/ptrace-run.fish" "$@"
 }
 
 @test "fish completes exactly the options of --help" {
@@ -257,20 +243,13 @@ fish_completes() {
 	done
 }
 
-@test "every file of completions is installed" {
-	for c in $commands; do
-		grep -q "%D%/bash/ptrace-$c\b" "$PTRC_SOURCE/completions/local.mk"
-		grep -q "%D%/fish/ptrace-$c.fish\b" "$PTRC_SOURCE/completions/local.mk"
-	done
-}
-
 @test "the shells accept the completions" {
-	for f in "$PTRC_SOURCE"/completions/bash/*; do bash -n "$f"; done
+	bash -n "$PTRC_SOURCE/completions/bash/ptrace-run"
 	if command -v zsh >/dev/null; then
 		zsh -n "$PTRC_SOURCE/completions/zsh/_ptrace"
 	fi
 	if command -v fish >/dev/null; then
-		for f in "$PTRC_SOURCE"/completions/fish/*.fish; do fish -n "$f"; done
+		fish -n "$PTRC_SOURCE/completions/fish/ptrace-run.fish"
 	fi
 }
 

@@ -14,9 +14,9 @@ bash_completes() {
 # fish_completes LINE: what fish proposes at the end of the line, without its explanations
 fish_completes() {
 	HOME=$BATS_TEST_TMPDIR fish --no-config -c '
-		set fish_complete_path $argv[1]
+		source $argv[1]
 		complete -C $argv[2]
-	' "$PTRC_SOURCE/completions/fish" "$1" | cut -f 1
+	' "$PTRC_SOURCE/completions/fish/ptrace-run.fish" "$1" | cut -f 1
 }
 
 # zsh_completes LINE: what zsh proposes when a tab is typed behind the line, on a terminal of
@@ -59,6 +59,11 @@ END
 	sed '/^$/d; /^end$/d' hits | sort -u
 }
 
+# What is proposed, without what stays of the word, which some shells repeat.
+rests() {
+	sed -E 's/^(--[a-z-]+=|-o)(.)/\2/; s/.*,//' | sort | xargs
+}
+
 # agree EXPECTED LINE: all the shells that are here propose exactly these words for the value
 # of the last option or operand
 agree() {
@@ -66,12 +71,12 @@ agree() {
 	local -a words
 	IFS=' ' read -ra words <<<"${line//=/ = }"
 	[[ $line == *' ' ]] && words+=('')
-	[ "$(bash_completes "${words[@]}" | sort | xargs)" = "$expected" ]
+	[ "$(bash_completes "${words[@]}" | rests)" = "$expected" ]
 	if command -v zsh >/dev/null; then
-		[ "$(zsh_completes "$line" | sort | xargs)" = "$expected" ]
+		[ "$(zsh_completes "$line" | rests)" = "$expected" ]
 	fi
 	if command -v fish >/dev/null; then
-		[ "$(fish_completes "$line" | sed 's/^--[a-z-]*=\(.\)/\1/' | sort | xargs)" = "$expected" ]
+		[ "$(fish_completes "$line" | rests)" = "$expected" ]
 	fi
 }
 
@@ -82,13 +87,119 @@ agree() {
 	agree 'close-for-child inherited' 'ptrace-run --name x --inheritance='
 }
 
+@test "lists with commas, and values right after a letter" {
+	agree 'samples sched' 'ptrace-run --os process,s'
+	agree 'error event exe' 'ptrace-dump --fields time,e'
+	touch file
+	agree file 'ptrace-run -of'
+}
+
+# kind_of COMMAND OPTION: what is proposed for its value, by the files here and run.log
+kind_of() {
+	"ptrace-$1" --complete --output=run.log "$2" >proposals
+	case $(sed -n '1s/.* //p' proposals) in
+	files) echo files ;;
+	directories) sed 1d proposals | cut -f 1 | xargs echo directories ;;
+	*)
+		sed -i 1d proposals
+		if grep -q '^traced\.one$' proposals; then
+			echo events
+		elif grep -Eq '^[0-9]+	' proposals; then
+			echo processes
+		else
+			cut -f 1 proposals | xargs
+		fi
+		;;
+	esac
+}
+
+@test "the values of each option, by all that is known of some" {
+	ptrace-run -o run.log -- "$traced" -e traced.one
+	touch rules.yaml other
+	for c in $commands; do
+		for option in $("ptrace-$c" --complete -- | sed -n 's/^--\([a-z0-9-]*\)=.*/\1/p'); do
+			echo "$c --$option: $(kind_of "$c" "--$option=")"
+		done
+	done | grep -v ': $' >found
+	[[ " $commands " == *" ship "* ]] || without='/^ship /d'
+	sed "${without-}" <<'END' >expected
+check --config: directories rules.yaml
+check --format: text json tap junit github
+check --never: events
+create --config: directories rules.yaml
+create --exclude: events
+create --inheritance: inherited close-for-child
+create --log-full-policy: loop until-full append
+create --only: events
+create --os: process sched samples none auto
+create --output: files
+create --pid: processes
+create --snapshot-on: events
+create --stream-full-policy: loop until-full flush
+doctor --event: events
+dump --around: events
+dump --color: auto always never
+dump --config: directories rules.yaml
+dump --event: events
+dump --fields: time ns event id pid tid thread address truncated len data data_hex log reason error host comm thread_name exe user command_line gap bound function file line
+dump --format: text json
+dump --header: auto always never
+dump --pid: processes
+dump --to-log: files
+event --pid: processes
+export --around: events
+export --config: directories rules.yaml
+export --counters: events
+export --event: events
+export --output: files
+export --pid: processes
+export --to: chrome perfetto ctf folded speedscope csv
+filter --exclude: events
+filter --only: events
+list --format: text json
+report --around: events
+report --config: directories rules.yaml
+report --event: events
+report --output: files
+report --pid: processes
+run --check: directories rules.yaml
+run --config: directories rules.yaml
+run --exclude: events
+run --functions: events
+run --inheritance: inherited close-for-child
+run --json: files
+run --junit: files
+run --log-full-policy: loop until-full append
+run --only: events
+run --os: process sched samples none auto
+run --output: files
+run --snapshot-on: events
+run --stream-full-policy: loop until-full flush
+run --tap: files
+run --until: command all
+salvage --output: files
+ship --ca-file: files
+ship --config: directories rules.yaml
+ship --dialect: modern plain
+ship --follow: directories
+ship --password-file: files
+ship --state-directory: directories
+snapshot --output: files
+stat --before: directories run.log
+stat --config: directories rules.yaml
+stat --format: text json
+END
+	diff <(sort expected) <(sort found)
+}
+
 @test "options, and nothing behind COMMAND" {
 	[ "$(bash_completes ptrace-run --name x --inher)" = --inheritance= ]
 	if command -v fish >/dev/null; then
-		[ "$(fish_completes 'ptrace-run --name x --inher')" = --inheritance ]
+		[ "$(fish_completes 'ptrace-run --name x --inher')" = --inheritance= ]
+		[ -z "$(fish_completes 'ptrace-run cat --inher')" ]
 	fi
 	if command -v zsh >/dev/null; then
-		[ "$(zsh_completes 'ptrace-run --name x --inher')" = --inheritance ]
+		[ "$(zsh_completes 'ptrace-run --name x --inher')" = --inheritance= ]
 		[ -z "$(zsh_completes 'ptrace-run cat --inher')" ]
 	fi
 	[ -z "$(bash_completes ptrace-run cat --inher)" ]
@@ -102,6 +213,8 @@ agree() {
 	for c in clear flush shutdown snapshot start stat stop; do
 		agree "$me.b $me.c" "ptrace-$c $me"
 	done
+	agree "$me.b $me.c" "ptrace-dump --follow=$me"
+	agree "$me.b $me.c" "ptrace-dump -f $me"
 }
 
 @test "logs by what is in them, other files if there is none" {

@@ -36,15 +36,15 @@ expected() (
 		# It is left out where a library is missing.
 		[ "$name" != ptrace-ship.1 ] || [ -x "$PTRC_BUILD/src/ptrace-ship" ] || continue
 		echo "bin/${name%.1}"
+		echo "share/bash-completion/completions/${name%.1}"
+		echo "share/fish/vendor_completions.d/${name%.1}.fish"
 	done
 	if [ -x "$PTRC_BUILD/src/ptrace-ship" ]; then
 		for f in examples/*.service; do echo "share/doc/posixtrace/$f"; done
 	fi
 	for f in include/*.h include/*.hpp; do echo "include/${f##*/}"; done
 	for f in man/*.[1357]; do echo "share/man/man${f##*.}/${f##*/}"; done
-	for f in completions/bash/*; do echo "share/bash-completion/completions/${f##*/}"; done
-	for f in completions/zsh/*; do echo "share/zsh/site-functions/${f##*/}"; done
-	for f in completions/fish/*; do echo "share/fish/vendor_completions.d/${f##*/}"; done
+	echo share/zsh/site-functions/_ptrace
 	for f in README.md ARCHITECTURE.md NEWS docs/*.md docs/*.json docs/*.sql docs/*.png; do
 		echo "share/doc/posixtrace/${f##*/}"
 	done
@@ -81,6 +81,7 @@ links_lead() (
 		target=$(sed -n 's/^\.so //p' "$page")
 		test -r "${target:-$page}" || { echo "$page: $target"; bad=1; }
 	done
+	find "$prefix/share" -xtype l | grep . && bad=1
 	exit "$bad"
 )
 

@@ -107,18 +107,7 @@ socket.socket(socket.AF_UNIX).bind(sys.argv[1])' /dev/shm/posixtrace-"$two".0000
 	as "$two" "$BASH" -c "ptrace-create --pid=\$\$ --name=$me.a; sleep 1000" 3>&- &
 	pids="$pids $!"
 	wait_until as "$two" ptrace-stat "$me.a"
-	[ "$(as "$two" bash -c '. "$0/completions/bash/ptrace-run"; _ptrace_sessions' \
-		"$PTRC_SOURCE")" = "$me.a" ]
-	if command -v zsh >/dev/null; then
-		[ "$(as "$two" zsh -fc 'compadd() { print -l $sessions; }
-			. "$0/completions/zsh/_ptrace" 2>/dev/null; _ptrace_sessions' \
-			"$PTRC_SOURCE")" = "$me.a" ]
-	fi
-	if command -v fish >/dev/null; then
-		[ "$(HOME=$place as "$two" fish --no-config -c \
-			'source $argv[1]; __ptrace_sessions' \
-			"$PTRC_SOURCE/completions/fish/ptrace.fish")" = "$me.a" ]
-	fi
+	[ "$(as "$two" ptrace-start --complete '' | tail -n +2)" = "$me.a	session" ]
 	as "$two" ptrace-shutdown "$me.a"
 }
 
