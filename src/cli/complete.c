@@ -44,16 +44,22 @@ struct place {
 	const char *words;
 	/* The number of the word, from 1 on, with which another command line begins, or 0. */
 	size_t command;
+	/* The option whose value the word is, or null. */
+	const struct ptrc_cli_option *waiting;
+	/* How many operands precede the word, and whether there are no options any more. */
+	size_t operands;
+	bool is_ended;
 };
 
 static const struct ptrc_cli *command;
-/* The tables of all options; the last one ends with null. */
-static const struct ptrc_cli_option *tables[4];
+/* The tables of all options. */
+enum { TABLES = 3 };
+static const struct ptrc_cli_option *tables[TABLES];
 
 /* The option with this name, or, if that is null, this letter; null: there is none. */
 static const struct ptrc_cli_option *find_option(const char *name, size_t size, int letter)
 {
-	for (size_t t = 0; t < 3; t++)
+	for (size_t t = 0; t < TABLES; t++)
 		for (const struct ptrc_cli_option *o = tables[t]; o && o->name; o++)
 			if (name ? !strncmp(o->name, name, size) && !o->name[size]
 				 : o->key == letter)
@@ -158,46 +164,46 @@ static void place_option(struct place *p)
 		p->is_option = true;
 }
 
-/* Reads the words as getopt_long() does. */
+static bool has_commands(void)
+{
+	return command->operand_kinds && strstr(command->operand_kinds, "COMMAND");
+}
+
+/* Reads the word with this number, from 1 on, which is not the last one, as getopt_long() does. */
+static void read_word(struct place *p, const char *word, size_t number)
+{
+	if (p->waiting) {
+		p->waiting = NULL;
+	} else if (p->is_ended || *word != '-' || !word[1]) {
+		p->operands++;
+		if (command->has_command)
+			p->command = number;
+	} else if (!strcmp(word, "--")) {
+		p->is_ended = true;
+		if (has_commands())
+			p->command = number + 1;
+	} else {
+		p->waiting = find_waiting(word);
+	}
+}
+
 static struct place find_place(char **words, size_t count)
 {
-	const bool has_command =
-		kinds_of_names(command->operand_kinds ? command->operand_kinds : "") &
-		PTRC_PROPOSE_COMMANDS;
-	struct place p = {.word = words[count - 1], .rest = words[count - 1]};
-	bool is_ended = false;
-	size_t operands = 0;
+	const char *word = words[count - 1];
+	struct place p = {.word = word, .rest = word};
 
-	for (size_t i = 0; i + 1 < count; i++) {
-		const struct ptrc_cli_option *o = NULL;
-
-		if (is_ended || *words[i] != '-' || !words[i][1]) {
-			if (command->has_command)
-				p.command = i + 1;
-			operands++;
-		} else if (!strcmp(words[i], "--")) {
-			is_ended = true;
-			if (has_command)
-				p.command = i + 2;
-		} else {
-			o = find_waiting(words[i]);
-		}
-		if (p.command)
-			break;
-		if (o && i + 2 == count) {
-			place_value(&p, o, p.word);
-			return p;
-		}
-		i += o != NULL;
-	}
-	if (p.command == count || (command->has_command && !p.command && *p.word != '-')) {
-		p.command = 0;
+	for (size_t i = 0; i + 1 < count && !p.command; i++)
+		read_word(&p, words[i], i + 1);
+	if (p.command && p.command < count)
+		return p;
+	if (p.command)
 		p.kinds = PTRC_PROPOSE_COMMANDS;
-	} else if (!is_ended && !p.command && *p.word == '-') {
+	else if (p.waiting)
+		place_value(&p, p.waiting, word);
+	else if (*word == '-' && !p.is_ended)
 		place_option(&p);
-	} else if (!p.command) {
-		p.kinds = kinds_of_operand(operands) & ~(unsigned int)PTRC_PROPOSE_COMMANDS;
-	}
+	else
+		p.kinds = kinds_of_operand(p.operands);
 	return p;
 }
 
@@ -229,6 +235,23 @@ static void put_words(struct ptrc_buffer *b, const char *list)
 		ptrc_buffer_format(b, "%s\n", word);
 }
 
+static void put_options(struct ptrc_buffer *b)
+{
+	for (size_t t = 0; t < TABLES; t++)
+		for (const struct ptrc_cli_option *o = tables[t]; o && o->name; o++)
+			put_option(b, o);
+}
+
+/* Puts the first line: how much of the word stays, and what the shell is to do. */
+static void put_head(struct ptrc_buffer *b, const struct place *p, size_t count, const char *knows)
+{
+	ptrc_buffer_format(b, "%td ", p->rest - p->word);
+	if (p->command && p->command < count)
+		ptrc_buffer_format(b, "command %zu\n", p->command);
+	else
+		ptrc_buffer_format(b, "%s\n", knows);
+}
+
 void ptrc_complete(const struct ptrc_cli *c, const struct ptrc_cli_option *standard_options,
 		   char **words)
 {
@@ -236,7 +259,6 @@ void ptrc_complete(const struct ptrc_cli *c, const struct ptrc_cli_option *stand
 	static char *no_words[] = {nothing, NULL};
 	struct ptrc_buffer b = PTRC_BUFFER_INIT;
 	struct ptrc_buffer head = PTRC_BUFFER_INIT;
-	const char *knows = "-";
 	size_t count = 0;
 	struct place p;
 
@@ -249,17 +271,10 @@ void ptrc_complete(const struct ptrc_cli *c, const struct ptrc_cli_option *stand
 	while (words[count])
 		count++;
 	p = find_place(words, count);
-	for (size_t t = 0; p.is_option && t < 3; t++)
-		for (const struct ptrc_cli_option *o = tables[t]; o && o->name; o++)
-			put_option(&b, o);
+	if (p.is_option)
+		put_options(&b);
 	put_words(&b, p.words);
-	if (p.kinds)
-		knows = ptrc_proposals_put(&b, p.kinds, p.rest);
-	ptrc_buffer_format(&head, "%zu %s", (size_t)(p.rest - p.word),
-			   p.command ? "command" : knows);
-	if (p.command)
-		ptrc_buffer_format(&head, " %zu", p.command);
-	ptrc_buffer_char(&head, '\n');
+	put_head(&head, &p, count, ptrc_proposals_put(&b, p.kinds, p.rest));
 	ptrc_output_write(&head);
 	ptrc_output_write(&b);
 	if (p.kinds & PTRC_PROPOSE_EVENTS)

@@ -14,6 +14,7 @@
 
 #include <posixtrace.h>
 
+#include "src/cli/escape.h"
 #include "src/cli/message.h"
 
 /* The user waits: of a directory with more such files, not each is looked into. */
@@ -87,10 +88,10 @@ static void put_process(struct ptrc_buffer *b, const char *pid)
 		close(fd);
 	}
 	ptrc_buffer_format(b, "%s\t", pid);
-	/* With its line feed. */
-	ptrc_buffer_bytes(b, comm, size > 0 ? (size_t)size : 0);
-	if (size <= 0)
-		ptrc_buffer_char(b, '\n');
+	/* Its last byte is a line feed. */
+	if (size > 0)
+		ptrc_text_put(b, comm, (size_t)size - 1);
+	ptrc_buffer_char(b, '\n');
 }
 
 /* Puts the other processes that use the library; if there is none, all. */
@@ -176,7 +177,7 @@ const char *ptrc_proposals_put(struct ptrc_buffer *b, unsigned int kinds, const 
 		put_sessions(b);
 	if (kinds & PTRC_PROPOSE_PROCESSES)
 		put_processes(b);
-	if (kinds & PTRC_PROPOSE_COMMANDS)
+	if (kinds == PTRC_PROPOSE_COMMANDS)
 		return "commands";
 	if (kinds & (PTRC_PROPOSE_LOGS | PTRC_PROPOSE_RULES))
 		return put_files(b, kinds, begin) ? "directories" : "files";

@@ -242,7 +242,7 @@ extern const struct ptrc_cli_option ptrc_config_attribute_options[];
 #define PTRC_CONFIG_WORDS                                      \
 	{"stream-full-policy", "loop until-full flush"},       \
 		{"log-full-policy", "loop until-full append"}, \
-		{"inheritance", "inherited close-for-child"},  \
+		{"inheritance", "close-for-child inherited"},  \
 	{                                                      \
 		"os", "process sched samples none auto"        \
 	}

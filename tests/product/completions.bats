@@ -128,7 +128,7 @@ check --format: text json tap junit github
 check --never: events
 create --config: directories rules.yaml
 create --exclude: events
-create --inheritance: inherited close-for-child
+create --inheritance: close-for-child inherited
 create --log-full-policy: loop until-full append
 create --only: events
 create --os: process sched samples none auto
@@ -166,7 +166,7 @@ run --check: directories rules.yaml
 run --config: directories rules.yaml
 run --exclude: events
 run --functions: events
-run --inheritance: inherited close-for-child
+run --inheritance: close-for-child inherited
 run --json: files
 run --junit: files
 run --log-full-policy: loop until-full append
@@ -190,6 +190,20 @@ stat --config: directories rules.yaml
 stat --format: text json
 END
 	diff <(sort expected) <(sort found)
+}
+
+@test "the words that are proposed are those that an option takes" {
+	for option in inheritance stream-full-policy log-full-policy; do
+		exits 125 ptrace-run --"$option"=x true
+		[ "$(sed "s/.* is not one of //; s/, / /g; s/ and / /; s/\\. Try.*//" <<<"$stderr")" = \
+			"$(kind_of run --"$option"=)" ]
+	done
+	for word in $(kind_of run --os=); do exits 0 ptrace-run --os="$word" --dump-config; done
+	ptrace-run -o run.log -- "$traced"
+	fields=$(kind_of dump --fields= | sed 's/ function file line$//')
+	ptrace-dump --fields="${fields// /,}" run.log
+	[[ " $commands " == *" ship "* ]] || return 0
+	for word in $(kind_of ship --dialect=); do ptrace-ship --dialect="$word" --print-schema; done
 }
 
 @test "options, and nothing behind COMMAND" {
