@@ -104,7 +104,7 @@ static const struct ptrc_cli_row exclusions[] = {
 
 static const struct ptrc_cli_row needs[] = {
 	PTRC_SELECTION_NEEDS,
-	{"longest", "pair pairs tree"},
+	{"longest", "pair pairs"},
 	{"force", "to-log"},
 	PTRC_CLI_ROWS_END,
 };
@@ -113,7 +113,8 @@ static const struct ptrc_cli_row words[] = {
 	{"format", "text json"},
 	{"header color", "auto always never"},
 	{"fields",
-	 "time ns event id pid tid thread address truncated len data data_hex log reason error host comm thread_name exe user command_line gap bound function file line"},
+	 "time ns event id pid tid thread address truncated len data data_hex log reason error host "
+	 "comm thread_name exe user command_line gap bound function file line"},
 	PTRC_CLI_ROWS_END,
 };
 

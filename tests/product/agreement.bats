@@ -122,9 +122,10 @@ refuses() {
 	refuses 'ptrace-export --to=csv --force' '--force: needs --output'
 	refuses 'ptrace-dump --after=1s' '--after: needs --around'
 	refuses 'ptrace-dump --force' '--force: needs --to-log'
-	refuses 'ptrace-dump --longest=1' '--longest: needs --pair, --pairs or --tree'
+	refuses 'ptrace-dump --longest=1' '--longest: needs --pair or --pairs'
 	refuses 'ptrace-report --utc -o x' '--utc: needs --text'
 	refuses 'ptrace-run --tap true' '--tap: needs --check'
+	refuses 'ptrace-stat --strict x' '--strict: needs --pair, --pairs or --diff'
 	refuses 'ptrace-stat --fail-if=loss>0 x' '--fail-if: needs --diff'
 	refuses 'ptrace-stat --histogram x' '--histogram: needs --pair or --pairs'
 }
