@@ -64,13 +64,13 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/cli/table.h \
 	%D%/view/attributes.c \
 	%D%/view/attributes.h \
-	%D%/view/dump.c \
-	%D%/view/dump.h \
-	%D%/view/dump_live.c \
-	%D%/view/dump_log.c \
-	%D%/view/dump_log.h \
-	%D%/view/dump_threads.c \
-	%D%/view/dump_threads.h \
+	%D%/view/query.c \
+	%D%/view/query.h \
+	%D%/view/text_follow.c \
+	%D%/view/log_sink.c \
+	%D%/view/log_sink.h \
+	%D%/view/text_threads.c \
+	%D%/view/text_threads.h \
 	%D%/view/correction.c \
 	%D%/view/correction.h \
 	%D%/view/event_format.c \
@@ -126,8 +126,8 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/os/processes.h \
 	%D%/os/throttle.c \
 	%D%/os/throttle.h \
-	%D%/session/dump_target.c \
-	%D%/session/dump_target.h \
+	%D%/session/log_target.c \
+	%D%/session/log_target.h \
 	%D%/session/functions.c \
 	%D%/session/functions.h \
 	%D%/session/filter_rules.c \

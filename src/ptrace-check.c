@@ -84,10 +84,10 @@ static const struct ptrc_cli cli = {
 	.usage_status = PTRC_EXIT_USAGE,
 };
 
-static struct ptrc_dump dump;
+static struct ptrc_query query;
 static struct ptrc_pairs pairs;
 static struct ptrc_selection selection;
-static struct ptrc_rules rules = {.tolerance_ns = PTRC_RULE_TOLERANCE, .layouts = &dump.layouts};
+static struct ptrc_rules rules = {.tolerance_ns = PTRC_RULE_TOLERANCE, .layouts = &query.layouts};
 static enum ptrc_check_format format;
 static bool is_utc;
 
@@ -128,7 +128,7 @@ static void parse(int argc, char **argv)
 	struct ptrc_cli_reason why;
 	int key;
 
-	ptrc_selection_begin(&selection, &dump, &pairs);
+	ptrc_selection_begin(&selection, &query, &pairs);
 	selection.is_of_logs = true;
 	ptrc_cli_begin(&cli);
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
@@ -147,8 +147,8 @@ static void parse(int argc, char **argv)
 	}
 	ptrc_selection_read(&selection);
 	rules.config = selection.config;
-	rules.config_first = dump.given_layout_count;
-	rules.config_end = dump.layouts.count;
+	rules.config_first = query.given_layout_count;
+	rules.config_end = query.layouts.count;
 	if (optind < argc && !rules.count)
 		refuse_log(argv[optind]);
 	if (optind < argc &&
@@ -164,8 +164,8 @@ static void parse(int argc, char **argv)
 	if (rules.tolerance_ns > PTRC_RULE_TOLERANCE_MAX)
 		ptrc_cli_usage("--tolerance", "is more than a minute");
 	ptrc_rules_bind(&rules);
-	dump.needs_gap = rules.has_gap;
-	dump.needs_bound = rules.has_bound;
+	query.needs_gap = rules.has_gap;
+	query.needs_bound = rules.has_bound;
 }
 
 int main(int argc, char **argv)
@@ -179,14 +179,14 @@ int main(int argc, char **argv)
 		return PTRC_EXIT_FAILED;
 	if (!ptrc_rules_bind_again(&rules))
 		return PTRC_EXIT_USAGE;
-	ptrc_check_begin(&check, &rules, &dump);
+	ptrc_check_begin(&check, &rules, &query);
 	check.messages = selection.sync_texts.count ? &selection.sync_texts : NULL;
 	check.is_utc = is_utc;
 	status = ptrc_check_judge(&check);
-	put_result(&dump.out, &check);
-	ptrc_dump_tell(&dump, PTRC_EXIT_DONE, true);
+	put_result(&query.out, &check);
+	ptrc_query_tell(&query, PTRC_EXIT_DONE, true);
 	ptrc_check_report_times(&check);
-	ptrc_output_end(&dump.out);
+	ptrc_output_end(&query.out);
 	ptrc_check_free(&check);
 	ptrc_selection_free(&selection);
 	return (int)status;

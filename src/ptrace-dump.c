@@ -12,11 +12,11 @@
 #include "src/cli/exit_status.h"
 #include "src/cli/output.h"
 #include "src/pairs/pair_dump.h"
-#include "src/session/dump_target.h"
+#include "src/session/log_target.h"
 #include "src/session/orphans.h"
 #include "src/summary/selection.h"
-#include "src/view/dump.h"
-#include "src/view/dump_threads.h"
+#include "src/view/query.h"
+#include "src/view/text_threads.h"
 #include "src/view/when.h"
 #include "src/view/where.h"
 
@@ -135,7 +135,7 @@ static const struct ptrc_cli cli = {
 	.usage_status = PTRC_EXIT_USAGE,
 };
 
-static struct ptrc_dump dump = {
+static struct ptrc_query query = {
 	/* Wide enough for the shorter names of system events. */
 	.format.name_width = 17,
 };
@@ -168,10 +168,10 @@ static bool is_tree;
 static void check_usage(int operands)
 {
 	if (to_log)
-		ptrc_dump_target_check("--to-log", to_log, dump.has_summary);
-	if (to_log && dump.session && dump.select.around)
+		ptrc_log_target_check("--to-log", to_log, query.has_summary);
+	if (to_log && query.session && query.select.around)
 		ptrc_cli_usage("--to-log", "cannot be used together with --follow and --around");
-	if (!selection.has_symbols && ptrc_event_has_source_field(&dump.format))
+	if (!selection.has_symbols && ptrc_event_has_source_field(&query.format))
 		ptrc_cli_usage("--fields", "function, file and line need --symbols");
 	ptrc_selection_check(&selection, operands);
 }
@@ -179,11 +179,11 @@ static void check_usage(int operands)
 /* Whether people see the first or last events and did not ask when the log was written. */
 static bool is_without_flushes(void)
 {
-	const struct ptrc_select *s = &dump.select;
-	bool is_part = dump.first_count != UINT64_MAX || dump.last_count != UINT64_MAX;
+	const struct ptrc_select *s = &query.select;
+	bool is_part = query.first_count != UINT64_MAX || query.last_count != UINT64_MAX;
 
-	return is_part && dump.format.format == PTRC_FORMAT_TEXT && !to_log &&
-	       !dump.layouts.is_for_pairs && !s->globs.count && !s->where_count && !s->around;
+	return is_part && query.format.format == PTRC_FORMAT_TEXT && !to_log &&
+	       !query.layouts.is_for_pairs && !s->globs.count && !s->where_count && !s->around;
 }
 
 static void parse(int argc, char **argv)
@@ -198,15 +198,15 @@ static void parse(int argc, char **argv)
 	int colour = AUTO;
 	int key;
 
-	dump.format.format = isatty(STDOUT_FILENO) ? PTRC_FORMAT_TEXT : PTRC_FORMAT_JSON;
+	query.format.format = isatty(STDOUT_FILENO) ? PTRC_FORMAT_TEXT : PTRC_FORMAT_JSON;
 	ptrc_cli_begin(&cli);
-	ptrc_selection_begin(&selection, &dump, &pairs);
+	ptrc_selection_begin(&selection, &query, &pairs);
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
 		if (ptrc_selection_take(&selection, key))
 			continue;
 		switch (key) {
 		case KEY_COUNT:
-			dump.is_counting = true;
+			query.is_counting = true;
 			break;
 		case KEY_PAIRS:
 			pairs.is_by_name = true;
@@ -226,21 +226,21 @@ static void parse(int argc, char **argv)
 			is_forced = true;
 			break;
 		case KEY_THREADS:
-			dump.thread_count =
+			query.thread_count =
 				(unsigned int)ptrc_cli_number("--threads", optarg, 1, 1024);
 			break;
 		case KEY_VERIFY:
-			dump.is_verifying = true;
+			query.is_verifying = true;
 			break;
 		case KEY_FIELDS:
 			ptrc_cli_add_text(&fields, optarg);
 			break;
 		case KEY_FORMAT:
-			dump.format.format = ptrc_cli_format(optarg);
+			query.format.format = ptrc_cli_format(optarg);
 			is_format_given = true;
 			break;
 		case KEY_JSON:
-			dump.format.format = PTRC_FORMAT_JSON;
+			query.format.format = PTRC_FORMAT_JSON;
 			is_format_given = true;
 			break;
 		case KEY_COLOR:
@@ -250,49 +250,49 @@ static void parse(int argc, char **argv)
 			is_utc = true;
 			break;
 		case KEY_RELATIVE:
-			dump.format.is_relative = true;
+			query.format.is_relative = true;
 			break;
 		case KEY_HEADER:
 			header = ptrc_cli_word("--header", optarg);
 			break;
 		case 'f':
-			if (dump.session)
+			if (query.session)
 				ptrc_cli_usage("--follow", "is given twice");
-			dump.session = optarg;
+			query.session = optarg;
 			break;
 		case KEY_SUMMARY:
-			dump.has_summary = true;
+			query.has_summary = true;
 			break;
 		default:
 			break;
 		}
 	}
-	if (!is_format_given && (dump.is_counting || dump.is_verifying || dump.format.is_relative ||
-				 header == ALWAYS || is_tree))
-		dump.format.format = PTRC_FORMAT_TEXT;
-	is_text = dump.format.format == PTRC_FORMAT_TEXT;
-	if (!is_text && (dump.format.is_relative || header == ALWAYS))
-		ptrc_cli_usage(dump.format.is_relative ? "--relative" : "--header",
+	if (!is_format_given && (query.is_counting || query.is_verifying ||
+				 query.format.is_relative || header == ALWAYS || is_tree))
+		query.format.format = PTRC_FORMAT_TEXT;
+	is_text = query.format.format == PTRC_FORMAT_TEXT;
+	if (!is_text && (query.format.is_relative || header == ALWAYS))
+		ptrc_cli_usage(query.format.is_relative ? "--relative" : "--header",
 			       "is for text, not for JSON");
 	if (!is_text && is_tree)
 		ptrc_cli_usage("--tree", "is for text: the JSON of --pairs has what it shows");
-	dump.format.time.is_local = is_text && !is_utc;
+	query.format.time.is_local = is_text && !is_utc;
 	pairs.is_by_name |= is_tree && !selection.pair_texts.count;
 	ptrc_selection_read(&selection);
 	for (size_t i = 0; i < fields.count; i++)
-		if (!ptrc_event_fields(&dump.format, fields.texts[i], &dump.layouts, &why))
+		if (!ptrc_event_fields(&query.format, fields.texts[i], &query.layouts, &why))
 			ptrc_cli_usage("--fields", "%s", why.text);
 	free(fields.texts);
 	check_usage(argc - optind);
-	dump.select.is_without_flushes = is_without_flushes();
-	if (dump.is_verifying)
-		dump.is_counting = dump.has_summary = true;
-	dump.format.has_symbols = selection.has_symbols;
-	dump.format.is_coloured = is_colour_wanted(colour);
-	dump.is_header_due =
+	query.select.is_without_flushes = is_without_flushes();
+	if (query.is_verifying)
+		query.is_counting = query.has_summary = true;
+	query.format.has_symbols = selection.has_symbols;
+	query.format.is_coloured = is_colour_wanted(colour);
+	query.is_header_due =
 		is_text && (header == ALWAYS || (header == AUTO && isatty(STDOUT_FILENO)));
-	if (dump.is_header_due)
-		ptrc_event_widen(&dump.format);
+	if (query.is_header_due)
+		ptrc_event_widen(&query.format);
 }
 
 static enum ptrc_exit show(void)
@@ -300,17 +300,17 @@ static enum ptrc_exit show(void)
 	enum ptrc_exit status = PTRC_EXIT_DONE;
 	bool is_read = true;
 
-	if (dump.session)
-		is_read = ptrc_dump_live(&dump);
-	else if (ptrc_dump_scan(&dump))
-		is_read = ptrc_dump_count(&dump) || ptrc_dump_by_threads(&dump) ||
-			  ptrc_dump_logs(&dump);
+	if (query.session)
+		is_read = ptrc_text_follow(&query);
+	else if (ptrc_query_scan(&query))
+		is_read = ptrc_text_count(&query) || ptrc_text_by_threads(&query) ||
+			  ptrc_query_run(&query);
 	else
 		status = PTRC_EXIT_FAILED;
-	status = ptrc_dump_end(&dump, status, is_read);
-	for (size_t i = 0; i < dump.source_count; i++)
-		if (dump.sources[i].losses.is_unclosed)
-			ptrc_orphans_say_of(dump.sources[i].reader.path);
+	status = ptrc_query_end(&query, status, is_read);
+	for (size_t i = 0; i < query.source_count; i++)
+		if (query.sources[i].losses.is_unclosed)
+			ptrc_orphans_say_of(query.sources[i].reader.path);
 	return status;
 }
 
@@ -321,10 +321,10 @@ static bool load_symbols(void)
 
 	if (!selection.has_symbols)
 		return true;
-	dump.symbols = ptrc_symbols_open(&why);
-	if (!dump.symbols)
+	query.symbols = ptrc_symbols_open(&why);
+	if (!query.symbols)
 		ptrc_cli_message("--symbols", "%s", why.text);
-	return dump.symbols != NULL;
+	return query.symbols != NULL;
 }
 
 int main(int argc, char **argv)
@@ -339,25 +339,25 @@ int main(int argc, char **argv)
 		return PTRC_EXIT_FAILED;
 	ptrc_output_begin();
 	selection.is_for_log = to_log;
-	if (dump.session)
-		ptrc_dump_catch_signals();
+	if (query.session)
+		ptrc_text_catch_signals();
 	if (!ptrc_selection_open(&selection, argv + optind, (size_t)(argc - optind)))
 		status = PTRC_EXIT_FAILED;
-	if (dump.layouts.is_for_pairs && dump.source_count)
-		pair_dump = ptrc_pair_dump_begin(&dump, &pairs, longest_count, is_tree);
+	if (query.layouts.is_for_pairs && query.source_count)
+		pair_dump = ptrc_pair_dump_begin(&query, &pairs, longest_count, is_tree);
 	/* A name that is not there is a mistake, which the end tells: no log is made or replaced. */
-	if (to_log && dump.source_count && ptrc_dump_may_select(&dump) &&
-	    !ptrc_dump_target_open(&file, &dump, to_log, is_forced))
+	if (to_log && query.source_count && ptrc_query_may_select(&query) &&
+	    !ptrc_log_target_open(&file, &query, to_log, is_forced))
 		status = PTRC_EXIT_FAILED;
-	else if (dump.source_count)
+	else if (query.source_count)
 		shown = show();
 	if (to_log)
-		ptrc_dump_target_close(&file);
+		ptrc_log_target_close(&file);
 	if (status == PTRC_EXIT_DONE)
 		status = shown;
-	ptrc_output_end(&dump.out);
+	ptrc_output_end(&query.out);
 	ptrc_pair_dump_free(pair_dump);
 	ptrc_selection_free(&selection);
-	ptrc_dump_raise_signal();
+	ptrc_text_raise_signal();
 	return (int)status;
 }

@@ -12,10 +12,10 @@
 #include "src/cli/output.h"
 #include "src/export/export.h"
 #include "src/export/formats.h"
-#include "src/session/dump_target.h"
+#include "src/session/log_target.h"
 #include "src/session/orphans.h"
 #include "src/summary/selection.h"
-#include "src/view/dump.h"
+#include "src/view/query.h"
 
 enum {
 	KEY_TO = PTRC_CLI_KEY_FIRST,
@@ -78,7 +78,7 @@ static const struct ptrc_cli cli = {
 	.usage_status = PTRC_EXIT_USAGE,
 };
 
-static struct ptrc_dump dump;
+static struct ptrc_query query;
 static struct ptrc_pairs pairs;
 static struct ptrc_selection selection;
 static struct ptrc_export_options export;
@@ -122,7 +122,7 @@ static void check_usage(int operands)
 		check_pairs("--pair");
 	if (selection.label_text)
 		check_pairs("--label-by");
-	if (is_flame && (dump.first_count != UINT64_MAX || dump.last_count != UINT64_MAX))
+	if (is_flame && (query.first_count != UINT64_MAX || query.last_count != UINT64_MAX))
 		ptrc_cli_usage("--to",
 			       "%s has sums of events, so --first and --last cannot be used with "
 			       "it",
@@ -137,7 +137,7 @@ static void parse(int argc, char **argv)
 	int key;
 
 	ptrc_cli_begin(&cli);
-	ptrc_selection_begin(&selection, &dump, &pairs);
+	ptrc_selection_begin(&selection, &query, &pairs);
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
 		if (ptrc_selection_take(&selection, key))
 			continue;
@@ -167,7 +167,7 @@ static void parse(int argc, char **argv)
 	selection.is_by_begin = !pairs.is_by_name;
 	ptrc_selection_read(&selection);
 	check_usage(argc - optind);
-	dump.format.has_symbols = selection.has_symbols;
+	query.format.has_symbols = selection.has_symbols;
 }
 
 static bool load_symbols(void)
@@ -176,10 +176,10 @@ static bool load_symbols(void)
 
 	if (!selection.has_symbols)
 		return true;
-	dump.symbols = ptrc_symbols_open(&why);
-	if (!dump.symbols)
+	query.symbols = ptrc_symbols_open(&why);
+	if (!query.symbols)
 		ptrc_cli_message("--symbols", "%s", why.text);
-	return dump.symbols != NULL;
+	return query.symbols != NULL;
 }
 
 static enum ptrc_exit run(struct ptrc_export **x)
@@ -188,18 +188,18 @@ static enum ptrc_exit run(struct ptrc_export **x)
 	bool is_read = false;
 
 	/* A name that is not there is a mistake, which the end tells: no file is made or replaced. */
-	if (!ptrc_dump_may_select(&dump))
-		return ptrc_dump_end(&dump, PTRC_EXIT_FAILED, false);
-	if (!ptrc_export_begin(x, &dump, &pairs, &export))
+	if (!ptrc_query_may_select(&query))
+		return ptrc_query_end(&query, PTRC_EXIT_FAILED, false);
+	if (!ptrc_export_begin(x, &query, &pairs, &export))
 		return PTRC_EXIT_FAILED;
-	if (ptrc_dump_scan(&dump)) {
-		is_read = ptrc_dump_logs(&dump);
+	if (ptrc_query_scan(&query)) {
+		is_read = ptrc_query_run(&query);
 		status = PTRC_EXIT_DONE;
 	}
-	status = ptrc_dump_end(&dump, status, is_read);
-	for (size_t i = 0; i < dump.source_count; i++)
-		if (dump.sources[i].losses.is_unclosed)
-			ptrc_orphans_say_of(dump.sources[i].reader.path);
+	status = ptrc_query_end(&query, status, is_read);
+	for (size_t i = 0; i < query.source_count; i++)
+		if (query.sources[i].losses.is_unclosed)
+			ptrc_orphans_say_of(query.sources[i].reader.path);
 	return status;
 }
 
@@ -215,11 +215,11 @@ int main(int argc, char **argv)
 	ptrc_output_begin();
 	if (!ptrc_selection_open(&selection, argv + optind, (size_t)(argc - optind)))
 		status = PTRC_EXIT_FAILED;
-	if (dump.source_count)
+	if (query.source_count)
 		exported = run(&x);
 	if (status == PTRC_EXIT_DONE)
 		status = exported;
-	ptrc_output_end(&dump.out);
+	ptrc_output_end(&query.out);
 	ptrc_export_free(x);
 	ptrc_selection_free(&selection);
 	return (int)status;

@@ -93,7 +93,7 @@ enum {
 	LANE_BYTES = 300,
 };
 
-static struct ptrc_dump dump;
+static struct ptrc_query query;
 static struct ptrc_pairs pairs;
 static struct ptrc_selection selection;
 static struct ptrc_report report;
@@ -111,7 +111,7 @@ static bool is_vain;
 static bool asks_for_system(void)
 {
 	static const char prefix[] = "posix_trace_";
-	const struct ptrc_select *s = &dump.select;
+	const struct ptrc_select *s = &query.select;
 	bool is_asked = s->globs.count || s->where_count || s->around;
 
 	for (size_t i = 0; i < pairs.count && !is_asked; i++)
@@ -125,7 +125,7 @@ static void parse(int argc, char **argv)
 	struct ptrc_cli_reason why;
 	int key;
 
-	ptrc_selection_begin(&selection, &dump, &pairs);
+	ptrc_selection_begin(&selection, &query, &pairs);
 	page_options.size_max = SIZE_DEFAULT;
 	ptrc_cli_begin(&cli);
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
@@ -162,7 +162,7 @@ static void parse(int argc, char **argv)
 	selection.is_by_begin = true;
 	ptrc_selection_read(&selection);
 	ptrc_selection_check(&selection, argc - optind);
-	dump.select.is_user |= !asks_for_system();
+	query.select.is_user |= !asks_for_system();
 	pairs.is_by_name = true;
 	selection.label.has_rows = report.is_text;
 	pairs.has_functions = report.is_text && selection.has_symbols;
@@ -175,8 +175,8 @@ static bool is_log(int fd)
 
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return false;
-	for (size_t i = 0; i < dump.source_count; i++) {
-		const struct ptrc_reader *r = &dump.sources[i].reader;
+	for (size_t i = 0; i < query.source_count; i++) {
+		const struct ptrc_reader *r = &query.sources[i].reader;
 
 		if (r->fd >= 0 && !fstat(r->fd, &log) && log.st_dev == st.st_dev &&
 		    log.st_ino == st.st_ino)
@@ -269,10 +269,10 @@ static bool load_symbols(void)
 	page_options.why_no_symbols = why.text;
 	if (!selection.has_symbols)
 		return true;
-	dump.symbols = page_options.symbols;
-	if (!dump.symbols)
+	query.symbols = page_options.symbols;
+	if (!query.symbols)
 		ptrc_cli_message("--symbols", "%s", why.text);
-	return dump.symbols != NULL;
+	return query.symbols != NULL;
 }
 
 static enum ptrc_exit show(void)
@@ -280,21 +280,21 @@ static enum ptrc_exit show(void)
 	enum ptrc_exit status = PTRC_EXIT_DONE;
 	bool is_read = true;
 
-	report.dump = &dump;
+	report.query = &query;
 	report.pairs = &pairs;
 	report.records_max = (size_t)(page_options.size_max / RECORD_BYTES);
 	report.bytes_max = page_options.size_max * MEMORY_FACTOR;
 	report.lanes_max = (size_t)(page_options.size_max / LANE_BYTES);
 	report.write = write_report;
 	ptrc_report_begin(&report);
-	if (ptrc_dump_scan(&dump))
-		is_read = ptrc_dump_logs(&dump);
+	if (ptrc_query_scan(&query))
+		is_read = ptrc_query_run(&query);
 	else
 		status = PTRC_EXIT_FAILED;
-	status = ptrc_dump_end(&dump, status, is_read);
-	for (size_t i = 0; i < dump.source_count; i++)
-		if (dump.sources[i].losses.is_unclosed)
-			ptrc_orphans_say_of(dump.sources[i].reader.path);
+	status = ptrc_query_end(&query, status, is_read);
+	for (size_t i = 0; i < query.source_count; i++)
+		if (query.sources[i].losses.is_unclosed)
+			ptrc_orphans_say_of(query.sources[i].reader.path);
 	return status;
 }
 
@@ -312,17 +312,17 @@ int main(int argc, char **argv)
 	if (!ptrc_selection_open(&selection, argv + optind, (size_t)(argc - optind)))
 		status = PTRC_EXIT_FAILED;
 	/* A name that is not there is a mistake, which the end tells: no file is made or replaced. */
-	is_vain = dump.source_count && !ptrc_dump_may_select(&dump);
-	if (dump.source_count && (is_vain || open_output())) {
+	is_vain = query.source_count && !ptrc_query_may_select(&query);
+	if (query.source_count && (is_vain || open_output())) {
 		shown = show();
 		status = status == PTRC_EXIT_DONE ? shown : status;
 	} else {
 		status = PTRC_EXIT_FAILED;
 	}
 	ptrc_output_end(&out);
-	if (report.dump)
+	if (report.query)
 		ptrc_report_free(&report);
-	if (page_options.symbols != dump.symbols)
+	if (page_options.symbols != query.symbols)
 		ptrc_symbols_free(page_options.symbols);
 	ptrc_selection_free(&selection);
 	return (int)status;

@@ -188,7 +188,7 @@ static bool is_until_all;
 static bool is_quiet;
 static struct ptrc_functions functions;
 /* The rules of --check. */
-static struct ptrc_dump judged;
+static struct ptrc_query judged;
 static struct ptrc_rules rules = {.tolerance_ns = PTRC_RULE_TOLERANCE, .layouts = &judged.layouts};
 
 /* These signals are passed on to COMMAND. All others act on this process as on any command. */

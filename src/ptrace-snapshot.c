@@ -10,10 +10,10 @@
 #include "src/cli/exit_status.h"
 #include "src/cli/json.h"
 #include "src/cli/output.h"
-#include "src/session/dump_target.h"
+#include "src/session/log_target.h"
 #include "src/session/orphans.h"
 #include "src/session/reader_follow.h"
-#include "src/view/dump.h"
+#include "src/view/query.h"
 
 enum {
 	KEY_FORCE = PTRC_CLI_KEY_FIRST,
@@ -49,7 +49,7 @@ static bool is_json;
 
 /* Everything that the session has. */
 static struct ptrc_source source;
-static struct ptrc_dump dump = {
+static struct ptrc_query query = {
 	.select.span = {INT64_MIN, INT64_MAX},
 	.since = {PTRC_WHEN_ABSOLUTE, INT64_MIN},
 	.until = {PTRC_WHEN_ABSOLUTE, INT64_MAX},
@@ -65,7 +65,7 @@ static void put_json(struct ptrc_buffer *b, const char *session)
 
 	ptrc_json_text(&j, "session", session);
 	ptrc_json_bytes(&j, "log", output, strlen(output));
-	ptrc_json_u64(&j, "events", dump.shown_count);
+	ptrc_json_u64(&j, "events", query.shown_count);
 	ptrc_losses_json(&source.losses, &j);
 	ptrc_json_bool(&j, "complete", !ptrc_losses_is_any(&source.losses));
 	ptrc_json_end(&j);
@@ -73,8 +73,9 @@ static void put_json(struct ptrc_buffer *b, const char *session)
 
 static void put_text(struct ptrc_buffer *b, const char *session)
 {
-	ptrc_buffer_format(b, "%s: %llu event%s in ", session, (unsigned long long)dump.shown_count,
-			   dump.shown_count == 1 ? "" : "s");
+	ptrc_buffer_format(b, "%s: %llu event%s in ", session,
+			   (unsigned long long)query.shown_count,
+			   query.shown_count == 1 ? "" : "s");
 	ptrc_text_put(b, output, strlen(output));
 	ptrc_buffer_char(b, '\n');
 }
@@ -85,12 +86,12 @@ static enum ptrc_exit write_log(void)
 	struct ptrc_logfile file;
 	enum ptrc_exit status;
 
-	ptrc_source_begin(&source, &dump, 0);
-	if (!ptrc_dump_target_open(&file, &dump, output, is_forced))
+	ptrc_source_begin(&source, &query, 0);
+	if (!ptrc_log_target_open(&file, &query, output, is_forced))
 		return PTRC_EXIT_FAILED;
 	/* Nothing is selected, so the source need not be looked at before. */
-	status = ptrc_dump_end(&dump, PTRC_EXIT_DONE, ptrc_dump_logs(&dump));
-	ptrc_dump_target_close(&file);
+	status = ptrc_query_end(&query, PTRC_EXIT_DONE, ptrc_query_run(&query));
+	ptrc_log_target_close(&file);
 	return status;
 }
 
@@ -106,7 +107,7 @@ static enum ptrc_exit snapshot(const char *session)
 	}
 	status = write_log();
 	if (status != PTRC_EXIT_FAILED)
-		(is_json ? put_json : put_text)(&dump.out, session);
+		(is_json ? put_json : put_text)(&query.out, session);
 	ptrc_source_free(&source);
 	return status;
 }
@@ -127,16 +128,16 @@ int main(int argc, char **argv)
 		else if (key == KEY_JSON)
 			is_json = true;
 		else if (key == KEY_ALLOW_LOSS)
-			dump.is_loss_allowed = true;
+			query.is_loss_allowed = true;
 	}
 	if (argc - optind != 1)
 		ptrc_cli_usage(NULL,
 			       argc == optind ? "no SESSION given" : "more than one SESSION given");
 	if (!output)
 		ptrc_cli_usage(NULL, "no --output given");
-	ptrc_dump_target_check("--output", output, true);
+	ptrc_log_target_check("--output", output, true);
 	ptrc_output_begin();
 	status = snapshot(argv[optind]);
-	ptrc_output_end(&dump.out);
+	ptrc_output_end(&query.out);
 	return (int)status;
 }

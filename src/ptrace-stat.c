@@ -19,7 +19,7 @@
 #include "src/session/session_client.h"
 #include "src/summary/selection.h"
 #include "src/summary/stat.h"
-#include "src/view/dump.h"
+#include "src/view/query.h"
 
 enum {
 	KEY_FORMAT = PTRC_CLI_KEY_FIRST,
@@ -101,7 +101,7 @@ static const struct ptrc_cli cli = {
 static struct ptrc_session_reply reply;
 static struct ptrc_stat stat_of_it;
 static struct ptrc_pairs pairs;
-static struct ptrc_dump dump;
+static struct ptrc_query query;
 static struct ptrc_selection selection;
 static bool is_diff;
 static struct ptrc_diff diff;
@@ -170,7 +170,7 @@ static void put_stat(void)
 	if (stat_of_it.losses.is_unclosed)
 		ptrc_orphans_say_of(stat_of_it.thing);
 	is_failed |= stat_of_it.losses.read_error != 0;
-	is_incomplete |= ptrc_losses_is_any(&stat_of_it.losses) && !dump.is_loss_allowed;
+	is_incomplete |= ptrc_losses_is_any(&stat_of_it.losses) && !query.is_loss_allowed;
 	ptrc_stat_free(&stat_of_it);
 }
 
@@ -185,8 +185,8 @@ static void put(char *thing)
 		return;
 	}
 	is_failed |= !ptrc_selection_open(&selection, &thing, 1);
-	if (dump.source_count) {
-		ptrc_stat_from_log(&stat_of_it, &dump.sources->reader);
+	if (query.source_count) {
+		ptrc_stat_from_log(&stat_of_it, &query.sources->reader);
 		put_stat();
 	}
 	ptrc_selection_close(&selection);
@@ -216,18 +216,18 @@ static const char *source_kind(const struct ptrc_reader *r)
 	return r->source ? "session" : "log";
 }
 
-static bool is_complete(const struct ptrc_dump *d)
+static bool is_complete(const struct ptrc_query *q)
 {
 	bool is_whole = true;
 
-	for (size_t i = 0; i < d->source_count; i++)
-		is_whole &= !ptrc_losses_is_any(&d->sources[i].losses);
+	for (size_t i = 0; i < q->source_count; i++)
+		is_whole &= !ptrc_losses_is_any(&q->sources[i].losses);
 	return is_whole;
 }
 
-static void put_pairs_json(struct ptrc_buffer *b, const struct ptrc_dump *d)
+static void put_pairs_json(struct ptrc_buffer *b, const struct ptrc_query *q)
 {
-	const struct ptrc_reader *r = &d->sources->reader;
+	const struct ptrc_reader *r = &q->sources->reader;
 	struct ptrc_json j = ptrc_json_begin(b);
 	bool is_together = together_option();
 
@@ -235,21 +235,21 @@ static void put_pairs_json(struct ptrc_buffer *b, const struct ptrc_dump *d)
 	if (!is_together)
 		ptrc_json_bytes(&j, source_kind(r), r->path, strlen(r->path));
 	ptrc_pairs_json(&pairs, &j, has_histogram);
-	if (d->hosts.count)
-		ptrc_hosts_json(&d->hosts, &j);
+	if (q->hosts.count)
+		ptrc_hosts_json(&q->hosts, &j);
 	if (is_together)
-		ptrc_dump_sources_json(d, &j);
+		ptrc_query_sources_json(q, &j);
 	else
-		ptrc_losses_json(&d->sources->losses, &j);
-	ptrc_json_bool(&j, "complete", is_complete(d));
+		ptrc_losses_json(&q->sources->losses, &j);
+	ptrc_json_bool(&j, "complete", is_complete(q));
 	ptrc_json_end(&j);
 }
 
-static void put_pairs_text(struct ptrc_buffer *b, const struct ptrc_dump *d)
+static void put_pairs_text(struct ptrc_buffer *b, const struct ptrc_query *q)
 {
 	separate(b);
-	for (size_t i = 0; i < d->source_count; i++) {
-		const struct ptrc_reader *r = &d->sources[i].reader;
+	for (size_t i = 0; i < q->source_count; i++) {
+		const struct ptrc_reader *r = &q->sources[i].reader;
 
 		ptrc_buffer_text(b, source_kind(r));
 		ptrc_buffer_char(b, ' ');
@@ -265,11 +265,11 @@ static void put_pairs_text(struct ptrc_buffer *b, const struct ptrc_dump *d)
 
 static void end_pairs(void *self, bool is_read)
 {
-	struct ptrc_dump *d = self;
+	struct ptrc_query *q = self;
 
 	(void)is_read;
 	ptrc_pairs_end(&pairs);
-	(format == PTRC_FORMAT_JSON ? put_pairs_json : put_pairs_text)(&d->out, d);
+	(format == PTRC_FORMAT_JSON ? put_pairs_json : put_pairs_text)(&q->out, q);
 }
 
 /* Shows the pairs of the operands, with times by the clocks of all of their hosts. */
@@ -278,28 +278,28 @@ static void put_pairs(char **operands, size_t count)
 	enum ptrc_exit status = PTRC_EXIT_DONE;
 
 	is_failed |= !ptrc_selection_open(&selection, operands, count);
-	dump.sink = (struct ptrc_sink){
-		.self = &dump,
+	query.sink = (struct ptrc_sink){
+		.self = &query,
 		.event = take_event,
 		.finish = end_pairs,
 		.tell = tell_pairs,
 		.takes_losses = true,
 	};
-	if (dump.source_count) {
-		if (ptrc_dump_scan(&dump))
-			ptrc_dump_logs(&dump);
+	if (query.source_count) {
+		if (ptrc_query_scan(&query))
+			ptrc_query_run(&query);
 		else
 			status = PTRC_EXIT_FAILED;
-		status = ptrc_dump_end(&dump, status, status == PTRC_EXIT_DONE);
+		status = ptrc_query_end(&query, status, status == PTRC_EXIT_DONE);
 	}
 	is_failed |= status == PTRC_EXIT_FAILED;
 	is_incomplete |= status == PTRC_EXIT_INCOMPLETE;
-	for (size_t i = 0; i < dump.source_count; i++)
-		if (dump.sources[i].losses.is_unclosed)
-			ptrc_orphans_say_of(dump.sources[i].reader.path);
+	for (size_t i = 0; i < query.source_count; i++)
+		if (query.sources[i].losses.is_unclosed)
+			ptrc_orphans_say_of(query.sources[i].reader.path);
 	ptrc_pairs_forget(&pairs);
 	ptrc_selection_close(&selection);
-	ptrc_misfits_free(&dump.misfits);
+	ptrc_misfits_free(&query.misfits);
 }
 
 static void put_each(char **operands, size_t count)
@@ -319,8 +319,8 @@ static void put_together(char **operands, size_t count)
 		return;
 	}
 	is_failed = !ptrc_selection_open(&selection, operands, count);
-	for (size_t i = 0; i < dump.source_count; i++) {
-		ptrc_stat_from_log(&stat_of_it, &dump.sources[i].reader);
+	for (size_t i = 0; i < query.source_count; i++) {
+		ptrc_stat_from_log(&stat_of_it, &query.sources[i].reader);
 		put_stat();
 	}
 }
@@ -337,15 +337,15 @@ static bool take_side(size_t side, char *thing)
 		ptrc_selection_close(&selection);
 		return false;
 	}
-	ptrc_diff_begin(&diff, side, &dump);
-	is_read = ptrc_dump_scan(&dump) && ptrc_dump_logs(&dump);
-	ptrc_dump_finish(&dump, is_read);
-	losses = &dump.sources->losses;
+	ptrc_diff_begin(&diff, side, &query);
+	is_read = ptrc_query_scan(&query) && ptrc_query_run(&query);
+	ptrc_query_finish(&query, is_read);
+	losses = &query.sources->losses;
 	is_read &= !losses->read_error;
-	ptrc_losses_report(losses, dump.sources->reader.path);
+	ptrc_losses_report(losses, query.sources->reader.path);
 	if (losses->is_unclosed)
-		ptrc_orphans_say_of(dump.sources->reader.path);
-	is_incomplete |= ptrc_losses_is_any(losses) && !dump.is_loss_allowed;
+		ptrc_orphans_say_of(query.sources->reader.path);
+	is_incomplete |= ptrc_losses_is_any(losses) && !query.is_loss_allowed;
 	ptrc_selection_close(&selection);
 	return is_read;
 }
@@ -400,8 +400,8 @@ static void put_diff(char **operands, size_t count)
 		report_pairs();
 		is_failed |= ptrc_conditions_has(&conditions, PTRC_CONDITION_MISSING);
 	}
-	ptrc_misfits_report(&dump.misfits);
-	is_incomplete |= dump.is_strict && dump.misfits.count;
+	ptrc_misfits_report(&query.misfits);
+	is_incomplete |= query.is_strict && query.misfits.count;
 	ptrc_diff_free(&diff);
 }
 
@@ -451,7 +451,7 @@ static void read_pairs(const char *per)
 		ptrc_cli_usage("--fail-if", "%s", why.text);
 	if (!per)
 		return;
-	if (!ptrc_field_find_key(per, &dump.layouts, &per_field, &why))
+	if (!ptrc_field_find_key(per, &query.layouts, &per_field, &why))
 		ptrc_cli_usage("--per", "%s", why.text);
 	if (ptrc_field_is_of_source(per_field.id))
 		ptrc_cli_usage("--per", "function, file and line are only known to ptrace-dump");
@@ -464,7 +464,7 @@ static void parse(int argc, char **argv)
 	const char *per = NULL;
 	int key;
 
-	ptrc_selection_begin(&selection, &dump, &pairs);
+	ptrc_selection_begin(&selection, &query, &pairs);
 	/* The pairs are made of the events that are selected. */
 	selection.is_by_begin = true;
 	ptrc_cli_begin(&cli);

@@ -71,7 +71,7 @@ static void take_early_end(void *self, struct ptrc_source *s)
 /* Tells the expressions when the logs begin. None of them asks for the end. */
 static void resolve_times(struct ptrc_check *c)
 {
-	int64_t first_ns = c->dump->trace.first;
+	int64_t first_ns = c->query->trace.first;
 
 	for (size_t i = 0; i < c->rules->count; i++) {
 		const struct ptrc_rule *r = &c->rules->list[i];
@@ -97,8 +97,8 @@ static bool has_loss_rule(const struct ptrc_check *c)
 static void find_losses(const struct ptrc_check *c, struct ptrc_ending *ending)
 {
 	ending->have_all_ended = true;
-	for (size_t i = 0; i < c->dump->source_count; i++) {
-		const struct ptrc_source *s = &c->dump->sources[i];
+	for (size_t i = 0; i < c->query->source_count; i++) {
+		const struct ptrc_source *s = &c->query->sources[i];
 		struct ptrc_losses rest = s->losses;
 
 		ending->is_unclosed |= rest.is_unclosed;
@@ -140,9 +140,9 @@ static void note_missing(const struct ptrc_check *c, struct ptrc_trial *t, const
 	char proposal[3 * TRACE_EVENT_NAME_MAX];
 	bool is_name = !strpbrk(pattern, "*?[\\");
 
-	for (size_t i = 0; i < c->dump->source_count && is_name; i++)
+	for (size_t i = 0; i < c->query->source_count && is_name; i++)
 		for (size_t id = 0; id < PTRC_READER_IDS; id++) {
-			const struct ptrc_reader_name *name = c->dump->sources[i].reader.names[id];
+			const struct ptrc_reader_name *name = c->query->sources[i].reader.names[id];
 
 			if (name && name->is_known)
 				ptrc_nearest_offer(&nearest, pattern, name->text);
@@ -179,20 +179,20 @@ static bool is_one_of_several(const struct ptrc_reader *r)
 /* A file lacks nothing because of what others have. */
 static void note_single_files(const struct ptrc_check *c, struct ptrc_trial *t)
 {
-	for (size_t i = 0; i < c->dump->source_count; i++)
-		if (is_one_of_several(&c->dump->sources[i].reader))
+	for (size_t i = 0; i < c->query->source_count; i++)
+		if (is_one_of_several(&c->query->sources[i].reader))
 			add_note(
 				t,
 				"%s is one file of a log that is rotated: what the others have, or "
 				"lack, is not judged",
-				c->dump->sources[i].reader.path);
+				c->query->sources[i].reader.path);
 }
 
 /* No event is missing because of it. */
 static void note_cut_data(const struct ptrc_check *c, struct ptrc_trial *t)
 {
-	for (size_t i = 0; i < c->dump->source_count; i++) {
-		const struct ptrc_reader *r = &c->dump->sources[i].reader;
+	for (size_t i = 0; i < c->query->source_count; i++) {
+		const struct ptrc_reader *r = &c->query->sources[i].reader;
 
 		if (r->counts.pt_data_needed)
 			add_note(t, "%s has data that was cut, as the largest has %lu bytes",
@@ -321,7 +321,7 @@ static void show_events(struct ptrc_check *c, struct ptrc_source *source)
 	each_case(&s, want_case);
 	if (s.span_count && !ptrc_reader_select(&source->reader, s.spans, s.span_count, NULL))
 		while (ptrc_reader_next(&source->reader)) {
-			ptrc_view_find_layout(&source->view, &c->dump->layouts);
+			ptrc_view_find_layout(&source->view, &c->query->layouts);
 			each_case(&s, show_case);
 		}
 	free(s.spans);
@@ -334,15 +334,15 @@ static bool has_key(struct ptrc_check *c, const char *pattern)
 {
 	bool is_any = false;
 
-	for (size_t i = 0; i < c->dump->source_count; i++)
+	for (size_t i = 0; i < c->query->source_count; i++)
 		for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++) {
-			struct ptrc_source *s = &c->dump->sources[i];
+			struct ptrc_source *s = &c->query->sources[i];
 			const struct ptrc_reader_name *name = s->reader.names[id];
 
 			if (!name || !ptrc_glob_matches(pattern, name->text))
 				continue;
 			is_any = true;
-			if (!ptrc_pair_has_key(&s->view, &c->dump->layouts, id))
+			if (!ptrc_pair_has_key(&s->view, &c->query->layouts, id))
 				return false;
 		}
 	return is_any;
@@ -360,7 +360,7 @@ static void find_keys(struct ptrc_check *c)
 		    !has_key(c, r->events[1].pattern))
 			continue;
 		r->by_text = "data." PTRC_PAIR_KEY;
-		ptrc_field_find(r->by_text, &c->dump->layouts, &r->by, &why);
+		ptrc_field_find(r->by_text, &c->query->layouts, &r->by, &why);
 	}
 }
 
@@ -368,8 +368,8 @@ static void finish(void *self, bool is_read)
 {
 	struct ptrc_check *c = self;
 	struct ptrc_ending ending = {
-		.ns = c->dump->trace.last,
-		.start_ns = c->dump->trace.first,
+		.ns = c->query->trace.last,
+		.start_ns = c->query->trace.first,
 		.gap_count = c->judge.gap_count,
 		.first_gap_ns = c->judge.first_gap_ns,
 		.early_end_ns = c->judge.early_end_ns,
@@ -382,13 +382,13 @@ static void finish(void *self, bool is_read)
 		add_notes(c, &c->judge.trials[i]);
 }
 
-void ptrc_check_begin(struct ptrc_check *c, struct ptrc_rules *rules, struct ptrc_dump *d)
+void ptrc_check_begin(struct ptrc_check *c, struct ptrc_rules *rules, struct ptrc_query *q)
 {
-	*c = (struct ptrc_check){.rules = rules, .dump = d, .last_ns = INT64_MIN};
-	c->sources = ptrc_cli_allocate((d->source_count + 1) * sizeof(*c->sources));
-	memset(c->sources, 0, (d->source_count + 1) * sizeof(*c->sources));
-	d->is_verifying = has_loss_rule(c);
-	d->sink = (struct ptrc_sink){
+	*c = (struct ptrc_check){.rules = rules, .query = q, .last_ns = INT64_MIN};
+	c->sources = ptrc_cli_allocate((q->source_count + 1) * sizeof(*c->sources));
+	memset(c->sources, 0, (q->source_count + 1) * sizeof(*c->sources));
+	q->is_verifying = has_loss_rule(c);
+	q->sink = (struct ptrc_sink){
 		.self = c,
 		.event = take,
 		.skip = skip,
@@ -398,11 +398,11 @@ void ptrc_check_begin(struct ptrc_check *c, struct ptrc_rules *rules, struct ptr
 		.needs_trace = true,
 	};
 	find_keys(c);
-	ptrc_judge_begin(&c->judge, rules, d->source_count);
-	for (size_t i = 0; i < rules->count && d->hosts.count > 1; i++)
-		c->judge.trials[i].hosts = &d->hosts;
-	for (size_t i = 0; i < d->source_count; i++) {
-		struct ptrc_source *s = &d->sources[i];
+	ptrc_judge_begin(&c->judge, rules, q->source_count);
+	for (size_t i = 0; i < rules->count && q->hosts.count > 1; i++)
+		c->judge.trials[i].hosts = &q->hosts;
+	for (size_t i = 0; i < q->source_count; i++) {
+		struct ptrc_source *s = &q->sources[i];
 
 		for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++)
 			if (s->reader.names[id])
@@ -417,8 +417,8 @@ bool ptrc_check_is_complete(const struct ptrc_check *c)
 {
 	bool is_complete = true;
 
-	for (size_t i = 0; i < c->dump->source_count; i++)
-		is_complete &= !ptrc_losses_is_any(&c->dump->sources[i].losses);
+	for (size_t i = 0; i < c->query->source_count; i++)
+		is_complete &= !ptrc_losses_is_any(&c->query->sources[i].losses);
 	return is_complete;
 }
 
@@ -426,8 +426,8 @@ static bool has_read_error(const struct ptrc_check *c)
 {
 	bool is_any = false;
 
-	for (size_t i = 0; i < c->dump->source_count; i++)
-		is_any |= c->dump->sources[i].losses.read_error != 0;
+	for (size_t i = 0; i < c->query->source_count; i++)
+		is_any |= c->query->sources[i].losses.read_error != 0;
 	return is_any;
 }
 
@@ -443,25 +443,25 @@ static enum ptrc_exit status_of(const struct ptrc_check *c)
 		if (verdict == PTRC_VERDICT_UNDECIDED)
 			status = PTRC_EXIT_UNDECIDED;
 	}
-	if (status == PTRC_EXIT_DONE && !c->dump->is_loss_allowed && !ptrc_check_is_complete(c))
+	if (status == PTRC_EXIT_DONE && !c->query->is_loss_allowed && !ptrc_check_is_complete(c))
 		status = PTRC_EXIT_INCOMPLETE;
 	return status;
 }
 
 enum ptrc_exit ptrc_check_judge(struct ptrc_check *c)
 {
-	struct ptrc_dump *d = c->dump;
-	bool is_done = ptrc_dump_scan(d);
+	struct ptrc_query *q = c->query;
+	bool is_done = ptrc_query_scan(q);
 
 	if (is_done) {
-		c->judge.start_ns = d->trace.first;
+		c->judge.start_ns = q->trace.first;
 		resolve_times(c);
-		ptrc_dump_logs(d);
+		ptrc_query_run(q);
 	}
-	is_done &= ptrc_dump_finish(d, is_done) && !has_read_error(c);
+	is_done &= ptrc_query_finish(q, is_done) && !has_read_error(c);
 	/* These are decoded once more, after what does not fit its layout was counted. */
-	for (size_t i = 0; i < d->source_count; i++)
-		show_events(c, &d->sources[i]);
+	for (size_t i = 0; i < q->source_count; i++)
+		show_events(c, &q->sources[i]);
 	return is_done ? status_of(c) : PTRC_EXIT_FAILED;
 }
 
@@ -505,7 +505,7 @@ void ptrc_check_report_times(const struct ptrc_check *c)
 
 void ptrc_check_free(struct ptrc_check *c)
 {
-	for (size_t i = 0; c->sources && i < c->dump->source_count; i++)
+	for (size_t i = 0; c->sources && i < c->query->source_count; i++)
 		for (size_t id = 0; id < PTRC_READER_IDS; id++)
 			free(c->sources[i].roles[id].list);
 	free(c->sources);

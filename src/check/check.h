@@ -10,7 +10,7 @@
 #include "src/check/judge.h"
 #include "src/cli/cli.h"
 #include "src/cli/exit_status.h"
-#include "src/view/dump.h"
+#include "src/view/query.h"
 
 /* What the types of a source are for the rules, once that has been found out. */
 struct ptrc_check_source {
@@ -22,7 +22,7 @@ struct ptrc_check {
 	struct ptrc_rules *rules;
 	struct ptrc_judge judge;
 	/* Its sources are the logs. */
-	struct ptrc_dump *dump;
+	struct ptrc_query *query;
 	struct ptrc_check_source *sources;
 	/* By which messages clocks were compared, as the user has said; null: by none. */
 	const struct ptrc_cli_texts *messages;
@@ -34,10 +34,10 @@ struct ptrc_check {
 	bool is_utc;
 };
 
-/* Lets the events of the dump, whose sources are open, be judged by rules that are bound to what these tell. */
-void ptrc_check_begin(struct ptrc_check *, struct ptrc_rules *, struct ptrc_dump *);
+/* Lets the events of the query, whose sources are open, be judged by rules that are bound to what these tell. */
+void ptrc_check_begin(struct ptrc_check *, struct ptrc_rules *, struct ptrc_query *);
 
-/* Reads the logs and decides the rules. Returns the exit status. ptrc_dump_tell() then says what is missing. */
+/* Reads the logs and decides the rules. Returns the exit status. ptrc_query_tell() then says what is missing. */
 enum ptrc_exit ptrc_check_judge(struct ptrc_check *);
 
 /* Whether nothing is missing, and all logs have an end. */

@@ -20,7 +20,7 @@ static void put_moment(struct ptrc_json *j, const struct ptrc_check *c, const ch
 	ptrc_json_open(j, key, '{');
 	ptrc_json_time(j, "time", &time);
 	ptrc_json_i64(j, "ns", m->ns);
-	put_bytes(j, "log", c->dump->sources[m->source].operand);
+	put_bytes(j, "log", c->query->sources[m->source].operand);
 	ptrc_json_i64(j, "pid", m->pid);
 	ptrc_json_i64(j, "tid", m->tid);
 	if (line)
@@ -92,10 +92,10 @@ void ptrc_check_put_json(struct ptrc_buffer *b, const struct ptrc_check *c)
 	ptrc_json_u64(&j, "failed", ptrc_check_count(c, PTRC_VERDICT_FAIL));
 	ptrc_json_u64(&j, "undecided", ptrc_check_count(c, PTRC_VERDICT_UNDECIDED));
 	ptrc_json_open(&j, "logs", '[');
-	for (size_t i = 0; i < c->dump->source_count; i++) {
+	for (size_t i = 0; i < c->query->source_count; i++) {
 		ptrc_json_open(&j, NULL, '{');
-		put_bytes(&j, "log", c->dump->sources[i].operand);
-		ptrc_losses_json(&c->dump->sources[i].losses, &j);
+		put_bytes(&j, "log", c->query->sources[i].operand);
+		ptrc_losses_json(&c->query->sources[i].losses, &j);
 		ptrc_json_close(&j, '}');
 	}
 	ptrc_json_close(&j, ']');

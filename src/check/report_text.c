@@ -135,15 +135,15 @@ static void put_logs(struct ptrc_buffer *b, const struct ptrc_check *check,
 {
 	bool is_moving = false;
 
-	for (size_t i = 0; i < check->dump->source_count; i++)
-		is_moving |= ptrc_reader_is_moving(&check->dump->sources[i].reader);
+	for (size_t i = 0; i < check->query->source_count; i++)
+		is_moving |= ptrc_reader_is_moving(&check->query->sources[i].reader);
 	for (size_t i = 0; check->messages && i < check->messages->count; i++) {
 		ptrc_buffer_text(b, " --sync=");
 		put_word(b, check->messages->texts[i]);
 	}
-	for (size_t i = 0; i < check->dump->source_count; i++)
+	for (size_t i = 0; i < check->query->source_count; i++)
 		if (is_moving || i == c->at.source || (c->has_other && i == c->other.source)) {
-			const char *path = check->dump->sources[i].operand;
+			const char *path = check->query->sources[i].operand;
 
 			/* A path that begins as an option does is none then. */
 			ptrc_buffer_text(b, *path == '-' && path[1] ? " ./" : " ");

@@ -133,7 +133,7 @@ static void take(void *self, struct ptrc_source *source)
 static void finish(void *self, bool is_read)
 {
 	struct ptrc_diff *d = self;
-	struct ptrc_source *source = d->dump->sources;
+	struct ptrc_source *source = d->query->sources;
 	struct ptrc_diff_side *s = &d->sides[d->side];
 
 	(void)is_read;
@@ -144,12 +144,12 @@ static void finish(void *self, bool is_read)
 	add_log(s, &source->reader, &source->losses);
 }
 
-void ptrc_diff_begin(struct ptrc_diff *d, size_t side, struct ptrc_dump *dump)
+void ptrc_diff_begin(struct ptrc_diff *d, size_t side, struct ptrc_query *query)
 {
 	d->side = side;
-	d->dump = dump;
+	d->query = query;
 	d->span = (struct ptrc_span){INT64_MAX, INT64_MIN};
-	dump->sink = (struct ptrc_sink){
+	query->sink = (struct ptrc_sink){
 		.self = d, .event = take, .finish = finish, .takes_losses = true};
 }
 

@@ -13,7 +13,7 @@
 #include "src/diff/ranks.h"
 #include "src/pairs/pairs.h"
 #include "src/cli/table.h"
-#include "src/view/dump.h"
+#include "src/view/query.h"
 
 enum { PTRC_DIFF_BEFORE, PTRC_DIFF_AFTER, PTRC_DIFF_SIDES };
 
@@ -85,7 +85,7 @@ struct ptrc_diff_pair {
 /* Starts zeroed but for pairs.is_by_name and what ptrc_pairs_add() has added. */
 struct ptrc_diff {
 	/* The log whose events come: its side, its events by type, and their time. */
-	struct ptrc_dump *dump;
+	struct ptrc_query *query;
 	size_t side;
 	uint64_t counts[PTRC_READER_IDS];
 	struct ptrc_span span;
@@ -101,8 +101,8 @@ struct ptrc_diff {
 	size_t pair_count;
 };
 
-/* Lets the events of a dump with a single source go to this side. */
-void ptrc_diff_begin(struct ptrc_diff *, size_t side, struct ptrc_dump *);
+/* Lets the events of a query with a single source go to this side. */
+void ptrc_diff_begin(struct ptrc_diff *, size_t side, struct ptrc_query *);
 
 /* Compares the sides. Is called once, behind the last log. */
 void ptrc_diff_end(struct ptrc_diff *);

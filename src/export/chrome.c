@@ -147,8 +147,8 @@ static void put_details(struct ptrc_json *j, struct ptrc_view *view, bool has_sy
 static void put_sample(struct ptrc_export *x, const struct ptrc_export_event *e)
 {
 	struct chrome *c = x->state;
-	struct ptrc_buffer *b = &x->dump->out;
-	uint32_t stack = ptrc_sampled_stack(&c->sampled, &c->flames, x->dump, x->source, 0);
+	struct ptrc_buffer *b = &x->query->out;
+	uint32_t stack = ptrc_sampled_stack(&c->sampled, &c->flames, x->query, x->source, 0);
 
 	/* To a viewer, one without a stack would mean that all have none. */
 	if (!stack)
@@ -165,7 +165,7 @@ static void put_sample(struct ptrc_export *x, const struct ptrc_export_event *e)
 
 static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 {
-	struct ptrc_buffer *b = &x->dump->out;
+	struct ptrc_buffer *b = &x->query->out;
 	struct ptrc_json j = {b, true};
 
 	need(b, e->lane);
@@ -178,7 +178,7 @@ static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 	put_lane(b, e->lane);
 	put_name(b, &e->type->name, "event\",\"s\":\"t");
 	ptrc_buffer_text(b, ",\"args\":{");
-	put_details(&j, e->view, x->dump->format.has_symbols);
+	put_details(&j, e->view, x->query->format.has_symbols);
 	if (e->missing)
 		ptrc_json_text(&j, "missing", e->missing);
 	ptrc_buffer_text(b, "}}");
@@ -187,8 +187,8 @@ static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 
 static void put_slice_args(struct ptrc_export *x, const struct ptrc_slice *s)
 {
-	bool has_symbols = x->dump->format.has_symbols;
-	struct ptrc_json j = {&x->dump->out, true};
+	bool has_symbols = x->query->format.has_symbols;
+	struct ptrc_json j = {&x->query->out, true};
 
 	ptrc_buffer_text(j.buffer, ",\"args\":{");
 	put_details(&j, s->begin, has_symbols);
@@ -215,7 +215,7 @@ static void put_flow_end(struct ptrc_export *x, const struct ptrc_slice *s, bool
 {
 	struct ptrc_lane *lane = is_end ? s->end_lane : s->lane;
 	uint64_t ns = is_end ? s->end_ns : s->begin_ns;
-	struct ptrc_buffer *b = &x->dump->out;
+	struct ptrc_buffer *b = &x->query->out;
 
 	need(b, lane);
 	put_phase(b, "X");
@@ -248,7 +248,7 @@ static void put_async(struct ptrc_buffer *b, const struct ptrc_slice *s, const c
 
 static void slice(struct ptrc_export *x, const struct ptrc_slice *s)
 {
-	struct ptrc_buffer *b = &x->dump->out;
+	struct ptrc_buffer *b = &x->query->out;
 
 	need(b, s->lane);
 	if (s->kind == PTRC_SLICE_ASYNC) {
@@ -282,7 +282,7 @@ static void slice(struct ptrc_export *x, const struct ptrc_slice *s)
 static void counter(struct ptrc_export *x, struct ptrc_export_counter *c,
 		    const struct ptrc_value *v)
 {
-	struct ptrc_buffer *b = &x->dump->out;
+	struct ptrc_buffer *b = &x->query->out;
 	struct ptrc_lane *lane = ptrc_export_lane(x);
 	struct ptrc_value plain = *v;
 	const char *unit = ptrc_unit_word(v->unit);
@@ -308,7 +308,7 @@ static void counter(struct ptrc_export *x, struct ptrc_export_counter *c,
 /* Losses are in lanes of their own, of a process 0: one for each log. */
 static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 {
-	struct ptrc_buffer *b = &x->dump->out;
+	struct ptrc_buffer *b = &x->query->out;
 	int64_t tid = STATES_TID + (int64_t)l->source->order;
 	struct ptrc_lane lane = {.pid = 0};
 	struct ptrc_buffer name = PTRC_BUFFER_INIT;
@@ -333,13 +333,13 @@ static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 
 static void begin(struct ptrc_export *x)
 {
-	struct ptrc_buffer *b = &x->dump->out;
+	struct ptrc_buffer *b = &x->query->out;
 	struct chrome *c = ptrc_cli_allocate(sizeof(*c));
 
 	*c = (struct chrome){0};
 	x->state = c;
 	if (x->has_samples)
-		ptrc_sampled_begin(&c->sampled, x->dump);
+		ptrc_sampled_begin(&c->sampled, x->query);
 	ptrc_buffer_format(b, "{\"exporter\":\"ptrace-export %s\",\"displayTimeUnit\":\"ns\",\n",
 			   PACKAGE_VERSION);
 	/* Each event that follows begins with a comma. */
@@ -351,7 +351,7 @@ static void begin(struct ptrc_export *x)
 static void put_stacks(struct ptrc_export *x)
 {
 	const struct chrome *c = x->state;
-	struct ptrc_buffer *b = &x->dump->out;
+	struct ptrc_buffer *b = &x->query->out;
 
 	ptrc_buffer_text(b, ",\n\"stackFrames\":{");
 	for (uint32_t i = 1; i < c->flames.stack_count; i++) {
@@ -371,33 +371,33 @@ static void put_stacks(struct ptrc_export *x)
 static bool end(struct ptrc_export *x)
 {
 	struct chrome *c = x->state;
-	struct ptrc_dump *d = x->dump;
+	struct ptrc_query *q = x->query;
 	struct timespec start = ptrc_when_timespec(x->start_ns);
-	struct ptrc_json j = {&d->out, true};
+	struct ptrc_json j = {&q->out, true};
 
-	ptrc_buffer_text(&d->out, "\n]");
+	ptrc_buffer_text(&q->out, "\n]");
 	if (x->has_samples)
 		put_stacks(x);
-	ptrc_buffer_text(&d->out, ",\n\"otherData\":{");
+	ptrc_buffer_text(&q->out, ",\n\"otherData\":{");
 	if (x->has_start) {
 		ptrc_json_time(&j, "start", &start);
 		/* A string: readers would round the number. */
 		ptrc_json_key(&j, "start_ns");
-		ptrc_buffer_char(&d->out, '"');
-		ptrc_buffer_i64(&d->out, x->start_ns);
-		ptrc_buffer_char(&d->out, '"');
+		ptrc_buffer_char(&q->out, '"');
+		ptrc_buffer_i64(&q->out, x->start_ns);
+		ptrc_buffer_char(&q->out, '"');
 	}
 	ptrc_json_open(&j, "logs", '[');
-	for (size_t i = 0; i < d->source_count; i++) {
-		const struct ptrc_reader *r = &d->sources[i].reader;
+	for (size_t i = 0; i < q->source_count; i++) {
+		const struct ptrc_reader *r = &q->sources[i].reader;
 
 		ptrc_json_open(&j, NULL, '{');
 		ptrc_json_bytes(&j, r->source ? "session" : "log", r->path, strlen(r->path));
-		ptrc_losses_json(&d->sources[i].losses, &j);
+		ptrc_losses_json(&q->sources[i].losses, &j);
 		ptrc_json_close(&j, '}');
 	}
 	ptrc_json_close(&j, ']');
-	ptrc_buffer_text(&d->out, "}}\n");
+	ptrc_buffer_text(&q->out, "}}\n");
 	ptrc_sampled_report(&c->sampled);
 	return true;
 }

@@ -149,7 +149,7 @@ static void put_known(struct csv *c, struct ptrc_buffer *b, struct ptrc_view *vi
 static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 {
 	struct csv *c = x->state;
-	struct ptrc_buffer *b = &x->dump->out;
+	struct ptrc_buffer *b = &x->query->out;
 	const struct posix_trace_event_info *info = &e->view->reader->event;
 	const struct ptrc_reader_name *name =
 		ptrc_reader_name(e->view->reader, info->posix_event_id);
@@ -169,11 +169,11 @@ static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 	ptrc_buffer_text(b, ptrc_reader_truncation(e->view->reader));
 	ptrc_buffer_char(b, ',');
 	ptrc_buffer_u64(b, e->view->reader->size);
-	if (x->dump->format.has_log)
+	if (x->query->format.has_log)
 		put_known(c, b, e->view, PTRC_FIELD_LOG);
-	if (x->dump->format.has_host)
+	if (x->query->format.has_host)
 		put_known(c, b, e->view, PTRC_FIELD_HOST);
-	if (x->dump->format.has_symbols) {
+	if (x->query->format.has_symbols) {
 		const struct ptrc_symbol *s = ptrc_view_symbol(e->view);
 
 		put_text(c, b, s->function ? s->function : "",
@@ -191,18 +191,18 @@ static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 
 static void begin(struct ptrc_export *x)
 {
-	const struct ptrc_layouts *l = &x->dump->layouts;
+	const struct ptrc_layouts *l = &x->query->layouts;
 	struct csv *c = ptrc_cli_allocate(sizeof(*c));
-	struct ptrc_buffer *b = &x->dump->out;
+	struct ptrc_buffer *b = &x->query->out;
 
 	*c = (struct csv){.count = l->name_count};
 	ptrc_buffer_text(b, head);
 	ptrc_buffer_text(b, ",truncated,len");
-	if (x->dump->format.has_log)
+	if (x->query->format.has_log)
 		ptrc_buffer_text(b, ",log");
-	if (x->dump->format.has_host)
+	if (x->query->format.has_host)
 		ptrc_buffer_text(b, ",host");
-	if (x->dump->format.has_symbols)
+	if (x->query->format.has_symbols)
 		ptrc_buffer_text(b, ",function,file,line");
 	for (size_t i = 0; i < l->name_count; i++) {
 		ptrc_buffer_text(b, ",data.");

@@ -109,10 +109,10 @@ static void open_packet(struct ptrc_export *x, const struct ptrc_source *source,
 	s->packet.used = 0;
 	ptrc_buffer_room(&s->packet, sizeof(s->head));
 	s->packet.used = sizeof(s->head);
-	if (x->dump->source_count > 1)
+	if (x->query->source_count > 1)
 		put_text(&s->packet, source->reader.path);
-	if (x->dump->format.has_host)
-		put_host(&s->packet, &x->dump->sources[source->order].view);
+	if (x->query->format.has_host)
+		put_host(&s->packet, &x->query->sources[source->order].view);
 }
 
 /* Ends the packet at this time, and writes it. */
@@ -386,7 +386,7 @@ static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 	s->last_ns = ns;
 	ptrc_buffer_bytes(b, &head, sizeof(head));
 	ptrc_buffer_bytes(b, name->bytes, name->used);
-	if (x->dump->format.has_symbols)
+	if (x->query->format.has_symbols)
 		put_symbol(b, e->view);
 	if (is_cut)
 		ptrc_buffer_char(
@@ -424,12 +424,12 @@ static uint64_t lost_events(const struct ptrc_losses *l)
 }
 
 /* Whether all events of the logs have been looked at, so that all that is lost is among them. */
-static bool is_whole(const struct ptrc_dump *d)
+static bool is_whole(const struct ptrc_query *q)
 {
-	const struct ptrc_span *span = &d->select.span;
+	const struct ptrc_span *span = &q->select.span;
 
-	return span->first == INT64_MIN && span->last == INT64_MAX && !d->select.around &&
-	       d->first_count == UINT64_MAX && d->last_count == UINT64_MAX;
+	return span->first == INT64_MIN && span->last == INT64_MAX && !q->select.around &&
+	       q->first_count == UINT64_MAX && q->last_count == UINT64_MAX;
 }
 
 /* Tells of lost events that the packets do not tell of yet: they were lost at the only place of which
@@ -441,7 +441,7 @@ static void put_rest(struct ptrc_export *x, const struct ptrc_source *source)
 	uint64_t lost = lost_events(&source->losses);
 	uint64_t rest;
 
-	if (!is_whole(x->dump) || lost <= s->head.events_discarded)
+	if (!is_whole(x->query) || lost <= s->head.events_discarded)
 		return;
 	rest = lost - s->head.events_discarded;
 	if (s->uncounted == 1) {
@@ -458,7 +458,7 @@ static void put_rest(struct ptrc_export *x, const struct ptrc_source *source)
 static bool open_trace(struct ptrc_export *x)
 {
 	struct ctf *c = ptrc_cli_allocate(sizeof(*c));
-	size_t count = x->dump->source_count;
+	size_t count = x->query->source_count;
 
 	*c = (struct ctf){.files.dir = -1};
 	x->state = c;
@@ -493,18 +493,18 @@ static void begin(struct ptrc_export *x)
 static bool end(struct ptrc_export *x)
 {
 	struct ctf *c = x->state;
-	const struct ptrc_dump *d = x->dump;
+	const struct ptrc_query *q = x->query;
 	struct ptrc_buffer metadata = PTRC_BUFFER_INIT;
 
-	for (size_t i = 0; i < d->source_count; i++) {
+	for (size_t i = 0; i < q->source_count; i++) {
 		struct stream *s = &c->streams[i];
 
 		/* A log without events has a packet, too, so that its stream is there. */
 		if (!s->is_open && !s->bytes)
-			open_packet(x, &d->sources[i], 0);
+			open_packet(x, &q->sources[i], 0);
 		if (s->is_open)
 			close_packet(c, i, s->last_ns);
-		put_rest(x, &d->sources[i]);
+		put_rest(x, &q->sources[i]);
 	}
 	ptrc_ctf_put_head(&metadata, x, c->uuid, c->processes);
 	ptrc_buffer_bytes(&metadata, c->text.bytes, c->text.used);
@@ -530,7 +530,7 @@ static void free_ctf(struct ptrc_export *x)
 	if (!c)
 		return;
 	ptrc_ctf_files_free(&c->files);
-	for (size_t i = 0; i < x->dump->source_count; i++)
+	for (size_t i = 0; i < x->query->source_count; i++)
 		free_stream(&c->streams[i]);
 	free(c->streams);
 	free(c->processes);

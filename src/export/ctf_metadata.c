@@ -268,7 +268,7 @@ void ptrc_ctf_put_head(struct ptrc_buffer *b, const struct ptrc_export *x,
 		       const unsigned long *processes)
 {
 	struct timespec start = ptrc_when_timespec(x->start_ns);
-	const struct ptrc_dump *d = x->dump;
+	const struct ptrc_query *q = x->query;
 
 	ptrc_buffer_text(b, PTRC_CTF_SIGNATURE " " PACKAGE_VERSION " */\n\n");
 	ptrc_buffer_text(b, types);
@@ -280,8 +280,8 @@ void ptrc_ctf_put_head(struct ptrc_buffer *b, const struct ptrc_export *x,
 		   "\t\tu32 stream_instance_id;\n\t};\n};\n\nenv {\n"
 		   "\ttracer_name = \"posixtrace\";\n\texporter = \"ptrace-export " PACKAGE_VERSION
 		   "\";\n");
-	for (size_t i = 0; i < d->source_count; i++)
-		put_log(b, &d->sources[i], processes[i]);
+	for (size_t i = 0; i < q->source_count; i++)
+		put_log(b, &q->sources[i], processes[i]);
 	ptrc_buffer_format(b,
 			   "};\n\nclock {\n\tname = posixtrace;\n"
 			   "\tdescription = \"nanoseconds since the first event\";\n"
@@ -296,15 +296,15 @@ void ptrc_ctf_put_head(struct ptrc_buffer *b, const struct ptrc_export *x,
 			    "\t\ttime timestamp_begin;\n\t\ttime timestamp_end;\n"
 			    "\t\tu64 content_size;\n\t\tu64 packet_size;\n"
 			    "\t\tu64 packet_seq_num;\n\t\tu64 events_discarded;\n");
-	if (d->source_count > 1)
+	if (q->source_count > 1)
 		ptrc_buffer_text(b, "\t\ttext _log;\n");
-	if (d->format.has_host)
+	if (q->format.has_host)
 		ptrc_buffer_text(b, "\t\ttext _host;\n");
 	ptrc_buffer_text(b, "\t};\n\tevent.header := struct {\n"
 			    "\t\tu32 id;\n\t\tlow_time timestamp;\n\t};\n"
 			    "\tevent.context := struct {\n\t\tx64 _address;\n"
 			    "\t\ti32 _pid;\n\t\ti32 _tid;\n\t\ttext _thread_name;\n");
-	if (d->format.has_symbols)
+	if (q->format.has_symbols)
 		ptrc_buffer_text(b, "\t\ttext _function;\n\t\ttext _file;\n\t\tu32 _line;\n");
 	ptrc_buffer_text(b, "\t};\n};\n\n");
 }

@@ -12,7 +12,7 @@
 #include "src/cli/output.h"
 #include "src/pairs/function.h"
 #include "src/pairs/pair_report.h"
-#include "src/session/dump_target.h"
+#include "src/session/log_target.h"
 #include "src/view/when.h"
 
 /* What the kernel did with a thread, as ptrace-run --os records it. */
@@ -61,7 +61,7 @@ static struct ptrc_export_type *type_of(struct ptrc_export *x, const struct ptrc
 /* Whether all expressions hold. An event that is no pair is both begin and end of itself. */
 static bool holds(struct ptrc_export *x, struct ptrc_view *view)
 {
-	const struct ptrc_select *select = &x->dump->select;
+	const struct ptrc_select *select = &x->query->select;
 
 	view->begin = view;
 	view->duration_ns = 0;
@@ -70,7 +70,7 @@ static bool holds(struct ptrc_export *x, struct ptrc_view *view)
 
 static bool is_near(const struct ptrc_export *x, int64_t first_ns, int64_t last_ns)
 {
-	const struct ptrc_select *select = &x->dump->select;
+	const struct ptrc_select *select = &x->query->select;
 
 	return !select->around || ptrc_select_meets_window(select, first_ns, last_ns);
 }
@@ -83,7 +83,7 @@ static bool is_event_selected(struct ptrc_export *x)
 
 	s->view.begin = &s->view;
 	s->view.duration_ns = 0;
-	return ptrc_select_event(&x->dump->select, &s->types, &s->view) && is_near(x, ns, ns);
+	return ptrc_select_event(&x->query->select, &s->types, &s->view) && is_near(x, ns, ns);
 }
 
 /* ---- pairs ---- */
@@ -132,7 +132,7 @@ static bool is_nested(const struct ptrc_export *x, const struct ptrc_pair *pair)
 /* Whether the pair of the begin that was read is shown as a flame, which has to be known at its begin. */
 static bool is_flame(struct ptrc_export *x)
 {
-	struct ptrc_select *select = &x->dump->select;
+	struct ptrc_select *select = &x->query->select;
 	struct ptrc_span span = select->span;
 	bool is_selected;
 
@@ -150,7 +150,7 @@ static bool name_by_itself(struct ptrc_export *x, const struct ptrc_pair *pair,
 {
 	x->own_name.text.used = 0;
 	if (ptrc_pair_has_own_name(pair))
-		ptrc_pair_put_own_name(&x->own_name.text, pair, &x->dump->layouts, view);
+		ptrc_pair_put_own_name(&x->own_name.text, pair, &x->query->layouts, view);
 	else if (!ptrc_pair_put_labelled_name(&x->own_name.text, x->pairs, pair, view))
 		return false;
 	end_name(&x->own_name);
@@ -201,7 +201,7 @@ static void unlink_kept(struct ptrc_export_kept *k)
 static bool is_slice_selected(struct ptrc_export *x, const struct ptrc_pair *pair,
 			      struct ptrc_view *begin, struct ptrc_view *end)
 {
-	struct ptrc_select *select = &x->dump->select;
+	struct ptrc_select *select = &x->query->select;
 	int64_t first = begin ? ptrc_when_ns(&begin->reader->event.posix_timestamp) : INT64_MIN;
 	int64_t last = end ? ptrc_when_ns(&end->reader->event.posix_timestamp) : INT64_MAX;
 
@@ -219,7 +219,7 @@ static bool is_slice_selected(struct ptrc_export *x, const struct ptrc_pair *pai
 /* Whether the switch from the processor was against the thread's will. */
 static bool is_preempted(struct ptrc_export *x, struct ptrc_view *view)
 {
-	const struct ptrc_value *v = ptrc_view_member(view, &x->dump->layouts, "preempted");
+	const struct ptrc_value *v = ptrc_view_member(view, &x->query->layouts, "preempted");
 
 	return v && v->kind >= PTRC_VALUE_SIGNED && v->kind <= PTRC_VALUE_BOOL && v->u;
 }
@@ -287,7 +287,7 @@ static void count(struct ptrc_export *x, const struct ptrc_pair *pair, bool is_c
 static void show(struct ptrc_export *x, const struct ptrc_pair *pair, bool is_cut,
 		 const struct ptrc_export_kept *k, struct ptrc_view *end)
 {
-	struct ptrc_view *begin = k ? ptrc_kept_look(&x->begins, x->dump, &k->event) : NULL;
+	struct ptrc_view *begin = k ? ptrc_kept_look(&x->begins, x->query, &k->event) : NULL;
 
 	/* A thread that began to run before anybody looked, and one that still runs, lack nothing. */
 	if (is_state(x, pair) && !k)
@@ -296,7 +296,7 @@ static void show(struct ptrc_export *x, const struct ptrc_pair *pair, bool is_cu
 		return;
 	if (!is_state(x, pair))
 		count(x, pair, is_cut, k, end);
-	if (!ptrc_dump_is_due(x->dump))
+	if (!ptrc_query_is_due(x->query))
 		return;
 	if (k && (end || !is_cut))
 		put_slice(x, pair, k, begin, end, is_cut);
@@ -341,12 +341,12 @@ static void drop(void *arg, const struct ptrc_pair *pair, enum ptrc_pair_fate fa
  * may be among them, but not those far from what is shown. */
 static void end_loss(struct ptrc_export *x, struct ptrc_export_source *s)
 {
-	const struct ptrc_span *span = &x->dump->select.span;
+	const struct ptrc_span *span = &x->query->select.span;
 	int64_t first = ptrc_when_add(x->start_ns, (int64_t)s->loss.begin_ns);
 	int64_t last = ptrc_when_add(x->start_ns, (int64_t)x->now_ns);
 
 	s->loss.end_ns = x->now_ns;
-	if (x->format->loss && !x->dump->is_rehearsal && first <= span->last &&
+	if (x->format->loss && !x->query->is_rehearsal && first <= span->last &&
 	    last >= span->first && is_near(x, first, last))
 		x->format->loss(x, &s->loss);
 }
@@ -417,7 +417,7 @@ static void put_counters(struct ptrc_export *x, struct ptrc_export_type *t, stru
 	}
 }
 
-/* ---- the dump ---- */
+/* ---- the sink ---- */
 
 static void learn(struct ptrc_export *x, struct ptrc_export_type *t)
 {
@@ -477,9 +477,9 @@ static void add(void *self, struct ptrc_source *s)
 		return;
 	if (!x->format->event || !is_event_selected(x))
 		return;
-	if (t->counter_count && x->format->counter && !x->dump->is_rehearsal)
+	if (t->counter_count && x->format->counter && !x->query->is_rehearsal)
 		put_counters(x, t, &s->view);
-	if (!is_paired && ptrc_dump_is_due(x->dump))
+	if (!is_paired && ptrc_query_is_due(x->query))
 		x->format->event(x, &(struct ptrc_export_event){.lane = ptrc_export_lane(x),
 								.ns = x->now_ns,
 								.type = t,
@@ -492,20 +492,20 @@ static bool is_full(const void *self)
 
 	/* Nothing behind the span is shown, once no slice reaches into it any more. */
 	return x->has_start && !x->open_count &&
-	       ptrc_when_add(x->start_ns, (int64_t)x->now_ns) > x->dump->select.span.last;
+	       ptrc_when_add(x->start_ns, (int64_t)x->now_ns) > x->query->select.span.last;
 }
 
 static void finish(void *self, bool is_read)
 {
 	struct ptrc_export *x = self;
-	const struct ptrc_dump *d = x->dump;
+	const struct ptrc_query *q = x->query;
 
 	/* If --first has ended the reading, what is open has its end in what was not read. */
-	if (!is_read && d->shown_count >= d->first_count)
+	if (!is_read && q->shown_count >= q->first_count)
 		x->pairs->taker.take = drop;
 	if (!x->format->has_only_events)
 		ptrc_pairs_end(x->pairs);
-	for (size_t i = 0; i < d->source_count; i++)
+	for (size_t i = 0; i < q->source_count; i++)
 		if (x->sources[i].is_behind_loss)
 			end_loss(x, &x->sources[i]);
 }
@@ -521,7 +521,7 @@ static void restart(void *self)
 		ptrc_pairs_forget(x->pairs);
 	for (size_t i = 0; i < x->lanes.count; i++)
 		x->lanes.list[i]->latest = NULL;
-	for (size_t i = 0; i < x->dump->source_count; i++)
+	for (size_t i = 0; i < x->query->source_count; i++)
 		x->sources[i].is_behind_loss = x->sources[i].is_behind_pairs = false;
 	free_pairs(x);
 	x->slice_count = x->open_count = 0;
@@ -558,7 +558,7 @@ static bool tell(void *self)
 		ptrc_cli_message(info->name.text.bytes, "%.*s", (int)what.used, what.bytes);
 	}
 	ptrc_buffer_free(&what);
-	is_missing = ptrc_pairs_report_missing_in(x->pairs, x->dump, false);
+	is_missing = ptrc_pairs_report_missing_in(x->pairs, x->query, false);
 	if (x->options.has_counters && !x->has_counter) {
 		if (x->options.counters)
 			ptrc_cli_message("--counters", "no event has a number called '%s'",
@@ -580,16 +580,16 @@ static bool end(void *self)
 /* ---- begin and end ---- */
 
 /* Whether a source has the event type, and it may be selected. */
-static bool has_type(const struct ptrc_dump *d, const char *name)
+static bool has_type(const struct ptrc_query *q, const char *name)
 {
-	const struct ptrc_cli_texts *globs = &d->select.globs;
+	const struct ptrc_cli_texts *globs = &q->select.globs;
 	bool is_selected = !globs->count;
 
 	for (size_t i = 0; i < globs->count; i++)
 		is_selected |= ptrc_glob_matches(globs->texts[i], name);
-	for (size_t i = 0; i < d->source_count && is_selected; i++)
+	for (size_t i = 0; i < q->source_count && is_selected; i++)
 		for (size_t id = 0; id < PTRC_READER_IDS; id++) {
-			const struct ptrc_reader_name *n = d->sources[i].reader.names[id];
+			const struct ptrc_reader_name *n = q->sources[i].reader.names[id];
 
 			if (n && n->is_known && !strcmp(n->text, name))
 				return true;
@@ -605,7 +605,7 @@ static size_t add_pair(struct ptrc_export *x, const char *begin, const char *end
 
 	ptrc_buffer_format(&text, "%s..%s", begin, end_name);
 	ptrc_buffer_char(&text, '\0');
-	if (!ptrc_pairs_add(x->pairs, text.bytes, &x->dump->layouts, &why))
+	if (!ptrc_pairs_add(x->pairs, text.bytes, &x->query->layouts, &why))
 		ptrc_cli_refuse(NULL, "%s", why.text);
 	ptrc_buffer_free(&text);
 	return x->pairs->count - 1;
@@ -616,8 +616,8 @@ static void find_system_events(struct ptrc_export *x)
 	static const char *const names[PTRC_STATES] = {"running", "waiting", "preempted"};
 
 	x->running_pair = x->waiting_pair = SIZE_MAX;
-	x->has_samples = has_type(x->dump, sample);
-	if (!x->format->slice || !has_type(x->dump, switch_in) || !has_type(x->dump, switch_out))
+	x->has_samples = has_type(x->query, sample);
+	if (!x->format->slice || !has_type(x->query, switch_in) || !has_type(x->query, switch_out))
 		return;
 	x->running_pair = add_pair(x, switch_in, switch_out);
 	x->waiting_pair = add_pair(x, switch_out, switch_in);
@@ -637,7 +637,7 @@ static bool open_file(struct ptrc_export *x)
 
 	if (fd < 0)
 		return false;
-	if (ptrc_dump_target_is_read(x->dump, fd, path)) {
+	if (ptrc_log_target_is_read(x->query, fd, path)) {
 		close(fd);
 		return false;
 	}
@@ -650,32 +650,32 @@ static bool open_file(struct ptrc_export *x)
 	return true;
 }
 
-bool ptrc_export_begin(struct ptrc_export **export, struct ptrc_dump *d, struct ptrc_pairs *pairs,
+bool ptrc_export_begin(struct ptrc_export **export, struct ptrc_query *q, struct ptrc_pairs *pairs,
 		       const struct ptrc_export_options *options)
 {
 	struct ptrc_export *x = *export = ptrc_cli_allocate(sizeof(*x));
 
 	*x = (struct ptrc_export){
-		.dump = d,
+		.query = q,
 		.pairs = pairs,
 		.options = *options,
 		.format = options->format,
 	};
-	x->sources = ptrc_cli_allocate(d->source_count * sizeof(*x->sources));
-	memset(x->sources, 0, d->source_count * sizeof(*x->sources));
-	ptrc_kept_views_begin(&x->begins, d);
-	if (!ptrc_lanes_begin(&x->lanes, d))
+	x->sources = ptrc_cli_allocate(q->source_count * sizeof(*x->sources));
+	memset(x->sources, 0, q->source_count * sizeof(*x->sources));
+	ptrc_kept_views_begin(&x->begins, q);
+	if (!ptrc_lanes_begin(&x->lanes, q))
 		return false;
 	if (!x->format->has_only_events) {
 		find_system_events(x);
-		if (x->format->push && !x->has_samples && d->select.around)
+		if (x->format->push && !x->has_samples && q->select.around)
 			ptrc_cli_usage("--around",
 				       "cannot be used together with --to=%s where pairs are shown",
 				       x->format->name);
 		pairs->is_by_name = true;
 		pairs->taker = (struct ptrc_pair_taker){keep, take, x};
 	}
-	d->sink = (struct ptrc_sink){
+	q->sink = (struct ptrc_sink){
 		.self = x,
 		.event = add,
 		.is_full = is_full,
@@ -710,7 +710,7 @@ void ptrc_export_free(struct ptrc_export *x)
 		x->pairs->taker = (struct ptrc_pair_taker){keep, drop, x};
 		ptrc_pairs_forget(x->pairs);
 	}
-	for (size_t i = 0; i < x->dump->source_count; i++)
+	for (size_t i = 0; i < x->query->source_count; i++)
 		for (size_t id = 0; id < PTRC_READER_IDS; id++)
 			free_type(&x->sources[i].types[id]);
 	free(x->sources);
@@ -718,7 +718,7 @@ void ptrc_export_free(struct ptrc_export *x)
 	free_name(&x->own_name);
 	for (size_t i = 0; i < PTRC_STATES; i++)
 		free_name(&x->state_names[i]);
-	ptrc_kept_views_free(&x->begins, x->dump);
+	ptrc_kept_views_free(&x->begins, x->query);
 	ptrc_lanes_free(&x->lanes);
 	free(x);
 }

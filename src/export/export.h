@@ -11,12 +11,12 @@
 
 #include "src/export/format.h"
 #include "src/pairs/pairs.h"
-#include "src/view/dump.h"
+#include "src/view/query.h"
 
-/* Lets the events of the dump, whose sources are open, be exported. The pairs of --pair have been
+/* Lets the events of the query, whose sources are open, be exported. The pairs of --pair have been
  * added, and stay. Stores the export, which is to be freed
  * in any case. Returns false after a message. */
-bool ptrc_export_begin(struct ptrc_export **, struct ptrc_dump *, struct ptrc_pairs *,
+bool ptrc_export_begin(struct ptrc_export **, struct ptrc_query *, struct ptrc_pairs *,
 		       const struct ptrc_export_options *);
 
 void ptrc_export_free(struct ptrc_export *);

@@ -21,8 +21,8 @@ struct ptrc_lane *ptrc_export_lane(struct ptrc_export *x)
 
 void ptrc_export_write_some(struct ptrc_export *x)
 {
-	if (__builtin_expect(x->dump->out.used >= WRITE_SIZE, 0))
-		ptrc_output_write(&x->dump->out);
+	if (__builtin_expect(x->query->out.used >= WRITE_SIZE, 0))
+		ptrc_output_write(&x->query->out);
 }
 
 bool ptrc_export_put_utf8(struct ptrc_buffer *b, const char *text, size_t size)

@@ -16,7 +16,7 @@
 #include "src/export/lanes.h"
 #include "src/pairs/kept.h"
 #include "src/pairs/pairs.h"
-#include "src/view/dump.h"
+#include "src/view/query.h"
 
 struct ptrc_export_format;
 
@@ -139,7 +139,7 @@ struct ptrc_export_pair {
 };
 
 struct ptrc_export {
-	struct ptrc_dump *dump;
+	struct ptrc_query *query;
 	struct ptrc_pairs *pairs;
 	struct ptrc_export_options options;
 	const struct ptrc_export_format *format;

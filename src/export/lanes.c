@@ -6,22 +6,22 @@
 #include <string.h>
 
 #include "src/cli/message.h"
-#include "src/view/dump_log.h"
+#include "src/view/log_sink.h"
 
-bool ptrc_lanes_begin(struct ptrc_lanes *l, const struct ptrc_dump *d)
+bool ptrc_lanes_begin(struct ptrc_lanes *l, const struct ptrc_query *q)
 {
-	struct posixtrace_log_host *hosts = ptrc_cli_allocate(d->source_count * sizeof(*hosts));
+	struct posixtrace_log_host *hosts = ptrc_cli_allocate(q->source_count * sizeof(*hosts));
 	size_t count = 0;
 
-	l->machines = ptrc_cli_allocate(d->source_count * sizeof(*l->machines));
-	memset(hosts, 0, d->source_count * sizeof(*hosts));
-	for (size_t i = 0; i < d->source_count; i++) {
-		bool is_known = !posixtrace_get_log_host(d->sources[i].reader.trace, &hosts[i],
+	l->machines = ptrc_cli_allocate(q->source_count * sizeof(*l->machines));
+	memset(hosts, 0, q->source_count * sizeof(*hosts));
+	for (size_t i = 0; i < q->source_count; i++) {
+		bool is_known = !posixtrace_get_log_host(q->sources[i].reader.trace, &hosts[i],
 							 sizeof(*hosts));
 		size_t same = i;
 
 		for (size_t k = 0; k < i && is_known && same == i; k++)
-			if (ptrc_dump_is_same_machine(&hosts[i], &hosts[k]))
+			if (ptrc_log_is_same_machine(&hosts[i], &hosts[k]))
 				same = k;
 		l->machines[i] = same < i ? l->machines[same] : count++;
 	}

@@ -12,7 +12,7 @@
 
 #include "src/cli/buffer.h"
 #include "src/cli/table.h"
-#include "src/view/dump.h"
+#include "src/view/query.h"
 
 /* The numbers of the n-th machine begin at n times this, which is above any that Linux gives; and so
  * many machines are possible, as the numbers of viewers have 31 bits. */
@@ -63,7 +63,7 @@ struct ptrc_lanes {
 
 /* Finds out which of the sources are of one machine. Returns false, after a message, if there are too
  * many machines. */
-bool ptrc_lanes_begin(struct ptrc_lanes *, const struct ptrc_dump *);
+bool ptrc_lanes_begin(struct ptrc_lanes *, const struct ptrc_query *);
 
 /* The thread of the event that the source has read. */
 struct ptrc_lane *ptrc_lanes_find(struct ptrc_lanes *, struct ptrc_source *);

@@ -459,7 +459,7 @@ static void close_interning(struct ptrc_buffer *b, struct interning at)
 static uint64_t find_name(struct ptrc_export *x, const char *text, size_t size)
 {
 	struct perfetto *p = x->state;
-	struct ptrc_buffer *b = &x->dump->out;
+	struct ptrc_buffer *b = &x->query->out;
 	struct interned *i = ptrc_table_find(&p->names, text, size, sizeof(*i));
 
 	if (!i->number) {
@@ -526,7 +526,7 @@ static void find_figures(struct shape *s, const struct ptrc_layout *layout, size
 static void learn_layout(struct ptrc_export *x, const struct ptrc_layout *layout)
 {
 	struct perfetto *p = x->state;
-	struct ptrc_buffer *b = &x->dump->out;
+	struct ptrc_buffer *b = &x->query->out;
 	struct interning at = open_interning(b);
 	size_t number = ptrc_layout_number(layout);
 	const struct ptrc_layout_field *f;
@@ -572,7 +572,7 @@ static inline void need_layout(struct ptrc_export *x, const struct ptrc_view *vi
 static void put_begin(struct ptrc_export *x)
 {
 	struct perfetto *p = x->state;
-	struct ptrc_buffer *b = &x->dump->out;
+	struct ptrc_buffer *b = &x->query->out;
 	size_t packet, data, snapshot, one;
 
 	p->has_begun = true;
@@ -633,8 +633,8 @@ static inline struct packet open_event(struct ptrc_buffer *b, unsigned int type,
 
 static inline void close_event(struct ptrc_export *x, struct packet at)
 {
-	close_message(&x->dump->out, at.event);
-	close_message(&x->dump->out, at.packet);
+	close_message(&x->query->out, at.event);
+	close_message(&x->query->out, at.packet);
 	ptrc_export_write_some(x);
 }
 
@@ -779,7 +779,7 @@ static void put_plain_data(struct ptrc_export *x, unsigned int field, struct ptr
 {
 	struct ptrc_buffer *room = &((struct perfetto *)x->state)->text;
 	const struct ptrc_reader *r = view->reader;
-	struct ptrc_buffer *b = &x->dump->out;
+	struct ptrc_buffer *b = &x->query->out;
 	size_t size = r->size;
 
 	room->used = 0;
@@ -810,7 +810,7 @@ static void put_symbol(struct ptrc_buffer *b, unsigned int field, const struct p
 static void put_data(struct ptrc_export *x, unsigned int field, struct ptrc_view *view)
 {
 	struct perfetto *p = x->state;
-	struct ptrc_buffer *b = &x->dump->out;
+	struct ptrc_buffer *b = &x->query->out;
 	bool is_told = false;
 
 	if (view->layout) {
@@ -834,7 +834,7 @@ static void put_data(struct ptrc_export *x, unsigned int field, struct ptrc_view
 	if (__builtin_expect(ptrc_view_is_cut(view), 0))
 		put_text(b, field, WORD_TRUNCATED, ptrc_reader_truncation(view->reader),
 			 strlen(ptrc_reader_truncation(view->reader)));
-	if (__builtin_expect(x->dump->format.has_symbols, 0))
+	if (__builtin_expect(x->query->format.has_symbols, 0))
 		put_symbol(b, field, ptrc_view_symbol(view));
 }
 
@@ -891,7 +891,7 @@ static void put_stack(struct perfetto *p, struct ptrc_buffer *b, uint32_t stack)
 /* The number of the processor, if the sample says it. */
 static bool find_processor(struct ptrc_export *x, struct ptrc_view *view, uint64_t *number)
 {
-	const struct ptrc_value *v = ptrc_view_member(view, &x->dump->layouts, "processor");
+	const struct ptrc_value *v = ptrc_view_member(view, &x->query->layouts, "processor");
 
 	if (!v || v->kind != PTRC_VALUE_UNSIGNED)
 		return false;
@@ -902,8 +902,8 @@ static bool find_processor(struct ptrc_export *x, struct ptrc_view *view, uint64
 static void put_sample(struct ptrc_export *x, const struct ptrc_export_event *e)
 {
 	struct perfetto *p = x->state;
-	struct ptrc_buffer *b = &x->dump->out;
-	uint32_t stack = ptrc_sampled_stack(&p->sampled, &p->flames, x->dump, x->source, 0);
+	struct ptrc_buffer *b = &x->query->out;
+	uint32_t stack = ptrc_sampled_stack(&p->sampled, &p->flames, x->query, x->source, 0);
 	struct interned *told;
 	uint64_t processor;
 	size_t packet, at;
@@ -936,7 +936,7 @@ static void put_sample(struct ptrc_export *x, const struct ptrc_export_event *e)
 
 static void put_instant(struct ptrc_export *x, const struct ptrc_export_event *e)
 {
-	struct ptrc_buffer *b = &x->dump->out;
+	struct ptrc_buffer *b = &x->query->out;
 	uint64_t track = thread_track(b, e->lane);
 	uint64_t name = number_of_name(x, &e->type->name);
 	struct packet at;
@@ -962,7 +962,7 @@ static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 static uint64_t row_track(struct ptrc_export *x, const struct ptrc_slice *s)
 {
 	struct perfetto *p = x->state;
-	struct ptrc_buffer *b = &x->dump->out;
+	struct ptrc_buffer *b = &x->query->out;
 	struct key key = {s->lane->process->number, number_of_name(x, s->name)};
 	struct rows *rows = ptrc_table_find(&p->rows, &key, sizeof(key), sizeof(*rows));
 	struct row *row;
@@ -987,7 +987,7 @@ static uint64_t row_track(struct ptrc_export *x, const struct ptrc_slice *s)
 
 static uint64_t slice_track(struct ptrc_export *x, const struct ptrc_slice *s)
 {
-	struct ptrc_buffer *b = &x->dump->out;
+	struct ptrc_buffer *b = &x->query->out;
 	/* That of an open slice may be gone already. */
 	struct ptrc_export_kept *around = s->end ? s->lane->latest : NULL;
 	uint64_t track;
@@ -1012,7 +1012,7 @@ static uint64_t slice_track(struct ptrc_export *x, const struct ptrc_slice *s)
 static void put_flow_end(struct ptrc_export *x, const struct ptrc_slice *s, struct ptrc_lane *lane,
 			 uint64_t ns)
 {
-	struct ptrc_buffer *b = &x->dump->out;
+	struct ptrc_buffer *b = &x->query->out;
 	uint64_t track = thread_track(b, lane);
 	struct packet at = open_event(b, INSTANT, track, ns, number_of_name(x, s->name));
 	char *p = write_tag(room_for_few(b), EVENT_FLOWS, WIRE_FIXED64);
@@ -1024,7 +1024,7 @@ static void put_flow_end(struct ptrc_export *x, const struct ptrc_slice *s, stru
 
 static void put_slice_end(struct ptrc_export *x, const struct ptrc_slice *s, uint64_t track)
 {
-	struct ptrc_buffer *b = &x->dump->out;
+	struct ptrc_buffer *b = &x->query->out;
 	struct packet at = open_event(b, SLICE_END, track, s->end_ns, 0);
 
 	if (s->end->reader->size || s->end->layout) {
@@ -1038,7 +1038,7 @@ static void put_slice_end(struct ptrc_export *x, const struct ptrc_slice *s, uin
 
 static void slice(struct ptrc_export *x, const struct ptrc_slice *s)
 {
-	struct ptrc_buffer *b = &x->dump->out;
+	struct ptrc_buffer *b = &x->query->out;
 	struct packet at;
 	uint64_t track, name;
 
@@ -1068,7 +1068,7 @@ static uint64_t counter_track(struct ptrc_export *x, struct ptrc_export_counter 
 			      const struct ptrc_lane_process *process, const char *unit)
 {
 	struct perfetto *p = x->state;
-	struct ptrc_buffer *b = &x->dump->out;
+	struct ptrc_buffer *b = &x->query->out;
 	struct key key = {process->number, number_of_name(x, &c->name)};
 	struct interned *i = ptrc_table_find(&p->counters, &key, sizeof(key), sizeof(*i));
 	size_t packet, at, one;
@@ -1090,7 +1090,7 @@ static uint64_t counter_track(struct ptrc_export *x, struct ptrc_export_counter 
 static void counter(struct ptrc_export *x, struct ptrc_export_counter *c,
 		    const struct ptrc_value *v)
 {
-	struct ptrc_buffer *b = &x->dump->out;
+	struct ptrc_buffer *b = &x->query->out;
 	struct ptrc_lane *lane = ptrc_export_lane(x);
 	struct packet at;
 	uint64_t track;
@@ -1120,14 +1120,14 @@ static uint64_t loss_track(struct ptrc_export *x, const struct ptrc_source *s)
 	ptrc_buffer_text(&p->text, "events lost: ");
 	ptrc_buffer_text(&p->text, ptrc_reader_shown_name(&s->reader));
 	/* Readers take the last word; there are few of these. */
-	tell_of_track(&x->dump->out, track, 0, p->text.bytes, p->text.used);
+	tell_of_track(&x->query->out, track, 0, p->text.bytes, p->text.used);
 	return track;
 }
 
 static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 {
 	static const char name[] = "events lost";
-	struct ptrc_buffer *b = &x->dump->out;
+	struct ptrc_buffer *b = &x->query->out;
 	struct packet at;
 	uint64_t track;
 
@@ -1148,32 +1148,32 @@ static void begin(struct ptrc_export *x)
 	*p = (struct perfetto){.name_count = 0};
 	x->state = p;
 	if (x->has_samples)
-		ptrc_sampled_begin(&p->sampled, x->dump);
-	ptrc_buffer_bytes(&x->dump->out, signature, sizeof(signature) - 1);
+		ptrc_sampled_begin(&p->sampled, x->query);
+	ptrc_buffer_bytes(&x->query->out, signature, sizeof(signature) - 1);
 }
 
 /* Puts what is missing at the end of the track of losses, as JSON has it. */
 static bool end(struct ptrc_export *x)
 {
 	static const char name[] = "losses";
-	struct ptrc_dump *d = x->dump;
+	struct ptrc_query *q = x->query;
 
-	for (size_t i = 0; i < d->source_count; i++) {
+	for (size_t i = 0; i < q->source_count; i++) {
 		struct ptrc_buffer text = PTRC_BUFFER_INIT;
 		struct ptrc_json j = {&text, true};
 		struct packet at;
 		uint64_t track;
 
-		if (!ptrc_losses_is_any(&d->sources[i].losses))
+		if (!ptrc_losses_is_any(&q->sources[i].losses))
 			continue;
 		ptrc_buffer_char(&text, '{');
-		ptrc_losses_json(&d->sources[i].losses, &j);
+		ptrc_losses_json(&q->sources[i].losses, &j);
 		ptrc_buffer_char(&text, '}');
 		need_begin(x);
-		track = loss_track(x, &d->sources[i]);
-		at = open_event(&d->out, INSTANT, track, x->now_ns,
+		track = loss_track(x, &q->sources[i]);
+		at = open_event(&q->out, INSTANT, track, x->now_ns,
 				find_name(x, name, sizeof(name) - 1));
-		put_text(&d->out, EVENT_ANNOTATIONS, WORD_LOSSES, text.bytes, text.used);
+		put_text(&q->out, EVENT_ANNOTATIONS, WORD_LOSSES, text.bytes, text.used);
 		close_event(x, at);
 		ptrc_buffer_free(&text);
 	}

@@ -13,12 +13,12 @@ struct address {
 	uint32_t frame;
 };
 
-void ptrc_sampled_begin(struct ptrc_sampled *p, const struct ptrc_dump *d)
+void ptrc_sampled_begin(struct ptrc_sampled *p, const struct ptrc_query *q)
 {
-	size_t bytes = d->source_count * sizeof(struct ptrc_symbol_cache *);
+	size_t bytes = q->source_count * sizeof(struct ptrc_symbol_cache *);
 	struct ptrc_cli_reason why;
 
-	p->source_count = d->source_count;
+	p->source_count = q->source_count;
 	p->caches = ptrc_cli_allocate(bytes);
 	memset(p->caches, 0, bytes);
 	p->symbols = ptrc_symbols_open(&why);
@@ -81,9 +81,9 @@ static uint32_t frame_of(struct ptrc_sampled *p, struct ptrc_flames *flames,
 }
 
 /* Finds the addresses of a sample: its field "stack", or all of its data. */
-static const char *find_addresses(const struct ptrc_dump *d, struct ptrc_view *view, size_t *count)
+static const char *find_addresses(const struct ptrc_query *q, struct ptrc_view *view, size_t *count)
 {
-	const struct ptrc_value *v = ptrc_view_member(view, &d->layouts, "stack");
+	const struct ptrc_value *v = ptrc_view_member(view, &q->layouts, "stack");
 
 	if (v && (v->kind == PTRC_VALUE_BYTES ||
 		  (v->kind == PTRC_VALUE_ARRAY && v->elements->item_size == sizeof(uint64_t)))) {
@@ -95,7 +95,7 @@ static const char *find_addresses(const struct ptrc_dump *d, struct ptrc_view *v
 }
 
 uint32_t ptrc_sampled_stack(struct ptrc_sampled *p, struct ptrc_flames *flames,
-			    const struct ptrc_dump *d, struct ptrc_source *s, uint32_t below)
+			    const struct ptrc_query *d, struct ptrc_source *s, uint32_t below)
 {
 	uint32_t stack = below;
 	size_t count;

@@ -7,7 +7,7 @@
 #define PTRC_SRC_EXPORT_SAMPLED_H
 
 #include "src/export/flame.h"
-#include "src/view/dump.h"
+#include "src/view/query.h"
 #include "src/view/symbols.h"
 
 /* Starts zeroed. */
@@ -20,10 +20,10 @@ struct ptrc_sampled {
 	size_t source_count;
 };
 
-void ptrc_sampled_begin(struct ptrc_sampled *, const struct ptrc_dump *);
+void ptrc_sampled_begin(struct ptrc_sampled *, const struct ptrc_query *);
 
 /* The stack that the event which the source has read, a sample, has above another one. */
-uint32_t ptrc_sampled_stack(struct ptrc_sampled *, struct ptrc_flames *, const struct ptrc_dump *,
+uint32_t ptrc_sampled_stack(struct ptrc_sampled *, struct ptrc_flames *, const struct ptrc_query *,
 			    struct ptrc_source *, uint32_t below);
 
 /* Says of which files nothing is known. */

@@ -148,12 +148,12 @@ static void read_piece(struct stacks *st, uint64_t at, struct record *room)
 /* The time that is selected, since the first event. */
 static uint64_t first_ns(const struct ptrc_export *x)
 {
-	return ptrc_export_since_start(x, x->dump->select.span.first);
+	return ptrc_export_since_start(x, x->query->select.span.first);
 }
 
 static uint64_t last_ns(const struct ptrc_export *x)
 {
-	return ptrc_export_since_start(x, x->dump->select.span.last);
+	return ptrc_export_since_start(x, x->query->select.span.last);
 }
 
 /* Counts the time since something was last done there, as far as it is selected. */
@@ -239,7 +239,7 @@ static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 	if (!e->type->is_sample)
 		return;
 	t = track_of(st, e->lane);
-	stack = ptrc_sampled_stack(&st->sampled, &st->flames, x->dump, x->source, t->root);
+	stack = ptrc_sampled_stack(&st->sampled, &st->flames, x->query, x->source, t->root);
 	if (stack == t->root && !t->root)
 		return;
 	ptrc_flames_add(&st->flames, stack, 1);
@@ -250,7 +250,7 @@ static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 
 static void begin(struct ptrc_export *x)
 {
-	size_t bytes = x->dump->source_count * sizeof(struct track *);
+	size_t bytes = x->query->source_count * sizeof(struct track *);
 	struct stacks *st = ptrc_cli_allocate(sizeof(*st));
 
 	*st = (struct stacks){.is_folded = x->format == &ptrc_export_folded};
@@ -258,7 +258,7 @@ static void begin(struct ptrc_export *x)
 	memset(st->losses, 0, bytes);
 	x->state = st;
 	if (x->has_samples)
-		ptrc_sampled_begin(&st->sampled, x->dump);
+		ptrc_sampled_begin(&st->sampled, x->query);
 }
 
 /* Ends what is open. */
@@ -312,7 +312,7 @@ static void put_stack(struct ptrc_buffer *b, const struct stacks *st, uint32_t s
 static bool end_folded(struct ptrc_export *x)
 {
 	struct stacks *st = x->state;
-	struct ptrc_buffer *b = &x->dump->out;
+	struct ptrc_buffer *b = &x->query->out;
 
 	close_tracks(x);
 	for (uint32_t i = 1; i < st->flames.stack_count; i++) {
@@ -389,7 +389,7 @@ static void put_track_name(struct ptrc_buffer *b, const struct track *t)
 static void put_records(struct ptrc_export *x, struct track *t)
 {
 	struct stacks *st = x->state;
-	struct ptrc_buffer *b = &x->dump->out;
+	struct ptrc_buffer *b = &x->query->out;
 	struct record *room = ptrc_cli_allocate(PIECE_RECORDS * sizeof(*room));
 
 	for (size_t i = 0; i <= t->piece_count; i++) {
@@ -423,16 +423,16 @@ static void put_records(struct ptrc_export *x, struct track *t)
 
 static void put_weights(struct ptrc_export *x, size_t count)
 {
-	ptrc_buffer_text(&x->dump->out, "],\"weights\":[");
+	ptrc_buffer_text(&x->query->out, "],\"weights\":[");
 	for (size_t i = 0; i < count; i++) {
-		ptrc_buffer_text(&x->dump->out, i ? ",1" : "1");
+		ptrc_buffer_text(&x->query->out, i ? ",1" : "1");
 		ptrc_export_write_some(x);
 	}
 }
 
 static void put_profile(struct ptrc_export *x, struct track *t)
 {
-	struct ptrc_buffer *b = &x->dump->out;
+	struct ptrc_buffer *b = &x->query->out;
 	size_t count = t->piece_count * PIECE_RECORDS + t->record_count;
 
 	ptrc_buffer_text(b, "{\"name\":");
@@ -459,9 +459,9 @@ static void put_profile(struct ptrc_export *x, struct track *t)
 static bool end_speedscope(struct ptrc_export *x)
 {
 	struct stacks *st = x->state;
-	struct ptrc_buffer *b = &x->dump->out;
+	struct ptrc_buffer *b = &x->query->out;
 	const char *separator = "\n";
-	const char *path = x->dump->sources[0].reader.path;
+	const char *path = x->query->sources[0].reader.path;
 
 	close_tracks(x);
 	if (st->spool && fflush(st->spool))

@@ -31,13 +31,13 @@ void ptrc_keep(struct ptrc_kept *k, struct ptrc_source *s, void *room)
 		memcpy(room, r->data, r->size);
 }
 
-void ptrc_kept_views_begin(struct ptrc_kept_views *v, const struct ptrc_dump *d)
+void ptrc_kept_views_begin(struct ptrc_kept_views *v, const struct ptrc_query *q)
 {
-	v->views = ptrc_cli_allocate(d->source_count * sizeof(struct ptrc_kept_view *));
-	memset(v->views, 0, d->source_count * sizeof(struct ptrc_kept_view *));
+	v->views = ptrc_cli_allocate(q->source_count * sizeof(struct ptrc_kept_view *));
+	memset(v->views, 0, q->source_count * sizeof(struct ptrc_kept_view *));
 }
 
-struct ptrc_view *ptrc_kept_look(struct ptrc_kept_views *v, const struct ptrc_dump *d,
+struct ptrc_view *ptrc_kept_look(struct ptrc_kept_views *v, const struct ptrc_query *q,
 				 const struct ptrc_kept *k)
 {
 	struct ptrc_source *s = k->source;
@@ -48,7 +48,7 @@ struct ptrc_view *ptrc_kept_look(struct ptrc_kept_views *v, const struct ptrc_du
 	if (!b) {
 		b = v->views[s->order] = ptrc_cli_allocate(sizeof(*b));
 		b->reader = s->reader;
-		b->view = (struct ptrc_view){.reader = &b->reader, .symbols = d->symbols};
+		b->view = (struct ptrc_view){.reader = &b->reader, .symbols = q->symbols};
 	}
 	b->reader.names[place] = s->reader.names[place];
 	b->reader.event = k->event;
@@ -57,13 +57,13 @@ struct ptrc_view *ptrc_kept_look(struct ptrc_kept_views *v, const struct ptrc_du
 	b->reader.since_before = k->since_before;
 	b->reader.data = k->data;
 	b->reader.size = k->size;
-	ptrc_view_find_layout(&b->view, &d->layouts);
+	ptrc_view_find_layout(&b->view, &q->layouts);
 	return &b->view;
 }
 
-void ptrc_kept_views_free(struct ptrc_kept_views *v, const struct ptrc_dump *d)
+void ptrc_kept_views_free(struct ptrc_kept_views *v, const struct ptrc_query *q)
 {
-	for (size_t i = 0; i < d->source_count; i++)
+	for (size_t i = 0; i < q->source_count; i++)
 		if (v->views[i]) {
 			ptrc_view_free(&v->views[i]->view);
 			free(v->views[i]);

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "src/view/dump.h"
+#include "src/view/query.h"
 
 /* What is kept of an event. */
 struct ptrc_kept {
@@ -27,12 +27,12 @@ struct ptrc_kept_views {
  * counts once. The data goes to the room, which has as many bytes. */
 void ptrc_keep(struct ptrc_kept *, struct ptrc_source *, void *room);
 
-void ptrc_kept_views_begin(struct ptrc_kept_views *, const struct ptrc_dump *);
+void ptrc_kept_views_begin(struct ptrc_kept_views *, const struct ptrc_query *);
 
 /* The view of a kept event, until another one of its source is asked for. */
-struct ptrc_view *ptrc_kept_look(struct ptrc_kept_views *, const struct ptrc_dump *,
+struct ptrc_view *ptrc_kept_look(struct ptrc_kept_views *, const struct ptrc_query *,
 				 const struct ptrc_kept *);
 
-void ptrc_kept_views_free(struct ptrc_kept_views *, const struct ptrc_dump *);
+void ptrc_kept_views_free(struct ptrc_kept_views *, const struct ptrc_query *);
 
 #endif

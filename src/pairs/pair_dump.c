@@ -50,7 +50,7 @@ struct widths {
 };
 
 struct ptrc_pair_dump {
-	struct ptrc_dump *dump;
+	struct ptrc_query *query;
 	struct ptrc_pairs *pairs;
 	/* The source of the event that is taken now. */
 	struct ptrc_source *source;
@@ -179,12 +179,12 @@ static void put_name(struct ptrc_pair_dump *p)
 {
 	p->shown_name.used = 0;
 	ptrc_text_put(&p->shown_name, p->name.bytes, p->name.used);
-	ptrc_event_put_name(&p->line, &p->dump->format, &p->shown_name);
+	ptrc_event_put_name(&p->line, &p->query->format, &p->shown_name);
 }
 
 static void put_text(struct ptrc_pair_dump *p, const struct ptrc_pair *pair, struct ptrc_view *end)
 {
-	struct ptrc_event_format *f = &p->dump->format;
+	struct ptrc_event_format *f = &p->query->format;
 	struct widths *w = &p->widths;
 	struct ptrc_buffer *b = &p->line;
 	size_t duration = DURATION_COLUMNS;
@@ -223,7 +223,7 @@ static void put_header_name(struct ptrc_buffer *b, const char *name, size_t widt
 
 static void put_header(struct ptrc_pair_dump *p, struct ptrc_buffer *b)
 {
-	const struct ptrc_event_format *f = &p->dump->format;
+	const struct ptrc_event_format *f = &p->query->format;
 	const struct widths *w = &p->widths;
 
 	ptrc_event_put_time_name(b, f);
@@ -247,7 +247,7 @@ static void put_event_json(struct ptrc_pair_dump *p, const char *key, struct ptr
 	struct ptrc_buffer *b = &p->line;
 
 	ptrc_buffer_format(b, ",\"%s\":", key);
-	ptrc_event_put(b, &p->dump->format, &s->labels, view);
+	ptrc_event_put(b, &p->query->format, &s->labels, view);
 	/* The end of its line. */
 	b->used--;
 }
@@ -313,21 +313,21 @@ static void count_unshown(struct ptrc_pair_dump *p, const struct ptrc_pair *pair
 /* Writes a line, and the header before the first one. */
 static void put_line(struct ptrc_pair_dump *p, const struct ptrc_buffer *line)
 {
-	struct ptrc_dump *d = p->dump;
+	struct ptrc_query *q = p->query;
 
-	if (d->is_header_due)
-		put_header(p, &d->out);
-	d->is_header_due = false;
-	ptrc_buffer_bytes(&d->out, line->bytes, line->used);
-	if (d->out.used >= WRITE_SIZE)
-		ptrc_output_write(&d->out);
+	if (q->is_header_due)
+		put_header(p, &q->out);
+	q->is_header_due = false;
+	ptrc_buffer_bytes(&q->out, line->bytes, line->used);
+	if (q->out.used >= WRITE_SIZE)
+		ptrc_output_write(&q->out);
 }
 
 static void make_line(struct ptrc_pair_dump *p, const struct ptrc_pair *pair,
 		      struct ptrc_source *begin, struct ptrc_source *end)
 {
 	p->line.used = 0;
-	if (p->dump->format.format == PTRC_FORMAT_JSON)
+	if (p->query->format.format == PTRC_FORMAT_JSON)
 		put_json(p, pair, begin, end);
 	else
 		put_text(p, pair, &end->view);
@@ -362,26 +362,26 @@ static void add_longest(struct ptrc_pair_dump *p, const struct ptrc_pair *pair,
 static void show(struct ptrc_pair_dump *p, const struct ptrc_pair *pair, struct ptrc_source *begin,
 		 struct ptrc_source *end)
 {
-	struct ptrc_dump *d = p->dump;
+	struct ptrc_query *q = p->query;
 
 	if (p->longest_count != UINT64_MAX) {
 		add_longest(p, pair, begin, end);
 		return;
 	}
-	if (d->shown_count >= d->first_count)
+	if (q->shown_count >= q->first_count)
 		return;
-	d->shown_count++;
-	if (d->is_counting)
+	q->shown_count++;
+	if (q->is_counting)
 		return;
 	make_line(p, pair, begin, end);
-	if (d->last_count == UINT64_MAX) {
+	if (q->last_count == UINT64_MAX) {
 		put_line(p, &p->line);
 		return;
 	}
-	if (d->last.count == d->last_count && d->last.count)
-		ptrc_lines_drop(&d->last);
-	if (d->last_count)
-		ptrc_lines_add(&d->last, 0, &p->line);
+	if (q->last.count == q->last_count && q->last.count)
+		ptrc_lines_drop(&q->last);
+	if (q->last_count)
+		ptrc_lines_add(&q->last, 0, &p->line);
 }
 
 /* Whether the pair, or the event that is without the other one, meets the conditions. The view is that
@@ -389,7 +389,7 @@ static void show(struct ptrc_pair_dump *p, const struct ptrc_pair *pair, struct 
 static bool is_selected(struct ptrc_pair_dump *p, const struct ptrc_pair *pair,
 			struct ptrc_view *begin, struct ptrc_view *end)
 {
-	struct ptrc_select *select = &p->dump->select;
+	struct ptrc_select *select = &p->query->select;
 
 	if (!begin || !end)
 		return ptrc_select_half(select, begin ? begin->reader : end->reader,
@@ -407,7 +407,7 @@ static void take(void *arg, const struct ptrc_pair *pair, enum ptrc_pair_fate fa
 	struct ptrc_pair_dump *p = arg;
 	struct ptrc_kept *k = kept;
 
-	if (is_selected(p, pair, k ? ptrc_kept_look(&p->begins, p->dump, k) : NULL, end)) {
+	if (is_selected(p, pair, k ? ptrc_kept_look(&p->begins, p->query, k) : NULL, end)) {
 		if (fate == PTRC_PAIR_MEASURED)
 			show(p, pair, k->source, p->source);
 		else
@@ -456,7 +456,7 @@ static void put_tree_name(struct ptrc_pair_dump *p, const struct ptrc_tree_line 
 		ptrc_buffer_text(b, "} ");
 	p->name.used = 0;
 	if (ptrc_pair_has_own_name(&p->pairs->list[line->pair]))
-		ptrc_pair_put_own_name(&p->name, &p->pairs->list[line->pair], &p->dump->layouts,
+		ptrc_pair_put_own_name(&p->name, &p->pairs->list[line->pair], &p->query->layouts,
 				       begin);
 	else
 		ptrc_pair_put_name(&p->name, &p->pairs->list[line->pair]);
@@ -487,10 +487,10 @@ static void put_both_data(struct ptrc_buffer *b, struct ptrc_view *end)
 static void put_tree_line(void *arg, const struct ptrc_tree_line *line)
 {
 	struct ptrc_pair_dump *p = arg;
-	struct ptrc_event_format *f = &p->dump->format;
+	struct ptrc_event_format *f = &p->query->format;
 	struct ptrc_buffer *b = &p->line;
-	struct ptrc_view *begin = ptrc_kept_look(&p->begins, p->dump, line->begin);
-	struct ptrc_view *end = line->end ? ptrc_kept_look(&p->ends, p->dump, line->end) : NULL;
+	struct ptrc_view *begin = ptrc_kept_look(&p->begins, p->query, line->begin);
+	struct ptrc_view *end = line->end ? ptrc_kept_look(&p->ends, p->query, line->end) : NULL;
 	struct ptrc_view *view = line->kind == PTRC_TREE_CLOSE ? end : begin;
 	size_t duration = DURATION_COLUMNS;
 	size_t at;
@@ -530,7 +530,7 @@ static void put_tree_line(void *arg, const struct ptrc_tree_line *line)
 		b->used = at - strlen("  ");
 	ptrc_buffer_char(b, '\n');
 	put_line(p, b);
-	p->dump->shown_count += line->kind != PTRC_TREE_CLOSE;
+	p->query->shown_count += line->kind != PTRC_TREE_CLOSE;
 }
 
 static void *keep_branch(void *arg, const struct ptrc_pair *pair, struct ptrc_view *view)
@@ -541,7 +541,7 @@ static void *keep_branch(void *arg, const struct ptrc_pair *pair, struct ptrc_vi
 	struct branch *branch = ptrc_cli_allocate(sizeof(*branch));
 
 	if (!p->tree)
-		p->tree = ptrc_pair_tree_make(!selects_all(&p->dump->select), put_tree_line, p);
+		p->tree = ptrc_pair_tree_make(!selects_all(&p->query->select), put_tree_line, p);
 	branch->begin = keep_event(p, view);
 	branch->node = ptrc_pair_tree_begin(p->tree, (size_t)(pair - p->pairs->list), &thread,
 					    branch->begin);
@@ -554,10 +554,10 @@ static void take_branch(void *arg, const struct ptrc_pair *pair, enum ptrc_pair_
 	struct ptrc_pair_dump *p = arg;
 	struct branch *branch = kept;
 	struct ptrc_view *begin =
-		branch ? ptrc_kept_look(&p->begins, p->dump, branch->begin) : NULL;
+		branch ? ptrc_kept_look(&p->begins, p->query, branch->begin) : NULL;
 	/* Expressions are about pairs: nothing is known of one that lacks an event. */
 	bool is_shown = is_selected(p, pair, begin, end) &&
-			((begin && end) || !p->dump->select.where_count);
+			((begin && end) || !p->query->select.where_count);
 	uint64_t duration_ns = end ? end->duration_ns : 0;
 
 	if (is_shown && fate != PTRC_PAIR_MEASURED)
@@ -584,7 +584,7 @@ static void drop_branch(void *arg, const struct ptrc_pair *pair, enum ptrc_pair_
 	free(branch);
 }
 
-/* ---- the dump ---- */
+/* ---- the sink ---- */
 
 static void add(void *self, struct ptrc_source *s)
 {
@@ -605,22 +605,22 @@ static int by_length(const void *a, const void *b)
 static void finish(void *self, bool is_read)
 {
 	struct ptrc_pair_dump *p = self;
-	struct ptrc_dump *d = p->dump;
+	struct ptrc_query *q = p->query;
 
 	/* If --first has ended the reading, what is open has its end in what was not read. */
-	if (!is_read && d->shown_count >= d->first_count)
+	if (!is_read && q->shown_count >= q->first_count)
 		p->pairs->taker.take = drop;
 	ptrc_pairs_end(p->pairs);
 	if (p->count)
 		qsort(p->longest, p->count, sizeof(*p->longest), by_length);
 	for (size_t i = 0; i < p->count; i++)
 		put_line(p, &p->longest[i]->text);
-	d->shown_count += p->count;
-	if (d->last_count != UINT64_MAX)
-		d->shown_count = d->last.count;
-	for (; d->last.count; ptrc_lines_drop(&d->last)) {
+	q->shown_count += p->count;
+	if (q->last_count != UINT64_MAX)
+		q->shown_count = q->last.count;
+	for (; q->last.count; ptrc_lines_drop(&q->last)) {
 		p->line.used = 0;
-		ptrc_buffer_bytes(&p->line, d->last.first->text, d->last.first->used);
+		ptrc_buffer_bytes(&p->line, q->last.first->text, q->last.first->used);
 		put_line(p, &p->line);
 	}
 }
@@ -657,7 +657,7 @@ static bool tell(void *self)
 				 p->is_tree ? "measured" : "shown");
 	}
 	ptrc_buffer_free(&what);
-	return !ptrc_pairs_report_missing_in(p->pairs, p->dump, true);
+	return !ptrc_pairs_report_missing_in(p->pairs, p->query, true);
 }
 
 static void summarize(void *self, struct ptrc_json *j)
@@ -683,24 +683,24 @@ static void summarize(void *self, struct ptrc_json *j)
 	ptrc_json_close(j, ']');
 }
 
-struct ptrc_pair_dump *ptrc_pair_dump_begin(struct ptrc_dump *d, struct ptrc_pairs *pairs,
+struct ptrc_pair_dump *ptrc_pair_dump_begin(struct ptrc_query *q, struct ptrc_pairs *pairs,
 					    uint64_t longest_count, bool is_tree)
 {
 	struct ptrc_pair_dump *p = ptrc_cli_allocate(sizeof(*p));
 
 	*p = (struct ptrc_pair_dump){
-		.dump = d,
+		.query = q,
 		.pairs = pairs,
 		.longest_count = longest_count,
 		.is_tree = is_tree,
 		/* As wide as the names of the columns. */
 		.widths = {.log = 3, .pid = 3, .tid = 3, .source = 6, .name = 4},
 	};
-	ptrc_kept_views_begin(&p->begins, d);
-	ptrc_kept_views_begin(&p->ends, d);
+	ptrc_kept_views_begin(&p->begins, q);
+	ptrc_kept_views_begin(&p->ends, q);
 	pairs->taker = is_tree ? (struct ptrc_pair_taker){keep_branch, take_branch, p}
 			       : (struct ptrc_pair_taker){keep, take, p};
-	d->sink = (struct ptrc_sink){
+	q->sink = (struct ptrc_sink){
 		.self = p,
 		.event = add,
 		.finish = finish,
@@ -723,8 +723,8 @@ void ptrc_pair_dump_free(struct ptrc_pair_dump *p)
 	p->pairs->taker.take = p->is_tree ? drop_branch : drop;
 	ptrc_pairs_forget(p->pairs);
 	ptrc_pair_tree_free(p->tree);
-	ptrc_kept_views_free(&p->begins, p->dump);
-	ptrc_kept_views_free(&p->ends, p->dump);
+	ptrc_kept_views_free(&p->begins, p->query);
+	ptrc_kept_views_free(&p->ends, p->query);
 	free(p->unshown);
 	free(p->longest);
 	ptrc_buffer_free(&p->line);

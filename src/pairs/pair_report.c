@@ -367,18 +367,18 @@ bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, struct ptrc_reader *c
 	return is_missing;
 }
 
-bool ptrc_pairs_report_missing_in(struct ptrc_pairs *p, const struct ptrc_dump *d, bool has_asked)
+bool ptrc_pairs_report_missing_in(struct ptrc_pairs *p, const struct ptrc_query *q, bool has_asked)
 {
 	struct ptrc_reader **readers =
-		ptrc_cli_allocate((d->source_count + 1) * sizeof(struct ptrc_reader *));
+		ptrc_cli_allocate((q->source_count + 1) * sizeof(struct ptrc_reader *));
 	bool is_by_name = p->is_by_name;
 	bool is_missing;
 
-	for (size_t i = 0; i < d->source_count; i++)
-		readers[i] = &d->sources[i].reader;
+	for (size_t i = 0; i < q->source_count; i++)
+		readers[i] = &q->sources[i].reader;
 	p->is_by_name &= has_asked;
-	is_missing = ptrc_pairs_report_missing(p, readers, d->source_count, &d->layouts,
-					       d->source_count == 1 ? readers[0]->path : NULL);
+	is_missing = ptrc_pairs_report_missing(p, readers, q->source_count, &q->layouts,
+					       q->source_count == 1 ? readers[0]->path : NULL);
 	p->is_by_name = is_by_name;
 	free(readers);
 	return is_missing;

@@ -7,7 +7,7 @@
 
 #include "src/cli/json.h"
 #include "src/pairs/pairs.h"
-#include "src/view/dump.h"
+#include "src/view/query.h"
 
 /* Puts a table, and behind each of its lines how many durations of each length there are, if that is
  * wanted. */
@@ -22,8 +22,8 @@ void ptrc_pairs_json(const struct ptrc_pairs *, struct ptrc_json *, bool has_his
 bool ptrc_pairs_report_missing(const struct ptrc_pairs *, struct ptrc_reader *const *, size_t count,
 			       const struct ptrc_layouts *, const char *thing);
 
-/* The same for the sources of a dump. has_asked: somebody has asked for pairs by their names, so that it is
+/* The same for the sources of a query. has_asked: somebody has asked for pairs by their names, so that it is
  * told if there are none. */
-bool ptrc_pairs_report_missing_in(struct ptrc_pairs *, const struct ptrc_dump *, bool has_asked);
+bool ptrc_pairs_report_missing_in(struct ptrc_pairs *, const struct ptrc_query *, bool has_asked);
 
 #endif

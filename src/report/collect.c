@@ -345,7 +345,7 @@ static size_t class_of_function(struct ptrc_report *r, const struct ptrc_pair *p
 	if (symbol->function)
 		return class_of_name(r, pair, symbol->function, strlen(symbol->function));
 	r->has_nameless = true;
-	key[2] = ptrc_function_address(&r->dump->layouts, view);
+	key[2] = ptrc_function_address(&r->query->layouts, view);
 	f = ptrc_table_find(&r->places, key, sizeof(key), sizeof(*f));
 	if (!f->class) {
 		ptrc_function_put_place(&name, view->reader, key[2]);
@@ -359,7 +359,7 @@ static size_t class_of_function(struct ptrc_report *r, const struct ptrc_pair *p
 bool ptrc_report_has_own_class(const struct ptrc_report *r, const struct ptrc_pair *pair)
 {
 	return ptrc_pair_is_program(pair) ||
-	       ((r->dump->symbols || !r->is_text) && ptrc_pair_is_function(pair));
+	       ((r->query->symbols || !r->is_text) && ptrc_pair_is_function(pair));
 }
 
 /* That class; the view's reader has read the event that begins the pair, or the one that ends a function. */
@@ -370,7 +370,7 @@ static size_t own_class(struct ptrc_report *r, const struct ptrc_pair *pair, str
 
 	if (ptrc_pair_is_function(pair))
 		return class_of_function(r, pair, view);
-	ptrc_pair_put_own_name(&name, pair, &r->dump->layouts, view);
+	ptrc_pair_put_own_name(&name, pair, &r->query->layouts, view);
 	class = class_of_name(r, pair, name.bytes, name.used);
 	ptrc_buffer_free(&name);
 	return class;
@@ -470,14 +470,14 @@ static void add_pair(struct ptrc_report *r, const struct ptrc_pair *pair,
 static bool is_cut_by_time(const struct ptrc_report *r, const struct ptrc_pair *pair,
 			   enum ptrc_pair_fate fate)
 {
-	const struct ptrc_dump *d = r->dump;
-	const struct ptrc_select *s = &d->select;
+	const struct ptrc_query *q = r->query;
+	const struct ptrc_select *s = &q->select;
 	bool is_beyond = fate == PTRC_PAIR_NO_BEGIN
-				 ? s->span.first > d->trace.first
-				 : fate == PTRC_PAIR_NO_END && s->span.last < d->trace.last;
+				 ? s->span.first > q->trace.first
+				 : fate == PTRC_PAIR_NO_END && s->span.last < q->trace.last;
 
-	return is_beyond && !s->around && !s->where_count && d->first_count == UINT64_MAX &&
-	       d->last_count == UINT64_MAX &&
+	return is_beyond && !s->around && !s->where_count && q->first_count == UINT64_MAX &&
+	       q->last_count == UINT64_MAX &&
 	       !(pair->by_text && (s->pids.count || s->tids.count)) &&
 	       ptrc_select_has_name(s, fate == PTRC_PAIR_NO_BEGIN ? pair->begin : pair->end);
 }
@@ -487,7 +487,7 @@ static bool is_cut_by_time(const struct ptrc_report *r, const struct ptrc_pair *
 static void add_part(struct ptrc_report *r, const struct ptrc_pair *pair,
 		     struct ptrc_report_record *record)
 {
-	const struct ptrc_span *span = &r->dump->select.span;
+	const struct ptrc_span *span = &r->query->select.span;
 	struct ptrc_report_class *c = &r->classes[record->class];
 	int64_t end_ns = span->last;
 
@@ -617,8 +617,8 @@ static void take_sample(struct ptrc_report *r, struct ptrc_source *s)
 	uint32_t stack;
 
 	if (!r->sample_count++)
-		ptrc_sampled_begin(&r->sampled, r->dump);
-	stack = ptrc_sampled_stack(&r->sampled, &r->flames, r->dump, s, 0);
+		ptrc_sampled_begin(&r->sampled, r->query);
+	stack = ptrc_sampled_stack(&r->sampled, &r->flames, r->query, s, 0);
 	if (stack)
 		ptrc_flames_add(&r->flames, stack, 1);
 }
@@ -646,7 +646,7 @@ static void add_loss(struct ptrc_report *r, struct ptrc_source *s, int64_t ns)
 /* What tells of losses may come also from outside the time that is selected. A loss is shown in that time. */
 static void take_loss(struct ptrc_report *r, struct ptrc_source *s)
 {
-	const struct ptrc_span *span = &r->dump->select.span;
+	const struct ptrc_span *span = &r->query->select.span;
 	const struct ptrc_reader *reader = &s->reader;
 	int64_t event_ns = ptrc_source_ns(s);
 	int64_t ns = event_ns < span->first  ? span->first
@@ -697,7 +697,7 @@ static unsigned char role_of(struct ptrc_report *r, struct ptrc_source *s)
 /* Between two windows of --around there may be anything: a pair over such a place is cut. */
 static void look_at_window(struct ptrc_report *r, int64_t ns)
 {
-	const struct ptrc_select *s = &r->dump->select;
+	const struct ptrc_select *s = &r->query->select;
 
 	if (!s->around || r->window >= s->window_count || s->windows[r->window].last >= ns)
 		return;
@@ -708,26 +708,26 @@ static void look_at_window(struct ptrc_report *r, int64_t ns)
 	r->pairs->gap_count++;
 	for (size_t i = 0; i < r->pairs->source_count; i++)
 		r->pairs->sources[i]->gap_count++;
-	for (size_t i = 0; i < r->dump->source_count; i++)
+	for (size_t i = 0; i < r->query->source_count; i++)
 		r->gap_counts[i]++;
 }
 
 static void add(void *self, struct ptrc_source *s)
 {
 	struct ptrc_report *r = self;
-	struct ptrc_dump *d = r->dump;
+	struct ptrc_query *q = r->query;
 	int64_t ns = ptrc_source_ns(s);
 	struct ptrc_report_lane *lane;
 	size_t class;
 	unsigned char role;
 
-	bool is_selected = ptrc_dump_sees_losses(s->reader.event.posix_event_id)
-				   ? ptrc_select_event(&d->select, &s->types, &s->view)
+	bool is_selected = ptrc_query_sees_losses(s->reader.event.posix_event_id)
+				   ? ptrc_select_event(&q->select, &s->types, &s->view)
 				   : true;
 
-	if (is_selected && !ptrc_dump_is_due(d))
+	if (is_selected && !ptrc_query_is_due(q))
 		return;
-	if (d->is_rehearsal)
+	if (q->is_rehearsal)
 		return;
 	look_at_window(r, ns);
 	if (is_selected)
@@ -786,7 +786,7 @@ static void finish(void *self, bool is_read)
 		lane->running = NULL;
 	}
 	ptrc_pairs_end(r->pairs);
-	for (size_t i = 0; i < r->dump->source_count; i++)
+	for (size_t i = 0; i < r->query->source_count; i++)
 		if (r->open_loss[i])
 			r->losses[r->open_loss[i] - 1].last_ns = r->last_ns;
 }
@@ -795,7 +795,7 @@ static bool tell(void *self)
 {
 	const struct ptrc_report *r = self;
 
-	return !ptrc_pairs_report_missing_in(r->pairs, r->dump, false);
+	return !ptrc_pairs_report_missing_in(r->pairs, r->query, false);
 }
 
 static bool end(void *self)
@@ -807,9 +807,9 @@ static bool end(void *self)
 
 void ptrc_report_begin(struct ptrc_report *r)
 {
-	size_t count = r->dump->source_count;
+	size_t count = r->query->source_count;
 
-	r->dump->sink = (struct ptrc_sink){
+	r->query->sink = (struct ptrc_sink){
 		.self = r,
 		.event = add,
 		.finish = finish,

@@ -16,7 +16,7 @@
 #include "src/pairs/pairs.h"
 #include "src/pairs/quantiles.h"
 #include "src/cli/table.h"
-#include "src/view/dump.h"
+#include "src/view/query.h"
 
 enum {
 	/* How finely a lane counts what is not there singly. */
@@ -133,7 +133,7 @@ struct ptrc_report_longest {
 };
 
 struct ptrc_report {
-	struct ptrc_dump *dump;
+	struct ptrc_query *query;
 	struct ptrc_pairs *pairs;
 	/* Only numbers and the longest pairs are needed: no single events. */
 	bool is_text;
@@ -195,7 +195,7 @@ struct ptrc_report {
 	bool (*write)(struct ptrc_report *);
 };
 
-/* Has the events of the dump go to the report, which is zeroed but for dump, pairs, limits and
+/* Has the events of the query go to the report, which is zeroed but for query, pairs, limits and
  * write. */
 void ptrc_report_begin(struct ptrc_report *);
 

@@ -702,11 +702,11 @@ static void put_meta(struct page *p)
 	ptrc_json_u64(&j, "size_max", p->options->size_max);
 	if (!p->options->symbols)
 		ptrc_json_text(&j, "no_symbols", p->options->why_no_symbols);
-	if (r->has_nameless && !r->dump->symbols)
+	if (r->has_nameless && !r->query->symbols)
 		ptrc_json_bool(&j, "is_without_names", true);
 	ptrc_json_open(&j, "logs", '[');
-	for (size_t i = 0; i < r->dump->source_count; i++)
-		put_log(p, &j, &r->dump->sources[i]);
+	for (size_t i = 0; i < r->query->source_count; i++)
+		put_log(p, &j, &r->query->sources[i]);
 	ptrc_json_close(&j, ']');
 	ptrc_json_open(&j, "lanes", '[');
 	for (size_t i = 0; i < r->lane_count; i++)
@@ -782,7 +782,7 @@ static void put_page(struct ptrc_buffer *b, const struct page *p)
 static void make(struct ptrc_buffer *b, struct ptrc_report *r,
 		 const struct ptrc_page_options *options)
 {
-	size_t count = r->dump->source_count;
+	size_t count = r->query->source_count;
 	struct page p = {.report = r, .options = options};
 
 	p.caches = ptrc_cli_allocate(count * sizeof(struct ptrc_symbol_cache *));

@@ -60,8 +60,8 @@ static void put_summary(struct ptrc_buffer *b, const struct ptrc_report *r,
 {
 	bool is_complete = true;
 
-	for (size_t i = 0; i < r->dump->source_count; i++) {
-		const struct ptrc_source *s = &r->dump->sources[i];
+	for (size_t i = 0; i < r->query->source_count; i++) {
+		const struct ptrc_source *s = &r->query->sources[i];
 		struct posixtrace_log_host h;
 
 		put_label(b, s->reader.source ? "session" : "log");
@@ -162,7 +162,7 @@ static void put_place(struct ptrc_buffer *b, const struct ptrc_report *r,
 	struct ptrc_view *view = &l->source->view;
 	const struct ptrc_symbol *s;
 
-	if (!r->dump->symbols)
+	if (!r->query->symbols)
 		return;
 	view->reader->event = l->info;
 	view->reader->log_time = ptrc_reader_log_time_of(view->reader, &l->info.posix_timestamp);

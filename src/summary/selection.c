@@ -20,14 +20,14 @@ enum { WHERE_MAX = 100 };
 /* What --around shows if neither --before nor --after is given. */
 static const int64_t around_default_ns = 1000000000;
 
-void ptrc_selection_begin(struct ptrc_selection *s, struct ptrc_dump *d, struct ptrc_pairs *pairs)
+void ptrc_selection_begin(struct ptrc_selection *s, struct ptrc_query *q, struct ptrc_pairs *pairs)
 {
-	*s = (struct ptrc_selection){.dump = d, .pairs = pairs};
-	d->select.span = (struct ptrc_span){INT64_MIN, INT64_MAX};
-	d->since = (struct ptrc_when){PTRC_WHEN_ABSOLUTE, INT64_MIN};
-	d->until = (struct ptrc_when){PTRC_WHEN_ABSOLUTE, INT64_MAX};
-	d->before_ns = d->after_ns = -1;
-	d->first_count = d->last_count = UINT64_MAX;
+	*s = (struct ptrc_selection){.query = q, .pairs = pairs};
+	q->select.span = (struct ptrc_span){INT64_MIN, INT64_MAX};
+	q->since = (struct ptrc_when){PTRC_WHEN_ABSOLUTE, INT64_MIN};
+	q->until = (struct ptrc_when){PTRC_WHEN_ABSOLUTE, INT64_MAX};
+	q->before_ns = q->after_ns = -1;
+	q->first_count = q->last_count = UINT64_MAX;
 }
 
 static void add_process(struct ptrc_select_numbers *numbers, const char *option, const char *text)
@@ -57,44 +57,44 @@ static int64_t duration_of(const char *option, const char *text)
 
 bool ptrc_selection_take(struct ptrc_selection *s, int key)
 {
-	struct ptrc_dump *d = s->dump;
+	struct ptrc_query *q = s->query;
 
 	switch (key) {
 	case 'e':
-		ptrc_cli_add_text(&d->select.globs, optarg);
+		ptrc_cli_add_text(&q->select.globs, optarg);
 		break;
 	case PTRC_SELECTION_USER:
-		d->select.is_user = true;
+		q->select.is_user = true;
 		break;
 	case 'p':
-		add_process(&d->select.pids, "--pid", optarg);
+		add_process(&q->select.pids, "--pid", optarg);
 		break;
 	case PTRC_SELECTION_TID:
-		add_process(&d->select.tids, "--tid", optarg);
+		add_process(&q->select.tids, "--tid", optarg);
 		break;
 	case PTRC_SELECTION_SINCE:
-		d->since = time_of("--since", optarg);
+		q->since = time_of("--since", optarg);
 		break;
 	case PTRC_SELECTION_UNTIL:
-		d->until = time_of("--until", optarg);
+		q->until = time_of("--until", optarg);
 		break;
 	case PTRC_SELECTION_AROUND:
-		d->select.around = optarg;
+		q->select.around = optarg;
 		break;
 	case PTRC_SELECTION_BEFORE:
-		d->before_ns = duration_of("--before", optarg);
+		q->before_ns = duration_of("--before", optarg);
 		break;
 	case PTRC_SELECTION_AFTER:
-		d->after_ns = duration_of("--after", optarg);
+		q->after_ns = duration_of("--after", optarg);
 		break;
 	case PTRC_SELECTION_WHERE:
 		ptrc_cli_add_text(&s->wheres, optarg);
 		break;
 	case PTRC_SELECTION_FIRST:
-		d->first_count = ptrc_cli_number("--first", optarg, 0, INT64_MAX);
+		q->first_count = ptrc_cli_number("--first", optarg, 0, INT64_MAX);
 		break;
 	case PTRC_SELECTION_LAST:
-		d->last_count = ptrc_cli_number("--last", optarg, 0, INT64_MAX);
+		q->last_count = ptrc_cli_number("--last", optarg, 0, INT64_MAX);
 		break;
 	case PTRC_SELECTION_PAIR:
 		ptrc_cli_add_text(&s->pair_texts, optarg);
@@ -105,10 +105,10 @@ bool ptrc_selection_take(struct ptrc_selection *s, int key)
 		s->label_text = optarg;
 		break;
 	case PTRC_SELECTION_DECODE:
-		ptrc_config_take_layout(&d->layouts, optarg);
+		ptrc_config_take_layout(&q->layouts, optarg);
 		break;
 	case PTRC_SELECTION_STRICT:
-		d->is_strict = true;
+		q->is_strict = true;
 		break;
 	case PTRC_SELECTION_SYMBOLS:
 		s->has_symbols = true;
@@ -125,7 +125,7 @@ bool ptrc_selection_take(struct ptrc_selection *s, int key)
 		ptrc_cli_add_text(&s->labels, optarg);
 		break;
 	case PTRC_SELECTION_ALLOW_LOSS:
-		d->is_loss_allowed = true;
+		q->is_loss_allowed = true;
 		break;
 	default:
 		return false;
@@ -134,13 +134,13 @@ bool ptrc_selection_take(struct ptrc_selection *s, int key)
 }
 
 /* Adds the layouts of the file, behind those of --decode. */
-static void read_layouts(struct ptrc_dump *d, const char *path)
+static void read_layouts(struct ptrc_query *q, const char *path)
 {
-	d->given_layout_count = d->layouts.count;
+	q->given_layout_count = q->layouts.count;
 	if (path)
-		ptrc_config_read_layouts(&d->layouts, path, d->session);
+		ptrc_config_read_layouts(&q->layouts, path, q->session);
 	/* The sources may tell of others. */
-	d->layouts.is_open = true;
+	q->layouts.is_open = true;
 }
 
 /* Reads --label-by, which is about begins, that is, about events. */
@@ -150,7 +150,7 @@ static void read_label(struct ptrc_selection *s)
 
 	if (!s->label_text)
 		return;
-	if (!ptrc_field_find_key(s->label_text, &s->dump->layouts, &s->label.field, &why))
+	if (!ptrc_field_find_key(s->label_text, &s->query->layouts, &s->label.field, &why))
 		ptrc_cli_usage("--label-by", "%s", why.text);
 	if (!s->has_symbols && ptrc_field_is_of_source(s->label.field.id))
 		ptrc_cli_usage("--label-by", "function, file and line need --symbols");
@@ -163,16 +163,16 @@ static void add_pairs(struct ptrc_selection *s)
 	struct ptrc_cli_reason why;
 
 	for (size_t i = 0; i < s->pair_texts.count; i++)
-		if (!ptrc_pairs_add(s->pairs, s->pair_texts.texts[i], &s->dump->layouts, &why))
+		if (!ptrc_pairs_add(s->pairs, s->pair_texts.texts[i], &s->query->layouts, &why))
 			ptrc_cli_usage("--pair", "%s", why.text);
-	s->dump->layouts.is_for_pairs =
+	s->query->layouts.is_for_pairs =
 		!s->is_by_begin && (s->pairs->count || s->pairs->is_by_name);
 }
 
 static struct ptrc_where *read_where(const struct ptrc_selection *s, const char *text)
 {
 	struct ptrc_cli_reason why = {.is_vain = false};
-	struct ptrc_where *w = ptrc_where_parse(text, &s->dump->layouts, &why);
+	struct ptrc_where *w = ptrc_where_parse(text, &s->query->layouts, &why);
 
 	if (!w && why.is_vain) {
 		ptrc_cli_message("--where", "%s", why.text);
@@ -188,57 +188,57 @@ static void add_wheres(struct ptrc_selection *s)
 	if (s->wheres.count > WHERE_MAX)
 		ptrc_cli_usage("--where", "is given more than %d times", (int)WHERE_MAX);
 	for (size_t i = 0; i < s->wheres.count; i++)
-		ptrc_select_add_where(&s->dump->select, read_where(s, s->wheres.texts[i]));
+		ptrc_select_add_where(&s->query->select, read_where(s, s->wheres.texts[i]));
 }
 
 void ptrc_selection_read(struct ptrc_selection *s)
 {
-	struct ptrc_dump *d = s->dump;
+	struct ptrc_query *q = s->query;
 
-	read_layouts(d, s->config);
-	ptrc_sync_read(&s->sync, &s->sync_texts, &d->layouts);
+	read_layouts(q, s->config);
+	ptrc_sync_read(&s->sync, &s->sync_texts, &q->layouts);
 	read_label(s);
 	add_pairs(s);
 	add_wheres(s);
 }
 
-static void check_sources_of_time(const struct ptrc_dump *d, int operands)
+static void check_sources_of_time(const struct ptrc_query *q, int operands)
 {
-	bool has_end = d->since.base == PTRC_WHEN_FROM_END || d->until.base == PTRC_WHEN_FROM_END;
+	bool has_end = q->since.base == PTRC_WHEN_FROM_END || q->until.base == PTRC_WHEN_FROM_END;
 
-	if (d->since.base == d->until.base && d->since.ns > d->until.ns)
+	if (q->since.base == q->until.base && q->since.ns > q->until.ns)
 		ptrc_cli_usage("--until", "is before --since");
-	if (d->session && has_end)
+	if (q->session && has_end)
 		ptrc_cli_usage("--follow", "cannot be used with times before the end, which is "
 					   "not known yet");
-	if (!d->session && !operands && !ptrc_reader_is_there(PTRC_SELECTION_LOG))
+	if (!q->session && !operands && !ptrc_reader_is_there(PTRC_SELECTION_LOG))
 		ptrc_cli_usage(NULL, "no SESSION or LOG given, and there is no " PTRC_SELECTION_LOG
 				     " in this directory");
 }
 
 void ptrc_selection_check(const struct ptrc_selection *s, int operands)
 {
-	struct ptrc_dump *d = s->dump;
+	struct ptrc_query *q = s->query;
 
 	for (size_t i = 0; i < s->pairs->count && !s->has_symbols; i++)
 		if (s->pairs->list[i].by_text && ptrc_field_is_of_source(s->pairs->list[i].by.id))
 			ptrc_cli_usage("--pair", "function, file and line need --symbols");
-	for (size_t i = 0; i < d->select.where_count; i++) {
-		const struct ptrc_where *w = d->select.wheres[i];
+	for (size_t i = 0; i < q->select.where_count; i++) {
+		const struct ptrc_where *w = q->select.wheres[i];
 
 		if (!s->has_symbols && ptrc_where_has_source_field(w))
 			ptrc_cli_usage("--where", "function, file and line need --symbols");
-		if (d->session && ptrc_where_has_base(w, PTRC_WHEN_FROM_END))
+		if (q->session && ptrc_where_has_base(w, PTRC_WHEN_FROM_END))
 			ptrc_cli_usage("--where", "cannot have times before the end with --follow, "
 						  "where the end is not known yet");
 	}
-	check_sources_of_time(d, operands);
-	if (d->before_ns < 0 && d->after_ns < 0)
-		d->before_ns = d->after_ns = around_default_ns;
-	else if (d->before_ns < 0)
-		d->before_ns = 0;
-	else if (d->after_ns < 0)
-		d->after_ns = 0;
+	check_sources_of_time(q, operands);
+	if (q->before_ns < 0 && q->after_ns < 0)
+		q->before_ns = q->after_ns = around_default_ns;
+	else if (q->before_ns < 0)
+		q->before_ns = 0;
+	else if (q->after_ns < 0)
+		q->after_ns = 0;
 }
 
 static bool open_source(const struct ptrc_selection *s, struct ptrc_reader *r, const char *name)
@@ -247,8 +247,8 @@ static bool open_source(const struct ptrc_selection *s, struct ptrc_reader *r, c
 
 	if (s->is_of_logs)
 		return ptrc_reader_open(r, name);
-	if (s->dump->session)
-		return ptrc_reader_follow(r, s->dump->session);
+	if (s->query->session)
+		return ptrc_reader_follow(r, s->query->session);
 	if (ptrc_summary_is_session_name(name))
 		error = ptrc_reader_dump(r, name);
 	return error == ENOENT ? ptrc_summary_open_log(r, name) : !error;
@@ -257,24 +257,24 @@ static bool open_source(const struct ptrc_selection *s, struct ptrc_reader *r, c
 /* Reads expressions and fields once more, with the layouts that the logs tell: all that there are. */
 static void close_layouts(struct ptrc_selection *s)
 {
-	struct ptrc_dump *d = s->dump;
+	struct ptrc_query *q = s->query;
 	struct ptrc_cli_reason why;
 
-	d->layouts.is_open = false;
+	q->layouts.is_open = false;
 	for (size_t i = 0; i < s->wheres.count; i++) {
 		struct ptrc_where *w = read_where(s, s->wheres.texts[i]);
 
-		ptrc_where_free(d->select.wheres[i]);
-		d->select.wheres[i] = w;
+		ptrc_where_free(q->select.wheres[i]);
+		q->select.wheres[i] = w;
 	}
-	for (size_t i = 0; i < d->format.field_count; i++) {
-		struct ptrc_field *field = &d->format.fields[i];
+	for (size_t i = 0; i < q->format.field_count; i++) {
+		struct ptrc_field *field = &q->format.fields[i];
 		char name[sizeof("data.") + PTRC_FIELD_TEXT_MAX];
 
 		if (field->id != PTRC_FIELD_MEMBER)
 			continue;
 		snprintf(name, sizeof(name), "data.%s", field->text);
-		if (!ptrc_field_find(name, &d->layouts, field, &why))
+		if (!ptrc_field_find(name, &q->layouts, field, &why))
 			ptrc_cli_usage("--fields", "%s", why.text);
 	}
 }
@@ -282,18 +282,18 @@ static void close_layouts(struct ptrc_selection *s)
 /* Compares the clocks of the hosts. Returns false, after a message, if there is nothing to do that by. */
 static bool sync_sources(struct ptrc_selection *s)
 {
-	struct ptrc_dump *d = s->dump;
+	struct ptrc_query *q = s->query;
 	struct ptrc_view **views =
-		ptrc_cli_allocate((d->source_count + 1) * sizeof(struct ptrc_view *));
-	bool *is_damaged = ptrc_cli_allocate((d->source_count + 1) * sizeof(*is_damaged));
+		ptrc_cli_allocate((q->source_count + 1) * sizeof(struct ptrc_view *));
+	bool *is_damaged = ptrc_cli_allocate((q->source_count + 1) * sizeof(*is_damaged));
 	bool is_done;
 
-	memset(is_damaged, 0, (d->source_count + 1) * sizeof(*is_damaged));
-	for (size_t i = 0; i < d->source_count; i++)
-		views[i] = &d->sources[i].view;
-	is_done = ptrc_sync_hosts(&s->sync, &d->hosts, views, &d->layouts, is_damaged);
-	for (size_t i = 0; i < d->source_count; i++)
-		d->sources[i].is_damaged |= is_damaged[i];
+	memset(is_damaged, 0, (q->source_count + 1) * sizeof(*is_damaged));
+	for (size_t i = 0; i < q->source_count; i++)
+		views[i] = &q->sources[i].view;
+	is_done = ptrc_sync_hosts(&s->sync, &q->hosts, views, &q->layouts, is_damaged);
+	for (size_t i = 0; i < q->source_count; i++)
+		q->sources[i].is_damaged |= is_damaged[i];
 	if (is_done)
 		ptrc_sync_report(&s->sync);
 	free(views);
@@ -306,59 +306,59 @@ bool ptrc_selection_open(struct ptrc_selection *s, char **operands, size_t count
 	/* Stays as long as the reader that has its name. */
 	static char name[] = PTRC_SELECTION_LOG;
 	static char *standard[] = {name};
-	struct ptrc_dump *d = s->dump;
+	struct ptrc_query *q = s->query;
 
 	if (!count) {
 		operands = standard;
 		count = 1;
 	}
 	ptrc_labels_check(&s->labels, operands, count);
-	d->sources = ptrc_cli_allocate(count * sizeof(*d->sources));
+	q->sources = ptrc_cli_allocate(count * sizeof(*q->sources));
 	for (size_t i = 0; i < count; i++) {
-		size_t n = d->source_count;
+		size_t n = q->source_count;
 
-		if (!open_source(s, &d->sources[n].reader, operands[i]))
+		if (!open_source(s, &q->sources[n].reader, operands[i]))
 			continue;
-		d->sources[n].operand = operands[i];
-		d->sources[n].reader.label = ptrc_labels_find(&s->labels, operands[i]);
-		ptrc_source_begin(&d->sources[n], d, n);
-		d->source_count++;
+		q->sources[n].operand = operands[i];
+		q->sources[n].reader.label = ptrc_labels_find(&s->labels, operands[i]);
+		ptrc_source_begin(&q->sources[n], q, n);
+		q->source_count++;
 	}
-	d->format.has_log = count > 1;
-	d->format.has_host = s->labels.count;
+	q->format.has_log = count > 1;
+	q->format.has_host = s->labels.count;
 	/* A session that is followed may still open event types. */
-	if (!d->session && d->source_count)
+	if (!q->session && q->source_count)
 		close_layouts(s);
-	ptrc_dump_find_hosts(d, s->is_for_log);
-	return d->source_count == count && (!s->sync_texts.count || sync_sources(s));
+	ptrc_query_find_hosts(q, s->is_for_log);
+	return q->source_count == count && (!s->sync_texts.count || sync_sources(s));
 }
 
 void ptrc_selection_close(struct ptrc_selection *s)
 {
-	struct ptrc_dump *d = s->dump;
+	struct ptrc_query *q = s->query;
 
-	ptrc_hosts_free(&d->hosts);
-	for (size_t i = 0; i < d->source_count; i++)
-		ptrc_source_free(&d->sources[i]);
-	free(d->sources);
-	d->sources = NULL;
-	d->source_count = 0;
-	d->layouts.is_open = true;
+	ptrc_hosts_free(&q->hosts);
+	for (size_t i = 0; i < q->source_count; i++)
+		ptrc_source_free(&q->sources[i]);
+	free(q->sources);
+	q->sources = NULL;
+	q->source_count = 0;
+	q->layouts.is_open = true;
 }
 
 void ptrc_selection_free(struct ptrc_selection *s)
 {
-	struct ptrc_dump *d = s->dump;
+	struct ptrc_query *q = s->query;
 
 	ptrc_selection_close(s);
 	ptrc_sync_free(&s->sync);
-	ptrc_misfits_free(&d->misfits);
-	ptrc_symbols_free(d->symbols);
-	ptrc_select_free(&d->select);
-	ptrc_layouts_free(&d->layouts);
+	ptrc_misfits_free(&q->misfits);
+	ptrc_symbols_free(q->symbols);
+	ptrc_select_free(&q->select);
+	ptrc_layouts_free(&q->layouts);
 	free(s->wheres.texts);
 	free(s->pair_texts.texts);
 	free(s->labels.texts);
 	free(s->sync_texts.texts);
-	ptrc_event_format_free(&d->format);
+	ptrc_event_format_free(&q->format);
 }

@@ -12,7 +12,7 @@
 #include "src/cli/cli.h"
 #include "src/pairs/pairs.h"
 #include "src/sync/sync.h"
-#include "src/view/dump.h"
+#include "src/view/query.h"
 
 /* The log that is read if none is given. */
 #define PTRC_SELECTION_LOG "ptrace.log"
@@ -109,9 +109,9 @@ enum {
 			"ptrace.yaml(5); - for standard input"                            \
 	}
 
-/* What was given of these, beside what is in the dump and the pairs. */
+/* What was given of these, beside what is in the query and the pairs. */
 struct ptrc_selection {
-	struct ptrc_dump *dump;
+	struct ptrc_query *query;
 	struct ptrc_pairs *pairs;
 	struct ptrc_cli_texts wheres;
 	struct ptrc_cli_texts pair_texts;
@@ -131,8 +131,8 @@ struct ptrc_selection {
 	bool is_for_log;
 };
 
-/* Prepares the dump, which is zeroed, to select everything. */
-void ptrc_selection_begin(struct ptrc_selection *, struct ptrc_dump *, struct ptrc_pairs *);
+/* Prepares the query, which is zeroed, to select everything. */
+void ptrc_selection_begin(struct ptrc_selection *, struct ptrc_query *, struct ptrc_pairs *);
 
 /* Takes the option with this key, whose argument is in optarg. Returns false if it is not one of
  * these. */
@@ -151,7 +151,7 @@ bool ptrc_selection_open(struct ptrc_selection *, char **operands, size_t count)
 /* Closes the sources, so that others can be opened. */
 void ptrc_selection_close(struct ptrc_selection *);
 
-/* Closes the sources, and frees what the dump and the selection hold. */
+/* Closes the sources, and frees what the query and the selection hold. */
 void ptrc_selection_free(struct ptrc_selection *);
 
 #endif

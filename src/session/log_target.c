@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
-#include "src/session/dump_target.h"
+#include "src/session/log_target.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -8,9 +8,9 @@
 
 #include "src/cli/cli.h"
 #include "src/cli/output.h"
-#include "src/view/dump_log.h"
+#include "src/view/log_sink.h"
 
-void ptrc_dump_target_check(const char *option, const char *path, bool is_output_used)
+void ptrc_log_target_check(const char *option, const char *path, bool is_output_used)
 {
 	if (!*path)
 		ptrc_cli_usage(option, "needs the name of a file");
@@ -27,18 +27,18 @@ static bool is_same_file(int a, int b)
 	return !fstat(a, &x) && !fstat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-bool ptrc_dump_target_is_read(const struct ptrc_dump *d, int fd, const char *path)
+bool ptrc_log_target_is_read(const struct ptrc_query *q, int fd, const char *path)
 {
-	for (size_t i = 0; i < d->source_count; i++)
-		if (is_same_file(fd, d->sources[i].reader.fd)) {
+	for (size_t i = 0; i < q->source_count; i++)
+		if (is_same_file(fd, q->sources[i].reader.fd)) {
 			ptrc_cli_message(path, "is read, and cannot be written to meanwhile");
 			return true;
 		}
 	return false;
 }
 
-bool ptrc_dump_target_open(struct ptrc_logfile *file, struct ptrc_dump *d, const char *path,
-			   bool is_forced)
+bool ptrc_log_target_open(struct ptrc_logfile *file, struct ptrc_query *q, const char *path,
+			  bool is_forced)
 {
 	trace_attr_t attr;
 
@@ -46,17 +46,17 @@ bool ptrc_dump_target_open(struct ptrc_logfile *file, struct ptrc_dump *d, const
 	    posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND) ||
 	    !ptrc_logfile_open(file, path, &attr, is_forced))
 		return false;
-	if (ptrc_dump_target_is_read(d, file->fd, path)) {
+	if (ptrc_log_target_is_read(q, file->fd, path)) {
 		ptrc_logfile_close(file, true);
 		return false;
 	}
-	if (ptrc_dump_to_log(d, path, file->fd, &file->is_broken))
+	if (ptrc_log_sink_begin(q, path, file->fd, &file->is_broken))
 		return true;
 	ptrc_logfile_close(file, false);
 	return false;
 }
 
-void ptrc_dump_target_close(struct ptrc_logfile *file)
+void ptrc_log_target_close(struct ptrc_logfile *file)
 {
 	struct stat st;
 

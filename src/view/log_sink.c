@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
-#include "src/view/dump_log.h"
+#include "src/view/log_sink.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,8 +9,8 @@
 
 #include "src/cli/cli.h"
 
-struct dump_log {
-	struct ptrc_dump *dump;
+struct log_sink {
+	struct ptrc_query *query;
 	const char *path;
 	/* Set if writing the log failed, so that the file has a part of it at most. */
 	bool *is_broken;
@@ -39,7 +39,7 @@ static int make_attributes(const struct ptrc_attributes *a, trace_attr_t *attr)
 }
 
 /* Makes the type for a name of which the log has another layout: of the same name and a number. */
-static void make_other(struct dump_log *l, const struct ptrc_source *s, const char *name,
+static void make_other(struct log_sink *l, const struct ptrc_source *s, const char *name,
 		       const char *layout, trace_event_id_t *type)
 {
 	char other[TRACE_EVENT_NAME_MAX + 1];
@@ -67,7 +67,7 @@ static void make_other(struct dump_log *l, const struct ptrc_source *s, const ch
 
 /* Gives a type of the log the layout of the source's type. What is no layout in this version, and what
  * there is no room for, is left out. */
-static void give_layout(struct dump_log *l, struct ptrc_source *s, trace_event_id_t id,
+static void give_layout(struct log_sink *l, struct ptrc_source *s, trace_event_id_t id,
 			trace_event_id_t *type)
 {
 	char layout[POSIXTRACE_LAYOUT_MAX + 1];
@@ -83,7 +83,7 @@ static void give_layout(struct dump_log *l, struct ptrc_source *s, trace_event_i
 }
 
 /* The type in the log that stands for a type of the source. */
-static trace_event_id_t type_of(struct dump_log *l, struct ptrc_source *s, trace_event_id_t id)
+static trace_event_id_t type_of(struct log_sink *l, struct ptrc_source *s, trace_event_id_t id)
 {
 	trace_event_id_t *type = &l->types[s->order][id < PTRC_READER_IDS ? id : 0];
 
@@ -106,7 +106,7 @@ static bool has_type(const struct ptrc_source *s, trace_event_id_t id)
 
 /* Makes a set of types of the source one of the log's. If it has the types whose names come later, it
  * has all that the source does not know. */
-static void translate(struct dump_log *l, struct ptrc_source *s, trace_event_set_t *set)
+static void translate(struct log_sink *l, struct ptrc_source *s, trace_event_set_t *set)
 {
 	trace_event_set_t of_log;
 	int is_member = 0;
@@ -139,14 +139,14 @@ static bool is_of_sets(const struct posixtrace_event *e)
 	       (id == POSIX_TRACE_FILTER && e->pt_size == 2 * sizeof(trace_event_set_t));
 }
 
-static void add_one(struct dump_log *l, const struct posixtrace_event *e)
+static void add_one(struct log_sink *l, const struct posixtrace_event *e)
 {
 	if (!l->error)
 		l->error = posixtrace_log_add(l->log, e);
 }
 
 /* Adds the OVERFLOW that waits for its RESUME. */
-static void add_overflow(struct dump_log *l)
+static void add_overflow(struct log_sink *l)
 {
 	if (l->overflow.pt_info.posix_event_id)
 		add_one(l, &l->overflow);
@@ -158,13 +158,13 @@ static void add(void *self, struct ptrc_source *s)
 	struct posixtrace_event e = {
 		.pt_info = s->reader.event, .pt_data = s->reader.data, .pt_size = s->reader.size};
 	trace_event_id_t id = e.pt_info.posix_event_id;
-	struct dump_log *l = self;
+	struct log_sink *l = self;
 	trace_event_set_t sets[2];
 
-	l->dump->shown_count++;
+	l->query->shown_count++;
 	/* In a log of several, what stands between them belongs to others, too. The end of the log
 	 * tells how many events are missing. */
-	if (l->dump->source_count > 1 && (id == POSIX_TRACE_OVERFLOW || id == POSIX_TRACE_RESUME))
+	if (l->query->source_count > 1 && (id == POSIX_TRACE_OVERFLOW || id == POSIX_TRACE_RESUME))
 		return;
 	/* A reader of the log leaves out what is behind an OVERFLOW without a RESUME, which may not
 	 * be selected. */
@@ -190,13 +190,13 @@ static void add(void *self, struct ptrc_source *s)
 
 static bool is_full(const void *self)
 {
-	const struct dump_log *l = self;
+	const struct log_sink *l = self;
 
 	return l->error;
 }
 
-bool ptrc_dump_is_same_machine(const struct posixtrace_log_host *a,
-			       const struct posixtrace_log_host *b)
+bool ptrc_log_is_same_machine(const struct posixtrace_log_host *a,
+			      const struct posixtrace_log_host *b)
 {
 	return *a->ph_boot_id && !strcmp(a->ph_boot_id, b->ph_boot_id) &&
 	       !strcmp(a->ph_machine_id, b->ph_machine_id) && !strcmp(a->ph_name, b->ph_name);
@@ -205,27 +205,27 @@ bool ptrc_dump_is_same_machine(const struct posixtrace_log_host *a,
 /* Adds what the sources tell of the machine and of processes. If they are of several machines, or if it
  * is not known of which, a process number means one process here and another one there: nothing is
  * told then. */
-static void add_whose(struct dump_log *l)
+static void add_whose(struct log_sink *l)
 {
 	struct posixtrace_log_host first, other;
-	const struct ptrc_dump *d = l->dump;
+	const struct ptrc_query *q = l->query;
 
-	for (size_t i = 0; i < d->source_count; i++) {
-		const struct ptrc_reader *r = &d->sources[i].reader;
+	for (size_t i = 0; i < q->source_count; i++) {
+		const struct ptrc_reader *r = &q->sources[i].reader;
 		bool is_told =
 			!posixtrace_get_log_host(r->trace, i ? &other : &first, sizeof(first));
 
-		if (!is_told && d->source_count == 1)
+		if (!is_told && q->source_count == 1)
 			return;
-		if (is_told && (!i || ptrc_dump_is_same_machine(&first, &other)))
+		if (is_told && (!i || ptrc_log_is_same_machine(&first, &other)))
 			continue;
 		ptrc_cli_message(l->path,
 				 "the log does not tell machine and processes, because not all "
 				 "sources tell the same machine, booted once");
 		return;
 	}
-	for (size_t i = 0; i < d->source_count && !l->error; i++)
-		l->error = posixtrace_log_add_whose(l->log, d->sources[i].reader.trace);
+	for (size_t i = 0; i < q->source_count && !l->error; i++)
+		l->error = posixtrace_log_add_whose(l->log, q->sources[i].reader.trace);
 }
 
 /* Adds what a source lacks because of processes and names. Names that several lack may be the same ones. */
@@ -241,13 +241,13 @@ static void add_refused(struct posixtrace_counts *lost, const struct ptrc_losses
 static bool end(void *self)
 {
 	struct posixtrace_counts lost = {.pt_size = sizeof(lost)};
-	struct dump_log *l = self;
-	struct ptrc_dump *d = l->dump;
+	struct log_sink *l = self;
+	struct ptrc_query *q = l->query;
 	int error;
 
-	for (size_t i = 0; i < d->source_count; i++) {
-		const struct ptrc_losses *s = &d->sources[i].losses;
-		const struct posixtrace_counts *counts = &d->sources[i].reader.counts;
+	for (size_t i = 0; i < q->source_count; i++) {
+		const struct ptrc_losses *s = &q->sources[i].losses;
+		const struct posixtrace_counts *counts = &q->sources[i].reader.counts;
 
 		lost.pt_lost_events += s->stream_events;
 		lost.pt_log_lost_events += s->log_events;
@@ -275,21 +275,21 @@ static bool end(void *self)
 	*l->is_broken = error;
 	free(l->types);
 	free(l);
-	d->sink = (struct ptrc_sink){0};
+	q->sink = (struct ptrc_sink){0};
 	return !error;
 }
 
-bool ptrc_dump_to_log(struct ptrc_dump *d, const char *path, int fd, bool *is_broken)
+bool ptrc_log_sink_begin(struct ptrc_query *q, const char *path, int fd, bool *is_broken)
 {
-	const struct ptrc_attributes *a = &d->sources[0].reader.attributes;
+	const struct ptrc_attributes *a = &q->sources[0].reader.attributes;
 	struct timespec created = {.tv_sec = a->creation_s, .tv_nsec = a->creation_ns};
-	struct dump_log *l = ptrc_cli_allocate(sizeof(*l));
+	struct log_sink *l = ptrc_cli_allocate(sizeof(*l));
 	trace_attr_t attr;
 	int error;
 
-	*l = (struct dump_log){.dump = d, .path = path, .is_broken = is_broken};
-	l->types = ptrc_cli_allocate(d->source_count * sizeof(*l->types));
-	memset(l->types, 0, d->source_count * sizeof(*l->types));
+	*l = (struct log_sink){.query = q, .path = path, .is_broken = is_broken};
+	l->types = ptrc_cli_allocate(q->source_count * sizeof(*l->types));
+	memset(l->types, 0, q->source_count * sizeof(*l->types));
 	error = make_attributes(a, &attr);
 	if (!error)
 		error = posixtrace_log_create(fd, &attr, &created, &l->log);
@@ -299,6 +299,6 @@ bool ptrc_dump_to_log(struct ptrc_dump *d, const char *path, int fd, bool *is_br
 		free(l);
 		return false;
 	}
-	d->sink = (struct ptrc_sink){.self = l, .event = add, .is_full = is_full, .end = end};
+	q->sink = (struct ptrc_sink){.self = l, .event = add, .is_full = is_full, .end = end};
 	return true;
 }

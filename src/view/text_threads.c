@@ -11,7 +11,7 @@
  * job once more.
  */
 #include "config.h"
-#include "src/view/dump_threads.h"
+#include "src/view/text_threads.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ struct crew;
 struct worker {
 	struct crew *crew;
 	pthread_t thread;
-	struct ptrc_dump dump;
+	struct ptrc_query query;
 	struct ptrc_source source;
 };
 
@@ -92,52 +92,52 @@ static void free_worker(struct worker *w, const struct ptrc_reader *original)
 	ptrc_event_labels_free(&w->source.labels);
 	ptrc_view_free(&w->source.view);
 	ptrc_sieve_free(w->source.sieve);
-	for (size_t i = 0; i < w->dump.select.where_count; i++)
-		ptrc_where_free(w->dump.select.wheres[i]);
-	free(w->dump.select.wheres);
-	free(w->dump.format.field_widths);
-	ptrc_buffer_free(&w->dump.format.origin);
+	for (size_t i = 0; i < w->query.select.where_count; i++)
+		ptrc_where_free(w->query.select.wheres[i]);
+	free(w->query.select.wheres);
+	free(w->query.format.field_widths);
+	ptrc_buffer_free(&w->query.format.origin);
 }
 
-static void make_worker(struct worker *w, const struct ptrc_dump *d, const struct ptrc_source *s)
+static void make_worker(struct worker *w, const struct ptrc_query *q, const struct ptrc_source *s)
 {
-	size_t count = d->select.where_count;
+	size_t count = q->select.where_count;
 
 	memset(w, 0, sizeof(*w));
-	w->dump = *d;
-	w->dump.format.origin = (struct ptrc_buffer)PTRC_BUFFER_INIT;
-	w->dump.format.field_widths = ptrc_cli_allocate((d->format.field_count + 1) * sizeof(int));
+	w->query = *q;
+	w->query.format.origin = (struct ptrc_buffer)PTRC_BUFFER_INIT;
+	w->query.format.field_widths = ptrc_cli_allocate((q->format.field_count + 1) * sizeof(int));
 	w->source.reader = s->reader;
-	w->source.view = (struct ptrc_view){.reader = &w->source.reader, .symbols = d->symbols};
-	w->dump.select.wheres = ptrc_cli_allocate((count + 1) * sizeof(struct ptrc_where *));
+	w->source.view = (struct ptrc_view){.reader = &w->source.reader, .symbols = q->symbols};
+	w->query.select.wheres = ptrc_cli_allocate((count + 1) * sizeof(struct ptrc_where *));
 	for (size_t i = 0; i < count; i++)
-		w->dump.select.wheres[i] = ptrc_where_again(d->select.wheres[i]);
-	ptrc_source_make_sieve(&w->source, &w->dump);
+		w->query.select.wheres[i] = ptrc_where_again(q->select.wheres[i]);
+	ptrc_source_make_sieve(&w->source, &w->query);
 }
 
 /* Puts the lines of the job's events. */
-static void do_job(struct ptrc_dump *d, struct ptrc_source *s, struct job *job)
+static void do_job(struct ptrc_query *q, struct ptrc_source *s, struct job *job)
 {
 	job->out.used = 0;
 	job->shown_count = 0;
-	ptrc_event_set_widths(&d->format, job->begin_widths);
+	ptrc_event_set_widths(&q->format, job->begin_widths);
 	for (size_t i = 0; i < job->block_count; i++) {
 		job->blocks[i].at = 0;
 		for (;;) {
-			ptrc_source_skip(s, &d->sink, &job->blocks[i]);
+			ptrc_source_skip(s, &q->sink, &job->blocks[i]);
 			if (!ptrc_reader_take(&s->reader, &job->blocks[i]))
 				break;
-			if (!ptrc_dump_is_selected(d, s) ||
-			    (d->select.around &&
-			     !ptrc_select_is_in_window(&d->select, ptrc_source_ns(s))))
+			if (!ptrc_query_is_selected(q, s) ||
+			    (q->select.around &&
+			     !ptrc_select_is_in_window(&q->select, ptrc_source_ns(s))))
 				continue;
 			job->shown_count++;
-			ptrc_dump_check_layout(d, s);
-			if (!d->is_counting)
-				ptrc_event_put(&job->out, &d->format, &s->labels, &s->view);
+			ptrc_query_check_layout(q, s);
+			if (!q->is_counting)
+				ptrc_event_put(&job->out, &q->format, &s->labels, &s->view);
 		}
 	}
-	ptrc_event_get_widths(&d->format, job->end_widths);
+	ptrc_event_get_widths(&q->format, job->end_widths);
 }
 
 static void *work(void *arg)
@@ -155,7 +155,7 @@ static void *work(void *arg)
 			break;
 		job = job_of(c, c->taken++);
 		pthread_mutex_unlock(&c->lock);
-		do_job(&w->dump, &w->source, job);
+		do_job(&w->query, &w->source, job);
 		pthread_mutex_lock(&c->lock);
 		job->is_done = true;
 		pthread_cond_signal(&c->has_lines);
@@ -177,9 +177,9 @@ static bool read_job(struct ptrc_reader *r, struct job *job)
 	return job->block_count;
 }
 
-static void give_job(struct crew *c, const struct ptrc_dump *d)
+static void give_job(struct crew *c, const struct ptrc_query *q)
 {
-	ptrc_event_get_widths(&d->format, job_of(c, c->given)->begin_widths);
+	ptrc_event_get_widths(&q->format, job_of(c, c->given)->begin_widths);
 	pthread_mutex_lock(&c->lock);
 	c->given++;
 	pthread_cond_signal(&c->has_job);
@@ -187,10 +187,10 @@ static void give_job(struct crew *c, const struct ptrc_dump *d)
 }
 
 /* Puts the lines of a job once more, in columns of the right widths, and counts nothing twice. */
-static void redo_job(struct ptrc_dump *d, struct ptrc_source *s, struct job *job)
+static void redo_job(struct ptrc_query *q, struct ptrc_source *s, struct job *job)
 {
 	uint64_t read_count = s->reader.read_count;
-	uint64_t *undecided = ptrc_cli_allocate((d->select.where_count + 1) * sizeof(*undecided));
+	uint64_t *undecided = ptrc_cli_allocate((q->select.where_count + 1) * sizeof(*undecided));
 	size_t misfits_size = PTRC_READER_IDS * sizeof(struct ptrc_misfits);
 	struct ptrc_misfits *misfits = NULL;
 
@@ -198,12 +198,12 @@ static void redo_job(struct ptrc_dump *d, struct ptrc_source *s, struct job *job
 		misfits = ptrc_cli_allocate(misfits_size);
 		memcpy(misfits, s->view.misfits, misfits_size);
 	}
-	for (size_t i = 0; i < d->select.where_count; i++)
-		undecided[i] = *ptrc_where_undecided(d->select.wheres[i]);
-	ptrc_event_get_widths(&d->format, job->begin_widths);
-	do_job(d, s, job);
-	for (size_t i = 0; i < d->select.where_count; i++)
-		*ptrc_where_undecided(d->select.wheres[i]) = undecided[i];
+	for (size_t i = 0; i < q->select.where_count; i++)
+		undecided[i] = *ptrc_where_undecided(q->select.wheres[i]);
+	ptrc_event_get_widths(&q->format, job->begin_widths);
+	do_job(q, s, job);
+	for (size_t i = 0; i < q->select.where_count; i++)
+		*ptrc_where_undecided(q->select.wheres[i]) = undecided[i];
 	ptrc_view_forget_misfits(&s->view);
 	s->view.misfits = misfits;
 	s->reader.read_count = read_count;
@@ -211,22 +211,22 @@ static void redo_job(struct ptrc_dump *d, struct ptrc_source *s, struct job *job
 }
 
 /* Waits until the oldest job that is not over is done, and writes its lines. */
-static void write_job(struct crew *c, struct ptrc_dump *d, struct ptrc_source *s)
+static void write_job(struct crew *c, struct ptrc_query *q, struct ptrc_source *s)
 {
 	struct job *job = job_of(c, c->written);
-	size_t bytes = ptrc_event_width_count(&d->format) * sizeof(int);
+	size_t bytes = ptrc_event_width_count(&q->format) * sizeof(int);
 	int *widths = ptrc_cli_allocate(bytes);
 
 	pthread_mutex_lock(&c->lock);
 	while (!job->is_done)
 		pthread_cond_wait(&c->has_lines, &c->lock);
 	pthread_mutex_unlock(&c->lock);
-	ptrc_event_get_widths(&d->format, widths);
-	if (memcmp(widths, job->begin_widths, bytes) && !d->is_counting)
-		redo_job(d, s, job);
+	ptrc_event_get_widths(&q->format, widths);
+	if (memcmp(widths, job->begin_widths, bytes) && !q->is_counting)
+		redo_job(q, s, job);
 	free(widths);
-	ptrc_event_set_widths(&d->format, job->end_widths);
-	d->shown_count += job->shown_count;
+	ptrc_event_set_widths(&q->format, job->end_widths);
+	q->shown_count += job->shown_count;
 	ptrc_output_write(&job->out);
 	for (size_t i = 0; i < job->block_count; i++) {
 		posixtrace_free_block(job->blocks[i].events);
@@ -236,7 +236,7 @@ static void write_job(struct crew *c, struct ptrc_dump *d, struct ptrc_source *s
 }
 
 /* Adds what the worker has found out beside the lines. */
-static void collect(const struct worker *w, struct ptrc_dump *d, struct ptrc_source *s)
+static void collect(const struct worker *w, struct ptrc_query *q, struct ptrc_source *s)
 {
 	for (size_t i = 0; i < PTRC_READER_IDS; i++) {
 		const struct ptrc_misfits *m = ptrc_view_misfits(&w->source.view, i);
@@ -247,18 +247,18 @@ static void collect(const struct worker *w, struct ptrc_dump *d, struct ptrc_sou
 		/* A message wants the layout, which the main thread may not have looked up. */
 		s->view.layout_by_type[i] = w->source.view.layout_by_type[i];
 	}
-	for (size_t i = 0; i < d->select.where_count; i++)
-		*ptrc_where_undecided(d->select.wheres[i]) +=
-			*ptrc_where_undecided(w->dump.select.wheres[i]);
+	for (size_t i = 0; i < q->select.where_count; i++)
+		*ptrc_where_undecided(q->select.wheres[i]) +=
+			*ptrc_where_undecided(w->query.select.wheres[i]);
 }
 
 /* Starts up to so many workers. */
-static void start(struct crew *c, struct ptrc_dump *d, struct ptrc_source *s, size_t count)
+static void start(struct crew *c, struct ptrc_query *q, struct ptrc_source *s, size_t count)
 {
 	for (; c->worker_count < count; c->worker_count++) {
 		struct worker *w = &c->workers[c->worker_count];
 
-		make_worker(w, d, s);
+		make_worker(w, q, s);
 		w->crew = c;
 		if (pthread_create(&w->thread, NULL, work, w)) {
 			free_worker(w, &s->reader);
@@ -267,7 +267,7 @@ static void start(struct crew *c, struct ptrc_dump *d, struct ptrc_source *s, si
 	}
 }
 
-static void finish(struct crew *c, struct ptrc_dump *d, struct ptrc_source *s)
+static void finish(struct crew *c, struct ptrc_query *q, struct ptrc_source *s)
 {
 	pthread_mutex_lock(&c->lock);
 	c->is_over = true;
@@ -275,7 +275,7 @@ static void finish(struct crew *c, struct ptrc_dump *d, struct ptrc_source *s)
 	pthread_mutex_unlock(&c->lock);
 	for (size_t i = 0; i < c->worker_count; i++) {
 		pthread_join(c->workers[i].thread, NULL);
-		collect(&c->workers[i], d, s);
+		collect(&c->workers[i], q, s);
 		free_worker(&c->workers[i], &s->reader);
 	}
 	for (size_t i = 0; i < c->job_count; i++)
@@ -285,46 +285,46 @@ static void finish(struct crew *c, struct ptrc_dump *d, struct ptrc_source *s)
 }
 
 /* How many threads besides the main one could be of use. */
-static size_t useful_threads(const struct ptrc_dump *d)
+static size_t useful_threads(const struct ptrc_query *q)
 {
-	long count = d->thread_count ? (long)d->thread_count : sysconf(_SC_NPROCESSORS_ONLN);
+	long count = q->thread_count ? (long)q->thread_count : sysconf(_SC_NPROCESSORS_ONLN);
 
 	return count < 2 ? 0 : count < THREADS_MAX ? (size_t)count : THREADS_MAX;
 }
 
 /* Not if the events go to a log, if a line has the time since the line before, or if the first line
  * decides how a header looks; and of several logs the events have to be merged. */
-static bool is_suitable(const struct ptrc_dump *d)
+static bool is_suitable(const struct ptrc_query *q)
 {
-	return d->source_count == 1 && !d->sink.event && !d->sources[0].reader.source &&
-	       d->first_count == UINT64_MAX && d->last_count == UINT64_MAX &&
-	       (d->is_counting || !(d->format.is_relative || d->is_header_due));
+	return q->source_count == 1 && !q->sink.event && !q->sources[0].reader.source &&
+	       q->first_count == UINT64_MAX && q->last_count == UINT64_MAX &&
+	       (q->is_counting || !(q->format.is_relative || q->is_header_due));
 }
 
-bool ptrc_dump_by_threads(struct ptrc_dump *d)
+bool ptrc_text_by_threads(struct ptrc_query *q)
 {
-	struct ptrc_source *s = d->sources;
+	struct ptrc_source *s = q->sources;
 	struct crew crew = {.lock = PTHREAD_MUTEX_INITIALIZER,
 			    .has_job = PTHREAD_COND_INITIALIZER,
 			    .has_lines = PTHREAD_COND_INITIALIZER};
-	size_t count = is_suitable(d) ? useful_threads(d) : 0;
+	size_t count = is_suitable(q) ? useful_threads(q) : 0;
 
 	if (!count)
 		return false;
 	crew.workers = ptrc_cli_allocate(count * sizeof(*crew.workers));
-	start(&crew, d, s, count);
+	start(&crew, q, s, count);
 	/* Enough that nobody waits while the lines of a job are written. */
 	crew.job_count = 2 * crew.worker_count + 2;
 	crew.jobs = ptrc_cli_allocate(crew.job_count * sizeof(*crew.jobs));
 	for (size_t i = 0; i < crew.job_count; i++)
-		make_job(&crew.jobs[i], ptrc_event_width_count(&d->format));
+		make_job(&crew.jobs[i], ptrc_event_width_count(&q->format));
 	while (crew.worker_count && read_job(&s->reader, job_of(&crew, crew.given))) {
-		give_job(&crew, d);
+		give_job(&crew, q);
 		if (crew.given - crew.written == crew.job_count)
-			write_job(&crew, d, s);
+			write_job(&crew, q, s);
 	}
 	while (crew.written < crew.given)
-		write_job(&crew, d, s);
-	finish(&crew, d, s);
+		write_job(&crew, q, s);
+	finish(&crew, q, s);
 	return crew.worker_count;
 }

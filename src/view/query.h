@@ -3,8 +3,8 @@
  * What ptrace-dump shows, once its options are read: the events of logs, merged by time,
  * or of a live session.
  */
-#ifndef PTRC_SRC_VIEW_DUMP_H
-#define PTRC_SRC_VIEW_DUMP_H
+#ifndef PTRC_SRC_VIEW_QUERY_H
+#define PTRC_SRC_VIEW_QUERY_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,7 +51,7 @@ struct ptrc_source {
  */
 struct ptrc_sink {
 	void *self;
-	/* Takes the event that the source has read, and counts what it shows in the dump's shown_count. */
+	/* Takes the event that the source has read, and counts what it shows in the query's shown_count. */
 	void (*event)(void *self, struct ptrc_source *);
 	/* Returns the place of the first event of the block, from a place on, that it wants. */
 	size_t (*skip)(void *self, struct ptrc_source *, const struct posixtrace_block *,
@@ -77,13 +77,13 @@ struct ptrc_sink {
 	bool takes_all;
 	/* It gets, beside what is selected, all events that tell of losses. */
 	bool takes_losses;
-	/* It needs .trace of the dump. */
+	/* It needs .trace of the query. */
 	bool needs_trace;
 	/* What --summary counts; null: events. */
 	const char *noun;
 };
 
-struct ptrc_dump {
+struct ptrc_query {
 	/* Which events are shown. */
 	struct ptrc_select select;
 	/* The layouts that decode their data. The first given_layout_count come from --decode. */
@@ -92,7 +92,7 @@ struct ptrc_dump {
 	struct ptrc_when since;
 	struct ptrc_when until;
 	/* From the first event of the sources to the last, whatever is selected; if somebody asks, see
-	 * ptrc_dump_scan(). */
+	 * ptrc_query_scan(). */
 	struct ptrc_span trace;
 	/* How much time before and after an event that --around names is shown. */
 	int64_t before_ns;
@@ -139,25 +139,25 @@ struct ptrc_dump {
 	/* Selected events that were dropped, and so not shown, because too many lines were held
 	 * for --around. */
 	uint64_t unheld_count;
-	/* Data that does not fit its layout, once ptrc_dump_finish() has been called. */
+	/* Data that does not fit its layout, once ptrc_query_finish() has been called. */
 	struct ptrc_misfit_types misfits;
 };
 
-/* ---- dump.c ---- */
+/* ---- query.c ---- */
 
 /* Completes a source whose reader has just been opened. The source must not move from then
  * on, as its view points into it. */
-void ptrc_source_begin(struct ptrc_source *, struct ptrc_dump *, size_t order);
+void ptrc_source_begin(struct ptrc_source *, struct ptrc_query *, size_t order);
 
 /* Finds out of which hosts the sources are, which have all begun, and how their times are corrected, if
  * that matters. */
-void ptrc_dump_find_hosts(struct ptrc_dump *, bool is_for_log);
+void ptrc_query_find_hosts(struct ptrc_query *, bool is_for_log);
 
 void ptrc_source_free(struct ptrc_source *);
 
 /* Makes the sieve of the source, if it can have one, once the expressions know the begin and the end of the
  * trace. */
-void ptrc_source_make_sieve(struct ptrc_source *, const struct ptrc_dump *);
+void ptrc_source_make_sieve(struct ptrc_source *, const struct ptrc_query *);
 
 /* Passes by events of the block that are not selected, or that the sink does not want. */
 static inline void ptrc_source_skip(struct ptrc_source *s, const struct ptrc_sink *sink,
@@ -180,92 +180,92 @@ static inline int64_t ptrc_source_ns(const struct ptrc_source *s)
 }
 
 /* With --strict, finds out whether the event that the source has read fits its layout. */
-static inline void ptrc_dump_check_layout(const struct ptrc_dump *d, struct ptrc_source *s)
+static inline void ptrc_query_check_layout(const struct ptrc_query *q, struct ptrc_source *s)
 {
-	if (__builtin_expect(d->is_strict, 0) && s->view.layout)
+	if (__builtin_expect(q->is_strict, 0) && s->view.layout)
 		ptrc_view_decode(&s->view);
 }
 
 /* Whether the sink takes no more events. */
-static inline bool ptrc_dump_is_full(const struct ptrc_dump *d)
+static inline bool ptrc_query_is_full(const struct ptrc_query *q)
 {
-	return d->sink.is_full && d->sink.is_full(d->sink.self);
+	return q->sink.is_full && q->sink.is_full(q->sink.self);
 }
 
 /* Whether the event that the source has read is selected; --around is not looked at. */
-bool ptrc_dump_is_selected(struct ptrc_dump *, struct ptrc_source *);
+bool ptrc_query_is_selected(struct ptrc_query *, struct ptrc_source *);
 
 /* Shows the event that the source has read: prints it, counts it for --count, or keeps its
  * line for --last. */
-void ptrc_dump_event(struct ptrc_dump *, struct ptrc_source *);
+void ptrc_query_take(struct ptrc_query *, struct ptrc_source *);
 
 /* Whether events of this type tell where events were lost, or where that ends. */
-static inline bool ptrc_dump_sees_losses(trace_event_id_t id)
+static inline bool ptrc_query_sees_losses(trace_event_id_t id)
 {
 	return id == POSIX_TRACE_START || id == POSIX_TRACE_STOP || id == POSIX_TRACE_OVERFLOW ||
 	       id == POSIX_TRACE_RESUME || id == POSIX_TRACE_ERROR;
 }
 
 /* Whether --first and --last let the next one of what a sink has selected be shown; counts it. */
-static inline bool ptrc_dump_is_due(struct ptrc_dump *d)
+static inline bool ptrc_query_is_due(struct ptrc_query *q)
 {
-	if (__builtin_expect(d->skip_count || d->shown_count >= d->first_count, 0)) {
-		d->skip_count -= d->skip_count > 0;
+	if (__builtin_expect(q->skip_count || q->shown_count >= q->first_count, 0)) {
+		q->skip_count -= q->skip_count > 0;
 		return false;
 	}
-	d->shown_count++;
-	return !d->is_rehearsal;
+	q->shown_count++;
+	return !q->is_rehearsal;
 }
 
 /* Shows those of the lines whose events happened at since_ns or later, and empties the
  * list. */
-void ptrc_dump_lines(struct ptrc_dump *, struct ptrc_lines *, int64_t since_ns);
+void ptrc_text_put_lines(struct ptrc_query *, struct ptrc_lines *, int64_t since_ns);
 
 /* Works out which span --since and --until mean, for a trace that begins and ends at these
  * times. */
-void ptrc_dump_resolve(struct ptrc_dump *, const struct ptrc_span *trace);
+void ptrc_query_resolve(struct ptrc_query *, const struct ptrc_span *trace);
 
 /* Works out the span, and what is near the events that --around names. Reads the logs as
  * far as this takes, and goes back to their begins. Returns false, after a message, if a
  * log cannot be read again. */
-bool ptrc_dump_scan(struct ptrc_dump *);
+bool ptrc_query_scan(struct ptrc_query *);
 
 /* For --count: counts the events by what the logs say of themselves. Returns false if they do not,
  * or if something else is wanted. */
-bool ptrc_dump_count(struct ptrc_dump *);
+bool ptrc_text_count(struct ptrc_query *);
 
 /* Shows the events of all logs. Returns whether it read the logs to their ends. */
-bool ptrc_dump_logs(struct ptrc_dump *);
+bool ptrc_query_run(struct ptrc_query *);
 
 /* Returns whether an event may be selected: false if no event type of the sources, which are open, has a
  * name that --event or --around asks for, and none can be missing. */
-bool ptrc_dump_may_select(const struct ptrc_dump *);
+bool ptrc_query_may_select(const struct ptrc_query *);
 
 /* Puts the member "logs": the sources, how much of each was read, and what is missing, once that is known. */
-void ptrc_dump_sources_json(const struct ptrc_dump *, struct ptrc_json *);
+void ptrc_query_sources_json(const struct ptrc_query *, struct ptrc_json *);
 
 /* Finds out what is missing, and lets the sink finish. is_read: the sources were read to their ends. Returns
  * false, after a message, if what the logs say of themselves cannot be read. */
-bool ptrc_dump_finish(struct ptrc_dump *, bool is_read);
+bool ptrc_query_finish(struct ptrc_query *, bool is_read);
 
-/* After ptrc_dump_finish(): says how much was shown and what is missing, and ends the sink. The status says
+/* After ptrc_query_finish(): says how much was shown and what is missing, and ends the sink. The status says
  * whether anything failed so far. Returns the exit status. */
-enum ptrc_exit ptrc_dump_tell(struct ptrc_dump *, enum ptrc_exit status, bool is_read);
+enum ptrc_exit ptrc_query_tell(struct ptrc_query *, enum ptrc_exit status, bool is_read);
 
 /* Does both. */
-enum ptrc_exit ptrc_dump_end(struct ptrc_dump *, enum ptrc_exit status, bool is_read);
+enum ptrc_exit ptrc_query_end(struct ptrc_query *, enum ptrc_exit status, bool is_read);
 
 /* ---- dump_live.c: following a session ---- */
 
 /* Makes a signal that would end the process end the following, so that counts and losses
  * are still told. A second such signal ends the process. */
-void ptrc_dump_catch_signals(void);
+void ptrc_text_catch_signals(void);
 
 /* If a signal has ended the following, ends the process by that signal. */
-void ptrc_dump_raise_signal(void);
+void ptrc_text_raise_signal(void);
 
 /* Shows the events of the session as they come. Returns whether it reached the end of the
  * session. */
-bool ptrc_dump_live(struct ptrc_dump *);
+bool ptrc_text_follow(struct ptrc_query *);
 
 #endif

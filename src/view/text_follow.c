@@ -5,7 +5,7 @@
 #include <signal.h>
 
 #include "src/cli/output.h"
-#include "src/view/dump.h"
+#include "src/view/query.h"
 
 /* The most memory that the lines take that are held because an event that --around names
  * may follow. */
@@ -22,7 +22,7 @@ static void on_signal(int number)
 	end_signal = number;
 }
 
-void ptrc_dump_catch_signals(void)
+void ptrc_text_catch_signals(void)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 	struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
@@ -36,7 +36,7 @@ void ptrc_dump_catch_signals(void)
 	ptrc_output_give_up_at(&end_signal);
 }
 
-void ptrc_dump_raise_signal(void)
+void ptrc_text_raise_signal(void)
 {
 	if (!end_signal)
 		return;
@@ -45,23 +45,23 @@ void ptrc_dump_raise_signal(void)
 }
 
 /* Whether --until has passed, so that no event that still comes can be selected. */
-static bool is_over(const struct ptrc_dump *d)
+static bool is_over(const struct ptrc_query *q)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	return ptrc_when_ns(&now) > ptrc_when_add(d->select.span.last, late_ns);
+	return ptrc_when_ns(&now) > ptrc_when_add(q->select.span.last, late_ns);
 }
 
 /* Reads the next event; writes the output buffer before it waits for one. Returns false at
  * the end of the session, at a signal, and when --until has passed. */
-static bool read_live(struct ptrc_dump *d, struct ptrc_reader *r)
+static bool read_live(struct ptrc_query *q, struct ptrc_reader *r)
 {
 	for (;;) {
 		bool is_waiting = ptrc_reader_is_waiting(r);
 
-		if (d->out.used && is_waiting)
-			ptrc_output_write(&d->out);
+		if (q->out.used && is_waiting)
+			ptrc_output_write(&q->out);
 		if (end_signal)
 			return false;
 		if (!is_waiting || ptrc_output_wait(r->fd)) {
@@ -71,62 +71,62 @@ static bool read_live(struct ptrc_dump *d, struct ptrc_reader *r)
 				return false;
 			r->error = 0;
 		}
-		if (is_over(d))
+		if (is_over(q))
 			return false;
 	}
 }
 
 /* Holds the line of an event, because an event that --around names may follow closely
  * enough that the line has to be shown. */
-static void hold(struct ptrc_dump *d, struct ptrc_source *s, struct ptrc_lines *held)
+static void hold(struct ptrc_query *q, struct ptrc_source *s, struct ptrc_lines *held)
 {
 	struct ptrc_buffer line = PTRC_BUFFER_INIT;
 	int64_t ns = ptrc_source_ns(s);
-	int64_t since_ns = ptrc_when_add(ns, -d->before_ns);
+	int64_t since_ns = ptrc_when_add(ns, -q->before_ns);
 
 	while (held->count && held->first->ns < since_ns)
 		ptrc_lines_drop(held);
-	if (!d->before_ns)
+	if (!q->before_ns)
 		return;
-	if (!d->is_counting)
-		ptrc_event_put(&line, &d->format, &s->labels, &s->view);
+	if (!q->is_counting)
+		ptrc_event_put(&line, &q->format, &s->labels, &s->view);
 	ptrc_lines_add(held, ns, &line);
 	ptrc_buffer_free(&line);
-	for (; held->bytes > held_max_bytes; d->unheld_count++)
+	for (; held->bytes > held_max_bytes; q->unheld_count++)
 		ptrc_lines_drop(held);
 }
 
-bool ptrc_dump_live(struct ptrc_dump *d)
+bool ptrc_text_follow(struct ptrc_query *q)
 {
-	struct ptrc_source *s = d->sources;
+	struct ptrc_source *s = q->sources;
 	struct ptrc_reader *r = &s->reader;
 	struct ptrc_lines held = {0};
 	int64_t shown_until_ns = INT64_MIN;
 	bool is_first = true;
 
 	/* An --until relative to the begin is known when the first event comes. */
-	d->select.span.last = d->until.base == PTRC_WHEN_ABSOLUTE ? d->until.ns : INT64_MAX;
-	while (d->shown_count < d->first_count && !ptrc_dump_is_full(d) && read_live(d, r)) {
+	q->select.span.last = q->until.base == PTRC_WHEN_ABSOLUTE ? q->until.ns : INT64_MAX;
+	while (q->shown_count < q->first_count && !ptrc_query_is_full(q) && read_live(q, r)) {
 		int64_t ns = ptrc_source_ns(s);
 
 		if (is_first)
-			ptrc_dump_resolve(d, &(struct ptrc_span){ns, ns});
+			ptrc_query_resolve(q, &(struct ptrc_span){ns, ns});
 		is_first = false;
-		if (ns > d->select.span.last)
+		if (ns > q->select.span.last)
 			break;
-		if (d->select.around &&
-		    ptrc_select_is_around(&d->select, &s->types, r, r->event.posix_event_id)) {
-			ptrc_dump_lines(d, &held, ptrc_when_add(ns, -d->before_ns));
-			shown_until_ns = ptrc_when_add(ns, d->after_ns);
+		if (q->select.around &&
+		    ptrc_select_is_around(&q->select, &s->types, r, r->event.posix_event_id)) {
+			ptrc_text_put_lines(q, &held, ptrc_when_add(ns, -q->before_ns));
+			shown_until_ns = ptrc_when_add(ns, q->after_ns);
 		}
-		if (!ptrc_dump_is_selected(d, s) || d->shown_count >= d->first_count)
+		if (!ptrc_query_is_selected(q, s) || q->shown_count >= q->first_count)
 			continue;
-		if (!d->select.around || ns <= shown_until_ns)
-			ptrc_dump_event(d, s);
+		if (!q->select.around || ns <= shown_until_ns)
+			ptrc_query_take(q, s);
 		else
-			hold(d, s, &held);
+			hold(q, s, &held);
 	}
 	while (held.count)
 		ptrc_lines_drop(&held);
-	return !end_signal && d->shown_count < d->first_count && !ptrc_dump_is_full(d);
+	return !end_signal && q->shown_count < q->first_count && !ptrc_query_is_full(q);
 }
