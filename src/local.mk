@@ -112,6 +112,10 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/view/when.h \
 	%D%/view/where.c \
 	%D%/view/where.h \
+	%D%/view/where_parse.c \
+	%D%/view/where_token.c \
+	%D%/view/where_token.h \
+	%D%/view/where_tree.h \
 	%D%/sync/line.c \
 	%D%/sync/line.h \
 	%D%/sync/sync.c \

@@ -41,6 +41,9 @@ enum ptrc_relation {
 	PTRC_ABOVE = 4,
 	/* One of them is not a number (NaN). */
 	PTRC_UNORDERED = 8,
+	PTRC_UNEQUAL = PTRC_BELOW | PTRC_ABOVE | PTRC_UNORDERED,
+	PTRC_NOT_ABOVE = PTRC_BELOW | PTRC_EQUAL,
+	PTRC_NOT_BELOW = PTRC_ABOVE | PTRC_EQUAL,
 };
 
 struct ptrc_quantity ptrc_quantity_whole(unsigned int dimension, ptrc_whole);

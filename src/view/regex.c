@@ -17,28 +17,27 @@
 enum {
 	/* Most of a count in braces, as in the C library. */
 	COUNT_MAX = 32767,
-	/* PCRE2 has a limit for groups in groups, 250. */
+	/* PCRE2 takes groups that are nested up to 250 deep, including those that are added here. */
 	GROUPS_MAX = 200,
-	/* Longer texts are not matched by backtracking, and the calls of all others are bounded such that they
-	 * take less than a second: each call goes over the text once at most, and there is one for each byte that a
-	 * match may start at. */
+	/* Backtracking starts at each byte of the text, may then make so many calls, and each call may scan the
+	 * text: the product of all three is bounded, to less than a second. Longer texts are only searched. */
 	BACKTRACK_TEXT_MAX = 4096,
 	BACKTRACK_CALLS_MAX = 1000,
 	BACKTRACK_WORK = 1 << 28,
-	BACKTRACK_HEAP_KIB = 16384,
+	HEAP_MAX_KIB = 16384,
 	STATES_MAX = 4096,
 	/* Integers in the workspace: two sets of states of three integers each, and two more. */
 	WORKSPACE = 6 * STATES_MAX + 2,
 };
 
-/* The other algorithm keeps a set of states, and compares each of them with all others for each byte: these
- * take less than a second. */
+/* The search keeps a set of states, and compares each of them with all others at each byte: the number of these
+ * comparisons is bounded, to less than a second. */
 static const size_t states_work = (size_t)1 << 32;
 
 struct ptrc_regex {
-	/* Is tried from each byte of the text on. */
+	/* Matches by backtracking, from each byte of the text. */
 	pcre2_code *backtracking;
-	/* Looks for the pattern in the whole text while it goes through it once. */
+	/* Matches by a search that goes through the text once. */
 	pcre2_code *searching;
 	pcre2_match_data *match;
 	pcre2_match_context *limits;
@@ -47,20 +46,20 @@ struct ptrc_regex {
 
 /* ---- from POSIX to PCRE2 ----
  *
- * pcre2_pattern_convert() does not do: it hands on (?i), (*UTF) and a++, which mean something else to PCRE2,
- * and knows neither {,3} nor \<. */
+ * pcre2_pattern_convert() is no help: it leaves (?i), (*UTF) and a++ unchanged, which mean something else to
+ * PCRE2, and knows neither {,3} nor \<. */
 
 struct reader {
 	const char *begin;
 	const char *at;
 	struct ptrc_buffer out;
-	/* What a repetition would repeat: where it begins in `out`, and whether it is a group. */
+	/* The atom that a repetition would repeat: where it starts in `out`, and whether it is a group. */
 	bool has_atom, is_group;
 	size_t atom;
-	/* How it is repeated already: '*', '+', '?' or '{', else 0. Its size without that. */
+	/* The repetition that the atom has already: '*', '+', '?' or '{', else 0; and its size without that. */
 	char repetition;
 	size_t atom_size;
-	/* The groups that are open: where they begin, in `out` and in the pattern. */
+	/* The open groups: where they start in `out` and in the pattern. */
 	size_t starts[GROUPS_MAX];
 	const char *parentheses[GROUPS_MAX];
 	size_t depth;
@@ -88,7 +87,7 @@ static void begin_atom(struct reader *r)
 	r->repetition = 0;
 }
 
-/* What is put next cannot be repeated. */
+/* A repetition has nothing to repeat now. */
 static void end_atom(struct reader *r)
 {
 	r->has_atom = false;
@@ -183,7 +182,7 @@ static bool read_range(struct reader *r, bool is_first)
 	if (element == WRONG)
 		return false;
 	if (element != BYTE || (unsigned char)*high < (unsigned char)*low)
-		return refuse(r, at, "the range does not end at a character behind its first one");
+		return refuse(r, at, "the range ends before it begins, or not at a character");
 	ptrc_buffer_format(&r->out, "-\\x%02x", (unsigned char)*high);
 	return true;
 }
@@ -208,7 +207,7 @@ static bool read_set(struct reader *r)
 
 /* ---- repetitions ---- */
 
-/* Makes a group of what is repeated, as x{2}{3} and x+{3} are no repetitions of PCRE2, and x++ is another one. */
+/* Makes a group of the atom and its repetition: PCRE2 refuses x{2}{3}, and x{2}+ means something else to it. */
 static void group_atom(struct reader *r)
 {
 	size_t size = r->out.used - r->atom;
@@ -232,7 +231,7 @@ static void put_repetition(struct reader *r, char sign)
 	}
 	r->atom_size = r->out.used - r->atom;
 	r->repetition = sign;
-	/* x+ as xx*: when it searches, PCRE2 would have a state for each number of x. */
+	/* x+ is put as xx*, as the search would keep a state of x+ for each number of x. */
 	if (sign == '+' && !r->is_group) {
 		ptrc_buffer_room(&r->out, r->atom_size);
 		ptrc_buffer_bytes(&r->out, r->out.bytes + r->atom, r->atom_size);
@@ -263,7 +262,7 @@ static bool read_counts(struct reader *r)
 		low = low < 0 ? 0 : low;
 	}
 	if (*r->at++ != '}' || low < 0 || (high >= 0 && high < low))
-		return refuse(r, begin, "'{' needs counts behind it, such as {2} or {2,5}");
+		return refuse(r, begin, "'{' needs counts after it, such as {2} or {2,5}");
 	if (low > COUNT_MAX || high > COUNT_MAX)
 		return refuse(r, begin, "a count is larger than %d", (int)COUNT_MAX);
 	if (low < 2 && high < 0) {
@@ -397,7 +396,7 @@ static pcre2_code *compile(const struct ptrc_buffer *pattern, uint32_t options,
 
 	if (!context)
 		ptrc_cli_no_memory();
-	/* Nor does a dot match a null byte for the C library. */
+	/* A dot does not match a newline. For the C library it does not match a null byte. */
 	pcre2_set_newline(context, PCRE2_NEWLINE_NUL);
 	code = pcre2_compile((PCRE2_SPTR)pattern->bytes, pattern->used,
 			     options | PCRE2_DOLLAR_ENDONLY, &error, &at, context);
@@ -407,25 +406,31 @@ static pcre2_code *compile(const struct ptrc_buffer *pattern, uint32_t options,
 	return code;
 }
 
+static bool compile_both(struct ptrc_regex *x, const struct ptrc_buffer *pattern,
+			 struct ptrc_cli_reason *why)
+{
+	struct ptrc_buffer all = PTRC_BUFFER_INIT;
+
+	ptrc_buffer_text(&all, "(?s:.*)(?:");
+	ptrc_buffer_bytes(&all, pattern->bytes, pattern->used);
+	ptrc_buffer_char(&all, ')');
+	x->backtracking = compile(pattern, 0, why);
+	x->searching = x->backtracking ? compile(&all, PCRE2_ANCHORED, why) : NULL;
+	ptrc_buffer_free(&all);
+	return x->searching;
+}
+
 struct ptrc_regex *ptrc_regex_make(const char *pattern, struct ptrc_cli_reason *why)
 {
-	static const char before[] = "(?s:.*)(?:";
 	struct reader r = {.begin = pattern, .at = pattern, .why = why};
-	struct ptrc_buffer alone;
 	struct ptrc_regex *x = ptrc_cli_allocate(sizeof(*x));
+	bool is_right;
 
-	memset(x, 0, sizeof(*x));
-	ptrc_buffer_text(&r.out, before);
-	if (translate(&r)) {
-		ptrc_buffer_char(&r.out, ')');
-		x->searching = compile(&r.out, PCRE2_ANCHORED, why);
-		alone = r.out;
-		alone.bytes += sizeof(before) - 1;
-		alone.used -= sizeof(before);
-		x->backtracking = x->searching ? compile(&alone, 0, why) : NULL;
-	}
+	memset(x, 0, offsetof(struct ptrc_regex, workspace));
+	ptrc_buffer_room(&r.out, 1);
+	is_right = translate(&r) && compile_both(x, &r.out, why);
 	ptrc_buffer_free(&r.out);
-	if (!x->backtracking) {
+	if (!is_right) {
 		ptrc_regex_free(x);
 		return NULL;
 	}
@@ -435,16 +440,18 @@ struct ptrc_regex *ptrc_regex_make(const char *pattern, struct ptrc_cli_reason *
 	x->limits = pcre2_match_context_create(NULL);
 	if (!x->match || !x->limits)
 		ptrc_cli_no_memory();
-	pcre2_set_heap_limit(x->limits, BACKTRACK_HEAP_KIB);
+	pcre2_set_heap_limit(x->limits, HEAP_MAX_KIB);
 	pcre2_set_depth_limit(x->limits, BACKTRACK_CALLS_MAX);
 	return x;
 }
 
-/* Goes through the text once, whatever the pattern is, but may have no room for all states. */
+/* Fails if the pattern has more states at once than there is room for. */
 static int search(struct ptrc_regex *x, PCRE2_SPTR text, size_t size)
 {
 	size_t states = STATES_MAX;
 
+	/* The search makes calls for \< and \> only, each of which looks at one byte. */
+	pcre2_set_match_limit(x->limits, UINT32_MAX);
 	while (states * states > states_work / (size + 1))
 		states /= 2;
 	return pcre2_dfa_match(x->searching, text, size, 0, PCRE2_DFA_SHORTEST, x->match, x->limits,

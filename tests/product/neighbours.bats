@@ -250,17 +250,6 @@ too_many="there are as many processes as 'ulimit -u' or the control group (pids.
 	done
 }
 
-@test "a pattern that cannot be tried for a limit on processes is not told as a bad one" {
-	counted true || skip "no user namespaces"
-	as "$one" ptrace-run -o run.log -- "$traced" -n 5
-	exits 1 counted prlimit --nproc=1 ptrace-dump --where='event =~ "x"' run.log
-	[ -z "$stdout" ]
-	[ "$stderr" = "ptrace-dump: --where: cannot start the process that tries the pattern: $too_many" ]
-	# No other condition needs a process.
-	exits 0 counted prlimit --nproc=1 ptrace-dump --count --where='event ~ "tr*"' run.log
-	[ "$stdout" = 5 ]
-}
-
 @test "a killed process that a limit keeps from being replaced is told with the limit" {
 	counted true || skip "no user namespaces"
 	counted bash -c 'sleep 1000 3>&- & echo $! >target

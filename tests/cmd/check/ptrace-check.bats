@@ -237,6 +237,17 @@ broken() {
 	exits 1 ptrace-check run.log --never other --never traced.event
 }
 
+@test "a pattern that does not decide in time whether an event is of the rule leaves it undecided" {
+	head -c 20000 /dev/zero | tr '\0' x >data
+	ptrace-run -o run.log --max-data-size=64K -- sh -c 'ptrace-event --stdin big <data; :'
+	hard="data =~ '((x?){30}){15}[yz]'"
+	exits 4 ptrace-check run.log --never "big where $hard"
+	grep -q '^undecided .*: did not happen; a pattern did not decide whether events are of the rule$' stdout.txt
+	grep -qx ' *note: 1 event could not be decided, because a pattern would take too long' stdout.txt
+	exits 0 ptrace-check run.log --never "big where $hard && len == 1"
+	exits 1 ptrace-check run.log --never "big where $hard || len == 20000"
+}
+
 @test "data that was cut leaves what asks for it undecided, and is counted" {
 	layout='u32 id, str msg'
 	ptrace-run -o cut.log --max-data-size=16 -- bash -c \
