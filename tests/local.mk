@@ -231,6 +231,7 @@ ptrc_support_ldadd = %D%/support/libsupport.a $(LDADD)
 	src/view/attributes.c \
 	src/cli/buffer.c \
 	src/cli/cli.c \
+	src/cli/complete.c \
 	src/cli/escape.c \
 	src/config/configuration.c \
 	src/config/configuration_dump.c \
@@ -242,7 +243,9 @@ ptrc_support_ldadd = %D%/support/libsupport.a $(LDADD)
 	src/view/layout.c \
 	src/cli/message.c \
 	src/cli/nearest.c \
+	src/cli/option.c \
 	src/cli/output.c \
+	src/cli/proposals.c \
 	src/session/session_path.c \
 	src/view/value.c \
 	src/view/when.c

@@ -362,17 +362,13 @@ uint64_t ptrc_cli_number(const char *option, const char *text, uint64_t low, uin
 
 int ptrc_cli_word(const char *option, const char *text)
 {
-	const struct ptrc_cli_row *row = command->words;
 	char copies[WORDS_MAX][PTRC_OPTION_WORD];
 	const char *words[WORDS_MAX + 1] = {NULL};
 	struct ptrc_cli_reason why;
-	const char *list;
+	const char *list = ptrc_option_words(command, option + strlen("--"));
 	int i = 0;
 
-	while (!ptrc_option_is_in(row->options, option + strlen("--")))
-		row++;
-	for (list = row->list; i < WORDS_MAX && (list = ptrc_option_next_word(list, copies[i]));
-	     i++)
+	for (; i < WORDS_MAX && (list = ptrc_option_next_word(list, copies[i])); i++)
 		words[i] = copies[i];
 	i = ptrc_cli_parse_word(text, words, &why);
 	if (i < 0)

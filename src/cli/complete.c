@@ -103,15 +103,6 @@ static unsigned int kinds_of_operand(size_t number)
 	return kinds_of_names(copy);
 }
 
-/* The words that the option can have as its value, or null. */
-static const char *words_of(const struct ptrc_cli_option *o)
-{
-	for (const struct ptrc_cli_row *r = command->words; r && r->options; r++)
-		if (ptrc_option_is_in(r->options, o->name))
-			return r->list;
-	return NULL;
-}
-
 /* The value of the option begins. Of a list with commas its last word is completed. */
 static void place_value(struct place *p, const struct ptrc_cli_option *o, const char *value)
 {
@@ -121,7 +112,7 @@ static void place_value(struct place *p, const struct ptrc_cli_option *o, const 
 	p->rest = value;
 	if (!*argument)
 		return;
-	p->words = words_of(o);
+	p->words = ptrc_option_words(command, o->name);
 	if (p->words && comma && (strchr(argument, ',') || !strcmp(argument, "LIST")))
 		p->rest = comma + 1;
 	p->kinds = kinds_of(o->name, strlen(o->name));

@@ -82,8 +82,8 @@ enum { PTRC_OPTION_WORD = 40 };
 /* Copies the first word of the list. Returns where the next one begins, or null if there is no word. */
 const char *ptrc_option_next_word(const char *list, char word[PTRC_OPTION_WORD]);
 
-/* Whether this is a word of the list. */
-bool ptrc_option_is_in(const char *list, const char *word);
+/* The list of the words that the option can have as its value, or null. */
+const char *ptrc_option_words(const struct ptrc_cli *, const char *name);
 
 /* Refuses a command line with options that exclude each other, or without one that another one needs. The
  * names of the options that were given end with null. */

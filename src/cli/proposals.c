@@ -139,6 +139,12 @@ static bool is_rules(const char *path)
 	return dot && (!strcmp(dot, ".yaml") || !strcmp(dot, ".yml"));
 }
 
+static bool is_of_kind(unsigned int kinds, const char *path)
+{
+	return (kinds & PTRC_PROPOSE_RULES && is_rules(path)) ||
+	       (kinds & PTRC_PROPOSE_LOGS && is_log(path));
+}
+
 /* Puts the files of these kinds whose paths begin with the text. Returns false if there is none, or too
  * many have to be looked into. */
 static bool put_files(struct ptrc_buffer *b, unsigned int kinds, const char *begin)
@@ -160,8 +166,7 @@ static bool put_files(struct ptrc_buffer *b, unsigned int kinds, const char *beg
 		seen++;
 		if (snprintf(path, sizeof(path), "%.*s%s", head, begin, entry->d_name) <
 			    (int)sizeof(path) &&
-		    ((kinds & PTRC_PROPOSE_RULES && is_rules(path)) ||
-		     (kinds & PTRC_PROPOSE_LOGS && is_log(path))))
+		    is_of_kind(kinds, path))
 			ptrc_buffer_format(b, "%s\n", path);
 	}
 	if (dir)
