@@ -66,14 +66,30 @@ clean_up() {
 run_split() {
 	status=0
 	"$@" >stdout.txt 2>stderr.txt || status=$?
-	stdout=$(cat stdout.txt)
-	stderr=$(cat stderr.txt)
+	stdout=$(<stdout.txt)
+	stderr=$(<stderr.txt)
 }
 
 # exits STATUS COMMAND...: the same, and the command has this status
 exits() {
 	run_split "${@:2}"
 	[ "$status" -eq "$1" ] || { echo "status $status: $stderr"; return 1; }
+}
+
+# silently STATUS COMMAND...: the same, and it has no message
+silently() {
+	exits "$@"
+	[ -z "$stderr" ] || { echo "message: $stderr"; return 1; }
+}
+
+# reports STATUS MESSAGE COMMAND...: the same, and it has one message of one line, which begins with its name;
+# what follows that is of the pattern MESSAGE
+reports() {
+	local message
+	exits "$1" "${@:3}"
+	IFS= read -rd '' message <stderr.txt || true
+	# shellcheck disable=SC2053 # a pattern
+	[[ $message == "$3: "$2$'\n' && ${message%$'\n'} != *$'\n'* ]] || { echo "message: $stderr"; return 1; }
 }
 
 # begins VARIABLE COMMAND...: in the background; the variable gets its process
@@ -116,16 +132,22 @@ wait_until() {
 # Programs in the background have descriptor 3 closed: it belongs to bats, which waits until
 # nobody has it any more.
 
-# traced_start OPTION...: runs the traced program in the background; $pid is its process,
-# `go` lets it pass its next wait, `says WORD` is whether it has said the word.
-traced_start() {
+# listens VARIABLE COMMAND...: begins it; `go` writes a line to its standard input, `says WORD` is whether it
+# has written the word
+listens() {
 	rm -f in out
 	mkfifo in
-	"$traced" "$@" <in >out 3>&- &
-	pid=$!
-	disown "$pid"
-	pids="$pids $pid"
+	"${@:2}" <in >out 3>&- &
+	printf -v "$1" %s "$!"
+	pids="$pids $!"
 	exec 7>in
+}
+
+# traced_start OPTION...: runs the traced program in the background; $pid is its process,
+# `go` lets it pass its next wait
+traced_start() {
+	listens pid "$traced" "$@"
+	disown "$pid"
 }
 
 # traced_session NAME [OPTION]... -- [OPTION]...: the session of this name of the traced program, which waits;
