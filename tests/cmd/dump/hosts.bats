@@ -66,8 +66,7 @@ two_hosts() {
 	ptrace-dump --fields=event,bound gamma.log | jq -e 'has("bound_ns") | not'
 	ptrace-dump --format=text --fields=event,bound gamma.log | grep -qE '^c.event +-$'
 	[ "$(ptrace-dump --count --where='bound < 1000w' gamma.log)" -eq 0 ]
-	exits 2 ptrace-dump --pair='a.event..b.event by bound' alpha.log
-	[[ $stderr == *"'bound' is no key"* ]]
+	reports 2 "*'bound' is no key*" ptrace-dump --pair='a.event..b.event by bound' alpha.log
 }
 
 @test "the order that cannot be told is told once, with the figures" {
@@ -78,8 +77,7 @@ two_hosts() {
 	[[ $stderr == *"the order of 19 of 19 neighbouring events of different hosts cannot be told"* ]]
 	[[ $stderr == *"beta (30"*"us), alpha (20"*"us)" ]]
 	# Of what is not shown nothing is said.
-	run_split ptrace-dump -e a.event alpha.log beta.log
-	[ -z "$stderr" ]
+	silently 0 ptrace-dump -e a.event alpha.log beta.log
 	# A log that tells nothing, and one whose machine has not been synchronized.
 	{ echo host gamma m3 b3; event_lines c.event 0 1000000 3; } | made gamma.log
 	{
@@ -87,9 +85,7 @@ two_hosts() {
 		event_lines d.event 0 1000000 3
 		echo clock 0 0 5000000000 16000000000 64
 	} | made delta.log
-	run_split ptrace-dump alpha.log gamma.log delta.log
-	assert_one_message ptrace-dump
-	[[ $stderr == *"gamma (unknown: the log does not tell how exact its clock was)"* ]]
+	reports 0 "*gamma (unknown: the log does not tell how exact its clock was)*" ptrace-dump alpha.log gamma.log delta.log
 	[[ $stderr == *"delta (16.000s: its clock was not synchronized)"* ]]
 	# Days lie between them.
 	{
@@ -97,8 +93,7 @@ two_hosts() {
 		event_lines e.event 900000000000000 1000000 3
 		echo clock 900000000000000 900000000000000 5000000000 16000000000 64
 	} | made late.log
-	run_split ptrace-dump delta.log late.log
-	[ -z "$stderr" ]
+	silently 0 ptrace-dump delta.log late.log
 	# The summary has the figures.
 	ptrace-dump --summary --json alpha.log beta.log 2>/dev/null | tail -n 1 >summary
 	valid event <summary
@@ -106,8 +101,7 @@ two_hosts() {
 		(.hosts | length == 2 and .[0].host == "alpha" and .[1].logs == ["beta.log"] and
 			.[0].synchronized and .[1].bound_ns > 300000)' summary
 	# Without a second host there is nothing to say.
-	run_split ptrace-dump alpha.log alpha.log
-	[ -z "$stderr" ]
+	silently 0 ptrace-dump alpha.log alpha.log
 }
 
 @test "logs of one host, of which one began behind a step, are in order" {
@@ -122,8 +116,7 @@ two_hosts() {
 		event_lines b.event 3600000500000 1000000 5
 		echo clock 3600000500000 3600000500000 5000500000 1000000 0
 	} | made two.log
-	run_split ptrace-dump --fields=event one.log two.log
-	[ -z "$stderr" ]
+	silently 0 ptrace-dump --fields=event one.log two.log
 	jq -r .event <<<"$stdout" | head -n 4 | tr '\n' ' ' >shown
 	[ "$(<shown)" = "a.event b.event a.event b.event " ]
 	# A log of them is read later with what they say of their clocks.
@@ -138,8 +131,7 @@ two_hosts() {
 	cp alpha.log web1/app.log
 	cp beta.log web2/app.log
 	labels=(--label='web 1=web1/app.log' --label=web2=web2/app.log web1/app.log web2/app.log)
-	run_split ptrace-dump "${labels[@]}"
-	[[ $stderr == *"web2 ("*", web 1 ("* ]]
+	reports 0 "*web2 (*, web 1 (*" ptrace-dump "${labels[@]}"
 	valid event <stdout.txt
 	jq -se 'length == 20 and .[0].host == "web 1" and .[0].log == "web1/app.log" and
 		.[1].host == "web2"' stdout.txt
@@ -150,11 +142,9 @@ two_hosts() {
 	# A log without a label has its own name.
 	[ "$(ptrace-dump --count --where='host == "beta"' --label=x=alpha.log alpha.log beta.log)" -eq 10 ]
 	for wrong in alpha.log =alpha.log x= x=y.log; do
-		exits 2 ptrace-dump --label="$wrong" alpha.log beta.log
-		[[ $stderr == "ptrace-dump: --label: "* ]]
+		reports 2 "--label: *" ptrace-dump --label="$wrong" alpha.log beta.log
 	done
-	exits 2 ptrace-dump --label=x=alpha.log --label=y=alpha.log alpha.log
-	[[ $stderr == *"'alpha.log' has two names"* ]]
+	reports 2 "*'alpha.log' has two names*" ptrace-dump --label=x=alpha.log --label=y=alpha.log alpha.log
 	# Logs of one host have the name that one of them got.
 	{ echo host alpha m1 b1; event_lines other 100 1000000 1; echo clock 0 0 5000000000 200000 0; } | made other.log
 	ptrace-dump --summary --json --label=web=other.log alpha.log other.log beta.log 2>/dev/null >shown
@@ -175,19 +165,16 @@ two_hosts() {
 @test "exports, reports and rules have the same times and names" {
 	two_hosts
 	labels=(--label=one=alpha.log --label=two=beta.log alpha.log beta.log)
-	run_split ptrace-export --to=csv "${labels[@]}"
-	[[ $stderr == "ptrace-export: the order of 19 of 19 "* ]]
+	reports 0 "the order of 19 of 19 *" ptrace-export --to=csv "${labels[@]}"
 	[[ $stdout == *,log,host,* ]]
 	sed -n 2,3p stdout.txt | grep -c '2023-11-14T22:13:20.000[05]00000Z,.*,\(alpha.log,one\|beta.log,two\),' | grep -qx 2
 	ptrace-export --to=chrome "${labels[@]}" 2>/dev/null |
 		jq -e '[.traceEvents[] | select(.name == "process_name") | .args.name] |
 			contains(["one: process 7"]) and any(.[]; startswith("two: process "))'
-	run_split ptrace-report --text "${labels[@]}"
-	[[ $stderr == "ptrace-report: the order of 19 of 19 "* ]]
+	reports 0 "the order of 19 of 19 *" ptrace-report --text "${labels[@]}"
 	[[ $stdout == *"beta.log of host two"* ]]
 	# By the times of the logs, the last one would come first.
-	exits 0 ptrace-check --order='a.event,b.event' "${labels[@]}"
-	[[ $stderr == "ptrace-check: the order of "* ]]
+	reports 0 "the order of *" ptrace-check --order='a.event,b.event' "${labels[@]}"
 	exits 1 ptrace-check --never='b.event where host == "two" && bound < 1ms' "${labels[@]}"
 	exits 1 ptrace-check --never='a.event where bound < 1ms' alpha.log
 	exits 0 ptrace-check --never='a.event where bound > 1ms' alpha.log
@@ -197,8 +184,7 @@ two_hosts() {
 @test "a session and its log are of this host" {
 	ptrace-run -o run.log -- "$traced" -n 3
 	ptrace-run -o again.log -- "$traced" -n 3
-	exits 0 ptrace-dump --fields=event,host,bound run.log again.log
-	[ -z "$stderr" ]
+	silently 0 ptrace-dump --fields=event,host,bound run.log again.log
 	jq -se 'all(.[]; has("bound_ns"))' stdout.txt
 	# As what was recorded is in order, nothing is corrected.
 	ptrace-dump --fields=ns run.log again.log | jq .ns >merged
@@ -389,14 +375,10 @@ bounds() {
 		exits 2 ptrace-dump --sync="$wrong" alpha.log beta.log
 	done
 	exits 2 ptrace-dump --sync="$sync" --follow=none
-	exits 1 ptrace-dump --sync='x..y by pid' --count alpha.log beta.log
-	[[ $stderr == *"--sync: no host has received what another one has sent: 0 events of these types"* ]]
-	exits 1 ptrace-dump --sync="$sync" --count alpha.log
-	[[ $stderr == *"--sync: the logs are not of several hosts"* ]]
+	reports 1 "*--sync: no host has received what another one has sent: 0 events of these types*" ptrace-dump --sync='x..y by pid' --count alpha.log beta.log
+	reports 1 "*--sync: the logs are not of several hosts*" ptrace-dump --sync="$sync" --count alpha.log
 	# Of a log that is missing nothing else is said.
-	exits 1 ptrace-dump --sync="$sync" --count alpha.log missing.log
-	assert_one_message ptrace-dump
-	[[ $stderr == *"missing.log: no such session or log"* ]]
+	reports 1 "*missing.log: no such session or log*" ptrace-dump --sync="$sync" --count alpha.log missing.log
 }
 
 # slept: the logs of alpha, and of beta, whose machine slept for an hour between 4 s and 6 s of its log, and has
@@ -623,9 +605,8 @@ commands() {
 		echo clock 0 50 5000000000 200000 0
 	} | made begin.log
 	pair=(--pair='b.begin..b.end by data.id')
-	exits 0 ptrace-stat "${pair[@]}" --label='web 1=begin.log' begin.log end.log
-	assert_one_message ptrace-stat
-	[[ $stderr == *"the order of 19 of 19 neighbouring events of different hosts cannot be told"*"web 1 ("* ]]
+	reports 0 "*the order of 19 of 19 neighbouring events of different hosts cannot be told*web 1 (*" \
+		ptrace-stat "${pair[@]}" --label='web 1=begin.log' begin.log end.log
 	[[ $stdout == "log begin.log of web 1"$'\n'"log end.log"$'\n'* ]]
 	run_split ptrace-stat --json --per=host "${pair[@]}" --label='web 1=begin.log' begin.log end.log
 	valid pairs <stdout.txt
@@ -653,15 +634,12 @@ commands() {
 @test "ptrace-stat: --label and --sync refuse what they cannot be of" {
 	two_hosts
 	for wrong in --label=x --label=x=y.log --sync=a.event; do
-		exits 2 ptrace-stat "$wrong" alpha.log beta.log
-		[[ $stderr == "ptrace-stat: ${wrong%%=*}: "* ]]
+		reports 2 "${wrong%%=*}: *" ptrace-stat "$wrong" alpha.log beta.log
 	done
 	for option in --label=x=alpha.log --sync="$sync"; do
-		exits 2 ptrace-stat --diff "$option" alpha.log beta.log
-		[[ $stderr == "ptrace-stat: ${option%%=*}: cannot be used together with --diff"* ]]
+		reports 2 "${option%%=*}: cannot be used together with --diff*" ptrace-stat --diff "$option" alpha.log beta.log
 	done
-	exits 1 ptrace-stat --sync="$sync" alpha.log
-	[[ $stderr == *"--sync: the logs are not of several hosts"* ]]
+	reports 1 "*--sync: the logs are not of several hosts*" ptrace-stat --sync="$sync" alpha.log
 	exits 1 ptrace-stat --label=x=alpha.log alpha.log missing.log
 	[[ $stderr == *"missing.log: no such session or log"* && $stdout == *"x"* ]]
 	# What is missing, and what does not fit, is told as of one log.
@@ -676,8 +654,7 @@ commands() {
 	# A session has events, and counts without times.
 	traced_start -n 3 -W
 	ptrace-create --pid="$pid" --name="$me.a" --start
-	exits 2 ptrace-stat --label="x=$me.a" "$me.a" alpha.log
-	[[ $stderr == "ptrace-stat: --label: $me.a is a session, of which it needs --pair or --pairs"* ]]
+	reports 2 "--label: $me.a is a session, of which it needs --pair or --pairs*" ptrace-stat --label="x=$me.a" "$me.a" alpha.log
 	run_split ptrace-stat --json --pair='posix_trace_start..a.event by pid' --label="x=$me.a" "$me.a" alpha.log
 	jq -e --arg me "$me.a" '.logs[0].session == $me and .logs[1].log == "alpha.log"' stdout.txt
 	ptrace-shutdown "$me.a"
