@@ -140,10 +140,7 @@ shows() {
 		}
 	END
 	compile other other.c
-	mkfifo in
-	ptrace-run -o run.log --name="$me" -- ./program ./other <in 3>&- &
-	pids="$pids $!"
-	exec 7>in
+	listens pid ptrace-run -o run.log --name="$me" -- ./program ./other
 	# The child executes the other program when the log tells what it was before.
 	is_told() {
 		ptrace-flush "$me"
@@ -317,8 +314,7 @@ outer (program.c:$(line_of outer)) \"outer\"" ]
 	wait_until grep -q early output
 	# What is shown at once has all of it, and does not wait for the end of the process.
 	wait_until grep -q early followed
-	exits 0 ptrace-dump --symbols --json --event=here "$me.a"
-	[ -z "$stderr" ]
+	silently 0 ptrace-dump --symbols --json --event=here "$me.a"
 	[ "$(jq -r '"\(.function) \(.file) \(.line)"' <<<"$stdout")" = "early $PWD/waits.c $(line_of early)" ]
 	[ "$(ptrace-dump --symbols --where 'function == "early"' --count --format=text "$me.a")" -eq 1 ]
 	echo >&5
@@ -333,9 +329,7 @@ outer (program.c:$(line_of outer)) \"outer\"" ]
 @test "what --symbols cannot be used with" {
 	ptrace-run -o run.log -- "$traced"
 	for option in --fields=line --where=function; do
-		exits 2 ptrace-dump "$option" run.log
-		assert_one_message ptrace-dump
-		[[ $stderr == *"need --symbols"* ]]
+		reports 2 "*need --symbols*" ptrace-dump "$option" run.log
 	done
 	# A library that is no library, or is not there.
 	mkdir broken
