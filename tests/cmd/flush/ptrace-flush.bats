@@ -7,9 +7,8 @@ load ../../support/helpers
 	record "$me.a" -o run.log --stream-full-policy=loop -- -n 10
 	exits 0 ptrace-flush "$me.a"
 	[ -z "$stdout$stderr" ]
-	exits 3 ptrace-dump --count --format=text -e traced.event run.log
+	reports 3 '*' ptrace-dump --count --format=text -e traced.event run.log
 	[ "$stdout" -eq 10 ]
-	assert_one_message ptrace-dump
 	ptrace-shutdown "$me.a"
 	[ "$(events run.log traced.event)" -eq 10 ]
 }
@@ -19,9 +18,7 @@ load ../../support/helpers
 	ptrace-create --pid="$pid" -o run.log --name="$me.a" --start
 	rm run.log
 	for i in 1 2; do
-		exits 3 ptrace-flush "$me.a"
-		assert_one_message ptrace-flush
-		[[ $stderr == "ptrace-flush: $me.a: the log is not there any more: "* ]]
+		reports 3 "$me.a: the log is not there any more: *" ptrace-flush "$me.a"
 		# Nor is another file of that name the log.
 		echo text >run.log
 	done
@@ -33,8 +30,7 @@ load ../../support/helpers
 @test "a log that is full is told, and what was lost" {
 	traced_session "$me.l" --start -o run.log --log-max-size=20K --log-full-policy=until-full --stream-min-size=4M \
 		-- -w -W -n 20000
-	exits 0 ptrace-flush "$me.l"
-	[ -z "$stderr" ]
+	silently 0 ptrace-flush "$me.l"
 	go
 	wait_until says done
 	for i in 1 2; do
@@ -66,8 +62,7 @@ load ../../support/helpers
 	go
 	wait_until says done
 	for s in r s; do
-		exits 0 ptrace-flush "$me.$s"
-		[ -z "$stderr" ]
+		silently 0 ptrace-flush "$me.$s"
 		ptrace-stat --json "$me.$s" 2>/dev/null | jq -e '.status.stream == "running"'
 	done
 }
@@ -75,8 +70,7 @@ load ../../support/helpers
 @test "a session without log" {
 	traced_start -w
 	ptrace-create --pid="$pid" --name="$me.a"
-	exits 1 ptrace-flush "$me.a"
-	[ "$stderr" = "ptrace-flush: $me.a: the session has no log" ]
+	reports 1 "$me.a: the session has no log" ptrace-flush "$me.a"
 }
 
 @test "a keeper that is stopped is named, and is waited for again when it goes on" {
@@ -101,8 +95,7 @@ load ../../support/helpers
 	mkfifo fifo
 	exec 8<>fifo
 	record "$me.a" -o fifo -- -n 20000 8>&-
-	exits 1 ptrace-flush "$me.a" 8>&-
-	[[ $stderr == "ptrace-flush: $me.a: ptrace-keeper ("*"), which writes its log, waits; is the log a pipe that no process reads?" ]]
+	reports 1 "$me.a: ptrace-keeper (*), which writes its log, waits; is the log a pipe that no process reads\?" ptrace-flush "$me.a" 8>&-
 	kill -TERM "$(controller "$me.a")" 8>&-
 	wait_until no_session
 	exec 8>&-
