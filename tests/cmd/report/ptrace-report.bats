@@ -132,14 +132,12 @@ meta() {
 	ptrace-report --allow-loss -o empty.html work.log
 	[ -s empty.html ]
 	echo precious >other
-	exits 1 ptrace-report --allow-loss -o other work.log
-	[[ $stderr == *"exists and is not a report"* ]]
+	reports 1 "*exists and is not a report*" ptrace-report --allow-loss -o other work.log
 	[ "$(cat other)" = precious ]
 	ptrace-report --allow-loss --force -o other work.log
 	[ "$(head -c 15 other)" = '<!doctype html>' ]
 	cp work.log kept.log
-	exits 1 ptrace-report --force --allow-loss -o work.log work.log
-	[[ $stderr == *"is the log that the report is to be made of"* ]]
+	reports 1 "*is the log that the report is to be made of*" ptrace-report --force --allow-loss -o work.log work.log
 	cmp work.log kept.log
 	exits 1 ptrace-report --allow-loss -o /dev/full work.log
 	[[ $stderr == *"/dev/full: No space left on device"* ]]
@@ -322,8 +320,7 @@ meta() {
 		'-o a --label-by=gap' '-o a --label-by=none' '-o a --label-by=line' \
 		'-o a --label-by=pid --label-by=tid' '-o a --max-size=10' '-o a --max-size=1T' '-o a --first=1 --last=1' '-o a --before=1s'; do
 		# shellcheck disable=SC2086 # several words
-		exits 2 ptrace-report $options work.log
-		[[ $stderr == "ptrace-report: "* ]]
+		reports 2 '*' ptrace-report $options work.log
 		[ ! -e a ]
 	done
 	exits 1 ptrace-report -o a missing.log
