@@ -977,8 +977,7 @@ has_sent() {
 	[ "$status" -eq 0 ]
 	has_once logs/a.log 2000
 	has_once logs/b.log 2000
-	exits 1 ptrace-ship --server="$url" --follow=gone/
-	[[ $stderr == "ptrace-ship: gone/: "* ]]
+	reports 1 "gone/: *" ptrace-ship --server="$url" --follow=gone/
 }
 
 @test "--follow=SESSION sends what a session records, until it ends" {
