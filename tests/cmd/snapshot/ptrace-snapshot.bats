@@ -23,8 +23,7 @@ begin() {
 @test "what a stream without a log holds becomes a closed log, and stays in it" {
 	begin "$me.a"
 	for log in one.log two.log; do
-		exits 0 ptrace-snapshot "$me.a" -o "$log"
-		[ -z "$stderr" ]
+		silently 0 ptrace-snapshot "$me.a" -o "$log"
 		[ "$stdout" = "$me.a: 51 events in $log" ]
 		[ "$(events "$log" traced.event)" -eq 50 ]
 		same_dump "$log" "$me.a"
@@ -45,9 +44,8 @@ begin() {
 
 @test "a stream that has overwritten the oldest: what is left, and status 3" {
 	record "$me.a" --stream-full-policy=loop --stream-min-size=16K -- -n 100000
-	exits 3 ptrace-snapshot -o s.log "$me.a"
+	reports 3 '*' ptrace-snapshot -o s.log "$me.a"
 	[[ $stdout == "$me.a: "*" events in s.log" ]]
-	assert_one_message ptrace-snapshot
 	same_dump s.log "$me.a"
 	# The newest one is there.
 	[ "$(ptrace-dump --allow-loss --last=1 s.log | jq -r .data)" = 99999 ]
@@ -95,9 +93,7 @@ begin() {
 	[ "$(events s.log later)" -eq 1 ]
 	[ "$(jq .events json)" -eq "$(events s.log)" ]
 	# Its own log is none to write to.
-	exits 1 ptrace-snapshot -o own.log --force "$me.a"
-	assert_one_message ptrace-snapshot
-	[[ $stderr == "ptrace-snapshot: own.log: another trace is writing to this file" ]]
+	reports 1 "own.log: another trace is writing to this file" ptrace-snapshot -o own.log --force "$me.a"
 	ptrace-shutdown "$me.a"
 	[ "$(events own.log traced.event)" -eq 50 ]
 }
@@ -106,8 +102,7 @@ begin() {
 	begin "$me.a" -o own.log --stream-full-policy=until-full
 	ptrace-flush "$me.a"
 	ptrace-event --pid="$pid" later
-	exits 0 ptrace-snapshot -o s.log "$me.a"
-	[[ $stderr == "ptrace-snapshot: $me.a: "*" earlier events are in its log, "*own.log ]]
+	reports 0 "$me.a: * earlier events are in its log, *own.log" ptrace-snapshot -o s.log "$me.a"
 	[ "$(events s.log later)" -eq 1 ]
 	[ "$(events s.log traced.event)" -eq 0 ]
 }
@@ -115,15 +110,13 @@ begin() {
 @test "wrong names, and a session that was killed" {
 	local controller
 	for name in "$me.nobody" ./run.log '' $'a\nb'; do
-		exits 1 ptrace-snapshot -o s.log "$name"
-		[[ $stderr == "ptrace-snapshot: "*": no such session" ]]
+		reports 1 "*: no such session" ptrace-snapshot -o s.log "$name"
 		[ ! -e s.log ]
 	done
 	begin "$me.g"
 	controller=$(controller "$me.g")
 	kills "$controller" "$pid"
-	exits 1 ptrace-snapshot -o s.log "$me.g"
-	[[ $stderr == *"the session is gone"*"'ptrace-salvage "*"' writes it" ]]
+	reports 1 "*the session is gone*'ptrace-salvage *' writes it" ptrace-snapshot -o s.log "$me.g"
 	[ ! -e s.log ]
 	ptrace-salvage --all --discard
 }
@@ -131,22 +124,18 @@ begin() {
 @test "only a log is replaced; standard output is none" {
 	begin "$me.a"
 	echo mine >text
-	exits 1 ptrace-snapshot -o text "$me.a"
-	[[ $stderr == "ptrace-snapshot: text: exists and is not a trace log"* ]]
+	reports 1 "text: exists and is not a trace log*" ptrace-snapshot -o text "$me.a"
 	[ -z "$stdout" ]
 	[ "$(cat text)" = mine ]
 	ptrace-snapshot -o text --force "$me.a"
 	ptrace-snapshot -o text "$me.a"
 	[ "$(events text)" -eq 51 ]
-	exits 1 ptrace-snapshot -o no/s.log "$me.a"
-	assert_one_message ptrace-snapshot
+	reports 1 '*' ptrace-snapshot -o no/s.log "$me.a"
 	for to in - '' /dev/stdout; do
-		exits 2 ptrace-snapshot -o "$to" "$me.a"
-		assert_one_message ptrace-snapshot
+		reports 2 '*' ptrace-snapshot -o "$to" "$me.a"
 		[ -z "$stdout" ]
 	done
-	exits 2 ptrace-snapshot "$me.a"
-	[[ $stderr == "ptrace-snapshot: no --output given."* ]]
+	reports 2 "no --output given.*" ptrace-snapshot "$me.a"
 	exits 2 ptrace-snapshot -o a.log -o b.log "$me.a"
 	exits 2 ptrace-snapshot -o a.log "$me.a" "$me.b"
 	exits 1 bash -c 'ulimit -f 2; trap "" XFSZ; exec ptrace-snapshot -o "$1" "$2"' _ full.log "$me.a"
@@ -155,11 +144,7 @@ begin() {
 }
 
 @test "a run is a session, too" {
-	rm -f in out
-	mkfifo in
-	ptrace-run -o run.log --name="$me.r" -- "$traced" -W -n 20 <in >out 3>&- &
-	pids="$pids $!"
-	exec 7>in
+	listens pid ptrace-run -o run.log --name="$me.r" -- "$traced" -W -n 20
 	wait_until says done
 	ptrace-snapshot -o s.log "$me.r"
 	[ "$(events s.log traced.event)" -eq 20 ]
