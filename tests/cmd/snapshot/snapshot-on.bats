@@ -21,15 +21,12 @@ is_closed() {
 }
 
 @test "an event just before the end of a run makes a snapshot" {
-	exits 0 ptrace-run -o run.log --json=result --snapshot-on='boo*' -- \
+	reports 0 "no event has a name that matches --snapshot-on=boo\*" ptrace-run -o run.log --json=result --snapshot-on='boo*' -- \
 		"$traced" -e quiet -n 100
-	[[ $stderr == "ptrace-run: no event has a name that matches --snapshot-on=boo*" ]]
 	[ "$(jq -c '.snapshots | [.made, .used_up, .unmatched]' result)" = '[[],false,[{"glob":"boo*"}]]' ]
 	[ "$(echo run.log*)" = run.log ]
-	exits 0 ptrace-run -o run.log --json=result --snapshot-on='boo*' -- \
+	reports 0 "$PWD/run.log.snapshot-001: snapshot of boom at 2*: * events" ptrace-run -o run.log --json=result --snapshot-on='boo*' -- \
 		sh -c '"$1" -e quiet -n 100; exec "$1" -e boom' _ "$traced"
-	assert_one_message ptrace-run
-	[[ $stderr == "ptrace-run: $PWD/run.log.snapshot-001: snapshot of boom at 2"*": "*" events" ]]
 	# The event, and what was before it. The stream had more; nothing was taken from it.
 	is_closed run.log.snapshot-001
 	[ "$(events run.log.snapshot-001 quiet)" -eq 100 ]
@@ -128,9 +125,7 @@ is_closed() {
 	# No more than two.
 	ptrace-event --pid="$pid" alarm
 	wait_until eval '[ "$(ptrace-stat --json "$me.a" | jq .snapshots.used_up)" = true ]'
-	exits 0 ptrace-shutdown "$me.a"
-	assert_one_message ptrace-shutdown
-	[[ $stderr == *"--snapshot-max"* ]]
+	reports 0 "*--snapshot-max*" ptrace-shutdown "$me.a"
 	[ "$(find . -name "*.snapshot-*" | wc -l)" -eq 5 ]
 	# Of a run, the first event that makes none is told, and no later one.
 	run_split ptrace-run -o run.log --snapshot-max=1 --snapshot-on=storm --json=result -- \
@@ -161,8 +156,7 @@ is_closed() {
 
 @test "events do not name files, and stay on one line" {
 	name=$'../../x\n\e[1m/tmp/y'
-	exits 0 ptrace-run -o run.log --snapshot-on='*' --json=result -- "$traced" -e "$name"
-	assert_one_message ptrace-run
+	reports 0 '*' ptrace-run -o run.log --snapshot-on='*' --json=result -- "$traced" -e "$name"
 	[[ $stderr != *$'\e'* ]]
 	[ "$(jq -r '.snapshots.made[0].event' result)" = "$name" ]
 	[ "$(ls -A)" = $'result\nrun.log\nrun.log.snapshot-001\nstderr.txt\nstdout.txt' ]
@@ -182,8 +176,7 @@ is_closed() {
 	wait_until eval '[ "$(ptrace-stat --json "$me.a" | jq .snapshots.failed)" = 1 ]'
 	[ "$(ptrace-stat --json "$me.a" | jq .snapshots.error)" -eq 27 ]
 	[ -z "$(find . -name "*snapshot-*")" ]
-	exits 3 ptrace-shutdown --json "$me.a"
-	[[ $stderr == "ptrace-shutdown: $me.a: 1 snapshot could not be written: File too large" ]]
+	reports 3 "$me.a: 1 snapshot could not be written: File too large" ptrace-shutdown --json "$me.a"
 	jq -e '.snapshots.failed == 1 and .snapshots.written == 0' stdout.txt
 	valid session <stdout.txt
 	# A disk that is full, and one on which nothing can be written at all.
@@ -215,8 +208,7 @@ is_closed() {
 	local want options
 	while IFS=$'\t' read -r want options; do
 		# shellcheck disable=SC2086 # several options
-		exits 125 ptrace-run -o run.log $options -- true
-		[[ $stderr == "ptrace-run: "*"$want"* ]]
+		reports 125 "*$want*" ptrace-run -o run.log $options -- true
 	done <<-'END'
 		needs snapshot-on	--snapshot-max=3
 		stream-full-policy loop	--snapshot-on=a --stream-full-policy=flush
