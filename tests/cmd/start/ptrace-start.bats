@@ -24,9 +24,7 @@ load ../../support/helpers
 	traced_start -w
 	ptrace-create --pid="$pid" --name="$me.a"
 	ptrace-create --pid="$pid" --name="$me.b"
-	exits 1 ptrace-start "$me.a" "$me.nobody" "$me.b"
-	assert_one_message ptrace-start
-	[ "$stderr" = "ptrace-start: $me.nobody: no such session" ]
+	reports 1 "$me.nobody: no such session" ptrace-start "$me.a" "$me.nobody" "$me.b"
 	for s in a b; do
 		[ "$(ptrace-stat --format=json "$me.$s" | jq -r .status.stream)" = running ]
 	done
@@ -42,8 +40,7 @@ load ../../support/helpers
 	ptrace-flush "$me.l" || [ $? -eq 3 ]
 	for i in 's stream' 'l log'; do
 		s=$me.${i% *}
-		exits 1 ptrace-start "$s"
-		[ "$stderr" = "ptrace-start: $s: stays suspended, as its ${i#* } is full: first ptrace-clear $s" ]
+		reports 1 "$s: stays suspended, as its ${i#* } is full: first ptrace-clear $s" ptrace-start "$s"
 	done
 	ptrace-clear "$me.l"
 	ptrace-start "$me.l"
