@@ -16,8 +16,6 @@ load ../../support/helpers
 }
 
 @test "a session that is not there" {
-	exits 1 ptrace-stop "$me.nobody"
-	[ "$stderr" = "ptrace-stop: $me.nobody: no such session" ]
-	exits 1 ptrace-stop $'a\nb'
-	assert_one_message ptrace-stop
+	reports 1 "$me.nobody: no such session" ptrace-stop "$me.nobody"
+	reports 1 '*' ptrace-stop $'a\nb'
 }
