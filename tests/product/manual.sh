@@ -23,28 +23,24 @@ page_of() {
 }
 
 every_function_has_a_page() {
-	bad=0
 	count=0
 	for f in $(public_functions); do
 		count=$((count + 1))
 		if ! test -r "$man/$f.3"; then
 			echo "no page $f.3"
-			bad=1
 			continue
 		fi
 		page=$(page_of "$f.3")
 		# The names, in the line behind .SH NAME; the prototype.
 		sed -n '/^\.SH NAME/{n;p;}' "$page" | tr -s ', ' '\n' | grep -qx "$f" ||
-			{ echo "$page: NAME lacks $f"; bad=1; }
-		grep -q "^\.BI* .*[ *]$f(" "$page" || { echo "$page: SYNOPSIS lacks $f"; bad=1; }
-		grep -q "%D%/$f\.3" "$man/local.mk" || { echo "local.mk lacks $f.3"; bad=1; }
+			echo "$page: NAME lacks $f"
+		grep -q "^\.BI* .*[ *]$f(" "$page" || echo "$page: SYNOPSIS lacks $f"
+		grep -q "%D%/$f\.3" "$man/local.mk" || echo "local.mk lacks $f.3"
 	done
-	test "$count" -eq 117 || { echo "$count functions in the headers"; bad=1; }
-	return "$bad"
+	test "$count" -eq 117 || echo "$count functions in the headers"
 }
 
 every_name_is_a_function() {
-	bad=0
 	public_functions >"$dir/functions"
 	for page in "$man"/*.3; do
 		file=${page##*/}
@@ -54,15 +50,13 @@ every_name_is_a_function() {
 		POSIXTRACE_*)
 			grep -q "^#define ${file%.3}(" "$PTRC_SOURCE/include/posixtrace.h" && continue ;;
 		esac
-		grep -qx "${file%.3}" "$dir/functions" || { echo "$file: no such function"; bad=1; }
-		test -r "$(page_of "$file")" || { echo "$file links to nothing"; bad=1; }
+		grep -qx "${file%.3}" "$dir/functions" || echo "$file: no such function"
+		test -r "$(page_of "$file")" || echo "$file links to nothing"
 	done
-	return "$bad"
 }
 
 # Pages of ours that the text and SEE ALSO speak of.
 every_reference_leads_somewhere() {
-	bad=0
 	for page in "$man"/*.[1357]; do
 		refs=$(sed -n 's/^\(\.BR\|\.RB (\) \(\(posix\|ptrace\)[a-z_.\\-]*\) (\([1357]\)).*/\2.\4/p' "$page" |
 			sed 's/\\//g' | sort -u)
@@ -70,22 +64,19 @@ every_reference_leads_somewhere() {
 			case $ref in
 			posix_spawn.3) continue ;;
 			esac
-			test -r "$man/$ref" || { echo "${page##*/}: $ref"; bad=1; }
+			test -r "$man/$ref" || echo "${page##*/}: $ref"
 		done
 	done
-	return "$bad"
 }
 
 every_section_is_there() {
-	bad=0
 	for page in "$man"/*.3; do
 		grep -q '^\.so ' "$page" && continue
 		for section in NAME SYNOPSIS DESCRIPTION '"RETURN VALUE"' ERRORS ATTRIBUTES NOTES \
 			'"SEE ALSO"'; do
-			grep -qx "\.SH $section" "$page" || { echo "${page##*/}: $section"; bad=1; }
+			grep -qx "\.SH $section" "$page" || echo "${page##*/}: $section"
 		done
 	done
-	return "$bad"
 }
 
 # Requirements with a decision of ours.
@@ -96,24 +87,20 @@ decided() {
 }
 
 every_decision_is_told() {
-	bad=0
 	decided | sort -u >"$dir/decided"
-	test "$(wc -l <"$dir/decided")" -gt 200 || { echo "cannot find the decisions"; bad=1; }
+	test "$(wc -l <"$dir/decided")" -gt 200 || echo "cannot find the decisions"
 	sed -n 's/^| \([A-Z]*-[0-9]*\) |.*/\1/p' "$docs/conformance.md" | sort -u |
-		comm -23 "$dir/decided" - | sed 's/^/conformance.md: /' | grep . && bad=1
+		comm -23 "$dir/decided" - | sed 's/^/conformance.md: /'
 	cat "$man"/*.[357] | grep -oE '[A-Z0-9-]+-[0-9]+' | sort -u |
-		comm -23 "$dir/decided" - | sed 's/^/man: /' | grep . && bad=1
-	return "$bad"
+		comm -23 "$dir/decided" - | sed 's/^/man: /'
 }
 
 every_choice_is_required() {
-	bad=0
 	ids=$(cat "$man"/*.[37] "$docs/conformance.md" | grep -oE '\b[A-Z]{3,}-[0-9]{2}\b' |
 		sort -u)
 	for id in $ids; do
-		grep -q "^- $id " "$docs/requirements.md" || { echo "unknown: $id"; bad=1; }
+		grep -q "^- $id " "$docs/requirements.md" || echo "unknown: $id"
 	done
-	return "$bad"
 }
 
 # Both have the same tables, cell by cell.
@@ -128,34 +115,30 @@ log_format_is_told() {
 }
 
 every_command_is_in_the_overview() {
-	bad=0
 	for page in "$man"/ptrace-*.1; do
 		command=${page##*/}
 		command=$(echo "${command%.1}" | sed 's/-/\\\\-/g')
 		sed -n '/^\.SH COMMANDS/,/^\.SH /p' "$man/posixtrace.7" | grep -q "^\.BR $command (1)" ||
-			{ echo "COMMANDS: $command"; bad=1; }
+			echo "COMMANDS: $command"
 		sed -n '/^\.SH "SEE ALSO"/,$p' "$man/posixtrace.7" | grep -q "^\.BR $command (1)" ||
-			{ echo "SEE ALSO: $command"; bad=1; }
+			echo "SEE ALSO: $command"
 	done
-	return "$bad"
 }
 
 # Those of a command are among those of all; ptrace-run's are also COMMAND's.
 statuses_are_shared() {
-	bad=0
 	sed -n '/^\.SH "EXIT STATUS OF THE COMMANDS"/,/^\.SH EX/p' "$man/posixtrace.7" |
 		grep -A 1 '^\.TP' | grep -oE '\b[0-9]+\b' | sort -u >"$dir/all"
-	test "$(wc -l <"$dir/all")" -eq 9 || { cat "$dir/all"; return 1; }
+	test "$(wc -l <"$dir/all")" -eq 9 || cat "$dir/all"
 	for page in "$man"/ptrace-*.1; do
 		sed -n '/^\.SH "EXIT STATUS"/,/^\.SH /p' "$page" | grep -A 1 '^\.TP' |
 			grep -E '^\.B' | grep -v ' 0 to 124\| 128+' | grep -oE '\b[0-9]+\b' |
 			sort -u >"$dir/its"
-		test -s "$dir/its" || { echo "${page##*/}: no exit status"; bad=1; }
-		comm -23 "$dir/its" "$dir/all" | sed "s/^/${page##*/}: /" | grep . && bad=1
+		test -s "$dir/its" || echo "${page##*/}: no exit status"
+		comm -23 "$dir/its" "$dir/all" | sed "s/^/${page##*/}: /"
 		sed -n '/^\.SH "SEE ALSO"/,$p' "$page" | grep -q '^\.BR posixtrace (7)' ||
-			{ echo "${page##*/}: SEE ALSO posixtrace(7)"; bad=1; }
+			echo "${page##*/}: SEE ALSO posixtrace(7)"
 	done
-	return "$bad"
 }
 
 # Neither formatter has anything to say. A page that only links to another has no text.
@@ -170,27 +153,25 @@ pages_are_sound() {
 
 # ---- the programs in posixtrace(7) ----
 
-# example NAME: the program of that name, as a reader of the page sees it
+# example PAGE NAME: the program of that name, as a reader of the page sees it
 example() {
-	sed -n "/^\.\\\\\" BEGIN $1\$/,/^\.\\\\\" END $1\$/p" "$man/posixtrace.7" |
+	sed -n "/^\.\\\\\" BEGIN $2\$/,/^\.\\\\\" END $2\$/p" "$man/$1" |
 		sed -e '/^\./d' -e 's/\\-/-/g' -e 's/\\&//g' -e 's/\\e/\\/g'
 }
 
 # What groff takes without a word and shows otherwise than it is written: quotes that open an argument
 # are not shown, and of words that change their font in turn those without blanks in quotes join.
 fonts_are_as_written() {
-	bad=0
 	grep -nE '^\.[BI] [^"]* "' "$man"/*.[1357] &&
-		{ echo 'quotes that are not shown: write \\(dq'; bad=1; }
+		echo 'quotes that are not shown: write \\(dq'
 	grep -nE '^\.[BIR][BIR] [^" ]*[A-Za-z][,:;]( |$)' "$man"/*.[1357] &&
-		{ echo 'the mark belongs to the second word'; bad=1; }
-	return "$bad"
+		echo 'the mark belongs to the second word'
 }
 
 examples_compile() {
 	test -r "$static" || { echo "no $static"; return 77; }
 	for program in controller target analyzer; do
-		example "$program.c" >"$dir/$program.c"
+		example posixtrace.7 "$program.c" >"$dir/$program.c"
 		grep -q 'int main' "$dir/$program.c" || { echo "no $program.c"; return 1; }
 		# shellcheck disable=SC2086 # CC may be a command with arguments
 		$CC $PTRC_SAN_CFLAGS -I"$include" -Wall -Wextra -Werror "$dir/$program.c" \
@@ -218,8 +199,7 @@ examples_run() {
 cxx_example_works() {
 	test -n "$CXX" || { echo 'no C++ compiler'; return 77; }
 	test -r "$static" || { echo "no $static"; return 77; }
-	sed -n '/^\.\\" BEGIN events.cc$/,/^\.\\" END events.cc$/p' "$man/posixtrace.hpp.3" |
-		sed -e '/^\./d' -e 's/\\-/-/g' -e 's/\\&//g' >"$dir/events.cc"
+	example posixtrace.hpp.3 events.cc >"$dir/events.cc"
 	grep -q 'int main' "$dir/events.cc" || { echo 'no program'; return 1; }
 	# shellcheck disable=SC2086 # CXX may be a command with arguments
 	$CXX -std=c++17 $PTRC_SAN_CFLAGS -I"$include" -Wall -Wextra -Werror "$dir/events.cc" \
@@ -244,9 +224,7 @@ python_example_works() (
 	PATH=$PTRC_BUILD/src:$PATH
 	cd "$dir" || exit 1
 	for program in events reader; do
-		sed -n "/^\.\\\\\" BEGIN $program.py\$/,/^\.\\\\\" END $program.py\$/p" \
-			"$man/posixtrace-python.3" |
-			sed -e '/^\./d' -e 's/\\-/-/g' -e 's/\\&//g' >"$program.py"
+		example posixtrace-python.3 "$program.py" >"$program.py"
 		test -s "$program.py" || { echo "no $program.py"; exit 1; }
 	done
 	ptrace-run -o run.log -- python3 events.py || exit 1
@@ -254,18 +232,18 @@ python_example_works() (
 	lines 3 '^20.* [0-9]* [012] select 1$'
 )
 
-result 'every function has a page, which names and declares it' every_function_has_a_page
-result 'every page is one of a function or a macro' every_name_is_a_function
-result 'every page that is referred to exists' every_reference_leads_somewhere
-result 'every page of a function has all sections' every_section_is_there
+result 'every function has a page, which names and declares it' silent every_function_has_a_page
+result 'every page is one of a function or a macro' silent every_name_is_a_function
+result 'every page that is referred to exists' silent every_reference_leads_somewhere
+result 'every page of a function has all sections' silent every_section_is_there
 result 'every decision is in the manual and the conformance statement [GEN-03]' \
-	every_decision_is_told
-result 'every requirement they speak of exists' every_choice_is_required
-result 'every command is in the overview' every_command_is_in_the_overview
-result 'exit statuses of the commands are those of the overview' statuses_are_shared
+	silent every_decision_is_told
+result 'every requirement they speak of exists' silent every_choice_is_required
+result 'every command is in the overview' silent every_command_is_in_the_overview
+result 'exit statuses of the commands are those of the overview' silent statuses_are_shared
 result 'the format of the log is told as in its document' log_format_is_told
 result 'the formatters find nothing wrong' pages_are_sound
-result 'words and their fonts are shown as they are written' fonts_are_as_written
+result 'words and their fonts are shown as they are written' silent fonts_are_as_written
 result 'the programs of the overview compile without a warning' examples_compile
 result 'the programs of the overview work together [GEN-12]' examples_run
 

@@ -28,3 +28,8 @@ result() {
 		;;
 	esac
 }
+
+# silent COMMAND...: succeeds if the command prints nothing
+silent() {
+	! "$@" 2>&1 | grep .
+}
