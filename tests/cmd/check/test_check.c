@@ -2,6 +2,7 @@
 /* What rules come to: each kind, with events that were made up. */
 #include "config.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 
 #include "tests/support/harness.h"
@@ -63,7 +64,8 @@ static void begin(const char *rule)
  */
 static void take(const char *script)
 {
-	while (*script) {
+	script += *script == ' ';
+	while (*script && *script != '=' && !isalpha(script[1])) {
 		char event = *script++;
 		uint32_t key = 0;
 		unsigned int source = 0;
@@ -134,6 +136,27 @@ static void free_all(void)
 	free(rules.list);
 }
 
+static void finish(void)
+{
+	ending.gap_count = judge.gap_count;
+	ending.first_gap_ns = judge.first_gap_ns;
+	ending.early_end_ns = judge.early_end_ns;
+	ptrc_judge_end(&judge, &ending);
+}
+
+/* How many the rule has counted, as a text that stays until the next call. */
+static const char *counts(void)
+{
+	static char text[100];
+	struct ptrc_trial *t = &judge.trials[0];
+
+	finish();
+	snprintf(text, sizeof(text), "%d kept, %d broken, %d doubtful, %d open", (int)t->kept,
+		 (int)t->broken, (int)t->doubtful, (int)t->open);
+	free_all();
+	return text;
+}
+
 /* The verdict and its reason, as a text that stays until the next call. */
 static const char *end(void)
 {
@@ -141,10 +164,7 @@ static const char *end(void)
 	static char text[500];
 	struct ptrc_trial *t = &judge.trials[0];
 
-	ending.gap_count = judge.gap_count;
-	ending.first_gap_ns = judge.first_gap_ns;
-	ending.early_end_ns = judge.early_end_ns;
-	ptrc_judge_end(&judge, &ending);
+	finish();
 	snprintf(text, sizeof(text), "%s: %s", words[t->verdict], t->reason);
 	for (size_t i = 0; i < ptrc_trial_cases(t)->count; i++) {
 		const struct ptrc_case *c = &ptrc_trial_cases(t)->list[i];
@@ -157,430 +177,329 @@ static const char *end(void)
 	return text;
 }
 
-/* What the rule comes to with these events. */
-static const char *judged(const char *rule, const char *script)
+static bool is_said(const char *text, const char *word)
 {
-	begin(rule);
-	take(script);
-	return end();
+	return strstr(text, word) != NULL;
 }
 
-/* The same of a log that has no end. */
-static const char *judged_open(const char *rule, const char *script)
+/*
+ * Each case is "script => result" for the rule that is the text before it, or ", more <- script => result"
+ * for that rule with more of it, or "rule <- script => result". In a script, `open' is a log that has no end,
+ * `ended' one that was closed when all processes had ended, `holed' one that lacks something, and nobody
+ * knows where.
+ */
+static void check_cases(const char *(*result)(void), const char *const *cases)
 {
-	begin(rule);
-	take(script);
-	ending.is_unclosed = true;
-	return end();
+	const char *rule = "";
+
+	for (; *cases; cases++) {
+		const char *text = *cases, *script = strstr(text, " <- ");
+		const char *expected = strstr(text, " => "), *got;
+		char whole[200];
+
+		if (!expected) {
+			rule = text;
+			continue;
+		}
+		snprintf(whole, sizeof(whole), "%s%.*s", script && *text != ',' ? "" : rule,
+			 script ? (int)(script - text) : 0, text);
+		begin(whole);
+		take(script ? script + strlen(" <- ") : text);
+		ending.is_unclosed |= is_said(text, " open => ");
+		ending.have_all_ended = is_said(text, " ended => ");
+		ending.has_unplaced_loss = is_said(text, " holed => ");
+		got = result();
+		if (strcmp(got, expected + strlen(" => ")) != 0)
+			harness_fail("%s: %s, and not %s", whole, text, got);
+	}
 }
 
-/* The same of a log that was closed when all processes had ended. */
-static const char *judged_ended(const char *rule, const char *script)
-{
-	begin(rule);
-	take(script);
-	ending.have_all_ended = true;
-	return end();
-}
+#define CHECK_CASES(result, ...) check_cases(result, (const char *const[]){__VA_ARGS__, NULL})
 
-/* The same of one that lacks something, and nobody knows where. */
-static const char *judged_holed(const char *rule, const char *script)
-{
-	begin(rule);
-	take(script);
-	ending.has_unplaced_loss = true;
-	return end();
-}
+/* clang-format off */
 
 TEST(never, "")
 {
-	CHECK_STR_EQ(judged("never: a", "b@1 b@2"), "pass: did not happen");
-	CHECK_STR_EQ(judged("never: a", "a@1 b@2 a@3 a@4 a@5"),
-		     "fail: happened 4 times | 1 happened | 3 happened | 4 happened");
-	CHECK_STR_EQ(judged("never: a, where: 'data.id > 5'", "a1@1 a5@2"), "pass: did not happen");
-	CHECK_STR_EQ(judged("never: a, where: 'data.id > 5'", "a1@1 a6@2"),
-		     "fail: happened 1 time | 2 happened");
-	CHECK_STR_EQ(judged("never: a where data.id > 5", "a1@1 a6@2"),
-		     "fail: happened 1 time | 2 happened");
-	CHECK_STR_EQ(judged("never: '[ab]'", "b@1"), "fail: happened 1 time | 1 happened");
-	CHECK_STR_EQ(judged("never: a", "b@1 !@2"), "undecided: did not happen; events were lost");
-	CHECK_STR_EQ(judged("never: a, at_loss: ignore", "b@1 !@2"), "pass: did not happen");
-	CHECK_STR_EQ(judged("never: a, at_loss: fail", "b@1 !@2"),
-		     "fail: did not happen; events were lost");
-	CHECK_STR_EQ(judged_holed("never: a", "b@1"),
-		     "undecided: did not happen; events were lost");
-	CHECK_STR_EQ(judged_open("never: a", "b@1"),
-		     "undecided: did not happen; the log has no end");
-	CHECK_STR_EQ(judged_open("never: a, at_end: ignore", "b@1"), "pass: did not happen");
-	CHECK_STR_EQ(judged("never: a", "a@1 !@2"), "fail: happened 1 time | 1 happened");
-	CHECK_STR_EQ(judged_holed("never: a", "a@1"), "fail: happened 1 time | 1 happened");
-	CHECK_STR_EQ(judged("never: a", ""), "pass: did not happen");
+	CHECK_CASES(end,
+		"never: a",
+		"b@1 b@2 => pass: did not happen",
+		"a@1 b@2 a@3 a@4 a@5 => fail: happened 4 times | 1 happened | 3 happened | 4 happened",
+		"b@1 !@2 => undecided: did not happen; events were lost",
+		"b@1 holed => undecided: did not happen; events were lost",
+		"b@1 open => undecided: did not happen; the log has no end",
+		"a@1 !@2 => fail: happened 1 time | 1 happened",
+		"a@1 holed => fail: happened 1 time | 1 happened",
+		" => pass: did not happen",
+		"never: a, where: 'data.id > 5'",
+		"a1@1 a5@2 => pass: did not happen",
+		"a1@1 a6@2 => fail: happened 1 time | 2 happened",
+		"never: a where data.id > 5 <- a1@1 a6@2 => fail: happened 1 time | 2 happened",
+		"never: '[ab]' <- b@1 => fail: happened 1 time | 1 happened",
+		"never: a, at_loss: ignore <- b@1 !@2 => pass: did not happen",
+		"never: a, at_loss: fail <- b@1 !@2 => fail: did not happen; events were lost",
+		"never: a, at_end: ignore <- b@1 open => pass: did not happen");
 }
 
 TEST(exists, "")
 {
-	CHECK_STR_EQ(judged("exists: a", "b@1 a@2"), "pass: happened");
-	CHECK_STR_EQ(judged("exists: a", "b@1"), "fail: did not happen");
-	CHECK_STR_EQ(judged("exists: a", ""), "fail: did not happen");
-	CHECK_STR_EQ(judged("exists: a", "!@1 b@2"), "undecided: did not happen; events were lost");
-	CHECK_STR_EQ(judged("exists: a", "!@1 a@2"), "pass: happened");
-	CHECK_STR_EQ(judged_open("exists: a", "b@1"),
-		     "undecided: did not happen; the log has no end");
-	CHECK_STR_EQ(judged("exists: a, within: 5us", "b@1 a@6"), "pass: happened");
-	CHECK_STR_EQ(judged("exists: a, within: 5us, of: start", "b@1 a@7 a@8"),
-		     "fail: did not happen within 5us | 7 came after 6us");
-	CHECK_STR_EQ(judged("exists: a, within: 5us", "b@1 .@7"), "fail: did not happen");
-	CHECK_STR_EQ(judged("exists: a, within: 5us", "b@1 .@6"),
-		     "undecided: did not happen; the log ends before that was decided");
-	CHECK_STR_EQ(judged("exists: a, within: 5us, at_end: ignore", "b@1 .@6"),
-		     "pass: did not happen");
-	CHECK_STR_EQ(judged("exists: a, within: 5us, at_end: fail", "b@1 .@6"),
-		     "fail: did not happen; the log ends before that was decided");
-	CHECK_STR_EQ(judged("exists: a, within: 5us, of: b", "c@1 b@20 a@25"), "pass: happened");
-	CHECK_STR_EQ(judged("exists: a, within: 5us, of: b", "a@1 b@20 .@26"),
-		     "fail: did not happen");
-	CHECK_STR_EQ(judged("exists: a, within: 5us, of: b", "a@1"), "fail: there was no b");
-	CHECK_STR_EQ(judged("exists: a, within: 5us, of: b", "b@1 !@3 a@10"),
-		     "undecided: did not happen within 5us; events were lost | 10 came after 9us");
-	/* Of another thread, so near that nobody knows which was the first. */
-	CHECK_STR_EQ(judged("exists: a, within: 5us, of: b", "a/2@19.5 b@20 .@50"),
-		     "pass: happened");
-	CHECK_STR_EQ(judged("exists: a, within: 5us, of: b", "a@19.5 b@20 .@50"),
-		     "fail: did not happen");
+	CHECK_CASES(end,
+		"exists: a",
+		"b@1 a@2 => pass: happened",
+		"b@1 => fail: did not happen",
+		" => fail: did not happen",
+		"!@1 b@2 => undecided: did not happen; events were lost",
+		"!@1 a@2 => pass: happened",
+		"b@1 open => undecided: did not happen; the log has no end",
+		"exists: a, within: 5us",
+		"b@1 a@6 => pass: happened",
+		"b@1 .@7 => fail: did not happen",
+		"b@1 .@6 => undecided: did not happen; the log ends before that was decided",
+		", of: start <- b@1 a@7 a@8 => fail: did not happen within 5us | 7 came after 6us",
+		", at_end: ignore <- b@1 .@6 => pass: did not happen",
+		", at_end: fail <- b@1 .@6 => fail: did not happen; the log ends before that was decided",
+		"exists: a, within: 5us, of: b",
+		"c@1 b@20 a@25 => pass: happened",
+		"a@1 b@20 .@26 => fail: did not happen",
+		"a@1 => fail: there was no b",
+		"b@1 !@3 a@10 => undecided: did not happen within 5us; events were lost | 10 came after 9us",
+		/* Of another thread, so near that nobody knows which was the first. */
+		"a/2@19.5 b@20 .@50 => pass: happened",
+		"a@19.5 b@20 .@50 => fail: did not happen");
 }
 
 /* Where patterns name the same event, it is not what it needs itself. */
 TEST(no_event_is_what_it_requires, "")
 {
-	CHECK_STR_EQ(judged("before: a, require: a", "a@1 .@9"),
-		     "fail: 1 of 1 lack what they require before them | 1 none before it");
-	CHECK_STR_EQ(judged("before: a, require: a where data.id == 1, by: tid", "a1@1 a2@2 a2@3"),
-		     "fail: 1 of 3 lack what they require before them | 1 none before it");
-	CHECK_STR_EQ(judged("before: a where data.id == 2, require: '[ab]', within: 3us",
-			    "b@1 a2@2 a2@4"),
-		     "pass: 2 of 2 have what they require before them");
-	CHECK_STR_EQ(judged("before: a where data.id == 2, require: '[ab]', within: 3us",
-			    "b@1 a2@2 a2@6"),
-		     "fail: 1 of 2 lack what they require before them | 6 none before it");
-	CHECK_STR_EQ(judged("exists: a, within: 5us, of: a", "a@1 .@9"), "fail: did not happen");
-	CHECK_STR_EQ(judged("exists: a, within: 5us, of: a", "a@1 a@6 .@9"), "pass: happened");
-	CHECK_STR_EQ(judged("exists: '[ab]', within: 5us, of: b", "a/2@9.5 b@10 .@50"),
-		     "pass: happened");
-	CHECK_STR_EQ(judged("exists: '[ab]', within: 5us, of: b", "b@10 .@50"),
-		     "fail: did not happen");
-	CHECK_STR_EQ(judged("order: [a, a]", "a@1 .@9"),
-		     "undecided: not all have happened, at least 1 wanted; the log ends before "
-		     "that was decided | 1 no a by the end of the log");
-	CHECK_STR_EQ(judged("order: [a, a]", "a@1 a@1"), "pass: in order");
-	CHECK_STR_EQ(judged("order: [a, b, a]", "a@1 b@2 a@3"), "pass: in order");
-	CHECK_STR_EQ(judged("order: [a, b, a]", "a@1 b@2 .@3"),
-		     "undecided: not all have happened, at least 1 wanted; the log ends before "
-		     "that was decided | 2 no a by the end of the log");
-	CHECK_STR_EQ(judged("order: ['[ab]', b], by: data.id", "b1@1 b2@2 b1@3 a2@4 b2@5"),
-		     "pass: 2 of 2 in order");
-	CHECK_STR_EQ(judged("order: [b, '[ab]']", "a@1 b@3"),
-		     "fail: out of order | 1 came before the first b");
+	CHECK_CASES(end,
+		"before: a, require: a <- a@1 .@9 => fail: 1 of 1 lack what they require before them | 1 none before it",
+		"before: a, require: a where data.id == 1, by: tid <- a1@1 a2@2 a2@3 => fail: 1 of 3 lack what they require before them | 1 none before it",
+		"before: a where data.id == 2, require: '[ab]', within: 3us",
+		"b@1 a2@2 a2@4 => pass: 2 of 2 have what they require before them",
+		"b@1 a2@2 a2@6 => fail: 1 of 2 lack what they require before them | 6 none before it",
+		"exists: a, within: 5us, of: a",
+		"a@1 .@9 => fail: did not happen",
+		"a@1 a@6 .@9 => pass: happened",
+		"exists: '[ab]', within: 5us, of: b",
+		"a/2@9.5 b@10 .@50 => pass: happened",
+		"b@10 .@50 => fail: did not happen",
+		"order: [a, a]",
+		"a@1 .@9 => undecided: not all have happened, at least 1 wanted; the log ends before that was decided | 1 no a by the end of the log",
+		"a@1 a@1 => pass: in order",
+		"order: [a, b, a]",
+		"a@1 b@2 a@3 => pass: in order",
+		"a@1 b@2 .@3 => undecided: not all have happened, at least 1 wanted; the log ends before that was decided | 2 no a by the end of the log",
+		"order: ['[ab]', b], by: data.id <- b1@1 b2@2 b1@3 a2@4 b2@5 => pass: 2 of 2 in order",
+		"order: [b, '[ab]'] <- a@1 b@3 => fail: out of order | 1 came before the first b");
 	begin("order: [a, a, a]");
 	take("a@1 a@2");
 	CHECK_EQ(judge.trials[0].matched, 2);
 	end();
 }
 
-#define ANSWERED "after: a, expect: b, within: 5us, by: data.id"
-
 /* Nor does it need what needs it: of events that are near to each other one is the first. */
 TEST(no_two_events_are_what_the_other_requires, "")
 {
-	CHECK_STR_EQ(judged("before: a, require: a", "a@10 a/2@10.5 .@90"),
-		     "fail: 1 of 2 lack what they require before them | 10 none before it");
-	CHECK_STR_EQ(judged("before: a, require: a", "a@10 a/2@10.5 a/3@10.7 .@90"),
-		     "fail: 1 of 3 lack what they require before them | 10 none before it");
-	CHECK_STR_EQ(judged("before: a, require: a", "a@10 a@10.2 a/2@10.5 .@90"),
-		     "fail: 1 of 3 lack what they require before them | 10 none before it");
-	CHECK_STR_EQ(judged("before: a, require: '[ab]'", "a@10 b/2@10.5 .@90"),
-		     "pass: 1 of 1 have what they require before them");
-	CHECK_STR_EQ(judged("before: '[ab]', require: b", "a@10 b/2@10.5 .@90"),
-		     "fail: 1 of 2 lack what they require before them | 10.5 none before it");
-	CHECK_STR_EQ(judged("after: a, expect: a, within: 5us", "a@10 a/2@10.5 .@90"),
-		     "fail: 1 of 2 not answered in time | 10.5 not answered for 79.5us");
-	CHECK_STR_EQ(judged("after: a, expect: '[ab]', within: 5us", "b@10 a/2@10.5 .@90"),
-		     "pass: 1 of 1 answered");
-	CHECK_STR_EQ(judged("after: '[ab]', expect: b, within: 5us", "b@10 a/2@10.5 .@90"),
-		     "fail: 1 of 2 not answered in time | 10 not answered for 80us");
+	CHECK_CASES(end,
+		"before: a, require: a",
+		"a@10 a/2@10.5 .@90 => fail: 1 of 2 lack what they require before them | 10 none before it",
+		"a@10 a/2@10.5 a/3@10.7 .@90 => fail: 1 of 3 lack what they require before them | 10 none before it",
+		"a@10 a@10.2 a/2@10.5 .@90 => fail: 1 of 3 lack what they require before them | 10 none before it",
+		"before: a, require: '[ab]' <- a@10 b/2@10.5 .@90 => pass: 1 of 1 have what they require before them",
+		"before: '[ab]', require: b <- a@10 b/2@10.5 .@90 => fail: 1 of 2 lack what they require before them | 10.5 none before it",
+		"after: a, expect: a, within: 5us <- a@10 a/2@10.5 .@90 => fail: 1 of 2 not answered in time | 10.5 not answered for 79.5us",
+		"after: a, expect: '[ab]', within: 5us <- b@10 a/2@10.5 .@90 => pass: 1 of 1 answered",
+		"after: '[ab]', expect: b, within: 5us <- b@10 a/2@10.5 .@90 => fail: 1 of 2 not answered in time | 10 not answered for 80us");
 }
 
 /* A loss may have hidden the event from which the time counts. */
 TEST(the_first_event_may_be_lost, "")
 {
-	static const char rule[] = "exists: a, within: 5us, of: b";
-
-	CHECK_STR_EQ(judged(rule, "!@1 b@20 a@25"), "undecided: happened; events were lost");
-	CHECK_STR_EQ(judged("exists: a, within: 5us, of: b, at_loss: ignore", "!@1 b@20 a@25"),
-		     "pass: happened");
-	CHECK_STR_EQ(judged(rule, "b@20 !@21 a@25"), "pass: happened");
-	CHECK_STR_EQ(judged_holed(rule, "b@20 a@25"), "undecided: happened; events were lost");
-	CHECK_STR_EQ(judged_holed("exists: a", "b@20 a@25"), "pass: happened");
-	CHECK_STR_EQ(judged("exists: a, within: 5us", "!@1 a@2"),
-		     "undecided: happened; events were lost");
-	CHECK_STR_EQ(judged("exists: a, within: 5us", "b@1 !@2 a@3"), "pass: happened");
-	/* What was lost when the time was over makes no difference. */
-	CHECK_STR_EQ(judged(rule, "b@20 c@26 !@27"), "fail: did not happen");
-	CHECK_STR_EQ(judged(rule, "b@20 c@26 a@28 !@29"),
-		     "fail: did not happen within 5us | 28 came after 8us");
-	CHECK_STR_EQ(judged("exists: a, within: 5us", "b@20 !@25"),
-		     "undecided: did not happen; events were lost; the log ends before that was "
-		     "decided");
-	/* With ignore a rule goes by what is there. */
-	CHECK_STR_EQ(judged("exists: a, at_loss: ignore", "b@1 !@2"), "fail: did not happen");
-	CHECK_STR_EQ(judged("exists: a, within: 5us, at_loss: ignore", "b@1 !@2 c@90"),
-		     "fail: did not happen");
-	CHECK_STR_EQ(judged("count: a, min: 2, at_loss: ignore", "a@1 !@2"),
-		     "fail: 1 event | 1 1 event");
-	CHECK_STR_EQ(judged("count: a, min: 1, at_loss: ignore", "a@1 !@2"), "pass: 1 event");
+	CHECK_CASES(end,
+		"exists: a, within: 5us, of: b",
+		"!@1 b@20 a@25 => undecided: happened; events were lost",
+		"b@20 !@21 a@25 => pass: happened",
+		"b@20 a@25 holed => undecided: happened; events were lost",
+		", at_loss: ignore <- !@1 b@20 a@25 => pass: happened",
+		"exists: a",
+		"b@20 a@25 holed => pass: happened",
+		"exists: a, within: 5us",
+		"!@1 a@2 => undecided: happened; events were lost",
+		"b@1 !@2 a@3 => pass: happened",
+		/* What was lost when the time was over makes no difference. */
+		"exists: a, within: 5us, of: b",
+		"b@20 c@26 !@27 => fail: did not happen",
+		"b@20 c@26 a@28 !@29 => fail: did not happen within 5us | 28 came after 8us",
+		"exists: a, within: 5us",
+		"b@20 !@25 => undecided: did not happen; events were lost; the log ends before that was decided",
+		/* With ignore a rule goes by what is there. */
+		"exists: a, at_loss: ignore <- b@1 !@2 => fail: did not happen",
+		", at_loss: ignore <- b@1 !@2 c@90 => fail: did not happen",
+		"count: a, min: 2, at_loss: ignore <- a@1 !@2 => fail: 1 event | 1 1 event",
+		"count: a, min: 1, at_loss: ignore <- a@1 !@2 => pass: 1 event");
 }
 
 /* What was lost may have been so near that it counts as before, or behind, an event. */
 TEST(what_was_lost_may_have_been_near, "")
 {
-	CHECK_STR_EQ(judged(ANSWERED, "!@1 a1@2 b1@8"),
-		     "undecided: 0 of 1 answered; events were lost | 2 answered after 6us");
-	CHECK_STR_EQ(judged(ANSWERED ", tolerance: 0s", "!@1 a1@1 b1@8"),
-		     "fail: 1 of 1 not answered in time | 1 answered after 7us");
-	CHECK_STR_EQ(judged("before: a, require: b", "a1@2 !@3 b1@4"),
-		     "undecided: 0 of 1 have what they require before them; events were lost | 2 "
-		     "none before it");
-	CHECK_STR_EQ(judged("before: a, require: b, tolerance: 0s", "a1@2 !@3 b1@4"),
-		     "fail: 1 of 1 lack what they require before them | 2 none before it");
-	CHECK_STR_EQ(judged("order: [a, b]", "b@3 !@4 a@5"),
-		     "undecided: may be out of order, at least 1 wanted; events were lost | 3 came "
-		     "before the first a");
-	CHECK_STR_EQ(judged("order: [a, b], tolerance: 0s", "b@3 !@4 a@5"),
-		     "fail: out of order | 3 came before the first a");
-	CHECK_STR_EQ(judged("order: [a, b]", "a@1 b@3 !@3.5"), "pass: in order");
-	/* The same behind the end of a log that was not closed. */
-	CHECK_STR_EQ(judged_open("before: a, require: b", "a@2 .@3"),
-		     "undecided: 0 of 1 have what they require before them; 1 open at the end of "
-		     "the log | 2 none before it");
-	CHECK_STR_EQ(judged_open("before: a, require: b", "a@2 .@3.1"),
-		     "fail: 1 of 1 lack what they require before them | 2 none before it");
-	CHECK_STR_EQ(judged_open("order: [a, b]", "b@2 .@3"),
-		     "undecided: not all have happened, at least 1 wanted; the log has no end | 2 "
-		     "came without any a before it");
-	CHECK_STR_EQ(judged_open("order: [a, b]", "b@2 .@3.1"),
-		     "fail: out of order | 2 came without any a before it");
-	CHECK_STR_EQ(judged_open("order: [a, b]", "b@2 a@3.1"),
-		     "fail: out of order | 2 came before the first a");
-	/* A value that is not there may have too few. */
-	CHECK_STR_EQ(judged("count: a, min: 2, per: data.id", "a1@1 a1@2 !@3"),
-		     "undecided: 2 events of 1 value of data.id; events were lost");
-	CHECK_STR_EQ(judged_open("count: a, min: 2, per: data.id", "a1@1 a1@2"),
-		     "undecided: 2 events of 1 value of data.id; the log has no end");
-	CHECK_STR_EQ(judged("count: a, min: 1, per: data.id", "a1@1 !@3"),
-		     "pass: 1 event of 1 value of data.id");
+	CHECK_CASES(end,
+		"after: a, expect: b, within: 5us, by: data.id",
+		"!@1 a1@2 b1@8 => undecided: 0 of 1 answered; events were lost | 2 answered after 6us",
+		", tolerance: 0s <- !@1 a1@1 b1@8 => fail: 1 of 1 not answered in time | 1 answered after 7us",
+		"before: a, require: b",
+		"a1@2 !@3 b1@4 => undecided: 0 of 1 have what they require before them; events were lost | 2 none before it",
+		", tolerance: 0s <- a1@2 !@3 b1@4 => fail: 1 of 1 lack what they require before them | 2 none before it",
+		"order: [a, b]",
+		"b@3 !@4 a@5 => undecided: may be out of order, at least 1 wanted; events were lost | 3 came before the first a",
+		"a@1 b@3 !@3.5 => pass: in order",
+		", tolerance: 0s <- b@3 !@4 a@5 => fail: out of order | 3 came before the first a",
+		/* The same behind the end of a log that was not closed. */
+		"before: a, require: b",
+		"a@2 .@3 open => undecided: 0 of 1 have what they require before them; 1 open at the end of the log | 2 none before it",
+		"a@2 .@3.1 open => fail: 1 of 1 lack what they require before them | 2 none before it",
+		"order: [a, b]",
+		"b@2 .@3 open => undecided: not all have happened, at least 1 wanted; the log has no end | 2 came without any a before it",
+		"b@2 .@3.1 open => fail: out of order | 2 came without any a before it",
+		"b@2 a@3.1 open => fail: out of order | 2 came before the first a",
+		/* A value that is not there may have too few. */
+		"count: a, min: 2, per: data.id",
+		"a1@1 a1@2 !@3 => undecided: 2 events of 1 value of data.id; events were lost",
+		"a1@1 a1@2 open => undecided: 2 events of 1 value of data.id; the log has no end",
+		"count: a, min: 1, per: data.id <- a1@1 !@3 => pass: 1 event of 1 value of data.id");
 }
 
 /* One of several that are near, whichever thread the last one is of. */
 TEST(any_of_the_near_events_counts, "")
 {
-	CHECK_STR_EQ(judged(ANSWERED, "b1/2@10 b1@10.1 a1@10.5 .@50"), "pass: 1 of 1 answered");
-	CHECK_STR_EQ(judged(ANSWERED, "b1@10 b1/2@10.1 a1@10.5 .@50"), "pass: 1 of 1 answered");
-	CHECK_STR_EQ(judged(ANSWERED, "b1/2@10 b1/2@10.8 b2/2@11 a1@11.5 .@50"),
-		     "pass: 1 of 1 answered");
-	CHECK_STR_EQ(judged("exists: a, within: 5us, of: b", "a/2@9.5 a@9.8 b@10 .@50"),
-		     "pass: happened");
-	CHECK_STR_EQ(judged("exists: a, within: 5us, of: b", "a/2@8.5 a@9.8 b@10 .@50"),
-		     "fail: did not happen");
+	CHECK_CASES(end,
+		"after: a, expect: b, within: 5us, by: data.id",
+		"b1/2@10 b1@10.1 a1@10.5 .@50 => pass: 1 of 1 answered",
+		"b1@10 b1/2@10.1 a1@10.5 .@50 => pass: 1 of 1 answered",
+		"b1/2@10 b1/2@10.8 b2/2@11 a1@11.5 .@50 => pass: 1 of 1 answered",
+		"exists: a, within: 5us, of: b",
+		"a/2@9.5 a@9.8 b@10 .@50 => pass: happened",
+		"a/2@8.5 a@9.8 b@10 .@50 => fail: did not happen");
 }
 
 /* As ptrace-stat measures them. */
 TEST(pairs_at_places_with_losses, "")
 {
-	static const char by_key[] = "pair: [a, b], by: data.id, min_count: 1, at_loss: ignore";
-
-	CHECK_STR_EQ(
-		judged("pair: [a, posix_trace_stop], min_count: 1, at_loss: ignore", "a@1 S@5"),
-		"pass: 1 pair");
-	CHECK_STR_EQ(
-		judged("pair: [posix_trace_stop, posix_trace_start], min_count: 1, at_loss: ignore",
-		       "a@1 S@5 G@9"),
-		"pass: 1 pair");
-	CHECK_STR_EQ(
-		judged("pair: [posix_trace_overflow, posix_trace_resume], min_count: 1, at_loss: ignore",
-		       "O@5 R@9"),
-		"pass: 1 pair");
-	CHECK_STR_EQ(judged("pair: [a, posix_trace_start], min_count: 1, at_loss: ignore",
-			    "a@1 S@5 G@9"),
-		     "fail: 0 pairs, at least 1 wanted");
-	CHECK_STR_EQ(judged("after: a, expect: posix_trace_stop, within: 5us", "a@1 S@5"),
-		     "undecided: 1 of 1 answered; events were lost");
-	/* A loss in another log is nothing to a thread, but to a key. */
-	CHECK_STR_EQ(judged("pair: [a, b], min_count: 1, at_loss: ignore", "a@1 !#1@2 b@3"),
-		     "pass: 1 pair");
-	CHECK_STR_EQ(judged("pair: [a, b], min_count: 1, at_loss: ignore", "a@1 !@2 b@3"),
-		     "fail: 0 pairs, at least 1 wanted");
-	CHECK_STR_EQ(judged(by_key, "a@1 !#1@2 b@3"), "fail: 0 pairs, at least 1 wanted");
-	/* It reaches to the next event. */
-	CHECK_STR_EQ(judged(by_key, "S#1@1 a@2 G#1@3 b@4"), "fail: 0 pairs, at least 1 wanted");
-	CHECK_STR_EQ(judged(by_key, "S#1@1 a@2 b@3 G#1@4"), "fail: 0 pairs, at least 1 wanted");
-	CHECK_STR_EQ(judged(by_key, "S#1@1 G#1@2 a@3 b@4"), "pass: 1 pair");
-	CHECK_STR_EQ(judged(ANSWERED, "S#1@1 a@2 G#1@3 .@90"),
-		     "undecided: 0 of 1 answered; events were lost | 2 not answered for 88us");
+	CHECK_CASES(end,
+		"pair: [a, posix_trace_stop], min_count: 1, at_loss: ignore <- a@1 S@5 => pass: 1 pair",
+		"pair: [posix_trace_stop, posix_trace_start], min_count: 1, at_loss: ignore <- a@1 S@5 G@9 => pass: 1 pair",
+		"pair: [posix_trace_overflow, posix_trace_resume], min_count: 1, at_loss: ignore <- O@5 R@9 => pass: 1 pair",
+		"pair: [a, posix_trace_start], min_count: 1, at_loss: ignore <- a@1 S@5 G@9 => fail: 0 pairs, at least 1 wanted",
+		"after: a, expect: posix_trace_stop, within: 5us <- a@1 S@5 => undecided: 1 of 1 answered; events were lost",
+		/* A loss in another log is nothing to a thread, but to a key. */
+		"pair: [a, b], min_count: 1, at_loss: ignore",
+		"a@1 !#1@2 b@3 => pass: 1 pair",
+		"a@1 !@2 b@3 => fail: 0 pairs, at least 1 wanted",
+		"pair: [a, b], by: data.id, min_count: 1, at_loss: ignore <- a@1 !#1@2 b@3 => fail: 0 pairs, at least 1 wanted",
+		/* It reaches to the next event. */
+		"pair: [a, b], by: data.id, min_count: 1, at_loss: ignore",
+		"S#1@1 a@2 G#1@3 b@4 => fail: 0 pairs, at least 1 wanted",
+		"S#1@1 a@2 b@3 G#1@4 => fail: 0 pairs, at least 1 wanted",
+		"S#1@1 G#1@2 a@3 b@4 => pass: 1 pair",
+		"after: a, expect: b, within: 5us, by: data.id <- S#1@1 a@2 G#1@3 .@90 => undecided: 0 of 1 answered; events were lost | 2 not answered for 88us");
 }
 
 /* What lies within a loss of another log may have had another begin, end or answer there. */
 TEST(a_loss_of_another_log_reaches_to_its_next_event_or_the_end, "")
 {
-	static const char bounds[] = "pair: [a, b], by: data.id, min: '> 5us', max: '< 9us'";
-
-	CHECK_STR_EQ(judged(bounds, "O#1@1 a@2 b@3 a@4 b@24 R#1@30 .@90"),
-		     "undecided: 0 pairs, at least 1 wanted; events were lost");
-	CHECK_STR_EQ(judged(bounds, "O#1@1 R#1@2 a@3 b@13 .@90"),
-		     "fail: 1 pair; min 10us (bound > 5us); max 10us (bound < 9us) | 3 took 10us");
-	CHECK_STR_EQ(judged(bounds, "S#1@1 a@2 b@3 .@90"),
-		     "undecided: 0 pairs, at least 1 wanted; events were lost");
-	CHECK_STR_EQ(judged(ANSWERED, "S#1@1 a@2 b@50 .@90"),
-		     "undecided: 0 of 1 answered; events were lost | 2 answered after 48us");
-	CHECK_STR_EQ(judged(ANSWERED, "O#1@1 a@2 .@90 R#1@95"),
-		     "undecided: 0 of 1 answered; events were lost | 2 not answered for 93us");
-	CHECK_STR_EQ(judged(ANSWERED, "O#1@1 R#1@2 a@5 b@50"),
-		     "fail: 1 of 1 not answered in time | 5 answered after 45us");
+	CHECK_CASES(end,
+		"pair: [a, b], by: data.id, min: '> 5us', max: '< 9us'",
+		"O#1@1 a@2 b@3 a@4 b@24 R#1@30 .@90 => undecided: 0 pairs, at least 1 wanted; events were lost",
+		"O#1@1 R#1@2 a@3 b@13 .@90 => fail: 1 pair; min 10us (bound > 5us); max 10us (bound < 9us) | 3 took 10us",
+		"S#1@1 a@2 b@3 .@90 => undecided: 0 pairs, at least 1 wanted; events were lost",
+		"after: a, expect: b, within: 5us, by: data.id",
+		"S#1@1 a@2 b@50 .@90 => undecided: 0 of 1 answered; events were lost | 2 answered after 48us",
+		"O#1@1 a@2 .@90 R#1@95 => undecided: 0 of 1 answered; events were lost | 2 not answered for 93us",
+		"O#1@1 R#1@2 a@5 b@50 => fail: 1 of 1 not answered in time | 5 answered after 45us");
 }
 
 /* It is not known what came after the end of a log that was never closed, while others went on. */
 TEST(a_log_without_an_end_is_unknown_from_its_last_event_on, "")
 {
-	static const char within[] = "exists: b, within: 1ms";
-	static const char bound[] = "pair: [a, b], by: data.id, max: '< 9us'";
-
-	CHECK_STR_EQ(judged(within, "a@1 X#1@100 .@5000"),
-		     "undecided: did not happen; the log has no end");
-	CHECK_STR_EQ(judged(within, "a@1 X#1@100 b@3000 .@5000"),
-		     "undecided: did not happen within 1ms; the log has no end | 3000 came after "
-		     "2.999ms");
-	CHECK_STR_EQ(judged(within, "a@1 X#1@2000 .@5000"), "fail: did not happen");
-	CHECK_STR_EQ(judged("exists: b, within: 1ms, at_end: ignore", "a@1 X#1@100 .@5000"),
-		     "pass: did not happen");
-	CHECK_STR_EQ(judged("exists: b, within: 1ms, of: a", "c@1 X#1@100 a@200 b@300"),
-		     "undecided: happened; the log has no end");
-	CHECK_STR_EQ(judged("order: [a, c]", "b@1 X#1@100 a@200 c@300 .@5000"),
-		     "undecided: in order; the log has no end");
-	CHECK_STR_EQ(judged("order: [a, c]", "a@1 c@2 X#1@100 .@5000"), "pass: in order");
-	CHECK_STR_EQ(
-		judged("order: [a, c]", "X#1@1 c@2 a@3 .@5000"),
-		"undecided: may be out of order, at least 1 wanted; the log has no end | 2 came before the first "
-		"a");
-	CHECK_STR_EQ(judged("after: a, expect: c, within: 1ms", "a@1 X#1@100 .@5000"),
-		     "undecided: 0 of 1 answered; the log has no end | 1 not answered for 4.999ms");
-	CHECK_STR_EQ(judged("after: a, expect: c, within: 1ms", "b@1 X#1@100 a@200 c@3000"),
-		     "undecided: 0 of 1 answered; the log has no end | 200 answered after 2.8ms");
-	CHECK_STR_EQ(judged("after: a, expect: c, within: 1ms", "a@1 X#1@3000 .@5000"),
-		     "fail: 1 of 1 not answered in time | 1 not answered for 4.999ms");
-	CHECK_STR_EQ(judged("before: a, require: c", "b@1 X#1@100 a@200 .@5000"),
-		     "undecided: 0 of 1 have what they require before them; the log has no end | "
-		     "200 none before it");
-	CHECK_STR_EQ(judged(bound, "X#1@1 a@2 b@50 .@90"),
-		     "undecided: 0 pairs, at least 1 wanted; the log has no end");
-	CHECK_STR_EQ(judged("pair: [a, b], by: data.id, max: '< 9us', at_end: ignore",
-			    "X#1@1 a@2 b@50 .@90"),
-		     "fail: 1 pair; max 48us (bound < 9us) | 2 took 48us");
-	/* Its own thread had no time to end what it had begun. */
-	CHECK_STR_EQ(judged("pair: [a, b], max: '< 9us'", "a#1@1 X#1@2 a/2@3 b/2@5 .@90"),
-		     "undecided: 1 pair; max 2us (bound < 9us); the log has no end");
+	CHECK_CASES(end,
+		"exists: b, within: 1ms",
+		"a@1 X#1@100 .@5000 => undecided: did not happen; the log has no end",
+		"a@1 X#1@100 b@3000 .@5000 => undecided: did not happen within 1ms; the log has no end | 3000 came after 2.999ms",
+		"a@1 X#1@2000 .@5000 => fail: did not happen",
+		", at_end: ignore <- a@1 X#1@100 .@5000 => pass: did not happen",
+		", of: a <- c@1 X#1@100 a@200 b@300 => undecided: happened; the log has no end",
+		"order: [a, c]",
+		"b@1 X#1@100 a@200 c@300 .@5000 => undecided: in order; the log has no end",
+		"a@1 c@2 X#1@100 .@5000 => pass: in order",
+		"X#1@1 c@2 a@3 .@5000 => undecided: may be out of order, at least 1 wanted; the log has no end | 2 came before the first a",
+		"after: a, expect: c, within: 1ms",
+		"a@1 X#1@100 .@5000 => undecided: 0 of 1 answered; the log has no end | 1 not answered for 4.999ms",
+		"b@1 X#1@100 a@200 c@3000 => undecided: 0 of 1 answered; the log has no end | 200 answered after 2.8ms",
+		"a@1 X#1@3000 .@5000 => fail: 1 of 1 not answered in time | 1 not answered for 4.999ms",
+		"before: a, require: c <- b@1 X#1@100 a@200 .@5000 => undecided: 0 of 1 have what they require before them; the log has no end | 200 none before it",
+		"pair: [a, b], by: data.id, max: '< 9us'",
+		"X#1@1 a@2 b@50 .@90 => undecided: 0 pairs, at least 1 wanted; the log has no end",
+		", at_end: ignore <- X#1@1 a@2 b@50 .@90 => fail: 1 pair; max 48us (bound < 9us) | 2 took 48us",
+		/* Its own thread had no time to end what it had begun. */
+		"pair: [a, b], max: '< 9us' <- a#1@1 X#1@2 a/2@3 b/2@5 .@90 => undecided: 1 pair; max 2us (bound < 9us); the log has no end");
 }
 
 /* What breaks the rule, and nothing else. */
 TEST(cases_of_pairs, "")
 {
-	static const char rule[] = "pair: [a, b], by: data.id, max: '< 5us'";
-
-	CHECK_STR_EQ(judged(rule, "a3@1 a1@2 b1@12 a2@13 b2@14 .@90"),
-		     "fail: 2 pairs; max 10us (bound < 5us) | 2 took 10us | 1 no end for 89us");
-	CHECK_STR_EQ(judged(rule, "a3@88 a1@2 b1@12 .@90"),
-		     "fail: 1 pair; max 10us (bound < 5us) | 2 took 10us");
-	CHECK_STR_EQ(
-		judged("pair: [a, b], min: '> 3us', max: '< 5us'",
-		       "a@1 b@2 a@3 b@5 a@6 b@9 a@10 b@14 a@20 b@30 a@40 b@49"),
-		"fail: 6 pairs; min 1us (bound > 3us); max 10us (bound < 5us) | 20 took 10us | 1 took 1us | 40 took 9us");
-	CHECK_STR_EQ(
-		judged("pair: [a, b], p50: '< 3us', max: '< 10us'",
-		       "a@1 b@2 a@3 b@4 a@5 b@10 a@20 b@40"),
-		"fail: 4 pairs; p50 1us (bound < 3us); max 20us (bound < 10us) | 20 took 20us");
-}
-
-/* What the rule has counted comes to as many kept, broken, doubtful or open ones. */
-static const char *counts(const char *rule, const char *script, bool is_open)
-{
-	static char text[100];
-	struct ptrc_trial *t;
-
-	begin(rule);
-	take(script);
-	ending.is_unclosed = is_open;
-	ending.gap_count = judge.gap_count;
-	ptrc_judge_end(&judge, &ending);
-	t = &judge.trials[0];
-	snprintf(text, sizeof(text), "%d kept, %d broken, %d doubtful, %d open", (int)t->kept,
-		 (int)t->broken, (int)t->doubtful, (int)t->open);
-	free_all();
-	return text;
+	CHECK_CASES(end,
+		"pair: [a, b], by: data.id, max: '< 5us'",
+		"a3@1 a1@2 b1@12 a2@13 b2@14 .@90 => fail: 2 pairs; max 10us (bound < 5us) | 2 took 10us | 1 no end for 89us",
+		"a3@88 a1@2 b1@12 .@90 => fail: 1 pair; max 10us (bound < 5us) | 2 took 10us",
+		"pair: [a, b], min: '> 3us', max: '< 5us' <- a@1 b@2 a@3 b@5 a@6 b@9 a@10 b@14 a@20 b@30 a@40 b@49 => fail: 6 pairs; min 1us (bound > 3us); max 10us (bound < 5us) | 20 took 10us | 1 took 1us | 40 took 9us",
+		"pair: [a, b], p50: '< 3us', max: '< 10us' <- a@1 b@2 a@3 b@4 a@5 b@10 a@20 b@40 => fail: 4 pairs; p50 1us (bound < 3us); max 20us (bound < 10us) | 20 took 20us");
 }
 
 TEST(counts_by_key, "")
 {
-	static const char few[] = "count: a, min: 2, per: data.id";
-	static const char script[] = "a1@1 a2@2 a1@3 a3@4";
-
-	CHECK_STR_EQ(counts(few, script, false), "1 kept, 2 broken, 0 doubtful, 0 open");
-	CHECK_STR_EQ(counts(few, script, true), "1 kept, 0 broken, 0 doubtful, 2 open");
-	CHECK_STR_EQ(counts(few, "a1@1 a2@2 !@2 a1@3 a3@4", false),
-		     "1 kept, 0 broken, 2 doubtful, 0 open");
-	CHECK_STR_EQ(counts("count: a, min: 2, per: data.id, at_loss: ignore",
-			    "a1@1 a2@2 !@2 a1@3 a3@4", false),
-		     "1 kept, 2 broken, 0 doubtful, 0 open");
-	CHECK_STR_EQ(counts("count: a, max: 1, per: data.id", script, false),
-		     "2 kept, 1 broken, 0 doubtful, 0 open");
-	CHECK_STR_EQ(counts("count: a, max: 1, per: data.id", script, true),
-		     "0 kept, 1 broken, 0 doubtful, 2 open");
-	CHECK_STR_EQ(counts("count: a, max: 1, per: data.id", "a1@1 a2@2 a1@3 !@4", true),
-		     "0 kept, 1 broken, 1 doubtful, 0 open");
-	CHECK_STR_EQ(counts("count: a, min: 1", "b@1", false),
-		     "0 kept, 1 broken, 0 doubtful, 0 open");
-	CHECK_STR_EQ(counts("count: a, max: 1", "b@1", false),
-		     "1 kept, 0 broken, 0 doubtful, 0 open");
-	CHECK_STR_EQ(counts("exists: a", "b@1", false), "0 kept, 1 broken, 0 doubtful, 0 open");
-	CHECK_STR_EQ(counts("exists: a", "b@1 !@2", false), "0 kept, 0 broken, 1 doubtful, 0 open");
-	CHECK_STR_EQ(counts("exists: a, within: 1us, of: b", "!@1 b@2 a@3", false),
-		     "0 kept, 0 broken, 1 doubtful, 0 open");
-	CHECK_STR_EQ(counts("exists: a", "a@1 !@2", false), "1 kept, 0 broken, 0 doubtful, 0 open");
+	CHECK_CASES(counts,
+		"count: a, min: 2, per: data.id",
+		"a1@1 a2@2 a1@3 a3@4 => 1 kept, 2 broken, 0 doubtful, 0 open",
+		"a1@1 a2@2 a1@3 a3@4 open => 1 kept, 0 broken, 0 doubtful, 2 open",
+		"a1@1 a2@2 !@2 a1@3 a3@4 => 1 kept, 0 broken, 2 doubtful, 0 open",
+		", at_loss: ignore <- a1@1 a2@2 !@2 a1@3 a3@4 => 1 kept, 2 broken, 0 doubtful, 0 open",
+		"count: a, max: 1, per: data.id",
+		"a1@1 a2@2 a1@3 a3@4 => 2 kept, 1 broken, 0 doubtful, 0 open",
+		"a1@1 a2@2 a1@3 a3@4 open => 0 kept, 1 broken, 0 doubtful, 2 open",
+		"a1@1 a2@2 a1@3 !@4 open => 0 kept, 1 broken, 1 doubtful, 0 open",
+		"count: a, min: 1 <- b@1 => 0 kept, 1 broken, 0 doubtful, 0 open",
+		"count: a, max: 1",
+		"b@1 => 1 kept, 0 broken, 0 doubtful, 0 open",
+		"exists: a",
+		"b@1 => 0 kept, 1 broken, 0 doubtful, 0 open",
+		"b@1 !@2 => 0 kept, 0 broken, 1 doubtful, 0 open",
+		"a@1 !@2 => 1 kept, 0 broken, 0 doubtful, 0 open",
+		", within: 1us, of: b <- !@1 b@2 a@3 => 0 kept, 0 broken, 1 doubtful, 0 open");
 }
 
 TEST(count, "")
 {
-	CHECK_STR_EQ(judged("count: a, max: 2", "a@1 a@2"), "pass: 2 events");
-	CHECK_STR_EQ(judged("count: a, max: 2", "a@1 a@2 a@3 a@4"), "fail: 4 events | 3 4 events");
-	CHECK_STR_EQ(judged("count: a, min: 2", "a@1 a@2"), "pass: 2 events");
-	CHECK_STR_EQ(judged("count: a, min: 2", "a@1"), "fail: 1 event | 1 1 event");
-	CHECK_STR_EQ(judged("count: a, min: 2", "b@1"), "fail: 0 events");
-	CHECK_STR_EQ(judged("count: a, max: 2", "b@1"), "pass: 0 events");
-	CHECK_STR_EQ(judged("count: a, max: 0", "a@1"), "fail: 1 event | 1 1 event");
-	CHECK_STR_EQ(judged("count: a, max: 1", "a@1 !@2"), "undecided: 1 event; events were lost");
-	CHECK_STR_EQ(judged("count: a, min: 2", "a@1 !@2"),
-		     "undecided: 1 event; events were lost | 1 1 event");
-	/* What has been reached stays reached. */
-	CHECK_STR_EQ(judged("count: a, min: 2", "a@1 !@2 a@3"), "pass: 2 events");
-	CHECK_STR_EQ(judged("count: a, max: 1", "a@1 !@2 a@3"), "fail: 2 events | 3 2 events");
-	CHECK_STR_EQ(judged_holed("count: a, max: 1", "a@1 a@3"), "fail: 2 events | 3 2 events");
-	CHECK_STR_EQ(judged_open("count: a, min: 2", "a@1"),
-		     "undecided: 1 event; the log has no end | 1 1 event");
-	CHECK_STR_EQ(judged_open("count: a, min: 1", "a@1"), "pass: 1 event");
-	CHECK_STR_EQ(judged("count: a, min: 1, max: 2, per: data.id", "a1@1 a2@2 a1@3"),
-		     "pass: 3 events of 2 values of data.id");
-	CHECK_STR_EQ(
-		judged("count: a, max: 2, per: data.id", "a1@1 a2@2 a1@3 a1@4 a3@5 a3@6 a3@7 a3@8"),
-		"fail: 8 events; more than 2 of 2 of 3 values of data.id | 7 4 events | 4 3 "
-		"events");
-	CHECK_STR_EQ(judged("count: a, min: 2, per: data.id", "a1@1 a2@2 a1@3"),
-		     "fail: 3 events; less than 2 of 1 of 2 values of data.id | 2 1 event");
+	CHECK_CASES(end,
+		"count: a, max: 2",
+		"a@1 a@2 => pass: 2 events",
+		"a@1 a@2 a@3 a@4 => fail: 4 events | 3 4 events",
+		"b@1 => pass: 0 events",
+		"count: a, min: 2",
+		"a@1 a@2 => pass: 2 events",
+		"a@1 => fail: 1 event | 1 1 event",
+		"b@1 => fail: 0 events",
+		"a@1 !@2 => undecided: 1 event; events were lost | 1 1 event",
+		"count: a, max: 0 <- a@1 => fail: 1 event | 1 1 event",
+		"count: a, max: 1 <- a@1 !@2 => undecided: 1 event; events were lost",
+		/* What has been reached stays reached. */
+		"a@1 !@2 a@3 => pass: 2 events",
+		"a@1 open => undecided: 1 event; the log has no end | 1 1 event",
+		"count: a, max: 1",
+		"a@1 !@2 a@3 => fail: 2 events | 3 2 events",
+		"a@1 a@3 holed => fail: 2 events | 3 2 events",
+		"count: a, min: 1",
+		"a@1 open => pass: 1 event",
+		", max: 2, per: data.id <- a1@1 a2@2 a1@3 => pass: 3 events of 2 values of data.id",
+		"count: a, max: 2, per: data.id <- a1@1 a2@2 a1@3 a1@4 a3@5 a3@6 a3@7 a3@8 => fail: 8 events; more than 2 of 2 of 3 values of data.id | 7 4 events | 4 3 events",
+		"count: a, min: 2, per: data.id <- a1@1 a2@2 a1@3 => fail: 3 events; less than 2 of 1 of 2 values of data.id | 2 1 event");
 	begin("count: z, max: 0, per: data.id");
 	take("z@1 z@2");
 	CHECK_EQ(judge.trials[0].without_key, 2);
@@ -589,356 +508,225 @@ TEST(count, "")
 
 TEST(after, "")
 {
-	CHECK_STR_EQ(judged(ANSWERED, "a1@1 a2@2 b2@3 b1@6"), "pass: 2 of 2 answered");
-	CHECK_STR_EQ(judged(ANSWERED, "a1@1 a2@2 b2@3 b1@7"),
-		     "fail: 1 of 2 not answered in time | 1 answered after 6us");
-	CHECK_STR_EQ(judged(ANSWERED, "a1@1 a2@2 b1@3 .@90"),
-		     "fail: 1 of 2 not answered in time | 2 not answered for 88us");
-	CHECK_STR_EQ(judged(ANSWERED, "a1@1 a2@2 b1@3 .@7"),
-		     "undecided: 1 of 2 answered; 1 open at the end of the log | 2 not answered by "
-		     "the end of the log");
-	CHECK_STR_EQ(judged(ANSWERED ", at_end: ignore", "a1@1 a2@2 b1@3 .@7"),
-		     "pass: 1 of 2 answered");
-	CHECK_STR_EQ(judged(ANSWERED ", at_end: fail", "a1@1 a2@2 b1@3 .@7"),
-		     "fail: 1 of 2 answered; 1 open at the end of the log | 2 not answered by "
-		     "the end of the log");
-	CHECK_STR_EQ(judged_open(ANSWERED, "a1@1 b1@2"),
-		     "undecided: 1 of 1 answered; the log has no end");
-	/* The answer may have been lost; one that is there has not been. */
-	CHECK_STR_EQ(judged(ANSWERED, "a1@1 !@2 b1@20"),
-		     "undecided: 0 of 1 answered; events were lost | 1 answered after 19us");
-	CHECK_STR_EQ(judged(ANSWERED, "a1@1 !@2 .@20"),
-		     "undecided: 0 of 1 answered; events were lost | 1 not answered for 19us");
-	CHECK_STR_EQ(judged(ANSWERED, "a1@1 !@2 b1@3"),
-		     "undecided: 1 of 1 answered; events were lost");
-	CHECK_STR_EQ(judged(ANSWERED ", at_loss: ignore", "a1@1 !@2 b1@20 a2@21 b2@22"),
-		     "pass: 1 of 2 answered");
-	/* It was late before anything was lost. */
-	CHECK_STR_EQ(judged(ANSWERED, "a1@1 !@7 b1@8"),
-		     "fail: 1 of 1 not answered in time | 1 answered after 7us");
-	CHECK_STR_EQ(judged(ANSWERED, "a1@1 !@2 !@7 b1@8"),
-		     "undecided: 0 of 1 answered; events were lost | 1 answered after 7us");
-	CHECK_STR_EQ(judged(ANSWERED, "!@1 a1@2.1 b1@8.1"),
-		     "fail: 1 of 1 not answered in time | 2.1 answered after 6us");
-	CHECK_STR_EQ(judged_holed(ANSWERED, "a1@2 b1@8"),
-		     "undecided: 1 of 1 not answered in time; events were lost | 2 answered after "
-		     "6us");
-	/* Nothing that is to be answered. */
-	CHECK_STR_EQ(judged(ANSWERED, "b1@1"), "fail: there was none, at least 1 wanted");
-	CHECK_STR_EQ(judged(ANSWERED, "!@1 b1@1"),
-		     "undecided: there was none, at least 1 wanted; events were lost");
-	CHECK_STR_EQ(judged(ANSWERED ", min_count: 0", "b1@1"), "pass: there was none");
-	CHECK_STR_EQ(judged(ANSWERED ", min_count: 3", "a1@1 b1@2 a1@3 b1@4"),
-		     "fail: 2 of 2 answered, at least 3 wanted");
-	/* An answer is for all that are open; they share the fate of the first one. */
-	CHECK_STR_EQ(judged(ANSWERED ", min_count: 3", "a1@1 a1@2 a1@3 b1@6"),
-		     "pass: 3 of 3 answered");
-	CHECK_STR_EQ(judged(ANSWERED ", min_count: 4", "a1@1 a1@2 a1@3 b1@6"),
-		     "fail: 3 of 3 answered, at least 4 wanted");
-	CHECK_STR_EQ(judged(ANSWERED, "a1@1 a1@2 a1@3 b1@7"),
-		     "fail: 3 of 3 not answered in time | 1 answered after 6us");
-	CHECK_STR_EQ(judged(ANSWERED, "a1@1 a1@2 .@4"),
-		     "undecided: 0 of 2 answered; 2 open at the end of the log | 1 not answered by "
-		     "the end of the log");
-	/* Those that came behind the loss are judged by themselves. */
-	CHECK_STR_EQ(judged(ANSWERED, "a1@1 a1@2 !@3 a1@5 .@30"),
-		     "fail: 1 of 3 not answered in time | 5 not answered for 25us");
-	CHECK_STR_EQ(judged(ANSWERED, "a1@1 a1@2 !@3 a1@4 b1@9"),
-		     "undecided: 1 of 3 answered; events were lost | 1 answered after 8us");
-	CHECK_STR_EQ(judged(ANSWERED, "a1@1 !@3 a1@4 a2@5 !@6 a2@8 b1@30 b2@31"),
-		     "fail: 1 of 4 not answered in time | 8 answered after 23us");
-	CHECK_STR_EQ(judged(ANSWERED, "a1@1 !@10 a1@11 !@12 b1@30"),
-		     "fail: 1 of 2 not answered in time | 1 not answered for 11us");
-	CHECK_STR_EQ(judged(ANSWERED, "a1@1 !@2 a1@11 !@22 b1@30"),
-		     "fail: 1 of 2 not answered in time | 11 not answered for 11us");
-	/* Without a key anybody answers. */
-	CHECK_STR_EQ(judged("after: a, expect: b", "a1@1 b2/2@999"), "pass: 1 of 1 answered");
-	CHECK_STR_EQ(judged("after: a, expect: b", "a1@1 .@999"),
-		     "undecided: 0 of 1 answered; 1 open at the end of the log | 1 not answered by "
-		     "the end of the log");
-	/* The event itself may be the answer to the one before. */
-	CHECK_STR_EQ(judged("after: a, expect: a, within: 5us, at_end: ignore", "a@1 a@5 a@9"),
-		     "pass: 2 of 3 answered");
-	CHECK_STR_EQ(judged("after: a, expect: a, within: 5us, at_end: ignore", "a@1 a@5 a@19"),
-		     "fail: 1 of 3 not answered in time | 5 answered after 14us");
-	CHECK_STR_EQ(judged("after: a where data.id == 1, expect: b where data.id == 2",
-			    "a2@1 a1@2 b2@3"),
-		     "pass: 1 of 1 answered");
+	CHECK_CASES(end,
+		"after: a, expect: b, within: 5us, by: data.id",
+		"a1@1 a2@2 b2@3 b1@6 => pass: 2 of 2 answered",
+		"a1@1 a2@2 b2@3 b1@7 => fail: 1 of 2 not answered in time | 1 answered after 6us",
+		"a1@1 a2@2 b1@3 .@90 => fail: 1 of 2 not answered in time | 2 not answered for 88us",
+		"a1@1 a2@2 b1@3 .@7 => undecided: 1 of 2 answered; 1 open at the end of the log | 2 not answered by the end of the log",
+		"a1@1 b1@2 open => undecided: 1 of 1 answered; the log has no end",
+		", at_end: ignore <- a1@1 a2@2 b1@3 .@7 => pass: 1 of 2 answered",
+		", at_end: fail <- a1@1 a2@2 b1@3 .@7 => fail: 1 of 2 answered; 1 open at the end of the log | 2 not answered by the end of the log",
+		/* The answer may have been lost; one that is there has not been. */
+		"a1@1 !@2 b1@20 => undecided: 0 of 1 answered; events were lost | 1 answered after 19us",
+		"a1@1 !@2 .@20 => undecided: 0 of 1 answered; events were lost | 1 not answered for 19us",
+		"a1@1 !@2 b1@3 => undecided: 1 of 1 answered; events were lost",
+		", at_loss: ignore <- a1@1 !@2 b1@20 a2@21 b2@22 => pass: 1 of 2 answered",
+		/* It was late before anything was lost. */
+		"a1@1 !@7 b1@8 => fail: 1 of 1 not answered in time | 1 answered after 7us",
+		"a1@1 !@2 !@7 b1@8 => undecided: 0 of 1 answered; events were lost | 1 answered after 7us",
+		"!@1 a1@2.1 b1@8.1 => fail: 1 of 1 not answered in time | 2.1 answered after 6us",
+		"a1@2 b1@8 holed => undecided: 1 of 1 not answered in time; events were lost | 2 answered after 6us",
+		/* Nothing that is to be answered. */
+		"b1@1 => fail: there was none, at least 1 wanted",
+		"!@1 b1@1 => undecided: there was none, at least 1 wanted; events were lost",
+		", min_count: 0 <- b1@1 => pass: there was none",
+		", min_count: 3 <- a1@1 b1@2 a1@3 b1@4 => fail: 2 of 2 answered, at least 3 wanted",
+		/* An answer is for all that are open; they share the fate of the first one. */
+		", min_count: 3 <- a1@1 a1@2 a1@3 b1@6 => pass: 3 of 3 answered",
+		", min_count: 4 <- a1@1 a1@2 a1@3 b1@6 => fail: 3 of 3 answered, at least 4 wanted",
+		"a1@1 a1@2 a1@3 b1@7 => fail: 3 of 3 not answered in time | 1 answered after 6us",
+		"a1@1 a1@2 .@4 => undecided: 0 of 2 answered; 2 open at the end of the log | 1 not answered by the end of the log",
+		/* Those that came behind the loss are judged by themselves. */
+		"a1@1 a1@2 !@3 a1@5 .@30 => fail: 1 of 3 not answered in time | 5 not answered for 25us",
+		"a1@1 a1@2 !@3 a1@4 b1@9 => undecided: 1 of 3 answered; events were lost | 1 answered after 8us",
+		"a1@1 !@3 a1@4 a2@5 !@6 a2@8 b1@30 b2@31 => fail: 1 of 4 not answered in time | 8 answered after 23us",
+		"a1@1 !@10 a1@11 !@12 b1@30 => fail: 1 of 2 not answered in time | 1 not answered for 11us",
+		"a1@1 !@2 a1@11 !@22 b1@30 => fail: 1 of 2 not answered in time | 11 not answered for 11us",
+		/* Without a key anybody answers. */
+		"after: a, expect: b",
+		"a1@1 b2/2@999 => pass: 1 of 1 answered",
+		"a1@1 .@999 => undecided: 0 of 1 answered; 1 open at the end of the log | 1 not answered by the end of the log",
+		/* The event itself may be the answer to the one before. */
+		"after: a, expect: a, within: 5us, at_end: ignore",
+		"a@1 a@5 a@9 => pass: 2 of 3 answered",
+		"a@1 a@5 a@19 => fail: 1 of 3 not answered in time | 5 answered after 14us",
+		"after: a where data.id == 1, expect: b where data.id == 2 <- a2@1 a1@2 b2@3 => pass: 1 of 1 answered");
 }
 
 TEST(before, "")
 {
-	static const char rule[] = "before: a, require: b, by: data.id";
-
-	CHECK_STR_EQ(judged(rule, "b1@1 a1@2 a1@3"),
-		     "pass: 2 of 2 have what they require before them");
-	CHECK_STR_EQ(judged(rule, "b1@1 a1@2 a2@3 b2@5"),
-		     "fail: 1 of 2 lack what they require before them | 3 none before it");
-	CHECK_STR_EQ(judged(rule, "!@1 b1@2 a1@3 a2@4"),
-		     "undecided: 1 of 2 have what they require before them; events were lost | 4 "
-		     "none before it");
-	CHECK_STR_EQ(judged(rule, "a1@2 !@3.1 b1@4"),
-		     "fail: 1 of 1 lack what they require before them | 2 none before it");
-	CHECK_STR_EQ(judged(rule, "b1@1 a1@2 !@3"),
-		     "undecided: 1 of 1 have what they require before them; events were lost");
-	CHECK_STR_EQ(judged_open(rule, "b1@1 a1@2"),
-		     "undecided: 1 of 1 have what they require before them; the log has no end");
-	CHECK_STR_EQ(judged_holed(rule, "a1@2"),
-		     "undecided: 1 of 1 lack what they require before them; events were lost | 2 "
-		     "none before it");
-	CHECK_STR_EQ(judged(rule, "b1@2"), "pass: there was none");
-	CHECK_STR_EQ(judged("before: a, require: b, min_count: 1", "b1@2"),
-		     "fail: there was none, at least 1 wanted");
-	CHECK_STR_EQ(judged("before: a, require: b, within: 5us", "b@1 a@6 a@7"),
-		     "fail: 1 of 2 lack what they require before them | 7 none before it");
-	/* Of another thread it may have been before. */
-	CHECK_STR_EQ(judged(rule, "a1@10 b1/2@11 .@20"),
-		     "pass: 1 of 1 have what they require before them");
-	CHECK_STR_EQ(judged(rule, "a1@10 a2@10.1 b1/2@10.2 b2/2@12"),
-		     "fail: 1 of 2 lack what they require before them | 10.1 none before it");
-	CHECK_STR_EQ(judged(rule, "a1@10 b1@11 .@20"),
-		     "fail: 1 of 1 lack what they require before them | 10 none before it");
-	CHECK_STR_EQ(judged("before: a, require: b, by: data.id, tolerance: 0s", "a1@10 b1/2@10.5"),
-		     "fail: 1 of 1 lack what they require before them | 10 none before it");
+	CHECK_CASES(end,
+		"before: a, require: b, by: data.id",
+		"b1@1 a1@2 a1@3 => pass: 2 of 2 have what they require before them",
+		"b1@1 a1@2 a2@3 b2@5 => fail: 1 of 2 lack what they require before them | 3 none before it",
+		"!@1 b1@2 a1@3 a2@4 => undecided: 1 of 2 have what they require before them; events were lost | 4 none before it",
+		"a1@2 !@3.1 b1@4 => fail: 1 of 1 lack what they require before them | 2 none before it",
+		"b1@1 a1@2 !@3 => undecided: 1 of 1 have what they require before them; events were lost",
+		"b1@1 a1@2 open => undecided: 1 of 1 have what they require before them; the log has no end",
+		"a1@2 holed => undecided: 1 of 1 lack what they require before them; events were lost | 2 none before it",
+		"b1@2 => pass: there was none",
+		"before: a, require: b, min_count: 1 <- b1@2 => fail: there was none, at least 1 wanted",
+		"before: a, require: b, within: 5us <- b@1 a@6 a@7 => fail: 1 of 2 lack what they require before them | 7 none before it",
+		/* Of another thread it may have been before. */
+		"a1@10 b1/2@11 .@20 => pass: 1 of 1 have what they require before them",
+		"a1@10 a2@10.1 b1/2@10.2 b2/2@12 => fail: 1 of 2 lack what they require before them | 10.1 none before it",
+		"a1@10 b1@11 .@20 => fail: 1 of 1 lack what they require before them | 10 none before it",
+		", tolerance: 0s <- a1@10 b1/2@10.5 => fail: 1 of 1 lack what they require before them | 10 none before it");
 }
 
 TEST(tolerance_of_answers, "")
 {
-	CHECK_STR_EQ(judged(ANSWERED, "b1/2@10 a1@10.5 .@50"), "pass: 1 of 1 answered");
-	CHECK_STR_EQ(judged(ANSWERED, "b1@10 a1@10.5 .@50"),
-		     "fail: 1 of 1 not answered in time | 10.5 not answered for 39.5us");
-	CHECK_STR_EQ(judged(ANSWERED, "b1/2@10 a1@11.5 .@50"),
-		     "fail: 1 of 1 not answered in time | 11.5 not answered for 38.5us");
-	CHECK_STR_EQ(judged(ANSWERED, "b2/2@10 a1@10.5 .@50"),
-		     "fail: 1 of 1 not answered in time | 10.5 not answered for 39.5us");
-	CHECK_STR_EQ(judged(ANSWERED ", tolerance: 2us", "b1/2@10 a1@11.5 .@50"),
-		     "pass: 1 of 1 answered");
-	CHECK_STR_EQ(judged(ANSWERED ", tolerance: 0s", "b1/2@10 a1@10.5 .@50"),
-		     "fail: 1 of 1 not answered in time | 10.5 not answered for 39.5us");
+	CHECK_CASES(end,
+		"after: a, expect: b, within: 5us, by: data.id",
+		"b1/2@10 a1@10.5 .@50 => pass: 1 of 1 answered",
+		"b1@10 a1@10.5 .@50 => fail: 1 of 1 not answered in time | 10.5 not answered for 39.5us",
+		"b1/2@10 a1@11.5 .@50 => fail: 1 of 1 not answered in time | 11.5 not answered for 38.5us",
+		"b2/2@10 a1@10.5 .@50 => fail: 1 of 1 not answered in time | 10.5 not answered for 39.5us",
+		", tolerance: 2us <- b1/2@10 a1@11.5 .@50 => pass: 1 of 1 answered",
+		", tolerance: 0s <- b1/2@10 a1@10.5 .@50 => fail: 1 of 1 not answered in time | 10.5 not answered for 39.5us");
 }
 
 TEST(without_tolerance_what_is_at_the_same_nanosecond_is_in_any_order, "")
 {
-	CHECK_STR_EQ(judged(ANSWERED ", tolerance: 0s", "b1/2@10 a1@10 .@50"),
-		     "pass: 1 of 1 answered");
-	CHECK_STR_EQ(
-		judged("before: a, require: b, by: data.id, tolerance: 0s", "a1@10 b1/2@10 .@50"),
-		"pass: 1 of 1 have what they require before them");
-	CHECK_STR_EQ(judged(ANSWERED ", tolerance: 0s", "b1@10 a1@10 .@50"),
-		     "fail: 1 of 1 not answered in time | 10 not answered for 40us");
-	CHECK_STR_EQ(judged(ANSWERED ", tolerance: 0s", "b1/2@10 a1@10.001 .@50"),
-		     "fail: 1 of 1 not answered in time | 10.001 not answered for 39.999us");
+	CHECK_CASES(end,
+		"after: a, expect: b, within: 5us, by: data.id, tolerance: 0s",
+		"b1/2@10 a1@10 .@50 => pass: 1 of 1 answered",
+		"b1@10 a1@10 .@50 => fail: 1 of 1 not answered in time | 10 not answered for 40us",
+		"b1/2@10 a1@10.001 .@50 => fail: 1 of 1 not answered in time | 10.001 not answered for 39.999us",
+		"before: a, require: b, by: data.id, tolerance: 0s <- a1@10 b1/2@10 .@50 => pass: 1 of 1 have what they require before them");
 }
 
 TEST(how_many_pairs_are_open_at_once, "")
 {
-	static const char rule[] = "pair: [a, b], by: data.id, at-most: 2 at once";
-
-	CHECK_STR_EQ(judged(rule, "a1@10 a2@20 b1@30 a3@40 b2@50 b3@60"),
-		     "pass: 3 pairs; 2 at once (bound 2)");
-	CHECK_STR_EQ(judged(rule, "a1@10 a2@20 a3@30 a4@40 b1@50 b2@60 a5@70 b3@80"),
-		     "fail: 3 pairs; 4 at once (bound 2) | 40 4 at once");
-	/* Begins count that have no end, and no end is needed. */
-	CHECK_STR_EQ(judged(rule, "a1@10 a2@20"), "pass: 0 pairs; 2 at once (bound 2)");
-	CHECK_STR_EQ(judged(rule, "a1@10 a2@20 a3@30"),
-		     "fail: 0 pairs; 3 at once (bound 2) | 30 3 at once");
-	CHECK_STR_EQ(judged(rule, "b1@10"),
-		     "fail: 0 pairs; 0 at once (bound 2), at least 1 wanted");
-	/* Without a field a thread is the key; those of all threads count. */
-	CHECK_STR_EQ(judged("pair: [a, b], at-most: 1 at once", "a/1@10 b/1@20 a/2@30 b/2@40"),
-		     "pass: 2 pairs; 1 at once (bound 1)");
-	CHECK_STR_EQ(judged("pair: [a, b], at-most: 1 at once", "a/1@10 a/2@20 b/1@30 b/2@40"),
-		     "fail: 2 pairs; 2 at once (bound 1) | 20 2 at once");
-	CHECK_STR_EQ(judged("pair: [a, b], at-most: 0 at once, where: data.id > 1", "a1@10 b1@20"),
-		     "fail: 0 pairs; 0 at once (bound 0), at least 1 wanted");
-	/* It may stand beside other bounds, and what breaks each is shown. */
-	CHECK_STR_EQ(judged("pair: [a, b], by: data.id, max: 5us, at-most: 1 at once",
-			    "a1@10 a2@20 b2@21 b1@30"),
-		     "fail: 2 pairs; max 20us (bound 5us); 2 at once (bound 1) | 20 2 at once "
-		     "| 10 took 20us");
+	CHECK_CASES(end,
+		"pair: [a, b], by: data.id, at-most: 2 at once",
+		"a1@10 a2@20 b1@30 a3@40 b2@50 b3@60 => pass: 3 pairs; 2 at once (bound 2)",
+		"a1@10 a2@20 a3@30 a4@40 b1@50 b2@60 a5@70 b3@80 => fail: 3 pairs; 4 at once (bound 2) | 40 4 at once",
+		/* Begins count that have no end, and no end is needed. */
+		"a1@10 a2@20 => pass: 0 pairs; 2 at once (bound 2)",
+		"a1@10 a2@20 a3@30 => fail: 0 pairs; 3 at once (bound 2) | 30 3 at once",
+		"b1@10 => fail: 0 pairs; 0 at once (bound 2), at least 1 wanted",
+		/* Without a field a thread is the key; those of all threads count. */
+		"pair: [a, b], at-most: 1 at once",
+		"a/1@10 b/1@20 a/2@30 b/2@40 => pass: 2 pairs; 1 at once (bound 1)",
+		"a/1@10 a/2@20 b/1@30 b/2@40 => fail: 2 pairs; 2 at once (bound 1) | 20 2 at once",
+		"pair: [a, b], at-most: 0 at once, where: data.id > 1 <- a1@10 b1@20 => fail: 0 pairs; 0 at once (bound 0), at least 1 wanted",
+		/* It may stand beside other bounds, and what breaks each is shown. */
+		"pair: [a, b], by: data.id, max: 5us, at-most: 1 at once <- a1@10 a2@20 b2@21 b1@30 => fail: 2 pairs; max 20us (bound 5us); 2 at once (bound 1) | 20 2 at once | 10 took 20us");
 }
 
 TEST(pairs_of_threads_that_are_near_need_not_be_open_at_once, "")
 {
-	static const char rule[] = "pair: [a, b], at-most: 1 at once";
-
-	CHECK_STR_EQ(judged(rule, "a/1@10 a/2@20 b/1@20.5 b/2@30"),
-		     "pass: 2 pairs; 1 at once (bound 1)");
-	CHECK_STR_EQ(judged(rule, "a/1@10 a/2@20 b/1@21.5 b/2@30"),
-		     "fail: 2 pairs; 2 at once (bound 1) | 20 2 at once");
-	CHECK_STR_EQ(judged("pair: [a, b], at-most: 1 at once, tolerance: 2us",
-			    "a/1@10 a/2@20 b/1@21.5 b/2@30"),
-		     "pass: 2 pairs; 1 at once (bound 1)");
-	/* The order of one thread's events is known. */
-	CHECK_STR_EQ(judged("pair: [a, b], by: data.id, at-most: 1 at once",
-			    "a1@10 a2@20 b1@20.5 b2@30"),
-		     "fail: 2 pairs; 2 at once (bound 1) | 20 2 at once");
-	/* A pair does not end before it has begun, and one that begins later is another one. */
-	CHECK_STR_EQ(judged("pair: [a, b], by: data.id, at-most: 1 at once",
-			    "a1/1@10 a2/1@20 b2/2@20.5 b1/1@30"),
-		     "fail: 2 pairs; 2 at once (bound 1) | 20 2 at once");
-	CHECK_STR_EQ(judged(rule, "a/1@10 a/2@20 b/2@20.2 a/3@20.4 b/3@20.5 b/1@30"),
-		     "fail: 3 pairs; 2 at once (bound 1) | 20 2 at once");
+	CHECK_CASES(end,
+		"pair: [a, b], at-most: 1 at once",
+		"a/1@10 a/2@20 b/1@20.5 b/2@30 => pass: 2 pairs; 1 at once (bound 1)",
+		"a/1@10 a/2@20 b/1@21.5 b/2@30 => fail: 2 pairs; 2 at once (bound 1) | 20 2 at once",
+		", tolerance: 2us <- a/1@10 a/2@20 b/1@21.5 b/2@30 => pass: 2 pairs; 1 at once (bound 1)",
+		/* The order of one thread's events is known. */
+		"pair: [a, b], by: data.id, at-most: 1 at once <- a1@10 a2@20 b1@20.5 b2@30 => fail: 2 pairs; 2 at once (bound 1) | 20 2 at once",
+		/* A pair does not end before it has begun, and one that begins later is another one. */
+		"pair: [a, b], by: data.id, at-most: 1 at once <- a1/1@10 a2/1@20 b2/2@20.5 b1/1@30 => fail: 2 pairs; 2 at once (bound 1) | 20 2 at once",
+		"a/1@10 a/2@20 b/2@20.2 a/3@20.4 b/3@20.5 b/1@30 => fail: 3 pairs; 2 at once (bound 1) | 20 2 at once");
 }
 
 TEST(losses_leave_how_many_pairs_are_open_undecided, "")
 {
-	static const char rule[] = "pair: [a, b], by: data.id, at-most: 1 at once";
-
-	/* Lost events may have been begins, and ends. */
-	CHECK_STR_EQ(judged(rule, "a1@10 b1@20 !@30"),
-		     "undecided: 1 pair; 1 at once (bound 1); events were lost");
-	CHECK_STR_EQ(judged(rule, "a1@10 !@20 a2@30 b2@40 b1@50"),
-		     "undecided: 1 pair; 1 at once (bound 1); events were lost");
-	/* What was open at once before the loss, or after it, was so. */
-	CHECK_STR_EQ(judged(rule, "a1@10 a2@20 !@30 b1@40 b2@50"),
-		     "fail: 0 pairs; 2 at once (bound 1) | 20 2 at once");
-	CHECK_STR_EQ(judged(rule, "a1@10 !@20 a2@30 a3@40 b2@50 b3@60"),
-		     "fail: 2 pairs; 2 at once (bound 1) | 40 2 at once");
-	/* The end of the first may have been lost, and so near that it counts as before. */
-	CHECK_STR_EQ(judged(rule, "a1/1@10 a2/2@20 !@20.5 b2/2@30"),
-		     "undecided: 0 pairs; 1 at once (bound 1); events were lost");
-	CHECK_STR_EQ(judged("pair: [a, b], by: data.id, at-most: 1 at once, at_loss: ignore",
-			    "a1@10 !@20 a2@30 b2@40"),
-		     "pass: 1 pair; 1 at once (bound 1)");
-	CHECK_STR_EQ(judged_holed(rule, "a1@10 a2@20 b1@30 b2@40"),
-		     "undecided: 2 pairs; 2 at once (bound 1); events were lost");
-	/* In one log a loss says nothing of the threads of another one. */
-	CHECK_STR_EQ(judged("pair: [a, b], at-most: 1 at once", "a/1@10 !#1@20 a/2@30"),
-		     "fail: 0 pairs; 2 at once (bound 1) | 30 2 at once");
-	CHECK_STR_EQ(judged_open(rule, "a1@10 b1@20"),
-		     "undecided: 1 pair; 1 at once (bound 1); the log has no end");
-	CHECK_STR_EQ(judged_open(rule, "a1@10 a2@20 .@30"),
-		     "fail: 0 pairs; 2 at once (bound 1) | 20 2 at once");
+	CHECK_CASES(end,
+		/* Lost events may have been begins, and ends. */
+		"pair: [a, b], by: data.id, at-most: 1 at once",
+		"a1@10 b1@20 !@30 => undecided: 1 pair; 1 at once (bound 1); events were lost",
+		"a1@10 !@20 a2@30 b2@40 b1@50 => undecided: 1 pair; 1 at once (bound 1); events were lost",
+		/* What was open at once before the loss, or after it, was so. */
+		"a1@10 a2@20 !@30 b1@40 b2@50 => fail: 0 pairs; 2 at once (bound 1) | 20 2 at once",
+		"a1@10 !@20 a2@30 a3@40 b2@50 b3@60 => fail: 2 pairs; 2 at once (bound 1) | 40 2 at once",
+		/* The end of the first may have been lost, and so near that it counts as before. */
+		"a1/1@10 a2/2@20 !@20.5 b2/2@30 => undecided: 0 pairs; 1 at once (bound 1); events were lost",
+		"a1@10 a2@20 b1@30 b2@40 holed => undecided: 2 pairs; 2 at once (bound 1); events were lost",
+		", at_loss: ignore <- a1@10 !@20 a2@30 b2@40 => pass: 1 pair; 1 at once (bound 1)",
+		/* In one log a loss says nothing of the threads of another one. */
+		"pair: [a, b], at-most: 1 at once <- a/1@10 !#1@20 a/2@30 => fail: 0 pairs; 2 at once (bound 1) | 30 2 at once",
+		"a1@10 b1@20 open => undecided: 1 pair; 1 at once (bound 1); the log has no end",
+		"a1@10 a2@20 .@30 open => fail: 0 pairs; 2 at once (bound 1) | 20 2 at once");
 }
 
 TEST(what_has_not_happened_when_all_processes_have_ended_never_will, "")
 {
-	static const char answered[] = "after: a, expect: b, by: data.id, within: 5us";
-	static const char ordered[] = "order: [a, b, c], by: data.id";
-
-	CHECK_STR_EQ(judged(answered, "a1@1 b1@2 a2@3 .@4"),
-		     "undecided: 1 of 2 answered; 1 open at the end of the log | 3 not answered by "
-		     "the end of the log");
-	CHECK_STR_EQ(judged_ended(answered, "a1@1 b1@2 a2@3 .@4"),
-		     "fail: 1 of 2 not answered in time | 3 not answered by the end of the log");
-	CHECK_STR_EQ(judged_ended("after: a, expect: b", "a1@1"),
-		     "fail: 1 of 1 not answered in time | 1 not answered by the end of the log");
-	CHECK_STR_EQ(
-		judged_ended("after: a, expect: a, within: 5us, at_end: ignore", "a@1 a@5 a@9"),
-		"pass: 2 of 3 answered");
-	CHECK_STR_EQ(judged_ended("exists: a, within: 5us", "b@1 .@3"), "fail: did not happen");
-	CHECK_STR_EQ(judged_ended("exists: a, within: 5us, at_end: ignore", "b@1 .@3"),
-		     "pass: did not happen");
-	CHECK_STR_EQ(judged_ended("order: [a, b, c]", "a@1 b@3"),
-		     "fail: not all have happened | 3 no c by the end of the log");
-	CHECK_STR_EQ(judged_ended(ordered, "a1@1 b1@2 c1@3 a2@4 b2@5"),
-		     "fail: 1 of 2 out of order or not whole | 5 no c by the end of the log");
-	/* A begin that has no end takes longer than any bound. */
-	CHECK_STR_EQ(judged("pair: [a, b], max: 5us", "a@1 b@2 a@3 .@4"),
-		     "undecided: 1 pair; max 1us (bound 5us); 1 open at the end of the log | 3 no "
-		     "end for 1us");
-	CHECK_STR_EQ(judged_ended("pair: [a, b], max: 5us", "a@1 b@2 a@3 .@4"),
-		     "fail: 1 pair; max 1us (bound 5us) | 3 no end for 1us");
-	CHECK_STR_EQ(judged_ended("pair: [a, b], min: '>= 1us'", "a@1 b@2 a@3 .@4"),
-		     "pass: 1 pair; min 1us (bound >= 1us)");
-	CHECK_STR_EQ(judged_ended("pair: [a, b], max: 5us, at_end: ignore", "a@1 b@2 a@3 .@4"),
-		     "pass: 1 pair; max 1us (bound 5us)");
-	CHECK_STR_EQ(judged_ended("pair: [a, b], min_count: 2", "a@1 b@2 a@3 .@4"),
-		     "fail: 1 pair, at least 2 wanted | 3 no end for 1us");
-	/* What was lost may have happened nevertheless. */
-	CHECK_STR_EQ(judged_ended("after: a, expect: b", "a1@1 !@2"),
-		     "undecided: 0 of 1 answered; events were lost | 1 not answered by what is "
-		     "there");
-	CHECK_STR_EQ(
-		judged_ended("order: [a, b]", "a1@1 !@2"),
-		"undecided: may be out of order, at least 1 wanted; events were lost | 1 no b by the end of "
-		"the log");
-	CHECK_STR_EQ(judged_ended("order: [a, b], at_loss: ignore", "a1@1 !@2"),
-		     "fail: not all have happened | 1 no b by the end of the log");
+	CHECK_CASES(end,
+		"after: a, expect: b, by: data.id, within: 5us",
+		"a1@1 b1@2 a2@3 .@4 => undecided: 1 of 2 answered; 1 open at the end of the log | 3 not answered by the end of the log",
+		"a1@1 b1@2 a2@3 .@4 ended => fail: 1 of 2 not answered in time | 3 not answered by the end of the log",
+		"after: a, expect: b",
+		"a1@1 ended => fail: 1 of 1 not answered in time | 1 not answered by the end of the log",
+		"after: a, expect: a, within: 5us, at_end: ignore <- a@1 a@5 a@9 ended => pass: 2 of 3 answered",
+		"exists: a, within: 5us",
+		"b@1 .@3 ended => fail: did not happen",
+		", at_end: ignore <- b@1 .@3 ended => pass: did not happen",
+		"order: [a, b, c]",
+		"a@1 b@3 ended => fail: not all have happened | 3 no c by the end of the log",
+		", by: data.id <- a1@1 b1@2 c1@3 a2@4 b2@5 ended => fail: 1 of 2 out of order or not whole | 5 no c by the end of the log",
+		/* A begin that has no end takes longer than any bound. */
+		"pair: [a, b], max: 5us",
+		"a@1 b@2 a@3 .@4 => undecided: 1 pair; max 1us (bound 5us); 1 open at the end of the log | 3 no end for 1us",
+		"a@1 b@2 a@3 .@4 ended => fail: 1 pair; max 1us (bound 5us) | 3 no end for 1us",
+		"pair: [a, b], min: '>= 1us' <- a@1 b@2 a@3 .@4 ended => pass: 1 pair; min 1us (bound >= 1us)",
+		", at_end: ignore <- a@1 b@2 a@3 .@4 ended => pass: 1 pair; max 1us (bound 5us)",
+		"pair: [a, b], min_count: 2 <- a@1 b@2 a@3 .@4 ended => fail: 1 pair, at least 2 wanted | 3 no end for 1us",
+		/* What was lost may have happened nevertheless. */
+		"after: a, expect: b <- a1@1 !@2 ended => undecided: 0 of 1 answered; events were lost | 1 not answered by what is there",
+		"order: [a, b]",
+		"a1@1 !@2 ended => undecided: may be out of order, at least 1 wanted; events were lost | 1 no b by the end of the log",
+		", at_loss: ignore <- a1@1 !@2 ended => fail: not all have happened | 1 no b by the end of the log");
 }
 
 TEST(pair, "")
 {
 	static const char rule[] = "pair: [a, b], by: data.id, max: '< 5us'";
-
-	CHECK_STR_EQ(judged(rule, "a1@1 a2@2 b2@3 b1@5"), "pass: 2 pairs; max 4us (bound < 5us)");
-	CHECK_STR_EQ(judged(rule, "a1@1 a2@2 b2@3 b1@6"),
-		     "fail: 2 pairs; max 5us (bound < 5us) | 1 took 5us");
-	CHECK_STR_EQ(judged("pair: [a, b], by: data.id, max: 5us", "a1@1 b1@6"),
-		     "pass: 1 pair; max 5us (bound 5us)");
-	CHECK_STR_EQ(judged("pair: [a, b], min: '> 1us'", "a1@1 b1@2"),
-		     "fail: 1 pair; min 1us (bound > 1us) | 1 took 1us");
-	CHECK_STR_EQ(judged("pair: [a, b], min: '>= 1us', p50: '<= 2us'",
-			    "a1@1 b1@2 a1@3 b1@5 a1@6 b1@16"),
-		     "pass: 3 pairs; min 1us (bound >= 1us); p50 2us (bound <= 2us)");
-	CHECK_STR_EQ(judged("pair: [a, b], p50: '< 2us'", "a1@1 b1@2 a1@3 b1@5 a1@6 b1@16"),
-		     "fail: 3 pairs; p50 2us (bound < 2us) | 6 took 10us | 3 took 2us");
-	CHECK_STR_EQ(judged(rule, "c@1"), "fail: 0 pairs, at least 1 wanted");
-	CHECK_STR_EQ(judged(rule, "!@1"),
-		     "undecided: 0 pairs, at least 1 wanted; events were lost");
-	CHECK_STR_EQ(judged("pair: [a, b], min_count: 2", "a@1 b@2 b@3"),
-		     "fail: 1 pair, at least 2 wanted");
-	CHECK_STR_EQ(
-		judged("pair: [a, b], min_count: 2", "a@1 b@2 a@3"),
-		"undecided: 1 pair, at least 2 wanted; 1 open at the end of the log | 3 no end "
-		"for 0ns");
-	/* A loss hides durations; one that is there and too long is too long. */
-	CHECK_STR_EQ(judged(rule, "a1@1 b1@2 !@3"),
-		     "undecided: 1 pair; max 1us (bound < 5us); events were lost");
-	CHECK_STR_EQ(judged(rule, "a1@1 b1@12 !@13"),
-		     "fail: 1 pair; max 11us (bound < 5us) | 1 took 11us");
-	CHECK_STR_EQ(judged("pair: [a, b], p50: '< 5us'", "a1@1 b1@12 !@13"),
-		     "undecided: 1 pair; p50 11us (bound < 5us); events were lost");
-	CHECK_STR_EQ(judged("pair: [a, b], p50: '< 5us', at_loss: ignore", "a1@1 b1@12 !@13"),
-		     "fail: 1 pair; p50 11us (bound < 5us) | 1 took 11us");
-	CHECK_STR_EQ(judged(rule, "a1@1 !@2 b1@12 a1@13 b1@14"),
-		     "undecided: 1 pair; max 1us (bound < 5us); events were lost");
-	/* What has no end yet is at least as long as it has been. */
-	CHECK_STR_EQ(
-		judged(rule, "a1@1 b1@2 a2@3 .@7"),
-		"undecided: 1 pair; max 1us (bound < 5us); 1 open at the end of the log | 3 no end for 4us");
-	CHECK_STR_EQ(judged(rule, "a1@1 b1@2 a2@3 .@70"),
-		     "fail: 1 pair; max 1us (bound < 5us) | 3 no end for 67us");
-	CHECK_STR_EQ(judged("pair: [a, b], by: data.id, max: '< 5us', at_end: ignore",
-			    "a1@1 b1@2 a2@3 .@7"),
-		     "pass: 1 pair; max 1us (bound < 5us)");
-	/* Whatever comes, it has waited for too long. */
-	CHECK_STR_EQ(judged("pair: [a, b], by: data.id, max: '< 5us', at_end: ignore",
-			    "a1@1 b1@2 a2@3 .@8"),
-		     "fail: 1 pair; max 1us (bound < 5us) | 3 no end for 5us");
-	CHECK_STR_EQ(judged("pair: [a, b], by: data.id, max: '<= 5us', at_end: ignore",
-			    "a1@1 b1@2 a2@3 .@8"),
-		     "pass: 1 pair; max 1us (bound <= 5us)");
-	CHECK_STR_EQ(judged("pair: [a, b], by: data.id, min: '> 3us', at_end: ignore",
-			    "a1@1 b1@5 a2@6 .@7"),
-		     "pass: 1 pair; min 4us (bound > 3us)");
-	/* It makes no difference to this quantile. */
-	CHECK_STR_EQ(
-		judged("pair: [a, b], by: data.id, p50: '< 5us'", "a1@1 b1@2 a3@2 b3@3 a2@3 .@70"),
-		"pass: 2 pairs; p50 1us (bound < 5us)");
-	CHECK_STR_EQ(judged_open(rule, "a1@1 b1@2"),
-		     "undecided: 1 pair; max 1us (bound < 5us); the log has no end");
-	/* Behind the end of a log that was not closed there may be as many pairs as it takes. */
-	CHECK_STR_EQ(judged_open(rule, "a1@1 b1@7"),
-		     "fail: 1 pair; max 6us (bound < 5us) | 1 took 6us");
-	CHECK_STR_EQ(judged_open("pair: [a, b], min: '> 1us'", "a1@1 b1@2"),
-		     "fail: 1 pair; min 1us (bound > 1us) | 1 took 1us");
-	CHECK_STR_EQ(judged_open("pair: [a, b], min: '< 1us'", "a1@1 b1@2"),
-		     "undecided: 1 pair; min 1us (bound < 1us); the log has no end");
-	CHECK_STR_EQ(judged_open("pair: [a, b], max: '> 9us'", "a1@1 b1@2"),
-		     "undecided: 1 pair; max 1us (bound > 9us); the log has no end");
-	CHECK_STR_EQ(judged_open("pair: [a, b], p50: '< 5us'", "a1@1 b1@12"),
-		     "undecided: 1 pair; p50 11us (bound < 5us); the log has no end");
-	CHECK_STR_EQ(judged_open("pair: [a, b], p50: '> 5us', at_end: fail", "a1@1 b1@2"),
-		     "fail: 1 pair; p50 1us (bound > 5us); the log has no end");
-	CHECK_STR_EQ(judged_open("pair: [a, b], p50: '< 5us', at_end: ignore", "a1@1 b1@12"),
-		     "fail: 1 pair; p50 11us (bound < 5us) | 1 took 11us");
-	CHECK_STR_EQ(judged_open("pair: [a, b], by: data.id, max: '< 5us'", "a1@1 b1@2 a2@3 .@8"),
-		     "fail: 1 pair; max 1us (bound < 5us) | 3 no end for 5us");
-	/* Without a key they are brackets of a thread. */
-	CHECK_STR_EQ(judged("pair: [a, b], max: 5us", "a@1 a/2@2 b@3 b/2@4 a@5 a@6 b@7 b@8"),
-		     "pass: 4 pairs; max 3us (bound 5us)");
+	CHECK_CASES(end,
+		"pair: [a, b], by: data.id, max: '< 5us'",
+		"a1@1 a2@2 b2@3 b1@5 => pass: 2 pairs; max 4us (bound < 5us)",
+		"a1@1 a2@2 b2@3 b1@6 => fail: 2 pairs; max 5us (bound < 5us) | 1 took 5us",
+		"c@1 => fail: 0 pairs, at least 1 wanted",
+		"!@1 => undecided: 0 pairs, at least 1 wanted; events were lost",
+		"pair: [a, b], by: data.id, max: 5us <- a1@1 b1@6 => pass: 1 pair; max 5us (bound 5us)",
+		"pair: [a, b], min: '> 1us' <- a1@1 b1@2 => fail: 1 pair; min 1us (bound > 1us) | 1 took 1us",
+		"pair: [a, b], min: '>= 1us', p50: '<= 2us' <- a1@1 b1@2 a1@3 b1@5 a1@6 b1@16 => pass: 3 pairs; min 1us (bound >= 1us); p50 2us (bound <= 2us)",
+		"pair: [a, b], p50: '< 2us' <- a1@1 b1@2 a1@3 b1@5 a1@6 b1@16 => fail: 3 pairs; p50 2us (bound < 2us) | 6 took 10us | 3 took 2us",
+		"pair: [a, b], min_count: 2",
+		"a@1 b@2 b@3 => fail: 1 pair, at least 2 wanted",
+		"a@1 b@2 a@3 => undecided: 1 pair, at least 2 wanted; 1 open at the end of the log | 3 no end for 0ns",
+		/* A loss hides durations; one that is there and too long is too long. */
+		"pair: [a, b], by: data.id, max: '< 5us'",
+		"a1@1 b1@2 !@3 => undecided: 1 pair; max 1us (bound < 5us); events were lost",
+		"a1@1 b1@12 !@13 => fail: 1 pair; max 11us (bound < 5us) | 1 took 11us",
+		"a1@1 !@2 b1@12 a1@13 b1@14 => undecided: 1 pair; max 1us (bound < 5us); events were lost",
+		"pair: [a, b], p50: '< 5us'",
+		"a1@1 b1@12 !@13 => undecided: 1 pair; p50 11us (bound < 5us); events were lost",
+		", at_loss: ignore <- a1@1 b1@12 !@13 => fail: 1 pair; p50 11us (bound < 5us) | 1 took 11us",
+		/* What has no end yet is at least as long as it has been. */
+		"pair: [a, b], by: data.id, max: '< 5us'",
+		"a1@1 b1@2 a2@3 .@7 => undecided: 1 pair; max 1us (bound < 5us); 1 open at the end of the log | 3 no end for 4us",
+		"a1@1 b1@2 a2@3 .@70 => fail: 1 pair; max 1us (bound < 5us) | 3 no end for 67us",
+		", at_end: ignore <- a1@1 b1@2 a2@3 .@7 => pass: 1 pair; max 1us (bound < 5us)",
+		/* Whatever comes, it has waited for too long. */
+		", at_end: ignore <- a1@1 b1@2 a2@3 .@8 => fail: 1 pair; max 1us (bound < 5us) | 3 no end for 5us",
+		"pair: [a, b], by: data.id, max: '<= 5us', at_end: ignore <- a1@1 b1@2 a2@3 .@8 => pass: 1 pair; max 1us (bound <= 5us)",
+		"pair: [a, b], by: data.id, min: '> 3us', at_end: ignore <- a1@1 b1@5 a2@6 .@7 => pass: 1 pair; min 4us (bound > 3us)",
+		/* It makes no difference to this quantile. */
+		"pair: [a, b], by: data.id, p50: '< 5us' <- a1@1 b1@2 a3@2 b3@3 a2@3 .@70 => pass: 2 pairs; p50 1us (bound < 5us)",
+		"a1@1 b1@2 open => undecided: 1 pair; max 1us (bound < 5us); the log has no end",
+		/* Behind the end of a log that was not closed there may be as many pairs as it takes. */
+		"a1@1 b1@7 open => fail: 1 pair; max 6us (bound < 5us) | 1 took 6us",
+		"a1@1 b1@2 a2@3 .@8 open => fail: 1 pair; max 1us (bound < 5us) | 3 no end for 5us",
+		"pair: [a, b], min: '> 1us' <- a1@1 b1@2 open => fail: 1 pair; min 1us (bound > 1us) | 1 took 1us",
+		"pair: [a, b], min: '< 1us' <- a1@1 b1@2 open => undecided: 1 pair; min 1us (bound < 1us); the log has no end",
+		"pair: [a, b], max: '> 9us' <- a1@1 b1@2 open => undecided: 1 pair; max 1us (bound > 9us); the log has no end",
+		"pair: [a, b], p50: '< 5us'",
+		"a1@1 b1@12 open => undecided: 1 pair; p50 11us (bound < 5us); the log has no end",
+		"pair: [a, b], p50: '> 5us', at_end: fail <- a1@1 b1@2 open => fail: 1 pair; p50 1us (bound > 5us); the log has no end",
+		", at_end: ignore <- a1@1 b1@12 open => fail: 1 pair; p50 11us (bound < 5us) | 1 took 11us",
+		/* Without a key they are brackets of a thread. */
+		"pair: [a, b], max: 5us <- a@1 a/2@2 b@3 b/2@4 a@5 a@6 b@7 b@8 => pass: 4 pairs; max 3us (bound 5us)");
 	begin(rule);
 	take("a1@10 b1@9 b3@11 a2@12 b2@13");
 	CHECK_EQ(judge.trials[0].backwards, 1);
@@ -948,10 +736,10 @@ TEST(pair, "")
 
 TEST(durations_have_no_exponent, "")
 {
-	CHECK_STR_EQ(judged("pair: [a, b], max: '> 1d'", "a@1 b@99999600001"),
-		     "pass: 1 pair; max 99999.6s (bound > 1d)");
-	CHECK_STR_EQ(judged("pair: [a, b], max: '> 1d'", "a@1 b@123456789012"),
-		     "pass: 1 pair; max 123456.789011s (bound > 1d)");
+	CHECK_CASES(end,
+		"pair: [a, b], max: '> 1d'",
+		"a@1 b@99999600001 => pass: 1 pair; max 99999.6s (bound > 1d)",
+		"a@1 b@123456789012 => pass: 1 pair; max 123456.789011s (bound > 1d)");
 }
 
 static int compare(const void *a, const void *b)
@@ -995,92 +783,82 @@ TEST(bounds_are_judged_by_the_exact_quantile, "")
 
 TEST(order, "")
 {
-	CHECK_STR_EQ(judged("order: [a, b, c]", "a@1 b@3 a@4 c@5 b@6"), "pass: in order");
-	CHECK_STR_EQ(judged("order: [a, b, c]", "b@3 a@5 c@7"),
-		     "fail: out of order | 3 came before the first a");
-	CHECK_STR_EQ(judged("order: [a, b, c]", "a@1 c@3"),
-		     "fail: out of order | 3 came without any b before it");
-	CHECK_STR_EQ(
-		judged("order: [a, b, c]", "a@1 b@3"),
-		"undecided: not all have happened, at least 1 wanted; the log ends before that "
-		"was decided | 3 no c by the end of the log");
-	CHECK_STR_EQ(judged("order: [a, b, c], at_end: fail", "a@1 b@3"),
-		     "fail: not all have happened, at least 1 wanted; the log ends before that was "
-		     "decided | 3 no c by the end of the log");
-	CHECK_STR_EQ(judged("order: [a, b, c], at_end: ignore, min_count: 0", "a@1 b@3"),
-		     "pass: not all have happened");
-	CHECK_STR_EQ(judged("order: [a, b, c]", "d@1"), "fail: there was none, at least 1 wanted");
-	CHECK_STR_EQ(judged("order: [a, b]", "a@1 !@2 b@3"),
-		     "undecided: in order; events were lost");
-	/* All first events are known. */
-	CHECK_STR_EQ(judged("order: [a, b]", "a@1 b@3 !@4"), "pass: in order");
-	CHECK_STR_EQ(judged_open("order: [a, b]", "a@1 b@3"), "pass: in order");
-	CHECK_STR_EQ(judged("order: [a, b]", "!@1 b@3 a@4"),
-		     "undecided: may be out of order, at least 1 wanted; events were lost | 3 came "
-		     "before the first a");
-	CHECK_STR_EQ(judged("order: [a, b]", "b@3 !@4.1 a@5"),
-		     "fail: out of order | 3 came before the first a");
-	CHECK_STR_EQ(judged("order: [a, b]", "b@3 a/2@4"), "pass: in order");
-	CHECK_STR_EQ(judged("order: [a, b]", "b@3 a/2@4.5"),
-		     "fail: out of order | 3 came before the first a");
-	CHECK_STR_EQ(judged("order: [a, b], by: data.id", "a1@1 a2@2 b2@3 b1@4"),
-		     "pass: 2 of 2 in order");
-	CHECK_STR_EQ(judged("order: [a, b], by: data.id", "a1@1 b2@3 b1@4 a2@5"),
-		     "fail: 1 of 2 out of order | 3 came before the first a");
-	CHECK_STR_EQ(judged("order: [a, b], by: data.id", "a1@1 b1@4 a2@5"),
-		     "undecided: 1 of 2 in order; the log ends before that was decided | 5 no b by "
-		     "the end of the log");
-	CHECK_STR_EQ(judged("order: [a, b], where: data.id == 1", "b2@1 a1@4 b1@6"),
-		     "pass: in order");
+	CHECK_CASES(end,
+		"order: [a, b, c]",
+		"a@1 b@3 a@4 c@5 b@6 => pass: in order",
+		"b@3 a@5 c@7 => fail: out of order | 3 came before the first a",
+		"a@1 c@3 => fail: out of order | 3 came without any b before it",
+		"a@1 b@3 => undecided: not all have happened, at least 1 wanted; the log ends before that was decided | 3 no c by the end of the log",
+		"d@1 => fail: there was none, at least 1 wanted",
+		", at_end: fail <- a@1 b@3 => fail: not all have happened, at least 1 wanted; the log ends before that was decided | 3 no c by the end of the log",
+		", at_end: ignore, min_count: 0 <- a@1 b@3 => pass: not all have happened",
+		"order: [a, b] <- a@1 !@2 b@3 => undecided: in order; events were lost",
+		/* All first events are known. */
+		"order: [a, b]",
+		"a@1 b@3 !@4 => pass: in order",
+		"a@1 b@3 open => pass: in order",
+		"!@1 b@3 a@4 => undecided: may be out of order, at least 1 wanted; events were lost | 3 came before the first a",
+		"b@3 !@4.1 a@5 => fail: out of order | 3 came before the first a",
+		"b@3 a/2@4 => pass: in order",
+		"b@3 a/2@4.5 => fail: out of order | 3 came before the first a",
+		"order: [a, b], by: data.id",
+		"a1@1 a2@2 b2@3 b1@4 => pass: 2 of 2 in order",
+		"a1@1 b2@3 b1@4 a2@5 => fail: 1 of 2 out of order | 3 came before the first a",
+		"a1@1 b1@4 a2@5 => undecided: 1 of 2 in order; the log ends before that was decided | 5 no b by the end of the log",
+		"order: [a, b], where: data.id == 1 <- b2@1 a1@4 b1@6 => pass: in order");
 }
 
 TEST(data_that_was_cut, "")
 {
-	static const char *const losses[] = {"b@1 a1~@2 b@3", "b@1 a1_@2 b@3"};
-
-	for (size_t i = 0; i < 2; i++) {
-		const char *script = losses[i];
-
-		CHECK_STR_EQ(judged("never: a, where: 'data.id > 5'", script),
-			     "undecided: did not happen; data of events is missing");
-		CHECK_STR_EQ(judged("never: a where data.id > 5", script),
-			     "undecided: did not happen; data of events is missing");
-		CHECK_STR_EQ(judged("never: a where data.id > 5, at_loss: ignore", script),
-			     "pass: did not happen");
-		CHECK_STR_EQ(judged("never: a where data.id > 5, at_loss: fail", script),
-			     "fail: did not happen; data of events is missing");
-		CHECK_STR_EQ(judged("exists: a where data.id > 5", script),
-			     "undecided: did not happen; data of events is missing");
-		CHECK_STR_EQ(judged("count: a, max: 3, per: data.id", script),
-			     "undecided: 0 events; data of events is missing");
-		CHECK_STR_EQ(judged("before: a, require: b, by: data.id", script),
-			     "undecided: there was none; data of events is missing");
-		CHECK_STR_EQ(judged("count: '[ab]', min: 2, where: '!(data.id > 5)'", script),
-			     "pass: 3 events");
+	CHECK_CASES(end,
+		"never: a, where: 'data.id > 5'",
+		"b@1 a1~@2 b@3 => undecided: did not happen; data of events is missing",
+		"b@1 a1_@2 b@3 => undecided: did not happen; data of events is missing",
+		"never: a where data.id > 5",
+		"b@1 a1~@2 b@3 => undecided: did not happen; data of events is missing",
+		"b@1 a1_@2 b@3 => undecided: did not happen; data of events is missing",
+		"never: a where data.id > 5, at_loss: ignore",
+		"b@1 a1~@2 b@3 => pass: did not happen",
+		"b@1 a1_@2 b@3 => pass: did not happen",
+		"never: a where data.id > 5, at_loss: fail",
+		"b@1 a1~@2 b@3 => fail: did not happen; data of events is missing",
+		"b@1 a1_@2 b@3 => fail: did not happen; data of events is missing",
+		"exists: a where data.id > 5",
+		"b@1 a1~@2 b@3 => undecided: did not happen; data of events is missing",
+		"b@1 a1_@2 b@3 => undecided: did not happen; data of events is missing",
+		"count: a, max: 3, per: data.id",
+		"b@1 a1~@2 b@3 => undecided: 0 events; data of events is missing",
+		"b@1 a1_@2 b@3 => undecided: 0 events; data of events is missing",
+		"before: a, require: b, by: data.id",
+		"b@1 a1~@2 b@3 => undecided: there was none; data of events is missing",
+		"b@1 a1_@2 b@3 => undecided: there was none; data of events is missing",
+		"count: '[ab]', min: 2, where: '!(data.id > 5)'",
+		"b@1 a1~@2 b@3 => pass: 3 events",
+		"b@1 a1_@2 b@3 => pass: 3 events",
 		/* What was cut makes no difference to these. */
-		CHECK_STR_EQ(judged("never: c, where: 'data.id > 5'", script),
-			     "pass: did not happen");
-		CHECK_STR_EQ(judged("never: a, where: 'data.id > 5 && pid == 1'", script),
-			     "pass: did not happen");
-		CHECK_STR_EQ(judged("never: a where data.id > 5, where: pid == 1", script),
-			     "pass: did not happen");
-		CHECK_STR_EQ(judged("count: a, max: 1, where: 'data.id > 5 || pid == 100'", script),
-			     "pass: 1 event");
-		CHECK_STR_EQ(judged("count: a, max: 1, per: pid", script),
-			     "pass: 1 event of 1 value of pid");
-	}
-	/* The event that is there breaks the rule all the same. */
-	CHECK_STR_EQ(judged("never: a, where: 'data.id > 5'", "a1~@1 a6@2"),
-		     "fail: happened 1 time | 2 happened");
-	/* An answer may be the one whose data was cut. */
-	CHECK_STR_EQ(judged(ANSWERED, "a1@1 b1~@2 .@90"),
-		     "undecided: 1 of 1 not answered in time; data of events is missing | 1 not "
-		     "answered for 89us");
-	CHECK_STR_EQ(judged("never: a, where: data == 'x'", "a1~@1"),
-		     "undecided: did not happen; data of events is missing");
-	CHECK_STR_EQ(judged("never: a, where: data == 'x'", "a1_@1"), "pass: did not happen");
-	CHECK_STR_EQ(judged("never: a, where: 'data.id > 5'", "a1~@1 !@2"),
-		     "undecided: did not happen; events were lost; data of events is missing");
+		"never: c, where: 'data.id > 5'",
+		"b@1 a1~@2 b@3 => pass: did not happen",
+		"b@1 a1_@2 b@3 => pass: did not happen",
+		"never: a, where: 'data.id > 5 && pid == 1'",
+		"b@1 a1~@2 b@3 => pass: did not happen",
+		"b@1 a1_@2 b@3 => pass: did not happen",
+		"never: a where data.id > 5, where: pid == 1",
+		"b@1 a1~@2 b@3 => pass: did not happen",
+		"b@1 a1_@2 b@3 => pass: did not happen",
+		"count: a, max: 1, where: 'data.id > 5 || pid == 100'",
+		"b@1 a1~@2 b@3 => pass: 1 event",
+		"b@1 a1_@2 b@3 => pass: 1 event",
+		"count: a, max: 1, per: pid",
+		"b@1 a1~@2 b@3 => pass: 1 event of 1 value of pid",
+		"b@1 a1_@2 b@3 => pass: 1 event of 1 value of pid",
+		/* The event that is there breaks the rule all the same. */
+		"never: a, where: 'data.id > 5' <- a1~@1 a6@2 => fail: happened 1 time | 2 happened",
+		/* An answer may be the one whose data was cut. */
+		"after: a, expect: b, within: 5us, by: data.id <- a1@1 b1~@2 .@90 => undecided: 1 of 1 not answered in time; data of events is missing | 1 not answered for 89us",
+		"never: a, where: data == 'x'",
+		"a1~@1 => undecided: did not happen; data of events is missing",
+		"a1_@1 => pass: did not happen",
+		"never: a, where: 'data.id > 5' <- a1~@1 !@2 => undecided: did not happen; events were lost; data of events is missing");
 	begin("count: '[ab]', max: 9, where: 'data.id != 5'");
 	take("a1~@1 a1_@2 b1@3 b1~@4 c1~@5");
 	CHECK_EQ(judge.trials[0].cut, 2);
@@ -1090,12 +868,13 @@ TEST(data_that_was_cut, "")
 
 TEST(loss, "")
 {
-	CHECK_STR_EQ(judged("loss: none", "a@1"), "pass: nothing is missing");
-	CHECK_STR_EQ(judged("loss: none", "a@1 !@2"), "fail: events are missing");
-	CHECK_STR_EQ(judged_holed("loss: none", "a@1"), "fail: events are missing");
-	CHECK_STR_EQ(judged_open("loss: none", "a@1"),
-		     "undecided: nothing is missing; the log has no end");
-	CHECK_STR_EQ(judged_open("loss: none, at_end: ignore", "a@1"), "pass: nothing is missing");
+	CHECK_CASES(end,
+		"loss: none",
+		"a@1 => pass: nothing is missing",
+		"a@1 !@2 => fail: events are missing",
+		"a@1 holed => fail: events are missing",
+		"a@1 open => undecided: nothing is missing; the log has no end",
+		", at_end: ignore <- a@1 open => pass: nothing is missing");
 }
 
 /* Ten thousand are open at a time, and many more have been. */
@@ -1134,8 +913,7 @@ TEST(memory_grows_with_what_is_open, "")
 /* The value is the one that was measured, also where it is less than a percent away from the bound. */
 TEST(a_quantile_near_its_bound_is_shown_exactly, "")
 {
-	CHECK_STR_EQ(judged("pair: [a, b], p50: '< 1ms'",
-			    "a@1 b@1002.001 a@2000 b@2999 a@4000 b@5001.5"),
-		     "fail: 3 pairs; p50 1.001001ms (bound < 1ms) | 4000 took 1.0015ms | 1 took "
-		     "1.001001ms");
+	CHECK_CASES(end,
+		"pair: [a, b], p50: '< 1ms' <- a@1 b@1002.001 a@2000 b@2999 a@4000 b@5001.5 => fail: 3 pairs; p50 1.001001ms (bound < 1ms) | 4000 took 1.0015ms | 1 took 1.001001ms");
 }
+/* clang-format on */
