@@ -33,6 +33,7 @@ static bool has_depth(const char *bytes, size_t size)
 static void pick(const struct ptrc_layouts *layouts, const struct ptrc_layout *layout,
 		 const struct ptrc_decoded *decoded, const struct input *in)
 {
+	static const char *const paths[] = {".a", ".a.b[0]", "[1][0].a", "[1].b[0]"};
 	struct ptrc_value one, element;
 	struct ptrc_buffer room = PTRC_BUFFER_INIT;
 	const char *at;
@@ -48,8 +49,9 @@ static void pick(const struct ptrc_layouts *layouts, const struct ptrc_layout *l
 			for (uint64_t i = 0; i < 3; i++)
 				ptrc_value_element(&one, i, &element);
 		if (one.kind == PTRC_VALUE_JSON) {
-			ptrc_json_text_find(one.bytes, one.size, ".a.b[0]", &at, &size);
-			ptrc_json_text_find(one.bytes, one.size, "[1][0].a", &at, &size);
+			for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+				if (ptrc_json_text_find(one.bytes, one.size, paths[i], &at, &size))
+					FUZZ_CHECK(ptrc_json_text_is_valid(at, size));
 		}
 		ptrc_value_settle(&one, &room);
 	}

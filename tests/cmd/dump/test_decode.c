@@ -2,8 +2,6 @@
 /* Data that layouts take apart: what is shown of it, and what --where compares. */
 #include "tests/support/harness.h"
 
-#include <time.h>
-
 #include "src/view/json_text.h"
 #include "src/view/layout.h"
 #include "src/view/view.h"
@@ -401,47 +399,4 @@ TEST(fields_that_are_not_there_are_told, "")
 		if (!strstr(why.text, cases[i].reason))
 			harness_fail("'%s' gave: %s", cases[i].field, why.text);
 	}
-}
-
-/* Whatever the data is. */
-TEST(random_json_does_no_harm, "")
-{
-	static const char *const tokens[] = {
-		"{",	  "}",	  "[",	"]",	    ",",    ":",     "\"",     "\"a\"",
-		"\"a\":", "1",	  "-",	"e",	    "\\",   "\\u00", "41",     " ",
-		"true",	  "null", "\n", "\xc3\xa4", "\xff", ".",     "\"b\":",
-	};
-	size_t good = 0;
-
-	srandom(2);
-	for (int i = 0; i < 300000; i++) {
-		char *bytes = malloc(256);
-		struct ptrc_buffer b = PTRC_BUFFER_INIT;
-		const char *value;
-		size_t size = 0;
-		size_t value_size;
-
-		for (long n = random() % 16; n; n--) {
-			const char *token =
-				tokens[(size_t)random() % (sizeof(tokens) / sizeof(*tokens))];
-
-			memcpy(bytes + size, token, strlen(token));
-			size += strlen(token);
-		}
-		bytes = realloc(bytes, size + !size);
-		if (ptrc_json_text_is_valid(bytes, size)) {
-			good++;
-			ptrc_json_text_put(&b, bytes, size, random() % 2);
-			CHECK(ptrc_json_text_is_valid(b.bytes, b.used));
-			if (ptrc_json_text_find(bytes, size, ".a", &value, &value_size))
-				CHECK(ptrc_json_text_is_valid(value, value_size));
-			ptrc_json_text_find(bytes, size, "[1].b[0]", &value, &value_size);
-			if (*b.bytes == '"')
-				ptrc_json_text_unescape(&b, b.bytes, b.used);
-		}
-		ptrc_buffer_free(&b);
-		free(bytes);
-	}
-	NOTE("%zu were JSON", good);
-	CHECK_GT(good, 1000);
 }
