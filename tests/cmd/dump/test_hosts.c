@@ -92,114 +92,93 @@ static struct ptrc_reader *open_log(struct made_log *m)
 	return r;
 }
 
-struct merged {
-	struct ptrc_reader *readers[LOGS_MAX];
-	size_t count;
-	struct ptrc_hosts hosts;
-};
+/* The logs of a case; nothing is corrected but by the log of another host. */
+static struct made_log logs[LOGS_MAX] = {{.host = "a", .boot = "a"},
+					 {.host = "other", .boot = "other"}};
+static struct ptrc_reader *readers[LOGS_MAX];
+static size_t reader_count;
+static struct ptrc_hosts hosts;
 
-static void merge(struct merged *x, struct made_log *logs, size_t count)
+static void merge_with(size_t count, bool is_copied)
 {
-	memset(x, 0, sizeof(*x));
-	x->count = count;
-	for (size_t i = 0; i < count; i++)
-		x->readers[i] = open_log(&logs[i]);
-	ptrc_hosts_begin(&x->hosts, x->readers, count, false);
-}
-
-static void end(struct merged *x)
-{
-	ptrc_hosts_free(&x->hosts);
-	for (size_t i = 0; i < x->count; i++) {
-		ptrc_reader_close(x->readers[i]);
-		free(x->readers[i]);
+	ptrc_hosts_free(&hosts);
+	for (size_t i = 0; i < reader_count; i++) {
+		ptrc_reader_close(readers[i]);
+		free(readers[i]);
 	}
+	memset(&hosts, 0, sizeof(hosts));
+	reader_count = count;
+	for (size_t i = 0; i < count; i++)
+		readers[i] = open_log(&logs[i]);
+	ptrc_hosts_begin(&hosts, readers, count, is_copied);
 }
 
-static int64_t corrected(const struct merged *x, size_t log, int64_t ns)
+static void merge(size_t count)
 {
-	return ptrc_correction_time(&x->hosts.corrections[log], ns);
+	merge_with(count, false);
 }
 
-static int64_t bound(const struct merged *x, size_t log, int64_t ns)
+static int64_t corrected(size_t log, int64_t ns)
 {
-	return ptrc_correction_bound(&x->hosts.corrections[log], ns);
+	return ptrc_correction_time(&hosts.corrections[log], ns);
+}
+
+static int64_t bound(size_t log, int64_t ns)
+{
+	return ptrc_correction_bound(&hosts.corrections[log], ns);
 }
 
 /* ---- cases ---- */
 
-/* A log of another host, without which nothing is corrected. */
-static const struct made_log other = {.host = "other", .boot = "other"};
-
 TEST(a_single_log_is_as_it_was_recorded, "")
 {
-	struct made_log logs[2] = {{.host = "a", .boot = "a"}, other};
-	struct merged x;
-
 	add_clock(&logs[0], epoch, epoch + 5 * ms, second, 2 * ms, 0);
-	merge(&x, logs, 1);
-	CHECK(!ptrc_reader_is_moving(x.readers[0]));
-	CHECK_EQ(corrected(&x, 0, epoch), epoch);
+	merge(1);
+	CHECK(!ptrc_reader_is_moving(readers[0]));
+	CHECK_EQ(corrected(0, epoch), epoch);
 	/* It is wrong by the correction, too. */
-	CHECK_EQ(bound(&x, 0, epoch), 7 * ms + 200 + 200);
-	CHECK_EQ(x.hosts.list[0].worst_ns, 7 * ms + 200 + 200);
-	end(&x);
-	merge(&x, logs, 2);
-	CHECK_EQ(corrected(&x, 0, epoch), epoch + 5 * ms);
-	CHECK_EQ(bound(&x, 0, epoch), 2 * ms + 200 + 200);
-	end(&x);
+	CHECK_EQ(bound(0, epoch), 7 * ms + 200 + 200);
+	CHECK_EQ(hosts.list[0].worst_ns, 7 * ms + 200 + 200);
+	merge(2);
+	CHECK_EQ(corrected(0, epoch), epoch + 5 * ms);
+	CHECK_EQ(bound(0, epoch), 2 * ms + 200 + 200);
 }
 
 TEST(between_readings_the_correction_is_on_a_line, "")
 {
-	struct made_log logs[2] = {{.host = "a", .boot = "a"}, other};
-	struct merged x;
-
 	add_clock(&logs[0], epoch, epoch + 100000, second, ms, 0);
 	add_clock(&logs[0], epoch + second, epoch + second + 200000, 2 * second, ms, 0);
-	merge(&x, logs, 2);
-	CHECK_EQ(corrected(&x, 0, epoch - second), epoch - second + 100000);
-	CHECK_EQ(corrected(&x, 0, epoch + second / 2), epoch + second / 2 + 150000);
-	CHECK_EQ(corrected(&x, 0, epoch + 3 * second), epoch + 3 * second + 200000);
-	end(&x);
+	merge(2);
+	CHECK_EQ(corrected(0, epoch - second), epoch - second + 100000);
+	CHECK_EQ(corrected(0, epoch + second / 2), epoch + second / 2 + 150000);
+	CHECK_EQ(corrected(0, epoch + 3 * second), epoch + 3 * second + 200000);
 }
 
 TEST(what_reading_the_clocks_explains_is_no_correction, "")
 {
-	struct made_log logs[2] = {{.host = "a", .boot = "a"}, other};
-	struct merged x;
-
 	add_clock(&logs[0], epoch, epoch + 130, second, ms, 0);
 	add_clock(&logs[0], epoch + second, epoch + second - 900, 2 * second, ms, 0);
-	merge(&x, logs, 2);
-	CHECK(!ptrc_reader_is_moving(x.readers[0]));
-	CHECK_EQ(corrected(&x, 0, epoch + second / 3), epoch + second / 3);
-	CHECK_GE(bound(&x, 0, epoch + second), ms + 900);
-	end(&x);
+	merge(2);
+	CHECK(!ptrc_reader_is_moving(readers[0]));
+	CHECK_EQ(corrected(0, epoch + second / 3), epoch + second / 3);
+	CHECK_GE(bound(0, epoch + second), ms + 900);
 }
 
 TEST(a_bound_grows_with_the_distance_from_a_reading, "")
 {
-	struct made_log logs[2] = {{.host = "a", .boot = "a"}, other};
-	struct merged x;
-
 	add_clock(&logs[0], epoch, epoch, second, ms, 0);
 	add_clock(&logs[0], epoch + 10 * second, epoch + 10 * second, 11 * second, 2 * ms, 0);
-	merge(&x, logs, 2);
+	merge(2);
 	/* 500 us a second. */
-	CHECK_EQ(bound(&x, 0, epoch), ms + 400);
-	CHECK_EQ(bound(&x, 0, epoch + second), ms + 400 + second / 2000 + 1);
-	CHECK_EQ(bound(&x, 0, epoch - 4 * second), ms + 400 + 4 * (second / 2000) + 1);
-	CHECK_EQ(bound(&x, 0, epoch + 9 * second), 2 * ms + 400 + second / 2000 + 1);
-	CHECK_EQ(bound(&x, 1, epoch), PTRC_BOUND_UNKNOWN);
-	end(&x);
+	CHECK_EQ(bound(0, epoch), ms + 400);
+	CHECK_EQ(bound(0, epoch + second), ms + 400 + second / 2000 + 1);
+	CHECK_EQ(bound(0, epoch - 4 * second), ms + 400 + 4 * (second / 2000) + 1);
+	CHECK_EQ(bound(0, epoch + 9 * second), 2 * ms + 400 + second / 2000 + 1);
+	CHECK_EQ(bound(1, epoch), PTRC_BOUND_UNKNOWN);
 }
 
 TEST(the_bound_of_a_host_is_the_greatest_of_its_log, "")
 {
-	struct made_log logs[2] = {{.host = "a", .boot = "a"}, other};
-	struct merged x;
-
 	/* Its clock goes to and fro, less than a step. */
 	for (int i = 0; i < 20; i++)
 		add_clock(&logs[0], epoch + i * second, epoch + i * second + i % 2 * (ms / 2),
@@ -207,33 +186,26 @@ TEST(the_bound_of_a_host_is_the_greatest_of_its_log, "")
 	for (size_t count = 1; count <= 2; count++) {
 		int64_t greatest = 0;
 
-		merge(&x, logs, count);
+		merge(count);
 		for (int64_t ns = epoch; ns <= epoch + 19 * second; ns += ms)
-			if (bound(&x, 0, ns) > greatest)
-				greatest = bound(&x, 0, ns);
-		CHECK_GE(x.hosts.list[0].worst_ns, greatest);
-		CHECK_LE(x.hosts.list[0].worst_ns, greatest + ms);
-		end(&x);
+			if (bound(0, ns) > greatest)
+				greatest = bound(0, ns);
+		CHECK_GE(hosts.list[0].worst_ns, greatest);
+		CHECK_LE(hosts.list[0].worst_ns, greatest + ms);
 	}
 }
 
 TEST(what_adjtimex_does_not_say_is_not_known, "")
 {
-	struct made_log logs[2] = {{.host = "a", .boot = "a"}, other};
-	struct merged x;
-
 	add_clock(&logs[0], epoch, epoch + ms, second, 0, -1);
-	merge(&x, logs, 2);
-	CHECK_EQ(corrected(&x, 0, epoch), epoch + ms);
-	CHECK_EQ(bound(&x, 0, epoch), PTRC_BOUND_UNKNOWN);
-	CHECK(!x.hosts.list[0].is_synchronized);
-	end(&x);
+	merge(2);
+	CHECK_EQ(corrected(0, epoch), epoch + ms);
+	CHECK_EQ(bound(0, epoch), PTRC_BOUND_UNKNOWN);
+	CHECK(!hosts.list[0].is_synchronized);
 }
 
 TEST(a_step_of_the_clock_is_none_of_time, "")
 {
-	struct made_log logs[2] = {{.host = "a", .boot = "a"}, other};
-	struct merged x;
 	int64_t last = INT64_MIN;
 
 	/* It was an hour slow, and nobody knew; then it was set. */
@@ -241,32 +213,29 @@ TEST(a_step_of_the_clock_is_none_of_time, "")
 	add_clock(&logs[0], epoch + second, epoch + second, 2 * second, 16 * second, STA_UNSYNC);
 	add_clock(&logs[0], epoch + 2 * second, epoch + 3602 * second, 3 * second, ms, 0);
 	add_clock(&logs[0], epoch + 9 * second, epoch + 3609 * second, 10 * second, ms, 0);
-	merge(&x, logs, 2);
+	merge(2);
 	for (int64_t ns = epoch - second; ns < epoch + 12 * second; ns += second / 7) {
-		CHECK_EQ(corrected(&x, 0, ns), ns + 3600 * second);
-		CHECK_LT(bound(&x, 0, ns), 5 * ms);
-		CHECK_LT(last, corrected(&x, 0, ns));
-		last = corrected(&x, 0, ns);
+		CHECK_EQ(corrected(0, ns), ns + 3600 * second);
+		CHECK_LT(bound(0, ns), 5 * ms);
+		CHECK_LT(last, corrected(0, ns));
+		last = corrected(0, ns);
 	}
-	CHECK(x.hosts.list[0].is_synchronized);
-	end(&x);
+	CHECK(hosts.list[0].is_synchronized);
 	/* It was right, and was set back by somebody who was wrong. */
 	logs[0].clock_count = 0;
 	add_clock(&logs[0], epoch, epoch, second, ms, 0);
 	add_clock(&logs[0], epoch + second, epoch - 3599 * second, 2 * second, 16 * second,
 		  STA_UNSYNC);
-	merge(&x, logs, 2);
-	CHECK_EQ(corrected(&x, 0, epoch + 2 * second), epoch + 2 * second);
-	CHECK_LT(bound(&x, 0, epoch + 2 * second), 5 * ms);
-	end(&x);
+	merge(2);
+	CHECK_EQ(corrected(0, epoch + 2 * second), epoch + 2 * second);
+	CHECK_LT(bound(0, epoch + 2 * second), 5 * ms);
 	/* Nobody knows anything: the last one who set it was right. */
 	logs[0].clocks[0].status = STA_UNSYNC;
 	logs[0].clocks[0].max_error_ns = 16 * second;
-	merge(&x, logs, 2);
-	CHECK_EQ(corrected(&x, 0, epoch), epoch - 3600 * second);
-	CHECK(!x.hosts.list[0].is_synchronized);
-	CHECK_GE(bound(&x, 0, epoch), 16 * second);
-	end(&x);
+	merge(2);
+	CHECK_EQ(corrected(0, epoch), epoch - 3600 * second);
+	CHECK(!hosts.list[0].is_synchronized);
+	CHECK_GE(bound(0, epoch), 16 * second);
 }
 
 /* The clock of events stands still for an hour, while the machine sleeps. */
@@ -279,18 +248,14 @@ static void add_sleep(struct made_log *l)
 
 TEST(a_machine_that_slept_was_away, "")
 {
-	struct made_log logs[2] = {{.host = "a", .boot = "a"}, other};
-	struct merged x;
-
 	add_sleep(&logs[0]);
-	merge(&x, logs, 2);
-	CHECK_EQ(corrected(&x, 0, epoch + second), epoch + second);
-	CHECK_LT(bound(&x, 0, epoch + second), 2 * ms);
-	CHECK_EQ(corrected(&x, 0, epoch + 2 * second), epoch + 3602 * second);
-	CHECK_LT(bound(&x, 0, epoch + 2 * second), 2 * ms);
+	merge(2);
+	CHECK_EQ(corrected(0, epoch + second), epoch + second);
+	CHECK_LT(bound(0, epoch + second), 2 * ms);
+	CHECK_EQ(corrected(0, epoch + 2 * second), epoch + 3602 * second);
+	CHECK_LT(bound(0, epoch + 2 * second), 2 * ms);
 	/* Nobody knows whether this was before or behind. */
-	CHECK_GE(bound(&x, 0, epoch + 3 * second / 2), 1800 * second);
-	end(&x);
+	CHECK_GE(bound(0, epoch + 3 * second / 2), 1800 * second);
 }
 
 /* A link to another host whose clock is the same, to a microsecond. */
@@ -303,104 +268,87 @@ static const struct ptrc_clock_link good_link = {
 	.low_count = 1,
 };
 
-static void link_log(struct merged *x, size_t log, const struct ptrc_clock_link *l)
+static void link_log(size_t log, const struct ptrc_clock_link *l)
 {
-	x->hosts.corrections[log].is_linked = true;
-	x->hosts.corrections[log].link = l;
+	hosts.corrections[log].is_linked = true;
+	hosts.corrections[log].link = l;
 }
 
 TEST(messages_do_not_tell_when_a_machine_slept, "")
 {
-	struct made_log logs[2] = {{.host = "a", .boot = "a"}, other};
-	struct merged x;
-
 	add_sleep(&logs[0]);
 	/* Its clock drifts by 100 ppm from here on, which is no sleep. */
 	add_clock(&logs[0], epoch + 12 * second, epoch + 3612 * second + ms, 3613 * second + ms, ms,
 		  0);
-	merge(&x, logs, 2);
-	link_log(&x, 0, &good_link);
+	merge(2);
+	link_log(0, &good_link);
 	for (int i = 0; i < 2; i++) {
-		CHECK_LE(bound(&x, 0, epoch + second), 1100);
-		CHECK_GE(bound(&x, 0, epoch + 3 * second / 2), 1800 * second);
-		CHECK_GE(bound(&x, 0, epoch + second + 1), 3599 * second);
-		CHECK_GE(bound(&x, 0, epoch + 2 * second - 1), 3599 * second);
-		CHECK_LE(bound(&x, 0, epoch + 2 * second), 1100);
-		CHECK_LE(bound(&x, 0, epoch + 7 * second), 1100);
+		CHECK_LE(bound(0, epoch + second), 1100);
+		CHECK_GE(bound(0, epoch + 3 * second / 2), 1800 * second);
+		CHECK_GE(bound(0, epoch + second + 1), 3599 * second);
+		CHECK_GE(bound(0, epoch + 2 * second - 1), 3599 * second);
+		CHECK_LE(bound(0, epoch + 2 * second), 1100);
+		CHECK_LE(bound(0, epoch + 7 * second), 1100);
 		/* The same for the reference. */
-		link_log(&x, 0, NULL);
+		link_log(0, NULL);
 	}
-	end(&x);
 }
 
 TEST(a_log_without_readings_is_not_linked_by_others_of_its_host, "")
 {
-	struct made_log logs[3] = {
-		{.host = "a", .boot = "a"}, {.host = "a", .boot = "a"}, {.host = "b", .boot = "b"}};
-	struct merged x;
+	logs[1].host = logs[1].boot = "a";
+	logs[2].host = logs[2].boot = "b";
 
 	add_clock(&logs[0], epoch, epoch, second, ms, 0);
-	merge(&x, logs, 3);
+	merge(3);
 	for (size_t i = 0; i < 3; i++)
-		link_log(&x, i, &good_link);
-	CHECK_LE(bound(&x, 0, epoch), 1100);
-	CHECK_EQ(bound(&x, 1, epoch), PTRC_BOUND_UNKNOWN);
+		link_log(i, &good_link);
+	CHECK_LE(bound(0, epoch), 1100);
+	CHECK_EQ(bound(1, epoch), PTRC_BOUND_UNKNOWN);
 	/* Messages are of the only log of the host: they tell of its times as they are. */
-	CHECK_LE(bound(&x, 2, epoch), 1100);
-	end(&x);
+	CHECK_LE(bound(2, epoch), 1100);
 }
 
 TEST(logs_of_one_host_have_no_error_between_them, "")
 {
-	struct made_log logs[3] = {
-		{.host = "a", .boot = "a"}, {.host = "a", .boot = "a"}, {.host = "a", .boot = "b"}};
-	struct merged x;
+	logs[1].host = logs[1].boot = logs[2].host = "a";
+	logs[2].boot = "b";
 
 	/* The second one began when the clock had been set by an hour. */
 	add_clock(&logs[0], epoch, epoch, 10 * second, 16 * second, STA_UNSYNC);
 	add_clock(&logs[0], epoch + 5 * second, epoch + 5 * second, 15 * second, 16 * second,
 		  STA_UNSYNC);
 	add_clock(&logs[1], epoch + 3606 * second, epoch + 3606 * second, 16 * second, ms, 0);
-	merge(&x, logs, 3);
-	CHECK_EQ(x.hosts.count, 2);
-	CHECK_EQ(x.hosts.host_of[0], x.hosts.host_of[1]);
-	CHECK(x.hosts.host_of[0] != x.hosts.host_of[2]);
-	CHECK_EQ(corrected(&x, 0, epoch + 6 * second), epoch + 3606 * second);
-	CHECK_EQ(corrected(&x, 1, epoch + 3606 * second), epoch + 3606 * second);
-	CHECK_LT(bound(&x, 0, epoch), 10 * ms);
-	end(&x);
+	merge(3);
+	CHECK_EQ(hosts.count, 2);
+	CHECK_EQ(hosts.host_of[0], hosts.host_of[1]);
+	CHECK(hosts.host_of[0] != hosts.host_of[2]);
+	CHECK_EQ(corrected(0, epoch + 6 * second), epoch + 3606 * second);
+	CHECK_EQ(corrected(1, epoch + 3606 * second), epoch + 3606 * second);
+	CHECK_LT(bound(0, epoch), 10 * ms);
 	/* Without a log of another host it is the same. */
-	merge(&x, logs, 2);
-	CHECK_EQ(x.hosts.count, 1);
-	CHECK_EQ(corrected(&x, 0, epoch + 6 * second), epoch + 3606 * second);
-	end(&x);
+	merge(2);
+	CHECK_EQ(hosts.count, 1);
+	CHECK_EQ(corrected(0, epoch + 6 * second), epoch + 3606 * second);
 	/* What becomes a log again keeps its times. */
-	memset(&x, 0, sizeof(x));
-	x.count = 2;
-	for (size_t i = 0; i < 2; i++)
-		x.readers[i] = open_log(&logs[i]);
-	ptrc_hosts_begin(&x.hosts, x.readers, 2, true);
-	CHECK_EQ(corrected(&x, 0, epoch + 6 * second), epoch + 6 * second);
-	end(&x);
+	merge_with(2, true);
+	CHECK_EQ(corrected(0, epoch + 6 * second), epoch + 6 * second);
 }
 
 TEST(logs_that_tell_no_host_have_one_each, "")
 {
-	struct made_log logs[3] = {{.host = NULL}, {.host = NULL}, {.host = "a", .boot = ""}};
-	struct merged x;
+	logs[0].host = logs[1].host = NULL;
+	logs[2].host = "a";
+	logs[2].boot = "";
 
-	merge(&x, logs, 3);
-	CHECK_EQ(x.hosts.count, 3);
-	CHECK_STR_EQ(x.hosts.list[0].name, "a log");
-	CHECK_STR_EQ(x.hosts.list[2].name, "a");
-	end(&x);
+	merge(3);
+	CHECK_EQ(hosts.count, 3);
+	CHECK_STR_EQ(hosts.list[0].name, "a log");
+	CHECK_STR_EQ(hosts.list[2].name, "a");
 }
 
 TEST(readings_that_cannot_be_are_left_out, "")
 {
-	struct made_log logs[2] = {{.host = "a", .boot = "a"}, other};
-	struct merged x;
-
 	add_clock(&logs[0], epoch, epoch + ms, second, ms, 0);
 	add_clock(&logs[0], INT64_MAX, INT64_MIN, INT64_MIN, INT64_MIN, 0);
 	add_clock(&logs[0], INT64_MIN, INT64_MAX, INT64_MAX, INT64_MAX, 0);
@@ -408,29 +356,26 @@ TEST(readings_that_cannot_be_are_left_out, "")
 	/* Was interrupted. */
 	add_clock(&logs[0], epoch + second, epoch + 2 * second, 2 * second, ms, 0);
 	logs[0].clocks[4].window_ns = second;
-	merge(&x, logs, 2);
+	merge(2);
 	for (int64_t ns = epoch - second; ns < epoch + 3 * second; ns += second)
-		CHECK_EQ(corrected(&x, 0, ns), ns + ms);
-	CHECK_EQ(corrected(&x, 0, INT64_MAX), INT64_MAX);
-	CHECK_EQ(corrected(&x, 0, INT64_MIN), INT64_MIN + ms);
-	CHECK_GE(bound(&x, 0, INT64_MAX), second);
-	CHECK_GE(bound(&x, 0, INT64_MIN), second);
-	end(&x);
+		CHECK_EQ(corrected(0, ns), ns + ms);
+	CHECK_EQ(corrected(0, INT64_MAX), INT64_MAX);
+	CHECK_EQ(corrected(0, INT64_MIN), INT64_MIN + ms);
+	CHECK_GE(bound(0, INT64_MAX), second);
+	CHECK_GE(bound(0, INT64_MIN), second);
 	/* Took longer than any reading does. */
 	logs[0].clock_count = 1;
 	logs[0].clocks[0].window_ns = second + 1;
-	merge(&x, logs, 2);
-	CHECK_EQ(corrected(&x, 0, epoch), epoch);
-	CHECK_EQ(bound(&x, 0, epoch), PTRC_BOUND_UNKNOWN);
-	end(&x);
+	merge(2);
+	CHECK_EQ(corrected(0, epoch), epoch);
+	CHECK_EQ(bound(0, epoch), PTRC_BOUND_UNKNOWN);
 	/* The clock of events went back by that of the host: it is not one clock. */
 	logs[0].clock_count = 0;
 	add_clock(&logs[0], epoch, epoch, second, ms, 0);
 	add_clock(&logs[0], epoch + 9 * second, epoch + second, 2 * second, ms, 0);
-	merge(&x, logs, 2);
-	CHECK_EQ(bound(&x, 0, epoch), PTRC_BOUND_UNKNOWN);
-	CHECK_EQ(corrected(&x, 0, epoch), epoch);
-	end(&x);
+	merge(2);
+	CHECK_EQ(bound(0, epoch), PTRC_BOUND_UNKNOWN);
+	CHECK_EQ(corrected(0, epoch), epoch);
 }
 
 TEST(readings_at_the_ends_of_time_are_no_worse_than_others, "")
@@ -441,23 +386,21 @@ TEST(readings_at_the_ends_of_time_are_no_worse_than_others, "")
 
 	/* All of two readings whose times are among these. */
 	for (unsigned int i = 0; i < SOME * SOME * SOME * SOME; i++) {
-		struct made_log logs[2] = {{.host = "a", .boot = "a"}, other};
 		int64_t last = INT64_MIN;
-		struct merged x;
 
+		logs[0].clock_count = 0;
 		add_clock(&logs[0], some[i % SOME], some[i / SOME % SOME], some[0], ms, 0);
 		add_clock(&logs[0], some[i / SOME / SOME % SOME], some[i / SOME / SOME / SOME],
 			  some[i % 2], ms, 0);
-		merge(&x, logs, 2);
+		merge(2);
 		for (size_t k = 0; k < 2 * SOME; k++) {
 			static const size_t order[] = {1, 3, 4, 2, 0};
 			int64_t ns = some[order[k / 2]] + (int64_t)(k % 2);
 
-			CHECK_GE(corrected(&x, 0, ns), last);
-			CHECK_GE(bound(&x, 0, ns), 0);
-			last = corrected(&x, 0, ns);
+			CHECK_GE(corrected(0, ns), last);
+			CHECK_GE(bound(0, ns), 0);
+			last = corrected(0, ns);
 		}
-		end(&x);
 	}
 }
 
@@ -526,19 +469,18 @@ static void add_random_clock(struct made_log *l, const struct machine *m, double
 		  is_good ? 0 : STA_UNSYNC);
 }
 
-static const struct ptrc_correction_knot *first_knot(const struct merged *x)
+static const struct ptrc_correction_knot *first_knot(void)
 {
-	return x->hosts.corrections[0].knots;
+	return hosts.corrections[0].knots;
 }
 
-static const struct ptrc_correction_knot *last_knot(const struct merged *x)
+static const struct ptrc_correction_knot *last_knot(void)
 {
-	return first_knot(x) + x->hosts.corrections[0].count - 1;
+	return first_knot() + hosts.corrections[0].count - 1;
 }
 
 static void check_random(void)
 {
-	struct made_log logs[2] = {{.host = "a", .boot = "a"}, other};
 	double begin = random_between(0, 20), length = random_between(5, 100);
 	struct machine m = {
 		.drift = random_between(-4e-4, 4e-4),
@@ -549,7 +491,6 @@ static void check_random(void)
 		.is_set_right = random_between(0, 1) < 0.5,
 	};
 	int64_t last = INT64_MIN, last_log = INT64_MIN;
-	struct merged x;
 	double good;
 
 	m.set_by = random_between(0, 1) < 0.3 ? 0 : random_between(-5, 5);
@@ -560,36 +501,36 @@ static void check_random(void)
 		m.set_by = 0;
 	if (is_asleep(&m, begin + length))
 		length += m.slept;
+	logs[0].clock_count = 0;
 	for (double t = begin; t < begin + length; t += random_between(0.5, 5))
 		if (!is_asleep(&m, t))
 			add_random_clock(&logs[0], &m, t, begin);
 	add_random_clock(&logs[0], &m, begin + length, begin);
-	merge(&x, logs, 2);
+	merge(2);
 	for (double t = begin; t < begin + length; t += random_between(0, 0.3)) {
 		int64_t log_ns = epoch + whole(event_time_of(&m, t, begin));
-		int64_t ns = corrected(&x, 0, log_ns);
+		int64_t ns = corrected(0, log_ns);
 		int64_t wrong = ns - (epoch + whole(t));
-		int64_t first = ptrc_correction_first(&x.hosts.corrections[0], ns);
-		int64_t after = ptrc_correction_last(&x.hosts.corrections[0], ns);
+		int64_t first = ptrc_correction_first(&hosts.corrections[0], ns);
+		int64_t after = ptrc_correction_last(&hosts.corrections[0], ns);
 
 		if (is_asleep(&m, t))
 			continue;
-		if (x.hosts.list[0].is_synchronized)
-			CHECK_LE(llabs(wrong), bound(&x, 0, log_ns));
+		if (hosts.list[0].is_synchronized)
+			CHECK_LE(llabs(wrong), bound(0, log_ns));
 		if (log_ns > last_log)
 			CHECK_GE(ns, last);
 		CHECK_LE(first, log_ns);
 		CHECK_GE(after, log_ns);
-		if (log_ns >= first_knot(&x)->log_ns && log_ns <= last_knot(&x)->log_ns)
-			CHECK_LE(bound(&x, 0, log_ns), x.hosts.list[0].worst_ns);
-		CHECK_EQ(corrected(&x, 0, first), ns);
-		CHECK_EQ(corrected(&x, 0, after), ns);
-		CHECK_LT(corrected(&x, 0, first - 1), ns);
-		CHECK_GT(corrected(&x, 0, after + 1), ns);
+		if (log_ns >= first_knot()->log_ns && log_ns <= last_knot()->log_ns)
+			CHECK_LE(bound(0, log_ns), hosts.list[0].worst_ns);
+		CHECK_EQ(corrected(0, first), ns);
+		CHECK_EQ(corrected(0, after), ns);
+		CHECK_LT(corrected(0, first - 1), ns);
+		CHECK_GT(corrected(0, after + 1), ns);
 		last = ns;
 		last_log = log_ns;
 	}
-	end(&x);
 }
 
 TEST(the_truth_is_within_the_bound_and_order_is_kept, "")
