@@ -23,6 +23,10 @@ struct fake {
 
 static struct fake *fake;
 static struct ptrc_perf_ring ring;
+static struct ptrc_perf_records *records;
+/* Those that were read last. */
+static const struct ptrc_perf_record *found;
+static size_t found_count;
 
 static void begin_ring(uint64_t at)
 {
@@ -30,6 +34,20 @@ static void begin_ring(uint64_t at)
 	CHECK(fake);
 	fake->page.data_head = fake->page.data_tail = at;
 	ring = (struct ptrc_perf_ring){.page = &fake->page, .bytes = fake->bytes, .size = RING};
+	records = ptrc_perf_records_new();
+}
+
+static void end_ring(void)
+{
+	ptrc_perf_records_free(records);
+	free(fake);
+}
+
+static void read_ring(int64_t until_ns)
+{
+	ptrc_perf_records_begin(records);
+	ptrc_perf_records_take(records, &ring);
+	found = ptrc_perf_records_until(records, until_ns, &found_count);
 }
 
 static void put(const void *bytes, size_t count)
@@ -87,9 +105,6 @@ TEST(records_say_what_they_mean, "")
 {
 	const uint64_t lost[2] = {0, 17},
 		       task[3] = {20 | (uint64_t)10 << 32, 21 | (uint64_t)11 << 32, 5};
-	struct ptrc_perf_records *records = ptrc_perf_records_new();
-	const struct ptrc_perf_record *r;
-	size_t count;
 
 	/* In a ring whose end is near, so that records wrap around. */
 	begin_ring(RING - 20);
@@ -102,31 +117,28 @@ TEST(records_say_what_they_mean, "")
 	put_mapping("/bin/program", 12);
 	put_record(PERF_RECORD_LOST, 0, lost, sizeof(lost), 10, 11, 13, 2);
 	put_record(4711, 0, lost, sizeof(lost), 10, 11, 13, 2);
-	ptrc_perf_records_begin(records);
-	ptrc_perf_records_take(records, &ring);
+	read_ring(12);
 	CHECK_EQ(fake->page.data_tail, fake->page.data_head);
-	r = ptrc_perf_records_until(records, 12, &count);
 	/* By time, and those that are later come with the next call. */
-	CHECK_EQ(count, 7);
-	CHECK_EQ(r[0].kind, PTRC_PERF_FORK);
-	CHECK(r[0].pid == 10 && r[0].tid == 11 && r[0].child.pid == 20 && r[0].child.tid == 21);
-	CHECK_EQ(r[0].processor, 2);
-	CHECK(r[1].kind == PTRC_PERF_SWITCH_IN && r[1].processor == 3);
-	CHECK(r[2].kind == PTRC_PERF_RENAME && !strcmp(r[2].name, "renamed"));
-	CHECK(r[3].kind == PTRC_PERF_EXEC && !strcmp(r[3].name, "program"));
-	CHECK(r[3].pid == 7 && r[3].tid == 8 && r[3].ns == 9);
-	CHECK(r[4].kind == PTRC_PERF_SWITCH_OUT && !r[4].is_preempted);
-	CHECK(r[5].kind == PTRC_PERF_SWITCH_OUT && r[5].is_preempted);
-	CHECK_EQ(r[6].kind, PTRC_PERF_MAPPING);
-	CHECK(!strcmp(r[6].mapping->path, "/bin/program"));
-	CHECK(r[6].mapping->address == 0x1000 && r[6].mapping->bytes == 0x2000);
-	CHECK(r[6].mapping->offset == 0x300 && r[6].mapping->build_id_bytes == 20);
-	CHECK_EQ(r[6].mapping->build_id[19], 0xab);
-	ptrc_perf_records_begin(records);
-	r = ptrc_perf_records_until(records, INT64_MAX, &count);
-	CHECK(count == 1 && r[0].kind == PTRC_PERF_LOST && r[0].lost == 17);
-	ptrc_perf_records_free(records);
-	free(fake);
+	CHECK_EQ(found_count, 7);
+	CHECK_EQ(found[0].kind, PTRC_PERF_FORK);
+	CHECK(found[0].pid == 10 && found[0].tid == 11 && found[0].child.pid == 20 &&
+	      found[0].child.tid == 21);
+	CHECK_EQ(found[0].processor, 2);
+	CHECK(found[1].kind == PTRC_PERF_SWITCH_IN && found[1].processor == 3);
+	CHECK(found[2].kind == PTRC_PERF_RENAME && !strcmp(found[2].name, "renamed"));
+	CHECK(found[3].kind == PTRC_PERF_EXEC && !strcmp(found[3].name, "program"));
+	CHECK(found[3].pid == 7 && found[3].tid == 8 && found[3].ns == 9);
+	CHECK(found[4].kind == PTRC_PERF_SWITCH_OUT && !found[4].is_preempted);
+	CHECK(found[5].kind == PTRC_PERF_SWITCH_OUT && found[5].is_preempted);
+	CHECK_EQ(found[6].kind, PTRC_PERF_MAPPING);
+	CHECK(!strcmp(found[6].mapping->path, "/bin/program"));
+	CHECK(found[6].mapping->address == 0x1000 && found[6].mapping->bytes == 0x2000);
+	CHECK(found[6].mapping->offset == 0x300 && found[6].mapping->build_id_bytes == 20);
+	CHECK_EQ(found[6].mapping->build_id[19], 0xab);
+	read_ring(INT64_MAX);
+	CHECK(found_count == 1 && found[0].kind == PTRC_PERF_LOST && found[0].lost == 17);
+	end_ring();
 }
 
 /* A sample says whose it is at its begin, and not behind the body. */
@@ -148,9 +160,6 @@ TEST(samples_have_the_addresses_of_user_space, "")
 {
 	const uint64_t numbers[] = {
 		(uint64_t)PERF_CONTEXT_KERNEL, 1, 2, (uint64_t)PERF_CONTEXT_USER, 10, 11, 12};
-	struct ptrc_perf_records *records = ptrc_perf_records_new();
-	const struct ptrc_perf_record *r;
-	size_t count;
 
 	begin_ring(RING - 50);
 	put_sample(numbers, 7, 7, 5);
@@ -160,30 +169,24 @@ TEST(samples_have_the_addresses_of_user_space, "")
 	put_sample(numbers, 8, 7, 8);
 	put_sample(numbers, UINT64_MAX / 8 + 2, 7, 9);
 	put_sample(numbers, 4, 7, 10);
-	ptrc_perf_records_begin(records);
-	ptrc_perf_records_take(records, &ring);
-	r = ptrc_perf_records_until(records, INT64_MAX, &count);
-	CHECK_EQ(count, 4);
-	for (size_t i = 0; i < count; i++)
-		CHECK(r[i].kind == PTRC_PERF_SAMPLE && r[i].pid == 7 && r[i].tid == 8 &&
-		      r[i].processor == 3);
-	CHECK_EQ(r[0].ns, 5);
-	CHECK_EQ(r[0].stack.count, 3);
-	CHECK(r[0].stack.addresses[0] == 10 && r[0].stack.addresses[2] == 12);
-	CHECK(!r[1].stack.count && !r[2].stack.count);
-	CHECK(r[3].ns == 10 && !r[3].stack.count);
-	ptrc_perf_records_free(records);
-	free(fake);
+	read_ring(INT64_MAX);
+	CHECK_EQ(found_count, 4);
+	for (size_t i = 0; i < found_count; i++)
+		CHECK(found[i].kind == PTRC_PERF_SAMPLE && found[i].pid == 7 && found[i].tid == 8 &&
+		      found[i].processor == 3);
+	CHECK_EQ(found[0].ns, 5);
+	CHECK_EQ(found[0].stack.count, 3);
+	CHECK(found[0].stack.addresses[0] == 10 && found[0].stack.addresses[2] == 12);
+	CHECK(!found[1].stack.count && !found[2].stack.count);
+	CHECK(found[3].ns == 10 && !found[3].stack.count);
+	end_ring();
 }
 
 TEST(samples_that_are_withheld_are_counted, "")
 {
 	const uint64_t body[3] = {0};
-	struct ptrc_perf_records *records = ptrc_perf_records_new();
 	struct ptrc_os_throttle throttle = {0};
 	uint64_t missing[6];
-	const struct ptrc_perf_record *r;
-	size_t count;
 
 	begin_ring(0);
 	put_record(PERF_RECORD_THROTTLE, 0, body, sizeof(body), 7, 8, 1000000, 0);
@@ -193,29 +196,23 @@ TEST(samples_that_are_withheld_are_counted, "")
 	/* It was off the processor for the most of that. */
 	put_record(PERF_RECORD_UNTHROTTLE, 0, body, sizeof(body), 7, 9, 9000000000, 1);
 	put_record(PERF_RECORD_UNTHROTTLE, 0, body, sizeof(body), 7, 9, 9000000001, 1);
-	ptrc_perf_records_begin(records);
-	ptrc_perf_records_take(records, &ring);
-	r = ptrc_perf_records_until(records, INT64_MAX, &count);
-	CHECK_EQ(count, 6);
-	for (size_t i = 0; i < count; i++)
-		missing[i] = ptrc_os_throttle_take(&throttle, &r[i], 10000);
+	read_ring(INT64_MAX);
+	CHECK_EQ(found_count, 6);
+	for (size_t i = 0; i < found_count; i++)
+		missing[i] = ptrc_os_throttle_take(&throttle, &found[i], 10000);
 	CHECK(!missing[0] && !missing[1] && !missing[2]);
 	CHECK_EQ(missing[3], 21);
 	CHECK_EQ(missing[4], 101);
 	CHECK_EQ(missing[5], 0);
 	CHECK_EQ(throttle.count, 0);
 	ptrc_os_throttle_free(&throttle);
-	ptrc_perf_records_free(records);
-	free(fake);
+	end_ring();
 }
 
 /* The kernel tells of a loss only when it writes into the ring again: what is found before counts once. */
 TEST(losses_that_no_record_has_told_yet, "")
 {
-	struct ptrc_perf_records *records = ptrc_perf_records_new();
-	const struct ptrc_perf_record *r;
 	uint64_t lost[2] = {0, 15};
-	size_t count;
 
 	begin_ring(0);
 	ptrc_perf_records_begin(records);
@@ -224,49 +221,42 @@ TEST(losses_that_no_record_has_told_yet, "")
 	CHECK_EQ(ptrc_perf_records_take(records, &ring), fake->page.data_head);
 	ptrc_perf_records_lost(records, &ring, 10);
 	ptrc_perf_records_lost(records, &ring, 10);
-	r = ptrc_perf_records_until(records, INT64_MAX, &count);
-	CHECK_EQ(count, 3);
-	CHECK(r[2].kind == PTRC_PERF_LOST && r[2].lost == 10 && r[2].ns == 6);
-	CHECK_EQ(r[2].processor, 3);
+	found = ptrc_perf_records_until(records, INT64_MAX, &found_count);
+	CHECK_EQ(found_count, 3);
+	CHECK(found[2].kind == PTRC_PERF_LOST && found[2].lost == 10 && found[2].ns == 6);
+	CHECK_EQ(found[2].processor, 3);
 	/* The record has these, and five more; the next one only others. */
 	put_record(PERF_RECORD_LOST, 0, lost, sizeof(lost), 7, 8, 7, 3);
 	put_record(PERF_RECORD_LOST, 0, lost, sizeof(lost), 7, 8, 8, 3);
 	ptrc_perf_records_begin(records);
 	ptrc_perf_records_take(records, &ring);
 	ptrc_perf_records_lost(records, &ring, 30);
-	r = ptrc_perf_records_until(records, INT64_MAX, &count);
-	CHECK(count == 2 && r[0].lost == 5 && r[1].lost == 15);
+	found = ptrc_perf_records_until(records, INT64_MAX, &found_count);
+	CHECK(found_count == 2 && found[0].lost == 5 && found[1].lost == 15);
 	/* All of a record is known. */
 	ptrc_perf_records_begin(records);
 	ptrc_perf_records_lost(records, &ring, 45);
 	put_record(PERF_RECORD_LOST, 0, lost, sizeof(lost), 7, 8, 9, 3);
 	ptrc_perf_records_take(records, &ring);
-	r = ptrc_perf_records_until(records, INT64_MAX, &count);
-	CHECK(count == 1 && r[0].lost == 15);
-	ptrc_perf_records_free(records);
-	free(fake);
+	found = ptrc_perf_records_until(records, INT64_MAX, &found_count);
+	CHECK(found_count == 1 && found[0].lost == 15);
+	end_ring();
 }
 
 TEST(texts_of_records_stay_as_long_as_these, "")
 {
-	struct ptrc_perf_records *records = ptrc_perf_records_new();
-	const struct ptrc_perf_record *r;
 	char path[3000];
-	size_t count;
 
 	memset(path, 'p', sizeof(path) - 1);
 	path[sizeof(path) - 1] = '\0';
 	begin_ring(0);
 	for (uint64_t i = 0; i < 1000; i++) {
 		put_mapping(path, i);
-		ptrc_perf_records_begin(records);
-		ptrc_perf_records_take(records, &ring);
-		r = ptrc_perf_records_until(records, (int64_t)i - 3, &count);
-		for (size_t n = 0; n < count; n++)
-			CHECK(!strcmp(r[n].mapping->path, path));
+		read_ring((int64_t)i - 3);
+		for (size_t n = 0; n < found_count; n++)
+			CHECK(!strcmp(found[n].mapping->path, path));
 	}
-	ptrc_perf_records_free(records);
-	free(fake);
+	end_ring();
 }
 
 static void forget(void *arg, const struct posixtrace_log_process *p,
@@ -277,50 +267,6 @@ static void forget(void *arg, const struct posixtrace_log_process *p,
 	for (unsigned long i = 0; i < p->pp_mapping_count; i++)
 		CHECK_EQ(m[i].pm_path_size, strlen(m[i].pm_path));
 	++*told;
-}
-
-TEST(a_ring_may_have_any_bytes, "")
-{
-	struct ptrc_perf_records *records = ptrc_perf_records_new();
-	size_t told = 0, seen = 0;
-	struct ptrc_os_processes *processes = ptrc_os_processes_new(true, forget, &told);
-	const uint64_t stack[3] = {(uint64_t)PERF_CONTEXT_USER, 1, 2};
-	unsigned int seed = 1;
-
-	begin_ring(0);
-	for (unsigned int round = 0; round < 20000; round++) {
-		const struct ptrc_perf_record *r;
-		size_t count;
-
-		/* Records that are nearly right, then nonsense. */
-		if (round % 3)
-			put_mapping("/bin/x", round);
-		put_comm("x", round % 2, round);
-		put_sample(stack, 3, 3, round);
-		put_switch(0, round);
-		for (unsigned int i = 0; i < round % 7; i++)
-			fake->bytes[(unsigned int)rand_r(&seed) % RING] = (uint8_t)rand_r(&seed);
-		if (round % 11 == 0)
-			fake->page.data_head += (unsigned int)rand_r(&seed) % (2 * RING);
-		if (round % 13 == 0)
-			fake->page.data_tail -= (unsigned int)rand_r(&seed) % (2 * RING);
-		ptrc_perf_records_begin(records);
-		ptrc_perf_records_take(records, &ring);
-		CHECK_EQ(fake->page.data_tail, fake->page.data_head);
-		r = ptrc_perf_records_until(records, INT64_MAX, &count);
-		for (size_t i = 0; i < count; i++) {
-			ptrc_os_processes_take(processes, &r[i]);
-			for (size_t k = 0; r[i].kind == PTRC_PERF_SAMPLE && k < r[i].stack.count;
-			     k++)
-				seen += r[i].stack.addresses[k] == 0;
-			seen++;
-		}
-	}
-	CHECK(seen > 1000);
-	ptrc_os_processes_tell_rest(processes);
-	ptrc_os_processes_free(processes);
-	ptrc_perf_records_free(records);
-	free(fake);
 }
 
 static struct ptrc_perf_record fork_of(int parent, int child, int64_t ns)
