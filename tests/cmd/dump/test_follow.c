@@ -106,6 +106,14 @@ static void finish(void)
 	ts_shutdown(follow.trace);
 }
 
+/* The same, and the follower has all of it. */
+static void finish_whole(struct got *g)
+{
+	finish();
+	take_all(g);
+	CHECK(g->has_end);
+}
+
 /* ---- followers that are slow ---- */
 
 /* Each a message of its own, and all together more than a socket takes. */
@@ -162,9 +170,7 @@ TEST(a_message_that_waits_goes_when_there_is_room, "")
 	CHECK(!follow.followers[0]->pending || follow.followers[0]->progress_ns != since);
 	while (take(&g))
 		ptrc_follow_read(&follow);
-	finish();
-	take_all(&g);
-	CHECK(g.has_end);
+	finish_whole(&g);
 	CHECK_EQ(g.events, (uint64_t)EVENTS);
 	CHECK_EQ(g.bytes, (uint64_t)EVENTS * MESSAGE_DATA);
 	CHECK_EQ(missed(&g).pt_lost_events + missed(&g).pt_log_lost_events, 0u);
@@ -275,25 +281,21 @@ TEST(nothing_is_missed_while_nobody_follows, "")
 
 /* ---- large data ---- */
 
-static void begin_large(size_t max_data_size)
+static struct got begin_large(size_t max_data_size)
 {
-
 	begin(ts_run(POSIX_TRACE_UNTIL_FULL, MIB, max_data_size), false);
+	return join();
 }
 
 TEST(data_is_whole_however_large_it_might_be, "")
 {
 	static const char data[900000];
 	trace_event_id_t id = ts_id("event");
-	struct got g;
+	struct got g = begin_large((size_t)1 << 50);
 
-	begin_large((size_t)1 << 50);
-	g = join();
 	posix_trace_event(id, data, sizeof(data));
 	ptrc_follow_read(&follow);
-	finish();
-	take_all(&g);
-	CHECK(g.has_end);
+	finish_whole(&g);
 	CHECK_EQ(g.events, 1u);
 	CHECK_EQ(g.bytes, sizeof(data));
 }
@@ -306,10 +308,8 @@ TEST(the_log_of_a_follower_says_at_once_which_names_there_are, "")
 	trace_event_id_t id = ts_id("event");
 	struct posix_trace_status_info status;
 	struct posixtrace_log_host host;
-	struct got g;
+	struct got g = begin_large(100);
 
-	begin_large(100);
-	g = join();
 	take_all(&g);
 	CHECK_OK(posix_trace_eventid_get_name(g.log, id, name));
 	CHECK_STR_EQ(name, "event");
@@ -317,9 +317,7 @@ TEST(the_log_of_a_follower_says_at_once_which_names_there_are, "")
 	CHECK_EQ(status.posix_stream_flush_error, 0);
 	CHECK_OK(posixtrace_get_log_host(g.log, &host, sizeof(host)));
 	CHECK(host.ph_name[0]);
-	finish();
-	take_all(&g);
-	CHECK(g.has_end);
+	finish_whole(&g);
 }
 
 TEST(what_is_missed_is_told_before_the_end_too, "")
@@ -341,10 +339,8 @@ TEST(what_is_missed_is_told_before_the_end_too, "")
 TEST(each_event_goes_with_the_next_look, "")
 {
 	trace_event_id_t id = ts_id("event");
-	struct got g;
+	struct got g = begin_large(100);
 
-	begin_large(100);
-	g = join();
 	for (uint64_t i = 1; i < 20; i++) {
 		ts_emit(id, (unsigned)i);
 		ptrc_follow_read(&follow);
@@ -352,18 +348,14 @@ TEST(each_event_goes_with_the_next_look, "")
 		take_all(&g);
 		CHECK_EQ(g.events, i);
 	}
-	finish();
-	take_all(&g);
-	CHECK(g.has_end);
+	finish_whole(&g);
 }
 
 TEST(a_log_of_which_something_could_not_be_sent_has_no_end, "")
 {
 	trace_event_id_t id = ts_id("event");
-	struct got g;
+	struct got g = begin_large(100);
 
-	begin_large(100);
-	g = join();
 	ts_emit(id, 1);
 	ptrc_follow_read(&follow);
 	/* As if there had been no memory for a message. */
