@@ -45,11 +45,7 @@ has_no_session() {
 works() {
 	as "$1" ptrace-run -o run."$1" -- "$traced" -n 10
 	[ "$(events run."$1" traced.event)" -eq 10 ]
-	mkfifo in."$1"
-	as "$1" "$traced" -w <in."$1" >out 3>&- &
-	pids="$pids $!"
-	exec 7>in."$1"
-	wait_until says ready
+	listens pid ready as "$1" "$traced" -w
 	pid=$(pgrep -u "$1" -x traced)
 	as "$1" ptrace-create --pid="$pid" --name="$me.a" --start \
 		-o session."$1"
@@ -58,7 +54,6 @@ works() {
 	wait_until is_ended "$pid"
 	wait_until has_no_session "$1"
 	[ "$(events session."$1" traced.event)" -eq 1 ]
-	exec 7>&-
 }
 
 @test "somebody has taken the name of a user's directory" {
@@ -78,7 +73,7 @@ works() {
 	as "$one" ln -s "$place/target" /dev/shm/posixtrace-"$two"
 	works "$two"
 	[ -z "$(ls -A target)" ]
-	rm -rf /dev/shm/posixtrace-"$two"* in.* run.* session.*
+	rm -rf /dev/shm/posixtrace-"$two"* run.* session.*
 	as "$one" touch /dev/shm/posixtrace-"$two"
 	works "$two"
 }
@@ -119,11 +114,7 @@ socket.socket(socket.AF_UNIX).bind(sys.argv[1])' /dev/shm/posixtrace-"$two".0000
 
 @test "root traces the process of a user whose name is taken" {
 	as "$one" mkdir /dev/shm/posixtrace-"$two"
-	mkfifo in
-	as "$two" "$traced" -w <in >out 3>&- &
-	pids="$pids $!"
-	exec 7>in
-	wait_until says ready
+	listens pid ready as "$two" "$traced" -w
 	pid=$(pgrep -u "$two" -x traced)
 	ptrace-create --pid="$pid" --name="$me.a" --start -o root.log
 	go
@@ -156,13 +147,8 @@ socket.socket(socket.AF_UNIX).bind(sys.argv[1])' /dev/shm/posixtrace-"$two".0000
 
 # container OPTION...: the traced program in a container of user $two, which shares /dev/shm; $pid
 container() {
-	rm -f in out
-	mkfifo -m 666 in
-	setpriv --reuid="$two" --regid="$two" --clear-groups unshare "$@" \
-		"$BASH" -c 'exec "$0" -w <in >out' "$traced" 3>&- &
-	disown "$!"
-	exec 7>in
-	wait_until says ready
+	listens pid ready as "$two" unshare "$@" "$traced" -w
+	disown "$pid"
 	pid=$(pgrep -u "$two" -x traced)
 	pids="$pids $pid"
 }
@@ -275,11 +261,7 @@ too_many="there are as many processes as 'ulimit -u' or the control group (pids.
 }
 
 @test "a user sees nothing of another one" {
-	mkfifo in
-	as "$two" "$traced" -w <in >out 3>&- &
-	pids="$pids $!"
-	exec 7>in
-	wait_until says ready
+	listens pid ready as "$two" "$traced" -w
 	pid=$(pgrep -u "$two" -x traced)
 	as "$two" ptrace-create --pid="$pid" --name="$me.b" --start -o two.log
 	[ -z "$(as "$one" ptrace-list)" ]

@@ -73,23 +73,41 @@ run_split() {
 # exits STATUS COMMAND...: the same, and the command has this status
 exits() {
 	run_split "${@:2}"
-	[ "$status" -eq "$1" ] || { echo "status $status: $stderr"; return 1; }
+	[ "$status" -eq "$1" ] || { echo "${*:2}: status $status: $stderr"; return 1; }
 }
 
 # silently STATUS COMMAND...: the same, and it has no message
 silently() {
-	exits "$@"
-	[ -z "$stderr" ] || { echo "message: $stderr"; return 1; }
+	exits "$@" || return
+	[ -z "$stderr" ] || { echo "${*:2}: $stderr"; return 1; }
 }
 
 # reports STATUS MESSAGE COMMAND...: the same, and it has one message of one line, which begins with its name;
 # what follows that is of the pattern MESSAGE
 reports() {
 	local message
-	exits "$1" "${@:3}"
+	exits "$1" "${@:3}" || return
 	IFS= read -rd '' message <stderr.txt || true
 	# shellcheck disable=SC2053 # a pattern
-	[[ $message == "$3: "$2$'\n' && ${message%$'\n'} != *$'\n'* ]] || { echo "message: $stderr"; return 1; }
+	[[ $message == "$3: "$2$'\n' && ${message%$'\n'} != *$'\n'* ]] || { echo "${*:3}: $stderr"; return 1; }
+}
+
+# refuses STATUS MESSAGE COMMAND...: the same, and it prints nothing on standard output
+refuses() {
+	reports "$@" || return
+	[ -z "$stdout" ] || { echo "${*:3}: $stdout"; return 1; }
+}
+
+# says_nothing COMMAND...: it succeeds and prints nothing at all
+says_nothing() {
+	silently 0 "$@" || return
+	[ -z "$stdout" ] || { echo "$*: $stdout"; return 1; }
+}
+
+# does_not_run MESSAGE OPTION...: ptrace-run reports this about itself, and COMMAND does not run
+does_not_run() {
+	reports 125 "$1" ptrace-run "${@:2}" -- touch ran || return
+	[ ! -e ran ]
 }
 
 # begins VARIABLE COMMAND...: in the background; the variable gets its process
@@ -132,21 +150,24 @@ wait_until() {
 # Programs in the background have descriptor 3 closed: it belongs to bats, which waits until
 # nobody has it any more.
 
-# listens VARIABLE COMMAND...: begins it; `go` writes a line to its standard input, `says WORD` is whether it
-# has written the word
+# listens VARIABLE WORD COMMAND...: begins it, and waits until it has written the word, if there is one; `go`
+# writes a line to its standard input, `go WORD` also waits for the word, `says WORD` is whether it is there
 listens() {
 	rm -f in out
 	mkfifo in
-	"${@:2}" <in >out 3>&- &
+	"${@:3}" <in >out 3>&- &
 	printf -v "$1" %s "$!"
 	pids="$pids $!"
 	exec 7>in
+	[ -z "$2" ] || wait_until says "$2"
 }
 
-# traced_start OPTION...: runs the traced program in the background; $pid is its process,
-# `go` lets it pass its next wait
+# traced_start OPTION...: runs the traced program in the background, up to its wait if it has -w; $pid is its
+# process, `go` lets it pass its next wait
 traced_start() {
-	listens pid "$traced" "$@"
+	local word=
+	[[ " $* " != *" -w "* ]] || word=ready
+	listens pid "$word" "$traced" "$@"
 	disown "$pid"
 }
 
@@ -160,7 +181,6 @@ traced_session() {
 		shift
 	done
 	traced_start "${@:2}"
-	wait_until says ready
 	ptrace-create --pid="$pid" --name="$name" "${options[@]}"
 }
 
@@ -172,12 +192,12 @@ record() {
 		shift
 	done
 	traced_session "${options[@]}" --start -- -w -W "${@:2}"
-	go
-	wait_until says done
+	go done
 }
 
 go() {
 	echo >&7
+	[ $# -eq 0 ] || wait_until says "$1"
 }
 
 says() {
@@ -213,6 +233,28 @@ events() {
 	ptrace-dump --count --format=text ${2:+--event="$2"} "$1"
 }
 
+# counts LOG GLOB=NUMBER...: so many events have such names
+counts() {
+	local pair
+	for pair in "${@:2}"; do
+		[ "$(events "$1" "${pair%=*}")" -eq "${pair##*=}" ] || { echo "not $pair"; return 1; }
+	done
+}
+
+# damages FILE BYTES OFFSET...: overwrites it there; the bytes are as printf takes them
+damages() {
+	local offset
+	for offset in "${@:3}"; do
+		# shellcheck disable=SC2059 # a format
+		printf "$2" | dd of="$1" bs=1 seek="$offset" conv=notrunc status=none
+	done
+}
+
+# flips FILE BITS OFFSET: turns these bits of a byte over
+flips() {
+	damages "$1" "\\$(printf %o $(($(od -An -tu1 -j "$3" -N 1 "$1") ^ $2)))" "$3"
+}
+
 # Gone, or a zombie that nobody has waited for yet. A zombie of which another thread has not ended
 # yet still has its memory, and with it the locks that say that it lives.
 is_ended() {
@@ -241,6 +283,11 @@ no_session() {
 # made LOG: a log of the events that standard input lists, see tests/support/made_log.c
 made() {
 	"$PTRC_BUILD/tests/support/made_log" "$1"
+}
+
+# durations LOG [PAIR COUNT LEAST GREATEST TAIL SEED]...: a log of pairs, see tests/support/durations.py
+durations() {
+	python3 "$PTRC_SOURCE/tests/support/durations.py" "${@:2}" | made "$1"
 }
 
 # session_files: how many sockets of sessions of this test there are

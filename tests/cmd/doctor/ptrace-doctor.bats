@@ -22,6 +22,12 @@ doctor() {
 	if [ "$problems" -eq 0 ]; then [ "$status" -eq 0 ]; else [ "$status" -eq 1 ]; fi
 }
 
+# diagnoses STATUS CHECK PATTERN [OPERAND]...: whether it finds this
+diagnoses() {
+	doctor "${@:4}"
+	finds "${@:1:3}"
+}
+
 @test "a fit machine, each check with version, status and thing" {
 	doctor
 	for check in shared-memory directory streams limits proc membarrier clock keeper session; do
@@ -35,23 +41,18 @@ doctor() {
 }
 
 @test "a program: with the library, without, a script, none" {
-	doctor -- "$traced" -n 1
-	finds ok library 'statically'
-	doctor -- cat --no-such-option
-	finds note library '/cat: is not linked with the library.*programs that it starts.*-lposixtrace'
+	diagnoses ok library 'statically' -- "$traced" -n 1
+	diagnoses note library '/cat: is not linked with the library.*programs that it starts.*-lposixtrace' -- cat --no-such-option
 	# What runs others is all right as it is.
 	for it in sh bash env nice; do
-		doctor -- $it "$traced"
-		finds note library "/$it: is not linked"
+		diagnoses note library "/$it: is not linked" -- $it "$traced"
 		[ "$status" -eq 0 ]
 	done
 	printf '#!/usr/bin/env -S cat\n' >script
 	chmod +x script
-	doctor -- ./script
-	finds note command 'is a script'
+	diagnoses note command 'is a script' -- ./script
 	finds note library '/cat: is not linked'
-	doctor -- ./none-of-that-name
-	finds problem command 'no such command'
+	diagnoses problem command 'no such command' -- ./none-of-that-name
 	# The shell runs a file that the kernel refuses.
 	printf '%s -n 1\n' "$traced" >text
 	chmod +x text
@@ -62,21 +63,14 @@ doctor() {
 	finds note library '/bin/sh: is not linked'
 	head -c 64 "$traced" >part
 	chmod +x part
-	doctor -- ./part
-	finds problem library 'no program of this machine'
-	doctor -- .
-	finds problem command
-	doctor --event=traced.event -- "$traced"
-	finds ok event 'has the name traced.event in it'
-	doctor --event='traced.*' -- "$traced"
-	finds note event 'cannot be searched for the pattern traced[.][*]'
+	diagnoses problem library 'no program of this machine' -- ./part
+	diagnoses problem command '' -- .
+	diagnoses ok event 'has the name traced.event in it' --event=traced.event -- "$traced"
+	diagnoses note event 'cannot be searched for the pattern traced[.][*]' --event='traced.*' -- "$traced"
 	printf '#!/bin/sh\nptrace-event step\n' >script
-	doctor --event=step -- ./script
-	finds ok event 'script: has the name step in it'
-	doctor --event=stop -- ./script
-	finds note event 'script: does not have the name stop'
-	doctor --event=no.such.text -- "$traced"
-	finds note event 'does not have the name no.such.text'
+	diagnoses ok event 'script: has the name step in it' --event=step -- ./script
+	diagnoses note event 'script: does not have the name stop' --event=stop -- ./script
+	diagnoses note event 'does not have the name no.such.text' --event=no.such.text -- "$traced"
 }
 
 @test "a program with the shared library, found and not" {
@@ -85,24 +79,21 @@ doctor() {
 	"${CC:-cc}" -I"$PTRC_SOURCE/include" "$PTRC_SOURCE/examples/hello.c" -o hello \
 		-L"$lib" -lposixtrace || skip "no compiler for this build"
 	ldconfig -p 2>/dev/null | grep -q libposixtrace ||
-		{ doctor -- ./hello; finds problem library 'cannot be found'; }
-	LD_LIBRARY_PATH=$lib doctor -- ./hello
-	finds ok library 'a shared one'
+		diagnoses problem library 'cannot be found' -- ./hello
+	LD_LIBRARY_PATH=$lib diagnoses ok library 'a shared one' -- ./hello
 	# By way of another library, and by $ORIGIN.
 	echo 'int between(void) { return 0; }' >between.c
 	"${CC:-cc}" -shared -fPIC between.c -o libbetween.so -Wl,--no-as-needed -L"$lib" \
 		-lposixtrace -Wl,-rpath,"$lib"
 	echo 'int between(void); int main(void) { return between(); }' >main.c
 	"${CC:-cc}" main.c -o main -L. -lbetween '-Wl,-rpath,$ORIGIN' -Wl,-rpath-link,"$lib"
-	doctor -- ./main
-	finds ok library 'a shared one'
+	diagnoses ok library 'a shared one' -- ./main
 	# A program may name any file as its loader: that is not started.
 	printf '#!/bin/sh\n: >"$0.started"\n' >ld-mine
 	chmod +x ld-mine
 	"${CC:-cc}" main.c -o mine -L. -lbetween -Wl,-rpath-link,"$lib" \
 		-Wl,--dynamic-linker="$PWD/ld-mine"
-	doctor -- ./mine
-	finds note library "a loader that is not the system's"
+	diagnoses note library "a loader that is not the system's" -- ./mine
 	[ ! -e ld-mine.started ]
 }
 
@@ -110,65 +101,52 @@ doctor() {
 	cp "$traced" damaged
 	for offset in 16 32 54 64 100 200 400; do
 		cp "$traced" damaged
-		printf '\377\377\377\377\377\377\377\377' |
-			dd of=damaged bs=1 seek="$offset" conv=notrunc status=none
+		damages damaged '\377\377\377\377\377\377\377\377' "$offset"
 		doctor -- ./damaged
 	done
 	for size in 10 64 100 1000; do
 		head -c "$size" "$traced" >damaged
-		doctor -- ./damaged
-		finds problem library
+		diagnoses problem library '' -- ./damaged
 	done
 }
 
 @test "a process: none, without the library, not traced, ended" {
-	doctor 999999999
-	finds problem process 'no such process'
+	diagnoses problem process 'no such process' 999999999
 	sleep 1000 3>&- &
 	# Waiting starts a process, too.
 	local sleeper=$!
 	pids="$pids $sleeper"
 	wait_until grep -qx sleep "/proc/$sleeper/comm"
-	doctor "$sleeper"
-	finds note library 'sleep, which is not linked with the library'
+	diagnoses note library 'sleep, which is not linked with the library' "$sleeper"
 	finds problem traced 'ptrace-create --start --pid'
 	traced_start -w
-	wait_until says ready
-	doctor "$pid"
-	finds ok library
+	diagnoses ok library '' "$pid"
 	finds problem traced
 }
 
 @test "a session: not started, running, its process gone, its controller killed" {
 	traced_session "$me.a" -o run.log --keep -- -w -W
-	doctor "$me.a"
-	finds problem suspended "ptrace-start $me.a"
-	doctor "$pid"
-	finds problem suspended "session $me.a.*ptrace-start $me.a"
+	diagnoses problem suspended "ptrace-start $me.a" "$me.a"
+	diagnoses problem suspended "session $me.a.*ptrace-start $me.a" "$pid"
 	ptrace-start "$me.a"
 	doctor "$me.a"
 	[ "$status" -eq 0 ]
 	finds ok running
 	# Unless the session has flushed by itself since.
 	finds note flush 'none in the log yet' || [ "$(events run.log)" -gt 0 ]
-	doctor run.log
-	finds note writer "session $me.a writes it"
+	diagnoses note writer "session $me.a writes it" run.log
 	kills "$pid"
 	gone() { ptrace-list --format=json | jq -e 'select(.session == "'"$me.a"'") |
 		.target_alive | not'; }
 	wait_until gone
-	doctor "$me.a"
-	finds problem target 'has ended'
-	controller=$(controller "$me.a")
-	kills "$controller"
+	diagnoses problem target 'has ended' "$me.a"
+	kills "$(controller "$me.a")"
 	for i in 1 2; do
 		# Nothing is changed by looking.
-		doctor "$me.a"
-		finds problem session 'the background process that controlled it was killed'
+		diagnoses problem session 'the background process that controlled it was killed' "$me.a"
 	done
 	[ -S "/dev/shm/posixtrace-$EUID/c.$me.a" ]
-	doctor
-	finds problem session "$me.a: the background process that controlled it was killed"
+	diagnoses problem session "$me.a: the background process that controlled it was killed"
 	rm -f "/dev/shm/posixtrace-$EUID/c.$me.a"
 }
 
@@ -176,8 +154,7 @@ doctor() {
 	traced_session "$me.s" --start -- -w
 	controller=$(controller "$me.s")
 	kill -STOP "$controller"
-	doctor "$me.s"
-	finds problem session 'does not answer.*kill -CONT'
+	diagnoses problem session 'does not answer.*kill -CONT' "$me.s"
 	kill -CONT "$controller"
 }
 
@@ -188,8 +165,7 @@ doctor() {
 	# Else the session would replace it at once.
 	kill -STOP "$controller"
 	kills "$keeper"
-	doctor "$pid"
-	finds problem keeper 'was killed'
+	diagnoses problem keeper 'was killed' "$pid"
 	kill -CONT "$controller"
 }
 
@@ -198,92 +174,70 @@ doctor() {
 		-- -w -W -n 20000
 	ptrace-create --pid="$pid" --name="$me.l" --start -o run.log --log-max-size=20K \
 		--log-full-policy=until-full
-	go
-	wait_until says done
-	doctor "$me.f"
-	finds problem stream-full "ptrace-clear $me.f"
+	go done
+	diagnoses problem stream-full "ptrace-clear $me.f" "$me.f"
 	finds note lost
 	ptrace-flush "$me.l" || [ $? -eq 3 ]
-	doctor "$me.l"
-	finds problem log-full "ptrace-clear $me.l.*ptrace-start $me.l"
+	diagnoses problem log-full "ptrace-clear $me.l.*ptrace-start $me.l" "$me.l"
 	ptrace-shutdown --allow-loss "$me.l" || true
-	doctor run.log
-	finds problem lost
+	diagnoses problem lost '' run.log
 }
 
 @test "the advice on lost events fits where they were lost" {
 	ptrace-run -o log.log --log-max-size=20K --log-full-policy=until-full --stream-min-size=4M \
 		-- "$traced" -n 20000 ||
 		[ $? -eq 3 ]
-	doctor ./log.log
-	finds problem lost ' 0 events were lost in the stream, [1-9][0-9]* in the log; use a larger --log-max-size$'
+	diagnoses problem lost ' 0 events were lost in the stream, [1-9][0-9]* in the log; use a larger --log-max-size$' ./log.log
 	traced_session "$me.p" --start --stream-min-size=16K -- -w -W -n 20000
 	ptrace-create --pid="$pid" --name="$me.l" --start -o run.log --log-max-size=20K \
 		--log-full-policy=until-full --stream-min-size=4M
-	go
-	wait_until says done
-	doctor "$me.p"
-	finds note lost '; use a larger --stream-min-size$'
+	go done
+	diagnoses note lost '; use a larger --stream-min-size$' "$me.p"
 	ptrace-flush "$me.l" || [ $? -eq 3 ]
-	doctor "$me.l"
-	finds note lost '; use a larger --log-max-size'
+	diagnoses note lost '; use a larger --log-max-size' "$me.l"
 }
 
 @test "an event that was never opened, and the nearest names" {
 	traced_session "$me.e" --start -- -w -e shop.order
-	doctor --event=shop.oder "$me.e"
-	finds problem event "no process that it traces has opened an event shop.oder .did you mean 'shop.order'"
-	doctor -e shop.oder "$pid"
-	finds problem event "has not opened an event shop.oder .did you mean 'shop.order'"
-	doctor -e shop.order "$me.e"
-	finds note event 'has not happened'
-	doctor -e shop.order "$pid"
-	finds ok event
+	diagnoses problem event "no process that it traces has opened an event shop.oder .did you mean 'shop.order'" --event=shop.oder "$me.e"
+	diagnoses problem event "has not opened an event shop.oder .did you mean 'shop.order'" -e shop.oder "$pid"
+	diagnoses note event 'has not happened' -e shop.order "$me.e"
+	diagnoses ok event '' -e shop.order "$pid"
 	[ "$status" -eq 0 ]
 }
 
 @test "an event that is filtered" {
 	traced_session "$me.e" --start -- -w -e shop.order
 	ptrace-filter --add "$me.e" shop.order
-	doctor --event=shop.order "$me.e"
-	finds problem filtered 'filters out shop.order'
+	diagnoses problem filtered 'filters out shop.order' --event=shop.order "$me.e"
 	finds problem filtered "ptrace-filter --remove $me.e 'shop.order'"
-	doctor "$pid"
-	finds problem filtered 'all events that the process has: shop.order'
-	doctor --event=shop.order "$pid"
-	finds problem filtered 'filters out shop.order'
+	diagnoses problem filtered 'all events that the process has: shop.order' "$pid"
+	diagnoses problem filtered 'filters out shop.order' --event=shop.order "$pid"
 	ptrace-filter --add --new "$me.e" 'later.*'
-	doctor --event=later.one "$me.e"
-	finds problem filtered 'when it is opened, because of the pattern later[.][*]'
+	diagnoses problem filtered 'when it is opened, because of the pattern later[.][*]' --event=later.one "$me.e"
 }
 
 @test "logs: without events, with them, cut short, none" {
 	ptrace-run -o empty.log -- true || [ $? -lt 125 ]
-	doctor empty.log
-	finds problem events 'ptrace-doctor -- COMMAND'
+	diagnoses problem events 'ptrace-doctor -- COMMAND' empty.log
 	ptrace-run -o run.log -- "$traced" -n 10
 	doctor ./run.log
 	[ "$status" -eq 0 ]
 	finds ok events 'has 10 events'
-	doctor --event=traced.evnt run.log
-	finds problem event "did you mean 'traced.event'"
-	doctor --event=traced.event run.log
-	finds ok event 'happened 10 times'
+	diagnoses problem event "did you mean 'traced.event'" --event=traced.evnt run.log
+	diagnoses ok event 'happened 10 times' --event=traced.event run.log
 	# The trace left them out, whether by the name or altogether.
 	for only in --only='x.*' --exclude='*'; do
 		ptrace-run -o out.log "$only" -- "$traced" -n 10 2>/dev/null
-		doctor --event=traced.event ./out.log
-		finds problem event 'no event of it was recorded: none happened.*or the trace left it out'
+		diagnoses problem event 'no event of it was recorded: none happened.*or the trace left it out' --event=traced.event ./out.log
 		finds problem events 'programs have opened 1: .*--exclude'
 		[[ $stdout != *"has the library"* ]]
 	done
 	head -c 1000 run.log >cut.log
-	doctor ./cut.log
-	finds note log 'not closed'
+	diagnoses note log 'not closed' ./cut.log
 	# So many that most of the log is events.
 	ptrace-run -o damaged.log -- "$traced" -n 5000
-	printf '\377\377' | dd of=damaged.log bs=1 seek=$(($(stat -c %s damaged.log) / 2)) \
-		conv=notrunc status=none
+	damages damaged.log '\377\377' $(($(stat -c %s damaged.log) / 2))
 	doctor ./damaged.log
 	[ "$status" -eq 1 ]
 	finds problem log 'is damaged: [0-9]* events could not be read'
@@ -291,45 +245,33 @@ doctor() {
 	[[ $stdout != *library* ]]
 	for it in damaged cut; do
 		for event in traced.event other; do
-			doctor --event=$event ./$it.log
-			finds problem events 'that can be read'
+			diagnoses problem events 'that can be read' --event=$event ./$it.log
 			finds note event 'in what can be read'
 			[[ $stdout != *library* ]]
 		done
 	done
 	: >nothing
-	doctor nothing
-	finds problem log 'is empty'
+	diagnoses problem log 'is empty' nothing
 	# Of a file that is no log nothing else is said, such as how much room its disk has.
 	echo text >text
 	chmod 444 text
 	for it in text README; do
 		[ $it = text ] || seq 10000 >$it
-		doctor ./$it
-		finds problem log 'not a trace log'
+		diagnoses problem log 'not a trace log' ./$it
 		jq -es 'map(.check) == ["log"]' <<<"$stdout"
 	done
 	cp run.log newer.log
-	for at in 12 $((880 + 12)); do
-		printf '\377' | dd of=newer.log bs=1 seek="$at" conv=notrunc status=none
-	done
-	doctor ./newer.log
-	finds problem log 'a trace log of format version 255'
+	damages newer.log '\377' 12 $((880 + 12))
+	diagnoses problem log 'a trace log of format version 255' ./newer.log
 	mkfifo fifo
 	for it in ./none . fifo; do
-		doctor "$it"
-		finds problem log
+		diagnoses problem log '' "$it"
 	done
-	doctor "$me.none"
-	finds problem operand 'no such session, log or process'
+	diagnoses problem operand 'no such session, log or process' "$me.none"
 }
 
 @test "the log of a run that goes on" {
-	mkfifo in
-	ptrace-run -o run.log -- "$traced" -w -W -n 10 <in >out 3>&- &
-	pids="$pids $!"
-	exec 7>in
-	wait_until says ready
+	listens pid ready ptrace-run -o run.log -- "$traced" -w -W -n 10
 	doctor run.log
 	[ "$status" -eq 0 ]
 	finds note writer 'writes it'
@@ -338,29 +280,22 @@ doctor() {
 	doctor --event=traced.event run.log
 	[ "$status" -eq 0 ]
 	finds note event 'in what has been written so far'
-	go
-	wait_until says done
+	go done
 	go
 	wait "${pids##* }"
-	doctor --event=traced.event run.log
-	finds ok event 'happened 10 times'
+	diagnoses ok event 'happened 10 times' --event=traced.event run.log
 }
 
 @test "an event by a pattern" {
 	ptrace-run -o run.log -- sh -c '"$0" -e shop.order -n 3; "$0" -e shop.bill -n 4' "$traced"
-	doctor --event='shop.*' run.log
-	finds ok event 'shop[.][*] happened 7 times'
-	doctor --event='x.*' run.log
-	finds problem event 'has opened an event x[.][*]'
+	diagnoses ok event 'shop[.][*] happened 7 times' --event='shop.*' run.log
+	diagnoses problem event 'has opened an event x[.][*]' --event='x.*' run.log
 	traced_session "$me.e" --start -- -w -W -e shop.order
-	doctor --event='shop.*' "$me.e"
-	finds note event 'has not happened'
-	doctor --event='shop.*' "$pid"
-	finds ok event 'has opened shop.order'
+	diagnoses note event 'has not happened' --event='shop.*' "$me.e"
+	diagnoses ok event 'has opened shop.order' --event='shop.*' "$pid"
 	ptrace-filter --add "$me.e" shop.order
 	for it in "$me.e" "$pid"; do
-		doctor --event='s*r' "$it"
-		finds problem filtered 'filters out'
+		diagnoses problem filtered 'filters out' --event='s*r' "$it"
 	done
 }
 
@@ -422,28 +357,16 @@ doctor() {
 
 @test "a process in another mount namespace, with another /dev/shm" {
 	[ "$EUID" -eq 0 ] || skip "root only"
-	mkfifo in
-	unshare -m sh -c 'mount -t tmpfs tmpfs /dev/shm && exec "$@"' _ "$traced" -w <in >out 3>&- &
-	pid=$!
-	pids="$pids $pid"
-	exec 7>in
-	wait_until says ready
-	doctor "$pid"
-	finds problem mount-namespace 'another mount namespace'
+	listens pid ready unshare -m sh -c 'mount -t tmpfs tmpfs /dev/shm && exec "$@"' _ "$traced" -w
+	diagnoses problem mount-namespace 'another mount namespace' "$pid"
 }
 
 @test "a process in another pid namespace" {
 	[ "$EUID" -eq 0 ] || skip "root only"
 	unshare -p -f true 2>/dev/null || skip "no pid namespaces"
-	mkfifo in
-	unshare -p -f --kill-child "$traced" -w <in >out 3>&- &
-	outer=$!
-	pids="$pids $outer"
-	exec 7>in
-	wait_until says ready
+	listens outer ready unshare -p -f --kill-child "$traced" -w
 	pid=$(tr -d ' \n' <"/proc/$outer/task/$outer/children")
-	doctor "$pid"
-	finds problem pid-namespace 'nsenter'
+	diagnoses problem pid-namespace 'nsenter' "$pid"
 }
 
 @test "a /proc of another pid namespace" {
@@ -481,22 +404,17 @@ doctor() {
 		finds problem limits 'ulimit -v'
 	fi
 	traced_start -w
-	wait_until says ready
 	local i
 	for ((i = 0; i < 64; i++)); do
 		ptrace-create --pid="$pid" --name="$me.m$i" --stream-min-size=16K || break
 	done >/dev/null
-	doctor
-	finds problem streams 'can be no more'
+	diagnoses problem streams 'can be no more'
 }
 
 @test "a wrong command line" {
-	exits 2 ptrace-doctor --
-	assert_one_message ptrace-doctor
-	exits 2 ptrace-doctor 1 -- ls
-	assert_one_message ptrace-doctor
-	exits 2 ptrace-doctor --event=x
-	assert_one_message ptrace-doctor
+	reports 2 '*' ptrace-doctor --
+	reports 2 '*' ptrace-doctor 1 -- ls
+	reports 2 '*' ptrace-doctor --event=x
 	# Names of any kind are one line.
 	doctor "$(printf 'a\nb\033c')"
 	run_split ptrace-doctor "$(printf 'a\nb\033c')"

@@ -140,7 +140,7 @@ shows() {
 		}
 	END
 	compile other other.c
-	listens pid ptrace-run -o run.log --name="$me" -- ./program ./other
+	listens pid '' ptrace-run -o run.log --name="$me" -- ./program ./other
 	# The child executes the other program when the log tells what it was before.
 	is_told() {
 		ptrace-flush "$me"

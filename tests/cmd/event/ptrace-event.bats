@@ -57,7 +57,6 @@ shown() {
 		./traced -e row -l 'u32 rows' -X 07000000
 		ptrace-event row rows=7 2>said
 		echo "$?" >>said
-		# As it is.
 		ptrace-event row abcd
 	END
 	[ "$(cat said)" = "ptrace-event: row: the data of this event type is not JSON, as who opened it first has said
@@ -132,8 +131,7 @@ shown() {
 		sh -c 'ptrace-event inner; :'
 		:
 	END
-	[ "$(events run.log outer)" -eq 1 ]
-	[ "$(events run.log inner)" -eq 0 ]
+	counts run.log outer=1 inner=0
 }
 
 @test "an untraced script runs as it would" {
@@ -169,7 +167,7 @@ shown() {
 }
 
 @test "a session on a running script that does not know us" {
-	listens pid sh -c 'read line; ptrace-event from.within n=1; read line'
+	listens pid '' sh -c 'read line; ptrace-event from.within n=1; read line'
 	ptrace-create --pid="$pid" --name="$me.a" -o run.log --start
 	ptrace-event --pid="$pid" --require from.outside
 	go
@@ -178,8 +176,7 @@ shown() {
 	ptrace-stop "$me.a"
 	exits 1 ptrace-event --pid="$pid" --require from.outside
 	ptrace-shutdown "$me.a"
-	[ "$(events run.log from.outside)" -eq 1 ]
-	[ "$(events run.log from.within)" -eq 1 ]
+	counts run.log from.outside=1 from.within=1
 }
 
 @test "wrong names, operands and processes" {

@@ -30,19 +30,16 @@ until_told='until ptrace-dump --event=os.lost a.log 2>/dev/null | grep -q .; do 
 	reports 0 "sh: $said*" ptrace-run -o a.log -- sh -c '/bin/true; :'
 	[ "$(fields a.log os.exec .data.name)" = $'sh\ntrue' ]
 	[ "$(fields a.log os.command '[.data.status, .data.signal] | join(" ")')" = "0 0" ]
-	[ "$(events a.log os.exit)" -eq 2 ]
-	[ "$(events a.log 'os.switch_*')" -eq 0 ]
+	counts a.log os.exit=2 'os.switch_*'=0
 	# More than the rings hold, several times.
 	POSIXTRACE_OS_BYTES=65536 ptrace-run -o a.log -- \
 		sh -c 'for i in $(seq 300); do /bin/true; done; :'
 	[ "$(events a.log os.exit)" -eq 302 ]
 
 	silently 0 ptrace-run -o a.log -- sh -c "/bin/true; $PTRC_BUILD/tests/support/traced -n 3; /bin/true"
-	[ "$(events a.log 'os.*')" -eq 0 ]
-	[ "$(events a.log traced.event)" -eq 3 ]
+	counts a.log 'os.*'=0 traced.event=3
 	run_split ptrace-run -o a.log -- sh -c '/bin/true; ptrace-event mine'
-	[ "$(events a.log 'os.*')" -eq 0 ]
-	[ "$(events a.log mine)" -eq 1 ]
+	counts a.log 'os.*'=0 mine=1
 
 	for no in --os=none --exclude='os.*'; do
 		reports 0 "*true: no event was recorded: no program *" ptrace-run "$no" -o a.log -- true
@@ -207,8 +204,7 @@ waits_for_look() {
 	ptrace-run --os=process --only='os.exec' -o a.log -- sh -c '/bin/true; :'
 	[ "$(events a.log)" -eq "$(($(events a.log 'posix_trace_*') + 2))" ]
 	ptrace-run --os=process,sched --exclude='os.switch_*' -o b.log -- sh -c '/bin/true; :'
-	[ "$(events b.log 'os.switch_*')" -eq 0 ]
-	[ "$(events b.log os.exit)" -eq 2 ]
+	counts b.log 'os.switch_*'=0 os.exit=2
 	ptrace-run --os=process,sched -o c.log -- sh -c '/bin/true; :'
 	[ "$(events c.log 'os.exit')" -eq 2 ]
 	ptrace-stat --json c.log |
@@ -275,7 +271,7 @@ waits_for_look() {
 
 @test "a session records them while its trace runs" {
 	needs_os
-	listens pid sh -c 'while read -r line; do /bin/true; echo done; done'
+	listens pid '' sh -c 'while read -r line; do /bin/true; echo done; done'
 	ptrace-create --os=process --name="$me" -o a.log --pid=$!
 	echo >&7
 	wait_until says_count 1

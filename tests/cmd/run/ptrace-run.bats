@@ -44,26 +44,20 @@ load ../../support/helpers
 }
 
 @test "what cannot be run leaves no log" {
-	exits 127 ptrace-run -o run.log -- no-such-command
-	[ ! -e run.log ]
-	assert_one_message ptrace-run
-	[ "$stderr" = "ptrace-run: no-such-command: command not found" ]
-	exits 127 ptrace-run -o run.log -- ./no-such-file
-	[ ! -e run.log ]
-	assert_one_message ptrace-run
 	echo x >file
-	exits 126 ptrace-run -o run.log -- ./file
-	[ ! -e run.log ]
-	assert_one_message ptrace-run
 	mkdir directory
-	exits 126 ptrace-run -o run.log -- ./directory
-	[ ! -e run.log ]
 	printf '#!/no/such/interpreter\n' >script
 	chmod +x script
-	exits 127 ptrace-run -o run.log -- ./script
-	[ ! -e run.log ]
-	assert_one_message ptrace-run
-	[[ $stderr == "ptrace-run: ./script: the interpreter of this script,"* ]]
+	while read -r wanted command message; do
+		reports "$wanted" "$message" ptrace-run -o run.log -- "$command"
+		[ ! -e run.log ]
+	done <<-'END'
+		127 no-such-command no-such-command: command not found
+		127 ./no-such-file *
+		126 ./file *
+		126 ./directory *
+		127 ./script ./script: the interpreter of this script,*
+	END
 }
 
 @test "a configuration that cannot be shown has the status of its own failures" {
@@ -80,18 +74,11 @@ load ../../support/helpers
 }
 
 @test "a log that cannot be written is 125, and COMMAND does not run" {
-	exits 125 ptrace-run -o no/such/directory/run.log -- touch ran
-	[ ! -e ran ]
-	assert_one_message ptrace-run
+	does_not_run '*' -o no/such/directory/run.log
 	mkdir directory
-	exits 125 ptrace-run -o directory -- touch ran
-	[ ! -e ran ]
-	assert_one_message ptrace-run
+	does_not_run '*' -o directory
 	[ -w /dev/full ] || skip "no /dev/full"
-	exits 125 ptrace-run -o /dev/full -- touch ran
-	[ ! -e ran ]
-	assert_one_message ptrace-run
-	[[ $stderr == *"No space left on device"* ]]
+	does_not_run "*No space left on device*" -o /dev/full
 }
 
 @test "a wrong option is 125, and COMMAND does not run" {
@@ -106,17 +93,6 @@ load ../../support/helpers
 	done
 }
 
-@test "the default log is ptrace.log, which is not put in the place of another file" {
-	ptrace-run -- "$traced" -n 2
-	[ "$(events ptrace.log traced.event)" -eq 2 ]
-	ptrace-run -- "$traced" -n 3
-	[ "$(events ptrace.log traced.event)" -eq 3 ]
-	echo precious >ptrace.log
-	exits 125 ptrace-run -- "$traced"
-	assert_one_message ptrace-run
-	[ "$(cat ptrace.log)" = precious ]
-}
-
 @test "-o replaces nothing but a log or an empty file, unless it is forced" {
 	# A signature that is cut short, and one that is not at the begin.
 	printf '\211PTRLOG' >short.txt
@@ -125,9 +101,7 @@ load ../../support/helpers
 	ln -s main.c link
 	for file in short.txt shifted.txt main.c link; do
 		cp "$file" before
-		exits 125 ptrace-run -o "$file" -- touch ran
-		[ ! -e ran ]
-		[ "$stderr" = "ptrace-run: $file: exists and is not a trace log; name another file, or replace this one with --force" ]
+		does_not_run "$file: exists and is not a trace log; name another file, or replace this one with --force" -o "$file"
 		cmp before "$file"
 	done
 	[ -L link ]
@@ -238,10 +212,8 @@ load ../../support/helpers
 # group of its own. $runner is ptrace-run, $child the program.
 signalled_start() {
 	rm -f out
-	setsid ptrace-run -o run.log -- sh -c 'echo $$ >pid; exec "$0"' \
-		"$PTRC_BUILD/tests/support/signalled" >out 3>&- &
-	runner=$!
-	pids="$pids $runner"
+	begins runner setsid ptrace-run -o run.log -- sh -c 'echo $$ >pid; exec "$0"' \
+		"$PTRC_BUILD/tests/support/signalled" >out
 	wait_until says ready
 	child=$(cat pid)
 }
@@ -253,24 +225,16 @@ signalled_end() {
 	[ "$(ptrace-stat --format=json run.log | jq .complete)" = true ]
 }
 
-@test "signals to it alone are passed on" {
-	signalled_start
-	for signal in HUP INT QUIT TERM USR1 CONT; do
-		kill -"$signal" "$runner"
-		wait_until says "$signal"
+@test "signals reach COMMAND once, whether to ptrace-run alone or to the whole process group" {
+	for group in '' -; do
+		signalled_start
+		for signal in HUP INT QUIT TERM USR1 CONT; do
+			kill -"$signal" -- $group"$runner"
+			wait_until says "$signal"
+		done
+		signalled_end
+		[ "$(cat out)" = $'ready\nHUP\nINT\nQUIT\nTERM\nUSR1\nCONT\nUSR2' ]
 	done
-	signalled_end
-	[ "$(cat out)" = $'ready\nHUP\nINT\nQUIT\nTERM\nUSR1\nCONT\nUSR2' ]
-}
-
-@test "signals to the whole process group reach COMMAND once" {
-	signalled_start
-	for signal in HUP INT QUIT TERM USR1 CONT; do
-		kill -"$signal" -- -"$runner"
-		wait_until says "$signal"
-	done
-	signalled_end
-	[ "$(cat out)" = $'ready\nHUP\nINT\nQUIT\nTERM\nUSR1\nCONT\nUSR2' ]
 }
 
 @test "several signals to the group at once, and one to it alone" {
@@ -291,10 +255,8 @@ signalled_end() {
 }
 
 @test "what COMMAND tells its parent does not come back" {
-	setsid ptrace-run -o run.log -- sh -c 'kill -USR1 $PPID; kill -TERM $PPID; exec "$0"' \
-		"$PTRC_BUILD/tests/support/signalled" >out 3>&- &
-	runner=$!
-	pids="$pids $runner"
+	begins runner setsid ptrace-run -o run.log -- sh -c 'kill -USR1 $PPID; kill -TERM $PPID; exec "$0"' \
+		"$PTRC_BUILD/tests/support/signalled" >out
 	wait_until says ready
 	signalled_end
 	[ "$(cat out)" = $'ready\nUSR2' ]
@@ -436,10 +398,8 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 }
 
 @test "where no shell does job control it does not stop" {
-	setsid ptrace-run -o run.log -- sh -c 'echo $$ >pid; kill -STOP $$; exec "$0"' \
-		"$PTRC_BUILD/tests/support/signalled" >out 3>&- &
-	runner=$!
-	pids="$pids $runner"
+	begins runner setsid ptrace-run -o run.log -- sh -c 'echo $$ >pid; kill -STOP $$; exec "$0"' \
+		"$PTRC_BUILD/tests/support/signalled" >out
 	wait_until test -s pid
 	child=$(cat pid)
 	wait_until state "$child" T
@@ -452,11 +412,7 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 }
 
 @test "a program that ends by SIGKILL in the middle has all its events in the log" {
-	mkfifo in
-	ptrace-run -o run.log -- "$traced" -n 5000 -W <in >out 3>&- &
-	runner=$!
-	exec 7>in
-	wait_until says done
+	listens runner done ptrace-run -o run.log -- "$traced" -n 5000 -W
 	child=$(children_of "$runner")
 	kill -KILL $child
 	ends 137 "$runner"
@@ -465,11 +421,7 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 }
 
 @test "if it is killed itself the log is complete all the same" {
-	mkfifo in
-	ptrace-run -o run.log -- "$traced" -n 5000 -W <in >out 3>&- &
-	runner=$!
-	exec 7>in
-	wait_until says done
+	listens runner done ptrace-run -o run.log -- "$traced" -n 5000 -W
 	child=$(children_of "$runner")
 	pids="$pids $child"
 	kill -KILL "$runner"
@@ -478,22 +430,14 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 	[ "$(ptrace-stat --format=json run.log | jq .complete)" = true ]
 }
 
-@test "lost events are told in one line, and do not change the status of a failure" {
-	exits 4 ptrace-run -o run.log --stream-min-size=4K --stream-full-policy=loop -- \
-		"$traced" -n 100000 -x 4
-	assert_one_message ptrace-run
+@test "lost events are told in one line: a success is 3, or 0 with --allow-loss, a failure stays what it is" {
+	lossy=(-o run.log --stream-min-size=4K --stream-full-policy=loop)
+	reports 3 "run.log: * events lost in the stream, which was full" ptrace-run "${lossy[@]}" -- "$traced" -n 100000
+	reports 0 '*' ptrace-run "${lossy[@]}" --allow-loss -- "$traced" -n 100000
+	reports 4 '*' ptrace-run "${lossy[@]}" -- "$traced" -n 100000 -x 4
 	lost=$(grep -oE '[0-9]+ events lost' <<<"$stderr" | cut -d' ' -f1)
 	[ "$((lost + $(events run.log traced.event)))" -ge 100000 ]
 	exits 3 ptrace-dump run.log
-}
-
-@test "if events were lost a success is 3, or 0 with --allow-loss" {
-	lossy="--stream-min-size=4K --stream-full-policy=loop"
-	exits 3 ptrace-run -o run.log $lossy -- "$traced" -n 100000
-	assert_one_message ptrace-run
-	[[ $stderr == *"run.log: "*" events lost in the stream, which was full" ]]
-	exits 0 ptrace-run -o run.log $lossy --allow-loss -- "$traced" -n 100000
-	assert_one_message ptrace-run
 }
 
 @test "--json tells what came of it in the last line of standard error" {
@@ -524,14 +468,12 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 	[ "$(jq -s length run.json)" -eq 1 ]
 	jq -e '.exit_status == 0 and .complete' run.json
 	echo precious >text
-	exits 125 ptrace-run --json=text -o run.log -- touch ran
-	[ "$stderr" = "ptrace-run: text: exists and is not the result of a run; name another file, or replace this one with --force" ]
+	does_not_run "text: exists and is not the result of a run; name another file, or replace this one with --force" --json=text -o run.log
 	[ "$(cat text)" = precious ]
 	ptrace-run --json=text --force -o run.log -- "$traced"
 	jq -e .complete text
 	# The log of a run that did not begin is not left, nor is a log the result.
-	exits 125 ptrace-run --json=new -o new -- touch ran
-	[[ $stderr == "ptrace-run: new: is the log"* ]]
+	does_not_run "new: is the log*" --json=new -o new
 	[ ! -e new ]
 	ptrace-run --json-fd=5 -o run.log -- "$traced" -n 3 5>fd.json
 	jq -e '.exit_status == 0 and .events >= 5' fd.json
@@ -540,16 +482,13 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 	[ "$(wc -l <fd.json)" -eq 1 ]
 	ptrace-run --json-fd=1 -o run.log -- "$traced" | jq -e .complete
 	for option in --json-fd=99 --json-fd=0 --json-fd=x --json-fd= --json=; do
-		exits 125 ptrace-run "$option" -o run.log -- touch ran <text
-		assert_one_message ptrace-run
-		[[ $stderr == *"${option%%=*}: "* ]]
+		reports 125 "*${option%%=*}: *" ptrace-run "$option" -o run.log -- touch ran <text
 	done
 	exits 125 ptrace-run --json --json-fd=1 -o run.log -- touch ran
 	[[ $stderr == *"one place only"* ]]
 	[ ! -e ran ]
 	[ -w /dev/full ] || skip "no /dev/full"
-	exits 3 ptrace-run --json=/dev/full -o run.log -- "$traced"
-	[ "$stderr" = "ptrace-run: /dev/full: No space left on device" ]
+	reports 3 "/dev/full: No space left on device" ptrace-run --json=/dev/full -o run.log -- "$traced"
 }
 
 @test "--json: an object comes also if COMMAND did not run" {
@@ -581,16 +520,13 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 	exits 0 ptrace-run -o run.log --exclude=traced.event --exclude=posix_trace_stop -- \
 		sh -c '"$0"; "$0" -e other.event' "$traced"
 	[ -z "$stdout$stderr" ]
-	[ "$(events run.log traced.event)" -eq 0 ]
-	[ "$(events run.log posix_trace_stop)" -eq 0 ]
-	[ "$(events run.log other.event)" -eq 1 ]
+	counts run.log traced.event=0 posix_trace_stop=0 other.event=1
 	# From the first event of a name on, in however short a program.
 	ptrace-run -o run.log --exclude='*.noise' -- "$traced" -e x.noise -n 5000
 	[ "$(events run.log x.noise)" -eq 0 ]
 	ptrace-run -o run.log --exclude='*.noise' -- \
 		sh -c 'for i in $(seq 60); do "$0" -e x.noise; "$0" -e x.sound; done' "$traced"
-	[ "$(events run.log x.sound)" -eq 60 ]
-	[ "$(events run.log x.noise)" -eq 0 ]
+	counts run.log x.sound=60 x.noise=0
 	# In a forked child, and in the image that it executes.
 	ptrace-run -o run.log --exclude='*.noise' -- \
 		"$PTRC_BUILD/tests/support/prog_emit" -f -x "$PTRC_BUILD/tests/support/prog_emit" x.noise 3 2
@@ -606,9 +542,7 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 		' 1 posix_trace_start 1 posix_trace_stop 2 x.sound 2 y ' ]
 	printf 'only: [x.*]\nexclude: [x.noise]\noutput: run.log\n' >file.yaml
 	ptrace-run -c file.yaml -- sh -c '"$0" -e x.noise; "$0" -e x.sound; "$0" -e z' "$traced"
-	[ "$(events run.log x.sound)" -eq 1 ]
-	[ "$(events run.log x.noise)" -eq 0 ]
-	[ "$(events run.log z)" -eq 0 ]
+	counts run.log x.sound=1 x.noise=0 z=0
 }
 
 @test "a pattern that matched no name is told" {
@@ -636,8 +570,7 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 		[[ $stdout != *--filter* ]]
 	done
 	echo 'filter: [x]' >file.yaml
-	exits 125 ptrace-run -c file.yaml -- true
-	[[ $stderr == "ptrace-run: file.yaml:1:1: there is no key 'filter' any more: use 'exclude'"* ]]
+	reports 125 "file.yaml:1:1: there is no key 'filter' any more: use 'exclude'*" ptrace-run -c file.yaml -- true
 }
 
 @test "too many patterns are refused before anything is done" {
@@ -645,9 +578,7 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 		echo 'exclude:'
 		printf '  - event.%d\n' {1..257}
 	} >file.yaml
-	exits 125 ptrace-run -c file.yaml -o run.log -- touch ran
-	[[ $stderr == "ptrace-run: file.yaml:2:3: exclude: there are more than 256 patterns"* ]]
-	[ ! -e ran ]
+	does_not_run "file.yaml:2:3: exclude: there are more than 256 patterns*" -c file.yaml -o run.log
 	[ ! -e run.log ]
 	head -n 257 file.yaml >most.yaml
 	exits 125 ptrace-run -c most.yaml --only=x -o run.log -- touch ran
@@ -696,9 +627,8 @@ untraced() {
 
 @test "what the last flush could not keep is told, too" {
 	for policy in until-full loop; do
-		exits 4 ptrace-run -o run.log --log-full-policy=$policy --log-max-size=64K -- \
+		reports 4 '*' ptrace-run -o run.log --log-full-policy=$policy --log-max-size=64K -- \
 			"$traced" -n 100000 -x 4
-		assert_one_message ptrace-run
 		lost=$(grep -oE '[0-9]+ events lost in the log' <<<"$stderr" | cut -d' ' -f1)
 		exits 3 ptrace-stat --format=json run.log
 		jq -e --argjson lost "$lost" '.losses.log_events == $lost' <<<"$stdout"
@@ -717,39 +647,24 @@ untraced() {
 }
 
 @test "that nothing was recorded is told in one line" {
-	exits 3 ptrace-run -o run.log -- sh -c 'exit 3'
-	[ -z "$stdout" ]
-	assert_one_message ptrace-run
-	[[ $stderr == "ptrace-run: sh: no event was recorded"* ]]
+	refuses 3 "sh: no event was recorded*" ptrace-run -o run.log -- sh -c 'exit 3'
 }
 
 @test "that the patterns leave out everything is told in one line" {
 	why="no event was recorded: the patterns (--only, --exclude, ptrace-filter) leave out every event type of the programs"
 	for patterns in '--exclude=*' '--exclude=traced.*' '--only=traced.* --exclude=*.event'; do
 		# shellcheck disable=SC2086 # words
-		exits 0 ptrace-run -o run.log $patterns -- "$traced" -n 3
-		[ "$stderr" = "ptrace-run: $traced: $why" ]
+		reports 0 "$traced: $why" ptrace-run -o run.log $patterns -- "$traced" -n 3
 	done
 	printf 'exclude: ["*"]\n' >file.yaml
-	run_split ptrace-run -c file.yaml -o run.log -- "$traced" -n 3
-	[ "$stderr" = "ptrace-run: $traced: $why" ]
+	reports 0 "$traced: $why" ptrace-run -c file.yaml -o run.log -- "$traced" -n 3
 	# With the pattern that matches nothing.
 	run_split ptrace-run -o run.log --only=nothing -- "$traced" -n 3
 	[ "$(wc -l <stderr.txt)" -eq 2 ]
 	# Some types are left out, or no program has any.
 	run_split ptrace-run -o run.log --exclude=posix_* -- "$traced" -n 3
 	[ -z "$stderr" ]
-	run_split ptrace-run -o run.log '--exclude=*' -- true
-	[ "$stderr" = "ptrace-run: true: no event was recorded: no program has the library (ptrace-doctor)" ]
-}
-
-@test "the log may be a pipe" {
-	ptrace-run -o >(cat >piped.log) -- "$traced" -n 10
-	wait_until ptrace-stat piped.log
-	[ "$(events piped.log traced.event)" -eq 10 ]
-	exits 125 ptrace-run --log-full-policy=loop -o >(cat >/dev/null) -- touch ran
-	[ ! -e ran ]
-	assert_one_message ptrace-run
+	reports 0 "true: no event was recorded: no program has the library (ptrace-doctor)" ptrace-run -o run.log '--exclude=*' -- true
 }
 
 # stalled COMMAND...: ptrace-run with a log that nobody reads, a FIFO that is open; $runner, whose
@@ -802,8 +717,7 @@ has_no_keeper() { ! has_keeper; }
 	wait_until has_no_keeper
 	# Nothing was recorded, so there is nothing to salvage.
 	[ -z "$(ptrace-list 2>&1)" ]
-	exits 0 ptrace-run -o run.log -- "$traced"
-	[ -z "$stderr" ]
+	silently 0 ptrace-run -o run.log -- "$traced"
 	[ "$(ls "/dev/shm/posixtrace-$EUID")" = bells ]
 }
 
@@ -840,14 +754,8 @@ has_no_keeper() { ! has_keeper; }
 }
 
 @test "two traces do not write to one log" {
-	mkfifo in
-	ptrace-run -o run.log -- "$traced" -w <in >out 3>&- &
-	runner=$!
-	exec 7>in
-	wait_until says ready
-	exits 125 ptrace-run -o run.log -- touch ran
-	[ ! -e ran ]
-	assert_one_message ptrace-run
+	listens runner ready ptrace-run -o run.log -- "$traced" -w
+	does_not_run '*' -o run.log
 	go
 	wait "$runner"
 	[ "$(events run.log traced.event)" -eq 1 ]
@@ -976,15 +884,13 @@ trace leaves that out (--only, --exclude)"
 	[ "$(head -n 1 <<<"$stderr")" = "ptrace-run: log: $message" ]
 	tail -n 1 <<<"$stderr" |
 		jq -e '.losses.refused_names == 19 and (.complete | not) and .exit_status == 0'
-	exits 3 ptrace-dump --fields=event -e 'many.*' log
-	[ "$stderr" = "ptrace-dump: log: $message" ]
+	reports 3 "log: $message" ptrace-dump --fields=event -e 'many.*' log
 	[ "$(grep -c . <<<"$stdout")" -eq 8181 ]
 	cmp <(jq -r .event <<<"$stdout" | sort) <(seq -f 'many.%.0f' 8181 | sort)
 	[ "$(ptrace-dump --count -e many.8181 log || true)" = 1 ]
 	[ "$(ptrace-dump --count -e posix_trace_unnamed_userevent log || true)" = 19 ]
 	[ "$(ptrace-events --names log | wc -l)" -eq 8191 ]
-	exits 3 ptrace-stat --json log
-	[ "$stderr" = "ptrace-stat: log: $message" ]
+	reports 3 "log: $message" ptrace-stat --json log
 	jq -e '.losses.refused_names == 19' <<<"$stdout"
 	exits 1 ptrace-doctor log
 	[[ $stdout == *"at least 19 more event names than 8182 got no type of their own"* ]]
@@ -995,8 +901,7 @@ trace leaves that out (--only, --exclude)"
 	exits 3 ptrace-dump --event=many.8190 --count log
 	[[ $stderr == *"$message"* ]]
 	# A trace that leaves the unnamed type out has none of these events.
-	exits 3 ptrace-run -o log --only='many.*' -- "$traced" -e many -N 8200
-	[ "$stderr" = "ptrace-run: log: $message" ]
+	reports 3 "log: $message" ptrace-run -o log --only='many.*' -- "$traced" -e many -N 8200
 	[ "$(ptrace-dump --count --user log || true)" = 8181 ]
 }
 
@@ -1006,11 +911,9 @@ trace leaves that out (--only, --exclude)"
 	exits 3 "$failing" ptrace-run -o run.log --json=run.json -- "$traced" -n 10
 	[ "$stderr" = "ptrace-run: run.log: writing the log failed: Input/output error" ]
 	jq -e '(.complete | not) and .losses.write_error == 5 and .events >= 10' run.json
-	exits 3 ptrace-dump -e traced.event run.log
+	reports 3 "*run.log: writing the log failed: Input/output error*" ptrace-dump -e traced.event run.log
 	[ "$(wc -l <<<"$stdout")" -eq 10 ]
-	[[ $stderr == *"run.log: writing the log failed: Input/output error"* ]]
-	exits 0 "$failing" ptrace-run -o run.log --no-sync -- "$traced" -n 10
-	[ -z "$stderr" ]
+	silently 0 "$failing" ptrace-run -o run.log --no-sync -- "$traced" -n 10
 	echo 'no-sync: true' >file.yaml
 	exits 0 "$failing" ptrace-run -o run.log -c file.yaml -- "$traced" -n 10
 }
@@ -1083,24 +986,21 @@ trace leaves that out (--only, --exclude)"
 	[ "$(head -c 8 run.log | tr -d '\0' | wc -c)" -eq 0 ]
 	[ -s run.log ]
 	cp run.log before
-	exits 125 ptrace-run -o run.log -- "$traced"
-	[[ $stderr == "ptrace-run: run.log: exists and is not a trace log; "*" --force" ]]
+	reports 125 "run.log: exists and is not a trace log; * --force" ptrace-run -o run.log -- "$traced"
 	cmp before run.log
 	ptrace-run -o run.log --force -- "$traced"
 }
 
 @test "--json=- is no file" {
-	exits 125 ptrace-run -o run.log --json=- -- true
-	[[ $stderr == *"- does not stand for standard output"*"./-"* ]]
+	reports 125 "*- does not stand for standard output*./-*" ptrace-run -o run.log --json=- -- true
 	[ ! -e ./- ]
 }
 
 @test "--no-loss waits for the log rather than lose an event, and tells it" {
 	# Each of these is a sixteenth of the stream.
-	exits 0 ptrace-run --no-loss -o run.log --stream-min-size=64K --json=result -- \
+	reports 0 '*' ptrace-run --no-loss -o run.log --stream-min-size=64K --json=result -- \
 		"$traced" -n 3000 -s 4000 -t 2
 	[ -z "$stdout" ]
-	assert_one_message ptrace-run
 	[[ $stderr =~ ^"ptrace-run: run.log: events waited "[1-9][0-9]*" time"s?" for room, "[0-9]+\.[0-9]{3}" s in all"$ ]]
 	[ "$(events run.log traced.event)" -eq 6000 ]
 	jq -e '.complete and .losses.stream_events == 0 and .waits > 0 and .wait_ns > 0' result
@@ -1117,11 +1017,8 @@ trace leaves that out (--only, --exclude)"
 	ptrace-run -o run.log --json=result --allow-loss --stream-min-size=64K -- \
 		"$traced" -n 3000 -s 4000
 	jq -e '.waits == 0 and .wait_ns == 0' result
-	exits 125 ptrace-run -o run.log --full-wait=1s --stream-full-policy=loop -- touch ran
-	[[ $stderr == "ptrace-run: --full-wait: needs the stream-full-policy flush"* ]]
-	exits 125 ptrace-run -o run.log --full-wait=1 -- touch ran
-	[[ $stderr == "ptrace-run: --full-wait: '1' is not a duration such as 10s or 1.5ms."* ]]
-	[ ! -e ran ]
+	does_not_run "--full-wait: needs the stream-full-policy flush*" -o run.log --full-wait=1s --stream-full-policy=loop
+	does_not_run "--full-wait: '1' is not a duration such as 10s or 1.5ms.*" -o run.log --full-wait=1
 }
 
 # The keeper is stopped, so COMMAND stands still until it goes on.
@@ -1135,10 +1032,8 @@ trace leaves that out (--only, --exclude)"
 		ptrace-stat --json "$log" | jq -e '.counts.truncated_events == 21 and .counts.data_needed == 60'
 		ptrace-stat "$log" | grep -Eq '^largest data cut +60$'
 	done
-	exits 0 ptrace-run -o run.log --quiet --max-data-size=59 -- "$traced" -s 60
-	[ -z "$stderr" ]
-	exits 0 ptrace-run -o run.log --json=run.json --max-data-size=60 -- "$traced" -s 60
-	[ -z "$stderr" ]
+	silently 0 ptrace-run -o run.log --quiet --max-data-size=59 -- "$traced" -s 60
+	silently 0 ptrace-run -o run.log --json=run.json --max-data-size=60 -- "$traced" -s 60
 	jq -e '.truncated_events == 0 and .data_needed == 0' run.json
 	# A ring tells it, too, and so do the files of a rotated log.
 	ptrace-run -o ring.log --quiet --log-full-policy=loop --max-data-size=40 -- "$traced" -s 60
@@ -1152,14 +1047,8 @@ trace leaves that out (--only, --exclude)"
 
 @test "a run that waits can be looked at, and COMMAND be interrupted" {
 	local keeper command
-	rm -f in
-	mkfifo in
-	ptrace-run --no-loss -o run.log --name="$me.a" --stream-min-size=64K -- \
-		sh -c 'echo $$ >pid; exec "$@"' _ "$traced" -w -n 3000 -s 4000 <in >out 3>&- &
-	runner=$!
-	pids="$pids $runner"
-	exec 7>in
-	wait_until says ready
+	listens runner ready ptrace-run --no-loss -o run.log --name="$me.a" --stream-min-size=64K -- \
+		sh -c 'echo $$ >pid; exec "$@"' _ "$traced" -w -n 3000 -s 4000
 	command=$(cat pid)
 	wait_until finds_keeper run.log
 	kill -STOP "$keeper"
@@ -1181,15 +1070,15 @@ background='"$0" -n 3 -w <in >out & until grep -qx ready out; do sleep 0.02; don
 	rm -f in
 	mkfifo in
 	exec 7<>in
-	exits 3 ptrace-run -o run.log --json=result -- bash -c "$background" "$traced"
-	assert_one_message ptrace-run
-	[[ $stderr == "ptrace-run: run.log: 1 process went on after COMMAND and is no longer traced: traced ("*"); --until=all records to the end of it" ]]
+	reports 3 "run.log: 1 process went on after COMMAND and is no longer traced: traced (*); --until=all records to the end of it" \
+		ptrace-run -o run.log --json=result -- bash -c "$background" "$traced"
+	went_on=$(sed 's/.*traced (\([0-9]*\)).*/\1/' stderr.txt)
 	jq -e '.went_on == 1 and (.complete | not) and .losses.unknown' result
 	[ "$(ptrace-dump --json --allow-loss run.log | jq -c 'select(.event == "os.went_on") | .data')" = '{"processes":1}' ]
-	exits 3 ptrace-stat run.log
-	[[ $stderr == *"run.log: processes went on after the COMMAND of ptrace-run"* ]]
+	reports 3 "*run.log: processes went on after the COMMAND of ptrace-run*" ptrace-stat run.log
 	grep -q '^complete  *no$' stdout.txt
 	go
+	wait_until is_ended "$went_on"
 	# --only keeps the event out, and not what it tells.
 	exits 3 ptrace-run -o run.log --only=traced.event -- bash -c "$background" "$traced"
 	[ "$(ptrace-dump --count --format=text --allow-loss --event='os.*' run.log)" -eq 0 ]
@@ -1200,9 +1089,7 @@ background='"$0" -n 3 -w <in >out & until grep -qx ready out; do sleep 0.02; don
 	rm -f in
 	mkfifo in
 	exec 7<>in
-	ptrace-run -o run.log --json=result --until=all -- bash -c "$background; touch ended" "$traced" 3>&- &
-	runner=$!
-	pids="$pids $runner"
+	begins runner ptrace-run -o run.log --json=result --until=all -- bash -c "$background; touch ended" "$traced"
 	wait_until [ -e ended ]
 	go
 	wait "$runner"
@@ -1210,9 +1097,7 @@ background='"$0" -n 3 -w <in >out & until grep -qx ready out; do sleep 0.02; don
 	jq -e '.complete and (has("went_on") | not)' result
 	# A signal ends it earlier.
 	rm ended
-	ptrace-run -o run.log --until=all -- bash -c "echo \$\$ >pid; $background; touch ended" "$traced" 2>err 3>&- &
-	runner=$!
-	pids="$pids $runner"
+	begins runner ptrace-run -o run.log --until=all -- bash -c "echo \$\$ >pid; $background; touch ended" "$traced" 2>err
 	wait_until [ -e ended ]
 	wait_until is_ended "$(cat pid)"
 	kill -TERM "$runner"
@@ -1233,10 +1118,12 @@ background='"$0" -n 3 -w <in >out & until grep -qx ready out; do sleep 0.02; don
 	ptrace-run -o ptrace.log -- "$traced" -n 4
 	[ "$(events ptrace.log.old traced.event)" -eq 2 ]
 	echo mine >ptrace.log.old
-	exits 125 ptrace-run -- "$traced" -n 5
-	[[ $stderr == "ptrace-run: ptrace.log.old: exists and is not a trace log"* ]]
+	reports 125 "ptrace.log.old: exists and is not a trace log*" ptrace-run -- "$traced" -n 5
 	[ "$(cat ptrace.log.old)" = mine ]
 	[ "$(events ptrace.log traced.event)" -eq 4 ]
+	echo precious >ptrace.log
+	reports 125 '*' ptrace-run -- "$traced"
+	[ "$(cat ptrace.log)" = precious ]
 }
 
 @test "the log says how COMMAND ended, if it failed" {
@@ -1252,9 +1139,7 @@ background='"$0" -n 3 -w <in >out & until grep -qx ready out; do sleep 0.02; don
 @test "--quiet silences what is no loss, and nothing else" {
 	run_split ptrace-run -o run.log --only=none -- true
 	[ -n "$stderr" ]
-	exits 0 ptrace-run --quiet -o run.log --only=none -- true
-	[ -z "$stderr" ]
-	exits 3 ptrace-run --quiet -o run.log --stream-min-size=4K --stream-full-policy=loop -- \
+	silently 0 ptrace-run --quiet -o run.log --only=none -- true
+	reports 3 '*' ptrace-run --quiet -o run.log --stream-min-size=4K --stream-full-policy=loop -- \
 		"$traced" -n 1000 -s 100
-	assert_one_message ptrace-run
 }

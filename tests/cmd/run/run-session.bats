@@ -12,8 +12,7 @@ run_start() {
 		options+=("$1")
 		shift
 	done
-	listens runner ptrace-run -o run.log "${options[@]}" -- "$traced" "${@:2}" 2>err
-	wait_until says ready
+	listens runner ready ptrace-run -o run.log "${options[@]}" -- "$traced" "${@:2}" 2>err
 }
 
 # run_ends STATUS: ptrace-run ends with it
@@ -92,7 +91,7 @@ has_recorded() {
 	ptrace-run -o old.log -- "$traced"
 	cp old.log copy
 	run_start --name="$me.a" -- -w
-	reports 125 "$me.a: a session of this name exists already" ptrace-run --name="$me.a" -o old.log --json=result -- touch ran
+	does_not_run "$me.a: a session of this name exists already" --name="$me.a" -o old.log --json=result
 	jq -e '.exit_status == 125 and (.error | contains("exists already"))' result
 	[ ! -e ran ]
 	cmp old.log copy
@@ -100,7 +99,7 @@ has_recorded() {
 	[ ! -e new.log ]
 	exits 1 ptrace-create --pid=$$ --name="$me.a"
 	for name in 'a b' a/b -x "$(printf %65s '' | tr ' ' a)"; do
-		reports 125 '*' ptrace-run --name="$name" -o new.log -- touch ran
+		does_not_run '*' --name="$name" -o new.log
 	done
 	[ ! -e ran ]
 	go
@@ -116,8 +115,7 @@ never_flushed=--stream-full-policy=until-full
 	follow "$me.a" first
 	one=$follower
 	follow "$me.a" second
-	go
-	wait_until says done
+	go done
 	wait_until has_recorded "$me.a" 1000
 	[ "$(ptrace-dump --count -e traced.event "$me.a")" -eq 1000 ]
 	go
@@ -147,8 +145,7 @@ never_flushed=--stream-full-policy=until-full
 	run_start --name="$me.a" --exclude='*.other' -- -w -W -n 10
 	ptrace-stop "$me.a"
 	[ "$(ptrace-list --json | jq -r "select(.session == \"$me.a\").status")" = suspended ]
-	go
-	wait_until says done
+	go done
 	[ "$(recorded "$me.a")" -eq 0 ]
 	ptrace-start "$me.a"
 	ptrace-filter --add "$me.a" traced.event
@@ -167,8 +164,7 @@ never_flushed=--stream-full-policy=until-full
 @test "ptrace-shutdown ends the recording, and COMMAND goes on" {
 	run_start --name="$me.a" --json=result -- -w -W -n 10 -x 9
 	follow "$me.a" lines
-	go
-	wait_until says done
+	go done
 	wait_until has_recorded "$me.a" 10
 	exits 0 ptrace-shutdown --json "$me.a"
 	jq -e '.error == 0 and .complete' stdout.txt
@@ -193,8 +189,7 @@ never_flushed=--stream-full-policy=until-full
 @test "of a run that is killed nothing is left, and who follows it ends" {
 	run_start --name="$me.a" -- -w -W -n 10
 	follow "$me.a" lines
-	go
-	wait_until says done
+	go done
 	wait_until has_recorded "$me.a" 10
 	kill -KILL "$runner"
 	wait_until is_ended "$follower"
@@ -252,8 +247,7 @@ is_flushing() {
 	pids="$pids $runner"
 	exec 7>in
 	wait_until says ready
-	go
-	wait_until says done
+	go done
 	ptrace-flush "$me.a" >/dev/null 2>&1 3>&- 7>&- 8>&- &
 	pids="$pids $!"
 	wait_until is_flushing

@@ -18,15 +18,11 @@ teardown() {
 # crash LOG: a run with 100 events in the stream is killed with its keeper and COMMAND
 crash() {
 	local run keeper
-	rm -f in out
-	mkfifo in
 	# The default policy writes the log once in a while by itself.
-	ptrace-run -o "$1" --stream-full-policy=until-full --stream-min-size=1M -- \
-		"$traced" -W -n 100 <in >out 3>&- &
-	run=$!
+	listens run done ptrace-run -o "$1" --stream-full-policy=until-full --stream-min-size=1M -- \
+		"$traced" -W -n 100
 	disown "$run"
-	exec 7>in
-	wait_until says done
+
 	finds_keeper "$1"
 	kill -STOP "$keeper"
 	pids="$pids $keeper $(pgrep -P "$run") $run"
@@ -38,18 +34,15 @@ crash() {
 
 @test "there is none: it says so" {
 	needs_own_directory
-	exits 0 ptrace-salvage
+	silently 0 ptrace-salvage
 	[ "$stdout" = "There are no unfinished streams." ]
-	[ -z "$stderr" ]
-	exits 1 ptrace-salvage 0123456789abcdef
-	assert_one_message ptrace-salvage
+	reports 1 '*' ptrace-salvage 0123456789abcdef
 }
 
 @test "a log that is there is finished; list and doctor name it before" {
 	needs_own_directory
 	crash run.log
-	exits 0 ptrace-list
-	[ "$stderr" = "ptrace-list: 1 unfinished stream of killed controllers stands in /dev/shm; 'ptrace-salvage' lists it" ]
+	reports 0 "1 unfinished stream of killed controllers stands in /dev/shm; 'ptrace-salvage' lists it" ptrace-list
 	exits 0 ptrace-salvage
 	[[ $stdout == *" events  "*"/run.log" && -z $stderr ]]
 	ptrace-doctor --json | jq -se 'any(.[]; .check == "unfinished" and .status == "note")'
@@ -69,8 +62,7 @@ crash() {
 	jq -e '.events > 100 and .error == 0 and .written == .log and (.discarded | not)' salvaged
 	valid salvage <salvaged
 	[ "$(events run.log traced.event)" -eq 100 ]
-	run_split ptrace-list
-	[ -z "$stderr" ]
+	silently 0 ptrace-list
 }
 
 @test "a session that is gone: stat names what is unfinished" {
@@ -79,8 +71,7 @@ crash() {
 	record "$me.g" -- -n 10
 	controller=$(controller "$me.g")
 	kills "$controller" "$pid"
-	exits 1 ptrace-stat "$me.g"
-	[[ $stderr == *"the session is gone"*"an unfinished stream of process $controller with "*"'ptrace-salvage "*"' writes it" ]]
+	reports 1 "*the session is gone*an unfinished stream of process $controller with *'ptrace-salvage *' writes it" ptrace-stat "$me.g"
 }
 
 @test "every command says of a session that was killed what it left, at any time" {
@@ -88,10 +79,8 @@ crash() {
 	needs_own_directory
 	for c in doctor start stop clear flush shutdown filter events dump "dump -f" stat; do
 		traced_start -w -W -n 10
-		wait_until says ready
 		controller=$(ptrace-create --pid="$pid" --name="$me.g" --start --json | jq .controller)
-		go
-		wait_until says done
+		go done
 		kills "$controller" "$pid"
 		# The first one who asks frees the name.
 		for _ in first second; do
@@ -103,10 +92,8 @@ crash() {
 		ptrace-salvage --all --discard
 	done
 	# Another one, and what was salvaged, are not spoken of.
-	run_split ptrace-stop "$me.g"
-	[ "$stderr" = "ptrace-stop: $me.g: no such session" ]
-	run_split ptrace-stat "$me.g"
-	[ "$stderr" = "ptrace-stat: $me.g: no such session or log" ]
+	reports 1 "$me.g: no such session" ptrace-stop "$me.g"
+	reports 1 "$me.g: no such session or log" ptrace-stat "$me.g"
 }
 
 @test "a log that is gone is written beside it, or to the file that is given" {
@@ -127,19 +114,15 @@ crash() {
 @test "a rerun keeps the unfinished log that it replaces" {
 	needs_own_directory
 	crash run.log
-	exits 0 ptrace-run -o run.log -- "$traced" -n 7
-	assert_one_message ptrace-run
-	[[ $stderr == *"/run.log.salvaged: is now the log of process "* ]]
+	reports 0 "*/run.log.salvaged: is now the log of process *" ptrace-run -o run.log -- "$traced" -n 7
 	[ "$(events run.log traced.event)" -eq 7 ]
 	[ "$(events run.log.salvaged traced.event)" -eq 100 ]
 	# What is finished is replaced, as always.
-	run_split ptrace-run -o run.log -- "$traced" -n 8
-	[ -z "$stderr" ]
+	silently 0 ptrace-run -o run.log -- "$traced" -n 8
 	[ "$(events run.log traced.event)" -eq 8 ]
 	crash run.log
 	traced_start -w
-	run_split ptrace-create --pid="$pid" --name="$me.a" -o run.log
-	[[ $stderr == *"/run.log.salvaged.2: is now the log of process "* ]]
+	reports 0 "*/run.log.salvaged.2: is now the log of process *" ptrace-create --pid="$pid" --name="$me.a" -o run.log
 	[ "$(events run.log.salvaged.2 traced.event)" -eq 100 ]
 	ptrace-shutdown "$me.a"
 }
@@ -149,11 +132,9 @@ crash() {
 	mkdir there
 	crash there/run.log
 	rm -r there
-	exits 0 ptrace-run -o other.log -- "$traced" -n 1
-	[ -z "$stderr" ]
+	silently 0 ptrace-run -o other.log -- "$traced" -n 1
 	mkdir there
-	run_split ptrace-run -o other.log -- "$traced" -n 1
-	[[ $stderr == *"/there/run.log.salvaged: has the last events of process "* ]]
+	reports 0 "*/there/run.log.salvaged: has the last events of process *" ptrace-run -o other.log -- "$traced" -n 1
 	[ "$(events there/run.log.salvaged traced.event)" -eq 100 ]
 }
 
@@ -162,11 +143,9 @@ crash() {
 	for how in --json --discard; do
 		traced_session "$me.a" --start -- -w -W -n 50
 		controller=$(controller "$me.a")
-		go
-		wait_until says done
+		go done
 		kills "$controller"
-		run_split ptrace-list
-		assert_one_message ptrace-list
+		reports 0 '*' ptrace-list
 		[[ $(ptrace-salvage) == *"process $controller  51 events  no log" ]]
 		[ ! -e ptrace.salvaged ] || [ "$how" = --discard ]
 		exits 0 ptrace-salvage "$how" "$controller"
@@ -181,10 +160,8 @@ crash() {
 @test "a killed session that has only events of ptrace-event is salvaged" {
 	needs_own_directory
 	mkfifo go
-	sh -c 'read -r line <go; for i in 1 2 3; do ptrace-event step "$i"; done; : >ran
-		exec sleep 1000' 3>&- &
-	script=$!
-	pids="$pids $script"
+	begins script sh -c 'read -r line <go; for i in 1 2 3; do ptrace-event step "$i"; done; : >ran
+		exec sleep 1000'
 	ptrace-create --pid="$script" --name="$me.a" --start 2>/dev/null
 	controller=$(controller "$me.a")
 	echo >go
@@ -203,19 +180,11 @@ crash() {
 	[ "$EUID" -eq 0 ] || skip "root only"
 	unshare -pf true 2>/dev/null || skip "no pid namespaces"
 	needs_own_directory
-	rm -f in out
-	mkfifo in
-	unshare -pf --mount-proc "$(command -v ptrace-run)" -o run.log -- "$traced" -W -n 100 \
-		<in >out 3>&- &
-	pids="$pids $!"
-	other=$!
-	exec 7>in
-	wait_until says done
+	listens other done unshare -pf --mount-proc "$(command -v ptrace-run)" -o run.log -- "$traced" -W -n 100
 	run_split ptrace-salvage
 	[ "$stdout" = "There are no unfinished streams." ]
 	ptrace-run -o other.log -- "$traced" -n 1
-	run_split ptrace-list
-	[ -z "$stderr" ]
+	silently 0 ptrace-list
 	go
 	wait "$other"
 	[ "$(events run.log traced.event)" -eq 100 ]
@@ -225,18 +194,14 @@ crash() {
 	local to
 	mkfifo fifo
 	for to in /dev/stdout /dev/null fifo; do
-		exits 2 ptrace-salvage --all -o "$to"
-		[[ $stderr == "ptrace-salvage: --output: '$to' is standard output or a special file; name a new file"* ]]
-		[ -z "$stdout" ]
+		refuses 2 "--output: '$to' is standard output or a special file; name a new file*" ptrace-salvage --all -o "$to"
 	done
-	exits 2 ptrace-salvage --all -o -
-	[[ $stderr == "ptrace-salvage: --output: '-' is not standard output; ./- is a file of this name"* ]]
+	reports 2 "--output: '-' is not standard output; ./- is a file of this name*" ptrace-salvage --all -o -
 }
 
 @test "without a STREAM nothing is written or removed unless --all says so" {
 	for bad in --discard --output=x; do
-		exits 2 ptrace-salvage "$bad"
-		[[ $stderr == "ptrace-salvage: ${bad%=*}: needs a STREAM, or --all"* ]]
+		reports 2 "${bad%=*}: needs a STREAM, or --all*" ptrace-salvage "$bad"
 	done
 	exits 2 ptrace-salvage --all 17
 }
