@@ -43,7 +43,6 @@ rules() {
 		  - {name: complete, loss: none}
 	END
 	silently 1 ptrace-check --utc rules.yaml run.log
-	echo "$stdout"
 	grep -qx 'pass       ready: happened' stdout.txt
 	grep -qx 'fail       fast: 1 of 2 not answered in time' stdout.txt
 	grep -qx 'fail       no errors: happened 1 time' stdout.txt
@@ -61,15 +60,12 @@ rules() {
 
 @test "rules of one line" {
 	make_log
-	run_split ptrace-check run.log --never 'app.error where data == "other"' \
+	silently 0 ptrace-check run.log --never 'app.error where data == "other"' \
 		--exists 'app.ready within 30s of start' --count 'req.* min 4 max 4' \
 		--after 'req.begin -> req.end within 20s by data' \
 		--before 'req.end require req.begin by data' --order 'app.ready, req.begin, app.error' \
 		--p50 'req.begin..req.end by data < 20s' --max 'req.begin..req.end by data <= 20s' \
 		--min 'req.begin..req.end by data > 1ns' --no-loss
-	echo "$stdout"
-	[ "$status" -eq 0 ]
-	[ -z "$stderr" ]
 	[ "$(tail -n 1 stdout.txt)" = "10 passed, 0 failed, 0 undecided" ]
 	grep -q '^pass       after req.begin expect req.end within 20s by data: 2 of 2 answered$' stdout.txt
 	exits 1 ptrace-check run.log --p99 'req.begin..req.end by data < 500ms'
@@ -77,10 +73,7 @@ rules() {
 	for bad in '--never=' '--after=a' '--after=a -> b within 5' '--p99=a..b' '--p99=a < 5ms' \
 		'--count=a' '--count=a min 3 max 2' '--order=a' '--exists=a of b' \
 		'--never=a where' '--never=a where pidd == 1' '--after=a -> b by pidd'; do
-		run_split ptrace-check "$bad" run.log
-		echo "$bad: $stderr"
-		[ "$status" -eq 2 ]
-		[[ $stderr == "ptrace-check: "* ]]
+		reports 2 '*' ptrace-check "$bad" run.log
 	done
 	reports 2 "*--never: the rule 'never a' is given twice*" ptrace-check --never a --never a run.log
 }
@@ -122,12 +115,7 @@ rules() {
 # broken RULE COLUMN REASON: what is said of a mistake
 broken() {
 	printf 'rules:\n  - %s\n' "$1" >rules.yaml
-	run_split ptrace-check rules.yaml run.log
-	echo "$stderr"
-	[ "$status" -eq 2 ]
-	assert_one_message ptrace-check
-	# shellcheck disable=SC2053 # a pattern
-	[[ $stderr == "ptrace-check: rules.yaml:2:$2: "$3 ]]
+	reports 2 "rules.yaml:2:$2: $3" ptrace-check rules.yaml run.log
 }
 
 @test "a mistake in a file of rules is told with its place" {
@@ -177,11 +165,7 @@ broken() {
 	for text in '' 'rules: []' 'rules: a' 'rule: []' '[]' 'tolerance: 1us' $'rules: [{never: a}]\n---\na: b' \
 		'{rules: [{never: a}], rules: [{never: b}]}' 'rules: [{never: a}' 'decode: {a: u99 x}'; do
 		printf '%s\n' "$text" >rules.yaml
-		run_split ptrace-check rules.yaml run.log
-		echo "$text: $stderr"
-		[ "$status" -eq 2 ]
-		assert_one_message ptrace-check
-		[[ $stderr == "ptrace-check: rules.yaml:"[1-9]*:[1-9]*": "* ]]
+		reports 2 'rules.yaml:[1-9]*:[1-9]*: *' ptrace-check rules.yaml run.log
 	done
 	reports 2 "none.yaml: No such file or directory" ptrace-check none.yaml run.log
 }
@@ -198,14 +182,10 @@ broken() {
 		'--count=traced.event max 3 per data.idd' '--after=traced.event -> b by data.idd' \
 		'--before=b require traced.event by data.idd' \
 		'--exists=b within 1s of traced.event where data.idd == 1'; do
-		run_split ptrace-check told.log "$options"
-		echo "$options: $stderr"
-		[ "$status" -eq 2 ]
-		[ -z "$stdout" ]
-		assert_one_message ptrace-check
+		refuses 2 '*' ptrace-check told.log "$options"
 	done
-	run_split ptrace-check told.log --never='traced.event where data.latncy > 5ms'
-	[[ $stderr == "ptrace-check: never traced.event where data.latncy > 5ms: where: column 1: "*"did you mean 'data.latency'"* ]]
+	reports 2 "never traced.event where data.latncy > 5ms: where: column 1: *did you mean 'data.latency'*" \
+		ptrace-check told.log --never='traced.event where data.latncy > 5ms'
 	exits 2 ptrace-check bare.log --decode='traced.event=u64 latency' \
 		--never='traced.event where data.latency > 5ms'
 	reports 2 "*no layout has a field 'data.latency'; see --decode*" ptrace-check bare.log --never='traced.event where data.latency > 5ms'
@@ -245,13 +225,10 @@ broken() {
 		"$traced -n 2 -l '$layout' -X 010000006161616161616161616161616161616200
 		$traced -n 1 -l '$layout' -X 010000006100"
 	for rule in 'traced.event where data.msg =~ "b"' 'traced.event where data =~ "b"'; do
-		run_split ptrace-check cut.log --never "$rule"
-		echo "$stdout"
-		[ "$status" -eq 4 ]
+		exits 4 ptrace-check cut.log --never "$rule"
 		grep -q '^undecided .*: did not happen; data of events is missing$' stdout.txt
 		grep -qx ' *note: 2 events had their data cut' stdout.txt
 	done
-	# What is there of the data is enough.
 	# No event is missing because of it.
 	exits 0 ptrace-check --no-loss cut.log
 	grep -qx ' *note: cut.log has data that was cut, as the largest has 21 bytes' stdout.txt
@@ -270,12 +247,12 @@ broken() {
 	ptrace-run -o run.log -- "$traced" -n 60000
 	size=$(stat -c %s run.log)
 	cp run.log bad.log
-	printf '\377\377\377\377' | dd of=bad.log bs=1 seek=$((size / 2)) conv=notrunc status=none
+	damages bad.log '\377\377\377\377' $((size / 2))
 	exits 4 ptrace-check bad.log --never other
 	[[ $stdout == "undecided  never other: did not happen; events were lost"* ]]
 	# What stands before the events has none of them: only a rule about losses asks for it.
 	cp run.log bad.log
-	printf 'x' | dd of=bad.log bs=1 seek=$((1760 + 110)) conv=notrunc status=none
+	damages bad.log 'x' $((1760 + 110))
 	exits 1 ptrace-check bad.log --never "other*" --no-loss
 	[[ $stdout == *"pass       never other*"* ]]
 	[[ $stdout == *"fail       loss none: a part without events is damaged"* ]]
@@ -284,7 +261,7 @@ broken() {
 	damaged=0
 	for at in $(seq 20 97 "$(stat -c %s few.log)"); do
 		cp few.log bad.log
-		printf '\245' | dd of=bad.log bs=1 seek="$at" conv=notrunc status=none
+		damages bad.log '\245' "$at"
 		verified=0
 		ptrace-dump --verify bad.log >said 2>&1 || verified=1
 		damaged=$((damaged + verified))
@@ -324,10 +301,7 @@ broken() {
 	ptrace-run -o b.log -- bash -c 'ptrace-event b 2; ptrace-event b 1'
 	for logs in 'a.log b.log' 'b.log a.log'; do
 		# shellcheck disable=SC2086 # words
-		run_split ptrace-check --after 'a -> b by data' --before 'b require a by data' \
-			--order a,b $logs
-		echo "$stdout"
-		[ "$status" -eq 0 ]
+		exits 0 ptrace-check --after 'a -> b by data' --before 'b require a by data' --order a,b $logs
 	done
 	exits 0 ptrace-check --order a,b b.log - <a.log
 	exits 1 bash -c 'cat a.log | ptrace-check --never "a where data == 2" --order b,a - b.log'
@@ -367,7 +341,6 @@ odd_rules() {
 		fails grep -q $'\033' command
 		bash -c "$(cat command)" | jq -es 'any(.data == "7")'
 	done
-	# What can be shown is shown.
 	grep -qF "'grün \$HOME.log'" command
 }
 
@@ -394,7 +367,6 @@ odd_rules() {
 	reports 2 "*--after: nothing stands behind 'by'*" ptrace-check run.log --after 'a -> b within 2s by'
 }
 
-# As with --only.
 @test "data that does not fit counts once, however often it is shown" {
 	ptrace-run -o run.log -- "$traced" -n 40 -e a -X 0102
 	exits 1 ptrace-check --decode='a=u8 x' --after='a -> b by data.x' --never='a where data.x == 1' run.log
@@ -405,9 +377,7 @@ odd_rules() {
 	ptrace-run -o run.log -- ptrace-event a
 	for rule in '--never=* where function == "main"' '--count=* max 3 per function' \
 		'--after=a -> b by line'; do
-		run_split ptrace-check run.log "$rule"
-		[ "$status" -eq 2 ] || { echo "$rule"; return 1; }
-		[[ $stderr == *"function, file and line are not known to rules"* ]]
+		reports 2 '*function, file and line are not known to rules*' ptrace-check run.log "$rule"
 	done
 }
 
@@ -579,16 +549,16 @@ odd_rules() {
 	exits 0 ptrace-check --junit rules.yaml run.log
 	cmp stdout.txt result.xml
 	echo '<?xml version="1.0" encoding="UTF-8"?><project/>' >other.xml
-	reports 125 "*other.xml: exists and is not a result of ptrace-check*" ptrace-run --check=rules.yaml --junit=other.xml -o run.log -- touch ran
-	reports 125 "*new.log: is the log*" ptrace-run --check=rules.yaml --junit=new.log -o new.log -- touch ran
-	reports 125 "*--junit: needs --check=RULES*" ptrace-run --junit=result.xml -o run.log -- touch ran
+	does_not_run "*other.xml: exists and is not a result of ptrace-check*" --check=rules.yaml --junit=other.xml -o run.log
+	does_not_run "*new.log: is the log*" --check=rules.yaml --junit=new.log -o new.log
+	does_not_run "*--junit: needs --check=RULES*" --junit=result.xml -o run.log
 	exits 125 ptrace-run --check=rules.yaml --junit=- -o run.log -- touch ran
 	[ ! -e ran ]
 }
 
 @test "ptrace-run --check tells mistakes before COMMAND runs" {
 	rules <<<'rules: [{nevr: other}]'
-	reports 125 "rules.yaml:1:10: unknown key 'nevr'*" ptrace-run --check=rules.yaml -o run.log -- touch ran
+	does_not_run "rules.yaml:1:10: unknown key 'nevr'*" --check=rules.yaml -o run.log
 	rules <<<'rules: [{never: other, where: "pidd == 1"}]'
 	exits 125 ptrace-run --check=rules.yaml -o run.log -- touch ran
 	exits 125 ptrace-run --check=none.yaml -o run.log -- touch ran
@@ -599,9 +569,8 @@ odd_rules() {
 	# Only the log's layout shows that there is no such field; the status of COMMAND is above that.
 	rules <<<'rules: [{never: traced.event, where: "data.secnd == 1"}]'
 	for status_of in 0 7; do
-		run_split ptrace-run --check=rules.yaml -o run.log -- bash -c \
+		exits $((status_of ? 7 : 125)) ptrace-run --check=rules.yaml -o run.log -- bash -c \
 			"$traced -n 1 -l 'u8 first, u8 second' -d ab; exit $status_of"
-		[ "$status" -eq $((status_of ? 7 : 125)) ]
 		[[ $stderr == *"ptrace-run: rules.yaml:1:38: where: column 1: "*"did you mean 'data.second'"* ]]
 		[[ $stderr != *passed* ]]
 	done
