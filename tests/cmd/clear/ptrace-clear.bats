@@ -10,8 +10,7 @@ load ../../support/helpers
 @test "nothing recorded before a clear is in the log" {
 	record "$me.a" -o run.log -- -n 10
 	ptrace-flush "$me.a"
-	exits 0 ptrace-clear "$me.a"
-	[ -z "$stdout$stderr" ]
+	says_nothing ptrace-clear "$me.a"
 	[ "$(ptrace-stat --format=json "$me.a" | jq -r .status.stream)" = running ]
 	ptrace-shutdown "$me.a"
 	[ "$(events run.log traced.event)" -eq 0 ]
