@@ -18,6 +18,12 @@ ended() {
 	tail -n 1 live | grep -q '^end '
 }
 
+# shut_down: the session, and the follower has all of it
+shut_down() {
+	ptrace-shutdown "$me.a"
+	wait_until ended
+}
+
 is_live() {
 	[ "$(grep -c "$1" live)" -ge "$2" ]
 }
@@ -29,8 +35,7 @@ is_live() {
 	go
 	wait_until is_live '^traced.event ' 100
 	[ "$(grep -c "^traced.event $pid $pid 5 [0-9]* hello$" live)" -eq 100 ]
-	ptrace-shutdown "$me.a"
-	wait_until ended
+	shut_down
 	wait "$follower"
 	[[ $(tail -n 1 live) == "end "*" 0 0" ]]
 	grep -q '^posix_trace_start ' live
@@ -61,8 +66,7 @@ is_live() {
 	record "$me.a" -- -n 10
 	follow "$me.a"
 	wait_until is_live '^traced.event ' 10
-	ptrace-shutdown "$me.a"
-	wait_until ended
+	shut_down
 	[ "$(tail -n 1 live)" = "end 12 0 0" ]
 }
 
@@ -74,10 +78,8 @@ is_live() {
 	kill -KILL "$follower"
 	mv live killed
 	follow "$me.a"
-	go
-	wait_until says done
-	ptrace-shutdown "$me.a"
-	wait_until ended
+	go done
+	shut_down
 	[ "$(grep -c '^traced.event ' live)" -eq 10 ]
 	mv first live
 	wait_until ended
@@ -85,8 +87,7 @@ is_live() {
 }
 
 @test "no more than 64 follow" {
-	traced_start -w
-	ptrace-create --pid="$pid" --name="$me.a"
+	traced_session "$me.a" -- -w
 	for _ in {1..64}; do follow "$me.a"; done
 	exits 1 "$peer" follow "$me.a"
 	[[ $stderr == *"too many processes follow this session"* ]]
@@ -98,10 +99,8 @@ is_live() {
 	traced_session "$me.a" --start -o run.log --max-data-size=1M --stream-min-size=32M \
 		-- -w -W -n 100 -s 100000
 	follow "$me.a"
-	go
-	wait_until says done
-	ptrace-shutdown "$me.a"
-	wait_until ended
+	go done
+	shut_down
 	[ "$(grep -Ec "^traced.event $pid $pid 100000 [0-9]* x*\$" live)" -eq 100 ]
 	[ "$(cut -d' ' -f6 live | tr -dc x | wc -c)" -eq 10000000 ]
 	[[ $(tail -n 1 live) == "end "*" 0 0" ]]
@@ -113,8 +112,7 @@ stand_still() {
 		-- -w -W -n "$@"
 	follow "$me.a"
 	kill -STOP "$follower"
-	go
-	wait_until says done
+	go done
 }
 
 @test "an event larger than a socket waits whole for a follower that is late" {
@@ -122,8 +120,7 @@ stand_still() {
 	recorded() { [ "$(ptrace-stat --json "$me.a" | jq .counts.log_events)" -ge 1 ]; }
 	wait_until recorded
 	kill -CONT "$follower"
-	ptrace-shutdown "$me.a"
-	wait_until ended
+	shut_down
 	# What the system records later may be missed.
 	grep -q "^traced.event $pid $pid 16000000 " live
 	[ "$(cut -d' ' -f6 live | tr -dc x | wc -c)" -eq 16000000 ]
@@ -134,8 +131,7 @@ stand_still() {
 	recorded() { [ "$(ptrace-stat --json "$me.a" | jq .counts.log_events)" -ge 200000 ]; }
 	wait_until recorded
 	kill -CONT "$follower"
-	ptrace-shutdown "$me.a"
-	wait_until ended
+	shut_down
 	read -r _ shown unshown error < <(tail -n 1 live)
 	[ "$error" = 0 ]
 	[ "$unshown" -gt 0 ]
@@ -177,16 +173,14 @@ stand_still() {
 	ptrace-clear "$me.a"
 	go
 	wait_until is_live '^traced.event ' 10
-	ptrace-shutdown "$me.a"
-	wait_until ended
+	shut_down
 	[[ $(tail -n 1 live) == *" 0 0" ]]
 }
 
 @test "nonsense on its socket does not disturb a session" {
 	traced_session "$me.a" --start -o run.log -- -w -W -n 10
 	timeout "$patience" "$peer" hostile "$me.a"
-	go
-	wait_until says done
+	go done
 	ptrace-shutdown "$me.a"
 	[ "$(events run.log traced.event)" -eq 10 ]
 }
@@ -233,12 +227,10 @@ meet_nonsense() {
 }
 
 @test "who waits for events looks up, as a signal may come just before it waits" {
-	traced_start -w
-	ptrace-create --pid="$pid" --name="$me.a"
+	traced_session "$me.a" -- -w
 	follow "$me.a"
 	wait_until is_live '^looked up' 1
-	ptrace-shutdown "$me.a"
-	wait_until ended
+	shut_down
 }
 
 # sleeps PID: it is asleep, however often one looks
@@ -306,8 +298,7 @@ naps() {
 }
 
 @test "mute sessions: the list has the others, and asks all at once" {
-	traced_start -w
-	ptrace-create --pid="$pid" --name="$me.a"
+	traced_session "$me.a" -- -w
 	for n in 1 2 3; do
 		"$peer" listen "$me.x$n" mute >listening$n 3>&- &
 		pids="$pids $!"
@@ -324,8 +315,7 @@ naps() {
 }
 
 @test "many commands at once on one session" {
-	traced_start -w
-	ptrace-create --pid="$pid" --name="$me.a" -o run.log
+	traced_session "$me.a" -o run.log -- -w
 	running=
 	for _ in 1 2 3 4 5; do
 		for c in start stop flush clear stat events filter; do
@@ -354,14 +344,13 @@ naps() {
 }
 
 @test "every command tells its result as JSON" {
-	traced_start -w
-	ptrace-create --pid="$pid" --name="$me.a" -o run.log
+	traced_session "$me.a" -o run.log -- -w
 	for c in start stop flush clear; do
 		"ptrace-$c" --json "$me.a" | jq -e --arg c "$c" --arg s "$me.a" \
 			'. == {version: 1, session: $s, command: $c, error: 0}'
 	done
 	ptrace-create --pid="$pid" --name="$me.b"
-	reports 1 '*' ptrace-flush --json "$me.b"
+	reports 1 "$me.b: the session has no log" ptrace-flush --json "$me.b"
 	jq -e '.error == 22 and .message == "the session has no log"' <<<"$stdout"
 	ptrace-shutdown --json "$me.a" "$me.b" | jq -se '.[0].complete and
 		.[0].losses.stream_events == 0 and .[1].error == 0'
@@ -386,8 +375,7 @@ naps() {
 }
 
 @test "two end a session at once, and both have ended it" {
-	traced_start -w
-	ptrace-create --pid="$pid" --name="$me.a" --start -o run.log
+	traced_session "$me.a" --start -o run.log -- -w
 	c=$(controller "$me.a")
 	kill -STOP "$c"
 	for n in 1 2; do
@@ -408,8 +396,7 @@ naps() {
 	[ "$(ptrace-list --json | jq -s length)" -eq 0 ] || skip "others have sessions"
 	ptrace-create --pid="$pid" --name="$me.a" -o a.log
 	ptrace-create --pid="$pid" --name="$me.b" -o b.log
-	exits 0 ptrace-shutdown --all
-	[ -z "$stdout$stderr" ]
+	says_nothing ptrace-shutdown --all
 	[ "$(session_files)" -eq 0 ]
 	ptrace-stat a.log b.log
 	ptrace-shutdown --all
@@ -455,8 +442,7 @@ naps() {
 	traced_start -w -W -n 20000 8>&-
 	ptrace-create --pid="$pid" --name="$me.a" --start -o fifo 8>&-
 	control=$(controller "$me.a")
-	go
-	wait_until says done
+	go done
 	begins flusher ptrace-flush "$me.a" >flushed 2>&1 8>&-
 	is_flushing() { [ "$(ptrace-stat --json "$me.a" | jq -r .status.flushing)" = true ]; }
 	wait_until is_flushing
