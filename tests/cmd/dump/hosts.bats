@@ -10,20 +10,21 @@ event_lines() {
 		'BEGIN { for (i = 0; i < count; i++) printf "event %.0f 7 7 %s\n", ns + i * step, name }'
 }
 
+# host_log LOG NAME NUMBER EVENTS [CLOCK]...: of the host with this name and number, with the events of
+# event_lines
+host_log() {
+	{
+		echo "host $2 m$3 b$3"
+		# shellcheck disable=SC2086 # words
+		event_lines $4
+		[ $# -eq 4 ] || printf 'clock %s\n' "${@:5}"
+	} | made "$1"
+}
+
 # two_hosts: the clock of alpha is right, that of beta was 3 ms slow as its log began, and then set
 two_hosts() {
-	{
-		echo host alpha m1 b1
-		event_lines a.event 0 1000000 10
-		echo clock 0 50 5000000000 200000 0
-		echo clock 9000000 9000060 5009000000 200000 0
-	} | made alpha.log
-	{
-		echo host beta m2 b2
-		event_lines b.event -2500000 1000000 10
-		echo clock -3000000 -3000000 7000000000 16000000000 64
-		echo clock 7000000 10000000 7010000000 300000 0
-	} | made beta.log
+	host_log alpha.log alpha 1 'a.event 0 1000000 10' '0 50 5000000000 200000 0' '9000000 9000060 5009000000 200000 0'
+	host_log beta.log beta 2 'b.event -2500000 1000000 10' '-3000000 -3000000 7000000000 16000000000 64' '7000000 10000000 7010000000 300000 0'
 }
 
 @test "logs of several hosts are merged by corrected time" {
@@ -41,7 +42,6 @@ two_hosts() {
 	ptrace-dump --last=3 --fields=event alpha.log beta.log 2>/dev/null | jq -r .event | tr '\n' ' ' >last
 	[ "$(<last)" = "b.event a.event b.event " ]
 	[ "$(ptrace-dump --count --around=a.event --before=0s --after=600us -e b.event alpha.log beta.log)" -eq 10 ]
-	# So is what is written elsewhere.
 	ptrace-dump --to-log=all.log alpha.log beta.log 2>/dev/null
 	ptrace-dump --fields=event all.log | jq -r .event | diff shown -
 }
@@ -62,7 +62,7 @@ two_hosts() {
 	ptrace-dump --summary --json --fields=bound beta.log | jq -se '([.[].bound_ns | numbers] | max) as $most |
 		.[-1].summary.hosts[0].bound_ns | . >= $most and . < $most + 100000'
 	# Nobody knows.
-	{ echo host gamma m3 b3; event_lines c.event 0 1 1; } | made gamma.log
+	host_log gamma.log gamma 3 'c.event 0 1 1'
 	ptrace-dump --fields=event,bound gamma.log | jq -e 'has("bound_ns") | not'
 	ptrace-dump --format=text --fields=event,bound gamma.log | grep -qE '^c.event +-$'
 	[ "$(ptrace-dump --count --where='bound < 1000w' gamma.log)" -eq 0 ]
@@ -79,22 +79,13 @@ two_hosts() {
 	# Of what is not shown nothing is said.
 	silently 0 ptrace-dump -e a.event alpha.log beta.log
 	# A log that tells nothing, and one whose machine has not been synchronized.
-	{ echo host gamma m3 b3; event_lines c.event 0 1000000 3; } | made gamma.log
-	{
-		echo host delta m4 b4
-		event_lines d.event 0 1000000 3
-		echo clock 0 0 5000000000 16000000000 64
-	} | made delta.log
+	host_log gamma.log gamma 3 'c.event 0 1000000 3'
+	host_log delta.log delta 4 'd.event 0 1000000 3' '0 0 5000000000 16000000000 64'
 	reports 0 "*gamma (unknown: the log does not tell how exact its clock was)*" ptrace-dump alpha.log gamma.log delta.log
 	[[ $stderr == *"delta (16.000s: its clock was not synchronized)"* ]]
 	# Days lie between them.
-	{
-		echo host late m5 b5
-		event_lines e.event 900000000000000 1000000 3
-		echo clock 900000000000000 900000000000000 5000000000 16000000000 64
-	} | made late.log
+	host_log late.log late 5 'e.event 900000000000000 1000000 3' '900000000000000 900000000000000 5000000000 16000000000 64'
 	silently 0 ptrace-dump delta.log late.log
-	# The summary has the figures.
 	ptrace-dump --summary --json alpha.log beta.log 2>/dev/null | tail -n 1 >summary
 	valid event <summary
 	jq -e '.summary | .neighbours == 19 and .uncertain_order == 19 and
@@ -105,17 +96,8 @@ two_hosts() {
 }
 
 @test "logs of one host, of which one began behind a step, are in order" {
-	{
-		echo host alpha m1 b1
-		event_lines a.event 0 1000000 5
-		echo clock 0 0 5000000000 16000000000 64
-		echo clock 9000000 3600009000000 5009000000 1000000 0
-	} | made one.log
-	{
-		echo host alpha m1 b1
-		event_lines b.event 3600000500000 1000000 5
-		echo clock 3600000500000 3600000500000 5000500000 1000000 0
-	} | made two.log
+	host_log one.log alpha 1 'a.event 0 1000000 5' '0 0 5000000000 16000000000 64' '9000000 3600009000000 5009000000 1000000 0'
+	host_log two.log alpha 1 'b.event 3600000500000 1000000 5' '3600000500000 3600000500000 5000500000 1000000 0'
 	silently 0 ptrace-dump --fields=event one.log two.log
 	jq -r .event <<<"$stdout" | head -n 4 | tr '\n' ' ' >shown
 	[ "$(<shown)" = "a.event b.event a.event b.event " ]
@@ -146,7 +128,7 @@ two_hosts() {
 	done
 	reports 2 "*'alpha.log' has two names*" ptrace-dump --label=x=alpha.log --label=y=alpha.log alpha.log
 	# Logs of one host have the name that one of them got.
-	{ echo host alpha m1 b1; event_lines other 100 1000000 1; echo clock 0 0 5000000000 200000 0; } | made other.log
+	host_log other.log alpha 1 'other 100 1000000 1' '0 0 5000000000 200000 0'
 	ptrace-dump --summary --json --label=web=other.log alpha.log other.log beta.log 2>/dev/null >shown
 	[ "$(jq -r 'select(.log == "alpha.log" or .log == "other.log") | .host' shown | sort | uniq -c | tr -s ' ')" = " 11 web" ]
 	tail -n 1 shown | jq -e '.summary.hosts | length == 2 and .[0].host == "web" and
@@ -450,13 +432,8 @@ commands() {
 
 @test "what ptrace-check prints shows the events, by whatever clocks" {
 	# The clock of beta was 400 ms slow as its log began, and then set.
-	{ echo host alpha m1 b1; event_lines a.event 0 1000000000 3; echo clock 0 0 5000000000 200000 0; } | made alpha.log
-	{
-		echo host beta m2 b2
-		event_lines b.event 1100000000 1 1
-		echo clock 0 0 7000000000 16000000000 64
-		echo clock 5000000000 5400000000 12000000000 300000 0
-	} | made 'beta 2.log'
+	host_log alpha.log alpha 1 'a.event 0 1000000000 3' '0 0 5000000000 200000 0'
+	host_log 'beta 2.log' beta 2 'b.event 1100000000 1 1' '0 0 7000000000 16000000000 64' '5000000000 5400000000 12000000000 300000 0'
 	exits 1 ptrace-check --never=b.event alpha.log 'beta 2.log'
 	commands | grep -q '"event":"b.event"'
 	# What was 60 s off, and what messages say of it.
@@ -476,7 +453,7 @@ commands() {
 	# A log alone needs no other, nor do several whose times are as they were recorded.
 	run_split ptrace-check --never='b*' "../beta 2.log"
 	commands | grep -q '"event":"b.event"'
-	{ echo host gamma m3 b3; event_lines c.event 0 1 1; } | made gamma.log
+	host_log gamma.log gamma 3 'c.event 0 1 1'
 	run_split ptrace-check --never=c.event gamma.log alpha.log
 	fails grep 'ptrace-dump.*alpha' stdout.txt
 	commands | grep -q '"event":"c.event"'
@@ -552,11 +529,11 @@ commands() {
 		--p50='b.event..b.event by pid < 600us' --after='b.event -> b.event within 600us by pid' alpha.log beta.log
 	[[ $stderr != *"the limit of"* ]]
 	jq -e 'all(.rules[]; .unclear == 0 and (has("clock_error_ns") | not))' stdout.txt
-	{ echo host late m5 b5; event_lines late.event 1000000000 1 1; echo clock 0 0 5000000000 200000 0; } | made late.log
+	host_log late.log late 5 'late.event 1000000000 1 1' '0 0 5000000000 200000 0'
 	exits 1 ptrace-check --exists='late.event within 1us of a.event' alpha.log late.log
 	[[ $stderr != *"the limit of"* ]]
 	# Nobody knows.
-	{ echo host gamma m3 b3; event_lines c.event 0 1 1; } | made gamma.log
+	host_log gamma.log gamma 3 'c.event 0 1 1'
 	exits 0 ptrace-check --json --exists='c.event within 1h of a.event' alpha.log gamma.log
 	[[ $stderr == *"may be wrong by any time together, which is more than the limit of 3600"*" on which side of that 1 duration is,"* ]]
 	jq -e '.rules[0] | .unclear == 1 and (has("clock_error_ns") | not)' stdout.txt
