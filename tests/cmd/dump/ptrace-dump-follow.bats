@@ -25,7 +25,6 @@ create() {
 # begin OPTION...: a traced program that waits, a session that is running
 begin() {
 	traced_start -w -W "$@"
-	wait_until says ready
 	create --stream-min-size=64M
 }
 
@@ -54,8 +53,7 @@ ended() {
 	follow
 	wait_until has_line posix_trace_start
 	run ! has_line traced.event
-	go
-	wait_until says done
+	go done
 	wait_until has_line '"data":"2"'
 	run ! is_ended "$follower"
 	ptrace-shutdown "$me"
@@ -69,7 +67,6 @@ ended() {
 
 @test "the session ends with its process, and the following with it" {
 	traced_start -w
-	wait_until says ready
 	create
 	follow --format=text
 	wait_until has_line posix_trace_start
@@ -81,8 +78,7 @@ ended() {
 @test "selections, fields and layouts work as with a log" {
 	begin -n 20
 	follow --where='data >= 17 && time >= "+0s"' --since=+0s --fields=event,data --summary
-	go
-	wait_until says done
+	go done
 	wait_until has_line '{"event":"traced.event","data":"19"}'
 	ptrace-shutdown "$me"
 	ended 0
@@ -101,8 +97,7 @@ shows() {
 	local fields=ns,tid,event,gap
 	begin -n 50 -t 2
 	follow --format=text --fields=$fields -e traced.event --where='gap >= 0s'
-	go
-	wait_until says done
+	go done
 	wait_until shows 98
 	ptrace-dump "$me" --format=text --fields=$fields -e traced.event >now
 	ptrace-shutdown "$me"
@@ -134,7 +129,6 @@ shows() {
 
 @test "it ends at its time, though nothing happens" {
 	traced_start -w -W
-	wait_until says ready
 	# Without a log nothing is recorded for its sake either.
 	ptrace-create --pid="$pid" --name="$me"
 	follow --until="@$(($(date +%s) + 1))" --count
@@ -155,8 +149,7 @@ shows() {
 @test "around: the lines before are kept until the event comes" {
 	begin -n 5 -e other
 	follow --around='posix_trace_sto?' --before=1h --after=0s --fields=event
-	go
-	wait_until says done
+	go done
 	[ ! -s lines ]
 	ptrace-shutdown "$me"
 	ended 0
@@ -175,7 +168,6 @@ shows() {
 	follow
 	kill -TERM "$follower"
 	ended 143
-	# The session goes on.
 	ptrace-stat "$me"
 	ptrace-shutdown "$me"
 }
@@ -220,8 +212,7 @@ print(held[0])')" -gt 60000 ]
 	follow
 	wait_until has_line posix_trace_start
 	kill -STOP "$follower"
-	go
-	wait_until says done
+	go done
 	ptrace-flush "$me"
 	ptrace-shutdown "$me"
 	kill -CONT "$follower"
@@ -233,7 +224,6 @@ print(held[0])')" -gt 60000 ]
 @test "what was flushed before the session could show it is told, also when interrupted" {
 	local all=() n
 	traced_start -w -W -n 5000
-	wait_until says ready
 	ptrace-create --pid="$pid" --name="$me" -o run.log --start >/dev/null
 	for n in 1 2 3 4 5 6 7 8; do
 		follow --count --user
@@ -295,8 +285,7 @@ errors4:1" ]
 	follow
 	wait_until has_line posix_trace_start
 	kill -STOP "$follower"
-	go
-	wait_until says done
+	go done
 	ptrace-shutdown "$me"
 	ptrace-create --pid="$pid" --name="$me"
 	kill -CONT "$follower"
@@ -319,8 +308,7 @@ numbers() {
 		mv errors errors$n
 		followers="$followers $follower"
 	done
-	go
-	wait_until says done
+	go done
 	ptrace-dump "$me" >first
 	ptrace-dump "$me" >second
 	cmp first second
@@ -348,8 +336,7 @@ numbers() {
 	mv lines lines1
 	one=$follower
 	follow --count --where="comm == 'other'"
-	go
-	wait_until says done
+	go done
 	ptrace-dump -e traced.event --fields=comm --where="comm == 'traced'" "$me" >now
 	[ "$(jq -r .comm now | sort | uniq -c | tr -s ' ')" = ' 5 traced' ]
 	ptrace-shutdown "$me"
@@ -364,8 +351,7 @@ numbers() {
 @test "command lines that are secret are not sent to who follows" {
 	traced_session "$me" --start --no-command-line -- -w -W -n 5
 	follow -e traced.event --fields=data,comm,command_line
-	go
-	wait_until says done
+	go done
 	ptrace-shutdown "$me"
 	ended 0
 	jq -se 'length == 5 and all(.[]; .comm == "traced" and (has("command_line") | not))' lines
@@ -376,8 +362,7 @@ numbers() {
 	follow --summary
 	wait_until has_line posix_trace_start
 	kill -STOP "$follower"
-	go
-	wait_until says done
+	go done
 	kill -CONT "$follower"
 	ptrace-shutdown "$me"
 	ended 3
@@ -403,8 +388,7 @@ numbers() {
 	traced_session "$me" --start --stream-min-size=64K -- -w -W -n 50000
 	ptrace-create --pid="$pid" --name="$me.log" --start -o run.log
 	ptrace-create --pid="$pid" --name="$me.loop" --start -o loop.log --stream-full-policy=loop
-	go
-	wait_until says done
+	go done
 	reports 3 "$me: * events lost in the stream, which was full" ptrace-dump --summary --last=1 --fields=event "$me"
 	tail -n 1 stdout.txt | jq -e --arg me "$me" '.summary.logs[0] |
 		.session == $me and .losses.stream_events > 0'
@@ -439,8 +423,7 @@ numbers() {
 @test "what makes no sense is a wrong usage" {
 	touch some.log
 	for options in some.log --last=3 --since=-5s --until=-1s --follow=other; do
-		reports 2 '*' ptrace-dump --follow="$me" "$options"
-		[ -z "$stdout" ]
+		refuses 2 '*' ptrace-dump --follow="$me" "$options"
 	done
 	reports 1 "$me: *" ptrace-dump --follow="$me"
 }
