@@ -21,8 +21,7 @@ same_dump() {
 	ptrace-run -o run.log --max-data-size=40 -- "$traced" -N 5 -t 4 -s 60 -n 20
 	for selection in --user '-e *event.3' '--first=7' '--where=truncated=="no"' \
 		'--around=traced.event.2 --before=1ms --after=1ms' ''; do
-		exits 0 ptrace-dump $selection --to-log=part.log run.log
-		[ -z "$stdout$stderr" ]
+		says_nothing ptrace-dump $selection --to-log=part.log run.log
 		same_dump part.log ptrace-dump $selection run.log
 		ptrace-dump --verify part.log
 	done
@@ -54,7 +53,6 @@ same_dump() {
 	ptrace-events --json --user all.log |
 		jq -se 'map([.event, .layout, .count]) == [["query", "u32 id", 2], ["query (2)", "char[4] text", 1]]'
 	ptrace-dump --verify all.log
-	# What a session holds.
 	record "$me.a" -- -e query -l 'u32 id' -d abcd
 	ptrace-snapshot -o held.log "$me.a"
 	ptrace-events --json --user held.log | jq -se 'map(.layout) == ["u32 id"]'
@@ -100,8 +98,7 @@ same_dump() {
 	ptrace-run --no-loss -o run.log -- "$traced" -n 60000
 	size=$(stat -c %s run.log)
 	cp run.log bad.log
-	printf '\377\377\377\377' |
-		dd of=bad.log bs=1 seek=$((size / 2)) conv=notrunc 2>/dev/null
+	damages bad.log '\377\377\377\377' $((size / 2))
 	reports 3 "*as the log is damaged*" ptrace-dump --to-log=copy.log bad.log
 	ptrace-dump --allow-loss -e traced.event bad.log | plain >original
 	ptrace-dump --allow-loss -e traced.event copy.log | plain >copied
@@ -129,7 +126,7 @@ same_dump() {
 	for at in "$(grep -abo the.name run.log | head -n 1 | cut -d: -f1)" $((1760 + 110)) \
 		"$(grep -abo "$traced" run.log | head -n 1 | cut -d: -f1)"; do
 		cp run.log bad.log
-		printf '\377' | dd of=bad.log bs=1 seek="$at" conv=notrunc status=none
+		damages bad.log '\377' "$at"
 		reports 3 '*' ptrace-dump --to-log=copy.log bad.log
 		ptrace-dump --allow-loss --to-log=again.log copy.log
 		for log in copy.log again.log; do
@@ -152,8 +149,7 @@ same_dump() {
 	traced_session "$me.a" --start -- -w -W -n 50
 	begins follower ptrace-dump -f "$me.a" --to-log=live.log
 	wait_until [ -s live.log ]
-	go
-	wait_until says done
+	go done
 	ptrace-dump --to-log=now.log "$me.a"
 	same_dump now.log ptrace-dump "$me.a"
 	ptrace-shutdown "$me.a"
@@ -254,10 +250,8 @@ whose() {
 		"$({ whose run.log; whose more.log; } | jq -sc '[.[][2][].pid] | unique')" ]
 	# A snapshot of a session with a log.
 	traced_start -w -W
-	wait_until says ready
 	ptrace-create -n "$me" --start -p "$pid" -o session.log
-	go
-	wait_until says done
+	go done
 	ptrace-snapshot "$me" -o shot.log
 	[ "$(ptrace-stat --json shot.log | jq -c '[.processes[] | select(.name == "traced").pid] |
 		unique')" = "[$pid]" ]
