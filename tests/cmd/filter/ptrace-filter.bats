@@ -14,10 +14,8 @@ filtered() {
 
 @test "it is shown, set, added to and taken from" {
 	make_session
-	exits 0 ptrace-filter "$me.a"
-	[ -z "$stdout$stderr" ]
-	exits 0 ptrace-filter --add "$me.a" traced.event posix_trace_stop
-	[ -z "$stdout$stderr" ]
+	says_nothing ptrace-filter "$me.a"
+	says_nothing ptrace-filter --add "$me.a" traced.event posix_trace_stop
 	[ "$(filtered)" = $'posix_trace_stop\ntraced.event' ]
 	ptrace-filter --set "$me.a" posix_trace_flush_start
 	[ "$(filtered)" = posix_trace_flush_start ]
@@ -34,8 +32,7 @@ filtered() {
 @test "what is filtered is not recorded" {
 	make_session
 	ptrace-filter --add "$me.a" 'traced.*'
-	go
-	wait_until says done
+	go done
 	ptrace-shutdown "$me.a"
 	[ "$(events run.log traced.event)" -eq 0 ]
 }
@@ -50,11 +47,9 @@ filtered() {
 	ptrace-filter --remove "$me.a" 'traced*'
 	ptrace-filter --json "$me.a" | jq -e '(.all | not) and
 		all(.events[]; .event != "traced.event")'
-	go
-	wait_until says done
+	go done
 	ptrace-shutdown "$me.a"
-	[ "$(events run.log posix_trace_stop)" -eq 0 ]
-	[ "$(events run.log traced.event)" -eq 10 ]
+	counts run.log posix_trace_stop=0 traced.event=10
 }
 
 @test "a name nobody knows is refused with those that are like it, and nothing is changed" {
@@ -75,8 +70,7 @@ filtered() {
 
 @test "--new: what is given holds for names that come later" {
 	make_session -e later.event
-	exits 0 ptrace-filter --add --new "$me.a" new.event 'wait*'
-	[ -z "$stdout$stderr" ]
+	says_nothing ptrace-filter --add --new "$me.a" new.event 'wait*'
 	[ "$(filtered)" = $'--exclude=new.event\n--exclude=wait*' ]
 	ptrace-filter --json "$me.a" | jq -e '.globs == [
 		{"glob": "new.event", "how": "exclude", "matched": false},
@@ -98,19 +92,16 @@ filtered() {
 
 @test "--only and --exclude replace the patterns of a running session" {
 	make_session -e some.noise
-	exits 0 ptrace-filter --exclude='*.noise' "$me.a"
-	[ -z "$stdout$stderr" ]
+	says_nothing ptrace-filter --exclude='*.noise' "$me.a"
 	[ "$(filtered)" = $'some.noise\n--exclude=*.noise' ]
-	go
-	wait_until says done
+	go done
 	ptrace-filter --only='x.*' --only='y.*' --exclude=x.y "$me.a"
 	[ "$(filtered | grep -- --)" = $'--only=x.*\n--only=y.*\n--exclude=x.y' ]
 	ptrace-filter --json "$me.a" >filter
 	valid filter <filter
 	jq -e '[.globs[].how] == ["only", "only", "exclude"]' filter
 	ptrace-shutdown "$me.a" 2>/dev/null
-	[ "$(events run.log some.noise)" -eq 0 ]
-	[ "$(events run.log posix_trace_filter)" -eq 2 ]
+	counts run.log some.noise=0 posix_trace_filter=2
 }
 
 @test "a pattern holds from the first event of a name that is opened later" {
@@ -126,8 +117,7 @@ filtered() {
 	has_ended() { ptrace-events "$me.a" | grep -q end; }
 	wait_until has_ended
 	ptrace-shutdown "$me.a"
-	[ "$(events run.log waited.event)" -eq 0 ]
-	[ "$(events run.log sound)" -eq 100 ]
+	counts run.log waited.event=0 sound=100
 }
 
 @test "clear empties it, and the patterns stay" {
@@ -137,11 +127,9 @@ filtered() {
 	ptrace-filter --remove "$me.a" traced.event
 	ptrace-clear "$me.a"
 	[ "$(filtered)" = $'traced.event\n--exclude=traced.*\n--exclude=wait*' ]
-	go
-	wait_until says done
+	go done
 	ptrace-shutdown "$me.a" 2>/dev/null
-	[ "$(events run.log traced.event)" -eq 0 ]
-	[ "$(events run.log posix_trace_stop)" -eq 1 ]
+	counts run.log traced.event=0 posix_trace_stop=1
 }
 
 @test "as many patterns as can be are shown, and more refused" {
