@@ -5,8 +5,7 @@ load ../../support/helpers
 
 @test "after a flush the log of a living session has its events" {
 	record "$me.a" -o run.log --stream-full-policy=loop -- -n 10
-	exits 0 ptrace-flush "$me.a"
-	[ -z "$stdout$stderr" ]
+	says_nothing ptrace-flush "$me.a"
 	reports 3 '*' ptrace-dump --count --format=text -e traced.event run.log
 	[ "$stdout" -eq 10 ]
 	ptrace-shutdown "$me.a"
@@ -14,8 +13,7 @@ load ../../support/helpers
 }
 
 @test "a log that is not there any more is told" {
-	traced_start -w
-	ptrace-create --pid="$pid" -o run.log --name="$me.a" --start
+	traced_session "$me.a" -o run.log --start -- -w
 	rm run.log
 	for i in 1 2; do
 		reports 3 "$me.a: the log is not there any more: *" ptrace-flush "$me.a"
@@ -31,8 +29,7 @@ load ../../support/helpers
 	traced_session "$me.l" --start -o run.log --log-max-size=20K --log-full-policy=until-full --stream-min-size=4M \
 		-- -w -W -n 20000
 	silently 0 ptrace-flush "$me.l"
-	go
-	wait_until says done
+	go done
 	for i in 1 2; do
 		exits 3 ptrace-flush "$me.l"
 		[ -z "$stdout" ]
@@ -59,18 +56,11 @@ load ../../support/helpers
 		-- -w -W -n 20000
 	ptrace-create --pid="$pid" --name="$me.s" --start -o run.log --stream-min-size=16K \
 		--stream-full-policy=until-full
-	go
-	wait_until says done
+	go done
 	for s in r s; do
 		silently 0 ptrace-flush "$me.$s"
 		ptrace-stat --json "$me.$s" 2>/dev/null | jq -e '.status.stream == "running"'
 	done
-}
-
-@test "a session without log" {
-	traced_start -w
-	ptrace-create --pid="$pid" --name="$me.a"
-	reports 1 "$me.a: the session has no log" ptrace-flush "$me.a"
 }
 
 @test "a keeper that is stopped is named, and is waited for again when it goes on" {
