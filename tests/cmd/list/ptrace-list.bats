@@ -14,8 +14,7 @@ load ../../support/helpers
 			.command == "traced" and .processes == 0 and .event_count == 1 and
 			.target_alive and (.log | endswith("/run.log"))) and
 		(.[1] | .status == "suspended" and (has("log") | not))' list
-	controller=$(controller "$me.b")
-	kills "$controller"
+	kills "$(controller "$me.b")"
 	silently 0 ptrace-list
 	[ "$(grep -c "^$me" <<<"$stdout")" -eq 1 ]
 	ptrace-shutdown "$me.a"
@@ -25,8 +24,7 @@ load ../../support/helpers
 	local c
 	[ -z "$(ptrace-list 2>&1)" ] || skip "others have sessions"
 	for c in ptrace-list 'ptrace-list --json'; do
-		exits 0 $c
-		[ -z "$stdout$stderr" ]
+		says_nothing $c
 	done
 	# Only a person wonders whether the command has done anything.
 	command -v script || skip "no script"
@@ -36,8 +34,7 @@ load ../../support/helpers
 	on_terminal 'ptrace-list --json 2>said' >screen
 	[ ! -s said ]
 	[ ! -s screen ]
-	traced_start -w
-	ptrace-create --pid="$pid" --name="$me.a"
+	traced_session "$me.a" -- -w
 	on_terminal 'ptrace-list 2>said' >screen
 	[ ! -s said ]
 	[ -s screen ]
