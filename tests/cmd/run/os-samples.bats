@@ -26,8 +26,7 @@ most() {
 
 @test "samples have the stack of a program that has never heard of traces" {
 	needs_os
-	exits 0 ptrace-run --os=samples -o a.log -- "$work" spin 400
-	[ -z "$stderr" ]
+	silently 0 ptrace-run --os=samples -o a.log -- "$work" spin 400
 	all=$(events a.log os.sample)
 	# One in a millisecond.
 	[ "$all" -ge 130 ]
@@ -102,24 +101,20 @@ has_samples() {
 	all=$(events a.log os.sample)
 	[ "$all" -ge 30 ]
 	[ "$all" -le 140 ]
-	exits 0 unshare -m sh -c "$has_rate" _ ptrace-run --os=samples=150 -o b.log -- "$work" spin 10
-	[ -z "$stderr" ]
+	silently 0 unshare -m sh -c "$has_rate" _ ptrace-run --os=samples=150 -o b.log -- "$work" spin 100
 	unshare -m sh -c "$has_rate" _ ptrace-doctor |
 		grep -q '^note .*--os: only 200 samples a second: kernel.perf_event_max_sample_rate allows no more'
 }
 
 @test "a frequency that there is not is refused" {
 	for bad in samples= samples=0 samples=100001 samples=1k samples=-5 samples=1000000000000000000000000; do
-		exits 125 ptrace-run --os="$bad" true
-		[[ $stderr == *"--os: '${bad#samples=}' is not a number of samples a second from 1 to 100000"* ]]
+		reports 125 "*--os: '${bad#samples=}' is not a number of samples a second from 1 to 100000*" ptrace-run --os="$bad" true
 	done
 	for bad in process=5 sample samples=5=5,x; do
-		exits 125 ptrace-run --os="$bad" true
-		[[ $stderr == *"--os: '"* ]]
+		reports 125 "*--os: '*" ptrace-run --os="$bad" true
 	done
 	printf 'os: samples=many\n' >p.yaml
-	run_split ptrace-run -c p.yaml true
-	[[ $stderr == *"p.yaml:1:5: os: 'many' is not a number of samples"* ]]
+	reports 125 "*p.yaml:1:5: os: 'many' is not a number of samples*" ptrace-run -c p.yaml true
 }
 
 @test "a deep stack is cut, and says so" {
@@ -155,8 +150,7 @@ has_samples() {
 @test "samples are filtered, selected and counted like any others" {
 	needs_os
 	ptrace-run --os=process,samples --exclude=os.sample -o a.log -- "$work" spin 100
-	[ "$(events a.log os.sample)" -eq 0 ]
-	[ "$(events a.log os.exec)" -eq 1 ]
+	counts a.log os.sample=0 os.exec=1
 	ptrace-run --os=samples -o b.log -- "$work" spin 100
 	all=$(events b.log os.sample)
 	[ "$(ptrace-dump --count --format=text --where 'data.cut == false' b.log)" -eq "$all" ]
@@ -189,8 +183,7 @@ has_samples() {
 	cp "$work" gone
 	ptrace-run --os=samples -o b.log -- ./gone spin 100
 	cp "$traced" gone
-	run_split ptrace-export --to=folded b.log
-	[[ $stderr == *"gone: "* ]]
+	reports 0 "*gone: *" ptrace-export --to=folded b.log
 	grep -q '^gone;.*\[gone\];\[gone\];\[gone\];\[gone\] ' stdout.txt
 	fails grep -q work_ stdout.txt
 }
