@@ -4,11 +4,9 @@
 load ../../support/helpers
 
 @test "a shutdown leaves neither process nor file, and is quick" {
-	traced_start -w
-	ptrace-create --pid="$pid" -o run.log --name="$me.a"
+	traced_session "$me.a" -o run.log -- -w
 	controller=$(controller "$me.a")
-	exits 0 ptrace-shutdown "$me.a"
-	[ -z "$stdout$stderr" ]
+	says_nothing ptrace-shutdown "$me.a"
 	is_ended "$controller"
 	[ "$(session_files)" -eq 0 ]
 	reports 1 "$me.a: no such session" ptrace-shutdown "$me.a"
@@ -39,17 +37,14 @@ load ../../support/helpers
 }
 
 @test "a session whose controller was killed: said, then its name is free" {
-	traced_start -w
-	ptrace-create --pid="$pid" --name="$me.a"
-	controller=$(controller "$me.a")
-	kills "$controller"
+	traced_session "$me.a" -- -w
+	kills "$(controller "$me.a")"
 	reports 1 "*the background process that controlled it was killed" ptrace-shutdown "$me.a"
 	[ "$(session_files)" -eq 0 ]
 }
 
 @test "a stopped controller does not hang a command" {
-	traced_start -w
-	ptrace-create --pid="$pid" --name="$me.a"
+	traced_session "$me.a" -- -w
 	controller=$(controller "$me.a")
 	kill -STOP "$controller"
 	run_split ptrace-stat "$me.a"
@@ -59,26 +54,9 @@ load ../../support/helpers
 	ptrace-shutdown "$me.a"
 }
 
-@test "two at once: both see the session end, or the later one finds none" {
-	traced_start -w
-	ptrace-create --pid="$pid" --name="$me.a"
-	ptrace-shutdown "$me.a" 2>first 3>&- &
-	a=$!
-	ptrace-shutdown "$me.a" 2>second 3>&- &
-	b=$!
-	x=0
-	wait "$a" || x=$((x + 1))
-	wait "$b" || x=$((x + 1))
-	[ "$x" -le 1 ]
-	[ "$(cat first second | wc -l)" -eq "$x" ]
-	[ "$x" -eq 0 ] || grep -q 'no such session' first second
-	[ "$(session_files)" -eq 0 ]
-}
-
 @test "a full disk: the session ends, and how many events were lost is told" {
 	unshare -m true || skip "no mount namespaces"
 	traced_start -w -W -n 100000
-	wait_until says ready
 	mkdir full
 	cat >script <<-'END'
 		mount -t tmpfs -o size=128k tmpfs full
