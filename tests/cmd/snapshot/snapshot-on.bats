@@ -29,10 +29,8 @@ is_closed() {
 		sh -c '"$1" -e quiet -n 100; exec "$1" -e boom' _ "$traced"
 	# The event, and what was before it. The stream had more; nothing was taken from it.
 	is_closed run.log.snapshot-001
-	[ "$(events run.log.snapshot-001 quiet)" -eq 100 ]
-	[ "$(events run.log.snapshot-001 boom)" -eq 1 ]
-	[ "$(events run.log boom)" -eq 1 ]
-	[ "$(events run.log quiet)" -eq 100 ]
+	counts run.log.snapshot-001 quiet=100 boom=1
+	counts run.log boom=1 quiet=100
 	[ "$(stat -c %a run.log.snapshot-001)" = 600 ]
 	[ "$(ls)" = $'result\nrun.log\nrun.log.snapshot-001\nstderr.txt\nstdout.txt' ]
 	jq -e --arg log "$PWD/run.log.snapshot-001" '.snapshots | .made[0].log == $log and
@@ -55,16 +53,13 @@ is_closed() {
 	ptrace-event --pid="$pid" calm
 	ptrace-event --pid="$pid" alarm
 	wait_until snapshots_are 1
-	[ "$(events "$me.a.snapshot-001" traced.event)" -eq 50 ]
-	[ "$(events "$me.a.snapshot-001" calm)" -eq 1 ]
-	[ "$(events "$me.a.snapshot-001" alarm)" -eq 1 ]
+	counts "$me.a.snapshot-001" traced.event=50 calm=1 alarm=1
 	is_closed "$me.a.snapshot-001"
 	# A name that nobody had opened when the session was made, and an event that makes none.
 	ptrace-event --pid="$pid" calm
 	ptrace-event --pid="$pid" disk.failed
 	wait_until snapshots_are 2
-	[ "$(events "$me.a.snapshot-002" calm)" -eq 2 ]
-	[ "$(events "$me.a.snapshot-002" disk.failed)" -eq 1 ]
+	counts "$me.a.snapshot-002" calm=2 disk.failed=1
 	ptrace-stat --json "$me.a" >json
 	jq -e --arg log "$PWD/$me.a.snapshot-002" '.snapshots |
 		.event == "disk.failed" and .last_log == $log' json
@@ -142,12 +137,10 @@ is_closed() {
 	session --snapshot-on=alarm -o own.log --stream-full-policy=until-full
 	ptrace-event --pid="$pid" alarm
 	ptrace-flush "$me.a"
-	[ "$(events own.log.snapshot-001 alarm)" -eq 1 ]
-	[ "$(events own.log.snapshot-001 traced.event)" -eq 50 ]
+	counts own.log.snapshot-001 alarm=1 traced.event=50
 	ptrace-event --pid="$pid" alarm
 	ptrace-clear "$me.a"
-	[ "$(events own.log.snapshot-002 alarm)" -eq 1 ]
-	[ "$(events own.log.snapshot-002 traced.event)" -eq 0 ]
+	counts own.log.snapshot-002 alarm=1 traced.event=0
 	ptrace-event --pid="$pid" alarm
 	ptrace-shutdown "$me.a"
 	[ "$(events own.log.snapshot-003 alarm)" -eq 1 ]
@@ -170,8 +163,7 @@ is_closed() {
 	# More than the limit of files.
 	traced_session "$me.a" --start --snapshot-on=alarm -- -w -W -n 1000
 	prlimit --fsize=2048 --pid="$(controller "$me.a")"
-	go
-	wait_until says done
+	go done
 	ptrace-event --pid="$pid" alarm
 	wait_until eval '[ "$(ptrace-stat --json "$me.a" | jq .snapshots.failed)" = 1 ]'
 	[ "$(ptrace-stat --json "$me.a" | jq .snapshots.error)" -eq 27 ]
