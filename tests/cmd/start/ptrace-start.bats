@@ -7,22 +7,19 @@ load ../../support/helpers
 	traced_session "$me.a" -o run.log -- -w -W -n 10
 	status_of() { ptrace-stat --format=json "$me.a" | jq -r .status.stream; }
 	[ "$(status_of)" = suspended ]
-	exits 0 ptrace-start "$me.a"
-	[ -z "$stdout$stderr" ]
+	[ "$(stat -c %a run.log)" = 600 ]
+	says_nothing ptrace-start "$me.a"
 	[ "$(status_of)" = running ]
 	ptrace-start "$me.a"
-	go
-	wait_until says done
+	go done
 	ptrace-stop "$me.a"
 	[ "$(status_of)" = suspended ]
 	ptrace-shutdown "$me.a"
-	[ "$(events run.log traced.event)" -eq 10 ]
-	[ "$(events run.log posix_trace_start)" -eq 1 ]
+	counts run.log traced.event=10 posix_trace_start=1
 }
 
 @test "several sessions at once; a wrong one does not hinder the others" {
-	traced_start -w
-	ptrace-create --pid="$pid" --name="$me.a"
+	traced_session "$me.a" -- -w
 	ptrace-create --pid="$pid" --name="$me.b"
 	reports 1 "$me.nobody: no such session" ptrace-start "$me.a" "$me.nobody" "$me.b"
 	for s in a b; do
@@ -35,8 +32,7 @@ load ../../support/helpers
 		-- -w -W -n 20000
 	ptrace-create --pid="$pid" --name="$me.l" --start -o run.log --log-max-size=20K \
 		--log-full-policy=until-full
-	go
-	wait_until says done
+	go done
 	ptrace-flush "$me.l" || [ $? -eq 3 ]
 	for i in 's stream' 'l log'; do
 		s=$me.${i% *}
