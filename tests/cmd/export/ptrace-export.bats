@@ -1,6 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # Events in the formats of other programs: ptrace-export.
+# Takes long, as logs of a million pairs go through each format, and jq, Python, protoc and babeltrace2 read
+# what comes out.
 
 load ../../support/helpers
 
@@ -220,7 +222,8 @@ make_late_names() {
 	fi
 }
 
-@test "losses are bands and numbers in Chrome JSON" {
+# A pair in which events were lost.
+make_lost() {
 	made lost.log <<-END
 		event 100 7 8 a.begin
 		event 200 0 0 posix_trace_overflow
@@ -228,6 +231,10 @@ make_late_names() {
 		event 950 7 8 a.end
 		lost 12
 	END
+}
+
+@test "losses are bands and numbers in Chrome JSON" {
+	make_lost
 	exits 3 ptrace-export --to=chrome lost.log
 	[[ $stderr == *"lost"* ]]
 	chrome --allow-loss lost.log 2>/dev/null >events
@@ -261,8 +268,7 @@ make_late_names() {
 	[ "$(names --last=2)" = 'other stays' ]
 	[ "$(names --last=1000)" = "$(names)" ]
 	[ "$(names --last=0)" = '' ]
-	exits 1 ptrace-export --to=chrome -e no.such.event -o none.json pairs.log
-	[[ $stderr == *"no event type has such a name"* ]]
+	reports 1 "*no event type has such a name*" ptrace-export --to=chrome -e no.such.event -o none.json pairs.log
 	[ ! -e none.json ]
 	exits 1 ptrace-export --to=chrome --pair='a..nothing' pairs.log
 	[[ $stderr == *"nothing"* ]]
@@ -329,8 +335,7 @@ make_calls() {
 
 @test "folded stacks are the time of each pair without those in it" {
 	make_calls
-	exits 0 ptrace-export --to=folded calls.log
-	[ -z "$stderr" ]
+	silently 0 ptrace-export --to=folded calls.log
 	[ "$(sort stdout.txt)" = 'process 7;main 1100
 process 7;main;read 350
 process 7;main;read;parse\x3bit 50' ]
@@ -354,8 +359,7 @@ process 7;main;read;parse\x3bit 30' ]
 process 7;a;b 20
 process 7;c 20' ]
 	# Which is told, and what is open where events were lost has its end there, if at all.
-	run_split ptrace-export --to=folded odd.log
-	[[ $stderr == *"c: 1 begin without end"* ]]
+	reports 0 "*c: 1 begin without end*" ptrace-export --to=folded odd.log
 	made cut.log <<-END
 		event 0 7 8 w.begin
 		event 10 7 8 w.end
@@ -374,8 +378,7 @@ process 7;c 20' ]
 	jq -se '.[0].profiles[] | select(.name | test("lost") | not) | .events | map([.type, .at]) ==
 		[["O", 0], ["C", 10], ["O", 20], ["C", 50], ["O", 950], ["C", 980]]' <<<"$stdout"
 	for wrong in --first=3 --around=main.begin '--where=duration>1s'; do
-		exits 2 ptrace-export --to=folded "$wrong" calls.log
-		assert_one_message ptrace-export
+		reports 2 '*' ptrace-export --to=folded "$wrong" calls.log
 	done
 	# A pair is selected by its begin.
 	[ "$(ptrace-export --to=folded --where='event != "main.begin" && tid == 8' calls.log | head -n 1)" = 'process 7;read 350' ]
@@ -401,13 +404,8 @@ process 7;c 20' ]
 	ptrace-export --to=speedscope many.log >s.json
 	jq -e '.profiles[0].events | length == 2002 and map(.at) == (map(.at) | sort) and
 		map(.type) == [range(1001) | "O", "C"]' s.json
-	made lost.log <<-END
-		event 100 7 8 a.begin
-		event 200 0 0 posix_trace_overflow
-		event 900 0 0 posix_trace_resume
-		event 950 7 8 a.end
-	END
-	ptrace-export --to=speedscope --allow-loss lost.log >s.json
+	make_lost
+	ptrace-export --to=speedscope --allow-loss lost.log >s.json 2>/dev/null
 	jq -e '.profiles | map(select(.name == "events lost: lost.log"))[0].events | map([.type, .at]) ==
 		[["O", 100], ["C", 800]]' s.json
 }
@@ -502,12 +500,10 @@ unclosed'
 	for format in chrome perfetto csv folded speedscope; do
 		exits 0 ptrace-export --to=$format empty.log
 		exits 0 ptrace-export --to=$format nothing.log
-		exits 3 ptrace-export --to=$format cut.log
-		[[ $stderr == *"cut.log"* ]]
+		reports 3 "*cut.log*" ptrace-export --to=$format cut.log
 		run_split ptrace-export --to=$format unclosed.log
 		[ "$status" -ne 0 ]
-		exits 1 ptrace-export --to=$format "$PTRC_SOURCE/README.md"
-		[[ $stderr == *"not a trace log"* ]]
+		reports 1 "*not a trace log*" ptrace-export --to=$format "$PTRC_SOURCE/README.md"
 	done
 	chrome --allow-loss cut.log 2>/dev/null >events
 	jq -se 'map(select(.ph == "X")) | length > 100' events
@@ -525,9 +521,7 @@ unclosed'
 		ptrace-export --to=$format -o out calls.log
 		cmp out expected
 		echo precious >out
-		exits 1 ptrace-export --to=$format -o out calls.log
-		assert_one_message ptrace-export
-		[[ $stderr == *"out: exists and is not an export to"*"--force"* ]]
+		reports 1 "*out: exists and is not an export to*--force*" ptrace-export --to=$format -o out calls.log
 		[ "$(<out)" = precious ]
 		ptrace-export --to=$format -o out --force calls.log
 		cmp out expected
@@ -535,15 +529,12 @@ unclosed'
 	done
 	# Nothing tells who has written folded stacks.
 	ptrace-export --to=folded -o out calls.log
-	exits 1 ptrace-export --to=folded -o out calls.log
-	[[ $stderr == *"out: exists and is not empty"* ]]
+	reports 1 "*out: exists and is not empty*" ptrace-export --to=folded -o out calls.log
 	ptrace-export --to=folded -o out --force calls.log
 	# A log that is read is none to be replaced.
-	exits 1 ptrace-export --to=chrome -o calls.log --force calls.log
-	[[ $stderr == *"calls.log: is read"* ]]
+	reports 1 "*calls.log: is read*" ptrace-export --to=chrome -o calls.log --force calls.log
 	ptrace-dump --verify calls.log
-	exits 1 ptrace-export --to=chrome -o no/such/dir/x calls.log
-	[[ $stderr == *"no/such/dir/x: No such file"* ]]
+	reports 1 "*no/such/dir/x: No such file*" ptrace-export --to=chrome -o no/such/dir/x calls.log
 }
 
 @test "a full disk or a reader that goes away is an error that names the file" {
@@ -554,8 +545,7 @@ unclosed'
 	done
 	mkfifo pipe
 	head -c 10 pipe >/dev/null 3>&- &
-	exits 1 ptrace-export --to=csv -o pipe big.log
-	[[ $stderr == *"pipe: Broken pipe"* ]]
+	reports 1 "*pipe: Broken pipe*" ptrace-export --to=csv -o pipe big.log
 	exits 0 bash -c 'set -o pipefail; ptrace-export --to=csv big.log | head -n 1'
 }
 
@@ -571,12 +561,9 @@ unclosed'
 	mv calls.log ptrace.log
 	[ "$(ptrace-export --to=csv | wc -l)" -eq 11 ]
 	[ "$(ptrace-export --to=csv - <ptrace.log | wc -l)" -eq 11 ]
-	# What a session holds.
 	traced_start -w -W -n 3
-	wait_until says ready
 	ptrace-create -p "$pid" -n "$me.a" --start
-	go
-	wait_until says done
+	go done
 	[ "$(ptrace-export --to=csv --user "$me.a" | wc -l)" -eq 4 ]
 	[ "$(ptrace-export --to=csv -e traced.event -o "$me.csv" "$me.a" ptrace.log && wc -l <"$me.csv")" -eq 4 ]
 }
@@ -630,13 +617,7 @@ perfetto() {
 	jq -se 'map(select(.name == "other") | .args.data) == ["hello", "bye"]' events
 	grep -q 'timestamp: 1700000000000001000' trace.txt
 	grep -q 'unit_name: "ns"' trace.txt
-	made lost.log <<-END
-		event 100 7 8 a.begin
-		event 200 0 0 posix_trace_overflow
-		event 900 0 0 posix_trace_resume
-		event 950 7 8 a.end
-		lost 12
-	END
+	make_lost
 	perfetto --allow-loss lost.log 2>/dev/null >events
 	jq -se 'map(select(.name == "events lost")) | map([.ns, .dur, .track]) == [[100, 700, "events lost: lost.log"]]' events
 	jq -se 'map(select(.name == "losses"))[0].args.losses | fromjson.losses.stream_events == 12' events
@@ -882,7 +863,7 @@ make_fields() {
 		lost 12
 	END
 	exits 3 ptrace-export --to=ctf -o lost.ctf lost.log
-	run_split babeltrace2 --clock-seconds lost.ctf
+	exits 0 babeltrace2 --clock-seconds lost.ctf
 	[[ $stderr == *"discarded 12 events between [1700000000.000000200] and [1700000000.000000900]"* ]]
 	[ "$(wc -l <<<"$stdout")" -eq 4 ]
 	# The log counts them in all: of several places each is told, and the others at the end.
@@ -908,7 +889,7 @@ make_fields() {
 	# Damage takes a number of events that is known.
 	printf 'event 1 7 8 a\nevent 2 7 8 b\nrepeat 100000 10\n' | made whole.log
 	cp whole.log damaged.log
-	printf xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx | dd of=damaged.log bs=1 seek=200000 conv=notrunc status=none
+	damages damaged.log xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx 200000
 	ctf --allow-loss damaged.log >events
 	[ "$(jq -s 'map(.discarded // 0) | add' events)" -eq \
 		"$(jq -s 'map(.env.losses // empty)[0] | fromjson.losses.unreadable_events' events)" ]
@@ -953,9 +934,7 @@ make_fields() {
 	[ "$(stat -c %a out/metadata out/stream_0 | xargs)" = '600 600' ]
 	[ "$(ls -A out | xargs)" = 'metadata stream_0' ]
 	refused() {
-		exits 1 ptrace-export --to=ctf "$@"
-		assert_one_message ptrace-export
-		[ -z "$stdout" ]
+		refuses 1 '*' ptrace-export --to=ctf "$@"
 	}
 	cp -r out before
 	refused -o out calls.log
@@ -1035,8 +1014,7 @@ make_fields() {
 		    print(f"event {4000 - i} 1 1 f{i % 7}.end")
 	END
 	made deep.log <script
-	exits 0 ptrace-export --to=folded -o deep.folded deep.log
-	[[ $stderr == *"folded: 500 pairs were deeper than 1000: "* ]]
+	reports 0 "*folded: 500 pairs were deeper than 1000: *" ptrace-export --to=folded -o deep.folded deep.log
 	[ "$(awk -F';' 'NF > most {most = NF} END {print most}' deep.folded)" -eq 1001 ]
 	[ "$(awk '{sum += $NF} END {print sum}' deep.folded)" -eq 3000 ]
 }
