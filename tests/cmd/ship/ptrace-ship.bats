@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Events for a server: ptrace-ship. tests/cmd/ship/ship_server.py is a server that does what a test wants; where
 # clickhouse-server is installed, it is asked, too.
+# Takes long, as one log has 6,600,000 events, and each case starts that server, which is in Python.
 
 load ../../support/helpers
 
@@ -45,6 +46,19 @@ release() {
 # ships STATUS OPTION...
 ships() {
 	exits "$1" ptrace-ship --server="$url" "${@:2}"
+}
+
+# ship_reports STATUS MESSAGE OPTION...
+ship_reports() {
+	reports "$1" "$2" ptrace-ship --server="$url" "${@:3}"
+}
+
+# dies_within MS OPTION...: it is killed at any moment of so many milliseconds
+dies_within() {
+	begins pid ptrace-ship --server="$url" "${@:2}" 2>/dev/null
+	read -rt "0.$(printf %03d $((RANDOM % $1)))" -u "$idle" || true
+	kill -KILL "$pid" 2>/dev/null || true
+	wait_until is_ended "$pid"
 }
 
 # many LOG COUNT [STEP]: so many events, as many ns apart
@@ -168,8 +182,7 @@ has_once() {
 		until [ "$(grep -cs traced.event server/events)" -ge $((5 * i)) ]; do sleep 0.05; done
 	done' "$traced" "$me"
 	wait_until is_complete logs/a.log
-	end_follow
-	[ "$status" -eq 0 ]
+	end_follow 0
 	# It was looked at several times, while processes came.
 	[ "$(grep -c ^processes server/requests)" -ge 3 ]
 	[ "$(grep -c ^hosts server/requests)" -eq 1 ]
@@ -191,8 +204,7 @@ has_once() {
 		event 2000 7 8 two
 		lost 5
 	END
-	ships 3 a.log
-	[[ $stderr == *"a.log: "*5* ]]
+	ship_reports 3 "*a.log: *5*" a.log
 	jq -se '.[2] | .event == "posixtrace.lost" and .ints == {lost: 5} and
 		.strings == {cause: "stream"} and .seq == 2' server/events
 	# Events that were overrun are told before what comes next, on the day of that.
@@ -232,8 +244,7 @@ has_once() {
 	cp a.log whole.log
 	# The packet END.
 	truncate -s -80 a.log
-	ships 3 a.log
-	[[ $stderr == *"a.log: the log has no end"* ]]
+	ship_reports 3 "*a.log: the log has no end*" a.log
 	has_once a.log 10
 	[ "$(sed -n 's/^complete //p' a.log.ship)" = 0 ]
 	cp whole.log a.log
@@ -298,22 +309,18 @@ has_once() {
 	has_once a.log 1000
 	fails grep ^events server/requests
 	echo nonsense >a.log.ship
-	ships 1 a.log
-	[[ $stderr == "ptrace-ship: a.log.ship: is not what ptrace-ship writes"* ]]
+	ship_reports 1 "a.log.ship: is not what ptrace-ship writes*" a.log
 }
 
 @test "a server that will not do is told before anything is sent" {
 	many a.log 10
 	echo 2 >server/schema
-	ships 1 a.log
-	[[ $stderr == "ptrace-ship: $url: has tables of version 2, "*"version 1" ]]
+	ship_reports 1 "$url: has tables of version 2, *version 1" a.log
 	echo none >server/schema
-	ships 1 a.log
-	[[ $stderr == *"'ptrace-ship --create-table' makes them"* ]]
+	ship_reports 1 "*'ptrace-ship --create-table' makes them*" a.log
 	echo 1 >server/schema
 	echo '<h1>Welcome</h1>' >server/version
-	ships 1 a.log
-	[[ $stderr == *"is no ClickHouse server, as it answers: <h1>Welcome</h1>" ]]
+	ship_reports 1 "*is no ClickHouse server, as it answers: <h1>Welcome</h1>" a.log
 	rm server/version
 	[ ! -e server/events ]
 	for act in 'status 302 moved' 'code 16 There is no column' garbage; do
@@ -335,16 +342,14 @@ has_once() {
 @test "user and password come from a file or the environment, and stand on no command line" {
 	many a.log 10
 	echo secret >server/password
-	ships 1 a.log
-	[[ $stderr == *"refuses this user or password (status 401)"* ]]
+	ship_reports 1 "*refuses this user or password (status 401)*" a.log
 	POSIXTRACE_SHIP_PASSWORD=wrong ships 1 --user=me a.log
 	POSIXTRACE_SHIP_PASSWORD=secret ships 0 --user=me a.log
 	rm a.log.ship
 	printf 'secret\nmore\n' >password
 	ships 0 --password-file=password a.log
 	: >password
-	ships 1 --password-file=password a.log
-	[[ $stderr == *"password: has no password in its first line" ]]
+	ship_reports 1 "*password: has no password in its first line" --password-file=password a.log
 	ships 1 --password-file=none a.log
 	exits 2 ptrace-ship --server="http://me:secret@127.0.0.1" a.log
 	[[ $stderr != *secret* ]]
@@ -413,12 +418,10 @@ has_once() {
 	acts hold
 	begins pid ptrace-ship --server="$url" a.log
 	wait_until grep -qs ^events server/requests
-	ships 1 a.log
-	[ "$stderr" = "ptrace-ship: a.log.ship: another ptrace-ship is at work on this log" ]
+	ship_reports 1 "a.log.ship: another ptrace-ship is at work on this log" a.log
 	release
 	ends 0 "$pid"
-	ships 1 --database=other a.log
-	[[ $stderr == *"tells of the database 'posixtrace' of $url; --state-directory"* ]]
+	ship_reports 1 "*tells of the database 'posixtrace' of $url; --state-directory*" --database=other a.log
 	mkdir other
 	ships 0 --database=other --state-directory=other a.log
 	[ -s other/a.log.ship ]
@@ -432,8 +435,7 @@ has_once() {
 	many b.log 6000
 	sed -i 's/^complete 1/complete 0/' a.log.ship
 	mv b.log a.log
-	ships 0 --batch-size=1K a.log
-	[[ $stderr == *"a.log: is another log than before, of which 20 rows were shipped, and maybe not all" ]]
+	ship_reports 0 "*a.log: is another log than before, of which 20 rows were shipped, and maybe not all" --batch-size=1K a.log
 }
 
 @test "a log that lacks what was sent of it is told" {
@@ -441,8 +443,7 @@ has_once() {
 	truncate -s -80 a.log
 	ships 3 a.log
 	truncate -s 1800 a.log
-	ships 1 a.log
-	[[ $stderr == *"a.log: has fewer events than were shipped: it was cut off or is damaged" ]]
+	ship_reports 1 "*a.log: has fewer events than were shipped: it was cut off or is damaged" a.log
 	echo text >no.log
 	ships 1 no.log gone.log
 	[[ $stderr == *"no.log: not a trace log"*"gone.log: "* ]]
@@ -458,10 +459,7 @@ has_once() {
 		2) acts half ;;
 		*) acts ok ;;
 		esac
-		begins pid ptrace-ship --server="$url" --batch-size=1K a.log 2>/dev/null
-		read -rt "0.$(printf %03d $((RANDOM % 400)))" -u "$idle" || true
-		kill -KILL "$pid" 2>/dev/null || true
-		wait_until is_ended "$pid"
+		dies_within 400 --batch-size=1K a.log
 	done
 	rm -f server/script
 	ships 0 a.log
@@ -510,13 +508,7 @@ has_once() {
 	echo text >text
 	mkfifo pipe
 	says() {
-		local message=$1
-		shift
-		ship "$@"
-		echo "$*: $stderr"
-		[ "$status" -eq 1 ]
-		assert_one_message ptrace-ship
-		[[ $stderr == "ptrace-ship: $message" ]]
+		ship_reports 1 "$@"
 		[ ! -e server/requests ]
 	}
 	says 'gone.log: No such file or directory' gone.log
@@ -564,12 +556,10 @@ has_once() {
 	mkdir alone
 	cp r.log.000001 alone/one.log
 	: >server/requests
-	ships 1 alone/one.log
-	[ "$stderr" = 'ptrace-ship: alone/one.log: is a later file of a rotated log, and cannot be sent alone' ]
+	ship_reports 1 "alone/one.log: is a later file of a rotated log, and cannot be sent alone" alone/one.log
 	# The first files and the progress file are gone.
 	rm r.log r.log.ship
-	ships 1 r.log
-	[[ $stderr == *"r.log: its first files are gone, and so is what r.log.ship said: nobody knows"* ]]
+	ship_reports 1 "*r.log: its first files are gone, and so is what r.log.ship said: nobody knows*" r.log
 }
 
 @test "what speaks something else is told at once, and so are rights that are missing" {
@@ -590,8 +580,7 @@ has_once() {
 	pids="$pids $!"
 	disown
 	wait_until test -s port
-	ships 1 --give-up=0 --server="http://127.0.0.1:$(cat port)" a.log
-	[[ $stderr == *": speaks something else than HTTP at this port "* ]]
+	ship_reports 1 "*: speaks something else than HTTP at this port *" --give-up=0 --server="http://127.0.0.1:$(cat port)" a.log
 	for act in 'code 164 Cannot execute query in readonly mode' 'code 291 access denied' \
 		'code 497 Not enough privileges' 'status 501 <h1>POST?</h1>'; do
 		acts "$act"
@@ -602,8 +591,7 @@ has_once() {
 		*) [[ $stderr == *"answers with status 501: <h1>POST?</h1>" ]] ;;
 		esac
 	done
-	ships 1 --give-up=0 --dialect=modern a.log
-	[[ $stderr == *": is of release 18, which does not understand the dialect 'modern'" ]]
+	ship_reports 1 "*: is of release 18, which does not understand the dialect 'modern'" --give-up=0 --dialect=modern a.log
 	# With a slash behind it, it is the same server.
 	ships 0 --server="$url/" a.log
 	has_once a.log 10
@@ -668,8 +656,7 @@ has_once() {
 	wait_until grep -q '"logs/a.log"' out
 	both() { [ "$(wc -l <server/events)" -ge 72 ]; }
 	wait_until both
-	end_follow
-	[ "$status" -eq 0 ]
+	end_follow 0
 	jq -se 'map([.log, .rows, .next_seq]) | sort == [["logs/a.log", 20, 20], ["logs/b.log", 30, 30]]' out
 	jq -se 'map(.state) | sort | .[1] == "whole" and (.[0] == "open" or .[0] == "stopped")' out
 	valid ship <out
@@ -685,11 +672,10 @@ is_complete() {
 	grep -qsx 'complete 1' "$1.ship"
 }
 
-# end_follow: ends it by a signal; $status is its exit status
+# end_follow STATUS: ends it by a signal, with this status
 end_follow() {
 	kill -TERM "$pid"
-	status=0
-	wait "$pid" || status=$?
+	ends "$1" "$pid"
 }
 
 @test "--follow sends what appears and grows in a directory" {
@@ -714,8 +700,7 @@ end_follow() {
 	many late.log 20
 	mv late.log logs
 	wait_until is_complete logs/late.log
-	end_follow
-	[ "$status" -eq 0 ]
+	end_follow 0
 	[ -e logs/a.log ]
 	[ "$(cat logs/notes)" = text ]
 	[ ! -e logs/notes.ship ]
@@ -736,8 +721,7 @@ end_follow() {
 	wait_until gone
 	rows() { [ "$(wc -l <server/events)" -eq "$1" ]; }
 	wait_until rows $((count + 10 + 12))
-	end_follow
-	[ "$status" -eq 0 ]
+	end_follow 0
 	[ -e logs/a.log.000001 ]
 	jq -se 'group_by(.log) | map(map(.seq) | sort == [range(length)]) | all' server/events
 }
@@ -745,11 +729,10 @@ end_follow() {
 @test "a damaged log is not removed, and stays known as damaged" {
 	mkdir logs
 	ptrace-run -o logs/d.log -- "$traced" -n 100000
-	printf '\377\377\377\377' | dd of=logs/d.log bs=1 seek=100000 conv=notrunc status=none
+	damages logs/d.log '\377\377\377\377' 100000
 	follow --follow=logs --remove-shipped --state-directory=.
 	wait_until is_complete d.log
-	end_follow
-	[ "$status" -eq 3 ]
+	end_follow 3
 	grep -q "d.log: .*damaged" err
 	[ -e logs/d.log ]
 	# What is damaged stands before the place from which it goes on.
@@ -760,8 +743,7 @@ end_follow() {
 		mv $log.log logs
 		wait_until test ! -e logs/$log.log
 	done
-	end_follow
-	[ "$status" -eq 3 ]
+	end_follow 3
 	[ "$(cat err)" = "ptrace-ship: logs/d.log: is damaged, as was found when it was sent" ]
 	[ -e logs/d.log ]
 }
@@ -830,8 +812,7 @@ has_sent() {
 	# Its end is found as well.
 	tail -c +$((end + 1)) whole.log >>logs/a.log
 	wait_until is_complete a.log
-	end_follow
-	[ "$status" -eq 0 ]
+	end_follow 0
 	jq -se --argjson first "$first" --argjson last "$last" \
 		'map(.seq) | sort == [range($first)] + [range($last; 6600000)]' server/events
 }
@@ -893,7 +874,7 @@ has_sent() {
 	rm logs/d.log
 	is_let_go() { ! ls -l "/proc/$pid/fd" | grep -q 'd\.log (deleted)'; }
 	wait_until is_let_go
-	end_follow
+	end_follow 1
 }
 
 @test "a shortage of memory where the next rows are looked for is not the end of a log" {
@@ -973,8 +954,7 @@ has_sent() {
 	serve
 	wait_until is_complete logs/a.log
 	wait_until is_complete logs/b.log
-	end_follow
-	[ "$status" -eq 0 ]
+	end_follow 0
 	has_once logs/a.log 2000
 	has_once logs/b.log 2000
 	reports 1 "gone/: *" ptrace-ship --server="$url" --follow=gone/
@@ -1119,7 +1099,7 @@ says_sleeping() {
 	follow --follow=logs
 	wait_until is_complete logs/a.log
 	wait_until is_connected "$pid"
-	end_follow
+	end_follow 0
 	rm logs/a.log.ship
 	follow --follow=logs --batch-time=1000h
 	wait_until is_complete logs/a.log
@@ -1128,8 +1108,7 @@ says_sleeping() {
 	before=$(sleeps "$pid")
 	read -rt 1 -u "$idle" || true
 	[ "$(sleeps "$pid")" -eq "$before" ]
-	end_follow
-	[ "$status" -eq 0 ]
+	end_follow 0
 }
 
 @test "machines that start together do not send together for ever" {
@@ -1154,8 +1133,7 @@ says_sleeping() {
 	echo "$times"
 	[ $(($(tail -n 1 <<<"$times") - $(head -n 1 <<<"$times"))) -ge 400 ]
 	for pid in $all; do
-		end_follow
-		[ "$status" -eq 0 ]
+		end_follow 0
 	done
 }
 
@@ -1185,12 +1163,17 @@ says_sleeping() {
 	END
 }
 
+# engine has|start|kill|stop ...: of a real server
+engine() {
+	sh "$PTRC_SOURCE/tests/cmd/ship/fleet/server" "$@"
+}
+
 # clickhouse: starts a real server in a directory of its own; $url is where it is
 clickhouse() {
 	local why
-	why=$(sh "$PTRC_SOURCE/tests/cmd/ship/fleet/server" has "$1") || skip "$why"
+	why=$(engine has "$1") || skip "$why"
 	mkdir -p real
-	sh "$PTRC_SOURCE/tests/cmd/ship/fleet/server" start "$1" "$PWD/real" 3>&-
+	engine start "$1" "$PWD/real" 3>&-
 	pids="$pids $(cat real/pid)"
 	url=http://127.0.0.1:$(cat real/port)
 }
@@ -1204,14 +1187,11 @@ ask() {
 	ships 0 --create-table
 	many a.log 40000
 	for i in $(seq "${PTRC_KILLS:-20}"); do
-		begins pid ptrace-ship --server="$url" --batch-size=4K a.log 2>/dev/null
-		read -rt "0.$(printf %03d $((RANDOM % 700)))" -u "$idle" || true
-		kill -KILL "$pid" 2>/dev/null || true
-		wait_until is_ended "$pid"
+		dies_within 700 --batch-size=4K a.log
 		# The server, too, now and then.
 		if [ $((i % 7)) -eq 3 ]; then
-			sh "$PTRC_SOURCE/tests/cmd/ship/fleet/server" kill "$PWD/real"
-			sh "$PTRC_SOURCE/tests/cmd/ship/fleet/server" start plain "$PWD/real" "$(cat real/port)" 3>&-
+			engine kill "$PWD/real"
+			engine start plain "$PWD/real" "$(cat real/port)" 3>&-
 			pids="$pids $(cat real/pid)"
 		fi
 		# A log that is sent as a whole is no test any more.
@@ -1223,7 +1203,7 @@ ask() {
 	[ "$(ask "SELECT count() FROM posixtrace.events FINAL WHERE event != 'tick' OR pid != 7
 		OR ints.name != ['n'] OR length(data) != 8
 		OR time != 1700000000000001000 + toInt64(seq) * 1000")" = 0 ]
-	sh "$PTRC_SOURCE/tests/cmd/ship/fleet/server" stop "$PWD/real"
+	engine stop "$PWD/real"
 }
 
 # certificate NAME SUBJECT: NAME/cert.pem and NAME/key.pem, for the host SUBJECT
@@ -1242,15 +1222,11 @@ certificate() {
 	echo secret >password
 	FLEET_PASSWORD=secret FLEET_TLS=$PWD/ours clickhouse plain
 	tls=https://localhost:$(cat real/tls-port)
-	run_split ptrace-ship --server="$tls" --ca-file=ours/cert.pem --password-file=password --create-table
-	echo "$stderr"
-	[ "$status" -eq 0 ]
+	exits 0 ptrace-ship --server="$tls" --ca-file=ours/cert.pem --password-file=password --create-table
 	# None of these waits.
 	while IFS='|' read -r options message; do
 		# shellcheck disable=SC2086 # several options
-		run_split ptrace-ship --give-up=0 --server="$tls" $options a.log
-		echo "$options: $stderr"
-		[ "$status" -eq 1 ]
+		exits 1 ptrace-ship --give-up=0 --server="$tls" $options a.log
 		assert_one_message ptrace-ship
 		[[ $stderr == *"$message"* ]]
 	done <<-END
@@ -1268,7 +1244,7 @@ certificate() {
 	exits 0 ptrace-ship --server="$tls" --ca-file=ours/cert.pem --password-file=password \
 		--batch-size=1K a.log
 	[ "$(ask_it 'SELECT count(), uniqExact(seq), max(seq) FROM posixtrace.events FINAL')" = $'1000\t1000\t999' ]
-	sh "$PTRC_SOURCE/tests/cmd/ship/fleet/server" stop "$PWD/real"
+	engine stop "$PWD/real"
 	# The certificate is good, and of another host.
 	FLEET_TLS=$PWD/elsewhere clickhouse plain
 	rm a.log.ship
@@ -1277,7 +1253,7 @@ certificate() {
 	echo "$stderr"
 	[ "$status" -eq 1 ]
 	[[ $stderr == *"has a certificate that is not accepted ("*"localhost"*")" ]]
-	sh "$PTRC_SOURCE/tests/cmd/ship/fleet/server" stop "$PWD/real"
+	engine stop "$PWD/real"
 }
 
 @test "a real server whose disk is full is waited for, and has each row once then" {
@@ -1339,12 +1315,9 @@ certificate() {
 		$'4\t4\t5\t2' ]
 	many b.log 3000
 	for i in 1 2 3 4; do
-		begins pid ptrace-ship --server="$url" --batch-size=1K b.log 2>/dev/null
-		read -rt "0.$(printf %03d $((RANDOM % 900)))" -u "$idle" || true
-		kill -KILL "$pid" 2>/dev/null || true
-		wait_until is_ended "$pid"
+		dies_within 900 --batch-size=1K b.log
 	done
 	ships 0 --give-up=60s b.log
 	[ "$(ask "SELECT count(), uniqExact(seq) FROM posixtrace.events WHERE event = 'tick'")" = $'3000\t3000' ]
-	sh "$PTRC_SOURCE/tests/cmd/ship/fleet/server" stop "$PWD/real"
+	engine stop "$PWD/real"
 }
