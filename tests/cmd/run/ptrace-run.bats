@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
+# Takes long, as each of its several hundred runs is a program, ptrace-run and a keeper, and mostly a reader.
 
 load ../../support/helpers
 
