@@ -212,6 +212,7 @@ ptrc_support_ldadd = %D%/support/libsupport.a $(LDADD)
 %C%_lib_stream_test_sysevent_LDADD = $(ptrc_support_ldadd)
 
 %C%_cmd_check_test_check_LDADD = src/libcommands.a $(LDADD) $(YAML_LIBS) $(PCRE2_LIBS)
+%C%_cmd_create_test_configuration_LDADD = src/libcommands.a $(LDADD) $(YAML_LIBS) $(PCRE2_LIBS)
 %C%_cmd_dump_test_decode_LDADD = src/libcommands.a $(LDADD) $(PCRE2_LIBS)
 %C%_cmd_dump_test_follow_LDADD = src/libcommands.a $(ptrc_support_ldadd) $(PCRE2_LIBS)
 %C%_cmd_dump_test_hosts_LDADD = src/libcommands.a $(LDADD) -lm $(PCRE2_LIBS)
@@ -224,34 +225,6 @@ ptrc_support_ldadd = %D%/support/libsupport.a $(LDADD)
 
 # Binds lazily, as many programs do.
 %C%_lib_recorder_test_event_stack_LDFLAGS = $(AM_LDFLAGS) -Wl,-z,lazy
-
-# Made of what it needs, so that it can have sanitizers of its own.
-%C%_cmd_create_test_configuration_SOURCES = \
-	%D%/cmd/create/test_configuration.c \
-	src/view/attributes.c \
-	src/cli/buffer.c \
-	src/cli/cli.c \
-	src/cli/complete.c \
-	src/cli/escape.c \
-	src/config/configuration.c \
-	src/config/configuration_dump.c \
-	src/config/configuration_yaml.c \
-	src/config/kept.c \
-	src/config/yaml_file.c \
-	src/cli/json.c \
-	src/view/json_text.c \
-	src/view/layout.c \
-	src/cli/message.c \
-	src/cli/nearest.c \
-	src/cli/option.c \
-	src/cli/output.c \
-	src/cli/proposals.c \
-	src/session/session_path.c \
-	src/view/value.c \
-	src/view/when.c
-%C%_cmd_create_test_configuration_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS) $(FUZZ_CFLAGS)
-%C%_cmd_create_test_configuration_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_CFLAGS)
-%C%_cmd_create_test_configuration_LDADD = $(LDADD) $(YAML_LIBS)
 
 # The fuzzers. What libFuzzer has for them, driver.c has in all other builds. The linker's option
 # --wrap leads calls of a function to ours (tests/fuzz/fuzz.c).
