@@ -150,9 +150,7 @@ ptrc_test_programs = \
 	%D%/support/failing_sync \
 	%D%/support/made_log \
 	%D%/support/os_work \
-	%D%/support/prog_durations \
 	%D%/support/prog_emit \
-	%D%/support/prog_scene \
 	%D%/support/session_peer \
 	%D%/support/signalled \
 	%D%/support/traced \

@@ -101,7 +101,7 @@ odd_log() {
 	valid diff <diff
 	jq -e '(.pairs[0] | has("begin_hex")) and (.events[0] | has("event_hex")) and
 		(.conditions[0] | has("condition_hex"))' diff
-	"$PTRC_BUILD/tests/support/prog_durations" one.log a 100 1000 2000 1 1 b 1 1000 1000 1 1
+	durations one.log a 100 1000 2000 1 1 b 1 1000 1000 1 1
 	ptrace-stat --diff --json odd.log one.log | valid diff
 	ptrace-stat --diff --json one.log one.log | valid diff
 }
@@ -126,8 +126,7 @@ odd_log() {
 }
 
 @test "what is done to sessions, well and badly" {
-	traced_start -w
-	ptrace-create --pid="$pid" --name="$me.a" -o run.log
+	traced_session "$me.a" -o run.log -- -w
 	for c in start stop flush clear; do
 		"ptrace-$c" --json "$me.a" | valid session
 	done

@@ -5,8 +5,9 @@
 
 load ../../support/helpers
 
+# scene LOG SCENE [COUNT]: a log that tests/support/scene.py lists
 scene() {
-	"$PTRC_BUILD/tests/support/prog_scene" "$@"
+	python3 "$PTRC_SOURCE/tests/support/scene.py" "${@:2}" | made "$1"
 }
 
 # meta FILE FILTER: of what the report says of itself, by jq

@@ -31,8 +31,11 @@ report() {
 	}
 }
 
+# scene LOG SCENE [COUNT]: a log that tests/support/scene.py lists
 scene() {
-	"$PTRC_BUILD/tests/support/prog_scene" "$@" || exit 99
+	log=$1
+	shift
+	python3 "$PTRC_SOURCE/tests/support/scene.py" "$@" | "$PTRC_BUILD/tests/support/made_log" "$log" || exit 99
 }
 
 scene work.log work 1000

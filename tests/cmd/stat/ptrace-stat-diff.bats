@@ -5,10 +5,6 @@
 
 load ../../support/helpers
 
-durations() {
-	"$PTRC_BUILD/tests/support/prog_durations" "$@"
-}
-
 # Requests of 1 to 2 ms, before and after; one of the same kind, and others as the arguments say.
 logs() {
 	durations before.log req 2000 1000000 2000000 1 11 db 1000 5000 6000 1 12
@@ -95,16 +91,12 @@ verdict_of() {
 	# What is so, and what is not.
 	for condition in 'p99 req > +10%' 'p50 req > +150us' 'max req > 2ms' 'p90 req.begin..req.end >= 2ms' \
 		'count req > 100' 'count req.begin >= +0%' 'rate req < -5%' 'min req > +100us'; do
-		run_split ptrace-stat --diff --fail-if="$condition" before.log slow.log
-		echo "$condition: $status $stderr"
-		[ "$status" -eq 5 ]
+		exits 5 ptrace-stat --diff --fail-if="$condition" before.log slow.log
 		[ -z "$stderr" ]
 	done
 	for condition in 'p99 req > +30%' 'p99 req < -10%' 'p50 req > 5ms' 'count req > +0%' 'loss > 0' \
 		'loss > +0' 'rate req < -50%' 'p50 db > +10%'; do
-		run_split ptrace-stat --diff --fail-if="$condition" before.log slow.log
-		echo "$condition: $status $stderr"
-		[ "$status" -eq 0 ]
+		exits 0 ptrace-stat --diff --fail-if="$condition" before.log slow.log
 	done
 	# One of several is enough.
 	exits 5 ptrace-stat --diff --fail-if='p50 db > +10%' --fail-if='p50 req > +10%' before.log slow.log
@@ -166,9 +158,7 @@ verdict_of() {
 	for options in --before=before.log '--fail-if=loss>0' '--diff --per=pid' '--diff --histogram' \
 		'--diff after.log' '--diff --fail-if=x' '--diff --fail-if=p99>1'; do
 		# shellcheck disable=SC2086 # a list of words
-		run_split ptrace-stat $options before.log after.log
-		echo "$options: $stderr"
-		[ "$status" -eq 2 ]
+		exits 2 ptrace-stat $options before.log after.log
 		[ -z "$stdout" ]
 	done
 	for operands in '' before.log; do

@@ -11,6 +11,7 @@ load ../../support/helpers
 		.attributes.max_data_size == 4096 and .attributes.inheritance == "inherited" and
 		.attributes.log_full_policy == "append" and
 		.attributes.stream_full_policy == "flush" and .first <= .last and
+		.event_bytes > 0 and .events_per_second > 0 and
 		(.events[] | select(.event == "traced.event") |
 			.count == 10 and .bytes == 40 and .truncated == 0)' <<<"$stdout"
 	[ "$(jq .event_count <<<"$stdout")" -eq "$(events run.log)" ]
@@ -43,14 +44,12 @@ load ../../support/helpers
 
 @test "a session with a ring as log: events in it" {
 	traced_start -w -W -n 20000
-	wait_until says ready
 	ring='--start --log-max-size=80K --log-full-policy=loop --stream-min-size=4M'
 	# shellcheck disable=SC2086 # words
 	ptrace-create --pid="$pid" --name="$me.a" -o a.log $ring
 	# shellcheck disable=SC2086 # words
 	ptrace-create --pid="$pid" --name="$me.b" -o b.log $ring --exclude='*_overflow'
-	go
-	wait_until says done
+	go done
 	for s in a b; do
 		ptrace-stop "$me.$s"
 		ptrace-flush "$me.$s"
@@ -61,8 +60,7 @@ load ../../support/helpers
 }
 
 @test "a session, asked without any effect on it" {
-	traced_start -w
-	ptrace-create --pid="$pid" --name="$me.a" -o run.log --stream-min-size=100K
+	traced_session "$me.a" -o run.log --stream-min-size=100K -- -w
 	silently 0 ptrace-stat --format=json "$me.a"
 	jq -e --argjson pid "$pid" --arg name "$me.a" '.kind == "session" and
 		.session == $name and .target == $pid and .target_alive and
@@ -101,8 +99,7 @@ load ../../support/helpers
 	# A log that is closed, and one that has no end.
 	for bytes in "$size" $((size - 288)); do
 		head -c "$bytes" run.log >bad.log
-		printf '\377\377\377\377' |
-			dd of=bad.log bs=1 seek=$((size / 2)) conv=notrunc status=none
+		damages bad.log '\377\377\377\377' $((size / 2))
 		ptrace-stat --allow-loss --json bad.log | jq -e --argjson n "$in_log" \
 			'.losses.unreadable_events > 0 and .counts.log_events == $n and
 			.event_count - 2 + .losses.unreadable_events == $n'
@@ -130,19 +127,13 @@ load ../../support/helpers
 	done
 }
 
-@test "rates of a log are over its time span" {
-	ptrace-run -o run.log -- "$traced" -n 100
-	ptrace-stat --json run.log | jq -e '.event_bytes > 0 and .events_per_second > 0'
-}
-
 @test "what is neither session nor log" {
 	reports 1 "$me.nothing: no such session or log" ptrace-stat "$me.nothing"
 	reports 1 "./nothing: No such file or directory" ptrace-stat ./nothing
 	echo text >text
 	: >empty
 	for f in text empty .; do
-		reports 1 '*' ptrace-stat "$f"
-		[ -z "$stdout" ]
+		refuses 1 '*' ptrace-stat "$f"
 	done
 }
 
@@ -160,15 +151,6 @@ load ../../support/helpers
 	jq -e --argjson lost "$lost" '.losses.stream_events == $lost and
 		.counts.lost_events == $lost and (.complete | not)' <<<"$stdout"
 	reports 0 '*' ptrace-stat --allow-loss run.log
-}
-
-@test "a full disk is an error" {
-	[ -w /dev/full ] || skip "no /dev/full"
-	ptrace-run -o run.log -- "$traced"
-	status=0
-	ptrace-stat run.log >/dev/full 2>stderr.txt || status=$?
-	[ "$status" -eq 1 ]
-	grep -q '^ptrace-stat: standard output: No space left on device$' stderr.txt
 }
 
 @test "names beyond the limit are told of a live session" {
@@ -258,7 +240,6 @@ pairs_log() {
 	exits 3 ptrace-stat --strict --pair='a.begin..a.end by data.id' --decode='a.*=u16 id' run.log
 	# Events that are of no pair are looked at, too.
 	reports 3 "other: the data of 1 event has 1 byte, the layout wants 2" ptrace-stat --strict --pairs --decode='other=u16 id' run.log
-	# Without a layout all data fits.
 	ptrace-stat --strict --pairs run.log
 }
 
@@ -330,12 +311,11 @@ pairs_log() {
 	told="3 events of r.begin..r.end have no data, and were left out; 3 of them had their data cut"
 	reports 0 "*$told" ptrace-stat --json --pair 'r.begin..r.end by data' run.log
 	jq -e '.pairs[0] | .count == 0 and .without_key == 3 and .unmatched_begins == 0' stdout.txt
-	reports 0 "*$told*" ptrace-dump --pair 'r.begin..r.end by data' run.log
-	[ -z "$stdout" ]
+	refuses 0 "*$told*" ptrace-dump --pair 'r.begin..r.end by data' run.log
 }
 
 @test "--per of a field that no event of the pairs has is told" {
-	"$PTRC_BUILD/tests/support/prog_durations" run.log req 10 1000 2000 1 1
+	durations run.log req 10 1000 2000 1 1
 	exits 1 ptrace-stat --decode='*=json' --pairs --per=data.rout run.log
 	[[ $stderr == *"--per: no event of the pairs has data.rout"* ]]
 	ptrace-run -o layout.log -- bash -c "'$traced' -e r.begin -l 'u32 route' -d abcd; '$traced' -e r.end -l 'u32 route' -d abcd"
