@@ -154,10 +154,8 @@ ptrc_test_programs = \
 	%D%/support/session_peer \
 	%D%/support/signalled \
 	%D%/support/traced \
-	%D%/cmd/ship/print_schema \
 	%D%/lib/keeper/faults
 check_PROGRAMS += $(ptrc_test_programs)
-%C%_cmd_ship_print_schema_LDADD = src/libcommands.a $(LDADD)
 %C%_support_session_peer_LDADD = src/libcommands.a $(LDADD)
 %C%_support_os_work_CFLAGS = $(AM_CFLAGS) -fno-omit-frame-pointer
 %C%_support_os_work_LDADD =
