@@ -551,7 +551,7 @@ odd_rules() {
 	echo '<?xml version="1.0" encoding="UTF-8"?><project/>' >other.xml
 	does_not_run "*other.xml: exists and is not a result of ptrace-check*" --check=rules.yaml --junit=other.xml -o run.log
 	does_not_run "*new.log: is the log*" --check=rules.yaml --junit=new.log -o new.log
-	does_not_run "*--junit: needs --check=RULES*" --junit=result.xml -o run.log
+	does_not_run "*--junit: needs --check.*" --junit=result.xml -o run.log
 	exits 125 ptrace-run --check=rules.yaml --junit=- -o run.log -- touch ran
 	[ ! -e ran ]
 }
