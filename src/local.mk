@@ -66,6 +66,8 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/view/attributes.h \
 	%D%/view/query.c \
 	%D%/view/query.h \
+	%D%/view/text.c \
+	%D%/view/text.h \
 	%D%/view/text_follow.c \
 	%D%/view/log_sink.c \
 	%D%/view/log_sink.h \

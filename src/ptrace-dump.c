@@ -15,7 +15,7 @@
 #include "src/session/log_target.h"
 #include "src/session/orphans.h"
 #include "src/summary/selection.h"
-#include "src/view/query.h"
+#include "src/view/text.h"
 #include "src/view/text_threads.h"
 #include "src/view/when.h"
 #include "src/view/where.h"
@@ -135,7 +135,9 @@ static const struct ptrc_cli cli = {
 	.usage_status = PTRC_EXIT_USAGE,
 };
 
-static struct ptrc_query query = {
+static struct ptrc_query query;
+static struct ptrc_text text = {
+	.query = &query,
 	/* Wide enough for the shorter names of system events. */
 	.format.name_width = 17,
 };
@@ -168,10 +170,10 @@ static bool is_tree;
 static void check_usage(int operands)
 {
 	if (to_log)
-		ptrc_log_target_check("--to-log", to_log, query.has_summary);
+		ptrc_log_target_check("--to-log", to_log, text.has_summary);
 	if (to_log && query.session && query.select.around)
 		ptrc_cli_usage("--to-log", "cannot be used together with --follow and --around");
-	if (!selection.has_symbols && ptrc_event_has_source_field(&query.format))
+	if (!selection.has_symbols && ptrc_event_has_source_field(&text.format))
 		ptrc_cli_usage("--fields", "function, file and line need --symbols");
 	ptrc_selection_check(&selection, operands);
 }
@@ -182,7 +184,7 @@ static bool is_without_flushes(void)
 	const struct ptrc_select *s = &query.select;
 	bool is_part = query.first_count != UINT64_MAX || query.last_count != UINT64_MAX;
 
-	return is_part && query.format.format == PTRC_FORMAT_TEXT && !to_log &&
+	return is_part && text.format.format == PTRC_FORMAT_TEXT && !to_log &&
 	       !query.layouts.is_for_pairs && !s->globs.count && !s->where_count && !s->around;
 }
 
@@ -198,7 +200,7 @@ static void parse(int argc, char **argv)
 	int colour = AUTO;
 	int key;
 
-	query.format.format = isatty(STDOUT_FILENO) ? PTRC_FORMAT_TEXT : PTRC_FORMAT_JSON;
+	text.format.format = isatty(STDOUT_FILENO) ? PTRC_FORMAT_TEXT : PTRC_FORMAT_JSON;
 	ptrc_cli_begin(&cli);
 	ptrc_selection_begin(&selection, &query, &pairs);
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
@@ -206,7 +208,7 @@ static void parse(int argc, char **argv)
 			continue;
 		switch (key) {
 		case KEY_COUNT:
-			query.is_counting = true;
+			text.is_counting = true;
 			break;
 		case KEY_PAIRS:
 			pairs.is_by_name = true;
@@ -226,7 +228,7 @@ static void parse(int argc, char **argv)
 			is_forced = true;
 			break;
 		case KEY_THREADS:
-			query.thread_count =
+			text.thread_count =
 				(unsigned int)ptrc_cli_number("--threads", optarg, 1, 1024);
 			break;
 		case KEY_VERIFY:
@@ -236,11 +238,11 @@ static void parse(int argc, char **argv)
 			ptrc_cli_add_text(&fields, optarg);
 			break;
 		case KEY_FORMAT:
-			query.format.format = ptrc_cli_format(optarg);
+			text.format.format = ptrc_cli_format(optarg);
 			is_format_given = true;
 			break;
 		case KEY_JSON:
-			query.format.format = PTRC_FORMAT_JSON;
+			text.format.format = PTRC_FORMAT_JSON;
 			is_format_given = true;
 			break;
 		case KEY_COLOR:
@@ -250,7 +252,7 @@ static void parse(int argc, char **argv)
 			is_utc = true;
 			break;
 		case KEY_RELATIVE:
-			query.format.is_relative = true;
+			text.format.is_relative = true;
 			break;
 		case KEY_HEADER:
 			header = ptrc_cli_word("--header", optarg);
@@ -261,38 +263,43 @@ static void parse(int argc, char **argv)
 			query.session = optarg;
 			break;
 		case KEY_SUMMARY:
-			query.has_summary = true;
+			text.has_summary = true;
 			break;
 		default:
 			break;
 		}
 	}
-	if (!is_format_given && (query.is_counting || query.is_verifying ||
-				 query.format.is_relative || header == ALWAYS || is_tree))
-		query.format.format = PTRC_FORMAT_TEXT;
-	is_text = query.format.format == PTRC_FORMAT_TEXT;
-	if (!is_text && (query.format.is_relative || header == ALWAYS))
-		ptrc_cli_usage(query.format.is_relative ? "--relative" : "--header",
+	if (!is_format_given && (text.is_counting || query.is_verifying ||
+				 text.format.is_relative || header == ALWAYS || is_tree))
+		text.format.format = PTRC_FORMAT_TEXT;
+	is_text = text.format.format == PTRC_FORMAT_TEXT;
+	if (!is_text && (text.format.is_relative || header == ALWAYS))
+		ptrc_cli_usage(text.format.is_relative ? "--relative" : "--header",
 			       "is for text, not for JSON");
 	if (!is_text && is_tree)
 		ptrc_cli_usage("--tree", "is for text: the JSON of --pairs has what it shows");
-	query.format.time.is_local = is_text && !is_utc;
+	text.format.time.is_local = is_text && !is_utc;
 	pairs.is_by_name |= is_tree && !selection.pair_texts.count;
 	ptrc_selection_read(&selection);
 	for (size_t i = 0; i < fields.count; i++)
-		if (!ptrc_event_fields(&query.format, fields.texts[i], &query.layouts, &why))
+		if (!ptrc_event_fields(&text.format, fields.texts[i], &query.layouts, &why))
 			ptrc_cli_usage("--fields", "%s", why.text);
 	free(fields.texts);
+	for (size_t i = 0; i < text.format.field_count; i++) {
+		query.needs_gap |= text.format.fields[i].id == PTRC_FIELD_GAP;
+		query.needs_bound |= text.format.fields[i].id == PTRC_FIELD_BOUND;
+	}
+	query.needs_first = text.format.is_relative;
 	check_usage(argc - optind);
 	query.select.is_without_flushes = is_without_flushes();
 	if (query.is_verifying)
-		query.is_counting = query.has_summary = true;
-	query.format.has_symbols = selection.has_symbols;
-	query.format.is_coloured = is_colour_wanted(colour);
-	query.is_header_due =
+		text.is_counting = text.has_summary = true;
+	text.format.has_symbols = selection.has_symbols;
+	text.format.is_coloured = is_colour_wanted(colour);
+	text.is_header_due =
 		is_text && (header == ALWAYS || (header == AUTO && isatty(STDOUT_FILENO)));
-	if (query.is_header_due)
-		ptrc_event_widen(&query.format);
+	if (text.is_header_due)
+		ptrc_event_widen(&text.format);
 }
 
 static enum ptrc_exit show(void)
@@ -301,13 +308,12 @@ static enum ptrc_exit show(void)
 	bool is_read = true;
 
 	if (query.session)
-		is_read = ptrc_text_follow(&query);
+		is_read = ptrc_text_follow(&text);
 	else if (ptrc_query_scan(&query))
-		is_read = ptrc_text_count(&query) || ptrc_text_by_threads(&query) ||
-			  ptrc_query_run(&query);
+		is_read = ptrc_text_show(&text);
 	else
 		status = PTRC_EXIT_FAILED;
-	status = ptrc_query_end(&query, status, is_read);
+	status = ptrc_text_end(&text, status, is_read);
 	for (size_t i = 0; i < query.source_count; i++)
 		if (query.sources[i].losses.is_unclosed)
 			ptrc_orphans_say_of(query.sources[i].reader.path);
@@ -343,8 +349,9 @@ int main(int argc, char **argv)
 		ptrc_text_catch_signals();
 	if (!ptrc_selection_open(&selection, argv + optind, (size_t)(argc - optind)))
 		status = PTRC_EXIT_FAILED;
+	ptrc_text_begin(&text);
 	if (query.layouts.is_for_pairs && query.source_count)
-		pair_dump = ptrc_pair_dump_begin(&query, &pairs, longest_count, is_tree);
+		pair_dump = ptrc_pair_dump_begin(&text, &pairs, longest_count, is_tree);
 	/* A name that is not there is a mistake, which the end tells: no log is made or replaced. */
 	if (to_log && query.source_count && ptrc_query_may_select(&query) &&
 	    !ptrc_log_target_open(&file, &query, to_log, is_forced))
@@ -358,6 +365,7 @@ int main(int argc, char **argv)
 	ptrc_output_end(&query.out);
 	ptrc_pair_dump_free(pair_dump);
 	ptrc_selection_free(&selection);
+	ptrc_event_format_free(&text.format);
 	ptrc_text_raise_signal();
 	return (int)status;
 }

@@ -167,7 +167,6 @@ static void parse(int argc, char **argv)
 	selection.is_by_begin = !pairs.is_by_name;
 	ptrc_selection_read(&selection);
 	check_usage(argc - optind);
-	query.format.has_symbols = selection.has_symbols;
 }
 
 static bool load_symbols(void)

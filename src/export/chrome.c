@@ -178,7 +178,7 @@ static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 	put_lane(b, e->lane);
 	put_name(b, &e->type->name, "event\",\"s\":\"t");
 	ptrc_buffer_text(b, ",\"args\":{");
-	put_details(&j, e->view, x->query->format.has_symbols);
+	put_details(&j, e->view, x->query->symbols);
 	if (e->missing)
 		ptrc_json_text(&j, "missing", e->missing);
 	ptrc_buffer_text(b, "}}");
@@ -187,7 +187,7 @@ static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 
 static void put_slice_args(struct ptrc_export *x, const struct ptrc_slice *s)
 {
-	bool has_symbols = x->query->format.has_symbols;
+	bool has_symbols = x->query->symbols;
 	struct ptrc_json j = {&x->query->out, true};
 
 	ptrc_buffer_text(j.buffer, ",\"args\":{");

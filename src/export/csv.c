@@ -169,11 +169,11 @@ static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 	ptrc_buffer_text(b, ptrc_reader_truncation(e->view->reader));
 	ptrc_buffer_char(b, ',');
 	ptrc_buffer_u64(b, e->view->reader->size);
-	if (x->query->format.has_log)
+	if (x->query->has_log)
 		put_known(c, b, e->view, PTRC_FIELD_LOG);
-	if (x->query->format.has_host)
+	if (x->query->has_host)
 		put_known(c, b, e->view, PTRC_FIELD_HOST);
-	if (x->query->format.has_symbols) {
+	if (x->query->symbols) {
 		const struct ptrc_symbol *s = ptrc_view_symbol(e->view);
 
 		put_text(c, b, s->function ? s->function : "",
@@ -198,11 +198,11 @@ static void begin(struct ptrc_export *x)
 	*c = (struct csv){.count = l->name_count};
 	ptrc_buffer_text(b, head);
 	ptrc_buffer_text(b, ",truncated,len");
-	if (x->query->format.has_log)
+	if (x->query->has_log)
 		ptrc_buffer_text(b, ",log");
-	if (x->query->format.has_host)
+	if (x->query->has_host)
 		ptrc_buffer_text(b, ",host");
-	if (x->query->format.has_symbols)
+	if (x->query->symbols)
 		ptrc_buffer_text(b, ",function,file,line");
 	for (size_t i = 0; i < l->name_count; i++) {
 		ptrc_buffer_text(b, ",data.");

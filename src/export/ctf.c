@@ -111,7 +111,7 @@ static void open_packet(struct ptrc_export *x, const struct ptrc_source *source,
 	s->packet.used = sizeof(s->head);
 	if (x->query->source_count > 1)
 		put_text(&s->packet, source->reader.path);
-	if (x->query->format.has_host)
+	if (x->query->has_host)
 		put_host(&s->packet, &x->query->sources[source->order].view);
 }
 
@@ -386,7 +386,7 @@ static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 	s->last_ns = ns;
 	ptrc_buffer_bytes(b, &head, sizeof(head));
 	ptrc_buffer_bytes(b, name->bytes, name->used);
-	if (x->query->format.has_symbols)
+	if (x->query->symbols)
 		put_symbol(b, e->view);
 	if (is_cut)
 		ptrc_buffer_char(

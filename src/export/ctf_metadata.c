@@ -298,13 +298,13 @@ void ptrc_ctf_put_head(struct ptrc_buffer *b, const struct ptrc_export *x,
 			    "\t\tu64 packet_seq_num;\n\t\tu64 events_discarded;\n");
 	if (q->source_count > 1)
 		ptrc_buffer_text(b, "\t\ttext _log;\n");
-	if (q->format.has_host)
+	if (q->has_host)
 		ptrc_buffer_text(b, "\t\ttext _host;\n");
 	ptrc_buffer_text(b, "\t};\n\tevent.header := struct {\n"
 			    "\t\tu32 id;\n\t\tlow_time timestamp;\n\t};\n"
 			    "\tevent.context := struct {\n\t\tx64 _address;\n"
 			    "\t\ti32 _pid;\n\t\ti32 _tid;\n\t\ttext _thread_name;\n");
-	if (q->format.has_symbols)
+	if (q->symbols)
 		ptrc_buffer_text(b, "\t\ttext _function;\n\t\ttext _file;\n\t\tu32 _line;\n");
 	ptrc_buffer_text(b, "\t};\n};\n\n");
 }

@@ -50,6 +50,7 @@ struct widths {
 };
 
 struct ptrc_pair_dump {
+	struct ptrc_text *text;
 	struct ptrc_query *query;
 	struct ptrc_pairs *pairs;
 	/* The source of the event that is taken now. */
@@ -179,12 +180,12 @@ static void put_name(struct ptrc_pair_dump *p)
 {
 	p->shown_name.used = 0;
 	ptrc_text_put(&p->shown_name, p->name.bytes, p->name.used);
-	ptrc_event_put_name(&p->line, &p->query->format, &p->shown_name);
+	ptrc_event_put_name(&p->line, &p->text->format, &p->shown_name);
 }
 
 static void put_text(struct ptrc_pair_dump *p, const struct ptrc_pair *pair, struct ptrc_view *end)
 {
-	struct ptrc_event_format *f = &p->query->format;
+	struct ptrc_event_format *f = &p->text->format;
 	struct widths *w = &p->widths;
 	struct ptrc_buffer *b = &p->line;
 	size_t duration = DURATION_COLUMNS;
@@ -223,7 +224,7 @@ static void put_header_name(struct ptrc_buffer *b, const char *name, size_t widt
 
 static void put_header(struct ptrc_pair_dump *p, struct ptrc_buffer *b)
 {
-	const struct ptrc_event_format *f = &p->query->format;
+	const struct ptrc_event_format *f = &p->text->format;
 	const struct widths *w = &p->widths;
 
 	ptrc_event_put_time_name(b, f);
@@ -247,7 +248,7 @@ static void put_event_json(struct ptrc_pair_dump *p, const char *key, struct ptr
 	struct ptrc_buffer *b = &p->line;
 
 	ptrc_buffer_format(b, ",\"%s\":", key);
-	ptrc_event_put(b, &p->query->format, &s->labels, view);
+	ptrc_event_put(b, &p->text->format, &s->labels, view);
 	/* The end of its line. */
 	b->used--;
 }
@@ -315,9 +316,9 @@ static void put_line(struct ptrc_pair_dump *p, const struct ptrc_buffer *line)
 {
 	struct ptrc_query *q = p->query;
 
-	if (q->is_header_due)
+	if (p->text->is_header_due)
 		put_header(p, &q->out);
-	q->is_header_due = false;
+	p->text->is_header_due = false;
 	ptrc_buffer_bytes(&q->out, line->bytes, line->used);
 	if (q->out.used >= WRITE_SIZE)
 		ptrc_output_write(&q->out);
@@ -327,7 +328,7 @@ static void make_line(struct ptrc_pair_dump *p, const struct ptrc_pair *pair,
 		      struct ptrc_source *begin, struct ptrc_source *end)
 {
 	p->line.used = 0;
-	if (p->query->format.format == PTRC_FORMAT_JSON)
+	if (p->text->format.format == PTRC_FORMAT_JSON)
 		put_json(p, pair, begin, end);
 	else
 		put_text(p, pair, &end->view);
@@ -371,17 +372,17 @@ static void show(struct ptrc_pair_dump *p, const struct ptrc_pair *pair, struct 
 	if (q->shown_count >= q->first_count)
 		return;
 	q->shown_count++;
-	if (q->is_counting)
+	if (p->text->is_counting)
 		return;
 	make_line(p, pair, begin, end);
 	if (q->last_count == UINT64_MAX) {
 		put_line(p, &p->line);
 		return;
 	}
-	if (q->last.count == q->last_count && q->last.count)
-		ptrc_lines_drop(&q->last);
+	if (p->text->last.count == q->last_count && p->text->last.count)
+		ptrc_lines_drop(&p->text->last);
 	if (q->last_count)
-		ptrc_lines_add(&q->last, 0, &p->line);
+		ptrc_lines_add(&p->text->last, 0, &p->line);
 }
 
 /* Whether the pair, or the event that is without the other one, meets the conditions. The view is that
@@ -487,7 +488,7 @@ static void put_both_data(struct ptrc_buffer *b, struct ptrc_view *end)
 static void put_tree_line(void *arg, const struct ptrc_tree_line *line)
 {
 	struct ptrc_pair_dump *p = arg;
-	struct ptrc_event_format *f = &p->query->format;
+	struct ptrc_event_format *f = &p->text->format;
 	struct ptrc_buffer *b = &p->line;
 	struct ptrc_view *begin = ptrc_kept_look(&p->begins, p->query, line->begin);
 	struct ptrc_view *end = line->end ? ptrc_kept_look(&p->ends, p->query, line->end) : NULL;
@@ -617,10 +618,10 @@ static void finish(void *self, bool is_read)
 		put_line(p, &p->longest[i]->text);
 	q->shown_count += p->count;
 	if (q->last_count != UINT64_MAX)
-		q->shown_count = q->last.count;
-	for (; q->last.count; ptrc_lines_drop(&q->last)) {
+		q->shown_count = p->text->last.count;
+	for (; p->text->last.count; ptrc_lines_drop(&p->text->last)) {
 		p->line.used = 0;
-		ptrc_buffer_bytes(&p->line, q->last.first->text, q->last.first->used);
+		ptrc_buffer_bytes(&p->line, p->text->last.first->text, p->text->last.first->used);
 		put_line(p, &p->line);
 	}
 }
@@ -683,12 +684,14 @@ static void summarize(void *self, struct ptrc_json *j)
 	ptrc_json_close(j, ']');
 }
 
-struct ptrc_pair_dump *ptrc_pair_dump_begin(struct ptrc_query *q, struct ptrc_pairs *pairs,
+struct ptrc_pair_dump *ptrc_pair_dump_begin(struct ptrc_text *text, struct ptrc_pairs *pairs,
 					    uint64_t longest_count, bool is_tree)
 {
+	struct ptrc_query *q = text->query;
 	struct ptrc_pair_dump *p = ptrc_cli_allocate(sizeof(*p));
 
 	*p = (struct ptrc_pair_dump){
+		.text = text,
 		.query = q,
 		.pairs = pairs,
 		.longest_count = longest_count,

@@ -11,11 +11,11 @@
 #include <stdint.h>
 
 #include "src/pairs/pairs.h"
-#include "src/view/query.h"
+#include "src/view/text.h"
 
 /* Lets the dump show pairs, the longest ones if there are only so many to be shown (UINT64_MAX: all),
  * or as a tree. The pairs have been added, and stay. */
-struct ptrc_pair_dump *ptrc_pair_dump_begin(struct ptrc_query *, struct ptrc_pairs *,
+struct ptrc_pair_dump *ptrc_pair_dump_begin(struct ptrc_text *, struct ptrc_pairs *,
 					    uint64_t longest_count, bool is_tree);
 
 void ptrc_pair_dump_free(struct ptrc_pair_dump *);

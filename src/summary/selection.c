@@ -254,11 +254,10 @@ static bool open_source(const struct ptrc_selection *s, struct ptrc_reader *r, c
 	return error == ENOENT ? ptrc_summary_open_log(r, name) : !error;
 }
 
-/* Reads expressions and fields once more, with the layouts that the logs tell: all that there are. */
+/* Reads expressions once more, with the layouts that the logs tell: all that there are. */
 static void close_layouts(struct ptrc_selection *s)
 {
 	struct ptrc_query *q = s->query;
-	struct ptrc_cli_reason why;
 
 	q->layouts.is_open = false;
 	for (size_t i = 0; i < s->wheres.count; i++) {
@@ -266,16 +265,6 @@ static void close_layouts(struct ptrc_selection *s)
 
 		ptrc_where_free(q->select.wheres[i]);
 		q->select.wheres[i] = w;
-	}
-	for (size_t i = 0; i < q->format.field_count; i++) {
-		struct ptrc_field *field = &q->format.fields[i];
-		char name[sizeof("data.") + PTRC_FIELD_TEXT_MAX];
-
-		if (field->id != PTRC_FIELD_MEMBER)
-			continue;
-		snprintf(name, sizeof(name), "data.%s", field->text);
-		if (!ptrc_field_find(name, &q->layouts, field, &why))
-			ptrc_cli_usage("--fields", "%s", why.text);
 	}
 }
 
@@ -324,8 +313,8 @@ bool ptrc_selection_open(struct ptrc_selection *s, char **operands, size_t count
 		ptrc_source_begin(&q->sources[n], q, n);
 		q->source_count++;
 	}
-	q->format.has_log = count > 1;
-	q->format.has_host = s->labels.count;
+	q->has_log = count > 1;
+	q->has_host = s->labels.count;
 	/* A session that is followed may still open event types. */
 	if (!q->session && q->source_count)
 		close_layouts(s);
@@ -360,5 +349,4 @@ void ptrc_selection_free(struct ptrc_selection *s)
 	free(s->pair_texts.texts);
 	free(s->labels.texts);
 	free(s->sync_texts.texts);
-	ptrc_event_format_free(&q->format);
 }

@@ -13,20 +13,11 @@
 #include "src/cli/output.h"
 #include "src/view/misfits.h"
 
-/* Output is written in pieces of about this size: large enough for few system calls, small
- * enough that a reader soon sees something. */
-enum { WRITE_SIZE = 65536 };
-
-/* A name that is longer than this does not widen the column of names. */
-enum { NAME_COLUMNS_MAX = 40 };
-
-/* Whether the field is shown or asked for. */
+/* Whether an expression asks for the field. */
 static bool has_field(const struct ptrc_query *q, enum ptrc_field_id id)
 {
 	bool is_found = false;
 
-	for (size_t i = 0; i < q->format.field_count; i++)
-		is_found |= q->format.fields[i].id == id;
 	for (size_t i = 0; i < q->select.where_count; i++)
 		is_found |= ptrc_where_has_field(q->select.wheres[i], id);
 	return is_found;
@@ -35,8 +26,8 @@ static bool has_field(const struct ptrc_query *q, enum ptrc_field_id id)
 void ptrc_source_begin(struct ptrc_source *s, struct ptrc_query *q, size_t order)
 {
 	struct ptrc_reader *r = &s->reader;
-	size_t width = ptrc_reader_load_names(r);
 
+	ptrc_reader_load_names(r);
 	memset(&s->labels, 0, sizeof(s->labels));
 	memset(&s->types, 0, sizeof(s->types));
 	s->view = (struct ptrc_view){.reader = r, .symbols = q->symbols};
@@ -47,8 +38,6 @@ void ptrc_source_begin(struct ptrc_source *s, struct ptrc_query *q, size_t order
 	if (q->needs_gap || has_field(q, PTRC_FIELD_GAP))
 		ptrc_reader_watch_threads(r);
 	ptrc_view_take_layouts(&s->view, &q->layouts);
-	if (width > (size_t)q->format.name_width && width <= NAME_COLUMNS_MAX)
-		q->format.name_width = (int)width;
 }
 
 void ptrc_query_find_hosts(struct ptrc_query *q, bool is_for_log)
@@ -94,69 +83,6 @@ bool ptrc_query_is_selected(struct ptrc_query *q, struct ptrc_source *s)
 	       ptrc_select_event(&q->select, &s->types, &s->view);
 }
 
-static void write_some(struct ptrc_query *q)
-{
-	if (q->out.used >= WRITE_SIZE)
-		ptrc_output_write(&q->out);
-}
-
-/* Puts the header, if it is due, in front of what the output has from an offset on. */
-static void put_header(struct ptrc_query *q, size_t offset)
-{
-	struct ptrc_buffer header = PTRC_BUFFER_INIT;
-	char *at;
-
-	if (!q->is_header_due)
-		return;
-	q->is_header_due = false;
-	ptrc_event_put_header(&header, &q->format);
-	ptrc_buffer_room(&q->out, header.used);
-	at = q->out.bytes + offset;
-	memmove(at + header.used, at, q->out.used - offset);
-	memcpy(at, header.bytes, header.used);
-	q->out.used += header.used;
-	ptrc_buffer_free(&header);
-}
-
-void ptrc_query_take(struct ptrc_query *q, struct ptrc_source *s)
-{
-	size_t offset = q->out.used;
-
-	ptrc_query_check_layout(q, s);
-	if (q->sink.event) {
-		q->sink.event(q->sink.self, s);
-		return;
-	}
-	q->shown_count++;
-	if (q->is_counting)
-		return;
-	ptrc_event_put(&q->out, &q->format, &s->labels, &s->view);
-	if (__builtin_expect(q->last_count == UINT64_MAX, 1)) {
-		put_header(q, offset);
-		write_some(q);
-		return;
-	}
-	if (q->last.count == q->last_count && q->last.count)
-		ptrc_lines_drop(&q->last);
-	if (q->last_count)
-		ptrc_lines_add(&q->last, 0, &q->out);
-	q->out.used = 0;
-}
-
-void ptrc_text_put_lines(struct ptrc_query *q, struct ptrc_lines *lines, int64_t since_ns)
-{
-	for (; lines->count; ptrc_lines_drop(lines)) {
-		const struct ptrc_line *line = lines->first;
-
-		if (line->ns < since_ns || q->shown_count >= q->first_count)
-			continue;
-		put_header(q, q->out.used);
-		ptrc_buffer_bytes(&q->out, line->text, line->used);
-		write_some(q);
-		q->shown_count++;
-	}
-}
-
 static int64_t resolve(const struct ptrc_when *w, const struct ptrc_span *trace)
 {
 	if (w->base == PTRC_WHEN_ABSOLUTE)
@@ -166,7 +92,7 @@ static int64_t resolve(const struct ptrc_when *w, const struct ptrc_span *trace)
 
 void ptrc_query_resolve(struct ptrc_query *q, const struct ptrc_span *trace)
 {
-	q->format.begin_ns = trace->first;
+	q->trace = *trace;
 	q->select.span.first = resolve(&q->since, trace);
 	q->select.span.last = resolve(&q->until, trace);
 	for (size_t i = 0; i < q->select.where_count; i++)
@@ -286,7 +212,7 @@ bool ptrc_query_scan(struct ptrc_query *q)
 	struct ptrc_span trace = {INT64_MAX, INT64_MIN};
 	bool needs_trace = q->sink.needs_trace;
 	bool is_last = needs_trace || has_base(q, PTRC_WHEN_FROM_END);
-	bool is_first = needs_trace || q->format.is_relative || has_base(q, PTRC_WHEN_FROM_BEGIN);
+	bool is_first = needs_trace || q->needs_first || has_base(q, PTRC_WHEN_FROM_BEGIN);
 
 	for (size_t i = 0; i < q->source_count; i++) {
 		struct ptrc_source *s = &q->sources[i];
@@ -295,7 +221,6 @@ bool ptrc_query_scan(struct ptrc_query *q)
 		    (q->select.around && !find_windows(q, s)))
 			return false;
 	}
-	q->trace = trace;
 	ptrc_query_resolve(q, &trace);
 	ptrc_select_sort_windows(&q->select);
 	for (size_t i = 0; i < q->source_count; i++)
@@ -395,80 +320,14 @@ static bool show(struct ptrc_query *q)
 	return !count;
 }
 
-/* Shows the last events: reads more and more of the logs, from their ends, until there are enough.
- * Returns false, after a message, if a log cannot be read. */
-static bool show_last(struct ptrc_query *q)
+/* Forgets what was counted of events that come once more. */
+static void forget_counts(struct ptrc_query *q)
 {
-	/* A relative time needs the event before. */
-	uint64_t wanted = (q->last_count ? q->last_count : 1) + q->format.is_relative;
-	uint64_t count = wanted;
-	bool is_all = false;
-
-	while (!is_all && q->shown_count < wanted) {
-		while (q->last.count)
-			ptrc_lines_drop(&q->last);
-		q->shown_count = 0;
-		q->format.has_last = false;
-		for (size_t i = 0; i < q->select.where_count; i++)
-			*ptrc_where_undecided(q->select.wheres[i]) = 0;
-		is_all = true;
-		for (size_t i = 0; i < q->source_count; i++) {
-			struct ptrc_source *s = &q->sources[i];
-			trace_event_set_t types;
-			bool is_by_type = ptrc_select_get_types(&q->select, &s->reader, &types);
-			bool is_all_of_it;
-
-			ptrc_view_forget_misfits(&s->view);
-			if (!report(&s->reader, ptrc_reader_select_last(
-							&s->reader, count, q->select.span.last,
-							is_by_type ? &types : NULL, &is_all_of_it)))
-				return false;
-			is_all &= is_all_of_it;
-		}
-		show(q);
-		count = count > UINT64_MAX / 4 ? UINT64_MAX : count * 4;
-	}
 	q->shown_count = 0;
-	ptrc_text_put_lines(q, &q->last, INT64_MIN);
-	return true;
-}
-
-/* Adds the events of a log that --event and --user select, by what the log says of itself. Returns
- * false if it does not. */
-static bool count_source(struct ptrc_query *q, struct ptrc_source *s)
-{
-	static struct posixtrace_type_count totals[PTRC_READER_IDS];
-	struct ptrc_reader *r = &s->reader;
-	trace_event_set_t types;
-	bool is_by_type = ptrc_select_get_types(&q->select, r, &types);
-
-	if (posixtrace_get_log_totals(r->trace, totals, PTRC_READER_IDS))
-		return false;
-	for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++) {
-		int is_member = 1;
-
-		if (is_by_type)
-			posix_trace_eventset_ismember(id, &types, &is_member);
-		if (is_member)
-			q->shown_count += totals[id].pt_events;
-		r->read_count += totals[id].pt_events;
-	}
-	return true;
-}
-
-bool ptrc_text_count(struct ptrc_query *q)
-{
-	bool is_counted = q->is_counting && !q->is_verifying && !q->sink.event &&
-			  !(q->is_strict && q->layouts.count) && ptrc_select_is_by_type(&q->select);
-
-	for (size_t i = 0; i < q->source_count && is_counted; i++)
-		is_counted = count_source(q, &q->sources[i]);
-	if (is_counted)
-		return true;
-	q->shown_count = 0;
+	for (size_t i = 0; i < q->select.where_count; i++)
+		*ptrc_where_undecided(q->select.wheres[i]) = 0;
 	for (size_t i = 0; i < q->source_count; i++)
-		q->sources[i].reader.read_count = 0;
-	return false;
+		ptrc_view_forget_misfits(&q->sources[i].view);
 }
 
 /* Lets the sink have the last events: counts them, and reads them once more. Returns false, after a
@@ -480,11 +339,8 @@ static bool show_last_to_sink(struct ptrc_query *q)
 	q->sink.restart(q->sink.self);
 	q->is_rehearsal = false;
 	q->skip_count = q->shown_count > q->last_count ? q->shown_count - q->last_count : 0;
-	q->shown_count = 0;
-	for (size_t i = 0; i < q->select.where_count; i++)
-		*ptrc_where_undecided(q->select.wheres[i]) = 0;
+	forget_counts(q);
 	for (size_t i = 0; i < q->source_count; i++) {
-		ptrc_view_forget_misfits(&q->sources[i].view);
 		q->sources[i].reader.read_count = 0;
 		if (!select_wanted(q, &q->sources[i]))
 			return false;
@@ -492,15 +348,30 @@ static bool show_last_to_sink(struct ptrc_query *q)
 	return show(q);
 }
 
-bool ptrc_query_run(struct ptrc_query *q)
+bool ptrc_query_select_last(struct ptrc_query *q, uint64_t count, bool *is_all)
 {
-	if (q->last_count != UINT64_MAX && q->sink.restart)
-		return show_last_to_sink(q);
-	return q->last_count == UINT64_MAX || q->sink.event ? show(q) : show_last(q);
+	forget_counts(q);
+	*is_all = true;
+	for (size_t i = 0; i < q->source_count; i++) {
+		struct ptrc_reader *r = &q->sources[i].reader;
+		trace_event_set_t types;
+		bool is_by_type = ptrc_select_get_types(&q->select, r, &types);
+		bool is_all_of_it;
+
+		if (!report(r, ptrc_reader_select_last(r, count, q->select.span.last,
+						       is_by_type ? &types : NULL, &is_all_of_it)))
+			return false;
+		*is_all &= is_all_of_it;
+	}
+	return true;
 }
 
-/* The number of events of which it could not be decided whether they are selected. */
-static uint64_t undecided_count(const struct ptrc_query *q)
+bool ptrc_query_run(struct ptrc_query *q)
+{
+	return q->last_count != UINT64_MAX && q->sink.restart ? show_last_to_sink(q) : show(q);
+}
+
+uint64_t ptrc_query_undecided(const struct ptrc_query *q)
 {
 	uint64_t count = 0;
 
@@ -524,24 +395,6 @@ static void report_undecided(const struct ptrc_query *q)
 	}
 }
 
-static void put_count(struct ptrc_query *q)
-{
-	struct ptrc_json j = {&q->out, true};
-
-	if (q->format.format == PTRC_FORMAT_JSON) {
-		ptrc_json_open(&j, NULL, '{');
-		ptrc_json_u64(&j, "count", q->shown_count);
-		if (q->layouts.count)
-			ptrc_misfits_json(&q->misfits, &j);
-		if (q->select.where_count)
-			ptrc_json_u64(&j, "undecided", undecided_count(q));
-		ptrc_json_close(&j, '}');
-	} else {
-		ptrc_buffer_u64(&q->out, q->shown_count);
-	}
-	ptrc_buffer_char(&q->out, '\n');
-}
-
 void ptrc_query_sources_json(const struct ptrc_query *q, struct ptrc_json *j)
 {
 	ptrc_json_open(j, "logs", '[');
@@ -555,45 +408,6 @@ void ptrc_query_sources_json(const struct ptrc_query *q, struct ptrc_json *j)
 		ptrc_json_close(j, '}');
 	}
 	ptrc_json_close(j, ']');
-}
-
-static void put_summary(struct ptrc_query *q, bool is_complete)
-{
-	const struct ptrc_misfit_types *misfits = &q->misfits;
-	struct ptrc_json j = {&q->out, true};
-
-	if (q->format.format == PTRC_FORMAT_TEXT) {
-		ptrc_buffer_format(&q->out, "%llu %s%s", (unsigned long long)q->shown_count,
-				   q->sink.noun ? q->sink.noun : "event",
-				   q->shown_count == 1 ? "" : "s");
-		ptrc_buffer_text(&q->out, is_complete ? ", complete" : ", data incomplete");
-		if (misfits->count) {
-			ptrc_buffer_text(&q->out, ", not fitting their layouts: ");
-			ptrc_buffer_u64(&q->out, ptrc_misfits_count(misfits));
-		}
-		if (undecided_count(q)) {
-			ptrc_buffer_text(&q->out, ", undecided: ");
-			ptrc_buffer_u64(&q->out, undecided_count(q));
-		}
-		ptrc_buffer_char(&q->out, '\n');
-		return;
-	}
-	ptrc_json_open(&j, NULL, '{');
-	ptrc_json_open(&j, "summary", '{');
-	ptrc_json_u64(&j, "version", 1);
-	ptrc_json_u64(&j, "shown", q->shown_count);
-	ptrc_json_bool(&j, "complete", is_complete);
-	if (q->sink.summarize)
-		q->sink.summarize(q->sink.self, &j);
-	ptrc_misfits_json(misfits, &j);
-	if (q->select.where_count)
-		ptrc_json_u64(&j, "undecided", undecided_count(q));
-	if (q->hosts.count)
-		ptrc_hosts_json(&q->hosts, &j);
-	ptrc_query_sources_json(q, &j);
-	ptrc_json_close(&j, '}');
-	ptrc_json_close(&j, '}');
-	ptrc_buffer_char(&q->out, '\n');
 }
 
 /* The next name of an event type of the sources, in any order; null behind the last one. *place
@@ -760,13 +574,11 @@ bool ptrc_query_finish(struct ptrc_query *q, bool is_read)
 
 enum ptrc_exit ptrc_query_tell(struct ptrc_query *q, enum ptrc_exit status, bool is_read)
 {
-	bool is_complete = !undecided_count(q);
+	bool is_complete = !ptrc_query_undecided(q);
 	/* Whether a name that is not found cannot be anywhere else. */
 	bool has_all_names = !q->session || is_read;
 	bool is_found;
 
-	if (q->is_counting && !q->is_verifying && status == PTRC_EXIT_DONE)
-		put_count(q);
 	/* Standard output and standard error may be the same terminal, where the events have to
 	 * come before the messages. */
 	if (q->out.used)
@@ -797,8 +609,7 @@ enum ptrc_exit ptrc_query_tell(struct ptrc_query *q, enum ptrc_exit status, bool
 	}
 	if (q->sink.end && !q->sink.end(q->sink.self))
 		status = PTRC_EXIT_FAILED;
-	if (q->has_summary)
-		put_summary(q, is_complete && status == PTRC_EXIT_DONE);
+	q->is_complete = is_complete && status == PTRC_EXIT_DONE;
 	if (status == PTRC_EXIT_DONE &&
 	    ((!is_complete && !q->is_loss_allowed) || (q->is_strict && q->misfits.count)))
 		status = PTRC_EXIT_INCOMPLETE;

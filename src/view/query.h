@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What ptrace-dump shows, once its options are read: the events of logs, merged by time,
- * or of a live session.
+ * The events of logs, merged by time, or of sessions, of which some are selected: what a command asks for, once
+ * its options are read. A sink takes them: a log, text, pairs, an export, a report, a verdict.
+ *
+ * A command opens the sources (src/summary/selection.h) and sets .sink. ptrc_query_scan() looks at what has to be
+ * known before the first event, ptrc_query_run() has all events go to the sink, ptrc_query_end() tells what is
+ * missing.
  */
 #ifndef PTRC_SRC_VIEW_QUERY_H
 #define PTRC_SRC_VIEW_QUERY_H
@@ -15,7 +19,6 @@
 #include "src/view/event_format.h"
 #include "src/view/hosts.h"
 #include "src/view/layout.h"
-#include "src/view/lines.h"
 #include "src/view/losses.h"
 #include "src/view/misfits.h"
 #include "src/view/reader.h"
@@ -102,26 +105,21 @@ struct ptrc_query {
 	uint64_t last_count;
 	/* The session that is followed; null if logs are shown. */
 	const char *session;
-	struct ptrc_event_format format;
+	/* Several operands were given; hosts have labels. So events are shown with those of their source. */
+	bool has_log;
+	bool has_host;
 	/* Where in the source events were generated; null: nobody asks. */
 	struct ptrc_symbols *symbols;
-	/* Only the number of the events is shown. */
-	bool is_counting;
 	/* All events are read, and what the logs say of themselves is compared with them. */
 	bool is_verifying;
-	/* Text begins with a line that names its columns, which was not shown yet. */
-	bool is_header_due;
-	bool has_summary;
-	/* How many threads format the events; 0: as many as there are processors. */
-	unsigned int thread_count;
 	bool is_loss_allowed;
 	/* Each event that is selected has to fit its layout, also if nothing of it is shown. */
 	bool is_strict;
-	/* Besides --fields and --where, the sink asks for the fields gap and bound. */
+	/* Besides --where, the sink asks for the fields gap and bound, and for the first member of .trace. */
 	bool needs_gap;
 	bool needs_bound;
+	bool needs_first;
 
-	/* Without .event: the events are shown as text or JSON. */
 	struct ptrc_sink sink;
 	/* For a sink that takes the last ones: what is selected is only counted; so many of them come
 	 * before the first that is shown. */
@@ -132,18 +130,17 @@ struct ptrc_query {
 	size_t source_count;
 	/* Of several logs, or if somebody asks for the bounds of times. */
 	struct ptrc_hosts hosts;
+	/* What goes to standard output. */
 	struct ptrc_buffer out;
-	/* The lines of the last events, if only these are shown. */
-	struct ptrc_lines last;
 	uint64_t shown_count;
 	/* Selected events that were dropped, and so not shown, because too many lines were held
 	 * for --around. */
 	uint64_t unheld_count;
 	/* Data that does not fit its layout, once ptrc_query_finish() has been called. */
 	struct ptrc_misfit_types misfits;
+	/* Nothing failed and nothing is missing; set by ptrc_query_tell(). */
+	bool is_complete;
 };
-
-/* ---- query.c ---- */
 
 /* Completes a source whose reader has just been opened. The source must not move from then
  * on, as its view points into it. */
@@ -195,9 +192,12 @@ static inline bool ptrc_query_is_full(const struct ptrc_query *q)
 /* Whether the event that the source has read is selected; --around is not looked at. */
 bool ptrc_query_is_selected(struct ptrc_query *, struct ptrc_source *);
 
-/* Shows the event that the source has read: prints it, counts it for --count, or keeps its
- * line for --last. */
-void ptrc_query_take(struct ptrc_query *, struct ptrc_source *);
+/* Gives the sink the event that the source has read. */
+static inline void ptrc_query_take(struct ptrc_query *q, struct ptrc_source *s)
+{
+	ptrc_query_check_layout(q, s);
+	q->sink.event(q->sink.self, s);
+}
 
 /* Whether events of this type tell where events were lost, or where that ends. */
 static inline bool ptrc_query_sees_losses(trace_event_id_t id)
@@ -217,10 +217,6 @@ static inline bool ptrc_query_is_due(struct ptrc_query *q)
 	return !q->is_rehearsal;
 }
 
-/* Shows those of the lines whose events happened at since_ns or later, and empties the
- * list. */
-void ptrc_text_put_lines(struct ptrc_query *, struct ptrc_lines *, int64_t since_ns);
-
 /* Works out which span --since and --until mean, for a trace that begins and ends at these
  * times. */
 void ptrc_query_resolve(struct ptrc_query *, const struct ptrc_span *trace);
@@ -230,12 +226,16 @@ void ptrc_query_resolve(struct ptrc_query *, const struct ptrc_span *trace);
  * log cannot be read again. */
 bool ptrc_query_scan(struct ptrc_query *);
 
-/* For --count: counts the events by what the logs say of themselves. Returns false if they do not,
- * or if something else is wanted. */
-bool ptrc_text_count(struct ptrc_query *);
-
-/* Shows the events of all logs. Returns whether it read the logs to their ends. */
+/* Gives the sink the events of all logs. Returns whether it read the logs to their ends. */
 bool ptrc_query_run(struct ptrc_query *);
+
+/* Selects the part of the logs in which at least so many of the last events are, as far as these tell, and forgets
+ * what was counted. Stores whether that is everything. Returns false, after a message, if a log cannot be
+ * read. */
+bool ptrc_query_select_last(struct ptrc_query *, uint64_t count, bool *is_all);
+
+/* The number of events of which it could not be decided whether they are selected. */
+uint64_t ptrc_query_undecided(const struct ptrc_query *);
 
 /* Returns whether an event may be selected: false if no event type of the sources, which are open, has a
  * name that --event or --around asks for, and none can be missing. */
@@ -254,18 +254,5 @@ enum ptrc_exit ptrc_query_tell(struct ptrc_query *, enum ptrc_exit status, bool 
 
 /* Does both. */
 enum ptrc_exit ptrc_query_end(struct ptrc_query *, enum ptrc_exit status, bool is_read);
-
-/* ---- dump_live.c: following a session ---- */
-
-/* Makes a signal that would end the process end the following, so that counts and losses
- * are still told. A second such signal ends the process. */
-void ptrc_text_catch_signals(void);
-
-/* If a signal has ended the following, ends the process by that signal. */
-void ptrc_text_raise_signal(void);
-
-/* Shows the events of the session as they come. Returns whether it reached the end of the
- * session. */
-bool ptrc_text_follow(struct ptrc_query *);
 
 #endif

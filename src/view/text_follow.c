@@ -5,7 +5,7 @@
 #include <signal.h>
 
 #include "src/cli/output.h"
-#include "src/view/query.h"
+#include "src/view/text.h"
 
 /* The most memory that the lines take that are held because an event that --around names
  * may follow. */
@@ -78,8 +78,9 @@ static bool read_live(struct ptrc_query *q, struct ptrc_reader *r)
 
 /* Holds the line of an event, because an event that --around names may follow closely
  * enough that the line has to be shown. */
-static void hold(struct ptrc_query *q, struct ptrc_source *s, struct ptrc_lines *held)
+static void hold(struct ptrc_text *t, struct ptrc_source *s, struct ptrc_lines *held)
 {
+	struct ptrc_query *q = t->query;
 	struct ptrc_buffer line = PTRC_BUFFER_INIT;
 	int64_t ns = ptrc_source_ns(s);
 	int64_t since_ns = ptrc_when_add(ns, -q->before_ns);
@@ -88,16 +89,17 @@ static void hold(struct ptrc_query *q, struct ptrc_source *s, struct ptrc_lines 
 		ptrc_lines_drop(held);
 	if (!q->before_ns)
 		return;
-	if (!q->is_counting)
-		ptrc_event_put(&line, &q->format, &s->labels, &s->view);
+	if (!t->is_counting)
+		ptrc_event_put(&line, &t->format, &s->labels, &s->view);
 	ptrc_lines_add(held, ns, &line);
 	ptrc_buffer_free(&line);
 	for (; held->bytes > held_max_bytes; q->unheld_count++)
 		ptrc_lines_drop(held);
 }
 
-bool ptrc_text_follow(struct ptrc_query *q)
+bool ptrc_text_follow(struct ptrc_text *t)
 {
+	struct ptrc_query *q = t->query;
 	struct ptrc_source *s = q->sources;
 	struct ptrc_reader *r = &s->reader;
 	struct ptrc_lines held = {0};
@@ -109,14 +111,16 @@ bool ptrc_text_follow(struct ptrc_query *q)
 	while (q->shown_count < q->first_count && !ptrc_query_is_full(q) && read_live(q, r)) {
 		int64_t ns = ptrc_source_ns(s);
 
-		if (is_first)
+		if (is_first) {
 			ptrc_query_resolve(q, &(struct ptrc_span){ns, ns});
+			t->format.begin_ns = ns;
+		}
 		is_first = false;
 		if (ns > q->select.span.last)
 			break;
 		if (q->select.around &&
 		    ptrc_select_is_around(&q->select, &s->types, r, r->event.posix_event_id)) {
-			ptrc_text_put_lines(q, &held, ptrc_when_add(ns, -q->before_ns));
+			ptrc_text_put_lines(t, &held, ptrc_when_add(ns, -q->before_ns));
 			shown_until_ns = ptrc_when_add(ns, q->after_ns);
 		}
 		if (!ptrc_query_is_selected(q, s) || q->shown_count >= q->first_count)
@@ -124,7 +128,7 @@ bool ptrc_text_follow(struct ptrc_query *q)
 		if (!q->select.around || ns <= shown_until_ns)
 			ptrc_query_take(q, s);
 		else
-			hold(q, s, &held);
+			hold(t, s, &held);
 	}
 	while (held.count)
 		ptrc_lines_drop(&held);

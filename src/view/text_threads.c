@@ -43,6 +43,7 @@ struct crew;
 struct worker {
 	struct crew *crew;
 	pthread_t thread;
+	struct ptrc_text text;
 	struct ptrc_query query;
 	struct ptrc_source source;
 };
@@ -95,18 +96,21 @@ static void free_worker(struct worker *w, const struct ptrc_reader *original)
 	for (size_t i = 0; i < w->query.select.where_count; i++)
 		ptrc_where_free(w->query.select.wheres[i]);
 	free(w->query.select.wheres);
-	free(w->query.format.field_widths);
-	ptrc_buffer_free(&w->query.format.origin);
+	free(w->text.format.field_widths);
+	ptrc_buffer_free(&w->text.format.origin);
 }
 
-static void make_worker(struct worker *w, const struct ptrc_query *q, const struct ptrc_source *s)
+static void make_worker(struct worker *w, const struct ptrc_text *t, const struct ptrc_source *s)
 {
+	const struct ptrc_query *q = t->query;
 	size_t count = q->select.where_count;
 
 	memset(w, 0, sizeof(*w));
 	w->query = *q;
-	w->query.format.origin = (struct ptrc_buffer)PTRC_BUFFER_INIT;
-	w->query.format.field_widths = ptrc_cli_allocate((q->format.field_count + 1) * sizeof(int));
+	w->text = *t;
+	w->text.query = &w->query;
+	w->text.format.origin = (struct ptrc_buffer)PTRC_BUFFER_INIT;
+	w->text.format.field_widths = ptrc_cli_allocate((t->format.field_count + 1) * sizeof(int));
 	w->source.reader = s->reader;
 	w->source.view = (struct ptrc_view){.reader = &w->source.reader, .symbols = q->symbols};
 	w->query.select.wheres = ptrc_cli_allocate((count + 1) * sizeof(struct ptrc_where *));
@@ -116,11 +120,12 @@ static void make_worker(struct worker *w, const struct ptrc_query *q, const stru
 }
 
 /* Puts the lines of the job's events. */
-static void do_job(struct ptrc_query *q, struct ptrc_source *s, struct job *job)
+static void do_job(struct ptrc_text *t, struct ptrc_source *s, struct job *job)
 {
+	struct ptrc_query *q = t->query;
 	job->out.used = 0;
 	job->shown_count = 0;
-	ptrc_event_set_widths(&q->format, job->begin_widths);
+	ptrc_event_set_widths(&t->format, job->begin_widths);
 	for (size_t i = 0; i < job->block_count; i++) {
 		job->blocks[i].at = 0;
 		for (;;) {
@@ -133,11 +138,11 @@ static void do_job(struct ptrc_query *q, struct ptrc_source *s, struct job *job)
 				continue;
 			job->shown_count++;
 			ptrc_query_check_layout(q, s);
-			if (!q->is_counting)
-				ptrc_event_put(&job->out, &q->format, &s->labels, &s->view);
+			if (!t->is_counting)
+				ptrc_event_put(&job->out, &t->format, &s->labels, &s->view);
 		}
 	}
-	ptrc_event_get_widths(&q->format, job->end_widths);
+	ptrc_event_get_widths(&t->format, job->end_widths);
 }
 
 static void *work(void *arg)
@@ -155,7 +160,7 @@ static void *work(void *arg)
 			break;
 		job = job_of(c, c->taken++);
 		pthread_mutex_unlock(&c->lock);
-		do_job(&w->query, &w->source, job);
+		do_job(&w->text, &w->source, job);
 		pthread_mutex_lock(&c->lock);
 		job->is_done = true;
 		pthread_cond_signal(&c->has_lines);
@@ -177,9 +182,9 @@ static bool read_job(struct ptrc_reader *r, struct job *job)
 	return job->block_count;
 }
 
-static void give_job(struct crew *c, const struct ptrc_query *q)
+static void give_job(struct crew *c, const struct ptrc_text *t)
 {
-	ptrc_event_get_widths(&q->format, job_of(c, c->given)->begin_widths);
+	ptrc_event_get_widths(&t->format, job_of(c, c->given)->begin_widths);
 	pthread_mutex_lock(&c->lock);
 	c->given++;
 	pthread_cond_signal(&c->has_job);
@@ -187,8 +192,9 @@ static void give_job(struct crew *c, const struct ptrc_query *q)
 }
 
 /* Puts the lines of a job once more, in columns of the right widths, and counts nothing twice. */
-static void redo_job(struct ptrc_query *q, struct ptrc_source *s, struct job *job)
+static void redo_job(struct ptrc_text *t, struct ptrc_source *s, struct job *job)
 {
+	struct ptrc_query *q = t->query;
 	uint64_t read_count = s->reader.read_count;
 	uint64_t *undecided = ptrc_cli_allocate((q->select.where_count + 1) * sizeof(*undecided));
 	size_t misfits_size = PTRC_READER_IDS * sizeof(struct ptrc_misfits);
@@ -200,8 +206,8 @@ static void redo_job(struct ptrc_query *q, struct ptrc_source *s, struct job *jo
 	}
 	for (size_t i = 0; i < q->select.where_count; i++)
 		undecided[i] = *ptrc_where_undecided(q->select.wheres[i]);
-	ptrc_event_get_widths(&q->format, job->begin_widths);
-	do_job(q, s, job);
+	ptrc_event_get_widths(&t->format, job->begin_widths);
+	do_job(t, s, job);
 	for (size_t i = 0; i < q->select.where_count; i++)
 		*ptrc_where_undecided(q->select.wheres[i]) = undecided[i];
 	ptrc_view_forget_misfits(&s->view);
@@ -211,21 +217,22 @@ static void redo_job(struct ptrc_query *q, struct ptrc_source *s, struct job *jo
 }
 
 /* Waits until the oldest job that is not over is done, and writes its lines. */
-static void write_job(struct crew *c, struct ptrc_query *q, struct ptrc_source *s)
+static void write_job(struct crew *c, struct ptrc_text *t, struct ptrc_source *s)
 {
+	struct ptrc_query *q = t->query;
 	struct job *job = job_of(c, c->written);
-	size_t bytes = ptrc_event_width_count(&q->format) * sizeof(int);
+	size_t bytes = ptrc_event_width_count(&t->format) * sizeof(int);
 	int *widths = ptrc_cli_allocate(bytes);
 
 	pthread_mutex_lock(&c->lock);
 	while (!job->is_done)
 		pthread_cond_wait(&c->has_lines, &c->lock);
 	pthread_mutex_unlock(&c->lock);
-	ptrc_event_get_widths(&q->format, widths);
-	if (memcmp(widths, job->begin_widths, bytes) && !q->is_counting)
-		redo_job(q, s, job);
+	ptrc_event_get_widths(&t->format, widths);
+	if (memcmp(widths, job->begin_widths, bytes) && !t->is_counting)
+		redo_job(t, s, job);
 	free(widths);
-	ptrc_event_set_widths(&q->format, job->end_widths);
+	ptrc_event_set_widths(&t->format, job->end_widths);
 	q->shown_count += job->shown_count;
 	ptrc_output_write(&job->out);
 	for (size_t i = 0; i < job->block_count; i++) {
@@ -253,12 +260,12 @@ static void collect(const struct worker *w, struct ptrc_query *q, struct ptrc_so
 }
 
 /* Starts up to so many workers. */
-static void start(struct crew *c, struct ptrc_query *q, struct ptrc_source *s, size_t count)
+static void start(struct crew *c, const struct ptrc_text *t, struct ptrc_source *s, size_t count)
 {
 	for (; c->worker_count < count; c->worker_count++) {
 		struct worker *w = &c->workers[c->worker_count];
 
-		make_worker(w, q, s);
+		make_worker(w, t, s);
 		w->crew = c;
 		if (pthread_create(&w->thread, NULL, work, w)) {
 			free_worker(w, &s->reader);
@@ -285,46 +292,49 @@ static void finish(struct crew *c, struct ptrc_query *q, struct ptrc_source *s)
 }
 
 /* How many threads besides the main one could be of use. */
-static size_t useful_threads(const struct ptrc_query *q)
+static size_t useful_threads(const struct ptrc_text *t)
 {
-	long count = q->thread_count ? (long)q->thread_count : sysconf(_SC_NPROCESSORS_ONLN);
+	long count = t->thread_count ? (long)t->thread_count : sysconf(_SC_NPROCESSORS_ONLN);
 
 	return count < 2 ? 0 : count < THREADS_MAX ? (size_t)count : THREADS_MAX;
 }
 
-/* Not if the events go to a log, if a line has the time since the line before, or if the first line
+/* Not if a line has the time since the line before, or if the first line
  * decides how a header looks; and of several logs the events have to be merged. */
-static bool is_suitable(const struct ptrc_query *q)
+static bool is_suitable(const struct ptrc_text *t)
 {
-	return q->source_count == 1 && !q->sink.event && !q->sources[0].reader.source &&
+	const struct ptrc_query *q = t->query;
+
+	return q->source_count == 1 && !q->sources[0].reader.source &&
 	       q->first_count == UINT64_MAX && q->last_count == UINT64_MAX &&
-	       (q->is_counting || !(q->format.is_relative || q->is_header_due));
+	       (t->is_counting || !(t->format.is_relative || t->is_header_due));
 }
 
-bool ptrc_text_by_threads(struct ptrc_query *q)
+bool ptrc_text_by_threads(struct ptrc_text *t)
 {
+	struct ptrc_query *q = t->query;
 	struct ptrc_source *s = q->sources;
 	struct crew crew = {.lock = PTHREAD_MUTEX_INITIALIZER,
 			    .has_job = PTHREAD_COND_INITIALIZER,
 			    .has_lines = PTHREAD_COND_INITIALIZER};
-	size_t count = is_suitable(q) ? useful_threads(q) : 0;
+	size_t count = is_suitable(t) ? useful_threads(t) : 0;
 
 	if (!count)
 		return false;
 	crew.workers = ptrc_cli_allocate(count * sizeof(*crew.workers));
-	start(&crew, q, s, count);
+	start(&crew, t, s, count);
 	/* Enough that nobody waits while the lines of a job are written. */
 	crew.job_count = 2 * crew.worker_count + 2;
 	crew.jobs = ptrc_cli_allocate(crew.job_count * sizeof(*crew.jobs));
 	for (size_t i = 0; i < crew.job_count; i++)
-		make_job(&crew.jobs[i], ptrc_event_width_count(&q->format));
+		make_job(&crew.jobs[i], ptrc_event_width_count(&t->format));
 	while (crew.worker_count && read_job(&s->reader, job_of(&crew, crew.given))) {
-		give_job(&crew, q);
+		give_job(&crew, t);
 		if (crew.given - crew.written == crew.job_count)
-			write_job(&crew, q, s);
+			write_job(&crew, t, s);
 	}
 	while (crew.written < crew.given)
-		write_job(&crew, q, s);
+		write_job(&crew, t, s);
 	finish(&crew, q, s);
 	return crew.worker_count;
 }

@@ -5,10 +5,10 @@
 
 #include <stdbool.h>
 
-#include "src/view/query.h"
+#include "src/view/text.h"
 
 /* Shows, or counts, the events of a log by several threads, in place of ptrc_query_run(). Returns
  * false, without having done anything, if that is of no use here, or if no thread can be started. */
-bool ptrc_text_by_threads(struct ptrc_query *);
+bool ptrc_text_by_threads(struct ptrc_text *);
 
 #endif
