@@ -18,7 +18,7 @@
  * that is: children forked by a case may check too. A case also fails if it exits non-zero, dies of
  * a signal or outlives HARNESS_TIMEOUT_S; then its whole process group is killed. Case processes
  * start with default signal dispositions and with nothing of the library initialised but what its
- * constructor did in the parent.
+ * constructor did in the parent. At its end a case frees and closes nothing, as its process ends.
  *
  * No case asks for a fast machine or a slow one. It waits for a state (CHECK_EVENTUALLY), or forces
  * the order: stops a process, holds a lock. That a call has not waited is seen by how often its
@@ -599,7 +599,7 @@ static inline bool harness_wanted(const struct harness_case *one, char **names)
 	return false;
 }
 
-/* What a case reads lives as long as the case: no leaks. A case ends its process anyway. */
+/* What a case reads lives as long as the case: no leaks. */
 const char *__asan_default_options(void);
 
 const char *__asan_default_options(void)

@@ -236,10 +236,8 @@ __attribute__((unused)) static inline int maker_add(struct maker *m, const struc
 __attribute__((unused)) static inline int maker_flush(struct maker *m, struct maker_run *runs,
 						      size_t count)
 {
-	int err;
-
 	ptrc_log_events_begin(&m->w);
-	err = ptrc_log_names_write(&m->w, m->names);
+	int err = ptrc_log_names_write(&m->w, m->names);
 	for (size_t i = 0; !err && i < count; i++)
 		err = maker_add(m, &runs[i]);
 	if (!err)
@@ -273,10 +271,8 @@ __attribute__((unused)) static inline size_t size_of(int fd)
 
 __attribute__((unused)) static inline uint8_t *bytes_of(int fd, size_t *size)
 {
-	uint8_t *bytes;
-
 	*size = size_of(fd);
-	bytes = malloc(*size + 1);
+	uint8_t *bytes = malloc(*size + 1);
 	CHECK(bytes);
 	CHECK_EQ(pread(fd, bytes, *size, 0), *size);
 	return bytes;

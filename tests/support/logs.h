@@ -264,7 +264,6 @@ __attribute__((unused)) static bool enter_mount_namespace(void)
 	uid_t uid = geteuid();
 	gid_t gid = getegid();
 	char map[64];
-	int fd;
 
 	if (uid == 0)
 		return unshare(CLONE_NEWNS) == 0 &&
@@ -273,7 +272,7 @@ __attribute__((unused)) static bool enter_mount_namespace(void)
 	prctl(PR_SET_DUMPABLE, 1);
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
 		return false;
-	fd = open("/proc/self/setgroups", O_WRONLY | O_CLOEXEC);
+	int fd = open("/proc/self/setgroups", O_WRONLY | O_CLOEXEC);
 	if (fd >= 0) {
 		(void)!write(fd, "deny", 4);
 		close(fd);

@@ -119,14 +119,12 @@ static void put_hex(struct made *m, const char *digits)
 static void put_word(struct made *m, const char *word)
 {
 	const char *value = strchr(word, ':');
-	unsigned long long u;
-	double d;
 
 	if (!value)
 		fail(word, "not KIND:VALUE");
 	value++;
-	u = strtoull(value, NULL, 0);
-	d = strtod(value, NULL);
+	unsigned long long u = strtoull(value, NULL, 0);
+	double d = strtod(value, NULL);
 	if (!strncmp(word, "u8:", 3))
 		put(m, &(uint8_t){(uint8_t)u}, sizeof(uint8_t));
 	else if (!strncmp(word, "u32:", 4))
@@ -249,9 +247,8 @@ int main(int argc, char **argv)
 {
 	struct posixtrace_counts lost = {.pt_size = sizeof(lost)};
 	static char line[LINE_MAX_BYTES];
-	int fd;
 
-	fd = argc == 2 ? open(argv[1], O_RDWR | O_CREAT | O_TRUNC, 0600) : -1;
+	int fd = argc == 2 ? open(argv[1], O_RDWR | O_CREAT | O_TRUNC, 0600) : -1;
 	if (fd < 0)
 		fail("log", "cannot be written");
 	check(posixtrace_log_create(fd, NULL, NULL, &written), "posixtrace_log_create");

@@ -61,14 +61,13 @@ static inline bool payload_read(const unsigned char *from, size_t len, uint32_t 
 				uint32_t *seq)
 {
 	struct payload_head head;
-	uint64_t state;
 
 	if (len < sizeof(head))
 		return false;
 	memcpy(&head, from, sizeof(head));
 	if (head.len != len || head.check != payload_check_word(head.writer, head.seq, head.len))
 		return false;
-	state = payload_mix((uint64_t)head.seq << 32 | head.writer);
+	uint64_t state = payload_mix((uint64_t)head.seq << 32 | head.writer);
 	for (uint32_t at = PAYLOAD_MIN; at < head.len; at++) {
 		if (at % 8 == 0)
 			state = payload_mix(state + at);

@@ -614,12 +614,11 @@ static void *move_bytes(void *arg)
 
 trace_id_t ts_create_stuck(pid_t pid, const trace_attr_t *attr, struct ts_stuck *stuck)
 {
-	trace_id_t trid;
 	int ends[2];
 
 	memset(stuck, 0, sizeof(*stuck));
 	SYS(pipe2(ends, O_CLOEXEC));
-	trid = ts_create_log(pid, attr, ends[1]);
+	trace_id_t trid = ts_create_log(pid, attr, ends[1]);
 	stuck->from = ends[0];
 	stuck->file = ts_temp_file();
 	SYS(fcntl(ends[0], F_SETFL, O_NONBLOCK));
@@ -854,9 +853,8 @@ void ts_target_emit(struct ts_target *target, trace_event_id_t id, uint32_t numb
 static intptr_t do_open(const void *arg, size_t arg_bytes)
 {
 	trace_event_id_t id = 0;
-	int err;
 	(void)arg_bytes;
-	err = posix_trace_eventid_open(arg, &id);
+	int err = posix_trace_eventid_open(arg, &id);
 	return err ? -err : (intptr_t)id;
 }
 
@@ -871,7 +869,6 @@ trace_event_id_t ts_target_id(struct ts_target *target, const char *name)
 static intptr_t do_fork(const void *arg, size_t arg_bytes)
 {
 	int ends[2];
-	pid_t pid;
 	(void)arg;
 	(void)arg_bytes;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) < 0)
@@ -879,7 +876,7 @@ static intptr_t do_fork(const void *arg, size_t arg_bytes)
 	fcntl(ends[0], F_SETFD, FD_CLOEXEC);
 	/* Its end would come as a zombie that nobody waits for. */
 	signal(SIGCHLD, SIG_IGN);
-	pid = fork();
+	pid_t pid = fork();
 	if (pid < 0)
 		return -errno;
 	if (pid == 0) {
@@ -896,10 +893,9 @@ static intptr_t do_fork(const void *arg, size_t arg_bytes)
 struct ts_target ts_target_fork_child(struct ts_target *target)
 {
 	struct ts_target child;
-	intptr_t result;
 
 	ts_target_call_begin(target, do_fork, NULL, 0);
-	result = target_result(target, &child.sock);
+	intptr_t result = target_result(target, &child.sock);
 	if (result < 0)
 		fail("fork in the target: %s", strerror((int)-result));
 	if (child.sock < 0)
@@ -928,11 +924,10 @@ static intptr_t do_nothing(const void *arg, size_t arg_bytes)
 
 void ts_target_exec(struct ts_target *target)
 {
-	intptr_t result;
 	ts_target_call_begin(target, do_exec, NULL, 0);
 	/* A failed exec answers itself; else the new image answers this one. */
 	ts_target_call_begin(target, do_nothing, NULL, 0);
-	result = target_result(target, NULL);
+	intptr_t result = target_result(target, NULL);
 	if (result)
 		fail("exec in the target: %s", strerror((int)result));
 }
@@ -1000,12 +995,11 @@ static int wait_for_end(pid_t pid)
 
 void ts_target_end(struct ts_target *target)
 {
-	int status;
 	/* Other targets may have copies of the descriptor. */
 	shutdown(target->sock, SHUT_RDWR);
 	close(target->sock);
 	target->sock = -1;
-	status = wait_for_end(target->pid);
+	int status = wait_for_end(target->pid);
 	if (status != -1 && (!WIFEXITED(status) || WEXITSTATUS(status)))
 		fail("target %d ended with wait status 0x%x", (int)target->pid,
 		     (unsigned int)status);
@@ -1149,10 +1143,8 @@ void ts_interrupt(long us)
 
 unsigned int ts_interrupt_end(void)
 {
-	unsigned int count;
-
 	SYS(timer_delete(alarm_timer));
-	count = (unsigned int)alarm_count;
+	unsigned int count = (unsigned int)alarm_count;
 	alarm_count = 0;
 	return count;
 }

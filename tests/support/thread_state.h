@@ -13,20 +13,17 @@
 static inline char thread_state(pid_t pid, pid_t tid)
 {
 	char path[80], text[512];
-	const char *state;
-	ssize_t got;
-	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return 'X';
-	got = read(fd, text, sizeof(text) - 1);
+	ssize_t got = read(fd, text, sizeof(text) - 1);
 	close(fd);
 	if (got <= 0)
 		return 'X';
 	text[got] = '\0';
-	state = strrchr(text, ')');
+	const char *state = strrchr(text, ')');
 	return state && state[1] ? state[2] : 'X';
 }
 

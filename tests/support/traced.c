@@ -131,10 +131,9 @@ static void emit_all(long thread_count)
 static void emit_in_child(long thread_count)
 {
 	int status;
-	pid_t pid;
 
 	fflush(stdout);
-	pid = fork();
+	pid_t pid = fork();
 	if (pid < 0)
 		fail("fork");
 	if (!pid) {

@@ -377,8 +377,7 @@ TEST(the_identifier_is_judged_before_the_arguments, "ERRORS-02 EVENTID-25", NEED
 }
 
 TEST(null_pointers_of_stream_functions_are_einval,
-     "ERRORS-10 GETNEXT-25 STATUS-26 FILTER-16 ATTRGET-05 EVENTID-28 EVENTLIST-14 OPEN-17 "
-     "CREATE-21",
+     "ERRORS-10 GETNEXT-25 STATUS-26 FILTER-16 ATTRGET-05 EVENTID-28 EVENTLIST-14 OPEN-17 CREATE-21",
      NEEDS_KEEPER)
 {
 	trace_attr_t attr = small_attr(), with_log = append_attr();

@@ -51,11 +51,9 @@ static struct usage current_usage(void)
 
 static void check_usage(const struct usage *before)
 {
-	struct usage now;
-
 	/* One that was joined may be there for a moment more. */
 	CHECK_EVENTUALLY(current_usage().threads <= before->threads);
-	now = current_usage();
+	struct usage now = current_usage();
 	CHECK_EQ(now.descriptors, before->descriptors);
 	CHECK_LE(now.mappings, before->mappings + MAPPINGS_TOLERANCE);
 	CHECK_EQ(now.objects, before->objects);
@@ -64,11 +62,10 @@ static void check_usage(const struct usage *before)
 /* Runs so many cycles; the first ones warm up. */
 static void run_cycles(void (*cycle)(int number), int count)
 {
-	struct usage before;
 	int i = 0;
 	for (; i < 20; i++)
 		cycle(i);
-	before = current_usage();
+	struct usage before = current_usage();
 	for (; i < count; i++)
 		cycle(i);
 	check_usage(&before);

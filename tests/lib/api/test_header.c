@@ -75,8 +75,7 @@ TEST(status_info_has_its_members, "HDR-08 HDR-09")
 	CHECK_EQ(sizeof(status), 7 * sizeof(int));
 }
 
-TEST(values_of_one_kind_differ, "HDR-10 HDR-11 HDR-12 HDR-13 HDR-14 HDR-15 HDR-16 HDR-17 "
-				"HDR-18")
+TEST(values_of_one_kind_differ, "HDR-10 HDR-11 HDR-12 HDR-13 HDR-14 HDR-15 HDR-16 HDR-17 HDR-18")
 {
 	CHECK_NE(POSIX_TRACE_RUNNING, POSIX_TRACE_SUSPENDED);
 	CHECK_NE(POSIX_TRACE_FULL, POSIX_TRACE_NOT_FULL);

@@ -102,19 +102,17 @@ TEST(the_keeper_and_the_log_are_told, "GEN-09", NEEDS_KEEPER)
 			 !stream.pt_is_kept);
 	CHECK_OK(posix_trace_shutdown(trace));
 	unlink(path);
-	close(fd);
 }
 
 TEST(a_program_without_the_library_is_told_from_one_with_it, "GEN-09")
 {
 	int ends[2], exec[2], status;
 	trace_id_t trace;
-	pid_t child;
 	char byte;
 
 	CHECK_EQ(pipe(ends), 0);
 	CHECK_EQ(pipe2(exec, O_CLOEXEC), 0);
-	child = fork();
+	pid_t child = fork();
 	if (!child) {
 		dup2(ends[0], 0);
 		close(ends[1]);
@@ -142,13 +140,12 @@ TEST(looking_makes_nothing, "GEN-09")
 {
 	char path[64];
 	struct stat st;
-	pid_t child;
 	int status;
 
 	if (!private_user_is_on())
 		SKIP("the directory is shared");
 	private_user_dir(path);
-	child = fork();
+	pid_t child = fork();
 	if (!child) {
 		/* Its own page is gone with this, and so is all else. */
 		private_user_clean(geteuid());
@@ -165,13 +162,12 @@ TEST(the_system_and_how_many_streams_there_are, "GEN-09")
 {
 	trace_event_id_t id;
 	trace_id_t trace;
-	unsigned int before;
 
 	/* Makes the directory, which another case may have removed. */
 	CHECK_OK(posix_trace_eventid_open("name", &id));
 	CHECK_OK(posixtrace_get_system(&machine, sizeof(machine)));
 	CHECK_EQ(machine.pt_directory_error, 0);
-	before = machine.pt_streams;
+	unsigned int before = machine.pt_streams;
 	CHECK_OK(posix_trace_create(0, NULL, &trace));
 	CHECK_OK(posixtrace_get_system(&machine, sizeof(machine)));
 	if (private_user_is_on())

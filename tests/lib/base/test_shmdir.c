@@ -36,16 +36,15 @@ static int make_object(int dirfd, char name[PTRC_SHMDIR_NAME_BYTES], uint64_t si
 
 TEST(directory_belongs_to_its_user_alone, "GEN-05 GEN-06")
 {
-	int dirfd = open_dir();
 	struct stat st;
 	char path[64];
 
+	open_dir();
 	private_user_dir(path);
 	CHECK_SYS(stat(path, &st));
 	CHECK(S_ISDIR(st.st_mode));
 	CHECK_EQ(st.st_mode & 0777, 0700);
 	CHECK_EQ(st.st_uid, geteuid());
-	close(dirfd);
 }
 
 TEST(directory_is_right_whatever_the_umask, "GEN-06")
@@ -97,7 +96,6 @@ TEST(directory_that_others_may_enter_is_refused, "CREATE-14 GEN-06")
 	CHECK_SYS(chmod(path, 0701));
 	CHECK_EQ(ptrc_shmdir_open(geteuid(), false, &dirfd), EPERM);
 	CHECK_SYS(chmod(path, 0700));
-	close(open_dir());
 }
 
 TEST(squatted_directory_is_refused, "CREATE-14 GEN-06")
@@ -174,9 +172,10 @@ TEST(objects_are_checked_before_use, "GEN-06")
 {
 	int dirfd = open_dir();
 	char name[PTRC_SHMDIR_NAME_BYTES], other[PTRC_SHMDIR_NAME_BYTES];
-	int fd = make_object(dirfd, name, 8192), again;
 	uint64_t size;
+	int again;
 
+	make_object(dirfd, name, 8192);
 	CHECK_EQ(ptrc_shmdir_create_object(dirfd, name, geteuid(), 1, 1, &again), EEXIST);
 	CHECK_OK(ptrc_shmdir_open_object(dirfd, name, geteuid(), &again, &size));
 	CHECK_EQ(size, 8192);
@@ -196,7 +195,6 @@ TEST(objects_are_checked_before_use, "GEN-06")
 	CHECK_EQ(ptrc_shmdir_open_object(dirfd, other, geteuid(), &again, &size), EPERM);
 	CHECK_SYS(unlinkat(dirfd, other, AT_REMOVEDIR));
 	CHECK_SYS(unlinkat(dirfd, name, 0));
-	close(fd);
 }
 
 TEST(object_is_made_once, "GEN-05 GEN-06")
@@ -235,7 +233,6 @@ TEST(object_is_made_once, "GEN-05 GEN-06")
 	CHECK_EQ(ptrc_shmdir_make_object(dirfd, other, &again, &size), EEXIST);
 	CHECK_SYS(unlinkat(dirfd, other, 0));
 	CHECK_SYS(unlinkat(dirfd, name, 0));
-	close(fd);
 }
 
 TEST(names_of_objects_read_back, "GEN-05")

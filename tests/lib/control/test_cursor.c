@@ -59,16 +59,14 @@ TEST(cursors_take_nothing_away_from_each_other_and_from_who_reads, "")
 	trace_id_t trid = ts_create_running(0, NULL);
 	trace_event_id_t id = ts_id("event");
 	struct posixtrace_cursor *first = open_cursor(trid, 0);
-	struct posixtrace_cursor *second;
-	struct ts_events all;
 
 	emit(id, 0, 10);
 	CHECK_EQ(read_numbers(first, 0), 10u);
-	second = open_cursor(trid, 0);
+	struct posixtrace_cursor *second = open_cursor(trid, 0);
 	emit(id, 10, 30);
 	CHECK_EQ(read_numbers(second, 0), 30u);
 	CHECK_EQ(read_numbers(first, 10), 30u);
-	all = ts_read_all(trid);
+	struct ts_events all = ts_read_all(trid);
 	/* START is among them. */
 	CHECK_EQ(all.count, 31u);
 	CHECK_EQ(missed(first), 0u);
@@ -95,11 +93,10 @@ TEST(a_snapshot_ends_with_what_was_there, "")
 {
 	trace_id_t trid = ts_create_running(0, NULL);
 	trace_event_id_t id = ts_id("event");
-	struct posixtrace_cursor *snapshot, *follower;
 
 	emit(id, 0, 10);
-	snapshot = open_cursor(trid, POSIXTRACE_CURSOR_SNAPSHOT);
-	follower = open_cursor(trid, 0);
+	struct posixtrace_cursor *snapshot = open_cursor(trid, POSIXTRACE_CURSOR_SNAPSHOT);
+	struct posixtrace_cursor *follower = open_cursor(trid, 0);
 	emit(id, 10, 20);
 	CHECK_EQ(read_numbers(snapshot, 0), 10u);
 	CHECK_EQ(read_numbers(snapshot, 10), 10u);
@@ -133,7 +130,6 @@ TEST(what_was_overwritten_before_a_cursor_came_is_told_and_counted, "")
 	trace_event_id_t id = ts_id("event");
 	struct posixtrace_cursor *slow = open_cursor(trid, 0);
 	struct posixtrace_cursor *fast = open_cursor(trid, 0);
-	struct posixtrace_cursor *late;
 	unsigned long read = 0, quick = 0;
 	unsigned gaps;
 
@@ -153,7 +149,7 @@ TEST(what_was_overwritten_before_a_cursor_came_is_told_and_counted, "")
 	CHECK(missed(slow) > 0);
 	CHECK_EQ(read + missed(slow), EVENTS + 1ul);
 	/* What was lost before is nothing that a new one has missed, and only a snapshot tells it. */
-	late = open_cursor(trid, 0);
+	struct posixtrace_cursor *late = open_cursor(trid, 0);
 	CHECK(count_events(late, &gaps) > 0);
 	CHECK_EQ(gaps, 0u);
 	CHECK_EQ(missed(late), 0u);
@@ -246,10 +242,9 @@ TEST(a_snapshot_of_a_stream_that_is_overwritten_stays_when_the_stream_is_cleared
 {
 	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, 64 * KIB, 0);
 	trace_event_id_t id = ts_id("event");
-	struct posixtrace_cursor *snapshot;
 
 	emit(id, 0, 100);
-	snapshot = open_cursor(trid, POSIXTRACE_CURSOR_SNAPSHOT);
+	struct posixtrace_cursor *snapshot = open_cursor(trid, POSIXTRACE_CURSOR_SNAPSHOT);
 	CHECK_OK(posix_trace_clear(trid));
 	emit(id, 100, 5000);
 	CHECK_EQ(read_numbers(snapshot, 0), 100u);

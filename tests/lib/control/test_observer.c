@@ -71,7 +71,6 @@ TEST(what_was_observed_stands_where_it_was, "", NEEDS_KEEPER)
 	trace_id_t trid = ts_create_log(getpid(), &attr, fd);
 	struct posixtrace_observer *observer = open_observer(trid);
 	trace_event_id_t mine = ts_id("mine"), other = type(observer, "other");
-	struct ts_events all;
 	int64_t between[3];
 	size_t next = 0;
 
@@ -88,7 +87,7 @@ TEST(what_was_observed_stands_where_it_was, "", NEEDS_KEEPER)
 		observe(observer, other, between[i], 2 * i + 1);
 	posixtrace_observer_close(observer);
 	ts_shutdown(trid);
-	all = ts_log_events(fd);
+	struct ts_events all = ts_log_events(fd);
 	ts_expect_sorted(&all);
 	for (size_t i = 0; i < all.count; i++) {
 		const struct posix_trace_event_info *info = &all.at[i].info;
@@ -112,7 +111,6 @@ TEST(what_was_observed_has_its_time, "")
 	struct posixtrace_observer *observer = open_observer(trid);
 	trace_event_id_t id = type(observer, "other");
 	int64_t offset = 0, window = INT64_MAX, at[20], error;
-	struct ts_events all;
 
 	/* How far the clocks are apart, by the readings that are closest together. */
 	for (int i = 0; i < 1000; i++) {
@@ -130,7 +128,7 @@ TEST(what_was_observed_has_its_time, "")
 	}
 	for (uint32_t i = 0; i < 20; i++)
 		observe(observer, id, at[i], i);
-	all = ts_read_all(trid);
+	struct ts_events all = ts_read_all(trid);
 	ts_expect_numbers(&all, id, 0, 19);
 	for (size_t i = 0, n = 0; i < all.count; i++) {
 		if (all.at[i].info.posix_event_id != id)
@@ -147,14 +145,13 @@ TEST(time_does_not_go_backwards_for_an_observer, "")
 	struct posixtrace_observer *observer = open_observer(trid);
 	trace_event_id_t id = type(observer, "other");
 	int64_t now = now_ns();
-	struct ts_events all;
 
 	observe(observer, id, now, 0);
 	observe(observer, id, now - 1000000, 1);
 	/* Nothing has been observed that is still to come. */
 	observe(observer, id, now + INT64_C(3600000000000), 2);
 	observe(observer, id, -5, 3);
-	all = ts_read_all(trid);
+	struct ts_events all = ts_read_all(trid);
 	ts_expect_numbers(&all, id, 0, 3);
 	ts_expect_sorted(&all);
 	CHECK(ts_time_ns(&all.at[all.count - 1].info.posix_timestamp) <=
@@ -171,7 +168,6 @@ TEST(filter_and_patterns_hold_for_what_was_observed, "")
 	struct posixtrace_observer *observer = open_observer(trid);
 	trace_event_id_t a = type(observer, "a"), b = type(observer, "b"), c = type(observer, "c");
 	trace_event_set_t set = ts_set(c, 0);
-	struct ts_events all;
 
 	/* Nobody records into a stream that does not run. */
 	observe(observer, a, now_ns(), 0);
@@ -183,7 +179,7 @@ TEST(filter_and_patterns_hold_for_what_was_observed, "")
 	observe(observer, c, now_ns(), 1);
 	ts_stop(trid);
 	observe(observer, a, now_ns(), 2);
-	all = ts_read_all(trid);
+	struct ts_events all = ts_read_all(trid);
 	ts_expect_numbers(&all, a, 1, 1);
 	CHECK_EQ(ts_count(&all, b), 0);
 	CHECK_EQ(ts_count(&all, c), 0);
@@ -197,11 +193,10 @@ TEST(what_finds_no_room_is_lost_and_counted, "")
 	struct posixtrace_observer *observer = open_observer(trid);
 	trace_event_id_t id = type(observer, "other");
 	uint32_t count = 20000;
-	struct ts_events all;
 
 	for (uint32_t i = 0; i < count; i++)
 		observe(observer, id, now_ns(), i);
-	all = ts_read_all(trid);
+	struct ts_events all = ts_read_all(trid);
 	CHECK_EQ(ts_count(&all, id) + lost_events(trid), count);
 	CHECK(lost_events(trid) > 0);
 	CHECK_OK(posixtrace_observer_add(observer, NULL, 0, 17));
@@ -216,13 +211,12 @@ TEST(a_ring_keeps_the_newest_of_what_was_observed, "")
 	struct posixtrace_observer *observer = open_observer(trid);
 	trace_event_id_t id = type(observer, "other"), mine = ts_id("mine");
 	uint32_t count = 30000;
-	struct ts_events all;
 
 	for (uint32_t i = 0; i < count; i++) {
 		ts_emit(mine, i);
 		observe(observer, id, now_ns(), i);
 	}
-	all = ts_read_all(trid);
+	struct ts_events all = ts_read_all(trid);
 	CHECK(ts_count(&all, id) > 100 && ts_count(&all, id) < count);
 	CHECK_EQ(ts_number(&all.at[all.count - 1]), count - 1);
 	ts_expect_sorted(&all);
@@ -234,12 +228,11 @@ TEST(a_clear_is_no_hindrance, "")
 	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
 	struct posixtrace_observer *observer = open_observer(trid);
 	trace_event_id_t id = type(observer, "other");
-	struct ts_events all;
 
 	observe(observer, id, now_ns(), 0);
 	ts_clear(trid);
 	observe(observer, id, now_ns(), 1);
-	all = ts_read_all(trid);
+	struct ts_events all = ts_read_all(trid);
 	ts_expect_numbers(&all, id, 1, 1);
 	posixtrace_observer_close(observer);
 }
@@ -353,7 +346,6 @@ TEST(a_log_tells_of_a_process_that_was_observed, "", NEEDS_KEEPER)
 	struct posixtrace_log_mapping m;
 	int64_t start = now_ns();
 	unsigned long index = 0;
-	struct ts_events all;
 
 	p.pp_start = p.pp_from = event.po_time = time_of(start);
 	ts_start(trid);
@@ -376,7 +368,7 @@ TEST(a_log_tells_of_a_process_that_was_observed, "", NEEDS_KEEPER)
 	CHECK_OK(posixtrace_get_log_mapping(log, index, 1, &m, sizeof(m)));
 	CHECK(is_text(m.pm_path, m.pm_path_size, "[vdso]"));
 	/* It is nothing that a reader would get as an event. */
-	all = ts_read_log(log);
+	struct ts_events all = ts_read_log(log);
 	CHECK_EQ(ts_count(&all, id), 1);
 	for (size_t i = 0; i < all.count; i++)
 		CHECK(all.at[i].info.posix_event_id != POSIX_TRACE_UNNAMED_USEREVENT);
@@ -394,7 +386,6 @@ TEST(what_was_observed_stands_above_a_look_that_came_too_late, "", NEEDS_KEEPER)
 	struct posixtrace_observer *observer = open_observer(trid);
 	struct posixtrace_observed event = {.po_pid = gone, .po_tid = gone};
 	unsigned long index = 0;
-	struct ts_events all;
 	int seen = 0;
 
 	p.pp_start = p.pp_from = time_of(now_ns());
@@ -408,7 +399,7 @@ TEST(what_was_observed_stands_above_a_look_that_came_too_late, "", NEEDS_KEEPER)
 	posixtrace_observer_close(observer);
 	ts_shutdown(trid);
 	log = ts_open_log(fd);
-	all = ts_read_log(log);
+	struct ts_events all = ts_read_log(log);
 	for (size_t i = 0; i < all.count; i++) {
 		const struct posix_trace_event_info *e = &all.at[i].info;
 
@@ -442,13 +433,11 @@ TEST(what_is_told_of_a_process_is_cut_to_what_fits, "", NEEDS_KEEPER)
 					   .pp_mapping_count = 1000};
 	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0);
 	int fd = ts_temp_file();
-	struct posixtrace_observer *observer;
 	unsigned long index = 0;
-	trace_id_t trid, log;
 
 	CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, 6000));
-	trid = ts_create_log(getpid(), &attr, fd);
-	observer = open_observer(trid);
+	trace_id_t trid = ts_create_log(getpid(), &attr, fd);
+	struct posixtrace_observer *observer = open_observer(trid);
 	memset(text, 'x', sizeof(text));
 	for (size_t i = 0; i < 1000; i++)
 		mappings[i] = (struct posixtrace_log_mapping){
@@ -457,7 +446,7 @@ TEST(what_is_told_of_a_process_is_cut_to_what_fits, "", NEEDS_KEEPER)
 	CHECK_OK(posixtrace_observer_add_process(observer, &p, mappings));
 	posixtrace_observer_close(observer);
 	ts_shutdown(trid);
-	log = ts_open_log(fd);
+	trace_id_t log = ts_open_log(fd);
 	p = find_process(log, p.pp_pid, &index);
 	CHECK_EQ(p.pp_name_size, 15);
 	CHECK(p.pp_command_line_size == 4096 && p.pp_is_command_line_cut);
@@ -503,7 +492,6 @@ TEST(each_program_of_a_process_counts_from_its_own_exec, "", NEEDS_KEEPER)
 	struct posixtrace_log_process p = {
 		.pp_pid = pid, .pp_is_known = 1, .pp_name = "sleep", .pp_name_size = 5};
 	unsigned long index, count = 0;
-	struct ts_events all;
 	int seen = 0;
 
 	p.pp_start = time_of(now_ns());
@@ -526,7 +514,7 @@ TEST(each_program_of_a_process_counts_from_its_own_exec, "", NEEDS_KEEPER)
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	log = ts_open_log(fd);
-	all = ts_read_log(log);
+	struct ts_events all = ts_read_log(log);
 	for (size_t i = 0; i < all.count; i++) {
 		const struct posix_trace_event_info *e = &all.at[i].info;
 

@@ -459,10 +459,10 @@ static pid_t find_keeper(void)
 
 	while (proc && !found && (entry = readdir(proc))) {
 		char path[300], program[64];
-		ssize_t n;
 
 		snprintf(path, sizeof(path), "/proc/%s/exe", entry->d_name);
-		n = atoi(entry->d_name) > 1 ? readlink(path, program, sizeof(program) - 1) : -1;
+		ssize_t n =
+			atoi(entry->d_name) > 1 ? readlink(path, program, sizeof(program) - 1) : -1;
 		if (n < 7)
 			continue;
 		program[n] = '\0';
@@ -570,7 +570,6 @@ static pid_t begin_reader(void)
 			NULL};
 	struct posix_trace_status_info status;
 	struct posixtrace_counts counts;
-	pid_t pid;
 
 	if (plan.mode == PLAIN)
 		return 0;
@@ -579,7 +578,7 @@ static pid_t begin_reader(void)
 		snprintf(output, sizeof(output), "%s/followed", directory);
 		return begin_program(argv, output);
 	}
-	pid = fork();
+	pid_t pid = fork();
 	if (!pid) {
 		while (!atomic_load(&shared->must_finish)) {
 			read_log(false, &status, &counts);
@@ -642,11 +641,10 @@ static void choose(uint64_t seed)
 	static const int logs[] = {POSIX_TRACE_APPEND, POSIX_TRACE_APPEND, POSIX_TRACE_LOOP,
 				   POSIX_TRACE_UNTIL_FULL};
 	static const unsigned int pauses[] = {0, 100, 1000};
-	bool has_log;
 
 	plan.random = payload_mix(seed + 1);
 	plan.mode = (enum mode)random_below(MODES);
-	has_log = plan.mode != PLAIN && plan.mode != SESSION_PLAIN;
+	bool has_log = plan.mode != PLAIN && plan.mode != SESSION_PLAIN;
 	plan.stream_policy = choose_policy(streams, has_log ? 3 : 2);
 	plan.log_policy = choose_policy(logs, 4);
 	plan.stream_size = (size_t)65536 << random_below(7);
@@ -725,10 +723,9 @@ static void create_once_more(void)
 {
 	trace_id_t trace;
 	trace_attr_t attr;
-	int error;
 
 	posix_trace_attr_init(&attr);
-	error = posix_trace_create(0, &attr, &trace);
+	int error = posix_trace_create(0, &attr, &trace);
 	if (error)
 		fail("the next create: %s", strerror(error));
 	else
@@ -804,7 +801,6 @@ static uint64_t check(void)
 {
 	struct posix_trace_status_info status = {0};
 	struct posixtrace_counts counts = {0};
-	int error;
 
 	create_once_more();
 	if (plan.mode == SESSION_WITH_LOG || plan.mode == SESSION_PLAIN)
@@ -813,7 +809,7 @@ static uint64_t check(void)
 		return 0;
 	if (plan.mode == PLAIN)
 		return is_controller_killed ? 0 : compare(atomic_load(&shared->told));
-	error = read_log(true, &status, &counts);
+	int error = read_log(true, &status, &counts);
 	if (error)
 		fail("the log: %s", strerror(error));
 	else if (!is_closed(&status))
@@ -841,14 +837,12 @@ static void map_shared(const char *path, bool is_new)
 
 static pid_t begin(char *self)
 {
-	pid_t target;
-
 	if (plan.mode == RUN) {
 		controller = begin_run(self);
 		WAIT_FOR(atomic_load(&shared->target_pids[0]) || is_gone(controller));
 		return 0;
 	}
-	target = fork();
+	pid_t target = fork();
 	if (!target)
 		_exit(be_target(plan.has_child, plan.threads));
 	WAIT_FOR(atomic_load(&shared->target_pids[0]));

@@ -97,18 +97,16 @@ static void check_kills(int stream_policy, int log_policy)
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	struct flusher f = {.trid = trid, .writer = &w};
-	struct ts_events events;
-	pthread_t thread;
 
 	w.flushed = &f.flushed;
 	ts_start(trid);
-	thread = ts_thread(write_numbers, &w);
+	pthread_t thread = ts_thread(write_numbers, &w);
 	kill_keepers(fd, &f);
 	w.is_over = true;
 	ts_join(thread);
 	ts_shutdown(trid);
 	expect_closed_log(fd);
-	events = ts_log_events(fd);
+	struct ts_events events = ts_log_events(fd);
 	ts_expect_sorted(&events);
 	ts_expect_numbers(&events, w.id, 0, w.count - 1);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_START), 1);
@@ -180,7 +178,6 @@ TEST(short_of_memory_the_keeper_flushes_in_small_parts, "LOG-13 LOG-19", NEEDS_K
 	uint32_t count = 0;
 	int fd = ts_temp_file();
 	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 32 * MIB, POSIX_TRACE_APPEND, 0, fd);
-	struct ts_events events;
 
 	ts_emit(id, count++);
 	ts_flush(trid);
@@ -195,10 +192,9 @@ TEST(short_of_memory_the_keeper_flushes_in_small_parts, "LOG-13 LOG-19", NEEDS_K
 	}
 	ts_shutdown(trid);
 	expect_closed_log(fd);
-	events = ts_log_events(fd);
+	struct ts_events events = ts_log_events(fd);
 	ts_expect_sorted(&events);
 	ts_expect_numbers(&events, id, 0, count - 1);
-	ts_events_free(&events);
 }
 
 TEST(failed_flushes_of_a_running_stream_lose_nothing, "LOG-25 LOG-19 LOG-22", NEEDS_KEEPER)
@@ -211,16 +207,12 @@ TEST(failed_flushes_of_a_running_stream_lose_nothing, "LOG-25 LOG-19 LOG-22", NE
 		int fd = ts_temp_file();
 		trace_id_t trid =
 			start_log(POSIX_TRACE_UNTIL_FULL, 8 * MIB, policies[i], 64 * MIB, fd);
-		struct ts_events events;
-		pthread_t thread;
 
-		thread = ts_thread(write_numbers, &w);
+		pthread_t thread = ts_thread(write_numbers, &w);
 		for (int k = 0; k < 20; k++) {
-			int err;
-
 			harness_sleep_ms(10);
 			limit_file_size((rlim_t)ts_file_size(fd));
-			err = posix_trace_flush(trid);
+			int err = posix_trace_flush(trid);
 			limit_file_size(RLIM_INFINITY);
 			CHECK_EQ(err, EFBIG);
 			if (k % 3 == 0)
@@ -229,7 +221,7 @@ TEST(failed_flushes_of_a_running_stream_lose_nothing, "LOG-25 LOG-19 LOG-22", NE
 		w.is_over = true;
 		ts_join(thread);
 		ts_shutdown(trid);
-		events = ts_log_events(fd);
+		struct ts_events events = ts_log_events(fd);
 		ts_expect_numbers(&events, w.id, 0, w.count - 1);
 		ts_events_free(&events);
 	}
@@ -240,7 +232,6 @@ TEST(killed_keepers_of_a_wrapped_ring, "LOG-30 LOG-32 LOG-39", NEEDS_KEEPER)
 	trace_event_id_t id = ts_id("number");
 	int fd = ts_temp_file();
 	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, MIB, POSIX_TRACE_LOOP, 64 * KIB, fd);
-	struct ts_events events, rest;
 	uint32_t next = 0, first;
 
 	for (int i = 0; i < 12; i++) {
@@ -250,10 +241,10 @@ TEST(killed_keepers_of_a_wrapped_ring, "LOG-30 LOG-32 LOG-39", NEEDS_KEEPER)
 		kill_keeper(trid);
 	}
 	ts_shutdown(trid);
-	events = ts_log_events(fd);
+	struct ts_events events = ts_log_events(fd);
 	CHECK_EQ(id_at(&events, 0), POSIX_TRACE_OVERFLOW);
 	CHECK_EQ(id_at(&events, 1), POSIX_TRACE_RESUME);
-	rest = without_markers(&events);
+	struct ts_events rest = without_markers(&events);
 	first = ts_number(&rest.at[2]);
 	CHECK_LE(first, next - 64 * KIB / 24 * 3 / 4);
 	ts_expect_numbers(&rest, id, first, next - 1);
@@ -281,11 +272,10 @@ static pid_t start_stuck_keeper(int ends[2])
 {
 	int ready[2];
 	char c;
-	pid_t pid, keeper;
 
 	open_pipe(ends, 0);
 	open_pipe(ready, 0);
-	pid = harness_fork();
+	pid_t pid = harness_fork();
 	if (pid == 0) {
 		trace_event_id_t id = ts_id("number");
 
@@ -298,7 +288,7 @@ static pid_t start_stuck_keeper(int ends[2])
 	}
 	CHECK_EQ(read(ready[0], &c, 1), 1);
 	close(ends[1]);
-	keeper = other_holder(ends[0], pid);
+	pid_t keeper = other_holder(ends[0], pid);
 	CHECK_GT(keeper, 0);
 	kill(pid, SIGKILL);
 	harness_reap(pid);
@@ -341,12 +331,11 @@ TEST(slow_reader_gets_everything_after_the_controllers_death, "EXIT-03 LOG-26 LO
 	int ends[2], fd = ts_temp_file();
 	trace_event_id_t id = ts_id("number");
 	struct drain drain = {.delay_us = 1000, .chunk = 4096};
-	struct ts_events events;
 
 	start_stuck_keeper(ends);
 	drain_start(&drain, ends[0], fd);
 	ts_join(drain.thread);
 	expect_closed_log(fd);
-	events = ts_log_events(fd);
+	struct ts_events events = ts_log_events(fd);
 	ts_expect_numbers(&events, id, 0, 9999);
 }

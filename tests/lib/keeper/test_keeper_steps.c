@@ -102,19 +102,17 @@ static void work(trace_id_t trid, int log_fd, bool is_flush, long last)
 {
 	struct ptrc_controller *c = ptrc_handle_get(trid, PTRC_HANDLE_ACTIVE, NULL);
 	struct ptrc_keeper_work k = {.names_fd = -1};
-	int stream_fd, names_fd, own_fd;
-	pid_t pid;
 
 	CHECK(c != NULL);
-	stream_fd = open_object('s', c->stream.header->id);
-	names_fd = open_object('n', c->stream.header->names_id);
+	int stream_fd = open_object('s', c->stream.header->id);
+	int names_fd = open_object('n', c->stream.header->names_id);
 	ptrc_handle_put(trid);
-	own_fd = ts_reopen(log_fd, O_RDWR | O_CLOEXEC);
+	int own_fd = ts_reopen(log_fd, O_RDWR | O_CLOEXEC);
 	k.stream_fd = stream_fd;
 	k.names_fd = names_fd;
 	k.log_fd = own_fd;
 	atomic_store(stores, 0);
-	pid = harness_fork();
+	pid_t pid = harness_fork();
 	if (pid == 0) {
 		CHECK_OK(ptrc_stream_map(stream_fd, PTRC_ROLE_KEEPER, &k.stream));
 		guard(&k.stream, last);
@@ -170,9 +168,6 @@ static long run_round(const struct plan *plan, long first, long second)
 {
 	trace_attr_t attr = plan->attr();
 	struct round r = {.id = ts_id("number"), .fd = ts_temp_file()};
-	struct posixtrace_counts counts;
-	struct ts_events events;
-	long count;
 
 	r.trid = ts_create_log(0, &attr, r.fd);
 	if (plan->is_exact) {
@@ -187,7 +182,7 @@ static long run_round(const struct plan *plan, long first, long second)
 	kill_keeper(r.trid);
 	plan->fill(&r);
 	work(r.trid, r.fd, true, first);
-	count = atomic_load(stores);
+	long count = atomic_load(stores);
 	if (plan->fill_again) {
 		plan->fill_again(&r);
 		r.has_more = true;
@@ -195,9 +190,9 @@ static long run_round(const struct plan *plan, long first, long second)
 	if (second != NEVER)
 		work(r.trid, r.fd, false, second);
 	plan->go_on(&r);
-	counts = counts_of(r.trid);
+	struct posixtrace_counts counts = counts_of(r.trid);
 	ts_shutdown(r.trid);
-	events = ts_log_events(r.fd);
+	struct ts_events events = ts_log_events(r.fd);
 	ts_expect_sorted(&events);
 	plan->check(&r, &events, counts);
 	ts_events_free(&events);
@@ -498,17 +493,15 @@ static void work_at_rotation(trace_id_t trid, int first_fd, long last)
 	struct ptrc_controller *c = ptrc_handle_get(trid, PTRC_HANDLE_ACTIVE, NULL);
 	struct ptrc_keeper_work k = {.log_fd = -1};
 	char base[PTRC_LOG_PATH_BYTES];
-	int own_fd;
-	pid_t pid;
 
 	CHECK(c != NULL);
 	k.stream_fd = open_object('s', c->stream.header->id);
 	k.names_fd = open_object('n', c->stream.header->names_id);
 	ptrc_handle_put(trid);
-	own_fd = ts_reopen(first_fd, O_RDWR | O_CLOEXEC);
+	int own_fd = ts_reopen(first_fd, O_RDWR | O_CLOEXEC);
 	k.log_fd = own_fd;
 	atomic_store(stores, 0);
-	pid = harness_fork();
+	pid_t pid = harness_fork();
 	if (pid == 0) {
 		CHECK_OK(ptrc_stream_map(k.stream_fd, PTRC_ROLE_KEEPER, &k.stream));
 		guard(&k.stream, last);
@@ -535,9 +528,7 @@ static long rotate_once(long last)
 	struct round r = {.id = ts_id("number")};
 	struct posixtrace_counts counts;
 	char path[256], member[300];
-	struct ts_events events;
 	trace_id_t log;
-	long count;
 
 	CHECK_OK(posixtrace_attr_setlogrotation(&attr, &rotation));
 	r.fd = ts_temp_named(path, sizeof(path));
@@ -548,14 +539,14 @@ static long rotate_once(long last)
 	kill_keeper(r.trid);
 	make(&r, 30, 200);
 	work_at_rotation(r.trid, r.fd, last);
-	count = atomic_load(stores);
+	long count = atomic_load(stores);
 	make(&r, 10, 200);
 	ts_flush(r.trid);
 	make(&r, 10, 200);
 	ts_shutdown(r.trid);
 
 	CHECK_OK(posixtrace_open_log(path, &log));
-	events = ts_read_log(log);
+	struct ts_events events = ts_read_log(log);
 	ts_expect_sorted(&events);
 	ts_expect_numbers(&events, r.id, 0, r.made - 1);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_OVERFLOW), 0);
@@ -567,11 +558,9 @@ static long rotate_once(long last)
 	ts_close_log(log);
 	/* No file is there that is not one of them, and each is closed. */
 	for (uint64_t i = 0;; i++) {
-		int fd;
-
 		snprintf(member, sizeof(member), i ? "%s.%06llu" : "%s", path,
 			 (unsigned long long)i);
-		fd = open(member, O_RDONLY | O_CLOEXEC);
+		int fd = open(member, O_RDONLY | O_CLOEXEC);
 		if (fd < 0) {
 			CHECK_EQ(i, counts.pt_files);
 			break;

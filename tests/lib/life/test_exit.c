@@ -348,9 +348,7 @@ TEST(keeper_ends_with_the_stream, "EXIT-03 GEN-05", NEEDS_KEEPER)
 	}
 }
 
-TEST(end_of_a_controller_shows_while_its_children_live,
-     "EXIT-01 EXIT-02 EXIT-03 FORK-11 "
-     "CREATE-12",
+TEST(end_of_a_controller_shows_while_its_children_live, "EXIT-01 EXIT-02 EXIT-03 FORK-11 CREATE-12",
      NEEDS_KEEPER)
 {
 	static const enum ending endings[] = {BY_EXIT, BY__EXIT, BY_KILL};
@@ -614,7 +612,6 @@ TEST(asking_for_the_status_replaces_a_keeper_that_was_killed, "EXIT-03 POLICY-22
 	trace_attr_t attr = append_attr(64 * KIB);
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = ts_create_log(0, &attr, fd);
-	pid_t keeper;
 
 	ts_start(trid);
 	emit_run(id, 0, 50, 40);
@@ -622,7 +619,7 @@ TEST(asking_for_the_status_replaces_a_keeper_that_was_killed, "EXIT-03 POLICY-22
 	emit_run(id, 50, 100, 40);
 	/* The stream flushes by itself again, with no call that would ask for it. */
 	(void)ts_status(trid);
-	keeper = other_holder(fd, getppid());
+	pid_t keeper = other_holder(fd, getppid());
 	CHECK_GT(keeper, 0);
 	CHECK(!process_is_gone(keeper));
 	ts_shutdown(trid);

@@ -63,9 +63,7 @@ static struct posixtrace_counts log_counts(int fd)
  */
 
 TEST(logged_stream_is_born_like_a_plain_one,
-     "LOG-01 CREATE-01 CREATE-03 CREATE-04 CREATE-05 "
-     "CREATE-06 STATUS-10 STATUS-18",
-     NEEDS_KEEPER)
+     "LOG-01 CREATE-01 CREATE-03 CREATE-04 CREATE-05 CREATE-06 STATUS-10 STATUS-18", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_attr_t attr = log_attr(0, 64 * KIB, POSIX_TRACE_APPEND, 0), got;
@@ -843,9 +841,7 @@ TEST(log_that_goes_on_is_not_given_up, "", NEEDS_KEEPER)
 }
 
 TEST(flushed_room_can_be_used_again,
-     "LOG-18 POLICY-18 POLICY-19 POLICY-20 POLICY-21 "
-     "SYSEVENT-14 GETNEXT-31",
-     NEEDS_KEEPER)
+     "LOG-18 POLICY-18 POLICY-19 POLICY-20 POLICY-21 SYSEVENT-14 GETNEXT-31", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
@@ -1216,9 +1212,7 @@ static trace_id_t fill_until_full_log(int fd, size_t log_bytes, uint32_t *number
 }
 
 TEST(until_full_log_keeps_the_oldest,
-     "LOG-27 LOG-28 LOG-29 SIZE-20 STATUS-18 STATUS-19 "
-     "SYSEVENT-24",
-     NEEDS_KEEPER)
+     "LOG-27 LOG-28 LOG-29 SIZE-20 STATUS-18 STATUS-19 SYSEVENT-24", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	uint32_t number, first, end;
@@ -1319,8 +1313,7 @@ TEST(until_full_log_not_full_ends_with_the_last_stop, "LOG-28 SHUTDOWN-09 SYSEVE
 }
 
 TEST(loop_log_keeps_the_newest,
-     "LOG-30 LOG-31 LOG-32 LOG-33 SIZE-20 STATUS-18 STATUS-19 "
-     "STATUS-24 SYSEVENT-16 OPEN-06",
+     "LOG-30 LOG-31 LOG-32 LOG-33 SIZE-20 STATUS-18 STATUS-19 STATUS-24 SYSEVENT-16 OPEN-06",
      NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
@@ -1328,7 +1321,6 @@ TEST(loop_log_keeps_the_newest,
 	trace_id_t trid =
 		start_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_LOOP, 128 * KIB, fd);
 	uint32_t number = 0;
-	struct posix_trace_status_info status;
 
 	/* The first event that will be overwritten. */
 	struct ts_event start = ts_expect(trid, POSIX_TRACE_START);
@@ -1339,7 +1331,7 @@ TEST(loop_log_keeps_the_newest,
 		CHECK_LE(ts_file_size(fd), (off_t)(128 * KIB + LOG_EXTRAS_BYTES));
 		CHECK_LE(counts_of(trid).pt_log_bytes, 128 * KIB);
 	}
-	status = ts_status(trid);
+	struct posix_trace_status_info status = ts_status(trid);
 	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_RUNNING);
 	CHECK_EQ(status.posix_log_full_status, POSIX_TRACE_FULL);
 	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_OVERRUN);
@@ -1708,9 +1700,7 @@ TEST(writing_marks_the_file_times, "LOG-40", NEEDS_KEEPER)
 }
 
 TEST(loss_in_a_loop_stream_shows_in_the_log,
-     "LOG-43 SYSEVENT-15 SYSEVENT-16 SYSEVENT-17 "
-     "SYSEVENT-18 STATUS-11",
-     NEEDS_KEEPER)
+     "LOG-43 SYSEVENT-15 SYSEVENT-16 SYSEVENT-17 SYSEVENT-18 STATUS-11", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
@@ -1829,7 +1819,6 @@ TEST(truncated_log_is_told, "LOG-24 STATUS-17", NEEDS_KEEPER)
 
 	for (size_t i = 0; i < 9; i++) {
 		int fd = ts_temp_file();
-		off_t size;
 		trace_id_t log;
 		trace_attr_t attr =
 			log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, policies[i % 3], 64 * KIB);
@@ -1840,7 +1829,7 @@ TEST(truncated_log_is_told, "LOG-24 STATUS-17", NEEDS_KEEPER)
 		ts_flush(trid);
 		emit_run(id, 100, 200, 100);
 		ts_flush(trid);
-		size = ts_file_size(fd);
+		off_t size = ts_file_size(fd);
 		if (i < 3)
 			CHECK_SYS(ftruncate(fd, size - 1000));
 		else if (i < 6)
@@ -2092,10 +2081,9 @@ TEST(flush_stream_that_overruns_stops_and_restarts_itself,
 	/* Nobody reads: the keeper is stuck, the stream fills up. */
 	uint32_t number = ts_flood(64 * KIB, id, 100, 0);
 	CHECK_EVENTUALLY(ts_status(trid).posix_stream_flush_status == POSIX_TRACE_FLUSHING);
-	struct posix_trace_status_info status;
 	/* Room may have come free between the two. */
 	number = ts_flood(64 * KIB, id, 100, number);
-	status = ts_status(trid);
+	struct posix_trace_status_info status = ts_status(trid);
 	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_SUSPENDED);
 	CHECK_EQ(status.posix_stream_full_status, POSIX_TRACE_FULL);
 	CHECK_EQ(status.posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
@@ -2179,9 +2167,8 @@ TEST(idle_flush_stream_leaves_its_log_alone, "POLICY-24", NEEDS_KEEPER)
 	emit_run(id, 0, 10, 100);
 	CHECK_EVENTUALLY(count_so_far(fd, id) == 10);
 	/* What its markers cause comes at the keeper's next look. */
-	pid_t keeper;
 	off_t size;
-	keeper = keeper_of(trid);
+	pid_t keeper = keeper_of(trid);
 	do {
 		size = ts_file_size(fd);
 		ts_wait_turns(keeper, 2);
@@ -2247,9 +2234,7 @@ TEST(logged_stream_flushes_itself_by_default, "POLICY-09 POLICY-22", NEEDS_KEEPE
  */
 
 TEST(each_flush_has_its_pair_of_markers,
-     "SYSEVENT-06 SYSEVENT-07 SYSEVENT-10 SYSEVENT-21 "
-     "SYSEVENT-23 SYSEVENT-24",
-     NEEDS_KEEPER)
+     "SYSEVENT-06 SYSEVENT-07 SYSEVENT-10 SYSEVENT-21 SYSEVENT-23 SYSEVENT-24", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
@@ -2526,7 +2511,6 @@ TEST(without_descriptors_the_log_is_dealt_with_all_the_same,
 	struct ts_events events = ts_log_events(fd);
 	ts_expect_numbers(&events, id, 100, 199);
 	expect_closed_log(fd);
-	close(fd);
 }
 
 TEST(many_logs_at_a_time_keep_apart, "CREATE-07 CREATE-26 LOG-19", NEEDS_KEEPER)

@@ -78,15 +78,13 @@ static int make_source(void)
 {
 	int fd = ts_temp_file();
 	trace_attr_t attr = ts_attr(POSIX_TRACE_FLUSH, 8 << 20, 100);
-	trace_id_t trid;
 	trace_event_id_t ids[3];
-	trace_event_set_t set;
 	pthread_t threads[8];
 
 	ids[0] = ts_id("first");
 	ids[1] = ts_id("second");
 	ids[2] = ts_id("third");
-	trid = ts_create_log(getpid(), &attr, fd);
+	trace_id_t trid = ts_create_log(getpid(), &attr, fd);
 	ts_start(trid);
 	for (uint32_t i = 0; i < 10; i++)
 		ts_emit(ids[i % 3], i);
@@ -94,7 +92,7 @@ static int make_source(void)
 		CHECK_OK(pthread_create(&threads[i], NULL, emit, (void *)i));
 	for (int i = 0; i < 8; i++)
 		CHECK_OK(pthread_join(threads[i], NULL));
-	set = ts_set(ids[0], 0);
+	trace_event_set_t set = ts_set(ids[0], 0);
 	ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
 	for (uint32_t i = 0; i < 10; i++)
 		ts_emit(ids[i % 3], i);
@@ -150,11 +148,10 @@ TEST(events_of_a_log_are_those_of_its_copy, "", NEEDS_KEEPER)
 	int from = make_source(), to = ts_temp_file();
 	struct posixtrace_log *log = begin(to);
 	size_t count = copy(from, log), cut = 0;
-	struct ts_events a, b;
 
 	CHECK_OK(posixtrace_log_close(log, NULL));
-	a = ts_log_events(from);
-	b = ts_log_events(to);
+	struct ts_events a = ts_log_events(from);
+	struct ts_events b = ts_log_events(to);
 	CHECK_EQ(a.count, count);
 	CHECK(a.count > 24000);
 	CHECK_EQ(b.count, a.count);
@@ -182,7 +179,6 @@ TEST(the_order_is_that_of_adding, "")
 	int fd = ts_temp_file();
 	struct posixtrace_log *log = begin(fd);
 	trace_event_id_t ids[2];
-	trace_id_t trid;
 	struct posixtrace_block *block;
 	uint32_t number = 0;
 	int64_t ns = 0;
@@ -200,7 +196,7 @@ TEST(the_order_is_that_of_adding, "")
 		add(log, event(ids[i % 2], ns, of_thread[i], &i, sizeof(i)));
 	}
 	CHECK_OK(posixtrace_log_close(log, NULL));
-	trid = ts_open_log(fd);
+	trace_id_t trid = ts_open_log(fd);
 	for (;;) {
 		CHECK_OK(posixtrace_getnext_block(trid, &block));
 		if (!block)
@@ -237,12 +233,11 @@ TEST(system_events_of_one_time_keep_their_order, "")
 	enum { COUNT = sizeof(order) / sizeof(*order) };
 	int fd = ts_temp_file();
 	struct posixtrace_log *log = begin(fd);
-	struct ts_events all;
 
 	for (size_t i = 0; i < COUNT; i++)
 		add(log, event(order[i], 5, (int)(i % 3), "data", 4));
 	CHECK_OK(posixtrace_log_close(log, NULL));
-	all = ts_log_events(fd);
+	struct ts_events all = ts_log_events(fd);
 	CHECK_EQ(all.count, COUNT);
 	for (size_t i = 0; i < COUNT; i++)
 		CHECK_EQ(all.at[i].info.posix_event_id, order[i]);
@@ -253,7 +248,6 @@ TEST(events_in_a_gap_are_left_out, "")
 	int fd = ts_temp_file();
 	struct posixtrace_log *log = begin(fd);
 	trace_event_id_t id = type(log, "a");
-	struct ts_events all;
 
 	add(log, event(id, 1, 0, NULL, 0));
 	add(log, event(POSIX_TRACE_OVERFLOW, 2, 0, NULL, 0));
@@ -261,7 +255,7 @@ TEST(events_in_a_gap_are_left_out, "")
 	add(log, event(POSIX_TRACE_RESUME, 4, 0, NULL, 0));
 	add(log, event(id, 5, 0, NULL, 0));
 	CHECK_OK(posixtrace_log_close(log, NULL));
-	all = ts_log_events(fd);
+	struct ts_events all = ts_log_events(fd);
 	ts_expect_ids(&all, id, POSIX_TRACE_OVERFLOW, POSIX_TRACE_RESUME, id, 0);
 }
 
@@ -272,7 +266,6 @@ TEST(a_filter_leaves_nothing_out, "")
 	struct posixtrace_log *log = begin(fd);
 	trace_event_id_t a = type(log, "a"), b = type(log, "b");
 	trace_event_set_t sets[2];
-	struct ts_events all;
 
 	sets[0] = ts_set(a, POSIX_TRACE_START, POSIX_TRACE_STOP, 0);
 	sets[1] = ts_set(b, POSIX_TRACE_FILTER, 0);
@@ -283,7 +276,7 @@ TEST(a_filter_leaves_nothing_out, "")
 	add(log, event(b, 3, 0, NULL, 0));
 	add(log, event(b, 4, 1, NULL, 0));
 	CHECK_OK(posixtrace_log_close(log, NULL));
-	all = ts_log_events(fd);
+	struct ts_events all = ts_log_events(fd);
 	ts_expect_ids(&all, POSIX_TRACE_START, a, POSIX_TRACE_STOP, POSIX_TRACE_FILTER, b, b, 0);
 	CHECK_EQ(all.at[0].len, sizeof(sets[0]));
 	CHECK_EQ(memcmp(all.at[3].data, sets, sizeof(sets)), 0);
@@ -299,14 +292,13 @@ TEST(a_log_has_the_attributes_that_were_given, "")
 	char name[TRACE_NAME_MAX + 1];
 	int fd = ts_temp_file(), policy;
 	size_t size;
-	trace_id_t trid;
 
 	CHECK_OK(posix_trace_attr_setname(&attr, "copied"));
 	/* A longer log was there. */
 	CHECK_SYS(ftruncate(fd, 100000));
 	CHECK_OK(posixtrace_log_create(fd, &attr, &created, &log));
 	/* It is read before it is closed, too, and has no end then. */
-	trid = ts_open_log(fd);
+	trace_id_t trid = ts_open_log(fd);
 	CHECK_OK(posix_trace_get_attr(trid, &seen));
 	CHECK_OK(posix_trace_attr_getname(&seen, name));
 	CHECK_STR_EQ(name, "copied");
@@ -342,10 +334,9 @@ TEST(the_status_tells_what_was_lost, "")
 				 seen;
 	struct posix_trace_status_info status;
 	int fd = ts_temp_file();
-	trace_id_t trid;
 
 	CHECK_OK(posixtrace_log_close(begin(fd), &lost));
-	trid = ts_open_log(fd);
+	trace_id_t trid = ts_open_log(fd);
 	CHECK_OK(posix_trace_get_status(trid, &status));
 	CHECK_EQ(status.posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
 	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_OVERRUN);
@@ -387,8 +378,6 @@ TEST(a_disk_that_is_full, "")
 	trace_event_id_t id = type(log, "a");
 	struct posixtrace_event e;
 	struct posix_trace_status_info status;
-	struct ts_events all;
-	trace_id_t trid;
 	int64_t ns = 0;
 
 	signal(SIGXFSZ, SIG_IGN);
@@ -402,10 +391,10 @@ TEST(a_disk_that_is_full, "")
 	CHECK_EQ(posixtrace_log_add(log, &e), EFBIG);
 	CHECK_EQ(posixtrace_log_close(log, NULL), EFBIG);
 	/* What was written is there, and the log has no end. */
-	trid = ts_open_log(fd);
+	trace_id_t trid = ts_open_log(fd);
 	CHECK_OK(posix_trace_get_status(trid, &status));
 	CHECK_EQ(status.posix_stream_flush_error, EOWNERDEAD);
-	all = ts_read_log(trid);
+	struct ts_events all = ts_read_log(trid);
 	CHECK(all.count > 100 && all.count < 1100);
 	ts_close_log(trid);
 }
@@ -413,22 +402,19 @@ TEST(a_disk_that_is_full, "")
 TEST(a_pipe_takes_a_log, "")
 {
 	int ends[2], fd = ts_temp_file();
-	struct posixtrace_log *log;
-	struct ts_events all;
 	char bytes[65536];
-	trace_event_id_t id;
 	ssize_t n;
 
 	CHECK_SYS(pipe(ends));
-	log = begin(ends[1]);
-	id = type(log, "a");
+	struct posixtrace_log *log = begin(ends[1]);
+	trace_event_id_t id = type(log, "a");
 	for (uint32_t i = 0; i < 10; i++)
 		add(log, event(id, i, 0, &i, sizeof(i)));
 	CHECK_OK(posixtrace_log_close(log, NULL));
 	CHECK_SYS(close(ends[1]));
 	while ((n = read(ends[0], bytes, sizeof(bytes))) > 0)
 		CHECK_EQ(write(fd, bytes, (size_t)n), n);
-	all = ts_log_events(fd);
+	struct ts_events all = ts_log_events(fd);
 	CHECK_EQ(all.count, 10);
 	ts_expect_numbers(&all, id, 0, 9);
 }
@@ -441,10 +427,8 @@ TEST(memory_does_not_grow_with_the_log, "")
 	size_t most = 0;
 
 	for (int64_t ns = 0; ns < 20000; ns++) {
-		struct mallinfo2 m;
-
 		add(log, event(id, ns, (int)(ns % 7), data, sizeof(data)));
-		m = mallinfo2();
+		struct mallinfo2 m = mallinfo2();
 		if (m.uordblks + m.hblkhd > most)
 			most = m.uordblks + m.hblkhd;
 	}
@@ -460,7 +444,6 @@ TEST(arguments_that_are_refused, "")
 	int fd = ts_temp_file(), ends[2];
 	struct timespec bad = {0, NS};
 	struct posixtrace_log *log = NULL;
-	struct posixtrace_event e;
 	static char large[1 << 20];
 	trace_event_id_t id;
 	trace_attr_t attr;
@@ -485,7 +468,7 @@ TEST(arguments_that_are_refused, "")
 	CHECK_EQ(posixtrace_log_type(log, NULL, &id), EINVAL);
 	CHECK_EQ(posixtrace_log_type(log, "a", NULL), EINVAL);
 	id = type(log, "a");
-	e = event(id, 10, 0, NULL, 0);
+	struct posixtrace_event e = event(id, 10, 0, NULL, 0);
 	CHECK_EQ(posixtrace_log_add(NULL, &e), EINVAL);
 	CHECK_EQ(posixtrace_log_add(log, NULL), EINVAL);
 	add(log, e);
@@ -515,8 +498,6 @@ TEST(names_up_to_the_limit, "")
 	struct posixtrace_log *log = begin(fd);
 	char name[TRACE_EVENT_NAME_MAX + 2];
 	trace_event_id_t first = type(log, "n0"), id;
-	struct ts_events all;
-	trace_id_t trid;
 
 	CHECK_EQ(type(log, "posix_trace_stop"), POSIX_TRACE_STOP);
 	CHECK_EQ(type(log, "posix_trace_unnamed_userevent"), POSIX_TRACE_UNNAMED_USEREVENT);
@@ -535,7 +516,7 @@ TEST(names_up_to_the_limit, "")
 	CHECK_EQ(type(log, name), POSIX_TRACE_UNNAMED_USEREVENT);
 	add(log, event(POSIX_TRACE_UNNAMED_USEREVENT, NAMES, 0, "x", 1));
 	CHECK_OK(posixtrace_log_close(log, NULL));
-	trid = ts_open_log(fd);
+	trace_id_t trid = ts_open_log(fd);
 	for (int i = 0; i < NAMES; i += 1000) {
 		char expected[16];
 
@@ -543,7 +524,7 @@ TEST(names_up_to_the_limit, "")
 		CHECK_OK(posix_trace_eventid_get_name(trid, first + (trace_event_id_t)i, name));
 		CHECK_STR_EQ(name, expected);
 	}
-	all = ts_read_log(trid);
+	struct ts_events all = ts_read_log(trid);
 	CHECK_EQ(all.count, (NAMES - 1) / 100 + 1);
 	CHECK_EQ(all.at[all.count - 1].info.posix_event_id, POSIX_TRACE_UNNAMED_USEREVENT);
 	ts_close_log(trid);
@@ -554,14 +535,12 @@ TEST(a_longest_name_is_kept, "")
 	int fd = ts_temp_file();
 	struct posixtrace_log *log = begin(fd);
 	char name[TRACE_EVENT_NAME_MAX + 1], seen[TRACE_EVENT_NAME_MAX + 1];
-	trace_event_id_t id;
-	trace_id_t trid;
 
 	memset(name, 'y', TRACE_EVENT_NAME_MAX);
 	name[TRACE_EVENT_NAME_MAX] = '\0';
-	id = type(log, name);
+	trace_event_id_t id = type(log, name);
 	CHECK_OK(posixtrace_log_close(log, NULL));
-	trid = ts_open_log(fd);
+	trace_id_t trid = ts_open_log(fd);
 	CHECK_OK(posix_trace_eventid_get_name(trid, id, seen));
 	CHECK_STR_EQ(seen, name);
 	ts_close_log(trid);

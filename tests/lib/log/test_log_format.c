@@ -53,13 +53,11 @@ TEST(bytes_of_the_head, "LOG-37 LOG-41")
 	/* It stands there twice, and HOST directly behind. */
 	CHECK_MEM_EQ(b + 880, b, 880);
 	CHECK_MEM_EQ(b + 1760, "PTPK\x08\x00\x00\x00", 8);
-	maker_free(&m);
 }
 
 TEST(attributes_come_back, "LOG-36 ATTRGET-02 NAME-07 CLOCK-04 GENVERSION-04")
 {
 	for (size_t i = 0; i < 3; i++) {
-		struct ptrc_log_stream *l;
 		struct timespec created;
 		struct maker m;
 		char text[TRACE_NAME_MAX];
@@ -70,7 +68,7 @@ TEST(attributes_come_back, "LOG-36 ATTRGET-02 NAME-07 CLOCK-04 GENVERSION-04")
 		NOTE("%s", policy_names[policies[i]]);
 		maker_open(&m, fd, policies[i], 12345);
 		maker_close(&m);
-		l = log_open(fd);
+		struct ptrc_log_stream *l = log_open(fd);
 		ptrc_log_stream_attr(l, &attr);
 		CHECK_OK(posix_trace_attr_getname(&attr, text));
 		CHECK_STR_EQ(text, "a made up trace");
@@ -94,7 +92,6 @@ TEST(events_come_back_unchanged, "LOG-38 LOG-13 OPEN-18 OPEN-06")
 {
 	for (size_t i = 0; i < 3; i++) {
 		struct maker_run r, system;
-		struct ptrc_log_stream *l;
 		struct ptrc_context other = {777, 778, 0x7f1234};
 		struct maker m;
 		struct seen s;
@@ -116,7 +113,7 @@ TEST(events_come_back_unchanged, "LOG-38 LOG-13 OPEN-18 OPEN-06")
 		CHECK_OK(maker_flush(&m, (struct maker_run[]){r, system}, 2));
 		maker_close(&m);
 
-		l = log_open(fd);
+		struct ptrc_log_stream *l = log_open(fd);
 		for (int round = 0; round < 2; round++) {
 			CHECK(next_seen(l, &s));
 			CHECK_EQ(s.info.posix_event_id, POSIX_TRACE_START);
@@ -156,11 +153,10 @@ TEST(events_come_back_unchanged, "LOG-38 LOG-13 OPEN-18 OPEN-06")
 	}
 }
 
-TEST(reader_buffers_of_any_size, "GETNEXT-19 GETNEXT-20 GETNEXT-21 GETNEXT-22 GETNEXT-23 "
-				 "GETNEXT-24 GETNEXT-25")
+TEST(reader_buffers_of_any_size,
+     "GETNEXT-19 GETNEXT-20 GETNEXT-21 GETNEXT-22 GETNEXT-23 GETNEXT-24 GETNEXT-25")
 {
 	struct posix_trace_event_info info;
-	struct ptrc_log_stream *l;
 	struct maker_run r;
 	struct maker m;
 	char data[8] = "-------";
@@ -175,7 +171,7 @@ TEST(reader_buffers_of_any_size, "GETNEXT-19 GETNEXT-20 GETNEXT-21 GETNEXT-22 GE
 	run_event(&r, 4, 10, NULL, 0);
 	CHECK_OK(maker_flush(&m, &r, 1));
 	maker_close(&m);
-	l = log_open(fd);
+	struct ptrc_log_stream *l = log_open(fd);
 	CHECK_EQ(ptrc_log_stream_getnext(l, NULL, data, 1, &len, &unavailable), EINVAL);
 	CHECK_EQ(len, 0);
 	CHECK(unavailable);
@@ -200,13 +196,11 @@ TEST(reader_buffers_of_any_size, "GETNEXT-19 GETNEXT-20 GETNEXT-21 GETNEXT-22 GE
 	CHECK_EQ(info.posix_pid, 4711);
 	ptrc_log_stream_close(l);
 	run_free(&r);
-	maker_free(&m);
 }
 
 TEST(runs_of_many_threads_are_merged_by_time, "LOG-19 GETNEXT-03")
 {
 	for (size_t i = 0; i < 3; i++) {
-		struct ptrc_log_stream *l;
 		struct maker_run runs[20];
 		struct maker m;
 		struct seen s;
@@ -233,7 +227,7 @@ TEST(runs_of_many_threads_are_merged_by_time, "LOG-19 GETNEXT-03")
 				run_free(&runs[t]);
 		}
 		maker_close(&m);
-		l = log_open(fd);
+		struct ptrc_log_stream *l = log_open(fd);
 		while (next_seen(l, &s)) {
 			int t = s.info.posix_pid - 101;
 
@@ -252,7 +246,6 @@ TEST(runs_of_many_threads_are_merged_by_time, "LOG-19 GETNEXT-03")
 TEST(order_decides_among_equal_times, "SYSEVENT-17")
 {
 	for (size_t i = 0; i < 3; i++) {
-		struct ptrc_log_stream *l;
 		struct maker_run r[3];
 		struct maker m;
 		struct seen s;
@@ -269,7 +262,7 @@ TEST(order_decides_among_equal_times, "SYSEVENT-17")
 		run_stop(&r[2], 20, 1);
 		CHECK_OK(maker_flush(&m, r, 3));
 		maker_close(&m);
-		l = log_open(fd);
+		struct ptrc_log_stream *l = log_open(fd);
 		for (int k = 0; k < 5; k++) {
 			static const unsigned expect[] = {4, 5, 10, 10, 2};
 
@@ -287,7 +280,6 @@ TEST(order_decides_among_equal_times, "SYSEVENT-17")
 TEST(names_come_back_in_order, "LOG-36 LOG-42 EVENTLIST-08 EVENTLIST-10 EVENTID-20 EVENTID-24")
 {
 	for (size_t i = 0; i < 3; i++) {
-		struct ptrc_log_stream *l;
 		char name[TRACE_EVENT_NAME_MAX + 1], expect[TRACE_EVENT_NAME_MAX + 1];
 		struct maker_run r;
 		trace_event_id_t id;
@@ -309,7 +301,7 @@ TEST(names_come_back_in_order, "LOG-36 LOG-42 EVENTLIST-08 EVENTLIST-10 EVENTID-
 		}
 		CHECK_OK(ptrc_log_names_write(&m.w, m.names));
 		maker_close(&m);
-		l = log_open(fd);
+		struct ptrc_log_stream *l = log_open(fd);
 		for (int round = 0; round < 2; round++) {
 			for (trace_event_id_t k = 1; k <= PTRC_SET_ID_MAX; k++) {
 				CHECK_OK(ptrc_log_stream_next_id(l, &id, &unavailable));
@@ -342,7 +334,6 @@ TEST(a_log_lacks_names_that_were_given_up, "LOG-36")
 {
 	for (size_t i = 0; i < 3; i++) {
 		static const trace_event_id_t expect[] = {11, 13, 15};
-		struct ptrc_log_stream *l;
 		char name[TRACE_EVENT_NAME_MAX + 1];
 		struct maker_run r;
 		trace_event_id_t id;
@@ -368,7 +359,7 @@ TEST(a_log_lacks_names_that_were_given_up, "LOG-36")
 		CHECK_EQ(m.w.state.names, 7);
 		CHECK_EQ(m.w.state.seq, seq);
 		maker_close(&m);
-		l = log_open(fd);
+		struct ptrc_log_stream *l = log_open(fd);
 		for (uint32_t k = 1; k < PTRC_ID_FIRST; k++)
 			CHECK_OK(ptrc_log_stream_next_id(l, &id, &unavailable));
 		for (int k = 0; k < 3; k++) {
@@ -403,7 +394,6 @@ TEST(a_creation_beyond_all_times_overflows_nothing, "")
 	CHECK_EQ(again.state.lost_first_ns, INT64_MIN);
 	ptrc_log_writer_free(&again);
 	maker_close(&m);
-	maker_free(&m);
 }
 
 TEST(flags_and_the_highest_identifier_are_apart, "LOG-38")
@@ -413,7 +403,6 @@ TEST(flags_and_the_highest_identifier_are_apart, "LOG-38")
 
 	for (size_t i = 0; i < 3; i++) {
 		struct ptrc_context other = {.pid = 7, .tid = 8, .thread = 9};
-		struct ptrc_log_stream *l;
 		struct maker_run r;
 		struct maker m;
 		struct seen s;
@@ -430,7 +419,7 @@ TEST(flags_and_the_highest_identifier_are_apart, "LOG-38")
 		run_event(&r, INT64_C(7000000000), PTRC_REC_ID_MASK, NULL, 0);
 		CHECK_OK(maker_flush(&m, &r, 1));
 		maker_close(&m);
-		l = log_open(fd);
+		struct ptrc_log_stream *l = log_open(fd);
 		CHECK(next_seen(l, &s));
 		CHECK_EQ(s.info.posix_event_id, POSIX_TRACE_START);
 		for (int64_t k = 0; k < 8; k++) {
@@ -459,7 +448,6 @@ TEST(status_of_a_closed_log, "STATUS-22 STATUS-23 STATUS-24")
 	for (size_t i = 0; i < 3; i++) {
 		struct posix_trace_status_info st, again;
 		struct posixtrace_counts counts;
-		struct ptrc_log_stream *l;
 		struct maker_run r;
 		struct maker m;
 		int fd = maker_file();
@@ -471,7 +459,7 @@ TEST(status_of_a_closed_log, "STATUS-22 STATUS-23 STATUS-24")
 		m.h->status |= PTRC_ST_FULL | PTRC_ST_EVER_OVERRUN | (uint64_t)ENOSPC << 32;
 		m.h->lost_events = 17;
 		maker_close(&m);
-		l = log_open(fd);
+		struct ptrc_log_stream *l = log_open(fd);
 		ptrc_log_stream_status(l, &st);
 		CHECK_EQ(st.posix_stream_status, POSIX_TRACE_SUSPENDED);
 		CHECK_EQ(st.posix_stream_full_status, POSIX_TRACE_FULL);
@@ -498,7 +486,6 @@ TEST(log_never_closed, "STATUS-27 LOG-39 OPEN-14")
 	for (size_t i = 0; i < 3; i++) {
 		struct posix_trace_status_info st;
 		char name[TRACE_EVENT_NAME_MAX + 1];
-		struct ptrc_log_stream *l;
 		struct maker_run r;
 		struct maker m;
 		struct seen s;
@@ -509,7 +496,7 @@ TEST(log_never_closed, "STATUS-27 LOG-39 OPEN-14")
 		run_begin(&r, 1, 1);
 		run_numbers(&m, &r, 50, 0);
 		CHECK_OK(maker_flush(&m, &r, 1));
-		l = log_open(fd);
+		struct ptrc_log_stream *l = log_open(fd);
 		ptrc_log_stream_status(l, &st);
 		CHECK_EQ(st.posix_stream_status, POSIX_TRACE_RUNNING);
 		CHECK_EQ(st.posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
@@ -537,23 +524,20 @@ static size_t check_ring(int fd, uint64_t end, bool has_lost, int64_t first_lost
 	struct ptrc_log_stream *l = log_open(fd);
 	struct seen s;
 	size_t count = 0;
-	uint64_t next;
 
 	CHECK(next_seen(l, &s));
 	if (has_lost) {
-		int64_t resume;
-
 		CHECK_EQ(s.info.posix_event_id, POSIX_TRACE_OVERFLOW);
 		CHECK_EQ(seen_ns(&s), first_lost_ns);
 		CHECK_EQ(s.info.posix_pid, 0);
 		CHECK_EQ(s.len, 0);
 		CHECK(next_seen(l, &s));
 		CHECK_EQ(s.info.posix_event_id, POSIX_TRACE_RESUME);
-		resume = seen_ns(&s);
+		int64_t resume = seen_ns(&s);
 		CHECK(next_seen(l, &s));
 		CHECK_EQ(seen_ns(&s), resume);
 	}
-	next = seen_number(&s);
+	uint64_t next = seen_number(&s);
 	if (!has_lost)
 		CHECK_EQ(next, 0);
 	do {
@@ -640,16 +624,13 @@ TEST(ring_that_never_filled_has_no_gap, "LOG-32 STATUS-19")
 	run_free(&r);
 	CHECK(m.h->status & PTRC_ST_LOG_FULL);
 	CHECK_EQ(check_ring(fd, 301, true, 0), 291);
-	maker_free(&m);
 }
 
 TEST(one_flush_larger_than_the_ring_keeps_the_newest, "LOG-30 LOG-32")
 {
 	struct maker_run r[8];
-	struct ptrc_log_stream *l;
 	struct maker m;
 	struct seen s;
-	uint64_t next;
 	int fd = maker_file();
 
 	/* Runs of eight threads that take turns, the chunk of the newest first. */
@@ -660,14 +641,14 @@ TEST(one_flush_larger_than_the_ring_keeps_the_newest, "LOG-30 LOG-32")
 		run_event(&r[7 - n / 5000], (int64_t)n * 1000, 10, &n, sizeof(n));
 	CHECK_OK(maker_flush(&m, r, 8));
 	maker_close(&m);
-	l = log_open(fd);
+	struct ptrc_log_stream *l = log_open(fd);
 	CHECK(next_seen(l, &s));
 	CHECK_EQ(s.info.posix_event_id, POSIX_TRACE_OVERFLOW);
 	CHECK_EQ(seen_ns(&s), 0);
 	CHECK(next_seen(l, &s));
 	CHECK_EQ(s.info.posix_event_id, POSIX_TRACE_RESUME);
 	CHECK(next_seen(l, &s));
-	next = seen_number(&s);
+	uint64_t next = seen_number(&s);
 	CHECK_GE(next, 40000 - 65536 / 16);
 	CHECK_LE(next, 40000 - 65536 / 16 * 7 / 8);
 	for (; next < 40000; next++) {
@@ -678,13 +659,11 @@ TEST(one_flush_larger_than_the_ring_keeps_the_newest, "LOG-30 LOG-32")
 	ptrc_log_stream_close(l);
 	for (int t = 0; t < 8; t++)
 		run_free(&r[t]);
-	maker_free(&m);
 }
 
 TEST(event_too_big_for_the_log_is_lost_alone, "SIZE-22")
 {
 	for (size_t i = 0; i < 2; i++) {
-		struct ptrc_log_stream *l;
 		struct maker_run r;
 		struct maker m;
 		struct seen s;
@@ -703,7 +682,7 @@ TEST(event_too_big_for_the_log_is_lost_alone, "SIZE-22")
 		CHECK(m.h->status & PTRC_ST_LOG_OVERRUN);
 		CHECK(!(m.h->status & PTRC_ST_LOG_FULL));
 		maker_close(&m);
-		l = log_open(fd);
+		struct ptrc_log_stream *l = log_open(fd);
 		CHECK(next_seen(l, &s));
 		CHECK_EQ(s.info.posix_event_id, POSIX_TRACE_START);
 		CHECK(next_seen(l, &s));
@@ -722,7 +701,6 @@ TEST(event_too_big_for_the_log_is_lost_alone, "SIZE-22")
 TEST(ring_knows_the_filter_at_its_begin, "FILTER-13 SYSEVENT-20")
 {
 	trace_event_set_t sets[2];
-	struct ptrc_log_stream *l;
 	struct maker_run r;
 	struct maker m;
 	struct seen s;
@@ -743,7 +721,7 @@ TEST(ring_knows_the_filter_at_its_begin, "FILTER-13 SYSEVENT-20")
 	run_event(&r, 2000, POSIX_TRACE_FILTER | PTRC_REC_HIDDEN, sets, sizeof(sets));
 	run_event(&r, 2001, 11, NULL, 0);
 	CHECK_OK(maker_flush(&m, &r, 1));
-	l = log_open(fd);
+	struct ptrc_log_stream *l = log_open(fd);
 	while (next_seen(l, &s)) {
 		CHECK_EQ(s.info.posix_event_id, seen_ns(&s) == 2001 ? 11 : 10);
 		count++;
@@ -752,14 +730,12 @@ TEST(ring_knows_the_filter_at_its_begin, "FILTER-13 SYSEVENT-20")
 	CHECK_EQ(seen_ns(&s), 2001);
 	ptrc_log_stream_close(l);
 	run_free(&r);
-	maker_free(&m);
 }
 
 TEST(events_that_are_not_reported_are_counted, "FILTER-13")
 {
 	trace_event_set_t sets[2];
 	struct posixtrace_counts counts;
-	struct ptrc_log_stream *l;
 	struct maker_run r;
 	struct maker m;
 	struct seen s;
@@ -787,7 +763,7 @@ TEST(events_that_are_not_reported_are_counted, "FILTER-13")
 	run_event(&r, 24, 11, NULL, 0);
 	CHECK_OK(maker_flush(&m, &r, 1));
 	maker_close(&m);
-	l = log_open(fd);
+	struct ptrc_log_stream *l = log_open(fd);
 	for (int round = 0; round < 2; round++) {
 		size_t count = 0;
 
@@ -804,7 +780,6 @@ TEST(events_that_are_not_reported_are_counted, "FILTER-13")
 	}
 	ptrc_log_stream_close(l);
 	run_free(&r);
-	maker_free(&m);
 }
 
 /* ---- UNTIL_FULL ---- */
@@ -813,7 +788,6 @@ TEST(until_full_ends_with_stop, "LOG-27 LOG-28 SIZE-20 STATUS-18 STATUS-19")
 {
 	/* Two threads and all limits, so that the cut falls everywhere. */
 	for (size_t limit = 1100; limit < 1800; limit += 3) {
-		struct ptrc_log_stream *l;
 		struct maker_run r[2];
 		struct maker m;
 		struct seen s;
@@ -833,7 +807,7 @@ TEST(until_full_ends_with_stop, "LOG-27 LOG-28 SIZE-20 STATUS-18 STATUS-19")
 		/* Nothing more gets in. */
 		CHECK_OK(maker_flush(&m, r, 2));
 		maker_close(&m);
-		l = log_open(fd);
+		struct ptrc_log_stream *l = log_open(fd);
 		CHECK(next_seen(l, &s));
 		CHECK_EQ(s.info.posix_event_id, POSIX_TRACE_START);
 		while (next_seen(l, &s) && s.info.posix_event_id == 10) {
@@ -859,7 +833,6 @@ TEST(until_full_ends_with_stop, "LOG-27 LOG-28 SIZE-20 STATUS-18 STATUS-19")
 
 TEST(until_full_log_that_is_just_large_enough, "LOG-28")
 {
-	struct ptrc_log_stream *l;
 	struct maker_run r;
 	struct maker m;
 	struct seen s;
@@ -879,7 +852,7 @@ TEST(until_full_log_that_is_just_large_enough, "LOG-28")
 	CHECK_OK(maker_flush(&m, &r, 1));
 	CHECK(ptrc_log_is_full(&m.w));
 	maker_close(&m);
-	l = log_open(fd);
+	struct ptrc_log_stream *l = log_open(fd);
 	for (int k = 0; k < 4; k++)
 		CHECK(next_seen(l, &s));
 	CHECK_EQ(s.info.posix_event_id, POSIX_TRACE_STOP);
@@ -888,13 +861,11 @@ TEST(until_full_log_that_is_just_large_enough, "LOG-28")
 	CHECK(!next_seen(l, &s));
 	ptrc_log_stream_close(l);
 	run_free(&r);
-	maker_free(&m);
 }
 
 TEST(markers_wait_behind_the_last_stop, "LOG-28 SYSEVENT-23 SYSEVENT-24")
 {
 	static const unsigned before[] = {1, 10, 2}, after[] = {1, 10, 2, 6, 7, 6, 1, 10, 2};
-	struct ptrc_log_stream *l;
 	struct maker_run r, k;
 	struct maker m;
 	struct seen s;
@@ -913,7 +884,7 @@ TEST(markers_wait_behind_the_last_stop, "LOG-28 SYSEVENT-23 SYSEVENT-24")
 	run_event(&k, 4, POSIX_TRACE_FLUSH_STOP, NULL, 0);
 	run_event(&k, 5, POSIX_TRACE_FLUSH_START, NULL, 0);
 	CHECK_OK(maker_flush(&m, &k, 1));
-	l = log_open(fd);
+	struct ptrc_log_stream *l = log_open(fd);
 	for (int i = 0; i < 3; i++) {
 		CHECK(next_seen(l, &s));
 		CHECK_EQ(s.info.posix_event_id, before[i]);
@@ -936,7 +907,6 @@ TEST(markers_wait_behind_the_last_stop, "LOG-28 SYSEVENT-23 SYSEVENT-24")
 	ptrc_log_stream_close(l);
 	run_free(&r);
 	run_free(&k);
-	maker_free(&m);
 }
 
 /* ---- failures, restarts ---- */
@@ -1069,7 +1039,6 @@ TEST(clear_empties_the_log, "CLEAR-10 CLEAR-11 CLEAR-12")
 		struct maker m;
 		int fd = maker_file();
 		char name[TRACE_EVENT_NAME_MAX + 1];
-		struct ptrc_log_stream *l;
 
 		maker_open(&m, fd, policies[i], 2000);
 		maker_name(&m, "ten");
@@ -1087,7 +1056,7 @@ TEST(clear_empties_the_log, "CLEAR-10 CLEAR-11 CLEAR-12")
 		CHECK_OK(maker_flush(&m, &r, 1));
 		run_free(&r);
 		check_numbers(fd, 50);
-		l = log_open(fd);
+		struct ptrc_log_stream *l = log_open(fd);
 		CHECK_OK(ptrc_log_stream_name(l, 10, name));
 		CHECK_STR_EQ(name, "ten");
 		ptrc_log_stream_close(l);
@@ -1102,11 +1071,10 @@ TEST(through_a_pipe, "LOG-35 CLEAR-12")
 	struct maker m;
 	char buffer[4096];
 	int fds[2], fd = maker_file();
-	pid_t saver;
 	ssize_t n;
 
 	CHECK_SYS(pipe(fds));
-	saver = harness_fork();
+	pid_t saver = harness_fork();
 	if (saver == 0) {
 		close(fds[1]);
 		while ((n = read(fds[0], buffer, sizeof(buffer))) > 0)
@@ -1133,7 +1101,6 @@ TEST(through_a_pipe, "LOG-35 CLEAR-12")
 	close(fds[1]);
 	CHECK_EXIT(saver, 0);
 	check_numbers(fd, m.next);
-	maker_free(&m);
 }
 
 TEST(vanished_reader_is_an_error, "LOG-24")
@@ -1150,7 +1117,6 @@ TEST(vanished_reader_is_an_error, "LOG-24")
 	run_numbers(&m, &r, 5, 0);
 	CHECK_EQ(maker_flush(&m, &r, 1), EPIPE);
 	run_free(&r);
-	maker_free(&m);
 }
 
 TEST(full_device_is_an_error, "LOG-08 LOG-23")
@@ -1162,7 +1128,6 @@ TEST(full_device_is_an_error, "LOG-08 LOG-23")
 	m.h = maker_header(POSIX_TRACE_APPEND, 0);
 	CHECK_OK(ptrc_log_writer_init(&m.w, m.h, fd, false));
 	CHECK_EQ(ptrc_log_writer_head(&m.w), ENOSPC);
-	maker_free(&m);
 }
 
 TEST(files_and_policies_that_suit, "LOG-03 LOG-04 LOG-05 LOG-06 LOG-07 LOG-11")

@@ -272,11 +272,9 @@ TEST(any_byte_of_the_end_flipped, "")
 	CHECK(has_totals(trid));
 	CHECK_OK(posix_trace_close(trid));
 	for (uint64_t at = p.index; at < size; at++) {
-		struct events left;
-
 		flip(fd, at, 1 << at % 8);
 		trid = open_log(fd);
-		left = read_rest(trid);
+		struct events left = read_rest(trid);
 		check_same(&left, &all);
 		CHECK_EQ(counts_of(trid).pt_damaged_gaps, 0);
 		CHECK_EQ(counts_of(trid).pt_missing_names, 0);
@@ -285,8 +283,6 @@ TEST(any_byte_of_the_end_flipped, "")
 		free(left.at);
 		flip(fd, at, 1 << at % 8);
 	}
-	free(all.at);
-	close(fd);
 }
 
 TEST(headers_are_not_needed, "")
@@ -295,12 +291,11 @@ TEST(headers_are_not_needed, "")
 	struct events all = read_log(fd);
 	unsigned long differing = 9;
 	struct places p;
-	trace_id_t trid;
 
 	find_places(fd, &p);
 	CHECK_GE(p.event_count, 6);
 	CHECK_GE(p.name_count, 2);
-	trid = open_log(fd);
+	trace_id_t trid = open_log(fd);
 	CHECK_OK(posixtrace_verify_log(trid, &differing));
 	CHECK_EQ(differing, 0);
 	CHECK_OK(posix_trace_close(trid));
@@ -308,11 +303,10 @@ TEST(headers_are_not_needed, "")
 		for (uint64_t byte = 0; byte < sizeof(struct ptrc_log_packet); byte++) {
 			uint64_t at = byte + (i < p.event_count ? p.events[i]
 								: p.names[i - p.event_count]);
-			struct events left;
 
 			flip(fd, at, 0x40);
 			trid = open_log(fd);
-			left = read_rest(trid);
+			struct events left = read_rest(trid);
 			check_same(&left, &all);
 			CHECK_EQ(counts_of(trid).pt_missing_names, 0);
 			CHECK_OK(posixtrace_verify_log(trid, &differing));
@@ -321,8 +315,6 @@ TEST(headers_are_not_needed, "")
 			free(left.at);
 			flip(fd, at, 0x40);
 		}
-	free(all.at);
-	close(fd);
 }
 
 /* ---- selections ---- */
@@ -396,14 +388,12 @@ static bool is_gap_event(const struct event *e)
  * damaged one, as a span may skip damage, this is so of the events that it has. */
 static uint64_t compare_selection(trace_id_t trid, const struct events *all, bool is_damaged)
 {
-	struct posixtrace_counts counts;
 	struct selection s;
-	struct events some;
 	size_t a = 0, b = 0;
 
 	choose_selection(&s, all);
 	CHECK_OK(posixtrace_select(trid, s.spans, s.count, s.has_types ? &s.types : NULL));
-	some = read_rest(trid);
+	struct events some = read_rest(trid);
 	for (;;) {
 		while (a < all->count &&
 		       (!is_wanted(&s, &all->at[a]) || (is_damaged && is_gap_event(&all->at[a]))))
@@ -417,7 +407,7 @@ static uint64_t compare_selection(trace_id_t trid, const struct events *all, boo
 	}
 	CHECK_EQ(a, all->count);
 	CHECK_EQ(b, some.count);
-	counts = counts_of(trid);
+	struct posixtrace_counts counts = counts_of(trid);
 	if (!counts.pt_uncounted_gaps)
 		CHECK_EQ(counts.pt_skipped_events + some.count + counts.pt_gap_events +
 				 counts.pt_filtered_events + counts.pt_damaged_events -
@@ -432,8 +422,6 @@ static void try_selections(const struct plan *plan, int damage)
 	struct maker m;
 	int fd = make_log(plan, &m);
 	uint64_t skipped = 0;
-	struct events all;
-	trace_id_t trid;
 
 	if (damage) {
 		struct places p;
@@ -452,8 +440,8 @@ static void try_selections(const struct plan *plan, int damage)
 	}
 	if (harness_draw(2) && !plan->is_closed)
 		CHECK_SYS(ftruncate(fd, (off_t)(size_of(fd) - size_of(fd) / 4)));
-	trid = open_log(fd);
-	all = read_rest(trid);
+	trace_id_t trid = open_log(fd);
+	struct events all = read_rest(trid);
 	for (int i = 0; i < 60; i++)
 		skipped += compare_selection(trid, &all, damage);
 	CHECK_GT(skipped, 0);
@@ -518,8 +506,6 @@ TEST(a_selection_has_late_events, "")
 {
 	trace_event_set_t sets[2], types;
 	struct maker_run r[2];
-	struct events some;
-	trace_id_t trid;
 	struct maker m;
 
 	CHECK_OK(posix_trace_eventset_empty(&sets[0]));
@@ -536,18 +522,15 @@ TEST(a_selection_has_late_events, "")
 	run_event(&r[1], 50, 11, "on time", 7);
 	CHECK_OK(maker_flush(&m, &r[1], 1));
 	maker_close(&m);
-	trid = open_log(m.fd);
+	trace_id_t trid = open_log(m.fd);
 	CHECK_OK(posixtrace_select(trid, NULL, 0, &types));
-	some = read_rest(trid);
+	struct events some = read_rest(trid);
 	CHECK_EQ(counts_of(trid).pt_skipped_events, 2);
 	CHECK_EQ(some.count, 2);
 	CHECK_EQ(some.at[0].id, 10);
 	CHECK_OK(posix_trace_close(trid));
-	free(some.at);
 	run_free(&r[0]);
 	run_free(&r[1]);
-	close(m.fd);
-	maker_free(&m);
 }
 
 /* OVERFLOW and RESUME stand for damage, too: who selects them learns of all of it. */
@@ -555,26 +538,22 @@ TEST(a_selection_of_gaps_finds_damage, "")
 {
 	int fd = make_simple(20, 40, 60);
 	trace_event_set_t types;
-	struct events seen;
 	size_t gaps = 0;
 	struct places p;
-	trace_id_t trid;
 
 	find_places(fd, &p);
 	flip(fd, p.events[4] + sizeof(struct ptrc_log_packet) + 200, 1);
 	flip(fd, p.events[9] + sizeof(struct ptrc_log_packet) + 200, 1);
-	trid = open_log(fd);
+	trace_id_t trid = open_log(fd);
 	CHECK_OK(posix_trace_eventset_empty(&types));
 	CHECK_OK(posix_trace_eventset_add(POSIX_TRACE_OVERFLOW, &types));
 	CHECK_OK(posixtrace_select(trid, NULL, 0, &types));
-	seen = read_rest(trid);
+	struct events seen = read_rest(trid);
 	for (size_t i = 0; i < seen.count; i++)
 		gaps += seen.at[i].id == POSIX_TRACE_OVERFLOW;
 	CHECK_EQ(gaps, 2);
 	CHECK_EQ(counts_of(trid).pt_damaged_gaps, 2);
 	CHECK_OK(posix_trace_close(trid));
-	free(seen.at);
-	close(fd);
 }
 
 /* A selection holds across a rewind. */
@@ -596,10 +575,6 @@ TEST(a_selection_holds, "")
 	again = read_rest(trid);
 	check_same(&again, &some);
 	CHECK_OK(posix_trace_close(trid));
-	free(all.at);
-	free(some.at);
-	free(again.at);
-	close(fd);
 }
 
 /* ---- blocks ---- */
@@ -700,13 +675,12 @@ TEST(a_block_ends_at_a_gap, "")
 	int fd = make_simple(20, 40, 60);
 	struct posixtrace_block *b;
 	struct places p;
-	trace_id_t trid;
 	size_t gaps = 0;
 
 	find_places(fd, &p);
 	flip(fd, p.events[3] + sizeof(struct ptrc_log_packet) + 200, 1);
 	flip(fd, p.events[11] + sizeof(struct ptrc_log_packet) + 200, 1);
-	trid = open_log(fd);
+	trace_id_t trid = open_log(fd);
 	for (;;) {
 		CHECK_OK(posixtrace_getnext_block(trid, &b));
 		if (!b)
@@ -717,7 +691,6 @@ TEST(a_block_ends_at_a_gap, "")
 	}
 	CHECK_EQ(gaps, 2);
 	CHECK_OK(posix_trace_close(trid));
-	close(fd);
 }
 
 /* ---- in the order in which it was written ---- */
@@ -735,13 +708,12 @@ static struct posixtrace_place place_of(trace_id_t trid)
 static struct events read_from(int fd, const struct posixtrace_place *place)
 {
 	trace_id_t trid = open_log(fd);
-	struct events rest;
 	struct event e;
 
 	CHECK_OK(posixtrace_select_parts(trid, place->pl_part, ULONG_MAX));
 	for (unsigned long i = 0; i < place->pl_events; i++)
 		CHECK(read_one(trid, &e));
-	rest = read_rest(trid);
+	struct events rest = read_rest(trid);
 	CHECK_OK(posix_trace_close(trid));
 	return rest;
 }
@@ -801,7 +773,6 @@ TEST(reading_in_parts_goes_on_at_any_place, "")
 				    .has_losses = i % 2,
 				    .is_closed = i / 8};
 		struct posixtrace_place start = {.pl_part = 0};
-		struct events all;
 		struct maker m;
 		int fd = make_log(&plan, &m);
 		struct places p;
@@ -813,7 +784,7 @@ TEST(reading_in_parts_goes_on_at_any_place, "")
 			flip(fd, p.events[4] + 300, 1);
 			flip(fd, p.events[7] + 300, 1);
 		}
-		all = read_from(fd, &start);
+		struct events all = read_from(fd, &start);
 		check_places(fd, &all);
 		free(all.at);
 		maker_free(&m);
@@ -826,7 +797,6 @@ TEST(a_log_that_is_read_in_parts_tells_the_same_times, "")
 {
 	struct timespec last, last_in_parts;
 	struct maker_run r;
-	trace_id_t trid;
 	struct maker m;
 
 	maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 0);
@@ -840,23 +810,19 @@ TEST(a_log_that_is_read_in_parts_tells_the_same_times, "")
 		run_free(&r);
 	}
 	maker_close(&m);
-	trid = open_log(m.fd);
+	trace_id_t trid = open_log(m.fd);
 	CHECK_OK(posixtrace_get_time_of_last(trid, 2, &last));
 	CHECK_OK(posixtrace_select_parts(trid, 0, ULONG_MAX));
 	CHECK_OK(posixtrace_get_time_of_last(trid, 2, &last_in_parts));
 	CHECK_EQ(last.tv_nsec, last_in_parts.tv_nsec);
 	CHECK_OK(posix_trace_close(trid));
-	close(m.fd);
-	maker_free(&m);
 }
 
 /* Events that come late stand where they were written, so that what was there before stays where it was. */
 TEST(a_log_that_grows_begins_as_before, "")
 {
 	struct posixtrace_place start = {.pl_part = 0}, place;
-	struct events before, all, in_time;
 	struct maker_run r[2];
-	trace_id_t trid;
 	struct maker m;
 
 	maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 0);
@@ -865,18 +831,17 @@ TEST(a_log_that_grows_begins_as_before, "")
 	for (uint64_t i = 0; i < 50; i++)
 		run_event(&r[0], 1000 + (int64_t)i * 10, 10, &i, sizeof(i));
 	CHECK_OK(maker_flush(&m, r, 1));
-	before = read_from(m.fd, &start);
+	struct events before = read_from(m.fd, &start);
 	CHECK_EQ(before.count, 51);
-	trid = open_log(m.fd);
+	trace_id_t trid = open_log(m.fd);
 	CHECK_OK(posixtrace_select_parts(trid, 0, ULONG_MAX));
-	all = read_rest(trid);
+	struct events all = read_rest(trid);
 	place = place_of(trid);
 	CHECK_EQ(place.pl_first_part, 0);
 	CHECK_EQ(place.pl_end_part, 1);
 	CHECK_EQ(place.pl_part, 0);
 	CHECK_EQ(place.pl_events, 51);
 	CHECK_OK(posix_trace_close(trid));
-	free(all.at);
 	run_begin(&r[1], 1, 1);
 	run_event(&r[1], 1005, 11, "late", 4);
 	CHECK_OK(maker_flush(&m, &r[1], 1));
@@ -886,9 +851,8 @@ TEST(a_log_that_grows_begins_as_before, "")
 	for (size_t i = 0; i < before.count; i++)
 		CHECK(is_same(&all.at[i], &before.at[i]));
 	CHECK_EQ(all.at[51].id, 11);
-	in_time = read_log(m.fd);
+	struct events in_time = read_log(m.fd);
 	CHECK_EQ(in_time.at[2].id, 11);
-	free(in_time.at);
 	in_time = read_from(m.fd, &place);
 	CHECK_EQ(in_time.count, 1);
 	CHECK_EQ(in_time.at[0].id, 11);
@@ -904,7 +868,6 @@ TEST(a_log_that_grows_begins_as_before, "")
 		CHECK_OK(posix_trace_rewind(trid));
 	}
 	CHECK_OK(posixtrace_select_parts(trid, 0, 0));
-	free(in_time.at);
 	in_time = read_rest(trid);
 	CHECK_EQ(in_time.count, 0);
 	CHECK_OK(posix_trace_close(trid));
@@ -912,7 +875,6 @@ TEST(a_log_that_grows_begins_as_before, "")
 	trid = open_log(m.fd);
 	CHECK_OK(posixtrace_select_parts(trid, 1, ULONG_MAX));
 	CHECK_OK(posixtrace_select(trid, NULL, 0, NULL));
-	free(in_time.at);
 	in_time = read_rest(trid);
 	CHECK_EQ(in_time.count, 52);
 	CHECK_EQ(in_time.at[2].id, 11);
@@ -920,13 +882,8 @@ TEST(a_log_that_grows_begins_as_before, "")
 	CHECK_EQ(place_of(trid).pl_log_id, place.pl_log_id);
 	CHECK(place.pl_log_id);
 	CHECK_OK(posix_trace_close(trid));
-	free(in_time.at);
-	free(before.at);
-	free(all.at);
 	run_free(&r[0]);
 	run_free(&r[1]);
-	close(m.fd);
-	maker_free(&m);
 }
 
 /* ---- a log that has grown ---- */
@@ -991,13 +948,10 @@ TEST(a_log_that_has_grown_is_not_opened_anew, "")
 	unsigned long before, end_part;
 	uint8_t bytes[1000];
 	struct event e;
-	trace_id_t trid;
 	struct maker m;
-	ssize_t size;
-	off_t end;
 
 	maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 0);
-	trid = open_log(m.fd);
+	trace_id_t trid = open_log(m.fd);
 	CHECK_EQ(reads() > 0, 1);
 	CHECK_OK(posixtrace_refresh_log(trid, 0));
 	check_refreshed(trid, m.fd, &place);
@@ -1033,9 +987,9 @@ TEST(a_log_that_has_grown_is_not_opened_anew, "")
 	CHECK(read_one(trid, &e));
 	/* What somebody is just writing comes when it is there, be it a part of a header or of what that tells of. */
 	end_part = place_of(trid).pl_end_part;
-	end = lseek(m.fd, 0, SEEK_END);
+	off_t end = lseek(m.fd, 0, SEEK_END);
 	grow(&m, 5);
-	size = pread(m.fd, bytes, sizeof(bytes), end);
+	ssize_t size = pread(m.fd, bytes, sizeof(bytes), end);
 	CHECK(size > 100);
 	for (ssize_t i = 0; i <= size; i += i < size && i + 8 > size ? size - i : 8) {
 		CHECK_SYS(ftruncate(m.fd, end));
@@ -1045,8 +999,6 @@ TEST(a_log_that_has_grown_is_not_opened_anew, "")
 	}
 	check_refreshed(trid, m.fd, &place);
 	CHECK_OK(posix_trace_close(trid));
-	close(m.fd);
-	maker_free(&m);
 }
 
 enum change {
@@ -1123,21 +1075,18 @@ static void change(enum change how, struct maker *m, off_t last)
 TEST(a_log_that_has_changed_is_opened_anew, "")
 {
 	for (enum change how = CLOSED; how < CHANGES; how++) {
-		trace_id_t trid;
 		struct maker m;
-		off_t last;
-		int error;
 
 		maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 0);
 		for (int i = 0; i < 5; i++)
 			grow(&m, 5);
-		last = lseek(m.fd, 0, SEEK_END);
+		off_t last = lseek(m.fd, 0, SEEK_END);
 		grow(&m, 5);
-		trid = open_log(m.fd);
+		trace_id_t trid = open_log(m.fd);
 		CHECK_OK(posixtrace_refresh_log(trid, 3));
 		CHECK_OK(posixtrace_refresh_log(trid, 3));
 		change(how, &m, last);
-		error = posixtrace_refresh_log(trid, 3);
+		int error = posixtrace_refresh_log(trid, 3);
 		if (error != ESTALE)
 			fprintf(stderr, "# change %d\n", (int)how);
 		CHECK_EQ(error, ESTALE);
@@ -1152,18 +1101,15 @@ TEST(a_log_that_has_changed_is_opened_anew, "")
 TEST(a_ring_is_opened_anew, "")
 {
 	struct posixtrace_place place;
-	trace_id_t trid;
 	struct maker m;
 
 	maker_open(&m, maker_file(), POSIX_TRACE_LOOP, 40000);
 	grow(&m, 5);
-	trid = open_log(m.fd);
+	trace_id_t trid = open_log(m.fd);
 	CHECK_EQ(posixtrace_refresh_log(trid, 0), ESTALE);
 	CHECK_OK(posix_trace_close(trid));
 	CHECK_EQ(posixtrace_refresh_log(trid, 0), EINVAL);
 	CHECK_EQ(posixtrace_get_place(trid, &place, sizeof(place)), EINVAL);
-	close(m.fd);
-	maker_free(&m);
 }
 
 /* ---- the last events ---- */
@@ -1191,7 +1137,6 @@ TEST(the_time_of_the_last_events, "")
 		/* Those that are left over in a ring are not reported. */
 		if (plan.policy == POSIX_TRACE_APPEND)
 			for (size_t n = 1; n <= all.count; n++) {
-				struct events some;
 				struct posixtrace_span span = {.pt_last = to_timespec(INT64_MAX)};
 				size_t from;
 
@@ -1205,7 +1150,7 @@ TEST(the_time_of_the_last_events, "")
 					continue;
 				span.pt_first = t;
 				CHECK_OK(posixtrace_select(trid, &span, 1, NULL));
-				some = read_rest(trid);
+				struct events some = read_rest(trid);
 				CHECK_GE(some.count, n);
 				CHECK(is_same(&some.at[some.count - n], &all.at[all.count - n]));
 				free(some.at);
@@ -1311,15 +1256,13 @@ static size_t read_anything(trace_id_t trid)
 	struct posixtrace_type_count counts[16];
 	unsigned long differing;
 	struct timespec t;
-	struct events all;
 	size_t count;
-	int error;
 
-	all = read_rest(trid);
+	struct events all = read_rest(trid);
 	count = all.count;
 	free(all.at);
 	CHECK_OK(posixtrace_verify_log(trid, &differing));
-	error = posixtrace_get_log_totals(trid, counts, 16);
+	int error = posixtrace_get_log_totals(trid, counts, 16);
 	CHECK(error == 0 || error == ENODATA);
 	error = posixtrace_get_time_of_last(trid, harness_draw(400), &t);
 	CHECK(error == 0 || error == ENODATA);
@@ -1354,13 +1297,12 @@ TEST(an_index_that_lies, "")
 				uint64_t at = p.index + sizeof(struct ptrc_log_packet) +
 					      sizeof(head) +
 					      i * sizeof(struct ptrc_log_index_entry) + byte;
-				trace_id_t trid;
 
 				memcpy(copy, bytes, size);
 				copy[at] = (uint8_t)(copy[at] + more);
 				sign(copy, size, p.index);
 				CHECK_EQ(pwrite(fd, copy, size, 0), size);
-				trid = open_log(fd);
+				trace_id_t trid = open_log(fd);
 				if (has_totals(trid)) {
 					CHECK_GE(verify(trid), 1);
 					used++;
@@ -1370,9 +1312,6 @@ TEST(an_index_that_lies, "")
 			}
 	/* What the log says of times, for one, is seen in the packets alone. */
 	CHECK_GT(used, 100);
-	free(bytes);
-	free(copy);
-	close(fd);
 }
 
 /* Writes the log with this head of its INDEX packet, whose checksums are right. */
@@ -1405,8 +1344,6 @@ TEST(an_index_whose_head_lies, "")
 	for (int i = 0; i < 10; i++) {
 		struct ptrc_log_index_head lie = head;
 		uint64_t length = 0;
-		struct events left;
-		trace_id_t trid;
 
 		switch (i) {
 		case 0:
@@ -1441,19 +1378,16 @@ TEST(an_index_whose_head_lies, "")
 			break;
 		}
 		forge_head(fd, bytes, size, p.index, lie, length);
-		trid = open_log(fd);
+		trace_id_t trid = open_log(fd);
 		CHECK(!has_totals(trid));
 		/* Where the length is wrong there are bytes that are no packet, too. */
 		CHECK_EQ(verify(trid), length ? 2 : 1);
-		left = read_rest(trid);
+		struct events left = read_rest(trid);
 		if (!length)
 			check_same(&left, &all);
 		CHECK_OK(posix_trace_close(trid));
 		free(left.at);
 	}
-	free(bytes);
-	free(all.at);
-	close(fd);
 }
 
 /* Types, numbers and sums of the TOTALS packet. */
@@ -1474,8 +1408,6 @@ TEST(totals_that_lie, "")
 	     byte++)
 		for (int more = -1; more <= 1; more += 2) {
 			uint64_t at = p.totals + sizeof(struct ptrc_log_packet) + byte;
-			struct events left;
-			trace_id_t trid;
 
 			/* The words that mean nothing. */
 			if (byte >= sizeof(head) &&
@@ -1485,21 +1417,17 @@ TEST(totals_that_lie, "")
 			copy[at] = (uint8_t)(copy[at] + more);
 			sign(copy, size, p.totals);
 			CHECK_EQ(pwrite(fd, copy, size, 0), size);
-			trid = open_log(fd);
+			trace_id_t trid = open_log(fd);
 			if (has_totals(trid)) {
 				CHECK_GE(verify(trid), 1);
 				used++;
 			}
-			left = read_rest(trid);
+			struct events left = read_rest(trid);
 			check_same(&left, &all);
 			CHECK_OK(posix_trace_close(trid));
 			free(left.at);
 		}
 	CHECK_GT(used, 10);
-	free(bytes);
-	free(copy);
-	free(all.at);
-	close(fd);
 }
 
 TEST(an_index_of_anything, "")
@@ -1539,9 +1467,6 @@ TEST(an_index_of_anything, "")
 		CHECK_LE(read_anything(trid), 12 * 8 + 1 + 24);
 		CHECK_OK(posix_trace_close(trid));
 	}
-	free(bytes);
-	free(copy);
-	close(fd);
 }
 
 /* An INDEX packet that says it is as large as a sparse file is: nobody reads all of that. */
@@ -1554,7 +1479,6 @@ TEST(a_huge_index_keeps_no_open_busy, "")
 	struct ptrc_log_packet h;
 	struct events all = read_log(fd), left;
 	struct places p;
-	trace_id_t trid;
 
 	find_places(fd, &p);
 	memcpy(&h, bytes + p.index, sizeof(h));
@@ -1564,15 +1488,11 @@ TEST(a_huge_index_keeps_no_open_busy, "")
 	/* STATUS and END move to the end of the file. */
 	CHECK_EQ(pwrite(fd, bytes + p.status, size - p.status, (off_t)(huge - (size - p.status))),
 		 size - p.status);
-	trid = open_log(fd);
+	trace_id_t trid = open_log(fd);
 	CHECK(!has_totals(trid));
 	left = read_rest(trid);
 	check_same(&left, &all);
 	CHECK_OK(posix_trace_close(trid));
-	free(left.at);
-	free(all.at);
-	free(bytes);
-	close(fd);
 }
 
 /* ---- writing the index ---- */
@@ -1625,7 +1545,6 @@ TEST(an_index_in_pieces, "")
 		free(all.at);
 		free(left.at);
 	}
-	close(fd);
 }
 
 TEST(a_flush_that_is_repeated, "")
@@ -1636,12 +1555,11 @@ TEST(a_flush_that_is_repeated, "")
 	maker_name(&m, "ten");
 	for (int round = 0; round < 6; round++) {
 		struct maker_run r;
-		int error;
 
 		run_begin(&r, 1, 1);
 		run_numbers(&m, &r, 5000, 200);
 		m.h->fsize_limit = size_of(m.fd) + 600000;
-		error = maker_flush(&m, &r, 1);
+		int error = maker_flush(&m, &r, 1);
 		CHECK_EQ(error, EFBIG);
 		m.h->fsize_limit = RLIM_INFINITY;
 		/* The last time, nobody repeats it: the log has what was written. */
@@ -1651,14 +1569,10 @@ TEST(a_flush_that_is_repeated, "")
 	}
 	maker_close(&m);
 	check_index(m.fd);
-	close(m.fd);
-	maker_free(&m);
 }
 
 TEST(a_keeper_that_is_replaced, "")
 {
-	struct events all;
-	trace_id_t trid;
 	struct maker m;
 	struct places p;
 
@@ -1681,15 +1595,12 @@ TEST(a_keeper_that_is_replaced, "")
 	find_places(m.fd, &p);
 	CHECK_EQ(p.index_count, 1); /* of the first keeper */
 	CHECK_EQ(p.totals, 0);
-	trid = open_log(m.fd);
+	trace_id_t trid = open_log(m.fd);
 	CHECK(!has_totals(trid));
 	CHECK_EQ(counts_of(trid).pt_log_events, m.next);
-	all = read_rest(trid);
+	struct events all = read_rest(trid);
 	CHECK_EQ(all.count, m.next);
 	CHECK_OK(posix_trace_close(trid));
-	free(all.at);
-	close(m.fd);
-	maker_free(&m);
 }
 
 /* A log that cannot grow any more is closed without an index. */
@@ -1697,8 +1608,6 @@ TEST(no_room_for_the_index, "")
 {
 	struct posix_trace_status_info status;
 	struct maker_run r;
-	struct events all;
-	trace_id_t trid;
 	struct maker m;
 	struct places p;
 
@@ -1711,16 +1620,13 @@ TEST(no_room_for_the_index, "")
 	maker_close(&m);
 	find_places(m.fd, &p);
 	CHECK_EQ(p.index_count, 0);
-	trid = open_log(m.fd);
+	trace_id_t trid = open_log(m.fd);
 	CHECK(!has_totals(trid));
 	CHECK_OK(posix_trace_get_status(trid, &status));
 	CHECK_EQ(status.posix_stream_flush_error, 0);
-	all = read_rest(trid);
+	struct events all = read_rest(trid);
 	CHECK_EQ(all.count, 1000);
 	CHECK_OK(posix_trace_close(trid));
-	free(all.at);
-	close(m.fd);
-	maker_free(&m);
 }
 
 /* ---- how much is read ---- */
@@ -1742,9 +1648,6 @@ TEST(little_of_a_large_log_is_read, "")
 	trace_event_set_t types;
 	struct posixtrace_span span;
 	struct timespec time;
-	uint64_t before;
-	trace_id_t trid;
-	struct events some;
 	struct maker m;
 	uint8_t rare = 0;
 
@@ -1761,18 +1664,17 @@ TEST(little_of_a_large_log_is_read, "")
 	}
 	maker_close(&m);
 	CHECK_GT(size_of(m.fd), 100000000);
-	before = bytes_read();
-	trid = open_log(m.fd);
+	uint64_t before = bytes_read();
+	trace_id_t trid = open_log(m.fd);
 	CHECK_LT(bytes_read() - before, 200000);
 	/* A window. */
 	span.pt_first = to_timespec(MAKER_EPOCH + 12000 * 1000);
 	span.pt_last = to_timespec(MAKER_EPOCH + 12010 * 1000);
 	CHECK_OK(posixtrace_select(trid, &span, 1, NULL));
-	some = read_rest(trid);
+	struct events some = read_rest(trid);
 	CHECK_GE(some.count, 11);
 	CHECK_LT(bytes_read() - before, 2000000);
 	CHECK_EQ(counts_of(trid).pt_skipped_events + some.count, m.next + 1);
-	free(some.at);
 	/* The last events. */
 	before = bytes_read();
 	CHECK_OK(posixtrace_get_time_of_last(trid, 10, &time));
@@ -1782,7 +1684,6 @@ TEST(little_of_a_large_log_is_read, "")
 	some = read_rest(trid);
 	CHECK_GE(some.count, 10);
 	CHECK_LT(bytes_read() - before, 2000000);
-	free(some.at);
 	/* A type that is rare. */
 	before = bytes_read();
 	CHECK_OK(posix_trace_eventset_empty(&types));
@@ -1791,14 +1692,11 @@ TEST(little_of_a_large_log_is_read, "")
 	some = read_rest(trid);
 	CHECK_GE(some.count, 1);
 	CHECK_LT(bytes_read() - before, 2000000);
-	free(some.at);
 	/* The totals. */
 	before = bytes_read();
 	CHECK(has_totals(trid));
 	CHECK_LT(bytes_read() - before, 10000);
 	CHECK_OK(posix_trace_close(trid));
-	close(m.fd);
-	maker_free(&m);
 }
 
 /* ---- logs of streams ---- */
@@ -1842,13 +1740,12 @@ TEST(logs_of_streams_have_an_index, "", NEEDS_KEEPER)
 		bool has_filters = i / 3;
 		int fd = ts_temp_file();
 		trace_id_t trid = start_log(POSIX_TRACE_FLUSH, 65536, policies[i % 3], 30000, fd);
-		struct events all;
 
 		NOTE("log %d", i);
 		record(trid, ids, 4000, has_filters);
 		ts_shutdown(trid);
 		trid = open_log(fd);
-		all = read_rest(trid);
+		struct events all = read_rest(trid);
 		CHECK_GT(all.count, 300);
 		if (policies[i % 3] == POSIX_TRACE_LOOP || has_filters) {
 			CHECK(!has_totals(trid));
@@ -1858,11 +1755,10 @@ TEST(logs_of_streams_have_an_index, "", NEEDS_KEEPER)
 		}
 		for (uint32_t k = 0; k < STREAM_TYPES; k++) {
 			trace_event_set_t set = ts_set(ids[k], 0);
-			struct events some;
 			size_t b = 0;
 
 			CHECK_OK(posixtrace_select(trid, NULL, 0, &set));
-			some = read_rest(trid);
+			struct events some = read_rest(trid);
 			for (size_t a = 0; a < all.count; a++) {
 				if (all.at[a].id != ids[k])
 					continue;
@@ -1892,7 +1788,6 @@ TEST(a_keeper_that_is_killed, "", NEEDS_KEEPER)
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	pid_t keeper, next;
-	struct events all;
 	size_t count = 0;
 
 	open_types(ids);
@@ -1905,14 +1800,12 @@ TEST(a_keeper_that_is_killed, "", NEEDS_KEEPER)
 	ts_shutdown(trid);
 	trid = open_log(fd);
 	CHECK(!has_totals(trid));
-	all = read_rest(trid);
+	struct events all = read_rest(trid);
 	for (size_t i = 0; i < all.count; i++)
 		count += all.at[i].id >= ids[0];
 	CHECK_EQ(count, 2000);
 	CHECK_EQ(counts_of(trid).pt_damaged_gaps, 0);
 	CHECK_OK(posix_trace_close(trid));
-	free(all.at);
-	close(fd);
 }
 
 TEST(a_log_from_a_pipe_has_no_totals, "", NEEDS_KEEPER)
@@ -1922,13 +1815,11 @@ TEST(a_log_from_a_pipe_has_no_totals, "", NEEDS_KEEPER)
 	static uint8_t bytes[65536];
 	int ends[2], fd = ts_temp_file();
 	size_t used = 0;
-	struct events all;
-	trace_id_t trid;
 	ssize_t got;
 
 	open_types(ids);
 	CHECK_SYS(pipe2(ends, O_CLOEXEC));
-	trid = ts_create_log(0, &attr, ends[1]);
+	trace_id_t trid = ts_create_log(0, &attr, ends[1]);
 	close(ends[1]);
 	ts_start(trid);
 	for (uint32_t i = 0; i < 100; i++)
@@ -1940,12 +1831,9 @@ TEST(a_log_from_a_pipe_has_no_totals, "", NEEDS_KEEPER)
 	trid = open_log(fd);
 	CHECK(!has_totals(trid));
 	CHECK_EQ(verify(trid), 0);
-	all = read_rest(trid);
+	struct events all = read_rest(trid);
 	CHECK_GE(all.count, 102);
 	CHECK_OK(posix_trace_close(trid));
-	free(all.at);
-	close(ends[0]);
-	close(fd);
 }
 
 /* ---- errors ---- */
@@ -1997,5 +1885,4 @@ TEST(arguments_that_are_wrong, "")
 	CHECK_OK(posix_trace_close(log));
 	CHECK_EQ(posixtrace_getnext_block(log, &block), EINVAL);
 	CHECK_OK(posix_trace_shutdown(active));
-	close(fd);
 }

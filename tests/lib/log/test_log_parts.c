@@ -176,10 +176,9 @@ TEST(parts_of_any_size_are_the_log_that_they_are_in_a_file, "")
 	struct bytes b = make();
 	struct seen whole = {.events = 0};
 	int fd = ts_temp_file();
-	trace_id_t log;
 
 	put_bytes(fd, b.at, b.used);
-	log = ts_open_log(fd);
+	trace_id_t log = ts_open_log(fd);
 	CHECK_OK(see_all(log, &whole));
 	ts_close_log(log);
 	/* START, the threads' events, the large one, FILTER, the last one, STOP. */
@@ -208,7 +207,6 @@ TEST(an_event_is_there_as_soon_as_its_part_is, "")
 	struct seen s = {.events = 0};
 	char name[TRACE_EVENT_NAME_MAX + 1];
 	trace_event_id_t id;
-	size_t from;
 	int is_complete;
 
 	CHECK_EQ(take(cursor, &b), 1u);
@@ -219,7 +217,7 @@ TEST(an_event_is_there_as_soon_as_its_part_is, "")
 	CHECK_EQ(status.posix_stream_flush_error, EOWNERDEAD);
 	CHECK_OK(posixtrace_get_log_host(log, &host, sizeof(host)));
 	/* Nothing new: no part. */
-	from = b.used;
+	size_t from = b.used;
 	CHECK_EQ(take(cursor, &b), 0u);
 	CHECK_EQ(b.used, from);
 	for (int i = 0; i < 5; i++) {
@@ -342,11 +340,10 @@ static void expect_refused(const struct bytes *b)
 {
 	struct seen s = {.events = 0};
 	trace_id_t log;
-	int error;
 
 	CHECK_OK(posixtrace_open_parts(b->at, PTRC_LOG_HEADS_BYTES, &log));
-	error = posixtrace_add_part(log, b->at + PTRC_LOG_HEADS_BYTES,
-				    b->used - PTRC_LOG_HEADS_BYTES, NULL);
+	int error = posixtrace_add_part(log, b->at + PTRC_LOG_HEADS_BYTES,
+					b->used - PTRC_LOG_HEADS_BYTES, NULL);
 	CHECK(error == 0 || error == EPROTO);
 	if (error) {
 		see_all(log, &s);
@@ -414,7 +411,6 @@ TEST(only_the_begin_of_a_log_opens_one, "", NEEDS_KEEPER)
 	int fd = ts_temp_file();
 	size_t size;
 	unsigned char *ring;
-	trace_attr_t attr;
 	trace_id_t log;
 
 	for (size_t i = 0; i < PTRC_LOG_HEADS_BYTES; i += 13)
@@ -429,7 +425,7 @@ TEST(only_the_begin_of_a_log_opens_one, "", NEEDS_KEEPER)
 	b.at[find(&b, PTRC_LOG_NAMES)] ^= 1;
 	CHECK_EQ(posixtrace_open_parts(b.at, b.used, &log), EPROTO);
 	/* Nobody gets a ring in parts. */
-	attr = log_attr(POSIX_TRACE_UNTIL_FULL, 0, POSIX_TRACE_LOOP, 100000);
+	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 0, POSIX_TRACE_LOOP, 100000);
 	ts_shutdown(ts_create_log(0, &attr, fd));
 	ring = file_bytes(fd, &size);
 	CHECK_EQ(posixtrace_open_parts(ring, size, &log), EINVAL);

@@ -27,14 +27,13 @@ static uint64_t digest(const struct seen *s)
 
 static void sample_from(struct sample *p, struct maker *m, const char *what)
 {
-	struct ptrc_log_stream *l;
 	struct seen s;
 
 	p->what = what;
 	p->fd = m->fd;
 	p->is_ring = m->w.kind == PTRC_LOG_RING;
 	p->bytes = bytes_of(m->fd, &p->size);
-	l = log_open(m->fd);
+	struct ptrc_log_stream *l = log_open(m->fd);
 	while (next_seen(l, &s)) {
 		p->events = realloc(p->events, (p->count + 1) * sizeof(*p->events));
 		p->events[p->count++] = digest(&s);
@@ -192,11 +191,9 @@ TEST(cut_anywhere, "OPEN-15 OPEN-03")
 		NOTE("%s, %zu bytes, %zu events", p.what, p.size, p.count);
 		for (size_t size = 0; size <= p.size;
 		     size = size < p.size ? next_place(&p, size) : size + 1) {
-			long count;
-
 			CHECK_SYS(ftruncate(p.fd, 0));
 			CHECK_EQ(pwrite(p.fd, p.bytes, size, 0), size);
-			count = check_remains(&p);
+			long count = check_remains(&p);
 			if (size < PTRC_LOG_HEAD_BYTES)
 				CHECK_EQ(count, -1);
 			else
@@ -224,12 +221,11 @@ TEST(any_bit_flipped, "OPEN-15 OPEN-03")
 		for (size_t at = 0; at < p.size; at = next_place(&p, at))
 			for (unsigned bit = at % 3; bit < 8; bit += 3) {
 				uint8_t byte = p.bytes[at] ^ (uint8_t)(1 << bit);
-				long count;
 
 				if (at >= 128 && at < PTRC_LOG_HEADS_BYTES)
 					continue;
 				CHECK_EQ(pwrite(p.fd, &byte, 1, (off_t)at), 1);
-				count = check_remains(&p);
+				long count = check_remains(&p);
 				if (at < PTRC_LOG_HEADS_BYTES)
 					CHECK_EQ(count, whole);
 				else if (count < worst)
@@ -258,11 +254,10 @@ TEST(the_head_stands_twice, "")
 	for (size_t i = 0; i < 6; i += 5) {
 		uint8_t nothing[PTRC_LOG_HEAD_BYTES] = {0};
 		struct sample p;
-		long whole;
 
 		make_sample(&p, kinds[i < 4 ? i : i - 2], i < 4 ? CLOSED : NOT_CLOSED);
 		NOTE("%s, %zu bytes, %zu events", p.what, p.size, p.count);
-		whole = check_remains(&p);
+		long whole = check_remains(&p);
 		CHECK_GE(whole, (long)p.count - 2); /* a ring begins with OVERFLOW and RESUME */
 		CHECK_EQ(damaged_parts(p.fd), 0);
 		for (size_t at = 0; at < PTRC_LOG_HEADS_BYTES; at++) {
@@ -327,7 +322,6 @@ TEST(damage_at_the_begin_is_told_and_renames_nothing, "")
 			for (size_t k = at; k < at + sizeof(h) + h.length; k++) {
 				uint8_t byte = p.bytes[k] ^ (uint8_t)(1 << k % 8);
 				struct posixtrace_counts counts;
-				struct ptrc_log_stream *l;
 				unsigned long differing = 0;
 
 				CHECK_EQ(pwrite(p.fd, &byte, 1, (off_t)k), 1);
@@ -335,7 +329,7 @@ TEST(damage_at_the_begin_is_told_and_renames_nothing, "")
 				read_type_names(p.fd, now);
 				for (int id = 0; id < 16; id++)
 					CHECK(!*now[id] || !strcmp(now[id], names[id]));
-				l = log_open(p.fd);
+				struct ptrc_log_stream *l = log_open(p.fd);
 				ptrc_log_stream_counts(l, &counts);
 				CHECK_OK(ptrc_log_stream_verify(l, &differing));
 				ptrc_log_stream_close(l);
@@ -366,7 +360,6 @@ TEST(forged_with_right_checksums, "OPEN-15")
 	for (size_t i = 0; i < 4; i++) {
 		struct sample p;
 		size_t offsets[64], count = 0;
-		uint8_t *copy;
 
 		make_sample(&p, kinds[i], i == 2 ? NOT_CLOSED : CLOSED);
 		for (size_t at = 32; at + sizeof(struct ptrc_log_packet) <= p.size && count < 64;
@@ -374,7 +367,7 @@ TEST(forged_with_right_checksums, "OPEN-15")
 			if (memcmp(p.bytes + at, "PTPK", 4) == 0)
 				offsets[count++] = at;
 		CHECK_GT(count, 3);
-		copy = malloc(p.size);
+		uint8_t *copy = malloc(p.size);
 		for (int round = 0; round < 1000; round++) {
 			struct ptrc_log_stream *l;
 			struct ptrc_log_packet h;
@@ -425,13 +418,11 @@ TEST(packets_of_unknown_type_are_skipped, "OPEN-18")
 {
 	struct sample p;
 	struct ptrc_log_packet h;
-	uint8_t *longer;
-	size_t at;
 
 	make_sample(&p, POSIX_TRACE_APPEND, CLOSED);
-	longer = malloc(p.size + sizeof(h) + 24);
+	uint8_t *longer = malloc(p.size + sizeof(h) + 24);
 	/* Behind the names, which come first. */
-	at = behind_names(&p, &h);
+	size_t at = behind_names(&p, &h);
 	memcpy(longer, p.bytes, at);
 	h.type = 4711;
 	h.length = 21;
@@ -441,21 +432,18 @@ TEST(packets_of_unknown_type_are_skipped, "OPEN-18")
 	memcpy(longer + at + sizeof(h) + 24, p.bytes + at, p.size - at);
 	CHECK_EQ(pwrite(p.fd, longer, p.size + sizeof(h) + 24, 0), p.size + sizeof(h) + 24);
 	CHECK_EQ(check_remains(&p), p.count);
-	free(longer);
-	free_sample(&p);
 }
 
 TEST(torn_packet_written_again_is_no_loss, "LOG-25 LOG-35")
 {
 	struct sample p;
 	struct ptrc_log_packet h;
-	uint8_t *longer;
 	size_t at;
 
 	/* What a pipe looks like whose keeper died within a packet, at any place of
 	 * it. */
 	make_sample(&p, POSIX_TRACE_APPEND, CLOSED);
-	longer = malloc(2 * p.size);
+	uint8_t *longer = malloc(2 * p.size);
 	at = behind_names(&p, &h);
 	memcpy(&h, p.bytes + at, sizeof(h));
 	for (size_t torn = 1; torn < sizeof(h) + h.length; torn++) {
@@ -464,8 +452,6 @@ TEST(torn_packet_written_again_is_no_loss, "LOG-25 LOG-35")
 		CHECK_EQ(pwrite(p.fd, longer, p.size + torn, 0), p.size + torn);
 		CHECK_EQ(check_remains(&p), p.count);
 	}
-	free(longer);
-	free_sample(&p);
 }
 
 /* Headers one behind the other, each of which claims the rest of the file. To look at all
@@ -476,7 +462,6 @@ TEST(headers_that_lie_keep_no_open_busy, "OPEN-15")
 		BYTES = (16 << 20) / (int)sizeof(struct ptrc_log_packet) *
 			(int)sizeof(struct ptrc_log_packet)
 	};
-	struct ptrc_log_stream *l;
 	struct maker_run r;
 	struct maker m;
 	struct seen s;
@@ -505,40 +490,34 @@ TEST(headers_that_lie_keep_no_open_busy, "OPEN-15")
 			ptrc_crc32c(0, &p[i], offsetof(struct ptrc_log_packet, header_crc));
 	}
 	CHECK_EQ(pwrite(m.fd, p, BYTES, st.st_size), BYTES);
-	l = log_open(m.fd);
+	struct ptrc_log_stream *l = log_open(m.fd);
 	int count = 0;
 	while (next_seen(l, &s))
 		count++;
 	CHECK_EQ(count, 6);
 	ptrc_log_stream_close(l);
-	free(p);
-	maker_free(&m);
 }
 
 TEST(packet_missing_in_the_middle_is_a_gap, "OPEN-15")
 {
 	struct sample p;
 	struct ptrc_log_packet h;
-	uint8_t *shorter;
-	size_t at, next;
 
 	make_sample(&p, POSIX_TRACE_APPEND, CLOSED);
-	at = behind_names(&p, &h);
+	size_t at = behind_names(&p, &h);
 	for (int k = 0; k < 2; k++) {
 		memcpy(&h, p.bytes + at, sizeof(h));
 		at += sizeof(h) + ptrc_align8(h.length);
 	}
 	memcpy(&h, p.bytes + at, sizeof(h));
-	next = at + sizeof(h) + ptrc_align8(h.length);
-	shorter = malloc(p.size);
+	size_t next = at + sizeof(h) + ptrc_align8(h.length);
+	uint8_t *shorter = malloc(p.size);
 	memcpy(shorter, p.bytes, at);
 	memcpy(shorter + at, p.bytes + next, p.size - next);
 	CHECK_SYS(ftruncate(p.fd, 0));
 	CHECK_EQ(pwrite(p.fd, shorter, p.size - (next - at), 0), p.size - (next - at));
 	/* One flush is missing. */
 	CHECK_EQ(check_remains(&p), p.count - 5);
-	free(shorter);
-	free_sample(&p);
 }
 
 TEST(damage_of_a_slice_in_a_ring, "OPEN-15")
@@ -567,7 +546,6 @@ TEST(damage_of_a_slice_in_a_ring, "OPEN-15")
 	}
 	CHECK_GT(packets, 5);
 	CHECK_EQ(check_remains(&p), p.count);
-	free_sample(&p);
 }
 
 /* Reads a log of numbers in which some are missing at one place, and gives the first of those and
@@ -614,12 +592,10 @@ TEST(damage_is_told_in_its_place_and_with_its_number, "OPEN-15")
 		/* With an index nobody needs the headers. */
 		enum ending ending = is_header ? CLOSED_WITHOUT_INDEX : CLOSED;
 		uint64_t first = 0, behind = 0, offsets[256];
-		struct ptrc_log_stream *l;
 		struct ptrc_log_packet h;
 		struct maker_run r;
 		size_t count = 0, chosen, size;
 		struct maker m;
-		uint8_t *bytes;
 
 		maker_open(&m, maker_file(), is_ring ? POSIX_TRACE_LOOP : POSIX_TRACE_APPEND,
 			   1 << 20);
@@ -630,7 +606,7 @@ TEST(damage_is_told_in_its_place_and_with_its_number, "OPEN-15")
 			run_free(&r);
 		}
 		close_sample(&m, ending);
-		bytes = bytes_of(m.fd, &size);
+		uint8_t *bytes = bytes_of(m.fd, &size);
 		for (size_t at = 0; at + sizeof(h) <= size; at += 8) {
 			memcpy(&h, bytes + at, sizeof(h));
 			if (h.magic == PTRC_LOG_PACKET_MAGIC && h.type == PTRC_LOG_EVENTS)
@@ -641,7 +617,7 @@ TEST(damage_is_told_in_its_place_and_with_its_number, "OPEN-15")
 		memcpy(&h, bytes + offsets[chosen], sizeof(h));
 		free(bytes);
 		flip(m.fd, offsets[chosen] + (is_header ? 9 : sizeof(h) + 500), 0x10);
-		l = log_open(m.fd);
+		struct ptrc_log_stream *l = log_open(m.fd);
 		for (int round = 0; round < 2; round++) {
 			read_around_gap(l, &first, &behind);
 			CHECK_EQ(behind - first, h.event_count);
@@ -656,7 +632,6 @@ TEST(damage_is_told_in_its_place_and_with_its_number, "OPEN-15")
 TEST(several_gaps_are_told_each, "OPEN-15")
 {
 	struct posixtrace_counts counts;
-	struct ptrc_log_stream *l;
 	struct ptrc_log_packet h;
 	size_t events = 0, resumes = 0, packets = 0;
 	struct sample p;
@@ -673,7 +648,7 @@ TEST(several_gaps_are_told_each, "OPEN-15")
 		if (packets == 2 || packets == 4)
 			CHECK_EQ(pwrite(p.fd, "?", 1, (off_t)at), 1);
 	}
-	l = log_open(p.fd);
+	struct ptrc_log_stream *l = log_open(p.fd);
 	while (next_seen(l, &s)) {
 		resumes += s.info.posix_event_id == POSIX_TRACE_RESUME;
 		events += s.info.posix_event_id != POSIX_TRACE_RESUME &&
@@ -687,7 +662,6 @@ TEST(several_gaps_are_told_each, "OPEN-15")
 	CHECK_EQ(counts.pt_damaged_events, 0);
 	CHECK_EQ(counts.pt_made_up_events, 4);
 	ptrc_log_stream_close(l);
-	free_sample(&p);
 }
 
 /* Where the packet number `n`, from 0, of the log's EVENTS begins. */
@@ -728,7 +702,6 @@ TEST(a_cut_loses_only_what_is_behind_it, "OPEN-15")
 		CHECK_EQ(count, whole);
 		ptrc_log_stream_close(l);
 	}
-	free_sample(&p);
 }
 
 TEST(a_header_that_lies_is_damage, "OPEN-15")
@@ -772,7 +745,6 @@ TEST(a_header_that_lies_is_damage, "OPEN-15")
 			ptrc_log_stream_close(l);
 			free(copy);
 		}
-	free_sample(&p);
 }
 
 TEST(a_number_of_events_that_cannot_be_is_not_counted, "")
@@ -782,23 +754,20 @@ TEST(a_number_of_events_that_cannot_be_is_not_counted, "")
 	for (int i = 0; i < 6; i++) {
 		bool is_closed = i % 2;
 		struct posixtrace_counts counts;
-		struct ptrc_log_stream *l;
 		struct ptrc_log_packet h;
-		unsigned long others;
 		struct sample p;
 		struct seen s;
-		size_t at;
 
 		make_sample(&p, POSIX_TRACE_APPEND, is_closed ? CLOSED_WITHOUT_INDEX : NOT_CLOSED);
-		at = events_packet(&p, 2, &h);
-		others = p.count - h.event_count;
+		size_t at = events_packet(&p, 2, &h);
+		unsigned long others = p.count - h.event_count;
 		h.event_count = i < 2 ? h.event_count + 1 : 1000000000;
 		memcpy(p.bytes + at, &h, sizeof(h));
 		sign(p.bytes, p.size, at);
 		if (i >= 4)
 			p.bytes[at + sizeof(h) + h.length - 1] ^= 1;
 		CHECK_EQ(pwrite(p.fd, p.bytes, p.size, 0), p.size);
-		l = log_open(p.fd);
+		struct ptrc_log_stream *l = log_open(p.fd);
 		while (next_seen(l, &s))
 			;
 		ptrc_log_stream_counts(l, &counts);
@@ -834,7 +803,6 @@ TEST(sparse_file_costs_no_memory, "OPEN-15")
 			.bytes = (uint32_t)(size - sizeof(h) - sizeof(section))};
 		uint8_t event[PTRC_PACKED_HEAD_MAX], *to = event;
 		uint64_t key = ptrc_packed_key(0, 10);
-		struct ptrc_log_stream *l;
 		struct maker_run r;
 		struct maker m;
 		struct seen s;
@@ -870,7 +838,7 @@ TEST(sparse_file_costs_no_memory, "OPEN-15")
 		if (i == 1)
 			CHECK_EQ(pwrite(m.fd, &h, sizeof(h), st.st_size + (off_t)size), sizeof(h));
 		CHECK_SYS(setrlimit(RLIMIT_AS, &limit));
-		l = log_open(m.fd);
+		struct ptrc_log_stream *l = log_open(m.fd);
 		while (next_seen(l, &s))
 			count += s.info.posix_event_id == 10;
 		CHECK_EQ(count, 5);
@@ -883,12 +851,11 @@ TEST(sparse_file_costs_no_memory, "OPEN-15")
 TEST(file_that_shrinks_while_open, "OPEN-15")
 {
 	for (size_t i = 0; i < 4; i++) {
-		struct ptrc_log_stream *l;
 		struct sample p;
 		struct seen s;
 
 		make_sample(&p, kinds[i], CLOSED);
-		l = log_open(p.fd);
+		struct ptrc_log_stream *l = log_open(p.fd);
 		CHECK(next_seen(l, &s));
 		CHECK_SYS(ftruncate(p.fd, 1000));
 		for (size_t n = 0; next_seen(l, &s); n++)
@@ -902,11 +869,9 @@ TEST(file_that_shrinks_while_open, "OPEN-15")
 
 TEST(ring_overwritten_while_it_is_read, "OPEN-14 OPEN-15")
 {
-	struct ptrc_log_stream *l;
 	struct maker_run r;
 	struct maker m;
 	struct seen s;
-	uint64_t last;
 	int fd = maker_file(), gaps = 0;
 
 	maker_open(&m, fd, POSIX_TRACE_LOOP, 20000);
@@ -914,10 +879,10 @@ TEST(ring_overwritten_while_it_is_read, "OPEN-14 OPEN-15")
 	run_numbers(&m, &r, 5000, 0);
 	CHECK_OK(maker_flush(&m, &r, 1));
 	run_free(&r);
-	l = log_open(fd);
+	struct ptrc_log_stream *l = log_open(fd);
 	for (int k = 0; k < 10; k++)
 		CHECK(next_seen(l, &s));
-	last = seen_number(&s);
+	uint64_t last = seen_number(&s);
 	/* The first of these flushes fits into what the ring has left, the second does not. */
 	for (int k = 0; k < 2; k++) {
 		run_begin(&r, 1, 1);
@@ -940,7 +905,6 @@ TEST(ring_overwritten_while_it_is_read, "OPEN-14 OPEN-15")
 	CHECK_EQ(gaps, 1);
 	CHECK_EQ(last, 4999);
 	ptrc_log_stream_close(l);
-	maker_free(&m);
 }
 
 TEST(files_that_are_no_logs, "OPEN-03 OPEN-04 OPEN-13 LOG-37 LOG-41")
@@ -977,19 +941,17 @@ TEST(files_that_are_no_logs, "OPEN-03 OPEN-04 OPEN-13 LOG-37 LOG-41")
 	}
 	CHECK_EQ(l, NULL);
 	CHECK_EQ(check_remains(&p), p.count);
-	free_sample(&p);
 }
 
 TEST(offset_and_descriptor_are_let_be, "OPEN-09 OPEN-10")
 {
-	struct ptrc_log_stream *a, *b;
 	struct sample p;
 	struct seen s;
 
 	make_sample(&p, POSIX_TRACE_APPEND, CLOSED);
 	CHECK_EQ(lseek(p.fd, 77, SEEK_SET), 77);
-	a = log_open(p.fd);
-	b = log_open(p.fd);
+	struct ptrc_log_stream *a = log_open(p.fd);
+	struct ptrc_log_stream *b = log_open(p.fd);
 	CHECK(next_seen(a, &s));
 	CHECK(next_seen(a, &s));
 	CHECK_EQ(digest(&s), p.events[1]);
@@ -1005,8 +967,6 @@ TEST(offset_and_descriptor_are_let_be, "OPEN-09 OPEN-10")
 	}
 	CHECK(!next_seen(b, &s));
 	ptrc_log_stream_close(b);
-	free(p.bytes);
-	free(p.events);
 }
 
 static struct ptrc_log_stream *open_without_a_wait(int fd)
@@ -1023,17 +983,15 @@ TEST(waits_for_a_keeper_that_is_finishing, "EXIT-02 OPEN-14")
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
 	struct posix_trace_status_info st;
-	struct ptrc_log_stream *l;
 	struct maker_run r;
 	struct maker m;
 	int fd = maker_file(), to_parent[2], to_keeper[2];
 	char c;
-	pid_t keeper;
 
 	maker_open(&m, fd, POSIX_TRACE_APPEND, 0);
 	CHECK_SYS(pipe(to_parent));
 	CHECK_SYS(pipe(to_keeper));
-	keeper = harness_fork();
+	pid_t keeper = harness_fork();
 	if (keeper == 0) {
 		lock.l_start = PTRC_LOG_LOCK_KEEPER;
 		CHECK_SYS(fcntl(fd, F_SETLK, &lock));
@@ -1052,7 +1010,7 @@ TEST(waits_for_a_keeper_that_is_finishing, "EXIT-02 OPEN-14")
 	}
 	/* At work for a controller that lives, as far as can be told: no waiting. */
 	CHECK_EQ(read(to_parent[0], &c, 1), 1);
-	l = open_without_a_wait(fd);
+	struct ptrc_log_stream *l = open_without_a_wait(fd);
 	ptrc_log_stream_close(l);
 	CHECK_EQ(write(to_keeper[1], "x", 1), 1);
 	CHECK_EQ(read(to_parent[0], &c, 1), 1);
@@ -1061,22 +1019,19 @@ TEST(waits_for_a_keeper_that_is_finishing, "EXIT-02 OPEN-14")
 	CHECK_EQ(st.posix_stream_status, POSIX_TRACE_SUSPENDED);
 	ptrc_log_stream_close(l);
 	CHECK_EXIT(keeper, 0);
-	maker_free(&m);
 }
 
 TEST(waits_not_for_ever_for_who_lets_a_log_grow, "")
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 2};
-	struct ptrc_log_stream *l;
 	int fd = maker_file(), to_parent[2];
 	struct maker m;
-	pid_t owner;
 	char c;
 
 	maker_open(&m, fd, POSIX_TRACE_APPEND, 0);
 	maker_close(&m);
 	CHECK_SYS(pipe(to_parent));
-	owner = harness_fork();
+	pid_t owner = harness_fork();
 	if (owner == 0) {
 		lock.l_start = PTRC_LOG_LOCK_KEEPER;
 		CHECK_SYS(fcntl(fd, F_SETLK, &lock));
@@ -1090,37 +1045,33 @@ TEST(waits_not_for_ever_for_who_lets_a_log_grow, "")
 		}
 	}
 	CHECK_EQ(read(to_parent[0], &c, 1), 1);
-	l = log_open(fd);
+	struct ptrc_log_stream *l = log_open(fd);
 	/* The owner still lives, and grows the log. */
 	CHECK_EQ(waitpid(owner, NULL, WNOHANG), 0);
 	ptrc_log_stream_close(l);
 	CHECK_SYS(kill(owner, SIGKILL));
 	CHECK_SYS(waitpid(owner, NULL, 0));
-	maker_free(&m);
 }
 
 TEST(does_not_wait_for_who_has_locked_the_whole_log, "OPEN-14 EXIT-02")
 {
 	struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-	struct ptrc_log_stream *l;
 	int fd = maker_file(), to_parent[2];
 	struct maker m;
-	pid_t pid;
 	char c;
 
 	maker_open(&m, fd, POSIX_TRACE_APPEND, 0);
 	maker_close(&m);
 	CHECK_SYS(pipe(to_parent));
-	pid = harness_fork();
+	pid_t pid = harness_fork();
 	if (pid == 0) {
 		CHECK_SYS(fcntl(fd, F_SETLK, &all));
 		CHECK_EQ(write(to_parent[1], "x", 1), 1);
 		pause();
 	}
 	CHECK_EQ(read(to_parent[0], &c, 1), 1);
-	l = open_without_a_wait(fd);
+	struct ptrc_log_stream *l = open_without_a_wait(fd);
 	ptrc_log_stream_close(l);
 	CHECK_SYS(kill(pid, SIGKILL));
 	harness_reap(pid);
-	maker_free(&m);
 }

@@ -178,9 +178,7 @@ TEST(opened_log_works_with_its_functions, "OPEN-02 ATTRGET-02 STATUS-01 STATUS-2
 }
 
 TEST(functions_for_active_streams_refuse_a_log,
-     "ERRORS-06 GETNEXT-16 FILTER-17 EVENTID-26 "
-     "SHUTDOWN-11 OPEN-07",
-     NEEDS_KEEPER)
+     "ERRORS-06 GETNEXT-16 FILTER-17 EVENTID-26 SHUTDOWN-11 OPEN-07", NEEDS_KEEPER)
 {
 	int fd = make_small_log();
 	trace_id_t trid = ts_open_log(fd);
@@ -302,7 +300,7 @@ TEST(no_descriptors_left_is_enomem, "OPEN-17 ERRORS-12", NEEDS_KEEPER)
 TEST(a_descriptor_past_the_cache_is_as_good, "OPEN-11 LOG-10", NEEDS_KEEPER)
 {
 	char path[4096];
-	int fd = ts_temp_named(path, sizeof(path));
+	ts_temp_named(path, sizeof(path));
 	int direct = open(path, O_RDWR | O_DIRECT | O_CLOEXEC);
 	trace_event_id_t id = ts_id("event");
 	CHECK_SYS(unlink(path));
@@ -315,7 +313,6 @@ TEST(a_descriptor_past_the_cache_is_as_good, "OPEN-11 LOG-10", NEEDS_KEEPER)
 	ts_expect_numbers(&events, id, 0, 9);
 	/* It is what it was. */
 	CHECK(fcntl(direct, F_GETFL) & O_DIRECT);
-	close(fd);
 }
 
 TEST(signals_do_not_interrupt_an_open, "OPEN-05 ERRORS-09", NEEDS_KEEPER)
@@ -617,9 +614,7 @@ TEST(time_limit_of_a_log_is_ignored, "GETNEXT-14 GETNEXT-08", NEEDS_KEEPER)
 }
 
 TEST(small_buffers_truncate_on_reading,
-     "GETNEXT-20 GETNEXT-21 GETNEXT-22 GETNEXT-23 "
-     "GETNEXT-24 GETNEXT-25 SYSEVENT-12",
-     NEEDS_KEEPER)
+     "GETNEXT-20 GETNEXT-21 GETNEXT-22 GETNEXT-23 GETNEXT-24 GETNEXT-25 SYSEVENT-12", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);

@@ -73,11 +73,10 @@ static void fill_one(struct family *f, unsigned int next)
 
 static struct ts_events read_path(const char *path, struct posixtrace_counts *counts)
 {
-	struct ts_events events;
 	trace_id_t log;
 
 	CHECK_OK(posixtrace_open_log(path, &log));
-	events = ts_read_log(log);
+	struct ts_events events = ts_read_log(log);
 	CHECK_OK(posixtrace_get_counts(log, counts, sizeof(*counts)));
 	ts_close_log(log);
 	return events;
@@ -202,7 +201,6 @@ TEST(each_event_is_in_exactly_one_file, "", NEEDS_KEEPER)
 		close(fd);
 	}
 	CHECK_EQ(sum, all.count);
-	ts_events_free(&all);
 	end(&f);
 }
 
@@ -213,13 +211,9 @@ TEST(a_filter_and_losses_go_on_in_the_next_file, "", NEEDS_KEEPER)
 	trace_event_set_t set = ts_set(other, 0);
 	static struct ptrc_log_reader reader;
 	struct posixtrace_counts counts, first;
-	struct ts_events one;
-	pid_t keeper;
-	int fd;
-	trace_id_t log;
 
 	/* Lost in the first file, as nobody makes room. */
-	keeper = keeper_of(f.trid);
+	pid_t keeper = keeper_of(f.trid);
 	CHECK_SYS(kill(keeper, SIGSTOP));
 	emit_run(f.id, 0, 2000, 200);
 	CHECK_SYS(kill(keeper, SIGCONT));
@@ -232,17 +226,16 @@ TEST(a_filter_and_losses_go_on_in_the_next_file, "", NEEDS_KEEPER)
 	CHECK_EVENTUALLY(has(&f, 2));
 	emit_run(f.id, 2100, 2110, 200);
 	ts_shutdown(f.trid);
-	fd = open_member(&f, 0);
-	log = ts_open_log(fd);
+	int fd = open_member(&f, 0);
+	trace_id_t log = ts_open_log(fd);
 	CHECK_OK(posixtrace_get_counts(log, &first, sizeof(first)));
 	CHECK_GT(first.pt_lost_events, 0);
 	CHECK_EQ(ts_status(log).posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
 	ts_close_log(log);
 	close(fd);
-	one = read_path(f.path, &counts);
+	struct ts_events one = read_path(f.path, &counts);
 	CHECK_EQ(counts.pt_lost_events, first.pt_lost_events);
 	CHECK_EQ(ts_count(&one, other), 0);
-	ts_events_free(&one);
 	/* Each packet begins with the filter, and so does the first one of a file. */
 	fd = open_member(&f, 2);
 	CHECK_OK(ptrc_log_reader_open(fd, &reader));
@@ -262,14 +255,12 @@ TEST(the_oldest_files_go_and_foreign_ones_stay, "", NEEDS_KEEPER)
 {
 	struct family f = begin(LEAST, 0, 2);
 	struct posixtrace_counts counts;
-	struct ts_events events;
 	uint32_t first;
 	char path[300];
-	int fd;
 
 	/* A file of somebody else, and a link to nowhere, where the next ones would be. */
 	path_of(&f, 2, path);
-	fd = CHECK_SYS(open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
+	int fd = CHECK_SYS(open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
 	CHECK_EQ(write(fd, "mine", 4), 4);
 	close(fd);
 	path_of(&f, 3, path);
@@ -291,7 +282,7 @@ TEST(the_oldest_files_go_and_foreign_ones_stay, "", NEEDS_KEEPER)
 	path_of(&f, 3, path);
 	CHECK_SYS(unlink(path));
 	/* The first ones are gone, and that is told, but no damage. */
-	events = read_path(f.path, &counts);
+	struct ts_events events = read_path(f.path, &counts);
 	CHECK_EQ(counts.pt_files, 2);
 	CHECK_EQ(counts.pt_missing_files, 0);
 	CHECK_EQ(counts.pt_earlier_files, 3);
@@ -300,7 +291,6 @@ TEST(the_oldest_files_go_and_foreign_ones_stay, "", NEEDS_KEEPER)
 	CHECK_EQ(numbers_in(&events, f.id, &first), 100);
 	CHECK_EQ(first, 300);
 	CHECK_GE(counts.pt_earlier_events, 300);
-	ts_events_free(&events);
 	end(&f);
 }
 
@@ -341,7 +331,6 @@ TEST(a_missing_file_is_told, "", NEEDS_KEEPER)
 {
 	struct family f = begin(LEAST, 0, 0);
 	struct posixtrace_counts counts;
-	struct ts_events events;
 	uint32_t first;
 	char path[300];
 
@@ -350,7 +339,7 @@ TEST(a_missing_file_is_told, "", NEEDS_KEEPER)
 	ts_shutdown(f.trid);
 	path_of(&f, 1, path);
 	CHECK_SYS(unlink(path));
-	events = read_path(f.path, &counts);
+	struct ts_events events = read_path(f.path, &counts);
 	CHECK_EQ(counts.pt_files, 3);
 	CHECK_EQ(counts.pt_missing_files, 1);
 	CHECK_EQ(counts.pt_damaged_gaps, 1);
@@ -364,13 +353,11 @@ TEST(a_missing_file_is_told, "", NEEDS_KEEPER)
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_OVERFLOW), 1);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_RESUME), 1);
 	CHECK_EQ(numbers_in(&events, f.id, &first), 200);
-	ts_events_free(&events);
 	/* Nobody was told to delete the first one. */
 	CHECK_SYS(unlink(f.path));
 	events = read_path(f.path, &counts);
 	CHECK_EQ(counts.pt_earlier_files, 2);
 	CHECK_EQ(counts.pt_deleted_files, 0);
-	ts_events_free(&events);
 	path_of(&f, 7, path);
 	CHECK_EQ(posixtrace_open_log(path, &f.trid), ENOENT);
 	CHECK_EQ(posixtrace_open_log("/dev/null", &f.trid), EINVAL);
@@ -381,9 +368,7 @@ TEST(a_missing_file_is_told, "", NEEDS_KEEPER)
 /* The stream gets more than it has room for while its keeper sleeps. */
 static void lose(struct family *f)
 {
-	pid_t keeper;
-
-	keeper = keeper_of(f->trid);
+	pid_t keeper = keeper_of(f->trid);
 	CHECK_SYS(kill(keeper, SIGSTOP));
 	emit_run(f->id, f->made, f->made + 2000, 200);
 	f->made += 2000;
@@ -423,7 +408,6 @@ TEST(what_files_that_are_gone_told_of_losses_is_told, "", NEEDS_KEEPER)
 		struct family f = begin(LEAST, 0, keep);
 		struct posixtrace_counts counts;
 		unsigned int last = 0;
-		unsigned long lost;
 
 		NOTE("%u files are kept", keep);
 		fill_one(&f, ++last);
@@ -441,7 +425,7 @@ TEST(what_files_that_are_gone_told_of_losses_is_told, "", NEEDS_KEEPER)
 		}
 		CHECK_EQ(has(&f, 1), keep == 0);
 		CHECK_OK(posixtrace_get_counts(f.trid, &counts, sizeof(counts)));
-		lost = counts.pt_lost_events;
+		unsigned long lost = counts.pt_lost_events;
 		CHECK_GE(lost, 1000);
 		CHECK_EQ(lost_by(f.path), lost);
 		ts_shutdown(f.trid);
@@ -464,7 +448,6 @@ TEST(a_clear_forgets_losses_of_files_that_are_gone, "", NEEDS_KEEPER)
 {
 	struct family f = begin(LEAST, 0, 2);
 	struct posixtrace_counts counts;
-	struct ts_events events;
 	unsigned int last = 1;
 
 	fill_one(&f, last);
@@ -479,10 +462,9 @@ TEST(a_clear_forgets_losses_of_files_that_are_gone, "", NEEDS_KEEPER)
 		last++;
 	fill_one(&f, ++last);
 	ts_shutdown(f.trid);
-	events = read_path(f.path, &counts);
+	struct ts_events events = read_path(f.path, &counts);
 	CHECK_EQ(counts.pt_lost_events, 0);
 	CHECK_EQ(ts_count(&events, f.id), 100);
-	ts_events_free(&events);
 	end(&f);
 }
 
@@ -490,7 +472,6 @@ TEST(a_clear_leaves_the_last_file_empty, "", NEEDS_KEEPER)
 {
 	struct family f = begin(LEAST, 0, 0);
 	struct posixtrace_counts counts;
-	struct ts_events events;
 
 	fill_one(&f, 1);
 	fill_one(&f, 2);
@@ -499,12 +480,11 @@ TEST(a_clear_leaves_the_last_file_empty, "", NEEDS_KEEPER)
 	f.made = 0;
 	fill_one(&f, 3);
 	ts_shutdown(f.trid);
-	events = read_path(f.path, &counts);
+	struct ts_events events = read_path(f.path, &counts);
 	ts_expect_numbers(&events, f.id, 0, f.made - 1);
 	CHECK_EQ(counts.pt_files, 2);
 	CHECK_EQ(counts.pt_earlier_files, 0);
 	CHECK_EQ(counts.pt_log_events, events.count);
-	ts_events_free(&events);
 	end(&f);
 }
 
@@ -512,7 +492,6 @@ TEST(a_keeper_that_takes_over_goes_on_in_the_last_file, "", NEEDS_KEEPER)
 {
 	struct family f = begin(LEAST, 0, 0);
 	struct posixtrace_counts counts;
-	struct ts_events events;
 	char path[300];
 
 	for (unsigned int i = 1; i <= 3; i++) {
@@ -533,12 +512,11 @@ TEST(a_keeper_that_takes_over_goes_on_in_the_last_file, "", NEEDS_KEEPER)
 	f.made += 5;
 	ts_shutdown(f.trid);
 	CHECK(has(&f, 4));
-	events = read_path(f.path, &counts);
+	struct ts_events events = read_path(f.path, &counts);
 	CHECK_EQ(counts.pt_files, 3);
 	CHECK_EQ(counts.pt_earlier_files, 1);
 	CHECK_EQ(counts.pt_missing_files, 1);
 	CHECK_EQ(ts_count(&events, f.id), 205);
-	ts_events_free(&events);
 	end(&f);
 }
 
@@ -590,7 +568,6 @@ TEST(a_log_goes_on_where_no_other_file_can_be_made, "", NEEDS_KEEPER)
 	trace_attr_t attr = attr_of(LEAST, 0, 0);
 	struct family f = {.id = ts_id("number")};
 	struct posixtrace_counts counts;
-	struct ts_events events;
 
 	CHECK(mkdtemp(directory));
 	snprintf(f.path, sizeof(f.path), "%s/log", directory);
@@ -607,10 +584,9 @@ TEST(a_log_goes_on_where_no_other_file_can_be_made, "", NEEDS_KEEPER)
 	ts_shutdown(f.trid);
 	CHECK(!has(&f, 1));
 	CHECK_SYS(chmod(directory, 0700));
-	events = read_path(f.path, &counts);
+	struct ts_events events = read_path(f.path, &counts);
 	ts_expect_numbers(&events, f.id, 0, 199);
 	CHECK_EQ(counts.pt_files, 1);
-	ts_events_free(&events);
 	end(&f);
 	rmdir(directory);
 }
@@ -619,7 +595,6 @@ TEST(time_alone_rotates_a_log_only_if_it_has_something, "", NEEDS_KEEPER)
 {
 	struct ts_target target = ts_target_fork();
 	struct family f = begin(0, 1, 0), other;
-	struct ts_events events;
 	struct posixtrace_counts counts;
 
 	ts_emit(f.id, f.made++);
@@ -638,8 +613,7 @@ TEST(time_alone_rotates_a_log_only_if_it_has_something, "", NEEDS_KEEPER)
 	ts_emit(f.id, f.made++);
 	CHECK_EVENTUALLY(has(&f, 2));
 	ts_shutdown(f.trid);
-	events = read_path(f.path, &counts);
+	struct ts_events events = read_path(f.path, &counts);
 	ts_expect_numbers(&events, f.id, 0, f.made - 1);
-	ts_events_free(&events);
 	end(&f);
 }

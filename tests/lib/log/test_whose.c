@@ -72,13 +72,12 @@ static size_t slurp(const char *path, char *to, size_t size)
 static void expect_line(const char *path, const char *text)
 {
 	char line[256];
-	size_t size;
 
 	if (access(path, R_OK)) {
 		CHECK_STR_EQ(text, "");
 		return;
 	}
-	size = slurp(path, line, sizeof(line) - 1);
+	size_t size = slurp(path, line, sizeof(line) - 1);
 	line[size] = '\0';
 	line[strcspn(line, "\n")] = '\0';
 	CHECK_STR_EQ(text, line);
@@ -89,11 +88,10 @@ TEST(a_log_tells_the_machine, "", NEEDS_KEEPER)
 	struct posixtrace_log_host host;
 	struct utsname name;
 	int fd = ts_temp_file();
-	trace_id_t trid;
 
 	CHECK_SYS(setenv("TZ", "XYZ-5:30", 1));
 	tzset();
-	trid = create_log(0, POSIX_TRACE_APPEND, 0, fd);
+	trace_id_t trid = create_log(0, POSIX_TRACE_APPEND, 0, fd);
 	CHECK_EQ(posixtrace_get_log_host(trid, &host, sizeof(host)), EINVAL);
 	CHECK_OK(posix_trace_shutdown(trid));
 	trid = ts_open_log(fd);
@@ -152,7 +150,6 @@ TEST(a_log_tells_its_process, "", NEEDS_KEEPER)
 		unsigned char id[64];
 		size_t size;
 	} own = {.size = 0};
-	struct posixtrace_log_process p;
 	struct posixtrace_log_mapping m;
 	trace_event_id_t id = ts_id("event");
 	int fd = ts_temp_file();
@@ -160,10 +157,7 @@ TEST(a_log_tells_its_process, "", NEEDS_KEEPER)
 	trace_id_t trid = create_log(0, POSIX_TRACE_APPEND, 0, fd);
 	size_t line_size = slurp("/proc/self/cmdline", line, sizeof(line));
 	ssize_t exe_size = CHECK_SYS(readlink("/proc/self/exe", exe, sizeof(exe)));
-	struct ts_events events;
 	bool is_mapped = false;
-	uintptr_t address;
-	ssize_t at;
 
 	dl_iterate_phdr(own_build_id, &own);
 	CHECK_SYS(prctl(PR_SET_NAME, "odd \x1b[31m)\n"));
@@ -171,13 +165,13 @@ TEST(a_log_tells_its_process, "", NEEDS_KEEPER)
 	ts_emit(id, 1);
 	CHECK_OK(posix_trace_shutdown(trid));
 
-	events = ts_log_events(fd);
+	struct ts_events events = ts_log_events(fd);
 	trid = ts_open_log(fd);
-	at = ts_find(&events, id, 0);
+	ssize_t at = ts_find(&events, id, 0);
 	CHECK(at >= 0);
 	CHECK_OK(posixtrace_find_log_process(trid, getpid(), &events.at[at].info.posix_timestamp,
 					     &index));
-	p = process_at(trid, index);
+	struct posixtrace_log_process p = process_at(trid, index);
 	CHECK_EQ(p.pp_pid, getpid());
 	CHECK_EQ(p.pp_has_ended, 0);
 	CHECK_EQ(p.pp_is_known, 1);
@@ -198,7 +192,7 @@ TEST(a_log_tells_its_process, "", NEEDS_KEEPER)
 	CHECK_MEM_EQ(p.pp_command_line, line, line_size);
 
 	CHECK_EQ(p.pp_has_mappings, 1);
-	address = (uintptr_t)events.at[at].info.posix_prog_address;
+	uintptr_t address = (uintptr_t)events.at[at].info.posix_prog_address;
 	for (; !posixtrace_get_log_mapping(trid, index, count, &m, sizeof(m)); count++) {
 		if (address < m.pm_start || address >= m.pm_end)
 			continue;
@@ -225,7 +219,6 @@ static intptr_t rename_process(const void *arg, size_t arg_bytes)
 
 TEST(another_program_is_told_anew, "", NEEDS_KEEPER)
 {
-	struct posixtrace_log_process p;
 	int fd = ts_temp_file();
 	struct ts_target target = ts_target_fork();
 	trace_id_t trid = create_log(target.pid, POSIX_TRACE_APPEND, 0, fd);
@@ -246,7 +239,7 @@ TEST(another_program_is_told_anew, "", NEEDS_KEEPER)
 	CHECK_OK(posix_trace_shutdown(trid));
 	trid = ts_open_log(fd);
 	CHECK_EQ(count_of(trid, target.pid, &first), 2);
-	p = process_at(trid, first);
+	struct posixtrace_log_process p = process_at(trid, first);
 	expect_text(p.pp_name, p.pp_name_size, "before");
 	p = process_at(trid, first + 1);
 	expect_text(p.pp_name, p.pp_name_size, "behind");
@@ -257,15 +250,12 @@ TEST(children_are_told_too, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 256 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
-	struct posixtrace_log_process p;
 	int fd = ts_temp_file();
-	trace_id_t trid;
-	pid_t child;
 
 	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
-	trid = ts_create_log(0, &attr, fd);
+	trace_id_t trid = ts_create_log(0, &attr, fd);
 	ts_start(trid);
-	child = CHECK_SYS(fork());
+	pid_t child = CHECK_SYS(fork());
 	/* It ends at once, but not before the keeper has looked. */
 	if (!child) {
 		ts_emit(id, 1);
@@ -274,7 +264,7 @@ TEST(children_are_told_too, "", NEEDS_KEEPER)
 	CHECK_SYS(waitpid(child, NULL, 0));
 	CHECK_OK(posix_trace_shutdown(trid));
 	trid = ts_open_log(fd);
-	p = only_one_of(trid, child);
+	struct posixtrace_log_process p = only_one_of(trid, child);
 	CHECK_EQ(p.pp_parent_pid, getpid());
 	CHECK_EQ(p.pp_has_ended, 0);
 	CHECK_GT(p.pp_executable_size, 0);
@@ -283,24 +273,21 @@ TEST(children_are_told_too, "", NEEDS_KEEPER)
 
 TEST(of_a_dead_process_the_log_tells_the_pid, "", NEEDS_KEEPER)
 {
-	struct posixtrace_log_process p;
 	int fd = ts_temp_file();
 	struct ts_target target = ts_target_fork();
 	trace_id_t trid = create_log(target.pid, POSIX_TRACE_APPEND, 0, fd);
-	struct ts_events events;
-	pid_t keeper;
 
 	ts_start(trid);
-	keeper = keeper_of(trid);
+	pid_t keeper = keeper_of(trid);
 	CHECK_SYS(kill(keeper, SIGSTOP));
 	ts_target_emit(&target, ts_target_id(&target, "event"), 1);
 	ts_target_kill(&target);
 	CHECK_SYS(kill(keeper, SIGCONT));
 	CHECK_OK(posix_trace_shutdown(trid));
-	events = ts_log_events(fd);
+	struct ts_events events = ts_log_events(fd);
 	trid = ts_open_log(fd);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_UNNAMED_USEREVENT + 1), 1);
-	p = only_one_of(trid, target.pid);
+	struct posixtrace_log_process p = only_one_of(trid, target.pid);
 	CHECK_EQ(p.pp_has_ended, 1);
 	CHECK_EQ(p.pp_executable_size + p.pp_build_id_size + p.pp_mapping_count, 0);
 	CHECK_EQ(p.pp_has_command_line, 0);
@@ -310,7 +297,6 @@ TEST(of_a_dead_process_the_log_tells_the_pid, "", NEEDS_KEEPER)
 TEST(a_ring_keeps_what_it_tells, "", NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
-	struct posixtrace_log_process p;
 	struct posixtrace_log_host host;
 	int fd = ts_temp_file();
 	trace_id_t trid = create_log(0, POSIX_TRACE_LOOP, 256 * KIB, fd);
@@ -325,7 +311,7 @@ TEST(a_ring_keeps_what_it_tells, "", NEEDS_KEEPER)
 	trid = ts_open_log(fd);
 	CHECK_OK(posixtrace_get_log_host(trid, &host, sizeof(host)));
 	CHECK(host.ph_boot_id[0]);
-	p = only_one_of(trid, getpid());
+	struct posixtrace_log_process p = only_one_of(trid, getpid());
 	CHECK_GT(p.pp_executable_size, 0);
 	ts_close_log(trid);
 }
@@ -344,17 +330,14 @@ static void *drain(void *arg)
 
 TEST(a_pipe_gets_it_too, "", NEEDS_KEEPER)
 {
-	struct posixtrace_log_process p;
 	struct posixtrace_log_host host;
 	int ends[2], fd = ts_temp_file(), fds[2];
-	trace_id_t trid;
-	pthread_t thread;
 
 	CHECK_SYS(pipe2(ends, O_CLOEXEC));
 	fds[0] = ends[0];
 	fds[1] = fd;
-	thread = ts_thread(drain, fds);
-	trid = create_log(0, POSIX_TRACE_APPEND, 0, ends[1]);
+	pthread_t thread = ts_thread(drain, fds);
+	trace_id_t trid = create_log(0, POSIX_TRACE_APPEND, 0, ends[1]);
 	close(ends[1]);
 	ts_start(trid);
 	ts_emit(ts_id("event"), 1);
@@ -362,7 +345,7 @@ TEST(a_pipe_gets_it_too, "", NEEDS_KEEPER)
 	ts_join(thread);
 	trid = ts_open_log(fd);
 	CHECK_OK(posixtrace_get_log_host(trid, &host, sizeof(host)));
-	p = only_one_of(trid, getpid());
+	struct posixtrace_log_process p = only_one_of(trid, getpid());
 	CHECK_GT(p.pp_mapping_count, 0);
 	ts_close_log(trid);
 }
@@ -370,7 +353,6 @@ TEST(a_pipe_gets_it_too, "", NEEDS_KEEPER)
 TEST(a_clear_takes_nothing_of_it, "", NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
-	struct posixtrace_log_process p;
 	struct posixtrace_log_host host;
 	int fd = ts_temp_file();
 	trace_id_t trid = create_log(0, POSIX_TRACE_APPEND, 0, fd);
@@ -383,7 +365,7 @@ TEST(a_clear_takes_nothing_of_it, "", NEEDS_KEEPER)
 	CHECK_OK(posix_trace_shutdown(trid));
 	trid = ts_open_log(fd);
 	CHECK_OK(posixtrace_get_log_host(trid, &host, sizeof(host)));
-	p = only_one_of(trid, getpid());
+	struct posixtrace_log_process p = only_one_of(trid, getpid());
 	CHECK_GT(p.pp_executable_size, 0);
 	ts_close_log(trid);
 }
@@ -393,26 +375,23 @@ TEST(a_new_keeper_does_not_tell_it_twice, "", NEEDS_KEEPER)
 	trace_event_id_t id = ts_id("event");
 	int fd = ts_temp_file();
 	trace_id_t trid = create_log(0, POSIX_TRACE_APPEND, 0, fd);
-	struct posixtrace_log_process p;
-	pid_t keeper;
 
 	ts_start(trid);
 	ts_emit(id, 1);
 	ts_flush(trid);
-	keeper = keeper_of(trid);
+	pid_t keeper = keeper_of(trid);
 	CHECK_SYS(kill(keeper, SIGKILL));
 	ts_emit(id, 2);
 	ts_flush(trid);
 	CHECK_OK(posix_trace_shutdown(trid));
 	trid = ts_open_log(fd);
-	p = only_one_of(trid, getpid());
+	struct posixtrace_log_process p = only_one_of(trid, getpid());
 	CHECK_GT(p.pp_executable_size, 0);
 	ts_close_log(trid);
 }
 
 TEST(command_lines_can_be_left_out, "", NEEDS_KEEPER)
 {
-	struct posixtrace_log_process p;
 	int fd = ts_temp_file();
 	trace_id_t trid = create_log(0, POSIX_TRACE_APPEND, 0, fd);
 
@@ -423,7 +402,7 @@ TEST(command_lines_can_be_left_out, "", NEEDS_KEEPER)
 	CHECK_EQ(posixtrace_set_command_line(trid, 0), EINVAL);
 	trid = ts_open_log(fd);
 	CHECK_EQ(posixtrace_set_command_line(trid, 0), EINVAL);
-	p = only_one_of(trid, getpid());
+	struct posixtrace_log_process p = only_one_of(trid, getpid());
 	CHECK_EQ(p.pp_has_command_line, 0);
 	CHECK_EQ(p.pp_command_line_size, 0);
 	CHECK_GT(p.pp_executable_size, 0);
@@ -436,15 +415,13 @@ TEST(damage_there_costs_no_event, "", NEEDS_KEEPER)
 	int fd = ts_temp_file();
 	trace_id_t trid = create_log(0, POSIX_TRACE_APPEND, 0, fd);
 	struct ptrc_log_packet h;
-	struct ts_events events;
 	unsigned long first;
-	unsigned char *bytes;
 	size_t size;
 
 	ts_start(trid);
 	emit_run(id, 0, 10, 100);
 	CHECK_OK(posix_trace_shutdown(trid));
-	bytes = file_bytes(fd, &size);
+	unsigned char *bytes = file_bytes(fd, &size);
 	for (size_t at = PTRC_LOG_HEADS_BYTES; at + sizeof(h) <= size;
 	     at += sizeof(h) + (h.length + 7) / 8 * 8) {
 		memcpy(&h, bytes + at, sizeof(h));
@@ -452,7 +429,7 @@ TEST(damage_there_costs_no_event, "", NEEDS_KEEPER)
 			bytes[at + sizeof(h) + 9] ^= 1;
 	}
 	put_bytes(fd, bytes, size);
-	events = ts_log_events(fd);
+	struct ts_events events = ts_log_events(fd);
 	ts_expect_numbers(&events, id, 0, 9);
 	trid = ts_open_log(fd);
 	CHECK_EQ(count_of(trid, getpid(), &first), 0);
@@ -516,14 +493,13 @@ static void expect_name_at(int fd, const struct named *n, uint32_t number, const
 
 	for (size_t i = 0; i < events.count; i++) {
 		const struct posix_trace_event_info *e = &events.at[i].info;
-		int error;
 
 		if (e->posix_event_id != n->id || e->posix_tid != n->tid ||
 		    ts_number(&events.at[i]) != number)
 			continue;
 		is_found = true;
-		error = posixtrace_find_log_thread(log, getpid(), n->tid, &e->posix_timestamp,
-						   &index);
+		int error = posixtrace_find_log_thread(log, getpid(), n->tid, &e->posix_timestamp,
+						       &index);
 		CHECK_EQ(error, *expected ? 0 : ENODATA);
 		if (error)
 			continue;
@@ -601,12 +577,11 @@ TEST(a_thread_that_begins_and_ends_between_two_flushes_has_a_name, "", NEEDS_KEE
 	static struct named n;
 	int fd = ts_temp_file();
 	trace_id_t trid = create_log(0, POSIX_TRACE_APPEND, 0, fd);
-	pid_t keeper;
 
 	ts_start(trid);
 	ts_emit(ts_id("event"), 1);
 	ts_flush(trid);
-	keeper = keeper_of(trid);
+	pid_t keeper = keeper_of(trid);
 	/* It has looked at the process. */
 	ts_wait_turns(keeper, 2);
 	start_named(&n, "between", NULL);
@@ -622,7 +597,6 @@ TEST(a_thread_that_ended_has_no_name_of_another, "", NEEDS_KEEPER)
 {
 	static struct named seen, ended;
 	int fd = ts_temp_file();
-	pid_t keeper;
 	trace_id_t trid = create_log(0, POSIX_TRACE_APPEND, 0, fd);
 
 	ts_start(trid);
@@ -633,7 +607,7 @@ TEST(a_thread_that_ended_has_no_name_of_another, "", NEEDS_KEEPER)
 	let_go(&seen);
 	CHECK_OK(pthread_join(seen.thread, NULL));
 	/* Nobody can look at the other one. */
-	keeper = keeper_of(trid);
+	pid_t keeper = keeper_of(trid);
 	CHECK_SYS(kill(keeper, SIGSTOP));
 	start_named(&ended, "ended", NULL);
 	let_go(&ended);
@@ -653,8 +627,6 @@ TEST(damaged_names_of_threads_cost_no_event, "", NEEDS_KEEPER)
 	struct posixtrace_log_thread t;
 	struct posixtrace_counts counts;
 	struct ptrc_log_packet h;
-	struct ts_events events;
-	unsigned char *bytes;
 	unsigned packets = 0;
 	size_t size;
 
@@ -664,7 +636,7 @@ TEST(damaged_names_of_threads_cost_no_event, "", NEEDS_KEEPER)
 	CHECK_OK(posix_trace_shutdown(trid));
 	let_go(&n);
 	CHECK_OK(pthread_join(n.thread, NULL));
-	bytes = file_bytes(fd, &size);
+	unsigned char *bytes = file_bytes(fd, &size);
 	for (size_t at = PTRC_LOG_HEADS_BYTES; at + sizeof(h) <= size;
 	     at += sizeof(h) + (h.length + 7) / 8 * 8) {
 		memcpy(&h, bytes + at, sizeof(h));
@@ -675,7 +647,7 @@ TEST(damaged_names_of_threads_cost_no_event, "", NEEDS_KEEPER)
 	}
 	CHECK_EQ(packets, 1u);
 	put_bytes(fd, bytes, size);
-	events = ts_log_events(fd);
+	struct ts_events events = ts_log_events(fd);
 	CHECK(events.count > 0);
 	trid = ts_open_log(fd);
 	CHECK_EQ(posixtrace_get_log_thread(trid, 0, &t, sizeof(t)), ENODATA);
@@ -689,14 +661,13 @@ TEST(a_log_tells_the_clocks, "", NEEDS_KEEPER)
 	struct posixtrace_log_clock c, before;
 	int fd = ts_temp_file();
 	trace_id_t trid = create_log(0, POSIX_TRACE_APPEND, 0, fd);
-	struct ts_events events;
 	unsigned long count = 0;
 
 	ts_start(trid);
 	ts_emit(ts_id("event"), 1);
 	ts_flush(trid);
 	CHECK_OK(posix_trace_shutdown(trid));
-	events = ts_log_events(fd);
+	struct ts_events events = ts_log_events(fd);
 	trid = ts_open_log(fd);
 	CHECK_EQ(posixtrace_get_log_clock(trid, 0, NULL, sizeof(c)), EINVAL);
 	for (; !posixtrace_get_log_clock(trid, count, &c, sizeof(c)); before = c, count++) {

@@ -45,8 +45,8 @@ static struct all read_all(const trace_attr_t *attr)
 	return all;
 }
 
-TEST(init_gives_the_defaults, "ATTR-01 ATTR-03 NAME-01 POLICY-02 POLICY-05 POLICY-10 SIZE-02 "
-			      "SIZE-04 SIZE-06")
+TEST(init_gives_the_defaults,
+     "ATTR-01 ATTR-03 NAME-01 POLICY-02 POLICY-05 POLICY-10 SIZE-02 SIZE-04 SIZE-06")
 {
 	trace_attr_t attr = fresh();
 	struct all all = read_all(&attr);
@@ -478,11 +478,10 @@ TEST(bounded_log_must_hold_start_and_stop, "SIZE-21 SIZE-22")
 TEST(resolving_needs_an_object_and_leaves_it_alone, "ATTR-15 CREATE-16 CLOCK-03")
 {
 	trace_attr_t attr = fresh(), before;
-	struct ptrc_attr out;
 
 	CHECK_OK(posix_trace_attr_setname(&attr, "kept"));
 	before = attr;
-	out = resolve(&attr, true);
+	struct ptrc_attr out = resolve(&attr, true);
 	CHECK_MEM_EQ(&attr, &before, sizeof(attr));
 	CHECK_STR_EQ(out.name, "kept");
 	CHECK_EQ(out.createtime_sec, 0);
@@ -493,19 +492,17 @@ TEST(resolving_needs_an_object_and_leaves_it_alone, "ATTR-15 CREATE-16 CLOCK-03"
 TEST(exported_attributes_are_an_object, "ATTR-16 ATTRGET-05 SIZE-23")
 {
 	trace_attr_t attr = fresh(), read;
-	struct ptrc_attr out;
-	struct all all, want;
 
 	CHECK_OK(posix_trace_attr_setname(&attr, "of a stream"));
 	CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, 321));
 	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
-	want = read_all(&attr);
-	out = resolve(&attr, true);
+	struct all want = read_all(&attr);
+	struct ptrc_attr out = resolve(&attr, true);
 	out.createtime_sec = 1700000000;
 	out.createtime_nsec = 999999999;
 	memset(&read, 0xff, sizeof(read));
 	ptrc_attr_export(&out, &read);
-	all = read_all(&read);
+	struct all all = read_all(&read);
 	CHECK_EQ(all.created.tv_sec, 1700000000);
 	CHECK_EQ(all.created.tv_nsec, 999999999);
 	CHECK_EQ(all.stream_policy, POSIX_TRACE_FLUSH);

@@ -832,8 +832,7 @@ TEST(names_for_a_process_that_has_no_library_yet, "EVENTID-31 CREATE-23 EVENTID-
 }
 
 TEST(the_list_has_every_event_type_once,
-     "EVENTLIST-01 EVENTLIST-02 EVENTLIST-03 EVENTLIST-04 EVENTLIST-06 EVENTLIST-10 "
-     "EVENTLIST-12")
+     "EVENTLIST-01 EVENTLIST-02 EVENTLIST-03 EVENTLIST-04 EVENTLIST-06 EVENTLIST-10 EVENTLIST-12")
 {
 	trace_attr_t attr = small_attr();
 	char name[TRACE_EVENT_NAME_MAX + 1];

@@ -757,7 +757,6 @@ static void describe_round(struct described *d, pid_t *pid, long steps, uint32_t
 	char text[PTRC_NAMES_LAYOUT_BYTES];
 	bool is_killed = round % 2;
 	uint32_t id, other;
-	int error;
 
 	next_name(d, 2 * round);
 	id = atomic_load(&d->id);
@@ -769,7 +768,7 @@ static void describe_round(struct described *d, pid_t *pid, long steps, uint32_t
 		*pid = fork_describing(d);
 	}
 	other = register_name(&d->n, "another one");
-	error = ptrc_names_set_layout(&d->n, other, "u8 other", 8);
+	int error = ptrc_names_set_layout(&d->n, other, "u8 other", 8);
 	CHECK_OK(error);
 	error = ptrc_names_set_layout(&d->n, id, layout, 7);
 	CHECK_OK(ptrc_names_get_layout(&d->n, id, text));
@@ -789,14 +788,13 @@ TEST(a_process_may_be_stopped_or_killed_while_it_adds_a_layout, "")
 	const long sample = 2 * harness_sample();
 	long end = 0;
 	uint32_t round = 0;
-	pid_t pid;
 
 	d->n = (struct ptrc_names){
 		.object = mmap(NULL, sizeof(*d->n.object), PROT_READ | PROT_WRITE,
 			       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0),
 	};
 	CHECK(d->n.object != MAP_FAILED);
-	pid = fork_describing(d);
+	pid_t pid = fork_describing(d);
 	for (next_name(d, round++); !atomic_load(&d->result); end++)
 		go_on(pid, PTRACE_SINGLESTEP);
 	CHECK_EQ(atomic_load(&d->result), 1);
@@ -824,12 +822,10 @@ TEST(a_name_that_a_dead_process_did_not_enter_is_found, "EVENTID-03 GEN-05")
 
 	CHECK_OK(ptrc_names_create(dirfd, geteuid(), NULL, 0, NULL, &n));
 	for (int i = 0; i < 3000; i++) {
-		uint32_t bucket;
-
 		number_name(name, i);
 		CHECK_EQ(register_name(&n, name), 10 + i);
 		/* As if it had been killed between the count and the index. */
-		bucket = atomic_load(&n.object->entry[i].hash) % PTRC_NAMES_BUCKET_COUNT;
+		uint32_t bucket = atomic_load(&n.object->entry[i].hash) % PTRC_NAMES_BUCKET_COUNT;
 		CHECK_EQ(atomic_load(&n.object->bucket[bucket]), i + 1);
 		atomic_store(&n.object->bucket[bucket], atomic_load(&n.object->entry[i].next));
 		if (i % 3 == 0)

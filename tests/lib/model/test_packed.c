@@ -46,11 +46,10 @@ static void check_unpacked(const struct ptrc_packer *p, const struct sample *s, 
 		malloc(ptrc_unpacker_shapes(size) * sizeof(*shapes) + 1);
 	uint8_t *bytes = malloc(size + 1);
 	struct ptrc_packed_event e;
-	struct ptrc_unpacker u;
 
 	CHECK(shapes && bytes);
 	memcpy(bytes, p->begin, size);
-	u = ptrc_unpacker_begin(bytes, size, p->base_ns, shapes);
+	struct ptrc_unpacker u = ptrc_unpacker_begin(bytes, size, p->base_ns, shapes);
 	for (size_t i = 0; i < count; i++) {
 		CHECK(!ptrc_unpacker_is_at_end(&u));
 		CHECK(ptrc_unpacker_next(&u, &e));
@@ -114,7 +113,6 @@ TEST(what_is_packed_comes_back, "LOG-38")
 		for (int round = 0; round < 6; round++) {
 			size_t count = round ? 1 + harness_draw(2000) : 1;
 			int64_t ns = round % 2 ? INT64_MIN : INT64_C(1700000000000000000);
-			uint8_t *bytes;
 
 			for (size_t k = 0; k < count; k++) {
 				uint64_t place = harness_draw(places[i]);
@@ -129,45 +127,37 @@ TEST(what_is_packed_comes_back, "LOG-38")
 							: harness_draw(UINT64_C(1)
 								       << harness_draw(50)));
 			}
-			bytes = pack(p, s, count);
+			uint8_t *bytes = pack(p, s, count);
 			check_unpacked(p, s, count);
 			check_sums(p, s, count);
 			free(bytes);
 		}
-	free(s);
-	free(p);
 }
 
 TEST(times_and_lengths_at_their_ends, "LOG-38")
 {
 	struct ptrc_packer *p = calloc(1, sizeof(*p));
 	struct sample s[4];
-	uint8_t *bytes;
 
 	CHECK(p);
 	make_sample(&s[0], INT64_MIN, PTRC_REC_ADDR_MASK, PTRC_REC_ID_MASK, 0);
 	make_sample(&s[1], INT64_MIN, 0, 1, DATA_MAX);
 	make_sample(&s[2], INT64_MAX, PTRC_REC_ADDR_MASK, PTRC_REC_ID_MASK, 1);
 	make_sample(&s[3], INT64_MAX, PTRC_REC_ADDR_MASK, PTRC_REC_ID_MASK, 0);
-	bytes = pack(p, s, 4);
+	pack(p, s, 4);
 	check_unpacked(p, s, 4);
-	free(bytes);
-	free(p);
 }
 
 TEST(an_event_of_one_place_takes_two_bytes_beside_its_data, "")
 {
 	struct ptrc_packer *p = calloc(1, sizeof(*p));
 	struct sample s[100];
-	uint8_t *bytes;
 
 	CHECK(p);
 	for (int i = 0; i < 100; i++)
 		make_sample(&s[i], 1000 + i * 100, 0x401000, 10, 16);
-	bytes = pack(p, s, 100);
+	pack(p, s, 100);
 	CHECK_EQ(p->out - p->begin, 9 + 100 * 18);
-	free(bytes);
-	free(p);
 }
 
 TEST(a_single_event_needs_no_packer, "LOG-28")
@@ -175,11 +165,10 @@ TEST(a_single_event_needs_no_packer, "LOG-28")
 	uint8_t bytes[PTRC_PACKED_HEAD_MAX + 5];
 	struct ptrc_unpacker_shape shape;
 	struct ptrc_packed_event e;
-	struct ptrc_unpacker u;
 	uint64_t len;
 	uint32_t size = ptrc_packed_single(bytes, 7 | PTRC_REC_HIDDEN, "abcde", 5);
 
-	u = ptrc_unpacker_begin(bytes, size, 42, &shape);
+	struct ptrc_unpacker u = ptrc_unpacker_begin(bytes, size, 42, &shape);
 	CHECK(ptrc_unpacker_length(&u, &len));
 	CHECK_EQ(len, 5);
 	CHECK(ptrc_unpacker_next(&u, &e));
@@ -200,23 +189,21 @@ TEST(any_bytes_are_unpacked_or_refused, "")
 		size_t count = 1 + harness_draw(300), size, left;
 		struct ptrc_unpacker_shape *shapes;
 		struct ptrc_packed_event e;
-		uint8_t *bytes, *copy;
-		struct ptrc_unpacker u;
 		int64_t ns = 0;
 
 		for (size_t k = 0; k < count; k++)
 			make_sample(&s[k], (int64_t)k * 50, harness_draw(300), 10,
 				    (uint32_t)harness_draw(4));
-		bytes = pack(p, s, count);
+		uint8_t *bytes = pack(p, s, count);
 		size = harness_draw((size_t)(p->out - p->begin) + 1);
-		copy = malloc(size + 1);
+		uint8_t *copy = malloc(size + 1);
 		shapes = malloc(ptrc_unpacker_shapes(size) * sizeof(*shapes) + 1);
 		CHECK(copy && shapes);
 		memcpy(copy, bytes, size);
 		for (uint64_t k = harness_draw(10); k && size; k--)
 			copy[harness_draw(size)] =
 				(uint8_t)(harness_draw(2) ? harness_draw(256) : PTRC_PACKED_DEFINE);
-		u = ptrc_unpacker_begin(copy, size, 0, shapes);
+		struct ptrc_unpacker u = ptrc_unpacker_begin(copy, size, 0, shapes);
 		for (left = size; ptrc_unpacker_next(&u, &e); left = (size_t)(u.end - u.pos)) {
 			CHECK_LT((size_t)(u.end - u.pos), left);
 			CHECK_LE(e.len, size);
@@ -230,6 +217,4 @@ TEST(any_bytes_are_unpacked_or_refused, "")
 		free(copy);
 		free(bytes);
 	}
-	free(s);
-	free(p);
 }

@@ -148,11 +148,10 @@ TEST(there_is_room_for_so_many_layouts, "")
 TEST(a_log_has_the_layouts, "", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
-	trace_id_t trid;
 	trace_event_id_t late, query = open_layout("query", QUERY);
 
 	ts_id("without");
-	trid = ts_create_log(getpid(), NULL, fd);
+	trace_id_t trid = ts_create_log(getpid(), NULL, fd);
 	ts_start(trid);
 	late = ts_id("late");
 	ts_emit(query, 1);
@@ -182,11 +181,10 @@ TEST(a_ring_keeps_the_layouts, "", NEEDS_KEEPER)
 	int fd = ts_temp_file();
 	trace_attr_t attr = ts_attr(POSIX_TRACE_FLUSH, 1 << 16, 0);
 	trace_event_id_t query = open_layout("query", QUERY), late = ts_id("late");
-	trace_id_t trid;
 
 	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_LOOP));
 	CHECK_OK(posix_trace_attr_setlogsize(&attr, 1 << 16));
-	trid = ts_create_log(getpid(), &attr, fd);
+	trace_id_t trid = ts_create_log(getpid(), &attr, fd);
 	ts_start(trid);
 	for (uint32_t i = 0; i < 100; i++) {
 		for (uint32_t k = 0; k < 200; k++)
@@ -206,12 +204,11 @@ TEST(each_file_of_a_rotated_log_has_the_layouts, "", NEEDS_KEEPER)
 	trace_attr_t attr = ts_attr(POSIX_TRACE_FLUSH, 1 << 16, 0);
 	trace_event_id_t query = open_layout("query", QUERY), late = ts_id("late");
 	char path[256], next[300];
-	trace_id_t trid;
 	int fd = ts_temp_named(path, sizeof(path)), files = 0;
 
 	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
 	CHECK_OK(posixtrace_attr_setlogrotation(&attr, &rotation));
-	trid = ts_create_log(getpid(), &attr, fd);
+	trace_id_t trid = ts_create_log(getpid(), &attr, fd);
 	ts_start(trid);
 	for (int i = 1; i < 6; i++) {
 		snprintf(next, sizeof(next), "%s.%06d", path, i);
@@ -361,10 +358,9 @@ static intptr_t open_there(const void *arg, size_t bytes)
 {
 	const struct both *both = arg;
 	trace_event_id_t id = 0;
-	int error;
 
 	(void)bytes;
-	error = posixtrace_eventid_open_layout(both->name, both->layout, &id);
+	int error = posixtrace_eventid_open_layout(both->name, both->layout, &id);
 	return error ? -error : (intptr_t)id;
 }
 
@@ -382,8 +378,6 @@ TEST(forked_processes_share_layouts, "")
 	trace_event_id_t query = open_layout("query", QUERY);
 	struct ts_target parent = ts_target_fork(), child = ts_target_fork_child(&parent);
 	trace_attr_t attr = ts_attr(0, 0, 0);
-	trace_id_t trid;
-	struct ts_target heir;
 
 	/* The children use the names of their parents; they give them layouts for themselves. */
 	CHECK_EQ(target_layout(&parent, "query", QUERY), query);
@@ -395,8 +389,8 @@ TEST(forked_processes_share_layouts, "")
 	ts_target_end(&child);
 	/* Processes of one stream have one table. */
 	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
-	trid = ts_create_running(parent.pid, &attr);
-	heir = ts_target_fork_child(&parent);
+	trace_id_t trid = ts_create_running(parent.pid, &attr);
+	struct ts_target heir = ts_target_fork_child(&parent);
 	CHECK(target_layout(&heir, "of heir", "u16 y") > 0);
 	CHECK_EQ(target_layout(&parent, "of heir", "u16 z"), -EEXIST);
 	check_layout(trid, ts_trid_id(trid, "of heir"), "u16 y");
@@ -511,10 +505,8 @@ TEST(a_damaged_names_object_does_no_harm, "")
 
 		CHECK_OK(ptrc_names_register(&n, word ? "c" : "d", &id));
 		for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
-			int error;
-
 			atomic_store(words[word], places[i]);
-			error = ptrc_names_set_layout(&n, id, "u8 c", 4);
+			int error = ptrc_names_set_layout(&n, id, "u8 c", 4);
 			CHECK(!error || error == ENOSPC || error == ENOMEM || error == EEXIST);
 		}
 		atomic_store(words[word], was);
@@ -620,12 +612,11 @@ TEST(a_structure_makes_the_layout, "")
 {
 	trace_id_t trid = ts_create_running(getpid(), NULL);
 	struct query q = {.id = 2, .rows = 3, .sql = "delete"};
-	struct ts_event e;
 
 	POSIXTRACE_EMIT(query, .id = 1, .rows = 7, .sql = "select");
 	POSIXTRACE_EMIT_FROM(query, &q);
 	ts_expect(trid, POSIX_TRACE_START);
-	e = ts_next(trid);
+	struct ts_event e = ts_next(trid);
 	check_layout(trid, e.info.posix_event_id, "u64 id, u32 rows, char[64] sql");
 	/* Without what stands behind the last member. */
 	CHECK_EQ(e.len, 76);
@@ -675,12 +666,11 @@ TEST(padding_and_members_that_are_not_listed_are_zeros, "")
 {
 	static const unsigned char expected[20] = {'a', [16] = 5};
 	trace_id_t trid = ts_create_running(getpid(), NULL);
-	struct ts_event e;
 
 	soil_stack();
 	emit_some();
 	ts_expect(trid, POSIX_TRACE_START);
-	e = ts_next(trid);
+	struct ts_event e = ts_next(trid);
 	CHECK_EQ(e.len, 20);
 	CHECK(!memcmp(e.data, expected, sizeof(expected)));
 	ts_shutdown(trid);
@@ -698,7 +688,6 @@ TEST(nothing_happens_untraced, "")
 TEST(of_two_structures_the_second_is_not_taken_for_the_first, "")
 {
 	trace_id_t trid = ts_create_running(getpid(), NULL);
-	trace_event_id_t id;
 
 	POSIXTRACE_EMIT(query, .id = 1);
 	POSIXTRACE_EMIT(other, .id = 1);
@@ -708,7 +697,7 @@ TEST(of_two_structures_the_second_is_not_taken_for_the_first, "")
 	CHECK_EQ(posixtrace_open_type(&other), EEXIST);
 	CHECK_EQ(posixtrace_open_type(NULL), EINVAL);
 	ts_expect(trid, POSIX_TRACE_START);
-	id = ts_next(trid).info.posix_event_id;
+	trace_event_id_t id = ts_next(trid).info.posix_event_id;
 	CHECK_EQ(id, ts_id("db.query"));
 	ts_expect(trid, POSIX_TRACE_UNNAMED_USEREVENT);
 	ts_expect(trid, POSIX_TRACE_UNNAMED_USEREVENT);
@@ -752,7 +741,6 @@ static void *emit_many(void *arg)
 TEST(threads_open_a_type_together, "")
 {
 	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, 4 << 20, 0);
-	struct ts_events events;
 	pthread_t threads[4];
 
 	for (uintptr_t i = 0; i < 4; i++)
@@ -760,7 +748,7 @@ TEST(threads_open_a_type_together, "")
 	for (int i = 0; i < 4; i++)
 		ts_join(threads[i]);
 	ts_stop(trid);
-	events = ts_read_all(trid);
+	struct ts_events events = ts_read_all(trid);
 	CHECK_EQ(ts_count(&events, ts_id("db.query")), 4000);
 	ts_shutdown(trid);
 }
@@ -768,13 +756,11 @@ TEST(threads_open_a_type_together, "")
 TEST(a_forked_child_goes_on_with_a_type, "")
 {
 	trace_attr_t attr = ts_attr(0, 0, 0);
-	trace_id_t trid;
-	pid_t pid;
 
 	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
-	trid = ts_create_running(getpid(), &attr);
+	trace_id_t trid = ts_create_running(getpid(), &attr);
 	POSIXTRACE_EMIT(query, .id = 1);
-	pid = fork();
+	pid_t pid = fork();
 	if (pid == 0) {
 		POSIXTRACE_EMIT(query, .id = 2);
 		POSIXTRACE_EMIT(tight, .b = 3);

@@ -232,13 +232,12 @@ TEST(child_is_traced_before_its_exec, "CREATE-23 EVENTID-31 EXEC-01", NEEDS_EXEC
 TEST(image_without_the_library_interrupts_tracing_only, "EXEC-12 EXEC-01", NEEDS_EXEC)
 {
 	char path[PATH_MAX], command[PATH_MAX + 100];
-	pid_t pid;
 	int go[2];
 	char byte = 0;
 	support_program(path, "prog_emit");
 	snprintf(command, sizeof(command), "exec '%s' 'behind the shell' 8", path);
 	open_pipe(go, 0);
-	pid = harness_fork();
+	pid_t pid = harness_fork();
 	if (pid == 0) {
 		CHECK_EQ(read(go[0], &byte, 1), 1);
 		ts_emit(ts_id("in front of the shell"), 0);

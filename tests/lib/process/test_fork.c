@@ -707,8 +707,7 @@ TEST(fork_amid_the_library_leaves_a_usable_child, "FORK-15 EVENT-14", NEEDS_THRE
 			snprintf(name, sizeof(name), "of child %d", round % 50);
 			ts_id(name);
 			if (MALLOC_SURVIVES_FORK && round % 5 == 0) {
-				trace_attr_t own = ts_attr(POSIX_TRACE_LOOP, 64 * KIB, 0);
-				trace_id_t stream = ts_create_running(0, &own);
+				trace_id_t stream = ts_run(POSIX_TRACE_LOOP, 64 * KIB, 0);
 				ts_emit(id, 1);
 				ts_expect(stream, POSIX_TRACE_START);
 				ts_expect(stream, id);
@@ -966,10 +965,9 @@ TEST(full_set_of_processes_is_traced, "FORK-20 EVENT-16")
 	struct ts_events events = ts_read_all(trid);
 	CHECK_EQ(ts_count(&events, id), processes + 1);
 	for (size_t i = 0; i < events.count; i++) {
-		uint32_t number;
 		if (events.at[i].info.posix_event_id != id)
 			continue;
-		number = ts_number(&events.at[i]);
+		uint32_t number = ts_number(&events.at[i]);
 		if (number == processes)
 			continue;
 		CHECK_LT(number, processes);

@@ -231,11 +231,10 @@ TEST(log_of_who_bears_in_another_pid_namespace_is_refused, "CREATE-14", NEEDS_KE
 static void bear_in_another_time(void)
 {
 	static const char offsets[] = "monotonic 1000 0\nboottime 1000 0\n";
-	int fd;
 
 	if (unshare(CLONE_NEWTIME) < 0)
 		_exit(NO_NAMESPACE);
-	fd = CHECK_SYS(open("/proc/self/timens_offsets", O_WRONLY | O_CLOEXEC));
+	int fd = CHECK_SYS(open("/proc/self/timens_offsets", O_WRONLY | O_CLOEXEC));
 	CHECK_EQ(write(fd, offsets, sizeof(offsets) - 1), (ssize_t)sizeof(offsets) - 1);
 	close(fd);
 }

@@ -389,10 +389,9 @@ static pid_t process_without_first_thread(int hold[2])
 {
 	char path[64], text[512];
 	bool is_zombie = false;
-	pid_t pid;
 
 	CHECK_SYS(pipe(hold));
-	pid = harness_fork();
+	pid_t pid = harness_fork();
 	if (pid == 0) {
 		pthread_t thread;
 
@@ -419,10 +418,9 @@ TEST(a_first_thread_that_ended_before_the_others_is_dead, "EVENT-23")
 	static int hold[2];
 	pid_t pid = process_without_first_thread(hold);
 	struct timespec now;
-	uint64_t now_ms;
 
 	CHECK_SYS(clock_gettime(CLOCK_BOOTTIME, &now));
-	now_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	uint64_t now_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 	CHECK(ptrc_thread_has_ended(pid, now_ms));
 	CHECK(!ptrc_thread_has_ended(getpid(), now_ms));
 	/* The process lives. */
@@ -472,14 +470,13 @@ TEST(page_made_ahead_survives_a_sweep_between, "CREATE-23")
 	pid_t pid = start_stranger();
 	struct ptrc_target t;
 	struct ptrc_names *names;
-	uint64_t id;
 
 	CHECK_OK(ptrc_target_open(pid, -1, &t));
 	CHECK_OK(ptrc_target_names(&t, &names));
 	/* Nobody is attached: another's sweep takes it for unused. */
 	ptrc_sweep(t.dirfd, t.uid, -1);
 	CHECK(!has_page(pid));
-	id = ptrc_shmdir_new_id();
+	uint64_t id = ptrc_shmdir_new_id();
 	CHECK_OK(ptrc_target_attach(&t, id, names->id, 0));
 	CHECK(has_page(pid));
 	CHECK_EQ(t.page->slots[0].stream_id == id, 1);
@@ -1122,7 +1119,6 @@ TEST(fork_beside_busy_threads_does_not_hang, "FORK-15 EVENT-14")
 TEST(page_of_an_earlier_process_is_emptied, "EXIT-09", NEEDS_EXEC)
 {
 	char name[PTRC_PAGE_NAME_BYTES];
-	struct ptrc_page *page;
 	struct ptrc_target t;
 	uint64_t ns;
 	int dirfd = open_dir(), fd;
@@ -1132,7 +1128,7 @@ TEST(page_of_an_earlier_process_is_emptied, "EXIT-09", NEEDS_EXEC)
 	pid_t pid = start_stranger();
 	ptrc_page_name(name, pid, ns);
 	CHECK_OK(ptrc_shmdir_create_object(dirfd, name, geteuid(), 4096, 4096, &fd));
-	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	struct ptrc_page *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	page->start_ticks = 1;
 	page->image = 77;
 	page->slots[3].stream_id = 99;
@@ -1158,7 +1154,6 @@ TEST(page_of_an_earlier_process_is_emptied, "EXIT-09", NEEDS_EXEC)
 		harness_exec("is_traced", text_of(s.id), (char *)NULL);
 	}
 	CHECK_EXIT(pid, 3);
-	close(dirfd);
 }
 
 TEST(end_of_a_stream_spares_a_later_process_of_that_pid, "EXIT-09 CREATE-26")

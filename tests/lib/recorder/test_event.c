@@ -31,12 +31,10 @@ static trace_id_t stream_on(pid_t pid, size_t data_bytes)
 static trace_id_t inherited_stream_on(pid_t pid)
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 0);
-	trace_id_t trid;
-	struct ts_event start;
 
 	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
-	trid = ts_create_running(pid, &attr);
-	start = ts_expect(trid, POSIX_TRACE_START);
+	trace_id_t trid = ts_create_running(pid, &attr);
+	struct ts_event start = ts_expect(trid, POSIX_TRACE_START);
 	ts_event_free(&start);
 	return trid;
 }
@@ -117,11 +115,10 @@ struct stream_event {
 static intptr_t do_count(const void *arg, size_t arg_bytes)
 {
 	struct stream_event which;
-	struct ts_events all;
 
 	CHECK_EQ(arg_bytes, sizeof(which));
 	memcpy(&which, arg, sizeof(which));
-	all = ts_read_all(which.trid);
+	struct ts_events all = ts_read_all(which.trid);
 	return (intptr_t)ts_count(&all, which.id);
 }
 
@@ -179,12 +176,11 @@ TEST(an_event_nobody_wants_has_no_effect, "EVENT-02")
 {
 	trace_event_id_t id = ts_id("unwanted");
 	trace_event_set_t set = ts_set(id, 0);
-	trace_id_t trid;
 
 	ts_emit(id, 1);
 	posix_trace_event(POSIX_TRACE_UNNAMED_USEREVENT, "x", 1);
 
-	trid = ts_create(0, NULL);
+	trace_id_t trid = ts_create(0, NULL);
 	ts_emit(id, 2);
 	ts_expect_none(trid);
 	ts_expect_suspended(trid);
@@ -354,10 +350,9 @@ TEST(events_carry_the_pid_of_the_caller, "EVENT-08")
 	struct ts_target target = ts_target_fork();
 	trace_id_t own = stream_on(0, 0);
 	trace_id_t trid = inherited_stream_on(target.pid);
-	struct ts_target child;
 
 	CHECK_EQ(ts_target_call(&target, do_getpid, "", 1), target.pid);
-	child = ts_target_fork_child(&target);
+	struct ts_target child = ts_target_fork_child(&target);
 	ts_emit(id, 1);
 	ts_target_emit(&target, id, 2);
 	ts_target_emit(&child, id, 3);
@@ -399,7 +394,6 @@ TEST(events_carry_the_thread_of_the_caller, "EVENT-09")
 	struct waiting_thread args[threads];
 	pthread_t ids[threads + 1];
 	pthread_barrier_t barrier;
-	struct ts_events all;
 
 	CHECK_OK(pthread_barrier_init(&barrier, NULL, threads + 1));
 	ids[threads] = pthread_self();
@@ -409,7 +403,7 @@ TEST(events_carry_the_thread_of_the_caller, "EVENT-09")
 	}
 	ts_emit(id, threads);
 	pthread_barrier_wait(&barrier);
-	all = ts_read_all(trid);
+	struct ts_events all = ts_read_all(trid);
 	CHECK_EQ(all.count, threads + 1);
 	/* All threads live, so an identifier is that of one thread only. */
 	for (size_t i = 0; i < all.count; i++)
@@ -503,13 +497,12 @@ TEST(one_call_site_is_one_address, "EVENT-10")
 	trace_event_id_t id = ts_id("address");
 	trace_event_id_t other_id = ts_id("another");
 	trace_id_t trid = stream_on(0, 0);
-	struct ts_events all;
 
 	call_site_a(id);
 	call_site_b(id);
 	call_site_a(other_id);
 	call_site_b(id);
-	all = ts_read_all(trid);
+	struct ts_events all = ts_read_all(trid);
 	CHECK_EQ(all.count, 4);
 	CHECK(all.at[0].info.posix_prog_address != NULL);
 	CHECK_EQ((uintptr_t)all.at[0].info.posix_prog_address,
@@ -526,8 +519,6 @@ TEST(errno_survives, "EVENT-15")
 {
 	trace_event_id_t id = ts_id("errno");
 	static unsigned char data[5000];
-	trace_attr_t attr;
-	trace_id_t trid;
 
 	errno = 4711;
 	posix_trace_event(id, data, 8);
@@ -536,8 +527,8 @@ TEST(errno_survives, "EVENT-15")
 	posix_trace_event(UINT_MAX, data, 8);
 	CHECK_EQ(errno, 4711);
 
-	attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 16384, 0);
-	trid = ts_create_running(0, &attr);
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 16384, 0);
+	trace_id_t trid = ts_create_running(0, &attr);
 	errno = 4712;
 	/* The first of all, ordinary ones, cut ones, the one that fills the stream, lost
 	 * ones. */
@@ -622,11 +613,10 @@ TEST(the_unnamed_event_needs_no_opening, "EVENT-21")
 	struct ts_target target = ts_target_fork();
 	trace_id_t own = stream_on(0, 0);
 	trace_id_t trid = stream_on(target.pid, 0);
-	struct ts_event event;
 
 	posix_trace_event(POSIX_TRACE_UNNAMED_USEREVENT, "carried", 7);
 	ts_target_event(&target, POSIX_TRACE_UNNAMED_USEREVENT, "there", 5);
-	event = ts_expect(own, POSIX_TRACE_UNNAMED_USEREVENT);
+	struct ts_event event = ts_expect(own, POSIX_TRACE_UNNAMED_USEREVENT);
 	CHECK_EQ(event.len, 7);
 	CHECK_MEM_EQ(event.data, "carried", 7);
 	event = ts_expect(trid, POSIX_TRACE_UNNAMED_USEREVENT);
@@ -727,11 +717,9 @@ TEST(threads_of_many_processes_lose_and_mix_up_nothing, "EVENT-16 EVENT-17 GETNE
 	enum { processes = 3, count = 1500 };
 	trace_event_id_t id = ts_id("load");
 	struct ts_target targets[processes];
-	trace_id_t trid;
-	struct ts_events all;
 
 	targets[0] = ts_target_fork();
-	trid = inherited_stream_on(targets[0].pid);
+	trace_id_t trid = inherited_stream_on(targets[0].pid);
 	for (int p = 1; p < processes; p++)
 		targets[p] = ts_target_fork_child(&targets[p - 1]);
 	for (uint32_t p = 0; p < processes; p++) {
@@ -740,7 +728,7 @@ TEST(threads_of_many_processes_lose_and_mix_up_nothing, "EVENT-16 EVENT-17 GETNE
 	}
 	for (int p = 0; p < processes; p++)
 		CHECK_EQ(ts_target_result(&targets[p]), 0);
-	all = ts_read_all(trid);
+	struct ts_events all = ts_read_all(trid);
 	expect_loads(&all, id, processes * LOAD_THREADS, count);
 	CHECK_EQ(all.count, (size_t)processes * LOAD_THREADS * count);
 	ts_expect_running(trid);
@@ -931,13 +919,12 @@ static void *be_interrupted_on_small_stack(void *arg)
 	/* What the kernel needs to deliver a signal at all, and a little. */
 	size_t bytes = getauxval(AT_MINSIGSTKSZ);
 	stack_t stack = {0};
-	unsigned char *area;
 
 	if (bytes < 2048)
 		bytes = 2048;
 	bytes = (bytes + 2048 + page - 1) / page * page;
-	area = (unsigned char *)mmap(NULL, bytes + page, PROT_READ | PROT_WRITE,
-				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *area = (unsigned char *)mmap(NULL, bytes + page, PROT_READ | PROT_WRITE,
+						    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(area != MAP_FAILED);
 	CHECK_SYS(mprotect(area, page, PROT_NONE));
 	stack.ss_sp = area + page;
@@ -980,7 +967,6 @@ TEST(the_first_event_of_a_thread_may_come_from_a_handler_on_a_small_stack, "EVEN
 	size_t bytes = getauxval(AT_MINSIGSTKSZ);
 	trace_id_t trid = stream_on(0, 0);
 	stack_t stack = {0};
-	unsigned char *area;
 
 #ifdef HARNESS_IS_SANITIZED
 	SKIP("the sanitizer wants more stack");
@@ -990,8 +976,8 @@ TEST(the_first_event_of_a_thread_may_come_from_a_handler_on_a_small_stack, "EVEN
 		bytes = (size_t)MINSIGSTKSZ;
 	bytes = (bytes + 2048 + page - 1) / page * page;
 	handler_id = ts_id("handler");
-	area = (unsigned char *)mmap(NULL, bytes + page, PROT_READ | PROT_WRITE,
-				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *area = (unsigned char *)mmap(NULL, bytes + page, PROT_READ | PROT_WRITE,
+						    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(area != MAP_FAILED);
 	CHECK_SYS(mprotect(area, page, PROT_NONE));
 	stack.ss_sp = area + page;
@@ -1021,7 +1007,6 @@ TEST(handlers_may_nest_in_events_many_deep, "EVENT-12 EVENT-13")
 {
 	struct slow_work work = {ts_id("main"), 5};
 	trace_id_t trid = stream_on(0, 0);
-	struct ts_events all;
 	uint32_t low[11] = {0}, high[11] = {0};
 
 	handler_id = ts_id("handler");
@@ -1032,7 +1017,7 @@ TEST(handlers_may_nest_in_events_many_deep, "EVENT-12 EVENT-13")
 	for (uint32_t i = 0; i < work.rounds; i++)
 		interrupt_at_slow_page(SIGRTMIN, &handler_count, (i + 1) * 10);
 	ts_join(slow_thread);
-	all = ts_read_all(trid);
+	struct ts_events all = ts_read_all(trid);
 	CHECK_EQ(all.count, work.rounds * (3 + 20));
 	ts_expect_sorted(&all);
 	for (size_t i = 0; i < all.count; i++) {
@@ -1101,7 +1086,6 @@ TEST(handlers_record_whatever_function_they_interrupt, "EVENT-12 GEN-02")
 	trace_event_id_t id = ts_id("main");
 	trace_event_set_t set = ts_set(id, 0);
 	trace_id_t trid = stream_on(0, 0);
-	struct ts_events all;
 	uint32_t turns = 0;
 
 	ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
@@ -1113,7 +1097,7 @@ TEST(handlers_record_whatever_function_they_interrupt, "EVENT-12 GEN-02")
 		use_every_function(turns++, id);
 	timer_off(SIGUSR1);
 	NOTE("%u turns, %u handlers", turns, handler_count);
-	all = ts_read_all(trid);
+	struct ts_events all = ts_read_all(trid);
 	ts_expect_numbers(&all, handler_id, 1, handler_count);
 	CHECK_EQ(all.count, handler_count);
 	ts_expect_sorted(&all);
@@ -1224,7 +1208,6 @@ static void expect_left(const struct ts_events *all, const struct jump_work *wor
 static void leave_by_jump(struct jump_work *work, void (*handler)(int), int flags)
 {
 	trace_id_t trid = stream_on(0, 0);
-	struct ts_events all;
 
 	handler_id = ts_id("handler");
 	work->id = ts_id("main");
@@ -1235,7 +1218,7 @@ static void leave_by_jump(struct jump_work *work, void (*handler)(int), int flag
 		interrupt_at_slow_page(SIGUSR1, &jump_count, i + 1);
 	ts_join(slow_thread);
 	/* The thread has gone: nothing can hold the reader back. */
-	all = ts_read_all(trid);
+	struct ts_events all = ts_read_all(trid);
 	expect_left(&all, work, handler == emit_and_jump_out);
 	ts_expect_running(trid);
 }
@@ -1404,7 +1387,6 @@ TEST(two_nested_events_may_be_left_at_once, "EVENT-28")
 	enum { rounds = 50 };
 	struct jump_work work = {.id = ts_id("main"), .rounds = rounds};
 	trace_id_t trid = stream_on(0, 0);
-	struct ts_events all;
 	uint32_t next = 0;
 
 	handler_id = ts_id("handler");
@@ -1432,7 +1414,7 @@ TEST(two_nested_events_may_be_left_at_once, "EVENT-28")
 		jump_count = i + 1;
 	}
 	ts_join(slow_thread);
-	all = ts_read_all(trid);
+	struct ts_events all = ts_read_all(trid);
 	ts_expect_sorted(&all);
 	for (size_t i = 0; i < all.count; i++) {
 		if (all.at[i].info.posix_event_id != work.id) {
@@ -1454,9 +1436,7 @@ TEST(a_full_stream_goes_on_after_events_were_left_in_it, "EVENT-28 POLICY-13")
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, stream_bytes, 0);
 	struct jump_work work = {.id = ts_id("main"), .rounds = rounds};
 	trace_id_t trid = ts_create_running(0, &attr);
-	struct ts_events all;
 	size_t event_bytes;
-	uint32_t next;
 
 	handler_id = ts_id("handler");
 	slow = slow_page_make();
@@ -1465,8 +1445,8 @@ TEST(a_full_stream_goes_on_after_events_were_left_in_it, "EVENT-28 POLICY-13")
 	for (uint32_t i = 0; i < rounds; i++)
 		interrupt_at_slow_page(SIGUSR1, &jump_count, i + 1);
 	ts_join(slow_thread);
-	next = ts_flood(stream_bytes, handler_id, 100, 0);
-	all = ts_read_all(trid);
+	uint32_t next = ts_flood(stream_bytes, handler_id, 100, 0);
+	struct ts_events all = ts_read_all(trid);
 	CHECK_EQ(ts_number(&all.at[all.count - 1]), next - 1);
 	ts_expect_sorted(&all);
 	/* The newest, as many as must be there, without a gap. */
@@ -1516,7 +1496,6 @@ TEST(a_child_forked_amid_events_of_other_threads_records, "EVENT-14", NEEDS_THRE
 	trace_id_t trid = inherited_stream_on(0);
 	pthread_t running[threads];
 	pid_t children[forks];
-	struct ts_events all;
 
 	ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
 	ts_expect(trid, POSIX_TRACE_FILTER);
@@ -1543,7 +1522,7 @@ TEST(a_child_forked_amid_events_of_other_threads_records, "EVENT-14", NEEDS_THRE
 	atomic_store(&noise.stop, true);
 	for (int t = 0; t < threads; t++)
 		ts_join(running[t]);
-	all = ts_read_all(trid);
+	struct ts_events all = ts_read_all(trid);
 	CHECK_EQ(ts_count(&all, id), 2 * forks);
 	for (size_t i = 0, seen = 0; i < all.count; i++) {
 		if (all.at[i].info.posix_event_id != id)
@@ -1587,9 +1566,7 @@ TEST(a_handler_that_interrupts_an_event_may_fork, "EVENT-12 EVENT-14")
 {
 	struct slow_work work = {.id = ts_id("main")};
 	trace_id_t trid = inherited_stream_on(0);
-	struct ts_events all;
 	uint32_t seen[4] = {0}, slow_seen = 0, handler_seen[3] = {0};
-	pid_t child;
 
 	handler_id = ts_id("handler");
 	slow = slow_page_make();
@@ -1597,9 +1574,9 @@ TEST(a_handler_that_interrupts_an_event_may_fork, "EVENT-12 EVENT-14")
 	slow_thread = ts_thread(fork_amid_event, &work);
 	interrupt_at_slow_page(SIGUSR1, &handler_count, 1);
 	ts_join(slow_thread);
-	child = forked_in_handler;
+	pid_t child = forked_in_handler;
 	CHECK_EXIT(child, 0);
-	all = ts_read_all(trid);
+	struct ts_events all = ts_read_all(trid);
 	for (size_t i = 0; i < all.count; i++) {
 		uint32_t number = ts_number(&all.at[i]);
 		pid_t pid = all.at[i].info.posix_pid;
@@ -1643,12 +1620,11 @@ static intptr_t do_flood(const void *arg, size_t arg_bytes)
 
 static intptr_t do_create_two(const void *arg, size_t arg_bytes)
 {
-	trace_attr_t attr;
 	pid_t pid;
 
 	CHECK_EQ(arg_bytes, sizeof(pid));
 	memcpy(&pid, arg, sizeof(pid));
-	attr = ts_attr(POSIX_TRACE_LOOP, 65536, 0);
+	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 65536, 0);
 	ts_create_running(pid, &attr);
 	attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 65536, 0);
 	ts_create_running(pid, &attr);
@@ -1686,11 +1662,10 @@ TEST(recording_goes_on_while_the_log_device_blocks, "EVENT-18 LOG-17", NEEDS_KEE
 	trace_attr_t attr = ts_attr(POSIX_TRACE_FLUSH, 65536, 0);
 	struct load load = {POSIX_TRACE_UNNAMED_USEREVENT, 0, 2000, 1000};
 	int ends[2];
-	trace_id_t trid;
 
 	CHECK_SYS(pipe(ends));
 	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
-	trid = ts_create_log(0, &attr, ends[1]);
+	trace_id_t trid = ts_create_log(0, &attr, ends[1]);
 	ts_start(trid);
 	do_flood(&load, sizeof(load));
 	/* The pipe and the stream are full; the flush that waits ends without reader. */
@@ -1725,25 +1700,22 @@ TEST(a_killed_controller_harms_its_target_in_no_way, "EVENT-24")
 	struct ts_target target = ts_target_fork();
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 65536, 0);
 	trace_id_t trid = ts_create_running(target.pid, &attr);
-	struct ts_events all;
-	intptr_t count;
 
 	ts_target_call_begin(&target, do_record_until_told, &progress, sizeof(progress));
 	for (int i = 0; i < 10; i++) {
 		struct ts_target controller = ts_target_fork();
-		uint64_t before;
 		ts_target_call(&controller, do_create_two, &target.pid, sizeof(target.pid));
-		before = atomic_load(&progress->events);
+		uint64_t before = atomic_load(&progress->events);
 		CHECK_EVENTUALLY(atomic_load(&progress->events) > before + 1000);
 		ts_target_kill(&controller);
 		before = atomic_load(&progress->events);
 		CHECK_EVENTUALLY(atomic_load(&progress->events) > before + 1000);
 	}
 	atomic_store(&progress->stop, true);
-	count = ts_target_result(&target);
+	intptr_t count = ts_target_result(&target);
 	ts_target_end(&target);
 	/* The other stream has everything to the last. */
-	all = ts_read_all(trid);
+	struct ts_events all = ts_read_all(trid);
 	CHECK_EQ(ts_number(&all.at[all.count - 1]), (uint32_t)(count - 1));
 	for (size_t i = 0; i < 300; i++)
 		CHECK_EQ(ts_number(&all.at[all.count - 1 - i]), (uint32_t)((size_t)count - 1 - i));
@@ -1875,13 +1847,11 @@ TEST(an_event_is_no_cancellation_point, "EVENT-25")
 {
 	trace_event_id_t id = ts_id("cancelled");
 	trace_id_t trid = stream_on(0, 0);
-	struct ts_events all;
-	pthread_t thread;
 
-	thread = ts_thread(record_cancelled, &id);
+	pthread_t thread = ts_thread(record_cancelled, &id);
 	CHECK(ts_join(thread) == PTHREAD_CANCELED);
 	CHECK_EQ(atomic_load(&cancel_progress), 5000);
-	all = ts_read_all(trid);
+	struct ts_events all = ts_read_all(trid);
 	ts_expect_numbers(&all, id, 0, 4999);
 	CHECK_EQ(all.count, 5000);
 }
@@ -1895,7 +1865,6 @@ static void lose_a_giant(trace_id_t trid)
 	enum { giant = 300000 };
 	static unsigned char data[giant];
 	trace_event_id_t id = ts_id("small");
-	struct ts_events all;
 
 	ts_emit(id, 1);
 	ts_emit(id, 2);
@@ -1904,7 +1873,7 @@ static void lose_a_giant(trace_id_t trid)
 	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_OVERRUN);
 	ts_expect_running(trid);
 	ts_emit(id, 3);
-	all = ts_read_all(trid);
+	struct ts_events all = ts_read_all(trid);
 	ts_expect_ids(&all, POSIX_TRACE_START, id, id, id, 0);
 	ts_expect_numbers(&all, id, 1, 3);
 
@@ -1939,7 +1908,6 @@ TEST(an_event_of_more_than_4_gib_is_lost, "EVENT-27")
 	void *data =
 		mmap(NULL, giant, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	unsigned int streams;
-	struct ts_events all;
 
 	if (data == MAP_FAILED)
 		SKIP("no room for such an event");
@@ -1949,7 +1917,7 @@ TEST(an_event_of_more_than_4_gib_is_lost, "EVENT-27")
 	CHECK_OK(posixtrace_event_for(0, "event", data, giant, &streams));
 	CHECK_EQ(streams, 0);
 	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_OVERRUN);
-	all = ts_read_all(trid);
+	struct ts_events all = ts_read_all(trid);
 	CHECK_EQ(ts_count(&all, id), 0);
 	munmap(data, giant);
 	ts_shutdown(trid);
@@ -1963,7 +1931,6 @@ TEST(an_event_too_big_for_a_flush_stream_is_lost_alone, "EVENT-27", NEEDS_KEEPER
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	trace_event_id_t id = ts_id("small");
-	struct ts_events all;
 
 	ts_start(trid);
 	ts_emit(id, 1);
@@ -1971,7 +1938,7 @@ TEST(an_event_too_big_for_a_flush_stream_is_lost_alone, "EVENT-27", NEEDS_KEEPER
 	ts_emit(id, 2);
 	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_OVERRUN);
 	ts_shutdown(trid);
-	all = ts_log_events(fd);
+	struct ts_events all = ts_log_events(fd);
 	ts_expect_numbers(&all, id, 1, 2);
 	CHECK_EQ(ts_count(&all, id), 2);
 	CHECK_EQ(ts_count(&all, POSIX_TRACE_STOP), 1);

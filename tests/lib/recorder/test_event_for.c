@@ -155,12 +155,11 @@ TEST(what_a_full_stream_cannot_take_is_lost, "")
 		trace_id_t trid = ts_create_running(shell.pid, &attr);
 		unsigned long recorded = 0;
 		struct posixtrace_counts counts;
-		struct ts_events events;
 
 		for (int n = 0; n < 100; n++)
 			recorded += event_for(shell.pid, "big", data, sizeof(data));
 		CHECK_OK(posixtrace_get_counts(trid, &counts, sizeof(counts)));
-		events = ts_read_all(trid);
+		struct ts_events events = ts_read_all(trid);
 		if (policies[i] == POSIX_TRACE_LOOP) {
 			CHECK_EQ(recorded, 100);
 		} else {
@@ -347,7 +346,6 @@ TEST(many_may_record_for_one_at_once, "")
 	trace_id_t trid = ts_create_running(target.pid, &attr);
 	trace_event_id_t own = ts_target_id(&target, "own"), id;
 	static bool seen[GUESTS * COUNT];
-	struct ts_events events;
 
 	for (int i = 0; i < GUESTS; i++)
 		guests[i] = ts_target_fork();
@@ -363,7 +361,7 @@ TEST(many_may_record_for_one_at_once, "")
 		ts_target_end(&guests[i]);
 	}
 	ts_stop(trid);
-	events = ts_read_all(trid);
+	struct ts_events events = ts_read_all(trid);
 	ts_expect_sorted(&events);
 	ts_expect_numbers(&events, own, 0, 99);
 	id = ts_trid_id(trid, "guest");
@@ -388,12 +386,10 @@ TEST(callers_that_come_and_go_take_no_room, "")
 	trace_id_t trid = ts_create_running(shell.pid, &attr);
 
 	for (int i = 0; i < 9000; i++) {
-		struct ts_events events;
-
 		CHECK_EQ(event_for(shell.pid, "event", NULL, 0), 1);
 		if (i % 100)
 			continue;
-		events = ts_read_all(trid);
+		struct ts_events events = ts_read_all(trid);
 		ts_events_free(&events);
 	}
 	ts_shutdown(trid);
@@ -412,8 +408,6 @@ TEST(a_caller_that_is_killed_leaves_a_sound_stream, "")
 	struct tally *tally = mmap(NULL, sizeof(*tally), PROT_READ | PROT_WRITE,
 				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	unsigned int seed = 1;
-	struct ts_events events;
-	trace_event_id_t id;
 
 	CHECK(tally != MAP_FAILED);
 	for (int i = 0; i < 60; i++) {
@@ -442,9 +436,9 @@ TEST(a_caller_that_is_killed_leaves_a_sound_stream, "")
 	}
 	CHECK_EQ(event_for(shell.pid, "last", NULL, 0), 1);
 	ts_stop(trid);
-	events = ts_read_all(trid);
+	struct ts_events events = ts_read_all(trid);
 	ts_expect_sorted(&events);
-	id = ts_trid_id(trid, "event");
+	trace_event_id_t id = ts_trid_id(trid, "event");
 	CHECK_GE(tally->done, 60);
 	CHECK_GE(ts_count(&events, id), tally->done);
 	CHECK_LE(ts_count(&events, id), tally->begun);
@@ -458,12 +452,11 @@ TEST(a_type_gets_a_layout, "")
 	trace_id_t trid = ts_create_running(getpid(), NULL);
 	char layout[POSIXTRACE_LAYOUT_MAX + 1];
 	unsigned int streams = 4711;
-	struct ts_event e;
 
 	CHECK_OK(posixtrace_event_for_layout(0, "typed", "json", "{}", 2, &streams));
 	CHECK_EQ(streams, 1);
 	ts_expect(trid, POSIX_TRACE_START);
-	e = ts_next(trid);
+	struct ts_event e = ts_next(trid);
 	expect_name(trid, e.info.posix_event_id, "typed");
 	CHECK_OK(
 		posixtrace_eventid_get_layout(trid, e.info.posix_event_id, layout, sizeof(layout)));

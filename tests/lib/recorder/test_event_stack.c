@@ -69,15 +69,14 @@ static intptr_t measure(void)
 {
 	struct sigaction action = {.sa_handler = run, .sa_flags = SA_ONSTACK}, old_action;
 	stack_t stack = {.ss_size = STACK_BYTES}, old_stack;
-	size_t used, used_by_signal;
 
 	stack.ss_sp =
 		mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(stack.ss_sp != MAP_FAILED);
 	CHECK_SYS(sigaltstack(&stack, &old_stack));
 	CHECK_SYS(sigaction(SIGUSR2, &action, &old_action));
-	used_by_signal = used_by(stack.ss_sp, record_nothing);
-	used = used_by(stack.ss_sp, record);
+	size_t used_by_signal = used_by(stack.ss_sp, record_nothing);
+	size_t used = used_by(stack.ss_sp, record);
 	CHECK_SYS(sigaction(SIGUSR2, &old_action, NULL));
 	CHECK_SYS(sigaltstack(&old_stack, NULL));
 	munmap(stack.ss_sp, STACK_BYTES);
@@ -131,13 +130,12 @@ static intptr_t target_bytes(struct ts_target *target, trace_event_id_t id)
 static intptr_t do_measure_without_descriptors(const void *arg, size_t arg_bytes)
 {
 	struct rlimit limit, none;
-	intptr_t bytes;
 
 	CHECK_SYS(getrlimit(RLIMIT_NOFILE, &limit));
 	none = limit;
 	none.rlim_cur = 0;
 	CHECK_SYS(setrlimit(RLIMIT_NOFILE, &none));
-	bytes = do_measure(arg, arg_bytes);
+	intptr_t bytes = do_measure(arg, arg_bytes);
 	CHECK_SYS(setrlimit(RLIMIT_NOFILE, &limit));
 	return bytes;
 }
@@ -153,13 +151,12 @@ static intptr_t child_bytes(bool has_handlers)
 {
 	intptr_t bytes;
 	int ends[2];
-	pid_t pid;
 
 	CHECK_SYS(pipe(ends));
 	/* Another tick than that of the stream, as only children that are younger join it. */
 	harness_sleep_ms(20);
-	pid = has_handlers ? harness_fork()
-			   : (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+	pid_t pid = has_handlers ? harness_fork()
+				 : (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
 	CHECK_GE(pid, 0);
 	if (pid == 0) {
 		bytes = measure_events(POSIX_TRACE_UNNAMED_USEREVENT, 1);
@@ -254,12 +251,11 @@ static void measure_targets(void)
 	const trace_event_id_t id = POSIX_TRACE_UNNAMED_USEREVENT;
 	struct work one = {id, 1, MANY_BYTES};
 	struct ts_target target = ts_target_fork();
-	trace_id_t trid, other;
 
 	ts_target_exec(&target);
-	trid = stream_on(target.pid, POSIX_TRACE_LOOP);
+	trace_id_t trid = stream_on(target.pid, POSIX_TRACE_LOOP);
 	judge("first event of a process", target_bytes(&target, id));
-	other = stream_on(target.pid, POSIX_TRACE_LOOP);
+	trace_id_t other = stream_on(target.pid, POSIX_TRACE_LOOP);
 	judge("first event of a second stream", target_bytes(&target, id));
 	expect_events(other, 1);
 	judge("first event of a name that the controller has opened",
@@ -340,13 +336,11 @@ HELPER(measure_all_beginnings)
 TEST(first_events_take_little_stack_where_the_directory_has_its_second_name, "EVENT-26",
      NEEDS_EXEC | NEEDS_FORK_ADVICE)
 {
-	pid_t pid;
-
 	if (geteuid() != 0 || unshare(CLONE_NEWNS) ||
 	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
 	    mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=64m,mode=1777,uid=1"))
 		SKIP("cannot mount another /dev/shm");
-	pid = harness_fork();
+	pid_t pid = harness_fork();
 	if (pid == 0)
 		harness_exec("measure_all_beginnings", (char *)NULL);
 	CHECK_EXIT(pid, 0);
@@ -422,10 +416,9 @@ TEST(what_an_event_before_the_constructor_leaves_the_constructor_cleans_up, "EVE
 	trace_id_t trid = stream_on(0, POSIX_TRACE_LOOP);
 	size_t count = count_streams();
 	char number[24];
-	pid_t pid;
 
 	snprintf(number, sizeof(number), "%zu", count);
-	pid = harness_fork();
+	pid_t pid = harness_fork();
 	if (pid == 0) {
 		/* A program that executes another one leaves its streams. */
 		ts_create(0, NULL);
@@ -482,11 +475,10 @@ TEST(full_streams_with_a_log_take_little_stack, "EVENT-26", NEEDS_KEEPER)
 			log_attr(POSIX_TRACE_FLUSH, STREAM_BYTES, POSIX_TRACE_APPEND, 0);
 		struct posixtrace_counts counts;
 		struct ts_stuck stuck;
-		trace_id_t trid;
 
 		CHECK_OK(posixtrace_attr_setfullwait(&attr,
 						     &(struct timespec){0, waits * 50000000}));
-		trid = ts_create_stuck(0, &attr, &stuck);
+		trace_id_t trid = ts_create_stuck(0, &attr, &stuck);
 		ts_start(trid);
 		judge(waits ? "events that wait for room" : "events that find no room",
 		      measure_events(POSIX_TRACE_UNNAMED_USEREVENT, MANY));

@@ -93,10 +93,9 @@ static void write_one(uint32_t writer, uint32_t seq)
 	struct writer_progress *progress = &shared->progress[writer];
 	unsigned char data[DATA_MAX];
 	uint32_t len = payload_len(DATA_MAX, writer, seq);
-	int64_t begin;
 
 	payload_fill(data, len, writer, seq);
-	begin = harness_now_ns();
+	int64_t begin = harness_now_ns();
 	atomic_store(&progress->started, seq);
 	posix_trace_event(shared->id, data, len);
 	if (harness_now_ns() - begin > SLOW_NS)
@@ -201,9 +200,8 @@ static void *kill_and_replace(void *arg)
 			CHECK_SYS(kill(*pid, SIGCONT));
 			self->stops++;
 		} else {
-			int status;
 			CHECK_SYS(kill(*pid, SIGKILL));
-			status = harness_reap(*pid);
+			int status = harness_reap(*pid);
 			CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 			*pid = begin_process();
 			self->kills++;
@@ -312,12 +310,11 @@ static trace_id_t hammer(int policy, size_t stream_bytes, uint64_t most_unread,
 	struct keeper_of_processes keeper = {.kills = 0};
 	trace_attr_t attr = ts_attr(policy, stream_bytes, DATA_MAX);
 	pthread_t killer, own, disturber;
-	trace_id_t trid;
 
 	prepare(most_unread);
 	view->is_lossy = disturb != NULL;
 	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
-	trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_create_running(0, &attr);
 	for (uint32_t slot = 0; slot < SLOTS; slot++)
 		keeper.pids[slot] = begin_process();
 	own = ts_thread(write_until_stopped, NULL);
@@ -340,19 +337,18 @@ static trace_id_t hammer(int policy, size_t stream_bytes, uint64_t most_unread,
 }
 
 TEST(nothing_is_lost_while_there_is_room,
-     "EVENT-16 EVENT-17 EVENT-23 EVENT-28 EVENT-13 GETNEXT-03 "
-     "GETNEXT-04 GETNEXT-33 GETNEXT-34 SIZE-11",
+     "EVENT-16 EVENT-17 EVENT-23 EVENT-28 EVENT-13 GETNEXT-03 GETNEXT-04 GETNEXT-33 GETNEXT-34 SIZE-11",
      NEEDS_THREADED_FORK)
 {
 	const size_t stream_bytes = (size_t)8 << 20;
 	trace_attr_t attr = ts_attr(0, 0, DATA_MAX);
-	trace_id_t trid;
 	size_t event_bytes;
 	uint32_t writers, missing = 0;
 
 	CHECK_OK(posix_trace_attr_getmaxusereventsize(&attr, DATA_MAX, &event_bytes));
 	/* Half is left for handlers, which do not wait, and for what the killed took. */
-	trid = hammer(POSIX_TRACE_UNTIL_FULL, stream_bytes, stream_bytes / event_bytes / 2, NULL);
+	trace_id_t trid =
+		hammer(POSIX_TRACE_UNTIL_FULL, stream_bytes, stream_bytes / event_bytes / 2, NULL);
 	ts_expect_running(trid);
 	CHECK_EQ(view->gaps, 0);
 	writers = atomic_load(&shared->writers);
@@ -368,20 +364,17 @@ TEST(nothing_is_lost_while_there_is_room,
 }
 
 TEST(a_small_loop_stream_stays_sound,
-     "EVENT-16 EVENT-23 EVENT-28 GETNEXT-03 GETNEXT-04 POLICY-13 "
-     "POLICY-14 SYSEVENT-18",
+     "EVENT-16 EVENT-23 EVENT-28 GETNEXT-03 GETNEXT-04 POLICY-13 POLICY-14 SYSEVENT-18",
      NEEDS_THREADED_FORK)
 {
 	trace_id_t trid = hammer(POSIX_TRACE_LOOP, 65536, 0, NULL);
-	struct ts_events all;
-	uint32_t next;
 
 	CHECK_GT(view->events, 0);
 	CHECK_EQ(ts_status(trid).posix_stream_status, POSIX_TRACE_RUNNING);
 	/* And works as before. */
 	ts_expect_none(trid);
-	next = ts_flood(65536, shared->id, 100, 0);
-	all = ts_read_all(trid);
+	uint32_t next = ts_flood(65536, shared->id, 100, 0);
+	struct ts_events all = ts_read_all(trid);
 	CHECK_EQ(ts_number(&all.at[all.count - 1]), next - 1);
 	CHECK_EQ(ts_count(&all, POSIX_TRACE_OVERFLOW), 1);
 	ts_expect_numbers(&all, shared->id, next - (uint32_t)(all.count - 2), next - 1);
@@ -406,16 +399,13 @@ static void *start_and_stop(void *arg)
 }
 
 TEST(calls_of_the_controller_damage_nothing,
-     "EVENT-16 EVENT-23 EVENT-28 GETNEXT-03 GETNEXT-04 "
-     "CLEAR-13 GEN-01",
-     NEEDS_THREADED_FORK)
+     "EVENT-16 EVENT-23 EVENT-28 GETNEXT-03 GETNEXT-04 CLEAR-13 GEN-01", NEEDS_THREADED_FORK)
 {
 	trace_id_t trid = hammer(POSIX_TRACE_LOOP, 131072, 0, start_and_stop);
-	struct ts_event event;
 
 	CHECK_GT(view->events, 0);
 	ts_clear(trid);
 	ts_emit(shared->id, 4711);
-	event = ts_expect(trid, shared->id);
+	struct ts_event event = ts_expect(trid, shared->id);
 	CHECK_EQ(ts_number(&event), 4711);
 }

@@ -143,10 +143,8 @@ static void share_processor(void)
 
 static pid_t begin_child(const struct plan *plan, enum fate fate, uint32_t first_warm)
 {
-	pid_t pid;
-
 	share_processor();
-	pid = harness_fork();
+	pid_t pid = harness_fork();
 	if (pid == 0) {
 		struct sigaction action = {.sa_handler = handle};
 		is_leaving = fate == LEAVE;
@@ -379,11 +377,10 @@ static bool step_along_long_way(const struct points *points, pid_t pid, uint32_t
 	const uintptr_t word_at = points->long_way & ~(uintptr_t)7;
 	const unsigned int shift = 8 * (unsigned int)(points->long_way & 7);
 	struct user_regs_struct regs;
-	long word;
 
 	*ways = 0;
 	errno = 0;
-	word = ptrace(PTRACE_PEEKTEXT, pid, word_at, 0);
+	long word = ptrace(PTRACE_PEEKTEXT, pid, word_at, 0);
 	CHECK_EQ(errno, 0);
 	for (;;) {
 		enum marker at;
@@ -542,10 +539,9 @@ static void skip_if_sampling(enum fate fate)
 static trace_id_t create_for(const struct plan *plan)
 {
 	trace_attr_t attr = ts_attr(plan->policy, plan->stream_bytes, 4096);
-	trace_id_t trid;
 
 	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
-	trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_create_running(0, &attr);
 	ts_expect(trid, POSIX_TRACE_START);
 	return trid;
 }
@@ -555,18 +551,16 @@ static void expect_whole_room(trace_id_t trid, const struct plan *plan)
 {
 	trace_attr_t attr = ts_attr(plan->policy, plan->stream_bytes, 4096);
 	size_t event_bytes, smallest;
-	struct ts_events all;
-	uint32_t count;
 
 	CHECK_OK(posix_trace_attr_getmaxusereventsize(&attr, 100, &event_bytes));
 	CHECK_OK(posix_trace_attr_getmaxusereventsize(&attr, 0, &smallest));
-	count = (uint32_t)((plan->stream_bytes - smallest) / event_bytes);
+	uint32_t count = (uint32_t)((plan->stream_bytes - smallest) / event_bytes);
 	ts_expect_none(trid);
 	(void)ts_status(trid);
 	for (uint32_t i = 0; i < count; i++)
 		emit(OTHER, i, 100);
 	ts_expect_running(trid);
-	all = ts_read_all(trid);
+	struct ts_events all = ts_read_all(trid);
 	CHECK_EQ(all.count, count);
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t kind, seq;
@@ -583,26 +577,22 @@ static void step_one_child(const struct plan *plan, enum fate fate)
 	struct seen seen = {.time = 0};
 	struct points points = {.at = 0};
 	uint32_t handled = 0, finished = 0;
-	trace_id_t trid;
-	pid_t pid;
 
 	if (plan->long_points)
 		skip_if_sampling(fate);
 	prepare();
-	trid = create_for(plan);
-	pid = begin_child(plan, fate, 0);
+	trace_id_t trid = create_for(plan);
+	pid_t pid = begin_child(plan, fate, 0);
 	attach(pid);
 	for (uint32_t round = 0; !is_enough(&points, plan); round++) {
-		bool is_inside;
-		uint32_t got;
 		run_to(pid, BEGIN, 0);
-		is_inside = step_to_point(&points, plan, pid);
+		bool is_inside = step_to_point(&points, plan, pid);
 		run_to(pid, ROUND_OVER, is_inside ? SIGUSR1 : 0);
 		handled += is_inside;
 		read_up_to(trid, &seen, SENTINEL, round);
 		CHECK_EQ(atomic_load(&state->handled), handled);
 		CHECK_EQ(seen.count[HANDLER], handled);
-		got = seen.count[STEPPED];
+		uint32_t got = seen.count[STEPPED];
 		CHECK_GE(got, atomic_load(&state->done));
 		CHECK_LE(got, atomic_load(&state->started));
 		if (fate == HANDLE || !is_inside)
@@ -705,21 +695,17 @@ static void step_new_children(const struct plan *plan, enum fate fate)
 	struct seen seen = {.time = 0};
 	struct points points = {.at = 0};
 	uint32_t warm = 0;
-	trace_id_t trid;
 
 	if (plan->stride == 0)
 		skip_if_sampling(fate);
 	prepare();
-	trid = create_for(plan);
+	trace_id_t trid = create_for(plan);
 	for (uint32_t point = 0; !is_enough(&points, plan); point++) {
-		pid_t pid;
-		bool is_inside;
-		uint32_t got;
 		atomic_store(&state->handled, 0);
-		pid = begin_child(plan, fate, warm);
+		pid_t pid = begin_child(plan, fate, warm);
 		attach(pid);
 		run_to(pid, BEGIN, 0);
-		is_inside = step_to_point(&points, plan, pid);
+		bool is_inside = step_to_point(&points, plan, pid);
 		seen.count[STEPPED] = seen.count[SENTINEL] = seen.count[HANDLER] = 0;
 		if (is_inside && fate == KILL)
 			kill_child(pid);
@@ -728,7 +714,7 @@ static void step_new_children(const struct plan *plan, enum fate fate)
 		/* An event of another process, after all that. */
 		emit(OTHER, point, 32);
 		read_up_to(trid, &seen, OTHER, point);
-		got = seen.count[STEPPED];
+		uint32_t got = seen.count[STEPPED];
 		CHECK_GE(got, atomic_load(&state->done));
 		CHECK_LE(got, atomic_load(&state->started));
 		warm += plan->warm;
@@ -795,24 +781,21 @@ static void step_through_overwriting(enum fate fate)
 	struct points points = {.at = 0};
 	struct posixtrace_counts counts;
 	uint32_t flooded = 0, read = 0;
-	trace_id_t trid;
 
 	skip_if_sampling(fate);
 	prepare();
-	trid = create_for(&plan);
+	trace_id_t trid = create_for(&plan);
 	while (!is_enough(&points, &plan)) {
 		struct seen seen = {.time = 0};
-		bool is_inside;
-		pid_t pid;
 		atomic_store(&state->handled, 0);
-		pid = begin_child(&plan, fate, 0);
+		pid_t pid = begin_child(&plan, fate, 0);
 		attach(pid);
 		/* With room of its own, and then all full. */
 		for (uint32_t bytes = 0; bytes < 2 * plan.stream_bytes + TS_SLACK_BYTES;
 		     bytes += 1000)
 			emit(OTHER, flooded++, 1000);
 		run_to(pid, BEGIN, 0);
-		is_inside = step_to_point(&points, &plan, pid);
+		bool is_inside = step_to_point(&points, &plan, pid);
 		if (is_inside && fate == KILL)
 			kill_child(pid);
 		else
@@ -868,42 +851,36 @@ static void step_through_automatic_stop(enum fate fate)
 				  .long_points = 40};
 	struct points points = {.at = 0};
 	uint32_t others = 0, capacity = 0, filled;
-	struct ts_events all;
-	trace_id_t trid;
 
 	skip_if_sampling(fate);
 	prepare();
-	trid = create_for(&plan);
+	trace_id_t trid = create_for(&plan);
 	/* How many fill it. */
 	while (ts_status(trid).posix_stream_status == POSIX_TRACE_RUNNING) {
 		emit(OTHER, others++, plan.len);
 		capacity++;
 	}
-	all = ts_read_all(trid);
+	struct ts_events all = ts_read_all(trid);
 	ts_events_free(&all);
 	filled = capacity > 12 ? capacity - 12 : 0;
 	while (!is_enough(&points, &plan)) {
 		struct seen seen = {.time = 0};
-		bool is_inside, is_left_alive;
-		uint32_t before;
-		struct posix_trace_status_info status;
 		struct ts_event event;
-		pid_t pid;
 		atomic_store(&state->handled, 0);
 		for (uint32_t i = 0; i < filled; i++)
 			emit(OTHER, others++, plan.len);
-		pid = begin_child(&plan, fate, 0);
+		pid_t pid = begin_child(&plan, fate, 0);
 		attach(pid);
 		run_to(pid, BEGIN, 0);
-		is_inside = step_to_point(&points, &plan, pid);
-		is_left_alive = !is_inside || fate != KILL;
+		bool is_inside = step_to_point(&points, &plan, pid);
+		bool is_left_alive = !is_inside || fate != KILL;
 		if (is_left_alive)
 			run_to(pid, ROUND_OVER, is_inside ? SIGUSR1 : 0);
 		else
 			kill_child(pid);
 		/* Whatever state it was left in, another process makes it full and
 		 * stopped. */
-		before = others;
+		uint32_t before = others;
 		for (int i = 0; i < 60; i++)
 			emit(OTHER, others++, 2000);
 		ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
@@ -932,7 +909,7 @@ static void step_through_automatic_stop(enum fate fate)
 		event = ts_next(trid);
 		CHECK_EQ(event.info.posix_event_id, POSIX_TRACE_START);
 		ts_expect_none(trid);
-		status = ts_status(trid);
+		struct posix_trace_status_info status = ts_status(trid);
 		CHECK_EQ(status.posix_stream_status, POSIX_TRACE_RUNNING);
 		CHECK_EQ(status.posix_stream_full_status, POSIX_TRACE_NOT_FULL);
 		if (is_left_alive)
@@ -967,12 +944,10 @@ TEST(a_reader_gets_along_with_a_writer_stopped_at_any_instruction, "GETNEXT-33 E
 	uint32_t others = 0;
 	struct seen seen;
 	bool is_inside = true;
-	trace_id_t trid;
-	pid_t pid;
 
 	prepare();
-	trid = create_for(&one_event);
-	pid = begin_child(&one_event, HANDLE, 0);
+	trace_id_t trid = create_for(&one_event);
+	pid_t pid = begin_child(&one_event, HANDLE, 0);
 	attach(pid);
 	run_to(pid, ROUND_OVER, 0);
 	memset(&seen, 0, sizeof(seen));
@@ -1076,14 +1051,11 @@ static trace_id_t begin_round(void)
 
 TEST(a_call_without_data_does_not_slow_down_the_next, "EVENT-07")
 {
-	trace_id_t trid;
-	uint32_t before, after;
-
 	event_id = ts_id("stepped");
-	trid = begin_round();
-	before = step_event("ordinary", 8, UINT32_MAX, nothing);
+	trace_id_t trid = begin_round();
+	uint32_t before = step_event("ordinary", 8, UINT32_MAX, nothing);
 	posix_trace_event(event_id, NULL, 8);
-	after = step_event("ordinary", 8, UINT32_MAX, nothing);
+	uint32_t after = step_event("ordinary", 8, UINT32_MAX, nothing);
 	CHECK_EQ(after, before);
 	ts_shutdown(trid);
 }
@@ -1174,7 +1146,6 @@ static void record_on_low_stack(void)
 	void *high = stacks.high.uc_stack.ss_sp;
 
 	for (stacks.point = 0; !stacks.is_over; stacks.point++) {
-		struct ts_events events;
 		sigset_t traps;
 
 		stacks.trid = begin_round();
@@ -1191,7 +1162,7 @@ static void record_on_low_stack(void)
 		sigemptyset(&traps);
 		sigaddset(&traps, SIGTRAP);
 		CHECK_SYS(sigprocmask(SIG_UNBLOCK, &traps, NULL));
-		events = ts_read_all(stacks.trid);
+		struct ts_events events = ts_read_all(stacks.trid);
 		CHECK_EQ(events.at[events.count - 1].info.posix_event_id, event_id);
 		CHECK_EQ(events.at[events.count - 1].len, 6);
 		ts_events_free(&events);
@@ -1201,15 +1172,14 @@ static void record_on_low_stack(void)
 
 TEST(an_event_left_on_another_stack_is_not_sought_where_no_memory_is, "EVENT-28")
 {
-	unsigned char *region;
 	ucontext_t back;
 
 #ifdef HARNESS_IS_SANITIZED
 	SKIP("a sanitizer has stacks and frames of its own");
 #endif
 	event_id = ts_id("stepped");
-	region = mmap(NULL, 2 * STACK_BYTES + 4096, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *region = mmap(NULL, 2 * STACK_BYTES + 4096, PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(region != MAP_FAILED);
 	CHECK_SYS(mprotect(region + STACK_BYTES, 4096, PROT_NONE));
 	CHECK_SYS(getcontext(&stacks.low));
@@ -1251,12 +1221,10 @@ TEST(a_handler_may_fork_anywhere_in_a_call, "FORK-10 FORK-15 ERRORS-05")
 	trap.happen = fork_in_handler;
 	trap.point = harness_random(harness_sample());
 	for (bool is_over = false; !is_over; trap.point += harness_sample()) {
-		int error;
-
 		trap.steps = 0;
 		trap.is_on = true;
 		__asm__ volatile("int3" ::: "memory");
-		error = posix_trace_eventid_get_name(forked_trid, POSIX_TRACE_START, name);
+		int error = posix_trace_eventid_get_name(forked_trid, POSIX_TRACE_START, name);
 		trap.is_on = false;
 		CHECK_OK(error);
 		CHECK_STR_EQ(name, "posix_trace_start");

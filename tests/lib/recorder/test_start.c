@@ -205,13 +205,11 @@ static long faults_of(const char *helper)
 
 TEST(program_that_nobody_traces_touches_few_pages_at_its_end, "", NEEDS_EXEC)
 {
-	long with, without;
-
 	close(open_dir());
 	/* The first start may have pages to read that the next one finds. */
 	faults_of("start_and_end");
-	with = faults_of("start_and_end");
-	without = faults_of("start_and_leave");
+	long with = faults_of("start_and_end");
+	long without = faults_of("start_and_leave");
 	NOTE("%ld page faults, of which %ld at the end", with, with - without);
 #ifndef HARNESS_IS_SANITIZED
 	CHECK_LE(with - without, 32);
@@ -491,5 +489,4 @@ TEST(program_runs_where_the_bells_are_no_good, "GEN-06", NEEDS_EXEC)
 		CHECK_SYS(unlinkat(dirfd, PTRC_BELLS_NAME, 0));
 	}
 	CHECK_SYS(renameat(dirfd, "aside", dirfd, PTRC_BELLS_NAME));
-	close(dirfd);
 }

@@ -147,12 +147,11 @@ TEST(names_stay, "CLEAR-04")
 TEST(attributes_and_capacity_stay, "CLEAR-05 CLOCK-05 SIZE-11")
 {
 	trace_attr_t attr = small_attr(POSIX_TRACE_UNTIL_FULL), before, after;
-	trace_id_t trid;
 	struct timespec then, now;
 	size_t bytes;
 
 	CHECK_OK(posix_trace_attr_setname(&attr, "cleared"));
-	trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_create_running(0, &attr);
 	CHECK_OK(posix_trace_get_attr(trid, &before));
 	for (int i = 0; i < 4; i++) {
 		char name[TRACE_NAME_MAX];

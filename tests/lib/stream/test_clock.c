@@ -10,10 +10,9 @@
 static trace_id_t stream_on(pid_t pid)
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, (size_t)8 << 20, 0);
-	trace_id_t trid;
 
 	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
-	trid = ts_create_running(pid, &attr);
+	trace_id_t trid = ts_create_running(pid, &attr);
 	ts_expect(trid, POSIX_TRACE_START);
 	return trid;
 }
@@ -38,7 +37,6 @@ TEST(the_clock_resolution_is_that_of_the_realtime_clock, "CLOCK-01 CLOCK-06")
 {
 	struct timespec want, got = {-1, -1};
 	trace_attr_t attr;
-	trace_id_t trid;
 
 	CHECK_SYS(clock_getres(CLOCK_REALTIME, &want));
 	CHECK_OK(posix_trace_attr_init(&attr));
@@ -46,7 +44,7 @@ TEST(the_clock_resolution_is_that_of_the_realtime_clock, "CLOCK-01 CLOCK-06")
 	CHECK_EQ(ts_time_ns(&got), ts_time_ns(&want));
 	CHECK_GE(got.tv_nsec, 0);
 	CHECK_LT(got.tv_nsec, 1000000000);
-	trid = ts_create(0, NULL);
+	trace_id_t trid = ts_create(0, NULL);
 	CHECK_OK(posix_trace_get_attr(trid, &attr));
 	got = (struct timespec){-1, -1};
 	CHECK_OK(posix_trace_attr_getclockres(&attr, &got));
@@ -224,19 +222,17 @@ TEST(stamps_go_through_a_log_unchanged, "EVENT-11 LOG-38", NEEDS_KEEPER)
 	int64_t times[count];
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd);
-	struct ts_events all;
 	uint32_t seen = 0;
 
 	ts_start(trid);
 	ts_expect(trid, POSIX_TRACE_START);
 	for (uint32_t i = 0; i < count; i++) {
-		struct ts_event event;
 		ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, i);
-		event = ts_expect(trid, POSIX_TRACE_UNNAMED_USEREVENT);
+		struct ts_event event = ts_expect(trid, POSIX_TRACE_UNNAMED_USEREVENT);
 		times[i] = ts_time_ns(&event.info.posix_timestamp);
 	}
 	ts_shutdown(trid);
-	all = ts_log_events(fd);
+	struct ts_events all = ts_log_events(fd);
 	for (size_t i = 0; i < all.count; i++) {
 		if (all.at[i].info.posix_event_id != POSIX_TRACE_UNNAMED_USEREVENT)
 			continue;
@@ -297,11 +293,10 @@ static void *take_turns(void *arg)
 	struct turn_taker *t = (struct turn_taker *)arg;
 
 	for (uint32_t number = t->self; number < t->count; number += t->takers) {
-		int64_t end;
 		while (atomic_load(&t->shared->turn) != number)
 			sched_yield();
 		ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, number);
-		end = harness_now_ns() + 5000;
+		int64_t end = harness_now_ns() + 5000;
 		while (harness_now_ns() < end)
 			;
 		atomic_store(&t->shared->turn, number + 1);
@@ -397,10 +392,9 @@ static void never_backward(int policy, size_t stream_bytes)
 	pid_t pids[processes];
 	int64_t last = 0, begin = harness_now_ns();
 	uint32_t seen = 0, gaps = 0, late = 0;
-	trace_id_t trid;
 
 	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
-	trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_create_running(0, &attr);
 	for (int p = 0; p < processes; p++) {
 		pids[p] = harness_fork();
 		if (pids[p] == 0) {
@@ -451,15 +445,13 @@ TEST(time_never_goes_back_in_an_until_full_stream, "GETNEXT-03 GETNEXT-34")
 TEST(a_step_of_the_wall_clock_is_not_seen, "EVENT-11 GETNEXT-03 CLOCK-05")
 {
 	const char *allowed = getenv("PTRC_TEST_STEP_CLOCK");
-	trace_id_t trid;
 	struct timespec stepped;
 	int64_t base, origin, now;
-	struct ts_events all;
 
 	/* It would hurt everything else that runs here. */
 	if (!allowed || strcmp(allowed, "1") != 0)
 		SKIP("PTRC_TEST_STEP_CLOCK is not 1");
-	trid = stream_on(0);
+	trace_id_t trid = stream_on(0);
 	base = ts_realtime_ns();
 	origin = harness_now_ns();
 	for (uint32_t i = 0; i < 4; i++) {
@@ -473,7 +465,7 @@ TEST(a_step_of_the_wall_clock_is_not_seen, "EVENT-11 GETNEXT-03 CLOCK-05")
 		if (clock_settime(CLOCK_REALTIME, &stepped) < 0)
 			SKIP("the clock may not be set");
 	}
-	all = ts_read_all(trid);
+	struct ts_events all = ts_read_all(trid);
 	ts_expect_numbers(&all, POSIX_TRACE_UNNAMED_USEREVENT, 0, 3);
 	ts_expect_sorted(&all);
 	for (size_t i = 0; i < all.count; i++) {

@@ -48,15 +48,13 @@ TEST(types_are_counted_read_or_not, "")
 	posix_trace_event(b, data, 200);
 	posix_trace_event(b, NULL, 0);
 	for (int left = 13;; left--) {
-		struct ts_event event;
-
 		count_types(trid);
 		expect_count(a, 10, 300, 0);
 		expect_count(b, 2, 100, 1);
 		expect_no_others(a, b);
 		if (left == 0)
 			break;
-		event = ts_next(trid);
+		struct ts_event event = ts_next(trid);
 		ts_event_free(&event);
 	}
 	ts_expect_none(trid);
@@ -342,12 +340,10 @@ TEST(counts_are_exact_while_a_flush_moves_events, "", NEEDS_KEEPER)
 
 	ts_start(f.trid);
 	for (int round = 0; round < 10; round++) {
-		pthread_t flusher;
-
 		for (int i = 0; i < 50000; i++)
 			ts_emit(id, (uint32_t)all++);
 		f.is_over = false;
-		flusher = ts_thread(flush, &f);
+		pthread_t flusher = ts_thread(flush, &f);
 		do {
 			count_types(f.trid);
 			expect_count(id, all, 4 * all, 0);
@@ -362,15 +358,13 @@ TEST(counts_are_exact_while_others_flush_and_record, "", NEEDS_KEEPER)
 	struct writer w = {.id = ts_id("event")};
 	int fd = ts_temp_file();
 	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 16 * MIB, POSIX_TRACE_APPEND, 0, fd);
-	pthread_t thread;
 
-	thread = ts_thread(write_on, &w);
+	pthread_t thread = ts_thread(write_on, &w);
 	for (int i = 0; i < 30; i++) {
 		struct flush f = {.trid = trid};
-		pthread_t flusher;
 
 		count_meanwhile(trid, &w, 5);
-		flusher = ts_thread(flush, &f);
+		pthread_t flusher = ts_thread(flush, &f);
 		count_meanwhile(trid, &w, 5);
 		ts_join(flusher);
 	}

@@ -231,12 +231,11 @@ TEST(a_length_beyond_the_caller_s_data_is_not_believed, "SYSEVENT-08")
 	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, SMALL, 256);
 	unsigned char *data =
 		mmap(NULL, 16384, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct ptrc_stream_header *h;
 
 	CHECK(data != MAP_FAILED);
 	CHECK_SYS(mprotect(data + 8192, 8192, PROT_NONE));
 	emit_marked(id, 0, 1);
-	h = find_stream();
+	struct ptrc_stream_header *h = find_stream();
 	h->max_data_size = UINT64_MAX;
 	h->record_max = UINT32_MAX;
 	/* Larger than any chunk: lost, and the call returns. */
@@ -252,10 +251,9 @@ TEST(a_clock_that_makes_no_sense_stops_nobody, "SYSEVENT-08")
 {
 	trace_event_id_t id = ts_id("marked");
 	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, SMALL, 256);
-	struct ptrc_stream_header *h;
 
 	emit_marked(id, 0, 1);
-	h = find_stream();
+	struct ptrc_stream_header *h = find_stream();
 	memset(ptrc_stream_clock(h), 0, 65536);
 	h->clock_word = UINT64_MAX << 32;
 	h->clock_due = 0;
@@ -285,8 +283,7 @@ TEST(a_stream_that_stops_again_whenever_it_restarts_keeps_no_reader, "SYSEVENT-0
 	/* Neither its STOP nor its START is reported. */
 	CHECK_OK(posix_trace_eventset_fill(&all, POSIX_TRACE_ALL_EVENTS));
 	ts_set_filter(trid, &all, POSIX_TRACE_SET_EVENTSET);
-	struct ts_events events = ts_read_all(trid);
-	ts_events_free(&events);
+	ts_read_all(trid);
 	h->stream_min_size = 1;
 	ts_expect_none(trid);
 	CHECK_GT(atomic_load(&h->run), 10);
@@ -298,11 +295,10 @@ TEST(a_name_without_end_is_ended, "SYSEVENT-08")
 {
 	trace_id_t trid = ts_create_running(0, NULL);
 	char name[TRACE_NAME_MAX + 8], version[TRACE_NAME_MAX + 8];
-	struct ptrc_stream_header *h;
 	trace_attr_t attr;
 
 	posix_trace_event(ts_id("marked"), NULL, 0);
-	h = find_stream();
+	struct ptrc_stream_header *h = find_stream();
 	memset(h->attr.name, 'n', sizeof(h->attr.name));
 	memset(h->attr.genversion, 'v', sizeof(h->attr.genversion));
 	CHECK_OK(posix_trace_get_attr(trid, &attr));
@@ -318,14 +314,13 @@ TEST(a_command_whose_number_is_damaged_comes_to_an_end, "SYSEVENT-08", NEEDS_KEE
 {
 	int fd = ts_temp_file();
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, 256);
-	struct ptrc_stream_header *h;
 
 	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	trace_event_id_t id = ts_id("marked");
 	ts_start(trid);
 	emit_marked(id, 0, 10);
-	h = find_stream();
+	struct ptrc_stream_header *h = find_stream();
 	uint32_t before = h->keeper_seq;
 	struct flusher flusher = {.trid = trid};
 	CHECK_SYS(kill(h->keeper_pid, SIGSTOP));
@@ -353,12 +348,11 @@ TEST(counts_that_are_never_at_rest_do_not_hold_up, "")
 	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, 65536 * KIB, 100);
 	static struct posixtrace_type_count counts[1100];
 	trace_event_id_t id = ts_id("event");
-	long naps;
 
 	for (int i = 0; i < 2000000; i++)
 		posix_trace_event(id, NULL, 0);
 	atomic_fetch_add(&ptrc_stream_types(find_stream())->version, 1);
-	naps = harness_naps();
+	long naps = harness_naps();
 	CHECK_OK(posixtrace_get_type_counts(trid, counts, 1100));
 	CHECK_EQ(counts[id].pt_events, 2000000);
 	/* It looks again for a second, not so many times: one look takes longer than a nap of 500 us. */
@@ -385,8 +379,6 @@ TEST(a_table_that_grows_is_searched_for_the_dead_now_and_then, "")
 TEST(a_slow_reaper_keeps_others_out_until_it_dies, "EVENT-23")
 {
 	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, SMALL, 256);
-	struct ptrc_stream_header *h;
-	struct ptrc_pool pool;
 	struct ptrc_slot *slot;
 	pid_t reaper = harness_fork();
 
@@ -395,7 +387,7 @@ TEST(a_slow_reaper_keeps_others_out_until_it_dies, "EVENT-23")
 		_exit(0);
 	}
 	posix_trace_event(ts_id("marked"), NULL, 0);
-	h = find_stream();
+	struct ptrc_stream_header *h = find_stream();
 	/* A slot of somebody who is dead. */
 	pid_t dead = harness_fork();
 	if (dead == 0)
@@ -404,7 +396,7 @@ TEST(a_slow_reaper_keeps_others_out_until_it_dies, "EVENT-23")
 	slot = &ptrc_stream_slots(h)[h->slots_used++];
 	atomic_store(&slot->owner, (uint64_t)dead << PTRC_SLOT_TID_SHIFT);
 	atomic_store(&h->reaper, ((uint64_t)reaper << PTRC_SLOT_TID_SHIFT) | PTRC_SLOT_CLAIM_MASK);
-	pool = pool_of(h);
+	struct ptrc_pool pool = pool_of(h);
 	ptrc_slots_reap(&pool, 0, 0, true);
 	CHECK_NE(slot->owner, 0);
 	CHECK_EQ(h->reaper >> PTRC_SLOT_TID_SHIFT, reaper);
@@ -578,9 +570,9 @@ static void control(trace_id_t trid, unsigned turn)
 static void be_controller(pid_t target, int policy, int log_fd)
 {
 	trace_attr_t attr = ts_attr(policy, 64 * KIB, DATA_MAX);
-	trace_id_t trid;
 
-	trid = log_fd < 0 ? ts_create(target, &attr) : ts_create_log(target, &attr, log_fd);
+	trace_id_t trid =
+		log_fd < 0 ? ts_create(target, &attr) : ts_create_log(target, &attr, log_fd);
 	ts_start(trid);
 	CHECK_EVENTUALLY(atomic_load(&stage->recorded) > 1000);
 	atomic_store(&stage->is_ready, true);
@@ -797,19 +789,16 @@ static void read_log(int fd)
 /* One round in a process of its own: its children are the round's alone. */
 static void damage_round(enum region region, int policy, bool has_log)
 {
-	int64_t end;
 	struct victim v = {.used = 0};
 	int log_fd = has_log ? ts_temp_file() : -1;
-	struct ptrc_stream_header *h;
-	pid_t target, controller;
 	char page[32];
 
 	stage = (struct stage *)map_shared(sizeof(*stage));
 	CHECK_SYS(prctl(PR_SET_CHILD_SUBREAPER, 1));
-	target = harness_fork();
+	pid_t target = harness_fork();
 	if (target == 0)
 		be_target();
-	controller = harness_fork();
+	pid_t controller = harness_fork();
 	if (controller == 0) {
 		be_controller(target, policy, log_fd);
 	}
@@ -818,10 +807,10 @@ static void damage_round(enum region region, int policy, bool has_log)
 	v.names = map_object("n.");
 	snprintf(page, sizeof(page), "p.%d", (int)target);
 	v.page = map_object(page);
-	h = (struct ptrc_stream_header *)(void *)v.stream.at;
+	struct ptrc_stream_header *h = (struct ptrc_stream_header *)(void *)v.stream.at;
 	v.pool = pool_of(h);
 	v.used = h->chunks_used < 64 ? h->chunks_used : 64;
-	end = harness_now_ns() + round_ms() * INT64_C(1000000);
+	int64_t end = harness_now_ns() + round_ms() * INT64_C(1000000);
 	while (harness_now_ns() < end) {
 		damage_one(&v, region);
 		harness_sleep_ms(random_below(4) == 0);

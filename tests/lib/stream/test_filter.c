@@ -562,7 +562,6 @@ TEST(filtered_events_take_no_room_and_are_no_losses, "FILTER-21 STATUS-12")
 	struct ts_events events = ts_read_all(trid);
 	CHECK_EQ(ts_count(&events, a), 0);
 	CHECK_EQ(ts_count(&events, b), fit + 1);
-	ts_events_free(&events);
 	ts_expect_running(trid);
 
 	/* Nor if they were recorded before. */
@@ -572,7 +571,6 @@ TEST(filtered_events_take_no_room_and_are_no_losses, "FILTER-21 STATUS-12")
 	set_filter(trid, POSIX_TRACE_SUB_EVENTSET, b, 0);
 	events = ts_read_all(trid);
 	CHECK_EQ(ts_count(&events, b), 0);
-	ts_events_free(&events);
 
 	/* Nor while the stream is full, as they would not have been kept anyway. */
 	ts_fill(trid, SMALL, b, 64, 2);

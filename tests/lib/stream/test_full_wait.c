@@ -114,10 +114,9 @@ TEST(a_stream_without_flush_does_not_wait, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = waiting_attr(3600000);
 	trace_event_id_t id = ts_id("number");
-	trace_id_t trid;
 
 	CHECK_OK(posix_trace_attr_setstreamfullpolicy(&attr, POSIX_TRACE_UNTIL_FULL));
-	trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_create_running(0, &attr);
 	for (uint32_t i = 0; i < TOO_MANY; i++)
 		ts_emit(id, i);
 	CHECK_GT(counts_of(trid).pt_lost_events, 0);
@@ -129,9 +128,7 @@ TEST(a_stream_without_flush_does_not_wait, "", NEEDS_KEEPER)
 TEST(nothing_is_lost, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = waiting_attr(60000);
-	struct posixtrace_counts counts;
 	struct producer p[3];
-	struct ts_events events;
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd), log;
 	static const char *const names[] = {"a", "b", "c"};
@@ -141,17 +138,16 @@ TEST(nothing_is_lost, "", NEEDS_KEEPER)
 		begin(&p[i], names[i], 100000);
 	for (int i = 0; i < 3; i++)
 		ts_join(p[i].thread);
-	counts = counts_of(trid);
+	struct posixtrace_counts counts = counts_of(trid);
 	CHECK_EQ(counts.pt_lost_events, 0);
 	CHECK_GT(counts.pt_waits, 0);
 	CHECK_GT(counts.pt_wait_ns, 0);
 	ts_shutdown(trid);
-	events = ts_log_events(fd);
+	struct ts_events events = ts_log_events(fd);
 	ts_expect_sorted(&events);
 	for (int i = 0; i < 3; i++)
 		ts_expect_numbers(&events, p[i].id, 0, p[i].count - 1);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
-	ts_events_free(&events);
 	/* The log tells how long they waited, too. */
 	log = ts_open_log(fd);
 	CHECK_EQ(counts_of(log).pt_waits, counts.pt_waits);
@@ -177,7 +173,6 @@ TEST(other_processes_wait_too, "", NEEDS_KEEPER)
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(target.pid, &attr, fd);
 	trace_event_id_t id = ts_target_id(&target, "number");
-	struct ts_events events;
 
 	ts_start(trid);
 	ts_target_call(&target, flood, &id, sizeof(id));
@@ -186,9 +181,8 @@ TEST(other_processes_wait_too, "", NEEDS_KEEPER)
 	CHECK_EQ(counts_of(trid).pt_lost_events, 0);
 	CHECK_GT(counts_of(trid).pt_waits, 0);
 	ts_shutdown(trid);
-	events = ts_log_events(fd);
+	struct ts_events events = ts_log_events(fd);
 	ts_expect_numbers(&events, id, 0, 99999);
-	ts_events_free(&events);
 }
 
 /* One stretch, then losses without a wait; and when there is room again, no loss and a new
@@ -203,10 +197,9 @@ TEST(a_stopped_keeper_costs_one_stretch, "", NEEDS_KEEPER)
 	ts_start(trid);
 	for (int round = 1; round <= 2; round++) {
 		pid_t keeper = keeper_of(trid);
-		int64_t began;
 
 		CHECK_SYS(kill(keeper, SIGSTOP));
-		began = now_ms();
+		int64_t began = now_ms();
 		for (uint32_t i = 0; i < TOO_MANY; i++)
 			ts_emit(id, i);
 		CHECK_GE(now_ms() - began, 599);
@@ -232,14 +225,13 @@ static int64_t second_wait(void)
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	pid_t keeper = keeper_of(trid);
-	int64_t began;
 
 	ts_start(trid);
 	CHECK_SYS(kill(keeper, SIGSTOP));
 	begin(&first, "number", TOO_MANY);
 	expect_waiting(&first, trid);
 	harness_sleep_ms(350);
-	began = now_ms();
+	int64_t began = now_ms();
 	begin(&second, "number", TOO_MANY);
 	ts_join(second.thread);
 	began = now_ms() - began;
@@ -385,7 +377,6 @@ TEST(events_of_handlers_wait_inside_waiting_calls, "", NEEDS_KEEPER)
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	pid_t keeper = keeper_of(trid);
-	struct ts_events events;
 	struct producer p;
 
 	handlers_id = ts_id("handler");
@@ -406,10 +397,9 @@ TEST(events_of_handlers_wait_inside_waiting_calls, "", NEEDS_KEEPER)
 	CHECK_EQ(handled, 2);
 	CHECK_EQ(counts_of(trid).pt_lost_events, 0);
 	ts_shutdown(trid);
-	events = ts_log_events(fd);
+	struct ts_events events = ts_log_events(fd);
 	CHECK_EQ(ts_count(&events, handlers_id), 2);
 	ts_expect_numbers(&events, p.id, 0, p.count - 1);
-	ts_events_free(&events);
 }
 
 /* Under load: a timer's handler records, too, whatever the thread is doing. */
@@ -418,7 +408,6 @@ TEST(handlers_and_their_threads_lose_nothing, "", NEEDS_KEEPER)
 	trace_attr_t attr = waiting_attr(60000);
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd);
-	struct ts_events events;
 	struct producer p;
 
 	handlers_id = ts_id("handler");
@@ -436,10 +425,9 @@ TEST(handlers_and_their_threads_lose_nothing, "", NEEDS_KEEPER)
 	ts_join(p.thread);
 	CHECK_EQ(counts_of(trid).pt_lost_events, 0);
 	ts_shutdown(trid);
-	events = ts_log_events(fd);
+	struct ts_events events = ts_log_events(fd);
 	ts_expect_numbers(&events, p.id, 0, p.count - 1);
 	ts_expect_numbers(&events, handlers_id, 0, handled - 1);
-	ts_events_free(&events);
 }
 
 static void *jump_out_of_it(void *arg)
@@ -504,16 +492,13 @@ static void check_fork(bool is_inherited)
 	trace_attr_t attr = waiting_attr(60000);
 	struct producer p = {.id = ts_id("number"), .end = TOO_MANY};
 	int fd = ts_temp_file(), status;
-	struct ts_events events;
-	trace_id_t trid;
-	pid_t keeper;
 
 	handlers_id = ts_id("child");
 	on(SIGUSR1, fork_in_handler);
 	if (is_inherited)
 		CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
-	trid = ts_create_log(0, &attr, fd);
-	keeper = keeper_of(trid);
+	trace_id_t trid = ts_create_log(0, &attr, fd);
+	pid_t keeper = keeper_of(trid);
 	ts_start(trid);
 	CHECK_SYS(kill(keeper, SIGSTOP));
 	p.thread = ts_thread(produce_until_forked, &p);
@@ -529,7 +514,7 @@ static void check_fork(bool is_inherited)
 	CHECK_EQ(status, 0);
 	CHECK_EQ(counts_of(trid).pt_lost_events, 0);
 	ts_shutdown(trid);
-	events = ts_log_events(fd);
+	struct ts_events events = ts_log_events(fd);
 	ts_expect_numbers(&events, p.id, 0, p.count - 1);
 	CHECK_EQ(ts_count(&events, handlers_id), is_inherited ? 1000 : 0);
 	ts_events_free(&events);
@@ -594,14 +579,13 @@ static void check_end(enum how how)
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	pid_t keeper = keeper_of(trid);
-	trace_event_set_t set;
 	struct producer p;
 
 	ts_start(trid);
 	CHECK_SYS(kill(keeper, SIGSTOP));
 	begin(&p, "number", TOO_MANY);
 	expect_waiting(&p, trid);
-	set = ts_set(p.id, 0);
+	trace_event_set_t set = ts_set(p.id, 0);
 	if (how == BY_STOP)
 		ts_stop(trid);
 	else if (how == BY_FILTER)
@@ -648,13 +632,12 @@ TEST(a_shutdown_ends_the_wait, "", NEEDS_KEEPER)
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	pid_t keeper = keeper_of(trid);
 	struct producer p;
-	pthread_t other;
 
 	ts_start(trid);
 	CHECK_SYS(kill(keeper, SIGSTOP));
 	begin(&p, "number", TOO_MANY);
 	expect_waiting(&p, trid);
-	other = ts_thread(continue_later, &keeper);
+	pthread_t other = ts_thread(continue_later, &keeper);
 	ts_shutdown(trid);
 	ts_join(other);
 	ts_join(p.thread);
@@ -694,8 +677,6 @@ TEST(a_full_disk_is_waited_for, "", NEEDS_KEEPER)
 	char directory[] = "/tmp/full-wait-XXXXXX", log[64], ballast[64];
 	trace_attr_t attr = waiting_attr(60000);
 	struct producer p;
-	trace_id_t trid;
-	int fd;
 
 	CHECK(mkdtemp(directory));
 	if (!enter_mount_namespace() || mount("none", directory, "tmpfs", 0, "size=4m") < 0) {
@@ -704,11 +685,11 @@ TEST(a_full_disk_is_waited_for, "", NEEDS_KEEPER)
 	}
 	snprintf(log, sizeof(log), "%s/log", directory);
 	snprintf(ballast, sizeof(ballast), "%s/ballast", directory);
-	fd = open(ballast, O_RDWR | O_CREAT, 0600);
+	int fd = open(ballast, O_RDWR | O_CREAT, 0600);
 	CHECK_SYS(posix_fallocate(fd, 0, 3 << 20));
 	close(fd);
 	fd = open(log, O_RDWR | O_CREAT, 0600);
-	trid = ts_create_log(0, &attr, fd);
+	trace_id_t trid = ts_create_log(0, &attr, fd);
 	ts_start(trid);
 	begin(&p, "number", 300000);
 	CHECK_EVENTUALLY(ts_status(trid).posix_stream_flush_error == ENOSPC);
@@ -729,12 +710,11 @@ TEST(a_pipe_that_nobody_reads_any_more_is_not_waited_for, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = waiting_attr(600000);
 	trace_event_id_t id = ts_id("number");
-	trace_id_t trid;
 	int ends[2];
 
 	signal(SIGPIPE, SIG_IGN);
 	CHECK_SYS(pipe(ends));
-	trid = ts_create_log(0, &attr, ends[1]);
+	trace_id_t trid = ts_create_log(0, &attr, ends[1]);
 	ts_start(trid);
 	close(ends[0]);
 	for (uint32_t i = 0; i < 4 * TOO_MANY; i++)
@@ -750,11 +730,10 @@ TEST(what_never_fits_is_not_waited_for, "", NEEDS_KEEPER)
 	trace_attr_t attr = waiting_attr(600000);
 	trace_event_id_t id = ts_id("large");
 	int fd = ts_temp_file();
-	trace_id_t trid;
 
 	CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, 8192));
 	CHECK_OK(posix_trace_attr_setstreamsize(&attr, 8192 + 24));
-	trid = ts_create_log(0, &attr, fd);
+	trace_id_t trid = ts_create_log(0, &attr, fd);
 	ts_start(trid);
 	for (int i = 0; i < 20; i++)
 		posix_trace_event(id, data, sizeof(data));
@@ -772,13 +751,11 @@ TEST(a_guest_waits, "", NEEDS_KEEPER)
 	trace_id_t trid = ts_create_log(target.pid, &attr, fd);
 	static const unsigned char data[4000];
 	pid_t keeper = keeper_of(trid);
-	struct ts_events events;
 	unsigned int streams;
-	pthread_t other;
 
 	ts_start(trid);
 	CHECK_SYS(kill(keeper, SIGSTOP));
-	other = ts_thread(continue_later, &keeper);
+	pthread_t other = ts_thread(continue_later, &keeper);
 	for (int i = 0; i < 100; i++) {
 		CHECK_OK(posixtrace_event_for(target.pid, "guest", data, sizeof(data), &streams));
 		CHECK_EQ(streams, 1);
@@ -788,8 +765,7 @@ TEST(a_guest_waits, "", NEEDS_KEEPER)
 	CHECK_GT(counts_of(trid).pt_waits, 0);
 	ts_target_end(&target);
 	ts_shutdown(trid);
-	events = ts_log_events(fd);
+	struct ts_events events = ts_log_events(fd);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
 	CHECK_GE(events.count, 100);
-	ts_events_free(&events);
 }

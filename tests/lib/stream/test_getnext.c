@@ -285,13 +285,11 @@ TEST(getnext_waits_for_an_event_of_any_traced_process, "GETNEXT-06")
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 0, 0);
 	trace_event_id_t id = ts_id("event");
 	struct ts_target target = ts_target_fork();
-	struct ts_target child;
 	struct ts_reader reader;
-	trace_id_t trid;
 
 	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
-	trid = ts_create(target.pid, &attr);
-	child = ts_target_fork_child(&target);
+	trace_id_t trid = ts_create(target.pid, &attr);
+	struct ts_target child = ts_target_fork_child(&target);
 
 	/* Suspended: START is what comes. */
 	ts_reader_start(&reader, trid);
@@ -354,14 +352,12 @@ TEST(no_wake_up_is_lost, "GETNEXT-06 GETNEXT-34")
 	trace_event_id_t id = ts_id("event");
 	_Atomic uint32_t *due = (_Atomic uint32_t *)mmap(NULL, 4096, PROT_READ | PROT_WRITE,
 							 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	trace_id_t trid;
 	int ready[2];
-	pid_t pid;
 
 	/* Writer and reader take turns as fast as they can, so that the reader falls
 	 * asleep at all points of an event. A lost wake-up hangs. */
 	CHECK_SYS(pipe(ready));
-	pid = harness_fork();
+	pid_t pid = harness_fork();
 	if (pid == 0) {
 		char byte;
 		CHECK_EQ(read(ready[0], &byte, 1), 1);
@@ -375,7 +371,7 @@ TEST(no_wake_up_is_lost, "GETNEXT-06 GETNEXT-34")
 		}
 		_exit(0);
 	}
-	trid = stream_on(pid);
+	trace_id_t trid = stream_on(pid);
 	CHECK_EQ(write(ready[1], "", 1), 1);
 	for (uint32_t number = 0; number < count; number++) {
 		struct call call = call_next(GETNEXT, trid, 64, NULL);
@@ -393,16 +389,14 @@ TEST(the_wait_outlasts_the_traced_processes, "GETNEXT-07")
 	struct ts_target target = ts_target_fork();
 	trace_id_t trid = stream_on(target.pid);
 	struct ts_reader reader;
-	struct timespec soon;
-	struct call call;
 
 	ts_target_emit(&target, POSIX_TRACE_UNNAMED_USEREVENT, 1);
 	expect_number(trid, POSIX_TRACE_UNNAMED_USEREVENT, 1);
 	ts_reader_start(&reader, trid);
 	ts_target_end(&target);
 	CHECK(ts_reader_is_waiting(&reader));
-	soon = ts_deadline(30);
-	call = call_next(TIMED, trid, 64, &soon);
+	struct timespec soon = ts_deadline(30);
+	struct call call = call_next(TIMED, trid, 64, &soon);
 	expect_no_event(&call, ETIMEDOUT);
 	CHECK(ts_reader_is_waiting(&reader));
 	ts_shutdown(trid);
@@ -415,10 +409,9 @@ TEST(a_log_is_read_to_its_end_without_waiting, "GETNEXT-08 GETNEXT-14 GETNEXT-19
 	trace_event_id_t id = ts_id("event");
 	trace_id_t log = ts_open_log(three_in_a_log(id));
 	static const struct timespec invalid = {0, -1};
-	struct ts_events all;
 	struct call call;
 
-	all = ts_read_log(log);
+	struct ts_events all = ts_read_log(log);
 	ts_expect_numbers(&all, id, 1, 3);
 	for (int i = 0; i < 3; i++) {
 		call = call_next(GETNEXT, log, 64, NULL);
@@ -450,10 +443,9 @@ TEST(trygetnext_refuses_a_log, "GETNEXT-16 GETNEXT-19 ERRORS-06", NEEDS_KEEPER)
 	trace_event_id_t id = ts_id("event");
 	trace_id_t log = ts_open_log(three_in_a_log(id));
 	struct call call = call_next(TRY, log, 64, NULL);
-	struct ts_events all;
 
 	expect_no_event(&call, EINVAL);
-	all = ts_read_log(log);
+	struct ts_events all = ts_read_log(log);
 	ts_expect_numbers(&all, id, 1, 3);
 	ts_close_log(log);
 }
@@ -526,10 +518,8 @@ static void *read_timed(void *arg)
 
 static pthread_t start_timed(struct timed_reader *reader)
 {
-	pthread_t thread;
-
 	atomic_store(&reader->tid, 0);
-	thread = ts_thread(read_timed, reader);
+	pthread_t thread = ts_thread(read_timed, reader);
 	CHECK_EVENTUALLY(atomic_load(&reader->tid) != 0);
 	ts_wait_asleep(getpid(), atomic_load(&reader->tid));
 	return thread;
@@ -546,10 +536,9 @@ TEST(timedgetnext_wakes_for_an_event_before_the_time, "GETNEXT-10 GETNEXT-06")
 	for (size_t i = 0; i < 3; i++) {
 		struct timed_reader reader = {.trid = trid, .until = far[i]};
 		uint32_t number;
-		pthread_t thread;
 		if (i == 2)
 			reader.until = ts_deadline((int)harness_patience_ms());
-		thread = start_timed(&reader);
+		pthread_t thread = start_timed(&reader);
 		ts_emit(id, (uint32_t)i);
 		ts_join(thread);
 		CHECK_EQ(reader.call.result, 0);
@@ -639,7 +628,6 @@ TEST(a_handler_with_restart_leaves_getnext_waiting, "GETNEXT-18")
 	struct timed_reader timed = {.trid = trid,
 				     .until = ts_deadline((int)harness_patience_ms())};
 	struct ts_reader reader;
-	pthread_t thread;
 
 	on_signal(SIGUSR1, count_signal, SA_RESTART);
 	ts_reader_start(&reader, trid);
@@ -655,7 +643,7 @@ TEST(a_handler_with_restart_leaves_getnext_waiting, "GETNEXT-18")
 	CHECK_EQ(ts_number(&reader.event), 1);
 
 	/* timedgetnext may do either. */
-	thread = start_timed(&timed);
+	pthread_t thread = start_timed(&timed);
 	CHECK_OK(pthread_kill(thread, SIGUSR1));
 	CHECK_EVENTUALLY(signal_count == 11);
 	ts_emit(id, 2);
@@ -806,9 +794,8 @@ TEST(truncation_at_reading_hides_that_of_recording, "GETNEXT-20 GETNEXT-22")
 
 	ts_expect(trid, POSIX_TRACE_START);
 	for (size_t i = 0; i < sizeof(buffers) / sizeof(buffers[0]); i++) {
-		struct call call;
 		posix_trace_event(id, data, max + 1);
-		call = call_next(TRY, trid, buffers[i], NULL);
+		struct call call = call_next(TRY, trid, buffers[i], NULL);
 		CHECK_EQ(call.result, 0);
 		CHECK_EQ(call.len, buffers[i] < max ? buffers[i] : max);
 		CHECK_EQ(call.info.posix_truncation_status, buffers[i] < max
@@ -888,11 +875,10 @@ TEST(shutdown_ends_all_waits, "GETNEXT-26 GETNEXT-19 SHUTDOWN-06")
 	struct ts_reader waiting[readers], other_reader;
 	struct timed_reader timed = {.trid = trid,
 				     .until = ts_deadline((int)harness_patience_ms())};
-	pthread_t thread;
 
 	for (int i = 0; i < readers; i++)
 		ts_reader_start(&waiting[i], trid);
-	thread = start_timed(&timed);
+	pthread_t thread = start_timed(&timed);
 	ts_reader_start(&other_reader, other);
 	ts_shutdown(trid);
 	for (int i = 0; i < readers; i++) {
@@ -1008,7 +994,6 @@ TEST(a_wait_cancelled_while_the_event_comes_loses_it_not, "GETNEXT-28")
 					     .until = ts_deadline((int)harness_patience_ms())};
 		pthread_t thread = start_timed(&timed);
 		uint32_t number = 0;
-		void *result;
 		if (i % 2) {
 			ts_emit(id, i);
 			for (volatile uint32_t delay = i * 20; delay > 0; delay--)
@@ -1018,7 +1003,7 @@ TEST(a_wait_cancelled_while_the_event_comes_loses_it_not, "GETNEXT-28")
 			CHECK_OK(pthread_cancel(thread));
 			ts_emit(id, i);
 		}
-		result = ts_join(thread);
+		void *result = ts_join(thread);
 		if (result == PTHREAD_CANCELED) {
 			cancelled++;
 			expect_number(trid, id, i);
@@ -1043,7 +1028,6 @@ TEST(events_of_a_logged_stream_are_reported_and_still_logged, "GETNEXT-29", NEED
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	struct ts_reader reader;
-	struct ts_events all;
 
 	ts_start(trid);
 	ts_expect(trid, POSIX_TRACE_START);
@@ -1066,7 +1050,7 @@ TEST(events_of_a_logged_stream_are_reported_and_still_logged, "GETNEXT-29", NEED
 	ts_expect_none(trid);
 	ts_emit(id, 31);
 	ts_shutdown(trid);
-	all = ts_log_events(fd);
+	struct ts_events all = ts_log_events(fd);
 	ts_expect_numbers(&all, id, 0, 31);
 	CHECK_EQ(ts_count(&all, id), 32);
 	CHECK_EQ(ts_count(&all, POSIX_TRACE_START), 1);
@@ -1078,7 +1062,6 @@ TEST(events_flushed_before_they_were_read_are_skipped, "GETNEXT-30", NEEDS_KEEPE
 	trace_event_id_t id = ts_id("event");
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd);
-	struct ts_events all;
 
 	ts_start(trid);
 	for (uint32_t number = 0; number < 5; number++)
@@ -1089,7 +1072,7 @@ TEST(events_flushed_before_they_were_read_are_skipped, "GETNEXT-30", NEEDS_KEEPE
 	ts_flush(trid);
 	for (uint32_t number = 5; number < 8; number++)
 		ts_emit(id, number);
-	all = ts_read_all(trid);
+	struct ts_events all = ts_read_all(trid);
 	ts_expect_numbers(&all, id, 5, 7);
 	CHECK_EQ(ts_count(&all, POSIX_TRACE_OVERFLOW), 0);
 	CHECK_EQ(ts_count(&all, POSIX_TRACE_RESUME), 0);
@@ -1109,11 +1092,10 @@ TEST(reading_a_logged_stream_frees_nothing, "GETNEXT-31 POLICY-19", NEEDS_KEEPER
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, stream_bytes, 0);
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = ts_create_log(0, &attr, ts_temp_file());
-	struct ts_events all;
 
 	ts_start(trid);
 	(void)ts_fill(trid, stream_bytes, id, 500, 0);
-	all = ts_read_all(trid);
+	struct ts_events all = ts_read_all(trid);
 	CHECK_EQ(all.at[all.count - 1].info.posix_event_id, POSIX_TRACE_STOP);
 	CHECK_GT(all.count, stream_bytes / 1000);
 	ts_emit(id, 1000000);
@@ -1133,13 +1115,11 @@ TEST(a_logged_loop_stream_shows_the_reader_its_gaps, "GETNEXT-32", NEEDS_KEEPER)
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, stream_bytes, 0);
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = ts_create_log(0, &attr, ts_temp_file());
-	struct ts_events all;
-	uint32_t next;
 
 	ts_start(trid);
 	ts_expect(trid, POSIX_TRACE_START);
-	next = ts_flood(stream_bytes, id, 500, 0);
-	all = ts_read_all(trid);
+	uint32_t next = ts_flood(stream_bytes, id, 500, 0);
+	struct ts_events all = ts_read_all(trid);
 	CHECK_GT(all.count, 2 + stream_bytes / 1000);
 	CHECK_EQ(all.at[0].info.posix_event_id, POSIX_TRACE_OVERFLOW);
 	CHECK_EQ(all.at[1].info.posix_event_id, POSIX_TRACE_RESUME);
@@ -1205,11 +1185,10 @@ static void expect_held_back(trace_id_t trid, trace_event_id_t id, uint32_t numb
 			     int64_t since_ns)
 {
 	long naps = harness_naps();
-	bool is_late;
 
 	expect_number(trid, id, number);
 	naps = harness_naps() - naps;
-	is_late = harness_now_ns() - since_ns > 50000000;
+	bool is_late = harness_now_ns() - since_ns > 50000000;
 	NOTE("held back for %ld naps", naps);
 	CHECK(naps > 0 || is_late);
 	CHECK_LE(naps, 1000);
@@ -1223,12 +1202,10 @@ TEST(a_hanging_writer_does_not_keep_the_reader_for_ever, "GETNEXT-33")
 	struct ts_reader reader;
 	struct ts_event event;
 	bool has_slow = false;
-	int64_t since_ns;
-	pthread_t thread;
 
-	since_ns = harness_now_ns();
+	int64_t since_ns = harness_now_ns();
 	slow = slow_page_make();
-	thread = ts_thread(hang_in_event, &hanging);
+	pthread_t thread = ts_thread(hang_in_event, &hanging);
 	slow_page_wait(&slow);
 	ts_emit(id, 1);
 	expect_number(trid, hanging.id, 0);
@@ -1265,21 +1242,19 @@ TEST(a_late_event_in_a_gap_does_not_date_it_back, "GETNEXT-03 GETNEXT-33 SYSEVEN
 	struct hanging hanging = {.id = ts_id("hanging"), .rounds = 1, .allowed = 1};
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, 16384, 0);
-	struct ts_event last, event;
-	pthread_t thread;
 
 	slow = slow_page_make();
-	thread = ts_thread(hang_in_event, &hanging);
+	pthread_t thread = ts_thread(hang_in_event, &hanging);
 	slow_page_wait(&slow);
 	ts_emit(id, 1);
 	/* Reported although an older one hangs, which then comes among what is dropped. */
 	ts_expect(trid, POSIX_TRACE_START);
 	expect_number(trid, hanging.id, 0);
-	last = ts_expect(trid, id);
+	struct ts_event last = ts_expect(trid, id);
 	ts_flood(65536, id, 100, 2);
 	slow_page_fill(&slow, &slow_contents, sizeof(slow_contents));
 	ts_join(thread);
-	event = ts_expect(trid, POSIX_TRACE_OVERFLOW);
+	struct ts_event event = ts_expect(trid, POSIX_TRACE_OVERFLOW);
 	/* A tick of the counter may be less than a nanosecond. */
 	CHECK_GE(ts_time_ns(&event.info.posix_timestamp), ts_time_ns(&last.info.posix_timestamp));
 	ts_shutdown(trid);
@@ -1300,23 +1275,20 @@ TEST(later_events_wait_for_an_older_one_in_the_making, "GETNEXT-33 GETNEXT-03")
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = stream_on(0);
 	uint32_t timely = 0, i;
-	pthread_t thread;
 
 	slow = slow_page_make();
-	thread = ts_thread(hang_in_event, &hanging);
+	pthread_t thread = ts_thread(hang_in_event, &hanging);
 	expect_number(trid, hanging.id, 0);
 	/* After a while the reader has the right to report out of order. A busy machine has few
 	 * rounds, or none, that are quicker. */
 	for (i = 0; timely < 20 && i < 60; i++) {
 		struct ts_event events[2];
 		struct ts_events all = {2, events};
-		pthread_t filler;
-		int64_t begin;
 		atomic_store(&hanging.allowed, i + 1);
 		slow_page_wait(&slow);
-		begin = atomic_load(&hanging.call_begin);
+		int64_t begin = atomic_load(&hanging.call_begin);
 		ts_emit(id, i);
-		filler = ts_thread(fill_page_soon, NULL);
+		pthread_t filler = ts_thread(fill_page_soon, NULL);
 		/* There is one, so it is not said that there is none; and it comes after
 		 * the older record. */
 		CHECK(ts_try_next(trid, &events[0]));
@@ -1424,23 +1396,19 @@ static intptr_t do_hang(const void *arg, size_t arg_bytes)
 
 TEST(a_writer_stopped_or_killed_in_the_middle_delays_the_reader_shortly, "GETNEXT-33 EVENT-23")
 {
-	int64_t since_ns;
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 0, 0);
 	trace_event_id_t id = ts_id("event");
 	struct ts_event event;
-	trace_id_t trid;
 	int ends[2], status;
-	pid_t child;
-	long naps;
 	char byte;
 
 	CHECK(close(slow_page_make().fd) == 0);
 	CHECK_SYS(pipe(ends));
 	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
-	trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_create_running(0, &attr);
 	ts_expect(trid, POSIX_TRACE_START);
-	since_ns = harness_now_ns();
-	child = harness_fork();
+	int64_t since_ns = harness_now_ns();
+	pid_t child = harness_fork();
 	if (child == 0) {
 		do_hang(&ends[1], sizeof(ends[1]));
 		_exit(0);
@@ -1453,7 +1421,7 @@ TEST(a_writer_stopped_or_killed_in_the_middle_delays_the_reader_shortly, "GETNEX
 	expect_number(trid, POSIX_TRACE_UNNAMED_USEREVENT, 0);
 	expect_held_back(trid, id, 1, since_ns);
 	/* And once only. */
-	naps = harness_naps();
+	long naps = harness_naps();
 	for (uint32_t n = 2; n < 200; n++) {
 		ts_emit(id, n);
 		expect_number(trid, id, n);
@@ -1500,12 +1468,10 @@ static struct hanging_process hanging_process(void)
 	CHECK_SYS(pipe(p.said));
 	p.pid = harness_fork();
 	if (p.pid == 0) {
-		pthread_t thread;
-
 		slow = slow_page_make();
 		for (uint32_t i = 0; i < COMPLETE; i++)
 			ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, i);
-		thread = ts_thread(see_first_thread_hang, &p);
+		pthread_t thread = ts_thread(see_first_thread_hang, &p);
 		posix_trace_event(POSIX_TRACE_UNNAMED_USEREVENT, slow.data, sizeof(slow_contents));
 		ts_join(thread);
 		CHECK_EQ(write(p.said[1], &byte, 1), 1);
@@ -1518,10 +1484,9 @@ static struct hanging_process hanging_process(void)
 static trace_id_t inherited_stream(int policy)
 {
 	trace_attr_t attr = ts_attr(policy, 0, 0);
-	trace_id_t trid;
 
 	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
-	trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_create_running(0, &attr);
 	ts_expect(trid, POSIX_TRACE_START);
 	return trid;
 }
@@ -1541,13 +1506,12 @@ TEST(a_stopped_writer_holds_back_only_what_is_later_than_its_last_event, "GETNEX
 {
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = inherited_stream(POSIX_TRACE_LOOP);
-	struct hanging_process p;
 	struct ts_event event;
 	char byte = 0;
 	int status;
 
 	ts_emit(id, 0);
-	p = hanging_process();
+	struct hanging_process p = hanging_process();
 	ts_emit(id, 1);
 	CHECK_SYS(kill(p.pid, SIGSTOP));
 	CHECK_EQ(CHECK_SYS(waitpid(p.pid, &status, WUNTRACED)), p.pid);
@@ -1698,24 +1662,21 @@ static void read_in_standstills(struct standstill *standstill,
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = stream_on(0);
 	uint32_t timely = 0, i;
-	pthread_t writer;
 
 	slow = slow_page_make();
-	writer = ts_thread(hang_in_event, &hanging);
+	pthread_t writer = ts_thread(hang_in_event, &hanging);
 	expect_number(trid, hanging.id, 0);
 	for (i = 0; timely < 3 && i < 40; i++) {
 		struct ts_event events[2];
 		struct ts_events all = {2, events};
-		pthread_t filler;
-		int64_t begin;
 
 		atomic_store(&hanging.allowed, i + 1);
 		slow_page_wait(&slow);
 		ts_emit(id, i);
 		atomic_store(&is_watching, false);
-		filler = ts_thread(fill_page_after_standstill, NULL);
+		pthread_t filler = ts_thread(fill_page_after_standstill, NULL);
 		CHECK_EVENTUALLY(atomic_load(&is_watching));
-		begin = ts_realtime_ns();
+		int64_t begin = ts_realtime_ns();
 		atomic_store(&standstill->reading, i + 1);
 		events[0] = next(trid);
 		events[1] = next(trid);
@@ -1820,7 +1781,6 @@ TEST(a_waker_that_is_left_leaves_it_to_the_next, "GETNEXT-06 EVENT-23 EVENT-28")
 	volatile uint32_t number = 0, rounds = 0;
 	sigset_t blocked;
 	timer_t timer;
-	pthread_t reader;
 
 	woken.trid = stream_on(0);
 	woken.id = ts_id("event");
@@ -1829,7 +1789,7 @@ TEST(a_waker_that_is_left_leaves_it_to_the_next, "GETNEXT-06 EVENT-23 EVENT-28")
 	CHECK_SYS(sigaction(SIGUSR2, &action, NULL));
 	CHECK_SYS(timer_create(CLOCK_MONOTONIC, &notify, &timer));
 	CHECK_OK(pthread_sigmask(SIG_BLOCK, &blocked, NULL));
-	reader = ts_thread(read_numbers, NULL);
+	pthread_t reader = ts_thread(read_numbers, NULL);
 	CHECK_OK(pthread_sigmask(SIG_UNBLOCK, &blocked, NULL));
 	for (; rounds < last_round; rounds++) {
 		struct itimerspec soon = {.it_value.tv_nsec = 50000 + rounds * 7919 % 100000};
@@ -1900,8 +1860,6 @@ static void read_while_written(int policy)
 	int64_t last_time = 0;
 	_Atomic int32_t *credit;
 	size_t event_bytes;
-	trace_id_t trid;
-	pid_t child;
 
 	credit = (_Atomic int32_t *)mmap(NULL, 4096, PROT_READ | PROT_WRITE,
 					 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -1909,11 +1867,11 @@ static void read_while_written(int policy)
 	/* Never more unread than surely fit, START included. */
 	atomic_store(credit, (int32_t)(stream_bytes / event_bytes) - 8);
 	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
-	trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_create_running(0, &attr);
 	ts_expect(trid, POSIX_TRACE_START);
 	for (uint32_t w = 0; w < writers; w++)
 		args[w] = (struct paced_writer){id, w, count, credit};
-	child = harness_fork();
+	pid_t child = harness_fork();
 	if (child == 0) {
 		threads[0] = ts_thread(write_paced, &args[0]);
 		write_paced(&args[1]);

@@ -29,11 +29,9 @@
 /* What runs in a /dev/shm of 4 MiB, in a process that had none before. */
 static void run_in_small_shm(const char *helper)
 {
-	pid_t pid;
-
 	if (!enter_mount_namespace() || mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=4m,mode=1777"))
 		SKIP("cannot mount a small /dev/shm");
-	pid = harness_fork();
+	pid_t pid = harness_fork();
 	if (pid == 0)
 		harness_exec(helper, (char *)NULL);
 	CHECK_EXIT(pid, 0);
@@ -127,7 +125,6 @@ static void flush_names(int names, int described)
 	int fd = ts_temp_file(), error = 0;
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	char name[TRACE_EVENT_NAME_MAX + 1];
-	struct ts_events events;
 	trace_event_id_t id;
 
 	ts_start(trid);
@@ -149,7 +146,7 @@ static void flush_names(int names, int described)
 	ts_flush(trid);
 	ts_emit(id, 1);
 	ts_shutdown(trid);
-	events = ts_log_events(fd);
+	struct ts_events events = ts_log_events(fd);
 	ts_expect_numbers(&events, id, 0, 1);
 }
 
@@ -266,12 +263,11 @@ static void record_by_a_full_clock(bool is_held)
 {
 	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, 256 * KIB, 0);
 	trace_event_id_t id = ts_id("by the clock");
-	struct ptrc_stream_header *h;
 	_Atomic pid_t holder = 0;
 	uint32_t number = 0;
 
 	ts_emit(id, number++);
-	h = find_stream();
+	struct ptrc_stream_header *h = find_stream();
 	if (is_held) {
 		ts_thread(sleep_on, &holder);
 		CHECK_EVENTUALLY(atomic_load(&holder) != 0);
@@ -354,13 +350,10 @@ static void give_memory(int fd, bool is_enough)
 /* A clock of its own. */
 static struct ptrc_stream_header *make_clock(int fd)
 {
-	struct ptrc_stream_header *h;
-	void *map;
-
 	give_memory(fd, false);
-	map = mmap(NULL, PTRC_STREAM_SLOT_OFFSET, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *map = mmap(NULL, PTRC_STREAM_SLOT_OFFSET, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	CHECK(map != MAP_FAILED);
-	h = (struct ptrc_stream_header *)map;
+	struct ptrc_stream_header *h = (struct ptrc_stream_header *)map;
 	ptrc_clock_init(h);
 	/* To where the next page begins. */
 	for (int i = 0; i < ENTRIES && entry_count(h) < PAGE / sizeof(struct ptrc_clock_entry) - 1;
@@ -403,14 +396,12 @@ static void *overtake(void *arg)
 
 	(void)arg;
 	for (;;) {
-		uint64_t word;
-
 		CHECK_SYS(sem_wait(&overtaken.asked));
 		if (overtaken.stop)
 			return NULL;
 		/* As if the one who took its place had died, so that the next need not wait
 		 * until it is thought to be slow. */
-		word = atomic_load(&h->clock_word);
+		uint64_t word = atomic_load(&h->clock_word);
 		if ((uint32_t)word != 0)
 			atomic_store(&h->clock_word, word >> 32 << 32 | DEAD_TID);
 		give_memory(overtaken.fd, overtaken.memory != RESERVED);
@@ -454,21 +445,19 @@ static void on_trap(int sig, siginfo_t *info, void *context)
 static bool overtake_at(uint32_t point, int appends)
 {
 	struct ptrc_stream_header *h = overtaken.h;
-	uint64_t now;
-	bool was_there;
 
 	give_memory(overtaken.fd, false);
 	give_memory(overtaken.fd, overtaken.memory == ENOUGH);
 	memcpy((void *)h, begin_header, sizeof(begin_header));
 	memcpy((void *)ptrc_stream_clock(h), begin_entries, sizeof(begin_entries));
-	now = make_due(h);
+	uint64_t now = make_due(h);
 	overtaken.steps = 0;
 	overtaken.point = point;
 	overtaken.appends = appends;
 	overtaken.is_stepping = true;
 	__asm__ volatile("int3" ::: "memory");
 	ptrc_clock_update(h, now + 1);
-	was_there = !overtaken.is_stepping;
+	bool was_there = !overtaken.is_stepping;
 	overtaken.is_stepping = false;
 	if (!was_there)
 		return false;
@@ -488,7 +477,6 @@ static void overtake_everywhere(enum memory memory, uint32_t stride)
 {
 	struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO};
 	uint32_t point = 0;
-	pthread_t thread;
 
 	CHECK_SYS(sigaction(SIGTRAP, &action, NULL));
 	overtaken.memory = memory;
@@ -498,7 +486,7 @@ static void overtake_everywhere(enum memory memory, uint32_t stride)
 	memcpy(begin_entries, (void *)ptrc_stream_clock(overtaken.h), sizeof(begin_entries));
 	CHECK_SYS(sem_init(&overtaken.asked, 0, 0));
 	CHECK_SYS(sem_init(&overtaken.answered, 0, 0));
-	thread = ts_thread(overtake, NULL);
+	pthread_t thread = ts_thread(overtake, NULL);
 	while (overtake_at(point, point / stride % 2 ? 1 : 3))
 		point += stride;
 	CHECK_GT(point, 100);
@@ -567,17 +555,15 @@ HELPER(chunks_in_small_shm)
 	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, 64 * KIB, 0);
 	trace_event_id_t id = ts_id("loop");
 	struct posixtrace_counts counts;
-	struct ptrc_stream_header *h;
 	struct ts_events events;
-	uint32_t threads;
 
 	(void)argv;
 	emit_large(id, 0);
-	h = find_stream();
+	struct ptrc_stream_header *h = find_stream();
 	fill_shm();
 	owners.id = id;
 	/* One has our event. */
-	threads = h->base_chunk_count - 1 + late;
+	uint32_t threads = h->base_chunk_count - 1 + late;
 	for (uint32_t i = 0; i < threads; i++) {
 		ts_thread(own_chunk, NULL);
 		CHECK_OK(pthread_mutex_lock(&owners.lock));
@@ -629,7 +615,6 @@ TEST(a_chunk_that_cannot_be_adopted_hides_no_other, "EVENT-16 POLICY-15")
 	uint32_t used, partial = 0, partials;
 	_Atomic uint64_t *spent;
 	pthread_t threads[3];
-	uint64_t word;
 
 	owners.id = ts_id("adopter");
 	for (uint32_t i = 0; i < 3; i++)
@@ -646,7 +631,7 @@ TEST(a_chunk_that_cannot_be_adopted_hides_no_other, "EVENT-16 POLICY-15")
 	CHECK_GE(partials, 3);
 	/* It has been taken as often as can be told. */
 	spent = &ptrc_stream_ctl(h)[partial].word;
-	word = atomic_fetch_or(spent, PTRC_CHUNK_CLAIM_MASK) | PTRC_CHUNK_CLAIM_MASK;
+	uint64_t word = atomic_fetch_or(spent, PTRC_CHUNK_CLAIM_MASK) | PTRC_CHUNK_CLAIM_MASK;
 	emit_large(owners.id, 1);
 	CHECK_EQ(atomic_load(spent), word);
 	CHECK_EQ(used_chunks(h, &partial, &partials), used);

@@ -51,7 +51,6 @@ static size_t count_named(trace_id_t trid, const struct ts_events *events, const
 TEST(no_event_of_an_excluded_name_is_recorded, "")
 {
 	trace_id_t trid = make_stream(0);
-	struct ts_events events;
 
 	set_patterns(trid, NULL, "*.noise");
 	ts_start(trid);
@@ -61,7 +60,7 @@ TEST(no_event_of_an_excluded_name_is_recorded, "")
 			ts_emit(ts_id("x.tune"), i);
 	}
 	ts_emit(ts_id("other.noise"), 1);
-	events = ts_read_all(trid);
+	struct ts_events events = ts_read_all(trid);
 	CHECK_EQ(count_named(trid, &events, "x.noise"), 0);
 	CHECK_EQ(count_named(trid, &events, "other.noise"), 0);
 	CHECK_EQ(count_named(trid, &events, "x.tune"), 50);
@@ -74,7 +73,6 @@ TEST(of_only_patterns_no_other_name_is_recorded, "", NEEDS_KEEPER)
 	int fd = ts_temp_file();
 	trace_id_t trid = ts_create_log(0, &attr, fd);
 	trace_event_id_t early = ts_id("early.noise"), tune = ts_id("early.tune"), late;
-	struct ts_events events;
 
 	set_patterns(trid, "*.tune", NULL);
 	ts_start(trid);
@@ -86,7 +84,7 @@ TEST(of_only_patterns_no_other_name_is_recorded, "", NEEDS_KEEPER)
 	ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, 5);
 	ts_shutdown(trid);
 	/* Who reads the log gets what was recorded. */
-	events = ts_log_events(fd);
+	struct ts_events events = ts_log_events(fd);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_START), 1);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
 	CHECK_EQ(ts_count(&events, tune), 1);
@@ -100,27 +98,25 @@ TEST(of_only_patterns_no_other_name_is_recorded, "", NEEDS_KEEPER)
 TEST(exclude_takes_precedence_over_only, "")
 {
 	trace_id_t trid = make_stream(0);
-	struct ts_events events;
 
 	set_patterns(trid, "x.*", "*.noise");
 	ts_start(trid);
 	ts_emit(ts_id("x.noise"), 1);
 	ts_emit(ts_id("x.tune"), 2);
 	ts_emit(ts_id("y.tune"), 3);
-	events = ts_read_all(trid);
+	struct ts_events events = ts_read_all(trid);
 	ts_expect_ids(&events, POSIX_TRACE_START, ts_id("x.tune"), 0);
 }
 
 TEST(only_exclude_concerns_system_event_types, "")
 {
 	trace_id_t trid = make_stream(0);
-	struct ts_events events;
 
 	set_patterns(trid, "nothing", "posix_trace_st?rt");
 	ts_start(trid);
 	ts_emit(ts_id("x"), 1);
 	ts_stop(trid);
-	events = ts_read_all(trid);
+	struct ts_events events = ts_read_all(trid);
 	ts_expect_ids(&events, POSIX_TRACE_STOP, 0);
 	set_patterns(trid, NULL, "*");
 	ts_start(trid);
@@ -146,14 +142,13 @@ TEST(names_of_processes_that_were_there_before_are_judged, "")
 	struct ts_target target = ts_target_fork();
 	trace_event_id_t early = ts_target_id(&target, "early.noise");
 	trace_id_t trid = make_stream(target.pid);
-	struct ts_events events;
 
 	set_patterns(trid, NULL, "*.noise");
 	ts_start(trid);
 	ts_target_emit(&target, early, 1);
 	emit_by(&target, "late.noise", 3);
 	emit_by(&target, "late.tune", 3);
-	events = ts_read_all(trid);
+	struct ts_events events = ts_read_all(trid);
 	ts_target_end(&target);
 	CHECK_EQ(events.count, 4);
 	CHECK_EQ(count_named(trid, &events, "late.tune"), 3);
@@ -164,7 +159,6 @@ TEST(names_of_children_and_of_new_images_are_judged, "", NEEDS_EXEC)
 	int release;
 	struct ts_target shell = ts_target_late(&release), child;
 	trace_id_t trid = make_stream(shell.pid);
-	struct ts_events events;
 
 	set_patterns(trid, "*.tune", "child.*");
 	ts_start(trid);
@@ -180,7 +174,7 @@ TEST(names_of_children_and_of_new_images_are_judged, "", NEEDS_EXEC)
 	emit_by(&child, "image.tune", 3);
 	emit_by(&child, "child.tune", 3);
 	ts_target_end(&child);
-	events = ts_read_all(trid);
+	struct ts_events events = ts_read_all(trid);
 	ts_target_end(&shell);
 	CHECK_EQ(events.count, 1 + 9);
 	CHECK_EQ(count_named(trid, &events, "shell.tune"), 3);
@@ -221,14 +215,13 @@ TEST(the_first_event_of_a_name_may_come_from_a_handler_on_a_small_stack, "EVENT-
 	/* What the kernel needs for a signal, and what an event may need (EVENT-26). */
 	size_t bytes = getauxval(AT_MINSIGSTKSZ) + 4096;
 	stack_t stack = {.ss_size = bytes < 6144 ? 6144 : bytes};
-	char *area;
 
 #ifdef HARNESS_IS_SANITIZED
 	stack.ss_size = 1 << 16;
 #endif
 	/* Below it is a page that cannot be touched. */
-	area = mmap(NULL, 4096 + stack.ss_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-		    -1, 0);
+	char *area = mmap(NULL, 4096 + stack.ss_size, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(area != MAP_FAILED);
 	CHECK_SYS(mprotect(area, 4096, PROT_NONE));
 	stack.ss_sp = area + 4096;
@@ -310,16 +303,13 @@ TEST(a_name_made_while_patterns_are_set_is_judged_by_them, "")
 {
 	struct race *race = mmap(NULL, sizeof(*race), PROT_READ | PROT_WRITE,
 				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	struct ts_target parent, child;
-	struct ts_events events;
-	trace_id_t trid;
 	size_t before = 0, system = 0;
 
 	CHECK(race != MAP_FAILED);
-	parent = ts_target_fork();
-	trid = make_stream(parent.pid);
+	struct ts_target parent = ts_target_fork();
+	trace_id_t trid = make_stream(parent.pid);
 	ts_start(trid);
-	child = ts_target_fork_child(&parent);
+	struct ts_target child = ts_target_fork_child(&parent);
 	ts_target_call_begin(&parent, make_names, &race, sizeof(race));
 	ts_target_call_begin(&child, make_names, &race, sizeof(race));
 	CHECK_EVENTUALLY(race->events > 200);
@@ -332,7 +322,7 @@ TEST(a_name_made_while_patterns_are_set_is_judged_by_them, "")
 	race->is_over = true;
 	CHECK_EQ(ts_target_result(&child), 0);
 	CHECK_EQ(ts_target_result(&parent), 0);
-	events = ts_read_all(trid);
+	struct ts_events events = ts_read_all(trid);
 	for (size_t i = 0; i < events.count; i++) {
 		if (events.at[i].info.posix_event_id < POSIX_TRACE_UNNAMED_USEREVENT) {
 			system++;
@@ -374,14 +364,11 @@ TEST(no_event_is_lost_while_patterns_are_set, "")
 	struct race *race = mmap(NULL, sizeof(*race), PROT_READ | PROT_WRITE,
 				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 64 << 20, 64);
-	struct ts_target target;
-	struct ts_events events;
-	trace_id_t trid;
 	uint32_t made, next = 0;
 
 	CHECK(race != MAP_FAILED);
-	target = ts_target_fork();
-	trid = ts_create(target.pid, &attr);
+	struct ts_target target = ts_target_fork();
+	trace_id_t trid = ts_create(target.pid, &attr);
 	ts_start(trid);
 	ts_target_call_begin(&target, make_tunes, &race, sizeof(race));
 	for (int i = 0; i < 200; i++)
@@ -389,7 +376,7 @@ TEST(no_event_is_lost_while_patterns_are_set, "")
 	race->is_over = true;
 	made = (uint32_t)ts_target_result(&target);
 	CHECK_GE(made, 1);
-	events = ts_read_all(trid);
+	struct ts_events events = ts_read_all(trid);
 	for (size_t i = 0; i < events.count; i++)
 		if (events.at[i].info.posix_event_id > POSIX_TRACE_UNNAMED_USEREVENT)
 			CHECK_EQ(ts_number(&events.at[i]), next++);
@@ -421,16 +408,14 @@ TEST(an_event_before_filter_obeys_the_patterns_before_it, "")
 	struct race *race = mmap(NULL, sizeof(*race), PROT_READ | PROT_WRITE,
 				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 48 << 20, 64);
-	struct ts_target target;
 	trace_event_id_t x, mark;
 	struct ts_event event;
-	trace_id_t trid;
 	uint32_t last_x = 0, first_mark = 0, changes = 0, checked = 0;
 	bool is_recorded = true;
 
 	CHECK(race != MAP_FAILED);
-	target = ts_target_fork();
-	trid = ts_create(target.pid, &attr);
+	struct ts_target target = ts_target_fork();
+	trace_id_t trid = ts_create(target.pid, &attr);
 	x = ts_trid_id(trid, "x");
 	mark = ts_trid_id(trid, "mark");
 	ts_start(trid);
@@ -475,12 +460,11 @@ TEST(the_filter_tells_of_patterns, "")
 {
 	trace_id_t trid = make_stream(0);
 	trace_event_id_t noise = ts_id("x.noise"), tune = ts_id("x.tune"), late;
-	trace_event_set_t set, expected;
 	struct ts_event event;
 
 	set_patterns(trid, NULL, "*.noise");
-	set = ts_filter(trid);
-	expected = ts_set(noise, 0U);
+	trace_event_set_t set = ts_filter(trid);
+	trace_event_set_t expected = ts_set(noise, 0U);
 	CHECK(ts_same_set(&set, &expected));
 	/* An event of it is not needed for that, nor a start. */
 	late = ts_id("late.noise");
@@ -513,7 +497,6 @@ TEST(new_patterns_of_a_running_stream_are_told_by_a_filter_event, "")
 	trace_id_t trid = make_stream(0);
 	trace_event_id_t noise = ts_id("x.noise"), tune = ts_id("x.tune");
 	trace_event_set_t sets[2], expected;
-	struct ts_event event;
 
 	ts_start(trid);
 	ts_expect(trid, POSIX_TRACE_START);
@@ -522,7 +505,7 @@ TEST(new_patterns_of_a_running_stream_are_told_by_a_filter_event, "")
 	ts_emit(noise, 2);
 	ts_emit(tune, 2);
 	ts_expect(trid, noise);
-	event = ts_expect(trid, POSIX_TRACE_FILTER);
+	struct ts_event event = ts_expect(trid, POSIX_TRACE_FILTER);
 	CHECK_EQ(event.len, sizeof(sets));
 	memcpy(sets, event.data, sizeof(sets));
 	expected = ts_set(0U);
@@ -590,7 +573,6 @@ static void clear_keeps_patterns(trace_id_t trid)
 {
 	trace_event_id_t noise = ts_id("x.noise"), tune = ts_id("x.tune");
 	trace_event_set_t set = ts_set(noise, 0U), expected;
-	struct ts_events events;
 	size_t count;
 
 	set_patterns(trid, NULL, "*.noise");
@@ -608,7 +590,7 @@ static void clear_keeps_patterns(trace_id_t trid)
 	CHECK(ts_same_set(&set, &expected));
 	CHECK_OK(posixtrace_get_patterns(trid, NULL, 0, &count));
 	CHECK_EQ(count, 1);
-	events = ts_read_all(trid);
+	struct ts_events events = ts_read_all(trid);
 	ts_expect_ids(&events, tune, ts_id("late.tune"), 0);
 }
 
@@ -662,7 +644,6 @@ TEST(as_many_and_as_long_patterns_as_can_be, "")
 {
 	static struct posixtrace_pattern many[POSIXTRACE_PATTERNS_MAX + 1];
 	trace_id_t trid = make_stream(0);
-	trace_event_id_t id;
 	char name[TRACE_EVENT_NAME_MAX + 1];
 	size_t count;
 
@@ -676,7 +657,7 @@ TEST(as_many_and_as_long_patterns_as_can_be, "")
 	CHECK_OK(posixtrace_get_patterns(trid, many, POSIXTRACE_PATTERNS_MAX, &count));
 	CHECK_EQ(count, POSIXTRACE_PATTERNS_MAX);
 	ts_start(trid);
-	id = ts_id(name);
+	trace_event_id_t id = ts_id(name);
 	ts_emit(id, 1);
 	ts_expect(trid, POSIX_TRACE_START);
 	ts_expect_none(trid);
@@ -710,15 +691,13 @@ TEST(hostile_patterns_in_shared_memory, "")
 {
 	trace_id_t trid = make_stream(0);
 	struct posixtrace_pattern patterns[2];
-	struct ptrc_stream_header *h;
-	struct ptrc_pattern_list *list;
 	char name[32];
 	size_t count;
 
 	set_patterns(trid, "x*", "*.noise");
 	ts_start(trid);
-	h = find_stream();
-	list = ptrc_stream_patterns(h, h->patterns);
+	struct ptrc_stream_header *h = find_stream();
+	struct ptrc_pattern_list *list = ptrc_stream_patterns(h, h->patterns);
 	list->count = UINT32_MAX;
 	/* As if all of it had been populated. */
 	memset(list->pattern, '*', sizeof(list->pattern));
@@ -796,11 +775,10 @@ TEST(patterns_match_as_fnmatch_has_it, "")
 
 	for (int i = 0; i < 300000; i++) {
 		char glob[9], name[7];
-		size_t glob_length, name_length;
 
 		seed = seed * 1664525 + 1013904223;
-		glob_length = seed >> 8 & 7;
-		name_length = (seed >> 16 & 7) % 7;
+		size_t glob_length = seed >> 8 & 7;
+		size_t name_length = (seed >> 16 & 7) % 7;
 		for (size_t n = 0; n < glob_length; n++) {
 			seed = seed * 1664525 + 1013904223;
 			glob[n] = glob_bytes[(seed >> 16) % (sizeof(glob_bytes) - 1)];

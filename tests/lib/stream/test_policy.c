@@ -185,11 +185,10 @@ TEST(a_stream_reports_its_policies, "POLICY-26")
 
 	for (size_t i = 0; i < 12; i++) {
 		trace_attr_t attr = ts_attr(stream_policies[i % 2], 8192, 0), got;
-		trace_id_t trid;
 		int policy;
 		CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, log_policies[i % 3]));
 		CHECK_OK(posix_trace_attr_setinherited(&attr, inheritance[i / 6]));
-		trid = ts_create(0, &attr);
+		trace_id_t trid = ts_create(0, &attr);
 		CHECK_OK(posix_trace_get_attr(trid, &got));
 		CHECK_OK(posix_trace_attr_getstreamfullpolicy(&got, &policy));
 		CHECK_EQ(policy, stream_policies[i % 2]);
@@ -220,13 +219,11 @@ static trace_id_t create_loop(const trace_attr_t *attr)
 static uint32_t expect_window(const struct ts_events *all, trace_event_id_t id, uint32_t next,
 			      size_t at_least)
 {
-	uint32_t first;
-
 	CHECK_GE(all->count, at_least + 2);
 	CHECK_EQ(all->at[0].info.posix_event_id, POSIX_TRACE_OVERFLOW);
 	CHECK_EQ(all->at[1].info.posix_event_id, POSIX_TRACE_RESUME);
 	CHECK_EQ(all->at[2].info.posix_event_id, id);
-	first = ts_number(&all->at[2]);
+	uint32_t first = ts_number(&all->at[2]);
 	ts_expect_numbers(all, id, first, next - 1);
 	CHECK_EQ(ts_count(all, id), all->count - 2);
 	CHECK_GE(next - first, at_least);
@@ -265,7 +262,6 @@ TEST(a_loop_stream_never_stops_by_itself, "POLICY-14 STATUS-05")
 	enum { count = 60000 };
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, 16384, 0);
-	struct ts_events all;
 
 	for (uint32_t number = 0; number < count; number++) {
 		emit_bytes(id, number, 100);
@@ -273,7 +269,7 @@ TEST(a_loop_stream_never_stops_by_itself, "POLICY-14 STATUS-05")
 			CHECK_EQ(ts_status(trid).posix_stream_status, POSIX_TRACE_RUNNING);
 	}
 	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
-	all = ts_read_all(trid);
+	struct ts_events all = ts_read_all(trid);
 	CHECK_EQ(ts_count(&all, POSIX_TRACE_STOP), 0);
 	CHECK_EQ(ts_number(&all.at[all.count - 1]), count - 1);
 }
@@ -289,16 +285,14 @@ TEST(a_loop_stream_read_in_parts_keeps_the_newest, "POLICY-13 POLICY-18")
 
 	/* Whatever was read before, the newest `window' numbers are never gone. */
 	for (int round = 0; round < 300; round++) {
-		uint32_t writes, reads;
 		random = random * 1103515245 + 12345;
-		writes = (random >> 16) % (uint32_t)window * (uint32_t)(round % 3);
+		uint32_t writes = (random >> 16) % (uint32_t)window * (uint32_t)(round % 3);
 		random = random * 1103515245 + 12345;
-		reads = (random >> 16) % (uint32_t)window;
+		uint32_t reads = (random >> 16) % (uint32_t)window;
 		for (uint32_t i = 0; i < writes; i++)
 			emit_bytes(id, next++, DATA_BYTES);
 		for (uint32_t i = 0; i < reads; i++) {
 			struct ts_event event;
-			uint32_t number;
 			if (!ts_try_next(trid, &event)) {
 				CHECK(last == (int64_t)next - 1 || next == 0);
 				break;
@@ -307,7 +301,7 @@ TEST(a_loop_stream_read_in_parts_keeps_the_newest, "POLICY-13 POLICY-18")
 				ts_event_free(&event);
 				continue;
 			}
-			number = ts_number(&event);
+			uint32_t number = ts_number(&event);
 			CHECK_GT((int64_t)number, last);
 			/* A gap may only swallow what is out of the window. */
 			if ((int64_t)number > last + 1)
@@ -361,7 +355,6 @@ static void loop_with_threads_in_turn(uint32_t writers)
 	struct turn_writer args[8];
 	pthread_t threads[8];
 	sem_t turns[8];
-	struct ts_events all;
 
 	for (uint32_t w = 0; w < writers; w++)
 		CHECK_SYS(sem_init(&turns[w], 0, w == 0));
@@ -371,7 +364,7 @@ static void loop_with_threads_in_turn(uint32_t writers)
 	}
 	for (uint32_t w = 0; w < writers; w++)
 		ts_join(threads[w]);
-	all = ts_read_all(trid);
+	struct ts_events all = ts_read_all(trid);
 	expect_window(&all, id, count, guaranteed(&attr, 40));
 	NOTE("%u threads: %zu events kept, %zu guaranteed", writers, all.count - 2,
 	     guaranteed(&attr, 40));
@@ -403,13 +396,12 @@ TEST(a_loop_stream_has_the_newest_events_of_many_short_threads, "POLICY-13")
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = create_loop(&attr);
 	uint32_t count = (uint32_t)(4 * stream_bytes / 40);
-	struct ts_events all;
 
 	for (uint32_t number = 0; number < count; number += each) {
 		struct turn_writer arg = {.id = id, .self = number, .count = each};
 		ts_join(ts_thread(write_some, &arg));
 	}
-	all = ts_read_all(trid);
+	struct ts_events all = ts_read_all(trid);
 	expect_window(&all, id, (count + each - 1) / each * each, guaranteed(&attr, 40));
 }
 
@@ -452,7 +444,6 @@ TEST(threads_that_went_idle_keep_nobody_from_looping, "POLICY-13")
 	struct idle_writer args[idle];
 	pthread_barrier_t barrier;
 	pthread_t threads[idle];
-	struct ts_events all;
 	uint32_t next, seen = 0;
 
 	CHECK_OK(pthread_barrier_init(&barrier, NULL, idle + 1));
@@ -466,7 +457,7 @@ TEST(threads_that_went_idle_keep_nobody_from_looping, "POLICY-13")
 	pthread_barrier_wait(&barrier);
 	for (int t = 0; t < idle; t++)
 		ts_join(threads[t]);
-	all = ts_read_all(trid);
+	struct ts_events all = ts_read_all(trid);
 	ts_expect_sorted(&all);
 	/* One clean gap: what is older than the newest lost event went with it. */
 	CHECK_EQ(all.at[0].info.posix_event_id, POSIX_TRACE_OVERFLOW);
@@ -496,9 +487,7 @@ TEST(an_until_full_stream_stops_when_full, "POLICY-15 POLICY-16 POLICY-17")
 		trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, STREAM_BYTES, DATA_BYTES);
 		trace_id_t trid = ts_create_running(0, &attr);
 		struct posix_trace_status_info status;
-		struct ts_events all;
 		uint32_t next = 0;
-		size_t count;
 
 		do {
 			emit_bytes(id, next++, lens[i]);
@@ -510,10 +499,10 @@ TEST(an_until_full_stream_stops_when_full, "POLICY-15 POLICY-16 POLICY-17")
 			}
 		} while (status.posix_stream_status == POSIX_TRACE_RUNNING);
 		CHECK_EQ(status.posix_stream_full_status, POSIX_TRACE_FULL);
-		all = ts_read_all(trid);
+		struct ts_events all = ts_read_all(trid);
 		/* START, the numbers, STOP; and START of the restart, as it is empty
 		 * now. */
-		count = ts_count(&all, id);
+		size_t count = ts_count(&all, id);
 		CHECK_EQ(all.count, count + 3);
 		CHECK_EQ(all.at[0].info.posix_event_id, POSIX_TRACE_START);
 		CHECK_EQ(all.at[count + 1].info.posix_event_id, POSIX_TRACE_STOP);
@@ -660,7 +649,6 @@ TEST(what_a_full_stream_holds_is_unbroken_for_all_threads, "POLICY-15 POLICY-17 
 			last[w] = -1;
 		struct ts_event event = ts_expect(trid, POSIX_TRACE_START);
 		for (;;) {
-			uint32_t writer, number;
 			CHECK_GE(ts_time_ns(&event.info.posix_timestamp), last_time);
 			last_time = ts_time_ns(&event.info.posix_timestamp);
 			ts_event_free(&event);
@@ -668,8 +656,8 @@ TEST(what_a_full_stream_holds_is_unbroken_for_all_threads, "POLICY-15 POLICY-17 
 			if (event.info.posix_event_id == POSIX_TRACE_STOP)
 				break;
 			CHECK_EQ(event.info.posix_event_id, id);
-			writer = ts_number(&event) >> 24;
-			number = ts_number(&event) & 0xffffff;
+			uint32_t writer = ts_number(&event) >> 24;
+			uint32_t number = ts_number(&event) & 0xffffff;
 			CHECK_LT(writer, writers);
 			if (last[writer] >= 0)
 				CHECK_EQ(number, (last[writer] + 1) & 0xffffff);
@@ -728,8 +716,6 @@ TEST(no_thread_gets_past_the_first_lost_event, "POLICY-15")
 	struct turn_writer args[writers];
 	pthread_t threads[writers];
 	sem_t turns[writers];
-	struct ts_events all;
-	uint32_t kept;
 
 	for (uint32_t w = 0; w < writers; w++)
 		CHECK_SYS(sem_init(&turns[w], 0, w == 0));
@@ -740,8 +726,8 @@ TEST(no_thread_gets_past_the_first_lost_event, "POLICY-15")
 	for (uint32_t w = 0; w < writers; w++)
 		ts_join(threads[w]);
 	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_OVERRUN);
-	all = ts_read_all(trid);
-	kept = (uint32_t)ts_count(&all, id);
+	struct ts_events all = ts_read_all(trid);
+	uint32_t kept = (uint32_t)ts_count(&all, id);
 	CHECK_LT(kept, count);
 	ts_expect_numbers(&all, id, 0, kept - 1);
 	CHECK_EQ(all.at[kept + 1].info.posix_event_id, POSIX_TRACE_STOP);

@@ -214,18 +214,15 @@ TEST(a_stream_too_small_is_made_just_useful, "SIZE-15 SIZE-16 POLICY-17")
 	for (size_t bytes = 0; bytes <= 64; bytes = bytes * 2 + 1)
 		for (int p = 0; p < 2; p++) {
 			trace_attr_t attr = ts_attr(policies[p], 0, 0);
-			trace_id_t trid;
-			size_t got;
-			struct ts_events all;
 			CHECK_OK(posix_trace_attr_setstreamsize(&attr, bytes));
-			trid = ts_create(0, &attr);
-			got = stream_bytes_of(trid);
+			trace_id_t trid = ts_create(0, &attr);
+			size_t got = stream_bytes_of(trid);
 			CHECK_GT(got, bytes);
 			CHECK_LE(got, 2 * system_bytes(&attr) + user_bytes(&attr, 0));
 			ts_start(trid);
 			posix_trace_event(id, NULL, 0);
 			ts_stop(trid);
-			all = ts_read_all(trid);
+			struct ts_events all = ts_read_all(trid);
 			CHECK_GE(all.count, 3);
 			CHECK_EQ(all.at[0].info.posix_event_id, POSIX_TRACE_START);
 			CHECK_EQ(all.at[1].info.posix_event_id, id);
@@ -268,12 +265,10 @@ TEST(a_max_data_size_of_zero_is_usable, "SIZE-18 SIZE-19 SYSEVENT-10 SYSEVENT-12
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 65536, 0);
 	trace_event_id_t id = ts_id("event");
 	trace_event_set_t set = ts_set(ts_id("other"), 0);
-	struct ts_event event;
-	trace_id_t trid;
 
 	CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, 0));
-	trid = ts_create_running(0, &attr);
-	event = ts_expect(trid, POSIX_TRACE_START);
+	trace_id_t trid = ts_create_running(0, &attr);
+	struct ts_event event = ts_expect(trid, POSIX_TRACE_START);
 	CHECK_EQ(event.len, sizeof(set));
 	CHECK_EQ(event.info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
 	posix_trace_event(id, "x", 1);
@@ -383,7 +378,6 @@ static void fill_exactly(int policy, size_t stream_bytes, uint32_t writers, uint
 	size_t room = stream_bytes - (has_stop ? 2 : 1) * system_bytes(&attr);
 	struct fill_writer w[8];
 	pthread_t threads[8];
-	struct ts_events all;
 
 	for (uint32_t i = 0; i < writers; i++)
 		w[i] = (struct fill_writer){id, i, 0, len};
@@ -399,7 +393,7 @@ static void fill_exactly(int policy, size_t stream_bytes, uint32_t writers, uint
 	if (has_stop)
 		ts_stop(trid);
 	CHECK_EQ(ts_status(trid).posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
-	all = ts_read_all(trid);
+	struct ts_events all = ts_read_all(trid);
 	CHECK_EQ(all.at[0].info.posix_event_id, POSIX_TRACE_START);
 	expect_fill(&all, id, w, writers);
 	CHECK_EQ(ts_count(&all, POSIX_TRACE_OVERFLOW), 0);
@@ -449,9 +443,8 @@ TEST(events_as_big_as_the_stream_fit, "SIZE-11")
 
 	for (int policy = POSIX_TRACE_LOOP; policy <= POSIX_TRACE_UNTIL_FULL; policy++) {
 		trace_attr_t attr = ts_attr(policy, 0, big);
-		trace_id_t trid;
 		CHECK_OK(posix_trace_attr_setstreamsize(&attr, user_bytes(&attr, big)));
-		trid = ts_create_running(0, &attr);
+		trace_id_t trid = ts_create_running(0, &attr);
 		ts_expect(trid, POSIX_TRACE_START);
 		for (int i = 0; i < 20; i++) {
 			struct posix_trace_event_info info;
@@ -520,8 +513,6 @@ static void command_writer_begin(struct command_writer *w, trace_event_id_t id, 
 
 static void command_write(struct command_writer *w, uint32_t len)
 {
-	int64_t end;
-
 	CHECK_OK(pthread_mutex_lock(&w->lock));
 	w->len = len;
 	w->commands++;
@@ -530,7 +521,7 @@ static void command_write(struct command_writer *w, uint32_t len)
 		CHECK_OK(pthread_cond_wait(&w->changed, &w->lock));
 	CHECK_OK(pthread_mutex_unlock(&w->lock));
 	/* Longer than the stamps of two processors may disagree. */
-	end = harness_now_ns() + 3000;
+	int64_t end = harness_now_ns() + 3000;
 	while (harness_now_ns() < end)
 		;
 }
@@ -563,7 +554,6 @@ static void fill_and_read(int policy, size_t stream_bytes, uint32_t writers, uin
 	/* An UNTIL_FULL stream may stop when not even the smallest event fits any
 	 * more. */
 	size_t most = stream_bytes - (policy == POSIX_TRACE_LOOP ? 0 : user_bytes(&attr, 0));
-	struct posix_trace_status_info status;
 	size_t unread = 0;
 	uint64_t random = seed;
 	uint32_t who = 0;
@@ -572,18 +562,16 @@ static void fill_and_read(int policy, size_t stream_bytes, uint32_t writers, uin
 	for (uint32_t i = 0; i < writers; i++)
 		command_writer_begin(&w[i], id, i);
 	for (uint32_t round = 0; round < rounds; round++) {
-		uint32_t reads;
 		for (;;) {
-			uint32_t len;
-			size_t bytes;
 			random = payload_mix(random + 1);
 			/* The same thread some times in a row. */
 			if (random >> 63)
 				who = (uint32_t)(random % writers);
-			len = round % 3 == 0   ? PAYLOAD_MIN
-			      : round % 3 == 1 ? DATA_MAX
+			uint32_t len = round % 3 == 0 ? PAYLOAD_MIN
+				       : round % 3 == 1
+					       ? DATA_MAX
 					       : payload_len(DATA_MAX, who, (uint32_t)random);
-			bytes = user_bytes(&attr, len);
+			size_t bytes = user_bytes(&attr, len);
 			if (unread + bytes > most)
 				break;
 			queue[tail++ % queue_room] =
@@ -593,7 +581,7 @@ static void fill_and_read(int policy, size_t stream_bytes, uint32_t writers, uin
 			command_write(&w[who], len);
 		}
 		random = payload_mix(random + 2);
-		reads = (uint32_t)(random % (tail - head + 1));
+		uint32_t reads = (uint32_t)(random % (tail - head + 1));
 		if (random >> 32 & 1)
 			reads = reads % 8;
 		for (; reads > 0; reads--) {
@@ -616,7 +604,7 @@ static void fill_and_read(int policy, size_t stream_bytes, uint32_t writers, uin
 			w[who].seq = seq;
 		}
 	}
-	status = ts_status(trid);
+	struct posix_trace_status_info status = ts_status(trid);
 	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_RUNNING);
 	CHECK_EQ(status.posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
 	while (head < tail) {
@@ -693,11 +681,9 @@ TEST(each_event_may_come_from_a_process_of_its_own, "SIZE-11 FORK-20")
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, stream_bytes, DATA_MAX);
 	trace_event_id_t id = ts_id("fill");
 	struct fill_writer w = {.id = id, .len = PAYLOAD_MIN}, counted = w;
-	struct ts_events all;
-	trace_id_t trid;
 
 	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
-	trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_create_running(0, &attr);
 	share_room(&attr, &counted, 1, room_without_stop(&attr, stream_bytes));
 	for (w.count = 0; w.count < counted.count; w.count++) {
 		pid_t pid = harness_fork();
@@ -707,7 +693,7 @@ TEST(each_event_may_come_from_a_process_of_its_own, "SIZE-11 FORK-20")
 		}
 		CHECK_EXIT(pid, 0);
 	}
-	all = ts_read_all(trid);
+	struct ts_events all = ts_read_all(trid);
 	expect_fill(&all, id, &counted, 1);
 	ts_expect_running(trid);
 }
@@ -720,7 +706,6 @@ TEST(many_threads_at_a_time_may_hold_one_event_each, "SIZE-11")
 	trace_id_t trid = ts_create_running(0, &attr);
 	static struct command_writer w[threads];
 	struct fill_writer counted[threads] = {{0}};
-	struct ts_events all;
 	size_t left = room_without_stop(&attr, stream_bytes);
 
 	for (uint32_t t = 0; t < threads; t++) {
@@ -732,7 +717,7 @@ TEST(many_threads_at_a_time_may_hold_one_event_each, "SIZE-11")
 		command_write(&w[t % threads], PAYLOAD_MIN);
 		counted[t % threads].count++;
 	}
-	all = ts_read_all(trid);
+	struct ts_events all = ts_read_all(trid);
 	expect_fill(&all, id, counted, threads);
 	ts_expect_running(trid);
 	for (uint32_t t = 0; t < threads; t++)
@@ -747,7 +732,6 @@ TEST(calls_that_record_system_events_find_their_room_too, "SIZE-11 SIZE-13")
 	trace_id_t trid = ts_create_running(0, &attr);
 	trace_event_set_t set = ts_set(ts_id("other"), 0);
 	struct fill_writer w = {.id = id};
-	struct ts_events all;
 	size_t each = system_bytes(&attr);
 
 	/* START, 5 FILTER, 5 STOP, 5 START and user events for the rest. */
@@ -762,7 +746,7 @@ TEST(calls_that_record_system_events_find_their_room_too, "SIZE-11 SIZE-13")
 		}
 	}
 	CHECK_EQ(ts_status(trid).posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
-	all = ts_read_all(trid);
+	struct ts_events all = ts_read_all(trid);
 	CHECK_EQ(ts_count(&all, POSIX_TRACE_FILTER), 5);
 	CHECK_EQ(ts_count(&all, POSIX_TRACE_START), 6);
 	CHECK_EQ(ts_count(&all, POSIX_TRACE_STOP), 5);
@@ -801,13 +785,11 @@ TEST(names_and_calls_take_no_room, "SIZE-14")
 	enum { stream_bytes = 16384 };
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, stream_bytes, DATA_MAX);
 	trace_event_id_t id = ts_id("fill");
-	trace_id_t trid;
 	struct fill_writer w = {.id = id, .len = 40};
-	struct ts_events all;
 	char name[TRACE_EVENT_NAME_MAX + 1];
 
 	CHECK_OK(posix_trace_attr_setname(&attr, "a name of some length"));
-	trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_create_running(0, &attr);
 	share_room(&attr, &w, 1, room_without_stop(&attr, stream_bytes));
 	for (uint32_t i = 0; i < 1000; i++) {
 		snprintf(name, sizeof(name), "%0250u", i);
@@ -820,7 +802,7 @@ TEST(names_and_calls_take_no_room, "SIZE-14")
 	}
 	write_fill(&w);
 	ts_expect_running(trid);
-	all = ts_read_all(trid);
+	struct ts_events all = ts_read_all(trid);
 	expect_fill(&all, id, &w, 1);
 }
 
@@ -832,11 +814,10 @@ TEST(a_thread_fills_a_stream_within_the_documented_bound, "SIZE-25")
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		for (int policy = POSIX_TRACE_LOOP; policy <= POSIX_TRACE_UNTIL_FULL; policy++) {
 			trace_attr_t attr = ts_attr(policy, 0, 1000);
-			trace_id_t trid;
 			/* Not so big that one alone is too big. */
 			size_t len = sizes[i] < 4096 ? 24 : 1000;
 			CHECK_OK(posix_trace_attr_setstreamsize(&attr, sizes[i]));
-			trid = ts_create_running(0, &attr);
+			trace_id_t trid = ts_create_running(0, &attr);
 			/* Fails if it takes more data than twice the size and 64 KiB. */
 			(void)ts_fill(trid, stream_bytes_of(trid), id, len, 0);
 			ts_clear(trid);
@@ -887,13 +868,11 @@ TEST(log_max_size_bounds_the_events_of_a_log, "SIZE-20 LOG-33", NEEDS_KEEPER)
 	for (int p = 0; p < 2; p++) {
 		trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 65536, 0);
 		int fd = ts_temp_file();
-		struct ts_events all;
-		trace_id_t trid;
 		uint32_t next = 0;
 		size_t bytes = 0;
 		CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, policies[p]));
 		CHECK_OK(posix_trace_attr_setlogsize(&attr, log_bytes));
-		trid = ts_create_log(0, &attr, fd);
+		trace_id_t trid = ts_create_log(0, &attr, fd);
 		ts_start(trid);
 		for (int round = 0; round < 50; round++) {
 			static unsigned char data[500];
@@ -907,7 +886,7 @@ TEST(log_max_size_bounds_the_events_of_a_log, "SIZE-20 LOG-33", NEEDS_KEEPER)
 		}
 		ts_shutdown(trid);
 		CHECK_LE(ts_file_size(fd), log_bytes + extras);
-		all = ts_log_events(fd);
+		struct ts_events all = ts_log_events(fd);
 		for (size_t i = 0; i < all.count; i++)
 			bytes += all.at[i].len;
 		CHECK_LE(bytes, log_bytes);
@@ -925,11 +904,9 @@ TEST(log_max_size_means_nothing_with_append, "SIZE-21", NEEDS_KEEPER)
 	for (size_t i = 0; i < 3; i++) {
 		trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 65536, 0);
 		int fd = ts_temp_file();
-		struct ts_events all;
-		trace_id_t trid;
 		CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
 		CHECK_OK(posix_trace_attr_setlogsize(&attr, sizes[i]));
-		trid = ts_create_log(0, &attr, fd);
+		trace_id_t trid = ts_create_log(0, &attr, fd);
 		ts_start(trid);
 		for (uint32_t number = 0; number < 1000; number++) {
 			ts_emit(id, number);
@@ -937,7 +914,7 @@ TEST(log_max_size_means_nothing_with_append, "SIZE-21", NEEDS_KEEPER)
 				ts_flush(trid);
 		}
 		ts_shutdown(trid);
-		all = ts_log_events(fd);
+		struct ts_events all = ts_log_events(fd);
 		ts_expect_numbers(&all, id, 0, 999);
 		ts_events_free(&all);
 	}
@@ -952,7 +929,6 @@ TEST(a_log_too_small_is_einval, "SIZE-22 CREATE-16", NEEDS_KEEPER)
 	for (int policy = POSIX_TRACE_LOOP; policy <= POSIX_TRACE_UNTIL_FULL; policy++) {
 		trace_attr_t attr = ts_attr(0, 65536, 8192);
 		static unsigned char data[8192];
-		struct ts_events all;
 		int fd = ts_temp_file();
 		CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, policy));
 		for (size_t bytes = 0; bytes <= sizeof(trace_event_set_t); bytes += 8) {
@@ -970,7 +946,7 @@ TEST(a_log_too_small_is_einval, "SIZE-22 CREATE-16", NEEDS_KEEPER)
 		ts_flush(trid);
 		CHECK_EQ(ts_status(trid).posix_log_overrun_status, POSIX_TRACE_OVERRUN);
 		ts_shutdown(trid);
-		all = ts_log_events(fd);
+		struct ts_events all = ts_log_events(fd);
 		CHECK_EQ(ts_count(&all, id), 0);
 		trid = 4711;
 	}

@@ -101,7 +101,6 @@ TEST(start_of_a_full_flush_stream_does_nothing, "STARTSTOP-03 STATUS-13 STARTSTO
 	ts_unstick(&stuck);
 	CHECK_EVENTUALLY(ts_status(trid).posix_stream_status == POSIX_TRACE_RUNNING);
 	ts_shutdown(trid);
-	close(ts_stuck_log(&stuck));
 }
 
 TEST(stop_suspends_a_running_stream, "STARTSTOP-04 SYSEVENT-02 STATUS-06")
@@ -553,13 +552,12 @@ TEST(stop_waits_for_an_event_at_work, "STARTSTOP-11 STARTSTOP-12")
 {
 	static const uint32_t number = 7;
 	struct slow_event event = {slow_page_make(), ts_id("slow")};
-	int64_t begin;
 
 	CHECK_SYS(setenv("POSIXTRACE_FENCE", "1", 1));
 	trace_id_t trid = ts_create_running(0, NULL);
 	pthread_t thread = ts_thread(emit_slowly, &event);
 	slow_page_wait(&event.page);
-	begin = harness_now_ns();
+	int64_t begin = harness_now_ns();
 	ts_stop(trid);
 	CHECK_GE(harness_now_ns() - begin, 90000000);
 	slow_page_fill(&event.page, &number, sizeof(number));

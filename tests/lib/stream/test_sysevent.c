@@ -52,8 +52,7 @@ static void expect_names(trace_id_t trid)
 }
 
 TEST(predefined_events_have_the_names_of_the_standard,
-     "SYSEVENT-01 SYSEVENT-02 SYSEVENT-03 SYSEVENT-04 SYSEVENT-05 SYSEVENT-06 SYSEVENT-07 "
-     "SYSEVENT-08 SYSEVENT-09 EVENTID-23",
+     "SYSEVENT-01 SYSEVENT-02 SYSEVENT-03 SYSEVENT-04 SYSEVENT-05 SYSEVENT-06 SYSEVENT-07 SYSEVENT-08 SYSEVENT-09 EVENTID-23",
      NEEDS_KEEPER)
 {
 	trace_id_t plain = ts_create(0, NULL), logged, log;
@@ -149,9 +148,8 @@ TEST(filter_carries_old_and_new_set, "SYSEVENT-03 SYSEVENT-10 SYSEVENT-11 SYSEVE
 
 	ts_expect(trid, POSIX_TRACE_START);
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-		struct ts_event event;
 		ts_set_filter(trid, steps[i].argument, steps[i].how);
-		event = ts_expect(trid, POSIX_TRACE_FILTER);
+		struct ts_event event = ts_expect(trid, POSIX_TRACE_FILTER);
 		CHECK_EQ(event.len, 2 * sizeof(trace_event_set_t));
 		CHECK_EQ(event.info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
 		old = set_in(&event, 0);
@@ -219,7 +217,6 @@ TEST(start_comes_first_whoever_records, "SYSEVENT-13 STARTSTOP-12")
 	}
 	for (int round = 0; round < rounds; round++) {
 		trace_id_t trid = ts_create(0, &attr);
-		struct ts_event event;
 		bool is_running = false;
 		/* Start and stop in a row, too. */
 		ts_start(trid);
@@ -227,7 +224,7 @@ TEST(start_comes_first_whoever_records, "SYSEVENT-13 STARTSTOP-12")
 			ts_stop(trid);
 			ts_start(trid);
 		}
-		event = ts_expect(trid, POSIX_TRACE_START);
+		struct ts_event event = ts_expect(trid, POSIX_TRACE_START);
 		is_running = true;
 		ts_stop(trid);
 		while (ts_try_next(trid, &event)) {
@@ -257,15 +254,13 @@ TEST(automatic_stop_and_start_are_the_systems, "SYSEVENT-02 SYSEVENT-14 SYSEVENT
 	trace_event_id_t id = ts_id("event");
 	trace_event_set_t set = ts_set(ts_id("other"), ts_id("more"), 0), got;
 	trace_id_t trid = ts_create(0, &attr);
-	struct ts_events all;
-	const struct ts_event *stop, *start;
 
 	ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
 	ts_start(trid);
 	(void)ts_fill(trid, stream_bytes, id, 100, 0);
-	all = ts_read_all(trid);
-	stop = &all.at[all.count - 2];
-	start = &all.at[all.count - 1];
+	struct ts_events all = ts_read_all(trid);
+	const struct ts_event *stop = &all.at[all.count - 2];
+	const struct ts_event *start = &all.at[all.count - 1];
 	CHECK_EQ(stop->info.posix_event_id, POSIX_TRACE_STOP);
 	CHECK_EQ(int_in(stop), 1);
 	expect_automatic(stop);
@@ -388,7 +383,6 @@ static uint32_t expect_marked_gaps(const struct ts_events *all, trace_event_id_t
 	for (size_t i = 0; i < all->count; i++) {
 		const struct ts_event *event = &all->at[i];
 		if (event->info.posix_event_id == POSIX_TRACE_OVERFLOW) {
-			uint32_t number;
 			CHECK_LT(i + 2, all->count);
 			CHECK_EQ(event->len, 0);
 			expect_automatic(event);
@@ -396,7 +390,7 @@ static uint32_t expect_marked_gaps(const struct ts_events *all, trace_event_id_t
 			CHECK_EQ(event[1].len, 0);
 			expect_automatic(&event[1]);
 			CHECK_EQ(event[2].info.posix_event_id, id);
-			number = ts_number(&event[2]);
+			uint32_t number = ts_number(&event[2]);
 			CHECK_GT(number, due);
 			/* A stamp is exact to 10 us. */
 			CHECK_GE(time_of(event), time_before[due] - 10000);
@@ -435,22 +429,19 @@ static void append_next(struct ts_events *to, trace_id_t trid)
 }
 
 TEST(a_gap_is_marked_by_overflow_and_resume,
-     "SYSEVENT-04 SYSEVENT-05 SYSEVENT-10 SYSEVENT-15 SYSEVENT-16 SYSEVENT-17 SYSEVENT-18 "
-     "SYSEVENT-22",
+     "SYSEVENT-04 SYSEVENT-05 SYSEVENT-10 SYSEVENT-15 SYSEVENT-16 SYSEVENT-17 SYSEVENT-18 SYSEVENT-22",
      NEEDS_SPEED)
 {
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, LOOP_BYTES, 0);
-	struct ts_events all;
-	uint32_t next;
 
 	ts_expect(trid, POSIX_TRACE_START);
 	emit_timed(id, 0);
 	/* The first one lost is far from the second one. */
 	while (ts_realtime_ns() < time_after[0] + 300000)
 		;
-	next = flood_timed(id, 1);
-	all = ts_read_all(trid);
+	uint32_t next = flood_timed(id, 1);
+	struct ts_events all = ts_read_all(trid);
 	CHECK_EQ(all.at[0].info.posix_event_id, POSIX_TRACE_OVERFLOW);
 	CHECK_EQ(expect_marked_gaps(&all, id, 0, next), 1);
 }
@@ -477,7 +468,6 @@ TEST(many_overwritings_unread_are_one_gap, "SYSEVENT-18", NEEDS_SPEED)
 {
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, LOOP_BYTES, 0);
-	struct ts_events all;
 	uint32_t next = 0;
 
 	ts_expect(trid, POSIX_TRACE_START);
@@ -485,7 +475,7 @@ TEST(many_overwritings_unread_are_one_gap, "SYSEVENT-18", NEEDS_SPEED)
 		next = flood_timed(id, next);
 		(void)ts_status(trid);
 	}
-	all = ts_read_all(trid);
+	struct ts_events all = ts_read_all(trid);
 	CHECK_EQ(expect_marked_gaps(&all, id, 0, next), 1);
 }
 
@@ -497,16 +487,15 @@ TEST(the_event_resume_announced_is_held, "SYSEVENT-16 SYSEVENT-17", NEEDS_SPEED)
 	for (int read = 1; read <= 3; read++) {
 		trace_id_t trid = ts_run(POSIX_TRACE_LOOP, LOOP_BYTES, 0);
 		struct ts_events all = {0, NULL};
-		uint32_t next, gaps;
 		ts_expect(trid, POSIX_TRACE_START);
-		next = flood_timed(id, 0);
+		uint32_t next = flood_timed(id, 0);
 		for (int i = 0; i < read; i++)
 			append_next(&all, trid);
 		CHECK_EQ(all.at[0].info.posix_event_id, POSIX_TRACE_OVERFLOW);
 		for (int i = 0; i < 3; i++)
 			next = flood_timed(id, next);
 		append_events(&all, ts_read_all(trid));
-		gaps = expect_marked_gaps(&all, id, 0, next);
+		uint32_t gaps = expect_marked_gaps(&all, id, 0, next);
 		if (read > 1)
 			CHECK_EQ(gaps, 2);
 		ts_shutdown(trid);
@@ -524,7 +513,6 @@ TEST(overflow_and_resume_can_be_filtered, "SYSEVENT-20")
 	for (int s = 0; s < 3; s++)
 		for (int is_late = 0; is_late < 3; is_late++) {
 			trace_id_t trid = ts_run(POSIX_TRACE_LOOP, LOOP_BYTES, 0);
-			struct ts_events all;
 			bool is_filtered = is_late < 2;
 			/* The filter when the gap is reported decides, not an earlier
 			 * one. */
@@ -535,7 +523,7 @@ TEST(overflow_and_resume_can_be_filtered, "SYSEVENT-20")
 				ts_set_filter(trid, &sets[s], POSIX_TRACE_SET_EVENTSET);
 			if (is_late == 2)
 				ts_set_filter(trid, &none, POSIX_TRACE_SET_EVENTSET);
-			all = ts_read_all(trid);
+			struct ts_events all = ts_read_all(trid);
 			CHECK_EQ(ts_count(&all, POSIX_TRACE_OVERFLOW),
 				 !(is_filtered && ts_is_member(&sets[s], POSIX_TRACE_OVERFLOW)));
 			CHECK_EQ(ts_count(&all, POSIX_TRACE_RESUME),
@@ -612,19 +600,16 @@ TEST(each_flush_leaves_a_pair_of_markers,
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 65536, 0);
 	trace_event_id_t id = ts_id("event");
 	int fd = ts_temp_file();
-	trace_id_t trid;
-	struct ts_events all;
-	int64_t begin, end;
 
 	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
-	trid = ts_create_log(0, &attr, fd);
+	trace_id_t trid = ts_create_log(0, &attr, fd);
 	/* Not started, running, stopped. */
 	flush_here(trid);
 	ts_start(trid);
 	ts_emit(id, 1);
-	begin = ts_realtime_ns();
+	int64_t begin = ts_realtime_ns();
 	flush_here(trid);
-	end = ts_realtime_ns();
+	int64_t end = ts_realtime_ns();
 	ts_emit(id, 2);
 	ts_stop(trid);
 	flush_here(trid);
@@ -632,7 +617,7 @@ TEST(each_flush_leaves_a_pair_of_markers,
 	ts_start(trid);
 	ts_emit(id, 3);
 	ts_shutdown(trid);
-	all = ts_log_events(fd);
+	struct ts_events all = ts_log_events(fd);
 	ts_expect_ids(&all, POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, POSIX_TRACE_START, id,
 		      POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, id, POSIX_TRACE_STOP,
 		      POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, POSIX_TRACE_FLUSH_START,
@@ -661,12 +646,11 @@ TEST(an_automatic_flush_is_the_systems, "SYSEVENT-22 SYSEVENT-23 POLICY-23", NEE
 	trace_attr_t attr = ts_attr(POSIX_TRACE_FLUSH, 65536, 0);
 	trace_event_id_t id = ts_id("event");
 	int fd = ts_temp_file();
-	trace_id_t trid;
 	struct ts_events all;
 	size_t seen = 0;
 
 	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
-	trid = ts_create_log(0, &attr, fd);
+	trace_id_t trid = ts_create_log(0, &attr, fd);
 	ts_start(trid);
 	for (uint32_t number = 0; number < 20; number++)
 		ts_emit(id, number);
@@ -702,12 +686,9 @@ TEST(nothing_follows_the_stop_in_an_until_full_log, "SYSEVENT-02 SYSEVENT-22 SYS
 	for (int is_full = 0; is_full <= 1; is_full++) {
 		trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 65536, 0);
 		int fd = ts_temp_file();
-		trace_id_t trid;
-		struct ts_events all;
-		const struct ts_event *last;
 		CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_UNTIL_FULL));
 		CHECK_OK(posix_trace_attr_setlogsize(&attr, log_bytes));
-		trid = ts_create_log(0, &attr, fd);
+		trace_id_t trid = ts_create_log(0, &attr, fd);
 		ts_start(trid);
 		for (uint32_t number = 0, round = 0; round < (is_full ? 10 : 1); round++) {
 			for (int i = 0; i < 100; i++)
@@ -715,8 +696,8 @@ TEST(nothing_follows_the_stop_in_an_until_full_log, "SYSEVENT-02 SYSEVENT-22 SYS
 			ts_flush(trid);
 		}
 		ts_shutdown(trid);
-		all = ts_log_events(fd);
-		last = &all.at[all.count - 1];
+		struct ts_events all = ts_log_events(fd);
+		const struct ts_event *last = &all.at[all.count - 1];
 		CHECK_EQ(last->info.posix_event_id, POSIX_TRACE_STOP);
 		CHECK_EQ(int_in(last), is_full ? 2 : 0);
 		if (is_full)
@@ -734,11 +715,9 @@ TEST(failing_flushes_do_not_pile_up_markers, "SYSEVENT-26", NEEDS_KEEPER)
 	trace_event_id_t id = ts_id("event");
 	int fd = ts_temp_file();
 	struct rlimit limit, small;
-	struct ts_events all;
-	trace_id_t trid;
 
 	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
-	trid = ts_create_log(0, &attr, fd);
+	trace_id_t trid = ts_create_log(0, &attr, fd);
 	ts_start(trid);
 	ts_emit(id, 1);
 	CHECK_SYS(getrlimit(RLIMIT_FSIZE, &limit));
@@ -752,7 +731,7 @@ TEST(failing_flushes_do_not_pile_up_markers, "SYSEVENT-26", NEEDS_KEEPER)
 	ts_emit(id, 2);
 	ts_flush(trid);
 	ts_shutdown(trid);
-	all = ts_log_events(fd);
+	struct ts_events all = ts_log_events(fd);
 	ts_expect_numbers(&all, id, 1, 2);
 	/* Of the failed ones at most one, of the good one and of shutdown one each. */
 	CHECK_LE(ts_count(&all, POSIX_TRACE_FLUSH_START), 3);
