@@ -236,6 +236,9 @@ static unsigned int harness_seed;
 				     __LINE__, #pid, (unsigned int)harness_w);                \
 	} while (0)
 
+/* True in a new child; false here, after that has exited with 0: if (IN_CHILD()) { ... _exit(0); } */
+#define IN_CHILD() harness_in_child(__FILE__, __LINE__)
+
 /* Waits until the condition is so, looking again every millisecond. */
 #define CHECK_EVENTUALLY(condition)                                                          \
 	do {                                                                                 \
@@ -398,6 +401,19 @@ __attribute__((unused)) static inline pid_t harness_fork(void)
 	if (pid < 0)
 		harness_fail("fork: %s", strerror(errno));
 	return pid;
+}
+
+__attribute__((unused)) static inline bool harness_in_child(const char *file, int line)
+{
+	pid_t pid = harness_fork();
+
+	if (pid == 0)
+		return true;
+	int status = harness_reap(pid);
+	if (status)
+		harness_fail("%s:%d: the child ended with wait status 0x%x", file, line,
+			     (unsigned int)status);
+	return false;
 }
 
 /* Replaces the process by HELPER(name) of this program; arguments up to a null pointer,

@@ -501,6 +501,8 @@ void ts_expect_numbers(const struct ts_events *events, trace_event_id_t id, uint
 		       uint32_t last)
 {
 	int64_t due = first;
+
+	ts_expect_sorted(events);
 	for (size_t i = 0; i < events->count; i++) {
 		if (events->at[i].info.posix_event_id != id)
 			continue;
@@ -591,6 +593,20 @@ struct ts_events ts_log_events(int fd)
 	struct ts_events events = ts_read_log(trid);
 	ts_close_log(trid);
 	return events;
+}
+
+struct ts_events ts_end_log(trace_id_t trid, int fd)
+{
+	ts_shutdown(trid);
+	return ts_log_events(fd);
+}
+
+void ts_expect_logged(trace_id_t trid, int fd, trace_event_id_t id, uint32_t first, uint32_t last)
+{
+	struct ts_events events = ts_end_log(trid, fd);
+
+	ts_expect_numbers(&events, id, first, last);
+	ts_events_free(&events);
 }
 
 static void *move_bytes(void *arg)

@@ -144,7 +144,8 @@ ssize_t ts_find(const struct ts_events *events, trace_event_id_t id, size_t from
 void ts_expect_ids(const struct ts_events *events, trace_event_id_t first, ...);
 /* Timestamps never go backwards. */
 void ts_expect_sorted(const struct ts_events *events);
-/* Events of the type are numbered first, first + 1, ... last, and nothing else. */
+/* Events of the type are numbered first, first + 1, ... last, and nothing else; timestamps never go
+ * backwards. */
 void ts_expect_numbers(const struct ts_events *events, trace_event_id_t id, uint32_t first,
 		       uint32_t last);
 
@@ -170,6 +171,10 @@ trace_id_t ts_open_log(int fd);
 void ts_close_log(trace_id_t trid);
 /* Opens the log in fd, reads it from begin to end, closes it. */
 struct ts_events ts_log_events(int fd);
+/* Shuts the stream down and reads its log, which is in fd. */
+struct ts_events ts_end_log(trace_id_t trid, int fd);
+/* The same; its events of the type are numbered first to last. */
+void ts_expect_logged(trace_id_t trid, int fd, trace_event_id_t id, uint32_t first, uint32_t last);
 
 /*
  * A log device that is stuck: a pipe that nobody reads and that takes no more than 4096
@@ -353,6 +358,8 @@ HELPER(ts_serve)
 #define ts_open_log(...) (TS_HERE, ts_open_log(__VA_ARGS__))
 #define ts_close_log(...) (TS_HERE, ts_close_log(__VA_ARGS__))
 #define ts_log_events(...) (TS_HERE, ts_log_events(__VA_ARGS__))
+#define ts_end_log(...) (TS_HERE, ts_end_log(__VA_ARGS__))
+#define ts_expect_logged(...) (TS_HERE, ts_expect_logged(__VA_ARGS__))
 #define ts_create_stuck(...) (TS_HERE, ts_create_stuck(__VA_ARGS__))
 #define ts_unstick(...) (TS_HERE, ts_unstick(__VA_ARGS__))
 #define ts_stuck_log(...) (TS_HERE, ts_stuck_log(__VA_ARGS__))

@@ -263,8 +263,7 @@ TEST(identifiers_of_the_parent_are_invalid_in_a_child, "ERRORS-05 FORK-10 FORK-1
 	ts_start(trids[0]);
 	ts_start(trids[1]);
 	for (int with_stream = 0; with_stream < 2; with_stream++) {
-		pid_t child = harness_fork();
-		if (child == 0) {
+		if (IN_CHILD()) {
 			/* The child's own make no difference. */
 			if (with_stream) {
 				plain_stream();
@@ -274,7 +273,6 @@ TEST(identifiers_of_the_parent_are_invalid_in_a_child, "ERRORS-05 FORK-10 FORK-1
 				expect_refusals(trids[i]);
 			_exit(0);
 		}
-		CHECK_EXIT(child, 0);
 	}
 	/* Nothing happened to the parent's. */
 	for (int i = 0; i < 2; i++) {
@@ -342,8 +340,7 @@ TEST(a_refusal_changes_nothing, "ERRORS-06 ERRORS-07 ERRORS-08 OPEN-07 LOG-14", 
 		ts_expect_ids(&events, POSIX_TRACE_START, UNNAMED, UNNAMED, 0U);
 	}
 	ts_shutdown(plain);
-	ts_shutdown(logged);
-	struct ts_events all = ts_log_events(own_fd), events = without_markers(&all);
+	struct ts_events all = ts_end_log(logged, own_fd), events = without_markers(&all);
 	ts_expect_ids(&events, POSIX_TRACE_START, UNNAMED, UNNAMED, POSIX_TRACE_STOP, 0U);
 	all = ts_read_log(log);
 	events = without_markers(&all);
@@ -667,10 +664,8 @@ TEST(no_room_for_shared_objects_has_the_errors_of_the_pages, "ERRORS-11 ERRORS-1
 {
 	if (!enter_mount_namespace() || mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=4m,mode=1777"))
 		SKIP("cannot mount a small /dev/shm");
-	pid_t pid = harness_fork();
-	if (pid == 0)
+	if (IN_CHILD())
 		harness_exec("in_full_shm", (char *)NULL);
-	CHECK_EXIT(pid, 0);
 }
 
 /* One of those up to a 0, or none. */

@@ -276,31 +276,26 @@ TEST(nothing_is_left_behind, "GEN-05 EXIT-01")
 	int fd = ts_temp_file();
 	struct names before = shared_objects();
 	/* Shut down by exit. */
-	pid_t pid = harness_fork();
-	if (pid == 0) {
+	if (IN_CHILD()) {
 		live(fd);
 		exit(0);
 	}
-	CHECK_EXIT(pid, 0);
 	CHECK(is_nothing_new(&before, true));
 	/* By the keeper; plain streams have none, but nobody needs to be told. */
-	pid = harness_fork();
+	pid_t pid = harness_fork();
 	if (pid == 0) {
 		live(fd);
 		raise(SIGKILL);
 	}
 	harness_reap(pid);
 	/* Whoever creates next cleans up. */
-	pid = harness_fork();
-	if (pid == 0) {
+	if (IN_CHILD()) {
 		trace_id_t trid = ts_create(0, NULL);
 		ts_shutdown(trid);
 		exit(0);
 	}
-	CHECK_EXIT(pid, 0);
 	CHECK_EVENTUALLY(other_holder(fd, 0) == 0);
-	pid = harness_fork();
-	if (pid == 0) {
+	if (IN_CHILD()) {
 		struct posixtrace_orphan orphan;
 		trace_id_t trid = ts_create(0, NULL);
 		ts_shutdown(trid);
@@ -309,7 +304,6 @@ TEST(nothing_is_left_behind, "GEN-05 EXIT-01")
 			CHECK_OK(posixtrace_discard_orphan(orphan.pt_id));
 		exit(0);
 	}
-	CHECK_EXIT(pid, 0);
 	CHECK(is_nothing_new(&before, true));
 }
 
@@ -384,9 +378,7 @@ HELPER(bare)
 	trace_id_t logged = ts_create_log(0, &attr, fd);
 	ts_start(logged);
 	ts_emit(id, 2);
-	ts_shutdown(logged);
-	struct ts_events events = ts_log_events(fd);
-	ts_expect_numbers(&events, id, 2, 2);
+	ts_expect_logged(logged, fd, id, 2, 2);
 	ts_shutdown(trid);
 	close(fd);
 	for (int i = 0; i < 256; i++)
@@ -396,8 +388,7 @@ HELPER(bare)
 
 TEST(linking_is_enough, "GEN-06 FORK-18", NEEDS_EXEC)
 {
-	pid_t pid = harness_fork();
-	if (pid == 0) {
+	if (IN_CHILD()) {
 		clearenv();
 		umask(0777);
 		CHECK_SYS(chdir("/"));
@@ -405,7 +396,6 @@ TEST(linking_is_enough, "GEN-06 FORK-18", NEEDS_EXEC)
 			close(fd);
 		harness_exec("bare", (char *)NULL);
 	}
-	CHECK_EXIT(pid, 0);
 }
 
 static void read_dispositions(struct sigaction actions[65])
@@ -457,8 +447,7 @@ TEST(signals_and_threads_are_the_applications, "GEN-07", NEEDS_KEEPER)
 	ts_read_all(plain);
 	ts_clear(plain);
 	ts_shutdown(plain);
-	ts_shutdown(logged);
-	struct ts_events events = ts_log_events(fd);
+	struct ts_events events = ts_end_log(logged, fd);
 	CHECK_GT(events.count, 0);
 	read_dispositions(after);
 	CHECK_EQ(pthread_sigmask(SIG_SETMASK, NULL, &mask_after), 0);
@@ -577,8 +566,7 @@ HELPER(childless)
 
 TEST(keeper_is_unseen_after_exec, "GEN-07 EXEC-06", NEEDS_KEEPER)
 {
-	pid_t pid = harness_fork();
-	if (pid == 0) {
+	if (IN_CHILD()) {
 		trace_attr_t attr = small_attr();
 		int fd = ts_temp_file();
 		trace_id_t trid = ts_create_log(0, &attr, fd);
@@ -588,7 +576,6 @@ TEST(keeper_is_unseen_after_exec, "GEN-07 EXEC-06", NEEDS_KEEPER)
 		snprintf(number, sizeof(number), "%d", CHECK_SYS(dup(fd)));
 		harness_exec("childless", number, (char *)NULL);
 	}
-	CHECK_EXIT(pid, 0);
 }
 
 TEST(applications_ignoring_children_keep_doing_so, "GEN-07", NEEDS_KEEPER)
@@ -602,9 +589,7 @@ TEST(applications_ignoring_children_keep_doing_so, "GEN-07", NEEDS_KEEPER)
 		ts_start(trid);
 		emit_run(id, 0, 20, 20);
 		ts_flush(trid);
-		ts_shutdown(trid);
-		struct ts_events events = ts_log_events(fd);
-		ts_expect_numbers(&events, id, 0, 19);
+		ts_expect_logged(trid, fd, id, 0, 19);
 	}
 	struct sigaction action;
 	CHECK_SYS(sigaction(SIGCHLD, NULL, &action));
@@ -637,8 +622,7 @@ TEST(keeper_keeps_nothing_of_the_application, "GEN-07 LOG-12 EXEC-14", NEEDS_SUB
 TEST(library_says_nothing, "GEN-08", NEEDS_KEEPER)
 {
 	int output = ts_temp_file(), errors = ts_temp_file(), fd = ts_temp_file();
-	pid_t pid = harness_fork();
-	if (pid == 0) {
+	if (IN_CHILD()) {
 		dup2(output, STDOUT_FILENO);
 		dup2(errors, STDERR_FILENO);
 		trace_attr_t none, attr = small_attr();
@@ -667,7 +651,6 @@ TEST(library_says_nothing, "GEN-08", NEEDS_KEEPER)
 		posix_trace_flush(trid);
 		exit(0);
 	}
-	CHECK_EXIT(pid, 0);
 	CHECK_EVENTUALLY(other_holder(fd, 0) == 0);
 	CHECK_EQ(ts_file_size(output), 0);
 	CHECK_EQ(ts_file_size(errors), 0);
@@ -1192,8 +1175,7 @@ TEST(roles_may_be_three_processes, "GEN-12 GEN-06", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	struct ts_target target = ts_target_fork();
-	pid_t controller = harness_fork();
-	if (controller == 0) {
+	if (IN_CHILD()) {
 		trace_attr_t attr = small_attr();
 		trace_id_t trid = ts_create_log(target.pid, &attr, fd);
 		ts_start(trid);
@@ -1203,14 +1185,11 @@ TEST(roles_may_be_three_processes, "GEN-12 GEN-06", NEEDS_KEEPER)
 		ts_shutdown(trid);
 		exit(0);
 	}
-	CHECK_EXIT(controller, 0);
-	pid_t analyzer = harness_fork();
-	if (analyzer == 0) {
+	if (IN_CHILD()) {
 		char number[16];
 		snprintf(number, sizeof(number), "%d", CHECK_SYS(dup(fd)));
 		harness_exec("analyze", number, (char *)NULL);
 	}
-	CHECK_EXIT(analyzer, 0);
 	ts_target_end(&target);
 }
 
@@ -1223,8 +1202,7 @@ TEST(roles_may_be_one_process, "GEN-12", NEEDS_KEEPER)
 	ts_start(trid);
 	for (uint32_t i = 0; i < 10; i++)
 		ts_emit(id, i);
-	ts_shutdown(trid);
-	struct ts_events all = ts_log_events(fd), events = without_markers(&all);
+	struct ts_events all = ts_end_log(trid, fd), events = without_markers(&all);
 	CHECK_EQ(events.count, 12);
 	ts_expect_numbers(&events, id, 0, 9);
 }

@@ -542,8 +542,7 @@ TEST(fork_beside_a_lock_does_not_take_it_along, "FORK-11 FORK-15", NEEDS_FORK_AD
 
 	/* Every program that uses locks has the fork handlers, because of life.h. */
 	CHECK_OK(ptrc_process_init());
-	pid_t pid = harness_fork();
-	if (pid == 0) {
+	if (IN_CHILD()) {
 		struct forker f = {0};
 		struct ptrc_liveness l = {0};
 		pthread_t thread;
@@ -564,6 +563,5 @@ TEST(fork_beside_a_lock_does_not_take_it_along, "FORK-11 FORK-15", NEEDS_FORK_AD
 		CHECK_OK(pthread_join(thread, NULL));
 		_exit(0);
 	}
-	CHECK_EXIT(pid, 0);
 	CHECK_SYS(unlinkat(dirfd, name, 0));
 }

@@ -221,15 +221,13 @@ TEST(a_suspended_stream_gets_no_further_stop, "SHUTDOWN-09", NEEDS_KEEPER)
 	ts_start(trid);
 	ts_emit(UNNAMED, 1);
 	ts_stop(trid);
-	ts_shutdown(trid);
-	struct ts_events all = ts_log_events(fd), events = without_markers(&all);
+	struct ts_events all = ts_end_log(trid, fd), events = without_markers(&all);
 	ts_expect_ids(&events, POSIX_TRACE_START, UNNAMED, POSIX_TRACE_STOP, 0U);
 	CHECK_EQ(ts_stop_reason(&events.at[2]), 0);
 
 	/* Never started: nothing to stop. */
 	trid = ts_create_log(0, &attr, fd);
-	ts_shutdown(trid);
-	all = ts_log_events(fd);
+	all = ts_end_log(trid, fd);
 	CHECK_EQ(ts_count(&all, POSIX_TRACE_STOP), 0);
 	CHECK_EQ(ts_count(&all, POSIX_TRACE_START), 0);
 
@@ -237,8 +235,7 @@ TEST(a_suspended_stream_gets_no_further_stop, "SHUTDOWN-09", NEEDS_KEEPER)
 	trid = ts_create_log(0, &attr, fd);
 	ts_start(trid);
 	ts_fill(trid, SMALL, UNNAMED, 100, 0);
-	ts_shutdown(trid);
-	all = ts_log_events(fd);
+	all = ts_end_log(trid, fd);
 	CHECK_EQ(ts_count(&all, POSIX_TRACE_STOP), 1);
 	CHECK_EQ(ts_count(&all, POSIX_TRACE_START), 1);
 	CHECK_EQ(ts_stop_reason(&all.at[ts_find(&all, POSIX_TRACE_STOP, 0)]), 1);

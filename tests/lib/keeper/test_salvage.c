@@ -482,10 +482,8 @@ TEST(a_plain_stream_of_a_killed_controller_is_salvaged, "", NEEDS_KEEPER)
 		CHECK_EQ(o.pt_events, 1001);
 		/* Neither a create nor the end of a program removes it. */
 		create_once();
-		pid_t pid = harness_fork();
-		if (pid == 0)
+		if (IN_CHILD())
 			exit(0);
-		CHECK_EXIT(pid, 0);
 		CHECK_EQ(only_orphan().pt_events, 1001);
 		CHECK_EQ(posixtrace_salvage_orphan(o.pt_id, NULL, NULL), EDESTADDRREQ);
 		CHECK_OK(posixtrace_salvage_orphan(o.pt_id, path, written));
@@ -522,10 +520,8 @@ TEST(a_plain_stream_that_only_guests_have_recorded_into_is_salvaged, "", NEEDS_K
 	CHECK_EQ(only_orphan().pt_events, 101);
 	/* Neither a create nor the end of a program removes it. */
 	create_once();
-	pid = harness_fork();
-	if (pid == 0)
+	if (IN_CHILD())
 		exit(0);
-	CHECK_EXIT(pid, 0);
 	struct posixtrace_orphan o = only_orphan();
 	CHECK_EQ(o.pt_events, 101);
 	CHECK_OK(posixtrace_salvage_orphan(o.pt_id, path, written));
@@ -872,15 +868,13 @@ TEST(keepers_that_die_again_and_again_leave_the_stream, "", NEEDS_KEEPER)
 	needs_own_directory();
 	crash_with_log(100, 8000);
 	struct posixtrace_orphan o = only_orphan();
-	pid_t pid = harness_fork();
-	if (pid == 0) {
+	if (IN_CHILD()) {
 		/* The end of each keeper that brings what it has written to the disk. */
 		if (!failing_sync_begin_with(SECCOMP_RET_KILL_PROCESS))
 			SKIP("system calls cannot be filtered");
 		CHECK_EQ(posixtrace_salvage_orphan(o.pt_id, NULL, NULL), ECHILD);
 		_exit(0);
 	}
-	CHECK_EXIT(pid, 0);
 	CHECK_EQ(only_orphan().pt_error, ECHILD);
 	/* Creates do not try again, but who asks for it does. */
 	create_once();

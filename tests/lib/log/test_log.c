@@ -504,10 +504,8 @@ TEST(callers_later_descriptor_of_the_log_stays_open, "LOG-12", NEEDS_KEEPER)
 		int again = ts_reopen(fd, flags[i]);
 		CHECK_SYS(dup3(again, number, flags[i] & O_CLOEXEC));
 		close(again);
-		pid_t pid = harness_fork();
-		if (pid == 0)
+		if (IN_CHILD())
 			_exit(fcntl(number, F_GETFD) < 0);
-		CHECK_EXIT(pid, 0);
 		ts_shutdown(trid);
 		CHECK_SYS(fcntl(number, F_GETFD));
 		close(number);
@@ -622,8 +620,7 @@ TEST(event_too_big_for_the_log_is_lost_in_it, "SIZE-22 STATUS-18", NEEDS_KEEPER)
 		emit_run(id, 1, 2, 16000);
 		ts_flush(trid);
 		CHECK_EQ(ts_status(trid).posix_log_overrun_status, POSIX_TRACE_OVERRUN);
-		ts_shutdown(trid);
-		struct ts_events events = ts_log_events(fd);
+		struct ts_events events = ts_end_log(trid, fd);
 		CHECK_LE(ts_count(&events, id), 1);
 		if (ts_count(&events, id))
 			CHECK_EQ(ts_number(&events.at[ts_find(&events, id, 0)]), 0);
@@ -651,7 +648,6 @@ TEST(log_size_means_nothing_to_append, "SIZE-21 LOG-34", NEEDS_KEEPER)
 	CHECK_GT(ts_file_size(fd), 900000);
 	struct ts_events events = ts_log_events(fd);
 	ts_expect_numbers(&events, id, 0, number - 1);
-	ts_expect_sorted(&events);
 }
 
 TEST(no_descriptors_left_is_enomem, "ERRORS-12 CREATE-25", NEEDS_KEEPER)
@@ -757,7 +753,6 @@ TEST(recording_goes_on_while_a_flush_waits_for_the_device,
 	ts_join(drain.thread);
 	struct ts_events events = ts_log_events(sink);
 	ts_expect_numbers(&events, id, 0, 999);
-	ts_expect_sorted(&events);
 }
 
 TEST(flush_that_stalls_holds_up_no_change_of_state, "", NEEDS_KEEPER)
@@ -854,9 +849,7 @@ TEST(flushed_room_can_be_used_again,
 		ts_flush(trid);
 		ts_expect_running(trid);
 	}
-	ts_shutdown(trid);
-
-	struct ts_events log = ts_log_events(fd), events = without_markers(&log);
+	struct ts_events log = ts_end_log(trid, fd), events = without_markers(&log);
 	ts_expect_sorted(&log);
 	/* Each time: events, STOP because full, START. */
 	size_t stops = 0;
@@ -900,8 +893,7 @@ TEST(reading_a_logged_stream_frees_nothing, "GETNEXT-29 GETNEXT-30 GETNEXT-31", 
 	struct ts_events rest = ts_read_all(trid);
 	CHECK_EQ(ts_count(&rest, id), 0);
 	CHECK_EQ(ts_count(&rest, POSIX_TRACE_OVERFLOW), 0);
-	ts_shutdown(trid);
-	struct ts_events log = ts_log_events(fd);
+	struct ts_events log = ts_end_log(trid, fd);
 	CHECK_EQ(ts_count(&log, id), ts_count(&read, id) + 1);
 }
 
@@ -917,10 +909,8 @@ TEST(log_holds_each_event_once_in_order, "LOG-19", NEEDS_KEEPER)
 		number = end;
 		ts_flush(trid);
 	}
-	ts_shutdown(trid);
-	struct ts_events events = ts_log_events(fd);
+	struct ts_events events = ts_end_log(trid, fd);
 	ts_expect_numbers(&events, id, 0, number - 1);
-	ts_expect_sorted(&events);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_START), 1);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
 }
@@ -942,8 +932,7 @@ TEST(suspended_and_empty_streams_can_be_flushed, "LOG-20 STARTSTOP-14", NEEDS_KE
 	ts_expect_numbers(&events, id, 0, 4);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
 	ts_flush(trid);
-	ts_shutdown(trid);
-	struct ts_events all = ts_log_events(fd), log = without_markers(&all);
+	struct ts_events all = ts_end_log(trid, fd), log = without_markers(&all);
 	ts_expect_ids(&log, POSIX_TRACE_START, id, id, id, id, id, POSIX_TRACE_STOP, 0);
 }
 
@@ -972,10 +961,7 @@ TEST(simultaneous_flushes_take_turns, "LOG-21 LOG-19 LOG-13", NEEDS_KEEPER)
 		CHECK_EQ((intptr_t)ts_join(threads[i]), 0);
 	ts_flush(trid);
 	CHECK_EQ(count_so_far(fd, id), 5000);
-	ts_shutdown(trid);
-	struct ts_events events = ts_log_events(fd);
-	ts_expect_numbers(&events, id, 0, 4999);
-	ts_expect_sorted(&events);
+	ts_expect_logged(trid, fd, id, 0, 4999);
 }
 
 /*
@@ -1014,10 +1000,7 @@ TEST(file_size_limit_is_efbig, "LOG-22 LOG-25 STATUS-17", NEEDS_KEEPER)
 		ts_flush(trid);
 		CHECK_EQ(ts_status(trid).posix_stream_flush_error, 0);
 		emit_run(id, 1000, 1100, 100);
-		ts_shutdown(trid);
-		struct ts_events events = ts_log_events(fd);
-		ts_expect_numbers(&events, id, 0, 1099);
-		ts_expect_sorted(&events);
+		ts_expect_logged(trid, fd, id, 0, 1099);
 		close(fd);
 	}
 }
@@ -1088,10 +1071,7 @@ TEST(full_device_is_enospc, "LOG-23 LOG-25 STATUS-17", NEEDS_KEEPER)
 
 	CHECK_SYS(ftruncate(files[1], 0));
 	ts_flush(trid);
-	ts_shutdown(trid);
-	struct ts_events events = ts_log_events(files[0]);
-	ts_expect_numbers(&events, id, 0, 1499);
-	ts_expect_sorted(&events);
+	ts_expect_logged(trid, files[0], id, 0, 1499);
 }
 
 TEST(vanished_reader_is_epipe_without_sigpipe, "LOG-24 STATUS-17", NEEDS_KEEPER)
@@ -1242,9 +1222,7 @@ TEST(until_full_log_keeps_the_oldest,
 	status = ts_status(trid);
 	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_SUSPENDED);
 	CHECK_EQ(status.posix_stream_full_status, POSIX_TRACE_FULL);
-	ts_shutdown(trid);
-
-	struct ts_events events = ts_log_events(fd);
+	struct ts_events events = ts_end_log(trid, fd);
 	ts_expect_sorted(&events);
 	expect_run(&events, id, &first, &end);
 	CHECK_EQ(first, 0);
@@ -1279,8 +1257,7 @@ TEST(clear_revives_an_until_full_log, "LOG-29 CLEAR-09 CLEAR-10 CLEAR-11 STATUS-
 	emit_run(id, 5000, 5010, 100);
 	ts_flush(trid);
 	CHECK_EQ(ts_status(trid).posix_stream_status, POSIX_TRACE_RUNNING);
-	ts_shutdown(trid);
-	struct ts_events events = ts_log_events(fd);
+	struct ts_events events = ts_end_log(trid, fd);
 	CHECK_EQ(id_at(&events, 0), POSIX_TRACE_START);
 	ts_expect_numbers(&events, id, 5000, 5009);
 	CHECK_EQ(ts_stop_reason(&events.at[events.count - 1]), 0);
@@ -1301,8 +1278,7 @@ TEST(until_full_log_not_full_ends_with_the_last_stop, "LOG-28 SHUTDOWN-09 SYSEVE
 		emit_run(id, 5, 10, 4);
 		if (is_stopped)
 			ts_stop(trid);
-		ts_shutdown(trid);
-		struct ts_events events = ts_log_events(fd);
+		struct ts_events events = ts_end_log(trid, fd);
 		ts_expect_numbers(&events, id, 0, 9);
 		CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
 		CHECK_EQ(ts_stop_reason(&events.at[events.count - 1]), 0);
@@ -1385,8 +1361,7 @@ TEST(small_loop_log_gives_up_no_more_than_it_must, "LOG-30 SIZE-20", NEEDS_KEEPE
 		ts_flush(trid);
 		ts_stop(trid);
 		ts_flush(trid);
-		ts_shutdown(trid);
-		struct ts_events events = ts_log_events(fd);
+		struct ts_events events = ts_end_log(trid, fd);
 		CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
 		expect_run(&events, id, &first, &end);
 		CHECK_EQ(end, 200);
@@ -1407,8 +1382,7 @@ TEST(loop_log_that_is_not_full_has_no_gap, "LOG-30 STATUS-19", NEEDS_KEEPER)
 		emit_run(id, n, n + 100, 100);
 		ts_flush(trid);
 	}
-	ts_shutdown(trid);
-	struct ts_events events = ts_log_events(fd);
+	struct ts_events events = ts_end_log(trid, fd);
 	ts_expect_numbers(&events, id, 0, 999);
 	CHECK_EQ(id_at(&events, 0), POSIX_TRACE_START);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_OVERFLOW), 0);
@@ -1712,9 +1686,7 @@ TEST(loss_in_a_loop_stream_shows_in_the_log,
 	CHECK_EQ(ts_status(trid).posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
 	ts_flush(trid);
 	emit_run(id, end, end + 10, 100);
-	ts_shutdown(trid);
-
-	struct ts_events all = ts_log_events(fd), events = without_markers(&all);
+	struct ts_events all = ts_end_log(trid, fd), events = without_markers(&all);
 	ts_expect_sorted(&events);
 	CHECK_EQ(id_at(&events, 0), POSIX_TRACE_START);
 	for (size_t i = 0; i < 10; i++)
@@ -1862,9 +1834,7 @@ TEST(truncated_log_is_told, "LOG-24 STATUS-17", NEEDS_KEEPER)
 	CHECK_OK(posix_trace_clear(trid));
 	emit_run(id, 0, 10, 100);
 	ts_flush(trid);
-	ts_shutdown(trid);
-	struct ts_events events = ts_log_events(fd);
-	ts_expect_numbers(&events, id, 0, 9);
+	ts_expect_logged(trid, fd, id, 0, 9);
 }
 
 /*
@@ -2022,8 +1992,7 @@ static int64_t flushed_after(uint32_t count)
 	emit_run(id, 0, count, 100);
 	CHECK_EVENTUALLY(count_so_far(fd, id) > 0);
 	int64_t took = (harness_now_ns() - before) / 1000000;
-	ts_shutdown(trid);
-	struct ts_events events = ts_log_events(fd);
+	struct ts_events events = ts_end_log(trid, fd);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
 	ts_events_free(&events);
 	close(fd);
@@ -2060,10 +2029,8 @@ TEST(flush_stream_takes_far_more_than_it_holds, "POLICY-22 LOG-19", NEEDS_KEEPER
 		CHECK_EVENTUALLY(counts_of(trid).pt_stream_bytes < 400 * KIB);
 	}
 	ts_expect_running(trid);
-	ts_shutdown(trid);
-	struct ts_events events = ts_log_events(fd);
+	struct ts_events events = ts_end_log(trid, fd);
 	ts_expect_numbers(&events, id, 0, number - 1);
-	ts_expect_sorted(&events);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_START), 1);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
 }
@@ -2251,8 +2218,7 @@ TEST(each_flush_has_its_pair_of_markers,
 	ts_stop(trid);
 	ts_flush(trid);
 	ts_start(trid);
-	ts_shutdown(trid);
-	struct ts_events events = ts_log_events(fd);
+	struct ts_events events = ts_end_log(trid, fd);
 	ts_expect_ids(&events, POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, POSIX_TRACE_START,
 		      id, POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, id,
 		      POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, POSIX_TRACE_STOP,
@@ -2317,10 +2283,8 @@ TEST(failing_flushes_do_not_pile_up_markers, "SYSEVENT-26 LOG-25", NEEDS_KEEPER)
 	limit_file_size(RLIM_INFINITY);
 	ts_expect_running(trid);
 	ts_flush(trid);
-	ts_shutdown(trid);
-	struct ts_events events = ts_log_events(fd);
+	struct ts_events events = ts_end_log(trid, fd);
 	ts_expect_numbers(&events, id, 0, 99);
-	ts_expect_sorted(&events);
 	/* One waiting pair, that of the good flush, that of shutdown. */
 	CHECK_LE(ts_count(&events, POSIX_TRACE_FLUSH_START), 3);
 	CHECK_LE(ts_count(&events, POSIX_TRACE_FLUSH_STOP), 3);
@@ -2338,8 +2302,7 @@ TEST(markers_can_be_filtered, "FILTER-11 SYSEVENT-23", NEEDS_KEEPER)
 	ts_start(trid);
 	ts_emit(id, 0);
 	ts_flush(trid);
-	ts_shutdown(trid);
-	struct ts_events events = ts_log_events(fd);
+	struct ts_events events = ts_end_log(trid, fd);
 	ts_expect_ids(&events, POSIX_TRACE_START, id, POSIX_TRACE_STOP, 0);
 }
 
@@ -2377,8 +2340,7 @@ TEST(clear_forgets_losses_for_the_log_too, "STATUS-24 CLEAR-06", NEEDS_KEEPER)
 	ts_flood(64 * KIB, id, 100, 0);
 	ts_clear(trid);
 	ts_emit(id, 0);
-	ts_shutdown(trid);
-	struct ts_events all = ts_log_events(fd), events = without_markers(&all);
+	struct ts_events all = ts_end_log(trid, fd), events = without_markers(&all);
 	ts_expect_ids(&events, id, POSIX_TRACE_STOP, 0);
 	CHECK_EQ(log_status(fd).posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
 }
@@ -2471,8 +2433,7 @@ TEST(shutdown_flushes_and_closes_the_log, "SHUTDOWN-07 SHUTDOWN-08 SHUTDOWN-09 L
 		int fd = ts_temp_file();
 		trace_id_t trid = start_log(policies[i], 256 * KIB, POSIX_TRACE_APPEND, 0, fd);
 		emit_run(id, 0, 500, 100);
-		ts_shutdown(trid);
-		struct ts_events all = ts_log_events(fd), events = without_markers(&all);
+		struct ts_events all = ts_end_log(trid, fd), events = without_markers(&all);
 		CHECK_EQ(id_at(&events, 0), POSIX_TRACE_START);
 		ts_expect_numbers(&events, id, 0, 499);
 		CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);

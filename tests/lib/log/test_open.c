@@ -308,9 +308,7 @@ TEST(a_descriptor_past_the_cache_is_as_good, "OPEN-11 LOG-10", NEEDS_KEEPER)
 		SKIP("the file system has no O_DIRECT");
 	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 0, POSIX_TRACE_APPEND, 0, direct);
 	emit_run(id, 0, 10, 100);
-	ts_shutdown(trid);
-	struct ts_events events = ts_log_events(direct);
-	ts_expect_numbers(&events, id, 0, 9);
+	ts_expect_logged(trid, direct, id, 0, 9);
 	/* It is what it was. */
 	CHECK(fcntl(direct, F_GETFL) & O_DIRECT);
 }
@@ -504,9 +502,7 @@ TEST(writer_may_open_its_own_log, "OPEN-11 SHUTDOWN-08", NEEDS_KEEPER)
 	for (uint32_t round = 0; round < 3; round++) {
 		trace_id_t trid = start_log(0, 64 * KIB, 0, 0, fd);
 		emit_run(id, round, round + 10, 4);
-		ts_shutdown(trid);
-		struct ts_events events = ts_log_events(fd);
-		ts_expect_numbers(&events, id, round, round + 9);
+		ts_expect_logged(trid, fd, id, round, round + 9);
 	}
 }
 
@@ -547,13 +543,11 @@ TEST(unrelated_process_reads_the_log_later, "OPEN-12 LOG-41 GEN-12 EVENTID-27", 
 	int fd = receive_fd(ends[0]);
 	CHECK_GE(fd, 0);
 	CHECK_EXIT(writer, 0);
-	pid_t reader = harness_fork();
-	if (reader == 0) {
+	if (IN_CHILD()) {
 		char number[16];
 		snprintf(number, sizeof(number), "%d", CHECK_SYS(dup(fd)));
 		harness_exec("analyze", number, (char *)NULL);
 	}
-	CHECK_EXIT(reader, 0);
 }
 
 TEST(active_streams_log_can_be_opened, "OPEN-14 STATUS-27", NEEDS_KEEPER)
@@ -580,8 +574,7 @@ TEST(active_streams_log_can_be_opened, "OPEN-14 STATUS-27", NEEDS_KEEPER)
 	events = ts_read_log(log);
 	CHECK_GE(ts_count(&events, id), 10);
 	ts_close_log(log);
-	ts_shutdown(trid);
-	events = ts_log_events(fd);
+	events = ts_end_log(trid, fd);
 	ts_expect_numbers(&events, id, 0, 19);
 }
 

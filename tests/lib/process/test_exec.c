@@ -281,12 +281,10 @@ TEST(forked_child_that_execs_is_traced_if_inherited, "EXEC-11 FORK-06 FORK-18", 
 	support_program(path, "prog_emit");
 	trace_id_t inherited = create_inherited(0, POSIX_TRACE_INHERITED);
 	trace_id_t closed = create_plain(0);
-	pid_t pid = harness_fork();
-	if (pid == 0) {
+	if (IN_CHILD()) {
 		execle(path, path, "-f", "exec in a child", "6", (char *)NULL, no_environment);
 		_exit(127);
 	}
-	CHECK_EXIT(pid, 0);
 	struct ts_events events = ts_read_all(inherited);
 	expect_emitted(inherited, &events, "exec in a child", 6, 0);
 	events = ts_read_all(closed);
@@ -651,8 +649,7 @@ TEST(descriptors_of_the_library_close_on_exec, "EXEC-14", NEEDS_KEEPER)
 {
 	char number[16];
 	int fd = ts_temp_file();
-	pid_t pid = harness_fork();
-	if (pid == 0) {
+	if (IN_CHILD()) {
 		close_inherited(fd);
 		trace_id_t log = 0;
 		trace_id_t logged = ts_create_log(0, NULL, fd);
@@ -666,19 +663,16 @@ TEST(descriptors_of_the_library_close_on_exec, "EXEC-14", NEEDS_KEEPER)
 		snprintf(number, sizeof(number), "%d", kept);
 		harness_exec("after_exec", number, (char *)NULL);
 	}
-	CHECK_EXIT(pid, 0);
 }
 
 TEST(self_tracing_controller_is_forgotten_by_its_own_streams, "EXEC-07", NEEDS_EXEC)
 {
 	/* The new image's names start afresh, as nobody traces it. */
-	pid_t pid = harness_fork();
-	if (pid == 0) {
+	if (IN_CHILD()) {
 		close_inherited(-1);
 		create_plain(0);
 		create_inherited(0, POSIX_TRACE_INHERITED);
 		ts_emit(ts_id("event"), 1);
 		harness_exec("after_exec", (char *)NULL);
 	}
-	CHECK_EXIT(pid, 0);
 }

@@ -424,8 +424,7 @@ TEST(parents_identifiers_are_invalid_in_the_child, "FORK-10 FORK-12 ERRORS-05 OP
 	trace_id_t opened = ts_open_log(old_log);
 	ts_start(logged);
 	ts_emit(id, 1);
-	pid_t pid = harness_fork();
-	if (pid == 0) {
+	if (IN_CHILD()) {
 		expect_invalid(plain);
 		expect_invalid(logged);
 		expect_invalid(opened);
@@ -438,7 +437,6 @@ TEST(parents_identifiers_are_invalid_in_the_child, "FORK-10 FORK-12 ERRORS-05 OP
 		ts_close_log(log);
 		exit(0);
 	}
-	CHECK_EXIT(pid, 0);
 	ts_emit(id, 2);
 	CHECK(!is_listed(plain, "from the child"));
 	ts_expect_running(plain);
@@ -447,8 +445,7 @@ TEST(parents_identifiers_are_invalid_in_the_child, "FORK-10 FORK-12 ERRORS-05 OP
 	struct ts_events all = ts_read_log(opened);
 	CHECK_EQ(ts_count(&all, id), 1);
 	ts_close_log(opened);
-	ts_shutdown(logged);
-	all = ts_log_events(fd);
+	all = ts_end_log(logged, fd);
 	ts_expect_numbers(&all, id, 1, 2);
 }
 
@@ -568,8 +565,7 @@ TEST(childs_end_does_nothing_to_the_parents_streams, "FORK-11 GEN-12", NEEDS_KEE
 		ts_expect_numbers(&events, id, 0, number - 1);
 		CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
 		ts_shutdown(plain);
-		ts_shutdown(logged);
-		events = ts_log_events(fd);
+		events = ts_end_log(logged, fd);
 		ts_expect_numbers(&events, id, 0, number - 1);
 		CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
 		close(fd);
@@ -605,8 +601,7 @@ TEST(child_has_streams_of_its_own, "FORK-13 CREATE-08", NEEDS_KEEPER)
 		CHECK_EQ(events.at[1].info.posix_pid, parent);
 		ts_shutdown(own);
 		ts_shutdown(others);
-		ts_shutdown(logged);
-		events = ts_log_events(fd);
+		events = ts_end_log(logged, fd);
 		ts_expect_numbers(&events, id, 1, 1);
 		exit(0);
 	}
@@ -909,8 +904,7 @@ TEST(vfork_child_does_no_harm, "FORK-19 EXEC-10 EXEC-11", NEEDS_KEEPER)
 	ts_shutdown(logged);
 	expect_closed_log(fd);
 	/* And a process whose first event of all is one of a vfork child. */
-	pid = harness_fork();
-	if (pid == 0) {
+	if (IN_CHILD()) {
 		trace_id_t own = create_inherited(0, POSIX_TRACE_CLOSE_FOR_CHILD);
 		pid_t first = vfork();
 		if (first == 0) {
@@ -925,7 +919,6 @@ TEST(vfork_child_does_no_harm, "FORK-19 EXEC-10 EXEC-11", NEEDS_KEEPER)
 		CHECK_LE(rest.count, 4);
 		exit(0);
 	}
-	CHECK_EXIT(pid, 0);
 }
 
 TEST(full_set_of_processes_is_traced, "FORK-20 EVENT-16")
@@ -1058,8 +1051,7 @@ TEST(raw_clone_does_no_harm, "FORK-21 FORK-10 FORK-11", NEEDS_KEEPER)
 		}
 		CHECK_EQ(due, 31);
 		ts_shutdown(trid);
-		ts_shutdown(logged);
-		events = ts_log_events(fd);
+		events = ts_end_log(logged, fd);
 		CHECK_EQ(ts_stop_reason(&events.at[ts_find(&events, POSIX_TRACE_STOP, 0)]), 0);
 		close(fd);
 	}
@@ -1345,10 +1337,8 @@ TEST(fork_handlers_registered_before_the_library_may_call_it, "FORK-15 ERRORS-06
 
 	early_trid = ts_create_log(0, NULL, fd);
 	for (int i = 0; i < 2; i++) {
-		pid_t pid = harness_fork();
-		if (pid == 0)
+		if (IN_CHILD())
 			_exit(0);
-		CHECK_EXIT(pid, 0);
 		CHECK_OK(early_result);
 		early_result = -1;
 	}

@@ -303,8 +303,7 @@ TEST(end_of_a_controller_removes_what_its_killed_target_left, "GEN-05")
 {
 	if (!private_user_is_on())
 		SKIP("needs a directory of its own");
-	pid_t controller = harness_fork();
-	if (controller == 0) {
+	if (IN_CHILD()) {
 		struct stream s;
 		pid_t pid = harness_fork();
 
@@ -320,7 +319,6 @@ TEST(end_of_a_controller_removes_what_its_killed_target_left, "GEN-05")
 		CHECK(has_page(pid));
 		exit(0);
 	}
-	CHECK_EXIT(controller, 0);
 	CHECK(directory_is_empty_but_for_me());
 }
 
@@ -617,8 +615,7 @@ TEST(fork_takes_inherited_streams_along, "FORK-01 FORK-05 FORK-06 FORK-07 FORK-0
 	begin_stream(&closed, 0, PTRC_PAGE_SLOT_SELF);
 	CHECK(find_slot(inherited.id) >= 0);
 	CHECK(find_slot(closed.id) >= 0);
-	pid_t pid = harness_fork();
-	if (pid == 0) {
+	if (IN_CHILD()) {
 		CHECK_EQ(ptrc_self->pid, getpid());
 		CHECK(has_page(getpid()));
 		CHECK_EQ(find_slot(closed.id), -1);
@@ -636,7 +633,6 @@ TEST(fork_takes_inherited_streams_along, "FORK-01 FORK-05 FORK-06 FORK-07 FORK-0
 		CHECK(!has_page(second));
 		exit(0);
 	}
-	CHECK_EXIT(pid, 0);
 	CHECK(find_slot(inherited.id) >= 0);
 	CHECK(find_slot(closed.id) >= 0);
 	end_stream(&inherited);
@@ -716,11 +712,9 @@ TEST(spawned_program_joins, "FORK-17 FORK-18 EXEC-11", NEEDS_EXEC)
 	begin_stream(&closed, 0, PTRC_PAGE_SLOT_SELF);
 	CHECK_EXIT(spawn_helper("is_traced", text_of(inherited.id)), 0);
 	CHECK_EXIT(spawn_helper("is_traced", text_of(closed.id)), 3);
-	pid_t pid = harness_fork();
-	if (pid == 0)
+	if (IN_CHILD())
 		harness_exec("is_traced", text_of(inherited.id), (char *)NULL);
-	CHECK_EXIT(pid, 0);
-	pid = harness_fork();
+	pid_t pid = harness_fork();
 	if (pid == 0)
 		harness_exec("is_traced", text_of(closed.id), (char *)NULL);
 	CHECK_EXIT(pid, 3);
@@ -817,13 +811,11 @@ TEST(children_of_a_process_that_ended_join, "FORK-16 FORK-17", NEEDS_EXEC)
 	}
 	CHECK_SYS(dup2(out[1], 8));
 	CHECK_SYS(dup2(go[0], 9));
-	pid_t pid = harness_fork();
-	if (pid == 0) {
+	if (IN_CHILD()) {
 		close(go[1]);
 		close(out[0]);
 		harness_exec("leave_children", text_of(s.id), "8", (char *)NULL);
 	}
-	CHECK_EXIT(pid, 0);
 	CHECK_EQ(write(go[1], "\n", 1), 1);
 	CHECK_EQ(read(out[0], answer, 1), 1);
 	CHECK_STR_EQ(answer, "0");
@@ -1242,10 +1234,8 @@ TEST(garbage_in_the_directory_does_no_harm, "GEN-05 CREATE-26")
 		CHECK(err == 0 || err == EPERM || err == ENOMEM);
 		CHECK_OK(ptrc_target_open(0, -1, &t));
 		ptrc_target_close(&t);
-		pid_t pid = harness_fork();
-		if (pid == 0)
+		if (IN_CHILD())
 			exit(0);
-		CHECK_EXIT(pid, 0);
 	}
 	end_stranger(stranger);
 	/* Nothing of the garbage may stay for the cases to come. */

@@ -207,8 +207,7 @@ TEST(users_do_not_trace_each_other, "CREATE-14 CREATE-15")
 		(void)!read(hold[0], &byte, 1);
 		_exit(0);
 	}
-	pid_t pid = harness_fork();
-	if (pid == 0) {
+	if (IN_CHILD()) {
 		struct ptrc_target t;
 
 		close(hold[1]);
@@ -220,7 +219,6 @@ TEST(users_do_not_trace_each_other, "CREATE-14 CREATE-15")
 		ptrc_target_close(&t);
 		exit(0);
 	}
-	CHECK_EXIT(pid, 0);
 	close(hold[1]);
 	harness_reap(other);
 	made_uid = uid + 1;
@@ -264,8 +262,7 @@ TEST(traced_process_that_changes_its_user_stays, "CREATE-15 EXEC-13")
 {
 	uid_t uid = make_user();
 
-	pid_t pid = harness_fork();
-	if (pid == 0) {
+	if (IN_CHILD()) {
 		struct ptrc_target t;
 		struct ptrc_names *names;
 
@@ -281,7 +278,6 @@ TEST(traced_process_that_changes_its_user_stays, "CREATE-15 EXEC-13")
 		CHECK_EQ(ptrc_page_self->slots[0].error, EPERM);
 		exit(0);
 	}
-	CHECK_EXIT(pid, 0);
 }
 
 TEST(squatted_directory_is_believed_by_nobody, "CREATE-14 GEN-06", NEEDS_EXEC)
@@ -310,12 +306,10 @@ TEST(squatted_directory_is_believed_by_nobody, "CREATE-14 GEN-06", NEEDS_EXEC)
 	ptrc_target_close(&t);
 	close(hold[1]);
 	harness_reap(pid);
-	pid = harness_fork();
-	if (pid == 0) {
+	if (IN_CHILD()) {
 		become(uid);
 		harness_exec("elsewhere", (char *)NULL);
 	}
-	CHECK_EXIT(pid, 0);
 	/* Nobody has put anything into the other user's directory. */
 	CHECK_SYS(rmdir(path));
 }

@@ -340,10 +340,8 @@ TEST(first_events_take_little_stack_where_the_directory_has_its_second_name, "EV
 	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
 	    mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=64m,mode=1777,uid=1"))
 		SKIP("cannot mount another /dev/shm");
-	pid_t pid = harness_fork();
-	if (pid == 0)
+	if (IN_CHILD())
 		harness_exec("measure_all_beginnings", (char *)NULL);
-	CHECK_EXIT(pid, 0);
 	conclude();
 }
 
@@ -418,14 +416,12 @@ TEST(what_an_event_before_the_constructor_leaves_the_constructor_cleans_up, "EVE
 	char number[24];
 
 	snprintf(number, sizeof(number), "%zu", count);
-	pid_t pid = harness_fork();
-	if (pid == 0) {
+	if (IN_CHILD()) {
 		/* A program that executes another one leaves its streams. */
 		ts_create(0, NULL);
 		CHECK_EQ(count_streams(), count + 1);
 		harness_exec("is_clean_after_early_event", number, (char *)NULL);
 	}
-	CHECK_EXIT(pid, 0);
 	ts_shutdown(trid);
 }
 

@@ -447,12 +447,10 @@ TEST(program_that_others_may_not_look_at_has_a_page, "CREATE-15")
 {
 	CHECK(is_quiet());
 	CHECK_SYS(prctl(PR_SET_DUMPABLE, 0));
-	pid_t pid = harness_fork();
-	if (pid == 0) {
+	if (IN_CHILD()) {
 		CHECK(has_page(getpid()));
 		exit(0);
 	}
-	CHECK_EXIT(pid, 0);
 }
 
 HELPER(record_and_end)
@@ -482,10 +480,8 @@ TEST(program_runs_where_the_bells_are_no_good, "GEN-06", NEEDS_EXEC)
 		default:
 			CHECK_SYS(mkfifoat(dirfd, PTRC_BELLS_NAME, 0600));
 		}
-		pid_t pid = harness_fork();
-		if (pid == 0)
+		if (IN_CHILD())
 			harness_exec("record_and_end", (char *)NULL);
-		CHECK_EXIT(pid, 0);
 		CHECK_SYS(unlinkat(dirfd, PTRC_BELLS_NAME, 0));
 	}
 	CHECK_SYS(renameat(dirfd, "aside", dirfd, PTRC_BELLS_NAME));

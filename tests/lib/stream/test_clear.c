@@ -282,8 +282,7 @@ TEST(the_log_is_emptied_too, "CLEAR-10 CLEAR-11 CLEAR-12 CLEAR-01", NEEDS_KEEPER
 		emit_run(UNNAMED, 60, 70, 100);
 		ts_flush(trid);
 		emit_run(UNNAMED, 70, 80, 100);
-		ts_shutdown(trid);
-		struct ts_events all = ts_log_events(fd);
+		struct ts_events all = ts_end_log(trid, fd);
 		/* Not even the START of before. */
 		struct ts_events events = without_markers(&all);
 		CHECK_EQ(events.count, 21);
@@ -309,9 +308,7 @@ TEST(a_log_that_cannot_be_emptied_is_an_error, "CLEAR-10 CLEAR-01", NEEDS_KEEPER
 	CHECK_EQ(counts.pt_stream_bytes, 0);
 	ts_clear(trid);
 	emit_run(UNNAMED, 30, 40, 100);
-	ts_shutdown(trid);
-	struct ts_events events = ts_log_events(fd);
-	ts_expect_numbers(&events, UNNAMED, 30, 39);
+	ts_expect_logged(trid, fd, UNNAMED, 30, 39);
 }
 
 TEST(a_loop_log_that_wrapped_is_like_new, "CLEAR-10 LOG-32", NEEDS_KEEPER)
@@ -331,8 +328,7 @@ TEST(a_loop_log_that_wrapped_is_like_new, "CLEAR-10 LOG-32", NEEDS_KEEPER)
 	emit_run(UNNAMED, 0, 10, 100);
 	ts_flush(trid);
 	expect_log(trid, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
-	ts_shutdown(trid);
-	struct ts_events all = ts_log_events(fd), events = without_markers(&all);
+	struct ts_events all = ts_end_log(trid, fd), events = without_markers(&all);
 	CHECK_EQ(events.count, 11);
 	ts_expect_numbers(&events, UNNAMED, 0, 9);
 	struct posix_trace_status_info info = log_status(fd);
@@ -358,8 +354,7 @@ TEST(an_until_full_log_that_filled_takes_events_again, "CLEAR-10 CLEAR-09 LOG-29
 	ts_start(trid);
 	ts_expect_running(trid);
 	emit_run(UNNAMED, 7, 10, 100);
-	ts_shutdown(trid);
-	struct ts_events all = ts_log_events(fd), events = without_markers(&all);
+	struct ts_events all = ts_end_log(trid, fd), events = without_markers(&all);
 	ts_expect_ids(&events, POSIX_TRACE_START, UNNAMED, UNNAMED, UNNAMED, POSIX_TRACE_STOP, 0U);
 	ts_expect_numbers(&events, UNNAMED, 7, 9);
 	CHECK_EQ(ts_stop_reason(&events.at[4]), 0);

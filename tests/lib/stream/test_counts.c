@@ -204,9 +204,7 @@ TEST(what_was_flushed_is_counted_as_the_log_has_it, "", NEEDS_KEEPER)
 	for (trace_event_id_t i = 0; i < TYPES; i++)
 		before[i].pt_unread = counts[i].pt_unread;
 	CHECK_MEM_EQ(counts, before, sizeof(counts));
-	ts_shutdown(trid);
-
-	struct ts_events events = ts_log_events(fd);
+	struct ts_events events = ts_end_log(trid, fd);
 	/* The last flush, of the shutdown, has its marks. */
 	before[POSIX_TRACE_FLUSH_START].pt_events++;
 	before[POSIX_TRACE_FLUSH_STOP].pt_events++;

@@ -210,8 +210,7 @@ TEST(events_of_the_future_are_damage, "SYSEVENT-08", NEEDS_KEEPER)
 		if (has_log) {
 			ts_flush(trid);
 			emit_marked(id, 1, 5);
-			ts_shutdown(trid);
-			events = ts_log_events(fd);
+			events = ts_end_log(trid, fd);
 		} else {
 			ts_expect(trid, POSIX_TRACE_START);
 			struct ts_event error = ts_next(trid);
@@ -332,9 +331,7 @@ TEST(a_command_whose_number_is_damaged_comes_to_an_end, "SYSEVENT-08", NEEDS_KEE
 	/* And one that it has done already. */
 	atomic_store(&h->keeper_done, 7);
 	ts_flush(trid);
-	ts_shutdown(trid);
-	struct ts_events events = ts_log_events(fd);
-	ts_expect_numbers(&events, id, 0, 9);
+	ts_expect_logged(trid, fd, id, 0, 9);
 }
 
 /*

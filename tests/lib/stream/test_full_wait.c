@@ -69,7 +69,6 @@ static void expect_all(int fd, const struct producer *p)
 {
 	struct ts_events events = ts_log_events(fd);
 
-	ts_expect_sorted(&events);
 	ts_expect_numbers(&events, p->id, 0, p->count - 1);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
 	ts_events_free(&events);
@@ -142,8 +141,7 @@ TEST(nothing_is_lost, "", NEEDS_KEEPER)
 	CHECK_EQ(counts.pt_lost_events, 0);
 	CHECK_GT(counts.pt_waits, 0);
 	CHECK_GT(counts.pt_wait_ns, 0);
-	ts_shutdown(trid);
-	struct ts_events events = ts_log_events(fd);
+	struct ts_events events = ts_end_log(trid, fd);
 	ts_expect_sorted(&events);
 	for (int i = 0; i < 3; i++)
 		ts_expect_numbers(&events, p[i].id, 0, p[i].count - 1);
@@ -180,9 +178,7 @@ TEST(other_processes_wait_too, "", NEEDS_KEEPER)
 	ts_target_end(&target);
 	CHECK_EQ(counts_of(trid).pt_lost_events, 0);
 	CHECK_GT(counts_of(trid).pt_waits, 0);
-	ts_shutdown(trid);
-	struct ts_events events = ts_log_events(fd);
-	ts_expect_numbers(&events, id, 0, 99999);
+	ts_expect_logged(trid, fd, id, 0, 99999);
 }
 
 /* One stretch, then losses without a wait; and when there is room again, no loss and a new
@@ -396,8 +392,7 @@ TEST(events_of_handlers_wait_inside_waiting_calls, "", NEEDS_KEEPER)
 	ts_join(p.thread);
 	CHECK_EQ(handled, 2);
 	CHECK_EQ(counts_of(trid).pt_lost_events, 0);
-	ts_shutdown(trid);
-	struct ts_events events = ts_log_events(fd);
+	struct ts_events events = ts_end_log(trid, fd);
 	CHECK_EQ(ts_count(&events, handlers_id), 2);
 	ts_expect_numbers(&events, p.id, 0, p.count - 1);
 }
@@ -424,8 +419,7 @@ TEST(handlers_and_their_threads_lose_nothing, "", NEEDS_KEEPER)
 	p.is_over = true;
 	ts_join(p.thread);
 	CHECK_EQ(counts_of(trid).pt_lost_events, 0);
-	ts_shutdown(trid);
-	struct ts_events events = ts_log_events(fd);
+	struct ts_events events = ts_end_log(trid, fd);
 	ts_expect_numbers(&events, p.id, 0, p.count - 1);
 	ts_expect_numbers(&events, handlers_id, 0, handled - 1);
 }
@@ -513,8 +507,7 @@ static void check_fork(bool is_inherited)
 		CHECK_SYS(waitpid(forked, &status, 0));
 	CHECK_EQ(status, 0);
 	CHECK_EQ(counts_of(trid).pt_lost_events, 0);
-	ts_shutdown(trid);
-	struct ts_events events = ts_log_events(fd);
+	struct ts_events events = ts_end_log(trid, fd);
 	ts_expect_numbers(&events, p.id, 0, p.count - 1);
 	CHECK_EQ(ts_count(&events, handlers_id), is_inherited ? 1000 : 0);
 	ts_events_free(&events);
@@ -764,8 +757,7 @@ TEST(a_guest_waits, "", NEEDS_KEEPER)
 	CHECK_EQ(counts_of(trid).pt_lost_events, 0);
 	CHECK_GT(counts_of(trid).pt_waits, 0);
 	ts_target_end(&target);
-	ts_shutdown(trid);
-	struct ts_events events = ts_log_events(fd);
+	struct ts_events events = ts_end_log(trid, fd);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
 	CHECK_GE(events.count, 100);
 }

@@ -1049,8 +1049,7 @@ TEST(events_of_a_logged_stream_are_reported_and_still_logged, "GETNEXT-29", NEED
 	}
 	ts_expect_none(trid);
 	ts_emit(id, 31);
-	ts_shutdown(trid);
-	struct ts_events all = ts_log_events(fd);
+	struct ts_events all = ts_end_log(trid, fd);
 	ts_expect_numbers(&all, id, 0, 31);
 	CHECK_EQ(ts_count(&all, id), 32);
 	CHECK_EQ(ts_count(&all, POSIX_TRACE_START), 1);
@@ -1080,8 +1079,7 @@ TEST(events_flushed_before_they_were_read_are_skipped, "GETNEXT-30", NEEDS_KEEPE
 	ts_flush(trid);
 	all = ts_read_all(trid);
 	CHECK_EQ(ts_count(&all, id), 0);
-	ts_shutdown(trid);
-	all = ts_log_events(fd);
+	all = ts_end_log(trid, fd);
 	ts_expect_numbers(&all, id, 0, 7);
 	CHECK_EQ(ts_count(&all, id), 8);
 }

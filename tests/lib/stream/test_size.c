@@ -686,12 +686,10 @@ TEST(each_event_may_come_from_a_process_of_its_own, "SIZE-11 FORK-20")
 	trace_id_t trid = ts_create_running(0, &attr);
 	share_room(&attr, &counted, 1, room_without_stop(&attr, stream_bytes));
 	for (w.count = 0; w.count < counted.count; w.count++) {
-		pid_t pid = harness_fork();
-		if (pid == 0) {
+		if (IN_CHILD()) {
 			write_one(&w);
 			_exit(0);
 		}
-		CHECK_EXIT(pid, 0);
 	}
 	struct ts_events all = ts_read_all(trid);
 	expect_fill(&all, id, &counted, 1);
@@ -913,10 +911,7 @@ TEST(log_max_size_means_nothing_with_append, "SIZE-21", NEEDS_KEEPER)
 			if (number % 250 == 249)
 				ts_flush(trid);
 		}
-		ts_shutdown(trid);
-		struct ts_events all = ts_log_events(fd);
-		ts_expect_numbers(&all, id, 0, 999);
-		ts_events_free(&all);
+		ts_expect_logged(trid, fd, id, 0, 999);
 	}
 }
 
@@ -945,8 +940,7 @@ TEST(a_log_too_small_is_einval, "SIZE-22 CREATE-16", NEEDS_KEEPER)
 		(void)ts_status(trid);
 		ts_flush(trid);
 		CHECK_EQ(ts_status(trid).posix_log_overrun_status, POSIX_TRACE_OVERRUN);
-		ts_shutdown(trid);
-		struct ts_events all = ts_log_events(fd);
+		struct ts_events all = ts_end_log(trid, fd);
 		CHECK_EQ(ts_count(&all, id), 0);
 		trid = 4711;
 	}

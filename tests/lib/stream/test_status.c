@@ -267,8 +267,7 @@ TEST(what_is_lost_while_flushing_is_an_overrun, "STATUS-13 STATUS-16 STATUS-14 L
 	CHECK_EQ(info.posix_stream_flush_error, 0);
 	CHECK_EQ(ts_status(trid).posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
 	ts_unstick(&stuck);
-	ts_shutdown(trid);
-	struct ts_events events = ts_log_events(ts_stuck_log(&stuck));
+	struct ts_events events = ts_end_log(trid, ts_stuck_log(&stuck));
 	CHECK_GE(ts_count(&events, UNNAMED), number - 1);
 }
 
@@ -295,9 +294,7 @@ TEST(a_flush_can_be_polled, "STATUS-16 LOG-15 LOG-16", NEEDS_KEEPER)
 	ts_unstick(&stuck);
 	CHECK_EQ((intptr_t)ts_join(flusher), 0);
 	CHECK_EQ(ts_status(trid).posix_stream_flush_status, POSIX_TRACE_NOT_FLUSHING);
-	ts_shutdown(trid);
-	struct ts_events events = ts_log_events(ts_stuck_log(&stuck));
-	ts_expect_numbers(&events, UNNAMED, 0, 79);
+	ts_expect_logged(trid, ts_stuck_log(&stuck), UNNAMED, 0, 79);
 }
 
 TEST(a_flush_error_is_kept_until_it_is_asked_for, "STATUS-17 LOG-24", NEEDS_KEEPER)
@@ -346,9 +343,7 @@ TEST(the_first_flush_error_counts, "STATUS-17 LOG-22 LOG-23 LOG-25", NEEDS_KEEPE
 	CHECK_SYS(ftruncate(files[1], 0));
 	ts_flush(trid);
 	CHECK_EQ(ts_status(trid).posix_stream_flush_error, 0);
-	ts_shutdown(trid);
-	struct ts_events events = ts_log_events(files[0]);
-	ts_expect_numbers(&events, UNNAMED, 0, 399);
+	ts_expect_logged(trid, files[0], UNNAMED, 0, 399);
 }
 
 TEST(a_loop_log_that_wrapped_is_full_and_overrun, "STATUS-18 STATUS-19 STATUS-24 LOG-30",

@@ -556,8 +556,7 @@ TEST(only_loop_streams_mark_gaps_so, "SYSEVENT-19", NEEDS_KEEPER)
 	ts_start(trid);
 	for (int round = 0; round < 10; round++)
 		flood_timed(id, 0);
-	ts_shutdown(trid);
-	all = ts_log_events(fd);
+	all = ts_end_log(trid, fd);
 	CHECK_EQ(ts_count(&all, POSIX_TRACE_OVERFLOW), 0);
 	CHECK_EQ(ts_count(&all, POSIX_TRACE_RESUME), 0);
 	CHECK_EQ(all.at[0].info.posix_event_id, POSIX_TRACE_START);
@@ -616,8 +615,7 @@ TEST(each_flush_leaves_a_pair_of_markers,
 	flush_here(trid);
 	ts_start(trid);
 	ts_emit(id, 3);
-	ts_shutdown(trid);
-	struct ts_events all = ts_log_events(fd);
+	struct ts_events all = ts_end_log(trid, fd);
 	ts_expect_ids(&all, POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, POSIX_TRACE_START, id,
 		      POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, id, POSIX_TRACE_STOP,
 		      POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, POSIX_TRACE_FLUSH_START,
@@ -661,8 +659,7 @@ TEST(an_automatic_flush_is_the_systems, "SYSEVENT-22 SYSEVENT-23 POLICY-23", NEE
 		ts_events_free(&all);
 		harness_sleep_ms(20);
 	}
-	ts_shutdown(trid);
-	all = ts_log_events(fd);
+	all = ts_end_log(trid, fd);
 	ts_expect_numbers(&all, id, 0, 19);
 	CHECK_GE(ts_count(&all, POSIX_TRACE_FLUSH_START), 2);
 	expect_paired_markers(&all);
@@ -695,8 +692,7 @@ TEST(nothing_follows_the_stop_in_an_until_full_log, "SYSEVENT-02 SYSEVENT-22 SYS
 				emit_timed(id, number++);
 			ts_flush(trid);
 		}
-		ts_shutdown(trid);
-		struct ts_events all = ts_log_events(fd);
+		struct ts_events all = ts_end_log(trid, fd);
 		const struct ts_event *last = &all.at[all.count - 1];
 		CHECK_EQ(last->info.posix_event_id, POSIX_TRACE_STOP);
 		CHECK_EQ(int_in(last), is_full ? 2 : 0);
@@ -730,8 +726,7 @@ TEST(failing_flushes_do_not_pile_up_markers, "SYSEVENT-26", NEEDS_KEEPER)
 	ts_expect_running(trid);
 	ts_emit(id, 2);
 	ts_flush(trid);
-	ts_shutdown(trid);
-	struct ts_events all = ts_log_events(fd);
+	struct ts_events all = ts_end_log(trid, fd);
 	ts_expect_numbers(&all, id, 1, 2);
 	/* Of the failed ones at most one, of the good one and of shutdown one each. */
 	CHECK_LE(ts_count(&all, POSIX_TRACE_FLUSH_START), 3);
