@@ -38,12 +38,18 @@ __attribute__((unused)) static trace_attr_t log_attr(int stream_policy, size_t s
 	return attr;
 }
 
-/* A running stream of this process with the log in fd, which stays open. */
+/* A stream of this process with the log in fd, which stays open; and a running one. */
+__attribute__((unused)) static trace_id_t create_log(int stream_policy, size_t stream_bytes,
+						     int log_policy, size_t log_bytes, int fd)
+{
+	trace_attr_t attr = log_attr(stream_policy, stream_bytes, log_policy, log_bytes);
+	return ts_create_log(0, &attr, fd);
+}
+
 __attribute__((unused)) static trace_id_t start_log(int stream_policy, size_t stream_bytes,
 						    int log_policy, size_t log_bytes, int fd)
 {
-	trace_attr_t attr = log_attr(stream_policy, stream_bytes, log_policy, log_bytes);
-	trace_id_t trid = ts_create_log(0, &attr, fd);
+	trace_id_t trid = create_log(stream_policy, stream_bytes, log_policy, log_bytes, fd);
 	ts_start(trid);
 	return trid;
 }

@@ -115,10 +115,17 @@ trace_id_t ts_create_running(pid_t pid, const trace_attr_t *attr)
 	return trid;
 }
 
-trace_id_t ts_run(int stream_policy, size_t stream_bytes, size_t data_bytes)
+trace_id_t ts_make(int stream_policy, size_t stream_bytes, size_t data_bytes)
 {
 	trace_attr_t attr = ts_attr(stream_policy, stream_bytes, data_bytes);
-	return ts_create_running(0, &attr);
+	return ts_create(0, &attr);
+}
+
+trace_id_t ts_run(int stream_policy, size_t stream_bytes, size_t data_bytes)
+{
+	trace_id_t trid = ts_make(stream_policy, stream_bytes, data_bytes);
+	OK(posix_trace_start(trid));
+	return trid;
 }
 
 trace_id_t ts_create_log(pid_t pid, const trace_attr_t *attr, int fd)

@@ -51,7 +51,8 @@ trace_attr_t ts_attr(int stream_policy, size_t stream_bytes, size_t data_bytes);
 /* A stream; attr may be null. ts_create_running() also starts it: START is unread. */
 trace_id_t ts_create(pid_t pid, const trace_attr_t *attr);
 trace_id_t ts_create_running(pid_t pid, const trace_attr_t *attr);
-/* A running one of this process, with attributes as of ts_attr(). */
+/* One of this process, with attributes as of ts_attr(): not started, and running. */
+trace_id_t ts_make(int stream_policy, size_t stream_bytes, size_t data_bytes);
 trace_id_t ts_run(int stream_policy, size_t stream_bytes, size_t data_bytes);
 /* With the log in fd, which stays open. */
 trace_id_t ts_create_log(pid_t pid, const trace_attr_t *attr, int fd);
@@ -327,6 +328,7 @@ HELPER(ts_serve)
 #define ts_attr(...) (TS_HERE, ts_attr(__VA_ARGS__))
 #define ts_create(...) (TS_HERE, ts_create(__VA_ARGS__))
 #define ts_create_running(...) (TS_HERE, ts_create_running(__VA_ARGS__))
+#define ts_make(...) (TS_HERE, ts_make(__VA_ARGS__))
 #define ts_run(...) (TS_HERE, ts_run(__VA_ARGS__))
 #define ts_create_log(...) (TS_HERE, ts_create_log(__VA_ARGS__))
 #define ts_start(...) (TS_HERE, ts_start(__VA_ARGS__))

@@ -171,14 +171,12 @@ static void expect_refusals(trace_id_t trid)
 
 static trace_id_t plain_stream(void)
 {
-	trace_attr_t attr = small_attr();
-	return ts_create(0, &attr);
+	return ts_make(POSIX_TRACE_UNTIL_FULL, SMALL, 256);
 }
 
 static trace_id_t logged_stream(int fd)
 {
-	trace_attr_t attr = append_attr();
-	return ts_create_log(0, &attr, fd);
+	return create_log(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0, fd);
 }
 
 /* A log with START, one event and STOP in it. */

@@ -374,9 +374,7 @@ HELPER(bare)
 	ts_expect(trid, POSIX_TRACE_START);
 	ts_expect(trid, id);
 	int fd = ts_temp_file();
-	trace_attr_t attr = small_attr();
-	trace_id_t logged = ts_create_log(0, &attr, fd);
-	ts_start(logged);
+	trace_id_t logged = start_log(POSIX_TRACE_UNTIL_FULL, 16 * KIB, POSIX_TRACE_APPEND, 0, fd);
 	ts_emit(id, 2);
 	ts_expect_logged(logged, fd, id, 2, 2);
 	ts_shutdown(trid);
@@ -428,14 +426,13 @@ TEST(signals_and_threads_are_the_applications, "GEN-07", NEEDS_KEEPER)
 	struct sigaction before[65], after[65];
 	sigset_t mask_before, mask_after;
 	int fd = ts_temp_file();
-	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
 
 	read_dispositions(before);
 	CHECK_EQ(pthread_sigmask(SIG_SETMASK, NULL, &mask_before), 0);
 	size_t threads = count_entries("/proc/self/task");
-	trace_id_t plain = ts_create_running(0, NULL), logged = ts_create_log(0, &attr, fd);
-	ts_start(logged);
+	trace_id_t plain = ts_create_running(0, NULL),
+		   logged = start_log(POSIX_TRACE_FLUSH, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
 	emit_run(id, 0, 2000, 60);
 	ts_flush(logged);
 	CHECK_EQ(count_entries("/proc/self/task"), threads);
@@ -482,13 +479,13 @@ static void watch_for_children(void)
 {
 	struct sigaction action = {.sa_handler = on_child, .sa_flags = SA_RESTART};
 	int fd = ts_temp_file();
-	trace_attr_t attr = small_attr();
 	trace_event_id_t id = ts_id("event");
 
 	CHECK_SYS(sigaction(SIGCHLD, &action, NULL));
 	expect_no_child();
 	for (int i = 0; i < 5; i++) {
-		trace_id_t trid = ts_create_log(0, &attr, fd);
+		trace_id_t trid =
+			create_log(POSIX_TRACE_UNTIL_FULL, 16 * KIB, POSIX_TRACE_APPEND, 0, fd);
 		expect_no_child();
 		ts_start(trid);
 		ts_emit(id, 1);
@@ -567,9 +564,9 @@ HELPER(childless)
 TEST(keeper_is_unseen_after_exec, "GEN-07 EXEC-06", NEEDS_KEEPER)
 {
 	if (IN_CHILD()) {
-		trace_attr_t attr = small_attr();
 		int fd = ts_temp_file();
-		trace_id_t trid = ts_create_log(0, &attr, fd);
+		trace_id_t trid =
+			create_log(POSIX_TRACE_UNTIL_FULL, 16 * KIB, POSIX_TRACE_APPEND, 0, fd);
 		char number[16];
 		ts_start(trid);
 		ts_emit(ts_id("event"), 1);
@@ -582,11 +579,10 @@ TEST(applications_ignoring_children_keep_doing_so, "GEN-07", NEEDS_KEEPER)
 {
 	signal(SIGCHLD, SIG_IGN);
 	int fd = ts_temp_file();
-	trace_attr_t attr = small_attr();
 	trace_event_id_t id = ts_id("event");
 	for (int i = 0; i < 5; i++) {
-		trace_id_t trid = ts_create_log(0, &attr, fd);
-		ts_start(trid);
+		trace_id_t trid =
+			start_log(POSIX_TRACE_UNTIL_FULL, 16 * KIB, POSIX_TRACE_APPEND, 0, fd);
 		emit_run(id, 0, 20, 20);
 		ts_flush(trid);
 		ts_expect_logged(trid, fd, id, 0, 19);
@@ -599,15 +595,14 @@ TEST(applications_ignoring_children_keep_doing_so, "GEN-07", NEEDS_KEEPER)
 /* Both kinds of keeper: see keeper_is_no_child_of_a_subreaper. */
 TEST(keeper_keeps_nothing_of_the_application, "GEN-07 LOG-12 EXEC-14", NEEDS_SUBREAPER)
 {
-	trace_attr_t attr = small_attr();
 	trace_event_id_t id = ts_id("event");
 	for (int is_subreaper = 0; is_subreaper < 2; is_subreaper++) {
 		int ends[2], fd = ts_temp_file(), other = ts_temp_file();
 		char byte;
 		CHECK_SYS(prctl(PR_SET_CHILD_SUBREAPER, is_subreaper));
 		CHECK_SYS(pipe(ends));
-		trace_id_t trid = ts_create_log(0, &attr, fd);
-		ts_start(trid);
+		trace_id_t trid =
+			start_log(POSIX_TRACE_UNTIL_FULL, 16 * KIB, POSIX_TRACE_APPEND, 0, fd);
 		ts_emit(id, 1);
 		/* Its end is seen at once, not when the stream ends. */
 		close(ends[1]);
@@ -785,10 +780,10 @@ static void *revive_with_request_pending(void *arg)
 
 TEST(requests_stay_pending_while_a_keeper_is_started, "GEN-10 EXIT-03", NEEDS_KEEPER)
 {
-	trace_attr_t attr = small_attr();
 	for (int call = 0; call < 5; call++) {
 		struct cancel_test test = {.fd = ts_temp_file(), .log = call};
-		test.logged = ts_create_log(0, &attr, test.fd);
+		test.logged = create_log(POSIX_TRACE_UNTIL_FULL, 16 * KIB, POSIX_TRACE_APPEND, 0,
+					 test.fd);
 		kill_keeper(test.logged);
 		pthread_t thread = ts_thread(revive_with_request_pending, &test);
 		CHECK(ts_join(thread) == PTHREAD_CANCELED);
@@ -838,10 +833,8 @@ TEST(requests_stay_pending_while_a_log_is_still_read, "GEN-10", NEEDS_KEEPER)
 {
 	struct slow_page page = slow_page_make();
 	struct slow_read test = {.data = page.data};
-	trace_attr_t attr = small_attr();
 	int fd = ts_temp_file();
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	ts_start(trid);
+	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 16 * KIB, POSIX_TRACE_APPEND, 0, fd);
 	ts_shutdown(trid);
 	test.log = ts_open_log(fd);
 	pthread_t reader = ts_thread(read_slowly, &test);
@@ -864,11 +857,10 @@ static void *exit_with_request_pending(void *arg)
 
 TEST(requests_do_not_stop_an_exit, "GEN-10 EXIT-01", NEEDS_KEEPER)
 {
-	trace_attr_t attr = small_attr();
 	int fd = ts_temp_file();
 	pid_t pid = harness_fork();
 	if (pid == 0) {
-		ts_start(ts_create_log(0, &attr, fd));
+		ts_start(create_log(POSIX_TRACE_UNTIL_FULL, 16 * KIB, POSIX_TRACE_APPEND, 0, fd));
 		fflush(NULL); /* the C library's part of it */
 		ts_join(ts_thread(exit_with_request_pending, NULL));
 		_exit(1);
@@ -1196,10 +1188,8 @@ TEST(roles_may_be_three_processes, "GEN-12 GEN-06", NEEDS_KEEPER)
 TEST(roles_may_be_one_process, "GEN-12", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr = small_attr();
 	trace_event_id_t id = ts_id("of the target");
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	ts_start(trid);
+	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 16 * KIB, POSIX_TRACE_APPEND, 0, fd);
 	for (uint32_t i = 0; i < 10; i++)
 		ts_emit(id, i);
 	struct ts_events all = ts_end_log(trid, fd), events = without_markers(&all);

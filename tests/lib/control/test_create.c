@@ -140,8 +140,7 @@ TEST(null_attributes_are_the_defaults, "CREATE-03 POLICY-09")
 
 TEST(a_new_stream_is_suspended_and_empty, "CREATE-04 STATUS-10 STATUS-06")
 {
-	trace_attr_t attr = small_attr();
-	trace_id_t trid = ts_create(0, &attr);
+	trace_id_t trid = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
 
 	ts_expect_suspended(trid);
 	ts_expect_none(trid);
@@ -152,8 +151,7 @@ TEST(a_new_stream_is_suspended_and_empty, "CREATE-04 STATUS-10 STATUS-06")
 
 TEST(a_new_stream_filters_nothing, "CREATE-05 FILTER-06")
 {
-	trace_attr_t attr = small_attr();
-	trace_id_t trid = ts_create(0, &attr);
+	trace_id_t trid = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
 	trace_event_set_t filter = ts_filter(trid);
 
 	for (trace_event_id_t id = 1; id <= 8 + TRACE_USER_EVENT_MAX; id++)
@@ -810,12 +808,11 @@ TEST(event_memory_is_reserved_at_creation, "CREATE-17 SIZE-17", NEEDS_EXEC)
 
 TEST(signals_only_delay_it, "CREATE-18 STARTSTOP-18 FILTER-18 ERRORS-09")
 {
-	trace_attr_t attr = small_attr();
 	trace_event_set_t set = ts_set(POSIX_TRACE_ERROR, 0U);
 
 	ts_interrupt(200);
 	for (int i = 0; i < 60; i++) {
-		trace_id_t trid = ts_create(0, &attr);
+		trace_id_t trid = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
 		ts_start(trid);
 		ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, 1);
 		ts_set_filter(trid, &set, POSIX_TRACE_ADD_EVENTSET);
@@ -864,8 +861,7 @@ TEST(the_identifier_works_with_all_functions_for_streams, "CREATE-19 EVENTID-18"
 
 static void *create_in_thread(void *arg)
 {
-	trace_attr_t attr = small_attr();
-	*(trace_id_t *)arg = ts_create(0, &attr);
+	*(trace_id_t *)arg = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
 	return NULL;
 }
 
@@ -1083,7 +1079,6 @@ TEST(many_processes_create_streams_at_the_same_time, "CREATE-08 CREATE-26 CREATE
  * processes left, and must not take this for it. */
 static void trace_itself_often(void)
 {
-
 	for (int round = 0; round < 600; round++) {
 		trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, 65536, 64);
 		for (uint32_t i = 0; i < 100; i++)
@@ -1126,16 +1121,14 @@ static void *emit_slowly(void *arg)
 
 TEST(other_streams_are_not_disturbed_by_a_create, "CREATE-26 SHUTDOWN-13")
 {
-	trace_attr_t big = ts_attr(POSIX_TRACE_UNTIL_FULL, 2 << 20, 64);
-	trace_attr_t attr = small_attr();
 	trace_event_id_t id = ts_id("undisturbed");
-	trace_id_t trid = ts_create_running(0, &big);
+	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, 2 << 20, 64);
 
 	emit_limit = 20000;
 	pthread_t thread = ts_thread(emit_slowly, &id);
 	int created = 0;
 	for (; emitted < emit_limit; created++) {
-		trace_id_t other = ts_create_running(0, &attr);
+		trace_id_t other = ts_run(POSIX_TRACE_LOOP, SMALL, 256);
 		ts_shutdown(other);
 	}
 	ts_join(thread);

@@ -66,9 +66,8 @@ static unsigned long lost_events(trace_id_t trid)
 
 TEST(what_was_observed_stands_where_it_was, "", NEEDS_KEEPER)
 {
-	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0);
 	int fd = ts_temp_file();
-	trace_id_t trid = ts_create_log(getpid(), &attr, fd);
+	trace_id_t trid = create_log(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0, fd);
 	struct posixtrace_observer *observer = open_observer(trid);
 	trace_event_id_t mine = ts_id("mine"), other = type(observer, "other");
 	int64_t between[3];
@@ -161,8 +160,7 @@ TEST(filter_and_patterns_hold_for_what_was_observed, "")
 {
 	static const struct posixtrace_pattern pattern = {.pt_how = POSIXTRACE_EXCLUDE,
 							  .pt_glob = "b*"};
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
-	trace_id_t trid = ts_create(getpid(), &attr);
+	trace_id_t trid = ts_make(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
 	struct posixtrace_observer *observer = open_observer(trid);
 	trace_event_id_t a = type(observer, "a"), b = type(observer, "b"), c = type(observer, "c");
 	trace_event_set_t set = ts_set(c, 0);
@@ -335,9 +333,8 @@ TEST(a_log_tells_of_a_process_that_was_observed, "", NEEDS_KEEPER)
 					   .pp_command_line_size = 8,
 					   .pp_has_mappings = 1,
 					   .pp_mapping_count = 2};
-	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0);
 	int fd = ts_temp_file();
-	trace_id_t trid = ts_create_log(getpid(), &attr, fd), log;
+	trace_id_t trid = create_log(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0, fd), log;
 	struct posixtrace_observer *observer = open_observer(trid);
 	trace_event_id_t id = type(observer, "other");
 	struct posixtrace_observed event = {.po_pid = gone, .po_tid = gone, .po_event = id};
@@ -378,9 +375,8 @@ TEST(what_was_observed_stands_above_a_look_that_came_too_late, "", NEEDS_KEEPER)
 	const pid_t gone = 4194304 - 1;
 	struct posixtrace_log_process p = {
 		.pp_pid = gone, .pp_is_known = 1, .pp_name = "gone", .pp_name_size = 4};
-	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0);
 	int fd = ts_temp_file();
-	trace_id_t trid = ts_create_log(getpid(), &attr, fd), log;
+	trace_id_t trid = create_log(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0, fd), log;
 	struct posixtrace_observer *observer = open_observer(trid);
 	struct posixtrace_observed event = {.po_pid = gone, .po_tid = gone};
 	unsigned long index = 0;
@@ -482,9 +478,8 @@ TEST(each_program_of_a_process_counts_from_its_own_exec, "", NEEDS_KEEPER)
 	const pid_t pid = start_sleep(exe);
 	/* The wrapper has the name of what it executes. */
 	const char *paths[] = {"/bin/wrapper", exe};
-	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0);
 	int fd = ts_temp_file();
-	trace_id_t trid = ts_create_log(getpid(), &attr, fd), log;
+	trace_id_t trid = create_log(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0, fd), log;
 	struct posixtrace_observer *observer = open_observer(trid);
 	struct posixtrace_observed event = {.po_pid = pid, .po_tid = pid};
 	struct posixtrace_log_process p = {

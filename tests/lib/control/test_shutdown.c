@@ -129,11 +129,10 @@ TEST(unread_events_do_not_hold_it_up, "SHUTDOWN-05")
 
 TEST(waiting_readers_return_einval, "SHUTDOWN-06 GETNEXT-26")
 {
-	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
 	struct ts_reader readers[3];
 
 	for (int is_running = 0; is_running < 2; is_running++) {
-		trace_id_t trid = ts_create(0, &attr);
+		trace_id_t trid = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
 		if (is_running) {
 			ts_start(trid);
 			ts_expect(trid, POSIX_TRACE_START);
@@ -167,8 +166,7 @@ static void *wait_until_far_away(void *arg)
 
 TEST(readers_that_wait_for_a_time_return_einval_too, "SHUTDOWN-06 GETNEXT-26")
 {
-	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
-	struct ts_reader reader = {.trid = ts_create(0, &attr)};
+	struct ts_reader reader = {.trid = ts_make(POSIX_TRACE_LOOP, SMALL, 256)};
 
 	reader.thread = ts_thread(wait_until_far_away, &reader);
 	CHECK_EVENTUALLY(reader.tid != 0);
@@ -185,10 +183,8 @@ TEST(the_log_is_complete_when_it_returns,
 	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_FLUSH};
 	for (int i = 0; i < 3; i++) {
 		for (int times = 0; times < 5; times++) {
-			trace_attr_t attr = append_attr(policies[i]);
 			int fd = ts_temp_file();
-			trace_id_t trid = ts_create_log(0, &attr, fd);
-			ts_start(trid);
+			trace_id_t trid = start_log(policies[i], SMALL, POSIX_TRACE_APPEND, 0, fd);
 			emit_run(UNNAMED, 0, 40, 64);
 			if (times % 2)
 				ts_flush(trid);
@@ -290,9 +286,8 @@ TEST(a_full_device_is_reported, "SHUTDOWN-10 LOG-23", NEEDS_KEEPER)
 
 TEST(a_pre_recorded_stream_is_einval, "SHUTDOWN-11 ERRORS-06", NEEDS_KEEPER)
 {
-	trace_attr_t attr = append_attr(POSIX_TRACE_LOOP);
 	int fd = ts_temp_file();
-	trace_id_t stale = ts_create_log(0, &attr, fd);
+	trace_id_t stale = create_log(POSIX_TRACE_LOOP, SMALL, POSIX_TRACE_APPEND, 0, fd);
 
 	ts_start(stale);
 	ts_shutdown(stale);

@@ -92,10 +92,9 @@ static void kill_keepers(int fd, struct flusher *f)
 
 static void check_kills(int stream_policy, int log_policy)
 {
-	trace_attr_t attr = log_attr(stream_policy, 4 * MIB, log_policy, 64 * MIB);
 	struct writer w = {.id = ts_id("number")};
 	int fd = ts_temp_file();
-	trace_id_t trid = ts_create_log(0, &attr, fd);
+	trace_id_t trid = create_log(stream_policy, 4 * MIB, log_policy, 64 * MIB, fd);
 	struct flusher f = {.trid = trid, .writer = &w};
 
 	w.flushed = &f.flushed;
@@ -115,9 +114,9 @@ static void check_kills(int stream_policy, int log_policy)
 
 TEST(keeper_is_told_and_replaced, "", NEEDS_KEEPER)
 {
-	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	int fd = ts_temp_file();
-	trace_id_t plain, trid = ts_create_log(0, &attr, fd), log = ts_open_log(fd);
+	trace_id_t plain, trid = create_log(POSIX_TRACE_FLUSH, 64 * KIB, POSIX_TRACE_APPEND, 0, fd),
+			  log = ts_open_log(fd);
 	pid_t keeper = 42, other;
 
 	CHECK_OK(posix_trace_create(0, NULL, &plain));
@@ -247,9 +246,9 @@ TEST(killed_keepers_of_a_wrapped_ring, "LOG-30 LOG-32 LOG-39", NEEDS_KEEPER)
 TEST(log_of_names_without_a_keeper, "LOG-36 LOG-42 EXIT-03", NEEDS_KEEPER)
 {
 	/* Killed before it has written anything but the head; names registered since. */
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_LOOP, 0);
 	int fd = ts_temp_file();
-	trace_id_t trid = ts_create_log(0, &attr, fd), log;
+	trace_id_t trid = create_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_LOOP, 0, fd),
+		   log;
 	trace_event_id_t id = ts_id("registered later");
 	char name[TRACE_EVENT_NAME_MAX + 1];
 	kill_keeper(trid);

@@ -276,9 +276,8 @@ static uint32_t keepers_chunks(trace_id_t trid)
 
 TEST(killed_keepers_leave_no_chunks_behind, "LOG-19 SIZE-25")
 {
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	int fd = ts_temp_file();
-	trace_id_t trid = ts_create_log(0, &attr, fd);
+	trace_id_t trid = create_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
 
 	for (int i = 0; i < 6; i++) {
 		ts_flush(trid);

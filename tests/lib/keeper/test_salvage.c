@@ -309,12 +309,9 @@ TEST(a_ring_that_is_gone_is_saved_as_a_ring, "", NEEDS_KEEPER)
 
 TEST(a_create_with_the_same_log_saves_the_rest_first, "", NEEDS_KEEPER)
 {
-	trace_attr_t attr = append_attr();
-
 	crash_with_log(100, 900);
 	int fd = (int)CHECK_SYS(open(path, O_RDWR | O_CLOEXEC));
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	ts_start(trid);
+	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 1024 * KIB, POSIX_TRACE_APPEND, 0, fd);
 	emit_run(ts_id(NAME), 0, 5, 40);
 	ts_shutdown(trid);
 	close(fd);
@@ -570,12 +567,11 @@ TEST(plain_orphans_give_way_to_a_stream, "", NEEDS_KEEPER)
 		    mount("none", "/dev/shm", "tmpfs", 0, "size=8m,mode=1777") < 0)
 			_exit(77);
 		trace_attr_t small = ts_attr(POSIX_TRACE_LOOP, 1024 * KIB, 0);
-		trace_attr_t large = ts_attr(POSIX_TRACE_LOOP, 5 * 1024 * KIB, 0);
 		crash(-1, &small, 0, 10);
 		crash(-1, &small, 0, 10);
 		create_once();
 		CHECK_EQ(orphan_count(), 2);
-		ts_shutdown(ts_create(0, &large));
+		ts_shutdown(ts_make(POSIX_TRACE_LOOP, 5 * 1024 * KIB, 0));
 		CHECK_LT(orphan_count(), 2);
 		CHECK_OK(posixtrace_get_system(&system, sizeof(system)));
 		CHECK_EQ(system.pt_dropped_orphans, 2 - orphan_count());
@@ -624,7 +620,6 @@ TEST(a_living_target_lets_go_of_the_plain_stream_of_a_killed_controller, "", NEE
 
 TEST(a_stream_with_a_living_controller_is_never_touched, "", NEEDS_KEEPER)
 {
-	trace_attr_t attr = append_attr();
 	char name[32], from[128], user[64];
 	struct dirent *entry;
 	unsigned long long id = 0;
@@ -632,8 +627,7 @@ TEST(a_stream_with_a_living_controller_is_never_touched, "", NEEDS_KEEPER)
 	needs_own_directory();
 	make_directory();
 	int fd = (int)CHECK_SYS(open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	ts_start(trid);
+	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 1024 * KIB, POSIX_TRACE_APPEND, 0, fd);
 	emit_run(ts_id(NAME), 0, 100, 40);
 	CHECK_EQ(orphan_count(), 0);
 	private_user_dir(user);

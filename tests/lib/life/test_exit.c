@@ -217,14 +217,13 @@ TEST(large_stream_is_flushed_completely_after_sigkill, "EXIT-03 EXIT-02", NEEDS_
 TEST(suspended_stream_gets_no_second_stop, "EXIT-01 EXIT-03 SHUTDOWN-09", NEEDS_KEEPER)
 {
 	static const enum ending endings[] = {BY_EXIT, BY__EXIT, BY_KILL};
-	trace_attr_t attr = append_attr(64 * KIB);
 	trace_event_id_t id = ts_id("event");
 	for (int i = 0; i < 3; i++) {
 		int fd = ts_temp_file();
 		pid_t pid = harness_fork();
 		if (pid == 0) {
-			trace_id_t trid = ts_create_log(0, &attr, fd);
-			ts_start(trid);
+			trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB,
+						    POSIX_TRACE_APPEND, 0, fd);
 			ts_emit(id, 0);
 			ts_stop(trid);
 			end_by(endings[i]);
@@ -350,7 +349,6 @@ TEST(end_of_a_controller_shows_while_its_children_live, "EXIT-01 EXIT-02 EXIT-03
      NEEDS_KEEPER)
 {
 	static const enum ending endings[] = {BY_EXIT, BY__EXIT, BY_KILL};
-	trace_attr_t attr = append_attr(64 * KIB);
 	trace_event_id_t id = ts_id("event");
 	for (int i = 0; i < 12; i++) {
 		int fd = ts_temp_file(), life[2];
@@ -358,8 +356,7 @@ TEST(end_of_a_controller_shows_while_its_children_live, "EXIT-01 EXIT-02 EXIT-03
 		open_pipe(life, 0);
 		pid_t pid = harness_fork();
 		if (pid == 0) {
-			trace_id_t trid = ts_create_log(0, &attr, fd);
-			ts_start(trid);
+			start_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
 			if (private_user_is_on())
 				for (int j = 1; j < TRACE_SYS_MAX; j++)
 					CHECK_OK(try_create());
@@ -406,7 +403,6 @@ TEST(end_of_a_controller_shows_while_its_children_live, "EXIT-01 EXIT-02 EXIT-03
 TEST(log_survives_signals_to_the_whole_group, "EXIT-03", NEEDS_KEEPER)
 {
 	static const int signals[] = {SIGINT, SIGHUP, SIGTERM, SIGQUIT, SIGKILL};
-	trace_attr_t attr = append_attr(64 * KIB);
 	trace_event_id_t id = ts_id("event");
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
 		int fd = ts_temp_file(), ready[2];
@@ -417,8 +413,7 @@ TEST(log_survives_signals_to_the_whole_group, "EXIT-03", NEEDS_KEEPER)
 			struct rlimit no_core = {0, 0};
 			setrlimit(RLIMIT_CORE, &no_core);
 			CHECK_SYS(setpgid(0, 0));
-			trace_id_t trid = ts_create_log(0, &attr, fd);
-			ts_start(trid);
+			start_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
 			emit_run(id, 0, 100, 20);
 			CHECK_EQ(write(ready[1], &byte, 1), 1);
 			for (;;)
@@ -603,9 +598,8 @@ TEST(asking_for_the_status_replaces_a_keeper_that_was_killed, "EXIT-03 POLICY-22
      NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr = append_attr(64 * KIB);
 	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = ts_create_log(0, &attr, fd);
+	trace_id_t trid = create_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
 
 	ts_start(trid);
 	emit_run(id, 0, 50, 40);
@@ -624,10 +618,8 @@ TEST(controller_survives_the_death_of_its_keeper, "EXIT-03 LOG-13 LOG-19", NEEDS
 {
 	char path[4096];
 	int fd = ts_temp_named(path, sizeof(path));
-	trace_attr_t attr = append_attr(256 * KIB);
 	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	ts_start(trid);
+	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 256 * KIB, POSIX_TRACE_APPEND, 0, fd);
 	uint32_t number = 0;
 	for (int i = 0; i < 5; i++) {
 		emit_run(id, number, number + 50, 40);
@@ -764,9 +756,9 @@ TEST(without_any_process_for_a_keeper_the_stream_waits,
 	if (geteuid() == 0)
 		SKIP("the limit does not hold for root");
 	if (IN_CHILD()) {
-		trace_attr_t attr = append_attr(256 * KIB);
 		struct rlimit none = {0, 0};
-		trace_id_t trid = ts_create_log(0, &attr, fd);
+		trace_id_t trid =
+			create_log(POSIX_TRACE_UNTIL_FULL, 256 * KIB, POSIX_TRACE_APPEND, 0, fd);
 
 		ts_start(trid);
 		emit_run(id, 0, 100, 40);
@@ -918,12 +910,11 @@ TEST(events_of_exit_handlers_and_destructors_are_recorded, "EXIT-06 EXIT-01", NE
 
 TEST(events_of_quick_exit_handlers_are_recorded, "EXIT-06 EXIT-02", NEEDS_KEEPER)
 {
-	trace_attr_t attr = append_attr(64 * KIB);
 	trace_event_id_t id = ts_id("event");
 	int fd = ts_temp_file();
 	if (IN_CHILD()) {
-		trace_id_t trid = ts_create_log(0, &attr, fd);
-		ts_start(trid);
+
+		start_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
 		last_id = id;
 		at_quick_exit(emit_at_quick_exit);
 		ts_emit(id, 0);
@@ -952,10 +943,8 @@ TEST(library_works_in_exit_handlers, "EXIT-06")
 TEST(exit_with_open_logs_is_no_matter, "EXIT-07 OPEN-08", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr = append_attr(64 * KIB);
 	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	ts_start(trid);
+	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
 	emit_run(id, 0, 10, 10);
 	ts_shutdown(trid);
 	size_t bytes, bytes_after;

@@ -444,9 +444,8 @@ TEST(descriptor_open_for_writing_only_is_enough, "LOG-11", NEEDS_KEEPER)
 TEST(caller_may_close_the_descriptor_at_once, "LOG-12", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file(), given = ts_reopen(fd, O_WRONLY);
-	trace_attr_t attr = log_attr(0, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = ts_create_log(0, &attr, given);
+	trace_id_t trid = create_log(0, 64 * KIB, POSIX_TRACE_APPEND, 0, given);
 
 	close(given);
 	/* Another file under the same number is none of the library's business. */
@@ -552,9 +551,8 @@ TEST(log_is_written_through_if_the_caller_wants_that, "LOG-12", NEEDS_KEEPER)
 /* Reads along for some automatic flushes, while an event comes every 5 ms, looking every 40 ms. */
 TEST(automatic_flush_waits_for_who_reads_along, "GETNEXT-30", NEEDS_KEEPER)
 {
-	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 1024 * KIB, 0, 0);
 	int fd = ts_temp_file();
-	trace_id_t trid = ts_create_log(0, &attr, fd);
+	trace_id_t trid = create_log(POSIX_TRACE_FLUSH, 1024 * KIB, 0, 0, fd);
 	trace_event_id_t id = ts_id("event");
 	int64_t looked = harness_now_ns(), now;
 	struct ts_event event;
@@ -790,12 +788,10 @@ static void *run_shutdown(void *arg)
 TEST(log_that_stalls_can_be_given_up, "", NEEDS_KEEPER)
 {
 	int ends[2];
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 512 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
 	struct last_counts last = {0};
 	open_pipe(ends, 0);
-	last.trid = ts_create_log(0, &attr, ends[1]);
-	ts_start(last.trid);
+	last.trid = start_log(POSIX_TRACE_UNTIL_FULL, 512 * KIB, POSIX_TRACE_APPEND, 0, ends[1]);
 	emit_run(id, 0, 10, 300);
 	ts_flush(last.trid);
 	CHECK_OK(posixtrace_get_counts(last.trid, &last.counts, sizeof(last.counts)));
@@ -918,9 +914,8 @@ TEST(log_holds_each_event_once_in_order, "LOG-19", NEEDS_KEEPER)
 TEST(suspended_and_empty_streams_can_be_flushed, "LOG-20 STARTSTOP-14", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = ts_create_log(0, &attr, fd);
+	trace_id_t trid = create_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
 	ts_flush(trid);
 	ts_flush(trid);
 	ts_expect_suspended(trid);
@@ -1026,12 +1021,11 @@ TEST(file_size_limit_holds_for_automatic_flushes, "LOG-22 POLICY-22 STATUS-17", 
 TEST(file_size_limit_is_for_the_log_alone, "LOG-22 CREATE-25 GEN-07", NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 16 * KIB, POSIX_TRACE_APPEND, 0);
 	int fd = ts_temp_file();
 	struct rlimit limit;
 	count_signals(SIGXFSZ);
 	limit_file_size(20000);
-	trace_id_t trid = ts_create_log(0, &attr, fd);
+	trace_id_t trid = create_log(POSIX_TRACE_UNTIL_FULL, 16 * KIB, POSIX_TRACE_APPEND, 0, fd);
 	CHECK_EQ(signals_seen, 0);
 	CHECK_SYS(getrlimit(RLIMIT_FSIZE, &limit));
 	CHECK_EQ(limit.rlim_cur, 20000);
@@ -1050,8 +1044,8 @@ TEST(full_device_is_enospc, "LOG-23 LOG-25 STATUS-17", NEEDS_KEEPER)
 	trace_event_id_t id = ts_id("event");
 	int files[2];
 	small_device("262144", files);
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, POSIX_TRACE_APPEND, 0);
-	trace_id_t trid = ts_create_log(0, &attr, files[0]);
+	trace_id_t trid =
+		create_log(POSIX_TRACE_UNTIL_FULL, 256 * KIB, POSIX_TRACE_APPEND, 0, files[0]);
 	CHECK_EQ(write(files[1], ballast, sizeof(ballast)), (ssize_t)sizeof(ballast));
 	ts_start(trid);
 	emit_run(id, 0, 1500, 100);
@@ -1125,8 +1119,8 @@ TEST(full_device_at_shutdown_is_enospc, "SHUTDOWN-10 LOG-23", NEEDS_KEEPER)
 	trace_event_id_t id = ts_id("event");
 	int files[2];
 	small_device("131072", files);
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 128 * KIB, POSIX_TRACE_APPEND, 0);
-	trace_id_t trid = ts_create_log(0, &attr, files[0]);
+	trace_id_t trid =
+		create_log(POSIX_TRACE_UNTIL_FULL, 128 * KIB, POSIX_TRACE_APPEND, 0, files[0]);
 	CHECK_EQ(write(files[1], ballast, sizeof(ballast)), (ssize_t)sizeof(ballast));
 	ts_start(trid);
 	emit_run(id, 0, 1000, 100);
@@ -2041,8 +2035,7 @@ TEST(flush_stream_that_overruns_stops_and_restarts_itself,
 	int ends[2], sink = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
 	open_pipe(ends, 0);
-	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 64 * KIB, POSIX_TRACE_APPEND, 0);
-	trace_id_t trid = ts_create_log(0, &attr, ends[1]);
+	trace_id_t trid = create_log(POSIX_TRACE_FLUSH, 64 * KIB, POSIX_TRACE_APPEND, 0, ends[1]);
 	fill_pipe(ends[1]);
 	ts_start(trid);
 	/* Nobody reads: the keeper is stuck, the stream fills up. */
@@ -2153,10 +2146,8 @@ TEST(other_streams_are_flushed_on_demand_only, "POLICY-25 POLICY-11", NEEDS_KEEP
 	uint32_t ends[2];
 	int fds[2];
 	for (int i = 0; i < 2; i++) {
-		trace_attr_t attr = log_attr(policies[i], 64 * KIB, POSIX_TRACE_APPEND, 0);
 		fds[i] = ts_temp_file();
-		trids[i] = ts_create_log(0, &attr, fds[i]);
-		ts_start(trids[i]);
+		trids[i] = start_log(policies[i], 64 * KIB, POSIX_TRACE_APPEND, 0, fds[i]);
 		ends[i] = ts_flood(64 * KIB, id, 100, 0);
 		/* The other stream has these events too if it runs. */
 		ts_stop(trids[i]);
@@ -2205,8 +2196,7 @@ TEST(each_flush_has_its_pair_of_markers,
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
-	trace_id_t trid = ts_create_log(0, &attr, fd);
+	trace_id_t trid = create_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
 	ts_flush(trid);
 	ts_start(trid);
 	ts_emit(id, 0);
@@ -2272,8 +2262,7 @@ TEST(failing_flushes_do_not_pile_up_markers, "SYSEVENT-26 LOG-25", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
-	trace_id_t trid = ts_create_log(0, &attr, fd);
+	trace_id_t trid = create_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
 	count_signals(SIGXFSZ);
 	ts_start(trid);
 	emit_run(id, 0, 100, 100);
@@ -2295,8 +2284,7 @@ TEST(markers_can_be_filtered, "FILTER-11 SYSEVENT-23", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
-	trace_id_t trid = ts_create_log(0, &attr, fd);
+	trace_id_t trid = create_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
 	trace_event_set_t set = ts_set(POSIX_TRACE_FLUSH_START, POSIX_TRACE_FLUSH_STOP, 0);
 	ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
 	ts_start(trid);
@@ -2349,8 +2337,7 @@ TEST(failed_flush_shows_in_the_log, "STATUS-17 STATUS-22 LOG-25", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
-	trace_id_t trid = ts_create_log(0, &attr, fd);
+	trace_id_t trid = create_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
 	count_signals(SIGXFSZ);
 	ts_start(trid);
 	emit_run(id, 0, 100, 100);
@@ -2415,12 +2402,12 @@ TEST(nobody_waits_for_the_disk_if_the_log_is_not_synced, "", NEEDS_KEEPER)
 TEST(streams_of_bytes_are_not_synced, "", NEEDS_KEEPER)
 {
 	int ends[2];
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 
 	if (!failing_sync_begin(EIO))
 		SKIP("no filters of system calls");
 	open_pipe(ends, 0);
-	trace_id_t trid = ts_create_log(0, &attr, ends[1]);
+	trace_id_t trid =
+		create_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0, ends[1]);
 	ts_shutdown(trid);
 }
 
@@ -2450,9 +2437,8 @@ TEST(without_descriptors_the_log_is_dealt_with_all_the_same,
      "LOG-13 CLEAR-10 SHUTDOWN-01 SHUTDOWN-07", NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	int fd = ts_temp_file();
-	trace_id_t trid = ts_create_log(0, &attr, fd);
+	trace_id_t trid = create_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
 	struct rlimit old, none;
 
 	CHECK_SYS(getrlimit(RLIMIT_NOFILE, &old));
@@ -2481,9 +2467,8 @@ TEST(many_logs_at_a_time_keep_apart, "CREATE-07 CREATE-26 LOG-19", NEEDS_KEEPER)
 	trace_id_t trids[STREAMS];
 	int fds[STREAMS];
 	for (int i = 0; i < STREAMS; i++) {
-		trace_attr_t attr = log_attr(0, 64 * KIB, POSIX_TRACE_APPEND, 0);
 		fds[i] = ts_temp_file();
-		trids[i] = ts_create_log(0, &attr, fds[i]);
+		trids[i] = create_log(0, 64 * KIB, POSIX_TRACE_APPEND, 0, fds[i]);
 	}
 	for (int i = 0; i < STREAMS; i++) {
 		ts_start(trids[i]);

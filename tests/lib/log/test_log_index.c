@@ -1783,10 +1783,9 @@ TEST(logs_of_streams_have_an_index, "", NEEDS_KEEPER)
 
 TEST(a_keeper_that_is_killed, "", NEEDS_KEEPER)
 {
-	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 65536, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t ids[STREAM_TYPES];
 	int fd = ts_temp_file();
-	trace_id_t trid = ts_create_log(0, &attr, fd);
+	trace_id_t trid = create_log(POSIX_TRACE_FLUSH, 65536, POSIX_TRACE_APPEND, 0, fd);
 	pid_t keeper, next;
 	size_t count = 0;
 
@@ -1810,7 +1809,6 @@ TEST(a_keeper_that_is_killed, "", NEEDS_KEEPER)
 
 TEST(a_log_from_a_pipe_has_no_totals, "", NEEDS_KEEPER)
 {
-	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 65536, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t ids[STREAM_TYPES];
 	static uint8_t bytes[65536];
 	int ends[2], fd = ts_temp_file();
@@ -1819,7 +1817,7 @@ TEST(a_log_from_a_pipe_has_no_totals, "", NEEDS_KEEPER)
 
 	open_types(ids);
 	CHECK_SYS(pipe2(ends, O_CLOEXEC));
-	trace_id_t trid = ts_create_log(0, &attr, ends[1]);
+	trace_id_t trid = create_log(POSIX_TRACE_FLUSH, 65536, POSIX_TRACE_APPEND, 0, ends[1]);
 	close(ends[1]);
 	ts_start(trid);
 	for (uint32_t i = 0; i < 100; i++)

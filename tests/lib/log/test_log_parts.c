@@ -425,8 +425,7 @@ TEST(only_the_begin_of_a_log_opens_one, "", NEEDS_KEEPER)
 	b.at[find(&b, PTRC_LOG_NAMES)] ^= 1;
 	CHECK_EQ(posixtrace_open_parts(b.at, b.used, &log), EPROTO);
 	/* Nobody gets a ring in parts. */
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 0, POSIX_TRACE_LOOP, 100000);
-	ts_shutdown(ts_create_log(0, &attr, fd));
+	ts_shutdown(create_log(POSIX_TRACE_UNTIL_FULL, 0, POSIX_TRACE_LOOP, 100000, fd));
 	ring = file_bytes(fd, &size);
 	CHECK_EQ(posixtrace_open_parts(ring, size, &log), EINVAL);
 }

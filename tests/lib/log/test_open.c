@@ -356,9 +356,8 @@ TEST(rewind_reads_the_same_again, "OPEN-06", NEEDS_KEEPER)
 TEST(rewind_and_close_refuse_active_streams, "OPEN-07 ERRORS-07", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 0, 0, 0);
 	trace_event_id_t id = ts_id("event");
-	trace_id_t trids[] = {ts_create(0, NULL), ts_create_log(0, &attr, fd)};
+	trace_id_t trids[] = {ts_create(0, NULL), create_log(POSIX_TRACE_UNTIL_FULL, 0, 0, 0, fd)};
 	for (int i = 0; i < 2; i++) {
 		ts_start(trids[i]);
 		CHECK_EQ(posix_trace_rewind(trids[i]), EINVAL);
@@ -553,9 +552,8 @@ TEST(unrelated_process_reads_the_log_later, "OPEN-12 LOG-41 GEN-12 EVENTID-27", 
 TEST(active_streams_log_can_be_opened, "OPEN-14 STATUS-27", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, 0, 0);
 	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = ts_create_log(0, &attr, fd);
+	trace_id_t trid = create_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, 0, 0, fd);
 	/* Nothing flushed: a log without events. */
 	struct ts_events events = events_so_far(fd);
 	CHECK_EQ(events.count, 0);

@@ -14,7 +14,7 @@
 
 #define KIB ((size_t)1024)
 
-static trace_id_t create_log(pid_t pid, int log_policy, size_t log_bytes, int fd)
+static trace_id_t log_of(pid_t pid, int log_policy, size_t log_bytes, int fd)
 {
 	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 256 * KIB, log_policy, log_bytes);
 
@@ -91,7 +91,7 @@ TEST(a_log_tells_the_machine, "", NEEDS_KEEPER)
 
 	CHECK_SYS(setenv("TZ", "XYZ-5:30", 1));
 	tzset();
-	trace_id_t trid = create_log(0, POSIX_TRACE_APPEND, 0, fd);
+	trace_id_t trid = log_of(0, POSIX_TRACE_APPEND, 0, fd);
 	CHECK_EQ(posixtrace_get_log_host(trid, &host, sizeof(host)), EINVAL);
 	CHECK_OK(posix_trace_shutdown(trid));
 	trid = ts_open_log(fd);
@@ -154,7 +154,7 @@ TEST(a_log_tells_its_process, "", NEEDS_KEEPER)
 	trace_event_id_t id = ts_id("event");
 	int fd = ts_temp_file();
 	unsigned long index, count = 0;
-	trace_id_t trid = create_log(0, POSIX_TRACE_APPEND, 0, fd);
+	trace_id_t trid = log_of(0, POSIX_TRACE_APPEND, 0, fd);
 	size_t line_size = slurp("/proc/self/cmdline", line, sizeof(line));
 	ssize_t exe_size = CHECK_SYS(readlink("/proc/self/exe", exe, sizeof(exe)));
 	bool is_mapped = false;
@@ -221,7 +221,7 @@ TEST(another_program_is_told_anew, "", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	struct ts_target target = ts_target_fork();
-	trace_id_t trid = create_log(target.pid, POSIX_TRACE_APPEND, 0, fd);
+	trace_id_t trid = log_of(target.pid, POSIX_TRACE_APPEND, 0, fd);
 	unsigned long first = 0;
 
 	CHECK_EQ(ts_target_call(&target, rename_process, "before", 7), 0);
@@ -275,7 +275,7 @@ TEST(of_a_dead_process_the_log_tells_the_pid, "", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	struct ts_target target = ts_target_fork();
-	trace_id_t trid = create_log(target.pid, POSIX_TRACE_APPEND, 0, fd);
+	trace_id_t trid = log_of(target.pid, POSIX_TRACE_APPEND, 0, fd);
 
 	ts_start(trid);
 	pid_t keeper = keeper_of(trid);
@@ -299,7 +299,7 @@ TEST(a_ring_keeps_what_it_tells, "", NEEDS_KEEPER)
 	trace_event_id_t id = ts_id("event");
 	struct posixtrace_log_host host;
 	int fd = ts_temp_file();
-	trace_id_t trid = create_log(0, POSIX_TRACE_LOOP, 256 * KIB, fd);
+	trace_id_t trid = log_of(0, POSIX_TRACE_LOOP, 256 * KIB, fd);
 
 	ts_start(trid);
 	/* Six laps. */
@@ -337,7 +337,7 @@ TEST(a_pipe_gets_it_too, "", NEEDS_KEEPER)
 	fds[0] = ends[0];
 	fds[1] = fd;
 	pthread_t thread = ts_thread(drain, fds);
-	trace_id_t trid = create_log(0, POSIX_TRACE_APPEND, 0, ends[1]);
+	trace_id_t trid = log_of(0, POSIX_TRACE_APPEND, 0, ends[1]);
 	close(ends[1]);
 	ts_start(trid);
 	ts_emit(ts_id("event"), 1);
@@ -355,7 +355,7 @@ TEST(a_clear_takes_nothing_of_it, "", NEEDS_KEEPER)
 	trace_event_id_t id = ts_id("event");
 	struct posixtrace_log_host host;
 	int fd = ts_temp_file();
-	trace_id_t trid = create_log(0, POSIX_TRACE_APPEND, 0, fd);
+	trace_id_t trid = log_of(0, POSIX_TRACE_APPEND, 0, fd);
 
 	ts_start(trid);
 	ts_emit(id, 1);
@@ -374,7 +374,7 @@ TEST(a_new_keeper_does_not_tell_it_twice, "", NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
 	int fd = ts_temp_file();
-	trace_id_t trid = create_log(0, POSIX_TRACE_APPEND, 0, fd);
+	trace_id_t trid = log_of(0, POSIX_TRACE_APPEND, 0, fd);
 
 	ts_start(trid);
 	ts_emit(id, 1);
@@ -393,7 +393,7 @@ TEST(a_new_keeper_does_not_tell_it_twice, "", NEEDS_KEEPER)
 TEST(command_lines_can_be_left_out, "", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
-	trace_id_t trid = create_log(0, POSIX_TRACE_APPEND, 0, fd);
+	trace_id_t trid = log_of(0, POSIX_TRACE_APPEND, 0, fd);
 
 	CHECK_OK(posixtrace_set_command_line(trid, 0));
 	ts_start(trid);
@@ -413,7 +413,7 @@ TEST(damage_there_costs_no_event, "", NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
 	int fd = ts_temp_file();
-	trace_id_t trid = create_log(0, POSIX_TRACE_APPEND, 0, fd);
+	trace_id_t trid = log_of(0, POSIX_TRACE_APPEND, 0, fd);
 	struct ptrc_log_packet h;
 	unsigned long first;
 	size_t size;
@@ -532,7 +532,7 @@ TEST(a_log_tells_the_names_of_threads, "", NEEDS_KEEPER)
 	struct posixtrace_log_thread t;
 	struct timespec time = {.tv_sec = 1};
 	int fd = ts_temp_file();
-	trace_id_t trid = create_log(0, POSIX_TRACE_APPEND, 0, fd);
+	trace_id_t trid = log_of(0, POSIX_TRACE_APPEND, 0, fd);
 	unsigned long index;
 
 	ts_start(trid);
@@ -576,7 +576,7 @@ TEST(a_thread_that_begins_and_ends_between_two_flushes_has_a_name, "", NEEDS_KEE
 {
 	static struct named n;
 	int fd = ts_temp_file();
-	trace_id_t trid = create_log(0, POSIX_TRACE_APPEND, 0, fd);
+	trace_id_t trid = log_of(0, POSIX_TRACE_APPEND, 0, fd);
 
 	ts_start(trid);
 	ts_emit(ts_id("event"), 1);
@@ -597,7 +597,7 @@ TEST(a_thread_that_ended_has_no_name_of_another, "", NEEDS_KEEPER)
 {
 	static struct named seen, ended;
 	int fd = ts_temp_file();
-	trace_id_t trid = create_log(0, POSIX_TRACE_APPEND, 0, fd);
+	trace_id_t trid = log_of(0, POSIX_TRACE_APPEND, 0, fd);
 
 	ts_start(trid);
 	ts_emit(ts_id("event"), 1);
@@ -623,7 +623,7 @@ TEST(damaged_names_of_threads_cost_no_event, "", NEEDS_KEEPER)
 {
 	static struct named n;
 	int fd = ts_temp_file();
-	trace_id_t trid = create_log(0, POSIX_TRACE_APPEND, 0, fd);
+	trace_id_t trid = log_of(0, POSIX_TRACE_APPEND, 0, fd);
 	struct posixtrace_log_thread t;
 	struct posixtrace_counts counts;
 	struct ptrc_log_packet h;
@@ -660,7 +660,7 @@ TEST(a_log_tells_the_clocks, "", NEEDS_KEEPER)
 {
 	struct posixtrace_log_clock c, before;
 	int fd = ts_temp_file();
-	trace_id_t trid = create_log(0, POSIX_TRACE_APPEND, 0, fd);
+	trace_id_t trid = log_of(0, POSIX_TRACE_APPEND, 0, fd);
 	unsigned long count = 0;
 
 	ts_start(trid);

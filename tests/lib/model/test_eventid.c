@@ -146,8 +146,7 @@ TEST(different_names_have_different_identifiers, "EVENTID-03 EVENTID-30 EVENTID-
 		"POSIX_TRACE_START",
 	};
 	enum { COUNT = sizeof(names) / sizeof(*names) };
-	trace_attr_t attr = small_attr();
-	trace_id_t trid = ts_create(0, &attr);
+	trace_id_t trid = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
 	trace_event_id_t ids[COUNT];
 
 	for (int i = 0; i < COUNT; i++) {
@@ -166,8 +165,7 @@ TEST(different_names_have_different_identifiers, "EVENTID-03 EVENTID-30 EVENTID-
 
 TEST(names_of_255_bytes_are_the_longest, "EVENTID-04 EVENTID-21 ERRORS-10")
 {
-	trace_attr_t attr = small_attr();
-	trace_id_t trid = ts_create(0, &attr);
+	trace_id_t trid = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
 	char name[5000], got[TRACE_EVENT_NAME_MAX + 2];
 	trace_event_id_t id = 42;
 	struct list list;
@@ -203,8 +201,7 @@ TEST(names_of_255_bytes_are_the_longest, "EVENTID-04 EVENTID-21 ERRORS-10")
 
 TEST(the_empty_name_is_a_name, "EVENTID-05")
 {
-	trace_attr_t attr = small_attr();
-	trace_id_t trid = ts_create(0, &attr);
+	trace_id_t trid = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
 	trace_event_id_t id = ts_id("");
 
 	CHECK(!is_predefined(id));
@@ -566,8 +563,7 @@ TEST(processes_traced_into_one_stream_have_one_mapping, "EVENTID-16 EVENTLIST-05
 
 TEST(a_predefined_name_has_its_identifier, "EVENTID-17")
 {
-	trace_attr_t attr = small_attr();
-	trace_id_t trid = ts_create(0, &attr);
+	trace_id_t trid = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
 	struct list list;
 
 	for (size_t i = 0; i < TS_PREDEFINED; i++) {
@@ -580,8 +576,8 @@ TEST(a_predefined_name_has_its_identifier, "EVENTID-17")
 
 TEST(equal_compares_identifiers, "EVENTID-18 EVENTID-19")
 {
-	trace_attr_t attr = small_attr();
-	trace_id_t trid = ts_create(0, &attr), trids[] = {trid, 0, ~0UL, trid + 12345};
+	trace_id_t trid = ts_make(POSIX_TRACE_LOOP, SMALL, 256),
+		   trids[] = {trid, 0, ~0UL, trid + 12345};
 	trace_event_id_t a = ts_id("a"), b = ts_id("b");
 
 	for (int i = 0; i < 4; i++) {
@@ -694,8 +690,7 @@ TEST(names_outlive_the_processes_that_opened_them, "EVENTID-27 EXIT-05 LOG-42", 
 
 TEST(null_pointers_are_einval, "EVENTID-28 EVENTLIST-14 ERRORS-10")
 {
-	trace_attr_t attr = small_attr();
-	trace_id_t trid = ts_create(0, &attr);
+	trace_id_t trid = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
 	trace_event_id_t id = 42;
 	int unavailable = 42;
 	struct list list;
@@ -733,8 +728,7 @@ static void *open_names_in_a_race(void *arg)
 TEST(threads_that_race_get_one_identifier, "EVENTID-29 EVENTID-02")
 {
 	static trace_event_id_t ids[RACERS][RACE_NAMES];
-	trace_attr_t attr = small_attr();
-	trace_id_t trid = ts_create(0, &attr);
+	trace_id_t trid = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
 	pthread_t threads[RACERS];
 	struct list list;
 
@@ -800,8 +794,7 @@ TEST(processes_that_race_get_one_identifier, "EVENTID-29 EVENTID-13 EVENTID-16")
 
 TEST(identifier_0_is_never_one, "EVENTID-30 EVENT-19")
 {
-	trace_attr_t attr = small_attr();
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, SMALL, 256);
 
 	ts_emit(0, 1);
 	ts_expect(trid, POSIX_TRACE_START);
@@ -834,14 +827,13 @@ TEST(names_for_a_process_that_has_no_library_yet, "EVENTID-31 CREATE-23 EVENTID-
 TEST(the_list_has_every_event_type_once,
      "EVENTLIST-01 EVENTLIST-02 EVENTLIST-03 EVENTLIST-04 EVENTLIST-06 EVENTLIST-10 EVENTLIST-12")
 {
-	trace_attr_t attr = small_attr();
 	char name[TRACE_EVENT_NAME_MAX + 1];
 	trace_event_id_t user[10];
 	struct list list, again;
 
 	for (int i = 0; i < 5; i++)
 		user[i] = ts_id(numbered(name, "user", i));
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, SMALL, 256);
 	for (int i = 5; i < 10; i++)
 		user[i] = i % 2 ? ts_id(numbered(name, "user", i))
 				: ts_trid_id(trid, numbered(name, "user", i));
@@ -869,8 +861,7 @@ TEST(the_list_has_every_event_type_once,
 
 TEST(rewind_starts_the_list_again, "EVENTLIST-07 EVENTLIST-10")
 {
-	trace_attr_t attr = small_attr();
-	trace_id_t trid = ts_create(0, &attr);
+	trace_id_t trid = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
 	ts_id("user");
 	trace_event_id_t first = list_next(trid), second = list_next(trid);
 
@@ -964,8 +955,7 @@ TEST(names_added_meanwhile_come_at_the_end, "EVENTLIST-11 EVENTLIST-05 EVENTLIST
 
 TEST(the_list_of_no_stream_is_einval, "EVENTLIST-13 ERRORS-10")
 {
-	trace_attr_t attr = small_attr();
-	trace_id_t stale = ts_create(0, &attr);
+	trace_id_t stale = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
 	ts_shutdown(stale);
 	trace_id_t bad[] = {0, ~0UL, stale, stale + 1000};
 	trace_event_id_t id = 42;

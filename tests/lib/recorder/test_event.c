@@ -1887,13 +1887,11 @@ static void lose_a_giant(trace_id_t trid)
 
 TEST(an_event_too_big_for_a_loop_stream_is_lost_alone, "EVENT-27")
 {
-
 	lose_a_giant(ts_run(POSIX_TRACE_LOOP, 8192, 300000));
 }
 
 TEST(an_event_too_big_for_an_until_full_stream_is_lost_alone, "EVENT-27")
 {
-
 	lose_a_giant(ts_run(POSIX_TRACE_UNTIL_FULL, 8192, 300000));
 }
 

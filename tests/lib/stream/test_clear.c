@@ -16,8 +16,7 @@ TEST(all_events_recorded_before_are_gone, "CLEAR-01 CLEAR-02")
 {
 	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
 	for (int i = 0; i < 2; i++) {
-		trace_attr_t attr = small_attr(policies[i]);
-		trace_id_t trid = ts_create_running(0, &attr);
+		trace_id_t trid = ts_run(policies[i], SMALL, 256);
 
 		for (uint32_t n = 0; n < 50; n++)
 			ts_emit(UNNAMED, n);
@@ -63,8 +62,7 @@ TEST(events_of_other_processes_and_threads_are_gone_too, "CLEAR-01")
 
 TEST(running_or_suspended_it_stays_so, "CLEAR-02")
 {
-	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
-	trace_id_t trid = ts_create(0, &attr);
+	trace_id_t trid = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
 
 	ts_clear(trid);
 	ts_expect_suspended(trid);
@@ -89,8 +87,7 @@ TEST(running_or_suspended_it_stays_so, "CLEAR-02")
 
 TEST(a_full_loop_stream_is_not_full_afterwards, "CLEAR-03 CLEAR-06")
 {
-	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, SMALL, 256);
 
 	ts_fill(trid, SMALL, UNNAMED, 100, 0);
 	ts_clear(trid);
@@ -174,11 +171,10 @@ TEST(attributes_and_capacity_stay, "CLEAR-05 CLOCK-05 SIZE-11")
 
 TEST(losses_and_flush_errors_are_forgotten, "CLEAR-06 STATUS-14 STATUS-17", NEEDS_KEEPER)
 {
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
 	int ends[2];
 
 	open_pipe(ends, 0);
-	trace_id_t trid = ts_create_log(0, &attr, ends[1]);
+	trace_id_t trid = create_log(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0, ends[1]);
 	close(ends[0]);
 	close(ends[1]);
 	ts_start(trid);
@@ -194,8 +190,7 @@ TEST(losses_and_flush_errors_are_forgotten, "CLEAR-06 STATUS-14 STATUS-17", NEED
 
 TEST(the_filter_is_empty_afterwards, "CLEAR-07 FILTER-09")
 {
-	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, SMALL, 256);
 	trace_event_id_t a = ts_id("a");
 	trace_event_set_t set = ts_set(a, POSIX_TRACE_STOP, 0U), none = ts_set(0U);
 
@@ -219,8 +214,7 @@ TEST(the_filter_is_empty_afterwards, "CLEAR-07 FILTER-09")
 
 TEST(the_event_type_list_starts_again, "CLEAR-08")
 {
-	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
-	trace_id_t trid = ts_create(0, &attr);
+	trace_id_t trid = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
 	trace_event_id_t first, id;
 	int unavailable;
 
@@ -235,8 +229,7 @@ TEST(the_event_type_list_starts_again, "CLEAR-08")
 
 TEST(a_stream_that_stopped_for_being_full_needs_a_start, "CLEAR-09 CLEAR-03 POLICY-19")
 {
-	trace_attr_t attr = small_attr(POSIX_TRACE_UNTIL_FULL);
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, SMALL, 256);
 
 	ts_fill(trid, SMALL, UNNAMED, 100, 0);
 	ts_emit(UNNAMED, 1);
@@ -362,12 +355,11 @@ TEST(an_until_full_log_that_filled_takes_events_again, "CLEAR-10 CLEAR-09 LOG-29
 
 TEST(a_pipe_keeps_what_was_written, "CLEAR-12", NEEDS_KEEPER)
 {
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0);
 	struct drain drain = {0};
 	int ends[2], fd = ts_temp_file();
 
 	open_pipe(ends, 0);
-	trace_id_t trid = ts_create_log(0, &attr, ends[1]);
+	trace_id_t trid = create_log(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_APPEND, 0, ends[1]);
 	close(ends[1]);
 	drain_start(&drain, ends[0], fd);
 	ts_start(trid);
@@ -500,8 +492,7 @@ TEST(clear_waits_for_a_flush, "CLEAR-14 CLEAR-12 LOG-17", NEEDS_KEEPER)
 
 TEST(a_blocked_reader_stays_blocked, "CLEAR-15 GETNEXT-06")
 {
-	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, SMALL, 256);
 	struct ts_reader reader;
 
 	ts_expect(trid, POSIX_TRACE_START);

@@ -330,10 +330,10 @@ static void *flush(void *arg)
 
 TEST(counts_are_exact_while_a_flush_moves_events, "", NEEDS_KEEPER)
 {
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 4 * MIB, POSIX_TRACE_APPEND, 0);
 	trace_event_id_t id = ts_id("event");
 	int fd = ts_temp_file();
-	struct flush f = {.trid = ts_create_log(0, &attr, fd)};
+	struct flush f = {
+		.trid = create_log(POSIX_TRACE_UNTIL_FULL, 4 * MIB, POSIX_TRACE_APPEND, 0, fd)};
 	unsigned long all = 0;
 
 	ts_start(f.trid);
@@ -429,8 +429,7 @@ TEST(what_a_filter_withholds_is_not_counted, "FILTER-13", NEEDS_KEEPER)
 
 TEST(a_reader_that_sleeps_does_not_keep_the_counts, "")
 {
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 64 * KIB, 100);
-	trace_id_t trid = ts_create(0, &attr);
+	trace_id_t trid = ts_make(POSIX_TRACE_UNTIL_FULL, 64 * KIB, 100);
 	struct ts_reader reader;
 
 	ts_reader_start(&reader, trid);
@@ -465,9 +464,8 @@ TEST(the_next_keeper_goes_on_counting, "LOG-39", NEEDS_KEEPER)
 
 TEST(only_active_streams_have_type_counts, "ERRORS-03 ERRORS-04 ERRORS-06", NEEDS_KEEPER)
 {
-	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, MIB, POSIX_TRACE_APPEND, 0);
 	int fd = ts_temp_file();
-	trace_id_t trid = ts_create_log(0, &attr, fd);
+	trace_id_t trid = create_log(POSIX_TRACE_UNTIL_FULL, MIB, POSIX_TRACE_APPEND, 0, fd);
 
 	CHECK_EQ(posixtrace_get_type_counts(trid, NULL, 1), EINVAL);
 	ts_shutdown(trid);

@@ -135,8 +135,7 @@ TEST(damaged_memory_is_told_and_skipped, "SYSEVENT-08 SYSEVENT-10 SYSEVENT-22")
 /* The controller's own thread records; each flush finds the one before mended. */
 TEST(damaged_memory_is_not_told_if_the_filter_has_it, "SYSEVENT-08")
 {
-	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, SMALL, 256);
-	trace_id_t trid = ts_create(0, &attr);
+	trace_id_t trid = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
 	trace_event_id_t id = ts_id("marked");
 	trace_event_set_t set;
 
@@ -619,8 +618,7 @@ static struct object map_object(const char *prefix)
 
 TEST(an_identifier_that_was_given_up_is_told_nowhere, "EVENTLIST-10 EVENTID-24")
 {
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, SMALL, 16);
-	trace_id_t trid = ts_create(0, &attr);
+	trace_id_t trid = ts_make(POSIX_TRACE_UNTIL_FULL, SMALL, 16);
 	trace_event_id_t before = ts_id("before"), id;
 	struct ptrc_names_object *names = (struct ptrc_names_object *)(void *)map_object("n.").at;
 	struct posixtrace_process process;

@@ -60,8 +60,7 @@ static void expect_filter_event(trace_id_t trid, trace_event_id_t old_a, trace_e
 
 TEST(the_filter_comes_back_as_a_set, "FILTER-01 EVENTSET-15 FILTER-02")
 {
-	trace_attr_t attr = small_attr();
-	trace_id_t trid = ts_create(0, &attr);
+	trace_id_t trid = ts_make(POSIX_TRACE_UNTIL_FULL, SMALL, 64);
 	trace_event_id_t a = ts_id("a"), b = ts_id("b");
 	trace_event_set_t set, given = ts_set(a, 0U);
 
@@ -83,8 +82,7 @@ TEST(the_filter_comes_back_as_a_set, "FILTER-01 EVENTSET-15 FILTER-02")
 
 TEST(set_add_and_sub_make_the_new_filter, "FILTER-02 FILTER-03 FILTER-04")
 {
-	trace_attr_t attr = small_attr();
-	trace_id_t trid = ts_create(0, &attr);
+	trace_id_t trid = ts_make(POSIX_TRACE_UNTIL_FULL, SMALL, 64);
 	trace_event_id_t a = ts_id("a"), b = ts_id("b"), c = ts_id("c");
 	trace_event_set_t all, set;
 
@@ -119,8 +117,7 @@ TEST(set_add_and_sub_make_the_new_filter, "FILTER-02 FILTER-03 FILTER-04")
 
 TEST(members_are_not_recorded_and_all_others_are, "FILTER-05 FILTER-06 EVENTSET-03")
 {
-	trace_attr_t attr = small_attr();
-	trace_id_t trid = ts_create(0, &attr);
+	trace_id_t trid = ts_make(POSIX_TRACE_UNTIL_FULL, SMALL, 64);
 	trace_event_id_t ids[70];
 	char name[32];
 
@@ -196,8 +193,7 @@ TEST(it_is_in_force_when_the_call_returns, "FILTER-07 FILTER-05 GEN-12")
 
 TEST(a_running_stream_records_the_change, "FILTER-08 FILTER-10 SYSEVENT-03 SYSEVENT-11")
 {
-	trace_attr_t attr = small_attr();
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, SMALL, 64);
 	trace_event_id_t a = ts_id("a"), b = ts_id("b");
 
 	ts_expect(trid, POSIX_TRACE_START);
@@ -221,8 +217,7 @@ TEST(a_running_stream_records_the_change, "FILTER-08 FILTER-10 SYSEVENT-03 SYSEV
 
 TEST(a_suspended_stream_shows_it_in_start, "FILTER-09 FILTER-07 SYSEVENT-01")
 {
-	trace_attr_t attr = small_attr();
-	trace_id_t trid = ts_create(0, &attr);
+	trace_id_t trid = ts_make(POSIX_TRACE_UNTIL_FULL, SMALL, 64);
 	trace_event_id_t a = ts_id("a"), b = ts_id("b");
 
 	for (int i = 0; i < 2; i++) {
@@ -243,8 +238,7 @@ TEST(a_suspended_stream_shows_it_in_start, "FILTER-09 FILTER-07 SYSEVENT-01")
 
 TEST(filters_hit_system_events_too, "FILTER-11 SYSEVENT-20")
 {
-	trace_attr_t attr = small_attr();
-	trace_id_t trid = ts_create(0, &attr);
+	trace_id_t trid = ts_make(POSIX_TRACE_UNTIL_FULL, SMALL, 64);
 	trace_event_id_t a = ts_id("a");
 
 	set_filter(trid, POSIX_TRACE_SET_EVENTSET, POSIX_TRACE_START, POSIX_TRACE_STOP);
@@ -268,8 +262,7 @@ TEST(filters_hit_system_events_too, "FILTER-11 SYSEVENT-20")
 
 TEST(a_filtered_automatic_stop_stops_all_the_same, "FILTER-11 POLICY-15")
 {
-	trace_attr_t attr = small_attr();
-	trace_id_t trid = ts_create(0, &attr);
+	trace_id_t trid = ts_make(POSIX_TRACE_UNTIL_FULL, SMALL, 64);
 	trace_event_id_t a = ts_id("a");
 
 	set_filter(trid, POSIX_TRACE_SET_EVENTSET, POSIX_TRACE_STOP, 0);
@@ -292,8 +285,7 @@ TEST(a_filtered_automatic_stop_stops_all_the_same, "FILTER-11 POLICY-15")
 
 TEST(filter_events_vanish_only_between_two_filters_that_hold_them, "FILTER-12")
 {
-	trace_attr_t attr = small_attr();
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, SMALL, 64);
 	trace_event_id_t a = ts_id("a");
 
 	ts_expect(trid, POSIX_TRACE_START);
@@ -401,8 +393,7 @@ TEST(events_obey_the_filter_event_before_them, "FILTER-13 FILTER-14 FILTER-08 FI
 
 TEST(filter_events_chain, "FILTER-14 FILTER-09")
 {
-	trace_attr_t attr = small_attr();
-	trace_id_t trid = ts_create(0, &attr);
+	trace_id_t trid = ts_make(POSIX_TRACE_UNTIL_FULL, SMALL, 64);
 	trace_event_id_t ids[5] = {ts_id("0"), ts_id("1"), ts_id("2"), ts_id("3"), ts_id("4")};
 
 	set_filter(trid, POSIX_TRACE_SET_EVENTSET, ids[0], 0);
@@ -435,8 +426,7 @@ TEST(filter_events_chain, "FILTER-14 FILTER-09")
 TEST(an_invalid_how_is_einval, "FILTER-15 ERRORS-10")
 {
 	static const int hows[] = {0, 4, -1, 77, 0x101, 1 << 30};
-	trace_attr_t attr = small_attr();
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, SMALL, 64);
 	trace_event_id_t a = ts_id("a");
 	trace_event_set_t set = ts_set(a, 0U), b_set = ts_set(ts_id("b"), 0U);
 
@@ -451,8 +441,7 @@ TEST(an_invalid_how_is_einval, "FILTER-15 ERRORS-10")
 
 TEST(an_invalid_set_is_einval, "FILTER-16 EVENTSET-13 ERRORS-10")
 {
-	trace_attr_t attr = small_attr();
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, SMALL, 64);
 	trace_event_set_t zero, garbage;
 
 	memset(&zero, 0, sizeof(zero));
@@ -536,8 +525,7 @@ TEST(a_filter_holds_for_the_whole_traced_set, "FILTER-20 FILTER-07")
 
 TEST(filtered_events_take_no_room_and_are_no_losses, "FILTER-21 STATUS-12")
 {
-	trace_attr_t attr = small_attr();
-	trace_id_t trid = ts_create(0, &attr);
+	trace_id_t trid = ts_make(POSIX_TRACE_UNTIL_FULL, SMALL, 64);
 	trace_event_id_t a = ts_id("a"), b = ts_id("b");
 
 	set_filter(trid, POSIX_TRACE_SET_EVENTSET, a, 0);
@@ -582,8 +570,7 @@ TEST(filtered_events_take_no_room_and_are_no_losses, "FILTER-21 STATUS-12")
 
 TEST(recorded_events_stay_when_filtered_later, "FILTER-22")
 {
-	trace_attr_t attr = small_attr();
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, SMALL, 64);
 	trace_event_id_t a = ts_id("a");
 
 	ts_emit(a, 1);

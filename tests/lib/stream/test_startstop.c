@@ -22,8 +22,7 @@ TEST(start_makes_a_suspended_stream_run, "STARTSTOP-01 SYSEVENT-13 SYSEVENT-01 S
 {
 	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
 	for (int i = 0; i < 2; i++) {
-		trace_attr_t attr = small_attr(policies[i]);
-		trace_id_t trid = ts_create(0, &attr);
+		trace_id_t trid = ts_make(policies[i], SMALL, 256);
 		ts_expect_suspended(trid);
 		CHECK_EQ(posix_trace_start(trid), 0);
 		ts_expect_running(trid);
@@ -37,8 +36,7 @@ TEST(start_makes_a_suspended_stream_run, "STARTSTOP-01 SYSEVENT-13 SYSEVENT-01 S
 
 TEST(start_of_a_running_stream_does_nothing, "STARTSTOP-02")
 {
-	trace_attr_t attr = small_attr(POSIX_TRACE_UNTIL_FULL);
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, SMALL, 256);
 
 	ts_emit(UNNAMED, 1);
 	CHECK_EQ(posix_trace_start(trid), 0);
@@ -51,8 +49,7 @@ TEST(start_of_a_running_stream_does_nothing, "STARTSTOP-02")
 
 TEST(start_of_a_full_until_full_stream_does_nothing, "STARTSTOP-03 POLICY-15 STATUS-07")
 {
-	trace_attr_t attr = small_attr(POSIX_TRACE_UNTIL_FULL);
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, SMALL, 256);
 
 	ts_fill(trid, SMALL, UNNAMED, 100, 0);
 	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_NO_OVERRUN);
@@ -107,8 +104,7 @@ TEST(stop_suspends_a_running_stream, "STARTSTOP-04 SYSEVENT-02 STATUS-06")
 {
 	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
 	for (int i = 0; i < 2; i++) {
-		trace_attr_t attr = small_attr(policies[i]);
-		trace_id_t trid = ts_create_running(0, &attr);
+		trace_id_t trid = ts_run(policies[i], SMALL, 256);
 		ts_emit(UNNAMED, 1);
 		CHECK_EQ(posix_trace_stop(trid), 0);
 		ts_expect_suspended(trid);
@@ -123,8 +119,7 @@ TEST(stop_suspends_a_running_stream, "STARTSTOP-04 SYSEVENT-02 STATUS-06")
 
 TEST(stop_of_a_suspended_stream_does_nothing, "STARTSTOP-05")
 {
-	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
-	trace_id_t trid = ts_create(0, &attr);
+	trace_id_t trid = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
 
 	CHECK_EQ(posix_trace_stop(trid), 0);
 	ts_expect_suspended(trid);
@@ -141,8 +136,7 @@ TEST(stop_of_a_suspended_stream_does_nothing, "STARTSTOP-05")
 TEST(stop_and_start_work_on_a_full_loop_stream,
      "STARTSTOP-06 STARTSTOP-07 STARTSTOP-10 STATUS-05 STATUS-07 POLICY-14")
 {
-	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, SMALL, 256);
 
 	uint32_t end = ts_fill(trid, SMALL, UNNAMED, 100, 0);
 	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_FULL, POSIX_TRACE_NO_OVERRUN);
@@ -174,8 +168,7 @@ TEST(stop_and_start_work_on_a_full_loop_stream,
 
 TEST(stop_calls_off_the_automatic_restart, "STARTSTOP-08 STARTSTOP-13")
 {
-	trace_attr_t attr = small_attr(POSIX_TRACE_UNTIL_FULL);
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, SMALL, 256);
 
 	ts_fill(trid, SMALL, UNNAMED, 100, 0);
 	CHECK_EQ(posix_trace_stop(trid), 0);
@@ -201,8 +194,7 @@ TEST(stop_calls_off_the_automatic_restart, "STARTSTOP-08 STARTSTOP-13")
 
 TEST(start_arms_the_automatic_restart_again, "STARTSTOP-08 STARTSTOP-03 POLICY-19")
 {
-	trace_attr_t attr = small_attr(POSIX_TRACE_UNTIL_FULL);
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, SMALL, 256);
 
 	ts_fill(trid, SMALL, UNNAMED, 100, 0);
 	ts_stop(trid);
@@ -219,8 +211,7 @@ TEST(start_arms_the_automatic_restart_again, "STARTSTOP-08 STARTSTOP-03 POLICY-1
 
 TEST(a_start_without_room_leaves_the_stream_full, "STARTSTOP-09 STARTSTOP-10")
 {
-	trace_attr_t attr = small_attr(POSIX_TRACE_UNTIL_FULL);
-	trace_id_t trid = ts_create(0, &attr);
+	trace_id_t trid = ts_make(POSIX_TRACE_UNTIL_FULL, SMALL, 256);
 	size_t starts = 0, bytes = 0;
 
 	/* START is big: it is what runs out of room, if nothing else is recorded. */
@@ -375,11 +366,10 @@ static void *emit_in_thread(void *arg)
 TEST(no_event_is_reported_between_stop_and_start, "STARTSTOP-12 STARTSTOP-11 GETNEXT-03")
 {
 	enum { THREADS = 3, CYCLES = 150 };
-	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 4 << 20, 64);
 	struct progress *progress[THREADS];
 	pthread_t threads[THREADS];
 
-	trace_id_t trid = ts_create(0, &attr);
+	trace_id_t trid = ts_make(POSIX_TRACE_LOOP, 4 << 20, 64);
 	for (int i = 0; i < THREADS; i++) {
 		progress[i] = shared_progress();
 		progress[i]->allowed = 15000;
@@ -425,8 +415,7 @@ TEST(events_while_suspended_are_no_losses, "STARTSTOP-13")
 {
 	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
 	for (int i = 0; i < 2; i++) {
-		trace_attr_t attr = small_attr(policies[i]);
-		trace_id_t trid = ts_create(0, &attr);
+		trace_id_t trid = ts_make(policies[i], SMALL, 256);
 		ts_flood(SMALL, UNNAMED, 100, 0);
 		ts_expect_suspended(trid);
 		ts_start(trid);
@@ -519,8 +508,7 @@ TEST(anything_but_an_active_stream_is_einval, "STARTSTOP-17 ERRORS-06", NEEDS_KE
 
 TEST(signals_do_not_interrupt_them, "STARTSTOP-18 ERRORS-09")
 {
-	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
-	trace_id_t trid = ts_create(0, &attr);
+	trace_id_t trid = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
 
 	ts_interrupt(150);
 	for (int i = 0; i < 500; i++) {

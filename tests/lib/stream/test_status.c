@@ -58,8 +58,7 @@ TEST(all_members_are_filled_in, "STATUS-01 STATUS-06 STATUS-10 STATUS-18 STATUS-
 
 TEST(running_means_accepting_events, "STATUS-02 STATUS-04 STATUS-06")
 {
-	trace_attr_t attr = small_attr(POSIX_TRACE_UNTIL_FULL);
-	trace_id_t trid = ts_create(0, &attr);
+	trace_id_t trid = ts_make(POSIX_TRACE_UNTIL_FULL, SMALL, 256);
 
 	ts_expect_suspended(trid);
 	ts_start(trid);
@@ -78,8 +77,7 @@ TEST(running_means_accepting_events, "STATUS-02 STATUS-04 STATUS-06")
 
 TEST(a_full_loop_stream_runs_on, "STATUS-03 STATUS-05 STATUS-08 STATUS-11 STATUS-14")
 {
-	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, SMALL, 256);
 
 	uint32_t end = ts_fill(trid, SMALL, UNNAMED, 100, 0);
 	struct posix_trace_status_info info = ts_status(trid);
@@ -105,8 +103,7 @@ TEST(a_full_loop_stream_runs_on, "STATUS-03 STATUS-05 STATUS-08 STATUS-11 STATUS
 
 TEST(a_loop_stream_is_full_as_soon_as_it_would_overwrite, "STATUS-08 STATUS-11 STATUS-03")
 {
-	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, SMALL, 256);
 	size_t count = 0;
 
 	/* Never OVERRUN before FULL: what was NOT_FULL had room for one more. */
@@ -152,8 +149,7 @@ TEST(flushing_makes_room_in_a_logged_loop_stream, "STATUS-08 LOG-18 STATUS-11", 
 
 TEST(overwriting_what_was_read_is_no_loss, "STATUS-11 GETNEXT-05")
 {
-	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, SMALL, 256);
 	uint32_t number = 0;
 
 	for (int round = 0; round < 60; round++) {
@@ -170,8 +166,7 @@ TEST(overwriting_what_was_read_is_no_loss, "STATUS-11 GETNEXT-05")
 TEST(a_stream_that_stopped_for_being_full_stays_full_until_it_restarts,
      "STATUS-07 STATUS-09 STATUS-12 STATUS-14 POLICY-19 POLICY-20 POLICY-21")
 {
-	trace_attr_t attr = small_attr(POSIX_TRACE_UNTIL_FULL);
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, SMALL, 256);
 	struct ts_event event;
 	uint32_t due = 0;
 
@@ -214,11 +209,10 @@ TEST(a_stream_that_stopped_for_being_full_stays_full_until_it_restarts,
 TEST(the_event_that_finds_no_room_is_an_overrun, "STATUS-12 POLICY-16")
 {
 	static const size_t lens[] = {4, 50, 256};
-	trace_attr_t attr = small_attr(POSIX_TRACE_UNTIL_FULL);
 	unsigned char data[256] = {0};
 
 	for (size_t i = 0; i < sizeof(lens) / sizeof(*lens); i++) {
-		trace_id_t trid = ts_create_running(0, &attr);
+		trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, SMALL, 256);
 		size_t emitted = 0;
 		bool was_lost;
 
@@ -526,8 +520,7 @@ static void *lose_events(void *arg)
 
 TEST(every_loss_shows_once, "STATUS-15 STATUS-14 STATUS-12")
 {
-	trace_attr_t attr = small_attr(POSIX_TRACE_UNTIL_FULL);
-	trace_id_t trid = ts_create_running(0, &attr);
+	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, SMALL, 256);
 	struct loser loser = {0};
 
 	ts_fill(trid, SMALL, UNNAMED, 100, 0);
@@ -629,8 +622,8 @@ static void *poll_status(void *arg)
 TEST(all_members_are_of_one_moment, "STATUS-25 STATUS-05 STATUS-07 STATUS-04")
 {
 	for (int is_loop = 0; is_loop < 2; is_loop++) {
-		trace_attr_t attr = small_attr(is_loop ? POSIX_TRACE_LOOP : POSIX_TRACE_UNTIL_FULL);
-		trace_id_t trid = ts_create_running(0, &attr);
+		trace_id_t trid =
+			ts_run(is_loop ? POSIX_TRACE_LOOP : POSIX_TRACE_UNTIL_FULL, SMALL, 256);
 		struct poller poller = {.trid = trid, .is_loop = is_loop};
 		pthread_t threads[2] = {ts_thread(poll_status, &poller),
 					ts_thread(poll_status, &poller)};

@@ -206,7 +206,6 @@ static void *write_all_the_time(void *arg)
 TEST(start_comes_first_whoever_records, "SYSEVENT-13 STARTSTOP-12")
 {
 	enum { writers = 3, rounds = 60 };
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 65536, 0);
 	struct starter args[writers] = {{.id = ts_id("event")}};
 	pthread_t threads[writers];
 
@@ -216,7 +215,7 @@ TEST(start_comes_first_whoever_records, "SYSEVENT-13 STARTSTOP-12")
 		CHECK_EVENTUALLY(atomic_load(&args[w].written) > 0);
 	}
 	for (int round = 0; round < rounds; round++) {
-		trace_id_t trid = ts_create(0, &attr);
+		trace_id_t trid = ts_make(POSIX_TRACE_UNTIL_FULL, 65536, 0);
 		bool is_running = false;
 		/* Start and stop in a row, too. */
 		ts_start(trid);
@@ -250,10 +249,9 @@ TEST(start_comes_first_whoever_records, "SYSEVENT-13 STARTSTOP-12")
 TEST(automatic_stop_and_start_are_the_systems, "SYSEVENT-02 SYSEVENT-14 SYSEVENT-22")
 {
 	enum { stream_bytes = 16384 };
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, stream_bytes, 0);
 	trace_event_id_t id = ts_id("event");
 	trace_event_set_t set = ts_set(ts_id("other"), ts_id("more"), 0), got;
-	trace_id_t trid = ts_create(0, &attr);
+	trace_id_t trid = ts_make(POSIX_TRACE_UNTIL_FULL, stream_bytes, 0);
 
 	ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
 	ts_start(trid);
