@@ -26,6 +26,8 @@
 /* What a log file holds beyond its log-max-size, given the few names of a test. */
 #define LOG_EXTRAS_BYTES 65536
 
+static const int log_policies[3] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL, POSIX_TRACE_APPEND};
+
 /* 0 leaves the default. */
 __attribute__((unused)) static trace_attr_t log_attr(int stream_policy, size_t stream_bytes,
 						     int log_policy, size_t log_bytes)
@@ -162,6 +164,26 @@ __attribute__((unused)) static struct posix_trace_status_info log_status(int fd)
 	struct posix_trace_status_info status = ts_status(trid);
 	ts_close_log(trid);
 	return status;
+}
+
+__attribute__((unused)) static void expect_log_status(trace_id_t trid, int full, int overrun)
+{
+	struct posix_trace_status_info info = ts_status(trid);
+	CHECK_EQ(info.posix_log_full_status, full);
+	CHECK_EQ(info.posix_log_overrun_status, overrun);
+}
+
+/* As it is born: a stream, or a log that lost nothing. */
+__attribute__((unused)) static void expect_pristine(trace_id_t trid)
+{
+	struct posix_trace_status_info info = ts_status(trid);
+	CHECK_EQ(info.posix_stream_status, POSIX_TRACE_SUSPENDED);
+	CHECK_EQ(info.posix_stream_full_status, POSIX_TRACE_NOT_FULL);
+	CHECK_EQ(info.posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
+	CHECK_EQ(info.posix_stream_flush_status, POSIX_TRACE_NOT_FLUSHING);
+	CHECK_EQ(info.posix_stream_flush_error, 0);
+	CHECK_EQ(info.posix_log_overrun_status, POSIX_TRACE_NO_OVERRUN);
+	CHECK_EQ(info.posix_log_full_status, POSIX_TRACE_NOT_FULL);
 }
 
 /* The log in fd was closed. */

@@ -208,7 +208,8 @@ static void refuse_never_issued(void)
 	}
 }
 
-TEST(identifiers_never_issued_are_einval, "ERRORS-03 ERRORS-10 ERRORS-01 GETNEXT-27 GETNEXT-19",
+TEST(identifiers_never_issued_are_einval,
+     "ERRORS-03 ERRORS-10 ERRORS-01 GETNEXT-27 GETNEXT-19 STATUS-26 ATTRGET-07 CLEAR-16 STARTSTOP-17",
      NEEDS_KEEPER)
 {
 	/* First in a process that never had a stream. */
@@ -288,7 +289,8 @@ TEST(identifiers_of_the_parent_are_invalid_in_a_child, "ERRORS-05 FORK-10 FORK-1
 	CHECK_EQ(ts_count(&events, UNNAMED), 2);
 }
 
-TEST(each_function_accepts_its_kinds_of_stream, "ERRORS-06 ERRORS-07 ERRORS-08 LOG-02 OPEN-02",
+TEST(each_function_accepts_its_kinds_of_stream,
+     "ERRORS-06 ERRORS-07 ERRORS-08 LOG-02 OPEN-02 CREATE-19 EVENTID-18 GETNEXT-29 ATTRGET-02 STATUS-01",
      NEEDS_KEEPER)
 {
 	static const int kinds[] = {PLAIN, LOGGED, RECORDED};
@@ -313,7 +315,9 @@ TEST(each_function_accepts_its_kinds_of_stream, "ERRORS-06 ERRORS-07 ERRORS-08 L
 	}
 }
 
-TEST(a_refusal_changes_nothing, "ERRORS-06 ERRORS-07 ERRORS-08 OPEN-07 LOG-14", NEEDS_KEEPER)
+TEST(a_refusal_changes_nothing,
+     "ERRORS-06 ERRORS-07 ERRORS-08 OPEN-07 LOG-14 GETNEXT-16 FILTER-17 EVENTID-26 SHUTDOWN-11 CLEAR-16 STARTSTOP-17",
+     NEEDS_KEEPER)
 {
 	int fd = short_log(), own_fd = ts_temp_file();
 	trace_id_t plain = plain_stream(), logged = logged_stream(own_fd);
@@ -514,8 +518,8 @@ TEST(errno_is_no_part_of_the_result, "ERRORS-01 EVENT-15")
 	CHECK_EQ(errno, EXDEV);
 }
 
-TEST(signals_interrupt_only_the_waiting_functions, "ERRORS-09 OPEN-05 CREATE-18 LOG-26",
-     NEEDS_KEEPER)
+TEST(signals_interrupt_only_the_waiting_functions,
+     "ERRORS-09 OPEN-05 CREATE-18 LOG-26 STARTSTOP-18 FILTER-18", NEEDS_KEEPER)
 {
 	unsigned int alarms = 0;
 
@@ -523,6 +527,12 @@ TEST(signals_interrupt_only_the_waiting_functions, "ERRORS-09 OPEN-05 CREATE-18 
 		int fd = ts_temp_file();
 		ts_interrupt(300);
 		trace_id_t logged = logged_stream(fd);
+		for (int i = 0; i < 40; i++) {
+			trace_id_t plain = plain_stream();
+			CHECK_EQ(posix_trace_start(plain), 0);
+			CHECK_EQ(posix_trace_stop(plain), 0);
+			ts_shutdown(plain);
+		}
 		ts_start(logged);
 		emit_run(UNNAMED, 0, 50, 100);
 		CHECK_EQ(posix_trace_flush(logged), 0);

@@ -138,17 +138,6 @@ TEST(null_attributes_are_the_defaults, "CREATE-03 POLICY-09")
 	ts_shutdown(trid);
 }
 
-TEST(a_new_stream_is_suspended_and_empty, "CREATE-04 STATUS-10 STATUS-06")
-{
-	trace_id_t trid = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
-
-	ts_expect_suspended(trid);
-	ts_expect_none(trid);
-	ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, 1);
-	ts_expect_none(trid);
-	ts_expect_suspended(trid);
-}
-
 TEST(a_new_stream_filters_nothing, "CREATE-05 FILTER-06")
 {
 	trace_id_t trid = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
@@ -806,59 +795,6 @@ TEST(event_memory_is_reserved_at_creation, "CREATE-17 SIZE-17", NEEDS_EXEC)
 		harness_exec("in_small_shm", (char *)NULL);
 }
 
-TEST(signals_only_delay_it, "CREATE-18 STARTSTOP-18 FILTER-18 ERRORS-09")
-{
-	trace_event_set_t set = ts_set(POSIX_TRACE_ERROR, 0U);
-
-	ts_interrupt(200);
-	for (int i = 0; i < 60; i++) {
-		trace_id_t trid = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
-		ts_start(trid);
-		ts_emit(POSIX_TRACE_UNNAMED_USEREVENT, 1);
-		ts_set_filter(trid, &set, POSIX_TRACE_ADD_EVENTSET);
-		ts_filter(trid);
-		ts_status(trid);
-		ts_stop(trid);
-		ts_clear(trid);
-		ts_shutdown(trid);
-	}
-}
-
-TEST(the_identifier_works_with_all_functions_for_streams, "CREATE-19 EVENTID-18")
-{
-	trace_attr_t attr = small_attr(), got;
-	trace_id_t trid = ts_create(0, &attr);
-	trace_event_set_t set = ts_set(POSIX_TRACE_ERROR, 0U);
-	struct posix_trace_event_info info;
-	struct posix_trace_status_info status;
-	struct timespec soon = ts_deadline((int)harness_patience_ms());
-	char name[TRACE_EVENT_NAME_MAX + 1], data[256];
-	trace_event_id_t id;
-	int unavailable;
-	size_t len;
-
-	CHECK_OK(posix_trace_start(trid));
-	CHECK_OK(posix_trace_trid_eventid_open(trid, "through the stream", &id));
-	CHECK(posix_trace_eventid_equal(trid, id, id));
-	CHECK_OK(posix_trace_eventid_get_name(trid, id, name));
-	CHECK_OK(posix_trace_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET));
-	CHECK_OK(posix_trace_get_filter(trid, &set));
-	CHECK_OK(posix_trace_get_attr(trid, &got));
-	CHECK_OK(posix_trace_get_status(trid, &status));
-	CHECK_OK(posix_trace_eventtypelist_getnext_id(trid, &id, &unavailable));
-	CHECK_OK(posix_trace_eventtypelist_rewind(trid));
-	CHECK_OK(posix_trace_getnext_event(trid, &info, data, sizeof(data), &len, &unavailable));
-	CHECK_EQ(unavailable, 0);
-	CHECK_OK(posix_trace_timedgetnext_event(trid, &info, data, sizeof(data), &len, &unavailable,
-						&soon));
-	CHECK_EQ(unavailable, 0);
-	CHECK_OK(posix_trace_trygetnext_event(trid, &info, data, sizeof(data), &len, &unavailable));
-	CHECK_NE(unavailable, 0);
-	CHECK_OK(posix_trace_stop(trid));
-	CHECK_OK(posix_trace_clear(trid));
-	CHECK_OK(posix_trace_shutdown(trid));
-}
-
 static void *create_in_thread(void *arg)
 {
 	*(trace_id_t *)arg = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
@@ -891,13 +827,6 @@ TEST(every_thread_may_use_it_after_its_maker_ended, "CREATE-20 EXIT-04")
 	ts_expect(trid, POSIX_TRACE_STOP);
 	ts_join(ts_thread(shut_down_in_thread, &trid));
 	CHECK_EQ(posix_trace_start(trid), EINVAL);
-}
-
-TEST(a_null_identifier_is_einval, "CREATE-21")
-{
-	trace_attr_t attr = small_attr();
-	CHECK_EQ(posix_trace_create(0, &attr, NULL), EINVAL);
-	CHECK_EQ(posix_trace_create(0, NULL, NULL), EINVAL);
 }
 
 TEST(identifiers_are_never_0_and_never_used_again, "CREATE-22 ERRORS-04", NEEDS_KEEPER)

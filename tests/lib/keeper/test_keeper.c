@@ -196,14 +196,11 @@ TEST(short_of_memory_the_keeper_flushes_in_small_parts, "LOG-13 LOG-19", NEEDS_K
 
 TEST(failed_flushes_of_a_running_stream_lose_nothing, "LOG-25 LOG-19 LOG-22", NEEDS_KEEPER)
 {
-	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
-				       POSIX_TRACE_APPEND};
-
 	for (int i = 0; i < 3; i++) {
 		struct writer w = {.id = ts_id("number")};
 		int fd = ts_temp_file();
 		trace_id_t trid =
-			start_log(POSIX_TRACE_UNTIL_FULL, 8 * MIB, policies[i], 64 * MIB, fd);
+			start_log(POSIX_TRACE_UNTIL_FULL, 8 * MIB, log_policies[i], 64 * MIB, fd);
 
 		pthread_t thread = ts_thread(write_numbers, &w);
 		for (int k = 0; k < 20; k++) {

@@ -190,8 +190,6 @@ TEST(every_policy_ends_well, "EXIT-02 EXIT-03 POLICY-25", NEEDS_KEEPER)
 {
 	static const int stream_policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
 					      POSIX_TRACE_FLUSH};
-	static const int log_policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
-					   POSIX_TRACE_APPEND};
 	static const enum ending endings[] = {BY_EXIT, BY__EXIT, BY_KILL};
 	for (int i = 0; i < 9; i++) {
 		trace_attr_t attr = log_attr(stream_policies[i / 3], 256 * KIB, log_policies[i % 3],

@@ -463,11 +463,8 @@ static void try_selections(const struct plan *plan, int damage)
 
 TEST(a_selection_leaves_nothing_out, "")
 {
-	static const int policies[] = {POSIX_TRACE_APPEND, POSIX_TRACE_UNTIL_FULL,
-				       POSIX_TRACE_LOOP};
-
 	for (int i = 0; i < 48; i++) {
-		int policy = policies[i % 3];
+		int policy = log_policies[i % 3];
 		struct plan plan = {.policy = policy,
 				    .limit = i % 2 ? 20000 : 1 << 20,
 				    .flushes = 20,
@@ -1731,15 +1728,14 @@ static void open_types(trace_event_id_t *ids)
 
 TEST(logs_of_streams_have_an_index, "", NEEDS_KEEPER)
 {
-	static const int policies[] = {POSIX_TRACE_APPEND, POSIX_TRACE_UNTIL_FULL,
-				       POSIX_TRACE_LOOP};
 	trace_event_id_t ids[STREAM_TYPES];
 
 	open_types(ids);
 	for (int i = 0; i < 6; i++) {
 		bool has_filters = i / 3;
 		int fd = ts_temp_file();
-		trace_id_t trid = start_log(POSIX_TRACE_FLUSH, 65536, policies[i % 3], 30000, fd);
+		trace_id_t trid =
+			start_log(POSIX_TRACE_FLUSH, 65536, log_policies[i % 3], 30000, fd);
 
 		NOTE("log %d", i);
 		record(trid, ids, 4000, has_filters);
@@ -1747,7 +1743,7 @@ TEST(logs_of_streams_have_an_index, "", NEEDS_KEEPER)
 		trid = open_log(fd);
 		struct events all = read_rest(trid);
 		CHECK_GT(all.count, 300);
-		if (policies[i % 3] == POSIX_TRACE_LOOP || has_filters) {
+		if (log_policies[i % 3] == POSIX_TRACE_LOOP || has_filters) {
 			CHECK(!has_totals(trid));
 		} else {
 			check_totals(fd);

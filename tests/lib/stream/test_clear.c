@@ -252,40 +252,6 @@ TEST(a_stream_that_stopped_for_being_full_needs_a_start, "CLEAR-09 CLEAR-03 POLI
 	ts_expect_running(trid);
 }
 
-static void expect_log(trace_id_t trid, int full, int overrun)
-{
-	struct posix_trace_status_info info = ts_status(trid);
-	CHECK_EQ(info.posix_log_full_status, full);
-	CHECK_EQ(info.posix_log_overrun_status, overrun);
-}
-
-TEST(the_log_is_emptied_too, "CLEAR-10 CLEAR-11 CLEAR-12 CLEAR-01", NEEDS_KEEPER)
-{
-	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
-				       POSIX_TRACE_APPEND};
-	for (int i = 0; i < 3; i++) {
-		int fd = ts_temp_file();
-		trace_id_t trid =
-			start_log(POSIX_TRACE_UNTIL_FULL, SMALL, policies[i], 4 * SMALL, fd);
-
-		emit_run(UNNAMED, 0, 30, 100);
-		ts_flush(trid);
-		emit_run(UNNAMED, 30, 60, 100);
-		ts_clear(trid);
-		emit_run(UNNAMED, 60, 70, 100);
-		ts_flush(trid);
-		emit_run(UNNAMED, 70, 80, 100);
-		struct ts_events all = ts_end_log(trid, fd);
-		/* Not even the START of before. */
-		struct ts_events events = without_markers(&all);
-		CHECK_EQ(events.count, 21);
-		ts_expect_numbers(&events, UNNAMED, 60, 79);
-		CHECK_EQ(events.at[0].info.posix_event_id, UNNAMED);
-		CHECK_EQ(ts_stop_reason(&events.at[20]), 0);
-		close(fd);
-	}
-}
-
 TEST(a_log_that_cannot_be_emptied_is_an_error, "CLEAR-10 CLEAR-01", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
@@ -296,61 +262,10 @@ TEST(a_log_that_cannot_be_emptied_is_an_error, "CLEAR-10 CLEAR-01", NEEDS_KEEPER
 	CHECK_EQ(posix_trace_clear(trid), EFBIG);
 	limit_file_size(RLIM_INFINITY);
 	/* The stream is cleared all the same; another clear repairs the log. */
-	struct posixtrace_counts counts;
-	CHECK_OK(posixtrace_get_counts(trid, &counts, sizeof(counts)));
-	CHECK_EQ(counts.pt_stream_bytes, 0);
+	CHECK_EQ(counts_of(trid).pt_stream_bytes, 0);
 	ts_clear(trid);
 	emit_run(UNNAMED, 30, 40, 100);
 	ts_expect_logged(trid, fd, UNNAMED, 30, 39);
-}
-
-TEST(a_loop_log_that_wrapped_is_like_new, "CLEAR-10 LOG-32", NEEDS_KEEPER)
-{
-	int fd = ts_temp_file();
-	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_LOOP, SMALL, fd);
-
-	for (uint32_t n = 0; n < 40; n++) {
-		emit_run(UNNAMED, 20 * n, 20 * (n + 1), 100);
-		ts_flush(trid);
-	}
-	CHECK_EQ(ts_status(trid).posix_log_full_status, POSIX_TRACE_FULL);
-	emit_run(UNNAMED, 0, 20, 100);
-	ts_flush(trid);
-	ts_clear(trid);
-	expect_log(trid, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
-	emit_run(UNNAMED, 0, 10, 100);
-	ts_flush(trid);
-	expect_log(trid, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
-	struct ts_events all = ts_end_log(trid, fd), events = without_markers(&all);
-	CHECK_EQ(events.count, 11);
-	ts_expect_numbers(&events, UNNAMED, 0, 9);
-	struct posix_trace_status_info info = log_status(fd);
-	CHECK_EQ(info.posix_log_full_status, POSIX_TRACE_NOT_FULL);
-	CHECK_EQ(info.posix_log_overrun_status, POSIX_TRACE_NO_OVERRUN);
-}
-
-TEST(an_until_full_log_that_filled_takes_events_again, "CLEAR-10 CLEAR-09 LOG-29", NEEDS_KEEPER)
-{
-	int fd = ts_temp_file();
-	trace_id_t trid =
-		start_log(POSIX_TRACE_UNTIL_FULL, SMALL, POSIX_TRACE_UNTIL_FULL, SMALL, fd);
-	size_t flushes = 0;
-
-	do {
-		emit_run(UNNAMED, 0, 20, 100);
-		ts_flush(trid);
-		CHECK_LE(++flushes * 2000, 2 * SMALL + 2 * TS_SLACK_BYTES);
-	} while (ts_status(trid).posix_log_full_status != POSIX_TRACE_FULL);
-	ts_clear(trid);
-	ts_expect_suspended(trid);
-	expect_log(trid, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
-	ts_start(trid);
-	ts_expect_running(trid);
-	emit_run(UNNAMED, 7, 10, 100);
-	struct ts_events all = ts_end_log(trid, fd), events = without_markers(&all);
-	ts_expect_ids(&events, POSIX_TRACE_START, UNNAMED, UNNAMED, UNNAMED, POSIX_TRACE_STOP, 0U);
-	ts_expect_numbers(&events, UNNAMED, 7, 9);
-	CHECK_EQ(ts_stop_reason(&events.at[4]), 0);
 }
 
 TEST(a_pipe_keeps_what_was_written, "CLEAR-12", NEEDS_KEEPER)
@@ -505,24 +420,4 @@ TEST(a_blocked_reader_stays_blocked, "CLEAR-15 GETNEXT-06")
 	ts_reader_join(&reader);
 	CHECK_EQ(reader.result, 0);
 	CHECK_EQ(ts_number(&reader.event), 7);
-}
-
-TEST(anything_but_an_active_stream_is_einval, "CLEAR-16 ERRORS-06", NEEDS_KEEPER)
-{
-	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
-	int fd = ts_temp_file();
-	trace_id_t stale = ts_create_log(0, &attr, fd);
-
-	ts_start(stale);
-	ts_emit(UNNAMED, 1);
-	ts_shutdown(stale);
-	trace_id_t log = ts_open_log(fd), bad[] = {0, ~0UL, stale, log, log + 1000};
-	for (int i = 0; i < 5; i++)
-		CHECK_EQ(posix_trace_clear(bad[i]), EINVAL);
-	/* And the log is as it was. */
-	struct ts_events events = ts_read_log(log);
-	CHECK_EQ(ts_count(&events, UNNAMED), 1);
-	ts_close_log(log);
-	events = ts_log_events(fd);
-	CHECK_EQ(ts_count(&events, UNNAMED), 1);
 }

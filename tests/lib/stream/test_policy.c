@@ -165,41 +165,6 @@ TEST(a_policy_set_for_a_logged_stream_is_honoured, "POLICY-11 POLICY-26", NEEDS_
 	}
 }
 
-TEST(flush_needs_a_log, "POLICY-12 CREATE-16 CREATE-21")
-{
-	trace_attr_t attr = ts_attr(POSIX_TRACE_FLUSH, 0, 0);
-	trace_id_t trid = 4711;
-
-	CHECK_EQ(posix_trace_create(0, &attr, &trid), EINVAL);
-	CHECK_EQ(trid, 4711);
-	CHECK_OK(posix_trace_attr_setstreamfullpolicy(&attr, POSIX_TRACE_LOOP));
-	CHECK_OK(posix_trace_create(0, &attr, &trid));
-}
-
-TEST(a_stream_reports_its_policies, "POLICY-26")
-{
-	static const int stream_policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
-	static const int log_policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
-					   POSIX_TRACE_APPEND};
-	static const int inheritance[] = {POSIX_TRACE_CLOSE_FOR_CHILD, POSIX_TRACE_INHERITED};
-
-	for (size_t i = 0; i < 12; i++) {
-		trace_attr_t attr = ts_attr(stream_policies[i % 2], 8192, 0), got;
-		int policy;
-		CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, log_policies[i % 3]));
-		CHECK_OK(posix_trace_attr_setinherited(&attr, inheritance[i / 6]));
-		trace_id_t trid = ts_create(0, &attr);
-		CHECK_OK(posix_trace_get_attr(trid, &got));
-		CHECK_OK(posix_trace_attr_getstreamfullpolicy(&got, &policy));
-		CHECK_EQ(policy, stream_policies[i % 2]);
-		CHECK_OK(posix_trace_attr_getlogfullpolicy(&got, &policy));
-		CHECK_EQ(policy, log_policies[i % 3]);
-		CHECK_OK(posix_trace_attr_getinherited(&got, &policy));
-		CHECK_EQ(policy, inheritance[i / 6]);
-		ts_shutdown(trid);
-	}
-}
-
 /*
  * LOOP
  */
@@ -478,7 +443,7 @@ TEST(threads_that_went_idle_keep_nobody_from_looping, "POLICY-13")
  * UNTIL_FULL
  */
 
-TEST(an_until_full_stream_stops_when_full, "POLICY-15 POLICY-16 POLICY-17")
+TEST(an_until_full_stream_stops_when_full, "POLICY-15 POLICY-16 POLICY-17 STATUS-12")
 {
 	static const size_t lens[] = {4, 13, DATA_BYTES};
 	trace_event_id_t id = ts_id("event");
@@ -521,7 +486,7 @@ TEST(an_until_full_stream_stops_when_full, "POLICY-15 POLICY-16 POLICY-17")
 }
 
 TEST(a_full_stream_records_nothing_until_its_stop_was_read,
-     "POLICY-15 POLICY-19 POLICY-20 POLICY-21 STATUS-09")
+     "POLICY-15 POLICY-19 POLICY-20 POLICY-21 STATUS-07 STATUS-09 STATUS-12 STATUS-14")
 {
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, STREAM_BYTES, DATA_BYTES);

@@ -427,44 +427,6 @@ TEST(events_while_suspended_are_no_losses, "STARTSTOP-13")
 	}
 }
 
-TEST(a_suspended_stream_can_be_read_and_flushed, "STARTSTOP-14 LOG-20", NEEDS_KEEPER)
-{
-	trace_attr_t attr = small_attr(POSIX_TRACE_UNTIL_FULL);
-	int fd = ts_temp_file();
-	trace_id_t plain = ts_create_running(0, &attr), logged = ts_create_log(0, &attr, fd);
-
-	ts_start(logged);
-	ts_emit(UNNAMED, 1);
-	ts_stop(plain);
-	ts_stop(logged);
-	struct ts_events events = ts_read_all(plain);
-	ts_expect_ids(&events, POSIX_TRACE_START, UNNAMED, POSIX_TRACE_STOP, 0U);
-	CHECK_OK(posix_trace_flush(logged));
-	/* The log of a stream still active has what was flushed. */
-	events = ts_log_events(fd);
-	CHECK_EQ(ts_count(&events, UNNAMED), 1);
-	ts_shutdown(logged);
-}
-
-TEST(they_act_on_one_stream_only, "STARTSTOP-15")
-{
-	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
-	trace_id_t one = ts_create(0, &attr), two = ts_create(0, &attr);
-
-	ts_start(one);
-	ts_expect_running(one);
-	ts_expect_suspended(two);
-	ts_start(two);
-	ts_stop(one);
-	ts_expect_suspended(one);
-	ts_expect_running(two);
-	ts_emit(UNNAMED, 1);
-	struct ts_events events = ts_read_all(one);
-	ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_STOP, 0U);
-	events = ts_read_all(two);
-	ts_expect_ids(&events, POSIX_TRACE_START, UNNAMED, 0U);
-}
-
 TEST(they_work_when_the_target_has_ended, "STARTSTOP-16 EXIT-05")
 {
 	trace_attr_t attr = small_attr(POSIX_TRACE_UNTIL_FULL);
@@ -486,39 +448,6 @@ TEST(they_work_when_the_target_has_ended, "STARTSTOP-16 EXIT-05")
 	ts_stop(of_killed);
 	events = ts_read_all(of_killed);
 	ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_STOP, 0U);
-}
-
-TEST(anything_but_an_active_stream_is_einval, "STARTSTOP-17 ERRORS-06", NEEDS_KEEPER)
-{
-	trace_attr_t attr = small_attr(POSIX_TRACE_LOOP);
-	int fd = ts_temp_file();
-	trace_id_t stale = ts_create_log(0, &attr, fd);
-	ts_start(stale);
-	ts_shutdown(stale);
-	trace_id_t log = ts_open_log(fd), bad[] = {0, ~0UL, stale, log, log + 1000};
-
-	for (int i = 0; i < 5; i++) {
-		CHECK_EQ(posix_trace_start(bad[i]), EINVAL);
-		CHECK_EQ(posix_trace_stop(bad[i]), EINVAL);
-	}
-	struct ts_events events = ts_read_log(log);
-	CHECK_EQ(ts_count(&events, POSIX_TRACE_START), 1);
-	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
-}
-
-TEST(signals_do_not_interrupt_them, "STARTSTOP-18 ERRORS-09")
-{
-	trace_id_t trid = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
-
-	ts_interrupt(150);
-	for (int i = 0; i < 500; i++) {
-		CHECK_EQ(posix_trace_start(trid), 0);
-		CHECK_EQ(posix_trace_stop(trid), 0);
-	}
-	ts_interrupt_end();
-	struct ts_events events = ts_read_all(trid);
-	CHECK_EQ(events.at[events.count - 1].info.posix_event_id, POSIX_TRACE_STOP);
-	CHECK_EQ(events.at[events.count - 2].info.posix_event_id, POSIX_TRACE_START);
 }
 
 struct slow_event {

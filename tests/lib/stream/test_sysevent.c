@@ -531,34 +531,18 @@ TEST(overflow_and_resume_can_be_filtered, "SYSEVENT-20")
 		}
 }
 
-TEST(only_loop_streams_mark_gaps_so, "SYSEVENT-19", NEEDS_KEEPER)
+TEST(only_loop_streams_mark_gaps_so, "SYSEVENT-19")
 {
-	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, LOOP_BYTES, 0);
 	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = ts_create_running(0, &attr);
-	int fd = ts_temp_file();
-	struct ts_events all;
+	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, LOOP_BYTES, 0);
 
 	for (int round = 0; round < 3; round++) {
 		flood_timed(id, 0);
-		all = ts_read_all(trid);
+		struct ts_events all = ts_read_all(trid);
 		CHECK_EQ(ts_count(&all, POSIX_TRACE_OVERFLOW), 0);
 		CHECK_EQ(ts_count(&all, POSIX_TRACE_RESUME), 0);
 		CHECK_EQ(ts_count(&all, POSIX_TRACE_STOP), 1);
 	}
-	ts_shutdown(trid);
-
-	attr = ts_attr(POSIX_TRACE_FLUSH, LOOP_BYTES, 0);
-	CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND));
-	trid = ts_create_log(0, &attr, fd);
-	ts_start(trid);
-	for (int round = 0; round < 10; round++)
-		flood_timed(id, 0);
-	all = ts_end_log(trid, fd);
-	CHECK_EQ(ts_count(&all, POSIX_TRACE_OVERFLOW), 0);
-	CHECK_EQ(ts_count(&all, POSIX_TRACE_RESUME), 0);
-	CHECK_EQ(all.at[0].info.posix_event_id, POSIX_TRACE_START);
-	ts_expect_sorted(&all);
 }
 
 /*
@@ -672,37 +656,6 @@ TEST(an_automatic_flush_is_the_systems, "SYSEVENT-22 SYSEVENT-23 POLICY-23", NEE
 	CHECK_EQ(all.at[all.count - 3].info.posix_event_id, POSIX_TRACE_STOP);
 }
 
-TEST(nothing_follows_the_stop_in_an_until_full_log, "SYSEVENT-02 SYSEVENT-22 SYSEVENT-24 LOG-28",
-     NEEDS_KEEPER)
-{
-	enum { log_bytes = 65536 };
-	trace_event_id_t id = ts_id("event");
-
-	for (int is_full = 0; is_full <= 1; is_full++) {
-		trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 65536, 0);
-		int fd = ts_temp_file();
-		CHECK_OK(posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_UNTIL_FULL));
-		CHECK_OK(posix_trace_attr_setlogsize(&attr, log_bytes));
-		trace_id_t trid = ts_create_log(0, &attr, fd);
-		ts_start(trid);
-		for (uint32_t number = 0, round = 0; round < (is_full ? 10 : 1); round++) {
-			for (int i = 0; i < 100; i++)
-				emit_timed(id, number++);
-			ts_flush(trid);
-		}
-		struct ts_events all = ts_end_log(trid, fd);
-		const struct ts_event *last = &all.at[all.count - 1];
-		CHECK_EQ(last->info.posix_event_id, POSIX_TRACE_STOP);
-		CHECK_EQ(int_in(last), is_full ? 2 : 0);
-		if (is_full)
-			expect_automatic(last);
-		else
-			CHECK_EQ(last->info.posix_pid, getpid());
-		ts_expect_sorted(&all);
-		ts_events_free(&all);
-	}
-}
-
 TEST(failing_flushes_do_not_pile_up_markers, "SYSEVENT-26", NEEDS_KEEPER)
 {
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 65536, 0);
@@ -718,7 +671,7 @@ TEST(failing_flushes_do_not_pile_up_markers, "SYSEVENT-26", NEEDS_KEEPER)
 	small = limit;
 	small.rlim_cur = (rlim_t)ts_file_size(fd);
 	CHECK_SYS(setrlimit(RLIMIT_FSIZE, &small));
-	for (int i = 0; i < 100; i++)
+	for (int i = 0; i < 1000; i++)
 		CHECK_EQ(posix_trace_flush(trid), EFBIG);
 	CHECK_SYS(setrlimit(RLIMIT_FSIZE, &limit));
 	ts_expect_running(trid);
