@@ -259,6 +259,24 @@ __attribute__((unused)) static inline void run_numbers(struct maker *m, struct m
 	}
 }
 
+/* A flush of one run, which is used up. */
+__attribute__((unused)) static inline void flush_run(struct maker *m, struct maker_run *r)
+{
+	CHECK_OK(maker_flush(m, r, 1));
+	run_free(r);
+}
+
+/* A flush of numbers of thread 1. */
+__attribute__((unused)) static inline void flush_numbers(struct maker *m, size_t count,
+							 size_t extra)
+{
+	struct maker_run r;
+
+	run_begin(&r, 1, 1);
+	run_numbers(m, &r, count, extra);
+	flush_run(m, &r);
+}
+
 /* ---- files ---- */
 
 __attribute__((unused)) static inline size_t size_of(int fd)
@@ -316,6 +334,13 @@ __attribute__((unused)) static inline bool next_seen(struct ptrc_log_stream *l, 
 					 &s->unavailable));
 	return !s->unavailable;
 }
+
+/* The next event is of the type. */
+#define CHECK_SEEN(l, s, id)                            \
+	do {                                            \
+		CHECK(next_seen(l, s));                 \
+		CHECK_EQ((s)->info.posix_event_id, id); \
+	} while (0)
 
 __attribute__((unused)) static inline int64_t seen_ns(const struct seen *s)
 {

@@ -82,8 +82,7 @@ static int claiming_log(uint64_t max_data_size, off_t end)
 	maker_name(&m, "a");
 	run_begin(&run, 1, 1);
 	run_event(&run, 0, 10, "x", 1);
-	CHECK_OK(maker_flush(&m, &run, 1));
-	run_free(&run);
+	flush_run(&m, &run);
 	maker_close(&m);
 	maker_free(&m);
 	if (end)

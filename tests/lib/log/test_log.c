@@ -209,9 +209,8 @@ TEST(streams_of_bytes_take_append_only, "LOG-04 LOG-06", NEEDS_KEEPER)
 	}
 }
 
-TEST(other_kinds_of_file_are_refused, "LOG-04 LOG-07")
+static void expect_refused(int fd)
 {
-	int fd = CHECK_SYS(eventfd(0, EFD_CLOEXEC));
 	static const int policies[] = {0, POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
 				       POSIX_TRACE_APPEND};
 	for (size_t i = 0; i < 4; i++) {
@@ -220,6 +219,11 @@ TEST(other_kinds_of_file_are_refused, "LOG-04 LOG-07")
 		CHECK_EQ(posix_trace_create_withlog(0, &attr, fd, &trid), EINVAL);
 		CHECK_EQ(trid, 4711);
 	}
+}
+
+TEST(other_kinds_of_file_are_refused, "LOG-04 LOG-07")
+{
+	expect_refused(CHECK_SYS(eventfd(0, EFD_CLOEXEC)));
 }
 
 #define BLOCK_DEVICE "PTRC_TEST_BLOCK_DEVICE"
@@ -255,14 +259,7 @@ TEST(block_device_is_refused, "LOG-04 LOG-07")
 	int fd = kept ? atoi(kept) : open_block_device(O_CLOEXEC);
 	if (fd < 0)
 		SKIP("no unused loop device that may be written to");
-	static const int policies[] = {0, POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL,
-				       POSIX_TRACE_APPEND};
-	for (size_t i = 0; i < 4; i++) {
-		trace_attr_t attr = log_attr(0, 0, policies[i], 0);
-		trace_id_t trid = 4711;
-		CHECK_EQ(posix_trace_create_withlog(0, &attr, fd, &trid), EINVAL);
-		CHECK_EQ(trid, 4711);
-	}
+	expect_refused(fd);
 }
 
 TEST(full_device_is_enospc_at_creation, "LOG-08 CREATE-25", NEEDS_KEEPER)
@@ -540,30 +537,6 @@ TEST(log_size_too_small_is_refused, "SIZE-20 SIZE-22 CREATE-16", NEEDS_KEEPER)
 		CHECK_OK(posix_trace_attr_setlogsize(&attr, 4096));
 		trid = ts_create_log(0, &attr, fd);
 		ts_shutdown(trid);
-	}
-}
-
-TEST(event_too_big_for_the_log_is_lost_in_it, "SIZE-22 STATUS-18", NEEDS_KEEPER)
-{
-	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
-	trace_event_id_t id = ts_id("event");
-	for (size_t i = 0; i < 2; i++) {
-		int fd = ts_temp_file();
-		trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 256 * KIB, policies[i], 8192);
-		CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, 16384));
-		trace_id_t trid = ts_create_log(0, &attr, fd);
-		ts_start(trid);
-		emit_run(id, 0, 1, 100);
-		ts_flush(trid);
-		CHECK_EQ(ts_status(trid).posix_log_overrun_status, POSIX_TRACE_NO_OVERRUN);
-		emit_run(id, 1, 2, 16000);
-		ts_flush(trid);
-		CHECK_EQ(ts_status(trid).posix_log_overrun_status, POSIX_TRACE_OVERRUN);
-		struct ts_events events = ts_end_log(trid, fd);
-		CHECK_LE(ts_count(&events, id), 1);
-		if (ts_count(&events, id))
-			CHECK_EQ(ts_number(&events.at[ts_find(&events, id, 0)]), 0);
-		close(fd);
 	}
 }
 
@@ -1246,25 +1219,6 @@ TEST(small_loop_log_gives_up_no_more_than_it_must, "LOG-30 SIZE-20", NEEDS_KEEPE
 		CHECK_GE((end - first) * 24, size - 8 * 24 - size / 16 - 24);
 		close(fd);
 	}
-}
-
-TEST(loop_log_that_is_not_full_has_no_gap, "LOG-30 STATUS-19", NEEDS_KEEPER)
-{
-	int fd = ts_temp_file();
-	trace_event_id_t id = ts_id("event");
-	trace_id_t trid =
-		start_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_LOOP, 1024 * KIB, fd);
-	for (uint32_t n = 0; n < 1000; n += 100) {
-		emit_run(id, n, n + 100, 100);
-		ts_flush(trid);
-	}
-	struct ts_events events = ts_end_log(trid, fd);
-	ts_expect_numbers(&events, id, 0, 999);
-	CHECK_EQ(id_at(&events, 0), POSIX_TRACE_START);
-	CHECK_EQ(ts_count(&events, POSIX_TRACE_OVERFLOW), 0);
-	struct posix_trace_status_info status = log_status(fd);
-	CHECK_EQ(status.posix_log_full_status, POSIX_TRACE_NOT_FULL);
-	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_NO_OVERRUN);
 }
 
 TEST(saved_bytes_of_a_stream_are_a_log, "LOG-35", NEEDS_KEEPER)

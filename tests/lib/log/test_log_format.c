@@ -115,13 +115,11 @@ TEST(events_come_back_unchanged, "LOG-38 LOG-13 OPEN-18 OPEN-06")
 
 		struct ptrc_log_stream *l = log_open(fd);
 		for (int round = 0; round < 2; round++) {
-			CHECK(next_seen(l, &s));
-			CHECK_EQ(s.info.posix_event_id, POSIX_TRACE_START);
+			CHECK_SEEN(l, &s, POSIX_TRACE_START);
 			CHECK_EQ(s.len, sizeof(trace_event_set_t));
 			CHECK_EQ(s.info.posix_pid, 0);
 			CHECK_EQ(seen_ns(&s), 50);
-			CHECK(next_seen(l, &s));
-			CHECK_EQ(s.info.posix_event_id, 10);
+			CHECK_SEEN(l, &s, 10);
 			CHECK_EQ(s.info.posix_pid, 103);
 			CHECK_EQ((uint64_t)s.info.posix_thread_id, 0x7f0000000003);
 			CHECK_EQ((uintptr_t)s.info.posix_prog_address, 0x40100a);
@@ -129,19 +127,16 @@ TEST(events_come_back_unchanged, "LOG-38 LOG-13 OPEN-18 OPEN-06")
 			CHECK_EQ(seen_ns(&s), 100);
 			CHECK_EQ(s.len, 3);
 			CHECK_MEM_EQ(s.data, "abc", 3);
-			CHECK(next_seen(l, &s));
-			CHECK_EQ(s.info.posix_event_id, 11);
+			CHECK_SEEN(l, &s, 11);
 			CHECK_EQ(s.info.posix_truncation_status, POSIX_TRACE_TRUNCATED_RECORD);
 			CHECK_EQ(s.len, sizeof(big));
 			CHECK_MEM_EQ(s.data, big, sizeof(big));
-			CHECK(next_seen(l, &s));
-			CHECK_EQ(s.info.posix_event_id, POSIX_TRACE_UNNAMED_USEREVENT);
+			CHECK_SEEN(l, &s, POSIX_TRACE_UNNAMED_USEREVENT);
 			CHECK_EQ(s.info.posix_pid, 777);
 			CHECK_EQ((uint64_t)s.info.posix_thread_id, 0x7f1234);
 			CHECK_EQ(seen_ns(&s), INT64_C(9000000000));
 			CHECK_EQ(s.len, 0);
-			CHECK(next_seen(l, &s));
-			CHECK_EQ(s.info.posix_event_id, POSIX_TRACE_STOP);
+			CHECK_SEEN(l, &s, POSIX_TRACE_STOP);
 			CHECK(!next_seen(l, &s));
 			CHECK(!next_seen(l, &s));
 			ptrc_log_stream_rewind(l);
@@ -151,51 +146,6 @@ TEST(events_come_back_unchanged, "LOG-38 LOG-13 OPEN-18 OPEN-06")
 		run_free(&system);
 		maker_free(&m);
 	}
-}
-
-TEST(reader_buffers_of_any_size,
-     "GETNEXT-19 GETNEXT-20 GETNEXT-21 GETNEXT-22 GETNEXT-23 GETNEXT-24 GETNEXT-25")
-{
-	struct posix_trace_event_info info;
-	struct maker_run r;
-	struct maker m;
-	char data[8] = "-------";
-	size_t len = 99;
-	int unavailable = 0, fd = maker_file();
-
-	maker_open(&m, fd, POSIX_TRACE_APPEND, 0);
-	run_begin(&r, 1, 1);
-	run_event(&r, 1, 10, "abcdef", 6);
-	run_event(&r, 2, 10 | PTRC_REC_TRUNCATED, "abcdef", 6);
-	run_event(&r, 3, 10, "abcdef", 6);
-	run_event(&r, 4, 10, NULL, 0);
-	CHECK_OK(maker_flush(&m, &r, 1));
-	maker_close(&m);
-	struct ptrc_log_stream *l = log_open(fd);
-	CHECK_EQ(ptrc_log_stream_getnext(l, NULL, data, 1, &len, &unavailable), EINVAL);
-	CHECK_EQ(len, 0);
-	CHECK(unavailable);
-	CHECK_EQ(ptrc_log_stream_getnext(l, &info, NULL, 1, &len, &unavailable), EINVAL);
-	CHECK_EQ(ptrc_log_stream_getnext(l, &info, data, 1, NULL, &unavailable), EINVAL);
-	CHECK_EQ(ptrc_log_stream_getnext(l, &info, data, 1, &len, NULL), EINVAL);
-	CHECK_OK(ptrc_log_stream_getnext(l, &info, data, 6, &len, &unavailable));
-	CHECK_EQ(len, 6);
-	CHECK_EQ(info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
-	CHECK_EQ(data[6], '-');
-	CHECK_OK(ptrc_log_stream_getnext(l, &info, data, 2, &len, &unavailable));
-	CHECK_EQ(len, 2);
-	CHECK_EQ(info.posix_truncation_status, POSIX_TRACE_TRUNCATED_READ);
-	CHECK_OK(ptrc_log_stream_getnext(l, &info, NULL, 0, &len, &unavailable));
-	CHECK_EQ(len, 0);
-	CHECK_EQ(info.posix_truncation_status, POSIX_TRACE_TRUNCATED_READ);
-	CHECK_OK(ptrc_log_stream_getnext(l, &info, NULL, 0, &len, &unavailable));
-	CHECK_EQ(info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
-	info.posix_pid = 4711;
-	CHECK_OK(ptrc_log_stream_getnext(l, &info, NULL, 0, &len, &unavailable));
-	CHECK(unavailable);
-	CHECK_EQ(info.posix_pid, 4711);
-	ptrc_log_stream_close(l);
-	run_free(&r);
 }
 
 TEST(runs_of_many_threads_are_merged_by_time, "LOG-19 GETNEXT-03")
@@ -266,8 +216,7 @@ TEST(order_decides_among_equal_times, "SYSEVENT-17")
 		for (int k = 0; k < 5; k++) {
 			static const unsigned expect[] = {4, 5, 10, 10, 2};
 
-			CHECK(next_seen(l, &s));
-			CHECK_EQ(s.info.posix_event_id, expect[k]);
+			CHECK_SEEN(l, &s, expect[k]);
 		}
 		CHECK(!next_seen(l, &s));
 		ptrc_log_stream_close(l);
@@ -281,7 +230,6 @@ TEST(names_come_back_in_order, "LOG-36 LOG-42 EVENTLIST-08 EVENTLIST-10 EVENTID-
 {
 	for (size_t i = 0; i < 3; i++) {
 		char name[TRACE_EVENT_NAME_MAX + 1], expect[TRACE_EVENT_NAME_MAX + 1];
-		struct maker_run r;
 		trace_event_id_t id;
 		struct maker m;
 		int unavailable, fd = maker_file();
@@ -293,10 +241,7 @@ TEST(names_come_back_in_order, "LOG-36 LOG-42 EVENTLIST-08 EVENTLIST-10 EVENTID-
 			memcpy(expect, "    ", k % 256 < 4 ? (size_t)(k % 256) : 4);
 			maker_name(&m, expect);
 			if (k % 100 == 0) {
-				run_begin(&r, 1, 1);
-				run_numbers(&m, &r, 3, 0);
-				CHECK_OK(maker_flush(&m, &r, 1));
-				run_free(&r);
+				flush_numbers(&m, 3, 0);
 			}
 		}
 		CHECK_OK(ptrc_log_names_write(&m.w, m.names));
@@ -335,7 +280,6 @@ TEST(a_log_lacks_names_that_were_given_up, "LOG-36")
 	for (size_t i = 0; i < 3; i++) {
 		static const trace_event_id_t expect[] = {11, 13, 15};
 		char name[TRACE_EVENT_NAME_MAX + 1];
-		struct maker_run r;
 		trace_event_id_t id;
 		struct maker m;
 		int unavailable, fd = maker_file();
@@ -348,10 +292,7 @@ TEST(a_log_lacks_names_that_were_given_up, "LOG-36")
 			if (k != 1 && k != 3 && k != 5)
 				m.names->entry[k].state = PTRC_NAMES_GIVEN_UP;
 			if (k == 5) {
-				run_begin(&r, 1, 1);
-				run_numbers(&m, &r, 3, 0);
-				CHECK_OK(maker_flush(&m, &r, 1));
-				run_free(&r);
+				flush_numbers(&m, 3, 0);
 			}
 		}
 		uint64_t seq = m.w.state.seq;
@@ -420,21 +361,18 @@ TEST(flags_and_the_highest_identifier_are_apart, "LOG-38")
 		CHECK_OK(maker_flush(&m, &r, 1));
 		maker_close(&m);
 		struct ptrc_log_stream *l = log_open(fd);
-		CHECK(next_seen(l, &s));
-		CHECK_EQ(s.info.posix_event_id, POSIX_TRACE_START);
+		CHECK_SEEN(l, &s, POSIX_TRACE_START);
 		for (int64_t k = 0; k < 8; k++) {
 			if (flags[k % 4] & PTRC_REC_HIDDEN)
 				continue;
-			CHECK(next_seen(l, &s));
-			CHECK_EQ(s.info.posix_event_id, PTRC_REC_ID_MASK);
+			CHECK_SEEN(l, &s, PTRC_REC_ID_MASK);
 			CHECK_EQ(s.info.posix_truncation_status,
 				 flags[k % 4] ? POSIX_TRACE_TRUNCATED_RECORD
 					      : POSIX_TRACE_NOT_TRUNCATED);
 			CHECK_EQ(seen_ns(&s), 10 + k + (k < 4 ? 0 : INT64_C(5000000000)));
 			CHECK_EQ(s.info.posix_pid, 101);
 		}
-		CHECK(next_seen(l, &s));
-		CHECK_EQ(s.info.posix_event_id, PTRC_REC_ID_MASK);
+		CHECK_SEEN(l, &s, PTRC_REC_ID_MASK);
 		CHECK_EQ(s.info.posix_pid, 7);
 		CHECK(!next_seen(l, &s));
 		ptrc_log_stream_close(l);
@@ -481,40 +419,6 @@ TEST(status_of_a_closed_log, "STATUS-22 STATUS-23 STATUS-24")
 	}
 }
 
-TEST(log_never_closed, "STATUS-27 LOG-39 OPEN-14")
-{
-	for (size_t i = 0; i < 3; i++) {
-		struct posix_trace_status_info st;
-		char name[TRACE_EVENT_NAME_MAX + 1];
-		struct maker_run r;
-		struct maker m;
-		struct seen s;
-		int fd = maker_file();
-
-		maker_open(&m, fd, policies[i], 1 << 20);
-		maker_name(&m, "the name");
-		run_begin(&r, 1, 1);
-		run_numbers(&m, &r, 50, 0);
-		CHECK_OK(maker_flush(&m, &r, 1));
-		struct ptrc_log_stream *l = log_open(fd);
-		ptrc_log_stream_status(l, &st);
-		CHECK_EQ(st.posix_stream_status, POSIX_TRACE_RUNNING);
-		CHECK_EQ(st.posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
-		CHECK_EQ(st.posix_log_overrun_status, POSIX_TRACE_OVERRUN);
-		CHECK_EQ(st.posix_stream_flush_error, EOWNERDEAD);
-		for (uint64_t k = 0; k < 50; k++) {
-			CHECK(next_seen(l, &s));
-			CHECK_EQ(seen_number(&s), k);
-		}
-		CHECK(!next_seen(l, &s));
-		CHECK_OK(ptrc_log_stream_name(l, 10, name));
-		CHECK_STR_EQ(name, "the name");
-		ptrc_log_stream_close(l);
-		run_free(&r);
-		maker_free(&m);
-	}
-}
-
 /* ---- LOOP ---- */
 
 /* Reads a ring to its end: OVERFLOW and RESUME if it has lost any, then numbers up to the
@@ -531,8 +435,7 @@ static size_t check_ring(int fd, uint64_t end, bool has_lost, int64_t first_lost
 		CHECK_EQ(seen_ns(&s), first_lost_ns);
 		CHECK_EQ(s.info.posix_pid, 0);
 		CHECK_EQ(s.len, 0);
-		CHECK(next_seen(l, &s));
-		CHECK_EQ(s.info.posix_event_id, POSIX_TRACE_RESUME);
+		CHECK_SEEN(l, &s, POSIX_TRACE_RESUME);
 		int64_t resume = seen_ns(&s);
 		CHECK(next_seen(l, &s));
 		CHECK_EQ(seen_ns(&s), resume);
@@ -561,7 +464,6 @@ TEST(ring_keeps_the_newest_within_its_size, "LOG-30 LOG-31 LOG-32 LOG-33 SIZE-20
 			for (size_t c = 0; c < 3; c++) {
 				size_t limit = limits[a], size = 16 + extras[c];
 				size_t total = 3 * limit / size + 2, kept, least, slice;
-				struct maker_run r;
 				struct maker m;
 				int fd = maker_file();
 
@@ -570,10 +472,7 @@ TEST(ring_keeps_the_newest_within_its_size, "LOG-30 LOG-31 LOG-32 LOG-33 SIZE-20
 				NOTE("limit %zu, %zu events of %zu", limit, flush_events[b], size);
 				maker_open(&m, fd, POSIX_TRACE_LOOP, limit);
 				while (m.next < total) {
-					run_begin(&r, 1, 1);
-					run_numbers(&m, &r, flush_events[b], extras[c]);
-					CHECK_OK(maker_flush(&m, &r, 1));
-					run_free(&r);
+					flush_numbers(&m, flush_events[b], extras[c]);
 					CHECK_LE(m.h->log_bytes, limit);
 					/* 16 KiB for names and clocks. */
 					CHECK_LE(size_of(fd),
@@ -604,24 +503,17 @@ TEST(ring_keeps_the_newest_within_its_size, "LOG-30 LOG-31 LOG-32 LOG-33 SIZE-20
 
 TEST(ring_that_never_filled_has_no_gap, "LOG-32 STATUS-19")
 {
-	struct maker_run r;
 	struct maker m;
 	int fd = maker_file();
 
 	maker_open(&m, fd, POSIX_TRACE_LOOP, 16 * 300);
 	for (int k = 0; k < 30; k++) {
-		run_begin(&r, 1, 1);
-		run_numbers(&m, &r, 10, 0);
-		CHECK_OK(maker_flush(&m, &r, 1));
-		run_free(&r);
+		flush_numbers(&m, 10, 0);
 	}
 	CHECK_EQ(m.h->log_bytes, 16 * 300);
 	CHECK(!(m.h->status & PTRC_ST_LOG_FULL));
 	CHECK_EQ(check_ring(fd, 300, false, 0), 300);
-	run_begin(&r, 1, 1);
-	run_numbers(&m, &r, 1, 0);
-	CHECK_OK(maker_flush(&m, &r, 1));
-	run_free(&r);
+	flush_numbers(&m, 1, 0);
 	CHECK(m.h->status & PTRC_ST_LOG_FULL);
 	CHECK_EQ(check_ring(fd, 301, true, 0), 291);
 }
@@ -642,11 +534,9 @@ TEST(one_flush_larger_than_the_ring_keeps_the_newest, "LOG-30 LOG-32")
 	CHECK_OK(maker_flush(&m, r, 8));
 	maker_close(&m);
 	struct ptrc_log_stream *l = log_open(fd);
-	CHECK(next_seen(l, &s));
-	CHECK_EQ(s.info.posix_event_id, POSIX_TRACE_OVERFLOW);
+	CHECK_SEEN(l, &s, POSIX_TRACE_OVERFLOW);
 	CHECK_EQ(seen_ns(&s), 0);
-	CHECK(next_seen(l, &s));
-	CHECK_EQ(s.info.posix_event_id, POSIX_TRACE_RESUME);
+	CHECK_SEEN(l, &s, POSIX_TRACE_RESUME);
 	CHECK(next_seen(l, &s));
 	uint64_t next = seen_number(&s);
 	CHECK_GE(next, 40000 - 65536 / 16);
@@ -683,14 +573,12 @@ TEST(event_too_big_for_the_log_is_lost_alone, "SIZE-22")
 		CHECK(!(m.h->status & PTRC_ST_LOG_FULL));
 		maker_close(&m);
 		struct ptrc_log_stream *l = log_open(fd);
-		CHECK(next_seen(l, &s));
-		CHECK_EQ(s.info.posix_event_id, POSIX_TRACE_START);
+		CHECK_SEEN(l, &s, POSIX_TRACE_START);
 		CHECK(next_seen(l, &s));
 		CHECK_EQ(s.data[0], 'a');
 		CHECK(next_seen(l, &s));
 		CHECK_EQ(s.data[0], 'b');
-		CHECK(next_seen(l, &s));
-		CHECK_EQ(s.info.posix_event_id, POSIX_TRACE_STOP);
+		CHECK_SEEN(l, &s, POSIX_TRACE_STOP);
 		CHECK(!next_seen(l, &s));
 		ptrc_log_stream_close(l);
 		run_free(&r);
@@ -748,8 +636,7 @@ TEST(events_that_are_not_reported_are_counted, "FILTER-13")
 	run_start(&r, 0);
 	for (int64_t n = 1; n < 10; n++)
 		run_event(&r, n, 10, NULL, 0);
-	CHECK_OK(maker_flush(&m, &r, 1));
-	run_free(&r);
+	flush_run(&m, &r);
 	run_begin(&r, 1, 1);
 	run_event(&r, 6, POSIX_TRACE_OVERFLOW, NULL, 0);
 	run_event(&r, 20, POSIX_TRACE_RESUME, NULL, 0);
@@ -808,8 +695,7 @@ TEST(until_full_ends_with_stop, "LOG-27 LOG-28 SIZE-20 STATUS-18 STATUS-19")
 		CHECK_OK(maker_flush(&m, r, 2));
 		maker_close(&m);
 		struct ptrc_log_stream *l = log_open(fd);
-		CHECK(next_seen(l, &s));
-		CHECK_EQ(s.info.posix_event_id, POSIX_TRACE_START);
+		CHECK_SEEN(l, &s, POSIX_TRACE_START);
 		while (next_seen(l, &s) && s.info.posix_event_id == 10) {
 			CHECK_EQ(seen_number(&s), next);
 			next++;
@@ -853,9 +739,9 @@ TEST(until_full_log_that_is_just_large_enough, "LOG-28")
 	CHECK(ptrc_log_is_full(&m.w));
 	maker_close(&m);
 	struct ptrc_log_stream *l = log_open(fd);
-	for (int k = 0; k < 4; k++)
+	for (int k = 0; k < 3; k++)
 		CHECK(next_seen(l, &s));
-	CHECK_EQ(s.info.posix_event_id, POSIX_TRACE_STOP);
+	CHECK_SEEN(l, &s, POSIX_TRACE_STOP);
 	memcpy(&reason, s.data, sizeof(reason));
 	CHECK_EQ(reason, 0);
 	CHECK(!next_seen(l, &s));
@@ -886,8 +772,7 @@ TEST(markers_wait_behind_the_last_stop, "LOG-28 SYSEVENT-23 SYSEVENT-24")
 	CHECK_OK(maker_flush(&m, &k, 1));
 	struct ptrc_log_stream *l = log_open(fd);
 	for (int i = 0; i < 3; i++) {
-		CHECK(next_seen(l, &s));
-		CHECK_EQ(s.info.posix_event_id, before[i]);
+		CHECK_SEEN(l, &s, before[i]);
 	}
 	CHECK(!next_seen(l, &s));
 	ptrc_log_stream_close(l);
@@ -900,8 +785,7 @@ TEST(markers_wait_behind_the_last_stop, "LOG-28 SYSEVENT-23 SYSEVENT-24")
 	CHECK_OK(maker_flush(&m, &r, 1));
 	l = log_open(fd);
 	for (int i = 0; i < 9; i++) {
-		CHECK(next_seen(l, &s));
-		CHECK_EQ(s.info.posix_event_id, after[i]);
+		CHECK_SEEN(l, &s, after[i]);
 	}
 	CHECK(!next_seen(l, &s));
 	ptrc_log_stream_close(l);
@@ -976,12 +860,7 @@ TEST(another_writer_goes_on, "LOG-39")
 			maker_open(&m, fd, policies[i], limit);
 			maker_name(&m, "ten");
 			for (int round = 0; round < 20; round++) {
-				struct maker_run r;
-
-				run_begin(&r, 1, 1);
-				run_numbers(&m, &r, 77, 0);
-				CHECK_OK(maker_flush(&m, &r, 1));
-				run_free(&r);
+				flush_numbers(&m, 77, 0);
 				/* It dies in the middle of a packet. */
 				if (policies[i] != POSIX_TRACE_LOOP)
 					CHECK_EQ(pwrite(fd, "PTPK, torn", 10, (off_t)size_of(fd)),
@@ -997,71 +876,6 @@ TEST(another_writer_goes_on, "LOG-39")
 			maker_free(&m);
 			close(fd);
 		}
-}
-
-TEST(o_append_is_overcome, "LOG-10", NEEDS_PWRITEV2)
-{
-	for (size_t i = 0; i < 3; i++) {
-		char path[] = "/tmp/ptrc-log-XXXXXX";
-		struct maker m;
-		int fd = CHECK_SYS(mkostemp(path, O_APPEND | O_CLOEXEC)), err;
-
-		CHECK_SYS(unlink(path));
-		memset(&m, 0, sizeof(m));
-		m.h = maker_header(policies[i], 20000);
-		CHECK_OK(ptrc_log_writer_init(&m.w, m.h, fd, false));
-		err = ptrc_log_writer_head(&m.w);
-		if (err == EOPNOTSUPP)
-			SKIP("this kernel cannot write to a place in such a file");
-		CHECK_OK(err);
-		while (m.next < 3000) {
-			struct maker_run r;
-
-			run_begin(&r, 1, 1);
-			run_numbers(&m, &r, 100, 0);
-			ptrc_log_events_begin(&m.w);
-			CHECK_OK(maker_add(&m, &r));
-			CHECK_OK(ptrc_log_events_end(&m.w));
-			run_free(&r);
-		}
-		if (policies[i] == POSIX_TRACE_LOOP)
-			check_ring(fd, m.next, true, 0);
-		else if (policies[i] == POSIX_TRACE_APPEND)
-			check_numbers(fd, m.next);
-		maker_free(&m);
-	}
-}
-
-TEST(clear_empties_the_log, "CLEAR-10 CLEAR-11 CLEAR-12")
-{
-	for (size_t i = 0; i < 3; i++) {
-		struct maker_run r;
-		struct maker m;
-		int fd = maker_file();
-		char name[TRACE_EVENT_NAME_MAX + 1];
-
-		maker_open(&m, fd, policies[i], 2000);
-		maker_name(&m, "ten");
-		run_begin(&r, 1, 1);
-		run_numbers(&m, &r, 1000, 0);
-		CHECK_OK(maker_flush(&m, &r, 1));
-		run_free(&r);
-		CHECK_OK(ptrc_log_writer_clear(&m.w, MAKER_EPOCH));
-		CHECK_EQ(m.h->log_events, 0);
-		CHECK_EQ(m.h->log_lost_events, 0);
-		check_numbers(fd, 0);
-		m.next = 0;
-		run_begin(&r, 1, 1);
-		run_numbers(&m, &r, 50, 0);
-		CHECK_OK(maker_flush(&m, &r, 1));
-		run_free(&r);
-		check_numbers(fd, 50);
-		struct ptrc_log_stream *l = log_open(fd);
-		CHECK_OK(ptrc_log_stream_name(l, 10, name));
-		CHECK_STR_EQ(name, "ten");
-		ptrc_log_stream_close(l);
-		maker_free(&m);
-	}
 }
 
 TEST(through_a_pipe, "LOG-35 CLEAR-12")
@@ -1087,47 +901,16 @@ TEST(through_a_pipe, "LOG-35 CLEAR-12")
 	posix_trace_eventset_fill(&set, POSIX_TRACE_ALL_EVENTS);
 	run_begin(&r, 1, 1);
 	run_event(&r, -10, POSIX_TRACE_START | PTRC_REC_HIDDEN, &set, sizeof(set));
-	CHECK_OK(maker_flush(&m, &r, 1));
-	run_free(&r);
+	flush_run(&m, &r);
 	/* The filter that is in force no more must not swallow what comes. */
 	CHECK_OK(ptrc_log_writer_clear(&m.w, MAKER_EPOCH - 5));
 	for (int k = 0; k < 100; k++) {
-		run_begin(&r, 1, 1);
-		run_numbers(&m, &r, 500, 0);
-		CHECK_OK(maker_flush(&m, &r, 1));
-		run_free(&r);
+		flush_numbers(&m, 500, 0);
 	}
 	maker_close(&m);
 	close(fds[1]);
 	CHECK_EXIT(saver, 0);
 	check_numbers(fd, m.next);
-}
-
-TEST(vanished_reader_is_an_error, "LOG-24")
-{
-	struct maker_run r;
-	struct maker m;
-	int fds[2];
-
-	signal(SIGPIPE, SIG_IGN);
-	CHECK_SYS(pipe(fds));
-	maker_open(&m, fds[1], POSIX_TRACE_APPEND, 0);
-	close(fds[0]);
-	run_begin(&r, 1, 1);
-	run_numbers(&m, &r, 5, 0);
-	CHECK_EQ(maker_flush(&m, &r, 1), EPIPE);
-	run_free(&r);
-}
-
-TEST(full_device_is_an_error, "LOG-08 LOG-23")
-{
-	struct maker m;
-	int fd = CHECK_SYS(open("/dev/full", O_WRONLY | O_CLOEXEC));
-
-	memset(&m, 0, sizeof(m));
-	m.h = maker_header(POSIX_TRACE_APPEND, 0);
-	CHECK_OK(ptrc_log_writer_init(&m.w, m.h, fd, false));
-	CHECK_EQ(ptrc_log_writer_head(&m.w), ENOSPC);
 }
 
 TEST(files_and_policies_that_suit, "LOG-03 LOG-04 LOG-05 LOG-06 LOG-07 LOG-11")

@@ -75,8 +75,7 @@ static struct event to_event(const struct posix_trace_event_info *info, const vo
 			     size_t len)
 {
 	return (struct event){.id = info->posix_event_id,
-			      .ns = (int64_t)info->posix_timestamp.tv_sec * 1000000000 +
-				    info->posix_timestamp.tv_nsec,
+			      .ns = ts_time_ns(&info->posix_timestamp),
 			      .pid = info->posix_pid,
 			      .truncation = info->posix_truncation_status,
 			      .len = len,
@@ -87,14 +86,6 @@ static bool is_same(const struct event *a, const struct event *b)
 {
 	return a->id == b->id && a->ns == b->ns && a->pid == b->pid &&
 	       a->truncation == b->truncation && a->len == b->len && a->sum == b->sum;
-}
-
-static trace_id_t open_log(int fd)
-{
-	trace_id_t trid = 0;
-
-	CHECK_OK(posix_trace_open(fd, &trid));
-	return trid;
 }
 
 static bool read_one(trace_id_t trid, struct event *e)
@@ -122,10 +113,10 @@ static struct events read_rest(trace_id_t trid)
 
 static struct events read_log(int fd)
 {
-	trace_id_t trid = open_log(fd);
+	trace_id_t trid = ts_open_log(fd);
 	struct events all = read_rest(trid);
 
-	CHECK_OK(posix_trace_close(trid));
+	ts_close_log(trid);
 	return all;
 }
 
@@ -134,6 +125,15 @@ static void check_same(const struct events *a, const struct events *b)
 	CHECK_EQ(a->count, b->count);
 	for (size_t i = 0; i < a->count; i++)
 		CHECK(is_same(&a->at[i], &b->at[i]));
+}
+
+/* What is left of the log is these. */
+static void check_rest(trace_id_t trid, const struct events *all)
+{
+	struct events rest = read_rest(trid);
+
+	check_same(&rest, all);
+	free(rest.at);
 }
 
 /* Does the log say its totals, and so has been opened by its index? */
@@ -149,7 +149,7 @@ static bool has_totals(trace_id_t trid)
 static void check_totals(int fd)
 {
 	static struct posixtrace_type_count said[8192], seen[8192];
-	trace_id_t trid = open_log(fd);
+	trace_id_t trid = ts_open_log(fd);
 	struct events all = read_rest(trid);
 
 	memset(seen, 0, sizeof(seen));
@@ -167,7 +167,7 @@ static void check_totals(int fd)
 		CHECK_EQ(said[id].pt_truncated, seen[id].pt_truncated);
 		CHECK_EQ(said[id].pt_unread, 0);
 	}
-	CHECK_OK(posix_trace_close(trid));
+	ts_close_log(trid);
 	free(all.at);
 }
 
@@ -197,8 +197,9 @@ static void add_filter(struct maker_run *r, int64_t ns, bool is_hidden)
 }
 
 /* A log of this kind, whose events are chosen at random. Each flush has few types. */
-static int make_log(const struct plan *plan, struct maker *m)
+static int make_log(const struct plan *plan)
 {
+	struct maker maker, *m = &maker;
 	uint8_t data[4096];
 	int64_t ns = 0;
 
@@ -239,6 +240,7 @@ static int make_log(const struct plan *plan, struct maker *m)
 		m->w.index.is_lost = true;
 	if (plan->is_closed)
 		maker_close(m);
+	maker_free(m);
 	return m->fd;
 }
 
@@ -249,11 +251,8 @@ static int make_simple(size_t flushes, size_t events, size_t data)
 			    .events = events,
 			    .data = data,
 			    .is_closed = true};
-	struct maker m;
-	int fd = make_log(&plan, &m);
 
-	maker_free(&m);
-	return fd;
+	return make_log(&plan);
 }
 
 /* ---- the index ---- */
@@ -264,23 +263,21 @@ TEST(any_byte_of_the_end_flipped, "")
 	struct events all = read_log(fd);
 	struct places p;
 	size_t size = size_of(fd);
-	trace_id_t trid = open_log(fd);
+	trace_id_t trid = ts_open_log(fd);
 
 	find_places(fd, &p);
 	CHECK_GT(p.index, 0);
 	CHECK_EQ(p.index_count, 1);
 	CHECK(has_totals(trid));
-	CHECK_OK(posix_trace_close(trid));
+	ts_close_log(trid);
 	for (uint64_t at = p.index; at < size; at++) {
 		flip(fd, at, 1 << at % 8);
-		trid = open_log(fd);
-		struct events left = read_rest(trid);
-		check_same(&left, &all);
+		trid = ts_open_log(fd);
+		check_rest(trid, &all);
 		CHECK_EQ(counts_of(trid).pt_damaged_gaps, 0);
 		CHECK_EQ(counts_of(trid).pt_missing_names, 0);
 		CHECK(!has_totals(trid));
-		CHECK_OK(posix_trace_close(trid));
-		free(left.at);
+		ts_close_log(trid);
 		flip(fd, at, 1 << at % 8);
 	}
 }
@@ -295,24 +292,22 @@ TEST(headers_are_not_needed, "")
 	find_places(fd, &p);
 	CHECK_GE(p.event_count, 6);
 	CHECK_GE(p.name_count, 2);
-	trace_id_t trid = open_log(fd);
+	trace_id_t trid = ts_open_log(fd);
 	CHECK_OK(posixtrace_verify_log(trid, &differing));
 	CHECK_EQ(differing, 0);
-	CHECK_OK(posix_trace_close(trid));
+	ts_close_log(trid);
 	for (size_t i = 0; i < p.event_count + p.name_count; i++)
 		for (uint64_t byte = 0; byte < sizeof(struct ptrc_log_packet); byte++) {
 			uint64_t at = byte + (i < p.event_count ? p.events[i]
 								: p.names[i - p.event_count]);
 
 			flip(fd, at, 0x40);
-			trid = open_log(fd);
-			struct events left = read_rest(trid);
-			check_same(&left, &all);
+			trid = ts_open_log(fd);
+			check_rest(trid, &all);
 			CHECK_EQ(counts_of(trid).pt_missing_names, 0);
 			CHECK_OK(posixtrace_verify_log(trid, &differing));
 			CHECK_EQ(differing, 1);
-			CHECK_OK(posix_trace_close(trid));
-			free(left.at);
+			ts_close_log(trid);
 			flip(fd, at, 0x40);
 		}
 }
@@ -331,11 +326,6 @@ struct selection {
 static struct timespec to_timespec(int64_t ns)
 {
 	return (struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
-}
-
-static int64_t to_ns(const struct timespec *t)
-{
-	return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
 }
 
 static void choose_selection(struct selection *s, const struct events *all)
@@ -372,8 +362,8 @@ static bool is_wanted(const struct selection *s, const struct event *e)
 	int is_member = 1;
 
 	for (size_t i = 0; i < s->count; i++)
-		is_in_time |= e->ns >= to_ns(&s->spans[i].pt_first) &&
-			      e->ns <= to_ns(&s->spans[i].pt_last);
+		is_in_time |= e->ns >= ts_time_ns(&s->spans[i].pt_first) &&
+			      e->ns <= ts_time_ns(&s->spans[i].pt_last);
 	if (s->has_types)
 		CHECK_OK(posix_trace_eventset_ismember(e->id, &s->types, &is_member));
 	return is_in_time && is_member;
@@ -419,8 +409,7 @@ static uint64_t compare_selection(trace_id_t trid, const struct events *all, boo
 
 static void try_selections(const struct plan *plan, int damage)
 {
-	struct maker m;
-	int fd = make_log(plan, &m);
+	int fd = make_log(plan);
 	uint64_t skipped = 0;
 
 	if (damage) {
@@ -440,7 +429,7 @@ static void try_selections(const struct plan *plan, int damage)
 	}
 	if (harness_draw(2) && !plan->is_closed)
 		CHECK_SYS(ftruncate(fd, (off_t)(size_of(fd) - size_of(fd) / 4)));
-	trace_id_t trid = open_log(fd);
+	trace_id_t trid = ts_open_log(fd);
 	struct events all = read_rest(trid);
 	for (int i = 0; i < 60; i++)
 		skipped += compare_selection(trid, &all, damage);
@@ -448,16 +437,12 @@ static void try_selections(const struct plan *plan, int damage)
 	/* It holds across a rewind, and ends with the next. */
 	CHECK_OK(posixtrace_select(trid, NULL, 0, NULL));
 	for (int i = 0; i < 2; i++) {
-		struct events again = read_rest(trid);
-
-		check_same(&again, &all);
+		check_rest(trid, &all);
 		CHECK_EQ(counts_of(trid).pt_skipped_events, 0);
 		CHECK_OK(posix_trace_rewind(trid));
-		free(again.at);
 	}
-	CHECK_OK(posix_trace_close(trid));
+	ts_close_log(trid);
 	free(all.at);
-	maker_free(&m);
 	close(fd);
 }
 
@@ -519,13 +504,13 @@ TEST(a_selection_has_late_events, "")
 	run_event(&r[1], 50, 11, "on time", 7);
 	CHECK_OK(maker_flush(&m, &r[1], 1));
 	maker_close(&m);
-	trace_id_t trid = open_log(m.fd);
+	trace_id_t trid = ts_open_log(m.fd);
 	CHECK_OK(posixtrace_select(trid, NULL, 0, &types));
 	struct events some = read_rest(trid);
 	CHECK_EQ(counts_of(trid).pt_skipped_events, 2);
 	CHECK_EQ(some.count, 2);
 	CHECK_EQ(some.at[0].id, 10);
-	CHECK_OK(posix_trace_close(trid));
+	ts_close_log(trid);
 	run_free(&r[0]);
 	run_free(&r[1]);
 }
@@ -541,7 +526,7 @@ TEST(a_selection_of_gaps_finds_damage, "")
 	find_places(fd, &p);
 	flip(fd, p.events[4] + sizeof(struct ptrc_log_packet) + 200, 1);
 	flip(fd, p.events[9] + sizeof(struct ptrc_log_packet) + 200, 1);
-	trace_id_t trid = open_log(fd);
+	trace_id_t trid = ts_open_log(fd);
 	CHECK_OK(posix_trace_eventset_empty(&types));
 	CHECK_OK(posix_trace_eventset_add(POSIX_TRACE_OVERFLOW, &types));
 	CHECK_OK(posixtrace_select(trid, NULL, 0, &types));
@@ -550,14 +535,14 @@ TEST(a_selection_of_gaps_finds_damage, "")
 		gaps += seen.at[i].id == POSIX_TRACE_OVERFLOW;
 	CHECK_EQ(gaps, 2);
 	CHECK_EQ(counts_of(trid).pt_damaged_gaps, 2);
-	CHECK_OK(posix_trace_close(trid));
+	ts_close_log(trid);
 }
 
 /* A selection holds across a rewind. */
 TEST(a_selection_holds, "")
 {
 	int fd = make_simple(20, 40, 60);
-	trace_id_t trid = open_log(fd);
+	trace_id_t trid = ts_open_log(fd);
 	struct events all = read_rest(trid), some, again;
 	int64_t ns = all.at[all.count / 2].ns;
 	struct posixtrace_span span = {to_timespec(ns), to_timespec(ns)};
@@ -571,7 +556,7 @@ TEST(a_selection_holds, "")
 	CHECK_EQ(counts_of(trid).pt_skipped_events, 0);
 	again = read_rest(trid);
 	check_same(&again, &some);
-	CHECK_OK(posix_trace_close(trid));
+	ts_close_log(trid);
 }
 
 /* ---- blocks ---- */
@@ -602,7 +587,7 @@ static void compare_blocks(int fd, int how)
 {
 	struct events all = read_log(fd), seen = {0};
 	struct posixtrace_block *blocks[4096] = {NULL};
-	trace_id_t trid = open_log(fd);
+	trace_id_t trid = ts_open_log(fd);
 	struct posixtrace_block *b;
 	size_t count = 0;
 	pthread_t thread;
@@ -628,7 +613,7 @@ static void compare_blocks(int fd, int how)
 	/* Again, and for ever. */
 	CHECK_OK(posixtrace_getnext_block(trid, &b));
 	CHECK(!b);
-	CHECK_OK(posix_trace_close(trid));
+	ts_close_log(trid);
 	for (size_t i = 0; i < count; i++)
 		add_block(&seen, blocks[i]);
 	CHECK_EQ(pthread_create(&thread, NULL, free_them, blocks), 0);
@@ -649,8 +634,7 @@ TEST(blocks_have_the_events_of_the_log, "")
 				    .has_filters = i % 3 == 0,
 				    .has_losses = i / 4 == 0,
 				    .is_closed = i / 6};
-		struct maker m;
-		int fd = make_log(&plan, &m);
+		int fd = make_log(&plan);
 		struct places p;
 
 		NOTE("log %d", i);
@@ -661,7 +645,6 @@ TEST(blocks_have_the_events_of_the_log, "")
 		}
 		for (int how = 0; how < 3; how++)
 			compare_blocks(fd, how);
-		maker_free(&m);
 		close(fd);
 	}
 }
@@ -677,7 +660,7 @@ TEST(a_block_ends_at_a_gap, "")
 	find_places(fd, &p);
 	flip(fd, p.events[3] + sizeof(struct ptrc_log_packet) + 200, 1);
 	flip(fd, p.events[11] + sizeof(struct ptrc_log_packet) + 200, 1);
-	trace_id_t trid = open_log(fd);
+	trace_id_t trid = ts_open_log(fd);
 	for (;;) {
 		CHECK_OK(posixtrace_getnext_block(trid, &b));
 		if (!b)
@@ -687,7 +670,7 @@ TEST(a_block_ends_at_a_gap, "")
 		posixtrace_free_block(b);
 	}
 	CHECK_EQ(gaps, 2);
-	CHECK_OK(posix_trace_close(trid));
+	ts_close_log(trid);
 }
 
 /* ---- in the order in which it was written ---- */
@@ -704,14 +687,14 @@ static struct posixtrace_place place_of(trace_id_t trid)
 /* Goes to a place, and reads what is behind it. */
 static struct events read_from(int fd, const struct posixtrace_place *place)
 {
-	trace_id_t trid = open_log(fd);
+	trace_id_t trid = ts_open_log(fd);
 	struct event e;
 
 	CHECK_OK(posixtrace_select_parts(trid, place->pl_part, ULONG_MAX));
 	for (unsigned long i = 0; i < place->pl_events; i++)
 		CHECK(read_one(trid, &e));
 	struct events rest = read_rest(trid);
-	CHECK_OK(posix_trace_close(trid));
+	ts_close_log(trid);
 	return rest;
 }
 
@@ -720,7 +703,7 @@ static void check_places(int fd, const struct events *all)
 {
 	struct events blocks = {0};
 	struct posixtrace_block *b;
-	trace_id_t trid = open_log(fd);
+	trace_id_t trid = ts_open_log(fd);
 	size_t read = 0;
 
 	CHECK_OK(posixtrace_select_parts(trid, 0, ULONG_MAX));
@@ -755,7 +738,7 @@ static void check_places(int fd, const struct events *all)
 	}
 	check_same(&blocks, all);
 	free(blocks.at);
-	CHECK_OK(posix_trace_close(trid));
+	ts_close_log(trid);
 }
 
 TEST(reading_in_parts_goes_on_at_any_place, "")
@@ -770,8 +753,7 @@ TEST(reading_in_parts_goes_on_at_any_place, "")
 				    .has_losses = i % 2,
 				    .is_closed = i / 8};
 		struct posixtrace_place start = {.pl_part = 0};
-		struct maker m;
-		int fd = make_log(&plan, &m);
+		int fd = make_log(&plan);
 		struct places p;
 
 		NOTE("log %d", i);
@@ -784,7 +766,6 @@ TEST(reading_in_parts_goes_on_at_any_place, "")
 		struct events all = read_from(fd, &start);
 		check_places(fd, &all);
 		free(all.at);
-		maker_free(&m);
 		close(fd);
 	}
 }
@@ -803,16 +784,15 @@ TEST(a_log_that_is_read_in_parts_tells_the_same_times, "")
 			run_start(&r, 2990);
 		for (int i = 0; i < 50; i++)
 			run_event(&r, (part ? 2000 : 3000) + i, 10, "x", 1);
-		CHECK_OK(maker_flush(&m, &r, 1));
-		run_free(&r);
+		flush_run(&m, &r);
 	}
 	maker_close(&m);
-	trace_id_t trid = open_log(m.fd);
+	trace_id_t trid = ts_open_log(m.fd);
 	CHECK_OK(posixtrace_get_time_of_last(trid, 2, &last));
 	CHECK_OK(posixtrace_select_parts(trid, 0, ULONG_MAX));
 	CHECK_OK(posixtrace_get_time_of_last(trid, 2, &last_in_parts));
 	CHECK_EQ(last.tv_nsec, last_in_parts.tv_nsec);
-	CHECK_OK(posix_trace_close(trid));
+	ts_close_log(trid);
 }
 
 /* Events that come late stand where they were written, so that what was there before stays where it was. */
@@ -830,7 +810,7 @@ TEST(a_log_that_grows_begins_as_before, "")
 	CHECK_OK(maker_flush(&m, r, 1));
 	struct events before = read_from(m.fd, &start);
 	CHECK_EQ(before.count, 51);
-	trace_id_t trid = open_log(m.fd);
+	trace_id_t trid = ts_open_log(m.fd);
 	CHECK_OK(posixtrace_select_parts(trid, 0, ULONG_MAX));
 	struct events all = read_rest(trid);
 	place = place_of(trid);
@@ -838,7 +818,7 @@ TEST(a_log_that_grows_begins_as_before, "")
 	CHECK_EQ(place.pl_end_part, 1);
 	CHECK_EQ(place.pl_part, 0);
 	CHECK_EQ(place.pl_events, 51);
-	CHECK_OK(posix_trace_close(trid));
+	ts_close_log(trid);
 	run_begin(&r[1], 1, 1);
 	run_event(&r[1], 1005, 11, "late", 4);
 	CHECK_OK(maker_flush(&m, &r[1], 1));
@@ -854,7 +834,7 @@ TEST(a_log_that_grows_begins_as_before, "")
 	CHECK_EQ(in_time.count, 1);
 	CHECK_EQ(in_time.at[0].id, 11);
 	/* It may also end before a part, as if the log had no more; rewinding goes back to the begin of that. */
-	trid = open_log(m.fd);
+	trid = ts_open_log(m.fd);
 	CHECK_OK(posixtrace_select_parts(trid, 0, 1));
 	for (int i = 0; i < 2; i++) {
 		free(in_time.at);
@@ -867,9 +847,9 @@ TEST(a_log_that_grows_begins_as_before, "")
 	CHECK_OK(posixtrace_select_parts(trid, 0, 0));
 	in_time = read_rest(trid);
 	CHECK_EQ(in_time.count, 0);
-	CHECK_OK(posix_trace_close(trid));
+	ts_close_log(trid);
 	/* A selection of other events is in the order of time again. */
-	trid = open_log(m.fd);
+	trid = ts_open_log(m.fd);
 	CHECK_OK(posixtrace_select_parts(trid, 1, ULONG_MAX));
 	CHECK_OK(posixtrace_select(trid, NULL, 0, NULL));
 	in_time = read_rest(trid);
@@ -878,7 +858,7 @@ TEST(a_log_that_grows_begins_as_before, "")
 	CHECK_EQ(place_of(trid).pl_events, 0);
 	CHECK_EQ(place_of(trid).pl_log_id, place.pl_log_id);
 	CHECK(place.pl_log_id);
-	CHECK_OK(posix_trace_close(trid));
+	ts_close_log(trid);
 	run_free(&r[0]);
 	run_free(&r[1]);
 }
@@ -909,8 +889,7 @@ static void grow(struct maker *m, int events)
 		run_start(&r, 0);
 	for (int i = 0; i < events; i++, number++)
 		run_event(&r, 1000 + (int64_t)number * 10, 10, &number, sizeof(number));
-	CHECK_OK(maker_flush(m, &r, 1));
-	run_free(&r);
+	flush_run(m, &r);
 }
 
 /* The log says what it says when it is opened now, and has the same events behind the place. */
@@ -918,7 +897,7 @@ static void check_refreshed(trace_id_t trid, int fd, const struct posixtrace_pla
 {
 	struct posixtrace_counts counts = counts_of(trid), now_counts;
 	struct events rest = {0}, now;
-	trace_id_t opened = open_log(fd);
+	trace_id_t opened = ts_open_log(fd);
 	struct event e;
 
 	now_counts = counts_of(opened);
@@ -926,7 +905,7 @@ static void check_refreshed(trace_id_t trid, int fd, const struct posixtrace_pla
 	CHECK_EQ(counts.pt_log_bytes, now_counts.pt_log_bytes);
 	CHECK_EQ(place_of(trid).pl_end_part, place_of(opened).pl_end_part);
 	CHECK_EQ(place_of(trid).pl_log_id, place_of(opened).pl_log_id);
-	CHECK_OK(posix_trace_close(opened));
+	ts_close_log(opened);
 	CHECK_OK(posixtrace_select_parts(trid, place->pl_part, ULONG_MAX));
 	for (unsigned long i = 0; i < place->pl_events; i++)
 		CHECK(read_one(trid, &e));
@@ -948,7 +927,7 @@ TEST(a_log_that_has_grown_is_not_opened_anew, "")
 	struct maker m;
 
 	maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 0);
-	trace_id_t trid = open_log(m.fd);
+	trace_id_t trid = ts_open_log(m.fd);
 	CHECK_EQ(reads() > 0, 1);
 	CHECK_OK(posixtrace_refresh_log(trid, 0));
 	check_refreshed(trid, m.fd, &place);
@@ -995,7 +974,7 @@ TEST(a_log_that_has_grown_is_not_opened_anew, "")
 		CHECK_EQ(place_of(trid).pl_end_part, end_part + (i == size));
 	}
 	check_refreshed(trid, m.fd, &place);
-	CHECK_OK(posix_trace_close(trid));
+	ts_close_log(trid);
 }
 
 enum change {
@@ -1079,7 +1058,7 @@ TEST(a_log_that_has_changed_is_opened_anew, "")
 			grow(&m, 5);
 		off_t last = lseek(m.fd, 0, SEEK_END);
 		grow(&m, 5);
-		trace_id_t trid = open_log(m.fd);
+		trace_id_t trid = ts_open_log(m.fd);
 		CHECK_OK(posixtrace_refresh_log(trid, 3));
 		CHECK_OK(posixtrace_refresh_log(trid, 3));
 		change(how, &m, last);
@@ -1089,7 +1068,7 @@ TEST(a_log_that_has_changed_is_opened_anew, "")
 		CHECK_EQ(error, ESTALE);
 		/* It can be closed, and reading it does no harm. */
 		free(read_rest(trid).at);
-		CHECK_OK(posix_trace_close(trid));
+		ts_close_log(trid);
 		close(m.fd);
 		maker_free(&m);
 	}
@@ -1102,9 +1081,9 @@ TEST(a_ring_is_opened_anew, "")
 
 	maker_open(&m, maker_file(), POSIX_TRACE_LOOP, 40000);
 	grow(&m, 5);
-	trace_id_t trid = open_log(m.fd);
+	trace_id_t trid = ts_open_log(m.fd);
 	CHECK_EQ(posixtrace_refresh_log(trid, 0), ESTALE);
-	CHECK_OK(posix_trace_close(trid));
+	ts_close_log(trid);
 	CHECK_EQ(posixtrace_refresh_log(trid, 0), EINVAL);
 	CHECK_EQ(posixtrace_get_place(trid, &place, sizeof(place)), EINVAL);
 }
@@ -1121,9 +1100,8 @@ TEST(the_time_of_the_last_events, "")
 				    .data = 60,
 				    .is_closed = i / 2 != 1,
 				    .has_no_index = i / 2 == 2};
-		struct maker m;
-		int fd = make_log(&plan, &m);
-		trace_id_t trid = open_log(fd);
+		int fd = make_log(&plan);
+		trace_id_t trid = ts_open_log(fd);
 		struct events all = read_rest(trid);
 		uint64_t log_events = counts_of(trid).pt_log_events;
 		struct timespec t = {7, 7};
@@ -1138,7 +1116,8 @@ TEST(the_time_of_the_last_events, "")
 				size_t from;
 
 				CHECK_OK(posixtrace_get_time_of_last(trid, n, &t));
-				for (from = all.count; from && all.at[from - 1].ns >= to_ns(&t);)
+				for (from = all.count;
+				     from && all.at[from - 1].ns >= ts_time_ns(&t);)
 					from--;
 				CHECK_GE(all.count - from, n);
 				/* Of a flush that is a packet here. */
@@ -1152,9 +1131,8 @@ TEST(the_time_of_the_last_events, "")
 				CHECK(is_same(&some.at[some.count - n], &all.at[all.count - n]));
 				free(some.at);
 			}
-		CHECK_OK(posix_trace_close(trid));
+		ts_close_log(trid);
 		free(all.at);
-		maker_free(&m);
 		close(fd);
 	}
 }
@@ -1170,12 +1148,10 @@ TEST(totals_are_what_reading_counts, "")
 				    .events = 40,
 				    .data = (size_t)i * 20,
 				    .is_closed = true};
-		struct maker m;
-		int fd = make_log(&plan, &m);
+		int fd = make_log(&plan);
 
 		NOTE("log %d", i);
 		check_totals(fd);
-		maker_free(&m);
 		close(fd);
 	}
 }
@@ -1192,9 +1168,8 @@ TEST(logs_without_totals, "")
 				    .has_losses = i == 4,
 				    .is_closed = i != 0,
 				    .has_no_index = i == 2};
-		struct maker m;
-		int fd = make_log(&plan, &m);
-		trace_id_t trid = open_log(fd);
+		int fd = make_log(&plan);
+		trace_id_t trid = ts_open_log(fd);
 		struct posixtrace_type_count count = {.pt_events = 5};
 		unsigned long differing = 9;
 
@@ -1203,8 +1178,7 @@ TEST(logs_without_totals, "")
 		CHECK_EQ(count.pt_events, 5);
 		CHECK_OK(posixtrace_verify_log(trid, &differing));
 		CHECK_EQ(differing, 0);
-		CHECK_OK(posix_trace_close(trid));
-		maker_free(&m);
+		ts_close_log(trid);
 		close(fd);
 	}
 }
@@ -1234,9 +1208,9 @@ TEST(totals_and_filters, "")
 		if (i == 0) {
 			check_totals(m.fd);
 		} else {
-			trid = open_log(m.fd);
+			trid = ts_open_log(m.fd);
 			CHECK(!has_totals(trid));
-			CHECK_OK(posix_trace_close(trid));
+			ts_close_log(trid);
 		}
 		run_free(&r[0]);
 		run_free(&r[1]);
@@ -1299,13 +1273,13 @@ TEST(an_index_that_lies, "")
 				copy[at] = (uint8_t)(copy[at] + more);
 				sign(copy, size, p.index);
 				CHECK_EQ(pwrite(fd, copy, size, 0), size);
-				trace_id_t trid = open_log(fd);
+				trace_id_t trid = ts_open_log(fd);
 				if (has_totals(trid)) {
 					CHECK_GE(verify(trid), 1);
 					used++;
 				}
 				CHECK_LE(read_anything(trid), 12 * 8 + 1 + 24);
-				CHECK_OK(posix_trace_close(trid));
+				ts_close_log(trid);
 			}
 	/* What the log says of times, for one, is seen in the packets alone. */
 	CHECK_GT(used, 100);
@@ -1338,52 +1312,32 @@ TEST(an_index_whose_head_lies, "")
 
 	find_places(fd, &p);
 	memcpy(&head, bytes + p.index + sizeof(struct ptrc_log_packet), sizeof(head));
-	for (int i = 0; i < 10; i++) {
-		struct ptrc_log_index_head lie = head;
-		uint64_t length = 0;
+	const struct {
+		uint64_t previous, length;
+		uint32_t count;
+	} lies[] = {
+		{p.index, 0, head.count}, /* it goes round in circles */
+		{p.totals, 0, head.count},	    {p.events[0], 0, head.count},
+		{UINT64_MAX, 0, head.count},	    {1, 0, head.count},
+		{head.previous, 0, UINT32_MAX},	    {head.previous, 0, head.count + 1},
+		{head.previous, 0, head.count - 1}, {head.previous, size, head.count},
+		{head.previous, 8, head.count},
+	};
+	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+		uint64_t length = lies[i].length;
 
-		switch (i) {
-		case 0:
-			lie.previous = p.index;
-			break; /* it goes round in circles */
-		case 1:
-			lie.previous = p.totals;
-			break;
-		case 2:
-			lie.previous = p.events[0];
-			break;
-		case 3:
-			lie.previous = UINT64_MAX;
-			break;
-		case 4:
-			lie.previous = 1;
-			break;
-		case 5:
-			lie.count = UINT32_MAX;
-			break;
-		case 6:
-			lie.count++;
-			break;
-		case 7:
-			lie.count--;
-			break;
-		case 8:
-			length = size;
-			break;
-		default:
-			length = 8;
-			break;
-		}
-		forge_head(fd, bytes, size, p.index, lie, length);
-		trace_id_t trid = open_log(fd);
+		head.previous = lies[i].previous;
+		head.count = lies[i].count;
+		forge_head(fd, bytes, size, p.index, head, length);
+		trace_id_t trid = ts_open_log(fd);
 		CHECK(!has_totals(trid));
 		/* Where the length is wrong there are bytes that are no packet, too. */
 		CHECK_EQ(verify(trid), length ? 2 : 1);
-		struct events left = read_rest(trid);
-		if (!length)
-			check_same(&left, &all);
-		CHECK_OK(posix_trace_close(trid));
-		free(left.at);
+		if (length)
+			read_rest(trid);
+		else
+			check_rest(trid, &all);
+		ts_close_log(trid);
 	}
 }
 
@@ -1414,15 +1368,13 @@ TEST(totals_that_lie, "")
 			copy[at] = (uint8_t)(copy[at] + more);
 			sign(copy, size, p.totals);
 			CHECK_EQ(pwrite(fd, copy, size, 0), size);
-			trace_id_t trid = open_log(fd);
+			trace_id_t trid = ts_open_log(fd);
 			if (has_totals(trid)) {
 				CHECK_GE(verify(trid), 1);
 				used++;
 			}
-			struct events left = read_rest(trid);
-			check_same(&left, &all);
-			CHECK_OK(posix_trace_close(trid));
-			free(left.at);
+			check_rest(trid, &all);
+			ts_close_log(trid);
 		}
 	CHECK_GT(used, 10);
 }
@@ -1462,7 +1414,7 @@ TEST(an_index_of_anything, "")
 		if (posix_trace_open(fd, &trid))
 			continue;
 		CHECK_LE(read_anything(trid), 12 * 8 + 1 + 24);
-		CHECK_OK(posix_trace_close(trid));
+		ts_close_log(trid);
 	}
 }
 
@@ -1485,11 +1437,11 @@ TEST(a_huge_index_keeps_no_open_busy, "")
 	/* STATUS and END move to the end of the file. */
 	CHECK_EQ(pwrite(fd, bytes + p.status, size - p.status, (off_t)(huge - (size - p.status))),
 		 size - p.status);
-	trace_id_t trid = open_log(fd);
+	trace_id_t trid = ts_open_log(fd);
 	CHECK(!has_totals(trid));
 	left = read_rest(trid);
 	check_same(&left, &all);
-	CHECK_OK(posix_trace_close(trid));
+	ts_close_log(trid);
 }
 
 /* ---- writing the index ---- */
@@ -1498,19 +1450,19 @@ TEST(a_huge_index_keeps_no_open_busy, "")
 static void check_index(int fd)
 {
 	struct events all = read_log(fd), walked;
-	trace_id_t trid = open_log(fd);
+	trace_id_t trid = ts_open_log(fd);
 	struct places p;
 
 	CHECK_EQ(verify(trid), 0);
-	CHECK_OK(posix_trace_close(trid));
+	ts_close_log(trid);
 	check_totals(fd);
 	find_places(fd, &p);
 	flip(fd, p.totals + 8, 1);
-	trid = open_log(fd);
+	trid = ts_open_log(fd);
 	CHECK(!has_totals(trid));
 	walked = read_rest(trid);
 	check_same(&walked, &all);
-	CHECK_OK(posix_trace_close(trid));
+	ts_close_log(trid);
 	flip(fd, p.totals + 8, 1);
 	free(all.at);
 	free(walked.at);
@@ -1561,8 +1513,7 @@ TEST(a_flush_that_is_repeated, "")
 		m.h->fsize_limit = RLIM_INFINITY;
 		/* The last time, nobody repeats it: the log has what was written. */
 		if (round < 5)
-			CHECK_OK(maker_flush(&m, &r, 1));
-		run_free(&r);
+			flush_run(&m, &r);
 	}
 	maker_close(&m);
 	check_index(m.fd);
@@ -1575,14 +1526,8 @@ TEST(a_keeper_that_is_replaced, "")
 
 	maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 0);
 	for (int round = 0; round < 3; round++) {
-		for (size_t k = 0; k < PTRC_LOG_INDEX_COUNT + 10; k++) {
-			struct maker_run r;
-
-			run_begin(&r, 1, 1);
-			run_numbers(&m, &r, 1, 0);
-			CHECK_OK(maker_flush(&m, &r, 1));
-			run_free(&r);
-		}
+		for (size_t k = 0; k < PTRC_LOG_INDEX_COUNT + 10; k++)
+			flush_numbers(&m, 1, 0);
 		if (round == 2)
 			break;
 		ptrc_log_writer_free(&m.w);
@@ -1592,38 +1537,34 @@ TEST(a_keeper_that_is_replaced, "")
 	find_places(m.fd, &p);
 	CHECK_EQ(p.index_count, 1); /* of the first keeper */
 	CHECK_EQ(p.totals, 0);
-	trace_id_t trid = open_log(m.fd);
+	trace_id_t trid = ts_open_log(m.fd);
 	CHECK(!has_totals(trid));
 	CHECK_EQ(counts_of(trid).pt_log_events, m.next);
 	struct events all = read_rest(trid);
 	CHECK_EQ(all.count, m.next);
-	CHECK_OK(posix_trace_close(trid));
+	ts_close_log(trid);
 }
 
 /* A log that cannot grow any more is closed without an index. */
 TEST(no_room_for_the_index, "")
 {
 	struct posix_trace_status_info status;
-	struct maker_run r;
 	struct maker m;
 	struct places p;
 
 	maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 0);
-	run_begin(&r, 1, 1);
-	run_numbers(&m, &r, 1000, 0);
-	CHECK_OK(maker_flush(&m, &r, 1));
-	run_free(&r);
+	flush_numbers(&m, 1000, 0);
 	m.h->fsize_limit = size_of(m.fd) + CLOSE_BYTES;
 	maker_close(&m);
 	find_places(m.fd, &p);
 	CHECK_EQ(p.index_count, 0);
-	trace_id_t trid = open_log(m.fd);
+	trace_id_t trid = ts_open_log(m.fd);
 	CHECK(!has_totals(trid));
 	CHECK_OK(posix_trace_get_status(trid, &status));
 	CHECK_EQ(status.posix_stream_flush_error, 0);
 	struct events all = read_rest(trid);
 	CHECK_EQ(all.count, 1000);
-	CHECK_OK(posix_trace_close(trid));
+	ts_close_log(trid);
 }
 
 /* ---- how much is read ---- */
@@ -1656,13 +1597,12 @@ TEST(little_of_a_large_log_is_read, "")
 		run_numbers(&m, &r, 250, 4000);
 		if (k == 50)
 			run_event(&r, (int64_t)m.next * 1000 - 500, 11, &rare, 1);
-		CHECK_OK(maker_flush(&m, &r, 1));
-		run_free(&r);
+		flush_run(&m, &r);
 	}
 	maker_close(&m);
 	CHECK_GT(size_of(m.fd), 100000000);
 	uint64_t before = bytes_read();
-	trace_id_t trid = open_log(m.fd);
+	trace_id_t trid = ts_open_log(m.fd);
 	CHECK_LT(bytes_read() - before, 200000);
 	/* A window. */
 	span.pt_first = to_timespec(MAKER_EPOCH + 12000 * 1000);
@@ -1693,7 +1633,7 @@ TEST(little_of_a_large_log_is_read, "")
 	before = bytes_read();
 	CHECK(has_totals(trid));
 	CHECK_LT(bytes_read() - before, 10000);
-	CHECK_OK(posix_trace_close(trid));
+	ts_close_log(trid);
 }
 
 /* ---- logs of streams ---- */
@@ -1740,7 +1680,7 @@ TEST(logs_of_streams_have_an_index, "", NEEDS_KEEPER)
 		NOTE("log %d", i);
 		record(trid, ids, 4000, has_filters);
 		ts_shutdown(trid);
-		trid = open_log(fd);
+		trid = ts_open_log(fd);
 		struct events all = read_rest(trid);
 		CHECK_GT(all.count, 300);
 		if (log_policies[i % 3] == POSIX_TRACE_LOOP || has_filters) {
@@ -1771,7 +1711,7 @@ TEST(logs_of_streams_have_an_index, "", NEEDS_KEEPER)
 		}
 		for (int k = 0; k < 20; k++)
 			compare_selection(trid, &all, false);
-		CHECK_OK(posix_trace_close(trid));
+		ts_close_log(trid);
 		free(all.at);
 		close(fd);
 	}
@@ -1789,18 +1729,18 @@ TEST(a_keeper_that_is_killed, "", NEEDS_KEEPER)
 	ts_start(trid);
 	record(trid, ids, 1000, false);
 	keeper = keeper_of(trid);
-	CHECK_SYS(kill(keeper, SIGKILL));
+	kill_keeper(trid);
 	CHECK_EVENTUALLY(posixtrace_get_keeper(trid, &next) == 0 && next != keeper);
 	record(trid, ids, 1000, false);
 	ts_shutdown(trid);
-	trid = open_log(fd);
+	trid = ts_open_log(fd);
 	CHECK(!has_totals(trid));
 	struct events all = read_rest(trid);
 	for (size_t i = 0; i < all.count; i++)
 		count += all.at[i].id >= ids[0];
 	CHECK_EQ(count, 2000);
 	CHECK_EQ(counts_of(trid).pt_damaged_gaps, 0);
-	CHECK_OK(posix_trace_close(trid));
+	ts_close_log(trid);
 }
 
 TEST(a_log_from_a_pipe_has_no_totals, "", NEEDS_KEEPER)
@@ -1822,12 +1762,12 @@ TEST(a_log_from_a_pipe_has_no_totals, "", NEEDS_KEEPER)
 	while ((got = read(ends[0], bytes + used, sizeof(bytes) - used)) > 0)
 		used += (size_t)got;
 	put_bytes(fd, bytes, used);
-	trid = open_log(fd);
+	trid = ts_open_log(fd);
 	CHECK(!has_totals(trid));
 	CHECK_EQ(verify(trid), 0);
 	struct events all = read_rest(trid);
 	CHECK_GE(all.count, 102);
-	CHECK_OK(posix_trace_close(trid));
+	ts_close_log(trid);
 }
 
 /* ---- errors ---- */
@@ -1838,7 +1778,7 @@ TEST(arguments_that_are_wrong, "")
 	struct posixtrace_block *block = (struct posixtrace_block *)1;
 	struct posixtrace_span span = {{0, 0}, {1, 0}};
 	struct posixtrace_type_count count;
-	trace_id_t log = open_log(fd), active;
+	trace_id_t log = ts_open_log(fd), active;
 	trace_id_t others[2];
 	trace_event_set_t unset;
 	unsigned long differing;
