@@ -658,7 +658,6 @@ TEST(library_says_nothing, "GEN-08", NEEDS_KEEPER)
 struct cancel_test {
 	trace_id_t plain, logged;
 	int fd, log, step;
-	_Atomic pid_t tid;
 };
 
 /* A request pends all the time. Only calls of the library in here: others may act on it. */
@@ -672,7 +671,6 @@ static void *call_with_request_pending(void *arg)
 	struct posix_trace_status_info status;
 	struct posix_trace_event_info info;
 	struct timespec past = {0, 0};
-	struct posixtrace_counts counts;
 	struct posixtrace_type_count types[16];
 	unsigned int streams;
 	char data[TRACE_EVENT_NAME_MAX + 1];
@@ -695,7 +693,7 @@ static void *call_with_request_pending(void *arg)
 	CHECK_OK(posix_trace_eventid_get_name(trid, id, data));
 	CHECK_OK(posix_trace_eventtypelist_rewind(trid));
 	CHECK_OK(posix_trace_eventtypelist_getnext_id(trid, &listed, &unavailable));
-	CHECK_OK(posixtrace_get_counts(trid, &counts, sizeof(counts)));
+	counts_of(trid);
 	CHECK_OK(posixtrace_get_type_counts(trid, types, 16));
 	CHECK_OK(posixtrace_attach());
 	/* With an event there is no wait, and no cancellation: START, FILTER, event. */
@@ -867,64 +865,6 @@ TEST(requests_do_not_stop_an_exit, "GEN-10 EXIT-01", NEEDS_KEEPER)
 	}
 	CHECK_EXIT(pid, 7);
 	expect_closed_log(fd);
-}
-
-static void *wait_for_event(void *arg)
-{
-	struct cancel_test *test = arg;
-	struct posix_trace_event_info info;
-	char data[64];
-	size_t len;
-	int unavailable;
-	struct timespec end = ts_deadline(3600000);
-	test->tid = ts_gettid();
-	if (test->log)
-		posix_trace_timedgetnext_event(test->plain, &info, data, sizeof(data), &len,
-					       &unavailable, &end);
-	else
-		posix_trace_getnext_event(test->plain, &info, data, sizeof(data), &len,
-					  &unavailable);
-	test->step = 1;
-	return NULL;
-}
-
-static void *cancel_self_and_wait(void *arg)
-{
-	pthread_cancel(pthread_self());
-	return wait_for_event(arg);
-}
-
-TEST(waiting_readers_are_cancelled, "GEN-10 GETNEXT-28")
-{
-	trace_event_id_t id = ts_id("event");
-	for (int is_timed = 0; is_timed < 2; is_timed++) {
-		struct cancel_test test = {.log = is_timed};
-		test.plain = ts_create(0, NULL);
-		/* A request that is there before the wait. */
-		CHECK(ts_join(ts_thread(cancel_self_and_wait, &test)) == PTHREAD_CANCELED);
-		CHECK_EQ(test.step, 0);
-		/* And one that comes amid it, several times. */
-		for (int i = 0; i < 5; i++) {
-			test.tid = 0;
-			pthread_t thread = ts_thread(wait_for_event, &test);
-			CHECK_EVENTUALLY(test.tid != 0);
-			ts_wait_asleep(getpid(), test.tid);
-			CHECK_EQ(pthread_cancel(thread), 0);
-			CHECK(ts_join(thread) == PTHREAD_CANCELED);
-			CHECK_EQ(test.step, 0);
-		}
-		/* No event is lost, no lock is held, other readers go on. */
-		struct ts_reader reader;
-		ts_reader_start(&reader, test.plain);
-		ts_start(test.plain);
-		ts_reader_join(&reader);
-		CHECK_EQ(reader.result, 0);
-		CHECK_EQ(reader.event.info.posix_event_id, POSIX_TRACE_START);
-		ts_emit(id, 5);
-		struct ts_event event = ts_expect(test.plain, id);
-		CHECK_EQ(ts_number(&event), 5);
-		ts_shutdown(test.plain);
-	}
 }
 
 /*

@@ -283,9 +283,7 @@ TEST(what_was_flushed_before_a_cursor_came_is_counted, "", NEEDS_KEEPER)
 /* Has the cursor report this type alone, or none if the name is null. */
 static void select_type(struct posixtrace_cursor *cursor, const char *name)
 {
-	trace_event_set_t set;
-
-	CHECK_OK(posix_trace_eventset_empty(&set));
+	trace_event_set_t set = ts_set(0);
 	if (name)
 		CHECK_OK(posix_trace_eventset_add(ts_id(name), &set));
 	CHECK_OK(posixtrace_cursor_select(cursor, &set));

@@ -58,9 +58,7 @@ static void observe(struct posixtrace_observer *observer, trace_event_id_t id, i
 
 static unsigned long lost_events(trace_id_t trid)
 {
-	struct posixtrace_counts counts;
-
-	CHECK_OK(posixtrace_get_counts(trid, &counts, sizeof(counts)));
+	struct posixtrace_counts counts = counts_of(trid);
 	return counts.pt_lost_events;
 }
 

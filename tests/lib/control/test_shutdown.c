@@ -102,56 +102,6 @@ TEST(unread_events_do_not_hold_it_up, "SHUTDOWN-05")
 	ts_target_end(&target);
 }
 
-TEST(waiting_readers_return_einval, "SHUTDOWN-06 GETNEXT-26")
-{
-	struct ts_reader readers[3];
-
-	for (int is_running = 0; is_running < 2; is_running++) {
-		trace_id_t trid = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
-		if (is_running) {
-			ts_start(trid);
-			ts_expect(trid, POSIX_TRACE_START);
-		}
-		for (int i = 0; i < 3; i++)
-			ts_reader_start(&readers[i], trid);
-		ts_shutdown(trid);
-		for (int i = 0; i < 3; i++) {
-			ts_reader_join(&readers[i]);
-			CHECK_EQ(readers[i].result, EINVAL);
-			CHECK_NE(readers[i].unavailable, 0);
-		}
-	}
-}
-
-static void *wait_until_far_away(void *arg)
-{
-	struct posix_trace_event_info event;
-	struct timespec end = ts_deadline(3600000);
-	int unavailable = 0;
-	size_t len;
-	char data[64];
-	struct ts_reader *reader = arg;
-
-	reader->tid = ts_gettid();
-	reader->result = posix_trace_timedgetnext_event(reader->trid, &event, data, sizeof(data),
-							&len, &unavailable, &end);
-	reader->unavailable = unavailable;
-	return NULL;
-}
-
-TEST(readers_that_wait_for_a_time_return_einval_too, "SHUTDOWN-06 GETNEXT-26")
-{
-	struct ts_reader reader = {.trid = ts_make(POSIX_TRACE_LOOP, SMALL, 256)};
-
-	reader.thread = ts_thread(wait_until_far_away, &reader);
-	CHECK_EVENTUALLY(reader.tid != 0);
-	ts_wait_asleep(getpid(), reader.tid);
-	ts_shutdown(reader.trid);
-	ts_reader_join(&reader);
-	CHECK_EQ(reader.result, EINVAL);
-	CHECK_NE(reader.unavailable, 0);
-}
-
 TEST(the_log_is_complete_when_it_returns,
      "SHUTDOWN-07 SHUTDOWN-08 SHUTDOWN-09 STATUS-23 LOG-36 OPEN-11", NEEDS_KEEPER)
 {

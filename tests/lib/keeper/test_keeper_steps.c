@@ -525,7 +525,6 @@ static long rotate_once(long last)
 	const struct posixtrace_log_rotation rotation = {.pt_bytes = POSIXTRACE_LOG_ROTATION_MIN};
 	trace_attr_t attr = log_attr(POSIX_TRACE_FLUSH, 64 * KIB, POSIX_TRACE_APPEND, 0);
 	struct round r = {.id = ts_id("number")};
-	struct posixtrace_counts counts;
 	char path[256], member[300];
 	trace_id_t log;
 
@@ -549,7 +548,7 @@ static long rotate_once(long last)
 	ts_expect_numbers(&events, r.id, 0, r.made - 1);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_OVERFLOW), 0);
 	CHECK_EQ(ts_status(log).posix_stream_flush_error, 0);
-	CHECK_OK(posixtrace_get_counts(log, &counts, sizeof(counts)));
+	struct posixtrace_counts counts = counts_of(log);
 	CHECK_EQ(counts.pt_missing_files, 0);
 	CHECK_EQ(counts.pt_log_events, events.count);
 	ts_events_free(&events);

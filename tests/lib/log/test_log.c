@@ -769,28 +769,6 @@ TEST(flushed_room_can_be_used_again,
 	CHECK_EQ(stops, 4);
 }
 
-TEST(reading_a_logged_stream_frees_nothing, "GETNEXT-29 GETNEXT-30 GETNEXT-31", NEEDS_KEEPER)
-{
-	int fd = ts_temp_file();
-	trace_event_id_t id = ts_id("event");
-	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 64 * KIB, POSIX_TRACE_APPEND, 0, fd);
-	uint32_t number = ts_fill(trid, 64 * KIB, id, 100, 0);
-	struct ts_events read = ts_read_all(trid);
-	CHECK_EQ(id_at(&read, 0), POSIX_TRACE_START);
-	CHECK_EQ(ts_stop_reason(&read.at[read.count - 1]), 1);
-	ts_expect_none(trid);
-	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_NO_OVERRUN);
-	ts_flush(trid);
-	/* START of the restart; these events are flushed before they are read. */
-	ts_emit(id, number);
-	ts_flush(trid);
-	struct ts_events rest = ts_read_all(trid);
-	CHECK_EQ(ts_count(&rest, id), 0);
-	CHECK_EQ(ts_count(&rest, POSIX_TRACE_OVERFLOW), 0);
-	struct ts_events log = ts_end_log(trid, fd);
-	CHECK_EQ(ts_count(&log, id), ts_count(&read, id) + 1);
-}
-
 TEST(log_holds_each_event_once_in_order, "LOG-19", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();

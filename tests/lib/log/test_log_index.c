@@ -519,7 +519,6 @@ TEST(a_selection_has_late_events, "")
 TEST(a_selection_of_gaps_finds_damage, "")
 {
 	int fd = make_simple(20, 40, 60);
-	trace_event_set_t types;
 	size_t gaps = 0;
 	struct places p;
 
@@ -527,8 +526,7 @@ TEST(a_selection_of_gaps_finds_damage, "")
 	flip(fd, p.events[4] + sizeof(struct ptrc_log_packet) + 200, 1);
 	flip(fd, p.events[9] + sizeof(struct ptrc_log_packet) + 200, 1);
 	trace_id_t trid = ts_open_log(fd);
-	CHECK_OK(posix_trace_eventset_empty(&types));
-	CHECK_OK(posix_trace_eventset_add(POSIX_TRACE_OVERFLOW, &types));
+	trace_event_set_t types = ts_set(POSIX_TRACE_OVERFLOW, 0);
 	CHECK_OK(posixtrace_select(trid, NULL, 0, &types));
 	struct events seen = read_rest(trid);
 	for (size_t i = 0; i < seen.count; i++)
@@ -1583,7 +1581,6 @@ static uint64_t bytes_read(void)
 
 TEST(little_of_a_large_log_is_read, "")
 {
-	trace_event_set_t types;
 	struct posixtrace_span span;
 	struct timespec time;
 	struct maker m;
@@ -1623,8 +1620,7 @@ TEST(little_of_a_large_log_is_read, "")
 	CHECK_LT(bytes_read() - before, 2000000);
 	/* A type that is rare. */
 	before = bytes_read();
-	CHECK_OK(posix_trace_eventset_empty(&types));
-	CHECK_OK(posix_trace_eventset_add(11, &types));
+	trace_event_set_t types = ts_set(11, 0);
 	CHECK_OK(posixtrace_select(trid, NULL, 0, &types));
 	some = read_rest(trid);
 	CHECK_GE(some.count, 1);

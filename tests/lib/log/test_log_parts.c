@@ -200,7 +200,6 @@ TEST(an_event_is_there_as_soon_as_its_part_is, "")
 	struct posixtrace_cursor *cursor;
 	trace_id_t trid = begin(&cursor), log;
 	struct posix_trace_status_info status;
-	struct posixtrace_counts counts;
 	struct posixtrace_log_process p;
 	struct posixtrace_log_host host;
 	struct bytes b = {NULL, 0, 0};
@@ -247,7 +246,7 @@ TEST(an_event_is_there_as_soon_as_its_part_is, "")
 	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_RUNNING);
 	CHECK_EQ(status.posix_stream_flush_error, 0);
 	CHECK_EQ(status.posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
-	CHECK_OK(posixtrace_get_counts(log, &counts, sizeof(counts)));
+	struct posixtrace_counts counts = counts_of(log);
 	CHECK_EQ(counts.pt_lost_events, 2u);
 	CHECK_EQ(counts.pt_log_lost_events, 7u);
 	/* Also when the stream is gone. */
@@ -258,7 +257,7 @@ TEST(an_event_is_there_as_soon_as_its_part_is, "")
 	CHECK(is_complete);
 	CHECK_OK(posix_trace_get_status(log, &status));
 	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_SUSPENDED);
-	CHECK_OK(posixtrace_get_counts(log, &counts, sizeof(counts)));
+	counts = counts_of(log);
 	CHECK_EQ(counts.pt_lost_events, 5u);
 	CHECK_EQ(counts.pt_log_events, 6u);
 	posixtrace_cursor_close(cursor);

@@ -194,7 +194,7 @@ TEST(each_event_is_in_exactly_one_file, "", NEEDS_KEEPER)
 		CHECK_OK(posix_trace_eventid_get_name(log, f.id, name));
 		CHECK_STR_EQ(name, "number");
 		CHECK_OK(posixtrace_get_log_process(log, 0, &process, sizeof(process)));
-		CHECK_OK(posixtrace_get_counts(log, &alone, sizeof(alone)));
+		alone = counts_of(log);
 		CHECK_EQ(alone.pt_files, 0);
 		ts_close_log(log);
 		close(fd);
@@ -227,7 +227,7 @@ TEST(a_filter_and_losses_go_on_in_the_next_file, "", NEEDS_KEEPER)
 	ts_shutdown(f.trid);
 	int fd = open_member(&f, 0);
 	trace_id_t log = ts_open_log(fd);
-	CHECK_OK(posixtrace_get_counts(log, &first, sizeof(first)));
+	first = counts_of(log);
 	CHECK_GT(first.pt_lost_events, 0);
 	CHECK_EQ(ts_status(log).posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
 	ts_close_log(log);
@@ -242,7 +242,7 @@ TEST(a_filter_and_losses_go_on_in_the_next_file, "", NEEDS_KEEPER)
 	CHECK(reader.entries[0].flags & PTRC_LOG_HAS_FILTER);
 	ptrc_log_reader_close(&reader);
 	log = ts_open_log(fd);
-	CHECK_OK(posixtrace_get_counts(log, &counts, sizeof(counts)));
+	counts = counts_of(log);
 	CHECK_EQ(counts.pt_lost_events, 0);
 	CHECK_EQ(ts_status(log).posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
 	ts_close_log(log);
@@ -308,7 +308,7 @@ TEST(a_missing_last_file_is_told, "", NEEDS_KEEPER)
 		CHECK_OK(posixtrace_open_log(f.path, &trid));
 		CHECK_OK(posix_trace_get_status(trid, &status));
 		CHECK_EQ(status.posix_stream_flush_error, i == 2 ? 0 : EOWNERDEAD);
-		CHECK_OK(posixtrace_get_counts(trid, &counts, sizeof(counts)));
+		counts = counts_of(trid);
 		CHECK_EQ(counts.pt_files, i + 1);
 		CHECK_EQ(counts.pt_missing_files, i != 2);
 		CHECK_EQ(counts.pt_missing_events, 0);
@@ -379,12 +379,11 @@ static void lose(struct family *f)
 /* How many events the log tells were lost in the stream. */
 static unsigned long lost_by(const char *path)
 {
-	struct posixtrace_counts counts;
 	trace_id_t log;
 
 	CHECK_OK(posixtrace_open_log(path, &log));
 	CHECK_EQ(ts_status(log).posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
-	CHECK_OK(posixtrace_get_counts(log, &counts, sizeof(counts)));
+	struct posixtrace_counts counts = counts_of(log);
 	ts_close_log(log);
 	return counts.pt_lost_events;
 }

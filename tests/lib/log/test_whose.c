@@ -625,7 +625,6 @@ TEST(damaged_names_of_threads_cost_no_event, "", NEEDS_KEEPER)
 	int fd = ts_temp_file();
 	trace_id_t trid = log_of(0, POSIX_TRACE_APPEND, 0, fd);
 	struct posixtrace_log_thread t;
-	struct posixtrace_counts counts;
 	struct ptrc_log_packet h;
 	unsigned packets = 0;
 	size_t size;
@@ -651,7 +650,7 @@ TEST(damaged_names_of_threads_cost_no_event, "", NEEDS_KEEPER)
 	CHECK(events.count > 0);
 	trid = ts_open_log(fd);
 	CHECK_EQ(posixtrace_get_log_thread(trid, 0, &t, sizeof(t)), ENODATA);
-	CHECK_OK(posixtrace_get_counts(trid, &counts, sizeof(counts)));
+	struct posixtrace_counts counts = counts_of(trid);
 	CHECK_EQ(counts.pt_damaged_parts, 1u);
 	ts_close_log(trid);
 }

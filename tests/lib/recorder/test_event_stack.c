@@ -469,7 +469,6 @@ TEST(full_streams_with_a_log_take_little_stack, "EVENT-26", NEEDS_KEEPER)
 	for (int waits = 0; waits < 2; waits++) {
 		trace_attr_t attr =
 			log_attr(POSIX_TRACE_FLUSH, STREAM_BYTES, POSIX_TRACE_APPEND, 0);
-		struct posixtrace_counts counts;
 		struct ts_stuck stuck;
 
 		CHECK_OK(posixtrace_attr_setfullwait(&attr,
@@ -479,7 +478,7 @@ TEST(full_streams_with_a_log_take_little_stack, "EVENT-26", NEEDS_KEEPER)
 		judge(waits ? "events that wait for room" : "events that find no room",
 		      measure_events(POSIX_TRACE_UNNAMED_USEREVENT, MANY));
 		CHECK_EQ(ts_status(trid).posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
-		CHECK_OK(posixtrace_get_counts(trid, &counts, sizeof(counts)));
+		struct posixtrace_counts counts = counts_of(trid);
 		CHECK_EQ(counts.pt_waits > 0, waits);
 		ts_unstick(&stuck);
 		ts_shutdown(trid);

@@ -82,14 +82,14 @@ TEST(the_largest_data_that_was_cut_is_known, "")
 	for (size_t bytes = 100; bytes <= 200; bytes += 50) {
 		posix_trace_event(ts_id("a"), data, bytes);
 		posix_trace_event(ts_id("a"), data, 1);
-		CHECK_OK(posixtrace_get_counts(trid, &seen, sizeof(seen)));
+		seen = counts_of(trid);
 		CHECK_EQ(seen.pt_data_needed, bytes > 100 ? bytes : 0);
 	}
 	posix_trace_event(ts_id("a"), data, 101);
-	CHECK_OK(posixtrace_get_counts(trid, &seen, sizeof(seen)));
+	seen = counts_of(trid);
 	CHECK_EQ(seen.pt_data_needed, 200);
 	CHECK_OK(posix_trace_clear(trid));
-	CHECK_OK(posixtrace_get_counts(trid, &seen, sizeof(seen)));
+	seen = counts_of(trid);
 	CHECK_EQ(seen.pt_data_needed, 0);
 }
 
@@ -220,9 +220,7 @@ TEST(lost_events_are_not_counted, "")
 	for (int i = 0; i < 2; i++) {
 		trace_id_t trid = ts_run(policies[i], SMALL, 256);
 		uint32_t all = ts_flood(SMALL, id, 100, 0);
-		struct posixtrace_counts lost;
-
-		CHECK_OK(posixtrace_get_counts(trid, &lost, sizeof(lost)));
+		struct posixtrace_counts lost = counts_of(trid);
 		CHECK_GT(lost.pt_lost_events, 0);
 		count_types(trid);
 		/* A LOOP stream overwrote START, which is one of the lost. */
@@ -387,11 +385,9 @@ static void *write_until_over(void *arg)
 TEST(what_a_filter_withholds_is_not_counted, "FILTER-13", NEEDS_KEEPER)
 {
 	trace_event_id_t id = ts_id("event");
-	trace_event_set_t set;
 
 	/* Events recorded under the old filter, and later than the change. */
-	CHECK_OK(posix_trace_eventset_empty(&set));
-	CHECK_OK(posix_trace_eventset_add(id, &set));
+	trace_event_set_t set = ts_set(id, 0);
 	for (int has_log = 0; has_log < 2; has_log++) {
 		trace_attr_t attr =
 			has_log ? log_attr(POSIX_TRACE_UNTIL_FULL, 64 * MIB, POSIX_TRACE_APPEND, 0)

@@ -137,10 +137,7 @@ TEST(damaged_memory_is_not_told_if_the_filter_has_it, "SYSEVENT-08")
 {
 	trace_id_t trid = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
 	trace_event_id_t id = ts_id("marked");
-	trace_event_set_t set;
-
-	CHECK_OK(posix_trace_eventset_empty(&set));
-	CHECK_OK(posix_trace_eventset_add(POSIX_TRACE_ERROR, &set));
+	trace_event_set_t set = ts_set(POSIX_TRACE_ERROR, 0);
 	CHECK_OK(posix_trace_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET));
 	ts_start(trid);
 	emit_marked(id, 0, 20);

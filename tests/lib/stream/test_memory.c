@@ -549,7 +549,6 @@ HELPER(chunks_in_small_shm)
 	uint32_t newest = 0;
 	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, 64 * KIB, 0);
 	trace_event_id_t id = ts_id("loop");
-	struct posixtrace_counts counts;
 	struct ts_events events;
 
 	(void)argv;
@@ -567,7 +566,7 @@ HELPER(chunks_in_small_shm)
 		CHECK_OK(pthread_mutex_unlock(&owners.lock));
 	}
 	CHECK_EQ(atomic_load(&h->chunks_used), h->base_chunk_count);
-	CHECK_OK(posixtrace_get_counts(trid, &counts, sizeof(counts)));
+	struct posixtrace_counts counts = counts_of(trid);
 	CHECK_EQ(counts.pt_lost_events, late);
 	/* What this thread records now takes the place of its own oldest events. */
 	for (uint32_t number = 1; number <= count; number++)
