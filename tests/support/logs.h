@@ -195,6 +195,19 @@ __attribute__((unused)) static void expect_closed_log(int fd)
 	CHECK_NE(status.posix_stream_flush_error, EOWNERDEAD);
 }
 
+__attribute__((unused)) static void *flush_in_thread(void *trid)
+{
+	return (void *)(intptr_t)posix_trace_flush(*(trace_id_t *)trid);
+}
+
+/* A thread that flushes, which has begun; its result is that of the call. */
+__attribute__((unused)) static pthread_t begin_flush(trace_id_t *trid)
+{
+	pthread_t flusher = ts_thread(flush_in_thread, trid);
+	CHECK_EVENTUALLY(ts_status(*trid).posix_stream_flush_status == POSIX_TRACE_FLUSHING);
+	return flusher;
+}
+
 /* Moves bytes from `from' to the end of the file `to' until the other end is closed. */
 struct drain {
 	pthread_t thread;

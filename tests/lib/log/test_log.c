@@ -603,12 +603,6 @@ TEST(flush_puts_what_was_recorded_into_the_log, "LOG-13 LOG-15 LOG-16 OPEN-14", 
 	ts_shutdown(trid);
 }
 
-static void *run_flush(void *arg)
-{
-	const trace_id_t *trid = arg;
-	return (void *)(intptr_t)posix_trace_flush(*trid);
-}
-
 /* Takes what is in the pipe now without waiting; a full pipe holds 64 KiB or so. */
 static void fill_pipe(int end)
 {
@@ -631,8 +625,7 @@ TEST(recording_goes_on_while_a_flush_waits_for_the_device,
 		start_log(POSIX_TRACE_UNTIL_FULL, 512 * KIB, POSIX_TRACE_APPEND, 0, ends[1]);
 	/* Twice of what the pipe takes. */
 	emit_run(id, 0, 500, 300);
-	pthread_t flusher = ts_thread(run_flush, &trid);
-	CHECK_EVENTUALLY(ts_status(trid).posix_stream_flush_status == POSIX_TRACE_FLUSHING);
+	pthread_t flusher = begin_flush(&trid);
 	emit_run(id, 500, 1000, 300);
 	struct posix_trace_status_info status = ts_status(trid);
 	CHECK_EQ(status.posix_stream_flush_status, POSIX_TRACE_FLUSHING);
@@ -660,8 +653,7 @@ TEST(flush_that_stalls_holds_up_no_change_of_state, "", NEEDS_KEEPER)
 		start_log(POSIX_TRACE_UNTIL_FULL, 512 * KIB, POSIX_TRACE_APPEND, 0, ends[1]);
 	trace_event_set_t set;
 	emit_run(id, 0, 500, 300);
-	pthread_t flusher = ts_thread(run_flush, &trid);
-	CHECK_EVENTUALLY(ts_status(trid).posix_stream_flush_status == POSIX_TRACE_FLUSHING);
+	pthread_t flusher = begin_flush(&trid);
 	ts_stop(trid);
 	CHECK_OK(posix_trace_eventset_empty(&set));
 	CHECK_OK(posix_trace_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET));
@@ -695,8 +687,7 @@ TEST(log_that_stalls_can_be_given_up, "", NEEDS_KEEPER)
 	CHECK_OK(posixtrace_get_counts(last.trid, &last.counts, sizeof(last.counts)));
 	unsigned long in_log = last.counts.pt_log_events;
 	emit_run(id, 10, 1000, 300);
-	pthread_t flusher = ts_thread(run_flush, &last.trid);
-	CHECK_EVENTUALLY(ts_status(last.trid).posix_stream_flush_status == POSIX_TRACE_FLUSHING);
+	pthread_t flusher = begin_flush(&last.trid);
 	/* It waits behind the flush. */
 	pthread_t ender = ts_thread(run_shutdown, &last);
 	CHECK_EVENTUALLY(posix_trace_start(last.trid) == EINVAL);
@@ -1465,7 +1456,7 @@ TEST(a_flush_gives_up_nothing_that_came_in_place_of_what_it_wrote, "LOG-17 LOG-1
 	trace_event_id_t id = ts_id("event");
 	trace_id_t trid = start_log(POSIX_TRACE_LOOP, 512 * KIB, POSIX_TRACE_APPEND, 0, ends[1]);
 	emit_run(id, 0, 1000, 300);
-	pthread_t flusher = ts_thread(run_flush, &trid);
+	pthread_t flusher = ts_thread(flush_in_thread, &trid);
 	/* Everything is copied, and as much of it written as the pipe takes. */
 	int held = 0;
 	CHECK_EVENTUALLY(ioctl(ends[0], FIONREAD, &held) == 0 && held >= 32768);

@@ -361,11 +361,6 @@ TEST(events_during_the_call_are_whole_or_gone, "CLEAR-13 CLEAR-01")
 	}
 }
 
-static void *flush_in_thread(void *arg)
-{
-	return (void *)(intptr_t)posix_trace_flush(*(trace_id_t *)arg);
-}
-
 struct clearer {
 	trace_id_t trid;
 	_Atomic pid_t tid;
@@ -389,8 +384,7 @@ TEST(clear_waits_for_a_flush, "CLEAR-14 CLEAR-12 LOG-17", NEEDS_KEEPER)
 
 	ts_start(trid);
 	emit_run(UNNAMED, 0, 80, 100);
-	pthread_t flusher = ts_thread(flush_in_thread, &trid);
-	CHECK_EVENTUALLY(ts_status(trid).posix_stream_flush_status == POSIX_TRACE_FLUSHING);
+	pthread_t flusher = begin_flush(&trid);
 	struct clearer clearer = {.trid = trid};
 	pthread_t thread = ts_thread(clear_in_thread, &clearer);
 	CHECK_EVENTUALLY(clearer.tid != 0);

@@ -31,16 +31,6 @@
  * One damage at a time
  */
 
-struct flusher {
-	trace_id_t trid;
-};
-
-static void *flush_in_thread(void *arg)
-{
-	ts_flush(((struct flusher *)arg)->trid);
-	return NULL;
-}
-
 /* An event whose data can be found again in memory. */
 static void marked_data(unsigned char data[MARKED], uint32_t number)
 {
@@ -317,13 +307,12 @@ TEST(a_command_whose_number_is_damaged_comes_to_an_end, "SYSEVENT-08", NEEDS_KEE
 	emit_marked(id, 0, 10);
 	struct ptrc_stream_header *h = find_stream();
 	uint32_t before = h->keeper_seq;
-	struct flusher flusher = {.trid = trid};
 	CHECK_SYS(kill(h->keeper_pid, SIGSTOP));
-	pthread_t thread = ts_thread(flush_in_thread, &flusher);
+	pthread_t thread = ts_thread(flush_in_thread, &trid);
 	CHECK_EVENTUALLY(atomic_load(&h->keeper_seq) != before);
 	atomic_fetch_add(&h->keeper_seq, 1000);
 	CHECK_SYS(kill(h->keeper_pid, SIGCONT));
-	ts_join(thread);
+	CHECK_EQ((intptr_t)ts_join(thread), 0);
 	/* And one that it has done already. */
 	atomic_store(&h->keeper_done, 7);
 	ts_flush(trid);

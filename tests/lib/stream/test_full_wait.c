@@ -23,10 +23,7 @@ static trace_attr_t waiting_attr(int64_t wait_ms)
 
 static int64_t now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	return harness_now_ns() / 1000000;
 }
 
 /* A thread that records numbered events until it is told to end, or has recorded as many as it is
@@ -65,13 +62,48 @@ static void expect_waiting(struct producer *p, trace_id_t trid)
 	ts_wait_asleep(getpid(), p->tid);
 }
 
-static void expect_all(int fd, const struct producer *p)
+/* The stream ends, and its log has all that the thread recorded. */
+static void expect_all(trace_id_t trid, int fd, const struct producer *p)
 {
-	struct ts_events events = ts_log_events(fd);
+	struct ts_events events = ts_end_log(trid, fd);
 
 	ts_expect_numbers(&events, p->id, 0, p->count - 1);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
 	ts_events_free(&events);
+}
+
+/* A stream whose keeper is stopped, and a thread that waits for room in it. */
+struct stuck {
+	int fd;
+	trace_id_t trid;
+	pid_t keeper;
+	struct producer p;
+};
+
+static void create_stuck(struct stuck *s, const trace_attr_t *attr)
+{
+	s->fd = ts_temp_file();
+	s->trid = ts_create_log(0, attr, s->fd);
+	s->keeper = keeper_of(s->trid);
+	ts_start(s->trid);
+	CHECK_SYS(kill(s->keeper, SIGSTOP));
+}
+
+static void begin_stuck(struct stuck *s, int64_t wait_ms)
+{
+	trace_attr_t attr = waiting_attr(wait_ms);
+
+	create_stuck(s, &attr);
+	begin(&s->p, "number", TOO_MANY);
+	expect_waiting(&s->p, s->trid);
+}
+
+/* Its keeper goes on, and nothing is lost. */
+static void unstick(struct stuck *s)
+{
+	CHECK_SYS(kill(s->keeper, SIGCONT));
+	ts_join(s->p.thread);
+	CHECK_EQ(counts_of(s->trid).pt_lost_events, 0);
 }
 
 TEST(full_wait_is_an_attribute, "", NEEDS_KEEPER)
@@ -250,26 +282,20 @@ TEST(one_thread_that_gives_up_frees_the_others, "", NEEDS_KEEPER)
 TEST(it_goes_on_when_there_is_room, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = waiting_attr(60000);
-	int fd = ts_temp_file();
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	pid_t keeper = keeper_of(trid);
-	struct producer p;
+	struct stuck s;
 
-	ts_start(trid);
+	create_stuck(&s, &attr);
 	for (int round = 0; round < 3; round++) {
-		CHECK_SYS(kill(keeper, SIGSTOP));
-		begin(&p, "number", TOO_MANY);
-		expect_waiting(&p, trid);
-		CHECK_EQ(ts_status(trid).posix_stream_status, POSIX_TRACE_RUNNING);
-		CHECK_EQ(ts_status(trid).posix_stream_full_status, POSIX_TRACE_NOT_FULL);
-		CHECK_SYS(kill(keeper, SIGCONT));
-		ts_join(p.thread);
-		CHECK_EQ(counts_of(trid).pt_lost_events, 0);
+		CHECK_SYS(kill(s.keeper, SIGSTOP));
+		begin(&s.p, "number", TOO_MANY);
+		expect_waiting(&s.p, s.trid);
+		CHECK_EQ(ts_status(s.trid).posix_stream_status, POSIX_TRACE_RUNNING);
+		CHECK_EQ(ts_status(s.trid).posix_stream_full_status, POSIX_TRACE_NOT_FULL);
+		unstick(&s);
 		if (round < 2)
-			ts_clear(trid);
+			ts_clear(s.trid);
 	}
-	ts_shutdown(trid);
-	expect_all(fd, &p);
+	expect_all(s.trid, s.fd, &s.p);
 }
 
 TEST(a_killed_keeper_is_replaced, "", NEEDS_KEEPER)
@@ -296,8 +322,7 @@ TEST(a_killed_keeper_is_replaced, "", NEEDS_KEEPER)
 	ts_join(p.thread);
 	CHECK_GT(kills, 5);
 	CHECK_EQ(counts_of(trid).pt_lost_events, 0);
-	ts_shutdown(trid);
-	expect_all(fd, &p);
+	expect_all(trid, fd, &p);
 }
 
 /* The target of a controller that is killed together with the keeper. */
@@ -369,32 +394,23 @@ static void on(int sig, void (*handler)(int))
 
 TEST(events_of_handlers_wait_inside_waiting_calls, "", NEEDS_KEEPER)
 {
-	trace_attr_t attr = waiting_attr(60000);
-	int fd = ts_temp_file();
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	pid_t keeper = keeper_of(trid);
-	struct producer p;
+	struct stuck s;
 
 	handlers_id = ts_id("handler");
 	on(SIGUSR1, record_in_handler);
 	on(SIGUSR2, record_in_handler);
-	ts_start(trid);
-	CHECK_SYS(kill(keeper, SIGSTOP));
-	begin(&p, "number", TOO_MANY);
-	expect_waiting(&p, trid);
+	begin_stuck(&s, 60000);
 	/* A handler in a wait in a handler in a wait. */
-	pthread_kill(p.thread, SIGUSR1);
-	CHECK_EVENTUALLY(counts_of(trid).pt_waits >= 2);
-	ts_wait_asleep(getpid(), p.tid);
-	pthread_kill(p.thread, SIGUSR2);
-	CHECK_EVENTUALLY(counts_of(trid).pt_waits >= 3);
-	CHECK_SYS(kill(keeper, SIGCONT));
-	ts_join(p.thread);
+	pthread_kill(s.p.thread, SIGUSR1);
+	CHECK_EVENTUALLY(counts_of(s.trid).pt_waits >= 2);
+	ts_wait_asleep(getpid(), s.p.tid);
+	pthread_kill(s.p.thread, SIGUSR2);
+	CHECK_EVENTUALLY(counts_of(s.trid).pt_waits >= 3);
+	unstick(&s);
 	CHECK_EQ(handled, 2);
-	CHECK_EQ(counts_of(trid).pt_lost_events, 0);
-	struct ts_events events = ts_end_log(trid, fd);
+	struct ts_events events = ts_end_log(s.trid, s.fd);
 	CHECK_EQ(ts_count(&events, handlers_id), 2);
-	ts_expect_numbers(&events, p.id, 0, p.count - 1);
+	ts_expect_numbers(&events, s.p.id, 0, s.p.count - 1);
 }
 
 /* Under load: a timer's handler records, too, whatever the thread is doing. */
@@ -443,23 +459,16 @@ static void *jump_out_of_it(void *arg)
 TEST(a_wait_may_be_left_by_siglongjmp, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = waiting_attr(60000);
-	int fd = ts_temp_file();
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	pid_t keeper = keeper_of(trid);
-	struct producer p = {.id = ts_id("number"), .end = TOO_MANY};
+	struct stuck s = {.p = {.id = ts_id("number"), .end = TOO_MANY}};
 
 	on(SIGUSR1, jump);
-	ts_start(trid);
-	CHECK_SYS(kill(keeper, SIGSTOP));
-	p.thread = ts_thread(jump_out_of_it, &p);
-	expect_waiting(&p, trid);
-	pthread_kill(p.thread, SIGUSR1);
-	CHECK_EVENTUALLY(p.is_over);
-	CHECK_SYS(kill(keeper, SIGCONT));
-	ts_join(p.thread);
-	CHECK_EQ(counts_of(trid).pt_lost_events, 0);
-	ts_shutdown(trid);
-	expect_all(fd, &p);
+	create_stuck(&s, &attr);
+	s.p.thread = ts_thread(jump_out_of_it, &s.p);
+	expect_waiting(&s.p, s.trid);
+	pthread_kill(s.p.thread, SIGUSR1);
+	CHECK_EVENTUALLY(s.p.is_over);
+	unstick(&s);
+	expect_all(s.trid, s.fd, &s.p);
 }
 
 static void *produce_until_forked(void *arg)
@@ -546,68 +555,48 @@ TEST(a_process_that_waits_can_be_ended_by_a_signal, "", NEEDS_KEEPER)
 
 TEST(an_event_that_waits_is_no_cancellation_point, "", NEEDS_KEEPER)
 {
-	trace_attr_t attr = waiting_attr(60000);
-	int fd = ts_temp_file();
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	pid_t keeper = keeper_of(trid);
-	struct producer p;
+	struct stuck s;
 
-	ts_start(trid);
-	CHECK_SYS(kill(keeper, SIGSTOP));
-	begin(&p, "number", TOO_MANY);
-	expect_waiting(&p, trid);
-	CHECK_OK(pthread_cancel(p.thread));
-	CHECK_SYS(kill(keeper, SIGCONT));
-	CHECK(ts_join(p.thread) == NULL);
-	CHECK_EQ(p.count, TOO_MANY);
-	ts_shutdown(trid);
-	expect_all(fd, &p);
+	begin_stuck(&s, 60000);
+	CHECK_OK(pthread_cancel(s.p.thread));
+	CHECK_SYS(kill(s.keeper, SIGCONT));
+	CHECK(ts_join(s.p.thread) == NULL);
+	CHECK_EQ(s.p.count, TOO_MANY);
+	expect_all(s.trid, s.fd, &s.p);
 }
 
 enum how { BY_STOP, BY_CLEAR, BY_FILTER };
 
 static void check_end(enum how how)
 {
-	trace_attr_t attr = waiting_attr(600000);
-	int fd = ts_temp_file();
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	pid_t keeper = keeper_of(trid);
-	struct producer p;
+	struct stuck s;
 
-	ts_start(trid);
-	CHECK_SYS(kill(keeper, SIGSTOP));
-	begin(&p, "number", TOO_MANY);
-	expect_waiting(&p, trid);
-	trace_event_set_t set = ts_set(p.id, 0);
+	begin_stuck(&s, 600000);
+	trace_event_set_t set = ts_set(s.p.id, 0);
 	if (how == BY_STOP)
-		ts_stop(trid);
+		ts_stop(s.trid);
 	else if (how == BY_FILTER)
-		ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
+		ts_set_filter(s.trid, &set, POSIX_TRACE_SET_EVENTSET);
 	if (how == BY_CLEAR) {
 		/* The keeper empties the log. */
-		CHECK_SYS(kill(keeper, SIGCONT));
-		ts_clear(trid);
+		CHECK_SYS(kill(s.keeper, SIGCONT));
+		ts_clear(s.trid);
 	}
-	ts_join(p.thread);
-	CHECK_EQ(p.count, TOO_MANY);
-	CHECK_EQ(counts_of(trid).pt_lost_events, 0);
-	CHECK_SYS(kill(keeper, SIGCONT));
-	ts_shutdown(trid);
+	ts_join(s.p.thread);
+	CHECK_EQ(s.p.count, TOO_MANY);
+	CHECK_EQ(counts_of(s.trid).pt_lost_events, 0);
+	CHECK_SYS(kill(s.keeper, SIGCONT));
+	ts_shutdown(s.trid);
 }
 
-TEST(a_stop_ends_the_wait, "", NEEDS_KEEPER)
+TEST(a_stop_a_clear_and_a_filter_end_the_wait, "", NEEDS_KEEPER)
 {
-	check_end(BY_STOP);
-}
+	static const char *const names[] = {"stop", "clear", "filter"};
 
-TEST(a_filter_ends_the_wait, "", NEEDS_KEEPER)
-{
-	check_end(BY_FILTER);
-}
-
-TEST(a_clear_ends_the_wait, "", NEEDS_KEEPER)
-{
-	check_end(BY_CLEAR);
+	for (enum how how = BY_STOP; how <= BY_FILTER; how++) {
+		NOTE("%s", names[how]);
+		check_end(how);
+	}
 }
 
 /* Once the first thread of this process waits. */
@@ -620,48 +609,32 @@ static void *continue_later(void *arg)
 
 TEST(a_shutdown_ends_the_wait, "", NEEDS_KEEPER)
 {
-	trace_attr_t attr = waiting_attr(600000);
-	int fd = ts_temp_file();
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	pid_t keeper = keeper_of(trid);
-	struct producer p;
+	struct stuck s;
 
-	ts_start(trid);
-	CHECK_SYS(kill(keeper, SIGSTOP));
-	begin(&p, "number", TOO_MANY);
-	expect_waiting(&p, trid);
-	pthread_t other = ts_thread(continue_later, &keeper);
-	ts_shutdown(trid);
+	begin_stuck(&s, 600000);
+	pthread_t other = ts_thread(continue_later, &s.keeper);
+	ts_shutdown(s.trid);
 	ts_join(other);
-	ts_join(p.thread);
-	CHECK_EQ(p.count, TOO_MANY);
+	ts_join(s.p.thread);
+	CHECK_EQ(s.p.count, TOO_MANY);
 }
 
 /* Another thread forks while one waits: the child has only itself. */
 TEST(a_fork_beside_a_wait_leaves_it_alone, "", NEEDS_KEEPER | NEEDS_THREADED_FORK)
 {
-	trace_attr_t attr = waiting_attr(60000);
-	int fd = ts_temp_file(), status;
-	trace_id_t trid = ts_create_log(0, &attr, fd);
-	pid_t keeper = keeper_of(trid), child;
-	struct producer p;
+	struct stuck s;
+	int status;
 
-	ts_start(trid);
-	CHECK_SYS(kill(keeper, SIGSTOP));
-	begin(&p, "number", TOO_MANY);
-	expect_waiting(&p, trid);
-	child = fork();
+	begin_stuck(&s, 60000);
+	pid_t child = fork();
 	if (child == 0) {
-		ts_emit(p.id, 0);
+		ts_emit(s.p.id, 0);
 		_exit(0);
 	}
 	CHECK_SYS(waitpid(child, &status, 0));
 	CHECK_EQ(status, 0);
-	CHECK_SYS(kill(keeper, SIGCONT));
-	ts_join(p.thread);
-	CHECK_EQ(counts_of(trid).pt_lost_events, 0);
-	ts_shutdown(trid);
-	expect_all(fd, &p);
+	unstick(&s);
+	expect_all(s.trid, s.fd, &s.p);
 }
 
 /* The disk of the log is full, and has room again after a while. */
@@ -692,8 +665,7 @@ TEST(a_full_disk_is_waited_for, "", NEEDS_KEEPER)
 	CHECK_SYS(unlink(ballast));
 	ts_join(p.thread);
 	CHECK_EQ(counts_of(trid).pt_lost_events, 0);
-	ts_shutdown(trid);
-	expect_all(fd, &p);
+	expect_all(trid, fd, &p);
 	close(fd);
 	umount(directory);
 	rmdir(directory);
