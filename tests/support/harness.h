@@ -436,6 +436,15 @@ __attribute__((unused, sentinel)) static inline void harness_exec(const char *na
 	harness_fail("exec of helper %s: %s", name, strerror(errno));
 }
 
+/* Memory that the processes which a case forks share with it. */
+__attribute__((unused)) static inline void *harness_share(size_t bytes)
+{
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	CHECK(at != MAP_FAILED);
+	return at;
+}
+
 /* Keeps the order of the source, whatever the order of constructors is. */
 __attribute__((unused)) static inline void harness_add(struct harness_case *new_case)
 {

@@ -370,6 +370,15 @@ struct ts_event ts_expect(trace_id_t trid, trace_event_id_t id)
 	return event;
 }
 
+void ts_expect_number(trace_id_t trid, trace_event_id_t id, uint32_t number)
+{
+	struct ts_event event = ts_expect(trid, id);
+
+	if (ts_number(&event) != number)
+		fail("the next event has number %u instead of %u", ts_number(&event), number);
+	ts_event_free(&event);
+}
+
 void ts_expect_none(trace_id_t trid)
 {
 	struct ts_event event;
@@ -454,6 +463,16 @@ int ts_stop_reason(const struct ts_event *event)
 		fail("no STOP but type %u with %zu bytes", event->info.posix_event_id, event->len);
 	memcpy(&reason, event->data, sizeof(reason));
 	return reason;
+}
+
+trace_event_set_t ts_set_in(const struct ts_event *event, size_t index)
+{
+	trace_event_set_t set;
+
+	if (event->len < (index + 1) * sizeof(set))
+		fail("no set %zu in %zu bytes", index, event->len);
+	memcpy(&set, event->data + index * sizeof(set), sizeof(set));
+	return set;
 }
 
 size_t ts_count(const struct ts_events *events, trace_event_id_t id)

@@ -123,6 +123,8 @@ bool ts_try_next(trace_id_t trid, struct ts_event *event);
 struct ts_event ts_next(trace_id_t trid);
 /* As ts_next(), and it is of that type. */
 struct ts_event ts_expect(trace_id_t trid, trace_event_id_t id);
+/* And it has this number. */
+void ts_expect_number(trace_id_t trid, trace_event_id_t id, uint32_t number);
 /* There is no event now. */
 void ts_expect_none(trace_id_t trid);
 /* Everything that an active stream has now (it stops at the first "unavailable"). */
@@ -135,8 +137,9 @@ struct ts_events ts_read_log(trace_id_t trid);
 void ts_event_free(struct ts_event *event);
 void ts_events_free(struct ts_events *events);
 
-/* The int that a STOP event carries. */
+/* The int that a STOP event carries; a set in the data of an event, by number. */
 int ts_stop_reason(const struct ts_event *event);
+trace_event_set_t ts_set_in(const struct ts_event *event, size_t index);
 
 /* How many are of the type; index of the first one at or behind `from', or -1. */
 size_t ts_count(const struct ts_events *events, trace_event_id_t id);
@@ -341,6 +344,7 @@ HELPER(ts_serve)
 #define ts_expect_running(...) (TS_HERE, ts_expect_running(__VA_ARGS__))
 #define ts_expect_suspended(...) (TS_HERE, ts_expect_suspended(__VA_ARGS__))
 #define ts_stop_reason(...) (TS_HERE, ts_stop_reason(__VA_ARGS__))
+#define ts_set_in(...) (TS_HERE, ts_set_in(__VA_ARGS__))
 #define ts_id(...) (TS_HERE, ts_id(__VA_ARGS__))
 #define ts_trid_id(...) (TS_HERE, ts_trid_id(__VA_ARGS__))
 #define ts_filter(...) (TS_HERE, ts_filter(__VA_ARGS__))
@@ -350,6 +354,7 @@ HELPER(ts_serve)
 #define ts_try_next(...) (TS_HERE, ts_try_next(__VA_ARGS__))
 #define ts_next(...) (TS_HERE, ts_next(__VA_ARGS__))
 #define ts_expect(...) (TS_HERE, ts_expect(__VA_ARGS__))
+#define ts_expect_number(...) (TS_HERE, ts_expect_number(__VA_ARGS__))
 #define ts_expect_none(...) (TS_HERE, ts_expect_none(__VA_ARGS__))
 #define ts_read_all(...) (TS_HERE, ts_read_all(__VA_ARGS__))
 #define ts_read_until(...) (TS_HERE, ts_read_until(__VA_ARGS__))

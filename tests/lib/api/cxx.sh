@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck disable=SC2317,SC2154 # functions are called through result, which tap.sh has
 # <posixtrace.hpp>: what compilers say about it, what they must not let pass, what it records. TAP.
+# It takes long: each mistake is compiled by itself, in each standard and with each set of options.
 
 include=$PTRC_SOURCE/include
 static=$PTRC_BUILD/lib/.libs/libposixtrace.a

@@ -209,7 +209,7 @@ static void refuse_never_issued(void)
 }
 
 TEST(identifiers_never_issued_are_einval,
-     "ERRORS-03 ERRORS-10 ERRORS-01 GETNEXT-27 GETNEXT-19 STATUS-26 ATTRGET-07 CLEAR-16 STARTSTOP-17",
+     "ERRORS-03 ERRORS-10 ERRORS-01 GETNEXT-27 GETNEXT-19 STATUS-26 ATTRGET-07 CLEAR-16 STARTSTOP-17 EVENTLIST-13",
      NEEDS_KEEPER)
 {
 	/* First in a process that never had a stream. */
@@ -444,57 +444,6 @@ TEST(null_pointers_of_stream_functions_are_einval,
 	CHECK_EQ(ts_count(&all, POSIX_TRACE_START), 1);
 	ts_shutdown(trids[0]);
 	ts_shutdown(trids[1]);
-}
-
-TEST(null_pointers_of_attributes_and_sets_are_einval, "ATTR-06 ATTR-07 ATTR-08 EVENTSET-12")
-{
-	trace_attr_t attr = small_attr();
-	trace_event_set_t set = ts_set(0U);
-	struct timespec time;
-	char name[TRACE_NAME_MAX];
-	size_t bytes;
-	int value;
-
-	CHECK_EQ(posix_trace_attr_init(NULL), EINVAL);
-	CHECK_EQ(posix_trace_attr_destroy(NULL), EINVAL);
-	CHECK_EQ(posix_trace_attr_getclockres(NULL, &time), EINVAL);
-	CHECK_EQ(posix_trace_attr_getclockres(&attr, NULL), EINVAL);
-	CHECK_EQ(posix_trace_attr_getcreatetime(NULL, &time), EINVAL);
-	CHECK_EQ(posix_trace_attr_getcreatetime(&attr, NULL), EINVAL);
-	CHECK_EQ(posix_trace_attr_getgenversion(NULL, name), EINVAL);
-	CHECK_EQ(posix_trace_attr_getgenversion(&attr, NULL), EINVAL);
-	CHECK_EQ(posix_trace_attr_getname(NULL, name), EINVAL);
-	CHECK_EQ(posix_trace_attr_getname(&attr, NULL), EINVAL);
-	CHECK_EQ(posix_trace_attr_setname(NULL, "name"), EINVAL);
-	CHECK_EQ(posix_trace_attr_setname(&attr, NULL), EINVAL);
-	CHECK_EQ(posix_trace_attr_getinherited(NULL, &value), EINVAL);
-	CHECK_EQ(posix_trace_attr_getinherited(&attr, NULL), EINVAL);
-	CHECK_EQ(posix_trace_attr_setinherited(NULL, POSIX_TRACE_INHERITED), EINVAL);
-	CHECK_EQ(posix_trace_attr_getlogfullpolicy(NULL, &value), EINVAL);
-	CHECK_EQ(posix_trace_attr_getlogfullpolicy(&attr, NULL), EINVAL);
-	CHECK_EQ(posix_trace_attr_setlogfullpolicy(NULL, POSIX_TRACE_LOOP), EINVAL);
-	CHECK_EQ(posix_trace_attr_getstreamfullpolicy(NULL, &value), EINVAL);
-	CHECK_EQ(posix_trace_attr_getstreamfullpolicy(&attr, NULL), EINVAL);
-	CHECK_EQ(posix_trace_attr_setstreamfullpolicy(NULL, POSIX_TRACE_LOOP), EINVAL);
-	CHECK_EQ(posix_trace_attr_getlogsize(NULL, &bytes), EINVAL);
-	CHECK_EQ(posix_trace_attr_getlogsize(&attr, NULL), EINVAL);
-	CHECK_EQ(posix_trace_attr_setlogsize(NULL, 1), EINVAL);
-	CHECK_EQ(posix_trace_attr_getmaxdatasize(NULL, &bytes), EINVAL);
-	CHECK_EQ(posix_trace_attr_getmaxdatasize(&attr, NULL), EINVAL);
-	CHECK_EQ(posix_trace_attr_setmaxdatasize(NULL, 1), EINVAL);
-	CHECK_EQ(posix_trace_attr_getstreamsize(NULL, &bytes), EINVAL);
-	CHECK_EQ(posix_trace_attr_getstreamsize(&attr, NULL), EINVAL);
-	CHECK_EQ(posix_trace_attr_setstreamsize(NULL, 1), EINVAL);
-	CHECK_EQ(posix_trace_attr_getmaxsystemeventsize(NULL, &bytes), EINVAL);
-	CHECK_EQ(posix_trace_attr_getmaxsystemeventsize(&attr, NULL), EINVAL);
-	CHECK_EQ(posix_trace_attr_getmaxusereventsize(NULL, 1, &bytes), EINVAL);
-	CHECK_EQ(posix_trace_attr_getmaxusereventsize(&attr, 1, NULL), EINVAL);
-	CHECK_EQ(posix_trace_eventset_add(UNNAMED, NULL), EINVAL);
-	CHECK_EQ(posix_trace_eventset_del(UNNAMED, NULL), EINVAL);
-	CHECK_EQ(posix_trace_eventset_empty(NULL), EINVAL);
-	CHECK_EQ(posix_trace_eventset_fill(NULL, POSIX_TRACE_ALL_EVENTS), EINVAL);
-	CHECK_EQ(posix_trace_eventset_ismember(UNNAMED, NULL, &value), EINVAL);
-	CHECK_EQ(posix_trace_eventset_ismember(UNNAMED, &set, NULL), EINVAL);
 }
 
 TEST(errno_is_no_part_of_the_result, "ERRORS-01 EVENT-15")

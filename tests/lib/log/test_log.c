@@ -520,26 +520,6 @@ TEST(automatic_flush_waits_for_who_reads_along, "GETNEXT-30", NEEDS_KEEPER)
 	ts_shutdown(trid);
 }
 
-TEST(log_size_too_small_is_refused, "SIZE-20 SIZE-22 CREATE-16", NEEDS_KEEPER)
-{
-	static const int policies[] = {POSIX_TRACE_LOOP, POSIX_TRACE_UNTIL_FULL};
-	int fd = ts_temp_file();
-	for (size_t i = 0; i < 2; i++) {
-		trace_attr_t attr = log_attr(0, 64 * KIB, policies[i], 0);
-		trace_id_t trid = 4711;
-		/* The data of START alone is larger. */
-		for (size_t bytes = 0; bytes <= sizeof(trace_event_set_t);
-		     bytes += sizeof(trace_event_set_t) / 4) {
-			CHECK_OK(posix_trace_attr_setlogsize(&attr, bytes));
-			CHECK_EQ(posix_trace_create_withlog(0, &attr, fd, &trid), EINVAL);
-		}
-		CHECK_EQ(trid, 4711);
-		CHECK_OK(posix_trace_attr_setlogsize(&attr, 4096));
-		trid = ts_create_log(0, &attr, fd);
-		ts_shutdown(trid);
-	}
-}
-
 TEST(log_size_means_nothing_to_append, "SIZE-21 LOG-34", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();

@@ -523,8 +523,7 @@ TEST(what_a_killed_controller_leaves_is_finished_in_the_last_file, "", NEEDS_KEE
 	struct family f = {.id = ts_id("number")};
 	struct posixtrace_counts counts;
 	struct ts_events events;
-	struct family *shared =
-		mmap(NULL, sizeof(f), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct family *shared = harness_share(sizeof(f));
 	pid_t pid;
 	trace_id_t trid;
 	int status;

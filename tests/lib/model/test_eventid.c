@@ -239,8 +239,7 @@ TEST(a_process_has_8182_names, "EVENTID-07 EVENTID-08 EVENTID-17 EVENTID-03")
 		ts_emit(ids[i], i);
 	ts_expect(trid, POSIX_TRACE_START);
 	for (uint32_t i = 0; i < USER_NAMES; i++) {
-		struct ts_event event = ts_expect(trid, ids[i]);
-		CHECK_EQ(ts_number(&event), i);
+		ts_expect_number(trid, ids[i], i);
 		expect_name(trid, ids[i], numbered(name, "name", (int)i));
 	}
 	struct list list;
@@ -594,24 +593,6 @@ TEST(equal_compares_identifiers, "EVENTID-18 EVENTID-19")
 	CHECK_EQ(posix_trace_eventid_equal(trid, a, b), 0);
 }
 
-TEST(predefined_events_have_names_on_every_stream, "EVENTID-23 EVENTID-20 SYSEVENT-09",
-     NEEDS_KEEPER)
-{
-	trace_attr_t attr = small_attr();
-	int fd = ts_temp_file();
-	trace_id_t plain = ts_create(0, &attr), logged = ts_create_log(0, &attr, fd);
-
-	for (size_t i = 0; i < TS_PREDEFINED; i++) {
-		expect_name(plain, ts_predefined[i].id, ts_predefined[i].name);
-		expect_name(logged, ts_predefined[i].id, ts_predefined[i].name);
-	}
-	ts_shutdown(logged);
-	trace_id_t log = ts_open_log(fd);
-	for (size_t i = 0; i < TS_PREDEFINED; i++)
-		expect_name(log, ts_predefined[i].id, ts_predefined[i].name);
-	ts_close_log(log);
-}
-
 TEST(an_identifier_without_a_name_is_einval, "EVENTID-24 EVENTID-30 ERRORS-10", NEEDS_KEEPER)
 {
 	static const trace_event_id_t none[] = {0,    1000,  8190,     8191, 8192,
@@ -632,28 +613,6 @@ TEST(an_identifier_without_a_name_is_einval, "EVENTID-24 EVENTID-30 ERRORS-10", 
 		CHECK_STR_EQ(name, "untouched");
 		expect_name(trids[i], last, "last");
 	}
-}
-
-TEST(names_need_a_stream_of_the_right_kind, "EVENTID-25 EVENTID-26 ERRORS-06 ERRORS-10",
-     NEEDS_KEEPER)
-{
-	trace_attr_t attr = small_attr();
-	int fd = ts_temp_file();
-	trace_id_t stale = ts_create_log(0, &attr, fd);
-	ts_shutdown(stale);
-	trace_id_t log = ts_open_log(fd), bad[] = {0, ~0UL, stale, log + 1000};
-	trace_event_id_t id = 42;
-	char name[TRACE_EVENT_NAME_MAX + 1] = "untouched";
-
-	for (int i = 0; i < 4; i++) {
-		CHECK_EQ(posix_trace_eventid_get_name(bad[i], POSIX_TRACE_STOP, name), EINVAL);
-		CHECK_EQ(posix_trace_trid_eventid_open(bad[i], "new", &id), EINVAL);
-	}
-	CHECK_EQ(posix_trace_trid_eventid_open(log, "new", &id), EINVAL);
-	CHECK_EQ(posix_trace_trid_eventid_open(log, "posix_trace_stop", &id), EINVAL);
-	CHECK_EQ(id, 42);
-	CHECK_STR_EQ(name, "untouched");
-	ts_close_log(log);
 }
 
 TEST(names_outlive_the_processes_that_opened_them, "EVENTID-27 EXIT-05 LOG-42", NEEDS_KEEPER)
@@ -859,20 +818,6 @@ TEST(the_list_has_every_event_type_once,
 	CHECK_EQ(list_next(trid), 0);
 }
 
-TEST(rewind_starts_the_list_again, "EVENTLIST-07 EVENTLIST-10")
-{
-	trace_id_t trid = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
-	ts_id("user");
-	trace_event_id_t first = list_next(trid), second = list_next(trid);
-
-	CHECK_OK(posix_trace_eventtypelist_rewind(trid));
-	CHECK_EQ(list_next(trid), first);
-	CHECK_EQ(list_next(trid), second);
-	CHECK_OK(posix_trace_eventtypelist_rewind(trid));
-	CHECK_OK(posix_trace_eventtypelist_rewind(trid));
-	CHECK_EQ(list_next(trid), first);
-}
-
 TEST(a_log_has_the_list_of_its_stream,
      "EVENTLIST-08 EVENTLIST-09 EVENTLIST-07 EVENTLIST-04 LOG-36 LOG-42 EVENTID-20", NEEDS_KEEPER)
 {
@@ -911,7 +856,7 @@ TEST(a_log_has_the_list_of_its_stream,
 	ts_close_log(log_again);
 }
 
-TEST(every_stream_has_its_own_position_in_the_list, "EVENTLIST-09")
+TEST(every_stream_has_its_own_position_in_the_list, "EVENTLIST-07 EVENTLIST-09")
 {
 	trace_attr_t attr = small_attr();
 	trace_id_t one = ts_create(0, &attr), two = ts_create(0, &attr);
@@ -951,20 +896,4 @@ TEST(names_added_meanwhile_come_at_the_end, "EVENTLIST-11 EVENTLIST-05 EVENTLIST
 	CHECK_EQ(list_next(trid), first);
 	ts_target_end(&child);
 	ts_target_end(&target);
-}
-
-TEST(the_list_of_no_stream_is_einval, "EVENTLIST-13 ERRORS-10")
-{
-	trace_id_t stale = ts_make(POSIX_TRACE_LOOP, SMALL, 256);
-	ts_shutdown(stale);
-	trace_id_t bad[] = {0, ~0UL, stale, stale + 1000};
-	trace_event_id_t id = 42;
-	int unavailable = 42;
-
-	for (int i = 0; i < 4; i++) {
-		CHECK_EQ(posix_trace_eventtypelist_getnext_id(bad[i], &id, &unavailable), EINVAL);
-		CHECK_EQ(posix_trace_eventtypelist_rewind(bad[i]), EINVAL);
-	}
-	CHECK_EQ(id, 42);
-	CHECK_EQ(unavailable, 42);
 }

@@ -265,8 +265,7 @@ TEST(racing_threads_and_processes_agree, "EVENTID-02 EVENTID-29 GEN-01")
 	int dirfd = open_dir();
 
 	CHECK_OK(ptrc_names_create(dirfd, geteuid(), NULL, 0, NULL, &n));
-	uint32_t(*ids)[300] = mmap(NULL, 8 * sizeof(*ids), PROT_READ | PROT_WRITE,
-				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	uint32_t(*ids)[300] = harness_share(8 * sizeof(*ids));
 	pid_t pids[2];
 	for (int p = 0; p < 2; p++) {
 		pids[p] = harness_fork();
@@ -517,11 +516,9 @@ static void stop_and_kill(int dirfd, unsigned int *seed)
 	struct ptrc_names n;
 	char name[PTRC_NAME_BYTES];
 	size_t bytes = family * names * sizeof(uint32_t);
-	_Atomic uint32_t(*ids)[names] =
-		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	_Atomic uint32_t(*ids)[names] = harness_share(bytes);
 	pid_t pids[family];
 
-	CHECK(ids != MAP_FAILED);
 	CHECK_OK(ptrc_names_create(dirfd, geteuid(), NULL, 0, NULL, &n));
 	for (int p = 0; p < family; p++) {
 		pids[p] = harness_fork();
@@ -675,8 +672,7 @@ static void step_round(struct stepped *s, pid_t *pid, bool from_claim, long step
 
 TEST(a_registration_may_be_stopped_or_killed_at_any_instruction, "EVENTID-03 EVENTID-29")
 {
-	struct stepped *s =
-		mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct stepped *s = harness_share(sizeof(*s));
 	/* Half of the instructions, other ones each time. */
 	const long sample = 2 * harness_sample();
 	long claimed, entered, end, stride, inner;
@@ -684,10 +680,8 @@ TEST(a_registration_may_be_stopped_or_killed_at_any_instruction, "EVENTID-03 EVE
 
 	/* In memory without a file, as if that had been unlinked. */
 	s->n = (struct ptrc_names){
-		.object = mmap(NULL, sizeof(*s->n.object), PROT_READ | PROT_WRITE,
-			       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0),
+		.object = harness_share(sizeof(*s->n.object)),
 	};
-	CHECK(s->n.object != MAP_FAILED);
 	pid_t pid = fork_stepped(s);
 	end = step_through(s, pid, &claimed, &entered);
 	NOTE("%ld instructions, claimed at %ld, in the index at %ld", end, claimed, entered);
@@ -783,17 +777,14 @@ static void describe_round(struct described *d, pid_t *pid, long steps, uint32_t
 
 TEST(a_process_may_be_stopped_or_killed_while_it_adds_a_layout, "")
 {
-	struct described *d =
-		mmap(NULL, sizeof(*d), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct described *d = harness_share(sizeof(*d));
 	const long sample = 2 * harness_sample();
 	long end = 0;
 	uint32_t round = 0;
 
 	d->n = (struct ptrc_names){
-		.object = mmap(NULL, sizeof(*d->n.object), PROT_READ | PROT_WRITE,
-			       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0),
+		.object = harness_share(sizeof(*d->n.object)),
 	};
-	CHECK(d->n.object != MAP_FAILED);
 	pid_t pid = fork_describing(d);
 	for (next_name(d, round++); !atomic_load(&d->result); end++)
 		go_on(pid, PTRACE_SINGLESTEP);

@@ -316,8 +316,7 @@ TEST(a_copy_and_the_parts_of_a_cursor_have_the_layouts, "", NEEDS_KEEPER)
 
 TEST(an_orphans_log_has_the_layouts, "", NEEDS_KEEPER)
 {
-	_Atomic pid_t *keeper =
-		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	_Atomic pid_t *keeper = harness_share(4096);
 	struct posixtrace_orphan orphan;
 	char path[256], written[4096];
 	int fd = ts_temp_named(path, sizeof(path));

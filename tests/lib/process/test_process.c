@@ -847,7 +847,7 @@ TEST(exec_keeps_streams_of_others, "EXEC-01 EXEC-02 EXEC-03 EXEC-04 EXEC-07", NE
 	char byte;
 
 	CHECK_SYS(pipe(go));
-	uint64_t *id = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	uint64_t *id = harness_share(4096);
 	pid_t pid = harness_fork();
 	if (pid == 0) {
 		struct stream own;
@@ -884,8 +884,7 @@ HELPER(fresh_names)
 
 TEST(exec_without_streams_begins_anew, "EXEC-03 EVENTID-09", NEEDS_EXEC)
 {
-	uint64_t *names_id =
-		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	uint64_t *names_id = harness_share(4096);
 	pid_t pid = harness_fork();
 
 	if (pid == 0) {

@@ -39,14 +39,6 @@ static trace_id_t inherited_stream_on(pid_t pid)
 	return trid;
 }
 
-static void expect_number(trace_id_t trid, trace_event_id_t id, uint32_t number)
-{
-	struct ts_event event = ts_expect(trid, id);
-
-	CHECK_EQ(ts_number(&event), number);
-	ts_event_free(&event);
-}
-
 static void on_signal(int sig, void (*handler)(int), int flags)
 {
 	struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
@@ -158,13 +150,13 @@ TEST(every_running_stream_that_traces_the_caller_gets_the_event, "EVENT-01 EVENT
 
 	for (int i = 0; i < 2; i++) {
 		trace_id_t trid = i ? second : first;
-		expect_number(trid, id, 1);
-		expect_number(trid, other_id, 2);
-		expect_number(trid, id, 3);
+		ts_expect_number(trid, id, 1);
+		ts_expect_number(trid, other_id, 2);
+		ts_expect_number(trid, id, 3);
 		ts_expect_none(trid);
 	}
 	ts_expect(filtered, POSIX_TRACE_FILTER);
-	expect_number(filtered, other_id, 2);
+	ts_expect_number(filtered, other_id, 2);
 	ts_expect_none(filtered);
 	ts_expect_none(suspended);
 	ts_expect_none(elsewhere);
@@ -582,9 +574,9 @@ TEST(unmapped_ids_are_ignored, "EVENT-19")
 	ts_emit(UINT_MAX, 6);
 	ts_emit(INT_MAX, 6);
 	ts_emit(id, 7);
-	expect_number(trid, id, 7);
+	ts_expect_number(trid, id, 7);
 	ts_expect_none(trid);
-	expect_number(loop, id, 7);
+	ts_expect_number(loop, id, 7);
 	ts_expect_none(loop);
 	ts_expect_running(trid);
 	ts_target_end(&stranger);
@@ -603,7 +595,7 @@ TEST(system_events_cannot_be_forged, "EVENT-20")
 		posix_trace_event(forged, NULL, 0);
 	}
 	ts_emit(id, 7);
-	expect_number(trid, id, 7);
+	ts_expect_number(trid, id, 7);
 	ts_expect_none(trid);
 	ts_expect_running(trid);
 }
@@ -642,10 +634,10 @@ TEST(ids_opened_late_work, "EVENT-22")
 	ts_target_emit(&target, running, 3);
 	remote = ts_trid_id(trid, "through the stream");
 	ts_target_emit(&target, remote, 4);
-	expect_number(trid, created, 1);
-	expect_number(trid, started, 2);
-	expect_number(trid, running, 3);
-	expect_number(trid, remote, 4);
+	ts_expect_number(trid, created, 1);
+	ts_expect_number(trid, started, 2);
+	ts_expect_number(trid, running, 3);
+	ts_expect_number(trid, remote, 4);
 	ts_expect_none(trid);
 	ts_target_end(&target);
 }
@@ -1693,8 +1685,7 @@ static intptr_t do_record_until_told(const void *arg, size_t arg_bytes)
 
 TEST(a_killed_controller_harms_its_target_in_no_way, "EVENT-24")
 {
-	struct shared_progress *progress = (struct shared_progress *)mmap(
-		NULL, sizeof(*progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct shared_progress *progress = harness_share(sizeof(*progress));
 	struct ts_target target = ts_target_fork();
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 65536, 0);
 	trace_id_t trid = ts_create_running(target.pid, &attr);
@@ -1767,7 +1758,7 @@ TEST(a_writer_killed_in_the_middle_costs_only_its_unfinished_event, "EVENT-23 GE
 		CHECK_EQ(read(ends[0], &byte, 1), 1);
 		ts_target_kill(&victim);
 		for (uint32_t i = 0; i < 10; i++)
-			expect_number(trid, id, i);
+			ts_expect_number(trid, id, i);
 		ts_expect_none(trid);
 		ts_shutdown(trid);
 	}

@@ -404,11 +404,9 @@ TEST(a_caller_that_is_killed_leaves_a_sound_stream, "")
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
 	struct shell shell = traceable_shell();
 	trace_id_t trid = ts_create_running(shell.pid, &attr);
-	struct tally *tally = mmap(NULL, sizeof(*tally), PROT_READ | PROT_WRITE,
-				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct tally *tally = harness_share(sizeof(*tally));
 	unsigned int seed = 1;
 
-	CHECK(tally != MAP_FAILED);
 	for (int i = 0; i < 60; i++) {
 		struct timespec pause = {0, rand_r(&seed) % 3000000};
 		uint32_t done = tally->done;

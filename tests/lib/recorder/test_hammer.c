@@ -61,15 +61,6 @@ struct reader_view {
 
 static struct reader_view *view;
 
-static void *map_shared(size_t bytes)
-{
-	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-			MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	CHECK(at != MAP_FAILED);
-	return at;
-}
-
 /*
  * Writing
  */
@@ -298,8 +289,8 @@ static void read_the_rest(trace_id_t trid)
 
 static void prepare(uint64_t most_unread)
 {
-	shared = (struct shared *)map_shared(sizeof(*shared));
-	view = (struct reader_view *)map_shared(sizeof(*view));
+	shared = harness_share(sizeof(*shared));
+	view = harness_share(sizeof(*view));
 	shared->id = ts_id("hammer");
 	shared->most_unread = most_unread;
 }
@@ -406,6 +397,5 @@ TEST(calls_of_the_controller_damage_nothing,
 	CHECK_GT(view->events, 0);
 	ts_clear(trid);
 	ts_emit(shared->id, 4711);
-	struct ts_event event = ts_expect(trid, shared->id);
-	CHECK_EQ(ts_number(&event), 4711);
+	ts_expect_number(trid, shared->id, 4711);
 }

@@ -10,6 +10,9 @@
  * a change of chunks, a full stream) are sampled, as each point is reached from the
  * start. A sampling run (PTRC_TEST_SAMPLE) does one of the three things at long calls, chosen by
  * its seed: to find out where these are long takes most of the time.
+ *
+ * It takes long: each instruction of an event is a stop of the child, and so two switches between
+ * processes, and each point of a long call is reached by such steps from its start.
  */
 /* Some cases jump from one stack to another, which the checked siglongjmp() takes for an error. */
 #undef _FORTIFY_SOURCE
@@ -521,10 +524,8 @@ static void prepare(void)
 #ifdef HARNESS_IS_SANITIZED
 	SKIP("too many instructions with a sanitizer");
 #endif
-	void *at = mmap(NULL, sizeof(*state), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-			-1, 0);
+	void *at = harness_share(sizeof(*state));
 
-	CHECK(at != MAP_FAILED);
 	state = (struct state *)at;
 	event_id = ts_id("stepped");
 }

@@ -303,15 +303,6 @@ static void *take_turns(void *arg)
 	return NULL;
 }
 
-static struct shared_turns *share_turns(void)
-{
-	void *at = mmap(NULL, sizeof(struct shared_turns), PROT_READ | PROT_WRITE,
-			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	CHECK(at != MAP_FAILED);
-	return (struct shared_turns *)at;
-}
-
 /* Reads while the numbers are still being written; they come in order. */
 static void expect_turns(trace_id_t trid, uint32_t count)
 {
@@ -330,7 +321,7 @@ static void expect_turns(trace_id_t trid, uint32_t count)
 TEST(events_of_threads_are_reported_in_the_order_they_happened, "GETNEXT-03 EVENT-17")
 {
 	enum { takers = 4, count = 4000 };
-	struct shared_turns *shared = share_turns();
+	struct shared_turns *shared = harness_share(sizeof(struct shared_turns));
 	struct turn_taker args[takers];
 	trace_id_t trid = stream_on(0);
 	pthread_t threads[takers];
@@ -347,7 +338,7 @@ TEST(events_of_threads_are_reported_in_the_order_they_happened, "GETNEXT-03 EVEN
 TEST(events_of_processes_are_reported_in_the_order_they_happened, "GETNEXT-03")
 {
 	enum { takers = 3, count = 3000 };
-	struct shared_turns *shared = share_turns();
+	struct shared_turns *shared = harness_share(sizeof(struct shared_turns));
 	trace_id_t trid = stream_on(0);
 	pid_t pids[takers];
 
@@ -385,7 +376,7 @@ static void *write_until_told(void *arg)
 static void never_backward(int policy, size_t stream_bytes)
 {
 	enum { threads = 2, processes = 2, wanted = 60000 };
-	struct shared_turns *shared = share_turns();
+	struct shared_turns *shared = harness_share(sizeof(struct shared_turns));
 	trace_attr_t attr = ts_attr(policy, stream_bytes, 0);
 	pthread_t running[threads];
 	pid_t pids[processes];

@@ -106,8 +106,7 @@ TEST(damaged_memory_is_told_and_skipped, "SYSEVENT-08 SYSEVENT-10 SYSEVENT-22")
 		damage(find_stream(), 10);
 		ts_expect(trid, POSIX_TRACE_START);
 		for (uint32_t number = 0; number < 10; number++) {
-			struct ts_event event = ts_expect(trid, id);
-			CHECK_EQ(ts_number(&event), number);
+			ts_expect_number(trid, id, number);
 		}
 		struct ts_event error = ts_next(trid);
 		expect_error_event(&error);
@@ -427,14 +426,6 @@ struct stage {
 };
 
 static struct stage *stage;
-
-static void *map_shared(size_t bytes)
-{
-	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	CHECK(at != MAP_FAILED);
-	return at;
-}
 
 /*
  * The target
@@ -774,7 +765,7 @@ static void damage_round(enum region region, int policy, bool has_log)
 	int log_fd = has_log ? ts_temp_file() : -1;
 	char page[32];
 
-	stage = (struct stage *)map_shared(sizeof(*stage));
+	stage = harness_share(sizeof(*stage));
 	CHECK_SYS(prctl(PR_SET_CHILD_SUBREAPER, 1));
 	pid_t target = harness_fork();
 	if (target == 0)

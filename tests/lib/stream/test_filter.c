@@ -26,15 +26,6 @@ static void no_filter(trace_id_t trid)
 	ts_set_filter(trid, &set, POSIX_TRACE_SET_EVENTSET);
 }
 
-/* The set in the data of an event, by number. */
-static trace_event_set_t set_in(const struct ts_event *event, size_t index)
-{
-	trace_event_set_t set;
-	CHECK_GE(event->len, (index + 1) * sizeof(set));
-	memcpy(&set, event->data + index * sizeof(set), sizeof(set));
-	return set;
-}
-
 static void expect_set(const trace_event_set_t *set, trace_event_id_t a, trace_event_id_t b)
 {
 	trace_event_set_t expected = ts_set(a, b, 0U);
@@ -53,7 +44,8 @@ static void expect_filter_event(trace_id_t trid, trace_event_id_t old_a, trace_e
 {
 	struct ts_event event = ts_expect(trid, POSIX_TRACE_FILTER);
 	CHECK_EQ(event.len, 2 * sizeof(trace_event_set_t));
-	trace_event_set_t old_set = set_in(&event, 0), new_set = set_in(&event, 1);
+	CHECK_EQ(event.info.posix_truncation_status, POSIX_TRACE_NOT_TRUNCATED);
+	trace_event_set_t old_set = ts_set_in(&event, 0), new_set = ts_set_in(&event, 1);
 	expect_set(&old_set, old_a, old_b);
 	expect_set(&new_set, new_a, new_b);
 }
@@ -191,7 +183,8 @@ TEST(it_is_in_force_when_the_call_returns, "FILTER-07 FILTER-05 GEN-12")
 	ts_target_end(&target);
 }
 
-TEST(a_running_stream_records_the_change, "FILTER-08 FILTER-10 SYSEVENT-03 SYSEVENT-11")
+TEST(a_running_stream_records_the_change,
+     "FILTER-08 FILTER-10 SYSEVENT-03 SYSEVENT-10 SYSEVENT-11 SYSEVENT-12")
 {
 	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, SMALL, 64);
 	trace_event_id_t a = ts_id("a"), b = ts_id("b");
@@ -227,7 +220,7 @@ TEST(a_suspended_stream_shows_it_in_start, "FILTER-09 FILTER-07 SYSEVENT-01")
 		ts_start(trid);
 		struct ts_event event = ts_expect(trid, POSIX_TRACE_START);
 		CHECK_EQ(event.len, sizeof(trace_event_set_t));
-		trace_event_set_t set = set_in(&event, 0);
+		trace_event_set_t set = ts_set_in(&event, 0);
 		expect_set(&set, a, b);
 		ts_stop(trid);
 		ts_expect(trid, POSIX_TRACE_STOP);
@@ -358,9 +351,9 @@ TEST(events_obey_the_filter_event_before_them, "FILTER-13 FILTER-14 FILTER-08 FI
 	for (size_t i = 0; i < events.count; i++) {
 		const struct ts_event *event = &events.at[i];
 		if (event->info.posix_event_id == POSIX_TRACE_FILTER) {
-			trace_event_set_t old_set = set_in(event, 0);
+			trace_event_set_t old_set = ts_set_in(event, 0);
 			CHECK(ts_same_set(&old_set, &now));
-			now = set_in(event, 1);
+			now = ts_set_in(event, 1);
 			changes++;
 		} else if (event->info.posix_event_id != POSIX_TRACE_STOP) {
 			CHECK(!ts_is_member(&now, event->info.posix_event_id));
@@ -376,7 +369,7 @@ TEST(events_obey_the_filter_event_before_them, "FILTER-13 FILTER-14 FILTER-08 FI
 	for (size_t i = 0; i < events.count; i++) {
 		trace_event_id_t id = events.at[i].info.posix_event_id;
 		if (id == POSIX_TRACE_FILTER) {
-			trace_event_set_t set = set_in(&events.at[i], 1);
+			trace_event_set_t set = ts_set_in(&events.at[i], 1);
 			is_open = !ts_is_member(&set, emitters[0].a);
 			last[0] = last[1] = -1;
 		}
@@ -412,11 +405,11 @@ TEST(filter_events_chain, "FILTER-14 FILTER-09")
 	for (size_t i = 0; i < events.count; i++) {
 		const struct ts_event *event = &events.at[i];
 		if (event->info.posix_event_id == POSIX_TRACE_START) {
-			now = set_in(event, 0);
+			now = ts_set_in(event, 0);
 		} else if (event->info.posix_event_id == POSIX_TRACE_FILTER) {
-			trace_event_set_t old_set = set_in(event, 0);
+			trace_event_set_t old_set = ts_set_in(event, 0);
 			CHECK(ts_same_set(&old_set, &now));
-			now = set_in(event, 1);
+			now = ts_set_in(event, 1);
 		}
 	}
 	trace_event_set_t filter = ts_filter(trid);
@@ -642,8 +635,7 @@ static void check_pairs(trace_id_t trid, trace_event_id_t changed, trace_event_i
 static uint32_t change_in_steps(bool is_pattern, uint32_t stride)
 {
 	trace_event_id_t changed = ts_id("changed"), kept = ts_id("kept");
-	volatile bool *is_over = mmap(NULL, sizeof(*is_over), PROT_READ | PROT_WRITE,
-				      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	volatile bool *is_over = harness_share(sizeof(*is_over));
 	pid_t target = getpid(), pid = harness_fork();
 	uint32_t steps = 0;
 	char name[32];

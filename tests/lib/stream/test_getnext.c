@@ -24,14 +24,6 @@ static trace_id_t stream_on(pid_t pid)
 	return trid;
 }
 
-static void expect_number(trace_id_t trid, trace_event_id_t id, uint32_t number)
-{
-	struct ts_event event = ts_expect(trid, id);
-
-	CHECK_EQ(ts_number(&event), number);
-	ts_event_free(&event);
-}
-
 /* One call of any of the three, with everything around its results watched. */
 enum which { GETNEXT, TIMED, TRY };
 
@@ -350,8 +342,7 @@ TEST(no_wake_up_is_lost, "GETNEXT-06 GETNEXT-34")
 {
 	enum { count = 20000 };
 	trace_event_id_t id = ts_id("event");
-	_Atomic uint32_t *due = (_Atomic uint32_t *)mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-							 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	_Atomic uint32_t *due = harness_share(4096);
 	int ready[2];
 
 	/* Writer and reader take turns as fast as they can, so that the reader falls
@@ -391,7 +382,7 @@ TEST(the_wait_outlasts_the_traced_processes, "GETNEXT-07")
 	struct ts_reader reader;
 
 	ts_target_emit(&target, POSIX_TRACE_UNNAMED_USEREVENT, 1);
-	expect_number(trid, POSIX_TRACE_UNNAMED_USEREVENT, 1);
+	ts_expect_number(trid, POSIX_TRACE_UNNAMED_USEREVENT, 1);
 	ts_reader_start(&reader, trid);
 	ts_target_end(&target);
 	CHECK(ts_reader_is_waiting(&reader));
@@ -604,7 +595,7 @@ TEST(a_handler_without_restart_ends_the_wait, "GETNEXT-17 GETNEXT-19")
 		CHECK_EQ(signal_count, 2 * i);
 
 		ts_emit(id, (uint32_t)i);
-		expect_number(trid, id, (uint32_t)i);
+		ts_expect_number(trid, id, (uint32_t)i);
 		ts_expect_none(trid);
 	}
 }
@@ -638,7 +629,7 @@ TEST(a_handler_with_restart_leaves_getnext_waiting, "GETNEXT-18")
 	ts_join(thread);
 	if (timed.call.result == EINTR) {
 		expect_no_event(&timed.call, EINTR);
-		expect_number(trid, id, 2);
+		ts_expect_number(trid, id, 2);
 	} else {
 		CHECK_EQ(timed.call.result, 0);
 	}
@@ -857,7 +848,7 @@ TEST(a_cancelled_wait_loses_nothing, "GETNEXT-28 GEN-10")
 		CHECK_EQ(other.result, 0);
 		CHECK_EQ(ts_number(&other.event), 2 * i);
 		ts_emit(id, 2 * i + 1);
-		expect_number(trid, id, 2 * i + 1);
+		ts_expect_number(trid, id, 2 * i + 1);
 		ts_expect_none(trid);
 	}
 	ts_shutdown(trid);
@@ -919,7 +910,7 @@ TEST(cancellation_acts_only_while_waiting, "GETNEXT-28 GEN-10")
 		expect_no_event(&off.call, ETIMEDOUT);
 	}
 	ts_emit(id, 8);
-	expect_number(trid, id, 8);
+	ts_expect_number(trid, id, 8);
 }
 
 TEST(a_wait_cancelled_while_the_event_comes_loses_it_not, "GETNEXT-28")
@@ -946,7 +937,7 @@ TEST(a_wait_cancelled_while_the_event_comes_loses_it_not, "GETNEXT-28")
 		void *result = ts_join(thread);
 		if (result == PTHREAD_CANCELED) {
 			cancelled++;
-			expect_number(trid, id, i);
+			ts_expect_number(trid, id, i);
 		} else {
 			CHECK_EQ(timed.call.result, 0);
 			memcpy(&number, timed.call.data, sizeof(number));
@@ -1006,8 +997,8 @@ TEST(events_flushed_before_they_were_read_are_skipped, "GETNEXT-30", NEEDS_KEEPE
 	for (uint32_t number = 0; number < 5; number++)
 		ts_emit(id, number);
 	ts_expect(trid, POSIX_TRACE_START);
-	expect_number(trid, id, 0);
-	expect_number(trid, id, 1);
+	ts_expect_number(trid, id, 0);
+	ts_expect_number(trid, id, 1);
 	ts_flush(trid);
 	for (uint32_t number = 5; number < 8; number++)
 		ts_emit(id, number);
@@ -1124,7 +1115,7 @@ static void expect_held_back(trace_id_t trid, trace_event_id_t id, uint32_t numb
 {
 	long naps = harness_naps();
 
-	expect_number(trid, id, number);
+	ts_expect_number(trid, id, number);
 	naps = harness_naps() - naps;
 	bool is_late = harness_now_ns() - since_ns > 50000000;
 	NOTE("held back for %ld naps", naps);
@@ -1146,7 +1137,7 @@ TEST(a_hanging_writer_does_not_keep_the_reader_for_ever, "GETNEXT-33")
 	pthread_t thread = ts_thread(hang_in_event, &hanging);
 	slow_page_wait(&slow);
 	ts_emit(id, 1);
-	expect_number(trid, hanging.id, 0);
+	ts_expect_number(trid, hanging.id, 0);
 	expect_held_back(trid, id, 1, since_ns);
 
 	/* Nobody will ever wake this reader but the clock. */
@@ -1156,7 +1147,7 @@ TEST(a_hanging_writer_does_not_keep_the_reader_for_ever, "GETNEXT-33")
 	CHECK_EQ(reader.result, 0);
 	CHECK_EQ(ts_number(&reader.event), 2);
 	ts_emit(id, 3);
-	expect_number(trid, id, 3);
+	ts_expect_number(trid, id, 3);
 
 	/* The late record comes, with the time of its call. */
 	ts_expect_none(trid);
@@ -1187,7 +1178,7 @@ TEST(a_late_event_in_a_gap_does_not_date_it_back, "GETNEXT-03 GETNEXT-33 SYSEVEN
 	ts_emit(id, 1);
 	/* Reported although an older one hangs, which then comes among what is dropped. */
 	ts_expect(trid, POSIX_TRACE_START);
-	expect_number(trid, hanging.id, 0);
+	ts_expect_number(trid, hanging.id, 0);
 	struct ts_event last = ts_expect(trid, id);
 	ts_flood(65536, id, 100, 2);
 	slow_page_fill(&slow, &slow_contents, sizeof(slow_contents));
@@ -1216,7 +1207,7 @@ TEST(later_events_wait_for_an_older_one_in_the_making, "GETNEXT-33 GETNEXT-03")
 
 	slow = slow_page_make();
 	pthread_t thread = ts_thread(hang_in_event, &hanging);
-	expect_number(trid, hanging.id, 0);
+	ts_expect_number(trid, hanging.id, 0);
 	/* After a while the reader has the right to report out of order. A busy machine has few
 	 * rounds, or none, that are quicker. */
 	for (i = 0; timely < 20 && i < 60; i++) {
@@ -1291,7 +1282,7 @@ TEST(other_writers_go_on_beside_a_hanging_one, "GETNEXT-33 EVENT-16")
 	slow = slow_page_make();
 	thread = ts_thread(hang_in_event, &hanging);
 	slow_page_wait(&slow);
-	expect_number(trid, hanging.id, 0);
+	ts_expect_number(trid, hanging.id, 0);
 	for (int w = 0; w < writers; w++) {
 		char name[20];
 		snprintf(name, sizeof(name), "writer %d", w);
@@ -1312,7 +1303,7 @@ TEST(other_writers_go_on_beside_a_hanging_one, "GETNEXT-33 EVENT-16")
 		ts_join(threads[w]);
 	slow_page_fill(&slow, &slow_contents, sizeof(slow_contents));
 	ts_join(thread);
-	expect_number(trid, hanging.id, slow_contents);
+	ts_expect_number(trid, hanging.id, slow_contents);
 	ts_expect_none(trid);
 }
 
@@ -1356,20 +1347,20 @@ TEST(a_writer_stopped_or_killed_in_the_middle_delays_the_reader_shortly, "GETNEX
 	CHECK_EQ(CHECK_SYS(waitpid(child, &status, WUNTRACED)), child);
 	CHECK(WIFSTOPPED(status));
 	ts_emit(id, 1);
-	expect_number(trid, POSIX_TRACE_UNNAMED_USEREVENT, 0);
+	ts_expect_number(trid, POSIX_TRACE_UNNAMED_USEREVENT, 0);
 	expect_held_back(trid, id, 1, since_ns);
 	/* And once only. */
 	long naps = harness_naps();
 	for (uint32_t n = 2; n < 200; n++) {
 		ts_emit(id, n);
-		expect_number(trid, id, n);
+		ts_expect_number(trid, id, n);
 	}
 	CHECK_LT(harness_naps() - naps, 100);
 	CHECK_SYS(kill(child, SIGKILL));
 	harness_reap(child);
 	ts_emit(id, 200);
 	naps = harness_naps();
-	expect_number(trid, id, 200);
+	ts_expect_number(trid, id, 200);
 	CHECK_LT(harness_naps() - naps, 100);
 	CHECK(!ts_try_next(trid, &event));
 }
@@ -1603,7 +1594,7 @@ static void read_in_standstills(struct standstill *standstill,
 
 	slow = slow_page_make();
 	pthread_t writer = ts_thread(hang_in_event, &hanging);
-	expect_number(trid, hanging.id, 0);
+	ts_expect_number(trid, hanging.id, 0);
 	for (i = 0; timely < 3 && i < 40; i++) {
 		struct ts_event events[2];
 		struct ts_events all = {2, events};
@@ -1638,9 +1629,7 @@ static void read_while_stopped_now_and_then(struct ts_event (*next)(trace_id_t t
 	int status;
 
 	CHECK(close(slow_page_make().fd) == 0);
-	standstill = mmap(NULL, sizeof(*standstill), PROT_READ | PROT_WRITE,
-			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	CHECK(standstill != MAP_FAILED);
+	standstill = harness_share(sizeof(*standstill));
 	child = harness_fork();
 	if (child == 0) {
 		read_in_standstills(standstill, next);
@@ -1799,8 +1788,7 @@ static void read_while_written(int policy)
 	_Atomic int32_t *credit;
 	size_t event_bytes;
 
-	credit = (_Atomic int32_t *)mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-					 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	credit = harness_share(4096);
 	CHECK_OK(posix_trace_attr_getmaxusereventsize(&attr, 128, &event_bytes));
 	/* Never more unread than surely fit, START included. */
 	atomic_store(credit, (int32_t)(stream_bytes / event_bytes) - 8);

@@ -301,11 +301,9 @@ static intptr_t make_names(const void *arg, size_t arg_bytes)
 
 TEST(a_name_made_while_patterns_are_set_is_judged_by_them, "")
 {
-	struct race *race = mmap(NULL, sizeof(*race), PROT_READ | PROT_WRITE,
-				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct race *race = harness_share(sizeof(*race));
 	size_t before = 0, system = 0;
 
-	CHECK(race != MAP_FAILED);
 	struct ts_target parent = ts_target_fork();
 	trace_id_t trid = make_stream(parent.pid);
 	ts_start(trid);
@@ -361,12 +359,10 @@ static intptr_t make_tunes(const void *arg, size_t arg_bytes)
 
 TEST(no_event_is_lost_while_patterns_are_set, "")
 {
-	struct race *race = mmap(NULL, sizeof(*race), PROT_READ | PROT_WRITE,
-				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct race *race = harness_share(sizeof(*race));
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 64 << 20, 64);
 	uint32_t made, next = 0;
 
-	CHECK(race != MAP_FAILED);
 	struct ts_target target = ts_target_fork();
 	trace_id_t trid = ts_create(target.pid, &attr);
 	ts_start(trid);
@@ -405,15 +401,13 @@ static intptr_t make_pairs(const void *arg, size_t arg_bytes)
 
 TEST(an_event_before_filter_obeys_the_patterns_before_it, "")
 {
-	struct race *race = mmap(NULL, sizeof(*race), PROT_READ | PROT_WRITE,
-				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct race *race = harness_share(sizeof(*race));
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 48 << 20, 64);
 	trace_event_id_t x, mark;
 	struct ts_event event;
 	uint32_t last_x = 0, first_mark = 0, changes = 0, checked = 0;
 	bool is_recorded = true;
 
-	CHECK(race != MAP_FAILED);
 	struct ts_target target = ts_target_fork();
 	trace_id_t trid = ts_create(target.pid, &attr);
 	x = ts_trid_id(trid, "x");
@@ -522,8 +516,7 @@ TEST(new_patterns_of_a_running_stream_are_told_by_a_filter_event, "")
 	ts_emit(noise, 3);
 	ts_emit(tune, 3);
 	ts_expect(trid, POSIX_TRACE_FILTER);
-	event = ts_expect(trid, noise);
-	CHECK_EQ(ts_number(&event), 3);
+	ts_expect_number(trid, noise, 3);
 	ts_expect_none(trid);
 }
 

@@ -73,7 +73,7 @@ static const struct {
 };
 
 TEST(policies_are_kept,
-     "POLICY-01 POLICY-02 POLICY-03 POLICY-04 POLICY-05 POLICY-06 POLICY-07 POLICY-08 POLICY-10")
+     "POLICY-01 POLICY-02 POLICY-03 POLICY-04 POLICY-05 POLICY-06 POLICY-07 POLICY-08 POLICY-10 ATTR-12")
 {
 	for (size_t p = 0; p < 3; p++) {
 		trace_attr_t attr = ts_attr(0, 0, 0);
@@ -502,8 +502,7 @@ TEST(a_full_stream_records_nothing_until_its_stop_was_read,
 	CHECK(ts_same_set(&in_start, &set));
 	ts_expect_none(trid);
 	emit_bytes(id, 2000000, 4);
-	event = ts_expect(trid, id);
-	CHECK_EQ(ts_number(&event), 2000000);
+	ts_expect_number(trid, id, 2000000);
 	ts_expect_none(trid);
 }
 

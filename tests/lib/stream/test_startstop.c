@@ -278,14 +278,6 @@ struct progress {
 	_Atomic bool is_over;
 };
 
-static struct progress *shared_progress(void)
-{
-	void *at = mmap(NULL, sizeof(struct progress), PROT_READ | PROT_WRITE,
-			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	CHECK(at != MAP_FAILED);
-	return at;
-}
-
 static void emit_as_allowed(struct progress *progress)
 {
 	while (!progress->is_over) {
@@ -305,7 +297,7 @@ TEST(start_and_stop_hold_from_their_return_on, "STARTSTOP-11 STARTSTOP-12")
 {
 	enum { CYCLES = 60, EVENTS = 1000 };
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 1 << 20, 64);
-	struct progress *progress = shared_progress();
+	struct progress *progress = harness_share(sizeof(struct progress));
 	size_t recorded = 0;
 
 	pid_t pid = harness_fork();
@@ -371,7 +363,7 @@ TEST(no_event_is_reported_between_stop_and_start, "STARTSTOP-12 STARTSTOP-11 GET
 
 	trace_id_t trid = ts_make(POSIX_TRACE_LOOP, 4 << 20, 64);
 	for (int i = 0; i < THREADS; i++) {
-		progress[i] = shared_progress();
+		progress[i] = harness_share(sizeof(struct progress));
 		progress[i]->allowed = 15000;
 		threads[i] = ts_thread(emit_in_thread, progress[i]);
 	}
