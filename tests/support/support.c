@@ -621,6 +621,12 @@ struct ts_events ts_log_events(int fd)
 	return events;
 }
 
+trace_id_t ts_end_and_open_log(trace_id_t trid, int fd)
+{
+	ts_shutdown(trid);
+	return ts_open_log(fd);
+}
+
 struct ts_events ts_end_log(trace_id_t trid, int fd)
 {
 	ts_shutdown(trid);

@@ -175,9 +175,10 @@ trace_id_t ts_open_log(int fd);
 void ts_close_log(trace_id_t trid);
 /* Opens the log in fd, reads it from begin to end, closes it. */
 struct ts_events ts_log_events(int fd);
-/* Shuts the stream down and reads its log, which is in fd. */
+/* Shuts the stream down, and opens its log, which is in fd, or reads all of that. */
+trace_id_t ts_end_and_open_log(trace_id_t trid, int fd);
 struct ts_events ts_end_log(trace_id_t trid, int fd);
-/* The same; its events of the type are numbered first to last. */
+/* Reads it; its events of the type are numbered first to last. */
 void ts_expect_logged(trace_id_t trid, int fd, trace_event_id_t id, uint32_t first, uint32_t last);
 
 /*
@@ -365,6 +366,7 @@ HELPER(ts_serve)
 #define ts_open_log(...) (TS_HERE, ts_open_log(__VA_ARGS__))
 #define ts_close_log(...) (TS_HERE, ts_close_log(__VA_ARGS__))
 #define ts_log_events(...) (TS_HERE, ts_log_events(__VA_ARGS__))
+#define ts_end_and_open_log(...) (TS_HERE, ts_end_and_open_log(__VA_ARGS__))
 #define ts_end_log(...) (TS_HERE, ts_end_log(__VA_ARGS__))
 #define ts_expect_logged(...) (TS_HERE, ts_expect_logged(__VA_ARGS__))
 #define ts_create_stuck(...) (TS_HERE, ts_create_stuck(__VA_ARGS__))

@@ -831,8 +831,7 @@ TEST(requests_stay_pending_while_a_log_is_still_read, "GEN-10", NEEDS_KEEPER)
 	struct slow_read test = {.data = page.data};
 	int fd = ts_temp_file();
 	trace_id_t trid = start_log(POSIX_TRACE_UNTIL_FULL, 16 * KIB, POSIX_TRACE_APPEND, 0, fd);
-	ts_shutdown(trid);
-	test.log = ts_open_log(fd);
+	test.log = ts_end_and_open_log(trid, fd);
 	pthread_t reader = ts_thread(read_slowly, &test);
 	slow_page_wait(&page);
 	pthread_t closer = ts_thread(close_with_request_pending, &test);
@@ -975,8 +974,7 @@ TEST(any_function_in_any_thread, "GEN-01 ERRORS-06 ERRORS-07", NEEDS_KEEPER)
 	storm.log = ts_create_log(0, &attr, log_file);
 	ts_start(storm.log);
 	emit_run(ts_id("event"), 0, 100, 20);
-	ts_shutdown(storm.log);
-	storm.log = ts_open_log(log_file);
+	storm.log = ts_end_and_open_log(storm.log, log_file);
 	storm.plain = ts_create_running(0, &attr);
 	storm.logged = ts_create_log(0, &attr, fd);
 	for (int i = 0; i < 8; i++)

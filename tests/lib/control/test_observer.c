@@ -346,8 +346,7 @@ TEST(a_log_tells_of_a_process_that_was_observed, "", NEEDS_KEEPER)
 	CHECK_OK(posixtrace_observer_add(observer, &event, 1, 0));
 	CHECK_OK(posixtrace_observer_add_process(observer, &p, mappings));
 	posixtrace_observer_close(observer);
-	ts_shutdown(trid);
-	log = ts_open_log(fd);
+	log = ts_end_and_open_log(trid, fd);
 	p = find_process(log, gone, &index);
 	CHECK(p.pp_is_known && !p.pp_has_ended);
 	CHECK_EQ(p.pp_parent_pid, 17);
@@ -389,8 +388,7 @@ TEST(what_was_observed_stands_above_a_look_that_came_too_late, "", NEEDS_KEEPER)
 	ts_flush(trid);
 	CHECK_OK(posixtrace_observer_add_process(observer, &p, NULL));
 	posixtrace_observer_close(observer);
-	ts_shutdown(trid);
-	log = ts_open_log(fd);
+	log = ts_end_and_open_log(trid, fd);
 	struct ts_events all = ts_read_log(log);
 	for (size_t i = 0; i < all.count; i++) {
 		const struct posix_trace_event_info *e = &all.at[i].info;
@@ -437,8 +435,7 @@ TEST(what_is_told_of_a_process_is_cut_to_what_fits, "", NEEDS_KEEPER)
 	ts_start(trid);
 	CHECK_OK(posixtrace_observer_add_process(observer, &p, mappings));
 	posixtrace_observer_close(observer);
-	ts_shutdown(trid);
-	trace_id_t log = ts_open_log(fd);
+	trace_id_t log = ts_end_and_open_log(trid, fd);
 	p = find_process(log, p.pp_pid, &index);
 	CHECK_EQ(p.pp_name_size, 15);
 	CHECK(p.pp_command_line_size == 4096 && p.pp_is_command_line_cut);

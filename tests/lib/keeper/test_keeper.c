@@ -249,8 +249,7 @@ TEST(log_of_names_without_a_keeper, "LOG-36 LOG-42 EXIT-03", NEEDS_KEEPER)
 	trace_event_id_t id = ts_id("registered later");
 	char name[TRACE_EVENT_NAME_MAX + 1];
 	kill_keeper(trid);
-	ts_shutdown(trid);
-	log = ts_open_log(fd);
+	log = ts_end_and_open_log(trid, fd);
 	CHECK_OK(posix_trace_eventid_get_name(log, id, name));
 	CHECK_STR_EQ(name, "registered later");
 	ts_close_log(log);

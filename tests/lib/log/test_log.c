@@ -1236,9 +1236,7 @@ TEST(closed_log_holds_types_status_and_events, "LOG-36 LOG-42 EVENTLIST-08 SHUTD
 	long_name[TRACE_EVENT_NAME_MAX] = '\0';
 	trace_event_id_t through = ts_trid_id(trid, long_name);
 	trace_event_id_t empty = ts_id("");
-	ts_shutdown(trid);
-
-	trace_id_t log = ts_open_log(fd);
+	trace_id_t log = ts_end_and_open_log(trid, fd);
 	trace_event_id_t ids[] = {early, unused, late, through, empty};
 	const char *names[] = {"early", "never used", "opened after the start", long_name, ""};
 	for (size_t i = 0; i < 5; i++) {
@@ -1588,9 +1586,7 @@ TEST(clear_empties_the_log,
 		ts_flush(trid);
 		expect_log_status(trid, POSIX_TRACE_NOT_FULL, POSIX_TRACE_NO_OVERRUN);
 		emit_run(id, 10, 20, 100);
-		ts_shutdown(trid);
-
-		trace_id_t log = ts_open_log(fd);
+		trace_id_t log = ts_end_and_open_log(trid, fd);
 		struct ts_events events = ts_read_log(log);
 		CHECK_EQ(id_at(&events, 0), is_running ? id : POSIX_TRACE_START);
 		ts_expect_numbers(&events, id, 0, 19);

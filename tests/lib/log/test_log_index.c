@@ -1675,8 +1675,7 @@ TEST(logs_of_streams_have_an_index, "", NEEDS_KEEPER)
 
 		NOTE("log %d", i);
 		record(trid, ids, 4000, has_filters);
-		ts_shutdown(trid);
-		trid = ts_open_log(fd);
+		trid = ts_end_and_open_log(trid, fd);
 		struct events all = read_rest(trid);
 		CHECK_GT(all.count, 300);
 		if (log_policies[i % 3] == POSIX_TRACE_LOOP || has_filters) {
@@ -1728,8 +1727,7 @@ TEST(a_keeper_that_is_killed, "", NEEDS_KEEPER)
 	kill_keeper(trid);
 	CHECK_EVENTUALLY(posixtrace_get_keeper(trid, &next) == 0 && next != keeper);
 	record(trid, ids, 1000, false);
-	ts_shutdown(trid);
-	trid = ts_open_log(fd);
+	trid = ts_end_and_open_log(trid, fd);
 	CHECK(!has_totals(trid));
 	struct events all = read_rest(trid);
 	for (size_t i = 0; i < all.count; i++)

@@ -93,8 +93,7 @@ TEST(a_log_tells_the_machine, "", NEEDS_KEEPER)
 	tzset();
 	trace_id_t trid = log_of(0, POSIX_TRACE_APPEND, 0, fd);
 	CHECK_EQ(posixtrace_get_log_host(trid, &host, sizeof(host)), EINVAL);
-	CHECK_OK(posix_trace_shutdown(trid));
-	trid = ts_open_log(fd);
+	trid = ts_end_and_open_log(trid, fd);
 	CHECK_EQ(posixtrace_get_log_host(trid, NULL, sizeof(host)), EINVAL);
 	CHECK_EQ(posixtrace_get_log_host(trid, &host, sizeof(host.ph_size) - 1), EINVAL);
 	CHECK_OK(posixtrace_get_log_host(trid, &host, sizeof(host)));
@@ -163,7 +162,7 @@ TEST(a_log_tells_its_process, "", NEEDS_KEEPER)
 	CHECK_SYS(prctl(PR_SET_NAME, "odd \x1b[31m)\n"));
 	ts_start(trid);
 	ts_emit(id, 1);
-	CHECK_OK(posix_trace_shutdown(trid));
+	ts_shutdown(trid);
 
 	struct ts_events events = ts_log_events(fd);
 	trid = ts_open_log(fd);
@@ -236,8 +235,7 @@ TEST(another_program_is_told_anew, "", NEEDS_KEEPER)
 	ts_target_emit(&target, ts_target_id(&target, "event"), 3);
 	ts_flush(trid);
 	ts_target_end(&target);
-	CHECK_OK(posix_trace_shutdown(trid));
-	trid = ts_open_log(fd);
+	trid = ts_end_and_open_log(trid, fd);
 	CHECK_EQ(count_of(trid, target.pid, &first), 2);
 	struct posixtrace_log_process p = process_at(trid, first);
 	expect_text(p.pp_name, p.pp_name_size, "before");
@@ -262,8 +260,7 @@ TEST(children_are_told_too, "", NEEDS_KEEPER)
 		exit(0);
 	}
 	CHECK_SYS(waitpid(child, NULL, 0));
-	CHECK_OK(posix_trace_shutdown(trid));
-	trid = ts_open_log(fd);
+	trid = ts_end_and_open_log(trid, fd);
 	struct posixtrace_log_process p = only_one_of(trid, child);
 	CHECK_EQ(p.pp_parent_pid, getpid());
 	CHECK_EQ(p.pp_has_ended, 0);
@@ -283,7 +280,7 @@ TEST(of_a_dead_process_the_log_tells_the_pid, "", NEEDS_KEEPER)
 	ts_target_emit(&target, ts_target_id(&target, "event"), 1);
 	ts_target_kill(&target);
 	CHECK_SYS(kill(keeper, SIGCONT));
-	CHECK_OK(posix_trace_shutdown(trid));
+	ts_shutdown(trid);
 	struct ts_events events = ts_log_events(fd);
 	trid = ts_open_log(fd);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_UNNAMED_USEREVENT + 1), 1);
@@ -307,8 +304,7 @@ TEST(a_ring_keeps_what_it_tells, "", NEEDS_KEEPER)
 		emit_run(id, i * 10, i * 10 + 10, 1000);
 		ts_flush(trid);
 	}
-	CHECK_OK(posix_trace_shutdown(trid));
-	trid = ts_open_log(fd);
+	trid = ts_end_and_open_log(trid, fd);
 	CHECK_OK(posixtrace_get_log_host(trid, &host, sizeof(host)));
 	CHECK(host.ph_boot_id[0]);
 	struct posixtrace_log_process p = only_one_of(trid, getpid());
@@ -341,7 +337,7 @@ TEST(a_pipe_gets_it_too, "", NEEDS_KEEPER)
 	close(ends[1]);
 	ts_start(trid);
 	ts_emit(ts_id("event"), 1);
-	CHECK_OK(posix_trace_shutdown(trid));
+	ts_shutdown(trid);
 	ts_join(thread);
 	trid = ts_open_log(fd);
 	CHECK_OK(posixtrace_get_log_host(trid, &host, sizeof(host)));
@@ -362,8 +358,7 @@ TEST(a_clear_takes_nothing_of_it, "", NEEDS_KEEPER)
 	ts_flush(trid);
 	CHECK_OK(posix_trace_clear(trid));
 	ts_emit(id, 2);
-	CHECK_OK(posix_trace_shutdown(trid));
-	trid = ts_open_log(fd);
+	trid = ts_end_and_open_log(trid, fd);
 	CHECK_OK(posixtrace_get_log_host(trid, &host, sizeof(host)));
 	struct posixtrace_log_process p = only_one_of(trid, getpid());
 	CHECK_GT(p.pp_executable_size, 0);
@@ -383,8 +378,7 @@ TEST(a_new_keeper_does_not_tell_it_twice, "", NEEDS_KEEPER)
 	CHECK_SYS(kill(keeper, SIGKILL));
 	ts_emit(id, 2);
 	ts_flush(trid);
-	CHECK_OK(posix_trace_shutdown(trid));
-	trid = ts_open_log(fd);
+	trid = ts_end_and_open_log(trid, fd);
 	struct posixtrace_log_process p = only_one_of(trid, getpid());
 	CHECK_GT(p.pp_executable_size, 0);
 	ts_close_log(trid);
@@ -398,7 +392,7 @@ TEST(command_lines_can_be_left_out, "", NEEDS_KEEPER)
 	CHECK_OK(posixtrace_set_command_line(trid, 0));
 	ts_start(trid);
 	ts_emit(ts_id("event"), 1);
-	CHECK_OK(posix_trace_shutdown(trid));
+	ts_shutdown(trid);
 	CHECK_EQ(posixtrace_set_command_line(trid, 0), EINVAL);
 	trid = ts_open_log(fd);
 	CHECK_EQ(posixtrace_set_command_line(trid, 0), EINVAL);
@@ -420,7 +414,7 @@ TEST(damage_there_costs_no_event, "", NEEDS_KEEPER)
 
 	ts_start(trid);
 	emit_run(id, 0, 10, 100);
-	CHECK_OK(posix_trace_shutdown(trid));
+	ts_shutdown(trid);
 	unsigned char *bytes = file_bytes(fd, &size);
 	for (size_t at = PTRC_LOG_HEADS_BYTES; at + sizeof(h) <= size;
 	     at += sizeof(h) + (h.length + 7) / 8 * 8) {
@@ -547,7 +541,7 @@ TEST(a_log_tells_the_names_of_threads, "", NEEDS_KEEPER)
 		;
 	/* Within a second no thread is looked at again. */
 	CHECK_EVENTUALLY((ts_flush(trid), names_in(fd)) == 3);
-	CHECK_OK(posix_trace_shutdown(trid));
+	ts_shutdown(trid);
 	expect_name_at(fd, &first, 1, "a name of 15 by");
 	expect_name_at(fd, &second, 1, "two\n\xff");
 	trid = ts_open_log(fd);
@@ -589,7 +583,7 @@ TEST(a_thread_that_begins_and_ends_between_two_flushes_has_a_name, "", NEEDS_KEE
 	let_go(&n);
 	CHECK_OK(pthread_join(n.thread, NULL));
 	ts_flush(trid);
-	CHECK_OK(posix_trace_shutdown(trid));
+	ts_shutdown(trid);
 	expect_name_at(fd, &n, 1, "between");
 }
 
@@ -614,7 +608,7 @@ TEST(a_thread_that_ended_has_no_name_of_another, "", NEEDS_KEEPER)
 	CHECK_OK(pthread_join(ended.thread, NULL));
 	CHECK_SYS(kill(keeper, SIGCONT));
 	ts_flush(trid);
-	CHECK_OK(posix_trace_shutdown(trid));
+	ts_shutdown(trid);
 	expect_name_at(fd, &seen, 1, "seen");
 	expect_name_at(fd, &ended, 1, "");
 }
@@ -632,7 +626,7 @@ TEST(damaged_names_of_threads_cost_no_event, "", NEEDS_KEEPER)
 	ts_start(trid);
 	start_named(&n, "name", NULL);
 	ts_flush(trid);
-	CHECK_OK(posix_trace_shutdown(trid));
+	ts_shutdown(trid);
 	let_go(&n);
 	CHECK_OK(pthread_join(n.thread, NULL));
 	unsigned char *bytes = file_bytes(fd, &size);
@@ -665,7 +659,7 @@ TEST(a_log_tells_the_clocks, "", NEEDS_KEEPER)
 	ts_start(trid);
 	ts_emit(ts_id("event"), 1);
 	ts_flush(trid);
-	CHECK_OK(posix_trace_shutdown(trid));
+	ts_shutdown(trid);
 	struct ts_events events = ts_log_events(fd);
 	trid = ts_open_log(fd);
 	CHECK_EQ(posixtrace_get_log_clock(trid, 0, NULL, sizeof(c)), EINVAL);

@@ -287,8 +287,7 @@ TEST(each_of_8182_names_is_filtered_and_counted_for_itself, "EVENTID-07 EVENTLIS
 		ts_emit(ids[i], 1000000);
 		ts_emit(ids[(i + 1) % USER_NAMES], 2000000 + i);
 	}
-	ts_shutdown(trid);
-	log = ts_open_log(fd);
+	log = ts_end_and_open_log(trid, fd);
 	for (uint32_t i = 0; i < USER_NAMES; i++)
 		for (uint32_t k = 0; k <= i % 2; k++) {
 			struct ts_event event = next_user(log);

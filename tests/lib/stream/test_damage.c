@@ -156,9 +156,7 @@ TEST(damaged_memory_is_told_in_the_log, "SYSEVENT-08", NEEDS_KEEPER)
 	ts_flush(trid);
 	emit_marked(id, 25, 30);
 	ts_flush(trid);
-	ts_shutdown(trid);
-
-	trace_id_t log = ts_open_log(fd);
+	trace_id_t log = ts_end_and_open_log(trid, fd);
 	struct ts_events events = ts_read_log(log);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_ERROR), 1);
 	expect_error_event(&events.at[ts_find(&events, POSIX_TRACE_ERROR, 0)]);

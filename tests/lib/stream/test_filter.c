@@ -455,8 +455,7 @@ TEST(only_active_streams_have_a_filter, "FILTER-17 ERRORS-06 ERRORS-10", NEEDS_K
 	trace_attr_t attr = small_attr();
 	int fd = ts_temp_file();
 	trace_id_t stale = ts_create_log(0, &attr, fd);
-	ts_shutdown(stale);
-	trace_id_t log = ts_open_log(fd), bad[] = {0, ~0UL, stale, log, log + 1000};
+	trace_id_t log = ts_end_and_open_log(stale, fd), bad[] = {0, ~0UL, stale, log, log + 1000};
 	trace_event_set_t set = ts_set(POSIX_TRACE_STOP, 0U), copy;
 
 	memcpy(&copy, &set, sizeof(copy));

@@ -131,8 +131,7 @@ TEST(full_wait_is_an_attribute, "", NEEDS_KEEPER)
 	CHECK_OK(posix_trace_get_attr(trid, &got));
 	CHECK_OK(posixtrace_attr_getfullwait(&got, &wait));
 	CHECK(wait.tv_sec == 3 && wait.tv_nsec == 5);
-	ts_shutdown(trid);
-	log = ts_open_log(fd);
+	log = ts_end_and_open_log(trid, fd);
 	CHECK_OK(posix_trace_get_attr(log, &got));
 	CHECK_OK(posixtrace_attr_getfullwait(&got, &wait));
 	CHECK(wait.tv_sec == 3 && wait.tv_nsec == 5);

@@ -766,8 +766,7 @@ TEST(a_log_is_read_with_small_buffers_likewise,
 	ts_start(trid);
 	for (size_t i = 0; i < 3; i++)
 		posix_trace_event(id, "123456789", lens[i]);
-	ts_shutdown(trid);
-	log = ts_open_log(fd);
+	log = ts_end_and_open_log(trid, fd);
 	for (size_t num_bytes = 0; num_bytes <= 9; num_bytes++) {
 		size_t at = 0;
 		CHECK_OK(posix_trace_rewind(log));

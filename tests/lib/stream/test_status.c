@@ -158,8 +158,7 @@ TEST(an_until_full_log_that_filled_is_full_and_overrun,
 	ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL, POSIX_TRACE_NO_OVERRUN);
 	CHECK_OK(posix_trace_flush(trid));
 	CHECK_EQ(ts_status(trid).posix_stream_status, POSIX_TRACE_SUSPENDED);
-	ts_shutdown(trid);
-	trace_id_t log = ts_open_log(fd);
+	trace_id_t log = ts_end_and_open_log(trid, fd);
 	struct ts_events events = ts_read_log(log);
 	size_t kept = ts_count(&events, UNNAMED);
 	CHECK_GT(kept, 0);
@@ -485,8 +484,7 @@ TEST(a_log_has_the_attributes_of_its_stream,
 
 	CHECK_OK(posix_trace_get_attr(trid, &of_stream));
 	expect_peculiar(&of_stream, POSIX_TRACE_FLUSH);
-	ts_shutdown(trid);
-	trace_id_t log = ts_open_log(fd);
+	trace_id_t log = ts_end_and_open_log(trid, fd);
 	CHECK_OK(posix_trace_get_attr(log, &of_log));
 	expect_peculiar(&of_log, POSIX_TRACE_FLUSH);
 	CHECK_OK(posix_trace_attr_getcreatetime(&of_stream, &stream_time));

@@ -43,8 +43,7 @@ TEST(predefined_events_have_the_names_of_the_standard,
 	expect_names(plain);
 	logged = ts_create_log(0, NULL, fd);
 	expect_names(logged);
-	ts_shutdown(logged);
-	log = ts_open_log(fd);
+	log = ts_end_and_open_log(logged, fd);
 	expect_names(log);
 	ts_close_log(log);
 }
