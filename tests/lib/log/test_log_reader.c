@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The reader of logs against files that are cut, damaged, foreign or changing. */
+/*
+ * The reader of logs against files that are cut, damaged, foreign or changing.
+ *
+ * With a sanitizer it takes long, as the whole log is read anew for each byte that is damaged or cut off.
+ */
 #include "tests/support/log_maker.h"
 #include "tests/support/thread_state.h"
 

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of event names, apart from streams: registration, sharing, the end. */
+/*
+ * The table of event names, apart from streams: registration, sharing, the end.
+ *
+ * With a sanitizer it takes long, as registrations are single-stepped, and stopped or killed at their
+ * instructions one by one.
+ */
 #include "tests/support/harness.h"
 #include "tests/support/private_user.h"
 

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Filters of streams: posix_trace_get_filter, posix_trace_set_filter. */
+/*
+ * Filters of streams: posix_trace_get_filter, posix_trace_set_filter.
+ *
+ * With a sanitizer it takes long, as a change of the filter is single-stepped, of which that makes
+ * many more instructions.
+ */
 #include "tests/support/support.h"
 
 #include <posixtrace.h>

@@ -3,6 +3,8 @@
  * What a stream needs beyond what is reserved at its creation, when /dev/shm is full: entries
  * of its clock, chunks, slots. The traced program is not hurt, and the newest events stay.
  * And the clock's entries themselves, when an appender is overtaken at an instruction.
+ *
+ * With a sanitizer it takes long, as each instruction of an appender is a signal, and a round of its own.
  */
 #include "tests/support/logs.h"
 #include "tests/support/stream_memory.h"
