@@ -834,7 +834,7 @@ static void put_data(struct ptrc_export *x, unsigned int field, struct ptrc_view
 	if (__builtin_expect(ptrc_view_is_cut(view), 0))
 		put_text(b, field, WORD_TRUNCATED, ptrc_reader_truncation(view->reader),
 			 strlen(ptrc_reader_truncation(view->reader)));
-	if (__builtin_expect(x->query->symbols, 0))
+	if (__builtin_expect(x->query->symbols != NULL, 0))
 		put_symbol(b, field, ptrc_view_symbol(view));
 }
 
