@@ -13,7 +13,6 @@
 #include "src/cli/output.h"
 #include "src/pairs/pair_dump.h"
 #include "src/session/log_target.h"
-#include "src/session/orphans.h"
 #include "src/summary/selection.h"
 #include "src/view/text.h"
 #include "src/view/text_threads.h"
@@ -314,23 +313,8 @@ static enum ptrc_exit show(void)
 	else
 		status = PTRC_EXIT_FAILED;
 	status = ptrc_text_end(&text, status, is_read);
-	for (size_t i = 0; i < query.source_count; i++)
-		if (query.sources[i].losses.is_unclosed)
-			ptrc_orphans_say_of(query.sources[i].reader.path);
+	ptrc_selection_say_orphans(&selection);
 	return status;
-}
-
-/* Returns false, after a message, if symbols are wanted and nothing can read them. */
-static bool load_symbols(void)
-{
-	struct ptrc_cli_reason why;
-
-	if (!selection.has_symbols)
-		return true;
-	query.symbols = ptrc_symbols_open(&why);
-	if (!query.symbols)
-		ptrc_cli_message("--symbols", "%s", why.text);
-	return query.symbols != NULL;
 }
 
 int main(int argc, char **argv)
@@ -341,7 +325,7 @@ int main(int argc, char **argv)
 	struct ptrc_pair_dump *pair_dump = NULL;
 
 	parse(argc, argv);
-	if (!load_symbols())
+	if (!ptrc_selection_load_symbols(&selection))
 		return PTRC_EXIT_FAILED;
 	ptrc_output_begin();
 	selection.is_for_log = to_log;

@@ -13,7 +13,6 @@
 #include "src/export/export.h"
 #include "src/export/formats.h"
 #include "src/session/log_target.h"
-#include "src/session/orphans.h"
 #include "src/summary/selection.h"
 #include "src/view/query.h"
 
@@ -169,37 +168,14 @@ static void parse(int argc, char **argv)
 	check_usage(argc - optind);
 }
 
-static bool load_symbols(void)
-{
-	struct ptrc_cli_reason why;
-
-	if (!selection.has_symbols)
-		return true;
-	query.symbols = ptrc_symbols_open(&why);
-	if (!query.symbols)
-		ptrc_cli_message("--symbols", "%s", why.text);
-	return query.symbols != NULL;
-}
-
 static enum ptrc_exit run(struct ptrc_export **x)
 {
-	enum ptrc_exit status = PTRC_EXIT_FAILED;
-	bool is_read = false;
-
 	/* A name that is not there is a mistake, which the end tells: no file is made or replaced. */
 	if (!ptrc_query_may_select(&query))
 		return ptrc_query_end(&query, PTRC_EXIT_FAILED, false);
 	if (!ptrc_export_begin(x, &query, &pairs, &export))
 		return PTRC_EXIT_FAILED;
-	if (ptrc_query_scan(&query)) {
-		is_read = ptrc_query_run(&query);
-		status = PTRC_EXIT_DONE;
-	}
-	status = ptrc_query_end(&query, status, is_read);
-	for (size_t i = 0; i < query.source_count; i++)
-		if (query.sources[i].losses.is_unclosed)
-			ptrc_orphans_say_of(query.sources[i].reader.path);
-	return status;
+	return ptrc_selection_run(&selection);
 }
 
 int main(int argc, char **argv)
@@ -209,7 +185,7 @@ int main(int argc, char **argv)
 	struct ptrc_export *x = NULL;
 
 	parse(argc, argv);
-	if (!load_symbols())
+	if (!ptrc_selection_load_symbols(&selection))
 		return PTRC_EXIT_FAILED;
 	ptrc_output_begin();
 	if (!ptrc_selection_open(&selection, argv + optind, (size_t)(argc - optind)))

@@ -16,7 +16,6 @@
 #include "src/report/collect.h"
 #include "src/report/page.h"
 #include "src/report/text.h"
-#include "src/session/orphans.h"
 #include "src/summary/selection.h"
 
 enum {
@@ -277,9 +276,6 @@ static bool load_symbols(void)
 
 static enum ptrc_exit show(void)
 {
-	enum ptrc_exit status = PTRC_EXIT_DONE;
-	bool is_read = true;
-
 	report.query = &query;
 	report.pairs = &pairs;
 	report.records_max = (size_t)(page_options.size_max / RECORD_BYTES);
@@ -287,15 +283,7 @@ static enum ptrc_exit show(void)
 	report.lanes_max = (size_t)(page_options.size_max / LANE_BYTES);
 	report.write = write_report;
 	ptrc_report_begin(&report);
-	if (ptrc_query_scan(&query))
-		is_read = ptrc_query_run(&query);
-	else
-		status = PTRC_EXIT_FAILED;
-	status = ptrc_query_end(&query, status, is_read);
-	for (size_t i = 0; i < query.source_count; i++)
-		if (query.sources[i].losses.is_unclosed)
-			ptrc_orphans_say_of(query.sources[i].reader.path);
-	return status;
+	return ptrc_selection_run(&selection);
 }
 
 int main(int argc, char **argv)

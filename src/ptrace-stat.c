@@ -285,18 +285,10 @@ static void put_pairs(char **operands, size_t count)
 		.tell = tell_pairs,
 		.takes_losses = true,
 	};
-	if (query.source_count) {
-		if (ptrc_query_scan(&query))
-			ptrc_query_run(&query);
-		else
-			status = PTRC_EXIT_FAILED;
-		status = ptrc_query_end(&query, status, status == PTRC_EXIT_DONE);
-	}
+	if (query.source_count)
+		status = ptrc_selection_run(&selection);
 	is_failed |= status == PTRC_EXIT_FAILED;
 	is_incomplete |= status == PTRC_EXIT_INCOMPLETE;
-	for (size_t i = 0; i < query.source_count; i++)
-		if (query.sources[i].losses.is_unclosed)
-			ptrc_orphans_say_of(query.sources[i].reader.path);
 	ptrc_pairs_forget(&pairs);
 	ptrc_selection_close(&selection);
 	ptrc_misfits_free(&query.misfits);

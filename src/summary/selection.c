@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "src/config/layouts.h"
+#include "src/session/orphans.h"
 #include "src/session/reader_follow.h"
 #include "src/summary/event_types.h"
 #include "src/view/when.h"
@@ -320,6 +321,39 @@ bool ptrc_selection_open(struct ptrc_selection *s, char **operands, size_t count
 		close_layouts(s);
 	ptrc_query_find_hosts(q, s->is_for_log);
 	return q->source_count == count && (!s->sync_texts.count || sync_sources(s));
+}
+
+bool ptrc_selection_load_symbols(struct ptrc_selection *s)
+{
+	struct ptrc_cli_reason why;
+
+	if (!s->has_symbols)
+		return true;
+	s->query->symbols = ptrc_symbols_open(&why);
+	if (!s->query->symbols)
+		ptrc_cli_message("--symbols", "%s", why.text);
+	return s->query->symbols != NULL;
+}
+
+void ptrc_selection_say_orphans(const struct ptrc_selection *s)
+{
+	for (size_t i = 0; i < s->query->source_count; i++)
+		if (s->query->sources[i].losses.is_unclosed)
+			ptrc_orphans_say_of(s->query->sources[i].reader.path);
+}
+
+enum ptrc_exit ptrc_selection_run(struct ptrc_selection *s)
+{
+	enum ptrc_exit status = PTRC_EXIT_DONE;
+	bool is_read = true;
+
+	if (ptrc_query_scan(s->query))
+		is_read = ptrc_query_run(s->query);
+	else
+		status = PTRC_EXIT_FAILED;
+	status = ptrc_query_end(s->query, status, is_read);
+	ptrc_selection_say_orphans(s);
+	return status;
 }
 
 void ptrc_selection_close(struct ptrc_selection *s)

@@ -148,6 +148,16 @@ void ptrc_selection_check(const struct ptrc_selection *, int operands);
  * read then. Reads the layouts that they tell. Returns false, after messages, if not all could be opened. */
 bool ptrc_selection_open(struct ptrc_selection *, char **operands, size_t count);
 
+/* Loads what tells where in the source events were generated, if --symbols asks for it. Returns false after a
+ * message. */
+bool ptrc_selection_load_symbols(struct ptrc_selection *);
+
+/* Has the query run and end, whose sink is set. Returns the exit status. */
+enum ptrc_exit ptrc_selection_run(struct ptrc_selection *);
+
+/* Of sources that have no end because all who could write it are dead: says how to get the rest. */
+void ptrc_selection_say_orphans(const struct ptrc_selection *);
+
 /* Closes the sources, so that others can be opened. */
 void ptrc_selection_close(struct ptrc_selection *);
 
