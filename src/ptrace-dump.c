@@ -348,8 +348,8 @@ int main(int argc, char **argv)
 		status = shown;
 	ptrc_output_end(&query.out);
 	ptrc_pair_dump_free(pair_dump);
+	ptrc_text_free(&text);
 	ptrc_selection_free(&selection);
-	ptrc_event_format_free(&text.format);
 	ptrc_text_raise_signal();
 	return (int)status;
 }

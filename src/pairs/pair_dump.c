@@ -248,7 +248,7 @@ static void put_event_json(struct ptrc_pair_dump *p, const char *key, struct ptr
 	struct ptrc_buffer *b = &p->line;
 
 	ptrc_buffer_format(b, ",\"%s\":", key);
-	ptrc_event_put(b, &p->text->format, &s->labels, view);
+	ptrc_event_put(b, &p->text->format, &p->text->labels[s->order], view);
 	/* The end of its line. */
 	b->used--;
 }

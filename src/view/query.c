@@ -28,7 +28,6 @@ void ptrc_source_begin(struct ptrc_source *s, struct ptrc_query *q, size_t order
 	struct ptrc_reader *r = &s->reader;
 
 	ptrc_reader_load_names(r);
-	memset(&s->labels, 0, sizeof(s->labels));
 	memset(&s->types, 0, sizeof(s->types));
 	s->view = (struct ptrc_view){.reader = r, .symbols = q->symbols};
 	s->order = order;
@@ -57,7 +56,6 @@ void ptrc_query_find_hosts(struct ptrc_query *q, bool is_for_log)
 void ptrc_source_free(struct ptrc_source *s)
 {
 	ptrc_reader_close(&s->reader);
-	ptrc_event_labels_free(&s->labels);
 	ptrc_view_free(&s->view);
 	ptrc_sieve_free(s->sieve);
 }

@@ -16,7 +16,6 @@
 
 #include "src/cli/buffer.h"
 #include "src/cli/exit_status.h"
-#include "src/view/event_format.h"
 #include "src/view/hosts.h"
 #include "src/view/layout.h"
 #include "src/view/losses.h"
@@ -32,7 +31,6 @@ struct ptrc_source {
 	/* As the user has named it. */
 	const char *operand;
 	struct ptrc_reader reader;
-	struct ptrc_event_labels labels;
 	struct ptrc_select_types types;
 	struct ptrc_view view;
 	/* Null: there is none. */

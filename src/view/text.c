@@ -3,6 +3,7 @@
 #include "src/view/text.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/cli/cli.h"
@@ -51,7 +52,7 @@ static void take(void *self, struct ptrc_source *s)
 	q->shown_count++;
 	if (t->is_counting)
 		return;
-	ptrc_event_put(&q->out, &t->format, &s->labels, &s->view);
+	ptrc_event_put(&q->out, &t->format, &t->labels[s->order], &s->view);
 	if (__builtin_expect(q->last_count == UINT64_MAX, 1)) {
 		put_header(t, offset);
 		write_some(q);
@@ -247,7 +248,17 @@ void ptrc_text_begin(struct ptrc_text *t)
 	}
 	t->format.has_log = q->has_log;
 	t->format.has_host = q->has_host;
+	t->labels = ptrc_cli_allocate((q->source_count + 1) * sizeof(*t->labels));
+	memset(t->labels, 0, (q->source_count + 1) * sizeof(*t->labels));
 	q->sink = (struct ptrc_sink){.self = t, .event = take};
+}
+
+void ptrc_text_free(struct ptrc_text *t)
+{
+	for (size_t i = 0; i < t->query->source_count; i++)
+		ptrc_event_labels_free(&t->labels[i]);
+	free(t->labels);
+	ptrc_event_format_free(&t->format);
 }
 
 enum ptrc_exit ptrc_text_end(struct ptrc_text *t, enum ptrc_exit status, bool is_read)

@@ -20,6 +20,8 @@ struct ptrc_text {
 	bool has_summary;
 	/* How many threads format the events; 0: as many as there are processors. */
 	unsigned int thread_count;
+	/* By source: parts of lines that many of its events have. */
+	struct ptrc_event_labels *labels;
 	/* The lines of the last events, if only these are shown. */
 	struct ptrc_lines last;
 };
@@ -39,6 +41,9 @@ void ptrc_text_put_lines(struct ptrc_text *, struct ptrc_lines *, int64_t since_
 /* Ends the query, and shows the count and the summary. The status says whether anything failed so far. Returns
  * the exit status. */
 enum ptrc_exit ptrc_text_end(struct ptrc_text *, enum ptrc_exit status, bool is_read);
+
+/* After the last line: frees what it holds, before the sources are closed. */
+void ptrc_text_free(struct ptrc_text *);
 
 /* ---- text_follow.c: following a session ---- */
 

@@ -90,7 +90,7 @@ static void hold(struct ptrc_text *t, struct ptrc_source *s, struct ptrc_lines *
 	if (!q->before_ns)
 		return;
 	if (!t->is_counting)
-		ptrc_event_put(&line, &t->format, &s->labels, &s->view);
+		ptrc_event_put(&line, &t->format, &t->labels[s->order], &s->view);
 	ptrc_lines_add(held, ns, &line);
 	ptrc_buffer_free(&line);
 	for (; held->bytes > held_max_bytes; q->unheld_count++)

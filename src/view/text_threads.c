@@ -46,6 +46,7 @@ struct worker {
 	struct ptrc_text text;
 	struct ptrc_query query;
 	struct ptrc_source source;
+	struct ptrc_event_labels labels;
 };
 
 struct crew {
@@ -90,7 +91,7 @@ static void free_worker(struct worker *w, const struct ptrc_reader *original)
 	for (size_t i = 0; i < PTRC_READER_IDS; i++)
 		if (w->source.reader.names[i] != original->names[i])
 			free(w->source.reader.names[i]);
-	ptrc_event_labels_free(&w->source.labels);
+	ptrc_event_labels_free(&w->labels);
 	ptrc_view_free(&w->source.view);
 	ptrc_sieve_free(w->source.sieve);
 	for (size_t i = 0; i < w->query.select.where_count; i++)
@@ -109,6 +110,7 @@ static void make_worker(struct worker *w, const struct ptrc_text *t, const struc
 	w->query = *q;
 	w->text = *t;
 	w->text.query = &w->query;
+	w->text.labels = &w->labels;
 	w->text.format.origin = (struct ptrc_buffer)PTRC_BUFFER_INIT;
 	w->text.format.field_widths = ptrc_cli_allocate((t->format.field_count + 1) * sizeof(int));
 	w->source.reader = s->reader;
@@ -139,7 +141,7 @@ static void do_job(struct ptrc_text *t, struct ptrc_source *s, struct job *job)
 			job->shown_count++;
 			ptrc_query_check_layout(q, s);
 			if (!t->is_counting)
-				ptrc_event_put(&job->out, &t->format, &s->labels, &s->view);
+				ptrc_event_put(&job->out, &t->format, t->labels, &s->view);
 		}
 	}
 	ptrc_event_get_widths(&t->format, job->end_widths);
