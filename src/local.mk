@@ -62,66 +62,90 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/cli/replace.h \
 	%D%/cli/table.c \
 	%D%/cli/table.h \
-	%D%/view/attributes.c \
-	%D%/view/attributes.h \
-	%D%/view/query.c \
-	%D%/view/query.h \
-	%D%/view/text.c \
-	%D%/view/text.h \
-	%D%/view/text_follow.c \
-	%D%/view/log_sink.c \
-	%D%/view/log_sink.h \
-	%D%/view/text_threads.c \
-	%D%/view/text_threads.h \
-	%D%/view/correction.c \
-	%D%/view/correction.h \
-	%D%/view/event_format.c \
-	%D%/view/before.c \
-	%D%/view/before.h \
-	%D%/view/event_format.h \
-	%D%/view/hosts.c \
-	%D%/view/hosts.h \
-	%D%/view/json_text.c \
-	%D%/view/json_text.h \
-	%D%/view/layout.c \
-	%D%/view/layout.h \
-	%D%/view/lines.c \
-	%D%/view/lines.h \
-	%D%/view/losses.c \
-	%D%/view/losses.h \
-	%D%/view/misfits.c \
-	%D%/view/misfits.h \
-	%D%/view/unmatched.c \
-	%D%/view/unmatched.h \
-	%D%/view/quantity.c \
-	%D%/view/quantity.h \
-	%D%/view/reader.c \
-	%D%/view/reader.h \
-	%D%/view/regex.c \
-	%D%/view/regex.h \
-	%D%/view/select.c \
-	%D%/view/select.h \
-	%D%/view/sieve.c \
-	%D%/view/sieve.h \
-	%D%/view/symbol_file.h \
-	%D%/view/symbols.c \
-	%D%/view/symbols.h \
-	%D%/view/value.c \
-	%D%/view/value.h \
-	%D%/view/view.c \
-	%D%/view/view.h \
-	%D%/view/when.c \
-	%D%/view/when.h \
-	%D%/view/where.c \
-	%D%/view/where.h \
-	%D%/view/where_parse.c \
-	%D%/view/where_token.c \
-	%D%/view/where_token.h \
-	%D%/view/where_tree.h \
+	%D%/fields/json_text.c \
+	%D%/fields/json_text.h \
+	%D%/fields/layout.c \
+	%D%/fields/layout.h \
+	%D%/fields/quantity.c \
+	%D%/fields/quantity.h \
+	%D%/fields/regex.c \
+	%D%/fields/regex.h \
+	%D%/fields/value.c \
+	%D%/fields/value.h \
+	%D%/fields/when.c \
+	%D%/fields/when.h \
+	%D%/query/attributes.c \
+	%D%/query/attributes.h \
+	%D%/query/correction.c \
+	%D%/query/correction.h \
+	%D%/query/hosts.c \
+	%D%/query/hosts.h \
+	%D%/query/losses.c \
+	%D%/query/losses.h \
+	%D%/query/misfits.c \
+	%D%/query/misfits.h \
+	%D%/query/query.c \
+	%D%/query/query.h \
+	%D%/query/reader.c \
+	%D%/query/reader.h \
+	%D%/query/select.c \
+	%D%/query/select.h \
+	%D%/query/sieve.c \
+	%D%/query/sieve.h \
+	%D%/query/symbol_file.h \
+	%D%/query/symbols.c \
+	%D%/query/symbols.h \
+	%D%/query/thread_gap.c \
+	%D%/query/thread_gap.h \
+	%D%/query/view.c \
+	%D%/query/view.h \
+	%D%/query/where.c \
+	%D%/query/where.h \
+	%D%/query/where_parse.c \
+	%D%/query/where_token.c \
+	%D%/query/where_token.h \
+	%D%/query/where_tree.h \
+	%D%/text/event_format.c \
+	%D%/text/event_format.h \
+	%D%/text/lines.c \
+	%D%/text/lines.h \
+	%D%/text/log_sink.c \
+	%D%/text/log_sink.h \
+	%D%/text/text.c \
+	%D%/text/text.h \
+	%D%/text/text_follow.c \
+	%D%/text/text_threads.c \
+	%D%/text/text_threads.h \
+	%D%/pairs/function.c \
+	%D%/pairs/function.h \
+	%D%/pairs/kept.c \
+	%D%/pairs/kept.h \
+	%D%/pairs/key.c \
+	%D%/pairs/key.h \
+	%D%/pairs/label.c \
+	%D%/pairs/label.h \
+	%D%/pairs/pair_dump.c \
+	%D%/pairs/pair_dump.h \
+	%D%/pairs/pair_report.c \
+	%D%/pairs/pair_report.h \
+	%D%/pairs/pair_tree.c \
+	%D%/pairs/pair_tree.h \
+	%D%/pairs/pairs.c \
+	%D%/pairs/pairs.h \
+	%D%/pairs/quantiles.c \
+	%D%/pairs/quantiles.h \
 	%D%/sync/line.c \
 	%D%/sync/line.h \
 	%D%/sync/sync.c \
 	%D%/sync/sync.h \
+	%D%/diff/conditions.c \
+	%D%/diff/conditions.h \
+	%D%/diff/diff.c \
+	%D%/diff/diff.h \
+	%D%/diff/diff_report.c \
+	%D%/diff/diff_report.h \
+	%D%/diff/ranks.c \
+	%D%/diff/ranks.h \
 	%D%/os/os_trace.c \
 	%D%/os/os_trace.h \
 	%D%/os/perf.c \
@@ -132,14 +156,14 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/os/processes.h \
 	%D%/os/throttle.c \
 	%D%/os/throttle.h \
-	%D%/session/log_target.c \
-	%D%/session/log_target.h \
-	%D%/session/functions.c \
-	%D%/session/functions.h \
 	%D%/session/filter_rules.c \
 	%D%/session/filter_rules.h \
+	%D%/session/functions.c \
+	%D%/session/functions.h \
 	%D%/session/keeper_watch.c \
 	%D%/session/keeper_watch.h \
+	%D%/session/log_target.c \
+	%D%/session/log_target.h \
 	%D%/session/logfile.c \
 	%D%/session/logfile.h \
 	%D%/session/orphans.c \
@@ -150,8 +174,6 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/session/session_client.h \
 	%D%/session/session_create.c \
 	%D%/session/session_create.h \
-	%D%/session/snapshots.c \
-	%D%/session/snapshots.h \
 	%D%/session/session_follow.c \
 	%D%/session/session_follow.h \
 	%D%/session/session_main.c \
@@ -161,10 +183,14 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/session/session_protocol.h \
 	%D%/session/session_server.c \
 	%D%/session/session_server.h \
+	%D%/session/snapshots.c \
+	%D%/session/snapshots.h \
 	%D%/session/trace_error.c \
 	%D%/session/trace_error.h \
 	%D%/session/traced.c \
 	%D%/session/traced.h \
+	%D%/session/unmatched.c \
+	%D%/session/unmatched.h \
 	%D%/session/writer.c \
 	%D%/session/writer.h \
 	%D%/config/configuration.c \
@@ -179,24 +205,6 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/config/mark.h \
 	%D%/config/yaml_file.c \
 	%D%/config/yaml_file.h \
-	%D%/pairs/function.c \
-	%D%/pairs/function.h \
-	%D%/pairs/key.c \
-	%D%/pairs/kept.c \
-	%D%/pairs/kept.h \
-	%D%/pairs/key.h \
-	%D%/pairs/label.c \
-	%D%/pairs/label.h \
-	%D%/pairs/pair_dump.c \
-	%D%/pairs/pair_dump.h \
-	%D%/pairs/pair_tree.c \
-	%D%/pairs/pair_tree.h \
-	%D%/pairs/pair_report.c \
-	%D%/pairs/pair_report.h \
-	%D%/pairs/pairs.c \
-	%D%/pairs/pairs.h \
-	%D%/pairs/quantiles.c \
-	%D%/pairs/quantiles.h \
 	%D%/check/check.c \
 	%D%/check/check.h \
 	%D%/check/form.c \
@@ -214,14 +222,18 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/check/trial.h \
 	%D%/check/verdict.c \
 	%D%/check/verdict.h \
-	%D%/diff/conditions.c \
-	%D%/diff/conditions.h \
-	%D%/diff/diff.c \
-	%D%/diff/diff.h \
-	%D%/diff/diff_report.c \
-	%D%/diff/diff_report.h \
-	%D%/diff/ranks.c \
-	%D%/diff/ranks.h \
+	%D%/summary/event_types.c \
+	%D%/summary/event_types.h \
+	%D%/summary/run_result.c \
+	%D%/summary/run_result.h \
+	%D%/summary/run_verdicts.c \
+	%D%/summary/run_verdicts.h \
+	%D%/summary/selection.c \
+	%D%/summary/selection.h \
+	%D%/summary/stat.c \
+	%D%/summary/stat.h \
+	%D%/summary/whose.c \
+	%D%/summary/whose.h \
 	%D%/export/chrome.c \
 	%D%/export/chrome.h \
 	%D%/export/csv.c \
@@ -248,18 +260,6 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/export/sampled.h \
 	%D%/export/stacks.c \
 	%D%/export/stacks.h \
-	%D%/summary/run_result.c \
-	%D%/summary/run_result.h \
-	%D%/summary/run_verdicts.c \
-	%D%/summary/run_verdicts.h \
-	%D%/summary/event_types.c \
-	%D%/summary/event_types.h \
-	%D%/summary/selection.c \
-	%D%/summary/selection.h \
-	%D%/summary/stat.c \
-	%D%/summary/stat.h \
-	%D%/summary/whose.c \
-	%D%/summary/whose.h \
 	%D%/report/collect.c \
 	%D%/report/collect.h \
 	%D%/report/columns.c \
@@ -282,11 +282,11 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/doctor/doctor_session.c
 
 if HAVE_LIBDW
-%C%_libcommands_a_SOURCES += %D%/view/symbol_file.c
+%C%_libcommands_a_SOURCES += %D%/query/symbol_file.c
 else
-%C%_libcommands_a_SOURCES += %D%/view/symbol_file_none.c
+%C%_libcommands_a_SOURCES += %D%/query/symbol_file_none.c
 endif
-EXTRA_DIST += %D%/view/symbol_file.c %D%/view/symbol_file_none.c
+EXTRA_DIST += %D%/query/symbol_file.c %D%/query/symbol_file_none.c
 
 %C%_libcommands_a_CPPFLAGS = $(AM_CPPFLAGS) -DPTRC_PKGLIBDIR='"$(pkglibdir)"'
 %C%_libcommands_a_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS) $(PCRE2_CFLAGS) $(LIBDW_CFLAGS)

@@ -14,7 +14,7 @@
 #include "src/cli/exit_status.h"
 #include "src/cli/nearest.h"
 #include "src/cli/output.h"
-#include "src/view/reader.h"
+#include "src/query/reader.h"
 
 enum {
 	KEY_JSON = PTRC_CLI_KEY_FIRST,

@@ -14,10 +14,10 @@
 #include "src/pairs/pair_dump.h"
 #include "src/session/log_target.h"
 #include "src/summary/selection.h"
-#include "src/view/text.h"
-#include "src/view/text_threads.h"
-#include "src/view/when.h"
-#include "src/view/where.h"
+#include "src/text/text.h"
+#include "src/text/text_threads.h"
+#include "src/fields/when.h"
+#include "src/query/where.h"
 
 enum {
 	KEY_FORMAT = PTRC_CLI_KEY_FIRST,

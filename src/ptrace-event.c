@@ -14,7 +14,7 @@
 #include "src/cli/cli.h"
 #include "src/cli/exit_status.h"
 #include "src/cli/json.h"
-#include "src/view/json_text.h"
+#include "src/fields/json_text.h"
 
 enum {
 	KEY_REQUIRE = PTRC_CLI_KEY_FIRST,

@@ -10,7 +10,7 @@
 #include "src/summary/event_types.h"
 #include "src/cli/exit_status.h"
 #include "src/cli/output.h"
-#include "src/view/reader.h"
+#include "src/query/reader.h"
 #include "src/session/orphans.h"
 #include "src/session/session_client.h"
 

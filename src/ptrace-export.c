@@ -14,7 +14,7 @@
 #include "src/export/formats.h"
 #include "src/session/log_target.h"
 #include "src/summary/selection.h"
-#include "src/view/query.h"
+#include "src/query/query.h"
 
 enum {
 	KEY_TO = PTRC_CLI_KEY_FIRST,

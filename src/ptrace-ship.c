@@ -25,8 +25,8 @@
 #include "src/ship/follow.h"
 #include "src/ship/schema.h"
 #include "src/ship/ship.h"
-#include "src/view/losses.h"
-#include "src/view/when.h"
+#include "src/query/losses.h"
+#include "src/fields/when.h"
 
 #define DEFAULT_SERVER "http://localhost:8123"
 #define PASSWORD_VARIABLE "POSIXTRACE_SHIP_PASSWORD"

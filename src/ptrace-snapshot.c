@@ -13,7 +13,7 @@
 #include "src/session/log_target.h"
 #include "src/session/orphans.h"
 #include "src/session/reader_follow.h"
-#include "src/view/query.h"
+#include "src/query/query.h"
 
 enum {
 	KEY_FORCE = PTRC_CLI_KEY_FIRST,

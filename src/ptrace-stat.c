@@ -19,7 +19,7 @@
 #include "src/session/session_client.h"
 #include "src/summary/selection.h"
 #include "src/summary/stat.h"
-#include "src/view/query.h"
+#include "src/query/query.h"
 
 enum {
 	KEY_FORMAT = PTRC_CLI_KEY_FIRST,

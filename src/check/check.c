@@ -12,9 +12,9 @@
 #include "src/check/verdict.h"
 #include "src/cli/nearest.h"
 #include "src/pairs/pairs.h"
-#include "src/view/event_format.h"
-#include "src/view/losses.h"
-#include "src/view/when.h"
+#include "src/text/event_format.h"
+#include "src/query/losses.h"
+#include "src/fields/when.h"
 
 /* ---- reading ---- */
 

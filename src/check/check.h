@@ -10,7 +10,7 @@
 #include "src/check/judge.h"
 #include "src/cli/cli.h"
 #include "src/cli/exit_status.h"
-#include "src/view/query.h"
+#include "src/query/query.h"
 
 /* What the types of a source are for the rules, once that has been found out. */
 struct ptrc_check_source {

@@ -12,8 +12,8 @@
 #include "src/check/verdict.h"
 #include "src/cli/buffer.h"
 #include "src/pairs/key.h"
-#include "src/view/losses.h"
-#include "src/view/when.h"
+#include "src/query/losses.h"
+#include "src/fields/when.h"
 
 /* Of after: events of a key that wait for the same answer, from the first one that has none. They
  * share its fate. */

@@ -18,7 +18,7 @@
 
 #include "src/check/trial.h"
 #include "src/pairs/key.h"
-#include "src/view/view.h"
+#include "src/query/view.h"
 
 /* What an event type is for a rule: the event of this number. */
 struct ptrc_role {

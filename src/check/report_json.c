@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "src/check/verdict.h"
-#include "src/view/when.h"
+#include "src/fields/when.h"
 
 static void put_bytes(struct ptrc_json *j, const char *key, const char *text)
 {

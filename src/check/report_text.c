@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "src/check/verdict.h"
-#include "src/view/when.h"
+#include "src/fields/when.h"
 
 /* Around an event --around shows so much, unless it is told otherwise. */
 #define AROUND_NS INT64_C(1000000000)

@@ -11,7 +11,7 @@
 #include "src/cli/cli.h"
 #include "src/config/kept.h"
 #include "src/config/yaml_file.h"
-#include "src/view/when.h"
+#include "src/fields/when.h"
 
 #define KIND(kind) (1U << PTRC_RULE_##kind)
 #define ALL ((1U << PTRC_RULE_KINDS) - 1)

@@ -14,8 +14,8 @@
 #include <stdint.h>
 
 #include "src/config/mark.h"
-#include "src/view/view.h"
-#include "src/view/where.h"
+#include "src/query/view.h"
+#include "src/query/where.h"
 
 enum ptrc_rule_kind {
 	PTRC_RULE_NEVER,

@@ -11,7 +11,7 @@
 #include "src/check/rule.h"
 #include "src/pairs/quantiles.h"
 #include "src/cli/table.h"
-#include "src/view/hosts.h"
+#include "src/query/hosts.h"
 
 /* An event, as far as it takes to find it again. */
 struct ptrc_moment {

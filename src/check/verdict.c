@@ -10,7 +10,7 @@
 #include <inttypes.h>
 
 #include "src/cli/buffer.h"
-#include "src/view/when.h"
+#include "src/fields/when.h"
 
 /* What speaks against passing. */
 struct findings {

@@ -9,7 +9,7 @@
 #include "src/config/kept.h"
 #include "src/os/os_trace.h"
 #include "src/session/session_path.h"
-#include "src/view/when.h"
+#include "src/fields/when.h"
 
 #define EVERYBODY (PTRC_CONFIG_FOR_CREATE | PTRC_CONFIG_FOR_RUN | PTRC_CONFIG_FOR_DUMP)
 #define CREATE_ONLY (PTRC_CONFIG_FOR_CREATE | PTRC_CONFIG_FOR_DUMP)

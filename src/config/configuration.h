@@ -19,7 +19,7 @@
 #include "src/cli/buffer.h"
 #include "src/cli/cli.h"
 #include "src/config/mark.h"
-#include "src/view/attributes.h"
+#include "src/query/attributes.h"
 
 /* The settings, in the order in which --dump-config shows them. */
 enum ptrc_config_key {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "src/config/yaml_file.h"
-#include "src/view/layout.h"
+#include "src/fields/layout.h"
 #include "src/cli/nearest.h"
 
 /* The keys that belong to the whole file rather than to a session. */

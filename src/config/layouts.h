@@ -3,7 +3,7 @@
 #ifndef PTRC_SRC_CONFIG_LAYOUTS_H
 #define PTRC_SRC_CONFIG_LAYOUTS_H
 
-#include "src/view/layout.h"
+#include "src/fields/layout.h"
 
 /* Adds the layout of an option --decode=EVENT=LAYOUT. Ends the process with a message if it is
  * wrong. */

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "src/cli/nearest.h"
-#include "src/view/value.h"
-#include "src/view/when.h"
+#include "src/fields/value.h"
+#include "src/fields/when.h"
 
 static const char *const words[] = {"count", "rate", "loss", "min", "p50", "p90", "p99", "max"};
 enum { WORDS = sizeof(words) / sizeof(*words) };

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/view/view.h"
-#include "src/view/when.h"
+#include "src/query/view.h"
+#include "src/fields/when.h"
 
 const unsigned int ptrc_diff_per_mille[PTRC_DIFF_QUANTILES] = {500, 900, 990};
 const char *const ptrc_diff_quantile_names[PTRC_DIFF_QUANTILES] = {"p50", "p90", "p99"};

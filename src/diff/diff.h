@@ -13,7 +13,7 @@
 #include "src/diff/ranks.h"
 #include "src/pairs/pairs.h"
 #include "src/cli/table.h"
-#include "src/view/query.h"
+#include "src/query/query.h"
 
 enum { PTRC_DIFF_BEFORE, PTRC_DIFF_AFTER, PTRC_DIFF_SIDES };
 

@@ -17,7 +17,7 @@
 #include "src/os/os_trace.h"
 #include "src/session/orphans.h"
 #include "src/session/session_path.h"
-#include "src/view/reader.h"
+#include "src/query/reader.h"
 
 /* How long a log is read. */
 #define READ_NS INT64_C(2000000000)

@@ -10,7 +10,7 @@
 #include "src/cli/nearest.h"
 #include "src/doctor/doctor.h"
 #include "src/session/orphans.h"
-#include "src/view/reader.h"
+#include "src/query/reader.h"
 
 /* Bytes of an advice that contains the name of an event and of a session. */
 enum { ADVICE_MAX = TRACE_EVENT_NAME_MAX + PTRC_SESSION_NAME_MAX + 40 };

@@ -14,8 +14,8 @@
 #include "src/cli/json.h"
 #include "src/cli/output.h"
 #include "src/export/sampled.h"
-#include "src/view/event_format.h"
-#include "src/view/when.h"
+#include "src/text/event_format.h"
+#include "src/fields/when.h"
 
 /* What is added to the number of a thread for the lane that shows its states. */
 enum { STATES_TID = 1000000000 };

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "src/cli/message.h"
-#include "src/view/event_format.h"
-#include "src/view/json_text.h"
+#include "src/text/event_format.h"
+#include "src/fields/json_text.h"
 
 /* What every event has; also the begin of each such file. */
 static const char head[] = "time,ns,event,pid,tid,comm,thread_name";

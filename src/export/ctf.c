@@ -23,7 +23,7 @@
 #include "src/export/ctf_files.h"
 #include "src/export/ctf_metadata.h"
 #include "src/cli/table.h"
-#include "src/view/event_format.h"
+#include "src/text/event_format.h"
 
 /* A packet is written once it has so many bytes. */
 enum { PACKET_BYTES = 1 << 18 };

@@ -6,7 +6,7 @@
 
 #include "src/cli/json.h"
 #include "src/export/ctf_files.h"
-#include "src/view/when.h"
+#include "src/fields/when.h"
 
 /* What the fields of layouts are made of. */
 static const char types[] =

@@ -13,7 +13,7 @@
 
 #include "src/cli/buffer.h"
 #include "src/export/format.h"
-#include "src/view/layout.h"
+#include "src/fields/layout.h"
 
 enum { PTRC_CTF_UUID_BYTES = 16 };
 

@@ -13,7 +13,7 @@
 #include "src/pairs/function.h"
 #include "src/pairs/pair_report.h"
 #include "src/session/log_target.h"
-#include "src/view/when.h"
+#include "src/fields/when.h"
 
 /* What the kernel did with a thread, as ptrace-run --os records it. */
 static const char switch_in[] = "os.switch_in";

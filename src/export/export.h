@@ -11,7 +11,7 @@
 
 #include "src/export/format.h"
 #include "src/pairs/pairs.h"
-#include "src/view/query.h"
+#include "src/query/query.h"
 
 /* Lets the events of the query, whose sources are open, be exported. The pairs of --pair have been
  * added, and stay. Stores the export, which is to be freed

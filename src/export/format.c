@@ -4,7 +4,7 @@
 
 #include "src/cli/escape.h"
 #include "src/cli/output.h"
-#include "src/view/when.h"
+#include "src/fields/when.h"
 
 /* Output is written in pieces of about this size. */
 enum { WRITE_SIZE = 65536 };

@@ -16,7 +16,7 @@
 #include "src/export/lanes.h"
 #include "src/pairs/kept.h"
 #include "src/pairs/pairs.h"
-#include "src/view/query.h"
+#include "src/query/query.h"
 
 struct ptrc_export_format;
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "src/cli/message.h"
-#include "src/view/log_sink.h"
+#include "src/text/log_sink.h"
 
 bool ptrc_lanes_begin(struct ptrc_lanes *l, const struct ptrc_query *q)
 {

@@ -12,7 +12,7 @@
 
 #include "src/cli/buffer.h"
 #include "src/cli/table.h"
-#include "src/view/query.h"
+#include "src/query/query.h"
 
 /* The numbers of the n-th machine begin at n times this, which is above any that Linux gives; and so
  * many machines are possible, as the numbers of viewers have 31 bits. */

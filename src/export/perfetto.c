@@ -21,7 +21,7 @@
 #include "src/cli/message.h"
 #include "src/export/sampled.h"
 #include "src/cli/table.h"
-#include "src/view/event_format.h"
+#include "src/text/event_format.h"
 
 /* Fields of messages, by their numbers. */
 enum {

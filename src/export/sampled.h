@@ -7,8 +7,8 @@
 #define PTRC_SRC_EXPORT_SAMPLED_H
 
 #include "src/export/flame.h"
-#include "src/view/query.h"
-#include "src/view/symbols.h"
+#include "src/query/query.h"
+#include "src/query/symbols.h"
 
 /* Starts zeroed. */
 struct ptrc_sampled {

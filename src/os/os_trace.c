@@ -21,7 +21,7 @@
 #include "src/os/perf.h"
 #include "src/os/processes.h"
 #include "src/os/throttle.h"
-#include "src/view/reader.h"
+#include "src/query/reader.h"
 
 enum {
 	/* How long events lie in the rings at most. */

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "src/view/query.h"
+#include "src/query/query.h"
 
 /* What is kept of an event. */
 struct ptrc_kept {

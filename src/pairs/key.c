@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "src/cli/message.h"
-#include "src/view/quantity.h"
+#include "src/fields/quantity.h"
 
 void ptrc_key_begin(struct ptrc_key *k, size_t number)
 {

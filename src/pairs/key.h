@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "src/view/value.h"
-#include "src/view/view.h"
+#include "src/fields/value.h"
+#include "src/query/view.h"
 
 struct ptrc_key {
 	unsigned char *bytes;

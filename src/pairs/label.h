@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "src/view/view.h"
+#include "src/query/view.h"
 
 struct ptrc_label {
 	struct ptrc_field field;

@@ -11,7 +11,7 @@
 #include "src/pairs/kept.h"
 #include "src/pairs/pair_report.h"
 #include "src/pairs/pair_tree.h"
-#include "src/view/when.h"
+#include "src/fields/when.h"
 
 enum {
 	/* Output is written in pieces of about this size. */

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "src/pairs/pairs.h"
-#include "src/view/text.h"
+#include "src/text/text.h"
 
 /* Lets the dump show pairs, the longest ones if there are only so many to be shown (UINT64_MAX: all),
  * or as a tree. The pairs have been added, and stay. */

@@ -7,7 +7,7 @@
 
 #include "src/cli/json.h"
 #include "src/pairs/pairs.h"
-#include "src/view/query.h"
+#include "src/query/query.h"
 
 /* Puts a table, and behind each of its lines how many durations of each length there are, if that is
  * wanted. */

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "src/pairs/key.h"
-#include "src/view/losses.h"
-#include "src/view/when.h"
+#include "src/query/losses.h"
+#include "src/fields/when.h"
 
 /* How the names of two types end that are a pair by these. */
 static const char begin_suffix[] = ".begin";

@@ -18,10 +18,10 @@
 #include "src/pairs/label.h"
 #include "src/pairs/quantiles.h"
 #include "src/cli/table.h"
-#include "src/view/layout.h"
-#include "src/view/reader.h"
-#include "src/view/value.h"
-#include "src/view/view.h"
+#include "src/fields/layout.h"
+#include "src/query/reader.h"
+#include "src/fields/value.h"
+#include "src/query/view.h"
 
 /* What was measured of a pair, or, with --per, of a pair and a value of that field. */
 struct ptrc_pair_row {

@@ -7,7 +7,7 @@
 
 #include "src/pairs/function.h"
 #include "src/pairs/pair_report.h"
-#include "src/view/losses.h"
+#include "src/query/losses.h"
 
 /* More losses than this are told together with the one before them. */
 enum { LOSSES_MAX = 4096 };

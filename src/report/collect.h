@@ -16,7 +16,7 @@
 #include "src/pairs/pairs.h"
 #include "src/pairs/quantiles.h"
 #include "src/cli/table.h"
-#include "src/view/query.h"
+#include "src/query/query.h"
 
 enum {
 	/* How finely a lane counts what is not there singly. */

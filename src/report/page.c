@@ -13,7 +13,7 @@
 #include "src/report/columns.h"
 #include "src/report/whose.h"
 #include "src/report/page_text.h"
-#include "src/view/event_format.h"
+#include "src/text/event_format.h"
 
 enum {
 	/* Pairs that overlap beyond so many rows share the last one. */

@@ -7,7 +7,7 @@
 #define PTRC_SRC_REPORT_PAGE_H
 
 #include "src/report/collect.h"
-#include "src/view/symbols.h"
+#include "src/query/symbols.h"
 
 /* What every report begins with, by which a command knows one that it may replace. */
 #define PTRC_REPORT_SIGNATURE "<!doctype html><!--ptrace-report"

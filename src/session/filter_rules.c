@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "lib/model/glob.h"
-#include "src/view/reader.h"
+#include "src/query/reader.h"
 
 enum {
 	IDS = PTRC_READER_IDS,

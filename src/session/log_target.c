@@ -8,7 +8,7 @@
 
 #include "src/cli/cli.h"
 #include "src/cli/output.h"
-#include "src/view/log_sink.h"
+#include "src/text/log_sink.h"
 
 void ptrc_log_target_check(const char *option, const char *path, bool is_output_used)
 {

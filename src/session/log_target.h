@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "src/session/logfile.h"
-#include "src/view/query.h"
+#include "src/query/query.h"
 
 /* Ends the process with a message if the value of the option cannot be the path of such a log: also if
  * it is standard output, and something else is written there. */

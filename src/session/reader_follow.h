@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Readers (src/view/reader.h) whose events come from a session: one follows it, the other shows
+ * Readers (src/query/reader.h) whose events come from a session: one follows it, the other shows
  * what it has now. Neither takes events away.
  */
 #ifndef PTRC_SRC_SESSION_READER_FOLLOW_H
@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "src/view/reader.h"
+#include "src/query/reader.h"
 
 /*
  * Makes a reader that follows a session: it shows the events as they come. The events that

@@ -15,7 +15,7 @@
 #include "src/cli/clock.h"
 #include "src/cli/output.h"
 #include "src/session/writer.h"
-#include "src/view/reader.h"
+#include "src/query/reader.h"
 
 /* Finds the process at the other end, and checks that it belongs to this user. */
 static int check_peer(int fd, pid_t *pid)

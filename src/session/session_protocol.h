@@ -23,7 +23,7 @@
 #include <posixtrace.h>
 
 #include "src/session/session_path.h"
-#include "src/view/attributes.h"
+#include "src/query/attributes.h"
 
 #define PTRC_SESSION_MAGIC UINT32_C(0x53435450)
 #define PTRC_SESSION_VERSION 10U

@@ -20,7 +20,7 @@
 #include "src/session/keeper_watch.h"
 #include "src/session/logfile.h"
 #include "src/session/session_follow.h"
-#include "src/view/reader.h"
+#include "src/query/reader.h"
 
 enum {
 	/* Connections whose request has not come yet. When there are so many and another one is

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "src/cli/message.h"
-#include "src/view/when.h"
+#include "src/fields/when.h"
 
 /* Whether the name is that of a file of the log: the first one's, perhaps with a number behind it. */
 static bool is_file_of(const char *name, const char *log)

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "src/cli/message.h"
-#include "src/view/reader.h"
+#include "src/query/reader.h"
 
 /* Names of the files of a rotated log but the first end with a dot and so many digits at least. */
 enum { DIGITS_MIN = 6 };

@@ -12,9 +12,9 @@
 
 #include "src/cli/message.h"
 #include "src/ship/whose.h"
-#include "src/view/reader.h"
-#include "src/view/view.h"
-#include "src/view/when.h"
+#include "src/query/reader.h"
+#include "src/query/view.h"
+#include "src/fields/when.h"
 
 #define DAY_NS INT64_C(86400000000000)
 

@@ -18,7 +18,7 @@
 #include "src/cli/buffer.h"
 #include "src/ship/progress.h"
 #include "src/ship/row.h"
-#include "src/view/losses.h"
+#include "src/query/losses.h"
 
 #define PTRC_SHIP_LOST "posixtrace.lost"
 

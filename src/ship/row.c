@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "src/cli/message.h"
-#include "src/view/value.h"
+#include "src/fields/value.h"
 
 /* A length of up to 64 bits takes so many bytes at most. */
 enum { VARINT_BYTES = 10 };

@@ -12,8 +12,8 @@
 
 #include "src/cli/buffer.h"
 #include "src/ship/schema.h"
-#include "src/view/json_text.h"
-#include "src/view/layout.h"
+#include "src/fields/json_text.h"
+#include "src/fields/layout.h"
 
 /* The columns with the fields of an event, by what these are. */
 enum ptrc_ship_kind {

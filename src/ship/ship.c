@@ -19,7 +19,7 @@
 #include "src/ship/log.h"
 #include "src/ship/pack.h"
 #include "src/ship/progress.h"
-#include "src/view/losses.h"
+#include "src/query/losses.h"
 
 /* The server takes no more rows into a block (max_insert_block_size), nor more bytes than some hundred
  * millions. */

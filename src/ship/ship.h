@@ -18,7 +18,7 @@
 #include "src/ship/progress.h"
 #include "src/ship/server.h"
 #include "src/ship/told.h"
-#include "src/view/losses.h"
+#include "src/query/losses.h"
 
 struct ptrc_ship_log;
 

@@ -8,8 +8,8 @@
 
 #include "src/cli/message.h"
 #include "src/ship/row.h"
-#include "src/view/correction.h"
-#include "src/view/when.h"
+#include "src/query/correction.h"
+#include "src/fields/when.h"
 
 /* The kernel tells the start of a process in ticks of so many nanoseconds. Two looks at one process find
  * starts that differ by less than two of them. */

@@ -12,7 +12,7 @@
 
 #include "src/cli/json.h"
 #include "src/session/session_client.h"
-#include "src/view/reader.h"
+#include "src/query/reader.h"
 
 /* The types of a log are kept in the same form as those of a session; none is filtered. */
 struct ptrc_event_types {

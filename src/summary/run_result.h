@@ -13,8 +13,8 @@
 #include "src/cli/buffer.h"
 #include "src/cli/replace.h"
 #include "src/session/snapshots.h"
-#include "src/view/losses.h"
-#include "src/view/unmatched.h"
+#include "src/query/losses.h"
+#include "src/session/unmatched.h"
 
 /* How often events of the run waited for room in the stream, and how long in all. */
 struct ptrc_run_waits {

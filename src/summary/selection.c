@@ -12,8 +12,8 @@
 #include "src/session/orphans.h"
 #include "src/session/reader_follow.h"
 #include "src/summary/event_types.h"
-#include "src/view/when.h"
-#include "src/view/where.h"
+#include "src/fields/when.h"
+#include "src/query/where.h"
 
 /* How often --where may be given. */
 enum { WHERE_MAX = 100 };

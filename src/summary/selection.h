@@ -12,7 +12,7 @@
 #include "src/cli/cli.h"
 #include "src/pairs/pairs.h"
 #include "src/sync/sync.h"
-#include "src/view/query.h"
+#include "src/query/query.h"
 
 /* The log that is read if none is given. */
 #define PTRC_SELECTION_LOG "ptrace.log"

@@ -6,7 +6,7 @@
 
 #include "src/cli/json.h"
 #include "src/summary/whose.h"
-#include "src/view/when.h"
+#include "src/fields/when.h"
 
 enum kind {
 	U64,

@@ -11,11 +11,11 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "src/view/attributes.h"
+#include "src/query/attributes.h"
 #include "src/summary/event_types.h"
-#include "src/view/losses.h"
+#include "src/query/losses.h"
 #include "src/cli/output.h"
-#include "src/view/reader.h"
+#include "src/query/reader.h"
 #include "src/session/session_protocol.h"
 
 struct ptrc_stat {

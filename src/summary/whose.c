@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/view/when.h"
+#include "src/fields/when.h"
 
 /* The column in which values begin. */
 enum { COLUMN = 24 };

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "src/cli/message.h"
-#include "src/view/when.h"
+#include "src/fields/when.h"
 
 /* What calculating may add up to. */
 static const double rounding_ns = 1;

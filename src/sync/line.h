@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/view/correction.h"
+#include "src/query/correction.h"
 
 /* The clocks of two hosts differ in speed by no more than the kernel allows for both. */
 #define PTRC_SYNC_DRIFT_MAX 1e-3

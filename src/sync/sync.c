@@ -12,7 +12,7 @@
 #include "src/cli/message.h"
 #include "src/pairs/key.h"
 #include "src/sync/line.h"
-#include "src/view/when.h"
+#include "src/fields/when.h"
 
 void ptrc_sync_read(struct ptrc_sync *s, const struct ptrc_cli_texts *texts,
 		    const struct ptrc_layouts *layouts)

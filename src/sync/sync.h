@@ -14,9 +14,9 @@
 
 #include "src/cli/cli.h"
 #include "src/pairs/pairs.h"
-#include "src/view/hosts.h"
-#include "src/view/layout.h"
-#include "src/view/view.h"
+#include "src/query/hosts.h"
+#include "src/fields/layout.h"
+#include "src/query/view.h"
 
 /* What was found of a host. */
 struct ptrc_sync_host {

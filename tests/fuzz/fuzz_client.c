@@ -28,7 +28,7 @@
 #include "src/session/session_client.h"
 #include "src/session/session_protocol.h"
 #include "src/summary/stat.h"
-#include "src/view/event_format.h"
+#include "src/text/event_format.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { CONNECTIONS_MAX = 64 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Logs of several hosts: what they tell of their clocks (src/view/hosts.c), and the messages between them
+ * Logs of several hosts: what they tell of their clocks (src/query/hosts.c), and the messages between them
  * (src/sync). The first byte of an input says how many logs there are, and which of them are of one host. Then
  * come events and readings of clocks, each behind a byte that says what it is, and of which log: of an event its
  * time and a byte that tells the message, of a reading time, realtime, boottime, window, error and status.
@@ -18,8 +18,8 @@
 #include "lib/log/log_copy.h"
 #include "lib/log/log_layout.h"
 #include "src/sync/sync.h"
-#include "src/view/hosts.h"
-#include "src/view/when.h"
+#include "src/query/hosts.h"
+#include "src/fields/when.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { LOGS = 3, EVENTS_MAX = 100, CLOCKS_MAX = 20 };

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/view/json_text.h"
-#include "src/view/layout.h"
+#include "src/fields/json_text.h"
+#include "src/fields/layout.h"
 #include "tests/fuzz/fuzz.h"
 
 struct input {

@@ -14,7 +14,7 @@
 #include "lib/base/crc32c.h"
 #include "lib/log/log_layout.h"
 #include "src/summary/stat.h"
-#include "src/view/event_format.h"
+#include "src/text/event_format.h"
 #include "tests/fuzz/fuzz.h"
 
 /* Showing an event takes far longer than reading it. */

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "src/view/when.h"
+#include "src/fields/when.h"
 #include "tests/fuzz/fuzz.h"
 
 static void read_time(void *text)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/view/where.h"
+#include "src/query/where.h"
 #include "tests/fuzz/fuzz.h"
 
 struct input {

@@ -2,10 +2,10 @@
 /* Data that layouts take apart: what is shown of it, and what --where compares. */
 #include "tests/support/harness.h"
 
-#include "src/view/json_text.h"
-#include "src/view/layout.h"
-#include "src/view/view.h"
-#include "src/view/where.h"
+#include "src/fields/json_text.h"
+#include "src/fields/layout.h"
+#include "src/query/view.h"
+#include "src/query/where.h"
 
 static struct ptrc_layouts layouts;
 static struct ptrc_reader reader;

@@ -13,8 +13,8 @@
 #include "lib/log/log_copy.h"
 #include "lib/log/log_layout.h"
 #include "src/sync/line.h"
-#include "src/view/hosts.h"
-#include "src/view/when.h"
+#include "src/query/hosts.h"
+#include "src/fields/when.h"
 
 static const int64_t second = 1000000000;
 static const int64_t ms = 1000000;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/view/regex.h"
+#include "src/fields/regex.h"
 #include "tests/support/harness.h"
 
 /* What the C library says of a text: REG_NOERROR, REG_NOMATCH, or that the pattern is wrong. */

@@ -5,14 +5,14 @@
 
 #include "tests/support/harness.h"
 
-#include "src/view/before.h"
-#include "src/view/layout.h"
-#include "src/view/lines.h"
+#include "src/query/thread_gap.h"
+#include "src/fields/layout.h"
+#include "src/text/lines.h"
 #include "src/cli/output.h"
-#include "src/view/view.h"
-#include "src/view/regex.h"
-#include "src/view/when.h"
-#include "src/view/where.h"
+#include "src/query/view.h"
+#include "src/fields/regex.h"
+#include "src/fields/when.h"
+#include "src/query/where.h"
 
 static const int64_t second = 1000000000;
 
@@ -1307,7 +1307,7 @@ TEST(the_event_before_is_the_last_one_of_the_thread, "")
 	static const trace_event_id_t losses[] = {POSIX_TRACE_OVERFLOW, POSIX_TRACE_RESUME,
 						  POSIX_TRACE_ERROR, POSIX_TRACE_STOP};
 	static const int full = 1, by_call = 0;
-	struct ptrc_before before = {0};
+	struct ptrc_thread_gap before = {0};
 	static int64_t last[THREADS];
 	int64_t ns = INT64_C(1767323045000000000);
 	size_t found = 0;
@@ -1326,24 +1326,24 @@ TEST(the_event_before_is_the_last_one_of_the_thread, "")
 			.pt_data = is_full ? &full : &by_call,
 			.pt_size = sizeof(full),
 		};
-		int64_t expected = last[n] ? ns - last[n] : PTRC_BEFORE_NONE;
+		int64_t expected = last[n] ? ns - last[n] : PTRC_THREAD_GAP_NONE;
 
 		e.pt_info.posix_timestamp = ptrc_when_timespec(ns);
 		if (is_loss && harness_draw(2)) {
 			e.pt_info.posix_pid = e.pt_info.posix_tid = 0;
-			expected = PTRC_BEFORE_NONE;
+			expected = PTRC_THREAD_GAP_NONE;
 		} else {
 			last[n] = ns;
 		}
-		CHECK_EQ(ptrc_before_take(&before, &e), expected);
-		found += expected != PTRC_BEFORE_NONE;
+		CHECK_EQ(ptrc_thread_gap_take(&before, &e), expected);
+		found += expected != PTRC_THREAD_GAP_NONE;
 		if (is_loss && (is_full || e.pt_info.posix_event_id != POSIX_TRACE_STOP))
 			memset(last, 0, sizeof(last));
 		ns += (int64_t)harness_draw(1000) - 10;
 	}
 	CHECK_GT(found, 100000);
 	CHECK_EQ(before.threads.count, THREADS);
-	ptrc_before_forget(&before);
+	ptrc_thread_gap_forget(&before);
 	CHECK(!before.threads.count);
 }
 

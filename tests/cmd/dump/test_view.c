@@ -3,7 +3,7 @@
 #include "tests/support/log_maker.h"
 
 #include "src/summary/stat.h"
-#include "src/view/event_format.h"
+#include "src/text/event_format.h"
 
 /* A log with an event at each of two times, and of a type whose name is empty. */
 static int extreme_log(int64_t first_ns, int64_t last_ns, int64_t clockres_s)

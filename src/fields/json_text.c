@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/fields/json_text.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "src/cli/escape.h"
+
+struct scan {
+	const unsigned char *at;
+	const unsigned char *end;
+};
+
+static struct scan scan_of(const char *text, size_t size)
+{
+	const unsigned char *begin = (const unsigned char *)text;
+
+	return (struct scan){begin, begin + size};
+}
+
+static void skip_blanks(struct scan *s)
+{
+	while (s->at < s->end &&
+	       (*s->at == ' ' || *s->at == '\t' || *s->at == '\n' || *s->at == '\r'))
+		s->at++;
+}
+
+static bool take(struct scan *s, char c)
+{
+	if (s->at == s->end || *s->at != (unsigned char)c)
+		return false;
+	s->at++;
+	return true;
+}
+
+static int hex_digit(unsigned char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Reads the four digits behind \u. */
+static bool take_unit(struct scan *s, uint32_t *unit)
+{
+	*unit = 0;
+	if (s->end - s->at < 4)
+		return false;
+	for (int i = 0; i < 4; i++) {
+		int digit = hex_digit(*s->at++);
+
+		if (digit < 0)
+			return false;
+		*unit = *unit << 4 | (uint32_t)digit;
+	}
+	return true;
+}
+
+/* Reads what stands behind a backslash. */
+static bool take_escape(struct scan *s, uint32_t *character)
+{
+	static const char letters[] = "\"\\/bfnrt";
+	static const char meanings[] = "\"\\/\b\f\n\r\t";
+	const char *letter;
+	uint32_t low;
+
+	if (s->at == s->end || !*s->at)
+		return false;
+	letter = strchr(letters, *s->at++);
+	if (letter) {
+		*character = (unsigned char)meanings[letter - letters];
+		return true;
+	}
+	if (s->at[-1] != 'u' || !take_unit(s, character))
+		return false;
+	if (*character < 0xd800 || *character > 0xdfff)
+		return true;
+	if (*character > 0xdbff || !take(s, '\\') || !take(s, 'u') || !take_unit(s, &low) ||
+	    low < 0xdc00 || low > 0xdfff)
+		return false;
+	*character = 0x10000 + ((*character - 0xd800) << 10) + (low - 0xdc00);
+	return true;
+}
+
+/* Reads a string behind its first quote, up to and with the last one. */
+static bool take_string(struct scan *s)
+{
+	uint32_t character;
+
+	while (s->at < s->end) {
+		unsigned char c = *s->at;
+		size_t length = 1;
+
+		if (c == '"') {
+			s->at++;
+			return true;
+		}
+		if (c < 0x20)
+			return false;
+		if (c == '\\') {
+			s->at++;
+			if (!take_escape(s, &character))
+				return false;
+			continue;
+		}
+		if (c >= 0x80)
+			length = ptrc_utf8_length(s->at, (size_t)(s->end - s->at));
+		if (!length)
+			return false;
+		s->at += length;
+	}
+	return false;
+}
+
+static bool take_digits(struct scan *s)
+{
+	const unsigned char *begin = s->at;
+
+	while (s->at < s->end && *s->at >= '0' && *s->at <= '9')
+		s->at++;
+	return s->at > begin;
+}
+
+static bool take_number(struct scan *s)
+{
+	take(s, '-');
+	if (!take(s, '0') && !take_digits(s))
+		return false;
+	if (take(s, '.') && !take_digits(s))
+		return false;
+	if (take(s, 'e') || take(s, 'E')) {
+		if (!take(s, '-'))
+			take(s, '+');
+		return take_digits(s);
+	}
+	return true;
+}
+
+static bool take_word(struct scan *s, const char *word)
+{
+	size_t size = strlen(word);
+
+	if ((size_t)(s->end - s->at) < size || memcmp(s->at, word, size))
+		return false;
+	s->at += size;
+	return true;
+}
+
+/* Reads a value that has no others in it. */
+static bool take_scalar(struct scan *s)
+{
+	if (take(s, '"'))
+		return take_string(s);
+	return take_word(s, "true") || take_word(s, "false") || take_word(s, "null") ||
+	       take_number(s);
+}
+
+/* Reads a member up to its value. */
+static bool take_key(struct scan *s)
+{
+	skip_blanks(s);
+	if (!take(s, '"') || !take_string(s))
+		return false;
+	skip_blanks(s);
+	return take(s, ':');
+}
+
+/* Reads a value. What is open is in a list, not on the stack, so that no text needs much of it. */
+static bool take_value(struct scan *s)
+{
+	/* Whether each is an object. */
+	bool is_object[PTRC_JSON_TEXT_DEPTH_MAX];
+	size_t depth = 0;
+
+	for (;;) {
+		skip_blanks(s);
+		if (s->at < s->end && (*s->at == '{' || *s->at == '[')) {
+			if (depth == PTRC_JSON_TEXT_DEPTH_MAX)
+				return false;
+			is_object[depth] = *s->at++ == '{';
+			skip_blanks(s);
+			if (!take(s, is_object[depth] ? '}' : ']')) {
+				if (is_object[depth++] && !take_key(s))
+					return false;
+				continue;
+			}
+		} else if (!take_scalar(s)) {
+			return false;
+		}
+		/* A value is over, and with it perhaps those around it. */
+		for (;; depth--) {
+			if (!depth)
+				return true;
+			skip_blanks(s);
+			if (!take(s, is_object[depth - 1] ? '}' : ']'))
+				break;
+		}
+		if (!take(s, ',') || (is_object[depth - 1] && !take_key(s)))
+			return false;
+	}
+}
+
+bool ptrc_json_text_is_valid(const char *text, size_t size)
+{
+	struct scan s = scan_of(text, size);
+
+	if (!take_value(&s))
+		return false;
+	skip_blanks(&s);
+	return s.at == s.end;
+}
+
+static bool is_key_byte(char c)
+{
+	return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+	       (c >= 'A' && c <= 'Z');
+}
+
+/* Reads [N]. Returns null if there is none. */
+static const char *read_index(const char *path, uint64_t *index)
+{
+	const char *begin = ++path;
+
+	for (*index = 0; *path >= '0' && *path <= '9' && path - begin < 18; path++)
+		*index = 10 * *index + (uint64_t)(*path - '0');
+	return path > begin && *path == ']' ? path + 1 : NULL;
+}
+
+bool ptrc_json_text_is_path(const char *path)
+{
+	uint64_t index;
+
+	if (!*path)
+		return false;
+	while (path && *path) {
+		const char *begin = path + 1;
+
+		if (*path == '[') {
+			path = read_index(path, &index);
+			continue;
+		}
+		if (*path++ != '.')
+			return false;
+		while (is_key_byte(*path))
+			path++;
+		if (path == begin)
+			return false;
+	}
+	return path;
+}
+
+/* Whether the string, without its first quote, says the key. */
+static bool is_key(struct scan s, const char *key, size_t size)
+{
+	uint32_t character;
+	size_t i = 0;
+
+	for (; *s.at != '"'; i++) {
+		character = *s.at++;
+		if (character == '\\')
+			take_escape(&s, &character);
+		/* A key has only such characters as are one byte each. */
+		if (i == size || character != (unsigned char)key[i])
+			return false;
+	}
+	return i == size;
+}
+
+static bool take_member(struct scan *s, struct ptrc_json_text_member *m)
+{
+	if (!take(s, '{') && !take(s, ','))
+		return false;
+	skip_blanks(s);
+	m->name = (const char *)s->at;
+	if (!take(s, '"') || !take_string(s))
+		return false;
+	m->name_size = (size_t)((const char *)s->at - m->name);
+	skip_blanks(s);
+	take(s, ':');
+	skip_blanks(s);
+	m->value = (const char *)s->at;
+	if (!take_value(s))
+		return false;
+	m->value_size = (size_t)((const char *)s->at - m->value);
+	skip_blanks(s);
+	return true;
+}
+
+bool ptrc_json_text_next_member(const char **at, const char *end, struct ptrc_json_text_member *m)
+{
+	struct scan s = scan_of(*at, (size_t)(end - *at));
+
+	if (!take_member(&s, m))
+		return false;
+	*at = (const char *)s.at;
+	return true;
+}
+
+/* Goes to the last member with this key. */
+static bool enter_member(struct scan *s, const char *key, size_t size)
+{
+	struct ptrc_json_text_member m;
+	const char *found = NULL;
+
+	while (take_member(s, &m))
+		if (is_key(scan_of(m.name + 1, m.name_size - 1), key, size))
+			found = m.value;
+	s->at = (const unsigned char *)found;
+	return found;
+}
+
+static bool enter_element(struct scan *s, uint64_t index)
+{
+	if (!take(s, '['))
+		return false;
+	skip_blanks(s);
+	for (; !take(s, ']'); index--) {
+		skip_blanks(s);
+		if (!index)
+			return true;
+		if (!take_value(s))
+			return false;
+		skip_blanks(s);
+		take(s, ',');
+	}
+	return false;
+}
+
+bool ptrc_json_text_find(const char *text, size_t size, const char *path, const char **value,
+			 size_t *value_size)
+{
+	struct scan s = scan_of(text, size);
+
+	skip_blanks(&s);
+	while (*path) {
+		uint64_t index;
+		size_t key_size;
+
+		if (*path == '[') {
+			path = read_index(path, &index);
+			if (!path || !enter_element(&s, index))
+				return false;
+			continue;
+		}
+		key_size = strcspn(++path, ".[");
+		if (!enter_member(&s, path, key_size))
+			return false;
+		path += key_size;
+	}
+	*value = (const char *)s.at;
+	if (!take_value(&s))
+		return false;
+	*value_size = (size_t)((const char *)s.at - *value);
+	return true;
+}
+
+/* Puts a character of up to 16 bits as an escape. */
+static void put_unit(struct ptrc_buffer *b, uint32_t character)
+{
+	ptrc_buffer_format(b, "\\u%04x", (unsigned int)character);
+}
+
+/* The number of a character of two or three bytes of UTF-8. */
+static uint32_t number_of(const unsigned char *p, size_t length)
+{
+	if (length == 2)
+		return (uint32_t)(p[0] & 0x1f) << 6 | (p[1] & 0x3f);
+	return (uint32_t)(p[0] & 0x0f) << 12 | (uint32_t)(p[1] & 0x3f) << 6 | (p[2] & 0x3f);
+}
+
+void ptrc_json_text_put(struct ptrc_buffer *b, const char *text, size_t size, bool is_for_people)
+{
+	struct scan s = scan_of(text, size);
+	bool is_string = false;
+
+	while (s.at < s.end) {
+		unsigned char c = *s.at;
+		char escape[PTRC_ESCAPE_BYTES] = "";
+		size_t length = 1;
+		bool is_control = c == 0x7f;
+
+		if (!is_string && (c == ' ' || c == '\t' || c == '\n' || c == '\r')) {
+			s.at++;
+			continue;
+		}
+		if (c == '\\') {
+			ptrc_buffer_bytes(b, s.at, 2);
+			s.at += 2;
+			continue;
+		}
+		if (c == '"')
+			is_string = !is_string;
+		if (c >= 0x80) {
+			length = ptrc_escape(s.at, (size_t)(s.end - s.at), escape);
+			is_control = is_for_people ? *escape : ptrc_is_high_control(s.at);
+		}
+		if (is_control)
+			put_unit(b, length > 1 ? number_of(s.at, length) : c);
+		else
+			ptrc_buffer_bytes(b, s.at, length);
+		s.at += length;
+	}
+}
+
+static void put_utf8(struct ptrc_buffer *b, uint32_t c)
+{
+	if (c < 0x80) {
+		ptrc_buffer_char(b, (char)c);
+		return;
+	}
+	if (c < 0x800) {
+		ptrc_buffer_char(b, (char)(0xc0 | c >> 6));
+	} else {
+		if (c < 0x10000) {
+			ptrc_buffer_char(b, (char)(0xe0 | c >> 12));
+		} else {
+			ptrc_buffer_char(b, (char)(0xf0 | c >> 18));
+			ptrc_buffer_char(b, (char)(0x80 | (c >> 12 & 0x3f)));
+		}
+		ptrc_buffer_char(b, (char)(0x80 | (c >> 6 & 0x3f)));
+	}
+	ptrc_buffer_char(b, (char)(0x80 | (c & 0x3f)));
+}
+
+void ptrc_json_text_unescape(struct ptrc_buffer *b, const char *text, size_t size)
+{
+	struct scan s = scan_of(text + 1, size - 1);
+	uint32_t character;
+
+	while (s.at < s.end && *s.at != '"') {
+		const unsigned char *begin = s.at;
+
+		while (*s.at != '"' && *s.at != '\\')
+			s.at++;
+		ptrc_buffer_bytes(b, begin, (size_t)(s.at - begin));
+		if (!take(&s, '\\'))
+			break;
+		take_escape(&s, &character);
+		put_utf8(b, character);
+	}
+}

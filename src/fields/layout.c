@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/fields/layout.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/model/glob.h"
+#include "src/cli/message.h"
+#include "src/cli/nearest.h"
+#include "src/fields/json_text.h"
+
+/* No field that is looked for has this number. */
+enum { NAMELESS = -2 };
+
+struct ptrc_layout {
+	char *pattern; /* null: a trace has told it */
+	char *text;
+	struct ptrc_layout_fields *model;
+	/* By field: the number of its name; NAMELESS if it has none. */
+	int *names;
+	bool has_code;
+	size_t number;
+};
+
+/* Adds the words that are like the wrong one to the reason, or all of them. */
+static void propose(const struct ptrc_layout_mistake *m, char *proposal, size_t size)
+{
+	struct ptrc_nearest nearest = {0};
+	size_t used;
+
+	*proposal = '\0';
+	if (!m->words)
+		return;
+	for (const char *const *word = m->words; *word; word++)
+		ptrc_nearest_offer(&nearest, m->word, *word);
+	if (nearest.count) {
+		ptrc_nearest_text(&nearest, proposal, size);
+		return;
+	}
+	used = (size_t)snprintf(proposal, size, " (there are");
+	for (const char *const *word = m->words; *word && used < size; word++)
+		used += (size_t)snprintf(proposal + used, size - used, " %s", *word);
+	if (used < size)
+		snprintf(proposal + used, size - used, ")");
+}
+
+static bool read_layout(const char *text, struct ptrc_layout_fields **fields,
+			struct ptrc_cli_reason *why)
+{
+	struct ptrc_layout_mistake mistake;
+	char proposal[200];
+	int error = ptrc_layout_parse(text, strlen(text), fields, &mistake);
+
+	if (error == ENOMEM)
+		ptrc_cli_no_memory();
+	if (!error)
+		return true;
+	propose(&mistake, proposal, sizeof(proposal));
+	return ptrc_cli_because(why, "column %zu: %s%s", mistake.column, mistake.reason, proposal);
+}
+
+/* The number of the name, which is added if it is new. */
+static int number_of(struct ptrc_layouts *l, const char *name)
+{
+	size_t size = strlen(name);
+	int number = ptrc_layouts_name(l, name, size);
+
+	if (!size)
+		return NAMELESS;
+	if (number >= 0)
+		return number;
+	l->names = ptrc_cli_reallocate(l->names, (l->name_count + 1) * sizeof(*l->names));
+	l->names[l->name_count] = ptrc_cli_allocate(size + 1);
+	memcpy(l->names[l->name_count], name, size + 1);
+	return (int)l->name_count++;
+}
+
+static bool is_all_json(const struct ptrc_layout_fields *m)
+{
+	return m->fields->kind == PTRC_LAYOUT_JSON && !*m->fields->name;
+}
+
+/* Adds a layout, of which the caller sets where it is from. Returns null with the reason if it is wrong. */
+static struct ptrc_layout *add(struct ptrc_layouts *l, const char *text,
+			       struct ptrc_cli_reason *why)
+{
+	struct ptrc_layout_fields *model;
+	struct ptrc_layout *layout;
+
+	if (!read_layout(text, &model, why))
+		return NULL;
+	layout = ptrc_cli_allocate(sizeof(*layout));
+	*layout = (struct ptrc_layout){
+		.text = ptrc_cli_copy(text), .model = model, .number = l->count};
+	layout->names = ptrc_cli_allocate(model->count * sizeof(*layout->names));
+	for (size_t i = 0; i < model->count; i++) {
+		layout->names[i] = number_of(l, model->fields[i].name);
+		layout->has_code |= ptrc_layout_is_code(model->fields[i].kind);
+	}
+	*ptrc_append(l->layouts, l->count) = layout;
+	l->has_json |= is_all_json(model);
+	return layout;
+}
+
+bool ptrc_layouts_add(struct ptrc_layouts *l, const char *pattern, const char *text,
+		      struct ptrc_cli_reason *why)
+{
+	struct ptrc_layout *layout = add(l, text, why);
+
+	if (layout)
+		layout->pattern = ptrc_cli_copy(pattern);
+	return layout;
+}
+
+bool ptrc_layouts_given(const struct ptrc_layouts *l, size_t number, const char **pattern,
+			const char **text)
+{
+	if (number >= l->count || !l->layouts[number]->pattern)
+		return false;
+	*pattern = l->layouts[number]->pattern;
+	*text = l->layouts[number]->text;
+	return true;
+}
+
+bool ptrc_layouts_add_told(struct ptrc_layouts *l, const char *text, struct ptrc_cli_reason *why)
+{
+	return ptrc_layouts_find_told(l, text) || add(l, text, why);
+}
+
+const struct ptrc_layout *ptrc_layouts_find_told(const struct ptrc_layouts *l, const char *text)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (!l->layouts[i]->pattern && !strcmp(l->layouts[i]->text, text))
+			return l->layouts[i];
+	return NULL;
+}
+
+void ptrc_layouts_free(struct ptrc_layouts *l)
+{
+	for (size_t i = 0; i < l->count; i++) {
+		free(l->layouts[i]->pattern);
+		free(l->layouts[i]->text);
+		free(l->layouts[i]->names);
+		ptrc_layout_fields_free(l->layouts[i]->model);
+		free(l->layouts[i]);
+	}
+	for (size_t i = 0; i < l->name_count; i++)
+		free(l->names[i]);
+	free(l->layouts);
+	free(l->names);
+}
+
+const struct ptrc_layout *ptrc_layouts_find(const struct ptrc_layouts *l, const char *event)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (l->layouts[i]->pattern && ptrc_glob_matches(l->layouts[i]->pattern, event))
+			return l->layouts[i];
+	return NULL;
+}
+
+int ptrc_layouts_name(const struct ptrc_layouts *l, const char *name, size_t size)
+{
+	for (size_t i = 0; i < l->name_count; i++)
+		if (strlen(l->names[i]) == size && !memcmp(l->names[i], name, size))
+			return (int)i;
+	return -1;
+}
+
+struct ptrc_layout_uses ptrc_layouts_uses(const struct ptrc_layouts *l, int name)
+{
+	struct ptrc_layout_uses uses = {0};
+
+	for (size_t i = 0; i < l->count; i++) {
+		const struct ptrc_layout *layout = l->layouts[i];
+
+		for (size_t k = 0; k < layout->model->count; k++) {
+			const struct ptrc_layout_field *f = &layout->model->fields[k];
+
+			if (layout->names[k] != name)
+				continue;
+			uses.units |= 1U << f->unit;
+			uses.is_json |= f->kind == PTRC_LAYOUT_JSON;
+			uses.is_other_than_text |=
+				f->kind != PTRC_LAYOUT_STRING && f->kind != PTRC_LAYOUT_CHARS;
+			if (f->count > uses.element_count)
+				uses.element_count = f->count;
+		}
+	}
+	return uses;
+}
+
+const char *ptrc_layout_pattern(const struct ptrc_layout *l)
+{
+	return l->pattern;
+}
+
+size_t ptrc_layout_number(const struct ptrc_layout *l)
+{
+	return l->number;
+}
+
+size_t ptrc_layout_size(const struct ptrc_layout *l, bool *is_open)
+{
+	*is_open = !l->model->is_fixed;
+	return l->model->is_fixed ? l->model->padded_size : l->model->size;
+}
+
+static bool is_zero(const char *p, size_t size)
+{
+	while (size && !p[size - 1])
+		size--;
+	return !size;
+}
+
+/* Whether the data, and not the layout, says how long the field is. */
+static bool is_open(const struct ptrc_layout_field *f)
+{
+	return !f->size && !f->bits;
+}
+
+/* Stores how many bytes of the data a field takes whose size the data gives. Returns false if the
+ * data has too few bytes. */
+static bool measure(const struct ptrc_layout_field *f, bool is_last, const char *data, size_t size,
+		    size_t *taken)
+{
+	*taken = size;
+	if (f->kind == PTRC_LAYOUT_JSON)
+		return size;
+	/* Of an element that is not all there, the bytes are left over. */
+	if (f->count)
+		*taken -= size % f->item_size;
+	if (f->kind != PTRC_LAYOUT_STRING)
+		return true;
+	*taken = strnlen(data, size);
+	/* The null byte, if there is one, belongs to the string. */
+	*taken += *taken < size;
+	/* A string that lacks even its null byte is empty, which only the last field may
+	 * be. */
+	return size || is_last;
+}
+
+static void decode_text(const char *data, size_t size, struct ptrc_value *v)
+{
+	v->kind = PTRC_VALUE_TEXT;
+	v->bytes = data;
+	v->size = strnlen(data, size);
+	if (!is_zero(data + v->size, size - v->size)) {
+		v->raw = data;
+		v->raw_size = size;
+	}
+}
+
+/* Leaves the value as it is, none, if the text is not valid. */
+static void decode_json(const struct ptrc_layout_field *f, const char *data, size_t size,
+			struct ptrc_value *v)
+{
+	/* Many programs record the null byte behind a text. */
+	if (!data[size - 1])
+		size--;
+	if (!ptrc_json_text_is_valid(data, size))
+		return;
+	while (strchr(" \t\n\r", *data)) {
+		data++;
+		size--;
+	}
+	if (!*f->name && *data != '{')
+		return;
+	while (strchr(" \t\n\r", data[size - 1]))
+		size--;
+	*v = (struct ptrc_value){.kind = PTRC_VALUE_JSON, .bytes = data, .size = size};
+}
+
+/* The size is that of the field, not used for bit fields. */
+static inline void decode_field(const struct ptrc_layout_field *f, const char *data,
+				unsigned int bit_at, size_t size, struct ptrc_value *v)
+{
+	switch (f->kind) {
+	case PTRC_LAYOUT_CHARS:
+	case PTRC_LAYOUT_STRING:
+		decode_text(data, size, v);
+		return;
+	case PTRC_LAYOUT_BYTES:
+		v->kind = PTRC_VALUE_BYTES;
+		v->bytes = data;
+		v->size = size;
+		return;
+	case PTRC_LAYOUT_PADDING:
+		return;
+	case PTRC_LAYOUT_JSON:
+		decode_json(f, data, size, v);
+		return;
+	default:
+		break;
+	}
+	if (__builtin_expect(!f->count, 1)) {
+		ptrc_value_decode(f, data, bit_at, v);
+		return;
+	}
+	v->kind = PTRC_VALUE_ARRAY;
+	v->unit = f->unit;
+	v->elements = f;
+	v->bytes = data;
+	v->size = size;
+	/* For the case that an element does not tell all its bytes. */
+	v->raw = data;
+	v->raw_size = size;
+}
+
+/* Does the layout say of data of that size where each field stands, and does the data fit? */
+static bool is_of_fixed_size(const struct ptrc_layout_fields *m, size_t size)
+{
+	return m->is_fixed && (size == m->size || size == m->padded_size);
+}
+
+/* Each field of data that fits stands where the layout says. */
+static void decode_placed(const struct ptrc_layout_fields *m, const char *data,
+			  struct ptrc_decoded *d)
+{
+	d->error = PTRC_LAYOUT_FITS;
+	for (size_t i = 0; i < m->count; i++)
+		decode_field(&m->fields[i], data + m->fields[i].at, m->fields[i].bit_at,
+			     m->fields[i].size, &d->values[i]);
+}
+
+void ptrc_layout_decode(const struct ptrc_layout *l, const void *bytes, size_t size,
+			struct ptrc_decoded *d)
+{
+	const struct ptrc_layout_fields *m = l->model;
+	const char *data = bytes;
+	uint64_t bits = 0;
+	size_t end;
+
+	if (d->size < m->count) {
+		d->values = ptrc_cli_reallocate(d->values, m->count * sizeof(*d->values));
+		d->size = m->count;
+	}
+	memset(d->values, 0, m->count * sizeof(*d->values));
+	if (__builtin_expect(is_of_fixed_size(m, size), 1)) {
+		decode_placed(m, data, d);
+		return;
+	}
+	d->error = PTRC_LAYOUT_SHORT;
+	for (size_t i = 0; i < m->count; i++) {
+		const struct ptrc_layout_field *f = &m->fields[i];
+		size_t at;
+		unsigned char bit_at;
+		size_t taken = f->size;
+
+		ptrc_layout_place(m, f, &bits, &at, &bit_at);
+		if (at > size || bits > 8 * (uint64_t)size)
+			return;
+		if (is_open(f)) {
+			if (!measure(f, i + 1 == m->count, data + at, size - at, &taken))
+				return;
+			bits += 8 * (uint64_t)taken;
+		}
+		decode_field(f, data + at, bit_at, taken, &d->values[i]);
+		if (f->kind == PTRC_LAYOUT_JSON && d->values[i].kind == PTRC_VALUE_NONE) {
+			d->error = PTRC_LAYOUT_NOT_JSON;
+			return;
+		}
+	}
+	end = (bits + 7) / 8;
+	/* A structure may have padding at its end, too. */
+	if (end == size || (end + m->alignment - 1) / m->alignment * m->alignment == size)
+		d->error = PTRC_LAYOUT_FITS;
+	else
+		d->error = PTRC_LAYOUT_REST;
+}
+
+bool ptrc_layout_pick(const struct ptrc_layout *l, const void *bytes, size_t size, int name,
+		      struct ptrc_value *v)
+{
+	const struct ptrc_layout_fields *m = l->model;
+	const char *data = bytes;
+
+	if (!is_of_fixed_size(m, size))
+		return false;
+	*v = (struct ptrc_value){0};
+	for (size_t i = 0; i < m->count; i++) {
+		const struct ptrc_layout_field *f = &m->fields[i];
+
+		if (l->names[i] != name)
+			continue;
+		decode_field(f, data + f->at, f->bit_at, f->size, v);
+		break;
+	}
+	return true;
+}
+
+bool ptrc_layout_find_spot(const struct ptrc_layout *l, int name, struct ptrc_layout_spot *spot)
+{
+	const struct ptrc_layout_fields *m = l->model;
+	const struct ptrc_layout_field *f;
+	size_t i = 0;
+
+	while (i < m->count && l->names[i] != name)
+		i++;
+	if (!m->is_fixed || i == m->count)
+		return false;
+	f = &m->fields[i];
+	if ((f->kind != PTRC_LAYOUT_SIGNED && f->kind != PTRC_LAYOUT_UNSIGNED &&
+	     f->kind != PTRC_LAYOUT_HEX) ||
+	    f->count || f->member_count || f->bits || f->at > UINT_MAX)
+		return false;
+	*spot = (struct ptrc_layout_spot){.at = f->at,
+					  .bytes = f->item_size,
+					  .is_signed = f->kind == PTRC_LAYOUT_SIGNED,
+					  .sizes = {m->size, m->padded_size}};
+	return true;
+}
+
+const struct ptrc_layout_field *ptrc_layout_field(const struct ptrc_layout *l, size_t number)
+{
+	return number < l->model->count ? &l->model->fields[number] : NULL;
+}
+
+const struct ptrc_value *ptrc_layout_value(const struct ptrc_layout *l,
+					   const struct ptrc_decoded *d, int name)
+{
+	for (size_t i = 0; i < l->model->count; i++)
+		if (l->names[i] == name)
+			return &d->values[i];
+	return NULL;
+}
+
+const struct ptrc_value *ptrc_layout_whole(const struct ptrc_layout *l,
+					   const struct ptrc_decoded *d)
+{
+	return is_all_json(l->model) ? d->values : NULL;
+}
+
+void ptrc_layout_json(struct ptrc_json *j, const struct ptrc_layout *l,
+		      const struct ptrc_decoded *d)
+{
+	const struct ptrc_value *whole = ptrc_layout_whole(l, d);
+
+	if (whole && whole->kind != PTRC_VALUE_NONE) {
+		ptrc_value_json(j, "data", whole);
+		return;
+	}
+	ptrc_json_open(j, "data", '{');
+	for (size_t i = 0; i < l->model->count; i++)
+		ptrc_value_json(j, l->model->fields[i].name, &d->values[i]);
+	ptrc_json_close(j, '}');
+}
+
+void ptrc_layout_text_with_code(struct ptrc_buffer *b, const struct ptrc_layout *l,
+				const struct ptrc_decoded *d, ptrc_layout_visit *visit, void *arg)
+{
+	const char *separator = "";
+
+	for (size_t i = 0; i < l->model->count; i++) {
+		if (d->values[i].kind == PTRC_VALUE_NONE)
+			continue;
+		ptrc_buffer_text(b, separator);
+		ptrc_buffer_text(b, l->model->fields[i].name);
+		if (*l->model->fields[i].name)
+			ptrc_buffer_char(b, '=');
+		ptrc_value_text(b, &d->values[i]);
+		if (visit && ptrc_layout_is_code(l->model->fields[i].kind))
+			visit(arg, &l->model->fields[i], &d->values[i]);
+		separator = " ";
+	}
+}
+
+void ptrc_layout_text(struct ptrc_buffer *b, const struct ptrc_layout *l,
+		      const struct ptrc_decoded *d)
+{
+	ptrc_layout_text_with_code(b, l, d, NULL, NULL);
+}
+
+bool ptrc_layout_has_code(const struct ptrc_layout *l)
+{
+	return l->has_code;
+}
+
+void ptrc_layout_each_code(const struct ptrc_layout *l, const struct ptrc_decoded *d,
+			   ptrc_layout_visit *visit, void *arg)
+{
+	for (size_t i = 0; i < l->model->count; i++)
+		if (ptrc_layout_is_code(l->model->fields[i].kind) &&
+		    d->values[i].kind != PTRC_VALUE_NONE)
+			visit(arg, &l->model->fields[i], &d->values[i]);
+}

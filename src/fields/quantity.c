@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/fields/quantity.h"
+
+#include <float.h>
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+/* 2 to the power of 127, less 1. */
+static const ptrc_whole WHOLE_MAX = ((((ptrc_whole)1 << 126) - 1) << 1) + 1;
+
+enum {
+	NUMBER = PTRC_DIMENSION_NUMBER,
+	DURATION = PTRC_DIMENSION_DURATION,
+	MOMENT = PTRC_DIMENSION_MOMENT,
+	TEXT = PTRC_DIMENSION_TEXT,
+	BOOL = PTRC_DIMENSION_BOOL,
+};
+
+/* What can be calculated with what, and what it makes. */
+static const struct rule {
+	char operations[6];
+	unsigned char a;
+	unsigned char b;
+	unsigned char result;
+} rules[] = {
+	{"+-*/%", NUMBER, NUMBER, NUMBER}, {"+-%", DURATION, DURATION, DURATION},
+	{"/", DURATION, DURATION, NUMBER}, {"*/", DURATION, NUMBER, DURATION},
+	{"*", NUMBER, DURATION, DURATION}, {"+-", MOMENT, DURATION, MOMENT},
+	{"+", DURATION, MOMENT, MOMENT},   {"-", MOMENT, MOMENT, DURATION},
+};
+
+unsigned int ptrc_dimension_of(enum ptrc_operation operation, unsigned int a, unsigned int b)
+{
+	unsigned int result = 0;
+
+	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
+		if (strchr(rules[i].operations, (char)operation) && (a & rules[i].a) &&
+		    (b & rules[i].b))
+			result |= rules[i].result;
+	return result;
+}
+
+/* What each dimension is compared with, beside itself: text that reads as a number is one, and true
+ * is 1. */
+static unsigned int comparable_with(unsigned int set)
+{
+	unsigned int with = set;
+
+	if (set & (NUMBER | BOOL))
+		with |= NUMBER | BOOL | TEXT;
+	if (set & TEXT)
+		with |= NUMBER | BOOL;
+	return with;
+}
+
+bool ptrc_dimension_is_comparable(unsigned int a, unsigned int b)
+{
+	return comparable_with(a) & b;
+}
+
+const char *ptrc_dimension_words(unsigned int set, char text[PTRC_DIMENSION_WORDS])
+{
+	static const struct {
+		unsigned int dimension;
+		const char *words;
+	} all[] = {
+		{MOMENT, "a time"},	 {DURATION, "a duration"}, {NUMBER, "a number"},
+		{BOOL, "true or false"}, {TEXT, "text"},
+	};
+	char *end = text;
+
+	*end = '\0';
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (set & all[i].dimension)
+			end = stpcpy(stpcpy(end, end > text ? " or " : ""), all[i].words);
+	return text;
+}
+
+struct ptrc_quantity ptrc_quantity_whole(unsigned int dimension, ptrc_whole whole)
+{
+	return (struct ptrc_quantity){
+		.dimension = dimension,
+		.is_whole = true,
+		.whole = whole,
+	};
+}
+
+struct ptrc_quantity ptrc_quantity_number(unsigned int dimension, long double number)
+{
+	/* Beyond these bounds the conversion might have no result. */
+	bool is_small = number >= -0x1p64L && number <= 0x1p64L;
+
+	/* A fraction is that of an f64, as fields have it: else 0.1 would not be 0.1. */
+	if (is_small && (long double)(ptrc_whole)number != number)
+		number = (double)number;
+	if (is_small && (long double)(ptrc_whole)number == number)
+		return ptrc_quantity_whole(dimension, (ptrc_whole)number);
+	return (struct ptrc_quantity){.dimension = dimension, .number = number};
+}
+
+/* The whole number that is as near to this one as makes no difference to an f64, or else this one: 1.1
+ * ms are 1100000 ns, though the f64 that is nearest to 1.1 is not 1.1. */
+static long double settle_fraction(long double number)
+{
+	long double whole;
+
+	if (number < -0x1p62L || number > 0x1p62L)
+		return number;
+	whole = (long double)(int64_t)(number < 0 ? number - 0.5L : number + 0.5L);
+	return fabsl(whole - number) <= fabsl(number) * DBL_EPSILON ? whole : number;
+}
+
+void ptrc_quantity_take_unit(struct ptrc_quantity *q, enum ptrc_unit unit)
+{
+	uint64_t ns = ptrc_unit_ns(unit);
+
+	q->dimension = ns ? PTRC_DIMENSION_DURATION : PTRC_DIMENSION_NUMBER;
+	if (ns && q->is_whole)
+		q->whole *= ns;
+	else if (ns)
+		*q = ptrc_quantity_number(PTRC_DIMENSION_DURATION,
+					  settle_fraction(q->number * (long double)ns));
+}
+
+static long double number_of(const struct ptrc_quantity *q)
+{
+	return q->is_whole ? (long double)q->whole : q->number;
+}
+
+/* Stores a whole number, also one that is a floating-point number. Returns false if it is a fraction or beyond
+ * 128 bits. */
+static bool take_whole(const struct ptrc_quantity *q, ptrc_whole *whole)
+{
+	*whole = q->whole;
+	if (q->is_whole)
+		return true;
+	if (!(fabsl(q->number) < 0x1p127L))
+		return false;
+	*whole = (ptrc_whole)q->number;
+	return (long double)*whole == q->number;
+}
+
+/* The least number is left out: so each number has a negative one. */
+static bool add(ptrc_whole a, ptrc_whole b, ptrc_whole *result)
+{
+	if (b > 0 ? a > WHOLE_MAX - b : a < -WHOLE_MAX - b)
+		return false;
+	*result = a + b;
+	return true;
+}
+
+/* Without the compiler's own check, for which not every compiler has the function at hand. */
+static bool multiply(ptrc_whole a, ptrc_whole b, ptrc_whole *result)
+{
+	ptrc_whole a_size = a < 0 ? -a : a;
+	ptrc_whole b_size = b < 0 ? -b : b;
+
+	/* A division of such numbers takes long, and is seldom needed. */
+	if ((a_size | b_size) >> 63 && a_size && b_size > WHOLE_MAX / a_size)
+		return false;
+	*result = a * b;
+	return true;
+}
+
+static bool calculate_whole(enum ptrc_operation operation, ptrc_whole a, ptrc_whole b,
+			    ptrc_whole *result)
+{
+	switch (operation) {
+	case PTRC_ADD:
+		return add(a, b, result);
+	case PTRC_SUBTRACT:
+		return add(a, -b, result);
+	case PTRC_MULTIPLY:
+		return multiply(a, b, result);
+	default:
+		*result = a / b;
+		return true;
+	}
+}
+
+static long double calculate_number(enum ptrc_operation operation, long double a, long double b)
+{
+	return operation == PTRC_ADD	    ? a + b
+	       : operation == PTRC_SUBTRACT ? a - b
+	       : operation == PTRC_MULTIPLY ? a * b
+					    : a / b;
+}
+
+bool ptrc_quantity_calculate(enum ptrc_operation operation, const struct ptrc_quantity *a,
+			     const struct ptrc_quantity *b, struct ptrc_quantity *result)
+{
+	unsigned int dimension = ptrc_dimension_of(operation, a->dimension, b->dimension);
+	bool is_division = operation == PTRC_DIVIDE || operation == PTRC_REMAINDER;
+	ptrc_whole i = 0, j = 0, whole;
+	bool is_integral = take_whole(a, &i) && take_whole(b, &j);
+
+	if (!dimension || (is_division && number_of(b) == 0))
+		return false;
+	if (operation == PTRC_REMAINDER) {
+		if (!is_integral)
+			return false;
+		*result = ptrc_quantity_whole(dimension, i % j);
+	} else if (a->is_whole && b->is_whole && operation == PTRC_DIVIDE && i % j) {
+		/* 7 / 2 is 3.5: a fraction, also where a number of 64 bits has no room for that. */
+		*result = (struct ptrc_quantity){.dimension = dimension,
+						 .number = (double)(number_of(a) / number_of(b))};
+	} else if (a->is_whole && b->is_whole) {
+		if (!calculate_whole(operation, i, j, &whole))
+			return false;
+		*result = ptrc_quantity_whole(dimension, whole);
+	} else {
+		*result = ptrc_quantity_number(
+			dimension, calculate_number(operation, number_of(a), number_of(b)));
+	}
+	return true;
+}
+
+bool ptrc_quantity_compare(const struct ptrc_quantity *a, const struct ptrc_quantity *b,
+			   enum ptrc_relation *relation)
+{
+	long double i = number_of(a);
+	long double j = number_of(b);
+
+	if (!ptrc_dimension_is_comparable(a->dimension, b->dimension))
+		return false;
+	if (a->is_whole && b->is_whole)
+		*relation = a->whole < b->whole	   ? PTRC_BELOW
+			    : a->whole == b->whole ? PTRC_EQUAL
+						   : PTRC_ABOVE;
+	else
+		*relation = i < j    ? PTRC_BELOW
+			    : i == j ? PTRC_EQUAL
+			    : i > j  ? PTRC_ABOVE
+				     : PTRC_UNORDERED;
+	return true;
+}

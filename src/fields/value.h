@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/* The value of a field of an event: a number, text, bytes, the elements of an array, or JSON.
+ * --where compares values; they are shown as text and as JSON. */
+#ifndef PTRC_SRC_FIELDS_VALUE_H
+#define PTRC_SRC_FIELDS_VALUE_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "lib/model/layout.h"
+#include "src/cli/json.h"
+
+/* Numbers are copied from the data without swapping bytes. */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "layouts are little endian");
+
+enum ptrc_value_kind {
+	/* The event does not have the field. */
+	PTRC_VALUE_NONE,
+	PTRC_VALUE_SIGNED,
+	PTRC_VALUE_UNSIGNED,
+	/* An unsigned number that is shown in hexadecimal. */
+	PTRC_VALUE_HEX,
+	PTRC_VALUE_BOOL,
+	PTRC_VALUE_FLOAT,
+	PTRC_VALUE_DOUBLE,
+	PTRC_VALUE_TEXT,
+	/* Bytes that are shown as hexadecimal digits. */
+	PTRC_VALUE_BYTES,
+	/* A number of an enum that has a name, which is the text. */
+	PTRC_VALUE_ENUM,
+	PTRC_VALUE_ARRAY,
+	/* A text of JSON, which is valid. */
+	PTRC_VALUE_JSON,
+};
+
+/* What a value measures; a bit each, so that several make a set. */
+enum ptrc_dimension {
+	PTRC_DIMENSION_NUMBER = 1,
+	PTRC_DIMENSION_DURATION = 2,
+	PTRC_DIMENSION_MOMENT = 4,
+	PTRC_DIMENSION_TEXT = 8,
+	PTRC_DIMENSION_BOOL = 16,
+};
+
+struct ptrc_value {
+	enum ptrc_value_kind kind;
+	/* enum ptrc_unit */
+	unsigned char unit;
+	/* Of an enum: the number is i, not u. */
+	bool is_signed;
+	union {
+		int64_t i;
+		uint64_t u;
+		double f;
+		/* What the elements of an array are. */
+		const struct ptrc_layout_field *elements;
+	};
+	/* The text or the bytes; they belong to the event. */
+	const char *bytes;
+	size_t size;
+	/* All bytes of the value in the event; null if what is shown tells them all. */
+	const void *raw;
+	size_t raw_size;
+};
+
+/*
+ * Stores the value as a number; a long double holds every 64-bit integer and every
+ * double. Returns false if the value is neither a number nor text that reads as one.
+ */
+bool ptrc_value_number(const struct ptrc_value *, long double *);
+
+/* Reads the whole text as a number: decimal with or without sign, point and exponent, or
+ * 0x. */
+bool ptrc_value_read_number(const char *, size_t, long double *);
+
+/* Makes of bytes the text of their digits, and of JSON the number, truth or text that it is, if it
+ * is one: what --where compares. Takes the room for it from the buffer. */
+void ptrc_value_settle(struct ptrc_value *, struct ptrc_buffer *);
+
+/* Makes of an enum the text that is its name, or its number. */
+void ptrc_value_take_name(struct ptrc_value *);
+void ptrc_value_take_number(struct ptrc_value *);
+
+/* Looks for the name of the number of an enum, which the value then is. */
+void ptrc_value_name(const struct ptrc_layout_field *, struct ptrc_value *);
+
+/* Whether the value is the bytes that it points to. */
+static inline bool ptrc_value_has_bytes(const struct ptrc_value *v)
+{
+	return v->kind == PTRC_VALUE_TEXT || v->kind == PTRC_VALUE_BYTES ||
+	       v->kind == PTRC_VALUE_ARRAY || v->kind == PTRC_VALUE_JSON;
+}
+
+/* How many elements an array has. */
+static inline uint64_t ptrc_value_count(const struct ptrc_value *array)
+{
+	return array->size / array->elements->item_size;
+}
+
+/* Stores the element of an array; no value if there are not so many. */
+void ptrc_value_element(const struct ptrc_value *array, uint64_t index, struct ptrc_value *);
+
+/* Puts a member, and, if that cannot show every byte, a member key_hex with all of them. Puts
+ * nothing if there is no value. */
+void ptrc_value_json(struct ptrc_json *, const char *key, const struct ptrc_value *);
+
+/* Puts the value for people to read, with its unit; see ptrc_text_quote() for text. */
+void ptrc_value_text(struct ptrc_buffer *, const struct ptrc_value *);
+
+/* So many bits from one of the first byte on; at most 64. */
+static inline uint64_t ptrc_value_bits(const char *data, unsigned int bit_at, unsigned int bits)
+{
+	size_t bytes = (bit_at + bits + 7) / 8;
+	uint64_t u = 0;
+
+	memcpy(&u, data, bytes < sizeof(u) ? bytes : sizeof(u));
+	u >>= bit_at;
+	if (bytes > sizeof(u))
+		u |= (uint64_t)(unsigned char)data[sizeof(u)] << (64 - bit_at);
+	return bits < 64 ? u & ((UINT64_C(1) << bits) - 1) : u;
+}
+
+/* A number of 1, 2, 4 or 8 bytes. Each is read by itself: what was stored piece by piece cannot be loaded as
+ * a whole at once. */
+static inline uint64_t ptrc_value_load(const char *data, size_t size)
+{
+	uint64_t whole;
+	uint32_t half;
+	uint16_t quarter;
+
+	switch (size) {
+	case sizeof(whole):
+		memcpy(&whole, data, sizeof(whole));
+		return whole;
+	case sizeof(half):
+		memcpy(&half, data, sizeof(half));
+		return half;
+	case sizeof(quarter):
+		memcpy(&quarter, data, sizeof(quarter));
+		return quarter;
+	default:
+		return (unsigned char)*data;
+	}
+}
+
+/* Reads a number of the field: a single one, an element of an array, or a bit field. The value is
+ * zero before. Is inline because millions of events per second pass here. */
+static inline void ptrc_value_decode(const struct ptrc_layout_field *f, const char *data,
+				     unsigned int bit_at, struct ptrc_value *v)
+{
+	uint64_t u;
+	unsigned int unused_bits = 64 - (f->bits ? f->bits : 8 * (unsigned int)f->item_size);
+	float single;
+
+	if (__builtin_expect(f->bits, 0))
+		u = ptrc_value_bits(data, bit_at, f->bits);
+	else
+		u = ptrc_value_load(data, f->item_size);
+	v->u = u;
+	v->unit = f->unit;
+	v->raw_size = f->item_size;
+	switch (f->kind) {
+	case PTRC_LAYOUT_SIGNED:
+		v->kind = PTRC_VALUE_SIGNED;
+		v->i = (int64_t)(u << unused_bits) >> unused_bits;
+		break;
+	case PTRC_LAYOUT_HEX:
+	case PTRC_LAYOUT_CODE:
+	case PTRC_LAYOUT_CALLER:
+		v->kind = PTRC_VALUE_HEX;
+		break;
+	case PTRC_LAYOUT_BOOL:
+		v->kind = PTRC_VALUE_BOOL;
+		v->u = v->u != 0;
+		if (u > 1)
+			v->raw = data;
+		break;
+	case PTRC_LAYOUT_FLOAT:
+		if (f->item_size == sizeof(float)) {
+			v->kind = PTRC_VALUE_FLOAT;
+			memcpy(&single, data, sizeof(single));
+			v->f = (double)single;
+		} else {
+			v->kind = PTRC_VALUE_DOUBLE;
+			memcpy(&v->f, data, sizeof(v->f));
+		}
+		if (isnan(v->f))
+			v->raw = data;
+		break;
+	default:
+		v->kind = PTRC_VALUE_UNSIGNED;
+		break;
+	}
+	if (__builtin_expect(f->member_count, 0))
+		ptrc_value_name(f, v);
+}
+
+#endif

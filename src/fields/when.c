@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/fields/when.h"
+
+#include <string.h>
+
+#define SECOND_NS INT64_C(1000000000)
+
+static const int64_t second_ns = SECOND_NS;
+
+int64_t ptrc_when_add(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	if (__builtin_add_overflow(a, b, &sum))
+		return a < 0 ? INT64_MIN : INT64_MAX;
+	return sum;
+}
+
+int64_t ptrc_when_subtract(int64_t a, int64_t b)
+{
+	int64_t difference;
+
+	if (__builtin_sub_overflow(a, b, &difference))
+		return a < 0 ? INT64_MIN : INT64_MAX;
+	return difference;
+}
+
+int64_t ptrc_when_distance(int64_t a, int64_t b)
+{
+	return a > b ? ptrc_when_subtract(a, b) : ptrc_when_subtract(b, a);
+}
+
+static int64_t multiply(int64_t a, int64_t b)
+{
+	int64_t product;
+
+	if (__builtin_mul_overflow(a, b, &product))
+		return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
+	return product;
+}
+
+int64_t ptrc_when_ns(const struct timespec *t)
+{
+	return ptrc_when_add(multiply(t->tv_sec, second_ns), t->tv_nsec);
+}
+
+struct timespec ptrc_when_timespec(int64_t ns)
+{
+	struct timespec t = {.tv_sec = ns / second_ns, .tv_nsec = ns % second_ns};
+
+	if (t.tv_nsec < 0) {
+		t.tv_nsec += second_ns;
+		t.tv_sec--;
+	}
+	return t;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Reads exactly so many digits; the number has to be in [low, high]. */
+static bool take_digits(const char **p, int count, int low, int high, int *value)
+{
+	int v = 0;
+
+	for (int i = 0; i < count; i++) {
+		if (!is_digit((*p)[i]))
+			return false;
+		v = 10 * v + ((*p)[i] - '0');
+	}
+	*p += count;
+	*value = v;
+	return v >= low && v <= high;
+}
+
+/* Reads a decimal point and the digits behind it, as a fraction of `unit`; digits that are
+ * too many are dropped. Does nothing if there is no point. Returns false for a point without
+ * digits. */
+static bool take_fraction(const char **p, int64_t unit, int64_t *value)
+{
+	int64_t v = 0;
+
+	if (**p != '.')
+		return true;
+	++*p;
+	if (!is_digit(**p))
+		return false;
+	for (; is_digit(**p); ++*p) {
+		unit /= 10;
+		v += unit * (**p - '0');
+	}
+	*value = v;
+	return true;
+}
+
+static bool take_whole(const char **p, int64_t *value)
+{
+	int64_t v = 0;
+
+	if (!is_digit(**p))
+		return false;
+	for (; is_digit(**p); ++*p)
+		v = ptrc_when_add(multiply(v, 10), **p - '0');
+	*value = v;
+	return true;
+}
+
+static bool take_clock(const char **p, struct tm *tm, int64_t *fraction)
+{
+	if (!take_digits(p, 2, 0, 23, &tm->tm_hour) || *(*p)++ != ':' ||
+	    !take_digits(p, 2, 0, 59, &tm->tm_min))
+		return false;
+	if (**p != ':')
+		return true;
+	++*p;
+	return take_digits(p, 2, 0, 60, &tm->tm_sec) && take_fraction(p, second_ns, fraction);
+}
+
+static int days_of_month(int year, int month)
+{
+	static const signed char days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+	bool is_leap = (year % 4 == 0 && year % 100) || year % 400 == 0;
+
+	return month == 2 && is_leap ? 29 : days[month - 1];
+}
+
+static bool take_date(const char **p, struct tm *tm)
+{
+	int year;
+	int month;
+
+	if (!take_digits(p, 4, 0, 9999, &year) || *(*p)++ != '-' ||
+	    !take_digits(p, 2, 1, 12, &month) || *(*p)++ != '-' ||
+	    !take_digits(p, 2, 1, days_of_month(year, month), &tm->tm_mday))
+		return false;
+	tm->tm_year = year - 1900;
+	tm->tm_mon = month - 1;
+	return true;
+}
+
+/* Reads Z, +01:00, +0100 or nothing, and stores whether there is a time zone. */
+static bool take_zone(const char **p, bool *has_zone, int *seconds)
+{
+	int hours = 0;
+	int minutes = 0;
+	char sign;
+
+	*has_zone = **p;
+	*seconds = 0;
+	if (!*has_zone)
+		return true;
+	*p += **p == ' ';
+	sign = **p;
+	if (!sign)
+		return false;
+	++*p;
+	if (sign == 'Z' || sign == 'z')
+		return true;
+	if ((sign != '+' && sign != '-') || !take_digits(p, 2, 0, 23, &hours))
+		return false;
+	*p += **p == ':';
+	if (!take_digits(p, 2, 0, 59, &minutes))
+		return false;
+	*seconds = (hours * 60 + minutes) * (sign == '-' ? -60 : 60);
+	return true;
+}
+
+/* ---- local time ---- */
+
+/* How far local time is ahead of UTC at that moment, in seconds. */
+static time_t offset_at(time_t t)
+{
+	struct tm tm;
+
+	return localtime_r(&t, &tm) ? (time_t)tm.tm_gmtoff : 0;
+}
+
+enum which {
+	/* The moment at which the clocks show the time, if there is just one. */
+	ONLY,
+	/* The first moment at which the clocks show the time or a later one. */
+	FIRST,
+};
+
+/*
+ * Finds the moment at which the local clocks show a time, which is given as if it were UTC.
+ * Offsets change by less than a day, so every offset that can play a role is in force at some
+ * full hour within a day and a bit.
+ */
+static bool find_local(time_t local, enum which which, time_t *moment, const char **why)
+{
+	enum { HOUR = 3600, REACH_HOURS = 27 };
+	time_t around = local - offset_at(local);
+	time_t low = around;
+	time_t high = around;
+	time_t last = 0;
+	bool is_found = false;
+
+	for (int h = -REACH_HOURS; h <= REACH_HOURS; h++) {
+		time_t t = local - offset_at(around + (time_t)h * HOUR);
+
+		low = t < low ? t : low;
+		high = t > high ? t : high;
+		if (offset_at(t) != local - t)
+			continue;
+		*moment = is_found && *moment < t ? *moment : t;
+		last = is_found && last > t ? last : t;
+		is_found = true;
+	}
+	if (is_found && (which == FIRST || *moment == last))
+		return true;
+	if (which == ONLY) {
+		*why = is_found
+			       ? "the clocks showed this time twice on that day; add an offset, as "
+				 "in 2026-10-25T02:30+01:00"
+			       : "the clocks did not show this time on that day: they were set "
+				 "forward";
+		return false;
+	}
+	/* The clocks skipped the time: finds when. */
+	while (low < high) {
+		time_t middle = low + (high - low) / 2;
+
+		if (middle + offset_at(middle) < local)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*moment = low;
+	return true;
+}
+
+/* Now, as everything that was written on one command line means it. */
+static const struct timespec *now(void)
+{
+	static struct timespec t;
+
+	if (!t.tv_sec && !t.tv_nsec)
+		clock_gettime(CLOCK_REALTIME, &t);
+	return &t;
+}
+
+/* The date of the day that is so many days from today, local time. */
+static bool date_of(int days, struct tm *tm)
+{
+	time_t t = now()->tv_sec;
+
+	if (!localtime_r(&t, tm))
+		return false;
+	*tm = (struct tm){.tm_year = tm->tm_year, .tm_mon = tm->tm_mon, .tm_mday = tm->tm_mday};
+	/* Brings the day of the month back into its range. */
+	tm->tm_mday += days;
+	timegm(tm);
+	return true;
+}
+
+/* Whether a leap second may have been behind this second: at the end of a month, in UTC. */
+static bool can_leap_follow(time_t t)
+{
+	struct tm tm;
+
+	t++;
+	return gmtime_r(&t, &tm) && tm.tm_mday == 1 && !tm.tm_hour && !tm.tm_min && !tm.tm_sec;
+}
+
+static bool parse_calendar(const char *p, int64_t *ns, const char **why)
+{
+	struct tm tm = {0};
+	bool has_date = strlen(p) > 4 && p[4] == '-';
+	bool has_clock = !has_date;
+	bool is_leap = false;
+	bool has_zone = false;
+	int64_t fraction = 0;
+	int zone = 0;
+	time_t t;
+
+	if (has_date ? !take_date(&p, &tm) : !date_of(0, &tm))
+		return false;
+	if (has_date && *p) {
+		if (*p != 'T' && *p != 't' && *p != ' ')
+			return false;
+		p++;
+		has_clock = true;
+	}
+	if (has_clock && (!take_clock(&p, &tm, &fraction) || !take_zone(&p, &has_zone, &zone)))
+		return false;
+	/* A time of today has no zone: it may be another day there. */
+	if (*p || (has_zone && !has_date))
+		return false;
+	/* The clock of a computer has no leap seconds: it shows the one behind instead. */
+	is_leap = tm.tm_sec == 60;
+	tm.tm_sec -= is_leap;
+	t = timegm(&tm);
+	if (has_zone)
+		t -= zone;
+	else if (!find_local(t, has_clock ? ONLY : FIRST, &t, why))
+		return false;
+	if (is_leap && !can_leap_follow(t)) {
+		*why = "a second 60 is only at the end of a month, at 23:59:60 UTC";
+		return false;
+	}
+	*ns = ptrc_when_add(multiply(t + is_leap, second_ns), fraction);
+	return true;
+}
+
+/* ---- durations ---- */
+
+static const struct unit {
+	const char *names;
+	int64_t ns;
+} units[] = {
+	{"ns nsec nanosecond nanoseconds", 1},
+	{"us usec microsecond microseconds", 1000},
+	{"ms msec millisecond milliseconds", 1000000},
+	{"s sec secs second seconds", SECOND_NS},
+	{"m min mins minute minutes", 60 * SECOND_NS},
+	{"h hr hrs hour hours", 3600 * SECOND_NS},
+	{"d day days", 86400 * SECOND_NS},
+	{"w week weeks", 7 * 86400 * SECOND_NS},
+};
+
+/* Whether the word of n letters is in the list, whose words are separated by blanks. */
+static bool has_word(const char *list, const char *word, size_t n)
+{
+	for (;;) {
+		size_t length = strcspn(list, " ");
+
+		if (length == n && !strncmp(list, word, n))
+			return true;
+		if (!list[length])
+			return false;
+		list += length + 1;
+	}
+}
+
+static void skip_blanks(const char **p)
+{
+	*p += strspn(*p, " ");
+}
+
+/* Reads numbers with units, as far as there are any. */
+static bool take_duration(const char **p, int64_t *ns)
+{
+	int64_t sum = 0;
+
+	do {
+		int64_t whole;
+		int64_t billionths = 0;
+		const struct unit *unit = NULL;
+		size_t n;
+
+		if (!take_whole(p, &whole) || !take_fraction(p, second_ns, &billionths))
+			return false;
+		skip_blanks(p);
+		n = strspn(*p, "abcdefghijklmnopqrstuvwxyz");
+		for (size_t i = 0; i < sizeof(units) / sizeof(*units) && !unit; i++)
+			if (has_word(units[i].names, *p, n))
+				unit = &units[i];
+		if (!unit)
+			return false;
+		*p += n;
+		sum = ptrc_when_add(sum, multiply(whole, unit->ns));
+		sum = ptrc_when_add(
+			sum, (int64_t)((long double)billionths * (long double)unit->ns / 1e9L));
+		if (is_digit((*p)[strspn(*p, " ")]))
+			skip_blanks(p);
+	} while (is_digit(**p));
+	*ns = sum;
+	return true;
+}
+
+bool ptrc_when_duration(const char *p, int64_t *ns)
+{
+	int64_t sum;
+
+	if (!take_duration(&p, &sum) || *p)
+		return false;
+	*ns = sum;
+	return true;
+}
+
+/* ---- all of them ---- */
+
+/* Reads "now", "today", "yesterday" and a duration with "ago". */
+static bool parse_word(const char *text, int64_t *ns, const char **why)
+{
+	int64_t now_ns = ptrc_when_ns(now());
+	bool is_today = !strcmp(text, "today");
+	struct tm tm;
+	time_t t;
+
+	if (!strcmp(text, "now")) {
+		*ns = now_ns;
+		return true;
+	}
+	if (is_today || !strcmp(text, "yesterday")) {
+		if (!date_of(is_today ? 0 : -1, &tm) || !find_local(timegm(&tm), FIRST, &t, why))
+			return false;
+		*ns = multiply(t, second_ns);
+		return true;
+	}
+	if (!take_duration(&text, ns) || *text != ' ')
+		return false;
+	skip_blanks(&text);
+	if (strcmp(text, "ago"))
+		return false;
+	*ns = ptrc_when_subtract(now_ns, *ns);
+	return true;
+}
+
+static bool parse_seconds(const char *text, int64_t *ns)
+{
+	bool is_negative = *text == '-';
+	int64_t fraction = 0;
+	int64_t sum;
+
+	text += is_negative;
+	if (!take_whole(&text, &sum) || !take_fraction(&text, second_ns, &fraction) || *text)
+		return false;
+	sum = ptrc_when_add(multiply(sum, second_ns), fraction);
+	*ns = is_negative ? -sum : sum;
+	return true;
+}
+
+bool ptrc_when_parse(const char *text, struct ptrc_when *w, struct ptrc_cli_reason *why)
+{
+	const char *reason = NULL;
+	int64_t ns;
+
+	if (*text == '+' || *text == '-') {
+		if (ptrc_when_duration(text + 1, &ns)) {
+			w->base = *text == '+' ? PTRC_WHEN_FROM_BEGIN : PTRC_WHEN_FROM_END;
+			w->ns = *text == '+' ? ns : -ns;
+			return true;
+		}
+	} else if (*text == '@'
+			   ? parse_seconds(text + 1, &ns)
+			   : parse_word(text, &ns, &reason) || parse_calendar(text, &ns, &reason)) {
+		*w = (struct ptrc_when){PTRC_WHEN_ABSOLUTE, ns};
+		return true;
+	}
+	if (reason)
+		return ptrc_cli_because(why, "'%.60s': %s", text, reason);
+	return ptrc_cli_because(why,
+				"'%.60s' is not a time such as 2026-01-02T03:04:05Z, 2026-01-02 "
+				"03:04, 03:04:05, @1767323045, now, today, yesterday, 1h ago, +2s "
+				"or -5s",
+				text);
+}

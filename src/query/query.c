@@ -1,0 +1,622 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/query/query.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/heap.h"
+#include "lib/model/glob.h"
+#include "src/cli/json.h"
+#include "src/cli/nearest.h"
+#include "src/cli/output.h"
+#include "src/query/misfits.h"
+
+/* Whether an expression asks for the field. */
+static bool has_field(const struct ptrc_query *q, enum ptrc_field_id id)
+{
+	bool is_found = false;
+
+	for (size_t i = 0; i < q->select.where_count; i++)
+		is_found |= ptrc_where_has_field(q->select.wheres[i], id);
+	return is_found;
+}
+
+void ptrc_source_begin(struct ptrc_source *s, struct ptrc_query *q, size_t order)
+{
+	struct ptrc_reader *r = &s->reader;
+
+	ptrc_reader_load_names(r);
+	memset(&s->types, 0, sizeof(s->types));
+	s->view = (struct ptrc_view){.reader = r, .symbols = q->symbols};
+	s->order = order;
+	s->sieve = NULL;
+	s->is_damaged = false;
+	s->is_over = false;
+	if (q->needs_gap || has_field(q, PTRC_FIELD_GAP))
+		ptrc_reader_watch_threads(r);
+	ptrc_view_take_layouts(&s->view, &q->layouts);
+}
+
+void ptrc_query_find_hosts(struct ptrc_query *q, bool is_for_log)
+{
+	struct ptrc_reader **readers;
+
+	/* The times of a single log are shown as they are. */
+	if (q->source_count < 2 && !q->needs_bound && !has_field(q, PTRC_FIELD_BOUND))
+		return;
+	readers = ptrc_cli_allocate((q->source_count + 1) * sizeof(struct ptrc_reader *));
+	for (size_t i = 0; i < q->source_count; i++)
+		readers[i] = &q->sources[i].reader;
+	ptrc_hosts_begin(&q->hosts, readers, q->source_count, is_for_log);
+	free(readers);
+}
+
+void ptrc_source_free(struct ptrc_source *s)
+{
+	ptrc_reader_close(&s->reader);
+	ptrc_view_free(&s->view);
+	ptrc_sieve_free(s->sieve);
+}
+
+void ptrc_source_make_sieve(struct ptrc_source *s, const struct ptrc_query *q)
+{
+	ptrc_sieve_free(s->sieve);
+	s->sieve = NULL;
+	/* A session may tell of more layouts. A sieve sees times as the log has them. */
+	if (q->select.where_count && !ptrc_reader_is_moving(&s->reader) && !s->reader.source &&
+	    !q->sink.takes_all)
+		s->sieve = ptrc_sieve_make(q->select.wheres[0], &q->layouts);
+}
+
+bool ptrc_query_is_selected(struct ptrc_query *q, struct ptrc_source *s)
+{
+	if (s->reader.source)
+		ptrc_view_take_layout(&s->view, &q->layouts);
+	if (q->layouts.count)
+		ptrc_view_find_layout(&s->view, &q->layouts);
+	return q->sink.takes_all ||
+	       (q->sink.takes_losses && ptrc_query_sees_losses(s->reader.event.posix_event_id)) ||
+	       ptrc_select_event(&q->select, &s->types, &s->view);
+}
+
+static int64_t resolve(const struct ptrc_when *w, const struct ptrc_span *trace)
+{
+	if (w->base == PTRC_WHEN_ABSOLUTE)
+		return w->ns;
+	return ptrc_when_add(w->base == PTRC_WHEN_FROM_BEGIN ? trace->first : trace->last, w->ns);
+}
+
+void ptrc_query_resolve(struct ptrc_query *q, const struct ptrc_span *trace)
+{
+	q->trace = *trace;
+	q->select.span.first = resolve(&q->since, trace);
+	q->select.span.last = resolve(&q->until, trace);
+	for (size_t i = 0; i < q->select.where_count; i++)
+		ptrc_where_resolve(q->select.wheres[i], trace->first, trace->last);
+}
+
+/* Whether a time of an option is relative to the begin, or to the end, of the trace. */
+static bool has_base(const struct ptrc_query *q, enum ptrc_when_base base)
+{
+	bool is_found = q->since.base == base || q->until.base == base;
+
+	for (size_t i = 0; i < q->select.where_count; i++)
+		is_found |= ptrc_where_has_base(q->select.wheres[i], base);
+	return is_found;
+}
+
+static bool report(const struct ptrc_reader *r, int error)
+{
+	if (error)
+		ptrc_cli_error(r->path, error);
+	return !error;
+}
+
+static void extend(struct ptrc_span *trace, int64_t ns)
+{
+	if (ns < trace->first)
+		trace->first = ns;
+	if (ns > trace->last)
+		trace->last = ns;
+}
+
+/* Finds the first event, and extends the span of the trace to it. */
+static bool find_first(struct ptrc_source *s, struct ptrc_span *trace)
+{
+	if (ptrc_reader_next(&s->reader))
+		extend(trace, ptrc_source_ns(s));
+	return report(&s->reader, ptrc_reader_rewind(&s->reader));
+}
+
+/* Finds the last event, and extends the span of the trace to it. */
+static bool find_last(struct ptrc_source *s, struct ptrc_span *trace)
+{
+	bool is_found = false, is_all = false;
+
+	for (uint64_t count = 1; !is_found && !is_all; count *= 16) {
+		int error = ptrc_reader_select_last(&s->reader, count, INT64_MAX, NULL, &is_all);
+
+		if (error)
+			return report(&s->reader, error);
+		while (ptrc_reader_next(&s->reader)) {
+			is_found = true;
+			extend(trace, ptrc_source_ns(s));
+		}
+	}
+	return report(&s->reader, ptrc_reader_select(&s->reader, NULL, 0, NULL));
+}
+
+/* Adds a window around each event that --around names. */
+static bool find_windows(struct ptrc_query *q, struct ptrc_source *s)
+{
+	struct ptrc_reader *r = &s->reader;
+	struct posixtrace_counts counts;
+	trace_event_set_t types;
+	int error;
+
+	ptrc_select_get_around(&q->select, &s->types, r, &types);
+	error = ptrc_reader_select(r, NULL, 0, &types);
+	while (!error && ptrc_reader_next(r)) {
+		int64_t ns = ptrc_source_ns(s);
+
+		if (ptrc_select_is_around(&q->select, &s->types, r, r->event.posix_event_id))
+			ptrc_select_add_window(&q->select, ptrc_when_add(ns, -q->before_ns),
+					       ptrc_when_add(ns, q->after_ns));
+	}
+	if (!posixtrace_get_counts(r->trace, &counts, sizeof(counts)))
+		s->is_damaged |= counts.pt_damaged_gaps != 0;
+	if (!error)
+		error = ptrc_reader_select(r, NULL, 0, NULL);
+	return report(r, error);
+}
+
+/* Lets the reader skip what is not to be shown. */
+static bool select_wanted(struct ptrc_query *q, struct ptrc_source *s)
+{
+	const struct ptrc_span *all = &q->select.span;
+	trace_event_set_t types;
+	bool is_by_type = ptrc_select_get_types(&q->select, &s->reader, &types);
+	struct posixtrace_span *spans;
+	size_t count = 0;
+	int error;
+
+	for (trace_event_id_t id = 1; q->sink.takes_losses && id < PTRC_READER_IDS; id++)
+		if (ptrc_query_sees_losses(id))
+			posix_trace_eventset_add(id, &types);
+	/* The end then tells of the damage again. */
+	if (s->is_damaged || q->sink.takes_all)
+		return report(&s->reader, ptrc_reader_select(&s->reader, NULL, 0, NULL));
+	spans = ptrc_cli_allocate((q->select.window_count + 1) * sizeof(*spans));
+	for (size_t i = 0; i < q->select.window_count; i++) {
+		const struct ptrc_span *w = &q->select.windows[i];
+
+		if (w->last >= all->first && w->first <= all->last)
+			spans[count++] = ptrc_when_span(w->first, w->last);
+	}
+	if (!q->select.around && (all->first != INT64_MIN || all->last != INT64_MAX))
+		spans[count++] = ptrc_when_span(all->first, all->last);
+	/* Without a window there is nothing to be shown. */
+	if (q->select.around && !count)
+		spans[count++] = ptrc_when_span(INT64_MAX, INT64_MIN);
+	error = ptrc_reader_select(&s->reader, spans, count, is_by_type ? &types : NULL);
+	free(spans);
+	return report(&s->reader, error);
+}
+
+bool ptrc_query_scan(struct ptrc_query *q)
+{
+	struct ptrc_span trace = {INT64_MAX, INT64_MIN};
+	bool needs_trace = q->sink.needs_trace;
+	bool is_last = needs_trace || has_base(q, PTRC_WHEN_FROM_END);
+	bool is_first = needs_trace || q->needs_first || has_base(q, PTRC_WHEN_FROM_BEGIN);
+
+	for (size_t i = 0; i < q->source_count; i++) {
+		struct ptrc_source *s = &q->sources[i];
+
+		if ((is_first && !find_first(s, &trace)) || (is_last && !find_last(s, &trace)) ||
+		    (q->select.around && !find_windows(q, s)))
+			return false;
+	}
+	ptrc_query_resolve(q, &trace);
+	ptrc_select_sort_windows(&q->select);
+	for (size_t i = 0; i < q->source_count; i++)
+		if (!select_wanted(q, &q->sources[i]))
+			return false;
+	return true;
+}
+
+/* Reads the source up to its next selected event. Returns false if there is none. */
+static bool advance(struct ptrc_query *q, struct ptrc_source *s)
+{
+	do {
+		ptrc_source_skip(s, &q->sink, &s->reader.block);
+		if (!ptrc_reader_next(&s->reader))
+			return false;
+	} while (!ptrc_query_is_selected(q, s));
+	return true;
+}
+
+static bool is_before(const struct ptrc_source *a, const struct ptrc_source *b)
+{
+	const struct timespec *t = &a->reader.event.posix_timestamp;
+	const struct timespec *u = &b->reader.event.posix_timestamp;
+
+	if (t->tv_sec != u->tv_sec)
+		return t->tv_sec < u->tv_sec;
+	if (t->tv_nsec != u->tv_nsec)
+		return t->tv_nsec < u->tv_nsec;
+	return a->order < b->order;
+}
+
+/* The heap holds the sources that have an event. */
+PTRC_HEAP_DEFINE(heap, struct ptrc_source, is_before);
+
+static bool has_no_end(const struct ptrc_source *s)
+{
+	struct ptrc_losses losses;
+
+	ptrc_reader_losses(&s->reader, false, &losses);
+	return losses.is_unclosed;
+}
+
+/* Whether the source comes in the order of times once more: with an event, or with its end, if it has none
+ * that was written and the sink asks for that. */
+static bool has_next(struct ptrc_query *q, struct ptrc_source *s)
+{
+	if (s->is_over)
+		return false;
+	if (advance(q, s))
+		return true;
+	if (!q->sink.early_end || !has_no_end(s))
+		return false;
+	s->is_over = true;
+	ptrc_reader_go_to_end(&s->reader);
+	return true;
+}
+
+/* Has the sink, or the output, take what the source has come to. */
+static void take(struct ptrc_query *q, struct ptrc_source *s, bool is_last)
+{
+	if (s->is_over) {
+		if (!is_last)
+			q->sink.early_end(q->sink.self, s);
+		return;
+	}
+	if (q->select.around && !ptrc_select_is_in_window(&q->select, ptrc_source_ns(s)))
+		return;
+	if (q->hosts.count > 1)
+		ptrc_hosts_note(&q->hosts, s->order, &s->reader);
+	ptrc_query_take(q, s);
+}
+
+/* Shows what the sources have selected, merged. Returns whether all of that was read. */
+static bool show(struct ptrc_query *q)
+{
+	struct ptrc_source **heap =
+		ptrc_cli_allocate(q->source_count * sizeof(struct ptrc_source *));
+	size_t count = 0;
+
+	ptrc_hosts_forget(&q->hosts);
+	for (size_t i = 0; i < q->source_count; i++) {
+		ptrc_source_make_sieve(&q->sources[i], q);
+		if (has_next(q, &q->sources[i]))
+			heap[count++] = &q->sources[i];
+	}
+	heap_build(heap, count);
+	while (count && q->shown_count < q->first_count && !ptrc_query_is_full(q)) {
+		struct ptrc_source *s = heap[0];
+
+		take(q, s, count == 1);
+		if (has_next(q, s))
+			heap_sift_down(heap, count, 0);
+		else
+			heap_pop(heap, count--);
+	}
+	free(heap);
+	return !count;
+}
+
+/* Forgets what was counted of events that come once more. */
+static void forget_counts(struct ptrc_query *q)
+{
+	q->shown_count = 0;
+	for (size_t i = 0; i < q->select.where_count; i++)
+		*ptrc_where_undecided(q->select.wheres[i]) = 0;
+	for (size_t i = 0; i < q->source_count; i++)
+		ptrc_view_forget_misfits(&q->sources[i].view);
+}
+
+/* Lets the sink have the last events: counts them, and reads them once more. Returns false, after a
+ * message, if a log cannot be read again. */
+static bool show_last_to_sink(struct ptrc_query *q)
+{
+	q->is_rehearsal = true;
+	show(q);
+	q->sink.restart(q->sink.self);
+	q->is_rehearsal = false;
+	q->skip_count = q->shown_count > q->last_count ? q->shown_count - q->last_count : 0;
+	forget_counts(q);
+	for (size_t i = 0; i < q->source_count; i++) {
+		q->sources[i].reader.read_count = 0;
+		if (!select_wanted(q, &q->sources[i]))
+			return false;
+	}
+	return show(q);
+}
+
+bool ptrc_query_select_last(struct ptrc_query *q, uint64_t count, bool *is_all)
+{
+	forget_counts(q);
+	*is_all = true;
+	for (size_t i = 0; i < q->source_count; i++) {
+		struct ptrc_reader *r = &q->sources[i].reader;
+		trace_event_set_t types;
+		bool is_by_type = ptrc_select_get_types(&q->select, r, &types);
+		bool is_all_of_it;
+
+		if (!report(r, ptrc_reader_select_last(r, count, q->select.span.last,
+						       is_by_type ? &types : NULL, &is_all_of_it)))
+			return false;
+		*is_all &= is_all_of_it;
+	}
+	return true;
+}
+
+bool ptrc_query_run(struct ptrc_query *q)
+{
+	return q->last_count != UINT64_MAX && q->sink.restart ? show_last_to_sink(q) : show(q);
+}
+
+uint64_t ptrc_query_undecided(const struct ptrc_query *q)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < q->select.where_count; i++)
+		count += *ptrc_where_undecided(q->select.wheres[i]);
+	return count;
+}
+
+static void report_undecided(const struct ptrc_query *q)
+{
+	for (size_t i = 0; i < q->select.where_count; i++) {
+		uint64_t count = *ptrc_where_undecided(q->select.wheres[i]);
+
+		if (count)
+			ptrc_cli_message(
+				"--where",
+				"%llu event%s could not be decided, because a pattern would "
+				"take too long: %s",
+				(unsigned long long)count, count == 1 ? "" : "s",
+				ptrc_where_text(q->select.wheres[i]));
+	}
+}
+
+void ptrc_query_sources_json(const struct ptrc_query *q, struct ptrc_json *j)
+{
+	ptrc_json_open(j, "logs", '[');
+	for (size_t i = 0; i < q->source_count; i++) {
+		const struct ptrc_reader *r = &q->sources[i].reader;
+
+		ptrc_json_open(j, NULL, '{');
+		ptrc_json_bytes(j, r->source ? "session" : "log", r->path, strlen(r->path));
+		ptrc_json_u64(j, "read", r->read_count);
+		ptrc_losses_json(&q->sources[i].losses, j);
+		ptrc_json_close(j, '}');
+	}
+	ptrc_json_close(j, ']');
+}
+
+/* The next name of an event type of the sources, in any order; null behind the last one. *place
+ * is 0 at first. */
+static const struct ptrc_reader_name *next_name(const struct ptrc_query *q, size_t *place)
+{
+	while (*place < q->source_count * PTRC_READER_IDS) {
+		const struct ptrc_reader *r = &q->sources[*place / PTRC_READER_IDS].reader;
+		const struct ptrc_reader_name *name = r->names[(*place)++ % PTRC_READER_IDS];
+
+		if (name)
+			return name;
+	}
+	return NULL;
+}
+
+/* Says that no event type has the name or matches the pattern. Of a name, lists similar ones. */
+static void report_missing(const struct ptrc_query *q, const char *pattern, bool is_name)
+{
+	const struct ptrc_reader_name *name;
+	struct ptrc_nearest nearest = {0};
+	char proposal[3 * TRACE_EVENT_NAME_MAX];
+
+	for (size_t place = 0; is_name && (name = next_name(q, &place));)
+		if (name->is_known)
+			ptrc_nearest_offer(&nearest, pattern, name->text);
+	ptrc_cli_message(pattern, "no event type has such a name%s",
+			 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
+}
+
+/* Returns whether the pattern matches an event type of a source. */
+static bool has_match(const struct ptrc_query *q, const char *pattern)
+{
+	const struct ptrc_reader_name *name;
+
+	for (size_t place = 0; (name = next_name(q, &place));)
+		if (ptrc_glob_matches(pattern, name->text))
+			return true;
+	return false;
+}
+
+/* The same. If it does not, says so. */
+static bool check_pattern(const struct ptrc_query *q, const char *pattern)
+{
+	if (has_match(q, pattern))
+		return true;
+	report_missing(q, pattern, !strpbrk(pattern, "*?[\\"));
+	return false;
+}
+
+/* Says which names and patterns for names the expression has in vain. Returns false if it can
+ * hold for no event because of them. */
+static bool check_where(const struct ptrc_query *q, struct ptrc_where *w)
+{
+	const struct ptrc_reader_name *name;
+	const void *at = NULL;
+	const char *missing;
+	bool can_hold = false;
+	bool is_missing = false;
+	bool is_name;
+
+	for (size_t place = 0; (name = next_name(q, &place));)
+		can_hold |= ptrc_where_try_name(w, name->text, name->size);
+	while ((missing = ptrc_where_next_missing(w, &at, &is_name))) {
+		is_missing = true;
+		report_missing(q, missing, is_name);
+	}
+	return can_hold || !is_missing;
+}
+
+/* Whether a source may have names of event types that it does not tell. */
+static bool may_lack_names(const struct ptrc_query *q)
+{
+	for (size_t i = 0; i < q->source_count; i++) {
+		struct ptrc_losses losses;
+
+		ptrc_reader_losses(&q->sources[i].reader, false, &losses);
+		if (losses.is_unclosed || losses.missing_names || losses.refused_names)
+			return true;
+	}
+	return q->session;
+}
+
+bool ptrc_query_may_select(const struct ptrc_query *q)
+{
+	bool has_any = !q->select.globs.count;
+
+	for (size_t i = 0; i < q->select.globs.count; i++)
+		has_any |= has_match(q, q->select.globs.texts[i]);
+	if (q->select.around)
+		has_any &= has_match(q, q->select.around);
+	return has_any || may_lack_names(q);
+}
+
+/* Returns whether each pattern that selects events matches an event type, and each expression can
+ * hold for one. */
+static bool check_patterns(const struct ptrc_query *q)
+{
+	bool is_found = true;
+
+	for (size_t i = 0; i < q->select.globs.count; i++)
+		is_found &= check_pattern(q, q->select.globs.texts[i]);
+	if (q->select.around)
+		is_found &= check_pattern(q, q->select.around);
+	for (size_t i = 0; i < q->select.where_count; i++)
+		is_found &= check_where(q, q->select.wheres[i]);
+	/* The patterns of a configuration file are not checked: it may be for other logs, too. */
+	for (size_t i = 0; i < q->given_layout_count; i++)
+		check_pattern(q, ptrc_layout_pattern(q->layouts.layouts[i]));
+	return is_found;
+}
+
+/* Whether an event has the number. Reads the logs once more, up to the first one that has. */
+static bool has_number(struct ptrc_query *q, pid_t number, bool is_thread)
+{
+	for (size_t i = 0; i < q->source_count; i++) {
+		struct ptrc_reader *r = &q->sources[i].reader;
+
+		if (ptrc_reader_select(r, NULL, 0, NULL))
+			return true;
+		while (ptrc_reader_next(r))
+			if ((is_thread ? r->event.posix_tid : r->event.posix_pid) == number)
+				return true;
+	}
+	return false;
+}
+
+/* Returns whether events have the processes or threads that select events. A session may get others yet. */
+static bool check_numbers(struct ptrc_query *q, const struct ptrc_select_numbers *n, bool is_thread)
+{
+	bool is_found = true;
+
+	for (size_t i = 0; i < q->source_count; i++)
+		if (q->session || q->sources[i].reader.source)
+			return true;
+	for (size_t i = 0; i < n->count; i++) {
+		if (has_number(q, n->numbers[i], is_thread))
+			continue;
+		is_found = false;
+		ptrc_cli_message(is_thread ? "--tid" : "--pid", "no event is of %s %d",
+				 is_thread ? "thread" : "process", (int)n->numbers[i]);
+	}
+	return is_found;
+}
+
+bool ptrc_query_finish(struct ptrc_query *q, bool is_read)
+{
+	bool is_done = true;
+
+	for (size_t i = 0; i < q->source_count; i++) {
+		struct ptrc_source *s = &q->sources[i];
+
+		ptrc_reader_losses(&s->reader, is_read, &s->losses);
+		s->losses.unshown_events += q->unheld_count;
+		if (q->is_verifying)
+			is_done &= ptrc_reader_verify(&s->reader, &s->losses);
+	}
+	if (q->sink.finish)
+		q->sink.finish(q->sink.self, is_read);
+	for (size_t i = 0; i < q->source_count; i++)
+		ptrc_misfits_add(&q->misfits, &q->sources[i].view);
+	return is_done;
+}
+
+enum ptrc_exit ptrc_query_tell(struct ptrc_query *q, enum ptrc_exit status, bool is_read)
+{
+	bool is_complete = !ptrc_query_undecided(q);
+	/* Whether a name that is not found cannot be anywhere else. */
+	bool has_all_names = !q->session || is_read;
+	bool is_found;
+
+	/* Standard output and standard error may be the same terminal, where the events have to
+	 * come before the messages. */
+	if (q->out.used)
+		ptrc_output_write(&q->out);
+	is_found = check_patterns(q);
+	if (q->sink.tell)
+		is_found &= q->sink.tell(q->sink.self);
+	ptrc_misfits_report(&q->misfits);
+	report_undecided(q);
+	ptrc_hosts_report(&q->hosts);
+	if (q->symbols)
+		ptrc_symbols_report(q->symbols, true);
+	for (size_t i = 0; i < q->source_count; i++) {
+		const struct ptrc_losses *losses = &q->sources[i].losses;
+
+		ptrc_losses_report(losses, q->sources[i].reader.path);
+		if (losses->read_error)
+			status = PTRC_EXIT_FAILED;
+		else if (ptrc_losses_is_any(losses))
+			is_complete = false;
+		has_all_names &= !losses->is_unclosed && !losses->unreadable_events &&
+				 !losses->missing_names && !losses->refused_names &&
+				 !losses->is_unreadable_uncounted;
+	}
+	if (status == PTRC_EXIT_DONE) {
+		is_found &= check_numbers(q, &q->select.pids, false);
+		is_found &= check_numbers(q, &q->select.tids, true);
+	}
+	if (q->sink.end && !q->sink.end(q->sink.self))
+		status = PTRC_EXIT_FAILED;
+	q->is_complete = is_complete && status == PTRC_EXIT_DONE;
+	if (status == PTRC_EXIT_DONE &&
+	    ((!is_complete && !q->is_loss_allowed) || (q->is_strict && q->misfits.count)))
+		status = PTRC_EXIT_INCOMPLETE;
+	return is_found || !has_all_names ? status : PTRC_EXIT_FAILED;
+}
+
+enum ptrc_exit ptrc_query_end(struct ptrc_query *q, enum ptrc_exit status, bool is_read)
+{
+	if (!ptrc_query_finish(q, is_read))
+		status = PTRC_EXIT_FAILED;
+	return ptrc_query_tell(q, status, is_read);
+}

@@ -1,0 +1,620 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/query/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/cli/message.h"
+#include "src/fields/when.h"
+
+/* The first bytes of every log; see docs/log-format.md. Of a log of another version or
+ * machine only the signature is certain. */
+struct prefix {
+	unsigned char signature[8];
+	uint32_t byte_order;
+	uint16_t version;
+	uint8_t word_size;
+	uint8_t zero;
+	uint16_t machine;
+	uint8_t reserved[14];
+};
+_Static_assert(sizeof(struct prefix) == 32, "as in the file");
+
+static const unsigned char signature[8] = "\211PTRLOG\n";
+enum { BYTE_ORDER_MARK = 0x01020304, LOG_VERSION = 3, WORD_SIZE = 8, SECOND_PREFIX = 880 };
+#if defined(__x86_64__)
+enum { MACHINE = 62 };
+#elif defined(__aarch64__)
+enum { MACHINE = 183 };
+#endif
+
+static const char *temporary_directory(void)
+{
+	const char *directory = getenv("TMPDIR");
+
+	return directory && *directory ? directory : "/tmp";
+}
+
+/* Opens a file without a name, which is gone when it is closed. Returns -1 with errno on
+ * failure. */
+static int temporary_file(void)
+{
+	char name[] = "/tmp/ptrace-XXXXXX";
+	int fd;
+
+	fd = open(temporary_directory(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT))
+		return fd;
+	fd = mkostemp(name, O_CLOEXEC);
+	if (fd >= 0)
+		unlink(name);
+	return fd;
+}
+
+/*
+ * Copies everything that can be read from *fd, a pipe or the like, to a file, and replaces
+ * *fd by that file, because reading a log needs seeking. Input that does not begin like a
+ * log may never end, so only its first bytes are read. On failure it prints a message and
+ * returns false.
+ */
+static bool spool(const char *path, int *fd)
+{
+	char bytes[65536];
+	int file = temporary_file();
+	int write_error = file < 0 ? errno : 0;
+	size_t compared = 0;
+	bool is_log = true;
+	int error = 0;
+
+	while (is_log && !write_error) {
+		ssize_t n = read(*fd, bytes, sizeof(bytes));
+		size_t head = sizeof(signature) - compared;
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			error = errno;
+		if (n <= 0)
+			break;
+		if (head > (size_t)n)
+			head = (size_t)n;
+		is_log = !memcmp(bytes, signature + compared, head);
+		compared += head;
+		for (ssize_t done = 0; done < n && !write_error;) {
+			ssize_t m = write(file, bytes + done, (size_t)(n - done));
+
+			if (m < 0 && errno != EINTR)
+				write_error = errno;
+			if (m > 0)
+				done += m;
+		}
+	}
+	if (write_error)
+		ptrc_cli_message(path,
+				 "cannot keep a copy of the log in %s (TMPDIR names another "
+				 "directory): %s",
+				 temporary_directory(), strerror(write_error));
+	else if (error)
+		ptrc_cli_error(path, error);
+	if (error || write_error) {
+		if (file >= 0)
+			close(file);
+		return false;
+	}
+	close(*fd);
+	*fd = file;
+	return true;
+}
+
+/* Opens the path, or standard input, for reading with seeking. On failure it prints a
+ * message and returns false. */
+static bool open_file(const char *path, bool is_stdin, int *fd)
+{
+	struct stat st;
+	int error = 0;
+
+	if (is_stdin)
+		*fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	else
+		*fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (*fd < 0) {
+		ptrc_cli_error(path, errno);
+		return false;
+	}
+	if (fstat(*fd, &st))
+		error = errno;
+	else if (S_ISDIR(st.st_mode))
+		error = EISDIR;
+	else if (lseek(*fd, 0, SEEK_CUR) < 0)
+		error = errno;
+	if (error == ESPIPE && spool(path, fd))
+		return true;
+	if (error && error != ESPIPE)
+		ptrc_cli_error(path, error);
+	if (error)
+		close(*fd);
+	return !error;
+}
+
+static bool has_signature(const struct prefix *p, ssize_t size)
+{
+	return size >= (ssize_t)sizeof(signature) &&
+	       !memcmp(p->signature, signature, sizeof(signature));
+}
+
+bool ptrc_reader_is_log(int fd)
+{
+	struct prefix p;
+
+	/* The one at the begin may be damaged. */
+	return has_signature(&p, pread(fd, &p, sizeof(p), 0)) ||
+	       has_signature(&p, pread(fd, &p, sizeof(p), SECOND_PREFIX));
+}
+
+void ptrc_reader_why_no_log(int fd, struct ptrc_cli_reason *why)
+{
+	struct prefix p;
+	ssize_t n = pread(fd, &p, sizeof(p), 0);
+	struct stat st;
+
+	if (n <= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && !st.st_size)
+		ptrc_cli_because(why, "not a trace log: the file is empty");
+	else if (!has_signature(&p, n))
+		ptrc_cli_because(why, "not a trace log");
+	else if (n < (ssize_t)sizeof(p))
+		ptrc_cli_because(why, "a trace log that was cut off within its first bytes");
+	else if (p.byte_order != BYTE_ORDER_MARK)
+		ptrc_cli_because(why, "a trace log from a machine with another byte order");
+	else if (p.version < LOG_VERSION)
+		ptrc_cli_because(why, "a trace log that was made by a version before 0.2");
+	else if (p.version > LOG_VERSION)
+		ptrc_cli_because(why,
+				 "a trace log of format version %u, and %s reads version "
+				 "%d only",
+				 p.version, posixtrace_version(), LOG_VERSION);
+	else if (p.word_size != WORD_SIZE || p.machine != MACHINE)
+		ptrc_cli_because(why, "a trace log from another kind of machine");
+	else
+		ptrc_cli_because(
+			why, "a trace log that is damaged or was cut off within its first bytes");
+}
+
+bool ptrc_reader_is_there(const char *path)
+{
+	trace_id_t trace;
+
+	if (!access(path, F_OK) || errno != ENOENT)
+		return true;
+	if (posixtrace_open_log(path, &trace))
+		return false;
+	posix_trace_close(trace);
+	return true;
+}
+
+/* Opens the path of a log. The first file of one that is rotated may be gone; then there is none to
+ * open. *is_spooled: it is not the file at the path that was opened. On failure it prints a message
+ * and returns false. */
+static bool open_path(struct ptrc_reader *r, bool *is_spooled)
+{
+	struct rlimit limit;
+	struct stat st, there;
+
+	/* Each file of a rotated log takes a descriptor. */
+	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+	r->fd = -1;
+	*is_spooled = false;
+	if (access(r->path, F_OK) && errno == ENOENT && ptrc_reader_is_there(r->path))
+		return true;
+	if (!open_file(r->path, false, &r->fd))
+		return false;
+	*is_spooled = fstat(r->fd, &st) || stat(r->path, &there) || !S_ISREG(there.st_mode) ||
+		      st.st_dev != there.st_dev || st.st_ino != there.st_ino;
+	return true;
+}
+
+bool ptrc_reader_open(struct ptrc_reader *r, const char *path)
+{
+	struct ptrc_cli_reason why;
+	bool is_spooled, is_open;
+	int error;
+
+	memset(r, 0, sizeof(*r));
+	r->path = strcmp(path, "-") ? path : "standard input";
+	is_spooled = r->path != path;
+	if (is_spooled ? !open_file(r->path, true, &r->fd) : !open_path(r, &is_spooled))
+		return false;
+	error = is_spooled ? posix_trace_open(r->fd, &r->trace)
+			   : posixtrace_open_log(path, &r->trace);
+	is_open = !error;
+	if (!error)
+		error = ptrc_attributes_gather(r->trace, &r->attributes);
+	if (!error)
+		error = posix_trace_get_status(r->trace, &r->status);
+	if (!error)
+		error = posixtrace_get_counts(r->trace, &r->counts, sizeof(r->counts));
+	if (!error)
+		return true;
+	if (is_open) {
+		posix_trace_close(r->trace);
+	} else if (error == EINVAL) {
+		ptrc_reader_why_no_log(r->fd, &why);
+		ptrc_cli_message(r->path, "%s", why.text);
+	}
+	if (is_open || error != EINVAL)
+		ptrc_cli_error(r->path, error);
+	if (r->fd >= 0)
+		close(r->fd);
+	return false;
+}
+
+static void forget_names(struct ptrc_reader *r)
+{
+	for (size_t i = 0; i < PTRC_READER_IDS; i++) {
+		free(r->names[i]);
+		r->names[i] = NULL;
+	}
+}
+
+void ptrc_reader_close(struct ptrc_reader *r)
+{
+	if (r->source)
+		r->source->close(r);
+	posix_trace_close(r->trace);
+	ptrc_reader_block_free(&r->block);
+	if (r->before)
+		ptrc_thread_gap_forget(r->before);
+	free(r->before);
+	if (r->fd >= 0)
+		close(r->fd);
+	free(r->own_path);
+	free(r->label);
+	forget_names(r);
+}
+
+/* Finds out what the OVERFLOW that is the last event of the block stands for: the counts are those
+ * behind it. */
+static void note_gap(struct ptrc_reader *r, struct ptrc_reader_gap *gap)
+{
+	struct posixtrace_counts before = r->gap_counts;
+	struct posixtrace_counts *now = &r->gap_counts;
+
+	if (posixtrace_get_counts(r->trace, now, sizeof(*now)))
+		return;
+	gap->is_damage = now->pt_damaged_gaps > before.pt_damaged_gaps;
+	gap->is_uncounted = now->pt_uncounted_gaps > before.pt_uncounted_gaps;
+	gap->events = now->pt_damaged_events - before.pt_damaged_events;
+}
+
+static void take_before(struct ptrc_reader *r, struct ptrc_reader_block *b)
+{
+	size_t count = b->events->pt_count;
+
+	b->since_before = ptrc_cli_reallocate(b->since_before, count * sizeof(*b->since_before));
+	for (size_t i = 0; i < count; i++)
+		b->since_before[i] = ptrc_thread_gap_take(r->before, &b->events->pt_events[i]);
+}
+
+void ptrc_reader_block_free(struct ptrc_reader_block *b)
+{
+	posixtrace_free_block(b->events);
+	free(b->since_before);
+	memset(b, 0, sizeof(*b));
+}
+
+void ptrc_reader_correct(struct ptrc_reader *r)
+{
+	struct timespec *time = &r->event.posix_timestamp;
+
+	if (!ptrc_reader_is_moving(r))
+		return;
+	r->log_time = *time;
+	*time = ptrc_when_timespec(ptrc_correction_time(r->correction, ptrc_when_ns(time)));
+}
+
+struct timespec ptrc_reader_log_time_of(const struct ptrc_reader *r, const struct timespec *time)
+{
+	if (!ptrc_reader_is_moving(r))
+		return *time;
+	return ptrc_when_timespec(ptrc_correction_first(r->correction, ptrc_when_ns(time)));
+}
+
+int64_t ptrc_reader_bound(const struct ptrc_reader *r)
+{
+	return r->correction
+		       ? ptrc_correction_bound(r->correction, ptrc_when_ns(ptrc_reader_log_time(r)))
+		       : PTRC_BOUND_UNKNOWN;
+}
+
+void ptrc_reader_watch_threads(struct ptrc_reader *r)
+{
+	r->before = ptrc_cli_allocate(sizeof(*r->before));
+	memset(r->before, 0, sizeof(*r->before));
+}
+
+bool ptrc_reader_next_block(struct ptrc_reader *r, struct ptrc_reader_block *b)
+{
+	const struct posixtrace_event *events;
+	size_t count;
+
+	*b = (struct ptrc_reader_block){.since_before = b->since_before};
+	r->error = posixtrace_getnext_block(r->trace, &b->events);
+	if (!b->events)
+		return false;
+	events = b->events->pt_events;
+	count = b->events->pt_count;
+	r->block_end = events[count - 1].pt_info.posix_timestamp;
+	if (events[count - 1].pt_info.posix_event_id == POSIX_TRACE_OVERFLOW)
+		note_gap(r, &b->gap);
+	if (r->before)
+		take_before(r, b);
+	return true;
+}
+
+bool ptrc_reader_next(struct ptrc_reader *r)
+{
+	while (!r->block.events || !ptrc_reader_take(r, &r->block)) {
+		posixtrace_free_block(r->block.events);
+		if (!ptrc_reader_next_block(r, &r->block) &&
+		    (!r->source || r->error || !r->source->receive(r)))
+			return false;
+	}
+	return true;
+}
+
+bool ptrc_reader_is_waiting(struct ptrc_reader *r)
+{
+	struct ptrc_reader_block *b = &r->block;
+
+	if (!r->source || (b->events && b->at < b->events->pt_count))
+		return false;
+	posixtrace_free_block(b->events);
+	return !ptrc_reader_next_block(r, b) && !r->error && r->source->is_waiting(r);
+}
+
+void ptrc_reader_go_to_end(struct ptrc_reader *r)
+{
+	r->event.posix_timestamp = r->block_end;
+	if (r->correction)
+		ptrc_reader_correct(r);
+}
+
+/* Forgets what was read of a log. */
+static void start_over(struct ptrc_reader *r)
+{
+	ptrc_reader_block_free(&r->block);
+	if (r->before)
+		ptrc_thread_gap_forget(r->before);
+	r->read_count = 0;
+	r->error = 0;
+	memset(&r->gap_counts, 0, sizeof(r->gap_counts));
+}
+
+int ptrc_reader_rewind(struct ptrc_reader *r)
+{
+	start_over(r);
+	return r->source ? r->source->rewind(r) : posix_trace_rewind(r->trace);
+}
+
+/* The same, of times as the log has them. */
+static int select_log(struct ptrc_reader *r, const struct posixtrace_span *spans, size_t count,
+		      const trace_event_set_t *types)
+{
+	/* The event before one that is selected need not be selected. */
+	if (r->source || r->before)
+		return ptrc_reader_rewind(r);
+	start_over(r);
+	return posixtrace_select(r->trace, spans, count, types);
+}
+
+int ptrc_reader_select(struct ptrc_reader *r, const struct posixtrace_span *spans, size_t count,
+		       const trace_event_set_t *types)
+{
+	struct posixtrace_span *moved;
+	int error;
+
+	if (!ptrc_reader_is_moving(r) || !count)
+		return select_log(r, spans, count, types);
+	moved = ptrc_cli_allocate(count * sizeof(*moved));
+	for (size_t i = 0; i < count; i++)
+		moved[i] = ptrc_when_span(
+			ptrc_correction_first(r->correction, ptrc_when_ns(&spans[i].pt_first)),
+			ptrc_correction_last(r->correction, ptrc_when_ns(&spans[i].pt_last)));
+	error = select_log(r, moved, count, types);
+	free(moved);
+	return error;
+}
+
+int ptrc_reader_select_parts(struct ptrc_reader *r, unsigned long first, unsigned long end)
+{
+	start_over(r);
+	return posixtrace_select_parts(r->trace, first, end);
+}
+
+int ptrc_reader_refresh(struct ptrc_reader *r, unsigned long first)
+{
+	struct stat own, there;
+	int error;
+
+	/* The log was opened behind this descriptor, so it is this file or one that came later. */
+	if (r->fd < 0 || fstat(r->fd, &own) || stat(r->path, &there) ||
+	    own.st_dev != there.st_dev || own.st_ino != there.st_ino)
+		return ESTALE;
+	start_over(r);
+	forget_names(r);
+	error = posixtrace_refresh_log(r->trace, first);
+	if (!error)
+		error = posix_trace_get_status(r->trace, &r->status);
+	if (!error)
+		error = posixtrace_get_counts(r->trace, &r->counts, sizeof(r->counts));
+	return error;
+}
+
+int ptrc_reader_select_last(struct ptrc_reader *r, uint64_t count, int64_t until_ns,
+			    const trace_event_set_t *types, bool *is_all)
+{
+	int64_t until_log_ns =
+		ptrc_reader_is_moving(r) ? ptrc_correction_last(r->correction, until_ns) : until_ns;
+	struct posixtrace_span span = ptrc_when_span(INT64_MIN, until_log_ns);
+	int error = r->source || r->before
+			    ? ENODATA
+			    : posixtrace_get_time_of_last(r->trace, count, &span.pt_first);
+
+	*is_all = error == ENODATA;
+	return error && !*is_all ? error : select_log(r, &span, 1, types);
+}
+
+const char *ptrc_reader_truncation(const struct ptrc_reader *r)
+{
+	int status = r->event.posix_truncation_status;
+
+	return status == POSIX_TRACE_NOT_TRUNCATED	? "no"
+	       : status == POSIX_TRACE_TRUNCATED_RECORD ? "record"
+							: "read";
+}
+
+static struct ptrc_reader_name *look_up(struct ptrc_reader *r, trace_event_id_t id)
+{
+	struct ptrc_reader_name *name = ptrc_cli_allocate(sizeof(*name));
+
+	/* The name of an event comes before the event. */
+	name->is_known = !posix_trace_eventid_get_name(r->trace, id, name->text);
+	if (!name->is_known)
+		snprintf(name->text, sizeof(name->text), "#%u", id);
+	name->size = strlen(name->text);
+	return name;
+}
+
+const struct ptrc_reader_name *ptrc_reader_name(struct ptrc_reader *r, trace_event_id_t id)
+{
+	/* No event type has identifier 0, so its place serves for all impossible ones. */
+	struct ptrc_reader_name **name = &r->names[id < PTRC_READER_IDS ? id : 0];
+
+	if (__builtin_expect(!*name, 0))
+		*name = look_up(r, id);
+	return *name;
+}
+
+/* Behind all events. */
+static const struct timespec end_of_time = {.tv_sec = INT64_MAX};
+
+bool ptrc_reader_find_thread(const struct ptrc_reader *r, pid_t pid, pid_t tid,
+			     const struct timespec *log_time, struct posixtrace_log_thread *t)
+{
+	unsigned long index;
+
+	return (!posixtrace_find_log_thread(r->trace, pid, tid, &end_of_time, &index) ||
+		!posixtrace_find_log_thread(r->trace, pid, tid, log_time, &index)) &&
+	       !posixtrace_get_log_thread(r->trace, index, t, sizeof(*t)) && t->pt_name_size;
+}
+
+bool ptrc_reader_find_process(const struct ptrc_reader *r, pid_t pid,
+			      struct posixtrace_log_process *p)
+{
+	unsigned long index;
+
+	return !posixtrace_find_log_process(r->trace, pid, &end_of_time, &index) &&
+	       !posixtrace_get_log_process(r->trace, index, p, sizeof(*p));
+}
+
+bool ptrc_reader_layout(const struct ptrc_reader *r, trace_event_id_t id,
+			char layout[POSIXTRACE_LAYOUT_MAX + 1])
+{
+	return !posixtrace_eventid_get_layout(r->trace, id, layout, POSIXTRACE_LAYOUT_MAX + 1);
+}
+
+size_t ptrc_reader_load_names(struct ptrc_reader *r)
+{
+	size_t longest = 0;
+	trace_event_id_t id;
+	int unavailable = 0;
+
+	posix_trace_eventtypelist_rewind(r->trace);
+	while (!posix_trace_eventtypelist_getnext_id(r->trace, &id, &unavailable) && !unavailable)
+		ptrc_reader_name(r, id);
+	for (id = 1; id < PTRC_READER_IDS; id++)
+		if (r->names[id] && r->names[id]->is_known && r->names[id]->size > longest)
+			longest = r->names[id]->size;
+	return longest;
+}
+
+static bool has_type(const struct ptrc_reader *r, const char *name)
+{
+	for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++)
+		if (r->names[id] && r->names[id]->is_known && !strcmp(r->names[id]->text, name))
+			return true;
+	return false;
+}
+
+bool ptrc_reader_have_all_ended(const struct ptrc_reader *r)
+{
+	return has_type(r, PTRC_COMMAND_ENDED) && !has_type(r, PTRC_WENT_ON);
+}
+
+void ptrc_reader_losses(const struct ptrc_reader *r, bool is_read, struct ptrc_losses *l)
+{
+	struct posixtrace_counts counts;
+
+	ptrc_losses_gather(l, &r->status, &r->counts);
+	l->read_error = r->error;
+	l->unshown_events = r->unshown_count;
+	l->is_rest_unshown = r->is_rest_unshown;
+	l->has_gone_on = has_type(r, PTRC_WENT_ON);
+	if (r->source)
+		return;
+	/* Asks again, as these counts include what was found missing while reading. */
+	if (posixtrace_get_counts(r->trace, &counts, sizeof(counts)))
+		return;
+	l->stream_events += counts.pt_gap_events;
+	l->unreadable_events = counts.pt_damaged_events - counts.pt_file_gap_events;
+	if (is_read && !l->is_unclosed)
+		l->unreadable_events = ptrc_losses_unreadable(&counts, r->read_count);
+	else
+		l->is_unreadable_uncounted = counts.pt_uncounted_gaps;
+	l->is_unreadable_uncounted |=
+		counts.pt_damaged_gaps > counts.pt_file_gaps && !l->unreadable_events;
+	if (r->is_growing)
+		l->is_unclosed = false;
+}
+
+bool ptrc_reader_verify(const struct ptrc_reader *r, struct ptrc_losses *l)
+{
+	unsigned long differing = 0;
+	int error = posixtrace_verify_log(r->trace, &differing);
+
+	/* Those that reading has found are told already. */
+	if (differing > l->damaged_parts)
+		l->differing_parts = differing - l->damaged_parts;
+	if (error)
+		ptrc_cli_error(r->path, error);
+	return !error;
+}
+
+unsigned long ptrc_reader_process(const struct ptrc_reader *r)
+{
+	unsigned long process;
+
+	return posixtrace_find_log_process(r->trace, r->event.posix_pid, ptrc_reader_log_time(r),
+					   &process)
+		       ? ULONG_MAX
+		       : process;
+}
+
+bool ptrc_log_find_mapping(trace_id_t log, unsigned long process, uint64_t address,
+			   struct posixtrace_log_mapping *m)
+{
+	for (unsigned long i = 0; !posixtrace_get_log_mapping(log, process, i, m, sizeof(*m)); i++)
+		if (address >= m->pm_start && address < m->pm_end)
+			return true;
+	return false;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/query/select.h"
+
+#include <stdlib.h>
+
+#include "lib/model/glob.h"
+#include "src/cli/message.h"
+
+void ptrc_select_add_number(struct ptrc_select_numbers *n, pid_t number)
+{
+	*ptrc_append(n->numbers, n->count) = number;
+}
+
+void ptrc_select_add_where(struct ptrc_select *s, struct ptrc_where *where)
+{
+	*ptrc_append(s->wheres, s->where_count) = where;
+}
+
+static bool has_number(const struct ptrc_select_numbers *n, pid_t number)
+{
+	bool found = !n->count;
+
+	for (size_t i = 0; i < n->count && !found; i++)
+		found = n->numbers[i] == number;
+	return found;
+}
+
+bool ptrc_select_has_name(const struct ptrc_select *s, const char *name)
+{
+	bool found = !s->globs.count;
+
+	for (size_t i = 0; i < s->globs.count && !found; i++)
+		found = ptrc_glob_matches(s->globs.texts[i], name);
+	return found;
+}
+
+static bool is_left_out(const struct ptrc_select *s, trace_event_id_t id)
+{
+	bool is_flush = id == POSIX_TRACE_FLUSH_START || id == POSIX_TRACE_FLUSH_STOP;
+
+	return (s->is_user && ptrc_is_system_type(id)) || (s->is_without_flushes && is_flush);
+}
+
+static bool has_type(const struct ptrc_select *s, struct ptrc_reader *r, trace_event_id_t id)
+{
+	return ptrc_select_has_name(s, ptrc_reader_name(r, id)->text) && !is_left_out(s, id);
+}
+
+bool ptrc_select_is_around(const struct ptrc_select *s, struct ptrc_select_types *t,
+			   struct ptrc_reader *r, trace_event_id_t id)
+{
+	unsigned char *answer = &t->is_around[id < PTRC_READER_IDS ? id : 0];
+
+	if (__builtin_expect(*answer == PTRC_SELECT_UNKNOWN, 0))
+		*answer = ptrc_glob_matches(s->around, ptrc_reader_name(r, id)->text)
+				  ? PTRC_SELECT_YES
+				  : PTRC_SELECT_NO;
+	return *answer == PTRC_SELECT_YES;
+}
+
+bool ptrc_select_get_types(const struct ptrc_select *s, struct ptrc_reader *r,
+			   trace_event_set_t *types)
+{
+	posix_trace_eventset_empty(types);
+	if (!s->globs.count && !s->is_user && !s->is_without_flushes)
+		return false;
+	for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++)
+		if (has_type(s, r, id))
+			posix_trace_eventset_add(id, types);
+	return true;
+}
+
+void ptrc_select_get_around(const struct ptrc_select *s, struct ptrc_select_types *t,
+			    struct ptrc_reader *r, trace_event_set_t *types)
+{
+	posix_trace_eventset_empty(types);
+	for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++)
+		if (ptrc_select_is_around(s, t, r, id))
+			posix_trace_eventset_add(id, types);
+}
+
+bool ptrc_select_is_by_type(const struct ptrc_select *s)
+{
+	return !s->pids.count && !s->tids.count && !s->where_count && !s->around &&
+	       s->span.first == INT64_MIN && s->span.last == INT64_MAX;
+}
+
+bool ptrc_select_event(struct ptrc_select *s, struct ptrc_select_types *t, struct ptrc_view *view)
+{
+	struct ptrc_reader *r = view->reader;
+	const struct posix_trace_event_info *e = &r->event;
+	trace_event_id_t id = e->posix_event_id;
+	unsigned char *answer = &t->is_selected[id < PTRC_READER_IDS ? id : 0];
+
+	if (__builtin_expect(*answer == PTRC_SELECT_UNKNOWN, 0))
+		*answer = has_type(s, r, id) ? PTRC_SELECT_YES : PTRC_SELECT_NO;
+	if (*answer == PTRC_SELECT_NO || !has_number(&s->pids, e->posix_pid) ||
+	    !has_number(&s->tids, e->posix_tid))
+		return false;
+	if (s->span.first != INT64_MIN || s->span.last != INT64_MAX) {
+		int64_t ns = ptrc_when_ns(&e->posix_timestamp);
+
+		if (ns < s->span.first || ns > s->span.last)
+			return false;
+	}
+	return ptrc_where_all_hold(s->wheres, s->where_count, view);
+}
+
+bool ptrc_select_pair(struct ptrc_select *s, struct ptrc_view *view)
+{
+	struct ptrc_reader *readers[] = {view->begin->reader, view->reader};
+	bool has_either = false;
+	bool has_pid = false;
+	bool has_tid = false;
+
+	for (size_t i = 0; i < 2; i++) {
+		has_either |= has_type(s, readers[i], readers[i]->event.posix_event_id);
+		has_pid |= has_number(&s->pids, readers[i]->event.posix_pid);
+		has_tid |= has_number(&s->tids, readers[i]->event.posix_tid);
+	}
+	if (!has_either || !has_pid || !has_tid ||
+	    ptrc_when_ns(&readers[0]->event.posix_timestamp) > s->span.last ||
+	    ptrc_when_ns(&readers[1]->event.posix_timestamp) < s->span.first)
+		return false;
+	return ptrc_where_all_hold(s->wheres, s->where_count, view);
+}
+
+bool ptrc_select_half(const struct ptrc_select *s, struct ptrc_reader *r, const char *other,
+		      bool is_end)
+{
+	const struct posix_trace_event_info *e = &r->event;
+	int64_t ns = ptrc_when_ns(&e->posix_timestamp);
+
+	return (has_type(s, r, e->posix_event_id) || ptrc_select_has_name(s, other)) &&
+	       has_number(&s->pids, e->posix_pid) && has_number(&s->tids, e->posix_tid) &&
+	       (is_end ? ns >= s->span.first : ns <= s->span.last);
+}
+
+bool ptrc_select_is_in_window(const struct ptrc_select *s, int64_t ns)
+{
+	return ptrc_select_meets_window(s, ns, ns);
+}
+
+bool ptrc_select_meets_window(const struct ptrc_select *s, int64_t first, int64_t last)
+{
+	size_t low = 0;
+	size_t high = s->window_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (s->windows[middle].last < first)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < s->window_count && s->windows[low].first <= last;
+}
+
+/* If the spans touch or overlap, extends *a by *b and returns true. *b does not begin before
+ * *a. */
+static bool join(struct ptrc_span *a, const struct ptrc_span *b)
+{
+	if (b->first > a->last && b->first - 1 > a->last)
+		return false;
+	if (b->last > a->last)
+		a->last = b->last;
+	return true;
+}
+
+void ptrc_select_add_window(struct ptrc_select *s, int64_t first, int64_t last)
+{
+	struct ptrc_span window = {first, last};
+	size_t n = s->window_count;
+
+	/* The events of a log come in order of time, so most windows that touch are joined right
+	 * here, and the list stays short. */
+	if (n && s->windows[n - 1].first <= first && join(&s->windows[n - 1], &window))
+		return;
+	*ptrc_append(s->windows, s->window_count) = window;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct ptrc_span *s = a;
+	const struct ptrc_span *t = b;
+
+	return (s->first > t->first) - (s->first < t->first);
+}
+
+void ptrc_select_sort_windows(struct ptrc_select *s)
+{
+	size_t used = 0;
+
+	if (!s->window_count)
+		return;
+	qsort(s->windows, s->window_count, sizeof(*s->windows), compare);
+	for (size_t i = 1; i < s->window_count; i++)
+		if (!join(&s->windows[used], &s->windows[i]))
+			s->windows[++used] = s->windows[i];
+	s->window_count = used + 1;
+}
+
+void ptrc_select_free(struct ptrc_select *s)
+{
+	free(s->globs.texts);
+	free(s->pids.numbers);
+	free(s->tids.numbers);
+	free(s->windows);
+	for (size_t i = 0; i < s->where_count; i++)
+		ptrc_where_free(s->wheres[i]);
+	free(s->wheres);
+}

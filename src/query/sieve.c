@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/query/sieve.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/cli/message.h"
+#include "src/fields/when.h"
+
+/* Numbers are compared as unsigned ones, in the order of signed ones. */
+#define BIAS (UINT64_C(1) << 63)
+
+enum state {
+	UNKNOWN,
+	/* Each event of the type passes. */
+	PASSES,
+	/* The number stands in the data. */
+	PLACED,
+};
+
+/* Where the member stands in the data of an event type, and which numbers are between the bounds:
+ * those that are not more than `span` above `low`. */
+struct place {
+	unsigned char state;
+	unsigned char bytes;
+	unsigned int at;
+	size_t sizes[2];
+	/* Of signed numbers, what makes them unsigned; and how far up they begin in 64 bits. */
+	uint64_t bias;
+	unsigned int shift;
+	uint64_t low, span;
+};
+
+struct ptrc_sieve {
+	const struct ptrc_layouts *layouts;
+	struct ptrc_where_bounds bounds;
+	/* By event type; of what is no member only the first counts. */
+	struct place places[PTRC_READER_IDS];
+};
+
+/* Sets the bounds for numbers between these two. Returns false if none is inside. */
+static bool set_bounds(struct place *p, const struct ptrc_where_bounds *b, ptrc_whole min,
+		       ptrc_whole max)
+{
+	ptrc_whole low = b->low > min ? b->low : min;
+	ptrc_whole high = b->high < max ? b->high : max;
+
+	if (low > high)
+		return false;
+	p->bias = min < 0 ? BIAS : 0;
+	p->low = (uint64_t)low ^ p->bias;
+	p->span = (uint64_t)(high - low);
+	return true;
+}
+
+/* Finds out where the events of a type have the member. */
+static enum state find_place(const struct ptrc_sieve *s, const struct ptrc_layout *layout,
+			     struct place *p)
+{
+	struct ptrc_layout_spot spot;
+
+	if (!layout ||
+	    !ptrc_layout_find_spot(layout, ptrc_field_number(s->bounds.field, s->layouts), &spot))
+		return PASSES;
+	p->bytes = spot.bytes;
+	p->at = (unsigned int)spot.at;
+	p->shift = spot.is_signed ? 64 - 8U * spot.bytes : 0;
+	memcpy(p->sizes, spot.sizes, sizeof(p->sizes));
+	return set_bounds(p, &s->bounds, spot.is_signed ? INT64_MIN : 0,
+			  spot.is_signed ? (ptrc_whole)INT64_MAX : (ptrc_whole)UINT64_MAX)
+		       ? PLACED
+		       : PASSES;
+}
+
+struct ptrc_sieve *ptrc_sieve_make(const struct ptrc_where *where,
+				   const struct ptrc_layouts *layouts)
+{
+	struct ptrc_where_bounds bounds;
+	struct ptrc_sieve *s;
+
+	if (!ptrc_where_get_bounds(where, &bounds))
+		return NULL;
+	s = ptrc_cli_allocate(sizeof(*s));
+	memset(s, 0, sizeof(*s));
+	s->layouts = layouts;
+	s->bounds = bounds;
+	if (bounds.field->id != PTRC_FIELD_MEMBER &&
+	    !set_bounds(&s->places[0], &bounds, INT64_MIN, INT64_MAX)) {
+		free(s);
+		return NULL;
+	}
+	return s;
+}
+
+void ptrc_sieve_free(struct ptrc_sieve *s)
+{
+	free(s);
+}
+
+static inline bool is_inside(const struct place *p, uint64_t number)
+{
+	return (number ^ p->bias) - p->low <= p->span;
+}
+
+static inline int64_t number_of(const struct posixtrace_event *e, enum ptrc_field_id field)
+{
+	switch (field) {
+	case PTRC_FIELD_ID:
+		return (int64_t)e->pt_info.posix_event_id;
+	case PTRC_FIELD_PID:
+		return e->pt_info.posix_pid;
+	case PTRC_FIELD_TID:
+		return e->pt_info.posix_tid;
+	case PTRC_FIELD_LEN:
+		return (int64_t)e->pt_size;
+	default:
+		return ptrc_when_ns(&e->pt_info.posix_timestamp);
+	}
+}
+
+static inline uint64_t read_member(const struct place *p, const void *data)
+{
+	const char *at = (const char *)data + p->at;
+	uint64_t u = 0;
+	uint32_t u32;
+	uint16_t u16;
+
+	switch (p->bytes) {
+	case sizeof(u):
+		memcpy(&u, at, sizeof(u));
+		break;
+	case sizeof(u32):
+		memcpy(&u32, at, sizeof(u32));
+		u = u32;
+		break;
+	case sizeof(u16):
+		memcpy(&u16, at, sizeof(u16));
+		u = u16;
+		break;
+	default:
+		u = (unsigned char)*at;
+	}
+	return p->bias ? (uint64_t)((int64_t)(u << p->shift) >> p->shift) : u;
+}
+
+static size_t pass_members(struct ptrc_sieve *s, struct ptrc_view *view,
+			   const struct posixtrace_block *b, size_t at)
+{
+	for (; at < b->pt_count; at++) {
+		const struct posixtrace_event *e = &b->pt_events[at];
+		trace_event_id_t id = e->pt_info.posix_event_id;
+		struct place *p = &s->places[id < PTRC_READER_IDS ? id : 0];
+
+		if (__builtin_expect(p->state == UNKNOWN, 0))
+			p->state =
+				id < PTRC_READER_IDS
+					? find_place(s, ptrc_view_layout(view, s->layouts, id), p)
+					: PASSES;
+		/* Data that does not fit has no such member, or is told. */
+		if (p->state != PLACED ||
+		    (e->pt_size != p->sizes[0] && e->pt_size != p->sizes[1]) ||
+		    is_inside(p, read_member(p, e->pt_data)) != s->bounds.is_outside)
+			break;
+	}
+	return at;
+}
+
+size_t ptrc_sieve_pass(struct ptrc_sieve *s, struct ptrc_view *view,
+		       const struct posixtrace_block *b, size_t from)
+{
+	enum ptrc_field_id field = s->bounds.field->id;
+	size_t at = from;
+
+	if (field == PTRC_FIELD_MEMBER)
+		return pass_members(s, view, b, from);
+	while (at < b->pt_count &&
+	       is_inside(&s->places[0], (uint64_t)number_of(&b->pt_events[at], field)) ==
+		       s->bounds.is_outside)
+		at++;
+	return at;
+}

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/query/symbol_file.h"
+
+#include <dlfcn.h>
+#include <dwarf.h>
+#include <elfutils/libdwelf.h>
+#include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/cli/cli.h"
+
+#define LIBRARY "libdw.so.1"
+
+/* No build id has more bytes, and no debug file is found for one of fewer. */
+enum { BUILD_ID_MIN = 3, BUILD_ID_MAX = 64 };
+/* How often a definition refers to another one, and how deep names are nested, at most. */
+enum { REFERENCES_MAX = 16, SCOPES_MAX = 32 };
+
+/* clang-format off */
+/* What is called of libdw, and of libelf, which it brings along. */
+#define FUNCTIONS(call) \
+	call(dwarf_attr) call(dwarf_cu_info) call(dwarf_diename) \
+	call(dwarf_formref_die) call(dwarf_formstring) call(dwarf_getscopes) \
+	call(dwarf_getscopes_die) call(dwarf_getsrc_die) call(dwarf_haspc) \
+	call(dwarf_lineno) call(dwarf_linesrc) call(dwarf_tag) \
+	call(dwelf_elf_gnu_build_id) call(dwfl_begin) call(dwfl_end) \
+	call(dwfl_module_addrdie) call(dwfl_module_addrname) \
+	call(dwfl_module_getdwarf) call(dwfl_module_getelf) call(dwfl_module_nextcu) \
+	call(dwfl_offline_section_address) call(dwfl_report_begin) \
+	call(dwfl_report_end) call(dwfl_report_offline) \
+	call(dwfl_standard_find_debuginfo) call(elf_getphdrnum) call(gelf_getphdr)
+
+static struct {
+#define MEMBER(name) __typeof__(name) *name;
+	FUNCTIONS(MEMBER)
+#undef MEMBER
+} dw;
+/* clang-format on */
+
+struct text {
+	struct text *next;
+	char text[];
+};
+
+struct ptrc_symbol_file {
+	Dwfl *dwfl;
+	Dwfl_Module *module;
+	Elf *elf;
+	/* What the addresses of the file have to be raised by for libdw. */
+	GElf_Addr bias;
+	/* It has been split off from the file that is mapped, so its offsets are others. */
+	bool is_split;
+	/* Texts that are put together of several, each once. */
+	struct text *texts;
+};
+
+bool ptrc_symbol_file_load(struct ptrc_cli_reason *why)
+{
+	static const struct {
+		const char *name;
+		size_t place;
+	} functions[] = {
+#define ENTRY(name) {#name, offsetof(__typeof__(dw), name)},
+		FUNCTIONS(ENTRY)
+#undef ENTRY
+	};
+	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+
+	if (!library)
+		return ptrc_cli_because(why, "%s", dlerror());
+	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
+		void *function = dlsym(library, functions[i].name);
+
+		if (!function)
+			return ptrc_cli_because(why, "%s has no %s", LIBRARY, functions[i].name);
+		memcpy((char *)&dw + functions[i].place, &function, sizeof(function));
+	}
+	return true;
+}
+
+/* ---- files ---- */
+
+void ptrc_symbol_file_free(struct ptrc_symbol_file *f)
+{
+	for (struct text *t = f->texts, *next; t; t = next) {
+		next = t->next;
+		free(t);
+	}
+	if (f->dwfl)
+		dw.dwfl_end(f->dwfl);
+	free(f);
+}
+
+/* To open a device or a pipe may have effects, and a log may name any path. */
+static int open_regular(const char *path)
+{
+	struct stat st;
+	int fd;
+
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return -1;
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* Opens the file. *has_other_id: there is one, but its build id is another one. */
+static struct ptrc_symbol_file *open_file(const char *path, const unsigned char *build_id,
+					  size_t size, bool *has_other_id)
+{
+	/* libdw finds the debug information of a file by its build id or its name in /usr/lib/debug.
+	 * It asks a server only if DEBUGINFOD_URLS names one. */
+	static Dwfl_Callbacks callbacks;
+	struct ptrc_symbol_file *f;
+	const void *found = NULL;
+	int fd = open_regular(path);
+
+	if (fd < 0)
+		return NULL;
+	callbacks.find_debuginfo = dw.dwfl_standard_find_debuginfo;
+	callbacks.section_address = dw.dwfl_offline_section_address;
+	f = ptrc_cli_allocate(sizeof(*f));
+	memset(f, 0, sizeof(*f));
+	f->dwfl = dw.dwfl_begin(&callbacks);
+	if (f->dwfl) {
+		dw.dwfl_report_begin(f->dwfl);
+		f->module = dw.dwfl_report_offline(f->dwfl, path, path, fd);
+		dw.dwfl_report_end(f->dwfl, NULL, NULL);
+	}
+	/* Otherwise the file belongs to libdw. */
+	if (!f->module)
+		close(fd);
+	else
+		f->elf = dw.dwfl_module_getelf(f->module, &f->bias);
+	if (f->elf && dw.dwelf_elf_gnu_build_id(f->elf, &found) == (ssize_t)size &&
+	    memcmp(found, build_id, size) == 0)
+		return f;
+	*has_other_id = true;
+	ptrc_symbol_file_free(f);
+	return NULL;
+}
+
+struct ptrc_symbol_file *ptrc_symbol_file_open(const char *path, const unsigned char *build_id,
+					       size_t size, struct ptrc_cli_reason *why)
+{
+	char other[sizeof("/usr/lib/debug/.build-id/") + 2 * BUILD_ID_MAX + sizeof("/.debug")];
+	struct ptrc_symbol_file *f;
+	bool has_other_id = false, is_damaged = false;
+	char *end = other;
+
+	if (size < BUILD_ID_MIN || size > BUILD_ID_MAX) {
+		ptrc_cli_because(why, "the log does not tell the build id of this file");
+		return NULL;
+	}
+	f = open_file(path, build_id, size, &has_other_id);
+	if (f)
+		return f;
+	end = stpcpy(end, "/usr/lib/debug/.build-id/");
+	for (size_t i = 0; i < size; i++)
+		end += snprintf(end, 4, i ? "%02x" : "%02x/", build_id[i]);
+	f = open_file(other, build_id, size, &is_damaged);
+	if (f)
+		return f;
+	stpcpy(end, ".debug");
+	f = open_file(other, build_id, size, &is_damaged);
+	if (f)
+		f->is_split = true;
+	else
+		ptrc_cli_because(why, "%s, and there is no %s",
+				 has_other_id ? "this file is not the one that was traced: its "
+						"build id is another one"
+					      : "this file is not there any more",
+				 other);
+	return f;
+}
+
+bool ptrc_symbol_file_has_lines(struct ptrc_symbol_file *f)
+{
+	GElf_Addr bias;
+
+	return dw.dwfl_module_getdwarf(f->module, &bias) != NULL;
+}
+
+/* ---- addresses ---- */
+
+/* The address that the file itself has for what is mapped there. */
+static bool address_in_file(const struct ptrc_symbol_file *f, const struct ptrc_symbol_mapping *m,
+			    uint64_t address, uint64_t *in_file)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t offset = address - m->start + m->offset;
+	size_t count = 0, found = 0;
+
+	if (dw.elf_getphdrnum(f->elf, &count))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		GElf_Phdr mem, *ph = dw.gelf_getphdr(f->elf, (int)i, &mem);
+		uint64_t first, end;
+
+		if (!ph || ph->p_type != PT_LOAD)
+			continue;
+		if (!f->is_split && offset >= ph->p_offset &&
+		    offset - ph->p_offset < ph->p_filesz) {
+			*in_file = offset - ph->p_offset + ph->p_vaddr;
+			return true;
+		}
+		/* The offsets in such a file have nothing to do with those of the mapping. But its
+		 * segments have their addresses and sizes, and only whole ones are mapped. */
+		first = ph->p_vaddr & ~(page - 1);
+		end = (ph->p_vaddr + ph->p_memsz + page - 1) & ~(page - 1);
+		if (f->is_split && (ph->p_flags & PF_X) && end - first == m->end - m->start) {
+			*in_file = address - m->start + first;
+			found++;
+		}
+	}
+	return found == 1;
+}
+
+/* The compilation unit of an address. Not all compilers leave a table of these in the file, and of an
+ * address that is not in the table libdw may give the unit of another one. */
+static Dwarf_Die *find_unit(struct ptrc_symbol_file *f, GElf_Addr address, GElf_Addr *bias)
+{
+	Dwarf_Die *unit = dw.dwfl_module_addrdie(f->module, address, bias);
+
+	if (unit && dw.dwarf_haspc(unit, address - *bias) == 1)
+		return unit;
+	unit = NULL;
+	while ((unit = dw.dwfl_module_nextcu(f->module, unit, bias)))
+		if (dw.dwarf_haspc(unit, address - *bias) == 1)
+			return unit;
+	return NULL;
+}
+
+/* ---- names ---- */
+
+/* Makes one text of several, which stays as long as the file. */
+static const char *join(struct ptrc_symbol_file *f, const char *const *parts, size_t count,
+			const char *separator)
+{
+	size_t bytes = 1;
+	struct text *text;
+	char *end;
+
+	for (size_t i = 0; i < count; i++)
+		bytes += strlen(parts[i]) + strlen(separator);
+	text = ptrc_cli_allocate(sizeof(*text) + bytes);
+	end = text->text;
+	for (size_t i = 0; i < count; i++)
+		end = stpcpy(stpcpy(end, i ? separator : ""), parts[i]);
+	for (struct text *known = f->texts; known; known = known->next)
+		if (!strcmp(known->text, text->text)) {
+			free(text);
+			return known->text;
+		}
+	text->next = f->texts;
+	f->texts = text;
+	return text->text;
+}
+
+/* The path of a file as the compiler knew it. It may have had a path from the directory in which it
+ * ran. */
+static const char *path_of(struct ptrc_symbol_file *f, Dwarf_Die *unit, const char *path)
+{
+	Dwarf_Attribute attr;
+	const char *directory = NULL;
+
+	if (path && *path != '/' && dw.dwarf_attr(unit, DW_AT_comp_dir, &attr))
+		directory = dw.dwarf_formstring(&attr);
+	return directory ? join(f, (const char *[]){directory, path}, 2, "/") : path;
+}
+
+/* Follows what a definition refers to, to the declaration that stands where its name belongs. */
+static Dwarf_Die declaration_of(const Dwarf_Die *definition)
+{
+	Dwarf_Die die = *definition;
+
+	for (int i = 0; i < REFERENCES_MAX; i++) {
+		Dwarf_Attribute attr;
+		Dwarf_Die next;
+
+		if (!dw.dwarf_attr(&die, DW_AT_abstract_origin, &attr) &&
+		    !dw.dwarf_attr(&die, DW_AT_specification, &attr))
+			break;
+		if (!dw.dwarf_formref_die(&attr, &next))
+			break;
+		die = next;
+	}
+	return die;
+}
+
+static bool is_named_scope(int tag)
+{
+	return tag == DW_TAG_namespace || tag == DW_TAG_class_type ||
+	       tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
+}
+
+/* The name of a function with those of the namespaces and classes that it is in. */
+static const char *name_of(struct ptrc_symbol_file *f, Dwarf_Die *function)
+{
+	Dwarf_Die die = declaration_of(function);
+	const char *parts[SCOPES_MAX];
+	Dwarf_Die *scopes = NULL;
+	size_t at = SCOPES_MAX;
+	int n;
+
+	parts[--at] = dw.dwarf_diename(&die);
+	if (!parts[at])
+		return NULL;
+	/* The first one is the declaration itself. */
+	n = dw.dwarf_getscopes_die(&die, &scopes);
+	for (int i = 1; i < n && at; i++) {
+		int tag = dw.dwarf_tag(&scopes[i]);
+		const char *part = is_named_scope(tag) ? dw.dwarf_diename(&scopes[i]) : NULL;
+
+		if (!part && tag == DW_TAG_namespace)
+			part = "(anonymous)";
+		if (part)
+			parts[--at] = part;
+	}
+	free(scopes);
+	return at == SCOPES_MAX - 1 ? parts[at] : join(f, parts + at, SCOPES_MAX - at, "::");
+}
+
+/* The innermost function at the address, also one that the compiler has put into another one: the
+ * line is one of that function. */
+static const char *find_function(struct ptrc_symbol_file *f, Dwarf_Die *unit, Dwarf_Addr address)
+{
+	Dwarf_Die *scopes = NULL;
+	const char *name = NULL;
+	Dwarf_Die part;
+	uint8_t type;
+	int n;
+
+	/* The rest of the unit may be in a file of its own. */
+	if (!dw.dwarf_cu_info(unit->cu, NULL, &type, NULL, &part, NULL, NULL, NULL) &&
+	    type == DW_UT_skeleton && part.addr)
+		unit = &part;
+	n = dw.dwarf_getscopes(unit, address, &scopes);
+	for (int i = 0; i < n; i++) {
+		int tag = dw.dwarf_tag(&scopes[i]);
+
+		if (tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine) {
+			name = name_of(f, &scopes[i]);
+			break;
+		}
+	}
+	free(scopes);
+	return name;
+}
+
+void ptrc_symbol_file_find(struct ptrc_symbol_file *f, const struct ptrc_symbol_mapping *m,
+			   uint64_t address, struct ptrc_symbol *s)
+{
+	GElf_Addr bias = 0;
+	Dwarf_Die *unit;
+
+	*s = (struct ptrc_symbol){.function = NULL};
+	if (!address_in_file(f, m, address, &address))
+		return;
+	address += f->bias;
+	unit = find_unit(f, address, &bias);
+	if (unit) {
+		Dwarf_Line *line = dw.dwarf_getsrc_die(unit, address - bias);
+
+		if (line) {
+			s->file = path_of(f, unit, dw.dwarf_linesrc(line, NULL, NULL));
+			if (dw.dwarf_lineno(line, &s->line))
+				s->line = 0;
+		}
+		s->function = find_function(f, unit, address - bias);
+	}
+	if (!s->function)
+		s->function = dw.dwfl_module_addrname(f->module, address);
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/query/symbols.h"
+
+#include <posixtrace.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/cli/cli.h"
+#include "src/query/reader.h"
+
+/* Places of a cache, a power of two: a program has far fewer calls that record events. */
+enum { CACHE_SIZE = 4096 };
+
+struct cached {
+	bool is_used;
+	unsigned long process;
+	uint64_t address;
+	struct ptrc_symbol symbol;
+};
+
+struct ptrc_symbol_cache {
+	struct cached cached[CACHE_SIZE];
+};
+
+/* A file that was mapped: the same if path and build id are the same. */
+struct file {
+	struct file *next;
+	/* Null: it cannot be used. */
+	struct ptrc_symbol_file *opened;
+	bool has_lines;
+	struct ptrc_cli_reason why;
+	size_t build_id_size;
+	unsigned char *build_id;
+	char *path;
+};
+
+struct ptrc_symbols {
+	/* libdw is for one thread at a time. */
+	pthread_mutex_t lock;
+	struct file *files;
+};
+
+struct ptrc_symbols *ptrc_symbols_open(struct ptrc_cli_reason *why)
+{
+	struct ptrc_symbols *s;
+
+	if (!ptrc_symbol_file_load(why))
+		return NULL;
+	s = ptrc_cli_allocate(sizeof(*s));
+	*s = (struct ptrc_symbols){.lock = PTHREAD_MUTEX_INITIALIZER};
+	return s;
+}
+
+void ptrc_symbol_cache_free(struct ptrc_symbol_cache *c)
+{
+	free(c);
+}
+
+void ptrc_symbols_free(struct ptrc_symbols *s)
+{
+	if (!s)
+		return;
+	for (struct file *f = s->files, *next; f; f = next) {
+		next = f->next;
+		if (f->opened)
+			ptrc_symbol_file_free(f->opened);
+		free(f->build_id);
+		free(f->path);
+		free(f);
+	}
+	free(s);
+}
+
+/* ---- files ---- */
+
+/* The path of the mapping. The kernel adds a word to that of a file which was removed or replaced; a
+ * file at the same place with the same build id is as good. */
+static char *path_of(const struct posixtrace_log_mapping *m)
+{
+	static const char deleted[] = " (deleted)";
+	size_t size = m->pm_path_size, cut = sizeof(deleted) - 1;
+	char *path = strndup(m->pm_path, size);
+
+	if (!path)
+		ptrc_cli_no_memory();
+	size = strlen(path);
+	if (size > cut && !strcmp(path + size - cut, deleted))
+		path[size - cut] = '\0';
+	return path;
+}
+
+static void open_file(struct file *f)
+{
+	f->opened = ptrc_symbol_file_open(f->path, f->build_id, f->build_id_size, &f->why);
+	f->has_lines = f->opened && ptrc_symbol_file_has_lines(f->opened);
+	if (f->opened && !f->has_lines)
+		ptrc_cli_because(&f->why,
+				 "has no debug information, so only names of functions are known");
+}
+
+/* The file of a mapping; null if it has none. */
+static struct file *file_of(struct ptrc_symbols *s, const struct posixtrace_log_mapping *m)
+{
+	struct file **at = &s->files;
+	struct file *f;
+	char *path;
+
+	/* Others are no files, such as "[vdso]". */
+	if (!m->pm_path_size || *m->pm_path != '/')
+		return NULL;
+	path = path_of(m);
+	for (; *at; at = &(*at)->next)
+		if ((*at)->build_id_size == m->pm_build_id_size &&
+		    !memcmp((*at)->build_id, m->pm_build_id, m->pm_build_id_size) &&
+		    !strcmp((*at)->path, path)) {
+			free(path);
+			return *at;
+		}
+	f = ptrc_cli_allocate(sizeof(*f));
+	memset(f, 0, sizeof(*f));
+	f->path = path;
+	f->build_id_size = m->pm_build_id_size;
+	f->build_id = ptrc_cli_allocate(f->build_id_size + 1);
+	memcpy(f->build_id, m->pm_build_id, f->build_id_size);
+	open_file(f);
+	*at = f;
+	return f;
+}
+
+static int by_path(const void *a, const void *b)
+{
+	const struct file *const *x = a, *const *y = b;
+	int order = strcmp((*x)->path, (*y)->path);
+
+	return order ? order : strcmp((*x)->why.text, (*y)->why.text);
+}
+
+void ptrc_symbols_report(struct ptrc_symbols *s, bool has_lines)
+{
+	struct file **files;
+	size_t count = 0;
+
+	for (const struct file *f = s->files; f; f = f->next)
+		count++;
+	files = ptrc_cli_allocate((count + 1) * sizeof(*files));
+	count = 0;
+	for (struct file *f = s->files; f; f = f->next)
+		if (*f->why.text && (has_lines || !f->opened))
+			files[count++] = f;
+	qsort(files, count, sizeof(*files), by_path);
+	for (size_t i = 0; i < count; i++)
+		ptrc_cli_message(files[i]->path, "%s", files[i]->why.text);
+	free(files);
+}
+
+/* ---- addresses ---- */
+
+/* Where the kernel has put its own code into a process: anew with each program that it executes. */
+static uint64_t place_of_vdso(trace_id_t log, unsigned long process)
+{
+	struct posixtrace_log_mapping m;
+
+	for (unsigned long i = 0; !posixtrace_get_log_mapping(log, process, i, &m, sizeof(m)); i++)
+		if (m.pm_path_size == 6 && !memcmp(m.pm_path, "[vdso]", 6))
+			return m.pm_start;
+	return 0;
+}
+
+/* Whether two of the log's processes are one, which has not executed another program in between. */
+static bool is_same_image(trace_id_t log, unsigned long one, unsigned long other)
+{
+	struct posixtrace_log_process a, b;
+
+	return !posixtrace_get_log_process(log, one, &a, sizeof(a)) &&
+	       !posixtrace_get_log_process(log, other, &b, sizeof(b)) && a.pp_pid == b.pp_pid &&
+	       a.pp_has_mappings && b.pp_has_mappings && a.pp_build_id_size == b.pp_build_id_size &&
+	       !memcmp(a.pp_build_id, b.pp_build_id, a.pp_build_id_size) &&
+	       a.pp_executable_size == b.pp_executable_size &&
+	       !memcmp(a.pp_executable, b.pp_executable, a.pp_executable_size) &&
+	       place_of_vdso(log, one) == place_of_vdso(log, other);
+}
+
+/* A library may be in use before the keeper sees that it is mapped: then it is found in what the log
+ * tells of the process next. */
+static bool find_address(trace_id_t log, unsigned long process, uint64_t address,
+			 struct posixtrace_log_mapping *m)
+{
+	if (ptrc_log_find_mapping(log, process, address, m))
+		return true;
+	for (unsigned long i = process + 1; is_same_image(log, process, i); i++)
+		if (ptrc_log_find_mapping(log, i, address, m))
+			return true;
+	return false;
+}
+
+static void find(struct ptrc_symbols *s, trace_id_t log, unsigned long process, uint64_t address,
+		 struct ptrc_symbol *symbol)
+{
+	struct posixtrace_log_mapping m;
+	struct ptrc_symbol_mapping mapping;
+	struct file *f;
+
+	*symbol = (struct ptrc_symbol){.function = NULL};
+	if (!find_address(log, process, address, &m))
+		return;
+	f = file_of(s, &m);
+	if (!f || !f->opened)
+		return;
+	mapping = (struct ptrc_symbol_mapping){m.pm_start, m.pm_end, m.pm_offset};
+	ptrc_symbol_file_find(f->opened, &mapping, address, symbol);
+}
+
+const struct ptrc_symbol *ptrc_symbols_find(struct ptrc_symbols *s,
+					    struct ptrc_symbol_cache **cache, trace_id_t log,
+					    unsigned long process, uint64_t address,
+					    bool is_growing)
+{
+	uint64_t hash = (address ^ (uint64_t)process << 40) * UINT64_C(0x9e3779b97f4a7c15);
+	struct cached *c;
+
+	if (!*cache) {
+		*cache = ptrc_cli_allocate(sizeof(**cache));
+		memset(*cache, 0, sizeof(**cache));
+	}
+	c = &(*cache)->cached[hash >> 52];
+	if (c->is_used && c->process == process && c->address == address)
+		return &c->symbol;
+	*c = (struct cached){.is_used = true, .process = process, .address = address};
+	pthread_mutex_lock(&s->lock);
+	/* The address is the one behind the call, which may be of another line or function. */
+	if (address)
+		find(s, log, process, address - 1, &c->symbol);
+	pthread_mutex_unlock(&s->lock);
+	c->is_used = c->symbol.function || !is_growing;
+	return &c->symbol;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/query/thread_gap.h"
+
+#include "src/query/losses.h"
+#include "src/fields/when.h"
+
+/* The last event of a thread. */
+struct thread {
+	struct ptrc_table_entry entry;
+	int64_t ns;
+	/* The places with losses in front of it, counted from 1; 0: there is no such event. */
+	uint64_t period;
+};
+
+int64_t ptrc_thread_gap_take(struct ptrc_thread_gap *b, const struct posixtrace_event *event)
+{
+	const struct posix_trace_event_info *e = &event->pt_info;
+	int64_t ns = ptrc_when_ns(&e->posix_timestamp);
+	int64_t since = PTRC_THREAD_GAP_NONE;
+	struct {
+		pid_t pid, tid;
+		pthread_t thread;
+	} key = {e->posix_pid, e->posix_tid, e->posix_thread_id};
+	struct thread *t;
+
+	if (e->posix_tid) {
+		t = ptrc_table_find(&b->threads, &key, sizeof(key), sizeof(*t));
+		if (t->period == b->period + 1)
+			since = ptrc_when_subtract(ns, t->ns);
+		t->ns = ns;
+		t->period = b->period + 1;
+	}
+	/* Also of a STOP that has a thread, what follows is behind the loss. */
+	b->period += ptrc_is_loss(e->posix_event_id, event->pt_data, event->pt_size);
+	return since;
+}
+
+void ptrc_thread_gap_forget(struct ptrc_thread_gap *b)
+{
+	ptrc_table_free(&b->threads);
+	*b = (struct ptrc_thread_gap){0};
+}

@@ -1,0 +1,760 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/query/view.h"
+
+#include <posixtrace.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/cli/nearest.h"
+#include "src/fields/json_text.h"
+#include "src/fields/when.h"
+
+enum { MEMBER_NAME_MAX = 80 };
+
+/* The name of a field that no layout had. */
+enum { FOUND_LATER = -3 };
+
+enum {
+	NUMBER = PTRC_DIMENSION_NUMBER,
+	DURATION = PTRC_DIMENSION_DURATION,
+	MOMENT = PTRC_DIMENSION_MOMENT,
+	TEXT = PTRC_DIMENSION_TEXT,
+	BOOL = PTRC_DIMENSION_BOOL,
+};
+
+static const struct field {
+	const char *name;
+	unsigned char dimensions;
+} fields[] = {
+	[PTRC_FIELD_TIME] = {"time", MOMENT},
+	[PTRC_FIELD_NS] = {"ns", NUMBER},
+	[PTRC_FIELD_EVENT] = {"event", TEXT},
+	[PTRC_FIELD_ID] = {"id", NUMBER},
+	[PTRC_FIELD_PID] = {"pid", NUMBER},
+	[PTRC_FIELD_TID] = {"tid", NUMBER},
+	[PTRC_FIELD_THREAD] = {"thread", NUMBER},
+	[PTRC_FIELD_ADDRESS] = {"address", NUMBER},
+	[PTRC_FIELD_TRUNCATED] = {"truncated", TEXT},
+	[PTRC_FIELD_LEN] = {"len", NUMBER},
+	/* Some data reads as a number. */
+	[PTRC_FIELD_DATA] = {"data", TEXT | NUMBER},
+	[PTRC_FIELD_DATA_HEX] = {"data_hex", TEXT},
+	[PTRC_FIELD_LOG] = {"log", TEXT},
+	[PTRC_FIELD_REASON] = {"reason", NUMBER},
+	[PTRC_FIELD_ERROR] = {"error", NUMBER},
+	[PTRC_FIELD_HOST] = {"host", TEXT},
+	[PTRC_FIELD_COMM] = {"comm", TEXT},
+	[PTRC_FIELD_THREAD_NAME] = {"thread_name", TEXT},
+	[PTRC_FIELD_EXE] = {"exe", TEXT},
+	[PTRC_FIELD_USER] = {"user", NUMBER},
+	[PTRC_FIELD_COMMAND_LINE] = {"command_line", TEXT},
+	[PTRC_FIELD_FUNCTION] = {"function", TEXT},
+	[PTRC_FIELD_FILE] = {"file", TEXT},
+	[PTRC_FIELD_LINE] = {"line", NUMBER},
+	[PTRC_FIELD_DURATION] = {"duration", DURATION},
+	[PTRC_FIELD_GAP] = {"gap", DURATION},
+	[PTRC_FIELD_BOUND] = {"bound", DURATION},
+};
+
+enum { FIELD_COUNT = sizeof(fields) / sizeof(*fields) };
+
+/* JSON keys that --fields=data may put, but that are not names of fields. */
+static const char *const data_keys[] = {"decode_error", "filter", "old", "new"};
+
+static const char member_prefix[] = "data.";
+enum { PREFIX_BYTES = sizeof(member_prefix) - 1 };
+
+const char *ptrc_field_name(enum ptrc_field_id id)
+{
+	return fields[id].name;
+}
+
+bool ptrc_field_is_of_source(enum ptrc_field_id id)
+{
+	return id == PTRC_FIELD_FUNCTION || id == PTRC_FIELD_FILE || id == PTRC_FIELD_LINE;
+}
+
+bool ptrc_field_is_number(const struct ptrc_field *f)
+{
+	return !(ptrc_field_dimensions(f) & (TEXT | BOOL));
+}
+
+unsigned int ptrc_field_dimensions(const struct ptrc_field *f)
+{
+	const unsigned int of_time =
+		1U << PTRC_UNIT_NS | 1U << PTRC_UNIT_US | 1U << PTRC_UNIT_MS | 1U << PTRC_UNIT_S;
+
+	if (f->id < PTRC_FIELD_MEMBER)
+		return fields[f->id].dimensions;
+	if (!(f->units & of_time))
+		return NUMBER | TEXT | BOOL;
+	/* Another layout may have the same name without such a unit. */
+	return f->units & ~of_time ? DURATION | NUMBER | TEXT | BOOL : DURATION;
+}
+
+/* What a name begins with that is a field of one of the two events of a pair. */
+static const char begin_prefix[] = "begin.";
+static const char end_prefix[] = "end.";
+
+/* Leaves out the prefix of a field of a pair. Returns whether it is that of the end. */
+static bool skip_pair_prefix(const char **name)
+{
+	if (!strncmp(*name, begin_prefix, sizeof(begin_prefix) - 1)) {
+		*name += sizeof(begin_prefix) - 1;
+		return false;
+	}
+	if (!strncmp(*name, end_prefix, sizeof(end_prefix) - 1)) {
+		*name += sizeof(end_prefix) - 1;
+		return true;
+	}
+	return false;
+}
+
+static void say_no_field(const char *name, const struct ptrc_layouts *l,
+			 struct ptrc_cli_reason *why)
+{
+	struct ptrc_nearest nearest = {0};
+	char members[64][MEMBER_NAME_MAX];
+	char proposal[3 * MEMBER_NAME_MAX];
+	const char *of_event = name;
+
+	skip_pair_prefix(&of_event);
+	if (!l->is_for_pairs &&
+	    (of_event != name || !strcmp(name, fields[PTRC_FIELD_DURATION].name))) {
+		ptrc_cli_because(why, "'%.80s' is a field of pairs, not of events", name);
+		return;
+	}
+	name = of_event;
+	for (size_t i = 0; i < FIELD_COUNT; i++)
+		if (i != PTRC_FIELD_DURATION || l->is_for_pairs)
+			ptrc_nearest_offer(&nearest, name, fields[i].name);
+	for (size_t i = 0; i < l->name_count && i < 64; i++) {
+		snprintf(members[i], sizeof(members[i]), "%s%s", member_prefix, l->names[i]);
+		ptrc_nearest_offer(&nearest, name, members[i]);
+	}
+	for (size_t i = 0; i < sizeof(data_keys) / sizeof(*data_keys); i++)
+		if (!strcmp(name, data_keys[i])) {
+			ptrc_cli_because(why, "'%s' cannot be chosen alone: it is part of 'data'",
+					 name);
+			return;
+		}
+	if (l->has_json && !strncmp(name, member_prefix, PREFIX_BYTES))
+		ptrc_cli_because(
+			why,
+			"'%.80s' is no path: data.KEY, data.KEY.KEY or data.KEY[N], where a KEY "
+			"has letters, digits and _",
+			name);
+	else if (!nearest.count && !strncmp(name, member_prefix, PREFIX_BYTES))
+		ptrc_cli_because(why, "no layout has a field '%.80s'; see --decode", name);
+	else
+		ptrc_cli_because(why, "events have no field '%.80s'%s", name,
+				 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
+}
+
+/* Finds data.NAME, data.NAME[N], or a path into JSON; the name is without "data.". Returns false if
+ * there is none, and then perhaps stores why. */
+static bool find_member(const char *name, const struct ptrc_layouts *l, struct ptrc_field *f,
+			struct ptrc_cli_reason *why)
+{
+	size_t size = strcspn(name, ".[");
+	const char *path = name + size;
+	int number = ptrc_layouts_name(l, name, size);
+	struct ptrc_layout_uses uses = ptrc_layouts_uses(l, number);
+	unsigned long long index = 0;
+	char end = 0;
+	bool is_element =
+		sscanf(path, "[%18llu%c", &index, &end) == 2 && end == ']' && !strchr(path, ']')[1];
+
+	*f = (struct ptrc_field){PTRC_FIELD_MEMBER, .name = number, .index = -1};
+	if (number < 0 && size && l->is_open)
+		f->name = FOUND_LATER;
+	if (strlen(name) > PTRC_FIELD_TEXT_MAX)
+		return false;
+	strcpy(f->text, name);
+	f->path = (unsigned char)size;
+	f->units = uses.units;
+	f->is_text =
+		number >= 0 && !*path && !uses.is_other_than_text && !l->is_open && !l->has_json;
+	/* What the log tells later may have a unit of time. */
+	if (l->is_open)
+		f->units |= 1U << PTRC_UNIT_NS | 1U << PTRC_UNIT_NONE;
+	if (is_element)
+		f->index = (int64_t)index;
+	if (number >= 0 && (!*path || (is_element && index < uses.element_count)))
+		return true;
+	if (f->name == FOUND_LATER && (!*path || is_element || ptrc_json_text_is_path(path)))
+		return true;
+	if (uses.is_json && ptrc_json_text_is_path(path))
+		return true;
+	/* A key may be the name of a field in another layout. */
+	if (l->has_json) {
+		char whole[PTRC_FIELD_TEXT_MAX + 2] = ".";
+
+		return ptrc_json_text_is_path(strcat(whole, name));
+	}
+	if (is_element && uses.element_count)
+		ptrc_cli_because(why, "'data.%.80s': the array has %u elements, from 0 on", name,
+				 uses.element_count);
+	else if (number >= 0 && *path == '[')
+		ptrc_cli_because(why, "'data.%.*s' is no array", (int)size, name);
+	else if (number >= 0)
+		ptrc_cli_because(why, "'data.%.*s' has no members: it is not JSON", (int)size,
+				 name);
+	return false;
+}
+
+/* Finds a field of an event. Returns false if there is none, and then perhaps stores why. */
+static bool find_of_event(const char *name, const struct ptrc_layouts *l, struct ptrc_field *f,
+			  struct ptrc_cli_reason *why)
+{
+	for (size_t i = 0; i < FIELD_COUNT; i++)
+		if (i != PTRC_FIELD_DURATION && !strcmp(name, fields[i].name)) {
+			*f = (struct ptrc_field){.id = (enum ptrc_field_id)i};
+			return true;
+		}
+	return !strncmp(name, member_prefix, PREFIX_BYTES) &&
+	       find_member(name + PREFIX_BYTES, l, f, why);
+}
+
+static bool find_of_pair(const char *name, const struct ptrc_layouts *l, struct ptrc_field *f,
+			 struct ptrc_cli_reason *why)
+{
+	bool is_of_end;
+
+	if (!strcmp(name, fields[PTRC_FIELD_DURATION].name)) {
+		*f = (struct ptrc_field){.id = PTRC_FIELD_DURATION};
+		return true;
+	}
+	is_of_end = skip_pair_prefix(&name);
+	if (!find_of_event(name, l, f, why))
+		return false;
+	f->is_of_begin = !is_of_end;
+	return true;
+}
+
+bool ptrc_field_find(const char *name, const struct ptrc_layouts *l, struct ptrc_field *f,
+		     struct ptrc_cli_reason *why)
+{
+	*why->text = '\0';
+	if (l->is_for_pairs ? find_of_pair(name, l, f, why) : find_of_event(name, l, f, why))
+		return true;
+	if (!*why->text)
+		say_no_field(name, l, why);
+	return false;
+}
+
+const char *ptrc_field_id_hint(const struct ptrc_layouts *l)
+{
+	return ptrc_layouts_name(l, "id", 2) >= 0 ? " (did you mean 'data.id'?)" : "";
+}
+
+bool ptrc_field_find_key(const char *name, const struct ptrc_layouts *l, struct ptrc_field *f,
+			 struct ptrc_cli_reason *why)
+{
+	if (!ptrc_field_find(name, l, f, why))
+		return false;
+	if (f->id == PTRC_FIELD_ID)
+		return ptrc_cli_because(
+			why, "'%s' is the number of the event type, and no field of the data%s",
+			name, ptrc_field_id_hint(l));
+	if (f->id == PTRC_FIELD_GAP || f->id == PTRC_FIELD_BOUND)
+		return ptrc_cli_because(why, "'%s' is no key: it is another one in each event",
+					name);
+	return true;
+}
+
+/* Adds the layout that the source tells of the type. */
+static void take_layout(struct ptrc_view *v, struct ptrc_layouts *layouts, trace_event_id_t id)
+{
+	char text[POSIXTRACE_LAYOUT_MAX + 1];
+	struct ptrc_cli_reason why;
+	const char *name;
+
+	if (id <= POSIX_TRACE_UNNAMED_USEREVENT || !ptrc_reader_layout(v->reader, id, text))
+		return;
+	name = ptrc_reader_name(v->reader, id)->text;
+	if (!ptrc_layouts_find(layouts, name) && !ptrc_layouts_add_told(layouts, text, &why))
+		ptrc_cli_message(v->reader->path,
+				 "the layout of event type %s cannot be read, so its data is not "
+				 "decoded: %s",
+				 name, why.text);
+}
+
+void ptrc_view_take_layouts(struct ptrc_view *v, struct ptrc_layouts *layouts)
+{
+	for (trace_event_id_t id = 0; id < PTRC_READER_IDS; id++)
+		if (v->reader->names[id] && v->reader->names[id]->is_known)
+			take_layout(v, layouts, id);
+}
+
+void ptrc_view_take_layout(struct ptrc_view *v, struct ptrc_layouts *layouts)
+{
+	trace_event_id_t id = v->reader->event.posix_event_id;
+
+	if (id < PTRC_READER_IDS && !v->is_type_looked_up[id])
+		take_layout(v, layouts, id);
+}
+
+/* The layout that was added of the source's type. */
+static const struct ptrc_layout *find_told(const struct ptrc_view *v,
+					   const struct ptrc_layouts *layouts, trace_event_id_t id)
+{
+	char text[POSIXTRACE_LAYOUT_MAX + 1];
+
+	if (id <= POSIX_TRACE_UNNAMED_USEREVENT || !ptrc_reader_layout(v->reader, id, text))
+		return NULL;
+	return ptrc_layouts_find_told(layouts, text);
+}
+
+const struct ptrc_layout *ptrc_view_layout(struct ptrc_view *v, const struct ptrc_layouts *layouts,
+					   trace_event_id_t id)
+{
+	size_t place = id < PTRC_READER_IDS ? id : 0;
+
+	if (!v->is_type_looked_up[place]) {
+		v->is_type_looked_up[place] = true;
+		if (id >= POSIX_TRACE_UNNAMED_USEREVENT)
+			v->layout_by_type[place] =
+				ptrc_layouts_find(layouts, ptrc_reader_name(v->reader, id)->text);
+		if (!v->layout_by_type[place])
+			v->layout_by_type[place] = find_told(v, layouts, id);
+		v->layouts = layouts;
+	}
+	return v->layout_by_type[place];
+}
+
+void ptrc_view_find_layout(struct ptrc_view *v, const struct ptrc_layouts *layouts)
+{
+	v->layout = ptrc_view_layout(v, layouts, v->reader->event.posix_event_id);
+	v->is_decoded = false;
+}
+
+void ptrc_view_add_misfits(struct ptrc_view *v, size_t type, const struct ptrc_misfits *more)
+{
+	struct ptrc_misfits *m;
+
+	if (!v->misfits) {
+		v->misfits = ptrc_cli_allocate(PTRC_READER_IDS * sizeof(*v->misfits));
+		memset(v->misfits, 0, PTRC_READER_IDS * sizeof(*v->misfits));
+	}
+	m = &v->misfits[type];
+	if (!(m->short_count || m->rest_count || m->not_json_count) || more->least < m->least)
+		m->least = more->least;
+	if (more->most > m->most)
+		m->most = more->most;
+	m->short_count += more->short_count;
+	m->rest_count += more->rest_count;
+	m->not_json_count += more->not_json_count;
+}
+
+/* Counts the event, which has just been decoded. */
+static void add_misfit(struct ptrc_view *v)
+{
+	trace_event_id_t id = v->reader->event.posix_event_id;
+	struct ptrc_misfits one = {
+		.short_count = v->decoded.error == PTRC_LAYOUT_SHORT,
+		.rest_count = v->decoded.error == PTRC_LAYOUT_REST,
+		.not_json_count = v->decoded.error == PTRC_LAYOUT_NOT_JSON,
+		.least = v->reader->size,
+		.most = v->reader->size,
+	};
+
+	ptrc_view_add_misfits(v, id < PTRC_READER_IDS ? id : 0, &one);
+}
+
+const struct ptrc_decoded *ptrc_view_decode(struct ptrc_view *v)
+{
+	if (!v->is_decoded) {
+		ptrc_layout_decode(v->layout, v->reader->data, v->reader->size, &v->decoded);
+		v->is_decoded = true;
+		if (v->decoded.error != PTRC_LAYOUT_FITS)
+			add_misfit(v);
+	}
+	return &v->decoded;
+}
+
+const struct ptrc_value *ptrc_view_member(struct ptrc_view *v, const struct ptrc_layouts *layouts,
+					  const char *name)
+{
+	int number = ptrc_layouts_name(layouts, name, strlen(name));
+
+	if (!v->layout || number < 0)
+		return NULL;
+	return ptrc_layout_value(v->layout, ptrc_view_decode(v), number);
+}
+
+const struct ptrc_misfits *ptrc_view_misfits(const struct ptrc_view *v, size_t type)
+{
+	const struct ptrc_misfits *m = v->misfits ? &v->misfits[type] : NULL;
+
+	return m && (m->short_count || m->rest_count || m->not_json_count) ? m : NULL;
+}
+
+void ptrc_view_forget_misfits(struct ptrc_view *v)
+{
+	free(v->misfits);
+	v->misfits = NULL;
+}
+
+static struct ptrc_value signed_value(int64_t i)
+{
+	return (struct ptrc_value){.kind = PTRC_VALUE_SIGNED, .i = i};
+}
+
+static struct ptrc_value unsigned_value(enum ptrc_value_kind kind, uint64_t u)
+{
+	return (struct ptrc_value){.kind = kind, .u = u};
+}
+
+static struct ptrc_value text_value(const char *text, size_t size)
+{
+	return (struct ptrc_value){.kind = PTRC_VALUE_TEXT, .bytes = text, .size = size};
+}
+
+static struct ptrc_value data_value(const struct ptrc_reader *r)
+{
+	size_t size = r->size;
+
+	/* Leaves out the null byte that ends a text. */
+	ptrc_text_is_clean(r->data, &size);
+	return text_value((const char *)r->data, size);
+}
+
+/* The number that is the data of this type of system event; no value if the event is of
+ * another type. */
+static struct ptrc_value system_value(const struct ptrc_reader *r, trace_event_id_t id)
+{
+	int number;
+
+	if (r->event.posix_event_id != id || r->size != sizeof(number))
+		return (struct ptrc_value){0};
+	memcpy(&number, r->data, sizeof(number));
+	return signed_value(number);
+}
+
+static struct ptrc_value host_value(struct ptrc_view *view)
+{
+	const char *label = view->reader->label;
+	struct posixtrace_log_host host;
+
+	if (label)
+		return text_value(label, strlen(label));
+	if (!view->has_host && !posixtrace_get_log_host(view->reader->trace, &host, sizeof(host)))
+		memcpy(view->host, host.ph_name, sizeof(view->host));
+	view->has_host = true;
+	if (!*view->host)
+		return (struct ptrc_value){0};
+	return text_value(view->host, strlen(view->host));
+}
+
+/* Fills in what the log tells of the process of the event. */
+static bool find_process(const struct ptrc_reader *r, struct posixtrace_log_process *p)
+{
+	unsigned long index;
+
+	return !posixtrace_find_log_process(r->trace, r->event.posix_pid, ptrc_reader_log_time(r),
+					    &index) &&
+	       !posixtrace_get_log_process(r->trace, index, p, sizeof(*p));
+}
+
+/* The arguments, with a blank behind each but the last. */
+static struct ptrc_value command_line_value(struct ptrc_view *view,
+					    const struct posixtrace_log_process *p)
+{
+	size_t size = p->pp_command_line_size;
+
+	if (size > sizeof(view->command_line))
+		size = sizeof(view->command_line);
+	if (size)
+		memcpy(view->command_line, p->pp_command_line, size);
+	while (size && !view->command_line[size - 1])
+		size--;
+	for (size_t i = 0; i < size; i++)
+		if (!view->command_line[i])
+			view->command_line[i] = ' ';
+	return text_value(view->command_line, size);
+}
+
+static struct ptrc_value process_value(struct ptrc_view *view, enum ptrc_field_id id)
+{
+	struct posixtrace_log_process p;
+
+	if (!find_process(view->reader, &p))
+		return (struct ptrc_value){0};
+	if (id == PTRC_FIELD_COMM && p.pp_is_known)
+		return text_value(p.pp_name, p.pp_name_size);
+	if (id == PTRC_FIELD_EXE && p.pp_executable_size)
+		return text_value(p.pp_executable, p.pp_executable_size);
+	if (id == PTRC_FIELD_USER && p.pp_has_user)
+		return unsigned_value(PTRC_VALUE_UNSIGNED, p.pp_user);
+	if (id == PTRC_FIELD_COMMAND_LINE && p.pp_has_command_line)
+		return command_line_value(view, &p);
+	return (struct ptrc_value){0};
+}
+
+/* The first thread of a process has the name of that. An event that somebody recorded for a process has
+ * no thread. */
+static struct ptrc_value thread_name_value(struct ptrc_view *view)
+{
+	const struct posix_trace_event_info *e = &view->reader->event;
+	struct posixtrace_log_thread t;
+	unsigned long index;
+
+	if (e->posix_pid && e->posix_tid == e->posix_pid)
+		return process_value(view, PTRC_FIELD_COMM);
+	if (posixtrace_find_log_thread(view->reader->trace, e->posix_pid, e->posix_tid,
+				       ptrc_reader_log_time(view->reader), &index) ||
+	    posixtrace_get_log_thread(view->reader->trace, index, &t, sizeof(t)))
+		return (struct ptrc_value){0};
+	return text_value(t.pt_name, t.pt_name_size);
+}
+
+/* What a call that returned to the address is in the source, in the process of the event. */
+static const struct ptrc_symbol *find_symbol(struct ptrc_view *view, uint64_t address)
+{
+	static const struct ptrc_symbol none;
+	const struct ptrc_reader *r = view->reader;
+	unsigned long process;
+
+	if (!view->symbols || !address ||
+	    posixtrace_find_log_process(r->trace, r->event.posix_pid, ptrc_reader_log_time(r),
+					&process))
+		return &none;
+	return ptrc_symbols_find(view->symbols, &view->symbol_cache, r->trace, process, address,
+				 r->source);
+}
+
+const struct ptrc_symbol *ptrc_view_symbol(struct ptrc_view *view)
+{
+	return find_symbol(view, (uintptr_t)view->reader->event.posix_prog_address);
+}
+
+const struct ptrc_symbol *ptrc_view_symbol_of(struct ptrc_view *view,
+					      const struct ptrc_layout_field *f, uint64_t index,
+					      const struct ptrc_value *v)
+{
+	bool is_call = f->kind == PTRC_LAYOUT_CALLER || (index && ptrc_layout_is_stack(f));
+
+	/* find_symbol() looks one byte before the address: there is the call. */
+	return find_symbol(view, is_call || !v->u ? v->u : v->u + 1);
+}
+
+static struct ptrc_value symbol_value(struct ptrc_view *view, enum ptrc_field_id id)
+{
+	const struct ptrc_symbol *s = ptrc_view_symbol(view);
+
+	if (id == PTRC_FIELD_FUNCTION && s->function)
+		return text_value(s->function, strlen(s->function));
+	if (id == PTRC_FIELD_FILE && s->file)
+		return text_value(s->file, strlen(s->file));
+	if (id == PTRC_FIELD_LINE && s->line)
+		return signed_value(s->line);
+	return (struct ptrc_value){0};
+}
+
+void ptrc_view_free(struct ptrc_view *view)
+{
+	free(view->decoded.values);
+	ptrc_view_forget_misfits(view);
+	ptrc_symbol_cache_free(view->symbol_cache);
+}
+
+/* Goes from the value of a field on to the element, or along the path into JSON. */
+static __attribute__((noinline)) void follow_path(const struct ptrc_field *f, const char *path,
+						  struct ptrc_value *v)
+{
+	struct ptrc_value from = *v;
+
+	*v = (struct ptrc_value){0};
+	if (from.kind == PTRC_VALUE_ARRAY && f->index >= 0)
+		ptrc_value_element(&from, (uint64_t)f->index, v);
+	else if (from.kind == PTRC_VALUE_JSON &&
+		 ptrc_json_text_find(from.bytes, from.size, path, &v->bytes, &v->size))
+		v->kind = PTRC_VALUE_JSON;
+}
+
+/* Finds what data that is JSON has by the name of the field. */
+static void find_in_whole(struct ptrc_view *view, const struct ptrc_field *f, struct ptrc_value *v)
+{
+	const struct ptrc_value *whole = ptrc_layout_whole(view->layout, ptrc_view_decode(view));
+	char path[PTRC_FIELD_TEXT_MAX + 2] = ".";
+
+	if (!whole)
+		return;
+	*v = *whole;
+	follow_path(f, strcat(path, f->text), v);
+}
+
+int ptrc_field_number(const struct ptrc_field *f, const struct ptrc_layouts *layouts)
+{
+	return __builtin_expect(f->name == FOUND_LATER, 0)
+		       ? ptrc_layouts_name(layouts, f->text, f->path)
+		       : f->name;
+}
+
+static void get_member(struct ptrc_view *view, const struct ptrc_field *f, struct ptrc_value *v)
+{
+	const struct ptrc_reader *r = view->reader;
+	const struct ptrc_value *found;
+	int name;
+
+	if (!view->layout) {
+		*v = (struct ptrc_value){0};
+		return;
+	}
+	name = ptrc_field_number(f, view->layouts);
+	if (!ptrc_layout_pick(view->layout, r->data, r->size, name, v)) {
+		found = ptrc_layout_value(view->layout, ptrc_view_decode(view), name);
+		*v = found ? *found : (struct ptrc_value){0};
+		if (!found)
+			find_in_whole(view, f, v);
+		else if (f->text[f->path])
+			follow_path(f, f->text + f->path, v);
+	} else if (__builtin_expect(f->text[f->path], 0)) {
+		follow_path(f, f->text + f->path, v);
+	}
+}
+
+struct ptrc_value ptrc_view_value(struct ptrc_view *view, const struct ptrc_field *f)
+{
+	struct ptrc_reader *r = (f->is_of_begin ? view->begin : view)->reader;
+	const struct posix_trace_event_info *e = &r->event;
+	const struct ptrc_reader_name *name;
+	struct ptrc_value member;
+	int64_t bound;
+
+	_Static_assert(sizeof(pthread_t) == sizeof(uint64_t), "pthread_t is an address");
+	if (f->is_of_begin)
+		view = view->begin;
+	switch (f->id) {
+	case PTRC_FIELD_TIME:
+	case PTRC_FIELD_NS:
+		return signed_value(ptrc_when_ns(&e->posix_timestamp));
+	case PTRC_FIELD_EVENT:
+		name = ptrc_reader_name(r, e->posix_event_id);
+		return text_value(name->text, name->size);
+	case PTRC_FIELD_ID:
+		return unsigned_value(PTRC_VALUE_UNSIGNED, e->posix_event_id);
+	case PTRC_FIELD_PID:
+		return signed_value(e->posix_pid);
+	case PTRC_FIELD_TID:
+		return signed_value(e->posix_tid);
+	case PTRC_FIELD_THREAD:
+		return unsigned_value(PTRC_VALUE_HEX, (uint64_t)e->posix_thread_id);
+	case PTRC_FIELD_ADDRESS:
+		return unsigned_value(PTRC_VALUE_HEX, (uintptr_t)e->posix_prog_address);
+	case PTRC_FIELD_TRUNCATED:
+		return text_value(ptrc_reader_truncation(r), strlen(ptrc_reader_truncation(r)));
+	case PTRC_FIELD_LEN:
+		return unsigned_value(PTRC_VALUE_UNSIGNED, r->size);
+	case PTRC_FIELD_DATA:
+		return data_value(r);
+	case PTRC_FIELD_DATA_HEX:
+		return (struct ptrc_value){
+			.kind = r->size ? PTRC_VALUE_BYTES : PTRC_VALUE_NONE,
+			.bytes = (const char *)r->data,
+			.size = r->size,
+		};
+	case PTRC_FIELD_LOG:
+		return text_value(r->path, strlen(r->path));
+	case PTRC_FIELD_REASON:
+		return system_value(r, POSIX_TRACE_STOP);
+	case PTRC_FIELD_ERROR:
+		return system_value(r, POSIX_TRACE_ERROR);
+	case PTRC_FIELD_HOST:
+		return host_value(view);
+	case PTRC_FIELD_THREAD_NAME:
+		return thread_name_value(view);
+	case PTRC_FIELD_COMM:
+	case PTRC_FIELD_EXE:
+	case PTRC_FIELD_USER:
+	case PTRC_FIELD_COMMAND_LINE:
+		return process_value(view, f->id);
+	case PTRC_FIELD_FUNCTION:
+	case PTRC_FIELD_FILE:
+	case PTRC_FIELD_LINE:
+		return symbol_value(view, f->id);
+	case PTRC_FIELD_DURATION:
+		return unsigned_value(PTRC_VALUE_UNSIGNED, view->duration_ns);
+	case PTRC_FIELD_GAP:
+		if (r->since_before == PTRC_THREAD_GAP_NONE)
+			return (struct ptrc_value){0};
+		return signed_value(r->since_before);
+	case PTRC_FIELD_BOUND:
+		bound = ptrc_reader_bound(r);
+		return bound == PTRC_BOUND_UNKNOWN ? (struct ptrc_value){0} : signed_value(bound);
+	default:
+		get_member(view, f, &member);
+		return member;
+	}
+}
+
+void ptrc_view_get(struct ptrc_view *view, const struct ptrc_field *f, struct ptrc_value *v)
+{
+	if (__builtin_expect(f->is_of_begin, 0)) {
+		*v = ptrc_view_value(view, f);
+		return;
+	}
+	/* The field that is asked for most, and those whose values are at hand: a structure that is
+	 * returned and copied takes longer than the rest of a comparison. */
+	v->kind = PTRC_VALUE_UNSIGNED;
+	v->unit = PTRC_UNIT_NONE;
+	switch (f->id) {
+	case PTRC_FIELD_LEN:
+		v->u = view->reader->size;
+		return;
+	case PTRC_FIELD_ID:
+		v->u = view->reader->event.posix_event_id;
+		return;
+	case PTRC_FIELD_PID:
+		v->kind = PTRC_VALUE_SIGNED;
+		v->i = view->reader->event.posix_pid;
+		return;
+	case PTRC_FIELD_TID:
+		v->kind = PTRC_VALUE_SIGNED;
+		v->i = view->reader->event.posix_tid;
+		return;
+	case PTRC_FIELD_MEMBER:
+		get_member(view, f, v);
+		return;
+	default:
+		*v = ptrc_view_value(view, f);
+	}
+}
+
+/* Of a member of the data, which has a layout. */
+static bool has_lost_member(struct ptrc_view *view, const struct ptrc_field *f)
+{
+	const struct ptrc_reader *r = view->reader;
+	const struct ptrc_decoded *d = ptrc_view_decode(view);
+	int name = ptrc_field_number(f, view->layouts);
+	struct ptrc_value v = {0};
+
+	/* Other events have the field. */
+	if (!ptrc_layout_value(view->layout, d, name) && !ptrc_layout_whole(view->layout, d))
+		return false;
+	get_member(view, f, &v);
+	if (v.kind == PTRC_VALUE_NONE)
+		return ptrc_view_is_maimed(view);
+	/* What ends where the data was cut may have been longer. */
+	return ptrc_view_is_cut(view) && ptrc_value_has_bytes(&v) &&
+	       (const unsigned char *)v.bytes + v.size == (const unsigned char *)r->data + r->size;
+}
+
+bool ptrc_view_has_lost(struct ptrc_view *view, const struct ptrc_field *f)
+{
+	if (f->is_of_begin)
+		view = view->begin;
+	switch (f->id) {
+	case PTRC_FIELD_DATA:
+	case PTRC_FIELD_DATA_HEX:
+	case PTRC_FIELD_LEN:
+		return ptrc_view_is_cut(view);
+	case PTRC_FIELD_MEMBER:
+		return view->layout && has_lost_member(view, f);
+	default:
+		return false;
+	}
+}

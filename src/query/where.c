@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: MIT */
+/* Evaluates expressions, and says what they have. */
+#include "config.h"
+#include "src/query/where.h"
+
+#include <string.h>
+
+#include "lib/model/glob.h"
+#include "src/query/where_tree.h"
+
+/* The most of the bytes of a pattern of ~ times the bytes of a text. */
+enum { GLOB_WORK_MAX = 16 << 20 };
+
+/* Calls the function for each operand, those of calculations too. */
+static void visit_operand(struct ptrc_operand *o, void (*visit)(struct ptrc_operand *, void *),
+			  void *arg)
+{
+	visit(o, arg);
+	for (size_t i = 0; o->calculation && i < 2; i++)
+		visit_operand(&o->calculation->operands[i], visit, arg);
+}
+
+static void visit_operands(struct ptrc_node *n, void (*visit)(struct ptrc_operand *, void *),
+			   void *arg)
+{
+	if (!n)
+		return;
+	for (size_t i = 0; i < 2; i++) {
+		visit_operand(&n->operands[i], visit, arg);
+		visit_operands(n->children[i], visit, arg);
+	}
+}
+
+static void resolve(struct ptrc_operand *o, void *arg)
+{
+	const struct ptrc_where *w = arg;
+	int64_t base_ns = o->when.base == PTRC_WHEN_FROM_BEGIN ? w->first_ns : w->last_ns;
+
+	if (o->when.base != PTRC_WHEN_ABSOLUTE)
+		ptrc_operand_set(o, ptrc_quantity_whole(PTRC_DIMENSION_MOMENT,
+							ptrc_when_add(base_ns, o->when.ns)));
+}
+
+void ptrc_where_resolve(struct ptrc_where *w, int64_t first_ns, int64_t last_ns)
+{
+	w->is_resolved = true;
+	w->first_ns = first_ns;
+	w->last_ns = last_ns;
+	visit_operands(w->root, resolve, w);
+}
+
+bool ptrc_where_has_base(const struct ptrc_where *w, enum ptrc_when_base base)
+{
+	return w->bases & 1U << base;
+}
+
+bool ptrc_where_has_field(const struct ptrc_where *w, enum ptrc_field_id id)
+{
+	return w->fields & UINT64_C(1) << id;
+}
+
+bool ptrc_where_has_source_field(const struct ptrc_where *w)
+{
+	bool is_found = false;
+
+	for (enum ptrc_field_id id = 0; id <= PTRC_FIELD_MEMBER; id++)
+		is_found |= ptrc_field_is_of_source(id) && ptrc_where_has_field(w, id);
+	return is_found;
+}
+
+uint64_t *ptrc_where_undecided(struct ptrc_where *w)
+{
+	return &w->undecided_count;
+}
+
+const char *ptrc_where_text(const struct ptrc_where *w)
+{
+	return w->text;
+}
+
+/* ---- values ---- */
+
+/* Of an enum, takes the name if that is to be compared with a text, and else the number. */
+static void settle_enum(const struct ptrc_node *n, size_t i, struct ptrc_value *v)
+{
+	const struct ptrc_operand *other = &n->operands[!i];
+
+	if (n->kind == PTRC_NODE_TRUTH ||
+	    (n->kind == PTRC_NODE_COMPARISON && !other->is_field && !other->text))
+		ptrc_value_take_number(v);
+	else
+		ptrc_value_take_name(v);
+}
+
+/* The value of operand i as it is compared: bytes become the hexadecimal digits that JSON
+ * shows for them, JSON what it says. */
+static const struct ptrc_value *evaluate(struct ptrc_where *w, const struct ptrc_node *n, size_t i,
+					 struct ptrc_view *view, struct ptrc_value *room)
+{
+	const struct ptrc_operand *o = &n->operands[i];
+	struct ptrc_buffer *b = &w->scratch[i];
+
+	if (!o->is_field)
+		return &o->literal;
+	ptrc_view_get(view, &o->field, room);
+	if (__builtin_expect(room->kind >= PTRC_VALUE_BYTES, 0)) {
+		ptrc_value_settle(room, b);
+		settle_enum(n, i, room);
+	}
+	return room;
+}
+
+static bool number_of(const struct ptrc_operand *o, const struct ptrc_value *v, long double *number)
+{
+	if (o->is_field)
+		return ptrc_value_number(v, number);
+	*number = o->number.is_whole ? (long double)o->number.whole : o->number.number;
+	return o->has_number;
+}
+
+static bool whole_of(const struct ptrc_operand *o, const struct ptrc_value *v, ptrc_whole *number)
+{
+	if (!o->is_field) {
+		*number = o->number.whole;
+		return o->has_number && o->number.is_whole;
+	}
+	*number = v->kind == PTRC_VALUE_SIGNED ? (ptrc_whole)v->i : (ptrc_whole)v->u;
+	return v->kind == PTRC_VALUE_SIGNED || v->kind == PTRC_VALUE_UNSIGNED ||
+	       v->kind == PTRC_VALUE_HEX;
+}
+
+/* ---- comparisons ---- */
+
+static int compare_texts(const struct ptrc_value *a, const struct ptrc_value *b)
+{
+	size_t size = a->size < b->size ? a->size : b->size;
+	int order = size ? memcmp(a->bytes, b->bytes, size) : 0;
+
+	if (order)
+		return order;
+	return (a->size > b->size) - (a->size < b->size);
+}
+
+/* Stores the number that the value of a field is. Returns false if it is none. */
+static bool quantify_value(const struct ptrc_operand *o, const struct ptrc_value *v,
+			   struct ptrc_quantity *q)
+{
+	long double number;
+
+	switch (v->kind) {
+	case PTRC_VALUE_SIGNED:
+		*q = ptrc_quantity_whole(o->dimensions, v->i);
+		break;
+	case PTRC_VALUE_UNSIGNED:
+	case PTRC_VALUE_HEX:
+		*q = ptrc_quantity_whole(o->dimensions, v->u);
+		break;
+	case PTRC_VALUE_BOOL:
+		*q = ptrc_quantity_whole(PTRC_DIMENSION_BOOL, v->u);
+		break;
+	default:
+		if (!ptrc_value_number(v, &number))
+			return false;
+		*q = ptrc_quantity_number(o->dimensions, number);
+		break;
+	}
+	if (o->field.id != PTRC_FIELD_MEMBER) {
+		/* What may be text as well is a number now. */
+		if (q->dimension & (q->dimension - 1))
+			q->dimension = PTRC_DIMENSION_NUMBER;
+	} else if (q->dimension != PTRC_DIMENSION_BOOL) {
+		ptrc_quantity_take_unit(q, v->unit);
+	}
+	return true;
+}
+
+/* Stores the number that an operand of a calculation is for the event. Returns false if it is none. */
+static bool quantify(const struct ptrc_operand *o, struct ptrc_view *view, struct ptrc_quantity *q)
+{
+	const struct ptrc_calculation *c = o->calculation;
+	struct ptrc_quantity a;
+	struct ptrc_quantity b;
+	struct ptrc_buffer text = PTRC_BUFFER_INIT;
+	struct ptrc_value v;
+	bool is_number;
+
+	if (c)
+		return quantify(&c->operands[0], view, &a) && quantify(&c->operands[1], view, &b) &&
+		       ptrc_quantity_calculate(c->operation, &a, &b, q);
+	if (!o->is_field) {
+		*q = o->number;
+		return o->has_number;
+	}
+	ptrc_view_get(view, &o->field, &v);
+	ptrc_value_take_number(&v);
+	if (v.kind != PTRC_VALUE_JSON)
+		return quantify_value(o, &v, q);
+	ptrc_value_settle(&v, &text);
+	is_number = quantify_value(o, &v, q);
+	ptrc_buffer_free(&text);
+	return is_number;
+}
+
+static bool compare(struct ptrc_where *w, const struct ptrc_node *n, struct ptrc_view *view)
+{
+	struct ptrc_value room[2];
+	const struct ptrc_value *u = evaluate(w, n, 0, view, &room[0]);
+	const struct ptrc_value *v = evaluate(w, n, 1, view, &room[1]);
+	ptrc_whole i;
+	ptrc_whole j;
+	long double a;
+	long double b;
+
+	if (whole_of(&n->operands[0], u, &i) && whole_of(&n->operands[1], v, &j))
+		return n->relations & (i < j ? PTRC_BELOW : i == j ? PTRC_EQUAL : PTRC_ABOVE);
+	if (u->kind == PTRC_VALUE_TEXT && v->kind == PTRC_VALUE_TEXT) {
+		a = (long double)compare_texts(u, v);
+		b = 0;
+	} else if (!number_of(&n->operands[0], u, &a) || !number_of(&n->operands[1], v, &b)) {
+		return false;
+	}
+	/* What is shown as 0.1 is 0.1, in an f32 too. */
+	if ((u->kind == PTRC_VALUE_FLOAT && !whole_of(&n->operands[1], v, &j)) ||
+	    (v->kind == PTRC_VALUE_FLOAT && !whole_of(&n->operands[0], u, &i))) {
+		a = (float)a;
+		b = (float)b;
+	}
+	return n->relations & (a < b	? PTRC_BELOW
+			       : a == b ? PTRC_EQUAL
+			       : a > b	? PTRC_ABOVE
+					: PTRC_UNORDERED);
+}
+
+static bool compare_calculated(struct ptrc_where *w, const struct ptrc_node *n,
+			       struct ptrc_view *view)
+{
+	enum ptrc_relation relation;
+	struct ptrc_quantity a;
+	struct ptrc_quantity b;
+
+	if (quantify(&n->operands[0], view, &a) && quantify(&n->operands[1], view, &b))
+		return ptrc_quantity_compare(&a, &b, &relation) && (n->relations & relation);
+	/* A field that has a unit in one layout may be text in another one. */
+	return !n->operands[0].calculation && !n->operands[1].calculation && compare(w, n, view);
+}
+
+static bool is_true(struct ptrc_where *w, const struct ptrc_node *n, struct ptrc_view *view)
+{
+	struct ptrc_value room;
+	const struct ptrc_value *v;
+	struct ptrc_quantity q;
+	long double number;
+
+	if (n->operands[0].calculation)
+		return quantify(&n->operands[0], view, &q) &&
+		       (q.is_whole ? q.whole != 0 : q.number != 0);
+	v = evaluate(w, n, 0, view, &room);
+	if (v->kind == PTRC_VALUE_TEXT)
+		return v->size;
+	if (v->kind == PTRC_VALUE_ARRAY || v->kind == PTRC_VALUE_JSON)
+		return true;
+	return number_of(&n->operands[0], v, &number) && number != 0;
+}
+
+/* ---- answers ---- */
+
+static enum ptrc_answer answer_of(bool is_so)
+{
+	return is_so ? PTRC_YES : PTRC_NO;
+}
+
+/* The text itself may be in the first scratch buffer, which evaluate() uses. */
+static enum ptrc_answer matches_glob(struct ptrc_where *w, const struct ptrc_operand *pattern,
+				     const struct ptrc_value *v)
+{
+	struct ptrc_buffer *b = &w->scratch[1];
+
+	if (v->size > GLOB_WORK_MAX / (pattern->literal.size + 1))
+		return PTRC_UNDECIDED;
+	b->used = 0;
+	ptrc_buffer_bytes(b, v->bytes, v->size);
+	ptrc_buffer_char(b, '\0');
+	return answer_of(strlen(b->bytes) == v->size && ptrc_glob_matches(pattern->text, b->bytes));
+}
+
+static enum ptrc_answer matches(struct ptrc_where *w, const struct ptrc_node *n,
+				struct ptrc_view *view)
+{
+	struct ptrc_value room;
+	const struct ptrc_value *v = evaluate(w, n, 0, view, &room);
+
+	if (v->kind != PTRC_VALUE_TEXT)
+		return PTRC_NO;
+	return n->kind == PTRC_NODE_GLOB ? matches_glob(w, &n->operands[1], v)
+					 : ptrc_regex_match(n->regex, v->bytes, v->size);
+}
+
+/* The smaller answer of two for &&, the larger one for ||. */
+static enum ptrc_answer join_answers(enum ptrc_node_kind kind, enum ptrc_answer a,
+				     enum ptrc_answer b)
+{
+	return (kind == PTRC_NODE_OR) == (a > b) ? a : b;
+}
+
+struct loss {
+	struct ptrc_view *view;
+	bool is_found;
+};
+
+static void look_for_loss(struct ptrc_operand *o, void *arg)
+{
+	struct loss *l = arg;
+
+	l->is_found |= o->is_field && ptrc_view_has_lost(l->view, &o->field);
+}
+
+static bool has_lost(struct ptrc_node *n, struct ptrc_view *view)
+{
+	struct loss loss = {.view = view};
+
+	visit_operands(n, look_for_loss, &loss);
+	return loss.is_found;
+}
+
+static enum ptrc_answer judge(struct ptrc_where *w, struct ptrc_node *n, struct ptrc_view *view)
+{
+	enum ptrc_answer a;
+
+	switch (n->kind) {
+	case PTRC_NODE_OR:
+	case PTRC_NODE_AND:
+		a = judge(w, n->children[0], view);
+		if (a == answer_of(n->kind == PTRC_NODE_OR))
+			return a;
+		return join_answers(n->kind, a, judge(w, n->children[1], view));
+	case PTRC_NODE_NOT:
+		return PTRC_YES - judge(w, n->children[0], view);
+	default:
+		break;
+	}
+	if (w->has_doubts && has_lost(n, view))
+		return PTRC_UNDECIDED;
+	if (n->kind == PTRC_NODE_TRUTH)
+		return answer_of(is_true(w, n, view));
+	if (n->kind != PTRC_NODE_COMPARISON)
+		return matches(w, n, view);
+	return answer_of(n->is_calculated ? compare_calculated(w, n, view) : compare(w, n, view));
+}
+
+bool ptrc_where_all_hold(struct ptrc_where *const *wheres, size_t count, struct ptrc_view *view)
+{
+	struct ptrc_where *undecided = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		enum ptrc_answer answer =
+			wheres[i] ? judge(wheres[i], wheres[i]->root, view) : PTRC_YES;
+
+		if (answer == PTRC_NO)
+			return false;
+		if (answer == PTRC_UNDECIDED)
+			undecided = wheres[i];
+	}
+	if (undecided)
+		undecided->undecided_count++;
+	return !undecided;
+}
+
+bool ptrc_where_holds(struct ptrc_where *w, struct ptrc_view *view)
+{
+	return ptrc_where_all_hold(&w, 1, view);
+}
+
+bool ptrc_where_may_hold(struct ptrc_where *w, struct ptrc_view *view, bool *is_unsure)
+{
+	enum ptrc_answer answer;
+
+	w->has_doubts = true;
+	answer = judge(w, w->root, view);
+	w->has_doubts = false;
+	*is_unsure = answer == PTRC_UNDECIDED;
+	return answer != PTRC_NO;
+}
+
+/* ---- events that no expression rules out ---- */
+
+/* Fields that are whole numbers in every event that has them. */
+static bool is_whole_field(const struct ptrc_operand *o)
+{
+	const struct ptrc_field *f = &o->field;
+
+	if (!o->is_field || f->is_of_begin)
+		return false;
+	/* Not in JSON, nor an element. */
+	if (f->id == PTRC_FIELD_MEMBER)
+		return !f->text[f->path];
+	return f->id == PTRC_FIELD_ID || f->id == PTRC_FIELD_PID || f->id == PTRC_FIELD_TID ||
+	       f->id == PTRC_FIELD_LEN || f->id == PTRC_FIELD_NS || f->id == PTRC_FIELD_TIME;
+}
+
+bool ptrc_where_get_bounds(const struct ptrc_where *w, struct ptrc_where_bounds *b)
+{
+	/* Beyond all numbers of 64 bits. */
+	const ptrc_whole far = (ptrc_whole)1 << 100;
+	const struct ptrc_node *n = w->root;
+	const struct ptrc_operand *literal;
+	ptrc_whole whole;
+	unsigned int relations;
+	bool is_left;
+
+	while (n->kind == PTRC_NODE_AND)
+		n = n->children[0];
+	if (n->kind != PTRC_NODE_COMPARISON || n->is_calculated)
+		return false;
+	is_left = is_whole_field(&n->operands[0]);
+	literal = &n->operands[is_left];
+	if (!is_whole_field(&n->operands[!is_left]) || !ptrc_operand_is_literal(literal) ||
+	    !whole_of(literal, &literal->literal, &whole) || whole > far / 2 || whole < -far / 2)
+		return false;
+	relations = n->relations & (PTRC_BELOW | PTRC_EQUAL | PTRC_ABOVE);
+	/* As if the field stood on the left. */
+	if (!is_left)
+		relations = (relations & PTRC_EQUAL) | (relations & PTRC_BELOW ? PTRC_ABOVE : 0) |
+			    (relations & PTRC_ABOVE ? PTRC_BELOW : 0);
+	*b = (struct ptrc_where_bounds){
+		.field = &n->operands[!is_left].field,
+		.low = relations & PTRC_BELOW ? -far : whole + !(relations & PTRC_EQUAL),
+		.high = relations & PTRC_ABOVE ? far : whole - !(relations & PTRC_EQUAL),
+	};
+	/* Unequal. */
+	if ((relations & PTRC_BELOW) && (relations & PTRC_ABOVE)) {
+		b->low = b->high = whole;
+		b->is_outside = true;
+	}
+	return true;
+}
+
+/* ---- names ---- */
+
+/* Whether a comparison of names holds for this name. */
+static enum ptrc_answer judge_name(struct ptrc_node *n, const char *name, size_t size)
+{
+	const struct ptrc_operand *wanted = n->name;
+	enum ptrc_answer answer;
+
+	if (n->kind == PTRC_NODE_REGEX)
+		answer = ptrc_regex_match(n->regex, name, size);
+	else if (n->kind == PTRC_NODE_GLOB)
+		answer = answer_of(ptrc_glob_matches(wanted->text, name));
+	else
+		answer = answer_of(size == wanted->literal.size &&
+				   !memcmp(name, wanted->text, size));
+	n->has_name |= answer != PTRC_NO;
+	return n->kind == PTRC_NODE_COMPARISON && n->relations == PTRC_UNEQUAL ? PTRC_YES - answer
+									       : answer;
+}
+
+/* Looks at all children, so that each comparison sees the name. What else it is about is undecided. */
+static enum ptrc_answer look(struct ptrc_node *n, const char *name, size_t size)
+{
+	enum ptrc_answer a;
+
+	if (n->kind == PTRC_NODE_NOT)
+		return PTRC_YES - look(n->children[0], name, size);
+	if (n->kind == PTRC_NODE_OR || n->kind == PTRC_NODE_AND) {
+		a = look(n->children[0], name, size);
+		return join_answers(n->kind, a, look(n->children[1], name, size));
+	}
+	return n->name ? judge_name(n, name, size) : PTRC_UNDECIDED;
+}
+
+bool ptrc_where_try_name(struct ptrc_where *w, const char *name, size_t size)
+{
+	return look(w->root, name, size) != PTRC_NO;
+}
+
+/* Whether an expression in front of this one has the same in vain. */
+static bool is_repeated(const struct ptrc_where *w, const struct ptrc_node *n)
+{
+	for (const struct ptrc_node *m = w->names; m != n; m = m->next_of_names)
+		if (!m->has_name && m->kind == n->kind && !strcmp(m->name->text, n->name->text))
+			return true;
+	return false;
+}
+
+const char *ptrc_where_next_missing(const struct ptrc_where *w, const void **place, bool *is_name)
+{
+	const struct ptrc_node *n =
+		*place ? ((const struct ptrc_node *)*place)->next_of_names : w->names;
+	const char *text;
+
+	while (n && (n->has_name || is_repeated(w, n)))
+		n = n->next_of_names;
+	*place = n;
+	if (!n)
+		return NULL;
+	text = n->name->text;
+	*is_name = n->kind == PTRC_NODE_COMPARISON ||
+		   !strpbrk(text, n->kind == PTRC_NODE_GLOB ? "*?[\\" : "*?[\\^$+(|{");
+	return text;
+}

@@ -1,0 +1,595 @@
+/* SPDX-License-Identifier: MIT */
+/* Makes expressions of texts, by the grammar in where.h. */
+#include "config.h"
+#include "src/query/where.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/cli/message.h"
+#include "src/query/where_token.h"
+#include "src/query/where_tree.h"
+
+/* Limits of an expression: far above what anybody writes, and far below what would fill the stack. */
+enum {
+	DEPTH_MAX = 100,
+	TESTS_MAX = 1000,
+	PATTERN_MAX_BYTES = 1000,
+};
+
+static void free_operand(struct ptrc_operand *o)
+{
+	free(o->text);
+	for (size_t i = 0; o->calculation && i < 2; i++)
+		free_operand(&o->calculation->operands[i]);
+	free(o->calculation);
+}
+
+static void free_node(struct ptrc_node *n)
+{
+	if (!n)
+		return;
+	for (size_t i = 0; i < 2; i++) {
+		free_node(n->children[i]);
+		free_operand(&n->operands[i]);
+	}
+	ptrc_regex_free(n->regex);
+	free(n);
+}
+
+static struct ptrc_node *make_node(enum ptrc_node_kind kind)
+{
+	struct ptrc_node *n = ptrc_cli_allocate(sizeof(*n));
+
+	memset(n, 0, sizeof(*n));
+	n->kind = kind;
+	return n;
+}
+
+/* "'pid' is a number", "this is a number or text". */
+static const char *describe(const struct ptrc_operand *o, char text[PTRC_DIMENSION_WORDS + 40])
+{
+	char words[PTRC_DIMENSION_WORDS];
+
+	ptrc_dimension_words(o->dimensions, words);
+	if (o->is_field && o->field.id < PTRC_FIELD_MEMBER)
+		snprintf(text, PTRC_DIMENSION_WORDS + 40, "'%s' is %s",
+			 ptrc_field_name(o->field.id), words);
+	else
+		snprintf(text, PTRC_DIMENSION_WORDS + 40, "this is %s", words);
+	return text;
+}
+
+/* ---- conditions and values ---- */
+
+/* A part of the expression: a condition, or a value. Which one it is shows after a parenthesis
+ * only. */
+struct part {
+	/* NULL if the part is a value. */
+	struct ptrc_node *condition;
+	struct ptrc_operand value;
+	/* Where it begins. */
+	const char *at;
+};
+
+static struct ptrc_node *make_test(struct ptrc_parser *p, enum ptrc_node_kind kind)
+{
+	if (++p->tests > TESTS_MAX)
+		ptrc_parser_refuse(p, p->token_at, "more than %d comparisons and operations",
+				   (int)TESTS_MAX);
+	return make_node(kind);
+}
+
+/* Makes a condition of a part that ends in front of the next token: a value holds if it is true. */
+static struct ptrc_node *condition_of(struct ptrc_parser *p, struct part *part)
+{
+	struct ptrc_node *n = part->condition;
+
+	if (n)
+		return n;
+	if (ptrc_operand_is_literal(&part->value))
+		ptrc_parser_refuse(p, p->token_at,
+				   "a comparison is missing: a value alone is no condition");
+	n = make_test(p, PTRC_NODE_TRUTH);
+	n->operands[0] = part->value;
+	return n;
+}
+
+/* Takes the value that a part is. A condition is none. */
+static struct ptrc_operand value_of(struct ptrc_parser *p, struct part *part)
+{
+	if (part->condition) {
+		ptrc_parser_refuse(
+			p, part->at,
+			"a condition is not a value that can be compared or calculated with");
+		free_node(part->condition);
+		return (struct ptrc_operand){0};
+	}
+	return part->value;
+}
+
+static void read_operand(struct ptrc_parser *p, struct ptrc_operand *o, bool is_right)
+{
+	struct ptrc_cli_reason why;
+	long double number;
+
+	o->at = (size_t)(p->token_at - p->begin);
+	switch (p->token) {
+	case PTRC_TOKEN_FIELD:
+		o->is_field = true;
+		if (!ptrc_field_find(p->word, p->layouts, &o->field, &why))
+			ptrc_parser_refuse(p, p->token_at, "%s%s", why.text,
+					   is_right ? "; text has to be in quotes" : "");
+		else if (o->field.id == PTRC_FIELD_ID && *ptrc_field_id_hint(p->layouts))
+			ptrc_parser_refuse(p, p->token_at, "'%s' is the number of the event type%s",
+					   p->word, ptrc_field_id_hint(p->layouts));
+		else
+			o->dimensions = ptrc_field_dimensions(&o->field);
+		if (p->token != PTRC_TOKEN_BAD)
+			p->fields |= UINT64_C(1) << o->field.id;
+		break;
+	case PTRC_TOKEN_NUMBER:
+		ptrc_operand_set(o, p->number);
+		break;
+	case PTRC_TOKEN_STRING:
+		o->text = p->string;
+		p->string = NULL;
+		o->literal.kind = PTRC_VALUE_TEXT;
+		o->literal.bytes = o->text;
+		o->literal.size = p->string_size;
+		if (ptrc_value_number(&o->literal, &number) && ptrc_parser_is_in_range(number))
+			ptrc_operand_set(o, ptrc_quantity_number(PTRC_DIMENSION_NUMBER, number));
+		o->dimensions = PTRC_DIMENSION_TEXT;
+		break;
+	case PTRC_TOKEN_BAD:
+		break;
+	case PTRC_TOKEN_END:
+		ptrc_parser_refuse(p, p->token_at,
+				   "the expression ends where a field, number or string is "
+				   "missing");
+		break;
+	default:
+		ptrc_parser_refuse(p, p->token_at,
+				   "a field, number or string is missing before '%.2s'",
+				   p->token_at);
+		break;
+	}
+	ptrc_parser_next(p);
+}
+
+/* Reads the time that a string is. */
+static void make_moment(struct ptrc_parser *p, struct ptrc_operand *o)
+{
+	const char *at = p->begin + o->at;
+	struct ptrc_cli_reason why;
+
+	if (p->token == PTRC_TOKEN_BAD)
+		return;
+	if (!ptrc_when_parse(o->text, &o->when, &why)) {
+		ptrc_parser_refuse(p, at, "%s", why.text);
+		return;
+	}
+	ptrc_operand_set(o, ptrc_quantity_whole(PTRC_DIMENSION_MOMENT, o->when.ns));
+	p->bases |= 1U << o->when.base;
+	/* Otherwise the number is worked out when the start and the end of the trace are known. */
+	o->has_number = o->when.base == PTRC_WHEN_ABSOLUTE;
+	free(o->text);
+	o->text = NULL;
+	o->literal = (struct ptrc_value){0};
+}
+
+/* ---- calculations ---- */
+
+static const char *operation_word(enum ptrc_operation operation)
+{
+	return operation == PTRC_ADD	    ? "added to"
+	       : operation == PTRC_SUBTRACT ? "subtracted from"
+	       : operation == PTRC_MULTIPLY ? "multiplied with"
+					    : "a divisor of";
+}
+
+/* Says what is wrong with a calculation of such operands, at its sign. */
+static void refuse_operation(struct ptrc_parser *p, enum ptrc_operation operation, const char *at,
+			     unsigned int left, unsigned int right)
+{
+	char words[2][PTRC_DIMENSION_WORDS];
+	unsigned int both = left | right;
+	const char *hint = "";
+
+	if (both & PTRC_DIMENSION_TEXT)
+		hint = "; of text in quotes only a time can be calculated with, by + and -";
+	else if (both == (PTRC_DIMENSION_NUMBER | PTRC_DIMENSION_DURATION) ||
+		 both == (PTRC_DIMENSION_NUMBER | PTRC_DIMENSION_MOMENT))
+		hint = "; a duration has a unit, such as 5ms";
+	ptrc_parser_refuse(p, at, "%s cannot be %s %s%s", ptrc_dimension_words(right, words[1]),
+			   operation_word(operation), ptrc_dimension_words(left, words[0]), hint);
+}
+
+static bool is_known(const struct ptrc_operand *o)
+{
+	return ptrc_operand_is_literal(o) && o->has_number;
+}
+
+/* Makes one operand of two, that of a literal if it can be calculated now. */
+static void calculate(struct ptrc_parser *p, enum ptrc_operation operation, const char *sign,
+		      struct ptrc_operand *left, struct ptrc_operand *right)
+{
+	struct ptrc_operand result = {.at = left->at};
+	struct ptrc_quantity q;
+	bool is_shift = operation == PTRC_ADD || operation == PTRC_SUBTRACT;
+
+	if (++p->tests > TESTS_MAX)
+		ptrc_parser_refuse(p, sign, "more than %d comparisons and operations",
+				   (int)TESTS_MAX);
+	if (is_shift && left->text)
+		make_moment(p, left);
+	if (is_shift && right->text)
+		make_moment(p, right);
+	result.dimensions = ptrc_dimension_of(operation, left->dimensions, right->dimensions);
+	if (!result.dimensions)
+		refuse_operation(p, operation, sign, left->dimensions, right->dimensions);
+	if (p->token != PTRC_TOKEN_BAD && is_known(left) && is_known(right)) {
+		if (ptrc_quantity_calculate(operation, &left->number, &right->number, &q))
+			ptrc_operand_set(&result, q);
+		else
+			ptrc_parser_refuse(
+				p, sign,
+				"this has no result: it is a division by 0, a remainder of a "
+				"fraction, or too large");
+	} else {
+		result.calculation = ptrc_cli_allocate(sizeof(*result.calculation));
+		*result.calculation = (struct ptrc_calculation){operation, {*left, *right}};
+	}
+	*left = result;
+}
+
+static void read_or(struct ptrc_parser *, struct part *);
+
+/* Negation, parentheses and signs, the ways to nest, all pass here. */
+static void begin_nest(struct ptrc_parser *p)
+{
+	if (++p->depth > DEPTH_MAX)
+		ptrc_parser_refuse(p, p->token_at, "'!', '(' and signs are nested deeper than %d",
+				   (int)DEPTH_MAX);
+}
+
+static void read_factor(struct ptrc_parser *p, struct part *part, bool is_right)
+{
+	const char *at = p->token_at;
+
+	*part = (struct part){.at = at};
+	if (p->token == PTRC_TOKEN_OPERATION &&
+	    (p->operation == PTRC_SUBTRACT || p->operation == PTRC_ADD)) {
+		/* -x is x * -1, which is right of numbers and durations. */
+		struct ptrc_operand sign = {.at = (size_t)(at - p->begin)};
+
+		ptrc_operand_set(&sign, ptrc_quantity_whole(PTRC_DIMENSION_NUMBER,
+							    p->operation == PTRC_ADD ? 1 : -1));
+		begin_nest(p);
+		ptrc_parser_next(p);
+		read_factor(p, part, true);
+		p->depth--;
+		part->value = value_of(p, part);
+		part->condition = NULL;
+		part->at = at;
+		if (!(part->value.dimensions & (PTRC_DIMENSION_NUMBER | PTRC_DIMENSION_DURATION)))
+			ptrc_parser_refuse(p, at, "a sign needs a number or a duration behind it");
+		calculate(p, PTRC_MULTIPLY, at, &part->value, &sign);
+		part->value.at = sign.at;
+	} else if (p->token == PTRC_TOKEN_LEFT) {
+		begin_nest(p);
+		ptrc_parser_next(p);
+		read_or(p, part);
+		part->at = at;
+		if (p->token == PTRC_TOKEN_RIGHT)
+			ptrc_parser_next(p);
+		else
+			ptrc_parser_refuse(p, p->token_at, "')' is missing");
+		p->depth--;
+	} else {
+		read_operand(p, &part->value, is_right);
+	}
+}
+
+/* Reads what stands on the right side of a sign, and calculates. */
+static void read_right(struct ptrc_parser *p, struct part *left,
+		       void (*read)(struct ptrc_parser *, struct part *, bool))
+{
+	enum ptrc_operation operation = p->operation;
+	const char *sign = p->token_at;
+	struct ptrc_operand a = value_of(p, left);
+	struct ptrc_operand b;
+	struct part right;
+
+	ptrc_parser_next(p);
+	read(p, &right, true);
+	b = value_of(p, &right);
+	calculate(p, operation, sign, &a, &b);
+	left->condition = NULL;
+	left->value = a;
+}
+
+static void read_product(struct ptrc_parser *p, struct part *part, bool is_right)
+{
+	read_factor(p, part, is_right);
+	while (p->token == PTRC_TOKEN_OPERATION && p->operation != PTRC_ADD &&
+	       p->operation != PTRC_SUBTRACT)
+		read_right(p, part, read_factor);
+}
+
+static void read_sum(struct ptrc_parser *p, struct part *part, bool is_right)
+{
+	read_product(p, part, is_right);
+	while (p->token == PTRC_TOKEN_OPERATION)
+		read_right(p, part, read_product);
+}
+
+/* ---- comparisons ---- */
+
+/* The time as a number is the only number that times are compared with. */
+static bool are_time_and_ns(const struct ptrc_operand *a, const struct ptrc_operand *b)
+{
+	return a->is_field && b->is_field &&
+	       ((a->field.id == PTRC_FIELD_TIME && b->field.id == PTRC_FIELD_NS) ||
+		(a->field.id == PTRC_FIELD_NS && b->field.id == PTRC_FIELD_TIME));
+}
+
+/* Whether a field of a layout is compared with a duration, and has no unit of time. */
+static bool lacks_unit(const struct ptrc_operand *field, const struct ptrc_operand *other)
+{
+	return field->is_field && field->field.id == PTRC_FIELD_MEMBER &&
+	       other->dimensions == PTRC_DIMENSION_DURATION;
+}
+
+/* What would be right in place of such a comparison. */
+static const char *hint_for(const struct ptrc_operand *a, const struct ptrc_operand *b)
+{
+	unsigned int both = a->dimensions | b->dimensions;
+
+	if (lacks_unit(a, b) || lacks_unit(b, a))
+		return "; it is a duration if its layout gives it a unit, or if it is multiplied "
+		       "with 1us";
+	if (both & PTRC_DIMENSION_MOMENT)
+		return both & PTRC_DIMENSION_DURATION
+			       ? "; the difference of two times is a duration"
+			       : "; a time is in quotes, such as '2026-01-02 03:04', and 'ns' is the "
+				 "time as a number";
+	return both & PTRC_DIMENSION_TEXT ? "; a duration is not in quotes: 5ms"
+					  : "; a duration has a unit, such as 5ms";
+}
+
+/* Refuses a string that is compared with a number or a time, but is not one itself. */
+static void check_string(struct ptrc_parser *p, const struct ptrc_operand *other,
+			 struct ptrc_operand *string)
+{
+	char reason[PTRC_DIMENSION_WORDS + 40];
+
+	if (!string->text)
+		return;
+	if (other->dimensions == PTRC_DIMENSION_MOMENT)
+		make_moment(p, string);
+	else if (other->dimensions == PTRC_DIMENSION_NUMBER && !string->has_number)
+		ptrc_parser_refuse(p, p->begin + string->at, "'%.60s' is not a number, but %s",
+				   string->text, describe(other, reason));
+}
+
+/* Refuses a field that the layouts say to be text, and that is compared with a number. */
+static void check_text(struct ptrc_parser *p, const struct ptrc_operand *text,
+		       const struct ptrc_operand *other)
+{
+	const char *name = text->field.text;
+
+	if (!text->is_field || text->field.id != PTRC_FIELD_MEMBER || !text->field.is_text ||
+	    other->text || other->dimensions != PTRC_DIMENSION_NUMBER || p->token == PTRC_TOKEN_BAD)
+		return;
+	ptrc_parser_refuse(
+		p, p->begin + text->at,
+		"'data.%s' is text, and is compared with a number; put that in quotes, or write "
+		"data.%s + 0 for text that reads as a number",
+		name, name);
+	p->why->is_vain = true;
+}
+
+static void check_comparison(struct ptrc_parser *p, struct ptrc_node *n)
+{
+	struct ptrc_operand *a = &n->operands[0];
+	struct ptrc_operand *b = &n->operands[1];
+	char words[2][PTRC_DIMENSION_WORDS];
+	bool is_left;
+
+	check_string(p, a, b);
+	check_string(p, b, a);
+	check_text(p, a, b);
+	check_text(p, b, a);
+	if (ptrc_dimension_is_comparable(a->dimensions, b->dimensions) || are_time_and_ns(a, b))
+		return;
+	/* Tells it where a literal is, as that is what can be written otherwise, or what is not a
+	 * time. */
+	is_left = ptrc_operand_is_literal(a) != ptrc_operand_is_literal(b)
+			  ? ptrc_operand_is_literal(a)
+			  : b->dimensions == PTRC_DIMENSION_MOMENT;
+	ptrc_parser_refuse(p, p->begin + (is_left ? a : b)->at, "%s cannot be compared with %s%s",
+			   ptrc_dimension_words(a->dimensions, words[0]),
+			   ptrc_dimension_words(b->dimensions, words[1]), hint_for(a, b));
+}
+
+static void read_pattern(struct ptrc_parser *p, struct ptrc_node *n)
+{
+	struct ptrc_operand *left = &n->operands[0];
+	struct ptrc_operand *pattern = &n->operands[1];
+	const char *sign = p->token == PTRC_TOKEN_REGEX_SIGN ? "=~" : "~";
+	enum ptrc_node_kind kind =
+		p->token == PTRC_TOKEN_REGEX_SIGN ? PTRC_NODE_REGEX : PTRC_NODE_GLOB;
+	char reason[PTRC_DIMENSION_WORDS + 40];
+	struct ptrc_cli_reason why;
+
+	ptrc_parser_next(p);
+	if (p->token != PTRC_TOKEN_STRING)
+		ptrc_parser_refuse(p, p->token_at, "'%s' needs text in quotes behind it", sign);
+	else
+		read_operand(p, pattern, true);
+	if (p->token == PTRC_TOKEN_BAD)
+		return;
+	if (!(left->dimensions & PTRC_DIMENSION_TEXT)) {
+		ptrc_parser_refuse(p, p->begin + left->at, "'%s' needs text, but %s", sign,
+				   describe(left, reason));
+		return;
+	}
+	if (pattern->literal.size > PATTERN_MAX_BYTES) {
+		ptrc_parser_refuse(p, p->begin + pattern->at, "the pattern is too large");
+		return;
+	}
+	n->kind = kind;
+	if (kind == PTRC_NODE_REGEX && !(n->regex = ptrc_regex_make(pattern->text, &why)))
+		ptrc_parser_refuse(p, p->begin + pattern->at, "%s", why.text);
+}
+
+/* The name or the pattern that a node compares the name of the event with; NULL if it does not do that. */
+static const struct ptrc_operand *wanted_name(const struct ptrc_node *n)
+{
+	bool has_relation = n->kind != PTRC_NODE_COMPARISON || n->relations == PTRC_EQUAL ||
+			    n->relations == PTRC_UNEQUAL;
+
+	for (size_t i = 0; i < 2; i++)
+		if (n->operands[i].is_field && n->operands[i].field.id == PTRC_FIELD_EVENT)
+			return has_relation && n->operands[!i].text ? &n->operands[!i] : NULL;
+	return NULL;
+}
+
+/* Whether the number of a value is worked out: also that of a field of a layout that may have a unit
+ * of time. */
+static bool is_calculated(const struct ptrc_operand *o)
+{
+	return o->calculation || (o->is_field && o->field.id == PTRC_FIELD_MEMBER &&
+				  (o->dimensions & PTRC_DIMENSION_DURATION));
+}
+
+static void read_comparison(struct ptrc_parser *p, struct part *part)
+{
+	bool is_relation;
+	struct part right;
+	struct ptrc_node *n;
+
+	read_sum(p, part, false);
+	is_relation = p->token == PTRC_TOKEN_RELATION;
+	if (!is_relation && p->token != PTRC_TOKEN_REGEX_SIGN && p->token != PTRC_TOKEN_GLOB_SIGN)
+		return;
+	n = make_test(p, is_relation ? PTRC_NODE_COMPARISON : PTRC_NODE_TRUTH);
+	n->operands[0] = value_of(p, part);
+	part->condition = n;
+	if (is_relation) {
+		n->relations = p->relations;
+		ptrc_parser_next(p);
+		read_sum(p, &right, true);
+		n->operands[1] = value_of(p, &right);
+		check_comparison(p, n);
+	} else {
+		read_pattern(p, n);
+	}
+	n->is_calculated = is_calculated(&n->operands[0]) || is_calculated(&n->operands[1]);
+	n->name = wanted_name(n);
+	if (n->name) {
+		*p->names_end = n;
+		p->names_end = &n->next_of_names;
+	}
+}
+
+static void read_not(struct ptrc_parser *p, struct part *part)
+{
+	struct ptrc_node *n;
+
+	if (p->token != PTRC_TOKEN_NOT_SIGN) {
+		read_comparison(p, part);
+		return;
+	}
+	begin_nest(p);
+	n = make_node(PTRC_NODE_NOT);
+	part->at = p->token_at;
+	ptrc_parser_next(p);
+	read_not(p, part);
+	n->children[0] = condition_of(p, part);
+	part->condition = n;
+	p->depth--;
+}
+
+/* Joins the condition before the sign with the one after it. */
+static void join(struct ptrc_parser *p, enum ptrc_node_kind kind, struct part *part,
+		 void (*read)(struct ptrc_parser *, struct part *))
+{
+	struct ptrc_node *n = make_node(kind);
+	struct part right = {0};
+
+	n->children[0] = condition_of(p, part);
+	ptrc_parser_next(p);
+	read(p, &right);
+	n->children[1] = condition_of(p, &right);
+	part->condition = n;
+}
+
+static void read_and(struct ptrc_parser *p, struct part *part)
+{
+	read_not(p, part);
+	while (p->token == PTRC_TOKEN_AND_SIGN)
+		join(p, PTRC_NODE_AND, part, read_not);
+}
+
+static void read_or(struct ptrc_parser *p, struct part *part)
+{
+	read_and(p, part);
+	while (p->token == PTRC_TOKEN_OR_SIGN)
+		join(p, PTRC_NODE_OR, part, read_and);
+}
+
+struct ptrc_where *ptrc_where_parse(const char *text, const struct ptrc_layouts *layouts,
+				    struct ptrc_cli_reason *why)
+{
+	struct ptrc_parser p = {
+		.begin = text,
+		.at = text,
+		.layouts = layouts,
+		.why = why,
+	};
+	struct ptrc_where *w;
+	struct part part;
+	struct ptrc_node *root;
+
+	p.names_end = &p.names;
+	ptrc_parser_next(&p);
+	read_or(&p, &part);
+	root = condition_of(&p, &part);
+	if (p.token != PTRC_TOKEN_END)
+		ptrc_parser_refuse(&p, p.token_at, "'&&' or '||' is missing before '%.20s'",
+				   p.token_at);
+	free(p.string);
+	if (p.token == PTRC_TOKEN_BAD) {
+		free_node(root);
+		return NULL;
+	}
+	w = ptrc_cli_allocate(sizeof(*w));
+	*w = (struct ptrc_where){.text = text,
+				 .layouts = layouts,
+				 .root = root,
+				 .names = p.names,
+				 .fields = p.fields,
+				 .bases = p.bases};
+	return w;
+}
+
+struct ptrc_where *ptrc_where_again(const struct ptrc_where *w)
+{
+	struct ptrc_cli_reason why;
+	struct ptrc_where *again = ptrc_where_parse(w->text, w->layouts, &why);
+
+	if (w->is_resolved)
+		ptrc_where_resolve(again, w->first_ns, w->last_ns);
+	return again;
+}
+
+void ptrc_where_free(struct ptrc_where *w)
+{
+	free_node(w->root);
+	ptrc_buffer_free(&w->scratch[0]);
+	ptrc_buffer_free(&w->scratch[1]);
+	free(w);
+}

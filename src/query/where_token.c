@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/query/where_token.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/fields/value.h"
+#include "src/fields/when.h"
+
+void ptrc_parser_refuse(struct ptrc_parser *p, const char *at, const char *format, ...)
+{
+	char reason[sizeof(p->why->text)];
+	va_list values;
+
+	if (p->token == PTRC_TOKEN_BAD)
+		return;
+	va_start(values, format);
+	vsnprintf(reason, sizeof(reason), format, values);
+	va_end(values);
+	ptrc_cli_because(p->why, "column %zu: %s", (size_t)(at - p->begin) + 1, reason);
+	p->token = PTRC_TOKEN_BAD;
+}
+
+static bool is_letter(char c)
+{
+	return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static void read_word(struct ptrc_parser *p)
+{
+	size_t n = 0;
+
+	while (is_letter(p->at[n]) || is_digit(p->at[n]) || p->at[n] == '.' || p->at[n] == '[' ||
+	       p->at[n] == ']')
+		n++;
+	if (n > PTRC_WORD_MAX_BYTES) {
+		ptrc_parser_refuse(p, p->at, "the name is too long");
+		return;
+	}
+	memcpy(p->word, p->at, n);
+	p->word[n] = '\0';
+	p->at += n;
+	p->token = PTRC_TOKEN_FIELD;
+	if (!strcmp(p->word, "true") || !strcmp(p->word, "false")) {
+		p->token = PTRC_TOKEN_NUMBER;
+		p->number = ptrc_quantity_whole(PTRC_DIMENSION_BOOL, *p->word == 't');
+	}
+}
+
+/* Reads a number with one unit, which is exact if it has no exponent: fields may be longer than 292 years,
+ * and are shown so. */
+static bool read_long_duration(const char *text, struct ptrc_quantity *q)
+{
+	size_t size = strspn(text, "0123456789.eE+-");
+	const char *point = memchr(text, '.', size);
+	size_t digits = point ? (size_t)(text + size - point) - 1 : 0;
+	enum ptrc_unit unit = PTRC_UNIT_NS;
+	uint64_t one;
+	long double number;
+
+	while (unit <= PTRC_UNIT_S && strcmp(text + size, ptrc_unit_word(unit)))
+		unit++;
+	if (unit > PTRC_UNIT_S || !ptrc_value_read_number(text, size, &number) ||
+	    !ptrc_parser_is_in_range(number * (long double)ptrc_unit_ns(unit)))
+		return false;
+	one = ptrc_unit_ns(unit);
+	*q = ptrc_quantity_number(PTRC_DIMENSION_NUMBER, number);
+	if (strspn(text, "0123456789.") == size && number < 0x1p64L && digits <= 9) {
+		/* Whole units, and then the digits of nanoseconds after the point. */
+		q->is_whole = true;
+		q->whole = (ptrc_whole)strtoull(text, NULL, 10) * one;
+		q->dimension = PTRC_DIMENSION_DURATION;
+		for (size_t i = 1; i <= digits && one; i++) {
+			if (one % 10)
+				return false;
+			one /= 10;
+			q->whole += (ptrc_whole)(point[i] - '0') * one;
+		}
+		return true;
+	}
+	ptrc_quantity_take_unit(q, unit);
+	return true;
+}
+
+/* Reads a duration. Returns false if the text is none, or one that is too long. */
+static bool read_duration(const char *text, struct ptrc_quantity *q)
+{
+	int64_t ns;
+
+	if (!ptrc_when_duration(text, &ns) || ns == INT64_MAX)
+		return read_long_duration(text, q);
+	*q = ptrc_quantity_whole(PTRC_DIMENSION_DURATION, ns);
+	return true;
+}
+
+/* Reads all digits of a whole number that 128 bits hold. */
+static void read_whole(const char *text, struct ptrc_quantity *q)
+{
+	static const ptrc_whole max = ((((ptrc_whole)1 << 126) - 1) << 1) + 1;
+	ptrc_whole whole = 0;
+
+	for (const char *at = text; *at || at == text; at++) {
+		if (!is_digit(*at) || whole > (max - (*at - '0')) / 10)
+			return;
+		whole = 10 * whole + (*at - '0');
+	}
+	*q = ptrc_quantity_whole(PTRC_DIMENSION_NUMBER, whole);
+}
+
+/* Reads a number, or a duration, which has units. */
+static void read_number(struct ptrc_parser *p)
+{
+	char word[PTRC_WORD_MAX_BYTES + 1];
+	long double number;
+	int64_t ns;
+	size_t n = 1;
+
+	/* Takes everything that could belong to a number, so that 1x2 is a wrong number
+	 * rather than a number and a name. Signs can only follow the letter of an
+	 * exponent. */
+	while (is_letter(p->at[n]) || is_digit(p->at[n]) || p->at[n] == '.' ||
+	       ((p->at[n] == '+' || p->at[n] == '-') && is_digit(p->at[n + 1]) &&
+		(p->at[n - 1] == 'e' || p->at[n - 1] == 'E') && strncmp(p->at, "0x", 2) &&
+		strncmp(p->at, "0X", 2)))
+		n++;
+	snprintf(word, sizeof(word), "%.*s", n < sizeof(word) ? (int)n : 0, p->at);
+	if (ptrc_value_read_number(p->at, n, &number)) {
+		p->token = PTRC_TOKEN_NUMBER;
+		p->number = ptrc_quantity_number(PTRC_DIMENSION_NUMBER, number);
+		read_whole(word, &p->number);
+		if (!ptrc_parser_is_in_range(number))
+			ptrc_parser_refuse(p, p->at,
+					   "'%.*s' is beyond the largest number, 1.79e308",
+					   n < 40 ? (int)n : 40, p->at);
+	} else if (read_duration(word, &p->number)) {
+		p->token = PTRC_TOKEN_NUMBER;
+	} else if (ptrc_when_duration(word, &ns)) {
+		ptrc_parser_refuse(p, p->at, "the duration is longer than 292 years");
+	} else {
+		ptrc_parser_refuse(p, p->at,
+				   "'%.*s' is not a number, and not a duration such as 5ms",
+				   n < 40 ? (int)n : 40, p->at);
+	}
+	p->at += n;
+}
+
+/* Reads a string in quotes. A backslash escapes the quote and the backslash. Before any other
+ * character it stands for itself, so that regular expressions need not double it. */
+static void read_string(struct ptrc_parser *p)
+{
+	char quote = *p->at;
+	const char *from = p->at + 1;
+	char *to;
+
+	free(p->string);
+	p->string = to = ptrc_cli_allocate(strlen(p->at));
+	for (; *from && *from != quote; from++) {
+		if (*from == '\\' && (from[1] == quote || from[1] == '\\'))
+			from++;
+		*to++ = *from;
+	}
+	*to = '\0';
+	p->string_size = (size_t)(to - p->string);
+	if (!*from) {
+		ptrc_parser_refuse(p, p->at, "the string has no end");
+		return;
+	}
+	p->at = from + 1;
+	p->token = PTRC_TOKEN_STRING;
+}
+
+/* The length in bytes of a UTF-8 character, which messages must not cut. */
+static int character_length(const char *text)
+{
+	int n = 1;
+
+	while (((unsigned char)text[n] & 0xc0) == 0x80)
+		n++;
+	return n;
+}
+
+static void read_sign(struct ptrc_parser *p)
+{
+	static const struct {
+		char text[4];
+		enum ptrc_token token;
+		unsigned int relations;
+	} signs[] = {
+		{"==", PTRC_TOKEN_RELATION, PTRC_EQUAL},
+		{"!=", PTRC_TOKEN_RELATION, PTRC_UNEQUAL},
+		{"<=", PTRC_TOKEN_RELATION, PTRC_NOT_ABOVE},
+		{">=", PTRC_TOKEN_RELATION, PTRC_NOT_BELOW},
+		{"=~", PTRC_TOKEN_REGEX_SIGN, 0},
+		{"&&", PTRC_TOKEN_AND_SIGN, 0},
+		{"||", PTRC_TOKEN_OR_SIGN, 0},
+		{"<", PTRC_TOKEN_RELATION, PTRC_BELOW},
+		{">", PTRC_TOKEN_RELATION, PTRC_ABOVE},
+		{"~", PTRC_TOKEN_GLOB_SIGN, 0},
+		{"!", PTRC_TOKEN_NOT_SIGN, 0},
+		{"(", PTRC_TOKEN_LEFT, 0},
+		{")", PTRC_TOKEN_RIGHT, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(signs) / sizeof(*signs); i++) {
+		size_t n = strlen(signs[i].text);
+
+		if (strncmp(p->at, signs[i].text, n))
+			continue;
+		p->token = signs[i].token;
+		p->relations = signs[i].relations;
+		p->at += n;
+		return;
+	}
+	if (*p->at && strchr("+-*/%", *p->at)) {
+		p->token = PTRC_TOKEN_OPERATION;
+		p->operation = (enum ptrc_operation) * p->at++;
+		return;
+	}
+	if (*p->at == '=' || *p->at == '&' || *p->at == '|')
+		ptrc_parser_refuse(p, p->at, "write '%c%c' instead of '%c'", *p->at, *p->at,
+				   *p->at);
+	else
+		ptrc_parser_refuse(p, p->at, "'%.*s' has no meaning here", character_length(p->at),
+				   p->at);
+}
+
+void ptrc_parser_next(struct ptrc_parser *p)
+{
+	if (p->token == PTRC_TOKEN_BAD)
+		return;
+	p->at += strspn(p->at, " \t\n\r");
+	p->token_at = p->at;
+	if (!*p->at)
+		p->token = PTRC_TOKEN_END;
+	else if (is_letter(*p->at))
+		read_word(p);
+	else if (*p->at == '.' && is_letter(p->at[1]))
+		ptrc_parser_refuse(p, p->at, "a field is written without a dot in front");
+	else if (is_digit(*p->at) || *p->at == '.')
+		read_number(p);
+	else if (*p->at == '"' || *p->at == '\'')
+		read_string(p);
+	else
+		read_sign(p);
+}

@@ -1,0 +1,970 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/text/event_format.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/cli/json.h"
+#include "src/fields/when.h"
+
+/* Colours of a terminal: faint, bold, bold yellow, bold red. */
+#define FAINT "\033[2m"
+#define USER_EVENT "\033[1m"
+#define SYSTEM_EVENT "\033[1;33m"
+#define WARNING "\033[1;31m"
+#define PLAIN "\033[0m"
+
+/* A longer text does not widen its column. */
+enum { TEXT_COLUMNS_MAX = 40 };
+
+/* What the data of a system event consists of: sets of event types, or a number (an int). */
+static const struct part {
+	trace_event_id_t type;
+	/* The size of the whole data. */
+	size_t size;
+	const char *key;
+	size_t offset;
+	bool is_set;
+} parts[] = {
+	{POSIX_TRACE_START, sizeof(trace_event_set_t), "filter", 0, true},
+	{POSIX_TRACE_FILTER, 2 * sizeof(trace_event_set_t), "old", 0, true},
+	{POSIX_TRACE_FILTER, 2 * sizeof(trace_event_set_t), "new", sizeof(trace_event_set_t), true},
+	{POSIX_TRACE_STOP, sizeof(int), "reason", 0, false},
+	{POSIX_TRACE_ERROR, sizeof(int), "error", 0, false},
+};
+
+/* The first part of the event's data from `part` on, or null. */
+static const struct part *find_part(const struct ptrc_reader *r, const struct part *part)
+{
+	for (; part < parts + sizeof(parts) / sizeof(*parts); part++)
+		if (part->type == r->event.posix_event_id && part->size == r->size)
+			return part;
+	return NULL;
+}
+
+static int number_of(const struct ptrc_reader *r)
+{
+	int number;
+
+	memcpy(&number, r->data, sizeof(number));
+	return number;
+}
+
+static bool is_member(const trace_event_set_t *set, trace_event_id_t id)
+{
+	int found = 0;
+
+	return !posix_trace_eventset_ismember(id, set, &found) && found;
+}
+
+/* Whether the type has a name that JSON can hold byte for byte. */
+static bool has_json_name(const struct ptrc_reader_name *name)
+{
+	return name->is_known && ptrc_text_is_utf8(name->text, name->size);
+}
+
+/* Puts the names of the types in the set as an array. If JSON cannot hold some of the names
+ * byte for byte, or they are unknown, an array key_ids with the numbers of these types
+ * follows. */
+static void put_set_json(struct ptrc_json *j, struct ptrc_reader *r, const struct part *part)
+{
+	trace_event_set_t set;
+	bool has_unknown = false;
+	char key[16];
+
+	memcpy(&set, r->data + part->offset, sizeof(set));
+	ptrc_json_open(j, part->key, '[');
+	for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++) {
+		const struct ptrc_reader_name *name;
+
+		if (!is_member(&set, id))
+			continue;
+		name = ptrc_reader_name(r, id);
+		if (name->is_known)
+			ptrc_json_text(j, NULL, name->text);
+		has_unknown |= !has_json_name(name);
+	}
+	ptrc_json_close(j, ']');
+	if (!has_unknown)
+		return;
+	stpcpy(stpcpy(key, part->key), "_ids");
+	ptrc_json_open(j, key, '[');
+	for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++)
+		if (is_member(&set, id) && !has_json_name(ptrc_reader_name(r, id)))
+			ptrc_json_u64(j, NULL, id);
+	ptrc_json_close(j, ']');
+}
+
+/* Puts the names of the types in the set, separated by commas. Consecutive types whose names
+ * are unknown are put as #first-#last. */
+static void put_set_text(struct ptrc_buffer *b, struct ptrc_reader *r, const struct part *part)
+{
+	trace_event_set_t set;
+	const char *separator = "";
+
+	memcpy(&set, r->data + part->offset, sizeof(set));
+	ptrc_buffer_text(b, part->key);
+	ptrc_buffer_char(b, '=');
+	for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++) {
+		const struct ptrc_reader_name *name;
+		trace_event_id_t last = id;
+
+		if (!is_member(&set, id))
+			continue;
+		name = ptrc_reader_name(r, id);
+		ptrc_buffer_text(b, separator);
+		separator = ",";
+		if (name->is_known) {
+			ptrc_text_put(b, name->text, name->size);
+			continue;
+		}
+		while (last + 1 < PTRC_READER_IDS && is_member(&set, last + 1) &&
+		       !ptrc_reader_name(r, last + 1)->is_known)
+			last++;
+		ptrc_buffer_format(b, last > id ? "#%u-#%u" : "#%u", id, last);
+		id = last;
+	}
+	if (!*separator)
+		ptrc_buffer_text(b, "none");
+}
+
+static const char *const decode_errors[] = {
+	[PTRC_LAYOUT_SHORT] = "short",
+	[PTRC_LAYOUT_REST] = "rest",
+	[PTRC_LAYOUT_NOT_JSON] = "json",
+};
+
+static void put_decoded_json(struct ptrc_json *j, struct ptrc_view *view, bool has_hex)
+{
+	const struct ptrc_decoded *d = ptrc_view_decode(view);
+
+	ptrc_layout_json(j, view->layout, d);
+	if (d->error == PTRC_LAYOUT_FITS)
+		return;
+	if (!has_hex)
+		ptrc_json_hex(j, "data", view->reader->data, view->reader->size);
+	ptrc_json_text(j, "decode_error", decode_errors[d->error]);
+}
+
+/* Puts a comma, unless the member is the first one, and its key, which are given as one text. */
+static inline void put_data_key(struct ptrc_json *j, const char *key)
+{
+	ptrc_buffer_text(j->buffer, key + j->is_first);
+	j->is_first = false;
+}
+
+/* Puts what the data is. If the line has the member data_hex elsewhere, has_hex is set, and the
+ * member is not put again. */
+static void put_data_json(struct ptrc_json *j, struct ptrc_view *view, bool has_hex)
+{
+	struct ptrc_reader *r = view->reader;
+	size_t size = r->size;
+
+	if (__builtin_expect(view->layout != NULL, 0)) {
+		put_decoded_json(j, view, has_hex);
+		return;
+	}
+	if (__builtin_expect(r->event.posix_event_id < POSIX_TRACE_UNNAMED_USEREVENT, 0)) {
+		const struct part *part = find_part(r, parts);
+
+		for (const struct part *p = part; p; p = find_part(r, p + 1))
+			if (p->is_set)
+				put_set_json(j, r, p);
+			else
+				ptrc_json_i64(j, p->key, number_of(r));
+		if (part)
+			return;
+	}
+	if (ptrc_text_is_clean(r->data, &size)) {
+		put_data_key(j, ",\"data\":");
+		ptrc_text_json(j->buffer, (const char *)r->data, size);
+	} else if (!has_hex) {
+		put_data_key(j, ",\"data_hex\":\"");
+		ptrc_buffer_hex_bytes(j->buffer, r->data, r->size);
+		ptrc_buffer_char(j->buffer, '"');
+	}
+}
+
+void ptrc_event_put_data_json(struct ptrc_json *j, struct ptrc_view *view)
+{
+	put_data_json(j, view, false);
+}
+
+static void put_hex_text(struct ptrc_buffer *b, const struct ptrc_reader *r)
+{
+	ptrc_buffer_text(b, "0x");
+	ptrc_buffer_hex_bytes(b, r->data, r->size);
+}
+
+/* What puts the places in code. */
+struct places {
+	struct ptrc_buffer *buffer;
+	struct ptrc_json *json;
+	struct ptrc_view *view;
+};
+
+/* Puts the names of the functions, as far as they are known: <main>, of an array <read,main>. */
+static void put_place_text(void *arg, const struct ptrc_layout_field *f, const struct ptrc_value *v)
+{
+	struct places *p = arg;
+	struct ptrc_buffer *b = p->buffer;
+	size_t begin = b->used;
+	bool is_known = false;
+	struct ptrc_value item = *v;
+
+	for (uint64_t i = 0; i < (f->count ? ptrc_value_count(v) : 1); i++) {
+		const struct ptrc_symbol *s;
+
+		if (f->count)
+			ptrc_value_element(v, i, &item);
+		s = ptrc_view_symbol_of(p->view, f, i, &item);
+		ptrc_buffer_char(b, i ? ',' : '<');
+		if (s->function)
+			ptrc_text_put(b, s->function, strlen(s->function));
+		else
+			ptrc_buffer_char(b, '-');
+		is_known |= s->function != NULL;
+	}
+	ptrc_buffer_char(b, '>');
+	if (!is_known)
+		b->used = begin;
+}
+
+static void put_decoded_text(struct ptrc_buffer *b, struct ptrc_view *view)
+{
+	const struct ptrc_decoded *d = ptrc_view_decode(view);
+	struct places places = {.buffer = b, .view = view};
+	size_t begin = b->used;
+
+	ptrc_layout_text_with_code(b, view->layout, d, view->symbols ? put_place_text : NULL,
+				   &places);
+	if (d->error == PTRC_LAYOUT_FITS)
+		return;
+	ptrc_buffer_text(b, b->used > begin ? " decode_error=" : "decode_error=");
+	ptrc_buffer_text(b, decode_errors[d->error]);
+	if (view->reader->size) {
+		ptrc_buffer_text(b, " data=");
+		put_hex_text(b, view->reader);
+	}
+}
+
+void ptrc_event_put_data(struct ptrc_buffer *b, struct ptrc_view *view)
+{
+	struct ptrc_reader *r = view->reader;
+	const struct part *part = find_part(r, parts);
+	size_t size = r->size;
+
+	if (view->layout) {
+		put_decoded_text(b, view);
+		return;
+	}
+	for (const struct part *p = part; p; p = find_part(r, p + 1)) {
+		if (p != part)
+			ptrc_buffer_char(b, ' ');
+		if (p->is_set)
+			put_set_text(b, r, p);
+		else
+			ptrc_buffer_format(b, "%s=%d", p->key, number_of(r));
+	}
+	if (part || !size)
+		return;
+	if (ptrc_text_is_clean(r->data, &size))
+		ptrc_text_quote(b, (const char *)r->data, size);
+	else
+		put_hex_text(b, r);
+}
+
+/* The columns that text takes on a terminal: one per UTF-8 character. */
+static int columns_of(const char *text, size_t size)
+{
+	int columns = 0;
+
+	for (size_t i = 0; i < size; i++)
+		columns += ((unsigned char)text[i] & 0xc0) != 0x80;
+	return columns;
+}
+
+static void paint(struct ptrc_buffer *b, const struct ptrc_event_format *f, const char *colour)
+{
+	if (f->is_coloured)
+		ptrc_buffer_text(b, colour);
+}
+
+void ptrc_event_put_name(struct ptrc_buffer *b, const struct ptrc_event_format *f,
+			 const struct ptrc_buffer *name)
+{
+	paint(b, f, USER_EVENT);
+	ptrc_buffer_bytes(b, name->bytes, name->used);
+	paint(b, f, PLAIN);
+}
+
+static void make_label(struct ptrc_event_labels *labels, size_t place,
+		       const struct ptrc_event_format *f, const struct ptrc_reader_name *name,
+		       trace_event_id_t id)
+{
+	struct ptrc_buffer *label = &labels->name[place];
+	struct ptrc_json j = {label, false};
+	size_t begin;
+
+	if (f->format == PTRC_FORMAT_TEXT) {
+		paint(label, f, id < POSIX_TRACE_UNNAMED_USEREVENT ? SYSTEM_EVENT : USER_EVENT);
+		begin = label->used;
+		ptrc_text_put(label, name->text, name->size);
+		/* An empty name without a colour leaves the buffer without bytes. */
+		if (label->used > begin)
+			labels->name_width[place] =
+				columns_of(label->bytes + begin, label->used - begin);
+		paint(label, f, PLAIN);
+		return;
+	}
+	ptrc_json_bytes(&j, "event", name->text, name->size);
+	ptrc_json_u64(&j, "id", id);
+}
+
+/* Makes the members that f->origin holds: from the event's name to the key of its length. */
+static void make_origin(struct ptrc_event_format *f, const struct ptrc_buffer *label,
+			const struct ptrc_reader *r)
+{
+	const struct posix_trace_event_info *e = &r->event;
+	struct ptrc_buffer *origin = &f->origin;
+
+	f->origin_label = label;
+	f->origin_pid = e->posix_pid;
+	f->origin_tid = e->posix_tid;
+	f->origin_thread = e->posix_thread_id;
+	f->origin_address = e->posix_prog_address;
+	f->origin_truncation = e->posix_truncation_status;
+	origin->used = 0;
+	ptrc_buffer_bytes(origin, label->bytes, label->used);
+	ptrc_buffer_text(origin, ",\"pid\":");
+	ptrc_buffer_i64(origin, e->posix_pid);
+	ptrc_buffer_text(origin, ",\"tid\":");
+	ptrc_buffer_i64(origin, e->posix_tid);
+	ptrc_buffer_text(origin, ",\"thread\":\"");
+	ptrc_buffer_hex(origin, (uint64_t)e->posix_thread_id);
+	ptrc_buffer_text(origin, "\",\"address\":\"");
+	ptrc_buffer_hex(origin, (uintptr_t)e->posix_prog_address);
+	ptrc_buffer_text(origin, "\",\"truncated\":\"");
+	ptrc_buffer_text(origin, ptrc_reader_truncation(r));
+	ptrc_buffer_text(origin, "\",\"len\":");
+}
+
+/* Whether f->origin is that of the event, which mostly is of the same type and thread as the one
+ * before it, and often of the same place in the program. */
+static bool has_origin(const struct ptrc_event_format *f, const struct ptrc_buffer *label,
+		       const struct posix_trace_event_info *e)
+{
+	return f->origin_label == label && f->origin_pid == e->posix_pid &&
+	       f->origin_tid == e->posix_tid && f->origin_thread == e->posix_thread_id &&
+	       f->origin_address == e->posix_prog_address &&
+	       f->origin_truncation == e->posix_truncation_status;
+}
+
+/* Puts the members that every event has, with room made for all of them at once. */
+static void put_head_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
+			  const struct ptrc_buffer *label, const struct ptrc_reader *r)
+{
+	static const char time[] = "{\"time\":\"";
+	static const char ns[] = "\",\"ns\":";
+	const struct posix_trace_event_info *e = &r->event;
+	char *p;
+
+	if (__builtin_expect(!has_origin(f, label, e), 0))
+		make_origin(f, label, r);
+	p = ptrc_buffer_room(b, sizeof(time) + sizeof(ns) + 2 * PTRC_TIME_BYTES + f->origin.used +
+					PTRC_U64_BYTES);
+	p = ptrc_write_text(p, time);
+	p = ptrc_write_time(p, &f->time, &e->posix_timestamp);
+	p = ptrc_write_text(p, ns);
+	p = ptrc_write_ns(p, &f->time, &e->posix_timestamp);
+	memcpy(p, f->origin.bytes, f->origin.used);
+	p = ptrc_write_u64(p + f->origin.used, r->size);
+	b->used = (size_t)(p - b->bytes);
+}
+
+static void put_source_json(struct ptrc_json *j, const struct ptrc_symbol *s)
+{
+	if (s->function)
+		ptrc_json_bytes(j, "function", s->function, strlen(s->function));
+	if (s->file)
+		ptrc_json_bytes(j, "file", s->file, strlen(s->file));
+	if (s->line)
+		ptrc_json_i64(j, "line", s->line);
+}
+
+/* Puts a member with what is known of the field; of an array, an array of these. */
+static void put_place_json(void *arg, const struct ptrc_layout_field *f, const struct ptrc_value *v)
+{
+	struct places *p = arg;
+	struct ptrc_json *j = p->json;
+	struct ptrc_value item;
+
+	if (!f->count) {
+		ptrc_json_open(j, f->name, '{');
+		put_source_json(j, ptrc_view_symbol_of(p->view, f, 0, v));
+		ptrc_json_close(j, '}');
+		return;
+	}
+	ptrc_json_open(j, f->name, '[');
+	for (uint64_t i = 0; i < ptrc_value_count(v); i++) {
+		ptrc_value_element(v, i, &item);
+		ptrc_json_open(j, NULL, '{');
+		put_source_json(j, ptrc_view_symbol_of(p->view, f, i, &item));
+		ptrc_json_close(j, '}');
+	}
+	ptrc_json_close(j, ']');
+}
+
+void ptrc_event_put_symbol_json(struct ptrc_json *j, struct ptrc_view *view)
+{
+	struct places places = {.json = j, .view = view};
+
+	put_source_json(j, ptrc_view_symbol(view));
+	if (!view->layout || !ptrc_layout_has_code(view->layout))
+		return;
+	ptrc_json_open(j, "symbols", '{');
+	ptrc_layout_each_code(view->layout, ptrc_view_decode(view), put_place_json, &places);
+	ptrc_json_close(j, '}');
+}
+
+/* The members and their order are in docs/json-schema.md. */
+static void put_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
+		     const struct ptrc_buffer *label, struct ptrc_event_labels *labels,
+		     struct ptrc_view *view)
+{
+	struct ptrc_reader *r = view->reader;
+	struct ptrc_json j = {b, false};
+
+	put_head_json(b, f, label, r);
+	put_data_json(&j, view, false);
+	if (__builtin_expect(f->has_symbols, 0))
+		ptrc_event_put_symbol_json(&j, view);
+	if (__builtin_expect(ptrc_reader_is_at_damage(r), 0)) {
+		ptrc_buffer_text(b, ",\"unreadable_events\":");
+		if (r->gap.is_uncounted)
+			ptrc_buffer_text(b, "null");
+		else
+			ptrc_buffer_u64(b, r->gap.events);
+	}
+	if (f->has_log) {
+		if (!labels->log.used) {
+			struct ptrc_json log = {&labels->log, false};
+
+			ptrc_json_bytes(&log, "log", r->path, strlen(r->path));
+			if (r->label)
+				ptrc_json_bytes(&log, "host", r->label, strlen(r->label));
+		}
+		ptrc_buffer_bytes(b, labels->log.bytes, labels->log.used);
+	}
+	ptrc_buffer_text(b, "}\n");
+}
+
+/* Puts blanks behind what takes `used` columns, up to the greatest width that the column
+ * has had so far. */
+static void end_column(struct ptrc_buffer *b, int used, int *width)
+{
+	if (used > *width)
+		*width = used;
+	ptrc_buffer_blanks(b, *width - used);
+}
+
+/* Moves ASCII text that was put since `begin` to the right side of a column of such a width. */
+static void align_right(struct ptrc_buffer *b, size_t begin, int *width)
+{
+	size_t size = b->used - begin;
+
+	end_column(b, (int)size, width);
+	memmove(b->bytes + b->used - size, b->bytes + begin, size);
+	memset(b->bytes + begin, ' ', b->used - begin - size);
+}
+
+static void put_number_right(struct ptrc_buffer *b, int64_t v, int *width)
+{
+	size_t begin = b->used;
+
+	ptrc_buffer_i64(b, v);
+	align_right(b, begin, width);
+}
+
+static void put_span_right(struct ptrc_buffer *b, int64_t ns, int *width)
+{
+	size_t begin = b->used;
+
+	ptrc_buffer_span(b, ns);
+	align_right(b, begin, width);
+}
+
+void ptrc_event_put_time(struct ptrc_buffer *b, struct ptrc_event_format *f,
+			 const struct ptrc_reader *r)
+{
+	paint(b, f, FAINT);
+	if (f->is_relative) {
+		int64_t ns = ptrc_when_ns(&r->event.posix_timestamp);
+
+		put_span_right(b, ptrc_when_subtract(ns, f->begin_ns), &f->since_first_width);
+		ptrc_buffer_char(b, ' ');
+		put_span_right(b, f->has_last ? ptrc_when_subtract(ns, f->last_ns) : 0,
+			       &f->since_before_width);
+		f->last_ns = ns;
+		f->has_last = true;
+	} else {
+		ptrc_buffer_time(b, &f->time, &r->event.posix_timestamp);
+	}
+	paint(b, f, PLAIN);
+}
+
+static void put_log(struct ptrc_buffer *b, struct ptrc_event_labels *labels,
+		    const struct ptrc_reader *r)
+{
+	const char *name = ptrc_reader_shown_name(r);
+
+	if (!labels->log.used) {
+		ptrc_text_put(&labels->log, name, strlen(name));
+		labels->log_width = columns_of(labels->log.bytes, labels->log.used);
+	}
+	ptrc_buffer_bytes(b, labels->log.bytes, labels->log.used);
+}
+
+static void put_damage_text(struct ptrc_buffer *b, const struct ptrc_reader *r)
+{
+	ptrc_buffer_text(b, "unreadable_events=");
+	if (r->gap.is_uncounted)
+		ptrc_buffer_text(b, "unknown");
+	else
+		ptrc_buffer_u64(b, r->gap.events);
+}
+
+/* Puts "function (file:line)", of the file only its name; "-" if nothing is known. */
+void ptrc_event_put_source(struct ptrc_buffer *b, struct ptrc_view *view)
+{
+	const struct ptrc_symbol *s = ptrc_view_symbol(view);
+	const char *file = s->file ? strrchr(s->file, '/') : NULL;
+
+	file = file ? file + 1 : s->file;
+	if (s->function)
+		ptrc_text_put(b, s->function, strlen(s->function));
+	if (s->function && file)
+		ptrc_buffer_char(b, ' ');
+	if (file) {
+		ptrc_buffer_char(b, '(');
+		ptrc_text_put(b, file, strlen(file));
+		if (s->line)
+			ptrc_buffer_format(b, ":%d", s->line);
+		ptrc_buffer_char(b, ')');
+	}
+	if (!s->function && !file)
+		ptrc_buffer_char(b, '-');
+}
+
+static void put_text(struct ptrc_buffer *b, struct ptrc_event_format *f, size_t place,
+		     struct ptrc_event_labels *labels, struct ptrc_view *view)
+{
+	const struct ptrc_buffer *label = &labels->name[place];
+	struct ptrc_reader *r = view->reader;
+	bool is_cut = r->event.posix_truncation_status != POSIX_TRACE_NOT_TRUNCATED;
+	bool is_damage = ptrc_reader_is_at_damage(r);
+	size_t begin;
+	int used;
+	int width = f->name_width;
+	/* Of the last column before the data. */
+	int *last_width = &f->address_width;
+
+	ptrc_event_put_time(b, f, r);
+	ptrc_buffer_char(b, ' ');
+	if (f->has_log) {
+		put_log(b, labels, r);
+		end_column(b, labels->log_width, &f->log_width);
+		ptrc_buffer_char(b, ' ');
+	}
+	put_number_right(b, r->event.posix_pid, &f->pid_width);
+	ptrc_buffer_char(b, ' ');
+	put_number_right(b, r->event.posix_tid, &f->tid_width);
+	ptrc_buffer_char(b, ' ');
+	ptrc_buffer_bytes(b, label->bytes, label->used);
+	end_column(b, labels->name_width[place], &width);
+	ptrc_buffer_char(b, ' ');
+	paint(b, f, FAINT);
+	begin = b->used;
+	ptrc_buffer_hex(b, (uintptr_t)r->event.posix_prog_address);
+	used = (int)(b->used - begin);
+	if (f->has_symbols) {
+		end_column(b, used, &f->address_width);
+		ptrc_buffer_char(b, ' ');
+		begin = b->used;
+		ptrc_event_put_source(b, view);
+		used = columns_of(b->bytes + begin, b->used - begin);
+		last_width = &f->symbol_width;
+		/* One long name does not widen the column of all lines that follow. */
+		if (used > TEXT_COLUMNS_MAX && used > *last_width) {
+			width = used;
+			last_width = &width;
+		}
+	}
+	paint(b, f, PLAIN);
+	if (r->size || is_cut || view->layout || is_damage) {
+		end_column(b, used, last_width);
+		ptrc_buffer_char(b, ' ');
+		begin = b->used;
+		ptrc_event_put_data(b, view);
+		if (is_damage)
+			put_damage_text(b, r);
+		if (b->used == begin)
+			b->used--;
+	}
+	if (is_cut) {
+		paint(b, f, WARNING);
+		ptrc_buffer_text(b, " (cut)");
+		paint(b, f, PLAIN);
+	}
+	ptrc_buffer_char(b, '\n');
+}
+
+/* ---- the fields of --fields ---- */
+
+static bool has_field(const struct ptrc_event_format *f, enum ptrc_field_id id)
+{
+	for (size_t i = 0; i < f->field_count; i++)
+		if (f->fields[i].id == id)
+			return true;
+	return false;
+}
+
+/* Puts all data.NAME fields of --fields as one object, unless --fields has data, too, which
+ * contains them. */
+static void put_members_json(struct ptrc_json *j, const struct ptrc_event_format *f,
+			     struct ptrc_view *view)
+{
+	bool is_open = false;
+
+	if (has_field(f, PTRC_FIELD_DATA))
+		return;
+	for (size_t i = 0; i < f->field_count; i++) {
+		struct ptrc_value v = ptrc_view_value(view, &f->fields[i]);
+
+		if (f->fields[i].id != PTRC_FIELD_MEMBER || v.kind == PTRC_VALUE_NONE)
+			continue;
+		if (!is_open)
+			ptrc_json_open(j, "data", '{');
+		is_open = true;
+		ptrc_value_json(j, f->fields[i].text, &v);
+	}
+	if (is_open)
+		ptrc_json_close(j, '}');
+}
+
+static void put_fields_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
+			    struct ptrc_view *view)
+{
+	struct ptrc_reader *r = view->reader;
+	struct ptrc_json j = {b, true};
+	bool has_members = false;
+
+	ptrc_json_open(&j, NULL, '{');
+	for (size_t i = 0; i < f->field_count; i++) {
+		enum ptrc_field_id id = f->fields[i].id;
+		struct ptrc_value v;
+
+		switch (id) {
+		case PTRC_FIELD_TIME:
+			ptrc_json_key(&j, ptrc_field_name(id));
+			ptrc_buffer_char(b, '"');
+			ptrc_buffer_time(b, &f->time, &r->event.posix_timestamp);
+			ptrc_buffer_char(b, '"');
+			break;
+		case PTRC_FIELD_NS:
+			ptrc_json_key(&j, ptrc_field_name(id));
+			ptrc_buffer_ns(b, &f->time, &r->event.posix_timestamp);
+			break;
+		case PTRC_FIELD_DATA:
+			put_data_json(&j, view, has_field(f, PTRC_FIELD_DATA_HEX));
+			break;
+		case PTRC_FIELD_MEMBER:
+			if (!has_members)
+				put_members_json(&j, f, view);
+			has_members = true;
+			break;
+		default:
+			/* If --fields has data, reason and error are members of the data. */
+			if ((id == PTRC_FIELD_REASON || id == PTRC_FIELD_ERROR) &&
+			    has_field(f, PTRC_FIELD_DATA))
+				break;
+			v = ptrc_view_value(view, &f->fields[i]);
+			ptrc_value_json(&j,
+					id == PTRC_FIELD_GAP	 ? "gap_ns"
+					: id == PTRC_FIELD_BOUND ? "bound_ns"
+								 : ptrc_field_name(id),
+					&v);
+			break;
+		}
+	}
+	ptrc_json_close(&j, '}');
+	ptrc_buffer_char(b, '\n');
+}
+
+/* Puts a field. Returns how many columns it takes on a terminal. */
+static int put_field_text(struct ptrc_buffer *b, struct ptrc_event_format *f,
+			  struct ptrc_event_labels *labels, size_t place,
+			  const struct ptrc_field *field, struct ptrc_view *view)
+{
+	struct ptrc_reader *r = view->reader;
+	struct ptrc_value v;
+	size_t begin = b->used;
+	int64_t bound;
+
+	switch (field->id) {
+	case PTRC_FIELD_TIME:
+		ptrc_event_put_time(b, f, r);
+		/* Times need no blanks behind them: they all have the same width. */
+		return 0;
+	case PTRC_FIELD_EVENT:
+		ptrc_buffer_bytes(b, labels->name[place].bytes, labels->name[place].used);
+		return labels->name_width[place];
+	case PTRC_FIELD_LOG:
+		ptrc_text_put(b, r->path, strlen(r->path));
+		break;
+	case PTRC_FIELD_NS:
+		ptrc_buffer_ns(b, &f->time, &r->event.posix_timestamp);
+		break;
+	case PTRC_FIELD_DATA:
+		ptrc_event_put_data(b, view);
+		break;
+	case PTRC_FIELD_TRUNCATED:
+		ptrc_buffer_text(b, ptrc_reader_truncation(r));
+		break;
+	case PTRC_FIELD_GAP:
+		if (r->since_before != PTRC_THREAD_GAP_NONE)
+			ptrc_buffer_span(b, r->since_before);
+		break;
+	case PTRC_FIELD_BOUND:
+		bound = ptrc_reader_bound(r);
+		if (bound != PTRC_BOUND_UNKNOWN)
+			ptrc_buffer_duration(b, (uint64_t)bound);
+		break;
+	default:
+		v = ptrc_view_value(view, field);
+		ptrc_value_text(b, &v);
+		break;
+	}
+	if (b->used == begin)
+		ptrc_buffer_char(b, '-');
+	return columns_of(b->bytes + begin, b->used - begin);
+}
+
+static void put_fields_text(struct ptrc_buffer *b, struct ptrc_event_format *f, size_t place,
+			    struct ptrc_event_labels *labels, struct ptrc_view *view)
+{
+	for (size_t i = 0; i < f->field_count; i++) {
+		const struct ptrc_field *field = &f->fields[i];
+		bool is_number = ptrc_field_is_number(field);
+		bool is_last = i + 1 == f->field_count;
+		int *width = field->id == PTRC_FIELD_EVENT ? &f->name_width : &f->field_widths[i];
+		size_t begin = b->used;
+		int used = put_field_text(b, f, labels, place, field, view);
+
+		if (used > *width && used <= TEXT_COLUMNS_MAX)
+			*width = used;
+		if (is_number && field->id != PTRC_FIELD_TIME)
+			align_right(b, begin, width);
+		else if (!is_last)
+			ptrc_buffer_blanks(b, *width - used);
+		ptrc_buffer_char(b, is_last ? '\n' : ' ');
+	}
+}
+
+bool ptrc_event_fields(struct ptrc_event_format *f, const char *list,
+		       const struct ptrc_layouts *layouts, struct ptrc_cli_reason *why)
+{
+	for (;;) {
+		char name[100];
+		struct ptrc_field field;
+		size_t n = strcspn(list += strspn(list, " "), ",");
+		size_t used = n;
+
+		while (used && list[used - 1] == ' ')
+			used--;
+		snprintf(name, sizeof(name), "%.*s", used < sizeof(name) ? (int)used : 99, list);
+		if (!ptrc_field_find(name, layouts, &field, why))
+			return false;
+		for (size_t i = 0; i < f->field_count; i++)
+			if (f->fields[i].id == field.id && (field.id != PTRC_FIELD_MEMBER ||
+							    !strcmp(f->fields[i].text, field.text)))
+				return ptrc_cli_because(why, "'%s' is given twice", name);
+		*ptrc_append(f->fields, f->field_count) = field;
+		if (!list[n])
+			break;
+		list += n + 1;
+	}
+	f->field_widths =
+		ptrc_cli_reallocate(f->field_widths, f->field_count * sizeof(*f->field_widths));
+	memset(f->field_widths, 0, f->field_count * sizeof(*f->field_widths));
+	return true;
+}
+
+/* ---- the header ---- */
+
+static const char since_first[] = "since_first";
+static const char since_before[] = "since_before";
+
+static void widen(int *width, size_t bytes)
+{
+	if (*width < (int)bytes)
+		*width = (int)bytes;
+}
+
+/* The bytes of the name of a column of --fields. Times have columns of a width of their own. */
+static size_t name_bytes(const struct ptrc_field *field)
+{
+	if (field->id == PTRC_FIELD_TIME)
+		return 0;
+	if (field->id == PTRC_FIELD_MEMBER)
+		return strlen("data.") + strlen(field->text);
+	return strlen(ptrc_field_name(field->id));
+}
+
+void ptrc_event_widen(struct ptrc_event_format *f)
+{
+	widen(&f->since_first_width, strlen(since_first));
+	widen(&f->since_before_width, strlen(since_before));
+	widen(&f->log_width, strlen("log"));
+	widen(&f->pid_width, strlen("pid"));
+	widen(&f->tid_width, strlen("tid"));
+	widen(&f->name_width, strlen("event"));
+	widen(&f->address_width, strlen("address"));
+	widen(&f->symbol_width, strlen("source"));
+	for (size_t i = 0; i < f->field_count; i++)
+		widen(&f->field_widths[i], name_bytes(&f->fields[i]));
+}
+
+/* Puts a name into a column, on its left or right side, and a blank behind it. */
+static void put_name(struct ptrc_buffer *b, const char *name, int width, bool is_right)
+{
+	long blanks = width - (long)strlen(name);
+
+	if (is_right)
+		ptrc_buffer_blanks(b, blanks);
+	ptrc_buffer_text(b, name);
+	if (!is_right)
+		ptrc_buffer_blanks(b, blanks);
+	ptrc_buffer_char(b, ' ');
+}
+
+void ptrc_event_put_time_name(struct ptrc_buffer *b, const struct ptrc_event_format *f)
+{
+	if (f->is_relative) {
+		put_name(b, since_first, f->since_first_width, true);
+		put_name(b, since_before, f->since_before_width, true);
+	} else {
+		put_name(b, "time",
+			 f->time.is_local ? PTRC_LOCAL_TIME_COLUMNS : PTRC_UTC_TIME_COLUMNS, false);
+	}
+}
+
+static void put_field_name(struct ptrc_buffer *b, const struct ptrc_event_format *f, size_t i)
+{
+	const struct ptrc_field *field = &f->fields[i];
+	char name[200];
+	int width = field->id == PTRC_FIELD_EVENT ? f->name_width : f->field_widths[i];
+
+	if (field->id == PTRC_FIELD_TIME) {
+		ptrc_event_put_time_name(b, f);
+		return;
+	}
+	snprintf(name, sizeof(name), "%s%s", field->id == PTRC_FIELD_MEMBER ? "data." : "",
+		 field->id == PTRC_FIELD_MEMBER ? field->text : ptrc_field_name(field->id));
+	put_name(b, name, width, ptrc_field_is_number(field));
+}
+
+void ptrc_event_put_header(struct ptrc_buffer *b, const struct ptrc_event_format *f)
+{
+	paint(b, f, FAINT);
+	for (size_t i = 0; i < f->field_count; i++)
+		put_field_name(b, f, i);
+	if (!f->field_count) {
+		ptrc_event_put_time_name(b, f);
+		if (f->has_log)
+			put_name(b, "log", f->log_width, false);
+		put_name(b, "pid", f->pid_width, true);
+		put_name(b, "tid", f->tid_width, true);
+		put_name(b, "event", f->name_width, false);
+		put_name(b, "address", f->address_width, false);
+		if (f->has_symbols)
+			put_name(b, "source", f->symbol_width, false);
+		put_name(b, "data", 0, false);
+	}
+	while (b->used && b->bytes[b->used - 1] == ' ')
+		b->used--;
+	paint(b, f, PLAIN);
+	ptrc_buffer_char(b, '\n');
+}
+
+/* The widths of a line without --fields, and of the name in one with them. */
+enum { LINE_WIDTHS = 6 };
+
+size_t ptrc_event_width_count(const struct ptrc_event_format *f)
+{
+	return LINE_WIDTHS + f->field_count;
+}
+
+void ptrc_event_get_widths(const struct ptrc_event_format *f, int *widths)
+{
+	const int line[LINE_WIDTHS] = {f->name_width, f->log_width,	f->pid_width,
+				       f->tid_width,  f->address_width, f->symbol_width};
+
+	memcpy(widths, line, sizeof(line));
+	for (size_t i = 0; i < f->field_count; i++)
+		widths[LINE_WIDTHS + i] = f->field_widths[i];
+}
+
+void ptrc_event_set_widths(struct ptrc_event_format *f, const int *widths)
+{
+	f->name_width = widths[0];
+	f->log_width = widths[1];
+	f->pid_width = widths[2];
+	f->tid_width = widths[3];
+	f->address_width = widths[4];
+	f->symbol_width = widths[5];
+	for (size_t i = 0; i < f->field_count; i++)
+		f->field_widths[i] = widths[LINE_WIDTHS + i];
+}
+
+bool ptrc_event_has_source_field(const struct ptrc_event_format *f)
+{
+	for (size_t i = 0; i < f->field_count; i++)
+		if (ptrc_field_is_of_source(f->fields[i].id))
+			return true;
+	return false;
+}
+
+void ptrc_event_format_free(struct ptrc_event_format *f)
+{
+	free(f->fields);
+	free(f->field_widths);
+	ptrc_buffer_free(&f->origin);
+}
+
+void ptrc_event_put(struct ptrc_buffer *b, struct ptrc_event_format *f,
+		    struct ptrc_event_labels *labels, struct ptrc_view *view)
+{
+	trace_event_id_t id = view->reader->event.posix_event_id;
+	size_t place = id < PTRC_READER_IDS ? id : 0;
+
+	if (__builtin_expect(!labels->name[place].bytes, 0))
+		make_label(labels, place, f, ptrc_reader_name(view->reader, id), id);
+	if (f->field_count && f->format == PTRC_FORMAT_JSON)
+		put_fields_json(b, f, view);
+	else if (f->field_count)
+		put_fields_text(b, f, place, labels, view);
+	else if (f->format == PTRC_FORMAT_JSON)
+		put_json(b, f, &labels->name[place], labels, view);
+	else
+		put_text(b, f, place, labels, view);
+}
+
+void ptrc_event_labels_free(struct ptrc_event_labels *labels)
+{
+	for (size_t i = 0; i < PTRC_READER_IDS; i++)
+		ptrc_buffer_free(&labels->name[i]);
+	ptrc_buffer_free(&labels->log);
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/text/log_sink.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/cli/cli.h"
+
+struct log_sink {
+	struct ptrc_query *query;
+	const char *path;
+	/* Set if writing the log failed, so that the file has a part of it at most. */
+	bool *is_broken;
+	struct posixtrace_log *log;
+	/* By source and type of that: the type in the log; 0: not asked for yet. */
+	trace_event_id_t (*types)[PTRC_READER_IDS];
+	/* The error number of the write that failed. */
+	int error;
+	/* An OVERFLOW whose RESUME has not come yet; its type is 0 if there is none. */
+	struct posixtrace_event overflow;
+};
+
+/* The attributes of the log: those of the first source. */
+static int make_attributes(const struct ptrc_attributes *a, trace_attr_t *attr)
+{
+	int error = posix_trace_attr_init(attr);
+
+	if (error)
+		return error;
+	posix_trace_attr_setname(attr, a->trace_name);
+	posix_trace_attr_setmaxdatasize(attr, a->max_data_size);
+	posix_trace_attr_setstreamsize(attr, a->stream_min_size);
+	posix_trace_attr_setstreamfullpolicy(attr, a->stream_full_policy);
+	posix_trace_attr_setinherited(attr, a->inheritance);
+	return 0;
+}
+
+/* Makes the type for a name of which the log has another layout: of the same name and a number. */
+static void make_other(struct log_sink *l, const struct ptrc_source *s, const char *name,
+		       const char *layout, trace_event_id_t *type)
+{
+	char other[TRACE_EVENT_NAME_MAX + 1];
+
+	l->error = EEXIST;
+	for (unsigned int i = 2; l->error == EEXIST; i++) {
+		char number[16];
+		int size = snprintf(number, sizeof(number), " (%u)", i);
+
+		snprintf(other, sizeof(other), "%.*s%s", TRACE_EVENT_NAME_MAX - size, name, number);
+		l->error = posixtrace_log_type(l->log, other, type);
+		/* There may be no room for another name. */
+		if (!l->error && *type > POSIX_TRACE_UNNAMED_USEREVENT)
+			l->error = posixtrace_log_set_layout(l->log, *type, layout);
+	}
+	if (!l->error)
+		ptrc_cli_message(s->reader.path,
+				 "event type %s has another layout than in the log or session "
+				 "before: it is called %s",
+				 name,
+				 *type > POSIX_TRACE_UNNAMED_USEREVENT
+					 ? other
+					 : "posix_trace_unnamed_userevent");
+}
+
+/* Gives a type of the log the layout of the source's type. What is no layout in this version, and what
+ * there is no room for, is left out. */
+static void give_layout(struct log_sink *l, struct ptrc_source *s, trace_event_id_t id,
+			trace_event_id_t *type)
+{
+	char layout[POSIXTRACE_LAYOUT_MAX + 1];
+	int error;
+
+	if (*type <= POSIX_TRACE_UNNAMED_USEREVENT || !ptrc_reader_layout(&s->reader, id, layout))
+		return;
+	error = posixtrace_log_set_layout(l->log, *type, layout);
+	if (error == EEXIST)
+		make_other(l, s, ptrc_reader_name(&s->reader, id)->text, layout, type);
+	else if (error != EINVAL && error != ENOSPC)
+		l->error = error;
+}
+
+/* The type in the log that stands for a type of the source. */
+static trace_event_id_t type_of(struct log_sink *l, struct ptrc_source *s, trace_event_id_t id)
+{
+	trace_event_id_t *type = &l->types[s->order][id < PTRC_READER_IDS ? id : 0];
+
+	if (!*type && ptrc_is_system_type(id)) {
+		*type = id;
+	} else if (!*type) {
+		l->error =
+			posixtrace_log_type(l->log, ptrc_reader_name(&s->reader, id)->text, type);
+		if (!l->error)
+			give_layout(l, s, id, type);
+	}
+	return *type;
+}
+
+/* Whether the source knows the type. */
+static bool has_type(const struct ptrc_source *s, trace_event_id_t id)
+{
+	return ptrc_is_system_type(id) || (s->reader.names[id] && s->reader.names[id]->is_known);
+}
+
+/* Makes a set of types of the source one of the log's. If it has the types whose names come later, it
+ * has all that the source does not know. */
+static void translate(struct log_sink *l, struct ptrc_source *s, trace_event_set_t *set)
+{
+	trace_event_set_t of_log;
+	int is_member = 0;
+
+	posix_trace_eventset_ismember(PTRC_READER_IDS - 1, set, &is_member);
+	if (is_member)
+		posix_trace_eventset_fill(&of_log, POSIX_TRACE_ALL_EVENTS);
+	else
+		posix_trace_eventset_empty(&of_log);
+	for (trace_event_id_t id = 1; id < PTRC_READER_IDS && !l->error; id++) {
+		trace_event_id_t type;
+
+		if (!has_type(s, id) || posix_trace_eventset_ismember(id, set, &is_member))
+			continue;
+		type = type_of(l, s, id);
+		if (!l->error && is_member)
+			posix_trace_eventset_add(type, &of_log);
+		else if (!l->error)
+			posix_trace_eventset_del(type, &of_log);
+	}
+	*set = of_log;
+}
+
+/* The data of a START or FILTER event consists of sets of types. */
+static bool is_of_sets(const struct posixtrace_event *e)
+{
+	trace_event_id_t id = e->pt_info.posix_event_id;
+
+	return (id == POSIX_TRACE_START && e->pt_size == sizeof(trace_event_set_t)) ||
+	       (id == POSIX_TRACE_FILTER && e->pt_size == 2 * sizeof(trace_event_set_t));
+}
+
+static void add_one(struct log_sink *l, const struct posixtrace_event *e)
+{
+	if (!l->error)
+		l->error = posixtrace_log_add(l->log, e);
+}
+
+/* Adds the OVERFLOW that waits for its RESUME. */
+static void add_overflow(struct log_sink *l)
+{
+	if (l->overflow.pt_info.posix_event_id)
+		add_one(l, &l->overflow);
+	l->overflow.pt_info.posix_event_id = 0;
+}
+
+static void add(void *self, struct ptrc_source *s)
+{
+	struct posixtrace_event e = {
+		.pt_info = s->reader.event, .pt_data = s->reader.data, .pt_size = s->reader.size};
+	trace_event_id_t id = e.pt_info.posix_event_id;
+	struct log_sink *l = self;
+	trace_event_set_t sets[2];
+
+	l->query->shown_count++;
+	/* In a log of several, what stands between them belongs to others, too. The end of the log
+	 * tells how many events are missing. */
+	if (l->query->source_count > 1 && (id == POSIX_TRACE_OVERFLOW || id == POSIX_TRACE_RESUME))
+		return;
+	/* A reader of the log leaves out what is behind an OVERFLOW without a RESUME, which may not
+	 * be selected. */
+	if (id == POSIX_TRACE_OVERFLOW) {
+		l->overflow = e;
+		l->overflow.pt_data = "";
+		l->overflow.pt_size = 0;
+		return;
+	}
+	if (id == POSIX_TRACE_RESUME)
+		add_overflow(l);
+	l->overflow.pt_info.posix_event_id = 0;
+	if (is_of_sets(&e)) {
+		memcpy(sets, e.pt_data, e.pt_size);
+		e.pt_data = sets;
+		for (size_t i = 0; i < e.pt_size / sizeof(*sets); i++)
+			translate(l, s, &sets[i]);
+	}
+	if (!l->error)
+		e.pt_info.posix_event_id = type_of(l, s, id);
+	add_one(l, &e);
+}
+
+static bool is_full(const void *self)
+{
+	const struct log_sink *l = self;
+
+	return l->error;
+}
+
+bool ptrc_log_is_same_machine(const struct posixtrace_log_host *a,
+			      const struct posixtrace_log_host *b)
+{
+	return *a->ph_boot_id && !strcmp(a->ph_boot_id, b->ph_boot_id) &&
+	       !strcmp(a->ph_machine_id, b->ph_machine_id) && !strcmp(a->ph_name, b->ph_name);
+}
+
+/* Adds what the sources tell of the machine and of processes. If they are of several machines, or if it
+ * is not known of which, a process number means one process here and another one there: nothing is
+ * told then. */
+static void add_whose(struct log_sink *l)
+{
+	struct posixtrace_log_host first, other;
+	const struct ptrc_query *q = l->query;
+
+	for (size_t i = 0; i < q->source_count; i++) {
+		const struct ptrc_reader *r = &q->sources[i].reader;
+		bool is_told =
+			!posixtrace_get_log_host(r->trace, i ? &other : &first, sizeof(first));
+
+		if (!is_told && q->source_count == 1)
+			return;
+		if (is_told && (!i || ptrc_log_is_same_machine(&first, &other)))
+			continue;
+		ptrc_cli_message(l->path,
+				 "the log does not tell machine and processes, because not all "
+				 "sources tell the same machine, booted once");
+		return;
+	}
+	for (size_t i = 0; i < q->source_count && !l->error; i++)
+		l->error = posixtrace_log_add_whose(l->log, q->sources[i].reader.trace);
+}
+
+/* Adds what a source lacks because of processes and names. Names that several lack may be the same ones. */
+static void add_refused(struct posixtrace_counts *lost, const struct ptrc_losses *s)
+{
+	lost->pt_untraced_processes += s->untraced_processes;
+	if (s->untraced_error)
+		lost->pt_untraced_error = s->untraced_error;
+	if (lost->pt_refused_names < s->refused_names)
+		lost->pt_refused_names = s->refused_names;
+}
+
+static bool end(void *self)
+{
+	struct posixtrace_counts lost = {.pt_size = sizeof(lost)};
+	struct log_sink *l = self;
+	struct ptrc_query *q = l->query;
+	int error;
+
+	for (size_t i = 0; i < q->source_count; i++) {
+		const struct ptrc_losses *s = &q->sources[i].losses;
+		const struct posixtrace_counts *counts = &q->sources[i].reader.counts;
+
+		lost.pt_lost_events += s->stream_events;
+		lost.pt_log_lost_events += s->log_events;
+		lost.pt_source_damaged_events +=
+			s->unreadable_events + s->missing_events + s->source_unreadable_events;
+		if (lost.pt_data_needed < counts->pt_data_needed)
+			lost.pt_data_needed = counts->pt_data_needed;
+		lost.pt_source_damaged_parts +=
+			s->damaged_parts + s->missing_names + s->source_damaged_parts;
+		add_refused(&lost, s);
+		lost.pt_source_missed_events += s->unshown_events + s->source_unshown_events;
+		lost.pt_is_source_uncounted |= s->is_unreadable_uncounted || s->is_overrun ||
+					       s->is_unclosed || s->is_rest_unshown ||
+					       s->unwritten_events || s->is_source_uncounted ||
+					       (s->missing_files && !s->missing_events);
+	}
+	add_overflow(l);
+	if (!l->error)
+		add_whose(l);
+	error = posixtrace_log_close(l->log, &lost);
+	if (!error)
+		error = l->error;
+	if (error)
+		ptrc_cli_message(l->path, "writing the log failed: %s", strerror(error));
+	*l->is_broken = error;
+	free(l->types);
+	free(l);
+	q->sink = (struct ptrc_sink){0};
+	return !error;
+}
+
+bool ptrc_log_sink_begin(struct ptrc_query *q, const char *path, int fd, bool *is_broken)
+{
+	const struct ptrc_attributes *a = &q->sources[0].reader.attributes;
+	struct timespec created = {.tv_sec = a->creation_s, .tv_nsec = a->creation_ns};
+	struct log_sink *l = ptrc_cli_allocate(sizeof(*l));
+	trace_attr_t attr;
+	int error;
+
+	*l = (struct log_sink){.query = q, .path = path, .is_broken = is_broken};
+	l->types = ptrc_cli_allocate(q->source_count * sizeof(*l->types));
+	memset(l->types, 0, q->source_count * sizeof(*l->types));
+	error = make_attributes(a, &attr);
+	if (!error)
+		error = posixtrace_log_create(fd, &attr, &created, &l->log);
+	if (error) {
+		ptrc_cli_error(path, error);
+		free(l->types);
+		free(l);
+		return false;
+	}
+	q->sink = (struct ptrc_sink){.self = l, .event = add, .is_full = is_full, .end = end};
+	return true;
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/text/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/cli/cli.h"
+#include "src/cli/json.h"
+#include "src/cli/output.h"
+#include "src/text/text_threads.h"
+
+/* Output is written in pieces of about this size: large enough for few system calls, small
+ * enough that a reader soon sees something. */
+enum { WRITE_SIZE = 65536 };
+
+/* A name that is longer than this does not widen the column of names. */
+enum { NAME_COLUMNS_MAX = 40 };
+
+static void write_some(struct ptrc_query *q)
+{
+	if (q->out.used >= WRITE_SIZE)
+		ptrc_output_write(&q->out);
+}
+
+/* Puts the header, if it is due, in front of what the output has from an offset on. */
+static void put_header(struct ptrc_text *t, size_t offset)
+{
+	struct ptrc_buffer *out = &t->query->out;
+	struct ptrc_buffer header = PTRC_BUFFER_INIT;
+	char *at;
+
+	if (!t->is_header_due)
+		return;
+	t->is_header_due = false;
+	ptrc_event_put_header(&header, &t->format);
+	ptrc_buffer_room(out, header.used);
+	at = out->bytes + offset;
+	memmove(at + header.used, at, out->used - offset);
+	memcpy(at, header.bytes, header.used);
+	out->used += header.used;
+	ptrc_buffer_free(&header);
+}
+
+static void take(void *self, struct ptrc_source *s)
+{
+	struct ptrc_text *t = self;
+	struct ptrc_query *q = t->query;
+	size_t offset = q->out.used;
+
+	q->shown_count++;
+	if (t->is_counting)
+		return;
+	ptrc_event_put(&q->out, &t->format, &t->labels[s->order], &s->view);
+	if (__builtin_expect(q->last_count == UINT64_MAX, 1)) {
+		put_header(t, offset);
+		write_some(q);
+		return;
+	}
+	if (t->last.count == q->last_count && t->last.count)
+		ptrc_lines_drop(&t->last);
+	if (q->last_count)
+		ptrc_lines_add(&t->last, 0, &q->out);
+	q->out.used = 0;
+}
+
+void ptrc_text_put_lines(struct ptrc_text *t, struct ptrc_lines *lines, int64_t since_ns)
+{
+	struct ptrc_query *q = t->query;
+
+	for (; lines->count; ptrc_lines_drop(lines)) {
+		const struct ptrc_line *line = lines->first;
+
+		if (line->ns < since_ns || q->shown_count >= q->first_count)
+			continue;
+		put_header(t, q->out.used);
+		ptrc_buffer_bytes(&q->out, line->text, line->used);
+		write_some(q);
+		q->shown_count++;
+	}
+}
+
+/* Shows the last events: reads more and more of the logs, from their ends, until there are enough.
+ * Returns false, after a message, if a log cannot be read. */
+static bool show_last(struct ptrc_text *t)
+{
+	struct ptrc_query *q = t->query;
+	/* A relative time needs the event before. */
+	uint64_t wanted = (q->last_count ? q->last_count : 1) + t->format.is_relative;
+	uint64_t count = wanted;
+	bool is_all = false;
+
+	while (!is_all && q->shown_count < wanted) {
+		while (t->last.count)
+			ptrc_lines_drop(&t->last);
+		t->format.has_last = false;
+		if (!ptrc_query_select_last(q, count, &is_all))
+			return false;
+		ptrc_query_run(q);
+		count = count > UINT64_MAX / 4 ? UINT64_MAX : count * 4;
+	}
+	q->shown_count = 0;
+	ptrc_text_put_lines(t, &t->last, INT64_MIN);
+	return true;
+}
+
+/* Adds the events of a log that --event and --user select, by what the log says of itself. Returns
+ * false if it does not. */
+static bool count_source(struct ptrc_query *q, struct ptrc_source *s)
+{
+	static struct posixtrace_type_count totals[PTRC_READER_IDS];
+	struct ptrc_reader *r = &s->reader;
+	trace_event_set_t types;
+	bool is_by_type = ptrc_select_get_types(&q->select, r, &types);
+
+	if (posixtrace_get_log_totals(r->trace, totals, PTRC_READER_IDS))
+		return false;
+	for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++) {
+		int is_member = 1;
+
+		if (is_by_type)
+			posix_trace_eventset_ismember(id, &types, &is_member);
+		if (is_member)
+			q->shown_count += totals[id].pt_events;
+		r->read_count += totals[id].pt_events;
+	}
+	return true;
+}
+
+/* For --count: counts the events by what the logs say of themselves. Returns false if they do not, or if
+ * something else is wanted. */
+static bool count_by_totals(struct ptrc_text *t)
+{
+	struct ptrc_query *q = t->query;
+	bool is_counted = t->is_counting && !q->is_verifying &&
+			  !(q->is_strict && q->layouts.count) && ptrc_select_is_by_type(&q->select);
+
+	for (size_t i = 0; i < q->source_count && is_counted; i++)
+		is_counted = count_source(q, &q->sources[i]);
+	if (is_counted)
+		return true;
+	q->shown_count = 0;
+	for (size_t i = 0; i < q->source_count; i++)
+		q->sources[i].reader.read_count = 0;
+	return false;
+}
+
+bool ptrc_text_show(struct ptrc_text *t)
+{
+	struct ptrc_query *q = t->query;
+
+	t->format.begin_ns = q->trace.first;
+	if (q->sink.self != t)
+		return ptrc_query_run(q);
+	if (q->last_count != UINT64_MAX)
+		return show_last(t);
+	return count_by_totals(t) || ptrc_text_by_threads(t) || ptrc_query_run(q);
+}
+
+static void put_count(struct ptrc_text *t)
+{
+	struct ptrc_query *q = t->query;
+	struct ptrc_json j = {&q->out, true};
+
+	if (t->format.format == PTRC_FORMAT_JSON) {
+		ptrc_json_open(&j, NULL, '{');
+		ptrc_json_u64(&j, "count", q->shown_count);
+		if (q->layouts.count)
+			ptrc_misfits_json(&q->misfits, &j);
+		if (q->select.where_count)
+			ptrc_json_u64(&j, "undecided", ptrc_query_undecided(q));
+		ptrc_json_close(&j, '}');
+	} else {
+		ptrc_buffer_u64(&q->out, q->shown_count);
+	}
+	ptrc_buffer_char(&q->out, '\n');
+}
+
+static void put_summary(struct ptrc_text *t)
+{
+	struct ptrc_query *q = t->query;
+	const struct ptrc_misfit_types *misfits = &q->misfits;
+	struct ptrc_json j = {&q->out, true};
+
+	if (t->format.format == PTRC_FORMAT_TEXT) {
+		ptrc_buffer_format(&q->out, "%llu %s%s", (unsigned long long)q->shown_count,
+				   q->sink.noun ? q->sink.noun : "event",
+				   q->shown_count == 1 ? "" : "s");
+		ptrc_buffer_text(&q->out, q->is_complete ? ", complete" : ", data incomplete");
+		if (misfits->count) {
+			ptrc_buffer_text(&q->out, ", not fitting their layouts: ");
+			ptrc_buffer_u64(&q->out, ptrc_misfits_count(misfits));
+		}
+		if (ptrc_query_undecided(q)) {
+			ptrc_buffer_text(&q->out, ", undecided: ");
+			ptrc_buffer_u64(&q->out, ptrc_query_undecided(q));
+		}
+		ptrc_buffer_char(&q->out, '\n');
+		return;
+	}
+	ptrc_json_open(&j, NULL, '{');
+	ptrc_json_open(&j, "summary", '{');
+	ptrc_json_u64(&j, "version", 1);
+	ptrc_json_u64(&j, "shown", q->shown_count);
+	ptrc_json_bool(&j, "complete", q->is_complete);
+	if (q->sink.summarize)
+		q->sink.summarize(q->sink.self, &j);
+	ptrc_misfits_json(misfits, &j);
+	if (q->select.where_count)
+		ptrc_json_u64(&j, "undecided", ptrc_query_undecided(q));
+	if (q->hosts.count)
+		ptrc_hosts_json(&q->hosts, &j);
+	ptrc_query_sources_json(q, &j);
+	ptrc_json_close(&j, '}');
+	ptrc_json_close(&j, '}');
+	ptrc_buffer_char(&q->out, '\n');
+}
+
+/* Finds the fields of the data once more, with the layouts that the sources tell: all that there are. */
+static void close_fields(struct ptrc_text *t)
+{
+	struct ptrc_cli_reason why;
+
+	for (size_t i = 0; i < t->format.field_count; i++) {
+		struct ptrc_field *field = &t->format.fields[i];
+		char name[sizeof("data.") + PTRC_FIELD_TEXT_MAX];
+
+		if (field->id != PTRC_FIELD_MEMBER)
+			continue;
+		snprintf(name, sizeof(name), "data.%s", field->text);
+		if (!ptrc_field_find(name, &t->query->layouts, field, &why))
+			ptrc_cli_usage("--fields", "%s", why.text);
+	}
+}
+
+void ptrc_text_begin(struct ptrc_text *t)
+{
+	struct ptrc_query *q = t->query;
+
+	if (!q->layouts.is_open)
+		close_fields(t);
+	for (size_t i = 0; i < q->source_count; i++) {
+		size_t width = ptrc_reader_load_names(&q->sources[i].reader);
+
+		if (width > (size_t)t->format.name_width && width <= NAME_COLUMNS_MAX)
+			t->format.name_width = (int)width;
+	}
+	t->format.has_log = q->has_log;
+	t->format.has_host = q->has_host;
+	t->labels = ptrc_cli_allocate((q->source_count + 1) * sizeof(*t->labels));
+	memset(t->labels, 0, (q->source_count + 1) * sizeof(*t->labels));
+	q->sink = (struct ptrc_sink){.self = t, .event = take};
+}
+
+void ptrc_text_free(struct ptrc_text *t)
+{
+	for (size_t i = 0; i < t->query->source_count; i++)
+		ptrc_event_labels_free(&t->labels[i]);
+	free(t->labels);
+	ptrc_event_format_free(&t->format);
+}
+
+enum ptrc_exit ptrc_text_end(struct ptrc_text *t, enum ptrc_exit status, bool is_read)
+{
+	struct ptrc_query *q = t->query;
+
+	if (!ptrc_query_finish(q, is_read))
+		status = PTRC_EXIT_FAILED;
+	if (t->is_counting && !q->is_verifying && status == PTRC_EXIT_DONE)
+		put_count(t);
+	status = ptrc_query_tell(q, status, is_read);
+	if (t->has_summary)
+		put_summary(t);
+	return status;
+}

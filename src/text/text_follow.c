@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#include "src/cli/output.h"
+#include "src/text/text.h"
+
+/* The most memory that the lines take that are held because an event that --around names
+ * may follow. */
+static const size_t held_max_bytes = (size_t)64 << 20;
+
+/* An event reaches this process within this time after it was recorded, unless its thread
+ * was stopped in between. */
+static const int64_t late_ns = 200000000;
+
+static volatile sig_atomic_t end_signal;
+
+static void on_signal(int number)
+{
+	end_signal = number;
+}
+
+void ptrc_text_catch_signals(void)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
+		struct sigaction old;
+
+		if (!sigaction(signals[i], NULL, &old) && old.sa_handler != SIG_IGN)
+			sigaction(signals[i], &action, NULL);
+	}
+	ptrc_output_give_up_at(&end_signal);
+}
+
+void ptrc_text_raise_signal(void)
+{
+	if (!end_signal)
+		return;
+	signal(end_signal, SIG_DFL);
+	raise(end_signal);
+}
+
+/* Whether --until has passed, so that no event that still comes can be selected. */
+static bool is_over(const struct ptrc_query *q)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return ptrc_when_ns(&now) > ptrc_when_add(q->select.span.last, late_ns);
+}
+
+/* Reads the next event; writes the output buffer before it waits for one. Returns false at
+ * the end of the session, at a signal, and when --until has passed. */
+static bool read_live(struct ptrc_query *q, struct ptrc_reader *r)
+{
+	for (;;) {
+		bool is_waiting = ptrc_reader_is_waiting(r);
+
+		if (q->out.used && is_waiting)
+			ptrc_output_write(&q->out);
+		if (end_signal)
+			return false;
+		if (!is_waiting || ptrc_output_wait(r->fd)) {
+			if (ptrc_reader_next(r))
+				return true;
+			if (r->error != EINTR)
+				return false;
+			r->error = 0;
+		}
+		if (is_over(q))
+			return false;
+	}
+}
+
+/* Holds the line of an event, because an event that --around names may follow closely
+ * enough that the line has to be shown. */
+static void hold(struct ptrc_text *t, struct ptrc_source *s, struct ptrc_lines *held)
+{
+	struct ptrc_query *q = t->query;
+	struct ptrc_buffer line = PTRC_BUFFER_INIT;
+	int64_t ns = ptrc_source_ns(s);
+	int64_t since_ns = ptrc_when_add(ns, -q->before_ns);
+
+	while (held->count && held->first->ns < since_ns)
+		ptrc_lines_drop(held);
+	if (!q->before_ns)
+		return;
+	if (!t->is_counting)
+		ptrc_event_put(&line, &t->format, &t->labels[s->order], &s->view);
+	ptrc_lines_add(held, ns, &line);
+	ptrc_buffer_free(&line);
+	for (; held->bytes > held_max_bytes; q->unheld_count++)
+		ptrc_lines_drop(held);
+}
+
+bool ptrc_text_follow(struct ptrc_text *t)
+{
+	struct ptrc_query *q = t->query;
+	struct ptrc_source *s = q->sources;
+	struct ptrc_reader *r = &s->reader;
+	struct ptrc_lines held = {0};
+	int64_t shown_until_ns = INT64_MIN;
+	bool is_first = true;
+
+	/* An --until relative to the begin is known when the first event comes. */
+	q->select.span.last = q->until.base == PTRC_WHEN_ABSOLUTE ? q->until.ns : INT64_MAX;
+	while (q->shown_count < q->first_count && !ptrc_query_is_full(q) && read_live(q, r)) {
+		int64_t ns = ptrc_source_ns(s);
+
+		if (is_first) {
+			ptrc_query_resolve(q, &(struct ptrc_span){ns, ns});
+			t->format.begin_ns = ns;
+		}
+		is_first = false;
+		if (ns > q->select.span.last)
+			break;
+		if (q->select.around &&
+		    ptrc_select_is_around(&q->select, &s->types, r, r->event.posix_event_id)) {
+			ptrc_text_put_lines(t, &held, ptrc_when_add(ns, -q->before_ns));
+			shown_until_ns = ptrc_when_add(ns, q->after_ns);
+		}
+		if (!ptrc_query_is_selected(q, s) || q->shown_count >= q->first_count)
+			continue;
+		if (!q->select.around || ns <= shown_until_ns)
+			ptrc_query_take(q, s);
+		else
+			hold(t, s, &held);
+	}
+	while (held.count)
+		ptrc_lines_drop(&held);
+	return !end_signal && q->shown_count < q->first_count && !ptrc_query_is_full(q);
+}

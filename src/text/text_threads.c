@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The events of a log shown by several threads. The main thread reads blocks of events, and writes
+ * the lines; the others select and format. They take the jobs in turn and finish them in any order;
+ * the main thread writes the lines of a job when those of all jobs before it are written. So the
+ * output is what one thread would write.
+ *
+ * The columns of text get wider with what was put into them, so a worker would have to know the
+ * widths behind the jobs before its own. It goes by those that are known when the job is given. In
+ * the rare case that the jobs before it turn out to have changed them, the main thread formats the
+ * job once more.
+ */
+#include "config.h"
+#include "src/text/text_threads.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/cli/output.h"
+
+/* Blocks per job: handing a job over costs as much as formatting some dozen events. */
+enum { JOB_BLOCKS = 4 };
+
+/* More threads would only wait for the one that reads. */
+enum { THREADS_MAX = 16 };
+
+/* Some events that one thread formats, and their lines. */
+struct job {
+	struct ptrc_reader_block blocks[JOB_BLOCKS];
+	size_t block_count;
+	struct ptrc_buffer out;
+	uint64_t shown_count;
+	/* Of text: the widths of its columns before and behind these lines. */
+	int *begin_widths, *end_widths;
+	bool is_done;
+};
+
+struct crew;
+
+/* A thread, with its own copy of everything that formatting changes. */
+struct worker {
+	struct crew *crew;
+	pthread_t thread;
+	struct ptrc_text text;
+	struct ptrc_query query;
+	struct ptrc_source source;
+	struct ptrc_event_labels labels;
+};
+
+struct crew {
+	pthread_mutex_t lock;
+	/* There is a job to take, or nothing more to come; a job is done. */
+	pthread_cond_t has_job, has_lines;
+	/* A ring. Numbers of jobs grow without end: those below `taken` have a worker, those below
+	 * `given` can be taken, and those below `written` are over. */
+	struct job *jobs;
+	size_t job_count;
+	uint64_t given, taken, written;
+	bool is_over;
+	struct worker *workers;
+	size_t worker_count;
+};
+
+static struct job *job_of(const struct crew *c, uint64_t number)
+{
+	return &c->jobs[number % c->job_count];
+}
+
+static void make_job(struct job *job, size_t width_count)
+{
+	memset(job, 0, sizeof(*job));
+	job->begin_widths = ptrc_cli_allocate(width_count * sizeof(int));
+	job->end_widths = ptrc_cli_allocate(width_count * sizeof(int));
+}
+
+static void free_job(struct job *job)
+{
+	for (size_t i = 0; i < JOB_BLOCKS; i++)
+		ptrc_reader_block_free(&job->blocks[i]);
+	ptrc_buffer_free(&job->out);
+	free(job->begin_widths);
+	free(job->end_widths);
+}
+
+/* ---- workers ---- */
+
+static void free_worker(struct worker *w, const struct ptrc_reader *original)
+{
+	for (size_t i = 0; i < PTRC_READER_IDS; i++)
+		if (w->source.reader.names[i] != original->names[i])
+			free(w->source.reader.names[i]);
+	ptrc_event_labels_free(&w->labels);
+	ptrc_view_free(&w->source.view);
+	ptrc_sieve_free(w->source.sieve);
+	for (size_t i = 0; i < w->query.select.where_count; i++)
+		ptrc_where_free(w->query.select.wheres[i]);
+	free(w->query.select.wheres);
+	free(w->text.format.field_widths);
+	ptrc_buffer_free(&w->text.format.origin);
+}
+
+static void make_worker(struct worker *w, const struct ptrc_text *t, const struct ptrc_source *s)
+{
+	const struct ptrc_query *q = t->query;
+	size_t count = q->select.where_count;
+
+	memset(w, 0, sizeof(*w));
+	w->query = *q;
+	w->text = *t;
+	w->text.query = &w->query;
+	w->text.labels = &w->labels;
+	w->text.format.origin = (struct ptrc_buffer)PTRC_BUFFER_INIT;
+	w->text.format.field_widths = ptrc_cli_allocate((t->format.field_count + 1) * sizeof(int));
+	w->source.reader = s->reader;
+	w->source.view = (struct ptrc_view){.reader = &w->source.reader, .symbols = q->symbols};
+	w->query.select.wheres = ptrc_cli_allocate((count + 1) * sizeof(struct ptrc_where *));
+	for (size_t i = 0; i < count; i++)
+		w->query.select.wheres[i] = ptrc_where_again(q->select.wheres[i]);
+	ptrc_source_make_sieve(&w->source, &w->query);
+}
+
+/* Puts the lines of the job's events. */
+static void do_job(struct ptrc_text *t, struct ptrc_source *s, struct job *job)
+{
+	struct ptrc_query *q = t->query;
+	job->out.used = 0;
+	job->shown_count = 0;
+	ptrc_event_set_widths(&t->format, job->begin_widths);
+	for (size_t i = 0; i < job->block_count; i++) {
+		job->blocks[i].at = 0;
+		for (;;) {
+			ptrc_source_skip(s, &q->sink, &job->blocks[i]);
+			if (!ptrc_reader_take(&s->reader, &job->blocks[i]))
+				break;
+			if (!ptrc_query_is_selected(q, s) ||
+			    (q->select.around &&
+			     !ptrc_select_is_in_window(&q->select, ptrc_source_ns(s))))
+				continue;
+			job->shown_count++;
+			ptrc_query_check_layout(q, s);
+			if (!t->is_counting)
+				ptrc_event_put(&job->out, &t->format, t->labels, &s->view);
+		}
+	}
+	ptrc_event_get_widths(&t->format, job->end_widths);
+}
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+	struct crew *c = w->crew;
+
+	pthread_mutex_lock(&c->lock);
+	for (;;) {
+		struct job *job;
+
+		while (c->taken == c->given && !c->is_over)
+			pthread_cond_wait(&c->has_job, &c->lock);
+		if (c->taken == c->given)
+			break;
+		job = job_of(c, c->taken++);
+		pthread_mutex_unlock(&c->lock);
+		do_job(&w->text, &w->source, job);
+		pthread_mutex_lock(&c->lock);
+		job->is_done = true;
+		pthread_cond_signal(&c->has_lines);
+	}
+	pthread_mutex_unlock(&c->lock);
+	return NULL;
+}
+
+/* ---- the main thread ---- */
+
+/* Reads the events of a job. Returns false if there are none. */
+static bool read_job(struct ptrc_reader *r, struct job *job)
+{
+	job->block_count = 0;
+	job->is_done = false;
+	while (job->block_count < JOB_BLOCKS &&
+	       ptrc_reader_next_block(r, &job->blocks[job->block_count]))
+		r->read_count += job->blocks[job->block_count++].events->pt_count;
+	return job->block_count;
+}
+
+static void give_job(struct crew *c, const struct ptrc_text *t)
+{
+	ptrc_event_get_widths(&t->format, job_of(c, c->given)->begin_widths);
+	pthread_mutex_lock(&c->lock);
+	c->given++;
+	pthread_cond_signal(&c->has_job);
+	pthread_mutex_unlock(&c->lock);
+}
+
+/* Puts the lines of a job once more, in columns of the right widths, and counts nothing twice. */
+static void redo_job(struct ptrc_text *t, struct ptrc_source *s, struct job *job)
+{
+	struct ptrc_query *q = t->query;
+	uint64_t read_count = s->reader.read_count;
+	uint64_t *undecided = ptrc_cli_allocate((q->select.where_count + 1) * sizeof(*undecided));
+	size_t misfits_size = PTRC_READER_IDS * sizeof(struct ptrc_misfits);
+	struct ptrc_misfits *misfits = NULL;
+
+	if (s->view.misfits) {
+		misfits = ptrc_cli_allocate(misfits_size);
+		memcpy(misfits, s->view.misfits, misfits_size);
+	}
+	for (size_t i = 0; i < q->select.where_count; i++)
+		undecided[i] = *ptrc_where_undecided(q->select.wheres[i]);
+	ptrc_event_get_widths(&t->format, job->begin_widths);
+	do_job(t, s, job);
+	for (size_t i = 0; i < q->select.where_count; i++)
+		*ptrc_where_undecided(q->select.wheres[i]) = undecided[i];
+	ptrc_view_forget_misfits(&s->view);
+	s->view.misfits = misfits;
+	s->reader.read_count = read_count;
+	free(undecided);
+}
+
+/* Waits until the oldest job that is not over is done, and writes its lines. */
+static void write_job(struct crew *c, struct ptrc_text *t, struct ptrc_source *s)
+{
+	struct ptrc_query *q = t->query;
+	struct job *job = job_of(c, c->written);
+	size_t bytes = ptrc_event_width_count(&t->format) * sizeof(int);
+	int *widths = ptrc_cli_allocate(bytes);
+
+	pthread_mutex_lock(&c->lock);
+	while (!job->is_done)
+		pthread_cond_wait(&c->has_lines, &c->lock);
+	pthread_mutex_unlock(&c->lock);
+	ptrc_event_get_widths(&t->format, widths);
+	if (memcmp(widths, job->begin_widths, bytes) && !t->is_counting)
+		redo_job(t, s, job);
+	free(widths);
+	ptrc_event_set_widths(&t->format, job->end_widths);
+	q->shown_count += job->shown_count;
+	ptrc_output_write(&job->out);
+	for (size_t i = 0; i < job->block_count; i++) {
+		posixtrace_free_block(job->blocks[i].events);
+		job->blocks[i].events = NULL;
+	}
+	c->written++;
+}
+
+/* Adds what the worker has found out beside the lines. */
+static void collect(const struct worker *w, struct ptrc_query *q, struct ptrc_source *s)
+{
+	for (size_t i = 0; i < PTRC_READER_IDS; i++) {
+		const struct ptrc_misfits *m = ptrc_view_misfits(&w->source.view, i);
+
+		if (!m)
+			continue;
+		ptrc_view_add_misfits(&s->view, i, m);
+		/* A message wants the layout, which the main thread may not have looked up. */
+		s->view.layout_by_type[i] = w->source.view.layout_by_type[i];
+	}
+	for (size_t i = 0; i < q->select.where_count; i++)
+		*ptrc_where_undecided(q->select.wheres[i]) +=
+			*ptrc_where_undecided(w->query.select.wheres[i]);
+}
+
+/* Starts up to so many workers. */
+static void start(struct crew *c, const struct ptrc_text *t, struct ptrc_source *s, size_t count)
+{
+	for (; c->worker_count < count; c->worker_count++) {
+		struct worker *w = &c->workers[c->worker_count];
+
+		make_worker(w, t, s);
+		w->crew = c;
+		if (pthread_create(&w->thread, NULL, work, w)) {
+			free_worker(w, &s->reader);
+			return;
+		}
+	}
+}
+
+static void finish(struct crew *c, struct ptrc_query *q, struct ptrc_source *s)
+{
+	pthread_mutex_lock(&c->lock);
+	c->is_over = true;
+	pthread_cond_broadcast(&c->has_job);
+	pthread_mutex_unlock(&c->lock);
+	for (size_t i = 0; i < c->worker_count; i++) {
+		pthread_join(c->workers[i].thread, NULL);
+		collect(&c->workers[i], q, s);
+		free_worker(&c->workers[i], &s->reader);
+	}
+	for (size_t i = 0; i < c->job_count; i++)
+		free_job(&c->jobs[i]);
+	free(c->jobs);
+	free(c->workers);
+}
+
+/* How many threads besides the main one could be of use. */
+static size_t useful_threads(const struct ptrc_text *t)
+{
+	long count = t->thread_count ? (long)t->thread_count : sysconf(_SC_NPROCESSORS_ONLN);
+
+	return count < 2 ? 0 : count < THREADS_MAX ? (size_t)count : THREADS_MAX;
+}
+
+/* Not if a line has the time since the line before, or if the first line
+ * decides how a header looks; and of several logs the events have to be merged. */
+static bool is_suitable(const struct ptrc_text *t)
+{
+	const struct ptrc_query *q = t->query;
+
+	return q->source_count == 1 && !q->sources[0].reader.source &&
+	       q->first_count == UINT64_MAX && q->last_count == UINT64_MAX &&
+	       (t->is_counting || !(t->format.is_relative || t->is_header_due));
+}
+
+bool ptrc_text_by_threads(struct ptrc_text *t)
+{
+	struct ptrc_query *q = t->query;
+	struct ptrc_source *s = q->sources;
+	struct crew crew = {.lock = PTHREAD_MUTEX_INITIALIZER,
+			    .has_job = PTHREAD_COND_INITIALIZER,
+			    .has_lines = PTHREAD_COND_INITIALIZER};
+	size_t count = is_suitable(t) ? useful_threads(t) : 0;
+
+	if (!count)
+		return false;
+	crew.workers = ptrc_cli_allocate(count * sizeof(*crew.workers));
+	start(&crew, t, s, count);
+	/* Enough that nobody waits while the lines of a job are written. */
+	crew.job_count = 2 * crew.worker_count + 2;
+	crew.jobs = ptrc_cli_allocate(crew.job_count * sizeof(*crew.jobs));
+	for (size_t i = 0; i < crew.job_count; i++)
+		make_job(&crew.jobs[i], ptrc_event_width_count(&t->format));
+	while (crew.worker_count && read_job(&s->reader, job_of(&crew, crew.given))) {
+		give_job(&crew, t);
+		if (crew.given - crew.written == crew.job_count)
+			write_job(&crew, t, s);
+	}
+	while (crew.written < crew.given)
+		write_job(&crew, t, s);
+	finish(&crew, q, s);
+	return crew.worker_count;
+}
