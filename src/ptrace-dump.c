@@ -309,7 +309,8 @@ static enum ptrc_exit show(void)
 	if (query.session)
 		is_read = ptrc_text_follow(&text);
 	else if (ptrc_query_scan(&query))
-		is_read = ptrc_text_show(&text);
+		is_read = ptrc_text_count(&text) || ptrc_text_by_threads(&text) ||
+			  ptrc_text_show(&text);
 	else
 		status = PTRC_EXIT_FAILED;
 	status = ptrc_text_end(&text, status, is_read);

@@ -9,7 +9,6 @@
 #include "src/cli/cli.h"
 #include "src/cli/json.h"
 #include "src/cli/output.h"
-#include "src/text/text_threads.h"
 
 /* Output is written in pieces of about this size: large enough for few system calls, small
  * enough that a reader soon sees something. */
@@ -128,12 +127,10 @@ static bool count_source(struct ptrc_query *q, struct ptrc_source *s)
 	return true;
 }
 
-/* For --count: counts the events by what the logs say of themselves. Returns false if they do not, or if
- * something else is wanted. */
-static bool count_by_totals(struct ptrc_text *t)
+bool ptrc_text_count(struct ptrc_text *t)
 {
 	struct ptrc_query *q = t->query;
-	bool is_counted = t->is_counting && !q->is_verifying &&
+	bool is_counted = q->sink.self == t && t->is_counting && !q->is_verifying &&
 			  !(q->is_strict && q->layouts.count) && ptrc_select_is_by_type(&q->select);
 
 	for (size_t i = 0; i < q->source_count && is_counted; i++)
@@ -151,11 +148,7 @@ bool ptrc_text_show(struct ptrc_text *t)
 	struct ptrc_query *q = t->query;
 
 	t->format.begin_ns = q->trace.first;
-	if (q->sink.self != t)
-		return ptrc_query_run(q);
-	if (q->last_count != UINT64_MAX)
-		return show_last(t);
-	return count_by_totals(t) || ptrc_text_by_threads(t) || ptrc_query_run(q);
+	return q->sink.self == t && q->last_count != UINT64_MAX ? show_last(t) : ptrc_query_run(q);
 }
 
 static void put_count(struct ptrc_text *t)

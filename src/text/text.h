@@ -30,9 +30,12 @@ struct ptrc_text {
  * and use its format. */
 void ptrc_text_begin(struct ptrc_text *);
 
-/* Has the query run, after ptrc_query_scan(): counts by what the logs say of themselves, reads the last events
- * from the end, and formats by several threads, where that is possible. Returns whether the logs were read to
- * their ends. */
+/* For --count: counts the events by what the logs say of themselves. Returns false if they do not, or if something
+ * else is wanted. */
+bool ptrc_text_count(struct ptrc_text *);
+
+/* Has the query run, after ptrc_query_scan(), or reads the last events from the end if only these are shown. Returns
+ * whether the logs were read to their ends. */
 bool ptrc_text_show(struct ptrc_text *);
 
 /* Shows those of the lines whose events happened at since_ns or later, and empties the list. */

@@ -307,7 +307,7 @@ static bool is_suitable(const struct ptrc_text *t)
 {
 	const struct ptrc_query *q = t->query;
 
-	return q->source_count == 1 && !q->sources[0].reader.source &&
+	return q->sink.self == t && q->source_count == 1 && !q->sources[0].reader.source &&
 	       q->first_count == UINT64_MAX && q->last_count == UINT64_MAX &&
 	       (t->is_counting || !(t->format.is_relative || t->is_header_due));
 }
