@@ -23,6 +23,7 @@ ptrc_shared_sources += \
 ptrc_keeper_sources += \
 	%D%/base/freestanding.c
 ptrc_headers += \
+	%D%/base/array.h \
 	%D%/base/atomic.h \
 	%D%/base/build_id.h \
 	%D%/base/clone.h \
@@ -39,6 +40,7 @@ ptrc_headers += \
 	%D%/base/limit.h \
 	%D%/base/sys.h \
 	%D%/base/thread_life.h \
+	%D%/base/timespec.h \
 	%D%/base/tid_lock.h
 
 # What a trace is made of: attributes, sets of event types, names, records, their order.
@@ -108,6 +110,7 @@ ptrc_headers += \
 ptrc_library_sources += \
 	%D%/log/log_copy.c \
 	%D%/log/log_family.c \
+	%D%/log/log_file.c \
 	%D%/log/log_reader.c \
 	%D%/log/log_stream.c \
 	%D%/log/log_whose.c
@@ -132,6 +135,7 @@ ptrc_headers += \
 	%D%/log/log_copy.h \
 	%D%/log/log_events.h \
 	%D%/log/log_family.h \
+	%D%/log/log_file.h \
 	%D%/log/log_flush.h \
 	%D%/log/log_host.h \
 	%D%/log/log_index.h \

@@ -12,6 +12,7 @@
 #include <trace.h>
 
 #include "lib/base/common.h"
+#include "lib/base/timespec.h"
 #include "lib/control/handle.h"
 #include "lib/log/log_stream.h"
 #include "lib/model/eventset.h"
@@ -43,8 +44,8 @@ PTRC_PUBLIC int posixtrace_select(trace_id_t trid, const struct posixtrace_span 
 		return ENOMEM;
 	}
 	for (size_t i = 0; i < count; i++) {
-		copy[i].first_ns = ptrc_log_from_timespec(&spans[i].pt_first);
-		copy[i].last_ns = ptrc_log_from_timespec(&spans[i].pt_last);
+		copy[i].first_ns = ptrc_timespec_ns(&spans[i].pt_first);
+		copy[i].last_ns = ptrc_timespec_ns(&spans[i].pt_last);
 	}
 	error = ptrc_log_stream_select(log, copy, count, types);
 	ptrc_handle_put(trid);
@@ -94,7 +95,7 @@ PTRC_PUBLIC int posixtrace_get_time_of_last(trace_id_t trid, unsigned long count
 		return EINVAL;
 	has_them = ptrc_log_stream_time_of_last(log, count, &ns);
 	if (has_them)
-		*time = ptrc_log_to_timespec(ns);
+		*time = ptrc_timespec_of(ns);
 	ptrc_handle_put(trid);
 	return has_them ? 0 : ENODATA;
 }

@@ -8,13 +8,12 @@
 
 int ptrc_log_aside_write(struct ptrc_log_writer *w)
 {
-	uint64_t offset = w->state.offset;
 	int error;
 
 	if (w->kind == PTRC_LOG_SEQUENTIAL) {
 		error = ptrc_log_append(w);
 		if (!error)
-			ptrc_log_index_note(w, offset);
+			ptrc_log_index_note(w);
 		return error;
 	}
 	error = ptrc_log_write_at(w, PTRC_LOG_RING_OFFSET + w->ring_size + w->state.tail);
@@ -35,18 +34,16 @@ static bool is_place_in_ring(const struct ptrc_log_writer *w)
 bool ptrc_log_aside_put(struct ptrc_log_writer *w, uint16_t type, const void *payload,
 			uint64_t bytes)
 {
-	const struct ptrc_log_facts p = {.type = type};
 	uint64_t log = w->kind == PTRC_LOG_RING ? w->ring_size : w->state.offset;
 	bool is_counted;
 
 	ptrc_log_buffer_clear(&w->out);
-	if (ptrc_log_packet_put(w, &p, payload, bytes))
+	if (ptrc_log_packet_put(w, type, payload, bytes))
 		return false;
 	is_counted = w->kind == PTRC_LOG_RING || !w->processes.is_observed;
 	if (is_counted && w->state.aside + w->out.used > PTRC_LOG_ASIDE_BYTES + log / 16)
 		return true;
-	if (is_place_in_ring(w) ? ptrc_log_ring_write(w, w->state.offset, &p)
-				: ptrc_log_aside_write(w))
+	if (is_place_in_ring(w) ? ptrc_log_ring_write(w, w->state.offset) : ptrc_log_aside_write(w))
 		return false;
 	w->state.aside += is_counted ? w->out.used : 0;
 	return true;

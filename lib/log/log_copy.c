@@ -11,6 +11,7 @@
 
 #include "lib/base/atomic.h"
 #include "lib/base/sys.h"
+#include "lib/base/timespec.h"
 #include "lib/log/log_aside.h"
 #include "lib/log/log_events.h"
 #include "lib/log/log_names.h"
@@ -424,7 +425,7 @@ int ptrc_log_copy_add(struct posixtrace_log *c, const struct posixtrace_event *e
 {
 	const struct posix_trace_event_info *info = &event->pt_info;
 	trace_event_id_t id = info->posix_event_id;
-	struct ptrc_live_event e = {.ns = ptrc_log_from_timespec(&info->posix_timestamp),
+	struct ptrc_live_event e = {.ns = ptrc_timespec_ns(&info->posix_timestamp),
 				    .origin = {.pid = info->posix_pid,
 					       .tid = info->posix_tid,
 					       .thread = (uint64_t)info->posix_thread_id},
@@ -496,15 +497,15 @@ int ptrc_log_copy_add_whose(struct posixtrace_log *c, const struct ptrc_log_whos
 		c->host = host;
 		put(c, PTRC_LOG_HOST, whose->host, bytes_of_host(whose->host));
 	}
-	for (uint32_t i = 0; i < whose->process_count; i++) {
+	for (size_t i = 0; i < whose->process_count; i++) {
 		const struct ptrc_log_whose_process *p = &whose->processes[i];
 
 		place_of_pid(c, p->head.pid, &is_there);
 		if (is_there)
 			put(c, PTRC_LOG_PROCESS, p->payload, p->length);
 	}
-	for (uint32_t i = 0; i < whose->thread_count; i++) {
-		uint32_t first = i;
+	for (size_t i = 0; i < whose->thread_count; i++) {
+		size_t first = i;
 
 		place_of_pid(c, whose->threads[i].pid, &is_there);
 		while (i + 1 < whose->thread_count && i + 1 - first < THREADS_MAX &&
@@ -515,7 +516,7 @@ int ptrc_log_copy_add_whose(struct posixtrace_log *c, const struct ptrc_log_whos
 		put(c, PTRC_LOG_THREADS, &whose->threads[first],
 		    (i + 1 - first) * sizeof(whose->threads[0]));
 	}
-	for (uint32_t i = 0; i < whose->clock_count; i++)
+	for (size_t i = 0; i < whose->clock_count; i++)
 		put(c, PTRC_LOG_CLOCK, &whose->clocks[i], sizeof(whose->clocks[i]));
 	return 0;
 }
@@ -599,8 +600,6 @@ bool ptrc_log_copy_is_large(const struct posixtrace_log *c)
 int ptrc_log_copy_status(struct posixtrace_log *c, const struct posix_trace_status_info *info,
 			 const struct posixtrace_counts *counts, bool is_end)
 {
-	static const struct ptrc_log_facts is_status = {.type = PTRC_LOG_STATUS};
-	static const struct ptrc_log_facts end = {.type = PTRC_LOG_END};
 	struct ptrc_log_status status = {
 		.stream_status = is_end ? POSIX_TRACE_SUSPENDED : POSIX_TRACE_RUNNING,
 		.stream_full = info->posix_stream_full_status == POSIX_TRACE_FULL,
@@ -622,9 +621,10 @@ int ptrc_log_copy_status(struct posixtrace_log *c, const struct posix_trace_stat
 
 	ptrc_log_buffer_clear(&c->writer.out);
 	if (!c->error)
-		c->error = ptrc_log_packet_put(&c->writer, &is_status, &status, sizeof(status));
+		c->error =
+			ptrc_log_packet_put(&c->writer, PTRC_LOG_STATUS, &status, sizeof(status));
 	if (!c->error && is_end)
-		c->error = ptrc_log_packet_put(&c->writer, &end, NULL, 0);
+		c->error = ptrc_log_packet_put(&c->writer, PTRC_LOG_END, NULL, 0);
 	if (!c->error)
 		c->error = ptrc_log_append(&c->writer);
 	return c->error;

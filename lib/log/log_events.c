@@ -62,7 +62,7 @@ static void follow(struct ptrc_log_writer *w)
 
 /* Adds what comes before the sections of a packet, but for its sums. Any packet may be the first
  * that a reader opens: so each begins with the filter that is in force before its first event. */
-static void put_filter(struct ptrc_log_writer *w, struct ptrc_log_facts *p)
+static void put_filter(struct ptrc_log_writer *w, struct ptrc_log_packet *p)
 {
 	static const struct ptrc_log_ring none;
 	const uint64_t *filter = w->state.filter;
@@ -77,14 +77,16 @@ static void put_filter(struct ptrc_log_writer *w, struct ptrc_log_facts *p)
 	if (w->state.flags & PTRC_LOG_STATE_FILTER_UNKNOWN) {
 		p->flags |= PTRC_LOG_FILTER_UNKNOWN;
 	} else if (words) {
-		p->flags |= PTRC_LOG_HAS_FILTER | (words - 1) << PTRC_LOG_FILTER_WORDS_SHIFT;
+		p->flags |= (uint16_t)(PTRC_LOG_HAS_FILTER |
+				       (words - 1) << PTRC_LOG_FILTER_WORDS_SHIFT);
 		ptrc_log_buffer_add(&w->out, filter, words * sizeof(*filter));
 	}
 }
 
 /* Finds a place in the ring for the packet in w->out, and fills in the packet's struct
  * ptrc_log_ring, which tells what is lost by that. */
-static int place_in_ring(struct ptrc_log_writer *w, const struct ptrc_log_facts *p, uint64_t *place)
+static int place_in_ring(struct ptrc_log_writer *w, const struct ptrc_log_packet *p,
+			 uint64_t *place)
 {
 	struct ptrc_log_ring info;
 	int error = 0;
@@ -94,32 +96,32 @@ static int place_in_ring(struct ptrc_log_writer *w, const struct ptrc_log_facts 
 		error = ptrc_log_names_before_wrap(w);
 	if (error)
 		return error;
-	*place = ptrc_log_ring_place(w, ptrc_align8(w->out.used), p->bytes);
+	*place = ptrc_log_ring_place(w, ptrc_align8(w->out.used), p->counted);
 	info = (struct ptrc_log_ring){.oldest_seq = w->state.oldest_seq,
 				      .lost_first_ns = w->state.lost_first_ns,
 				      .lost_last_ns = w->state.lost_last_ns,
 				      .lost_events = w->state.overwritten_events};
-	memcpy(w->out.bytes + sizeof(struct ptrc_log_packet) + p->sums_bytes, &info, sizeof(info));
+	memcpy(w->out.bytes + sizeof(*p) + p->sums_bytes, &info, sizeof(info));
 	return 0;
 }
 
 /* Ends the EVENTS packet in w->out and writes it. */
-static int write_packet(struct ptrc_log_writer *w, const struct ptrc_log_facts *p)
+static int write_packet(struct ptrc_log_writer *w, const struct ptrc_log_packet *p)
 {
 	bool is_ring = w->kind == PTRC_LOG_RING;
-	uint64_t place = 0, offset = w->state.offset;
+	uint64_t place = 0;
 	int error = w->out.is_short ? ENOMEM : is_ring ? place_in_ring(w, p, &place) : 0;
 
 	if (!error)
-		error = ptrc_log_packet_end(w, 0, p);
+		error = ptrc_log_packet_end(w, 0, *p);
 	if (!error)
-		error = is_ring ? ptrc_log_ring_write(w, place, p) : ptrc_log_append(w);
+		error = is_ring ? ptrc_log_ring_write(w, place) : ptrc_log_append(w);
 	if (error)
 		return error;
-	ptrc_log_index_note(w, offset);
+	ptrc_log_index_note(w);
 	w->state.seq++;
-	w->state.events += p->events;
-	w->state.bytes += p->bytes;
+	w->state.events += p->event_count;
+	w->state.bytes += p->counted;
 	w->last_ns = p->last_ns;
 	return 0;
 }
@@ -129,15 +131,15 @@ int ptrc_log_events_write_single(struct ptrc_log_writer *w, int64_t ns, uint32_t
 {
 	struct ptrc_log_section section = {.base_ns = ns, .order = order};
 	struct ptrc_type_sum sum = {.id = id_flags & PTRC_REC_ID_MASK, .events = 1, .bytes = len};
-	struct ptrc_log_facts p = {.type = PTRC_LOG_EVENTS,
-				   .first_ns = ns,
-				   .last_ns = ns,
-				   .bytes = ptrc_packed_counted(len)};
+	struct ptrc_log_packet p = {.type = PTRC_LOG_EVENTS,
+				    .first_ns = ns,
+				    .last_ns = ns,
+				    .counted = ptrc_packed_counted(len)};
 	uint64_t at;
 
 	ptrc_log_packet_begin(w);
 	if (!(id_flags & PTRC_REC_HIDDEN)) {
-		p.events = 1;
+		p.event_count = 1;
 		p.sums_bytes = sizeof(sum);
 		ptrc_log_buffer_add(&w->out, &sum, sizeof(sum));
 	}
@@ -155,11 +157,11 @@ int ptrc_log_events_write_single(struct ptrc_log_writer *w, int64_t ns, uint32_t
 /* Writes what is chosen. */
 static int write_slice(struct ptrc_log_writer *w, const struct ptrc_log_slice *slice)
 {
-	struct ptrc_log_facts p = {.type = PTRC_LOG_EVENTS,
-				   .bytes = slice->counted,
-				   .first_ns = slice->first_ns,
-				   .last_ns = slice->last_ns,
-				   .events = slice->events};
+	struct ptrc_log_packet p = {.type = PTRC_LOG_EVENTS,
+				    .counted = slice->counted,
+				    .first_ns = slice->first_ns,
+				    .last_ns = slice->last_ns,
+				    .event_count = (uint32_t)slice->events};
 	int error;
 
 	ptrc_log_packet_begin(w);
@@ -326,11 +328,11 @@ static void undo(struct ptrc_log_writer *w)
 		return; /* a pipe keeps what it has; skip_ns skips those events */
 	if (w->kind == PTRC_LOG_SEQUENTIAL) {
 		ptrc_sys(SYS_ftruncate, w->fd, w->retry.offset);
+		ptrc_log_index_forget(w, w->retry.offset);
 		w->state = w->retry;
 		w->state.flags |= now.flags & PTRC_LOG_STATE_CUT;
 		w->file_end = w->retry.offset;
 		w->has_last = false;
-		ptrc_log_index_forget(w, w->retry.offset);
 		return;
 	}
 	ptrc_log_ring_undo(w, w->retry.seq);

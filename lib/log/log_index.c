@@ -25,28 +25,17 @@ void ptrc_log_index_free(struct ptrc_log_index *x)
 	memset(x, 0, sizeof(*x));
 }
 
-void ptrc_log_index_note(struct ptrc_log_writer *w, uint64_t offset)
+void ptrc_log_index_note(struct ptrc_log_writer *w)
 {
 	struct ptrc_log_index *x = &w->index;
-	struct ptrc_log_index_entry e;
 	struct ptrc_log_packet p;
 
 	if (x->is_lost)
 		return;
 	memcpy(&p, w->out.bytes, sizeof(p));
-	e = (struct ptrc_log_index_entry){.offset = offset,
-					  .length = p.length,
-					  .seq = p.seq,
-					  .first_ns = p.first_ns,
-					  .last_ns = p.last_ns,
-					  .counted = p.counted,
-					  .event_count = p.event_count,
-					  .payload_crc = p.payload_crc,
-					  .sums_bytes = p.sums_bytes,
-					  .sums_crc = p.sums_crc,
-					  .type = p.type,
-					  .flags = p.flags};
-	x->is_lost = ptrc_log_buffer_add(&x->entries, &e, sizeof(e)) ||
+	/* Whoever searches the log for packets must not find one in the index. */
+	p.magic = 0;
+	x->is_lost = ptrc_log_buffer_add(&x->entries, &p, sizeof(p)) ||
 		     ptrc_log_buffer_add(&x->fresh, w->out.bytes + sizeof(p), p.sums_bytes);
 }
 
@@ -90,30 +79,29 @@ void ptrc_log_index_keep(struct ptrc_log_writer *w)
 void ptrc_log_index_forget(struct ptrc_log_writer *w, uint64_t offset)
 {
 	struct ptrc_log_buffer *entries = &w->index.entries;
-	struct ptrc_log_index_entry e;
+	struct ptrc_log_packet p;
 
 	ptrc_log_buffer_clear(&w->index.fresh);
-	for (; entries->used; entries->used -= sizeof(e)) {
-		memcpy(&e, entries->bytes + entries->used - sizeof(e), sizeof(e));
-		if (e.offset < offset)
-			break;
+	for (uint64_t at = w->state.offset; entries->used && at > offset;
+	     at -= ptrc_log_packet_size(&p)) {
+		entries->used -= sizeof(p);
+		memcpy(&p, entries->bytes + entries->used, sizeof(p));
 	}
 }
 
 /* Adds an INDEX packet with all entries to w->out. ENOMEM. */
 static int put_entries(struct ptrc_log_writer *w)
 {
-	static const struct ptrc_log_facts is_index = {.type = PTRC_LOG_INDEX};
 	struct ptrc_log_index *x = &w->index;
 	struct ptrc_log_index_head head = {
 		.previous = x->previous,
-		.count = (uint32_t)(x->entries.used / sizeof(struct ptrc_log_index_entry))};
+		.count = (uint32_t)(x->entries.used / sizeof(struct ptrc_log_packet))};
 	uint64_t start = w->out.used;
 
 	ptrc_log_packet_open(w);
 	ptrc_log_buffer_add(&w->out, &head, sizeof(head));
 	ptrc_log_buffer_add(&w->out, x->entries.bytes, x->entries.used);
-	return ptrc_log_packet_end(w, start, &is_index);
+	return ptrc_log_packet_end(w, start, (struct ptrc_log_packet){.type = PTRC_LOG_INDEX});
 }
 
 void ptrc_log_index_write(struct ptrc_log_writer *w)
@@ -121,8 +109,7 @@ void ptrc_log_index_write(struct ptrc_log_writer *w)
 	struct ptrc_log_index *x = &w->index;
 	uint64_t offset = w->state.offset;
 
-	if (x->is_lost ||
-	    x->entries.used < PTRC_LOG_INDEX_COUNT * sizeof(struct ptrc_log_index_entry))
+	if (x->is_lost || x->entries.used < PTRC_LOG_INDEX_COUNT * sizeof(struct ptrc_log_packet))
 		return;
 	ptrc_log_buffer_clear(&w->out);
 	if (put_entries(w) || ptrc_log_append(w))
@@ -136,7 +123,6 @@ void ptrc_log_index_write(struct ptrc_log_writer *w)
 /* Adds the TOTALS packet to w->out. ENOMEM. */
 static int put_totals(struct ptrc_log_writer *w)
 {
-	static const struct ptrc_log_facts is_totals = {.type = PTRC_LOG_TOTALS};
 	const struct total *totals = totals_of(&w->index);
 	struct ptrc_log_totals_head head = {.filter_words = PTRC_SET_WORD_COUNT};
 	uint64_t start = w->out.used, at;
@@ -160,7 +146,7 @@ static int put_totals(struct ptrc_log_writer *w)
 	ptrc_log_buffer_add(&w->out, w->index.filtered, sizeof(w->index.filtered));
 	if (!w->out.is_short)
 		memcpy(w->out.bytes + at, &head, sizeof(head));
-	return ptrc_log_packet_end(w, start, &is_totals);
+	return ptrc_log_packet_end(w, start, (struct ptrc_log_packet){.type = PTRC_LOG_TOTALS});
 }
 
 uint64_t ptrc_log_index_end(struct ptrc_log_writer *w)

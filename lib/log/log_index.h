@@ -17,8 +17,8 @@
 PTRC_NONNULL() void ptrc_log_index_begin(struct ptrc_log_writer *w, bool is_lost);
 PTRC_NONNULL() void ptrc_log_index_free(struct ptrc_log_index *x);
 
-/* Notes the packet in w->out, which is in the log at `offset`. */
-PTRC_NONNULL() void ptrc_log_index_note(struct ptrc_log_writer *w, uint64_t offset);
+/* Notes the packet in w->out, which was written to the end of the log. */
+PTRC_NONNULL() void ptrc_log_index_note(struct ptrc_log_writer *w);
 /* Notes the filter in w->state, which is in force from now on. */
 PTRC_NONNULL() void ptrc_log_index_note_filter(struct ptrc_log_writer *w);
 /* The packets that a flush has noted stay in the log. */

@@ -20,10 +20,13 @@
 #ifndef PTRC_LIB_LOG_LOG_LAYOUT_H
 #define PTRC_LIB_LOG_LOG_LAYOUT_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "lib/model/attr.h"
 #include "lib/base/common.h"
+#include "lib/base/crc32c.h"
+#include "lib/model/attr.h"
 #include "lib/model/eventset.h"
 #include "lib/model/record.h"
 #include "lib/model/type_sums.h"
@@ -109,6 +112,31 @@ PTRC_ASSERT_OFFSET(struct ptrc_log_packet, length, 8);
 PTRC_ASSERT_OFFSET(struct ptrc_log_packet, first_ns, 32);
 PTRC_ASSERT_OFFSET(struct ptrc_log_packet, sums_bytes, 56);
 PTRC_ASSERT_OFFSET(struct ptrc_log_packet, header_crc, 76);
+
+static inline uint32_t ptrc_log_header_crc(const struct ptrc_log_packet *p)
+{
+	return ptrc_crc32c(0, p, offsetof(struct ptrc_log_packet, header_crc));
+}
+
+/* Is it the header of a packet of this log? log_id 0: of any. */
+static inline bool ptrc_log_is_header(const struct ptrc_log_packet *p, uint64_t log_id)
+{
+	return p->magic == PTRC_LOG_PACKET_MAGIC && p->header_crc == ptrc_log_header_crc(p) &&
+	       (log_id == 0 || p->log_id == log_id);
+}
+
+/* And of one that ends within the next `room` bytes, which begin with it? */
+static inline bool ptrc_log_is_packet(const struct ptrc_log_packet *p, uint64_t log_id,
+				      uint64_t room)
+{
+	return ptrc_log_is_header(p, log_id) && room >= sizeof(*p) &&
+	       p->length <= room - sizeof(*p);
+}
+
+static inline uint64_t ptrc_log_packet_size(const struct ptrc_log_packet *p)
+{
+	return sizeof(*p) + ptrc_align8(p->length);
+}
 
 /* Bytes that an EVENTS packet takes, about; in a small bounded log a sixteenth of its limit. A ring
  * gives up a whole packet at a time, and damage takes away a whole packet. Larger packets would gain
@@ -252,35 +280,25 @@ struct ptrc_log_status {
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_status, 128);
 
+/* For counts that have less room here than elsewhere. */
+static inline uint64_t ptrc_log_at_most(uint64_t count, uint64_t most)
+{
+	return count < most ? count : most;
+}
+
 /* It is not known how many events the log lacks because of its source. */
 #define PTRC_LOG_SOURCE_UNCOUNTED 1U
 /* The log is rotated and goes on in another file. */
 #define PTRC_LOG_GOES_ON 2U
 
-/* An INDEX packet has this and `count` entries: all packets between the INDEX packet before, or
- * HEAD, and this one. */
+/* An INDEX packet has this and `count` headers: those of all packets between the INDEX packet before, or
+ * HEAD, and this one, but with 0 in the place of the magic. */
 struct ptrc_log_index_head {
 	uint64_t previous; /* offset of the INDEX packet before; 0: this is the first */
 	uint32_t count;
 	uint32_t zero;
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_index_head, 16);
-
-/* A packet; what it says is in its header, too. */
-struct ptrc_log_index_entry {
-	uint64_t offset;
-	uint64_t length;
-	uint64_t seq;
-	int64_t first_ns, last_ns;
-	uint64_t counted;
-	uint32_t event_count;
-	uint32_t payload_crc;
-	uint32_t sums_bytes;
-	uint32_t sums_crc;
-	uint16_t type, flags;
-	uint32_t zero;
-};
-PTRC_ASSERT_SIZE(struct ptrc_log_index_entry, 72);
 
 /* The keeper writes an INDEX packet when so many packets wait for one. */
 #define PTRC_LOG_INDEX_COUNT 1024U

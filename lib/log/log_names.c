@@ -72,8 +72,6 @@ static void note_written(struct ptrc_log_writer *w, const struct range *r)
 static int write_range(struct ptrc_log_writer *w, const struct ptrc_names_object *names,
 		       struct range r, bool is_behind)
 {
-	static const struct ptrc_log_facts p = {.type = PTRC_LOG_NAMES};
-
 	while (r.next < r.end) {
 		uint64_t empty;
 		int error;
@@ -85,7 +83,7 @@ static int write_range(struct ptrc_log_writer *w, const struct ptrc_names_object
 			note_written(w, &r);
 			return 0;
 		}
-		error = ptrc_log_packet_end(w, 0, &p);
+		error = ptrc_log_packet_end(w, 0, (struct ptrc_log_packet){.type = PTRC_LOG_NAMES});
 		if (error)
 			return error;
 		if (w->kind == PTRC_LOG_SEQUENTIAL || is_behind ||
@@ -93,7 +91,7 @@ static int write_range(struct ptrc_log_writer *w, const struct ptrc_names_object
 		    w->state.offset + w->out.used > w->ring_size)
 			error = ptrc_log_aside_write(w);
 		else
-			error = ptrc_log_ring_write(w, w->state.offset, &p);
+			error = ptrc_log_ring_write(w, w->state.offset);
 		if (error)
 			return error;
 		note_written(w, &r);

@@ -68,40 +68,33 @@ void ptrc_log_packet_open(struct ptrc_log_writer *w)
 	ptrc_log_buffer_add(&w->out, &no_header, sizeof(no_header));
 }
 
-int ptrc_log_packet_end(struct ptrc_log_writer *w, uint64_t start, const struct ptrc_log_facts *p)
+int ptrc_log_packet_end(struct ptrc_log_writer *w, uint64_t start, struct ptrc_log_packet p)
 {
-	struct ptrc_log_packet head = {
-		.magic = PTRC_LOG_PACKET_MAGIC,
-		.type = p->type,
-		.flags = p->flags,
-		.length = w->out.used - start - sizeof(head),
-		.log_id = w->header->id,
-		.seq = w->state.seq,
-		.first_ns = p->first_ns,
-		.last_ns = p->last_ns,
-		.event_count = (uint32_t)p->events,
-		.sums_bytes = p->sums_bytes,
-		.counted = p->bytes,
-	};
+	const uint8_t *payload;
 
+	p.magic = PTRC_LOG_PACKET_MAGIC;
+	p.length = w->out.used - start - sizeof(p);
+	p.log_id = w->header->id;
+	p.seq = w->state.seq;
 	ptrc_log_buffer_pad(&w->out);
 	if (w->out.is_short)
 		return ENOMEM;
-	head.payload_crc = ptrc_crc32c(0, w->out.bytes + start + sizeof(head), head.length);
-	head.sums_crc = ptrc_crc32c(0, w->out.bytes + start + sizeof(head), head.sums_bytes);
-	head.header_crc = ptrc_crc32c(0, &head, offsetof(struct ptrc_log_packet, header_crc));
-	memcpy(w->out.bytes + start, &head, sizeof(head));
+	payload = w->out.bytes + start + sizeof(p);
+	p.payload_crc = ptrc_crc32c(0, payload, p.length);
+	p.sums_crc = ptrc_crc32c(0, payload, p.sums_bytes);
+	p.header_crc = ptrc_log_header_crc(&p);
+	memcpy(w->out.bytes + start, &p, sizeof(p));
 	return 0;
 }
 
-int ptrc_log_packet_put(struct ptrc_log_writer *w, const struct ptrc_log_facts *p,
-			const void *payload, uint64_t bytes)
+int ptrc_log_packet_put(struct ptrc_log_writer *w, uint16_t type, const void *payload,
+			uint64_t bytes)
 {
 	uint64_t start = w->out.used;
 
 	ptrc_log_packet_open(w);
 	ptrc_log_buffer_add(&w->out, payload, bytes);
-	return ptrc_log_packet_end(w, start, p);
+	return ptrc_log_packet_end(w, start, (struct ptrc_log_packet){.type = type});
 }
 
 /* Has somebody else truncated the file? */

@@ -11,15 +11,6 @@
 #include "lib/base/common.h"
 #include "lib/log/log_state.h"
 
-/* What the header of a packet tells of its payload, and what the writer needs to place it. */
-struct ptrc_log_facts {
-	uint16_t type, flags;
-	uint64_t bytes; /* of events, as log-max-size counts them */
-	int64_t first_ns, last_ns;
-	uint64_t events;     /* that are reported */
-	uint32_t sums_bytes; /* the payload begins with so many bytes of sums */
-};
-
 /* Can fd be the log of a stream with this policy? A regular file can with each policy; a FIFO,
  * socket or character device only with POSIX_TRACE_APPEND. EBADF: not open for writing.
  * EINVAL. */
@@ -30,14 +21,13 @@ PTRC_MUST_CHECK int ptrc_log_check(int fd, int log_policy);
 PTRC_NONNULL() void ptrc_log_packet_begin(struct ptrc_log_writer *w);
 /* Leaves room for the header of one more packet behind what w->out has. */
 PTRC_NONNULL() void ptrc_log_packet_open(struct ptrc_log_writer *w);
-/* Pads the last packet in w->out, which begins at offset `start`, and fills in its header.
- * ENOMEM. */
-PTRC_NONNULL()
+/* Pads the last packet in w->out, which begins at offset `start`, and fills in its header. `p` has its
+ * type, and of EVENTS what its header says of them. ENOMEM. */
 PTRC_MUST_CHECK int ptrc_log_packet_end(struct ptrc_log_writer *w, uint64_t start,
-					const struct ptrc_log_facts *p);
-/* Adds a whole packet to what w->out holds. ENOMEM. */
-PTRC_NONNULL(1, 2)
-PTRC_MUST_CHECK int ptrc_log_packet_put(struct ptrc_log_writer *w, const struct ptrc_log_facts *p,
+					struct ptrc_log_packet p);
+/* Adds a whole packet, not of EVENTS, to what w->out holds. ENOMEM. */
+PTRC_NONNULL(1)
+PTRC_MUST_CHECK int ptrc_log_packet_put(struct ptrc_log_writer *w, uint16_t type,
 					const void *payload, uint64_t bytes);
 
 /* Locks a byte of the log (log_layout.h), by which readers see that a keeper is at work. It is a lock

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The packets of a log file. No byte of it is trusted: whatever a file holds, and whatever
- * happens to it while it is open, can do no more than make events unreadable. Files are read by
- * pread(), without an offset, a mapping or a cancellation point.
+ * What a log has: its packets of events, names, processes and losses. No byte of it is trusted: whatever
+ * its files hold, and whatever happens to them while they are open, can do no more than make events
+ * unreadable.
  *
  * A log may also come in parts, as the caller receives it from a pipe or a socket: each packet is
  * taken when it is whole. Nothing is missing in such a log, so that a packet that is not right ends the
@@ -14,30 +14,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/model/attr.h"
 #include "lib/base/common.h"
-#include "lib/log/log_layout.h"
+#include "lib/log/log_file.h"
 #include "lib/log/log_whose.h"
+#include "lib/model/attr.h"
 #include "lib/model/eventset.h"
 
 /* An EVENTS packet, in the index. */
 struct ptrc_log_entry {
-	uint64_t offset; /* of its header */
-	uint64_t length; /* of its payload */
-	uint64_t seq;
-	int64_t first_ns, last_ns;
-	uint64_t event_count;
-	uint64_t counted; /* bytes of its events, as log-max-size counts them */
-	uint32_t payload_crc;
-	uint32_t sums_bytes;
-	uint32_t sums_crc;
-	uint16_t flags;
-	uint32_t member; /* in which file of several it stands */
+	uint64_t offset; /* of its header, in the file */
+	struct ptrc_log_packet head;
+	uint64_t
+		events; /* that it has; of packets that are missing, as far as their number is known */
+	uint32_t file;	 /* the number of its file */
 	bool is_damaged; /* its payload has turned out to be damaged */
 	/* Its header says what cannot be, or what its payload has turned out not to have. */
 	bool is_lying;
 	/* No packet: it stands for one or several that are not in the file, the first of which has
-	 * this number. The times are those of the events around them. */
+	 * this number. The times are those of the events around them, and nothing else is set. */
 	bool is_missing;
 	bool is_uncounted; /* it is not known how many events they had */
 	/* They stand in files of a rotated log that are missing: nothing is damaged. */
@@ -51,17 +45,6 @@ struct ptrc_log_reader_name {
 	char *layout; /* null: it has none */
 };
 
-/* What is kept of a log that comes in parts. */
-struct ptrc_log_parts {
-	uint8_t *bytes;
-	size_t used, size;
-	uint64_t from; /* where in the log the bytes begin */
-	uint64_t next; /* offset of the next packet */
-	bool has_status;
-	bool is_refused;	/* what came is no log */
-	bool is_whose_unsorted; /* processes or clocks have come since they were put in order */
-};
-
 /* Of a log that is not closed: the packets that were taken, each of which begins where the one before ends.
  * Those before `from` are not looked at again. */
 struct ptrc_log_tail {
@@ -73,13 +56,14 @@ struct ptrc_log_tail {
 };
 
 struct ptrc_log_reader {
-	int fd;	       /* the reader's own */
-	bool is_parts; /* there is no file; what came is in `parts` */
-	struct ptrc_log_parts parts;
-	uint64_t size; /* of the file, when it was opened; of all parts */
+	/* The files of the log, of which there are several if it is rotated: from the first to the last. */
+	struct ptrc_log_file *files;
+	uint32_t file_count;
+	bool is_parts;		/* the log comes in parts */
+	bool is_refused;	/* what came is no log */
+	bool is_whose_unsorted; /* processes or clocks have come since they were put in order */
 	uint64_t log_id;
-	bool is_head_damaged; /* one of the two places where the head stands */
-	struct ptrc_log_head head;
+	struct ptrc_log_head head; /* of the first file */
 	struct ptrc_attr attr;
 	/* The index: by first_ns, then by seq. */
 	struct ptrc_log_entry *entries;
@@ -93,8 +77,9 @@ struct ptrc_log_reader {
 	size_t name_count, name_size;
 	uint16_t
 		name_index[PTRC_SET_ID_MAX + 1]; /* by identifier: 1 + index in names; 0: no name */
-	bool is_closed;				 /* it has its STATUS and END */
-	struct ptrc_log_status status;
+	uint64_t names_seen[PTRC_SET_WORD_COUNT]; /* in the file that was opened last */
+	bool is_closed;				  /* the last file has its STATUS and END */
+	struct ptrc_log_status status;		  /* of all files */
 	struct ptrc_log_ring ring; /* a ring's state, from the newest packet that is sound */
 	uint64_t ring_seq;	   /* the number of that packet */
 	/* Names that the log should have and that are not readable; at least so many if the log is
@@ -106,18 +91,13 @@ struct ptrc_log_reader {
 	/* Packets without events whose headers say something else than the index. */
 	uint64_t differing_headers;
 	bool is_names_torn; /* the packet read last has names, and is damaged */
-	/* What TOTALS tell, if the log was opened by its index: the events of each type, and the types
-	 * that were in the filter at any time. Null: nobody knows. */
+	/* What TOTALS tell of the files that were opened by their index: the events of each type, by its
+	 * number, and the types that were in the filter at any time. Null: there is no such file. */
 	struct ptrc_log_total *totals;
-	size_t total_count;
 	uint64_t filtered[PTRC_SET_WORD_COUNT];
 	struct ptrc_log_whose whose;
-	/* The files of a log that is rotated, if it was opened with several of them: from the first to
-	 * the last. This one then has no descriptor of its own. */
-	struct ptrc_log_reader *members;
-	uint32_t member_count;
-	uint64_t last_ordinal; /* of the last one */
-	bool is_whole;	       /* these, or this one, are all that there are */
+	uint64_t last_ordinal; /* of the last file */
+	bool is_whole;	       /* the files are all that there are of a log that is rotated */
 	bool is_last_missing;  /* the last one of the whole says that another one follows */
 };
 
@@ -178,5 +158,9 @@ int ptrc_log_reader_verify(const struct ptrc_log_reader *r, uint64_t *differing)
  * missing in a ring that was not closed count as replaced. */
 PTRC_NONNULL()
 bool ptrc_log_reader_is_replaced(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e);
+/* Puts what the log tells of processes, threads and clocks in order, if more has come. */
+PTRC_NONNULL() void ptrc_log_reader_sort_whose(struct ptrc_log_reader *r);
+/* Do TOTALS tell the events of the whole log? */
+PTRC_NONNULL() bool ptrc_log_reader_has_totals(const struct ptrc_log_reader *r);
 
 #endif

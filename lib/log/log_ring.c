@@ -2,24 +2,20 @@
 #include "lib/log/log_ring.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <string.h>
 
-#include "lib/base/crc32c.h"
 #include "lib/base/sys.h"
 #include "lib/stream/status.h"
 
 /* A packet in the ring, in the list w->lap. */
 struct ptrc_log_lap_entry {
 	uint64_t place; /* from the beginning of the ring */
-	uint64_t size;	/* of the packet */
-	uint64_t seq;
-	struct ptrc_log_facts facts;
+	struct ptrc_log_packet head;
 };
 
 static bool is_events(const struct ptrc_log_lap_entry *e)
 {
-	return e->facts.type == PTRC_LOG_EVENTS;
+	return e->head.type == PTRC_LOG_EVENTS;
 }
 
 static struct ptrc_log_lap_entry *lap_entries(const struct ptrc_log_writer *w)
@@ -51,8 +47,8 @@ void ptrc_log_ring_note_lost(struct ptrc_log_writer *w, uint64_t events, int64_t
 /* Subtracts the packet from what the log holds. */
 static void subtract(struct ptrc_log_writer *w, const struct ptrc_log_lap_entry *e)
 {
-	w->state.events -= e->facts.events;
-	w->state.bytes -= e->facts.bytes;
+	w->state.events -= e->head.event_count;
+	w->state.bytes -= e->head.counted;
 }
 
 /* Gives up the oldest packet. */
@@ -61,9 +57,9 @@ static void lap_drop(struct ptrc_log_writer *w)
 	const struct ptrc_log_lap_entry *e = &lap_entries(w)[w->lap_first++];
 
 	if (is_events(e)) {
-		w->state.oldest_seq = e->seq + 1;
+		w->state.oldest_seq = e->head.seq + 1;
 		subtract(w, e);
-		ptrc_log_ring_note_lost(w, e->facts.events, e->facts.first_ns, e->facts.last_ns);
+		ptrc_log_ring_note_lost(w, e->head.event_count, e->head.first_ns, e->head.last_ns);
 	}
 	/* Entries that are gone leave the list many at a time, as moving the rest costs
 	 * time. */
@@ -91,7 +87,8 @@ uint64_t ptrc_log_ring_place(struct ptrc_log_writer *w, uint64_t size, uint64_t 
 		place = 0;
 	while (w->lap_first < lap_count(w)) {
 		const struct ptrc_log_lap_entry *e = &lap_entries(w)[w->lap_first];
-		bool is_in_place = e->place < place + size && e->place + e->size > place;
+		bool is_in_place = e->place < place + size &&
+				   e->place + ptrc_log_packet_size(&e->head) > place;
 
 		/* A wrap leaves the bytes behind the last packet unused. The oldest packets may
 		 * stand there; they are given up as well. */
@@ -103,10 +100,9 @@ uint64_t ptrc_log_ring_place(struct ptrc_log_writer *w, uint64_t size, uint64_t 
 	return place;
 }
 
-int ptrc_log_ring_write(struct ptrc_log_writer *w, uint64_t place, const struct ptrc_log_facts *p)
+int ptrc_log_ring_write(struct ptrc_log_writer *w, uint64_t place)
 {
-	struct ptrc_log_lap_entry e = {
-		.place = place, .size = w->out.used, .seq = w->state.seq, .facts = *p};
+	struct ptrc_log_lap_entry e = {.place = place};
 	int error = ptrc_log_buffer_reserve(&w->lap, sizeof(e));
 
 	if (!error)
@@ -114,6 +110,7 @@ int ptrc_log_ring_write(struct ptrc_log_writer *w, uint64_t place, const struct 
 	if (error)
 		return error;
 	w->state.offset = place + w->out.used;
+	memcpy(&e.head, w->out.bytes, sizeof(e.head));
 	return ptrc_log_buffer_add(&w->lap, &e, sizeof(e));
 }
 
@@ -122,31 +119,33 @@ void ptrc_log_ring_undo(struct ptrc_log_writer *w, uint64_t seq)
 	while (lap_count(w) > w->lap_first) {
 		const struct ptrc_log_lap_entry *e = &lap_entries(w)[lap_count(w) - 1];
 
-		if (!is_events(e) || e->seq < seq)
+		if (!is_events(e) || e->head.seq < seq)
 			break;
 		subtract(w, e);
 		w->lap.used -= sizeof(*e);
 	}
 }
 
-/* Is there a packet of this log at that offset? */
-static bool read_header(struct ptrc_log_writer *w, uint64_t offset, struct ptrc_log_packet *p)
+/* Reads the header of the packet at this place, which ends before `end`. EBADMSG: there is none. ENODATA:
+ * the file ends before that. Another error of the read. */
+static int read_header(struct ptrc_log_writer *w, uint64_t place, uint64_t end,
+		       struct ptrc_log_packet *p)
 {
-	return ptrc_sys(SYS_pread64, w->fd, p, sizeof(*p), offset) == (long)sizeof(*p) &&
-	       p->magic == PTRC_LOG_PACKET_MAGIC && p->log_id == w->header->id &&
-	       p->header_crc == ptrc_crc32c(0, p, offsetof(struct ptrc_log_packet, header_crc));
+	long n = ptrc_sys(SYS_pread64, w->fd, p, sizeof(*p), PTRC_LOG_RING_OFFSET + place);
+
+	if (n < (long)sizeof(*p))
+		return n < 0 ? (int)-n : ENODATA;
+	return ptrc_log_is_packet(p, w->header->id, end - place) ? 0 : EBADMSG;
 }
 
 bool ptrc_log_ring_load_aside(struct ptrc_log_writer *w, uint64_t *place)
 {
 	struct ptrc_log_packet p;
 
-	while (*place + sizeof(p) <= w->state.offset) {
-		uint64_t at = PTRC_LOG_RING_OFFSET + *place, size;
+	while (*place + sizeof(p) <= w->state.offset &&
+	       !read_header(w, *place, w->state.offset, &p)) {
+		uint64_t at = PTRC_LOG_RING_OFFSET + *place, size = ptrc_log_packet_size(&p);
 
-		if (!read_header(w, at, &p) || p.length > w->state.offset - *place - sizeof(p))
-			break;
-		size = sizeof(p) + ptrc_align8(p.length);
 		*place += size;
 		if (p.type == PTRC_LOG_EVENTS || p.type == PTRC_LOG_NAMES)
 			continue;
@@ -164,37 +163,21 @@ bool ptrc_log_ring_load_aside(struct ptrc_log_writer *w, uint64_t *place)
 static int lap_read(struct ptrc_log_writer *w, uint64_t from, uint64_t to)
 {
 	while (from + sizeof(struct ptrc_log_packet) <= to) {
-		struct ptrc_log_packet p;
 		struct ptrc_log_lap_entry e = {.place = from};
-		long n = ptrc_sys(SYS_pread64, w->fd, &p, sizeof(p), PTRC_LOG_RING_OFFSET + from);
-		int error;
+		int error = read_header(w, from, to, &e.head);
 
-		if (n < 0)
-			return (int)-n;
-		if (n < (long)sizeof(p))
+		if (error == ENODATA)
 			break;
-		if (p.magic != PTRC_LOG_PACKET_MAGIC || p.log_id != w->header->id ||
-		    p.header_crc !=
-			    ptrc_crc32c(0, &p, offsetof(struct ptrc_log_packet, header_crc)) ||
-		    p.length > to - from - sizeof(p)) {
-			from += 8;
+		from += error ? 8 : ptrc_log_packet_size(&e.head);
+		if (error == EBADMSG || (is_events(&e) && (e.head.seq < w->state.oldest_seq ||
+							   e.head.seq >= w->state.seq)))
 			continue;
-		}
-		e.size = sizeof(p) + ptrc_align8(p.length);
-		e.seq = p.seq;
-		e.facts = (struct ptrc_log_facts){.type = p.type,
-						  .first_ns = p.first_ns,
-						  .last_ns = p.last_ns,
-						  .events = p.event_count,
-						  .bytes = p.counted};
-		from += e.size;
-		if (is_events(&e) && (p.seq < w->state.oldest_seq || p.seq >= w->state.seq))
-			continue;
-		error = ptrc_log_buffer_add(&w->lap, &e, sizeof(e));
+		if (!error)
+			error = ptrc_log_buffer_add(&w->lap, &e, sizeof(e));
 		if (error)
 			return error;
-		w->state.events += e.facts.events;
-		w->state.bytes += e.facts.bytes;
+		w->state.events += e.head.event_count;
+		w->state.bytes += e.head.counted;
 	}
 	return 0;
 }
@@ -223,8 +206,8 @@ static void note_missing(struct ptrc_log_writer *w, uint64_t events)
 	while (i < lap_count(w) && !is_events(&lap_entries(w)[i]))
 		i++;
 	if (i < lap_count(w)) {
-		w->state.oldest_seq = lap_entries(w)[i].seq;
-		last_ns = lap_entries(w)[i].facts.first_ns;
+		w->state.oldest_seq = lap_entries(w)[i].head.seq;
+		last_ns = lap_entries(w)[i].head.first_ns;
 		last_ns -= last_ns > INT64_MIN;
 	} else {
 		w->state.oldest_seq = w->state.seq;

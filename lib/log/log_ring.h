@@ -22,8 +22,7 @@ PTRC_NONNULL()
 uint64_t ptrc_log_ring_place(struct ptrc_log_writer *w, uint64_t size, uint64_t bytes);
 /* Writes the packet in w->out to its place. ENOMEM, or the error number of the write. */
 PTRC_NONNULL()
-PTRC_MUST_CHECK int ptrc_log_ring_write(struct ptrc_log_writer *w, uint64_t place,
-					const struct ptrc_log_facts *p);
+PTRC_MUST_CHECK int ptrc_log_ring_write(struct ptrc_log_writer *w, uint64_t place);
 /* Counts events that a ring has lost: overwritten, or too old when they came. */
 PTRC_NONNULL()
 void ptrc_log_ring_note_lost(struct ptrc_log_writer *w, uint64_t events, int64_t first_ns,

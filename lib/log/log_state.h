@@ -80,7 +80,7 @@ _Static_assert(sizeof(struct ptrc_log_state) <= 8 * PTRC_LOG_STATE_WORDS &&
 
 /* The index of a log, as far as it waits to be written (log_index.h). */
 struct ptrc_log_index {
-	struct ptrc_log_buffer entries; /* struct ptrc_log_index_entry */
+	struct ptrc_log_buffer entries; /* struct ptrc_log_packet */
 	/* struct ptrc_type_sum of the packets of a flush that has not come to its end. */
 	struct ptrc_log_buffer fresh;
 	struct ptrc_log_buffer totals; /* of all flushes that have, by type */

@@ -17,6 +17,7 @@
 #include "lib/base/heap.h"
 #include "lib/base/liveness.h"
 #include "lib/base/procfs.h"
+#include "lib/base/timespec.h"
 #include "lib/log/log_reader.h"
 #include "lib/model/names.h"
 #include "lib/model/packed.h"
@@ -189,12 +190,12 @@ static bool ring_has_lost(const struct ptrc_log_stream *l)
 static void adopt_filter(struct ptrc_log_stream *l, const struct ptrc_log_entry *e,
 			 const uint8_t *filter)
 {
-	if (l->sequencer.is_known || (e->flags & PTRC_LOG_FILTER_UNKNOWN) ||
-	    e->first_ns < l->skipped_ns)
+	if (l->sequencer.is_known || (e->head.flags & PTRC_LOG_FILTER_UNKNOWN) ||
+	    e->head.first_ns < l->skipped_ns)
 		return;
 	ptrc_sequencer_reset(&l->sequencer);
 	if (filter)
-		memcpy(l->sequencer.filter, filter, ptrc_log_filter_bytes(e->flags));
+		memcpy(l->sequencer.filter, filter, ptrc_log_filter_bytes(e->head.flags));
 }
 
 /* Takes the section at *at, and moves *at behind it. False: there is none. */
@@ -234,7 +235,7 @@ static bool is_what_it_says(struct ptrc_log_stream *l, const struct ptrc_log_ent
 			    size_t *shape_count)
 {
 	struct ptrc_unpacker_shape shapes[PTRC_PACKED_SHAPES];
-	const uint8_t *end = payload + e->length;
+	const uint8_t *end = payload + e->head.length;
 	int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
 	uint64_t events = 0, counted = 0;
 	struct ptrc_log_section s;
@@ -268,9 +269,9 @@ static bool is_what_it_says(struct ptrc_log_stream *l, const struct ptrc_log_ent
 		++*sections;
 		*shape_count += ptrc_unpacker_shapes(s.bytes);
 	}
-	return at == end && first_ns == e->first_ns && last_ns == e->last_ns &&
-	       events == e->event_count && counted == e->counted &&
-	       has_sums(&l->sums, payload, e->sums_bytes);
+	return at == end && first_ns == e->head.first_ns && last_ns == e->head.last_ns &&
+	       events == e->events && counted == e->head.counted &&
+	       has_sums(&l->sums, payload, e->head.sums_bytes);
 }
 
 /* Opens a section of a packet. */
@@ -309,11 +310,12 @@ static int open_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *e
 	error = ptrc_log_reader_load(&l->reader, e, &bytes);
 	if (error)
 		return error;
-	begin = bytes + e->sums_bytes;
-	end = bytes + e->length;
-	if ((e->flags & PTRC_LOG_HAS_RING) && (size_t)(end - begin) >= sizeof(struct ptrc_log_ring))
+	begin = bytes + e->head.sums_bytes;
+	end = bytes + e->head.length;
+	if ((e->head.flags & PTRC_LOG_HAS_RING) &&
+	    (size_t)(end - begin) >= sizeof(struct ptrc_log_ring))
 		begin += sizeof(struct ptrc_log_ring);
-	filter_bytes = ptrc_log_filter_bytes(e->flags);
+	filter_bytes = ptrc_log_filter_bytes(e->head.flags);
 	if (filter_bytes && (size_t)(end - begin) >= filter_bytes) {
 		filter = begin;
 		begin += filter_bytes;
@@ -335,7 +337,7 @@ static int open_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *e
 	p->block = 0;
 	count = 0;
 	for (at = begin; next_section(&at, end, &s); count++) {
-		open_section(l, p, count, e->seq, &s, at - s.bytes, shapes);
+		open_section(l, p, count, e->head.seq, &s, at - s.bytes, shapes);
 		shapes += ptrc_unpacker_shapes(s.bytes);
 	}
 	adopt_filter(l, e, filter);
@@ -358,7 +360,7 @@ static void begin_gap(struct ptrc_log_stream *l, int64_t first_ns, int64_t last_
 /* A gap that has nothing but what missing files had is no damage. */
 static void note_file_gap(struct ptrc_log_stream *l, const struct ptrc_log_entry *e)
 {
-	l->file_gap_events += e->is_absent ? e->event_count : 0;
+	l->file_gap_events += e->is_absent ? e->events : 0;
 	if (e->is_absent && !l->is_gap_damage) {
 		l->file_gaps++;
 		l->is_gap_absent = true;
@@ -376,16 +378,16 @@ static void skip_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *
 
 	/* The keeper has overwritten it since the log was opened. */
 	if (ptrc_log_reader_is_replaced(r, e)) {
-		begin_gap(l, e->first_ns, e->first_ns);
+		begin_gap(l, e->head.first_ns, e->head.first_ns);
 		return;
 	}
 	/* Maybe it was never wholly written. That the log is not closed tells as much. */
-	if (!r->is_closed && e->seq + 1 == r->end_seq)
+	if (!r->is_closed && e->head.seq + 1 == r->end_seq)
 		return;
-	begin_gap(l, e->first_ns, e->last_ns);
+	begin_gap(l, e->head.first_ns, e->head.last_ns);
 	/* If an OVERFLOW was reported, its RESUME may be what is missing here. */
 	l->sequencer.is_in_gap = false;
-	l->damaged_events += e->is_lying ? 0 : e->event_count;
+	l->damaged_events += e->is_lying ? 0 : e->events;
 	l->damaged_gaps += !l->is_gap_damage;
 	note_file_gap(l, e);
 	l->is_gap_damage = true;
@@ -432,7 +434,7 @@ static bool may_have_types(const struct ptrc_log_stream *l, const struct ptrc_lo
 /* Can the packet be skipped, as it has nothing that is to be reported? *error: ENOMEM. */
 static bool can_skip(const struct ptrc_log_stream *l, const struct ptrc_log_entry *e, int *error)
 {
-	int64_t first_ns = e->first_ns;
+	int64_t first_ns = e->head.first_ns;
 	/* Only who opens a packet learns that it is damaged, which is a gap, too. */
 	bool tells_gaps = l->has_types &&
 			  (has_type(l, POSIX_TRACE_OVERFLOW) || has_type(l, POSIX_TRACE_RESUME));
@@ -443,7 +445,7 @@ static bool can_skip(const struct ptrc_log_stream *l, const struct ptrc_log_entr
 	/* The packet's first event tells where a gap before it ends. */
 	if (l->gap != GAP_NONE && l->gap_ns < first_ns)
 		first_ns = l->gap_ns;
-	if (!is_in_spans(l, first_ns, e->last_ns))
+	if (!is_in_spans(l, first_ns, e->head.last_ns))
 		return true;
 	return l->has_types && !tells_gaps && !may_have_types(l, e, error);
 }
@@ -451,9 +453,9 @@ static bool can_skip(const struct ptrc_log_stream *l, const struct ptrc_log_entr
 /* Goes on behind a packet that has nothing that is to be reported. */
 static void pass_over(struct ptrc_log_stream *l, const struct ptrc_log_entry *e)
 {
-	l->skipped_events += e->event_count;
-	if (l->skipped_ns < e->last_ns)
-		l->skipped_ns = e->last_ns;
+	l->skipped_events += e->events;
+	if (l->skipped_ns < e->head.last_ns)
+		l->skipped_ns = e->head.last_ns;
 	/* Neither is there anything to be reported in a gap before it. */
 	l->gap = GAP_NONE;
 	l->is_gap_damage = l->is_gap_uncounted = l->is_gap_absent = false;
@@ -473,7 +475,7 @@ static void note_place(struct ptrc_log_stream *l, const struct ptrc_log_entry *e
 {
 	if (l->gap != GAP_NONE || l->sequencer.is_in_gap)
 		return;
-	l->place = e->seq;
+	l->place = e->head.seq;
 	l->place_events = 0;
 }
 
@@ -495,9 +497,9 @@ static int open_due(struct ptrc_log_stream *l)
 
 		/* Packets that come one by one are read so, whatever times they have: which of them
 		 * are here already may not matter. */
-		if (l->heap_count && (is_one_by_one(l) || l->heap[0]->event.ns < e->first_ns))
+		if (l->heap_count && (is_one_by_one(l) || l->heap[0]->event.ns < e->head.first_ns))
 			break;
-		if (l->by_number && e->seq >= l->until)
+		if (l->by_number && e->head.seq >= l->until)
 			break;
 		note_place(l, e);
 		if (can_skip(l, e, &error)) {
@@ -521,34 +523,13 @@ static int open_due(struct ptrc_log_stream *l)
 
 /* ---- events ---- */
 
-struct timespec ptrc_log_to_timespec(int64_t ns)
-{
-	struct timespec ts = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
-
-	if (ts.tv_nsec < 0) {
-		ts.tv_nsec += 1000000000;
-		ts.tv_sec--;
-	}
-	return ts;
-}
-
-int64_t ptrc_log_from_timespec(const struct timespec *t)
-{
-	int64_t ns;
-
-	if (__builtin_mul_overflow((int64_t)t->tv_sec, INT64_C(1000000000), &ns) ||
-	    __builtin_add_overflow(ns, (int64_t)t->tv_nsec, &ns))
-		return t->tv_sec < 0 ? INT64_MIN : INT64_MAX;
-	return ns;
-}
-
 /* An event that stands in no packet. */
 static void make_up(struct posix_trace_event_info *info, trace_event_id_t id, int64_t ns)
 {
 	memset(info, 0, sizeof(*info));
 	info->posix_event_id = id;
 	info->posix_truncation_status = POSIX_TRACE_NOT_TRUNCATED;
-	info->posix_timestamp = ptrc_log_to_timespec(ns);
+	info->posix_timestamp = ptrc_timespec_of(ns);
 }
 
 /* Is the event at the cursor to be reported? */
@@ -682,7 +663,7 @@ static void go_to_first(struct ptrc_log_stream *l)
 	l->place = l->from;
 	l->place_events = 0;
 	while (l->by_number && l->next_entry < l->reader.entry_count &&
-	       next_packet(l)->seq < l->from)
+	       next_packet(l)->head.seq < l->from)
 		l->next_entry++;
 	/* Packets before it may have changed the filter; it tells. */
 	if (l->next_entry || l->reader.forgotten_seq)
@@ -825,6 +806,18 @@ int ptrc_log_stream_open_all(const int *fds, size_t count, bool is_whole,
 	return make_stream(l, error, result);
 }
 
+/* From now on nothing is skipped, and packets are merged. */
+static void select_all(struct ptrc_log_stream *l)
+{
+	free(l->by_number);
+	free(l->spans);
+	l->by_number = NULL;
+	l->spans = NULL;
+	l->from = 0;
+	l->span_count = 0;
+	l->has_types = false;
+}
+
 int ptrc_log_stream_refresh(struct ptrc_log_stream *l, uint64_t first)
 {
 	int error;
@@ -832,17 +825,11 @@ int ptrc_log_stream_refresh(struct ptrc_log_stream *l, uint64_t first)
 	if (l->reader.is_parts)
 		return EINVAL;
 	/* As an open does. */
-	if (l->reader.fd >= 0)
-		wait_for_keeper(l->reader.fd, &l->reader.head);
+	if (l->reader.file_count == 1)
+		wait_for_keeper(l->reader.files[0].fd, &l->reader.head);
 	pthread_mutex_lock(&l->mutex);
 	error = ptrc_log_reader_grow(&l->reader, first);
-	free(l->by_number);
-	l->by_number = NULL;
-	l->from = 0;
-	free(l->spans);
-	l->spans = NULL;
-	l->span_count = 0;
-	l->has_types = false;
+	select_all(l);
 	l->next_id = POSIX_TRACE_START;
 	rewind_events(l);
 	pthread_mutex_unlock(&l->mutex);
@@ -903,7 +890,7 @@ void ptrc_log_stream_attr(struct ptrc_log_stream *l, trace_attr_t *attr)
 
 static bool has_status(const struct ptrc_log_stream *l)
 {
-	return l->reader.is_closed || l->reader.parts.has_status;
+	return l->reader.is_closed || (l->reader.is_parts && l->reader.files[0].has_status);
 }
 
 void ptrc_log_stream_status(struct ptrc_log_stream *l, struct posix_trace_status_info *st)
@@ -937,8 +924,8 @@ static uint64_t count_missing_events(const struct ptrc_log_reader *r)
 {
 	uint64_t events = 0;
 
-	for (uint32_t i = 1; i < r->member_count; i++) {
-		const struct ptrc_log_reader *m = &r->members[i - 1];
+	for (uint32_t i = 1; i < r->file_count; i++) {
+		const struct ptrc_log_file *m = &r->files[i - 1];
 		uint64_t had = m->head.events_before + m->status.log_events;
 
 		if (m[1].head.ordinal - m->head.ordinal <= 1)
@@ -953,12 +940,12 @@ static uint64_t count_missing_events(const struct ptrc_log_reader *r)
 /* Which files of a log that is rotated are there. */
 static void tell_members(const struct ptrc_log_reader *r, struct posixtrace_counts *counts)
 {
-	uint64_t keep = r->head.keep, members = r->member_count ? r->member_count : 1;
+	uint64_t keep = r->head.keep;
 	/* At least. */
 	uint64_t last = r->last_ordinal + r->is_last_missing;
 
-	counts->pt_files = members;
-	counts->pt_missing_files = last - r->head.ordinal + 1 - members;
+	counts->pt_files = r->file_count;
+	counts->pt_missing_files = last - r->head.ordinal + 1 - r->file_count;
 	counts->pt_missing_events = r->is_last_missing ? 0 : count_missing_events(r);
 	counts->pt_is_last_file_missing = r->is_last_missing;
 	counts->pt_earlier_files = r->head.ordinal;
@@ -990,8 +977,8 @@ void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct posixtrace_counts 
 	counts->pt_log_bytes = r->forgotten_bytes;
 	for (size_t i = 0; i < r->entry_count && !r->is_closed; i++)
 		if (!r->entries[i].is_lying) {
-			counts->pt_log_events += r->entries[i].event_count;
-			counts->pt_log_bytes += r->entries[i].counted;
+			counts->pt_log_events += r->entries[i].events;
+			counts->pt_log_bytes += r->entries[i].head.counted;
 		}
 	pthread_mutex_unlock(&l->mutex);
 	counts->pt_missing_names = r->missing_names;
@@ -1089,7 +1076,7 @@ void ptrc_log_stream_rewind_ids(struct ptrc_log_stream *l)
 static int compare_numbers(const void *x, const void *y, void *arg)
 {
 	const struct ptrc_log_entry *entries = arg;
-	uint64_t a = entries[*(const size_t *)x].seq, b = entries[*(const size_t *)y].seq;
+	uint64_t a = entries[*(const size_t *)x].head.seq, b = entries[*(const size_t *)y].head.seq;
 
 	return a < b ? -1 : a > b;
 }
@@ -1115,10 +1102,7 @@ int ptrc_log_stream_select(struct ptrc_log_stream *l, struct ptrc_log_span *span
 		return EINVAL;
 	}
 	pthread_mutex_lock(&l->mutex);
-	free(l->by_number);
-	l->by_number = NULL;
-	l->from = 0;
-	free(l->spans);
+	select_all(l);
 	l->spans = spans;
 	l->span_count = count;
 	l->has_types = types;
@@ -1139,14 +1123,10 @@ int ptrc_log_stream_select_parts(struct ptrc_log_stream *l, uint64_t first, uint
 	if (!order)
 		return ENOMEM;
 	pthread_mutex_lock(&l->mutex);
-	free(l->by_number);
+	select_all(l);
 	l->by_number = order;
 	l->from = first;
 	l->until = end;
-	free(l->spans);
-	l->spans = NULL;
-	l->span_count = 0;
-	l->has_types = false;
 	rewind_events(l);
 	pthread_mutex_unlock(&l->mutex);
 	return 0;
@@ -1174,8 +1154,8 @@ bool ptrc_log_stream_time_of_last(struct ptrc_log_stream *l, uint64_t count, int
 	uint64_t events = 0;
 
 	for (size_t i = r->entry_count; i-- > 0;) {
-		events += r->entries[i].is_missing ? 0 : r->entries[i].event_count;
-		*ns = r->entries[i].first_ns;
+		events += r->entries[i].is_missing ? 0 : r->entries[i].events;
+		*ns = r->entries[i].head.first_ns;
 		if (events >= count)
 			return true;
 	}
@@ -1193,35 +1173,35 @@ int ptrc_log_stream_totals(struct ptrc_log_stream *l, struct posixtrace_type_cou
 {
 	const struct ptrc_log_reader *r = &l->reader;
 
-	if (!r->totals)
+	if (!ptrc_log_reader_has_totals(r))
 		return ENODATA;
-	for (size_t i = 0; i < r->total_count; i++) {
-		uint32_t id = r->totals[i].id;
-
+	for (uint32_t id = 0; id < PTRC_TYPE_SUMS_MAX; id++) {
+		if (!r->totals[id].events)
+			continue;
 		if (id > POSIX_TRACE_ERROR && r->filtered[id / 64] >> id % 64 & 1)
 			return ENODATA;
 		/* Events that other threads have recorded in the meantime are not reported. */
-		if (id == POSIX_TRACE_OVERFLOW && r->totals[i].events)
+		if (id == POSIX_TRACE_OVERFLOW)
 			return ENODATA;
 	}
-	if (count)
-		memset(counts, 0, count * sizeof(*counts));
-	for (size_t i = 0; i < r->total_count; i++)
-		if (r->totals[i].id < count)
-			counts[r->totals[i].id] = (struct posixtrace_type_count){
-				.pt_events = r->totals[i].events,
-				.pt_bytes = r->totals[i].bytes,
-				.pt_truncated = r->totals[i].truncated};
+	for (size_t id = 0; id < count; id++) {
+		static const struct ptrc_log_total none;
+		const struct ptrc_log_total *total =
+			id < PTRC_TYPE_SUMS_MAX ? &r->totals[id] : &none;
+
+		counts[id] = (struct posixtrace_type_count){.pt_events = total->events,
+							    .pt_bytes = total->bytes,
+							    .pt_truncated = total->truncated};
+	}
 	return 0;
 }
 
 const struct ptrc_log_whose *ptrc_log_stream_whose(struct ptrc_log_stream *l)
 {
 	/* Whoever asks after each packet pays for it, and nobody else. */
-	if (l->reader.parts.is_whose_unsorted) {
+	if (l->reader.is_whose_unsorted) {
 		pthread_mutex_lock(&l->mutex);
-		ptrc_log_whose_sort(&l->reader.whose);
-		l->reader.parts.is_whose_unsorted = false;
+		ptrc_log_reader_sort_whose(&l->reader);
 		pthread_mutex_unlock(&l->mutex);
 	}
 	return &l->reader.whose;
@@ -1288,7 +1268,7 @@ static int64_t time_of_others(const struct ptrc_log_stream *l)
 	int64_t ns = INT64_MAX;
 
 	if (l->next_entry < l->reader.entry_count && !is_one_by_one(l))
-		ns = l->reader.entries[l->next_entry].first_ns;
+		ns = l->reader.entries[l->next_entry].head.first_ns;
 	for (size_t i = 1; i < 3 && i < l->heap_count; i++)
 		if (l->heap[i]->event.ns < ns)
 			ns = l->heap[i]->event.ns;

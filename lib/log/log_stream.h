@@ -64,10 +64,6 @@ int ptrc_log_stream_select(struct ptrc_log_stream *l, struct ptrc_log_span *span
 /* As the public functions. EINVAL: the log comes in parts. */
 int ptrc_log_stream_select_parts(struct ptrc_log_stream *l, uint64_t first, uint64_t end);
 void ptrc_log_stream_place(struct ptrc_log_stream *l, struct posixtrace_place *place);
-/* A time as a timespec, whose tv_nsec is never negative; and the reverse, or the nearest time that
- * can be told so. */
-struct timespec ptrc_log_to_timespec(int64_t ns);
-int64_t ptrc_log_from_timespec(const struct timespec *t);
 /* Finds a time from which on the log has at least so many events, by the headers of its packets.
  * False: it has fewer. */
 bool ptrc_log_stream_time_of_last(struct ptrc_log_stream *l, uint64_t count, int64_t *ns);

@@ -8,6 +8,9 @@
 #include <string.h>
 #include <sys/timex.h>
 
+#include "lib/base/array.h"
+#include "lib/base/timespec.h"
+
 /* No keeper writes as much; a file that has more is not worth the memory. */
 #define BYTES_MAX (UINT64_C(64) << 20)
 /* Two descriptions of a program have times that are no further apart. */
@@ -51,137 +54,92 @@ static int find_mappings(struct ptrc_log_whose_process *p)
 	return 0;
 }
 
-void ptrc_log_whose_take_host(struct ptrc_log_whose *x, uint8_t *payload, uint64_t length)
+/* Takes the payload, which is freed unless *is_kept is set. */
+static int take_host(struct ptrc_log_whose *x, uint8_t *payload, uint64_t length, bool *is_kept)
 {
 	struct ptrc_log_host host;
 	uint64_t bytes = sizeof(host);
 
-	if (!x->host && length >= sizeof(host)) {
-		memcpy(&host, payload, sizeof(host));
-		for (int i = 0; i < PTRC_LOG_HOST_TEXTS; i++)
-			bytes += host.bytes[i];
-		if (bytes <= length) {
-			x->host = payload;
-			return;
-		}
-	}
-	free(payload);
+	if (x->host || length < sizeof(host))
+		return 0;
+	memcpy(&host, payload, sizeof(host));
+	for (int i = 0; i < PTRC_LOG_HOST_TEXTS; i++)
+		bytes += host.bytes[i];
+	*is_kept = bytes <= length;
+	x->host = *is_kept ? payload : NULL;
+	return 0;
 }
 
-int ptrc_log_whose_take_process(struct ptrc_log_whose *x, uint8_t *payload, uint64_t length)
+static int take_process(struct ptrc_log_whose *x, uint8_t *payload, uint64_t length, bool *is_kept)
 {
-	struct ptrc_log_whose_process p = {.payload = payload, .length = length};
-	uint32_t size = x->process_size;
+	struct ptrc_log_whose_process *all, p = {.payload = payload, .length = length};
 
-	if (length >= sizeof(p.head))
-		memcpy(&p.head, payload, sizeof(p.head));
-	if (length < sizeof(p.head) || texts_of(&p.head) > length || length > UINT32_MAX ||
-	    p.head.pid <= 0 || x->bytes + length > BYTES_MAX) {
-		free(payload);
+	if (length < sizeof(p.head))
 		return 0;
-	}
-	p.number = x->process_count;
-	if (x->process_count == size) {
-		struct ptrc_log_whose_process *more;
-
-		size = size ? 2 * size : 16;
-		more = realloc(x->processes, size * sizeof(*more));
-		if (!more) {
-			free(payload);
-			return ENOMEM;
-		}
-		x->processes = more;
-		x->process_size = size;
-	}
-	if (find_mappings(&p)) {
-		free(payload);
+	memcpy(&p.head, payload, sizeof(p.head));
+	if (texts_of(&p.head) > length || length > UINT32_MAX || p.head.pid <= 0 ||
+	    x->bytes + length > BYTES_MAX)
+		return 0;
+	p.number = (uint32_t)x->process_count;
+	all = ptrc_array_room(x->processes, x->process_count, 1, &x->process_size, sizeof(p));
+	if (!all)
 		return ENOMEM;
-	}
+	x->processes = all;
+	if (find_mappings(&p))
+		return ENOMEM;
 	x->bytes += length;
 	x->processes[x->process_count++] = p;
+	*is_kept = true;
 	return 0;
 }
 
-int ptrc_log_whose_take_clock(struct ptrc_log_whose *x, uint8_t *payload, uint64_t length)
+static int take_clock(struct ptrc_log_whose *x, const uint8_t *payload, uint64_t length)
 {
-	uint32_t size = x->clock_size;
-	struct ptrc_log_clock *more;
+	struct ptrc_log_clock *all;
 
-	if (length >= sizeof(*more) && x->bytes + sizeof(*more) <= BYTES_MAX) {
-		if (x->clock_count == size) {
-			size = size ? 2 * size : 16;
-			more = realloc(x->clocks, size * sizeof(*more));
-			if (!more) {
-				free(payload);
-				return ENOMEM;
-			}
-			x->clocks = more;
-			x->clock_size = size;
-		}
-		memcpy(&x->clocks[x->clock_count++], payload, sizeof(*more));
-		x->bytes += sizeof(*more);
-	}
-	free(payload);
-	return 0;
-}
-
-/* Adds the threads of the packet. */
-static int add_threads(struct ptrc_log_whose *x, const void *threads, uint64_t count)
-{
-	uint64_t size = (uint64_t)x->thread_count + count;
-	struct ptrc_log_thread *more;
-
-	if (!count || x->bytes + count * sizeof(*more) > BYTES_MAX)
+	if (length < sizeof(*all) || x->bytes + sizeof(*all) > BYTES_MAX)
 		return 0;
-	if (size > x->thread_size) {
-		if (size < 2 * (uint64_t)x->thread_size)
-			size = 2 * (uint64_t)x->thread_size;
-		more = realloc(x->threads, size * sizeof(*more));
-		if (!more)
-			return ENOMEM;
-		x->threads = more;
-		x->thread_size = (uint32_t)size;
-	}
-	memcpy(x->threads + x->thread_count, threads, count * sizeof(*more));
-	x->thread_count += (uint32_t)count;
-	x->bytes += count * sizeof(*more);
+	all = ptrc_array_room(x->clocks, x->clock_count, 1, &x->clock_size, sizeof(*all));
+	if (!all)
+		return ENOMEM;
+	x->clocks = all;
+	memcpy(&x->clocks[x->clock_count++], payload, sizeof(*all));
+	x->bytes += sizeof(*all);
 	return 0;
 }
 
-int ptrc_log_whose_take_threads(struct ptrc_log_whose *x, uint8_t *payload, uint64_t length)
+static int take_threads(struct ptrc_log_whose *x, const uint8_t *payload, uint64_t length)
 {
-	int error = add_threads(x, payload, length / sizeof(struct ptrc_log_thread));
+	struct ptrc_log_thread *all;
+	size_t count = length / sizeof(*all), bytes = count * sizeof(*all);
 
-	free(payload);
-	return error;
+	if (!count || x->bytes + bytes > BYTES_MAX)
+		return 0;
+	all = ptrc_array_room(x->threads, x->thread_count, count, &x->thread_size, sizeof(*all));
+	if (!all)
+		return ENOMEM;
+	x->threads = all;
+	memcpy(x->threads + x->thread_count, payload, bytes);
+	x->thread_count += count;
+	x->bytes += bytes;
+	return 0;
 }
 
-int ptrc_log_whose_join(struct ptrc_log_whose *x, struct ptrc_log_whose *other)
+int ptrc_log_whose_take(struct ptrc_log_whose *x, uint16_t type, uint8_t *payload, uint64_t length)
 {
-	int error = 0;
+	bool is_kept = false;
+	int error;
 
-	if (!x->host) {
-		x->host = other->host;
-		other->host = NULL;
-	}
-	for (uint32_t i = 0; i < other->process_count && !error; i++) {
-		struct ptrc_log_whose_process *p = &other->processes[i];
-		uint8_t *payload = p->payload;
-
-		p->payload = NULL;
-		error = ptrc_log_whose_take_process(x, payload, p->length);
-	}
-	if (!error)
-		error = add_threads(x, other->threads, other->thread_count);
-	for (uint32_t i = 0; i < other->clock_count && !error; i++) {
-		uint8_t *payload = malloc(sizeof(*other->clocks));
-
-		if (!payload)
-			return ENOMEM;
-		memcpy(payload, &other->clocks[i], sizeof(*other->clocks));
-		error = ptrc_log_whose_take_clock(x, payload, sizeof(*other->clocks));
-	}
-	ptrc_log_whose_free(other);
+	if (type == PTRC_LOG_PROCESS)
+		error = take_process(x, payload, length, &is_kept);
+	else if (type == PTRC_LOG_THREADS)
+		error = take_threads(x, payload, length);
+	else if (type == PTRC_LOG_CLOCK)
+		error = take_clock(x, payload, length);
+	else
+		error = take_host(x, payload, length, &is_kept);
+	if (!is_kept)
+		free(payload);
 	return error;
 }
 
@@ -219,11 +177,11 @@ static int by_thread(const void *one, const void *other)
 /* Sorts the threads, and leaves out what says of a thread what the one before says. */
 static void sort_threads(struct ptrc_log_whose *x)
 {
-	uint32_t kept = 0;
+	size_t kept = 0;
 
 	if (x->thread_count)
 		qsort(x->threads, x->thread_count, sizeof(*x->threads), by_thread);
-	for (uint32_t i = 0; i < x->thread_count; i++) {
+	for (size_t i = 0; i < x->thread_count; i++) {
 		const struct ptrc_log_thread *t = &x->threads[i],
 					     *before = &x->threads[kept - !!kept];
 
@@ -270,11 +228,11 @@ static bool is_same_program(const struct ptrc_log_whose_process *a,
 
 void ptrc_log_whose_sort(struct ptrc_log_whose *x)
 {
-	uint32_t kept = 0;
+	size_t kept = 0;
 
 	if (x->process_count)
 		qsort(x->processes, x->process_count, sizeof(*x->processes), by_pid);
-	for (uint32_t i = 0; i < x->process_count; i++) {
+	for (size_t i = 0; i < x->process_count; i++) {
 		struct ptrc_log_whose_process *p = &x->processes[i], *last;
 
 		last = kept ? &x->processes[kept - 1] : NULL;
@@ -301,7 +259,7 @@ void ptrc_log_whose_sort(struct ptrc_log_whose *x)
 	if (x->clock_count)
 		qsort(x->clocks, x->clock_count, sizeof(*x->clocks), by_reading);
 	kept = 0;
-	for (uint32_t i = 0; i < x->clock_count; i++)
+	for (size_t i = 0; i < x->clock_count; i++)
 		if (!kept || memcmp(&x->clocks[kept - 1], &x->clocks[i], sizeof(*x->clocks)) != 0)
 			x->clocks[kept++] = x->clocks[i];
 	x->clock_count = kept;
@@ -309,7 +267,7 @@ void ptrc_log_whose_sort(struct ptrc_log_whose *x)
 
 void ptrc_log_whose_free(struct ptrc_log_whose *x)
 {
-	for (uint32_t i = 0; i < x->process_count; i++)
+	for (size_t i = 0; i < x->process_count; i++)
 		free_process(&x->processes[i]);
 	free(x->processes);
 	free(x->threads);
@@ -354,17 +312,6 @@ int ptrc_log_whose_host(const struct ptrc_log_whose *x, struct posixtrace_log_ho
 	return 0;
 }
 
-static struct timespec timespec_of(int64_t ns)
-{
-	int64_t rest = ns % 1000000000, seconds = ns / 1000000000;
-
-	if (rest < 0) {
-		rest += 1000000000;
-		seconds--;
-	}
-	return (struct timespec){.tv_sec = seconds, .tv_nsec = rest};
-}
-
 int ptrc_log_whose_process(const struct ptrc_log_whose *x, unsigned long index,
 			   struct posixtrace_log_process *process)
 {
@@ -377,12 +324,12 @@ int ptrc_log_whose_process(const struct ptrc_log_whose *x, unsigned long index,
 	p = &x->processes[index];
 	at = (const char *)p->payload + sizeof(p->head);
 	process->pp_pid = p->head.pid;
-	process->pp_from = timespec_of(p->head.from_ns);
+	process->pp_from = ptrc_timespec_of(p->head.from_ns);
 	process->pp_has_ended = (p->head.flags & PTRC_LOG_PROCESS_GONE) != 0;
 	process->pp_is_known = (p->head.flags & PTRC_LOG_PROCESS_KNOWN) != 0;
 	if (process->pp_is_known) {
 		process->pp_parent_pid = p->head.parent_pid;
-		process->pp_start = timespec_of(p->head.start_ns);
+		process->pp_start = ptrc_timespec_of(p->head.start_ns);
 	}
 	process->pp_has_user = (p->head.flags & PTRC_LOG_PROCESS_USER) != 0;
 	process->pp_user = process->pp_has_user ? p->head.user : 0;
@@ -407,11 +354,11 @@ int ptrc_log_whose_process(const struct ptrc_log_whose *x, unsigned long index,
 
 int ptrc_log_whose_find(const struct ptrc_log_whose *x, pid_t pid, int64_t ns, unsigned long *index)
 {
-	uint32_t low = 0, high = x->process_count;
+	size_t low = 0, high = x->process_count;
 
 	/* The first one behind this time, or of a greater pid. */
 	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
+		size_t middle = low + (high - low) / 2;
 		const struct ptrc_log_process *head = &x->processes[middle].head;
 
 		if (head->pid < pid || (head->pid == pid && head->from_ns <= ns))
@@ -463,7 +410,7 @@ int ptrc_log_whose_thread(const struct ptrc_log_whose *x, unsigned long index,
 	t = &x->threads[index];
 	thread->pt_pid = t->pid;
 	thread->pt_tid = t->tid;
-	thread->pt_from = timespec_of(t->from_ns);
+	thread->pt_from = ptrc_timespec_of(t->from_ns);
 	thread->pt_name = t->name;
 	thread->pt_name_size = strnlen(t->name, sizeof(t->name));
 	return 0;
@@ -472,11 +419,11 @@ int ptrc_log_whose_thread(const struct ptrc_log_whose *x, unsigned long index,
 int ptrc_log_whose_find_thread(const struct ptrc_log_whose *x, pid_t pid, pid_t tid, int64_t ns,
 			       unsigned long *index)
 {
-	uint32_t low = 0, high = x->thread_count;
+	size_t low = 0, high = x->thread_count;
 
 	/* The first one behind this time, or of another thread. */
 	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
+		size_t middle = low + (high - low) / 2;
 		const struct ptrc_log_thread *t = &x->threads[middle];
 
 		if (t->pid < pid ||
@@ -501,10 +448,10 @@ int ptrc_log_whose_clock(const struct ptrc_log_whose *x, unsigned long index,
 	if (index >= x->clock_count)
 		return ENODATA;
 	c = &x->clocks[index];
-	clock->pk_time = timespec_of(c->event_ns);
-	clock->pk_realtime = timespec_of(c->realtime_ns);
-	clock->pk_monotonic = timespec_of(c->monotonic_ns);
-	clock->pk_boottime = timespec_of(c->boottime_ns);
+	clock->pk_time = ptrc_timespec_of(c->event_ns);
+	clock->pk_realtime = ptrc_timespec_of(c->realtime_ns);
+	clock->pk_monotonic = ptrc_timespec_of(c->monotonic_ns);
+	clock->pk_boottime = ptrc_timespec_of(c->boottime_ns);
 	clock->pk_window_ns = c->window_ns;
 	clock->pk_counter = c->counter;
 	clock->pk_has_status = c->status >= 0;

@@ -26,29 +26,18 @@ struct ptrc_log_whose {
 	uint8_t *host; /* the payload; null: none */
 	/* By pid, then by time. */
 	struct ptrc_log_whose_process *processes;
-	uint32_t process_count, process_size;
+	size_t process_count, process_size;
 	struct ptrc_log_thread *threads; /* by pid, then by tid, then by time */
-	uint32_t thread_count, thread_size;
+	size_t thread_count, thread_size;
 	struct ptrc_log_clock *clocks; /* in the order of their reading */
-	uint32_t clock_count, clock_size;
+	size_t clock_count, clock_size;
 	uint64_t bytes; /* of all payloads */
 };
 
-/* These four take over the payload, which is ignored if it cannot be right. ENOMEM. */
+/* Takes over the payload of a packet of this type, which is ignored if it cannot be right. ENOMEM. */
 PTRC_NONNULL()
-void ptrc_log_whose_take_host(struct ptrc_log_whose *x, uint8_t *payload, uint64_t length);
-PTRC_NONNULL()
-PTRC_MUST_CHECK int ptrc_log_whose_take_process(struct ptrc_log_whose *x, uint8_t *payload,
-						uint64_t length);
-PTRC_NONNULL()
-PTRC_MUST_CHECK int ptrc_log_whose_take_clock(struct ptrc_log_whose *x, uint8_t *payload,
-					      uint64_t length);
-PTRC_NONNULL()
-PTRC_MUST_CHECK int ptrc_log_whose_take_threads(struct ptrc_log_whose *x, uint8_t *payload,
-						uint64_t length);
-/* Takes over what another has. ENOMEM. */
-PTRC_NONNULL()
-PTRC_MUST_CHECK int ptrc_log_whose_join(struct ptrc_log_whose *x, struct ptrc_log_whose *other);
+PTRC_MUST_CHECK int ptrc_log_whose_take(struct ptrc_log_whose *x, uint16_t type, uint8_t *payload,
+					uint64_t length);
 /* To be called when all are taken: puts them in order, without those that say the same twice. */
 PTRC_NONNULL() void ptrc_log_whose_sort(struct ptrc_log_whose *x);
 PTRC_NONNULL() void ptrc_log_whose_free(struct ptrc_log_whose *x);

@@ -110,7 +110,6 @@ int ptrc_log_writer_head(struct ptrc_log_writer *w)
 		.owner_uid = h->owner_uid,
 		.stream_id = h->id,
 	};
-	static const struct ptrc_log_facts p = {.type = PTRC_LOG_HEAD};
 	int error = 0;
 
 	memcpy(prefix.signature, PTRC_LOG_SIGNATURE, sizeof(prefix.signature));
@@ -140,7 +139,7 @@ int ptrc_log_writer_head(struct ptrc_log_writer *w)
 	ptrc_log_buffer_clear(&w->out);
 	for (int i = 0; i < PTRC_LOG_HEAD_COPIES && !error; i++) {
 		ptrc_log_buffer_add(&w->out, &prefix, sizeof(prefix));
-		error = ptrc_log_packet_put(w, &p, &head, sizeof(head));
+		error = ptrc_log_packet_put(w, PTRC_LOG_HEAD, &head, sizeof(head));
 	}
 	if (!error)
 		error = w->kind == PTRC_LOG_RING ? ptrc_log_write_at(w, 0) : ptrc_log_append(w);
@@ -299,8 +298,6 @@ static int write_end(struct ptrc_log_writer *w, uint16_t flags, bool with_index)
 		.waits = since(ptrc_load_relaxed(&w->header->waits), w->state.waits_before),
 		.wait_ns = since(ptrc_load_relaxed(&w->header->wait_ns), w->state.wait_ns_before),
 	};
-	static const struct ptrc_log_facts is_status = {.type = PTRC_LOG_STATUS};
-	static const struct ptrc_log_facts is_end = {.type = PTRC_LOG_END};
 	struct ptrc_untraced untraced = w->source_untraced;
 	int error;
 
@@ -316,9 +313,9 @@ static int write_end(struct ptrc_log_writer *w, uint16_t flags, bool with_index)
 	ptrc_log_buffer_clear(&w->out);
 	if (with_index)
 		status.index_offset = ptrc_log_index_end(w);
-	error = ptrc_log_packet_put(w, &is_status, &status, sizeof(status));
+	error = ptrc_log_packet_put(w, PTRC_LOG_STATUS, &status, sizeof(status));
 	if (!error)
-		error = ptrc_log_packet_put(w, &is_end, NULL, 0);
+		error = ptrc_log_packet_put(w, PTRC_LOG_END, NULL, 0);
 	if (error)
 		return error;
 	return ptrc_log_write_at(w, w->kind == PTRC_LOG_RING ? PTRC_LOG_CLOSE_OFFSET

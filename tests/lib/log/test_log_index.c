@@ -1250,7 +1250,7 @@ static unsigned long verify(trace_id_t trid)
 TEST(an_index_that_lies, "")
 {
 	int fd = make_simple(12, 8, 20);
-	size_t size, entry_bytes = offsetof(struct ptrc_log_index_entry, zero), used = 0;
+	size_t size, entry_bytes = sizeof(struct ptrc_log_packet), used = 0;
 	uint8_t *bytes = bytes_of(fd, &size), *copy = malloc(size);
 	struct ptrc_log_index_head head;
 	struct places p;
@@ -1264,8 +1264,7 @@ TEST(an_index_that_lies, "")
 		for (size_t byte = 0; byte < entry_bytes; byte++)
 			for (int more = -1; more <= 1; more += 2) {
 				uint64_t at = p.index + sizeof(struct ptrc_log_packet) +
-					      sizeof(head) +
-					      i * sizeof(struct ptrc_log_index_entry) + byte;
+					      sizeof(head) + i * entry_bytes + byte;
 
 				memcpy(copy, bytes, size);
 				copy[at] = (uint8_t)(copy[at] + more);

@@ -239,7 +239,7 @@ TEST(a_filter_and_losses_go_on_in_the_next_file, "", NEEDS_KEEPER)
 	fd = open_member(&f, 2);
 	CHECK_OK(ptrc_log_reader_open(fd, &reader));
 	CHECK_GT(reader.entry_count, 0);
-	CHECK(reader.entries[0].flags & PTRC_LOG_HAS_FILTER);
+	CHECK(reader.entries[0].head.flags & PTRC_LOG_HAS_FILTER);
 	ptrc_log_reader_close(&reader);
 	log = ts_open_log(fd);
 	counts = counts_of(log);

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Times in nanoseconds since 1970 as a timespec, and the reverse. */
+#ifndef PTRC_LIB_BASE_TIMESPEC_H
+#define PTRC_LIB_BASE_TIMESPEC_H
+
+#include <stdint.h>
+#include <time.h>
+
+/* Its tv_nsec is never negative. */
+static inline struct timespec ptrc_timespec_of(int64_t ns)
+{
+	struct timespec t = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+
+	if (t.tv_nsec < 0) {
+		t.tv_nsec += 1000000000;
+		t.tv_sec--;
+	}
+	return t;
+}
+
+/* The nearest time if nanoseconds cannot say that. */
+static inline int64_t ptrc_timespec_ns(const struct timespec *t)
+{
+	int64_t ns;
+
+	if (__builtin_mul_overflow((int64_t)t->tv_sec, INT64_C(1000000000), &ns) ||
+	    __builtin_add_overflow(ns, (int64_t)t->tv_nsec, &ns))
+		return t->tv_sec < 0 ? INT64_MIN : INT64_MAX;
+	return ns;
+}
+
+#endif
