@@ -31,12 +31,39 @@ int ptrc_file_open(int dirfd, const char *path, int flags, unsigned int mode, in
 	return 0;
 }
 
+/* The link by which /proc leads to an open file. */
+struct link {
+	char path[40];
+};
+
+static struct link link_of(int fd)
+{
+	struct link link = {"/proc/self/fd/"};
+
+	*ptrc_digits_put(link.path + 14, (uint64_t)fd) = '\0';
+	return link;
+}
+
 int ptrc_file_reopen(int fd, int flags, int *again)
 {
-	char path[40] = "/proc/self/fd/";
+	struct link link = link_of(fd);
 
-	*ptrc_digits_put(path + 14, (uint64_t)fd) = '\0';
-	return ptrc_file_open(AT_FDCWD, path, flags, 0, again);
+	return ptrc_file_open(AT_FDCWD, link.path, flags, 0, again);
+}
+
+void ptrc_file_path(int fd, char *path, size_t size)
+{
+	struct link link = link_of(fd);
+	long n = ptrc_sys(SYS_readlinkat, AT_FDCWD, link.path, path, size);
+
+	path[n > 0 && n < (long)size ? n : 0] = '\0';
+}
+
+int ptrc_file_give_name(int fd, const char *path)
+{
+	struct link link = link_of(fd);
+
+	return (int)-ptrc_sys(SYS_linkat, AT_FDCWD, link.path, AT_FDCWD, path, AT_SYMLINK_FOLLOW);
 }
 
 void ptrc_file_close(int fd)

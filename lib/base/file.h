@@ -15,6 +15,10 @@
 int ptrc_file_open(int dirfd, const char *path, int flags, unsigned int mode, int *fd);
 /* Opens the file of fd once more, as an open file that no other descriptor shares. */
 int ptrc_file_reopen(int fd, int flags, int *again);
+/* The path of the file, as the kernel knows it; empty if it has none, or a longer one. */
+void ptrc_file_path(int fd, char *path, size_t size);
+/* Gives a file that has no name yet this path. EEXIST: it is taken; errors of link(). */
+int ptrc_file_give_name(int fd, const char *path);
 void ptrc_file_close(int fd);
 int ptrc_file_stat(int fd, struct stat *st);
 /* Does not follow a final symbolic link. */

@@ -221,7 +221,7 @@ static int start_on(struct ptrc_keeper_args *args, struct ptrc_stream_header *h,
 	ptrc_store_relaxed(&h->is_log_new, is_new);
 	error = ptrc_keeper_start(args, h, PTRC_KEEPER_ORPHAN);
 	if (!error && path)
-		ptrc_orphan_log_path(log_fd, path);
+		ptrc_file_path(log_fd, path, sizeof(h->log_place[0].path));
 	return error;
 }
 

@@ -284,13 +284,3 @@ void ptrc_orphan_log_close(const struct ptrc_stream_header *h, struct ptrc_orpha
 		ptrc_file_close(log->dirfd);
 	ptrc_file_close(log->fd);
 }
-
-void ptrc_orphan_log_path(int fd, char path[4096])
-{
-	char link[40] = "/proc/self/fd/";
-	long n;
-
-	*ptrc_digits_put(link + 14, (uint64_t)fd) = '\0';
-	n = ptrc_sys(SYS_readlinkat, AT_FDCWD, link, path, PATH_BYTES - 1);
-	path[n > 0 ? n : 0] = '\0';
-}

@@ -53,7 +53,5 @@ PTRC_MUST_CHECK int ptrc_orphan_log_make(const struct ptrc_stream_header *h, uin
 PTRC_NONNULL()
 void ptrc_orphan_log_close(const struct ptrc_stream_header *h, struct ptrc_orphan_log *log,
 			   bool is_kept);
-/* The path of the log with this descriptor, or an empty string. */
-PTRC_NONNULL() void ptrc_orphan_log_path(int fd, char path[4096]);
 
 #endif

@@ -91,8 +91,8 @@ const struct ptrc_context *ptrc_log_batch_origin(const struct ptrc_log_batch *b,
 {
 	if (i >= piece_count(b))
 		return NULL;
-	*first_ns = piece_at(b, (uint32_t)i)->first_ns;
-	return &piece_at(b, (uint32_t)i)->origin;
+	*first_ns = piece_at(b, (uint32_t)i)->s.first_ns;
+	return &piece_at(b, (uint32_t)i)->s.origin;
 }
 
 static const struct ptrc_type_sum *sums_at(const struct ptrc_log_batch *b, uint64_t at)
@@ -113,7 +113,7 @@ static uint64_t number_count(const struct ptrc_log_buffer *list)
 static struct ptrc_unpacker unpack(const struct ptrc_log_batch *b, const struct ptrc_log_piece *p,
 				   struct ptrc_unpacker_shape *shapes)
 {
-	return ptrc_unpacker_begin(b->data.bytes + p->at, p->bytes, p->first_ns, shapes);
+	return ptrc_unpacker_begin(b->data.bytes + p->at, p->s.bytes, p->s.first_ns, shapes);
 }
 
 static int make_work(struct ptrc_log_batch *b)
@@ -141,20 +141,8 @@ int ptrc_log_batch_room(struct ptrc_log_batch *b, uint64_t bytes, uint8_t **out)
 
 int ptrc_log_batch_add(struct ptrc_log_batch *b, const struct ptrc_stretch *in)
 {
-	struct ptrc_log_piece piece = {.at = b->data.used,
-				       .bytes = in->bytes,
-				       .first_ns = in->first_ns,
-				       .last_ns = in->last_ns,
-				       .origin = in->origin,
-				       .counted = in->counted,
-				       .largest = in->largest,
-				       .sums_at = b->sums.used,
-				       .sum_count = in->sum_count,
-				       .records = in->records,
-				       .events = in->event_count,
-				       .order = in->order,
-				       .rank = piece_count(b),
-				       .kind = in->kind};
+	struct ptrc_log_piece piece = {
+		.s = *in, .at = b->data.used, .sums_at = b->sums.used, .rank = piece_count(b)};
 	uint64_t sum_bytes = in->sum_count * sizeof(struct ptrc_type_sum);
 	/* Behind the events there are always a few bytes that can be read. */
 	int error = ptrc_log_buffer_reserve(&b->data, in->bytes + PTRC_PACKED_SLACK);
@@ -255,11 +243,12 @@ int ptrc_log_batch_hold(struct ptrc_log_batch *b, bool is_after_stop, struct ptr
 	for (uint32_t i = 0; i < count; i++) {
 		const struct ptrc_log_piece *p = piece_at(b, i);
 
-		if (p->kind != PTRC_STRETCH_MARKER &&
-		    (p->last_ns > last_ns || (p->last_ns == last_ns && p->order >= last_order))) {
-			last_ns = p->last_ns;
-			last_order = p->order;
-			is_after_stop = p->kind == PTRC_STRETCH_STOP;
+		if (p->s.kind != PTRC_STRETCH_MARKER &&
+		    (p->s.last_ns > last_ns ||
+		     (p->s.last_ns == last_ns && p->s.order >= last_order))) {
+			last_ns = p->s.last_ns;
+			last_order = p->s.order;
+			is_after_stop = p->s.kind == PTRC_STRETCH_STOP;
 		}
 	}
 	if (!is_after_stop)
@@ -268,12 +257,12 @@ int ptrc_log_batch_hold(struct ptrc_log_batch *b, bool is_after_stop, struct ptr
 		struct ptrc_log_piece *p = piece_at(b, i);
 		int error;
 
-		if (p->kind != PTRC_STRETCH_MARKER || p->first_ns < last_ns || !p->sum_count)
+		if (p->s.kind != PTRC_STRETCH_MARKER || p->s.first_ns < last_ns || !p->s.sum_count)
 			continue;
-		error = hold_marker(held, sums_at(b, p->sums_at)->id, p->first_ns);
+		error = hold_marker(held, sums_at(b, p->sums_at)->id, p->s.first_ns);
 		if (error)
 			return error;
-		p->records = 0; /* so it is not sorted into the batch */
+		p->s.records = 0; /* so it is not sorted into the batch */
 	}
 	return 0;
 }
@@ -282,10 +271,10 @@ int ptrc_log_batch_hold(struct ptrc_log_batch *b, bool is_after_stop, struct ptr
 
 static bool is_earlier(const struct ptrc_log_piece *a, const struct ptrc_log_piece *b)
 {
-	if (a->first_ns != b->first_ns)
-		return a->first_ns < b->first_ns;
-	if (a->order != b->order)
-		return a->order < b->order;
+	if (a->s.first_ns != b->s.first_ns)
+		return a->s.first_ns < b->s.first_ns;
+	if (a->s.order != b->s.order)
+		return a->s.order < b->s.order;
 	return a->rank < b->rank;
 }
 
@@ -317,10 +306,10 @@ int ptrc_log_batch_sort(struct ptrc_log_batch *b)
 	for (uint32_t i = 0; i < count; i++) {
 		struct ptrc_log_piece *p = piece_at(b, i);
 
-		if (!p->records)
+		if (!p->s.records)
 			continue;
 		heap[used++] = p;
-		b->counted += p->counted;
+		b->counted += p->s.counted;
 	}
 	b->waiting.used = used * sizeof(uint32_t);
 	later_build(heap, used);
@@ -344,35 +333,27 @@ static int pack_again(struct ptrc_log_batch *b, const struct ptrc_log_piece *fro
 	uint8_t *out;
 	/* Of each event, all but the data may be longer than it was. */
 	int error = ptrc_log_batch_room(b,
-					(uint64_t)from->records * PTRC_PACKED_HEAD_MAX +
-						from->counted + PTRC_PACKED_SLACK,
+					(uint64_t)from->s.records * PTRC_PACKED_HEAD_MAX +
+						from->s.counted + PTRC_PACKED_SLACK,
 					&out);
 
 	if (error)
 		return error;
 	u.pos = b->data.bytes + pos;
-	u.end = b->data.bytes + from->at + from->bytes;
+	u.end = b->data.bytes + from->at + from->s.bytes;
 	ptrc_packer_begin(packer, out);
 	while (ptrc_unpacker_next(&u, &e))
 		if (ptrc_packed_counted(e.len) <= most)
 			ptrc_packer_add(packer, e.ns, ptrc_packed_key(e.addr, e.id_flags), e.data,
 					e.len);
-	ptrc_packer_end(packer);
 	*to = *from;
+	ptrc_stretch_pack(&to->s, packer);
 	to->at = b->data.used;
-	to->bytes = (uint64_t)(packer->out - packer->begin);
-	to->first_ns = packer->base_ns;
-	to->last_ns = packer->last_ns;
-	to->counted = packer->counted;
-	to->largest = packer->largest;
-	to->records = packer->records;
-	to->events = packer->reported;
 	to->sums_at = b->sums.used;
-	to->sum_count = packer->sums.count;
-	sum_bytes = packer->sums.count * sizeof(struct ptrc_type_sum);
-	error = ptrc_log_buffer_add(&b->sums, packer->sums.sum, sum_bytes);
+	sum_bytes = to->s.sum_count * sizeof(struct ptrc_type_sum);
+	error = ptrc_log_buffer_add(&b->sums, to->s.sums, sum_bytes);
 	if (!error)
-		b->data.used += to->bytes;
+		b->data.used += to->s.bytes;
 	return error;
 }
 
@@ -384,8 +365,8 @@ static void subtract_sums(struct ptrc_log_batch *b, const struct ptrc_log_piece 
 		(struct ptrc_type_sum *)(void *)(b->sums.bytes + piece->sums_at);
 	const struct ptrc_type_sum *less = sums_at(b, part->sums_at);
 
-	for (uint32_t i = 0; i < part->sum_count; i++)
-		for (uint32_t j = 0; j < piece->sum_count; j++)
+	for (uint32_t i = 0; i < part->s.sum_count; i++)
+		for (uint32_t j = 0; j < piece->s.sum_count; j++)
 			if (from[j].id == less[i].id) {
 				from[j].events -= less[i].events;
 				from[j].bytes -= less[i].bytes;
@@ -416,11 +397,11 @@ static int split(struct ptrc_log_batch *b, uint32_t number, uint32_t *rest)
 	if (error)
 		return error;
 	subtract_sums(b, p, &right);
-	p->bytes = bytes;
-	p->last_ns = e.ns;
-	p->counted -= right.counted;
-	p->records -= right.records;
-	p->events -= right.events;
+	p->s.bytes = bytes;
+	p->s.last_ns = e.ns;
+	p->s.counted -= right.s.counted;
+	p->s.records -= right.s.records;
+	p->s.event_count -= right.s.event_count;
 	right.chosen = 0;
 	*rest = piece_count(b);
 	return ptrc_log_buffer_add(&b->pieces, &right, sizeof(right));
@@ -445,7 +426,7 @@ static int finish(struct ptrc_log_batch *b, uint64_t end, struct ptrc_log_slice 
 
 		if (!p->chosen)
 			continue;
-		if (p->chosen < p->records) {
+		if (p->chosen < p->s.records) {
 			error = split(b, number, &waiting[i]);
 			if (error)
 				return error;
@@ -456,13 +437,13 @@ static int finish(struct ptrc_log_batch *b, uint64_t end, struct ptrc_log_slice 
 		p->chosen = 0;
 		ptrc_log_buffer_add(&b->slice, &number, sizeof(number));
 		if (slice->records == 0)
-			slice->first_ns = p->first_ns;
-		if (slice->last_ns < p->last_ns)
-			slice->last_ns = p->last_ns;
-		slice->counted += p->counted;
-		slice->records += p->records;
-		slice->events += p->events;
-		b->counted -= p->counted;
+			slice->first_ns = p->s.first_ns;
+		if (slice->last_ns < p->s.last_ns)
+			slice->last_ns = p->s.last_ns;
+		slice->counted += p->s.counted;
+		slice->records += p->s.records;
+		slice->events += p->s.event_count;
+		b->counted -= p->s.counted;
 	}
 	/* What remains of the pieces that were looked at moves to its place among the others. */
 	for (uint64_t i = end; i-- > b->next;) {
@@ -486,7 +467,7 @@ static int finish(struct ptrc_log_batch *b, uint64_t end, struct ptrc_log_slice 
 /* What a piece takes in a packet. */
 static uint64_t cost(const struct ptrc_log_piece *p)
 {
-	return p->bytes + sizeof(struct ptrc_log_section);
+	return p->s.bytes + sizeof(struct ptrc_log_section);
 }
 
 /* Chooses all events up to this time from the pieces that wait, and returns behind the last such
@@ -501,10 +482,10 @@ static uint64_t mark_until(struct ptrc_log_batch *b, int64_t ns, uint64_t *bytes
 		struct ptrc_packed_event e;
 		struct ptrc_unpacker u;
 
-		if (p->first_ns > ns)
+		if (p->s.first_ns > ns)
 			break;
-		if (p->last_ns <= ns) {
-			p->chosen = p->records;
+		if (p->s.last_ns <= ns) {
+			p->chosen = p->s.records;
 			*bytes += cost(p);
 			continue;
 		}
@@ -528,20 +509,20 @@ static uint64_t estimate(const struct ptrc_log_batch *b, int64_t ns, uint64_t en
 		const struct ptrc_log_piece *p = piece_at(b, numbers_of(&b->waiting)[i]);
 		uint64_t part, all;
 
-		if (p->first_ns > ns)
+		if (p->s.first_ns > ns)
 			break;
-		if (p->last_ns <= ns) {
+		if (p->s.last_ns <= ns) {
 			sum += cost(p);
 			continue;
 		}
-		part = (uint64_t)ns - (uint64_t)p->first_ns;
-		all = (uint64_t)p->last_ns - (uint64_t)p->first_ns;
+		part = (uint64_t)ns - (uint64_t)p->s.first_ns;
+		all = (uint64_t)p->s.last_ns - (uint64_t)p->s.first_ns;
 		if (all > UINT32_MAX) {
 			part >>= 32;
 			all >>= 32;
 		}
 		/* A piece of more than 4 GiB has a single event. */
-		sum += (p->bytes & UINT32_MAX) * (part & UINT32_MAX) / (all + 1);
+		sum += (p->s.bytes & UINT32_MAX) * (part & UINT32_MAX) / (all + 1);
 	}
 	return sum;
 }
@@ -551,14 +532,14 @@ static uint64_t estimate(const struct ptrc_log_batch *b, int64_t ns, uint64_t en
 static int64_t time_for(const struct ptrc_log_batch *b, uint64_t target)
 {
 	uint64_t count = number_count(&b->waiting);
-	int64_t first = piece_at(b, numbers_of(&b->waiting)[b->next])->first_ns;
+	int64_t first = piece_at(b, numbers_of(&b->waiting)[b->next])->s.first_ns;
 	int64_t low = first, high = INT64_MIN, end = INT64_MIN;
 
 	for (uint64_t i = b->next; i < count; i++) {
 		const struct ptrc_log_piece *p = piece_at(b, numbers_of(&b->waiting)[i]);
 
-		if (high < p->last_ns)
-			high = p->last_ns;
+		if (high < p->s.last_ns)
+			high = p->s.last_ns;
 	}
 	if (estimate(b, high, target) <= target)
 		return high;
@@ -573,10 +554,10 @@ static int64_t time_for(const struct ptrc_log_batch *b, uint64_t target)
 	for (uint64_t i = b->next; i < count; i++) {
 		const struct ptrc_log_piece *p = piece_at(b, numbers_of(&b->waiting)[i]);
 
-		if (p->first_ns > low)
+		if (p->s.first_ns > low)
 			break;
-		if (p->last_ns <= low && p->last_ns > end)
-			end = p->last_ns;
+		if (p->s.last_ns <= low && p->s.last_ns > end)
+			end = p->s.last_ns;
 	}
 	return end >= first && estimate(b, end, target) >= target / 2 ? end : low;
 }
@@ -617,10 +598,10 @@ static bool comes_first(const struct ptrc_log_cursor *a, const struct ptrc_log_c
 {
 	if (a->event.ns != b->event.ns)
 		return a->event.ns < b->event.ns;
-	if (a->piece->order != b->piece->order)
-		return a->piece->order < b->piece->order;
-	if (a->piece->first_ns != b->piece->first_ns)
-		return a->piece->first_ns < b->piece->first_ns;
+	if (a->piece->s.order != b->piece->s.order)
+		return a->piece->s.order < b->piece->s.order;
+	if (a->piece->s.first_ns != b->piece->s.first_ns)
+		return a->piece->s.first_ns < b->piece->s.first_ns;
 	return a->piece->rank < b->piece->rank;
 }
 
@@ -629,7 +610,7 @@ PTRC_HEAP_DEFINE(heap, struct ptrc_log_cursor, comes_first);
 static uint64_t cursor_bytes(const struct ptrc_log_piece *p)
 {
 	return sizeof(struct ptrc_log_cursor) +
-	       ptrc_unpacker_shapes(p->bytes) * sizeof(struct ptrc_unpacker_shape);
+	       ptrc_unpacker_shapes(p->s.bytes) * sizeof(struct ptrc_unpacker_shape);
 }
 
 /* Is there no place for this event behind what is chosen? `bytes` is about what that and the event
@@ -681,7 +662,7 @@ int ptrc_log_batch_choose_exactly(struct ptrc_log_batch *b, struct ptrc_log_end 
 		while (behind < count) {
 			struct ptrc_log_piece *p = piece_at(b, numbers_of(&b->waiting)[behind]);
 
-			if (used && heap[0]->event.ns < p->first_ns)
+			if (used && heap[0]->event.ns < p->s.first_ns)
 				break;
 			c = (struct ptrc_log_cursor *)(void *)(b->cursors.bytes + b->cursors.used);
 			b->cursors.used += cursor_bytes(p);
@@ -735,7 +716,7 @@ int ptrc_log_batch_strip(struct ptrc_log_batch *b, uint64_t *lost)
 		struct ptrc_log_piece *p = piece_at(b, waiting[i]), rest = *p;
 		int error;
 
-		if (p->largest > b->most) {
+		if (p->s.largest > b->most) {
 			error = make_work(b);
 			if (!error)
 				error = ptrc_log_buffer_reserve(&b->slice, sizeof(waiting[i]));
@@ -744,15 +725,15 @@ int ptrc_log_batch_strip(struct ptrc_log_batch *b, uint64_t *lost)
 						   &rest);
 			if (error)
 				return error;
-			if (p->kind != PTRC_STRETCH_MARKER)
-				*lost += p->events - rest.events;
-			if (p->kind != PTRC_STRETCH_PLAIN && !rest.records)
+			if (p->s.kind != PTRC_STRETCH_MARKER)
+				*lost += p->s.event_count - rest.s.event_count;
+			if (p->s.kind != PTRC_STRETCH_PLAIN && !rest.s.records)
 				ptrc_log_buffer_add(&b->slice, &waiting[i], sizeof(waiting[i]));
-			b->counted -= p->counted - rest.counted;
-			if (rest.records)
+			b->counted -= p->s.counted - rest.s.counted;
+			if (rest.s.records)
 				*p = rest;
 		}
-		if (rest.records)
+		if (rest.s.records)
 			waiting[kept++] = waiting[i];
 	}
 	b->waiting.used = kept * sizeof(uint32_t);
@@ -782,7 +763,7 @@ int ptrc_log_batch_put_sums(struct ptrc_log_batch *b, struct ptrc_log_buffer *ou
 	for (uint64_t i = 0; i < number_count(&b->slice); i++) {
 		const struct ptrc_log_piece *p = ptrc_log_batch_chosen(b, i);
 
-		for (uint32_t k = 0; k < p->sum_count; k++)
+		for (uint32_t k = 0; k < p->s.sum_count; k++)
 			if (sums_at(b, p->sums_at)[k].events)
 				ptrc_type_sums_add(sums, &sums_at(b, p->sums_at)[k]);
 	}
@@ -793,12 +774,12 @@ void ptrc_log_batch_put_sections(const struct ptrc_log_batch *b, struct ptrc_log
 {
 	for (uint64_t i = 0; i < number_count(&b->slice); i++) {
 		const struct ptrc_log_piece *p = ptrc_log_batch_chosen(b, i);
-		struct ptrc_log_section section = {.base_ns = p->first_ns,
-						   .origin = p->origin,
-						   .bytes = (uint32_t)p->bytes,
-						   .order = p->order};
+		struct ptrc_log_section section = {.base_ns = p->s.first_ns,
+						   .origin = p->s.origin,
+						   .bytes = (uint32_t)p->s.bytes,
+						   .order = p->s.order};
 
 		ptrc_log_buffer_add(out, &section, sizeof(section));
-		ptrc_log_buffer_add(out, b->data.bytes + p->at, p->bytes);
+		ptrc_log_buffer_add(out, b->data.bytes + p->at, p->s.bytes);
 	}
 }

@@ -34,21 +34,14 @@ PTRC_NONNULL() void ptrc_log_buffer_pad(struct ptrc_log_buffer *b);
 PTRC_NONNULL() void ptrc_log_buffer_clear(struct ptrc_log_buffer *b);
 PTRC_NONNULL() void ptrc_log_buffer_free(struct ptrc_log_buffer *b);
 
-/* A packed stretch, or a part of one. */
+/* A stretch in the batch, or a part of one. */
 struct ptrc_log_piece {
-	uint64_t at;	/* of its packed events in the batch's data */
-	uint64_t bytes; /* of these */
-	int64_t first_ns, last_ns;
-	struct ptrc_context origin;
-	uint64_t counted; /* by log-max-size */
-	uint64_t largest; /* no event of it is counted more than this */
+	struct ptrc_stretch
+		s;	  /* `packed` and `sums` mean nothing, as what the batch has may move: */
+	uint64_t at;	  /* of its packed events in the batch's data */
 	uint64_t sums_at; /* offset in the batch's sums; of the events that are not HIDDEN */
-	uint32_t sum_count;
-	uint32_t records, events; /* with and without HIDDEN ones */
-	uint32_t order;
-	uint32_t rank;	 /* pieces of the same times and order come in the order of this number */
-	uint32_t chosen; /* how many of its first events are chosen */
-	enum ptrc_stretch_kind kind;
+	uint32_t rank;	  /* pieces of the same times and order come in the order of this number */
+	uint32_t chosen;  /* how many of its first events are chosen */
 };
 
 struct ptrc_log_work;

@@ -2,12 +2,9 @@
 #include "lib/log/log_copy.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 
 #include "lib/base/atomic.h"
 #include "lib/base/sys.h"
@@ -49,7 +46,7 @@ struct run {
 };
 
 struct posixtrace_log {
-	struct ptrc_stream_header *header; /* of a stream that does not exist */
+	struct ptrc_attr attr;
 	struct ptrc_names_object *own_names;
 	const struct ptrc_names_object *names; /* these, or those of a stream that exists */
 	struct ptrc_log_buffer part;	       /* what was written, if there is no file */
@@ -89,32 +86,7 @@ static void free_copy(struct posixtrace_log *c)
 	ptrc_log_buffer_free(&c->pids);
 	free(c->packer);
 	free(c->own_names);
-	free(c->header);
 	free(c);
-}
-
-/* The header of a stream with these attributes, for the writer. ENOMEM. */
-static int make_header(const struct ptrc_attr *attr, struct ptrc_stream_header **header)
-{
-	struct ptrc_stream_header *h = aligned_alloc(64, PTRC_STREAM_CLOCK_OFFSET);
-
-	if (!h)
-		return ENOMEM;
-	memset(h, 0, PTRC_STREAM_CLOCK_OFFSET);
-	h->attr = *attr;
-	h->attr.log_full_policy = POSIX_TRACE_APPEND;
-	/* What the original was; the copy is one file. */
-	h->attr.log_rotate_bytes = h->attr.log_rotate_ns = h->attr.log_keep = 0;
-	while (!h->id)
-		if (getrandom(&h->id, sizeof(h->id), 0) != (ssize_t)sizeof(h->id))
-			h->id = (uint64_t)(uintptr_t)h ^ (uint64_t)h->attr.createtime_nsec;
-	h->log_policy = POSIX_TRACE_APPEND;
-	h->has_log = 1;
-	/* There is no keeper that somebody could wait for. */
-	h->owner_uid = UINT32_MAX;
-	ptrc_store_relaxed(&h->fsize_limit, RLIM_INFINITY);
-	*header = h;
-	return 0;
 }
 
 static void begin_waiting(struct posixtrace_log *c)
@@ -128,16 +100,24 @@ static void begin_waiting(struct posixtrace_log *c)
 static int make(int fd, const struct ptrc_attr *attr, struct posixtrace_log **copy)
 {
 	struct posixtrace_log *c = calloc(1, sizeof(*c));
-	int error = c ? make_header(attr, &c->header) : ENOMEM;
+	/* There is no keeper that somebody could wait for. */
+	struct ptrc_log_trace trace = {.owner_uid = UINT32_MAX};
+	int error;
 
-	if (error) {
-		free(c);
-		return error;
-	}
+	if (!c)
+		return ENOMEM;
+	c->attr = *attr;
+	c->attr.log_full_policy = POSIX_TRACE_APPEND;
+	/* What the original was; the copy is one file. */
+	c->attr.log_rotate_bytes = c->attr.log_rotate_ns = c->attr.log_keep = 0;
+	trace.attr = &c->attr;
+	while (!trace.id)
+		if (getrandom(&trace.id, sizeof(trace.id), 0) != (ssize_t)sizeof(trace.id))
+			trace.id = (uint64_t)(uintptr_t)c ^ (uint64_t)attr->createtime_nsec;
 	c->packer = calloc(1, sizeof(*c->packer));
 	error = !c->packer || ptrc_log_buffer_reserve(&c->events, 8)
 			? ENOMEM
-			: ptrc_log_writer_init(&c->writer, c->header, fd, false);
+			: ptrc_log_writer_begin(&c->writer, &trace, POSIX_TRACE_APPEND, fd);
 	if (error) {
 		free_copy(c);
 		return error;
@@ -172,7 +152,6 @@ int ptrc_log_copy_create(int fd, const trace_attr_t *attr, const struct timespec
 	error = make(fd, &resolved, &c);
 	if (error)
 		return error;
-	c->writer.is_copy = true;
 	c->own_names = calloc(1, sizeof(*c->own_names));
 	c->names = c->own_names;
 	error = c->own_names ? ptrc_log_writer_head(&c->writer) : ENOMEM;
@@ -243,17 +222,7 @@ static int add_run(struct posixtrace_log *c, const struct run *run)
 		ptrc_packer_add(p, e->ns, ptrc_packed_key(e->addr, e->id_flags),
 				(const uint8_t *)(e + 1), e->len);
 	}
-	ptrc_packer_end(p);
-	s.first_ns = p->base_ns;
-	s.last_ns = p->last_ns;
-	s.packed = p->begin;
-	s.bytes = (uint32_t)(p->out - p->begin);
-	s.records = p->records;
-	s.event_count = p->reported;
-	s.counted = p->counted;
-	s.largest = p->largest;
-	s.sums = p->sums.sum;
-	s.sum_count = p->sums.count;
+	ptrc_stretch_pack(&s, p);
 	return ptrc_log_events_add(&c->writer, &s);
 }
 
@@ -521,38 +490,36 @@ int ptrc_log_copy_add_whose(struct posixtrace_log *c, const struct ptrc_log_whos
 	return 0;
 }
 
-/* The count as a log has it: no more than fits. */
-static uint32_t count_of(unsigned long count)
+/* What the counts tell of losses. */
+static struct ptrc_log_status status_of(const struct posixtrace_counts *counts)
 {
-	return count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
+	return (struct ptrc_log_status){
+		.flags = counts->pt_is_source_uncounted ? PTRC_LOG_SOURCE_UNCOUNTED : 0,
+		.stream_overrun = counts->pt_lost_events != 0,
+		.log_overrun = counts->pt_log_lost_events != 0,
+		.lost_events = counts->pt_lost_events,
+		.log_lost_events = counts->pt_log_lost_events,
+		.untraced_processes =
+			(uint32_t)ptrc_log_at_most(counts->pt_untraced_processes, UINT32_MAX),
+		.untraced_error = (uint32_t)counts->pt_untraced_error,
+		.refused_names = (uint32_t)ptrc_log_at_most(counts->pt_refused_names, UINT32_MAX),
+		.data_needed = (uint32_t)ptrc_log_at_most(counts->pt_data_needed, UINT32_MAX),
+		.source_damaged_parts =
+			(uint16_t)ptrc_log_at_most(counts->pt_source_damaged_parts, UINT16_MAX),
+		.source_damaged_events = counts->pt_source_damaged_events,
+		.missed_events = counts->pt_source_missed_events,
+	};
 }
 
 int ptrc_log_copy_close(struct posixtrace_log *c, const struct posixtrace_counts *lost)
 {
-	uint64_t status = 0;
+	static const struct posixtrace_counts none;
 	int error = c->error ? c->error : write_waiting(c);
 
 	if (!error && ptrc_names_object_count(c->names))
 		error = ptrc_log_names_write(&c->writer, c->names);
-	if (lost) {
-		c->writer.state.lost_events = lost->pt_log_lost_events;
-		c->writer.source_damaged_events = lost->pt_source_damaged_events;
-		c->writer.source_missed_events = lost->pt_source_missed_events;
-		c->writer.source_damaged_parts = lost->pt_source_damaged_parts < UINT16_MAX
-							 ? (uint16_t)lost->pt_source_damaged_parts
-							 : UINT16_MAX;
-		c->writer.is_source_uncounted = lost->pt_is_source_uncounted;
-		c->writer.source_untraced = (struct ptrc_untraced){
-			count_of(lost->pt_untraced_processes), lost->pt_untraced_error};
-		c->writer.source_refused_names = count_of(lost->pt_refused_names);
-		ptrc_store_relaxed(&c->header->lost_events, lost->pt_lost_events);
-		ptrc_store_relaxed(&c->header->data_needed, lost->pt_data_needed);
-		status = (lost->pt_lost_events ? PTRC_ST_EVER_OVERRUN : 0) |
-			 (lost->pt_log_lost_events ? PTRC_ST_EVER_LOG_OVERRUN : 0);
-		ptrc_store_relaxed(&c->header->status, status);
-	}
 	if (!error)
-		error = ptrc_log_writer_close(&c->writer);
+		error = ptrc_log_writer_finish(&c->writer, status_of(lost ? lost : &none));
 	free_copy(c);
 	return error;
 }
@@ -567,8 +534,8 @@ int ptrc_log_copy_begin(const struct ptrc_stream_header *stream,
 
 	if (error)
 		return error;
-	c->header->target_pid = stream->target_pid;
-	c->header->controller_pid = stream->controller_pid;
+	c->writer.trace.target_pid = stream->target_pid;
+	c->writer.trace.controller_pid = stream->controller_pid;
 	c->names = names;
 	c->writer.origin = stream;
 	c->error = ptrc_log_writer_head(&c->writer);
@@ -600,31 +567,18 @@ bool ptrc_log_copy_is_large(const struct posixtrace_log *c)
 int ptrc_log_copy_status(struct posixtrace_log *c, const struct posix_trace_status_info *info,
 			 const struct posixtrace_counts *counts, bool is_end)
 {
-	struct ptrc_log_status status = {
-		.stream_status = is_end ? POSIX_TRACE_SUSPENDED : POSIX_TRACE_RUNNING,
-		.stream_full = info->posix_stream_full_status == POSIX_TRACE_FULL,
-		.stream_overrun = info->posix_stream_overrun_status == POSIX_TRACE_OVERRUN,
-		.flush_error = (uint32_t)info->posix_stream_flush_error,
-		.log_overrun = info->posix_log_overrun_status == POSIX_TRACE_OVERRUN,
-		.log_full = info->posix_log_full_status == POSIX_TRACE_FULL,
-		.lost_events = counts->pt_lost_events,
-		.log_lost_events = counts->pt_log_lost_events,
-		.log_events = c->writer.state.events,
-		.log_bytes = c->writer.state.bytes,
-		.untraced_processes = (uint32_t)counts->pt_untraced_processes,
-		.untraced_error = (uint32_t)counts->pt_untraced_error,
-		.refused_names = (uint32_t)counts->pt_refused_names,
-		.data_needed = count_of(counts->pt_data_needed),
-		.waits = counts->pt_waits,
-		.wait_ns = counts->pt_wait_ns,
-	};
+	struct ptrc_log_status status = status_of(counts);
 
+	status.stream_full = info->posix_stream_full_status == POSIX_TRACE_FULL;
+	status.stream_overrun = info->posix_stream_overrun_status == POSIX_TRACE_OVERRUN;
+	status.flush_error = (uint32_t)info->posix_stream_flush_error;
+	status.log_overrun = info->posix_log_overrun_status == POSIX_TRACE_OVERRUN;
+	status.log_full = info->posix_log_full_status == POSIX_TRACE_FULL;
+	status.waits = counts->pt_waits;
+	status.wait_ns = counts->pt_wait_ns;
 	ptrc_log_buffer_clear(&c->writer.out);
 	if (!c->error)
-		c->error =
-			ptrc_log_packet_put(&c->writer, PTRC_LOG_STATUS, &status, sizeof(status));
-	if (!c->error && is_end)
-		c->error = ptrc_log_packet_put(&c->writer, PTRC_LOG_END, NULL, 0);
+		c->error = ptrc_log_writer_put_status(&c->writer, status, is_end);
 	if (!c->error)
 		c->error = ptrc_log_append(&c->writer);
 	return c->error;

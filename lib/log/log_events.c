@@ -31,9 +31,9 @@ static void follow_filter(struct ptrc_log_writer *w)
 	struct ptrc_packed_event e;
 
 	for (uint64_t i = 0; (piece = ptrc_log_batch_chosen(&w->batch, i)); i++) {
-		if (piece->kind == PTRC_STRETCH_GAP)
+		if (piece->s.kind == PTRC_STRETCH_GAP)
 			w->state.flags |= PTRC_LOG_STATE_FILTER_UNKNOWN;
-		if (piece->kind == PTRC_STRETCH_FILTER &&
+		if (piece->s.kind == PTRC_STRETCH_FILTER &&
 		    ptrc_log_batch_first(&w->batch, piece, &e) &&
 		    ptrc_sequencer_learn(e.id_flags & PTRC_REC_ID_MASK, e.data, e.len,
 					 w->state.filter)) {
@@ -50,11 +50,11 @@ static void follow(struct ptrc_log_writer *w)
 
 	follow_filter(w);
 	for (uint64_t i = 0; (piece = ptrc_log_batch_chosen(&w->batch, i)); i++)
-		if (piece->kind != PTRC_STRETCH_MARKER &&
-		    (!last || piece->last_ns > last->last_ns ||
-		     (piece->last_ns == last->last_ns && piece->order >= last->order)))
+		if (piece->s.kind != PTRC_STRETCH_MARKER &&
+		    (!last || piece->s.last_ns > last->s.last_ns ||
+		     (piece->s.last_ns == last->s.last_ns && piece->s.order >= last->s.order)))
 			last = piece;
-	if (last && last->kind == PTRC_STRETCH_STOP)
+	if (last && last->s.kind == PTRC_STRETCH_STOP)
 		w->state.flags |= PTRC_LOG_STATE_AFTER_STOP;
 	else if (last)
 		w->state.flags &= ~PTRC_LOG_STATE_AFTER_STOP;
@@ -291,8 +291,8 @@ static int discard_rest(struct ptrc_log_writer *w)
 	int error = ptrc_log_batch_choose_until(&w->batch, INT64_MAX, &slice);
 
 	for (uint64_t i = 0; !error && (piece = ptrc_log_batch_chosen(&w->batch, i)); i++)
-		if (piece->kind != PTRC_STRETCH_MARKER)
-			note_lost(w, piece->events);
+		if (piece->s.kind != PTRC_STRETCH_MARKER)
+			note_lost(w, piece->s.event_count);
 	return error;
 }
 

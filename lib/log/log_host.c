@@ -58,14 +58,15 @@ static void add_line(struct payload *p, uint32_t *used, uint32_t which, const ch
 void ptrc_log_host_write(struct ptrc_log_writer *w)
 {
 	const struct ptrc_stream_header *h = w->origin;
-	struct payload p = {.host.utc_offset = h->utc_offset,
-			    .host.flags = h->has_utc_offset ? PTRC_LOG_HOST_OFFSET_KNOWN : 0};
+	struct payload p = {.texts = ""};
 	struct utsname name = {.sysname = ""};
 	uint32_t used = 0;
 	bool is_written;
 
-	if (w->is_copy)
+	if (!h)
 		return;
+	p.host.utc_offset = h->utc_offset;
+	p.host.flags = h->has_utc_offset ? PTRC_LOG_HOST_OFFSET_KNOWN : 0;
 	ptrc_sys(SYS_uname, &name);
 	add(&p, &used, PTRC_LOG_HOST_NAME, name.nodename, sizeof(name.nodename));
 	add_line(&p, &used, PTRC_LOG_HOST_MACHINE_ID, "/etc/machine-id");
@@ -117,10 +118,8 @@ void ptrc_log_clock_write(struct ptrc_log_writer *w, enum ptrc_log_clock_when wh
 	struct ptrc_log_clocks *x = &w->clocks;
 	struct ptrc_log_clock c = {.event_ns = 0};
 
-	if (w->is_copy)
-		return;
-	if (when == PTRC_LOG_CLOCK_IF_DUE && x->last_ns &&
-	    difference(ptrc_clock_ns(CLOCK_MONOTONIC), x->last_ns) < CLOCK_PAUSE_NS)
+	if (!w->origin || (when == PTRC_LOG_CLOCK_IF_DUE && x->last_ns &&
+			   difference(ptrc_clock_ns(CLOCK_MONOTONIC), x->last_ns) < CLOCK_PAUSE_NS))
 		return;
 	read_clocks(w->origin, &c);
 	if (when == PTRC_LOG_CLOCK_IF_DUE && x->last_ns && !is_due(x, &c))

@@ -74,7 +74,7 @@ int ptrc_log_packet_end(struct ptrc_log_writer *w, uint64_t start, struct ptrc_l
 
 	p.magic = PTRC_LOG_PACKET_MAGIC;
 	p.length = w->out.used - start - sizeof(p);
-	p.log_id = w->header->id;
+	p.log_id = w->trace.id;
 	p.seq = w->state.seq;
 	ptrc_log_buffer_pad(&w->out);
 	if (w->out.is_short)
@@ -142,7 +142,8 @@ static void note_written(struct ptrc_log_writer *w, uint64_t offset)
 
 int ptrc_log_write_at(struct ptrc_log_writer *w, uint64_t offset)
 {
-	uint64_t limit = ptrc_load_relaxed(&w->header->fsize_limit), done = 0, end;
+	uint64_t limit = w->header ? ptrc_load_relaxed(&w->header->fsize_limit) : INT64_MAX;
+	uint64_t done = 0, end;
 	int error = 0;
 
 	if (limit > INT64_MAX)
@@ -200,7 +201,7 @@ int ptrc_log_sync(struct ptrc_log_writer *w)
 {
 	long n;
 
-	if (!w->is_regular || ptrc_load_relaxed(&w->header->is_log_unsynced))
+	if (!w->is_regular || (w->header && ptrc_load_relaxed(&w->header->is_log_unsynced)))
 		return 0;
 	do
 		n = ptrc_sys(SYS_fdatasync, w->fd);

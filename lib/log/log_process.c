@@ -456,7 +456,7 @@ void ptrc_log_processes_observed(struct ptrc_log_writer *w, const struct ptrc_st
 	struct known *p;
 
 	if (!ptrc_unpacker_next(&u, &e) || e.len < sizeof(head) || e.len > PTRC_LOG_PROCESS_MAX ||
-	    w->is_copy || ptrc_log_is_full(w) || !make_memory(&w->processes))
+	    !w->origin || ptrc_log_is_full(w) || !make_memory(&w->processes))
 		return;
 	w->processes.is_observed = true;
 	memcpy(&head, e.data, sizeof(head));
@@ -529,13 +529,13 @@ void ptrc_log_processes_write(struct ptrc_log_writer *w)
 	int64_t first_ns;
 	int pid = 0;
 
-	if (ptrc_log_is_full(w) || w->is_copy)
+	if (ptrc_log_is_full(w) || !w->origin)
 		return;
 	for (uint64_t i = 0; (origin = ptrc_log_batch_origin(&w->batch, i, &first_ns)); i++) {
 		bool is_other = is_another_image(w, origin);
 
 		/* The keeper looks at it behind this flush. */
-		if (ptrc_is_announced(w->header, origin->pid))
+		if (w->header && ptrc_is_announced(w->header, origin->pid))
 			continue;
 		if (origin->pid != pid || is_other)
 			meet(w, origin->pid, is_other, first_ns);

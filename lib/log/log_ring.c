@@ -135,7 +135,7 @@ static int read_header(struct ptrc_log_writer *w, uint64_t place, uint64_t end,
 
 	if (n < (long)sizeof(*p))
 		return n < 0 ? (int)-n : ENODATA;
-	return ptrc_log_is_packet(p, w->header->id, end - place) ? 0 : EBADMSG;
+	return ptrc_log_is_packet(p, w->trace.id, end - place) ? 0 : EBADMSG;
 }
 
 bool ptrc_log_ring_load_aside(struct ptrc_log_writer *w, uint64_t *place)
@@ -198,7 +198,7 @@ static int64_t creation_ns(const struct ptrc_attr *a)
  * those that were lost before. */
 static void note_missing(struct ptrc_log_writer *w, uint64_t events)
 {
-	int64_t first_ns = creation_ns(&w->header->attr), last_ns;
+	int64_t first_ns = creation_ns(w->trace.attr), last_ns;
 	uint64_t i = 0;
 
 	if (w->state.overwritten_events)

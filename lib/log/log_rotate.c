@@ -69,19 +69,6 @@ static bool make_path(char path[PTRC_LOG_PATH_BYTES], const char *base, uint64_t
 	return true;
 }
 
-/* The path of the file of fd, as the kernel knows it; empty: it has none. */
-static void read_link(int fd, char path[PTRC_LOG_PATH_BYTES])
-{
-	char link[40] = "/proc/self/fd/";
-	long n;
-
-	*ptrc_digits_put(link + 14, (uint64_t)fd) = '\0';
-	n = ptrc_sys(SYS_readlinkat, AT_FDCWD, link, path, PTRC_LOG_PATH_BYTES);
-	if (n <= 0 || n >= (long)PTRC_LOG_PATH_BYTES)
-		n = 0;
-	path[n] = '\0';
-}
-
 static bool is_file(const struct ptrc_log_place *place, const struct stat *st)
 {
 	return place->ino && st->st_ino == place->ino && st->st_dev == place->dev;
@@ -124,7 +111,7 @@ void ptrc_log_rotate_note(struct ptrc_log_place *place, int fd, const char *base
 	struct stat st;
 	bool is_file = ptrc_file_stat(fd, &st) == 0 && S_ISREG(st.st_mode);
 
-	read_link(fd, path);
+	ptrc_file_path(fd, path, sizeof(path));
 	note(place, is_file ? &st : NULL, path, base);
 }
 
@@ -144,7 +131,7 @@ int ptrc_log_rotate_base(const struct ptrc_stream_header *h, int first_fd, bool 
 		base[noted] = '\0';
 		return 0;
 	}
-	read_link(first_fd, base);
+	ptrc_file_path(first_fd, base, PTRC_LOG_PATH_BYTES);
 	bytes = length(base);
 	if (is_noted && bytes > DELETED_BYTES && is_same(base + bytes - DELETED_BYTES, DELETED))
 		base[bytes - DELETED_BYTES] = '\0';
@@ -244,7 +231,7 @@ static void delete_old(struct ptrc_log_writer *w, uint64_t keep)
 		    open_member(w->header, path, s->oldest, O_RDONLY, &fd, &head))
 			continue;
 		ptrc_file_close(fd);
-		if (s->ordinal - head.ordinal < keep)
+		if (s->past.ordinal - head.ordinal < keep)
 			break;
 		ptrc_sys(SYS_unlinkat, AT_FDCWD, path, 0);
 	}
@@ -257,22 +244,10 @@ void ptrc_log_rotate_clear(struct ptrc_log_writer *w)
 	if (!ptrc_log_rotates(w->header))
 		return;
 	delete_old(w, 0);
-	s->ordinal = s->first_seq = s->events_before = s->bytes_before = s->log_lost_before = 0;
-	s->lost_before = s->waits_before = s->wait_ns_before = 0;
+	s->past = (struct ptrc_log_past){0};
 }
 
 /* ---- the next member ---- */
-
-/* Gives a file that has no name yet the path of a member. EEXIST: it is taken. */
-static int give_name(int fd, const char *path)
-{
-	char link[40] = "/proc/self/fd/";
-	long n;
-
-	*ptrc_digits_put(link + 14, (uint64_t)fd) = '\0';
-	n = ptrc_sys(SYS_linkat, AT_FDCWD, link, AT_FDCWD, path, AT_SYMLINK_FOLLOW);
-	return n < 0 ? (int)-n : 0;
-}
 
 /* A file without a name in the directory of the path. */
 static int open_nameless(const char *path, int flags, int *fd)
@@ -306,7 +281,7 @@ int ptrc_log_rotate_make(struct ptrc_stream_header *h, const char *base, int lik
 			error = ENAMETOOLONG;
 		} else if (is_nameless) {
 			note(place, ptrc_file_stat(*fd, &st) ? NULL : &st, path, base);
-			error = give_name(*fd, path);
+			error = ptrc_file_give_name(*fd, path);
 		} else {
 			error = ptrc_file_open(AT_FDCWD, path, O_CREAT | O_EXCL | keep, 0600, fd);
 			if (!error)
@@ -335,14 +310,14 @@ int ptrc_log_rotate_begin(struct ptrc_log_writer *w, uint64_t number)
 
 	w->place = 1 - place;
 	s->member = number;
-	s->ordinal++;
-	s->first_seq = s->seq;
-	s->events_before += s->events;
-	s->bytes_before += s->bytes;
-	s->log_lost_before += s->lost_events;
-	s->lost_before = ptrc_load_relaxed(&h->lost_events);
-	s->waits_before = ptrc_load_relaxed(&h->waits);
-	s->wait_ns_before = ptrc_load_relaxed(&h->wait_ns);
+	s->past.ordinal++;
+	s->past.first_seq = s->seq;
+	s->past.events += s->events;
+	s->past.bytes += s->bytes;
+	s->past.log_lost_events += s->lost_events;
+	s->past.lost_events = ptrc_load_relaxed(&h->lost_events);
+	s->past.waits = ptrc_load_relaxed(&h->waits);
+	s->past.wait_ns = ptrc_load_relaxed(&h->wait_ns);
 	error = ptrc_log_writer_head(w);
 	if (error) {
 		w->state = old;

@@ -31,10 +31,14 @@ bool ptrc_log_state_is_saved(const struct ptrc_stream_header *h)
 void ptrc_log_state_save(struct ptrc_log_writer *w)
 {
 	struct ptrc_stream_header *h = w->header;
-	uint64_t words[PTRC_LOG_STATE_WORDS] = {0};
-	uint64_t which = load_which(h), copy = which ? 1 - PTRC_LOG_STATE_COPY(which) : 0;
-	_Atomic uint64_t *to = &h->log_state[1 + copy * PTRC_LOG_STATE_WORDS];
+	uint64_t words[PTRC_LOG_STATE_WORDS] = {0}, which, copy;
+	_Atomic uint64_t *to;
 
+	if (!h)
+		return;
+	which = load_which(h);
+	copy = which ? 1 - PTRC_LOG_STATE_COPY(which) : 0;
+	to = &h->log_state[1 + copy * PTRC_LOG_STATE_WORDS];
 	memcpy(words, &w->state, sizeof(w->state));
 	for (uint32_t i = 0; i < PTRC_LOG_STATE_WORDS; i++)
 		ptrc_store_relaxed(&to[i], words[i]);
@@ -46,9 +50,12 @@ void ptrc_log_state_tell(const struct ptrc_log_writer *w)
 {
 	struct ptrc_stream_header *h = w->header;
 
-	ptrc_store_relaxed(&h->log_events, w->state.events_before + w->state.events);
-	ptrc_store_relaxed(&h->log_bytes, w->state.bytes_before + w->state.bytes);
-	ptrc_store_relaxed(&h->log_lost_events, w->state.log_lost_before + w->state.lost_events +
+	if (!h)
+		return;
+	ptrc_store_relaxed(&h->log_events, w->state.past.events + w->state.events);
+	ptrc_store_relaxed(&h->log_bytes, w->state.past.bytes + w->state.bytes);
+	ptrc_store_relaxed(&h->log_lost_events, w->state.past.log_lost_events +
+							w->state.lost_events +
 							w->state.overwritten_events);
 }
 

@@ -44,6 +44,14 @@
 #define PTRC_LOG_STATE_CUT (UINT64_C(1) << 16)
 #define PTRC_LOG_STATE_GIVEN (PTRC_LOG_STATE_GAP_TOLD | PTRC_LOG_STATE_RUN_OVER | UINT64_C(0xff00))
 
+/* What came before this file of a log that is rotated; all 0 in the first one. */
+struct ptrc_log_past {
+	uint64_t ordinal, first_seq, events; /* as in struct ptrc_log_head */
+	uint64_t bytes, log_lost_events;     /* in those files */
+	/* What the stream's header said when this one was begun. */
+	uint64_t lost_events, waits, wait_ns;
+};
+
 /* All are 64-bit words: header.log_state holds two copies of them, and which copy is valid. */
 struct ptrc_log_state {
 	/* Sequential: bytes in the log. Ring: the place of the next packet. */
@@ -64,12 +72,10 @@ struct ptrc_log_state {
 	 * events up to this stamp and does not write them again. */
 	uint64_t written_until;
 	uint64_t aside; /* bytes of HOST, PROCESS and CLOCK packets */
-	/* Of a log that is rotated; the first four as in struct ptrc_log_head. */
-	uint64_t member, ordinal, first_seq, events_before;
+	/* Of a log that is rotated. */
+	uint64_t member; /* as in struct ptrc_log_head */
 	uint64_t oldest; /* no file of the log has a smaller number */
-	/* In the files before this one; then what the stream's header said when this one was begun. */
-	uint64_t bytes_before, log_lost_before;
-	uint64_t lost_before, waits_before, wait_ns_before;
+	struct ptrc_log_past past;
 	int64_t begun_ns;		      /* CLOCK_BOOTTIME */
 	uint64_t filter[PTRC_SET_WORD_COUNT]; /* in force behind the last event */
 };
@@ -114,10 +120,20 @@ struct ptrc_log_clocks {
 	int32_t status;
 };
 
+/* The trace that a log is of. */
+struct ptrc_log_trace {
+	uint64_t id; /* of the stream; of another log, a random number */
+	const struct ptrc_attr *attr;
+	int32_t target_pid, controller_pid;
+	uint32_t owner_uid;
+};
+
 struct ptrc_log_writer {
+	struct ptrc_log_trace trace;
+	/* The stream whose keeper this is, and which gets its state. Null: no keeper writes. */
 	struct ptrc_stream_header *header;
-	/* The stream whose events, clock and processes the log tells of: `header`, unless that is only
-	 * there for this writer. */
+	/* The stream whose clock and processes the log tells of. Null: the events were read elsewhere, and
+	 * neither this machine nor its processes are theirs. */
 	const struct ptrc_stream_header *origin;
 	int fd;				/* -1: none */
 	struct ptrc_log_buffer *memory; /* without a descriptor, the log goes here */
@@ -125,16 +141,6 @@ struct ptrc_log_writer {
 	uint32_t kind;			/* PTRC_LOG_RING or _SEQUENTIAL */
 	int policy;
 	bool is_regular, is_socket;
-	/* A program writes events that it has read elsewhere: neither this machine nor its
-	 * processes are theirs. */
-	bool is_copy;
-	/* What the log then lacks because of its source. */
-	uint64_t source_damaged_events, source_missed_events;
-	uint16_t source_damaged_parts;
-	bool is_source_uncounted;
-	/* Who is missing from the source. */
-	struct ptrc_untraced source_untraced;
-	uint32_t source_refused_names;
 	uint64_t added_events;	   /* to the batch, without markers */
 	uint64_t unwritten_events; /* of the last flush, if it failed */
 	bool must_not_append;	   /* the descriptor has O_APPEND, and was not opened again */
@@ -193,9 +199,9 @@ static inline bool ptrc_log_is_full(const struct ptrc_log_writer *w)
 /* Which of header.log_place counts; and whether a state was saved for it. */
 PTRC_NONNULL() uint32_t ptrc_log_state_place(const struct ptrc_stream_header *h);
 PTRC_NONNULL() bool ptrc_log_state_is_saved(const struct ptrc_stream_header *h);
-/* Saves the state in header.log_state, makes w->place the place of the log, and tells it. */
+/* For a keeper, saves the state in header.log_state, makes w->place the place of the log, and tells it. */
 PTRC_NONNULL() void ptrc_log_state_save(struct ptrc_log_writer *w);
-/* Puts into other words of the header what posix_trace_get_status() and its like tell of the log. */
+/* For a keeper, puts into other words of the header what posix_trace_get_status() and its like tell of the log. */
 PTRC_NONNULL() void ptrc_log_state_tell(const struct ptrc_log_writer *w);
 /* Loads the state from header.log_state. False if none was saved. */
 PTRC_NONNULL() PTRC_MUST_CHECK bool ptrc_log_state_load(struct ptrc_log_writer *w);

@@ -151,10 +151,11 @@ void ptrc_log_threads_look(struct ptrc_log_writer *w, bool is_last)
 	const struct ptrc_stream_header *h = w->origin;
 	const struct ptrc_slot *slots = (const void *)((const char *)h + PTRC_STREAM_SLOT_OFFSET);
 	int64_t now = ptrc_clock_ns(CLOCK_MONOTONIC);
-	uint32_t used = ptrc_slots_used(h), looks = 0;
+	uint32_t used, looks = 0;
 
-	if (w->is_copy || (!is_last && now < w->threads.next_scan_ns))
+	if (!h || (!is_last && now < w->threads.next_scan_ns))
 		return;
+	used = ptrc_slots_used(h);
 	w->threads.next_scan_ns = now + used * SCAN_NS;
 	for (uint32_t i = 0; i < used && looks < LOOKS_MAX; i++) {
 		uint64_t owner = ptrc_load_acquire(&slots[i].owner);

@@ -16,8 +16,8 @@
 #include "lib/log/log_names.h"
 #include "lib/log/log_output.h"
 #include "lib/log/log_process.h"
-#include "lib/log/log_thread.h"
 #include "lib/log/log_ring.h"
+#include "lib/log/log_thread.h"
 #include "lib/model/eventset.h"
 #include "lib/stream/clock.h"
 #include "lib/stream/status.h"
@@ -46,23 +46,16 @@ static void begin_state(struct ptrc_log_writer *w)
 {
 	struct ptrc_log_state old = w->state, *s = &w->state;
 
-	memset(s, 0, sizeof(*s));
-	s->flags = PTRC_LOG_STATE_AFTER_STOP;
-	s->member = old.member;
-	s->oldest = old.oldest;
-	s->begun_ns = ptrc_clock_ns(CLOCK_BOOTTIME);
-	if (old.ordinal == 0)
+	*s = (struct ptrc_log_state){.flags = PTRC_LOG_STATE_AFTER_STOP,
+				     .member = old.member,
+				     .oldest = old.oldest,
+				     .begun_ns = ptrc_clock_ns(CLOCK_BOOTTIME)};
+	if (old.past.ordinal == 0)
 		return;
 	s->flags = old.flags & (PTRC_LOG_STATE_AFTER_STOP | PTRC_LOG_STATE_FILTER_UNKNOWN |
 				PTRC_LOG_STATE_MARKERS_WAIT);
-	s->ordinal = old.ordinal;
-	s->seq = s->first_seq = old.first_seq;
-	s->events_before = old.events_before;
-	s->bytes_before = old.bytes_before;
-	s->log_lost_before = old.log_lost_before;
-	s->lost_before = old.lost_before;
-	s->waits_before = old.waits_before;
-	s->wait_ns_before = old.wait_ns_before;
+	s->seq = old.past.first_seq;
+	s->past = old.past;
 	memcpy(s->filter, old.filter, sizeof(s->filter));
 }
 
@@ -74,7 +67,8 @@ void ptrc_log_writer_forget(struct ptrc_log_writer *w)
 int ptrc_log_writer_head(struct ptrc_log_writer *w)
 {
 	const struct ptrc_stream_header *h = w->header;
-	const struct ptrc_attr *a = &h->attr;
+	const struct ptrc_log_past *past = &w->state.past;
+	const struct ptrc_attr *a = w->trace.attr;
 	struct ptrc_log_prefix prefix = {.byte_order = PTRC_LOG_BYTE_ORDER,
 					 .version = PTRC_LOG_VERSION,
 					 .word_size = PTRC_LOG_WORD_SIZE,
@@ -96,19 +90,19 @@ int ptrc_log_writer_head(struct ptrc_log_writer *w)
 		.rotate_ns = w->rotate_ns,
 		.keep = w->keep,
 		.member = w->state.member,
-		.ordinal = w->state.ordinal,
-		.first_seq = w->state.first_seq,
-		.events_before = w->state.events_before,
-		.before = {.lost_events = w->state.lost_before,
-			   .log_lost_events = w->state.log_lost_before,
-			   .waits = w->state.waits_before,
-			   .wait_ns = w->state.wait_ns_before,
-			   .is_overrun = w->state.ordinal &&
+		.ordinal = past->ordinal,
+		.first_seq = past->first_seq,
+		.events_before = past->events,
+		.before = {.lost_events = past->lost_events,
+			   .log_lost_events = past->log_lost_events,
+			   .waits = past->waits,
+			   .wait_ns = past->wait_ns,
+			   .is_overrun = past->ordinal &&
 					 (ptrc_load_acquire(&h->status) & PTRC_ST_EVER_OVERRUN)},
-		.target_pid = h->target_pid,
-		.controller_pid = h->controller_pid,
-		.owner_uid = h->owner_uid,
-		.stream_id = h->id,
+		.target_pid = w->trace.target_pid,
+		.controller_pid = w->trace.controller_pid,
+		.owner_uid = w->trace.owner_uid,
+		.stream_id = w->trace.id,
 	};
 	int error = 0;
 
@@ -156,20 +150,17 @@ int ptrc_log_writer_head(struct ptrc_log_writer *w)
 
 /* ---- begin, clear, end ---- */
 
-int ptrc_log_writer_init(struct ptrc_log_writer *w, struct ptrc_stream_header *header, int fd,
-			 bool is_restart)
+int ptrc_log_writer_begin(struct ptrc_log_writer *w, const struct ptrc_log_trace *trace, int policy,
+			  int fd)
 {
 	struct stat st = {.st_size = 0};
 	long flags = 0;
 
 	memset(w, 0, sizeof(*w));
-	w->header = header;
-	w->origin = header;
+	w->trace = *trace;
 	w->fd = fd;
 	w->dirfd = -1;
-	/* A plain stream, whose events go into a log because its controller died, has no limit. */
-	w->policy = header->has_log ? header->attr.log_full_policy : POSIX_TRACE_APPEND;
-	w->place = ptrc_log_state_place(header);
+	w->policy = policy;
 	if (fd >= 0)
 		flags = ptrc_sys(SYS_fcntl, fd, F_GETFL);
 	if (flags < 0 || (fd >= 0 && ptrc_sys(SYS_fstat, fd, &st) < 0))
@@ -178,7 +169,7 @@ int ptrc_log_writer_init(struct ptrc_log_writer *w, struct ptrc_stream_header *h
 	w->is_socket = S_ISSOCK(st.st_mode);
 	w->must_not_append = w->is_regular && (flags & O_APPEND);
 	w->kind = w->policy == POSIX_TRACE_LOOP ? PTRC_LOG_RING : PTRC_LOG_SEQUENTIAL;
-	w->limit = header->attr.log_max_size;
+	w->limit = trace->attr->log_max_size;
 	if (w->limit < PTRC_ATTR_LOG_SIZE_FLOOR)
 		w->limit = PTRC_ATTR_LOG_SIZE_FLOOR;
 	if (w->policy == POSIX_TRACE_APPEND || w->limit > INT64_MAX)
@@ -192,31 +183,63 @@ int ptrc_log_writer_init(struct ptrc_log_writer *w, struct ptrc_stream_header *h
 	w->batch.most =
 		w->policy == POSIX_TRACE_UNTIL_FULL ? w->limit - PTRC_LOG_STOP_BYTES : w->limit;
 	ptrc_log_reserve_close(w);
-	if (ptrc_attr_rotates(&header->attr) && header->has_log && w->is_regular &&
-	    w->policy == POSIX_TRACE_APPEND) {
-		w->rotate_bytes = header->attr.log_rotate_bytes;
-		w->rotate_ns = header->attr.log_rotate_ns;
-		w->keep = header->attr.log_keep;
-	}
 	w->state.flags = PTRC_LOG_STATE_AFTER_STOP;
-	if (!is_restart || !ptrc_log_state_load(w))
-		return 0;
-	w->state.flags |= PTRC_LOG_STATE_FILTER_UNKNOWN;
+	return 0;
+}
+
+/* Goes on where the state says. */
+static int restart(struct ptrc_log_writer *w)
+{
+	struct ptrc_log_state *s = &w->state;
+	struct stat st;
+
+	s->flags |= PTRC_LOG_STATE_FILTER_UNKNOWN;
 	ptrc_log_index_begin(w, true);
 	if (w->kind == PTRC_LOG_RING) {
-		if (w->state.offset > w->ring_size)
-			w->state.offset = w->ring_size;
+		if (s->offset > w->ring_size)
+			s->offset = w->ring_size;
 		return ptrc_log_ring_restore(w);
 	}
-	if (w->is_regular && w->state.offset > (uint64_t)st.st_size) {
-		w->state.offset = (uint64_t)st.st_size;
-		w->state.flags |= PTRC_LOG_STATE_CUT;
+	if (!w->is_regular)
+		return 0;
+	if (ptrc_sys(SYS_fstat, w->fd, &st) < 0)
+		return EINVAL;
+	if (s->offset > (uint64_t)st.st_size) {
+		s->offset = (uint64_t)st.st_size;
+		s->flags |= PTRC_LOG_STATE_CUT;
 	}
-	w->file_end = w->is_regular ? w->state.offset : 0;
+	w->file_end = s->offset;
 	/* The keeper before may have died in the middle of a packet. */
-	if (w->is_regular && (uint64_t)st.st_size > w->state.offset)
-		ptrc_sys(SYS_ftruncate, fd, w->state.offset);
+	if ((uint64_t)st.st_size > s->offset)
+		ptrc_sys(SYS_ftruncate, w->fd, s->offset);
 	return 0;
+}
+
+int ptrc_log_writer_init(struct ptrc_log_writer *w, struct ptrc_stream_header *header, int fd,
+			 bool is_restart)
+{
+	const struct ptrc_attr *a = &header->attr;
+	const struct ptrc_log_trace trace = {.id = header->id,
+					     .attr = a,
+					     .target_pid = header->target_pid,
+					     .controller_pid = header->controller_pid,
+					     .owner_uid = header->owner_uid};
+	/* A plain stream, whose events go into a log because its controller died, has no limit. */
+	int policy = header->has_log ? a->log_full_policy : POSIX_TRACE_APPEND;
+	int error = ptrc_log_writer_begin(w, &trace, policy, fd);
+
+	if (error)
+		return error;
+	w->header = header;
+	w->origin = header;
+	w->place = ptrc_log_state_place(header);
+	if (ptrc_attr_rotates(a) && header->has_log && w->is_regular &&
+	    policy == POSIX_TRACE_APPEND) {
+		w->rotate_bytes = a->log_rotate_bytes;
+		w->rotate_ns = a->log_rotate_ns;
+		w->keep = a->log_keep;
+	}
+	return is_restart && ptrc_log_state_load(w) ? restart(w) : 0;
 }
 
 void ptrc_log_writer_free(struct ptrc_log_writer *w)
@@ -267,55 +290,64 @@ static uint64_t since(uint64_t now, uint64_t before)
 	return now > before ? now - before : 0;
 }
 
-/* Writes STATUS, with these flags, and END to the same place each time, and with_index before them the
- * index. */
-static int write_end(struct ptrc_log_writer *w, uint16_t flags, bool with_index)
+/* What the header of its stream tells of a keeper's log. */
+static struct ptrc_log_status status_of(const struct ptrc_log_writer *w)
 {
-	uint64_t bits = ptrc_load_acquire(&w->header->status);
-	uint64_t lost = since(ptrc_load_relaxed(&w->header->lost_events), w->state.lost_before);
-	uint64_t needed = ptrc_load_relaxed(&w->header->data_needed);
-	/* What was lost before is told by the head of this file. */
-	bool has_lost = (bits & PTRC_ST_EVER_OVERRUN) && (w->state.ordinal == 0 || lost);
-	struct ptrc_log_status status = {
-		.stream_status = POSIX_TRACE_SUSPENDED,
+	const struct ptrc_stream_header *h = w->header;
+	const struct ptrc_log_past *past = &w->state.past;
+	uint64_t bits = ptrc_load_acquire(&h->status);
+	uint64_t lost = since(ptrc_load_relaxed(&h->lost_events), past->lost_events);
+	struct ptrc_untraced untraced = {0};
+
+	if (w->dirfd >= 0)
+		ptrc_untraced_count(w->dirfd, h->id, &untraced);
+	return (struct ptrc_log_status){
 		.stream_full = bits & PTRC_ST_FULL ? POSIX_TRACE_FULL : POSIX_TRACE_NOT_FULL,
-		.stream_overrun = has_lost ? POSIX_TRACE_OVERRUN : POSIX_TRACE_NO_OVERRUN,
-		.flush_status = POSIX_TRACE_NOT_FLUSHING,
+		/* What was lost before is told by the head of this file. */
+		.stream_overrun = (bits & PTRC_ST_EVER_OVERRUN) && (past->ordinal == 0 || lost)
+					  ? POSIX_TRACE_OVERRUN
+					  : POSIX_TRACE_NO_OVERRUN,
 		.flush_error = (uint32_t)(bits >> PTRC_ST_ERROR_SHIFT),
 		.log_overrun = bits & PTRC_ST_EVER_LOG_OVERRUN ? POSIX_TRACE_OVERRUN
 							       : POSIX_TRACE_NO_OVERRUN,
 		.log_full = bits & PTRC_ST_LOG_FULL ? POSIX_TRACE_FULL : POSIX_TRACE_NOT_FULL,
 		.lost_events = lost,
 		.log_lost_events = w->state.lost_events + w->state.overwritten_events,
-		.log_events = w->state.events,
-		.log_bytes = w->state.bytes,
-		.flags = flags,
-		.data_needed = needed < UINT32_MAX ? (uint32_t)needed : UINT32_MAX,
-		.source_damaged_parts = w->source_damaged_parts,
-		.source_damaged_events = w->source_damaged_events,
-		.missed_events =
-			bits >> PTRC_ST_ERROR_SHIFT ? w->unwritten_events : w->source_missed_events,
-		.waits = since(ptrc_load_relaxed(&w->header->waits), w->state.waits_before),
-		.wait_ns = since(ptrc_load_relaxed(&w->header->wait_ns), w->state.wait_ns_before),
+		.untraced_processes = untraced.processes,
+		.untraced_error = (uint32_t)untraced.error,
+		.refused_names =
+			w->names ? (uint32_t)ptrc_names_count_refused(w->names->refused_seen) : 0,
+		.data_needed =
+			(uint32_t)ptrc_log_at_most(ptrc_load_relaxed(&h->data_needed), UINT32_MAX),
+		.missed_events = bits >> PTRC_ST_ERROR_SHIFT ? w->unwritten_events : 0,
+		.waits = since(ptrc_load_relaxed(&h->waits), past->waits),
+		.wait_ns = since(ptrc_load_relaxed(&h->wait_ns), past->wait_ns),
 	};
-	struct ptrc_untraced untraced = w->source_untraced;
+}
+
+int ptrc_log_writer_put_status(struct ptrc_log_writer *w, struct ptrc_log_status status,
+			       bool is_end)
+{
 	int error;
 
-	if (w->dirfd >= 0)
-		ptrc_untraced_count(w->dirfd, w->header->id, &untraced);
-	status.untraced_processes = untraced.processes;
-	status.untraced_error = (uint32_t)untraced.error;
-	status.refused_names = w->source_refused_names;
-	if (w->names)
-		status.refused_names += (uint32_t)ptrc_names_count_refused(w->names->refused_seen);
+	status.stream_status = is_end ? POSIX_TRACE_SUSPENDED : POSIX_TRACE_RUNNING;
+	status.log_events = w->state.events;
+	status.log_bytes = w->state.bytes;
+	error = ptrc_log_packet_put(w, PTRC_LOG_STATUS, &status, sizeof(status));
+	return error || !is_end ? error : ptrc_log_packet_put(w, PTRC_LOG_END, NULL, 0);
+}
+
+/* Writes STATUS and END to the same place each time, and with_index before them the index. */
+static int write_end(struct ptrc_log_writer *w, struct ptrc_log_status status, bool with_index)
+{
+	int error;
+
 	status.names = ptrc_log_names_count(w);
 	w->close_reserve = 0;
 	ptrc_log_buffer_clear(&w->out);
 	if (with_index)
 		status.index_offset = ptrc_log_index_end(w);
-	error = ptrc_log_packet_put(w, PTRC_LOG_STATUS, &status, sizeof(status));
-	if (!error)
-		error = ptrc_log_packet_put(w, PTRC_LOG_END, NULL, 0);
+	error = ptrc_log_writer_put_status(w, status, true);
 	if (error)
 		return error;
 	return ptrc_log_write_at(w, w->kind == PTRC_LOG_RING ? PTRC_LOG_CLOSE_OFFSET
@@ -323,42 +355,54 @@ static int write_end(struct ptrc_log_writer *w, uint16_t flags, bool with_index)
 }
 
 /* The same after a CLOCK packet. *with_index: the log has got its index. */
-static int write_whole_end(struct ptrc_log_writer *w, uint16_t flags, bool *with_index)
+static int write_whole_end(struct ptrc_log_writer *w, const struct ptrc_log_status *status,
+			   bool *with_index)
 {
 	int error;
 
 	ptrc_log_clock_write(w, PTRC_LOG_CLOCK_NOW);
 	*with_index = !w->index.is_lost;
-	error = write_end(w, flags, *with_index);
+	error = write_end(w, *status, *with_index);
 	/* Maybe there is only room for the end itself. */
 	if (error && *with_index) {
 		*with_index = false;
-		error = write_end(w, flags, false);
+		error = write_end(w, *status, false);
 	}
 	return error;
 }
 
 int ptrc_log_writer_end(struct ptrc_log_writer *w)
 {
+	struct ptrc_log_status status = status_of(w);
 	bool with_index;
 
-	return write_whole_end(w, PTRC_LOG_GOES_ON, &with_index);
+	status.flags = PTRC_LOG_GOES_ON;
+	return write_whole_end(w, &status, &with_index);
 }
 
-int ptrc_log_writer_close(struct ptrc_log_writer *w)
+int ptrc_log_writer_finish(struct ptrc_log_writer *w, struct ptrc_log_status status)
 {
-	const uint16_t flags = w->is_source_uncounted ? PTRC_LOG_SOURCE_UNCOUNTED : 0;
 	bool with_index;
-	int error = write_whole_end(w, flags, &with_index), again;
+	int error = write_whole_end(w, &status, &with_index), again;
 
 	if (error)
 		return error;
 	error = ptrc_log_sync(w);
 	if (!error)
 		return 0;
-	ptrc_status_error(w->header, error);
+	if (w->header)
+		ptrc_status_error(w->header, error);
+	if (!status.flush_error) {
+		status.flush_error = (uint32_t)error;
+		status.missed_events = w->unwritten_events;
+	}
 	/* What the file has now can be read from memory as long as the machine runs. */
-	again = write_end(w, flags, with_index);
+	again = write_end(w, status, with_index);
 	(void)again; /* the first error counts */
 	return error;
+}
+
+int ptrc_log_writer_close(struct ptrc_log_writer *w)
+{
+	return ptrc_log_writer_finish(w, status_of(w));
 }

@@ -9,8 +9,13 @@
 #include "lib/base/common.h"
 #include "lib/log/log_state.h"
 
-/* Makes the writer ready, without writing. fd stays the caller's; nobody else may change its
- * flags or offset. is_restart: goes on where header.log_state says. ENOMEM, EINVAL. */
+/* Makes a writer ready, without writing, for a log of this trace and policy that no keeper writes. It needs
+ * neither shared memory nor, if fd is -1, a file; then w->memory is to be set. fd stays the caller's; nobody
+ * else may change its flags or offset. `trace->attr` stays. EINVAL. */
+PTRC_NONNULL()
+PTRC_MUST_CHECK int ptrc_log_writer_begin(struct ptrc_log_writer *w,
+					  const struct ptrc_log_trace *trace, int policy, int fd);
+/* The same for the keeper of this stream. is_restart: goes on where header.log_state says. ENOMEM, EINVAL. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_writer_init(struct ptrc_log_writer *w,
 					 struct ptrc_stream_header *header, int fd,
@@ -31,8 +36,16 @@ PTRC_NONNULL() void ptrc_log_writer_forget(struct ptrc_log_writer *w);
 PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_writer_end(struct ptrc_log_writer *w);
 /* Keeps room for these two below the file size limit, until they are written. */
 PTRC_NONNULL() void ptrc_log_reserve_close(struct ptrc_log_writer *w);
-/* Writes STATUS and END, and waits until the log is on its disk (log_output.h). If it does not get
- * there, STATUS tells of the error. */
+/* Writes STATUS and END of a keeper's log, and waits until the log is on its disk (log_output.h). If it does
+ * not get there, STATUS tells of the error. */
 PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_writer_close(struct ptrc_log_writer *w);
+/* The same of another log, whose losses `status` has. */
+PTRC_NONNULL()
+PTRC_MUST_CHECK int ptrc_log_writer_finish(struct ptrc_log_writer *w,
+					   struct ptrc_log_status status);
+/* Adds STATUS to w->out, completed by what the writer knows, and with is_end END. ENOMEM. */
+PTRC_NONNULL()
+PTRC_MUST_CHECK int ptrc_log_writer_put_status(struct ptrc_log_writer *w,
+					       struct ptrc_log_status status, bool is_end);
 
 #endif

@@ -204,11 +204,8 @@ enum ptrc_stretch_kind ptrc_stretch_kind_of(uint32_t id)
 	}
 }
 
-/* End the stretch that the packer has. */
-static void end_stretch(struct ptrc_drain *d, struct ptrc_stretch *stretch)
+void ptrc_stretch_pack(struct ptrc_stretch *stretch, struct ptrc_packer *p)
 {
-	struct ptrc_packer *p = d->packer;
-
 	ptrc_packer_end(p);
 	stretch->first_ns = p->base_ns;
 	stretch->last_ns = p->last_ns;
@@ -219,7 +216,14 @@ static void end_stretch(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 	stretch->counted = p->counted;
 	stretch->largest = p->largest;
 	stretch->sums = p->sums.sum;
-	stretch->sum_count = d->note.sum_count = p->sums.count;
+	stretch->sum_count = p->sums.count;
+}
+
+/* End the stretch that the packer has. */
+static void end_stretch(struct ptrc_drain *d, struct ptrc_stretch *stretch)
+{
+	ptrc_stretch_pack(stretch, d->packer);
+	d->note.sum_count = stretch->sum_count;
 }
 
 /* Add an event that the drain makes up, unless its type is filtered. `data` has a multiple of 8

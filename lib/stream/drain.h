@@ -57,6 +57,9 @@ struct ptrc_stretch {
 	uint32_t order;
 };
 
+/* End the section that the packer has, and say of the stretch what is in it: all but origin, kind and order. */
+void ptrc_stretch_pack(struct ptrc_stretch *stretch, struct ptrc_packer *p);
+
 /* What it takes to commit a stretch. */
 struct ptrc_drain_note {
 	/* Its chunk. A stretch of events that the drain made up has one of these instead. */
