@@ -60,3 +60,37 @@ void ptrc_log_aside_before_wrap(struct ptrc_log_writer *w)
 	ptrc_log_buffer_free(&w->out);
 	w->out = packet;
 }
+
+void ptrc_log_table_clear(struct ptrc_log_table *t)
+{
+	if (t->items.used)
+		memset(t->items.bytes, 0, t->items.used);
+	t->count = 0;
+}
+
+void *ptrc_log_table_find(struct ptrc_log_table *t, int32_t number, uint64_t bytes, uint32_t size)
+{
+	uint32_t i = (uint32_t)number % size;
+	int32_t *item;
+
+	/* Memory from the kernel is zero. */
+	if (!t->items.used && ptrc_log_buffer_reserve(&t->items, size * bytes))
+		return NULL;
+	t->items.used = size * bytes;
+	for (;; i = (i + 1) % size) {
+		item = (int32_t *)(void *)(t->items.bytes + i * bytes);
+		if (*item == number)
+			return item;
+		if (*item)
+			continue;
+		if (t->count < size / 4 * 3)
+			break;
+		ptrc_log_table_clear(t);
+		i = (uint32_t)number % size;
+		item = (int32_t *)(void *)(t->items.bytes + i * bytes);
+		break;
+	}
+	t->count++;
+	*item = number;
+	return item;
+}

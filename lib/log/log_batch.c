@@ -407,11 +407,23 @@ static int split(struct ptrc_log_batch *b, uint32_t number, uint32_t *rest)
 	return ptrc_log_buffer_add(&b->pieces, &right, sizeof(right));
 }
 
+/* Moves a number to its place among those that follow place `to` of the list, which are in order. */
+static void sink(struct ptrc_log_batch *b, uint32_t number, uint64_t to)
+{
+	uint64_t count = number_count(&b->waiting);
+	uint32_t *waiting = numbers_of(&b->waiting);
+
+	for (; to + 1 < count && is_earlier(piece_at(b, waiting[to + 1]), piece_at(b, number));
+	     to++)
+		waiting[to] = waiting[to + 1];
+	waiting[to] = number;
+}
+
 /* The pieces before `end` of those that wait have been looked at, and know how many of their events
  * are chosen. Moves what is chosen to the slice. */
 static int finish(struct ptrc_log_batch *b, uint64_t end, struct ptrc_log_slice *slice)
 {
-	uint64_t count = number_count(&b->waiting), keep = end;
+	uint64_t keep = end;
 	uint32_t *waiting = numbers_of(&b->waiting);
 	int error;
 
@@ -446,20 +458,9 @@ static int finish(struct ptrc_log_batch *b, uint64_t end, struct ptrc_log_slice 
 		b->counted -= p->s.counted;
 	}
 	/* What remains of the pieces that were looked at moves to its place among the others. */
-	for (uint64_t i = end; i-- > b->next;) {
-		uint32_t number = waiting[i];
-		uint64_t to = --keep;
-
-		if (number == UINT32_MAX) {
-			keep++;
-			continue;
-		}
-		for (; to + 1 < count &&
-		       is_earlier(piece_at(b, waiting[to + 1]), piece_at(b, number));
-		     to++)
-			waiting[to] = waiting[to + 1];
-		waiting[to] = number;
-	}
+	for (uint64_t i = end; i-- > b->next;)
+		if (waiting[i] != UINT32_MAX)
+			sink(b, waiting[i], --keep);
 	b->next = keep;
 	return 0;
 }
@@ -738,16 +739,8 @@ int ptrc_log_batch_strip(struct ptrc_log_batch *b, uint64_t *lost)
 	}
 	b->waiting.used = kept * sizeof(uint32_t);
 	/* A piece that lacks its first events now may begin later than others behind it. */
-	for (uint64_t i = kept; i-- > 0;) {
-		uint32_t number = waiting[i];
-		uint64_t to = i;
-
-		for (;
-		     to + 1 < kept && is_earlier(piece_at(b, waiting[to + 1]), piece_at(b, number));
-		     to++)
-			waiting[to] = waiting[to + 1];
-		waiting[to] = number;
-	}
+	for (uint64_t i = kept; i-- > 0;)
+		sink(b, waiting[i], i);
 	return 0;
 }
 

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/array.h"
 #include "lib/base/digits.h"
 #include "lib/log/log_reader.h"
 
@@ -50,15 +51,11 @@ static int by_number_down(const void *x, const void *y)
 
 static int add_number(struct numbers *n, uint64_t number)
 {
-	if (n->count == n->size) {
-		size_t size = n->size ? 2 * n->size : 64;
-		uint64_t *more = realloc(n->number, size * sizeof(*more));
+	uint64_t *all = ptrc_array_room(n->number, n->count, 1, &n->size, sizeof(*all));
 
-		if (!more)
-			return ENOMEM;
-		n->number = more;
-		n->size = size;
-	}
+	if (!all)
+		return ENOMEM;
+	n->number = all;
 	n->number[n->count++] = number;
 	return 0;
 }

@@ -6,11 +6,6 @@
 
 #include "lib/log/log_output.h"
 
-/* The sums of one type over the whole log; see struct ptrc_log_total, too. */
-struct total {
-	uint64_t events, bytes, truncated;
-};
-
 void ptrc_log_index_begin(struct ptrc_log_writer *w, bool is_lost)
 {
 	ptrc_log_index_free(&w->index);
@@ -46,9 +41,9 @@ void ptrc_log_index_note_filter(struct ptrc_log_writer *w)
 }
 
 /* One for each type, all zero at first. Null: no memory. */
-static struct total *totals_of(struct ptrc_log_index *x)
+static struct ptrc_log_total *totals_of(struct ptrc_log_index *x)
 {
-	uint64_t bytes = PTRC_TYPE_SUMS_MAX * sizeof(struct total);
+	uint64_t bytes = PTRC_TYPE_SUMS_MAX * sizeof(struct ptrc_log_total);
 
 	/* Memory from the kernel is zero. */
 	if (!x->totals.used && ptrc_log_buffer_reserve(&x->totals, bytes))
@@ -60,7 +55,7 @@ static struct total *totals_of(struct ptrc_log_index *x)
 void ptrc_log_index_keep(struct ptrc_log_writer *w)
 {
 	struct ptrc_log_index *x = &w->index;
-	struct total *totals = x->is_lost ? NULL : totals_of(x);
+	struct ptrc_log_total *totals = x->is_lost ? NULL : totals_of(x);
 	struct ptrc_type_sum sum;
 
 	if (!totals) {
@@ -123,7 +118,7 @@ void ptrc_log_index_write(struct ptrc_log_writer *w)
 /* Adds the TOTALS packet to w->out. ENOMEM. */
 static int put_totals(struct ptrc_log_writer *w)
 {
-	const struct total *totals = totals_of(&w->index);
+	const struct ptrc_log_total *totals = totals_of(&w->index);
 	struct ptrc_log_totals_head head = {.filter_words = PTRC_SET_WORD_COUNT};
 	uint64_t start = w->out.used, at;
 
@@ -133,13 +128,11 @@ static int put_totals(struct ptrc_log_writer *w)
 	at = w->out.used;
 	ptrc_log_buffer_add(&w->out, &head, sizeof(head));
 	for (uint32_t id = 0; id < PTRC_TYPE_SUMS_MAX; id++) {
-		struct ptrc_log_total total = {.id = id,
-					       .events = totals[id].events,
-					       .bytes = totals[id].bytes,
-					       .truncated = totals[id].truncated};
+		struct ptrc_log_total total = totals[id];
 
 		if (!total.events)
 			continue;
+		total.id = id;
 		ptrc_log_buffer_add(&w->out, &total, sizeof(total));
 		head.type_count++;
 	}

@@ -22,9 +22,8 @@
  * changes all the time does not fill the log. */
 #define LOOK_NS INT64_C(1000000000)
 #define LOOK_DOUBLINGS 12U
-/* The table of processes, a power of two; it is emptied when so many are in it. */
+/* Of the table of processes. */
 #define KNOWN_SIZE 8192U
-#define KNOWN_MAX 6144U
 /* Payloads that wait for a flush. */
 #define PENDING_MAX (UINT64_C(4) << 20)
 /* How much of a list of mappings is looked at. */
@@ -65,16 +64,12 @@ struct work {
 
 void ptrc_log_processes_begin(struct ptrc_log_writer *w)
 {
-	struct ptrc_log_buffer *known = &w->processes.known;
-
-	if (known->used)
-		memset(known->bytes, 0, known->used);
-	w->processes.known_count = 0;
+	ptrc_log_table_clear(&w->processes.known);
 }
 
 void ptrc_log_processes_free(struct ptrc_log_processes *p)
 {
-	ptrc_log_buffer_free(&p->known);
+	ptrc_log_buffer_free(&p->known.items);
 	ptrc_log_buffer_free(&p->pending);
 	ptrc_log_buffer_free(&p->work);
 	memset(p, 0, sizeof(*p));
@@ -91,36 +86,12 @@ bool ptrc_log_processes_has_proc(struct ptrc_log_writer *w)
 	return p->proc == PROC_OURS;
 }
 
-static bool make_memory(struct ptrc_log_processes *p)
-{
-	uint64_t bytes = KNOWN_SIZE * sizeof(struct known);
-
-	/* Memory from the kernel is zero. */
-	if (!p->known.used) {
-		if (ptrc_log_buffer_reserve(&p->known, bytes))
-			return false;
-		p->known.used = bytes;
-	}
-	return ptrc_log_buffer_reserve(&p->work, sizeof(struct work)) == 0;
-}
-
-/* The entry of this process; a new one, which is all zero, if it has none. */
+/* The entry of this process, and memory for looking at it. NULL: there is none. */
 static struct known *find(struct ptrc_log_writer *w, int pid)
 {
-	struct known *table = (void *)w->processes.known.bytes;
-	uint32_t i = (uint32_t)pid % KNOWN_SIZE;
-
-	while (table[i].pid && table[i].pid != pid)
-		i = (i + 1) % KNOWN_SIZE;
-	if (table[i].pid == pid)
-		return &table[i];
-	if (w->processes.known_count >= KNOWN_MAX) {
-		ptrc_log_processes_begin(w);
-		i = (uint32_t)pid % KNOWN_SIZE;
-	}
-	w->processes.known_count++;
-	table[i].pid = pid;
-	return &table[i];
+	if (ptrc_log_buffer_reserve(&w->processes.work, sizeof(struct work)))
+		return NULL;
+	return ptrc_log_table_find(&w->processes.known, pid, sizeof(struct known), KNOWN_SIZE);
 }
 
 int64_t ptrc_log_realtime_now(const struct ptrc_log_writer *w)
@@ -411,10 +382,10 @@ static void meet(struct ptrc_log_writer *w, int pid, bool is_urgent, int64_t fro
 	struct known *p;
 	uint32_t doublings;
 
-	if (pid <= 0 || !ptrc_log_processes_has_proc(w) || !make_memory(&w->processes))
+	if (pid <= 0 || !ptrc_log_processes_has_proc(w))
 		return;
 	p = find(w, pid);
-	if (p->changes && !is_urgent && now < p->next_look_ns)
+	if (!p || (p->changes && !is_urgent && now < p->next_look_ns))
 		return;
 	look(w, p, is_urgent, from_ns);
 	doublings = p->changes < LOOK_DOUBLINGS ? p->changes : LOOK_DOUBLINGS;
@@ -456,7 +427,7 @@ void ptrc_log_processes_observed(struct ptrc_log_writer *w, const struct ptrc_st
 	struct known *p;
 
 	if (!ptrc_unpacker_next(&u, &e) || e.len < sizeof(head) || e.len > PTRC_LOG_PROCESS_MAX ||
-	    !w->origin || ptrc_log_is_full(w) || !make_memory(&w->processes))
+	    !w->origin || ptrc_log_is_full(w))
 		return;
 	w->processes.is_observed = true;
 	memcpy(&head, e.data, sizeof(head));
@@ -467,6 +438,8 @@ void ptrc_log_processes_observed(struct ptrc_log_writer *w, const struct ptrc_st
 	program = program_of(comm, (const uint8_t *)e.data + sizeof(head) + head.comm_bytes,
 			     head.exe_bytes);
 	p = find(w, head.pid);
+	if (!p)
+		return;
 	p->program_ns = head.from_ns;
 	/* What /proc has said of it while it lived says more. */
 	if (p->is_seen && program == p->program)
@@ -497,9 +470,11 @@ static bool is_another_image(struct ptrc_log_writer *w, const struct ptrc_contex
 	bool is_other;
 
 	/* Who observes a thread from outside does not know that number. */
-	if (origin->tid != origin->pid || !origin->thread || !w->processes.known.used)
+	if (origin->tid != origin->pid || !origin->thread || !w->processes.known.items.used)
 		return false;
 	p = find(w, origin->pid);
+	if (!p)
+		return false;
 	is_other = p->thread && p->thread != origin->thread;
 	p->thread = origin->thread;
 	return is_other;

@@ -95,22 +95,26 @@ struct ptrc_log_index {
 	bool is_lost;	   /* the log has none */
 };
 
+/* A table of what the keeper has met, by the numbers of processes or threads. */
+struct ptrc_log_table {
+	struct ptrc_log_buffer items; /* each begins with its number, an int32_t; 0: it is free */
+	uint32_t count;
+};
+
 /* The processes that the keeper has met (log_process.h). */
 struct ptrc_log_processes {
-	struct ptrc_log_buffer known;	/* a table of struct known, by pid */
+	struct ptrc_log_table known;	/* of struct known */
 	struct ptrc_log_buffer pending; /* payloads that are not in the log yet */
 	struct ptrc_log_buffer work;	/* memory for looking at a process */
-	uint32_t known_count;
-	bool is_observed; /* the controller tells of processes, too */
-	uint32_t proc;	  /* is /proc that of our pid namespace? see log_process.c */
+	bool is_observed;		/* the controller tells of processes, too */
+	uint32_t proc;			/* is /proc that of our pid namespace? see log_process.c */
 };
 
 /* The threads that the keeper has met (log_thread.h). */
 struct ptrc_log_threads {
-	struct ptrc_log_buffer known;	/* a table of struct known, by tid */
+	struct ptrc_log_table known;	/* of struct known */
 	struct ptrc_log_buffer pending; /* struct ptrc_log_thread that are not in the log yet */
-	uint32_t known_count;
-	int64_t next_scan_ns; /* CLOCK_MONOTONIC */
+	int64_t next_scan_ns;		/* CLOCK_MONOTONIC */
 };
 
 /* The CLOCK packets of a log. */

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "lib/model/eventset.h"
+#include "lib/base/array.h"
 #include "lib/base/file.h"
 #include "lib/base/heap.h"
 #include "lib/base/liveness.h"
@@ -69,9 +70,18 @@ struct posixtrace_block_memory {
 	struct posixtrace_event events[BLOCK_EVENTS];
 };
 
-/* A gap for which the log has no OVERFLOW and RESUME events, so that the reader makes them up.
- * GAP_PENDING: both are to come; GAP_OVERFLOW: the OVERFLOW was reported. */
-enum { GAP_NONE, GAP_PENDING, GAP_OVERFLOW };
+/* A gap for which the log has no OVERFLOW and RESUME events, so that the reader makes them up. */
+struct gap {
+	enum {
+		GAP_NONE,
+		GAP_PENDING,
+		GAP_OVERFLOW
+	} state;		   /* both are to come; only the RESUME is */
+	bool is_damage;		   /* some of it was in packets that are damaged or missing... */
+	bool is_uncounted;	   /* ... whose number of events is not known... */
+	bool is_absent;		   /* ... or all of those in files that are missing */
+	int64_t first_ns, last_ns; /* time of the first and the last event lost */
+};
 
 struct ptrc_log_stream {
 	pthread_mutex_t mutex;
@@ -92,8 +102,7 @@ struct ptrc_log_stream {
 	size_t span_count;
 	bool has_types;
 	uint64_t types[PTRC_SET_WORD_COUNT];
-	uint64_t skipped_events; /* of packets that were skipped so */
-	int64_t skipped_ns;	 /* the latest time of their events */
+	int64_t skipped_ns; /* the latest time of the events of packets that were skipped so */
 	/* Unless it is null, the log is read packet by packet in this order, which is that of their
 	 * numbers, from number `from` on up to the one before `until`. Whoever begins with number `place`
 	 * gets `place_events` events that have been reported. */
@@ -101,18 +110,11 @@ struct ptrc_log_stream {
 	uint64_t from, until, place, place_events;
 	struct ptrc_sequencer sequencer;
 	bool is_admitted; /* the sequencer has passed the event of the first cursor */
-	/* Events that were not reported, since the beginning: in gaps; filtered. */
-	uint64_t gap_events, filtered_events;
-	/* Of the same time: events of damaged packets as far as their number is known, places with
-	 * such packets, and those of them with events whose number is not known; OVERFLOW and
-	 * RESUME events that the reader has made up. */
-	uint64_t damaged_events, damaged_gaps, uncounted_gaps, made_up_events;
-	/* Of damaged_events and damaged_gaps: what is in missing files. */
-	uint64_t file_gap_events, file_gaps;
-	int gap;
-	bool is_gap_damage, is_gap_uncounted, is_gap_absent;
-	int64_t gap_ns, gap_last_ns; /* time of the first and the last event lost */
-	struct ptrc_type_sums sums;  /* for checking a packet */
+	/* Since the beginning, what was not reported or is made up: pt_gap_events, pt_filtered_events,
+	 * pt_skipped_events, pt_made_up_events, and what is damaged or in missing files. */
+	struct posixtrace_counts counts;
+	struct gap gap;
+	struct ptrc_type_sums sums; /* for checking a packet */
 };
 
 /* ---- cursors ---- */
@@ -162,19 +164,11 @@ static void close_position(struct ptrc_log_stream *l)
 
 static int reserve_heap(struct ptrc_log_stream *l, size_t more)
 {
-	size_t size = l->heap_size ? l->heap_size : 16;
-	struct cursor **heap;
+	struct cursor **heap =
+		ptrc_array_room(l->heap, l->heap_count, more, &l->heap_size, sizeof(*heap));
 
-	while (size - l->heap_count < more)
-		size *= 2;
-	if (size == l->heap_size)
-		return 0;
-	heap = realloc(l->heap, size * sizeof(struct cursor *));
-	if (!heap)
-		return ENOMEM;
-	l->heap = heap;
-	l->heap_size = size;
-	return 0;
+	l->heap = heap ? heap : l->heap;
+	return heap ? 0 : ENOMEM;
 }
 
 /* ---- packets ---- */
@@ -347,26 +341,26 @@ static int open_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *e
 
 static void begin_gap(struct ptrc_log_stream *l, int64_t first_ns, int64_t last_ns)
 {
-	if (l->gap == GAP_NONE) {
-		l->gap = GAP_PENDING;
-		l->gap_ns = first_ns;
-		l->gap_last_ns = first_ns;
+	if (l->gap.state == GAP_NONE) {
+		l->gap.state = GAP_PENDING;
+		l->gap.first_ns = first_ns;
+		l->gap.last_ns = first_ns;
 	}
-	if (l->gap_last_ns < last_ns)
-		l->gap_last_ns = last_ns;
+	if (l->gap.last_ns < last_ns)
+		l->gap.last_ns = last_ns;
 	ptrc_sequencer_gap(&l->sequencer);
 }
 
 /* A gap that has nothing but what missing files had is no damage. */
 static void note_file_gap(struct ptrc_log_stream *l, const struct ptrc_log_entry *e)
 {
-	l->file_gap_events += e->is_absent ? e->events : 0;
-	if (e->is_absent && !l->is_gap_damage) {
-		l->file_gaps++;
-		l->is_gap_absent = true;
-	} else if (!e->is_absent && l->is_gap_absent) {
-		l->file_gaps--;
-		l->is_gap_absent = false;
+	l->counts.pt_file_gap_events += e->is_absent ? e->events : 0;
+	if (e->is_absent && !l->gap.is_damage) {
+		l->counts.pt_file_gaps++;
+		l->gap.is_absent = true;
+	} else if (!e->is_absent && l->gap.is_absent) {
+		l->counts.pt_file_gaps--;
+		l->gap.is_absent = false;
 	}
 }
 
@@ -387,13 +381,13 @@ static void skip_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *
 	begin_gap(l, e->head.first_ns, e->head.last_ns);
 	/* If an OVERFLOW was reported, its RESUME may be what is missing here. */
 	l->sequencer.is_in_gap = false;
-	l->damaged_events += e->is_lying ? 0 : e->events;
-	l->damaged_gaps += !l->is_gap_damage;
+	l->counts.pt_damaged_events += e->is_lying ? 0 : e->events;
+	l->counts.pt_damaged_gaps += !l->gap.is_damage;
 	note_file_gap(l, e);
-	l->is_gap_damage = true;
+	l->gap.is_damage = true;
 	if (e->is_uncounted || e->is_lying) {
-		l->uncounted_gaps += !l->is_gap_uncounted;
-		l->is_gap_uncounted = true;
+		l->counts.pt_uncounted_gaps += !l->gap.is_uncounted;
+		l->gap.is_uncounted = true;
 	}
 }
 
@@ -443,8 +437,8 @@ static bool can_skip(const struct ptrc_log_stream *l, const struct ptrc_log_entr
 	if (e->is_missing || e->is_damaged)
 		return false;
 	/* The packet's first event tells where a gap before it ends. */
-	if (l->gap != GAP_NONE && l->gap_ns < first_ns)
-		first_ns = l->gap_ns;
+	if (l->gap.state != GAP_NONE && l->gap.first_ns < first_ns)
+		first_ns = l->gap.first_ns;
 	if (!is_in_spans(l, first_ns, e->head.last_ns))
 		return true;
 	return l->has_types && !tells_gaps && !may_have_types(l, e, error);
@@ -453,12 +447,11 @@ static bool can_skip(const struct ptrc_log_stream *l, const struct ptrc_log_entr
 /* Goes on behind a packet that has nothing that is to be reported. */
 static void pass_over(struct ptrc_log_stream *l, const struct ptrc_log_entry *e)
 {
-	l->skipped_events += e->events;
+	l->counts.pt_skipped_events += e->events;
 	if (l->skipped_ns < e->head.last_ns)
 		l->skipped_ns = e->head.last_ns;
 	/* Neither is there anything to be reported in a gap before it. */
-	l->gap = GAP_NONE;
-	l->is_gap_damage = l->is_gap_uncounted = l->is_gap_absent = false;
+	l->gap = (struct gap){.state = GAP_NONE};
 	l->sequencer.is_in_gap = false;
 	/* It may have changed the filter. The next packet tells. */
 	ptrc_sequencer_gap(&l->sequencer);
@@ -473,7 +466,7 @@ static bool is_one_by_one(const struct ptrc_log_stream *l)
 /* Can reading begin with this packet, which is opened now, as nothing from before matters? */
 static void note_place(struct ptrc_log_stream *l, const struct ptrc_log_entry *e)
 {
-	if (l->gap != GAP_NONE || l->sequencer.is_in_gap)
+	if (l->gap.state != GAP_NONE || l->sequencer.is_in_gap)
 		return;
 	l->place = e->head.seq;
 	l->place_events = 0;
@@ -542,7 +535,7 @@ static bool admit(struct ptrc_log_stream *l, const struct cursor *c)
 	/* These are left over from the time in which the ring lost events. If they were
 	 * reported the one gap would look like several. */
 	if (ring_has_lost(l) && e->ns < l->reader.ring.lost_last_ns) {
-		l->gap_events += !is_hidden;
+		l->counts.pt_gap_events += !is_hidden;
 		return false;
 	}
 	if (!ptrc_set_is_id(id))
@@ -552,9 +545,9 @@ static bool admit(struct ptrc_log_stream *l, const struct cursor *c)
 	if (ptrc_sequencer_admit(&l->sequencer, e->id_flags, e->data, e->len))
 		return true;
 	if (l->sequencer.is_in_gap)
-		l->gap_events += !is_hidden;
+		l->counts.pt_gap_events += !is_hidden;
 	else
-		l->filtered_events += !is_hidden;
+		l->counts.pt_filtered_events += !is_hidden;
 	return false;
 }
 
@@ -593,21 +586,20 @@ static void step(struct ptrc_log_stream *l)
 static bool tell_gap(struct ptrc_log_stream *l, struct posix_trace_event_info *info,
 		     int64_t resume_ns)
 {
-	if (l->gap == GAP_PENDING) {
-		l->gap = GAP_OVERFLOW;
+	if (l->gap.state == GAP_PENDING) {
+		l->gap.state = GAP_OVERFLOW;
 		if (!ptrc_sequencer_drops(&l->sequencer, POSIX_TRACE_OVERFLOW)) {
 			make_up(info, POSIX_TRACE_OVERFLOW,
-				l->gap_ns < resume_ns ? l->gap_ns : resume_ns);
-			l->made_up_events++;
+				l->gap.first_ns < resume_ns ? l->gap.first_ns : resume_ns);
+			l->counts.pt_made_up_events++;
 			return true;
 		}
 	}
-	if (l->gap == GAP_OVERFLOW) {
-		l->gap = GAP_NONE;
-		l->is_gap_damage = l->is_gap_uncounted = l->is_gap_absent = false;
+	if (l->gap.state == GAP_OVERFLOW) {
+		l->gap = (struct gap){.state = GAP_NONE};
 		if (!ptrc_sequencer_drops(&l->sequencer, POSIX_TRACE_RESUME)) {
 			make_up(info, POSIX_TRACE_RESUME, resume_ns);
-			l->made_up_events++;
+			l->counts.pt_made_up_events++;
 			return true;
 		}
 	}
@@ -629,7 +621,7 @@ static int find_next(struct ptrc_log_stream *l, struct posix_trace_event_info *i
 			return error;
 		/* Damage may be the last that the log has. */
 		if (l->heap_count == 0)
-			return l->is_gap_damage && tell_gap(l, info, l->gap_last_ns) ? 0 : ENODATA;
+			return l->gap.is_damage && tell_gap(l, info, l->gap.last_ns) ? 0 : ENODATA;
 		c = l->heap[0];
 		if (l->is_admitted || admit(l, c))
 			break;
@@ -675,11 +667,8 @@ static void rewind_events(struct ptrc_log_stream *l)
 	close_position(l);
 	l->skipped_ns = INT64_MIN;
 	l->is_admitted = false;
-	l->gap_events = l->filtered_events = l->skipped_events = 0;
-	l->damaged_events = l->damaged_gaps = l->uncounted_gaps = l->made_up_events = 0;
-	l->file_gap_events = l->file_gaps = 0;
-	l->gap = GAP_NONE;
-	l->is_gap_damage = l->is_gap_uncounted = l->is_gap_absent = false;
+	l->counts = (struct posixtrace_counts){.pt_size = sizeof(l->counts)};
+	l->gap = (struct gap){.state = GAP_NONE};
 	ptrc_sequencer_reset(&l->sequencer);
 	go_to_first(l);
 	if (ring_has_lost(l) && !l->next_entry)
@@ -960,18 +949,8 @@ void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct posixtrace_counts 
 {
 	const struct ptrc_log_reader *r = &l->reader;
 
-	memset(counts, 0, sizeof(*counts));
-	counts->pt_size = sizeof(*counts);
 	pthread_mutex_lock(&l->mutex);
-	counts->pt_gap_events = l->gap_events;
-	counts->pt_filtered_events = l->filtered_events;
-	counts->pt_made_up_events = l->made_up_events;
-	counts->pt_damaged_events = l->damaged_events;
-	counts->pt_damaged_gaps = l->damaged_gaps;
-	counts->pt_uncounted_gaps = l->uncounted_gaps;
-	counts->pt_file_gaps = l->file_gaps;
-	counts->pt_file_gap_events = l->file_gap_events;
-	counts->pt_skipped_events = l->skipped_events;
+	*counts = l->counts;
 	/* Of what a log that was not closed has, the headers tell that are not known to lie. */
 	counts->pt_log_events = r->forgotten_events;
 	counts->pt_log_bytes = r->forgotten_bytes;
@@ -1239,17 +1218,11 @@ int ptrc_log_stream_getnext(struct ptrc_log_stream *l, struct posix_trace_event_
 /* Makes room for one more packet that the block holds. ENOMEM. */
 static int reserve_packet(struct posixtrace_block_memory *b)
 {
-	size_t size = b->packet_size ? 2 * b->packet_size : 4;
-	struct packet **packets;
+	struct packet **packets =
+		ptrc_array_room(b->packets, b->packet_count, 1, &b->packet_size, sizeof(*packets));
 
-	if (b->packet_count < b->packet_size)
-		return 0;
-	packets = realloc(b->packets, size * sizeof(struct packet *));
-	if (!packets)
-		return ENOMEM;
-	b->packets = packets;
-	b->packet_size = size;
-	return 0;
+	b->packets = packets ? packets : b->packets;
+	return packets ? 0 : ENOMEM;
 }
 
 /* Makes block number `number` a holder of the packet, unless it is one; there is room for it. */
@@ -1284,7 +1257,7 @@ static size_t next_of_cursor(struct ptrc_log_stream *l, struct posixtrace_event 
 	struct cursor *c = l->heap[0];
 	size_t count = 0;
 
-	if (l->gap != GAP_NONE || l->sequencer.is_in_gap ||
+	if (l->gap.state != GAP_NONE || l->sequencer.is_in_gap ||
 	    (ring_has_lost(l) && c->event.ns < l->reader.ring.lost_last_ns))
 		return 0;
 	while (count < room && c->event.ns < end_ns) {

@@ -21,16 +21,15 @@
 #define LOOK_DOUBLINGS 12U
 /* So many looks at most delay a flush: some 2 ms. */
 #define LOOKS_MAX 512U
-/* The table of threads, a power of two; it is emptied when so many are in it. */
+/* Of the table of threads. */
 #define KNOWN_SIZE 16384U
-#define KNOWN_MAX 12288U
 /* Names that wait for a flush. */
 #define PENDING_MAX (UINT64_C(1) << 20)
 /* Of a packet. */
 #define THREADS_MAX 2048U
 
 struct known {
-	int32_t pid, tid;  /* 0: the entry is free */
+	int32_t tid, pid;
 	uint64_t claim_ms; /* when it took its slot; CLOCK_BOOTTIME */
 	int64_t next_look_ns;
 	uint32_t doublings;
@@ -42,45 +41,16 @@ void ptrc_log_threads_begin(struct ptrc_log_writer *w)
 {
 	struct ptrc_log_threads *t = &w->threads;
 
-	if (t->known.used)
-		memset(t->known.bytes, 0, t->known.used);
-	t->known_count = 0;
+	ptrc_log_table_clear(&t->known);
 	t->next_scan_ns = 0;
 	t->pending.used = 0;
 }
 
 void ptrc_log_threads_free(struct ptrc_log_threads *t)
 {
-	ptrc_log_buffer_free(&t->known);
+	ptrc_log_buffer_free(&t->known.items);
 	ptrc_log_buffer_free(&t->pending);
 	memset(t, 0, sizeof(*t));
-}
-
-/* The entry of this thread; a new one, which is all zero, if it has none. Null: no memory. */
-static struct known *find(struct ptrc_log_writer *w, int tid)
-{
-	struct ptrc_log_threads *t = &w->threads;
-	struct known *table;
-	uint32_t i;
-
-	/* Memory from the kernel is zero. */
-	if (!t->known.used) {
-		if (ptrc_log_buffer_reserve(&t->known, KNOWN_SIZE * sizeof(struct known)))
-			return NULL;
-		t->known.used = KNOWN_SIZE * sizeof(struct known);
-	}
-	if (t->known_count >= KNOWN_MAX) {
-		memset(t->known.bytes, 0, t->known.used);
-		t->known_count = 0;
-	}
-	table = (void *)t->known.bytes;
-	for (i = (uint32_t)tid % KNOWN_SIZE; table[i].tid && table[i].tid != tid;)
-		i = (i + 1) % KNOWN_SIZE;
-	if (!table[i].tid) {
-		table[i].tid = tid;
-		t->known_count++;
-	}
-	return &table[i];
 }
 
 /* Reads the name, without the line feed behind it; an empty one if the thread has ended. */
@@ -113,7 +83,8 @@ static int64_t time_of_claim(const struct ptrc_log_writer *w, uint64_t claim_ms)
 static bool look(struct ptrc_log_writer *w, int pid, int tid, uint64_t claim_ms, int64_t now)
 {
 	struct ptrc_log_thread thread = {.pid = pid, .tid = tid};
-	struct known *known = find(w, tid);
+	struct known *known =
+		ptrc_log_table_find(&w->threads.known, tid, sizeof(*known), KNOWN_SIZE);
 	bool is_new;
 
 	if (!known)
