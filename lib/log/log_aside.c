@@ -51,14 +51,10 @@ bool ptrc_log_aside_put(struct ptrc_log_writer *w, uint16_t type, const void *pa
 
 void ptrc_log_aside_before_wrap(struct ptrc_log_writer *w)
 {
-	struct ptrc_log_buffer packet = w->out;
 	uint64_t place = 0;
 
-	memset(&w->out, 0, sizeof(w->out));
 	while (ptrc_log_ring_load_aside(w, &place) && !ptrc_log_aside_write(w))
 		;
-	ptrc_log_buffer_free(&w->out);
-	w->out = packet;
 }
 
 void ptrc_log_table_clear(struct ptrc_log_table *t)

@@ -19,7 +19,7 @@ PTRC_MUST_CHECK bool ptrc_log_aside_put(struct ptrc_log_writer *w, uint16_t type
 					const void *payload, uint64_t bytes);
 
 /* At the end of a ring's first lap: writes those packets of it once more behind the ring, as far as
- * that can be done. Leaves w->out alone, which holds the packet that wraps. */
+ * that can be done, by means of w->out. */
 PTRC_NONNULL() void ptrc_log_aside_before_wrap(struct ptrc_log_writer *w);
 
 /* The item of this number, of `bytes` bytes, in a table of `size` items; a new one, which is all zero but for its

@@ -237,27 +237,22 @@ static int hold_marker(struct ptrc_log_buffer *held, uint32_t id, int64_t ns)
 
 int ptrc_log_batch_hold(struct ptrc_log_batch *b, bool is_after_stop, struct ptrc_log_buffer *held)
 {
-	uint32_t count = piece_count(b), last_order = 0;
-	int64_t last_ns = INT64_MIN;
+	const struct ptrc_log_piece *last = NULL;
+	uint32_t count = piece_count(b);
 
-	for (uint32_t i = 0; i < count; i++) {
-		const struct ptrc_log_piece *p = piece_at(b, i);
-
-		if (p->s.kind != PTRC_STRETCH_MARKER &&
-		    (p->s.last_ns > last_ns ||
-		     (p->s.last_ns == last_ns && p->s.order >= last_order))) {
-			last_ns = p->s.last_ns;
-			last_order = p->s.order;
-			is_after_stop = p->s.kind == PTRC_STRETCH_STOP;
-		}
-	}
+	for (uint32_t i = 0; i < count; i++)
+		if (ptrc_log_piece_is_last(piece_at(b, i), last))
+			last = piece_at(b, i);
+	if (last)
+		is_after_stop = last->s.kind == PTRC_STRETCH_STOP;
 	if (!is_after_stop)
 		return 0;
 	for (uint32_t i = 0; i < count; i++) {
 		struct ptrc_log_piece *p = piece_at(b, i);
 		int error;
 
-		if (p->s.kind != PTRC_STRETCH_MARKER || p->s.first_ns < last_ns || !p->s.sum_count)
+		if (p->s.kind != PTRC_STRETCH_MARKER || !p->s.sum_count ||
+		    (last && p->s.first_ns < last->s.last_ns))
 			continue;
 		error = hold_marker(held, sums_at(b, p->sums_at)->id, p->s.first_ns);
 		if (error)

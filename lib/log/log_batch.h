@@ -44,6 +44,15 @@ struct ptrc_log_piece {
 	uint32_t chosen;  /* how many of its first events are chosen */
 };
 
+/* Does an event of the program in this piece come after all of those in `last`? NULL: there are none. */
+static inline bool ptrc_log_piece_is_last(const struct ptrc_log_piece *p,
+					  const struct ptrc_log_piece *last)
+{
+	return p->s.kind != PTRC_STRETCH_MARKER &&
+	       (!last || p->s.last_ns > last->s.last_ns ||
+		(p->s.last_ns == last->s.last_ns && p->s.order >= last->s.order));
+}
+
 struct ptrc_log_work;
 
 struct ptrc_log_batch {

@@ -50,9 +50,7 @@ static void follow(struct ptrc_log_writer *w)
 
 	follow_filter(w);
 	for (uint64_t i = 0; (piece = ptrc_log_batch_chosen(&w->batch, i)); i++)
-		if (piece->s.kind != PTRC_STRETCH_MARKER &&
-		    (!last || piece->s.last_ns > last->s.last_ns ||
-		     (piece->s.last_ns == last->s.last_ns && piece->s.order >= last->s.order)))
+		if (ptrc_log_piece_is_last(piece, last))
 			last = piece;
 	if (last && last->s.kind == PTRC_STRETCH_STOP)
 		w->state.flags |= PTRC_LOG_STATE_AFTER_STOP;

@@ -198,6 +198,17 @@ PTRC_ASSERT_OFFSET(struct ptrc_log_head, close_offset, 88);
 PTRC_ASSERT_OFFSET(struct ptrc_log_head, rotate_bytes, 128);
 PTRC_ASSERT_OFFSET(struct ptrc_log_head, name, 256);
 
+/* The creation of a stream, before which no event is; INT64_MIN if it cannot be told. */
+static inline int64_t ptrc_log_creation_ns(int64_t sec, int64_t nsec)
+{
+	int64_t ns;
+
+	if (__builtin_mul_overflow(sec, INT64_C(1000000000), &ns) ||
+	    __builtin_add_overflow(ns, nsec, &ns))
+		return INT64_MIN;
+	return ns;
+}
+
 #define PTRC_LOG_HEAD_BYTES                                                \
 	(sizeof(struct ptrc_log_prefix) + sizeof(struct ptrc_log_packet) + \
 	 sizeof(struct ptrc_log_head))

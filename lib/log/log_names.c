@@ -124,22 +124,20 @@ int ptrc_log_names_write(struct ptrc_log_writer *w, const struct ptrc_names_obje
 
 int ptrc_log_names_before_wrap(struct ptrc_log_writer *w)
 {
+	struct range all = {.end = w->state.names < PTRC_NAMES_MAX ? w->state.names
+								   : PTRC_NAMES_MAX};
 	struct ptrc_log_buffer packet = w->out;
 	int error = 0;
 
-	if (w->names) {
-		struct range all = {.end = w->state.names < PTRC_NAMES_MAX ? w->state.names
-									   : PTRC_NAMES_MAX};
-
-		memset(&w->out, 0, sizeof(w->out));
+	memset(&w->out, 0, sizeof(w->out));
+	if (w->names)
 		error = write_range(w, w->names, all, true);
-		ptrc_log_buffer_free(&w->out);
-		w->out = packet;
-	}
-	if (!error)
+	if (!error) {
 		ptrc_log_aside_before_wrap(w);
-	if (!error)
 		w->state.flags |= PTRC_LOG_STATE_WRAPPED;
+	}
+	ptrc_log_buffer_free(&w->out);
+	w->out = packet;
 	return error;
 }
 

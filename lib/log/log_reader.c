@@ -349,17 +349,6 @@ static void sort_entries(struct ptrc_log_reader *r, size_t first)
 	r->entry_count = kept;
 }
 
-/* The creation of the stream: no event is earlier. */
-static int64_t begin_ns(const struct ptrc_log_reader *r)
-{
-	int64_t ns;
-
-	if (__builtin_mul_overflow(r->head.create_sec, INT64_C(1000000000), &ns) ||
-	    __builtin_add_overflow(ns, r->head.create_nsec, &ns))
-		return INT64_MIN;
-	return ns;
-}
-
 /* If all packets from number `seq` up to the one before `end` are in files that are missing, and in no
  * other, then their heads and ends tell how many events these have. */
 static bool count_absent(const struct ptrc_log_reader *r, uint64_t seq, uint64_t end,
@@ -395,7 +384,9 @@ static struct ptrc_log_entry missing_between(const struct ptrc_log_reader *r, ui
 					     const struct ptrc_log_entry *behind)
 {
 	struct ptrc_log_entry e = {.is_missing = true,
-				   .head = {.seq = seq, .first_ns = begin_ns(r)}};
+				   .head = {.seq = seq,
+					    .first_ns = ptrc_log_creation_ns(r->head.create_sec,
+									     r->head.create_nsec)}};
 
 	/* Behind the last event of the packet before, and not at its time. */
 	if (before)
@@ -984,7 +975,7 @@ void ptrc_log_reader_close(struct ptrc_log_reader *r)
 
 /* ---- a log that grows ---- */
 
-/* Is the payload no longer than one of this type can be? Otherwise nobody need wait for its end. */
+/* Is the payload no longer than one of this type can be? Otherwise its end would be waited for in vain. */
 static bool has_good_length(const struct ptrc_log_packet *p)
 {
 	return p->length <= (p->type == PTRC_LOG_EVENTS
@@ -1114,8 +1105,8 @@ static void forget_entries(struct ptrc_log_reader *r, uint64_t first)
 	}
 }
 
-/* Is there something after what was taken that nobody still writes? Nobody goes on with a packet that others
- * follow, and a log that has its end is closed. */
+/* Does a packet follow the one that is being written after those that were taken? Then the writer of that one
+ * is gone, as packets are written one after the other. */
 static bool is_abandoned(const struct ptrc_log_reader *r, struct ptrc_log_walk *w)
 {
 	uint64_t at = r->tail.behind + sizeof(struct ptrc_log_packet);

@@ -182,23 +182,13 @@ static int lap_read(struct ptrc_log_writer *w, uint64_t from, uint64_t to)
 	return 0;
 }
 
-/* The creation of the stream. Others can write the header. */
-static int64_t creation_ns(const struct ptrc_attr *a)
-{
-	int64_t ns;
-
-	if (__builtin_mul_overflow(a->createtime_sec, INT64_C(1000000000), &ns) ||
-	    __builtin_add_overflow(ns, a->createtime_nsec, &ns))
-		return INT64_MIN;
-	return ns;
-}
-
 /* Counts events as lost that a dead keeper has overwritten without noting it. Their times
  * cannot be read any more. They were older than the oldest event that is left, and newer than
  * those that were lost before. */
 static void note_missing(struct ptrc_log_writer *w, uint64_t events)
 {
-	int64_t first_ns = creation_ns(w->trace.attr), last_ns;
+	const struct ptrc_attr *a = w->trace.attr;
+	int64_t first_ns = ptrc_log_creation_ns(a->createtime_sec, a->createtime_nsec), last_ns;
 	uint64_t i = 0;
 
 	if (w->state.overwritten_events)
