@@ -120,12 +120,13 @@ static bool look(struct ptrc_log_writer *w, int pid, int tid, uint64_t claim_ms,
 void ptrc_log_threads_look(struct ptrc_log_writer *w, bool is_last)
 {
 	const struct ptrc_stream_header *h = w->origin;
-	const struct ptrc_slot *slots = (const void *)((const char *)h + PTRC_STREAM_SLOT_OFFSET);
+	const struct ptrc_slot *slots;
 	int64_t now = ptrc_clock_ns(CLOCK_MONOTONIC);
 	uint32_t used, looks = 0;
 
 	if (!h || (!is_last && now < w->threads.next_scan_ns))
 		return;
+	slots = (const void *)((const char *)h + PTRC_STREAM_SLOT_OFFSET);
 	used = ptrc_slots_used(h);
 	w->threads.next_scan_ns = now + used * SCAN_NS;
 	for (uint32_t i = 0; i < used && looks < LOOKS_MAX; i++) {
