@@ -4,6 +4,9 @@
 
 #include "tests/support/slow_page.h"
 
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+
 #define SMALL 16384
 #define UNNAMED POSIX_TRACE_UNNAMED_USEREVENT
 
@@ -477,3 +480,45 @@ TEST(stop_waits_for_an_event_at_work, "STARTSTOP-11 STARTSTOP-12")
 	expect_stop(trid, 0);
 	ts_shutdown(trid);
 }
+
+#ifdef __x86_64__
+
+/* A controller is stopped at instructions of its call, and the process that it traces records an event
+ * at each of these moments. */
+TEST(no_event_follows_STOP_wherever_the_call_has_got_to, "STARTSTOP-11 STARTSTOP-12")
+{
+	volatile bool *is_over = mmap(NULL, sizeof(*is_over), PROT_READ | PROT_WRITE,
+				      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t target = getpid(), pid = harness_fork();
+	uint32_t steps = 0;
+	int status;
+
+	if (pid == 0) {
+		trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 1 << 20, 64);
+		trace_id_t trid = ts_create_running(target, &attr);
+
+		CHECK_SYS(ptrace(PTRACE_TRACEME, 0, NULL, NULL));
+		__asm__ volatile("int3" ::: "memory");
+		ts_stop(trid);
+		*is_over = true;
+		struct ts_events events = ts_read_all(trid);
+		NOTE("%zu events", events.count);
+		CHECK_GT(events.count, 100);
+		CHECK_EQ(ts_count(&events, POSIX_TRACE_STOP), 1);
+		CHECK_EQ(events.at[events.count - 1].info.posix_event_id, POSIX_TRACE_STOP);
+		ts_shutdown(trid);
+		_exit(0);
+	}
+	CHECK_SYS(waitpid(pid, &status, 0));
+	for (; !*is_over; steps++) {
+		CHECK(WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP);
+		if (steps % 4 == 0)
+			ts_emit(UNNAMED, steps);
+		CHECK_SYS(ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL));
+		CHECK_SYS(waitpid(pid, &status, 0));
+	}
+	CHECK_SYS(ptrace(PTRACE_DETACH, pid, NULL, NULL));
+	CHECK_EXIT(pid, 0);
+}
+
+#endif
