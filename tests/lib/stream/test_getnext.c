@@ -4,6 +4,9 @@
 
 #include <sched.h>
 #include <setjmp.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
 
 #include "lib/stream/marks.h"
 #include "lib/stream/slots.h"
@@ -1668,6 +1671,7 @@ TEST(a_writer_that_stood_still_with_a_polling_reader_is_not_given_up, "GETNEXT-3
 static struct {
 	trace_id_t trid;
 	trace_event_id_t id;
+	_Atomic pid_t reader;
 	_Atomic uint32_t read;
 } woken;
 
@@ -1676,6 +1680,7 @@ static void *read_numbers(void *arg)
 	struct call call;
 	uint32_t number;
 
+	atomic_store(&woken.reader, ts_gettid());
 	do {
 		call = call_next(GETNEXT, woken.trid, sizeof(call.data), NULL);
 		CHECK_OK(call.result);
@@ -1742,6 +1747,57 @@ TEST(a_waker_that_is_left_leaves_it_to_the_next, "GETNEXT-06 EVENT-23 EVENT-28")
 	ts_join(reader);
 	ts_shutdown(woken.trid);
 }
+
+#ifdef __x86_64__
+
+/* Goes on with the process up to its call of futex, and kills it before the kernel does anything. */
+static void kill_at_futex(pid_t pid)
+{
+	struct user_regs_struct regs = {0};
+	int status;
+
+	CHECK_SYS(waitpid(pid, &status, 0));
+	while (regs.orig_rax != SYS_futex) {
+		CHECK(WIFSTOPPED(status));
+		CHECK_SYS(ptrace(PTRACE_SYSCALL, pid, NULL, NULL));
+		CHECK_SYS(waitpid(pid, &status, 0));
+		CHECK_SYS(ptrace(PTRACE_GETREGS, pid, NULL, &regs));
+	}
+	CHECK_SYS(kill(pid, SIGKILL));
+	harness_reap(pid);
+}
+
+TEST(a_waker_that_is_killed_leaves_it_to_the_next, "GETNEXT-06 EVENT-23")
+{
+	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 0);
+	const struct ptrc_stream_header *h;
+	pthread_t reader;
+	pid_t pid;
+
+	CHECK_OK(posix_trace_attr_setinherited(&attr, POSIX_TRACE_INHERITED));
+	woken.trid = ts_create_running(0, &attr);
+	woken.id = ts_id("event");
+	h = find_stream();
+	pid = harness_fork();
+	if (pid == 0) {
+		CHECK_SYS(ptrace(PTRACE_TRACEME, 0, NULL, NULL));
+		__asm__ volatile("int3" ::: "memory");
+		ts_emit(woken.id, 1);
+		_exit(0);
+	}
+	reader = ts_thread(read_numbers, NULL);
+	CHECK_EVENTUALLY(atomic_load(&h->waiters) &&
+			 thread_state(getpid(), atomic_load(&woken.reader)) == 'S');
+	kill_at_futex(pid);
+	CHECK_EQ(atomic_load(&woken.read), 0);
+	ts_emit(woken.id, 2);
+	CHECK_EVENTUALLY(atomic_load(&woken.read) == 2);
+	CHECK_OK(posix_trace_stop(woken.trid));
+	ts_join(reader);
+	ts_shutdown(woken.trid);
+}
+
+#endif
 
 /*
  * Reading while others write
