@@ -1048,6 +1048,10 @@ has_sent() {
 	rm a.log.ship
 	touch -d '1 hour ago' a.log
 	exits 0 env WHAT=false LD_PRELOAD="$PWD/nap.so" ptrace-ship --server="$url" a.log
+	# Of the files beside it, those of a rotated log count, and no others.
+	exits 0 env WHAT=false LD_PRELOAD="$PWD/nap.so" ptrace-ship --server="$url" a.log
+	touch -d '+1 hour' a.log.000001
+	exits 99 env WHAT=false LD_PRELOAD="$PWD/nap.so" ptrace-ship --server="$url" a.log
 }
 
 @test "a server is asked only what is not known, and by host, as its tables are sorted" {
