@@ -52,6 +52,10 @@ TEST(merged_durations_are_those_that_were_added_one_by_one, "")
 	CHECK_EQ(parts[2].greatest, all.greatest);
 	for (unsigned int i = 1; i <= 1000; i++)
 		CHECK_EQ(ptrc_quantiles_at(&parts[2], i), ptrc_quantiles_at(&all, i));
+	/* A sum that has no room is the greatest one. */
+	ptrc_quantiles_add(&parts[0], UINT64_MAX);
+	ptrc_quantiles_merge(&parts[2], &parts[0]);
+	CHECK_EQ(parts[2].total, UINT64_MAX);
 	for (size_t i = 0; i < 3; i++)
 		ptrc_quantiles_free(&parts[i]);
 	ptrc_quantiles_free(&all);
