@@ -26,6 +26,7 @@
 #include "lib/base/shmdir.h"
 
 static uid_t made_uid;
+static pid_t made_by;
 
 static void dir_of(uid_t uid, char path[64])
 {
@@ -36,6 +37,9 @@ static void remove_dir(void)
 {
 	char command[128], path[64];
 
+	/* Its children, too, call what runs at exit. */
+	if (getpid() != made_by)
+		return;
 	dir_of(made_uid, path);
 	snprintf(command, sizeof(command), "rm -rf %s", path);
 	(void)!system(command);
@@ -49,6 +53,7 @@ static uid_t make_user(void)
 	made_uid = 1744830464 + (uid_t)getpid();
 	if (setresuid((uid_t)-1, made_uid, (uid_t)-1) || setresuid((uid_t)-1, 0, (uid_t)-1))
 		SKIP("there are no such users here");
+	made_by = getpid();
 	atexit(remove_dir);
 	return made_uid;
 }
