@@ -252,6 +252,22 @@ TEST(beside_a_log_that_is_gone_the_rest_is_saved, "", NEEDS_KEEPER)
 	remove_directory();
 }
 
+/* The kernel says then that it was deleted, behind its path. */
+TEST(beside_a_log_that_had_no_name_any_more_the_rest_is_saved, "", NEEDS_KEEPER)
+{
+	trace_attr_t attr = append_attr();
+
+	make_directory();
+	int fd = (int)CHECK_SYS(open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+	CHECK_SYS(unlink(path));
+	crash(fd, &attr, 100, 900);
+	close(fd);
+	create_once();
+	expect_log(beside("log.salvaged"), 100, 1000);
+	CHECK_EQ(orphan_count(), 0);
+	remove_directory();
+}
+
 /* A file with the old name is not the log, whatever it is. */
 TEST(no_file_is_ever_replaced_or_written_to, "", NEEDS_KEEPER)
 {

@@ -349,6 +349,38 @@ TEST(counts_are_exact_while_a_flush_moves_events, "", NEEDS_KEEPER)
 	ts_shutdown(f.trid);
 }
 
+static void *read_all(void *arg)
+{
+	struct flush *f = arg;
+	struct ts_event event;
+
+	while (ts_try_next(f->trid, &event))
+		ts_event_free(&event);
+	f->is_over = true;
+	return NULL;
+}
+
+TEST(counts_are_exact_while_another_thread_reads, "")
+{
+	enum { EVENTS = 50000 };
+	struct flush f = {.trid = ts_run(POSIX_TRACE_UNTIL_FULL, 4 * MIB, 0)};
+	trace_event_id_t id = ts_id("event");
+	unsigned long unread = EVENTS;
+	pthread_t reader;
+
+	for (uint32_t i = 0; i < EVENTS; i++)
+		ts_emit(id, i);
+	reader = ts_thread(read_all, &f);
+	while (!f.is_over) {
+		count_types(f.trid);
+		CHECK_EQ(counts[id].pt_events, EVENTS);
+		CHECK_LE(counts[id].pt_unread, unread);
+		unread = counts[id].pt_unread;
+	}
+	ts_join(reader);
+	ts_shutdown(f.trid);
+}
+
 TEST(counts_are_exact_while_others_flush_and_record, "", NEEDS_KEEPER)
 {
 	struct writer w = {.id = ts_id("event")};
