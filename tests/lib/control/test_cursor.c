@@ -315,6 +315,29 @@ TEST(a_snapshot_of_a_stream_that_is_overwritten_stays_when_the_stream_is_cleared
 	ts_shutdown(trid);
 }
 
+TEST(a_snapshot_that_finds_no_memory_is_enomem, "", NEEDS_ADDRESS_LIMIT)
+{
+	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, 16 * MIB, 0);
+	struct posixtrace_cursor *snapshot;
+	struct rlimit limit;
+	unsigned long pages = 0;
+	FILE *statm = fopen("/proc/self/statm", "re");
+
+	CHECK(statm && fscanf(statm, "%lu", &pages) == 1);
+	fclose(statm);
+	/* A sanitizer has reserved terabytes. */
+	if (pages > 1UL << 24)
+		SKIP("the address space cannot be limited");
+	CHECK_SYS(getrlimit(RLIMIT_AS, &limit));
+	limit.rlim_cur = (rlim_t)pages * 4096 + 8 * MIB;
+	CHECK_SYS(setrlimit(RLIMIT_AS, &limit));
+	CHECK_EQ(posixtrace_cursor_open(trid, POSIXTRACE_CURSOR_SNAPSHOT, &snapshot), ENOMEM);
+	limit.rlim_cur = limit.rlim_max;
+	CHECK_SYS(setrlimit(RLIMIT_AS, &limit));
+	posixtrace_cursor_close(open_cursor(trid, POSIXTRACE_CURSOR_SNAPSHOT));
+	ts_shutdown(trid);
+}
+
 TEST(what_was_flushed_before_a_cursor_came_is_counted, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr = log_attr(POSIX_TRACE_UNTIL_FULL, 8 * MIB, POSIX_TRACE_APPEND, 0);
