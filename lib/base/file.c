@@ -114,8 +114,6 @@ int ptrc_file_lock(int fd, int type, uint64_t byte, uint64_t count)
 	do
 		ret = ptrc_sys(SYS_fcntl, fd, F_OFD_SETLK, &lock);
 	while (ret == -EINTR);
-	if (ret == -EACCES)
-		return EAGAIN;
 	return (int)-ret;
 }
 
