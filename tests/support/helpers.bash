@@ -65,7 +65,7 @@ clean_up() {
 # run_split COMMAND...: status, stdout and stderr of a command, apart.
 run_split() {
 	status=0
-	"$@" >stdout.txt 2>stderr.txt || status=$?
+	"$@" >stdout.txt 2>stderr.txt 3>&- || status=$?
 	stdout=$(<stdout.txt)
 	stderr=$(<stderr.txt)
 }

@@ -1066,7 +1066,7 @@ trace leaves that out (--only, --exclude)"
 }
 
 # A shell that starts the traced program in the background, and ends when that is ready.
-background='"$0" -n 3 -w <in >out & until grep -qx ready out; do sleep 0.02; done'
+background='"$0" -n 3 -w <in >out & until grep -qsx ready out; do sleep 0.02; done'
 
 @test "processes that go on after COMMAND are named, and the log is not complete" {
 	rm -f in
