@@ -279,10 +279,13 @@ CLEANFILES += %D%/lock
 
 # The quick run leaves these out: they take long and seldom break alone, or are about the whole product.
 ptrc_full_tests = \
+	%D%/cmd/dump/ptrace-dump-gap.bats \
+	%D%/cmd/dump/ptrace-dump-threads.bats \
 	%D%/cmd/report/report-browser.sh \
 	%D%/cmd/run/os-samples.bats \
 	%D%/cmd/ship/bench-fleet.bats \
 	%D%/cmd/ship/fleet.bats \
+	%D%/cmd/ship/ptrace-ship.bats \
 	%D%/fuzz/fuzz.sh \
 	%D%/lib/api/cxx.sh \
 	%D%/lib/functions/functions.bats \
