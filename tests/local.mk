@@ -281,6 +281,7 @@ CLEANFILES += %D%/lock
 ptrc_full_tests = \
 	%D%/cmd/dump/ptrace-dump-gap.bats \
 	%D%/cmd/dump/ptrace-dump-threads.bats \
+	%D%/cmd/export/ptrace-export.bats \
 	%D%/cmd/report/report-browser.sh \
 	%D%/cmd/run/os-samples.bats \
 	%D%/cmd/ship/bench-fleet.bats \
