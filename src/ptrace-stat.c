@@ -41,6 +41,7 @@ static const struct ptrc_cli_option options[] = {
 	{"pairs", KEY_PAIRS, NULL, "the same of all event types X.begin and X.end"},
 	{"per", KEY_PER, "FIELD", "with these: for each value of the field, of the\nfirst event"},
 	{"histogram", KEY_HISTOGRAM, NULL, "with these: how many there are of each length"},
+	PTRC_SELECTION_EVENT_OPTIONS,
 	PTRC_SELECTION_HOST_OPTIONS,
 	{"diff", KEY_DIFF, NULL,
 	 "compare two logs: events, losses, and how long all\npairs took, with tests of what is noise"},
@@ -71,7 +72,7 @@ static const struct ptrc_cli_row exclusions[] = {
 static const struct ptrc_cli_row needs[] = {
 	{"before fail-if", "diff"},
 	{"per histogram", "pair pairs"},
-	{"decode config strict", "pair pairs diff"},
+	{"decode config strict event user pid tid since until where", "pair pairs diff"},
 	PTRC_CLI_ROWS_END,
 };
 
@@ -439,6 +440,10 @@ static void read_pairs(const char *per)
 		if (pairs.list[i].by_text && ptrc_field_is_of_source(pairs.list[i].by.id))
 			ptrc_cli_usage("--pair", "function, file and line are only known to "
 						 "ptrace-dump");
+	for (size_t i = 0; i < query.select.where_count; i++)
+		if (ptrc_where_has_source_field(query.select.wheres[i]))
+			ptrc_cli_usage("--where", "function, file and line are only known to "
+						  "ptrace-dump");
 	if (!ptrc_conditions_suit(&conditions, &pairs, &why))
 		ptrc_cli_usage("--fail-if", "%s", why.text);
 	if (!per)
@@ -488,6 +493,7 @@ static void parse(int argc, char **argv)
 	free(condition_texts.texts);
 	if (optind == argc)
 		ptrc_cli_usage(NULL, "no SESSION or LOG given");
+	ptrc_selection_check(&selection, argc - optind);
 	check_together_usage(argv + optind, (size_t)(argc - optind));
 }
 

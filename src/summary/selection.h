@@ -38,8 +38,8 @@ enum {
 	PTRC_SELECTION_SYNC,
 };
 
-/* Rows of a command's table of options. The command explains --pair, whose key is above, itself. */
-#define PTRC_SELECTION_OPTIONS                                                                  \
+/* Rows of a command's table of options: by what an event has of itself. */
+#define PTRC_SELECTION_EVENT_OPTIONS                                                            \
 	{"event", 'e', "GLOB", "only events whose name matches; may be given\nseveral times"},  \
 		{"user", PTRC_SELECTION_USER, NULL, "leave the system's own events out"},       \
 		{"pid", 'p', "PID", "only events of the process; may be given several\ntimes"}, \
@@ -52,18 +52,24 @@ enum {
 		 "today,\nyesterday, 1h ago, @SECONDS since 1970, +2s after\nthe begin, -5s "   \
 		 "before the end"},                                                             \
 		{"until", PTRC_SELECTION_UNTIL, "TIME", "only events up to this time"},         \
-		{"around", PTRC_SELECTION_AROUND, "GLOB",                                       \
-		 "only events near those whose name matches"},                                  \
-		{"before", PTRC_SELECTION_BEFORE, "DURATION",                                   \
-		 "with --around: how long before, such as 10s, 1.5ms\nor 1m30s"},               \
-		{"after", PTRC_SELECTION_AFTER, "DURATION",                                     \
-		 "with --around: how long after (default: both 1s)"},                           \
-		{"where", PTRC_SELECTION_WHERE, "EXPR",                                         \
-		 "only events for which the expression holds,\n"                                \
-		 "such as 'len > 9 && data.rows == 0'; may be given\nseveral times"},           \
-		{"first", PTRC_SELECTION_FIRST, "N", "only the first N of them"},               \
 	{                                                                                       \
-		"last", PTRC_SELECTION_LAST, "N", "only the last N of them"                     \
+		"where", PTRC_SELECTION_WHERE, "EXPR",                                          \
+			"only events for which the expression holds,\n"                         \
+			"such as 'len > 9 && data.rows == 0'; may be given\nseveral times"      \
+	}
+
+/* The same, and by where an event stands. The command explains --pair, whose key is above, itself. */
+#define PTRC_SELECTION_OPTIONS                                                    \
+	PTRC_SELECTION_EVENT_OPTIONS,                                             \
+		{"around", PTRC_SELECTION_AROUND, "GLOB",                         \
+		 "only events near those whose name matches"},                    \
+		{"before", PTRC_SELECTION_BEFORE, "DURATION",                     \
+		 "with --around: how long before, such as 10s, 1.5ms\nor 1m30s"}, \
+		{"after", PTRC_SELECTION_AFTER, "DURATION",                       \
+		 "with --around: how long after (default: both 1s)"},             \
+		{"first", PTRC_SELECTION_FIRST, "N", "only the first N of them"}, \
+	{                                                                         \
+		"last", PTRC_SELECTION_LAST, "N", "only the last N of them"       \
 	}
 
 /* Of a command that gives pairs names. */

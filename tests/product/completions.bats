@@ -187,7 +187,9 @@ ship --state-directory: directories
 snapshot --output: files
 stat --before: directories run.log
 stat --config: directories rules.yaml
+stat --event: events
 stat --format: text json
+stat --pid: processes
 END
 	diff <(sort expected) <(sort found)
 }

@@ -336,3 +336,23 @@ pairs_log() {
 	exits 0 ptrace-stat run.log
 	[ "$(events run.log traced.event)" -eq 10 ]
 }
+
+@test "pairs of the events that are selected" {
+	ptrace-run -o run.log -- sh -c 'for i in 1 2; do ptrace-event req.begin id=$i; ptrace-event req.end id=$i; done'
+	pid=$(ptrace-dump --json --event=req.begin --first=1 run.log | jq .pid)
+	measured() { ptrace-stat --json --pair='req.begin..req.end by data.id' "$@" run.log | jq .pairs[0].count; }
+	[ "$(measured)" -eq 2 ]
+	[ "$(measured --where='data.id == 2')" -eq 1 ]
+	[ "$(measured --event='req.*' --user)" -eq 2 ]
+	[ "$(measured --until=+0s)" -eq 0 ]
+	[ "$(measured --since=+0s)" -eq 2 ]
+	[ "$(measured --pid="$pid")" -eq 2 ]
+	exits 1 ptrace-stat --pairs --pid=$((pid + 1)) run.log
+	[[ $stderr == *"--pid: no event is of process $((pid + 1))"* ]]
+	exits 0 ptrace-stat --json --diff --event=req.begin run.log run.log
+	[ "$(jq -c '[.events[].event]' <<<"$stdout")" = '["req.begin"]' ]
+	exits 1 ptrace-stat --pairs --event=no.such run.log
+	[[ $stderr == *"no.such: no event type has such a name"* ]]
+	reports 2 "--pid: needs --pair, --pairs or --diff*" ptrace-stat --pid=1 run.log
+	reports 2 "--until: is before --since*" ptrace-stat --pairs --since=10:00 --until=09:00 run.log
+}
