@@ -50,6 +50,7 @@ static const struct ptrc_cli_option options[] = {
 	{"no-loss", KEY_RULE + 12, NULL, "nothing is missing from the logs"},
 	{"tolerance", KEY_TOLERANCE, "DURATION",
 	 "events of two threads that are as near are in any\norder that a rule wants (default: 1us)"},
+	PTRC_SELECTION_EVENT_OPTIONS,
 	PTRC_SELECTION_HOST_OPTIONS,
 	{"decode", PTRC_SELECTION_DECODE, "EVENT=LAYOUT",
 	 "what the data of events means, see ptrace-dump(1);\nmay be given several times"},
@@ -130,6 +131,7 @@ static void parse(int argc, char **argv)
 
 	ptrc_selection_begin(&selection, &query, &pairs);
 	selection.is_of_logs = true;
+	selection.is_without_symbols = true;
 	ptrc_cli_begin(&cli);
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
 		if (key >= KEY_RULE && key < KEY_TOLERANCE)
@@ -159,6 +161,7 @@ static void parse(int argc, char **argv)
 				     "option, such as --never=EVENT or --no-loss");
 	if (optind == argc)
 		ptrc_cli_usage(NULL, "no LOG given");
+	ptrc_selection_check(&selection, argc - optind);
 	if (tolerance && !ptrc_rule_duration(tolerance, &rules.tolerance_ns, &why))
 		ptrc_cli_usage("--tolerance", "%s", why.text);
 	if (rules.tolerance_ns > PTRC_RULE_TOLERANCE_MAX)
@@ -184,7 +187,9 @@ int main(int argc, char **argv)
 	check.is_utc = is_utc;
 	status = ptrc_check_judge(&check);
 	put_result(&query.out, &check);
-	ptrc_query_tell(&query, PTRC_EXIT_DONE, true);
+	/* An option may select events that are not there. */
+	if (ptrc_query_tell(&query, PTRC_EXIT_DONE, true) == PTRC_EXIT_FAILED)
+		status = PTRC_EXIT_FAILED;
 	ptrc_check_report_times(&check);
 	ptrc_output_end(&query.out);
 	ptrc_check_free(&check);

@@ -436,14 +436,6 @@ static void read_pairs(const char *per)
 	struct ptrc_cli_reason why;
 
 	ptrc_selection_read(&selection);
-	for (size_t i = 0; i < pairs.count; i++)
-		if (pairs.list[i].by_text && ptrc_field_is_of_source(pairs.list[i].by.id))
-			ptrc_cli_usage("--pair", "function, file and line are only known to "
-						 "ptrace-dump");
-	for (size_t i = 0; i < query.select.where_count; i++)
-		if (ptrc_where_has_source_field(query.select.wheres[i]))
-			ptrc_cli_usage("--where", "function, file and line are only known to "
-						  "ptrace-dump");
 	if (!ptrc_conditions_suit(&conditions, &pairs, &why))
 		ptrc_cli_usage("--fail-if", "%s", why.text);
 	if (!per)
@@ -464,6 +456,7 @@ static void parse(int argc, char **argv)
 	ptrc_selection_begin(&selection, &query, &pairs);
 	/* The pairs are made of the events that are selected. */
 	selection.is_by_begin = true;
+	selection.is_without_symbols = true;
 	ptrc_cli_begin(&cli);
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
 		if (key == KEY_FORMAT)

@@ -50,15 +50,19 @@ static size_t skip(void *self, struct ptrc_source *s, const struct posixtrace_bl
 	return at;
 }
 
+/* An event that is not selected may still tell of a loss. */
 static void take(void *self, struct ptrc_source *s)
 {
+	static const struct ptrc_roles none;
 	struct ptrc_check *c = self;
 	int64_t ns = ptrc_source_ns(s);
+	bool is_selected = ptrc_select_event(&c->query->select, &s->types, &s->view);
 
 	c->backwards += ns < c->last_ns;
 	c->last_ns = ns;
-	ptrc_judge_take(&c->judge, roles_of(c, s, s->reader.event.posix_event_id), &s->view,
-			(unsigned int)s->order);
+	ptrc_judge_take(&c->judge,
+			is_selected ? roles_of(c, s, s->reader.event.posix_event_id) : &none,
+			&s->view, (unsigned int)s->order);
 }
 
 static void take_early_end(void *self, struct ptrc_source *s)
@@ -367,9 +371,10 @@ static void find_keys(struct ptrc_check *c)
 static void finish(void *self, bool is_read)
 {
 	struct ptrc_check *c = self;
+	const struct ptrc_span *span = &c->query->select.span;
 	struct ptrc_ending ending = {
-		.ns = c->query->trace.last,
-		.start_ns = c->query->trace.first,
+		.ns = span->last < c->query->trace.last ? span->last : c->query->trace.last,
+		.start_ns = c->judge.start_ns,
 		.gap_count = c->judge.gap_count,
 		.first_gap_ns = c->judge.first_gap_ns,
 		.early_end_ns = c->judge.early_end_ns,
@@ -377,6 +382,8 @@ static void finish(void *self, bool is_read)
 
 	(void)is_read;
 	find_losses(c, &ending);
+	/* What comes later is not judged. */
+	ending.have_all_ended &= span->last >= c->query->trace.last;
 	ptrc_judge_end(&c->judge, &ending);
 	for (size_t i = 0; i < c->rules->count; i++)
 		add_notes(c, &c->judge.trials[i]);
@@ -454,8 +461,9 @@ enum ptrc_exit ptrc_check_judge(struct ptrc_check *c)
 	bool is_done = ptrc_query_scan(q);
 
 	if (is_done) {
-		c->judge.start_ns = q->trace.first;
 		resolve_times(c);
+		c->judge.start_ns = q->select.span.first > q->trace.first ? q->select.span.first
+									  : q->trace.first;
 		ptrc_query_run(q);
 	}
 	is_done &= ptrc_query_finish(q, is_done) && !has_read_error(c);

@@ -220,15 +220,18 @@ static void check_sources_of_time(const struct ptrc_query *q, int operands)
 void ptrc_selection_check(const struct ptrc_selection *s, int operands)
 {
 	struct ptrc_query *q = s->query;
+	const char *why = s->is_without_symbols
+				  ? "function, file and line are only known to ptrace-dump"
+				  : "function, file and line need --symbols";
 
 	for (size_t i = 0; i < s->pairs->count && !s->has_symbols; i++)
 		if (s->pairs->list[i].by_text && ptrc_field_is_of_source(s->pairs->list[i].by.id))
-			ptrc_cli_usage("--pair", "function, file and line need --symbols");
+			ptrc_cli_usage("--pair", "%s", why);
 	for (size_t i = 0; i < q->select.where_count; i++) {
 		const struct ptrc_where *w = q->select.wheres[i];
 
 		if (!s->has_symbols && ptrc_where_has_source_field(w))
-			ptrc_cli_usage("--where", "function, file and line need --symbols");
+			ptrc_cli_usage("--where", "%s", why);
 		if (q->session && ptrc_where_has_base(w, PTRC_WHEN_FROM_END))
 			ptrc_cli_usage("--where", "cannot have times before the end with --follow, "
 						  "where the end is not known yet");

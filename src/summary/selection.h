@@ -131,6 +131,8 @@ struct ptrc_selection {
 	bool has_symbols;
 	/* Pairs are selected by their begins, as events are. */
 	bool is_by_begin;
+	/* The command has no --symbols. */
+	bool is_without_symbols;
 	/* The operands are paths of logs, not names of sessions. */
 	bool is_of_logs;
 	/* The events go to a log, which is read with what it says of its clocks later. */

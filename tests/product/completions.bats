@@ -124,8 +124,10 @@ kind_of() {
 	[[ " $commands " == *" ship "* ]] || without='/^ship /d'
 	sed "${without-}" <<'END' >expected
 check --config: directories rules.yaml
+check --event: events
 check --format: text json tap junit github
 check --never: events
+check --pid: processes
 create --config: directories rules.yaml
 create --exclude: events
 create --inheritance: close-for-child inherited

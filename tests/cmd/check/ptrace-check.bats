@@ -580,3 +580,21 @@ odd_rules() {
 	rules <<<'rules: [{count: traced.event, where: "data.first == 97", min: 2}]'
 	exits 0 ptrace-run -c run.yaml --check=rules.yaml -o run.log -- "$traced" -n 2 -d abcd
 }
+
+@test "rules are judged by the events that are selected" {
+	ptrace-run -o run.log -- sh -c 'for i in 1 2 3; do ptrace-event a id=$i; done; ptrace-event b id=2'
+	exits 1 ptrace-check --never=b run.log
+	exits 0 ptrace-check --never=b --where='data.id != 2 || event == "a"' run.log
+	exits 0 ptrace-check --never=b --event=a run.log
+	exits 0 ptrace-check --count='a min 3 max 3' --event=a --pid="$(ptrace-dump --json -e b run.log | jq .pid)" run.log
+	exits 1 ptrace-check --count='a min 3' --where='data.id < 3' run.log
+	[[ $stdout == *"2 events"* ]]
+	# What comes later is not known.
+	last=$(ptrace-dump --json -e a --where='data.id == 3' run.log | jq -r .time)
+	exits 0 ptrace-check --after='a -> b' run.log
+	exits 4 ptrace-check --after='a -> b' --until="$last" run.log
+	exits 1 ptrace-check --no-loss --event=no.such run.log
+	[[ $stderr == *"no.such: no event type has such a name"* ]]
+	reports 2 "--where: function, file and line are only known to ptrace-dump*" \
+		ptrace-check --no-loss --where='line == 3' run.log
+}
