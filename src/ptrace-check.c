@@ -174,7 +174,7 @@ static void parse(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	static struct ptrc_check check;
-	enum ptrc_exit status;
+	enum ptrc_exit status, told;
 
 	parse(argc, argv);
 	ptrc_output_begin();
@@ -187,9 +187,10 @@ int main(int argc, char **argv)
 	check.is_utc = is_utc;
 	status = ptrc_check_judge(&check);
 	put_result(&query.out, &check);
+	told = ptrc_query_tell(&query, PTRC_EXIT_DONE, true);
 	/* An option may select events that are not there. */
-	if (ptrc_query_tell(&query, PTRC_EXIT_DONE, true) == PTRC_EXIT_FAILED)
-		status = PTRC_EXIT_FAILED;
+	if (told == PTRC_EXIT_FAILED)
+		status = told;
 	ptrc_check_report_times(&check);
 	ptrc_output_end(&query.out);
 	ptrc_check_free(&check);

@@ -209,21 +209,12 @@ static void take_event(void *self, struct ptrc_source *s)
 
 static bool tell_pairs(void *self)
 {
-	return !ptrc_pairs_report_missing_in(&pairs, self, true);
+	return !ptrc_pairs_report_missing(&pairs, self, true);
 }
 
 static const char *source_kind(const struct ptrc_reader *r)
 {
 	return r->source ? "session" : "log";
-}
-
-static bool is_complete(const struct ptrc_query *q)
-{
-	bool is_whole = true;
-
-	for (size_t i = 0; i < q->source_count; i++)
-		is_whole &= !ptrc_losses_is_any(&q->sources[i].losses);
-	return is_whole;
 }
 
 static void put_pairs_json(struct ptrc_buffer *b, const struct ptrc_query *q)
@@ -242,7 +233,7 @@ static void put_pairs_json(struct ptrc_buffer *b, const struct ptrc_query *q)
 		ptrc_query_sources_json(q, &j);
 	else
 		ptrc_losses_json(&q->sources->losses, &j);
-	ptrc_json_bool(&j, "complete", is_complete(q));
+	ptrc_json_bool(&j, "complete", ptrc_query_lacks_nothing(q));
 	ptrc_json_end(&j);
 }
 

@@ -101,6 +101,8 @@ static bool has_loss_rule(const struct ptrc_check *c)
 static void find_losses(const struct ptrc_check *c, struct ptrc_ending *ending)
 {
 	ending->have_all_ended = true;
+	/* An event that may have been selected is as good as lost. */
+	ending->has_unplaced_loss = ptrc_query_undecided(c->query) != 0;
 	for (size_t i = 0; i < c->query->source_count; i++) {
 		const struct ptrc_source *s = &c->query->sources[i];
 		struct ptrc_losses rest = s->losses;
@@ -153,7 +155,7 @@ static void note_missing(const struct ptrc_check *c, struct ptrc_trial *t, const
 		}
 	add_note(t, "no event type is called %s%s", pattern,
 		 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
-	if (is_name && ptrc_check_is_complete(c) && t->rule->kind == PTRC_RULE_NEVER &&
+	if (is_name && ptrc_query_lacks_nothing(c->query) && t->rule->kind == PTRC_RULE_NEVER &&
 	    t->verdict == PTRC_VERDICT_PASS) {
 		t->verdict = PTRC_VERDICT_FAIL;
 		free(t->reason);
@@ -420,15 +422,6 @@ void ptrc_check_begin(struct ptrc_check *c, struct ptrc_rules *rules, struct ptr
 	}
 }
 
-bool ptrc_check_is_complete(const struct ptrc_check *c)
-{
-	bool is_complete = true;
-
-	for (size_t i = 0; i < c->query->source_count; i++)
-		is_complete &= !ptrc_losses_is_any(&c->query->sources[i].losses);
-	return is_complete;
-}
-
 static bool has_read_error(const struct ptrc_check *c)
 {
 	bool is_any = false;
@@ -450,7 +443,8 @@ static enum ptrc_exit status_of(const struct ptrc_check *c)
 		if (verdict == PTRC_VERDICT_UNDECIDED)
 			status = PTRC_EXIT_UNDECIDED;
 	}
-	if (status == PTRC_EXIT_DONE && !c->query->is_loss_allowed && !ptrc_check_is_complete(c))
+	if (status == PTRC_EXIT_DONE && !c->query->is_loss_allowed &&
+	    !ptrc_query_lacks_nothing(c->query))
 		status = PTRC_EXIT_INCOMPLETE;
 	return status;
 }

@@ -40,9 +40,6 @@ void ptrc_check_begin(struct ptrc_check *, struct ptrc_rules *, struct ptrc_quer
 /* Reads the logs and decides the rules. Returns the exit status. ptrc_query_tell() then says what is missing. */
 enum ptrc_exit ptrc_check_judge(struct ptrc_check *);
 
-/* Whether nothing is missing, and all logs have an end. */
-bool ptrc_check_is_complete(const struct ptrc_check *);
-
 /* Prints messages on times that are too uncertain, or go backwards. */
 void ptrc_check_report_times(const struct ptrc_check *);
 

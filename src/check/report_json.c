@@ -99,6 +99,6 @@ void ptrc_check_put_json(struct ptrc_buffer *b, const struct ptrc_check *c)
 		ptrc_json_close(&j, '}');
 	}
 	ptrc_json_close(&j, ']');
-	ptrc_json_bool(&j, "complete", ptrc_check_is_complete(c));
+	ptrc_json_bool(&j, "complete", ptrc_query_lacks_nothing(c->query));
 	ptrc_json_end(&j);
 }

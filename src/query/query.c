@@ -551,6 +551,15 @@ static bool check_numbers(struct ptrc_query *q, const struct ptrc_select_numbers
 	return is_found;
 }
 
+bool ptrc_query_lacks_nothing(const struct ptrc_query *q)
+{
+	bool is_whole = !ptrc_query_undecided(q);
+
+	for (size_t i = 0; i < q->source_count; i++)
+		is_whole &= !ptrc_losses_is_any(&q->sources[i].losses);
+	return is_whole;
+}
+
 bool ptrc_query_finish(struct ptrc_query *q, bool is_read)
 {
 	bool is_done = true;
@@ -572,7 +581,7 @@ bool ptrc_query_finish(struct ptrc_query *q, bool is_read)
 
 enum ptrc_exit ptrc_query_tell(struct ptrc_query *q, enum ptrc_exit status, bool is_read)
 {
-	bool is_complete = !ptrc_query_undecided(q);
+	bool is_complete = ptrc_query_lacks_nothing(q);
 	/* Whether a name that is not found cannot be anywhere else. */
 	bool has_all_names = !q->session || is_read;
 	bool is_found;
@@ -595,8 +604,6 @@ enum ptrc_exit ptrc_query_tell(struct ptrc_query *q, enum ptrc_exit status, bool
 		ptrc_losses_report(losses, q->sources[i].reader.path);
 		if (losses->read_error)
 			status = PTRC_EXIT_FAILED;
-		else if (ptrc_losses_is_any(losses))
-			is_complete = false;
 		has_all_names &= !losses->is_unclosed && !losses->unreadable_events &&
 				 !losses->missing_names && !losses->refused_names &&
 				 !losses->is_unreadable_uncounted;

@@ -235,6 +235,9 @@ bool ptrc_query_select_last(struct ptrc_query *, uint64_t count, bool *is_all);
 /* The number of events of which it could not be decided whether they are selected. */
 uint64_t ptrc_query_undecided(const struct ptrc_query *);
 
+/* After ptrc_query_finish(): whether the sources lack nothing, and each event was decided. */
+bool ptrc_query_lacks_nothing(const struct ptrc_query *);
+
 /* Returns whether an event may be selected: false if no event type of the sources, which are open, has a
  * name that --event or --around asks for, and none can be missing. */
 bool ptrc_query_may_select(const struct ptrc_query *);

@@ -598,3 +598,15 @@ odd_rules() {
 	reports 2 "--where: function, file and line are only known to ptrace-dump*" \
 		ptrace-check --no-loss --where='line == 3' run.log
 }
+
+@test "an event of which --where does not decide is missing" {
+	head -c 20000 /dev/zero | tr '\0' x >data
+	ptrace-run -o run.log --max-data-size=64K -- ptrace-event --stdin big <data
+	hard="data =~ '((x?){30}){15}[yz]'"
+	exits 4 ptrace-check --json --count='big max 5' --event=big --where="$hard" run.log
+	[ "$(jq .complete <<<"$stdout")" = false ]
+	[[ $stderr == *"--where: 1 event could not be decided"* ]]
+	exits 0 ptrace-check --allow-loss --exists=posix_trace_start --where="$hard || event != 'big'" run.log
+	exits 3 ptrace-stat --json --pair=big..big --event=big --where="$hard" run.log
+	[ "$(jq .complete <<<"$stdout")" = false ]
+}
