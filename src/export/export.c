@@ -558,7 +558,7 @@ static bool tell(void *self)
 		ptrc_cli_message(info->name.text.bytes, "%.*s", (int)what.used, what.bytes);
 	}
 	ptrc_buffer_free(&what);
-	is_missing = ptrc_pairs_report_missing_in(x->pairs, x->query, false);
+	is_missing = ptrc_pairs_report_missing(x->pairs, x->query, false);
 	if (x->options.has_counters && !x->has_counter) {
 		if (x->options.counters)
 			ptrc_cli_message("--counters", "no event has a number called '%s'",

@@ -658,7 +658,7 @@ static bool tell(void *self)
 				 p->is_tree ? "measured" : "shown");
 	}
 	ptrc_buffer_free(&what);
-	return !ptrc_pairs_report_missing_in(p->pairs, p->query, true);
+	return !ptrc_pairs_report_missing(p->pairs, p->query, true);
 }
 
 static void summarize(void *self, struct ptrc_json *j)

@@ -261,15 +261,14 @@ void ptrc_pairs_json(const struct ptrc_pairs *p, struct ptrc_json *j, bool has_h
 /* ---- messages ---- */
 
 /* Whether one of the logs or sessions has a type of that name. If not, says so. */
-static bool has_type(struct ptrc_reader *const *readers, size_t count, const char *name,
-		     const char *thing)
+static bool has_type(const struct ptrc_query *q, const char *name, const char *thing)
 {
 	struct ptrc_nearest nearest = {0};
 	char proposal[4 * TRACE_EVENT_NAME_MAX];
 
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < q->source_count; i++)
 		for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++) {
-			const struct ptrc_reader_name *known = readers[i]->names[id];
+			const struct ptrc_reader_name *known = q->sources[i].reader.names[id];
 
 			if (!known || !known->is_known)
 				continue;
@@ -333,25 +332,26 @@ static bool has_values(const struct ptrc_pairs *p, const struct ptrc_layouts *l)
 	return has_per && has_label;
 }
 
-bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, struct ptrc_reader *const *readers,
-			       size_t count, const struct ptrc_layouts *layouts, const char *thing)
+bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, const struct ptrc_query *q,
+			       bool has_asked)
 {
+	const char *thing = q->source_count == 1 ? q->sources->reader.path : NULL;
 	bool is_missing = false;
 
-	for (size_t i = 0; i < count; i++)
-		ptrc_reader_load_names(readers[i]);
-	if (p->is_by_name && !p->count) {
+	for (size_t i = 0; i < q->source_count; i++)
+		ptrc_reader_load_names(&q->sources[i].reader);
+	if (has_asked && p->is_by_name && !p->count) {
 		ptrc_cli_message(thing, "no event type has a name that ends with .begin or .end");
 		return true;
 	}
-	is_missing = !has_values(p, layouts);
+	is_missing = !has_values(p, &q->layouts);
 	for (size_t i = 0; i < p->count; i++) {
 		const struct ptrc_pair *pair = &p->list[i];
 
 		if (i < p->given_count && !pair->has_begin)
-			is_missing |= !has_type(readers, count, pair->begin, thing);
+			is_missing |= !has_type(q, pair->begin, thing);
 		if (i < p->given_count && !pair->has_end)
-			is_missing |= !has_type(readers, count, pair->end, thing);
+			is_missing |= !has_type(q, pair->end, thing);
 		if (pair->without_key)
 			report_without_key(pair, thing);
 		if (pair->crossed_count)
@@ -364,22 +364,5 @@ bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, struct ptrc_reader *c
 		/* A field that no event has is as wrong as a type that is not there. */
 		is_missing |= !pair->has_key && pair->without_key > pair->cut_keys;
 	}
-	return is_missing;
-}
-
-bool ptrc_pairs_report_missing_in(struct ptrc_pairs *p, const struct ptrc_query *q, bool has_asked)
-{
-	struct ptrc_reader **readers =
-		ptrc_cli_allocate((q->source_count + 1) * sizeof(struct ptrc_reader *));
-	bool is_by_name = p->is_by_name;
-	bool is_missing;
-
-	for (size_t i = 0; i < q->source_count; i++)
-		readers[i] = &q->sources[i].reader;
-	p->is_by_name &= has_asked;
-	is_missing = ptrc_pairs_report_missing(p, readers, q->source_count, &q->layouts,
-					       q->source_count == 1 ? readers[0]->path : NULL);
-	p->is_by_name = is_by_name;
-	free(readers);
 	return is_missing;
 }

@@ -16,14 +16,12 @@ void ptrc_pairs_put_text(struct ptrc_buffer *, const struct ptrc_pairs *, bool h
 /* Puts the member "pairs" of the open object. */
 void ptrc_pairs_json(const struct ptrc_pairs *, struct ptrc_json *, bool has_histogram);
 
-/* Prints a message for each pair whose event types none of the logs or sessions has, if no
- * pair was found by its name, and if no event has the field of --per or --label-by, of which the layouts may have
- * one that is like it. Returns whether there was one. */
-bool ptrc_pairs_report_missing(const struct ptrc_pairs *, struct ptrc_reader *const *, size_t count,
-			       const struct ptrc_layouts *, const char *thing);
-
-/* The same for the sources of a query. has_asked: somebody has asked for pairs by their names, so that it is
- * told if there are none. */
-bool ptrc_pairs_report_missing_in(struct ptrc_pairs *, const struct ptrc_query *, bool has_asked);
+/*
+ * Prints a message for each pair whose event types no source of the query has, and if no event has the field of
+ * --per or --label-by, with the nearest field of the layouts. has_asked: the user has asked for pairs by their
+ * names, so it also prints one if there are none. Returns whether there was a message of something missing.
+ */
+bool ptrc_pairs_report_missing(const struct ptrc_pairs *, const struct ptrc_query *,
+			       bool has_asked);
 
 #endif

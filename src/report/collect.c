@@ -795,7 +795,7 @@ static bool tell(void *self)
 {
 	const struct ptrc_report *r = self;
 
-	return !ptrc_pairs_report_missing_in(r->pairs, r->query, false);
+	return !ptrc_pairs_report_missing(r->pairs, r->query, false);
 }
 
 static bool end(void *self)
