@@ -100,7 +100,7 @@ static void begin_waiting(struct posixtrace_log *c)
 static int make(int fd, const struct ptrc_attr *attr, struct posixtrace_log **copy)
 {
 	struct posixtrace_log *c = calloc(1, sizeof(*c));
-	/* There is no keeper that somebody could wait for. */
+	/* No keeper writes this log, so there is none to wait for. */
 	struct ptrc_log_trace trace = {.owner_uid = UINT32_MAX};
 	int error;
 
@@ -108,7 +108,7 @@ static int make(int fd, const struct ptrc_attr *attr, struct posixtrace_log **co
 		return ENOMEM;
 	c->attr = *attr;
 	c->attr.log_full_policy = POSIX_TRACE_APPEND;
-	/* What the original was; the copy is one file. */
+	/* The original may have been rotated; the copy is one file. */
 	c->attr.log_rotate_bytes = c->attr.log_rotate_ns = c->attr.log_keep = 0;
 	trace.attr = &c->attr;
 	while (!trace.id)
@@ -490,7 +490,7 @@ int ptrc_log_copy_add_whose(struct posixtrace_log *c, const struct ptrc_log_whos
 	return 0;
 }
 
-/* What the counts tell of losses. */
+/* The losses of these counts, as a log's status has them. */
 static struct ptrc_log_status status_of(const struct posixtrace_counts *counts)
 {
 	return (struct ptrc_log_status){

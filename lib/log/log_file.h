@@ -44,7 +44,7 @@ PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_file_head(struct ptrc_log_file *f);
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_file_attr(const struct ptrc_log_head *h, struct ptrc_attr *attr);
 
-/* Reads exactly so many bytes. EINVAL: they are not there. */
+/* Reads exactly `bytes` bytes. EINVAL: the source ends before them. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_file_read(const struct ptrc_log_file *f, uint64_t offset, void *to,
 				       uint64_t bytes);

@@ -290,7 +290,7 @@ static uint64_t since(uint64_t now, uint64_t before)
 	return now > before ? now - before : 0;
 }
 
-/* What the header of its stream tells of a keeper's log. */
+/* The status of a keeper's log, from the header of its stream. */
 static struct ptrc_log_status status_of(const struct ptrc_log_writer *w)
 {
 	const struct ptrc_stream_header *h = w->header;

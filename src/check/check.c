@@ -33,7 +33,7 @@ static const struct ptrc_roles *roles_of(struct ptrc_check *c, struct ptrc_sourc
 	return &known->roles[place];
 }
 
-/* Passes by events that no rule wants, that tell of no loss, and that are not the one after such an event. */
+/* Skips the events that no rule wants. An event that reports a loss is kept, and so is the one after it. */
 static size_t skip(void *self, struct ptrc_source *s, const struct posixtrace_block *b, size_t at)
 {
 	struct ptrc_check *c = self;

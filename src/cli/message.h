@@ -57,7 +57,8 @@ void ptrc_cli_no_memory(void) __attribute__((noreturn));
 void *ptrc_cli_allocate(size_t size) __attribute__((malloc, returns_nonnull));
 void *ptrc_cli_reallocate(void *, size_t size) __attribute__((returns_nonnull));
 
-/* Makes room for one more thing of this size in a list of so many: the room doubles. Returns the list. */
+/* Makes room for one more thing in a list of `count` things of `size` bytes each. The room doubles. Returns the
+ * list. */
 void *ptrc_cli_grow(void *list, size_t count, size_t size) __attribute__((returns_nonnull));
 
 /* Appends a thing to a list, which is a variable, and counts it. Is the pointer to the new thing, whose bytes

@@ -33,7 +33,6 @@ void ptrc_source_begin(struct ptrc_source *s, struct ptrc_query *q, size_t order
 	s->order = order;
 	s->sieve = NULL;
 	s->is_damaged = false;
-	s->is_over = false;
 	if (q->needs_gap || has_field(q, PTRC_FIELD_GAP))
 		ptrc_reader_watch_threads(r);
 	ptrc_view_take_layouts(&s->view, &q->layouts);
@@ -276,7 +275,7 @@ static bool has_next(struct ptrc_query *q, struct ptrc_source *s)
 	return true;
 }
 
-/* Has the sink, or the output, take what the source has come to. */
+/* Gives the sink the event that the source has read, or tells it that the log has ended early. */
 static void take(struct ptrc_query *q, struct ptrc_source *s, bool is_last)
 {
 	if (s->is_over) {
@@ -291,7 +290,7 @@ static void take(struct ptrc_query *q, struct ptrc_source *s, bool is_last)
 	ptrc_query_take(q, s);
 }
 
-/* Shows what the sources have selected, merged. Returns whether all of that was read. */
+/* Gives the sink the selected events of all sources, merged by time. Returns whether all were read. */
 static bool show(struct ptrc_query *q)
 {
 	struct ptrc_source **heap =
@@ -300,6 +299,7 @@ static bool show(struct ptrc_query *q)
 
 	ptrc_hosts_forget(&q->hosts);
 	for (size_t i = 0; i < q->source_count; i++) {
+		q->sources[i].is_over = false;
 		ptrc_source_make_sieve(&q->sources[i], q);
 		if (has_next(q, &q->sources[i]))
 			heap[count++] = &q->sources[i];
