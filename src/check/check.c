@@ -22,15 +22,11 @@
 static const struct ptrc_roles *roles_of(struct ptrc_check *c, struct ptrc_source *s,
 					 trace_event_id_t id)
 {
-	size_t place = id < PTRC_READER_IDS ? id : 0;
-	struct ptrc_check_source *known = &c->sources[s->order];
+	struct ptrc_type *type = ptrc_reader_type(&s->reader, id);
 
-	if (__builtin_expect(!known->is_known[place], 0)) {
-		known->is_known[place] = true;
-		ptrc_judge_find_roles(&c->judge, ptrc_reader_name(&s->reader, id)->text,
-				      &known->roles[place]);
-	}
-	return &known->roles[place];
+	if (__builtin_expect(!type->of_sink, 0))
+		type->of_sink = ptrc_judge_find_roles(&c->judge, type->name.text);
+	return type->of_sink;
 }
 
 /* Skips the events that no rule wants. An event that reports a loss is kept, and so is the one after it. */
@@ -56,7 +52,7 @@ static void take(void *self, struct ptrc_source *s)
 	static const struct ptrc_roles none;
 	struct ptrc_check *c = self;
 	int64_t ns = ptrc_source_ns(s);
-	bool is_selected = ptrc_select_event(&c->query->select, &s->types, &s->view);
+	bool is_selected = ptrc_select_event(&c->query->select, &s->view);
 
 	c->backwards += ns < c->last_ns;
 	c->last_ns = ns;
@@ -148,10 +144,10 @@ static void note_missing(const struct ptrc_check *c, struct ptrc_trial *t, const
 
 	for (size_t i = 0; i < c->query->source_count && is_name; i++)
 		for (size_t id = 0; id < PTRC_READER_IDS; id++) {
-			const struct ptrc_reader_name *name = c->query->sources[i].reader.names[id];
+			const struct ptrc_type *type = c->query->sources[i].reader.types[id];
 
-			if (name && name->is_known)
-				ptrc_nearest_offer(&nearest, pattern, name->text);
+			if (type && type->name.is_known)
+				ptrc_nearest_offer(&nearest, pattern, type->name.text);
 		}
 	add_note(t, "no event type is called %s%s", pattern,
 		 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
@@ -261,7 +257,6 @@ struct showing {
 	struct ptrc_check *check;
 	struct ptrc_source *source;
 	struct ptrc_event_format format;
-	struct ptrc_event_labels labels;
 	struct posixtrace_span *spans;
 	size_t span_count;
 };
@@ -272,7 +267,7 @@ static char *line_of(struct showing *s)
 	struct ptrc_buffer b = PTRC_BUFFER_INIT;
 	char *line;
 
-	ptrc_event_put(&b, &s->format, &s->labels, &s->source->view);
+	ptrc_event_put(&b, &s->format, &s->source->view);
 	line = copy_of(b.bytes, b.used - 1);
 	ptrc_buffer_free(&b);
 	return line;
@@ -331,7 +326,6 @@ static void show_events(struct ptrc_check *c, struct ptrc_source *source)
 			each_case(&s, show_case);
 		}
 	free(s.spans);
-	ptrc_event_labels_free(&s.labels);
 	ptrc_event_format_free(&s.format);
 }
 
@@ -343,9 +337,9 @@ static bool has_key(struct ptrc_check *c, const char *pattern)
 	for (size_t i = 0; i < c->query->source_count; i++)
 		for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++) {
 			struct ptrc_source *s = &c->query->sources[i];
-			const struct ptrc_reader_name *name = s->reader.names[id];
+			const struct ptrc_type *type = s->reader.types[id];
 
-			if (!name || !ptrc_glob_matches(pattern, name->text))
+			if (!type || !ptrc_glob_matches(pattern, type->name.text))
 				continue;
 			is_any = true;
 			if (!ptrc_pair_has_key(&s->view, &c->query->layouts, id))
@@ -394,8 +388,6 @@ static void finish(void *self, bool is_read)
 void ptrc_check_begin(struct ptrc_check *c, struct ptrc_rules *rules, struct ptrc_query *q)
 {
 	*c = (struct ptrc_check){.rules = rules, .query = q, .last_ns = INT64_MIN};
-	c->sources = ptrc_cli_allocate((q->source_count + 1) * sizeof(*c->sources));
-	memset(c->sources, 0, (q->source_count + 1) * sizeof(*c->sources));
 	q->is_verifying = has_loss_rule(c);
 	q->sink = (struct ptrc_sink){
 		.self = c,
@@ -414,7 +406,7 @@ void ptrc_check_begin(struct ptrc_check *c, struct ptrc_rules *rules, struct ptr
 		struct ptrc_source *s = &q->sources[i];
 
 		for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++)
-			if (s->reader.names[id])
+			if (s->reader.types[id])
 				roles_of(c, s, id);
 		/* What was before the first file that was kept is as good as lost. */
 		if (s->reader.counts.pt_earlier_files)
@@ -507,10 +499,6 @@ void ptrc_check_report_times(const struct ptrc_check *c)
 
 void ptrc_check_free(struct ptrc_check *c)
 {
-	for (size_t i = 0; c->sources && i < c->query->source_count; i++)
-		for (size_t id = 0; id < PTRC_READER_IDS; id++)
-			free(c->sources[i].roles[id].list);
-	free(c->sources);
 	if (c->judge.trials)
 		ptrc_judge_free(&c->judge);
 }

@@ -12,18 +12,11 @@
 #include "src/cli/exit_status.h"
 #include "src/query/query.h"
 
-/* What the types of a source are for the rules, once that has been found out. */
-struct ptrc_check_source {
-	struct ptrc_roles roles[PTRC_READER_IDS];
-	bool is_known[PTRC_READER_IDS];
-};
-
 struct ptrc_check {
 	struct ptrc_rules *rules;
 	struct ptrc_judge judge;
 	/* Its sources are the logs. */
 	struct ptrc_query *query;
-	struct ptrc_check_source *sources;
 	/* By which messages clocks were compared, as the user has said; null: by none. */
 	const struct ptrc_cli_texts *messages;
 	/* The time of the event that came last. */

@@ -1131,9 +1131,11 @@ void ptrc_judge_begin(struct ptrc_judge *j, const struct ptrc_rules *rules, size
 	}
 }
 
-void ptrc_judge_find_roles(struct ptrc_judge *j, const char *name, struct ptrc_roles *roles)
+struct ptrc_roles *ptrc_judge_find_roles(struct ptrc_judge *j, const char *name)
 {
-	*roles = (struct ptrc_roles){0};
+	struct ptrc_roles *roles = ptrc_cli_allocate(sizeof(*roles));
+
+	roles->count = 0;
 	for (size_t i = 0; i < j->rules->count; i++) {
 		struct ptrc_trial *t = &j->trials[i];
 		size_t count = t->rule->event_count;
@@ -1151,10 +1153,13 @@ void ptrc_judge_find_roles(struct ptrc_judge *j, const char *name, struct ptrc_r
 			if (!ptrc_glob_matches(t->rule->events[k].pattern, name))
 				continue;
 			t->has_type |= 1U << k;
-			*ptrc_append(roles->list, roles->count) = (struct ptrc_role){
+			roles = ptrc_cli_reallocate(
+				roles, sizeof(*roles) + (roles->count + 1) * sizeof(*roles->list));
+			roles->list[roles->count++] = (struct ptrc_role){
 				t, (unsigned int)k, e->wheres[0] || e->wheres[1] ? e : NULL};
 		}
 	}
+	return roles;
 }
 
 /* ---- the end ---- */

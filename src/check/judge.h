@@ -29,8 +29,8 @@ struct ptrc_role {
 };
 
 struct ptrc_roles {
-	struct ptrc_role *list;
 	size_t count;
+	struct ptrc_role list[];
 };
 
 /* A log whose events are taken. */
@@ -80,8 +80,8 @@ struct ptrc_judge {
 /* The rules have been bound. */
 void ptrc_judge_begin(struct ptrc_judge *, const struct ptrc_rules *, size_t source_count);
 
-/* Finds out what the events of this name are for the rules. The caller frees the list. */
-void ptrc_judge_find_roles(struct ptrc_judge *, const char *name, struct ptrc_roles *);
+/* Finds out what the events of this name are for the rules. The caller frees it. */
+struct ptrc_roles *ptrc_judge_find_roles(struct ptrc_judge *, const char *name);
 
 /* Takes the event that the view's reader has read, with the roles of its type. Besides the events that
  * the rules are about it needs those at places with losses, and of each source the one behind such an

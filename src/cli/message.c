@@ -89,6 +89,26 @@ void ptrc_cli_message(const char *thing, const char *format, ...)
 	va_end(values);
 }
 
+void ptrc_cli_count(const char *thing, unsigned long long count, const char *text)
+{
+	enum { BOTH, ONE, SEVERAL } of = BOTH;
+	char chosen[400];
+	size_t used = 0;
+
+	for (; *text && used + 1 < sizeof(chosen); text++) {
+		if (*text == '[')
+			of = ONE;
+		else if (*text == '|')
+			of = SEVERAL;
+		else if (*text == ']')
+			of = BOTH;
+		else if (of == BOTH || (of == ONE) == (count == 1))
+			chosen[used++] = *text;
+	}
+	chosen[used] = '\0';
+	ptrc_cli_message(thing, "%llu %s", count, chosen);
+}
+
 const char *ptrc_message_last(void)
 {
 	return last;

@@ -16,6 +16,10 @@ void ptrc_message_begin(const char *program, int usage_status);
 void ptrc_cli_message(const char *thing, const char *format, ...)
 	__attribute__((format(printf, 2, 3), nonnull(2)));
 
+/* Prints "program: thing: COUNT text", where [one|several] in the text stands for the first of the two if the count is 1, and
+ * else for the second. */
+void ptrc_cli_count(const char *thing, unsigned long long count, const char *text);
+
 /* The last message of this process, without the name of the program, or an empty text. */
 const char *ptrc_message_last(void);
 

@@ -104,9 +104,7 @@ static void add_pairs(struct ptrc_diff *d)
 static void add_log(struct ptrc_diff_side *s, const struct ptrc_reader *r,
 		    const struct ptrc_losses *l)
 {
-	uint64_t lost = l->stream_events + l->log_events + l->unwritten_events +
-			l->unreadable_events + l->unshown_events + l->source_unreadable_events +
-			l->source_unshown_events;
+	uint64_t lost = ptrc_losses_events(l);
 
 	s->logs = ptrc_cli_reallocate(s->logs, (s->log_count + 1) * sizeof(char *));
 	s->is_complete = (!s->log_count || s->is_complete) && !ptrc_losses_is_any(l);

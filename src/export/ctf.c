@@ -417,12 +417,6 @@ static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 	close_packet(c, order, end);
 }
 
-static uint64_t lost_events(const struct ptrc_losses *l)
-{
-	return l->stream_events + l->log_events + l->unwritten_events + l->unreadable_events +
-	       l->unshown_events + l->source_unreadable_events + l->source_unshown_events;
-}
-
 /* Whether all events of the logs have been looked at, so that all that is lost is among them. */
 static bool is_whole(const struct ptrc_query *q)
 {
@@ -438,7 +432,7 @@ static void put_rest(struct ptrc_export *x, const struct ptrc_source *source)
 {
 	struct ctf *c = x->state;
 	struct stream *s = &c->streams[source->order];
-	uint64_t lost = lost_events(&source->losses);
+	uint64_t lost = ptrc_losses_events(&source->losses);
 	uint64_t rest;
 
 	if (!is_whole(x->query) || lost <= s->head.events_discarded)

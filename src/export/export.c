@@ -83,7 +83,7 @@ static bool is_event_selected(struct ptrc_export *x)
 
 	s->view.begin = &s->view;
 	s->view.duration_ns = 0;
-	return ptrc_select_event(&x->query->select, &s->types, &s->view) && is_near(x, ns, ns);
+	return ptrc_select_event(&x->query->select, &s->view) && is_near(x, ns, ns);
 }
 
 /* ---- pairs ---- */
@@ -138,7 +138,7 @@ static bool is_flame(struct ptrc_export *x)
 
 	/* How much of its time counts is found out later. */
 	select->span = (struct ptrc_span){INT64_MIN, INT64_MAX};
-	is_selected = ptrc_select_event(select, &x->source->types, &x->source->view);
+	is_selected = ptrc_select_event(select, &x->source->view);
 	select->span = span;
 	return is_selected;
 }
@@ -588,12 +588,8 @@ static bool has_type(const struct ptrc_query *q, const char *name)
 	for (size_t i = 0; i < globs->count; i++)
 		is_selected |= ptrc_glob_matches(globs->texts[i], name);
 	for (size_t i = 0; i < q->source_count && is_selected; i++)
-		for (size_t id = 0; id < PTRC_READER_IDS; id++) {
-			const struct ptrc_reader_name *n = q->sources[i].reader.names[id];
-
-			if (n && n->is_known && !strcmp(n->text, name))
-				return true;
-		}
+		if (ptrc_reader_find_type(&q->sources[i].reader, name))
+			return true;
 	return false;
 }
 

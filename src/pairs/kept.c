@@ -41,16 +41,14 @@ struct ptrc_view *ptrc_kept_look(struct ptrc_kept_views *v, const struct ptrc_qu
 				 const struct ptrc_kept *k)
 {
 	struct ptrc_source *s = k->source;
-	trace_event_id_t id = k->event.posix_event_id;
-	size_t place = id < PTRC_READER_IDS ? id : 0;
 	struct ptrc_kept_view *b = v->views[s->order];
 
 	if (!b) {
 		b = v->views[s->order] = ptrc_cli_allocate(sizeof(*b));
 		b->reader = s->reader;
-		b->view = (struct ptrc_view){.reader = &b->reader, .symbols = q->symbols};
+		b->view = (struct ptrc_view){
+			.reader = &b->reader, .symbols = q->symbols, .is_again = true};
 	}
-	b->reader.names[place] = s->reader.names[place];
 	b->reader.event = k->event;
 	b->reader.log_time = k->log_time;
 	b->reader.gap = k->gap;

@@ -242,19 +242,18 @@ static void put_header(struct ptrc_pair_dump *p, struct ptrc_buffer *b)
 /* ---- JSON ---- */
 
 /* Puts an event as the object that stands for it alone. */
-static void put_event_json(struct ptrc_pair_dump *p, const char *key, struct ptrc_source *s,
-			   struct ptrc_view *view)
+static void put_event_json(struct ptrc_pair_dump *p, const char *key, struct ptrc_view *view)
 {
 	struct ptrc_buffer *b = &p->line;
 
 	ptrc_buffer_format(b, ",\"%s\":", key);
-	ptrc_event_put(b, &p->text->format, &p->text->labels[s->order], view);
+	ptrc_event_put(b, &p->text->format, view);
 	/* The end of its line. */
 	b->used--;
 }
 
 static void put_json(struct ptrc_pair_dump *p, const struct ptrc_pair *pair,
-		     struct ptrc_source *begin, struct ptrc_source *end)
+		     struct ptrc_source *end)
 {
 	const struct timespec *time = &end->view.begin->reader->event.posix_timestamp;
 	struct ptrc_json j = {&p->line, true};
@@ -266,8 +265,8 @@ static void put_json(struct ptrc_pair_dump *p, const struct ptrc_pair *pair,
 	ptrc_json_time(&j, "time", time);
 	ptrc_json_i64(&j, "ns", ptrc_when_ns(time));
 	ptrc_json_u64(&j, "duration_ns", end->view.duration_ns);
-	put_event_json(p, "begin", begin, end->view.begin);
-	put_event_json(p, "end", end, &end->view);
+	put_event_json(p, "begin", end->view.begin);
+	put_event_json(p, "end", &end->view);
 	ptrc_json_close(&j, '}');
 	ptrc_buffer_char(&p->line, '\n');
 }
@@ -325,18 +324,18 @@ static void put_line(struct ptrc_pair_dump *p, const struct ptrc_buffer *line)
 }
 
 static void make_line(struct ptrc_pair_dump *p, const struct ptrc_pair *pair,
-		      struct ptrc_source *begin, struct ptrc_source *end)
+		      struct ptrc_source *end)
 {
 	p->line.used = 0;
 	if (p->text->format.format == PTRC_FORMAT_JSON)
-		put_json(p, pair, begin, end);
+		put_json(p, pair, end);
 	else
 		put_text(p, pair, &end->view);
 }
 
 /* Keeps the pair if it is one of the longest so far. */
 static void add_longest(struct ptrc_pair_dump *p, const struct ptrc_pair *pair,
-			struct ptrc_source *begin, struct ptrc_source *end)
+			struct ptrc_source *end)
 {
 	uint64_t number = p->found_count++;
 	struct line *l;
@@ -351,7 +350,7 @@ static void add_longest(struct ptrc_pair_dump *p, const struct ptrc_pair *pair,
 		l = ptrc_cli_allocate(sizeof(*l));
 		l->text = (struct ptrc_buffer)PTRC_BUFFER_INIT;
 	}
-	make_line(p, pair, begin, end);
+	make_line(p, pair, end);
 	l->duration_ns = end->view.duration_ns;
 	l->number = number;
 	l->text.used = 0;
@@ -360,13 +359,12 @@ static void add_longest(struct ptrc_pair_dump *p, const struct ptrc_pair *pair,
 	heap_push(p->longest, p->count++, l);
 }
 
-static void show(struct ptrc_pair_dump *p, const struct ptrc_pair *pair, struct ptrc_source *begin,
-		 struct ptrc_source *end)
+static void show(struct ptrc_pair_dump *p, const struct ptrc_pair *pair, struct ptrc_source *end)
 {
 	struct ptrc_query *q = p->query;
 
 	if (p->longest_count != UINT64_MAX) {
-		add_longest(p, pair, begin, end);
+		add_longest(p, pair, end);
 		return;
 	}
 	if (q->shown_count >= q->first_count)
@@ -374,7 +372,7 @@ static void show(struct ptrc_pair_dump *p, const struct ptrc_pair *pair, struct 
 	q->shown_count++;
 	if (p->text->is_counting)
 		return;
-	make_line(p, pair, begin, end);
+	make_line(p, pair, end);
 	if (q->last_count == UINT64_MAX) {
 		put_line(p, &p->line);
 		return;
@@ -410,7 +408,7 @@ static void take(void *arg, const struct ptrc_pair *pair, enum ptrc_pair_fate fa
 
 	if (is_selected(p, pair, k ? ptrc_kept_look(&p->begins, p->query, k) : NULL, end)) {
 		if (fate == PTRC_PAIR_MEASURED)
-			show(p, pair, k->source, p->source);
+			show(p, pair, p->source);
 		else
 			count_unshown(p, pair, fate);
 	}

@@ -268,13 +268,13 @@ static bool has_type(const struct ptrc_query *q, const char *name, const char *t
 
 	for (size_t i = 0; i < q->source_count; i++)
 		for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++) {
-			const struct ptrc_reader_name *known = q->sources[i].reader.names[id];
+			const struct ptrc_type *known = q->sources[i].reader.types[id];
 
-			if (!known || !known->is_known)
+			if (!known || !known->name.is_known)
 				continue;
-			if (!strcmp(known->text, name))
+			if (!strcmp(known->name.text, name))
 				return true;
-			ptrc_nearest_offer(&nearest, name, known->text);
+			ptrc_nearest_offer(&nearest, name, known->name.text);
 		}
 	ptrc_cli_message(thing, "no event type is named '%s'%s", name,
 			 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));

@@ -166,13 +166,10 @@ static trace_event_id_t find_type(const struct ptrc_view *view, const char *name
 	const struct ptrc_reader *r = view->reader;
 
 	if (r->source)
-		return strcmp(r->names[r->event.posix_event_id]->text, name)
+		return strcmp(r->types[r->event.posix_event_id]->name.text, name)
 			       ? 0
 			       : r->event.posix_event_id;
-	for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++)
-		if (r->names[id] && r->names[id]->is_known && !strcmp(r->names[id]->text, name))
-			return id;
-	return 0;
+	return ptrc_reader_find_type(r, name);
 }
 
 /* Finds the field of a member of the event itself, also where fields are by default those of a pair's begin.

@@ -3,6 +3,8 @@
 #include "src/query/losses.h"
 
 #include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -150,29 +152,6 @@ bool ptrc_is_loss_open(trace_event_id_t id, const void *data, size_t size)
 	return id != POSIX_TRACE_RESUME && ptrc_is_loss(id, data, size);
 }
 
-bool ptrc_losses_is_any(const struct ptrc_losses *l)
-{
-	return l->stream_events || l->log_events || l->is_overrun || l->has_gone_on ||
-	       l->is_unclosed || l->write_error || l->is_log_gone || l->unreadable_events ||
-	       l->is_unreadable_uncounted || l->unshown_events || l->is_rest_unshown ||
-	       l->read_error || l->untraced_processes || l->refused_names || l->missing_names ||
-	       l->damaged_parts || l->differing_parts || l->source_unreadable_events ||
-	       l->source_unshown_events || l->is_source_uncounted || l->source_damaged_parts ||
-	       l->missing_files;
-}
-
-static const char *events(uint64_t count)
-{
-	return count == 1 ? "event" : "events";
-}
-
-static void report(const char *thing, uint64_t count, const char *what)
-{
-	if (count)
-		ptrc_cli_message(thing, "%llu %s %s", (unsigned long long)count, events(count),
-				 what);
-}
-
 static const char *untraced_cause(int error)
 {
 	switch (error) {
@@ -185,30 +164,32 @@ static const char *untraced_cause(int error)
 	}
 }
 
-void ptrc_losses_report(const struct ptrc_losses *l, const char *thing)
+static void say_untraced(const struct ptrc_losses *l, const char *thing)
 {
-	report(thing, l->stream_events, "lost in the stream, which was full");
-	report(thing, l->log_events, "lost in the log, which was full");
-	if (l->untraced_processes)
-		ptrc_cli_message(thing, "%llu %s could not be traced: %s",
-				 (unsigned long long)l->untraced_processes,
-				 l->untraced_processes == 1 ? "process" : "processes",
-				 untraced_cause(l->untraced_error));
-	if (l->refused_names)
-		ptrc_cli_message(thing,
-				 "at least %llu event %s got no type of %s own, as a program and "
-				 "its children can have %d names: the events are there as "
-				 "posix_trace_unnamed_userevent, unless the trace leaves that out "
-				 "(--only, --exclude)",
-				 (unsigned long long)l->refused_names,
-				 l->refused_names == 1 ? "name" : "names",
-				 l->refused_names == 1 ? "its" : "their", TRACE_USER_EVENT_MAX - 1);
-	if (l->is_overrun)
-		ptrc_cli_message(thing, "events were lost, and it is not known how many");
+	ptrc_cli_message(thing, "%llu %s could not be traced: %s",
+			 (unsigned long long)l->untraced_processes,
+			 l->untraced_processes == 1 ? "process" : "processes",
+			 untraced_cause(l->untraced_error));
+}
+
+static void say_refused(const struct ptrc_losses *l, const char *thing)
+{
+	ptrc_cli_message(thing,
+			 "at least %llu event %s got no type of %s own, as a program and "
+			 "its children can have %d names: the events are there as "
+			 "posix_trace_unnamed_userevent, unless the trace leaves that out "
+			 "(--only, --exclude)",
+			 (unsigned long long)l->refused_names,
+			 l->refused_names == 1 ? "name" : "names",
+			 l->refused_names == 1 ? "its" : "their", TRACE_USER_EVENT_MAX - 1);
+}
+
+static void say_write_error(const struct ptrc_losses *l, const char *thing)
+{
 	if (l->write_error == ECANCELED)
-		ptrc_cli_message(thing, "%llu %s missing, as the log took nothing and was given up",
-				 (unsigned long long)l->unwritten_events,
-				 l->unwritten_events == 1 ? "event is" : "events are");
+		ptrc_cli_count(
+			thing, l->unwritten_events,
+			"[event is|events are] missing, as the log took nothing and was given up");
 	else if (l->write_error == EAGAIN)
 		ptrc_cli_message(thing,
 				 "the log is not finished, as the process that writes it has ended "
@@ -218,133 +199,210 @@ void ptrc_losses_report(const struct ptrc_losses *l, const char *thing)
 		ptrc_cli_message(thing, "the log is not finished, as the process that writes it, "
 					"ptrace-keeper, dies again and again; 'ptrace-salvage' "
 					"finishes it");
-	else if (l->write_error && l->unwritten_events)
+	else if (l->unwritten_events)
 		/* What stood in a pipe or a socket when its reader went away is lost, too. */
 		ptrc_cli_message(
 			thing, "%s%llu %s lost, as writing the log failed: %s",
 			l->write_error == EPIPE || l->write_error == ECONNRESET ? "at least " : "",
-			(unsigned long long)l->unwritten_events, events(l->unwritten_events),
-			strerror(l->write_error));
+			(unsigned long long)l->unwritten_events,
+			l->unwritten_events == 1 ? "event" : "events", strerror(l->write_error));
 	else if (l->write_error == ESTALE && !l->is_log_gone)
 		ptrc_cli_message(thing, "the log was truncated or written to by somebody else "
 					"while it was written: events are missing from it");
-	else if (l->write_error && l->write_error != ESTALE)
+	else if (l->write_error != ESTALE)
 		ptrc_cli_message(thing, "writing the log failed: %s", strerror(l->write_error));
-	if (l->is_log_gone)
-		ptrc_cli_message(thing, "the log is not there any more: it was deleted, renamed, "
-					"replaced or truncated while it was written");
-	if (l->is_unclosed && !is_left_to_salvage(l) && !l->is_last_file_missing)
+}
+
+static void say_unclosed(const struct ptrc_losses *l, const char *thing)
+{
+	if (!is_left_to_salvage(l) && !l->is_last_file_missing)
 		ptrc_cli_message(thing, "the log has no end: its trace still goes on or was "
 					"killed, or the file was cut off");
-	if (l->has_gone_on)
-		ptrc_cli_message(thing,
-				 "processes went on after the COMMAND of ptrace-run and were "
-				 "no longer traced: their later events are missing");
-	report(thing, l->unreadable_events, "not readable, as the log is damaged");
-	if (l->is_unreadable_uncounted)
-		ptrc_cli_message(thing,
-				 "%sevents are not readable, as the log is damaged, and it "
-				 "is not known how many",
-				 l->unreadable_events ? "more " : "");
-	if (l->missing_names)
-		ptrc_cli_message(
-			thing,
-			"%llu event %s not readable, as the log is damaged: the events are "
-			"shown by their numbers",
-			(unsigned long long)l->missing_names,
-			l->missing_names == 1 ? "name is" : "names are");
-	if (l->damaged_parts)
-		ptrc_cli_message(thing,
-				 "%llu %s of the log without events %s damaged: what it tells of "
-				 "itself, of machine, processes or clocks may be missing",
-				 (unsigned long long)l->damaged_parts,
-				 l->damaged_parts == 1 ? "part" : "parts",
-				 l->damaged_parts == 1 ? "is" : "are");
-	if (l->is_last_file_missing)
-		ptrc_cli_message(thing,
-				 "at least %llu %s of the log %s missing: the last one here says "
-				 "that another follows",
-				 (unsigned long long)l->missing_files,
-				 l->missing_files == 1 ? "file" : "files",
-				 l->missing_files == 1 ? "is" : "are");
-	else if (l->missing_files && l->missing_events)
-		ptrc_cli_message(thing, "%llu %s of the log %s missing, with %llu %s",
-				 (unsigned long long)l->missing_files,
-				 l->missing_files == 1 ? "file" : "files",
-				 l->missing_files == 1 ? "is" : "are",
-				 (unsigned long long)l->missing_events, events(l->missing_events));
-	else if (l->missing_files)
-		ptrc_cli_message(thing, "%llu %s of the log %s missing",
-				 (unsigned long long)l->missing_files,
-				 l->missing_files == 1 ? "file" : "files",
-				 l->missing_files == 1 ? "is" : "are");
-	if (l->deleted_files)
-		ptrc_cli_message(thing,
-				 "the log begins with its file number %llu, as --log-keep has "
-				 "deleted the first %llu; %llu %s came before",
-				 (unsigned long long)l->deleted_files + 1,
-				 (unsigned long long)l->deleted_files,
-				 (unsigned long long)l->earlier_events, events(l->earlier_events));
-	if (l->differing_parts)
-		ptrc_cli_message(thing,
-				 "%llu %s of the log %s not what the log says of %s, as it is "
-				 "damaged",
-				 (unsigned long long)l->differing_parts,
-				 l->differing_parts == 1 ? "part" : "parts",
-				 l->differing_parts == 1 ? "is" : "are",
-				 l->differing_parts == 1 ? "it" : "them");
-	report(thing, l->source_unreadable_events,
-	       "missing, as what this log was made from was damaged");
-	report(thing, l->source_unshown_events,
-	       "missing, as they came too fast for what made this log");
-	if (l->is_source_uncounted)
-		ptrc_cli_message(thing,
-				 "%sevents may be missing, and it is not known how many, as what "
-				 "this log was made from lacked them, was damaged or had no end",
-				 l->source_unreadable_events ? "more " : "");
-	if (l->source_damaged_parts)
-		ptrc_cli_message(
-			thing,
-			"%llu %s without events %s damaged in what this log was made from: "
-			"names of event types, and what it says of machine, processes or "
-			"clocks, may be missing",
-			(unsigned long long)l->source_damaged_parts,
-			l->source_damaged_parts == 1 ? "part" : "parts",
-			l->source_damaged_parts == 1 ? "was" : "were");
-	report(thing, l->unshown_events, "not shown, as they came too fast");
-	if (l->is_rest_unshown)
-		ptrc_cli_message(thing, "the session ended before all events could be shown");
+}
+
+static void say_unreadable(const struct ptrc_losses *l, const char *thing)
+{
+	ptrc_cli_message(thing,
+			 "%sevents are not readable, as the log is damaged, and it is not known "
+			 "how many",
+			 l->unreadable_events ? "more " : "");
+}
+
+static void say_source(const struct ptrc_losses *l, const char *thing)
+{
+	ptrc_cli_message(thing,
+			 "%sevents may be missing, and it is not known how many, as what "
+			 "this log was made from lacked them, was damaged or had no end",
+			 l->source_unreadable_events ? "more " : "");
+}
+
+static void say_missing_files(const struct ptrc_losses *l, const char *thing)
+{
+	char with_events[64] = "";
+
+	if (l->missing_events)
+		snprintf(with_events, sizeof(with_events), ", with %llu %s",
+			 (unsigned long long)l->missing_events,
+			 l->missing_events == 1 ? "event" : "events");
+	ptrc_cli_message(
+		thing, "%s%llu %s of the log %s missing%s",
+		l->is_last_file_missing ? "at least " : "", (unsigned long long)l->missing_files,
+		l->missing_files == 1 ? "file" : "files", l->missing_files == 1 ? "is" : "are",
+		l->is_last_file_missing ? ": the last one here says that another follows"
+					: with_events);
+}
+
+static void say_deleted_files(const struct ptrc_losses *l, const char *thing)
+{
+	ptrc_cli_message(
+		thing,
+		"the log begins with its file number %llu, as --log-keep has "
+		"deleted the first %llu; %llu %s came before",
+		(unsigned long long)l->deleted_files + 1, (unsigned long long)l->deleted_files,
+		(unsigned long long)l->earlier_events, l->earlier_events == 1 ? "event" : "events");
+}
+
+static void say_read_error(const struct ptrc_losses *l, const char *thing)
+{
 	if (l->read_error == ECONNRESET)
 		ptrc_cli_message(thing, "the session was killed");
-	else if (l->read_error)
+	else
 		ptrc_cli_message(thing, "reading the log failed: %s", strerror(l->read_error));
+}
+
+enum kind { COUNT, ERROR, FLAG };
+
+/* What may be missing, in the order of the messages. */
+static const struct loss {
+	enum kind kind;
+	size_t offset;
+	/* Its member in JSON; null: it has none. */
+	const char *key;
+	/* It makes a trace incomplete; it is a number of events; it took events whose number is not known. */
+	bool is_loss;
+	bool is_of_events;
+	bool is_uncounted;
+	/* The message, as ptrc_cli_count() has it, or what prints that; both are null if it is told with another one. */
+	const char *message;
+	void (*say)(const struct ptrc_losses *, const char *thing);
+} losses[] = {
+#define MEMBER(name) offsetof(struct ptrc_losses, name)
+	{COUNT, MEMBER(stream_events), "stream_events", true, true,
+	 .message = "[event|events] lost in the stream, which was full"},
+	{COUNT, MEMBER(log_events), "log_events", true, true,
+	 .message = "[event|events] lost in the log, which was full"},
+	{COUNT, MEMBER(untraced_processes), "untraced_processes", true, .say = say_untraced},
+	{ERROR, MEMBER(untraced_error), .key = "untraced_error"},
+	{COUNT, MEMBER(refused_names), "refused_names", true, .say = say_refused},
+	{FLAG, MEMBER(is_overrun), NULL, true, .is_uncounted = true,
+	 .message = "events were lost, and it is not known how many"},
+	{ERROR, MEMBER(write_error), "write_error", true, .say = say_write_error},
+	{COUNT, MEMBER(unwritten_events), .key = "unwritten_events", .is_of_events = true},
+	{FLAG, MEMBER(is_log_gone), "log_gone", true,
+	 .message = "the log is not there any more: it was deleted, renamed, replaced or truncated "
+		    "while it was written"},
+	{FLAG, MEMBER(is_unclosed), "unclosed", true, .say = say_unclosed},
+	{FLAG, MEMBER(has_gone_on), NULL, true, .is_uncounted = true,
+	 .message = "processes went on after the COMMAND of ptrace-run and were no longer traced: "
+		    "their later events are missing"},
+	{COUNT, MEMBER(unreadable_events), "unreadable_events", true, true,
+	 .message = "[event|events] not readable, as the log is damaged"},
+	{FLAG, MEMBER(is_unreadable_uncounted), NULL, true, .is_uncounted = true,
+	 .say = say_unreadable},
+	{COUNT, MEMBER(missing_names), "missing_names", true,
+	 .message = "event [name is|names are] not readable, as the log is damaged: the events are "
+		    "shown by their numbers"},
+	{COUNT, MEMBER(damaged_parts), "damaged_parts", true,
+	 .message = "[part|parts] of the log without events [is|are] damaged: what it tells of "
+		    "itself, of machine, processes or clocks may be missing"},
+	{COUNT, MEMBER(missing_files), "missing_files", true, .say = say_missing_files},
+	{COUNT, MEMBER(missing_events), .key = "missing_events"},
+	{COUNT, MEMBER(deleted_files), .key = "deleted_files", .say = say_deleted_files},
+	{COUNT, MEMBER(differing_parts), "differing_parts", true,
+	 .message = "[part|parts] of the log [is|are] not what the log says of [it|them], as it is "
+		    "damaged"},
+	{COUNT, MEMBER(source_unreadable_events), "source_unreadable_events", true, true,
+	 .message = "[event|events] missing, as what this log was made from was damaged"},
+	{COUNT, MEMBER(source_unshown_events), "source_unshown_events", true, true,
+	 .message = "[event|events] missing, as they came too fast for what made this log"},
+	{FLAG, MEMBER(is_source_uncounted), NULL, true, .is_uncounted = true, .say = say_source},
+	{COUNT, MEMBER(source_damaged_parts), "source_damaged_parts", true,
+	 .message =
+		 "[part|parts] without events [was|were] damaged in what this log was made from: "
+		 "names of event types, and what it says of machine, processes or clocks, may "
+		 "be missing"},
+	{COUNT, MEMBER(unshown_events), "unshown_events", true, true,
+	 .message = "[event|events] not shown, as they came too fast"},
+	{FLAG, MEMBER(is_rest_unshown), NULL, true, .is_uncounted = true,
+	 .message = "the session ended before all events could be shown"},
+	{ERROR, MEMBER(read_error), NULL, true, .say = say_read_error},
+#undef MEMBER
+};
+
+enum { LOSS_COUNT = sizeof(losses) / sizeof(*losses) };
+
+/* The number of the row: a count, an error number, or 1. */
+static uint64_t amount(const struct ptrc_losses *l, const struct loss *row)
+{
+	const void *member = (const char *)l + row->offset;
+
+	switch (row->kind) {
+	case COUNT:
+		return *(const uint64_t *)member;
+	case ERROR:
+		return (uint64_t) * (const int *)member;
+	default:
+		return *(const bool *)member;
+	}
+}
+
+bool ptrc_losses_is_any(const struct ptrc_losses *l)
+{
+	for (size_t i = 0; i < LOSS_COUNT; i++)
+		if (losses[i].is_loss && amount(l, &losses[i]))
+			return true;
+	return false;
+}
+
+uint64_t ptrc_losses_events(const struct ptrc_losses *l)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < LOSS_COUNT; i++)
+		count += losses[i].is_of_events ? amount(l, &losses[i]) : 0;
+	return count;
+}
+
+void ptrc_losses_report(const struct ptrc_losses *l, const char *thing)
+{
+	for (size_t i = 0; i < LOSS_COUNT; i++) {
+		const struct loss *row = &losses[i];
+		uint64_t count = amount(l, row);
+
+		if (count && row->say)
+			row->say(l, thing);
+		else if (count && row->kind == COUNT && row->message)
+			ptrc_cli_count(thing, count, row->message);
+		else if (count && row->message)
+			ptrc_cli_message(thing, "%s", row->message);
+	}
 }
 
 void ptrc_losses_json(const struct ptrc_losses *l, struct ptrc_json *j)
 {
+	bool is_unknown = false;
+
 	ptrc_json_open(j, "losses", '{');
-	ptrc_json_u64(j, "stream_events", l->stream_events);
-	ptrc_json_u64(j, "log_events", l->log_events);
-	ptrc_json_bool(j, "unknown",
-		       l->is_overrun || l->has_gone_on || l->is_rest_unshown ||
-			       l->is_unreadable_uncounted || l->is_source_uncounted);
-	ptrc_json_bool(j, "unclosed", l->is_unclosed);
-	ptrc_json_i64(j, "write_error", l->write_error);
-	ptrc_json_bool(j, "log_gone", l->is_log_gone);
-	ptrc_json_u64(j, "unwritten_events", l->unwritten_events);
-	ptrc_json_u64(j, "unreadable_events", l->unreadable_events);
-	ptrc_json_u64(j, "unshown_events", l->unshown_events);
-	ptrc_json_u64(j, "untraced_processes", l->untraced_processes);
-	ptrc_json_i64(j, "untraced_error", l->untraced_error);
-	ptrc_json_u64(j, "refused_names", l->refused_names);
-	ptrc_json_u64(j, "missing_names", l->missing_names);
-	ptrc_json_u64(j, "source_unreadable_events", l->source_unreadable_events);
-	ptrc_json_u64(j, "source_unshown_events", l->source_unshown_events);
-	ptrc_json_u64(j, "damaged_parts", l->damaged_parts);
-	ptrc_json_u64(j, "source_damaged_parts", l->source_damaged_parts);
-	ptrc_json_u64(j, "differing_parts", l->differing_parts);
-	ptrc_json_u64(j, "missing_files", l->missing_files);
-	ptrc_json_u64(j, "missing_events", l->missing_events);
-	ptrc_json_u64(j, "deleted_files", l->deleted_files);
+	for (size_t i = 0; i < LOSS_COUNT; i++) {
+		const struct loss *row = &losses[i];
+		uint64_t count = amount(l, row);
+
+		is_unknown |= row->is_uncounted && count;
+		if (row->key && row->kind == FLAG)
+			ptrc_json_bool(j, row->key, count);
+		else if (row->key)
+			ptrc_json_u64(j, row->key, count);
+	}
+	ptrc_json_bool(j, "unknown", is_unknown);
 	ptrc_json_close(j, '}');
 }

@@ -114,6 +114,9 @@ bool ptrc_is_loss_open(trace_event_id_t id, const void *data, size_t size);
 /* Whether anything is missing. */
 bool ptrc_losses_is_any(const struct ptrc_losses *);
 
+/* How many events are missing, as far as that is known. */
+uint64_t ptrc_losses_events(const struct ptrc_losses *);
+
 /* Prints a message for each kind of loss. */
 void ptrc_losses_report(const struct ptrc_losses *, const char *thing);
 

@@ -18,36 +18,27 @@ static struct ptrc_misfit_type *type_of(struct ptrc_misfit_types *t, const char 
 			return &t->types[i];
 	type = ptrc_append(t->types, t->count);
 	*type = (struct ptrc_misfit_type){.name = ptrc_cli_allocate(strlen(name) + 1),
-					  .layout = layout,
-					  .sum.least = SIZE_MAX};
+					  .layout = layout};
 	strcpy(type->name, name);
 	return type;
 }
 
-void ptrc_misfits_add(struct ptrc_misfit_types *t, const struct ptrc_view *view)
+void ptrc_misfits_take(struct ptrc_misfit_types *t, const struct ptrc_reader *r)
 {
 	for (size_t id = 0; id < PTRC_READER_IDS; id++) {
-		const struct ptrc_misfits *m = ptrc_view_misfits(view, id);
-		struct ptrc_misfits *sum;
+		const struct ptrc_type *type = r->types[id];
 
-		if (!m)
-			continue;
-		sum = &type_of(t, ptrc_reader_name(view->reader, (trace_event_id_t)id)->text,
-			       view->layout_by_type[id])
-			       ->sum;
-		sum->short_count += m->short_count;
-		sum->rest_count += m->rest_count;
-		sum->not_json_count += m->not_json_count;
-		if (m->least < sum->least)
-			sum->least = m->least;
-		if (m->most > sum->most)
-			sum->most = m->most;
+		if (type && ptrc_misfits_sum(&type->misfits))
+			ptrc_misfits_add(&type_of(t, type->name.text, type->layout)->sum,
+					 &type->misfits);
 	}
 }
 
-static uint64_t count_of(const struct ptrc_misfits *m)
+void ptrc_misfits_forget(struct ptrc_reader *r)
 {
-	return m->short_count + m->rest_count + m->not_json_count;
+	for (size_t id = 0; id < PTRC_READER_IDS; id++)
+		if (r->types[id])
+			r->types[id]->misfits = (struct ptrc_misfits){0};
 }
 
 /* "5 bytes", "5 to 9 bytes" */
@@ -62,7 +53,7 @@ static void write_bytes(char *text, size_t size, const struct ptrc_misfits *m)
 static void report(const struct ptrc_misfit_type *type)
 {
 	const struct ptrc_misfits *m = &type->sum;
-	unsigned long long sum = count_of(m);
+	unsigned long long sum = ptrc_misfits_sum(m);
 	bool is_open;
 	size_t wanted = ptrc_layout_size(type->layout, &is_open);
 	char bytes[100];
@@ -90,7 +81,7 @@ uint64_t ptrc_misfits_count(const struct ptrc_misfit_types *t)
 	uint64_t count = 0;
 
 	for (size_t i = 0; i < t->count; i++)
-		count += count_of(&t->types[i].sum);
+		count += ptrc_misfits_sum(&t->types[i].sum);
 	return count;
 }
 
@@ -103,7 +94,7 @@ void ptrc_misfits_json(const struct ptrc_misfit_types *t, struct ptrc_json *j)
 
 		ptrc_json_open(j, NULL, '{');
 		ptrc_json_bytes(j, "event", type->name, strlen(type->name));
-		ptrc_json_u64(j, "count", count_of(&type->sum));
+		ptrc_json_u64(j, "count", ptrc_misfits_sum(&type->sum));
 		ptrc_json_u64(j, "too_short", type->sum.short_count);
 		ptrc_json_u64(j, "too_long", type->sum.rest_count);
 		ptrc_json_u64(j, "not_json", type->sum.not_json_count);

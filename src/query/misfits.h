@@ -8,7 +8,7 @@
 
 #include "src/cli/json.h"
 #include "src/fields/layout.h"
-#include "src/query/view.h"
+#include "src/query/reader.h"
 
 /* An event type. */
 struct ptrc_misfit_type {
@@ -23,8 +23,11 @@ struct ptrc_misfit_types {
 	size_t count;
 };
 
-/* Adds what the view has met. Types of several logs that have one name and layout are one. */
-void ptrc_misfits_add(struct ptrc_misfit_types *, const struct ptrc_view *);
+/* Adds what the types of the reader have met. Types of several logs that have one name and layout are one. */
+void ptrc_misfits_take(struct ptrc_misfit_types *, const struct ptrc_reader *);
+
+/* The events of the reader come once more. */
+void ptrc_misfits_forget(struct ptrc_reader *);
 
 /* Prints a message for each event type. */
 void ptrc_misfits_report(const struct ptrc_misfit_types *);

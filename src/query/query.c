@@ -28,7 +28,6 @@ void ptrc_source_begin(struct ptrc_source *s, struct ptrc_query *q, size_t order
 	struct ptrc_reader *r = &s->reader;
 
 	ptrc_reader_load_names(r);
-	memset(&s->types, 0, sizeof(s->types));
 	s->view = (struct ptrc_view){.reader = r, .symbols = q->symbols};
 	s->order = order;
 	s->sieve = NULL;
@@ -77,7 +76,7 @@ bool ptrc_query_is_selected(struct ptrc_query *q, struct ptrc_source *s)
 		ptrc_view_find_layout(&s->view, &q->layouts);
 	return q->sink.takes_all ||
 	       (q->sink.takes_losses && ptrc_query_sees_losses(s->reader.event.posix_event_id)) ||
-	       ptrc_select_event(&q->select, &s->types, &s->view);
+	       ptrc_select_event(&q->select, &s->view);
 }
 
 static int64_t resolve(const struct ptrc_when *w, const struct ptrc_span *trace)
@@ -155,12 +154,12 @@ static bool find_windows(struct ptrc_query *q, struct ptrc_source *s)
 	trace_event_set_t types;
 	int error;
 
-	ptrc_select_get_around(&q->select, &s->types, r, &types);
+	ptrc_select_get_around(&q->select, r, &types);
 	error = ptrc_reader_select(r, NULL, 0, &types);
 	while (!error && ptrc_reader_next(r)) {
 		int64_t ns = ptrc_source_ns(s);
 
-		if (ptrc_select_is_around(&q->select, &s->types, r, r->event.posix_event_id))
+		if (ptrc_select_is_around(&q->select, r, r->event.posix_event_id))
 			ptrc_select_add_window(&q->select, ptrc_when_add(ns, -q->before_ns),
 					       ptrc_when_add(ns, q->after_ns));
 	}
@@ -325,7 +324,7 @@ static void forget_counts(struct ptrc_query *q)
 	for (size_t i = 0; i < q->select.where_count; i++)
 		*ptrc_where_undecided(q->select.wheres[i]) = 0;
 	for (size_t i = 0; i < q->source_count; i++)
-		ptrc_view_forget_misfits(&q->sources[i].view);
+		ptrc_misfits_forget(&q->sources[i].reader);
 }
 
 /* Lets the sink have the last events: counts them, and reads them once more. Returns false, after a
@@ -414,10 +413,10 @@ static const struct ptrc_reader_name *next_name(const struct ptrc_query *q, size
 {
 	while (*place < q->source_count * PTRC_READER_IDS) {
 		const struct ptrc_reader *r = &q->sources[*place / PTRC_READER_IDS].reader;
-		const struct ptrc_reader_name *name = r->names[(*place)++ % PTRC_READER_IDS];
+		const struct ptrc_type *type = r->types[(*place)++ % PTRC_READER_IDS];
 
-		if (name)
-			return name;
+		if (type)
+			return &type->name;
 	}
 	return NULL;
 }
@@ -575,7 +574,7 @@ bool ptrc_query_finish(struct ptrc_query *q, bool is_read)
 	if (q->sink.finish)
 		q->sink.finish(q->sink.self, is_read);
 	for (size_t i = 0; i < q->source_count; i++)
-		ptrc_misfits_add(&q->misfits, &q->sources[i].view);
+		ptrc_misfits_take(&q->misfits, &q->sources[i].reader);
 	return is_done;
 }
 

@@ -31,7 +31,6 @@ struct ptrc_source {
 	/* As the user has named it. */
 	const char *operand;
 	struct ptrc_reader reader;
-	struct ptrc_select_types types;
 	struct ptrc_view view;
 	/* Null: there is none. */
 	struct ptrc_sieve *sieve;

@@ -243,8 +243,10 @@ bool ptrc_reader_open(struct ptrc_reader *r, const char *path)
 		error = posix_trace_get_status(r->trace, &r->status);
 	if (!error)
 		error = posixtrace_get_counts(r->trace, &r->counts, sizeof(r->counts));
-	if (!error)
+	if (!error) {
+		ptrc_reader_own_types(r);
 		return true;
+	}
 	if (is_open) {
 		posix_trace_close(r->trace);
 	} else if (error == EINVAL) {
@@ -258,12 +260,27 @@ bool ptrc_reader_open(struct ptrc_reader *r, const char *path)
 	return false;
 }
 
-static void forget_names(struct ptrc_reader *r)
+void ptrc_reader_own_types(struct ptrc_reader *r)
+{
+	size_t size = PTRC_READER_IDS * sizeof(*r->types);
+
+	r->types = ptrc_cli_allocate(size);
+	memset(r->types, 0, size);
+	r->label_in_lines = NULL;
+}
+
+void ptrc_reader_free_types(struct ptrc_reader *r)
 {
 	for (size_t i = 0; i < PTRC_READER_IDS; i++) {
-		free(r->names[i]);
-		r->names[i] = NULL;
+		if (!r->types[i])
+			continue;
+		free(r->types[i]->label);
+		free(r->types[i]->of_sink);
+		free(r->types[i]->of_pairs);
+		free(r->types[i]);
 	}
+	free(r->types);
+	free(r->label_in_lines);
 }
 
 void ptrc_reader_close(struct ptrc_reader *r)
@@ -279,7 +296,7 @@ void ptrc_reader_close(struct ptrc_reader *r)
 		close(r->fd);
 	free(r->own_path);
 	free(r->label);
-	forget_names(r);
+	ptrc_reader_free_types(r);
 }
 
 /* Finds out what the OVERFLOW that is the last event of the block stands for: the counts are those
@@ -451,7 +468,8 @@ int ptrc_reader_refresh(struct ptrc_reader *r, unsigned long first)
 	    own.st_dev != there.st_dev || own.st_ino != there.st_ino)
 		return ESTALE;
 	start_over(r);
-	forget_names(r);
+	ptrc_reader_free_types(r);
+	ptrc_reader_own_types(r);
 	error = posixtrace_refresh_log(r->trace, first);
 	if (!error)
 		error = posix_trace_get_status(r->trace, &r->status);
@@ -483,26 +501,18 @@ const char *ptrc_reader_truncation(const struct ptrc_reader *r)
 							: "read";
 }
 
-static struct ptrc_reader_name *look_up(struct ptrc_reader *r, trace_event_id_t id)
+struct ptrc_type *ptrc_reader_new_type(struct ptrc_reader *r, trace_event_id_t id)
 {
-	struct ptrc_reader_name *name = ptrc_cli_allocate(sizeof(*name));
+	struct ptrc_type *type = ptrc_cli_allocate(sizeof(*type));
 
+	memset(type, 0, sizeof(*type));
 	/* The name of an event comes before the event. */
-	name->is_known = !posix_trace_eventid_get_name(r->trace, id, name->text);
-	if (!name->is_known)
-		snprintf(name->text, sizeof(name->text), "#%u", id);
-	name->size = strlen(name->text);
-	return name;
-}
-
-const struct ptrc_reader_name *ptrc_reader_name(struct ptrc_reader *r, trace_event_id_t id)
-{
-	/* No event type has identifier 0, so its place serves for all impossible ones. */
-	struct ptrc_reader_name **name = &r->names[id < PTRC_READER_IDS ? id : 0];
-
-	if (__builtin_expect(!*name, 0))
-		*name = look_up(r, id);
-	return *name;
+	type->name.is_known = !posix_trace_eventid_get_name(r->trace, id, type->name.text);
+	if (!type->name.is_known)
+		snprintf(type->name.text, sizeof(type->name.text), "#%u", id);
+	type->name.size = strlen(type->name.text);
+	r->types[id < PTRC_READER_IDS ? id : 0] = type;
+	return type;
 }
 
 /* Behind all events. */
@@ -543,22 +553,25 @@ size_t ptrc_reader_load_names(struct ptrc_reader *r)
 	while (!posix_trace_eventtypelist_getnext_id(r->trace, &id, &unavailable) && !unavailable)
 		ptrc_reader_name(r, id);
 	for (id = 1; id < PTRC_READER_IDS; id++)
-		if (r->names[id] && r->names[id]->is_known && r->names[id]->size > longest)
-			longest = r->names[id]->size;
+		if (r->types[id] && r->types[id]->name.is_known &&
+		    r->types[id]->name.size > longest)
+			longest = r->types[id]->name.size;
 	return longest;
 }
 
-static bool has_type(const struct ptrc_reader *r, const char *name)
+trace_event_id_t ptrc_reader_find_type(const struct ptrc_reader *r, const char *name)
 {
 	for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++)
-		if (r->names[id] && r->names[id]->is_known && !strcmp(r->names[id]->text, name))
-			return true;
-	return false;
+		if (r->types[id] && r->types[id]->name.is_known &&
+		    !strcmp(r->types[id]->name.text, name))
+			return id;
+	return 0;
 }
 
 bool ptrc_reader_have_all_ended(const struct ptrc_reader *r)
 {
-	return has_type(r, PTRC_COMMAND_ENDED) && !has_type(r, PTRC_WENT_ON);
+	return ptrc_reader_find_type(r, PTRC_COMMAND_ENDED) &&
+	       !ptrc_reader_find_type(r, PTRC_WENT_ON);
 }
 
 void ptrc_reader_losses(const struct ptrc_reader *r, bool is_read, struct ptrc_losses *l)
@@ -569,7 +582,7 @@ void ptrc_reader_losses(const struct ptrc_reader *r, bool is_read, struct ptrc_l
 	l->read_error = r->error;
 	l->unshown_events = r->unshown_count;
 	l->is_rest_unshown = r->is_rest_unshown;
-	l->has_gone_on = has_type(r, PTRC_WENT_ON);
+	l->has_gone_on = ptrc_reader_find_type(r, PTRC_WENT_ON);
 	if (r->source)
 		return;
 	/* Asks again, as these counts include what was found missing while reading. */

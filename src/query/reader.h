@@ -18,6 +18,7 @@
 #include "src/query/thread_gap.h"
 #include "src/query/correction.h"
 #include "src/query/losses.h"
+#include "src/query/type.h"
 
 /* Event type identifiers are below this. */
 #define PTRC_READER_IDS (POSIX_TRACE_UNNAMED_USEREVENT + TRACE_USER_EVENT_MAX)
@@ -27,13 +28,6 @@ static inline bool ptrc_is_system_type(trace_event_id_t id)
 {
 	return id && id < POSIX_TRACE_UNNAMED_USEREVENT;
 }
-
-struct ptrc_reader_name {
-	/* The log or session has the name. Otherwise the text is "#" and the number. */
-	bool is_known;
-	size_t size;
-	char text[TRACE_EVENT_NAME_MAX + 1];
-};
 
 struct ptrc_reader;
 /* The state of a source, which only src/session/reader_follow.c knows. */
@@ -125,7 +119,11 @@ struct ptrc_reader {
 	/* The error number that ended the reading, or 0. */
 	int error;
 
-	struct ptrc_reader_name *names[PTRC_READER_IDS];
+	/* By identifier, PTRC_READER_IDS of them: the types that have been looked up; null: it has not. A copy of
+	 * the reader shares them. */
+	struct ptrc_type **types;
+	/* What lines say of the source: one allocation, which goes with the types; null until it is needed. */
+	void *label_in_lines;
 };
 
 /*
@@ -259,9 +257,31 @@ int64_t ptrc_reader_bound(const struct ptrc_reader *);
 /* The word for the truncation status of the event: "no", "record" or "read". */
 const char *ptrc_reader_truncation(const struct ptrc_reader *);
 
-/* The name of an event type. Never null: if the identifier is unknown or impossible, the
- * name is made of its number. */
-const struct ptrc_reader_name *ptrc_reader_name(struct ptrc_reader *, trace_event_id_t);
+/* Looks the type up, of which nothing was known yet. */
+struct ptrc_type *ptrc_reader_new_type(struct ptrc_reader *, trace_event_id_t);
+
+/* What is known of an event type. Never null: the name of one that is unknown is made of its number, and all
+ * impossible identifiers are one type. */
+static inline struct ptrc_type *ptrc_reader_type(struct ptrc_reader *r, trace_event_id_t id)
+{
+	/* No event type has the identifier 0. */
+	struct ptrc_type *type = r->types[id < PTRC_READER_IDS ? id : 0];
+
+	return __builtin_expect(type != NULL, 1) ? type : ptrc_reader_new_type(r, id);
+}
+
+static inline const struct ptrc_reader_name *ptrc_reader_name(struct ptrc_reader *r,
+							      trace_event_id_t id)
+{
+	return &ptrc_reader_type(r, id)->name;
+}
+
+/* The type of that name, of those that have been looked up; 0: there is none. */
+trace_event_id_t ptrc_reader_find_type(const struct ptrc_reader *, const char *name);
+
+/* Has the reader, a copy of another one, look up types of its own, and forget these. */
+void ptrc_reader_own_types(struct ptrc_reader *);
+void ptrc_reader_free_types(struct ptrc_reader *);
 
 /*
  * Finds the last name that the log tells of a thread, at whatever time it came: most threads get their own

@@ -47,16 +47,14 @@ static bool has_type(const struct ptrc_select *s, struct ptrc_reader *r, trace_e
 	return ptrc_select_has_name(s, ptrc_reader_name(r, id)->text) && !is_left_out(s, id);
 }
 
-bool ptrc_select_is_around(const struct ptrc_select *s, struct ptrc_select_types *t,
-			   struct ptrc_reader *r, trace_event_id_t id)
+bool ptrc_select_is_around(const struct ptrc_select *s, struct ptrc_reader *r, trace_event_id_t id)
 {
-	unsigned char *answer = &t->is_around[id < PTRC_READER_IDS ? id : 0];
+	struct ptrc_type *t = ptrc_reader_type(r, id);
 
-	if (__builtin_expect(*answer == PTRC_SELECT_UNKNOWN, 0))
-		*answer = ptrc_glob_matches(s->around, ptrc_reader_name(r, id)->text)
-				  ? PTRC_SELECT_YES
-				  : PTRC_SELECT_NO;
-	return *answer == PTRC_SELECT_YES;
+	if (__builtin_expect(t->is_around == PTRC_TYPE_UNKNOWN, 0))
+		t->is_around =
+			ptrc_glob_matches(s->around, t->name.text) ? PTRC_TYPE_YES : PTRC_TYPE_NO;
+	return t->is_around == PTRC_TYPE_YES;
 }
 
 bool ptrc_select_get_types(const struct ptrc_select *s, struct ptrc_reader *r,
@@ -71,12 +69,12 @@ bool ptrc_select_get_types(const struct ptrc_select *s, struct ptrc_reader *r,
 	return true;
 }
 
-void ptrc_select_get_around(const struct ptrc_select *s, struct ptrc_select_types *t,
-			    struct ptrc_reader *r, trace_event_set_t *types)
+void ptrc_select_get_around(const struct ptrc_select *s, struct ptrc_reader *r,
+			    trace_event_set_t *types)
 {
 	posix_trace_eventset_empty(types);
 	for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++)
-		if (ptrc_select_is_around(s, t, r, id))
+		if (ptrc_select_is_around(s, r, id))
 			posix_trace_eventset_add(id, types);
 }
 
@@ -86,16 +84,16 @@ bool ptrc_select_is_by_type(const struct ptrc_select *s)
 	       s->span.first == INT64_MIN && s->span.last == INT64_MAX;
 }
 
-bool ptrc_select_event(struct ptrc_select *s, struct ptrc_select_types *t, struct ptrc_view *view)
+bool ptrc_select_event(struct ptrc_select *s, struct ptrc_view *view)
 {
 	struct ptrc_reader *r = view->reader;
 	const struct posix_trace_event_info *e = &r->event;
 	trace_event_id_t id = e->posix_event_id;
-	unsigned char *answer = &t->is_selected[id < PTRC_READER_IDS ? id : 0];
+	struct ptrc_type *t = ptrc_reader_type(r, id);
 
-	if (__builtin_expect(*answer == PTRC_SELECT_UNKNOWN, 0))
-		*answer = has_type(s, r, id) ? PTRC_SELECT_YES : PTRC_SELECT_NO;
-	if (*answer == PTRC_SELECT_NO || !has_number(&s->pids, e->posix_pid) ||
+	if (__builtin_expect(t->is_selected == PTRC_TYPE_UNKNOWN, 0))
+		t->is_selected = has_type(s, r, id) ? PTRC_TYPE_YES : PTRC_TYPE_NO;
+	if (t->is_selected == PTRC_TYPE_NO || !has_number(&s->pids, e->posix_pid) ||
 	    !has_number(&s->tids, e->posix_tid))
 		return false;
 	if (s->span.first != INT64_MIN || s->span.last != INT64_MAX) {

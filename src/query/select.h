@@ -48,23 +48,13 @@ struct ptrc_select {
 	size_t window_count;
 };
 
-enum { PTRC_SELECT_UNKNOWN, PTRC_SELECT_NO, PTRC_SELECT_YES };
-
-/* What has been found out about the event types of one source: one of these words for each
- * type. Starts zeroed. */
-struct ptrc_select_types {
-	unsigned char is_selected[PTRC_READER_IDS];
-	unsigned char is_around[PTRC_READER_IDS];
-};
-
 void ptrc_select_add_number(struct ptrc_select_numbers *, pid_t);
 
 /* Adds an expression. The selection frees it. */
 void ptrc_select_add_where(struct ptrc_select *, struct ptrc_where *);
 
 /* Whether the pattern of --around matches the type's name. */
-bool ptrc_select_is_around(const struct ptrc_select *, struct ptrc_select_types *,
-			   struct ptrc_reader *, trace_event_id_t);
+bool ptrc_select_is_around(const struct ptrc_select *, struct ptrc_reader *, trace_event_id_t);
 
 /* Whether the patterns select types of this name. */
 bool ptrc_select_has_name(const struct ptrc_select *, const char *name);
@@ -74,14 +64,13 @@ bool ptrc_select_has_name(const struct ptrc_select *, const char *name);
 bool ptrc_select_get_types(const struct ptrc_select *, struct ptrc_reader *, trace_event_set_t *);
 
 /* Stores the types that the pattern of --around matches, of those of the reader. */
-void ptrc_select_get_around(const struct ptrc_select *, struct ptrc_select_types *,
-			    struct ptrc_reader *, trace_event_set_t *);
+void ptrc_select_get_around(const struct ptrc_select *, struct ptrc_reader *, trace_event_set_t *);
 
 /* Whether only the patterns and --user decide. */
 bool ptrc_select_is_by_type(const struct ptrc_select *);
 
 /* Whether the event meets all conditions; does not look at windows. */
-bool ptrc_select_event(struct ptrc_select *, struct ptrc_select_types *, struct ptrc_view *);
+bool ptrc_select_event(struct ptrc_select *, struct ptrc_view *);
 
 /*
  * Whether a pair of events meets the conditions; the view is that of its end, and tells of its begin.

@@ -11,37 +11,16 @@
 /* Numbers are compared as unsigned ones, in the order of signed ones. */
 #define BIAS (UINT64_C(1) << 63)
 
-enum state {
-	UNKNOWN,
-	/* Each event of the type passes. */
-	PASSES,
-	/* The number stands in the data. */
-	PLACED,
-};
-
-/* Where the member stands in the data of an event type, and which numbers are between the bounds:
- * those that are not more than `span` above `low`. */
-struct place {
-	unsigned char state;
-	unsigned char bytes;
-	unsigned int at;
-	size_t sizes[2];
-	/* Of signed numbers, what makes them unsigned; and how far up they begin in 64 bits. */
-	uint64_t bias;
-	unsigned int shift;
-	uint64_t low, span;
-};
-
 struct ptrc_sieve {
 	const struct ptrc_layouts *layouts;
 	struct ptrc_where_bounds bounds;
-	/* By event type; of what is no member only the first counts. */
-	struct place places[PTRC_READER_IDS];
+	/* Of what is no member. */
+	struct ptrc_sieve_place place;
 };
 
 /* Sets the bounds for numbers between these two. Returns false if none is inside. */
-static bool set_bounds(struct place *p, const struct ptrc_where_bounds *b, ptrc_whole min,
-		       ptrc_whole max)
+static bool set_bounds(struct ptrc_sieve_place *p, const struct ptrc_where_bounds *b,
+		       ptrc_whole min, ptrc_whole max)
 {
 	ptrc_whole low = b->low > min ? b->low : min;
 	ptrc_whole high = b->high < max ? b->high : max;
@@ -54,23 +33,23 @@ static bool set_bounds(struct place *p, const struct ptrc_where_bounds *b, ptrc_
 	return true;
 }
 
-/* Finds out where the events of a type have the member. */
-static enum state find_place(const struct ptrc_sieve *s, const struct ptrc_layout *layout,
-			     struct place *p)
+/* Finds out whether the events of a type have the member, always in the same place. */
+static enum ptrc_type_answer
+find_place(const struct ptrc_sieve *s, const struct ptrc_layout *layout, struct ptrc_sieve_place *p)
 {
 	struct ptrc_layout_spot spot;
 
 	if (!layout ||
 	    !ptrc_layout_find_spot(layout, ptrc_field_number(s->bounds.field, s->layouts), &spot))
-		return PASSES;
+		return PTRC_TYPE_NO;
 	p->bytes = spot.bytes;
 	p->at = (unsigned int)spot.at;
 	p->shift = spot.is_signed ? 64 - 8U * spot.bytes : 0;
 	memcpy(p->sizes, spot.sizes, sizeof(p->sizes));
 	return set_bounds(p, &s->bounds, spot.is_signed ? INT64_MIN : 0,
 			  spot.is_signed ? (ptrc_whole)INT64_MAX : (ptrc_whole)UINT64_MAX)
-		       ? PLACED
-		       : PASSES;
+		       ? PTRC_TYPE_YES
+		       : PTRC_TYPE_NO;
 }
 
 struct ptrc_sieve *ptrc_sieve_make(const struct ptrc_where *where,
@@ -86,7 +65,7 @@ struct ptrc_sieve *ptrc_sieve_make(const struct ptrc_where *where,
 	s->layouts = layouts;
 	s->bounds = bounds;
 	if (bounds.field->id != PTRC_FIELD_MEMBER &&
-	    !set_bounds(&s->places[0], &bounds, INT64_MIN, INT64_MAX)) {
+	    !set_bounds(&s->place, &bounds, INT64_MIN, INT64_MAX)) {
 		free(s);
 		return NULL;
 	}
@@ -98,7 +77,7 @@ void ptrc_sieve_free(struct ptrc_sieve *s)
 	free(s);
 }
 
-static inline bool is_inside(const struct place *p, uint64_t number)
+static inline bool is_inside(const struct ptrc_sieve_place *p, uint64_t number)
 {
 	return (number ^ p->bias) - p->low <= p->span;
 }
@@ -119,7 +98,7 @@ static inline int64_t number_of(const struct posixtrace_event *e, enum ptrc_fiel
 	}
 }
 
-static inline uint64_t read_member(const struct place *p, const void *data)
+static inline uint64_t read_member(const struct ptrc_sieve_place *p, const void *data)
 {
 	const char *at = (const char *)data + p->at;
 	uint64_t u = 0;
@@ -150,15 +129,12 @@ static size_t pass_members(struct ptrc_sieve *s, struct ptrc_view *view,
 	for (; at < b->pt_count; at++) {
 		const struct posixtrace_event *e = &b->pt_events[at];
 		trace_event_id_t id = e->pt_info.posix_event_id;
-		struct place *p = &s->places[id < PTRC_READER_IDS ? id : 0];
+		struct ptrc_sieve_place *p = &ptrc_reader_type(view->reader, id)->place;
 
-		if (__builtin_expect(p->state == UNKNOWN, 0))
-			p->state =
-				id < PTRC_READER_IDS
-					? find_place(s, ptrc_view_layout(view, s->layouts, id), p)
-					: PASSES;
+		if (__builtin_expect(p->answer == PTRC_TYPE_UNKNOWN, 0))
+			p->answer = find_place(s, ptrc_view_layout(view, s->layouts, id), p);
 		/* Data that does not fit has no such member, or is told. */
-		if (p->state != PLACED ||
+		if (p->answer != PTRC_TYPE_YES ||
 		    (e->pt_size != p->sizes[0] && e->pt_size != p->sizes[1]) ||
 		    is_inside(p, read_member(p, e->pt_data)) != s->bounds.is_outside)
 			break;
@@ -175,7 +151,7 @@ size_t ptrc_sieve_pass(struct ptrc_sieve *s, struct ptrc_view *view,
 	if (field == PTRC_FIELD_MEMBER)
 		return pass_members(s, view, b, from);
 	while (at < b->pt_count &&
-	       is_inside(&s->places[0], (uint64_t)number_of(&b->pt_events[at], field)) ==
+	       is_inside(&s->place, (uint64_t)number_of(&b->pt_events[at], field)) ==
 		       s->bounds.is_outside)
 		at++;
 	return at;

@@ -285,7 +285,7 @@ static void take_layout(struct ptrc_view *v, struct ptrc_layouts *layouts, trace
 void ptrc_view_take_layouts(struct ptrc_view *v, struct ptrc_layouts *layouts)
 {
 	for (trace_event_id_t id = 0; id < PTRC_READER_IDS; id++)
-		if (v->reader->names[id] && v->reader->names[id]->is_known)
+		if (v->reader->types[id] && v->reader->types[id]->name.is_known)
 			take_layout(v, layouts, id);
 }
 
@@ -293,7 +293,7 @@ void ptrc_view_take_layout(struct ptrc_view *v, struct ptrc_layouts *layouts)
 {
 	trace_event_id_t id = v->reader->event.posix_event_id;
 
-	if (id < PTRC_READER_IDS && !v->is_type_looked_up[id])
+	if (!ptrc_reader_type(v->reader, id)->has_sought_layout)
 		take_layout(v, layouts, id);
 }
 
@@ -311,18 +311,17 @@ static const struct ptrc_layout *find_told(const struct ptrc_view *v,
 const struct ptrc_layout *ptrc_view_layout(struct ptrc_view *v, const struct ptrc_layouts *layouts,
 					   trace_event_id_t id)
 {
-	size_t place = id < PTRC_READER_IDS ? id : 0;
+	struct ptrc_type *type = ptrc_reader_type(v->reader, id);
 
-	if (!v->is_type_looked_up[place]) {
-		v->is_type_looked_up[place] = true;
+	v->layouts = layouts;
+	if (!type->has_sought_layout) {
+		type->has_sought_layout = true;
 		if (id >= POSIX_TRACE_UNNAMED_USEREVENT)
-			v->layout_by_type[place] =
-				ptrc_layouts_find(layouts, ptrc_reader_name(v->reader, id)->text);
-		if (!v->layout_by_type[place])
-			v->layout_by_type[place] = find_told(v, layouts, id);
-		v->layouts = layouts;
+			type->layout = ptrc_layouts_find(layouts, type->name.text);
+		if (!type->layout)
+			type->layout = find_told(v, layouts, id);
 	}
-	return v->layout_by_type[place];
+	return type->layout;
 }
 
 void ptrc_view_find_layout(struct ptrc_view *v, const struct ptrc_layouts *layouts)
@@ -331,28 +330,9 @@ void ptrc_view_find_layout(struct ptrc_view *v, const struct ptrc_layouts *layou
 	v->is_decoded = false;
 }
 
-void ptrc_view_add_misfits(struct ptrc_view *v, size_t type, const struct ptrc_misfits *more)
-{
-	struct ptrc_misfits *m;
-
-	if (!v->misfits) {
-		v->misfits = ptrc_cli_allocate(PTRC_READER_IDS * sizeof(*v->misfits));
-		memset(v->misfits, 0, PTRC_READER_IDS * sizeof(*v->misfits));
-	}
-	m = &v->misfits[type];
-	if (!(m->short_count || m->rest_count || m->not_json_count) || more->least < m->least)
-		m->least = more->least;
-	if (more->most > m->most)
-		m->most = more->most;
-	m->short_count += more->short_count;
-	m->rest_count += more->rest_count;
-	m->not_json_count += more->not_json_count;
-}
-
 /* Counts the event, which has just been decoded. */
 static void add_misfit(struct ptrc_view *v)
 {
-	trace_event_id_t id = v->reader->event.posix_event_id;
 	struct ptrc_misfits one = {
 		.short_count = v->decoded.error == PTRC_LAYOUT_SHORT,
 		.rest_count = v->decoded.error == PTRC_LAYOUT_REST,
@@ -361,7 +341,8 @@ static void add_misfit(struct ptrc_view *v)
 		.most = v->reader->size,
 	};
 
-	ptrc_view_add_misfits(v, id < PTRC_READER_IDS ? id : 0, &one);
+	ptrc_misfits_add(&ptrc_reader_type(v->reader, v->reader->event.posix_event_id)->misfits,
+			 &one);
 }
 
 const struct ptrc_decoded *ptrc_view_decode(struct ptrc_view *v)
@@ -369,7 +350,7 @@ const struct ptrc_decoded *ptrc_view_decode(struct ptrc_view *v)
 	if (!v->is_decoded) {
 		ptrc_layout_decode(v->layout, v->reader->data, v->reader->size, &v->decoded);
 		v->is_decoded = true;
-		if (v->decoded.error != PTRC_LAYOUT_FITS)
+		if (v->decoded.error != PTRC_LAYOUT_FITS && !v->is_again)
 			add_misfit(v);
 	}
 	return &v->decoded;
@@ -383,19 +364,6 @@ const struct ptrc_value *ptrc_view_member(struct ptrc_view *v, const struct ptrc
 	if (!v->layout || number < 0)
 		return NULL;
 	return ptrc_layout_value(v->layout, ptrc_view_decode(v), number);
-}
-
-const struct ptrc_misfits *ptrc_view_misfits(const struct ptrc_view *v, size_t type)
-{
-	const struct ptrc_misfits *m = v->misfits ? &v->misfits[type] : NULL;
-
-	return m && (m->short_count || m->rest_count || m->not_json_count) ? m : NULL;
-}
-
-void ptrc_view_forget_misfits(struct ptrc_view *v)
-{
-	free(v->misfits);
-	v->misfits = NULL;
 }
 
 static struct ptrc_value signed_value(int64_t i)
@@ -557,7 +525,6 @@ static struct ptrc_value symbol_value(struct ptrc_view *view, enum ptrc_field_id
 void ptrc_view_free(struct ptrc_view *view)
 {
 	free(view->decoded.values);
-	ptrc_view_forget_misfits(view);
 	ptrc_symbol_cache_free(view->symbol_cache);
 }
 

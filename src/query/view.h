@@ -99,16 +99,6 @@ bool ptrc_field_is_number(const struct ptrc_field *);
 /* What the values of the field may measure: a set of dimensions. */
 unsigned int ptrc_field_dimensions(const struct ptrc_field *);
 
-/* Events of one type whose data does not fit the layout: it has too few bytes, or too many, or is
- * not the JSON that it should be; and the least and the most bytes that they have. */
-struct ptrc_misfits {
-	uint64_t short_count;
-	uint64_t rest_count;
-	uint64_t not_json_count;
-	size_t least;
-	size_t most;
-};
-
 /* The event that a reader has read last. Its data is decoded when somebody first asks for
  * it. */
 struct ptrc_view {
@@ -119,12 +109,8 @@ struct ptrc_view {
 	struct ptrc_decoded decoded;
 	/* Those that it was found in. */
 	const struct ptrc_layouts *layouts;
-	/* The layout of each event type that has been looked up. */
-	const struct ptrc_layout *layout_by_type[PTRC_READER_IDS];
-	bool is_type_looked_up[PTRC_READER_IDS];
-	/* By type: the events that have been decoded and do not fit their layout; null as long as
-	 * there are none. */
-	struct ptrc_misfits *misfits;
+	/* The event was decoded before, so if its data does not fit the layout, that is counted. */
+	bool is_again;
 	/* The machine, once it has been asked for. */
 	bool has_host;
 	char host[256];
@@ -162,14 +148,6 @@ const struct ptrc_decoded *ptrc_view_decode(struct ptrc_view *);
 /* The value of a member of the data, or null if the layout of the event has none of this name. */
 const struct ptrc_value *ptrc_view_member(struct ptrc_view *, const struct ptrc_layouts *,
 					  const char *name);
-
-/* The misfits of the type; null if there are none. */
-const struct ptrc_misfits *ptrc_view_misfits(const struct ptrc_view *, size_t type);
-
-/* Adds to those of the view. */
-void ptrc_view_add_misfits(struct ptrc_view *, size_t type, const struct ptrc_misfits *);
-
-void ptrc_view_forget_misfits(struct ptrc_view *);
 
 /* Where in the source the event was generated, as far as that is known; never null. */
 const struct ptrc_symbol *ptrc_view_symbol(struct ptrc_view *);

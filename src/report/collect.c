@@ -722,7 +722,7 @@ static void add(void *self, struct ptrc_source *s)
 	unsigned char role;
 
 	bool is_selected = ptrc_query_sees_losses(s->reader.event.posix_event_id)
-				   ? ptrc_select_event(&q->select, &s->types, &s->view)
+				   ? ptrc_select_event(&q->select, &s->view)
 				   : true;
 
 	if (is_selected && !ptrc_query_is_due(q))

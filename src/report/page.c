@@ -411,8 +411,7 @@ static void put_data(struct page *p, size_t row, const struct ptrc_report_event 
 		     bool is_sample)
 {
 	trace_event_id_t id = e->info.posix_event_id;
-	const struct ptrc_layout *layout =
-		e->source->view.layout_by_type[id < PTRC_READER_IDS ? id : 0];
+	const struct ptrc_layout *layout = ptrc_reader_type(&e->source->reader, id)->layout;
 	uint64_t address = (uintptr_t)e->info.posix_prog_address;
 
 	if (address)

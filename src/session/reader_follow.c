@@ -200,6 +200,7 @@ static int connect_reader(struct ptrc_reader *r, const char *session, enum ptrc_
 	r->path = session;
 	error = ptrc_session_follow(session, verb, reply, &r->fd, &controller_fd);
 	if (!error) {
+		ptrc_reader_own_types(r);
 		r->attributes = reply->state.attributes;
 		r->status = reply->state.status;
 		r->counts = reply->state.counts;
@@ -219,6 +220,7 @@ static void disconnect(struct ptrc_reader *r)
 {
 	close_input(r);
 	close(r->fd);
+	ptrc_reader_free_types(r);
 }
 
 bool ptrc_reader_follow(struct ptrc_reader *r, const char *session)

@@ -35,11 +35,12 @@ int ptrc_event_types_from_session(struct ptrc_event_types *t, const char *name)
 static void add_of_log(struct ptrc_event_types *t, struct ptrc_reader *r, trace_event_id_t id,
 		       const struct ptrc_session_type *counts)
 {
-	const struct ptrc_reader_name *name = r->names[id];
+	const struct ptrc_type *known = r->types[id];
+	const struct ptrc_reader_name *name;
 	char layout[POSIXTRACE_LAYOUT_MAX + 1];
 	struct ptrc_session_type *type;
 
-	if (!counts->events && !(name && name->is_known))
+	if (!counts->events && !(known && known->name.is_known))
 		return;
 	name = ptrc_reader_name(r, id);
 	type = ptrc_append(t->list, t->count);

@@ -11,6 +11,7 @@
 #include "src/cli/escape.h"
 #include "src/cli/message.h"
 #include "src/pairs/key.h"
+#include "src/query/misfits.h"
 #include "src/sync/line.h"
 #include "src/fields/when.h"
 
@@ -91,9 +92,9 @@ static void select_messages(const struct ptrc_sync *s, struct ptrc_reader *r,
 {
 	posix_trace_eventset_empty(types);
 	for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++)
-		for (size_t i = 0; i < s->messages.count && r->names[id]; i++)
-			if (!strcmp(r->names[id]->text, s->messages.list[i].begin) ||
-			    !strcmp(r->names[id]->text, s->messages.list[i].end))
+		for (size_t i = 0; i < s->messages.count && r->types[id]; i++)
+			if (!strcmp(r->types[id]->name.text, s->messages.list[i].begin) ||
+			    !strcmp(r->types[id]->name.text, s->messages.list[i].end))
 				posix_trace_eventset_add(id, types);
 }
 
@@ -115,7 +116,7 @@ static bool read_events(const struct ptrc_sync *s, struct ptrc_view *view, uint3
 	}
 	if (is_damaged && !posixtrace_get_counts(r->trace, &counts, sizeof(counts)))
 		*is_damaged = counts.pt_damaged_gaps != 0;
-	ptrc_view_forget_misfits(view);
+	ptrc_misfits_forget(r);
 	if (!error)
 		error = ptrc_reader_select(r, NULL, 0, NULL);
 	if (error)

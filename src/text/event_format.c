@@ -300,31 +300,76 @@ void ptrc_event_put_name(struct ptrc_buffer *b, const struct ptrc_event_format *
 	paint(b, f, PLAIN);
 }
 
-static void make_label(struct ptrc_event_labels *labels, size_t place,
-		       const struct ptrc_event_format *f, const struct ptrc_reader_name *name,
-		       trace_event_id_t id)
+/* A name as lines show it, and the columns that it takes in text. */
+struct label {
+	int width;
+	size_t size;
+	char text[];
+};
+
+/* Makes the label that was put into the buffer, which it frees. */
+static struct label *keep_label(struct ptrc_buffer *b, int width)
 {
-	struct ptrc_buffer *label = &labels->name[place];
-	struct ptrc_json j = {label, false};
+	struct label *label = ptrc_cli_allocate(sizeof(*label) + b->used);
+
+	label->width = width;
+	label->size = b->used;
+	if (b->used)
+		memcpy(label->text, b->bytes, b->used);
+	ptrc_buffer_free(b);
+	return label;
+}
+
+/* How the name of the event's type looks. */
+static const struct label *type_label(const struct ptrc_event_format *f, struct ptrc_reader *r)
+{
+	trace_event_id_t id = r->event.posix_event_id;
+	struct ptrc_type *type = ptrc_reader_type(r, id);
+	struct ptrc_buffer b = PTRC_BUFFER_INIT;
+	struct ptrc_json j = {&b, false};
+	int width = 0;
 	size_t begin;
 
+	if (__builtin_expect(type->label != NULL, 1))
+		return type->label;
 	if (f->format == PTRC_FORMAT_TEXT) {
-		paint(label, f, id < POSIX_TRACE_UNNAMED_USEREVENT ? SYSTEM_EVENT : USER_EVENT);
-		begin = label->used;
-		ptrc_text_put(label, name->text, name->size);
+		paint(&b, f, id < POSIX_TRACE_UNNAMED_USEREVENT ? SYSTEM_EVENT : USER_EVENT);
+		begin = b.used;
+		ptrc_text_put(&b, type->name.text, type->name.size);
 		/* An empty name without a colour leaves the buffer without bytes. */
-		if (label->used > begin)
-			labels->name_width[place] =
-				columns_of(label->bytes + begin, label->used - begin);
-		paint(label, f, PLAIN);
-		return;
+		if (b.used > begin)
+			width = columns_of(b.bytes + begin, b.used - begin);
+		paint(&b, f, PLAIN);
+	} else {
+		ptrc_json_bytes(&j, "event", type->name.text, type->name.size);
+		ptrc_json_u64(&j, "id", id);
 	}
-	ptrc_json_bytes(&j, "event", name->text, name->size);
-	ptrc_json_u64(&j, "id", id);
+	return type->label = keep_label(&b, width);
+}
+
+/* How the source looks among several ones. */
+static const struct label *log_label(const struct ptrc_event_format *f, struct ptrc_reader *r)
+{
+	const char *name = ptrc_reader_shown_name(r);
+	struct ptrc_buffer b = PTRC_BUFFER_INIT;
+	struct ptrc_json j = {&b, false};
+	int width = 0;
+
+	if (r->label_in_lines)
+		return r->label_in_lines;
+	if (f->format == PTRC_FORMAT_TEXT) {
+		ptrc_text_put(&b, name, strlen(name));
+		width = columns_of(b.bytes, b.used);
+	} else {
+		ptrc_json_bytes(&j, "log", r->path, strlen(r->path));
+		if (r->label)
+			ptrc_json_bytes(&j, "host", r->label, strlen(r->label));
+	}
+	return r->label_in_lines = keep_label(&b, width);
 }
 
 /* Makes the members that f->origin holds: from the event's name to the key of its length. */
-static void make_origin(struct ptrc_event_format *f, const struct ptrc_buffer *label,
+static void make_origin(struct ptrc_event_format *f, const struct label *label,
 			const struct ptrc_reader *r)
 {
 	const struct posix_trace_event_info *e = &r->event;
@@ -337,7 +382,7 @@ static void make_origin(struct ptrc_event_format *f, const struct ptrc_buffer *l
 	f->origin_address = e->posix_prog_address;
 	f->origin_truncation = e->posix_truncation_status;
 	origin->used = 0;
-	ptrc_buffer_bytes(origin, label->bytes, label->used);
+	ptrc_buffer_bytes(origin, label->text, label->size);
 	ptrc_buffer_text(origin, ",\"pid\":");
 	ptrc_buffer_i64(origin, e->posix_pid);
 	ptrc_buffer_text(origin, ",\"tid\":");
@@ -353,7 +398,7 @@ static void make_origin(struct ptrc_event_format *f, const struct ptrc_buffer *l
 
 /* Whether f->origin is that of the event, which mostly is of the same type and thread as the one
  * before it, and often of the same place in the program. */
-static bool has_origin(const struct ptrc_event_format *f, const struct ptrc_buffer *label,
+static bool has_origin(const struct ptrc_event_format *f, const struct label *label,
 		       const struct posix_trace_event_info *e)
 {
 	return f->origin_label == label && f->origin_pid == e->posix_pid &&
@@ -364,7 +409,7 @@ static bool has_origin(const struct ptrc_event_format *f, const struct ptrc_buff
 
 /* Puts the members that every event has, with room made for all of them at once. */
 static void put_head_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
-			  const struct ptrc_buffer *label, const struct ptrc_reader *r)
+			  const struct label *label, const struct ptrc_reader *r)
 {
 	static const char time[] = "{\"time\":\"";
 	static const char ns[] = "\",\"ns\":";
@@ -430,14 +475,13 @@ void ptrc_event_put_symbol_json(struct ptrc_json *j, struct ptrc_view *view)
 }
 
 /* The members and their order are in docs/json-schema.md. */
-static void put_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
-		     const struct ptrc_buffer *label, struct ptrc_event_labels *labels,
-		     struct ptrc_view *view)
+static void put_json(struct ptrc_buffer *b, struct ptrc_event_format *f, struct ptrc_view *view)
 {
 	struct ptrc_reader *r = view->reader;
 	struct ptrc_json j = {b, false};
+	const struct label *log;
 
-	put_head_json(b, f, label, r);
+	put_head_json(b, f, type_label(f, r), r);
 	put_data_json(&j, view, false);
 	if (__builtin_expect(f->has_symbols, 0))
 		ptrc_event_put_symbol_json(&j, view);
@@ -449,14 +493,8 @@ static void put_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
 			ptrc_buffer_u64(b, r->gap.events);
 	}
 	if (f->has_log) {
-		if (!labels->log.used) {
-			struct ptrc_json log = {&labels->log, false};
-
-			ptrc_json_bytes(&log, "log", r->path, strlen(r->path));
-			if (r->label)
-				ptrc_json_bytes(&log, "host", r->label, strlen(r->label));
-		}
-		ptrc_buffer_bytes(b, labels->log.bytes, labels->log.used);
+		log = log_label(f, r);
+		ptrc_buffer_bytes(b, log->text, log->size);
 	}
 	ptrc_buffer_text(b, "}\n");
 }
@@ -515,18 +553,6 @@ void ptrc_event_put_time(struct ptrc_buffer *b, struct ptrc_event_format *f,
 	paint(b, f, PLAIN);
 }
 
-static void put_log(struct ptrc_buffer *b, struct ptrc_event_labels *labels,
-		    const struct ptrc_reader *r)
-{
-	const char *name = ptrc_reader_shown_name(r);
-
-	if (!labels->log.used) {
-		ptrc_text_put(&labels->log, name, strlen(name));
-		labels->log_width = columns_of(labels->log.bytes, labels->log.used);
-	}
-	ptrc_buffer_bytes(b, labels->log.bytes, labels->log.used);
-}
-
 static void put_damage_text(struct ptrc_buffer *b, const struct ptrc_reader *r)
 {
 	ptrc_buffer_text(b, "unreadable_events=");
@@ -558,11 +584,10 @@ void ptrc_event_put_source(struct ptrc_buffer *b, struct ptrc_view *view)
 		ptrc_buffer_char(b, '-');
 }
 
-static void put_text(struct ptrc_buffer *b, struct ptrc_event_format *f, size_t place,
-		     struct ptrc_event_labels *labels, struct ptrc_view *view)
+static void put_text(struct ptrc_buffer *b, struct ptrc_event_format *f, struct ptrc_view *view)
 {
-	const struct ptrc_buffer *label = &labels->name[place];
 	struct ptrc_reader *r = view->reader;
+	const struct label *label = type_label(f, r);
 	bool is_cut = r->event.posix_truncation_status != POSIX_TRACE_NOT_TRUNCATED;
 	bool is_damage = ptrc_reader_is_at_damage(r);
 	size_t begin;
@@ -574,16 +599,18 @@ static void put_text(struct ptrc_buffer *b, struct ptrc_event_format *f, size_t 
 	ptrc_event_put_time(b, f, r);
 	ptrc_buffer_char(b, ' ');
 	if (f->has_log) {
-		put_log(b, labels, r);
-		end_column(b, labels->log_width, &f->log_width);
+		const struct label *log = log_label(f, r);
+
+		ptrc_buffer_bytes(b, log->text, log->size);
+		end_column(b, log->width, &f->log_width);
 		ptrc_buffer_char(b, ' ');
 	}
 	put_number_right(b, r->event.posix_pid, &f->pid_width);
 	ptrc_buffer_char(b, ' ');
 	put_number_right(b, r->event.posix_tid, &f->tid_width);
 	ptrc_buffer_char(b, ' ');
-	ptrc_buffer_bytes(b, label->bytes, label->used);
-	end_column(b, labels->name_width[place], &width);
+	ptrc_buffer_bytes(b, label->text, label->size);
+	end_column(b, label->width, &width);
 	ptrc_buffer_char(b, ' ');
 	paint(b, f, FAINT);
 	begin = b->used;
@@ -705,10 +732,10 @@ static void put_fields_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
 
 /* Puts a field. Returns how many columns it takes on a terminal. */
 static int put_field_text(struct ptrc_buffer *b, struct ptrc_event_format *f,
-			  struct ptrc_event_labels *labels, size_t place,
 			  const struct ptrc_field *field, struct ptrc_view *view)
 {
 	struct ptrc_reader *r = view->reader;
+	const struct label *label;
 	struct ptrc_value v;
 	size_t begin = b->used;
 	int64_t bound;
@@ -719,8 +746,9 @@ static int put_field_text(struct ptrc_buffer *b, struct ptrc_event_format *f,
 		/* Times need no blanks behind them: they all have the same width. */
 		return 0;
 	case PTRC_FIELD_EVENT:
-		ptrc_buffer_bytes(b, labels->name[place].bytes, labels->name[place].used);
-		return labels->name_width[place];
+		label = type_label(f, r);
+		ptrc_buffer_bytes(b, label->text, label->size);
+		return label->width;
 	case PTRC_FIELD_LOG:
 		ptrc_text_put(b, r->path, strlen(r->path));
 		break;
@@ -752,8 +780,8 @@ static int put_field_text(struct ptrc_buffer *b, struct ptrc_event_format *f,
 	return columns_of(b->bytes + begin, b->used - begin);
 }
 
-static void put_fields_text(struct ptrc_buffer *b, struct ptrc_event_format *f, size_t place,
-			    struct ptrc_event_labels *labels, struct ptrc_view *view)
+static void put_fields_text(struct ptrc_buffer *b, struct ptrc_event_format *f,
+			    struct ptrc_view *view)
 {
 	for (size_t i = 0; i < f->field_count; i++) {
 		const struct ptrc_field *field = &f->fields[i];
@@ -761,7 +789,7 @@ static void put_fields_text(struct ptrc_buffer *b, struct ptrc_event_format *f, 
 		bool is_last = i + 1 == f->field_count;
 		int *width = field->id == PTRC_FIELD_EVENT ? &f->name_width : &f->field_widths[i];
 		size_t begin = b->used;
-		int used = put_field_text(b, f, labels, place, field, view);
+		int used = put_field_text(b, f, field, view);
 
 		if (used > *width && used <= TEXT_COLUMNS_MAX)
 			*width = used;
@@ -944,27 +972,14 @@ void ptrc_event_format_free(struct ptrc_event_format *f)
 	ptrc_buffer_free(&f->origin);
 }
 
-void ptrc_event_put(struct ptrc_buffer *b, struct ptrc_event_format *f,
-		    struct ptrc_event_labels *labels, struct ptrc_view *view)
+void ptrc_event_put(struct ptrc_buffer *b, struct ptrc_event_format *f, struct ptrc_view *view)
 {
-	trace_event_id_t id = view->reader->event.posix_event_id;
-	size_t place = id < PTRC_READER_IDS ? id : 0;
-
-	if (__builtin_expect(!labels->name[place].bytes, 0))
-		make_label(labels, place, f, ptrc_reader_name(view->reader, id), id);
 	if (f->field_count && f->format == PTRC_FORMAT_JSON)
 		put_fields_json(b, f, view);
 	else if (f->field_count)
-		put_fields_text(b, f, place, labels, view);
+		put_fields_text(b, f, view);
 	else if (f->format == PTRC_FORMAT_JSON)
-		put_json(b, f, &labels->name[place], labels, view);
+		put_json(b, f, view);
 	else
-		put_text(b, f, place, labels, view);
-}
-
-void ptrc_event_labels_free(struct ptrc_event_labels *labels)
-{
-	for (size_t i = 0; i < PTRC_READER_IDS; i++)
-		ptrc_buffer_free(&labels->name[i]);
-	ptrc_buffer_free(&labels->log);
+		put_text(b, f, view);
 }

@@ -51,22 +51,12 @@ struct ptrc_event_format {
 	/* The JSON members of the last event that mostly are those of the next one, too, and what
 	 * they were made of. */
 	struct ptrc_buffer origin;
-	const struct ptrc_buffer *origin_label;
+	const void *origin_label;
 	pid_t origin_pid;
 	pid_t origin_tid;
 	pthread_t origin_thread;
 	void *origin_address;
 	int origin_truncation;
-};
-
-/* The names of a source's event types, and its own, as they look in the output. Each one is
- * made when it is first needed. Starts zeroed. */
-struct ptrc_event_labels {
-	struct ptrc_buffer name[PTRC_READER_IDS];
-	/* The columns that the names take in text. */
-	int name_width[PTRC_READER_IDS];
-	struct ptrc_buffer log;
-	int log_width;
 };
 
 /* Adds the fields of a comma-separated list. Returns false with the reason if a field does
@@ -78,8 +68,7 @@ bool ptrc_event_fields(struct ptrc_event_format *, const char *list, const struc
 bool ptrc_event_has_source_field(const struct ptrc_event_format *);
 
 /* Appends the event that the reader of the view has read, with a line feed. */
-void ptrc_event_put(struct ptrc_buffer *, struct ptrc_event_format *, struct ptrc_event_labels *,
-		    struct ptrc_view *);
+void ptrc_event_put(struct ptrc_buffer *, struct ptrc_event_format *, struct ptrc_view *);
 
 /* Puts what the data is, and where in the source the event was generated, as the members of JSON that
  * such a line has for them. */
@@ -113,6 +102,5 @@ void ptrc_event_get_widths(const struct ptrc_event_format *, int *widths);
 void ptrc_event_set_widths(struct ptrc_event_format *, const int *widths);
 
 void ptrc_event_format_free(struct ptrc_event_format *);
-void ptrc_event_labels_free(struct ptrc_event_labels *);
 
 #endif

@@ -15,8 +15,6 @@ struct log_sink {
 	/* Set if writing the log failed, so that the file has a part of it at most. */
 	bool *is_broken;
 	struct posixtrace_log *log;
-	/* By source and type of that: the type in the log; 0: not asked for yet. */
-	trace_event_id_t (*types)[PTRC_READER_IDS];
 	/* The error number of the write that failed. */
 	int error;
 	/* An OVERFLOW whose RESUME has not come yet; its type is 0 if there is none. */
@@ -85,13 +83,17 @@ static void give_layout(struct log_sink *l, struct ptrc_source *s, trace_event_i
 /* The type in the log that stands for a type of the source. */
 static trace_event_id_t type_of(struct log_sink *l, struct ptrc_source *s, trace_event_id_t id)
 {
-	trace_event_id_t *type = &l->types[s->order][id < PTRC_READER_IDS ? id : 0];
+	struct ptrc_type *own = ptrc_reader_type(&s->reader, id);
+	trace_event_id_t *type = own->of_sink;
 
+	if (!type) {
+		own->of_sink = type = ptrc_cli_allocate(sizeof(*type));
+		*type = 0;
+	}
 	if (!*type && ptrc_is_system_type(id)) {
 		*type = id;
 	} else if (!*type) {
-		l->error =
-			posixtrace_log_type(l->log, ptrc_reader_name(&s->reader, id)->text, type);
+		l->error = posixtrace_log_type(l->log, own->name.text, type);
 		if (!l->error)
 			give_layout(l, s, id, type);
 	}
@@ -101,7 +103,8 @@ static trace_event_id_t type_of(struct log_sink *l, struct ptrc_source *s, trace
 /* Whether the source knows the type. */
 static bool has_type(const struct ptrc_source *s, trace_event_id_t id)
 {
-	return ptrc_is_system_type(id) || (s->reader.names[id] && s->reader.names[id]->is_known);
+	return ptrc_is_system_type(id) ||
+	       (s->reader.types[id] && s->reader.types[id]->name.is_known);
 }
 
 /* Makes a set of types of the source one of the log's. If it has the types whose names come later, it
@@ -273,7 +276,6 @@ static bool end(void *self)
 	if (error)
 		ptrc_cli_message(l->path, "writing the log failed: %s", strerror(error));
 	*l->is_broken = error;
-	free(l->types);
 	free(l);
 	q->sink = (struct ptrc_sink){0};
 	return !error;
@@ -288,14 +290,11 @@ bool ptrc_log_sink_begin(struct ptrc_query *q, const char *path, int fd, bool *i
 	int error;
 
 	*l = (struct log_sink){.query = q, .path = path, .is_broken = is_broken};
-	l->types = ptrc_cli_allocate(q->source_count * sizeof(*l->types));
-	memset(l->types, 0, q->source_count * sizeof(*l->types));
 	error = make_attributes(a, &attr);
 	if (!error)
 		error = posixtrace_log_create(fd, &attr, &created, &l->log);
 	if (error) {
 		ptrc_cli_error(path, error);
-		free(l->types);
 		free(l);
 		return false;
 	}

@@ -51,7 +51,7 @@ static void take(void *self, struct ptrc_source *s)
 	q->shown_count++;
 	if (t->is_counting)
 		return;
-	ptrc_event_put(&q->out, &t->format, &t->labels[s->order], &s->view);
+	ptrc_event_put(&q->out, &t->format, &s->view);
 	if (__builtin_expect(q->last_count == UINT64_MAX, 1)) {
 		put_header(t, offset);
 		write_some(q);
@@ -241,16 +241,11 @@ void ptrc_text_begin(struct ptrc_text *t)
 	}
 	t->format.has_log = q->has_log;
 	t->format.has_host = q->has_host;
-	t->labels = ptrc_cli_allocate((q->source_count + 1) * sizeof(*t->labels));
-	memset(t->labels, 0, (q->source_count + 1) * sizeof(*t->labels));
 	q->sink = (struct ptrc_sink){.self = t, .event = take};
 }
 
 void ptrc_text_free(struct ptrc_text *t)
 {
-	for (size_t i = 0; i < t->query->source_count; i++)
-		ptrc_event_labels_free(&t->labels[i]);
-	free(t->labels);
 	ptrc_event_format_free(&t->format);
 }
 

@@ -20,8 +20,6 @@ struct ptrc_text {
 	bool has_summary;
 	/* How many threads format the events; 0: as many as there are processors. */
 	unsigned int thread_count;
-	/* By source: parts of lines that many of its events have. */
-	struct ptrc_event_labels *labels;
 	/* The lines of the last events, if only these are shown. */
 	struct ptrc_lines last;
 };

@@ -90,7 +90,7 @@ static void hold(struct ptrc_text *t, struct ptrc_source *s, struct ptrc_lines *
 	if (!q->before_ns)
 		return;
 	if (!t->is_counting)
-		ptrc_event_put(&line, &t->format, &t->labels[s->order], &s->view);
+		ptrc_event_put(&line, &t->format, &s->view);
 	ptrc_lines_add(held, ns, &line);
 	ptrc_buffer_free(&line);
 	for (; held->bytes > held_max_bytes; q->unheld_count++)
@@ -119,7 +119,7 @@ bool ptrc_text_follow(struct ptrc_text *t)
 		if (ns > q->select.span.last)
 			break;
 		if (q->select.around &&
-		    ptrc_select_is_around(&q->select, &s->types, r, r->event.posix_event_id)) {
+		    ptrc_select_is_around(&q->select, r, r->event.posix_event_id)) {
 			ptrc_text_put_lines(t, &held, ptrc_when_add(ns, -q->before_ns));
 			shown_until_ns = ptrc_when_add(ns, q->after_ns);
 		}

@@ -46,7 +46,6 @@ struct worker {
 	struct ptrc_text text;
 	struct ptrc_query query;
 	struct ptrc_source source;
-	struct ptrc_event_labels labels;
 };
 
 struct crew {
@@ -86,12 +85,9 @@ static void free_job(struct job *job)
 
 /* ---- workers ---- */
 
-static void free_worker(struct worker *w, const struct ptrc_reader *original)
+static void free_worker(struct worker *w)
 {
-	for (size_t i = 0; i < PTRC_READER_IDS; i++)
-		if (w->source.reader.names[i] != original->names[i])
-			free(w->source.reader.names[i]);
-	ptrc_event_labels_free(&w->labels);
+	ptrc_reader_free_types(&w->source.reader);
 	ptrc_view_free(&w->source.view);
 	ptrc_sieve_free(w->source.sieve);
 	for (size_t i = 0; i < w->query.select.where_count; i++)
@@ -110,10 +106,10 @@ static void make_worker(struct worker *w, const struct ptrc_text *t, const struc
 	w->query = *q;
 	w->text = *t;
 	w->text.query = &w->query;
-	w->text.labels = &w->labels;
 	w->text.format.origin = (struct ptrc_buffer)PTRC_BUFFER_INIT;
 	w->text.format.field_widths = ptrc_cli_allocate((t->format.field_count + 1) * sizeof(int));
 	w->source.reader = s->reader;
+	ptrc_reader_own_types(&w->source.reader);
 	w->source.view = (struct ptrc_view){.reader = &w->source.reader, .symbols = q->symbols};
 	w->query.select.wheres = ptrc_cli_allocate((count + 1) * sizeof(struct ptrc_where *));
 	for (size_t i = 0; i < count; i++)
@@ -141,7 +137,7 @@ static void do_job(struct ptrc_text *t, struct ptrc_source *s, struct job *job)
 			job->shown_count++;
 			ptrc_query_check_layout(q, s);
 			if (!t->is_counting)
-				ptrc_event_put(&job->out, &t->format, t->labels, &s->view);
+				ptrc_event_put(&job->out, &t->format, &s->view);
 		}
 	}
 	ptrc_event_get_widths(&t->format, job->end_widths);
@@ -199,21 +195,15 @@ static void redo_job(struct ptrc_text *t, struct ptrc_source *s, struct job *job
 	struct ptrc_query *q = t->query;
 	uint64_t read_count = s->reader.read_count;
 	uint64_t *undecided = ptrc_cli_allocate((q->select.where_count + 1) * sizeof(*undecided));
-	size_t misfits_size = PTRC_READER_IDS * sizeof(struct ptrc_misfits);
-	struct ptrc_misfits *misfits = NULL;
 
-	if (s->view.misfits) {
-		misfits = ptrc_cli_allocate(misfits_size);
-		memcpy(misfits, s->view.misfits, misfits_size);
-	}
 	for (size_t i = 0; i < q->select.where_count; i++)
 		undecided[i] = *ptrc_where_undecided(q->select.wheres[i]);
 	ptrc_event_get_widths(&t->format, job->begin_widths);
+	s->view.is_again = true;
 	do_job(t, s, job);
+	s->view.is_again = false;
 	for (size_t i = 0; i < q->select.where_count; i++)
 		*ptrc_where_undecided(q->select.wheres[i]) = undecided[i];
-	ptrc_view_forget_misfits(&s->view);
-	s->view.misfits = misfits;
 	s->reader.read_count = read_count;
 	free(undecided);
 }
@@ -248,13 +238,14 @@ static void write_job(struct crew *c, struct ptrc_text *t, struct ptrc_source *s
 static void collect(const struct worker *w, struct ptrc_query *q, struct ptrc_source *s)
 {
 	for (size_t i = 0; i < PTRC_READER_IDS; i++) {
-		const struct ptrc_misfits *m = ptrc_view_misfits(&w->source.view, i);
+		const struct ptrc_type *type = w->source.reader.types[i];
 
-		if (!m)
+		if (!type || !ptrc_misfits_sum(&type->misfits))
 			continue;
-		ptrc_view_add_misfits(&s->view, i, m);
+		ptrc_misfits_add(&ptrc_reader_type(&s->reader, (trace_event_id_t)i)->misfits,
+				 &type->misfits);
 		/* A message wants the layout, which the main thread may not have looked up. */
-		s->view.layout_by_type[i] = w->source.view.layout_by_type[i];
+		ptrc_view_layout(&s->view, &q->layouts, (trace_event_id_t)i);
 	}
 	for (size_t i = 0; i < q->select.where_count; i++)
 		*ptrc_where_undecided(q->select.wheres[i]) +=
@@ -270,7 +261,7 @@ static void start(struct crew *c, const struct ptrc_text *t, struct ptrc_source 
 		make_worker(w, t, s);
 		w->crew = c;
 		if (pthread_create(&w->thread, NULL, work, w)) {
-			free_worker(w, &s->reader);
+			free_worker(w);
 			return;
 		}
 	}
@@ -285,7 +276,7 @@ static void finish(struct crew *c, struct ptrc_query *q, struct ptrc_source *s)
 	for (size_t i = 0; i < c->worker_count; i++) {
 		pthread_join(c->workers[i].thread, NULL);
 		collect(&c->workers[i], q, s);
-		free_worker(&c->workers[i], &s->reader);
+		free_worker(&c->workers[i]);
 	}
 	for (size_t i = 0; i < c->job_count; i++)
 		free_job(&c->jobs[i]);
