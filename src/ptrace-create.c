@@ -299,7 +299,6 @@ int main(int argc, char **argv)
 		return PTRC_EXIT_DONE;
 	}
 	made = ptrc_cli_allocate(config.count * sizeof(*made));
-	memset(made, 0, config.count * sizeof(*made));
 	for (size_t i = 0; i < config.count; i++)
 		made[i].log.fd = -1;
 	directory = getcwd(NULL, 0);

@@ -205,7 +205,6 @@ int main(int argc, char **argv)
 	ptrc_output_begin();
 	list = ptrc_orphans_list(&count);
 	was_meant = ptrc_cli_allocate((size_t)argc * sizeof(*was_meant));
-	memset(was_meant, 0, (size_t)argc * sizeof(*was_meant));
 	for (size_t i = 0; i < count; i++) {
 		bool is_wanted = optind == argc;
 

@@ -157,7 +157,11 @@ void ptrc_cli_no_memory(void)
 
 void *ptrc_cli_allocate(size_t size)
 {
-	return ptrc_cli_reallocate(NULL, size);
+	void *memory = calloc(1, size ? size : 1);
+
+	if (!memory)
+		ptrc_cli_no_memory();
+	return memory;
 }
 
 void *ptrc_cli_grow(void *list, size_t count, size_t size)

@@ -57,7 +57,7 @@ int ptrc_cli_failure_status(void);
 /* Says that memory is short, and ends the process. */
 void ptrc_cli_no_memory(void) __attribute__((noreturn));
 
-/* malloc() and realloc() that end the process when memory is short; size may be 0. */
+/* Zeroed memory, and realloc(), which end the process when memory is short; size may be 0. */
 void *ptrc_cli_allocate(size_t size) __attribute__((malloc, returns_nonnull));
 void *ptrc_cli_reallocate(void *, size_t size) __attribute__((returns_nonnull));
 

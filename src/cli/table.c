@@ -78,7 +78,6 @@ static void grow(struct ptrc_table *t)
 
 	t->slot_count = old_count ? 2 * old_count : 64;
 	t->slots = ptrc_cli_allocate(t->slot_count * sizeof(struct ptrc_table_entry *));
-	memset(t->slots, 0, t->slot_count * sizeof(struct ptrc_table_entry *));
 	for (size_t i = 0; i < old_count; i++)
 		for (struct ptrc_table_entry *e = old[i], *next; e; e = next) {
 			struct ptrc_table_entry **slot = slot_of(t, e->hash);

@@ -607,7 +607,6 @@ struct ptrc_os_trace *ptrc_os_open(const struct ptrc_os_plan *plan, pid_t pid,
 	if (!perf)
 		return NULL;
 	t = ptrc_cli_allocate(sizeof(*t));
-	memset(t, 0, sizeof(*t));
 	t->plan = *plan;
 	t->is_waiting = plan->kinds == PTRC_OS_AUTO;
 	if (t->is_waiting)

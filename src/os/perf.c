@@ -258,8 +258,6 @@ struct ptrc_perf *ptrc_perf_open(const struct ptrc_perf_plan *plan, pid_t pid,
 	p->ring_count = processors > 0 ? (size_t)processors : 1;
 	p->rings = ptrc_cli_allocate(p->ring_count * sizeof(*p->rings));
 	p->exec_rings = ptrc_cli_allocate(p->ring_count * sizeof(*p->exec_rings));
-	memset(p->rings, 0, p->ring_count * sizeof(*p->rings));
-	memset(p->exec_rings, 0, p->ring_count * sizeof(*p->exec_rings));
 	fds = ptrc_cli_allocate(2 * p->ring_count * sizeof(*fds));
 	plan_samples(p, plan);
 	why->error = open_threads(p, plan, pid, fds);

@@ -94,7 +94,6 @@ static void cover(struct ptrc_quantiles *q, size_t first, size_t last)
 	if (last + 1 < end)
 		last = end - 1;
 	counts = ptrc_cli_allocate((last + 1 - first) * sizeof(*counts));
-	memset(counts, 0, (last + 1 - first) * sizeof(*counts));
 	if (q->place_count)
 		memcpy(counts + (q->first_place - first), q->counts,
 		       q->place_count * sizeof(*counts));

@@ -265,7 +265,6 @@ void ptrc_reader_own_types(struct ptrc_reader *r)
 	size_t size = PTRC_READER_IDS * sizeof(*r->types);
 
 	r->types = ptrc_cli_allocate(size);
-	memset(r->types, 0, size);
 	r->label_in_lines = NULL;
 }
 
@@ -356,7 +355,6 @@ int64_t ptrc_reader_bound(const struct ptrc_reader *r)
 void ptrc_reader_watch_threads(struct ptrc_reader *r)
 {
 	r->before = ptrc_cli_allocate(sizeof(*r->before));
-	memset(r->before, 0, sizeof(*r->before));
 }
 
 bool ptrc_reader_next_block(struct ptrc_reader *r, struct ptrc_reader_block *b)

@@ -61,7 +61,6 @@ struct ptrc_sieve *ptrc_sieve_make(const struct ptrc_where *where,
 	if (!ptrc_where_get_bounds(where, &bounds))
 		return NULL;
 	s = ptrc_cli_allocate(sizeof(*s));
-	memset(s, 0, sizeof(*s));
 	s->layouts = layouts;
 	s->bounds = bounds;
 	if (bounds.field->id != PTRC_FIELD_MEMBER &&

@@ -130,7 +130,6 @@ static struct ptrc_symbol_file *open_file(const char *path, const unsigned char 
 	callbacks.find_debuginfo = dw.dwfl_standard_find_debuginfo;
 	callbacks.section_address = dw.dwfl_offline_section_address;
 	f = ptrc_cli_allocate(sizeof(*f));
-	memset(f, 0, sizeof(*f));
 	f->dwfl = dw.dwfl_begin(&callbacks);
 	if (f->dwfl) {
 		dw.dwfl_report_begin(f->dwfl);

@@ -119,7 +119,6 @@ static struct file *file_of(struct ptrc_symbols *s, const struct posixtrace_log_
 			return *at;
 		}
 	f = ptrc_cli_allocate(sizeof(*f));
-	memset(f, 0, sizeof(*f));
 	f->path = path;
 	f->build_id_size = m->pm_build_id_size;
 	f->build_id = ptrc_cli_allocate(f->build_id_size + 1);
@@ -222,7 +221,6 @@ const struct ptrc_symbol *ptrc_symbols_find(struct ptrc_symbols *s,
 
 	if (!*cache) {
 		*cache = ptrc_cli_allocate(sizeof(**cache));
-		memset(*cache, 0, sizeof(**cache));
 	}
 	c = &(*cache)->cached[hash >> 52];
 	if (c->is_used && c->process == process && c->address == address)
