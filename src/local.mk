@@ -58,6 +58,8 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/cli/output.h \
 	%D%/cli/proposals.c \
 	%D%/cli/proposals.h \
+	%D%/cli/renamed.c \
+	%D%/cli/renamed.h \
 	%D%/cli/replace.c \
 	%D%/cli/replace.h \
 	%D%/cli/table.c \

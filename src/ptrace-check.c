@@ -32,7 +32,7 @@ static const struct ptrc_cli_option options[] = {
 	{"never", KEY_RULE + 0, "EVENT", "no such event happens"},
 	{"exists", KEY_RULE + 1, "RULE",
 	 "one happens: 'EVENT within DURATION of EVENT'; all\nfrom 'within' on may be left out"},
-	{"count", KEY_RULE + 2, "RULE", "'EVENT min N max N per FIELD'"},
+	{"times", KEY_RULE + 2, "RULE", "'EVENT min N max N per FIELD'"},
 	{"after", KEY_RULE + 3, "RULE",
 	 "'EVENT -> EVENT within DURATION by FIELD': after\nthe first one comes the second"},
 	{"before", KEY_RULE + 4, "RULE",

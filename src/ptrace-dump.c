@@ -58,9 +58,9 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_SELECTION_DATA_OPTIONS,
 	{"fields", KEY_FIELDS, "LIST",
 	 "show these fields, in this order: time, ns, event,\n"
-	 "id, pid, tid, thread, address, truncated, len,\n"
-	 "data, data_hex, log, reason, error, data.NAME,\nhost, comm, thread_name, exe, user, command_line,\ngap, bound, "
-	 "and, with --symbols, function, file,\nline"},
+	 "type_id, pid, tid, thread, address, truncated,\n"
+	 "len, data, data_hex, log, reason, error,\ndata.NAME, host, comm, thread_name, exe, user,\n"
+	 "command_line, gap, bound, and, with --symbols,\nfunction, file, line"},
 	{"format", KEY_FORMAT, "FORMAT",
 	 "text or json (default: text on a terminal and of\n--count, else json)"},
 	{"json", KEY_JSON, NULL, "the same as --format=json"},
@@ -96,7 +96,7 @@ static const struct ptrc_cli_row exclusions[] = {
 	/* Whole logs are read. */
 	{"verify", "event user pid tid since until around where first last follow to-log"},
 	{"to-log", "last relative"},
-	{"follow", "last label sync LOG"},
+	{"follow", "last label clock-sync LOG"},
 	{"relative", "utc"},
 	PTRC_CLI_ROWS_END,
 };
@@ -112,7 +112,7 @@ static const struct ptrc_cli_row words[] = {
 	{"format", "text json"},
 	{"header color", "auto always never"},
 	{"fields",
-	 "time ns event id pid tid thread address truncated len data data_hex log reason error host "
+	 "time ns event type_id pid tid thread address truncated len data data_hex log reason error host "
 	 "comm thread_name exe user command_line gap bound function file line"},
 	PTRC_CLI_ROWS_END,
 };

@@ -96,7 +96,7 @@ static void put_json(struct ptrc_buffer *b, const char *name, const struct ptrc_
 			continue;
 		ptrc_json_open(&j, NULL, '{');
 		ptrc_json_bytes(&j, "event", t->types[i].name, strlen(t->types[i].name));
-		ptrc_json_u64(&j, "id", t->types[i].id);
+		ptrc_json_u64(&j, "type_id", t->types[i].id);
 		ptrc_json_close(&j, '}');
 	}
 	ptrc_json_close(&j, ']');

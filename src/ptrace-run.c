@@ -75,7 +75,7 @@ static const struct ptrc_cli_option options[] = {
 	 "write the events to this file (default:\n" DEFAULT_LOG
 	 ", whose last one\nbecomes " DEFAULT_LOG ".old)"},
 	PTRC_CONFIG_OPTION_FORCE,
-	PTRC_CONFIG_OPTION_NO_SYNC,
+	PTRC_CONFIG_OPTION_NO_FSYNC,
 	PTRC_CONFIG_OPTION_NO_COMMAND_LINE,
 	PTRC_CONFIG_OPTION_PATTERNS,
 	PTRC_CONFIG_OPTION_FILE,

@@ -20,6 +20,7 @@
 #include "src/cli/json.h"
 #include "src/cli/nearest.h"
 #include "src/cli/output.h"
+#include "src/cli/renamed.h"
 #include "src/config/yaml_file.h"
 #include "src/ship/files.h"
 #include "src/ship/follow.h"
@@ -35,7 +36,7 @@
 enum {
 	KEY_SERVER = PTRC_CLI_KEY_FIRST,
 	KEY_DATABASE,
-	KEY_USER,
+	KEY_LOGIN,
 	KEY_PASSWORD_FILE,
 	KEY_CA_FILE,
 	KEY_DIALECT,
@@ -58,7 +59,7 @@ enum { SETTINGS = KEY_SETTINGS_END - PTRC_CLI_KEY_FIRST };
 static const struct ptrc_cli_option options[] = {
 	{"server", KEY_SERVER, "URL", "the server (default: " DEFAULT_SERVER ")"},
 	{"database", KEY_DATABASE, "NAME", "its database (default: " PTRC_SHIP_DATABASE ")"},
-	{"user", KEY_USER, "NAME", "as which user"},
+	{"login", KEY_LOGIN, "NAME", "as which user of the server"},
 	{"password-file", KEY_PASSWORD_FILE, "FILE",
 	 "the first line of this file is the password;\nwithout it the variable\n" PASSWORD_VARIABLE
 	 " has it"},
@@ -242,7 +243,7 @@ static void apply(int key, const char *text)
 			refuse(key, "needs a name");
 		server_options.database = text;
 		break;
-	case KEY_USER:
+	case KEY_LOGIN:
 		server_options.user = text;
 		break;
 	case KEY_PASSWORD_FILE:
@@ -294,6 +295,7 @@ static void read_setting(struct ptrc_yaml *y)
 {
 	const char *name = ptrc_yaml_key(y);
 	struct ptrc_nearest nearest = {0};
+	struct ptrc_cli_reason why;
 	char proposal[160];
 	bool is_switch;
 	struct given g = {.file = y->name};
@@ -301,6 +303,8 @@ static void read_setting(struct ptrc_yaml *y)
 
 	for (i = 0; i < SETTINGS && strcmp(options[i].name, name); i++)
 		ptrc_nearest_offer(&nearest, name, options[i].name);
+	if (i == SETTINGS && ptrc_renamed(cli.program, name, "", &why))
+		ptrc_yaml_refuse(y, "'%s' %s", name, why.text);
 	if (i == SETTINGS)
 		ptrc_yaml_refuse(y, "unknown key '%.80s'%s", name,
 				 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));

@@ -29,7 +29,7 @@ enum {
 	KEY_PER,
 	KEY_HISTOGRAM,
 	KEY_DIFF,
-	KEY_BEFORE,
+	KEY_BASELINE,
 	KEY_FAIL_IF,
 };
 
@@ -45,7 +45,7 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_SELECTION_HOST_OPTIONS,
 	{"diff", KEY_DIFF, NULL,
 	 "compare two logs: events, losses, and how long all\npairs took, with tests of what is noise"},
-	{"before", KEY_BEFORE, "LOG",
+	{"baseline", KEY_BASELINE, "LOG",
 	 "with --diff: a log from before the change, so that\nall operands are from after it; may be given\nseveral times"},
 	{"fail-if", KEY_FAIL_IF, "CONDITION",
 	 "with --diff: exit with 5 if this is so, such as\n'p99 req > +10%', 'p50 req > 5ms',\n"
@@ -198,7 +198,9 @@ static void put(char *thing)
 /* The option by which the operands are looked at together; null: each is for itself. */
 static const char *together_option(void)
 {
-	return selection.labels.count ? "--label" : selection.sync_texts.count ? "--sync" : NULL;
+	return selection.labels.count	    ? "--label"
+	       : selection.sync_texts.count ? "--clock-sync"
+					    : NULL;
 }
 
 static void take_event(void *self, struct ptrc_source *s)
@@ -417,7 +419,7 @@ static void check_diff_usage(int operands)
 	if (is_diff && (befores.count ? !operands : operands != 2))
 		ptrc_cli_usage("--diff",
 			       "compares two logs, BEFORE and AFTER; several are given as "
-			       "--before=LOG... AFTER...");
+			       "--baseline=LOG... AFTER...");
 }
 
 /* Reads the options of pairs, whose fields may be those of a --decode that comes behind them. */
@@ -464,7 +466,7 @@ static void parse(int argc, char **argv)
 			has_histogram = true;
 		else if (key == KEY_DIFF)
 			is_diff = true;
-		else if (key == KEY_BEFORE)
+		else if (key == KEY_BASELINE)
 			ptrc_cli_add_text(&befores, optarg);
 		else if (key == KEY_FAIL_IF)
 			ptrc_cli_add_text(&condition_texts, optarg);

@@ -138,7 +138,7 @@ static void put_logs(struct ptrc_buffer *b, const struct ptrc_check *check,
 	for (size_t i = 0; i < check->query->source_count; i++)
 		is_moving |= ptrc_reader_is_moving(&check->query->sources[i].reader);
 	for (size_t i = 0; check->messages && i < check->messages->count; i++) {
-		ptrc_buffer_text(b, " --sync=");
+		ptrc_buffer_text(b, " --clock-sync=");
 		put_word(b, check->messages->texts[i]);
 	}
 	for (size_t i = 0; i < check->query->source_count; i++)
@@ -167,8 +167,7 @@ void ptrc_check_put_command(struct ptrc_buffer *b, const struct ptrc_check *chec
 		int64_t after = ptrc_when_add(ptrc_when_subtract(last_ns, first_ns), MARGIN_NS);
 
 		/* The event of --around is the later one if the other is before it. */
-		ptrc_buffer_format(b, " --before=%" PRId64 "ns --after=%" PRId64 "ns", after,
-				   after);
+		ptrc_buffer_format(b, " --context=%" PRId64 "ns", after);
 	}
 	put_moment(b, "--since", ptrc_when_subtract(first_ns, MARGIN_NS));
 	put_moment(b, "--until", ptrc_when_add(last_ns, MARGIN_NS));

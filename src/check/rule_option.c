@@ -4,7 +4,7 @@
  *
  * 	never    EVENT
  * 	exists   EVENT [within DURATION [of EVENT|start]]
- * 	count    EVENT [min N] [max N] [per FIELD]
+ * 	times    EVENT [min N] [max N] [per FIELD]
  * 	after    EVENT -> EVENT [within DURATION] [by FIELD]
  * 	before   EVENT require EVENT [within DURATION] [by FIELD]
  * 	p99      EVENT..EVENT [by FIELD] < DURATION
@@ -189,7 +189,7 @@ void ptrc_rules_take(struct ptrc_rules *rules, const char *option, const char *t
 	} else if (!strcmp(option, "exists")) {
 		take(&d, &r, exists_words);
 		d.texts[PTRC_RULE_EXISTS] = keep(r);
-	} else if (!strcmp(option, "count")) {
+	} else if (!strcmp(option, "times")) {
 		take(&d, &r, count_words);
 		d.texts[PTRC_RULE_COUNT] = keep(r);
 	} else if (!strcmp(option, "after") || !strcmp(option, "before")) {

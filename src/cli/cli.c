@@ -16,6 +16,7 @@
 #include "src/cli/exit_status.h"
 #include "src/cli/nearest.h"
 #include "src/cli/output.h"
+#include "src/cli/renamed.h"
 
 /* More options than any command has, and more words than an option of ptrc_cli_word(). */
 enum { OPTIONS_MAX = 40, WORDS_MAX = 8 };
@@ -121,8 +122,7 @@ static void put_table(struct ptrc_buffer *b, const char *title, const struct ptr
 		return;
 	ptrc_buffer_format(b, "\n%s:\n", title);
 	for (; o->name; o++)
-		if (o->key != PTRC_CLI_KEY_GONE)
-			put_option(b, o);
+		put_option(b, o);
 }
 
 static void __attribute__((noreturn)) help(void)
@@ -150,18 +150,19 @@ static void __attribute__((noreturn)) version(void)
 	exit(PTRC_EXIT_DONE);
 }
 
-/* Refuses a long option that does not exist, and lists those with similar names. */
+/* Refuses a long option that does not exist: tells what has replaced it, or lists those with similar names. */
 static void __attribute__((noreturn)) say_unknown(const char *given)
 {
 	struct ptrc_nearest nearest = {0};
+	struct ptrc_cli_reason why;
 	char names[OPTIONS_MAX][40];
 	char wanted[40];
 	char proposal[160];
 
 	snprintf(wanted, sizeof(wanted), "%.*s", (int)strcspn(given, "="), given);
+	if (ptrc_renamed(command->program, wanted + 2, "--", &why))
+		ptrc_cli_usage(wanted, "%s", why.text);
 	for (size_t i = 0; long_options[i].name; i++) {
-		if (long_options[i].val == PTRC_CLI_KEY_GONE)
-			continue;
 		snprintf(names[i], sizeof(names[i]), "--%s", long_options[i].name);
 		ptrc_nearest_offer(&nearest, wanted, names[i]);
 	}
@@ -215,17 +216,6 @@ static void refuse_abbreviation(char **argv, int index)
 		say_unknown(given);
 }
 
-static void __attribute__((noreturn)) say_gone(int index)
-{
-	const struct ptrc_cli_option *o = command->options;
-	char name[40];
-
-	while (o->key != PTRC_CLI_KEY_GONE || strcmp(o->name, long_options[index].name) != 0)
-		o++;
-	snprintf(name, sizeof(name), "--%s", o->name);
-	ptrc_cli_usage(name, "there is no such option any more: %s", o->help);
-}
-
 /* Remembers that the option with this key was given. */
 static void note_given(int key)
 {
@@ -257,8 +247,6 @@ int ptrc_cli_next(int argc, char **argv)
 		version();
 	case '?':
 		bad_option(argv, false);
-	case PTRC_CLI_KEY_GONE:
-		say_gone(index);
 	case ':':
 		bad_option(argv, true);
 	case -1:

@@ -204,8 +204,6 @@ static void put_option(struct ptrc_buffer *b, const struct ptrc_cli_option *o)
 	bool has_value = o->argument;
 	char help[200];
 
-	if (o->key == PTRC_CLI_KEY_GONE)
-		return;
 	/* What follows a semicolon is a detail. */
 	snprintf(help, sizeof(help), "%.*s", (int)strcspn(o->help, ";"), o->help);
 	for (char *line = help; (line = strchr(line, '\n'));)

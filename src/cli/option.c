@@ -15,7 +15,7 @@ const char *ptrc_option_next_word(const char *list, char word[PTRC_OPTION_WORD])
 	return size ? list + size + (list[size] == ' ') : NULL;
 }
 
-static bool is_in(const char *list, const char *word)
+bool ptrc_option_is_in(const char *list, const char *word)
 {
 	char one[PTRC_OPTION_WORD];
 
@@ -28,7 +28,7 @@ static bool is_in(const char *list, const char *word)
 const char *ptrc_option_words(const struct ptrc_cli *c, const char *name)
 {
 	for (const struct ptrc_cli_row *r = c->words; r && r->options; r++)
-		if (is_in(r->options, name))
+		if (ptrc_option_is_in(r->options, name))
 			return r->list;
 	return NULL;
 }
@@ -37,7 +37,7 @@ const char *ptrc_option_words(const struct ptrc_cli *c, const char *name)
 static const char *find_given(const char *list, const char *const *given, const char *except)
 {
 	for (; *given; given++)
-		if (*given != except && is_in(list, *given))
+		if (*given != except && ptrc_option_is_in(list, *given))
 			return *given;
 	return NULL;
 }

@@ -13,9 +13,6 @@
 enum {
 	PTRC_CLI_KEY_FIRST = CHAR_MAX + 1,
 	PTRC_CLI_KEY_SHARED = 1024,
-	/* An option of an earlier version. It is not in --help; whoever gives it is told, in the
-	 * words of .help, what to use in its place. */
-	PTRC_CLI_KEY_GONE = 2048,
 };
 
 struct ptrc_cli_option {
@@ -81,6 +78,9 @@ enum { PTRC_OPTION_WORD = 40 };
 
 /* Copies the first word of the list. Returns where the next one begins, or null if there is no word. */
 const char *ptrc_option_next_word(const char *list, char word[PTRC_OPTION_WORD]);
+
+/* Whether the word is in the list. */
+bool ptrc_option_is_in(const char *list, const char *word);
 
 /* The list of the words that the option can have as its value, or null. */
 const char *ptrc_option_words(const struct ptrc_cli *, const char *name);

@@ -33,7 +33,7 @@ const struct ptrc_config_setting ptrc_config_settings[PTRC_CONFIG_KEYS] = {
 	SETTING(PID, "pid", NUMBER, CREATE_ONLY, pid, 1, INT_MAX, NULL),
 	SETTING(OUTPUT, "output", TEXT, EVERYBODY, output, 1, PATH_MAX - 1, NULL),
 	SETTING(FORCE, "force", BOOL, EVERYBODY, is_forced, 0, 1, NULL),
-	SETTING(NO_SYNC, "no-sync", BOOL, EVERYBODY, is_unsynced, 0, 1, NULL),
+	SETTING(NO_FSYNC, "no-fsync", BOOL, EVERYBODY, is_unsynced, 0, 1, NULL),
 	SETTING(NO_COMMAND_LINE, "no-command-line", BOOL, EVERYBODY, hides_command_lines, 0, 1,
 		NULL),
 	SETTING(START, "start", BOOL, CREATE_ONLY, is_started, 0, 1, NULL),
@@ -326,7 +326,7 @@ void ptrc_config_overlay(struct ptrc_config *below, const struct ptrc_config *ab
 bool ptrc_config_is_of_log(int key)
 {
 	return key == PTRC_CONFIG_FORCE || key == PTRC_CONFIG_FULL_WAIT ||
-	       key == PTRC_CONFIG_NO_SYNC || key == PTRC_CONFIG_LOG_MAX_SIZE ||
+	       key == PTRC_CONFIG_NO_FSYNC || key == PTRC_CONFIG_LOG_MAX_SIZE ||
 	       key == PTRC_CONFIG_LOG_FULL_POLICY || key == PTRC_CONFIG_LOG_ROTATE ||
 	       key == PTRC_CONFIG_LOG_KEEP;
 }

@@ -27,7 +27,7 @@ enum ptrc_config_key {
 	PTRC_CONFIG_PID,
 	PTRC_CONFIG_OUTPUT,
 	PTRC_CONFIG_FORCE,
-	PTRC_CONFIG_NO_SYNC,
+	PTRC_CONFIG_NO_FSYNC,
 	PTRC_CONFIG_NO_COMMAND_LINE,
 	PTRC_CONFIG_START,
 	PTRC_CONFIG_KEEP,
@@ -257,10 +257,10 @@ extern const struct ptrc_cli_option ptrc_config_attribute_options[];
 		"force", PTRC_CONFIG_OPTION(PTRC_CONFIG_FORCE), NULL,      \
 			"replace an existing file even if it is not a log" \
 	}
-#define PTRC_CONFIG_OPTION_NO_SYNC                                        \
-	{                                                                 \
-		"no-sync", PTRC_CONFIG_OPTION(PTRC_CONFIG_NO_SYNC), NULL, \
-			"close the log without waiting for the disk"      \
+#define PTRC_CONFIG_OPTION_NO_FSYNC                                         \
+	{                                                                   \
+		"no-fsync", PTRC_CONFIG_OPTION(PTRC_CONFIG_NO_FSYNC), NULL, \
+			"close the log without waiting for the disk"        \
 	}
 #define PTRC_CONFIG_OPTION_NO_COMMAND_LINE                                                \
 	{                                                                                 \
@@ -272,9 +272,7 @@ extern const struct ptrc_cli_option ptrc_config_attribute_options[];
 	{"only", PTRC_CONFIG_OPTION(PTRC_CONFIG_ONLY), "GLOB",                                    \
 	 "record only events whose name matches; may be\ngiven several times"},                   \
 	{"exclude", PTRC_CONFIG_OPTION(PTRC_CONFIG_EXCLUDE), "GLOB",                              \
-	 "do not record events whose name matches; may be\ngiven several times"},                 \
-	{"filter", PTRC_CLI_KEY_GONE, "GLOB",                                                     \
-	 "use --exclude=GLOB for what is not to be recorded, or --only=GLOB for what is"}
+	 "do not record events whose name matches; may be\ngiven several times"}
 /* clang-format on */
 #define PTRC_CONFIG_OPTION_DUMP_CONFIG                                                              \
 	{                                                                                           \

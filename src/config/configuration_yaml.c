@@ -9,6 +9,7 @@
 #include "src/config/yaml_file.h"
 #include "src/fields/layout.h"
 #include "src/cli/nearest.h"
+#include "src/cli/renamed.h"
 
 /* The keys that belong to the whole file rather than to a session. */
 #define KEY_SESSIONS "sessions"
@@ -141,14 +142,11 @@ static void __attribute__((noreturn))
 refuse_key(const struct reader *r, const char *text, bool is_root)
 {
 	struct ptrc_nearest nearest = {0};
+	struct ptrc_cli_reason why;
 	char proposal[160];
 
-	/* A key of an earlier version. */
-	if (!strcmp(text, "filter"))
-		ptrc_yaml_refuse(
-			&r->yaml,
-			"there is no key 'filter' any more: use 'exclude' for what is not to be "
-			"recorded, or 'only' for what is");
+	if (ptrc_renamed("ptrace.yaml", text, "", &why))
+		ptrc_yaml_refuse(&r->yaml, "'%s' %s", text, why.text);
 	for (int key = 0; key < PTRC_CONFIG_KEYS; key++)
 		if (ptrc_config_settings[key].users & r->user)
 			ptrc_nearest_offer(&nearest, text, ptrc_config_settings[key].key);

@@ -84,7 +84,7 @@ static inline bool is_inside(const struct ptrc_sieve_place *p, uint64_t number)
 static inline int64_t number_of(const struct posixtrace_event *e, enum ptrc_field_id field)
 {
 	switch (field) {
-	case PTRC_FIELD_ID:
+	case PTRC_FIELD_TYPE_ID:
 		return (int64_t)e->pt_info.posix_event_id;
 	case PTRC_FIELD_PID:
 		return e->pt_info.posix_pid;

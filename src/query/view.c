@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "src/cli/nearest.h"
+#include "src/cli/renamed.h"
 #include "src/fields/json_text.h"
 #include "src/fields/when.h"
 
@@ -31,7 +32,7 @@ static const struct field {
 	[PTRC_FIELD_TIME] = {"time", MOMENT},
 	[PTRC_FIELD_NS] = {"ns", NUMBER},
 	[PTRC_FIELD_EVENT] = {"event", TEXT},
-	[PTRC_FIELD_ID] = {"id", NUMBER},
+	[PTRC_FIELD_TYPE_ID] = {"type_id", NUMBER},
 	[PTRC_FIELD_PID] = {"pid", NUMBER},
 	[PTRC_FIELD_TID] = {"tid", NUMBER},
 	[PTRC_FIELD_THREAD] = {"thread", NUMBER},
@@ -116,6 +117,7 @@ static void say_no_field(const char *name, const struct ptrc_layouts *l,
 			 struct ptrc_cli_reason *why)
 {
 	struct ptrc_nearest nearest = {0};
+	struct ptrc_cli_reason renamed;
 	char members[64][MEMBER_NAME_MAX];
 	char proposal[3 * MEMBER_NAME_MAX];
 	const char *of_event = name;
@@ -127,6 +129,13 @@ static void say_no_field(const char *name, const struct ptrc_layouts *l,
 		return;
 	}
 	name = of_event;
+	if (ptrc_renamed(PTRC_RENAMED_FIELDS, name, "", &renamed)) {
+		ptrc_cli_because(why, "'%s' %s%s", name, renamed.text,
+				 ptrc_layouts_name(l, name, strlen(name)) >= 0
+					 ? "; the data has 'data.id'"
+					 : "");
+		return;
+	}
 	for (size_t i = 0; i < FIELD_COUNT; i++)
 		if (i != PTRC_FIELD_DURATION || l->is_for_pairs)
 			ptrc_nearest_offer(&nearest, name, fields[i].name);
@@ -245,20 +254,15 @@ bool ptrc_field_find(const char *name, const struct ptrc_layouts *l, struct ptrc
 	return false;
 }
 
-const char *ptrc_field_id_hint(const struct ptrc_layouts *l)
-{
-	return ptrc_layouts_name(l, "id", 2) >= 0 ? " (did you mean 'data.id'?)" : "";
-}
-
 bool ptrc_field_find_key(const char *name, const struct ptrc_layouts *l, struct ptrc_field *f,
 			 struct ptrc_cli_reason *why)
 {
 	if (!ptrc_field_find(name, l, f, why))
 		return false;
-	if (f->id == PTRC_FIELD_ID)
+	if (f->id == PTRC_FIELD_TYPE_ID)
 		return ptrc_cli_because(
-			why, "'%s' is the number of the event type, and no field of the data%s",
-			name, ptrc_field_id_hint(l));
+			why, "'%s' is the number of the event type, and no field of the data",
+			name);
 	if (f->id == PTRC_FIELD_GAP || f->id == PTRC_FIELD_BOUND)
 		return ptrc_cli_because(why, "'%s' is no key: it is another one in each event",
 					name);
@@ -602,7 +606,7 @@ struct ptrc_value ptrc_view_value(struct ptrc_view *view, const struct ptrc_fiel
 	case PTRC_FIELD_EVENT:
 		name = ptrc_reader_name(r, e->posix_event_id);
 		return text_value(name->text, name->size);
-	case PTRC_FIELD_ID:
+	case PTRC_FIELD_TYPE_ID:
 		return unsigned_value(PTRC_VALUE_UNSIGNED, e->posix_event_id);
 	case PTRC_FIELD_PID:
 		return signed_value(e->posix_pid);
@@ -672,7 +676,7 @@ void ptrc_view_get(struct ptrc_view *view, const struct ptrc_field *f, struct pt
 	case PTRC_FIELD_LEN:
 		v->u = view->reader->size;
 		return;
-	case PTRC_FIELD_ID:
+	case PTRC_FIELD_TYPE_ID:
 		v->u = view->reader->event.posix_event_id;
 		return;
 	case PTRC_FIELD_PID:

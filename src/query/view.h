@@ -17,7 +17,7 @@ enum ptrc_field_id {
 	PTRC_FIELD_TIME,
 	PTRC_FIELD_NS,
 	PTRC_FIELD_EVENT,
-	PTRC_FIELD_ID,
+	PTRC_FIELD_TYPE_ID,
 	PTRC_FIELD_PID,
 	PTRC_FIELD_TID,
 	PTRC_FIELD_THREAD,
@@ -83,10 +83,6 @@ bool ptrc_field_find(const char *name, const struct ptrc_layouts *, struct ptrc_
 /* The same, for events that have the same value in the field: not gap, which differs. */
 bool ptrc_field_find_key(const char *name, const struct ptrc_layouts *, struct ptrc_field *,
 			 struct ptrc_cli_reason *why);
-
-/* Who asks for the field id and has data with a member of that name most likely means that: says so, or an empty
- * text if there is none. */
-const char *ptrc_field_id_hint(const struct ptrc_layouts *);
 
 const char *ptrc_field_name(enum ptrc_field_id);
 

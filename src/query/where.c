@@ -393,7 +393,7 @@ static bool is_whole_field(const struct ptrc_operand *o)
 	/* Not in JSON, nor an element. */
 	if (f->id == PTRC_FIELD_MEMBER)
 		return !f->text[f->path];
-	return f->id == PTRC_FIELD_ID || f->id == PTRC_FIELD_PID || f->id == PTRC_FIELD_TID ||
+	return f->id == PTRC_FIELD_TYPE_ID || f->id == PTRC_FIELD_PID || f->id == PTRC_FIELD_TID ||
 	       f->id == PTRC_FIELD_LEN || f->id == PTRC_FIELD_NS || f->id == PTRC_FIELD_TIME;
 }
 

@@ -121,9 +121,6 @@ static void read_operand(struct ptrc_parser *p, struct ptrc_operand *o, bool is_
 		if (!ptrc_field_find(p->word, p->layouts, &o->field, &why))
 			ptrc_parser_refuse(p, p->token_at, "%s%s", why.text,
 					   is_right ? "; text has to be in quotes" : "");
-		else if (o->field.id == PTRC_FIELD_ID && *ptrc_field_id_hint(p->layouts))
-			ptrc_parser_refuse(p, p->token_at, "'%s' is the number of the event type%s",
-					   p->word, ptrc_field_id_hint(p->layouts));
 		else
 			o->dimensions = ptrc_field_dimensions(&o->field);
 		if (p->token != PTRC_TOKEN_BAD)

@@ -489,8 +489,9 @@ static bool check_url(const char *url, struct ptrc_cli_reason *why)
 		return ptrc_cli_because(why, "'%s' has to begin with http:// or https://", url);
 	host += 3;
 	if (strchr(host, '@'))
-		return ptrc_cli_because(why, "a user and a password cannot stand in it: --user and "
-					     "--password-file tell them");
+		return ptrc_cli_because(why,
+					"a user and a password cannot stand in it: --login and "
+					"--password-file tell them");
 	if (strpbrk(host, "?#\n\r \t"))
 		return ptrc_cli_because(why, "'%s' has to end with the host or its port", url);
 	parsed = curl_url();

@@ -165,7 +165,7 @@ void ptrc_event_type_put_text(struct ptrc_buffer *b, const struct ptrc_session_t
 void ptrc_event_type_put_json(struct ptrc_json *j, const struct ptrc_session_type *type)
 {
 	ptrc_json_bytes(j, "event", type->name, strlen(type->name));
-	ptrc_json_u64(j, "id", type->id);
+	ptrc_json_u64(j, "type_id", type->id);
 	ptrc_json_u64(j, "count", type->events);
 	ptrc_json_u64(j, "bytes", type->bytes);
 	ptrc_json_u64(j, "truncated", type->truncated);

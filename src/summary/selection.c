@@ -18,7 +18,7 @@
 /* How often --where may be given. */
 enum { WHERE_MAX = 100 };
 
-/* What --around shows if neither --before nor --after is given. */
+/* What --around shows without --context. */
 static const int64_t around_default_ns = 1000000000;
 
 void ptrc_selection_begin(struct ptrc_selection *s, struct ptrc_query *q, struct ptrc_pairs *pairs)
@@ -27,7 +27,7 @@ void ptrc_selection_begin(struct ptrc_selection *s, struct ptrc_query *q, struct
 	q->select.span = (struct ptrc_span){INT64_MIN, INT64_MAX};
 	q->since = (struct ptrc_when){PTRC_WHEN_ABSOLUTE, INT64_MIN};
 	q->until = (struct ptrc_when){PTRC_WHEN_ABSOLUTE, INT64_MAX};
-	q->before_ns = q->after_ns = -1;
+	q->before_ns = q->after_ns = around_default_ns;
 	q->first_count = q->last_count = UINT64_MAX;
 }
 
@@ -47,13 +47,21 @@ static struct ptrc_when time_of(const char *option, const char *text)
 	return w;
 }
 
-static int64_t duration_of(const char *option, const char *text)
+/* Reads one duration, which holds for before and after, or both with a comma between them. */
+static void read_context(struct ptrc_query *q, const char *text)
 {
-	int64_t ns;
+	char *before = ptrc_cli_copy(text);
+	char *comma = strchr(before, ',');
+	const char *after = comma ? comma + 1 : before;
 
-	if (!ptrc_when_duration(text, &ns))
-		ptrc_cli_usage(option, "'%s' is not a duration such as 10s or 1.5ms", text);
-	return ns;
+	if (comma)
+		*comma = '\0';
+	if (!ptrc_when_duration(before, &q->before_ns) || !ptrc_when_duration(after, &q->after_ns))
+		ptrc_cli_usage(
+			"--context",
+			"'%s' is not a duration such as 10s or 1.5ms, or two with a comma between them",
+			text);
+	free(before);
 }
 
 bool ptrc_selection_take(struct ptrc_selection *s, int key)
@@ -82,11 +90,8 @@ bool ptrc_selection_take(struct ptrc_selection *s, int key)
 	case PTRC_SELECTION_AROUND:
 		q->select.around = optarg;
 		break;
-	case PTRC_SELECTION_BEFORE:
-		q->before_ns = duration_of("--before", optarg);
-		break;
-	case PTRC_SELECTION_AFTER:
-		q->after_ns = duration_of("--after", optarg);
+	case PTRC_SELECTION_CONTEXT:
+		read_context(q, optarg);
 		break;
 	case PTRC_SELECTION_WHERE:
 		ptrc_cli_add_text(&s->wheres, optarg);
@@ -237,12 +242,6 @@ void ptrc_selection_check(const struct ptrc_selection *s, int operands)
 						  "where the end is not known yet");
 	}
 	check_sources_of_time(q, operands);
-	if (q->before_ns < 0 && q->after_ns < 0)
-		q->before_ns = q->after_ns = around_default_ns;
-	else if (q->before_ns < 0)
-		q->before_ns = 0;
-	else if (q->after_ns < 0)
-		q->after_ns = 0;
 }
 
 static bool open_source(const struct ptrc_selection *s, struct ptrc_reader *r, const char *name)

@@ -23,8 +23,7 @@ enum {
 	PTRC_SELECTION_SINCE,
 	PTRC_SELECTION_UNTIL,
 	PTRC_SELECTION_AROUND,
-	PTRC_SELECTION_BEFORE,
-	PTRC_SELECTION_AFTER,
+	PTRC_SELECTION_CONTEXT,
 	PTRC_SELECTION_WHERE,
 	PTRC_SELECTION_FIRST,
 	PTRC_SELECTION_LAST,
@@ -59,17 +58,15 @@ enum {
 	}
 
 /* The same, and by where an event stands. The command explains --pair, whose key is above, itself. */
-#define PTRC_SELECTION_OPTIONS                                                    \
-	PTRC_SELECTION_EVENT_OPTIONS,                                             \
-		{"around", PTRC_SELECTION_AROUND, "GLOB",                         \
-		 "only events near those whose name matches"},                    \
-		{"before", PTRC_SELECTION_BEFORE, "DURATION",                     \
-		 "with --around: how long before, such as 10s, 1.5ms\nor 1m30s"}, \
-		{"after", PTRC_SELECTION_AFTER, "DURATION",                       \
-		 "with --around: how long after (default: both 1s)"},             \
-		{"first", PTRC_SELECTION_FIRST, "N", "only the first N of them"}, \
-	{                                                                         \
-		"last", PTRC_SELECTION_LAST, "N", "only the last N of them"       \
+#define PTRC_SELECTION_OPTIONS                                                                           \
+	PTRC_SELECTION_EVENT_OPTIONS,                                                                    \
+		{"around", PTRC_SELECTION_AROUND, "GLOB",                                                \
+		 "only events near those whose name matches"},                                           \
+		{"context", PTRC_SELECTION_CONTEXT, "DURATION[,DURATION]",                               \
+		 "with --around: how long before and after, such as\n10s or 1.5ms,1m30s (default: 1s)"}, \
+		{"first", PTRC_SELECTION_FIRST, "N", "only the first N of them"},                        \
+	{                                                                                                \
+		"last", PTRC_SELECTION_LAST, "N", "only the last N of them"                              \
 	}
 
 /* Of a command that gives pairs names. */
@@ -85,9 +82,9 @@ enum {
 	{                         \
 		"last", "first"   \
 	}
-#define PTRC_SELECTION_NEEDS             \
-	{                                \
-		"before after", "around" \
+#define PTRC_SELECTION_NEEDS        \
+	{                           \
+		"context", "around" \
 	}
 
 /* Those that are about logs of several hosts. */
@@ -95,7 +92,7 @@ enum {
 	{"label", PTRC_SELECTION_LABEL, "NAME=LOG",                                            \
 	 "what the host of LOG, one of the operands, is\ncalled; may be given several times"}, \
 	{                                                                                      \
-		"sync", PTRC_SELECTION_SYNC, "MESSAGE",                                        \
+		"clock-sync", PTRC_SELECTION_SYNC, "MESSAGE",                                  \
 			"compare the clocks of hosts by messages between\nthem, such as "      \
 			"'net.send..net.recv by data.id'; may\nbe given several times"         \
 	}

@@ -22,14 +22,14 @@ void ptrc_sync_read(struct ptrc_sync *s, const struct ptrc_cli_texts *texts,
 
 	for (size_t i = 0; i < texts->count; i++) {
 		if (!ptrc_pairs_add(&s->messages, texts->texts[i], layouts, &why))
-			ptrc_cli_usage("--sync", "%s", why.text);
+			ptrc_cli_usage("--clock-sync", "%s", why.text);
 		if (!s->messages.list[i].by_text)
-			ptrc_cli_usage("--sync",
+			ptrc_cli_usage("--clock-sync",
 				       "'%.80s' has no 'by FIELD', which tells messages from one "
 				       "another",
 				       texts->texts[i]);
 		if (ptrc_field_is_of_source(s->messages.list[i].by.id))
-			ptrc_cli_usage("--sync", "function, file and line tell no message");
+			ptrc_cli_usage("--clock-sync", "function, file and line tell no message");
 	}
 }
 
@@ -553,13 +553,13 @@ static void compare(struct ptrc_sync *s, struct channels *c)
 static void report_left_out(const struct ptrc_sync *s)
 {
 	if (s->ambiguous_count)
-		ptrc_cli_message("--sync",
+		ptrc_cli_message("--clock-sync",
 				 "%" PRIu64 " received message%s left out, as the key was sent by "
 				 "several hosts, or not as often as it was received",
 				 s->ambiguous_count, s->ambiguous_count == 1 ? " was" : "s were");
 	if (s->doubtful_count)
 		ptrc_cli_message(
-			"--sync", "%" PRIu64 " message%s", s->doubtful_count,
+			"--clock-sync", "%" PRIu64 " message%s", s->doubtful_count,
 			s->doubtful_count == 1
 				? " was left out, as its log does not tell when it was"
 				: "s were left out, as their logs do not tell when they were");
@@ -574,7 +574,7 @@ bool ptrc_sync_hosts(struct ptrc_sync *s, struct ptrc_hosts *hosts, struct ptrc_
 
 	s->hosts = hosts;
 	if (hosts->count < 2) {
-		ptrc_cli_message("--sync", "the logs are not of several hosts");
+		ptrc_cli_message("--clock-sync", "the logs are not of several hosts");
 		return false;
 	}
 	for (size_t i = 0; i < hosts->source_count && is_read; i++)
@@ -587,7 +587,7 @@ bool ptrc_sync_hosts(struct ptrc_sync *s, struct ptrc_hosts *hosts, struct ptrc_
 	if (channels.count) {
 		compare(s, &channels);
 	} else if (is_read) {
-		ptrc_cli_message("--sync",
+		ptrc_cli_message("--clock-sync",
 				 "no host has received what another one has sent: %zu events of "
 				 "these types were found",
 				 events.count);
@@ -623,7 +623,7 @@ static void put_duration(struct ptrc_buffer *b, int64_t ns)
 static void tell(struct ptrc_buffer *b)
 {
 	ptrc_buffer_char(b, '\0');
-	ptrc_cli_message("--sync", "%s", b->bytes);
+	ptrc_cli_message("--clock-sync", "%s", b->bytes);
 	b->used = 0;
 }
 

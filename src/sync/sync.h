@@ -48,7 +48,7 @@ struct ptrc_sync {
 	uint64_t doubtful_count;
 };
 
-/* Reads --sync=SEND..RECEIVE by FIELD, which may have been given several times; refuses what is none. */
+/* Reads --clock-sync=SEND..RECEIVE by FIELD, which may have been given several times; refuses what is none. */
 void ptrc_sync_read(struct ptrc_sync *, const struct ptrc_cli_texts *, const struct ptrc_layouts *);
 
 /*

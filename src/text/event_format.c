@@ -342,7 +342,7 @@ static const struct label *type_label(const struct ptrc_event_format *f, struct 
 		paint(&b, f, PLAIN);
 	} else {
 		ptrc_json_bytes(&j, "event", type->name.text, type->name.size);
-		ptrc_json_u64(&j, "id", id);
+		ptrc_json_u64(&j, "type_id", id);
 	}
 	return type->label = keep_label(&b, width);
 }

@@ -120,7 +120,7 @@ refuses() {
 @test "options that need another one are refused in one form without it" {
 	refuses 'ptrace-create --all' '--all: needs --config'
 	refuses 'ptrace-export --to=csv --force' '--force: needs --output'
-	refuses 'ptrace-dump --after=1s' '--after: needs --around'
+	refuses 'ptrace-dump --context=1s' '--context: needs --around'
 	refuses 'ptrace-dump --force' '--force: needs --to-log'
 	refuses 'ptrace-dump --longest=1' '--longest: needs --pair or --pairs'
 	refuses 'ptrace-report --utc -o x' '--utc: needs --text'
@@ -128,6 +128,34 @@ refuses() {
 	refuses 'ptrace-stat --strict x' '--strict: needs --pair, --pairs or --diff'
 	refuses 'ptrace-stat --fail-if=loss>0 x' '--fail-if: needs --diff'
 	refuses 'ptrace-stat --histogram x' '--histogram: needs --pair or --pairs'
+}
+
+@test "an option, a key or a field that was renamed is refused with its new name" {
+	echo 'rules: [{never: x}]' >good.yaml
+	sed -nE 's/^\t\{(PTRC_RENAMED_FIELDS|"([^"]+)"), "([^"]+)", "([^"]+)"\},$/\2:\3:\4/p' "$PTRC_SOURCE/src/cli/renamed.c" >rows
+	[ "$(wc -l <rows)" -ge 9 ]
+	while IFS=: read -r places old new; do
+		for place in ${places:-fields}; do
+			case $place in
+			fields) options='' command=(ptrace-dump "--fields=$old" x.log) ;;
+			ptrace.yaml) echo "$old: x" >file.yaml; options='' command=(ptrace-create -c file.yaml) ;;
+			*) options=-- command=("$place" "--$old" x) ;;
+			esac
+			words="'$options${new// /\' or \'$options}'"
+			expected=2
+			[ "$place" != ptrace-run ] || expected=125
+			exits "$expected" "${command[@]}"
+			assert_one_message "${command[0]}"
+			[[ $stderr == *"was replaced by $words"* ]] || { echo "$place $old: $stderr"; return 1; }
+			if [ "$options" ] && "$place" --help | grep -qE -- "--$old( |=|$)"; then return 1; fi
+			grep -qE -- "^    ${options}$old .* ${options}${new%% *}\b" "$PTRC_SOURCE/NEWS"
+		done
+	done <rows
+	# The same key in a file of ptrace-ship.
+	echo 'user: x' >file.yaml
+	reports 2 "*'user' was replaced by 'login'*" ptrace-ship -c file.yaml x.log
+	reports 2 "*'id' was replaced by 'type_id'; the data has 'data.id'*" \
+		ptrace-dump --decode='x=u8 id' --where='id > 1' x.log
 }
 
 @test "a full disk is an error of --help" {

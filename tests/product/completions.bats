@@ -143,7 +143,7 @@ dump --around: events
 dump --color: auto always never
 dump --config: directories rules.yaml
 dump --event: events
-dump --fields: time ns event id pid tid thread address truncated len data data_hex log reason error host comm thread_name exe user command_line gap bound function file line
+dump --fields: time ns event type_id pid tid thread address truncated len data data_hex log reason error host comm thread_name exe user command_line gap bound function file line
 dump --format: text json
 dump --header: auto always never
 dump --pid: processes
@@ -187,7 +187,7 @@ ship --follow: directories
 ship --password-file: files
 ship --state-directory: directories
 snapshot --output: files
-stat --before: directories run.log
+stat --baseline: directories run.log
 stat --config: directories rules.yaml
 stat --event: events
 stat --format: text json

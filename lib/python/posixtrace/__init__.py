@@ -719,7 +719,7 @@ class LogEvent:
     def is_system(self) -> bool:
         """An event of the trace itself, such as posix_trace_overflow, which stands where events are
         missing."""
-        number: int = self.fields["id"]
+        number: int = self.fields["type_id"]
         return number <= _SYSTEM_MAX
 
     def __repr__(self) -> str:

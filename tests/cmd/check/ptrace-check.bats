@@ -61,7 +61,7 @@ rules() {
 @test "rules of one line" {
 	make_log
 	silently 0 ptrace-check run.log --never 'app.error where data == "other"' \
-		--exists 'app.ready within 30s of start' --count 'req.* min 4 max 4' \
+		--exists 'app.ready within 30s of start' --times 'req.* min 4 max 4' \
 		--after 'req.begin -> req.end within 20s by data' \
 		--before 'req.end require req.begin by data' --order 'app.ready, req.begin, app.error' \
 		--p50 'req.begin..req.end by data < 20s' --max 'req.begin..req.end by data <= 20s' \
@@ -71,7 +71,7 @@ rules() {
 	exits 1 ptrace-check run.log --p99 'req.begin..req.end by data < 500ms'
 	grep -Eq '^fail       pair req.begin..req.end by data p99 < 500ms: 2 pairs; p99 [0-9.]+m?s \(bound < 500ms\)$' stdout.txt
 	for bad in '--never=' '--after=a' '--after=a -> b within 5' '--p99=a..b' '--p99=a < 5ms' \
-		'--count=a' '--count=a min 3 max 2' '--order=a' '--exists=a of b' \
+		'--times=a' '--times=a min 3 max 2' '--order=a' '--exists=a of b' \
 		'--never=a where' '--never=a where pidd == 1' '--after=a -> b by pidd'; do
 		reports 2 '*' ptrace-check "$bad" run.log
 	done
@@ -92,7 +92,7 @@ rules() {
 
 @test "event types that a log does not have are told" {
 	make_log
-	exits 1 ptrace-check run.log --never app.eror --exists app.redy --count 'nothing.* max 3' \
+	exits 1 ptrace-check run.log --never app.eror --exists app.redy --times 'nothing.* max 3' \
 		--after 'req.begn -> req.end'
 	grep -qx "fail       never app.eror: no event type is called app.eror (did you mean 'app.error'?)" stdout.txt
 	grep -A1 '^fail       exists app.redy: did not happen$' stdout.txt |
@@ -175,11 +175,11 @@ broken() {
 		-X 40420f000000000001000000020000000300000004000000
 	ptrace-run -o bare.log -- "$traced" -n 2
 	ptrace-check told.log --exists 'traced.event where data.latency > 5ms' \
-		--exists 'traced.event where data.arr[2] > 1' --count 'traced.event max 3 per data.id'
+		--exists 'traced.event where data.arr[2] > 1' --times 'traced.event max 3 per data.id'
 	for options in '--never=traced.event where data.latncy > 5ms' \
 		'--never=traced.event where data.latency > 5000' \
 		'--never=traced.event where data.arr[3] == 7' \
-		'--count=traced.event max 3 per data.idd' '--after=traced.event -> b by data.idd' \
+		'--times=traced.event max 3 per data.idd' '--after=traced.event -> b by data.idd' \
 		'--before=b require traced.event by data.idd' \
 		'--exists=b within 1s of traced.event where data.idd == 1'; do
 		refuses 2 '*' ptrace-check told.log "$options"
@@ -234,7 +234,7 @@ broken() {
 	grep -qx ' *note: cut.log has data that was cut, as the largest has 21 bytes' stdout.txt
 	ptrace-check --allow-loss cut.log --never 'traced.event where data.id == 2' \
 		--never 'traced.event where data.id == 2 && data.msg =~ "b"' \
-		--count 'traced.event max 3 per data.id'
+		--times 'traced.event max 3 per data.id'
 	rules <<<'rules: [{never: traced.event, where: "data.msg =~ \"b\"", at_loss: ignore}]'
 	exits 0 ptrace-check --allow-loss rules.yaml cut.log
 	ptrace-run -o misfit.log -- "$traced" -n 1 -X 0100
@@ -355,14 +355,14 @@ odd_rules() {
 
 @test "what follows the events of an option may stand in any order" {
 	ptrace-run -o run.log -- "$traced" -n 4
-	ptrace-check run.log --count 'traced.event max 8 min 3' \
-		--count 'traced.event per pid min 4 max 4' \
+	ptrace-check run.log --times 'traced.event max 8 min 3' \
+		--times 'traced.event per pid min 4 max 4' \
 		--exists 'traced.event of start within 1h' \
 		--after 'traced.event where len >= 0 -> traced.event by pid within 1h' --no-loss \
 		>told.txt || [ "$?" -eq 4 ]
 	[ "$(grep -c '^pass' told.txt)" -eq 4 ]
 	[ "$(grep -c '^undecided .*1 open at the end' told.txt)" -eq 1 ]
-	reports 2 "*--count: max: is given twice*" ptrace-check run.log --count 'traced.event max 8 min 3 max 9'
+	reports 2 "*--times: max: is given twice*" ptrace-check run.log --times 'traced.event max 8 min 3 max 9'
 	reports 2 "*--exists: nothing stands behind 'of'*" ptrace-check run.log --exists 'a within 2s of'
 	reports 2 "*--after: nothing stands behind 'by'*" ptrace-check run.log --after 'a -> b within 2s by'
 }
@@ -375,7 +375,7 @@ odd_rules() {
 
 @test "function, file and line are refused, as rules do not know them" {
 	ptrace-run -o run.log -- ptrace-event a
-	for rule in '--never=* where function == "main"' '--count=* max 3 per function' \
+	for rule in '--never=* where function == "main"' '--times=* max 3 per function' \
 		'--after=a -> b by line'; do
 		reports 2 '*function, file and line are not known to rules*' ptrace-check run.log "$rule"
 	done
@@ -586,8 +586,8 @@ odd_rules() {
 	exits 1 ptrace-check --never=b run.log
 	exits 0 ptrace-check --never=b --where='data.id != 2 || event == "a"' run.log
 	exits 0 ptrace-check --never=b --event=a run.log
-	exits 0 ptrace-check --count='a min 3 max 3' --event=a --pid="$(ptrace-dump --json -e b run.log | jq .pid)" run.log
-	exits 1 ptrace-check --count='a min 3' --where='data.id < 3' run.log
+	exits 0 ptrace-check --times='a min 3 max 3' --event=a --pid="$(ptrace-dump --json -e b run.log | jq .pid)" run.log
+	exits 1 ptrace-check --times='a min 3' --where='data.id < 3' run.log
 	[[ $stdout == *"2 events"* ]]
 	# What comes later is not known.
 	last=$(ptrace-dump --json -e a --where='data.id == 3' run.log | jq -r .time)
@@ -603,7 +603,7 @@ odd_rules() {
 	head -c 20000 /dev/zero | tr '\0' x >data
 	ptrace-run -o run.log --max-data-size=64K -- ptrace-event --stdin big <data
 	hard="data =~ '((x?){30}){15}[yz]'"
-	exits 4 ptrace-check --json --count='big max 5' --event=big --where="$hard" run.log
+	exits 4 ptrace-check --json --times='big max 5' --event=big --where="$hard" run.log
 	[ "$(jq .complete <<<"$stdout")" = false ]
 	[[ $stderr == *"--where: 1 event could not be decided"* ]]
 	exits 0 ptrace-check --allow-loss --exists=posix_trace_start --where="$hard || event != 'big'" run.log

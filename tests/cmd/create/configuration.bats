@@ -116,7 +116,7 @@ sessions: [{exclude: []}, {name: b, max-data-size: 2048}]' --all --inheritance=c
 	reports 2 "file.yaml:2:21: stream-full-policy: flush needs a log: give an output" ptrace-create -c file.yaml --pid=$$ --name="$me.a"
 	ptrace-create -c file.yaml --pid=$$ --name="$me.a" -o create.log
 	# Log options without a log.
-	for option in --log-max-size=1M --log-full-policy=loop --full-wait=1s --force --no-sync; do
+	for option in --log-max-size=1M --log-full-policy=loop --full-wait=1s --force --no-fsync; do
 		reports 2 "--*: has no effect without a log: give an output. Try *" ptrace-create --pid=$$ --name="$me.b" --log-full-policy=loop "$option"
 		option=${option#--}
 		printf 'name: %s\n%s: %s\n' "$me.b" "${option%=*}" "$([[ $option == *=* ]] && echo "${option#*=}" || echo true)" >plain.yaml

@@ -41,7 +41,7 @@ two_hosts() {
 	[ "$(ptrace-dump --count --where='ns >= 1700000000004000000' beta.log alpha.log)" -eq 12 ]
 	ptrace-dump --last=3 --fields=event alpha.log beta.log 2>/dev/null | jq -r .event | tr '\n' ' ' >last
 	[ "$(<last)" = "b.event a.event b.event " ]
-	[ "$(ptrace-dump --count --around=a.event --before=0s --after=600us -e b.event alpha.log beta.log)" -eq 10 ]
+	[ "$(ptrace-dump --count --around=a.event --context=0s,600us -e b.event alpha.log beta.log)" -eq 10 ]
 	ptrace-dump --to-log=all.log alpha.log beta.log 2>/dev/null
 	ptrace-dump --fields=event all.log | jq -r .event | diff shown -
 }
@@ -209,10 +209,10 @@ with_messages() {
 	done
 }
 
-@test "--sync: offset and drift by messages, and the order" {
+@test "--clock-sync: offset and drift by messages, and the order" {
 	for seed in 1 2 3; do
 		with_messages $seed alpha.log beta.log
-		exits 0 ptrace-dump --sync="$sync" --fields=event,data.id,host,bound --summary alpha.log beta.log
+		exits 0 ptrace-dump --clock-sync="$sync" --fields=event,data.id,host,bound --summary alpha.log beta.log
 		grep -v summary stdout.txt | jq -r '"\(.event) \(.data.id)"' | diff truth -
 		tail -n 1 stdout.txt >summary
 		valid event <summary
@@ -221,10 +221,10 @@ with_messages() {
 		jq -e '.summary.hosts[1] | .reference == false and .messages == 2000 and
 			(.offset_ns - 4000000 | fabs) < 20000 and (.drift_ppm - 20 | fabs) < 0.5 and
 			.bound_ns < 200000' summary
-		[[ ${stderr%%$'\n'*} =~ ^ptrace-dump:\ --sync:\ beta\ is\ [34]\.[0-9]+ms\ ahead\ of\ alpha,\ and\ drifts\ by\ \+[12][0-9.]*\ ppm,\ by\ 1000 ]]
+		[[ ${stderr%%$'\n'*} =~ ^ptrace-dump:\ --clock-sync:\ beta\ is\ [34]\.[0-9]+ms\ ahead\ of\ alpha,\ and\ drifts\ by\ \+[12][0-9.]*\ ppm,\ by\ 1000 ]]
 		[[ $stderr == *"by 1000 messages from alpha and 1000 to it; this may be wrong by "*us* ]]
 		# The truth is within the bounds: no event is further from it than it says.
-		ptrace-dump --sync="$sync" --format=text --fields=ns,bound,data.id,event,host alpha.log beta.log 2>/dev/null >shown
+		ptrace-dump --clock-sync="$sync" --format=text --fields=ns,bound,data.id,event,host alpha.log beta.log 2>/dev/null >shown
 		sort -n unsorted | awk 'NR == FNR { at[$2, $3] = $1; next }
 			{ ns = substr($1, 11); s = substr($1, 8, 3); t = s * 1000000000 + ns
 			bound = $2 * ($2 ~ /us$/ ? 1000 : $2 ~ /ns$/ ? 1 : 1000000)
@@ -260,12 +260,12 @@ hosts() {
 	done
 }
 
-# bounds LOG...: host and bound of each event, in JSON, with --sync
+# bounds LOG...: host and bound of each event, in JSON, with --clock-sync
 bounds() {
-	ptrace-dump --sync="$sync" --fields=host,bound "$@" 2>stderr.txt
+	ptrace-dump --clock-sync="$sync" --fields=host,bound "$@" 2>stderr.txt
 }
 
-@test "--sync: several hosts along the best links, and one without messages" {
+@test "--clock-sync: several hosts along the best links, and one without messages" {
 	# beta is 1 s ahead of alpha, gamma 2 s ahead of beta: what they know of each other is exact to 1 ms;
 	# alpha and gamma know each other to 100 ms only.
 	for i in 1 2 3 4; do
@@ -286,17 +286,17 @@ bounds() {
 		(.gamma.offset_ns - 3000000000 | fabs) < 3000000 and .gamma.bound_ns < 20000000 and
 		.delta.messages == 0 and .delta.bound_ns >= 32000000000'
 	grep -q 'gamma is 3.*ahead of alpha.*messages from beta and 4 to it' stderr.txt
-	grep -q -- '--sync: delta has no messages by which it can be compared with alpha' stderr.txt
+	grep -q -- '--clock-sync: delta has no messages by which it can be compared with alpha' stderr.txt
 	# By the reference, an event of a host without messages may be wrong by both clocks.
 	grep delta shown | head -n 1 | jq -e '.bound_ns >= 32000000000'
 	grep '"alpha"' shown | head -n 1 | jq -e '.bound_ns == 0'
 }
 
-@test "--sync: messages of one direction bound on one side" {
+@test "--clock-sync: messages of one direction bound on one side" {
 	# beta is 5 s behind: what it received comes before it was sent.
 	for i in 1 2 3 4; do message alpha $((i * 1000000000)) beta $((i * 1000000000 - 5000000000 + i * 1000)) $i; done
 	hosts alpha beta
-	exits 0 ptrace-dump --sync="$sync" --fields=event,host,bound alpha.log beta.log
+	exits 0 ptrace-dump --clock-sync="$sync" --fields=event,host,bound alpha.log beta.log
 	[ "$(jq -r .event stdout.txt | tr '\n' ' ')" = "net.send net.recv net.send net.recv net.send net.recv net.send net.recv " ]
 	[[ $stderr == *"beta is 4.999s behind alpha"*"by 4 messages from alpha and 0 to it"* ]]
 	jq -se 'all(.[]; .host == "alpha" or .bound_ns > 20000000000)' stdout.txt
@@ -307,12 +307,12 @@ bounds() {
 			[ $host = alpha ] && printf 'event 0 7 7 net.send u64:1\n' || printf 'event 10 7 7 net.recv u64:1\n'
 		} | made $host.log
 	done
-	run_split ptrace-dump --sync="$sync" --fields=event,bound alpha.log beta.log
+	run_split ptrace-dump --clock-sync="$sync" --fields=event,bound alpha.log beta.log
 	[[ $stderr == *"by 1 message from alpha and 0 to it; nobody knows how wrong this is"* ]]
 	jq -se '.[0].bound_ns == 0 and (.[1] | has("bound_ns") | not)' stdout.txt
 }
 
-@test "--sync: what contradicts itself is told, and in the bound" {
+@test "--clock-sync: what contradicts itself is told, and in the bound" {
 	# In the middle, the clock of beta was set back by 10 ms, which no log says.
 	for i in 1 2 3 4 5 6 7 8; do
 		t=$((i * 1000000000))
@@ -335,7 +335,7 @@ bounds() {
 	jq -se 'map(select(.host == "beta")) | all(.[]; .bound_ns < 10000000)' shown
 }
 
-@test "--sync: which messages count" {
+@test "--clock-sync: which messages count" {
 	# A key that comes again, as often on both sides; one that was sent twice and received once; one of two
 	# hosts; one that never arrived; one on the same host; one that two hosts received.
 	for i in 1 2 3; do
@@ -349,18 +349,18 @@ bounds() {
 	message beta 6000000000 alpha 6000100000 13
 	printf 'event 6000100000 7 7 net.recv u64:13\n' >>gamma.script
 	hosts alpha beta gamma
-	exits 0 ptrace-dump --sync="$sync" --summary alpha.log beta.log gamma.log
-	[[ $stderr == *"--sync: 3 received messages were left out, as the key was sent by several hosts"* ]]
+	exits 0 ptrace-dump --clock-sync="$sync" --summary alpha.log beta.log gamma.log
+	[[ $stderr == *"--clock-sync: 3 received messages were left out, as the key was sent by several hosts"* ]]
 	tail -n 1 stdout.txt | jq -e '.summary.hosts | map(.messages) | add == 8'
 	# What cannot be asked for.
 	for wrong in net.send 'net.send..net.recv' 'net.send..net.recv by data.x.y z' '..net.recv by data.id'; do
-		exits 2 ptrace-dump --sync="$wrong" alpha.log beta.log
+		exits 2 ptrace-dump --clock-sync="$wrong" alpha.log beta.log
 	done
-	exits 2 ptrace-dump --sync="$sync" --follow=none
-	reports 1 "*--sync: no host has received what another one has sent: 0 events of these types*" ptrace-dump --sync='x..y by pid' --count alpha.log beta.log
-	reports 1 "*--sync: the logs are not of several hosts*" ptrace-dump --sync="$sync" --count alpha.log
+	exits 2 ptrace-dump --clock-sync="$sync" --follow=none
+	reports 1 "*--clock-sync: no host has received what another one has sent: 0 events of these types*" ptrace-dump --clock-sync='x..y by pid' --count alpha.log beta.log
+	reports 1 "*--clock-sync: the logs are not of several hosts*" ptrace-dump --clock-sync="$sync" --count alpha.log
 	# Of a log that is missing nothing else is said.
-	reports 1 "*missing.log: no such session or log*" ptrace-dump --sync="$sync" --count alpha.log missing.log
+	reports 1 "*missing.log: no such session or log*" ptrace-dump --clock-sync="$sync" --count alpha.log missing.log
 }
 
 # slept: the logs of alpha, and of beta, whose machine slept for an hour between 4 s and 6 s of its log, and has
@@ -392,9 +392,9 @@ sorted() {
 	done
 }
 
-@test "--sync: where a machine slept, and in a log without readings, messages tell no time" {
+@test "--clock-sync: where a machine slept, and in a log without readings, messages tell no time" {
 	slept
-	ptrace-dump --sync="$sync" --fields=event,host,bound --summary alpha.log beta.log >shown 2>stderr.txt
+	ptrace-dump --clock-sync="$sync" --fields=event,host,bound --summary alpha.log beta.log >shown 2>stderr.txt
 	jq -se 'map(select(.event == "asleep")) | length == 1 and .[0].bound_ns >= 1800000000000' shown
 	jq -se 'map(select(.event | strings | startswith("net"))) | length == 24 and all(.[]; .bound_ns < 200000)' shown
 	tail -n 1 shown | jq -e '.summary.hosts[1] | .messages == 12 and .bound_ns >= 3600000000000'
@@ -402,8 +402,8 @@ sorted() {
 	printf 'event 5500000000 7 7 net.send u64:99\n' >>beta.script
 	printf 'event 5000000000 7 7 net.recv u64:99\n' >>alpha.script
 	sorted alpha beta
-	ptrace-dump --sync="$sync" --fields=event,host,bound --summary alpha.log beta.log >shown 2>stderr.txt
-	grep -q -- '--sync: 1 message was left out, as its log does not tell when it was' stderr.txt
+	ptrace-dump --clock-sync="$sync" --fields=event,host,bound --summary alpha.log beta.log >shown 2>stderr.txt
+	grep -q -- '--clock-sync: 1 message was left out, as its log does not tell when it was' stderr.txt
 	tail -n 1 shown | jq -e '.summary.hosts[1].messages == 12'
 	fails grep -q 'received before' stderr.txt
 	# Another log of beta that has no readings: where its events are among these is not known.
@@ -413,13 +413,13 @@ sorted() {
 	} | made apart.log
 	printf 'event 1000000000 7 7 net.recv u64:98\n' >>alpha.script
 	sorted alpha
-	ptrace-dump --sync="$sync" --fields=event,bound --summary alpha.log beta.log apart.log >shown 2>stderr.txt
-	grep -q -- '--sync: 2 messages were left out, as their logs do not tell when they were' stderr.txt
+	ptrace-dump --clock-sync="$sync" --fields=event,bound --summary alpha.log beta.log apart.log >shown 2>stderr.txt
+	grep -q -- '--clock-sync: 2 messages were left out, as their logs do not tell when they were' stderr.txt
 	jq -se 'map(select(.event == "apart")) | length == 1 and (.[0] | has("bound_ns") | not)' shown
 	tail -n 1 shown | jq -e '.summary.hosts[1] | .messages == 12 and (has("bound_ns") | not)'
 	# If there are no others there is nothing to compare by.
 	printf 'host alpha m1 b1\nlayout net.recv u64 id\nevent 1000000000 7 7 net.recv u64:98\n' | made alpha.log
-	exits 1 ptrace-dump --sync="$sync" --count alpha.log beta.log apart.log
+	exits 1 ptrace-dump --clock-sync="$sync" --count alpha.log beta.log apart.log
 	[[ $stderr == *"1 message was left out, as its log does not tell when it was"* ]]
 }
 
@@ -445,9 +445,9 @@ commands() {
 	done
 	echo event 64700000000 7 7 "it's%0abad" >>beta.script
 	hosts alpha beta
-	exits 1 ptrace-check --sync="$sync" --never="it's*" alpha.log beta.log
+	exits 1 ptrace-check --clock-sync="$sync" --never="it's*" alpha.log beta.log
 	commands | grep -q bad
-	ptrace-check --json --sync="$sync" --never="it's*" alpha.log beta.log 2>/dev/null |
+	ptrace-check --json --clock-sync="$sync" --never="it's*" alpha.log beta.log 2>/dev/null |
 		jq -r '.. | .command? // empty' >commands
 	bash commands 2>/dev/null | grep -q bad
 	# A log alone needs no other, nor do several whose times are as they were recorded.
@@ -479,14 +479,14 @@ commands() {
 	} | made beta.log
 	layout='net.*=u64 id'
 	rule="net.send where data.id == 42"
-	exits 1 ptrace-check --decode="$layout" --sync="$sync" --never="$rule" alpha.log beta.log
+	exits 1 ptrace-check --decode="$layout" --clock-sync="$sync" --never="$rule" alpha.log beta.log
 	commands | jq -se 'any(.[]; .event == "net.send" and .data == {id: 42})'
 	# From a file, which is named, if it can be read again.
 	printf 'decode:\n  "net.*": u64 id\n' >"it's.yaml"
-	run_split ptrace-check --config="it's.yaml" --sync="$sync" --never="$rule" alpha.log beta.log
-	grep -qF -- "--config='it'\\''s.yaml' --sync" stdout.txt
+	run_split ptrace-check --config="it's.yaml" --clock-sync="$sync" --never="$rule" alpha.log beta.log
+	grep -qF -- "--config='it'\\''s.yaml' --clock-sync" stdout.txt
 	commands | jq -se 'any(.[]; .data == {id: 42})'
-	ptrace-check --json -c - --sync="$sync" --never="$rule" alpha.log beta.log <"it's.yaml" 2>/dev/null |
+	ptrace-check --json -c - --clock-sync="$sync" --never="$rule" alpha.log beta.log <"it's.yaml" 2>/dev/null |
 		jq -r '.. | .command? // empty' >commands
 	bash commands 2>/dev/null </dev/null | jq -se 'any(.[]; .data == {id: 42})'
 	# Those of the rules; the first layout of an event stays the first.
@@ -539,22 +539,22 @@ commands() {
 	jq -e '.rules[0] | .unclear == 1 and (has("clock_error_ns") | not)' stdout.txt
 }
 
-@test "--sync: exports, reports and rules have these times, too" {
+@test "--clock-sync: exports, reports and rules have these times, too" {
 	with_messages 4 alpha.log beta.log
 	# By their own clocks, half of the messages arrive before they were sent.
 	rule=(--min='net.send..net.recv by data.id > 20us')
 	run_split ptrace-check "${rule[@]}" alpha.log beta.log
 	[ "$status" -ne 0 ]
-	exits 0 ptrace-check --sync="$sync" "${rule[@]}" alpha.log beta.log
-	[[ $stderr == *"--sync: beta is"* ]]
-	ptrace-export --to=csv --sync="$sync" alpha.log beta.log 2>/dev/null | tail -n +2 |
+	exits 0 ptrace-check --clock-sync="$sync" "${rule[@]}" alpha.log beta.log
+	[[ $stderr == *"--clock-sync: beta is"* ]]
+	ptrace-export --to=csv --clock-sync="$sync" alpha.log beta.log 2>/dev/null | tail -n +2 |
 		awk -F, '{ print $3 }' | tr -d '"' | diff <(cut -d' ' -f1 truth) -
-	exits 0 ptrace-report --text --sync="$sync" alpha.log beta.log
-	[[ $stderr == *"ptrace-report: --sync: beta is"* ]]
-	[ "$(ptrace-dump --pair="$sync" --where='duration > 20us' --count --sync="$sync" alpha.log beta.log 2>/dev/null)" -eq 2000 ]
+	exits 0 ptrace-report --text --clock-sync="$sync" alpha.log beta.log
+	[[ $stderr == *"ptrace-report: --clock-sync: beta is"* ]]
+	[ "$(ptrace-dump --pair="$sync" --where='duration > 20us' --count --clock-sync="$sync" alpha.log beta.log 2>/dev/null)" -eq 2000 ]
 }
 
-@test "ptrace-stat: with --label and --sync the logs are looked at together" {
+@test "ptrace-stat: with --label and --clock-sync the logs are looked at together" {
 	two_hosts
 	labels=(--label=one=alpha.log --label=two=beta.log)
 	exits 0 ptrace-stat --json "${labels[@]}" alpha.log beta.log
@@ -596,27 +596,27 @@ commands() {
 		jq -se 'length == 2 and all(.[]; .kind == "log" and .pairs[0].count == 0)'
 	# Messages tell more than the clocks.
 	with_messages 6 alpha.log beta.log
-	exits 0 ptrace-stat --json --pair="$sync" --sync="$sync" alpha.log beta.log
-	[[ $stderr == *"ptrace-stat: --sync: beta is "*" ahead of alpha"* ]]
+	exits 0 ptrace-stat --json --pair="$sync" --clock-sync="$sync" alpha.log beta.log
+	[[ $stderr == *"ptrace-stat: --clock-sync: beta is "*" ahead of alpha"* ]]
 	valid pairs <stdout.txt
 	jq -e '.pairs[0].count == 2000 and .pairs[0].min_ns > 20000 and .pairs[0].unmatched_ends == 0 and
 		.hosts[0].reference and .hosts[1].messages == 2000' stdout.txt
 	ptrace-stat --json --pair="$sync" --label=a=alpha.log alpha.log beta.log 2>/dev/null |
 		jq -e '.pairs[0].count < 2000'
-	ptrace-stat --json --sync="$sync" alpha.log beta.log 2>/dev/null >shown
+	ptrace-stat --json --clock-sync="$sync" alpha.log beta.log 2>/dev/null >shown
 	ptrace-stat --json alpha.log beta.log | diff <(jq -r .first shown | head -n 1) <(jq -r .first | head -n 1)
 	fails diff <(ptrace-stat --json alpha.log beta.log | jq -r .first) <(jq -r .first shown)
 }
 
-@test "ptrace-stat: --label and --sync refuse what they cannot be of" {
+@test "ptrace-stat: --label and --clock-sync refuse what they cannot be of" {
 	two_hosts
-	for wrong in --label=x --label=x=y.log --sync=a.event; do
+	for wrong in --label=x --label=x=y.log --clock-sync=a.event; do
 		reports 2 "${wrong%%=*}: *" ptrace-stat "$wrong" alpha.log beta.log
 	done
-	for option in --label=x=alpha.log --sync="$sync"; do
+	for option in --label=x=alpha.log --clock-sync="$sync"; do
 		reports 2 "${option%%=*}: cannot be used together with --diff*" ptrace-stat --diff "$option" alpha.log beta.log
 	done
-	reports 1 "*--sync: the logs are not of several hosts*" ptrace-stat --sync="$sync" alpha.log
+	reports 1 "*--clock-sync: the logs are not of several hosts*" ptrace-stat --clock-sync="$sync" alpha.log
 	exits 1 ptrace-stat --label=x=alpha.log alpha.log missing.log
 	[[ $stderr == *"missing.log: no such session or log"* && $stdout == *"x"* ]]
 	# What is missing, and what does not fit, is told as of one log.

@@ -148,7 +148,7 @@ shows() {
 
 @test "around: the lines before are kept until the event comes" {
 	begin -n 5 -e other
-	follow --around='posix_trace_sto?' --before=1h --after=0s --fields=event
+	follow --around='posix_trace_sto?' --context=1h,0s --fields=event
 	go done
 	[ ! -s lines ]
 	ptrace-shutdown "$me"
@@ -393,7 +393,7 @@ numbers() {
 	tail -n 1 stdout.txt | jq -e --arg me "$me" '.summary.logs[0] |
 		.session == $me and .losses.stream_events > 0'
 	[ "$(head -n 1 stdout.txt)" = '{"event":"traced.event"}' ]
-	run_split ptrace-dump --count --since=+0s --around='posix_trace_over*' --after=0s "$me"
+	run_split ptrace-dump --count --since=+0s --around='posix_trace_over*' --context=0s,0s "$me"
 	[ "$stdout" = 1 ]
 	# All of it, whether it was in the log already or not; and no word about an end.
 	silently 0 ptrace-dump --count -e traced.event "$me.log"

@@ -88,7 +88,7 @@ is_right() {
 		--last=7 -e posix_trace_*
 		--last=3 --until=-$t
 		--first=1000
-		--around=posix_trace_flush_start --before=10us --after=10us
+		--around=posix_trace_flush_start --context=10us,10us
 		--where=gap>$g
 		--where=gap<$g --threads=1
 		--where=gap<$g&&data%100==1 --since=+$t --last=5

@@ -28,7 +28,7 @@ same() {
 	same --where 'event == "other" && data =~ "[13]5"' run.log
 	same --where 'data ~ "*77*"' --fields=time,event,data run.log
 	same --count --where 'len == 40' run.log
-	same --around=posix_trace_flush_start --before=1ms --after=1ms run.log
+	same --around=posix_trace_flush_start --context=1ms,1ms run.log
 	same --since=+1ms --summary run.log
 	same --user --pid=1 run.log
 	# A layout that fits some of the events: each misfit is counted once.
@@ -101,7 +101,7 @@ same() {
 		done
 		"$0" -e t.plain -d 4 -t 3 -n 20' "$traced"
 	ptrace-stat --allow-loss log >/dev/null
-	first=$(ptrace-dump --allow-loss --first=1 --event=t.plain log | jq -r '.pid, .ns, .id')
+	first=$(ptrace-dump --allow-loss --first=1 --event=t.plain log | jq -r '.pid, .ns, .type_id')
 	set -- $first
 	kept=0
 	for e in 'data.n < 5' 'data.n <= -1' 'data.n == 255' 'data.n != 255' '5 > data.n' '5 <= data.n' \
@@ -112,7 +112,7 @@ same() {
 		'-1 != data.n' 'data.n < 5 && event == "t.i8"' 'data.n < 5 || event == "t.i8"' \
 		'data.n[1] == 5' 'data == 4' "pid == $1" "pid != $1" "tid > $1" "$1 >= tid" \
 		"ns <= $2" "ns > $2" "$2 == ns" 'time >= "+0s"' 'time > "+1ms"' 'time < "-1ms"' \
-		"id == $3" "id < $3" 'len == 8' 'len > 8' 'len < 5' 'len != 1' 'address > 5'; do
+		"type_id == $3" "type_id < $3" 'len == 8' 'len > 8' 'len < 5' 'len != 1' 'address > 5'; do
 		echo "$e"
 		ptrace-dump --allow-loss --threads=1 --where="!(!($e))" log >wanted 2>wanted.err ||
 			[ "$?" -eq 3 ] || { cat wanted.err; false; }

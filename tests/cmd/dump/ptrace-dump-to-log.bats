@@ -6,7 +6,7 @@ load ../../support/helpers
 
 # What an event is, but for the number of its type and the log that it comes from.
 plain() {
-	jq -c 'del(.id, .log)' "$@"
+	jq -c 'del(.type_id, .log)' "$@"
 }
 
 # same_dump LOG COMMAND...: the log has the events that the command dumps
@@ -20,7 +20,7 @@ same_dump() {
 @test "a selection becomes a log" {
 	ptrace-run -o run.log --max-data-size=40 -- "$traced" -N 5 -t 4 -s 60 -n 20
 	for selection in --user '-e *event.3' '--first=7' '--where=truncated=="no"' \
-		'--around=traced.event.2 --before=1ms --after=1ms' ''; do
+		'--around=traced.event.2 --context=1ms,1ms' ''; do
 		says_nothing ptrace-dump $selection --to-log=part.log run.log
 		same_dump part.log ptrace-dump $selection run.log
 		ptrace-dump --verify part.log

@@ -7,7 +7,7 @@ load ../../support/helpers
 # one_event NAME OPTION...: the JSON of the only event of a traced program with the options
 one_event() {
 	ptrace-run -o run.log -- "$traced" -e "$@"
-	ptrace-dump --pid="$(ptrace-dump run.log | jq -s 'map(select(.id > 9))[0].pid')" run.log
+	ptrace-dump --pid="$(ptrace-dump run.log | jq -s 'map(select(.type_id > 9))[0].pid')" run.log
 }
 
 @test "a process or a thread that no event has is told" {
@@ -44,7 +44,7 @@ one_event() {
 	begin=$(date +%s)
 	one_event name -d 'some data' >event
 	jq -e '.event == "name" and .data == "some data" and .len == 9 and
-		.truncated == "no" and .id >= 10 and .pid > 0 and
+		.truncated == "no" and .type_id >= 10 and .pid > 0 and
 		(.thread | test("^0x[0-9a-f]+$")) and (.address | test("^0x[0-9a-f]+$")) and
 		(.time | test("^20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9:]{8}\\.[0-9]{9}Z$"))' event
 	ns=$(grep -oE '"ns":[0-9]+' event | cut -d: -f2)
@@ -78,7 +78,7 @@ one_event() {
 @test "system events say what they mean" {
 	ptrace-run -o run.log -- "$traced"
 	ptrace-dump -e posix_trace_start run.log |
-		jq -e '.filter == [] and .id == 1 and (has("data") | not)'
+		jq -e '.filter == [] and .type_id == 1 and (has("data") | not)'
 	ptrace-dump -e posix_trace_stop run.log | jq -e '.reason == 0 and .len == 4'
 	ptrace-dump --format=text run.log | grep -q ' posix_trace_stop .* reason=0$'
 	ptrace-dump --format=text run.log | grep -q ' posix_trace_start .* filter=none$'
@@ -241,7 +241,7 @@ has_unseen() {
 	ptrace-run -o run.log -- "$traced" -n 3 -d x
 	cp run.log other.log
 	for options in '' --relative --utc --last=2 --fields=event,time,pid,data '--fields=len,event --relative' \
-		other.log '--around=traced.event --before=0s --after=0s'; do
+		other.log '--around=traced.event --context=0s,0s'; do
 		# shellcheck disable=SC2086 # words
 		ptrace-dump --header=always -e traced.event $options run.log >text
 		# shellcheck disable=SC2086
@@ -384,15 +384,15 @@ times() {
 	mark=$(ns -e mark)
 	before=$((mark - $(ns -e a --last=2 | head -n 1)))
 	after=$(($(ns -e b --first=3 | tail -n 1) - mark))
-	[ "$(count -e '[ab]' --around=mark --before=${before}ns)" -eq 2 ]
-	[ "$(count -e '[ab]' --around=mark --after=${after}ns)" -eq 3 ]
-	[ "$(count -e '[abm]*' --around='m?rk' --before=${before}ns --after=${after}ns)" -eq 6 ]
-	[ "$(count --around=mark --before=0s)" -eq 1 ]
-	[ "$(count -e '[ab]' --around=mark)" -eq "$(count -e '[ab]' --around=mark --before=1s --after=1s)" ]
-	[ "$(count -e '[ab]' --around='[ab]' --after=0s)" -eq 12 ]
+	[ "$(count -e '[ab]' --around=mark --context=${before}ns,0s)" -eq 2 ]
+	[ "$(count -e '[ab]' --around=mark --context=0s,${after}ns)" -eq 3 ]
+	[ "$(count -e '[abm]*' --around='m?rk' --context=${before}ns,${after}ns)" -eq 6 ]
+	[ "$(count --around=mark --context=0s,0s)" -eq 1 ]
+	[ "$(count -e '[ab]' --around=mark)" -eq "$(count -e '[ab]' --around=mark --context=1s)" ]
+	[ "$(count -e '[ab]' --around='[ab]' --context=0s,0s)" -eq 12 ]
 	[ "$(count --around=nothing 2>stderr.txt)" -eq 0 ]
 	[ -s stderr.txt ]
-	[ "$(ptrace-dump -e b --around=mark --after=${after}ns --last=1 run.log | jq -r .data)" = 2 ]
+	[ "$(ptrace-dump -e b --around=mark --context=0s,${after}ns --last=1 run.log | jq -r .data)" = 2 ]
 }
 
 @test "where: fields and data" {
@@ -403,7 +403,7 @@ times() {
 	[ "$(count --where='event ~ "a.*"' --where='data =~ "^1[0-9]$"')" -eq 10 ]
 	[ "$(count -e b --where='len == 4')" -eq 1 ]
 	[ "$(count --where='reason == 0')" -eq 1 ]
-	[ "$(count --where='!(id < 10)')" -eq 21 ]
+	[ "$(count --where='!(type_id < 10)')" -eq 21 ]
 	pid=$(ptrace-dump -e b run.log | jq .pid)
 	[ "$(count --where="pid == $pid && tid == $pid")" -eq 1 ]
 	ns=$(ptrace-dump --fields=ns -e b run.log | tr -cd '0-9')
@@ -619,10 +619,10 @@ times() {
 	ptrace-dump -e q --fields=event,pid,time run.log >json
 	jq -se 'length == 2 and all(.[]; keys_unsorted == ["event", "pid", "time"])' json
 	ptrace-dump -e q --fields=' event, pid ,time' run.log | diff json -
-	ptrace-dump --decode="$d" --fields=data.rows,id,data.id run.log >json
-	jq -se 'map(select(.id >= 10)) | length == 2 and
-		all(.[]; keys_unsorted == ["data", "id"] and .data == {rows: 3, id: 7})' json
-	jq -se 'map(select(.id < 10) | has("data")) | any | not' json
+	ptrace-dump --decode="$d" --fields=data.rows,type_id,data.id run.log >json
+	jq -se 'map(select(.type_id >= 10)) | length == 2 and
+		all(.[]; keys_unsorted == ["data", "type_id"] and .data == {rows: 3, id: 7})' json
+	jq -se 'map(select(.type_id < 10) | has("data")) | any | not' json
 	ptrace-dump --decode="$d" --fields=data,data.rows -e q run.log | head -n 1 |
 		jq -e '. == {data: {id: 7, rows: 3, sql: "hi"}}'
 	[ "$(ptrace-dump --decode="$d" --format=text --fields=id,event,data.sql,reason -e q -e '*stop' run.log |
@@ -634,7 +634,7 @@ times() {
 	ptrace-dump --format=text --fields=log --fields=truncated,len run.log |
 		tr -s ' ' | grep -qx 'run.log no 7'
 	# Every member that the schema has, so that none is missing.
-	ptrace-dump --fields=time,ns,event,id,pid,tid,thread,address,truncated,len,data,log -e q \
+	ptrace-dump --fields=time,ns,event,type_id,pid,tid,thread,address,truncated,len,data,log -e q \
 		run.log >json
 	valid event <json
 }
@@ -765,8 +765,8 @@ times() {
 	exits 2 ptrace-dump --first=1 --last=1 run.log
 	exits 2 ptrace-dump --count --last=1 run.log
 	exits 2 ptrace-dump --first=x run.log
-	for options in --before=1s --after=1s '--count --fields=pid' '--since=+2s --until=+1s' \
-		--since=soon --until=+5 '--around=x --before=5' --tid=x; do
+	for options in --context=1s,1s '--count --fields=pid' '--since=+2s --until=+1s' \
+		--since=soon --until=+5 '--around=x --context=5,0s' '--around=x --context=1s,' '--around=x --context=,1s' '--around=x --context=1s,1s,1s' --tid=x; do
 		reports 2 '*' ptrace-dump $options run.log
 	done
 }
@@ -1065,9 +1065,9 @@ times() {
 	ptrace-run -o run.log --stream-min-size=32M -- "$traced" -n 100000 -s 20
 	at=$(($(stat -c %s run.log) / 2))
 	damages run.log xyz "$at"
-	reports 3 "*events not readable, as the log is damaged*" ptrace-dump --around=traced.event --before=0s --after=0s --count run.log
+	reports 3 "*events not readable, as the log is damaged*" ptrace-dump --around=traced.event --context=0s,0s --count run.log
 	[ "$stdout" -lt 100000 ]
-	exits 0 ptrace-dump --around=posix_trace_start --after=1us --summary run.log
+	exits 0 ptrace-dump --around=posix_trace_start --context=0s,1us --summary run.log
 }
 
 @test "--verify finds damage of what tells whose a log is, and of the index" {

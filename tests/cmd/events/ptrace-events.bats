@@ -53,7 +53,7 @@ load ../../support/helpers
 	ptrace-run -o run.log -- "$traced" -e $'a"b\nc\e\xff'
 	[ "$(ptrace-events --names --user run.log | wc -l)" -eq 1 ]
 	ptrace-events --json run.log |
-		jq -se 'map(select(.id == 10)) | .[0].event_hex == "6122620a631bff"'
+		jq -se 'map(select(.type_id == 10)) | .[0].event_hex == "6122620a631bff"'
 }
 
 @test "--user: what programs have opened, and the unnamed type if it has events" {

@@ -263,7 +263,7 @@ make_lost() {
 	[ "$(names --where='duration > 500ns')" = 'late req step' ]
 	[ "$(names --where='data.rows == 3')" = req ]
 	[ "$(names --where='end.data.latency > 500ns')" = step ]
-	[ "$(names --around=receive --before=1us --after=0s)" = 'receive send' ]
+	[ "$(names --around=receive --context=1us,0s)" = 'receive send' ]
 	[ "$(names --first=2)" = 'other step' ]
 	[ "$(names --last=2)" = 'other stays' ]
 	[ "$(names --last=1000)" = "$(names)" ]
@@ -308,7 +308,7 @@ make_lost() {
 	# As many lines as events, of any log and selection.
 	ptrace-run -o run.log -- "$traced" -N 3 -t 2 -n 100
 	[ "$(ptrace-export --to=csv run.log | wc -l)" -eq "$(($(events run.log) + 1))" ]
-	for selection in --last=5 '--first=5 --user' '--around=traced.event.2 --before=1us --after=1us'; do
+	for selection in --last=5 '--first=5 --user' '--around=traced.event.2 --context=1us,1us'; do
 		[ "$(ptrace-export --to=csv $selection run.log | tail -n +2 | cut -d, -f1)" = \
 			"$(ptrace-dump --json $selection run.log | jq -r .time)" ]
 	done
@@ -552,7 +552,7 @@ unclosed'
 @test "usage: what ptrace-export refuses" {
 	make_calls
 	for wrong in '' --to=xml '--to=csv --counters' '--to=chrome --force' '--to=chrome -o a -o b' \
-		'--to=chrome --before=1s' '--to=speedscope --last=1' '--to=csv -o '; do
+		'--to=chrome --context=1s,0s' '--to=speedscope --last=1' '--to=csv -o '; do
 		run_split ptrace-export $wrong calls.log
 		[ "$status" -eq 2 ] || { [[ $wrong == *'-o ' ]] && [ "$status" -ne 0 ]; }
 		[ -z "$stdout" ]
@@ -817,7 +817,7 @@ make_fields() {
 		made many.log
 	same_in_ctf many.log
 	for selection in --since=+0.0001s '--since=+0.001s --until=+0.002s' --last=5 '--first=5 --user' '-e q' \
-		'--around=q --before=1us --after=1us --until=+1ms' '--where=data.rows==7'; do
+		'--around=q --context=1us,1us --until=+1ms' '--where=data.rows==7'; do
 		same_in_ctf $selection many.log
 	done
 	# What a program recorded, with threads, data that was cut, and a machine that is known.

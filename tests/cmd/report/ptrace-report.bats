@@ -52,7 +52,7 @@ meta() {
 	for selection in --pid=100 --tid=201 --event='request.*' --user --since=+2ms --until=-3ms \
 		'--where=data.rows > 10' --first=500 --last=500 --around=odd.begin; do
 		args=("$selection")
-		[ "$selection" != --around=odd.begin ] || args+=(--before=1ms)
+		[ "$selection" != --around=odd.begin ] || args+=(--context=1ms,0s)
 		ptrace-report --allow-loss "${args[@]}" -o report.html work.log
 		# What the program has not recorded is there if events are selected by what they are.
 		whose=--user
@@ -319,7 +319,7 @@ meta() {
 	scene work.log work 10
 	for options in '' '-o a -o b' '--text -o a' '--text --max-size=1M' '--text --force' '-o a --utc' \
 		'-o a --label-by=gap' '-o a --label-by=none' '-o a --label-by=line' \
-		'-o a --label-by=pid --label-by=tid' '-o a --max-size=10' '-o a --max-size=1T' '-o a --first=1 --last=1' '-o a --before=1s'; do
+		'-o a --label-by=pid --label-by=tid' '-o a --max-size=10' '-o a --max-size=1T' '-o a --first=1 --last=1' '-o a --context=1s,0s'; do
 		# shellcheck disable=SC2086 # several words
 		reports 2 '*' ptrace-report $options work.log
 		[ ! -e a ]

@@ -562,20 +562,6 @@ state() { [ "$(sed 's/.*) \(.\).*/\1/' /proc/"$1"/stat)" = "$2" ]; }
 	jq -e 'has("unmatched") | not' stderr.txt
 }
 
-@test "the option of before says what to use in its place" {
-	for c in 'ptrace-run' 'ptrace-create'; do
-		for option in '--filter=x' '--filter x'; do
-			run_split $c $option
-			[ "$status" -eq $([ $c = ptrace-run ] && echo 125 || echo 2) ]
-			[[ $stderr == "$c: --filter: there is no such option any more: use --exclude=GLOB"* ]]
-		done
-		run_split $c --help
-		[[ $stdout != *--filter* ]]
-	done
-	echo 'filter: [x]' >file.yaml
-	reports 125 "file.yaml:1:1: there is no key 'filter' any more: use 'exclude'*" ptrace-run -c file.yaml -- true
-}
-
 @test "too many patterns are refused before anything is done" {
 	{
 		echo 'exclude:'
@@ -916,8 +902,8 @@ trace leaves that out (--only, --exclude)"
 	jq -e '(.complete | not) and .losses.write_error == 5 and .events >= 10' run.json
 	reports 3 "*run.log: writing the log failed: Input/output error*" ptrace-dump -e traced.event run.log
 	[ "$(wc -l <<<"$stdout")" -eq 10 ]
-	silently 0 "$failing" ptrace-run -o run.log --no-sync -- "$traced" -n 10
-	echo 'no-sync: true' >file.yaml
+	silently 0 "$failing" ptrace-run -o run.log --no-fsync -- "$traced" -n 10
+	echo 'no-fsync: true' >file.yaml
 	exits 0 "$failing" ptrace-run -o run.log -c file.yaml -- "$traced" -n 10
 }
 

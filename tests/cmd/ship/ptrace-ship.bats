@@ -343,8 +343,8 @@ has_once() {
 	many a.log 10
 	echo secret >server/password
 	ship_reports 1 "*refuses this user or password (status 401)*" a.log
-	POSIXTRACE_SHIP_PASSWORD=wrong ships 1 --user=me a.log
-	POSIXTRACE_SHIP_PASSWORD=secret ships 0 --user=me a.log
+	POSIXTRACE_SHIP_PASSWORD=wrong ships 1 --login=me a.log
+	POSIXTRACE_SHIP_PASSWORD=secret ships 0 --login=me a.log
 	rm a.log.ship
 	printf 'secret\nmore\n' >password
 	ships 0 --password-file=password a.log

@@ -87,7 +87,7 @@ load ../../support/helpers
 	"$failing" ptrace-create --pid="$pid" -o run.log --name="$me.a" --start
 	reports 3 "*: writing the log failed: Input/output error" ptrace-shutdown --json "$me.a"
 	jq -e '(.complete | not) and .losses.write_error == 5' <<<"$stdout"
-	"$failing" ptrace-create --pid="$pid" -o run.log --name="$me.a" --start --no-sync
+	"$failing" ptrace-create --pid="$pid" -o run.log --name="$me.a" --start --no-fsync
 	silently 0 ptrace-shutdown "$me.a"
 }
 

@@ -79,11 +79,11 @@ verdict_of() {
 
 @test "diff: several logs on each side" {
 	logs
-	exits 0 ptrace-stat --diff --json --before=before.log --before=before.log after.log slow.log
+	exits 0 ptrace-stat --diff --json --baseline=before.log --baseline=before.log after.log slow.log
 	jq -e '(.pairs[] | select(.pair == "req") | .before.count == 4000 and .after.count == 4000 and
 		.verdict == "too few") and .threshold == 0.05 and [.before.logs[].log] == ["before.log", "before.log"] and
 		.before.event_count == 12000' <<<"$stdout"
-	exits 0 ptrace-stat --diff --json --before=before.log after.log
+	exits 0 ptrace-stat --diff --json --baseline=before.log after.log
 }
 
 @test "diff: --fail-if" {
@@ -155,7 +155,7 @@ verdict_of() {
 
 @test "diff: wrong use is refused" {
 	logs
-	for options in --before=before.log '--fail-if=loss>0' '--diff --per=pid' '--diff --histogram' \
+	for options in --baseline=before.log '--fail-if=loss>0' '--diff --per=pid' '--diff --histogram' \
 		'--diff after.log' '--diff --fail-if=x' '--diff --fail-if=p99>1'; do
 		# shellcheck disable=SC2086 # a list of words
 		exits 2 ptrace-stat $options before.log after.log
@@ -165,7 +165,7 @@ verdict_of() {
 		# shellcheck disable=SC2086 # a list of words
 		exits 2 ptrace-stat --diff $operands
 	done
-	exits 2 ptrace-stat --diff --before=before.log
+	exits 2 ptrace-stat --diff --baseline=before.log
 	reports 2 "*--fail-if: column 1: 'p98' is none of *did you mean 'p90'*" ptrace-stat --diff --fail-if='p98 req > +10%' before.log after.log
 }
 
@@ -190,12 +190,12 @@ verdict_of() {
 		durations "b$i.log" req 1000 $((scale * 10100)) $((scale * 20200)) 1 "1$i"
 		durations "c$i.log" req 1000 $((scale * 30000)) $((scale * 60000)) 1 "2$i"
 	done
-	a='--before=a1.log --before=a3.log --before=a5.log --before=a6.log'
+	a='--baseline=a1.log --baseline=a3.log --baseline=a5.log --baseline=a6.log'
 	# The durations alone would differ for certain.
 	[ "$(verdict_of req $a b2.log b4.log b6.log b3.log)" = noise ]
 	exits 0 ptrace-stat --diff --json $a --fail-if='p50 req > +1%' b2.log b4.log b6.log b3.log
 	[[ $stderr =~ 'the change is noise (p = 0.'[1-9] ]]
 	jq -e '.pairs[0].p_value < 1e-6 and .test == "permutation of logs; Holm"' <<<"$stdout"
 	[ "$(verdict_of req $a c1.log c3.log c5.log c2.log)" = slower ]
-	[ "$(verdict_of req --before=a1.log --before=a2.log --before=a3.log c1.log c2.log c3.log)" = 'too few' ]
+	[ "$(verdict_of req --baseline=a1.log --baseline=a2.log --baseline=a3.log c1.log c2.log c3.log)" = 'too few' ]
 }
