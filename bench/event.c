@@ -14,6 +14,7 @@
 #include <limits.h>
 #include <linux/close_range.h>
 #include <math.h>
+#include <posixtrace-control.h>
 #include <posixtrace.h>
 #include <pthread.h>
 #include <sched.h>
@@ -31,6 +32,7 @@
 #include <trace.h>
 #include <unistd.h>
 
+#include "include/posixtrace-private.h"
 #include "bench/measure.h"
 
 #define STREAM_SIZE (4U << 20)
@@ -683,7 +685,7 @@ static void bench_disk(void)
 static void bench_log(const char *name, const char *label, double millions_per_s, double seconds,
 		      const struct timespec *full_wait)
 {
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 	double free_bytes, elapsed, lost, cpu_ns;
 	unsigned long events = 0;
 	uint64_t begin, now;
@@ -733,7 +735,7 @@ static void bench_log(const char *name, const char *label, double millions_per_s
 	must(posix_trace_shutdown(stream), "shutdown");
 
 	must(posix_trace_open(fd, &stream), "open log");
-	must(posixtrace_get_counts(stream, &counts, sizeof(counts)), "counts");
+	must(ptrc_trace_counts(stream, &counts), "counts");
 	must(posix_trace_close(stream), "close log");
 	close(fd);
 
@@ -758,9 +760,9 @@ static void bench_log(const char *name, const char *label, double millions_per_s
 
 static unsigned long stream_bytes(trace_id_t stream)
 {
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 
-	must(posixtrace_get_counts(stream, &counts, sizeof(counts)), "counts");
+	must(ptrc_trace_counts(stream, &counts), "counts");
 	return counts.pt_stream_bytes;
 }
 

@@ -26,6 +26,7 @@
 #include <trace.h>
 #include <unistd.h>
 
+#include "include/posixtrace-private.h"
 #include "bench/measure.h"
 
 /* What is due since the last time is recorded together, by many machines, and by one program. */
@@ -111,7 +112,7 @@ static void tell(uint64_t recorded)
 
 static void be_host(const char *name, double rate)
 {
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 	uint64_t recorded;
 	trace_id_t trace;
 
@@ -122,7 +123,7 @@ static void be_host(const char *name, double rate)
 	trace = begin_trace();
 	recorded = record(rate, MACHINES_TURN_MS);
 	must(posix_trace_stop(trace), "stop");
-	must(posixtrace_get_counts(trace, &counts, sizeof(counts)), "counts");
+	must(ptrc_trace_counts(trace, &counts), "counts");
 	must(posix_trace_shutdown(trace), "shutdown");
 	if (counts.pt_lost_events) {
 		fprintf(stderr, "fleet_host: %s: %lu events were lost\n", name,

@@ -15,7 +15,7 @@
  * time. With -n, the first thread records an event "bench.mark" when it has recorded half.
  */
 #include <fcntl.h>
-#include <posixtrace.h>
+#include <posixtrace-control.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -25,6 +25,7 @@
 #include <trace.h>
 #include <unistd.h>
 
+#include "include/posixtrace-private.h"
 #include "bench/measure.h"
 
 #define STREAM_SIZE ((size_t)16 << 20)
@@ -121,7 +122,7 @@ int main(int argc, char **argv)
 	static struct recorder recorders[64];
 	bool is_json = false, is_waiting = false;
 	unsigned long count = 0, lost;
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 	const char *log = NULL;
 	double elapsed, ns, bytes;
 	uint64_t begin, cpu;
@@ -164,7 +165,7 @@ int main(int argc, char **argv)
 		     "full-wait");
 	must(posix_trace_create_withlog(0, &attr, fd, &trid), "create");
 	must(posix_trace_start(trid), "start");
-	must(posixtrace_get_keeper(trid, &keeper), "keeper");
+	must(ptrc_trace_keeper(trid, &keeper), "keeper");
 	must(clock_getcpuclockid(keeper, &clock), "keeper's clock");
 	cpu = bench_now_ns(clock);
 	begin = bench_now_ns(CLOCK_MONOTONIC);
@@ -186,7 +187,7 @@ int main(int argc, char **argv)
 	must(posix_trace_shutdown(trid), "shutdown");
 	must(fstat(fd, &st) ? 1 : 0, "log");
 	must(posix_trace_open(fd, &trid), "open");
-	must(posixtrace_get_counts(trid, &counts, sizeof(counts)), "counts");
+	must(ptrc_trace_counts(trid, &counts), "counts");
 	must(posix_trace_close(trid), "close");
 
 	lost = counts.pt_lost_events + counts.pt_log_lost_events;

@@ -6,7 +6,6 @@
  */
 #include "config.h"
 
-#include <posixtrace.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "bench/latency.h"
+#include "include/posixtrace-private.h"
 #include "lib/recorder/thread.h"
 
 #define STREAM_SIZE ((size_t)16 << 20)
@@ -47,7 +47,7 @@ static inline uint64_t chunk(void)
 int main(int argc, char **argv)
 {
 	unsigned long count = 10000000, lap = STREAM_SIZE / RECORD_SIZE;
-	struct posixtrace_counts counts = {0};
+	struct ptrc_counts counts = {0};
 	const char *directory = NULL;
 	trace_attr_t attr;
 	trace_id_t trid;
@@ -86,7 +86,7 @@ int main(int argc, char **argv)
 	emit(0);
 	bench_latency(count, lap, emit, chunk);
 	if (directory)
-		must(posixtrace_get_counts(trid, &counts, sizeof(counts)), "counts");
+		must(ptrc_trace_counts(trid, &counts), "counts");
 	must(posix_trace_shutdown(trid), "shutdown");
 	printf(", \"lost\": %lu}\n", counts.pt_lost_events + counts.pt_log_lost_events);
 	return 0;

@@ -175,11 +175,11 @@ ptrc_library_sources += \
 	%D%/process/claim.c \
 	%D%/process/image.c \
 	%D%/process/inherit.c \
+	%D%/process/inspect.c \
 	%D%/process/orphan.c \
 	%D%/process/page.c \
 	%D%/process/process.c \
 	%D%/process/process_names.c \
-	%D%/process/query.c \
 	%D%/process/self.c \
 	%D%/process/sweep.c \
 	%D%/process/target.c
@@ -193,7 +193,6 @@ ptrc_headers += \
 	%D%/process/page_layout.h \
 	%D%/process/process.h \
 	%D%/process/process_names.h \
-	%D%/process/query.h \
 	%D%/process/self.h \
 	%D%/process/sweep.h \
 	%D%/process/target.h
@@ -226,7 +225,6 @@ ptrc_headers += \
 	%D%/control/cursor.h \
 	%D%/control/handle.h \
 	%D%/control/log_fd.h \
-	%D%/control/observer.h \
 	%D%/control/next.h
 
 # The begin of the library in a process, its forks, and its end.
@@ -235,7 +233,7 @@ ptrc_library_sources += \
 ptrc_headers += \
 	%D%/life/life.h
 
-# What <trace.h> and <posixtrace.h> declare.
+# What the public headers declare.
 ptrc_library_sources += \
 	%D%/api/attach.c \
 	%D%/api/cursor.c \
@@ -244,10 +242,9 @@ ptrc_library_sources += \
 	%D%/api/event_for.c \
 	%D%/api/eventid.c \
 	%D%/api/eventid_layout.c \
-	%D%/api/observer.c \
+	%D%/api/figures.c \
 	%D%/api/type.c \
 	%D%/api/orphan.c \
-	%D%/api/query.c \
 	%D%/api/trace_create.c \
 	%D%/api/trace_eventid.c \
 	%D%/api/trace_eventset.c \
@@ -256,11 +253,12 @@ ptrc_library_sources += \
 	%D%/api/trace_copy.c \
 	%D%/api/trace_log.c \
 	%D%/api/trace_whose.c \
-	%D%/api/trace_parts.c \
 	%D%/api/trace_read.c \
 	%D%/api/trace_start.c \
 	%D%/api/trace_status.c \
 	%D%/api/version.c
+ptrc_headers += \
+	%D%/api/figures.h
 
 %C%_libposixtrace_la_SOURCES = \
 	$(ptrc_library_sources) \

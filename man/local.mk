@@ -52,9 +52,6 @@ dist_man_MANS += \
 	%D%/posixtrace-tutorial.7 \
 	%D%/posixtrace.7 \
 	%D%/posixtrace.hpp.3 \
-	%D%/posixtrace_get_counts.3 \
-	%D%/posixtrace_log_create.3 \
-	%D%/posixtrace_select.3 \
 	%D%/trace.h.7
 
 # Links.
@@ -93,71 +90,53 @@ dist_man_MANS += \
 	%D%/posix_trace_stop.3 \
 	%D%/posix_trace_timedgetnext_event.3 \
 	%D%/posix_trace_trid_eventid_open.3 \
-	%D%/posix_trace_trygetnext_event.3 \
-	%D%/posixtrace_add_part.3 \
-	%D%/posixtrace_attach.3 \
-	%D%/posixtrace_give_up_log.3 \
-	%D%/posixtrace_shutdown.3 \
-	%D%/posixtrace_cursor_close.3 \
-	%D%/posixtrace_cursor_end_part.3 \
-	%D%/posixtrace_cursor_get_part.3 \
-	%D%/posixtrace_cursor_get_missed.3 \
-	%D%/posixtrace_cursor_open.3 \
-	%D%/posixtrace_observer_add.3 \
-	%D%/posixtrace_observer_add_process.3 \
-	%D%/posixtrace_observer_close.3 \
-	%D%/posixtrace_observer_open.3 \
-	%D%/posixtrace_observer_type.3 \
-	%D%/posixtrace_cursor_select.3 \
-	%D%/posixtrace_cursor_trygetnext_event.3 \
-	%D%/posixtrace_begin_type.3 \
-	%D%/posixtrace_event_for.3 \
-	%D%/posixtrace_event_for_layout.3 \
-	%D%/posixtrace_eventid_get_layout.3 \
-	%D%/posixtrace_eventid_open_layout.3 \
-	%D%/posixtrace_is_traced.3 \
-	%D%/posixtrace_get_keeper.3 \
-	%D%/posixtrace_get_patterns.3 \
-	%D%/posixtrace_set_patterns.3 \
-	%D%/posixtrace_attr_getfullwait.3 \
-	%D%/posixtrace_attr_setfullwait.3 \
-	%D%/posixtrace_attr_getlogrotation.3 \
-	%D%/posixtrace_attr_setlogrotation.3 \
-	%D%/posixtrace_open_log.3 \
-	%D%/posixtrace_get_log_host.3 \
-	%D%/posixtrace_get_log_process.3 \
-	%D%/posixtrace_get_log_thread.3 \
-	%D%/posixtrace_find_log_thread.3 \
-	%D%/posixtrace_find_log_process.3 \
-	%D%/posixtrace_get_log_mapping.3 \
-	%D%/posixtrace_get_log_clock.3 \
-	%D%/posixtrace_set_command_line.3 \
-	%D%/posixtrace_get_type_counts.3 \
-	%D%/posixtrace_free_block.3 \
-	%D%/posixtrace_get_log_totals.3 \
-	%D%/posixtrace_get_time_of_last.3 \
-	%D%/posixtrace_getnext_block.3 \
-	%D%/posixtrace_get_place.3 \
-	%D%/posixtrace_refresh_log.3 \
-	%D%/posixtrace_select_parts.3 \
-	%D%/posixtrace_verify_log.3 \
-	%D%/posixtrace_log_add.3 \
-	%D%/posixtrace_log_add_whose.3 \
-	%D%/posixtrace_log_close.3 \
-	%D%/posixtrace_log_set_layout.3 \
+	%D%/posix_trace_trygetnext_event.3
+
+# What we add to the standard.
+dist_man_MANS += \
 	%D%/POSIXTRACE_EMIT.3 \
 	%D%/POSIXTRACE_EMIT_FROM.3 \
 	%D%/POSIXTRACE_TYPE.3 \
-	%D%/posixtrace_open_type.3 \
-	%D%/posixtrace_log_type.3 \
+	%D%/posixtrace_attach.3 \
+	%D%/posixtrace_attr_getfullwait.3 \
+	%D%/posixtrace_attr_getlogrotation.3 \
+	%D%/posixtrace_attr_setfullwait.3 \
+	%D%/posixtrace_attr_setlogrotation.3 \
+	%D%/posixtrace_begin_type.3 \
+	%D%/posixtrace_cursor_close.3 \
+	%D%/posixtrace_cursor_get_missed.3 \
+	%D%/posixtrace_cursor_open.3 \
+	%D%/posixtrace_cursor_select.3 \
+	%D%/posixtrace_cursor_trygetnext_event.3 \
 	%D%/posixtrace_discard_orphan.3 \
+	%D%/posixtrace_event_for.3 \
+	%D%/posixtrace_eventid_get_layout.3 \
+	%D%/posixtrace_eventid_open_layout.3 \
+	%D%/posixtrace_get_counts.3 \
 	%D%/posixtrace_get_orphan.3 \
-	%D%/posixtrace_open_parts.3 \
+	%D%/posixtrace_get_patterns.3 \
+	%D%/posixtrace_get_type_counts.3 \
+	%D%/posixtrace_is_traced.3 \
+	%D%/posixtrace_log_find_process.3 \
+	%D%/posixtrace_log_find_thread.3 \
+	%D%/posixtrace_log_free_block.3 \
+	%D%/posixtrace_log_get_clock.3 \
+	%D%/posixtrace_log_get_host.3 \
+	%D%/posixtrace_log_get_mapping.3 \
+	%D%/posixtrace_log_get_process.3 \
+	%D%/posixtrace_log_get_thread.3 \
+	%D%/posixtrace_log_get_time_of_last.3 \
+	%D%/posixtrace_log_next_block.3 \
+	%D%/posixtrace_log_open.3 \
+	%D%/posixtrace_log_select.3 \
+	%D%/posixtrace_log_writer_add.3 \
+	%D%/posixtrace_log_writer_add_origin.3 \
+	%D%/posixtrace_log_writer_close.3 \
+	%D%/posixtrace_log_writer_open.3 \
+	%D%/posixtrace_log_writer_type.3 \
+	%D%/posixtrace_open_type.3 \
 	%D%/posixtrace_salvage_orphan.3 \
+	%D%/posixtrace_set_command_line.3 \
 	%D%/posixtrace_set_log_sync.3 \
-	%D%/posixtrace_get_process.3 \
-	%D%/posixtrace_get_process_event.3 \
-	%D%/posixtrace_get_process_stream.3 \
-	%D%/posixtrace_get_directory.3 \
-	%D%/posixtrace_get_system.3 \
+	%D%/posixtrace_set_patterns.3 \
 	%D%/posixtrace_version.3

@@ -3,7 +3,7 @@
 
 #include <getopt.h>
 #include <stdbool.h>
-#include <posixtrace.h>
+#include <posixtrace-log.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -114,7 +114,7 @@ static void refuse_log(const char *path)
 	struct stat st;
 
 	/* Opening a FIFO would wait for a writer. */
-	if (stat(path, &st) || !S_ISREG(st.st_mode) || posixtrace_open_log(path, &trace))
+	if (stat(path, &st) || !S_ISREG(st.st_mode) || posixtrace_log_open(path, &trace))
 		return;
 	posix_trace_close(trace);
 	ptrc_cli_usage(NULL,

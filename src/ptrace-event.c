@@ -213,10 +213,8 @@ static bool is_typed;
 static bool record(const char *name, const struct ptrc_buffer *data, bool is_given,
 		   struct result *r)
 {
-	int error =
-		is_typed ? posixtrace_event_for_layout(r->pid, name, "json", data->bytes,
-						       data->used, &r->streams)
-			 : posixtrace_event_for(r->pid, name, data->bytes, data->used, &r->streams);
+	int error = posixtrace_event_for(r->pid, name, is_typed ? "json" : NULL, data->bytes,
+					 data->used, &r->streams);
 	char pid[16];
 
 	if (!error)

@@ -375,16 +375,16 @@ static void gather_snapshots(struct run *r)
 static void add_event(const struct run *r, trace_id_t trace, const char *name, const char *layout,
 		      const void *data, size_t size)
 {
-	struct posixtrace_observed event = {
+	struct ptrc_observed event = {
 		.po_pid = r->child, .po_tid = r->child, .po_data = data, .po_size = size};
-	struct posixtrace_observer *observer;
+	struct ptrc_observer *observer;
 
-	if (posixtrace_observer_open(trace, &observer))
+	if (ptrc_observer_open(trace, &observer))
 		return;
 	clock_gettime(CLOCK_MONOTONIC, &event.po_time);
-	if (!posixtrace_observer_type(observer, name, layout, &event.po_event))
-		posixtrace_observer_add(observer, &event, 1, 0);
-	posixtrace_observer_close(observer);
+	if (!ptrc_observer_type(observer, name, layout, &event.po_event))
+		ptrc_observer_add(observer, &event, 1, 0);
+	ptrc_observer_close(observer);
 }
 
 /* Records how COMMAND ended if it failed, if the trace has the ends of processes, or if rules ask whether all have
@@ -439,7 +439,7 @@ static void trace_stopped(void *arg, trace_id_t trace, const struct ptrc_session
 }
 
 /* Takes over what came of the trace, whose log is closed. */
-static void trace_ended(void *arg, int error, const struct posixtrace_counts *counts)
+static void trace_ended(void *arg, int error, const struct ptrc_counts *counts)
 {
 	struct run *r = arg;
 	uint64_t in_log = counts->pt_log_events;
@@ -865,7 +865,7 @@ static void end_recording(struct run *r)
 			say_ns = ptrc_now_ns() + WORD_MS * PTRC_NS_PER_MS;
 		} else {
 			is_given_up = true;
-			posixtrace_give_up_log(ptrc_server_trace(r->server));
+			ptrc_trace_give_up_log(ptrc_server_trace(r->server));
 		}
 	}
 	close(signals);

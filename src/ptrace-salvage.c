@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include <posixtrace.h>
+#include <posixtrace-control.h>
 
 #include "src/cli/cli.h"
 #include "src/cli/exit_status.h"

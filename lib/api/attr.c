@@ -3,7 +3,7 @@
 #include "config.h"
 
 #include <errno.h>
-#include <posixtrace.h>
+#include <posixtrace-control.h>
 #include <string.h>
 #include <trace.h>
 

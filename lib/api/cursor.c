@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* posixtrace_cursor_open, _select, _trygetnext_event, _get_missed, _get_part, _end_part, _close. */
+/* posixtrace_cursor_open, _select, _trygetnext_event, _get_missed, _close. */
 #include "config.h"
 
 #include <errno.h>
-#include <posixtrace.h>
+#include <posixtrace-control.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "lib/base/common.h"
 #include "lib/control/cursor.h"
@@ -55,38 +54,6 @@ PTRC_PUBLIC int posixtrace_cursor_get_missed(struct posixtrace_cursor *cursor,
 	if (!error)
 		*missed = count;
 	return error;
-}
-
-/* Gives the caller as much of a part as it knows. */
-static int give_part(struct posixtrace_part *to, size_t size, struct posixtrace_part *from,
-		     int error)
-{
-	from->pt_size = size < sizeof(*from) ? size : sizeof(*from);
-	if (!error)
-		memcpy(to, from, from->pt_size);
-	return error;
-}
-
-PTRC_PUBLIC int posixtrace_cursor_get_part(struct posixtrace_cursor *cursor,
-					   struct posixtrace_part *part, size_t size)
-{
-	struct posixtrace_part p = {.pt_events = 0};
-
-	if (!cursor || !part || size < sizeof(p.pt_size))
-		return EINVAL;
-	return give_part(part, size, &p, ptrc_cursor_get_part(cursor, &p));
-}
-
-PTRC_PUBLIC int posixtrace_cursor_end_part(struct posixtrace_cursor *cursor,
-					   const struct posix_trace_status_info *status,
-					   const struct posixtrace_counts *counts, int is_end,
-					   struct posixtrace_part *part, size_t size)
-{
-	struct posixtrace_part p = {.pt_events = 0};
-
-	if (!cursor || !status || !counts || !part || size < sizeof(p.pt_size))
-		return EINVAL;
-	return give_part(part, size, &p, ptrc_cursor_end_part(cursor, status, counts, is_end, &p));
 }
 
 PTRC_PUBLIC void posixtrace_cursor_close(struct posixtrace_cursor *cursor)

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* posixtrace_event_for and posixtrace_event_for_layout. */
 #include "config.h"
 
 #include <errno.h>
@@ -13,8 +12,8 @@
 #include "lib/model/names.h"
 #include "lib/recorder/guest.h"
 
-static int record(pid_t pid, const char *name, const char *layout, const void *data, size_t size,
-		  unsigned int *streams)
+PTRC_PUBLIC int posixtrace_event_for(pid_t pid, const char *name, const char *layout,
+				     const void *data, size_t size, unsigned int *streams)
 {
 	unsigned int count;
 	uint32_t known;
@@ -22,6 +21,9 @@ static int record(pid_t pid, const char *name, const char *layout, const void *d
 
 	if (!name || !streams || (!data && size))
 		return EINVAL;
+	error = layout ? ptrc_layout_check(layout) : 0;
+	if (error)
+		return error;
 	if (strnlen(name, PTRC_NAME_BYTES) == PTRC_NAME_BYTES)
 		return ENAMETOOLONG;
 	/* Only the trace system itself records system events; no other predefined type has a layout. */
@@ -34,18 +36,4 @@ static int record(pid_t pid, const char *name, const char *layout, const void *d
 	if (!error)
 		*streams = count;
 	return error;
-}
-
-PTRC_PUBLIC int posixtrace_event_for(pid_t pid, const char *event_name, const void *data,
-				     size_t size, unsigned int *streams)
-{
-	return record(pid, event_name, NULL, data, size, streams);
-}
-
-PTRC_PUBLIC int posixtrace_event_for_layout(pid_t pid, const char *event_name, const char *layout,
-					    const void *data, size_t size, unsigned int *streams)
-{
-	int error = layout ? ptrc_layout_check(layout) : EINVAL;
-
-	return error ? error : record(pid, event_name, layout, data, size, streams);
 }

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* posixtrace_log_create, _type, _add and _close. */
+/* posixtrace_log_writer_open, _type, _add, _add_origin, _close. */
 #include "config.h"
 
 #include <errno.h>
-#include <posixtrace.h>
 #include <pthread.h>
 #include <trace.h>
 
+#include "lib/api/figures.h"
 #include "lib/base/common.h"
 #include "lib/control/handle.h"
 #include "lib/log/log_copy.h"
 #include "lib/model/layout_text.h"
 #include "lib/log/log_stream.h"
 
-PTRC_PUBLIC int posixtrace_log_create(int fd, const trace_attr_t *attr,
-				      const struct timespec *created, struct posixtrace_log **log)
+PTRC_PUBLIC int posixtrace_log_writer_open(int fd, const trace_attr_t *attr,
+					   const struct timespec *created,
+					   struct posixtrace_log_writer **log)
 {
 	trace_attr_t defaults;
 	int cancel, error;
@@ -33,21 +34,25 @@ PTRC_PUBLIC int posixtrace_log_create(int fd, const trace_attr_t *attr,
 	return error;
 }
 
-PTRC_PUBLIC int posixtrace_log_type(struct posixtrace_log *log, const char *name,
-				    trace_event_id_t *id)
+PTRC_PUBLIC int posixtrace_log_writer_type(struct posixtrace_log_writer *log, const char *name,
+					   const char *layout, trace_event_id_t *id)
 {
-	return log && name && id ? ptrc_log_copy_type(log, name, id) : EINVAL;
+	trace_event_id_t type;
+	int error = layout ? ptrc_layout_check(layout) : 0;
+
+	if (!log || !name || !id)
+		return EINVAL;
+	if (!error)
+		error = ptrc_log_copy_type(log, name, &type);
+	if (!error && layout && type > PTRC_ID_UNNAMED)
+		error = ptrc_log_copy_set_layout(log, type, layout);
+	if (!error)
+		*id = type;
+	return error;
 }
 
-PTRC_PUBLIC int posixtrace_log_set_layout(struct posixtrace_log *log, trace_event_id_t id,
-					  const char *layout)
-{
-	int error = log && layout ? ptrc_layout_check(layout) : EINVAL;
-
-	return error ? error : ptrc_log_copy_set_layout(log, id, layout);
-}
-
-PTRC_PUBLIC int posixtrace_log_add(struct posixtrace_log *log, const struct posixtrace_event *event)
+PTRC_PUBLIC int posixtrace_log_writer_add(struct posixtrace_log_writer *log,
+					  const struct posixtrace_event *event)
 {
 	int cancel, error;
 
@@ -61,7 +66,8 @@ PTRC_PUBLIC int posixtrace_log_add(struct posixtrace_log *log, const struct posi
 	return error;
 }
 
-PTRC_PUBLIC int posixtrace_log_add_whose(struct posixtrace_log *log, trace_id_t source)
+PTRC_PUBLIC int posixtrace_log_writer_add_origin(struct posixtrace_log_writer *log,
+						 trace_id_t source)
 {
 	struct ptrc_log_stream *from;
 	int cancel, error;
@@ -78,15 +84,18 @@ PTRC_PUBLIC int posixtrace_log_add_whose(struct posixtrace_log *log, trace_id_t 
 	return error;
 }
 
-PTRC_PUBLIC int posixtrace_log_close(struct posixtrace_log *log,
-				     const struct posixtrace_counts *counts)
+PTRC_PUBLIC int posixtrace_log_writer_close(struct posixtrace_log_writer *log,
+					    const struct posixtrace_count *figures, size_t count)
 {
+	struct ptrc_counts lost = {0};
 	int cancel, error;
 
-	if (!log)
+	if (!log || (!figures && count))
 		return EINVAL;
+	for (size_t i = 0; i < count; i++)
+		ptrc_figures_set(&lost, &figures[i]);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	error = ptrc_log_copy_close(log, counts);
+	error = ptrc_log_copy_close(log, &lost);
 	pthread_setcancelstate(cancel, NULL);
 	return error;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* posix_trace_create, _create_withlog, _flush, _shutdown; posixtrace_shutdown, _give_up_log. */
+/* posix_trace_create, _create_withlog, _flush, _shutdown; posixtrace_set_log_sync; ptrc_trace_shutdown,
+ * _give_up_log, _keeper. */
 #include "config.h"
 
 #include <errno.h>
-#include <posixtrace.h>
-#include <string.h>
+#include <posixtrace-control.h>
 #include <trace.h>
 
 #include "lib/control/controller.h"
@@ -57,24 +57,15 @@ PTRC_PUBLIC int posix_trace_shutdown(trace_id_t id)
 	return error == ECHILD ? ENOMEM : error;
 }
 
-PTRC_PUBLIC int posixtrace_shutdown(trace_id_t id, struct posixtrace_counts *counts, size_t size)
+int ptrc_trace_shutdown(trace_id_t id, struct ptrc_counts *counts)
 {
 	uint64_t addr = (uint64_t)__builtin_return_address(0);
-	struct posixtrace_counts full = {0};
-	struct ptrc_controller *c;
-	int cancel, error;
+	struct ptrc_controller *c = ptrc_handle_take(id, PTRC_HANDLE_ACTIVE);
 
-	if (!counts || size < sizeof(full.pt_size))
+	if (!c)
 		return EINVAL;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	c = ptrc_handle_take(id, PTRC_HANDLE_ACTIVE);
-	error = c ? ptrc_controller_shutdown(c, id, addr, &full) : EINVAL;
-	pthread_setcancelstate(cancel, NULL);
-	if (c) {
-		full.pt_size = size < sizeof(full) ? size : sizeof(full);
-		memcpy(counts, &full, full.pt_size);
-	}
-	return error;
+	*counts = (struct ptrc_counts){0};
+	return ptrc_controller_shutdown(c, id, addr, counts);
 }
 
 PTRC_PUBLIC int posixtrace_set_log_sync(trace_id_t id, int is_synced)
@@ -92,7 +83,7 @@ PTRC_PUBLIC int posixtrace_set_log_sync(trace_id_t id, int is_synced)
 	return error;
 }
 
-PTRC_PUBLIC int posixtrace_give_up_log(trace_id_t id)
+int ptrc_trace_give_up_log(trace_id_t id)
 {
 	/* Also while another thread shuts the stream down. */
 	struct ptrc_controller *c = ptrc_handle_get_taken(id, PTRC_HANDLE_ACTIVE);
@@ -105,5 +96,17 @@ PTRC_PUBLIC int posixtrace_give_up_log(trace_id_t id)
 		error = 0;
 	}
 	ptrc_handle_put(id);
+	return error;
+}
+
+int ptrc_trace_keeper(trace_id_t trid, pid_t *pid)
+{
+	struct ptrc_controller *c = ptrc_handle_get(trid, PTRC_HANDLE_ACTIVE, NULL);
+	int error;
+
+	if (!c)
+		return EINVAL;
+	error = ptrc_controller_revive_keeper(c, pid);
+	ptrc_handle_put(trid);
 	return error;
 }

@@ -1,33 +1,35 @@
 /* SPDX-License-Identifier: MIT */
-/* posix_trace_open(), posixtrace_open_log(), posixtrace_refresh_log(), posix_trace_close(), posix_trace_rewind(),
- * posixtrace_get_keeper(). */
+/* posix_trace_open, _close, _rewind; posixtrace_log_open; of logs that come in parts or still grow,
+ * ptrc_log_open_parts, _add_part and _refresh. */
 #include "config.h"
 
 #include <errno.h>
-#include <posixtrace.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <trace.h>
 
 #include "lib/base/common.h"
-#include "lib/control/controller.h"
 #include "lib/control/handle.h"
-#include "lib/life/life.h"
 #include "lib/log/log_family.h"
 #include "lib/log/log_stream.h"
+
+/* Gives the log an identifier, or closes it. */
+static int give(struct ptrc_log_stream *log, trace_id_t *trid)
+{
+	int error = ptrc_handle_new(PTRC_HANDLE_LOG, log, trid);
+
+	if (error)
+		ptrc_log_stream_close(log);
+	return error;
+}
 
 static int open_all(const int *fds, size_t count, bool is_whole, trace_id_t *trid)
 {
 	struct ptrc_log_stream *log;
 	int error = ptrc_log_stream_open_all(fds, count, is_whole, &log);
 
-	if (error)
-		return error;
-	error = ptrc_handle_new(PTRC_HANDLE_LOG, log, trid);
-	if (error)
-		ptrc_log_stream_close(log);
-	return error;
+	return error ? error : give(log, trid);
 }
 
 PTRC_PUBLIC int posix_trace_open(int file_desc, trace_id_t *trid)
@@ -35,7 +37,7 @@ PTRC_PUBLIC int posix_trace_open(int file_desc, trace_id_t *trid)
 	return trid ? open_all(&file_desc, 1, false, trid) : EINVAL;
 }
 
-PTRC_PUBLIC int posixtrace_open_log(const char *path, trace_id_t *trid)
+PTRC_PUBLIC int posixtrace_log_open(const char *path, trace_id_t *trid)
 {
 	int *fds, cancel, error;
 	bool is_whole;
@@ -53,7 +55,30 @@ PTRC_PUBLIC int posixtrace_open_log(const char *path, trace_id_t *trid)
 	return error;
 }
 
-PTRC_PUBLIC int posixtrace_refresh_log(trace_id_t trid, unsigned long first)
+int ptrc_log_open_parts(const void *bytes, size_t size, trace_id_t *trid)
+{
+	struct ptrc_log_stream *log;
+	int error = ptrc_log_stream_begin(bytes, size, &log);
+
+	return error ? error : give(log, trid);
+}
+
+int ptrc_log_add_part(trace_id_t trid, const void *bytes, size_t size, int *is_complete)
+{
+	struct ptrc_log_stream *log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
+	int complete = 0;
+	int error;
+
+	if (!log)
+		return EINVAL;
+	error = ptrc_log_stream_feed(log, bytes, size, &complete);
+	ptrc_handle_put(trid);
+	if (!error && is_complete)
+		*is_complete = complete;
+	return error;
+}
+
+int ptrc_log_refresh(trace_id_t trid, unsigned long first)
 {
 	struct ptrc_log_stream *log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
 	int cancel, error;
@@ -89,20 +114,6 @@ PTRC_PUBLIC int posix_trace_rewind(trace_id_t trid)
 	if (!log)
 		return EINVAL;
 	error = ptrc_log_stream_rewind(log);
-	ptrc_handle_put(trid);
-	return error;
-}
-
-PTRC_PUBLIC int posixtrace_get_keeper(trace_id_t trid, pid_t *pid)
-{
-	struct ptrc_controller *c = ptrc_handle_get(trid, PTRC_HANDLE_ACTIVE, NULL);
-	int keeper, error;
-
-	if (!c)
-		return EINVAL;
-	error = pid ? ptrc_controller_revive_keeper(c, &keeper) : EINVAL;
-	if (!error)
-		*pid = keeper;
 	ptrc_handle_put(trid);
 	return error;
 }

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* posixtrace_select, _select_parts, _get_place, _get_time_of_last, _get_log_totals, _verify_log,
- * _getnext_block, _free_block. */
+/* posixtrace_log_select, _get_time_of_last, _next_block, _free_block; ptrc_log_select_parts, _get_place,
+ * _verify. */
 #include "config.h"
 
 #include <errno.h>
-#include <posixtrace.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 #include <trace.h>
 
+#include "include/posixtrace-private.h"
 #include "lib/base/common.h"
 #include "lib/base/timespec.h"
 #include "lib/control/handle.h"
@@ -22,8 +21,8 @@ static bool is_time(const struct timespec *t)
 	return t->tv_nsec >= 0 && t->tv_nsec < 1000000000;
 }
 
-PTRC_PUBLIC int posixtrace_select(trace_id_t trid, const struct posixtrace_span *spans,
-				  size_t count, const trace_event_set_t *types)
+PTRC_PUBLIC int posixtrace_log_select(trace_id_t trid, const struct posixtrace_span *spans,
+				      size_t count, const trace_event_set_t *types)
 {
 	struct ptrc_log_span *copy = NULL;
 	struct ptrc_log_stream *log;
@@ -52,7 +51,7 @@ PTRC_PUBLIC int posixtrace_select(trace_id_t trid, const struct posixtrace_span 
 	return error;
 }
 
-PTRC_PUBLIC int posixtrace_select_parts(trace_id_t trid, unsigned long first, unsigned long end)
+int ptrc_log_select_parts(trace_id_t trid, unsigned long first, unsigned long end)
 {
 	struct ptrc_log_stream *log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
 	int error;
@@ -64,25 +63,19 @@ PTRC_PUBLIC int posixtrace_select_parts(trace_id_t trid, unsigned long first, un
 	return error;
 }
 
-PTRC_PUBLIC int posixtrace_get_place(trace_id_t trid, struct posixtrace_place *place, size_t size)
+int ptrc_log_get_place(trace_id_t trid, struct ptrc_reading_place *place)
 {
-	struct posixtrace_place all;
-	struct ptrc_log_stream *log;
+	struct ptrc_log_stream *log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
 
-	if (!place || size < sizeof(all.pl_size))
-		return EINVAL;
-	log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
 	if (!log)
 		return EINVAL;
-	ptrc_log_stream_place(log, &all);
+	ptrc_log_stream_place(log, place);
 	ptrc_handle_put(trid);
-	all.pl_size = size < sizeof(all) ? size : sizeof(all);
-	memcpy(place, &all, all.pl_size);
 	return 0;
 }
 
-PTRC_PUBLIC int posixtrace_get_time_of_last(trace_id_t trid, unsigned long count,
-					    struct timespec *time)
+PTRC_PUBLIC int posixtrace_log_get_time_of_last(trace_id_t trid, unsigned long count,
+						struct timespec *time)
 {
 	struct ptrc_log_stream *log;
 	int64_t ns;
@@ -100,31 +93,12 @@ PTRC_PUBLIC int posixtrace_get_time_of_last(trace_id_t trid, unsigned long count
 	return has_them ? 0 : ENODATA;
 }
 
-PTRC_PUBLIC int posixtrace_get_log_totals(trace_id_t trid, struct posixtrace_type_count *counts,
-					  size_t count)
+int ptrc_log_verify(trace_id_t trid, unsigned long *differing)
 {
-	struct ptrc_log_stream *log;
-	int error;
-
-	if (!counts && count)
-		return EINVAL;
-	log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
-	if (!log)
-		return EINVAL;
-	error = ptrc_log_stream_totals(log, counts, count);
-	ptrc_handle_put(trid);
-	return error;
-}
-
-PTRC_PUBLIC int posixtrace_verify_log(trace_id_t trid, unsigned long *differing)
-{
-	struct ptrc_log_stream *log;
+	struct ptrc_log_stream *log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
 	uint64_t count = 0;
 	int error;
 
-	if (!differing)
-		return EINVAL;
-	log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
 	if (!log)
 		return EINVAL;
 	error = ptrc_log_stream_verify(log, &count);
@@ -134,7 +108,7 @@ PTRC_PUBLIC int posixtrace_verify_log(trace_id_t trid, unsigned long *differing)
 	return error;
 }
 
-PTRC_PUBLIC int posixtrace_getnext_block(trace_id_t trid, struct posixtrace_block **block)
+PTRC_PUBLIC int posixtrace_log_next_block(trace_id_t trid, struct posixtrace_block **block)
 {
 	struct ptrc_log_stream *log;
 	int cancel, error;
@@ -151,7 +125,7 @@ PTRC_PUBLIC int posixtrace_getnext_block(trace_id_t trid, struct posixtrace_bloc
 	return error;
 }
 
-PTRC_PUBLIC void posixtrace_free_block(struct posixtrace_block *block)
+PTRC_PUBLIC void posixtrace_log_free_block(struct posixtrace_block *block)
 {
 	if (block)
 		ptrc_log_stream_free_block(block);

@@ -3,10 +3,9 @@
 #include "config.h"
 
 #include <errno.h>
-#include <posixtrace.h>
-#include <string.h>
 #include <trace.h>
 
+#include "lib/api/figures.h"
 #include "lib/base/file.h"
 #include "lib/control/controller.h"
 #include "lib/control/handle.h"
@@ -63,28 +62,31 @@ PTRC_PUBLIC int posix_trace_get_status(trace_id_t id, struct posix_trace_status_
 	return status ? 0 : EINVAL;
 }
 
-PTRC_PUBLIC int posixtrace_get_counts(trace_id_t id, struct posixtrace_counts *counts, size_t size)
+int ptrc_trace_counts(trace_id_t id, struct ptrc_counts *counts)
 {
-	struct posixtrace_counts full;
 	enum ptrc_handle_kind kind;
 	void *object = ptrc_handle_get(id, PTRC_HANDLE_ANY, &kind);
-	int error = 0;
 
 	if (!object)
 		return EINVAL;
-	memset(&full, 0, sizeof(full));
-	if (!counts || size < sizeof(full.pt_size))
-		error = EINVAL;
-	else if (kind == PTRC_HANDLE_LOG)
-		ptrc_log_stream_counts(object, &full);
+	*counts = (struct ptrc_counts){0};
+	if (kind == PTRC_HANDLE_LOG)
+		ptrc_log_stream_counts(object, counts);
 	else
-		ptrc_controller_count(object, &full);
-	if (!error) {
-		full.pt_size = size < sizeof(full) ? size : sizeof(full);
-		memcpy(counts, &full, full.pt_size);
-	}
+		ptrc_controller_count(object, counts);
 	ptrc_handle_put(id);
-	return error;
+	return 0;
+}
+
+PTRC_PUBLIC int posixtrace_get_counts(trace_id_t id, struct posixtrace_count *figures, size_t size,
+				      size_t *count)
+{
+	struct ptrc_counts counts;
+
+	if (!count || (!figures && size) || ptrc_trace_counts(id, &counts))
+		return EINVAL;
+	*count = ptrc_figures_get(&counts, figures, size);
+	return 0;
 }
 
 /* While the keeper commits a flush the counts are not exact. The call looks again at these
@@ -92,20 +94,13 @@ PTRC_PUBLIC int posixtrace_get_counts(trace_id_t id, struct posixtrace_counts *c
 #define COUNT_WAIT_NS INT64_C(1000000000)
 #define COUNT_PAUSE_NS 500000
 
-PTRC_PUBLIC int posixtrace_get_type_counts(trace_id_t id, struct posixtrace_type_count *counts,
-					   size_t count)
+static void count_types(struct ptrc_controller *c, struct posixtrace_type_count *counts,
+			size_t count)
 {
-	struct ptrc_controller *c = ptrc_handle_get(id, PTRC_HANDLE_ACTIVE, NULL);
 	int64_t give_up;
 	bool is_exact;
 	int keeper;
 
-	if (!c)
-		return EINVAL;
-	if (!counts && count) {
-		ptrc_handle_put(id);
-		return EINVAL;
-	}
 	ptrc_controller_revive_keeper(c, &keeper);
 	/* A clock and not a number of tries, because counting in a large stream takes a while. */
 	give_up = ptrc_clock_ns(CLOCK_MONOTONIC) + COUNT_WAIT_NS;
@@ -118,6 +113,23 @@ PTRC_PUBLIC int posixtrace_get_type_counts(trace_id_t id, struct posixtrace_type
 			break;
 		ptrc_file_sleep_ns(COUNT_PAUSE_NS);
 	}
+}
+
+PTRC_PUBLIC int posixtrace_get_type_counts(trace_id_t id, struct posixtrace_type_count *counts,
+					   size_t count)
+{
+	enum ptrc_handle_kind kind;
+	void *object = ptrc_handle_get(id, PTRC_HANDLE_ANY, &kind);
+	int error = 0;
+
+	if (!object)
+		return EINVAL;
+	if (!counts && count)
+		error = EINVAL;
+	else if (kind == PTRC_HANDLE_LOG)
+		error = ptrc_log_stream_totals(object, counts, count);
+	else
+		count_types(object, counts, count);
 	ptrc_handle_put(id);
-	return 0;
+	return error;
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* posixtrace_get_log_host, _get_log_process, _find_log_process, _get_log_mapping, _get_log_thread,
- * posixtrace_find_log_thread, _get_log_clock,
+/* posixtrace_log_get_host, _get_process, _find_process, _get_mapping, _get_thread, _find_thread, _get_clock;
  * posixtrace_set_command_line. */
 #include "config.h"
 
 #include <errno.h>
-#include <posixtrace.h>
+#include <posixtrace-control.h>
 #include <string.h>
 #include <trace.h>
 
@@ -16,51 +15,82 @@
 #include "lib/log/log_stream.h"
 #include "lib/log/log_whose.h"
 
+/* What the log tells, until leave() is called; null: EINVAL. */
+static const struct ptrc_log_whose *enter(trace_id_t trid, const void *to, size_t size)
+{
+	struct ptrc_log_stream *log = to && size >= sizeof(unsigned long)
+					      ? ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL)
+					      : NULL;
+
+	return log ? ptrc_log_stream_whose(log) : NULL;
+}
+
 /* Gives the caller as much of a structure as it knows; the first member says how much that is. */
-static void give(void *to, size_t size, void *from, size_t all)
+static int leave(trace_id_t trid, int error, void *to, size_t size, void *from, size_t all)
 {
 	unsigned long given = size < all ? size : all;
 
+	ptrc_handle_put(trid);
+	if (error)
+		return error;
 	memcpy(from, &given, sizeof(given));
 	memcpy(to, from, given);
+	return 0;
 }
 
-PTRC_PUBLIC int posixtrace_get_log_host(trace_id_t trid, struct posixtrace_log_host *host,
+PTRC_PUBLIC int posixtrace_log_get_host(trace_id_t trid, struct posixtrace_log_host *host,
 					size_t size)
 {
+	const struct ptrc_log_whose *whose = enter(trid, host, size);
 	struct posixtrace_log_host h;
-	struct ptrc_log_stream *log;
-	int error;
 
-	if (!host || size < sizeof(h.ph_size))
-		return EINVAL;
-	log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
-	if (!log)
-		return EINVAL;
-	error = ptrc_log_whose_host(ptrc_log_stream_whose(log), &h);
-	ptrc_handle_put(trid);
-	if (!error)
-		give(host, size, &h, sizeof(h));
-	return error;
+	return whose ? leave(trid, ptrc_log_whose_host(whose, &h), host, size, &h, sizeof(h))
+		     : EINVAL;
 }
 
-PTRC_PUBLIC int posixtrace_get_log_process(trace_id_t trid, unsigned long index,
+PTRC_PUBLIC int posixtrace_log_get_process(trace_id_t trid, unsigned long index,
 					   struct posixtrace_log_process *process, size_t size)
 {
+	const struct ptrc_log_whose *whose = enter(trid, process, size);
 	struct posixtrace_log_process p;
-	struct ptrc_log_stream *log;
-	int error;
 
-	if (!process || size < sizeof(p.pp_size))
-		return EINVAL;
-	log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
-	if (!log)
-		return EINVAL;
-	error = ptrc_log_whose_process(ptrc_log_stream_whose(log), index, &p);
-	ptrc_handle_put(trid);
-	if (!error)
-		give(process, size, &p, sizeof(p));
-	return error;
+	return whose ? leave(trid, ptrc_log_whose_process(whose, index, &p), process, size, &p,
+			     sizeof(p))
+		     : EINVAL;
+}
+
+PTRC_PUBLIC int posixtrace_log_get_thread(trace_id_t trid, unsigned long index,
+					  struct posixtrace_log_thread *thread, size_t size)
+{
+	const struct ptrc_log_whose *whose = enter(trid, thread, size);
+	struct posixtrace_log_thread t;
+
+	return whose ? leave(trid, ptrc_log_whose_thread(whose, index, &t), thread, size, &t,
+			     sizeof(t))
+		     : EINVAL;
+}
+
+PTRC_PUBLIC int posixtrace_log_get_mapping(trace_id_t trid, unsigned long process,
+					   unsigned long index,
+					   struct posixtrace_log_mapping *mapping, size_t size)
+{
+	const struct ptrc_log_whose *whose = enter(trid, mapping, size);
+	struct posixtrace_log_mapping m;
+
+	return whose ? leave(trid, ptrc_log_whose_mapping(whose, process, index, &m), mapping, size,
+			     &m, sizeof(m))
+		     : EINVAL;
+}
+
+PTRC_PUBLIC int posixtrace_log_get_clock(trace_id_t trid, unsigned long index,
+					 struct posixtrace_log_clock *clock, size_t size)
+{
+	const struct ptrc_log_whose *whose = enter(trid, clock, size);
+	struct posixtrace_log_clock c;
+
+	return whose ? leave(trid, ptrc_log_whose_clock(whose, index, &c), clock, size, &c,
+			     sizeof(c))
+		     : EINVAL;
 }
 
 /* A time that is too far away becomes the farthest there is. */
@@ -74,94 +104,29 @@ static int64_t ns_of(const struct timespec *time)
 	return ns;
 }
 
-PTRC_PUBLIC int posixtrace_find_log_process(trace_id_t trid, pid_t pid, const struct timespec *time,
+PTRC_PUBLIC int posixtrace_log_find_process(trace_id_t trid, pid_t pid, const struct timespec *time,
 					    unsigned long *index)
 {
-	struct ptrc_log_stream *log;
+	const struct ptrc_log_whose *whose = time ? enter(trid, index, sizeof(*index)) : NULL;
 	int error;
 
-	if (!time || !index)
+	if (!whose)
 		return EINVAL;
-	log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
-	if (!log)
-		return EINVAL;
-	error = ptrc_log_whose_find(ptrc_log_stream_whose(log), pid, ns_of(time), index);
+	error = ptrc_log_whose_find(whose, pid, ns_of(time), index);
 	ptrc_handle_put(trid);
 	return error;
 }
 
-PTRC_PUBLIC int posixtrace_get_log_thread(trace_id_t trid, unsigned long index,
-					  struct posixtrace_log_thread *thread, size_t size)
-{
-	struct posixtrace_log_thread t;
-	struct ptrc_log_stream *log;
-	int error;
-
-	if (!thread || size < sizeof(t.pt_size))
-		return EINVAL;
-	log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
-	if (!log)
-		return EINVAL;
-	error = ptrc_log_whose_thread(ptrc_log_stream_whose(log), index, &t);
-	ptrc_handle_put(trid);
-	if (!error)
-		give(thread, size, &t, sizeof(t));
-	return error;
-}
-
-PTRC_PUBLIC int posixtrace_find_log_thread(trace_id_t trid, pid_t pid, pid_t tid,
+PTRC_PUBLIC int posixtrace_log_find_thread(trace_id_t trid, pid_t pid, pid_t tid,
 					   const struct timespec *time, unsigned long *index)
 {
-	struct ptrc_log_stream *log;
+	const struct ptrc_log_whose *whose = time ? enter(trid, index, sizeof(*index)) : NULL;
 	int error;
 
-	if (!time || !index)
+	if (!whose)
 		return EINVAL;
-	log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
-	if (!log)
-		return EINVAL;
-	error = ptrc_log_whose_find_thread(ptrc_log_stream_whose(log), pid, tid, ns_of(time),
-					   index);
+	error = ptrc_log_whose_find_thread(whose, pid, tid, ns_of(time), index);
 	ptrc_handle_put(trid);
-	return error;
-}
-
-PTRC_PUBLIC int posixtrace_get_log_mapping(trace_id_t trid, unsigned long process,
-					   unsigned long index,
-					   struct posixtrace_log_mapping *mapping, size_t size)
-{
-	struct posixtrace_log_mapping m;
-	struct ptrc_log_stream *log;
-	int error;
-
-	if (!mapping || size < sizeof(m.pm_size))
-		return EINVAL;
-	log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
-	if (!log)
-		return EINVAL;
-	error = ptrc_log_whose_mapping(ptrc_log_stream_whose(log), process, index, &m);
-	ptrc_handle_put(trid);
-	if (!error)
-		give(mapping, size, &m, sizeof(m));
-	return error;
-}
-
-PTRC_PUBLIC int posixtrace_get_log_clock(trace_id_t trid, unsigned long index,
-					 struct posixtrace_log_clock *clock, size_t size)
-{
-	struct posixtrace_log_clock c;
-	struct ptrc_log_stream *log;
-	int error;
-
-	if (!clock || size < sizeof(c.pk_size))
-		return EINVAL;
-	log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
-	if (!log)
-		return EINVAL;
-	error = ptrc_log_whose_clock(ptrc_log_stream_whose(log), index, &c);
-	ptrc_handle_put(trid);
-	if (!error)
-		give(clock, size, &c, sizeof(c));
 	return error;
 }
 

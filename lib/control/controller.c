@@ -468,14 +468,14 @@ int ptrc_controller_create(pid_t pid, const trace_attr_t *attr, bool has_log, in
 	return error;
 }
 
-void ptrc_controller_count(struct ptrc_controller *c, struct posixtrace_counts *counts)
+void ptrc_controller_count(struct ptrc_controller *c, struct ptrc_counts *counts)
 {
 	struct ptrc_stream_header *h = c->stream.header;
 	struct ptrc_untraced untraced;
 
 	ptrc_controller_untraced(c, &untraced);
 	counts->pt_untraced_processes = untraced.processes;
-	counts->pt_untraced_error = untraced.error;
+	counts->pt_untraced_error = (unsigned long)untraced.error;
 	counts->pt_refused_names = ptrc_names_count_refused(c->names->object->refused_seen);
 	counts->pt_lost_events = atomic_load(&h->lost_events);
 	counts->pt_log_lost_events = atomic_load(&h->log_lost_events);
@@ -490,7 +490,7 @@ void ptrc_controller_count(struct ptrc_controller *c, struct posixtrace_counts *
 }
 
 int ptrc_controller_shutdown(struct ptrc_controller *c, trace_id_t id, uint64_t addr,
-			     struct posixtrace_counts *counts)
+			     struct ptrc_counts *counts)
 {
 	struct ptrc_context origin = ptrc_controller_origin();
 	int error = 0;

@@ -6,13 +6,13 @@
 #ifndef PTRC_LIB_CONTROL_CONTROLLER_H
 #define PTRC_LIB_CONTROL_CONTROLLER_H
 
-#include <posixtrace.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/types.h>
 #include <trace.h>
 
+#include "include/posixtrace-private.h"
 #include "lib/base/liveness.h"
 #include "lib/control/log_fd.h"
 #include "lib/keeper/keeper.h"
@@ -49,9 +49,9 @@ int ptrc_controller_create(pid_t pid, const trace_attr_t *attr, bool has_log, in
 /* Stop, flush, close and free a stream. The caller has taken its identifier by ptrc_handle_take.
  * *counts, if not null, gets the final counts. Returns the error of the final flush. */
 int ptrc_controller_shutdown(struct ptrc_controller *c, trace_id_t id, uint64_t addr,
-			     struct posixtrace_counts *counts);
-/* What posixtrace_get_counts tells of an active stream, but for pt_size. */
-void ptrc_controller_count(struct ptrc_controller *c, struct posixtrace_counts *counts);
+			     struct ptrc_counts *counts);
+/* What ptrc_trace_counts tells of an active stream, but for pt_size. */
+void ptrc_controller_count(struct ptrc_controller *c, struct ptrc_counts *counts);
 /* exit(): shut down every stream that this process controls. */
 void ptrc_controller_shutdown_all(void);
 

@@ -25,7 +25,7 @@ struct posixtrace_cursor {
 	/* Refers to the copy, if there is one. Else to the stream of the controller: valid only as long as
 	 * that has the identifier. */
 	struct ptrc_live_reader reader;
-	struct posixtrace_log *log; /* of the parts; null: none was read yet */
+	struct posixtrace_log_writer *log; /* of the parts; null: none was read yet */
 };
 
 /* Begins to read, with reader_lock held. 0 or ENOMEM. */
@@ -115,7 +115,7 @@ int ptrc_cursor_select(struct posixtrace_cursor *cursor, const trace_event_set_t
 }
 
 /* Reads events for a part. 0: there may be more; ENODATA: there are none any more; ENOMEM. */
-static int read_part(struct posixtrace_cursor *cursor, struct posixtrace_part *part)
+static int read_part(struct posixtrace_cursor *cursor, struct ptrc_part *part)
 {
 	struct ptrc_live_event e;
 	int error = 0;
@@ -132,12 +132,13 @@ static int read_part(struct posixtrace_cursor *cursor, struct posixtrace_part *p
 	return error;
 }
 
-int ptrc_cursor_get_part(struct posixtrace_cursor *cursor, struct posixtrace_part *part)
+int ptrc_cursor_get_part(struct posixtrace_cursor *cursor, struct ptrc_part *part)
 {
 	struct ptrc_controller *c;
 	int cancel_state;
 	int error = 0;
 
+	*part = (struct ptrc_part){0};
 	c = ptrc_controller_enter(cursor->stream, &cancel_state);
 	if (!c)
 		return EINVAL;
@@ -161,11 +162,11 @@ int ptrc_cursor_get_part(struct posixtrace_cursor *cursor, struct posixtrace_par
 
 int ptrc_cursor_end_part(struct posixtrace_cursor *cursor,
 			 const struct posix_trace_status_info *status,
-			 const struct posixtrace_counts *counts, bool is_end,
-			 struct posixtrace_part *part)
+			 const struct ptrc_counts *counts, bool is_end, struct ptrc_part *part)
 {
 	int error;
 
+	*part = (struct ptrc_part){0};
 	if (!cursor->log)
 		return EINVAL;
 	ptrc_log_copy_next_part(cursor->log);

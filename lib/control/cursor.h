@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Cursors: places in an active stream from which events are read without being taken out. The
- * functions of lib/api/cursor.c are documented in <posixtrace.h>.
+ * functions of lib/api/cursor.c are documented in <posixtrace-control.h>, and those that make parts of
+ * a log in posixtrace-private.h.
  */
 #ifndef PTRC_LIB_CONTROL_CURSOR_H
 #define PTRC_LIB_CONTROL_CURSOR_H
@@ -9,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <posixtrace.h>
+#include <posixtrace-control.h>
 
 #include "lib/control/next.h"
 
@@ -21,12 +22,6 @@ int ptrc_cursor_next(struct posixtrace_cursor *cursor, const struct ptrc_next_re
 int ptrc_cursor_select(struct posixtrace_cursor *cursor, const trace_event_set_t *types);
 /* Count what the cursor has missed, see ptrc_live_reader_missed. EINVAL: the stream is gone. */
 int ptrc_cursor_missed(struct posixtrace_cursor *cursor, uint64_t *missed);
-/* As the public functions of these names; of the parts, all members but pt_size. */
-int ptrc_cursor_get_part(struct posixtrace_cursor *cursor, struct posixtrace_part *part);
-int ptrc_cursor_end_part(struct posixtrace_cursor *cursor,
-			 const struct posix_trace_status_info *status,
-			 const struct posixtrace_counts *counts, bool is_end,
-			 struct posixtrace_part *part);
 void ptrc_cursor_close(struct posixtrace_cursor *cursor);
 
 #endif

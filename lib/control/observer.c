@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * An observer: a writer of the controller for events that it has learned of a moment later, of
+ * whatever threads, and that bear the time at which they were. Its chunks are in order as those of any
+ * writer, but later than those of others, so a flush may write events that are older than what the
+ * flush before has written: who reads the log merges its packets by time.
+ */
 #include "config.h"
-
-#include "lib/control/observer.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -9,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "include/posixtrace-private.h"
 #include "lib/base/atomic.h"
 #include "lib/base/sys.h"
 #include "lib/control/controller.h"
@@ -34,7 +39,7 @@ struct moment {
 	int64_t ns; /* CLOCK_MONOTONIC */
 };
 
-struct posixtrace_observer {
+struct ptrc_observer {
 	trace_id_t stream;
 	struct ptrc_writer
 		writer; /* valid if there is a slot, and only while the stream is there */
@@ -58,7 +63,7 @@ static struct moment moment_now(void)
 /* The stamp of a time. The counter and CLOCK_MONOTONIC are read together in each call, and what lies
  * between two calls is divided evenly: so events stand in the right order beside those that were
  * stamped by the counter itself. */
-static uint64_t stamp_of(const struct posixtrace_observer *o, const struct ptrc_stream_header *h,
+static uint64_t stamp_of(const struct ptrc_observer *o, const struct ptrc_stream_header *h,
 			 int64_t ns)
 {
 	uint64_t span_ns = (uint64_t)o->now.ns - (uint64_t)o->before.ns;
@@ -74,12 +79,12 @@ static uint64_t stamp_of(const struct posixtrace_observer *o, const struct ptrc_
 	return ago < o->now.counter ? o->now.counter - ago : 1;
 }
 
-static void begin_times(struct posixtrace_observer *o)
+static void begin_times(struct ptrc_observer *o)
 {
 	o->now = moment_now();
 }
 
-static void end_times(struct posixtrace_observer *o)
+static void end_times(struct ptrc_observer *o)
 {
 	if (o->now.ns - o->before.ns >= RATE_NS)
 		o->before = o->now;
@@ -88,7 +93,7 @@ static void end_times(struct posixtrace_observer *o)
 /* ---- writing ---- */
 
 /* The slot is the calling thread's, as others look whether that lives. */
-static bool need_slot(struct posixtrace_observer *o, const struct ptrc_stream *s)
+static bool need_slot(struct ptrc_observer *o, const struct ptrc_stream *s)
 {
 	uint64_t owner;
 	uint32_t slot;
@@ -108,7 +113,7 @@ static bool need_slot(struct posixtrace_observer *o, const struct ptrc_stream *s
 }
 
 /* The next record has this time, or that of the last one if it is earlier. */
-static void set_time(struct posixtrace_observer *o, const struct ptrc_stream_header *h, int64_t ns)
+static void set_time(struct ptrc_observer *o, const struct ptrc_stream_header *h, int64_t ns)
 {
 	uint64_t stamp = stamp_of(o, h, ns);
 
@@ -118,8 +123,8 @@ static void set_time(struct posixtrace_observer *o, const struct ptrc_stream_hea
 }
 
 /* Records an event, or loses it. */
-static void put(struct posixtrace_observer *o, const struct ptrc_controller *c,
-		const struct posixtrace_observed *event, uint64_t *mask)
+static void put(struct ptrc_observer *o, const struct ptrc_controller *c,
+		const struct ptrc_observed *event, uint64_t *mask)
 {
 	struct ptrc_stream_header *h = c->stream.header;
 	struct ptrc_full_wait wait =
@@ -153,8 +158,8 @@ static void put(struct posixtrace_observer *o, const struct ptrc_controller *c,
 	ptrc_status_count_loss(h);
 }
 
-int ptrc_observer_add(struct posixtrace_observer *o, const struct posixtrace_observed *events,
-		      size_t count, unsigned long lost)
+int ptrc_observer_add(struct ptrc_observer *o, const struct ptrc_observed *events, size_t count,
+		      unsigned long lost)
 {
 	struct ptrc_controller *c;
 	int cancel_state;
@@ -207,7 +212,7 @@ static int64_t ns_of(const struct timespec *t)
 	return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
 }
 
-static int64_t time_in_log(struct posixtrace_observer *o, const struct ptrc_stream_header *h,
+static int64_t time_in_log(struct ptrc_observer *o, const struct ptrc_stream_header *h,
 			   const struct timespec *t)
 {
 	return ptrc_clock_realtime(h, &o->clock, stamp_of(o, h, ns_of(t)));
@@ -270,7 +275,7 @@ static bool put_mapping(struct payload *to, const struct posixtrace_log_mapping 
 	return true;
 }
 
-static void fill(struct posixtrace_observer *o, const struct ptrc_stream_header *h,
+static void fill(struct ptrc_observer *o, const struct ptrc_stream_header *h,
 		 const struct posixtrace_log_process *p,
 		 const struct posixtrace_log_mapping *mappings, struct payload *to)
 {
@@ -299,7 +304,7 @@ static void fill(struct posixtrace_observer *o, const struct ptrc_stream_header 
 }
 
 /* The log can do without it: what finds no room is left out. */
-static void put_process(struct posixtrace_observer *o, struct ptrc_stream *s,
+static void put_process(struct ptrc_observer *o, struct ptrc_stream *s,
 			const struct payload *payload, int64_t from_ns)
 {
 	const struct ptrc_put p = {.id_flags = PTRC_REC_PROCESS,
@@ -322,8 +327,7 @@ static void put_process(struct posixtrace_observer *o, struct ptrc_stream *s,
 	}
 }
 
-int ptrc_observer_add_process(struct posixtrace_observer *o,
-			      const struct posixtrace_log_process *process,
+int ptrc_observer_add_process(struct ptrc_observer *o, const struct posixtrace_log_process *process,
 			      const struct posixtrace_log_mapping *mappings)
 {
 	struct payload payload;
@@ -349,9 +353,9 @@ int ptrc_observer_add_process(struct posixtrace_observer *o,
 
 /* ---- the observer ---- */
 
-int ptrc_observer_open(trace_id_t stream, struct posixtrace_observer **observer)
+int ptrc_observer_open(trace_id_t stream, struct ptrc_observer **observer)
 {
-	struct posixtrace_observer *o = calloc(1, sizeof(*o));
+	struct ptrc_observer *o = calloc(1, sizeof(*o));
 	const struct ptrc_clock_entry *first;
 	struct ptrc_controller *c;
 	int cancel_state;
@@ -374,7 +378,7 @@ int ptrc_observer_open(trace_id_t stream, struct posixtrace_observer **observer)
 	return 0;
 }
 
-int ptrc_observer_type(struct posixtrace_observer *o, const char *name, const char *layout,
+int ptrc_observer_type(struct ptrc_observer *o, const char *name, const char *layout,
 		       trace_event_id_t *event)
 {
 	struct ptrc_controller *c;
@@ -394,7 +398,7 @@ int ptrc_observer_type(struct posixtrace_observer *o, const char *name, const ch
 	return error;
 }
 
-void ptrc_observer_close(struct posixtrace_observer *o)
+void ptrc_observer_close(struct ptrc_observer *o)
 {
 	struct ptrc_controller *c;
 	int cancel_state;

@@ -45,7 +45,7 @@ struct run {
 	uint32_t first, last; /* offsets of events, in words of 8 bytes */
 };
 
-struct posixtrace_log {
+struct posixtrace_log_writer {
 	struct ptrc_attr attr;
 	struct ptrc_names_object *own_names;
 	const struct ptrc_names_object *names; /* these, or those of a stream that exists */
@@ -67,17 +67,17 @@ struct posixtrace_log {
 	int error; /* of a write: the log takes nothing any more */
 };
 
-static struct run *run_at(const struct posixtrace_log *c, uint32_t i)
+static struct run *run_at(const struct posixtrace_log_writer *c, uint32_t i)
 {
 	return (struct run *)(void *)c->runs.bytes + i;
 }
 
-static struct waiting *event_at(const struct posixtrace_log *c, uint32_t offset)
+static struct waiting *event_at(const struct posixtrace_log_writer *c, uint32_t offset)
 {
 	return (struct waiting *)(void *)(c->events.bytes + 8 * (uint64_t)offset);
 }
 
-static void free_copy(struct posixtrace_log *c)
+static void free_copy(struct posixtrace_log_writer *c)
 {
 	ptrc_log_writer_free(&c->writer);
 	ptrc_log_buffer_free(&c->events);
@@ -89,7 +89,7 @@ static void free_copy(struct posixtrace_log *c)
 	free(c);
 }
 
-static void begin_waiting(struct posixtrace_log *c)
+static void begin_waiting(struct posixtrace_log_writer *c)
 {
 	c->events.used = 8;
 	c->runs.used = 0;
@@ -97,9 +97,9 @@ static void begin_waiting(struct posixtrace_log *c)
 }
 
 /* Makes a log that has nothing yet. fd -1: it is written to memory. EINVAL, ENOMEM. */
-static int make(int fd, const struct ptrc_attr *attr, struct posixtrace_log **copy)
+static int make(int fd, const struct ptrc_attr *attr, struct posixtrace_log_writer **copy)
 {
-	struct posixtrace_log *c = calloc(1, sizeof(*c));
+	struct posixtrace_log_writer *c = calloc(1, sizeof(*c));
 	/* No keeper writes this log, so there is none to wait for. */
 	struct ptrc_log_trace trace = {.owner_uid = UINT32_MAX};
 	int error;
@@ -130,9 +130,9 @@ static int make(int fd, const struct ptrc_attr *attr, struct posixtrace_log **co
 }
 
 int ptrc_log_copy_create(int fd, const trace_attr_t *attr, const struct timespec *created,
-			 struct posixtrace_log **copy)
+			 struct posixtrace_log_writer **copy)
 {
-	struct posixtrace_log *c;
+	struct posixtrace_log_writer *c;
 	struct ptrc_attr resolved;
 	struct timespec now;
 	int error = ptrc_log_check(fd, POSIX_TRACE_APPEND);
@@ -163,7 +163,7 @@ int ptrc_log_copy_create(int fd, const trace_attr_t *attr, const struct timespec
 	return 0;
 }
 
-int ptrc_log_copy_type(struct posixtrace_log *c, const char *name, trace_event_id_t *id)
+int ptrc_log_copy_type(struct posixtrace_log_writer *c, const char *name, trace_event_id_t *id)
 {
 	struct ptrc_names_object *names = c->own_names;
 	uint32_t count = ptrc_names_object_count(names);
@@ -192,7 +192,8 @@ int ptrc_log_copy_type(struct posixtrace_log *c, const char *name, trace_event_i
 	return 0;
 }
 
-int ptrc_log_copy_set_layout(struct posixtrace_log *c, trace_event_id_t id, const char *layout)
+int ptrc_log_copy_set_layout(struct posixtrace_log_writer *c, trace_event_id_t id,
+			     const char *layout)
 {
 	struct ptrc_names names = {.object = c->own_names};
 
@@ -202,7 +203,7 @@ int ptrc_log_copy_set_layout(struct posixtrace_log *c, trace_event_id_t id, cons
 /* ---- writing what waits ---- */
 
 /* Packs a run, and adds it to the flush. */
-static int add_run(struct posixtrace_log *c, const struct run *run)
+static int add_run(struct posixtrace_log_writer *c, const struct run *run)
 {
 	struct ptrc_packer *p = c->packer;
 	struct ptrc_stretch s = {.origin = run->origin, .kind = run->kind, .order = 1};
@@ -226,7 +227,7 @@ static int add_run(struct posixtrace_log *c, const struct run *run)
 	return ptrc_log_events_add(&c->writer, &s);
 }
 
-static int write_waiting(struct posixtrace_log *c)
+static int write_waiting(struct posixtrace_log_writer *c)
 {
 	int error;
 
@@ -249,7 +250,7 @@ static int write_waiting(struct posixtrace_log *c)
  * of their runs, so an event may not go into a run that stands before that of the event of the same
  * time before it: then it begins another run.
  */
-static int find_run(struct posixtrace_log *c, const struct ptrc_context *origin,
+static int find_run(struct posixtrace_log_writer *c, const struct ptrc_context *origin,
 		    enum ptrc_stretch_kind kind, bool is_tie, uint32_t *found)
 {
 	struct run new = {.origin = *origin, .kind = kind};
@@ -272,7 +273,7 @@ static int find_run(struct posixtrace_log *c, const struct ptrc_context *origin,
 }
 
 /* The place of a process among those that have events, or the one where it belongs. */
-static size_t place_of_pid(const struct posixtrace_log *c, int32_t pid, bool *is_there)
+static size_t place_of_pid(const struct posixtrace_log_writer *c, int32_t pid, bool *is_there)
 {
 	const int32_t *pids = (const void *)c->pids.bytes;
 	size_t low = 0, high = c->pids.used / sizeof(*pids), count = high;
@@ -289,7 +290,7 @@ static size_t place_of_pid(const struct posixtrace_log *c, int32_t pid, bool *is
 	return low;
 }
 
-static int note_pid(struct posixtrace_log *c, int32_t pid)
+static int note_pid(struct posixtrace_log_writer *c, int32_t pid)
 {
 	size_t place, count = c->pids.used / sizeof(pid);
 	int32_t *pids;
@@ -309,7 +310,7 @@ static int note_pid(struct posixtrace_log *c, int32_t pid)
 	return 0;
 }
 
-static int add(struct posixtrace_log *c, const struct ptrc_live_event *event)
+static int add(struct posixtrace_log_writer *c, const struct ptrc_live_event *event)
 {
 	struct waiting e = {.ns = event->ns,
 			    .addr = event->addr,
@@ -356,7 +357,7 @@ static bool is_empty(const uint64_t filter[PTRC_SET_WORD_COUNT])
  * log, or the next event comes from another trace. So an empty filter follows, which readers do not
  * report.
  */
-static int add_filter(struct posixtrace_log *c, const struct ptrc_live_event *event)
+static int add_filter(struct posixtrace_log_writer *c, const struct ptrc_live_event *event)
 {
 	static const uint64_t nothing[PTRC_SET_WORD_COUNT];
 	struct ptrc_live_event empty = *event;
@@ -379,7 +380,7 @@ static int add_filter(struct posixtrace_log *c, const struct ptrc_live_event *ev
 }
 
 /* Adds an event of any kind. */
-static int add_any(struct posixtrace_log *c, const struct ptrc_live_event *event)
+static int add_any(struct posixtrace_log_writer *c, const struct ptrc_live_event *event)
 {
 	uint64_t filter[PTRC_SET_WORD_COUNT];
 
@@ -390,7 +391,7 @@ static int add_any(struct posixtrace_log *c, const struct ptrc_live_event *event
 	return add(c, event);
 }
 
-int ptrc_log_copy_add(struct posixtrace_log *c, const struct posixtrace_event *event)
+int ptrc_log_copy_add(struct posixtrace_log_writer *c, const struct posixtrace_event *event)
 {
 	const struct posix_trace_event_info *info = &event->pt_info;
 	trace_event_id_t id = info->posix_event_id;
@@ -442,14 +443,14 @@ static bool is_same_machine(const struct posixtrace_log_host *a,
 
 /* The new log may lack what does not fit: a failure to write is found when the next packet is written,
  * if it lasts. */
-static void put(struct posixtrace_log *c, uint16_t type, const void *payload, uint64_t bytes)
+static void put(struct posixtrace_log_writer *c, uint16_t type, const void *payload, uint64_t bytes)
 {
 	bool is_written = ptrc_log_aside_put(&c->writer, type, payload, bytes);
 
 	(void)is_written;
 }
 
-int ptrc_log_copy_add_whose(struct posixtrace_log *c, const struct ptrc_log_whose *whose)
+int ptrc_log_copy_add_whose(struct posixtrace_log_writer *c, const struct ptrc_log_whose *whose)
 {
 	struct posixtrace_log_host host;
 	bool has_host = !ptrc_log_whose_host(whose, &host), is_there;
@@ -491,7 +492,7 @@ int ptrc_log_copy_add_whose(struct posixtrace_log *c, const struct ptrc_log_whos
 }
 
 /* The losses of these counts, as a log's status has them. */
-static struct ptrc_log_status status_of(const struct posixtrace_counts *counts)
+static struct ptrc_log_status status_of(const struct ptrc_counts *counts)
 {
 	return (struct ptrc_log_status){
 		.flags = counts->pt_is_source_uncounted ? PTRC_LOG_SOURCE_UNCOUNTED : 0,
@@ -511,9 +512,9 @@ static struct ptrc_log_status status_of(const struct posixtrace_counts *counts)
 	};
 }
 
-int ptrc_log_copy_close(struct posixtrace_log *c, const struct posixtrace_counts *lost)
+int ptrc_log_copy_close(struct posixtrace_log_writer *c, const struct ptrc_counts *lost)
 {
-	static const struct posixtrace_counts none;
+	static const struct ptrc_counts none;
 	int error = c->error ? c->error : write_waiting(c);
 
 	if (!error && ptrc_names_object_count(c->names))
@@ -527,9 +528,9 @@ int ptrc_log_copy_close(struct posixtrace_log *c, const struct posixtrace_counts
 /* ---- a log of what a live reader reads, in memory ---- */
 
 int ptrc_log_copy_begin(const struct ptrc_stream_header *stream,
-			const struct ptrc_names_object *names, struct posixtrace_log **copy)
+			const struct ptrc_names_object *names, struct posixtrace_log_writer **copy)
 {
-	struct posixtrace_log *c;
+	struct posixtrace_log_writer *c;
 	int error = make(-1, &stream->attr, &c);
 
 	if (error)
@@ -545,7 +546,7 @@ int ptrc_log_copy_begin(const struct ptrc_stream_header *stream,
 	return 0;
 }
 
-int ptrc_log_copy_take(struct posixtrace_log *c, const struct ptrc_live_event *event)
+int ptrc_log_copy_take(struct posixtrace_log_writer *c, const struct ptrc_live_event *event)
 {
 	struct ptrc_live_event e = *event;
 
@@ -559,13 +560,14 @@ int ptrc_log_copy_take(struct posixtrace_log *c, const struct ptrc_live_event *e
 	return c->error;
 }
 
-bool ptrc_log_copy_is_large(const struct posixtrace_log *c)
+bool ptrc_log_copy_is_large(const struct posixtrace_log_writer *c)
 {
 	return c->part.used + c->events.used >= PART_BYTES;
 }
 
-int ptrc_log_copy_status(struct posixtrace_log *c, const struct posix_trace_status_info *info,
-			 const struct posixtrace_counts *counts, bool is_end)
+int ptrc_log_copy_status(struct posixtrace_log_writer *c,
+			 const struct posix_trace_status_info *info,
+			 const struct ptrc_counts *counts, bool is_end)
 {
 	struct ptrc_log_status status = status_of(counts);
 
@@ -584,7 +586,7 @@ int ptrc_log_copy_status(struct posixtrace_log *c, const struct posix_trace_stat
 	return c->error;
 }
 
-int ptrc_log_copy_part(struct posixtrace_log *c, const void **bytes, size_t *size)
+int ptrc_log_copy_part(struct posixtrace_log_writer *c, const void **bytes, size_t *size)
 {
 	if (!c->error)
 		c->error = write_waiting(c);
@@ -593,12 +595,12 @@ int ptrc_log_copy_part(struct posixtrace_log *c, const void **bytes, size_t *siz
 	return c->error;
 }
 
-void ptrc_log_copy_next_part(struct posixtrace_log *c)
+void ptrc_log_copy_next_part(struct posixtrace_log_writer *c)
 {
 	ptrc_log_buffer_clear(&c->part);
 }
 
-void ptrc_log_copy_free(struct posixtrace_log *c)
+void ptrc_log_copy_free(struct posixtrace_log_writer *c)
 {
 	free_copy(c);
 }

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <posixtrace.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -12,6 +11,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "include/posixtrace-private.h"
 #include "lib/model/eventset.h"
 #include "lib/base/array.h"
 #include "lib/base/file.h"
@@ -112,7 +112,7 @@ struct ptrc_log_stream {
 	bool is_admitted; /* the sequencer has passed the event of the first cursor */
 	/* Since the beginning, what was not reported or is made up: pt_gap_events, pt_filtered_events,
 	 * pt_skipped_events, pt_made_up_events, and what is damaged or in missing files. */
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 	struct gap gap;
 	struct ptrc_type_sums sums; /* for checking a packet */
 };
@@ -667,7 +667,7 @@ static void rewind_events(struct ptrc_log_stream *l)
 	close_position(l);
 	l->skipped_ns = INT64_MIN;
 	l->is_admitted = false;
-	l->counts = (struct posixtrace_counts){.pt_size = sizeof(l->counts)};
+	l->counts = (struct ptrc_counts){0};
 	l->gap = (struct gap){.state = GAP_NONE};
 	ptrc_sequencer_reset(&l->sequencer);
 	go_to_first(l);
@@ -927,7 +927,7 @@ static uint64_t count_missing_events(const struct ptrc_log_reader *r)
 }
 
 /* Which files of a log that is rotated are there. */
-static void tell_members(const struct ptrc_log_reader *r, struct posixtrace_counts *counts)
+static void tell_members(const struct ptrc_log_reader *r, struct ptrc_counts *counts)
 {
 	uint64_t keep = r->head.keep;
 	/* At least. */
@@ -945,7 +945,7 @@ static void tell_members(const struct ptrc_log_reader *r, struct posixtrace_coun
 			last + 1 - keep < r->head.ordinal ? last + 1 - keep : r->head.ordinal;
 }
 
-void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct posixtrace_counts *counts)
+void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct ptrc_counts *counts)
 {
 	const struct ptrc_log_reader *r = &l->reader;
 
@@ -972,7 +972,7 @@ void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct posixtrace_counts 
 		counts->pt_waits = r->status.waits;
 		counts->pt_wait_ns = r->status.wait_ns;
 		counts->pt_untraced_processes = r->status.untraced_processes;
-		counts->pt_untraced_error = (int)r->status.untraced_error;
+		counts->pt_untraced_error = r->status.untraced_error;
 		counts->pt_refused_names = r->status.refused_names;
 		counts->pt_data_needed = r->status.data_needed;
 		counts->pt_source_damaged_events = r->status.source_damaged_events;
@@ -1111,11 +1111,10 @@ int ptrc_log_stream_select_parts(struct ptrc_log_stream *l, uint64_t first, uint
 	return 0;
 }
 
-void ptrc_log_stream_place(struct ptrc_log_stream *l, struct posixtrace_place *place)
+void ptrc_log_stream_place(struct ptrc_log_stream *l, struct ptrc_reading_place *place)
 {
 	pthread_mutex_lock(&l->mutex);
-	*place = (struct posixtrace_place){
-		.pl_size = sizeof(*place),
+	*place = (struct ptrc_reading_place){
 		.pl_log_id = l->reader.log_id,
 		.pl_first_part = l->reader.head.first_seq,
 		.pl_end_part = l->reader.end_seq,

@@ -6,12 +6,12 @@
 #ifndef PTRC_LIB_LOG_LOG_STREAM_H
 #define PTRC_LIB_LOG_LOG_STREAM_H
 
-#include <posixtrace.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <trace.h>
 
+#include "include/posixtrace-private.h"
 #include "lib/model/names.h"
 
 struct ptrc_log_stream;
@@ -46,7 +46,7 @@ void ptrc_log_stream_rewind_ids(struct ptrc_log_stream *l);
 /* Copies the next event as posix_trace_getnext_event() does. */
 int ptrc_log_stream_getnext(struct ptrc_log_stream *l, struct posix_trace_event_info *event,
 			    void *data, size_t num_bytes, size_t *data_len, int *unavailable);
-/* The next events as posixtrace_getnext_block() hands them out. ENOMEM. */
+/* The next events as posixtrace_log_next_block() hands them out. ENOMEM. */
 int ptrc_log_stream_getnext_block(struct ptrc_log_stream *l, struct posixtrace_block **block);
 /* For a block of any log; the log may be closed. */
 void ptrc_log_stream_free_block(struct posixtrace_block *block);
@@ -63,17 +63,17 @@ int ptrc_log_stream_select(struct ptrc_log_stream *l, struct ptrc_log_span *span
 			   const trace_event_set_t *types);
 /* As the public functions. EINVAL: the log comes in parts. */
 int ptrc_log_stream_select_parts(struct ptrc_log_stream *l, uint64_t first, uint64_t end);
-void ptrc_log_stream_place(struct ptrc_log_stream *l, struct posixtrace_place *place);
+void ptrc_log_stream_place(struct ptrc_log_stream *l, struct ptrc_reading_place *place);
 /* Finds a time from which on the log has at least so many events, by the headers of its packets.
  * False: it has fewer. */
 bool ptrc_log_stream_time_of_last(struct ptrc_log_stream *l, uint64_t count, int64_t *ns);
-/* As posixtrace_verify_log(). */
+/* As ptrc_log_verify(). */
 int ptrc_log_stream_verify(struct ptrc_log_stream *l, uint64_t *differing);
 /* ENODATA: only reading the log can tell. */
 int ptrc_log_stream_totals(struct ptrc_log_stream *l, struct posixtrace_type_count *counts,
 			   size_t count);
 /* Whose log it is. If the log comes in parts this is valid until the next one. */
 const struct ptrc_log_whose *ptrc_log_stream_whose(struct ptrc_log_stream *l);
-void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct posixtrace_counts *counts);
+void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct ptrc_counts *counts);
 
 #endif

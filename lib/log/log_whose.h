@@ -6,7 +6,7 @@
 #ifndef PTRC_LIB_LOG_LOG_WHOSE_H
 #define PTRC_LIB_LOG_LOG_WHOSE_H
 
-#include <posixtrace.h>
+#include <posixtrace-log.h>
 #include <stdint.h>
 
 #include "lib/base/common.h"

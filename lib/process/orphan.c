@@ -5,7 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <posixtrace.h>
+#include <posixtrace-control.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>

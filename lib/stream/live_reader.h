@@ -13,7 +13,7 @@
 #ifndef PTRC_LIB_STREAM_LIVE_READER_H
 #define PTRC_LIB_STREAM_LIVE_READER_H
 
-#include <posixtrace.h>
+#include <posixtrace-log.h>
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -3,6 +3,7 @@
 #include "src/check/check.h"
 
 #include <inttypes.h>
+#include <posixtrace-control.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

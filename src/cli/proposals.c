@@ -12,8 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <posixtrace.h>
-
+#include "include/posixtrace-private.h"
 #include "src/cli/escape.h"
 #include "src/cli/message.h"
 
@@ -22,7 +21,7 @@ enum { FILES_MAX = 500 };
 
 static bool find_sessions(char path[64])
 {
-	return !posixtrace_get_directory(0, path, 64);
+	return !ptrc_inspect_directory(0, path);
 }
 
 /* A session has a socket; names that begin with ~ are not those of sessions. */

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <posixtrace.h>
+#include <posixtrace-control.h>
 
 #include "src/cli/buffer.h"
 #include "src/cli/cli.h"

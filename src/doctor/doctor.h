@@ -11,8 +11,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include <posixtrace.h>
-
 #include "src/cli/output.h"
 #include "src/session/session_client.h"
 

@@ -221,7 +221,7 @@ static bool examine_writer(struct ptrc_doctor *d, const char *path)
 }
 
 static void check_losses(struct ptrc_doctor *d, const char *path, bool is_written,
-			 const struct posix_trace_status_info *s, const struct posixtrace_counts *c)
+			 const struct posix_trace_status_info *s, const struct ptrc_counts *c)
 {
 	size_t count;
 	struct posixtrace_orphan *orphans = ptrc_orphans_list(&count);
@@ -271,7 +271,7 @@ static void check_losses(struct ptrc_doctor *d, const char *path, bool is_writte
 static bool check_damage(struct ptrc_doctor *d, const char *path, trace_id_t trace,
 			 const struct log_seen *seen, bool is_closed)
 {
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 	uint64_t unreadable = 0;
 
 	if (seen->error) {
@@ -279,8 +279,7 @@ static bool check_damage(struct ptrc_doctor *d, const char *path, trace_id_t tra
 				    strerror(seen->error));
 		return true;
 	}
-	if (is_closed && !seen->is_cut_short &&
-	    !posixtrace_get_counts(trace, &counts, sizeof(counts)))
+	if (is_closed && !seen->is_cut_short && !ptrc_trace_counts(trace, &counts))
 		unreadable = ptrc_losses_unreadable(&counts, seen->events);
 	if (unreadable)
 		ptrc_doctor_problem(d, "log", path, NULL,
@@ -359,14 +358,13 @@ static void check_contents(struct ptrc_doctor *d, const char *path, trace_id_t t
 			   bool is_written)
 {
 	struct posix_trace_status_info status;
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 	static struct log_seen seen;
 	struct ptrc_nearest nearest = {0};
 	enum extent extent = is_written ? SO_FAR : WHOLE;
 	bool is_closed;
 
-	if (posix_trace_get_status(trace, &status) ||
-	    posixtrace_get_counts(trace, &counts, sizeof(counts)))
+	if (posix_trace_get_status(trace, &status) || ptrc_trace_counts(trace, &counts))
 		return;
 	is_closed = status.posix_stream_flush_error != EOWNERDEAD;
 	seen = (struct log_seen){0};
@@ -400,7 +398,7 @@ void ptrc_doctor_log(struct ptrc_doctor *d, const char *path)
 	int error;
 
 	/* Of a rotated log the files of the highest numbers may be all that is left. */
-	if (fd < 0 && errno == ENOENT && !posixtrace_open_log(path, &trace)) {
+	if (fd < 0 && errno == ENOENT && !posixtrace_log_open(path, &trace)) {
 		check_contents(d, path, trace, examine_writer(d, path));
 		posix_trace_close(trace);
 		return;
@@ -427,7 +425,7 @@ void ptrc_doctor_log(struct ptrc_doctor *d, const char *path)
 	if (access(path, W_OK))
 		ptrc_doctor_note(d, "log", path, NULL, "you may not write it: %s", strerror(errno));
 	is_written = examine_writer(d, path);
-	error = posixtrace_open_log(path, &trace);
+	error = posixtrace_log_open(path, &trace);
 	/* A finished log needs no more room. */
 	if (!is_written && (error || !is_finished(trace)))
 		ptrc_doctor_disk(d, path);

@@ -85,7 +85,7 @@ static void check_directory(struct ptrc_doctor *d, int error)
 	char path[64];
 	struct stat st;
 
-	posixtrace_get_directory(0, path, sizeof(path));
+	ptrc_inspect_directory(0, path);
 	if (lstat(path, &st)) {
 		if (errno == ENOENT && (error == ENOENT || !error))
 			ptrc_doctor_ok(d, "directory", path, "is made when it is needed");
@@ -157,7 +157,7 @@ static long number_in(const char *path)
 	return n;
 }
 
-static void check_kernel(struct ptrc_doctor *d, const struct posixtrace_system *s)
+static void check_kernel(struct ptrc_doctor *d, const struct ptrc_inspected_system *s)
 {
 	char self[32] = "";
 	ssize_t n = readlink("/proc/self", self, sizeof(self) - 1);
@@ -209,7 +209,7 @@ static void check_os_events(struct ptrc_doctor *d)
 			       "allowed: --os can record what the operating system does");
 }
 
-static void check_orphans(struct ptrc_doctor *d, const struct posixtrace_system *s)
+static void check_orphans(struct ptrc_doctor *d, const struct ptrc_inspected_system *s)
 {
 	char text[100];
 
@@ -225,10 +225,9 @@ static void check_orphans(struct ptrc_doctor *d, const struct posixtrace_system 
 
 void ptrc_doctor_machine(struct ptrc_doctor *d)
 {
-	struct posixtrace_system s;
+	struct ptrc_inspected_system s;
 
-	if (posixtrace_get_system(&s, sizeof(s)))
-		return;
+	ptrc_inspect_system(&s);
 	check_memory(d);
 	check_directory(d, s.pt_directory_error);
 	if (s.pt_streams >= TRACE_SYS_MAX)

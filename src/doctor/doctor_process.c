@@ -19,7 +19,7 @@ struct patient {
 	pid_t controller;
 	/* The process as the report calls it: "4711 (name)". */
 	char thing[64];
-	struct posixtrace_process seen;
+	struct ptrc_inspected_process seen;
 	/* From /proc/PID/status. */
 	char state;
 	long uid;
@@ -210,7 +210,7 @@ void ptrc_doctor_status(struct ptrc_doctor *d, const char *thing, const char *se
 
 /* Reports events that the process has opened and the stream filters out. */
 static void check_filter(struct patient *p, const char *thing,
-			 const struct posixtrace_process_stream *s)
+			 const struct ptrc_inspected_stream *s)
 {
 	char name[TRACE_EVENT_NAME_MAX + 1], list[512] = "";
 	unsigned int filtered = 0, asked = 0;
@@ -221,7 +221,7 @@ static void check_filter(struct patient *p, const char *thing,
 	/* doctor_session.c has reported that already. */
 	if (p->d->event && p->controller)
 		return;
-	for (; posixtrace_get_process_event(p->pid, asked, &id, name) == 0; asked++) {
+	for (; ptrc_inspect_event(p->pid, asked, &id, name) == 0; asked++) {
 		if (posix_trace_eventset_ismember(id, &s->pt_filter, &is_member) || !is_member)
 			continue;
 		filtered++;
@@ -245,7 +245,7 @@ static void check_filter(struct patient *p, const char *thing,
 				 filtered, asked, list);
 }
 
-static void check_stream(struct patient *p, const struct posixtrace_process_stream *s)
+static void check_stream(struct patient *p, const struct ptrc_inspected_stream *s)
 {
 	const char *session = p->controller ? NULL : ptrc_doctor_session_of(s->pt_controller);
 	char thing[400];
@@ -287,13 +287,13 @@ static void check_stream(struct patient *p, const struct posixtrace_process_stre
 
 static void check_streams(struct patient *p)
 {
-	static struct posixtrace_process_stream s;
+	static struct ptrc_inspected_stream s;
 	char advice[80];
 	unsigned int found = 0;
 	int error = 0;
 
 	for (unsigned int i = 0; i < p->seen.pt_streams; i++) {
-		error = posixtrace_get_process_stream(p->pid, i, &s, sizeof(s));
+		error = ptrc_inspect_stream(p->pid, i, &s);
 		if (error && error != ENOENT)
 			ptrc_doctor_problem(p->d, "stream", p->thing, NULL,
 					    "one of its streams cannot be used: %s",
@@ -334,7 +334,7 @@ static void check_names(struct patient *p)
 		return;
 	}
 	while (count < TRACE_USER_EVENT_MAX &&
-	       posixtrace_get_process_event(p->pid, count, &id, names[count]) == 0) {
+	       ptrc_inspect_event(p->pid, count, &id, names[count]) == 0) {
 		if (ptrc_doctor_is_missed(p->d, names[count])) {
 			ptrc_doctor_ok(p->d, "event", p->thing, "has opened %s", names[count]);
 			return;
@@ -359,7 +359,7 @@ void ptrc_doctor_process(struct ptrc_doctor *d, pid_t pid, pid_t controller)
 	int error;
 
 	snprintf(p.thing, sizeof(p.thing), "%ld", (long)pid);
-	error = posixtrace_get_process(pid, &p.seen, sizeof(p.seen));
+	error = ptrc_inspect_process(pid, &p.seen);
 	if (!read_status(&p) && !error)
 		error = ESRCH;
 	if (error == ESRCH) {
@@ -399,7 +399,7 @@ bool ptrc_doctor_find_obstacle(pid_t pid, struct ptrc_doctor_obstacle *obstacle)
 	struct patient p = {.d = &d, .pid = pid};
 
 	*obstacle->text = '\0';
-	if (posixtrace_get_process(pid, &p.seen, sizeof(p.seen)) || !read_status(&p))
+	if (ptrc_inspect_process(pid, &p.seen) || !read_status(&p))
 		return false;
 	if (check_place(&p))
 		check_library(&p);

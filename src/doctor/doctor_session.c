@@ -40,14 +40,13 @@ static void check_log_file(struct ptrc_doctor *d, const struct ptrc_session_stat
 /* Reports a keeper that was killed, of which the target publishes whether it lives. */
 static void check_keeper(struct ptrc_doctor *d, const struct ptrc_session_state *s)
 {
-	static struct posixtrace_process_stream stream;
-	struct posixtrace_process p;
+	static struct ptrc_inspected_stream stream;
+	struct ptrc_inspected_process p;
 
-	if (!s->has_log || ptrc_session_is_foreign(s) ||
-	    posixtrace_get_process(s->target, &p, sizeof(p)))
+	if (!s->has_log || ptrc_session_is_foreign(s) || ptrc_inspect_process(s->target, &p))
 		return;
 	for (unsigned int i = 0; i < p.pt_streams; i++)
-		if (posixtrace_get_process_stream(s->target, i, &stream, sizeof(stream)) == 0 &&
+		if (ptrc_inspect_stream(s->target, i, &stream) == 0 &&
 		    stream.pt_controller == s->controller && !stream.pt_is_kept)
 			ptrc_doctor_problem(d, "keeper", s->name, "ptrace-flush starts another",
 					    "the process that writes its log was killed");

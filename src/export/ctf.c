@@ -222,7 +222,7 @@ static void add_class(struct ctf *c, size_t order, struct type *t, uint32_t *num
 
 	if (c->processes[order] == ULONG_MAX &&
 	    info->posix_event_id >= POSIX_TRACE_UNNAMED_USEREVENT &&
-	    posixtrace_find_log_process(view->reader->trace, info->posix_pid,
+	    posixtrace_log_find_process(view->reader->trace, info->posix_pid,
 					ptrc_reader_log_time(view->reader), &c->processes[order]))
 		c->processes[order] = ULONG_MAX;
 	ptrc_buffer_bytes(&key, &layout, sizeof(layout));

@@ -229,7 +229,7 @@ static void put_log(struct ptrc_buffer *b, const struct ptrc_source *s, unsigned
 	size_t n = s->order;
 
 	put_env(b, s->reader.source ? "session" : "log", n, s->reader.path, strlen(s->reader.path));
-	if (!posixtrace_get_log_host(trace, &host, sizeof(host))) {
+	if (!posixtrace_log_get_host(trace, &host, sizeof(host))) {
 		put_env(b, "hostname", n, host.ph_name, strlen(host.ph_name));
 		put_env(b, "sysname", n, host.ph_system, strlen(host.ph_system));
 		put_env(b, "kernel_release", n, host.ph_release, strlen(host.ph_release));
@@ -238,7 +238,7 @@ static void put_log(struct ptrc_buffer *b, const struct ptrc_source *s, unsigned
 		put_env(b, "machine_id", n, host.ph_machine_id, strlen(host.ph_machine_id));
 		put_env(b, "boot_id", n, host.ph_boot_id, strlen(host.ph_boot_id));
 	}
-	if (!posixtrace_get_log_process(trace, process, &p, sizeof(p))) {
+	if (!posixtrace_log_get_process(trace, process, &p, sizeof(p))) {
 		put_env(b, "program", n, p.pp_executable, p.pp_executable_size);
 		for (size_t i = 0; i < p.pp_command_line_size; i++)
 			ptrc_buffer_char(&text, p.pp_command_line[i] ? p.pp_command_line[i] : ' ');

@@ -16,7 +16,7 @@ bool ptrc_lanes_begin(struct ptrc_lanes *l, const struct ptrc_query *q)
 	l->machines = ptrc_cli_allocate(q->source_count * sizeof(*l->machines));
 	memset(hosts, 0, q->source_count * sizeof(*hosts));
 	for (size_t i = 0; i < q->source_count; i++) {
-		bool is_known = !posixtrace_get_log_host(q->sources[i].reader.trace, &hosts[i],
+		bool is_known = !posixtrace_log_get_host(q->sources[i].reader.trace, &hosts[i],
 							 sizeof(*hosts));
 		size_t same = i;
 

@@ -24,7 +24,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <posixtrace.h>
+#include <posixtrace-log.h>
 #include <time.h>
 
 #include "src/cli/message.h"

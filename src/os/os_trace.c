@@ -14,8 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <posixtrace.h>
-
+#include "include/posixtrace-private.h"
 #include "src/cli/cli.h"
 #include "src/cli/clock.h"
 #include "src/os/perf.h"
@@ -105,9 +104,9 @@ struct ptrc_os_trace {
 	bool is_waiting;
 	struct ptrc_perf *perf;
 	struct ptrc_os_processes *processes;
-	struct posixtrace_observer *observer;
+	struct ptrc_observer *observer;
 	trace_event_id_t ids[TYPES];
-	struct posixtrace_observed events[BATCH];
+	struct ptrc_observed events[BATCH];
 	union data data[BATCH];
 	uint8_t stacks[STACKS_BYTES];
 	size_t stacks_used;
@@ -137,14 +136,13 @@ struct ptrc_os_trace {
 
 static int open_type(struct ptrc_os_trace *t, enum type type)
 {
-	return posixtrace_observer_type(t->observer, types[type].name, types[type].layout,
-					&t->ids[type]);
+	return ptrc_observer_type(t->observer, types[type].name, types[type].layout, &t->ids[type]);
 }
 
 static void add_batch(struct ptrc_os_trace *t)
 {
 	if (t->count || t->lost)
-		posixtrace_observer_add(t->observer, t->events, t->count, t->lost);
+		ptrc_observer_add(t->observer, t->events, t->count, t->lost);
 	t->count = 0;
 	t->stacks_used = 0;
 	t->lost = 0;
@@ -154,7 +152,7 @@ static void add_batch(struct ptrc_os_trace *t)
 static void put_data(struct ptrc_os_trace *t, const struct ptrc_perf_record *r, enum type type,
 		     const void *data, size_t size)
 {
-	t->events[t->count] = (struct posixtrace_observed){
+	t->events[t->count] = (struct ptrc_observed){
 		.po_time = {.tv_sec = r->ns / 1000000000, .tv_nsec = r->ns % 1000000000},
 		.po_pid = r->pid,
 		.po_tid = r->tid,
@@ -301,7 +299,7 @@ static void tell_process(void *arg, const struct posixtrace_log_process *process
 
 	/* Those that wait may be earlier. */
 	add_batch(t);
-	posixtrace_observer_add_process(t->observer, process, mappings);
+	ptrc_observer_add_process(t->observer, process, mappings);
 }
 
 /* ---- the thread ---- */
@@ -309,7 +307,7 @@ static void tell_process(void *arg, const struct posixtrace_log_process *process
 /* Returns an error number. */
 static int make_observer(struct ptrc_os_trace *t)
 {
-	int error = posixtrace_observer_open(t->trace, &t->observer);
+	int error = ptrc_observer_open(t->trace, &t->observer);
 
 	/* Of losses there may be none. */
 	for (int i = 0; i < TYPE_LOST && !error; i++)
@@ -317,7 +315,7 @@ static int make_observer(struct ptrc_os_trace *t)
 			error = open_type(t, (enum type)i);
 	/* A program has given one of these names another layout: its data would be misread. */
 	if (error) {
-		posixtrace_observer_close(t->observer);
+		ptrc_observer_close(t->observer);
 		t->observer = NULL;
 	}
 	return error;
@@ -367,9 +365,9 @@ static int wait_ms(const struct ptrc_os_trace *t, int64_t next_ns)
 
 static bool has_program(const struct ptrc_os_trace *t)
 {
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 
-	return !posixtrace_get_counts(t->trace, &counts, sizeof(counts)) &&
+	return !ptrc_trace_counts(t->trace, &counts) &&
 	       (counts.pt_processes || counts.pt_untraced_processes);
 }
 
@@ -461,7 +459,7 @@ static void *thread_main(void *arg)
 		t->perf = NULL;
 		tell_error(t, ECANCELED);
 	}
-	posixtrace_observer_close(t->observer);
+	ptrc_observer_close(t->observer);
 	return NULL;
 }
 

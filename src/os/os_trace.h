@@ -49,7 +49,7 @@ struct ptrc_os_trace *ptrc_os_open(const struct ptrc_os_plan *, pid_t, struct pt
 /* Whether the kernel would refuse this for a process of the caller's. */
 bool ptrc_os_is_allowed(struct ptrc_os_refusal *);
 
-/* Begins to add events to the stream. Returns an error number of posixtrace_observer_type(), or that no
+/* Begins to add events to the stream. Returns an error number of ptrc_observer_type(), or that no
  * thread can be started; nothing then comes. */
 int ptrc_os_begin(struct ptrc_os_trace *, trace_id_t);
 /* Adds what there is up to now, for who is about to stop, flush or clear the stream or to change its

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include <posixtrace.h>
+#include <posixtrace-log.h>
 
 #include "src/os/perf.h"
 

@@ -2,6 +2,7 @@
 #include "config.h"
 #include "src/query/attributes.h"
 
+#include <posixtrace-control.h>
 #include <string.h>
 
 #include "src/fields/when.h"

@@ -9,8 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
-
-#include <posixtrace.h>
+#include <trace.h>
 
 /* The words for a policy, and the constants of <trace.h> that they stand for, in the same
  * order. Null ends the words. */

@@ -2,7 +2,7 @@
 #include "config.h"
 #include "src/query/hosts.h"
 
-#include <posixtrace.h>
+#include <posixtrace-log.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,7 +142,7 @@ static struct reading *read_clocks(const struct ptrc_reader *r, size_t *count)
 	size_t used = 0, size = 0;
 	int64_t least_ns = INT64_MAX;
 
-	for (unsigned long i = 0; !posixtrace_get_log_clock(r->trace, i, &clock, sizeof(clock));
+	for (unsigned long i = 0; !posixtrace_log_get_clock(r->trace, i, &clock, sizeof(clock));
 	     i++) {
 		if (used == size) {
 			size = 2 * size + 16;
@@ -286,7 +286,7 @@ static size_t host_of(struct ptrc_hosts *h, const struct ptrc_reader *r)
 {
 	struct posixtrace_log_host told;
 	struct ptrc_host *host = &h->list[h->count];
-	bool is_told = !posixtrace_get_log_host(r->trace, &told, sizeof(told));
+	bool is_told = !posixtrace_log_get_host(r->trace, &told, sizeof(told));
 
 	for (size_t i = 0; i < h->count && is_told && *told.ph_boot_id; i++)
 		if (!strcmp(h->list[i].boot_id, told.ph_boot_id) &&

@@ -11,7 +11,7 @@
 #include "src/cli/message.h"
 
 void ptrc_losses_gather(struct ptrc_losses *l, const struct posix_trace_status_info *status,
-			const struct posixtrace_counts *counts)
+			const struct ptrc_counts *counts)
 {
 	bool is_overrun = status->posix_stream_overrun_status == POSIX_TRACE_OVERRUN ||
 			  status->posix_log_overrun_status == POSIX_TRACE_OVERRUN;
@@ -21,7 +21,7 @@ void ptrc_losses_gather(struct ptrc_losses *l, const struct posix_trace_status_i
 		.log_events = counts->pt_log_lost_events,
 		.write_error = status->posix_stream_flush_error,
 		.untraced_processes = counts->pt_untraced_processes,
-		.untraced_error = counts->pt_untraced_error,
+		.untraced_error = (int)counts->pt_untraced_error,
 		.refused_names = counts->pt_refused_names,
 		.missing_names = counts->pt_missing_names,
 		.damaged_parts = counts->pt_damaged_parts,
@@ -57,7 +57,7 @@ void ptrc_losses_gather(struct ptrc_losses *l, const struct posix_trace_status_i
 static uint64_t count_read(trace_id_t trace)
 {
 	struct posix_trace_event_info event;
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 	int unavailable = 0;
 	size_t size;
 	char byte;
@@ -66,7 +66,7 @@ static uint64_t count_read(trace_id_t trace)
 		if (posix_trace_getnext_event(trace, &event, &byte, sizeof(byte), &size,
 					      &unavailable))
 			break;
-	if (posixtrace_get_counts(trace, &counts, sizeof(counts)))
+	if (ptrc_trace_counts(trace, &counts))
 		return 0;
 	return counts.pt_log_events + counts.pt_made_up_events;
 }
@@ -75,7 +75,7 @@ bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone
 			   uint64_t *event_count)
 {
 	struct posix_trace_status_info status;
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 	bool has_them = false;
 	trace_id_t trace;
 	struct stat st;
@@ -87,11 +87,11 @@ bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone
 	/* Reading a FIFO would wait for a writer. The first file of a rotated log may be gone. */
 	if (!stat(path, &st) && !S_ISREG(st.st_mode))
 		return false;
-	error = posixtrace_open_log(path, &trace);
+	error = posixtrace_log_open(path, &trace);
 	l->is_log_gone |= error == EINVAL;
 	if (!error) {
 		has_them = !posix_trace_get_status(trace, &status) &&
-			   !posixtrace_get_counts(trace, &counts, sizeof(counts));
+			   !ptrc_trace_counts(trace, &counts);
 		if (has_them && event_count)
 			*event_count = count_read(trace);
 		posix_trace_close(trace);
@@ -120,7 +120,7 @@ void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded, uint6
 		l->unwritten_events = recorded - known;
 }
 
-uint64_t ptrc_losses_unreadable(const struct posixtrace_counts *counts, uint64_t read_count)
+uint64_t ptrc_losses_unreadable(const struct ptrc_counts *counts, uint64_t read_count)
 {
 	uint64_t seen = read_count + counts->pt_gap_events + counts->pt_filtered_events +
 			counts->pt_skipped_events + counts->pt_file_gap_events -

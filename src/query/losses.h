@@ -9,8 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <posixtrace.h>
-
+#include "include/posixtrace-private.h"
 #include "src/cli/json.h"
 
 struct ptrc_losses {
@@ -79,7 +78,7 @@ struct ptrc_losses {
 
 /* Fills in the losses from the status and the counts of a stream or a log. */
 void ptrc_losses_gather(struct ptrc_losses *, const struct posix_trace_status_info *,
-			const struct posixtrace_counts *);
+			const struct ptrc_counts *);
 
 /*
  * Fills in the losses from a finished log, including those of its last flush, and stores
@@ -100,7 +99,7 @@ void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded, uint6
 /* How many events of a closed log could not be read because of damage; those of files that are missing
  * are no such ones. The log has been read
  * to its end, which gave read_count events; the counts were taken after that. */
-uint64_t ptrc_losses_unreadable(const struct posixtrace_counts *, uint64_t read_count);
+uint64_t ptrc_losses_unreadable(const struct ptrc_counts *, uint64_t read_count);
 
 /* Whether an event of this type, with this data, is at a place where events were lost: overwritten,
  * damaged, or because the stream or the log was full. Of a STOP, which is before them, the data tells

@@ -150,7 +150,7 @@ static bool find_last(struct ptrc_source *s, struct ptrc_span *trace)
 static bool find_windows(struct ptrc_query *q, struct ptrc_source *s)
 {
 	struct ptrc_reader *r = &s->reader;
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 	trace_event_set_t types;
 	int error;
 
@@ -163,7 +163,7 @@ static bool find_windows(struct ptrc_query *q, struct ptrc_source *s)
 			ptrc_select_add_window(&q->select, ptrc_when_add(ns, -q->before_ns),
 					       ptrc_when_add(ns, q->after_ns));
 	}
-	if (!posixtrace_get_counts(r->trace, &counts, sizeof(counts)))
+	if (!ptrc_trace_counts(r->trace, &counts))
 		s->is_damaged |= counts.pt_damaged_gaps != 0;
 	if (!error)
 		error = ptrc_reader_select(r, NULL, 0, NULL);

@@ -193,7 +193,7 @@ bool ptrc_reader_is_there(const char *path)
 
 	if (!access(path, F_OK) || errno != ENOENT)
 		return true;
-	if (posixtrace_open_log(path, &trace))
+	if (posixtrace_log_open(path, &trace))
 		return false;
 	posix_trace_close(trace);
 	return true;
@@ -235,14 +235,14 @@ bool ptrc_reader_open(struct ptrc_reader *r, const char *path)
 	if (is_spooled ? !open_file(r->path, true, &r->fd) : !open_path(r, &is_spooled))
 		return false;
 	error = is_spooled ? posix_trace_open(r->fd, &r->trace)
-			   : posixtrace_open_log(path, &r->trace);
+			   : posixtrace_log_open(path, &r->trace);
 	is_open = !error;
 	if (!error)
 		error = ptrc_attributes_gather(r->trace, &r->attributes);
 	if (!error)
 		error = posix_trace_get_status(r->trace, &r->status);
 	if (!error)
-		error = posixtrace_get_counts(r->trace, &r->counts, sizeof(r->counts));
+		error = ptrc_trace_counts(r->trace, &r->counts);
 	if (!error) {
 		ptrc_reader_own_types(r);
 		return true;
@@ -302,10 +302,10 @@ void ptrc_reader_close(struct ptrc_reader *r)
  * behind it. */
 static void note_gap(struct ptrc_reader *r, struct ptrc_reader_gap *gap)
 {
-	struct posixtrace_counts before = r->gap_counts;
-	struct posixtrace_counts *now = &r->gap_counts;
+	struct ptrc_counts before = r->gap_counts;
+	struct ptrc_counts *now = &r->gap_counts;
 
-	if (posixtrace_get_counts(r->trace, now, sizeof(*now)))
+	if (ptrc_trace_counts(r->trace, now))
 		return;
 	gap->is_damage = now->pt_damaged_gaps > before.pt_damaged_gaps;
 	gap->is_uncounted = now->pt_uncounted_gaps > before.pt_uncounted_gaps;
@@ -323,7 +323,7 @@ static void take_before(struct ptrc_reader *r, struct ptrc_reader_block *b)
 
 void ptrc_reader_block_free(struct ptrc_reader_block *b)
 {
-	posixtrace_free_block(b->events);
+	posixtrace_log_free_block(b->events);
 	free(b->since_before);
 	memset(b, 0, sizeof(*b));
 }
@@ -363,7 +363,7 @@ bool ptrc_reader_next_block(struct ptrc_reader *r, struct ptrc_reader_block *b)
 	size_t count;
 
 	*b = (struct ptrc_reader_block){.since_before = b->since_before};
-	r->error = posixtrace_getnext_block(r->trace, &b->events);
+	r->error = posixtrace_log_next_block(r->trace, &b->events);
 	if (!b->events)
 		return false;
 	events = b->events->pt_events;
@@ -379,7 +379,7 @@ bool ptrc_reader_next_block(struct ptrc_reader *r, struct ptrc_reader_block *b)
 bool ptrc_reader_next(struct ptrc_reader *r)
 {
 	while (!r->block.events || !ptrc_reader_take(r, &r->block)) {
-		posixtrace_free_block(r->block.events);
+		posixtrace_log_free_block(r->block.events);
 		if (!ptrc_reader_next_block(r, &r->block) &&
 		    (!r->source || r->error || !r->source->receive(r)))
 			return false;
@@ -393,7 +393,7 @@ bool ptrc_reader_is_waiting(struct ptrc_reader *r)
 
 	if (!r->source || (b->events && b->at < b->events->pt_count))
 		return false;
-	posixtrace_free_block(b->events);
+	posixtrace_log_free_block(b->events);
 	return !ptrc_reader_next_block(r, b) && !r->error && r->source->is_waiting(r);
 }
 
@@ -429,7 +429,7 @@ static int select_log(struct ptrc_reader *r, const struct posixtrace_span *spans
 	if (r->source || r->before)
 		return ptrc_reader_rewind(r);
 	start_over(r);
-	return posixtrace_select(r->trace, spans, count, types);
+	return posixtrace_log_select(r->trace, spans, count, types);
 }
 
 int ptrc_reader_select(struct ptrc_reader *r, const struct posixtrace_span *spans, size_t count,
@@ -453,7 +453,7 @@ int ptrc_reader_select(struct ptrc_reader *r, const struct posixtrace_span *span
 int ptrc_reader_select_parts(struct ptrc_reader *r, unsigned long first, unsigned long end)
 {
 	start_over(r);
-	return posixtrace_select_parts(r->trace, first, end);
+	return ptrc_log_select_parts(r->trace, first, end);
 }
 
 int ptrc_reader_refresh(struct ptrc_reader *r, unsigned long first)
@@ -468,11 +468,11 @@ int ptrc_reader_refresh(struct ptrc_reader *r, unsigned long first)
 	start_over(r);
 	ptrc_reader_free_types(r);
 	ptrc_reader_own_types(r);
-	error = posixtrace_refresh_log(r->trace, first);
+	error = ptrc_log_refresh(r->trace, first);
 	if (!error)
 		error = posix_trace_get_status(r->trace, &r->status);
 	if (!error)
-		error = posixtrace_get_counts(r->trace, &r->counts, sizeof(r->counts));
+		error = ptrc_trace_counts(r->trace, &r->counts);
 	return error;
 }
 
@@ -484,7 +484,7 @@ int ptrc_reader_select_last(struct ptrc_reader *r, uint64_t count, int64_t until
 	struct posixtrace_span span = ptrc_when_span(INT64_MIN, until_log_ns);
 	int error = r->source || r->before
 			    ? ENODATA
-			    : posixtrace_get_time_of_last(r->trace, count, &span.pt_first);
+			    : posixtrace_log_get_time_of_last(r->trace, count, &span.pt_first);
 
 	*is_all = error == ENODATA;
 	return error && !*is_all ? error : select_log(r, &span, 1, types);
@@ -521,9 +521,9 @@ bool ptrc_reader_find_thread(const struct ptrc_reader *r, pid_t pid, pid_t tid,
 {
 	unsigned long index;
 
-	return (!posixtrace_find_log_thread(r->trace, pid, tid, &end_of_time, &index) ||
-		!posixtrace_find_log_thread(r->trace, pid, tid, log_time, &index)) &&
-	       !posixtrace_get_log_thread(r->trace, index, t, sizeof(*t)) && t->pt_name_size;
+	return (!posixtrace_log_find_thread(r->trace, pid, tid, &end_of_time, &index) ||
+		!posixtrace_log_find_thread(r->trace, pid, tid, log_time, &index)) &&
+	       !posixtrace_log_get_thread(r->trace, index, t, sizeof(*t)) && t->pt_name_size;
 }
 
 bool ptrc_reader_find_process(const struct ptrc_reader *r, pid_t pid,
@@ -531,8 +531,8 @@ bool ptrc_reader_find_process(const struct ptrc_reader *r, pid_t pid,
 {
 	unsigned long index;
 
-	return !posixtrace_find_log_process(r->trace, pid, &end_of_time, &index) &&
-	       !posixtrace_get_log_process(r->trace, index, p, sizeof(*p));
+	return !posixtrace_log_find_process(r->trace, pid, &end_of_time, &index) &&
+	       !posixtrace_log_get_process(r->trace, index, p, sizeof(*p));
 }
 
 bool ptrc_reader_layout(const struct ptrc_reader *r, trace_event_id_t id,
@@ -574,7 +574,7 @@ bool ptrc_reader_have_all_ended(const struct ptrc_reader *r)
 
 void ptrc_reader_losses(const struct ptrc_reader *r, bool is_read, struct ptrc_losses *l)
 {
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 
 	ptrc_losses_gather(l, &r->status, &r->counts);
 	l->read_error = r->error;
@@ -584,7 +584,7 @@ void ptrc_reader_losses(const struct ptrc_reader *r, bool is_read, struct ptrc_l
 	if (r->source)
 		return;
 	/* Asks again, as these counts include what was found missing while reading. */
-	if (posixtrace_get_counts(r->trace, &counts, sizeof(counts)))
+	if (ptrc_trace_counts(r->trace, &counts))
 		return;
 	l->stream_events += counts.pt_gap_events;
 	l->unreadable_events = counts.pt_damaged_events - counts.pt_file_gap_events;
@@ -601,7 +601,7 @@ void ptrc_reader_losses(const struct ptrc_reader *r, bool is_read, struct ptrc_l
 bool ptrc_reader_verify(const struct ptrc_reader *r, struct ptrc_losses *l)
 {
 	unsigned long differing = 0;
-	int error = posixtrace_verify_log(r->trace, &differing);
+	int error = ptrc_log_verify(r->trace, &differing);
 
 	/* Those that reading has found are told already. */
 	if (differing > l->damaged_parts)
@@ -615,7 +615,7 @@ unsigned long ptrc_reader_process(const struct ptrc_reader *r)
 {
 	unsigned long process;
 
-	return posixtrace_find_log_process(r->trace, r->event.posix_pid, ptrc_reader_log_time(r),
+	return posixtrace_log_find_process(r->trace, r->event.posix_pid, ptrc_reader_log_time(r),
 					   &process)
 		       ? ULONG_MAX
 		       : process;
@@ -624,7 +624,7 @@ unsigned long ptrc_reader_process(const struct ptrc_reader *r)
 bool ptrc_log_find_mapping(trace_id_t log, unsigned long process, uint64_t address,
 			   struct posixtrace_log_mapping *m)
 {
-	for (unsigned long i = 0; !posixtrace_get_log_mapping(log, process, i, m, sizeof(*m)); i++)
+	for (unsigned long i = 0; !posixtrace_log_get_mapping(log, process, i, m, sizeof(*m)); i++)
 		if (address >= m->pm_start && address < m->pm_end)
 			return true;
 	return false;

@@ -13,6 +13,7 @@
 
 #include <posixtrace.h>
 
+#include "include/posixtrace-private.h"
 #include "src/cli/message.h"
 #include "src/query/attributes.h"
 #include "src/query/thread_gap.h"
@@ -89,7 +90,7 @@ struct ptrc_reader {
 	bool is_rest_unshown;
 	struct ptrc_attributes attributes;
 	struct posix_trace_status_info status;
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 
 	/* The event that ptrc_reader_next() has read, and the size of its data. Before the next one
 	 * is read the data stays where it is. */
@@ -115,7 +116,7 @@ struct ptrc_reader {
 	/* What the OVERFLOW that was read last stands for. */
 	struct ptrc_reader_gap gap;
 	/* The counts after that OVERFLOW. */
-	struct posixtrace_counts gap_counts;
+	struct ptrc_counts gap_counts;
 	/* The error number that ended the reading, or 0. */
 	int error;
 
@@ -228,13 +229,13 @@ int ptrc_reader_rewind(struct ptrc_reader *);
 
 /*
  * Goes back to the first event of a log, and says which ones the caller wants, as
- * posixtrace_select() does. Of a source all are read. Returns an error number, or 0.
+ * posixtrace_log_select() does. Of a source all are read. Returns an error number, or 0.
  */
 int ptrc_reader_select(struct ptrc_reader *, const struct posixtrace_span *, size_t count,
 		       const trace_event_set_t *types);
 
 /* Has parts of a log that is a file read in the order in which they were written, as
- * posixtrace_select_parts() does. Returns an error number, or 0. */
+ * ptrc_log_select_parts() does. Returns an error number, or 0. */
 int ptrc_reader_select_parts(struct ptrc_reader *, unsigned long first, unsigned long end);
 
 /*
@@ -246,7 +247,7 @@ int ptrc_reader_select_last(struct ptrc_reader *, uint64_t count, int64_t until_
 			    const trace_event_set_t *types, bool *is_all);
 
 /*
- * Looks at what a log has got since it was opened, as posixtrace_refresh_log() does. Returns an error number,
+ * Looks at what a log has got since it was opened, as ptrc_log_refresh() does. Returns an error number,
  * or 0. On error, as ESTALE if there is another file at the path, the reader can only be closed.
  */
 int ptrc_reader_refresh(struct ptrc_reader *, unsigned long first);

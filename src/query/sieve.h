@@ -10,7 +10,7 @@
 #ifndef PTRC_SRC_QUERY_SIEVE_H
 #define PTRC_SRC_QUERY_SIEVE_H
 
-#include <posixtrace.h>
+#include <posixtrace-log.h>
 #include <stddef.h>
 
 #include "src/query/view.h"

@@ -2,7 +2,7 @@
 #include "config.h"
 #include "src/query/symbols.h"
 
-#include <posixtrace.h>
+#include <posixtrace-log.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,7 +161,7 @@ static uint64_t place_of_vdso(trace_id_t log, unsigned long process)
 {
 	struct posixtrace_log_mapping m;
 
-	for (unsigned long i = 0; !posixtrace_get_log_mapping(log, process, i, &m, sizeof(m)); i++)
+	for (unsigned long i = 0; !posixtrace_log_get_mapping(log, process, i, &m, sizeof(m)); i++)
 		if (m.pm_path_size == 6 && !memcmp(m.pm_path, "[vdso]", 6))
 			return m.pm_start;
 	return 0;
@@ -172,8 +172,8 @@ static bool is_same_image(trace_id_t log, unsigned long one, unsigned long other
 {
 	struct posixtrace_log_process a, b;
 
-	return !posixtrace_get_log_process(log, one, &a, sizeof(a)) &&
-	       !posixtrace_get_log_process(log, other, &b, sizeof(b)) && a.pp_pid == b.pp_pid &&
+	return !posixtrace_log_get_process(log, one, &a, sizeof(a)) &&
+	       !posixtrace_log_get_process(log, other, &b, sizeof(b)) && a.pp_pid == b.pp_pid &&
 	       a.pp_has_mappings && b.pp_has_mappings && a.pp_build_id_size == b.pp_build_id_size &&
 	       !memcmp(a.pp_build_id, b.pp_build_id, a.pp_build_id_size) &&
 	       a.pp_executable_size == b.pp_executable_size &&

@@ -11,7 +11,7 @@
 #ifndef PTRC_SRC_QUERY_THREAD_GAP_H
 #define PTRC_SRC_QUERY_THREAD_GAP_H
 
-#include <posixtrace.h>
+#include <posixtrace-log.h>
 #include <stdint.h>
 
 #include "src/cli/table.h"

@@ -2,6 +2,7 @@
 #include "config.h"
 #include "src/query/view.h"
 
+#include <posixtrace-log.h>
 #include <posixtrace.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -413,7 +414,7 @@ static struct ptrc_value host_value(struct ptrc_view *view)
 
 	if (label)
 		return text_value(label, strlen(label));
-	if (!view->has_host && !posixtrace_get_log_host(view->reader->trace, &host, sizeof(host)))
+	if (!view->has_host && !posixtrace_log_get_host(view->reader->trace, &host, sizeof(host)))
 		memcpy(view->host, host.ph_name, sizeof(view->host));
 	view->has_host = true;
 	if (!*view->host)
@@ -426,9 +427,9 @@ static bool find_process(const struct ptrc_reader *r, struct posixtrace_log_proc
 {
 	unsigned long index;
 
-	return !posixtrace_find_log_process(r->trace, r->event.posix_pid, ptrc_reader_log_time(r),
+	return !posixtrace_log_find_process(r->trace, r->event.posix_pid, ptrc_reader_log_time(r),
 					    &index) &&
-	       !posixtrace_get_log_process(r->trace, index, p, sizeof(*p));
+	       !posixtrace_log_get_process(r->trace, index, p, sizeof(*p));
 }
 
 /* The arguments, with a blank behind each but the last. */
@@ -476,9 +477,9 @@ static struct ptrc_value thread_name_value(struct ptrc_view *view)
 
 	if (e->posix_pid && e->posix_tid == e->posix_pid)
 		return process_value(view, PTRC_FIELD_COMM);
-	if (posixtrace_find_log_thread(view->reader->trace, e->posix_pid, e->posix_tid,
+	if (posixtrace_log_find_thread(view->reader->trace, e->posix_pid, e->posix_tid,
 				       ptrc_reader_log_time(view->reader), &index) ||
-	    posixtrace_get_log_thread(view->reader->trace, index, &t, sizeof(t)))
+	    posixtrace_log_get_thread(view->reader->trace, index, &t, sizeof(t)))
 		return (struct ptrc_value){0};
 	return text_value(t.pt_name, t.pt_name_size);
 }
@@ -491,7 +492,7 @@ static const struct ptrc_symbol *find_symbol(struct ptrc_view *view, uint64_t ad
 	unsigned long process;
 
 	if (!view->symbols || !address ||
-	    posixtrace_find_log_process(r->trace, r->event.posix_pid, ptrc_reader_log_time(r),
+	    posixtrace_log_find_process(r->trace, r->event.posix_pid, ptrc_reader_log_time(r),
 					&process))
 		return &none;
 	return ptrc_symbols_find(view->symbols, &view->symbol_cache, r->trace, process, address,

@@ -246,7 +246,7 @@ static const struct ptrc_symbol *symbol_of(struct page *p, const struct ptrc_rep
 	if (!p->options->symbols)
 		return &none;
 	time = ptrc_reader_log_time_of(r, &e->info.posix_timestamp);
-	if (posixtrace_find_log_process(r->trace, e->info.posix_pid, &time, &process))
+	if (posixtrace_log_find_process(r->trace, e->info.posix_pid, &time, &process))
 		return &none;
 	return ptrc_symbols_find(p->options->symbols, &p->caches[e->source->order], r->trace,
 				 process, address, false);
@@ -596,7 +596,7 @@ static void put_log(struct page *p, struct ptrc_json *j, const struct ptrc_sourc
 	ptrc_json_bool(j, "is_session", s->reader.source != NULL);
 	ptrc_json_bool(j, "is_complete", !ptrc_losses_is_any(&s->losses) && !s->losses.read_error);
 	ptrc_losses_json(&s->losses, j);
-	if (!posixtrace_get_log_host(s->reader.trace, &h, sizeof(h))) {
+	if (!posixtrace_log_get_host(s->reader.trace, &h, sizeof(h))) {
 		put_shown(p, j, "host", h.ph_name, strlen(h.ph_name));
 		put_shown(p, j, "system", h.ph_system, strlen(h.ph_system));
 		put_shown(p, j, "release", h.ph_release, strlen(h.ph_release));

@@ -69,7 +69,7 @@ static void put_summary(struct ptrc_buffer *b, const struct ptrc_report *r,
 		if (s->reader.label) {
 			ptrc_buffer_text(b, " of host ");
 			ptrc_text_put(b, s->reader.label, strlen(s->reader.label));
-		} else if (!posixtrace_get_log_host(s->reader.trace, &h, sizeof(h)) && *h.ph_name) {
+		} else if (!posixtrace_log_get_host(s->reader.trace, &h, sizeof(h)) && *h.ph_name) {
 			ptrc_buffer_text(b, " of host ");
 			ptrc_text_put(b, h.ph_name, strlen(h.ph_name));
 		}

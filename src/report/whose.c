@@ -9,8 +9,8 @@ bool ptrc_report_process(const struct ptrc_report_lane *lane, unsigned long *ind
 	struct timespec last = ptrc_reader_log_time_of(&lane->source->reader, &shown);
 	trace_id_t trace = lane->source->reader.trace;
 
-	return !lane->is_rest && !posixtrace_find_log_process(trace, lane->pid, &last, index) &&
-	       !posixtrace_get_log_process(trace, *index, p, sizeof(*p));
+	return !lane->is_rest && !posixtrace_log_find_process(trace, lane->pid, &last, index) &&
+	       !posixtrace_log_get_process(trace, *index, p, sizeof(*p));
 }
 
 bool ptrc_report_thread(const struct ptrc_report_lane *lane, struct posixtrace_log_thread *t)

@@ -3,6 +3,7 @@
 #include "src/session/filter_rules.h"
 
 #include <errno.h>
+#include <posixtrace-control.h>
 #include <stdlib.h>
 #include <string.h>
 

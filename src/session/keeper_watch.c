@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "include/posixtrace-private.h"
 #include "src/cli/clock.h"
 
 #ifndef SYS_pidfd_open
@@ -33,7 +34,7 @@ static void wait_for_end(trace_id_t trace, pid_t keeper)
 	pid_t now;
 
 	/* Between the two calls the process may have ended, and its number may be another's. */
-	if (p.fd >= 0 && (posixtrace_get_keeper(trace, &now) || now != keeper)) {
+	if (p.fd >= 0 && (ptrc_trace_keeper(trace, &now) || now != keeper)) {
 		close(p.fd);
 		return;
 	}
@@ -48,7 +49,7 @@ static void *watch(void *arg)
 	pid_t keeper;
 	int error;
 
-	while ((error = posixtrace_get_keeper(trace, &keeper)) != EINVAL) {
+	while ((error = ptrc_trace_keeper(trace, &keeper)) != EINVAL) {
 		int64_t begin = ptrc_now_ns();
 
 		watched = error ? 0 : keeper;

@@ -8,8 +8,7 @@
 #define PTRC_SRC_SESSION_KEEPER_WATCH_H
 
 #include <sys/types.h>
-
-#include <posixtrace.h>
+#include <trace.h>
 
 /* Starts a thread that watches until the trace, which has a log, is shut down. A thread, because
  * the main loop may be busy, for instance while the log is a pipe that nobody reads. Signals that

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <posixtrace.h>
+#include <posixtrace-control.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>

@@ -79,9 +79,10 @@ static void say_one(const struct posixtrace_orphan *o)
 
 void ptrc_orphans_say_dropped(bool is_forgetting)
 {
-	struct posixtrace_system s;
+	struct ptrc_inspected_system s;
 
-	if (posixtrace_get_system(&s, sizeof(s)) == 0 && s.pt_dropped_orphans)
+	ptrc_inspect_system(&s);
+	if (s.pt_dropped_orphans)
 		ptrc_cli_message("/dev/shm",
 				 "%u unfinished stream%s dropped with all events, because there "
 				 "were too many; 'ptrace-salvage --all' forgets this",

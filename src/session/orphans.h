@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include <posixtrace.h>
+#include <posixtrace-control.h>
 
 /* All of them. The caller frees the list. */
 struct posixtrace_orphan *ptrc_orphans_list(size_t *count);

@@ -71,11 +71,10 @@ static void set_missed(struct ptrc_reader *r, uint64_t lost, uint64_t flushed)
 static bool take_status(struct ptrc_reader *r)
 {
 	struct posix_trace_status_info status;
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 
 	if (posix_trace_get_status(r->trace, &status) ||
-	    status.posix_stream_flush_error == EOWNERDEAD ||
-	    posixtrace_get_counts(r->trace, &counts, sizeof(counts)))
+	    status.posix_stream_flush_error == EOWNERDEAD || ptrc_trace_counts(r->trace, &counts))
 		return false;
 	if (!r->input->is_snapshot) {
 		r->status = status;
@@ -144,7 +143,7 @@ static void look_up_names(struct ptrc_reader *r)
 static bool add_part(struct ptrc_reader *r, const void *bytes, size_t size)
 {
 	int is_complete = 0;
-	int error = posixtrace_add_part(r->trace, bytes, size, &is_complete);
+	int error = ptrc_log_add_part(r->trace, bytes, size, &is_complete);
 
 	if (error)
 		return fail(r, error);
@@ -179,7 +178,7 @@ static int begin_log(struct ptrc_reader *r)
 
 	if (!size)
 		return r->error == EINTR ? ETIMEDOUT : r->error ? r->error : ECONNRESET;
-	error = posixtrace_open_parts(r->input->message, size, &r->trace);
+	error = ptrc_log_open_parts(r->input->message, size, &r->trace);
 	if (error)
 		return error == EINVAL ? EPROTO : error;
 	/* Should the rest be long in coming, the names come with the events. */
@@ -277,7 +276,7 @@ static int open_snapshot(struct ptrc_reader *r)
 	in->is_ended = false;
 	in->error = 0;
 	r->is_rest_unshown = false;
-	error = posixtrace_open_parts(in->added ? in->all.bytes : "", in->added, &r->trace);
+	error = ptrc_log_open_parts(in->added ? in->all.bytes : "", in->added, &r->trace);
 	/* A part without bytes tells whether these were all. */
 	if (!error && !add_part(r, "", 0))
 		error = in->error;

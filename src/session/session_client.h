@@ -5,6 +5,8 @@
 #ifndef PTRC_SRC_SESSION_SESSION_CLIENT_H
 #define PTRC_SRC_SESSION_SESSION_CLIENT_H
 
+#include <posixtrace-control.h>
+
 #include "src/session/session_protocol.h"
 
 struct ptrc_session_types;

@@ -93,7 +93,7 @@ static void take_signal(struct ptrc_server *server, int signal_fd, bool has_log)
 		_exit(1);
 	}
 	if (has_log)
-		posixtrace_give_up_log(ptrc_server_trace(server));
+		ptrc_trace_give_up_log(ptrc_server_trace(server));
 	ptrc_server_end(server);
 }
 

@@ -46,17 +46,17 @@ static void let_go(struct ptrc_follow *f, size_t i)
 
 static uint64_t count_lost(const struct ptrc_follow *f)
 {
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 
-	return posixtrace_get_counts(f->trace, &counts, sizeof(counts)) ? 0 : counts.pt_lost_events;
+	return ptrc_trace_counts(f->trace, &counts) ? 0 : counts.pt_lost_events;
 }
 
 /* The events that the log has got, also those that it has lost since. */
 static uint64_t count_written(const struct ptrc_follow *f)
 {
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 
-	return posixtrace_get_counts(f->trace, &counts, sizeof(counts))
+	return ptrc_trace_counts(f->trace, &counts)
 		       ? 0
 		       : counts.pt_log_events + counts.pt_log_lost_events;
 }
@@ -155,7 +155,7 @@ static void send_message(struct ptrc_follower *to, const void *message, size_t s
 		to->is_incomplete = true;
 }
 
-static void send_part(struct ptrc_follower *to, const struct posixtrace_part *part)
+static void send_part(struct ptrc_follower *to, const struct ptrc_part *part)
 {
 	const unsigned char *at = part->pt_bytes;
 	size_t left = part->pt_length;
@@ -186,8 +186,8 @@ static void send_status(struct ptrc_follower *to, const struct ptrc_follow_end *
 			bool is_end)
 {
 	struct posix_trace_status_info status = session->status;
-	struct posixtrace_counts counts = session->counts;
-	struct posixtrace_part part;
+	struct ptrc_counts counts = session->counts;
+	struct ptrc_part part;
 
 	counts.pt_lost_events = to->missed.lost;
 	counts.pt_log_lost_events = to->missed.flushed;
@@ -197,7 +197,7 @@ static void send_status(struct ptrc_follower *to, const struct ptrc_follow_end *
 		to->missed.flushed ? POSIX_TRACE_OVERRUN : POSIX_TRACE_NO_OVERRUN;
 	if (session->error)
 		status.posix_stream_flush_error = session->error;
-	if (posixtrace_cursor_end_part(to->cursor, &status, &counts, is_end, &part, sizeof(part)))
+	if (ptrc_cursor_end_part(to->cursor, &status, &counts, is_end, &part))
 		to->is_incomplete = true;
 	else
 		send_part(to, &part);
@@ -242,7 +242,7 @@ static void tell_missed(struct ptrc_follow *f, struct ptrc_follower *to)
 	to->counted_ns = now;
 	if ((!is_overtaken(f, to) && !to->is_behind) || !count_missed(f, to))
 		return;
-	posixtrace_get_counts(f->trace, &to->end.counts, sizeof(to->end.counts));
+	ptrc_trace_counts(f->trace, &to->end.counts);
 	send_status(to, &to->end, false);
 }
 
@@ -251,9 +251,9 @@ static void tell_missed(struct ptrc_follow *f, struct ptrc_follower *to)
 /* Reads some events and sends them. Returns whether there may be more. */
 static bool send_events(struct ptrc_follower *to)
 {
-	struct posixtrace_part part;
+	struct ptrc_part part;
 
-	if (posixtrace_cursor_get_part(to->cursor, &part, sizeof(part))) {
+	if (ptrc_cursor_get_part(to->cursor, &part)) {
 		to->is_incomplete = true;
 		return false;
 	}

@@ -20,8 +20,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <posixtrace.h>
+#include <posixtrace-control.h>
 
+#include "include/posixtrace-private.h"
 #include "src/session/session_protocol.h"
 
 enum {
@@ -48,7 +49,7 @@ struct ptrc_follow_end {
 	/* The error number of writing the log, or 0. */
 	int error;
 	struct posix_trace_status_info status;
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 };
 
 struct ptrc_follow_message {

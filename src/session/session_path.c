@@ -14,8 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <posixtrace.h>
-
+#include "include/posixtrace-private.h"
 #include "src/cli/cli.h"
 
 bool ptrc_session_is_name(const char *name)
@@ -69,7 +68,7 @@ uint32_t ptrc_session_pid_namespace(void)
 
 int ptrc_session_directory(bool is_create, char path[64])
 {
-	return posixtrace_get_directory(is_create, path, 64);
+	return ptrc_inspect_directory(is_create, path);
 }
 
 void ptrc_session_say_directory(int error)

@@ -20,8 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <posixtrace.h>
-
+#include "include/posixtrace-private.h"
 #include "src/session/session_path.h"
 #include "src/query/attributes.h"
 
@@ -131,7 +130,7 @@ struct ptrc_session_state {
 	/* An overrun or a flush error since creation or clear stays in it, however often
 	 * somebody has asked for the status. */
 	struct posix_trace_status_info status;
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 	/* Events of all types, and how long the trace has been running, since creation or
 	 * clear. */
 	uint64_t event_count;

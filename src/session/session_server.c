@@ -100,7 +100,7 @@ struct ptrc_server {
 	size_t waiting_count;
 	enum work work;
 	struct ptrc_background background;
-	struct posixtrace_counts final_counts;
+	struct ptrc_counts final_counts;
 	/* How the clients and the followers of the last ptrc_server_poll() lie behind each other;
 	 * and there are more events for followers than there was time to read. */
 	size_t polled_clients;
@@ -190,7 +190,7 @@ static void gather(struct ptrc_server *s, struct ptrc_session_state *state)
 	state->is_log_gone = state->has_log && !state->attributes.log_rotate_bytes &&
 			     !state->attributes.log_rotate_ns &&
 			     ptrc_logfile_is_gone(s->plan->log_fd, s->plan->log_path);
-	posixtrace_get_counts(s->trace, &state->counts, sizeof(state->counts));
+	ptrc_trace_counts(s->trace, &state->counts);
 	count_gap_of_ring(s->trace, state);
 	state->event_count = count_events(s->trace);
 	if (posix_trace_get_status(s->trace, &state->status))
@@ -253,7 +253,7 @@ static int shut_down(void *arg)
 {
 	struct ptrc_server *s = arg;
 
-	return posixtrace_shutdown(s->trace, &s->final_counts, sizeof(s->final_counts));
+	return ptrc_trace_shutdown(s->trace, &s->final_counts);
 }
 
 static void begin_work(struct ptrc_server *s, enum work work)

@@ -17,8 +17,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include <posixtrace.h>
+#include <posixtrace-control.h>
 
+#include "include/posixtrace-private.h"
 #include "src/os/os_trace.h"
 #include "src/session/session_protocol.h"
 #include "src/session/snapshots.h"
@@ -56,7 +57,7 @@ struct ptrc_session_plan {
 	void (*snapshot)(void *arg, const struct ptrc_snapshot *);
 	void (*stopping)(void *arg, trace_id_t);
 	void (*stopped)(void *arg, trace_id_t, const struct ptrc_session_state *);
-	void (*ended)(void *arg, int error, const struct posixtrace_counts *);
+	void (*ended)(void *arg, int error, const struct ptrc_counts *);
 	void *arg;
 };
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <posixtrace-control.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +50,7 @@ struct ptrc_snapshots {
 	struct posixtrace_cursor *cursor;
 	uint64_t lost_before;
 	struct posix_trace_status_info status;
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 	struct ptrc_snapshots_state state;
 };
 
@@ -217,13 +218,13 @@ bool ptrc_snapshots_is_due(struct ptrc_snapshots *s, bool is_last,
 
 static uint64_t count_lost(const struct ptrc_snapshots *s)
 {
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 
-	return posixtrace_get_counts(s->trace, &counts, sizeof(counts)) ? 0 : counts.pt_lost_events;
+	return ptrc_trace_counts(s->trace, &counts) ? 0 : counts.pt_lost_events;
 }
 
 void ptrc_snapshots_prepare(struct ptrc_snapshots *s, const struct posix_trace_status_info *status,
-			    const struct posixtrace_counts *counts)
+			    const struct ptrc_counts *counts)
 {
 	pass_by(s);
 	s->is_pending = false;
@@ -236,7 +237,7 @@ void ptrc_snapshots_prepare(struct ptrc_snapshots *s, const struct posix_trace_s
 		posixtrace_cursor_open(s->trace, POSIXTRACE_CURSOR_SNAPSHOT, &s->cursor);
 }
 
-static int write_part(int fd, const struct posixtrace_part *part)
+static int write_part(int fd, const struct ptrc_part *part)
 {
 	const char *at = part->pt_bytes;
 	size_t left = part->pt_length;
@@ -256,7 +257,7 @@ static int write_part(int fd, const struct posixtrace_part *part)
 static int write_end(struct ptrc_snapshots *s, int fd)
 {
 	unsigned long missed = 0;
-	struct posixtrace_part part;
+	struct ptrc_part part;
 	int error = posixtrace_cursor_get_missed(s->cursor, &missed);
 
 	s->counts.pt_lost_events = s->lost_before + missed;
@@ -266,18 +267,17 @@ static int write_end(struct ptrc_snapshots *s, int fd)
 	s->status.posix_log_overrun_status = POSIX_TRACE_NO_OVERRUN;
 	s->status.posix_stream_flush_error = 0;
 	if (!error)
-		error = posixtrace_cursor_end_part(s->cursor, &s->status, &s->counts, 1, &part,
-						   sizeof(part));
+		error = ptrc_cursor_end_part(s->cursor, &s->status, &s->counts, 1, &part);
 	return error ? error : write_part(fd, &part);
 }
 
 static int write_log(struct ptrc_snapshots *s, int fd)
 {
-	struct posixtrace_part part = {.pt_is_more = 1};
+	struct ptrc_part part = {.pt_is_more = 1};
 	int error = 0;
 
 	while (!error && part.pt_is_more) {
-		error = posixtrace_cursor_get_part(s->cursor, &part, sizeof(part));
+		error = ptrc_cursor_get_part(s->cursor, &part);
 		if (!error)
 			error = write_part(fd, &part);
 		if (!error)

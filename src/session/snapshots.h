@@ -21,8 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <posixtrace.h>
-
+#include "include/posixtrace-private.h"
 #include "src/session/session_protocol.h"
 
 enum {
@@ -75,7 +74,7 @@ bool ptrc_snapshots_is_due(struct ptrc_snapshots *, bool is_last,
 
 /* Fixes what the snapshot has; status and counts are those of the session. */
 void ptrc_snapshots_prepare(struct ptrc_snapshots *, const struct posix_trace_status_info *,
-			    const struct posixtrace_counts *);
+			    const struct ptrc_counts *);
 /* Writes it; may be called in another thread, during which no other function may be called but
  * those that say so. Returns 0 or an error number. */
 int ptrc_snapshots_write(void *snapshots);

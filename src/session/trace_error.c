@@ -13,8 +13,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include <posixtrace.h>
-
+#include "include/posixtrace-private.h"
 #include "src/cli/cli.h"
 #include "src/session/logfile.h"
 #include "src/session/session_path.h"
@@ -24,11 +23,12 @@
 /* Whether the caller, or the process, has all the traces that it can have. */
 static bool has_all_traces(pid_t pid)
 {
-	struct posixtrace_process p;
-	struct posixtrace_system s;
+	struct ptrc_inspected_process p;
+	struct ptrc_inspected_system s;
 
-	return (!posixtrace_get_system(&s, sizeof(s)) && s.pt_streams >= TRACE_SYS_MAX) ||
-	       (!posixtrace_get_process(pid, &p, sizeof(p)) && p.pt_streams >= TRACE_SYS_MAX);
+	ptrc_inspect_system(&s);
+	return s.pt_streams >= TRACE_SYS_MAX ||
+	       (!ptrc_inspect_process(pid, &p) && p.pt_streams >= TRACE_SYS_MAX);
 }
 
 static bool are_different(const char *own, const char *of_children)
@@ -52,7 +52,7 @@ const char *ptrc_trace_foreign_children(void)
 
 static void say_not_allowed(pid_t pid, const char *target, bool has_log)
 {
-	struct posixtrace_process p;
+	struct ptrc_inspected_process p;
 	struct stat st;
 	char path[40], user_namespace[48];
 
@@ -63,7 +63,7 @@ static void say_not_allowed(pid_t pid, const char *target, bool has_log)
 				 "cannot be traced: what this command starts is in another %s "
 				 "namespace; call 'unshare' with --fork",
 				 ptrc_trace_foreign_children());
-	else if (!posixtrace_get_process(pid, &p, sizeof(p)) && p.pt_depth)
+	else if (!ptrc_inspect_process(pid, &p) && p.pt_depth)
 		ptrc_cli_message(target,
 				 "is in another pid namespace, so it cannot be traced from here; "
 				 "run the commands where it is (nsenter, docker exec)");

@@ -11,20 +11,18 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <posixtrace.h>
-
+#include "include/posixtrace-private.h"
 #include "src/session/session_path.h"
 
 static bool is_ours(pid_t pid)
 {
-	static struct posixtrace_process_stream stream;
-	struct posixtrace_process p;
+	static struct ptrc_inspected_stream stream;
+	struct ptrc_inspected_process p;
 
-	if (posixtrace_get_process(pid, &p, sizeof(p)))
+	if (ptrc_inspect_process(pid, &p))
 		return false;
 	for (unsigned int i = 0; i < p.pt_streams; i++)
-		if (!posixtrace_get_process_stream(pid, i, &stream, sizeof(stream)) &&
-		    stream.pt_controller == getpid())
+		if (!ptrc_inspect_stream(pid, i, &stream) && stream.pt_controller == getpid())
 			return true;
 	return false;
 }

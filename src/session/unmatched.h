@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include <posixtrace.h>
+#include <posixtrace-control.h>
 
 #include "src/cli/json.h"
 

@@ -6,11 +6,11 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <posixtrace.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "include/posixtrace-private.h"
 #include "src/cli/message.h"
 #include "src/query/reader.h"
 
@@ -21,13 +21,13 @@ enum { DIGITS_MIN = 6 };
 static uint64_t id_of(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct posixtrace_place place = {.pl_log_id = 0};
+	struct ptrc_reading_place place = {.pl_log_id = 0};
 	trace_id_t trace;
 
 	if (fd < 0)
 		return 0;
 	if (ptrc_reader_is_log(fd) && !posix_trace_open(fd, &trace)) {
-		if (posixtrace_get_place(trace, &place, sizeof(place)))
+		if (ptrc_log_get_place(trace, &place))
 			place.pl_log_id = 0;
 		posix_trace_close(trace);
 	}

@@ -4,12 +4,12 @@
 #include "src/ship/log.h"
 
 #include <inttypes.h>
-#include <posixtrace.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "include/posixtrace-private.h"
 #include "src/cli/message.h"
 #include "src/ship/whose.h"
 #include "src/query/reader.h"
@@ -120,7 +120,7 @@ static void forget_layouts(struct ptrc_ship_log *l)
 struct ptrc_ship_log *ptrc_ship_log_open(const char *path, uint64_t end)
 {
 	struct ptrc_ship_log *l = ptrc_cli_allocate(sizeof(*l));
-	struct posixtrace_place place;
+	struct ptrc_reading_place place;
 	int error;
 
 	memset(l, 0, sizeof(*l));
@@ -130,7 +130,7 @@ struct ptrc_ship_log *ptrc_ship_log_open(const char *path, uint64_t end)
 	}
 	l->view.reader = &l->reader;
 	l->last_ns = created_ns(l);
-	error = posixtrace_get_place(l->reader.trace, &place, sizeof(place));
+	error = ptrc_log_get_place(l->reader.trace, &place);
 	l->is_shortened = !error && place.pl_first_part;
 	if (l->is_shortened && !access(path, F_OK)) {
 		/* Its rows would get the numbers of those of the first file. */
@@ -159,10 +159,9 @@ struct ptrc_ship_log *ptrc_ship_log_open(const char *path, uint64_t end)
 bool ptrc_ship_log_refresh(struct ptrc_ship_log *l, uint64_t end)
 {
 	uint64_t first = l->place.part;
-	struct posixtrace_place place;
+	struct ptrc_reading_place place;
 
-	if (ptrc_reader_refresh(&l->reader, first) ||
-	    posixtrace_get_place(l->reader.trace, &place, sizeof(place)))
+	if (ptrc_reader_refresh(&l->reader, first) || ptrc_log_get_place(l->reader.trace, &place))
 		return false;
 	forget_layouts(l);
 	ptrc_ship_whose_refresh(&l->whose, l->reader.trace);
@@ -235,11 +234,11 @@ static bool read_event(struct ptrc_ship_log *l)
 	struct ptrc_reader *r = &l->reader;
 
 	while (!r->block.events || !ptrc_reader_take(r, &r->block)) {
-		struct posixtrace_place place;
+		struct ptrc_reading_place place;
 
-		posixtrace_free_block(r->block.events);
+		posixtrace_log_free_block(r->block.events);
 		r->block.events = NULL;
-		if (posixtrace_get_place(r->trace, &place, sizeof(place)))
+		if (ptrc_log_get_place(r->trace, &place))
 			return false;
 		if (!ptrc_reader_next_block(r, &r->block))
 			return false;
@@ -454,11 +453,11 @@ void ptrc_ship_log_losses(const struct ptrc_ship_log *l, struct ptrc_losses *los
 
 bool ptrc_ship_log_is_damaged(const struct ptrc_ship_log *l)
 {
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 	struct ptrc_losses losses;
 
 	/* A file that is missing between others may still be found. */
-	if (!posixtrace_get_counts(l->reader.trace, &counts, sizeof(counts)) && counts.pt_file_gaps)
+	if (!ptrc_trace_counts(l->reader.trace, &counts) && counts.pt_file_gaps)
 		return true;
 
 	ptrc_ship_log_losses(l, &losses);

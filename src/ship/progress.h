@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A place between two events of a log: see struct posixtrace_place. */
+/* A place between two events of a log: see struct ptrc_reading_place. */
 struct ptrc_ship_place {
 	uint64_t part;
 	uint64_t events;

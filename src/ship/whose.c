@@ -38,7 +38,7 @@ static void load_processes(struct ptrc_ship_whose *w, trace_id_t trace)
 	struct posixtrace_log_process p;
 	int64_t before_ns = 0;
 
-	while (!posixtrace_get_log_process(trace, w->process_count, &p, sizeof(p))) {
+	while (!posixtrace_log_get_process(trace, w->process_count, &p, sizeof(p))) {
 		size_t i = w->process_count++;
 		int64_t start_ns = p.pp_is_known ? ptrc_when_ns(&p.pp_start) : 0;
 		struct ptrc_ship_process *before;
@@ -68,7 +68,7 @@ static void load_clocks(struct ptrc_ship_whose *w, trace_id_t trace)
 {
 	struct posixtrace_log_clock c;
 
-	while (!posixtrace_get_log_clock(trace, w->clock_count, &c, sizeof(c))) {
+	while (!posixtrace_log_get_clock(trace, w->clock_count, &c, sizeof(c))) {
 		size_t i = w->clock_count++;
 		int64_t ns = ptrc_when_ns(&c.pk_time);
 		uint64_t off = distance(ptrc_when_ns(&c.pk_realtime), ns);
@@ -84,7 +84,7 @@ static void load_clocks(struct ptrc_ship_whose *w, trace_id_t trace)
 
 void ptrc_ship_whose_load(struct ptrc_ship_whose *w, trace_id_t trace)
 {
-	if (posixtrace_get_log_host(trace, &w->host, sizeof(w->host)))
+	if (posixtrace_log_get_host(trace, &w->host, sizeof(w->host)))
 		memset(&w->host, 0, sizeof(w->host));
 	load_processes(w, trace);
 	load_clocks(w, trace);
@@ -95,8 +95,8 @@ void ptrc_ship_whose_refresh(struct ptrc_ship_whose *w, trace_id_t trace)
 	struct posixtrace_log_process p;
 	struct posixtrace_log_clock c;
 
-	if (posixtrace_get_log_process(trace, w->process_count, &p, sizeof(p)) &&
-	    posixtrace_get_log_clock(trace, w->clock_count, &c, sizeof(c)) && *w->host.ph_name)
+	if (posixtrace_log_get_process(trace, w->process_count, &p, sizeof(p)) &&
+	    posixtrace_log_get_clock(trace, w->clock_count, &c, sizeof(c)) && *w->host.ph_name)
 		return;
 	ptrc_ship_whose_free(w);
 	memset(w, 0, sizeof(*w));
@@ -234,7 +234,7 @@ bool ptrc_ship_whose_put_process(const struct ptrc_ship_whose *w, trace_id_t tra
 	/* What is told last of a process counts. */
 	if (number + 1 < w->process_count && own[1].id == own->id)
 		return false;
-	if (posixtrace_get_log_process(trace, number, &p, sizeof(p)))
+	if (posixtrace_log_get_process(trace, number, &p, sizeof(p)))
 		return false;
 	ptrc_buffer_bytes(rows, head->bytes, head->used);
 	ptrc_ship_put_u64(rows, own->id);

@@ -3,7 +3,7 @@
 #ifndef PTRC_SRC_SHIP_WHOSE_H
 #define PTRC_SRC_SHIP_WHOSE_H
 
-#include <posixtrace.h>
+#include <posixtrace-log.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -77,9 +77,9 @@ static void count_by_reading(struct ptrc_event_types *t, struct ptrc_reader *r,
 /* Has the reader met damage since its last selection? */
 static bool has_met_damage(const struct ptrc_reader *r)
 {
-	struct posixtrace_counts seen;
+	struct ptrc_counts seen;
 
-	return posixtrace_get_counts(r->trace, &seen, sizeof(seen)) || seen.pt_damaged_gaps;
+	return ptrc_trace_counts(r->trace, &seen) || seen.pt_damaged_gaps;
 }
 
 /* Takes the counts that the log has of itself, and reads only its first and last events. Returns
@@ -88,7 +88,7 @@ static bool count_by_totals(struct ptrc_event_types *t, struct ptrc_reader *r,
 			    struct ptrc_session_type *counts)
 {
 	struct posixtrace_type_count *totals = ptrc_cli_allocate(PTRC_READER_IDS * sizeof(*totals));
-	bool has_them = !posixtrace_get_log_totals(r->trace, totals, PTRC_READER_IDS);
+	bool has_them = !posixtrace_get_type_counts(r->trace, totals, PTRC_READER_IDS);
 	bool is_damaged;
 	uint64_t sum = 0;
 

@@ -156,7 +156,7 @@ void ptrc_stat_from_session(struct ptrc_stat *s, const struct ptrc_session_state
 
 void ptrc_stat_from_log(struct ptrc_stat *s, struct ptrc_reader *r)
 {
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 
 	memset(s, 0, sizeof(*s));
 	s->has_log = true;
@@ -169,7 +169,7 @@ void ptrc_stat_from_log(struct ptrc_stat *s, struct ptrc_reader *r)
 	ptrc_event_types_from_log(&s->types, r, true);
 	/* What stands for a loss was read like any other event, and what stands for damage has no place
 	 * in the log: the events that it stands for count there, as far as their number is known. */
-	if (!posixtrace_get_counts(r->trace, &counts, sizeof(counts))) {
+	if (!ptrc_trace_counts(r->trace, &counts)) {
 		s->counts.pt_log_events = counts.pt_log_events;
 		s->counts.pt_log_bytes = counts.pt_log_bytes;
 		if (counts.pt_made_up_events > 2 * counts.pt_damaged_gaps)

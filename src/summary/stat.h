@@ -36,7 +36,7 @@ struct ptrc_stat {
 	struct ptrc_snapshots_state snapshots;
 	struct ptrc_attributes attributes;
 	struct posix_trace_status_info status;
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 	struct ptrc_losses losses;
 	/* How long a session has been running, in nanoseconds. */
 	uint64_t running_ns;

@@ -2,7 +2,7 @@
 #include "config.h"
 #include "src/summary/whose.h"
 
-#include <posixtrace.h>
+#include <posixtrace-log.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,7 +55,7 @@ void ptrc_whose_put_host_text(struct ptrc_buffer *b, trace_id_t log)
 		     {"machine", h.ph_machine},
 		     {"time zone", h.ph_time_zone}};
 
-	if (posixtrace_get_log_host(log, &h, sizeof(h)))
+	if (posixtrace_log_get_host(log, &h, sizeof(h)))
 		return;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
 		put_line(b, lines[i].label, lines[i].text, strlen(lines[i].text));
@@ -127,9 +127,9 @@ void ptrc_whose_put_clock_text(struct ptrc_buffer *b, trace_id_t log)
 	struct posixtrace_log_clock c = {0};
 	unsigned long count = 0;
 
-	while (!posixtrace_get_log_clock(log, count, &c, sizeof(c)))
+	while (!posixtrace_log_get_clock(log, count, &c, sizeof(c)))
 		count++;
-	if (!count || posixtrace_get_log_clock(log, count - 1, &c, sizeof(c)))
+	if (!count || posixtrace_log_get_clock(log, count - 1, &c, sizeof(c)))
 		return;
 	put_label(b, "clock synchronized");
 	ptrc_buffer_text(b, !c.pk_has_status	   ? "not known\n"
@@ -150,7 +150,7 @@ static void put_threads_text(struct ptrc_buffer *b, trace_id_t log)
 {
 	struct posixtrace_log_thread t;
 
-	for (unsigned long i = 0; !posixtrace_get_log_thread(log, i, &t, sizeof(t)); i++) {
+	for (unsigned long i = 0; !posixtrace_log_get_thread(log, i, &t, sizeof(t)); i++) {
 		if (!t.pt_name_size)
 			continue;
 		put_label(b, "thread");
@@ -168,7 +168,7 @@ void ptrc_whose_put_processes_text(struct ptrc_buffer *b, trace_id_t log, bool i
 	struct ptrc_time_format time = {.is_local = !is_utc};
 	struct posixtrace_log_process p;
 
-	for (unsigned long i = 0; !posixtrace_get_log_process(log, i, &p, sizeof(p)); i++) {
+	for (unsigned long i = 0; !posixtrace_log_get_process(log, i, &p, sizeof(p)); i++) {
 		if (!i)
 			ptrc_buffer_char(b, '\n');
 		put_process(b, &p, &time);
@@ -186,7 +186,7 @@ static void put_host_json(struct ptrc_json *j, trace_id_t log)
 		       {"release", h.ph_release}, {"system_version", h.ph_version},
 		       {"machine", h.ph_machine}, {"time_zone", h.ph_time_zone}};
 
-	if (posixtrace_get_log_host(log, &h, sizeof(h)))
+	if (posixtrace_log_get_host(log, &h, sizeof(h)))
 		return;
 	ptrc_json_open(j, "host", '{');
 	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
@@ -241,7 +241,7 @@ static void put_mappings_json(struct ptrc_json *j, trace_id_t log, unsigned long
 	struct posixtrace_log_mapping m;
 
 	ptrc_json_open(j, "mappings", '[');
-	for (unsigned long i = 0; !posixtrace_get_log_mapping(log, index, i, &m, sizeof(m)); i++) {
+	for (unsigned long i = 0; !posixtrace_log_get_mapping(log, index, i, &m, sizeof(m)); i++) {
 		ptrc_json_open(j, NULL, '{');
 		put_address(j, "start", m.pm_start);
 		put_address(j, "end", m.pm_end);
@@ -284,7 +284,7 @@ static void put_clocks_json(struct ptrc_json *j, trace_id_t log)
 	struct posixtrace_log_clock c;
 
 	ptrc_json_open(j, "clocks", '[');
-	for (unsigned long i = 0; !posixtrace_get_log_clock(log, i, &c, sizeof(c)); i++) {
+	for (unsigned long i = 0; !posixtrace_log_get_clock(log, i, &c, sizeof(c)); i++) {
 		ptrc_json_open(j, NULL, '{');
 		ptrc_json_time(j, "time", &c.pk_time);
 		ptrc_json_time(j, "realtime", &c.pk_realtime);
@@ -308,7 +308,7 @@ static void put_threads_json(struct ptrc_json *j, trace_id_t log)
 	struct posixtrace_log_thread t;
 
 	ptrc_json_open(j, "threads", '[');
-	for (unsigned long i = 0; !posixtrace_get_log_thread(log, i, &t, sizeof(t)); i++) {
+	for (unsigned long i = 0; !posixtrace_log_get_thread(log, i, &t, sizeof(t)); i++) {
 		ptrc_json_open(j, NULL, '{');
 		ptrc_json_i64(j, "pid", t.pt_pid);
 		ptrc_json_i64(j, "tid", t.pt_tid);
@@ -325,7 +325,7 @@ void ptrc_whose_put_json(struct ptrc_json *j, trace_id_t log)
 
 	put_host_json(j, log);
 	ptrc_json_open(j, "processes", '[');
-	for (unsigned long i = 0; !posixtrace_get_log_process(log, i, &p, sizeof(p)); i++)
+	for (unsigned long i = 0; !posixtrace_log_get_process(log, i, &p, sizeof(p)); i++)
 		put_process_json(j, log, i, &p);
 	ptrc_json_close(j, ']');
 	put_threads_json(j, log);

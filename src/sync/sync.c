@@ -103,7 +103,7 @@ static bool read_events(const struct ptrc_sync *s, struct ptrc_view *view, uint3
 			const struct ptrc_layouts *layouts, struct events *e, bool *is_damaged)
 {
 	struct ptrc_reader *r = view->reader;
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 	trace_event_set_t types;
 	int error;
 
@@ -114,7 +114,7 @@ static bool read_events(const struct ptrc_sync *s, struct ptrc_view *view, uint3
 		for (size_t i = 0; i < s->messages.count; i++)
 			take(s, i, view, host, e);
 	}
-	if (is_damaged && !posixtrace_get_counts(r->trace, &counts, sizeof(counts)))
+	if (is_damaged && !ptrc_trace_counts(r->trace, &counts))
 		*is_damaged = counts.pt_damaged_gaps != 0;
 	ptrc_misfits_forget(r);
 	if (!error)

@@ -14,7 +14,7 @@ struct log_sink {
 	const char *path;
 	/* Set if writing the log failed, so that the file has a part of it at most. */
 	bool *is_broken;
-	struct posixtrace_log *log;
+	struct posixtrace_log_writer *log;
 	/* The error number of the write that failed. */
 	int error;
 	/* An OVERFLOW whose RESUME has not come yet; its type is 0 if there is none. */
@@ -48,10 +48,7 @@ static void make_other(struct log_sink *l, const struct ptrc_source *s, const ch
 		int size = snprintf(number, sizeof(number), " (%u)", i);
 
 		snprintf(other, sizeof(other), "%.*s%s", TRACE_EVENT_NAME_MAX - size, name, number);
-		l->error = posixtrace_log_type(l->log, other, type);
-		/* There may be no room for another name. */
-		if (!l->error && *type > POSIX_TRACE_UNNAMED_USEREVENT)
-			l->error = posixtrace_log_set_layout(l->log, *type, layout);
+		l->error = posixtrace_log_writer_type(l->log, other, layout, type);
 	}
 	if (!l->error)
 		ptrc_cli_message(s->reader.path,
@@ -63,21 +60,20 @@ static void make_other(struct log_sink *l, const struct ptrc_source *s, const ch
 					 : "posix_trace_unnamed_userevent");
 }
 
-/* Gives a type of the log the layout of the source's type. What is no layout in this version, and what
- * there is no room for, is left out. */
-static void give_layout(struct log_sink *l, struct ptrc_source *s, trace_event_id_t id,
-			trace_event_id_t *type)
+/* Makes the type in the log, with the layout that the source's type has. What is no layout in this version,
+ * and what there is no room for, is left out. */
+static void make_type(struct log_sink *l, struct ptrc_source *s, trace_event_id_t id,
+		      trace_event_id_t *type)
 {
+	const char *name = ptrc_reader_name(&s->reader, id)->text;
 	char layout[POSIXTRACE_LAYOUT_MAX + 1];
-	int error;
+	bool has_layout = ptrc_reader_layout(&s->reader, id, layout);
 
-	if (*type <= POSIX_TRACE_UNNAMED_USEREVENT || !ptrc_reader_layout(&s->reader, id, layout))
-		return;
-	error = posixtrace_log_set_layout(l->log, *type, layout);
-	if (error == EEXIST)
-		make_other(l, s, ptrc_reader_name(&s->reader, id)->text, layout, type);
-	else if (error != EINVAL && error != ENOSPC)
-		l->error = error;
+	l->error = posixtrace_log_writer_type(l->log, name, has_layout ? layout : NULL, type);
+	if (l->error == EEXIST)
+		make_other(l, s, name, layout, type);
+	else if (has_layout && (l->error == EINVAL || l->error == ENOSPC))
+		l->error = posixtrace_log_writer_type(l->log, name, NULL, type);
 }
 
 /* The type in the log that stands for a type of the source. */
@@ -86,16 +82,12 @@ static trace_event_id_t type_of(struct log_sink *l, struct ptrc_source *s, trace
 	struct ptrc_type *own = ptrc_reader_type(&s->reader, id);
 	trace_event_id_t *type = own->of_sink;
 
-	if (!type) {
+	if (!type)
 		own->of_sink = type = ptrc_cli_allocate(sizeof(*type));
-		*type = 0;
-	}
 	if (!*type && ptrc_is_system_type(id)) {
 		*type = id;
 	} else if (!*type) {
-		l->error = posixtrace_log_type(l->log, own->name.text, type);
-		if (!l->error)
-			give_layout(l, s, id, type);
+		make_type(l, s, id, type);
 	}
 	return *type;
 }
@@ -145,7 +137,7 @@ static bool is_of_sets(const struct posixtrace_event *e)
 static void add_one(struct log_sink *l, const struct posixtrace_event *e)
 {
 	if (!l->error)
-		l->error = posixtrace_log_add(l->log, e);
+		l->error = posixtrace_log_writer_add(l->log, e);
 }
 
 /* Adds the OVERFLOW that waits for its RESUME. */
@@ -216,7 +208,7 @@ static void add_whose(struct log_sink *l)
 	for (size_t i = 0; i < q->source_count; i++) {
 		const struct ptrc_reader *r = &q->sources[i].reader;
 		bool is_told =
-			!posixtrace_get_log_host(r->trace, i ? &other : &first, sizeof(first));
+			!posixtrace_log_get_host(r->trace, i ? &other : &first, sizeof(first));
 
 		if (!is_told && q->source_count == 1)
 			return;
@@ -228,29 +220,29 @@ static void add_whose(struct log_sink *l)
 		return;
 	}
 	for (size_t i = 0; i < q->source_count && !l->error; i++)
-		l->error = posixtrace_log_add_whose(l->log, q->sources[i].reader.trace);
+		l->error = posixtrace_log_writer_add_origin(l->log, q->sources[i].reader.trace);
 }
 
 /* Adds what a source lacks because of processes and names. Names that several lack may be the same ones. */
-static void add_refused(struct posixtrace_counts *lost, const struct ptrc_losses *s)
+static void add_refused(struct ptrc_counts *lost, const struct ptrc_losses *s)
 {
 	lost->pt_untraced_processes += s->untraced_processes;
 	if (s->untraced_error)
-		lost->pt_untraced_error = s->untraced_error;
+		lost->pt_untraced_error = (unsigned long)s->untraced_error;
 	if (lost->pt_refused_names < s->refused_names)
 		lost->pt_refused_names = s->refused_names;
 }
 
 static bool end(void *self)
 {
-	struct posixtrace_counts lost = {.pt_size = sizeof(lost)};
+	struct ptrc_counts lost = {0};
 	struct log_sink *l = self;
 	struct ptrc_query *q = l->query;
 	int error;
 
 	for (size_t i = 0; i < q->source_count; i++) {
 		const struct ptrc_losses *s = &q->sources[i].losses;
-		const struct posixtrace_counts *counts = &q->sources[i].reader.counts;
+		const struct ptrc_counts *counts = &q->sources[i].reader.counts;
 
 		lost.pt_lost_events += s->stream_events;
 		lost.pt_log_lost_events += s->log_events;
@@ -270,7 +262,7 @@ static bool end(void *self)
 	add_overflow(l);
 	if (!l->error)
 		add_whose(l);
-	error = posixtrace_log_close(l->log, &lost);
+	error = ptrc_log_copy_close(l->log, &lost);
 	if (!error)
 		error = l->error;
 	if (error)
@@ -292,7 +284,7 @@ bool ptrc_log_sink_begin(struct ptrc_query *q, const char *path, int fd, bool *i
 	*l = (struct log_sink){.query = q, .path = path, .is_broken = is_broken};
 	error = make_attributes(a, &attr);
 	if (!error)
-		error = posixtrace_log_create(fd, &attr, &created, &l->log);
+		error = posixtrace_log_writer_open(fd, &attr, &created, &l->log);
 	if (error) {
 		ptrc_cli_error(path, error);
 		free(l);

@@ -113,7 +113,7 @@ static bool count_source(struct ptrc_query *q, struct ptrc_source *s)
 	trace_event_set_t types;
 	bool is_by_type = ptrc_select_get_types(&q->select, r, &types);
 
-	if (posixtrace_get_log_totals(r->trace, totals, PTRC_READER_IDS))
+	if (posixtrace_get_type_counts(r->trace, totals, PTRC_READER_IDS))
 		return false;
 	for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++) {
 		int is_member = 1;

@@ -228,7 +228,7 @@ static void write_job(struct crew *c, struct ptrc_text *t, struct ptrc_source *s
 	q->shown_count += job->shown_count;
 	ptrc_output_write(&job->out);
 	for (size_t i = 0; i < job->block_count; i++) {
-		posixtrace_free_block(job->blocks[i].events);
+		posixtrace_log_free_block(job->blocks[i].events);
 		job->blocks[i].events = NULL;
 	}
 	c->written++;

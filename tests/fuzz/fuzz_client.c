@@ -129,7 +129,7 @@ static trace_id_t stream(void)
 }
 
 /* Copies a part, one of whose bytes the input changes. Returns its size. */
-static size_t copy_part(const struct posixtrace_part *part, unsigned char *to, size_t room)
+static size_t copy_part(const struct ptrc_part *part, unsigned char *to, size_t room)
 {
 	size_t begin = in.log_id ? 0 : PTRC_LOG_HEADS_BYTES;
 	size_t place = take_byte();
@@ -155,7 +155,7 @@ static size_t take_part(unsigned char *to, size_t room)
 {
 	static const char data[16] = "some data";
 	static trace_event_id_t id;
-	struct posixtrace_part part;
+	struct ptrc_part part;
 
 	if (!in.cursor)
 		FUZZ_CHECK(!posixtrace_cursor_open(stream(), 0, &in.cursor));
@@ -163,19 +163,18 @@ static size_t take_part(unsigned char *to, size_t room)
 		posix_trace_eventid_open("fuzz.event", &id);
 	for (unsigned int n = take_byte() % sizeof(data); n--;)
 		posix_trace_event(id, data, n);
-	FUZZ_CHECK(!posixtrace_cursor_get_part(in.cursor, &part, sizeof(part)));
+	FUZZ_CHECK(!ptrc_cursor_get_part(in.cursor, &part));
 	return copy_part(&part, to, room);
 }
 
 static size_t take_status(unsigned char *to, size_t room)
 {
 	const struct posix_trace_status_info status = {.posix_stream_status = POSIX_TRACE_RUNNING};
-	const struct posixtrace_counts counts = {.pt_lost_events = 3, .pt_log_lost_events = 4};
-	struct posixtrace_part part;
+	const struct ptrc_counts counts = {.pt_lost_events = 3, .pt_log_lost_events = 4};
+	struct ptrc_part part;
 	bool is_end = take_byte();
 
-	if (!in.cursor ||
-	    posixtrace_cursor_end_part(in.cursor, &status, &counts, is_end, &part, sizeof(part)))
+	if (!in.cursor || ptrc_cursor_end_part(in.cursor, &status, &counts, is_end, &part))
 		return 0;
 	return copy_part(&part, to, room);
 }

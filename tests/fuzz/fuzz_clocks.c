@@ -8,13 +8,13 @@
 #include "config.h"
 
 #include <fcntl.h>
-#include <posixtrace.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "include/posixtrace-private.h"
 #include "lib/log/log_copy.h"
 #include "lib/log/log_layout.h"
 #include "src/sync/sync.h"
@@ -102,9 +102,9 @@ static int by_time(const void *one, const void *other)
 /* Writes the log, which is of the host with this letter. */
 static void write_log(int fd, struct made *m, char host)
 {
-	struct posixtrace_counts lost = {.pt_size = sizeof(lost)};
+	struct ptrc_counts lost = {0};
 	struct ptrc_log_whose whose = {.clocks = m->clocks, .clock_count = m->clock_count};
-	struct posixtrace_log *log;
+	struct posixtrace_log_writer *log;
 	trace_event_id_t types[2];
 	struct {
 		struct ptrc_log_host head;
@@ -114,9 +114,9 @@ static void write_log(int fd, struct made *m, char host)
 	FUZZ_CHECK(!ftruncate(fd, 0));
 	lseek(fd, 0, SEEK_SET);
 	whose.host = (uint8_t *)&about;
-	FUZZ_CHECK(!posixtrace_log_create(fd, NULL, NULL, &log));
-	FUZZ_CHECK(!posixtrace_log_type(log, "send", &types[0]));
-	FUZZ_CHECK(!posixtrace_log_type(log, "receive", &types[1]));
+	FUZZ_CHECK(!posixtrace_log_writer_open(fd, NULL, NULL, &log));
+	FUZZ_CHECK(!posixtrace_log_writer_type(log, "send", NULL, &types[0]));
+	FUZZ_CHECK(!posixtrace_log_writer_type(log, "receive", NULL, &types[1]));
 	qsort(m->events, m->event_count, sizeof(m->events[0]), by_time);
 	for (size_t i = 0; i < m->event_count; i++) {
 		struct posixtrace_event e = {.pt_data = ""};
@@ -125,10 +125,10 @@ static void write_log(int fd, struct made *m, char host)
 		e.pt_info.posix_pid = m->events[i].key;
 		e.pt_info.posix_event_id = types[m->events[i].is_received];
 		/* A log has no times before 1970. */
-		FUZZ_CHECK(!posixtrace_log_add(log, &e) || m->events[i].ns < 0);
+		FUZZ_CHECK(!posixtrace_log_writer_add(log, &e) || m->events[i].ns < 0);
 	}
 	FUZZ_CHECK(!ptrc_log_copy_add_whose(log, &whose));
-	FUZZ_CHECK(!posixtrace_log_close(log, &lost));
+	FUZZ_CHECK(!ptrc_log_copy_close(log, &lost));
 }
 
 /* Times stay in order, and a time can be found again; bounds are bounds. */

@@ -124,12 +124,12 @@ static void read_grown_log(const char *path, const uint8_t *data, size_t size)
 	/* Most inputs have an end, behind which a log does not grow. */
 	to = find_packet(data, size, from + (size - from) / 2);
 	FUZZ_CHECK(!ftruncate(file, (off_t)from));
-	if (posixtrace_open_log(path, &grown))
+	if (posixtrace_log_open(path, &grown))
 		return;
 	sum_of_events(grown);
 	FUZZ_CHECK(pwrite(file, data, to, 0) == (ssize_t)to);
-	if (!posixtrace_refresh_log(grown, 0)) {
-		FUZZ_CHECK(!posixtrace_open_log(path, &opened));
+	if (!ptrc_log_refresh(grown, 0)) {
+		FUZZ_CHECK(!posixtrace_log_open(path, &opened));
 		FUZZ_CHECK(sum_of_events(grown) == sum_of_events(opened));
 		FUZZ_CHECK(!posix_trace_close(opened));
 	}

@@ -8,7 +8,7 @@
 #include "config.h"
 
 #include <linux/perf_event.h>
-#include <posixtrace.h>
+#include <posixtrace-log.h>
 #include <stdlib.h>
 #include <string.h>
 

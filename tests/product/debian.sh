@@ -94,7 +94,8 @@ library() {
 }
 
 development() {
-	holds libposixtrace-dev usr/include/trace.h usr/include/posixtrace.h usr/include/posixtrace.hpp \
+	holds libposixtrace-dev usr/include/trace.h usr/include/posixtrace.h \
+		usr/include/posixtrace-control.h usr/include/posixtrace-log.h usr/include/posixtrace.hpp \
 		'usr/lib/*/libposixtrace.a' 'usr/lib/*/libposixtrace.so' \
 		'usr/lib/*/pkgconfig/posixtrace.pc' 'usr/lib/*/cmake/posixtrace/posixtrace-config*.cmake' \
 		'usr/share/man/man3/posix*.3.gz' 'usr/share/man/man3/POSIXTRACE_*.3.gz' \

@@ -42,7 +42,9 @@ expected() (
 	if [ -x "$PTRC_BUILD/src/ptrace-ship" ]; then
 		for f in examples/*.service; do echo "share/doc/posixtrace/$f"; done
 	fi
-	for f in include/*.h include/*.hpp; do echo "include/${f##*/}"; done
+	for f in include/*.h include/*.hpp; do
+		[ "$f" = include/posixtrace-private.h ] || echo "include/${f##*/}"
+	done
 	for f in man/*.[1357]; do echo "share/man/man${f##*.}/${f##*/}"; done
 	echo share/zsh/site-functions/_ptrace
 	for f in README.md ARCHITECTURE.md NEWS docs/*.md docs/*.json docs/*.sql docs/*.png; do

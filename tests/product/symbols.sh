@@ -7,11 +7,12 @@ include=$PTRC_SOURCE/include
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
 status=0
-echo 1..3
+echo 1..4
 
-# Functions that the two installed headers declare.
+# Functions that the installed headers declare.
 sed -n 's/^\(int\|void\|const char \*\|trace_event_id_t\) *\(posix_\{0,1\}trace_[a-z_]*\)(.*/\2/p' \
-	"$include/trace.h" "$include/posixtrace.h" | sort >"$dir/declared"
+	"$include/trace.h" "$include/posixtrace.h" "$include/posixtrace-control.h" \
+	"$include/posixtrace-log.h" | sort >"$dir/declared"
 
 # Not what sanitizers and coverage put in.
 nm -g --defined-only "$lib/libposixtrace.a" 2>/dev/null |
@@ -50,5 +51,13 @@ else
 		echo "not ok 3 - $name"
 		status=1
 	fi
+fi
+name='the version map lists each public function and no other [GEN-11]'
+if sed -n 's/^\t\([a-z_]*\);$/\1/p' "$PTRC_SOURCE/lib/libposixtrace.map" | diff "$dir/declared" - >"$dir/diff"; then
+	echo "ok 4 - $name"
+else
+	sed 's/^/# /' "$dir/diff"
+	echo "not ok 4 - $name"
+	status=1
 fi
 exit $status

@@ -6,7 +6,6 @@
 #include "tests/support/harness.h"
 
 #include <fcntl.h>
-#include <posixtrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <trace.h>

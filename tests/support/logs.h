@@ -6,6 +6,7 @@
 #ifndef TESTS_LOGS_H
 #define TESTS_LOGS_H
 
+#include "include/posixtrace-private.h"
 #include "tests/support/support.h"
 #include "tests/support/thread_state.h"
 
@@ -13,7 +14,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <posixtrace.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -470,11 +470,11 @@ __attribute__((unused)) static size_t count_entries(const char *path)
 	return entries;
 }
 
-__attribute__((unused)) static struct posixtrace_counts counts_of(trace_id_t trid)
+__attribute__((unused)) static struct ptrc_counts counts_of(trace_id_t trid)
 {
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 
-	CHECK_OK(posixtrace_get_counts(trid, &counts, sizeof(counts)));
+	CHECK_OK(ptrc_trace_counts(trid, &counts));
 	return counts;
 }
 
@@ -483,7 +483,7 @@ __attribute__((unused)) static pid_t keeper_of(trace_id_t trid)
 {
 	pid_t keeper;
 
-	CHECK_OK(posixtrace_get_keeper(trid, &keeper));
+	CHECK_OK(ptrc_trace_keeper(trid, &keeper));
 	return keeper;
 }
 

@@ -26,8 +26,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <posixtrace.h>
-
+#include "include/posixtrace-private.h"
 #include "lib/log/log_copy.h"
 
 #define EPOCH_NS INT64_C(1700000000000000000)
@@ -43,7 +42,7 @@ struct made {
 	size_t size;
 };
 
-static struct posixtrace_log *written;
+static struct posixtrace_log_writer *written;
 /* The last event, and the one before. */
 static struct made last[2];
 static unsigned int line_number;
@@ -81,7 +80,7 @@ static trace_event_id_t type_of(const char *name)
 {
 	trace_event_id_t type;
 
-	check(posixtrace_log_type(written, name, &type), name);
+	check(posixtrace_log_writer_type(written, name, NULL, &type), name);
 	return type;
 }
 
@@ -96,7 +95,7 @@ static void add(const struct made *m)
 	e.pt_info.posix_truncation_status = POSIX_TRACE_NOT_TRUNCATED;
 	e.pt_info.posix_timestamp.tv_sec = (EPOCH_NS + m->ns) / 1000000000;
 	e.pt_info.posix_timestamp.tv_nsec = (EPOCH_NS + m->ns) % 1000000000;
-	check(posixtrace_log_add(written, &e), "posixtrace_log_add");
+	check(posixtrace_log_writer_add(written, &e), "posixtrace_log_writer_add");
 }
 
 static void put(struct made *m, const void *bytes, size_t size)
@@ -177,12 +176,13 @@ static void repeat(const char *words)
 static void take_layout(char *words)
 {
 	char *layout = strchr(words, ' ');
+	trace_event_id_t type;
 
 	if (!layout)
 		fail(words, "no layout");
 	*layout++ = '\0';
 	unescape(words);
-	check(posixtrace_log_set_layout(written, type_of(words), layout), layout);
+	check(posixtrace_log_writer_type(written, words, layout, &type), layout);
 }
 
 /* Whose the log is. */
@@ -245,13 +245,13 @@ static void take_clock(const char *words)
 
 int main(int argc, char **argv)
 {
-	struct posixtrace_counts lost = {.pt_size = sizeof(lost)};
+	struct ptrc_counts lost = {0};
 	static char line[LINE_MAX_BYTES];
 
 	int fd = argc == 2 ? open(argv[1], O_RDWR | O_CREAT | O_TRUNC, 0600) : -1;
 	if (fd < 0)
 		fail("log", "cannot be written");
-	check(posixtrace_log_create(fd, NULL, NULL, &written), "posixtrace_log_create");
+	check(posixtrace_log_writer_open(fd, NULL, NULL, &written), "posixtrace_log_writer_open");
 	while (fgets(line, sizeof(line), stdin)) {
 		line_number++;
 		line[strcspn(line, "\n")] = '\0';
@@ -269,7 +269,7 @@ int main(int argc, char **argv)
 			take_clock(line + 6);
 		else if (!strncmp(line, "lost ", 5))
 			lost.pt_lost_events = strtoul(line + 5, NULL, 10);
-		else if (sscanf(line, "untraced %lu %d", &lost.pt_untraced_processes,
+		else if (sscanf(line, "untraced %lu %lu", &lost.pt_untraced_processes,
 				&lost.pt_untraced_error) == 2 ||
 			 sscanf(line, "refused %lu", &lost.pt_refused_names) == 1)
 			continue;
@@ -279,7 +279,7 @@ int main(int argc, char **argv)
 			fail(line, "what is this?");
 	}
 	check(ptrc_log_copy_add_whose(written, &whose), "ptrc_log_copy_add_whose");
-	check(posixtrace_log_close(written, &lost), "posixtrace_log_close");
+	check(ptrc_log_copy_close(written, &lost), "ptrc_log_copy_close");
 	ptrc_log_whose_free(&whose);
 	return 0;
 }

@@ -22,6 +22,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <posixtrace-control.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,10 +189,10 @@ static void __attribute__((noreturn)) silent(const char *name)
 static struct ptrc_session_reply reply;
 
 /* The begin of a log, as a session sends it. */
-static struct posixtrace_part begin_of_log(void)
+static struct ptrc_part begin_of_log(void)
 {
 	static struct posixtrace_cursor *cursor;
-	static struct posixtrace_part part;
+	static struct ptrc_part part;
 	trace_id_t trace;
 
 	if (cursor)
@@ -200,7 +201,7 @@ static struct posixtrace_part begin_of_log(void)
 	if (!errno)
 		errno = posixtrace_cursor_open(trace, 0, &cursor);
 	if (!errno)
-		errno = posixtrace_cursor_get_part(cursor, &part, sizeof(part));
+		errno = ptrc_cursor_get_part(cursor, &part);
 	if (errno)
 		fail("a log");
 	return part;
@@ -209,7 +210,7 @@ static struct posixtrace_part begin_of_log(void)
 /* A good answer first, then bytes that are no log, or none that goes on so. */
 static void answer_follow(int fd, const char *kind)
 {
-	struct posixtrace_part part = begin_of_log();
+	struct ptrc_part part = begin_of_log();
 	char nonsense[2000];
 
 	reply.body = PTRC_SESSION_BODY_STATE;

@@ -10,6 +10,7 @@
 #include <grp.h>
 #include <limits.h>
 #include <poll.h>
+#include <posixtrace-log.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -169,6 +170,19 @@ struct posix_trace_status_info ts_status(trace_id_t trid)
 	memset(&info, 0x5a, sizeof(info));
 	OK(posix_trace_get_status(trid, &info));
 	return info;
+}
+
+unsigned long ts_figure(trace_id_t trid, const char *name)
+{
+	struct posixtrace_count figures[64];
+	size_t count, i = 0;
+
+	OK(posixtrace_get_counts(trid, figures, 64, &count));
+	while (i < count && strcmp(figures[i].pt_name, name))
+		i++;
+	if (i == count)
+		fail("no figure %s", name);
+	return figures[i].pt_value;
 }
 
 void ts_expect_status(trace_id_t trid, int status, int full, int overrun)

@@ -64,6 +64,8 @@ void ts_shutdown(trace_id_t trid);
 
 /* Resets the overrun members and the flush error, as the call does. */
 struct posix_trace_status_info ts_status(trace_id_t trid);
+/* The figure of posixtrace_get_counts() that has this name. */
+unsigned long ts_figure(trace_id_t trid, const char *name);
 /* The status is exactly this; overrun members and flush error are those in memory. */
 void ts_expect_status(trace_id_t trid, int status, int full, int overrun);
 
@@ -341,6 +343,7 @@ HELPER(ts_serve)
 #define ts_clear(...) (TS_HERE, ts_clear(__VA_ARGS__))
 #define ts_shutdown(...) (TS_HERE, ts_shutdown(__VA_ARGS__))
 #define ts_status(...) (TS_HERE, ts_status(__VA_ARGS__))
+#define ts_figure(...) (TS_HERE, ts_figure(__VA_ARGS__))
 #define ts_expect_status(...) (TS_HERE, ts_expect_status(__VA_ARGS__))
 #define ts_expect_running(...) (TS_HERE, ts_expect_running(__VA_ARGS__))
 #define ts_expect_suspended(...) (TS_HERE, ts_expect_suspended(__VA_ARGS__))

@@ -45,7 +45,7 @@ static void count_events(struct got *g)
 	struct posixtrace_block *block;
 
 	for (;;) {
-		CHECK_OK(posixtrace_getnext_block(g->log, &block));
+		CHECK_OK(posixtrace_log_next_block(g->log, &block));
 		if (!block)
 			return;
 		for (size_t i = 0; i < block->pt_count; i++) {
@@ -56,7 +56,7 @@ static void count_events(struct got *g)
 			g->events++;
 			g->bytes += e->pt_size;
 		}
-		posixtrace_free_block(block);
+		posixtrace_log_free_block(block);
 	}
 }
 
@@ -72,19 +72,19 @@ static bool take(struct got *g)
 	/* Nothing behind the end. */
 	CHECK(!g->has_end);
 	if (g->log)
-		CHECK_OK(posixtrace_add_part(g->log, m, (size_t)n, &g->has_end));
+		CHECK_OK(ptrc_log_add_part(g->log, m, (size_t)n, &g->has_end));
 	else
-		CHECK_OK(posixtrace_open_parts(m, (size_t)n, &g->log));
+		CHECK_OK(ptrc_log_open_parts(m, (size_t)n, &g->log));
 	count_events(g);
 	return true;
 }
 
 /* What the last STATUS says. */
-static struct posixtrace_counts missed(const struct got *g)
+static struct ptrc_counts missed(const struct got *g)
 {
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 
-	CHECK_OK(posixtrace_get_counts(g->log, &counts, sizeof(counts)));
+	CHECK_OK(ptrc_trace_counts(g->log, &counts));
 	return counts;
 }
 
@@ -315,7 +315,7 @@ TEST(the_log_of_a_follower_says_at_once_which_names_there_are, "")
 	CHECK_STR_EQ(name, "event");
 	CHECK_OK(posix_trace_get_status(g.log, &status));
 	CHECK_EQ(status.posix_stream_flush_error, 0);
-	CHECK_OK(posixtrace_get_log_host(g.log, &host, sizeof(host)));
+	CHECK_OK(posixtrace_log_get_host(g.log, &host, sizeof(host)));
 	CHECK(host.ph_name[0]);
 	finish_whole(&g);
 }

@@ -3,11 +3,11 @@
  * Logs of hosts whose clocks are wrong by known amounts: what the commands make of their times must be
  * in order, and as near to the truth as they say.
  */
+#include "include/posixtrace-private.h"
 #include "tests/support/harness.h"
 
 #include <fcntl.h>
 #include <math.h>
-#include <posixtrace.h>
 #include <sys/timex.h>
 
 #include "lib/log/log_copy.h"
@@ -67,23 +67,23 @@ static uint8_t *make_host(const struct made_log *m)
 /* The log as a reader has it; it has one event. */
 static struct ptrc_reader *open_log(struct made_log *m)
 {
-	struct posixtrace_counts lost = {.pt_size = sizeof(lost)};
+	struct ptrc_counts lost = {0};
 	struct posixtrace_event e = {.pt_data = ""};
 	struct ptrc_log_whose whose = {.clocks = m->clocks, .clock_count = m->clock_count};
 	struct ptrc_reader *r = calloc(1, sizeof(*r));
 	char path[] = "/tmp/test_hosts.XXXXXX";
 	int fd = CHECK_SYS(mkstemp(path));
-	struct posixtrace_log *log;
+	struct posixtrace_log_writer *log;
 
 	CHECK(r);
 	if (m->host)
 		whose.host = make_host(m);
-	CHECK_OK(posixtrace_log_create(fd, NULL, NULL, &log));
-	CHECK_OK(posixtrace_log_type(log, "an event", &e.pt_info.posix_event_id));
+	CHECK_OK(posixtrace_log_writer_open(fd, NULL, NULL, &log));
+	CHECK_OK(posixtrace_log_writer_type(log, "an event", NULL, &e.pt_info.posix_event_id));
 	e.pt_info.posix_timestamp = ptrc_when_timespec(m->event_ns ? m->event_ns : epoch);
-	CHECK_OK(posixtrace_log_add(log, &e));
+	CHECK_OK(posixtrace_log_writer_add(log, &e));
 	CHECK_OK(ptrc_log_copy_add_whose(log, &whose));
-	CHECK_OK(posixtrace_log_close(log, &lost));
+	CHECK_OK(ptrc_log_copy_close(log, &lost));
 	free(whose.host);
 	CHECK(ptrc_reader_open(r, path));
 	r->path = m->host ? m->host : "a log";

@@ -211,7 +211,7 @@ build() {
 		std=${way%% *}
 		case " $standards " in *" $std "*) ;; *) continue ;; esac
 		# shellcheck disable=SC2086 # lists of words
-		$CXX -std=$way $strict $count -I"$include" $PTRC_SAN_CFLAGS \
+		$CXX -std=$way $strict $count -I"$include" -I"$PTRC_SOURCE" $PTRC_SAN_CFLAGS \
 			-o "$dir/events$(echo "$way" | tr -d ' ')" \
 			"$PTRC_SOURCE/tests/lib/api/cxx_events.cc" "$static" -pthread || return 1
 	done

@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "include/posixtrace-private.h"
+
 namespace
 {
 
@@ -329,12 +331,12 @@ posixtrace::event<std::uint32_t> quiet{"quiet", "a"};
 // In a process that nobody traces an event opens nothing.
 void case_untraced()
 {
-	posixtrace_process process;
+	ptrc_inspected_process process;
 
 	CHECK(!posixtrace_is_traced());
 	quiet(1U);
 	CHECK(quiet.id() == 0);
-	CHECK(!posixtrace_get_process(0, &process, sizeof(process)) && !process.pt_has_page);
+	CHECK(!ptrc_inspect_process(0, &process) && !process.pt_has_page);
 	create();
 	CHECK(posixtrace_is_traced());
 	quiet(2U);

@@ -226,7 +226,7 @@ result 'fifty functions, all int but posix_trace_event [HDR-32 HDR-41]' fifty
 if [ -n "$CXX" ]; then
 	cxx() {
 		for std in c++98 c++11 c++17 c++20; do
-			for first in trace.h posixtrace.h; do
+			for first in trace.h posixtrace.h posixtrace-control.h posixtrace-log.h; do
 				printf '#include <%s>\n#include <trace.h>\ntrace_attr_t a;\n' "$first" \
 					>"$dir/a.cc"
 				echo 'timespec t; pthread_t p; pid_t i; size_t s;' >>"$dir/a.cc"
@@ -255,12 +255,14 @@ else
 fi
 
 extension() {
-	printf '#include <posixtrace.h>\n#include <trace.h>\nstruct posixtrace_counts c;\n' |
-		compile -std=c99 &&
-		printf '#include <trace.h>\nint posixtrace_version, posixtrace_attach;\n' |
-		compile -std=c99
+	for name in '.h:struct posixtrace_type' '-control.h:struct posixtrace_orphan' \
+		'-log.h:struct posixtrace_block'; do
+		printf '#include <posixtrace%s>\n#include <trace.h>\n%s x;\n' "${name%%:*}" "${name#*:}" |
+			compile -std=c99 || return 1
+	done
+	printf '#include <trace.h>\nint posixtrace_version, posixtrace_attach;\n' | compile -std=c99
 }
-result 'extensions are in <posixtrace.h> only [HDR-30]' extension
+result 'extensions are in headers of their own only [HDR-30]' extension
 
 echo "1..$number"
 exit $status

@@ -5,9 +5,11 @@
  */
 #include "tests/support/private_user.h"
 
+#include "include/posixtrace-private.h"
 #include "tests/support/logs.h"
 #include "tests/support/slow_page.h"
 
+#include <posixtrace-control.h>
 #include <posixtrace.h>
 #include <sched.h>
 #include <sys/time.h>
@@ -706,7 +708,7 @@ static void *call_with_request_pending(void *arg)
 	CHECK_NE(unavailable, 0);
 	CHECK_OK(posix_trace_clear(trid));
 	CHECK_OK(posix_trace_stop(trid));
-	CHECK_OK(posixtrace_event_for(0, "event", NULL, 0, &streams));
+	CHECK_OK(posixtrace_event_for(0, "event", NULL, NULL, 0, &streams));
 	CHECK_OK(posix_trace_shutdown(trid));
 
 	CHECK_OK(posix_trace_create_withlog(0, &attr, test->fd, &trid));

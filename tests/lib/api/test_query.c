@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What is seen of processes and of the system from outside: <posixtrace.h>. */
+#include "include/posixtrace-private.h"
 #include "tests/support/harness.h"
 
-#include <posixtrace.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +13,9 @@
 
 #include "tests/support/private_user.h"
 
-static struct posixtrace_process process;
-static struct posixtrace_process_stream stream;
-static struct posixtrace_system machine;
+static struct ptrc_inspected_process process;
+static struct ptrc_inspected_stream stream;
+static struct ptrc_inspected_system machine;
 
 TEST(a_process_with_the_library_and_its_names, "GEN-09")
 {
@@ -24,20 +24,19 @@ TEST(a_process_with_the_library_and_its_names, "GEN-09")
 	bool is_found = false;
 
 	CHECK_OK(posix_trace_eventid_open("query.seen", &opened));
-	CHECK_OK(posixtrace_get_process(0, &process, sizeof(process)));
-	CHECK_EQ(process.pt_size, sizeof(process));
+	CHECK_OK(ptrc_inspect_process(0, &process));
 	CHECK_EQ(process.pt_user, geteuid());
 	CHECK_EQ(process.pt_depth, 0);
 	CHECK(process.pt_has_page && process.pt_has_library);
 	CHECK_EQ(process.pt_streams, 0);
 	CHECK(process.pt_events >= 1);
 	for (unsigned int i = 0; i < process.pt_events; i++) {
-		CHECK_OK(posixtrace_get_process_event(getpid(), i, &told, name));
+		CHECK_OK(ptrc_inspect_event(getpid(), i, &told, name));
 		is_found |= !strcmp(name, "query.seen") && told == opened;
 	}
 	CHECK(is_found);
-	CHECK_EQ(posixtrace_get_process_event(0, process.pt_events, &told, name), ENOENT);
-	CHECK_EQ(posixtrace_get_process_stream(0, 0, &stream, sizeof(stream)), ENOENT);
+	CHECK_EQ(ptrc_inspect_event(0, process.pt_events, &told, name), ENOENT);
+	CHECK_EQ(ptrc_inspect_stream(0, 0, &stream), ENOENT);
 }
 
 TEST(a_stream_as_it_is_and_nothing_is_reset, "GEN-09")
@@ -59,9 +58,9 @@ TEST(a_stream_as_it_is_and_nothing_is_reset, "GEN-09")
 	CHECK_OK(posix_trace_eventset_add(id, &filter));
 	CHECK_OK(posix_trace_set_filter(trace, &filter, POSIX_TRACE_SET_EVENTSET));
 
-	CHECK_OK(posixtrace_get_process(0, &process, sizeof(process)));
+	CHECK_OK(ptrc_inspect_process(0, &process));
 	CHECK_EQ(process.pt_streams, 1);
-	CHECK_OK(posixtrace_get_process_stream(0, 0, &stream, sizeof(stream)));
+	CHECK_OK(ptrc_inspect_stream(0, 0, &stream));
 	CHECK_EQ(strcmp(stream.pt_name, "query"), 0);
 	CHECK_EQ(stream.pt_controller, getpid());
 	CHECK_EQ(stream.pt_target, getpid());
@@ -75,7 +74,7 @@ TEST(a_stream_as_it_is_and_nothing_is_reset, "GEN-09")
 	for (int i = 0; i < 10000; i++)
 		posix_trace_event(POSIX_TRACE_UNNAMED_USEREVENT, "12345678", 8);
 	for (int i = 0; i < 2; i++) {
-		CHECK_OK(posixtrace_get_process_stream(0, 0, &stream, sizeof(stream)));
+		CHECK_OK(ptrc_inspect_stream(0, 0, &stream));
 		CHECK_EQ(stream.pt_status.posix_stream_full_status, POSIX_TRACE_FULL);
 		CHECK_EQ(stream.pt_status.posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
 		CHECK(stream.pt_lost_events > 0);
@@ -83,7 +82,7 @@ TEST(a_stream_as_it_is_and_nothing_is_reset, "GEN-09")
 	CHECK_OK(posix_trace_get_status(trace, &status));
 	CHECK_EQ(status.posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
 	CHECK_OK(posix_trace_shutdown(trace));
-	CHECK_EQ(posixtrace_get_process_stream(0, 0, &stream, sizeof(stream)), ENOENT);
+	CHECK_EQ(ptrc_inspect_stream(0, 0, &stream), ENOENT);
 }
 
 TEST(the_keeper_and_the_log_are_told, "GEN-09", NEEDS_KEEPER)
@@ -94,12 +93,11 @@ TEST(the_keeper_and_the_log_are_told, "GEN-09", NEEDS_KEEPER)
 
 	CHECK(fd >= 0);
 	CHECK_OK(posix_trace_create_withlog(0, NULL, fd, &trace));
-	CHECK_OK(posixtrace_get_process_stream(0, 0, &stream, sizeof(stream)));
+	CHECK_OK(ptrc_inspect_stream(0, 0, &stream));
 	CHECK(stream.pt_has_log && stream.pt_is_kept && stream.pt_keeper > 0);
 	CHECK_EQ(strcmp(stream.pt_log, path), 0);
 	CHECK_EQ(kill(stream.pt_keeper, SIGKILL), 0);
-	CHECK_EVENTUALLY(posixtrace_get_process_stream(0, 0, &stream, sizeof(stream)) == 0 &&
-			 !stream.pt_is_kept);
+	CHECK_EVENTUALLY(ptrc_inspect_stream(0, 0, &stream) == 0 && !stream.pt_is_kept);
 	CHECK_OK(posix_trace_shutdown(trace));
 	unlink(path);
 }
@@ -124,16 +122,15 @@ TEST(a_program_without_the_library_is_told_from_one_with_it, "GEN-09")
 	/* Until the exec it runs this program; what that had goes with it, in any order. */
 	CHECK_EQ(read(exec[0], &byte, 1), 0);
 	close(exec[0]);
-	CHECK_EVENTUALLY(posixtrace_get_process(child, &process, sizeof(process)) == 0 &&
-			 !process.pt_has_library);
+	CHECK_EVENTUALLY(ptrc_inspect_process(child, &process) == 0 && !process.pt_has_library);
 	CHECK_OK(posix_trace_create(child, NULL, &trace));
-	CHECK_OK(posixtrace_get_process(child, &process, sizeof(process)));
+	CHECK_OK(ptrc_inspect_process(child, &process));
 	CHECK(process.pt_has_page && !process.pt_has_library);
 	CHECK_EQ(process.pt_streams, 1);
 	CHECK_OK(posix_trace_shutdown(trace));
 	close(ends[1]);
 	CHECK_EQ(waitpid(child, &status, 0), child);
-	CHECK_EQ(posixtrace_get_process(child, &process, sizeof(process)), ESRCH);
+	CHECK_EQ(ptrc_inspect_process(child, &process), ESRCH);
 }
 
 TEST(looking_makes_nothing, "GEN-09")
@@ -149,10 +146,10 @@ TEST(looking_makes_nothing, "GEN-09")
 	if (!child) {
 		/* Its own page is gone with this, and so is all else. */
 		private_user_clean(geteuid());
-		_exit(posixtrace_get_system(&machine, sizeof(machine)) != 0 ||
-		      machine.pt_directory_error != ENOENT ||
-		      posixtrace_get_process(getppid(), &process, sizeof(process)) != 0 ||
-		      process.pt_has_page || stat(path, &st) == 0);
+		ptrc_inspect_system(&machine);
+		_exit(machine.pt_directory_error != ENOENT ||
+		      ptrc_inspect_process(getppid(), &process) != 0 || process.pt_has_page ||
+		      stat(path, &st) == 0);
 	}
 	CHECK_EQ(waitpid(child, &status, 0), child);
 	CHECK_EQ(status, 0);
@@ -165,11 +162,11 @@ TEST(the_system_and_how_many_streams_there_are, "GEN-09")
 
 	/* Makes the directory, which another case may have removed. */
 	CHECK_OK(posix_trace_eventid_open("name", &id));
-	CHECK_OK(posixtrace_get_system(&machine, sizeof(machine)));
+	ptrc_inspect_system(&machine);
 	CHECK_EQ(machine.pt_directory_error, 0);
 	unsigned int before = machine.pt_streams;
 	CHECK_OK(posix_trace_create(0, NULL, &trace));
-	CHECK_OK(posixtrace_get_system(&machine, sizeof(machine)));
+	ptrc_inspect_system(&machine);
 	if (private_user_is_on())
 		CHECK_EQ(machine.pt_streams, before + 1);
 	CHECK(machine.pt_streams <= TRACE_SYS_MAX);
@@ -178,19 +175,7 @@ TEST(the_system_and_how_many_streams_there_are, "GEN-09")
 
 TEST(what_cannot_be_asked_is_an_error, "GEN-09")
 {
-	char name[TRACE_EVENT_NAME_MAX + 1];
-	unsigned long size = 0;
-	trace_event_id_t id;
-
-	CHECK_EQ(posixtrace_get_process(0, NULL, sizeof(process)), EINVAL);
-	CHECK_EQ(posixtrace_get_process(0, &process, sizeof(size) - 1), EINVAL);
-	CHECK_EQ(posixtrace_get_process(-1, &process, sizeof(process)), ESRCH);
-	CHECK_EQ(posixtrace_get_process_stream(0, 0, NULL, 1000), EINVAL);
-	CHECK_EQ(posixtrace_get_process_event(0, 0, NULL, name), EINVAL);
-	CHECK_EQ(posixtrace_get_process_event(0, 0, &id, NULL), EINVAL);
-	CHECK_EQ(posixtrace_get_system(NULL, sizeof(machine)), EINVAL);
-	CHECK_OK(posixtrace_get_system((struct posixtrace_system *)&size, sizeof(size)));
-	CHECK_EQ(size, sizeof(size));
+	CHECK_EQ(ptrc_inspect_process(-1, &process), ESRCH);
 	if (geteuid() != 0)
-		CHECK_EQ(posixtrace_get_process(1, &process, sizeof(process)), EPERM);
+		CHECK_EQ(ptrc_inspect_process(1, &process), EPERM);
 }

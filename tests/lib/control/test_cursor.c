@@ -2,7 +2,7 @@
 /* Cursors: events of an active stream that are read without being taken out. */
 #include "tests/support/logs.h"
 
-#include <posixtrace.h>
+#include <posixtrace-control.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /* Observers: events that the controller has learned of a moment later than they were. */
+#include "include/posixtrace-private.h"
 #include "tests/support/logs.h"
 
-#include <posixtrace.h>
+#include <posixtrace-control.h>
 #include <time.h>
 
 #define ROOMY ((size_t)8 << 20)
 
-static struct posixtrace_observer *open_observer(trace_id_t trid)
+static struct ptrc_observer *open_observer(trace_id_t trid)
 {
-	struct posixtrace_observer *observer;
+	struct ptrc_observer *observer;
 
-	CHECK_OK(posixtrace_observer_open(trid, &observer));
+	CHECK_OK(ptrc_observer_open(trid, &observer));
 	return observer;
 }
 
-static trace_event_id_t type(struct posixtrace_observer *observer, const char *name)
+static trace_event_id_t type(struct ptrc_observer *observer, const char *name)
 {
 	trace_event_id_t id;
 
-	CHECK_OK(posixtrace_observer_type(observer, name, "u32 number", &id));
+	CHECK_OK(ptrc_observer_type(observer, name, "u32 number", &id));
 	return id;
 }
 
@@ -43,22 +44,22 @@ static void pause_ms(long ms)
 	CHECK_SYS(nanosleep(&t, NULL));
 }
 
-static void observe(struct posixtrace_observer *observer, trace_event_id_t id, int64_t ns,
+static void observe(struct ptrc_observer *observer, trace_event_id_t id, int64_t ns,
 		    uint32_t number)
 {
-	const struct posixtrace_observed event = {.po_time = time_of(ns),
-						  .po_pid = 4711,
-						  .po_tid = 4712,
-						  .po_event = id,
-						  .po_data = &number,
-						  .po_size = sizeof(number)};
+	const struct ptrc_observed event = {.po_time = time_of(ns),
+					    .po_pid = 4711,
+					    .po_tid = 4712,
+					    .po_event = id,
+					    .po_data = &number,
+					    .po_size = sizeof(number)};
 
-	CHECK_OK(posixtrace_observer_add(observer, &event, 1, 0));
+	CHECK_OK(ptrc_observer_add(observer, &event, 1, 0));
 }
 
 static unsigned long lost_events(trace_id_t trid)
 {
-	struct posixtrace_counts counts = counts_of(trid);
+	struct ptrc_counts counts = counts_of(trid);
 	return counts.pt_lost_events;
 }
 
@@ -66,7 +67,7 @@ TEST(what_was_observed_stands_where_it_was, "", NEEDS_KEEPER)
 {
 	int fd = ts_temp_file();
 	trace_id_t trid = create_log(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0, fd);
-	struct posixtrace_observer *observer = open_observer(trid);
+	struct ptrc_observer *observer = open_observer(trid);
 	trace_event_id_t mine = ts_id("mine"), other = type(observer, "other");
 	int64_t between[3];
 	size_t next = 0;
@@ -82,7 +83,7 @@ TEST(what_was_observed_stands_where_it_was, "", NEEDS_KEEPER)
 	ts_flush(trid);
 	for (uint32_t i = 0; i < 3; i++)
 		observe(observer, other, between[i], 2 * i + 1);
-	posixtrace_observer_close(observer);
+	ptrc_observer_close(observer);
 	struct ts_events all = ts_end_log(trid, fd);
 	ts_expect_sorted(&all);
 	for (size_t i = 0; i < all.count; i++) {
@@ -104,7 +105,7 @@ TEST(what_was_observed_stands_where_it_was, "", NEEDS_KEEPER)
 TEST(what_was_observed_has_its_time, "")
 {
 	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
-	struct posixtrace_observer *observer = open_observer(trid);
+	struct ptrc_observer *observer = open_observer(trid);
 	trace_event_id_t id = type(observer, "other");
 	int64_t offset = 0, window = INT64_MAX, at[20], error;
 
@@ -132,13 +133,13 @@ TEST(what_was_observed_has_its_time, "")
 		error = ts_time_ns(&all.at[i].info.posix_timestamp) - offset - at[n++];
 		CHECK(error > -1000000 - window && error < 1000000 + window);
 	}
-	posixtrace_observer_close(observer);
+	ptrc_observer_close(observer);
 }
 
 TEST(time_does_not_go_backwards_for_an_observer, "")
 {
 	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
-	struct posixtrace_observer *observer = open_observer(trid);
+	struct ptrc_observer *observer = open_observer(trid);
 	trace_event_id_t id = type(observer, "other");
 	int64_t now = now_ns();
 
@@ -151,7 +152,7 @@ TEST(time_does_not_go_backwards_for_an_observer, "")
 	ts_expect_numbers(&all, id, 0, 3);
 	CHECK(ts_time_ns(&all.at[all.count - 1].info.posix_timestamp) <=
 	      ts_realtime_ns() + 1000000);
-	posixtrace_observer_close(observer);
+	ptrc_observer_close(observer);
 }
 
 TEST(filter_and_patterns_hold_for_what_was_observed, "")
@@ -159,7 +160,7 @@ TEST(filter_and_patterns_hold_for_what_was_observed, "")
 	static const struct posixtrace_pattern pattern = {.pt_how = POSIXTRACE_EXCLUDE,
 							  .pt_glob = "b*"};
 	trace_id_t trid = ts_make(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
-	struct posixtrace_observer *observer = open_observer(trid);
+	struct ptrc_observer *observer = open_observer(trid);
 	trace_event_id_t a = type(observer, "a"), b = type(observer, "b"), c = type(observer, "c");
 	trace_event_set_t set = ts_set(c, 0);
 
@@ -178,13 +179,13 @@ TEST(filter_and_patterns_hold_for_what_was_observed, "")
 	CHECK_EQ(ts_count(&all, b), 0);
 	CHECK_EQ(ts_count(&all, c), 0);
 	CHECK_EQ(lost_events(trid), 0);
-	posixtrace_observer_close(observer);
+	ptrc_observer_close(observer);
 }
 
 TEST(what_finds_no_room_is_lost_and_counted, "")
 {
 	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, 65536, 100);
-	struct posixtrace_observer *observer = open_observer(trid);
+	struct ptrc_observer *observer = open_observer(trid);
 	trace_event_id_t id = type(observer, "other");
 	uint32_t count = 20000;
 
@@ -193,16 +194,16 @@ TEST(what_finds_no_room_is_lost_and_counted, "")
 	struct ts_events all = ts_read_all(trid);
 	CHECK_EQ(ts_count(&all, id) + lost_events(trid), count);
 	CHECK(lost_events(trid) > 0);
-	CHECK_OK(posixtrace_observer_add(observer, NULL, 0, 17));
+	CHECK_OK(ptrc_observer_add(observer, NULL, 0, 17));
 	/* It runs again as it was read, but an UNTIL_FULL stream does not. */
 	CHECK_EQ(ts_count(&all, id) + lost_events(trid), count + 17);
-	posixtrace_observer_close(observer);
+	ptrc_observer_close(observer);
 }
 
 TEST(a_ring_keeps_the_newest_of_what_was_observed, "")
 {
 	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, 65536, 100);
-	struct posixtrace_observer *observer = open_observer(trid);
+	struct ptrc_observer *observer = open_observer(trid);
 	trace_event_id_t id = type(observer, "other"), mine = ts_id("mine");
 	uint32_t count = 30000;
 
@@ -214,13 +215,13 @@ TEST(a_ring_keeps_the_newest_of_what_was_observed, "")
 	CHECK(ts_count(&all, id) > 100 && ts_count(&all, id) < count);
 	CHECK_EQ(ts_number(&all.at[all.count - 1]), count - 1);
 	ts_expect_sorted(&all);
-	posixtrace_observer_close(observer);
+	ptrc_observer_close(observer);
 }
 
 TEST(a_clear_is_no_hindrance, "")
 {
 	trace_id_t trid = ts_run(POSIX_TRACE_UNTIL_FULL, ROOMY, 100);
-	struct posixtrace_observer *observer = open_observer(trid);
+	struct ptrc_observer *observer = open_observer(trid);
 	trace_event_id_t id = type(observer, "other");
 
 	observe(observer, id, now_ns(), 0);
@@ -228,60 +229,37 @@ TEST(a_clear_is_no_hindrance, "")
 	observe(observer, id, now_ns(), 1);
 	struct ts_events all = ts_read_all(trid);
 	ts_expect_numbers(&all, id, 1, 1);
-	posixtrace_observer_close(observer);
+	ptrc_observer_close(observer);
 }
 
 TEST(an_observer_outlives_its_stream, "")
 {
 	trace_id_t trid = ts_create_running(getpid(), NULL);
-	struct posixtrace_observer *observer = open_observer(trid);
+	struct ptrc_observer *observer = open_observer(trid);
 	const struct posixtrace_log_process process = {.pp_pid = 1};
 	trace_event_id_t id = type(observer, "other"), other;
-	struct posixtrace_observed event = {.po_event = id};
+	struct ptrc_observed event = {.po_event = id};
 
 	observe(observer, id, now_ns(), 0);
 	ts_shutdown(trid);
-	CHECK_EQ(posixtrace_observer_add(observer, &event, 1, 0), EINVAL);
-	CHECK_EQ(posixtrace_observer_type(observer, "x", NULL, &other), EINVAL);
-	CHECK_EQ(posixtrace_observer_add_process(observer, &process, NULL), EINVAL);
-	posixtrace_observer_close(observer);
-	posixtrace_observer_close(NULL);
+	CHECK_EQ(ptrc_observer_add(observer, &event, 1, 0), EINVAL);
+	CHECK_EQ(ptrc_observer_type(observer, "x", NULL, &other), EINVAL);
+	CHECK_EQ(ptrc_observer_add_process(observer, &process, NULL), EINVAL);
+	ptrc_observer_close(observer);
+	ptrc_observer_close(NULL);
 }
 
-TEST(observers_refuse_what_is_wrong, "")
+TEST(observers_need_a_stream_and_a_layout_that_is_not_another, "")
 {
 	trace_id_t trid = ts_create_running(getpid(), NULL);
-	struct posixtrace_log_process process = {.pp_pid = 0};
-	struct posixtrace_observed event = {.po_event = 3};
-	char name[TRACE_EVENT_NAME_MAX + 2];
-	struct posixtrace_observer *observer;
+	struct ptrc_observer *observer;
 	trace_event_id_t id;
 
-	memset(name, 'x', sizeof(name) - 1);
-	name[sizeof(name) - 1] = '\0';
-	CHECK_EQ(posixtrace_observer_open(trid, NULL), EINVAL);
-	CHECK_EQ(posixtrace_observer_open(trid + 1000, &observer), EINVAL);
+	CHECK_EQ(ptrc_observer_open(trid + 1000, &observer), EINVAL);
 	observer = open_observer(trid);
-	CHECK_EQ(posixtrace_observer_type(observer, NULL, NULL, &id), EINVAL);
-	CHECK_EQ(posixtrace_observer_type(observer, "x", NULL, NULL), EINVAL);
-	CHECK_EQ(posixtrace_observer_type(observer, name, NULL, &id), ENAMETOOLONG);
-	CHECK_EQ(posixtrace_observer_type(observer, "posix_trace_stop", NULL, &id), EINVAL);
-	CHECK_EQ(posixtrace_observer_type(observer, "x", "u17 y", &id), EINVAL);
-	CHECK_OK(posixtrace_observer_type(observer, "x", "u32 y", &id));
-	CHECK_EQ(posixtrace_observer_type(observer, "x", "u64 y", &id), EEXIST);
-	/* Only the trace system itself records these. */
-	CHECK_EQ(posixtrace_observer_add(observer, &event, 1, 0), EINVAL);
-	event.po_event = 9999;
-	CHECK_EQ(posixtrace_observer_add(observer, &event, 1, 0), EINVAL);
-	event.po_event = id;
-	event.po_size = 1;
-	CHECK_EQ(posixtrace_observer_add(observer, &event, 1, 0), EINVAL);
-	CHECK_EQ(posixtrace_observer_add(observer, NULL, 1, 0), EINVAL);
-	CHECK_EQ(posixtrace_observer_add_process(observer, &process, NULL), EINVAL);
-	process.pp_pid = 1;
-	process.pp_mapping_count = 1;
-	CHECK_EQ(posixtrace_observer_add_process(observer, &process, NULL), EINVAL);
-	posixtrace_observer_close(observer);
+	CHECK_OK(ptrc_observer_type(observer, "x", "u32 y", &id));
+	CHECK_EQ(ptrc_observer_type(observer, "x", "u64 y", &id), EEXIST);
+	ptrc_observer_close(observer);
 }
 
 /* The entry of this pid, of which there is one. */
@@ -289,7 +267,7 @@ static struct posixtrace_log_process find_process(trace_id_t log, pid_t pid, uns
 {
 	struct posixtrace_log_process p, found = {.pp_pid = 0};
 
-	for (unsigned long i = 0; !posixtrace_get_log_process(log, i, &p, sizeof(p)); i++) {
+	for (unsigned long i = 0; !posixtrace_log_get_process(log, i, &p, sizeof(p)); i++) {
 		if (p.pp_pid != pid)
 			continue;
 		CHECK_EQ(found.pp_pid, 0);
@@ -333,9 +311,9 @@ TEST(a_log_tells_of_a_process_that_was_observed, "", NEEDS_KEEPER)
 					   .pp_mapping_count = 2};
 	int fd = ts_temp_file();
 	trace_id_t trid = create_log(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0, fd), log;
-	struct posixtrace_observer *observer = open_observer(trid);
+	struct ptrc_observer *observer = open_observer(trid);
 	trace_event_id_t id = type(observer, "other");
-	struct posixtrace_observed event = {.po_pid = gone, .po_tid = gone, .po_event = id};
+	struct ptrc_observed event = {.po_pid = gone, .po_tid = gone, .po_event = id};
 	struct posixtrace_log_mapping m;
 	int64_t start = now_ns();
 	unsigned long index = 0;
@@ -343,9 +321,9 @@ TEST(a_log_tells_of_a_process_that_was_observed, "", NEEDS_KEEPER)
 	p.pp_start = p.pp_from = event.po_time = time_of(start);
 	ts_start(trid);
 	event.po_time = time_of(now_ns());
-	CHECK_OK(posixtrace_observer_add(observer, &event, 1, 0));
-	CHECK_OK(posixtrace_observer_add_process(observer, &p, mappings));
-	posixtrace_observer_close(observer);
+	CHECK_OK(ptrc_observer_add(observer, &event, 1, 0));
+	CHECK_OK(ptrc_observer_add_process(observer, &p, mappings));
+	ptrc_observer_close(observer);
 	log = ts_end_and_open_log(trid, fd);
 	p = find_process(log, gone, &index);
 	CHECK(p.pp_is_known && !p.pp_has_ended);
@@ -354,10 +332,10 @@ TEST(a_log_tells_of_a_process_that_was_observed, "", NEEDS_KEEPER)
 	CHECK(is_text(p.pp_executable, p.pp_executable_size, "/bin/gone"));
 	CHECK(p.pp_has_command_line && p.pp_command_line_size == 8);
 	CHECK_EQ(p.pp_mapping_count, 2);
-	CHECK_OK(posixtrace_get_log_mapping(log, index, 0, &m, sizeof(m)));
+	CHECK_OK(posixtrace_log_get_mapping(log, index, 0, &m, sizeof(m)));
 	CHECK(m.pm_start == 0x1000 && m.pm_end == 0x3000 && m.pm_offset == 0x200);
 	CHECK(m.pm_build_id_size == 4 && memcmp(m.pm_build_id, build_id, 4) == 0);
-	CHECK_OK(posixtrace_get_log_mapping(log, index, 1, &m, sizeof(m)));
+	CHECK_OK(posixtrace_log_get_mapping(log, index, 1, &m, sizeof(m)));
 	CHECK(is_text(m.pm_path, m.pm_path_size, "[vdso]"));
 	/* It is nothing that a reader would get as an event. */
 	struct ts_events all = ts_read_log(log);
@@ -374,8 +352,8 @@ TEST(what_was_observed_stands_above_a_look_that_came_too_late, "", NEEDS_KEEPER)
 		.pp_pid = gone, .pp_is_known = 1, .pp_name = "gone", .pp_name_size = 4};
 	int fd = ts_temp_file();
 	trace_id_t trid = create_log(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0, fd), log;
-	struct posixtrace_observer *observer = open_observer(trid);
-	struct posixtrace_observed event = {.po_pid = gone, .po_tid = gone};
+	struct ptrc_observer *observer = open_observer(trid);
+	struct ptrc_observed event = {.po_pid = gone, .po_tid = gone};
 	unsigned long index = 0;
 	int seen = 0;
 
@@ -383,11 +361,11 @@ TEST(what_was_observed_stands_above_a_look_that_came_too_late, "", NEEDS_KEEPER)
 	ts_start(trid);
 	event.po_event = type(observer, "other");
 	event.po_time = time_of(now_ns());
-	CHECK_OK(posixtrace_observer_add(observer, &event, 1, 0));
+	CHECK_OK(ptrc_observer_add(observer, &event, 1, 0));
 	/* The keeper looks at the process and finds it gone, and then comes what it was. */
 	ts_flush(trid);
-	CHECK_OK(posixtrace_observer_add_process(observer, &p, NULL));
-	posixtrace_observer_close(observer);
+	CHECK_OK(ptrc_observer_add_process(observer, &p, NULL));
+	ptrc_observer_close(observer);
 	log = ts_end_and_open_log(trid, fd);
 	struct ts_events all = ts_read_log(log);
 	for (size_t i = 0; i < all.count; i++) {
@@ -395,8 +373,8 @@ TEST(what_was_observed_stands_above_a_look_that_came_too_late, "", NEEDS_KEEPER)
 
 		if (e->posix_event_id != event.po_event)
 			continue;
-		CHECK_OK(posixtrace_find_log_process(log, gone, &e->posix_timestamp, &index));
-		CHECK_OK(posixtrace_get_log_process(log, index, &p, sizeof(p)));
+		CHECK_OK(posixtrace_log_find_process(log, gone, &e->posix_timestamp, &index));
+		CHECK_OK(posixtrace_log_get_process(log, index, &p, sizeof(p)));
 		CHECK(p.pp_is_known && is_text(p.pp_name, p.pp_name_size, "gone"));
 		seen++;
 	}
@@ -427,14 +405,14 @@ TEST(what_is_told_of_a_process_is_cut_to_what_fits, "", NEEDS_KEEPER)
 
 	CHECK_OK(posix_trace_attr_setmaxdatasize(&attr, 6000));
 	trace_id_t trid = ts_create_log(getpid(), &attr, fd);
-	struct posixtrace_observer *observer = open_observer(trid);
+	struct ptrc_observer *observer = open_observer(trid);
 	memset(text, 'x', sizeof(text));
 	for (size_t i = 0; i < 1000; i++)
 		mappings[i] = (struct posixtrace_log_mapping){
 			.pm_start = i, .pm_path = text, .pm_path_size = i < 10 ? 10 : sizeof(text)};
 	ts_start(trid);
-	CHECK_OK(posixtrace_observer_add_process(observer, &p, mappings));
-	posixtrace_observer_close(observer);
+	CHECK_OK(ptrc_observer_add_process(observer, &p, mappings));
+	ptrc_observer_close(observer);
 	trace_id_t log = ts_end_and_open_log(trid, fd);
 	p = find_process(log, p.pp_pid, &index);
 	CHECK_EQ(p.pp_name_size, 15);
@@ -475,8 +453,8 @@ TEST(each_program_of_a_process_counts_from_its_own_exec, "", NEEDS_KEEPER)
 	const char *paths[] = {"/bin/wrapper", exe};
 	int fd = ts_temp_file();
 	trace_id_t trid = create_log(POSIX_TRACE_FLUSH, ROOMY, POSIX_TRACE_APPEND, 0, fd), log;
-	struct posixtrace_observer *observer = open_observer(trid);
-	struct posixtrace_observed event = {.po_pid = pid, .po_tid = pid};
+	struct ptrc_observer *observer = open_observer(trid);
+	struct ptrc_observed event = {.po_pid = pid, .po_tid = pid};
 	struct posixtrace_log_process p = {
 		.pp_pid = pid, .pp_is_known = 1, .pp_name = "sleep", .pp_name_size = 5};
 	unsigned long index, count = 0;
@@ -489,15 +467,15 @@ TEST(each_program_of_a_process_counts_from_its_own_exec, "", NEEDS_KEEPER)
 		p.pp_executable = paths[i];
 		p.pp_executable_size = strlen(paths[i]);
 		event.po_time = p.pp_from = time_of(now_ns());
-		CHECK_OK(posixtrace_observer_add_process(observer, &p, NULL));
-		CHECK_OK(posixtrace_observer_add(observer, &event, 1, 0));
+		CHECK_OK(ptrc_observer_add_process(observer, &p, NULL));
+		CHECK_OK(ptrc_observer_add(observer, &event, 1, 0));
 		/* A millisecond tells one program from the next. */
 		pause_ms(2);
 	}
 	/* The keeper looks at the process, and then comes what the observer knows in the end. */
 	ts_flush(trid);
-	CHECK_OK(posixtrace_observer_add_process(observer, &p, NULL));
-	posixtrace_observer_close(observer);
+	CHECK_OK(ptrc_observer_add_process(observer, &p, NULL));
+	ptrc_observer_close(observer);
 	ts_shutdown(trid);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
@@ -508,15 +486,15 @@ TEST(each_program_of_a_process_counts_from_its_own_exec, "", NEEDS_KEEPER)
 
 		if (e->posix_event_id != event.po_event)
 			continue;
-		CHECK_OK(posixtrace_find_log_process(log, pid, &e->posix_timestamp, &index));
-		CHECK_OK(posixtrace_get_log_process(log, index, &p, sizeof(p)));
+		CHECK_OK(posixtrace_log_find_process(log, pid, &e->posix_timestamp, &index));
+		CHECK_OK(posixtrace_log_get_process(log, index, &p, sizeof(p)));
 		CHECK(is_text(p.pp_executable, p.pp_executable_size, paths[seen]));
 		/* What /proc says of the one that runs says more. */
 		CHECK_EQ(p.pp_has_user, seen);
 		seen++;
 	}
 	CHECK_EQ(seen, 2);
-	for (index = 0; !posixtrace_get_log_process(log, index, &p, sizeof(p)); index++)
+	for (index = 0; !posixtrace_log_get_process(log, index, &p, sizeof(p)); index++)
 		count += p.pp_pid == pid;
 	CHECK_EQ(count, 2);
 	ts_close_log(log);

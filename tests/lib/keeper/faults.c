@@ -36,8 +36,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <posixtrace.h>
-
+#include "include/posixtrace-private.h"
 #include "tests/support/payload.h"
 
 enum {
@@ -304,7 +303,7 @@ static bool is_of_run(trace_id_t trace, trace_event_id_t id)
 
 /* Reads a log that may be unfinished. Returns an error of posix_trace_open(). */
 static int read_log(bool is_counting, struct posix_trace_status_info *status,
-		    struct posixtrace_counts *counts)
+		    struct ptrc_counts *counts)
 {
 	int fd = open(log_path, O_RDONLY | O_CLOEXEC);
 	uint32_t last[WRITERS_MAX] = {0};
@@ -329,7 +328,7 @@ static int read_log(bool is_counting, struct posix_trace_status_info *status,
 	if (error)
 		fail("posix_trace_getnext_event on the log: %s", strerror(error));
 	posix_trace_get_status(trace, status);
-	posixtrace_get_counts(trace, counts, sizeof(*counts));
+	ptrc_trace_counts(trace, counts);
 	posix_trace_close(trace);
 	return 0;
 }
@@ -394,7 +393,7 @@ static void control_a_while(trace_id_t trace, uint32_t last[WRITERS_MAX])
 static int be_controller(pid_t target)
 {
 	uint32_t last[WRITERS_MAX] = {0};
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 	trace_attr_t attr;
 	trace_id_t trace;
 	int error;
@@ -420,7 +419,7 @@ static int be_controller(pid_t target)
 	if (plan.mode == PLAIN) {
 		/* A program that reads until there is nothing has all that was complete. */
 		read_stream(trace, last, true);
-		posixtrace_get_counts(trace, &counts, sizeof(counts));
+		ptrc_trace_counts(trace, &counts);
 		atomic_store(&shared->told, counts.pt_lost_events);
 	}
 	error = posix_trace_shutdown(trace);
@@ -569,7 +568,7 @@ static pid_t begin_reader(void)
 			(char *)"fault",
 			NULL};
 	struct posix_trace_status_info status;
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 
 	if (plan.mode == PLAIN)
 		return 0;
@@ -800,7 +799,7 @@ static void check_followed(void)
 static uint64_t check(void)
 {
 	struct posix_trace_status_info status = {0};
-	struct posixtrace_counts counts = {0};
+	struct ptrc_counts counts = {0};
 
 	create_once_more();
 	if (plan.mode == SESSION_WITH_LOG || plan.mode == SESSION_PLAIN)

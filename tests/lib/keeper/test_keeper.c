@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The keeper under attack: killed at any moment, or facing a log that takes nothing. */
+#include "include/posixtrace-private.h"
 #include "tests/support/private_user.h"
 
 #include "tests/support/logs.h"
 
-#include <posixtrace.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 
@@ -120,21 +120,20 @@ TEST(keeper_is_told_and_replaced, "", NEEDS_KEEPER)
 	pid_t keeper = 42, other;
 
 	CHECK_OK(posix_trace_create(0, NULL, &plain));
-	CHECK_EQ(posixtrace_get_keeper(plain, &keeper), EINVAL);
-	CHECK_EQ(posixtrace_get_keeper(log, &keeper), EINVAL);
-	CHECK_EQ(posixtrace_get_keeper(trid, NULL), EINVAL);
+	CHECK_EQ(ptrc_trace_keeper(plain, &keeper), EINVAL);
+	CHECK_EQ(ptrc_trace_keeper(log, &keeper), EINVAL);
 	CHECK_EQ(keeper, 42);
-	CHECK_OK(posixtrace_get_keeper(trid, &keeper));
-	CHECK_OK(posixtrace_get_keeper(trid, &other));
+	CHECK_OK(ptrc_trace_keeper(trid, &keeper));
+	CHECK_OK(ptrc_trace_keeper(trid, &other));
 	CHECK_EQ(keeper, other);
 	CHECK_SYS(kill(keeper, SIGKILL));
 	/* Until it has ended, which the kernel says a moment later, it may still be told. */
-	CHECK_EVENTUALLY(posixtrace_get_keeper(trid, &other) == 0 && other != keeper);
+	CHECK_EVENTUALLY(ptrc_trace_keeper(trid, &other) == 0 && other != keeper);
 	CHECK_SYS(kill(other, 0));
 	ts_shutdown(trid);
 	ts_shutdown(plain);
 	ts_close_log(log);
-	CHECK_EQ(posixtrace_get_keeper(trid, &keeper), EINVAL);
+	CHECK_EQ(ptrc_trace_keeper(trid, &keeper), EINVAL);
 }
 
 TEST(killed_keepers_lose_and_double_nothing_append, "LOG-19 LOG-39 EXIT-03", NEEDS_KEEPER)

@@ -10,11 +10,12 @@
  * It takes long: each of 3000 stores is a round of its own, in which two keepers start, and each
  * store up to it is two signals.
  */
+#include "include/posixtrace-private.h"
 #include "tests/support/private_user.h"
 
 #include "tests/support/logs.h"
 
-#include <posixtrace.h>
+#include <posixtrace-control.h>
 
 #if !defined(__x86_64__)
 
@@ -153,7 +154,7 @@ struct plan {
 	/* When another keeper lives, and when all is over. */
 	void (*go_on)(struct round *r);
 	void (*check)(const struct round *r, const struct ts_events *events,
-		      struct posixtrace_counts counts);
+		      struct ptrc_counts counts);
 };
 
 static void make(struct round *r, uint32_t count, size_t len)
@@ -190,7 +191,7 @@ static long run_round(const struct plan *plan, long first, long second)
 	if (second != NEVER)
 		work(r.trid, r.fd, false, second);
 	plan->go_on(&r);
-	struct posixtrace_counts counts = counts_of(r.trid);
+	struct ptrc_counts counts = counts_of(r.trid);
 	ts_shutdown(r.trid);
 	struct ts_events events = ts_log_events(r.fd);
 	ts_expect_sorted(&events);
@@ -240,7 +241,7 @@ static void run_plan(const struct plan *plan)
 /* Each event is in the log or lost. So are those of keepers that were killed, or came when
  * the stream had stopped: markers of three flushes, a START without a run. */
 static void check_sum(const struct round *r, const struct ts_events *events,
-		      const struct posixtrace_counts *counts)
+		      const struct ptrc_counts *counts)
 {
 	uint64_t missing = r->made - ts_count(events, r->id);
 	uint64_t lost = counts->pt_lost_events + counts->pt_log_lost_events;
@@ -304,7 +305,7 @@ static void expect_restart(struct round *r)
 }
 
 static void check_restarted(const struct round *r, const struct ts_events *events,
-			    struct posixtrace_counts counts)
+			    struct ptrc_counts counts)
 {
 	size_t kept = ts_count(events, r->id), automatic = 0;
 	ssize_t at = -1;
@@ -352,7 +353,7 @@ static void expect_full(struct round *r)
 }
 
 static void check_full(const struct round *r, const struct ts_events *events,
-		       struct posixtrace_counts counts)
+		       struct ptrc_counts counts)
 {
 	check_sum(r, events, &counts);
 	ts_expect_numbers(events, r->id, 0, (uint32_t)ts_count(events, r->id) - 1);
@@ -396,7 +397,7 @@ static void make_some(struct round *r)
 }
 
 static void check_gap(const struct round *r, const struct ts_events *events,
-		      struct posixtrace_counts counts)
+		      struct ptrc_counts counts)
 {
 	size_t kept = ts_count(events, r->id);
 	uint64_t missing = r->made - kept;
@@ -454,7 +455,7 @@ static void fill_more(struct round *r)
 }
 
 static void check_ring(const struct round *r, const struct ts_events *events,
-		       struct posixtrace_counts counts)
+		       struct ptrc_counts counts)
 {
 	uint32_t kept = (uint32_t)ts_count(events, r->id);
 
@@ -536,12 +537,12 @@ static long rotate_once(long last)
 	make(&r, 10, 200);
 	ts_shutdown(r.trid);
 
-	CHECK_OK(posixtrace_open_log(path, &log));
+	CHECK_OK(posixtrace_log_open(path, &log));
 	struct ts_events events = ts_read_log(log);
 	ts_expect_numbers(&events, r.id, 0, r.made - 1);
 	CHECK_EQ(ts_count(&events, POSIX_TRACE_OVERFLOW), 0);
 	CHECK_EQ(ts_status(log).posix_stream_flush_error, 0);
-	struct posixtrace_counts counts = counts_of(log);
+	struct ptrc_counts counts = counts_of(log);
 	CHECK_EQ(counts.pt_missing_files, 0);
 	CHECK_EQ(counts.pt_log_events, events.count);
 	ts_events_free(&events);

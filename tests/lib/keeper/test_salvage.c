@@ -3,12 +3,14 @@
  * Target, controller and keeper killed together: what they recorded is in a log afterwards, or
  * still in /dev/shm, wherever the log is by then and whoever is killed while it is saved.
  */
+#include "include/posixtrace-private.h"
 #include "tests/support/private_user.h"
 
 #include "tests/support/failing_sync.h"
 #include "tests/support/logs.h"
 
 #include <inttypes.h>
+#include <posixtrace-control.h>
 #include <posixtrace.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -526,7 +528,7 @@ TEST(a_plain_stream_that_only_guests_have_recorded_into_is_salvaged, "", NEEDS_K
 	CHECK_EQ(read(ready[0], &byte, 1), 1);
 	close(ready[0]);
 	for (uint32_t n = 0; n < 100; n++) {
-		CHECK_OK(posixtrace_event_for(pid, NAME, &n, sizeof(n), &streams));
+		CHECK_OK(posixtrace_event_for(pid, NAME, NULL, &n, sizeof(n), &streams));
 		CHECK_EQ(streams, 1);
 	}
 	kill_and_reap(pid, 0);
@@ -555,7 +557,7 @@ TEST(a_plain_stream_without_unread_events_is_no_orphan, "")
 
 TEST(no_more_than_eight_plain_orphans_stay_and_the_dropped_are_counted, "")
 {
-	struct posixtrace_system system;
+	struct ptrc_inspected_system system;
 
 	needs_own_directory();
 	for (int i = 0; i < 12; i++) {
@@ -564,17 +566,17 @@ TEST(no_more_than_eight_plain_orphans_stay_and_the_dropped_are_counted, "")
 		create_once();
 	}
 	CHECK_EQ(orphan_count(), 8);
-	CHECK_OK(posixtrace_get_system(&system, sizeof(system)));
+	ptrc_inspect_system(&system);
 	CHECK_EQ(system.pt_dropped_orphans, 4);
 	discard_all();
-	CHECK_OK(posixtrace_get_system(&system, sizeof(system)));
+	ptrc_inspect_system(&system);
 	CHECK_EQ(system.pt_dropped_orphans, 0);
 }
 
 /* /dev/shm of its own, of 8 MiB: a stream of 3 MiB is there for two orphans of 2 MiB. */
 TEST(plain_orphans_give_way_to_a_stream, "", NEEDS_KEEPER)
 {
-	struct posixtrace_system system;
+	struct ptrc_inspected_system system;
 
 	needs_own_directory();
 	pid_t pid = harness_fork();
@@ -589,7 +591,7 @@ TEST(plain_orphans_give_way_to_a_stream, "", NEEDS_KEEPER)
 		CHECK_EQ(orphan_count(), 2);
 		ts_shutdown(ts_make(POSIX_TRACE_LOOP, 5 * 1024 * KIB, 0));
 		CHECK_LT(orphan_count(), 2);
-		CHECK_OK(posixtrace_get_system(&system, sizeof(system)));
+		ptrc_inspect_system(&system);
 		CHECK_EQ(system.pt_dropped_orphans, 2 - orphan_count());
 		_exit(0);
 	}

@@ -3,12 +3,12 @@
  * The end of controllers and of traced processes, by whatever means: logs are closed and
  * complete, streams are freed, nothing recorded is lost.
  */
+#include "include/posixtrace-private.h"
 #include "tests/support/private_user.h"
 
 #include "tests/support/logs.h"
 #include "tests/support/thread_state.h"
 
-#include <posixtrace.h>
 #include <sys/syscall.h>
 
 #define KIB ((size_t)1024)
@@ -754,7 +754,7 @@ TEST(without_any_process_for_a_keeper_the_stream_waits,
 		CHECK_EVENTUALLY(process_is_gone(keeper));
 		CHECK_EQ(posix_trace_flush(trid), EAGAIN);
 		CHECK_EQ(posix_trace_clear(trid), EAGAIN);
-		CHECK_EQ(posixtrace_get_keeper(trid, &keeper), EAGAIN);
+		CHECK_EQ(ptrc_trace_keeper(trid, &keeper), EAGAIN);
 		emit_run(id, 200, 300, 40);
 		CHECK_EQ(posix_trace_shutdown(trid), EAGAIN);
 		exit(0);

@@ -6,11 +6,13 @@
 static void keep_block_device(void);
 
 #define PRIVATE_USER_BEFORE keep_block_device
+#include "include/posixtrace-private.h"
 #include "tests/support/private_user.h"
 
 #include "tests/support/failing_sync.h"
 #include "tests/support/logs.h"
 
+#include <posixtrace-control.h>
 #include <posixtrace.h>
 #include <sys/eventfd.h>
 #include <sys/un.h>
@@ -50,10 +52,10 @@ static void expect_run(const struct ts_events *events, trace_event_id_t id, uint
 	}
 }
 
-static struct posixtrace_counts log_counts(int fd)
+static struct ptrc_counts log_counts(int fd)
 {
 	trace_id_t trid = ts_open_log(fd);
-	struct posixtrace_counts counts = counts_of(trid);
+	struct ptrc_counts counts = counts_of(trid);
 	ts_close_log(trid);
 	return counts;
 }
@@ -643,13 +645,13 @@ TEST(flush_that_stalls_holds_up_no_change_of_state, "", NEEDS_KEEPER)
 
 struct last_counts {
 	trace_id_t trid;
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 };
 
 static void *run_shutdown(void *arg)
 {
 	struct last_counts *c = arg;
-	return (void *)(intptr_t)posixtrace_shutdown(c->trid, &c->counts, sizeof(c->counts));
+	return (void *)(intptr_t)ptrc_trace_shutdown(c->trid, &c->counts);
 }
 
 TEST(log_that_stalls_can_be_given_up, "", NEEDS_KEEPER)
@@ -661,20 +663,19 @@ TEST(log_that_stalls_can_be_given_up, "", NEEDS_KEEPER)
 	last.trid = start_log(POSIX_TRACE_UNTIL_FULL, 512 * KIB, POSIX_TRACE_APPEND, 0, ends[1]);
 	emit_run(id, 0, 10, 300);
 	ts_flush(last.trid);
-	CHECK_OK(posixtrace_get_counts(last.trid, &last.counts, sizeof(last.counts)));
+	CHECK_OK(ptrc_trace_counts(last.trid, &last.counts));
 	unsigned long in_log = last.counts.pt_log_events;
 	emit_run(id, 10, 1000, 300);
 	pthread_t flusher = begin_flush(&last.trid);
 	/* It waits behind the flush. */
 	pthread_t ender = ts_thread(run_shutdown, &last);
 	CHECK_EVENTUALLY(posix_trace_start(last.trid) == EINVAL);
-	CHECK_OK(posixtrace_give_up_log(last.trid));
+	CHECK_OK(ptrc_trace_give_up_log(last.trid));
 	CHECK_EQ((intptr_t)ts_join(flusher), ECANCELED);
 	CHECK_EQ((intptr_t)ts_join(ender), ECANCELED);
-	CHECK_EQ(last.counts.pt_size, sizeof(last.counts));
 	CHECK_EQ(last.counts.pt_log_events, in_log);
-	CHECK_EQ(posixtrace_give_up_log(last.trid), EINVAL);
-	CHECK_EQ(posixtrace_shutdown(last.trid, &last.counts, sizeof(last.counts)), EINVAL);
+	CHECK_EQ(ptrc_trace_give_up_log(last.trid), EINVAL);
+	CHECK_EQ(ptrc_trace_shutdown(last.trid, &last.counts), EINVAL);
 }
 
 TEST(log_that_goes_on_is_not_given_up, "", NEEDS_KEEPER)
@@ -682,16 +683,14 @@ TEST(log_that_goes_on_is_not_given_up, "", NEEDS_KEEPER)
 	int fd = ts_temp_file();
 	trace_id_t plain = ts_create(0, NULL), trid = ts_create_log(0, NULL, fd);
 	trace_event_id_t id = ts_id("event");
-	struct posixtrace_counts counts;
-	CHECK_EQ(posixtrace_give_up_log(plain), EINVAL);
-	CHECK_EQ(posixtrace_shutdown(plain, NULL, sizeof(counts)), EINVAL);
-	CHECK_EQ(posixtrace_shutdown(plain, &counts, 1), EINVAL);
-	CHECK_OK(posixtrace_shutdown(plain, &counts, sizeof(counts)));
+	struct ptrc_counts counts;
+	CHECK_EQ(ptrc_trace_give_up_log(plain), EINVAL);
+	CHECK_OK(ptrc_trace_shutdown(plain, &counts));
 	CHECK_EQ(counts.pt_log_events, 0);
 	ts_start(trid);
-	CHECK_OK(posixtrace_give_up_log(trid));
+	CHECK_OK(ptrc_trace_give_up_log(trid));
 	emit_run(id, 0, 1000, 300);
-	CHECK_OK(posixtrace_shutdown(trid, &counts, sizeof(counts)));
+	CHECK_OK(ptrc_trace_shutdown(trid, &counts));
 	CHECK_GE(counts.pt_log_events, 1000);
 	struct ts_events events = ts_log_events(fd);
 	ts_expect_numbers(&events, id, 0, 999);

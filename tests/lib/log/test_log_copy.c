@@ -5,26 +5,26 @@
 
 #include <fcntl.h>
 #include <malloc.h>
-#include <posixtrace.h>
+#include <posixtrace-log.h>
 #include <sys/resource.h>
 
 #define EPOCH 1700000000
 #define NS INT64_C(1000000000)
 
 /* A new log with the default attributes. */
-static struct posixtrace_log *begin(int fd)
+static struct posixtrace_log_writer *begin(int fd)
 {
-	struct posixtrace_log *log = NULL;
+	struct posixtrace_log_writer *log = NULL;
 
-	CHECK_OK(posixtrace_log_create(fd, NULL, NULL, &log));
+	CHECK_OK(posixtrace_log_writer_open(fd, NULL, NULL, &log));
 	return log;
 }
 
-static trace_event_id_t type(struct posixtrace_log *log, const char *name)
+static trace_event_id_t type(struct posixtrace_log_writer *log, const char *name)
 {
 	trace_event_id_t id = 0;
 
-	CHECK_OK(posixtrace_log_type(log, name, &id));
+	CHECK_OK(posixtrace_log_writer_type(log, name, NULL, &id));
 	return id;
 }
 
@@ -44,9 +44,9 @@ static struct posixtrace_event event(trace_event_id_t id, int64_t ns, int thread
 		.pt_size = size};
 }
 
-static void add(struct posixtrace_log *log, struct posixtrace_event e)
+static void add(struct posixtrace_log_writer *log, struct posixtrace_event e)
 {
-	CHECK_OK(posixtrace_log_add(log, &e));
+	CHECK_OK(posixtrace_log_writer_add(log, &e));
 }
 
 static void check_same_info(const struct posix_trace_event_info *a,
@@ -109,7 +109,7 @@ static int make_source(void)
 }
 
 /* Copies a log to its end, with the types in the order of the source. Returns how many events. */
-static size_t copy(int from, struct posixtrace_log *log)
+static size_t copy(int from, struct posixtrace_log_writer *log)
 {
 	static trace_event_id_t types[POSIX_TRACE_UNNAMED_USEREVENT + TRACE_USER_EVENT_MAX];
 	trace_id_t trid = ts_open_log(from);
@@ -127,7 +127,7 @@ static size_t copy(int from, struct posixtrace_log *log)
 		types[id] = type(log, name);
 	}
 	for (;;) {
-		CHECK_OK(posixtrace_getnext_block(trid, &block));
+		CHECK_OK(posixtrace_log_next_block(trid, &block));
 		if (!block)
 			break;
 		for (size_t i = 0; i < block->pt_count; i++) {
@@ -137,7 +137,7 @@ static size_t copy(int from, struct posixtrace_log *log)
 			add(log, e);
 			count++;
 		}
-		posixtrace_free_block(block);
+		posixtrace_log_free_block(block);
 	}
 	ts_close_log(trid);
 	return count;
@@ -146,10 +146,10 @@ static size_t copy(int from, struct posixtrace_log *log)
 TEST(events_of_a_log_are_those_of_its_copy, "", NEEDS_KEEPER)
 {
 	int from = make_source(), to = ts_temp_file();
-	struct posixtrace_log *log = begin(to);
+	struct posixtrace_log_writer *log = begin(to);
 	size_t count = copy(from, log), cut = 0;
 
-	CHECK_OK(posixtrace_log_close(log, NULL));
+	CHECK_OK(posixtrace_log_writer_close(log, NULL, 0));
 	struct ts_events a = ts_log_events(from);
 	struct ts_events b = ts_log_events(to);
 	CHECK_EQ(a.count, count);
@@ -177,7 +177,7 @@ TEST(the_order_is_that_of_adding, "")
 	static uint8_t of_thread[COUNT];
 	static int64_t times[COUNT];
 	int fd = ts_temp_file();
-	struct posixtrace_log *log = begin(fd);
+	struct posixtrace_log_writer *log = begin(fd);
 	trace_event_id_t ids[2];
 	struct posixtrace_block *block;
 	uint32_t number = 0;
@@ -195,10 +195,10 @@ TEST(the_order_is_that_of_adding, "")
 		times[i] = ns;
 		add(log, event(ids[i % 2], ns, of_thread[i], &i, sizeof(i)));
 	}
-	CHECK_OK(posixtrace_log_close(log, NULL));
+	CHECK_OK(posixtrace_log_writer_close(log, NULL, 0));
 	trace_id_t trid = ts_open_log(fd);
 	for (;;) {
-		CHECK_OK(posixtrace_getnext_block(trid, &block));
+		CHECK_OK(posixtrace_log_next_block(trid, &block));
 		if (!block)
 			break;
 		for (size_t i = 0; i < block->pt_count; i++, number++) {
@@ -211,7 +211,7 @@ TEST(the_order_is_that_of_adding, "")
 			CHECK_EQ(seen, number);
 			check_same_info(&block->pt_events[i].pt_info, &e.pt_info);
 		}
-		posixtrace_free_block(block);
+		posixtrace_log_free_block(block);
 	}
 	CHECK_EQ(number, COUNT);
 	ts_close_log(trid);
@@ -232,11 +232,11 @@ TEST(system_events_of_one_time_keep_their_order, "")
 						 POSIX_TRACE_UNNAMED_USEREVENT};
 	enum { COUNT = sizeof(order) / sizeof(*order) };
 	int fd = ts_temp_file();
-	struct posixtrace_log *log = begin(fd);
+	struct posixtrace_log_writer *log = begin(fd);
 
 	for (size_t i = 0; i < COUNT; i++)
 		add(log, event(order[i], 5, (int)(i % 3), "data", 4));
-	CHECK_OK(posixtrace_log_close(log, NULL));
+	CHECK_OK(posixtrace_log_writer_close(log, NULL, 0));
 	struct ts_events all = ts_log_events(fd);
 	CHECK_EQ(all.count, COUNT);
 	for (size_t i = 0; i < COUNT; i++)
@@ -246,7 +246,7 @@ TEST(system_events_of_one_time_keep_their_order, "")
 TEST(events_in_a_gap_are_left_out, "")
 {
 	int fd = ts_temp_file();
-	struct posixtrace_log *log = begin(fd);
+	struct posixtrace_log_writer *log = begin(fd);
 	trace_event_id_t id = type(log, "a");
 
 	add(log, event(id, 1, 0, NULL, 0));
@@ -254,7 +254,7 @@ TEST(events_in_a_gap_are_left_out, "")
 	add(log, event(id, 3, 0, NULL, 0));
 	add(log, event(POSIX_TRACE_RESUME, 4, 0, NULL, 0));
 	add(log, event(id, 5, 0, NULL, 0));
-	CHECK_OK(posixtrace_log_close(log, NULL));
+	CHECK_OK(posixtrace_log_writer_close(log, NULL, 0));
 	struct ts_events all = ts_log_events(fd);
 	ts_expect_ids(&all, id, POSIX_TRACE_OVERFLOW, POSIX_TRACE_RESUME, id, 0);
 }
@@ -263,7 +263,7 @@ TEST(events_in_a_gap_are_left_out, "")
 TEST(a_filter_leaves_nothing_out, "")
 {
 	int fd = ts_temp_file();
-	struct posixtrace_log *log = begin(fd);
+	struct posixtrace_log_writer *log = begin(fd);
 	trace_event_id_t a = type(log, "a"), b = type(log, "b");
 	trace_event_set_t sets[2];
 
@@ -275,7 +275,7 @@ TEST(a_filter_leaves_nothing_out, "")
 	add(log, event(POSIX_TRACE_FILTER, 3, 0, sets, sizeof(sets)));
 	add(log, event(b, 3, 0, NULL, 0));
 	add(log, event(b, 4, 1, NULL, 0));
-	CHECK_OK(posixtrace_log_close(log, NULL));
+	CHECK_OK(posixtrace_log_writer_close(log, NULL, 0));
 	struct ts_events all = ts_log_events(fd);
 	ts_expect_ids(&all, POSIX_TRACE_START, a, POSIX_TRACE_STOP, POSIX_TRACE_FILTER, b, b, 0);
 	CHECK_EQ(all.at[0].len, sizeof(sets[0]));
@@ -288,7 +288,7 @@ TEST(a_log_has_the_attributes_that_were_given, "")
 {
 	struct timespec created = {EPOCH, 123456789}, time;
 	trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 1 << 20, 77), seen;
-	struct posixtrace_log *log;
+	struct posixtrace_log_writer *log;
 	char name[TRACE_NAME_MAX + 1];
 	int fd = ts_temp_file(), policy;
 	size_t size;
@@ -296,7 +296,7 @@ TEST(a_log_has_the_attributes_that_were_given, "")
 	CHECK_OK(posix_trace_attr_setname(&attr, "copied"));
 	/* A longer log was there. */
 	CHECK_SYS(ftruncate(fd, 100000));
-	CHECK_OK(posixtrace_log_create(fd, &attr, &created, &log));
+	CHECK_OK(posixtrace_log_writer_open(fd, &attr, &created, &log));
 	/* It is read before it is closed, too, and has no end then. */
 	trace_id_t trid = ts_open_log(fd);
 	CHECK_OK(posix_trace_get_attr(trid, &seen));
@@ -311,57 +311,73 @@ TEST(a_log_has_the_attributes_that_were_given, "")
 	CHECK_OK(posix_trace_attr_getlogfullpolicy(&seen, &policy));
 	CHECK_EQ(policy, POSIX_TRACE_APPEND);
 	ts_close_log(trid);
-	CHECK_OK(posixtrace_log_close(log, NULL));
+	CHECK_OK(posixtrace_log_writer_close(log, NULL, 0));
 	trid = ts_open_log(fd);
 	CHECK_EQ(ts_status(trid).posix_stream_flush_error, 0);
 	/* It has an index. */
-	CHECK_OK(posixtrace_get_log_totals(trid, NULL, 0));
+	CHECK_OK(posixtrace_get_type_counts(trid, NULL, 0));
 	ts_close_log(trid);
 	CHECK(ts_file_size(fd) < 100000);
 }
 
+TEST(figures_have_names, "")
+{
+	struct posixtrace_count figures[64] = {{"untouched", 7}, {"untouched", 8}};
+	trace_id_t trid = ts_create_running(getpid(), NULL);
+	size_t all, count;
+
+	CHECK_OK(posixtrace_get_counts(trid, NULL, 0, &all));
+	CHECK_OK(posixtrace_get_counts(trid, figures, 1, &count));
+	CHECK_EQ(count, all);
+	CHECK_STR_EQ(figures[0].pt_name, "lost_events");
+	CHECK_EQ(figures[1].pt_value, 8);
+	CHECK_OK(posixtrace_get_counts(trid, figures, 64, &count));
+	CHECK_EQ(count, all);
+	for (size_t i = 1; i < count; i++)
+		for (size_t k = 0; k < i; k++)
+			CHECK(strcmp(figures[i].pt_name, figures[k].pt_name) != 0);
+	CHECK_EQ(ts_figure(trid, "threads"), 0);
+	ts_emit(ts_id("event"), 1);
+	CHECK_EQ(ts_figure(trid, "threads"), 1);
+	CHECK_EQ(posixtrace_get_counts(trid, NULL, 1, &count), EINVAL);
+	CHECK_EQ(posixtrace_get_counts(trid, figures, 64, NULL), EINVAL);
+	ts_shutdown(trid);
+	CHECK_EQ(posixtrace_get_counts(trid, figures, 64, &count), EINVAL);
+}
+
 TEST(the_status_tells_what_was_lost, "")
 {
-	struct posixtrace_counts lost = {.pt_lost_events = 5,
-					 .pt_log_lost_events = 3,
-					 .pt_source_damaged_events = 7,
-					 .pt_source_missed_events = 9,
-					 .pt_is_source_uncounted = 1,
-					 .pt_source_damaged_parts = 11,
-					 .pt_untraced_processes = 13,
-					 .pt_untraced_error = EMFILE,
-					 .pt_refused_names = 17},
-				 seen;
+	static const char unknown[] = "a_figure_of_a_later_version";
+	struct posixtrace_count lost[] = {
+		{"lost_events", 5},	      {"log_lost_events", 3},
+		{"source_damaged_events", 7}, {"source_missed_events", 9},
+		{"is_source_uncounted", 1},   {"source_damaged_parts", 11},
+		{"untraced_processes", 13},   {"untraced_error", EMFILE},
+		{"refused_names", 17},	      {unknown, 19},
+	};
+	const size_t count = sizeof(lost) / sizeof(lost[0]);
 	struct posix_trace_status_info status;
 	int fd = ts_temp_file();
 
-	CHECK_OK(posixtrace_log_close(begin(fd), &lost));
+	CHECK_OK(posixtrace_log_writer_close(begin(fd), lost, count));
 	trace_id_t trid = ts_open_log(fd);
 	CHECK_OK(posix_trace_get_status(trid, &status));
 	CHECK_EQ(status.posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
 	CHECK_EQ(status.posix_log_overrun_status, POSIX_TRACE_OVERRUN);
-	CHECK_OK(posixtrace_get_counts(trid, &seen, sizeof(seen)));
-	CHECK_EQ(seen.pt_lost_events, 5);
-	CHECK_EQ(seen.pt_log_lost_events, 3);
-	CHECK_EQ(seen.pt_source_damaged_events, 7);
-	CHECK_EQ(seen.pt_source_missed_events, 9);
-	CHECK_EQ(seen.pt_is_source_uncounted, 1);
-	CHECK_EQ(seen.pt_source_damaged_parts, 11);
-	CHECK_EQ(seen.pt_untraced_processes, 13);
-	CHECK_EQ(seen.pt_untraced_error, EMFILE);
-	CHECK_EQ(seen.pt_refused_names, 17);
+	for (size_t i = 0; i < count; i++)
+		if (lost[i].pt_name != unknown)
+			CHECK_EQ(ts_figure(trid, lost[i].pt_name), lost[i].pt_value);
 	ts_close_log(trid);
 	/* There is room for so many. */
-	lost.pt_source_damaged_parts = 65536;
-	lost.pt_refused_names = UINT32_MAX + UINT64_C(1);
-	CHECK_OK(posixtrace_log_close(begin(fd), &lost));
+	lost[5].pt_value = 65536;
+	lost[8].pt_value = UINT32_MAX + UINT64_C(1);
+	CHECK_OK(posixtrace_log_writer_close(begin(fd), lost, count));
 	trid = ts_open_log(fd);
-	CHECK_OK(posixtrace_get_counts(trid, &seen, sizeof(seen)));
-	CHECK_EQ(seen.pt_source_damaged_parts, 65535);
-	CHECK_EQ(seen.pt_refused_names, UINT32_MAX);
-	CHECK_EQ(seen.pt_is_source_uncounted, 1);
+	CHECK_EQ(ts_figure(trid, "source_damaged_parts"), 65535);
+	CHECK_EQ(ts_figure(trid, "refused_names"), UINT32_MAX);
+	CHECK_EQ(ts_figure(trid, "is_source_uncounted"), 1);
 	ts_close_log(trid);
-	CHECK_OK(posixtrace_log_close(begin(fd), NULL));
+	CHECK_OK(posixtrace_log_writer_close(begin(fd), NULL, 0));
 	trid = ts_open_log(fd);
 	CHECK_OK(posix_trace_get_status(trid, &status));
 	CHECK_EQ(status.posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
@@ -374,7 +390,7 @@ TEST(a_disk_that_is_full, "")
 	static const char data[1000];
 	struct rlimit limit = {1 << 20, 1 << 20};
 	int fd = ts_temp_file(), error = 0;
-	struct posixtrace_log *log = begin(fd);
+	struct posixtrace_log_writer *log = begin(fd);
 	trace_event_id_t id = type(log, "a");
 	struct posixtrace_event e;
 	struct posix_trace_status_info status;
@@ -384,12 +400,12 @@ TEST(a_disk_that_is_full, "")
 	CHECK_SYS(setrlimit(RLIMIT_FSIZE, &limit));
 	for (; !error && ns < 10000; ns++) {
 		e = event(id, ns, 0, data, sizeof(data));
-		error = posixtrace_log_add(log, &e);
+		error = posixtrace_log_writer_add(log, &e);
 	}
 	CHECK_EQ(error, EFBIG);
 	e = event(id, ns, 0, NULL, 0);
-	CHECK_EQ(posixtrace_log_add(log, &e), EFBIG);
-	CHECK_EQ(posixtrace_log_close(log, NULL), EFBIG);
+	CHECK_EQ(posixtrace_log_writer_add(log, &e), EFBIG);
+	CHECK_EQ(posixtrace_log_writer_close(log, NULL, 0), EFBIG);
 	/* What was written is there, and the log has no end. */
 	trace_id_t trid = ts_open_log(fd);
 	CHECK_OK(posix_trace_get_status(trid, &status));
@@ -406,11 +422,11 @@ TEST(a_pipe_takes_a_log, "")
 	ssize_t n;
 
 	CHECK_SYS(pipe(ends));
-	struct posixtrace_log *log = begin(ends[1]);
+	struct posixtrace_log_writer *log = begin(ends[1]);
 	trace_event_id_t id = type(log, "a");
 	for (uint32_t i = 0; i < 10; i++)
 		add(log, event(id, i, 0, &i, sizeof(i)));
-	CHECK_OK(posixtrace_log_close(log, NULL));
+	CHECK_OK(posixtrace_log_writer_close(log, NULL, 0));
 	CHECK_SYS(close(ends[1]));
 	while ((n = read(ends[0], bytes, sizeof(bytes))) > 0)
 		CHECK_EQ(write(fd, bytes, (size_t)n), n);
@@ -422,7 +438,7 @@ TEST(a_pipe_takes_a_log, "")
 TEST(memory_does_not_grow_with_the_log, "")
 {
 	static const char data[4000];
-	struct posixtrace_log *log = begin(ts_temp_file());
+	struct posixtrace_log_writer *log = begin(ts_temp_file());
 	trace_event_id_t id = type(log, "a");
 	size_t most = 0;
 
@@ -432,7 +448,7 @@ TEST(memory_does_not_grow_with_the_log, "")
 		if (m.uordblks + m.hblkhd > most)
 			most = m.uordblks + m.hblkhd;
 	}
-	CHECK_OK(posixtrace_log_close(log, NULL));
+	CHECK_OK(posixtrace_log_writer_close(log, NULL, 0));
 	/* The index has some bytes for each of the packets. */
 	CHECK(most < (size_t)4 << 20);
 }
@@ -443,51 +459,51 @@ TEST(arguments_that_are_refused, "")
 {
 	int fd = ts_temp_file(), ends[2];
 	struct timespec bad = {0, NS};
-	struct posixtrace_log *log = NULL;
+	struct posixtrace_log_writer *log = NULL;
 	static char large[1 << 20];
 	trace_event_id_t id;
 	trace_attr_t attr;
 
-	CHECK_EQ(posixtrace_log_create(fd, NULL, NULL, NULL), EINVAL);
-	CHECK_EQ(posixtrace_log_create(-1, NULL, NULL, &log), EBADF);
-	CHECK_EQ(posixtrace_log_create(ts_reopen(fd, O_RDONLY), NULL, NULL, &log), EBADF);
-	CHECK_EQ(posixtrace_log_create(fd, NULL, &bad, &log), EINVAL);
+	CHECK_EQ(posixtrace_log_writer_open(fd, NULL, NULL, NULL), EINVAL);
+	CHECK_EQ(posixtrace_log_writer_open(-1, NULL, NULL, &log), EBADF);
+	CHECK_EQ(posixtrace_log_writer_open(ts_reopen(fd, O_RDONLY), NULL, NULL, &log), EBADF);
+	CHECK_EQ(posixtrace_log_writer_open(fd, NULL, &bad, &log), EINVAL);
 	bad.tv_nsec = -1;
-	CHECK_EQ(posixtrace_log_create(fd, NULL, &bad, &log), EINVAL);
+	CHECK_EQ(posixtrace_log_writer_open(fd, NULL, &bad, &log), EINVAL);
 	memset(&attr, 0, sizeof(attr));
-	CHECK_EQ(posixtrace_log_create(fd, &attr, NULL, &log), EINVAL);
+	CHECK_EQ(posixtrace_log_writer_open(fd, &attr, NULL, &log), EINVAL);
 	CHECK(!log);
 	CHECK_EQ(ts_file_size(fd), 0);
 	CHECK_SYS(pipe(ends));
 	CHECK_SYS(close(ends[0]));
 	signal(SIGPIPE, SIG_IGN);
-	CHECK_EQ(posixtrace_log_create(ends[1], NULL, NULL, &log), EPIPE);
+	CHECK_EQ(posixtrace_log_writer_open(ends[1], NULL, NULL, &log), EPIPE);
 
 	log = begin(fd);
-	CHECK_EQ(posixtrace_log_type(NULL, "a", &id), EINVAL);
-	CHECK_EQ(posixtrace_log_type(log, NULL, &id), EINVAL);
-	CHECK_EQ(posixtrace_log_type(log, "a", NULL), EINVAL);
+	CHECK_EQ(posixtrace_log_writer_type(NULL, "a", NULL, &id), EINVAL);
+	CHECK_EQ(posixtrace_log_writer_type(log, NULL, NULL, &id), EINVAL);
+	CHECK_EQ(posixtrace_log_writer_type(log, "a", NULL, NULL), EINVAL);
 	id = type(log, "a");
 	struct posixtrace_event e = event(id, 10, 0, NULL, 0);
-	CHECK_EQ(posixtrace_log_add(NULL, &e), EINVAL);
-	CHECK_EQ(posixtrace_log_add(log, NULL), EINVAL);
+	CHECK_EQ(posixtrace_log_writer_add(NULL, &e), EINVAL);
+	CHECK_EQ(posixtrace_log_writer_add(log, NULL), EINVAL);
 	add(log, e);
 	e = event(id, 9, 0, NULL, 0);
-	CHECK_EQ(posixtrace_log_add(log, &e), EINVAL);
+	CHECK_EQ(posixtrace_log_writer_add(log, &e), EINVAL);
 	e = event(id + 1, 10, 0, NULL, 0);
-	CHECK_EQ(posixtrace_log_add(log, &e), EINVAL);
+	CHECK_EQ(posixtrace_log_writer_add(log, &e), EINVAL);
 	e = event(0, 10, 0, NULL, 0);
-	CHECK_EQ(posixtrace_log_add(log, &e), EINVAL);
+	CHECK_EQ(posixtrace_log_writer_add(log, &e), EINVAL);
 	e = event(UINT32_MAX, 10, 0, NULL, 0);
-	CHECK_EQ(posixtrace_log_add(log, &e), EINVAL);
+	CHECK_EQ(posixtrace_log_writer_add(log, &e), EINVAL);
 	e = event(id, 10, 0, NULL, 1);
-	CHECK_EQ(posixtrace_log_add(log, &e), EINVAL);
+	CHECK_EQ(posixtrace_log_writer_add(log, &e), EINVAL);
 	e = event(id, 10, 0, large, SIZE_MAX);
-	CHECK_EQ(posixtrace_log_add(log, &e), EINVAL);
+	CHECK_EQ(posixtrace_log_writer_add(log, &e), EINVAL);
 	/* None of that has done harm. */
 	add(log, event(id, 10, 0, large, 60000));
-	CHECK_EQ(posixtrace_log_close(NULL, NULL), EINVAL);
-	CHECK_OK(posixtrace_log_close(log, NULL));
+	CHECK_EQ(posixtrace_log_writer_close(NULL, NULL, 0), EINVAL);
+	CHECK_OK(posixtrace_log_writer_close(log, NULL, 0));
 	CHECK_EQ(ts_log_events(fd).count, 2);
 }
 
@@ -495,7 +511,7 @@ TEST(names_up_to_the_limit, "")
 {
 	enum { NAMES = TRACE_USER_EVENT_MAX - 1 };
 	int fd = ts_temp_file();
-	struct posixtrace_log *log = begin(fd);
+	struct posixtrace_log_writer *log = begin(fd);
 	char name[TRACE_EVENT_NAME_MAX + 2];
 	trace_event_id_t first = type(log, "n0"), id;
 
@@ -511,11 +527,11 @@ TEST(names_up_to_the_limit, "")
 	CHECK_EQ(type(log, "one more"), POSIX_TRACE_UNNAMED_USEREVENT);
 	memset(name, 'x', sizeof(name));
 	name[TRACE_EVENT_NAME_MAX + 1] = '\0';
-	CHECK_EQ(posixtrace_log_type(log, name, &id), ENAMETOOLONG);
+	CHECK_EQ(posixtrace_log_writer_type(log, name, NULL, &id), ENAMETOOLONG);
 	name[TRACE_EVENT_NAME_MAX] = '\0';
 	CHECK_EQ(type(log, name), POSIX_TRACE_UNNAMED_USEREVENT);
 	add(log, event(POSIX_TRACE_UNNAMED_USEREVENT, NAMES, 0, "x", 1));
-	CHECK_OK(posixtrace_log_close(log, NULL));
+	CHECK_OK(posixtrace_log_writer_close(log, NULL, 0));
 	trace_id_t trid = ts_open_log(fd);
 	for (int i = 0; i < NAMES; i += 1000) {
 		char expected[16];
@@ -533,13 +549,13 @@ TEST(names_up_to_the_limit, "")
 TEST(a_longest_name_is_kept, "")
 {
 	int fd = ts_temp_file();
-	struct posixtrace_log *log = begin(fd);
+	struct posixtrace_log_writer *log = begin(fd);
 	char name[TRACE_EVENT_NAME_MAX + 1], seen[TRACE_EVENT_NAME_MAX + 1];
 
 	memset(name, 'y', TRACE_EVENT_NAME_MAX);
 	name[TRACE_EVENT_NAME_MAX] = '\0';
 	trace_event_id_t id = type(log, name);
-	CHECK_OK(posixtrace_log_close(log, NULL));
+	CHECK_OK(posixtrace_log_writer_close(log, NULL, 0));
 	trace_id_t trid = ts_open_log(fd);
 	CHECK_OK(posix_trace_eventid_get_name(trid, id, seen));
 	CHECK_STR_EQ(seen, name);

@@ -385,7 +385,7 @@ TEST(status_of_a_closed_log, "STATUS-22 STATUS-23 STATUS-24")
 {
 	for (size_t i = 0; i < 3; i++) {
 		struct posix_trace_status_info st, again;
-		struct posixtrace_counts counts;
+		struct ptrc_counts counts;
 		struct maker_run r;
 		struct maker m;
 		int fd = maker_file();
@@ -623,7 +623,7 @@ TEST(ring_knows_the_filter_at_its_begin, "FILTER-13 SYSEVENT-20")
 TEST(events_that_are_not_reported_are_counted, "FILTER-13")
 {
 	trace_event_set_t sets[2];
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 	struct maker_run r;
 	struct maker m;
 	struct seen s;

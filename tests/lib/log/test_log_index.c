@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The index of closed logs, and the functions that read less of a log, or many events at a time. */
+#include "include/posixtrace-private.h"
 #include "tests/support/log_maker.h"
 #include "tests/support/logs.h"
 
 #include <limits.h>
-#include <posixtrace.h>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -139,7 +139,7 @@ static void check_rest(trace_id_t trid, const struct events *all)
 /* Does the log say its totals, and so has been opened by its index? */
 static bool has_totals(trace_id_t trid)
 {
-	int error = posixtrace_get_log_totals(trid, NULL, 0);
+	int error = posixtrace_get_type_counts(trid, NULL, 0);
 
 	CHECK(error == 0 || error == ENODATA);
 	return !error;
@@ -160,7 +160,7 @@ static void check_totals(int fd)
 		type->pt_bytes += all.at[i].len;
 		type->pt_truncated += all.at[i].truncation != POSIX_TRACE_NOT_TRUNCATED;
 	}
-	CHECK_OK(posixtrace_get_log_totals(trid, said, 8192));
+	CHECK_OK(posixtrace_get_type_counts(trid, said, 8192));
 	for (size_t id = 0; id < 8192; id++) {
 		CHECK_EQ(said[id].pt_events, seen[id].pt_events);
 		CHECK_EQ(said[id].pt_bytes, seen[id].pt_bytes);
@@ -293,7 +293,7 @@ TEST(headers_are_not_needed, "")
 	CHECK_GE(p.event_count, 6);
 	CHECK_GE(p.name_count, 2);
 	trace_id_t trid = ts_open_log(fd);
-	CHECK_OK(posixtrace_verify_log(trid, &differing));
+	CHECK_OK(ptrc_log_verify(trid, &differing));
 	CHECK_EQ(differing, 0);
 	ts_close_log(trid);
 	for (size_t i = 0; i < p.event_count + p.name_count; i++)
@@ -305,7 +305,7 @@ TEST(headers_are_not_needed, "")
 			trid = ts_open_log(fd);
 			check_rest(trid, &all);
 			CHECK_EQ(counts_of(trid).pt_missing_names, 0);
-			CHECK_OK(posixtrace_verify_log(trid, &differing));
+			CHECK_OK(ptrc_log_verify(trid, &differing));
 			CHECK_EQ(differing, 1);
 			ts_close_log(trid);
 			flip(fd, at, 0x40);
@@ -382,7 +382,7 @@ static uint64_t compare_selection(trace_id_t trid, const struct events *all, boo
 	size_t a = 0, b = 0;
 
 	choose_selection(&s, all);
-	CHECK_OK(posixtrace_select(trid, s.spans, s.count, s.has_types ? &s.types : NULL));
+	CHECK_OK(posixtrace_log_select(trid, s.spans, s.count, s.has_types ? &s.types : NULL));
 	struct events some = read_rest(trid);
 	for (;;) {
 		while (a < all->count &&
@@ -397,7 +397,7 @@ static uint64_t compare_selection(trace_id_t trid, const struct events *all, boo
 	}
 	CHECK_EQ(a, all->count);
 	CHECK_EQ(b, some.count);
-	struct posixtrace_counts counts = counts_of(trid);
+	struct ptrc_counts counts = counts_of(trid);
 	if (!counts.pt_uncounted_gaps)
 		CHECK_EQ(counts.pt_skipped_events + some.count + counts.pt_gap_events +
 				 counts.pt_filtered_events + counts.pt_damaged_events -
@@ -435,7 +435,7 @@ static void try_selections(const struct plan *plan, int damage)
 		skipped += compare_selection(trid, &all, damage);
 	CHECK_GT(skipped, 0);
 	/* It holds across a rewind, and ends with the next. */
-	CHECK_OK(posixtrace_select(trid, NULL, 0, NULL));
+	CHECK_OK(posixtrace_log_select(trid, NULL, 0, NULL));
 	for (int i = 0; i < 2; i++) {
 		check_rest(trid, &all);
 		CHECK_EQ(counts_of(trid).pt_skipped_events, 0);
@@ -505,7 +505,7 @@ TEST(a_selection_has_late_events, "")
 	CHECK_OK(maker_flush(&m, &r[1], 1));
 	maker_close(&m);
 	trace_id_t trid = ts_open_log(m.fd);
-	CHECK_OK(posixtrace_select(trid, NULL, 0, &types));
+	CHECK_OK(posixtrace_log_select(trid, NULL, 0, &types));
 	struct events some = read_rest(trid);
 	CHECK_EQ(counts_of(trid).pt_skipped_events, 2);
 	CHECK_EQ(some.count, 2);
@@ -527,7 +527,7 @@ TEST(a_selection_of_gaps_finds_damage, "")
 	flip(fd, p.events[9] + sizeof(struct ptrc_log_packet) + 200, 1);
 	trace_id_t trid = ts_open_log(fd);
 	trace_event_set_t types = ts_set(POSIX_TRACE_OVERFLOW, 0);
-	CHECK_OK(posixtrace_select(trid, NULL, 0, &types));
+	CHECK_OK(posixtrace_log_select(trid, NULL, 0, &types));
 	struct events seen = read_rest(trid);
 	for (size_t i = 0; i < seen.count; i++)
 		gaps += seen.at[i].id == POSIX_TRACE_OVERFLOW;
@@ -545,7 +545,7 @@ TEST(a_selection_holds, "")
 	int64_t ns = all.at[all.count / 2].ns;
 	struct posixtrace_span span = {to_timespec(ns), to_timespec(ns)};
 
-	CHECK_OK(posixtrace_select(trid, &span, 1, NULL));
+	CHECK_OK(posixtrace_log_select(trid, &span, 1, NULL));
 	some = read_rest(trid);
 	CHECK_LT(some.count, all.count / 10);
 	CHECK_GT(some.count, 0);
@@ -575,7 +575,7 @@ static void *free_them(void *arg)
 	struct posixtrace_block **blocks = arg;
 
 	for (; *blocks; blocks++)
-		posixtrace_free_block(*blocks);
+		posixtrace_log_free_block(*blocks);
 	return NULL;
 }
 
@@ -596,7 +596,7 @@ static void compare_blocks(int fd, int how)
 		for (uint64_t i = how == 2 ? harness_draw(3) : 0; i > 0; i--)
 			if (read_one(trid, &e))
 				*add_event(&seen) = e;
-		CHECK_OK(posixtrace_getnext_block(trid, &b));
+		CHECK_OK(posixtrace_log_next_block(trid, &b));
 		if (!b)
 			break;
 		CHECK_GE(b->pt_count, 1);
@@ -606,10 +606,10 @@ static void compare_blocks(int fd, int how)
 			continue;
 		}
 		add_block(&seen, b);
-		posixtrace_free_block(b);
+		posixtrace_log_free_block(b);
 	}
 	/* Again, and for ever. */
-	CHECK_OK(posixtrace_getnext_block(trid, &b));
+	CHECK_OK(posixtrace_log_next_block(trid, &b));
 	CHECK(!b);
 	ts_close_log(trid);
 	for (size_t i = 0; i < count; i++)
@@ -660,12 +660,12 @@ TEST(a_block_ends_at_a_gap, "")
 	flip(fd, p.events[11] + sizeof(struct ptrc_log_packet) + 200, 1);
 	trace_id_t trid = ts_open_log(fd);
 	for (;;) {
-		CHECK_OK(posixtrace_getnext_block(trid, &b));
+		CHECK_OK(posixtrace_log_next_block(trid, &b));
 		if (!b)
 			break;
 		if (b->pt_events[b->pt_count - 1].pt_info.posix_event_id == POSIX_TRACE_OVERFLOW)
 			CHECK_EQ(counts_of(trid).pt_damaged_gaps, ++gaps);
-		posixtrace_free_block(b);
+		posixtrace_log_free_block(b);
 	}
 	CHECK_EQ(gaps, 2);
 	ts_close_log(trid);
@@ -673,22 +673,21 @@ TEST(a_block_ends_at_a_gap, "")
 
 /* ---- in the order in which it was written ---- */
 
-static struct posixtrace_place place_of(trace_id_t trid)
+static struct ptrc_reading_place place_of(trace_id_t trid)
 {
-	struct posixtrace_place place;
+	struct ptrc_reading_place place;
 
-	CHECK_OK(posixtrace_get_place(trid, &place, sizeof(place)));
-	CHECK_EQ(place.pl_size, sizeof(place));
+	CHECK_OK(ptrc_log_get_place(trid, &place));
 	return place;
 }
 
 /* Goes to a place, and reads what is behind it. */
-static struct events read_from(int fd, const struct posixtrace_place *place)
+static struct events read_from(int fd, const struct ptrc_reading_place *place)
 {
 	trace_id_t trid = ts_open_log(fd);
 	struct event e;
 
-	CHECK_OK(posixtrace_select_parts(trid, place->pl_part, ULONG_MAX));
+	CHECK_OK(ptrc_log_select_parts(trid, place->pl_part, ULONG_MAX));
 	for (unsigned long i = 0; i < place->pl_events; i++)
 		CHECK(read_one(trid, &e));
 	struct events rest = read_rest(trid);
@@ -704,9 +703,9 @@ static void check_places(int fd, const struct events *all)
 	trace_id_t trid = ts_open_log(fd);
 	size_t read = 0;
 
-	CHECK_OK(posixtrace_select_parts(trid, 0, ULONG_MAX));
+	CHECK_OK(ptrc_log_select_parts(trid, 0, ULONG_MAX));
 	for (;;) {
-		struct posixtrace_place place = place_of(trid);
+		struct ptrc_reading_place place = place_of(trid);
 		struct events tail = {all->at + read, all->count - read};
 		struct events rest = read_from(fd, &place);
 		struct event e;
@@ -720,13 +719,13 @@ static void check_places(int fd, const struct events *all)
 	}
 	CHECK_OK(posix_trace_rewind(trid));
 	for (;;) {
-		CHECK_OK(posixtrace_getnext_block(trid, &b));
+		CHECK_OK(posixtrace_log_next_block(trid, &b));
 		if (!b)
 			break;
 		add_block(&blocks, b);
-		posixtrace_free_block(b);
+		posixtrace_log_free_block(b);
 		if (harness_draw(2)) {
-			struct posixtrace_place place = place_of(trid);
+			struct ptrc_reading_place place = place_of(trid);
 			struct events tail = {all->at + blocks.count, all->count - blocks.count};
 			struct events rest = read_from(fd, &place);
 
@@ -750,7 +749,7 @@ TEST(reading_in_parts_goes_on_at_any_place, "")
 				    .has_filters = i % 3 == 0,
 				    .has_losses = i % 2,
 				    .is_closed = i / 8};
-		struct posixtrace_place start = {.pl_part = 0};
+		struct ptrc_reading_place start = {.pl_part = 0};
 		int fd = make_log(&plan);
 		struct places p;
 
@@ -786,9 +785,9 @@ TEST(a_log_that_is_read_in_parts_tells_the_same_times, "")
 	}
 	maker_close(&m);
 	trace_id_t trid = ts_open_log(m.fd);
-	CHECK_OK(posixtrace_get_time_of_last(trid, 2, &last));
-	CHECK_OK(posixtrace_select_parts(trid, 0, ULONG_MAX));
-	CHECK_OK(posixtrace_get_time_of_last(trid, 2, &last_in_parts));
+	CHECK_OK(posixtrace_log_get_time_of_last(trid, 2, &last));
+	CHECK_OK(ptrc_log_select_parts(trid, 0, ULONG_MAX));
+	CHECK_OK(posixtrace_log_get_time_of_last(trid, 2, &last_in_parts));
 	CHECK_EQ(last.tv_nsec, last_in_parts.tv_nsec);
 	ts_close_log(trid);
 }
@@ -796,7 +795,7 @@ TEST(a_log_that_is_read_in_parts_tells_the_same_times, "")
 /* Events that come late stand where they were written, so that what was there before stays where it was. */
 TEST(a_log_that_grows_begins_as_before, "")
 {
-	struct posixtrace_place start = {.pl_part = 0}, place;
+	struct ptrc_reading_place start = {.pl_part = 0}, place;
 	struct maker_run r[2];
 	struct maker m;
 
@@ -809,7 +808,7 @@ TEST(a_log_that_grows_begins_as_before, "")
 	struct events before = read_from(m.fd, &start);
 	CHECK_EQ(before.count, 51);
 	trace_id_t trid = ts_open_log(m.fd);
-	CHECK_OK(posixtrace_select_parts(trid, 0, ULONG_MAX));
+	CHECK_OK(ptrc_log_select_parts(trid, 0, ULONG_MAX));
 	struct events all = read_rest(trid);
 	place = place_of(trid);
 	CHECK_EQ(place.pl_first_part, 0);
@@ -833,7 +832,7 @@ TEST(a_log_that_grows_begins_as_before, "")
 	CHECK_EQ(in_time.at[0].id, 11);
 	/* It may also end before a part, as if the log had no more; rewinding goes back to the begin of that. */
 	trid = ts_open_log(m.fd);
-	CHECK_OK(posixtrace_select_parts(trid, 0, 1));
+	CHECK_OK(ptrc_log_select_parts(trid, 0, 1));
 	for (int i = 0; i < 2; i++) {
 		free(in_time.at);
 		in_time = read_rest(trid);
@@ -842,14 +841,14 @@ TEST(a_log_that_grows_begins_as_before, "")
 			CHECK(is_same(&in_time.at[j], &before.at[j]));
 		CHECK_OK(posix_trace_rewind(trid));
 	}
-	CHECK_OK(posixtrace_select_parts(trid, 0, 0));
+	CHECK_OK(ptrc_log_select_parts(trid, 0, 0));
 	in_time = read_rest(trid);
 	CHECK_EQ(in_time.count, 0);
 	ts_close_log(trid);
 	/* A selection of other events is in the order of time again. */
 	trid = ts_open_log(m.fd);
-	CHECK_OK(posixtrace_select_parts(trid, 1, ULONG_MAX));
-	CHECK_OK(posixtrace_select(trid, NULL, 0, NULL));
+	CHECK_OK(ptrc_log_select_parts(trid, 1, ULONG_MAX));
+	CHECK_OK(posixtrace_log_select(trid, NULL, 0, NULL));
 	in_time = read_rest(trid);
 	CHECK_EQ(in_time.count, 52);
 	CHECK_EQ(in_time.at[2].id, 11);
@@ -891,9 +890,9 @@ static void grow(struct maker *m, int events)
 }
 
 /* The log says what it says when it is opened now, and has the same events behind the place. */
-static void check_refreshed(trace_id_t trid, int fd, const struct posixtrace_place *place)
+static void check_refreshed(trace_id_t trid, int fd, const struct ptrc_reading_place *place)
 {
-	struct posixtrace_counts counts = counts_of(trid), now_counts;
+	struct ptrc_counts counts = counts_of(trid), now_counts;
 	struct events rest = {0}, now;
 	trace_id_t opened = ts_open_log(fd);
 	struct event e;
@@ -904,7 +903,7 @@ static void check_refreshed(trace_id_t trid, int fd, const struct posixtrace_pla
 	CHECK_EQ(place_of(trid).pl_end_part, place_of(opened).pl_end_part);
 	CHECK_EQ(place_of(trid).pl_log_id, place_of(opened).pl_log_id);
 	ts_close_log(opened);
-	CHECK_OK(posixtrace_select_parts(trid, place->pl_part, ULONG_MAX));
+	CHECK_OK(ptrc_log_select_parts(trid, place->pl_part, ULONG_MAX));
 	for (unsigned long i = 0; i < place->pl_events; i++)
 		CHECK(read_one(trid, &e));
 	while (read_one(trid, &e))
@@ -917,7 +916,7 @@ static void check_refreshed(trace_id_t trid, int fd, const struct posixtrace_pla
 
 TEST(a_log_that_has_grown_is_not_opened_anew, "")
 {
-	struct posixtrace_place place = {.pl_part = 0};
+	struct ptrc_reading_place place = {.pl_part = 0};
 	char name[TRACE_EVENT_NAME_MAX + 1];
 	unsigned long before, end_part;
 	uint8_t bytes[1000];
@@ -927,11 +926,11 @@ TEST(a_log_that_has_grown_is_not_opened_anew, "")
 	maker_open(&m, maker_file(), POSIX_TRACE_APPEND, 0);
 	trace_id_t trid = ts_open_log(m.fd);
 	CHECK_EQ(reads() > 0, 1);
-	CHECK_OK(posixtrace_refresh_log(trid, 0));
+	CHECK_OK(ptrc_log_refresh(trid, 0));
 	check_refreshed(trid, m.fd, &place);
 	for (int i = 0; i < 1000; i++)
 		grow(&m, 3);
-	CHECK_OK(posixtrace_refresh_log(trid, 0));
+	CHECK_OK(ptrc_log_refresh(trid, 0));
 	check_refreshed(trid, m.fd, &place);
 	place = place_of(trid);
 	CHECK_EQ(place.pl_part, 999);
@@ -943,10 +942,10 @@ TEST(a_log_that_has_grown_is_not_opened_anew, "")
 			grow(&m, 1);
 		}
 		before = reads();
-		CHECK_OK(posixtrace_refresh_log(trid, place.pl_part));
+		CHECK_OK(ptrc_log_refresh(trid, place.pl_part));
 		/* An open looks at a thousand headers. */
 		CHECK(reads() - before < 60);
-		CHECK_EQ(posixtrace_select_parts(trid, place.pl_part - 1, ULONG_MAX), EINVAL);
+		CHECK_EQ(ptrc_log_select_parts(trid, place.pl_part - 1, ULONG_MAX), EINVAL);
 		check_refreshed(trid, m.fd, &place);
 		CHECK_EQ(
 			posix_trace_eventid_get_name(trid, POSIX_TRACE_UNNAMED_USEREVENT + 1, name),
@@ -957,7 +956,7 @@ TEST(a_log_that_has_grown_is_not_opened_anew, "")
 	/* What was read is not taken out: the parts that are not forgotten can be read again. */
 	CHECK_OK(posix_trace_rewind(trid));
 	CHECK(read_one(trid, &e));
-	CHECK_OK(posixtrace_select(trid, NULL, 0, NULL));
+	CHECK_OK(posixtrace_log_select(trid, NULL, 0, NULL));
 	CHECK(read_one(trid, &e));
 	/* What somebody is just writing comes when it is there, be it a part of a header or of what that tells of. */
 	end_part = place_of(trid).pl_end_part;
@@ -968,7 +967,7 @@ TEST(a_log_that_has_grown_is_not_opened_anew, "")
 	for (ssize_t i = 0; i <= size; i += i < size && i + 8 > size ? size - i : 8) {
 		CHECK_SYS(ftruncate(m.fd, end));
 		CHECK_EQ(pwrite(m.fd, bytes, (size_t)i, end), i);
-		CHECK_OK(posixtrace_refresh_log(trid, 0));
+		CHECK_OK(ptrc_log_refresh(trid, 0));
 		CHECK_EQ(place_of(trid).pl_end_part, end_part + (i == size));
 	}
 	check_refreshed(trid, m.fd, &place);
@@ -1057,10 +1056,10 @@ TEST(a_log_that_has_changed_is_opened_anew, "")
 		off_t last = lseek(m.fd, 0, SEEK_END);
 		grow(&m, 5);
 		trace_id_t trid = ts_open_log(m.fd);
-		CHECK_OK(posixtrace_refresh_log(trid, 3));
-		CHECK_OK(posixtrace_refresh_log(trid, 3));
+		CHECK_OK(ptrc_log_refresh(trid, 3));
+		CHECK_OK(ptrc_log_refresh(trid, 3));
 		change(how, &m, last);
-		int error = posixtrace_refresh_log(trid, 3);
+		int error = ptrc_log_refresh(trid, 3);
 		if (error != ESTALE)
 			fprintf(stderr, "# change %d\n", (int)how);
 		CHECK_EQ(error, ESTALE);
@@ -1074,16 +1073,16 @@ TEST(a_log_that_has_changed_is_opened_anew, "")
 
 TEST(a_ring_is_opened_anew, "")
 {
-	struct posixtrace_place place;
+	struct ptrc_reading_place place;
 	struct maker m;
 
 	maker_open(&m, maker_file(), POSIX_TRACE_LOOP, 40000);
 	grow(&m, 5);
 	trace_id_t trid = ts_open_log(m.fd);
-	CHECK_EQ(posixtrace_refresh_log(trid, 0), ESTALE);
+	CHECK_EQ(ptrc_log_refresh(trid, 0), ESTALE);
 	ts_close_log(trid);
-	CHECK_EQ(posixtrace_refresh_log(trid, 0), EINVAL);
-	CHECK_EQ(posixtrace_get_place(trid, &place, sizeof(place)), EINVAL);
+	CHECK_EQ(ptrc_log_refresh(trid, 0), EINVAL);
+	CHECK_EQ(ptrc_log_get_place(trid, &place), EINVAL);
 }
 
 /* ---- the last events ---- */
@@ -1104,16 +1103,16 @@ TEST(the_time_of_the_last_events, "")
 		uint64_t log_events = counts_of(trid).pt_log_events;
 		struct timespec t = {7, 7};
 
-		CHECK_EQ(posixtrace_get_time_of_last(trid, log_events + 1, &t), ENODATA);
+		CHECK_EQ(posixtrace_log_get_time_of_last(trid, log_events + 1, &t), ENODATA);
 		CHECK_EQ(t.tv_sec, 7);
-		CHECK_OK(posixtrace_get_time_of_last(trid, log_events, &t));
+		CHECK_OK(posixtrace_log_get_time_of_last(trid, log_events, &t));
 		/* Those that are left over in a ring are not reported. */
 		if (plan.policy == POSIX_TRACE_APPEND)
 			for (size_t n = 1; n <= all.count; n++) {
 				struct posixtrace_span span = {.pt_last = to_timespec(INT64_MAX)};
 				size_t from;
 
-				CHECK_OK(posixtrace_get_time_of_last(trid, n, &t));
+				CHECK_OK(posixtrace_log_get_time_of_last(trid, n, &t));
 				for (from = all.count;
 				     from && all.at[from - 1].ns >= ts_time_ns(&t);)
 					from--;
@@ -1123,7 +1122,7 @@ TEST(the_time_of_the_last_events, "")
 				if (n % 50)
 					continue;
 				span.pt_first = t;
-				CHECK_OK(posixtrace_select(trid, &span, 1, NULL));
+				CHECK_OK(posixtrace_log_select(trid, &span, 1, NULL));
 				struct events some = read_rest(trid);
 				CHECK_GE(some.count, n);
 				CHECK(is_same(&some.at[some.count - n], &all.at[all.count - n]));
@@ -1172,9 +1171,9 @@ TEST(logs_without_totals, "")
 		unsigned long differing = 9;
 
 		NOTE("log %d", i);
-		CHECK_EQ(posixtrace_get_log_totals(trid, &count, 1), ENODATA);
+		CHECK_EQ(posixtrace_get_type_counts(trid, &count, 1), ENODATA);
 		CHECK_EQ(count.pt_events, 5);
-		CHECK_OK(posixtrace_verify_log(trid, &differing));
+		CHECK_OK(ptrc_log_verify(trid, &differing));
 		CHECK_EQ(differing, 0);
 		ts_close_log(trid);
 		close(fd);
@@ -1230,10 +1229,10 @@ static size_t read_anything(trace_id_t trid)
 	struct events all = read_rest(trid);
 	count = all.count;
 	free(all.at);
-	CHECK_OK(posixtrace_verify_log(trid, &differing));
-	int error = posixtrace_get_log_totals(trid, counts, 16);
+	CHECK_OK(ptrc_log_verify(trid, &differing));
+	int error = posixtrace_get_type_counts(trid, counts, 16);
 	CHECK(error == 0 || error == ENODATA);
-	error = posixtrace_get_time_of_last(trid, harness_draw(400), &t);
+	error = posixtrace_log_get_time_of_last(trid, harness_draw(400), &t);
 	CHECK(error == 0 || error == ENODATA);
 	return count;
 }
@@ -1242,7 +1241,7 @@ static unsigned long verify(trace_id_t trid)
 {
 	unsigned long differing = 0;
 
-	CHECK_OK(posixtrace_verify_log(trid, &differing));
+	CHECK_OK(ptrc_log_verify(trid, &differing));
 	return differing;
 }
 
@@ -1603,24 +1602,24 @@ TEST(little_of_a_large_log_is_read, "")
 	/* A window. */
 	span.pt_first = to_timespec(MAKER_EPOCH + 12000 * 1000);
 	span.pt_last = to_timespec(MAKER_EPOCH + 12010 * 1000);
-	CHECK_OK(posixtrace_select(trid, &span, 1, NULL));
+	CHECK_OK(posixtrace_log_select(trid, &span, 1, NULL));
 	struct events some = read_rest(trid);
 	CHECK_GE(some.count, 11);
 	CHECK_LT(bytes_read() - before, 2000000);
 	CHECK_EQ(counts_of(trid).pt_skipped_events + some.count, m.next + 1);
 	/* The last events. */
 	before = bytes_read();
-	CHECK_OK(posixtrace_get_time_of_last(trid, 10, &time));
+	CHECK_OK(posixtrace_log_get_time_of_last(trid, 10, &time));
 	span.pt_first = time;
 	span.pt_last = to_timespec(INT64_MAX);
-	CHECK_OK(posixtrace_select(trid, &span, 1, NULL));
+	CHECK_OK(posixtrace_log_select(trid, &span, 1, NULL));
 	some = read_rest(trid);
 	CHECK_GE(some.count, 10);
 	CHECK_LT(bytes_read() - before, 2000000);
 	/* A type that is rare. */
 	before = bytes_read();
 	trace_event_set_t types = ts_set(11, 0);
-	CHECK_OK(posixtrace_select(trid, NULL, 0, &types));
+	CHECK_OK(posixtrace_log_select(trid, NULL, 0, &types));
 	some = read_rest(trid);
 	CHECK_GE(some.count, 1);
 	CHECK_LT(bytes_read() - before, 2000000);
@@ -1687,7 +1686,7 @@ TEST(logs_of_streams_have_an_index, "", NEEDS_KEEPER)
 			trace_event_set_t set = ts_set(ids[k], 0);
 			size_t b = 0;
 
-			CHECK_OK(posixtrace_select(trid, NULL, 0, &set));
+			CHECK_OK(posixtrace_log_select(trid, NULL, 0, &set));
 			struct events some = read_rest(trid);
 			for (size_t a = 0; a < all.count; a++) {
 				if (all.at[a].id != ids[k])
@@ -1724,7 +1723,7 @@ TEST(a_keeper_that_is_killed, "", NEEDS_KEEPER)
 	record(trid, ids, 1000, false);
 	keeper = keeper_of(trid);
 	kill_keeper(trid);
-	CHECK_EVENTUALLY(posixtrace_get_keeper(trid, &next) == 0 && next != keeper);
+	CHECK_EVENTUALLY(ptrc_trace_keeper(trid, &next) == 0 && next != keeper);
 	record(trid, ids, 1000, false);
 	trid = ts_end_and_open_log(trid, fd);
 	CHECK(!has_totals(trid));
@@ -1770,12 +1769,11 @@ TEST(arguments_that_are_wrong, "")
 	int fd = make_simple(3, 8, 20);
 	struct posixtrace_block *block = (struct posixtrace_block *)1;
 	struct posixtrace_span span = {{0, 0}, {1, 0}};
-	struct posixtrace_type_count count;
 	trace_id_t log = ts_open_log(fd), active;
 	trace_id_t others[2];
 	trace_event_set_t unset;
 	unsigned long differing;
-	struct posixtrace_place place;
+	struct ptrc_reading_place place;
 	struct timespec time;
 
 	memset(&unset, 0x5a, sizeof(unset));
@@ -1785,31 +1783,28 @@ TEST(arguments_that_are_wrong, "")
 	for (int i = 0; i < 2; i++) {
 		trace_id_t t = others[i];
 
-		CHECK_EQ(posixtrace_select(t, &span, 1, NULL), EINVAL);
-		CHECK_EQ(posixtrace_get_time_of_last(t, 1, &time), EINVAL);
-		CHECK_EQ(posixtrace_get_log_totals(t, &count, 1), EINVAL);
-		CHECK_EQ(posixtrace_verify_log(t, &differing), EINVAL);
-		CHECK_EQ(posixtrace_getnext_block(t, &block), EINVAL);
-		CHECK_EQ(posixtrace_select_parts(t, 0, ULONG_MAX), EINVAL);
-		CHECK_EQ(posixtrace_get_place(t, &place, sizeof(place)), EINVAL);
+		CHECK_EQ(posixtrace_log_select(t, &span, 1, NULL), EINVAL);
+		CHECK_EQ(posixtrace_log_get_time_of_last(t, 1, &time), EINVAL);
+		CHECK_EQ(ptrc_log_verify(t, &differing), EINVAL);
+		CHECK_EQ(posixtrace_log_next_block(t, &block), EINVAL);
+		CHECK_EQ(ptrc_log_select_parts(t, 0, ULONG_MAX), EINVAL);
+		CHECK_EQ(ptrc_log_get_place(t, &place), EINVAL);
 	}
-	CHECK_EQ(posixtrace_get_place(log, NULL, sizeof(place)), EINVAL);
-	CHECK_EQ(posixtrace_get_place(log, &place, sizeof(place.pl_size) - 1), EINVAL);
-	CHECK_EQ(posixtrace_select(log, NULL, 1, NULL), EINVAL);
-	CHECK_EQ(posixtrace_select(log, &span, 1, &unset), EINVAL);
-	CHECK_EQ(posixtrace_get_time_of_last(log, 1, NULL), EINVAL);
-	CHECK_EQ(posixtrace_get_log_totals(log, NULL, 1), EINVAL);
-	CHECK_EQ(posixtrace_verify_log(log, NULL), EINVAL);
-	CHECK_EQ(posixtrace_getnext_block(log, NULL), EINVAL);
-	posixtrace_free_block(NULL);
+	CHECK_EQ(posixtrace_log_select(log, NULL, 1, NULL), EINVAL);
+	CHECK_EQ(posixtrace_log_select(log, &span, 1, &unset), EINVAL);
+	CHECK_EQ(posixtrace_log_get_time_of_last(log, 1, NULL), EINVAL);
+	CHECK_EQ(posixtrace_get_type_counts(log, NULL, 1), EINVAL);
+	CHECK_EQ(posixtrace_get_type_counts(others[1], NULL, 0), EINVAL);
+	CHECK_EQ(posixtrace_log_next_block(log, NULL), EINVAL);
+	posixtrace_log_free_block(NULL);
 	/* Times that no log can have. */
 	span.pt_first.tv_sec = INT64_MIN;
 	span.pt_last.tv_sec = INT64_MAX;
-	CHECK_OK(posixtrace_select(log, &span, 1, NULL));
-	CHECK_OK(posixtrace_getnext_block(log, &block));
+	CHECK_OK(posixtrace_log_select(log, &span, 1, NULL));
+	CHECK_OK(posixtrace_log_next_block(log, &block));
 	CHECK(block && block->pt_count >= 24);
-	posixtrace_free_block(block);
+	posixtrace_log_free_block(block);
 	CHECK_OK(posix_trace_close(log));
-	CHECK_EQ(posixtrace_getnext_block(log, &block), EINVAL);
+	CHECK_EQ(posixtrace_log_next_block(log, &block), EINVAL);
 	CHECK_OK(posix_trace_shutdown(active));
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Logs that come in parts: what a cursor makes of an active stream, and reading it. */
+#include "include/posixtrace-private.h"
 #include "tests/support/logs.h"
 
 #include <limits.h>
 #include <malloc.h>
-#include <posixtrace.h>
+#include <posixtrace-control.h>
 
 #include "lib/base/crc32c.h"
 #include "lib/log/log_layout.h"
@@ -17,7 +18,7 @@ struct bytes {
 	size_t used, size;
 };
 
-static void append(struct bytes *b, const struct posixtrace_part *part)
+static void append(struct bytes *b, const struct ptrc_part *part)
 {
 	if (b->size <= b->used + part->pt_length) {
 		b->size = 2 * (b->used + part->pt_length) + 1;
@@ -31,12 +32,11 @@ static void append(struct bytes *b, const struct posixtrace_part *part)
 /* Takes what there is; returns how many events. */
 static unsigned long take(struct posixtrace_cursor *cursor, struct bytes *b)
 {
-	struct posixtrace_part part;
+	struct ptrc_part part;
 	unsigned long events = 0;
 
 	do {
-		CHECK_OK(posixtrace_cursor_get_part(cursor, &part, sizeof(part)));
-		CHECK_EQ(part.pt_size, sizeof(part));
+		CHECK_OK(ptrc_cursor_get_part(cursor, &part));
 		append(b, &part);
 		events += part.pt_events;
 	} while (part.pt_is_more);
@@ -49,10 +49,10 @@ static void take_end(struct posixtrace_cursor *cursor, struct bytes *b, unsigned
 	const struct posix_trace_status_info status = {
 		.posix_stream_status = POSIX_TRACE_SUSPENDED,
 		.posix_stream_overrun_status = lost ? POSIX_TRACE_OVERRUN : POSIX_TRACE_NO_OVERRUN};
-	const struct posixtrace_counts counts = {.pt_lost_events = lost, .pt_log_lost_events = 7};
-	struct posixtrace_part part;
+	const struct ptrc_counts counts = {.pt_lost_events = lost, .pt_log_lost_events = 7};
+	struct ptrc_part part;
 
-	CHECK_OK(posixtrace_cursor_end_part(cursor, &status, &counts, is_end, &part, sizeof(part)));
+	CHECK_OK(ptrc_cursor_end_part(cursor, &status, &counts, is_end, &part));
 	CHECK_EQ(part.pt_events, 0u);
 	append(b, &part);
 }
@@ -117,8 +117,8 @@ struct seen {
 
 static void see(struct seen *s, const struct posixtrace_event *e)
 {
-	struct posixtrace_part info = {.pt_bytes = &e->pt_info, .pt_length = sizeof(e->pt_info)};
-	struct posixtrace_part data = {.pt_bytes = e->pt_data, .pt_length = e->pt_size};
+	struct ptrc_part info = {.pt_bytes = &e->pt_info, .pt_length = sizeof(e->pt_info)};
+	struct ptrc_part data = {.pt_bytes = e->pt_data, .pt_length = e->pt_size};
 
 	append(&s->all, &info);
 	append(&s->all, &data);
@@ -130,10 +130,10 @@ static int see_all(trace_id_t log, struct seen *s)
 	struct posixtrace_block *block;
 	int error;
 
-	while (!(error = posixtrace_getnext_block(log, &block)) && block) {
+	while (!(error = posixtrace_log_next_block(log, &block)) && block) {
 		for (size_t i = 0; i < block->pt_count; i++)
 			see(s, &block->pt_events[i]);
-		posixtrace_free_block(block);
+		posixtrace_log_free_block(block);
 	}
 	return error;
 }
@@ -147,13 +147,13 @@ static struct seen read_by(const struct bytes *b, size_t size, bool is_eager)
 	int is_complete = 0;
 	trace_id_t log;
 
-	CHECK_OK(posixtrace_open_parts(b->at, PTRC_LOG_HEADS_BYTES, &log));
+	CHECK_OK(ptrc_log_open_parts(b->at, PTRC_LOG_HEADS_BYTES, &log));
 	for (size_t at = PTRC_LOG_HEADS_BYTES, n; at < b->used; at += n) {
 		CHECK(!is_complete);
 		n = size < b->used - at ? size : b->used - at;
 		if (size < SMALL && at >= EDGE && at + EDGE < b->used)
 			n = b->used - EDGE - at;
-		CHECK_OK(posixtrace_add_part(log, b->at + at, n, &is_complete));
+		CHECK_OK(ptrc_log_add_part(log, b->at + at, n, &is_complete));
 		if (is_eager)
 			CHECK_OK(see_all(log, &s));
 	}
@@ -209,12 +209,12 @@ TEST(an_event_is_there_as_soon_as_its_part_is, "")
 	int is_complete;
 
 	CHECK_EQ(take(cursor, &b), 1u);
-	CHECK_OK(posixtrace_open_parts(b.at, b.used, &log));
+	CHECK_OK(ptrc_log_open_parts(b.at, b.used, &log));
 	CHECK_OK(see_all(log, &s));
 	CHECK_EQ(s.events, 1u);
 	CHECK_OK(posix_trace_get_status(log, &status));
 	CHECK_EQ(status.posix_stream_flush_error, EOWNERDEAD);
-	CHECK_OK(posixtrace_get_log_host(log, &host, sizeof(host)));
+	CHECK_OK(posixtrace_log_get_host(log, &host, sizeof(host)));
 	/* Nothing new: no part. */
 	size_t from = b.used;
 	CHECK_EQ(take(cursor, &b), 0u);
@@ -227,33 +227,33 @@ TEST(an_event_is_there_as_soon_as_its_part_is, "")
 		from = b.used;
 		ts_emit(id, (unsigned)i);
 		CHECK_EQ(take(cursor, &b), 1u);
-		CHECK_OK(posixtrace_add_part(log, b.at + from, b.used - from, &is_complete));
+		CHECK_OK(ptrc_log_add_part(log, b.at + from, b.used - from, &is_complete));
 		CHECK(!is_complete);
 		CHECK_OK(see_all(log, &s));
 		CHECK_EQ(s.events, 2u + (unsigned)i);
 		CHECK_OK(posix_trace_eventid_get_name(log, id, name));
 		CHECK_STR_EQ(name, text);
 	}
-	CHECK_OK(posixtrace_get_log_process(log, 0, &p, sizeof(p)));
+	CHECK_OK(posixtrace_log_get_process(log, 0, &p, sizeof(p)));
 	CHECK_EQ(p.pp_pid, getpid());
 	CHECK_GT(p.pp_name_size, 0u);
 	/* A status in between, and one at the end. */
 	from = b.used;
 	take_end(cursor, &b, 2, 0);
-	CHECK_OK(posixtrace_add_part(log, b.at + from, b.used - from, &is_complete));
+	CHECK_OK(ptrc_log_add_part(log, b.at + from, b.used - from, &is_complete));
 	CHECK(!is_complete);
 	CHECK_OK(posix_trace_get_status(log, &status));
 	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_RUNNING);
 	CHECK_EQ(status.posix_stream_flush_error, 0);
 	CHECK_EQ(status.posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
-	struct posixtrace_counts counts = counts_of(log);
+	struct ptrc_counts counts = counts_of(log);
 	CHECK_EQ(counts.pt_lost_events, 2u);
 	CHECK_EQ(counts.pt_log_lost_events, 7u);
 	/* Also when the stream is gone. */
 	ts_shutdown(trid);
 	from = b.used;
 	take_end(cursor, &b, 5, 1);
-	CHECK_OK(posixtrace_add_part(log, b.at + from, b.used - from, &is_complete));
+	CHECK_OK(ptrc_log_add_part(log, b.at + from, b.used - from, &is_complete));
 	CHECK(is_complete);
 	CHECK_OK(posix_trace_get_status(log, &status));
 	CHECK_EQ(status.posix_stream_status, POSIX_TRACE_SUSPENDED);
@@ -277,19 +277,19 @@ TEST(memory_is_that_of_what_was_not_read, "")
 	struct posixtrace_cursor *cursor;
 	trace_id_t trid = ts_run(POSIX_TRACE_LOOP, 4 << 20, sizeof(data)), log = 0;
 	trace_event_id_t id = ts_id("event");
-	struct posixtrace_part part;
+	struct ptrc_part part;
 	struct seen s = {.events = 0};
 	size_t most = 0, before = 0;
 
 	CHECK_OK(posixtrace_cursor_open(trid, 0, &cursor));
 	for (unsigned i = 0; i < 2000; i++) {
 		posix_trace_event(id, data, sizeof(data));
-		CHECK_OK(posixtrace_cursor_get_part(cursor, &part, sizeof(part)));
+		CHECK_OK(ptrc_cursor_get_part(cursor, &part));
 		most = part.pt_length > most ? part.pt_length : most;
 		if (log)
-			CHECK_OK(posixtrace_add_part(log, part.pt_bytes, part.pt_length, NULL));
+			CHECK_OK(ptrc_log_add_part(log, part.pt_bytes, part.pt_length, NULL));
 		else
-			CHECK_OK(posixtrace_open_parts(part.pt_bytes, part.pt_length, &log));
+			CHECK_OK(ptrc_log_open_parts(part.pt_bytes, part.pt_length, &log));
 		CHECK_OK(see_all(log, &s));
 		free(s.all.at);
 		s.all = (struct bytes){NULL, 0, 0};
@@ -340,13 +340,13 @@ static void expect_refused(const struct bytes *b)
 	struct seen s = {.events = 0};
 	trace_id_t log;
 
-	CHECK_OK(posixtrace_open_parts(b->at, PTRC_LOG_HEADS_BYTES, &log));
-	int error = posixtrace_add_part(log, b->at + PTRC_LOG_HEADS_BYTES,
-					b->used - PTRC_LOG_HEADS_BYTES, NULL);
+	CHECK_OK(ptrc_log_open_parts(b->at, PTRC_LOG_HEADS_BYTES, &log));
+	int error = ptrc_log_add_part(log, b->at + PTRC_LOG_HEADS_BYTES,
+				      b->used - PTRC_LOG_HEADS_BYTES, NULL);
 	CHECK(error == 0 || error == EPROTO);
 	if (error) {
 		see_all(log, &s);
-		CHECK_EQ(posixtrace_add_part(log, "", 0, NULL), EPROTO);
+		CHECK_EQ(ptrc_log_add_part(log, "", 0, NULL), EPROTO);
 	} else {
 		CHECK_EQ(see_all(log, &s), EPROTO);
 		CHECK_EQ(see_all(log, &s), EPROTO);
@@ -413,50 +413,44 @@ TEST(only_the_begin_of_a_log_opens_one, "", NEEDS_KEEPER)
 	trace_id_t log;
 
 	for (size_t i = 0; i < PTRC_LOG_HEADS_BYTES; i += 13)
-		CHECK_EQ(posixtrace_open_parts(b.at, i, &log), EINVAL);
+		CHECK_EQ(ptrc_log_open_parts(b.at, i, &log), EINVAL);
 	for (size_t i = 0; i < PTRC_LOG_HEADS_BYTES; i += 13) {
 		b.at[i] ^= 1;
-		CHECK_EQ(posixtrace_open_parts(b.at, b.used, &log), EINVAL);
+		CHECK_EQ(ptrc_log_open_parts(b.at, b.used, &log), EINVAL);
 		b.at[i] ^= 1;
 	}
-	CHECK_EQ(posixtrace_open_parts(NULL, 0, &log), EINVAL);
-	CHECK_EQ(posixtrace_open_parts(b.at, b.used, NULL), EINVAL);
 	b.at[find(&b, PTRC_LOG_NAMES)] ^= 1;
-	CHECK_EQ(posixtrace_open_parts(b.at, b.used, &log), EPROTO);
+	CHECK_EQ(ptrc_log_open_parts(b.at, b.used, &log), EPROTO);
 	/* Nobody gets a ring in parts. */
 	ts_shutdown(create_log(POSIX_TRACE_UNTIL_FULL, 0, POSIX_TRACE_LOOP, 100000, fd));
 	ring = file_bytes(fd, &size);
-	CHECK_EQ(posixtrace_open_parts(ring, size, &log), EINVAL);
+	CHECK_EQ(ptrc_log_open_parts(ring, size, &log), EINVAL);
 }
 
 TEST(who_goes_back_in_parts_is_refused, "")
 {
 	struct posixtrace_cursor *cursor;
 	trace_id_t trid = begin(&cursor), log, file;
-	struct posixtrace_part part;
+	struct ptrc_part part;
 	struct posix_trace_status_info status = {.posix_stream_status = POSIX_TRACE_RUNNING};
-	struct posixtrace_counts counts = {.pt_size = sizeof(counts)};
+	struct ptrc_counts counts = {0};
 	struct bytes b = {NULL, 0, 0};
 	int fd = ts_temp_file();
 
-	CHECK_EQ(posixtrace_cursor_end_part(cursor, &status, &counts, 0, &part, sizeof(part)),
-		 EINVAL);
-	CHECK_EQ(posixtrace_cursor_get_part(cursor, &part, 1), EINVAL);
-	CHECK_EQ(posixtrace_cursor_get_part(NULL, &part, sizeof(part)), EINVAL);
+	CHECK_EQ(ptrc_cursor_end_part(cursor, &status, &counts, 0, &part), EINVAL);
 	take(cursor, &b);
-	CHECK_OK(posixtrace_open_parts(b.at, b.used, &log));
+	CHECK_OK(ptrc_log_open_parts(b.at, b.used, &log));
 	CHECK_EQ(posix_trace_rewind(log), EINVAL);
-	CHECK_EQ(posixtrace_select_parts(log, 0, ULONG_MAX), EINVAL);
-	CHECK_EQ(posixtrace_refresh_log(log, 0), EINVAL);
-	CHECK_EQ(posixtrace_select(log, NULL, 0, NULL), EINVAL);
-	CHECK_EQ(posixtrace_add_part(log, NULL, 1, NULL), EINVAL);
-	CHECK_OK(posixtrace_add_part(log, NULL, 0, NULL));
-	CHECK_EQ(posixtrace_add_part(trid, "", 0, NULL), EINVAL);
+	CHECK_EQ(ptrc_log_select_parts(log, 0, ULONG_MAX), EINVAL);
+	CHECK_EQ(ptrc_log_refresh(log, 0), EINVAL);
+	CHECK_EQ(posixtrace_log_select(log, NULL, 0, NULL), EINVAL);
+	CHECK_OK(ptrc_log_add_part(log, NULL, 0, NULL));
+	CHECK_EQ(ptrc_log_add_part(trid, "", 0, NULL), EINVAL);
 	put_bytes(fd, b.at, b.used);
 	file = ts_open_log(fd);
-	CHECK_EQ(posixtrace_add_part(file, "", 0, NULL), EINVAL);
+	CHECK_EQ(ptrc_log_add_part(file, "", 0, NULL), EINVAL);
 	ts_shutdown(trid);
-	CHECK_EQ(posixtrace_cursor_get_part(cursor, &part, sizeof(part)), EINVAL);
+	CHECK_EQ(ptrc_cursor_get_part(cursor, &part), EINVAL);
 	posixtrace_cursor_close(cursor);
 	ts_close_log(file);
 	ts_close_log(log);

@@ -245,7 +245,7 @@ TEST(any_bit_flipped, "OPEN-15 OPEN-03")
 static unsigned long damaged_parts(int fd)
 {
 	struct ptrc_log_stream *l = log_open(fd);
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 
 	ptrc_log_stream_counts(l, &counts);
 	ptrc_log_stream_close(l);
@@ -324,7 +324,7 @@ TEST(damage_at_the_begin_is_told_and_renames_nothing, "")
 				break;
 			for (size_t k = at; k < at + sizeof(h) + h.length; k++) {
 				uint8_t byte = p.bytes[k] ^ (uint8_t)(1 << k % 8);
-				struct posixtrace_counts counts;
+				struct ptrc_counts counts;
 				unsigned long differing = 0;
 
 				CHECK_EQ(pwrite(p.fd, &byte, 1, (off_t)k), 1);
@@ -554,7 +554,7 @@ TEST(damage_of_a_slice_in_a_ring, "OPEN-15")
  * the next number that is there. */
 static void read_around_gap(struct ptrc_log_stream *l, uint64_t *first, uint64_t *behind)
 {
-	struct posixtrace_counts before = {0}, counts;
+	struct ptrc_counts before = {0}, counts;
 	uint64_t next = 0;
 	int gaps = 0;
 	struct seen s;
@@ -628,7 +628,7 @@ TEST(damage_is_told_in_its_place_and_with_its_number, "OPEN-15")
 
 TEST(several_gaps_are_told_each, "OPEN-15")
 {
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 	struct ptrc_log_packet h;
 	size_t events = 0, resumes = 0, packets = 0;
 	struct sample p;
@@ -715,7 +715,7 @@ TEST(a_header_that_lies_is_damage, "OPEN-15")
 		sizeof(struct ptrc_log_packet) + 8,
 		sizeof(struct ptrc_log_packet) + 12,
 	};
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 	struct ptrc_log_packet h;
 	struct ptrc_log_stream *l;
 	struct sample p;
@@ -750,7 +750,7 @@ TEST(a_number_of_events_that_cannot_be_is_not_counted, "")
 	 * damaged. */
 	for (int i = 0; i < 6; i++) {
 		bool is_closed = i % 2;
-		struct posixtrace_counts counts;
+		struct ptrc_counts counts;
 		struct ptrc_log_packet h;
 		struct sample p;
 		struct seen s;

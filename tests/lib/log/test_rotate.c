@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Logs that go on in another file: posixtrace_attr_setlogrotation(), posixtrace_open_log(). */
+/* Logs that go on in another file: posixtrace_attr_setlogrotation(), posixtrace_log_open(). */
+#include "include/posixtrace-private.h"
 #include "tests/support/private_user.h"
 
 #include "tests/support/logs.h"
 
 #include <glob.h>
-#include <posixtrace.h>
+#include <posixtrace-control.h>
 #include <sys/wait.h>
 
 #include "lib/log/log_reader.h"
@@ -71,13 +72,13 @@ static void fill_one(struct family *f, unsigned int next)
 	ts_flush(f->trid);
 }
 
-static struct ts_events read_path(const char *path, struct posixtrace_counts *counts)
+static struct ts_events read_path(const char *path, struct ptrc_counts *counts)
 {
 	trace_id_t log;
 
-	CHECK_OK(posixtrace_open_log(path, &log));
+	CHECK_OK(posixtrace_log_open(path, &log));
 	struct ts_events events = ts_read_log(log);
-	CHECK_OK(posixtrace_get_counts(log, counts, sizeof(*counts)));
+	CHECK_OK(ptrc_trace_counts(log, counts));
 	ts_close_log(log);
 	return events;
 }
@@ -151,7 +152,7 @@ TEST(an_attribute_says_when_a_log_is_rotated, "", NEEDS_KEEPER)
 TEST(each_event_is_in_exactly_one_file, "", NEEDS_KEEPER)
 {
 	struct family f = begin(LEAST, 0, 0);
-	struct posixtrace_counts counts, alone;
+	struct ptrc_counts counts, alone;
 	struct posixtrace_log_process process;
 	struct ts_events all, one;
 	uint64_t sum = 0;
@@ -164,7 +165,7 @@ TEST(each_event_is_in_exactly_one_file, "", NEEDS_KEEPER)
 	f.made++;
 	/* What the log has, in all of its files. */
 	ts_flush(f.trid);
-	CHECK_OK(posixtrace_get_counts(f.trid, &counts, sizeof(counts)));
+	CHECK_OK(ptrc_trace_counts(f.trid, &counts));
 	CHECK_GE(counts.pt_log_events, f.made);
 	ts_shutdown(f.trid);
 	all = read_path(f.path, &counts);
@@ -193,7 +194,7 @@ TEST(each_event_is_in_exactly_one_file, "", NEEDS_KEEPER)
 		CHECK_EQ(ts_status(log).posix_stream_flush_error, 0);
 		CHECK_OK(posix_trace_eventid_get_name(log, f.id, name));
 		CHECK_STR_EQ(name, "number");
-		CHECK_OK(posixtrace_get_log_process(log, 0, &process, sizeof(process)));
+		CHECK_OK(posixtrace_log_get_process(log, 0, &process, sizeof(process)));
 		alone = counts_of(log);
 		CHECK_EQ(alone.pt_files, 0);
 		ts_close_log(log);
@@ -209,7 +210,7 @@ TEST(a_filter_and_losses_go_on_in_the_next_file, "", NEEDS_KEEPER)
 	trace_event_id_t other = ts_id("other");
 	trace_event_set_t set = ts_set(other, 0);
 	static struct ptrc_log_reader reader;
-	struct posixtrace_counts counts, first;
+	struct ptrc_counts counts, first;
 
 	/* Lost in the first file, as nobody makes room. */
 	pid_t keeper = keeper_of(f.trid);
@@ -253,7 +254,7 @@ TEST(a_filter_and_losses_go_on_in_the_next_file, "", NEEDS_KEEPER)
 TEST(the_oldest_files_go_and_foreign_ones_stay, "", NEEDS_KEEPER)
 {
 	struct family f = begin(LEAST, 0, 2);
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 	uint32_t first;
 	char path[300];
 
@@ -297,7 +298,7 @@ TEST(a_missing_last_file_is_told, "", NEEDS_KEEPER)
 {
 	struct family f = begin(LEAST, 0, 0);
 	struct posix_trace_status_info status;
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 	trace_id_t trid;
 	char path[300];
 
@@ -305,7 +306,7 @@ TEST(a_missing_last_file_is_told, "", NEEDS_KEEPER)
 		fill_one(&f, i);
 	ts_shutdown(f.trid);
 	for (unsigned int i = 3; i-- > 0;) {
-		CHECK_OK(posixtrace_open_log(f.path, &trid));
+		CHECK_OK(posixtrace_log_open(f.path, &trid));
 		CHECK_OK(posix_trace_get_status(trid, &status));
 		CHECK_EQ(status.posix_stream_flush_error, i == 2 ? 0 : EOWNERDEAD);
 		counts = counts_of(trid);
@@ -329,7 +330,7 @@ TEST(a_missing_last_file_is_told, "", NEEDS_KEEPER)
 TEST(a_missing_file_is_told, "", NEEDS_KEEPER)
 {
 	struct family f = begin(LEAST, 0, 0);
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 	uint32_t first;
 	char path[300];
 
@@ -358,9 +359,9 @@ TEST(a_missing_file_is_told, "", NEEDS_KEEPER)
 	CHECK_EQ(counts.pt_earlier_files, 2);
 	CHECK_EQ(counts.pt_deleted_files, 0);
 	path_of(&f, 7, path);
-	CHECK_EQ(posixtrace_open_log(path, &f.trid), ENOENT);
-	CHECK_EQ(posixtrace_open_log("/dev/null", &f.trid), EINVAL);
-	CHECK_EQ(posixtrace_open_log(NULL, &f.trid), EINVAL);
+	CHECK_EQ(posixtrace_log_open(path, &f.trid), ENOENT);
+	CHECK_EQ(posixtrace_log_open("/dev/null", &f.trid), EINVAL);
+	CHECK_EQ(posixtrace_log_open(NULL, &f.trid), EINVAL);
 	end(&f);
 }
 
@@ -381,9 +382,9 @@ static unsigned long lost_by(const char *path)
 {
 	trace_id_t log;
 
-	CHECK_OK(posixtrace_open_log(path, &log));
+	CHECK_OK(posixtrace_log_open(path, &log));
 	CHECK_EQ(ts_status(log).posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
-	struct posixtrace_counts counts = counts_of(log);
+	struct ptrc_counts counts = counts_of(log);
 	ts_close_log(log);
 	return counts.pt_lost_events;
 }
@@ -404,7 +405,7 @@ TEST(what_files_that_are_gone_told_of_losses_is_told, "", NEEDS_KEEPER)
 {
 	for (unsigned int keep = 0; keep < 3; keep += 2) {
 		struct family f = begin(LEAST, 0, keep);
-		struct posixtrace_counts counts;
+		struct ptrc_counts counts;
 		unsigned int last = 0;
 
 		NOTE("%u files are kept", keep);
@@ -422,7 +423,7 @@ TEST(what_files_that_are_gone_told_of_losses_is_told, "", NEEDS_KEEPER)
 			kill_keeper(f.trid);
 		}
 		CHECK_EQ(has(&f, 1), keep == 0);
-		CHECK_OK(posixtrace_get_counts(f.trid, &counts, sizeof(counts)));
+		CHECK_OK(ptrc_trace_counts(f.trid, &counts));
 		unsigned long lost = counts.pt_lost_events;
 		CHECK_GE(lost, 1000);
 		CHECK_EQ(lost_by(f.path), lost);
@@ -445,7 +446,7 @@ TEST(what_files_that_are_gone_told_of_losses_is_told, "", NEEDS_KEEPER)
 TEST(a_clear_forgets_losses_of_files_that_are_gone, "", NEEDS_KEEPER)
 {
 	struct family f = begin(LEAST, 0, 2);
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 	unsigned int last = 1;
 
 	fill_one(&f, last);
@@ -469,7 +470,7 @@ TEST(a_clear_forgets_losses_of_files_that_are_gone, "", NEEDS_KEEPER)
 TEST(a_clear_leaves_the_last_file_empty, "", NEEDS_KEEPER)
 {
 	struct family f = begin(LEAST, 0, 0);
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 
 	fill_one(&f, 1);
 	fill_one(&f, 2);
@@ -489,7 +490,7 @@ TEST(a_clear_leaves_the_last_file_empty, "", NEEDS_KEEPER)
 TEST(a_keeper_that_takes_over_goes_on_in_the_last_file, "", NEEDS_KEEPER)
 {
 	struct family f = begin(LEAST, 0, 0);
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 	char path[300];
 
 	for (unsigned int i = 1; i <= 3; i++) {
@@ -521,7 +522,7 @@ TEST(a_keeper_that_takes_over_goes_on_in_the_last_file, "", NEEDS_KEEPER)
 TEST(what_a_killed_controller_leaves_is_finished_in_the_last_file, "", NEEDS_KEEPER)
 {
 	struct family f = {.id = ts_id("number")};
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 	struct ts_events events;
 	struct family *shared = harness_share(sizeof(f));
 	pid_t pid;
@@ -564,7 +565,7 @@ TEST(a_log_goes_on_where_no_other_file_can_be_made, "", NEEDS_KEEPER)
 	char directory[64] = "/tmp/ptrc-rotate-XXXXXX";
 	trace_attr_t attr = attr_of(LEAST, 0, 0);
 	struct family f = {.id = ts_id("number")};
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 
 	CHECK(mkdtemp(directory));
 	snprintf(f.path, sizeof(f.path), "%s/log", directory);
@@ -592,7 +593,7 @@ TEST(time_alone_rotates_a_log_only_if_it_has_something, "", NEEDS_KEEPER)
 {
 	struct ts_target target = ts_target_fork();
 	struct family f = begin(0, 1, 0), other;
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 
 	ts_emit(f.id, f.made++);
 	ts_flush(f.trid);

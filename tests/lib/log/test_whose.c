@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What a log tells of the machine and of the processes that recorded into it. */
+#include "include/posixtrace-private.h"
 #include "tests/support/logs.h"
 
 #include <link.h>
-#include <posixtrace.h>
+#include <posixtrace-control.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -25,7 +26,7 @@ static struct posixtrace_log_process process_at(trace_id_t log, unsigned long in
 {
 	struct posixtrace_log_process p;
 
-	CHECK_OK(posixtrace_get_log_process(log, index, &p, sizeof(p)));
+	CHECK_OK(posixtrace_log_get_process(log, index, &p, sizeof(p)));
 	CHECK_EQ(p.pp_size, sizeof(p));
 	return p;
 }
@@ -36,7 +37,7 @@ static unsigned long count_of(trace_id_t log, pid_t pid, unsigned long *first)
 	struct posixtrace_log_process p;
 	unsigned long count = 0;
 
-	for (unsigned long i = 0; !posixtrace_get_log_process(log, i, &p, sizeof(p)); i++)
+	for (unsigned long i = 0; !posixtrace_log_get_process(log, i, &p, sizeof(p)); i++)
 		if (p.pp_pid == pid && !count++)
 			*first = i;
 	return count;
@@ -92,11 +93,11 @@ TEST(a_log_tells_the_machine, "", NEEDS_KEEPER)
 	CHECK_SYS(setenv("TZ", "XYZ-5:30", 1));
 	tzset();
 	trace_id_t trid = log_of(0, POSIX_TRACE_APPEND, 0, fd);
-	CHECK_EQ(posixtrace_get_log_host(trid, &host, sizeof(host)), EINVAL);
+	CHECK_EQ(posixtrace_log_get_host(trid, &host, sizeof(host)), EINVAL);
 	trid = ts_end_and_open_log(trid, fd);
-	CHECK_EQ(posixtrace_get_log_host(trid, NULL, sizeof(host)), EINVAL);
-	CHECK_EQ(posixtrace_get_log_host(trid, &host, sizeof(host.ph_size) - 1), EINVAL);
-	CHECK_OK(posixtrace_get_log_host(trid, &host, sizeof(host)));
+	CHECK_EQ(posixtrace_log_get_host(trid, NULL, sizeof(host)), EINVAL);
+	CHECK_EQ(posixtrace_log_get_host(trid, &host, sizeof(host.ph_size) - 1), EINVAL);
+	CHECK_OK(posixtrace_log_get_host(trid, &host, sizeof(host)));
 	CHECK_EQ(host.ph_size, sizeof(host));
 	CHECK_SYS(uname(&name));
 	CHECK_STR_EQ(host.ph_name, name.nodename);
@@ -168,7 +169,7 @@ TEST(a_log_tells_its_process, "", NEEDS_KEEPER)
 	trid = ts_open_log(fd);
 	ssize_t at = ts_find(&events, id, 0);
 	CHECK(at >= 0);
-	CHECK_OK(posixtrace_find_log_process(trid, getpid(), &events.at[at].info.posix_timestamp,
+	CHECK_OK(posixtrace_log_find_process(trid, getpid(), &events.at[at].info.posix_timestamp,
 					     &index));
 	struct posixtrace_log_process p = process_at(trid, index);
 	CHECK_EQ(p.pp_pid, getpid());
@@ -192,7 +193,7 @@ TEST(a_log_tells_its_process, "", NEEDS_KEEPER)
 
 	CHECK_EQ(p.pp_has_mappings, 1);
 	uintptr_t address = (uintptr_t)events.at[at].info.posix_prog_address;
-	for (; !posixtrace_get_log_mapping(trid, index, count, &m, sizeof(m)); count++) {
+	for (; !posixtrace_log_get_mapping(trid, index, count, &m, sizeof(m)); count++) {
 		if (address < m.pm_start || address >= m.pm_end)
 			continue;
 		is_mapped = true;
@@ -203,10 +204,10 @@ TEST(a_log_tells_its_process, "", NEEDS_KEEPER)
 	}
 	CHECK_EQ(count, p.pp_mapping_count);
 	CHECK(is_mapped);
-	CHECK_EQ(posixtrace_get_log_process(trid, 1000, &p, sizeof(p)), ENODATA);
-	CHECK_EQ(posixtrace_get_log_mapping(trid, 1000, 0, &m, sizeof(m)), ENODATA);
-	CHECK_EQ(posixtrace_find_log_process(trid, 1, &p.pp_from, &index), ENODATA);
-	CHECK_EQ(posixtrace_find_log_process(trid, getpid(), NULL, &index), EINVAL);
+	CHECK_EQ(posixtrace_log_get_process(trid, 1000, &p, sizeof(p)), ENODATA);
+	CHECK_EQ(posixtrace_log_get_mapping(trid, 1000, 0, &m, sizeof(m)), ENODATA);
+	CHECK_EQ(posixtrace_log_find_process(trid, 1, &p.pp_from, &index), ENODATA);
+	CHECK_EQ(posixtrace_log_find_process(trid, getpid(), NULL, &index), EINVAL);
 	ts_close_log(trid);
 }
 
@@ -305,7 +306,7 @@ TEST(a_ring_keeps_what_it_tells, "", NEEDS_KEEPER)
 		ts_flush(trid);
 	}
 	trid = ts_end_and_open_log(trid, fd);
-	CHECK_OK(posixtrace_get_log_host(trid, &host, sizeof(host)));
+	CHECK_OK(posixtrace_log_get_host(trid, &host, sizeof(host)));
 	CHECK(host.ph_boot_id[0]);
 	struct posixtrace_log_process p = only_one_of(trid, getpid());
 	CHECK_GT(p.pp_executable_size, 0);
@@ -340,7 +341,7 @@ TEST(a_pipe_gets_it_too, "", NEEDS_KEEPER)
 	ts_shutdown(trid);
 	ts_join(thread);
 	trid = ts_open_log(fd);
-	CHECK_OK(posixtrace_get_log_host(trid, &host, sizeof(host)));
+	CHECK_OK(posixtrace_log_get_host(trid, &host, sizeof(host)));
 	struct posixtrace_log_process p = only_one_of(trid, getpid());
 	CHECK_GT(p.pp_mapping_count, 0);
 	ts_close_log(trid);
@@ -359,7 +360,7 @@ TEST(a_clear_takes_nothing_of_it, "", NEEDS_KEEPER)
 	CHECK_OK(posix_trace_clear(trid));
 	ts_emit(id, 2);
 	trid = ts_end_and_open_log(trid, fd);
-	CHECK_OK(posixtrace_get_log_host(trid, &host, sizeof(host)));
+	CHECK_OK(posixtrace_log_get_host(trid, &host, sizeof(host)));
 	struct posixtrace_log_process p = only_one_of(trid, getpid());
 	CHECK_GT(p.pp_executable_size, 0);
 	ts_close_log(trid);
@@ -492,12 +493,12 @@ static void expect_name_at(int fd, const struct named *n, uint32_t number, const
 		    ts_number(&events.at[i]) != number)
 			continue;
 		is_found = true;
-		int error = posixtrace_find_log_thread(log, getpid(), n->tid, &e->posix_timestamp,
+		int error = posixtrace_log_find_thread(log, getpid(), n->tid, &e->posix_timestamp,
 						       &index);
 		CHECK_EQ(error, *expected ? 0 : ENODATA);
 		if (error)
 			continue;
-		CHECK_OK(posixtrace_get_log_thread(log, index, &t, sizeof(t)));
+		CHECK_OK(posixtrace_log_get_thread(log, index, &t, sizeof(t)));
 		CHECK_EQ(t.pt_size, sizeof(t));
 		CHECK_EQ(t.pt_pid, getpid());
 		CHECK_EQ(t.pt_tid, n->tid);
@@ -514,7 +515,7 @@ static unsigned long names_in(int fd)
 	struct posixtrace_log_thread t;
 	unsigned long count = 0;
 
-	while (posixtrace_get_log_thread(log, count, &t, sizeof(t)) == 0)
+	while (posixtrace_log_get_thread(log, count, &t, sizeof(t)) == 0)
 		count++;
 	ts_close_log(log);
 	return count;
@@ -534,8 +535,8 @@ TEST(a_log_tells_the_names_of_threads, "", NEEDS_KEEPER)
 	start_named(&first, "a name of 15 by", NULL);
 	start_named(&second, "two\n\xff", "three");
 	ts_flush(trid);
-	CHECK_EQ(posixtrace_get_log_thread(trid, 0, &t, sizeof(t)), EINVAL);
-	CHECK_EQ(posixtrace_find_log_thread(trid, getpid(), 1, &time, &index), EINVAL);
+	CHECK_EQ(posixtrace_log_get_thread(trid, 0, &t, sizeof(t)), EINVAL);
+	CHECK_EQ(posixtrace_log_find_thread(trid, getpid(), 1, &time, &index), EINVAL);
 	let_go(&second);
 	while (sem_wait(&second.is_done))
 		;
@@ -546,19 +547,19 @@ TEST(a_log_tells_the_names_of_threads, "", NEEDS_KEEPER)
 	expect_name_at(fd, &second, 1, "two\n\xff");
 	trid = ts_open_log(fd);
 	/* Two names of the second one; the first thread of the process is not among them. */
-	CHECK_OK(posixtrace_get_log_thread(trid, 2, &t, sizeof(t)));
-	CHECK_EQ(posixtrace_get_log_thread(trid, 3, &t, sizeof(t)), ENODATA);
-	CHECK_EQ(posixtrace_get_log_thread(trid, 0, NULL, sizeof(t)), EINVAL);
-	CHECK_EQ(posixtrace_get_log_thread(trid, 0, &t, sizeof(t.pt_size) - 1), EINVAL);
+	CHECK_OK(posixtrace_log_get_thread(trid, 2, &t, sizeof(t)));
+	CHECK_EQ(posixtrace_log_get_thread(trid, 3, &t, sizeof(t)), ENODATA);
+	CHECK_EQ(posixtrace_log_get_thread(trid, 0, NULL, sizeof(t)), EINVAL);
+	CHECK_EQ(posixtrace_log_get_thread(trid, 0, &t, sizeof(t.pt_size) - 1), EINVAL);
 	time.tv_sec = INT64_MAX;
-	CHECK_OK(posixtrace_find_log_thread(trid, getpid(), second.tid, &time, &index));
-	CHECK_OK(posixtrace_get_log_thread(trid, index, &t, sizeof(t)));
+	CHECK_OK(posixtrace_log_find_thread(trid, getpid(), second.tid, &time, &index));
+	CHECK_OK(posixtrace_log_get_thread(trid, index, &t, sizeof(t)));
 	expect_text(t.pt_name, t.pt_name_size, "three");
 	/* What was before its first event is not its. */
 	time.tv_sec = 1;
-	CHECK_EQ(posixtrace_find_log_thread(trid, getpid(), second.tid, &time, &index), ENODATA);
-	CHECK_EQ(posixtrace_find_log_thread(trid, getpid(), getpid(), &time, &index), ENODATA);
-	CHECK_EQ(posixtrace_find_log_thread(trid, getpid(), second.tid, NULL, &index), EINVAL);
+	CHECK_EQ(posixtrace_log_find_thread(trid, getpid(), second.tid, &time, &index), ENODATA);
+	CHECK_EQ(posixtrace_log_find_thread(trid, getpid(), getpid(), &time, &index), ENODATA);
+	CHECK_EQ(posixtrace_log_find_thread(trid, getpid(), second.tid, NULL, &index), EINVAL);
 	ts_close_log(trid);
 	let_go(&first);
 	let_go(&second);
@@ -643,8 +644,8 @@ TEST(damaged_names_of_threads_cost_no_event, "", NEEDS_KEEPER)
 	struct ts_events events = ts_log_events(fd);
 	CHECK(events.count > 0);
 	trid = ts_open_log(fd);
-	CHECK_EQ(posixtrace_get_log_thread(trid, 0, &t, sizeof(t)), ENODATA);
-	struct posixtrace_counts counts = counts_of(trid);
+	CHECK_EQ(posixtrace_log_get_thread(trid, 0, &t, sizeof(t)), ENODATA);
+	struct ptrc_counts counts = counts_of(trid);
 	CHECK_EQ(counts.pt_damaged_parts, 1u);
 	ts_close_log(trid);
 }
@@ -662,8 +663,8 @@ TEST(a_log_tells_the_clocks, "", NEEDS_KEEPER)
 	ts_shutdown(trid);
 	struct ts_events events = ts_log_events(fd);
 	trid = ts_open_log(fd);
-	CHECK_EQ(posixtrace_get_log_clock(trid, 0, NULL, sizeof(c)), EINVAL);
-	for (; !posixtrace_get_log_clock(trid, count, &c, sizeof(c)); before = c, count++) {
+	CHECK_EQ(posixtrace_log_get_clock(trid, 0, NULL, sizeof(c)), EINVAL);
+	for (; !posixtrace_log_get_clock(trid, count, &c, sizeof(c)); before = c, count++) {
 		CHECK_EQ(c.pk_size, sizeof(c));
 		CHECK_GE(c.pk_window_ns, 0);
 		/* The readings belong together. */
@@ -681,6 +682,6 @@ TEST(a_log_tells_the_clocks, "", NEEDS_KEEPER)
 	CHECK_GE(count, 2);
 	/* The last one is from behind the last event. */
 	CHECK_GE(ts_time_ns(&before.pk_time), time_at(&events, events.count - 1));
-	CHECK_EQ(posixtrace_get_log_clock(trid, count, &c, sizeof(c)), ENODATA);
+	CHECK_EQ(posixtrace_log_get_clock(trid, count, &c, sizeof(c)), ENODATA);
 	ts_close_log(trid);
 }

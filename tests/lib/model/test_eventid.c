@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Event names and identifiers, and the list of event types of a stream. */
+#include "include/posixtrace-private.h"
 #include "tests/support/support.h"
 
-#include <posixtrace.h>
 #include <unistd.h>
 
 #define SMALL 8192
@@ -307,18 +307,18 @@ TEST(each_of_8182_names_is_filtered_and_counted_for_itself, "EVENTID-07 EVENTLIS
 
 TEST(names_beyond_the_limit_are_counted, "EVENTID-07", NEEDS_KEEPER)
 {
-	static struct posixtrace_process process;
+	static struct ptrc_inspected_process process;
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, 65536, 16);
 	int fd = ts_temp_file();
 	trace_id_t trids[] = {ts_create_log(0, &attr, fd), ts_create(0, &attr)}, log;
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 	char name[32];
 
 	for (int i = 0; i < USER_NAMES; i++)
 		ts_id(numbered(name, "name", i));
-	CHECK_OK(posixtrace_get_counts(trids[1], &counts, sizeof(counts)));
+	CHECK_OK(ptrc_trace_counts(trids[1], &counts));
 	CHECK_EQ(counts.pt_refused_names, 0);
-	CHECK_OK(posixtrace_get_process(0, &process, sizeof(process)));
+	CHECK_OK(ptrc_inspect_process(0, &process));
 	CHECK_EQ(process.pt_refused_names, 0);
 	CHECK_STR_EQ(process.pt_refused_name, "");
 	/* Each counts once, whoever opens it, and however often. */
@@ -330,16 +330,16 @@ TEST(names_beyond_the_limit_are_counted, "EVENTID-07", NEEDS_KEEPER)
 		}
 	for (int i = 0; i < 2; i++) {
 		ts_clear(trids[i]);
-		CHECK_OK(posixtrace_get_counts(trids[i], &counts, sizeof(counts)));
+		CHECK_OK(ptrc_trace_counts(trids[i], &counts));
 		CHECK_EQ(counts.pt_refused_names, 5);
 	}
-	CHECK_OK(posixtrace_get_process(0, &process, sizeof(process)));
+	CHECK_OK(ptrc_inspect_process(0, &process));
 	CHECK_EQ(process.pt_refused_names, 5);
 	CHECK_STR_EQ(process.pt_refused_name, numbered(name, "too many", 0));
 	CHECK_EQ(process.pt_events, USER_NAMES);
 	ts_shutdown(trids[0]);
 	log = ts_open_log(fd);
-	CHECK_OK(posixtrace_get_counts(log, &counts, sizeof(counts)));
+	CHECK_OK(ptrc_trace_counts(log, &counts));
 	CHECK_EQ(counts.pt_refused_names, 5);
 	ts_close_log(log);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Event types with a layout: opened, told by streams and logs, made of the members of a structure. */
+#include "include/posixtrace-private.h"
 #include "tests/support/private_user.h"
 
 #include "tests/support/logs.h"
 
 #include <fcntl.h>
+#include <posixtrace-control.h>
 #include <posixtrace.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -222,7 +224,7 @@ TEST(each_file_of_a_rotated_log_has_the_layouts, "", NEEDS_KEEPER)
 	}
 	ts_emit(late, 1);
 	ts_shutdown(trid);
-	CHECK_OK(posixtrace_open_log(path, &trid));
+	CHECK_OK(posixtrace_log_open(path, &trid));
 	check_layout(trid, find(trid, "query"), QUERY);
 	check_layout(trid, find(trid, "late"), "u8 x");
 	ts_close_log(trid);
@@ -265,7 +267,7 @@ TEST(the_next_keeper_writes_layouts, "", NEEDS_KEEPER)
 	ts_emit(query, 1);
 	ts_emit(late, 1);
 	ts_flush(trid);
-	CHECK_OK(posixtrace_get_keeper(trid, &keeper));
+	CHECK_OK(ptrc_trace_keeper(trid, &keeper));
 	CHECK_EQ(kill(keeper, SIGKILL), 0);
 	open_layout("late", "u8 x");
 	ts_emit(late, 1);
@@ -278,39 +280,40 @@ TEST(the_next_keeper_writes_layouts, "", NEEDS_KEEPER)
 TEST(a_copy_and_the_parts_of_a_cursor_have_the_layouts, "", NEEDS_KEEPER)
 {
 	struct posixtrace_cursor *cursor;
-	struct posixtrace_part part;
-	struct posixtrace_log *log;
-	trace_event_id_t query = open_layout("query", QUERY), late = ts_id("late"), id;
+	struct ptrc_part part;
+	struct posixtrace_log_writer *log;
+	trace_event_id_t query = open_layout("query", QUERY), late = ts_id("late"), id, other;
 	trace_id_t trid = ts_create_running(getpid(), NULL), parts;
 	int fd = ts_temp_file();
 
 	CHECK_OK(posixtrace_cursor_open(trid, 0, &cursor));
 	ts_emit(query, 1);
-	CHECK_OK(posixtrace_cursor_get_part(cursor, &part, sizeof(part)));
-	CHECK_OK(posixtrace_open_parts(part.pt_bytes, part.pt_length, &parts));
+	CHECK_OK(ptrc_cursor_get_part(cursor, &part));
+	CHECK_OK(ptrc_log_open_parts(part.pt_bytes, part.pt_length, &parts));
 	check_layout(parts, find(parts, "query"), QUERY);
 	check_layout(parts, find(parts, "late"), NULL);
 	open_layout("late", "u8 x");
 	ts_emit(late, 1);
 	do
-		CHECK_OK(posixtrace_cursor_get_part(cursor, &part, sizeof(part)));
+		CHECK_OK(ptrc_cursor_get_part(cursor, &part));
 	while (!part.pt_events);
-	CHECK_OK(posixtrace_add_part(parts, part.pt_bytes, part.pt_length, NULL));
+	CHECK_OK(ptrc_log_add_part(parts, part.pt_bytes, part.pt_length, NULL));
 	check_layout(parts, find(parts, "late"), "u8 x");
 	ts_close_log(parts);
 	posixtrace_cursor_close(cursor);
 	ts_shutdown(trid);
 
-	CHECK_OK(posixtrace_log_create(fd, NULL, NULL, &log));
-	CHECK_OK(posixtrace_log_type(log, "query", &id));
-	CHECK_EQ(posixtrace_log_set_layout(log, POSIX_TRACE_START, QUERY), EINVAL);
-	CHECK_EQ(posixtrace_log_set_layout(log, id + 1, QUERY), EINVAL);
-	CHECK_EQ(posixtrace_log_set_layout(log, id, NULL), EINVAL);
-	CHECK_EQ(posixtrace_log_set_layout(NULL, id, QUERY), EINVAL);
-	CHECK_OK(posixtrace_log_set_layout(log, id, QUERY));
-	CHECK_OK(posixtrace_log_set_layout(log, id, QUERY));
-	CHECK_EQ(posixtrace_log_set_layout(log, id, "u8 x"), EEXIST);
-	CHECK_OK(posixtrace_log_close(log, NULL));
+	CHECK_OK(posixtrace_log_writer_open(fd, NULL, NULL, &log));
+	CHECK_OK(posixtrace_log_writer_type(log, "query", NULL, &id));
+	CHECK_OK(posixtrace_log_writer_type(log, "posix_trace_start", QUERY, &other));
+	CHECK_EQ(other, POSIX_TRACE_START);
+	CHECK_OK(posixtrace_log_writer_type(log, "query", QUERY, &other));
+	CHECK_OK(posixtrace_log_writer_type(log, "query", QUERY, &other));
+	CHECK_EQ(other, id);
+	CHECK_EQ(posixtrace_log_writer_type(log, "query", "u8 x", &other), EEXIST);
+	CHECK_EQ(posixtrace_log_writer_type(log, "query", "u9 x", &other), EINVAL);
+	CHECK_EQ(other, id);
+	CHECK_OK(posixtrace_log_writer_close(log, NULL, 0));
 	check_log_layout(fd, "query", QUERY);
 }
 
@@ -329,7 +332,7 @@ TEST(an_orphans_log_has_the_layouts, "", NEEDS_KEEPER)
 
 		ts_start(trid);
 		ts_emit(query, 1);
-		CHECK_OK(posixtrace_get_keeper(trid, &found));
+		CHECK_OK(ptrc_trace_keeper(trid, &found));
 		*keeper = found;
 		for (;;)
 			pause();

@@ -11,7 +11,6 @@
 #include "tests/support/logs.h"
 
 #include <dirent.h>
-#include <posixtrace.h>
 #include <spawn.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -164,7 +163,7 @@ TEST(child_that_cannot_be_traced_is_counted, "FORK-01")
 	trace_event_id_t id = ts_id("event");
 	const struct rlimit none = {0, 0};
 
-	CHECK_EQ(counts_of(trid).pt_untraced_processes, 0);
+	CHECK_EQ(ts_figure(trid, "untraced_processes"), 0);
 	pid_t child = harness_fork();
 	if (child == 0) {
 		CHECK_SYS(setrlimit(RLIMIT_NOFILE, &none));
@@ -177,9 +176,9 @@ TEST(child_that_cannot_be_traced_is_counted, "FORK-01")
 		_exit(0);
 	}
 	CHECK_EXIT(child, 0);
-	CHECK_EQ(counts_of(trid).pt_untraced_processes, 1);
-	CHECK_EQ(counts_of(trid).pt_untraced_error, EMFILE);
-	CHECK_EQ(counts_of(other).pt_untraced_processes, 0);
+	CHECK_EQ(ts_figure(trid, "untraced_processes"), 1);
+	CHECK_EQ(ts_figure(trid, "untraced_error"), EMFILE);
+	CHECK_EQ(ts_figure(other, "untraced_processes"), 0);
 	/* The child itself was traced before its limit. */
 	ts_stop(trid);
 	struct ts_events events = ts_read_all(trid);
@@ -214,12 +213,12 @@ TEST(words_of_no_untraced_process_are_not_counted, "")
 	snprintf(name, sizeof(name), "%s/u.%016d.5", directory, 0);
 	CHECK_SYS(unlink(name));
 	CHECK_SYS(mkdir(name, 0700));
-	CHECK_EQ(counts_of(trid).pt_untraced_processes, 0);
+	CHECK_EQ(ts_figure(trid, "untraced_processes"), 0);
 	/* One that does not know its parents may belong to this stream, and counts. */
 	snprintf(name, sizeof(name), "%s/u.%016d.101", directory, 0);
 	CHECK_SYS(symlink("12 101 2147483647", name));
-	CHECK_EQ(counts_of(trid).pt_untraced_processes, 1);
-	CHECK_EQ(counts_of(trid).pt_untraced_error, ENOMEM);
+	CHECK_EQ(ts_figure(trid, "untraced_processes"), 1);
+	CHECK_EQ(ts_figure(trid, "untraced_error"), ENOMEM);
 	snprintf(name, sizeof(name), "%s/u.%016d.5", directory, 0);
 	CHECK_SYS(rmdir(name));
 	ts_shutdown(trid);

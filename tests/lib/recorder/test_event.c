@@ -1901,7 +1901,7 @@ TEST(an_event_of_more_than_4_gib_is_lost, "EVENT-27")
 	/* The first one goes another way than the second. */
 	posix_trace_event(id, data, giant);
 	posix_trace_event(id, data, giant);
-	CHECK_OK(posixtrace_event_for(0, "event", data, giant, &streams));
+	CHECK_OK(posixtrace_event_for(0, "event", NULL, data, giant, &streams));
 	CHECK_EQ(streams, 0);
 	ts_expect_status(trid, POSIX_TRACE_RUNNING, POSIX_TRACE_NOT_FULL, POSIX_TRACE_OVERRUN);
 	struct ts_events all = ts_read_all(trid);

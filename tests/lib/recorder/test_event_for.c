@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* posixtrace_event_for: events of a process that another one records. */
+#include "include/posixtrace-private.h"
 #include "tests/support/support.h"
 
 #include <fcntl.h>
@@ -14,7 +15,7 @@ static unsigned int event_for(pid_t pid, const char *name, const void *data, siz
 {
 	unsigned int streams = 4711;
 
-	CHECK_OK(posixtrace_event_for(pid, name, data, size, &streams));
+	CHECK_OK(posixtrace_event_for(pid, name, NULL, data, size, &streams));
 	return streams;
 }
 
@@ -102,7 +103,7 @@ TEST(an_event_of_a_shell_is_recorded_for_it, "")
 	trace_attr_t attr = ts_attr(POSIX_TRACE_UNTIL_FULL, ROOMY, 10);
 	struct shell shell = traceable_shell();
 	trace_id_t one = ts_create_running(shell.pid, &attr);
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 	struct ts_reader reader;
 	struct ts_event event;
 
@@ -135,7 +136,7 @@ TEST(an_event_of_a_shell_is_recorded_for_it, "")
 	CHECK_EQ(event_for(shell.pid, "step", NULL, 0), 1);
 	ts_stop(one);
 	CHECK_EQ(event_for(shell.pid, "step", NULL, 0), 0);
-	CHECK_OK(posixtrace_get_counts(one, &counts, sizeof(counts)));
+	CHECK_OK(ptrc_trace_counts(one, &counts));
 	CHECK_EQ(counts.pt_lost_events, 0);
 	CHECK_EQ(counts.pt_threads, 0);
 	ts_shutdown(one);
@@ -154,11 +155,11 @@ TEST(what_a_full_stream_cannot_take_is_lost, "")
 		struct shell shell = traceable_shell();
 		trace_id_t trid = ts_create_running(shell.pid, &attr);
 		unsigned long recorded = 0;
-		struct posixtrace_counts counts;
+		struct ptrc_counts counts;
 
 		for (int n = 0; n < 100; n++)
 			recorded += event_for(shell.pid, "big", data, sizeof(data));
-		CHECK_OK(posixtrace_get_counts(trid, &counts, sizeof(counts)));
+		CHECK_OK(ptrc_trace_counts(trid, &counts));
 		struct ts_events events = ts_read_all(trid);
 		if (policies[i] == POSIX_TRACE_LOOP) {
 			CHECK_EQ(recorded, 100);
@@ -280,7 +281,7 @@ static intptr_t call_as_another_user(const void *pid, size_t bytes)
 	(void)bytes;
 	memcpy(&of, pid, sizeof(of));
 	ts_drop_privileges(1);
-	int error = posixtrace_event_for(of, "event", NULL, 0, &streams);
+	int error = posixtrace_event_for(of, "event", NULL, NULL, 0, &streams);
 	return streams == 4711 ? error : -1;
 }
 
@@ -293,14 +294,15 @@ TEST(errors_are_told_and_nothing_is_stored, "")
 	unsigned int streams = 4711;
 
 	ts_expect(trid, POSIX_TRACE_START);
-	CHECK_EQ(posixtrace_event_for(shell.pid, NULL, NULL, 0, &streams), EINVAL);
-	CHECK_EQ(posixtrace_event_for(shell.pid, "event", NULL, 1, &streams), EINVAL);
-	CHECK_EQ(posixtrace_event_for(shell.pid, "event", NULL, 0, NULL), EINVAL);
-	CHECK_EQ(posixtrace_event_for(shell.pid, "posix_trace_start", NULL, 0, &streams), EINVAL);
+	CHECK_EQ(posixtrace_event_for(shell.pid, NULL, NULL, NULL, 0, &streams), EINVAL);
+	CHECK_EQ(posixtrace_event_for(shell.pid, "event", NULL, NULL, 1, &streams), EINVAL);
+	CHECK_EQ(posixtrace_event_for(shell.pid, "event", NULL, NULL, 0, NULL), EINVAL);
+	CHECK_EQ(posixtrace_event_for(shell.pid, "posix_trace_start", NULL, NULL, 0, &streams),
+		 EINVAL);
 	memset(name, 'n', sizeof(name));
 	name[TRACE_EVENT_NAME_MAX + 1] = '\0';
-	CHECK_EQ(posixtrace_event_for(shell.pid, name, NULL, 0, &streams), ENAMETOOLONG);
-	CHECK_EQ(posixtrace_event_for(-1, "event", NULL, 0, &streams), ESRCH);
+	CHECK_EQ(posixtrace_event_for(shell.pid, name, NULL, NULL, 0, &streams), ENAMETOOLONG);
+	CHECK_EQ(posixtrace_event_for(-1, "event", NULL, NULL, 0, &streams), ESRCH);
 	ts_expect_none(trid);
 	name[TRACE_EVENT_NAME_MAX] = '\0';
 	CHECK_EQ(event_for(shell.pid, name, NULL, 0), 1);
@@ -313,7 +315,7 @@ TEST(errors_are_told_and_nothing_is_stored, "")
 	ts_expect_none(trid);
 	ts_shutdown(trid);
 	end_shell(&shell);
-	CHECK_EQ(posixtrace_event_for(shell.pid, "event", NULL, 0, &streams), ESRCH);
+	CHECK_EQ(posixtrace_event_for(shell.pid, "event", NULL, NULL, 0, &streams), ESRCH);
 	CHECK_EQ(streams, 4711);
 }
 
@@ -331,7 +333,8 @@ static intptr_t record_many(const void *arg, size_t bytes)
 	for (uint32_t i = 0; i < g.count; i++) {
 		uint32_t number = g.first + i;
 
-		if (posixtrace_event_for(g.target, "guest", &number, sizeof(number), &streams) ||
+		if (posixtrace_event_for(g.target, "guest", NULL, &number, sizeof(number),
+					 &streams) ||
 		    streams != 1)
 			return (intptr_t)i + 1;
 	}
@@ -418,7 +421,7 @@ TEST(a_caller_that_is_killed_leaves_a_sound_stream, "")
 				uint32_t number = tally->begun++;
 				unsigned int streams;
 
-				if (posixtrace_event_for(shell.pid, "event", &number,
+				if (posixtrace_event_for(shell.pid, "event", NULL, &number,
 							 sizeof(number), &streams) ||
 				    streams != 1)
 					_exit(1);
@@ -450,7 +453,7 @@ TEST(a_type_gets_a_layout, "")
 	char layout[POSIXTRACE_LAYOUT_MAX + 1];
 	unsigned int streams = 4711;
 
-	CHECK_OK(posixtrace_event_for_layout(0, "typed", "json", "{}", 2, &streams));
+	CHECK_OK(posixtrace_event_for(0, "typed", "json", "{}", 2, &streams));
 	CHECK_EQ(streams, 1);
 	ts_expect(trid, POSIX_TRACE_START);
 	struct ts_event e = ts_next(trid);
@@ -459,11 +462,9 @@ TEST(a_type_gets_a_layout, "")
 		posixtrace_eventid_get_layout(trid, e.info.posix_event_id, layout, sizeof(layout)));
 	CHECK_STR_EQ(layout, "json");
 	streams = 4711;
-	CHECK_EQ(posixtrace_event_for_layout(0, "typed", "u8 x", "x", 1, &streams), EEXIST);
-	CHECK_EQ(posixtrace_event_for_layout(0, "typed", "u9 x", "x", 1, &streams), EINVAL);
-	CHECK_EQ(posixtrace_event_for_layout(0, "typed", NULL, "x", 1, &streams), EINVAL);
-	CHECK_EQ(posixtrace_event_for_layout(0, "posix_trace_unnamed_userevent", "u8 x", "x", 1,
-					     &streams),
+	CHECK_EQ(posixtrace_event_for(0, "typed", "u8 x", "x", 1, &streams), EEXIST);
+	CHECK_EQ(posixtrace_event_for(0, "typed", "u9 x", "x", 1, &streams), EINVAL);
+	CHECK_EQ(posixtrace_event_for(0, "posix_trace_unnamed_userevent", "u8 x", "x", 1, &streams),
 		 EINVAL);
 	CHECK_EQ(streams, 4711);
 	ts_expect_none(trid);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* How much stack an event takes, on every way that an event can go (EVENT-26). */
+#include "include/posixtrace-private.h"
 #include "tests/support/logs.h"
 
-#include <posixtrace.h>
+#include <posixtrace-control.h>
 #include <spawn.h>
 
 #define LIMIT_BYTES 4096
@@ -478,7 +479,7 @@ TEST(full_streams_with_a_log_take_little_stack, "EVENT-26", NEEDS_KEEPER)
 		judge(waits ? "events that wait for room" : "events that find no room",
 		      measure_events(POSIX_TRACE_UNNAMED_USEREVENT, MANY));
 		CHECK_EQ(ts_status(trid).posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
-		struct posixtrace_counts counts = counts_of(trid);
+		struct ptrc_counts counts = counts_of(trid);
 		CHECK_EQ(counts.pt_waits > 0, waits);
 		ts_unstick(&stuck);
 		ts_shutdown(trid);

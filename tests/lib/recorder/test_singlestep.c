@@ -17,9 +17,8 @@
 /* Some cases jump from one stack to another, which the checked siglongjmp() takes for an error. */
 #undef _FORTIFY_SOURCE
 
+#include "include/posixtrace-private.h"
 #include "tests/support/support.h"
-
-#include <posixtrace.h>
 
 #if !defined(__x86_64__)
 
@@ -780,7 +779,7 @@ static void step_through_overwriting(enum fate fate)
 				  .warm = 1,
 				  .long_points = 30};
 	struct points points = {.at = 0};
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 	uint32_t flooded = 0, read = 0;
 
 	skip_if_sampling(fate);
@@ -807,7 +806,7 @@ static void step_through_overwriting(enum fate fate)
 		CHECK_EQ(seen.gaps, 1);
 		/* What was overwritten is counted, even if its writer was killed meanwhile. */
 		read += seen.count[OTHER];
-		CHECK_OK(posixtrace_get_counts(trid, &counts, sizeof(counts)));
+		CHECK_OK(ptrc_trace_counts(trid, &counts));
 		CHECK_GE(counts.pt_lost_events, flooded - read);
 		/* All of the child's fit into the window of the newest. */
 		CHECK_GE(seen.count[STEPPED], atomic_load(&state->done));

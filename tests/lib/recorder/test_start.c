@@ -3,12 +3,12 @@
  * Programs that nobody traces: what they pay when they start and end, and that they are traced from
  * their next event on once somebody traces them.
  */
+#include "include/posixtrace-private.h"
 #include "tests/support/harness.h"
 #include "tests/support/private_user.h"
 #include "tests/support/support.h"
 
 #include <fcntl.h>
-#include <posixtrace.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -218,7 +218,7 @@ TEST(program_that_nobody_traces_touches_few_pages_at_its_end, "", NEEDS_EXEC)
 
 TEST(program_that_nobody_traces_is_known_by_its_library, "")
 {
-	struct posixtrace_process process;
+	struct ptrc_inspected_process process;
 
 	make_pipes();
 	pid_t pid = harness_fork();
@@ -228,7 +228,7 @@ TEST(program_that_nobody_traces_is_known_by_its_library, "")
 		exit(0);
 	}
 	wait_for_child();
-	CHECK_OK(posixtrace_get_process(pid, &process, sizeof(process)));
+	CHECK_OK(ptrc_inspect_process(pid, &process));
 	CHECK(!process.pt_has_page);
 	CHECK(process.pt_has_library);
 	let_go_on();
@@ -385,7 +385,7 @@ TEST(raw_clone_of_a_program_without_a_page_gets_one_of_its_own, "FORK-21", NEEDS
 
 TEST(program_without_descriptors_is_traced_when_it_has_some_again, "")
 {
-	struct posixtrace_counts counts;
+	struct ptrc_counts counts;
 
 	make_pipes();
 	pid_t pid = harness_fork();
@@ -407,7 +407,7 @@ TEST(program_without_descriptors_is_traced_when_it_has_some_again, "")
 	CHECK_EXIT(pid, 0);
 	struct ts_events events = ts_read_all(trid);
 	ts_expect_ids(&events, POSIX_TRACE_START, POSIX_TRACE_UNNAMED_USEREVENT, 0);
-	CHECK_OK(posixtrace_get_counts(trid, &counts, sizeof(counts)));
+	CHECK_OK(ptrc_trace_counts(trid, &counts));
 	CHECK_EQ(counts.pt_untraced_processes, 1);
 	ts_shutdown(trid);
 }

@@ -2,8 +2,6 @@
 /* posix_trace_clear. */
 #include "tests/support/logs.h"
 
-#include <posixtrace.h>
-
 #define SMALL 16384
 #define UNNAMED POSIX_TRACE_UNNAMED_USEREVENT
 

@@ -7,12 +7,12 @@
  *
  * PTRC_DAMAGE_SEED repeats a run, PTRC_DAMAGE_MS is how long each round goes on.
  */
+#include "include/posixtrace-private.h"
 #include "tests/support/private_user.h"
 
 #include "tests/support/logs.h"
 #include "tests/support/stream_memory.h"
 
-#include <posixtrace.h>
 #include <sys/mman.h>
 
 #include "lib/model/names.h"
@@ -596,7 +596,7 @@ TEST(an_identifier_that_was_given_up_is_told_nowhere, "EVENTLIST-10 EVENTID-24")
 	trace_id_t trid = ts_make(POSIX_TRACE_UNTIL_FULL, SMALL, 16);
 	trace_event_id_t before = ts_id("before"), id;
 	struct ptrc_names_object *names = (struct ptrc_names_object *)(void *)map_object("n.").at;
-	struct posixtrace_process process;
+	struct ptrc_inspected_process process;
 	char name[TRACE_EVENT_NAME_MAX + 1];
 	int unavailable;
 
@@ -624,12 +624,12 @@ TEST(an_identifier_that_was_given_up_is_told_nowhere, "EVENTLIST-10 EVENTID-24")
 	CHECK_EQ(posix_trace_eventid_get_name(trid, before + 1, name), EINVAL);
 	CHECK_OK(posix_trace_eventid_get_name(trid, before + 2, name));
 	CHECK_STR_EQ(name, "behind");
-	CHECK_OK(posixtrace_get_process(0, &process, sizeof(process)));
+	CHECK_OK(ptrc_inspect_process(0, &process));
 	CHECK_EQ(process.pt_events, 5);
-	CHECK_OK(posixtrace_get_process_event(0, 1, &id, name));
+	CHECK_OK(ptrc_inspect_event(0, 1, &id, name));
 	CHECK_EQ(id, before + 1);
 	CHECK_STR_EQ(name, "");
-	CHECK_OK(posixtrace_get_process_event(0, 2, &id, name));
+	CHECK_OK(ptrc_inspect_event(0, 2, &id, name));
 	CHECK_STR_EQ(name, "behind");
 	ts_shutdown(trid);
 }

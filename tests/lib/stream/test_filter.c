@@ -7,7 +7,7 @@
  */
 #include "tests/support/support.h"
 
-#include <posixtrace.h>
+#include <posixtrace-control.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>

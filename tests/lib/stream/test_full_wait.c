@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The attribute full-wait: events that wait for room instead of being lost. */
+#include "include/posixtrace-private.h"
 #include "tests/support/private_user.h"
 
 #include "tests/support/logs.h"
 
+#include <posixtrace-control.h>
 #include <posixtrace.h>
 #include <setjmp.h>
 
@@ -168,7 +170,7 @@ TEST(nothing_is_lost, "", NEEDS_KEEPER)
 		begin(&p[i], names[i], 100000);
 	for (int i = 0; i < 3; i++)
 		ts_join(p[i].thread);
-	struct posixtrace_counts counts = counts_of(trid);
+	struct ptrc_counts counts = counts_of(trid);
 	CHECK_EQ(counts.pt_lost_events, 0);
 	CHECK_GT(counts.pt_waits, 0);
 	CHECK_GT(counts.pt_wait_ns, 0);
@@ -315,7 +317,7 @@ TEST(a_killed_keeper_is_replaced, "", NEEDS_KEEPER)
 		harness_sleep_ms(10);
 		kill(keeper, SIGKILL);
 		/* A killed process is there for a moment yet. */
-		CHECK_EVENTUALLY(posixtrace_get_keeper(trid, &next) == 0 && next != keeper);
+		CHECK_EVENTUALLY(ptrc_trace_keeper(trid, &next) == 0 && next != keeper);
 	}
 	p.is_over = true;
 	ts_join(p.thread);
@@ -721,7 +723,8 @@ TEST(a_guest_waits, "", NEEDS_KEEPER)
 	CHECK_SYS(kill(keeper, SIGSTOP));
 	pthread_t other = ts_thread(continue_later, &keeper);
 	for (int i = 0; i < 100; i++) {
-		CHECK_OK(posixtrace_event_for(target.pid, "guest", data, sizeof(data), &streams));
+		CHECK_OK(posixtrace_event_for(target.pid, "guest", NULL, data, sizeof(data),
+					      &streams));
 		CHECK_EQ(streams, 1);
 	}
 	ts_join(other);

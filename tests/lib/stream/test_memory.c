@@ -6,6 +6,7 @@
  *
  * With a sanitizer it takes long, as each instruction of an appender is a signal, and a round of its own.
  */
+#include "include/posixtrace-private.h"
 #include "tests/support/logs.h"
 #include "tests/support/stream_memory.h"
 
@@ -568,7 +569,7 @@ HELPER(chunks_in_small_shm)
 		CHECK_OK(pthread_mutex_unlock(&owners.lock));
 	}
 	CHECK_EQ(atomic_load(&h->chunks_used), h->base_chunk_count);
-	struct posixtrace_counts counts = counts_of(trid);
+	struct ptrc_counts counts = counts_of(trid);
 	CHECK_EQ(counts.pt_lost_events, late);
 	/* What this thread records now takes the place of its own oldest events. */
 	for (uint32_t number = 1; number <= count; number++)

@@ -4,6 +4,7 @@
 #include "tests/support/stream_memory.h"
 
 #include <fnmatch.h>
+#include <posixtrace-control.h>
 #include <posixtrace.h>
 #include <sched.h>
 #include <sys/auxv.h>
@@ -190,9 +191,9 @@ TEST(an_event_on_behalf_of_a_process_is_judged, "")
 
 	set_patterns(trid, NULL, "*.noise");
 	ts_start(trid);
-	CHECK_OK(posixtrace_event_for(target.pid, "x.noise", NULL, 0, &streams));
+	CHECK_OK(posixtrace_event_for(target.pid, "x.noise", NULL, NULL, 0, &streams));
 	CHECK_EQ(streams, 0);
-	CHECK_OK(posixtrace_event_for(target.pid, "x.tune", NULL, 0, &streams));
+	CHECK_OK(posixtrace_event_for(target.pid, "x.tune", NULL, NULL, 0, &streams));
 	CHECK_EQ(streams, 1);
 	ts_target_end(&target);
 	ts_expect(trid, POSIX_TRACE_START);

@@ -2,8 +2,6 @@
 /* posix_trace_get_status, posix_trace_get_attr. */
 #include "tests/support/logs.h"
 
-#include <posixtrace.h>
-
 #define SMALL 16384
 #define UNNAMED POSIX_TRACE_UNNAMED_USEREVENT
 
@@ -185,7 +183,7 @@ TEST(events_behind_a_full_log_are_an_overrun_of_the_stream,
 		emit_run(UNNAMED, 100, 200, 16);
 		ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
 				 POSIX_TRACE_OVERRUN);
-		CHECK_EQ(counts_of(trid).pt_lost_events, 100);
+		CHECK_EQ(ts_figure(trid, "lost_events"), 100);
 		ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
 				 POSIX_TRACE_NO_OVERRUN);
 		/* Stopped, they are none; nor once it is started again are they not. */
@@ -197,7 +195,7 @@ TEST(events_behind_a_full_log_are_an_overrun_of_the_stream,
 		emit_run(UNNAMED, 300, 301, 16);
 		ts_expect_status(trid, POSIX_TRACE_SUSPENDED, POSIX_TRACE_FULL,
 				 POSIX_TRACE_OVERRUN);
-		CHECK_EQ(counts_of(trid).pt_lost_events, 101);
+		CHECK_EQ(ts_figure(trid, "lost_events"), 101);
 		ts_shutdown(trid);
 		CHECK_EQ(log_status(fd).posix_stream_overrun_status, POSIX_TRACE_OVERRUN);
 	}
@@ -216,7 +214,7 @@ TEST(an_until_full_log_that_fills_up_when_stopped_loses_nothing, "STARTSTOP-13 S
 	CHECK_EQ(ts_status(trid).posix_log_full_status, POSIX_TRACE_FULL);
 	emit_run(UNNAMED, 100, 200, 16);
 	CHECK_EQ(ts_status(trid).posix_stream_overrun_status, POSIX_TRACE_NO_OVERRUN);
-	CHECK_EQ(counts_of(trid).pt_lost_events, 0);
+	CHECK_EQ(ts_figure(trid, "lost_events"), 0);
 	ts_shutdown(trid);
 }
 

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* The counts of a stream or a log as a list of figures with names, which programs get to see. */
+#ifndef PTRC_LIB_API_FIGURES_H
+#define PTRC_LIB_API_FIGURES_H
+
+#include <stddef.h>
+
+#include "include/posixtrace-private.h"
+
+/* Stores the first `size` figures at most. Returns how many there are. */
+size_t ptrc_figures_get(const struct ptrc_counts *, struct posixtrace_count *, size_t size);
+/* Sets the count that has the name of the figure, if there is one. */
+void ptrc_figures_set(struct ptrc_counts *, const struct posixtrace_count *);
+
+#endif

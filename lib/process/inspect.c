@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/* Looking at a process and at what traces it from outside: with copies only, and without changing
+ * anything. */
+#include "config.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "include/posixtrace-private.h"
+#include "lib/base/file.h"
+#include "lib/base/liveness.h"
+#include "lib/base/procfs.h"
+#include "lib/base/shmdir.h"
+#include "lib/base/sys.h"
+#include "lib/log/log_state.h"
+#include "lib/model/eventset.h"
+#include "lib/model/names.h"
+#include "lib/process/bell.h"
+#include "lib/process/orphan.h"
+#include "lib/process/page.h"
+#include "lib/process/target.h"
+#include "lib/stream/clock.h"
+#include "lib/stream/marks.h"
+#include "lib/stream/filter.h"
+#include "lib/stream/status.h"
+
+/* What the functions below know of a process. */
+struct view {
+	struct ptrc_procfs_status status;
+	pid_t pid; /* in our pid namespace */
+	uint32_t uid;
+	unsigned int depth; /* of its pid namespace below ours */
+	int dirfd;	    /* the directory of its user; -1: there is none */
+	bool has_page;
+	bool is_alive; /* the image that mapped the page lives */
+	struct ptrc_page page;
+};
+
+/* Open the object and read its first `size` bytes. EPERM: it is shorter. */
+static int open_object(const struct view *v, const char *name, int *fd, void *to, size_t size)
+{
+	uint64_t object_size;
+	size_t got;
+	int error = ptrc_shmdir_open_object(v->dirfd, name, v->uid, fd, &object_size);
+
+	if (error)
+		return error;
+	if (ptrc_file_read(*fd, to, size, 0, &got) == 0 && got == size)
+		return 0;
+	ptrc_file_close(*fd);
+	return EPERM;
+}
+
+static int read_page(struct view *v, uint64_t ns, uint64_t start_ticks)
+{
+	char name[PTRC_PAGE_NAME_BYTES];
+	uint64_t size;
+	size_t got = 0;
+	int fd;
+	int error = ptrc_shmdir_open(v->uid, false, &v->dirfd);
+
+	if (error) {
+		v->dirfd = -1;
+		return error == ENOENT ? 0 : error;
+	}
+	ptrc_page_name(name, v->status.inner_pid, ns);
+	error = ptrc_shmdir_open_object(v->dirfd, name, v->uid, &fd, &size);
+	if (error)
+		return error == ENOENT ? 0 : error;
+	error = ptrc_file_read(fd, &v->page, sizeof(v->page), 0, &got);
+	v->is_alive = ptrc_page_is_alive(fd);
+	ptrc_file_close(fd);
+	/* The page may belong to an earlier process with that pid, or to one that died while it
+	 * made the page. */
+	v->has_page = !error && got == sizeof(v->page) && v->page.start_ticks == start_ticks;
+	return 0;
+}
+
+/* ESRCH, EPERM, ENOMEM. */
+static int open_view(pid_t pid, struct view *v)
+{
+	struct ptrc_procfs_stat st;
+	uint64_t ns;
+	int error;
+
+	memset(v, 0, sizeof(*v));
+	v->dirfd = -1;
+	if (!pid)
+		pid = ptrc_sys_getpid();
+	error = ptrc_target_status(pid, &v->status);
+	if (error)
+		return error;
+	v->pid = pid;
+	v->uid = v->status.uid[1];
+	v->depth = v->status.depth > 1 ? (unsigned int)v->status.depth - 1 : 0;
+	error = ptrc_procfs_pid_namespace(v->depth ? pid : 0, &ns);
+	if (!error)
+		error = ptrc_procfs_stat(pid, &st);
+	if (!error)
+		error = read_page(v, ns, st.start_ticks);
+	if (error && v->dirfd >= 0)
+		ptrc_file_close(v->dirfd);
+	return error;
+}
+
+static void close_view(const struct view *v)
+{
+	if (v->dirfd >= 0)
+		ptrc_file_close(v->dirfd);
+}
+
+/* Open the names object of the process; *count says how many of the names in it are names of the
+ * process. ENOENT: it has none. */
+static int open_names(const struct view *v, int *fd, uint32_t *count)
+{
+	uint32_t most = PTRC_NAMES_MAX;
+	char name[PTRC_SHMDIR_NAME_BYTES];
+	uint64_t id = v->page.names_id;
+	struct {
+		uint64_t magic, id;
+		uint32_t count, refused_state;
+	} head;
+	int error;
+
+	if (!id) {
+		id = v->page.names_from;
+		most = v->page.names_from_count;
+	}
+	if (!v->has_page || !id)
+		return ENOENT;
+	ptrc_shmdir_name(name, 'n', id);
+	error = open_object(v, name, fd, &head, sizeof(head));
+	if (error)
+		return error;
+	if (head.magic != PTRC_NAMES_MAGIC || head.id != id) {
+		ptrc_file_close(*fd);
+		return EPERM;
+	}
+	if (most > PTRC_NAMES_MAX)
+		most = PTRC_NAMES_MAX;
+	*count = head.count < most ? head.count : most;
+	return 0;
+}
+
+/* Tell how many names found no room in the names object, and one of them. */
+static void tell_refused(int fd, struct ptrc_inspected_process *process)
+{
+	char *name = process->pt_refused_name;
+	_Atomic uint64_t seen[PTRC_NAMES_REFUSED_WORDS];
+	uint32_t state;
+	size_t got;
+
+	if (ptrc_file_read(fd, seen, sizeof(seen), offsetof(struct ptrc_names_object, refused_seen),
+			   &got) ||
+	    got != sizeof(seen))
+		return;
+	process->pt_refused_names = ptrc_names_count_refused(seen);
+	if (process->pt_refused_names &&
+	    ptrc_file_read(fd, &state, sizeof(state),
+			   offsetof(struct ptrc_names_object, refused_state), &got) == 0 &&
+	    got == sizeof(state) && state == 2)
+		(void)ptrc_file_read(fd, name, PTRC_NAME_BYTES - 1,
+				     offsetof(struct ptrc_names_object, refused), &got);
+}
+
+int ptrc_inspect_process(pid_t pid, struct ptrc_inspected_process *process)
+{
+	struct ptrc_page_entry e;
+	struct view v;
+	uint32_t count;
+	int fd;
+	int error = open_view(pid, &v);
+
+	if (error)
+		return error;
+	memset(process, 0, sizeof(*process));
+	process->pt_user = v.uid;
+	process->pt_inner_pid = v.status.inner_pid;
+	process->pt_depth = v.depth;
+	process->pt_has_page = v.has_page;
+	process->pt_has_library = (v.has_page && v.page.image && v.is_alive) ||
+				  (v.dirfd >= 0 && ptrc_bells_are_mapped(v.dirfd, v.pid));
+	for (uint32_t i = 0; v.has_page && i < PTRC_PAGE_SLOT_COUNT; i++)
+		process->pt_streams += ptrc_page_slot(&v.page, i, &e);
+	if (open_names(&v, &fd, &count) == 0) {
+		process->pt_events = count;
+		if (v.page.names_id)
+			tell_refused(fd, process);
+		ptrc_file_close(fd);
+	}
+	close_view(&v);
+	return 0;
+}
+
+/* The slot of the stream with that number, counted from 0, or null. */
+static const struct ptrc_page_slot *find_slot(const struct view *v, unsigned int number)
+{
+	struct ptrc_page_entry e;
+
+	for (uint32_t i = 0; v->has_page && i < PTRC_PAGE_SLOT_COUNT; i++)
+		if (ptrc_page_slot(&v->page, i, &e) && number-- == 0)
+			return &v->page.slots[i];
+	return NULL;
+}
+
+static void tell_stream(const struct ptrc_stream_header *h, int fd, struct ptrc_inspected_stream *s)
+{
+	uint64_t bits[PTRC_SET_WORD_COUNT];
+	const struct ptrc_log_place *log = &h->log_place[ptrc_log_state_place(h)];
+	size_t bytes = strnlen(log->path, sizeof(s->pt_log) - 1);
+
+	s->pt_controller = h->controller_pid;
+	s->pt_keeper = h->has_log ? h->keeper_pid : 0;
+	s->pt_is_controlled = ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 1);
+	s->pt_is_kept = h->has_log && ptrc_liveness_is_held(fd, PTRC_LIVE_KEEPER, 1);
+	s->pt_target = h->target_pid;
+	s->pt_has_log = h->has_log != 0;
+	s->pt_full_policy = h->policy;
+	s->pt_lost_events = h->lost_events;
+	ptrc_status_export(h->status, &s->pt_status);
+	ptrc_filter_told(h, bits);
+	ptrc_set_from_bits(&s->pt_filter, bits);
+	/* *s was zeroed. */
+	memcpy(s->pt_name, h->attr.name, strnlen(h->attr.name, sizeof(s->pt_name) - 1));
+	/* A log that is rotated is called by its first file. */
+	if (log->base_bytes && log->base_bytes < bytes)
+		bytes = log->base_bytes;
+	if (h->has_log)
+		memcpy(s->pt_log, log->path, bytes);
+}
+
+/* Reads the patterns in force behind the copy of the header. */
+static int read_patterns(struct ptrc_stream_header *h, int fd)
+{
+	struct ptrc_pattern_list *list = ptrc_stream_patterns(h, h->patterns);
+	size_t got;
+
+	if (!(h->patterns & PTRC_PATTERNS_ON))
+		return 0;
+	if (ptrc_file_read(fd, list, sizeof(*list), (uint64_t)((char *)list - (char *)h), &got) ||
+	    got != sizeof(*list))
+		return EPERM;
+	return 0;
+}
+
+static int read_stream(const struct view *v, const struct ptrc_page_slot *slot,
+		       struct ptrc_inspected_stream *s)
+{
+	/* A copy of the begin of the object, of which only header and patterns are filled in. */
+	struct ptrc_stream_header *h = calloc(1, PTRC_STREAM_SLOT_OFFSET);
+	char name[PTRC_SHMDIR_NAME_BYTES];
+	int fd, error;
+
+	if (!h)
+		return ENOMEM;
+	ptrc_shmdir_name(name, 's', slot->stream_id);
+	error = open_object(v, name, &fd, h, sizeof(*h));
+	if (!error) {
+		if (h->magic != PTRC_STREAM_MAGIC || h->version != PTRC_STREAM_VERSION)
+			error = EPERM;
+		else
+			error = read_patterns(h, fd);
+		if (!error)
+			tell_stream(h, fd, s);
+		ptrc_file_close(fd);
+	}
+	free(h);
+	s->pt_error = (int)slot->error;
+	return error;
+}
+
+int ptrc_inspect_stream(pid_t pid, unsigned int number, struct ptrc_inspected_stream *stream)
+{
+	const struct ptrc_page_slot *slot;
+	struct view v;
+	int error = open_view(pid, &v);
+
+	if (error)
+		return error;
+	memset(stream, 0, sizeof(*stream));
+	slot = find_slot(&v, number);
+	error = slot ? read_stream(&v, slot, stream) : ENOENT;
+	close_view(&v);
+	return error;
+}
+
+int ptrc_inspect_event(pid_t pid, unsigned int number, trace_event_id_t *event, char *name)
+{
+	struct ptrc_names_entry e;
+	struct view v;
+	uint32_t count;
+	size_t got;
+	int fd;
+	int error = open_view(pid, &v);
+
+	if (error)
+		return error;
+	error = open_names(&v, &fd, &count);
+	if (!error) {
+		if (number >= count)
+			error = ENOENT;
+		else if (ptrc_file_read(fd, &e, sizeof(e),
+					offsetof(struct ptrc_names_object, entry) +
+						(uint64_t)number * sizeof(e),
+					&got) ||
+			 got != sizeof(e))
+			error = EPERM;
+		ptrc_file_close(fd);
+	}
+	close_view(&v);
+	if (error)
+		return error;
+	*event = PTRC_ID_FIRST + number;
+	memset(name, 0, PTRC_NAME_BYTES);
+	if (ptrc_load_relaxed(&e.state) == PTRC_NAMES_MADE)
+		memcpy(name, e.name, PTRC_NAME_BYTES - 1);
+	return 0;
+}
+
+void ptrc_inspect_system(struct ptrc_inspected_system *system)
+{
+	uint32_t caller = (uint32_t)ptrc_sys(SYS_geteuid, 0);
+	int dirfd;
+
+	*system = (struct ptrc_inspected_system){0};
+	system->pt_directory_error = ptrc_shmdir_open(caller, false, &dirfd);
+	if (!system->pt_directory_error) {
+		system->pt_streams = ptrc_liveness_count_places(dirfd, caller);
+		system->pt_dropped_orphans = ptrc_orphan_count_dropped(dirfd, caller, false);
+		ptrc_file_close(dirfd);
+	}
+	system->pt_has_counter = ptrc_counter_is_usable();
+	system->pt_has_barrier = ptrc_barrier_is_available();
+}
+
+int ptrc_inspect_directory(bool is_create, char *path)
+{
+	int dirfd;
+	int error;
+
+	memcpy(path, PTRC_SHMDIR_BASE "/", sizeof(PTRC_SHMDIR_BASE));
+	error = ptrc_shmdir_find((uid_t)ptrc_sys(SYS_geteuid, 0), is_create,
+				 path + sizeof(PTRC_SHMDIR_BASE), &dirfd);
+	if (!error)
+		ptrc_file_close(dirfd);
+	return error;
+}
