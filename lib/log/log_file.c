@@ -11,11 +11,6 @@
 #include "lib/base/file.h"
 #include "lib/base/sys.h"
 
-/* The file is searched for headers through a window of this size. Where the packets are large only
- * so many bytes are read at the place of the next one, as its payload need not be. */
-#define WINDOW_BYTES 65536U
-#define GLANCE_BYTES 512U
-#define GLANCE_MAX 16384U
 /* How many bytes of a file are searched, in all, for the next packet behind damage. The
  * payloads of packets that turn out to be none count too. So no file, however large or sparse,
  * keeps an open busy for long. */
@@ -127,64 +122,31 @@ bool ptrc_log_file_packet(const struct ptrc_log_file *f, uint64_t offset, struct
 
 /* ---- head ---- */
 
-/* Reads the prefix and the HEAD packet that begin at `offset`. EINVAL: they are not there. ENOMEM. */
-static int read_head_at(struct ptrc_log_file *f, uint64_t offset)
-{
-	struct ptrc_log_prefix prefix, zero = {.zero0 = 0};
-	struct ptrc_log_packet p;
-	uint8_t *payload;
-	int error;
-
-	if (ptrc_log_file_read(f, offset, &prefix, sizeof(prefix)) ||
-	    memcmp(prefix.signature, PTRC_LOG_SIGNATURE, sizeof(prefix.signature)) != 0 ||
-	    prefix.byte_order != PTRC_LOG_BYTE_ORDER || prefix.version != PTRC_LOG_VERSION ||
-	    prefix.word_size != PTRC_LOG_WORD_SIZE || prefix.machine != PTRC_LOG_MACHINE ||
-	    prefix.zero0 != 0 || memcmp(prefix.zero1, zero.zero1, sizeof(zero.zero1)) != 0)
-		return EINVAL;
-	offset += sizeof(prefix);
-	if (!ptrc_log_file_packet(f, offset, &p) || p.type != PTRC_LOG_HEAD ||
-	    p.length != sizeof(f->head) || p.log_id == 0)
-		return EINVAL;
-	error = ptrc_log_file_load(f, offset + sizeof(p), p.length, p.payload_crc, &payload);
-	if (error)
-		return error;
-	memcpy(&f->head, payload, sizeof(f->head));
-	free(payload);
-	f->log_id = p.log_id;
-	return 0;
-}
-
-/* Has the log the same bytes in both places where its head stands? */
-static bool has_equal_heads(const struct ptrc_log_file *f)
-{
-	uint8_t heads[2][PTRC_LOG_HEAD_BYTES];
-
-	return !ptrc_log_file_read(f, 0, heads, sizeof(heads)) &&
-	       memcmp(heads[0], heads[1], sizeof(heads[0])) == 0;
-}
-
 int ptrc_log_file_head(struct ptrc_log_file *f)
 {
+	struct ptrc_log_begin begin[PTRC_LOG_HEAD_COPIES];
+	const struct ptrc_log_begin *sound = NULL;
 	const struct ptrc_log_head *h = &f->head;
-	struct ptrc_attr attr;
-	int error = EINVAL;
 
-	for (uint64_t i = 0; i < PTRC_LOG_HEAD_COPIES && error == EINVAL; i++)
-		error = read_head_at(f, i * PTRC_LOG_HEAD_BYTES);
-	if (error)
-		return error;
-	f->is_head_damaged = !has_equal_heads(f);
+	for (uint64_t i = PTRC_LOG_HEAD_COPIES; i-- > 0;) {
+		bool is_sound =
+			!ptrc_log_file_read(f, i * sizeof(*begin), &begin[i], sizeof(*begin)) &&
+			ptrc_log_is_begin(&begin[i]);
+
+		f->is_head_damaged |=
+			!is_sound || (sound && memcmp(sound, &begin[i], sizeof(*sound)));
+		sound = is_sound ? &begin[i] : sound;
+	}
+	if (!sound)
+		return EINVAL;
+	f->head = sound->head;
+	f->log_id = sound->packet.log_id;
 	if (h->kind > PTRC_LOG_RING ||
 	    (h->kind == PTRC_LOG_RING &&
 	     (h->close_offset > INT64_MAX || h->ring_offset > INT64_MAX ||
 	      h->ring_size > INT64_MAX - h->ring_offset)))
 		return EINVAL;
-	return ptrc_log_file_attr(h, &attr);
-}
-
-int ptrc_log_file_attr(const struct ptrc_log_head *h, struct ptrc_attr *attr)
-{
-	*attr = (struct ptrc_attr){
+	f->attr = (struct ptrc_attr){
 		.magic = PTRC_ATTR_MAGIC,
 		.createtime_sec = h->create_sec,
 		.createtime_nsec = h->create_nsec,
@@ -202,31 +164,12 @@ int ptrc_log_file_attr(const struct ptrc_log_head *h, struct ptrc_attr *attr)
 		.stream_min_size = h->stream_min_size,
 		.log_max_size = h->log_max_size,
 	};
-	memcpy(attr->name, h->name, sizeof(attr->name));
-	memcpy(attr->genversion, h->genversion, sizeof(attr->genversion));
-	return ptrc_attr_validate(attr);
+	memcpy(f->attr.name, h->name, sizeof(f->attr.name));
+	memcpy(f->attr.genversion, h->genversion, sizeof(f->attr.genversion));
+	return ptrc_attr_validate(&f->attr);
 }
 
 /* ---- walk ---- */
-
-struct ptrc_log_walk {
-	const struct ptrc_log_file *f;
-	uint64_t from, bytes;
-	uint64_t searched;
-	bool is_searching; /* the last place had no packet */
-	uint8_t data[WINDOW_BYTES];
-};
-
-struct ptrc_log_walk *ptrc_log_walk_begin(const struct ptrc_log_file *f)
-{
-	struct ptrc_log_walk *w = malloc(sizeof(*w));
-
-	if (w) {
-		memset(w, 0, offsetof(struct ptrc_log_walk, data));
-		w->f = f;
-	}
-	return w;
-}
 
 bool ptrc_log_walk_spend(struct ptrc_log_walk *w, uint64_t bytes)
 {
@@ -238,18 +181,16 @@ bool ptrc_log_walk_spend(struct ptrc_log_walk *w, uint64_t bytes)
 static const uint8_t *look(struct ptrc_log_walk *w, uint64_t offset)
 {
 	const uint64_t bytes = sizeof(struct ptrc_log_packet);
-	bool is_near;
 
 	if (offset >= w->from && offset - w->from <= w->bytes &&
 	    w->bytes - (offset - w->from) >= bytes)
 		return w->data + (offset - w->from);
 	if (offset > w->f->size || w->f->size - offset < bytes)
 		return NULL;
-	is_near = offset >= w->from && offset - w->from < GLANCE_MAX;
 	w->from = offset;
-	w->bytes = w->is_searching || is_near ? WINDOW_BYTES : GLANCE_BYTES;
-	if (w->bytes > w->f->size - offset)
-		w->bytes = w->f->size - offset;
+	w->bytes = w->f->size - offset;
+	if (w->bytes > sizeof(w->data))
+		w->bytes = sizeof(w->data);
 	if (!ptrc_log_file_read(w->f, offset, w->data, w->bytes))
 		return w->data;
 	w->bytes = 0;
@@ -267,8 +208,7 @@ bool ptrc_log_walk_next(struct ptrc_log_walk *w, uint64_t *offset, uint64_t end,
 		uint64_t count;
 
 		memcpy(p, at, sizeof(*p));
-		w->is_searching = !ptrc_log_is_packet(p, w->f->log_id, w->f->size - *offset);
-		if (!w->is_searching)
+		if (ptrc_log_is_packet(p, w->f->log_id, w->f->size - *offset))
 			return true;
 		count = w->bytes - (*offset - w->from) - 1;
 		magic = memchr(at + 1, first, count);

@@ -23,7 +23,8 @@ struct ptrc_log_file {
 	uint64_t size; /* of the file, when it was opened; of all parts */
 	uint64_t log_id;
 	struct ptrc_log_head head;
-	bool is_head_damaged; /* one of the two places where the head stands */
+	struct ptrc_attr attr; /* as the head has them */
+	bool is_head_damaged;  /* one of the two places where the head stands */
 	bool has_status, is_closed;
 	struct ptrc_log_status status;
 	uint64_t end_seq;    /* of its END */
@@ -38,11 +39,8 @@ PTRC_NONNULL() void ptrc_log_file_close(struct ptrc_log_file *f);
 PTRC_NONNULL(1)
 PTRC_MUST_CHECK int ptrc_log_file_add(struct ptrc_log_file *f, uint64_t first, const void *bytes,
 				      size_t size);
-/* Reads the head. EINVAL: no log, or one of another machine or version. ENOMEM. */
+/* Reads the head. EINVAL: no log, or one of another machine or version. */
 PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_file_head(struct ptrc_log_file *f);
-/* The attributes that the head tells. EINVAL: these are none. */
-PTRC_NONNULL()
-PTRC_MUST_CHECK int ptrc_log_file_attr(const struct ptrc_log_head *h, struct ptrc_attr *attr);
 
 /* Reads exactly `bytes` bytes. EINVAL: the source ends before them. */
 PTRC_NONNULL()
@@ -62,10 +60,14 @@ PTRC_NONNULL()
 bool ptrc_log_file_packet(const struct ptrc_log_file *f, uint64_t offset,
 			  struct ptrc_log_packet *p);
 
-/* A cursor, which finds one packet after the other, and behind damage the next one. */
-struct ptrc_log_walk;
-/* NULL if there is no memory. The caller frees it by free(). */
-PTRC_NONNULL() struct ptrc_log_walk *ptrc_log_walk_begin(const struct ptrc_log_file *f);
+/* A cursor, which finds one packet after the other, and after damage the next one, through a window on the
+ * file. All but `f` is 0 at first. */
+struct ptrc_log_walk {
+	struct ptrc_log_file *f;
+	uint64_t from, bytes; /* of the window */
+	uint64_t searched;
+	uint8_t data[4096];
+};
 /* Finds the packet at *offset, or the next one after it that begins before `end`. False: there is none, or
  * the walk has searched too many bytes. */
 PTRC_NONNULL()

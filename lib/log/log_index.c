@@ -64,9 +64,8 @@ void ptrc_log_index_keep(struct ptrc_log_writer *w)
 	}
 	for (uint64_t at = 0; at < x->fresh.used; at += sizeof(sum)) {
 		memcpy(&sum, x->fresh.bytes + at, sizeof(sum));
-		totals[sum.id & PTRC_REC_ID_MASK].events += sum.events;
-		totals[sum.id & PTRC_REC_ID_MASK].bytes += sum.bytes;
-		totals[sum.id & PTRC_REC_ID_MASK].truncated += sum.truncated;
+		ptrc_log_total_add(&totals[sum.id & PTRC_REC_ID_MASK], sum.events, sum.bytes,
+				   sum.truncated);
 	}
 	ptrc_log_buffer_clear(&x->fresh);
 }

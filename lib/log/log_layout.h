@@ -23,6 +23,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "lib/base/common.h"
 #include "lib/base/crc32c.h"
@@ -54,6 +55,15 @@ struct ptrc_log_prefix {
 	uint8_t zero1[14];
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_prefix, 32);
+
+static inline struct ptrc_log_prefix ptrc_log_prefix(void)
+{
+	return (struct ptrc_log_prefix){.signature = PTRC_LOG_SIGNATURE,
+					.byte_order = PTRC_LOG_BYTE_ORDER,
+					.version = PTRC_LOG_VERSION,
+					.word_size = PTRC_LOG_WORD_SIZE,
+					.machine = PTRC_LOG_MACHINE};
+}
 
 #define PTRC_LOG_PACKET_MAGIC UINT32_C(0x4b505450) /* "PTPK" */
 
@@ -209,10 +219,26 @@ static inline int64_t ptrc_log_creation_ns(int64_t sec, int64_t nsec)
 	return ns;
 }
 
-#define PTRC_LOG_HEAD_BYTES                                                \
-	(sizeof(struct ptrc_log_prefix) + sizeof(struct ptrc_log_packet) + \
-	 sizeof(struct ptrc_log_head))
-/* They stand in the log so many times. */
+/* How a log begins. */
+struct ptrc_log_begin {
+	struct ptrc_log_prefix prefix;
+	struct ptrc_log_packet packet;
+	struct ptrc_log_head head;
+};
+#define PTRC_LOG_HEAD_BYTES sizeof(struct ptrc_log_begin)
+PTRC_ASSERT_SIZE(struct ptrc_log_begin, 32 + 80 + 768);
+
+static inline bool ptrc_log_is_begin(const struct ptrc_log_begin *b)
+{
+	struct ptrc_log_prefix prefix = ptrc_log_prefix();
+
+	return memcmp(&b->prefix, &prefix, sizeof(prefix)) == 0 &&
+	       ptrc_log_is_header(&b->packet, 0) && b->packet.type == PTRC_LOG_HEAD &&
+	       b->packet.length == sizeof(b->head) && b->packet.log_id != 0 &&
+	       b->packet.payload_crc == ptrc_crc32c(0, &b->head, sizeof(b->head));
+}
+
+/* It stands in the log so many times. */
 #define PTRC_LOG_HEAD_COPIES 2
 #define PTRC_LOG_HEADS_BYTES (PTRC_LOG_HEAD_COPIES * PTRC_LOG_HEAD_BYTES)
 
@@ -328,6 +354,14 @@ struct ptrc_log_total {
 	uint64_t events, bytes, truncated; /* as in struct ptrc_type_sum */
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_total, 32);
+
+static inline void ptrc_log_total_add(struct ptrc_log_total *t, uint64_t events, uint64_t bytes,
+				      uint64_t truncated)
+{
+	t->events += events;
+	t->bytes += bytes;
+	t->truncated += truncated;
+}
 
 /* HOST: the machine. The texts follow one upon the other, in this order. */
 enum ptrc_log_host_text {

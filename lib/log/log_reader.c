@@ -44,50 +44,50 @@ static int add_layout(struct ptrc_log_reader_name *n, const void *bytes, uint32_
 	return 0;
 }
 
-/* Adds a name, if it is not there: a ring tells all names twice, and a layout that a name got later
- * comes with the name. */
-static int add_name(struct ptrc_log_reader *r, uint32_t id, const void *bytes, uint32_t count,
-		    const void *layout, uint32_t layout_count)
+/* The place of the name with this identifier. NULL: no memory. */
+static struct ptrc_log_reader_name **place_of_name(struct ptrc_log_reader *r, uint32_t id)
 {
-	struct ptrc_log_reader_name *n;
+	struct ptrc_log_reader_name **names = r->names;
 
-	if (id < PTRC_ID_FIRST || id > PTRC_SET_ID_MAX || count > sizeof(n->name) - 1)
+	if (id < r->name_end)
+		return &names[id];
+	names = ptrc_array_room(names, r->name_end, id + 1 - r->name_end, &r->name_size,
+				sizeof(*names));
+	if (!names)
+		return NULL;
+	r->names = names;
+	memset(names + r->name_end, 0, (id + 1 - r->name_end) * sizeof(*names));
+	r->name_end = id + 1;
+	return &names[id];
+}
+
+/* Adds a name of the file, if it is not there: a ring tells all names twice, and a layout that a name got
+ * later comes with the name. */
+static int add_name(struct ptrc_log_reader *r, struct ptrc_log_file *f, uint32_t id,
+		    const void *bytes, uint32_t count, const void *layout, uint32_t layout_count)
+{
+	struct ptrc_log_reader_name **place;
+
+	if (id < PTRC_ID_FIRST || id > PTRC_SET_ID_MAX || count >= sizeof((*place)->name))
 		return 0;
-	r->names_seen[id / 64] |= UINT64_C(1) << id % 64;
-	if (r->name_index[id])
-		return add_layout(&r->names[r->name_index[id] - 1], layout, layout_count);
-	n = ptrc_array_room(r->names, r->name_count, 1, &r->name_size, sizeof(*n));
-	if (!n)
+	place = place_of_name(r, id);
+	if (!place)
 		return ENOMEM;
-	r->names = n;
-	n = &r->names[r->name_count++];
-	n->id = id;
-	n->layout = NULL;
-	memcpy(n->name, bytes, count);
-	n->name[count] = '\0';
-	r->name_index[id] = (uint16_t)r->name_count;
-	return add_layout(n, layout, layout_count);
-}
-
-static int by_id(const void *x, const void *y)
-{
-	const struct ptrc_log_reader_name *a = x, *b = y;
-
-	return a->id < b->id ? -1 : a->id > b->id;
-}
-
-/* Puts the names into the order of their registration, which is that of their identifiers. The
- * packets of a ring may stand in another order. */
-static void sort_names(struct ptrc_log_reader *r)
-{
-	if (r->name_count)
-		qsort(r->names, r->name_count, sizeof(*r->names), by_id);
-	for (size_t i = 0; i < r->name_count; i++)
-		r->name_index[r->names[i].id] = (uint16_t)(i + 1);
+	if (!*place) {
+		*place = calloc(1, sizeof(**place));
+		if (!*place)
+			return ENOMEM;
+		memcpy((*place)->name, bytes, count);
+		r->name_count++;
+	}
+	f->name_count += (*place)->file != f;
+	(*place)->file = f;
+	return add_layout(*place, layout, layout_count);
 }
 
 /* Takes the names of a payload. */
-static int take_names(struct ptrc_log_reader *r, const uint8_t *payload, uint64_t length)
+static int take_names(struct ptrc_log_reader *r, struct ptrc_log_file *f, const uint8_t *payload,
+		      uint64_t length)
 {
 	uint64_t at = 0;
 	int error = 0;
@@ -101,8 +101,8 @@ static int take_names(struct ptrc_log_reader *r, const uint8_t *payload, uint64_
 		bytes = ptrc_align8((uint64_t)n.name_bytes + n.layout_bytes);
 		if (length - at < bytes)
 			break;
-		error = add_name(r, n.id, payload + at, n.name_bytes, payload + at + n.name_bytes,
-				 n.layout_bytes);
+		error = add_name(r, f, n.id, payload + at, n.name_bytes,
+				 payload + at + n.name_bytes, n.layout_bytes);
 		at += bytes;
 	}
 	return error;
@@ -118,8 +118,7 @@ static uint64_t missing_names(uint64_t told, uint64_t count)
 
 /* ---- packets ---- */
 
-static int add_entry(struct ptrc_log_reader *r, const struct ptrc_log_file *f,
-		     const struct ptrc_log_packet *p, uint64_t offset)
+static int add_entry(struct ptrc_log_reader *r, struct ptrc_log_entry entry)
 {
 	struct ptrc_log_entry *e =
 		ptrc_array_room(r->entries, r->entry_count, 1, &r->entry_size, sizeof(*e));
@@ -127,12 +126,7 @@ static int add_entry(struct ptrc_log_reader *r, const struct ptrc_log_file *f,
 	if (!e)
 		return ENOMEM;
 	r->entries = e;
-	r->entries[r->entry_count++] =
-		(struct ptrc_log_entry){.offset = offset,
-					.head = *p,
-					.events = p->event_count,
-					.file = (uint32_t)(f - r->files),
-					.is_lying = p->event_count > p->length / EVENT_BYTES_MIN};
+	r->entries[r->entry_count++] = entry;
 	return 0;
 }
 
@@ -156,7 +150,7 @@ static bool read_status(const struct ptrc_log_file *f, const struct ptrc_log_pac
 }
 
 /* Takes the payload of a packet of names, or of one that tells of machine, clocks or processes. */
-static int take_payload(struct ptrc_log_reader *r, const struct ptrc_log_file *f,
+static int take_payload(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 			const struct ptrc_log_packet *p, uint64_t offset)
 {
 	bool has_names = p->type == PTRC_LOG_NAMES;
@@ -176,7 +170,7 @@ static int take_payload(struct ptrc_log_reader *r, const struct ptrc_log_file *f
 		return error;
 	if (!has_names)
 		return ptrc_log_whose_take(&r->whose, p->type, payload, p->length);
-	error = take_names(r, payload, p->length);
+	error = take_names(r, f, payload, p->length);
 	free(payload);
 	return error;
 }
@@ -189,7 +183,15 @@ static int take_packet(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 	r->is_names_torn = false;
 	switch (p->type) {
 	case PTRC_LOG_EVENTS:
-		return has_events ? add_entry(r, f, p, offset) : 0;
+		return has_events ? add_entry(r,
+					      (struct ptrc_log_entry){
+						      .offset = offset,
+						      .head = *p,
+						      .events = p->event_count,
+						      .file = (uint32_t)(f - r->files),
+						      .is_lying = p->event_count >
+								  p->length / EVENT_BYTES_MIN})
+				  : 0;
 	case PTRC_LOG_STATUS:
 		f->has_status = read_status(f, p, offset, &f->status);
 		return 0;
@@ -255,9 +257,10 @@ static void note_taken(struct ptrc_log_tail *t, const struct ptrc_log_packet *p,
 
 /* Takes the packets that stand one behind the other from `offset` on. Adds to *damaged how often
  * between them there are bytes that were a packet without events, if no other has ever stood there. */
-static int walk(struct ptrc_log_reader *r, struct ptrc_log_file *f, struct ptrc_log_walk *w,
-		uint64_t offset, uint64_t end, bool has_events, uint64_t *damaged)
+static int walk(struct ptrc_log_reader *r, struct ptrc_log_walk *w, uint64_t offset, uint64_t end,
+		bool has_events, uint64_t *damaged)
 {
+	struct ptrc_log_file *f = w->f;
 	bool is_sure = true, is_torn = false;
 	struct ptrc_log_packet p;
 	uint64_t seq = f->head.first_seq; /* of the next EVENTS packet */
@@ -383,10 +386,11 @@ static struct ptrc_log_entry missing_between(const struct ptrc_log_reader *r, ui
 					     const struct ptrc_log_entry *before,
 					     const struct ptrc_log_entry *behind)
 {
-	struct ptrc_log_entry e = {.is_missing = true,
-				   .head = {.seq = seq,
-					    .first_ns = ptrc_log_creation_ns(r->head.create_sec,
-									     r->head.create_nsec)}};
+	struct ptrc_log_entry e = {
+		.is_missing = true,
+		.head = {.seq = seq,
+			 .first_ns = ptrc_log_creation_ns(r->files->head.create_sec,
+							  r->files->head.create_nsec)}};
 
 	/* Behind the last event of the packet before, and not at its time. */
 	if (before)
@@ -426,39 +430,22 @@ static void count_missing(struct ptrc_log_reader *r)
 
 /* Adds an entry for each place where packets are missing, from the number `seq` on and, in a
  * closed log, up to the last. The entries are in order of their numbers, each of which is there
- * once. ENOMEM. */
+ * once; those that are added come last. ENOMEM. */
 static int add_missing(struct ptrc_log_reader *r, uint64_t seq)
 {
-	size_t count = r->entry_count, places = 0, to;
-	struct ptrc_log_entry *all;
-	uint64_t next = seq;
-	bool is_end_missing;
+	size_t count = r->entry_count;
 
-	for (size_t i = 0; i < count; i++) {
-		places += r->entries[i].head.seq > next;
-		next = r->entries[i].head.seq + 1;
-	}
-	is_end_missing = r->is_closed && r->end_seq > next;
-	places += is_end_missing;
-	if (!places)
-		return 0;
-	all = realloc(r->entries, (count + places) * sizeof(*all));
-	if (!all)
-		return ENOMEM;
-	r->entries = all;
-	r->entry_count = r->entry_size = to = count + places;
-	if (is_end_missing)
-		all[--to] = missing_between(r, next, count ? &all[count - 1] : NULL, NULL);
-	/* From the end on, so that each entry moves only once. */
-	for (size_t i = count; i-- > 0;) {
-		struct ptrc_log_entry behind = all[i];
-		uint64_t expected = i ? all[i - 1].head.seq + 1 : seq;
+	for (size_t i = 0; i <= count; i++) {
+		const struct ptrc_log_entry *e = r->entries;
+		uint64_t next = i < count ? e[i].head.seq : r->is_closed ? r->end_seq : 0;
 
-		all[--to] = behind;
-		if (behind.head.seq > expected)
-			all[--to] = missing_between(r, expected, i ? &all[i - 1] : NULL, &behind);
+		if (next > seq && add_entry(r, missing_between(r, seq, i ? &e[i - 1] : NULL,
+							       i < count ? &e[i] : NULL)))
+			return ENOMEM;
+		seq = next + 1;
 	}
-	count_missing(r);
+	if (r->entry_count > count)
+		count_missing(r);
 	return 0;
 }
 
@@ -473,7 +460,7 @@ static int read_ring(struct ptrc_log_reader *r)
 		if (!(e->head.flags & PTRC_LOG_HAS_RING) ||
 		    e->head.length < (uint64_t)e->head.sums_bytes + sizeof(r->ring))
 			continue;
-		error = ptrc_log_reader_load(r, e, &payload);
+		error = ptrc_log_reader_load(r, e, false, &payload);
 		if (error == ENOMEM)
 			return error;
 		if (error)
@@ -504,20 +491,20 @@ static bool is_first_lap(const struct ptrc_log_reader *r)
 }
 
 /* Takes what a ring has. *seq: the number of the first packet that it should have. */
-static int open_ring(struct ptrc_log_reader *r, struct ptrc_log_file *f, struct ptrc_log_walk *w,
-		     uint64_t *seq)
+static int open_ring(struct ptrc_log_reader *r, struct ptrc_log_walk *w, uint64_t *seq)
 {
+	const struct ptrc_log_file *f = w->f;
 	uint64_t behind = f->head.ring_offset + f->head.ring_size;
 	uint64_t in_ring = 0;
 	size_t first = 0;
 	int error;
 
-	error = walk(r, f, w, f->head.close_offset, f->head.ring_offset, false, &in_ring);
+	error = walk(r, w, f->head.close_offset, f->head.ring_offset, false, &in_ring);
 	in_ring = 0;
 	if (!error)
-		error = walk(r, f, w, f->head.ring_offset, behind, true, &in_ring);
+		error = walk(r, w, f->head.ring_offset, behind, true, &in_ring);
 	if (!error && behind < f->size)
-		error = walk(r, f, w, behind, f->size, false, &r->damaged_parts);
+		error = walk(r, w, behind, f->size, false, &r->damaged_parts);
 	if (error)
 		return error;
 	sort_entries(r, 0);
@@ -642,13 +629,13 @@ static int go_over(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 	*events = 0;
 	for (size_t i = all->count; i-- > 0;) {
 		const struct index_piece *piece = &all->piece[i];
-		const uint8_t *at = piece->payload + sizeof(struct ptrc_log_index_head);
+		const struct ptrc_log_packet *packets =
+			(const void *)(piece->payload + sizeof(struct ptrc_log_index_head));
 
 		for (uint32_t k = 0; k < piece->count; k++) {
-			struct ptrc_log_packet p;
+			struct ptrc_log_packet p = packets[k];
 			int error;
 
-			memcpy(&p, at + k * sizeof(p), sizeof(p));
 			if (p.magic || p.type == PTRC_LOG_STATUS || p.length > piece->offset ||
 			    ptrc_log_packet_size(&p) > piece->offset - *offset)
 				return EINVAL;
@@ -666,55 +653,41 @@ static int go_over(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 	return 0;
 }
 
-/* Do the TOTALS in the payload count so many events? */
-static bool count_totals(const uint8_t *payload, uint64_t length, uint64_t events)
+/* Adds TOTALS to those of other files. EINVAL: they do not count so many events. ENOMEM. */
+static int take_totals(struct ptrc_log_reader *r, const uint8_t *payload, uint64_t length,
+		       uint64_t events)
 {
+	const struct ptrc_log_total *total =
+		(const void *)(payload + sizeof(struct ptrc_log_totals_head));
 	struct ptrc_log_totals_head head;
-	struct ptrc_log_total total;
+	const uint64_t *filter;
 	uint32_t next_id = 0;
 
 	if (length < sizeof(head))
-		return false;
+		return EINVAL;
 	memcpy(&head, payload, sizeof(head));
 	if (head.type_count > PTRC_TYPE_SUMS_MAX || head.filter_words > PTRC_SET_WORD_COUNT ||
-	    length != sizeof(head) + head.type_count * sizeof(total) +
-			      head.filter_words * sizeof(uint64_t))
-		return false;
-	payload += sizeof(head);
-	for (uint32_t i = 0; i < head.type_count; i++, payload += sizeof(total)) {
-		memcpy(&total, payload, sizeof(total));
-		if (total.id >= PTRC_TYPE_SUMS_MAX || total.id < next_id)
-			return false;
-		next_id = total.id + 1;
-		events -= total.events;
+	    length != sizeof(head) + head.type_count * sizeof(*total) +
+			      head.filter_words * sizeof(*filter))
+		return EINVAL;
+	for (uint32_t i = 0; i < head.type_count; i++) {
+		if (total[i].id >= PTRC_TYPE_SUMS_MAX || total[i].id < next_id)
+			return EINVAL;
+		next_id = total[i].id + 1;
+		events -= total[i].events;
 	}
-	return events == 0;
-}
-
-/* Adds TOTALS to those of other files. ENOMEM. */
-static int take_totals(struct ptrc_log_reader *r, const uint8_t *payload)
-{
-	struct ptrc_log_totals_head head;
-	struct ptrc_log_total total;
-
+	if (events)
+		return EINVAL;
 	if (!r->totals)
 		r->totals = calloc(PTRC_TYPE_SUMS_MAX, sizeof(*r->totals));
 	if (!r->totals)
 		return ENOMEM;
-	memcpy(&head, payload, sizeof(head));
-	payload += sizeof(head);
-	for (uint32_t i = 0; i < head.type_count; i++, payload += sizeof(total)) {
-		memcpy(&total, payload, sizeof(total));
-		r->totals[total.id].events += total.events;
-		r->totals[total.id].bytes += total.bytes;
-		r->totals[total.id].truncated += total.truncated;
-	}
-	for (uint32_t i = 0; i < head.filter_words; i++, payload += sizeof(uint64_t)) {
-		uint64_t word;
-
-		memcpy(&word, payload, sizeof(word));
-		r->filtered[i] |= word;
-	}
+	for (uint32_t i = 0; i < head.type_count; i++)
+		ptrc_log_total_add(&r->totals[total[i].id], total[i].events, total[i].bytes,
+				   total[i].truncated);
+	filter = (const void *)&total[head.type_count];
+	for (uint32_t i = 0; i < head.filter_words; i++)
+		r->filtered[i] |= filter[i];
 	return 0;
 }
 
@@ -732,11 +705,9 @@ static int take_index(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 		error = load_packet(f, offset, PTRC_LOG_TOTALS, TOTALS_MAX, &p, &totals);
 	if (error)
 		return error;
-	if (listed != events || offset + ptrc_log_packet_size(&p) != end ||
-	    !count_totals(totals, p.length, events))
-		error = EINVAL;
-	if (!error)
-		error = take_totals(r, totals);
+	error = listed != events || offset + ptrc_log_packet_size(&p) != end
+			? EINVAL
+			: take_totals(r, totals, p.length, events);
 	free(totals);
 	return error ? error : go_over(r, f, all, true, &listed, &offset);
 }
@@ -791,25 +762,18 @@ int ptrc_log_reader_head(int fd, struct ptrc_log_head *head)
 /* Takes all packets of the file. *seq: the number of the first one with events that it should have. */
 static int take_file(struct ptrc_log_reader *r, struct ptrc_log_file *f, uint64_t *seq)
 {
+	struct ptrc_log_walk w = {.f = f};
 	size_t first = r->entry_count;
-	struct ptrc_log_walk *w;
-	int error = EINVAL;
+	int error;
 
 	*seq = f->head.first_seq;
-	w = ptrc_log_walk_begin(f);
-	if (!w)
-		return ENOMEM;
-	if (f->head.kind == PTRC_LOG_RING) {
-		error = open_ring(r, f, w, seq);
-	} else {
-		error = open_by_index(r, f);
-		if (error == EINVAL)
-			error = walk(r, f, w, PTRC_LOG_HEADS_BYTES, f->size, true,
-				     &r->damaged_parts);
-		sort_entries(r, first);
-		drop_torn_end(r, f, first);
-	}
-	free(w);
+	if (f->head.kind == PTRC_LOG_RING)
+		return open_ring(r, &w, seq);
+	error = open_by_index(r, f);
+	if (error == EINVAL)
+		error = walk(r, &w, PTRC_LOG_HEADS_BYTES, f->size, true, &r->damaged_parts);
+	sort_entries(r, first);
+	drop_torn_end(r, f, first);
 	return error;
 }
 
@@ -823,15 +787,12 @@ static int open_file(struct ptrc_log_reader *r, int fd, uint64_t *seq)
 	if (error)
 		return error;
 	r->file_count++;
-	memset(r->names_seen, 0, sizeof(r->names_seen));
 	error = ptrc_log_file_head(f);
 	if (!error)
 		error = take_file(r, f, seq);
 	if (error)
 		return error;
 	r->damaged_parts += f->is_head_damaged;
-	for (uint32_t i = 0; i < PTRC_SET_WORD_COUNT; i++)
-		f->name_count += (unsigned int)__builtin_popcountll(r->names_seen[i]);
 	if (!f->is_closed || !f->status.names)
 		return 0;
 	/* A ring tells names twice; and a damaged header hides that there are any. */
@@ -843,10 +804,10 @@ static int open_file(struct ptrc_log_reader *r, int fd, uint64_t *seq)
 	return 0;
 }
 
-static void at_least(uint64_t *count, uint64_t least)
+/* Of a count, what the head of a file has is a minimum, to which the file adds its own. */
+static void join(uint64_t *count, uint64_t least, uint64_t own)
 {
-	if (*count < least)
-		*count = least;
+	*count = (*count < least ? least : *count) + own;
 }
 
 /* What was lost in all: as far as the STATUS of the files do not tell it, since some are not there or
@@ -856,25 +817,19 @@ static void join_losses(struct ptrc_log_reader *r)
 	const struct ptrc_log_file *m = r->files;
 	struct ptrc_log_before all = m[0].head.before;
 	const struct ptrc_log_before none = {0}, first = r->is_whole ? none : all;
+	const struct ptrc_log_status unknown = {0};
 	struct ptrc_log_status *s = &r->status;
 
 	all.is_overrun &= r->is_whole;
 	for (uint32_t i = 0; i < r->file_count; i++) {
 		const struct ptrc_log_before *before = &m[i].head.before;
-		const struct ptrc_log_status *own = &m[i].status;
+		const struct ptrc_log_status *own = m[i].is_closed ? &m[i].status : &unknown;
 
-		at_least(&all.lost_events, before->lost_events);
-		at_least(&all.log_lost_events, before->log_lost_events);
-		at_least(&all.waits, before->waits);
-		at_least(&all.wait_ns, before->wait_ns);
-		all.is_overrun |= before->is_overrun && (i || r->is_whole);
-		if (!m[i].is_closed)
-			continue;
-		all.lost_events += own->lost_events;
-		all.log_lost_events += own->log_lost_events;
-		all.waits += own->waits;
-		all.wait_ns += own->wait_ns;
-		all.is_overrun |= own->stream_overrun;
+		join(&all.lost_events, before->lost_events, own->lost_events);
+		join(&all.log_lost_events, before->log_lost_events, own->log_lost_events);
+		join(&all.waits, before->waits, own->waits);
+		join(&all.wait_ns, before->wait_ns, own->wait_ns);
+		all.is_overrun |= own->stream_overrun | (before->is_overrun && (i || r->is_whole));
 	}
 	s->lost_events = all.lost_events - first.lost_events;
 	s->log_lost_events = all.log_lost_events - first.log_lost_events;
@@ -903,7 +858,7 @@ static void join_status(struct ptrc_log_reader *r)
 	}
 	/* Each head tells how many events come before it. So those of files that are missing, and
 	 * of damaged ones, count, too. */
-	s->log_events += last->head.events_before - r->head.events_before;
+	s->log_events += last->head.events_before - r->files->head.events_before;
 	join_losses(r);
 	if (r->is_closed && s->names)
 		r->missing_names = missing_names(s->names, r->name_count);
@@ -914,17 +869,14 @@ static int finish(struct ptrc_log_reader *r, uint64_t seq)
 {
 	int error;
 
-	sort_names(r);
 	ptrc_log_whose_sort(&r->whose);
 	join_status(r);
 	sort_entries(r, 0);
-	error = add_missing(r, seq);
-	if (error)
-		return error;
 	if (!r->is_closed && r->entry_count)
 		r->end_seq = r->entries[r->entry_count - 1].head.seq + 1;
+	error = add_missing(r, seq);
 	sort(r, 0, by_time);
-	return 0;
+	return error;
 }
 
 int ptrc_log_reader_open_all(const int *fds, size_t count, bool is_whole, struct ptrc_log_reader *r)
@@ -942,11 +894,6 @@ int ptrc_log_reader_open_all(const int *fds, size_t count, bool is_whole, struct
 		if (i == 0)
 			first_seq = seq;
 	}
-	if (!error) {
-		r->head = r->files[0].head;
-		r->log_id = r->files[0].log_id;
-		error = ptrc_log_file_attr(&r->head, &r->attr);
-	}
 	if (!error)
 		error = finish(r, first_seq);
 	if (error)
@@ -954,17 +901,15 @@ int ptrc_log_reader_open_all(const int *fds, size_t count, bool is_whole, struct
 	return error;
 }
 
-int ptrc_log_reader_open(int fd, struct ptrc_log_reader *r)
-{
-	return ptrc_log_reader_open_all(&fd, 1, false, r);
-}
-
 void ptrc_log_reader_close(struct ptrc_log_reader *r)
 {
 	for (uint32_t i = 0; i < r->file_count; i++)
 		ptrc_log_file_close(&r->files[i]);
-	for (size_t i = 0; i < r->name_count; i++)
-		free(r->names[i].layout);
+	for (size_t i = 0; i < r->name_end; i++)
+		if (r->names[i]) {
+			free(r->names[i]->layout);
+			free(r->names[i]);
+		}
 	free(r->files);
 	free(r->entries);
 	free(r->names);
@@ -1036,8 +981,10 @@ static int take_following(struct ptrc_log_reader *r, struct ptrc_log_file *f)
 /* Is all that was taken as it should be, so that only what comes after it need be looked at? */
 static bool can_grow(const struct ptrc_log_reader *r)
 {
-	return r->file_count == 1 && r->head.kind == PTRC_LOG_SEQUENTIAL && !r->head.rotate_bytes &&
-	       !r->head.rotate_ns && !r->is_closed && !r->tail.is_broken && !r->missing_names &&
+	const struct ptrc_log_head *h = &r->files->head;
+
+	return r->file_count == 1 && h->kind == PTRC_LOG_SEQUENTIAL && !h->rotate_bytes &&
+	       !h->rotate_ns && !r->is_closed && !r->tail.is_broken && !r->missing_names &&
 	       !r->is_names_torn && !r->damaged_parts;
 }
 
@@ -1147,7 +1094,7 @@ static int take_new(struct ptrc_log_reader *r, struct ptrc_log_file *f, struct p
 int ptrc_log_reader_grow(struct ptrc_log_reader *r, uint64_t first)
 {
 	struct ptrc_log_file *f = r->files;
-	struct ptrc_log_walk *w;
+	struct ptrc_log_walk w = {.f = f};
 	struct stat st;
 	int error;
 
@@ -1157,17 +1104,12 @@ int ptrc_log_reader_grow(struct ptrc_log_reader *r, uint64_t first)
 	f->size = (uint64_t)st.st_size;
 	if (!has_same_head(f))
 		return ESTALE;
-	w = ptrc_log_walk_begin(f);
-	if (!w)
-		return ENOMEM;
-	error = compare_tail(r, w, first);
+	error = compare_tail(r, &w, first);
 	if (!error) {
 		forget_entries(r, first);
-		error = take_new(r, f, w);
+		error = take_new(r, f, &w);
 	}
-	free(w);
 	sort(r, 0, by_time);
-	sort_names(r);
 	ptrc_log_reader_sort_whose(r);
 	return error;
 }
@@ -1205,11 +1147,7 @@ int ptrc_log_reader_begin(const void *bytes, size_t size, struct ptrc_log_reader
 		error = ptrc_log_file_head(f);
 	if (!error && (f->head.kind != PTRC_LOG_SEQUENTIAL || f->is_head_damaged))
 		error = EINVAL;
-	r->head = f->head;
-	r->log_id = f->log_id;
 	r->tail = (struct ptrc_log_tail){.behind = PTRC_LOG_HEADS_BYTES};
-	if (!error)
-		error = ptrc_log_file_attr(&r->head, &r->attr);
 	if (!error)
 		error = take_parts(r, "", 0);
 	if (error)
@@ -1241,33 +1179,16 @@ void ptrc_log_reader_sort_whose(struct ptrc_log_reader *r)
 /* ---- reading ---- */
 
 int ptrc_log_reader_load(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e,
-			 uint8_t **payload)
+			 bool sums_only, uint8_t **payload)
 {
 	const struct ptrc_log_file *f = &r->files[e->file];
-
-	if (e->is_missing || e->is_damaged || !can_be_whole(f, e))
-		return EINVAL;
-	return ptrc_log_file_load(f, e->offset + sizeof(e->head), e->head.length,
-				  e->head.payload_crc, payload);
-}
-
-int ptrc_log_reader_sums(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e,
-			 struct ptrc_type_sum **sums, size_t *count)
-{
-	const struct ptrc_log_file *f = &r->files[e->file];
-	uint8_t *bytes;
-	int error;
 
 	if (e->is_missing || e->is_damaged || !can_be_whole(f, e) ||
-	    e->head.sums_bytes > PTRC_TYPE_SUMS_MAX * sizeof(**sums))
+	    (sums_only && e->head.sums_bytes > PTRC_TYPE_SUMS_MAX * sizeof(struct ptrc_type_sum)))
 		return EINVAL;
-	error = ptrc_log_file_load(f, e->offset + sizeof(e->head), e->head.sums_bytes,
-				   e->head.sums_crc, &bytes);
-	if (error)
-		return error;
-	*sums = (struct ptrc_type_sum *)(void *)bytes;
-	*count = e->head.sums_bytes / sizeof(**sums);
-	return 0;
+	return ptrc_log_file_load(f, e->offset + sizeof(e->head),
+				  sums_only ? e->head.sums_bytes : e->head.length,
+				  sums_only ? e->head.sums_crc : e->head.payload_crc, payload);
 }
 
 bool ptrc_log_reader_has_totals(const struct ptrc_log_reader *r)
@@ -1275,27 +1196,24 @@ bool ptrc_log_reader_has_totals(const struct ptrc_log_reader *r)
 	for (uint32_t i = 0; i < r->file_count; i++)
 		if (!r->files[i].has_totals)
 			return false;
-	return r->last_ordinal - r->head.ordinal + 1 == r->file_count;
+	return r->last_ordinal - r->files->head.ordinal + 1 == r->file_count;
 }
 
 /* Subtracts the sums of a packet from those of all. EINVAL: they are not readable. ENOMEM. */
 static int subtract_sums(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e,
 			 struct ptrc_log_total *all)
 {
-	struct ptrc_type_sum *sums;
-	size_t count;
-	int error = ptrc_log_reader_sums(r, e, &sums, &count);
+	const struct ptrc_type_sum *sums;
+	uint8_t *payload;
+	int error = ptrc_log_reader_load(r, e, true, &payload);
 
 	if (error)
 		return error;
-	for (size_t i = 0; i < count; i++) {
-		struct ptrc_log_total *total = &all[sums[i].id & PTRC_REC_ID_MASK];
-
-		total->events -= sums[i].events;
-		total->bytes -= sums[i].bytes;
-		total->truncated -= sums[i].truncated;
-	}
-	free(sums);
+	sums = (const void *)payload;
+	for (size_t i = 0; i < e->head.sums_bytes / sizeof(*sums); i++)
+		ptrc_log_total_add(&all[sums[i].id & PTRC_REC_ID_MASK], -(uint64_t)sums[i].events,
+				   -(uint64_t)sums[i].bytes, -(uint64_t)sums[i].truncated);
+	free(payload);
 	return 0;
 }
 
@@ -1341,11 +1259,11 @@ bool ptrc_log_reader_is_replaced(const struct ptrc_log_reader *r, const struct p
 {
 	struct ptrc_log_packet p;
 
-	if (r->head.kind != PTRC_LOG_RING || r->is_closed)
+	if (r->files->head.kind != PTRC_LOG_RING || r->is_closed)
 		return false;
 	if (e->is_missing)
 		return true;
 	return ptrc_log_file_read(r->files, e->offset, &p, sizeof(p)) ||
-	       p.magic != PTRC_LOG_PACKET_MAGIC || p.log_id != r->log_id || p.seq != e->head.seq ||
-	       p.payload_crc != e->head.payload_crc;
+	       p.magic != PTRC_LOG_PACKET_MAGIC || p.log_id != r->files->log_id ||
+	       p.seq != e->head.seq || p.payload_crc != e->head.payload_crc;
 }

@@ -17,7 +17,6 @@
 #include "lib/base/common.h"
 #include "lib/log/log_file.h"
 #include "lib/log/log_whose.h"
-#include "lib/model/attr.h"
 #include "lib/model/eventset.h"
 
 /* An EVENTS packet, in the index. */
@@ -38,11 +37,10 @@ struct ptrc_log_entry {
 	bool is_absent;
 };
 
-/* A name and its identifier. */
 struct ptrc_log_reader_name {
-	uint32_t id;
+	const struct ptrc_log_file *file; /* the last one in which it was found */
+	char *layout;			  /* null: it has none */
 	char name[256];
-	char *layout; /* null: it has none */
 };
 
 /* Of a log that is not closed: the packets that were taken, each of which begins where the one before ends.
@@ -62,9 +60,6 @@ struct ptrc_log_reader {
 	bool is_parts;		/* the log comes in parts */
 	bool is_refused;	/* what came is no log */
 	bool is_whose_unsorted; /* processes or clocks have come since they were put in order */
-	uint64_t log_id;
-	struct ptrc_log_head head; /* of the first file */
-	struct ptrc_attr attr;
 	/* The index: by first_ns, then by seq. */
 	struct ptrc_log_entry *entries;
 	size_t entry_count, entry_size;
@@ -73,15 +68,13 @@ struct ptrc_log_reader {
 	/* Packets with smaller numbers are no longer in the index; so many events, and bytes of these, were
 	 * in them, as far as their headers are not known to lie. */
 	uint64_t forgotten_seq, forgotten_events, forgotten_bytes;
-	struct ptrc_log_reader_name *names;
-	size_t name_count, name_size;
-	uint16_t
-		name_index[PTRC_SET_ID_MAX + 1]; /* by identifier: 1 + index in names; 0: no name */
-	uint64_t names_seen[PTRC_SET_WORD_COUNT]; /* in the file that was opened last */
-	bool is_closed;				  /* the last file has its STATUS and END */
-	struct ptrc_log_status status;		  /* of all files */
-	struct ptrc_log_ring ring; /* a ring's state, from the newest packet that is sound */
-	uint64_t ring_seq;	   /* the number of that packet */
+	/* By their identifiers, of which the largest one known is before name_end. */
+	struct ptrc_log_reader_name **names;
+	size_t name_count, name_end, name_size;
+	bool is_closed;		       /* the last file has its STATUS and END */
+	struct ptrc_log_status status; /* of all files */
+	struct ptrc_log_ring ring;     /* a ring's state, from the newest packet that is sound */
+	uint64_t ring_seq;	       /* the number of that packet */
 	/* Names that the log should have and that are not readable; at least so many if the log is
 	 * not closed. */
 	uint64_t missing_names;
@@ -105,12 +98,10 @@ struct ptrc_log_reader {
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_reader_head(int fd, struct ptrc_log_head *head);
 
-/* Makes the index. The reader gets a descriptor of its own. EINVAL: no log, one of another
- * machine or version, not open for reading, no regular file. ENOMEM. */
-PTRC_NONNULL()
-PTRC_MUST_CHECK int ptrc_log_reader_open(int fd, struct ptrc_log_reader *r);
-/* Makes one index of the files of a log that is rotated, from the first to the last. At least one. is_whole:
- * they are all that there are, so that what happened before the first one counts, too. */
+/* Makes one index of the files of a log, of which there are several if it is rotated: from the first to the
+ * last. The reader gets descriptors of its own. is_whole: they are all that there are, so that what happened
+ * before the first one counts, too. EINVAL: no log, one of another machine or version, not open for reading,
+ * no regular file. ENOMEM. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_reader_open_all(const int *fds, size_t count, bool is_whole,
 					     struct ptrc_log_reader *r);
@@ -136,18 +127,12 @@ PTRC_NONNULL(1)
 PTRC_MUST_CHECK
 int ptrc_log_reader_feed(struct ptrc_log_reader *r, const void *bytes, size_t size, size_t read);
 
-/* Reads the payload of a packet, which the caller frees. It begins with the entry's sums_bytes of
- * struct ptrc_type_sum, which it has. EINVAL: it is damaged, or not there any more. ENOMEM. */
+/* Reads the payload of a packet, which the caller frees, or the entry's sums_bytes of struct
+ * ptrc_type_sum with which it begins. EINVAL: it is damaged, or not there any more. ENOMEM. */
 PTRC_NONNULL()
 PTRC_MUST_CHECK
 int ptrc_log_reader_load(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e,
-			 uint8_t **payload);
-/* Reads the sums with which the payload begins, which the caller frees, and stores their number.
- * Errors as for ptrc_log_reader_load(). */
-PTRC_NONNULL()
-PTRC_MUST_CHECK
-int ptrc_log_reader_sums(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e,
-			 struct ptrc_type_sum **sums, size_t *count);
+			 bool sums_only, uint8_t **payload);
 /* Compares what the index says with the headers of the packets and their sums, without looking at
  * events. Stores how many packets say something else, the TOTALS among them; 0 if the log was
  * opened without an index. ENOMEM. */

@@ -8,7 +8,6 @@
 #include <time.h>
 
 #include "lib/base/atomic.h"
-#include "lib/base/crc32c.h"
 #include "lib/base/digits.h"
 #include "lib/base/file.h"
 #include "lib/base/sys.h"
@@ -150,23 +149,15 @@ int ptrc_log_rotate_base(const struct ptrc_stream_header *h, int first_fd, bool 
 static int open_member(const struct ptrc_stream_header *h, const char *path, uint64_t number,
 		       int flags, int *fd, struct ptrc_log_head *head)
 {
-	struct {
-		struct ptrc_log_prefix prefix;
-		struct ptrc_log_packet packet;
-		struct ptrc_log_head head;
-	} begin;
+	struct ptrc_log_begin begin;
 	struct stat st;
 	size_t got = 0;
 
-	_Static_assert(sizeof(begin) == PTRC_LOG_HEAD_BYTES, "as it is in the file");
 	if (ptrc_file_open(AT_FDCWD, path, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0, fd))
 		return ENOENT;
 	if (ptrc_file_stat(*fd, &st) == 0 && S_ISREG(st.st_mode) &&
 	    ptrc_file_read(*fd, &begin, sizeof(begin), 0, &got) == 0 && got == sizeof(begin) &&
-	    memcmp(begin.prefix.signature, PTRC_LOG_SIGNATURE, PTRC_LOG_SIGNATURE_BYTES) == 0 &&
-	    begin.prefix.version == PTRC_LOG_VERSION && begin.packet.type == PTRC_LOG_HEAD &&
-	    begin.packet.log_id == h->id && begin.packet.length == sizeof(begin.head) &&
-	    begin.packet.payload_crc == ptrc_crc32c(0, &begin.head, sizeof(begin.head)) &&
+	    ptrc_log_is_begin(&begin) && begin.packet.log_id == h->id &&
 	    begin.head.member == number) {
 		*head = begin.head;
 		return 0;

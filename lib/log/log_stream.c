@@ -175,7 +175,7 @@ static int reserve_heap(struct ptrc_log_stream *l, size_t more)
 
 static bool ring_has_lost(const struct ptrc_log_stream *l)
 {
-	return l->reader.head.kind == PTRC_LOG_RING && l->reader.ring.lost_events;
+	return l->reader.files->head.kind == PTRC_LOG_RING && l->reader.ring.lost_events;
 }
 
 /* Takes over the filter that a packet begins with, if the filter is not known. A packet that was
@@ -301,7 +301,7 @@ static int open_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *e
 	uint8_t *bytes;
 	int error;
 
-	error = ptrc_log_reader_load(&l->reader, e, &bytes);
+	error = ptrc_log_reader_load(&l->reader, e, false, &bytes);
 	if (error)
 		return error;
 	begin = bytes + e->head.sums_bytes;
@@ -409,19 +409,20 @@ static bool is_in_spans(const struct ptrc_log_stream *l, int64_t first_ns, int64
 static bool may_have_types(const struct ptrc_log_stream *l, const struct ptrc_log_entry *e,
 			   int *error)
 {
-	struct ptrc_type_sum *sums;
+	const struct ptrc_type_sum *sums;
+	uint8_t *payload;
 	bool has = false;
-	size_t count;
 
-	*error = ptrc_log_reader_sums(&l->reader, e, &sums, &count);
+	*error = ptrc_log_reader_load(&l->reader, e, true, &payload);
 	if (*error) {
 		if (*error == EINVAL)
 			*error = 0;
 		return true;
 	}
-	for (size_t i = 0; i < count && !has; i++)
+	sums = (const void *)payload;
+	for (size_t i = 0; i < e->head.sums_bytes / sizeof(*sums) && !has; i++)
 		has = has_type(l, sums[i].id);
-	free(sums);
+	free(payload);
 	return has;
 }
 
@@ -815,7 +816,7 @@ int ptrc_log_stream_refresh(struct ptrc_log_stream *l, uint64_t first)
 		return EINVAL;
 	/* As an open does. */
 	if (l->reader.file_count == 1)
-		wait_for_keeper(l->reader.files[0].fd, &l->reader.head);
+		wait_for_keeper(l->reader.files[0].fd, &l->reader.files->head);
 	pthread_mutex_lock(&l->mutex);
 	error = ptrc_log_reader_grow(&l->reader, first);
 	select_all(l);
@@ -874,7 +875,7 @@ int ptrc_log_stream_rewind(struct ptrc_log_stream *l)
 
 void ptrc_log_stream_attr(struct ptrc_log_stream *l, trace_attr_t *attr)
 {
-	ptrc_attr_export(&l->reader.attr, attr);
+	ptrc_attr_export(&l->reader.files->attr, attr);
 }
 
 static bool has_status(const struct ptrc_log_stream *l)
@@ -929,20 +930,19 @@ static uint64_t count_missing_events(const struct ptrc_log_reader *r)
 /* Which files of a log that is rotated are there. */
 static void tell_members(const struct ptrc_log_reader *r, struct ptrc_counts *counts)
 {
-	uint64_t keep = r->head.keep;
+	const struct ptrc_log_head *h = &r->files->head;
 	/* At least. */
 	uint64_t last = r->last_ordinal + r->is_last_missing;
 
 	counts->pt_files = r->file_count;
-	counts->pt_missing_files = last - r->head.ordinal + 1 - r->file_count;
+	counts->pt_missing_files = last - h->ordinal + 1 - r->file_count;
 	counts->pt_missing_events = r->is_last_missing ? 0 : count_missing_events(r);
 	counts->pt_is_last_file_missing = r->is_last_missing;
-	counts->pt_earlier_files = r->head.ordinal;
-	counts->pt_earlier_events = r->head.events_before;
+	counts->pt_earlier_files = h->ordinal;
+	counts->pt_earlier_events = h->events_before;
 	/* The keeper leaves `keep` of them. */
-	if (keep && last >= keep)
-		counts->pt_deleted_files =
-			last + 1 - keep < r->head.ordinal ? last + 1 - keep : r->head.ordinal;
+	if (h->keep && last >= h->keep)
+		counts->pt_deleted_files = ptrc_log_at_most(last + 1 - h->keep, h->ordinal);
 }
 
 void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct ptrc_counts *counts)
@@ -994,51 +994,49 @@ void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct ptrc_counts *count
 
 /* ---- names ---- */
 
+static const struct ptrc_log_reader_name *name_of(const struct ptrc_log_stream *l,
+						  trace_event_id_t id)
+{
+	return id < l->reader.name_end ? l->reader.names[id] : NULL;
+}
+
 int ptrc_log_stream_name(struct ptrc_log_stream *l, trace_event_id_t id, char *name)
 {
-	const struct ptrc_log_reader *r = &l->reader;
-	const char *text = NULL;
+	const struct ptrc_log_reader_name *n = name_of(l, id);
 
-	if (id < PTRC_ID_FIRST)
-		text = id ? ptrc_names_predefined(id) : NULL;
-	else if (ptrc_set_is_id(id) && r->name_index[id])
-		text = r->names[r->name_index[id] - 1].name;
-	if (!text)
+	if (!n && (id < PTRC_SET_ID_MIN || id >= PTRC_ID_FIRST))
 		return EINVAL;
 	/* The caller's buffer has TRACE_EVENT_NAME_MAX + 1 bytes. */
-	strcpy(name, text);
+	strcpy(name, n ? n->name : ptrc_names_predefined(id));
 	return 0;
 }
 
 int ptrc_log_stream_layout(struct ptrc_log_stream *l, trace_event_id_t id,
 			   char layout[PTRC_NAMES_LAYOUT_BYTES])
 {
-	const struct ptrc_log_reader *r = &l->reader;
-	const char *text;
+	const struct ptrc_log_reader_name *n = name_of(l, id);
 
-	if (id >= 1 && id < PTRC_ID_FIRST)
+	if (!n)
+		return id >= PTRC_SET_ID_MIN && id < PTRC_ID_FIRST ? ENODATA : EINVAL;
+	if (!n->layout)
 		return ENODATA;
-	if (!ptrc_set_is_id(id) || !r->name_index[id])
-		return EINVAL;
-	text = r->names[r->name_index[id] - 1].layout;
-	if (!text)
-		return ENODATA;
-	strcpy(layout, text);
+	strcpy(layout, n->layout);
 	return 0;
 }
 
 int ptrc_log_stream_next_id(struct ptrc_log_stream *l, trace_event_id_t *id, int *unavailable)
 {
-	const struct ptrc_log_reader *r = &l->reader;
+	uint32_t next;
 
 	pthread_mutex_lock(&l->mutex);
-	*unavailable = 0;
-	if (l->next_id < PTRC_ID_FIRST)
-		*id = l->next_id++;
-	else if (l->next_id - PTRC_ID_FIRST < r->name_count)
-		*id = r->names[l->next_id++ - PTRC_ID_FIRST].id;
-	else
-		*unavailable = 1;
+	next = l->next_id;
+	while (next >= PTRC_ID_FIRST && next < l->reader.name_end && !l->reader.names[next])
+		next++;
+	*unavailable = next >= PTRC_ID_FIRST && next >= l->reader.name_end;
+	if (!*unavailable) {
+		*id = next;
+		l->next_id = next + 1;
+	}
 	pthread_mutex_unlock(&l->mutex);
 	return 0;
 }
@@ -1115,8 +1113,8 @@ void ptrc_log_stream_place(struct ptrc_log_stream *l, struct ptrc_reading_place 
 {
 	pthread_mutex_lock(&l->mutex);
 	*place = (struct ptrc_reading_place){
-		.pl_log_id = l->reader.log_id,
-		.pl_first_part = l->reader.head.first_seq,
+		.pl_log_id = l->reader.files->log_id,
+		.pl_first_part = l->reader.files->head.first_seq,
 		.pl_end_part = l->reader.end_seq,
 	};
 	if (l->by_number) {

@@ -69,10 +69,7 @@ int ptrc_log_writer_head(struct ptrc_log_writer *w)
 	const struct ptrc_stream_header *h = w->header;
 	const struct ptrc_log_past *past = &w->state.past;
 	const struct ptrc_attr *a = w->trace.attr;
-	struct ptrc_log_prefix prefix = {.byte_order = PTRC_LOG_BYTE_ORDER,
-					 .version = PTRC_LOG_VERSION,
-					 .word_size = PTRC_LOG_WORD_SIZE,
-					 .machine = PTRC_LOG_MACHINE};
+	struct ptrc_log_prefix prefix = ptrc_log_prefix();
 	struct ptrc_log_head head = {
 		.create_sec = a->createtime_sec,
 		.create_nsec = a->createtime_nsec,
@@ -106,7 +103,6 @@ int ptrc_log_writer_head(struct ptrc_log_writer *w)
 	};
 	int error = 0;
 
-	memcpy(prefix.signature, PTRC_LOG_SIGNATURE, sizeof(prefix.signature));
 	memcpy(head.name, a->name, sizeof(head.name));
 	memcpy(head.genversion, a->genversion, sizeof(head.genversion));
 	head.name[sizeof(head.name) - 1] = head.genversion[sizeof(head.genversion) - 1] = '\0';

@@ -238,7 +238,7 @@ TEST(a_filter_and_losses_go_on_in_the_next_file, "", NEEDS_KEEPER)
 	CHECK_EQ(ts_count(&one, other), 0);
 	/* Each packet begins with the filter, and so does the first one of a file. */
 	fd = open_member(&f, 2);
-	CHECK_OK(ptrc_log_reader_open(fd, &reader));
+	CHECK_OK(ptrc_log_reader_open_all(&fd, 1, false, &reader));
 	CHECK_GT(reader.entry_count, 0);
 	CHECK(reader.entries[0].head.flags & PTRC_LOG_HAS_FILTER);
 	ptrc_log_reader_close(&reader);
