@@ -13,7 +13,7 @@ static inline void *ptrc_array_room(void *array, size_t count, size_t more, size
 {
 	size_t larger = *size ? *size : 16;
 
-	if (more <= *size - count)
+	if (array && more <= *size - count)
 		return array;
 	while (larger - count < more)
 		larger *= 2;
@@ -22,5 +22,14 @@ static inline void *ptrc_array_room(void *array, size_t count, size_t more, size
 		*size = larger;
 	return array;
 }
+
+/* Makes room in the array for `more` further items. False: there is no memory. */
+#define PTRC_ARRAY_RESERVE(array, count, more, size)                                       \
+	({                                                                                 \
+		void *room_ = ptrc_array_room(array, count, more, size, sizeof(*(array))); \
+                                                                                           \
+		(array) = room_ ? room_ : (array);                                         \
+		room_ != NULL;                                                             \
+	})
 
 #endif

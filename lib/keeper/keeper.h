@@ -28,7 +28,6 @@
  *   EPERM                  children of the caller are born into another pid or time
  *                          namespace.
  *   ECHILD                 several were started, and each died before its first word. */
-PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_keeper_start(const struct ptrc_keeper_args *args,
 				      struct ptrc_stream_header *header,
 				      enum ptrc_keeper_task task);
@@ -38,13 +37,12 @@ PTRC_MUST_CHECK int ptrc_keeper_start(const struct ptrc_keeper_args *args,
  * `addr` say whose call it is; origin null: nobody's. Returns the error number of the command,
  * or ECHILD: the keeper is dead, no other can be started (or args is null, as the caller has no
  * descriptors for one), and nothing was done. EAGAIN: the same, because of a limit on processes. */
-PTRC_NONNULL(2)
 PTRC_MUST_CHECK int ptrc_keeper_command(const struct ptrc_keeper_args *args,
 					struct ptrc_stream_header *header, uint32_t command,
 					const struct ptrc_context *origin, uint64_t addr);
 
 /* After PTRC_KEEPER_CLOSE: reaps the keeper if it is a child of the caller. */
-PTRC_NONNULL() void ptrc_keeper_reap(struct ptrc_stream_header *header);
+void ptrc_keeper_reap(struct ptrc_stream_header *header);
 
 /* Starts a keeper that writes what the orphan holds into its log and closes that, and waits for
  * it. If there is no such log, or no more can be written to it, the events go into a new one
@@ -55,7 +53,6 @@ PTRC_NONNULL() void ptrc_keeper_reap(struct ptrc_stream_header *header);
  *   EINVAL   the stream has another layout, or is damaged.
  *   others   no log can be written, for this reason.
  * After an error the stream holds everything that no log has. */
-PTRC_NONNULL(4)
 PTRC_MUST_CHECK int ptrc_keeper_finish_orphan(int dirfd, uint32_t uid, int stream_fd,
 					      const struct ptrc_keeper_orders *orders);
 

@@ -24,7 +24,6 @@ struct ptrc_keeper_process {
 
 /* ENOMEM, or EAGAIN because of a limit on processes: none can be made. ECHILD: one may have been made, but the helper that made it
  * was killed before it could tell the process id; *process says pid 0 then. */
-PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_keeper_launch(const struct ptrc_keeper_args *args,
 				       enum ptrc_keeper_task task, uint32_t number,
 				       struct ptrc_keeper_process *process);

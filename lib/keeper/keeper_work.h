@@ -23,26 +23,24 @@ struct ptrc_keeper_work {
 };
 
 /* Maps the stream and the names, as far as they are not mapped yet. ENOMEM, EINVAL. */
-PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_keeper_work_map(struct ptrc_keeper_work *k);
+PTRC_MUST_CHECK int ptrc_keeper_work_map(struct ptrc_keeper_work *k);
 
 /* Each of these returns the error number of a failed write, or ENOMEM. */
 
 /* A flush that no call asked for. */
-PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_keeper_work_flush(struct ptrc_keeper_work *k);
+PTRC_MUST_CHECK int ptrc_keeper_work_flush(struct ptrc_keeper_work *k);
 /* Goes on in the next member of a rotated log, which is due; or, if that is not possible, in the same
  * one. */
-PTRC_NONNULL() void ptrc_keeper_work_rotate(struct ptrc_keeper_work *k);
+void ptrc_keeper_work_rotate(struct ptrc_keeper_work *k);
 /* The last flush of a stopped stream, and the end of its log. is_automatic: no call asked for
  * it. If the log of an orphan meets an error that ptrc_keeper_may_wait() accepts, it is not
  * closed, and the stream keeps what is not in it. */
-PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_keeper_work_close(struct ptrc_keeper_work *k, bool is_automatic);
 /* Carries out header.keeper_command. */
-PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_keeper_work_obey(struct ptrc_keeper_work *k);
+PTRC_MUST_CHECK int ptrc_keeper_work_obey(struct ptrc_keeper_work *k);
 
 /* Can finishing an orphan's log, which failed with `error`, succeed another time, in a process
  * with other limits, or in another file? */
-PTRC_NONNULL()
 PTRC_MUST_CHECK bool ptrc_keeper_may_wait(const struct ptrc_stream_header *h, int error);
 
 #endif

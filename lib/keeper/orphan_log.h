@@ -38,19 +38,16 @@ struct ptrc_orphan_log {
 };
 
 /* Opens the orphan's own log. ENOENT: it is nowhere; EACCES, EROFS and so on. */
-PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_orphan_log_find(const struct ptrc_stream_header *h, uint32_t uid,
 					 const struct ptrc_keeper_orders *orders,
 					 struct ptrc_orphan_log *log);
 /* Makes a new, empty log. ENOENT: no directory, or no path is known; EACCES, EROFS, ENOSPC and so
  * on; EPERM: the stream belongs to another user. */
-PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_orphan_log_make(const struct ptrc_stream_header *h, uint32_t uid,
 					 const struct ptrc_keeper_orders *orders,
 					 struct ptrc_orphan_log *log);
 /* Closes the log. Unless it is to be kept, removes it if it was made, and if no keeper has begun it:
  * else a later attempt goes on with it. */
-PTRC_NONNULL()
 void ptrc_orphan_log_close(const struct ptrc_stream_header *h, struct ptrc_orphan_log *log,
 			   bool is_kept);
 

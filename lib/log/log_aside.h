@@ -8,24 +8,22 @@
 
 /* Writes the packet in w->out to the end of a sequential log, or behind the ring, where nothing is
  * ever overwritten. Returns the error number of the write. */
-PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_aside_write(struct ptrc_log_writer *w);
+PTRC_MUST_CHECK int ptrc_log_aside_write(struct ptrc_log_writer *w);
 
 /* Writes a packet of this type that the log can do without. False: there is no room for it, and it
  * may be tried again. If such packets have as much of the log as they may, it is left out; a log
  * whose user wants to know of each process, as they are observed, has as many as there are, unless it is a
  * ring. */
-PTRC_NONNULL()
 PTRC_MUST_CHECK bool ptrc_log_aside_put(struct ptrc_log_writer *w, uint16_t type,
 					const void *payload, uint64_t bytes);
 
 /* At the end of a ring's first lap: writes those packets of it once more behind the ring, as far as
  * that can be done, by means of w->out. */
-PTRC_NONNULL() void ptrc_log_aside_before_wrap(struct ptrc_log_writer *w);
+void ptrc_log_aside_before_wrap(struct ptrc_log_writer *w);
 
 /* The item of this number, of `bytes` bytes, in a table of `size` items; a new one, which is all zero but for its
  * number, if it has none. A table that is three quarters full is emptied before. NULL: no memory. */
-PTRC_NONNULL()
 void *ptrc_log_table_find(struct ptrc_log_table *t, int32_t number, uint64_t bytes, uint32_t size);
-PTRC_NONNULL() void ptrc_log_table_clear(struct ptrc_log_table *t);
+void ptrc_log_table_clear(struct ptrc_log_table *t);
 
 #endif

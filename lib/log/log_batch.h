@@ -24,15 +24,13 @@ struct ptrc_log_buffer {
 };
 
 /* Makes room for `more` bytes beyond those used. ENOMEM. */
-PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_buffer_reserve(struct ptrc_log_buffer *b, uint64_t more);
 /* ENOMEM. A caller that adds several things may look at is_short once instead. */
-PTRC_NONNULL(1)
 int ptrc_log_buffer_add(struct ptrc_log_buffer *b, const void *data, uint64_t bytes);
 /* Adds zeros up to a multiple of 8. */
-PTRC_NONNULL() void ptrc_log_buffer_pad(struct ptrc_log_buffer *b);
-PTRC_NONNULL() void ptrc_log_buffer_clear(struct ptrc_log_buffer *b);
-PTRC_NONNULL() void ptrc_log_buffer_free(struct ptrc_log_buffer *b);
+void ptrc_log_buffer_pad(struct ptrc_log_buffer *b);
+void ptrc_log_buffer_clear(struct ptrc_log_buffer *b);
+void ptrc_log_buffer_free(struct ptrc_log_buffer *b);
 
 /* A stretch in the batch, or a part of one. */
 struct ptrc_log_piece {
@@ -79,17 +77,15 @@ struct ptrc_log_slice {
  * events come the memory is kept from flush to flush: fresh pages cost as much time as all the
  * rest of a flush. */
 #define PTRC_LOG_BATCH_KEEP_BYTES (UINT64_C(1) << 20)
-PTRC_NONNULL() void ptrc_log_batch_trim(struct ptrc_log_batch *b);
+void ptrc_log_batch_trim(struct ptrc_log_batch *b);
 
 /* Room for a stretch that is to be packed into the batch: *out. ENOMEM. */
-PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_batch_room(struct ptrc_log_batch *b, uint64_t bytes, uint8_t **out);
 /* Adds the stretch; a copy of it if it was packed elsewhere. ENOMEM. */
-PTRC_NONNULL()
-PTRC_MUST_CHECK
-int ptrc_log_batch_add(struct ptrc_log_batch *b, const struct ptrc_stretch *stretch);
-PTRC_NONNULL() void ptrc_log_batch_clear(struct ptrc_log_batch *b);
-PTRC_NONNULL() void ptrc_log_batch_free(struct ptrc_log_batch *b);
+PTRC_MUST_CHECK int ptrc_log_batch_add(struct ptrc_log_batch *b,
+				       const struct ptrc_stretch *stretch);
+void ptrc_log_batch_clear(struct ptrc_log_batch *b);
+void ptrc_log_batch_free(struct ptrc_log_batch *b);
 
 /* A marker of a flush that is held back. */
 struct ptrc_log_held {
@@ -98,24 +94,21 @@ struct ptrc_log_held {
 };
 
 /* Adds such markers as events of the trace system. ENOMEM. */
-PTRC_NONNULL()
-PTRC_MUST_CHECK
-int ptrc_log_batch_add_held(struct ptrc_log_batch *b, const struct ptrc_log_buffer *held);
+PTRC_MUST_CHECK int ptrc_log_batch_add_held(struct ptrc_log_batch *b,
+					    const struct ptrc_log_buffer *held);
 /* Holds back markers of flushes behind the last STOP. If the last other event of the batch is a
  * STOP (or the batch has none, and is_after_stop is set), the markers behind it move from the
  * batch to `held`. ENOMEM. */
-PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_batch_hold(struct ptrc_log_batch *b, bool is_after_stop,
 					struct ptrc_log_buffer *held);
 
 /* The origin of the piece number `i`, whose first event has the time *first_ns. Null behind the last
  * piece. */
-PTRC_NONNULL()
 const struct ptrc_context *ptrc_log_batch_origin(const struct ptrc_log_batch *b, uint64_t i,
 						 int64_t *first_ns);
 
 /* Puts the batch in order once all stretches are there. ENOMEM. */
-PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_batch_sort(struct ptrc_log_batch *b);
+PTRC_MUST_CHECK int ptrc_log_batch_sort(struct ptrc_log_batch *b);
 /* Does any piece wait? */
 static inline bool ptrc_log_batch_waits(const struct ptrc_log_batch *b)
 {
@@ -127,11 +120,9 @@ static inline bool ptrc_log_batch_waits(const struct ptrc_log_batch *b)
 
 /* Chooses events up to some time, so that they take about `target` bytes in a packet and never
  * more than twice as much, but at least one event. */
-PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_batch_choose(struct ptrc_log_batch *b, uint64_t target,
 					  struct ptrc_log_slice *slice);
 /* Chooses all events up to this time. */
-PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_batch_choose_until(struct ptrc_log_batch *b, int64_t ns,
 						struct ptrc_log_slice *slice);
 
@@ -143,32 +134,25 @@ struct ptrc_log_end {
 	bool is_full;	  /* out: the room has no place for the next event... */
 	int64_t next_ns;  /* ... which has this time */
 };
-PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_batch_choose_exactly(struct ptrc_log_batch *b,
 						  struct ptrc_log_end *end,
 						  struct ptrc_log_slice *slice);
 
 /* The piece number `i` of the slice; null behind the last. */
-PTRC_NONNULL()
 const struct ptrc_log_piece *ptrc_log_batch_chosen(const struct ptrc_log_batch *b, uint64_t i);
 /* The first event of a piece, which is its only one if it is not PLAIN. False: it has none. */
-PTRC_NONNULL()
 bool ptrc_log_batch_first(const struct ptrc_log_batch *b, const struct ptrc_log_piece *piece,
 			  struct ptrc_packed_event *e);
 
 /* Takes events that are larger than `most` out of the batch. Behind it the slice is the pieces of
  * kinds other than PLAIN that are gone by this; *lost is how many events are, apart from markers
  * and HIDDEN ones. ENOMEM. */
-PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_batch_strip(struct ptrc_log_batch *b, uint64_t *lost);
 
 /* Adds to `out` the sums of the slice's events by type. */
-PTRC_NONNULL()
-PTRC_MUST_CHECK
-int ptrc_log_batch_put_sums(struct ptrc_log_batch *b, struct ptrc_log_buffer *out);
+PTRC_MUST_CHECK int ptrc_log_batch_put_sums(struct ptrc_log_batch *b, struct ptrc_log_buffer *out);
 /* Adds the slice to `out`, as sections of an EVENTS packet. If memory is short, out->is_short
  * tells. */
-PTRC_NONNULL()
 void ptrc_log_batch_put_sections(const struct ptrc_log_batch *b, struct ptrc_log_buffer *out);
 
 #endif

@@ -18,50 +18,39 @@
 
 /* Each returns what the function of a posixtrace_log_writer returns that is called so; ptrc_log_copy_close() is in
  * posixtrace-private.h. */
-PTRC_NONNULL(2, 4)
-PTRC_MUST_CHECK
-int ptrc_log_copy_create(int fd, const trace_attr_t *attr, const struct timespec *created,
-			 struct posixtrace_log_writer **copy);
-PTRC_NONNULL()
-PTRC_MUST_CHECK
-int ptrc_log_copy_type(struct posixtrace_log_writer *c, const char *name, trace_event_id_t *id);
-PTRC_NONNULL()
-PTRC_MUST_CHECK
-int ptrc_log_copy_set_layout(struct posixtrace_log_writer *c, trace_event_id_t id,
-			     const char *layout);
-PTRC_NONNULL()
-PTRC_MUST_CHECK
-int ptrc_log_copy_add(struct posixtrace_log_writer *c, const struct posixtrace_event *event);
-PTRC_NONNULL()
-PTRC_MUST_CHECK
-int ptrc_log_copy_add_whose(struct posixtrace_log_writer *c, const struct ptrc_log_whose *whose);
+PTRC_MUST_CHECK int ptrc_log_copy_create(int fd, const trace_attr_t *attr,
+					 const struct timespec *created,
+					 struct posixtrace_log_writer **copy);
+PTRC_MUST_CHECK int ptrc_log_copy_type(struct posixtrace_log_writer *c, const char *name,
+				       trace_event_id_t *id);
+PTRC_MUST_CHECK int ptrc_log_copy_set_layout(struct posixtrace_log_writer *c, trace_event_id_t id,
+					     const char *layout);
+PTRC_MUST_CHECK int ptrc_log_copy_add(struct posixtrace_log_writer *c,
+				      const struct posixtrace_event *event);
+PTRC_MUST_CHECK int ptrc_log_copy_add_whose(struct posixtrace_log_writer *c,
+					    const struct ptrc_log_whose *whose);
 
 /*
  * A log in memory, which begins with its head and the names of the stream. Both arguments have to stay,
  * but for copy_status and copy_free. What fails for want of memory fails for ever: ENOMEM.
  */
-PTRC_NONNULL()
-PTRC_MUST_CHECK
-int ptrc_log_copy_begin(const struct ptrc_stream_header *stream,
-			const struct ptrc_names_object *names, struct posixtrace_log_writer **copy);
+PTRC_MUST_CHECK int ptrc_log_copy_begin(const struct ptrc_stream_header *stream,
+					const struct ptrc_names_object *names,
+					struct posixtrace_log_writer **copy);
 /* Adds an event, in the order of reading. */
-PTRC_NONNULL()
-PTRC_MUST_CHECK
-int ptrc_log_copy_take(struct posixtrace_log_writer *c, const struct ptrc_live_event *event);
+PTRC_MUST_CHECK int ptrc_log_copy_take(struct posixtrace_log_writer *c,
+				       const struct ptrc_live_event *event);
 /* Is what was added enough for a part? */
-PTRC_NONNULL() bool ptrc_log_copy_is_large(const struct posixtrace_log_writer *c);
+bool ptrc_log_copy_is_large(const struct posixtrace_log_writer *c);
 /* Adds STATUS, and with is_end END. Events that were added before the last part was made precede it. */
-PTRC_NONNULL()
-PTRC_MUST_CHECK
-int ptrc_log_copy_status(struct posixtrace_log_writer *c,
-			 const struct posix_trace_status_info *info,
-			 const struct ptrc_counts *counts, bool is_end);
+PTRC_MUST_CHECK int ptrc_log_copy_status(struct posixtrace_log_writer *c,
+					 const struct posix_trace_status_info *info,
+					 const struct ptrc_counts *counts, bool is_end);
 /* Makes a part of everything that was added, which is valid until ptrc_log_copy_next_part() begins
  * another one. */
-PTRC_NONNULL()
-PTRC_MUST_CHECK
-int ptrc_log_copy_part(struct posixtrace_log_writer *c, const void **bytes, size_t *size);
-PTRC_NONNULL() void ptrc_log_copy_next_part(struct posixtrace_log_writer *c);
-PTRC_NONNULL() void ptrc_log_copy_free(struct posixtrace_log_writer *c);
+PTRC_MUST_CHECK int ptrc_log_copy_part(struct posixtrace_log_writer *c, const void **bytes,
+				       size_t *size);
+void ptrc_log_copy_next_part(struct posixtrace_log_writer *c);
+void ptrc_log_copy_free(struct posixtrace_log_writer *c);
 
 #endif

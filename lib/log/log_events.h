@@ -18,20 +18,18 @@
 /* A stretch should have no more than so many bytes, as splitting a larger one would take long. */
 #define PTRC_LOG_STRETCH_MAX (PTRC_LOG_PACKET_BYTES / 4)
 
-PTRC_NONNULL() void ptrc_log_events_begin(struct ptrc_log_writer *w);
+void ptrc_log_events_begin(struct ptrc_log_writer *w);
 /* ENOMEM. */
-PTRC_NONNULL()
-PTRC_MUST_CHECK
-int ptrc_log_events_add(struct ptrc_log_writer *w, const struct ptrc_stretch *stretch);
+PTRC_MUST_CHECK int ptrc_log_events_add(struct ptrc_log_writer *w,
+					const struct ptrc_stretch *stretch);
 /* ENOMEM, or the error number of a write: then the next flush must bring the same events
  * again. */
-PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_events_end(struct ptrc_log_writer *w);
+PTRC_MUST_CHECK int ptrc_log_events_end(struct ptrc_log_writer *w);
 
 /* Writes an EVENTS packet with a single event of the trace system. ENOMEM, or the error number of
  * the write. */
-PTRC_NONNULL(1)
-PTRC_MUST_CHECK
-int ptrc_log_events_write_single(struct ptrc_log_writer *w, int64_t ns, uint32_t order,
-				 uint32_t id_flags, const void *data, uint32_t len);
+PTRC_MUST_CHECK int ptrc_log_events_write_single(struct ptrc_log_writer *w, int64_t ns,
+						 uint32_t order, uint32_t id_flags,
+						 const void *data, uint32_t len);
 
 #endif

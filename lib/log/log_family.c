@@ -51,11 +51,8 @@ static int by_number_down(const void *x, const void *y)
 
 static int add_number(struct numbers *n, uint64_t number)
 {
-	uint64_t *all = ptrc_array_room(n->number, n->count, 1, &n->size, sizeof(*all));
-
-	if (!all)
+	if (!PTRC_ARRAY_RESERVE(n->number, n->count, 1, &n->size))
 		return ENOMEM;
-	n->number = all;
 	n->number[n->count++] = number;
 	return 0;
 }

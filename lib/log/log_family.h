@@ -16,7 +16,6 @@
  *   EINVAL  no log
  *   ENOMEM, or an error of open(): then the file, or a member, cannot be opened.
  */
-PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_family_open(const char *path, int **fds, size_t *count,
 					 bool *is_whole);
 void ptrc_log_family_close(int *fds, size_t count);

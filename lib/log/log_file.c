@@ -48,16 +48,13 @@ void ptrc_log_file_close(struct ptrc_log_file *f)
 int ptrc_log_file_add(struct ptrc_log_file *f, uint64_t first, const void *bytes, size_t size)
 {
 	size_t gone = first < f->size ? (size_t)(first - f->from) : f->used;
-	uint8_t *larger;
 
 	f->used -= gone;
 	f->from += gone;
 	if (gone)
 		memmove(f->bytes, f->bytes + gone, f->used);
-	larger = ptrc_array_room(f->bytes, f->used, size + 1, &f->room, 1);
-	if (!larger)
+	if (!PTRC_ARRAY_RESERVE(f->bytes, f->used, size + 1, &f->room))
 		return ENOMEM;
-	f->bytes = larger;
 	if (size)
 		memcpy(f->bytes + f->used, bytes, size);
 	f->used += size;

@@ -33,30 +33,25 @@ struct ptrc_log_file {
 };
 
 /* Gives *f a descriptor of its own. EINVAL: not open for reading, no regular file. ENOMEM. */
-PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_file_open(int fd, struct ptrc_log_file *f);
-PTRC_NONNULL() void ptrc_log_file_close(struct ptrc_log_file *f);
+PTRC_MUST_CHECK int ptrc_log_file_open(int fd, struct ptrc_log_file *f);
+void ptrc_log_file_close(struct ptrc_log_file *f);
 /* Adds bytes to those that are kept, and forgets those before offset `first`. ENOMEM. */
-PTRC_NONNULL(1)
 PTRC_MUST_CHECK int ptrc_log_file_add(struct ptrc_log_file *f, uint64_t first, const void *bytes,
 				      size_t size);
 /* Reads the head. EINVAL: no log, or one of another machine or version. */
-PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_file_head(struct ptrc_log_file *f);
+PTRC_MUST_CHECK int ptrc_log_file_head(struct ptrc_log_file *f);
 
 /* Reads exactly `bytes` bytes. EINVAL: the source ends before them. */
-PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_file_read(const struct ptrc_log_file *f, uint64_t offset, void *to,
 				       uint64_t bytes);
 /* Compares the checksum of a payload, which is read piece by piece. EINVAL: it is not there, or
  * damaged. */
-PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_file_compare(const struct ptrc_log_file *f, uint64_t offset,
 					  uint64_t length, uint32_t crc);
 /* Reads a payload, which the caller frees. EINVAL: it is not there, or damaged. ENOMEM. */
-PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_file_load(const struct ptrc_log_file *f, uint64_t offset,
 				       uint64_t length, uint32_t crc, uint8_t **payload);
 /* Reads the header of the packet at this offset. False: there is no packet that is whole. */
-PTRC_NONNULL()
 bool ptrc_log_file_packet(const struct ptrc_log_file *f, uint64_t offset,
 			  struct ptrc_log_packet *p);
 
@@ -70,10 +65,9 @@ struct ptrc_log_walk {
 };
 /* Finds the packet at *offset, or the next one after it that begins before `end`. False: there is none, or
  * the walk has searched too many bytes. */
-PTRC_NONNULL()
 bool ptrc_log_walk_next(struct ptrc_log_walk *w, uint64_t *offset, uint64_t end,
 			struct ptrc_log_packet *p);
 /* So many more bytes count as searched. False: these are too many. */
-PTRC_NONNULL() bool ptrc_log_walk_spend(struct ptrc_log_walk *w, uint64_t bytes);
+bool ptrc_log_walk_spend(struct ptrc_log_walk *w, uint64_t bytes);
 
 #endif

@@ -8,11 +8,11 @@
 #include "lib/log/log_state.h"
 
 /* Writes the packet. A log that has no room for it goes without. */
-PTRC_NONNULL() void ptrc_log_host_write(struct ptrc_log_writer *w);
+void ptrc_log_host_write(struct ptrc_log_writer *w);
 
 /* When to write a CLOCK packet: at the begin and the end of a log; or if the last one is a second old,
  * and has become wrong or is older than a part of the log's age. So their number stays small. */
 enum ptrc_log_clock_when { PTRC_LOG_CLOCK_NOW, PTRC_LOG_CLOCK_IF_DUE };
-PTRC_NONNULL() void ptrc_log_clock_write(struct ptrc_log_writer *w, enum ptrc_log_clock_when when);
+void ptrc_log_clock_write(struct ptrc_log_writer *w, enum ptrc_log_clock_when when);
 
 #endif

@@ -14,23 +14,23 @@
 
 /* Begins the index of an empty log. is_lost: the log is not empty, and what an earlier keeper knew
  * of it is gone, so it gets no index. */
-PTRC_NONNULL() void ptrc_log_index_begin(struct ptrc_log_writer *w, bool is_lost);
-PTRC_NONNULL() void ptrc_log_index_free(struct ptrc_log_index *x);
+void ptrc_log_index_begin(struct ptrc_log_writer *w, bool is_lost);
+void ptrc_log_index_free(struct ptrc_log_index *x);
 
 /* Notes the packet in w->out, which was written to the end of the log. */
-PTRC_NONNULL() void ptrc_log_index_note(struct ptrc_log_writer *w);
+void ptrc_log_index_note(struct ptrc_log_writer *w);
 /* Notes the filter in w->state, which is in force from now on. */
-PTRC_NONNULL() void ptrc_log_index_note_filter(struct ptrc_log_writer *w);
+void ptrc_log_index_note_filter(struct ptrc_log_writer *w);
 /* The packets that a flush has noted stay in the log. */
-PTRC_NONNULL() void ptrc_log_index_keep(struct ptrc_log_writer *w);
+void ptrc_log_index_keep(struct ptrc_log_writer *w);
 /* Forgets the packets from `offset` on: the flush that wrote them has failed. */
-PTRC_NONNULL() void ptrc_log_index_forget(struct ptrc_log_writer *w, uint64_t offset);
+void ptrc_log_index_forget(struct ptrc_log_writer *w, uint64_t offset);
 
 /* Called between two flushes: writes a piece of the index if many packets wait for that. If it
  * cannot be written now, they go on waiting. */
-PTRC_NONNULL() void ptrc_log_index_write(struct ptrc_log_writer *w);
+void ptrc_log_index_write(struct ptrc_log_writer *w);
 /* Adds to w->out, which goes to the end of the log, the rest of the index, and TOTALS. Returns the
  * offset of the last INDEX packet, or 0 if there is no index. */
-PTRC_NONNULL() PTRC_MUST_CHECK uint64_t ptrc_log_index_end(struct ptrc_log_writer *w);
+PTRC_MUST_CHECK uint64_t ptrc_log_index_end(struct ptrc_log_writer *w);
 
 #endif

@@ -13,25 +13,24 @@
 #include "lib/log/log_state.h"
 
 /* The log is empty and knows no process. What waits goes on waiting. */
-PTRC_NONNULL() void ptrc_log_processes_begin(struct ptrc_log_writer *w);
-PTRC_NONNULL() void ptrc_log_processes_free(struct ptrc_log_processes *p);
+void ptrc_log_processes_begin(struct ptrc_log_writer *w);
+void ptrc_log_processes_free(struct ptrc_log_processes *p);
 
 /* Whether /proc tells of our processes: that of another pid namespace would tell of others. */
-PTRC_NONNULL() bool ptrc_log_processes_has_proc(struct ptrc_log_writer *w);
+bool ptrc_log_processes_has_proc(struct ptrc_log_writer *w);
 /* The time, by the clock of the events. */
-PTRC_NONNULL() int64_t ptrc_log_realtime_now(const struct ptrc_log_writer *w);
+int64_t ptrc_log_realtime_now(const struct ptrc_log_writer *w);
 
 /* Looks at the processes that have said in the stream's header that they record. */
-PTRC_NONNULL() void ptrc_log_processes_arrive(struct ptrc_log_writer *w);
+void ptrc_log_processes_arrive(struct ptrc_log_writer *w);
 /* Looks at the processes of the events in the batch, as far as that is due, and writes the packets
  * that wait. */
-PTRC_NONNULL() void ptrc_log_processes_write(struct ptrc_log_writer *w);
+void ptrc_log_processes_write(struct ptrc_log_writer *w);
 
 /* Takes over what somebody has observed of a process, unless the keeper itself has found it so. */
-PTRC_NONNULL()
 void ptrc_log_processes_observed(struct ptrc_log_writer *w, const struct ptrc_stretch *stretch);
 
 /* Between two flushes: the same, and writes what is known of them. */
-PTRC_NONNULL() void ptrc_log_processes_meet(struct ptrc_log_writer *w);
+void ptrc_log_processes_meet(struct ptrc_log_writer *w);
 
 #endif

@@ -47,18 +47,13 @@ static int add_layout(struct ptrc_log_reader_name *n, const void *bytes, uint32_
 /* The place of the name with this identifier. NULL: no memory. */
 static struct ptrc_log_reader_name **place_of_name(struct ptrc_log_reader *r, uint32_t id)
 {
-	struct ptrc_log_reader_name **names = r->names;
+	size_t more = id < r->name_end ? 0 : id + 1 - r->name_end;
 
-	if (id < r->name_end)
-		return &names[id];
-	names = ptrc_array_room(names, r->name_end, id + 1 - r->name_end, &r->name_size,
-				sizeof(*names));
-	if (!names)
+	if (!PTRC_ARRAY_RESERVE(r->names, r->name_end, more, &r->name_size))
 		return NULL;
-	r->names = names;
-	memset(names + r->name_end, 0, (id + 1 - r->name_end) * sizeof(*names));
-	r->name_end = id + 1;
-	return &names[id];
+	memset(r->names + r->name_end, 0, more * sizeof(*r->names));
+	r->name_end += more;
+	return &r->names[id];
 }
 
 /* Adds a name of the file, if it is not there: a ring tells all names twice, and a layout that a name got
@@ -120,12 +115,8 @@ static uint64_t missing_names(uint64_t told, uint64_t count)
 
 static int add_entry(struct ptrc_log_reader *r, struct ptrc_log_entry entry)
 {
-	struct ptrc_log_entry *e =
-		ptrc_array_room(r->entries, r->entry_count, 1, &r->entry_size, sizeof(*e));
-
-	if (!e)
+	if (!PTRC_ARRAY_RESERVE(r->entries, r->entry_count, 1, &r->entry_size))
 		return ENOMEM;
-	r->entries = e;
 	r->entries[r->entry_count++] = entry;
 	return 0;
 }
@@ -575,14 +566,12 @@ static int load_pieces(const struct ptrc_log_file *f, uint64_t offset, struct in
 	do {
 		struct ptrc_log_index_head head;
 		struct ptrc_log_packet p;
-		struct index_piece *piece =
-			ptrc_array_room(all->piece, all->count, 1, &all->size, sizeof(*piece));
+		struct index_piece *piece;
 		int error;
 
-		if (!piece)
+		if (!PTRC_ARRAY_RESERVE(all->piece, all->count, 1, &all->size))
 			return ENOMEM;
-		all->piece = piece;
-		piece += all->count;
+		piece = &all->piece[all->count];
 		error = load_packet(f, offset, PTRC_LOG_INDEX, most, &p, &piece->payload);
 		if (error)
 			return error;

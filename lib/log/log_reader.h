@@ -95,57 +95,48 @@ struct ptrc_log_reader {
 };
 
 /* Reads the head only. Errors as below. */
-PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_reader_head(int fd, struct ptrc_log_head *head);
 
 /* Makes one index of the files of a log, of which there are several if it is rotated: from the first to the
  * last. The reader gets descriptors of its own. is_whole: they are all that there are, so that what happened
  * before the first one counts, too. EINVAL: no log, one of another machine or version, not open for reading,
  * no regular file. ENOMEM. */
-PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_reader_open_all(const int *fds, size_t count, bool is_whole,
 					     struct ptrc_log_reader *r);
-PTRC_NONNULL() void ptrc_log_reader_close(struct ptrc_log_reader *r);
+void ptrc_log_reader_close(struct ptrc_log_reader *r);
 
 /* Takes what has been appended to the file, and forgets the packets with events before number `first`. Compares
  * the headers of the others with what they were. ESTALE: the file has to be opened anew, as what was taken is
  * not there any more, or something else has come than packets, one behind the other: so it is with a log that
  * was closed, and with one that is damaged, a ring, or rotated, whatever has come. ENOMEM. After both
  * the reader may have some of what is new. */
-PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_reader_grow(struct ptrc_log_reader *r, uint64_t first);
 
 /* Begins a log that comes in parts, of which these bytes are the first. EINVAL: they are not the begin
  * of a sequential log, or less than PTRC_LOG_HEADS_BYTES. EPROTO, ENOMEM: as below. */
-PTRC_NONNULL()
-PTRC_MUST_CHECK
-int ptrc_log_reader_begin(const void *bytes, size_t size, struct ptrc_log_reader *r);
+PTRC_MUST_CHECK int ptrc_log_reader_begin(const void *bytes, size_t size,
+					  struct ptrc_log_reader *r);
 /* Takes the bytes that come next, with all packets that are whole by that. The entries are those from
  * number `read` on that there were before, and the new ones. EPROTO: they are no packets of this log,
  * or stand behind its end, or an earlier call has failed. ENOMEM. */
-PTRC_NONNULL(1)
-PTRC_MUST_CHECK
-int ptrc_log_reader_feed(struct ptrc_log_reader *r, const void *bytes, size_t size, size_t read);
+PTRC_MUST_CHECK int ptrc_log_reader_feed(struct ptrc_log_reader *r, const void *bytes, size_t size,
+					 size_t read);
 
 /* Reads the payload of a packet, which the caller frees, or the entry's sums_bytes of struct
  * ptrc_type_sum with which it begins. EINVAL: it is damaged, or not there any more. ENOMEM. */
-PTRC_NONNULL()
-PTRC_MUST_CHECK
-int ptrc_log_reader_load(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e,
-			 bool sums_only, uint8_t **payload);
+PTRC_MUST_CHECK int ptrc_log_reader_load(const struct ptrc_log_reader *r,
+					 const struct ptrc_log_entry *e, bool sums_only,
+					 uint8_t **payload);
 /* Compares what the index says with the headers of the packets and their sums, without looking at
  * events. Stores how many packets say something else, the TOTALS among them; 0 if the log was
  * opened without an index. ENOMEM. */
-PTRC_NONNULL()
-PTRC_MUST_CHECK
-int ptrc_log_reader_verify(const struct ptrc_log_reader *r, uint64_t *differing);
+PTRC_MUST_CHECK int ptrc_log_reader_verify(const struct ptrc_log_reader *r, uint64_t *differing);
 /* Has a keeper written another packet to the place of this one, in a ring? Packets that are
  * missing in a ring that was not closed count as replaced. */
-PTRC_NONNULL()
 bool ptrc_log_reader_is_replaced(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e);
 /* Puts what the log tells of processes, threads and clocks in order, if more has come. */
-PTRC_NONNULL() void ptrc_log_reader_sort_whose(struct ptrc_log_reader *r);
+void ptrc_log_reader_sort_whose(struct ptrc_log_reader *r);
 /* Do TOTALS tell the events of the whole log? */
-PTRC_NONNULL() bool ptrc_log_reader_has_totals(const struct ptrc_log_reader *r);
+bool ptrc_log_reader_has_totals(const struct ptrc_log_reader *r);
 
 #endif

@@ -22,45 +22,39 @@
 #define PTRC_LOG_PATH_BYTES sizeof(((struct ptrc_log_place *)0)->path)
 
 /* Is the log of this stream rotated? */
-PTRC_NONNULL() bool ptrc_log_rotates(const struct ptrc_stream_header *h);
+bool ptrc_log_rotates(const struct ptrc_stream_header *h);
 /* The number of the member that the saved state belongs to; 0: the first, or no state was saved. */
-PTRC_NONNULL() uint64_t ptrc_log_rotate_member(const struct ptrc_stream_header *h);
+uint64_t ptrc_log_rotate_member(const struct ptrc_stream_header *h);
 
 /* Notes in the place where the log is, of which fd is the file. base: the path of the first member,
  * or an empty text. */
-PTRC_NONNULL()
 void ptrc_log_rotate_note(struct ptrc_log_place *place, int fd, const char *base);
 /* Stores the path of the first member, for a keeper that has its descriptor. is_noted: a keeper
  * before it has noted a place. EINVAL: there is none, as the file has no name. */
-PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_rotate_base(const struct ptrc_stream_header *h, int first_fd,
 					 bool is_noted, char base[PTRC_LOG_PATH_BYTES]);
 
 /* For a keeper that takes over. Opens the member that the saved state belongs to, if it is where it
  * was. ENOENT: it is not. */
-PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_rotate_reopen(const struct ptrc_stream_header *h, const char *base,
 					   int flags, int *fd);
 /* Removes the member that a keeper had begun when it was killed, if there is one. */
-PTRC_NONNULL() void ptrc_log_rotate_tidy(const struct ptrc_stream_header *h, const char *base);
+void ptrc_log_rotate_tidy(const struct ptrc_stream_header *h, const char *base);
 
 /* Makes the file of the next member, locks it, and notes it in the place that does not count. Stores
  * its number, which is larger than *number. `like` is a descriptor of a member. Errors of open(). */
-PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_rotate_make(struct ptrc_stream_header *h, const char *base, int like,
 					 uint64_t *number, int *fd);
 /* Begins a member in the file of w->fd, which the place that does not count is of, and deletes those that are too many. The
  * error number of a failed write, or ENOMEM; then the state is what it was. */
-PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_rotate_begin(struct ptrc_log_writer *w, uint64_t number);
 
 /* Is the next member due? Otherwise shortens *wait_ns, where -1 is for ever, to when it may be. */
-PTRC_NONNULL()
 PTRC_MUST_CHECK bool ptrc_log_rotate_is_due(const struct ptrc_log_writer *w, int64_t *wait_ns);
 /* Ends this member and begins the next one, which w->fd is then. On failure the log goes on in this
  * one, and nothing is due for a while. The error number of a failed call. */
-PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_log_rotate(struct ptrc_log_writer *w);
+PTRC_MUST_CHECK int ptrc_log_rotate(struct ptrc_log_writer *w);
 /* The log is about to be emptied: deletes all members but the last, which becomes the first. */
-PTRC_NONNULL() void ptrc_log_rotate_clear(struct ptrc_log_writer *w);
+void ptrc_log_rotate_clear(struct ptrc_log_writer *w);
 
 #endif

@@ -201,22 +201,21 @@ static inline bool ptrc_log_is_full(const struct ptrc_log_writer *w)
 }
 
 /* Which of header.log_place counts; and whether a state was saved for it. */
-PTRC_NONNULL() uint32_t ptrc_log_state_place(const struct ptrc_stream_header *h);
-PTRC_NONNULL() bool ptrc_log_state_is_saved(const struct ptrc_stream_header *h);
+uint32_t ptrc_log_state_place(const struct ptrc_stream_header *h);
+bool ptrc_log_state_is_saved(const struct ptrc_stream_header *h);
 /* For a keeper, saves the state in header.log_state, makes w->place the place of the log, and tells it. */
-PTRC_NONNULL() void ptrc_log_state_save(struct ptrc_log_writer *w);
+void ptrc_log_state_save(struct ptrc_log_writer *w);
 /* For a keeper, puts into other words of the header what posix_trace_get_status() and its like tell of the log. */
-PTRC_NONNULL() void ptrc_log_state_tell(const struct ptrc_log_writer *w);
+void ptrc_log_state_tell(const struct ptrc_log_writer *w);
 /* Loads the state from header.log_state. False if none was saved. */
-PTRC_NONNULL() PTRC_MUST_CHECK bool ptrc_log_state_load(struct ptrc_log_writer *w);
+PTRC_MUST_CHECK bool ptrc_log_state_load(struct ptrc_log_writer *w);
 /* The same, without a writer. */
-PTRC_NONNULL()
 PTRC_MUST_CHECK bool ptrc_log_state_read(const struct ptrc_stream_header *h,
 					 struct ptrc_log_state *state);
 /* After a failed flush that another process will try again: the state in the header stays as it
  * was saved before, with a note that the markers of the flush wait in the stream. */
-PTRC_NONNULL() void ptrc_log_state_leave(struct ptrc_log_writer *w);
+void ptrc_log_state_leave(struct ptrc_log_writer *w);
 /* The log lacks an event: sets the log's overrun status. */
-PTRC_NONNULL() void ptrc_log_note_loss(struct ptrc_log_writer *w);
+void ptrc_log_note_loss(struct ptrc_log_writer *w);
 
 #endif

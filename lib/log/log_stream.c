@@ -162,15 +162,6 @@ static void close_position(struct ptrc_log_stream *l)
 	forget_done(l);
 }
 
-static int reserve_heap(struct ptrc_log_stream *l, size_t more)
-{
-	struct cursor **heap =
-		ptrc_array_room(l->heap, l->heap_count, more, &l->heap_size, sizeof(*heap));
-
-	l->heap = heap ? heap : l->heap;
-	return heap ? 0 : ENOMEM;
-}
-
 /* ---- packets ---- */
 
 static bool ring_has_lost(const struct ptrc_log_stream *l)
@@ -319,7 +310,7 @@ static int open_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *e
 		return EBADMSG;
 	}
 	p = malloc(sizeof(*p) + count * sizeof(p->cursors[0]) + shape_count * sizeof(*shapes));
-	if (!p || reserve_heap(l, count)) {
+	if (!p || !PTRC_ARRAY_RESERVE(l->heap, l->heap_count, count, &l->heap_size)) {
 		free(p);
 		free(bytes);
 		return ENOMEM;
@@ -587,22 +578,20 @@ static void step(struct ptrc_log_stream *l)
 static bool tell_gap(struct ptrc_log_stream *l, struct posix_trace_event_info *info,
 		     int64_t resume_ns)
 {
-	if (l->gap.state == GAP_PENDING) {
-		l->gap.state = GAP_OVERFLOW;
-		if (!ptrc_sequencer_drops(&l->sequencer, POSIX_TRACE_OVERFLOW)) {
-			make_up(info, POSIX_TRACE_OVERFLOW,
-				l->gap.first_ns < resume_ns ? l->gap.first_ns : resume_ns);
-			l->counts.pt_made_up_events++;
-			return true;
-		}
-	}
-	if (l->gap.state == GAP_OVERFLOW) {
-		l->gap = (struct gap){.state = GAP_NONE};
-		if (!ptrc_sequencer_drops(&l->sequencer, POSIX_TRACE_RESUME)) {
-			make_up(info, POSIX_TRACE_RESUME, resume_ns);
-			l->counts.pt_made_up_events++;
-			return true;
-		}
+	while (l->gap.state != GAP_NONE) {
+		bool begins = l->gap.state == GAP_PENDING;
+		trace_event_id_t id = begins ? POSIX_TRACE_OVERFLOW : POSIX_TRACE_RESUME;
+
+		make_up(info, id,
+			begins && l->gap.first_ns < resume_ns ? l->gap.first_ns : resume_ns);
+		if (begins)
+			l->gap.state = GAP_OVERFLOW;
+		else
+			l->gap = (struct gap){.state = GAP_NONE};
+		if (ptrc_sequencer_drops(&l->sequencer, id))
+			continue;
+		l->counts.pt_made_up_events++;
+		return true;
 	}
 	return false;
 }
@@ -678,25 +667,19 @@ static void rewind_events(struct ptrc_log_stream *l)
 
 /* ---- opening ---- */
 
-/* Has another process a write lock on this byte that does not reach beyond the bytes from
- * `first` to `last`? A lock on the whole file is the application's own. Then *pid is the process, or no
- * positive number if that is not known. */
-static bool is_locked(int fd, int64_t byte, int64_t first, int64_t last, int *pid)
+/* Does a keeper lock this byte? The kernel may report the keeper's two locks, on neighbouring bytes, as one;
+ * a lock on the whole file is the application's own. *keeper: its process, or no positive number if that is
+ * not known. */
+static bool is_locked_by_keeper(int fd, int64_t byte, int *keeper)
 {
 	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
 
 	if (ptrc_sys(SYS_fcntl, fd, F_OFD_GETLK, &lock) != 0 || lock.l_type == F_UNLCK ||
-	    lock.l_start < first || lock.l_len <= 0 || lock.l_len > last - lock.l_start + 1)
+	    lock.l_start < PTRC_LOG_LOCK_KEEPER || lock.l_len <= 0 ||
+	    lock.l_len > PTRC_LOG_LOCK_FINISHING - lock.l_start + 1)
 		return false;
-	*pid = lock.l_pid;
+	*keeper = lock.l_pid;
 	return true;
-}
-
-/* Does a keeper lock this byte? The kernel may report the keeper's two locks, on neighbouring
- * bytes, as one. */
-static bool is_locked_by_keeper(int fd, int64_t byte, int *keeper)
-{
-	return is_locked(fd, byte, PTRC_LOG_LOCK_KEEPER, PTRC_LOG_LOCK_FINISHING, keeper);
 }
 
 /* Is the keeper of this log finishing it, because its controller is dead? False if that cannot
@@ -723,8 +706,7 @@ static bool is_controller_gone(int fd, const struct ptrc_log_head *head)
 		return false;
 	/* The keeper waits for a read lock on this byte, and gets it when the controller
 	 * dies. */
-	is_gone = !is_locked(stream, PTRC_LIVE_CONTROLLER, PTRC_LIVE_CONTROLLER,
-			     PTRC_LIVE_CONTROLLER, &pid);
+	is_gone = !ptrc_liveness_is_held(stream, PTRC_LIVE_CONTROLLER, 1);
 	ptrc_file_close(stream);
 	return is_gone;
 }
@@ -772,11 +754,6 @@ static int make_stream(struct ptrc_log_stream *l, int error, struct ptrc_log_str
 	rewind_events(l);
 	*result = l;
 	return 0;
-}
-
-int ptrc_log_stream_open(int fd, struct ptrc_log_stream **result)
-{
-	return ptrc_log_stream_open_all(&fd, 1, false, result);
 }
 
 int ptrc_log_stream_open_all(const int *fds, size_t count, bool is_whole,
@@ -1212,16 +1189,6 @@ int ptrc_log_stream_getnext(struct ptrc_log_stream *l, struct posix_trace_event_
 	return error == ENODATA ? 0 : error;
 }
 
-/* Makes room for one more packet that the block holds. ENOMEM. */
-static int reserve_packet(struct posixtrace_block_memory *b)
-{
-	struct packet **packets =
-		ptrc_array_room(b->packets, b->packet_count, 1, &b->packet_size, sizeof(*packets));
-
-	b->packets = packets ? packets : b->packets;
-	return packets ? 0 : ENOMEM;
-}
-
 /* Makes block number `number` a holder of the packet, unless it is one; there is room for it. */
 static void hold(struct posixtrace_block_memory *b, uint64_t number, struct packet *p)
 {
@@ -1295,9 +1262,9 @@ int ptrc_log_stream_getnext_block(struct ptrc_log_stream *l, struct posixtrace_b
 
 		e->pt_data = "";
 		e->pt_size = 0;
-		error = reserve_packet(b);
-		if (!error)
-			error = next_event(l, &e->pt_info, &e->pt_data, &e->pt_size);
+		error = PTRC_ARRAY_RESERVE(b->packets, b->packet_count, 1, &b->packet_size)
+				? next_event(l, &e->pt_info, &e->pt_data, &e->pt_size)
+				: ENOMEM;
 		if (error)
 			break;
 		hold(b, number, l->told);

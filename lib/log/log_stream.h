@@ -17,10 +17,9 @@
 struct ptrc_log_stream;
 struct ptrc_log_whose;
 
-/* The log gets a descriptor of its own. EINVAL: no log, or not open for reading. ENOMEM. */
-int ptrc_log_stream_open(int fd, struct ptrc_log_stream **l);
-/* The same with the files of a log that is rotated, from the first to the last. is_whole: they are all
- * that there are. */
+/* Opens the files of a log, of which there are several if it is rotated: from the first to the last. The log
+ * gets descriptors of its own. is_whole: they are all that there are. EINVAL: no log, or not open for
+ * reading. ENOMEM. */
 int ptrc_log_stream_open_all(const int *fds, size_t count, bool is_whole,
 			     struct ptrc_log_stream **l);
 void ptrc_log_stream_close(struct ptrc_log_stream *l);

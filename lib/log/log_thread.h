@@ -12,12 +12,12 @@
 #include "lib/log/log_state.h"
 
 /* The log is empty and knows no thread. */
-PTRC_NONNULL() void ptrc_log_threads_begin(struct ptrc_log_writer *w);
-PTRC_NONNULL() void ptrc_log_threads_free(struct ptrc_log_threads *t);
+void ptrc_log_threads_begin(struct ptrc_log_writer *w);
+void ptrc_log_threads_free(struct ptrc_log_threads *t);
 
 /* Looks at the threads, unless it has done so a moment ago; is_last: in any case. */
-PTRC_NONNULL() void ptrc_log_threads_look(struct ptrc_log_writer *w, bool is_last);
+void ptrc_log_threads_look(struct ptrc_log_writer *w, bool is_last);
 /* The same, and writes what is new. */
-PTRC_NONNULL() void ptrc_log_threads_write(struct ptrc_log_writer *w);
+void ptrc_log_threads_write(struct ptrc_log_writer *w);
 
 #endif

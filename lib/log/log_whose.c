@@ -72,7 +72,7 @@ static int take_host(struct ptrc_log_whose *x, uint8_t *payload, uint64_t length
 
 static int take_process(struct ptrc_log_whose *x, uint8_t *payload, uint64_t length, bool *is_kept)
 {
-	struct ptrc_log_whose_process *all, p = {.payload = payload, .length = length};
+	struct ptrc_log_whose_process p = {.payload = payload, .length = length};
 
 	if (length < sizeof(p.head))
 		return 0;
@@ -81,11 +81,8 @@ static int take_process(struct ptrc_log_whose *x, uint8_t *payload, uint64_t len
 	    x->bytes + length > BYTES_MAX)
 		return 0;
 	p.number = (uint32_t)x->process_count;
-	all = ptrc_array_room(x->processes, x->process_count, 1, &x->process_size, sizeof(p));
-	if (!all)
-		return ENOMEM;
-	x->processes = all;
-	if (find_mappings(&p))
+	if (!PTRC_ARRAY_RESERVE(x->processes, x->process_count, 1, &x->process_size) ||
+	    find_mappings(&p))
 		return ENOMEM;
 	x->bytes += length;
 	x->processes[x->process_count++] = p;
@@ -95,30 +92,23 @@ static int take_process(struct ptrc_log_whose *x, uint8_t *payload, uint64_t len
 
 static int take_clock(struct ptrc_log_whose *x, const uint8_t *payload, uint64_t length)
 {
-	struct ptrc_log_clock *all;
-
-	if (length < sizeof(*all) || x->bytes + sizeof(*all) > BYTES_MAX)
+	if (length < sizeof(*x->clocks) || x->bytes + sizeof(*x->clocks) > BYTES_MAX)
 		return 0;
-	all = ptrc_array_room(x->clocks, x->clock_count, 1, &x->clock_size, sizeof(*all));
-	if (!all)
+	if (!PTRC_ARRAY_RESERVE(x->clocks, x->clock_count, 1, &x->clock_size))
 		return ENOMEM;
-	x->clocks = all;
-	memcpy(&x->clocks[x->clock_count++], payload, sizeof(*all));
-	x->bytes += sizeof(*all);
+	memcpy(&x->clocks[x->clock_count++], payload, sizeof(*x->clocks));
+	x->bytes += sizeof(*x->clocks);
 	return 0;
 }
 
 static int take_threads(struct ptrc_log_whose *x, const uint8_t *payload, uint64_t length)
 {
-	struct ptrc_log_thread *all;
-	size_t count = length / sizeof(*all), bytes = count * sizeof(*all);
+	size_t count = length / sizeof(*x->threads), bytes = count * sizeof(*x->threads);
 
 	if (!count || x->bytes + bytes > BYTES_MAX)
 		return 0;
-	all = ptrc_array_room(x->threads, x->thread_count, count, &x->thread_size, sizeof(*all));
-	if (!all)
+	if (!PTRC_ARRAY_RESERVE(x->threads, x->thread_count, count, &x->thread_size))
 		return ENOMEM;
-	x->threads = all;
 	memcpy(x->threads + x->thread_count, payload, bytes);
 	x->thread_count += count;
 	x->bytes += bytes;

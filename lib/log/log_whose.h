@@ -35,32 +35,24 @@ struct ptrc_log_whose {
 };
 
 /* Takes over the payload of a packet of this type, which is ignored if it cannot be right. ENOMEM. */
-PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_log_whose_take(struct ptrc_log_whose *x, uint16_t type, uint8_t *payload,
 					uint64_t length);
 /* To be called when all are taken: puts them in order, without those that say the same twice. */
-PTRC_NONNULL() void ptrc_log_whose_sort(struct ptrc_log_whose *x);
-PTRC_NONNULL() void ptrc_log_whose_free(struct ptrc_log_whose *x);
+void ptrc_log_whose_sort(struct ptrc_log_whose *x);
+void ptrc_log_whose_free(struct ptrc_log_whose *x);
 
 /* As the public functions of these names. ENODATA. */
-PTRC_NONNULL()
 int ptrc_log_whose_host(const struct ptrc_log_whose *x, struct posixtrace_log_host *host);
-PTRC_NONNULL()
 int ptrc_log_whose_process(const struct ptrc_log_whose *x, unsigned long index,
 			   struct posixtrace_log_process *process);
-PTRC_NONNULL()
 int ptrc_log_whose_find(const struct ptrc_log_whose *x, pid_t pid, int64_t ns,
 			unsigned long *index);
-PTRC_NONNULL()
 int ptrc_log_whose_mapping(const struct ptrc_log_whose *x, unsigned long process,
 			   unsigned long index, struct posixtrace_log_mapping *mapping);
-PTRC_NONNULL()
 int ptrc_log_whose_thread(const struct ptrc_log_whose *x, unsigned long index,
 			  struct posixtrace_log_thread *thread);
-PTRC_NONNULL()
 int ptrc_log_whose_find_thread(const struct ptrc_log_whose *x, pid_t pid, pid_t tid, int64_t ns,
 			       unsigned long *index);
-PTRC_NONNULL()
 int ptrc_log_whose_clock(const struct ptrc_log_whose *x, unsigned long index,
 			 struct posixtrace_log_clock *clock);
 

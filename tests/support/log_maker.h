@@ -360,7 +360,7 @@ __attribute__((unused)) static inline struct ptrc_log_stream *log_open(int fd)
 {
 	struct ptrc_log_stream *l = NULL;
 
-	CHECK_OK(ptrc_log_stream_open(fd, &l));
+	CHECK_OK(ptrc_log_stream_open_all(&fd, 1, false, &l));
 	return l;
 }
 

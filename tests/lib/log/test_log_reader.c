@@ -128,7 +128,7 @@ static long check_remains(const struct sample *p)
 	long count = 0, all = 0;
 	size_t place = 0;
 	int unavailable = 0;
-	int err = ptrc_log_stream_open(p->fd, &l);
+	int err = ptrc_log_stream_open_all(&p->fd, 1, false, &l);
 
 	if (err) {
 		CHECK_EQ(err, EINVAL);
@@ -401,7 +401,7 @@ TEST(forged_with_right_checksums, "OPEN-15")
 				sign(copy, p.size, offset);
 			}
 			CHECK_EQ(pwrite(p.fd, copy, p.size, 0), p.size);
-			if (ptrc_log_stream_open(p.fd, &l))
+			if (ptrc_log_stream_open_all(&p.fd, 1, false, &l))
 				continue;
 			while (next_seen(l, &s)) {
 				CHECK_GE(s.info.posix_event_id, 1);
@@ -902,7 +902,7 @@ TEST(logs_of_other_machines_and_versions_are_none, "OPEN-03 LOG-37 LOG-41")
 	for (off_t at = 8; at < 32; at++) {
 		CHECK_EQ(pwrite(p.fd, "\x42", 1, at), 1);
 		CHECK_EQ(pwrite(p.fd, "\x42", 1, (off_t)PTRC_LOG_HEAD_BYTES + at), 1);
-		CHECK_EQ(ptrc_log_stream_open(p.fd, &l), EINVAL);
+		CHECK_EQ(ptrc_log_stream_open_all(&p.fd, 1, false, &l), EINVAL);
 		CHECK_EQ(pwrite(p.fd, p.bytes, PTRC_LOG_HEADS_BYTES, 0), PTRC_LOG_HEADS_BYTES);
 	}
 	CHECK_EQ(l, NULL);
