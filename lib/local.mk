@@ -119,15 +119,13 @@ ptrc_shared_sources += \
 	%D%/log/log_batch.c \
 	%D%/log/log_events.c \
 	%D%/log/log_flush.c \
-	%D%/log/log_host.c \
 	%D%/log/log_index.c \
 	%D%/log/log_names.c \
 	%D%/log/log_output.c \
-	%D%/log/log_process.c \
+	%D%/log/log_origin.c \
 	%D%/log/log_ring.c \
 	%D%/log/log_rotate.c \
 	%D%/log/log_state.c \
-	%D%/log/log_thread.c \
 	%D%/log/log_writer.c
 ptrc_headers += \
 	%D%/log/log_aside.h \
@@ -137,18 +135,16 @@ ptrc_headers += \
 	%D%/log/log_family.h \
 	%D%/log/log_file.h \
 	%D%/log/log_flush.h \
-	%D%/log/log_host.h \
 	%D%/log/log_index.h \
 	%D%/log/log_layout.h \
 	%D%/log/log_names.h \
 	%D%/log/log_output.h \
-	%D%/log/log_process.h \
+	%D%/log/log_origin.h \
 	%D%/log/log_reader.h \
 	%D%/log/log_ring.h \
 	%D%/log/log_rotate.h \
 	%D%/log/log_state.h \
 	%D%/log/log_stream.h \
-	%D%/log/log_thread.h \
 	%D%/log/log_whose.h \
 	%D%/log/log_writer.h
 

@@ -26,8 +26,7 @@
 #include "lib/keeper/keeper_work.h"
 #include "lib/log/log_flush.h"
 #include "lib/log/log_output.h"
-#include "lib/log/log_process.h"
-#include "lib/log/log_thread.h"
+#include "lib/log/log_origin.h"
 #include "lib/log/log_rotate.h"
 #include "lib/stream/clock.h"
 #include "lib/stream/room.h"
@@ -266,14 +265,12 @@ static bool look_at_arrivals(struct keeper *k, int64_t *wait_ns)
 	if (is_quiet || now - k->arrival_ns >= ARRIVAL_WAIT_NS) {
 		k->arrival_ns = 0;
 		k->has_arrivals = false;
-		/* First, as a process that has waited for the second may end with its threads. */
-		ptrc_log_threads_look(&k->work.writer, true);
-		ptrc_log_processes_arrive(&k->work.writer);
+		ptrc_log_origin_arrive(&k->work.writer, true);
 		return true;
 	}
 	if (has_room && k->has_arrivals) {
 		k->has_arrivals = false;
-		ptrc_log_processes_arrive(&k->work.writer);
+		ptrc_log_origin_arrive(&k->work.writer, false);
 	}
 	if (*wait_ns < 0 || *wait_ns > QUIET_NS)
 		*wait_ns = QUIET_NS;

@@ -12,9 +12,8 @@
 #include "lib/log/log_flush.h"
 #include "lib/log/log_names.h"
 #include "lib/log/log_output.h"
-#include "lib/log/log_process.h"
+#include "lib/log/log_origin.h"
 #include "lib/log/log_rotate.h"
-#include "lib/log/log_thread.h"
 #include "lib/stream/clock.h"
 #include "lib/stream/status.h"
 
@@ -98,7 +97,7 @@ static int flush(struct ptrc_keeper_work *k, bool has_markers, bool is_automatic
 	tell_writers(h, error);
 	/* Who has asked for the flush finds in the log whose it is. */
 	if (!error && !is_automatic)
-		ptrc_log_processes_meet(&k->writer);
+		ptrc_log_origin_meet(&k->writer);
 	if (has_markers && !ptrc_log_is_full(&k->writer))
 		ptrc_stream_marker(&k->stream, POSIX_TRACE_FLUSH_STOP, by, addr);
 	if (!error)
@@ -164,8 +163,7 @@ int ptrc_keeper_work_close(struct ptrc_keeper_work *k, bool is_automatic)
 	bool has_markers = k->writer.policy != POSIX_TRACE_UNTIL_FULL;
 	int error, again;
 
-	ptrc_log_threads_look(&k->writer, true);
-	ptrc_log_processes_arrive(&k->writer);
+	ptrc_log_origin_arrive(&k->writer, true);
 	error = flush(k, has_markers, is_automatic);
 
 	if (k->is_orphans && ptrc_keeper_may_wait(h, error)) {

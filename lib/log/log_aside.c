@@ -40,7 +40,7 @@ bool ptrc_log_aside_put(struct ptrc_log_writer *w, uint16_t type, const void *pa
 	ptrc_log_buffer_clear(&w->out);
 	if (ptrc_log_packet_put(w, type, payload, bytes))
 		return false;
-	is_counted = w->kind == PTRC_LOG_RING || !w->processes.is_observed;
+	is_counted = w->kind == PTRC_LOG_RING || !w->origins.is_observed;
 	if (is_counted && w->state.aside + w->out.used > PTRC_LOG_ASIDE_BYTES + log / 16)
 		return true;
 	if (is_place_in_ring(w) ? ptrc_log_ring_write(w, w->state.offset) : ptrc_log_aside_write(w))
@@ -55,38 +55,4 @@ void ptrc_log_aside_before_wrap(struct ptrc_log_writer *w)
 
 	while (ptrc_log_ring_load_aside(w, &place) && !ptrc_log_aside_write(w))
 		;
-}
-
-void ptrc_log_table_clear(struct ptrc_log_table *t)
-{
-	if (t->items.used)
-		memset(t->items.bytes, 0, t->items.used);
-	t->count = 0;
-}
-
-void *ptrc_log_table_find(struct ptrc_log_table *t, int32_t number, uint64_t bytes, uint32_t size)
-{
-	uint32_t i = (uint32_t)number % size;
-	int32_t *item;
-
-	/* Memory from the kernel is zero. */
-	if (!t->items.used && ptrc_log_buffer_reserve(&t->items, size * bytes))
-		return NULL;
-	t->items.used = size * bytes;
-	for (;; i = (i + 1) % size) {
-		item = (int32_t *)(void *)(t->items.bytes + i * bytes);
-		if (*item == number)
-			return item;
-		if (*item)
-			continue;
-		if (t->count < size / 4 * 3)
-			break;
-		ptrc_log_table_clear(t);
-		i = (uint32_t)number % size;
-		item = (int32_t *)(void *)(t->items.bytes + i * bytes);
-		break;
-	}
-	t->count++;
-	*item = number;
-	return item;
 }

@@ -21,9 +21,4 @@ PTRC_MUST_CHECK bool ptrc_log_aside_put(struct ptrc_log_writer *w, uint16_t type
  * that can be done, by means of w->out. */
 void ptrc_log_aside_before_wrap(struct ptrc_log_writer *w);
 
-/* The item of this number, of `bytes` bytes, in a table of `size` items; a new one, which is all zero but for its
- * number, if it has none. A table that is three quarters full is emptied before. NULL: no memory. */
-void *ptrc_log_table_find(struct ptrc_log_table *t, int32_t number, uint64_t bytes, uint32_t size);
-void ptrc_log_table_clear(struct ptrc_log_table *t);
-
 #endif

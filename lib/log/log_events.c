@@ -6,11 +6,9 @@
 #include <trace.h>
 
 #include "lib/base/sys.h"
-#include "lib/log/log_host.h"
 #include "lib/log/log_index.h"
 #include "lib/log/log_names.h"
-#include "lib/log/log_process.h"
-#include "lib/log/log_thread.h"
+#include "lib/log/log_origin.h"
 #include "lib/log/log_ring.h"
 #include "lib/stream/filter.h"
 #include "lib/model/sequencer.h"
@@ -360,7 +358,7 @@ void ptrc_log_events_begin(struct ptrc_log_writer *w)
 int ptrc_log_events_add(struct ptrc_log_writer *w, const struct ptrc_stretch *stretch)
 {
 	if (stretch->kind == PTRC_STRETCH_PROCESS) {
-		ptrc_log_processes_observed(w, stretch);
+		ptrc_log_origin_observed(w, stretch);
 		return 0;
 	}
 	if (stretch->kind != PTRC_STRETCH_MARKER)
@@ -398,11 +396,7 @@ int ptrc_log_events_end(struct ptrc_log_writer *w)
 	w->state.written_until = 0;
 	ptrc_log_index_write(w);
 	w->state.written_until = until;
-	ptrc_log_processes_write(w);
-	if (!ptrc_log_is_full(w))
-		ptrc_log_threads_write(w);
-	if (!ptrc_log_is_full(w))
-		ptrc_log_clock_write(w, PTRC_LOG_CLOCK_IF_DUE);
+	ptrc_log_origin_write(w);
 	before = w->state;
 	w->last_ns = INT64_MIN;
 	if (w->policy == POSIX_TRACE_UNTIL_FULL)

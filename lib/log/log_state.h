@@ -6,8 +6,8 @@
  *
  * The writer's units, each of which uses only those before it: log_state (this), log_output
  * (packets, and bytes to the file), log_ring (places of packets in a ring), log_index (where the
- * packets of a sequential log are), log_aside (packets beside the events), log_names, log_host,
- * log_process and log_events (what is in the packets), log_writer (head, clear and end of a log), log_rotate
+ * packets of a sequential log are), log_aside (packets beside the events), log_names,
+ * log_origin and log_events (what is in the packets), log_writer (head, clear and end of a log), log_rotate
  * (several files, one behind the other), log_flush
  * (from the stream into the log). All are freestanding: raw system calls, memory by mmap.
  */
@@ -101,27 +101,23 @@ struct ptrc_log_table {
 	uint32_t count;
 };
 
-/* The processes that the keeper has met (log_process.h). */
-struct ptrc_log_processes {
-	struct ptrc_log_table known;	/* of struct known */
-	struct ptrc_log_buffer pending; /* payloads that are not in the log yet */
-	struct ptrc_log_buffer work;	/* memory for looking at a process */
-	bool is_observed;		/* the controller tells of processes, too */
-	uint32_t proc;			/* is /proc that of our pid namespace? see log_process.c */
-};
-
-/* The threads that the keeper has met (log_thread.h). */
-struct ptrc_log_threads {
-	struct ptrc_log_table known;	/* of struct known */
-	struct ptrc_log_buffer pending; /* struct ptrc_log_thread that are not in the log yet */
-	int64_t next_scan_ns;		/* CLOCK_MONOTONIC */
-};
-
 /* The CLOCK packets of a log. */
 struct ptrc_log_clocks {
 	int64_t first_ns, last_ns; /* CLOCK_MONOTONIC of the first and the last one; 0: none */
 	int64_t ahead_ns;	   /* of the last one: CLOCK_REALTIME before the events' clock */
 	int32_t status;
+};
+
+/* Of whom the log tells (log_origin.h). */
+struct ptrc_log_origins {
+	struct ptrc_log_table processes, threads; /* that the keeper has met */
+	struct ptrc_log_buffer work;		  /* memory for looking at a process */
+	/* What is not in the log yet: payloads, each after its length; and struct ptrc_log_thread. */
+	struct ptrc_log_buffer pending_processes, pending_threads;
+	int64_t next_scan_ns; /* of the threads; CLOCK_MONOTONIC */
+	struct ptrc_log_clocks clocks;
+	bool is_observed; /* the controller tells of processes, too */
+	uint32_t proc;	  /* is /proc that of our pid namespace? see log_origin.c */
 };
 
 /* The trace that a log is of. */
@@ -184,9 +180,7 @@ struct ptrc_log_writer {
 	struct ptrc_log_buffer lap;		/* a ring's packets: struct ptrc_log_lap_entry */
 	uint64_t lap_first;			/* entries of `lap` before this one are gone */
 	struct ptrc_log_index index;
-	struct ptrc_log_processes processes;
-	struct ptrc_log_threads threads;
-	struct ptrc_log_clocks clocks;
+	struct ptrc_log_origins origins;
 	/* Called once a second while output stalls. If it returns true the write gives up, with
 	 * ECANCELED, and no later write waits. May be null. */
 	bool (*give_up)(void *arg);

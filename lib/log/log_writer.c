@@ -11,13 +11,11 @@
 #include "lib/base/atomic.h"
 #include "lib/base/sys.h"
 #include "lib/log/log_events.h"
-#include "lib/log/log_host.h"
 #include "lib/log/log_index.h"
 #include "lib/log/log_names.h"
+#include "lib/log/log_origin.h"
 #include "lib/log/log_output.h"
-#include "lib/log/log_process.h"
 #include "lib/log/log_ring.h"
-#include "lib/log/log_thread.h"
 #include "lib/model/eventset.h"
 #include "lib/stream/clock.h"
 #include "lib/stream/status.h"
@@ -135,11 +133,7 @@ int ptrc_log_writer_head(struct ptrc_log_writer *w)
 		error = w->kind == PTRC_LOG_RING ? ptrc_log_write_at(w, 0) : ptrc_log_append(w);
 	if (error)
 		return error;
-	ptrc_log_processes_begin(w);
-	ptrc_log_threads_begin(w);
-	memset(&w->clocks, 0, sizeof(w->clocks));
-	ptrc_log_host_write(w);
-	ptrc_log_clock_write(w, PTRC_LOG_CLOCK_NOW);
+	ptrc_log_origin_begin(w);
 	ptrc_log_state_save(w);
 	return 0;
 }
@@ -246,8 +240,7 @@ void ptrc_log_writer_free(struct ptrc_log_writer *w)
 	ptrc_log_buffer_free(&w->lap);
 	ptrc_log_batch_free(&w->batch);
 	ptrc_log_index_free(&w->index);
-	ptrc_log_processes_free(&w->processes);
-	ptrc_log_threads_free(&w->threads);
+	ptrc_log_origin_free(&w->origins);
 }
 
 /* Tells the reader of a pipe, by a hidden FILTER event, that the filter is empty from now on.
@@ -356,7 +349,7 @@ static int write_whole_end(struct ptrc_log_writer *w, const struct ptrc_log_stat
 {
 	int error;
 
-	ptrc_log_clock_write(w, PTRC_LOG_CLOCK_NOW);
+	ptrc_log_origin_clock(w, false);
 	*with_index = !w->index.is_lost;
 	error = write_end(w, *status, *with_index);
 	/* Maybe there is only room for the end itself. */

@@ -1,0 +1,881 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/log/log_origin.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/timex.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#include "lib/base/atomic.h"
+#include "lib/base/build_id.h"
+#include "lib/base/crc32c.h"
+#include "lib/base/digits.h"
+#include "lib/base/file.h"
+#include "lib/base/procfs.h"
+#include "lib/base/sys.h"
+#include "lib/log/log_aside.h"
+#include "lib/stream/clock.h"
+#include "lib/stream/slots.h"
+#include "lib/stream/status.h"
+
+/* ---- machine and clocks ---- */
+
+/* There is no CLOCK packet sooner after another... */
+#define CLOCK_PAUSE_NS INT64_C(1000000000)
+/* ... nor than this part of the log's age, unless CLOCK_REALTIME was set by as much. */
+#define CLOCK_AGE_PARTS 64
+#define CLOCK_STEP_NS INT64_C(1000000)
+
+/* A payload in the making. */
+struct payload {
+	struct ptrc_log_host host;
+	char texts[8 * 128];
+};
+
+static void add(struct payload *p, uint32_t *used, uint32_t which, const char *text, uint32_t most)
+{
+	uint32_t bytes = 0;
+
+	while (bytes < most && text[bytes])
+		bytes++;
+	if (bytes > sizeof(p->texts) - *used)
+		return;
+	memcpy(p->texts + *used, text, bytes);
+	p->host.bytes[which] = (uint16_t)bytes;
+	*used += bytes;
+}
+
+/* The first line of a file. */
+static void add_line(struct payload *p, uint32_t *used, uint32_t which, const char *path)
+{
+	char text[128];
+	uint32_t bytes = 0;
+	size_t got = 0;
+	int fd;
+
+	if (ptrc_file_open(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, &fd))
+		return;
+	if (ptrc_file_read(fd, text, sizeof(text), 0, &got))
+		got = 0;
+	ptrc_file_close(fd);
+	while (bytes < got && text[bytes] != '\n')
+		bytes++;
+	add(p, used, which, text, bytes);
+}
+
+/* Writes the HOST packet. A log that has no room for it goes without. */
+static void write_host(struct ptrc_log_writer *w)
+{
+	const struct ptrc_stream_header *h = w->origin;
+	struct payload p = {.texts = ""};
+	struct utsname name = {.sysname = ""};
+	uint32_t used = 0;
+	bool is_written;
+
+	if (!h)
+		return;
+	p.host.utc_offset = h->utc_offset;
+	p.host.flags = h->has_utc_offset ? PTRC_LOG_HOST_OFFSET_KNOWN : 0;
+	ptrc_sys(SYS_uname, &name);
+	add(&p, &used, PTRC_LOG_HOST_NAME, name.nodename, sizeof(name.nodename));
+	add_line(&p, &used, PTRC_LOG_HOST_MACHINE_ID, "/etc/machine-id");
+	add_line(&p, &used, PTRC_LOG_HOST_BOOT_ID, "/proc/sys/kernel/random/boot_id");
+	add(&p, &used, PTRC_LOG_HOST_SYSTEM, name.sysname, sizeof(name.sysname));
+	add(&p, &used, PTRC_LOG_HOST_RELEASE, name.release, sizeof(name.release));
+	add(&p, &used, PTRC_LOG_HOST_VERSION, name.version, sizeof(name.version));
+	add(&p, &used, PTRC_LOG_HOST_MACHINE, name.machine, sizeof(name.machine));
+	add(&p, &used, PTRC_LOG_HOST_TIME_ZONE, h->time_zone, sizeof(h->time_zone));
+	is_written = ptrc_log_aside_put(w, PTRC_LOG_HOST, &p, sizeof(p.host) + used);
+	(void)is_written; /* the events matter more */
+}
+
+static int64_t difference(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a - (uint64_t)b);
+}
+
+static void read_clocks(const struct ptrc_stream_header *h, struct ptrc_log_clock *c)
+{
+	struct ptrc_clock_cursor cursor = {0};
+	struct timex t = {.modes = 0};
+
+	c->monotonic_ns = ptrc_clock_ns(CLOCK_MONOTONIC);
+	c->realtime_ns = ptrc_clock_ns(CLOCK_REALTIME);
+	c->boottime_ns = ptrc_clock_ns(CLOCK_BOOTTIME);
+	c->counter = ptrc_counter();
+	c->event_ns = ptrc_clock_realtime(h, &cursor, ptrc_stream_now(h));
+	c->window_ns = difference(ptrc_clock_ns(CLOCK_MONOTONIC), c->monotonic_ns);
+	c->state = (int32_t)ptrc_sys(SYS_adjtimex, &t);
+	c->status = c->state < 0 ? -1 : t.status;
+	if (c->state >= 0) {
+		c->max_error_ns = t.maxerror * 1000;
+		c->estimated_error_ns = t.esterror * 1000;
+	}
+}
+
+/* Has the last CLOCK packet become wrong, or is it older than a part of the log's age? */
+static bool is_due(const struct ptrc_log_clocks *x, const struct ptrc_log_clock *c)
+{
+	int64_t step = difference(difference(c->realtime_ns, c->event_ns), x->ahead_ns);
+
+	return c->status != x->status || step > CLOCK_STEP_NS || step < -CLOCK_STEP_NS ||
+	       difference(c->monotonic_ns, x->last_ns) >
+		       difference(c->monotonic_ns, x->first_ns) / CLOCK_AGE_PARTS;
+}
+
+void ptrc_log_origin_clock(struct ptrc_log_writer *w, bool if_due)
+{
+	struct ptrc_log_clocks *x = &w->origins.clocks;
+	struct ptrc_log_clock c = {.event_ns = 0};
+
+	if_due &= x->last_ns != 0;
+	if (!w->origin ||
+	    (if_due && difference(ptrc_clock_ns(CLOCK_MONOTONIC), x->last_ns) < CLOCK_PAUSE_NS))
+		return;
+	read_clocks(w->origin, &c);
+	if (if_due && !is_due(x, &c))
+		return;
+	if (!ptrc_log_aside_put(w, PTRC_LOG_CLOCK, &c, sizeof(c)))
+		return;
+	if (!x->first_ns)
+		x->first_ns = c.monotonic_ns;
+	x->last_ns = c.monotonic_ns;
+	x->ahead_ns = difference(c.realtime_ns, c.event_ns);
+	x->status = c.status;
+}
+
+/* ---- tables of processes and threads ---- */
+
+static void table_clear(struct ptrc_log_table *t)
+{
+	if (t->items.used)
+		memset(t->items.bytes, 0, t->items.used);
+	t->count = 0;
+}
+
+/* The item of this number, of `bytes` bytes, in a table of `size` items; a new one, which is all zero but for its
+ * number, if it has none. A table that is three quarters full is emptied before. NULL: no memory. */
+static void *table_find(struct ptrc_log_table *t, int32_t number, uint64_t bytes, uint32_t size)
+{
+	uint32_t i = (uint32_t)number % size;
+	int32_t *item;
+
+	/* Memory from the kernel is zero. */
+	if (!t->items.used && ptrc_log_buffer_reserve(&t->items, size * bytes))
+		return NULL;
+	t->items.used = size * bytes;
+	for (;; i = (i + 1) % size) {
+		item = (int32_t *)(void *)(t->items.bytes + i * bytes);
+		if (*item == number)
+			return item;
+		if (*item)
+			continue;
+		if (t->count < size / 4 * 3)
+			break;
+		table_clear(t);
+		i = (uint32_t)number % size;
+		item = (int32_t *)(void *)(t->items.bytes + i * bytes);
+		break;
+	}
+	t->count++;
+	*item = number;
+	return item;
+}
+
+/* ---- processes ---- */
+
+/* A known process is looked at again no sooner. Each change doubles the time, so that one that
+ * changes all the time does not fill the log. */
+#define LOOK_NS INT64_C(1000000000)
+#define LOOK_DOUBLINGS 12U
+/* Of the table of processes. */
+#define PROCESSES_KNOWN 8192U
+/* Payloads that wait for a flush. */
+#define PROCESSES_PENDING (UINT64_C(4) << 20)
+/* How much of a list of mappings is looked at. */
+#define MAPS_MAX (UINT64_C(1) << 20)
+/* Of each mapping: two addresses, access, offset, device, inode, and the path. */
+#define MAPS_LINE_MAX 4352U
+
+enum { PROC_UNKNOWN, PROC_OURS, PROC_OTHER };
+
+/* A process that the log tells of. */
+struct known {
+	int32_t pid;  /* 0: the entry is free */
+	uint32_t crc; /* of what was written of it, but for the time */
+	uint32_t changes;
+	uint32_t is_gone;
+	uint64_t start_ticks, memory_bytes;
+	uint64_t exe_dev, exe_ino;
+	uint64_t thread; /* of its first thread, which is another one after an exec */
+	int64_t next_look_ns;
+	int64_t gone_ns; /* since when, as the log has it, if it was gone when it was looked at */
+	/* Since when it executes its program, if an observer has said so, else 0; a checksum of the
+	 * program's name and path; and whether the log has what /proc says of it. */
+	int64_t program_ns;
+	uint32_t program;
+	uint32_t is_seen;
+	char comm[64];
+};
+
+/* Memory for looking at a process. */
+struct work {
+	uint8_t build_id[PTRC_LOG_BUILD_ID_MAX];
+	char exe[4096];
+	char line[PTRC_LOG_LINE_MAX + 1];
+	char maps[4 * MAPS_LINE_MAX];
+	char path[32 + MAPS_LINE_MAX];
+	uint8_t mapping_id[PTRC_LOG_BUILD_ID_MAX];
+};
+
+/* Does /proc tell of our processes? That of another pid namespace would tell of others. */
+static bool has_proc(struct ptrc_log_writer *w)
+{
+	uint32_t *proc = &w->origins.proc;
+	struct ptrc_procfs_stat st;
+
+	if (*proc == PROC_UNKNOWN)
+		*proc = ptrc_procfs_stat(0, &st) == 0 && st.pid == ptrc_sys_getpid() ? PROC_OURS
+										     : PROC_OTHER;
+	return *proc == PROC_OURS;
+}
+
+/* The entry of this process, and memory for looking at it. NULL: there is none. */
+static struct known *find(struct ptrc_log_writer *w, int pid)
+{
+	if (ptrc_log_buffer_reserve(&w->origins.work, sizeof(struct work)))
+		return NULL;
+	return table_find(&w->origins.processes, pid, sizeof(struct known), PROCESSES_KNOWN);
+}
+
+/* The time, by the clock of the events. */
+static int64_t realtime_now(const struct ptrc_log_writer *w)
+{
+	return (int64_t)((uint64_t)ptrc_clock_ns(CLOCK_MONOTONIC) +
+			 (uint64_t)w->origin->realtime_offset);
+}
+
+static int64_t start_of(const struct ptrc_log_writer *w, uint64_t ticks)
+{
+	uint64_t age = (uint64_t)ptrc_clock_ns(CLOCK_BOOTTIME) - ticks * PTRC_PROCFS_TICK_NS;
+
+	return (int64_t)((uint64_t)realtime_now(w) - age);
+}
+
+/* ---- mappings ---- */
+
+/* The build id of the file that is mapped. It is the file at this path, as the process sees it, only
+ * if it has the inode of the mapping: another one may be there by now. */
+static size_t mapping_id(struct work *k, int pid, const char *path, size_t path_bytes, uint64_t ino)
+{
+	char *to = k->path;
+	struct stat st;
+	size_t bytes = 0;
+	int place, fd;
+
+	if (path_bytes == 0 || path[0] != '/')
+		return 0;
+	memcpy(to, "/proc/", 6);
+	to = ptrc_digits_put(to + 6, (unsigned int)pid);
+	memcpy(to, "/root", 5);
+	memcpy(to + 5, path, path_bytes);
+	to[5 + path_bytes] = '\0';
+	/* To open a device or a pipe may have effects, so it is looked at first. */
+	if (ptrc_file_open(AT_FDCWD, k->path, O_PATH | O_NOFOLLOW, 0, &place))
+		return 0;
+	if (ptrc_file_stat(place, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == ino &&
+	    ptrc_file_reopen(place, O_RDONLY | O_NONBLOCK | O_NOCTTY, &fd) == 0) {
+		bytes = ptrc_build_id_read(fd, k->mapping_id, sizeof(k->mapping_id));
+		ptrc_file_close(fd);
+	}
+	ptrc_file_close(place);
+	return bytes;
+}
+
+/* Moves *at behind the next blank. */
+static void skip_word(const char **at, const char *end)
+{
+	while (*at < end && **at != ' ')
+		++*at;
+	while (*at < end && **at == ' ')
+		++*at;
+}
+
+/* Adds the mapping of a line to the payload, which begins at `start`, if it is an executable one. */
+static void add_mapping(struct ptrc_log_writer *w, const struct known *p, uint64_t start,
+			struct ptrc_log_process *head, const char *at, const char *end)
+{
+	struct ptrc_log_buffer *out = &w->origins.pending_processes;
+	struct work *k = (void *)w->origins.work.bytes;
+	struct ptrc_log_mapping m = {.zero = 0};
+	const uint8_t *id = k->mapping_id;
+	const char *access;
+	uint64_t ino;
+	size_t bytes;
+
+	m.start = ptrc_digits_take_hex(&at, end);
+	at += at < end;
+	m.end = ptrc_digits_take_hex(&at, end);
+	skip_word(&at, end);
+	access = at;
+	skip_word(&at, end);
+	if (end - access < 4 || access[2] != 'x')
+		return;
+	m.offset = ptrc_digits_take_hex(&at, end);
+	skip_word(&at, end);
+	skip_word(&at, end); /* the device */
+	ino = at < end ? ptrc_digits_take(&at) : 0;
+	bytes = at < end ? (size_t)(end - at) : 0;
+	if (bytes > UINT16_MAX ||
+	    out->used - start + sizeof(m) + bytes + PTRC_LOG_BUILD_ID_MAX > PTRC_LOG_PROCESS_MAX ||
+	    head->mapping_count == PTRC_LOG_MAPPINGS_MAX) {
+		head->flags |= PTRC_LOG_PROCESS_MAPPINGS_CUT;
+		return;
+	}
+	m.path_bytes = (uint16_t)bytes;
+	if (ino && ino == p->exe_ino) {
+		/* The file may have another path by now, or none. */
+		id = k->build_id;
+		m.build_id_bytes = head->build_id_bytes;
+	} else {
+		m.build_id_bytes = (uint16_t)mapping_id(k, p->pid, at, bytes, ino);
+	}
+	ptrc_log_buffer_add(out, &m, sizeof(m));
+	ptrc_log_buffer_add(out, id, m.build_id_bytes);
+	ptrc_log_buffer_add(out, at, bytes);
+	ptrc_log_buffer_pad(out);
+	head->mapping_count++;
+}
+
+/* Adds the executable mappings to the payload. The list is read in pieces, of whole lines each. */
+static void add_mappings(struct ptrc_log_writer *w, const struct known *p, uint64_t start,
+			 struct ptrc_log_process *head)
+{
+	struct work *k = (void *)w->origins.work.bytes;
+	uint64_t all = 0;
+	size_t used = 0;
+	bool is_rest = false; /* of a line that was too long */
+	int fd;
+
+	if (ptrc_procfs_open(p->pid, "maps", 0, &fd))
+		return;
+	for (;;) {
+		long got = ptrc_sys(SYS_read, fd, k->maps + used, sizeof(k->maps) - used);
+		size_t from = 0;
+
+		if (got <= 0)
+			break;
+		head->flags |= PTRC_LOG_PROCESS_MAPPED;
+		all += (uint64_t)got;
+		used += (size_t)got;
+		for (size_t i = used - (size_t)got; i < used; i++) {
+			if (k->maps[i] != '\n')
+				continue;
+			if (!is_rest)
+				add_mapping(w, p, start, head, k->maps + from, k->maps + i);
+			is_rest = false;
+			from = i + 1;
+		}
+		used -= from;
+		memmove(k->maps, k->maps + from, used);
+		if (used == sizeof(k->maps)) {
+			used = 0;
+			is_rest = true;
+		}
+		if (all > MAPS_MAX) {
+			head->flags |= PTRC_LOG_PROCESS_MAPPINGS_CUT;
+			break;
+		}
+	}
+	ptrc_file_close(fd);
+}
+
+/* ---- a process ---- */
+
+/* Adds to the payload what only its owner may see. */
+static void add_private(struct ptrc_log_writer *w, const struct known *p, uint64_t start,
+			struct ptrc_log_process *head)
+{
+	struct ptrc_log_buffer *out = &w->origins.pending_processes;
+	struct work *k = (void *)w->origins.work.bytes;
+	struct stat st;
+	uint32_t owner;
+	int fd;
+
+	/* The number came through memory that others can write. A keeper that may look at each process
+	 * looks only at those of the user who is traced. */
+	if (ptrc_procfs_owner(p->pid, &owner) || owner != w->origin->owner_uid)
+		return;
+	head->exe_bytes = (uint16_t)ptrc_procfs_link(p->pid, "exe", k->exe, sizeof(k->exe));
+	if (p->exe_ino && ptrc_procfs_open(p->pid, "exe", O_NONBLOCK | O_NOCTTY, &fd) == 0) {
+		if (ptrc_file_stat(fd, &st) == 0 && S_ISREG(st.st_mode))
+			head->build_id_bytes =
+				(uint16_t)ptrc_build_id_read(fd, k->build_id, sizeof(k->build_id));
+		ptrc_file_close(fd);
+	}
+	ptrc_log_buffer_add(out, k->exe, head->exe_bytes);
+	ptrc_log_buffer_add(out, k->build_id, head->build_id_bytes);
+	if (!ptrc_load_relaxed(&w->origin->hides_command_lines)) {
+		size_t bytes = ptrc_procfs_read(p->pid, "cmdline", k->line, sizeof(k->line));
+
+		head->flags |= PTRC_LOG_PROCESS_LINE;
+		if (bytes > PTRC_LOG_LINE_MAX) {
+			bytes = PTRC_LOG_LINE_MAX;
+			head->flags |= PTRC_LOG_PROCESS_LINE_CUT;
+		}
+		head->line_bytes = (uint32_t)bytes;
+		ptrc_log_buffer_add(out, k->line, bytes);
+	}
+	ptrc_log_buffer_pad(out);
+	add_mappings(w, p, start, head);
+}
+
+/* Begins a payload among those that wait, each of which follows its length. Returns its offset. */
+static uint64_t begin_payload(struct ptrc_log_buffer *out, const struct ptrc_log_process *head)
+{
+	uint64_t start, length = 0;
+
+	ptrc_log_buffer_add(out, &length, sizeof(length));
+	start = out->used;
+	ptrc_log_buffer_add(out, head, sizeof(*head));
+	return start;
+}
+
+/* Ends it. False, and it is not there: there is no memory, or too much waits. */
+static bool end_payload(struct ptrc_log_buffer *out, uint64_t begin)
+{
+	uint64_t length;
+
+	ptrc_log_buffer_pad(out);
+	if (out->is_short || out->used > PROCESSES_PENDING) {
+		out->used = begin;
+		out->is_short = false;
+		return false;
+	}
+	length = out->used - begin - sizeof(length);
+	memcpy(out->bytes + begin, &length, sizeof(length));
+	return true;
+}
+
+/* Adds a payload to those that wait. False: there is no memory, or nothing new. */
+static bool describe(struct ptrc_log_writer *w, struct known *p, const struct ptrc_procfs_stat *st,
+		     int64_t from_ns)
+{
+	struct ptrc_log_buffer *out = &w->origins.pending_processes;
+	struct ptrc_log_process head = {.from_ns = from_ns, .pid = p->pid};
+	uint64_t begin = out->used, start = begin_payload(out, &head);
+	uint32_t crc;
+
+	if (st) {
+		head.flags |= PTRC_LOG_PROCESS_KNOWN;
+		head.parent_pid = st->ppid;
+		head.start_ns = start_of(w, st->start_ticks);
+		while (head.comm_bytes < sizeof(st->comm) && st->comm[head.comm_bytes])
+			head.comm_bytes++;
+		ptrc_log_buffer_add(out, st->comm, head.comm_bytes);
+		if (ptrc_procfs_user(p->pid, &head.user) == 0)
+			head.flags |= PTRC_LOG_PROCESS_USER;
+	}
+	if (p->is_gone)
+		head.flags |= PTRC_LOG_PROCESS_GONE;
+	else
+		add_private(w, p, start, &head);
+	if (!end_payload(out, begin))
+		return false;
+	memcpy(out->bytes + start, &head, sizeof(head));
+	/* Each look computes the start anew, with another rounding. */
+	head.from_ns = head.start_ns = 0;
+	crc = ptrc_crc32c(0, &head, sizeof(head));
+	start += sizeof(head);
+	crc = ptrc_crc32c(crc, out->bytes + start, out->used - start);
+	if (st)
+		crc = ptrc_crc32c(crc, &st->start_ticks, sizeof(st->start_ticks));
+	if (p->changes && p->crc == crc) {
+		out->used = begin;
+		return false;
+	}
+	p->crc = crc;
+	return true;
+}
+
+static uint32_t program_of(const char *comm, const void *exe, size_t exe_bytes)
+{
+	size_t bytes = 0;
+
+	while (comm[bytes])
+		bytes++;
+	return ptrc_crc32c(ptrc_crc32c(0, comm, bytes + 1), exe, exe_bytes);
+}
+
+/* Looks at a process and, if it is not known or has changed, adds a payload to those that wait. */
+static void look_at_process(struct ptrc_log_writer *w, struct known *p, bool is_urgent,
+			    int64_t from_ns)
+{
+	struct work *k = (void *)w->origins.work.bytes;
+	uint64_t dev = 0, ino = 0;
+	uint32_t program = 0;
+	struct ptrc_procfs_stat st;
+	bool has_stat;
+
+	has_stat = ptrc_procfs_stat(p->pid, &st) == 0;
+	if (has_stat) {
+		(void)ptrc_procfs_inode(p->pid, "exe", &dev, &ino);
+		program = program_of(st.comm, k->exe,
+				     ptrc_procfs_link(p->pid, "exe", k->exe, sizeof(k->exe)));
+	}
+	/* The events are those of the program that the observer has named; what the process executes by
+	 * now, the observer names later. */
+	if (p->program_ns && !is_urgent && program != p->program)
+		return;
+	if (p->program_ns && !p->is_seen && program == p->program)
+		from_ns = p->program_ns;
+	/* A process of which only its first thread has ended still has memory. */
+	p->is_gone = !has_stat || (st.has_ended && st.memory_bytes == 0);
+	if (p->is_gone && p->changes && (!has_stat || st.start_ticks == p->start_ticks))
+		return; /* what was written of it while it lived says more */
+	if (has_stat && p->changes && st.start_ticks == p->start_ticks && dev == p->exe_dev &&
+	    ino == p->exe_ino && st.memory_bytes == p->memory_bytes &&
+	    memcmp(st.comm, p->comm, sizeof(st.comm)) == 0)
+		return;
+	p->exe_dev = dev;
+	p->exe_ino = ino;
+	if (has_stat) {
+		p->start_ticks = st.start_ticks;
+		p->memory_bytes = st.memory_bytes;
+		memcpy(p->comm, st.comm, sizeof(p->comm));
+	}
+	p->changes += describe(w, p, has_stat ? &st : NULL, from_ns);
+	p->program = program;
+	p->is_seen = !p->is_gone;
+	if (p->is_gone)
+		p->gone_ns = from_ns;
+}
+
+/* is_urgent: it may have executed another program. */
+static void meet(struct ptrc_log_writer *w, int pid, bool is_urgent, int64_t from_ns)
+{
+	int64_t now = ptrc_clock_ns(CLOCK_MONOTONIC);
+	struct known *p;
+	uint32_t doublings;
+
+	if (pid <= 0 || !has_proc(w))
+		return;
+	p = find(w, pid);
+	if (!p || (p->changes && !is_urgent && now < p->next_look_ns))
+		return;
+	look_at_process(w, p, is_urgent, from_ns);
+	doublings = p->changes < LOOK_DOUBLINGS ? p->changes : LOOK_DOUBLINGS;
+	p->next_look_ns = now + (LOOK_NS << (doublings - (doublings != 0)));
+}
+
+static void look_at_arrivals(struct ptrc_log_writer *w)
+{
+	struct ptrc_clock_cursor cursor = {0};
+
+	for (uint32_t i = 0; i < PTRC_ARRIVALS; i++) {
+		struct ptrc_arrival *a = &w->header->arrival[i];
+		int pid = ptrc_load_acquire(&a->pid);
+
+		if (!pid)
+			continue;
+		meet(w, pid, true,
+		     ptrc_clock_realtime(w->header, &cursor, ptrc_load_relaxed(&a->stamp)));
+		/* The process may wait for this (ptrc_attach_end). If another one has the entry by
+		 * now, it has rung the bell, too. */
+		atomic_compare_exchange_strong_explicit(&a->pid, &pid, 0, memory_order_release,
+							memory_order_relaxed);
+	}
+}
+
+/* The bytes come from shared memory: a payload that cannot be one is left out, and readers look at
+ * what it says. */
+void ptrc_log_origin_observed(struct ptrc_log_writer *w, const struct ptrc_stretch *stretch)
+{
+	struct ptrc_unpacker_shape shape;
+	struct ptrc_unpacker u =
+		ptrc_unpacker_begin(stretch->packed, stretch->bytes, stretch->first_ns, &shape);
+	struct ptrc_log_buffer *out = &w->origins.pending_processes;
+	char comm[sizeof(((struct known *)0)->comm)] = "";
+	struct ptrc_log_process head;
+	struct ptrc_packed_event e;
+	uint64_t begin = out->used;
+	uint32_t program;
+	struct known *p;
+
+	if (!ptrc_unpacker_next(&u, &e) || e.len < sizeof(head) || e.len > PTRC_LOG_PROCESS_MAX ||
+	    !w->origin || ptrc_log_is_full(w))
+		return;
+	w->origins.is_observed = true;
+	memcpy(&head, e.data, sizeof(head));
+	if (head.pid <= 0 || head.comm_bytes >= sizeof(comm) ||
+	    (uint64_t)head.comm_bytes + head.exe_bytes > e.len - sizeof(head))
+		return;
+	memcpy(comm, (const uint8_t *)e.data + sizeof(head), head.comm_bytes);
+	program = program_of(comm, (const uint8_t *)e.data + sizeof(head) + head.comm_bytes,
+			     head.exe_bytes);
+	p = find(w, head.pid);
+	if (!p)
+		return;
+	p->program_ns = head.from_ns;
+	/* What /proc has said of it while it lived says more. */
+	if (p->is_seen && program == p->program)
+		return;
+	/* What was written of it when it was gone says nothing: of the same time, the later word stands. */
+	if (p->changes && p->is_gone && head.from_ns < p->gone_ns)
+		head.from_ns = p->gone_ns;
+	begin_payload(out, &head);
+	ptrc_log_buffer_add(out, (const uint8_t *)e.data + sizeof(head), e.len - sizeof(head));
+	if (!end_payload(out, begin))
+		return;
+	p->changes++;
+	p->program = program;
+	p->is_seen = false;
+	memcpy(p->comm, comm, sizeof(comm));
+}
+
+/* The first thread of a process has another number for pthread_self() after an exec. */
+static bool is_another_image(struct ptrc_log_writer *w, const struct ptrc_context *origin)
+{
+	struct known *p;
+	bool is_other;
+
+	/* Who observes a thread from outside does not know that number. */
+	if (origin->tid != origin->pid || !origin->thread || !w->origins.processes.items.used)
+		return false;
+	p = find(w, origin->pid);
+	if (!p)
+		return false;
+	is_other = p->thread && p->thread != origin->thread;
+	p->thread = origin->thread;
+	return is_other;
+}
+
+/* Removes what was written. */
+static void drop(struct ptrc_log_buffer *pending, uint64_t bytes)
+{
+	pending->used -= bytes;
+	if (bytes)
+		memmove(pending->bytes, pending->bytes + bytes, pending->used);
+}
+
+/* Writes what waits, until there is no room. */
+static void write_pending(struct ptrc_log_writer *w)
+{
+	struct ptrc_log_buffer *pending = &w->origins.pending_processes;
+	uint64_t at = 0, bytes;
+
+	while (at < pending->used) {
+		memcpy(&bytes, pending->bytes + at, sizeof(bytes));
+		if (!ptrc_log_aside_put(w, PTRC_LOG_PROCESS, pending->bytes + at + sizeof(bytes),
+					bytes))
+			break;
+		at += sizeof(bytes) + bytes;
+	}
+	drop(pending, at);
+}
+
+/* Looks at the processes of the events in the batch, as far as that is due. */
+static void look_at_batch(struct ptrc_log_writer *w)
+{
+	const struct ptrc_context *origin;
+	int64_t first_ns;
+	int pid = 0;
+
+	for (uint64_t i = 0; (origin = ptrc_log_batch_origin(&w->batch, i, &first_ns)); i++) {
+		bool is_other = is_another_image(w, origin);
+
+		/* The keeper looks at it behind this flush. */
+		if (w->header && ptrc_is_announced(w->header, origin->pid))
+			continue;
+		if (origin->pid != pid || is_other)
+			meet(w, origin->pid, is_other, first_ns);
+		pid = origin->pid;
+	}
+}
+
+void ptrc_log_origin_meet(struct ptrc_log_writer *w)
+{
+	look_at_arrivals(w);
+	if (!w->origins.pending_processes.used || ptrc_log_is_full(w))
+		return;
+	write_pending(w);
+	ptrc_log_state_save(w);
+}
+
+/* ---- threads ---- */
+
+/* For each slot, how long the keeper waits until it looks through them again: a hundred times of what a
+ * look takes it. */
+#define SCAN_NS INT64_C(5000)
+/* A known thread is looked at again no sooner. Each change, and each look that finds nothing, doubles the
+ * time, so that one which changes all the time does not fill the log. */
+/* So many looks at most delay a flush: some 2 ms. */
+#define LOOKS_MAX 512U
+/* Of the table of threads. */
+#define THREADS_KNOWN 16384U
+/* Names that wait for a flush. */
+#define THREADS_PENDING (UINT64_C(1) << 20)
+/* Of a packet. */
+#define THREADS_MAX 2048U
+
+struct known_thread {
+	int32_t tid, pid;
+	uint64_t claim_ms; /* when it took its slot; CLOCK_BOOTTIME */
+	int64_t next_look_ns;
+	uint32_t doublings;
+	bool is_told; /* the log has a name of this number */
+	char name[PTRC_LOG_THREAD_NAME];
+};
+
+/* Reads the name, without the line feed behind it; an empty one if the thread has ended. */
+static void read_name(int pid, int tid, char name[PTRC_LOG_THREAD_NAME])
+{
+	char rest[32] = "task/", text[PTRC_LOG_THREAD_NAME + 1];
+	char *at = ptrc_digits_put(rest + 5, (unsigned int)tid);
+	size_t bytes;
+
+	memcpy(at, "/comm", 6);
+	bytes = ptrc_procfs_read(pid, rest, text, sizeof(text));
+	if (bytes && text[bytes - 1] == '\n')
+		bytes--;
+	if (bytes > PTRC_LOG_THREAD_NAME)
+		bytes = PTRC_LOG_THREAD_NAME;
+	memset(name, 0, PTRC_LOG_THREAD_NAME);
+	memcpy(name, text, bytes);
+}
+
+/* By the clock of the events: a moment before the thread took its slot, which is before its first
+ * event. */
+static int64_t time_of_claim(const struct ptrc_log_writer *w, uint64_t claim_ms)
+{
+	uint64_t age = (uint64_t)ptrc_clock_ns(CLOCK_BOOTTIME) - claim_ms * 1000000 + 1000000;
+
+	return (int64_t)((uint64_t)realtime_now(w) - age);
+}
+
+/* Looks at a thread if that is due. Returns whether it did. */
+static bool look_at_thread(struct ptrc_log_writer *w, int pid, int tid, uint64_t claim_ms,
+			   int64_t now)
+{
+	struct ptrc_log_thread thread = {.pid = pid, .tid = tid};
+	struct known_thread *known =
+		table_find(&w->origins.threads, tid, sizeof(*known), THREADS_KNOWN);
+	bool is_new;
+
+	if (!known)
+		return false;
+	/* The number may be that of another thread by now. */
+	is_new = known->pid != pid || known->claim_ms < claim_ms;
+	if (!is_new && now < known->next_look_ns)
+		return false;
+	if (is_new)
+		known->doublings = 0;
+	known->pid = pid;
+	known->claim_ms = claim_ms;
+	read_name(pid, tid, thread.name);
+	known->next_look_ns = now + (LOOK_NS << known->doublings);
+	/* An ended thread keeps the name that was seen of it. Of a new one that was never seen the log
+	 * must not tell that of the one before. */
+	if (known->is_told ? memcmp(known->name, thread.name, sizeof(known->name)) != 0 &&
+				     (is_new || thread.name[0])
+			   : thread.name[0] != '\0') {
+		thread.from_ns = is_new ? time_of_claim(w, claim_ms) : realtime_now(w);
+		if (w->origins.pending_threads.used < THREADS_PENDING &&
+		    ptrc_log_buffer_add(&w->origins.pending_threads, &thread, sizeof(thread)))
+			w->origins.pending_threads.is_short = false;
+		memcpy(known->name, thread.name, sizeof(known->name));
+		known->is_told = true;
+		known->doublings += !is_new && known->doublings < LOOK_DOUBLINGS;
+	} else if (!thread.name[0]) {
+		known->doublings += known->doublings < LOOK_DOUBLINGS;
+	}
+	return true;
+}
+
+/* Looks at the threads, unless it has done so a moment ago; is_last: in any case. */
+static void look_at_threads(struct ptrc_log_writer *w, bool is_last)
+{
+	const struct ptrc_stream_header *h = w->origin;
+	const struct ptrc_slot *slots;
+	int64_t now = ptrc_clock_ns(CLOCK_MONOTONIC);
+	uint32_t used, looks = 0;
+
+	if (!h || (!is_last && now < w->origins.next_scan_ns))
+		return;
+	slots = (const void *)((const char *)h + PTRC_STREAM_SLOT_OFFSET);
+	used = ptrc_slots_used(h);
+	w->origins.next_scan_ns = now + used * SCAN_NS;
+	for (uint32_t i = 0; i < used && looks < LOOKS_MAX; i++) {
+		uint64_t owner = ptrc_load_acquire(&slots[i].owner);
+		int pid = ptrc_load_relaxed(&slots[i].pid), tid = ptrc_slot_tid(owner);
+
+		/* The name of a first thread is that of the process. A slot that was only just claimed
+		 * may still have the pid of its owner before. */
+		if (tid <= 0 || pid <= 0 || tid == pid || !ptrc_load_relaxed(&slots[i].image) ||
+		    !has_proc(w))
+			continue;
+		looks += look_at_thread(w, pid, tid, owner & PTRC_SLOT_CLAIM_MASK, now);
+	}
+}
+
+static void write_threads(struct ptrc_log_writer *w)
+{
+	struct ptrc_log_buffer *pending = &w->origins.pending_threads;
+	uint64_t at = 0;
+
+	while (at < pending->used) {
+		uint64_t bytes = ptrc_log_at_most(pending->used - at,
+						  THREADS_MAX * sizeof(struct ptrc_log_thread));
+
+		if (!ptrc_log_aside_put(w, PTRC_LOG_THREADS, pending->bytes + at, bytes))
+			break;
+		at += bytes;
+	}
+	drop(pending, at);
+}
+
+/* ---- all of them ---- */
+
+void ptrc_log_origin_begin(struct ptrc_log_writer *w)
+{
+	struct ptrc_log_origins *x = &w->origins;
+
+	table_clear(&x->processes);
+	table_clear(&x->threads);
+	x->next_scan_ns = 0;
+	x->pending_threads.used = 0;
+	x->clocks = (struct ptrc_log_clocks){0};
+	write_host(w);
+	ptrc_log_origin_clock(w, false);
+}
+
+void ptrc_log_origin_arrive(struct ptrc_log_writer *w, bool with_threads)
+{
+	if (with_threads)
+		look_at_threads(w, true);
+	look_at_arrivals(w);
+}
+
+void ptrc_log_origin_write(struct ptrc_log_writer *w)
+{
+	if (ptrc_log_is_full(w) || !w->origin)
+		return;
+	look_at_batch(w);
+	write_pending(w);
+	look_at_threads(w, false);
+	write_threads(w);
+	ptrc_log_origin_clock(w, true);
+}
+
+void ptrc_log_origin_free(struct ptrc_log_origins *x)
+{
+	ptrc_log_buffer_free(&x->processes.items);
+	ptrc_log_buffer_free(&x->threads.items);
+	ptrc_log_buffer_free(&x->pending_processes);
+	ptrc_log_buffer_free(&x->pending_threads);
+	ptrc_log_buffer_free(&x->work);
+	memset(x, 0, sizeof(*x));
+}
