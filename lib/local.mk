@@ -118,7 +118,6 @@ ptrc_shared_sources += \
 	%D%/log/log_aside.c \
 	%D%/log/log_batch.c \
 	%D%/log/log_events.c \
-	%D%/log/log_flush.c \
 	%D%/log/log_index.c \
 	%D%/log/log_names.c \
 	%D%/log/log_output.c \
@@ -134,7 +133,6 @@ ptrc_headers += \
 	%D%/log/log_events.h \
 	%D%/log/log_family.h \
 	%D%/log/log_file.h \
-	%D%/log/log_flush.h \
 	%D%/log/log_index.h \
 	%D%/log/log_layout.h \
 	%D%/log/log_names.h \

@@ -24,7 +24,6 @@
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
 #include "lib/keeper/keeper_work.h"
-#include "lib/log/log_flush.h"
 #include "lib/log/log_output.h"
 #include "lib/log/log_origin.h"
 #include "lib/log/log_rotate.h"
@@ -456,7 +455,7 @@ static int prepare(struct keeper *k, enum ptrc_keeper_task task)
 	work->writer.arg = k;
 	/* What the own log has already, it keeps: the other one gets the rest. */
 	if (task != PTRC_KEEPER_NEW && (!begins || ptrc_log_state_load(&work->writer)))
-		ptrc_log_flush_recover(&work->writer, &work->stream);
+		ptrc_keeper_work_recover(work);
 	if (begins)
 		ptrc_log_writer_forget(&work->writer);
 	if (new_member) {

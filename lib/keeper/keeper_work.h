@@ -25,6 +25,14 @@ struct ptrc_keeper_work {
 /* Maps the stream and the names, as far as they are not mapped yet. ENOMEM, EINVAL. */
 PTRC_MUST_CHECK int ptrc_keeper_work_map(struct ptrc_keeper_work *k);
 
+/* Everything recorded before the call gets into the log, as far as the log's policy allows, and
+ * out of the stream. On error (ENOMEM, or the error number of a write) it stays in the stream,
+ * and the log ends with a whole event. */
+PTRC_MUST_CHECK int ptrc_keeper_work_drain(struct ptrc_keeper_work *k);
+/* For a keeper that goes on for a dead one: takes events out of the stream that the dead one
+ * had written to the log, but not yet taken out. */
+void ptrc_keeper_work_recover(struct ptrc_keeper_work *k);
+
 /* Each of these returns the error number of a failed write, or ENOMEM. */
 
 /* A flush that no call asked for. */

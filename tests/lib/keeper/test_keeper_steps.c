@@ -31,7 +31,6 @@ TEST(a_keeper_may_be_killed_before_any_store, "LOG-19 LOG-39")
 #include "lib/control/controller.h"
 #include "lib/control/handle.h"
 #include "lib/keeper/keeper_work.h"
-#include "lib/log/log_flush.h"
 #include "lib/log/log_rotate.h"
 #include "lib/base/shmdir.h"
 
@@ -119,10 +118,10 @@ static void work(trace_id_t trid, int log_fd, bool is_flush, long last)
 		guard(&k.stream, last);
 		CHECK_OK(ptrc_keeper_work_map(&k));
 		CHECK_OK(ptrc_log_writer_init(&k.writer, k.stream.header, k.log_fd, true));
-		ptrc_log_flush_recover(&k.writer, &k.stream);
+		ptrc_keeper_work_recover(&k);
 		if (is_flush) {
 			ptrc_stream_marker(&k.stream, POSIX_TRACE_FLUSH_START, NULL, 0);
-			CHECK_OK(ptrc_log_flush(&k.writer, &k.stream, k.names));
+			CHECK_OK(ptrc_keeper_work_drain(&k));
 			ptrc_stream_marker(&k.stream, POSIX_TRACE_FLUSH_STOP, NULL, 0);
 		}
 		kill(getpid(), SIGKILL);
@@ -502,8 +501,8 @@ static void work_at_rotation(trace_id_t trid, int first_fd, long last)
 		CHECK_OK(ptrc_log_rotate_base(k.stream.header, own_fd, true, base));
 		CHECK_OK(ptrc_log_writer_init(&k.writer, k.stream.header, k.log_fd, true));
 		memcpy(k.writer.base, base, sizeof(base));
-		ptrc_log_flush_recover(&k.writer, &k.stream);
-		CHECK_OK(ptrc_log_flush(&k.writer, &k.stream, k.names));
+		ptrc_keeper_work_recover(&k);
+		CHECK_OK(ptrc_keeper_work_drain(&k));
 		ptrc_keeper_work_rotate(&k);
 		kill(getpid(), SIGKILL);
 	}
