@@ -115,7 +115,6 @@ ptrc_library_sources += \
 	%D%/log/log_stream.c \
 	%D%/log/log_whose.c
 ptrc_shared_sources += \
-	%D%/log/log_aside.c \
 	%D%/log/log_batch.c \
 	%D%/log/log_events.c \
 	%D%/log/log_index.c \
@@ -127,7 +126,6 @@ ptrc_shared_sources += \
 	%D%/log/log_state.c \
 	%D%/log/log_writer.c
 ptrc_headers += \
-	%D%/log/log_aside.h \
 	%D%/log/log_batch.h \
 	%D%/log/log_copy.h \
 	%D%/log/log_events.h \

@@ -53,6 +53,9 @@
 	_Static_assert(offsetof(type, member) == (bytes), \
 		       "offset of " #member " in " #type " is fixed")
 
+/* Less than 0, 0 or more, as qsort() wants it. */
+#define PTRC_ORDER(a, b) (((a) > (b)) - ((a) < (b)))
+
 #define PTRC_ARRAY_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 #endif

@@ -219,22 +219,6 @@ int ptrc_log_batch_add_held(struct ptrc_log_batch *b, const struct ptrc_log_buff
 	return 0;
 }
 
-static int hold_marker(struct ptrc_log_buffer *held, uint32_t id, int64_t ns)
-{
-	struct ptrc_log_held new = {.ns = ns, .id = id}, *all;
-	size_t at = held->used / sizeof(new);
-	int error;
-
-	error = ptrc_log_buffer_add(held, &new, sizeof(new));
-	if (error)
-		return error;
-	all = (struct ptrc_log_held *)(void *)held->bytes;
-	for (; at && all[at - 1].ns > ns; at--)
-		all[at] = all[at - 1];
-	all[at] = new;
-	return 0;
-}
-
 int ptrc_log_batch_hold(struct ptrc_log_batch *b, bool is_after_stop, struct ptrc_log_buffer *held)
 {
 	const struct ptrc_log_piece *last = NULL;
@@ -249,14 +233,14 @@ int ptrc_log_batch_hold(struct ptrc_log_batch *b, bool is_after_stop, struct ptr
 		return 0;
 	for (uint32_t i = 0; i < count; i++) {
 		struct ptrc_log_piece *p = piece_at(b, i);
-		int error;
+		struct ptrc_log_held marker = {.ns = p->s.first_ns};
 
 		if (p->s.kind != PTRC_STRETCH_MARKER || !p->s.sum_count ||
 		    (last && p->s.first_ns < last->s.last_ns))
 			continue;
-		error = hold_marker(held, sums_at(b, p->sums_at)->id, p->s.first_ns);
-		if (error)
-			return error;
+		marker.id = sums_at(b, p->sums_at)->id;
+		if (ptrc_log_buffer_add(held, &marker, sizeof(marker)))
+			return ENOMEM;
 		p->s.records = 0; /* so it is not sorted into the batch */
 	}
 	return 0;
@@ -266,11 +250,9 @@ int ptrc_log_batch_hold(struct ptrc_log_batch *b, bool is_after_stop, struct ptr
 
 static bool is_earlier(const struct ptrc_log_piece *a, const struct ptrc_log_piece *b)
 {
-	if (a->s.first_ns != b->s.first_ns)
-		return a->s.first_ns < b->s.first_ns;
-	if (a->s.order != b->s.order)
-		return a->s.order < b->s.order;
-	return a->rank < b->rank;
+	return (PTRC_ORDER(a->s.first_ns, b->s.first_ns)
+			?: PTRC_ORDER(a->s.order, b->s.order)
+			?: PTRC_ORDER(a->rank, b->rank)) < 0;
 }
 
 static bool is_later(const struct ptrc_log_piece *a, const struct ptrc_log_piece *b)
@@ -594,11 +576,9 @@ static bool comes_first(const struct ptrc_log_cursor *a, const struct ptrc_log_c
 {
 	if (a->event.ns != b->event.ns)
 		return a->event.ns < b->event.ns;
-	if (a->piece->s.order != b->piece->s.order)
-		return a->piece->s.order < b->piece->s.order;
-	if (a->piece->s.first_ns != b->piece->s.first_ns)
-		return a->piece->s.first_ns < b->piece->s.first_ns;
-	return a->piece->rank < b->piece->rank;
+	return (PTRC_ORDER(a->piece->s.order, b->piece->s.order)
+			?: PTRC_ORDER(a->piece->s.first_ns, b->piece->s.first_ns)
+			?: PTRC_ORDER(a->piece->rank, b->piece->rank)) < 0;
 }
 
 PTRC_HEAP_DEFINE(heap, struct ptrc_log_cursor, comes_first);

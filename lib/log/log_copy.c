@@ -6,10 +6,9 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "lib/base/atomic.h"
 #include "lib/base/sys.h"
 #include "lib/base/timespec.h"
-#include "lib/log/log_aside.h"
+#include "lib/log/log_ring.h"
 #include "lib/log/log_events.h"
 #include "lib/log/log_names.h"
 #include "lib/log/log_output.h"
@@ -77,7 +76,7 @@ static struct waiting *event_at(const struct posixtrace_log_writer *c, uint32_t 
 	return (struct waiting *)(void *)(c->events.bytes + 8 * (uint64_t)offset);
 }
 
-static void free_copy(struct posixtrace_log_writer *c)
+void ptrc_log_copy_free(struct posixtrace_log_writer *c)
 {
 	ptrc_log_writer_free(&c->writer);
 	ptrc_log_buffer_free(&c->events);
@@ -119,7 +118,7 @@ static int make(int fd, const struct ptrc_attr *attr, struct posixtrace_log_writ
 			? ENOMEM
 			: ptrc_log_writer_begin(&c->writer, &trace, POSIX_TRACE_APPEND, fd);
 	if (error) {
-		free_copy(c);
+		ptrc_log_copy_free(c);
 		return error;
 	}
 	c->writer.memory = &c->part;
@@ -156,7 +155,7 @@ int ptrc_log_copy_create(int fd, const trace_attr_t *attr, const struct timespec
 	c->names = c->own_names;
 	error = c->own_names ? ptrc_log_writer_head(&c->writer) : ENOMEM;
 	if (error) {
-		free_copy(c);
+		ptrc_log_copy_free(c);
 		return error;
 	}
 	*copy = c;
@@ -165,31 +164,12 @@ int ptrc_log_copy_create(int fd, const trace_attr_t *attr, const struct timespec
 
 int ptrc_log_copy_type(struct posixtrace_log_writer *c, const char *name, trace_event_id_t *id)
 {
-	struct ptrc_names_object *names = c->own_names;
-	uint32_t count = ptrc_names_object_count(names);
-	size_t bytes = strnlen(name, PTRC_NAME_BYTES);
+	struct ptrc_names names = {.object = c->own_names};
+	uint32_t number;
+	int error = ptrc_names_register(&names, name, &number);
 
-	if (bytes == PTRC_NAME_BYTES)
-		return ENAMETOOLONG;
-	for (uint32_t i = 1; i < PTRC_ID_FIRST; i++)
-		if (!strcmp(ptrc_names_predefined(i), name)) {
-			*id = i;
-			return 0;
-		}
-	for (uint32_t i = 0; i < count; i++)
-		if (!strcmp(names->entry[i].name, name)) {
-			*id = PTRC_ID_FIRST + i;
-			return 0;
-		}
-	if (count == PTRC_NAMES_MAX) {
-		*id = PTRC_ID_UNNAMED;
-		return 0;
-	}
-	memcpy(names->entry[count].name, name, bytes);
-	ptrc_store_relaxed(&names->entry[count].state, PTRC_NAMES_MADE);
-	ptrc_store_relaxed(&names->count, count + 1);
-	*id = PTRC_ID_FIRST + count;
-	return 0;
+	*id = error ? *id : number;
+	return error;
 }
 
 int ptrc_log_copy_set_layout(struct posixtrace_log_writer *c, trace_event_id_t id,
@@ -343,23 +323,16 @@ static int add(struct posixtrace_log_writer *c, const struct ptrc_live_event *ev
 	return 0;
 }
 
-static bool is_empty(const uint64_t filter[PTRC_SET_WORD_COUNT])
-{
-	for (size_t i = 0; i < PTRC_SET_WORD_COUNT; i++)
-		if (filter[i])
-			return false;
-	return true;
-}
-
 /*
  * Adds a START or FILTER event that tells a filter. A reader of the log would leave out what this
  * filter holds, though the caller wants it: the event that ends the filter may not be in the
  * log, or the next event comes from another trace. So an empty filter follows, which readers do not
  * report.
  */
+static const uint64_t nothing[PTRC_SET_WORD_COUNT];
+
 static int add_filter(struct posixtrace_log_writer *c, const struct ptrc_live_event *event)
 {
-	static const uint64_t nothing[PTRC_SET_WORD_COUNT];
 	struct ptrc_live_event empty = *event;
 	trace_event_set_t sets[2];
 	int error;
@@ -386,7 +359,7 @@ static int add_any(struct posixtrace_log_writer *c, const struct ptrc_live_event
 
 	if (ptrc_sequencer_learn(event->id_flags & PTRC_REC_ID_MASK, event->data, event->len,
 				 filter) &&
-	    !is_empty(filter))
+	    memcmp(filter, nothing, sizeof(filter)) != 0)
 		return add_filter(c, event);
 	return add(c, event);
 }
@@ -422,17 +395,6 @@ int ptrc_log_copy_add(struct posixtrace_log_writer *c, const struct posixtrace_e
 
 /* ---- whose the log is ---- */
 
-static uint64_t bytes_of_host(const uint8_t *payload)
-{
-	struct ptrc_log_host host;
-	uint64_t bytes = sizeof(host);
-
-	memcpy(&host, payload, sizeof(host));
-	for (int i = 0; i < PTRC_LOG_HOST_TEXTS; i++)
-		bytes += host.bytes[i];
-	return bytes;
-}
-
 /* Whether process numbers of one mean the same on the other. */
 static bool is_same_machine(const struct posixtrace_log_host *a,
 			    const struct posixtrace_log_host *b)
@@ -465,7 +427,7 @@ int ptrc_log_copy_add_whose(struct posixtrace_log_writer *c, const struct ptrc_l
 	if (has_host && !c->has_host) {
 		c->has_host = true;
 		c->host = host;
-		put(c, PTRC_LOG_HOST, whose->host, bytes_of_host(whose->host));
+		put(c, PTRC_LOG_HOST, whose->host, whose->host_bytes);
 	}
 	for (size_t i = 0; i < whose->process_count; i++) {
 		const struct ptrc_log_whose_process *p = &whose->processes[i];
@@ -521,7 +483,7 @@ int ptrc_log_copy_close(struct posixtrace_log_writer *c, const struct ptrc_count
 		error = ptrc_log_names_write(&c->writer, c->names);
 	if (!error)
 		error = ptrc_log_writer_finish(&c->writer, status_of(lost ? lost : &none));
-	free_copy(c);
+	ptrc_log_copy_free(c);
 	return error;
 }
 
@@ -598,9 +560,4 @@ int ptrc_log_copy_part(struct posixtrace_log_writer *c, const void **bytes, size
 void ptrc_log_copy_next_part(struct posixtrace_log_writer *c)
 {
 	ptrc_log_buffer_clear(&c->part);
-}
-
-void ptrc_log_copy_free(struct posixtrace_log_writer *c)
-{
-	free_copy(c);
 }

@@ -4,7 +4,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "lib/log/log_aside.h"
 #include "lib/log/log_output.h"
 #include "lib/log/log_ring.h"
 

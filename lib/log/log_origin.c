@@ -16,7 +16,7 @@
 #include "lib/base/file.h"
 #include "lib/base/procfs.h"
 #include "lib/base/sys.h"
-#include "lib/log/log_aside.h"
+#include "lib/log/log_ring.h"
 #include "lib/stream/clock.h"
 #include "lib/stream/slots.h"
 #include "lib/stream/status.h"

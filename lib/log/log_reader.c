@@ -303,20 +303,16 @@ static int by_seq(const void *x, const void *y)
 {
 	const struct ptrc_log_entry *a = x, *b = y;
 
-	if (a->head.seq != b->head.seq)
-		return a->head.seq < b->head.seq ? -1 : 1;
-	if (a->is_damaged != b->is_damaged)
-		return a->is_damaged ? 1 : -1;
-	return a->offset < b->offset ? -1 : a->offset > b->offset;
+	return PTRC_ORDER(a->head.seq, b->head.seq)
+		       ?: PTRC_ORDER(a->is_damaged, b->is_damaged)
+		       ?: PTRC_ORDER(a->offset, b->offset);
 }
 
 static int by_time(const void *x, const void *y)
 {
 	const struct ptrc_log_entry *a = x, *b = y;
 
-	if (a->head.first_ns != b->head.first_ns)
-		return a->head.first_ns < b->head.first_ns ? -1 : 1;
-	return by_seq(x, y);
+	return PTRC_ORDER(a->head.first_ns, b->head.first_ns) ?: by_seq(x, y);
 }
 
 static void sort(struct ptrc_log_reader *r, size_t first,

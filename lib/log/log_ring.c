@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/base/sys.h"
+#include "lib/log/log_index.h"
 #include "lib/stream/status.h"
 
 /* A packet in the ring, in the list w->lap. */
@@ -138,27 +139,6 @@ static int read_header(struct ptrc_log_writer *w, uint64_t place, uint64_t end,
 	return ptrc_log_is_packet(p, w->trace.id, end - place) ? 0 : EBADMSG;
 }
 
-bool ptrc_log_ring_load_aside(struct ptrc_log_writer *w, uint64_t *place)
-{
-	struct ptrc_log_packet p;
-
-	while (*place + sizeof(p) <= w->state.offset &&
-	       !read_header(w, *place, w->state.offset, &p)) {
-		uint64_t at = PTRC_LOG_RING_OFFSET + *place, size = ptrc_log_packet_size(&p);
-
-		*place += size;
-		if (p.type == PTRC_LOG_EVENTS || p.type == PTRC_LOG_NAMES)
-			continue;
-		ptrc_log_buffer_clear(&w->out);
-		if (ptrc_log_buffer_reserve(&w->out, size) ||
-		    ptrc_sys(SYS_pread64, w->fd, w->out.bytes, size, at) != (long)size)
-			break;
-		w->out.used = size;
-		return true;
-	}
-	return false;
-}
-
 /* Adds to the list the packets that the ring holds between two places, in that order. */
 static int lap_read(struct ptrc_log_writer *w, uint64_t from, uint64_t to)
 {
@@ -228,4 +208,81 @@ int ptrc_log_ring_restore(struct ptrc_log_writer *w)
 	if (w->state.events < events)
 		note_missing(w, events - w->state.events);
 	return 0;
+}
+
+/* ---- packets beside the events ---- */
+
+int ptrc_log_aside_write(struct ptrc_log_writer *w)
+{
+	int error;
+
+	if (w->kind == PTRC_LOG_SEQUENTIAL) {
+		error = ptrc_log_append(w);
+		if (!error)
+			ptrc_log_index_note(w);
+		return error;
+	}
+	error = ptrc_log_write_at(w, PTRC_LOG_RING_OFFSET + w->ring_size + w->state.tail);
+	if (!error)
+		w->state.tail += w->out.used;
+	return error;
+}
+
+/* Behind the ring the packet in w->out would make a file long that has few events as yet. So in the
+ * first lap it stands between them, if it takes little of the ring. */
+static bool is_place_in_ring(const struct ptrc_log_writer *w)
+{
+	return w->kind == PTRC_LOG_RING && !(w->state.flags & PTRC_LOG_STATE_WRAPPED) &&
+	       w->state.offset + w->out.used <= w->ring_size &&
+	       w->state.aside + w->out.used <= w->ring_size / 32;
+}
+
+bool ptrc_log_aside_put(struct ptrc_log_writer *w, uint16_t type, const void *payload,
+			uint64_t bytes)
+{
+	uint64_t log = w->kind == PTRC_LOG_RING ? w->ring_size : w->state.offset;
+	bool is_counted;
+
+	ptrc_log_buffer_clear(&w->out);
+	if (ptrc_log_packet_put(w, type, payload, bytes))
+		return false;
+	is_counted = w->kind == PTRC_LOG_RING || !w->origins.is_observed;
+	if (is_counted && w->state.aside + w->out.used > PTRC_LOG_ASIDE_BYTES + log / 16)
+		return true;
+	if (is_place_in_ring(w) ? ptrc_log_ring_write(w, w->state.offset) : ptrc_log_aside_write(w))
+		return false;
+	w->state.aside += is_counted ? w->out.used : 0;
+	return true;
+}
+
+/* In the first lap: loads into w->out the next packet from *place on that is neither EVENTS nor NAMES,
+ * and moves *place, which is 0 at first, behind it. Packets that the log has given up since are still
+ * there. False: there is no more. */
+static bool load_aside(struct ptrc_log_writer *w, uint64_t *place)
+{
+	struct ptrc_log_packet p;
+
+	while (*place + sizeof(p) <= w->state.offset &&
+	       !read_header(w, *place, w->state.offset, &p)) {
+		uint64_t at = PTRC_LOG_RING_OFFSET + *place, size = ptrc_log_packet_size(&p);
+
+		*place += size;
+		if (p.type == PTRC_LOG_EVENTS || p.type == PTRC_LOG_NAMES)
+			continue;
+		ptrc_log_buffer_clear(&w->out);
+		if (ptrc_log_buffer_reserve(&w->out, size) ||
+		    ptrc_sys(SYS_pread64, w->fd, w->out.bytes, size, at) != (long)size)
+			break;
+		w->out.used = size;
+		return true;
+	}
+	return false;
+}
+
+void ptrc_log_aside_before_wrap(struct ptrc_log_writer *w)
+{
+	uint64_t place = 0;
+
+	while (load_aside(w, &place) && !ptrc_log_aside_write(w))
+		;
 }

@@ -123,11 +123,9 @@ static bool is_earlier(const struct cursor *a, const struct cursor *b)
 {
 	if (a->event.ns != b->event.ns)
 		return a->event.ns < b->event.ns;
-	if (a->order != b->order)
-		return a->order < b->order;
-	if (a->seq != b->seq)
-		return a->seq < b->seq;
-	return a->section < b->section;
+	return (PTRC_ORDER(a->order, b->order)
+			?: PTRC_ORDER(a->seq, b->seq)
+			?: PTRC_ORDER(a->section, b->section)) < 0;
 }
 
 PTRC_HEAP_DEFINE(heap, struct cursor, is_earlier);
@@ -1030,9 +1028,8 @@ void ptrc_log_stream_rewind_ids(struct ptrc_log_stream *l)
 static int compare_numbers(const void *x, const void *y, void *arg)
 {
 	const struct ptrc_log_entry *entries = arg;
-	uint64_t a = entries[*(const size_t *)x].head.seq, b = entries[*(const size_t *)y].head.seq;
-
-	return a < b ? -1 : a > b;
+	return PTRC_ORDER(entries[*(const size_t *)x].head.seq,
+			  entries[*(const size_t *)y].head.seq);
 }
 
 /* The places of the index in the order of the packets' numbers. Others look at the index at the same

@@ -67,6 +67,7 @@ static int take_host(struct ptrc_log_whose *x, uint8_t *payload, uint64_t length
 		bytes += host.bytes[i];
 	*is_kept = bytes <= length;
 	x->host = *is_kept ? payload : NULL;
+	x->host_bytes = bytes;
 	return 0;
 }
 
@@ -137,31 +138,26 @@ static int by_reading(const void *one, const void *other)
 {
 	const struct ptrc_log_clock *a = one, *b = other;
 
-	return a->monotonic_ns < b->monotonic_ns ? -1 : a->monotonic_ns > b->monotonic_ns;
+	return PTRC_ORDER(a->monotonic_ns, b->monotonic_ns);
 }
 
 static int by_pid(const void *one, const void *other)
 {
 	const struct ptrc_log_whose_process *a = one, *b = other;
 
-	if (a->head.pid != b->head.pid)
-		return a->head.pid < b->head.pid ? -1 : 1;
-	if (a->head.from_ns != b->head.from_ns)
-		return a->head.from_ns < b->head.from_ns ? -1 : 1;
-	return a->number < b->number ? -1 : a->number > b->number;
+	return PTRC_ORDER(a->head.pid, b->head.pid)
+		       ?: PTRC_ORDER(a->head.from_ns, b->head.from_ns)
+		       ?: PTRC_ORDER(a->number, b->number);
 }
 
 static int by_thread(const void *one, const void *other)
 {
 	const struct ptrc_log_thread *a = one, *b = other;
 
-	if (a->pid != b->pid)
-		return a->pid < b->pid ? -1 : 1;
-	if (a->tid != b->tid)
-		return a->tid < b->tid ? -1 : 1;
-	if (a->from_ns != b->from_ns)
-		return a->from_ns < b->from_ns ? -1 : 1;
-	return memcmp(a->name, b->name, sizeof(a->name));
+	return PTRC_ORDER(a->pid, b->pid)
+		       ?: PTRC_ORDER(a->tid, b->tid)
+		       ?: PTRC_ORDER(a->from_ns, b->from_ns)
+		       ?: memcmp(a->name, b->name, sizeof(a->name));
 }
 
 /* Sorts the threads, and leaves out what says of a thread what the one before says. */
@@ -351,7 +347,7 @@ int ptrc_log_whose_find(const struct ptrc_log_whose *x, pid_t pid, int64_t ns, u
 		size_t middle = low + (high - low) / 2;
 		const struct ptrc_log_process *head = &x->processes[middle].head;
 
-		if (head->pid < pid || (head->pid == pid && head->from_ns <= ns))
+		if ((PTRC_ORDER(head->pid, pid) ?: PTRC_ORDER(head->from_ns, ns)) <= 0)
 			low = middle + 1;
 		else
 			high = middle;
@@ -398,11 +394,11 @@ int ptrc_log_whose_thread(const struct ptrc_log_whose *x, unsigned long index,
 	if (index >= x->thread_count)
 		return ENODATA;
 	t = &x->threads[index];
-	thread->pt_pid = t->pid;
-	thread->pt_tid = t->tid;
-	thread->pt_from = ptrc_timespec_of(t->from_ns);
-	thread->pt_name = t->name;
-	thread->pt_name_size = strnlen(t->name, sizeof(t->name));
+	*thread = (struct posixtrace_log_thread){.pt_pid = t->pid,
+						 .pt_tid = t->tid,
+						 .pt_from = ptrc_timespec_of(t->from_ns),
+						 .pt_name = t->name,
+						 .pt_name_size = strnlen(t->name, sizeof(t->name))};
 	return 0;
 }
 
@@ -416,8 +412,8 @@ int ptrc_log_whose_find_thread(const struct ptrc_log_whose *x, pid_t pid, pid_t 
 		size_t middle = low + (high - low) / 2;
 		const struct ptrc_log_thread *t = &x->threads[middle];
 
-		if (t->pid < pid ||
-		    (t->pid == pid && (t->tid < tid || (t->tid == tid && t->from_ns <= ns))))
+		if ((PTRC_ORDER(t->pid, pid) ?: PTRC_ORDER(t->tid, tid) ?: PTRC_ORDER(t->from_ns, ns)) <=
+		    0)
 			low = middle + 1;
 		else
 			high = middle;

@@ -23,7 +23,8 @@ struct ptrc_log_whose_process {
 };
 
 struct ptrc_log_whose {
-	uint8_t *host; /* the payload; null: none */
+	uint8_t *host;	     /* the payload; null: none */
+	uint64_t host_bytes; /* that it says it has */
 	/* By pid, then by time. */
 	struct ptrc_log_whose_process *processes;
 	size_t process_count, process_size;
