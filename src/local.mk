@@ -321,8 +321,6 @@ ptrc_selecting_libs = $(ptrc_configured_libs) $(PCRE2_LIBS)
 # It alone speaks to a server.
 %C%_ptrace_ship_SOURCES = \
 	%D%/ptrace-ship.c \
-	%D%/ship/age.c \
-	%D%/ship/age.h \
 	%D%/ship/answer.c \
 	%D%/ship/answer.h \
 	%D%/ship/files.c \
@@ -341,8 +339,6 @@ ptrc_selecting_libs = $(ptrc_configured_libs) $(PCRE2_LIBS)
 	%D%/ship/server.h \
 	%D%/ship/ship.c \
 	%D%/ship/ship.h \
-	%D%/ship/told.c \
-	%D%/ship/told.h \
 	%D%/ship/whose.c \
 	%D%/ship/whose.h
 %C%_ptrace_ship_CFLAGS = $(AM_CFLAGS) $(YAML_CFLAGS) $(SHIP_CFLAGS)

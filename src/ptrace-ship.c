@@ -110,9 +110,11 @@ static const struct ptrc_cli cli = {
 
 static void put_object(const char *path, const struct ptrc_ship_report *r);
 
+static volatile bool is_stopped;
 static struct ptrc_ship_options server_options = {
 	.server = DEFAULT_SERVER,
 	.database = PTRC_SHIP_DATABASE,
+	.is_stopped = &is_stopped,
 };
 static struct ptrc_shipper shipper = {.batch_bytes = PTRC_SHIP_BATCH_BYTES};
 static struct ptrc_ship_follow follow = {
@@ -126,7 +128,6 @@ static bool is_creating;
 static bool is_printing;
 static bool is_verbose;
 static bool is_json;
-static volatile bool is_stopped;
 static struct ptrc_buffer out = PTRC_BUFFER_INIT;
 
 /* What was given for a setting: by an option, or in the file of this name at this place. */
@@ -280,7 +281,7 @@ static void apply(int key, const char *text)
 		shipper.state_directory = text;
 		break;
 	case KEY_GIVE_UP:
-		shipper.give_up_ns = duration(key, text);
+		server_options.give_up_ns = duration(key, text);
 		break;
 	case KEY_VERBOSE:
 		is_verbose = true;
@@ -376,7 +377,7 @@ static void parse(int argc, char **argv)
 		if (given[key - PTRC_CLI_KEY_FIRST].text)
 			apply(key, given[key - PTRC_CLI_KEY_FIRST].text);
 	if (!follow_where && !given[KEY_GIVE_UP - PTRC_CLI_KEY_FIRST].text)
-		shipper.give_up_ns = INT64_C(60000000000);
+		server_options.give_up_ns = INT64_C(60000000000);
 	check_usage(argc - optind);
 }
 
@@ -602,10 +603,6 @@ int main(int argc, char **argv)
 		ptrc_output_end(&out);
 		exit(PTRC_EXIT_FAILED);
 	}
-	shipper.server_name = server_options.server;
-	shipper.database = server_options.database;
-	shipper.is_stopped = &is_stopped;
-	ptrc_ship_server_watch(shipper.server, &is_stopped);
 	watch_signals();
 	if (is_creating)
 		status = status_of(ptrc_ship_create(&shipper));

@@ -33,8 +33,7 @@ void ptrc_ship_answer_begin(struct ptrc_ship_answer *a)
 	a->location[0] = '\0';
 	a->is_too_long = false;
 	a->body.used = 0;
-	ptrc_buffer_char(&a->body, '\0');
-	a->body.used--;
+	ptrc_ship_answer_take(a, "", 0);
 }
 
 bool ptrc_ship_answer_take(struct ptrc_ship_answer *a, const char *bytes, size_t size)
@@ -82,7 +81,8 @@ void ptrc_ship_answer_free(struct ptrc_ship_answer *a)
 
 /* ---- what it means ---- */
 
-long ptrc_ship_answer_exception(const struct ptrc_ship_answer *a)
+/* The number of an exception that it tells of, or 0. */
+static long exception_of(const struct ptrc_ship_answer *a)
 {
 	const char *text = strstr(a->body.bytes, "Code: ");
 
@@ -94,7 +94,7 @@ long ptrc_ship_answer_exception(const struct ptrc_ship_answer *a)
 
 bool ptrc_ship_answer_is_no_table(const struct ptrc_ship_answer *a)
 {
-	long exception = ptrc_ship_answer_exception(a);
+	long exception = exception_of(a);
 
 	return exception == UNKNOWN_TABLE || exception == UNKNOWN_DATABASE;
 }
@@ -145,41 +145,38 @@ static bool is_passing_status(long status)
 /* Whether the server says that its disk is full: it has several numbers for that. */
 static bool is_full(const struct ptrc_ship_answer *a)
 {
-	return ptrc_ship_answer_exception(a) == NOT_ENOUGH_SPACE ||
+	return exception_of(a) == NOT_ENOUGH_SPACE ||
 	       strstr(a->body.bytes, "No space left on device");
 }
 
 enum ptrc_ship_outcome ptrc_ship_answer_judge(const struct ptrc_ship_answer *a,
 					      struct ptrc_cli_reason *why)
 {
-	long exception = ptrc_ship_answer_exception(a);
+	long exception = exception_of(a);
 	char text[PTRC_SHIP_WORDS_MAX];
 
 	/* A server may find out that it fails when it has begun to answer. */
 	if (a->status == 200 && a->exception <= 0)
 		return PTRC_SHIP_OK;
-	if (a->status >= 300 && a->status < 400) {
-		ptrc_cli_because(why,
-				 "answers with a redirect to '%s' (status %ld), which is not "
-				 "followed: --server has to name the server itself",
-				 a->location, a->status);
-		return PTRC_SHIP_REFUSED;
-	}
-	if (IS_ONE_OF(not_granted, exception)) {
-		ptrc_cli_because(why, "does not let this user do what is needed (status %ld): %s",
-				 a->status, words(a, text));
-		return PTRC_SHIP_REFUSED;
-	}
-	if (a->status == 401 || a->status == 403 || IS_ONE_OF(unknown_user, exception)) {
-		ptrc_cli_because(why, "refuses this user or password (status %ld): %s", a->status,
-				 words(a, text));
-		return PTRC_SHIP_REFUSED;
-	}
-	if (exception && is_full(a)) {
-		ptrc_cli_because(why, "has no room left on its disk (status %ld): %s", a->status,
-				 words(a, text));
-		return PTRC_SHIP_LATER;
-	}
+	if (a->status >= 300 && a->status < 400)
+		return ptrc_ship_because(
+			PTRC_SHIP_REFUSED, why,
+			"answers with a redirect to '%s' (status %ld), which is not "
+			"followed: --server has to name the server itself",
+			a->location, a->status);
+	if (IS_ONE_OF(not_granted, exception))
+		return ptrc_ship_because(
+			PTRC_SHIP_REFUSED, why,
+			"does not let this user do what is needed (status %ld): %s", a->status,
+			words(a, text));
+	if (a->status == 401 || a->status == 403 || IS_ONE_OF(unknown_user, exception))
+		return ptrc_ship_because(PTRC_SHIP_REFUSED, why,
+					 "refuses this user or password (status %ld): %s",
+					 a->status, words(a, text));
+	if (exception && is_full(a))
+		return ptrc_ship_because(PTRC_SHIP_LATER, why,
+					 "has no room left on its disk (status %ld): %s", a->status,
+					 words(a, text));
 	ptrc_cli_because(why, "answers with status %ld: %s", a->status, words(a, text));
 	if (exception)
 		return IS_ONE_OF(passing, exception) ? PTRC_SHIP_LATER : PTRC_SHIP_REFUSED;
@@ -198,8 +195,8 @@ enum ptrc_ship_outcome ptrc_ship_answer_version(const struct ptrc_ship_answer *a
 	    end + strspn(end, "0123456789.-abcdefghijklmnopqrstuvwxyz\n") ==
 		    a->body.bytes + a->body.used)
 		return PTRC_SHIP_OK;
-	ptrc_cli_because(why, "is no ClickHouse server, as it answers: %s", words(a, text));
-	return PTRC_SHIP_REFUSED;
+	return ptrc_ship_because(PTRC_SHIP_REFUSED, why,
+				 "is no ClickHouse server, as it answers: %s", words(a, text));
 }
 
 enum ptrc_ship_outcome ptrc_ship_answer_number(const struct ptrc_ship_answer *a, uint64_t *number,
@@ -212,8 +209,8 @@ enum ptrc_ship_outcome ptrc_ship_answer_number(const struct ptrc_ship_answer *a,
 	*number = strtoull(a->body.bytes, &end, 10);
 	if (digits && !errno && *end == '\n' && end + 1 == a->body.bytes + a->body.used)
 		return PTRC_SHIP_OK;
-	ptrc_cli_because(why, "gives an answer that makes no sense: %s", words(a, text));
-	return PTRC_SHIP_REFUSED;
+	return ptrc_ship_because(PTRC_SHIP_REFUSED, why, "gives an answer that makes no sense: %s",
+				 words(a, text));
 }
 
 enum ptrc_ship_outcome ptrc_ship_answer_numbers(const struct ptrc_ship_answer *a,
@@ -230,9 +227,8 @@ enum ptrc_ship_outcome ptrc_ship_answer_numbers(const struct ptrc_ship_answer *a
 		is_right = list[i] - r->first < r->count && (!i || list[i] > list[i - 1]);
 	if (is_right)
 		return PTRC_SHIP_OK;
-	ptrc_cli_because(why, "gives an answer that makes no sense");
 	free(list);
-	return PTRC_SHIP_REFUSED;
+	return ptrc_ship_because(PTRC_SHIP_REFUSED, why, "gives an answer that makes no sense");
 }
 
 enum ptrc_ship_outcome ptrc_ship_answer_nothing(const struct ptrc_ship_answer *a,
@@ -242,6 +238,6 @@ enum ptrc_ship_outcome ptrc_ship_answer_nothing(const struct ptrc_ship_answer *a
 
 	if (!a->body.used)
 		return PTRC_SHIP_OK;
-	ptrc_cli_because(why, "gives an answer to rows that makes no sense: %s", words(a, text));
-	return PTRC_SHIP_REFUSED;
+	return ptrc_ship_because(PTRC_SHIP_REFUSED, why,
+				 "gives an answer to rows that makes no sense: %s", words(a, text));
 }

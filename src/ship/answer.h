@@ -49,6 +49,9 @@ struct ptrc_ship_answer {
 	bool is_too_long;
 };
 
+/* The outcome, whose reason is put into *why. */
+#define ptrc_ship_because(outcome, why, ...) (ptrc_cli_because(why, __VA_ARGS__), (outcome))
+
 /* Forgets the one before. */
 void ptrc_ship_answer_begin(struct ptrc_ship_answer *);
 
@@ -59,9 +62,6 @@ void ptrc_ship_answer_take_head(struct ptrc_ship_answer *, const char *line, siz
 bool ptrc_ship_answer_take(struct ptrc_ship_answer *, const char *bytes, size_t size);
 
 void ptrc_ship_answer_free(struct ptrc_ship_answer *);
-
-/* The number of an exception that it tells of, or 0. */
-long ptrc_ship_answer_exception(const struct ptrc_ship_answer *);
 
 /* Whether the server says that it has no such table or database. */
 bool ptrc_ship_answer_is_no_table(const struct ptrc_ship_answer *);

@@ -4,6 +4,7 @@
 #include "src/ship/files.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 
 #include "include/posixtrace-private.h"
 #include "src/cli/message.h"
+#include "src/fields/when.h"
 #include "src/query/reader.h"
 
 /* Names of the files of a rotated log but the first end with a dot and so many digits at least. */
@@ -111,4 +113,40 @@ bool ptrc_ship_look_at(const char *path)
 	}
 	close(fd);
 	return is;
+}
+
+/* Whether the name is that of a file of the log: the first one's, or a later one's. */
+static bool is_file_of(const char *name, const char *log)
+{
+	size_t size;
+
+	return !strcmp(name, log) ||
+	       (is_later_name(name, &size) && size == strlen(log) && !strncmp(name, log, size));
+}
+
+int64_t ptrc_ship_age_ns(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *log = slash ? slash + 1 : path;
+	char *directory = ptrc_cli_copy(slash ? path : ".");
+	int64_t written_ns = INT64_MIN, now_ns;
+	const struct dirent *entry;
+	struct timespec now;
+	struct stat st;
+	DIR *d;
+
+	if (slash)
+		directory[log - path] = '\0';
+	d = opendir(directory);
+	free(directory);
+	while (d && (entry = readdir(d)))
+		if (is_file_of(entry->d_name, log) && !fstatat(dirfd(d), entry->d_name, &st, 0) &&
+		    ptrc_when_ns(&st.st_mtim) > written_ns)
+			written_ns = ptrc_when_ns(&st.st_mtim);
+	if (d)
+		closedir(d);
+	if (written_ns == INT64_MIN || clock_gettime(CLOCK_REALTIME, &now))
+		return 0;
+	now_ns = ptrc_when_ns(&now);
+	return now_ns > written_ns ? now_ns - written_ns : 0;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Which files are logs that can be sent, as far as one sees without reading them. */
+/* Files of logs, as far as one sees without reading them: which ones can be sent, and how old they are. */
 #ifndef PTRC_SRC_SHIP_FILES_H
 #define PTRC_SRC_SHIP_FILES_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/stat.h>
 
 /* Whether the file at the path is a log, or a file of a rotated one; stores what it is like. */
@@ -15,5 +16,9 @@ char *ptrc_ship_log_of(const char *path) __attribute__((returns_nonnull));
 
 /* Looks whether there is something at the path that can be sent. Returns false after a message. */
 bool ptrc_ship_look_at(const char *path);
+
+/* How many nanoseconds ago one of the log's files, of which this is the path of the first one, was written
+ * last. If nobody knows, as a clock was set back, it is 0. */
+int64_t ptrc_ship_age_ns(const char *path);
 
 #endif

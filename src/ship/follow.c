@@ -14,6 +14,8 @@
 #include "src/cli/buffer.h"
 #include "src/cli/clock.h"
 #include "src/cli/message.h"
+#include "src/cli/table.h"
+#include "src/fields/when.h"
 #include "src/session/session_client.h"
 #include "src/ship/files.h"
 #include "src/ship/server.h"
@@ -56,21 +58,13 @@ static bool wait_for_turn(struct ptrc_ship_follow *follow, int64_t begin)
 
 /* ---- files ---- */
 
-static uint64_t mix(uint64_t a, uint64_t b)
-{
-	a ^= b;
-	a *= UINT64_C(0x9e3779b97f4a7c15);
-	return a ^ a >> 29;
-}
-
 /* What a file is like, without looking into it. */
 static uint64_t look_of(const struct stat *st)
 {
-	uint64_t look = mix(st->st_dev, st->st_ino);
+	uint64_t key[] = {st->st_dev, st->st_ino, (uint64_t)st->st_size,
+			  (uint64_t)ptrc_when_ns(&st->st_mtim)};
 
-	look = mix(look, (uint64_t)st->st_size);
-	look = mix(look, (uint64_t)st->st_mtim.tv_sec);
-	return mix(look, (uint64_t)st->st_mtim.tv_nsec);
+	return ptrc_table_hash(key, sizeof(key));
 }
 
 static char *join(const char *directory, const char *name)

@@ -11,56 +11,9 @@
 
 #include "include/posixtrace-private.h"
 #include "src/cli/message.h"
-#include "src/ship/whose.h"
-#include "src/query/reader.h"
-#include "src/query/view.h"
 #include "src/fields/when.h"
 
 #define DAY_NS INT64_C(86400000000000)
-
-/* How many kinds of losses the end of a log tells. */
-enum { END_ROWS_MAX = 6 };
-
-struct ptrc_ship_log {
-	struct ptrc_reader reader;
-	struct ptrc_view view;
-	struct ptrc_layouts layouts;
-	struct ptrc_ship_whose whose;
-	struct ptrc_ship_fields fields;
-	uint64_t id;
-	char name[17];
-	/* The number of the part behind the last one, and of the one before which reading ends. */
-	uint64_t end_part;
-	uint64_t limit;
-	/* What stood in the parts before this one is forgotten. */
-	uint64_t first;
-	bool is_closed;
-	bool is_shortened;
-	/* Host, boot and log, as every row begins. */
-	struct ptrc_buffer head;
-	/* Before the first event of the block; and before the event that comes next. */
-	struct ptrc_ship_place block_place;
-	struct ptrc_ship_place place;
-	/* An event is there that was not passed; or what the end tells. */
-	bool is_at_event;
-	bool is_at_end;
-	bool is_past_end;
-	int64_t ns;
-	size_t row_count;
-	/* That of the event before. */
-	int64_t last_ns;
-	/* An OVERFLOW has come, and no RESUME yet. */
-	bool is_in_loss;
-	int64_t loss_ns;
-	struct ptrc_reader_gap loss;
-	struct ptrc_decoded decoded;
-	/* What the end tells. */
-	struct {
-		const char *cause;
-		uint64_t lost;
-	} ends[END_ROWS_MAX];
-	size_t end_count;
-};
 
 /* ---- opening ---- */
 
@@ -172,11 +125,6 @@ bool ptrc_ship_log_refresh(struct ptrc_ship_log *l, uint64_t end)
 	return true;
 }
 
-uint64_t ptrc_ship_log_first(const struct ptrc_ship_log *l)
-{
-	return l->first;
-}
-
 void ptrc_ship_log_close(struct ptrc_ship_log *l)
 {
 	if (!l)
@@ -187,43 +135,7 @@ void ptrc_ship_log_close(struct ptrc_ship_log *l)
 	ptrc_ship_whose_free(&l->whose);
 	ptrc_ship_fields_free(&l->fields);
 	ptrc_buffer_free(&l->head);
-	free(l->decoded.values);
 	free(l);
-}
-
-const char *ptrc_ship_log_host(const struct ptrc_ship_log *l)
-{
-	return l->whose.host.ph_name;
-}
-
-const char *ptrc_ship_log_name(const struct ptrc_ship_log *l)
-{
-	return l->name;
-}
-
-uint64_t ptrc_ship_log_id(const struct ptrc_ship_log *l)
-{
-	return l->id;
-}
-
-void ptrc_ship_log_speak(struct ptrc_ship_log *l, enum ptrc_ship_dialect dialect)
-{
-	l->fields.dialect = dialect;
-}
-
-bool ptrc_ship_log_is_shortened(const struct ptrc_ship_log *l)
-{
-	return l->is_shortened;
-}
-
-bool ptrc_ship_log_is_closed(const struct ptrc_ship_log *l)
-{
-	return l->is_closed;
-}
-
-uint64_t ptrc_ship_log_end_part(const struct ptrc_ship_log *l)
-{
-	return l->end_part;
 }
 
 /* ---- going through it ---- */
@@ -319,32 +231,12 @@ bool ptrc_ship_log_seek(struct ptrc_ship_log *l, const struct ptrc_ship_place *p
 	return true;
 }
 
-struct ptrc_ship_place ptrc_ship_log_place(const struct ptrc_ship_log *l)
-{
-	return l->place;
-}
+/* ---- rows ---- */
 
-static int64_t day_of(int64_t ns)
+int64_t ptrc_ship_day_of(int64_t ns)
 {
 	return ns / DAY_NS - (ns % DAY_NS < 0);
 }
-
-int64_t ptrc_ship_log_day(const struct ptrc_ship_log *l)
-{
-	return day_of(l->ns);
-}
-
-size_t ptrc_ship_log_rows(const struct ptrc_ship_log *l)
-{
-	return l->row_count;
-}
-
-int ptrc_ship_log_error(const struct ptrc_ship_log *l)
-{
-	return l->reader.error;
-}
-
-/* ---- rows ---- */
 
 /* Puts a row that tells of a loss. */
 static int64_t put_lost(struct ptrc_ship_log *l, uint64_t seq, int64_t ns, const char *cause,
@@ -368,8 +260,8 @@ static int64_t put_gap(struct ptrc_ship_log *l, uint64_t seq, struct ptrc_buffer
 {
 	int64_t ns = l->loss_ns;
 
-	if (day_of(ns) != day_of(l->ns))
-		ns = day_of(l->ns) * DAY_NS;
+	if (ptrc_ship_day_of(ns) != ptrc_ship_day_of(l->ns))
+		ns = ptrc_ship_day_of(l->ns) * DAY_NS;
 	ptrc_ship_add_int(&l->fields, "from_ns", l->loss_ns);
 	ptrc_ship_add_int(&l->fields, "until_ns", l->ns);
 	if (l->loss.is_damage && !l->loss.is_uncounted)
@@ -393,25 +285,22 @@ static int64_t put_event(struct ptrc_ship_log *l, uint64_t seq, struct ptrc_buff
 	struct ptrc_reader *r = &l->reader;
 	const struct posix_trace_event_info *info = &r->event;
 	const struct ptrc_reader_name *name = ptrc_reader_name(r, info->posix_event_id);
-	const struct ptrc_layout *layout =
-		ptrc_view_layout(&l->view, &l->layouts, info->posix_event_id);
 	struct ptrc_ship_event e = {
 		.seq = seq,
 		.ns = l->ns,
 		.bound_ns = ptrc_ship_whose_bound(&l->whose, l->ns),
 		.pid = info->posix_pid,
 		.tid = (int32_t)info->posix_tid,
-		.process = ptrc_ship_whose_process(&l->whose, info->posix_pid, l->ns),
+		.process = ptrc_ship_whose_process(&l->whose, r->trace, info->posix_pid, l->ns),
 		.name = name->text,
 		.name_size = name->size,
 		.data = r->data,
 		.size = r->size,
 	};
 
-	if (layout) {
-		ptrc_layout_decode(layout, r->data, r->size, &l->decoded);
-		ptrc_ship_add_decoded(&l->fields, layout, &l->decoded);
-	}
+	ptrc_view_find_layout(&l->view, &l->layouts);
+	if (l->view.layout)
+		ptrc_ship_add_decoded(&l->fields, l->view.layout, ptrc_view_decode(&l->view));
 	if (info->posix_truncation_status != POSIX_TRACE_NOT_TRUNCATED)
 		ptrc_ship_add_int(&l->fields, "posixtrace.truncated", 1);
 	ptrc_ship_put_event(rows, &l->head, &e, &l->fields);
@@ -425,24 +314,6 @@ int64_t ptrc_ship_log_put(struct ptrc_ship_log *l, size_t number, struct ptrc_bu
 	if (number + 1 < l->row_count)
 		return put_gap(l, l->place.rows, rows);
 	return put_event(l, l->place.rows + number, rows);
-}
-
-/* ---- the other tables ---- */
-
-size_t ptrc_ship_log_processes(const struct ptrc_ship_log *l)
-{
-	return l->whose.process_count;
-}
-
-bool ptrc_ship_log_put_host(const struct ptrc_ship_log *l, struct ptrc_buffer *rows)
-{
-	return ptrc_ship_whose_put_host(&l->whose, rows);
-}
-
-bool ptrc_ship_log_put_process(const struct ptrc_ship_log *l, size_t number,
-			       struct ptrc_buffer *rows)
-{
-	return ptrc_ship_whose_put_process(&l->whose, l->reader.trace, number, &l->head, rows);
 }
 
 void ptrc_ship_log_losses(const struct ptrc_ship_log *l, struct ptrc_losses *losses)

@@ -18,11 +18,60 @@
 #include "src/cli/buffer.h"
 #include "src/ship/progress.h"
 #include "src/ship/row.h"
+#include "src/ship/whose.h"
 #include "src/query/losses.h"
+#include "src/query/reader.h"
+#include "src/query/view.h"
 
 #define PTRC_SHIP_LOST "posixtrace.lost"
 
-struct ptrc_ship_log;
+/* How many kinds of losses the end of a log tells. */
+enum { PTRC_SHIP_END_ROWS_MAX = 6 };
+
+struct ptrc_ship_log {
+	struct ptrc_reader reader;
+	struct ptrc_view view;
+	struct ptrc_layouts layouts;
+	struct ptrc_ship_whose whose;
+	struct ptrc_ship_fields fields;
+	/* What all files of the log have in common and no other log has: as a number, and as 16 hexadecimal
+	 * digits. */
+	uint64_t id;
+	char name[17];
+	/* The number of the part behind the last one, and of the one before which reading ends. */
+	uint64_t end_part;
+	uint64_t limit;
+	/* What stood in the parts before this one is forgotten: nobody can go there. */
+	uint64_t first;
+	/* The log was closed, so that nothing will come. */
+	bool is_closed;
+	/* Files that a rotated log began with are gone. */
+	bool is_shortened;
+	/* Host, boot and log, as every row begins. */
+	struct ptrc_buffer head;
+	/* Before the first event of the block; and before the event that comes next. */
+	struct ptrc_ship_place block_place;
+	struct ptrc_ship_place place;
+	/* An event is there that was not passed; or what the end tells. */
+	bool is_at_event;
+	bool is_at_end;
+	bool is_past_end;
+	/* The time of what ptrc_ship_log_next() has gone to, and how many rows that is. */
+	int64_t ns;
+	size_t row_count;
+	/* That of the event before. */
+	int64_t last_ns;
+	/* An OVERFLOW has come, and no RESUME yet. */
+	bool is_in_loss;
+	int64_t loss_ns;
+	struct ptrc_reader_gap loss;
+	/* What the end tells. */
+	struct {
+		const char *cause;
+		uint64_t lost;
+	} ends[PTRC_SHIP_END_ROWS_MAX];
+	size_t end_count;
+};
 
 /* Opens a log, which ends before the part with the number `end' (UINT64_MAX: where it ends); a rotated one by
  * the path of its first file. Returns null after a message. */
@@ -30,32 +79,9 @@ struct ptrc_ship_log *ptrc_ship_log_open(const char *path, uint64_t end);
 void ptrc_ship_log_close(struct ptrc_ship_log *);
 
 /* Looks at what the log has got since, so that it is as if it had been opened now, but for what was passed
- * before: it begins at ptrc_ship_log_first(). What it costs does not depend on the length of the log. Returns
- * false if it has to be opened anew. */
+ * before. What it costs does not depend on the length of the log. Returns false if it has to be opened
+ * anew. */
 bool ptrc_ship_log_refresh(struct ptrc_ship_log *, uint64_t end);
-
-/* The number of the part before which nobody can go. */
-uint64_t ptrc_ship_log_first(const struct ptrc_ship_log *);
-
-/* What all files of the log have in common and no other log has: 16 hexadecimal digits; and as a
- * number. */
-const char *ptrc_ship_log_name(const struct ptrc_ship_log *);
-uint64_t ptrc_ship_log_id(const struct ptrc_ship_log *);
-
-/* The name of the machine that it is of. */
-const char *ptrc_ship_log_host(const struct ptrc_ship_log *);
-
-/* From now on rows are put in this dialect. */
-void ptrc_ship_log_speak(struct ptrc_ship_log *, enum ptrc_ship_dialect);
-
-/* Whether files that a rotated log began with are gone. */
-bool ptrc_ship_log_is_shortened(const struct ptrc_ship_log *);
-
-/* Whether the log was closed, so that nothing will come. */
-bool ptrc_ship_log_is_closed(const struct ptrc_ship_log *);
-
-/* The number of the part behind the last one that is in the files. */
-uint64_t ptrc_ship_log_end_part(const struct ptrc_ship_log *);
 
 /*
  * Goes to a place that was told before. Returns false after a message: the log does not have so many
@@ -63,36 +89,20 @@ uint64_t ptrc_ship_log_end_part(const struct ptrc_ship_log *);
  */
 bool ptrc_ship_log_seek(struct ptrc_ship_log *, const struct ptrc_ship_place *);
 
-/* Where it is: before the row that comes next. */
-struct ptrc_ship_place ptrc_ship_log_place(const struct ptrc_ship_log *);
-
 /*
  * Goes to what comes next, which is one row or several; it may be called again and does nothing then.
- * Returns false at the end, or if the rest cannot be read (ptrc_ship_log_error()).
+ * Returns false at the end, or if the rest cannot be read (.reader.error).
  */
 bool ptrc_ship_log_next(struct ptrc_ship_log *);
-
-/* What ptrc_ship_log_next() has gone to: the day of all its rows, from 0 in 1970, in UTC; and how many
- * rows it is. */
-int64_t ptrc_ship_log_day(const struct ptrc_ship_log *);
-size_t ptrc_ship_log_rows(const struct ptrc_ship_log *);
 
 /* Puts its row with this number, which counts from 0; returns the time of that. */
 int64_t ptrc_ship_log_put(struct ptrc_ship_log *, size_t number, struct ptrc_buffer *);
 
+/* The day of a time, from 0 in 1970, in UTC; that of all rows of one such step is the same. */
+int64_t ptrc_ship_day_of(int64_t ns);
+
 /* Goes on behind it. */
 void ptrc_ship_log_pass(struct ptrc_ship_log *);
-
-/* The error number that ended the reading, or 0. */
-int ptrc_ship_log_error(const struct ptrc_ship_log *);
-
-/* How many entries with processes the log has. */
-size_t ptrc_ship_log_processes(const struct ptrc_ship_log *);
-
-/* Put the row of the table `hosts', and that of `processes' for the entry with this number. Return false if
- * the log does not tell of its host, or tells more of the process in a later entry. */
-bool ptrc_ship_log_put_host(const struct ptrc_ship_log *, struct ptrc_buffer *);
-bool ptrc_ship_log_put_process(const struct ptrc_ship_log *, size_t number, struct ptrc_buffer *);
 
 /* Whether something of what has been read cannot be read, as the log is damaged or a file of it is missing. */
 bool ptrc_ship_log_is_damaged(const struct ptrc_ship_log *);

@@ -3,7 +3,6 @@
 
 #include "src/ship/pack.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
 
@@ -19,19 +18,9 @@ enum { LEVEL = 1 };
  * uses; the frame has one); the method; the bytes from there on; those of the rows. */
 enum { CHECKSUM_BYTES = 16, HEAD_BYTES = CHECKSUM_BYTES + 9, METHOD_ZSTD = 0x90 };
 
-struct ptrc_ship_packer {
-	enum ptrc_ship_dialect dialect;
-	size_t block_bytes;
-	ZSTD_CCtx *context;
-	struct ptrc_buffer rows;
-	struct ptrc_buffer body;
-	size_t raw;
-};
-
-struct ptrc_ship_packer *ptrc_ship_packer_new(enum ptrc_ship_dialect dialect, uint64_t bytes)
+void ptrc_ship_packer_begin(struct ptrc_ship_packer *p, enum ptrc_ship_dialect dialect,
+			    uint64_t bytes)
 {
-	struct ptrc_ship_packer *p = ptrc_cli_allocate(sizeof(*p));
-
 	*p = (struct ptrc_ship_packer){
 		.dialect = dialect,
 		.block_bytes = bytes < BLOCK_BYTES / BLOCK_PARTS ? (size_t)bytes * BLOCK_PARTS
@@ -42,28 +31,19 @@ struct ptrc_ship_packer *ptrc_ship_packer_new(enum ptrc_ship_dialect dialect, ui
 		ptrc_cli_no_memory();
 	ZSTD_CCtx_setParameter(p->context, ZSTD_c_compressionLevel, LEVEL);
 	ZSTD_CCtx_setParameter(p->context, ZSTD_c_checksumFlag, 1);
-	return p;
 }
 
 void ptrc_ship_packer_free(struct ptrc_ship_packer *p)
 {
-	if (!p)
-		return;
 	ZSTD_freeCCtx(p->context);
 	ptrc_buffer_free(&p->rows);
 	ptrc_buffer_free(&p->body);
-	free(p);
 }
 
 void ptrc_ship_packer_reset(struct ptrc_ship_packer *p)
 {
 	ZSTD_CCtx_reset(p->context, ZSTD_reset_session_only);
 	p->rows.used = p->body.used = p->raw = 0;
-}
-
-struct ptrc_buffer *ptrc_ship_packer_rows(struct ptrc_ship_packer *p)
-{
-	return &p->rows;
 }
 
 /* Zstandard fails only when memory is short, used as it is here. */

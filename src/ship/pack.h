@@ -18,19 +18,24 @@
 #include "src/cli/buffer.h"
 #include "src/ship/schema.h"
 
-struct ptrc_ship_packer;
+/* Starts zeroed. */
+struct ptrc_ship_packer {
+	enum ptrc_ship_dialect dialect;
+	size_t block_bytes;
+	struct ZSTD_CCtx_s *context;
+	/* What waits to be packed. The next row is put here, whole. */
+	struct ptrc_buffer rows;
+	struct ptrc_buffer body;
+	/* How many bytes the rows in the body had. */
+	size_t raw;
+};
 
 /* For bodies of about so many bytes. */
-struct ptrc_ship_packer *ptrc_ship_packer_new(enum ptrc_ship_dialect, uint64_t bytes)
-	__attribute__((returns_nonnull));
+void ptrc_ship_packer_begin(struct ptrc_ship_packer *, enum ptrc_ship_dialect, uint64_t bytes);
 void ptrc_ship_packer_free(struct ptrc_ship_packer *);
 
 /* Forgets what was packed. */
 void ptrc_ship_packer_reset(struct ptrc_ship_packer *);
-
-/* Where the next row is to be put, whole. */
-struct ptrc_buffer *ptrc_ship_packer_rows(struct ptrc_ship_packer *)
-	__attribute__((returns_nonnull));
 
 /* A row was put. Now and then this packs what there is. */
 void ptrc_ship_packer_take(struct ptrc_ship_packer *);

@@ -9,6 +9,7 @@
 
 #include "src/cli/message.h"
 #include "src/fields/value.h"
+#include "src/query/correction.h"
 
 /* A length of up to 64 bits takes so many bytes at most. */
 enum { VARINT_BYTES = 10 };
@@ -299,7 +300,8 @@ void ptrc_ship_put_event(struct ptrc_buffer *b, const struct ptrc_buffer *head,
 	ptrc_buffer_bytes(b, head->bytes, head->used);
 	ptrc_ship_put_u64(b, e->seq);
 	ptrc_ship_put_u64(b, (uint64_t)e->ns);
-	ptrc_ship_put_u64(b, e->bound_ns);
+	ptrc_ship_put_u64(b,
+			  e->bound_ns == PTRC_BOUND_UNKNOWN ? UINT64_MAX : (uint64_t)e->bound_ns);
 	ptrc_ship_put_u32(b, (uint32_t)e->pid);
 	ptrc_ship_put_u32(b, (uint32_t)e->tid);
 	ptrc_ship_put_u64(b, e->process);

@@ -48,7 +48,8 @@ struct ptrc_ship_fields {
 struct ptrc_ship_event {
 	uint64_t seq;
 	int64_t ns;
-	uint64_t bound_ns;
+	/* PTRC_BOUND_UNKNOWN, which the server gets as UINT64_MAX. */
+	int64_t bound_ns;
 	int32_t pid;
 	int32_t tid;
 	uint64_t process;
@@ -57,9 +58,6 @@ struct ptrc_ship_event {
 	const void *data;
 	size_t size;
 };
-
-/* A bound that is not known. */
-#define PTRC_SHIP_NO_BOUND UINT64_MAX
 
 void ptrc_ship_put_string(struct ptrc_buffer *, const void *, size_t);
 void ptrc_ship_put_u32(struct ptrc_buffer *, uint32_t);

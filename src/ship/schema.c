@@ -5,158 +5,96 @@
 
 #include <string.h>
 
-_Static_assert(PTRC_SHIP_SCHEMA_VERSION == 1,
-	       "the views at the end of both dialects say the version");
+_Static_assert(PTRC_SHIP_SCHEMA_VERSION == 1, "the view at the end says the version");
+
+/* A column: its type by dialect; null: it has no such column. */
+struct column {
+	const char *name;
+	const char *types[PTRC_SHIP_DIALECTS];
+};
+
+#define WORD "LowCardinality(String)"
+/* toDateTime() takes 32 bits of what it is given. */
+#define SECOND "toDateTime(least(greatest(intDiv(time, 1000000000), 0), 4294967295), 'UTC')"
+
+/* The columns stand in the order in which ptrace-ship sends them; those with ALIAS or MATERIALIZED are calculated by the
+ * server. */
+static const struct column event_columns[] = {
+	{"host", {WORD, "String"}},
+	{"boot", {WORD, "String"}},
+	{"log", {WORD, "String"}},
+	{"seq", {"UInt64 CODEC(Delta, ZSTD)", "UInt64"}},
+	{"time", {"DateTime64(9, 'UTC') CODEC(DoubleDelta, ZSTD)", "Int64"}},
+	{"bound", {"UInt64 CODEC(Delta, ZSTD)", "UInt64"}},
+	{"pid", {"Int32 CODEC(ZSTD)", "Int32"}},
+	{"tid", {"Int32 CODEC(ZSTD)", "Int32"}},
+	{"process", {"UInt64 CODEC(ZSTD)", "UInt64"}},
+	{"event", {WORD, "String"}},
+	{"ints", {"Map(" WORD ", Int64) CODEC(ZSTD)", "Nested(name String, value Int64)"}},
+	{"uints", {"Map(" WORD ", UInt64) CODEC(ZSTD)", "Nested(name String, value UInt64)"}},
+	{"floats", {"Map(" WORD ", Float64) CODEC(ZSTD)", "Nested(name String, value Float64)"}},
+	{"strings", {"Map(" WORD ", String) CODEC(ZSTD)", "Nested(name String, value String)"}},
+	{"data", {"String CODEC(ZSTD)", "String"}},
+	{"second", {NULL, "DateTime('UTC') MATERIALIZED " SECOND}},
+	{"day", {NULL, "Date MATERIALIZED toDate(" SECOND ", 'UTC')"}},
+	{"ns", {"Int64 ALIAS toUnixTimestamp64Nano(time)", "Int64 ALIAS time"}},
+	{0},
+};
+
+static const struct column process_columns[] = {
+	{"host", {WORD, "String"}},
+	{"boot", {WORD, "String"}},
+	{"log", {"String", "String"}},
+	{"process", {"UInt64", "UInt64"}},
+	{"pid", {"Int32", "Int32"}},
+	{"parent", {"Int32", "Int32"}},
+	{"start", {"DateTime64(9, 'UTC')", "Int64"}},
+	{"user", {"UInt32", "UInt32"}},
+	{"program", {WORD, "String"}},
+	{"command", {"String", "String"}},
+	{"build_id", {WORD, "String"}},
+	{0},
+};
+
+static const struct column host_columns[] = {
+	{"host", {"String", "String"}},	   {"boot", {"String", "String"}},
+	{"machine", {"String", "String"}}, {"kernel", {"String", "String"}},
+	{"zone", {"String", "String"}},	   {0},
+};
 
 /*
- * In the statements, `$' stands for the name of the database. The columns stand in the order in which
- * ptrace-ship sends them; those with ALIAS or MATERIALIZED are calculated by the server.
- *
  * The rows of `events' are not to be doubled. The current engine drops a batch whose deduplication token
  * it has seen. The old one does not know such tokens, so there the rows of a log have their numbers as
  * the key, and it drops all rows of a key but one, when it merges parts or is asked with FINAL. It does
  * so within a partition only, and it is the time that says which: so a row has to have the same time
  * whenever it is sent.
  */
-static const char *const modern[] = {
-	"CREATE DATABASE IF NOT EXISTS $",
-
-	"CREATE TABLE IF NOT EXISTS $.events\n"
-	"(\n"
-	"    host LowCardinality(String),\n"
-	"    boot LowCardinality(String),\n"
-	"    log LowCardinality(String),\n"
-	"    seq UInt64 CODEC(Delta, ZSTD),\n"
-	"    time DateTime64(9, 'UTC') CODEC(DoubleDelta, ZSTD),\n"
-	"    bound UInt64 CODEC(Delta, ZSTD),\n"
-	"    pid Int32 CODEC(ZSTD),\n"
-	"    tid Int32 CODEC(ZSTD),\n"
-	"    process UInt64 CODEC(ZSTD),\n"
-	"    event LowCardinality(String),\n"
-	"    ints Map(LowCardinality(String), Int64) CODEC(ZSTD),\n"
-	"    uints Map(LowCardinality(String), UInt64) CODEC(ZSTD),\n"
-	"    floats Map(LowCardinality(String), Float64) CODEC(ZSTD),\n"
-	"    strings Map(LowCardinality(String), String) CODEC(ZSTD),\n"
-	"    data String CODEC(ZSTD),\n"
-	"    ns Int64 ALIAS toUnixTimestamp64Nano(time)\n"
-	")\n"
-	"ENGINE = MergeTree\n"
-	"PARTITION BY toDate(time)\n"
-	"ORDER BY (host, event, time, log, seq)\n"
-	"SETTINGS non_replicated_deduplication_window = 10000",
-
-	"CREATE TABLE IF NOT EXISTS $.processes\n"
-	"(\n"
-	"    host LowCardinality(String),\n"
-	"    boot LowCardinality(String),\n"
-	"    log String,\n"
-	"    process UInt64,\n"
-	"    pid Int32,\n"
-	"    parent Int32,\n"
-	"    start DateTime64(9, 'UTC'),\n"
-	"    user UInt32,\n"
-	"    program LowCardinality(String),\n"
-	"    command String,\n"
-	"    build_id LowCardinality(String)\n"
-	")\n"
-	"ENGINE = ReplacingMergeTree\n"
-	"ORDER BY (host, log, process)",
-
-	"CREATE TABLE IF NOT EXISTS $.hosts\n"
-	"(\n"
-	"    host String,\n"
-	"    boot String,\n"
-	"    machine String,\n"
-	"    kernel String,\n"
-	"    zone String\n"
-	")\n"
-	"ENGINE = ReplacingMergeTree\n"
-	"ORDER BY (host, boot)",
-
-	"CREATE VIEW IF NOT EXISTS $.schema AS SELECT toUInt32(1) AS version",
-	NULL,
-};
-
-/* toDateTime() takes 32 bits of what it is given. */
-#define SECOND "toDateTime(least(greatest(intDiv(time, 1000000000), 0), 4294967295), 'UTC')"
-
-static const char *const plain[] = {
-	"CREATE DATABASE IF NOT EXISTS $",
-
-	"CREATE TABLE IF NOT EXISTS $.events\n"
-	"(\n"
-	"    host String,\n"
-	"    boot String,\n"
-	"    log String,\n"
-	"    seq UInt64,\n"
-	"    time Int64,\n"
-	"    bound UInt64,\n"
-	"    pid Int32,\n"
-	"    tid Int32,\n"
-	"    process UInt64,\n"
-	"    event String,\n"
-	"    ints Nested(name String, value Int64),\n"
-	"    uints Nested(name String, value UInt64),\n"
-	"    floats Nested(name String, value Float64),\n"
-	"    strings Nested(name String, value String),\n"
-	"    data String,\n"
-	"    second DateTime('UTC') MATERIALIZED " SECOND ",\n"
-	"    day Date MATERIALIZED toDate(" SECOND ", 'UTC'),\n"
-	"    ns Int64 ALIAS time\n"
-	")\n"
-	"ENGINE = ReplacingMergeTree\n"
-	"PARTITION BY day\n"
-	"ORDER BY (host, log, seq)",
-
-	"CREATE TABLE IF NOT EXISTS $.processes\n"
-	"(\n"
-	"    host String,\n"
-	"    boot String,\n"
-	"    log String,\n"
-	"    process UInt64,\n"
-	"    pid Int32,\n"
-	"    parent Int32,\n"
-	"    start Int64,\n"
-	"    user UInt32,\n"
-	"    program String,\n"
-	"    command String,\n"
-	"    build_id String\n"
-	")\n"
-	"ENGINE = ReplacingMergeTree\n"
-	"ORDER BY (host, log, process)",
-
-	"CREATE TABLE IF NOT EXISTS $.hosts\n"
-	"(\n"
-	"    host String,\n"
-	"    boot String,\n"
-	"    machine String,\n"
-	"    kernel String,\n"
-	"    zone String\n"
-	")\n"
-	"ENGINE = ReplacingMergeTree\n"
-	"ORDER BY (host, boot)",
-
-	"CREATE VIEW IF NOT EXISTS $.schema AS SELECT toUInt32(1) AS version",
-	NULL,
-};
-
-static const struct {
+static const struct table {
 	const char *name;
-	const char *const *statements;
-} dialects[] = {
-	[PTRC_SHIP_MODERN] = {"modern", modern},
-	[PTRC_SHIP_PLAIN] = {"plain", plain},
+	const struct column *columns;
+	const char *engines[PTRC_SHIP_DIALECTS];
+} tables[] = {
+	{"events",
+	 event_columns,
+	 {"MergeTree\nPARTITION BY toDate(time)\nORDER BY (host, event, time, log, seq)\n"
+	  "SETTINGS non_replicated_deduplication_window = 10000",
+	  "ReplacingMergeTree\nPARTITION BY day\nORDER BY (host, log, seq)"}},
+	{"processes",
+	 process_columns,
+	 {"ReplacingMergeTree\nORDER BY (host, log, process)",
+	  "ReplacingMergeTree\nORDER BY (host, log, process)"}},
+	{"hosts",
+	 host_columns,
+	 {"ReplacingMergeTree\nORDER BY (host, boot)",
+	  "ReplacingMergeTree\nORDER BY (host, boot)"}},
 };
+
+enum { TABLES = sizeof(tables) / sizeof(*tables) };
 
 bool ptrc_ship_dialect_named(const char *name, enum ptrc_ship_dialect *dialect)
 {
-	for (int i = 0; i < PTRC_SHIP_DIALECTS; i++) {
-		if (strcmp(dialects[i].name, name) == 0) {
-			*dialect = (enum ptrc_ship_dialect)i;
-			return true;
-		}
-	}
-	return false;
+	*dialect = strcmp(name, "plain") ? PTRC_SHIP_MODERN : PTRC_SHIP_PLAIN;
+	return *dialect == PTRC_SHIP_PLAIN || !strcmp(name, "modern");
 }
 
 void ptrc_ship_identifier_put(struct ptrc_buffer *b, const char *name)
@@ -170,21 +108,36 @@ void ptrc_ship_identifier_put(struct ptrc_buffer *b, const char *name)
 	ptrc_buffer_char(b, '`');
 }
 
+static void put_table(struct ptrc_buffer *b, enum ptrc_ship_dialect dialect, const struct table *t)
+{
+	const char *separator = "\n(\n";
+
+	ptrc_buffer_text(b, t->name);
+	for (const struct column *c = t->columns; c->name; c++) {
+		if (!c->types[dialect])
+			continue;
+		ptrc_buffer_format(b, "%s    %s %s", separator, c->name, c->types[dialect]);
+		separator = ",\n";
+	}
+	ptrc_buffer_format(b, "\n)\nENGINE = %s", t->engines[dialect]);
+}
+
 bool ptrc_ship_schema_statement(struct ptrc_buffer *b, enum ptrc_ship_dialect dialect,
 				const char *database, size_t number)
 {
-	const char *const *statement = dialects[dialect].statements;
-
-	for (; *statement && number; number--)
-		statement++;
-	if (!*statement)
+	if (number > TABLES + 1)
 		return false;
-	for (const char *at = *statement; *at; at++) {
-		if (*at == '$')
-			ptrc_ship_identifier_put(b, database);
-		else
-			ptrc_buffer_char(b, *at);
-	}
+	ptrc_buffer_format(b, "CREATE %s IF NOT EXISTS ",
+			   !number	      ? "DATABASE"
+			   : number <= TABLES ? "TABLE"
+					      : "VIEW");
+	ptrc_ship_identifier_put(b, database);
+	if (number)
+		ptrc_buffer_char(b, '.');
+	if (number > TABLES)
+		ptrc_buffer_text(b, "schema AS SELECT toUInt32(1) AS version");
+	else if (number)
+		put_table(b, dialect, &tables[number - 1]);
 	return true;
 }
 

@@ -4,7 +4,6 @@
 #include "src/ship/server.h"
 
 #include <ctype.h>
-#include <curl/curl.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -25,30 +24,6 @@
 #define LAST_TRY_NS (INT64_C(1000) * PTRC_NS_PER_MS)
 /* The first release of the current engine's dialect. */
 enum { MODERN_MAJOR = 21 };
-
-struct ptrc_ship_server {
-	struct ptrc_ship_options options;
-	enum ptrc_ship_dialect dialect;
-	CURL *curl;
-	struct ptrc_buffer url;
-	struct ptrc_buffer query;
-	struct ptrc_ship_answer answer;
-	/* Of the last request. */
-	CURLcode result;
-	char error[CURL_ERROR_SIZE];
-	volatile const bool *flag;
-	int64_t released_ns;
-	/* For how long a server is tried, and since when it has been; 0: for ever, and since the request began, or
-	 * the body last moved. */
-	int64_t limit_ns;
-	int64_t since_ns;
-	int64_t asked_ns;
-	bool is_late;
-	/* The body that is sent, and how much of it is gone. */
-	const char *body;
-	size_t size;
-	size_t sent;
-};
 
 /* ---- one request ---- */
 
@@ -95,14 +70,15 @@ static int look_at_time(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, cur
 {
 	struct ptrc_ship_server *s = arg;
 	int64_t now = ptrc_now_ns();
-	int64_t since = s->since_ns ? s->since_ns : s->asked_ns;
+	int64_t since = s->silent_since_ns ? s->silent_since_ns : s->asked_ns;
+	int64_t limit = s->options.give_up_ns;
 
 	(void)a;
 	(void)b;
 	(void)c;
 	(void)d;
-	s->is_late = s->limit_ns && now - since > s->limit_ns && now - s->asked_ns > LAST_TRY_NS;
-	if (!s->flag || !*s->flag)
+	s->is_late = limit && now - since > limit && now - s->asked_ns > LAST_TRY_NS;
+	if (!*s->options.is_stopped)
 		return s->is_late;
 	if (!s->released_ns)
 		s->released_ns = now + RELEASE_NS;
@@ -130,12 +106,34 @@ static void begin_url(struct ptrc_ship_server *s)
 	ptrc_buffer_text(&s->url, "/?");
 }
 
+/* What a request means that has got no answer, or none that it could take. */
+static enum ptrc_ship_outcome judge_failure(const struct ptrc_ship_server *s,
+					    struct ptrc_cli_reason *why)
+{
+	const char *problem = *s->error ? s->error : curl_easy_strerror(s->result);
+
+	if (s->result == CURLE_ABORTED_BY_CALLBACK && s->is_late)
+		return ptrc_ship_because(PTRC_SHIP_LATER, why, "gives no answer");
+	if (s->result == CURLE_ABORTED_BY_CALLBACK)
+		return ptrc_ship_because(PTRC_SHIP_INTERRUPTED, why,
+					 "was given up because of a signal");
+	if (s->answer.is_too_long)
+		return ptrc_ship_because(PTRC_SHIP_LATER, why,
+					 "answers with more than it was asked for");
+	if (s->result == CURLE_PEER_FAILED_VERIFICATION)
+		return ptrc_ship_because(
+			PTRC_SHIP_REFUSED, why, "has a certificate that is not accepted (%s)%s",
+			problem, s->options.ca_file ? "" : "; --ca-file says which ones are");
+	if (s->result == CURLE_SSL_CACERT_BADFILE || s->result == CURLE_UNSUPPORTED_PROTOCOL ||
+	    s->result == CURLE_URL_MALFORMAT)
+		return ptrc_ship_because(PTRC_SHIP_REFUSED, why, "%s", problem);
+	return ptrc_ship_because(PTRC_SHIP_LATER, why, "%s", problem);
+}
+
 /* Sends a request to the URL that was put together, and takes the answer. */
 static enum ptrc_ship_outcome request(struct ptrc_ship_server *s, const void *body, size_t size,
 				      struct curl_slist *headers, struct ptrc_cli_reason *why)
 {
-	CURLcode result;
-
 	ptrc_buffer_char(&s->url, '\0');
 	ptrc_ship_answer_begin(&s->answer);
 	s->error[0] = '\0';
@@ -147,34 +145,9 @@ static enum ptrc_ship_outcome request(struct ptrc_ship_server *s, const void *bo
 	s->body = body;
 	s->size = size;
 	s->sent = 0;
-	s->result = result = curl_easy_perform(s->curl);
-	if (result == CURLE_ABORTED_BY_CALLBACK && s->is_late) {
-		ptrc_cli_because(why, "gives no answer");
-		return PTRC_SHIP_LATER;
-	}
-	if (result == CURLE_ABORTED_BY_CALLBACK) {
-		ptrc_cli_because(why, "was given up because of a signal");
-		return PTRC_SHIP_INTERRUPTED;
-	}
-	if (s->answer.is_too_long) {
-		ptrc_cli_because(why, "answers with more than it was asked for");
-		return PTRC_SHIP_LATER;
-	}
-	if (result == CURLE_PEER_FAILED_VERIFICATION) {
-		ptrc_cli_because(why, "has a certificate that is not accepted (%s)%s",
-				 *s->error ? s->error : curl_easy_strerror(result),
-				 s->options.ca_file ? "" : "; --ca-file says which ones are");
-		return PTRC_SHIP_REFUSED;
-	}
-	if (result == CURLE_SSL_CACERT_BADFILE || result == CURLE_UNSUPPORTED_PROTOCOL ||
-	    result == CURLE_URL_MALFORMAT) {
-		ptrc_cli_because(why, "%s", *s->error ? s->error : curl_easy_strerror(result));
-		return PTRC_SHIP_REFUSED;
-	}
-	if (result != CURLE_OK) {
-		ptrc_cli_because(why, "%s", *s->error ? s->error : curl_easy_strerror(result));
-		return PTRC_SHIP_LATER;
-	}
+	s->result = curl_easy_perform(s->curl);
+	if (s->result != CURLE_OK || s->answer.is_too_long)
+		return judge_failure(s, why);
 	curl_easy_getinfo(s->curl, CURLINFO_RESPONSE_CODE, &s->answer.status);
 	return ptrc_ship_answer_judge(&s->answer, why);
 }
@@ -265,22 +238,20 @@ static enum ptrc_ship_outcome look_why(struct ptrc_ship_server *s, enum ptrc_shi
 
 	if (!is_misunderstood(s->result))
 		return outcome;
-	if (answers_otherwise(s)) {
-		ptrc_cli_because(why, "speaks %s at this port: --server has to begin with %s",
-				 is_http ? "HTTPS" : "HTTP without TLS",
-				 is_http ? "https://" : "http://");
-		return PTRC_SHIP_REFUSED;
-	}
-	if (s->result == CURLE_UNSUPPORTED_PROTOCOL || s->result == CURLE_WEIRD_SERVER_REPLY) {
-		ptrc_cli_because(why, "speaks something else than HTTP at this port (%s)",
-				 *s->error ? s->error : curl_easy_strerror(s->result));
-		return PTRC_SHIP_REFUSED;
-	}
+	if (answers_otherwise(s))
+		return ptrc_ship_because(PTRC_SHIP_REFUSED, why,
+					 "speaks %s at this port: --server has to begin with %s",
+					 is_http ? "HTTPS" : "HTTP without TLS",
+					 is_http ? "https://" : "http://");
+	if (s->result == CURLE_UNSUPPORTED_PROTOCOL || s->result == CURLE_WEIRD_SERVER_REPLY)
+		return ptrc_ship_because(PTRC_SHIP_REFUSED, why,
+					 "speaks something else than HTTP at this port (%s)",
+					 *s->error ? s->error : curl_easy_strerror(s->result));
 	return outcome;
 }
 
-enum ptrc_ship_outcome ptrc_ship_server_greet(struct ptrc_ship_server *s,
-					      struct ptrc_cli_reason *why)
+/* Asks which version the server is of, and decides on the dialect. */
+static enum ptrc_ship_outcome ask_version(struct ptrc_ship_server *s, struct ptrc_cli_reason *why)
 {
 	enum ptrc_ship_outcome outcome;
 	long major;
@@ -294,20 +265,17 @@ enum ptrc_ship_outcome ptrc_ship_server_greet(struct ptrc_ship_server *s,
 	outcome = ptrc_ship_answer_version(&s->answer, &major, why);
 	if (outcome != PTRC_SHIP_OK)
 		return outcome;
-	if (s->options.has_dialect && s->dialect == PTRC_SHIP_MODERN && major < MODERN_MAJOR) {
-		ptrc_cli_because(why,
-				 "is of release %ld, which does not understand the dialect "
-				 "'modern'",
-				 major);
-		return PTRC_SHIP_REFUSED;
-	}
+	if (s->options.has_dialect && s->dialect == PTRC_SHIP_MODERN && major < MODERN_MAJOR)
+		return ptrc_ship_because(
+			PTRC_SHIP_REFUSED, why,
+			"is of release %ld, which does not understand the dialect 'modern'", major);
 	if (!s->options.has_dialect)
 		s->dialect = major >= MODERN_MAJOR ? PTRC_SHIP_MODERN : PTRC_SHIP_PLAIN;
 	return PTRC_SHIP_OK;
 }
 
-enum ptrc_ship_outcome ptrc_ship_server_check(struct ptrc_ship_server *s,
-					      struct ptrc_cli_reason *why)
+/* Asks for the version of the tables, which has to be ours. */
+static enum ptrc_ship_outcome check_tables(struct ptrc_ship_server *s, struct ptrc_cli_reason *why)
 {
 	enum ptrc_ship_outcome outcome;
 	uint64_t version;
@@ -324,17 +292,24 @@ enum ptrc_ship_outcome ptrc_ship_server_check(struct ptrc_ship_server *s,
 		return outcome;
 	if (version == PTRC_SHIP_SCHEMA_VERSION)
 		return PTRC_SHIP_OK;
-	ptrc_cli_because(why,
-			 "has tables of version %" PRIu64 ", and this ptrace-ship fills those of "
-			 "version %d",
-			 version, PTRC_SHIP_SCHEMA_VERSION);
-	return PTRC_SHIP_REFUSED;
+	return ptrc_ship_because(PTRC_SHIP_REFUSED, why,
+				 "has tables of version %" PRIu64
+				 ", and this ptrace-ship fills those of version %d",
+				 version, PTRC_SHIP_SCHEMA_VERSION);
+}
+
+enum ptrc_ship_outcome ptrc_ship_server_greet(struct ptrc_ship_server *s,
+					      struct ptrc_cli_reason *why)
+{
+	enum ptrc_ship_outcome outcome = ask_version(s, why);
+
+	return outcome == PTRC_SHIP_OK ? check_tables(s, why) : outcome;
 }
 
 enum ptrc_ship_outcome ptrc_ship_server_create(struct ptrc_ship_server *s,
 					       struct ptrc_cli_reason *why)
 {
-	enum ptrc_ship_outcome outcome = PTRC_SHIP_OK;
+	enum ptrc_ship_outcome outcome = ask_version(s, why);
 
 	for (size_t i = 0; outcome == PTRC_SHIP_OK; i++) {
 		s->query.used = 0;
@@ -342,7 +317,8 @@ enum ptrc_ship_outcome ptrc_ship_server_create(struct ptrc_ship_server *s,
 			break;
 		outcome = ask(s, why);
 	}
-	return outcome;
+	/* Tables of another version were there. */
+	return outcome == PTRC_SHIP_OK ? check_tables(s, why) : outcome;
 }
 
 static void put_time(struct ptrc_ship_server *s, int64_t ns)
@@ -416,11 +392,6 @@ enum ptrc_ship_outcome ptrc_ship_server_end_of(struct ptrc_ship_server *s, const
 
 /* ---- rows ---- */
 
-bool ptrc_ship_server_has_begun(const struct ptrc_ship_server *s)
-{
-	return s->sent;
-}
-
 enum ptrc_ship_outcome ptrc_ship_server_insert(struct ptrc_ship_server *s, const char *table,
 					       const struct ptrc_buffer *body, const char *token,
 					       struct ptrc_cli_reason *why)
@@ -455,27 +426,6 @@ enum ptrc_ship_outcome ptrc_ship_server_insert(struct ptrc_ship_server *s, const
 }
 
 /* ---- the connection ---- */
-
-void ptrc_ship_server_watch(struct ptrc_ship_server *s, volatile const bool *flag)
-{
-	s->flag = flag;
-}
-
-void ptrc_ship_server_limit(struct ptrc_ship_server *s, int64_t limit_ns, int64_t since_ns)
-{
-	s->limit_ns = limit_ns;
-	s->since_ns = since_ns;
-}
-
-int64_t ptrc_ship_server_asked_ns(const struct ptrc_ship_server *s)
-{
-	return s->asked_ns;
-}
-
-enum ptrc_ship_dialect ptrc_ship_server_dialect(const struct ptrc_ship_server *s)
-{
-	return s->dialect;
-}
 
 /* Whether the text is http://HOST[:PORT] or https://..., with nothing behind it, and without a user or a
  * password, which everybody could see in the list of processes. */

@@ -3,6 +3,7 @@
 #ifndef PTRC_SRC_SHIP_SERVER_H
 #define PTRC_SRC_SHIP_SERVER_H
 
+#include <curl/curl.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,9 +24,34 @@ struct ptrc_ship_options {
 	const char *ca_file;
 	bool has_dialect;
 	enum ptrc_ship_dialect dialect;
+	/* For how long a server that does not answer is tried; 0: for ever. */
+	int64_t give_up_ns;
+	/* A signal sets it; a request under way is given up soon after. */
+	volatile const bool *is_stopped;
 };
 
-struct ptrc_ship_server;
+struct ptrc_ship_server {
+	struct ptrc_ship_options options;
+	/* The one that was asked for, or that the server has told. */
+	enum ptrc_ship_dialect dialect;
+	CURL *curl;
+	struct ptrc_buffer url;
+	struct ptrc_buffer query;
+	struct ptrc_ship_answer answer;
+	/* Of the last request. */
+	CURLcode result;
+	char error[CURL_ERROR_SIZE];
+	int64_t released_ns;
+	/* Since when the server has been tried in vain; 0: the last request has succeeded. When the last request began,
+	 * or its body last moved. */
+	int64_t silent_since_ns;
+	int64_t asked_ns;
+	bool is_late;
+	/* The body that is sent, and how much of it is gone and may have arrived. */
+	const char *body;
+	size_t size;
+	size_t sent;
+};
 
 /* Makes ready to speak to a server. Returns null with the reason if the URL is none. */
 struct ptrc_ship_server *ptrc_ship_server_new(const struct ptrc_ship_options *,
@@ -35,28 +61,12 @@ void ptrc_ship_server_free(struct ptrc_ship_server *);
 /* Closes the connection if it would not be used again after a pause of this length. */
 void ptrc_ship_server_rest(struct ptrc_ship_server *, int64_t ns);
 
-/* From now on a request under way is given up soon after *flag has become true. */
-void ptrc_ship_server_watch(struct ptrc_ship_server *, volatile const bool *flag);
-
-/* A request is given up when the server has been tried for so long since this time, which may be 0: since the
- * request began, or its body last moved. A limit of 0 is none. */
-void ptrc_ship_server_limit(struct ptrc_ship_server *, int64_t limit_ns, int64_t since_ns);
-
-/* When the last request began, or its body last moved. */
-int64_t ptrc_ship_server_asked_ns(const struct ptrc_ship_server *);
-
-/* The dialect that was asked for, or that the server has told. */
-enum ptrc_ship_dialect ptrc_ship_server_dialect(const struct ptrc_ship_server *);
-
-/* Asks which version the server is of, and decides on the dialect. */
+/* Asks which version the server is of, decides on the dialect, and asks for the version of the tables, which has
+ * to be ours. */
 enum ptrc_ship_outcome ptrc_ship_server_greet(struct ptrc_ship_server *,
 					      struct ptrc_cli_reason *why);
 
-/* Asks for the version of the tables, which has to be ours. */
-enum ptrc_ship_outcome ptrc_ship_server_check(struct ptrc_ship_server *,
-					      struct ptrc_cli_reason *why);
-
-/* Makes the tables that are not there. */
+/* Does the same, and makes the tables that are not there before it asks for their version. */
 enum ptrc_ship_outcome ptrc_ship_server_create(struct ptrc_ship_server *,
 					       struct ptrc_cli_reason *why);
 
@@ -64,9 +74,6 @@ enum ptrc_ship_outcome ptrc_ship_server_create(struct ptrc_ship_server *,
 enum ptrc_ship_outcome ptrc_ship_server_insert(struct ptrc_ship_server *, const char *table,
 					       const struct ptrc_buffer *body, const char *token,
 					       struct ptrc_cli_reason *why);
-
-/* Whether something of the last INSERT may have arrived. */
-bool ptrc_ship_server_has_begun(const struct ptrc_ship_server *);
 
 /* Asks how many rows of the range the server has. */
 enum ptrc_ship_outcome ptrc_ship_server_count(struct ptrc_ship_server *,

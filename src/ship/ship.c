@@ -15,7 +15,8 @@
 
 #include "src/cli/clock.h"
 #include "src/cli/message.h"
-#include "src/ship/age.h"
+#include "src/cli/table.h"
+#include "src/ship/files.h"
 #include "src/ship/log.h"
 #include "src/ship/pack.h"
 #include "src/ship/progress.h"
@@ -39,7 +40,7 @@ struct work {
 	const char *path;
 	struct ptrc_ship_log *log;
 	struct ptrc_ship_progress progress;
-	struct ptrc_ship_packer *packer;
+	struct ptrc_ship_packer packer;
 	/* Behind the batch that is in the packer. */
 	struct ptrc_ship_place end;
 	bool is_end_of_log;
@@ -51,6 +52,11 @@ struct work {
 
 /* ---- a server that does not answer ---- */
 
+static bool is_stopped(const struct ptrc_shipper *s)
+{
+	return *s->server->options.is_stopped;
+}
+
 bool ptrc_ship_wait(struct ptrc_shipper *s, int64_t ns)
 {
 	int64_t until = ptrc_now_ns() + ns, left;
@@ -59,12 +65,12 @@ bool ptrc_ship_wait(struct ptrc_shipper *s, int64_t ns)
 	/* A signal that comes between the look at the flag and the sleep ends the sleep. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
-	while (!*s->is_stopped && (left = until - ptrc_now_ns()) > 0)
+	while (!is_stopped(s) && (left = until - ptrc_now_ns()) > 0)
 		ppoll(NULL, 0,
 		      &(struct timespec){.tv_sec = left / NS_PER_S, .tv_nsec = left % NS_PER_S},
 		      &before);
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	return !*s->is_stopped;
+	return !is_stopped(s);
 }
 
 int64_t ptrc_ship_part_of(int64_t ns)
@@ -78,105 +84,89 @@ int64_t ptrc_ship_part_of(int64_t ns)
  * different times. But not for longer than the server is tried. Returns false if a signal has come. */
 static bool pause_for(struct ptrc_shipper *s, int64_t ns)
 {
-	int64_t left = s->silent_since_ns + s->give_up_ns - ptrc_now_ns();
+	int64_t give_up_ns = s->server->options.give_up_ns;
+	int64_t left = s->server->silent_since_ns + give_up_ns - ptrc_now_ns();
 
 	ns = ns / 2 + ptrc_ship_part_of(ns);
-	return ptrc_ship_wait(s, s->give_up_ns && left < ns ? left : ns);
+	return ptrc_ship_wait(s, give_up_ns && left < ns ? left : ns);
 }
 
-/* Decides what comes after a try that has had this outcome: PTRC_SHIPPED, one more try. */
-static enum ptrc_ship_result after(struct ptrc_shipper *s, enum ptrc_ship_outcome outcome,
-				   const struct ptrc_cli_reason *why, int64_t *pause_ns)
+/* A request that is made until it succeeds. */
+struct attempt {
+	struct ptrc_shipper *shipper;
+	int64_t pause_ns;
+	struct ptrc_cli_reason why;
+	/* What has come of it. */
+	enum ptrc_ship_result result;
+};
+
+static struct attempt attempt_by(struct ptrc_shipper *s)
 {
+	return (struct attempt){.shipper = s, .pause_ns = PAUSE_FIRST_NS};
+}
+
+/* Decides what comes after a try that has failed so: PTRC_SHIPPED, one more try. */
+static enum ptrc_ship_result after(struct attempt *a, enum ptrc_ship_outcome outcome)
+{
+	struct ptrc_ship_server *server = a->shipper->server;
+	const char *name = server->options.server;
+	int64_t give_up_ns = server->options.give_up_ns;
 	int64_t now = ptrc_now_ns();
 
 	if (outcome == PTRC_SHIP_INTERRUPTED)
 		return PTRC_SHIP_STOPPED;
 	if (outcome == PTRC_SHIP_REFUSED) {
-		ptrc_cli_message(s->server_name, "%s", why->text);
+		ptrc_cli_message(name, "%s", a->why.text);
 		return PTRC_SHIP_SERVER_FAILED;
 	}
-	if (!s->silent_since_ns) {
-		s->silent_since_ns = ptrc_ship_server_asked_ns(s->server);
-		ptrc_cli_message(s->server_name, "%s; it is tried again", why->text);
+	if (!server->silent_since_ns) {
+		server->silent_since_ns = server->asked_ns;
+		ptrc_cli_message(name, "%s; it is tried again", a->why.text);
 	}
-	if (s->give_up_ns && now - s->silent_since_ns >= s->give_up_ns) {
-		ptrc_cli_message(s->server_name, "given up: %s", why->text);
+	if (give_up_ns && now - server->silent_since_ns >= give_up_ns) {
+		ptrc_cli_message(name, "given up: %s", a->why.text);
 		return PTRC_SHIP_SERVER_FAILED;
 	}
-	if (!pause_for(s, *pause_ns))
+	if (!pause_for(a->shipper, a->pause_ns))
 		return PTRC_SHIP_STOPPED;
-	s->sent.retries++;
-	*pause_ns = 2 * *pause_ns < PAUSE_LAST_NS ? 2 * *pause_ns : PAUSE_LAST_NS;
+	a->shipper->sent.retries++;
+	a->pause_ns = 2 * a->pause_ns < PAUSE_LAST_NS ? 2 * a->pause_ns : PAUSE_LAST_NS;
 	return PTRC_SHIPPED;
 }
 
 static void note_success(struct ptrc_shipper *s)
 {
-	if (s->silent_since_ns)
-		ptrc_cli_message(s->server_name, "answers again");
-	s->silent_since_ns = 0;
+	if (s->server->silent_since_ns)
+		ptrc_cli_message(s->server->options.server, "answers again");
+	s->server->silent_since_ns = 0;
 }
 
-typedef enum ptrc_ship_outcome question(struct ptrc_shipper *, void *arg,
-					struct ptrc_cli_reason *why);
-
-/* Asks until there is an answer. */
-static enum ptrc_ship_result insist(struct ptrc_shipper *s, question *ask, void *arg)
+/* Whether to ask once more after a question that had this outcome. */
+static bool is_asked_again(struct attempt *a, enum ptrc_ship_outcome outcome)
 {
-	int64_t pause_ns = PAUSE_FIRST_NS;
-
-	for (;;) {
-		struct ptrc_cli_reason why;
-		enum ptrc_ship_outcome outcome;
-		enum ptrc_ship_result result;
-
-		ptrc_ship_server_limit(s->server, s->give_up_ns, s->silent_since_ns);
-		outcome = ask(s, arg, &why);
-		if (outcome == PTRC_SHIP_OK) {
-			if (!s->is_delivering)
-				note_success(s);
-			return PTRC_SHIPPED;
-		}
-		result = after(s, outcome, &why, &pause_ns);
-		if (result != PTRC_SHIPPED)
-			return result;
-	}
-}
-
-static enum ptrc_ship_outcome greet(struct ptrc_shipper *s, void *arg, struct ptrc_cli_reason *why)
-{
-	enum ptrc_ship_outcome outcome = ptrc_ship_server_greet(s->server, why);
-
-	(void)arg;
-	return outcome == PTRC_SHIP_OK ? ptrc_ship_server_check(s->server, why) : outcome;
+	a->result = outcome == PTRC_SHIP_OK ? PTRC_SHIPPED : after(a, outcome);
+	if (outcome == PTRC_SHIP_OK && !a->shipper->is_delivering)
+		note_success(a->shipper);
+	return outcome != PTRC_SHIP_OK && a->result == PTRC_SHIPPED;
 }
 
 enum ptrc_ship_result ptrc_ship_greet(struct ptrc_shipper *s)
 {
-	enum ptrc_ship_result result;
+	struct attempt a = attempt_by(s);
 
-	if (s->is_greeted)
-		return PTRC_SHIPPED;
-	result = insist(s, greet, NULL);
-	s->is_greeted = result == PTRC_SHIPPED;
-	return result;
-}
-
-static enum ptrc_ship_outcome create(struct ptrc_shipper *s, void *arg, struct ptrc_cli_reason *why)
-{
-	enum ptrc_ship_outcome outcome = ptrc_ship_server_greet(s->server, why);
-
-	(void)arg;
-	if (outcome == PTRC_SHIP_OK)
-		outcome = ptrc_ship_server_create(s->server, why);
-	/* Tables of another version were there. */
-	return outcome == PTRC_SHIP_OK ? ptrc_ship_server_check(s->server, why) : outcome;
+	while (!s->is_greeted && is_asked_again(&a, ptrc_ship_server_greet(s->server, &a.why)))
+		;
+	s->is_greeted = a.result == PTRC_SHIPPED;
+	return a.result;
 }
 
 enum ptrc_ship_result ptrc_ship_create(struct ptrc_shipper *s)
 {
-	return insist(s, create, NULL);
+	struct attempt a = attempt_by(s);
+
+	while (is_asked_again(&a, ptrc_ship_server_create(s->server, &a.why)))
+		;
+	return a.result;
 }
 
 /* ---- batches ---- */
@@ -198,9 +188,9 @@ static bool has(struct had *had, uint64_t number)
 /* Puts the rows that come next into the packer, but those that the server has. */
 static void put_rows(struct work *w, struct ptrc_ship_batch *b, struct had *had)
 {
-	struct ptrc_buffer *rows = ptrc_ship_packer_rows(w->packer);
+	struct ptrc_buffer *rows = &w->packer.rows;
 
-	for (size_t i = 0; i < ptrc_ship_log_rows(w->log); i++) {
+	for (size_t i = 0; i < w->log->row_count; i++) {
 		size_t used = rows->used;
 		int64_t ns = ptrc_ship_log_put(w->log, i, rows);
 
@@ -211,7 +201,7 @@ static void put_rows(struct work *w, struct ptrc_ship_batch *b, struct had *had)
 		if (has(had, w->progress.place.rows + b->count))
 			rows->used = used;
 		else
-			ptrc_ship_packer_take(w->packer);
+			ptrc_ship_packer_take(&w->packer);
 		b->count++;
 	}
 }
@@ -226,27 +216,26 @@ static bool fill(struct work *w, uint64_t count, struct had *had, struct ptrc_sh
 	int64_t day = 0;
 
 	*b = (struct ptrc_ship_batch){0};
-	ptrc_ship_packer_reset(w->packer);
+	ptrc_ship_packer_reset(&w->packer);
 	while ((!count || b->count < count) && ptrc_ship_log_next(w->log)) {
-		uint64_t more = ptrc_ship_log_rows(w->log);
-		bool is_full = ptrc_ship_packer_packed(w->packer) >= s->batch_bytes ||
-			       ptrc_ship_packer_raw(w->packer) >= RAW_MAX ||
-			       b->count + more > ROWS_MAX;
+		bool is_full = ptrc_ship_packer_packed(&w->packer) >= s->batch_bytes ||
+			       ptrc_ship_packer_raw(&w->packer) >= RAW_MAX ||
+			       b->count + w->log->row_count > ROWS_MAX;
 
-		if (!count && b->count && (is_full || ptrc_ship_log_day(w->log) != day))
+		if (!count && b->count && (is_full || ptrc_ship_day_of(w->log->ns) != day))
 			break;
-		day = ptrc_ship_log_day(w->log);
+		day = ptrc_ship_day_of(w->log->ns);
 		put_rows(w, b, had);
 		ptrc_ship_log_pass(w->log);
 	}
-	if (ptrc_ship_log_error(w->log)) {
-		ptrc_cli_error(w->path, ptrc_ship_log_error(w->log));
+	if (w->log->reader.error) {
+		ptrc_cli_error(w->path, w->log->reader.error);
 		return false;
 	}
-	w->end = ptrc_ship_log_place(w->log);
+	w->end = w->log->place;
 	/* An error in what comes next is told when that is read. */
-	w->is_end_of_log = ptrc_ship_log_is_closed(w->log) && !ptrc_ship_log_next(w->log) &&
-			   !ptrc_ship_log_error(w->log);
+	w->is_end_of_log =
+		w->log->is_closed && !ptrc_ship_log_next(w->log) && !w->log->reader.error;
 	if (count && b->count != count) {
 		ptrc_cli_message(w->path,
 				 "has fewer events than were shipped: it was cut off or is "
@@ -268,13 +257,6 @@ struct delivery {
 	uint64_t known;
 };
 
-static enum ptrc_ship_outcome look(struct ptrc_shipper *s, void *arg, struct ptrc_cli_reason *why)
-{
-	struct delivery *d = arg;
-
-	return ptrc_ship_server_count(s->server, &d->range, &d->known, why);
-}
-
 static void set_token(struct delivery *d, uint64_t rest)
 {
 	const struct ptrc_ship_progress *p = &d->work->progress;
@@ -287,59 +269,51 @@ static void set_token(struct delivery *d, uint64_t rest)
 		snprintf(d->token + used, sizeof(d->token) - (size_t)used, "-%" PRIu64, rest);
 }
 
-struct listing {
-	struct delivery *delivery;
-	uint64_t *numbers;
-	uint64_t count;
-};
-
-static enum ptrc_ship_outcome list(struct ptrc_shipper *s, void *arg, struct ptrc_cli_reason *why)
-{
-	struct listing *l = arg;
-
-	return ptrc_ship_server_list(s->server, &l->delivery->range, &l->numbers, &l->count, why);
-}
-
 /* The server has a part of the batch: makes one of the rest. */
 static enum ptrc_ship_result take_rest(struct work *w, struct delivery *d)
 {
-	struct listing l = {.delivery = d};
-	enum ptrc_ship_result result = insist(w->shipper, list, &l);
+	struct attempt a = attempt_by(w->shipper);
 	struct ptrc_ship_batch b;
-	struct had had;
+	uint64_t *numbers;
+	struct had had = {0};
 
-	if (result != PTRC_SHIPPED)
-		return result;
-	had = (struct had){l.numbers, l.count, 0};
+	while (is_asked_again(&a, ptrc_ship_server_list(w->shipper->server, &d->range, &numbers,
+							&had.count, &a.why)))
+		;
+	if (a.result != PTRC_SHIPPED)
+		return a.result;
+	had.numbers = numbers;
 	if (!ptrc_ship_log_seek(w->log, &w->progress.place) || !fill(w, d->batch.count, &had, &b))
-		result = PTRC_SHIP_LOG_FAILED;
-	free(l.numbers);
-	d->body = ptrc_ship_packer_end(w->packer);
-	d->known = l.count;
-	set_token(d, d->batch.count - l.count);
-	return result;
+		a.result = PTRC_SHIP_LOG_FAILED;
+	free(numbers);
+	d->body = ptrc_ship_packer_end(&w->packer);
+	d->known = had.count;
+	set_token(d, d->batch.count - had.count);
+	return a.result;
 }
 
 /* Finds out what the server has of a batch that may have been sent, and makes ready to send the rest. */
 static enum ptrc_ship_result settle(struct work *w, struct delivery *d)
 {
-	enum ptrc_ship_result result = insist(w->shipper, look, d);
+	struct attempt a = attempt_by(w->shipper);
 
-	if (result == PTRC_SHIPPED && d->known && d->known < d->batch.count)
-		result = take_rest(w, d);
-	return result;
+	while (is_asked_again(
+		&a, ptrc_ship_server_count(w->shipper->server, &d->range, &d->known, &a.why)))
+		;
+	if (a.result == PTRC_SHIPPED && d->known && d->known < d->batch.count)
+		return take_rest(w, d);
+	return a.result;
 }
 
 /* Sends the batch that is in the packer, until it is there, or somebody else has sent it. */
 static enum ptrc_ship_result try_to_deliver(struct work *w, struct delivery *d)
 {
 	struct ptrc_shipper *s = w->shipper;
-	int64_t pause_ns = PAUSE_FIRST_NS;
+	struct attempt a = attempt_by(s);
 
 	for (;;) {
 		enum ptrc_ship_result result;
 		enum ptrc_ship_outcome outcome;
-		struct ptrc_cli_reason why;
 
 		if (d->is_doubtful) {
 			result = settle(w, d);
@@ -348,10 +322,9 @@ static enum ptrc_ship_result try_to_deliver(struct work *w, struct delivery *d)
 			if (d->known >= d->batch.count)
 				return PTRC_SHIPPED;
 		}
-		if (*s->is_stopped)
+		if (is_stopped(s))
 			return PTRC_SHIP_STOPPED;
-		ptrc_ship_server_limit(s->server, s->give_up_ns, s->silent_since_ns);
-		outcome = ptrc_ship_server_insert(s->server, "events", d->body, d->token, &why);
+		outcome = ptrc_ship_server_insert(s->server, "events", d->body, d->token, &a.why);
 		if (outcome == PTRC_SHIP_OK) {
 			s->sent.rows += d->batch.count - d->known;
 			s->sent.batches++;
@@ -359,8 +332,8 @@ static enum ptrc_ship_result try_to_deliver(struct work *w, struct delivery *d)
 			return PTRC_SHIPPED;
 		}
 		/* Nobody need ask what a server has got that could not be reached. */
-		d->is_doubtful = d->is_doubtful || ptrc_ship_server_has_begun(s->server);
-		result = after(s, outcome, &why, &pause_ns);
+		d->is_doubtful = d->is_doubtful || s->server->sent;
+		result = after(&a, outcome);
 		if (result != PTRC_SHIPPED)
 			return result;
 	}
@@ -385,13 +358,13 @@ static enum ptrc_ship_result send_batch(struct work *w, bool was_pending)
 	struct delivery d = {
 		.work = w,
 		.batch = p->batch,
-		.range = {.host = ptrc_ship_log_host(w->log),
-			  .log = ptrc_ship_log_name(w->log),
+		.range = {.host = w->log->whose.host.ph_name,
+			  .log = w->log->name,
 			  .first = p->place.rows,
 			  .count = p->batch.count,
 			  .first_ns = p->batch.first_ns,
 			  .last_ns = p->batch.last_ns},
-		.body = ptrc_ship_packer_end(w->packer),
+		.body = ptrc_ship_packer_end(&w->packer),
 		.is_doubtful = was_pending || p->place.rows < p->doubtful,
 	};
 	enum ptrc_ship_result result;
@@ -408,39 +381,44 @@ static enum ptrc_ship_result send_batch(struct work *w, bool was_pending)
 
 /* ---- the other tables ---- */
 
-struct insertion {
-	const char *table;
-	const struct ptrc_buffer *body;
-	char token[96];
-};
-
-static enum ptrc_ship_outcome insert(struct ptrc_shipper *s, void *arg, struct ptrc_cli_reason *why)
-{
-	struct insertion *i = arg;
-
-	return ptrc_ship_server_insert(s->server, i->table, i->body, i->token, why);
-}
-
 /* Sends the rows that are in the packer, and empties it. */
 static enum ptrc_ship_result insert_table(struct work *w, const char *table)
 {
-	struct insertion i = {.table = table, .body = ptrc_ship_packer_end(w->packer)};
-	enum ptrc_ship_result result;
+	const struct ptrc_buffer *body = ptrc_ship_packer_end(&w->packer);
+	struct attempt a = attempt_by(w->shipper);
+	char token[96];
 
-	snprintf(i.token, sizeof(i.token), "%s-%016" PRIx64 "-%s-%lld", ptrc_ship_log_name(w->log),
-		 w->progress.nonce, table, (long long)ptrc_now_ns());
-	result = insist(w->shipper, insert, &i);
-	ptrc_ship_packer_reset(w->packer);
-	return result;
+	snprintf(token, sizeof(token), "%s-%016" PRIx64 "-%s-%lld", w->log->name, w->progress.nonce,
+		 table, (long long)ptrc_now_ns());
+	while (is_asked_again(
+		&a, ptrc_ship_server_insert(w->shipper->server, table, body, token, &a.why)))
+		;
+	ptrc_ship_packer_reset(&w->packer);
+	return a.result;
+}
+
+/* Whether the row was told before; if not, it counts as told from now on: if the server does not take it, the command
+ * ends. */
+static bool is_told(struct ptrc_shipper *s, const char *row, size_t size)
+{
+	uint64_t number = ptrc_table_hash(row, size) | 1;
+	uint64_t *set = s->told[(number >> 32) % PTRC_SHIP_TOLD_SETS];
+
+	for (size_t i = 0; i < PTRC_SHIP_TOLD_WAYS; i++)
+		if (set[i] == number)
+			return true;
+	memmove(set + 1, set, (PTRC_SHIP_TOLD_WAYS - 1) * sizeof(*set));
+	*set = number;
+	return false;
 }
 
 static enum ptrc_ship_result tell_host(struct work *w)
 {
-	struct ptrc_buffer *rows = ptrc_ship_packer_rows(w->packer);
+	struct ptrc_buffer *rows = &w->packer.rows;
 
-	ptrc_ship_packer_reset(w->packer);
-	if (!ptrc_ship_log_put_host(w->log, rows) ||
-	    ptrc_ship_told_has(&w->shipper->told, rows->bytes, rows->used))
+	ptrc_ship_packer_reset(&w->packer);
+	if (!ptrc_ship_whose_put_host(&w->log->whose, rows) ||
+	    is_told(w->shipper, rows->bytes, rows->used))
 		return PTRC_SHIPPED;
 	return insert_table(w, "hosts");
 }
@@ -449,24 +427,25 @@ static enum ptrc_ship_result tell_host(struct work *w)
 static enum ptrc_ship_result tell_processes(struct work *w)
 {
 	struct ptrc_shipper *s = w->shipper;
-	struct ptrc_buffer *rows = ptrc_ship_packer_rows(w->packer);
+	struct ptrc_buffer *rows = &w->packer.rows;
 	enum ptrc_ship_result result = PTRC_SHIPPED;
 
-	ptrc_ship_packer_reset(w->packer);
-	for (size_t i = 0; result == PTRC_SHIPPED && i < ptrc_ship_log_processes(w->log); i++) {
+	ptrc_ship_packer_reset(&w->packer);
+	for (size_t i = 0; result == PTRC_SHIPPED && i < w->log->whose.process_count; i++) {
 		size_t used = rows->used;
 
-		if (!ptrc_ship_log_put_process(w->log, i, rows))
+		if (!ptrc_ship_whose_put_process(&w->log->whose, w->log->reader.trace, i,
+						 &w->log->head, rows))
 			continue;
-		if (ptrc_ship_told_has(&s->told, rows->bytes + used, rows->used - used)) {
+		if (is_told(s, rows->bytes + used, rows->used - used)) {
 			rows->used = used;
 			continue;
 		}
-		ptrc_ship_packer_take(w->packer);
-		if (ptrc_ship_packer_packed(w->packer) >= s->batch_bytes)
+		ptrc_ship_packer_take(&w->packer);
+		if (ptrc_ship_packer_packed(&w->packer) >= s->batch_bytes)
 			result = insert_table(w, "processes");
 	}
-	if (result == PTRC_SHIPPED && ptrc_ship_packer_raw(w->packer))
+	if (result == PTRC_SHIPPED && ptrc_ship_packer_raw(&w->packer))
 		result = insert_table(w, "processes");
 	return result;
 }
@@ -474,7 +453,7 @@ static enum ptrc_ship_result tell_processes(struct work *w)
 /* Tells whose the log is, if the log has more of it than was told. The server keeps what is told last. */
 static enum ptrc_ship_result tell_whose(struct work *w)
 {
-	uint64_t told = ptrc_ship_log_processes(w->log) + 1;
+	uint64_t told = w->log->whose.process_count + 1;
 	enum ptrc_ship_result result;
 
 	if (w->progress.told == told)
@@ -508,23 +487,18 @@ static char *progress_path(const struct ptrc_shipper *s, const char *log)
 	return b.bytes;
 }
 
-static enum ptrc_ship_outcome look_for_end(struct ptrc_shipper *s, void *arg,
-					   struct ptrc_cli_reason *why)
-{
-	struct work *w = arg;
-
-	return ptrc_ship_server_end_of(s->server, ptrc_ship_log_host(w->log),
-				       ptrc_ship_log_name(w->log), &w->progress.doubtful, why);
-}
-
 /* Asks what the server has of a log of which nothing is known here: somebody may have removed the file that
  * told it. */
 static enum ptrc_ship_result find_end(struct work *w)
 {
-	enum ptrc_ship_result result = insist(w->shipper, look_for_end, w);
+	struct attempt a = attempt_by(w->shipper);
 
-	if (result != PTRC_SHIPPED || !w->progress.doubtful || !ptrc_ship_log_is_shortened(w->log))
-		return result;
+	while (is_asked_again(&a, ptrc_ship_server_end_of(w->shipper->server,
+							  w->log->whose.host.ph_name, w->log->name,
+							  &w->progress.doubtful, &a.why)))
+		;
+	if (a.result != PTRC_SHIPPED || !w->progress.doubtful || !w->log->is_shortened)
+		return a.result;
 	/* The first rows that it has now are not those that have the first numbers there. */
 	ptrc_cli_message(w->path,
 			 "its first files are gone, and so is what %s said: nobody knows which "
@@ -535,13 +509,14 @@ static enum ptrc_ship_result find_end(struct work *w)
 
 static void begin_progress(struct work *w)
 {
+	const struct ptrc_ship_options *o = &w->shipper->server->options;
 	struct ptrc_ship_progress *p = &w->progress;
 
 	free(p->server);
 	free(p->database);
-	p->log_id = ptrc_ship_log_id(w->log);
-	p->server = ptrc_cli_copy(w->shipper->server_name);
-	p->database = ptrc_cli_copy(w->shipper->database);
+	p->log_id = w->log->id;
+	p->server = ptrc_cli_copy(o->server);
+	p->database = ptrc_cli_copy(o->database);
 	p->place = (struct ptrc_ship_place){0};
 	p->batch = (struct ptrc_ship_batch){0};
 	p->is_damaged = p->is_complete = false;
@@ -552,25 +527,25 @@ static void begin_progress(struct work *w)
 static bool take_progress(struct work *w)
 {
 	struct ptrc_ship_progress *p = &w->progress;
-	const struct ptrc_shipper *s = w->shipper;
+	const struct ptrc_ship_options *o = &w->shipper->server->options;
 	enum ptrc_ship_progress_result read;
-	char *path = progress_path(s, w->path);
+	char *path = progress_path(w->shipper, w->path);
 	bool is_same;
 
 	read = ptrc_ship_progress_open(p, path);
 	free(path);
 	if (read == PTRC_SHIP_PROGRESS_FAILED)
 		return false;
-	is_same = read == PTRC_SHIP_PROGRESS_READ && p->log_id == ptrc_ship_log_id(w->log);
+	is_same = read == PTRC_SHIP_PROGRESS_READ && p->log_id == w->log->id;
 	/* Somebody else has written or removed the file. */
-	w->has_forgotten = (is_same ? p->place.part : 0) < ptrc_ship_log_first(w->log);
+	w->has_forgotten = (is_same ? p->place.part : 0) < w->log->first;
 	if (w->has_forgotten)
 		return false;
 	if (read == PTRC_SHIP_PROGRESS_NEW) {
 		begin_progress(w);
 		return ptrc_ship_log_seek(w->log, &p->place);
 	}
-	if (strcmp(p->server, s->server_name) || strcmp(p->database, s->database)) {
+	if (strcmp(p->server, o->server) || strcmp(p->database, o->database)) {
 		ptrc_cli_message(
 			p->path,
 			"tells of the database '%s' of %s; --state-directory lets a log be "
@@ -624,14 +599,13 @@ static enum ptrc_ship_result open_log(struct work *w)
 			return PTRC_SHIP_LOG_FAILED;
 		/* Nothing that is open is younger than the files are now. */
 		age_ns = ptrc_ship_age_ns(w->path);
-		behind = ptrc_ship_log_end_part(w->log);
+		behind = w->log->end_part;
 		has_more = behind > end;
 		if (age_ns >= SETTLE_NS && !has_more)
 			return PTRC_SHIPPED;
 		/* The parts before `end' have been there for a while; what came since is left for later. But a log
 		 * that was closed meanwhile grows no more, so it is awaited. */
-		if (age_ns < SETTLE_NS && has_waited &&
-		    !(has_more && ptrc_ship_log_is_closed(w->log)))
+		if (age_ns < SETTLE_NS && has_waited && !(has_more && w->log->is_closed))
 			return PTRC_SHIPPED;
 		end = age_ns < SETTLE_NS ? behind : UINT64_MAX;
 		if (age_ns < SETTLE_NS && !ptrc_ship_wait(w->shipper, SETTLE_NS - age_ns)) {
@@ -654,7 +628,7 @@ static enum ptrc_ship_result ship(struct work *w)
 	while (result == PTRC_SHIPPED && !p->is_complete) {
 		struct ptrc_ship_batch b;
 
-		if (*w->shipper->is_stopped)
+		if (is_stopped(w->shipper))
 			return PTRC_SHIP_STOPPED;
 		if (!fill(w, p->batch.count, &none, &b))
 			return PTRC_SHIP_LOG_FAILED;
@@ -699,7 +673,7 @@ static void report(struct work *w, const struct ptrc_ship_sent *before, struct p
 	if (!w->log)
 		return;
 	r->is_open = true;
-	snprintf(r->name, sizeof(r->name), "%s", ptrc_ship_log_name(w->log));
+	memcpy(r->name, w->log->name, sizeof(r->name));
 	r->place = w->progress.place;
 	r->is_damaged = w->progress.is_damaged;
 	ptrc_ship_log_losses(w->log, &r->losses);
@@ -711,12 +685,10 @@ static enum ptrc_ship_result ship_log(struct work *w)
 	struct ptrc_shipper *s = w->shipper;
 	/* What is wrong here is told before the server is asked, which may be away. */
 	enum ptrc_ship_result result = take_progress(w) ? ptrc_ship_greet(s) : PTRC_SHIP_LOG_FAILED;
-	enum ptrc_ship_dialect dialect;
 
 	if (result == PTRC_SHIPPED && !w->progress.is_complete) {
-		dialect = ptrc_ship_server_dialect(s->server);
-		ptrc_ship_log_speak(w->log, dialect);
-		w->packer = ptrc_ship_packer_new(dialect, s->batch_bytes);
+		w->log->fields.dialect = s->server->dialect;
+		ptrc_ship_packer_begin(&w->packer, s->server->dialect, s->batch_bytes);
 		result = ship(w);
 	}
 	return result == PTRC_SHIPPED && w->progress.is_complete ? PTRC_SHIPPED_WHOLE : result;
@@ -747,7 +719,7 @@ enum ptrc_ship_result ptrc_ship_log(struct ptrc_shipper *s, const char *path,
 			ptrc_cli_message(path, "is damaged, as was found when it was sent");
 	}
 	ptrc_ship_progress_close(&w.progress);
-	ptrc_ship_packer_free(w.packer);
+	ptrc_ship_packer_free(&w.packer);
 	if (kept)
 		*kept = r->result == PTRC_SHIPPED ? w.log : NULL;
 	if (!kept || !*kept)

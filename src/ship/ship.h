@@ -17,37 +17,31 @@
 
 #include "src/ship/progress.h"
 #include "src/ship/server.h"
-#include "src/ship/told.h"
 #include "src/query/losses.h"
 
 struct ptrc_ship_log;
 
-enum { PTRC_SHIP_BATCH_BYTES = 4 << 20 };
+enum { PTRC_SHIP_BATCH_BYTES = 4 << 20, PTRC_SHIP_TOLD_SETS = 4096, PTRC_SHIP_TOLD_WAYS = 8 };
 
 struct ptrc_shipper {
 	struct ptrc_ship_server *server;
-	/* For messages, and for the progress file. */
-	const char *server_name;
-	const char *database;
 	/* Where progress files are; null: beside their logs. */
 	const char *state_directory;
 	/* A batch has about so many bytes at most, as they are sent. */
 	uint64_t batch_bytes;
-	/* For how long a server that does not answer is tried; 0: for ever. */
-	int64_t give_up_ns;
 	/* Logs that are not closed are expected: nothing is said of them. */
 	bool is_following;
-	/* A signal sets it. */
-	volatile const bool *is_stopped;
 
 	/* It has said of which version it and its tables are. */
 	bool is_greeted;
-	/* Since when nothing has succeeded; 0: the last request has. While a batch is delivered, only that
-	 * counts: a server may answer questions and take no rows. */
-	int64_t silent_since_ns;
+	/* While a batch is delivered, only that counts as success: a server may answer questions and take no
+	 * rows. */
 	bool is_delivering;
-	/* Rows of the other tables that the server has; one that it does not take ends the command. */
-	struct ptrc_ship_told told;
+	/* What the server was told lately of machines and processes, a number for each row; those of a set begin with
+	 * what was told last; 0: there is none. A log that is followed is opened anew at each look and tells of
+	 * all its processes each time; by this only those are sent that are new. What was told long ago is
+	 * forgotten first, and would be sent once more, which the server's tables bear. */
+	uint64_t told[PTRC_SHIP_TOLD_SETS][PTRC_SHIP_TOLD_WAYS];
 	/* Sent in all; and how often something had to be tried again. */
 	struct ptrc_ship_sent {
 		uint64_t rows;

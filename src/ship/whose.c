@@ -8,12 +8,11 @@
 
 #include "src/cli/message.h"
 #include "src/ship/row.h"
-#include "src/query/correction.h"
 #include "src/fields/when.h"
 
 /* The kernel tells the start of a process in ticks of so many nanoseconds. Two looks at one process find
  * starts that differ by less than two of them. */
-#define TICK_NS UINT64_C(10000000)
+#define TICK_NS INT64_C(10000000)
 /* The kernel hands out no pid of more bits. */
 enum { PID_BITS = 22 };
 /* A clock that nobody adjusts goes wrong by one part of so many at most, as the kernel assumes, too. */
@@ -23,14 +22,9 @@ enum { DRIFT_PARTS = 1000000 / PTRC_CLOCK_TOLERANCE_PPM };
 
 static uint64_t id_of(const struct posixtrace_log_process *p, int64_t start_ns)
 {
-	uint64_t ticks = p->pp_is_known && start_ns > 0 ? (uint64_t)start_ns / TICK_NS : 0;
+	uint64_t ticks = p->pp_is_known && start_ns > 0 ? (uint64_t)(start_ns / TICK_NS) : 0;
 
 	return ticks << PID_BITS | (uint32_t)p->pp_pid;
-}
-
-static uint64_t distance(int64_t a, int64_t b)
-{
-	return a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
 }
 
 static void load_processes(struct ptrc_ship_whose *w, trace_id_t trace)
@@ -39,29 +33,20 @@ static void load_processes(struct ptrc_ship_whose *w, trace_id_t trace)
 	int64_t before_ns = 0;
 
 	while (!posixtrace_log_get_process(trace, w->process_count, &p, sizeof(p))) {
-		size_t i = w->process_count++;
 		int64_t start_ns = p.pp_is_known ? ptrc_when_ns(&p.pp_start) : 0;
-		struct ptrc_ship_process *before;
-		bool is_same;
+		struct ptrc_ship_process *own = ptrc_append(w->processes, w->process_count);
+		bool is_same =
+			own > w->processes && own[-1].pid == p.pp_pid &&
+			(!p.pp_is_known || ptrc_when_distance(start_ns, before_ns) < 2 * TICK_NS);
 
-		w->processes =
-			ptrc_cli_reallocate(w->processes, w->process_count * sizeof(*w->processes));
-		before = i ? &w->processes[i - 1] : NULL;
-		is_same = before && before->pid == p.pp_pid &&
-			  (!p.pp_is_known || distance(start_ns, before_ns) < 2 * TICK_NS);
-		w->processes[i] = (struct ptrc_ship_process){
+		*own = (struct ptrc_ship_process){
 			.pid = p.pp_pid,
 			.from_ns = ptrc_when_ns(&p.pp_from),
-			.id = is_same ? before->id : id_of(&p, start_ns),
+			.id = is_same ? own[-1].id : id_of(&p, start_ns),
 		};
 		if (!is_same)
 			before_ns = start_ns;
 	}
-}
-
-static uint64_t add(uint64_t a, uint64_t b)
-{
-	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
 static void load_clocks(struct ptrc_ship_whose *w, trace_id_t trace)
@@ -69,16 +54,14 @@ static void load_clocks(struct ptrc_ship_whose *w, trace_id_t trace)
 	struct posixtrace_log_clock c;
 
 	while (!posixtrace_log_get_clock(trace, w->clock_count, &c, sizeof(c))) {
-		size_t i = w->clock_count++;
 		int64_t ns = ptrc_when_ns(&c.pk_time);
-		uint64_t off = distance(ptrc_when_ns(&c.pk_realtime), ns);
-		uint64_t bound = PTRC_SHIP_NO_BOUND;
+		int64_t off_ns = ptrc_when_distance(ptrc_when_ns(&c.pk_realtime), ns);
+		int64_t bound_ns = PTRC_BOUND_UNKNOWN;
 
 		if (c.pk_has_status && c.pk_max_error_ns >= 0 && c.pk_window_ns >= 0)
-			bound = add(add(off, (uint64_t)c.pk_window_ns),
-				    (uint64_t)c.pk_max_error_ns);
-		w->clocks = ptrc_cli_reallocate(w->clocks, w->clock_count * sizeof(*w->clocks));
-		w->clocks[i] = (struct ptrc_ship_clock){ns, bound};
+			bound_ns = ptrc_when_add(ptrc_when_add(off_ns, c.pk_window_ns),
+						 c.pk_max_error_ns);
+		*ptrc_append(w->clocks, w->clock_count) = (struct ptrc_ship_clock){ns, bound_ns};
 	}
 }
 
@@ -124,43 +107,31 @@ static bool holds(const struct ptrc_ship_whose *w, size_t i, int32_t pid, int64_
 	return i + 1 == w->process_count || p[1].pid != pid || p[1].from_ns > ns;
 }
 
-uint64_t ptrc_ship_whose_process(struct ptrc_ship_whose *w, int32_t pid, int64_t ns)
+uint64_t ptrc_ship_whose_process(struct ptrc_ship_whose *w, trace_id_t trace, int32_t pid,
+				 int64_t ns)
 {
-	size_t low = 0, high = w->process_count;
+	struct timespec time = ptrc_when_timespec(ns);
+	unsigned long index;
 
-	if (!high)
-		return (uint32_t)pid;
-	if (holds(w, w->process, pid, ns))
+	if (w->process_count && holds(w, w->process, pid, ns))
 		return w->processes[w->process].id;
-	/* The last one that is not behind (pid, ns). */
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct ptrc_ship_process *p = &w->processes[middle];
-
-		if (p->pid < pid || (p->pid == pid && p->from_ns <= ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (size_t i = low ? low - 1 : 0; i <= low && i < w->process_count; i++)
-		if (holds(w, i, pid, ns)) {
-			w->process = i;
-			return w->processes[i].id;
-		}
-	return (uint32_t)pid;
+	if (posixtrace_find_log_process(trace, pid, &time, &index) || index >= w->process_count)
+		return (uint32_t)pid;
+	w->process = index;
+	return w->processes[index].id;
 }
 
-static uint64_t bound_from(const struct ptrc_ship_clock *c, int64_t ns)
+static int64_t bound_from(const struct ptrc_ship_clock *c, int64_t ns)
 {
-	return add(c->bound_ns, distance(ns, c->ns) / DRIFT_PARTS);
+	return ptrc_when_add(c->bound_ns, ptrc_when_distance(ns, c->ns) / DRIFT_PARTS);
 }
 
-uint64_t ptrc_ship_whose_bound(struct ptrc_ship_whose *w, int64_t ns)
+int64_t ptrc_ship_whose_bound(struct ptrc_ship_whose *w, int64_t ns)
 {
 	size_t i = w->clock;
 
 	if (!w->clock_count)
-		return PTRC_SHIP_NO_BOUND;
+		return PTRC_BOUND_UNKNOWN;
 	/* The last reading before the event; events are nearly in the order of time. */
 	while (i + 1 < w->clock_count && w->clocks[i + 1].ns <= ns)
 		i++;
@@ -168,8 +139,8 @@ uint64_t ptrc_ship_whose_bound(struct ptrc_ship_whose *w, int64_t ns)
 		i--;
 	w->clock = i;
 	if (i + 1 < w->clock_count && w->clocks[i].ns <= ns) {
-		uint64_t before = bound_from(&w->clocks[i], ns);
-		uint64_t behind = bound_from(&w->clocks[i + 1], ns);
+		int64_t before = bound_from(&w->clocks[i], ns);
+		int64_t behind = bound_from(&w->clocks[i + 1], ns);
 
 		return before > behind ? before : behind;
 	}

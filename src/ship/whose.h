@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "src/cli/buffer.h"
+#include "src/query/correction.h"
 
 struct ptrc_ship_whose {
 	struct posixtrace_log_host host;
@@ -26,7 +27,7 @@ struct ptrc_ship_whose {
 	/* Readings of the clocks, by their times, and how far the time of events was off then at most. */
 	struct ptrc_ship_clock {
 		int64_t ns;
-		uint64_t bound_ns;
+		int64_t bound_ns;
 	} * clocks;
 	size_t clock_count;
 	size_t clock;
@@ -38,11 +39,11 @@ void ptrc_ship_whose_refresh(struct ptrc_ship_whose *, trace_id_t);
 void ptrc_ship_whose_free(struct ptrc_ship_whose *);
 
 /* The process that had the pid at this time. Of one that the log does not tell of, it is the pid. */
-uint64_t ptrc_ship_whose_process(struct ptrc_ship_whose *, int32_t pid, int64_t ns);
+uint64_t ptrc_ship_whose_process(struct ptrc_ship_whose *, trace_id_t, int32_t pid, int64_t ns);
 
 /* How far the time of an event may be from the true time: what the kernel said of its clock, and how far
- * the time of events was from that. PTRC_SHIP_NO_BOUND if the log does not tell. */
-uint64_t ptrc_ship_whose_bound(struct ptrc_ship_whose *, int64_t ns);
+ * the time of events was from that. PTRC_BOUND_UNKNOWN if the log does not tell. */
+int64_t ptrc_ship_whose_bound(struct ptrc_ship_whose *, int64_t ns);
 
 /* Put a row: of the host; and of the process that the entry with this number tells of, which begins with the
  * bytes of `head`. Return false if nothing is known of the host, or a later entry tells more of the process. */
