@@ -210,7 +210,6 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/check/check.c \
 	%D%/check/check.h \
 	%D%/check/form.c \
-	%D%/check/form.h \
 	%D%/check/judge.c \
 	%D%/check/judge.h \
 	%D%/check/report.h \
@@ -223,7 +222,6 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/check/rule_option.c \
 	%D%/check/trial.h \
 	%D%/check/verdict.c \
-	%D%/check/verdict.h \
 	%D%/summary/event_types.c \
 	%D%/summary/event_types.h \
 	%D%/summary/run_result.c \

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "src/check/check.h"
-#include "src/check/form.h"
+#include "src/check/report.h"
 #include "src/cli/cli.h"
 #include "src/cli/exit_status.h"
 #include "src/cli/output.h"

@@ -28,7 +28,7 @@
 #include <unistd.h>
 
 #include "src/check/check.h"
-#include "src/check/form.h"
+#include "src/check/report.h"
 #include "src/cli/background.h"
 #include "src/cli/cli.h"
 #include "src/cli/clock.h"

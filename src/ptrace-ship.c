@@ -18,7 +18,6 @@
 #include "src/cli/clock.h"
 #include "src/cli/exit_status.h"
 #include "src/cli/json.h"
-#include "src/cli/nearest.h"
 #include "src/cli/output.h"
 #include "src/cli/renamed.h"
 #include "src/config/yaml_file.h"
@@ -297,7 +296,6 @@ static void read_setting(struct ptrc_yaml *y)
 	const char *name = ptrc_yaml_key(y);
 	struct ptrc_nearest nearest = {0};
 	struct ptrc_cli_reason why;
-	char proposal[160];
 	bool is_switch;
 	struct given g = {.file = y->name};
 	size_t i;
@@ -307,8 +305,7 @@ static void read_setting(struct ptrc_yaml *y)
 	if (i == SETTINGS && ptrc_renamed(cli.program, name, "", &why))
 		ptrc_yaml_refuse(y, "'%s' %s", name, why.text);
 	if (i == SETTINGS)
-		ptrc_yaml_refuse(y, "unknown key '%.80s'%s", name,
-				 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
+		ptrc_yaml_refuse_key(y, name, &nearest);
 	if (given[i].file)
 		ptrc_yaml_refuse(y, "'%s' is given twice, first in line %zu", name,
 				 given[i].mark.line);

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "lib/model/glob.h"
-#include "src/check/verdict.h"
 #include "src/cli/nearest.h"
 #include "src/pairs/pairs.h"
 #include "src/text/event_format.h"
@@ -245,15 +244,6 @@ static bool is_at(const struct ptrc_source *s, const struct ptrc_moment *m)
 	       m->tid == e->posix_tid && m->ns == ptrc_when_ns(&e->posix_timestamp);
 }
 
-static char *copy_of(const char *bytes, size_t size)
-{
-	char *copy = ptrc_cli_allocate(size + 1);
-
-	memcpy(copy, bytes, size);
-	copy[size] = '\0';
-	return copy;
-}
-
 struct showing {
 	struct ptrc_check *check;
 	struct ptrc_source *source;
@@ -262,26 +252,21 @@ struct showing {
 	size_t span_count;
 };
 
-/* The event that was read as a line. */
+/* The event that was read as a line, which the caller frees. */
 static char *line_of(struct showing *s)
 {
 	struct ptrc_buffer b = PTRC_BUFFER_INIT;
-	char *line;
 
 	ptrc_event_put(&b, &s->format, &s->source->view);
-	line = copy_of(b.bytes, b.used - 1);
-	ptrc_buffer_free(&b);
-	return line;
+	b.bytes[b.used - 1] = '\0';
+	return b.bytes;
 }
 
 static void show_case(struct showing *s, struct ptrc_case *c)
 {
-	const struct ptrc_reader_name *name;
-
 	if (!c->line && is_at(s->source, &c->at)) {
-		name = ptrc_reader_name(&s->source->reader, c->at.id);
 		c->line = line_of(s);
-		c->name = copy_of(name->text, name->size);
+		c->name = ptrc_cli_copy(ptrc_reader_name(&s->source->reader, c->at.id)->text);
 	}
 	if (c->has_other && !c->other_line && is_at(s->source, &c->other))
 		c->other_line = line_of(s);
@@ -417,11 +402,10 @@ void ptrc_check_begin(struct ptrc_check *c, struct ptrc_rules *rules, struct ptr
 
 static bool has_read_error(const struct ptrc_check *c)
 {
-	bool is_any = false;
-
 	for (size_t i = 0; i < c->query->source_count; i++)
-		is_any |= c->query->sources[i].losses.read_error != 0;
-	return is_any;
+		if (c->query->sources[i].losses.read_error)
+			return true;
+	return false;
 }
 
 static enum ptrc_exit status_of(const struct ptrc_check *c)
@@ -492,10 +476,10 @@ void ptrc_check_report_times(const struct ptrc_check *c)
 {
 	report_clocks(c);
 	if (c->backwards)
-		ptrc_cli_message(NULL,
-				 "%" PRIu64 " event%s an earlier time than the event before: "
-				 "what took less than no time is not judged",
-				 c->backwards, c->backwards == 1 ? " has" : "s have");
+		ptrc_cli_count(
+			NULL, c->backwards,
+			"event[ has|s have] an earlier time than the event before: what took "
+			"less than no time is not judged");
 }
 
 void ptrc_check_free(struct ptrc_check *c)

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "lib/model/glob.h"
-#include "src/check/verdict.h"
 #include "src/cli/buffer.h"
 #include "src/pairs/key.h"
 #include "src/query/losses.h"
@@ -31,8 +30,8 @@ struct ptrc_request {
 	/* Those that waited when events were lost, which are doubtful or were late already, and those
 	 * that came behind all losses. */
 	struct waiters old, fresh;
-	/* Those whose fresh ones came later and earlier. What has none stands behind all that have. */
-	struct ptrc_request *later, *earlier;
+	/* Those whose fresh ones came later stand before it; what has none stands after all that have. */
+	TAILQ_ENTRY(ptrc_request) others;
 };
 
 /* Of after: the last answers of a key, for as long as the tolerance. */
@@ -40,7 +39,7 @@ struct ptrc_answer {
 	struct ptrc_table_entry entry;
 	struct ptrc_recent recent;
 	/* In the list of those to be forgotten, since when. */
-	struct ptrc_answer *next;
+	TAILQ_ENTRY(ptrc_answer) others;
 	bool is_listed;
 	int64_t listed_ns;
 };
@@ -53,7 +52,7 @@ struct allowed {
 
 /* Of before: an event without what it requires, for as long as the tolerance. */
 struct ptrc_waiting {
-	struct ptrc_waiting *next;
+	TAILQ_ENTRY(ptrc_waiting) others;
 	struct ptrc_moment at;
 	bool is_doubtful;
 	size_t key_size;
@@ -99,6 +98,8 @@ struct now {
 	struct ptrc_trial *trial;
 	struct ptrc_view *view;
 	struct ptrc_moment at;
+	/* Which event of the rule it is. */
+	unsigned int event;
 };
 
 /* Whether an event may be missing that came before this one. */
@@ -273,11 +274,11 @@ static void take_existing(struct now *n)
 		add_case(&t->worst, 1, &n->at, NULL, "came after %s", duration(late_ns));
 }
 
-static void take_exists(struct now *n, unsigned int event)
+static void take_exists(struct now *n)
 {
 	struct ptrc_trial *t = n->trial;
 
-	if (event == 1) {
+	if (n->event == 1) {
 		if (t->has_base)
 			return;
 		t->has_base = true;
@@ -325,28 +326,9 @@ static void take_count(struct now *n)
 
 /* ---- after ---- */
 
-static void unlink_request(struct ptrc_trial *t, struct ptrc_request *q)
-{
-	if (q->later)
-		q->later->earlier = q->earlier;
-	else
-		t->latest = q->earlier;
-	if (q->earlier)
-		q->earlier->later = q->later;
-}
-
-static void link_request(struct ptrc_trial *t, struct ptrc_request *q)
-{
-	q->later = NULL;
-	q->earlier = t->latest;
-	if (t->latest)
-		t->latest->later = q;
-	t->latest = q;
-}
-
 static void drop_request(struct ptrc_trial *t, struct ptrc_request *q)
 {
-	unlink_request(t, q);
+	TAILQ_REMOVE(&t->requests, q, others);
 	ptrc_table_remove(&t->table, q);
 }
 
@@ -376,24 +358,17 @@ static bool is_in_time(const struct ptrc_rule *r, int64_t length_ns)
 static void list_answer(struct ptrc_trial *t, struct ptrc_answer *a, int64_t ns)
 {
 	a->listed_ns = ns;
-	a->next = NULL;
-	if (t->last_answer)
-		t->last_answer->next = a;
-	else
-		t->first_answer = a;
-	t->last_answer = a;
+	TAILQ_INSERT_TAIL(&t->remembered, a, others);
 }
 
 /* Forgets answers that are too old to belong to an event that is still to come. */
 static void forget_answers(struct ptrc_trial *t, int64_t ns)
 {
-	while (t->first_answer &&
-	       ptrc_when_subtract(ns, t->first_answer->listed_ns) > t->tolerance_ns) {
-		struct ptrc_answer *a = t->first_answer;
+	struct ptrc_answer *a;
 
-		t->first_answer = a->next;
-		if (!t->first_answer)
-			t->last_answer = NULL;
+	while ((a = TAILQ_FIRST(&t->remembered)) &&
+	       ptrc_when_subtract(ns, a->listed_ns) > t->tolerance_ns) {
+		TAILQ_REMOVE(&t->remembered, a, others);
 		if (ptrc_when_subtract(ns, a->recent.last.ns) > t->tolerance_ns)
 			ptrc_table_remove(&t->answers, a);
 		else
@@ -449,8 +424,8 @@ static void take_request(struct now *n, const struct ptrc_judge_key *k)
 	q->fresh.is_doubtful = is_other_at_loss(n->judge, n->at.source) || is_near_loss(n) ||
 			       n->judge->early_end_ns != INT64_MAX;
 	if (t->table.count == count)
-		unlink_request(t, q);
-	link_request(t, q);
+		TAILQ_REMOVE(&t->requests, q, others);
+	TAILQ_INSERT_HEAD(&t->requests, q, others);
 }
 
 /* Tells events of their answer, or of the end of the log, if there is none. */
@@ -498,7 +473,7 @@ static void take_answer(struct now *n, const struct ptrc_judge_key *k)
 	remember_answer(n, k);
 }
 
-static void take_after(struct now *n, unsigned int event)
+static void take_after(struct now *n)
 {
 	const struct ptrc_judge_key *k;
 
@@ -506,7 +481,7 @@ static void take_after(struct now *n, unsigned int event)
 	k = key_of(n);
 	if (!k)
 		return;
-	if (event)
+	if (n->event)
 		take_answer(n, k);
 	else
 		take_request(n, k);
@@ -533,17 +508,18 @@ static void doubt(struct ptrc_trial *t, struct ptrc_request *q, int64_t ns)
 
 static void doubt_requests(struct ptrc_trial *t, int64_t ns)
 {
-	for (struct ptrc_request *q = t->latest; q && q->fresh.count; q = q->earlier)
+	for (struct ptrc_request *q = TAILQ_FIRST(&t->requests); q && q->fresh.count;
+	     q = TAILQ_NEXT(q, others))
 		doubt(t, q, ns);
 }
 
-static void end_after(struct ptrc_trial *t, int64_t ns)
+static void end_after(struct ptrc_trial *t)
 {
-	while (t->latest) {
-		struct ptrc_request *q = t->latest;
+	struct ptrc_request *q;
 
-		answer(t, &q->old, ns, NULL);
-		answer(t, &q->fresh, ns, NULL);
+	while ((q = TAILQ_FIRST(&t->requests))) {
+		answer(t, &q->old, t->ending->ns, NULL);
+		answer(t, &q->fresh, t->ending->ns, NULL);
 		drop_request(t, q);
 	}
 	ptrc_table_free(&t->answers);
@@ -560,42 +536,46 @@ static void break_before(struct ptrc_trial *t, const struct ptrc_moment *at, boo
 		add_case(cases, UINT64_MAX - number, at, NULL, "none before it");
 }
 
+static void drop_waiting(struct ptrc_trial *t, struct ptrc_waiting *w)
+{
+	TAILQ_REMOVE(&t->waiting, w, others);
+	free(w);
+}
+
 /* Gives those up that have waited for as long as the tolerance. */
 static void end_waiting(struct ptrc_trial *t, int64_t ns)
 {
-	while (t->first_waiting &&
-	       ptrc_when_subtract(ns, t->first_waiting->at.ns) > t->tolerance_ns) {
-		struct ptrc_waiting *w = t->first_waiting;
+	struct ptrc_waiting *w;
 
+	while ((w = TAILQ_FIRST(&t->waiting)) &&
+	       ptrc_when_subtract(ns, w->at.ns) > t->tolerance_ns) {
 		break_before(t, &w->at, w->is_doubtful);
-		t->first_waiting = w->next;
-		if (!t->first_waiting)
-			t->last_waiting = NULL;
-		free(w);
+		drop_waiting(t, w);
 	}
 }
 
 /* What was lost may have been what these wait for. */
 static void doubt_waiting(struct ptrc_trial *t, int64_t ns)
 {
+	struct ptrc_waiting *w;
+
 	end_waiting(t, ns);
-	for (struct ptrc_waiting *w = t->first_waiting; w; w = w->next)
-		w->is_doubtful = true;
+	TAILQ_FOREACH(w, &t->waiting, others)
+	w->is_doubtful = true;
 }
 
 /* At the end of a log that has none those that wait are open, if they have not waited for as long as the
  * tolerance. */
-static void end_before(struct ptrc_trial *t, const struct ptrc_ending *ending)
+static void end_before(struct ptrc_trial *t)
 {
-	if (ending->is_unclosed)
-		end_waiting(t, ending->ns);
-	while (ending->is_unclosed && t->first_waiting) {
-		struct ptrc_waiting *w = t->first_waiting;
+	struct ptrc_waiting *w;
 
+	if (t->ending->is_unclosed)
+		end_waiting(t, t->ending->ns);
+	while (t->ending->is_unclosed && (w = TAILQ_FIRST(&t->waiting))) {
 		t->open++;
 		add_case(&t->doubts, 1, &w->at, NULL, "none before it");
-		t->first_waiting = w->next;
-		free(w);
+		drop_waiting(t, w);
 	}
 	end_waiting(t, INT64_MAX);
 }
@@ -619,11 +599,7 @@ static void take_dependent(struct now *n, const struct ptrc_judge_key *k)
 	*w = (struct ptrc_waiting){
 		.at = n->at, .is_doubtful = is_in_doubt(n->judge), .key_size = k->key.size};
 	memcpy(w->key, k->key.bytes, k->key.size);
-	if (t->last_waiting)
-		t->last_waiting->next = w;
-	else
-		t->first_waiting = w;
-	t->last_waiting = w;
+	TAILQ_INSERT_TAIL(&t->waiting, w, others);
 }
 
 static void take_allowing(struct now *n, const struct ptrc_judge_key *k)
@@ -631,32 +607,23 @@ static void take_allowing(struct now *n, const struct ptrc_judge_key *k)
 	struct ptrc_trial *t = n->trial;
 	struct allowed *a =
 		ptrc_table_find_hashed(&t->table, k->hash, k->key.bytes, k->key.size, sizeof(*a));
-	struct ptrc_waiting *last = NULL;
 
 	a->at = n->at;
 	/* An event that has what it requires before it comes after that. What waits here is that, or
 	 * comes before that, or it had what it requires: so this event does not come before it. */
 	if (t->used_event == n->judge->event_count)
 		return;
-	for (struct ptrc_waiting *w = t->first_waiting, *next; w; w = next) {
-		next = w->next;
+	for (struct ptrc_waiting *w = TAILQ_FIRST(&t->waiting), *next; w; w = next) {
+		next = TAILQ_NEXT(w, others);
 		if (w->key_size != k->key.size || memcmp(w->key, k->key.bytes, k->key.size) ||
-		    !is_near(t, &w->at, &n->at)) {
-			last = w;
+		    !is_near(t, &w->at, &n->at))
 			continue;
-		}
 		t->kept++;
-		if (last)
-			last->next = next;
-		else
-			t->first_waiting = next;
-		if (!next)
-			t->last_waiting = last;
-		free(w);
+		drop_waiting(t, w);
 	}
 }
 
-static void take_before(struct now *n, unsigned int event)
+static void take_before(struct now *n)
 {
 	const struct ptrc_judge_key *k;
 
@@ -664,7 +631,7 @@ static void take_before(struct now *n, unsigned int event)
 	k = key_of(n);
 	if (!k)
 		return;
-	if (event)
+	if (n->event)
 		take_allowing(n, k);
 	else
 		take_dependent(n, k);
@@ -681,9 +648,9 @@ static const uint64_t *gaps_of(const struct now *n)
 }
 
 /* Whether another begin or end may have come after the end of a log that has none. */
-static bool is_beyond_end(const struct ptrc_judge *j, const struct ptrc_rule *r)
+static bool is_beyond_end(const struct ptrc_rule *r, int64_t early_end_ns)
 {
-	return r->by_text && r->at_end != PTRC_RULE_IGNORE && j->early_end_ns != INT64_MAX;
+	return r->by_text && r->at_end != PTRC_RULE_IGNORE && early_end_ns != INT64_MAX;
 }
 
 /* How many pairs are open for certain: not those that a loss since may have ended. */
@@ -696,7 +663,7 @@ static uint64_t count_open(const struct ptrc_judge *j, struct ptrc_trial *t)
 		struct ptrc_open *open = &t->sources[i];
 		uint64_t gaps = t->rule->by_text ? j->gap_count : j->sources[i].gap_count;
 
-		if (open->gap_count != gaps || is_beyond_end(j, t->rule))
+		if (open->gap_count != gaps || is_beyond_end(t->rule, j->early_end_ns))
 			*open = (struct ptrc_open){gaps, 0};
 		sum += open->count;
 	}
@@ -744,7 +711,7 @@ static void count_begin(struct now *n)
 
 	settle_crowds(t, n->at.ns);
 	open_of(n)->count++;
-	if (is_beyond_end(n->judge, t->rule) || count <= t->most)
+	if (is_beyond_end(t->rule, n->judge->early_end_ns) || count <= t->most)
 		return;
 	*ptrc_append(t->crowds, t->crowd_count) =
 		(struct ptrc_crowd){n->at, n->judge->event_count, count};
@@ -757,7 +724,7 @@ static void count_end(struct now *n, const struct begin *b)
 
 	count_open(n->judge, t);
 	settle_crowds(t, n->at.ns);
-	if (b->gap_count != *b->gaps || is_beyond_end(n->judge, t->rule))
+	if (b->gap_count != *b->gaps || is_beyond_end(t->rule, n->judge->early_end_ns))
 		return;
 	open_of(n)->count--;
 	for (size_t i = 0; i < t->crowd_count; i++)
@@ -823,7 +790,7 @@ static void take_end(struct now *n, const struct ptrc_judge_key *k)
 	struct begin *b;
 
 	if (!open) {
-		bool is_doubtful = *gaps_of(n) || is_beyond_end(n->judge, t->rule);
+		bool is_doubtful = *gaps_of(n) || is_beyond_end(t->rule, n->judge->early_end_ns);
 
 		t->doubtful += is_doubtful;
 		t->unmatched_ends += !is_doubtful;
@@ -832,7 +799,7 @@ static void take_end(struct now *n, const struct ptrc_judge_key *k)
 	b = open->latest;
 	if (t->sources)
 		count_end(n, b);
-	if (b->gap_count != *b->gaps || is_beyond_end(n->judge, t->rule))
+	if (b->gap_count != *b->gaps || is_beyond_end(t->rule, n->judge->early_end_ns))
 		t->doubtful++;
 	else
 		measure(t, b, &n->at);
@@ -842,24 +809,20 @@ static void take_end(struct now *n, const struct ptrc_judge_key *k)
 		ptrc_table_remove(&t->table, open);
 }
 
-static void take_pair(struct now *n, unsigned int event)
+static void take_pair(struct now *n)
 {
-	const struct ptrc_judge_key *k;
+	const struct ptrc_judge_key *k = key_of(n);
 
-	k = key_of(n);
-	if (!k)
-		return;
-	if (event)
-		take_end(n, k);
-	else
-		take_begin(n, k);
+	if (k)
+		(n->event ? take_end : take_begin)(n, k);
 }
 
 /* ---- order ---- */
 
-static void take_order(struct now *n, unsigned int event)
+static void take_order(struct now *n)
 {
 	struct ptrc_trial *t = n->trial;
+	unsigned int event = n->event;
 	struct steps *s;
 	const struct ptrc_judge_key *k;
 	bool is_counted = t->matched_event == n->judge->event_count;
@@ -890,33 +853,164 @@ static void take_order(struct now *n, unsigned int event)
 	t->is_settled = !t->rule->by_text && s->seen == (1U << t->rule->event_count) - 1;
 }
 
-struct order_gap {
-	const struct ptrc_trial *trial;
-	int64_t ns;
-};
-
 static void doubt_steps(void *thing, void *arg)
 {
-	const struct order_gap *gap = arg;
+	const struct ptrc_trial *t = arg;
 	struct steps *s = thing;
 
-	for (size_t i = 0; i < gap->trial->rule->event_count; i++)
+	for (size_t i = 0; i < t->rule->event_count; i++)
 		if (s->seen & 1U << i &&
-		    ptrc_when_subtract(gap->ns, s->first[i].ns) <= gap->trial->tolerance_ns)
+		    ptrc_when_subtract(t->loss_ns, s->first[i].ns) <= t->tolerance_ns)
 			s->near_loss |= 1U << i;
 }
 
 /* What was lost so shortly behind a first event counts as before it where that suits the rule. */
 static void doubt_order(struct ptrc_trial *t, int64_t ns)
 {
-	struct order_gap gap = {t, ns};
-
+	t->loss_ns = ns;
 	if (t->table.count && t->tolerance_ns &&
 	    ptrc_when_subtract(ns, t->last_step_ns) <= t->tolerance_ns)
-		ptrc_table_visit(&t->table, doubt_steps, &gap);
+		ptrc_table_visit(&t->table, doubt_steps, t);
+}
+
+/* ---- the end ---- */
+
+static void end_count(void *thing, void *arg)
+{
+	const struct counted *c = thing;
+	struct ptrc_trial *t = arg;
+	const struct ptrc_rule *r = t->rule;
+
+	if (c->count > r->max) {
+		t->broken++;
+		add_case(&t->worst, c->count, &c->at, NULL, "%" PRIu64 " event%s", c->count,
+			 c->count == 1 ? "" : "s");
+	} else if (c->count < r->min) {
+		t->doubtful++;
+		add_case(&t->doubts, UINT64_MAX - c->count, &c->at, NULL, "%" PRIu64 " event%s",
+			 c->count, c->count == 1 ? "" : "s");
+	} else {
+		t->kept++;
+	}
+}
+
+static void end_begins(void *thing, void *arg)
+{
+	struct ptrc_trial *t = arg;
+	struct begins *open = thing;
+	bool is_beyond = is_beyond_end(t->rule, t->ending->early_end_ns);
+
+	while (open->latest) {
+		struct begin *b = open->latest;
+		int64_t length_ns = ptrc_when_subtract(t->ending->ns, b->at.ns);
+		/* An end that never comes is later than any bound. */
+		uint64_t weight = t->is_final	  ? (uint64_t)INT64_MAX
+				  : length_ns < 0 ? 0
+						  : (uint64_t)length_ns;
+
+		if (b->gap_count != *b->gaps || is_beyond) {
+			t->doubtful++;
+		} else {
+			t->open++;
+			for (size_t i = 0; i < t->rule->bound_count; i++)
+				t->open_below[i] +=
+					ptrc_rule_is_below(&t->rule->bounds[i], (int64_t)weight);
+			add_case(&t->doubts, weight, &b->at, NULL, "no end for %s",
+				 duration(length_ns < 0 ? 0 : length_ns));
+		}
+		open->latest = b->before;
+		free(b);
+	}
+}
+
+static void end_order(void *thing, void *arg)
+{
+	const struct steps *s = thing;
+	struct ptrc_trial *t = arg;
+	size_t count = t->rule->event_count;
+	bool is_broken = false, is_doubtful = false, is_open = false;
+
+	t->is_whole |= !s->doubtful && s->seen == (1U << count) - 1;
+	for (size_t i = 1; i < count && !is_broken; i++) {
+		const struct ptrc_moment *at = &s->first[i];
+		const struct ptrc_moment *before = &s->first[i - 1];
+		bool has_before = s->seen & 1U << (i - 1);
+		struct ptrc_cases *cases;
+
+		if (!(s->seen & 1U << i) ||
+		    (has_before && (before->ns <= at->ns || is_near(t, before, at))))
+			continue;
+		/* Behind the end of a log that was not closed there may be one that is near enough. */
+		is_open |= !has_before && t->ending->is_unclosed &&
+			   ptrc_when_subtract(t->ending->ns, at->ns) <= t->tolerance_ns;
+		is_doubtful |= (s->doubtful | s->near_loss) >> i & 1;
+		is_broken = !is_doubtful && !is_open;
+		cases = is_broken ? &t->worst : &t->doubts;
+		add_case(cases, UINT64_MAX - (uint64_t)at->ns, at, has_before ? before : NULL,
+			 has_before ? "came before the first %s" : "came without any %s before it",
+			 t->rule->events[i - 1].pattern);
+	}
+	if (is_broken) {
+		t->broken++;
+	} else if (is_doubtful) {
+		t->doubtful++;
+	} else if (is_open) {
+		t->open++;
+	} else if (s->seen == (1U << count) - 1) {
+		t->kept++;
+	} else {
+		size_t missing = (size_t)__builtin_ctz(~s->seen);
+		/* It may be among what was lost. */
+		bool is_lost = t->ending->gap_count && t->rule->at_loss != PTRC_RULE_IGNORE;
+		bool is_missing = t->is_final && !is_lost;
+
+		t->missing += is_missing;
+		*(is_missing ? &t->broken : t->is_final ? &t->doubtful : &t->open) += 1;
+		/* The first one is not missing: what follows would have come without it. */
+		add_case(is_missing ? &t->worst : &t->doubts, 1,
+			 &s->first[missing ? missing - 1 : 0], NULL, "no %s by the end of the log",
+			 t->rule->events[missing].pattern);
+	}
+}
+
+/* Behind the end of a log that was not closed there may be an end that is near enough. */
+static void end_crowds(struct ptrc_trial *t)
+{
+	if (!t->sources)
+		return;
+	settle_crowds(t, t->ending->is_unclosed ? t->ending->ns : INT64_MAX);
+	if (t->most > t->rule->at_most)
+		add_case(&t->crowded, t->most, &t->most_at, NULL, "%" PRIu64 " at once", t->most);
 }
 
 /* ---- all of them ---- */
+
+static const struct kind {
+	/* Takes an event of the rule. */
+	void (*take)(struct now *);
+	/* What waits at that time may have come without being there. */
+	void (*doubt)(struct ptrc_trial *, int64_t ns);
+	/* At the end: settles each thing of the table, and what else is open. */
+	void (*end_each)(void *thing, void *trial);
+	void (*end)(struct ptrc_trial *);
+	/* The second event belongs to one before it: it ends, or answers it. */
+	bool has_ends;
+	/* Of the rule's events that an event may be, it is the first one first. */
+	bool is_forward;
+} kinds[PTRC_RULE_KINDS] = {
+	[PTRC_RULE_NEVER] = {.take = take_never},
+	[PTRC_RULE_EXISTS] = {.take = take_exists},
+	[PTRC_RULE_COUNT] = {.take = take_count, .end_each = end_count},
+	[PTRC_RULE_AFTER] = {take_after, doubt_requests, NULL, end_after, .has_ends = true},
+	[PTRC_RULE_BEFORE] = {take_before, doubt_waiting, NULL, end_before, .is_forward = true},
+	[PTRC_RULE_PAIR] = {take_pair, doubt_crowds, end_begins, end_crowds, .has_ends = true},
+	[PTRC_RULE_ORDER] = {take_order, doubt_order, end_order, .is_forward = true},
+};
+
+static const struct kind *kind_of(const struct ptrc_trial *t)
+{
+	return &kinds[t->rule->kind];
+}
 
 /* Whether nobody knows if the event is one of the rule's, or what its key is, because its data was cut
  * or does not fit its layout. */
@@ -946,40 +1040,12 @@ static void count_loss(struct ptrc_judge *j, struct ptrc_trial *t, unsigned int 
 	t->misfits += !ptrc_view_is_cut(view);
 }
 
-static void take(struct now *n, unsigned int event)
-{
-	switch (n->trial->rule->kind) {
-	case PTRC_RULE_NEVER:
-		take_never(n);
-		break;
-	case PTRC_RULE_EXISTS:
-		take_exists(n, event);
-		break;
-	case PTRC_RULE_COUNT:
-		take_count(n);
-		break;
-	case PTRC_RULE_AFTER:
-		take_after(n, event);
-		break;
-	case PTRC_RULE_BEFORE:
-		take_before(n, event);
-		break;
-	case PTRC_RULE_PAIR:
-		take_pair(n, event);
-		break;
-	case PTRC_RULE_ORDER:
-		take_order(n, event);
-		break;
-	default:
-		break;
-	}
-}
-
 static void take_role(struct now *n, const struct ptrc_role *role)
 {
 	n->trial = role->trial;
+	n->event = role->event;
 	if (!role->conditions || ptrc_where_all_hold(role->conditions->wheres, 2, n->view))
-		take(n, role->event);
+		kind_of(n->trial)->take(n);
 	/* That has asked for the fields that the rule needs. */
 	if (__builtin_expect(ptrc_view_is_maimed(n->view), 0))
 		count_loss(n->judge, n->trial, role->event, n->view);
@@ -988,26 +1054,17 @@ static void take_role(struct now *n, const struct ptrc_role *role)
 /* Whether the event, in this role, belongs to one before it: of pair the end, of after the answer. */
 static bool is_end(const struct ptrc_role *role)
 {
-	enum ptrc_rule_kind kind = role->trial->rule->kind;
-
-	return role->event && (kind == PTRC_RULE_PAIR || kind == PTRC_RULE_AFTER);
+	return role->event && kind_of(role->trial)->has_ends;
 }
 
-/* What waits at that time may have come without being there. */
 static void doubt_waiters(struct ptrc_judge *j, int64_t ns, unsigned int source)
 {
 	j->sources[source].gap_count++;
 	for (size_t i = 0; i < j->rules->count; i++) {
 		struct ptrc_trial *t = &j->trials[i];
 
-		if (t->rule->kind == PTRC_RULE_AFTER)
-			doubt_requests(t, ns);
-		else if (t->rule->kind == PTRC_RULE_BEFORE)
-			doubt_waiting(t, ns);
-		else if (t->rule->kind == PTRC_RULE_ORDER)
-			doubt_order(t, ns);
-		else if (t->sources)
-			doubt_crowds(t, ns);
+		if (kind_of(t)->doubt)
+			kind_of(t)->doubt(t, ns);
 	}
 }
 
@@ -1119,15 +1176,17 @@ void ptrc_judge_begin(struct ptrc_judge *j, const struct ptrc_rules *rules, size
 	j->key_count = 1;
 	for (size_t i = 0; i < rules->count; i++) {
 		const struct ptrc_rule *r = &rules->list[i];
+		struct ptrc_trial *t = &j->trials[i];
 
-		j->trials[i].rule = r;
-		j->trials[i].limit_ns = limit_of(r);
+		t->rule = r;
+		t->limit_ns = limit_of(r);
 		if (r->at_most != UINT64_MAX)
-			j->trials[i].sources =
-				allocate_zeroed(source_count * sizeof(struct ptrc_open));
-		j->trials[i].key = find_key(j, r);
-		j->trials[i].tolerance_ns =
-			r->tolerance_ns < 0 ? rules->tolerance_ns : r->tolerance_ns;
+			t->sources = allocate_zeroed(source_count * sizeof(*t->sources));
+		t->key = find_key(j, r);
+		t->tolerance_ns = r->tolerance_ns < 0 ? rules->tolerance_ns : r->tolerance_ns;
+		TAILQ_INIT(&t->requests);
+		TAILQ_INIT(&t->remembered);
+		TAILQ_INIT(&t->waiting);
 	}
 }
 
@@ -1139,15 +1198,13 @@ struct ptrc_roles *ptrc_judge_find_roles(struct ptrc_judge *j, const char *name)
 	for (size_t i = 0; i < j->rules->count; i++) {
 		struct ptrc_trial *t = &j->trials[i];
 		size_t count = t->rule->event_count;
-		bool is_forward =
-			t->rule->kind == PTRC_RULE_BEFORE || t->rule->kind == PTRC_RULE_ORDER;
 
 		/* An event may be two of a rule's. The last one comes first: it answers or ends what the
 		 * event before has begun, not what it begins itself. Of before, the last one is what the
 		 * first one requires, which it must not be for itself; of order, it is the first one that
 		 * it can be. */
 		for (size_t at = 0; at < count; at++) {
-			size_t k = is_forward ? at : count - 1 - at;
+			size_t k = kind_of(t)->is_forward ? at : count - 1 - at;
 			struct ptrc_rule_event *e = (struct ptrc_rule_event *)&t->rule->events[k];
 
 			if (!ptrc_glob_matches(t->rule->events[k].pattern, name))
@@ -1162,165 +1219,17 @@ struct ptrc_roles *ptrc_judge_find_roles(struct ptrc_judge *j, const char *name)
 	return roles;
 }
 
-/* ---- the end ---- */
-
-static void end_count(void *thing, void *arg)
-{
-	const struct counted *c = thing;
-	struct ptrc_trial *t = arg;
-	const struct ptrc_rule *r = t->rule;
-
-	if (c->count > r->max) {
-		t->broken++;
-		add_case(&t->worst, c->count, &c->at, NULL, "%" PRIu64 " event%s", c->count,
-			 c->count == 1 ? "" : "s");
-	} else if (c->count < r->min) {
-		t->doubtful++;
-		add_case(&t->doubts, UINT64_MAX - c->count, &c->at, NULL, "%" PRIu64 " event%s",
-			 c->count, c->count == 1 ? "" : "s");
-	} else {
-		t->kept++;
-	}
-}
-
-struct pair_end {
-	struct ptrc_trial *trial;
-	int64_t ns;
-	bool is_beyond_end;
-};
-
-static void end_begins(void *thing, void *arg)
-{
-	struct pair_end *end = arg;
-	struct ptrc_trial *t = end->trial;
-	struct begins *open = thing;
-
-	while (open->latest) {
-		struct begin *b = open->latest;
-		int64_t length_ns = ptrc_when_subtract(end->ns, b->at.ns);
-		/* An end that never comes is later than any bound. */
-		uint64_t weight = t->is_final	  ? (uint64_t)INT64_MAX
-				  : length_ns < 0 ? 0
-						  : (uint64_t)length_ns;
-
-		if (b->gap_count != *b->gaps || end->is_beyond_end) {
-			t->doubtful++;
-		} else {
-			t->open++;
-			for (size_t i = 0; i < t->rule->bound_count; i++)
-				t->open_below[i] +=
-					ptrc_rule_is_below(&t->rule->bounds[i], (int64_t)weight);
-			add_case(&t->doubts, weight, &b->at, NULL, "no end for %s",
-				 duration(length_ns < 0 ? 0 : length_ns));
-		}
-		open->latest = b->before;
-		free(b);
-	}
-}
-
-/* The event of a rule as people read it. */
-static const char *event_name(const struct ptrc_rule *r, size_t event)
-{
-	return r->events[event].pattern;
-}
-
-struct order_end {
-	struct ptrc_trial *trial;
-	const struct ptrc_ending *ending;
-};
-
-static void end_order(void *thing, void *arg)
-{
-	const struct steps *s = thing;
-	const struct order_end *end = arg;
-	struct ptrc_trial *t = end->trial;
-	size_t count = t->rule->event_count;
-	bool is_broken = false, is_doubtful = false, is_open = false;
-
-	t->is_whole |= !s->doubtful && s->seen == (1U << count) - 1;
-	for (size_t i = 1; i < count && !is_broken; i++) {
-		const struct ptrc_moment *at = &s->first[i];
-		const struct ptrc_moment *before = &s->first[i - 1];
-		bool has_before = s->seen & 1U << (i - 1);
-		struct ptrc_cases *cases;
-
-		if (!(s->seen & 1U << i) ||
-		    (has_before && (before->ns <= at->ns || is_near(t, before, at))))
-			continue;
-		/* Behind the end of a log that was not closed there may be one that is near enough. */
-		is_open |= !has_before && end->ending->is_unclosed &&
-			   ptrc_when_subtract(end->ending->ns, at->ns) <= t->tolerance_ns;
-		is_doubtful |= (s->doubtful | s->near_loss) >> i & 1;
-		is_broken = !is_doubtful && !is_open;
-		cases = is_broken ? &t->worst : &t->doubts;
-		add_case(cases, UINT64_MAX - (uint64_t)at->ns, at, has_before ? before : NULL,
-			 has_before ? "came before the first %s" : "came without any %s before it",
-			 event_name(t->rule, i - 1));
-	}
-	if (is_broken) {
-		t->broken++;
-	} else if (is_doubtful) {
-		t->doubtful++;
-	} else if (is_open) {
-		t->open++;
-	} else if (s->seen == (1U << count) - 1) {
-		t->kept++;
-	} else {
-		size_t missing = (size_t)__builtin_ctz(~s->seen);
-		/* It may be among what was lost. */
-		bool is_lost = end->ending->gap_count && t->rule->at_loss != PTRC_RULE_IGNORE;
-		bool is_missing = t->is_final && !is_lost;
-
-		t->missing += is_missing;
-		*(is_missing ? &t->broken : t->is_final ? &t->doubtful : &t->open) += 1;
-		/* The first one is not missing: what follows would have come without it. */
-		add_case(is_missing ? &t->worst : &t->doubts, 1,
-			 &s->first[missing ? missing - 1 : 0], NULL, "no %s by the end of the log",
-			 event_name(t->rule, missing));
-	}
-}
-
-/* Behind the end of a log that was not closed there may be an end that is near enough. */
-static void end_crowds(struct ptrc_trial *t, const struct ptrc_ending *ending)
-{
-	settle_crowds(t, ending->is_unclosed ? ending->ns : INT64_MAX);
-	if (t->most > t->rule->at_most)
-		add_case(&t->crowded, t->most, &t->most_at, NULL, "%" PRIu64 " at once", t->most);
-}
-
-static void end_pair(struct ptrc_trial *t, const struct pair_end *end)
-{
-	ptrc_table_visit(&t->table, end_begins, (void *)(uintptr_t)end);
-}
-
 void ptrc_judge_end(struct ptrc_judge *j, const struct ptrc_ending *ending)
 {
 	for (size_t i = 0; i < j->rules->count; i++) {
 		struct ptrc_trial *t = &j->trials[i];
-		struct pair_end pair = {t, ending->ns, is_beyond_end(j, t->rule)};
 
+		t->ending = ending;
 		t->is_final = ending->have_all_ended && t->rule->at_end != PTRC_RULE_IGNORE;
-		switch (t->rule->kind) {
-		case PTRC_RULE_COUNT:
-			ptrc_table_visit(&t->table, end_count, t);
-			break;
-		case PTRC_RULE_AFTER:
-			end_after(t, ending->ns);
-			break;
-		case PTRC_RULE_BEFORE:
-			end_before(t, ending);
-			break;
-		case PTRC_RULE_PAIR:
-			end_pair(t, &pair);
-			if (t->sources)
-				end_crowds(t, ending);
-			break;
-		case PTRC_RULE_ORDER:
-			ptrc_table_visit(&t->table, end_order, &(struct order_end){t, ending});
-			break;
-		default:
-			break;
-		}
+		if (kind_of(t)->end_each)
+			ptrc_table_visit(&t->table, kind_of(t)->end_each, t);
+		if (kind_of(t)->end)
+			kind_of(t)->end(t);
 		ptrc_trial_decide(t, ending);
 	}
 }

@@ -9,15 +9,42 @@
 #include "src/check/check.h"
 #include "src/cli/buffer.h"
 
+/* The forms of the verdicts, in the order of the words of --format. */
+enum ptrc_check_format {
+	PTRC_CHECK_TEXT,
+	PTRC_CHECK_JSON,
+	PTRC_CHECK_TAP,
+	PTRC_CHECK_JUNIT,
+	PTRC_CHECK_GITHUB,
+	PTRC_CHECK_FORMATS,
+};
+
+/* Rows of a command's table of options, for the forms that services of continuous integration read. The key of a
+ * form is the first key plus the form. `file` is the argument of those that may go to a file, or null. */
+#define PTRC_CHECK_FORMAT_OPTIONS(first_key, file)                                \
+	{"tap", (first_key) + PTRC_CHECK_TAP, file,                               \
+	 "write the verdicts in the Test Anything\nProtocol"},                    \
+		{"junit", (first_key) + PTRC_CHECK_JUNIT, file,                   \
+		 "write them as XML, as JUnit does"},                             \
+	{                                                                         \
+		"github", (first_key) + PTRC_CHECK_GITHUB, NULL,                  \
+			"write them as text with annotations for\nGitHub Actions" \
+	}
+
 /* "pass", "fail" or "undecided". */
 const char *ptrc_verdict_name(enum ptrc_verdict);
-
-/* Puts what a case says on one line, for people. */
-void ptrc_check_put_case(struct ptrc_buffer *, const struct ptrc_case *);
 
 /* Puts the command that shows the events of a case and those around it. */
 void ptrc_check_put_command(struct ptrc_buffer *, const struct ptrc_check *,
 			    const struct ptrc_case *);
+
+/* Whether the rule has a name that does not say what it is. */
+bool ptrc_trial_is_named(const struct ptrc_trial *);
+
+/* Puts the notes on a rule, and its cases with the commands that show their events: lines, each of which begins with a
+ * line feed and the indent. */
+void ptrc_check_put_details(struct ptrc_buffer *, const struct ptrc_check *, struct ptrc_trial *,
+			    const char *indent);
 
 /* How many rules have this verdict. */
 uint64_t ptrc_check_count(const struct ptrc_check *, enum ptrc_verdict);
@@ -25,7 +52,11 @@ uint64_t ptrc_check_count(const struct ptrc_check *, enum ptrc_verdict);
 /* Puts how many have each verdict. */
 void ptrc_check_put_counts(struct ptrc_buffer *, const struct ptrc_check *);
 
-/* These put all rules. */
+/* Puts all rules in this form; only text has colours. */
+void ptrc_check_put(struct ptrc_buffer *, const struct ptrc_check *, enum ptrc_check_format,
+		    bool is_coloured);
+
+/* These put all rules in one form. */
 void ptrc_check_put_text(struct ptrc_buffer *, const struct ptrc_check *, bool is_coloured);
 void ptrc_check_put_json(struct ptrc_buffer *, const struct ptrc_check *);
 void ptrc_check_put_tap(struct ptrc_buffer *, const struct ptrc_check *);

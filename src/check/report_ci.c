@@ -7,14 +7,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "src/check/verdict.h"
-
-/* Whether the rule has a name that does not say what it is. */
-static bool is_named(const struct ptrc_trial *t)
-{
-	return strcmp(t->rule->name, t->rule->text) != 0;
-}
-
 /* The reason for the verdict, on one line: the measured value, the worst event, and the rule with its bounds. The
  * caller frees the buffer. */
 static struct ptrc_buffer headline_of(struct ptrc_trial *t)
@@ -27,28 +19,11 @@ static struct ptrc_buffer headline_of(struct ptrc_trial *t)
 		ptrc_buffer_text(&b, "; worst: ");
 		ptrc_text_put(&b, cases->list[0].text, strlen(cases->list[0].text));
 	}
-	if (is_named(t)) {
+	if (ptrc_trial_is_named(t)) {
 		ptrc_buffer_text(&b, "; rule: ");
 		ptrc_text_put(&b, t->rule->text, strlen(t->rule->text));
 	}
 	return b;
-}
-
-/* Everything else about a rule but its name, a line each. */
-static void put_details(struct ptrc_buffer *b, const struct ptrc_check *c, struct ptrc_trial *t)
-{
-	const struct ptrc_cases *cases = ptrc_trial_cases(t);
-
-	for (size_t i = 0; i < t->note_count; i++) {
-		ptrc_buffer_text(b, "\nnote: ");
-		ptrc_text_put(b, t->notes[i], strlen(t->notes[i]));
-	}
-	for (size_t i = 0; i < cases->count; i++) {
-		ptrc_buffer_char(b, '\n');
-		ptrc_check_put_case(b, &cases->list[i]);
-		ptrc_buffer_text(b, "\n  ");
-		ptrc_check_put_command(b, c, &cases->list[i]);
-	}
 }
 
 /* The text as people read it, on one line, but with one backslash for each: the formats have escapes of their
@@ -75,7 +50,7 @@ static void put_tap_rule(struct ptrc_buffer *b, const struct ptrc_check *c, stru
 	struct ptrc_buffer name = shown(t->rule->name);
 	struct ptrc_buffer message = headline_of(t);
 
-	put_details(&message, c, t);
+	ptrc_check_put_details(&message, c, t, "");
 	ptrc_buffer_format(b, "%s %zu - ", t->verdict == PTRC_VERDICT_PASS ? "ok" : "not ok",
 			   number);
 	for (size_t i = 0; i < name.used; i++) {
@@ -153,7 +128,7 @@ static void put_junit_rule(struct ptrc_buffer *b, const struct ptrc_check *c, st
 	struct ptrc_buffer headline = headline_of(t);
 	struct ptrc_buffer details = PTRC_BUFFER_INIT;
 
-	put_details(&details, c, t);
+	ptrc_check_put_details(&details, c, t, "");
 	ptrc_buffer_text(b, "  <testcase classname=\"");
 	put_xml_text(b, t->rule->mark.line ? c->rules->file : "ptrace-check");
 	ptrc_buffer_text(b, "\" name=\"");
@@ -228,7 +203,7 @@ void ptrc_check_put_github(struct ptrc_buffer *b, const struct ptrc_check *c)
 		put_property(b, t->rule->name);
 		ptrc_buffer_text(b, "::");
 		message = headline_of(t);
-		put_details(&message, c, t);
+		ptrc_check_put_details(&message, c, t, "");
 		put_escaped(b, &message, false);
 		ptrc_buffer_free(&message);
 		ptrc_buffer_char(b, '\n');

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "src/check/verdict.h"
 #include "src/fields/when.h"
 
 static void put_bytes(struct ptrc_json *j, const char *key, const char *text)
@@ -51,7 +50,7 @@ static void put_rule(struct ptrc_json *j, const struct ptrc_check *c, struct ptr
 
 	ptrc_json_open(j, NULL, '{');
 	put_bytes(j, "name", r->name);
-	ptrc_json_text(j, "kind", ptrc_rule_keys[r->kind]);
+	ptrc_json_text(j, "kind", ptrc_rule_keys[r->kind].name);
 	put_bytes(j, "rule", r->text);
 	if (r->mark.line) {
 		put_bytes(j, "file", c->rules->file);

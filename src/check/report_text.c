@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "src/check/verdict.h"
 #include "src/fields/when.h"
 
 /* Around an event --around shows so much, unless it is told otherwise. */
@@ -32,7 +31,8 @@ static void put(struct ptrc_buffer *b, const char *text)
 	ptrc_text_put(b, text, strlen(text));
 }
 
-void ptrc_check_put_case(struct ptrc_buffer *b, const struct ptrc_case *c)
+/* Puts what a case says on one line, for people. */
+static void put_case(struct ptrc_buffer *b, const struct ptrc_case *c)
 {
 	put(b, c->text);
 	if (c->line)
@@ -175,6 +175,28 @@ void ptrc_check_put_command(struct ptrc_buffer *b, const struct ptrc_check *chec
 	put_logs(b, check, c);
 }
 
+bool ptrc_trial_is_named(const struct ptrc_trial *t)
+{
+	return strcmp(t->rule->name, t->rule->text) != 0;
+}
+
+void ptrc_check_put_details(struct ptrc_buffer *b, const struct ptrc_check *c, struct ptrc_trial *t,
+			    const char *margin)
+{
+	const struct ptrc_cases *cases = ptrc_trial_cases(t);
+
+	for (size_t i = 0; i < t->note_count; i++) {
+		ptrc_buffer_format(b, "\n%snote: ", margin);
+		put(b, t->notes[i]);
+	}
+	for (size_t i = 0; i < cases->count; i++) {
+		ptrc_buffer_format(b, "\n%s", margin);
+		put_case(b, &cases->list[i]);
+		ptrc_buffer_format(b, "\n%s  ", margin);
+		ptrc_check_put_command(b, c, &cases->list[i]);
+	}
+}
+
 static void put_rule(struct ptrc_buffer *b, const struct ptrc_check *c, struct ptrc_trial *t,
 		     bool is_coloured)
 {
@@ -184,7 +206,6 @@ static void put_rule(struct ptrc_buffer *b, const struct ptrc_check *c, struct p
 		[PTRC_VERDICT_UNDECIDED] = "\033[1;33m",
 	};
 	const char *name = ptrc_verdict_name(t->verdict);
-	const struct ptrc_cases *cases = ptrc_trial_cases(t);
 
 	if (is_coloured)
 		ptrc_buffer_text(b, colours[t->verdict]);
@@ -195,24 +216,12 @@ static void put_rule(struct ptrc_buffer *b, const struct ptrc_check *c, struct p
 	put(b, t->rule->name);
 	ptrc_buffer_text(b, ": ");
 	put(b, t->reason);
-	ptrc_buffer_char(b, '\n');
-	if (t->verdict != PTRC_VERDICT_PASS && strcmp(t->rule->name, t->rule->text)) {
-		ptrc_buffer_format(b, "%srule: ", indent);
+	if (t->verdict != PTRC_VERDICT_PASS && ptrc_trial_is_named(t)) {
+		ptrc_buffer_format(b, "\n%srule: ", indent);
 		put(b, t->rule->text);
-		ptrc_buffer_char(b, '\n');
 	}
-	for (size_t i = 0; i < t->note_count; i++) {
-		ptrc_buffer_format(b, "%snote: ", indent);
-		put(b, t->notes[i]);
-		ptrc_buffer_char(b, '\n');
-	}
-	for (size_t i = 0; i < cases->count; i++) {
-		ptrc_buffer_text(b, indent);
-		ptrc_check_put_case(b, &cases->list[i]);
-		ptrc_buffer_format(b, "\n%s  ", indent);
-		ptrc_check_put_command(b, c, &cases->list[i]);
-		ptrc_buffer_char(b, '\n');
-	}
+	ptrc_check_put_details(b, c, t, indent);
+	ptrc_buffer_char(b, '\n');
 }
 
 uint64_t ptrc_check_count(const struct ptrc_check *c, enum ptrc_verdict verdict)

@@ -15,51 +15,33 @@
 
 #define KIND(kind) (1U << PTRC_RULE_##kind)
 #define ALL ((1U << PTRC_RULE_KINDS) - 1)
+#define TWO_EVENTS (KIND(AFTER) | KIND(BEFORE) | KIND(PAIR) | KIND(ORDER))
 
-const char *const ptrc_rule_keys[PTRC_RULE_KEYS] = {
-	[PTRC_RULE_NEVER] = "never",
-	[PTRC_RULE_EXISTS] = "exists",
-	[PTRC_RULE_COUNT] = "count",
-	[PTRC_RULE_AFTER] = "after",
-	[PTRC_RULE_BEFORE] = "before",
-	[PTRC_RULE_PAIR] = "pair",
-	[PTRC_RULE_ORDER] = "order",
-	[PTRC_RULE_LOSS] = "loss",
-	[PTRC_RULE_KEY_NAME] = "name",
-	[PTRC_RULE_KEY_WHERE] = "where",
-	[PTRC_RULE_KEY_WITHIN] = "within",
-	[PTRC_RULE_KEY_OF] = "of",
-	[PTRC_RULE_KEY_MIN] = "min",
-	[PTRC_RULE_KEY_MAX] = "max",
-	[PTRC_RULE_KEY_PER] = "per",
-	[PTRC_RULE_KEY_BY] = "by",
-	[PTRC_RULE_KEY_AT_MOST] = "at-most",
-	[PTRC_RULE_KEY_EXPECT] = "expect",
-	[PTRC_RULE_KEY_REQUIRE] = "require",
-	[PTRC_RULE_KEY_MIN_COUNT] = "min_count",
-	[PTRC_RULE_KEY_AT_END] = "at_end",
-	[PTRC_RULE_KEY_AT_LOSS] = "at_loss",
-	[PTRC_RULE_KEY_TOLERANCE] = "tolerance",
-};
-
-/* The kinds that have a key. min and max of a pair are bounds, not these. */
-static const unsigned int kinds_of[PTRC_RULE_KEYS] = {
-	[PTRC_RULE_KEY_NAME] = ALL,
-	[PTRC_RULE_KEY_WHERE] = ALL & ~KIND(LOSS),
-	[PTRC_RULE_KEY_WITHIN] = KIND(EXISTS) | KIND(AFTER) | KIND(BEFORE),
-	[PTRC_RULE_KEY_OF] = KIND(EXISTS),
-	[PTRC_RULE_KEY_MIN] = KIND(COUNT),
-	[PTRC_RULE_KEY_MAX] = KIND(COUNT),
-	[PTRC_RULE_KEY_PER] = KIND(COUNT),
-	[PTRC_RULE_KEY_BY] = KIND(AFTER) | KIND(BEFORE) | KIND(PAIR) | KIND(ORDER),
-	[PTRC_RULE_KEY_AT_MOST] = KIND(PAIR),
-	[PTRC_RULE_KEY_EXPECT] = KIND(AFTER),
-	[PTRC_RULE_KEY_REQUIRE] = KIND(BEFORE),
-	[PTRC_RULE_KEY_MIN_COUNT] = KIND(AFTER) | KIND(BEFORE) | KIND(PAIR) | KIND(ORDER),
-	[PTRC_RULE_KEY_AT_END] = ALL,
-	[PTRC_RULE_KEY_AT_LOSS] = ALL & ~KIND(LOSS),
-	[PTRC_RULE_KEY_TOLERANCE] =
-		KIND(EXISTS) | KIND(AFTER) | KIND(BEFORE) | KIND(PAIR) | KIND(ORDER),
+/* min and max of a pair are bounds, not these. */
+const struct ptrc_rule_key_of ptrc_rule_keys[PTRC_RULE_KEYS] = {
+	[PTRC_RULE_NEVER] = {"never", ALL},
+	[PTRC_RULE_EXISTS] = {"exists", ALL},
+	[PTRC_RULE_COUNT] = {"count", ALL},
+	[PTRC_RULE_AFTER] = {"after", ALL},
+	[PTRC_RULE_BEFORE] = {"before", ALL},
+	[PTRC_RULE_PAIR] = {"pair", ALL},
+	[PTRC_RULE_ORDER] = {"order", ALL},
+	[PTRC_RULE_LOSS] = {"loss", ALL},
+	[PTRC_RULE_KEY_NAME] = {"name", ALL},
+	[PTRC_RULE_KEY_WHERE] = {"where", ALL & ~KIND(LOSS)},
+	[PTRC_RULE_KEY_WITHIN] = {"within", KIND(EXISTS) | KIND(AFTER) | KIND(BEFORE)},
+	[PTRC_RULE_KEY_OF] = {"of", KIND(EXISTS)},
+	[PTRC_RULE_KEY_MIN] = {"min", KIND(COUNT)},
+	[PTRC_RULE_KEY_MAX] = {"max", KIND(COUNT)},
+	[PTRC_RULE_KEY_PER] = {"per", KIND(COUNT)},
+	[PTRC_RULE_KEY_BY] = {"by", TWO_EVENTS},
+	[PTRC_RULE_KEY_AT_MOST] = {"at-most", KIND(PAIR)},
+	[PTRC_RULE_KEY_EXPECT] = {"expect", KIND(AFTER)},
+	[PTRC_RULE_KEY_REQUIRE] = {"require", KIND(BEFORE)},
+	[PTRC_RULE_KEY_MIN_COUNT] = {"min_count", TWO_EVENTS},
+	[PTRC_RULE_KEY_AT_END] = {"at_end", ALL},
+	[PTRC_RULE_KEY_AT_LOSS] = {"at_loss", ALL & ~KIND(LOSS)},
+	[PTRC_RULE_KEY_TOLERANCE] = {"tolerance", KIND(EXISTS) | TWO_EVENTS},
 };
 
 void ptrc_rule_refuse(const struct ptrc_rule_draft *d, const struct ptrc_config_mark *mark,
@@ -115,7 +97,7 @@ static int64_t duration_of(const struct ptrc_rule_draft *d, enum ptrc_rule_key k
 	int64_t ns = -1;
 
 	if (d->texts[key] && !ptrc_rule_duration(d->texts[key], &ns, &why))
-		ptrc_rule_refuse(d, &d->marks[key], "%s: %s", ptrc_rule_keys[key], why.text);
+		ptrc_rule_refuse(d, &d->marks[key], "%s: %s", ptrc_rule_keys[key].name, why.text);
 	return ns;
 }
 
@@ -126,7 +108,7 @@ static uint64_t number_of(const struct ptrc_rule_draft *d, enum ptrc_rule_key ke
 	uint64_t value = standard;
 
 	if (d->texts[key] && !ptrc_cli_parse_number(d->texts[key], 0, UINT64_MAX, &value, &why))
-		ptrc_rule_refuse(d, &d->marks[key], "%s: %s", ptrc_rule_keys[key], why.text);
+		ptrc_rule_refuse(d, &d->marks[key], "%s: %s", ptrc_rule_keys[key].name, why.text);
 	return value;
 }
 
@@ -163,7 +145,7 @@ static enum ptrc_rule_doubt doubt_of(const struct ptrc_rule_draft *d, enum ptrc_
 		return PTRC_RULE_UNDECIDED;
 	word = ptrc_cli_parse_word(d->texts[key], words, &why);
 	if (word < 0)
-		ptrc_rule_refuse(d, &d->marks[key], "%s: %s", ptrc_rule_keys[key], why.text);
+		ptrc_rule_refuse(d, &d->marks[key], "%s: %s", ptrc_rule_keys[key].name, why.text);
 	return (enum ptrc_rule_doubt)word;
 }
 
@@ -204,7 +186,7 @@ static void add_event(struct ptrc_rule *r, const struct ptrc_rule_draft *d, cons
 static void add_key(struct ptrc_rule *r, const struct ptrc_rule_draft *d, int key)
 {
 	if (d->texts[key])
-		add_event(r, d, ptrc_rule_keys[key], d->texts[key], &d->marks[key]);
+		add_event(r, d, ptrc_rule_keys[key].name, d->texts[key], &d->marks[key]);
 }
 
 /* Finds the one kind of the rule. */
@@ -226,8 +208,8 @@ static enum ptrc_rule_kind kind_of(const struct ptrc_rule_draft *d)
 			    d->marks[i].column > d->marks[kind].column);
 		ptrc_rule_refuse(d, &d->marks[is_later ? i : kind],
 				 "'%s' and '%s' are two rules: give each its own",
-				 ptrc_rule_keys[is_later ? kind : i],
-				 ptrc_rule_keys[is_later ? i : kind]);
+				 ptrc_rule_keys[is_later ? kind : i].name,
+				 ptrc_rule_keys[is_later ? i : kind].name);
 	}
 	if (kind < 0)
 		ptrc_rule_refuse(
@@ -241,9 +223,9 @@ static enum ptrc_rule_kind kind_of(const struct ptrc_rule_draft *d)
 static void check_keys(const struct ptrc_rule_draft *d, enum ptrc_rule_kind kind)
 {
 	for (int i = PTRC_RULE_KINDS; i < PTRC_RULE_KEYS; i++)
-		if (d->texts[i] && !(kinds_of[i] & 1U << kind))
+		if (d->texts[i] && !(ptrc_rule_keys[i].kinds & 1U << kind))
 			ptrc_rule_refuse(d, &d->marks[i], "'%s' has no meaning beside '%s'%s",
-					 ptrc_rule_keys[i], ptrc_rule_keys[kind],
+					 ptrc_rule_keys[i].name, ptrc_rule_keys[kind].name,
 					 i == PTRC_RULE_KEY_PER && kind != PTRC_RULE_LOSS &&
 							 kind != PTRC_RULE_NEVER
 						 ? ", which may have 'by'"
@@ -252,14 +234,7 @@ static void check_keys(const struct ptrc_rule_draft *d, enum ptrc_rule_kind kind
 						 : "");
 	if (d->bound_count && kind != PTRC_RULE_PAIR)
 		ptrc_rule_refuse(d, &d->bounds[0].mark, "'%s' has no meaning beside '%s'",
-				 d->bounds[0].key, ptrc_rule_keys[kind]);
-}
-
-static void need(const struct ptrc_rule_draft *d, enum ptrc_rule_kind kind, enum ptrc_rule_key key)
-{
-	if (!d->texts[key])
-		ptrc_rule_refuse(d, &d->marks[kind], "'%s' needs '%s'", ptrc_rule_keys[kind],
-				 ptrc_rule_keys[key]);
+				 d->bounds[0].key, ptrc_rule_keys[kind].name);
 }
 
 /* Reads "< 3ms". Without a sign the bound may be reached. */
@@ -294,7 +269,7 @@ static void make_count(struct ptrc_rule *r, const struct ptrc_rule_draft *d)
 
 static void make_list(struct ptrc_rule *r, const struct ptrc_rule_draft *d)
 {
-	const char *key = ptrc_rule_keys[r->kind];
+	const char *key = ptrc_rule_keys[r->kind].name;
 
 	if (r->kind == PTRC_RULE_PAIR && d->event_count != 2)
 		ptrc_rule_refuse(d, &d->marks[r->kind],
@@ -320,46 +295,40 @@ static void make_list(struct ptrc_rule *r, const struct ptrc_rule_draft *d)
 				 "'tolerance' has no meaning beside 'pair' without 'at-most'");
 }
 
+/* Adds the event of a kind that has one, or two under keys of their own. */
+static void make_single(struct ptrc_rule *r, const struct ptrc_rule_draft *d)
+{
+	static const int others[PTRC_RULE_KINDS] = {
+		[PTRC_RULE_AFTER] = PTRC_RULE_KEY_EXPECT,
+		[PTRC_RULE_BEFORE] = PTRC_RULE_KEY_REQUIRE,
+	};
+	const char *of = d->texts[PTRC_RULE_KEY_OF];
+	int other = others[r->kind];
+
+	if (other && !d->texts[other])
+		ptrc_rule_refuse(d, &d->marks[r->kind], "'%s' needs '%s'",
+				 ptrc_rule_keys[r->kind].name, ptrc_rule_keys[other].name);
+	add_key(r, d, (int)r->kind);
+	if (other)
+		add_key(r, d, other);
+	if (of && !d->texts[PTRC_RULE_KEY_WITHIN])
+		ptrc_rule_refuse(d, &d->marks[PTRC_RULE_KEY_OF],
+				 "'of' needs 'within', as in within: 2s, of: start");
+	if (of && strcmp(of, "start"))
+		add_key(r, d, PTRC_RULE_KEY_OF);
+	if (r->kind == PTRC_RULE_COUNT)
+		make_count(r, d);
+}
+
 /* Makes what only this kind has. */
 static void make_kind(struct ptrc_rule *r, const struct ptrc_rule_draft *d)
 {
-	static const char start[] = "start";
-	const char *of = d->texts[PTRC_RULE_KEY_OF];
-
-	switch (r->kind) {
-	case PTRC_RULE_NEVER:
-		add_key(r, d, PTRC_RULE_NEVER);
-		break;
-	case PTRC_RULE_EXISTS:
-		add_key(r, d, PTRC_RULE_EXISTS);
-		if (of && !d->texts[PTRC_RULE_KEY_WITHIN])
-			ptrc_rule_refuse(d, &d->marks[PTRC_RULE_KEY_OF],
-					 "'of' needs 'within', as in within: 2s, of: start");
-		if (of && strcmp(of, start))
-			add_key(r, d, PTRC_RULE_KEY_OF);
-		break;
-	case PTRC_RULE_COUNT:
-		add_key(r, d, PTRC_RULE_COUNT);
-		make_count(r, d);
-		break;
-	case PTRC_RULE_AFTER:
-		need(d, PTRC_RULE_AFTER, PTRC_RULE_KEY_EXPECT);
-		add_key(r, d, PTRC_RULE_AFTER);
-		add_key(r, d, PTRC_RULE_KEY_EXPECT);
-		break;
-	case PTRC_RULE_BEFORE:
-		need(d, PTRC_RULE_BEFORE, PTRC_RULE_KEY_REQUIRE);
-		add_key(r, d, PTRC_RULE_BEFORE);
-		add_key(r, d, PTRC_RULE_KEY_REQUIRE);
-		break;
-	case PTRC_RULE_PAIR:
-	case PTRC_RULE_ORDER:
+	if (r->kind == PTRC_RULE_PAIR || r->kind == PTRC_RULE_ORDER)
 		make_list(r, d);
-		break;
-	default:
-		if (strcmp(d->texts[PTRC_RULE_LOSS], "none"))
-			ptrc_rule_refuse(d, &d->marks[PTRC_RULE_LOSS], "loss: has to be none");
-	}
+	else if (r->kind != PTRC_RULE_LOSS)
+		make_single(r, d);
+	else if (strcmp(d->texts[PTRC_RULE_LOSS], "none"))
+		ptrc_rule_refuse(d, &d->marks[PTRC_RULE_LOSS], "loss: has to be none");
 }
 
 /* The key where is about the event that the rule is about; of an order, about each. */
@@ -384,7 +353,7 @@ static void put_event(struct ptrc_buffer *b, const struct ptrc_rule_event *e)
 static void put_key(struct ptrc_buffer *b, const struct ptrc_rule_draft *d, int key)
 {
 	if (d->texts[key])
-		ptrc_buffer_format(b, " %s %s", ptrc_rule_keys[key], d->texts[key]);
+		ptrc_buffer_format(b, " %s %s", ptrc_rule_keys[key].name, d->texts[key]);
 }
 
 /* The rule in words. */
@@ -395,7 +364,7 @@ static const char *describe(const struct ptrc_rule *r, const struct ptrc_rule_dr
 	struct ptrc_buffer b = PTRC_BUFFER_INIT;
 	const char *text;
 
-	ptrc_buffer_text(&b, ptrc_rule_keys[r->kind]);
+	ptrc_buffer_text(&b, ptrc_rule_keys[r->kind].name);
 	if (r->kind == PTRC_RULE_LOSS)
 		ptrc_buffer_text(&b, " none");
 	for (size_t i = 0; i < r->event_count; i++) {

@@ -143,7 +143,11 @@ struct ptrc_rule_draft {
 	size_t bound_count;
 };
 
-extern const char *const ptrc_rule_keys[PTRC_RULE_KEYS];
+/* Their names, and the kinds of rules that have them, a bit each. */
+extern const struct ptrc_rule_key_of {
+	const char *name;
+	unsigned int kinds;
+} ptrc_rule_keys[PTRC_RULE_KEYS];
 
 /* Refuses the draft for a reason at a place. */
 void ptrc_rule_refuse(const struct ptrc_rule_draft *, const struct ptrc_config_mark *,

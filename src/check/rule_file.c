@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "src/check/rule.h"
-#include "src/cli/nearest.h"
 #include "src/config/yaml_file.h"
 
 #define KEY_RULES "rules"
@@ -14,21 +13,6 @@
 
 static const char *const file_keys[] = {KEY_RULES, KEY_DECODE, KEY_TOLERANCE};
 enum { FILE_KEYS = sizeof(file_keys) / sizeof(*file_keys) };
-
-static void refuse_key(const struct ptrc_yaml *y, const char *text, const char *const *keys,
-		       size_t count) __attribute__((noreturn));
-
-static void refuse_key(const struct ptrc_yaml *y, const char *text, const char *const *keys,
-		       size_t count)
-{
-	struct ptrc_nearest nearest = {0};
-	char proposal[160];
-
-	for (size_t i = 0; i < count; i++)
-		ptrc_nearest_offer(&nearest, text, keys[i]);
-	ptrc_yaml_refuse(y, "unknown key '%.80s'%s", text,
-			 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
-}
 
 /* Reads the single value of a key. */
 static const char *read_text(struct ptrc_yaml *y, const char *key)
@@ -86,11 +70,12 @@ static void read_number_or_bound(struct ptrc_yaml *y, struct ptrc_rule_draft *d,
 static void read_member(struct ptrc_yaml *y, struct ptrc_rule_draft *d)
 {
 	const char *text = ptrc_yaml_key(y);
+	struct ptrc_nearest nearest = {0};
 	unsigned int per_mille;
 	int key = 0;
 
-	while (key < PTRC_RULE_KEYS && strcmp(ptrc_rule_keys[key], text))
-		key++;
+	for (; key < PTRC_RULE_KEYS && strcmp(ptrc_rule_keys[key].name, text); key++)
+		ptrc_nearest_offer(&nearest, text, ptrc_rule_keys[key].name);
 	if (key == PTRC_RULE_KEY_MIN || key == PTRC_RULE_KEY_MAX) {
 		read_number_or_bound(y, d, text, key, key == PTRC_RULE_KEY_MAX ? 1000 : 0);
 		return;
@@ -100,7 +85,7 @@ static void read_member(struct ptrc_yaml *y, struct ptrc_rule_draft *d)
 		return;
 	}
 	if (key == PTRC_RULE_KEYS)
-		refuse_key(y, text, ptrc_rule_keys, PTRC_RULE_KEYS);
+		ptrc_yaml_refuse_key(y, text, &nearest);
 	if (d->texts[key])
 		ptrc_yaml_refuse(y, "'%s' is given twice, first in line %zu", text,
 				 d->marks[key].line);
@@ -194,12 +179,13 @@ static void read_root(struct ptrc_yaml *y, struct ptrc_rules *rules)
 				 ptrc_yaml_what(y));
 	while (ptrc_yaml_next(y) != YAML_MAPPING_END_EVENT) {
 		const char *text = ptrc_yaml_key(y);
+		struct ptrc_nearest nearest = {0};
 		size_t key = 0;
 
-		while (key < FILE_KEYS && strcmp(file_keys[key], text))
-			key++;
+		for (; key < FILE_KEYS && strcmp(file_keys[key], text); key++)
+			ptrc_nearest_offer(&nearest, text, file_keys[key]);
 		if (key == FILE_KEYS)
-			refuse_key(y, text, file_keys, FILE_KEYS);
+			ptrc_yaml_refuse_key(y, text, &nearest);
 		if (is_given[key])
 			ptrc_yaml_refuse(y, "'%s' is given twice", text);
 		is_given[key] = true;

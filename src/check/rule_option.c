@@ -106,7 +106,7 @@ static void take(struct ptrc_rule_draft *d, struct rest *r, const struct word *w
 			return;
 		if (d->texts[last->key])
 			ptrc_rule_refuse(d, &d->mark, "%s: is given twice",
-					 ptrc_rule_keys[last->key]);
+					 ptrc_rule_keys[last->key].name);
 		from = at + strlen(last->text);
 		d->texts[last->key] = keep((struct rest){r->text + from, r->size - from});
 		r->size = at;

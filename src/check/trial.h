@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 #include <sys/types.h>
 
 #include "src/check/rule.h"
@@ -66,6 +67,8 @@ struct ptrc_cases {
 	size_t count;
 };
 
+struct ptrc_ending;
+
 enum ptrc_verdict { PTRC_VERDICT_PASS, PTRC_VERDICT_FAIL, PTRC_VERDICT_UNDECIDED };
 
 /* What is known of a rule. */
@@ -96,12 +99,12 @@ struct ptrc_trial {
 	/* What there is by key. */
 	struct ptrc_table table;
 	/* Of after: the entries that are open, the latest one first; the answers that may belong to an
-	 * event that is still to come. */
-	struct ptrc_request *latest;
+	 * event that is still to come, and these in the order in which they are to be forgotten. */
+	TAILQ_HEAD(ptrc_requests, ptrc_request) requests;
 	struct ptrc_table answers;
-	struct ptrc_answer *first_answer, *last_answer;
+	TAILQ_HEAD(ptrc_answers, ptrc_answer) remembered;
 	/* Of before: events that what they require may follow yet. */
-	struct ptrc_waiting *first_waiting, *last_waiting;
+	TAILQ_HEAD(ptrc_waitings, ptrc_waiting) waiting;
 	/* Of exists: the moment from which the time counts, once it is known, and whether an earlier one
 	 * may have been lost; the last events before it. */
 	bool has_base, is_base_doubtful, is_found;
@@ -130,7 +133,10 @@ struct ptrc_trial {
 	uint64_t most;
 	struct ptrc_moment most_at;
 	struct ptrc_cases crowded;
-	/* What is open at the end stays so. */
+	/* When events were lost last. */
+	int64_t loss_ns;
+	/* The end, once it has come; what is open then stays so. */
+	const struct ptrc_ending *ending;
 	bool is_final;
 	/* Of order: those that are broken because an event has not come by the end. */
 	uint64_t missing;
@@ -184,5 +190,11 @@ struct ptrc_ending {
 	/* What is missing in words, or an empty text. */
 	const char *losses;
 };
+
+/* Decides a rule when all events have been taken, and says why in words. */
+void ptrc_trial_decide(struct ptrc_trial *, const struct ptrc_ending *);
+
+/* The cases that show why the verdict is what it is. */
+struct ptrc_cases *ptrc_trial_cases(struct ptrc_trial *);
 
 #endif

@@ -5,7 +5,7 @@
  * fails.
  */
 #include "config.h"
-#include "src/check/verdict.h"
+#include "src/check/trial.h"
 
 #include <inttypes.h>
 
@@ -260,8 +260,9 @@ static void decide_pair(const struct ptrc_trial *t, const struct ptrc_ending *e,
 		decide_crowd(t, e, f);
 }
 
-static void decide_loss(const struct ptrc_ending *e, struct findings *f)
+static void decide_loss(const struct ptrc_trial *t, const struct ptrc_ending *e, struct findings *f)
 {
+	(void)t;
 	f->is_broken = has_loss(e) || e->has_damaged_part;
 	f->is_open = e->is_unclosed;
 	ptrc_buffer_text(&f->text, has_loss(e)		 ? "events are missing"
@@ -269,28 +270,13 @@ static void decide_loss(const struct ptrc_ending *e, struct findings *f)
 							 : "nothing is missing");
 }
 
-static void find(const struct ptrc_trial *t, const struct ptrc_ending *e, struct findings *f)
-{
-	switch (t->rule->kind) {
-	case PTRC_RULE_NEVER:
-		decide_never(t, e, f);
-		break;
-	case PTRC_RULE_EXISTS:
-		decide_exists(t, e, f);
-		break;
-	case PTRC_RULE_COUNT:
-		decide_count(t, e, f);
-		break;
-	case PTRC_RULE_PAIR:
-		decide_pair(t, e, f);
-		break;
-	case PTRC_RULE_LOSS:
-		decide_loss(e, f);
-		break;
-	default:
-		decide_each(t, e, f);
-	}
-}
+static void (*const kinds[PTRC_RULE_KINDS])(const struct ptrc_trial *, const struct ptrc_ending *,
+					    struct findings *) = {
+	[PTRC_RULE_NEVER] = decide_never, [PTRC_RULE_EXISTS] = decide_exists,
+	[PTRC_RULE_COUNT] = decide_count, [PTRC_RULE_AFTER] = decide_each,
+	[PTRC_RULE_BEFORE] = decide_each, [PTRC_RULE_PAIR] = decide_pair,
+	[PTRC_RULE_ORDER] = decide_each,  [PTRC_RULE_LOSS] = decide_loss,
+};
 
 static void put_doubts(const struct ptrc_trial *t, const struct ptrc_ending *e,
 		       const struct findings *f, struct ptrc_buffer *b)
@@ -412,7 +398,7 @@ void ptrc_trial_decide(struct ptrc_trial *t, const struct ptrc_ending *e)
 			t->undecided += *ptrc_where_undecided(r->events[i / 2].wheres[i % 2]);
 	/* An event that may be one of the rule's, or may have its key, is as good as lost. */
 	own.has_unplaced_loss |= t->cut || t->misfits || t->undecided;
-	find(t, &own, &f);
+	kinds[r->kind](t, &own, &f);
 	t->is_broken = f.is_broken;
 	t->broken_bounds = f.broken_bounds;
 	t->verdict = f.is_broken ? PTRC_VERDICT_FAIL : PTRC_VERDICT_PASS;

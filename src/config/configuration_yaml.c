@@ -8,7 +8,6 @@
 
 #include "src/config/yaml_file.h"
 #include "src/fields/layout.h"
-#include "src/cli/nearest.h"
 #include "src/cli/renamed.h"
 
 /* The keys that belong to the whole file rather than to a session. */
@@ -143,7 +142,6 @@ refuse_key(const struct reader *r, const char *text, bool is_root)
 {
 	struct ptrc_nearest nearest = {0};
 	struct ptrc_cli_reason why;
-	char proposal[160];
 
 	if (ptrc_renamed("ptrace.yaml", text, "", &why))
 		ptrc_yaml_refuse(&r->yaml, "'%s' %s", text, why.text);
@@ -154,8 +152,7 @@ refuse_key(const struct reader *r, const char *text, bool is_root)
 		ptrc_nearest_offer(&nearest, text, KEY_SESSIONS);
 		ptrc_nearest_offer(&nearest, text, KEY_DEFAULTS);
 	}
-	ptrc_yaml_refuse(&r->yaml, "unknown key '%.80s'%s", text,
-			 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
+	ptrc_yaml_refuse_key(&r->yaml, text, &nearest);
 }
 
 static enum ptrc_config_key find_key(const struct reader *r, const char *text, bool is_root)

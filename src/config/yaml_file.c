@@ -55,6 +55,15 @@ void ptrc_yaml_refuse(const struct ptrc_yaml *r, const char *format, ...)
 	ptrc_yaml_refuse_values(r->name, &mark, format, values);
 }
 
+void ptrc_yaml_refuse_key(const struct ptrc_yaml *r, const char *key,
+			  const struct ptrc_nearest *nearest)
+{
+	char proposal[160];
+
+	ptrc_yaml_refuse(r, "unknown key '%.80s'%s", key,
+			 ptrc_nearest_text(nearest, proposal, sizeof(proposal)));
+}
+
 struct ptrc_config_mark ptrc_yaml_mark(const struct ptrc_yaml *r)
 {
 	return mark_of(&r->event.start_mark);

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <yaml.h>
 
+#include "src/cli/nearest.h"
 #include "src/config/mark.h"
 
 /* The largest file, far above what anybody needs. */
@@ -62,6 +63,10 @@ void ptrc_yaml_refuse_at(const char *name, const struct ptrc_config_mark *, cons
 /* Refuses the current event. */
 void ptrc_yaml_refuse(const struct ptrc_yaml *, const char *format, ...)
 	__attribute__((format(printf, 2, 3), noreturn));
+
+/* Refuses an unknown key, which is the current event, with the proposal that was found among those that are known. */
+void ptrc_yaml_refuse_key(const struct ptrc_yaml *, const char *key, const struct ptrc_nearest *)
+	__attribute__((noreturn));
 
 bool ptrc_yaml_is_plain(const struct ptrc_yaml *);
 

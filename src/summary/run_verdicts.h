@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "src/check/form.h"
+#include "src/check/report.h"
 
 /* Takes the option of this form, with its file, or null: then it is the form on standard error. Ends the process
  * if the value is not valid. */

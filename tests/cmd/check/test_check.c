@@ -8,7 +8,6 @@
 #include "tests/support/harness.h"
 
 #include "src/check/judge.h"
-#include "src/check/verdict.h"
 
 enum { FIRST_ID = POSIX_TRACE_UNNAMED_USEREVENT + 1, SOURCES = 3 };
 
