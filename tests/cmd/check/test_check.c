@@ -16,7 +16,9 @@ static struct ptrc_view view;
 static struct ptrc_layouts layouts;
 static struct ptrc_rules rules;
 static struct ptrc_judge judge;
-static struct ptrc_roles roles[26], system_roles[FIRST_ID];
+/* By event type. */
+static struct ptrc_type types[PTRC_READER_IDS], *type_list[PTRC_READER_IDS];
+static struct ptrc_roles *roles[PTRC_READER_IDS];
 static struct ptrc_ending ending;
 
 static trace_event_id_t system_id(char event)
@@ -25,6 +27,15 @@ static trace_event_id_t system_id(char event)
 	       : event == 'G' ? POSIX_TRACE_START
 	       : event == 'O' ? POSIX_TRACE_OVERFLOW
 			      : POSIX_TRACE_RESUME;
+}
+
+/* An event type has this name. */
+static void add_type(trace_event_id_t id, const char *name)
+{
+	types[id] = (struct ptrc_type){.name = {.is_known = true, .size = strlen(name)}};
+	strcpy(types[id].name.text, name);
+	type_list[id] = &types[id];
+	roles[id] = ptrc_judge_find_roles(&judge, name);
 }
 
 /* A rule, from a mapping in YAML. */
@@ -41,17 +52,13 @@ static void begin(const char *rule)
 	ptrc_rules_parse(&rules, "test", text, strlen(text));
 	ptrc_rules_bind(&rules);
 	ptrc_judge_begin(&judge, &rules, SOURCES);
-	for (int i = 0; i < 26; i++) {
-		static struct ptrc_reader_name names[26];
-
-		names[i] = (struct ptrc_reader_name){true, 1, {(char)('a' + i)}};
-		reader.names[FIRST_ID + i] = &names[i];
-		ptrc_judge_find_roles(&judge, names[i].text, &roles[i]);
-	}
-	ptrc_judge_find_roles(&judge, "posix_trace_stop", &system_roles[POSIX_TRACE_STOP]);
-	ptrc_judge_find_roles(&judge, "posix_trace_start", &system_roles[POSIX_TRACE_START]);
-	ptrc_judge_find_roles(&judge, "posix_trace_overflow", &system_roles[POSIX_TRACE_OVERFLOW]);
-	ptrc_judge_find_roles(&judge, "posix_trace_resume", &system_roles[POSIX_TRACE_RESUME]);
+	reader.types = type_list;
+	for (char c = 'a'; c <= 'z'; c++)
+		add_type((trace_event_id_t)(FIRST_ID + c - 'a'), (char[]){c, '\0'});
+	add_type(POSIX_TRACE_STOP, "posix_trace_stop");
+	add_type(POSIX_TRACE_START, "posix_trace_start");
+	add_type(POSIX_TRACE_OVERFLOW, "posix_trace_overflow");
+	add_type(POSIX_TRACE_RESUME, "posix_trace_resume");
 }
 
 /*
@@ -115,20 +122,15 @@ static void take(const char *script)
 		if (event == 'S')
 			reader.data = (unsigned char *)&reason;
 		ptrc_view_find_layout(&view, rules.layouts);
-		ptrc_judge_take(&judge,
-				event < 'a' ? &system_roles[system_id(event)] : &roles[event - 'a'],
-				&view, source);
+		ptrc_judge_take(&judge, roles[reader.event.posix_event_id], &view, source);
 	}
 }
 
 static void free_all(void)
 {
 	ptrc_judge_free(&judge);
-	for (int i = 0; i < 26; i++)
-		free(roles[i].list);
-	for (int i = 0; i < FIRST_ID; i++)
-		free(system_roles[i].list);
-	ptrc_view_forget_misfits(&view);
+	for (size_t i = 0; i < PTRC_READER_IDS; i++)
+		free(roles[i]);
 	free(view.decoded.values);
 	view.decoded.values = NULL;
 	ptrc_layouts_free(rules.layouts);
@@ -898,7 +900,7 @@ TEST(memory_grows_with_what_is_open, "")
 				reader.event.posix_event_id = (trace_event_id_t)(FIRST_ID + k);
 				reader.data = (unsigned char *)(k ? &answered : &key);
 				ptrc_view_find_layout(&view, rules.layouts);
-				ptrc_judge_take(&judge, &roles[k], &view, 0);
+				ptrc_judge_take(&judge, roles[FIRST_ID + k], &view, 0);
 			}
 			CHECK(judge.trials[0].table.count <= 10001);
 			CHECK(judge.trials[0].answers.count <= 1001);
