@@ -26,6 +26,15 @@ struct ptrc_span {
 	int64_t last;
 };
 
+/* The span that has no time in it yet. */
+static const struct ptrc_span ptrc_span_none = {INT64_MAX, INT64_MIN};
+
+static inline void ptrc_span_widen(struct ptrc_span *s, int64_t ns)
+{
+	s->first = ns < s->first ? ns : s->first;
+	s->last = ns > s->last ? ns : s->last;
+}
+
 /* The conditions that an event has to meet. One that is not given is empty, zero or null; the
  * span then is all of time. */
 struct ptrc_select {

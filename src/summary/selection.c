@@ -274,22 +274,10 @@ static void close_layouts(struct ptrc_selection *s)
 /* Compares the clocks of the hosts. Returns false, after a message, if there is nothing to do that by. */
 static bool sync_sources(struct ptrc_selection *s)
 {
-	struct ptrc_query *q = s->query;
-	struct ptrc_view **views =
-		ptrc_cli_allocate((q->source_count + 1) * sizeof(struct ptrc_view *));
-	bool *is_damaged = ptrc_cli_allocate((q->source_count + 1) * sizeof(*is_damaged));
-	bool is_done;
+	bool is_done = ptrc_sync_hosts(&s->sync, s->query);
 
-	memset(is_damaged, 0, (q->source_count + 1) * sizeof(*is_damaged));
-	for (size_t i = 0; i < q->source_count; i++)
-		views[i] = &q->sources[i].view;
-	is_done = ptrc_sync_hosts(&s->sync, &q->hosts, views, &q->layouts, is_damaged);
-	for (size_t i = 0; i < q->source_count; i++)
-		q->sources[i].is_damaged |= is_damaged[i];
 	if (is_done)
 		ptrc_sync_report(&s->sync);
-	free(views);
-	free(is_damaged);
 	return is_done;
 }
 

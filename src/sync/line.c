@@ -8,6 +8,7 @@
 
 #include "src/cli/message.h"
 #include "src/fields/when.h"
+#include "src/query/select.h"
 
 /* What calculating may add up to. */
 static const double rounding_ns = 1;
@@ -307,18 +308,14 @@ void ptrc_sync_fit(const struct ptrc_sync_evidence *e, struct ptrc_clock_link *l
 		   bool *is_contradicted)
 {
 	const struct ptrc_sync_points *first = e->highs.count ? &e->highs : &e->lows;
-	int64_t begin = INT64_MAX, end = INT64_MIN;
+	struct ptrc_span span = ptrc_span_none;
 	const struct ptrc_sync_points *all[] = {&e->highs, &e->lows};
 
 	for (size_t k = 0; k < 2; k++)
-		for (size_t i = 0; i < all[k]->count; i++) {
-			if (all[k]->list[i].at_ns < begin)
-				begin = all[k]->list[i].at_ns;
-			if (all[k]->list[i].at_ns > end)
-				end = all[k]->list[i].at_ns;
-		}
+		for (size_t i = 0; i < all[k]->count; i++)
+			ptrc_span_widen(&span, all[k]->list[i].at_ns);
 	*l = (struct ptrc_clock_link){
-		.middle_ns = begin / 2 + end / 2,
+		.middle_ns = span.first / 2 + span.last / 2,
 		/* Clocks may be years apart, and numbers have 53 bits. */
 		.base_ns = first->list[0].ahead_ns,
 	};

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "src/cli/buffer.h"
-#include "src/cli/escape.h"
 #include "src/cli/message.h"
 #include "src/pairs/key.h"
 #include "src/query/misfits.h"
@@ -37,37 +36,40 @@ void ptrc_sync_read(struct ptrc_sync *s, const struct ptrc_cli_texts *texts,
 
 /* A message was sent or received. */
 struct event {
-	size_t key; /* where its key stands */
-	uint32_t key_size;
 	uint32_t host;
 	bool is_received;
 	bool is_doubtful; /* nobody knows when it was */
 	int64_t ns;
 };
 
-struct events {
+/* The events of one key. */
+struct message {
+	struct ptrc_table_entry entry;
 	struct event *list;
 	size_t count;
-	unsigned char *keys;
-	size_t key_used, key_size;
 };
 
-static void add_event(struct events *e, const struct ptrc_key *k, struct event event)
+/* The messages, in the order in which their first events were read. */
+struct messages {
+	struct ptrc_table table;
+	struct message **list;
+	size_t count;
+	size_t event_count;
+};
+
+static void add_event(struct messages *all, const struct ptrc_key *k, const struct event *event)
 {
-	if (e->key_size - e->key_used < k->size) {
-		e->key_size = 2 * e->key_size + 65536 + k->size;
-		e->keys = ptrc_cli_reallocate(e->keys, e->key_size);
-	}
-	memcpy(e->keys + e->key_used, k->bytes, k->size);
-	event.key = e->key_used;
-	event.key_size = (uint32_t)k->size;
-	e->key_used += k->size;
-	*ptrc_append(e->list, e->count) = event;
+	struct message *m = ptrc_table_find(&all->table, k->bytes, k->size, sizeof(*m));
+
+	if (!m->count)
+		*ptrc_append(all->list, all->count) = m;
+	*ptrc_append(m->list, m->count) = *event;
+	all->event_count++;
 }
 
 /* Adds the event that was read if it is the begin or end of the message. */
 static void take(const struct ptrc_sync *s, size_t number, struct ptrc_view *view, uint32_t host,
-		 struct events *e)
+		 struct messages *all)
 {
 	const struct ptrc_pair *m = &s->messages.list[number];
 	struct ptrc_reader *r = view->reader;
@@ -82,7 +84,7 @@ static void take(const struct ptrc_sync *s, size_t number, struct ptrc_view *vie
 		    !ptrc_key_make(&k, number, 0, view, &m->by))
 			continue;
 		event.is_doubtful = ptrc_correction_doubt(r->correction, log_ns) != 0;
-		add_event(e, &k, event);
+		add_event(all, &k, &event);
 		ptrc_key_free(&k);
 	}
 }
@@ -99,10 +101,11 @@ static void select_messages(const struct ptrc_sync *s, struct ptrc_reader *r,
 }
 
 /* Returns false, after a message, if the log cannot be read. */
-static bool read_events(const struct ptrc_sync *s, struct ptrc_view *view, uint32_t host,
-			const struct ptrc_layouts *layouts, struct events *e, bool *is_damaged)
+static bool read_events(const struct ptrc_sync *s, struct ptrc_query *q, struct ptrc_source *source,
+			struct messages *all)
 {
-	struct ptrc_reader *r = view->reader;
+	struct ptrc_reader *r = &source->reader;
+	uint32_t host = (uint32_t)q->hosts.host_of[source - q->sources];
 	struct ptrc_counts counts;
 	trace_event_set_t types;
 	int error;
@@ -110,12 +113,12 @@ static bool read_events(const struct ptrc_sync *s, struct ptrc_view *view, uint3
 	select_messages(s, r, &types);
 	error = ptrc_reader_select(r, NULL, 0, &types);
 	while (!error && ptrc_reader_next(r)) {
-		ptrc_view_find_layout(view, layouts);
+		ptrc_view_find_layout(&source->view, &q->layouts);
 		for (size_t i = 0; i < s->messages.count; i++)
-			take(s, i, view, host, e);
+			take(s, i, &source->view, host, all);
 	}
-	if (is_damaged && !ptrc_trace_counts(r->trace, &counts))
-		*is_damaged = counts.pt_damaged_gaps != 0;
+	if (!ptrc_trace_counts(r->trace, &counts))
+		source->is_damaged |= counts.pt_damaged_gaps != 0;
 	ptrc_misfits_forget(r);
 	if (!error)
 		error = ptrc_reader_select(r, NULL, 0, NULL);
@@ -124,24 +127,11 @@ static bool read_events(const struct ptrc_sync *s, struct ptrc_view *view, uint3
 	return !error;
 }
 
-static const unsigned char *sorted_keys;
-
-static int compare_keys(const struct event *a, const struct event *b)
-{
-	size_t size = a->key_size < b->key_size ? a->key_size : b->key_size;
-	int order = memcmp(sorted_keys + a->key, sorted_keys + b->key, size);
-
-	return order ? order : (a->key_size > b->key_size) - (a->key_size < b->key_size);
-}
-
-/* By key; what was sent stands before what was received; by host; by time. */
-static int by_key(const void *one, const void *other)
+/* What was sent stands before what was received; by host; by time. */
+static int by_order(const void *one, const void *other)
 {
 	const struct event *a = one, *b = other;
-	int order = compare_keys(a, b);
 
-	if (order)
-		return order;
 	if (a->is_received != b->is_received)
 		return a->is_received - b->is_received;
 	if (a->host != b->host)
@@ -226,35 +216,33 @@ static void match(struct ptrc_sync *s, const struct event *list, size_t count, s
 	}
 }
 
-static void match_all(struct ptrc_sync *s, struct events *e, struct channels *c)
+/* Finds all messages; frees their events. */
+static void match_all(struct ptrc_sync *s, struct messages *all, struct channels *c)
 {
-	sorted_keys = e->keys;
-	if (e->count)
-		qsort(e->list, e->count, sizeof(*e->list), by_key);
-	for (size_t i = 0, n; i < e->count; i += n) {
-		for (n = 1; i + n < e->count && !compare_keys(&e->list[i], &e->list[i + n]);)
-			n++;
-		match(s, &e->list[i], n, c);
+	for (size_t i = 0; i < all->count; i++) {
+		struct message *m = all->list[i];
+
+		qsort(m->list, m->count, sizeof(*m->list), by_order);
+		match(s, m->list, m->count, c);
+		free(m->list);
 	}
+	free(all->list);
+	ptrc_table_free(&all->table);
 }
 
 /* The span in which the logs of a host tell of its clock, by its own time. */
-static bool find_span(const struct ptrc_hosts *h, size_t host, int64_t *first, int64_t *last)
+static bool find_span(const struct ptrc_hosts *h, size_t host, struct ptrc_span *span)
 {
-	*first = INT64_MAX;
-	*last = INT64_MIN;
+	*span = ptrc_span_none;
 	for (size_t i = 0; i < h->source_count; i++) {
 		const struct ptrc_correction *c = &h->corrections[i];
-		int64_t begin, end;
 
 		if (h->host_of[i] != host || !c->count)
 			continue;
-		begin = ptrc_correction_own_time(c, c->knots[0].log_ns);
-		end = ptrc_correction_own_time(c, c->knots[c->count - 1].log_ns);
-		*first = begin < *first ? begin : *first;
-		*last = end > *last ? end : *last;
+		ptrc_span_widen(span, ptrc_correction_own_time(c, c->knots[0].log_ns));
+		ptrc_span_widen(span, ptrc_correction_own_time(c, c->knots[c->count - 1].log_ns));
 	}
-	return *first <= *last;
+	return span->first <= span->last;
 }
 
 /* Adds what the clocks say of themselves: where both tell, they are no further apart than both errors. */
@@ -262,14 +250,15 @@ static void add_said(const struct ptrc_hosts *h, struct channel *c)
 {
 	const struct ptrc_host *a = &h->list[c->first], *b = &h->list[c->second];
 	int64_t far_ns = ptrc_when_add(a->worst_ns, b->worst_ns);
-	int64_t first[2], last[2], ends[2];
+	struct ptrc_span spans[2];
+	int64_t ends[2];
 
 	if (a->worst_ns == PTRC_BOUND_UNKNOWN || b->worst_ns == PTRC_BOUND_UNKNOWN ||
-	    far_ns > INT64_MAX / 4 || !find_span(h, c->first, &first[0], &last[0]) ||
-	    !find_span(h, c->second, &first[1], &last[1]))
+	    far_ns > INT64_MAX / 4 || !find_span(h, c->first, &spans[0]) ||
+	    !find_span(h, c->second, &spans[1]))
 		return;
-	ends[0] = first[0] > first[1] ? first[0] : first[1];
-	ends[1] = last[0] < last[1] ? last[0] : last[1];
+	ends[0] = spans[0].first > spans[1].first ? spans[0].first : spans[1].first;
+	ends[1] = spans[0].last < spans[1].last ? spans[0].last : spans[1].last;
 	for (size_t i = 0; i < 2 && ends[0] <= ends[1]; i++) {
 		ptrc_sync_points_add(&c->evidence.said_highs, ends[i], far_ns);
 		ptrc_sync_points_add(&c->evidence.said_lows, ends[i], -far_ns);
@@ -379,50 +368,42 @@ static void link_host(struct ptrc_sync *s, struct channel *c, size_t host, size_
 }
 
 /* Finds for each host the way to the reference on which the sum of what is not known is least, as
- * Dijkstra does. */
+ * Dijkstra does: the next host that is linked is the one that is the least far. */
 static void link_hosts(struct ptrc_sync *s, struct channels *c)
 {
 	size_t count = s->hosts->count;
 	double *widths = ptrc_cli_allocate((c->count + 1) * sizeof(*widths));
 	double *far = ptrc_cli_allocate((count + 1) * sizeof(*far));
-	size_t *by = ptrc_cli_allocate((count + 1) * sizeof(*by));
-	bool *is_done = ptrc_cli_allocate((count + 1) * sizeof(*is_done));
+	size_t from = s->reference, to = from, best = 0;
 
 	for (size_t i = 0; i < c->count; i++)
 		widths[i] = width_of(c->list[i]);
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++)
 		far[i] = i == s->reference ? 0 : HUGE_VAL;
-		is_done[i] = false;
-	}
 	for (;;) {
-		size_t next = SIZE_MAX;
+		double least = HUGE_VAL;
 
-		for (size_t i = 0; i < count; i++)
-			if (!is_done[i] && !isinf(far[i]) &&
-			    (next == SIZE_MAX || far[i] < far[next]))
-				next = i;
-		if (next == SIZE_MAX)
-			break;
-		is_done[next] = true;
-		if (next != s->reference)
-			link_host(s, c->list[by[next]], next,
-				  c->list[by[next]]->first == next ? c->list[by[next]]->second
-								   : c->list[by[next]]->first);
 		for (size_t i = 0; i < c->count; i++) {
-			const struct channel *at = c->list[i];
-			size_t to = at->first == next ? at->second : at->first;
+			size_t first = c->list[i]->first, second = c->list[i]->second;
+			size_t near = isinf(far[first]) ? second : first;
+			double sum = far[near] + widths[i];
 
-			if ((at->first == next || at->second == next) && !is_done[to] &&
-			    far[next] + widths[i] < far[to]) {
-				far[to] = far[next] + widths[i];
-				by[to] = i;
-			}
+			/* Of what is as far, the shorter way counts. */
+			if (isinf(far[first]) == isinf(far[second]) || sum > least ||
+			    (sum == least && far[near] >= far[from]))
+				continue;
+			least = sum;
+			best = i;
+			from = near;
+			to = near == first ? second : first;
 		}
+		if (isinf(least))
+			break;
+		far[to] = least;
+		link_host(s, c->list[best], to, from);
 	}
 	free(widths);
 	free(far);
-	free(by);
-	free(is_done);
 }
 
 /* ---- what becomes of the times ---- */
@@ -442,11 +423,11 @@ static int64_t ahead_of_reference(const struct ptrc_clock_link *link, int64_t ow
 }
 
 /* Where the host's messages with the other one begin and end, by its own time. */
-static void find_ends(const struct channels *c, const struct ptrc_sync_host *found, size_t host,
-		      int64_t ends[2])
+static struct ptrc_span find_ends(const struct channels *c, const struct ptrc_sync_host *found,
+				  size_t host)
 {
-	ends[0] = INT64_MAX;
-	ends[1] = INT64_MIN;
+	struct ptrc_span ends = ptrc_span_none;
+
 	for (size_t i = 0; i < c->count; i++) {
 		const struct channel *at = c->list[i];
 		const struct ptrc_sync_points *all[] = {&at->evidence.highs, &at->evidence.lows};
@@ -457,31 +438,30 @@ static void find_ends(const struct channels *c, const struct ptrc_sync_host *fou
 		for (size_t k = 0; k < 2; k++)
 			for (size_t n = 0; n < all[k]->count; n++) {
 				const struct ptrc_sync_point *p = &all[k]->list[n];
-				int64_t own_ns = ptrc_when_add(p->at_ns, p->ahead_ns);
 
-				ends[0] = own_ns < ends[0] ? own_ns : ends[0];
-				ends[1] = own_ns > ends[1] ? own_ns : ends[1];
+				ptrc_span_widen(&ends, ptrc_when_add(p->at_ns, p->ahead_ns));
 			}
 	}
+	return ends;
 }
 
 static void measure(struct ptrc_sync *s, const struct channels *c, size_t host)
 {
 	struct ptrc_sync_host *found = &s->list[host];
-	int64_t ends[2], ahead[2], bounds[2], middle_bound;
+	struct ptrc_span ends = find_ends(c, found, host);
+	int64_t at[] = {ends.first, ends.first / 2 + ends.last / 2, ends.last};
+	int64_t ahead[3], bound_ns;
 
-	find_ends(c, found, host, ends);
-	for (int i = 0; i < 2; i++)
-		ahead[i] = ahead_of_reference(&found->link, ends[i], &bounds[i]);
-	found->offset_ns =
-		ahead_of_reference(&found->link, ends[0] / 2 + ends[1] / 2, &middle_bound);
-	found->bound_ns = bounds[0] > bounds[1] ? bounds[0] : bounds[1];
-	if (middle_bound > found->bound_ns)
-		found->bound_ns = middle_bound;
+	for (int i = 0; i < 3; i++) {
+		ahead[i] = ahead_of_reference(&found->link, at[i], &bound_ns);
+		if (bound_ns > found->bound_ns)
+			found->bound_ns = bound_ns;
+	}
+	found->offset_ns = ahead[1];
 	found->drift = found->link.line.slope;
-	if (ends[1] > ends[0])
-		found->drift = (double)ptrc_when_subtract(ahead[1], ahead[0]) /
-			       (double)ptrc_when_subtract(ends[1], ends[0]);
+	if (ends.last > ends.first)
+		found->drift = (double)ptrc_when_subtract(ahead[2], ahead[0]) /
+			       (double)ptrc_when_subtract(ends.last, ends.first);
 }
 
 static int64_t worst_doubt(const struct ptrc_hosts *h, size_t host)
@@ -539,7 +519,6 @@ static void free_channels(struct channels *c)
 static void compare(struct ptrc_sync *s, struct channels *c)
 {
 	s->list = ptrc_cli_allocate((s->hosts->count + 1) * sizeof(*s->list));
-	memset(s->list, 0, (s->hosts->count + 1) * sizeof(*s->list));
 	for (size_t i = 0; i < c->count; i++)
 		add_said(s->hosts, c->list[i]);
 	s->reference = choose_reference(s->hosts, c);
@@ -553,44 +532,36 @@ static void compare(struct ptrc_sync *s, struct channels *c)
 static void report_left_out(const struct ptrc_sync *s)
 {
 	if (s->ambiguous_count)
-		ptrc_cli_message("--clock-sync",
-				 "%" PRIu64 " received message%s left out, as the key was sent by "
-				 "several hosts, or not as often as it was received",
-				 s->ambiguous_count, s->ambiguous_count == 1 ? " was" : "s were");
+		ptrc_cli_count("--clock-sync", s->ambiguous_count,
+			       "received message[ was|s were] left out, as the key was sent by "
+			       "several hosts, or not as often as it was received");
 	if (s->doubtful_count)
-		ptrc_cli_message(
-			"--clock-sync", "%" PRIu64 " message%s", s->doubtful_count,
-			s->doubtful_count == 1
-				? " was left out, as its log does not tell when it was"
-				: "s were left out, as their logs do not tell when they were");
+		ptrc_cli_count("--clock-sync", s->doubtful_count,
+			       "message[ was left out, as its log does not tell when it was|s were "
+			       "left out, as their logs do not tell when they were]");
 }
 
-bool ptrc_sync_hosts(struct ptrc_sync *s, struct ptrc_hosts *hosts, struct ptrc_view *const *views,
-		     const struct ptrc_layouts *layouts, bool *is_damaged)
+bool ptrc_sync_hosts(struct ptrc_sync *s, struct ptrc_query *q)
 {
-	struct events events = {0};
+	struct messages messages = {0};
 	struct channels channels = {0};
 	bool is_read = true;
 
-	s->hosts = hosts;
-	if (hosts->count < 2) {
+	s->hosts = &q->hosts;
+	if (q->hosts.count < 2) {
 		ptrc_cli_message("--clock-sync", "the logs are not of several hosts");
 		return false;
 	}
-	for (size_t i = 0; i < hosts->source_count && is_read; i++)
-		is_read = read_events(s, views[i], (uint32_t)hosts->host_of[i], layouts, &events,
-				      is_damaged ? &is_damaged[i] : NULL);
-	if (is_read)
-		match_all(s, &events, &channels);
-	free(events.list);
-	free(events.keys);
-	if (channels.count) {
+	for (size_t i = 0; i < q->source_count && is_read; i++)
+		is_read = read_events(s, q, &q->sources[i], &messages);
+	match_all(s, &messages, &channels);
+	if (is_read && channels.count) {
 		compare(s, &channels);
 	} else if (is_read) {
 		ptrc_cli_message("--clock-sync",
 				 "no host has received what another one has sent: %zu events of "
 				 "these types were found",
-				 events.count);
+				 messages.event_count);
 		report_left_out(s);
 	}
 	is_read &= channels.count != 0;

@@ -14,9 +14,7 @@
 
 #include "src/cli/cli.h"
 #include "src/pairs/pairs.h"
-#include "src/query/hosts.h"
-#include "src/fields/layout.h"
-#include "src/query/view.h"
+#include "src/query/query.h"
 
 /* What was found of a host. */
 struct ptrc_sync_host {
@@ -52,12 +50,11 @@ struct ptrc_sync {
 void ptrc_sync_read(struct ptrc_sync *, const struct ptrc_cli_texts *, const struct ptrc_layouts *);
 
 /*
- * Compares the clocks of the hosts, and links their corrections, which the readers have. The views are those of
- * the readers, by source. Reads the logs once, and goes back to their begins; is_damaged, unless it is null, becomes
- * true of those that are damaged. Returns false, after a message, if there is nothing to compare by.
+ * Compares the clocks of the hosts of the query, and links their corrections, which the readers have. Reads the
+ * logs once, and goes back to their begins; notes which of them are damaged. Returns false, after a message, if
+ * there is nothing to compare by.
  */
-bool ptrc_sync_hosts(struct ptrc_sync *, struct ptrc_hosts *, struct ptrc_view *const *views,
-		     const struct ptrc_layouts *, bool *is_damaged);
+bool ptrc_sync_hosts(struct ptrc_sync *, struct ptrc_query *);
 
 /* Says what was found of each host. */
 void ptrc_sync_report(const struct ptrc_sync *);

@@ -165,17 +165,14 @@ static void check_hosts(const struct ptrc_hosts *h, const struct made *logs, siz
 
 static void run(void *argument)
 {
-	static struct ptrc_reader readers[LOGS];
-	static struct ptrc_view views[LOGS];
+	static struct ptrc_source sources[LOGS];
 	static struct made logs[LOGS];
 	static char paths[LOGS][40];
 	struct ptrc_reader *reader_list[LOGS];
-	struct ptrc_view *view_list[LOGS];
 	const char *texts[] = {"send..receive by pid"};
 	struct ptrc_cli_texts messages = {.texts = texts, .count = 1};
-	struct ptrc_layouts layouts = {0};
+	struct ptrc_query query = {.sources = sources};
 	struct ptrc_sync sync = {0};
-	struct ptrc_hosts hosts;
 	struct input *in = argument;
 	uint8_t head;
 	size_t count;
@@ -187,27 +184,27 @@ static void run(void *argument)
 	for (size_t i = 0; i < count; i++) {
 		write_log(files[i], &logs[i], head & 16U << i ? 'a' : (char)('b' + (int)i));
 		snprintf(paths[i], sizeof(paths[i]), "/proc/self/fd/%d", files[i]);
-		FUZZ_CHECK(ptrc_reader_open(&readers[i], paths[i]));
-		ptrc_reader_load_names(&readers[i]);
-		views[i] = (struct ptrc_view){.reader = &readers[i]};
-		reader_list[i] = &readers[i];
-		view_list[i] = &views[i];
+		FUZZ_CHECK(ptrc_reader_open(&sources[i].reader, paths[i]));
+		ptrc_reader_load_names(&sources[i].reader);
+		sources[i].view = (struct ptrc_view){.reader = &sources[i].reader};
+		reader_list[i] = &sources[i].reader;
 	}
-	ptrc_hosts_begin(&hosts, reader_list, count, head & 4);
-	check_hosts(&hosts, logs, count);
-	ptrc_sync_read(&sync, &messages, &layouts);
-	if (ptrc_sync_hosts(&sync, &hosts, view_list, &layouts, NULL)) {
+	query.source_count = count;
+	ptrc_hosts_begin(&query.hosts, reader_list, count, head & 4);
+	check_hosts(&query.hosts, logs, count);
+	ptrc_sync_read(&sync, &messages, &query.layouts);
+	if (ptrc_sync_hosts(&sync, &query)) {
 		ptrc_sync_report(&sync);
-		check_hosts(&hosts, logs, count);
+		check_hosts(&query.hosts, logs, count);
 	}
 	ptrc_sync_free(&sync);
-	ptrc_hosts_free(&hosts);
+	ptrc_hosts_free(&query.hosts);
 	for (size_t i = 0; i < count; i++) {
-		ptrc_view_free(&views[i]);
-		ptrc_reader_close(&readers[i]);
-		memset(&readers[i], 0, sizeof(readers[i]));
+		ptrc_view_free(&sources[i].view);
+		ptrc_reader_close(&sources[i].reader);
+		memset(&sources[i], 0, sizeof(sources[i]));
 	}
-	ptrc_layouts_free(&layouts);
+	ptrc_layouts_free(&query.layouts);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
