@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "src/cli/message.h"
-#include "src/text/log_sink.h"
 
 bool ptrc_lanes_begin(struct ptrc_lanes *l, const struct ptrc_query *q)
 {
@@ -21,7 +20,7 @@ bool ptrc_lanes_begin(struct ptrc_lanes *l, const struct ptrc_query *q)
 		size_t same = i;
 
 		for (size_t k = 0; k < i && is_known && same == i; k++)
-			if (ptrc_log_is_same_machine(&hosts[i], &hosts[k]))
+			if (ptrc_hosts_is_same_machine(&hosts[i], &hosts[k]))
 				same = k;
 		l->machines[i] = same < i ? l->machines[same] : count++;
 	}

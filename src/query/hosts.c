@@ -535,3 +535,10 @@ void ptrc_hosts_free(struct ptrc_hosts *h)
 	free(h->readers);
 	memset(h, 0, sizeof(*h));
 }
+
+bool ptrc_hosts_is_same_machine(const struct posixtrace_log_host *a,
+				const struct posixtrace_log_host *b)
+{
+	return *a->ph_boot_id && !strcmp(a->ph_boot_id, b->ph_boot_id) &&
+	       !strcmp(a->ph_machine_id, b->ph_machine_id) && !strcmp(a->ph_name, b->ph_name);
+}

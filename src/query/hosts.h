@@ -106,4 +106,9 @@ void ptrc_hosts_json(const struct ptrc_hosts *, struct ptrc_json *);
 
 void ptrc_hosts_free(struct ptrc_hosts *);
 
+/* Whether both logs are of the same machine, booted once, as far as they tell: then a process number
+ * means one process in both. */
+bool ptrc_hosts_is_same_machine(const struct posixtrace_log_host *,
+				const struct posixtrace_log_host *);
+
 #endif

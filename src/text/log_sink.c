@@ -190,13 +190,6 @@ static bool is_full(const void *self)
 	return l->error;
 }
 
-bool ptrc_log_is_same_machine(const struct posixtrace_log_host *a,
-			      const struct posixtrace_log_host *b)
-{
-	return *a->ph_boot_id && !strcmp(a->ph_boot_id, b->ph_boot_id) &&
-	       !strcmp(a->ph_machine_id, b->ph_machine_id) && !strcmp(a->ph_name, b->ph_name);
-}
-
 /* Adds what the sources tell of the machine and of processes. If they are of several machines, or if it
  * is not known of which, a process number means one process here and another one there: nothing is
  * told then. */
@@ -212,7 +205,7 @@ static void add_whose(struct log_sink *l)
 
 		if (!is_told && q->source_count == 1)
 			return;
-		if (is_told && (!i || ptrc_log_is_same_machine(&first, &other)))
+		if (is_told && (!i || ptrc_hosts_is_same_machine(&first, &other)))
 			continue;
 		ptrc_cli_message(l->path,
 				 "the log does not tell machine and processes, because not all "

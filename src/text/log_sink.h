@@ -12,9 +12,4 @@
  * writing it fails. Returns false after a message. */
 bool ptrc_log_sink_begin(struct ptrc_query *, const char *path, int fd, bool *is_broken);
 
-/* Whether both logs are of the same machine, booted once, as far as they tell: then a process number
- * means one process in both. */
-bool ptrc_log_is_same_machine(const struct posixtrace_log_host *,
-			      const struct posixtrace_log_host *);
-
 #endif
