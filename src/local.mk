@@ -107,35 +107,41 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/query/where_token.c \
 	%D%/query/where_token.h \
 	%D%/query/where_tree.h \
+	%D%/spans/flame.c \
+	%D%/spans/flame.h \
+	%D%/spans/function.c \
+	%D%/spans/function.h \
+	%D%/spans/kept.c \
+	%D%/spans/kept.h \
+	%D%/spans/key.c \
+	%D%/spans/key.h \
+	%D%/spans/label.c \
+	%D%/spans/label.h \
+	%D%/spans/lanes.c \
+	%D%/spans/lanes.h \
+	%D%/spans/pair_report.c \
+	%D%/spans/pair_report.h \
+	%D%/spans/pairs.c \
+	%D%/spans/pairs.h \
+	%D%/spans/quantiles.c \
+	%D%/spans/quantiles.h \
+	%D%/spans/sampled.c \
+	%D%/spans/sampled.h \
 	%D%/text/event_format.c \
 	%D%/text/event_format.h \
 	%D%/text/lines.c \
 	%D%/text/lines.h \
 	%D%/text/log_sink.c \
 	%D%/text/log_sink.h \
+	%D%/text/pair_dump.c \
+	%D%/text/pair_dump.h \
+	%D%/text/pair_tree.c \
+	%D%/text/pair_tree.h \
 	%D%/text/text.c \
 	%D%/text/text.h \
 	%D%/text/text_follow.c \
 	%D%/text/text_threads.c \
 	%D%/text/text_threads.h \
-	%D%/pairs/function.c \
-	%D%/pairs/function.h \
-	%D%/pairs/kept.c \
-	%D%/pairs/kept.h \
-	%D%/pairs/key.c \
-	%D%/pairs/key.h \
-	%D%/pairs/label.c \
-	%D%/pairs/label.h \
-	%D%/pairs/pair_dump.c \
-	%D%/pairs/pair_dump.h \
-	%D%/pairs/pair_report.c \
-	%D%/pairs/pair_report.h \
-	%D%/pairs/pair_tree.c \
-	%D%/pairs/pair_tree.h \
-	%D%/pairs/pairs.c \
-	%D%/pairs/pairs.h \
-	%D%/pairs/quantiles.c \
-	%D%/pairs/quantiles.h \
 	%D%/sync/line.c \
 	%D%/sync/line.h \
 	%D%/sync/sync.c \
@@ -246,18 +252,12 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/export/ctf_metadata.h \
 	%D%/export/export.c \
 	%D%/export/export.h \
-	%D%/export/flame.c \
-	%D%/export/flame.h \
 	%D%/export/format.c \
 	%D%/export/format.h \
 	%D%/export/formats.c \
 	%D%/export/formats.h \
-	%D%/export/lanes.c \
-	%D%/export/lanes.h \
 	%D%/export/perfetto.c \
 	%D%/export/perfetto.h \
-	%D%/export/sampled.c \
-	%D%/export/sampled.h \
 	%D%/export/stacks.c \
 	%D%/export/stacks.h \
 	%D%/report/collect.c \

@@ -11,7 +11,7 @@
 #include "src/cli/cli.h"
 #include "src/cli/exit_status.h"
 #include "src/cli/output.h"
-#include "src/pairs/pair_dump.h"
+#include "src/text/pair_dump.h"
 #include "src/session/log_target.h"
 #include "src/summary/selection.h"
 #include "src/text/text.h"

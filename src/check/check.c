@@ -11,7 +11,7 @@
 
 #include "lib/model/glob.h"
 #include "src/cli/nearest.h"
-#include "src/pairs/pairs.h"
+#include "src/spans/pairs.h"
 #include "src/text/event_format.h"
 #include "src/query/losses.h"
 #include "src/fields/when.h"

@@ -10,7 +10,7 @@
 
 #include "lib/model/glob.h"
 #include "src/cli/buffer.h"
-#include "src/pairs/key.h"
+#include "src/spans/key.h"
 #include "src/query/losses.h"
 #include "src/fields/when.h"
 

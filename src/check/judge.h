@@ -17,7 +17,7 @@
 #include <sys/types.h>
 
 #include "src/check/trial.h"
-#include "src/pairs/key.h"
+#include "src/spans/key.h"
 #include "src/query/view.h"
 
 /* What an event type is for a rule: the event of this number. */

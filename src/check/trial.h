@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 #include "src/check/rule.h"
-#include "src/pairs/quantiles.h"
+#include "src/spans/quantiles.h"
 #include "src/cli/table.h"
 #include "src/query/hosts.h"
 

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "src/diff/ranks.h"
-#include "src/pairs/pairs.h"
+#include "src/spans/pairs.h"
 #include "src/cli/table.h"
 #include "src/query/query.h"
 

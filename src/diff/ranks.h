@@ -2,12 +2,12 @@
 /*
  * Whether durations of two runs differ by more than chance makes equal runs differ. Both tests look
  * at the order of the durations only, not at how they are distributed; those that
- * src/pairs/quantiles.h counts as the same are ties.
+ * src/spans/quantiles.h counts as the same are ties.
  */
 #ifndef PTRC_SRC_DIFF_RANKS_H
 #define PTRC_SRC_DIFF_RANKS_H
 
-#include "src/pairs/quantiles.h"
+#include "src/spans/quantiles.h"
 
 /* What happens to equal logs less often than this, in a whole comparison, is taken for a change: by the durations
  * of one log on each side, and by several logs, of which there are fewer than durations. */

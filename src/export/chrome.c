@@ -13,7 +13,7 @@
 
 #include "src/cli/json.h"
 #include "src/cli/output.h"
-#include "src/export/sampled.h"
+#include "src/spans/sampled.h"
 #include "src/text/event_format.h"
 #include "src/fields/when.h"
 

@@ -10,8 +10,8 @@
 
 #include "lib/model/glob.h"
 #include "src/cli/output.h"
-#include "src/pairs/function.h"
-#include "src/pairs/pair_report.h"
+#include "src/spans/function.h"
+#include "src/spans/pair_report.h"
 #include "src/session/log_target.h"
 #include "src/fields/when.h"
 

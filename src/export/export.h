@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "src/export/format.h"
-#include "src/pairs/pairs.h"
+#include "src/spans/pairs.h"
 #include "src/query/query.h"
 
 /* Lets the events of the query, whose sources are open, be exported. The pairs of --pair have been

@@ -13,9 +13,9 @@
 
 #include "src/cli/buffer.h"
 #include "src/cli/replace.h"
-#include "src/export/lanes.h"
-#include "src/pairs/kept.h"
-#include "src/pairs/pairs.h"
+#include "src/spans/lanes.h"
+#include "src/spans/kept.h"
+#include "src/spans/pairs.h"
 #include "src/query/query.h"
 
 struct ptrc_export_format;

@@ -19,7 +19,7 @@
 #include "src/cli/escape.h"
 #include "src/cli/json.h"
 #include "src/cli/message.h"
-#include "src/export/sampled.h"
+#include "src/spans/sampled.h"
 #include "src/cli/table.h"
 #include "src/text/event_format.h"
 

@@ -18,8 +18,8 @@
 
 #include "src/cli/json.h"
 #include "src/cli/output.h"
-#include "src/export/flame.h"
-#include "src/export/sampled.h"
+#include "src/spans/flame.h"
+#include "src/spans/sampled.h"
 
 /* Of what is put aside, so much is written at once. */
 enum { PIECE_RECORDS = 256 };

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/pairs/function.h"
-#include "src/pairs/pair_report.h"
+#include "src/spans/function.h"
+#include "src/spans/pair_report.h"
 #include "src/query/losses.h"
 
 /* More losses than this are told together with the one before them. */

@@ -12,9 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/export/sampled.h"
-#include "src/pairs/pairs.h"
-#include "src/pairs/quantiles.h"
+#include "src/spans/sampled.h"
+#include "src/spans/pairs.h"
+#include "src/spans/quantiles.h"
 #include "src/cli/table.h"
 #include "src/query/query.h"
 

@@ -28,7 +28,7 @@ let whenMoved = null;
 let results = [], resultAt = -1;
 
 const fates = ['', 'has no begin', 'has no end', 'may have lost its other half'];
-// As src/pairs/pairs.h numbers them.
+// As src/spans/pairs.h numbers them.
 const fateTexts = {0: '', 1: fates[3], 2: fates[1], 3: fates[2]};
 // Of a pair that is cut, by the same numbers.
 const cutTexts = {2: 'began before the time that is shown', 3: 'ends behind the time that is shown'};

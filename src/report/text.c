@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/pairs/function.h"
-#include "src/pairs/pair_report.h"
+#include "src/spans/function.h"
+#include "src/spans/pair_report.h"
 #include "src/report/whose.h"
 
 enum {

@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #include "src/cli/cli.h"
-#include "src/pairs/pairs.h"
+#include "src/spans/pairs.h"
 #include "src/sync/sync.h"
 #include "src/query/query.h"
 

@@ -9,7 +9,7 @@
 
 #include "src/cli/buffer.h"
 #include "src/cli/message.h"
-#include "src/pairs/key.h"
+#include "src/spans/key.h"
 #include "src/query/misfits.h"
 #include "src/sync/line.h"
 #include "src/fields/when.h"

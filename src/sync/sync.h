@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "src/cli/cli.h"
-#include "src/pairs/pairs.h"
+#include "src/spans/pairs.h"
 #include "src/query/query.h"
 
 /* What was found of a host. */

@@ -5,10 +5,10 @@
 
 #include "tests/support/harness.h"
 
-#include "src/pairs/key.h"
-#include "src/pairs/pair_report.h"
-#include "src/pairs/pairs.h"
-#include "src/pairs/quantiles.h"
+#include "src/spans/key.h"
+#include "src/spans/pair_report.h"
+#include "src/spans/pairs.h"
+#include "src/spans/quantiles.h"
 
 /* ---- quantiles ---- */
 

@@ -3,8 +3,8 @@
  * Stacks of frames, with what was counted of each: samples, or the nanoseconds that no frame above it
  * took. Memory grows with the stacks that differ.
  */
-#ifndef PTRC_SRC_EXPORT_FLAME_H
-#define PTRC_SRC_EXPORT_FLAME_H
+#ifndef PTRC_SRC_SPANS_FLAME_H
+#define PTRC_SRC_SPANS_FLAME_H
 
 #include <stddef.h>
 #include <stdint.h>

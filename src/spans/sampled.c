@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
-#include "src/export/sampled.h"
+#include "src/spans/sampled.h"
 
 #include <stdlib.h>
 #include <string.h>

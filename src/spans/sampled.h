@@ -3,10 +3,10 @@
  * The stacks of samples, os.sample, as stacks of flames: addresses become functions, as far as the logs and
  * the files that they name tell them, else files or addresses.
  */
-#ifndef PTRC_SRC_EXPORT_SAMPLED_H
-#define PTRC_SRC_EXPORT_SAMPLED_H
+#ifndef PTRC_SRC_SPANS_SAMPLED_H
+#define PTRC_SRC_SPANS_SAMPLED_H
 
-#include "src/export/flame.h"
+#include "src/spans/flame.h"
 #include "src/query/query.h"
 #include "src/query/symbols.h"
 

@@ -7,16 +7,16 @@
  * default of the member `key` where both events have it, or else the thread. What lies on both sides of a place where events were lost is counted as cut and
  * not measured, as its end or another begin may be among them.
  */
-#ifndef PTRC_SRC_PAIRS_PAIRS_H
-#define PTRC_SRC_PAIRS_PAIRS_H
+#ifndef PTRC_SRC_SPANS_PAIRS_H
+#define PTRC_SRC_SPANS_PAIRS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "src/cli/message.h"
-#include "src/pairs/label.h"
-#include "src/pairs/quantiles.h"
+#include "src/spans/label.h"
+#include "src/spans/quantiles.h"
 #include "src/cli/table.h"
 #include "src/fields/layout.h"
 #include "src/query/reader.h"

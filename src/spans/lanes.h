@@ -3,8 +3,8 @@
  * The threads whose events are exported, and their processes, with their names. Viewers tell them
  * apart by two numbers only, so those of further machines get other ones.
  */
-#ifndef PTRC_SRC_EXPORT_LANES_H
-#define PTRC_SRC_EXPORT_LANES_H
+#ifndef PTRC_SRC_SPANS_LANES_H
+#define PTRC_SRC_SPANS_LANES_H
 
 #include <stdbool.h>
 #include <stddef.h>

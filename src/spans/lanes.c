@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
-#include "src/export/lanes.h"
+#include "src/spans/lanes.h"
 
 #include <stdlib.h>
 #include <string.h>

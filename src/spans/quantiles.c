@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
-#include "src/pairs/quantiles.h"
+#include "src/spans/quantiles.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  * Of more only a histogram is kept, in which lengths that differ by less than 1.6 % count as the same, so
  * that a quantile is within 0.8 % of the exact one; count, total, least and greatest stay exact.
  */
-#ifndef PTRC_SRC_PAIRS_QUANTILES_H
-#define PTRC_SRC_PAIRS_QUANTILES_H
+#ifndef PTRC_SRC_SPANS_QUANTILES_H
+#define PTRC_SRC_SPANS_QUANTILES_H
 
 #include <stdbool.h>
 #include <stddef.h>

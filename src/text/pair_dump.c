@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
-#include "src/pairs/pair_dump.h"
+#include "src/text/pair_dump.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/heap.h"
 #include "src/cli/output.h"
-#include "src/pairs/function.h"
-#include "src/pairs/kept.h"
-#include "src/pairs/pair_report.h"
-#include "src/pairs/pair_tree.h"
+#include "src/spans/function.h"
+#include "src/spans/kept.h"
+#include "src/spans/pair_report.h"
+#include "src/text/pair_tree.h"
 #include "src/fields/when.h"
 
 enum {

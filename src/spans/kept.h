@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Begins of pairs, kept until their ends come, and views of them. */
-#ifndef PTRC_SRC_PAIRS_KEPT_H
-#define PTRC_SRC_PAIRS_KEPT_H
+#ifndef PTRC_SRC_SPANS_KEPT_H
+#define PTRC_SRC_SPANS_KEPT_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
-#include "src/pairs/key.h"
+#include "src/spans/key.h"
 
 #include <math.h>
 #include <stdlib.h>

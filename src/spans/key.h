@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Keys of events, for a table: a number, and a value or a thread. Keys of what is equal have the same
  * bytes. */
-#ifndef PTRC_SRC_PAIRS_KEY_H
-#define PTRC_SRC_PAIRS_KEY_H
+#ifndef PTRC_SRC_SPANS_KEY_H
+#define PTRC_SRC_SPANS_KEY_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,13 +4,13 @@
  * order of their ends, or the longest first; or, for --tree, a line for each begin and end that others
  * lie between. Only begins that wait for their ends are kept, and of a tree what has to wait for them.
  */
-#ifndef PTRC_SRC_PAIRS_PAIR_DUMP_H
-#define PTRC_SRC_PAIRS_PAIR_DUMP_H
+#ifndef PTRC_SRC_TEXT_PAIR_DUMP_H
+#define PTRC_SRC_TEXT_PAIR_DUMP_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "src/pairs/pairs.h"
+#include "src/spans/pairs.h"
 #include "src/text/text.h"
 
 /* Lets the dump show pairs, the longest ones if there are only so many to be shown (UINT64_MAX: all),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
-#include "src/pairs/pair_tree.h"
+#include "src/text/pair_tree.h"
 
 #include <stdlib.h>
 #include <string.h>

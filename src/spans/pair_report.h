@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* What was measured of pairs, as a table for people and as JSON. */
-#ifndef PTRC_SRC_PAIRS_PAIR_REPORT_H
-#define PTRC_SRC_PAIRS_PAIR_REPORT_H
+#ifndef PTRC_SRC_SPANS_PAIR_REPORT_H
+#define PTRC_SRC_SPANS_PAIR_REPORT_H
 
 #include <stdbool.h>
 
 #include "src/cli/json.h"
-#include "src/pairs/pairs.h"
+#include "src/spans/pairs.h"
 #include "src/query/query.h"
 
 /* Puts a table, and behind each of its lines how many durations of each length there are, if that is

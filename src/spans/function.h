@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What pairs are called that have no name in common: those of ptrace-run --functions, each by its function, and
  * programs of the operating system. */
-#ifndef PTRC_SRC_PAIRS_FUNCTION_H
-#define PTRC_SRC_PAIRS_FUNCTION_H
+#ifndef PTRC_SRC_SPANS_FUNCTION_H
+#define PTRC_SRC_SPANS_FUNCTION_H
 
-#include "src/pairs/pairs.h"
+#include "src/spans/pairs.h"
 
 /* The address of the function that the event, which the view's reader has read, is the begin or the end
  * of. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
-#include "src/pairs/kept.h"
+#include "src/spans/kept.h"
 
 #include <stdlib.h>
 #include <string.h>

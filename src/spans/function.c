@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
-#include "src/pairs/function.h"
+#include "src/spans/function.h"
 
 #include <string.h>
 

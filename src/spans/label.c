@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
-#include "src/pairs/label.h"
+#include "src/spans/label.h"
 
 /* A label is a name: of a longer value its beginning says enough. */
 enum { LABEL_BYTES_MAX = 200 };

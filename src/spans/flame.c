@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
-#include "src/export/flame.h"
+#include "src/spans/flame.h"
 
 #include <stdlib.h>
 #include <string.h>

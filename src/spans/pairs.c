@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
-#include "src/pairs/pairs.h"
+#include "src/spans/pairs.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/pairs/key.h"
+#include "src/spans/key.h"
 #include "src/query/losses.h"
 #include "src/fields/when.h"
 

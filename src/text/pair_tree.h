@@ -5,8 +5,8 @@
  * lies within is one line, so that a begin waits for what its thread does next; and for its end, if
  * that decides whether it is shown.
  */
-#ifndef PTRC_SRC_PAIRS_PAIR_TREE_H
-#define PTRC_SRC_PAIRS_PAIR_TREE_H
+#ifndef PTRC_SRC_TEXT_PAIR_TREE_H
+#define PTRC_SRC_TEXT_PAIR_TREE_H
 
 #include <stdbool.h>
 #include <stddef.h>

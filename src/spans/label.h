@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What tells pairs of one name apart: the value of a field of their begins. */
-#ifndef PTRC_SRC_PAIRS_LABEL_H
-#define PTRC_SRC_PAIRS_LABEL_H
+#ifndef PTRC_SRC_SPANS_LABEL_H
+#define PTRC_SRC_SPANS_LABEL_H
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
-#include "src/pairs/pair_report.h"
+#include "src/spans/pair_report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
