@@ -59,6 +59,23 @@ static inline void ptrc_buffer_char(struct ptrc_buffer *b, char c)
 	b->used++;
 }
 
+/* Writes a number as a varint, and returns its end: seven bits a byte, the low ones first; the highest bit says
+ * that more follow. */
+enum { PTRC_VARINT_BYTES = 10 };
+static inline char *ptrc_write_varint(char *to, uint64_t number)
+{
+	for (; number >= 0x80; number >>= 7)
+		*to++ = (char)(number | 0x80);
+	*to++ = (char)number;
+	return to;
+}
+
+static inline void ptrc_buffer_varint(struct ptrc_buffer *b, uint64_t number)
+{
+	b->used = (size_t)(ptrc_write_varint(ptrc_buffer_room(b, PTRC_VARINT_BYTES), number) -
+			   b->bytes);
+}
+
 /* Puts so many blanks; none if the number is negative. */
 void ptrc_buffer_blanks(struct ptrc_buffer *, long count);
 

@@ -105,9 +105,8 @@ enum { STATE_CLEARED = 1, NEEDS_STATE = 2 };
 /* The number of the sequence; clocks that every reader knows. */
 enum { SEQUENCE = 1, CLOCK_REALTIME_ID = 1, CLOCK_BOOTTIME_ID = 6 };
 
-/* The most bytes of a varint; of a tag, as no field has a number beyond 2047; of a message with a few
- * numbers. */
-enum { VARINT_BYTES = 10, TAG_BYTES = 2, FEW_NUMBERS_BYTES = 96 };
+/* The most bytes of a message with a few numbers. */
+enum { FEW_NUMBERS_BYTES = 96 };
 /* A length below this takes one byte. */
 enum { SHORT_LENGTH = 0x80 };
 
@@ -227,16 +226,7 @@ struct perfetto {
 
 /* ---- the wire ---- */
 
-static inline char *write_varint(char *p, uint64_t v)
-{
-	while (v >= 0x80) {
-		*p++ = (char)(v | 0x80);
-		v >>= 7;
-	}
-	*p++ = (char)v;
-	return p;
-}
-
+/* No field has a number beyond 2047, so a tag is a varint of at most two bytes. */
 static inline char *write_tag(char *p, unsigned int field, unsigned int wire)
 {
 	unsigned int tag = field << 3 | wire;
@@ -251,7 +241,7 @@ static inline char *write_tag(char *p, unsigned int field, unsigned int wire)
 
 static inline char *write_number(char *p, unsigned int field, uint64_t v)
 {
-	return write_varint(write_tag(p, field, WIRE_VARINT), v);
+	return ptrc_write_varint(write_tag(p, field, WIRE_VARINT), v);
 }
 
 static inline char *write_double(char *p, unsigned int field, double v)
@@ -296,7 +286,7 @@ static void put_string(struct ptrc_buffer *b, unsigned int field, const char *te
 		text = whole.bytes;
 		size = whole.used;
 	}
-	advance(b, write_varint(write_tag(room_for_few(b), field, WIRE_BYTES), size));
+	advance(b, ptrc_write_varint(write_tag(room_for_few(b), field, WIRE_BYTES), size));
 	ptrc_buffer_bytes(b, text, size);
 	ptrc_buffer_free(&whole);
 }
@@ -312,8 +302,8 @@ static inline size_t open_message(struct ptrc_buffer *b, unsigned int field)
 static void write_long_length(struct ptrc_buffer *b, size_t begin)
 {
 	size_t size = b->used - begin;
-	char length[VARINT_BYTES];
-	size_t more = (size_t)(write_varint(length, size) - length) - 1;
+	char length[PTRC_VARINT_BYTES];
+	size_t more = (size_t)(ptrc_write_varint(length, size) - length) - 1;
 
 	ptrc_buffer_room(b, more);
 	memmove(b->bytes + begin + more, b->bytes + begin, size);
@@ -739,7 +729,7 @@ static void put_array(struct ptrc_buffer *b, struct ptrc_buffer *room, uint64_t 
  * be taken out of it first. */
 static void put_figures(struct ptrc_buffer *b, const struct shape *s, const char *data)
 {
-	char *p = ptrc_buffer_room(b, s->figure_count * (HEAD_BYTES + VARINT_BYTES));
+	char *p = ptrc_buffer_room(b, s->figure_count * (HEAD_BYTES + PTRC_VARINT_BYTES));
 
 	for (const struct figure *f = s->figures; f < s->figures + s->figure_count; f++) {
 		struct ptrc_value v = {0};
@@ -749,7 +739,7 @@ static void put_figures(struct ptrc_buffer *b, const struct shape *s, const char
 		memcpy(p, f->head, HEAD_BYTES);
 		p += f->head_size;
 		if (v.kind < PTRC_VALUE_FLOAT) {
-			p = write_varint(p, v.u);
+			p = ptrc_write_varint(p, v.u);
 		} else {
 			memcpy(p, &v.f, sizeof(v.f));
 			p += sizeof(v.f);

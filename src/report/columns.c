@@ -15,26 +15,9 @@ struct text {
 	uint64_t number;
 };
 
-static size_t write_varint(unsigned char *to, uint64_t number)
-{
-	size_t size = 0;
-
-	while (number >= 0x80) {
-		to[size++] = (unsigned char)(number | 0x80);
-		number >>= 7;
-	}
-	to[size++] = (unsigned char)number;
-	return size;
-}
-
 static size_t varint_size(uint64_t number)
 {
 	return number ? (70 - (size_t)__builtin_clzll(number)) / 7 : 1;
-}
-
-void ptrc_report_put_varint(struct ptrc_buffer *b, uint64_t number)
-{
-	b->used += write_varint((unsigned char *)ptrc_buffer_room(b, 10), number);
 }
 
 static uint64_t zigzag(uint64_t number)
@@ -48,7 +31,7 @@ uint64_t ptrc_report_text_number(struct ptrc_report_texts *t, const void *bytes,
 
 	if (!found->number) {
 		found->number = t->table.count;
-		ptrc_report_put_varint(&t->bytes, size);
+		ptrc_buffer_varint(&t->bytes, size);
 		ptrc_buffer_bytes(&t->bytes, bytes, size);
 	}
 	return found->number - 1;
@@ -64,7 +47,7 @@ void ptrc_report_texts_free(struct ptrc_report_texts *t)
 static void add_run(struct ptrc_report_column *c, bool is_missing, size_t count)
 {
 	if (is_missing != c->is_run_missing) {
-		ptrc_report_put_varint(&c->runs, c->run);
+		ptrc_buffer_varint(&c->runs, c->run);
 		c->run = 0;
 		c->is_run_missing = is_missing;
 	}
@@ -85,7 +68,7 @@ void ptrc_report_column_end(struct ptrc_report_column *c, size_t row_count)
 {
 	if (row_count > c->row_count)
 		add_run(c, true, row_count - c->row_count);
-	ptrc_report_put_varint(&c->runs, c->run);
+	ptrc_buffer_varint(&c->runs, c->run);
 }
 
 static bool is_beyond(const struct ptrc_report_column *c, uint64_t number)
@@ -110,7 +93,7 @@ char ptrc_report_column_put(struct ptrc_buffer *b, const struct ptrc_report_colu
 	}
 	form = c->is_float ? 'f' : is_constant ? 'k' : differing < plain ? 'd' : 'v';
 	if (c->has_missing) {
-		ptrc_report_put_varint(b, c->runs.used);
+		ptrc_buffer_varint(b, c->runs.used);
 		ptrc_buffer_bytes(b, c->runs.bytes, c->runs.used);
 	}
 	if (form == 'f') {
@@ -122,9 +105,9 @@ char ptrc_report_column_put(struct ptrc_buffer *b, const struct ptrc_report_colu
 		uint64_t number = c->numbers[i];
 
 		if (form == 'd')
-			ptrc_report_put_varint(b, zigzag(number - before));
+			ptrc_buffer_varint(b, zigzag(number - before));
 		else
-			ptrc_report_put_varint(b, c->is_signed ? zigzag(number) : number);
+			ptrc_buffer_varint(b, c->is_signed ? zigzag(number) : number);
 		before = number;
 	}
 	return form;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The data of a report, as bytes that its script reads: columns of numbers, each in the form that takes
- * the least room. Numbers are varints (seven bits a byte, the low ones first, the highest bit says that
- * more follow). Texts and stacks stand once each in tables, and columns have their numbers.
+ * the least room. Numbers are varints. Texts and stacks stand once each in tables, and columns have their numbers.
  */
 #ifndef PTRC_SRC_REPORT_COLUMNS_H
 #define PTRC_SRC_REPORT_COLUMNS_H
@@ -57,8 +56,6 @@ void ptrc_report_column_end(struct ptrc_report_column *, size_t row_count);
 char ptrc_report_column_put(struct ptrc_buffer *, const struct ptrc_report_column *, bool *is_wide);
 
 void ptrc_report_column_free(struct ptrc_report_column *);
-
-void ptrc_report_put_varint(struct ptrc_buffer *, uint64_t);
 
 /* Puts bytes as base64, as RFC 4648 has it. */
 void ptrc_report_put_base64(struct ptrc_buffer *, const struct ptrc_buffer *);

@@ -176,16 +176,16 @@ static size_t put_items(struct page *p, size_t at, size_t end, unsigned int orde
 	struct ptrc_buffer *b = &p->records;
 	int64_t before = p->report->first_ns;
 
-	ptrc_report_put_varint(b, end - at);
+	ptrc_buffer_varint(b, end - at);
 	for (; at < end; at++) {
 		const struct ptrc_report_record *record = p->items[at].record;
 
-		ptrc_report_put_varint(b, (uint64_t)ptrc_when_subtract(record->ns, before));
+		ptrc_buffer_varint(b, (uint64_t)ptrc_when_subtract(record->ns, before));
 		before = record->ns;
 		if (order)
-			ptrc_report_put_varint(b, record->duration_ns);
+			ptrc_buffer_varint(b, record->duration_ns);
 		if (order != 1)
-			ptrc_report_put_varint(b, (uint64_t)record->class << 2 | record->fate);
+			ptrc_buffer_varint(b, (uint64_t)record->class << 2 | record->fate);
 	}
 	return end;
 }
@@ -196,12 +196,12 @@ static void put_dropped(struct ptrc_buffer *b, const uint32_t *dropped)
 
 	for (size_t i = 0; dropped && i < PTRC_REPORT_BUCKETS; i++)
 		count += dropped[i] != 0;
-	ptrc_report_put_varint(b, count);
+	ptrc_buffer_varint(b, count);
 	for (size_t i = 0; count && i < PTRC_REPORT_BUCKETS; i++) {
 		if (!dropped[i])
 			continue;
-		ptrc_report_put_varint(b, i - before);
-		ptrc_report_put_varint(b, dropped[i]);
+		ptrc_buffer_varint(b, i - before);
+		ptrc_buffer_varint(b, dropped[i]);
 		before = i;
 	}
 }
@@ -219,7 +219,7 @@ static void put_records(struct page *p)
 		for (last = at; last < p->item_count && p->items[last].place >> 16 == i;)
 			last++;
 		rows = last > at ? (p->items[last - 1].place & 0xff) + 1 : 0;
-		ptrc_report_put_varint(&p->records, rows);
+		ptrc_buffer_varint(&p->records, rows);
 		for (size_t row = 0; row < rows; row++)
 			at = put_items(p, at, end_of(p, at, place | 2 << 8 | row), 2);
 		put_dropped(&p->records, p->report->lanes[i]->dropped);
@@ -363,7 +363,7 @@ static uint64_t number_of_stack(struct page *p, const struct ptrc_report_event *
 		ptrc_value_element(array, i, &v);
 		if (v.kind == PTRC_VALUE_NONE)
 			break;
-		ptrc_report_put_varint(&numbers, number_of_place(p, e, v.u, !i, true));
+		ptrc_buffer_varint(&numbers, number_of_place(p, e, v.u, !i, true));
 	}
 	stack = ptrc_report_text_number(&p->stacks, numbers.bytes, numbers.used);
 	ptrc_buffer_free(&numbers);

@@ -12,24 +12,9 @@
 #include "src/query/correction.h"
 
 /* A length of up to 64 bits takes so many bytes at most. */
-enum { VARINT_BYTES = 10 };
-
-static char *write_varint(char *to, uint64_t n)
-{
-	for (; n >= 0x80; n >>= 7)
-		*to++ = (char)(n | 0x80);
-	*to++ = (char)n;
-	return to;
-}
-
-static void put_varint(struct ptrc_buffer *b, uint64_t n)
-{
-	b->used = (size_t)(write_varint(ptrc_buffer_room(b, VARINT_BYTES), n) - b->bytes);
-}
-
 void ptrc_ship_put_string(struct ptrc_buffer *b, const void *bytes, size_t size)
 {
-	char *to = write_varint(ptrc_buffer_room(b, VARINT_BYTES + size), size);
+	char *to = ptrc_write_varint(ptrc_buffer_room(b, PTRC_VARINT_BYTES + size), size);
 
 	if (size)
 		memcpy(to, bytes, size);
@@ -285,10 +270,10 @@ void ptrc_ship_add_decoded(struct ptrc_ship_fields *f, const struct ptrc_layout 
 /* Puts the column of a kind, and empties it. */
 static void put_kind(struct ptrc_buffer *b, struct ptrc_ship_fields *f, enum ptrc_ship_kind kind)
 {
-	put_varint(b, f->kinds[kind].count);
+	ptrc_buffer_varint(b, f->kinds[kind].count);
 	ptrc_buffer_bytes(b, f->kinds[kind].names.bytes, f->kinds[kind].names.used);
 	if (f->dialect == PTRC_SHIP_PLAIN) {
-		put_varint(b, f->kinds[kind].count);
+		ptrc_buffer_varint(b, f->kinds[kind].count);
 		ptrc_buffer_bytes(b, f->kinds[kind].values.bytes, f->kinds[kind].values.used);
 	}
 	f->kinds[kind].count = f->kinds[kind].names.used = f->kinds[kind].values.used = 0;
