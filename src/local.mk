@@ -107,8 +107,8 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/query/where_token.c \
 	%D%/query/where_token.h \
 	%D%/query/where_tree.h \
-	%D%/spans/flame.c \
-	%D%/spans/flame.h \
+	%D%/spans/flames.c \
+	%D%/spans/flames.h \
 	%D%/spans/function.c \
 	%D%/spans/function.h \
 	%D%/spans/kept.c \
@@ -125,8 +125,6 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/spans/pairs.h \
 	%D%/spans/quantiles.c \
 	%D%/spans/quantiles.h \
-	%D%/spans/sampled.c \
-	%D%/spans/sampled.h \
 	%D%/text/event_format.c \
 	%D%/text/event_format.h \
 	%D%/text/lines.c \
@@ -241,11 +239,8 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/summary/whose.c \
 	%D%/summary/whose.h \
 	%D%/export/chrome.c \
-	%D%/export/chrome.h \
 	%D%/export/csv.c \
-	%D%/export/csv.h \
 	%D%/export/ctf.c \
-	%D%/export/ctf.h \
 	%D%/export/ctf_files.c \
 	%D%/export/ctf_files.h \
 	%D%/export/ctf_metadata.c \
@@ -255,11 +250,8 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/export/format.c \
 	%D%/export/format.h \
 	%D%/export/formats.c \
-	%D%/export/formats.h \
 	%D%/export/perfetto.c \
-	%D%/export/perfetto.h \
 	%D%/export/stacks.c \
-	%D%/export/stacks.h \
 	%D%/report/collect.c \
 	%D%/report/collect.h \
 	%D%/report/columns.c \

@@ -11,7 +11,6 @@
 #include "src/cli/exit_status.h"
 #include "src/cli/output.h"
 #include "src/export/export.h"
-#include "src/export/formats.h"
 #include "src/session/log_target.h"
 #include "src/summary/selection.h"
 #include "src/query/query.h"

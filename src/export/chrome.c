@@ -6,14 +6,13 @@
  * the events.
  */
 #include "config.h"
-#include "src/export/chrome.h"
+#include "src/export/format.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/cli/json.h"
 #include "src/cli/output.h"
-#include "src/spans/sampled.h"
 #include "src/text/event_format.h"
 #include "src/fields/when.h"
 
@@ -22,12 +21,6 @@ enum { STATES_TID = 1000000000 };
 
 /* The most bytes of a time, or of a number of a lane. */
 enum { NUMBER_BYTES = 24 };
-
-/* The stacks of samples, which are written behind all events. */
-struct chrome {
-	struct ptrc_flames flames;
-	struct ptrc_sampled sampled;
-};
 
 /* Puts a time as microseconds with three decimals. */
 static char *write_ts(char *p, uint64_t ns)
@@ -146,13 +139,13 @@ static void put_details(struct ptrc_json *j, struct ptrc_view *view, bool has_sy
 /* A sample has the number of its stack. */
 static void put_sample(struct ptrc_export *x, const struct ptrc_export_event *e)
 {
-	struct chrome *c = x->state;
+	struct ptrc_flames *f = &x->flames;
 	struct ptrc_buffer *b = &x->query->out;
-	uint32_t stack = ptrc_sampled_stack(&c->sampled, &c->flames, x->query, x->source, 0);
+	uint32_t stack = ptrc_flames_sample(f, x->query, x->source, 0);
 
 	/* To a viewer, one without a stack would mean that all have none. */
 	if (!stack)
-		stack = ptrc_flames_stack(&c->flames, 0, ptrc_flames_frame(&c->flames, "-", 1));
+		stack = ptrc_flames_stack(f, 0, ptrc_flames_frame(f, "-", 1));
 	put_phase(b, "P");
 	put_ts(b, ",\"ts\":", e->ns);
 	put_lane(b, e->lane);
@@ -334,12 +327,7 @@ static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 static void begin(struct ptrc_export *x)
 {
 	struct ptrc_buffer *b = &x->query->out;
-	struct chrome *c = ptrc_cli_allocate(sizeof(*c));
 
-	*c = (struct chrome){0};
-	x->state = c;
-	if (x->has_samples)
-		ptrc_sampled_begin(&c->sampled, x->query);
 	ptrc_buffer_format(b, "{\"exporter\":\"ptrace-export %s\",\"displayTimeUnit\":\"ns\",\n",
 			   PACKAGE_VERSION);
 	/* Each event that follows begins with a comma. */
@@ -347,16 +335,16 @@ static void begin(struct ptrc_export *x)
 			    "\"args\":{\"name\":\"trace system\"}}");
 }
 
-/* Puts each stack as its innermost frame and the number of the stack below. */
+/* Puts the stacks of samples, each as its innermost frame and the number of the stack below. */
 static void put_stacks(struct ptrc_export *x)
 {
-	const struct chrome *c = x->state;
+	const struct ptrc_flames *f = &x->flames;
 	struct ptrc_buffer *b = &x->query->out;
 
 	ptrc_buffer_text(b, ",\n\"stackFrames\":{");
-	for (uint32_t i = 1; i < c->flames.stack_count; i++) {
-		const struct ptrc_flame_stack *s = &c->flames.stacks[i];
-		const struct ptrc_buffer *name = &c->flames.frames[s->frame];
+	for (uint32_t i = 1; i < f->stack_count; i++) {
+		const struct ptrc_flame_stack *s = &f->stacks[i];
+		const struct ptrc_buffer *name = &f->frames[s->frame];
 
 		ptrc_buffer_format(b, "%s\n\"%u\":{\"name\":", i > 1 ? "," : "", i);
 		ptrc_text_json(b, name->bytes, name->used);
@@ -370,7 +358,6 @@ static void put_stacks(struct ptrc_export *x)
 
 static bool end(struct ptrc_export *x)
 {
-	struct chrome *c = x->state;
 	struct ptrc_query *q = x->query;
 	struct timespec start = ptrc_when_timespec(x->start_ns);
 	struct ptrc_json j = {&q->out, true};
@@ -398,19 +385,7 @@ static bool end(struct ptrc_export *x)
 	}
 	ptrc_json_close(&j, ']');
 	ptrc_buffer_text(&q->out, "}}\n");
-	ptrc_sampled_report(&c->sampled);
 	return true;
-}
-
-static void free_chrome(struct ptrc_export *x)
-{
-	struct chrome *c = x->state;
-
-	if (!c)
-		return;
-	ptrc_sampled_free(&c->sampled);
-	ptrc_flames_free(&c->flames);
-	free(c);
 }
 
 const struct ptrc_export_format ptrc_export_chrome = {
@@ -425,5 +400,4 @@ const struct ptrc_export_format ptrc_export_chrome = {
 	.counter = counter,
 	.loss = loss,
 	.end = end,
-	.free = free_chrome,
 };

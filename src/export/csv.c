@@ -5,7 +5,7 @@
  * events that have no layout.
  */
 #include "config.h"
-#include "src/export/csv.h"
+#include "src/export/format.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -192,10 +192,10 @@ static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 static void begin(struct ptrc_export *x)
 {
 	const struct ptrc_layouts *l = &x->query->layouts;
-	struct csv *c = ptrc_cli_allocate(sizeof(*c));
+	struct csv *c = x->state;
 	struct ptrc_buffer *b = &x->query->out;
 
-	*c = (struct csv){.count = l->name_count};
+	c->count = l->name_count;
 	ptrc_buffer_text(b, head);
 	ptrc_buffer_text(b, ",truncated,len");
 	if (x->query->has_log)
@@ -209,23 +209,13 @@ static void begin(struct ptrc_export *x)
 		ptrc_buffer_text(b, l->names[i]);
 	}
 	ptrc_buffer_text(b, ",data,data_hex\r\n");
-	x->state = c;
-}
-
-static bool end(struct ptrc_export *x)
-{
-	(void)x;
-	return true;
 }
 
 static void free_csv(struct ptrc_export *x)
 {
 	struct csv *c = x->state;
 
-	if (!c)
-		return;
 	ptrc_buffer_free(&c->text);
-	free(c);
 }
 
 const struct ptrc_export_format ptrc_export_csv = {
@@ -235,9 +225,9 @@ const struct ptrc_export_format ptrc_export_csv = {
 		 .signature = head,
 		 .signature_bytes = 32,
 		 .noun = "an export to csv"},
+	.state_size = sizeof(struct csv),
 	.has_only_events = true,
 	.begin = begin,
 	.event = event,
-	.end = end,
 	.free = free_csv,
 };

@@ -11,7 +11,7 @@
  * fits the layout, for text, for bytes and for no data, and again for data that was cut.
  */
 #include "config.h"
-#include "src/export/ctf.h"
+#include "src/export/format.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -451,11 +451,10 @@ static void put_rest(struct ptrc_export *x, const struct ptrc_source *source)
 
 static bool open_trace(struct ptrc_export *x)
 {
-	struct ctf *c = ptrc_cli_allocate(sizeof(*c));
+	struct ctf *c = x->state;
 	size_t count = x->query->source_count;
 
-	*c = (struct ctf){.files.dir = -1};
-	x->state = c;
+	c->files.dir = -1;
 	c->streams = ptrc_cli_allocate(count * sizeof(*c->streams));
 	memset(c->streams, 0, count * sizeof(*c->streams));
 	c->processes = ptrc_cli_allocate(count * sizeof(*c->processes));
@@ -477,11 +476,6 @@ static bool open_trace(struct ptrc_export *x)
 		head->stream_instance_id = (uint32_t)i;
 	}
 	return ptrc_ctf_files_open(&c->files, x->options.path, x->options.is_forced, count);
-}
-
-static void begin(struct ptrc_export *x)
-{
-	(void)x;
 }
 
 static bool end(struct ptrc_export *x)
@@ -521,8 +515,6 @@ static void free_ctf(struct ptrc_export *x)
 {
 	struct ctf *c = x->state;
 
-	if (!c)
-		return;
 	ptrc_ctf_files_free(&c->files);
 	for (size_t i = 0; i < x->query->source_count; i++)
 		free_stream(&c->streams[i]);
@@ -530,14 +522,13 @@ static void free_ctf(struct ptrc_export *x)
 	free(c->processes);
 	ptrc_table_free(&c->classes);
 	ptrc_buffer_free(&c->text);
-	free(c);
 }
 
 const struct ptrc_export_format ptrc_export_ctf = {
 	.name = "ctf",
+	.state_size = sizeof(struct ctf),
 	.open = open_trace,
 	.has_only_events = true,
-	.begin = begin,
 	.event = event,
 	.loss = loss,
 	.end = end,

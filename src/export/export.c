@@ -573,8 +573,10 @@ static bool tell(void *self)
 static bool end(void *self)
 {
 	struct ptrc_export *x = self;
+	bool is_whole = !x->format->end || x->format->end(x);
 
-	return x->format->end(x);
+	ptrc_flames_report(&x->flames);
+	return is_whole;
 }
 
 /* ---- begin and end ---- */
@@ -682,9 +684,16 @@ bool ptrc_export_begin(struct ptrc_export **export, struct ptrc_query *q, struct
 		.takes_all = !x->format->has_only_events,
 		.takes_losses = x->format->loss,
 	};
+	if (x->format->state_size) {
+		x->state = ptrc_cli_allocate(x->format->state_size);
+		memset(x->state, 0, x->format->state_size);
+	}
 	if (x->format->open ? !x->format->open(x) : options->path && !open_file(x))
 		return false;
-	x->format->begin(x);
+	if (x->has_samples)
+		ptrc_flames_begin_samples(&x->flames, q);
+	if (x->format->begin)
+		x->format->begin(x);
 	return true;
 }
 
@@ -700,8 +709,10 @@ void ptrc_export_free(struct ptrc_export *x)
 {
 	if (!x)
 		return;
-	if (x->format->free)
+	if (x->state && x->format->free)
 		x->format->free(x);
+	free(x->state);
+	ptrc_flames_free(&x->flames);
 	if (!x->format->has_only_events) {
 		x->pairs->taker = (struct ptrc_pair_taker){keep, drop, x};
 		ptrc_pairs_forget(x->pairs);

@@ -13,6 +13,7 @@
 
 #include "src/cli/buffer.h"
 #include "src/cli/replace.h"
+#include "src/spans/flames.h"
 #include "src/spans/lanes.h"
 #include "src/spans/kept.h"
 #include "src/spans/pairs.h"
@@ -143,7 +144,7 @@ struct ptrc_export {
 	struct ptrc_pairs *pairs;
 	struct ptrc_export_options options;
 	const struct ptrc_export_format *format;
-	/* What the format keeps. */
+	/* What the format keeps: so many bytes as it says, which start zeroed. */
 	void *state;
 	struct ptrc_lanes lanes;
 	struct ptrc_export_source *sources;
@@ -171,6 +172,7 @@ struct ptrc_export {
 	uint64_t open_count;
 	/* Samples become flames; else, in a format of flames, pairs do. */
 	bool has_samples;
+	struct ptrc_flames flames;
 	/* Whether an event had a number that becomes a counter. */
 	bool has_counter;
 };
@@ -183,7 +185,8 @@ struct ptrc_export_format {
 	bool (*open)(struct ptrc_export *);
 	/* Only events are exported, not pairs. */
 	bool has_only_events;
-	/* All functions but begin and end may be null. .begin comes before the first of the others. */
+	size_t state_size;
+	/* All functions may be null. .begin comes before the first of the others. */
 	void (*begin)(struct ptrc_export *);
 	void (*event)(struct ptrc_export *, const struct ptrc_export_event *);
 	void (*slice)(struct ptrc_export *, const struct ptrc_slice *);
@@ -199,6 +202,16 @@ struct ptrc_export_format {
 	bool (*end)(struct ptrc_export *);
 	void (*free)(struct ptrc_export *);
 };
+
+extern const struct ptrc_export_format ptrc_export_chrome;
+extern const struct ptrc_export_format ptrc_export_perfetto;
+extern const struct ptrc_export_format ptrc_export_ctf;
+extern const struct ptrc_export_format ptrc_export_folded;
+extern const struct ptrc_export_format ptrc_export_speedscope;
+extern const struct ptrc_export_format ptrc_export_csv;
+
+/* All of them, in the order in which people are told of them, up to a null pointer. */
+extern const struct ptrc_export_format *const ptrc_export_formats[];
 
 /* The time since the first event. */
 uint64_t ptrc_export_since_start(const struct ptrc_export *, int64_t ns);

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
-#include "src/export/formats.h"
-
-#include "src/export/chrome.h"
-#include "src/export/csv.h"
-#include "src/export/ctf.h"
-#include "src/export/perfetto.h"
-#include "src/export/stacks.h"
+#include "src/export/format.h"
 
 const struct ptrc_export_format *const ptrc_export_formats[] = {
 	&ptrc_export_chrome,

@@ -10,7 +10,7 @@
  * with a number.
  */
 #include "config.h"
-#include "src/export/perfetto.h"
+#include "src/export/format.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,6 @@
 #include "src/cli/escape.h"
 #include "src/cli/json.h"
 #include "src/cli/message.h"
-#include "src/spans/sampled.h"
 #include "src/cli/table.h"
 #include "src/text/event_format.h"
 
@@ -217,9 +216,7 @@ struct perfetto {
 	struct shape *shapes;
 	size_t shape_count;
 	struct ptrc_buffer text;
-	/* The stacks of samples; how many of the frames have been written, and which stacks. */
-	struct ptrc_flames flames;
-	struct ptrc_sampled sampled;
+	/* Of samples: how many of the frames have been written, and which stacks. */
 	uint32_t frame_count;
 	struct ptrc_table stacks;
 };
@@ -833,8 +830,10 @@ static void put_data(struct ptrc_export *x, unsigned int field, struct ptrc_view
 /* ---- samples ---- */
 
 /* Writes the frames that are new. Readers want each to be in a file: all are in one without a name. */
-static void put_frames(struct perfetto *p, struct ptrc_buffer *b)
+static void put_frames(struct ptrc_export *x)
 {
+	struct perfetto *p = x->state;
+	struct ptrc_buffer *b = &x->query->out;
 	size_t one;
 
 	if (!p->frame_count) {
@@ -844,8 +843,8 @@ static void put_frames(struct perfetto *p, struct ptrc_buffer *b)
 		put_number(b, MAPPING_PATHS, 1);
 		close_message(b, one);
 	}
-	for (; p->frame_count < p->flames.frame_count; p->frame_count++) {
-		const struct ptrc_buffer *function = &p->flames.frames[p->frame_count];
+	for (; p->frame_count < x->flames.frame_count; p->frame_count++) {
+		const struct ptrc_buffer *function = &x->flames.frames[p->frame_count];
 
 		put_interned(b, INTERNED_FUNCTIONS, p->frame_count + UINT64_C(1), function->bytes,
 			     function->used);
@@ -858,22 +857,16 @@ static void put_frames(struct perfetto *p, struct ptrc_buffer *b)
 }
 
 /* Writes a stack, whose frames go from the outermost to the innermost. */
-static void put_stack(struct perfetto *p, struct ptrc_buffer *b, uint32_t stack)
+static void put_stack(struct ptrc_export *x, uint32_t stack)
 {
-	const struct ptrc_flame_stack *stacks = p->flames.stacks;
+	struct ptrc_buffer *b = &x->query->out;
 	size_t one = open_message(b, INTERNED_CALLSTACKS);
-	size_t depth = 0;
-	uint64_t *frames;
+	size_t depth;
+	uint32_t *frames = ptrc_flames_unwind(&x->flames, stack, &depth);
 
-	for (uint32_t i = stack; i; i = stacks[i].below)
-		depth++;
-	frames = ptrc_cli_allocate(depth * sizeof(*frames));
-	depth = 0;
-	for (uint32_t i = stack; i; i = stacks[i].below)
-		frames[depth++] = stacks[i].frame + UINT64_C(1);
 	put_number(b, NAME_IID, stack);
-	while (depth)
-		put_number(b, CALLSTACK_FRAMES, frames[--depth]);
+	for (size_t i = 0; i < depth; i++)
+		put_number(b, CALLSTACK_FRAMES, frames[i] + UINT64_C(1));
 	close_message(b, one);
 	free(frames);
 }
@@ -893,7 +886,7 @@ static void put_sample(struct ptrc_export *x, const struct ptrc_export_event *e)
 {
 	struct perfetto *p = x->state;
 	struct ptrc_buffer *b = &x->query->out;
-	uint32_t stack = ptrc_sampled_stack(&p->sampled, &p->flames, x->query, x->source, 0);
+	uint32_t stack = ptrc_flames_sample(&x->flames, x->query, x->source, 0);
 	struct interned *told;
 	uint64_t processor;
 	size_t packet, at;
@@ -906,8 +899,8 @@ static void put_sample(struct ptrc_export *x, const struct ptrc_export_event *e)
 	if (stack && !told->number) {
 		told->number = 1;
 		at = open_message(b, PACKET_INTERNED_DATA);
-		put_frames(p, b);
-		put_stack(p, b, stack);
+		put_frames(x);
+		put_stack(x, stack);
 		close_message(b, at);
 	}
 	at = open_message(b, PACKET_PERF_SAMPLE);
@@ -1133,12 +1126,6 @@ static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 
 static void begin(struct ptrc_export *x)
 {
-	struct perfetto *p = ptrc_cli_allocate(sizeof(*p));
-
-	*p = (struct perfetto){.name_count = 0};
-	x->state = p;
-	if (x->has_samples)
-		ptrc_sampled_begin(&p->sampled, x->query);
 	ptrc_buffer_bytes(&x->query->out, signature, sizeof(signature) - 1);
 }
 
@@ -1167,7 +1154,6 @@ static bool end(struct ptrc_export *x)
 		close_event(x, at);
 		ptrc_buffer_free(&text);
 	}
-	ptrc_sampled_report(&((struct perfetto *)x->state)->sampled);
 	return true;
 }
 
@@ -1185,8 +1171,6 @@ static void free_perfetto(struct ptrc_export *x)
 {
 	struct perfetto *p = x->state;
 
-	if (!p)
-		return;
 	ptrc_table_visit(&p->rows, free_rows, NULL);
 	ptrc_table_free(&p->rows);
 	ptrc_table_free(&p->names);
@@ -1198,10 +1182,7 @@ static void free_perfetto(struct ptrc_export *x)
 	}
 	free(p->shapes);
 	ptrc_table_free(&p->stacks);
-	ptrc_sampled_free(&p->sampled);
-	ptrc_flames_free(&p->flames);
 	ptrc_buffer_free(&p->text);
-	free(p);
 }
 
 const struct ptrc_export_format ptrc_export_perfetto = {
@@ -1210,6 +1191,7 @@ const struct ptrc_export_format ptrc_export_perfetto = {
 		 .signature = signature,
 		 .signature_bytes = sizeof(signature) - 1,
 		 .noun = "an export to perfetto"},
+	.state_size = sizeof(struct perfetto),
 	.begin = begin,
 	.event = event,
 	.slice = slice,

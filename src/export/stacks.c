@@ -8,7 +8,7 @@
  * but one thread after the other, so it is put aside in a temporary file until the end.
  */
 #include "config.h"
-#include "src/export/stacks.h"
+#include "src/export/format.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,8 +18,6 @@
 
 #include "src/cli/json.h"
 #include "src/cli/output.h"
-#include "src/spans/flame.h"
-#include "src/spans/sampled.h"
 
 /* Of what is put aside, so much is written at once. */
 enum { PIECE_RECORDS = 256 };
@@ -65,12 +63,10 @@ struct track {
 
 struct stacks {
 	bool is_folded;
-	struct ptrc_flames flames;
 	struct track **tracks;
 	size_t track_count;
 	/* By the order of the sources; null: no losses yet. */
 	struct track **losses;
-	struct ptrc_sampled sampled;
 	/* Frames that were too deep for folded stacks. */
 	uint64_t deep_count;
 	FILE *spool;
@@ -87,8 +83,9 @@ static struct track *add_track(struct stacks *st, const struct ptrc_lane *lane,
 	return t;
 }
 
-static struct track *track_of(struct stacks *st, struct ptrc_lane *lane)
+static struct track *track_of(struct ptrc_export *x, struct ptrc_lane *lane)
 {
+	struct stacks *st = x->state;
 	struct ptrc_buffer name = PTRC_BUFFER_INIT;
 	struct track *t = lane->state;
 
@@ -98,8 +95,8 @@ static struct track *track_of(struct stacks *st, struct ptrc_lane *lane)
 	if (!st->is_folded)
 		return t;
 	ptrc_lane_put_process(&name, lane->process);
-	t->root = ptrc_flames_stack(&st->flames, 0,
-				    ptrc_flames_frame(&st->flames, name.bytes, name.used));
+	t->root = ptrc_flames_stack(&x->flames, 0,
+				    ptrc_flames_frame(&x->flames, name.bytes, name.used));
 	ptrc_buffer_free(&name);
 	return t;
 }
@@ -159,12 +156,11 @@ static uint64_t last_ns(const struct ptrc_export *x)
 /* Counts the time since something was last done there, as far as it is selected. */
 static void count_time(struct ptrc_export *x, struct track *t, uint64_t now)
 {
-	struct stacks *st = x->state;
 	uint64_t first = first_ns(x) > t->last_ns ? first_ns(x) : t->last_ns;
 	uint64_t last = last_ns(x) < now ? last_ns(x) : now;
 
 	if (t->depth && last > first)
-		ptrc_flames_add(&st->flames, t->levels[t->depth - 1].stack, last - first);
+		ptrc_flames_add(&x->flames, t->levels[t->depth - 1].stack, last - first);
 	t->last_ns = now;
 }
 
@@ -188,16 +184,16 @@ static void clip(struct ptrc_export *x, struct track *t, uint64_t now)
 static void push(struct ptrc_export *x, struct ptrc_export_kept *k, const struct ptrc_buffer *name)
 {
 	struct stacks *st = x->state;
-	struct track *t = track_of(st, k->lane);
+	struct track *t = track_of(x, k->lane);
 	struct level l = {.kept = k, .stack = t->depth ? t->levels[t->depth - 1].stack : t->root};
 	bool is_deep = st->is_folded && t->depth >= FOLDED_DEPTH_MAX;
 
 	count_time(x, t, k->ns);
 	clip(x, t, k->ns);
-	l.frame = ptrc_flames_frame(&st->flames, name->bytes, name->used);
+	l.frame = ptrc_flames_frame(&x->flames, name->bytes, name->used);
 	st->deep_count += is_deep;
 	if (!is_deep)
-		l.stack = ptrc_flames_stack(&st->flames, l.stack, l.frame);
+		l.stack = ptrc_flames_stack(&x->flames, l.stack, l.frame);
 	*ptrc_append(t->levels, t->depth) = l;
 	if (t->has_begun && !t->is_over)
 		put_aside(st, t, OPENS, l.frame, k->ns);
@@ -219,7 +215,7 @@ static void end_levels(struct ptrc_export *x, struct track *t, size_t depth, uin
 
 static void pop(struct ptrc_export *x, struct ptrc_export_kept *k)
 {
-	struct track *t = track_of(x->state, k->lane);
+	struct track *t = track_of(x, k->lane);
 
 	for (size_t i = t->depth; i; i--)
 		if (t->levels[i - 1].kept == k) {
@@ -238,11 +234,11 @@ static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 
 	if (!e->type->is_sample)
 		return;
-	t = track_of(st, e->lane);
-	stack = ptrc_sampled_stack(&st->sampled, &st->flames, x->query, x->source, t->root);
+	t = track_of(x, e->lane);
+	stack = ptrc_flames_sample(&x->flames, x->query, x->source, t->root);
 	if (stack == t->root && !t->root)
 		return;
-	ptrc_flames_add(&st->flames, stack, 1);
+	ptrc_flames_add(&x->flames, stack, 1);
 	put_aside(st, t, SAMPLE, stack, e->ns);
 }
 
@@ -251,14 +247,11 @@ static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 static void begin(struct ptrc_export *x)
 {
 	size_t bytes = x->query->source_count * sizeof(struct track *);
-	struct stacks *st = ptrc_cli_allocate(sizeof(*st));
+	struct stacks *st = x->state;
 
-	*st = (struct stacks){.is_folded = x->format == &ptrc_export_folded};
+	st->is_folded = x->format == &ptrc_export_folded;
 	st->losses = ptrc_cli_allocate(bytes);
 	memset(st->losses, 0, bytes);
-	x->state = st;
-	if (x->has_samples)
-		ptrc_sampled_begin(&st->sampled, x->query);
 }
 
 /* Ends what is open. */
@@ -286,25 +279,19 @@ static void put_folded(struct ptrc_buffer *b, const struct ptrc_buffer *name)
 }
 
 /* Puts the stack from its lowest frame up; separated by semicolons, or as numbers by commas. */
-static void put_stack(struct ptrc_buffer *b, const struct stacks *st, uint32_t stack, bool is_text)
+static void put_stack(struct ptrc_buffer *b, const struct ptrc_flames *f, uint32_t stack,
+		      bool is_text)
 {
-	const struct ptrc_flames *f = &st->flames;
-	uint32_t *frames;
-	size_t depth = 0;
+	size_t depth;
+	uint32_t *frames = ptrc_flames_unwind(f, stack, &depth);
 
-	for (uint32_t i = stack; i; i = f->stacks[i].below)
-		depth++;
-	frames = ptrc_cli_allocate((depth + 1) * sizeof(*frames));
-	depth = 0;
-	for (uint32_t i = stack; i; i = f->stacks[i].below)
-		frames[depth++] = f->stacks[i].frame;
-	for (size_t i = depth; i; i--) {
-		if (i < depth)
+	for (size_t i = 0; i < depth; i++) {
+		if (i)
 			ptrc_buffer_char(b, is_text ? ';' : ',');
 		if (is_text)
-			put_folded(b, &f->frames[frames[i - 1]]);
+			put_folded(b, &f->frames[frames[i]]);
 		else
-			ptrc_buffer_u64(b, frames[i - 1]);
+			ptrc_buffer_u64(b, frames[i]);
 	}
 	free(frames);
 }
@@ -315,16 +302,15 @@ static bool end_folded(struct ptrc_export *x)
 	struct ptrc_buffer *b = &x->query->out;
 
 	close_tracks(x);
-	for (uint32_t i = 1; i < st->flames.stack_count; i++) {
-		if (!st->flames.stacks[i].count)
+	for (uint32_t i = 1; i < x->flames.stack_count; i++) {
+		if (!x->flames.stacks[i].count)
 			continue;
-		put_stack(b, st, i, true);
+		put_stack(b, &x->flames, i, true);
 		ptrc_buffer_char(b, ' ');
-		ptrc_buffer_u64(b, st->flames.stacks[i].count);
+		ptrc_buffer_u64(b, x->flames.stacks[i].count);
 		ptrc_buffer_char(b, '\n');
 		ptrc_export_write_some(x);
 	}
-	ptrc_sampled_report(&st->sampled);
 	if (st->deep_count)
 		ptrc_cli_message(
 			"folded",
@@ -361,7 +347,7 @@ static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 	if (x->has_samples)
 		return;
 	end_at_loss(x, l);
-	frame = ptrc_flames_frame(&st->flames, name, sizeof(name) - 1);
+	frame = ptrc_flames_frame(&x->flames, name, sizeof(name) - 1);
 	if (!*t)
 		*t = add_track(st, NULL, l->source);
 	put_aside(st, *t, OPENS, frame, l->begin_ns);
@@ -404,7 +390,7 @@ static void put_records(struct ptrc_export *x, struct track *t)
 			ptrc_buffer_text(b, i || k ? ",\n" : "\n");
 			if (r->kind == SAMPLE) {
 				ptrc_buffer_char(b, '[');
-				put_stack(b, st, r->frame, false);
+				put_stack(b, &x->flames, r->frame, false);
 				ptrc_buffer_char(b, ']');
 			} else {
 				ptrc_buffer_text(b, r->kind == OPENS
@@ -483,14 +469,13 @@ static bool end_speedscope(struct ptrc_export *x)
 		put_profile(x, t);
 	}
 	ptrc_buffer_text(b, "],\n\"shared\":{\"frames\":[");
-	for (uint32_t i = 0; i < st->flames.frame_count; i++) {
+	for (uint32_t i = 0; i < x->flames.frame_count; i++) {
 		ptrc_buffer_text(b, i ? ",\n{\"name\":" : "\n{\"name\":");
-		ptrc_text_json(b, st->flames.frames[i].bytes, st->flames.frames[i].used);
+		ptrc_text_json(b, x->flames.frames[i].bytes, x->flames.frames[i].used);
 		ptrc_buffer_char(b, '}');
 		ptrc_export_write_some(x);
 	}
 	ptrc_buffer_text(b, "]}}\n");
-	ptrc_sampled_report(&st->sampled);
 	return true;
 }
 
@@ -498,8 +483,6 @@ static void free_stacks(struct ptrc_export *x)
 {
 	struct stacks *st = x->state;
 
-	if (!st)
-		return;
 	for (size_t i = 0; i < st->track_count; i++) {
 		free(st->tracks[i]->levels);
 		free(st->tracks[i]->records);
@@ -508,17 +491,15 @@ static void free_stacks(struct ptrc_export *x)
 	}
 	free(st->tracks);
 	free(st->losses);
-	ptrc_sampled_free(&st->sampled);
-	ptrc_flames_free(&st->flames);
 	if (st->spool)
 		fclose(st->spool);
-	free(st);
 }
 
 const struct ptrc_export_format ptrc_export_folded = {
 	.name = "folded",
 	/* Nothing in such a file tells who wrote it, and no such file begins with a null byte. */
 	.kind = {.mode = 0600, .signature = "", .signature_bytes = 1, .noun = "empty"},
+	.state_size = sizeof(struct stacks),
 	.begin = begin,
 	.event = event,
 	.push = push,
@@ -534,6 +515,7 @@ const struct ptrc_export_format ptrc_export_speedscope = {
 		 .signature = "{\"exporter\":\"ptrace-export",
 		 .signature_bytes = sizeof("{\"exporter\":\"ptrace-export") - 1,
 		 .noun = "an export to chrome or speedscope"},
+	.state_size = sizeof(struct stacks),
 	.begin = begin,
 	.event = event,
 	.push = push,

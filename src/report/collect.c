@@ -617,8 +617,8 @@ static void take_sample(struct ptrc_report *r, struct ptrc_source *s)
 	uint32_t stack;
 
 	if (!r->sample_count++)
-		ptrc_sampled_begin(&r->sampled, r->query);
-	stack = ptrc_sampled_stack(&r->sampled, &r->flames, r->query, s, 0);
+		ptrc_flames_begin_samples(&r->flames, r->query);
+	stack = ptrc_flames_sample(&r->flames, r->query, s, 0);
 	if (stack)
 		ptrc_flames_add(&r->flames, stack, 1);
 }
@@ -857,7 +857,6 @@ void ptrc_report_free(struct ptrc_report *r)
 	free(r->losses);
 	free(r->open_loss);
 	free(r->gap_counts);
-	ptrc_sampled_free(&r->sampled);
 	ptrc_flames_free(&r->flames);
 	/* Begins that still wait belong to the report, which is told of them once more. */
 	r->pairs->taker = (struct ptrc_pair_taker){0};

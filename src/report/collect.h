@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/spans/sampled.h"
+#include "src/spans/flames.h"
 #include "src/spans/pairs.h"
 #include "src/spans/quantiles.h"
 #include "src/cli/table.h"
@@ -183,7 +183,6 @@ struct ptrc_report {
 	size_t longest_count;
 	/* If it is text: how often samples found which stack. */
 	struct ptrc_flames flames;
-	struct ptrc_sampled sampled;
 	uint64_t sample_count;
 
 	/* Set while an event is taken: it is part of a pair. */
