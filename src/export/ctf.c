@@ -39,9 +39,8 @@ struct type {
 	const struct ptrc_layout *layout;
 	/* By kind, and whether the data was cut: the number of the class and 1; 0: it is not there. */
 	uint32_t classes[2 * PTRC_CTF_KINDS];
-	/* If the layout alone says what data of one of these sizes is. */
-	bool is_fixed;
-	size_t sizes[2];
+	/* Data that fits has only whole bytes: these are copied. */
+	bool has_parts;
 	struct part *parts;
 	size_t part_count;
 };
@@ -147,18 +146,13 @@ static void add_discarded(struct ctf *c, size_t order, uint64_t at, uint64_t cou
 static void plan(struct type *t)
 {
 	const struct ptrc_layout_field *f;
-	size_t end = 0;
-	size_t padded;
-	bool is_open;
 
-	padded = ptrc_layout_size(t->layout, &is_open);
-	t->is_fixed = !is_open;
-	for (size_t i = 0; t->is_fixed && (f = ptrc_layout_field(t->layout, i)); i++) {
+	t->has_parts = true;
+	for (size_t i = 0; (f = ptrc_layout_field(t->layout, i)); i++) {
 		struct part *last = t->part_count ? &t->parts[t->part_count - 1] : NULL;
 
 		/* Text of so many bytes may have any behind a null byte; these are copied, too. */
-		t->is_fixed = f->is_placed && !f->bits;
-		end = f->at + f->size;
+		t->has_parts &= !f->bits;
 		if (f->kind == PTRC_LAYOUT_PADDING)
 			continue;
 		if (last && last->at + last->size == f->at) {
@@ -167,8 +161,6 @@ static void plan(struct type *t)
 		}
 		*ptrc_append(t->parts, t->part_count) = (struct part){f->at, f->size};
 	}
-	t->sizes[0] = end;
-	t->sizes[1] = padded;
 }
 
 static struct type *type_of(struct stream *s, const struct ptrc_view *view)
@@ -192,7 +184,7 @@ static struct type *type_of(struct stream *s, const struct ptrc_view *view)
 
 static bool is_of_fixed_size(const struct type *t, size_t size)
 {
-	return t->is_fixed && (size == t->sizes[0] || size == t->sizes[1]);
+	return t->has_parts && ptrc_layout_has_places(t->layout, size);
 }
 
 static enum ptrc_ctf_kind kind_of(const struct type *t, struct ptrc_view *view)

@@ -195,10 +195,9 @@ struct figure {
 struct shape {
 	/* The numbers of the names of its fields; null: it was not met yet. */
 	uint64_t *names;
-	/* If data of one of these sizes has nothing but numbers, each in its place: these; else null. */
+	/* If data that fits has nothing but numbers, each in its place: these; else null. */
 	struct figure *figures;
 	size_t figure_count;
-	size_t sizes[2];
 };
 
 struct perfetto {
@@ -483,19 +482,17 @@ static unsigned int figure_kind(const struct ptrc_layout_field *f)
 static void find_figures(struct shape *s, const struct ptrc_layout *layout, size_t count)
 {
 	const struct ptrc_layout_field *f;
-	bool is_open;
+	bool is_other = false;
 
-	s->sizes[1] = ptrc_layout_size(layout, &is_open);
 	s->figures = ptrc_cli_allocate((count + 1) * sizeof(*s->figures));
 	for (size_t i = 0; (f = ptrc_layout_field(layout, i)); i++) {
 		unsigned int kind = figure_kind(f);
 		struct figure *one = &s->figures[s->figure_count];
 		char *p = write_open(one->head, ANNOTATION_ENTRIES);
 
-		s->sizes[0] = f->at + f->size;
 		if (f->kind == PTRC_LAYOUT_PADDING)
 			continue;
-		is_open |= !kind;
+		is_other |= !kind;
 		p = write_number(p, ANNOTATION_NAME_IID, s->names[i]);
 		p = write_tag(p, kind, kind == ANNOTATION_DOUBLE ? WIRE_FIXED64 : WIRE_VARINT);
 		one->head_size = (unsigned char)(p - one->head);
@@ -503,7 +500,7 @@ static void find_figures(struct shape *s, const struct ptrc_layout *layout, size
 		one->field = f;
 		s->figure_count++;
 	}
-	if (!is_open)
+	if (!is_other)
 		return;
 	free(s->figures);
 	s->figures = NULL;
@@ -802,10 +799,9 @@ static void put_data(struct ptrc_export *x, unsigned int field, struct ptrc_view
 
 	if (view->layout) {
 		const struct shape *s = &p->shapes[ptrc_layout_number(view->layout)];
-		size_t size = view->reader->size;
 		size_t at = open_annotation(b, field, WORD_DATA);
 
-		is_told = s->figures && (size == s->sizes[0] || size == s->sizes[1]);
+		is_told = s->figures && ptrc_layout_has_places(view->layout, view->reader->size);
 		if (is_told) {
 			put_figures(b, s, (const char *)view->reader->data);
 		} else {

@@ -311,10 +311,14 @@ static inline void decode_field(const struct ptrc_layout_field *f, const char *d
 	v->raw_size = size;
 }
 
-/* Does the layout say of data of that size where each field stands, and does the data fit? */
 static bool is_of_fixed_size(const struct ptrc_layout_fields *m, size_t size)
 {
 	return m->is_fixed && (size == m->size || size == m->padded_size);
+}
+
+bool ptrc_layout_has_places(const struct ptrc_layout *l, size_t size)
+{
+	return is_of_fixed_size(l->model, size);
 }
 
 /* Each field of data that fits stands where the layout says. */

@@ -88,6 +88,9 @@ size_t ptrc_layout_number(const struct ptrc_layout *);
  * the layout does not tell, and then *is_open is set. */
 size_t ptrc_layout_size(const struct ptrc_layout *, bool *is_open);
 
+/* Whether data of this size fits, and each field stands where the layout says. */
+bool ptrc_layout_has_places(const struct ptrc_layout *, size_t size);
+
 enum ptrc_layout_error {
 	PTRC_LAYOUT_FITS,
 	/* The data ends before the layout does. */
