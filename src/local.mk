@@ -111,8 +111,8 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/spans/flames.h \
 	%D%/spans/function.c \
 	%D%/spans/function.h \
-	%D%/spans/kept.c \
-	%D%/spans/kept.h \
+	%D%/spans/span.c \
+	%D%/spans/span.h \
 	%D%/spans/key.c \
 	%D%/spans/key.h \
 	%D%/spans/label.c \

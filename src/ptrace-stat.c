@@ -206,7 +206,7 @@ static const char *together_option(void)
 static void take_event(void *self, struct ptrc_source *s)
 {
 	(void)self;
-	ptrc_pairs_take(&pairs, &s->view);
+	ptrc_pairs_take(&pairs, s);
 }
 
 static bool tell_pairs(void *self)
@@ -261,8 +261,7 @@ static void end_pairs(void *self, bool is_read)
 {
 	struct ptrc_query *q = self;
 
-	(void)is_read;
-	ptrc_pairs_end(&pairs);
+	ptrc_pairs_end(&pairs, is_read);
 	(format == PTRC_FORMAT_JSON ? put_pairs_json : put_pairs_text)(&q->out, q);
 }
 

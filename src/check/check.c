@@ -353,7 +353,7 @@ static void find_keys(struct ptrc_check *c)
 static void finish(void *self, bool is_read)
 {
 	struct ptrc_check *c = self;
-	const struct ptrc_span *span = &c->query->select.span;
+	const struct ptrc_period *span = &c->query->select.span;
 	struct ptrc_ending ending = {
 		.ns = span->last < c->query->trace.last ? span->last : c->query->trace.last,
 		.start_ns = c->judge.start_ns,

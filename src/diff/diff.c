@@ -84,7 +84,7 @@ static void add_pairs(struct ptrc_diff *d)
 	size_t count;
 	struct ptrc_pair_row **rows;
 
-	ptrc_pairs_end(d->pairs);
+	ptrc_pairs_end(d->pairs, true);
 	rows = ptrc_pairs_rows(d->pairs, &count);
 	for (size_t i = 0; i < count; i++) {
 		const struct ptrc_pair *p = &d->pairs->list[rows[i]->pair];
@@ -125,7 +125,7 @@ static void take(void *self, struct ptrc_source *source)
 		d->counts[id]++;
 		s->event_count++;
 	}
-	ptrc_pairs_take(d->pairs, &source->view);
+	ptrc_pairs_take(d->pairs, source);
 }
 
 static void finish(void *self, bool is_read)
@@ -146,7 +146,7 @@ void ptrc_diff_begin(struct ptrc_diff *d, size_t side, struct ptrc_query *query)
 {
 	d->side = side;
 	d->query = query;
-	d->span = (struct ptrc_span){INT64_MAX, INT64_MIN};
+	d->span = (struct ptrc_period){INT64_MAX, INT64_MIN};
 	query->sink = (struct ptrc_sink){
 		.self = d, .event = take, .finish = finish, .takes_losses = true};
 }

@@ -88,7 +88,7 @@ struct ptrc_diff {
 	struct ptrc_query *query;
 	size_t side;
 	uint64_t counts[PTRC_READER_IDS];
-	struct ptrc_span span;
+	struct ptrc_period span;
 	/* Those that are looked for; the caller has them. */
 	struct ptrc_pairs *pairs;
 	struct ptrc_diff_side sides[PTRC_DIFF_SIDES];

@@ -412,7 +412,7 @@ static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 /* Whether all events of the logs have been looked at, so that all that is lost is among them. */
 static bool is_whole(const struct ptrc_query *q)
 {
-	const struct ptrc_span *span = &q->select.span;
+	const struct ptrc_period *span = &q->select.span;
 
 	return span->first == INT64_MIN && span->last == INT64_MAX && !q->select.around &&
 	       q->first_count == UINT64_MAX && q->last_count == UINT64_MAX;

@@ -88,56 +88,41 @@ static bool is_event_selected(struct ptrc_export *x)
 
 /* ---- pairs ---- */
 
-static struct ptrc_export_pair *info_of(struct ptrc_export *x, const struct ptrc_pair *pair)
+static struct ptrc_export_name *name_of(struct ptrc_export *x, size_t pair)
 {
-	size_t number = (size_t)(pair - x->pairs->list);
-	struct ptrc_export_pair *info;
+	while (pair >= x->pair_name_count) {
+		struct ptrc_export_name *name = ptrc_append(x->pair_names, x->pair_name_count);
 
-	while (number >= x->pair_info_count) {
-		info = ptrc_append(x->pair_infos, x->pair_info_count);
-		*info = (struct ptrc_export_pair){0};
-		ptrc_pair_put_name(&info->name.text, &x->pairs->list[x->pair_info_count - 1]);
-		end_name(&info->name);
+		*name = (struct ptrc_export_name){0};
+		ptrc_pair_put_name(&name->text, &x->pairs->list[x->pair_name_count - 1]);
+		end_name(name);
 	}
-	return &x->pair_infos[number];
+	return &x->pair_names[pair];
 }
 
-static void free_pairs(struct ptrc_export *x)
+static void free_pair_names(struct ptrc_export *x)
 {
-	for (size_t i = 0; i < x->pair_info_count; i++)
-		free_name(&x->pair_infos[i].name);
-	free(x->pair_infos);
-	x->pair_infos = NULL;
-	x->pair_info_count = 0;
+	for (size_t i = 0; i < x->pair_name_count; i++)
+		free_name(&x->pair_names[i]);
+	free(x->pair_names);
+	x->pair_names = NULL;
+	x->pair_name_count = 0;
 }
 
-static size_t number_of(const struct ptrc_export *x, const struct ptrc_pair *pair)
+static bool is_state(const struct ptrc_export *x, size_t pair)
 {
-	return (size_t)(pair - x->pairs->list);
-}
-
-static bool is_state(const struct ptrc_export *x, const struct ptrc_pair *pair)
-{
-	size_t number = number_of(x, pair);
-
-	return number == x->running_pair || number == x->waiting_pair;
-}
-
-/* Whether a begin of the pair is nested on its lane. */
-static bool is_nested(const struct ptrc_export *x, const struct ptrc_pair *pair)
-{
-	return !pair->by_text && !is_state(x, pair);
+	return pair == x->running_pair || pair == x->waiting_pair;
 }
 
 /* Whether the pair of the begin that was read is shown as a flame, which has to be known at its begin. */
 static bool is_flame(struct ptrc_export *x)
 {
 	struct ptrc_select *select = &x->query->select;
-	struct ptrc_span span = select->span;
+	struct ptrc_period span = select->span;
 	bool is_selected;
 
 	/* How much of its time counts is found out later. */
-	select->span = (struct ptrc_span){INT64_MIN, INT64_MAX};
+	select->span = (struct ptrc_period){INT64_MIN, INT64_MAX};
 	is_selected = ptrc_select_event(select, &x->source->view);
 	select->span = span;
 	return is_selected;
@@ -157,63 +142,24 @@ static bool name_by_itself(struct ptrc_export *x, const struct ptrc_pair *pair,
 	return true;
 }
 
-static void *keep(void *arg, const struct ptrc_pair *pair, struct ptrc_view *view)
+/* Takes a begin, which may lie within others on its lane. */
+static void begin_span(void *self, struct ptrc_span *s)
 {
-	struct ptrc_export *x = arg;
-	struct ptrc_export_kept *k = ptrc_cli_allocate(sizeof(*k) + view->reader->size);
+	struct ptrc_export *x = self;
+	const struct ptrc_pair *pair = &x->pairs->list[s->pair];
+	struct ptrc_export_span *k = (struct ptrc_export_span *)s;
 
-	*k = (struct ptrc_export_kept){
-		.lane = ptrc_export_lane(x),
-		.ns = x->now_ns,
-		.is_nested = is_nested(x, pair),
-	};
-	ptrc_keep(&k->event, x->source, k + 1);
-	x->open_count++;
+	k->lane = ptrc_export_lane(x);
 	x->is_in_pair = true;
-	if (k->is_nested && x->format->push && (x->has_samples || !is_flame(x)))
-		k->is_nested = false;
-	if (!k->is_nested)
-		return k;
-	k->number = ++x->kept_count;
-	k->before = k->lane->latest;
-	k->lane->latest = k;
+	if (pair->by_text || is_state(x, s->pair) ||
+	    (x->format->push && (x->has_samples || !is_flame(x))))
+		return;
+	ptrc_span_nest(&x->pairs->spans, s, &k->lane->latest);
 	if (x->format->push)
 		x->format->push(x, k,
-				name_by_itself(x, pair, view) ? &x->own_name.text
-							      : &info_of(x, pair)->name.text);
-	return k;
-}
-
-/* A nested begin has ended: what began after it on its thread and has not ended overlaps it. Of those that
- * overlap nothing, which are in the list, these are the latest ones, so each is taken out once. */
-static void unlink_kept(struct ptrc_export_kept *k)
-{
-	struct ptrc_lane *lane = k->lane;
-
-	for (; lane->latest && lane->latest->number > k->number;
-	     lane->latest = lane->latest->before)
-		lane->latest->is_crossed = true;
-	if (lane->latest == k)
-		lane->latest = k->before;
-}
-
-/* Whether a slice is selected; the view of its end may be null. */
-static bool is_slice_selected(struct ptrc_export *x, const struct ptrc_pair *pair,
-			      struct ptrc_view *begin, struct ptrc_view *end)
-{
-	struct ptrc_select *select = &x->query->select;
-	int64_t first = begin ? ptrc_when_ns(&begin->reader->event.posix_timestamp) : INT64_MIN;
-	int64_t last = end ? ptrc_when_ns(&end->reader->event.posix_timestamp) : INT64_MAX;
-
-	if (begin && end) {
-		end->begin = begin;
-		end->duration_ns = (uint64_t)ptrc_when_subtract(last, first);
-		return ptrc_select_pair(select, end) && is_near(x, first, last);
-	}
-	return ptrc_select_half(select, begin ? begin->reader : end->reader,
-				begin ? pair->end : pair->begin, !begin) &&
-	       holds(x, begin ? begin : end) &&
-	       is_near(x, begin ? first : last, begin ? first : last);
+				name_by_itself(x, pair, &x->source->view)
+					? &x->own_name.text
+					: &name_of(x, s->pair)->text);
 }
 
 /* Whether the switch from the processor was against the thread's will. */
@@ -224,115 +170,92 @@ static bool is_preempted(struct ptrc_export *x, struct ptrc_view *view)
 	return v && v->kind >= PTRC_VALUE_SIGNED && v->kind <= PTRC_VALUE_BOOL && v->u;
 }
 
-static void put_slice(struct ptrc_export *x, const struct ptrc_pair *pair,
-		      const struct ptrc_export_kept *k, struct ptrc_view *begin,
-		      struct ptrc_view *end, bool is_cut)
+static void put_slice(struct ptrc_export *x, const struct ptrc_export_span *k,
+		      enum ptrc_slice_kind kind)
 {
-	struct ptrc_export_pair *info = info_of(x, pair);
+	const struct ptrc_span *span = &k->span;
 	struct ptrc_slice s = {
-		.kind = is_state(x, pair)		 ? PTRC_SLICE_STATE
-			: k->is_nested && !k->is_crossed ? PTRC_SLICE_NESTED
-							 : PTRC_SLICE_ASYNC,
+		.kind = kind,
 		.number = ++x->slice_count,
-		.name = &info->name,
+		.name = name_of(x, span->pair),
 		.lane = k->lane,
-		.end_lane = end ? ptrc_export_lane(x) : k->lane,
-		.begin_ns = k->ns,
+		.end_lane = span->end ? ptrc_export_lane(x) : k->lane,
+		.begin_ns = ptrc_export_since_start(x, span->ns),
 		.end_ns = x->now_ns,
-		.begin = begin,
-		.end = end,
-		.is_cut = is_cut,
+		.begin = span->begin_view,
+		.end = span->end_view,
+		.is_cut = span->fate == PTRC_SPAN_CUT,
 	};
 
-	if (is_state(x, pair)) {
-		size_t state = number_of(x, pair) == x->running_pair ? PTRC_STATE_RUNNING
-			       : is_preempted(x, begin)		     ? PTRC_STATE_PREEMPTED
-								     : PTRC_STATE_WAITING;
+	if (kind == PTRC_SLICE_STATE) {
+		size_t state = span->pair == x->running_pair ? PTRC_STATE_RUNNING
+			       : is_preempted(x, s.begin)    ? PTRC_STATE_PREEMPTED
+							     : PTRC_STATE_WAITING;
 
 		s.name = &x->state_names[state];
-	} else if (name_by_itself(x, pair, begin)) {
+	} else if (name_by_itself(x, &x->pairs->list[span->pair], s.begin)) {
 		s.name = &x->own_name;
 	}
 	x->format->slice(x, &s);
 }
 
-/* An event whose other half is missing is shown by itself: a begin that was kept, or the latest event. */
-static void put_half(struct ptrc_export *x, const struct ptrc_export_kept *k,
-		     struct ptrc_view *view)
+/* An event whose other half is missing is shown by itself. */
+static void put_half(struct ptrc_export *x, const struct ptrc_span *s)
 {
+	const struct ptrc_source *source = s->begin.source ? s->begin.source : s->end;
+	struct ptrc_view *view = s->begin.source ? s->begin_view : s->end_view;
 	struct ptrc_export_event e = {
-		.lane = k ? k->lane : ptrc_export_lane(x),
-		.ns = k ? k->ns : x->now_ns,
-		.type = type_of(x, k ? k->event.source : x->source, view->reader),
+		.lane = s->begin.source ? ((const struct ptrc_export_span *)s)->lane
+					: ptrc_export_lane(x),
+		.ns = s->begin.source ? ptrc_export_since_start(x, s->ns) : x->now_ns,
+		.type = type_of(x, source, view->reader),
 		.view = view,
-		.missing = k ? "end" : "begin",
+		.missing = s->begin.source ? "end" : "begin",
 	};
 
 	if (x->format->event)
 		x->format->event(x, &e);
 }
 
-/* Counts what is told of the pair at the end: halves, and those with a loss in between. */
-static void count(struct ptrc_export *x, const struct ptrc_pair *pair, bool is_cut,
-		  const struct ptrc_export_kept *k, const struct ptrc_view *end)
-{
-	struct ptrc_export_pair *info = info_of(x, pair);
-
-	info->begins += k && !end && !is_cut;
-	info->ends += !k && !is_cut;
-	info->cut += is_cut;
-}
-
 /* Shows a pair, or the half of one that is there. */
-static void show(struct ptrc_export *x, const struct ptrc_pair *pair, bool is_cut,
-		 const struct ptrc_export_kept *k, struct ptrc_view *end)
+static void show(struct ptrc_export *x, struct ptrc_span *s, enum ptrc_slice_kind kind)
 {
-	struct ptrc_view *begin = k ? ptrc_kept_look(&x->begins, x->query, &k->event) : NULL;
+	bool has_begin = s->begin.source;
 
 	/* A thread that began to run before anybody looked, and one that still runs, lack nothing. */
-	if (is_state(x, pair) && !k)
+	if (kind == PTRC_SLICE_STATE && !has_begin)
 		return;
-	if (!is_slice_selected(x, pair, begin, end))
+	if (!ptrc_pairs_select(x->pairs, s) ||
+	    !((has_begin && s->end) || holds(x, has_begin ? s->begin_view : s->end_view)))
 		return;
-	if (!is_state(x, pair))
-		count(x, pair, is_cut, k, end);
+	if (kind != PTRC_SLICE_STATE)
+		ptrc_pairs_count_half(x->pairs, s);
 	if (!ptrc_query_is_due(x->query))
 		return;
-	if (k && (end || !is_cut))
-		put_slice(x, pair, k, begin, end, is_cut);
+	if (has_begin && (s->end || s->fate != PTRC_SPAN_CUT))
+		put_slice(x, (const struct ptrc_export_span *)s, kind);
 	else
-		put_half(x, k, k ? begin : end);
+		put_half(x, s);
 }
 
-static void take(void *arg, const struct ptrc_pair *pair, enum ptrc_pair_fate fate, void *kept,
-		 struct ptrc_view *end)
+static void take(void *self, struct ptrc_span *s)
 {
-	struct ptrc_export *x = arg;
-	struct ptrc_export_kept *k = kept;
+	struct ptrc_export *x = self;
+	enum ptrc_slice_kind kind = is_state(x, s->pair) ? PTRC_SLICE_STATE
+				    : s->is_nested	 ? PTRC_SLICE_NESTED
+							 : PTRC_SLICE_ASYNC;
 
-	x->is_in_pair |= end != NULL;
-	if (k && k->is_nested && end) {
+	x->is_in_pair |= s->end != NULL;
+	if (s->latest && s->end) {
 		if (x->format->pop)
-			x->format->pop(x, k);
-		unlink_kept(k);
+			x->format->pop(x, (struct ptrc_export_span *)s);
+		ptrc_span_leave(s);
 	}
 	if (x->format->slice)
-		show(x, pair, fate == PTRC_PAIR_CUT, k, end);
-	else if (x->format->push && !x->has_samples && (k ? k->is_nested : is_flame(x)))
-		count(x, pair, fate == PTRC_PAIR_CUT, k, end);
-	x->open_count -= k != NULL;
-	free(k);
-}
-
-/* Frees a begin that is not told. */
-static void drop(void *arg, const struct ptrc_pair *pair, enum ptrc_pair_fate fate, void *kept,
-		 struct ptrc_view *end)
-{
-	(void)arg;
-	(void)pair;
-	(void)fate;
-	(void)end;
-	free(kept);
+		show(x, s, kind);
+	else if (x->format->push && !x->has_samples &&
+		 (s->begin.source ? !!s->latest : is_flame(x)))
+		ptrc_pairs_count_half(x->pairs, s);
 }
 
 /* ---- losses ---- */
@@ -341,7 +264,7 @@ static void drop(void *arg, const struct ptrc_pair *pair, enum ptrc_pair_fate fa
  * may be among them, but not those far from what is shown. */
 static void end_loss(struct ptrc_export *x, struct ptrc_export_source *s)
 {
-	const struct ptrc_span *span = &x->query->select.span;
+	const struct ptrc_period *span = &x->query->select.span;
 	int64_t first = ptrc_when_add(x->start_ns, (int64_t)s->loss.begin_ns);
 	int64_t last = ptrc_when_add(x->start_ns, (int64_t)x->now_ns);
 
@@ -428,9 +351,8 @@ static void learn(struct ptrc_export *x, struct ptrc_export_type *t)
 	t->is_known = true;
 	t->is_sample = name->is_known && !strcmp(name->text, sample);
 	if (!x->format->has_only_events) {
-		ptrc_pairs_take(x->pairs, view);
-		t->is_paired = ptrc_pairs_has_type(x->pairs, view->reader,
-						   view->reader->event.posix_event_id);
+		ptrc_pairs_take(x->pairs, x->source);
+		t->is_paired = ptrc_pairs_has_type(x->pairs, x->source);
 	}
 	if (x->options.has_counters && view->layout)
 		find_counters(x, t, view, name);
@@ -447,7 +369,7 @@ static bool take_pairs(struct ptrc_export *x, struct ptrc_export_source *xs,
 	if (is_new)
 		learn(x, t);
 	else if (t->is_paired || is_system || xs->is_behind_pairs)
-		ptrc_pairs_take(x->pairs, &x->source->view);
+		ptrc_pairs_take(x->pairs, x->source);
 	/* The event behind a loss ends it for the pairs, too. */
 	xs->is_behind_pairs = is_system;
 	return x->is_in_pair;
@@ -491,7 +413,7 @@ static bool is_full(const void *self)
 	const struct ptrc_export *x = self;
 
 	/* Nothing behind the span is shown, once no slice reaches into it any more. */
-	return x->has_start && !x->open_count &&
+	return x->has_start && !x->pairs->spans.open_count &&
 	       ptrc_when_add(x->start_ns, (int64_t)x->now_ns) > x->query->select.span.last;
 }
 
@@ -500,11 +422,8 @@ static void finish(void *self, bool is_read)
 	struct ptrc_export *x = self;
 	const struct ptrc_query *q = x->query;
 
-	/* If --first has ended the reading, what is open has its end in what was not read. */
-	if (!is_read && q->shown_count >= q->first_count)
-		x->pairs->taker.take = drop;
 	if (!x->format->has_only_events)
-		ptrc_pairs_end(x->pairs);
+		ptrc_pairs_end(x->pairs, is_read);
 	for (size_t i = 0; i < q->source_count; i++)
 		if (x->sources[i].is_behind_loss)
 			end_loss(x, &x->sources[i]);
@@ -523,41 +442,17 @@ static void restart(void *self)
 		x->lanes.list[i]->latest = NULL;
 	for (size_t i = 0; i < x->query->source_count; i++)
 		x->sources[i].is_behind_loss = x->sources[i].is_behind_pairs = false;
-	free_pairs(x);
-	x->slice_count = x->open_count = 0;
-}
-
-/* Puts "3 begins without end", behind what is there. */
-static void put_count(struct ptrc_buffer *b, uint64_t count, const char *one, const char *several)
-{
-	if (!count)
-		return;
-	if (b->used)
-		ptrc_buffer_text(b, ", ");
-	ptrc_buffer_format(b, "%llu %s", (unsigned long long)count, count == 1 ? one : several);
+	free_pair_names(x);
+	x->slice_count = 0;
 }
 
 /* Says what lacks its other half, and which types of given pairs are not there. */
 static bool tell(void *self)
 {
 	struct ptrc_export *x = self;
-	struct ptrc_buffer what = PTRC_BUFFER_INIT;
 	bool is_missing;
 
-	for (size_t i = 0; i < x->pair_info_count; i++) {
-		struct ptrc_export_pair *info = &x->pair_infos[i];
-
-		what.used = 0;
-		put_count(&what, info->begins, "begin without end", "begins without end");
-		put_count(&what, info->ends, "end without begin", "ends without begin");
-		put_count(&what, info->cut, "with lost events in between",
-			  "with lost events in between");
-		if (!what.used)
-			continue;
-		ptrc_buffer_char(&info->name.text, '\0');
-		ptrc_cli_message(info->name.text.bytes, "%.*s", (int)what.used, what.bytes);
-	}
-	ptrc_buffer_free(&what);
+	ptrc_pairs_report_halves(x->pairs, "", "with lost events in between");
 	is_missing = ptrc_pairs_report_missing(x->pairs, x->query, false);
 	if (x->options.has_counters && !x->has_counter) {
 		if (x->options.counters)
@@ -661,7 +556,6 @@ bool ptrc_export_begin(struct ptrc_export **export, struct ptrc_query *q, struct
 	};
 	x->sources = ptrc_cli_allocate(q->source_count * sizeof(*x->sources));
 	memset(x->sources, 0, q->source_count * sizeof(*x->sources));
-	ptrc_kept_views_begin(&x->begins, q);
 	if (!ptrc_lanes_begin(&x->lanes, q))
 		return false;
 	if (!x->format->has_only_events) {
@@ -671,11 +565,13 @@ bool ptrc_export_begin(struct ptrc_export **export, struct ptrc_query *q, struct
 				       "cannot be used together with --to=%s where pairs are shown",
 				       x->format->name);
 		pairs->is_by_name = true;
-		pairs->taker = (struct ptrc_pair_taker){keep, take, x};
+		ptrc_spans_begin(&pairs->spans, q, sizeof(struct ptrc_export_span));
 	}
 	q->sink = (struct ptrc_sink){
 		.self = x,
 		.event = add,
+		.begin = begin_span,
+		.span = take,
 		.is_full = is_full,
 		.finish = finish,
 		.restart = restart,
@@ -713,19 +609,16 @@ void ptrc_export_free(struct ptrc_export *x)
 		x->format->free(x);
 	free(x->state);
 	ptrc_flames_free(&x->flames);
-	if (!x->format->has_only_events) {
-		x->pairs->taker = (struct ptrc_pair_taker){keep, drop, x};
-		ptrc_pairs_forget(x->pairs);
-	}
+	ptrc_pairs_forget(x->pairs);
+	ptrc_spans_free(&x->pairs->spans);
 	for (size_t i = 0; i < x->query->source_count; i++)
 		for (size_t id = 0; id < PTRC_READER_IDS; id++)
 			free_type(&x->sources[i].types[id]);
 	free(x->sources);
-	free_pairs(x);
+	free_pair_names(x);
 	free_name(&x->own_name);
 	for (size_t i = 0; i < PTRC_STATES; i++)
 		free_name(&x->state_names[i]);
-	ptrc_kept_views_free(&x->begins, x->query);
 	ptrc_lanes_free(&x->lanes);
 	free(x);
 }

@@ -15,7 +15,6 @@
 #include "src/cli/replace.h"
 #include "src/spans/flames.h"
 #include "src/spans/lanes.h"
-#include "src/spans/kept.h"
 #include "src/spans/pairs.h"
 #include "src/query/query.h"
 
@@ -71,17 +70,9 @@ struct ptrc_slice {
 };
 
 /* A begin that waits for its end. */
-struct ptrc_export_kept {
-	struct ptrc_kept event;
+struct ptrc_export_span {
+	struct ptrc_span span;
 	struct ptrc_lane *lane;
-	uint64_t ns;
-	bool is_nested;
-	/* Grows from each nested begin to the next. */
-	uint64_t number;
-	/* The one before it in the list of its lane. */
-	struct ptrc_export_kept *before;
-	/* Something that began before it on its thread has ended. */
-	bool is_crossed;
 };
 
 /* The states of a thread. */
@@ -130,15 +121,6 @@ struct ptrc_export_source {
 	struct ptrc_export_loss loss;
 };
 
-/* What is known of a pair. */
-struct ptrc_export_pair {
-	struct ptrc_export_name name;
-	/* What was selected and has no other half, or has a loss where that may have been. */
-	uint64_t begins;
-	uint64_t ends;
-	uint64_t cut;
-};
-
 struct ptrc_export {
 	struct ptrc_query *query;
 	struct ptrc_pairs *pairs;
@@ -148,9 +130,9 @@ struct ptrc_export {
 	void *state;
 	struct ptrc_lanes lanes;
 	struct ptrc_export_source *sources;
-	struct ptrc_export_pair *pair_infos;
-	size_t pair_info_count;
-	struct ptrc_kept_views begins;
+	/* By the numbers of pairs. */
+	struct ptrc_export_name *pair_names;
+	size_t pair_name_count;
 	/* The pairs of switches between processors: running and waiting; SIZE_MAX: there are none. */
 	size_t running_pair;
 	size_t waiting_pair;
@@ -167,9 +149,6 @@ struct ptrc_export {
 	/* Whether the latest event is in a pair. */
 	bool is_in_pair;
 	uint64_t slice_count;
-	uint64_t kept_count;
-	/* Begins that wait for their ends. */
-	uint64_t open_count;
 	/* Samples become flames; else, in a format of flames, pairs do. */
 	bool has_samples;
 	struct ptrc_flames flames;
@@ -195,9 +174,9 @@ struct ptrc_export_format {
 			const struct ptrc_value *);
 	void (*loss)(struct ptrc_export *, const struct ptrc_export_loss *);
 	/* In place of slices: the latest event begins a pair of this name on its thread; that ends. */
-	void (*push)(struct ptrc_export *, struct ptrc_export_kept *,
+	void (*push)(struct ptrc_export *, struct ptrc_export_span *,
 		     const struct ptrc_buffer *name);
-	void (*pop)(struct ptrc_export *, struct ptrc_export_kept *);
+	void (*pop)(struct ptrc_export *, struct ptrc_export_span *);
 	/* What is missing in the sources is known. Returns false after a message. */
 	bool (*end)(struct ptrc_export *);
 	void (*free)(struct ptrc_export *);

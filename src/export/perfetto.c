@@ -968,7 +968,7 @@ static uint64_t slice_track(struct ptrc_export *x, const struct ptrc_slice *s)
 {
 	struct ptrc_buffer *b = &x->query->out;
 	/* That of an open slice may be gone already. */
-	struct ptrc_export_kept *around = s->end ? s->lane->latest : NULL;
+	const struct ptrc_span *around = s->end ? s->lane->latest : NULL;
 	uint64_t track;
 
 	if (s->kind == PTRC_SLICE_STATE) {
@@ -982,7 +982,8 @@ static uint64_t slice_track(struct ptrc_export *x, const struct ptrc_slice *s)
 		s->lane->is_state_told = true;
 		return track;
 	}
-	if (s->kind == PTRC_SLICE_ASYNC || (around && around->ns == s->begin_ns))
+	if (s->kind == PTRC_SLICE_ASYNC ||
+	    (around && ptrc_export_since_start(x, around->ns) == s->begin_ns))
 		return row_track(x, s);
 	return thread_track(b, s->lane);
 }

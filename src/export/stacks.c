@@ -38,7 +38,7 @@ struct record {
 
 /* A frame that is open. */
 struct level {
-	const struct ptrc_export_kept *kept;
+	const struct ptrc_export_span *span;
 	uint32_t frame;
 	uint32_t stack;
 };
@@ -181,22 +181,22 @@ static void clip(struct ptrc_export *x, struct track *t, uint64_t now)
 	}
 }
 
-static void push(struct ptrc_export *x, struct ptrc_export_kept *k, const struct ptrc_buffer *name)
+static void push(struct ptrc_export *x, struct ptrc_export_span *k, const struct ptrc_buffer *name)
 {
 	struct stacks *st = x->state;
 	struct track *t = track_of(x, k->lane);
-	struct level l = {.kept = k, .stack = t->depth ? t->levels[t->depth - 1].stack : t->root};
+	struct level l = {.span = k, .stack = t->depth ? t->levels[t->depth - 1].stack : t->root};
 	bool is_deep = st->is_folded && t->depth >= FOLDED_DEPTH_MAX;
 
-	count_time(x, t, k->ns);
-	clip(x, t, k->ns);
+	count_time(x, t, x->now_ns);
+	clip(x, t, x->now_ns);
 	l.frame = ptrc_flames_frame(&x->flames, name->bytes, name->used);
 	st->deep_count += is_deep;
 	if (!is_deep)
 		l.stack = ptrc_flames_stack(&x->flames, l.stack, l.frame);
 	*ptrc_append(t->levels, t->depth) = l;
 	if (t->has_begun && !t->is_over)
-		put_aside(st, t, OPENS, l.frame, k->ns);
+		put_aside(st, t, OPENS, l.frame, x->now_ns);
 }
 
 /* Ends the frames above the lowest so many. */
@@ -213,12 +213,12 @@ static void end_levels(struct ptrc_export *x, struct track *t, size_t depth, uin
 	}
 }
 
-static void pop(struct ptrc_export *x, struct ptrc_export_kept *k)
+static void pop(struct ptrc_export *x, struct ptrc_export_span *k)
 {
 	struct track *t = track_of(x, k->lane);
 
 	for (size_t i = t->depth; i; i--)
-		if (t->levels[i - 1].kept == k) {
+		if (t->levels[i - 1].span == k) {
 			end_levels(x, t, i - 1, x->now_ns);
 			return;
 		}
@@ -331,7 +331,7 @@ static void end_at_loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 	for (size_t i = 0; i < st->track_count; i++) {
 		struct track *t = st->tracks[i];
 
-		if (t->depth && t->levels[0].kept->event.source == l->source)
+		if (t->depth && t->levels[0].span->span.begin.source == l->source)
 			end_levels(x, t, 0, l->begin_ns);
 	}
 }

@@ -79,14 +79,14 @@ bool ptrc_query_is_selected(struct ptrc_query *q, struct ptrc_source *s)
 	       ptrc_select_event(&q->select, &s->view);
 }
 
-static int64_t resolve(const struct ptrc_when *w, const struct ptrc_span *trace)
+static int64_t resolve(const struct ptrc_when *w, const struct ptrc_period *trace)
 {
 	if (w->base == PTRC_WHEN_ABSOLUTE)
 		return w->ns;
 	return ptrc_when_add(w->base == PTRC_WHEN_FROM_BEGIN ? trace->first : trace->last, w->ns);
 }
 
-void ptrc_query_resolve(struct ptrc_query *q, const struct ptrc_span *trace)
+void ptrc_query_resolve(struct ptrc_query *q, const struct ptrc_period *trace)
 {
 	q->trace = *trace;
 	q->select.span.first = resolve(&q->since, trace);
@@ -112,7 +112,7 @@ static bool report(const struct ptrc_reader *r, int error)
 	return !error;
 }
 
-static void extend(struct ptrc_span *trace, int64_t ns)
+static void extend(struct ptrc_period *trace, int64_t ns)
 {
 	if (ns < trace->first)
 		trace->first = ns;
@@ -121,7 +121,7 @@ static void extend(struct ptrc_span *trace, int64_t ns)
 }
 
 /* Finds the first event, and extends the span of the trace to it. */
-static bool find_first(struct ptrc_source *s, struct ptrc_span *trace)
+static bool find_first(struct ptrc_source *s, struct ptrc_period *trace)
 {
 	if (ptrc_reader_next(&s->reader))
 		extend(trace, ptrc_source_ns(s));
@@ -129,7 +129,7 @@ static bool find_first(struct ptrc_source *s, struct ptrc_span *trace)
 }
 
 /* Finds the last event, and extends the span of the trace to it. */
-static bool find_last(struct ptrc_source *s, struct ptrc_span *trace)
+static bool find_last(struct ptrc_source *s, struct ptrc_period *trace)
 {
 	bool is_found = false, is_all = false;
 
@@ -173,7 +173,7 @@ static bool find_windows(struct ptrc_query *q, struct ptrc_source *s)
 /* Lets the reader skip what is not to be shown. */
 static bool select_wanted(struct ptrc_query *q, struct ptrc_source *s)
 {
-	const struct ptrc_span *all = &q->select.span;
+	const struct ptrc_period *all = &q->select.span;
 	trace_event_set_t types;
 	bool is_by_type = ptrc_select_get_types(&q->select, &s->reader, &types);
 	struct posixtrace_span *spans;
@@ -188,7 +188,7 @@ static bool select_wanted(struct ptrc_query *q, struct ptrc_source *s)
 		return report(&s->reader, ptrc_reader_select(&s->reader, NULL, 0, NULL));
 	spans = ptrc_cli_allocate((q->select.window_count + 1) * sizeof(*spans));
 	for (size_t i = 0; i < q->select.window_count; i++) {
-		const struct ptrc_span *w = &q->select.windows[i];
+		const struct ptrc_period *w = &q->select.windows[i];
 
 		if (w->last >= all->first && w->first <= all->last)
 			spans[count++] = ptrc_when_span(w->first, w->last);
@@ -205,7 +205,7 @@ static bool select_wanted(struct ptrc_query *q, struct ptrc_source *s)
 
 bool ptrc_query_scan(struct ptrc_query *q)
 {
-	struct ptrc_span trace = {INT64_MAX, INT64_MIN};
+	struct ptrc_period trace = {INT64_MAX, INT64_MIN};
 	bool needs_trace = q->sink.needs_trace;
 	bool is_last = needs_trace || has_base(q, PTRC_WHEN_FROM_END);
 	bool is_first = needs_trace || q->needs_first || has_base(q, PTRC_WHEN_FROM_BEGIN);

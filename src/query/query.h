@@ -26,6 +26,8 @@
 #include "src/query/view.h"
 #include "src/fields/when.h"
 
+struct ptrc_span;
+
 /* A log, or the session that is followed. */
 struct ptrc_source {
 	/* As the user has named it. */
@@ -56,6 +58,9 @@ struct ptrc_sink {
 	/* Returns the place of the first event of the block, from a place on, that it wants. */
 	size_t (*skip)(void *self, struct ptrc_source *, const struct posixtrace_block *,
 		       size_t at);
+	/* Of what takes time (src/spans/span.h): takes a span that the latest event begins, and one that is over. */
+	void (*begin)(void *self, struct ptrc_span *);
+	void (*span)(void *self, struct ptrc_span *);
 	/* The log of the source has no end, and its last event is before those of others. The reader
 	 * has the time of that. */
 	void (*early_end)(void *self, struct ptrc_source *);
@@ -93,7 +98,7 @@ struct ptrc_query {
 	struct ptrc_when until;
 	/* From the first event of the sources to the last, whatever is selected; if somebody asks, see
 	 * ptrc_query_scan(). */
-	struct ptrc_span trace;
+	struct ptrc_period trace;
 	/* How much time before and after an event that --around names is shown. */
 	int64_t before_ns;
 	int64_t after_ns;
@@ -216,7 +221,7 @@ static inline bool ptrc_query_is_due(struct ptrc_query *q)
 
 /* Works out which span --since and --until mean, for a trace that begins and ends at these
  * times. */
-void ptrc_query_resolve(struct ptrc_query *, const struct ptrc_span *trace);
+void ptrc_query_resolve(struct ptrc_query *, const struct ptrc_period *trace);
 
 /* Works out the span, and what is near the events that --around names. Reads the logs as
  * far as this takes, and goes back to their begins. Returns false, after a message, if a

@@ -158,7 +158,7 @@ bool ptrc_select_meets_window(const struct ptrc_select *s, int64_t first, int64_
 
 /* If the spans touch or overlap, extends *a by *b and returns true. *b does not begin before
  * *a. */
-static bool join(struct ptrc_span *a, const struct ptrc_span *b)
+static bool join(struct ptrc_period *a, const struct ptrc_period *b)
 {
 	if (b->first > a->last && b->first - 1 > a->last)
 		return false;
@@ -169,7 +169,7 @@ static bool join(struct ptrc_span *a, const struct ptrc_span *b)
 
 void ptrc_select_add_window(struct ptrc_select *s, int64_t first, int64_t last)
 {
-	struct ptrc_span window = {first, last};
+	struct ptrc_period window = {first, last};
 	size_t n = s->window_count;
 
 	/* The events of a log come in order of time, so most windows that touch are joined right
@@ -181,8 +181,8 @@ void ptrc_select_add_window(struct ptrc_select *s, int64_t first, int64_t last)
 
 static int compare(const void *a, const void *b)
 {
-	const struct ptrc_span *s = a;
-	const struct ptrc_span *t = b;
+	const struct ptrc_period *s = a;
+	const struct ptrc_period *t = b;
 
 	return (s->first > t->first) - (s->first < t->first);
 }

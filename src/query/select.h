@@ -21,7 +21,7 @@ struct ptrc_select_numbers {
 };
 
 /* From first to last, both included, in nanoseconds since 1970. */
-struct ptrc_span {
+struct ptrc_period {
 	int64_t first;
 	int64_t last;
 };
@@ -45,7 +45,7 @@ struct ptrc_select {
 	bool is_without_flushes;
 	struct ptrc_select_numbers pids;
 	struct ptrc_select_numbers tids;
-	struct ptrc_span span;
+	struct ptrc_period span;
 	struct ptrc_where **wheres;
 	size_t where_count;
 
@@ -53,7 +53,7 @@ struct ptrc_select {
 	 * times around the events that the pattern matches. The windows are sorted and do not
 	 * touch each other. */
 	const char *around;
-	struct ptrc_span *windows;
+	struct ptrc_period *windows;
 	size_t window_count;
 };
 

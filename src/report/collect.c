@@ -193,19 +193,22 @@ bool ptrc_report_thin(struct ptrc_report *r)
 
 /* ---- records ---- */
 
+static struct ptrc_report_event *copy_event(struct ptrc_source *s, size_t lane,
+					    const struct posix_trace_event_info *info,
+					    const void *data, size_t size)
+{
+	struct ptrc_report_event *e = ptrc_cli_allocate(sizeof(*e) + size);
+
+	*e = (struct ptrc_report_event){
+		.info = *info, .source = s, .lane = lane, .size = (uint32_t)size};
+	if (size)
+		memcpy(e->data, data, size);
+	return e;
+}
+
 static struct ptrc_report_event *keep_event(struct ptrc_source *s, size_t lane)
 {
-	const struct ptrc_reader *reader = &s->reader;
-	struct ptrc_report_event *e = ptrc_cli_allocate(sizeof(*e) + reader->size);
-
-	e->info = reader->event;
-	e->source = s;
-	e->lane = lane;
-	e->pair_class = 0;
-	e->size = (uint32_t)reader->size;
-	if (reader->size)
-		memcpy(e->data, reader->data, reader->size);
-	return e;
+	return copy_event(s, lane, &s->reader.event, s->reader.data, s->reader.size);
 }
 
 /* Adds a record, which then owns its events, or counts it if its class keeps only others. */
@@ -414,14 +417,21 @@ static void extend(struct ptrc_report *r, int64_t ns)
 
 /* ---- pairs ---- */
 
-static void *keep(void *arg, const struct ptrc_pair *pair, struct ptrc_view *view)
+/* A begin that waits for its end. */
+struct span {
+	struct ptrc_span span;
+	size_t lane;
+	size_t class;
+};
+
+static void begin_span(void *self, struct ptrc_span *span)
 {
-	struct ptrc_report *r = arg;
-	struct ptrc_report_event *e = keep_event(r->source, r->lane);
+	struct ptrc_report *r = self;
+	struct span *s = (struct span *)span;
 
 	r->is_in_pair = true;
-	e->pair_class = (uint32_t)class_of_begin(r, pair, view);
-	return e;
+	s->lane = r->lane;
+	s->class = class_of_begin(r, &r->pairs->list[span->pair], &r->source->view);
 }
 
 /* Of pairs that took the same time, the first one counts as longer. */
@@ -468,18 +478,18 @@ static void add_pair(struct ptrc_report *r, const struct ptrc_pair *pair,
 /* Whether the pair may have its begin before the time that is selected, or its end behind it, as the fate
  * says, and that may be why it lacks it: nothing else of the selection leaves that event out. */
 static bool is_cut_by_time(const struct ptrc_report *r, const struct ptrc_pair *pair,
-			   enum ptrc_pair_fate fate)
+			   enum ptrc_span_fate fate)
 {
 	const struct ptrc_query *q = r->query;
 	const struct ptrc_select *s = &q->select;
-	bool is_beyond = fate == PTRC_PAIR_NO_BEGIN
+	bool is_beyond = fate == PTRC_SPAN_NO_BEGIN
 				 ? s->span.first > q->trace.first
-				 : fate == PTRC_PAIR_NO_END && s->span.last < q->trace.last;
+				 : fate == PTRC_SPAN_NO_END && s->span.last < q->trace.last;
 
 	return is_beyond && !s->around && !s->where_count && q->first_count == UINT64_MAX &&
 	       q->last_count == UINT64_MAX &&
 	       !(pair->by_text && (s->pids.count || s->tids.count)) &&
-	       ptrc_select_has_name(s, fate == PTRC_PAIR_NO_BEGIN ? pair->begin : pair->end);
+	       ptrc_select_has_name(s, fate == PTRC_SPAN_NO_BEGIN ? pair->begin : pair->end);
 }
 
 /* Adds the part of a pair that is in the time that is selected. How long it took is not known, so it does not
@@ -487,7 +497,7 @@ static bool is_cut_by_time(const struct ptrc_report *r, const struct ptrc_pair *
 static void add_part(struct ptrc_report *r, const struct ptrc_pair *pair,
 		     struct ptrc_report_record *record)
 {
-	const struct ptrc_span *span = &r->query->select.span;
+	const struct ptrc_period *span = &r->query->select.span;
 	struct ptrc_report_class *c = &r->classes[record->class];
 	int64_t end_ns = span->last;
 
@@ -505,7 +515,7 @@ static void add_part(struct ptrc_report *r, const struct ptrc_pair *pair,
 }
 
 /* Adds an event that should be part of a pair and is not. */
-static void add_half(struct ptrc_report *r, struct ptrc_report_event *e, enum ptrc_pair_fate fate)
+static void add_half(struct ptrc_report *r, struct ptrc_report_event *e, enum ptrc_span_fate fate)
 {
 	trace_event_id_t id = e->info.posix_event_id;
 	size_t class = r->class_of_type[e->source->order][id < PTRC_READER_IDS ? id : 0] - 1;
@@ -521,27 +531,30 @@ static void add_half(struct ptrc_report *r, struct ptrc_report_event *e, enum pt
 					       .fate = (unsigned char)fate});
 }
 
-static void take(void *arg, const struct ptrc_pair *pair, enum ptrc_pair_fate fate, void *kept,
-		 struct ptrc_view *view)
+static void take(void *self, struct ptrc_span *span)
 {
-	struct ptrc_report *r = arg;
-	struct ptrc_report_event *begin = kept;
-	size_t class = begin					    ? begin->pair_class
-		       : ptrc_report_has_own_class(r, pair) && view ? own_class(r, pair, view)
-								    : class_of_pair(r, pair);
+	struct ptrc_report *r = self;
+	const struct ptrc_pair *pair = &r->pairs->list[span->pair];
+	const struct ptrc_kept *k = &span->begin;
+	const struct span *s = k->source ? (const struct span *)span : NULL;
+	size_t class = s				    ? s->class
+		       : ptrc_report_has_own_class(r, pair) ? own_class(r, pair, &span->end->view)
+							    : class_of_pair(r, pair);
 	struct ptrc_report_class *c = &r->classes[class];
+	enum ptrc_span_fate fate = span->fate;
 	struct ptrc_report_record record = {
-		.ns = begin ? ptrc_when_ns(&begin->info.posix_timestamp) : 0,
-		.begin = begin,
+		.ns = span->ns,
 		.class = (uint32_t) class,
-		.lane = (uint32_t)(begin ? begin->lane : r->lane),
+		.lane = (uint32_t)(s ? s->lane : r->lane),
 		.fate = (unsigned char)fate,
 	};
 
-	r->is_in_pair |= view != NULL;
-	if (view)
+	r->is_in_pair |= span->end != NULL;
+	if (s)
+		record.begin = copy_event(k->source, s->lane, &k->event, k->data, k->size);
+	if (span->end)
 		record.end = keep_event(r->source, r->lane);
-	if (fate == PTRC_PAIR_MEASURED) {
+	if (fate == PTRC_SPAN_MEASURED) {
 		record.duration_ns =
 			(uint64_t)ptrc_when_subtract(ptrc_source_ns(r->source), record.ns);
 		c->count++;
@@ -553,12 +566,12 @@ static void take(void *arg, const struct ptrc_pair *pair, enum ptrc_pair_fate fa
 		add_part(r, pair, &record);
 		return;
 	}
-	c->no_begin_count += fate == PTRC_PAIR_NO_BEGIN;
-	c->no_end_count += fate == PTRC_PAIR_NO_END;
-	c->cut_count += fate == PTRC_PAIR_CUT;
-	if (begin)
-		add_half(r, begin, fate);
-	if (view)
+	c->no_begin_count += fate == PTRC_SPAN_NO_BEGIN;
+	c->no_end_count += fate == PTRC_SPAN_NO_END;
+	c->cut_count += fate == PTRC_SPAN_CUT;
+	if (record.begin)
+		add_half(r, record.begin, fate);
+	if (record.end)
 		add_half(r, record.end, fate);
 }
 
@@ -646,7 +659,7 @@ static void add_loss(struct ptrc_report *r, struct ptrc_source *s, int64_t ns)
 /* What tells of losses may come also from outside the time that is selected. A loss is shown in that time. */
 static void take_loss(struct ptrc_report *r, struct ptrc_source *s)
 {
-	const struct ptrc_span *span = &r->query->select.span;
+	const struct ptrc_period *span = &r->query->select.span;
 	const struct ptrc_reader *reader = &s->reader;
 	int64_t event_ns = ptrc_source_ns(s);
 	int64_t ns = event_ns < span->first  ? span->first
@@ -707,7 +720,8 @@ static void look_at_window(struct ptrc_report *r, int64_t ns)
 		return;
 	r->pairs->gap_count++;
 	for (size_t i = 0; i < r->pairs->source_count; i++)
-		r->pairs->sources[i]->gap_count++;
+		if (r->pairs->sources[i])
+			r->pairs->sources[i]->gap_count++;
 	for (size_t i = 0; i < r->query->source_count; i++)
 		r->gap_counts[i]++;
 }
@@ -756,7 +770,7 @@ static void add(void *self, struct ptrc_source *s)
 		return;
 	}
 	r->is_in_pair = false;
-	ptrc_pairs_take(r->pairs, &s->view);
+	ptrc_pairs_take(r->pairs, s);
 	if (r->is_in_pair || r->is_text)
 		return;
 	add_record(r, class,
@@ -785,7 +799,7 @@ static void finish(void *self, bool is_read)
 		free(lane->running);
 		lane->running = NULL;
 	}
-	ptrc_pairs_end(r->pairs);
+	ptrc_pairs_end(r->pairs, true);
 	for (size_t i = 0; i < r->query->source_count; i++)
 		if (r->open_loss[i])
 			r->losses[r->open_loss[i] - 1].last_ns = r->last_ns;
@@ -812,6 +826,8 @@ void ptrc_report_begin(struct ptrc_report *r)
 	r->query->sink = (struct ptrc_sink){
 		.self = r,
 		.event = add,
+		.begin = begin_span,
+		.span = take,
 		.finish = finish,
 		.restart = restart,
 		.tell = tell,
@@ -819,7 +835,7 @@ void ptrc_report_begin(struct ptrc_report *r)
 		.takes_losses = true,
 		.needs_trace = true,
 	};
-	r->pairs->taker = (struct ptrc_pair_taker){keep, take, r};
+	ptrc_spans_begin(&r->pairs->spans, r->query, sizeof(struct span));
 	r->class_of_type = ptrc_cli_allocate(count * sizeof(*r->class_of_type));
 	memset(r->class_of_type, 0, count * sizeof(*r->class_of_type));
 	r->role_of_type = ptrc_cli_allocate(count * sizeof(*r->role_of_type));
@@ -858,7 +874,6 @@ void ptrc_report_free(struct ptrc_report *r)
 	free(r->open_loss);
 	free(r->gap_counts);
 	ptrc_flames_free(&r->flames);
-	/* Begins that still wait belong to the report, which is told of them once more. */
-	r->pairs->taker = (struct ptrc_pair_taker){0};
 	ptrc_pairs_forget(r->pairs);
+	ptrc_spans_free(&r->pairs->spans);
 }

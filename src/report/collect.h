@@ -30,8 +30,6 @@ struct ptrc_report_event {
 	struct posix_trace_event_info info;
 	struct ptrc_source *source;
 	size_t lane;
-	/* If the event begins a pair: the number of that one's class. */
-	uint32_t pair_class;
 	uint32_t size;
 	unsigned char data[];
 };
@@ -53,7 +51,7 @@ struct ptrc_report_record {
 	struct ptrc_report_event *end;
 	uint32_t lane;
 	uint32_t class;
-	/* enum ptrc_pair_fate of what belongs to a pair */
+	/* enum ptrc_span_fate of what belongs to a pair */
 	unsigned char fate;
 	/* The row of its lane, for pairs that overlap. */
 	unsigned char row;
@@ -123,7 +121,7 @@ struct ptrc_report_longest {
 	/* Its number among the pairs, and the number of its class. */
 	size_t pair_number;
 	size_t class;
-	/* enum ptrc_pair_fate; what has no begin or end took at least so long. */
+	/* enum ptrc_span_fate; what has no begin or end took at least so long. */
 	unsigned char fate;
 	uint64_t duration_ns;
 	/* Those of its begin, or else of its end; and when it began, or was cut. */

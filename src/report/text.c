@@ -200,11 +200,11 @@ static void put_longest(struct ptrc_buffer *b, const struct ptrc_report *r,
 		ptrc_text_put(b, name.bytes, name.used);
 		ptrc_buffer_format(b, " (process %ld, thread %ld)", (long)l->info.posix_pid,
 				   (long)l->info.posix_tid);
-		if (l->fate != PTRC_PAIR_NO_BEGIN)
+		if (l->fate != PTRC_SPAN_NO_BEGIN)
 			put_place(b, r, l);
-		if (l->fate == PTRC_PAIR_NO_BEGIN)
+		if (l->fate == PTRC_SPAN_NO_BEGIN)
 			ptrc_buffer_text(b, ", at least: its begin is before this time");
-		else if (l->fate == PTRC_PAIR_NO_END)
+		else if (l->fate == PTRC_SPAN_NO_END)
 			ptrc_buffer_text(b, ", at least: its end is behind this time");
 		ptrc_buffer_char(b, '\n');
 		ptrc_buffer_free(&name);

@@ -28,7 +28,7 @@ struct ptrc_lane_process {
 	bool is_told;
 };
 
-struct ptrc_export_kept;
+struct ptrc_span;
 
 /* A thread. Thread 0 of a process has what was recorded on behalf of it. */
 struct ptrc_lane {
@@ -40,7 +40,7 @@ struct ptrc_lane {
 	uint64_t number;
 	struct ptrc_buffer name;
 	/* The nested begins that wait for their ends and overlap nothing so far, the latest one first. */
-	struct ptrc_export_kept *latest;
+	struct ptrc_span *latest;
 	/* For the format: whether it has told of the thread, and of the states of that; text that many
 	 * events have; what else it keeps, which it frees. */
 	bool is_told;

@@ -16,6 +16,10 @@ void ptrc_pairs_put_text(struct ptrc_buffer *, const struct ptrc_pairs *, bool h
 /* Puts the member "pairs" of the open object. */
 void ptrc_pairs_json(const struct ptrc_pairs *, struct ptrc_json *, bool has_histogram);
 
+/* Prints a message for each pair of whose halves a sink has counted some: "NAME: 3 begins without end", with what
+ * people are told of these, and the words for those with a loss. */
+void ptrc_pairs_report_halves(const struct ptrc_pairs *, const char *what_of_them, const char *cut);
+
 /*
  * Prints a message for each pair whose event types no source of the query has, and if no event has the field of
  * --per or --label-by, with the nearest field of the layouts. has_asked: the user has asked for pairs by their

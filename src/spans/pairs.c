@@ -17,25 +17,10 @@ static const char end_suffix[] = ".end";
 static const char exec_name[] = "os.exec";
 static const char exit_name[] = "os.exit";
 
-/* A begin that waits for its end. */
-struct begin {
-	struct begin *before;
-	int64_t ns;
-	/* Of the field that both events have. */
-	uint64_t common_hash;
-	/* Grows with the losses in its source or, if a field is the key, in all; how far it had grown
-	 * when this one began. */
-	const uint64_t *gaps;
-	uint64_t gap_count;
-	struct ptrc_pair_row *row;
-	/* What the taker has kept. */
-	void *kept;
-};
-
 /* The begins of a pair that wait and have the same key, the latest one first. */
 struct open_begins {
 	struct ptrc_table_entry entry;
-	struct begin *latest;
+	struct ptrc_span *latest;
 };
 
 /* ---- what users write ---- */
@@ -233,11 +218,11 @@ static uint64_t hash_common(const struct ptrc_pair *pair, struct ptrc_view *view
 }
 
 /* Whether an end has the value not of the latest begin but of one of those before it. */
-static bool is_crossed(const struct ptrc_pair *pair, const struct begin *latest,
+static bool is_crossed(const struct ptrc_pair *pair, const struct ptrc_span *latest,
 		       struct ptrc_view *view)
 {
 	enum { LOOKS_MAX = 64 };
-	const struct begin *b = latest->before;
+	const struct ptrc_span *b = latest->before;
 	uint64_t hash;
 
 	if (!pair->common_text || !b)
@@ -321,50 +306,52 @@ static const uint64_t *gaps_of(const struct ptrc_pairs *p, const struct ptrc_pai
 	return pair->by_text ? &p->gap_count : &p->sources[source]->gap_count;
 }
 
-static void tell(const struct ptrc_pairs *p, const struct ptrc_pair *pair, enum ptrc_pair_fate fate,
-		 void *begin, struct ptrc_view *end)
-{
-	if (p->taker.take)
-		p->taker.take(p->taker.arg, pair, fate, begin, end);
-}
-
-static void take_begin(struct ptrc_pairs *p, size_t number, size_t source, struct ptrc_view *view)
+static void take_begin(struct ptrc_pairs *p, size_t number, struct ptrc_source *source)
 {
 	struct ptrc_pair *pair = &p->list[number];
+	struct ptrc_view *view = &source->view;
 	struct open_begins *open;
-	struct begin *b;
+	struct ptrc_span *b;
 	struct ptrc_key k;
 
 	pair->has_begin = true;
-	if (!make_key(pair, number, source, view, &k))
+	if (!make_key(pair, number, source->order, view, &k))
 		return;
 	open = ptrc_table_find(&p->open, k.bytes, k.size, sizeof(*open));
 	ptrc_key_free(&k);
-	b = ptrc_cli_allocate(sizeof(*b));
-	*b = (struct begin){
-		.before = open->latest,
-		.ns = ptrc_when_ns(&view->reader->event.posix_timestamp),
-		.gaps = gaps_of(p, pair, source),
-		.row = row_of_begin(p, number, view),
-		.common_hash = hash_common(pair, view),
-	};
+	b = ptrc_span_make(&p->spans, source);
+	b->before = open->latest;
+	b->ns = ptrc_source_ns(source);
+	b->gaps = gaps_of(p, pair, source->order);
 	b->gap_count = *b->gaps;
-	if (p->taker.take)
-		b->kept = p->taker.keep(p->taker.arg, pair, view);
+	b->row = row_of_begin(p, number, view);
+	b->common_hash = hash_common(pair, view);
 	open->latest = b;
+	ptrc_span_begin(&p->spans, b, number);
 }
 
-static void take_end(struct ptrc_pairs *p, size_t number, size_t source, struct ptrc_view *view)
+/* Takes the end of the latest begin, which is gone then. */
+static void end_span(struct ptrc_pairs *p, struct open_begins *open, size_t number,
+		     enum ptrc_span_fate fate, struct ptrc_source *end)
 {
-	int64_t ns = ptrc_when_ns(&view->reader->event.posix_timestamp);
+	struct ptrc_span *b = open->latest;
+
+	ptrc_span_end(&p->spans, b, number, fate, end);
+	open->latest = b->before;
+	ptrc_span_free(&p->spans, b);
+}
+
+static void take_end(struct ptrc_pairs *p, size_t number, struct ptrc_source *source)
+{
 	struct ptrc_pair *pair = &p->list[number];
+	struct ptrc_view *view = &source->view;
 	struct open_begins *open;
-	struct begin *b;
+	struct ptrc_span *b;
 	struct ptrc_key k;
 	bool is_cut;
 
 	pair->has_end = true;
-	if (!make_key(pair, number, source, view, &k))
+	if (!make_key(pair, number, source->order, view, &k))
 		return;
 	open = ptrc_table_seek(&p->open, k.bytes, k.size);
 	ptrc_key_free(&k);
@@ -373,10 +360,11 @@ static void take_end(struct ptrc_pairs *p, size_t number, size_t source, struct 
 	if (!open) {
 		struct ptrc_pair_row *row = row_of(p, number, view);
 
-		is_cut = *gaps_of(p, pair, source) > 0;
+		is_cut = *gaps_of(p, pair, source->order) > 0;
 		row->cut += is_cut;
 		row->unmatched_ends += !is_cut;
-		tell(p, pair, is_cut ? PTRC_PAIR_CUT : PTRC_PAIR_NO_BEGIN, NULL, view);
+		ptrc_span_end(&p->spans, NULL, number, is_cut ? PTRC_SPAN_CUT : PTRC_SPAN_NO_BEGIN,
+			      source);
 		return;
 	}
 	b = open->latest;
@@ -386,10 +374,9 @@ static void take_end(struct ptrc_pairs *p, size_t number, size_t source, struct 
 	if (is_cut)
 		b->row->cut++;
 	else
-		ptrc_quantiles_add(&b->row->lengths, (uint64_t)ptrc_when_subtract(ns, b->ns));
-	tell(p, pair, is_cut ? PTRC_PAIR_CUT : PTRC_PAIR_MEASURED, b->kept, view);
-	open->latest = b->before;
-	free(b);
+		ptrc_quantiles_add(&b->row->lengths,
+				   (uint64_t)ptrc_when_subtract(ptrc_source_ns(source), b->ns));
+	end_span(p, open, number, is_cut ? PTRC_SPAN_CUT : PTRC_SPAN_MEASURED, source);
 	if (!open->latest)
 		ptrc_table_remove(&p->open, open);
 }
@@ -476,83 +463,118 @@ static void find_roles(struct ptrc_pairs *p, struct ptrc_pair_roles *r, struct p
 			bind(&p->list[r->roles[i].pair], view);
 }
 
-/* The number of the reader among the sources. */
-static size_t source_of(struct ptrc_pairs *p, const struct ptrc_reader *reader)
+static struct ptrc_pair_source *source_of(struct ptrc_pairs *p, size_t order)
 {
-	struct ptrc_pair_source *s;
-
-	for (size_t i = 0; i < p->source_count; i++)
-		if (p->sources[i]->reader == reader)
-			return i;
-	s = ptrc_cli_allocate(sizeof(*s));
-	memset(s, 0, sizeof(*s));
-	s->reader = reader;
-	p->sources = ptrc_cli_reallocate(p->sources,
-					 (p->source_count + 1) * sizeof(struct ptrc_pair_source *));
-	p->sources[p->source_count] = s;
-	return p->source_count++;
+	while (order >= p->source_count)
+		*ptrc_append(p->sources, p->source_count) = NULL;
+	if (!p->sources[order]) {
+		p->sources[order] = ptrc_cli_allocate(sizeof(**p->sources));
+		memset(p->sources[order], 0, sizeof(**p->sources));
+	}
+	return p->sources[order];
 }
 
-void ptrc_pairs_take(struct ptrc_pairs *p, struct ptrc_view *view)
+void ptrc_pairs_take(struct ptrc_pairs *p, struct ptrc_source *source)
 {
-	trace_event_id_t id = view->reader->event.posix_event_id;
-	size_t source = source_of(p, view->reader);
-	struct ptrc_pair_source *s = p->sources[source];
+	const struct ptrc_reader *reader = &source->reader;
+	trace_event_id_t id = reader->event.posix_event_id;
+	struct ptrc_pair_source *s = source_of(p, source->order);
 	struct ptrc_pair_roles *r = &s->roles[id < PTRC_READER_IDS ? id : 0];
-	bool is_open = ptrc_is_loss_open(id, view->reader->data, view->reader->size);
+	bool is_open = ptrc_is_loss_open(id, reader->data, reader->size);
 	size_t i = 0;
 
 	if (!r->is_known)
-		find_roles(p, r, view);
+		find_roles(p, r, &source->view);
 	for (; i < r->count && r->roles[i].is_end; i++)
-		take_end(p, r->roles[i].pair, source, view);
+		take_end(p, r->roles[i].pair, source);
 	/* What a STOP or an OVERFLOW ends is before the loss. The loss reaches to the next event, START
 	 * or RESUME: what began in another source until then may have lost its end, too. */
-	if (s->is_at_loss || ptrc_is_loss(id, view->reader->data, view->reader->size)) {
+	if (s->is_at_loss || ptrc_is_loss(id, reader->data, reader->size)) {
 		p->gap_count++;
 		s->gap_count++;
 	}
 	p->at_loss_count += (size_t)is_open - (size_t)s->is_at_loss;
 	s->is_at_loss = is_open;
 	for (; i < r->count; i++)
-		take_begin(p, r->roles[i].pair, source, view);
+		take_begin(p, r->roles[i].pair, source);
 	p->gap_count += p->at_loss_count > (size_t)s->is_at_loss;
 }
 
-bool ptrc_pairs_has_type(const struct ptrc_pairs *p, const struct ptrc_reader *reader,
-			 trace_event_id_t id)
+bool ptrc_pairs_has_type(const struct ptrc_pairs *p, const struct ptrc_source *source)
 {
-	for (size_t i = 0; i < p->source_count; i++)
-		if (p->sources[i]->reader == reader)
-			return p->sources[i]->roles[id < PTRC_READER_IDS ? id : 0].count;
-	return false;
+	trace_event_id_t id = source->reader.event.posix_event_id;
+
+	return p->sources[source->order]->roles[id < PTRC_READER_IDS ? id : 0].count;
 }
 
 static void end_open(void *thing, void *arg)
 {
 	struct open_begins *open = thing;
-	struct ptrc_pairs *p = arg;
 
 	while (open->latest) {
-		struct begin *b = open->latest;
-		bool is_cut = b->gap_count != *b->gaps;
+		struct ptrc_pair_row *row = open->latest->row;
+		bool is_cut = open->latest->gap_count != *open->latest->gaps;
 
-		b->row->cut += is_cut;
-		b->row->unmatched_begins += !is_cut;
-		tell(p, &p->list[b->row->pair], is_cut ? PTRC_PAIR_CUT : PTRC_PAIR_NO_END, b->kept,
-		     NULL);
-		open->latest = b->before;
-		free(b);
+		row->cut += is_cut;
+		row->unmatched_begins += !is_cut;
+		end_span(arg, open, row->pair, is_cut ? PTRC_SPAN_CUT : PTRC_SPAN_NO_END, NULL);
 	}
 }
 
-void ptrc_pairs_end(struct ptrc_pairs *p)
+static void drop_open(void *thing, void *arg)
 {
+	struct open_begins *open = thing;
+	struct ptrc_pairs *p = arg;
+
+	while (open->latest) {
+		struct ptrc_span *b = open->latest;
+
+		open->latest = b->before;
+		ptrc_span_free(&p->spans, b);
+	}
+}
+
+void ptrc_pairs_end(struct ptrc_pairs *p, bool is_read)
+{
+	const struct ptrc_query *q = p->spans.query;
+
+	if (q && !is_read && q->shown_count >= q->first_count)
+		ptrc_table_visit(&p->open, drop_open, p);
 	ptrc_table_visit(&p->open, end_open, p);
 	ptrc_table_free(&p->open);
 	for (size_t i = 0; i < p->given_count && !p->per; i++)
 		if (!p->has_functions || !ptrc_pair_is_function(&p->list[i]))
 			row_with(p, i, &(struct ptrc_value){0});
+}
+
+/* ---- for a sink of spans ---- */
+
+bool ptrc_pairs_select(struct ptrc_pairs *p, struct ptrc_span *s)
+{
+	struct ptrc_select *select = &p->spans.query->select;
+	const struct ptrc_pair *pair = &p->list[s->pair];
+	struct ptrc_view *begin = s->begin_view = ptrc_span_begin_view(&p->spans, s);
+	struct ptrc_view *end = s->end_view = ptrc_span_end_view(&p->spans, s);
+	int64_t last = end ? ptrc_when_ns(&end->reader->event.posix_timestamp) : s->ns;
+	int64_t first = begin ? s->ns : last;
+
+	if (begin && end) {
+		end->begin = begin;
+		end->duration_ns = (uint64_t)ptrc_when_subtract(last, first);
+	}
+	return (begin && end ? ptrc_select_pair(select, end)
+			     : ptrc_select_half(select, begin ? begin->reader : end->reader,
+						begin ? pair->end : pair->begin, !begin)) &&
+	       (!select->around || ptrc_select_meets_window(select, first, last));
+}
+
+void ptrc_pairs_count_half(struct ptrc_pairs *p, const struct ptrc_span *s)
+{
+	struct ptrc_pair_halves *h = &p->list[s->pair].halves;
+
+	h->begins += s->fate == PTRC_SPAN_NO_END;
+	h->ends += s->fate == PTRC_SPAN_NO_BEGIN;
+	h->cut += s->fate == PTRC_SPAN_CUT;
 }
 
 /* ---- results ---- */
@@ -621,12 +643,12 @@ static void forget_binding(struct ptrc_pair *pair)
 
 void ptrc_pairs_forget(struct ptrc_pairs *p)
 {
-	ptrc_table_visit(&p->open, end_open, p);
+	ptrc_table_visit(&p->open, drop_open, p);
 	ptrc_table_free(&p->open);
 	ptrc_table_visit(&p->rows, free_row, NULL);
 	ptrc_table_free(&p->rows);
 	for (size_t i = 0; i < p->source_count; i++) {
-		for (size_t id = 0; id < PTRC_READER_IDS; id++)
+		for (size_t id = 0; p->sources[i] && id < PTRC_READER_IDS; id++)
 			free(p->sources[i]->roles[id].roles);
 		free(p->sources[i]);
 	}
@@ -637,6 +659,7 @@ void ptrc_pairs_forget(struct ptrc_pairs *p)
 		ptrc_pair_free(&p->list[--p->count]);
 	for (size_t i = 0; i < p->count; i++) {
 		p->list[i].without_key = p->list[i].cut_keys = 0;
+		p->list[i].halves = (struct ptrc_pair_halves){0};
 		p->list[i].has_begin = p->list[i].has_end = p->list[i].has_key = false;
 		forget_binding(&p->list[i]);
 	}

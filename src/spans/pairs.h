@@ -17,6 +17,7 @@
 #include "src/cli/message.h"
 #include "src/spans/label.h"
 #include "src/spans/quantiles.h"
+#include "src/spans/span.h"
 #include "src/cli/table.h"
 #include "src/fields/layout.h"
 #include "src/query/reader.h"
@@ -35,6 +36,14 @@ struct ptrc_pair_row {
 	 * other one may have been. */
 	uint64_t unmatched_begins;
 	uint64_t unmatched_ends;
+	uint64_t cut;
+};
+
+/* Of what a sink of spans has selected: begins without an end, ends without a begin, and both or one of them with
+ * a loss where the other one may have been. */
+struct ptrc_pair_halves {
+	uint64_t begins;
+	uint64_t ends;
 	uint64_t cut;
 };
 
@@ -62,27 +71,7 @@ struct ptrc_pair {
 	/* Whether there were events of either type. */
 	bool has_begin;
 	bool has_end;
-};
-
-/* What became of a begin or an end. */
-enum ptrc_pair_fate {
-	PTRC_PAIR_MEASURED,
-	/* There is a loss between both, or where the other one may have been. */
-	PTRC_PAIR_CUT,
-	PTRC_PAIR_NO_BEGIN,
-	PTRC_PAIR_NO_END,
-};
-
-/* What is told of each pair, in the order in which it becomes known; .take is null: nothing is. */
-struct ptrc_pair_taker {
-	/* Keeps the begin of the pair that the view's reader has read; it becomes `begin` of .take, which
-	 * frees it. */
-	void *(*keep)(void *arg, const struct ptrc_pair *, struct ptrc_view *);
-	/* The end is what the view's reader has read; the view is null behind the last event. The
-	 * begin is null if the pair has none. */
-	void (*take)(void *arg, const struct ptrc_pair *, enum ptrc_pair_fate, void *begin,
-		     struct ptrc_view *end);
-	void *arg;
+	struct ptrc_pair_halves halves;
 };
 
 /* What an event type is for the pairs. */
@@ -97,7 +86,6 @@ struct ptrc_pair_roles {
 
 /* A log or a session whose events are taken. */
 struct ptrc_pair_source {
-	const struct ptrc_reader *reader;
 	struct ptrc_pair_roles roles[PTRC_READER_IDS];
 	/* Grows at each place with losses. */
 	uint64_t gap_count;
@@ -105,7 +93,7 @@ struct ptrc_pair_source {
 	bool is_at_loss;
 };
 
-/* Starts zeroed but for is_by_name, per, label and taker. */
+/* Starts zeroed but for is_by_name, per and label. */
 struct ptrc_pairs {
 	struct ptrc_pair *list;
 	size_t count;
@@ -119,7 +107,8 @@ struct ptrc_pairs {
 	struct ptrc_label *label;
 	/* A pair of functions has a row for each function that symbols, which the views then have, tell. */
 	bool has_functions;
-	struct ptrc_pair_taker taker;
+	struct ptrc_spans spans;
+	/* By their order; null: no event of it was taken. */
 	struct ptrc_pair_source **sources;
 	size_t source_count;
 	/* The begins that wait for their ends, by pair and key; the rows, by pair and value. */
@@ -146,17 +135,24 @@ bool ptrc_pair_has_key(struct ptrc_view *, const struct ptrc_layouts *, trace_ev
 bool ptrc_pairs_add(struct ptrc_pairs *, const char *text, const struct ptrc_layouts *,
 		    struct ptrc_cli_reason *why);
 
-/* Takes the event that the view's reader has read; its layout has been found. Those of several
- * readers come merged by their times: a field connects events of different readers, a thread does
+/* Takes the event that the source has read; its layout has been found. Those of several
+ * sources come merged by their times: a field connects events of different sources, a thread does
  * not, as it is in each log anew. */
-void ptrc_pairs_take(struct ptrc_pairs *, struct ptrc_view *);
+void ptrc_pairs_take(struct ptrc_pairs *, struct ptrc_source *);
 
-/* Whether events of this type, of which one has been taken from the reader, are in a pair. */
-bool ptrc_pairs_has_type(const struct ptrc_pairs *, const struct ptrc_reader *, trace_event_id_t);
+/* Whether events of this type, of which one has just been taken from the source, are in a pair. */
+bool ptrc_pairs_has_type(const struct ptrc_pairs *, const struct ptrc_source *);
 
 /* Counts the begins that have no end, and makes rows for pairs that were given and have no events.
- * Is called behind the last event. */
-void ptrc_pairs_end(struct ptrc_pairs *);
+ * Is called behind the last event. If --first has ended the reading of a sink of spans, what is open has its end
+ * in what was not read, and is forgotten. */
+void ptrc_pairs_end(struct ptrc_pairs *, bool is_read);
+
+/* Whether the query selects a span that is over; that halves meet expressions is for the sink to see. */
+bool ptrc_pairs_select(struct ptrc_pairs *, struct ptrc_span *);
+
+/* Counts a span that the sink has selected, if it is none that was measured. */
+void ptrc_pairs_count_half(struct ptrc_pairs *, const struct ptrc_span *);
 
 /* The rows, in the order of the pairs and, within one, with the greatest total first. The caller
  * frees the list. */

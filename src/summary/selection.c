@@ -24,7 +24,7 @@ static const int64_t around_default_ns = 1000000000;
 void ptrc_selection_begin(struct ptrc_selection *s, struct ptrc_query *q, struct ptrc_pairs *pairs)
 {
 	*s = (struct ptrc_selection){.query = q, .pairs = pairs};
-	q->select.span = (struct ptrc_span){INT64_MIN, INT64_MAX};
+	q->select.span = (struct ptrc_period){INT64_MIN, INT64_MAX};
 	q->since = (struct ptrc_when){PTRC_WHEN_ABSOLUTE, INT64_MIN};
 	q->until = (struct ptrc_when){PTRC_WHEN_ABSOLUTE, INT64_MAX};
 	q->before_ns = q->after_ns = around_default_ns;

@@ -8,7 +8,6 @@
 #include "lib/base/heap.h"
 #include "src/cli/output.h"
 #include "src/spans/function.h"
-#include "src/spans/kept.h"
 #include "src/spans/pair_report.h"
 #include "src/text/pair_tree.h"
 #include "src/fields/when.h"
@@ -33,13 +32,6 @@ struct line {
 	struct ptrc_buffer text;
 };
 
-/* Begins and ends of a pair that the conditions meet and that are not shown. */
-struct unshown {
-	uint64_t begins;
-	uint64_t ends;
-	uint64_t cut;
-};
-
 /* The columns of text get as wide as what was put into them. */
 struct widths {
 	size_t log;
@@ -53,16 +45,9 @@ struct ptrc_pair_dump {
 	struct ptrc_text *text;
 	struct ptrc_query *query;
 	struct ptrc_pairs *pairs;
-	/* The source of the event that is taken now. */
-	struct ptrc_source *source;
-	struct ptrc_kept_views begins;
-	struct ptrc_kept_views ends;
 	/* The pairs are shown as a tree, which there is from the first begin on. */
 	bool is_tree;
-	struct ptrc_pair_tree *tree;
-	/* By the number of the pair. */
-	struct unshown *unshown;
-	size_t unshown_count;
+	struct ptrc_pair_tree tree;
 	struct widths widths;
 	/* The longest pairs so far, the shortest of them on top. */
 	struct line **longest;
@@ -273,43 +258,6 @@ static void put_json(struct ptrc_pair_dump *p, const struct ptrc_pair *pair,
 
 /* ---- pairs ---- */
 
-static struct ptrc_kept *keep_event(const struct ptrc_pair_dump *p, const struct ptrc_view *view)
-{
-	struct ptrc_kept *k = ptrc_cli_allocate(sizeof(*k) + view->reader->size);
-
-	ptrc_keep(k, p->source, k + 1);
-	return k;
-}
-
-static void *keep(void *arg, const struct ptrc_pair *pair, struct ptrc_view *view)
-{
-	(void)pair;
-	return keep_event(arg, view);
-}
-
-static struct unshown *unshown_of(struct ptrc_pair_dump *p, const struct ptrc_pair *pair)
-{
-	size_t number = (size_t)(pair - p->pairs->list);
-
-	if (number >= p->unshown_count) {
-		p->unshown = ptrc_cli_reallocate(p->unshown, (number + 1) * sizeof(*p->unshown));
-		memset(p->unshown + p->unshown_count, 0,
-		       (number + 1 - p->unshown_count) * sizeof(*p->unshown));
-		p->unshown_count = number + 1;
-	}
-	return &p->unshown[number];
-}
-
-static void count_unshown(struct ptrc_pair_dump *p, const struct ptrc_pair *pair,
-			  enum ptrc_pair_fate fate)
-{
-	struct unshown *u = unshown_of(p, pair);
-
-	u->begins += fate == PTRC_PAIR_NO_END;
-	u->ends += fate == PTRC_PAIR_NO_BEGIN;
-	u->cut += fate == PTRC_PAIR_CUT;
-}
-
 /* Writes a line, and the header before the first one. */
 static void put_line(struct ptrc_pair_dump *p, const struct ptrc_buffer *line)
 {
@@ -383,56 +331,18 @@ static void show(struct ptrc_pair_dump *p, const struct ptrc_pair *pair, struct 
 		ptrc_lines_add(&p->text->last, 0, &p->line);
 }
 
-/* Whether the pair, or the event that is without the other one, meets the conditions. The view is that
- * of the end; either may be null. */
-static bool is_selected(struct ptrc_pair_dump *p, const struct ptrc_pair *pair,
-			struct ptrc_view *begin, struct ptrc_view *end)
+static void take(void *self, struct ptrc_span *s)
 {
-	struct ptrc_select *select = &p->query->select;
+	struct ptrc_pair_dump *p = self;
 
-	if (!begin || !end)
-		return ptrc_select_half(select, begin ? begin->reader : end->reader,
-					begin ? pair->end : pair->begin, !begin);
-	end->begin = begin;
-	end->duration_ns =
-		(uint64_t)ptrc_when_subtract(ptrc_when_ns(&end->reader->event.posix_timestamp),
-					     ptrc_when_ns(&begin->reader->event.posix_timestamp));
-	return ptrc_select_pair(select, end);
-}
-
-static void take(void *arg, const struct ptrc_pair *pair, enum ptrc_pair_fate fate, void *kept,
-		 struct ptrc_view *end)
-{
-	struct ptrc_pair_dump *p = arg;
-	struct ptrc_kept *k = kept;
-
-	if (is_selected(p, pair, k ? ptrc_kept_look(&p->begins, p->query, k) : NULL, end)) {
-		if (fate == PTRC_PAIR_MEASURED)
-			show(p, pair, p->source);
-		else
-			count_unshown(p, pair, fate);
-	}
-	free(k);
-}
-
-/* Frees a begin that is not told. */
-static void drop(void *arg, const struct ptrc_pair *pair, enum ptrc_pair_fate fate, void *kept,
-		 struct ptrc_view *end)
-{
-	(void)arg;
-	(void)pair;
-	(void)fate;
-	(void)end;
-	free(kept);
+	if (!ptrc_pairs_select(p->pairs, s))
+		return;
+	ptrc_pairs_count_half(p->pairs, s);
+	if (s->fate == PTRC_SPAN_MEASURED)
+		show(p, &p->pairs->list[s->pair], s->begin.source, s->end);
 }
 
 /* ---- the tree ---- */
-
-/* A begin in the tree, and where it is kept there. */
-struct branch {
-	struct ptrc_tree_node *node;
-	struct ptrc_kept *begin;
-};
 
 /* Whether all pairs are shown, whatever their ends are. */
 static bool selects_all(const struct ptrc_select *s)
@@ -440,27 +350,27 @@ static bool selects_all(const struct ptrc_select *s)
 	return ptrc_select_is_by_type(s) && !s->globs.count && !s->is_user;
 }
 
-static void put_tree_name(struct ptrc_pair_dump *p, const struct ptrc_tree_line *line,
-			  struct ptrc_view *begin)
+static void put_tree_name(struct ptrc_pair_dump *p, const struct ptrc_tree_node *n,
+			  enum ptrc_tree_line line, struct ptrc_view *begin)
 {
+	const struct ptrc_pair *pair = &p->pairs->list[n->span.pair];
 	struct ptrc_buffer *b = &p->line;
 
-	if (line->depth > TREE_DEPTH_MAX) {
+	if (n->depth > TREE_DEPTH_MAX) {
 		ptrc_buffer_blanks(b, TREE_DEPTH_MAX * TREE_COLUMNS);
-		ptrc_buffer_format(b, "[%zu] ", line->depth);
+		ptrc_buffer_format(b, "[%zu] ", n->depth);
 	} else {
-		ptrc_buffer_blanks(b, (long)line->depth * TREE_COLUMNS);
+		ptrc_buffer_blanks(b, (long)n->depth * TREE_COLUMNS);
 	}
-	if (line->kind == PTRC_TREE_CLOSE)
+	if (line == PTRC_TREE_CLOSE)
 		ptrc_buffer_text(b, "} ");
 	p->name.used = 0;
-	if (ptrc_pair_has_own_name(&p->pairs->list[line->pair]))
-		ptrc_pair_put_own_name(&p->name, &p->pairs->list[line->pair], &p->query->layouts,
-				       begin);
+	if (ptrc_pair_has_own_name(pair))
+		ptrc_pair_put_own_name(&p->name, pair, &p->query->layouts, begin);
 	else
-		ptrc_pair_put_name(&p->name, &p->pairs->list[line->pair]);
+		ptrc_pair_put_name(&p->name, pair);
 	put_name(p);
-	if (line->kind == PTRC_TREE_OPEN)
+	if (line == PTRC_TREE_OPEN)
 		ptrc_buffer_text(b, " {");
 	ptrc_buffer_text(b, "  ");
 }
@@ -483,14 +393,15 @@ static void put_both_data(struct ptrc_buffer *b, struct ptrc_view *end)
 	put_data(b, end);
 }
 
-static void put_tree_line(void *arg, const struct ptrc_tree_line *line)
+static void put_tree_line(void *arg, const struct ptrc_tree_node *n, enum ptrc_tree_line line)
 {
 	struct ptrc_pair_dump *p = arg;
 	struct ptrc_event_format *f = &p->text->format;
 	struct ptrc_buffer *b = &p->line;
-	struct ptrc_view *begin = ptrc_kept_look(&p->begins, p->query, line->begin);
-	struct ptrc_view *end = line->end ? ptrc_kept_look(&p->ends, p->query, line->end) : NULL;
-	struct ptrc_view *view = line->kind == PTRC_TREE_CLOSE ? end : begin;
+	struct ptrc_view *begin = ptrc_span_begin_view(&p->pairs->spans, &n->span);
+	struct ptrc_view *end =
+		line == PTRC_TREE_OPEN ? NULL : ptrc_span_end_view(&p->pairs->spans, &n->span);
+	struct ptrc_view *view = line == PTRC_TREE_CLOSE ? end : begin;
 	size_t duration = DURATION_COLUMNS;
 	size_t at;
 
@@ -500,8 +411,10 @@ static void put_tree_line(void *arg, const struct ptrc_tree_line *line)
 	ptrc_event_put_time(b, f, view->reader);
 	ptrc_buffer_char(b, ' ');
 	at = b->used;
-	if (end && line->has_duration)
-		ptrc_buffer_duration(b, line->duration_ns);
+	if (end && n->span.fate == PTRC_SPAN_MEASURED)
+		ptrc_buffer_duration(
+			b, (uint64_t)ptrc_when_subtract(
+				   ptrc_when_ns(&end->reader->event.posix_timestamp), n->span.ns));
 	end_column(b, at, &duration, true);
 	if (f->has_log) {
 		const char *name = ptrc_reader_shown_name(view->reader);
@@ -519,9 +432,9 @@ static void put_tree_line(void *arg, const struct ptrc_tree_line *line)
 		ptrc_event_put_source(b, view);
 		end_column(b, at, &p->widths.source, false);
 	}
-	put_tree_name(p, line, begin);
+	put_tree_name(p, n, line, begin);
 	at = b->used;
-	if (line->kind == PTRC_TREE_LEAF)
+	if (line == PTRC_TREE_LEAF)
 		put_both_data(b, end);
 	else
 		ptrc_event_put_data(b, view);
@@ -529,58 +442,31 @@ static void put_tree_line(void *arg, const struct ptrc_tree_line *line)
 		b->used = at - strlen("  ");
 	ptrc_buffer_char(b, '\n');
 	put_line(p, b);
-	p->query->shown_count += line->kind != PTRC_TREE_CLOSE;
+	p->query->shown_count += line != PTRC_TREE_CLOSE;
 }
 
-static void *keep_branch(void *arg, const struct ptrc_pair *pair, struct ptrc_view *view)
+static void begin_branch(void *self, struct ptrc_span *s)
 {
-	const struct posix_trace_event_info *e = &view->reader->event;
-	struct ptrc_pair_dump *p = arg;
-	struct ptrc_tree_thread thread = {p->source->order, e->posix_pid, e->posix_tid};
-	struct branch *branch = ptrc_cli_allocate(sizeof(*branch));
+	struct ptrc_pair_dump *p = self;
 
-	if (!p->tree)
-		p->tree = ptrc_pair_tree_make(!selects_all(&p->query->select), put_tree_line, p);
-	branch->begin = keep_event(p, view);
-	branch->node = ptrc_pair_tree_begin(p->tree, (size_t)(pair - p->pairs->list), &thread,
-					    branch->begin);
-	return branch;
+	if (!p->tree.put)
+		p->tree = (struct ptrc_pair_tree){.is_holding = !selects_all(&p->query->select),
+						  .put = put_tree_line,
+						  .arg = p};
+	ptrc_pair_tree_begin(&p->tree, &p->pairs->spans, (struct ptrc_tree_node *)s);
 }
 
-static void take_branch(void *arg, const struct ptrc_pair *pair, enum ptrc_pair_fate fate,
-			void *kept, struct ptrc_view *end)
+static void take_branch(void *self, struct ptrc_span *s)
 {
-	struct ptrc_pair_dump *p = arg;
-	struct branch *branch = kept;
-	struct ptrc_view *begin =
-		branch ? ptrc_kept_look(&p->begins, p->query, branch->begin) : NULL;
+	struct ptrc_pair_dump *p = self;
 	/* Expressions are about pairs: nothing is known of one that lacks an event. */
-	bool is_shown = is_selected(p, pair, begin, end) &&
-			((begin && end) || !p->query->select.where_count);
-	uint64_t duration_ns = end ? end->duration_ns : 0;
+	bool is_shown = ptrc_pairs_select(p->pairs, s) &&
+			((s->begin.source && s->end) || !p->query->select.where_count);
 
-	if (is_shown && fate != PTRC_PAIR_MEASURED)
-		count_unshown(p, pair, fate);
-	if (!branch)
-		return;
-	ptrc_pair_tree_end(p->tree, branch->node, is_shown,
-			   fate == PTRC_PAIR_MEASURED ? &duration_ns : NULL,
-			   end ? keep_event(p, end) : NULL);
-	free(branch);
-}
-
-static void drop_branch(void *arg, const struct ptrc_pair *pair, enum ptrc_pair_fate fate,
-			void *kept, struct ptrc_view *end)
-{
-	struct branch *branch = kept;
-
-	(void)arg;
-	(void)pair;
-	(void)fate;
-	(void)end;
-	if (branch)
-		ptrc_pair_tree_drop(branch->node);
-	free(branch);
+	if (is_shown)
+		ptrc_pairs_count_half(p->pairs, s);
+	if (s->begin.source)
+		ptrc_pair_tree_end(&p->tree, (struct ptrc_tree_node *)s, is_shown);
 }
 
 /* ---- the sink ---- */
@@ -589,8 +475,7 @@ static void add(void *self, struct ptrc_source *s)
 {
 	struct ptrc_pair_dump *p = self;
 
-	p->source = s;
-	ptrc_pairs_take(p->pairs, &s->view);
+	ptrc_pairs_take(p->pairs, s);
 }
 
 static int by_length(const void *a, const void *b)
@@ -606,10 +491,7 @@ static void finish(void *self, bool is_read)
 	struct ptrc_pair_dump *p = self;
 	struct ptrc_query *q = p->query;
 
-	/* If --first has ended the reading, what is open has its end in what was not read. */
-	if (!is_read && q->shown_count >= q->first_count)
-		p->pairs->taker.take = drop;
-	ptrc_pairs_end(p->pairs);
+	ptrc_pairs_end(p->pairs, is_read);
 	if (p->count)
 		qsort(p->longest, p->count, sizeof(*p->longest), by_length);
 	for (size_t i = 0; i < p->count; i++)
@@ -624,38 +506,13 @@ static void finish(void *self, bool is_read)
 	}
 }
 
-/* Puts "3 begins without end", behind what is there. */
-static void put_count(struct ptrc_buffer *b, uint64_t count, const char *one, const char *several)
-{
-	if (!count)
-		return;
-	if (b->used)
-		ptrc_buffer_text(b, ", ");
-	ptrc_buffer_format(b, "%llu %s", (unsigned long long)count, count == 1 ? one : several);
-}
-
 /* Says what is not shown of each pair, and which types are not there. */
 static bool tell(void *self)
 {
 	struct ptrc_pair_dump *p = self;
-	struct ptrc_buffer what = PTRC_BUFFER_INIT;
 
-	for (size_t i = 0; i < p->pairs->count; i++) {
-		const struct ptrc_pair *pair = &p->pairs->list[i];
-		const struct unshown *u = unshown_of(p, pair);
-
-		what.used = p->name.used = 0;
-		put_count(&what, u->begins, "begin without end", "begins without end");
-		put_count(&what, u->ends, "end without begin", "ends without begin");
-		put_count(&what, u->cut, "cut by lost events", "cut by lost events");
-		if (!what.used)
-			continue;
-		ptrc_pair_put_name(&p->name, pair);
-		ptrc_buffer_char(&p->name, '\0');
-		ptrc_cli_message(p->name.bytes, "%.*s: not %s", (int)what.used, what.bytes,
-				 p->is_tree ? "measured" : "shown");
-	}
-	ptrc_buffer_free(&what);
+	ptrc_pairs_report_halves(p->pairs, p->is_tree ? ": not measured" : ": not shown",
+				 "cut by lost events");
 	return !ptrc_pairs_report_missing(p->pairs, p->query, true);
 }
 
@@ -666,16 +523,15 @@ static void summarize(void *self, struct ptrc_json *j)
 	ptrc_json_open(j, "pairs", '[');
 	for (size_t i = 0; i < p->pairs->count; i++) {
 		const struct ptrc_pair *pair = &p->pairs->list[i];
-		const struct unshown *u = unshown_of(p, pair);
 
 		ptrc_json_open(j, NULL, '{');
 		ptrc_json_bytes(j, "begin", pair->begin, strlen(pair->begin));
 		ptrc_json_bytes(j, "end", pair->end, strlen(pair->end));
 		if (pair->by_text)
 			ptrc_json_text(j, "by", pair->by_text);
-		ptrc_json_u64(j, "unmatched_begins", u->begins);
-		ptrc_json_u64(j, "unmatched_ends", u->ends);
-		ptrc_json_u64(j, "cut", u->cut);
+		ptrc_json_u64(j, "unmatched_begins", pair->halves.begins);
+		ptrc_json_u64(j, "unmatched_ends", pair->halves.ends);
+		ptrc_json_u64(j, "cut", pair->halves.cut);
 		ptrc_json_u64(j, "without_key", pair->without_key);
 		ptrc_json_close(j, '}');
 	}
@@ -697,13 +553,13 @@ struct ptrc_pair_dump *ptrc_pair_dump_begin(struct ptrc_text *text, struct ptrc_
 		/* As wide as the names of the columns. */
 		.widths = {.log = 3, .pid = 3, .tid = 3, .source = 6, .name = 4},
 	};
-	ptrc_kept_views_begin(&p->begins, q);
-	ptrc_kept_views_begin(&p->ends, q);
-	pairs->taker = is_tree ? (struct ptrc_pair_taker){keep_branch, take_branch, p}
-			       : (struct ptrc_pair_taker){keep, take, p};
+	ptrc_spans_begin(&pairs->spans, q,
+			 is_tree ? sizeof(struct ptrc_tree_node) : sizeof(struct ptrc_span));
 	q->sink = (struct ptrc_sink){
 		.self = p,
 		.event = add,
+		.begin = is_tree ? begin_branch : NULL,
+		.span = is_tree ? take_branch : take,
 		.finish = finish,
 		.tell = tell,
 		.summarize = summarize,
@@ -721,12 +577,9 @@ void ptrc_pair_dump_free(struct ptrc_pair_dump *p)
 		ptrc_buffer_free(&p->longest[i]->text);
 		free(p->longest[i]);
 	}
-	p->pairs->taker.take = p->is_tree ? drop_branch : drop;
+	ptrc_pair_tree_free(&p->tree);
 	ptrc_pairs_forget(p->pairs);
-	ptrc_pair_tree_free(p->tree);
-	ptrc_kept_views_free(&p->begins, p->query);
-	ptrc_kept_views_free(&p->ends, p->query);
-	free(p->unshown);
+	ptrc_spans_free(&p->pairs->spans);
 	free(p->longest);
 	ptrc_buffer_free(&p->line);
 	ptrc_buffer_free(&p->name);

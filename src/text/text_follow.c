@@ -112,7 +112,7 @@ bool ptrc_text_follow(struct ptrc_text *t)
 		int64_t ns = ptrc_source_ns(s);
 
 		if (is_first) {
-			ptrc_query_resolve(q, &(struct ptrc_span){ns, ns});
+			ptrc_query_resolve(q, &(struct ptrc_period){ns, ns});
 			t->format.begin_ns = ns;
 		}
 		is_first = false;

@@ -111,8 +111,9 @@ TEST(quantiles_are_those_of_sorted_data, "")
 
 enum { A_BEGIN = 10, A_END, B_BEGIN, B_END, OTHER };
 
-static struct ptrc_reader reader;
-static struct ptrc_view view;
+static struct ptrc_source source;
+/* Another log, of which nothing but its events matters. */
+static struct ptrc_source other;
 static struct ptrc_pairs pairs;
 static struct ptrc_layouts layouts;
 
@@ -131,15 +132,18 @@ static void setup(void)
 	};
 	struct ptrc_cli_reason why;
 
-	memset(&reader, 0, sizeof(reader));
+	memset(&source, 0, sizeof(source));
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		reader.names[A_BEGIN + i] = &names[i];
+		source.reader.names[A_BEGIN + i] = &names[i];
 	for (size_t i = 0; i < sizeof(system_names) / sizeof(*system_names); i++)
 		if (system_names[i].is_known)
-			reader.names[i] = &system_names[i];
+			source.reader.names[i] = &system_names[i];
 	memset(&pairs, 0, sizeof(pairs));
 	memset(&layouts, 0, sizeof(layouts));
-	view = (struct ptrc_view){.reader = &reader};
+	other = source;
+	other.order = 1;
+	source.view.reader = &source.reader;
+	other.view.reader = &other.reader;
 	if (!ptrc_layouts_add(&layouts, "?.begin", "u32 id, u8 route", &why) ||
 	    !ptrc_layouts_add(&layouts, "?.end", "i64 id", &why))
 		harness_fail("%s", why.text);
@@ -157,17 +161,17 @@ static int truncation = POSIX_TRACE_NOT_TRUNCATED;
 
 static void take_data(trace_event_id_t id, pid_t tid, int64_t ns, const void *data, size_t size)
 {
-	reader.event = (struct posix_trace_event_info){
+	source.reader.event = (struct posix_trace_event_info){
 		.posix_event_id = id,
 		.posix_pid = 100,
 		.posix_tid = tid,
 		.posix_timestamp = {ns / 1000000000, ns % 1000000000},
 		.posix_truncation_status = truncation,
 	};
-	reader.data = data;
-	reader.size = size;
-	ptrc_view_find_layout(&view, &layouts);
-	ptrc_pairs_take(&pairs, &view);
+	source.reader.data = data;
+	source.reader.size = size;
+	ptrc_view_find_layout(&source.view, &layouts);
+	ptrc_pairs_take(&pairs, &source);
 }
 
 /* The same of an event whose data was longer. */
@@ -204,7 +208,7 @@ static const char *found(void)
 	static struct ptrc_buffer b;
 	struct ptrc_json j = {&b, true};
 
-	ptrc_pairs_end(&pairs);
+	ptrc_pairs_end(&pairs, true);
 	b.used = 0;
 	ptrc_pairs_json(&pairs, &j, false);
 	ptrc_buffer_char(&b, '\0');
@@ -435,25 +439,20 @@ TEST(how_long_a_stream_was_full_is_a_pair, "")
 /* Where one log was full, a pair by a field of another one may have lost its end. */
 TEST(a_full_stop_cuts_pairs_by_field_of_other_logs_until_the_start, "")
 {
-	static struct ptrc_reader other;
-	static struct ptrc_view of_other;
-
 	for (int is_by_field = 0; is_by_field < 2; is_by_field++) {
 		setup();
 		give(is_by_field ? "a.begin..a.end by data.id" : "a.begin..a.end");
-		other = reader;
-		of_other = (struct ptrc_view){.reader = &other};
 		take_key(A_BEGIN, 1, 1000, 1, 0);
 		for (int k = 0; k < 2; k++) {
 			static const int reason = 1;
 
-			other.event = (struct posix_trace_event_info){
+			other.reader.event = (struct posix_trace_event_info){
 				.posix_event_id = k ? POSIX_TRACE_START : POSIX_TRACE_STOP,
 				.posix_timestamp = {0, 1100 + 100 * k},
 			};
-			other.data = (const unsigned char *)&reason;
-			other.size = k ? 0 : sizeof(reason);
-			ptrc_pairs_take(&pairs, &of_other);
+			other.reader.data = (const unsigned char *)&reason;
+			other.reader.size = k ? 0 : sizeof(reason);
+			ptrc_pairs_take(&pairs, &other);
 			if (!k)
 				take_key(A_BEGIN, 2, 1150, 2, 0);
 		}
@@ -467,34 +466,27 @@ TEST(a_full_stop_cuts_pairs_by_field_of_other_logs_until_the_start, "")
 }
 
 /* An event of the other log, which has no data. */
-static void take_other(struct ptrc_view *of_other, trace_event_id_t id, int64_t ns)
+static void take_other(trace_event_id_t id, int64_t ns)
 {
-	struct ptrc_reader *other = (struct ptrc_reader *)(uintptr_t)of_other->reader;
-
-	other->event =
+	other.reader.event =
 		(struct posix_trace_event_info){.posix_event_id = id, .posix_timestamp = {0, ns}};
-	ptrc_pairs_take(&pairs, of_other);
+	ptrc_pairs_take(&pairs, &other);
 }
 
 /* What lies within a loss of another log may have had another begin or end there. */
 TEST(a_loss_of_another_log_cuts_pairs_by_field_to_its_next_event_or_the_end, "")
 {
-	static struct ptrc_reader other;
-
 	for (int has_end = 0; has_end < 2; has_end++) {
-		struct ptrc_view of_other = {.reader = &other};
-
 		setup();
 		give("a.begin..a.end by data.id");
-		other = reader;
-		take_other(&of_other, POSIX_TRACE_OVERFLOW, 1000);
+		take_other(POSIX_TRACE_OVERFLOW, 1000);
 		take_key(A_BEGIN, 1, 1100, 1, 0);
 		take_key(A_END, 1, 1200, 1, 0);
 		take_key(A_BEGIN, 1, 1300, 2, 0);
 		if (has_end) {
-			take_other(&of_other, POSIX_TRACE_RESUME, 1400);
+			take_other(POSIX_TRACE_RESUME, 1400);
 			take_key(A_BEGIN, 1, 1500, 3, 0);
-			take_other(&of_other, OTHER, 1600);
+			take_other(OTHER, 1600);
 			take_key(A_END, 1, 1700, 3, 0);
 		}
 		CHECK(strstr(found(), has_end ? "\"count\":1,\"unmatched_begins\":0,"
@@ -527,7 +519,7 @@ TEST(names_make_pairs_but_those_that_were_given, "")
 		take(B_BEGIN, 1, 1000);
 		take(A_BEGIN, 1, 1001);
 		take(OTHER, 1, 1002);
-		ptrc_pairs_end(&pairs);
+		ptrc_pairs_end(&pairs, true);
 		CHECK_EQ(pairs.count, 2);
 		CHECK_STR_EQ(pairs.list[1].begin, "b.begin");
 		CHECK_STR_EQ(pairs.list[1].end, "b.end");

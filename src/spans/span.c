@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/spans/span.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A view of kept events: of a copy of the reader of their source, which has read something else by
+ * now. */
+struct ptrc_kept_view {
+	struct ptrc_reader reader;
+	struct ptrc_view view;
+};
+
+void ptrc_spans_begin(struct ptrc_spans *s, struct ptrc_query *q, size_t span_size)
+{
+	size_t bytes = q->source_count * sizeof(struct ptrc_kept_view *);
+
+	*s = (struct ptrc_spans){.query = q, .span_size = span_size};
+	for (size_t i = 0; i < 2; i++) {
+		s->views[i] = ptrc_cli_allocate(bytes);
+		memset(s->views[i], 0, bytes);
+	}
+}
+
+/* The data goes to the room, which has as many bytes. */
+static void keep(struct ptrc_kept *k, struct ptrc_source *s, void *room)
+{
+	const struct ptrc_reader *r = &s->reader;
+
+	if (s->view.layout)
+		ptrc_view_decode(&s->view);
+	*k = (struct ptrc_kept){
+		.source = s,
+		.event = r->event,
+		.log_time = r->log_time,
+		.gap = r->gap,
+		.since_before = r->since_before,
+		.data = room,
+		.size = r->size,
+	};
+	if (r->size)
+		memcpy(room, r->data, r->size);
+}
+
+struct ptrc_span *ptrc_span_make(struct ptrc_spans *all, struct ptrc_source *source)
+{
+	struct ptrc_span *s;
+
+	if (!all->query) {
+		s = ptrc_cli_allocate(offsetof(struct ptrc_span, users));
+		return s;
+	}
+	s = ptrc_cli_allocate(all->span_size + source->reader.size);
+	memset(s, 0, all->span_size);
+	s->users = 1;
+	keep(&s->begin, source, (char *)s + all->span_size);
+	all->open_count++;
+	return s;
+}
+
+void ptrc_span_free(struct ptrc_spans *all, struct ptrc_span *s)
+{
+	if (!all->query) {
+		free(s);
+		return;
+	}
+	all->open_count--;
+	ptrc_span_release(s);
+}
+
+void ptrc_span_begin(struct ptrc_spans *all, struct ptrc_span *s, size_t pair)
+{
+	if (!all->query)
+		return;
+	s->pair = pair;
+	if (all->query->sink.begin)
+		all->query->sink.begin(all->query->sink.self, s);
+}
+
+void ptrc_span_end(struct ptrc_spans *all, struct ptrc_span *s, size_t pair,
+		   enum ptrc_span_fate fate, struct ptrc_source *end)
+{
+	struct ptrc_span half;
+
+	if (!all->query)
+		return;
+	if (!s) {
+		memset(&half, 0, sizeof(half));
+		s = &half;
+	}
+	s->pair = pair;
+	s->fate = fate;
+	s->end = end;
+	all->query->sink.span(all->query->sink.self, s);
+}
+
+void ptrc_span_keep_end(struct ptrc_span *s)
+{
+	s->end_kept = ptrc_cli_allocate(sizeof(*s->end_kept) + s->end->reader.size);
+	keep(s->end_kept, s->end, s->end_kept + 1);
+}
+
+static struct ptrc_view *look(const struct ptrc_query *q, struct ptrc_kept_view **views,
+			      const struct ptrc_kept *k)
+{
+	struct ptrc_source *s = k->source;
+	struct ptrc_kept_view *v = views[s->order];
+
+	if (!v) {
+		v = views[s->order] = ptrc_cli_allocate(sizeof(*v));
+		v->reader = s->reader;
+		v->view = (struct ptrc_view){
+			.reader = &v->reader, .symbols = q->symbols, .is_again = true};
+	}
+	v->reader.event = k->event;
+	v->reader.log_time = k->log_time;
+	v->reader.gap = k->gap;
+	v->reader.since_before = k->since_before;
+	v->reader.data = k->data;
+	v->reader.size = k->size;
+	ptrc_view_find_layout(&v->view, &q->layouts);
+	return &v->view;
+}
+
+struct ptrc_view *ptrc_span_begin_view(struct ptrc_spans *all, const struct ptrc_span *s)
+{
+	return s->begin.source ? look(all->query, all->views[0], &s->begin) : NULL;
+}
+
+struct ptrc_view *ptrc_span_end_view(struct ptrc_spans *all, const struct ptrc_span *s)
+{
+	return s->end_kept ? look(all->query, all->views[1], s->end_kept)
+	       : s->end	   ? &s->end->view
+			   : NULL;
+}
+
+void ptrc_span_nest(struct ptrc_spans *all, struct ptrc_span *s, struct ptrc_span **latest)
+{
+	s->number = ++all->nested_count;
+	s->is_nested = true;
+	s->latest = latest;
+	s->outer = *latest;
+	if (s->outer)
+		s->outer->users++;
+	*latest = s;
+}
+
+void ptrc_span_leave(struct ptrc_span *s)
+{
+	for (; *s->latest && (*s->latest)->number >= s->number; *s->latest = (*s->latest)->outer)
+		(*s->latest)->is_nested = false;
+}
+
+void ptrc_span_release(struct ptrc_span *s)
+{
+	while (s && !--s->users) {
+		struct ptrc_span *outer = s->outer;
+
+		free(s->end_kept);
+		free(s);
+		s = outer;
+	}
+}
+
+void ptrc_spans_free(struct ptrc_spans *all)
+{
+	for (size_t i = 0; i < 2 && all->query; i++) {
+		for (size_t k = 0; k < all->query->source_count; k++)
+			if (all->views[i][k]) {
+				ptrc_view_free(&all->views[i][k]->view);
+				free(all->views[i][k]);
+			}
+		free(all->views[i]);
+	}
+	*all = (struct ptrc_spans){0};
+}
