@@ -142,13 +142,8 @@ static void note_missing(const struct ptrc_check *c, struct ptrc_trial *t, const
 	char proposal[3 * TRACE_EVENT_NAME_MAX];
 	bool is_name = !strpbrk(pattern, "*?[\\");
 
-	for (size_t i = 0; i < c->query->source_count && is_name; i++)
-		for (size_t id = 0; id < PTRC_READER_IDS; id++) {
-			const struct ptrc_type *type = c->query->sources[i].reader.types[id];
-
-			if (type && type->name.is_known)
-				ptrc_nearest_offer(&nearest, pattern, type->name.text);
-		}
+	if (is_name)
+		ptrc_query_has_type(c->query, pattern, &nearest);
 	add_note(t, "no event type is called %s%s", pattern,
 		 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 	if (is_name && ptrc_query_lacks_nothing(c->query) && t->rule->kind == PTRC_RULE_NEVER &&

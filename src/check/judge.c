@@ -108,14 +108,6 @@ static bool is_in_doubt(const struct ptrc_judge *j)
 	return j->gap_count || j->early_end_ns != INT64_MAX;
 }
 
-static void *allocate_zeroed(size_t size)
-{
-	void *p = ptrc_cli_allocate(size);
-
-	memset(p, 0, size);
-	return p;
-}
-
 static void free_case(struct ptrc_case *c)
 {
 	free(c->text);
@@ -1167,9 +1159,9 @@ void ptrc_judge_begin(struct ptrc_judge *j, const struct ptrc_rules *rules, size
 {
 	*j = (struct ptrc_judge){
 		.rules = rules, .source_count = source_count, .early_end_ns = INT64_MAX};
-	j->sources = allocate_zeroed(source_count * sizeof(*j->sources));
-	j->trials = allocate_zeroed((rules->count + 1) * sizeof(*j->trials));
-	j->keys = allocate_zeroed((rules->count + 1) * sizeof(*j->keys));
+	j->sources = ptrc_cli_allocate(source_count * sizeof(*j->sources));
+	j->trials = ptrc_cli_allocate((rules->count + 1) * sizeof(*j->trials));
+	j->keys = ptrc_cli_allocate((rules->count + 1) * sizeof(*j->keys));
 	j->keys[0].is_there = true;
 	ptrc_key_begin(&j->keys[0].key, 0);
 	j->keys[0].hash = ptrc_table_hash(j->keys[0].key.bytes, j->keys[0].key.size);
@@ -1181,7 +1173,7 @@ void ptrc_judge_begin(struct ptrc_judge *j, const struct ptrc_rules *rules, size
 		t->rule = r;
 		t->limit_ns = limit_of(r);
 		if (r->at_most != UINT64_MAX)
-			t->sources = allocate_zeroed(source_count * sizeof(*t->sources));
+			t->sources = ptrc_cli_allocate(source_count * sizeof(*t->sources));
 		t->key = find_key(j, r);
 		t->tolerance_ns = r->tolerance_ns < 0 ? rules->tolerance_ns : r->tolerance_ns;
 		TAILQ_INIT(&t->requests);

@@ -73,4 +73,7 @@ void *ptrc_cli_grow(void *list, size_t count, size_t size) __attribute__((return
 /* A copy of the text, which the caller frees. */
 char *ptrc_cli_copy(const char *) __attribute__((malloc, nonnull, returns_nonnull));
 
+/* The same of so many bytes, with a null byte behind them. */
+char *ptrc_cli_copy_bytes(const char *, size_t) __attribute__((malloc, nonnull, returns_nonnull));
+
 #endif

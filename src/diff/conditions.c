@@ -117,14 +117,9 @@ static bool read_limit(struct ptrc_condition *c, const char *at, struct ptrc_cli
 
 static char *copy_name(const char *begin, const char *end)
 {
-	char *name;
-
 	while (end > begin && strchr(blanks, end[-1]))
 		end--;
-	name = strndup(begin, (size_t)(end - begin));
-	if (!name)
-		ptrc_cli_no_memory();
-	return name;
+	return ptrc_cli_copy_bytes(begin, (size_t)(end - begin));
 }
 
 /* The last relation of the text, as names may have such characters, too; null if there is none. */
@@ -275,7 +270,8 @@ static double length_of(const struct ptrc_quantiles *q, enum ptrc_condition_what
 		return (double)q->least;
 	if (what == PTRC_CONDITION_MAX)
 		return (double)q->greatest;
-	return (double)ptrc_quantiles_at(q, ptrc_diff_per_mille[what - PTRC_CONDITION_P50]);
+	return (double)ptrc_quantiles_at(q,
+					 ptrc_quantiles_shown[what - PTRC_CONDITION_P50].per_mille);
 }
 
 /* Stores the two values. Returns false, after a message, if there are none. */

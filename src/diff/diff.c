@@ -9,16 +9,6 @@
 #include "src/query/view.h"
 #include "src/fields/when.h"
 
-const unsigned int ptrc_diff_per_mille[PTRC_DIFF_QUANTILES] = {500, 900, 990};
-const char *const ptrc_diff_quantile_names[PTRC_DIFF_QUANTILES] = {"p50", "p90", "p99"};
-
-static char *copy_of(const char *text)
-{
-	size_t size = strlen(text) + 1;
-
-	return memcpy(ptrc_cli_allocate(size), text, size);
-}
-
 /* ---- taking events ---- */
 
 /* Counts the events of each type of a log, which were counted by their numbers. */
@@ -33,7 +23,7 @@ static void add_types(struct ptrc_diff *d, struct ptrc_reader *r)
 		name = ptrc_reader_name(r, id);
 		type = ptrc_table_find(&d->type_table, name->text, name->size, sizeof(*type));
 		if (!type->name)
-			type->name = copy_of(name->text);
+			type->name = ptrc_cli_copy(name->text);
 		type->counts[d->side] += d->counts[id];
 		d->counts[id] = 0;
 	}
@@ -41,10 +31,8 @@ static void add_types(struct ptrc_diff *d, struct ptrc_reader *r)
 
 static char *take_text(struct ptrc_buffer *b)
 {
-	char *text;
+	char *text = ptrc_cli_copy_bytes(b->bytes, b->used);
 
-	ptrc_buffer_char(b, '\0');
-	text = copy_of(b->bytes);
 	b->used = 0;
 	return text;
 }
@@ -58,9 +46,9 @@ static struct ptrc_diff_pair *find_pair(struct ptrc_diff *d, const struct ptrc_p
 	pair = ptrc_table_find(&d->pair_table, name.bytes, name.used, sizeof(*pair));
 	if (!pair->begin) {
 		pair->whole_name = take_text(&name);
-		pair->begin = copy_of(p->begin);
-		pair->end = copy_of(p->end);
-		pair->by = p->by_text ? copy_of(p->by_text) : NULL;
+		pair->begin = ptrc_cli_copy(p->begin);
+		pair->end = ptrc_cli_copy(p->end);
+		pair->by = p->by_text ? ptrc_cli_copy(p->by_text) : NULL;
 		ptrc_pair_put_name(&name, p);
 		pair->name = take_text(&name);
 	}
@@ -108,7 +96,7 @@ static void add_log(struct ptrc_diff_side *s, const struct ptrc_reader *r,
 
 	s->logs = ptrc_cli_reallocate(s->logs, (s->log_count + 1) * sizeof(char *));
 	s->is_complete = (!s->log_count || s->is_complete) && !ptrc_losses_is_any(l);
-	s->logs[s->log_count++] = copy_of(r->path);
+	s->logs[s->log_count++] = ptrc_cli_copy(r->path);
 	s->lost_count += lost || !ptrc_losses_is_any(l) ? lost : 1;
 }
 
@@ -196,7 +184,8 @@ static bool compare_runs(struct ptrc_diff_pair *p, size_t quantile, size_t pair_
 	bool is_enough;
 
 	for (size_t i = 0; i < PTRC_DIFF_SIDES; i++)
-		lists[i] = logarithms(&p->sides[i], ptrc_diff_per_mille[quantile], &counts[i]);
+		lists[i] = logarithms(&p->sides[i], ptrc_quantiles_shown[quantile].per_mille,
+				      &counts[i]);
 	is_enough =
 		ptrc_runs_least(counts[0], counts[1]) * (double)pair_count < PTRC_RUNS_THRESHOLD;
 	p->p_values[quantile] = ptrc_runs_compare(lists[0], counts[0], lists[1], counts[1]);
@@ -217,9 +206,10 @@ static void compare(const struct ptrc_diff *d, struct ptrc_diff_pair *p)
 		return;
 	}
 	p->test = ptrc_ranks_compare(a, b);
-	for (size_t i = 0; i < PTRC_DIFF_QUANTILES; i++)
+	for (size_t i = 0; i < PTRC_QUANTILES_SHOWN; i++)
 		if (ptrc_diff_is_single(d))
-			p->p_values[i] = ptrc_ranks_compare_at(a, b, ptrc_diff_per_mille[i]);
+			p->p_values[i] =
+				ptrc_ranks_compare_at(a, b, ptrc_quantiles_shown[i].per_mille);
 		else
 			is_enough &= compare_runs(p, i, d->pair_table.count);
 	p->verdict = is_enough ? PTRC_DIFF_NOISE : PTRC_DIFF_FEW;
@@ -236,7 +226,7 @@ static void correct(struct ptrc_diff *d, size_t test)
 
 		if (p->verdict == PTRC_DIFF_NOISE)
 			p_values[count++] =
-				test < PTRC_DIFF_QUANTILES ? &p->p_values[test] : &p->test.p_value;
+				test < PTRC_QUANTILES_SHOWN ? &p->p_values[test] : &p->test.p_value;
 	}
 	ptrc_ranks_correct(p_values, count);
 	free(p_values);
@@ -248,9 +238,11 @@ static void judge(const struct ptrc_diff *d, struct ptrc_diff_pair *p)
 
 	if (p->verdict != PTRC_DIFF_NOISE)
 		return;
-	for (size_t i = 0; i < PTRC_DIFF_QUANTILES; i++) {
-		uint64_t before = ptrc_quantiles_at(&p->sides[0].lengths, ptrc_diff_per_mille[i]);
-		uint64_t after = ptrc_quantiles_at(&p->sides[1].lengths, ptrc_diff_per_mille[i]);
+	for (size_t i = 0; i < PTRC_QUANTILES_SHOWN; i++) {
+		uint64_t before =
+			ptrc_quantiles_at(&p->sides[0].lengths, ptrc_quantiles_shown[i].per_mille);
+		uint64_t after =
+			ptrc_quantiles_at(&p->sides[1].lengths, ptrc_quantiles_shown[i].per_mille);
 
 		p->is_changed[i] = before != after && p->p_values[i] < ptrc_diff_threshold(d);
 		is_slower |= p->is_changed[i] && after > before;
@@ -288,10 +280,11 @@ static double weight_of(const struct ptrc_diff_pair *p)
 		return (double)INFINITY;
 	if (p->verdict == PTRC_DIFF_NONE)
 		return -2;
-	for (size_t i = 0; i < PTRC_DIFF_QUANTILES; i++) {
-		double d = distance(
-			(double)ptrc_quantiles_at(&p->sides[0].lengths, ptrc_diff_per_mille[i]),
-			(double)ptrc_quantiles_at(&p->sides[1].lengths, ptrc_diff_per_mille[i]));
+	for (size_t i = 0; i < PTRC_QUANTILES_SHOWN; i++) {
+		double d = distance((double)ptrc_quantiles_at(&p->sides[0].lengths,
+							      ptrc_quantiles_shown[i].per_mille),
+				    (double)ptrc_quantiles_at(&p->sides[1].lengths,
+							      ptrc_quantiles_shown[i].per_mille));
 
 		if (p->is_changed[i] && p->verdict != PTRC_DIFF_FEW && d > changed)
 			changed = d;
@@ -354,7 +347,7 @@ void ptrc_diff_end(struct ptrc_diff *d)
 		ptrc_cli_allocate((d->pair_table.count + 1) * sizeof(struct ptrc_diff_pair *));
 	ptrc_table_visit(&d->type_table, add_type, d);
 	ptrc_table_visit(&d->pair_table, add_pair, d);
-	for (size_t i = 0; i <= PTRC_DIFF_QUANTILES; i++)
+	for (size_t i = 0; i <= PTRC_QUANTILES_SHOWN; i++)
 		correct(d, i);
 	for (size_t i = 0; i < d->pair_count; i++)
 		judge(d, d->pair_list[i]);

@@ -17,11 +17,6 @@
 
 enum { PTRC_DIFF_BEFORE, PTRC_DIFF_AFTER, PTRC_DIFF_SIDES };
 
-/* The quantiles that are compared. */
-enum { PTRC_DIFF_QUANTILES = 3 };
-extern const unsigned int ptrc_diff_per_mille[PTRC_DIFF_QUANTILES];
-extern const char *const ptrc_diff_quantile_names[PTRC_DIFF_QUANTILES];
-
 struct ptrc_diff_side {
 	char **logs;
 	size_t log_count;
@@ -77,9 +72,9 @@ struct ptrc_diff_pair {
 	 * p-values are corrected for the number of tests. That of ranks is of one log on each side. */
 	enum ptrc_diff_verdict verdict;
 	struct ptrc_rank_test test;
-	double p_values[PTRC_DIFF_QUANTILES];
+	double p_values[PTRC_QUANTILES_SHOWN];
 	/* The change of the quantile is no noise. */
-	bool is_changed[PTRC_DIFF_QUANTILES];
+	bool is_changed[PTRC_QUANTILES_SHOWN];
 };
 
 /* Starts zeroed but for pairs.is_by_name and what ptrc_pairs_add() has added. */

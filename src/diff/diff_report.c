@@ -183,7 +183,7 @@ static void put_lengths(struct ptrc_buffer *b, const char *label, const struct p
 static const char *quantile_verdict(const struct ptrc_diff_pair *p, size_t i)
 {
 	const struct ptrc_diff_pair_side *s = p->sides;
-	unsigned int per_mille = ptrc_diff_per_mille[i];
+	unsigned int per_mille = ptrc_quantiles_shown[i].per_mille;
 
 	if (p->verdict == PTRC_DIFF_FEW)
 		return verdicts[PTRC_DIFF_FEW];
@@ -206,8 +206,8 @@ static void put_pair(struct ptrc_buffer *b, const struct ptrc_diff_pair *p)
 	/* The verdict of a long name is on the next line. */
 	ptrc_buffer_text(b, b->used - begin > NAME_MAX_COLUMNS ? ":\n  " : ": ");
 	ptrc_buffer_text(b, verdicts[p->verdict]);
-	for (size_t i = 0; i < PTRC_DIFF_QUANTILES && before->count && after->count; i++)
-		ptrc_buffer_format(b, "%s%s %s", i ? ", " : " (", ptrc_diff_quantile_names[i],
+	for (size_t i = 0; i < PTRC_QUANTILES_SHOWN && before->count && after->count; i++)
+		ptrc_buffer_format(b, "%s%s %s", i ? ", " : " (", ptrc_quantiles_shown[i].name,
 				   quantile_verdict(p, i));
 	if (before->count && after->count)
 		ptrc_buffer_format(b, "; longer after: %.1f %%)", 100 * p->test.superiority);
@@ -217,10 +217,10 @@ static void put_pair(struct ptrc_buffer *b, const struct ptrc_diff_pair *p)
 	put_number(b, after->count, VALUE);
 	put_change(b, (double)before->count, (double)after->count);
 	ptrc_buffer_char(b, '\n');
-	for (size_t i = 0; i < PTRC_DIFF_QUANTILES; i++)
-		put_lengths(b, ptrc_diff_quantile_names[i], p,
-			    ptrc_quantiles_at(before, ptrc_diff_per_mille[i]),
-			    ptrc_quantiles_at(after, ptrc_diff_per_mille[i]),
+	for (size_t i = 0; i < PTRC_QUANTILES_SHOWN; i++)
+		put_lengths(b, ptrc_quantiles_shown[i].name, p,
+			    ptrc_quantiles_at(before, ptrc_quantiles_shown[i].per_mille),
+			    ptrc_quantiles_at(after, ptrc_quantiles_shown[i].per_mille),
 			    p->verdict == PTRC_DIFF_FEW ? -1 : p->p_values[i], p->is_changed[i]);
 	put_lengths(b, "max", p, before->greatest, after->greatest, -1, false);
 }
@@ -349,22 +349,14 @@ static void put_type_json(struct ptrc_json *j, const struct ptrc_diff *d,
 static void put_pair_side_json(struct ptrc_json *j, const char *key,
 			       const struct ptrc_diff_pair_side *s)
 {
-	static const char *const keys[] = {"p50_ns", "p90_ns", "p99_ns"};
-
 	ptrc_json_open(j, key, '{');
 	ptrc_json_u64(j, "count", s->lengths.count);
 	ptrc_json_u64(j, "unmatched_begins", s->unmatched_begins);
 	ptrc_json_u64(j, "unmatched_ends", s->unmatched_ends);
 	ptrc_json_u64(j, "cut", s->cut);
 	ptrc_json_u64(j, "without_key", s->without_key);
-	if (s->lengths.count) {
-		ptrc_json_u64(j, "min_ns", s->lengths.least);
-		for (size_t i = 0; i < PTRC_DIFF_QUANTILES; i++)
-			ptrc_json_u64(j, keys[i],
-				      ptrc_quantiles_at(&s->lengths, ptrc_diff_per_mille[i]));
-		ptrc_json_u64(j, "max_ns", s->lengths.greatest);
-		ptrc_json_u64(j, "total_ns", s->lengths.total);
-	}
+	if (s->lengths.count)
+		ptrc_quantiles_json(j, &s->lengths);
 	ptrc_json_close(j, '}');
 }
 
@@ -383,8 +375,8 @@ static void put_pair_json(struct ptrc_json *j, const struct ptrc_diff_pair *p)
 		put_double(j, "p_value", p->test.p_value);
 		put_double(j, "superiority", p->test.superiority);
 		ptrc_json_open(j, "quantiles", '{');
-		for (size_t i = 0; i < PTRC_DIFF_QUANTILES; i++) {
-			ptrc_json_open(j, ptrc_diff_quantile_names[i], '{');
+		for (size_t i = 0; i < PTRC_QUANTILES_SHOWN; i++) {
+			ptrc_json_open(j, ptrc_quantiles_shown[i].name, '{');
 			put_double(j, "p_value", p->p_values[i]);
 			ptrc_json_bool(j, "noise",
 				       !p->is_changed[i] || p->verdict == PTRC_DIFF_FEW);

@@ -448,7 +448,6 @@ static bool open_trace(struct ptrc_export *x)
 
 	c->files.dir = -1;
 	c->streams = ptrc_cli_allocate(count * sizeof(*c->streams));
-	memset(c->streams, 0, count * sizeof(*c->streams));
 	c->processes = ptrc_cli_allocate(count * sizeof(*c->processes));
 	for (size_t i = 0; i < count; i++)
 		c->processes[i] = ULONG_MAX;

@@ -479,15 +479,7 @@ static bool end(void *self)
 /* Whether a source has the event type, and it may be selected. */
 static bool has_type(const struct ptrc_query *q, const char *name)
 {
-	const struct ptrc_cli_texts *globs = &q->select.globs;
-	bool is_selected = !globs->count;
-
-	for (size_t i = 0; i < globs->count; i++)
-		is_selected |= ptrc_glob_matches(globs->texts[i], name);
-	for (size_t i = 0; i < q->source_count && is_selected; i++)
-		if (ptrc_reader_find_type(&q->sources[i].reader, name))
-			return true;
-	return false;
+	return ptrc_select_has_name(&q->select, name) && ptrc_query_has_type(q, name, NULL);
 }
 
 /* Adds a pair of two types that are known; it is the last one then. */
@@ -555,7 +547,6 @@ bool ptrc_export_begin(struct ptrc_export **export, struct ptrc_query *q, struct
 		.format = options->format,
 	};
 	x->sources = ptrc_cli_allocate(q->source_count * sizeof(*x->sources));
-	memset(x->sources, 0, q->source_count * sizeof(*x->sources));
 	if (!ptrc_lanes_begin(&x->lanes, q))
 		return false;
 	if (!x->format->has_only_events) {
@@ -582,7 +573,6 @@ bool ptrc_export_begin(struct ptrc_export **export, struct ptrc_query *q, struct
 	};
 	if (x->format->state_size) {
 		x->state = ptrc_cli_allocate(x->format->state_size);
-		memset(x->state, 0, x->format->state_size);
 	}
 	if (x->format->open ? !x->format->open(x) : options->path && !open_file(x))
 		return false;

@@ -251,7 +251,6 @@ static void begin(struct ptrc_export *x)
 
 	st->is_folded = x->format == &ptrc_export_folded;
 	st->losses = ptrc_cli_allocate(bytes);
-	memset(st->losses, 0, bytes);
 }
 
 /* Ends what is open. */

@@ -113,7 +113,7 @@ bool ptrc_is_loss_open(trace_event_id_t id, const void *data, size_t size);
 /* Whether anything is missing. */
 bool ptrc_losses_is_any(const struct ptrc_losses *);
 
-/* How many events are missing, as far as that is known. */
+/* How many events are missing, as far as they were counted. */
 uint64_t ptrc_losses_events(const struct ptrc_losses *);
 
 /* Prints a message for each kind of loss. */

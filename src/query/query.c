@@ -421,16 +421,29 @@ static const struct ptrc_reader_name *next_name(const struct ptrc_query *q, size
 	return NULL;
 }
 
+bool ptrc_query_has_type(const struct ptrc_query *q, const char *name, struct ptrc_nearest *nearest)
+{
+	const struct ptrc_reader_name *known;
+
+	for (size_t place = 0; (known = next_name(q, &place));) {
+		if (!known->is_known)
+			continue;
+		if (!strcmp(known->text, name))
+			return true;
+		if (nearest)
+			ptrc_nearest_offer(nearest, name, known->text);
+	}
+	return false;
+}
+
 /* Says that no event type has the name or matches the pattern. Of a name, lists similar ones. */
 static void report_missing(const struct ptrc_query *q, const char *pattern, bool is_name)
 {
-	const struct ptrc_reader_name *name;
 	struct ptrc_nearest nearest = {0};
 	char proposal[3 * TRACE_EVENT_NAME_MAX];
 
-	for (size_t place = 0; is_name && (name = next_name(q, &place));)
-		if (name->is_known)
-			ptrc_nearest_offer(&nearest, pattern, name->text);
+	if (is_name)
+		ptrc_query_has_type(q, pattern, &nearest);
 	ptrc_cli_message(pattern, "no event type has such a name%s",
 			 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 }

@@ -26,6 +26,7 @@
 #include "src/query/view.h"
 #include "src/fields/when.h"
 
+struct ptrc_nearest;
 struct ptrc_span;
 
 /* A log, or the session that is followed. */
@@ -245,6 +246,9 @@ bool ptrc_query_lacks_nothing(const struct ptrc_query *);
 /* Returns whether an event may be selected: false if no event type of the sources, which are open, has a
  * name that --event or --around asks for, and none can be missing. */
 bool ptrc_query_may_select(const struct ptrc_query *);
+
+/* Whether one of the sources has told a type of this name; offers the others to `nearest`, which may be null. */
+bool ptrc_query_has_type(const struct ptrc_query *, const char *name, struct ptrc_nearest *);
 
 /* Puts the member "logs": the sources, how much of each was read, and what is missing, once that is known. */
 void ptrc_query_sources_json(const struct ptrc_query *, struct ptrc_json *);

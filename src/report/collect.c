@@ -46,7 +46,6 @@ static struct ptrc_report_lane *lane_of(struct ptrc_report *r, struct ptrc_sourc
 	if (!lane && r->lane_count >= r->lanes_max) {
 		if (!r->rest) {
 			r->rest = ptrc_cli_allocate(sizeof(*r->rest));
-			memset(r->rest, 0, sizeof(*r->rest));
 			r->rest->is_rest = true;
 			add_lane(r, r->rest, s, 0, 0);
 		}
@@ -101,7 +100,6 @@ static void count_dropped(struct ptrc_report *r, struct ptrc_report_class *c, si
 		widen(r);
 	if (!l->dropped) {
 		l->dropped = ptrc_cli_allocate(PTRC_REPORT_BUCKETS * sizeof(*l->dropped));
-		memset(l->dropped, 0, PTRC_REPORT_BUCKETS * sizeof(*l->dropped));
 	}
 	l->dropped[since >> r->shift]++;
 	c->dropped_count++;
@@ -211,13 +209,19 @@ static struct ptrc_report_event *keep_event(struct ptrc_source *s, size_t lane)
 	return copy_event(s, lane, &s->reader.event, s->reader.data, s->reader.size);
 }
 
-/* Adds a record, which then owns its events, or counts it if its class keeps only others. */
+/* Adds a record, which then owns its events, or counts it if its class keeps only others; of text none is
+ * needed. */
 static void add_record(struct ptrc_report *r, size_t class, struct ptrc_report_record record)
 {
 	struct ptrc_report_class *c = &r->classes[class];
 	bool is_kept = c->kind == PTRC_REPORT_EVENTS ? !(c->seen_count & c->mask)
 						     : record.duration_ns >= c->least_ns;
 
+	if (r->is_text) {
+		free(record.begin);
+		free(record.end);
+		return;
+	}
 	c->seen_count++;
 	record.class = (uint32_t) class;
 	if (!is_kept) {
@@ -248,9 +252,7 @@ static size_t add_class(struct ptrc_report *r, enum ptrc_report_kind kind, const
 
 	c = ptrc_append(r->classes, r->class_count);
 	*c = (struct ptrc_report_class){.kind = kind, .name_size = size};
-	c->name = ptrc_cli_allocate(size + 1);
-	memcpy(c->name, name, size);
-	c->name[size] = '\0';
+	c->name = ptrc_cli_copy_bytes(name, size);
 	return r->class_count - 1;
 }
 
@@ -467,12 +469,7 @@ static void add_pair(struct ptrc_report *r, const struct ptrc_pair *pair,
 		     const struct ptrc_report_record *record)
 {
 	offer_longest(r, pair, record);
-	if (!r->is_text) {
-		add_record(r, record->class, *record);
-		return;
-	}
-	free(record->begin);
-	free(record->end);
+	add_record(r, record->class, *record);
 }
 
 /* Whether the pair may have its begin before the time that is selected, or its end behind it, as the fate
@@ -520,10 +517,6 @@ static void add_half(struct ptrc_report *r, struct ptrc_report_event *e, enum pt
 	trace_event_id_t id = e->info.posix_event_id;
 	size_t class = r->class_of_type[e->source->order][id < PTRC_READER_IDS ? id : 0] - 1;
 
-	if (r->is_text) {
-		free(e);
-		return;
-	}
 	add_record(r, class,
 		   (struct ptrc_report_record){.ns = ptrc_when_ns(&e->info.posix_timestamp),
 					       .begin = e,
@@ -587,11 +580,6 @@ static void end_run(struct ptrc_report *r, struct ptrc_report_lane *lane, int64_
 	lane->running = NULL;
 	r->classes[class].count++;
 	add_length(&r->classes[class], duration_ns, begin_ns);
-	if (r->is_text) {
-		free(begin);
-		free(end);
-		return;
-	}
 	add_record(r, class,
 		   (struct ptrc_report_record){.ns = begin_ns,
 					       .duration_ns = duration_ns,
@@ -837,13 +825,9 @@ void ptrc_report_begin(struct ptrc_report *r)
 	};
 	ptrc_spans_begin(&r->pairs->spans, r->query, sizeof(struct span));
 	r->class_of_type = ptrc_cli_allocate(count * sizeof(*r->class_of_type));
-	memset(r->class_of_type, 0, count * sizeof(*r->class_of_type));
 	r->role_of_type = ptrc_cli_allocate(count * sizeof(*r->role_of_type));
-	memset(r->role_of_type, 0, count * sizeof(*r->role_of_type));
 	r->open_loss = ptrc_cli_allocate(count * sizeof(*r->open_loss));
-	memset(r->open_loss, 0, count * sizeof(*r->open_loss));
 	r->gap_counts = ptrc_cli_allocate(count * sizeof(*r->gap_counts));
-	memset(r->gap_counts, 0, count * sizeof(*r->gap_counts));
 }
 
 void ptrc_report_free(struct ptrc_report *r)

@@ -786,7 +786,6 @@ static void make(struct ptrc_buffer *b, struct ptrc_report *r,
 	struct page p = {.report = r, .options = options};
 
 	p.caches = ptrc_cli_allocate(count * sizeof(struct ptrc_symbol_cache *));
-	memset(p.caches, 0, count * sizeof(struct ptrc_symbol_cache *));
 	collect_items(&p);
 	put_records(&p);
 	put_meta(&p);

@@ -76,7 +76,6 @@ void ptrc_flames_begin_samples(struct ptrc_flames *f, const struct ptrc_query *q
 
 	f->source_count = q->source_count;
 	f->caches = ptrc_cli_allocate(bytes);
-	memset(f->caches, 0, bytes);
 	f->symbols = ptrc_symbols_open(&why);
 	if (!f->symbols)
 		ptrc_cli_message(NULL, "functions have no names: %s", why.text);

@@ -9,8 +9,6 @@
 #include "src/cli/nearest.h"
 
 enum {
-	/* The quantiles that are shown. */
-	QUANTILES = 3,
 	/* The powers of two that a duration may begin with. */
 	POWERS = 64,
 	BAR_COLUMNS = 40,
@@ -18,12 +16,6 @@ enum {
 	NUMBER_COLUMNS = 8,
 	DURATION_COLUMNS = 9,
 };
-
-static const struct {
-	unsigned int per_mille;
-	const char *name;
-	const char *key;
-} quantiles[QUANTILES] = {{500, "p50", "p50_ns"}, {900, "p90", "p90_ns"}, {990, "p99", "p99_ns"}};
 
 /* ---- text ---- */
 
@@ -138,9 +130,9 @@ static void put_row(struct ptrc_buffer *b, const struct ptrc_pairs *p,
 	put_number(b, row->unmatched_ends);
 	put_number(b, row->cut);
 	put_length(b, q, q->least);
-	for (size_t i = 0; i < QUANTILES; i++) {
+	for (size_t i = 0; i < PTRC_QUANTILES_SHOWN; i++) {
 		begin = b->used;
-		ptrc_quantiles_put_at(b, q, quantiles[i].per_mille);
+		ptrc_quantiles_put_at(b, q, ptrc_quantiles_shown[i].per_mille);
 		end_column(b, begin, DURATION_COLUMNS);
 	}
 	put_length(b, q, q->greatest);
@@ -157,8 +149,8 @@ static void put_head(struct ptrc_buffer *b, size_t columns)
 	put_name(b, "no begin", NUMBER_COLUMNS);
 	put_name(b, "cut", NUMBER_COLUMNS);
 	put_name(b, "min", DURATION_COLUMNS);
-	for (size_t i = 0; i < QUANTILES; i++)
-		put_name(b, quantiles[i].name, DURATION_COLUMNS);
+	for (size_t i = 0; i < PTRC_QUANTILES_SHOWN; i++)
+		put_name(b, ptrc_quantiles_shown[i].name, DURATION_COLUMNS);
 	put_name(b, "max", DURATION_COLUMNS);
 	put_name(b, "total", DURATION_COLUMNS);
 	ptrc_buffer_char(b, '\n');
@@ -217,13 +209,12 @@ static void put_histogram_json(struct ptrc_json *j, const struct ptrc_quantiles 
 	ptrc_json_close(j, ']');
 }
 
-static void put_lengths_json(struct ptrc_json *j, const struct ptrc_quantiles *q)
+void ptrc_pair_json(struct ptrc_json *j, const struct ptrc_pair *pair)
 {
-	ptrc_json_u64(j, "min_ns", q->least);
-	for (size_t i = 0; i < QUANTILES; i++)
-		ptrc_json_u64(j, quantiles[i].key, ptrc_quantiles_at(q, quantiles[i].per_mille));
-	ptrc_json_u64(j, "max_ns", q->greatest);
-	ptrc_json_u64(j, "total_ns", q->total);
+	ptrc_json_bytes(j, "begin", pair->begin, strlen(pair->begin));
+	ptrc_json_bytes(j, "end", pair->end, strlen(pair->end));
+	if (pair->by_text)
+		ptrc_json_text(j, "by", pair->by_text);
 }
 
 void ptrc_pairs_json(const struct ptrc_pairs *p, struct ptrc_json *j, bool has_histogram)
@@ -237,10 +228,7 @@ void ptrc_pairs_json(const struct ptrc_pairs *p, struct ptrc_json *j, bool has_h
 		const struct ptrc_pair *pair = &p->list[row->pair];
 
 		ptrc_json_open(j, NULL, '{');
-		ptrc_json_bytes(j, "begin", pair->begin, strlen(pair->begin));
-		ptrc_json_bytes(j, "end", pair->end, strlen(pair->end));
-		if (pair->by_text)
-			ptrc_json_text(j, "by", pair->by_text);
+		ptrc_pair_json(j, pair);
 		if (p->per)
 			ptrc_value_json(j, "value", &row->value);
 		ptrc_json_u64(j, "count", row->lengths.count);
@@ -249,7 +237,7 @@ void ptrc_pairs_json(const struct ptrc_pairs *p, struct ptrc_json *j, bool has_h
 		ptrc_json_u64(j, "cut", row->cut);
 		ptrc_json_u64(j, "without_key", pair->without_key);
 		if (row->lengths.count)
-			put_lengths_json(j, &row->lengths);
+			ptrc_quantiles_json(j, &row->lengths);
 		if (has_histogram)
 			put_histogram_json(j, &row->lengths);
 		ptrc_json_close(j, '}');
@@ -295,16 +283,8 @@ static bool has_type(const struct ptrc_query *q, const char *name, const char *t
 	struct ptrc_nearest nearest = {0};
 	char proposal[4 * TRACE_EVENT_NAME_MAX];
 
-	for (size_t i = 0; i < q->source_count; i++)
-		for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++) {
-			const struct ptrc_type *known = q->sources[i].reader.types[id];
-
-			if (!known || !known->name.is_known)
-				continue;
-			if (!strcmp(known->name.text, name))
-				return true;
-			ptrc_nearest_offer(&nearest, name, known->name.text);
-		}
+	if (ptrc_query_has_type(q, name, &nearest))
+		return true;
 	ptrc_cli_message(thing, "no event type is named '%s'%s", name,
 			 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 	return false;

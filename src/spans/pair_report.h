@@ -13,6 +13,9 @@
  * wanted. */
 void ptrc_pairs_put_text(struct ptrc_buffer *, const struct ptrc_pairs *, bool has_histogram);
 
+/* Puts the members that say which pair it is. */
+void ptrc_pair_json(struct ptrc_json *, const struct ptrc_pair *);
+
 /* Puts the member "pairs" of the open object. */
 void ptrc_pairs_json(const struct ptrc_pairs *, struct ptrc_json *, bool has_histogram);
 

@@ -25,15 +25,6 @@ struct open_begins {
 
 /* ---- what users write ---- */
 
-static char *copy_of(const char *text, size_t size)
-{
-	char *copy = ptrc_cli_allocate(size + 1);
-
-	memcpy(copy, text, size);
-	copy[size] = '\0';
-	return copy;
-}
-
 /* Leaves out the blanks around a text. */
 static void trim(const char **text, size_t *size)
 {
@@ -71,7 +62,7 @@ static bool read_key(const char *text, const struct ptrc_layouts *layouts, struc
 	size_t size = strlen(text);
 
 	trim(&text, &size);
-	*name = copy_of(text, size);
+	*name = ptrc_cli_copy_bytes(text, size);
 	if (ptrc_field_find_key(*name, layouts, field, why))
 		return true;
 	free(*name);
@@ -106,7 +97,8 @@ bool ptrc_pairs_add(struct ptrc_pairs *p, const char *text, const struct ptrc_la
 					text);
 	if (by && !read_key(by + strlen(" by "), layouts, &field, &by_text, why))
 		return false;
-	pair = append(p, copy_of(begin, begin_size), copy_of(end, end_size));
+	pair = append(p, ptrc_cli_copy_bytes(begin, begin_size),
+		      ptrc_cli_copy_bytes(end, end_size));
 	pair->by = field;
 	pair->by_text = by_text;
 	p->given_count = p->count;
@@ -166,7 +158,7 @@ static char *find_member(struct ptrc_view *view, const char *member, struct ptrc
 	char *name;
 
 	ptrc_buffer_format(&b, "data.%s", member);
-	name = copy_of(b.bytes, b.used);
+	name = ptrc_cli_copy_bytes(b.bytes, b.used);
 	ptrc_buffer_free(&b);
 	ptrc_field_find(name, view->layouts, f, &why);
 	f->is_of_begin = false;
@@ -244,7 +236,7 @@ static struct ptrc_value keep(const struct ptrc_value *v)
 
 	kept.raw = NULL;
 	if (ptrc_value_has_bytes(v))
-		kept.bytes = copy_of(v->bytes, v->size);
+		kept.bytes = ptrc_cli_copy_bytes(v->bytes, v->size);
 	return kept;
 }
 
@@ -415,7 +407,7 @@ static void find_programs(struct ptrc_pairs *p)
 	for (size_t i = 0; i < p->count; i++)
 		if (ptrc_pair_is_program(&p->list[i]))
 			return;
-	append(p, copy_of(exec_name, strlen(exec_name)), copy_of(exit_name, strlen(exit_name)));
+	append(p, ptrc_cli_copy(exec_name), ptrc_cli_copy(exit_name));
 }
 
 /* Makes sure that there is the pair X.begin, X.end of which the name is one, or that of programs. */
@@ -469,7 +461,6 @@ static struct ptrc_pair_source *source_of(struct ptrc_pairs *p, size_t order)
 		*ptrc_append(p->sources, p->source_count) = NULL;
 	if (!p->sources[order]) {
 		p->sources[order] = ptrc_cli_allocate(sizeof(**p->sources));
-		memset(p->sources[order], 0, sizeof(**p->sources));
 	}
 	return p->sources[order];
 }

@@ -13,6 +13,9 @@
  */
 enum { STEPS_POWER = 6, STEPS = 1 << STEPS_POWER };
 
+const struct ptrc_quantile ptrc_quantiles_shown[PTRC_QUANTILES_SHOWN] = {
+	{500, "p50", "p50_ns"}, {900, "p90", "p90_ns"}, {990, "p99", "p99_ns"}};
+
 /* As many as .count of the quantiles. */
 struct ptrc_lengths {
 	size_t room;
@@ -211,4 +214,14 @@ void ptrc_quantiles_put_at(struct ptrc_buffer *b, const struct ptrc_quantiles *q
 	if (!ptrc_quantiles_is_exact(q))
 		ptrc_buffer_char(b, '~');
 	ptrc_quantiles_put(b, q, ptrc_quantiles_at(q, per_mille));
+}
+
+void ptrc_quantiles_json(struct ptrc_json *j, const struct ptrc_quantiles *q)
+{
+	ptrc_json_u64(j, "min_ns", q->least);
+	for (const struct ptrc_quantile *s = ptrc_quantiles_shown;
+	     s < ptrc_quantiles_shown + PTRC_QUANTILES_SHOWN; s++)
+		ptrc_json_u64(j, s->key, ptrc_quantiles_at(q, s->per_mille));
+	ptrc_json_u64(j, "max_ns", q->greatest);
+	ptrc_json_u64(j, "total_ns", q->total);
 }

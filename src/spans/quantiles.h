@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "src/cli/buffer.h"
+#include "src/cli/json.h"
 
 enum { PTRC_QUANTILES_EXACT = 1 << 24 };
 
@@ -48,6 +49,18 @@ bool ptrc_quantiles_is_exact(const struct ptrc_quantiles *);
 uint64_t ptrc_quantiles_octave(const struct ptrc_quantiles *, unsigned int power);
 
 void ptrc_quantiles_free(struct ptrc_quantiles *);
+
+/* The quantiles that people are shown, and their names. */
+enum { PTRC_QUANTILES_SHOWN = 3 };
+struct ptrc_quantile {
+	unsigned int per_mille;
+	const char *name;
+	const char *key;
+};
+extern const struct ptrc_quantile ptrc_quantiles_shown[PTRC_QUANTILES_SHOWN];
+
+/* Puts the members from "min_ns" to "total_ns" of durations, of which there are some. */
+void ptrc_quantiles_json(struct ptrc_json *, const struct ptrc_quantiles *);
 
 /* Puts a duration that is one of these, or a dash if there are none. */
 void ptrc_quantiles_put(struct ptrc_buffer *, const struct ptrc_quantiles *, uint64_t length_ns);

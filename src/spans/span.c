@@ -19,7 +19,6 @@ void ptrc_spans_begin(struct ptrc_spans *s, struct ptrc_query *q, size_t span_si
 	*s = (struct ptrc_spans){.query = q, .span_size = span_size};
 	for (size_t i = 0; i < 2; i++) {
 		s->views[i] = ptrc_cli_allocate(bytes);
-		memset(s->views[i], 0, bytes);
 	}
 }
 

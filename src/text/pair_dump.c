@@ -90,18 +90,19 @@ static void end_column(struct ptrc_buffer *b, size_t begin, size_t *width, bool 
 }
 
 /* If what was put from `middle` on is the same as what was put before it, from `begin` on, takes it
- * out again, and else puts two dots between. */
-static void join(struct ptrc_buffer *b, size_t begin, size_t middle)
+ * out again, and else puts two dots between. Returns whether it was the same. */
+static bool join(struct ptrc_buffer *b, size_t begin, size_t middle)
 {
 	size_t size = b->used - middle;
 
 	if (size == middle - begin && !memcmp(b->bytes + begin, b->bytes + middle, size)) {
 		b->used = middle;
-		return;
+		return true;
 	}
 	ptrc_buffer_text(b, "..");
 	memmove(b->bytes + middle + 2, b->bytes + middle, size);
 	memcpy(b->bytes + middle, "..", 2);
+	return false;
 }
 
 static void put_numbers(struct ptrc_buffer *b, int64_t first, int64_t last, size_t *width)
@@ -116,30 +117,57 @@ static void put_numbers(struct ptrc_buffer *b, int64_t first, int64_t last, size
 	end_column(b, begin, width, true);
 }
 
-static void put_logs(struct ptrc_buffer *b, const struct ptrc_view *end, size_t *width)
+static void put_logs(struct ptrc_buffer *b, const struct ptrc_view *first,
+		     const struct ptrc_view *last, size_t *width)
 {
-	const char *first = ptrc_reader_shown_name(end->begin->reader);
-	const char *last = ptrc_reader_shown_name(end->reader);
+	const char *name = ptrc_reader_shown_name(first->reader);
 	size_t begin = b->used;
 	size_t middle;
 
-	ptrc_text_put(b, first, strlen(first));
+	ptrc_text_put(b, name, strlen(name));
 	middle = b->used;
-	ptrc_text_put(b, last, strlen(last));
+	name = ptrc_reader_shown_name(last->reader);
+	ptrc_text_put(b, name, strlen(name));
 	join(b, begin, middle);
 	end_column(b, begin, width, false);
 }
 
-static void put_sources(struct ptrc_buffer *b, struct ptrc_view *end, size_t *width)
+static void put_sources(struct ptrc_buffer *b, struct ptrc_view *first, struct ptrc_view *last,
+			size_t *width)
 {
 	size_t begin = b->used;
 	size_t middle;
 
-	ptrc_event_put_source(b, end->begin);
+	ptrc_event_put_source(b, first);
 	middle = b->used;
-	ptrc_event_put_source(b, end);
+	ptrc_event_put_source(b, last);
 	join(b, begin, middle);
 	end_column(b, begin, width, false);
+}
+
+/* Puts the columns before the name, of two events, which may be one; null: there is no duration. */
+static void put_columns(struct ptrc_pair_dump *p, struct ptrc_view *first, struct ptrc_view *last,
+			const uint64_t *duration_ns)
+{
+	const struct posix_trace_event_info *e = &first->reader->event;
+	const struct posix_trace_event_info *f = &last->reader->event;
+	struct ptrc_event_format *format = &p->text->format;
+	struct ptrc_buffer *b = &p->line;
+	size_t width = DURATION_COLUMNS;
+	size_t begin;
+
+	ptrc_event_put_time(b, format, first->reader);
+	ptrc_buffer_char(b, ' ');
+	begin = b->used;
+	if (duration_ns)
+		ptrc_buffer_duration(b, *duration_ns);
+	end_column(b, begin, &width, true);
+	if (format->has_log)
+		put_logs(b, first, last, &p->widths.log);
+	put_numbers(b, e->posix_pid, f->posix_pid, &p->widths.pid);
+	put_numbers(b, e->posix_tid, f->posix_tid, &p->widths.tid);
+	if (format->has_symbols)
+		put_sources(b, first, last, &p->widths.source);
 }
 
 /* Puts the data of both, and nothing if neither has any. */
@@ -170,24 +198,11 @@ static void put_name(struct ptrc_pair_dump *p)
 
 static void put_text(struct ptrc_pair_dump *p, const struct ptrc_pair *pair, struct ptrc_view *end)
 {
-	struct ptrc_event_format *f = &p->text->format;
 	struct widths *w = &p->widths;
 	struct ptrc_buffer *b = &p->line;
-	size_t duration = DURATION_COLUMNS;
-	size_t begin;
 	size_t width;
 
-	ptrc_event_put_time(b, f, end->begin->reader);
-	ptrc_buffer_char(b, ' ');
-	begin = b->used;
-	ptrc_buffer_duration(b, end->duration_ns);
-	end_column(b, begin, &duration, true);
-	if (f->has_log)
-		put_logs(b, end, &w->log);
-	put_numbers(b, end->begin->reader->event.posix_pid, end->reader->event.posix_pid, &w->pid);
-	put_numbers(b, end->begin->reader->event.posix_tid, end->reader->event.posix_tid, &w->tid);
-	if (f->has_symbols)
-		put_sources(b, end, &w->source);
+	put_columns(p, end->begin, end, &end->duration_ns);
 	p->name.used = 0;
 	ptrc_pair_put_name(&p->name, pair);
 	put_name(p);
@@ -384,54 +399,30 @@ static void put_both_data(struct ptrc_buffer *b, struct ptrc_view *end)
 	ptrc_event_put_data(b, end->begin);
 	middle = b->used;
 	ptrc_event_put_data(b, end);
-	if (b->used - middle == middle - begin &&
-	    !memcmp(b->bytes + begin, b->bytes + middle, middle - begin)) {
-		b->used = middle;
-		return;
+	if (!join(b, begin, middle)) {
+		b->used = begin;
+		put_data(b, end);
 	}
-	b->used = begin;
-	put_data(b, end);
 }
 
 static void put_tree_line(void *arg, const struct ptrc_tree_node *n, enum ptrc_tree_line line)
 {
 	struct ptrc_pair_dump *p = arg;
-	struct ptrc_event_format *f = &p->text->format;
 	struct ptrc_buffer *b = &p->line;
 	struct ptrc_view *begin = ptrc_span_begin_view(&p->pairs->spans, &n->span);
 	struct ptrc_view *end =
 		line == PTRC_TREE_OPEN ? NULL : ptrc_span_end_view(&p->pairs->spans, &n->span);
 	struct ptrc_view *view = line == PTRC_TREE_CLOSE ? end : begin;
-	size_t duration = DURATION_COLUMNS;
+	uint64_t duration_ns = 0;
 	size_t at;
 
-	if (end)
+	if (end) {
 		end->begin = begin;
+		duration_ns = (uint64_t)ptrc_when_subtract(
+			ptrc_when_ns(&end->reader->event.posix_timestamp), n->span.ns);
+	}
 	b->used = 0;
-	ptrc_event_put_time(b, f, view->reader);
-	ptrc_buffer_char(b, ' ');
-	at = b->used;
-	if (end && n->span.fate == PTRC_SPAN_MEASURED)
-		ptrc_buffer_duration(
-			b, (uint64_t)ptrc_when_subtract(
-				   ptrc_when_ns(&end->reader->event.posix_timestamp), n->span.ns));
-	end_column(b, at, &duration, true);
-	if (f->has_log) {
-		const char *name = ptrc_reader_shown_name(view->reader);
-
-		at = b->used;
-		ptrc_text_put(b, name, strlen(name));
-		end_column(b, at, &p->widths.log, false);
-	}
-	put_numbers(b, view->reader->event.posix_pid, view->reader->event.posix_pid,
-		    &p->widths.pid);
-	put_numbers(b, view->reader->event.posix_tid, view->reader->event.posix_tid,
-		    &p->widths.tid);
-	if (f->has_symbols) {
-		at = b->used;
-		ptrc_event_put_source(b, view);
-		end_column(b, at, &p->widths.source, false);
-	}
+	put_columns(p, view, view, end && n->span.fate == PTRC_SPAN_MEASURED ? &duration_ns : NULL);
 	put_tree_name(p, n, line, begin);
 	at = b->used;
 	if (line == PTRC_TREE_LEAF)
@@ -525,10 +516,7 @@ static void summarize(void *self, struct ptrc_json *j)
 		const struct ptrc_pair *pair = &p->pairs->list[i];
 
 		ptrc_json_open(j, NULL, '{');
-		ptrc_json_bytes(j, "begin", pair->begin, strlen(pair->begin));
-		ptrc_json_bytes(j, "end", pair->end, strlen(pair->end));
-		if (pair->by_text)
-			ptrc_json_text(j, "by", pair->by_text);
+		ptrc_pair_json(j, pair);
 		ptrc_json_u64(j, "unmatched_begins", pair->halves.begins);
 		ptrc_json_u64(j, "unmatched_ends", pair->halves.ends);
 		ptrc_json_u64(j, "cut", pair->halves.cut);
