@@ -27,9 +27,9 @@ struct ptrc_period {
 };
 
 /* The span that has no time in it yet. */
-static const struct ptrc_span ptrc_span_none = {INT64_MAX, INT64_MIN};
+static const struct ptrc_period ptrc_period_none = {INT64_MAX, INT64_MIN};
 
-static inline void ptrc_span_widen(struct ptrc_span *s, int64_t ns)
+static inline void ptrc_period_widen(struct ptrc_period *s, int64_t ns)
 {
 	s->first = ns < s->first ? ns : s->first;
 	s->last = ns > s->last ? ns : s->last;

@@ -115,7 +115,7 @@ uint64_t ptrc_ship_whose_process(struct ptrc_ship_whose *w, trace_id_t trace, in
 
 	if (w->process_count && holds(w, w->process, pid, ns))
 		return w->processes[w->process].id;
-	if (posixtrace_find_log_process(trace, pid, &time, &index) || index >= w->process_count)
+	if (posixtrace_log_find_process(trace, pid, &time, &index) || index >= w->process_count)
 		return (uint32_t)pid;
 	w->process = index;
 	return w->processes[index].id;

@@ -308,12 +308,12 @@ void ptrc_sync_fit(const struct ptrc_sync_evidence *e, struct ptrc_clock_link *l
 		   bool *is_contradicted)
 {
 	const struct ptrc_sync_points *first = e->highs.count ? &e->highs : &e->lows;
-	struct ptrc_span span = ptrc_span_none;
+	struct ptrc_period span = ptrc_period_none;
 	const struct ptrc_sync_points *all[] = {&e->highs, &e->lows};
 
 	for (size_t k = 0; k < 2; k++)
 		for (size_t i = 0; i < all[k]->count; i++)
-			ptrc_span_widen(&span, all[k]->list[i].at_ns);
+			ptrc_period_widen(&span, all[k]->list[i].at_ns);
 	*l = (struct ptrc_clock_link){
 		.middle_ns = span.first / 2 + span.last / 2,
 		/* Clocks may be years apart, and numbers have 53 bits. */

@@ -231,16 +231,16 @@ static void match_all(struct ptrc_sync *s, struct messages *all, struct channels
 }
 
 /* The span in which the logs of a host tell of its clock, by its own time. */
-static bool find_span(const struct ptrc_hosts *h, size_t host, struct ptrc_span *span)
+static bool find_span(const struct ptrc_hosts *h, size_t host, struct ptrc_period *span)
 {
-	*span = ptrc_span_none;
+	*span = ptrc_period_none;
 	for (size_t i = 0; i < h->source_count; i++) {
 		const struct ptrc_correction *c = &h->corrections[i];
 
 		if (h->host_of[i] != host || !c->count)
 			continue;
-		ptrc_span_widen(span, ptrc_correction_own_time(c, c->knots[0].log_ns));
-		ptrc_span_widen(span, ptrc_correction_own_time(c, c->knots[c->count - 1].log_ns));
+		ptrc_period_widen(span, ptrc_correction_own_time(c, c->knots[0].log_ns));
+		ptrc_period_widen(span, ptrc_correction_own_time(c, c->knots[c->count - 1].log_ns));
 	}
 	return span->first <= span->last;
 }
@@ -250,7 +250,7 @@ static void add_said(const struct ptrc_hosts *h, struct channel *c)
 {
 	const struct ptrc_host *a = &h->list[c->first], *b = &h->list[c->second];
 	int64_t far_ns = ptrc_when_add(a->worst_ns, b->worst_ns);
-	struct ptrc_span spans[2];
+	struct ptrc_period spans[2];
 	int64_t ends[2];
 
 	if (a->worst_ns == PTRC_BOUND_UNKNOWN || b->worst_ns == PTRC_BOUND_UNKNOWN ||
@@ -423,10 +423,10 @@ static int64_t ahead_of_reference(const struct ptrc_clock_link *link, int64_t ow
 }
 
 /* Where the host's messages with the other one begin and end, by its own time. */
-static struct ptrc_span find_ends(const struct channels *c, const struct ptrc_sync_host *found,
+static struct ptrc_period find_ends(const struct channels *c, const struct ptrc_sync_host *found,
 				  size_t host)
 {
-	struct ptrc_span ends = ptrc_span_none;
+	struct ptrc_period ends = ptrc_period_none;
 
 	for (size_t i = 0; i < c->count; i++) {
 		const struct channel *at = c->list[i];
@@ -439,7 +439,7 @@ static struct ptrc_span find_ends(const struct channels *c, const struct ptrc_sy
 			for (size_t n = 0; n < all[k]->count; n++) {
 				const struct ptrc_sync_point *p = &all[k]->list[n];
 
-				ptrc_span_widen(&ends, ptrc_when_add(p->at_ns, p->ahead_ns));
+				ptrc_period_widen(&ends, ptrc_when_add(p->at_ns, p->ahead_ns));
 			}
 	}
 	return ends;
@@ -448,7 +448,7 @@ static struct ptrc_span find_ends(const struct channels *c, const struct ptrc_sy
 static void measure(struct ptrc_sync *s, const struct channels *c, size_t host)
 {
 	struct ptrc_sync_host *found = &s->list[host];
-	struct ptrc_span ends = find_ends(c, found, host);
+	struct ptrc_period ends = find_ends(c, found, host);
 	int64_t at[] = {ends.first, ends.first / 2 + ends.last / 2, ends.last};
 	int64_t ahead[3], bound_ns;
 

@@ -354,7 +354,7 @@ static void take(void *self, struct ptrc_span *s)
 		return;
 	ptrc_pairs_count_half(p->pairs, s);
 	if (s->fate == PTRC_SPAN_MEASURED)
-		show(p, &p->pairs->list[s->pair], s->begin.source, s->end);
+		show(p, &p->pairs->list[s->pair], s->end);
 }
 
 /* ---- the tree ---- */
