@@ -160,6 +160,59 @@ int posixtrace_log_next_block(trace_id_t, struct posixtrace_block **);
 /* A null pointer is allowed. */
 void posixtrace_log_free_block(struct posixtrace_block *);
 
+/* What a field is, as posixtrace-layout(5) has it. */
+enum posixtrace_field_kind {
+	POSIXTRACE_FIELD_UNSIGNED = 1,
+	POSIXTRACE_FIELD_SIGNED,
+	POSIXTRACE_FIELD_HEX, /* unsigned, to be shown in hexadecimal */
+	POSIXTRACE_FIELD_FLOAT,
+	POSIXTRACE_FIELD_BOOL, /* unsigned: 0 or 1 */
+	POSIXTRACE_FIELD_TEXT,
+	POSIXTRACE_FIELD_BYTES,
+	POSIXTRACE_FIELD_JSON,
+	POSIXTRACE_FIELD_CODE,	/* unsigned: the address of an instruction */
+	POSIXTRACE_FIELD_CALLER /* unsigned: the address to which a call returns */
+};
+
+/* A field of the data of an event, or one element of a field that is an array. */
+struct posixtrace_field {
+	/* The number of bytes of this structure that were filled in, at most the caller's size. */
+	unsigned long pt_size;
+	/* Where the next one is; 0 at first. */
+	unsigned long pt_next_field, pt_next_index;
+	uint64_t pt_next_bit;
+	/* The name, which is empty if the data is one text of JSON. It is valid until the log is closed. */
+	const char *pt_name;
+	int pt_kind; /* enum posixtrace_field_kind */
+	/* How many elements the array has, and which of them this is; 0 and 0 if it is none. */
+	unsigned long pt_count, pt_index;
+	/* A number; of these three the one that pt_kind says. The others are 0. */
+	uint64_t pt_unsigned;
+	int64_t pt_signed;
+	double pt_float;
+	/* The name that the value of an enum has. A null pointer: it has none, or is no enum. */
+	const char *pt_member;
+	/* The unit of a number, such as "ns" or "KiB"; empty: the layout says none. */
+	const char *pt_unit;
+	/* The bytes that it has in the data of the event; of text those before the first null byte; of a
+	 * bit field none. */
+	const void *pt_data;
+	size_t pt_length;
+};
+
+/*
+ * Stores the next field of an event of the log, with the name and the type that the layout of the event's
+ * type gives it: the first one if the structure is all zero. Padding is passed over.
+ *   ENODATA  there are no more fields; or the event's type has no layout.
+ *   EBADMSG  the data does not fit the layout from here on: it is too short, or has bytes after the last
+ *            field; or the log has a layout that this version does not know.
+ *   EINVAL   not an open log; not an event type of it; null pointer; size below that of the first four
+ *            members.
+ *   ENOMEM   no memory.
+ */
+int posixtrace_log_next_field(trace_id_t, const struct posixtrace_event *,
+			      struct posixtrace_field *, size_t size);
+
 /*
  * Whose a log is. The keeper writes into a log on which machine it is written, and what /proc tells of
  * each process of which the log has events. Logs of releases that did not do so tell nothing: ENODATA.

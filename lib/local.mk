@@ -235,6 +235,7 @@ ptrc_library_sources += \
 	%D%/api/eventid.c \
 	%D%/api/eventid_layout.c \
 	%D%/api/figures.c \
+	%D%/api/log_field.c \
 	%D%/api/type.c \
 	%D%/api/orphan.c \
 	%D%/api/trace_create.c \

@@ -127,6 +127,7 @@ dist_man_MANS += \
 	%D%/posixtrace_log_get_thread.3 \
 	%D%/posixtrace_log_get_time_of_last.3 \
 	%D%/posixtrace_log_next_block.3 \
+	%D%/posixtrace_log_next_field.3 \
 	%D%/posixtrace_log_open.3 \
 	%D%/posixtrace_log_select.3 \
 	%D%/posixtrace_log_writer_add.3 \

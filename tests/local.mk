@@ -33,6 +33,7 @@ ptrc_c_tests = \
 	%D%/lib/life/test_exit \
 	%D%/lib/log/test_log \
 	%D%/lib/log/test_log_copy \
+	%D%/lib/log/test_log_fields \
 	%D%/lib/log/test_log_format \
 	%D%/lib/log/test_log_index \
 	%D%/lib/log/test_log_parts \
@@ -176,6 +177,7 @@ ptrc_support_ldadd = %D%/support/libsupport.a $(LDADD)
 %C%_lib_life_test_exit_LDADD = $(ptrc_support_ldadd)
 %C%_lib_log_test_log_LDADD = $(ptrc_support_ldadd)
 %C%_lib_log_test_log_copy_LDADD = $(ptrc_support_ldadd)
+%C%_lib_log_test_log_fields_LDADD = $(ptrc_support_ldadd)
 %C%_lib_log_test_log_index_LDADD = $(ptrc_support_ldadd)
 %C%_lib_log_test_log_parts_LDADD = $(ptrc_support_ldadd)
 %C%_lib_log_test_open_LDADD = $(ptrc_support_ldadd)

@@ -20,6 +20,7 @@
 #include "lib/base/procfs.h"
 #include "lib/base/timespec.h"
 #include "lib/log/log_reader.h"
+#include "lib/model/layout.h"
 #include "lib/model/names.h"
 #include "lib/model/packed.h"
 #include "lib/model/sequencer.h"
@@ -115,6 +116,8 @@ struct ptrc_log_stream {
 	struct ptrc_counts counts;
 	struct gap gap;
 	struct ptrc_type_sums sums; /* for checking a packet */
+	/* By type, what its layout says, if that was asked for. Null: none was. */
+	struct ptrc_layout_fields **fields;
 };
 
 /* ---- cursors ---- */
@@ -831,6 +834,9 @@ void ptrc_log_stream_close(struct ptrc_log_stream *l)
 	free(l->heap);
 	free(l->by_number);
 	free(l->spans);
+	for (size_t id = 0; l->fields && id <= PTRC_SET_ID_MAX; id++)
+		ptrc_layout_fields_free(l->fields[id]);
+	free(l->fields);
 	ptrc_log_reader_close(&l->reader);
 	pthread_mutex_destroy(&l->mutex);
 	free(l);
@@ -986,17 +992,55 @@ int ptrc_log_stream_name(struct ptrc_log_stream *l, trace_event_id_t id, char *n
 	return 0;
 }
 
-int ptrc_log_stream_layout(struct ptrc_log_stream *l, trace_event_id_t id,
-			   char layout[PTRC_NAMES_LAYOUT_BYTES])
+static int find_layout(struct ptrc_log_stream *l, trace_event_id_t id, const char **text)
 {
 	const struct ptrc_log_reader_name *n = name_of(l, id);
 
 	if (!n)
 		return id >= PTRC_SET_ID_MIN && id < PTRC_ID_FIRST ? ENODATA : EINVAL;
-	if (!n->layout)
-		return ENODATA;
-	strcpy(layout, n->layout);
-	return 0;
+	*text = n->layout;
+	return *text ? 0 : ENODATA;
+}
+
+int ptrc_log_stream_layout(struct ptrc_log_stream *l, trace_event_id_t id,
+			   char layout[PTRC_NAMES_LAYOUT_BYTES])
+{
+	const char *text;
+	int error = find_layout(l, id, &text);
+
+	if (!error)
+		strcpy(layout, text);
+	return error;
+}
+
+/* Parses the layout of the type, unless that was done before. */
+static int need_fields(struct ptrc_log_stream *l, trace_event_id_t id)
+{
+	const char *text;
+	int error = find_layout(l, id, &text);
+
+	if (error)
+		return error;
+	if (!l->fields)
+		l->fields = calloc(PTRC_SET_ID_MAX + 1, sizeof(*l->fields));
+	if (!l->fields)
+		return ENOMEM;
+	if (!l->fields[id])
+		error = ptrc_layout_parse(text, strlen(text), &l->fields[id], NULL);
+	return error == EINVAL ? EBADMSG : error;
+}
+
+int ptrc_log_stream_fields(struct ptrc_log_stream *l, trace_event_id_t id,
+			   const struct ptrc_layout_fields **fields)
+{
+	int error;
+
+	pthread_mutex_lock(&l->mutex);
+	error = need_fields(l, id);
+	if (!error)
+		*fields = l->fields[id];
+	pthread_mutex_unlock(&l->mutex);
+	return error;
 }
 
 int ptrc_log_stream_next_id(struct ptrc_log_stream *l, trace_event_id_t *id, int *unavailable)

@@ -14,6 +14,7 @@
 #include "include/posixtrace-private.h"
 #include "lib/model/names.h"
 
+struct ptrc_layout_fields;
 struct ptrc_log_stream;
 struct ptrc_log_whose;
 
@@ -40,6 +41,10 @@ int ptrc_log_stream_name(struct ptrc_log_stream *l, trace_event_id_t id, char *n
 /* EINVAL: not a type of the log. ENODATA: it has no layout. */
 int ptrc_log_stream_layout(struct ptrc_log_stream *l, trace_event_id_t id,
 			   char layout[PTRC_NAMES_LAYOUT_BYTES]);
+/* What the layout says, which is valid until the log is closed. EINVAL, ENODATA; EBADMSG: it is no layout;
+ * ENOMEM. */
+int ptrc_log_stream_fields(struct ptrc_log_stream *l, trace_event_id_t id,
+			   const struct ptrc_layout_fields **fields);
 int ptrc_log_stream_next_id(struct ptrc_log_stream *l, trace_event_id_t *id, int *unavailable);
 void ptrc_log_stream_rewind_ids(struct ptrc_log_stream *l);
 /* Copies the next event as posix_trace_getnext_event() does. */

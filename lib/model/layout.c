@@ -632,3 +632,51 @@ void ptrc_layout_fields_free(struct ptrc_layout_fields *l)
 	/* The structure is the begin of its memory. */
 	free(l);
 }
+
+/* Stores how many bytes a field takes whose size the data gives. Returns false if it has too few. */
+static bool measure(const struct ptrc_layout_field *f, bool is_last, const char *data, size_t size,
+		    size_t *taken)
+{
+	*taken = size;
+	if (f->kind == PTRC_LAYOUT_JSON)
+		return size;
+	/* Of an element that is not all there, the bytes are left over. */
+	if (f->count)
+		*taken -= size % f->item_size;
+	if (f->kind != PTRC_LAYOUT_STRING)
+		return true;
+	*taken = strnlen(data, size);
+	/* The null byte, if there is one, belongs to the string. */
+	*taken += *taken < size;
+	/* A string that lacks even its null byte is empty, which only the last field may
+	 * be. */
+	return size || is_last;
+}
+
+const struct ptrc_layout_field *ptrc_layout_next(const struct ptrc_layout_fields *l,
+						 const char *data, size_t size,
+						 struct ptrc_layout_walk *w)
+{
+	const struct ptrc_layout_field *f = &l->fields[w->number];
+
+	if (w->number == l->count)
+		return NULL;
+	ptrc_layout_place(l, f, &w->bits, &w->at, &w->bit_at);
+	w->size = f->size;
+	w->is_short = w->at > size || w->bits > 8 * (uint64_t)size;
+	if (!w->is_short && !f->size && !f->bits) {
+		w->is_short = !measure(f, w->number + 1 == l->count, data + w->at, size - w->at,
+				       &w->size);
+		w->bits += 8 * (uint64_t)w->size;
+	}
+	w->number++;
+	return w->is_short ? NULL : f;
+}
+
+bool ptrc_layout_ends(const struct ptrc_layout_fields *l, const struct ptrc_layout_walk *w,
+		      size_t size)
+{
+	size_t end = (w->bits + 7) / 8;
+
+	return end == size || (end + l->alignment - 1) / l->alignment * l->alignment == size;
+}

@@ -23,6 +23,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "lib/base/common.h"
 
@@ -170,5 +171,82 @@ void ptrc_layout_fields_free(struct ptrc_layout_fields *);
  */
 void ptrc_layout_place(const struct ptrc_layout_fields *, const struct ptrc_layout_field *,
 		       uint64_t *bits, size_t *at, unsigned char *bit_at) PTRC_NONNULL();
+
+/* A way through the fields that data has. Starts zeroed. */
+struct ptrc_layout_walk {
+	/* Where the field is, and the bytes that it takes; 0 for a bit field. */
+	size_t at, size;
+	unsigned char bit_at;
+	/* The data ends before the next field does. */
+	bool is_short;
+	/* How many fields have been passed, and what they take of the data. */
+	size_t number;
+	uint64_t bits;
+};
+
+/* The next field of data of that size; null if there is none, or if the data is too short for it. */
+const struct ptrc_layout_field *ptrc_layout_next(const struct ptrc_layout_fields *,
+						 const char *data, size_t size,
+						 struct ptrc_layout_walk *) PTRC_NONNULL();
+
+/* After the last field: whether the data ends there, or with the padding at the end of a structure. */
+bool ptrc_layout_ends(const struct ptrc_layout_fields *, const struct ptrc_layout_walk *,
+		      size_t size) PTRC_NONNULL();
+
+/* Numbers are copied from the data without swapping bytes. */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "layouts are little endian");
+
+/* So many bits from one of the first byte on; at most 64. */
+static inline uint64_t ptrc_layout_bits(const char *data, unsigned int bit_at, unsigned int bits)
+{
+	size_t bytes = (bit_at + bits + 7) / 8;
+	uint64_t u = 0;
+
+	memcpy(&u, data, bytes < sizeof(u) ? bytes : sizeof(u));
+	u >>= bit_at;
+	if (bytes > sizeof(u))
+		u |= (uint64_t)(unsigned char)data[sizeof(u)] << (64 - bit_at);
+	return bits < 64 ? u & ((UINT64_C(1) << bits) - 1) : u;
+}
+
+/* A number of 1, 2, 4 or 8 bytes. Each is read by itself: what was stored piece by piece cannot be loaded as
+ * a whole at once. */
+static inline uint64_t ptrc_layout_load(const char *data, size_t size)
+{
+	uint64_t whole;
+	uint32_t half;
+	uint16_t quarter;
+
+	switch (size) {
+	case sizeof(whole):
+		memcpy(&whole, data, sizeof(whole));
+		return whole;
+	case sizeof(half):
+		memcpy(&half, data, sizeof(half));
+		return half;
+	case sizeof(quarter):
+		memcpy(&quarter, data, sizeof(quarter));
+		return quarter;
+	default:
+		return (unsigned char)*data;
+	}
+}
+
+/* The number of a field, an element of one, or a bit field, with the bits of a signed one extended. Is
+ * inline because millions of events per second pass here. */
+static inline uint64_t ptrc_layout_number_of(const struct ptrc_layout_field *f, const char *data,
+					     unsigned int bit_at)
+{
+	unsigned int unused_bits = 64 - (f->bits ? f->bits : 8 * (unsigned int)f->item_size);
+	uint64_t u;
+
+	if (__builtin_expect(f->bits, 0))
+		u = ptrc_layout_bits(data, bit_at, f->bits);
+	else
+		u = ptrc_layout_load(data, f->item_size);
+	if (f->kind == PTRC_LAYOUT_SIGNED)
+		u = (uint64_t)((int64_t)(u << unused_bits) >> unused_bits);
+	return u;
+}
 
 #endif

@@ -217,33 +217,6 @@ static bool is_zero(const char *p, size_t size)
 	return !size;
 }
 
-/* Whether the data, and not the layout, says how long the field is. */
-static bool is_open(const struct ptrc_layout_field *f)
-{
-	return !f->size && !f->bits;
-}
-
-/* Stores how many bytes of the data a field takes whose size the data gives. Returns false if the
- * data has too few bytes. */
-static bool measure(const struct ptrc_layout_field *f, bool is_last, const char *data, size_t size,
-		    size_t *taken)
-{
-	*taken = size;
-	if (f->kind == PTRC_LAYOUT_JSON)
-		return size;
-	/* Of an element that is not all there, the bytes are left over. */
-	if (f->count)
-		*taken -= size % f->item_size;
-	if (f->kind != PTRC_LAYOUT_STRING)
-		return true;
-	*taken = strnlen(data, size);
-	/* The null byte, if there is one, belongs to the string. */
-	*taken += *taken < size;
-	/* A string that lacks even its null byte is empty, which only the last field may
-	 * be. */
-	return size || is_last;
-}
-
 static void decode_text(const char *data, size_t size, struct ptrc_value *v)
 {
 	v->kind = PTRC_VALUE_TEXT;
@@ -335,9 +308,9 @@ void ptrc_layout_decode(const struct ptrc_layout *l, const void *bytes, size_t s
 			struct ptrc_decoded *d)
 {
 	const struct ptrc_layout_fields *m = l->model;
+	const struct ptrc_layout_field *f;
+	struct ptrc_layout_walk w = {0};
 	const char *data = bytes;
-	uint64_t bits = 0;
-	size_t end;
 
 	if (d->size < m->count) {
 		d->values = ptrc_cli_reallocate(d->values, m->count * sizeof(*d->values));
@@ -348,33 +321,19 @@ void ptrc_layout_decode(const struct ptrc_layout *l, const void *bytes, size_t s
 		decode_placed(m, data, d);
 		return;
 	}
-	d->error = PTRC_LAYOUT_SHORT;
-	for (size_t i = 0; i < m->count; i++) {
-		const struct ptrc_layout_field *f = &m->fields[i];
-		size_t at;
-		unsigned char bit_at;
-		size_t taken = f->size;
+	while ((f = ptrc_layout_next(m, data, size, &w))) {
+		struct ptrc_value *v = &d->values[w.number - 1];
 
-		ptrc_layout_place(m, f, &bits, &at, &bit_at);
-		if (at > size || bits > 8 * (uint64_t)size)
-			return;
-		if (is_open(f)) {
-			if (!measure(f, i + 1 == m->count, data + at, size - at, &taken))
-				return;
-			bits += 8 * (uint64_t)taken;
-		}
-		decode_field(f, data + at, bit_at, taken, &d->values[i]);
-		if (f->kind == PTRC_LAYOUT_JSON && d->values[i].kind == PTRC_VALUE_NONE) {
+		decode_field(f, data + w.at, w.bit_at, w.size, v);
+		if (f->kind == PTRC_LAYOUT_JSON && v->kind == PTRC_VALUE_NONE) {
 			d->error = PTRC_LAYOUT_NOT_JSON;
 			return;
 		}
 	}
-	end = (bits + 7) / 8;
-	/* A structure may have padding at its end, too. */
-	if (end == size || (end + m->alignment - 1) / m->alignment * m->alignment == size)
-		d->error = PTRC_LAYOUT_FITS;
+	if (w.is_short)
+		d->error = PTRC_LAYOUT_SHORT;
 	else
-		d->error = PTRC_LAYOUT_REST;
+		d->error = ptrc_layout_ends(m, &w, size) ? PTRC_LAYOUT_FITS : PTRC_LAYOUT_REST;
 }
 
 bool ptrc_layout_pick(const struct ptrc_layout *l, const void *bytes, size_t size, int name,

@@ -13,9 +13,6 @@
 #include "lib/model/layout.h"
 #include "src/cli/json.h"
 
-/* Numbers are copied from the data without swapping bytes. */
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "layouts are little endian");
-
 enum ptrc_value_kind {
 	/* The event does not have the field. */
 	PTRC_VALUE_NONE,
@@ -110,62 +107,20 @@ void ptrc_value_json(struct ptrc_json *, const char *key, const struct ptrc_valu
 /* Puts the value for people to read, with its unit; see ptrc_text_quote() for text. */
 void ptrc_value_text(struct ptrc_buffer *, const struct ptrc_value *);
 
-/* So many bits from one of the first byte on; at most 64. */
-static inline uint64_t ptrc_value_bits(const char *data, unsigned int bit_at, unsigned int bits)
-{
-	size_t bytes = (bit_at + bits + 7) / 8;
-	uint64_t u = 0;
-
-	memcpy(&u, data, bytes < sizeof(u) ? bytes : sizeof(u));
-	u >>= bit_at;
-	if (bytes > sizeof(u))
-		u |= (uint64_t)(unsigned char)data[sizeof(u)] << (64 - bit_at);
-	return bits < 64 ? u & ((UINT64_C(1) << bits) - 1) : u;
-}
-
-/* A number of 1, 2, 4 or 8 bytes. Each is read by itself: what was stored piece by piece cannot be loaded as
- * a whole at once. */
-static inline uint64_t ptrc_value_load(const char *data, size_t size)
-{
-	uint64_t whole;
-	uint32_t half;
-	uint16_t quarter;
-
-	switch (size) {
-	case sizeof(whole):
-		memcpy(&whole, data, sizeof(whole));
-		return whole;
-	case sizeof(half):
-		memcpy(&half, data, sizeof(half));
-		return half;
-	case sizeof(quarter):
-		memcpy(&quarter, data, sizeof(quarter));
-		return quarter;
-	default:
-		return (unsigned char)*data;
-	}
-}
-
 /* Reads a number of the field: a single one, an element of an array, or a bit field. The value is
  * zero before. Is inline because millions of events per second pass here. */
 static inline void ptrc_value_decode(const struct ptrc_layout_field *f, const char *data,
 				     unsigned int bit_at, struct ptrc_value *v)
 {
-	uint64_t u;
-	unsigned int unused_bits = 64 - (f->bits ? f->bits : 8 * (unsigned int)f->item_size);
+	uint64_t u = ptrc_layout_number_of(f, data, bit_at);
 	float single;
 
-	if (__builtin_expect(f->bits, 0))
-		u = ptrc_value_bits(data, bit_at, f->bits);
-	else
-		u = ptrc_value_load(data, f->item_size);
 	v->u = u;
 	v->unit = f->unit;
 	v->raw_size = f->item_size;
 	switch (f->kind) {
 	case PTRC_LAYOUT_SIGNED:
 		v->kind = PTRC_VALUE_SIGNED;
-		v->i = (int64_t)(u << unused_bits) >> unused_bits;
 		break;
 	case PTRC_LAYOUT_HEX:
 	case PTRC_LAYOUT_CODE:

@@ -100,7 +100,8 @@ development() {
 		'usr/lib/*/pkgconfig/posixtrace.pc' 'usr/lib/*/cmake/posixtrace/posixtrace-config*.cmake' \
 		'usr/share/man/man3/posix*.3.gz' 'usr/share/man/man3/POSIXTRACE_*.3.gz' \
 		usr/share/man/man7/trace.h.7.gz \
-		usr/share/doc/libposixtrace-dev/examples/hello.c
+		usr/share/doc/libposixtrace-dev/examples/hello.c \
+		usr/share/doc/libposixtrace-dev/examples/log-fields.c
 }
 
 python() {

@@ -32,6 +32,37 @@ sqlite_trace() {
 	[ "$output" = "hello, world" ]
 }
 
+@test "log-fields: each event with its time, its process and the fields of its data" {
+	cat >script <<'END'
+layout db.query u64 id, enum u8 {read, write} kind, i32[2] delta ns, f64 ratio, str sql
+event 1500000000 42 42 db.query u64:7 u8:1 hex:000000 u32:4294967295 u32:5 hex:00000000 f64:0.5 str:select
+layout net u8 low:3, u8 high:5, bytes[2] raw, x32 flags, bool is_on, char[4] who
+event 2000000000 42 43 net u8:13 hex:0aff00 u32:255 u8:1 hex:61620000
+event 2500000000 42 42 plain u32:1
+event 3000000000 42 42 db.query u64:8
+lost 3
+END
+	made made.log <script
+	run --separate-stderr "$PTRC_BUILD/examples/log-fields" made.log
+	[ "$status" -eq 0 ]
+	[ "$output" = '1700000001.500000000 42  db.query id=7 kind=write delta[0]=-1ns delta[1]=5ns ratio=0.5 sql=select
+1700000002.000000000 42  net low=5 high=1 raw=0aff flags=0xff is_on=1 who=ab
+1700000002.500000000 42  plain
+1700000003.000000000 42  db.query id=8' ]
+	[ "$stderr" = 'lost_events: 3' ]
+}
+
+@test "log-fields: events of a program have the name of that" {
+	ptrace-run -o hello.log -- "$PTRC_BUILD/examples/hello" bats
+	"$PTRC_BUILD/examples/log-fields" hello.log >shown
+	[ "$(grep -c '^[0-9]*\.[0-9]\{9\} [0-9]* hello hello\.greeting$' shown)" -eq 1 ]
+	run "$PTRC_BUILD/examples/log-fields" shown
+	[ "$status" -eq 1 ]
+	[ "$output" = 'log-fields: shown: Invalid argument' ]
+	run "$PTRC_BUILD/examples/log-fields"
+	[ "$status" -eq 2 ]
+}
+
 @test "sqlite-trace: the log has every event that the hooks counted" {
 	sqlite_trace -n 5000 -t 4
 	names sqlite.log | grep ' sql\.' >traced
