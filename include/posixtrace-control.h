@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * <posixtrace-control.h>: what this implementation adds for a program that controls a trace: attributes,
- * patterns of names, cursors, and streams that outlived their controller. None of it is in the standard. The
- * rules of <posixtrace.h> hold here, too. What is counted of a stream is in <posixtrace-log.h>, as it is
- * counted of a log.
+ * <posixtrace-control.h>: what this implementation adds to the standard for programs that control a trace:
+ * attributes, patterns of names, cursors, and streams that outlived their controller. The rules of
+ * <posixtrace.h> hold here, too. <posixtrace-log.h>, which this header includes, has the counts of streams
+ * and logs.
  */
 #ifndef POSIXTRACE_CONTROL_H
 #define POSIXTRACE_CONTROL_H 1
@@ -17,7 +17,7 @@ extern "C" {
 /*
  * The attribute full-wait: how long an event waits when the stream has no room for it, instead of
  * being lost. It is for streams with the policy POSIX_TRACE_FLUSH, and has no effect on others. The
- * default is 0: nobody waits.
+ * default is 0: no event waits.
  *
  * posix_trace_event(), and posixtrace_event_for(), then sleep until a flush has made room, and
  * record the event with the time at which they do. If no flush makes room for as long as the
@@ -27,7 +27,7 @@ extern "C" {
  * flush that makes room begins the time anew.
  *
  * No event waits if it could only wait in vain: it is larger than the stream; the keeper and the
- * process that controls the stream are dead; nobody reads the pipe that the log is; the log was
+ * process that controls the stream are dead; the log is a pipe without a reader; the log was
  * given up. Stopping, clearing and ending the stream ends every wait. An event in a signal handler
  * waits, too, also while the call that the signal interrupted waits: signals are handled as
  * usual meanwhile. posix_trace_event() is no cancellation point then either.
@@ -36,7 +36,7 @@ extern "C" {
  * posixtrace_get_counts() tells how long they waited.
  *   EINVAL  not an initialised attributes object; null pointer; negative, or tv_nsec is not below
  *           1,000,000,000.
- * A time that nobody lives to see, from some 292 years on, becomes that.
+ * A time of more than some 292 years is taken for that.
  */
 int posixtrace_attr_setfullwait(trace_attr_t *, const struct timespec *);
 int posixtrace_attr_getfullwait(const trace_attr_t *, struct timespec *);
@@ -59,7 +59,7 @@ struct posixtrace_log_rotation {
  * file.
  *
  * The first file of the log is the one that was given to posix_trace_create_withlog(). The next is
- * called as that one, with .000001 behind the name, the one after that .000002. A file of that name
+ * called as that one, with .000001 after the name, the one after that .000002. A file of that name
  * that is there already is left alone, and its number not used. No file is ever renamed. Each is a
  * whole log, closed when the next is begun, and each event is in exactly one of them.
  *
@@ -91,7 +91,7 @@ struct posixtrace_pattern {
 	int pt_has_matched;
 	/* The pattern, with a null byte at its end: as in a shell, * stands for any bytes, ? for
 	 * any one byte, [a-z], [!a-z] and [[:digit:]] for one of a set, and \\ takes the meaning
-	 * from the byte behind it. A pattern without these stands for one name. Bytes count, in
+	 * from the next byte. A pattern without these stands for one name. Bytes count, in
 	 * every locale; a bracket that does not end stands for itself. */
 	char pt_glob[TRACE_EVENT_NAME_MAX + 1];
 };
@@ -129,7 +129,7 @@ int posixtrace_get_patterns(trace_id_t, struct posixtrace_pattern *, size_t size
 
 /*
  * is_synced 0: when the stream is shut down, or when its controller has died, its log is closed
- * without waiting for the disk, and nobody learns of a write-back that fails later. Otherwise, as
+ * without waiting for the disk, and a write-back that fails later is not reported. Otherwise, as
  * without this call, the shutdown takes as long as the disk needs, and returns the error (EIO,
  * ENOSPC, EDQUOT and others) if the log did not come to it; the status in the log then has the
  * error, too, as far as the log can still be read. A flush never waits for the disk, except for the
@@ -139,8 +139,8 @@ int posixtrace_get_patterns(trace_id_t, struct posixtrace_pattern *, size_t size
 int posixtrace_set_log_sync(trace_id_t, int is_synced);
 
 /*
- * Says whether the log of a stream gets the command lines of processes, which may hold secrets. To be called before the stream is started: what was seen by then stays. The
- * default is yes.
+ * Says whether the log of a stream gets the command lines of processes, which may hold secrets. The default
+ * is yes. To be called before the stream is started: what was seen by then stays.
  *   EINVAL  not an active stream.
  */
 int posixtrace_set_command_line(trace_id_t, int is_wanted);
@@ -200,7 +200,7 @@ void posixtrace_cursor_close(struct posixtrace_cursor *);
 
 /*
  * Orphans: streams whose controller was killed and which still hold events: plain streams with
- * events that nobody has read, and streams with a log whose keeper was killed, too, so that the
+ * events that no reader has got, and streams with a log whose keeper was killed, too, so that the
  * log is not finished. Any create finishes such logs; if it cannot, or if the stream is plain, the
  * stream stays in /dev/shm, where it takes memory, until it is salvaged or discarded. At most 64
  * orphans with a log and 8 plain ones stay; the plain ones take no more than half of /dev/shm, and
@@ -221,7 +221,7 @@ struct posixtrace_orphan {
 	 * these numbers now. */
 	pid_t pt_controller;
 	pid_t pt_target;
-	/* Events that nobody has read (plain) or that are in no log, system events included; the
+	/* Events that no reader has got (plain) or that are in no log, system events included; the
 	 * bytes of memory that the stream takes; when it was created. */
 	unsigned long pt_events;
 	unsigned long pt_memory;
@@ -246,7 +246,7 @@ int posixtrace_get_orphan(unsigned int number, struct posixtrace_orphan *, size_
  * that, and removes the stream. The log is the orphan's own, if it is still at its path, under
  * another name in the same directory, or open in a process that the caller may look at. Otherwise,
  * or if nothing can be written to it, a new log gets the events that the own one does not have: at
- * `path`, or if that is null, at the old path with ".salvaged" behind it. A file of that name is
+ * `path`, or if that is null, at the old path with ".salvaged" appended. A file of that name is
  * never replaced: ".2", ".3" and so on are added. If `written` is not null it gets the path of the
  * log, in 4096 bytes. The call takes as long as writing the log does. Several processes may try
  * at the same time, and be killed while they do: no event gets lost.

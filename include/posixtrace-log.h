@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * <posixtrace-log.h>: reading logs by blocks of events and by the fields of their data, and writing logs. None
- * of it is in the standard. The rules of <posixtrace.h> hold here, too.
+ * <posixtrace-log.h>: what this implementation adds to the standard for programs that read logs, by blocks of
+ * events and by the fields of their data, or write them. The rules of <posixtrace.h> hold here, too.
  *
  * An open log is a trace_id_t, from posixtrace_log_open() or posix_trace_open(). What <trace.h> has for
  * logs holds for both: posix_trace_eventid_get_name(), posix_trace_get_attr(), posix_trace_get_status(),
@@ -110,7 +110,7 @@ struct posixtrace_span {
  * caller sorts them out. The selection holds until the next one, also across
  * posix_trace_rewind(). The figure skipped_events says how many events were skipped.
  *
- * What is skipped is not checked: if it is damaged, nobody learns of it. If one of the types is
+ * What is skipped is not checked: damage there is not reported. If one of the types is
  * POSIX_TRACE_OVERFLOW or POSIX_TRACE_RESUME, which tell of damage, too, nothing is skipped because
  * of its type.
  *   EINVAL  not an open log; null pointer and count not 0; a tv_nsec that is none; not an
@@ -146,7 +146,7 @@ struct posixtrace_block {
 
 /*
  * Reads the next events of a log, at least one, and stores a block of them; a null pointer at the
- * end of the log. The position moves behind them, also for posix_trace_getnext_event(). A block
+ * end of the log. The position moves past them, also for posix_trace_getnext_event(). A block
  * ends with an event of type POSIX_TRACE_OVERFLOW, if there is one: posixtrace_get_counts() then
  * tells if damage is the cause of that.
  *
@@ -299,7 +299,7 @@ struct posixtrace_log_thread {
 };
 
 /*
- * Clocks of the machine, read one directly after the other: at the begin and the end of a log, and at
+ * Clocks of the machine, read one directly after the other: at the start and the end of a log, and at
  * times in between. What differs from reading to reading tells how the clock of the events, which
  * follows CLOCK_MONOTONIC, and CLOCK_REALTIME went apart.
  */
@@ -402,9 +402,9 @@ int posixtrace_log_writer_add_origin(struct posixtrace_log_writer *, trace_id_t)
 /*
  * Writes what waits, closes the log, waits until it is on its disk, and frees it, whatever it
  * returns. The status of the log says what it lacks, of which the caller gives `count` figures: lost_events,
- * log_lost_events, untraced_processes with untraced_error, refused_names, data_needed and those of the source.
- * Others are not looked at, so those that posixtrace_get_counts() has stored for
- * the source will do.
+ * log_lost_events, untraced_processes with untraced_error, refused_names, data_needed and those of the
+ * source. Others are not looked at, so the caller may pass all that posixtrace_get_counts() has stored for
+ * the source.
  *   EINVAL  null pointer for the log, or for the figures and count not 0.
  *   ENOMEM  no memory.
  *   others  of a write: the log has no end.

@@ -222,10 +222,11 @@ int ptrc_log_add_part(trace_id_t, const void *bytes, size_t size, int *is_comple
 
 /*
  * Goes back to the first event of a log, and has the parts of the log, each of some 256 KiB at most,
- * read one behind the other in the order in which they were written, from the one with the number
- * `first` on (0: from the begin) to the one before `end` (ULONG_MAX: all). Within a part events are in the order of time; those of the next one may be earlier,
- * though most logs have none. So a log that is still written, and is opened again when it has grown,
- * begins with the same events in the same order, and others come behind them. This holds until the next
+ * read one after the other in the order in which they were written, from the one with the number
+ * `first` on (0: from the start) to the one before `end` (ULONG_MAX: all). Within a part events are in
+ * the order of time; those of the next one may be earlier, as those that an observer has added late, though
+ * most logs have none. So a log that is still written, and is opened again when it has grown, starts with the
+ * same events in the same order, and others follow. This holds until the next
  * posixtrace_log_select() or call of this function, also across posix_trace_rewind().
  *   EINVAL  not an open log; a log that comes in parts (ptrc_log_open_parts); the part was forgotten
  *           (ptrc_log_refresh).
@@ -238,7 +239,7 @@ struct ptrc_reading_place {
 	/* What all files of a log have in common, and no other log has; not 0. */
 	unsigned long pl_log_id;
 	/* The numbers of the first part that the log has, which is not 0 if files of a rotated log are
-	 * gone, and of the part behind its last one. */
+	 * gone, and of the part after its last one. */
 	unsigned long pl_first_part, pl_end_part;
 	/* With ptrc_log_select_parts(): whoever reads from the part with this number on gets so many
 	 * events that have been read, and then those that have not. */
@@ -253,7 +254,7 @@ int ptrc_log_get_place(trace_id_t, struct ptrc_reading_place *);
 
 /*
  * Looks at what a log that is still written has got since it was opened, or since the last call. What it
- * costs depends on that, and on what stands behind the begin of part `first`, but not on how long the log
+ * costs depends on that, and on what follows the start of part `first`, but not on how long the log
  * is. The parts before number `first` are forgotten: afterwards the log is as if it had been opened just now
  * and began with that part, but for the counts of all that it has. A selection is over. Pointers that
  * posixtrace_log_get_process() and the like have stored are no longer valid. No other thread may use the log
@@ -281,7 +282,7 @@ int ptrc_log_verify(trace_id_t, unsigned long *);
  * An observer records events that the controller of a stream has learned of a moment later than they
  * were, of whatever threads: what the operating system tells of processes, for example. They stand in
  * the log by the time at which they were. A live reader and a cursor report them when they were added,
- * behind later ones.
+ * after later ones.
  *
  * One thread opens an observer and closes it, and lives as long as that; if others use it meanwhile,
  * they take turns. A forked child has none. Memory of a stream that nobody ends is not lost: an

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * <posixtrace.h>: event types whose data has named fields, and events on behalf of other processes. Neither
- * is in the standard, nor is <posixtrace-control.h>, for who controls a trace, nor <posixtrace-log.h>, for
- * who reads or writes logs.
+ * <posixtrace.h>: event types whose data has named fields, and events on behalf of other processes. This
+ * implementation adds them to the standard. Two other headers of this kind are <posixtrace-control.h>, for
+ * programs that control a trace, and <posixtrace-log.h>, for programs that read or write logs.
  *
  * The rules of <trace.h> hold in these headers, too: a function returns 0 or an error number, writes
  * nothing on error, may be called from any thread, and is neither async-signal-safe nor a
@@ -41,9 +41,9 @@ const char *posixtrace_version(void);
 int posixtrace_attach(void);
 
 /*
- * Returns non-zero if somebody traces this process, and 0 if an event would go nowhere: a program
- * whose events take work to prepare looks here first. It is async-signal-safe, and costs what an event
- * costs that nobody traces. Streams that do not want the event, or are suspended, count too.
+ * Returns 0 if no stream traces this process, so that an event would go nowhere: a program whose events
+ * take work to prepare calls this first. It is async-signal-safe, and costs as much as an event in a
+ * process that is not traced. Streams that are suspended, or do not want an event, count too.
  */
 int posixtrace_is_traced(void);
 
@@ -113,7 +113,7 @@ int posixtrace_eventid_get_layout(trace_id_t, trace_event_id_t event, char *layo
  * The type opens itself with the first event that finds the process traced, which takes some system
  * calls, and up to 16 KiB of stack. Who cannot have that in a signal handler, or wants to know about
  * errors, calls posixtrace_open_type() before. Events of a type that cannot be opened, as its name has
- * another layout, are recorded as POSIX_TRACE_UNNAMED_USEREVENT: nobody takes their data for
+ * another layout, are recorded as POSIX_TRACE_UNNAMED_USEREVENT, so that no reader takes their data for
  * what it is not.
  */
 enum posixtrace_kind {

@@ -251,7 +251,8 @@ ptrc_library_sources += \
 	%D%/api/trace_status.c \
 	%D%/api/version.c
 ptrc_headers += \
-	%D%/api/figures.h
+	%D%/api/figures.h \
+	%D%/api/on_log.h
 
 %C%_libposixtrace_la_SOURCES = \
 	$(ptrc_library_sources) \

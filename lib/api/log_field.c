@@ -7,9 +7,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "lib/api/on_log.h"
 #include "lib/base/common.h"
-#include "lib/control/handle.h"
-#include "lib/log/log_stream.h"
 #include "lib/model/layout.h"
 
 static const unsigned char kinds[] = {
@@ -100,17 +99,12 @@ PTRC_PUBLIC int posixtrace_log_next_field(trace_id_t trid, const struct posixtra
 {
 	const struct ptrc_layout_fields *layout;
 	struct posixtrace_field f = {0};
-	struct ptrc_log_stream *log;
 	int error;
 
 	if (!event || !event->pt_data || !field ||
 	    size < offsetof(struct posixtrace_field, pt_name))
 		return EINVAL;
-	log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
-	if (!log)
-		return EINVAL;
-	error = ptrc_log_stream_fields(log, event->pt_info.posix_event_id, &layout);
-	ptrc_handle_put(trid);
+	error = PTRC_ON_LOG(trid, ptrc_log_stream_fields, event->pt_info.posix_event_id, &layout);
 	if (error)
 		return error;
 	memcpy(&f, field, offsetof(struct posixtrace_field, pt_name));

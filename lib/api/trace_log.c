@@ -9,10 +9,9 @@
 #include <stddef.h>
 #include <trace.h>
 
+#include "lib/api/on_log.h"
 #include "lib/base/common.h"
-#include "lib/control/handle.h"
 #include "lib/log/log_family.h"
-#include "lib/log/log_stream.h"
 
 /* Gives the log an identifier, or closes it. */
 static int give(struct ptrc_log_stream *log, trace_id_t *trid)
@@ -65,14 +64,9 @@ int ptrc_log_open_parts(const void *bytes, size_t size, trace_id_t *trid)
 
 int ptrc_log_add_part(trace_id_t trid, const void *bytes, size_t size, int *is_complete)
 {
-	struct ptrc_log_stream *log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
 	int complete = 0;
-	int error;
+	int error = PTRC_ON_LOG(trid, ptrc_log_stream_feed, bytes, size, &complete);
 
-	if (!log)
-		return EINVAL;
-	error = ptrc_log_stream_feed(log, bytes, size, &complete);
-	ptrc_handle_put(trid);
 	if (!error && is_complete)
 		*is_complete = complete;
 	return error;
@@ -80,16 +74,7 @@ int ptrc_log_add_part(trace_id_t trid, const void *bytes, size_t size, int *is_c
 
 int ptrc_log_refresh(trace_id_t trid, unsigned long first)
 {
-	struct ptrc_log_stream *log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
-	int cancel, error;
-
-	if (!log)
-		return EINVAL;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	error = ptrc_log_stream_refresh(log, first);
-	ptrc_handle_put(trid);
-	pthread_setcancelstate(cancel, NULL);
-	return error;
+	return PTRC_ON_LOG(trid, ptrc_log_stream_refresh, first);
 }
 
 PTRC_PUBLIC int posix_trace_close(trace_id_t trid)
@@ -108,12 +93,5 @@ PTRC_PUBLIC int posix_trace_close(trace_id_t trid)
 
 PTRC_PUBLIC int posix_trace_rewind(trace_id_t trid)
 {
-	struct ptrc_log_stream *log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
-	int error;
-
-	if (!log)
-		return EINVAL;
-	error = ptrc_log_stream_rewind(log);
-	ptrc_handle_put(trid);
-	return error;
+	return PTRC_ON_LOG(trid, ptrc_log_stream_rewind);
 }

@@ -324,7 +324,8 @@ int ptrc_controller_command(struct ptrc_controller *c, uint32_t command,
 	return error == ECHILD ? ENOMEM : error;
 }
 
-void ptrc_controller_untraced(const struct ptrc_controller *c, struct ptrc_untraced *untraced)
+/* How many processes left word that they should have been traced and could not be. */
+static void count_untraced(const struct ptrc_controller *c, struct ptrc_untraced *untraced)
 {
 	struct ptrc_page_place place = {.uid = c->target.uid, .ns = c->target.ns};
 
@@ -473,7 +474,7 @@ void ptrc_controller_count(struct ptrc_controller *c, struct ptrc_counts *counts
 	struct ptrc_stream_header *h = c->stream.header;
 	struct ptrc_untraced untraced;
 
-	ptrc_controller_untraced(c, &untraced);
+	count_untraced(c, &untraced);
 	counts->pt_untraced_processes = untraced.processes;
 	counts->pt_untraced_error = (unsigned long)untraced.error;
 	counts->pt_refused_names = ptrc_names_count_refused(c->names->object->refused_seen);
@@ -506,7 +507,7 @@ int ptrc_controller_shutdown(struct ptrc_controller *c, trace_id_t id, uint64_t 
 		struct ptrc_untraced untraced;
 
 		/* The keeper tells in the log of those that are claimed by then. */
-		ptrc_controller_untraced(c, &untraced);
+		count_untraced(c, &untraced);
 		error = command_keeper(c, PTRC_KEEPER_CLOSE, &origin, addr);
 		ptrc_keeper_reap(c->stream.header);
 		/* The keeper is dead, and no process can be made now. The next create finishes the

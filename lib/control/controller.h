@@ -60,9 +60,6 @@ void ptrc_controller_shutdown_all(void);
 int ptrc_controller_command(struct ptrc_controller *c, uint32_t command,
 			    const struct ptrc_context *origin, uint64_t addr);
 
-/* How many processes left word that they should have been traced and could not be. */
-void ptrc_controller_untraced(const struct ptrc_controller *c, struct ptrc_untraced *untraced);
-
 /* Store the process id of the stream's keeper; if that was killed, start another one first.
  * Otherwise a program that only asks for the status of a FLUSH stream would find it full for ever,
  * because it gives no command. EINVAL: no log; EAGAIN: another thread is giving a command, which

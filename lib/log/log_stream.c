@@ -84,6 +84,11 @@ struct gap {
 	int64_t first_ns, last_ns; /* time of the first and the last event lost */
 };
 
+/* Both times belong to the span. */
+struct span {
+	int64_t first_ns, last_ns;
+};
+
 struct ptrc_log_stream {
 	pthread_mutex_t mutex;
 	struct ptrc_log_reader reader;
@@ -99,7 +104,7 @@ struct ptrc_log_stream {
 	struct packet *told;  /* where that event stands; null: it was made up */
 	/* What is to be reported; a packet that cannot have any of it is skipped. No spans: all
 	 * times. */
-	struct ptrc_log_span *spans;
+	struct span *spans;
 	size_t span_count;
 	bool has_types;
 	uint64_t types[PTRC_SET_WORD_COUNT];
@@ -1089,16 +1094,24 @@ static size_t *sort_by_number(const struct ptrc_log_reader *r)
 	return order;
 }
 
-int ptrc_log_stream_select(struct ptrc_log_stream *l, struct ptrc_log_span *spans, size_t count,
-			   const trace_event_set_t *types)
+int ptrc_log_stream_select(struct ptrc_log_stream *l, const struct posixtrace_span *spans,
+			   size_t count, const trace_event_set_t *types)
 {
-	if (l->reader.is_parts) {
-		free(spans);
+	struct span *copy = NULL;
+
+	if (l->reader.is_parts)
 		return EINVAL;
+	if (count)
+		copy = calloc(count, sizeof(*copy));
+	if (count && !copy)
+		return ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		copy[i].first_ns = ptrc_timespec_ns(&spans[i].pt_first);
+		copy[i].last_ns = ptrc_timespec_ns(&spans[i].pt_last);
 	}
 	pthread_mutex_lock(&l->mutex);
 	select_all(l);
-	l->spans = spans;
+	l->spans = copy;
 	l->span_count = count;
 	l->has_types = types;
 	if (types)
@@ -1142,7 +1155,7 @@ void ptrc_log_stream_place(struct ptrc_log_stream *l, struct ptrc_reading_place 
 	pthread_mutex_unlock(&l->mutex);
 }
 
-bool ptrc_log_stream_time_of_last(struct ptrc_log_stream *l, uint64_t count, int64_t *ns)
+int ptrc_log_stream_time_of_last(struct ptrc_log_stream *l, uint64_t count, int64_t *ns)
 {
 	const struct ptrc_log_reader *r = &l->reader;
 	uint64_t events = 0;
@@ -1151,9 +1164,9 @@ bool ptrc_log_stream_time_of_last(struct ptrc_log_stream *l, uint64_t count, int
 		events += r->entries[i].is_missing ? 0 : r->entries[i].events;
 		*ns = r->entries[i].head.first_ns;
 		if (events >= count)
-			return true;
+			return 0;
 	}
-	return false;
+	return ENODATA;
 }
 
 int ptrc_log_stream_verify(struct ptrc_log_stream *l, uint64_t *differing)

@@ -55,22 +55,16 @@ int ptrc_log_stream_getnext_block(struct ptrc_log_stream *l, struct posixtrace_b
 /* For a block of any log; the log may be closed. */
 void ptrc_log_stream_free_block(struct posixtrace_block *block);
 
-/* Both times belong to the span. */
-struct ptrc_log_span {
-	int64_t first_ns, last_ns;
-};
-
 /* Goes back to the begin, and from then on skips packets that have no event in a span or none of
- * these types. The spans were allocated by malloc, and belong to the log from now on. 0 spans: all of
- * time; null: all types. EINVAL: the log comes in parts. */
-int ptrc_log_stream_select(struct ptrc_log_stream *l, struct ptrc_log_span *spans, size_t count,
-			   const trace_event_set_t *types);
+ * these types. 0 spans: all of time; null: all types. EINVAL: the log comes in parts. ENOMEM. */
+int ptrc_log_stream_select(struct ptrc_log_stream *l, const struct posixtrace_span *spans,
+			   size_t count, const trace_event_set_t *types);
 /* As the public functions. EINVAL: the log comes in parts. */
 int ptrc_log_stream_select_parts(struct ptrc_log_stream *l, uint64_t first, uint64_t end);
 void ptrc_log_stream_place(struct ptrc_log_stream *l, struct ptrc_reading_place *place);
 /* Finds a time from which on the log has at least so many events, by the headers of its packets.
- * False: it has fewer. */
-bool ptrc_log_stream_time_of_last(struct ptrc_log_stream *l, uint64_t count, int64_t *ns);
+ * ENODATA: it has fewer. */
+int ptrc_log_stream_time_of_last(struct ptrc_log_stream *l, uint64_t count, int64_t *ns);
 /* As ptrc_log_verify(). */
 int ptrc_log_stream_verify(struct ptrc_log_stream *l, uint64_t *differing);
 /* ENODATA: only reading the log can tell. */

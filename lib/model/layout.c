@@ -65,20 +65,6 @@ uint64_t ptrc_unit_ns(enum ptrc_unit unit)
 	return unit < PTRC_ARRAY_COUNT(ns) ? ns[unit] : 0;
 }
 
-uint64_t ptrc_unit_bytes(enum ptrc_unit unit)
-{
-	switch (unit) {
-	case PTRC_UNIT_B:
-		return 1;
-	case PTRC_UNIT_KIB:
-		return 1 << 10;
-	case PTRC_UNIT_MIB:
-		return 1 << 20;
-	default:
-		return 0;
-	}
-}
-
 /* Holds every value of every integer, and one more. */
 __extension__ typedef __int128 value;
 

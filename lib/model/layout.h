@@ -84,10 +84,8 @@ enum ptrc_unit {
 /* The word for the unit in a layout; an empty text for PTRC_UNIT_NONE. */
 const char *ptrc_unit_word(enum ptrc_unit);
 
-/* How many nanoseconds, or how many bytes, one of the unit is; 0 if it is not one of time, or not
- * one of bytes. */
+/* How many nanoseconds one of the unit is; 0 if it is not one of time. */
 uint64_t ptrc_unit_ns(enum ptrc_unit);
-uint64_t ptrc_unit_bytes(enum ptrc_unit);
 
 /* A name for a value of an enum. The value is that of the field: of a signed one as an int64_t. */
 struct ptrc_layout_member {

@@ -36,7 +36,8 @@ static void sum_up(struct ptrc_packer *p, const struct ptrc_packer_shape *shape)
 			   });
 }
 
-uint32_t ptrc_packer_define(struct ptrc_packer *p, uint64_t key, uint32_t len, bool is_varying)
+/* Adds the definition of a shape, and returns its code. */
+static uint32_t add_shape(struct ptrc_packer *p, uint64_t key, uint32_t len, bool is_varying)
 {
 	uint32_t code = p->defined++ % PTRC_PACKED_SHAPES;
 	struct ptrc_packer_shape *shape = &p->shapes[code];
@@ -73,7 +74,7 @@ uint32_t ptrc_packer_find(struct ptrc_packer *p, uint64_t key, uint32_t len, boo
 	}
 	*is_new = true;
 	/* The same place with data of another length: from now on the length varies. */
-	return ptrc_packer_define(p, key, len, is_known);
+	return add_shape(p, key, len, is_known);
 }
 
 void ptrc_packer_end(struct ptrc_packer *p)

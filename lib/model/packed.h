@@ -73,9 +73,6 @@ struct ptrc_packer {
 
 /* Begins a section, for which `out` has room. `p` was all zero before its first use. */
 PTRC_NONNULL() void ptrc_packer_begin(struct ptrc_packer *p, uint8_t *out);
-/* Adds the definition of a shape, and returns its code. */
-PTRC_NONNULL()
-uint32_t ptrc_packer_define(struct ptrc_packer *p, uint64_t key, uint32_t len, bool is_varying);
 /* Ends the section: sums up its events. */
 PTRC_NONNULL() void ptrc_packer_end(struct ptrc_packer *p);
 

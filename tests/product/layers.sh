@@ -3,7 +3,8 @@
 # The rooms of the house: what ARCHITECTURE.md lists between `<!-- rooms: lowest first -->' and
 # `<!-- /rooms -->'. A file includes files of its own room and of lower ones, and calls functions
 # of these only. A unit is a .c file and the .h file of its name; no circle of units include or
-# call each other. The commands use the library as every program does. TAP.
+# call each other. The commands use the library as every program does, and by the one header that is
+# not installed. TAP.
 #
 # Calls are what nm finds in the objects of the build: a symbol that one leaves undefined and
 # another one defines. What only the keeper's program calls is not seen.
@@ -26,7 +27,7 @@ verdict() {
 	fi
 }
 
-echo 1..5
+echo 1..6
 sed -n '/^<!-- rooms: lowest first -->/,/^<!-- \/rooms -->/s/^- \([a-z/]*\):.*/\1/p' \
 	ARCHITECTURE.md >"$dir/rooms"
 find lib src -name '*.[chS]' | sort >"$dir/files"
@@ -116,5 +117,8 @@ awk 'NR == FNR { is_in[$1] = 1; next }
 verdict 'no circle of units'
 
 grep '^src/[^ ]* lib/' "$dir/includes" | grep -Ev ' lib/(base/heap|model/(glob|layout))\.h$' >"$dir/found"
-verdict 'of the library, commands include its public headers, the heap, globs and layouts'
+verdict 'of the library, commands include its public headers, the private one, the heap, globs and layouts'
+grep -l 'posixtrace-private\|"lib/' examples/* include/posixtrace.h* include/posixtrace-log.h \
+	include/posixtrace-control.h include/trace.h >"$dir/found"
+verdict 'examples and public headers include public headers only'
 exit "$status"
