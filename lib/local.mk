@@ -123,26 +123,17 @@ ptrc_shared_sources += \
 	%D%/log/log_origin.c \
 	%D%/log/log_ring.c \
 	%D%/log/log_rotate.c \
-	%D%/log/log_state.c \
 	%D%/log/log_writer.c
 ptrc_headers += \
 	%D%/log/log_batch.h \
 	%D%/log/log_copy.h \
-	%D%/log/log_events.h \
 	%D%/log/log_family.h \
 	%D%/log/log_file.h \
-	%D%/log/log_index.h \
 	%D%/log/log_layout.h \
-	%D%/log/log_names.h \
-	%D%/log/log_output.h \
-	%D%/log/log_origin.h \
 	%D%/log/log_reader.h \
-	%D%/log/log_ring.h \
-	%D%/log/log_rotate.h \
-	%D%/log/log_state.h \
 	%D%/log/log_stream.h \
 	%D%/log/log_whose.h \
-	%D%/log/log_writer.h
+	%D%/log/log_write.h
 
 # The process that writes the log of a stream, and how it is started.
 ptrc_library_sources += \

@@ -19,7 +19,7 @@
 #include "lib/base/sys.h"
 #include "lib/base/thread_life.h"
 #include "lib/control/handle.h"
-#include "lib/log/log_output.h"
+#include "lib/log/log_write.h"
 #include "lib/model/eventset.h"
 #include "lib/process/claim.h"
 #include "lib/process/inherit.h"

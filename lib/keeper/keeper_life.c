@@ -24,9 +24,7 @@
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
 #include "lib/keeper/keeper_work.h"
-#include "lib/log/log_output.h"
-#include "lib/log/log_origin.h"
-#include "lib/log/log_rotate.h"
+#include "lib/log/log_write.h"
 #include "lib/stream/clock.h"
 #include "lib/stream/room.h"
 #include "lib/stream/status.h"
@@ -454,10 +452,12 @@ static int prepare(struct keeper *k, enum ptrc_keeper_task task)
 	work->writer.give_up = give_up;
 	work->writer.arg = k;
 	/* What the own log has already, it keeps: the other one gets the rest. */
-	if (task != PTRC_KEEPER_NEW && (!begins || ptrc_log_state_load(&work->writer)))
+	if (task != PTRC_KEEPER_NEW &&
+	    (!begins || ptrc_log_state_read(work->stream.header, &work->writer.state)))
 		ptrc_keeper_work_recover(work);
+	/* A log that begins has nothing to do with what the state was of. */
 	if (begins)
-		ptrc_log_writer_forget(&work->writer);
+		work->writer.state = (struct ptrc_log_state){0};
 	if (new_member) {
 		error = ptrc_log_rotate_begin(&work->writer, new_member);
 	} else {

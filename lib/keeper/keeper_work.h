@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "lib/base/common.h"
-#include "lib/log/log_writer.h"
+#include "lib/log/log_write.h"
 #include "lib/model/names.h"
 #include "lib/stream/stream.h"
 

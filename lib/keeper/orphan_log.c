@@ -15,7 +15,7 @@
 #include "lib/base/file.h"
 #include "lib/base/sys.h"
 #include "lib/log/log_reader.h"
-#include "lib/log/log_state.h"
+#include "lib/log/log_write.h"
 
 /* Bounds of the search, each some 50 ms: entries of the log's directory, and descriptors of
  * processes. */

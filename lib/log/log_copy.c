@@ -8,12 +8,8 @@
 
 #include "lib/base/sys.h"
 #include "lib/base/timespec.h"
-#include "lib/log/log_ring.h"
-#include "lib/log/log_events.h"
-#include "lib/log/log_names.h"
-#include "lib/log/log_output.h"
+#include "lib/log/log_write.h"
 #include "lib/log/log_stream.h"
-#include "lib/log/log_writer.h"
 #include "lib/model/attr.h"
 #include "lib/model/eventset.h"
 #include "lib/model/names.h"

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/log/log_events.h"
+#include "lib/log/log_write.h"
 
 #include <errno.h>
 #include <string.h>
 #include <trace.h>
 
 #include "lib/base/sys.h"
-#include "lib/log/log_index.h"
-#include "lib/log/log_names.h"
-#include "lib/log/log_origin.h"
-#include "lib/log/log_ring.h"
 #include "lib/stream/filter.h"
 #include "lib/model/sequencer.h"
 

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/log/log_index.h"
+#include "lib/log/log_write.h"
 
 #include <errno.h>
 #include <string.h>
-
-#include "lib/log/log_output.h"
 
 void ptrc_log_index_begin(struct ptrc_log_writer *w, bool is_lost)
 {

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/log/log_names.h"
+#include "lib/log/log_write.h"
 
 #include <stdbool.h>
 #include <string.h>
-
-#include "lib/log/log_output.h"
-#include "lib/log/log_ring.h"
 
 /* Bytes of names per packet: few enough that a packet fits between the events of a small ring. */
 #define NAMES_BYTES UINT64_C(4096)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/log/log_origin.h"
+#include "lib/log/log_write.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,6 @@
 #include "lib/base/file.h"
 #include "lib/base/procfs.h"
 #include "lib/base/sys.h"
-#include "lib/log/log_ring.h"
 #include "lib/stream/clock.h"
 #include "lib/stream/slots.h"
 #include "lib/stream/status.h"

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/log/log_ring.h"
+#include "lib/log/log_write.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "lib/base/sys.h"
-#include "lib/log/log_index.h"
 #include "lib/stream/status.h"
 
 /* A packet in the ring, in the list w->lap. */

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/log/log_rotate.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,9 +10,7 @@
 #include "lib/base/digits.h"
 #include "lib/base/file.h"
 #include "lib/base/sys.h"
-#include "lib/log/log_index.h"
-#include "lib/log/log_output.h"
-#include "lib/log/log_writer.h"
+#include "lib/log/log_write.h"
 #include "lib/stream/clock.h"
 
 /* At least so many digits, so that a listing by name is one by age for a million members. */

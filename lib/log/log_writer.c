@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/log/log_writer.h"
+#include "lib/log/log_write.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,12 +10,6 @@
 
 #include "lib/base/atomic.h"
 #include "lib/base/sys.h"
-#include "lib/log/log_events.h"
-#include "lib/log/log_index.h"
-#include "lib/log/log_names.h"
-#include "lib/log/log_origin.h"
-#include "lib/log/log_output.h"
-#include "lib/log/log_ring.h"
 #include "lib/model/eventset.h"
 #include "lib/stream/clock.h"
 #include "lib/stream/status.h"
@@ -55,11 +49,6 @@ static void begin_state(struct ptrc_log_writer *w)
 	s->seq = old.past.first_seq;
 	s->past = old.past;
 	memcpy(s->filter, old.filter, sizeof(s->filter));
-}
-
-void ptrc_log_writer_forget(struct ptrc_log_writer *w)
-{
-	memset(&w->state, 0, sizeof(w->state));
 }
 
 int ptrc_log_writer_head(struct ptrc_log_writer *w)
@@ -229,7 +218,7 @@ int ptrc_log_writer_init(struct ptrc_log_writer *w, struct ptrc_stream_header *h
 		w->rotate_ns = a->log_rotate_ns;
 		w->keep = a->log_keep;
 	}
-	return is_restart && ptrc_log_state_load(w) ? restart(w) : 0;
+	return is_restart && ptrc_log_state_read(header, &w->state) ? restart(w) : 0;
 }
 
 void ptrc_log_writer_free(struct ptrc_log_writer *w)

@@ -15,7 +15,7 @@
 #include "lib/base/procfs.h"
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
-#include "lib/log/log_state.h"
+#include "lib/log/log_write.h"
 #include "lib/model/eventset.h"
 #include "lib/model/names.h"
 #include "lib/process/bell.h"

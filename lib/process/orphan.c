@@ -18,7 +18,7 @@
 #include "lib/base/liveness.h"
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
-#include "lib/log/log_state.h"
+#include "lib/log/log_write.h"
 #include "lib/stream/consumer.h"
 #include "lib/stream/live_reader.h"
 #include "lib/stream/stream.h"

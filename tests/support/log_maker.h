@@ -13,12 +13,9 @@
 #include "lib/base/crc32c.h"
 #include "lib/model/attr.h"
 #include "lib/model/eventset.h"
-#include "lib/log/log_events.h"
-#include "lib/log/log_names.h"
-#include "lib/log/log_output.h"
+#include "lib/log/log_write.h"
 #include "lib/log/log_reader.h"
 #include "lib/log/log_stream.h"
-#include "lib/log/log_writer.h"
 
 /* Second 1 700 000 000: times of the tests count from here. */
 #define MAKER_EPOCH INT64_C(1700000000000000000)

@@ -31,7 +31,7 @@ TEST(a_keeper_may_be_killed_before_any_store, "LOG-19 LOG-39")
 #include "lib/control/controller.h"
 #include "lib/control/handle.h"
 #include "lib/keeper/keeper_work.h"
-#include "lib/log/log_rotate.h"
+#include "lib/log/log_write.h"
 #include "lib/base/shmdir.h"
 
 #define KIB ((size_t)1024)
