@@ -21,7 +21,8 @@ ptrc_shared_sources += \
 	%D%/base/procfs.c \
 	%D%/base/shmdir.c
 ptrc_keeper_sources += \
-	%D%/base/freestanding.c
+	%D%/base/freestanding.c \
+	%D%/base/text.c
 ptrc_headers += \
 	%D%/base/array.h \
 	%D%/base/atomic.h \

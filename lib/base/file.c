@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 
@@ -59,6 +60,15 @@ void ptrc_file_path(int fd, char *path, size_t size)
 	path[n > 0 && n < (long)size ? n : 0] = '\0';
 }
 
+void ptrc_file_path_undelete(char *path)
+{
+	static const char added[] = " (deleted)";
+	size_t bytes = strlen(path), more = sizeof(added) - 1;
+
+	if (bytes > more && !strcmp(path + bytes - more, added))
+		path[bytes - more] = '\0';
+}
+
 int ptrc_file_give_name(int fd, const char *path)
 {
 	struct link link = link_of(fd);
@@ -99,6 +109,28 @@ int ptrc_file_read(int fd, void *buffer, size_t size, uint64_t offset, size_t *g
 	}
 	*got = done;
 	return 0;
+}
+
+bool ptrc_file_visit(int dirfd, bool (*visit)(const char *name, uint64_t ino, void *arg), void *arg,
+		     bool *is_whole)
+{
+	_Alignas(8) char entries[1024];
+	bool is_done = false;
+	long got = 0;
+
+	while (!is_done && (got = ptrc_sys(SYS_getdents64, dirfd, entries, sizeof(entries))) > 0)
+		for (long at = 0; at < got && !is_done;) {
+			uint16_t size;
+			uint64_t ino;
+
+			memcpy(&ino, entries + at, sizeof(ino));
+			memcpy(&size, entries + at + 16, sizeof(size));
+			is_done = visit(entries + at + 19, ino, arg);
+			at += size;
+		}
+	if (is_whole)
+		*is_whole = is_done || got == 0;
+	return is_done;
 }
 
 int ptrc_file_lock(int fd, int type, uint64_t byte, uint64_t count)

@@ -17,6 +17,8 @@ int ptrc_file_open(int dirfd, const char *path, int flags, unsigned int mode, in
 int ptrc_file_reopen(int fd, int flags, int *again);
 /* The path of the file, as the kernel knows it; empty if it has none, or a longer one. */
 void ptrc_file_path(int fd, char *path, size_t size);
+/* Takes off what the kernel adds to the path of a file that has no name any more. */
+void ptrc_file_path_undelete(char *path);
 /* Gives a file that has no name yet this path. EEXIST: it is taken; errors of link(). */
 int ptrc_file_give_name(int fd, const char *path);
 void ptrc_file_close(int fd);
@@ -25,6 +27,13 @@ int ptrc_file_stat(int fd, struct stat *st);
 int ptrc_file_stat_at(int dirfd, const char *path, struct stat *st);
 /* Reads `size` bytes at `offset`; *got is less only at the end of the file. */
 int ptrc_file_read(int fd, void *buffer, size_t size, uint64_t offset, size_t *got);
+
+/* Calls visit() for each entry that is left of the directory, until that returns true. False: it never did;
+ * *is_whole, if it is not null: all entries were read. Others may come and go meanwhile. The buffer is small
+ * because of the stacks on which an event may come here, and has room for three entries. */
+PTRC_NOINLINE bool ptrc_file_visit(int dirfd,
+				   bool (*visit)(const char *name, uint64_t ino, void *arg),
+				   void *arg, bool *is_whole);
 
 /* Sets an OFD lock of type F_RDLCK, F_WRLCK or F_UNLCK on `count` bytes. EAGAIN: another open
  * file has a lock there. The lock belongs to the open file. A child that is forked meanwhile

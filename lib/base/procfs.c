@@ -349,81 +349,72 @@ static bool visit_list(int fd, bool (*visit)(int child, void *arg), void *arg, b
 	return true;
 }
 
-struct dirent_head {
-	uint64_t ino, next;
-	uint16_t size;
-	uint8_t type;
+struct children {
+	bool (*visit)(int child, void *arg);
+	void *arg;
+	int tasks;
+	bool is_good, is_more;
 };
+
+/* Visits the children of a thread. */
+static bool visit_thread(const char *name, uint64_t ino, void *arg)
+{
+	struct children *c = arg;
+	size_t len = strlen(name);
+	char list[32];
+	struct stat st;
+	int fd;
+
+	(void)ino;
+	if (name[0] == '.' || len > 12)
+		return false;
+	memcpy(list, name, len);
+	memcpy(list + len, "/children", 10);
+	if (ptrc_file_open(c->tasks, list, O_RDONLY, 0, &fd)) {
+		/* Either the thread has ended, or this kernel has no such lists. */
+		list[len] = '\0';
+		c->is_good = ptrc_file_stat_at(c->tasks, list, &st) != 0;
+	} else {
+		c->is_good = visit_list(fd, c->visit, c->arg, &c->is_more);
+		ptrc_file_close(fd);
+	}
+	return !c->is_good || !c->is_more;
+}
 
 bool ptrc_procfs_children(int pid, bool (*visit)(int child, void *arg), void *arg)
 {
-	_Alignas(8) char entries[1024];
-	bool is_good = true, is_more = true;
-	int tasks;
+	struct children c = {.visit = visit, .arg = arg, .is_good = true, .is_more = true};
+	bool is_whole;
 
-	if (open_file(pid, "task", O_DIRECTORY, &tasks))
+	if (open_file(pid, "task", O_DIRECTORY, &c.tasks))
 		return false;
-	while (is_good && is_more) {
-		long got = ptrc_sys(SYS_getdents64, tasks, entries, sizeof(entries));
+	ptrc_file_visit(c.tasks, visit_thread, &c, &is_whole);
+	ptrc_file_close(c.tasks);
+	return is_whole && c.is_good;
+}
 
-		if (got <= 0) {
-			is_good = got == 0;
-			break;
-		}
-		for (long at = 0; at < got && is_good && is_more;) {
-			struct dirent_head head;
-			const char *name = entries + at + 19;
-			char list[32];
-			size_t len = strlen(name);
-			int fd;
+static bool is_living(const char *name, uint64_t ino, void *arg)
+{
+	struct ptrc_procfs_stat st;
+	int *tid = arg;
 
-			memcpy(&head, entries + at, sizeof(head));
-			at += head.size;
-			if (name[0] == '.' || len > 12)
-				continue;
-			memcpy(list, name, len);
-			memcpy(list + len, "/children", 10);
-			if (ptrc_file_open(tasks, list, O_RDONLY, 0, &fd)) {
-				/* Either the thread has ended, or this kernel has no such
-				 * lists. */
-				struct stat st;
-
-				list[len] = '\0';
-				is_good = ptrc_file_stat_at(tasks, list, &st) != 0;
-				continue;
-			}
-			is_good = visit_list(fd, visit, arg, &is_more);
-			ptrc_file_close(fd);
-		}
-	}
-	ptrc_file_close(tasks);
-	return is_good;
+	(void)ino;
+	*tid = (int)ptrc_digits_take(&name);
+	return *tid && ptrc_procfs_stat(*tid, &st) == 0 && !st.has_ended;
 }
 
 /* A thread that has not ended, if the first one, after which the process is named, has. That one has
  * no memory any more, and what is told of the process' memory under its number is nothing. */
 static bool living_thread(int pid, int *tid)
 {
-	_Alignas(8) char entries[1024];
 	struct ptrc_procfs_stat st;
-	bool is_found = false;
+	bool is_found;
 	int tasks;
-	long got;
 
 	if (ptrc_procfs_stat(pid, &st) || !st.has_ended ||
 	    open_file(pid, "task", O_DIRECTORY, &tasks))
 		return false;
-	while (!is_found && (got = ptrc_sys(SYS_getdents64, tasks, entries, sizeof(entries))) > 0) {
-		for (long at = 0; at < got && !is_found;) {
-			struct dirent_head head;
-			const char *name = entries + at + 19;
-
-			memcpy(&head, entries + at, sizeof(head));
-			at += head.size;
-			*tid = (int)ptrc_digits_take(&name);
-			is_found = *tid && ptrc_procfs_stat(*tid, &st) == 0 && !st.has_ended;
-		}
-	}
+	is_found = ptrc_file_visit(tasks, is_living, tid, NULL);
 	ptrc_file_close(tasks);
 	return is_found;
 }

@@ -26,7 +26,6 @@
 #define SECOND_DIGITS 8
 /* How often, a millisecond apart, the lock of the base directory is tried. */
 #define LOCK_TRIES 100
-#define DIRENT_NAME_OFFSET 19
 
 #ifndef RENAME_NOREPLACE
 #define RENAME_NOREPLACE 1
@@ -486,27 +485,26 @@ int ptrc_shmdir_path(uid_t uid, char path[PTRC_SHMDIR_PATH_BYTES], bool *is_inhe
 
 /* ---- */
 
-/* The buffer has room for three entries at least, and is not larger because of the small stacks on
- * which an event may come here. */
-PTRC_NOINLINE void ptrc_shmdir_for_each(int dirfd, void (*visit)(const char *name, void *arg),
-					void *arg)
+struct visitor {
+	void (*visit)(const char *name, void *arg);
+	void *arg;
+};
+
+static bool visit_name(const char *name, uint64_t ino, void *arg)
 {
-	_Alignas(8) char entries[1024];
+	struct visitor *v = arg;
+
+	(void)ino;
+	v->visit(name, v->arg);
+	return false;
+}
+
+void ptrc_shmdir_for_each(int dirfd, void (*visit)(const char *name, void *arg), void *arg)
+{
+	struct visitor v = {visit, arg};
 
 	ptrc_sys(SYS_lseek, dirfd, 0, SEEK_SET);
-	for (;;) {
-		long got = ptrc_sys(SYS_getdents64, dirfd, entries, sizeof(entries));
-
-		if (got <= 0)
-			return;
-		for (long at = 0; at < got;) {
-			uint16_t size;
-
-			memcpy(&size, entries + at + 16, sizeof(size));
-			visit(entries + at + DIRENT_NAME_OFFSET, arg);
-			at += size;
-		}
-	}
+	ptrc_file_visit(dirfd, visit_name, &v, NULL);
 }
 
 /* `flags` may be O_CREAT and O_EXCL. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions of the C library that a hook may come to call, for the preloaded library alone. A program may
- * define functions of these names, and if they had hooks, these would call themselves.
+ * Functions of the C library, for the keeper's program, which has none, and for the preloaded library: a program
+ * may define functions of these names, and if they had hooks that call them, these would call themselves.
  */
 #include <stddef.h>
 #include <string.h>

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/stat.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,39 +27,6 @@
 
 #define PATH_BYTES sizeof(((struct ptrc_log_place *)0)->path)
 #define SUFFIX ".salvaged"
-#define DELETED " (deleted)"
-
-/* ---- the directories that are searched ---- */
-
-/* Calls visit() for each entry of the directory until it returns true. False: it never did.
- * *budget is how many entries may still be looked at. */
-static bool any_entry(int dirfd, bool (*visit)(void *arg, uint64_t ino, const char *name),
-		      void *arg, unsigned int *budget)
-{
-	_Alignas(8) char entries[2048];
-	long got;
-
-	while ((got = ptrc_sys(SYS_getdents64, dirfd, entries, sizeof(entries))) > 0)
-		for (long at = 0; at < got;) {
-			uint16_t size;
-			uint64_t ino;
-
-			if (*budget == 0)
-				return false;
-			--*budget;
-			memcpy(&ino, entries + at, sizeof(ino));
-			memcpy(&size, entries + at + 16, sizeof(size));
-			if (visit(arg, ino, entries + at + 19))
-				return true;
-			at += size;
-		}
-	return false;
-}
-
-static int open_directory(int at, const char *path, int *fd)
-{
-	return ptrc_file_open(at, path, O_RDONLY | O_DIRECTORY, 0, fd);
-}
 
 /* ---- the own log ---- */
 
@@ -67,8 +35,8 @@ struct search {
 	uint32_t uid;
 	struct ptrc_log_place place; /* a copy, as others can write the header */
 	int at;			     /* the directory that is searched */
-	unsigned int budget;
-	int fd, error;
+	unsigned int budget;	     /* how many more entries are looked at */
+	int fd;			     /* of the log; -1: it was not found */
 };
 
 /* Opens the file if it is the log. Looks at it before it opens it: opening a FIFO or a device may
@@ -94,15 +62,19 @@ static int open_log(struct search *s, int at, const char *path, int flags)
 	error = ptrc_log_reader_head(s->fd, &head);
 	if (!error && head.stream_id != s->h->id)
 		error = ENOENT;
-	if (error)
+	if (error) {
 		ptrc_file_close(s->fd);
+		s->fd = -1;
+	}
 	return error;
 }
 
-static bool visit_name(void *arg, uint64_t ino, const char *name)
+static bool visit_name(const char *name, uint64_t ino, void *arg)
 {
 	struct search *s = arg;
 
+	if (s->budget-- == 0)
+		return true;
 	return ino == s->place.ino && open_log(s, s->at, name, O_NOFOLLOW) == 0;
 }
 
@@ -116,57 +88,41 @@ static bool is_inode(const struct search *s, int at, const char *name)
 	       makedev(x.stx_dev_major, x.stx_dev_minor) == s->place.dev;
 }
 
-static bool visit_descriptor(void *arg, uint64_t ino, const char *name)
+static bool visit_descriptor(const char *name, uint64_t ino, void *arg)
 {
 	struct search *s = arg;
 
 	(void)ino;
+	if (s->budget-- == 0)
+		return true;
 	return name[0] != '.' && is_inode(s, s->at, name) && open_log(s, s->at, name, 0) == 0;
 }
 
-static bool visit_process(void *arg, uint64_t ino, const char *name)
+/* Looks at the entries of a directory. Returns whether the log was found. */
+static bool search(struct search *s, const char *path,
+		   bool (*visit)(const char *name, uint64_t ino, void *arg))
+{
+	int outer = s->at;
+
+	if (ptrc_file_open(outer, path, O_RDONLY | O_DIRECTORY, 0, &s->at) == 0) {
+		ptrc_file_visit(s->at, visit, s, NULL);
+		ptrc_file_close(s->at);
+	}
+	s->at = outer;
+	return s->fd >= 0;
+}
+
+static bool visit_process(const char *name, uint64_t ino, void *arg)
 {
 	struct search *s = arg;
 	char path[32];
-	int proc = s->at;
-	bool is_found = false;
 
 	(void)ino;
 	if (name[0] < '1' || name[0] > '9' || strlen(name) > 20)
 		return false;
 	memcpy(path, name, strlen(name));
 	memcpy(path + strlen(name), "/fd", 4);
-	if (open_directory(proc, path, &s->at) == 0) {
-		is_found = any_entry(s->at, visit_descriptor, s, &s->budget);
-		ptrc_file_close(s->at);
-	}
-	s->at = proc;
-	return is_found;
-}
-
-static bool search_directory(struct search *s, const char *path)
-{
-	bool is_found = false;
-
-	s->budget = ENTRIES_MAX;
-	if (open_directory(AT_FDCWD, path, &s->at))
-		return false;
-	is_found = any_entry(s->at, visit_name, s, &s->budget);
-	ptrc_file_close(s->at);
-	return is_found;
-}
-
-static bool search_processes(struct search *s)
-{
-	unsigned int processes = DESCRIPTORS_MAX;
-	bool is_found = false;
-
-	s->budget = DESCRIPTORS_MAX;
-	if (open_directory(AT_FDCWD, "/proc", &s->at))
-		return false;
-	is_found = any_entry(s->at, visit_process, s, &processes);
-	ptrc_file_close(s->at);
-	return is_found;
+	return search(s, path, visit_descriptor) || s->budget == UINT_MAX;
 }
 
 /* A copy of the place that counts. */
@@ -179,7 +135,7 @@ static void copy_place(const struct ptrc_stream_header *h, struct ptrc_log_place
 int ptrc_orphan_log_find(const struct ptrc_stream_header *h, uint32_t uid,
 			 const struct ptrc_keeper_orders *orders, struct ptrc_orphan_log *log)
 {
-	struct search s = {.h = h, .uid = uid};
+	struct search s = {.h = h, .uid = uid, .at = AT_FDCWD, .budget = ENTRIES_MAX, .fd = -1};
 	char *slash;
 	int error;
 
@@ -192,8 +148,10 @@ int ptrc_orphan_log_find(const struct ptrc_stream_header *h, uint32_t uid,
 	/* Anything but these two says that the log is there. */
 	if (error == ENOENT || error == ENOTDIR) {
 		slash[slash == s.place.path] = '\0';
-		if (search_directory(&s, s.place.path) ||
-		    (orders->searches && search_processes(&s)))
+		if (search(&s, s.place.path, visit_name))
+			error = 0;
+		s.budget = DESCRIPTORS_MAX;
+		if (error && orders->searches && search(&s, "/proc", visit_process))
 			error = 0;
 	}
 	*log = (struct ptrc_orphan_log){.fd = s.fd, .dirfd = -1};
@@ -217,11 +175,8 @@ static bool choose_path(const struct ptrc_stream_header *h, const struct ptrc_ke
 		return true;
 	}
 	copy_place(h, place);
-	size = strlen(place->path);
-	end = place->path + size;
-	/* The kernel adds this to the path of a file that has no name any more. */
-	if (size > strlen(DELETED) && !strcmp(end - strlen(DELETED), DELETED))
-		end -= strlen(DELETED);
+	ptrc_file_path_undelete(place->path);
+	end = place->path + strlen(place->path);
 	if (place->path[0] != '/' || (size_t)(end - place->path) + sizeof(SUFFIX) > PATH_BYTES)
 		return false;
 	memcpy(end, SUFFIX, sizeof(SUFFIX));
@@ -253,7 +208,7 @@ int ptrc_orphan_log_make(const struct ptrc_stream_header *h, uint32_t uid,
 		return EISDIR;
 	if (size + 6 > sizeof(log->name))
 		return ENAMETOOLONG;
-	error = open_directory(AT_FDCWD, directory, &log->dirfd);
+	error = ptrc_file_open(AT_FDCWD, directory, O_RDONLY | O_DIRECTORY, 0, &log->dirfd);
 	if (error)
 		return error;
 	memcpy(log->name, name, size + 1);

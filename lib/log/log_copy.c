@@ -401,13 +401,6 @@ static bool is_same_machine(const struct posixtrace_log_host *a,
 
 /* The new log may lack what does not fit: a failure to write is found when the next packet is written,
  * if it lasts. */
-static void put(struct posixtrace_log_writer *c, uint16_t type, const void *payload, uint64_t bytes)
-{
-	bool is_written = ptrc_log_aside_put(&c->writer, type, payload, bytes);
-
-	(void)is_written;
-}
-
 int ptrc_log_copy_add_whose(struct posixtrace_log_writer *c, const struct ptrc_log_whose *whose)
 {
 	struct posixtrace_log_host host;
@@ -423,14 +416,14 @@ int ptrc_log_copy_add_whose(struct posixtrace_log_writer *c, const struct ptrc_l
 	if (has_host && !c->has_host) {
 		c->has_host = true;
 		c->host = host;
-		put(c, PTRC_LOG_HOST, whose->host, whose->host_bytes);
+		ptrc_log_aside_put(&c->writer, PTRC_LOG_HOST, whose->host, whose->host_bytes);
 	}
 	for (size_t i = 0; i < whose->process_count; i++) {
 		const struct ptrc_log_whose_process *p = &whose->processes[i];
 
 		place_of_pid(c, p->head.pid, &is_there);
 		if (is_there)
-			put(c, PTRC_LOG_PROCESS, p->payload, p->length);
+			ptrc_log_aside_put(&c->writer, PTRC_LOG_PROCESS, p->payload, p->length);
 	}
 	for (size_t i = 0; i < whose->thread_count; i++) {
 		size_t first = i;
@@ -441,11 +434,12 @@ int ptrc_log_copy_add_whose(struct posixtrace_log_writer *c, const struct ptrc_l
 			i++;
 		if (!is_there)
 			continue;
-		put(c, PTRC_LOG_THREADS, &whose->threads[first],
-		    (i + 1 - first) * sizeof(whose->threads[0]));
+		ptrc_log_aside_put(&c->writer, PTRC_LOG_THREADS, &whose->threads[first],
+				   (i + 1 - first) * sizeof(whose->threads[0]));
 	}
 	for (size_t i = 0; i < whose->clock_count; i++)
-		put(c, PTRC_LOG_CLOCK, &whose->clocks[i], sizeof(whose->clocks[i]));
+		ptrc_log_aside_put(&c->writer, PTRC_LOG_CLOCK, &whose->clocks[i],
+				   sizeof(whose->clocks[i]));
 	return 0;
 }
 

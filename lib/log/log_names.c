@@ -40,8 +40,7 @@ static void add_names(struct ptrc_log_writer *w, const struct ptrc_names_object 
 			continue;
 		name = names->entry[index].name;
 		head.id = (uint16_t)(PTRC_ID_FIRST + index);
-		while (head.name_bytes < PTRC_NAME_BYTES - 1 && name[head.name_bytes])
-			head.name_bytes++;
+		head.name_bytes = (uint16_t)strnlen(name, PTRC_NAME_BYTES - 1);
 		layout = ptrc_names_object_layout(names, index, &head.layout_bytes);
 		if (!layout)
 			head.layout_bytes = 0;

@@ -36,10 +36,8 @@ struct payload {
 
 static void add(struct payload *p, uint32_t *used, uint32_t which, const char *text, uint32_t most)
 {
-	uint32_t bytes = 0;
+	uint32_t bytes = (uint32_t)strnlen(text, most);
 
-	while (bytes < most && text[bytes])
-		bytes++;
 	if (bytes > sizeof(p->texts) - *used)
 		return;
 	memcpy(p->texts + *used, text, bytes);
@@ -72,7 +70,6 @@ static void write_host(struct ptrc_log_writer *w)
 	struct payload p = {.texts = ""};
 	struct utsname name = {.sysname = ""};
 	uint32_t used = 0;
-	bool is_written;
 
 	if (!h)
 		return;
@@ -87,8 +84,7 @@ static void write_host(struct ptrc_log_writer *w)
 	add(&p, &used, PTRC_LOG_HOST_VERSION, name.version, sizeof(name.version));
 	add(&p, &used, PTRC_LOG_HOST_MACHINE, name.machine, sizeof(name.machine));
 	add(&p, &used, PTRC_LOG_HOST_TIME_ZONE, h->time_zone, sizeof(h->time_zone));
-	is_written = ptrc_log_aside_put(w, PTRC_LOG_HOST, &p, sizeof(p.host) + used);
-	(void)is_written; /* the events matter more */
+	ptrc_log_aside_put(w, PTRC_LOG_HOST, &p, sizeof(p.host) + used);
 }
 
 static int64_t difference(int64_t a, int64_t b)
@@ -472,8 +468,7 @@ static bool describe(struct ptrc_log_writer *w, struct known *p, const struct pt
 		head.flags |= PTRC_LOG_PROCESS_KNOWN;
 		head.parent_pid = st->ppid;
 		head.start_ns = start_of(w, st->start_ticks);
-		while (head.comm_bytes < sizeof(st->comm) && st->comm[head.comm_bytes])
-			head.comm_bytes++;
+		head.comm_bytes = (uint16_t)strnlen(st->comm, sizeof(st->comm));
 		ptrc_log_buffer_add(out, st->comm, head.comm_bytes);
 		if (ptrc_procfs_user(p->pid, &head.user) == 0)
 			head.flags |= PTRC_LOG_PROCESS_USER;
@@ -502,11 +497,7 @@ static bool describe(struct ptrc_log_writer *w, struct known *p, const struct pt
 
 static uint32_t program_of(const char *comm, const void *exe, size_t exe_bytes)
 {
-	size_t bytes = 0;
-
-	while (comm[bytes])
-		bytes++;
-	return ptrc_crc32c(ptrc_crc32c(0, comm, bytes + 1), exe, exe_bytes);
+	return ptrc_crc32c(ptrc_crc32c(0, comm, strlen(comm) + 1), exe, exe_bytes);
 }
 
 /* Looks at a process and, if it is not known or has changed, adds a payload to those that wait. */

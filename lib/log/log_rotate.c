@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "lib/log/log_write.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +11,6 @@
 #include "lib/base/digits.h"
 #include "lib/base/file.h"
 #include "lib/base/sys.h"
-#include "lib/log/log_write.h"
 #include "lib/stream/clock.h"
 
 /* At least so many digits, so that a listing by name is one by age for a million members. */
@@ -19,36 +19,13 @@
 #define TAKEN_MAX 100000U
 /* After a failure nothing is due for so long. */
 #define PAUSE_NS INT64_C(10000000000)
-/* The kernel adds this to the path of a file that has no name any more. */
-#define DELETED " (deleted)"
-#define DELETED_BYTES (sizeof(DELETED) - 1)
 
 /* ---- paths ---- */
-
-/* The keeper has no strlen(). */
-static size_t length(const char *text)
-{
-	size_t bytes = 0;
-
-	while (bytes < PTRC_LOG_PATH_BYTES - 1 && text[bytes])
-		bytes++;
-	return bytes;
-}
-
-static bool begins_with(const char *text, const char *begin, size_t bytes)
-{
-	return length(text) >= bytes && memcmp(text, begin, bytes) == 0;
-}
-
-static bool is_same(const char *a, const char *b)
-{
-	return memcmp(a, b, length(b) + 1) == 0;
-}
 
 /* The path of a member. False: it is too long. */
 static bool make_path(char path[PTRC_LOG_PATH_BYTES], const char *base, uint64_t number)
 {
-	size_t bytes = length(base), count;
+	size_t bytes = strlen(base), count;
 	char digits[24];
 
 	count = (size_t)(ptrc_digits_put(digits, number) - digits);
@@ -87,15 +64,15 @@ uint64_t ptrc_log_rotate_member(const struct ptrc_stream_header *h)
 static void note(struct ptrc_log_place *place, const struct stat *st, const char *path,
 		 const char *base)
 {
-	size_t bytes = length(base);
+	size_t bytes = strlen(base);
 
 	ptrc_store_release((_Atomic uint64_t *)&place->ino, 0);
 	place->dev = place->base_bytes = 0;
 	place->path[0] = '\0';
 	if (!st)
 		return;
-	memcpy(place->path, path, length(path) + 1);
-	if (bytes && begins_with(path, base, bytes))
+	memcpy(place->path, path, strlen(path) + 1);
+	if (bytes && strncmp(path, base, bytes) == 0)
 		place->base_bytes = bytes;
 	place->dev = st->st_dev;
 	ptrc_store_release((_Atomic uint64_t *)&place->ino, st->st_ino);
@@ -119,7 +96,6 @@ int ptrc_log_rotate_base(const struct ptrc_stream_header *h, int first_fd, bool 
 	const struct ptrc_log_place *place = &h->log_place[ptrc_log_state_place(h)];
 	uint64_t noted = *(const volatile uint64_t *)&place->base_bytes;
 	struct stat st, there;
-	size_t bytes;
 
 	if (is_noted && noted && noted < PTRC_LOG_PATH_BYTES &&
 	    h->owner_uid == (uint32_t)ptrc_sys(SYS_geteuid, 0)) {
@@ -128,9 +104,8 @@ int ptrc_log_rotate_base(const struct ptrc_stream_header *h, int first_fd, bool 
 		return 0;
 	}
 	ptrc_file_path(first_fd, base, PTRC_LOG_PATH_BYTES);
-	bytes = length(base);
-	if (is_noted && bytes > DELETED_BYTES && is_same(base + bytes - DELETED_BYTES, DELETED))
-		base[bytes - DELETED_BYTES] = '\0';
+	if (is_noted)
+		ptrc_file_path_undelete(base);
 	if (base[0] != '/')
 		return EINVAL;
 	if (!is_noted &&
@@ -187,18 +162,18 @@ void ptrc_log_rotate_tidy(const struct ptrc_stream_header *h, const char *base)
 {
 	const struct ptrc_log_place *place = &h->log_place[1 - ptrc_log_state_place(h)];
 	char noted[PTRC_LOG_PATH_BYTES], path[PTRC_LOG_PATH_BYTES];
-	size_t bytes = length(base);
+	size_t bytes = strlen(base);
 	const char *digits = noted + bytes + 1;
 	struct stat st;
 
 	memcpy(noted, place->path, sizeof(noted));
 	noted[sizeof(noted) - 1] = '\0';
-	if (bytes == 0 || !begins_with(noted, base, bytes) || noted[bytes] != '.')
+	if (bytes == 0 || strncmp(noted, base, bytes) != 0 || noted[bytes] != '.')
 		return;
 	if (ptrc_digits_take(&digits) <= ptrc_log_rotate_member(h) || *digits)
 		return;
 	digits = noted + bytes + 1;
-	if (!make_path(path, base, ptrc_digits_take(&digits)) || !is_same(path, noted) ||
+	if (!make_path(path, base, ptrc_digits_take(&digits)) || strcmp(path, noted) != 0 ||
 	    ptrc_file_stat_at(AT_FDCWD, path, &st) || !S_ISREG(st.st_mode) || !is_file(place, &st))
 		return;
 	ptrc_sys(SYS_unlinkat, AT_FDCWD, path, 0);
@@ -241,7 +216,7 @@ void ptrc_log_rotate_clear(struct ptrc_log_writer *w)
 static int open_nameless(const char *path, int flags, int *fd)
 {
 	char directory[PTRC_LOG_PATH_BYTES];
-	size_t bytes = length(path);
+	size_t bytes = strlen(path);
 
 	memcpy(directory, path, bytes + 1);
 	while (bytes > 1 && directory[bytes - 1] != '/')

@@ -277,8 +277,8 @@ PTRC_MUST_CHECK int ptrc_log_aside_write(struct ptrc_log_writer *w);
  * may be tried again. If such packets have as much of the log as they may, it is left out; a log
  * whose user wants to know of each process, as they are observed, has as many as there are, unless it is a
  * ring. */
-PTRC_MUST_CHECK bool ptrc_log_aside_put(struct ptrc_log_writer *w, uint16_t type,
-					const void *payload, uint64_t bytes);
+bool ptrc_log_aside_put(struct ptrc_log_writer *w, uint16_t type, const void *payload,
+			uint64_t bytes);
 
 /* At the end of a ring's first lap: writes those packets of it once more behind the ring, as far as
  * that can be done, by means of w->out. */
