@@ -151,18 +151,19 @@ size_t ptrc_procfs_link(int pid, const char *rest, char *path, size_t size)
 	return n > 0 ? (size_t)n : 0;
 }
 
-/* Calls visit() for each line of the file, of at most 2,046 bytes of it, until that returns true or
- * the file ends. Reads it in parts, as a line can be longer than any buffer: the list of groups in
- * status has hundreds of kilobytes, and so can a path in maps. Closes the file. Returns whether there
- * was anything to read. */
-static bool visit_lines(int fd, bool (*visit)(const char *line, void *context), void *context)
+/* Reads in parts, as a line can be longer than any buffer: the list of groups in status has hundreds of
+ * kilobytes, and so can a path in maps. */
+int ptrc_procfs_lines(int pid, const char *rest, char *text, size_t size,
+		      bool (*visit)(const char *line, void *arg), void *arg)
 {
-	char text[2048];
 	bool is_done = false, is_rest = false, has_any = false;
 	size_t used = 0;
+	int fd, error = open_file(pid, rest, 0, &fd);
 
+	if (error)
+		return error;
 	while (!is_done) {
-		long got = ptrc_sys(SYS_read, fd, text + used, sizeof(text) - 1 - used);
+		long got = ptrc_sys(SYS_read, fd, text + used, size - 1 - used);
 		char *line = text, *end;
 
 		if (got <= 0)
@@ -172,19 +173,19 @@ static bool visit_lines(int fd, bool (*visit)(const char *line, void *context), 
 		text[used] = '\0';
 		for (; !is_done && (end = strchr(line, '\n')); line = end + 1) {
 			*end = '\0';
-			is_done = !is_rest && visit(line, context);
+			is_done = !is_rest && visit(line, arg);
 			is_rest = false;
 		}
 		used -= (size_t)(line - text);
 		memmove(text, line, used + 1);
-		if (used == sizeof(text) - 1) {
-			is_done = is_done || (!is_rest && visit(text, context));
+		if (used == size - 1) {
+			is_done = is_done || (!is_rest && visit(text, arg));
 			used = 0;
 			is_rest = true;
 		}
 	}
 	ptrc_file_close(fd);
-	return has_any;
+	return has_any ? 0 : ESRCH;
 }
 
 /* The text behind the key at the beginning of the line; null: the line has another key. */
@@ -228,15 +229,16 @@ static bool take_status(const char *line, void *context)
 int ptrc_procfs_status(int pid, struct ptrc_procfs_status *st)
 {
 	struct status_lines to = {.st = st};
-	int fd, error = open_file(pid, "status", 0, &fd);
+	char text[2048];
+	int error;
 
-	if (error)
-		return error;
 	st->depth = 0;
 	st->inner_pid = pid;
 	/* In this file names of programs are escaped: no name looks like a key at the beginning
 	 * of a line. */
-	visit_lines(fd, take_status, &to);
+	error = ptrc_procfs_lines(pid, "status", text, sizeof(text), take_status, &to);
+	if (error)
+		return error;
 	if (st->depth == 0)
 		st->depth = 1; /* a kernel without pid namespaces */
 	return to.has_ids ? 0 : ESRCH;
@@ -452,9 +454,9 @@ static bool is_mapping_of(const char *line, void *context)
 /* Does the thread tell what its process has mapped? */
 static bool reads_maps(int tid, struct mapped_file *file)
 {
-	int fd;
+	char text[2048];
 
-	return open_file(tid, "maps", 0, &fd) == 0 && visit_lines(fd, is_mapping_of, file);
+	return !ptrc_procfs_lines(tid, "maps", text, sizeof(text), is_mapping_of, file);
 }
 
 bool ptrc_procfs_maps_file(int pid, uint64_t dev, uint64_t inode)

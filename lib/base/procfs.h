@@ -53,6 +53,10 @@ int ptrc_procfs_user(int pid, uint32_t *uid);
 /* Reads the begin of a file of /proc/<pid>, at most `size` bytes; returns how many. 0: nothing can be
  * read. */
 size_t ptrc_procfs_read(int pid, const char *rest, void *to, size_t size);
+/* Calls visit() for each line of such a file, of at most size - 1 bytes of it, until that returns true; `text` has
+ * room for `size` bytes. ESRCH: there is nothing to read. ENOMEM. */
+int ptrc_procfs_lines(int pid, const char *rest, char *text, size_t size,
+		      bool (*visit)(const char *line, void *arg), void *arg);
 /* Opens such a file, or the file to which such a link leads. ENOMEM: too few descriptors. ESRCH. */
 int ptrc_procfs_open(int pid, const char *rest, int flags, int *fd);
 /* The inode of the file to which such a link leads. ESRCH, EACCES and what else stat() may say. */

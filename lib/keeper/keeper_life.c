@@ -446,6 +446,7 @@ static int prepare(struct keeper *k, enum ptrc_keeper_task task)
 	error = ptrc_log_writer_init(&work->writer, work->stream.header, work->log_fd, !begins);
 	if (error)
 		return error;
+	work->writer.names = work->names;
 	memcpy(work->writer.base, base, sizeof(base));
 	work->writer.dirfd = k->dirfd;
 	work->writer.syncs_flushes = work->is_orphans;

@@ -190,7 +190,7 @@ static int drain_all(struct ptrc_keeper_work *k, struct ptrc_drain *d)
 	ptrc_log_events_begin(w);
 	/* The drain has fixed `until`, so the names of all of its events are registered by
 	 * now. */
-	error = ptrc_log_names_write(w, k->names);
+	error = ptrc_log_names_write(w);
 	if (error)
 		return error;
 	error = pack_stretches(w, d, &list);
@@ -406,7 +406,7 @@ int ptrc_keeper_work_close(struct ptrc_keeper_work *k, bool is_automatic)
 	 * last STOP. */
 	if (!error && has_markers)
 		error = ptrc_keeper_work_drain(k);
-	again = ptrc_log_names_write(&k->writer, k->names);
+	again = ptrc_log_names_write(&k->writer);
 	if (!error)
 		error = again;
 	if (!error)

@@ -42,9 +42,8 @@ struct run {
 
 struct posixtrace_log_writer {
 	struct ptrc_attr attr;
-	struct ptrc_names_object *own_names;
-	const struct ptrc_names_object *names; /* these, or those of a stream that exists */
-	struct ptrc_log_buffer part;	       /* what was written, if there is no file */
+	struct ptrc_names_object *own_names; /* null: the names are those of a stream that exists */
+	struct ptrc_log_buffer part;	     /* what was written, if there is no file */
 	struct ptrc_log_writer writer;
 	struct ptrc_packer *packer;
 	struct ptrc_log_buffer events; /* that wait; the first word is unused */
@@ -148,7 +147,7 @@ int ptrc_log_copy_create(int fd, const trace_attr_t *attr, const struct timespec
 	if (error)
 		return error;
 	c->own_names = calloc(1, sizeof(*c->own_names));
-	c->names = c->own_names;
+	c->writer.names = c->own_names;
 	error = c->own_names ? ptrc_log_writer_head(&c->writer) : ENOMEM;
 	if (error) {
 		ptrc_log_copy_free(c);
@@ -210,7 +209,7 @@ static int write_waiting(struct posixtrace_log_writer *c)
 	if (!c->event_count)
 		return 0;
 	ptrc_log_events_begin(&c->writer);
-	error = ptrc_log_names_write(&c->writer, c->names);
+	error = ptrc_log_names_write(&c->writer);
 	for (uint32_t i = 0; !error && i < c->run_count; i++)
 		error = add_run(c, run_at(c, i));
 	if (!error)
@@ -376,7 +375,7 @@ int ptrc_log_copy_add(struct posixtrace_log_writer *c, const struct posixtrace_e
 	if (c->error)
 		return c->error;
 	if (!ptrc_set_is_id(id) || event->pt_size > PTRC_REC_LEN_MAX || e.ns < c->last_ns ||
-	    (id >= PTRC_ID_FIRST && id - PTRC_ID_FIRST >= ptrc_names_object_count(c->names)))
+	    (id >= PTRC_ID_FIRST && id - PTRC_ID_FIRST >= ptrc_names_object_count(c->writer.names)))
 		return EINVAL;
 	if (info->posix_truncation_status != POSIX_TRACE_NOT_TRUNCATED)
 		e.id_flags |= PTRC_REC_TRUNCATED;
@@ -469,8 +468,8 @@ int ptrc_log_copy_close(struct posixtrace_log_writer *c, const struct ptrc_count
 	static const struct ptrc_counts none;
 	int error = c->error ? c->error : write_waiting(c);
 
-	if (!error && ptrc_names_object_count(c->names))
-		error = ptrc_log_names_write(&c->writer, c->names);
+	if (!error && ptrc_names_object_count(c->writer.names))
+		error = ptrc_log_names_write(&c->writer);
 	if (!error)
 		error = ptrc_log_writer_finish(&c->writer, status_of(lost ? lost : &none));
 	ptrc_log_copy_free(c);
@@ -489,11 +488,11 @@ int ptrc_log_copy_begin(const struct ptrc_stream_header *stream,
 		return error;
 	c->writer.trace.target_pid = stream->target_pid;
 	c->writer.trace.controller_pid = stream->controller_pid;
-	c->names = names;
+	c->writer.names = names;
 	c->writer.origin = stream;
 	c->error = ptrc_log_writer_head(&c->writer);
 	if (!c->error)
-		c->error = ptrc_log_names_write(&c->writer, names);
+		c->error = ptrc_log_names_write(&c->writer);
 	*copy = c;
 	return 0;
 }

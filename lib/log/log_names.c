@@ -25,9 +25,9 @@ static bool entry_of(const struct ptrc_names_object *names, const struct range *
 }
 
 /* Adds names to the packet in w->out until the range ends or the packet is full. */
-static void add_names(struct ptrc_log_writer *w, const struct ptrc_names_object *names,
-		      struct range *r)
+static void add_names(struct ptrc_log_writer *w, struct range *r)
 {
+	const struct ptrc_names_object *names = w->names;
 	uint64_t start = w->out.used;
 
 	for (; r->next < r->end; r->next++) {
@@ -64,8 +64,7 @@ static void note_written(struct ptrc_log_writer *w, const struct range *r)
 		*written = r->next;
 }
 
-static int write_range(struct ptrc_log_writer *w, const struct ptrc_names_object *names,
-		       struct range r, bool is_behind)
+static int write_range(struct ptrc_log_writer *w, struct range r, bool is_behind)
 {
 	while (r.next < r.end) {
 		uint64_t empty;
@@ -73,7 +72,7 @@ static int write_range(struct ptrc_log_writer *w, const struct ptrc_names_object
 
 		ptrc_log_packet_begin(w);
 		empty = w->out.used;
-		add_names(w, names, &r);
+		add_names(w, &r);
 		if (w->out.used == empty) {
 			note_written(w, &r);
 			return 0;
@@ -94,13 +93,13 @@ static int write_range(struct ptrc_log_writer *w, const struct ptrc_names_object
 	return 0;
 }
 
-int ptrc_log_names_write(struct ptrc_log_writer *w, const struct ptrc_names_object *names)
+int ptrc_log_names_write(struct ptrc_log_writer *w)
 {
+	const struct ptrc_names_object *names = w->names;
 	struct range new = {.next = w->state.names};
 	struct range late = {.is_late = true, .next = w->state.layouts, .new_names = new.next};
 	int error = 0;
 
-	w->names = names;
 	if (!names)
 		return 0;
 	/* Layouts first: then the names of all of these are counted in, and those that are new are
@@ -110,9 +109,9 @@ int ptrc_log_names_write(struct ptrc_log_writer *w, const struct ptrc_names_obje
 	new.end = ptrc_names_object_count(names);
 	if (new.next >= new.end && late.next == late.end)
 		return 0;
-	error = write_range(w, names, new, false);
+	error = write_range(w, new, false);
 	if (!error)
-		error = write_range(w, names, late, false);
+		error = write_range(w, late, false);
 	ptrc_log_state_save(w);
 	return error;
 }
@@ -126,7 +125,7 @@ int ptrc_log_names_before_wrap(struct ptrc_log_writer *w)
 
 	memset(&w->out, 0, sizeof(w->out));
 	if (w->names)
-		error = write_range(w, w->names, all, true);
+		error = write_range(w, all, true);
 	if (!error) {
 		ptrc_log_aside_before_wrap(w);
 		w->state.flags |= PTRC_LOG_STATE_WRAPPED;

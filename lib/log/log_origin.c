@@ -152,38 +152,30 @@ static void table_clear(struct ptrc_log_table *t)
 }
 
 /* The item of this number, of `bytes` bytes, in a table of `size` items; a new one, which is all zero but for its
- * number, if it has none. A table that is three quarters full is emptied before. NULL: no memory. */
+ * number, if it has none. A table that is three quarters full is emptied first. NULL: no memory. */
 static void *table_find(struct ptrc_log_table *t, int32_t number, uint64_t bytes, uint32_t size)
 {
-	uint32_t i = (uint32_t)number % size;
-	int32_t *item;
-
 	/* Memory from the kernel is zero. */
 	if (!t->items.used && ptrc_log_buffer_reserve(&t->items, size * bytes))
 		return NULL;
 	t->items.used = size * bytes;
-	for (;; i = (i + 1) % size) {
-		item = (int32_t *)(void *)(t->items.bytes + i * bytes);
-		if (*item == number)
-			return item;
-		if (*item)
-			continue;
-		if (t->count < size / 4 * 3)
-			break;
+	if (t->count >= size / 4 * 3)
 		table_clear(t);
-		i = (uint32_t)number % size;
-		item = (int32_t *)(void *)(t->items.bytes + i * bytes);
-		break;
+	for (uint32_t i = (uint32_t)number % size;; i = (i + 1) % size) {
+		int32_t *item = (int32_t *)(void *)(t->items.bytes + i * bytes);
+
+		if (*item && *item != number)
+			continue;
+		t->count += !*item;
+		*item = number;
+		return item;
 	}
-	t->count++;
-	*item = number;
-	return item;
 }
 
 /* ---- processes ---- */
 
-/* A known process is looked at again no sooner. Each change doubles the time, so that one that
- * changes all the time does not fill the log. */
+/* A known process or thread is looked at again no sooner. Each change doubles the time, and each look that
+ * finds no thread, so that one that changes all the time does not fill the log. */
 #define LOOK_NS INT64_C(1000000000)
 #define LOOK_DOUBLINGS 12U
 /* Of the table of processes. */
@@ -253,9 +245,10 @@ static int64_t realtime_now(const struct ptrc_log_writer *w)
 			 (uint64_t)w->origin->realtime_offset);
 }
 
-static int64_t start_of(const struct ptrc_log_writer *w, uint64_t ticks)
+/* A time of CLOCK_BOOTTIME, by that clock. */
+static int64_t time_of(const struct ptrc_log_writer *w, uint64_t boottime_ns)
 {
-	uint64_t age = (uint64_t)ptrc_clock_ns(CLOCK_BOOTTIME) - ticks * PTRC_PROCFS_TICK_NS;
+	uint64_t age = (uint64_t)ptrc_clock_ns(CLOCK_BOOTTIME) - boottime_ns;
 
 	return (int64_t)((uint64_t)realtime_now(w) - age);
 }
@@ -299,18 +292,29 @@ static void skip_word(const char **at, const char *end)
 		++*at;
 }
 
-/* Adds the mapping of a line to the payload, which begins at `start`, if it is an executable one. */
-static void add_mapping(struct ptrc_log_writer *w, const struct known *p, uint64_t start,
-			struct ptrc_log_process *head, const char *at, const char *end)
+/* A payload to which mappings are added. */
+struct maps {
+	struct ptrc_log_writer *w;
+	const struct known *p;
+	uint64_t start; /* of the payload */
+	struct ptrc_log_process *head;
+	uint64_t all; /* bytes of the lines up to now */
+};
+
+/* Adds the mapping of a line, if it is an executable one. True: no more lines are looked at. */
+static bool add_mapping(const char *at, void *arg)
 {
-	struct ptrc_log_buffer *out = &w->origins.pending_processes;
-	struct work *k = (void *)w->origins.work.bytes;
+	struct maps *maps = arg;
+	struct ptrc_log_process *head = maps->head;
+	struct ptrc_log_buffer *out = &maps->w->origins.pending_processes;
+	struct work *k = (void *)maps->w->origins.work.bytes;
+	const char *end = at + strlen(at), *access;
 	struct ptrc_log_mapping m = {.zero = 0};
 	const uint8_t *id = k->mapping_id;
-	const char *access;
 	uint64_t ino;
 	size_t bytes;
 
+	maps->all += (uint64_t)(end - at) + 1;
 	m.start = ptrc_digits_take_hex(&at, end);
 	at += at < end;
 	m.end = ptrc_digits_take_hex(&at, end);
@@ -318,74 +322,33 @@ static void add_mapping(struct ptrc_log_writer *w, const struct known *p, uint64
 	access = at;
 	skip_word(&at, end);
 	if (end - access < 4 || access[2] != 'x')
-		return;
+		return maps->all > MAPS_MAX;
 	m.offset = ptrc_digits_take_hex(&at, end);
 	skip_word(&at, end);
 	skip_word(&at, end); /* the device */
 	ino = at < end ? ptrc_digits_take(&at) : 0;
 	bytes = at < end ? (size_t)(end - at) : 0;
 	if (bytes > UINT16_MAX ||
-	    out->used - start + sizeof(m) + bytes + PTRC_LOG_BUILD_ID_MAX > PTRC_LOG_PROCESS_MAX ||
+	    out->used - maps->start + sizeof(m) + bytes + PTRC_LOG_BUILD_ID_MAX >
+		    PTRC_LOG_PROCESS_MAX ||
 	    head->mapping_count == PTRC_LOG_MAPPINGS_MAX) {
 		head->flags |= PTRC_LOG_PROCESS_MAPPINGS_CUT;
-		return;
+		return maps->all > MAPS_MAX;
 	}
 	m.path_bytes = (uint16_t)bytes;
-	if (ino && ino == p->exe_ino) {
+	if (ino && ino == maps->p->exe_ino) {
 		/* The file may have another path by now, or none. */
 		id = k->build_id;
 		m.build_id_bytes = head->build_id_bytes;
 	} else {
-		m.build_id_bytes = (uint16_t)mapping_id(k, p->pid, at, bytes, ino);
+		m.build_id_bytes = (uint16_t)mapping_id(k, maps->p->pid, at, bytes, ino);
 	}
 	ptrc_log_buffer_add(out, &m, sizeof(m));
 	ptrc_log_buffer_add(out, id, m.build_id_bytes);
 	ptrc_log_buffer_add(out, at, bytes);
 	ptrc_log_buffer_pad(out);
 	head->mapping_count++;
-}
-
-/* Adds the executable mappings to the payload. The list is read in pieces, of whole lines each. */
-static void add_mappings(struct ptrc_log_writer *w, const struct known *p, uint64_t start,
-			 struct ptrc_log_process *head)
-{
-	struct work *k = (void *)w->origins.work.bytes;
-	uint64_t all = 0;
-	size_t used = 0;
-	bool is_rest = false; /* of a line that was too long */
-	int fd;
-
-	if (ptrc_procfs_open(p->pid, "maps", 0, &fd))
-		return;
-	for (;;) {
-		long got = ptrc_sys(SYS_read, fd, k->maps + used, sizeof(k->maps) - used);
-		size_t from = 0;
-
-		if (got <= 0)
-			break;
-		head->flags |= PTRC_LOG_PROCESS_MAPPED;
-		all += (uint64_t)got;
-		used += (size_t)got;
-		for (size_t i = used - (size_t)got; i < used; i++) {
-			if (k->maps[i] != '\n')
-				continue;
-			if (!is_rest)
-				add_mapping(w, p, start, head, k->maps + from, k->maps + i);
-			is_rest = false;
-			from = i + 1;
-		}
-		used -= from;
-		memmove(k->maps, k->maps + from, used);
-		if (used == sizeof(k->maps)) {
-			used = 0;
-			is_rest = true;
-		}
-		if (all > MAPS_MAX) {
-			head->flags |= PTRC_LOG_PROCESS_MAPPINGS_CUT;
-			break;
-		}
-	}
-	ptrc_file_close(fd);
+	return maps->all > MAPS_MAX;
 }
 
 /* ---- a process ---- */
@@ -395,6 +358,7 @@ static void add_private(struct ptrc_log_writer *w, const struct known *p, uint64
 			struct ptrc_log_process *head)
 {
 	struct ptrc_log_buffer *out = &w->origins.pending_processes;
+	struct maps maps = {.w = w, .p = p, .start = start, .head = head};
 	struct work *k = (void *)w->origins.work.bytes;
 	struct stat st;
 	uint32_t owner;
@@ -425,7 +389,10 @@ static void add_private(struct ptrc_log_writer *w, const struct known *p, uint64
 		ptrc_log_buffer_add(out, k->line, bytes);
 	}
 	ptrc_log_buffer_pad(out);
-	add_mappings(w, p, start, head);
+	if (ptrc_procfs_lines(p->pid, "maps", k->maps, sizeof(k->maps), add_mapping, &maps) == 0)
+		head->flags |= PTRC_LOG_PROCESS_MAPPED;
+	if (maps.all > MAPS_MAX)
+		head->flags |= PTRC_LOG_PROCESS_MAPPINGS_CUT;
 }
 
 /* Begins a payload among those that wait, each of which follows its length. Returns its offset. */
@@ -467,7 +434,7 @@ static bool describe(struct ptrc_log_writer *w, struct known *p, const struct pt
 	if (st) {
 		head.flags |= PTRC_LOG_PROCESS_KNOWN;
 		head.parent_pid = st->ppid;
-		head.start_ns = start_of(w, st->start_ticks);
+		head.start_ns = time_of(w, st->start_ticks * PTRC_PROCFS_TICK_NS);
 		head.comm_bytes = (uint16_t)strnlen(st->comm, sizeof(st->comm));
 		ptrc_log_buffer_add(out, st->comm, head.comm_bytes);
 		if (ptrc_procfs_user(p->pid, &head.user) == 0)
@@ -700,8 +667,6 @@ void ptrc_log_origin_meet(struct ptrc_log_writer *w)
 /* For each slot, how long the keeper waits until it looks through them again: a hundred times of what a
  * look takes it. */
 #define SCAN_NS INT64_C(5000)
-/* A known thread is looked at again no sooner. Each change, and each look that finds nothing, doubles the
- * time, so that one which changes all the time does not fill the log. */
 /* So many looks at most delay a flush: some 2 ms. */
 #define LOOKS_MAX 512U
 /* Of the table of threads. */
@@ -737,15 +702,6 @@ static void read_name(int pid, int tid, char name[PTRC_LOG_THREAD_NAME])
 	memcpy(name, text, bytes);
 }
 
-/* By the clock of the events: a moment before the thread took its slot, which is before its first
- * event. */
-static int64_t time_of_claim(const struct ptrc_log_writer *w, uint64_t claim_ms)
-{
-	uint64_t age = (uint64_t)ptrc_clock_ns(CLOCK_BOOTTIME) - claim_ms * 1000000 + 1000000;
-
-	return (int64_t)((uint64_t)realtime_now(w) - age);
-}
-
 /* Looks at a thread if that is due. Returns whether it did. */
 static bool look_at_thread(struct ptrc_log_writer *w, int pid, int tid, uint64_t claim_ms,
 			   int64_t now)
@@ -772,7 +728,8 @@ static bool look_at_thread(struct ptrc_log_writer *w, int pid, int tid, uint64_t
 	if (known->is_told ? memcmp(known->name, thread.name, sizeof(known->name)) != 0 &&
 				     (is_new || thread.name[0])
 			   : thread.name[0] != '\0') {
-		thread.from_ns = is_new ? time_of_claim(w, claim_ms) : realtime_now(w);
+		/* A moment before the thread took its slot, which is before its first event. */
+		thread.from_ns = is_new ? time_of(w, (claim_ms - 1) * 1000000) : realtime_now(w);
 		if (w->origins.pending_threads.used < THREADS_PENDING &&
 		    ptrc_log_buffer_add(&w->origins.pending_threads, &thread, sizeof(thread)))
 			w->origins.pending_threads.is_short = false;

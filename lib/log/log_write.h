@@ -164,7 +164,7 @@ struct ptrc_log_writer {
 	uint64_t rotate_bytes, rotate_ns, keep;
 	int64_t rotate_after_ns; /* CLOCK_BOOTTIME: not before, as it has just failed */
 	char base[4096];
-	const struct ptrc_names_object *names; /* that were given last */
+	const struct ptrc_names_object *names; /* null: there are none */
 	struct ptrc_log_buffer out;	       /* the packet that is being made */
 	struct ptrc_log_batch batch;	       /* the events of the flush */
 	/* For an UNTIL_FULL log, which ends with its last STOP: the markers behind that, which
@@ -316,9 +316,8 @@ PTRC_MUST_CHECK uint64_t ptrc_log_index_end(struct ptrc_log_writer *w);
 
 /* Both return ENOMEM, or the error number of a write. */
 
-/* Writes the names and layouts that are not in the log yet; `names` null: there are none. */
-PTRC_MUST_CHECK int ptrc_log_names_write(struct ptrc_log_writer *w,
-					 const struct ptrc_names_object *names);
+/* Writes the names and layouts that are not in the log yet. */
+PTRC_MUST_CHECK int ptrc_log_names_write(struct ptrc_log_writer *w);
 /* At the end of a ring's first lap. The NAMES packets of that lap stand between its events and
  * will be overwritten with them, so this writes all names once more behind the ring, where they
  * stay. Leaves w->out alone, which holds the packet that wraps. */

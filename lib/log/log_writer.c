@@ -251,7 +251,7 @@ int ptrc_log_writer_clear(struct ptrc_log_writer *w, int64_t now_ns)
 	w->has_retry = false;
 	if (w->is_regular) {
 		error = ptrc_log_writer_head(w);
-		return error ? error : ptrc_log_names_write(w, w->names);
+		return error ? error : ptrc_log_names_write(w);
 	}
 	/* A pipe whose reader is gone cannot be written: nobody misses anything. */
 	error = write_clear(w, now_ns);

@@ -83,6 +83,7 @@ __attribute__((unused)) static inline void maker_open(struct maker *m, int fd, i
 	CHECK(m->names);
 	m->fd = fd;
 	CHECK_OK(ptrc_log_writer_init(&m->w, m->h, fd, false));
+	m->w.names = m->names;
 	CHECK_OK(ptrc_log_writer_head(&m->w));
 }
 
@@ -233,7 +234,8 @@ __attribute__((unused)) static inline int maker_flush(struct maker *m, struct ma
 						      size_t count)
 {
 	ptrc_log_events_begin(&m->w);
-	int err = ptrc_log_names_write(&m->w, m->names);
+	m->w.names = m->names;
+	int err = ptrc_log_names_write(&m->w);
 	for (size_t i = 0; !err && i < count; i++)
 		err = maker_add(m, &runs[i]);
 	if (!err)

@@ -118,6 +118,7 @@ static void work(trace_id_t trid, int log_fd, bool is_flush, long last)
 		guard(&k.stream, last);
 		CHECK_OK(ptrc_keeper_work_map(&k));
 		CHECK_OK(ptrc_log_writer_init(&k.writer, k.stream.header, k.log_fd, true));
+		k.writer.names = k.names;
 		ptrc_keeper_work_recover(&k);
 		if (is_flush) {
 			ptrc_stream_marker(&k.stream, POSIX_TRACE_FLUSH_START, NULL, 0);
@@ -500,6 +501,7 @@ static void work_at_rotation(trace_id_t trid, int first_fd, long last)
 		CHECK_OK(ptrc_keeper_work_map(&k));
 		CHECK_OK(ptrc_log_rotate_base(k.stream.header, own_fd, true, base));
 		CHECK_OK(ptrc_log_writer_init(&k.writer, k.stream.header, k.log_fd, true));
+		k.writer.names = k.names;
 		memcpy(k.writer.base, base, sizeof(base));
 		ptrc_keeper_work_recover(&k);
 		CHECK_OK(ptrc_keeper_work_drain(&k));
