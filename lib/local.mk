@@ -139,7 +139,6 @@ ptrc_headers += \
 # The process that writes the log of a stream, and how it is started.
 ptrc_library_sources += \
 	%D%/keeper/keeper.c \
-	%D%/keeper/keeper_launch.c \
 	%D%/keeper/orphan_log.c
 ptrc_shared_sources += \
 	%D%/keeper/keeper_life.c \
@@ -148,7 +147,6 @@ ptrc_keeper_sources += \
 	%D%/keeper/keeper_main.c
 ptrc_headers += \
 	%D%/keeper/keeper.h \
-	%D%/keeper/keeper_launch.h \
 	%D%/keeper/keeper_life.h \
 	%D%/keeper/keeper_work.h \
 	%D%/keeper/orphan_log.h

@@ -10,6 +10,6 @@
 
 /* Reads the build id from the file, of which no byte is trusted. Returns its length; 0: the file has
  * none, one longer than `size`, or is no 64-bit ELF file. Raw system calls only. */
-PTRC_NONNULL() size_t ptrc_build_id_read(int fd, uint8_t *id, size_t size);
+size_t ptrc_build_id_read(int fd, uint8_t *id, size_t size);
 
 #endif

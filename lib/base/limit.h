@@ -25,10 +25,10 @@ struct ptrc_limit {
 /* Raises the soft limit of `resource` to the hard one if it is below `need`. The caller keeps
  * all signals blocked until after ptrc_limit_restore(): no handler may run under a raised
  * limit, and a SIGXFSZ must stay pending until it is taken back there. */
-PTRC_NONNULL() void ptrc_limit_raise(struct ptrc_limit *l, int resource, uint64_t need);
+void ptrc_limit_raise(struct ptrc_limit *l, int resource, uint64_t need);
 /* Restores the limit. `error` is the error number (0: none) of what was done meanwhile: after
  * EFBIG, takes back the SIGXFSZ that came with it. */
-PTRC_NONNULL() void ptrc_limit_restore(const struct ptrc_limit *l, int error);
+void ptrc_limit_restore(const struct ptrc_limit *l, int error);
 
 /* The hard limit: ptrc_limit_raise() can raise the soft one as far as this. */
 uint64_t ptrc_limit_most(int resource);

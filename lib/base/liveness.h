@@ -25,10 +25,9 @@ struct ptrc_liveness {
 
 /* Locks a byte of the file `name` in dirfd. EAGAIN: another process holds it; ENOENT, EPERM,
  * ENOMEM. Raw system calls only. */
-PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_liveness_take(int dirfd, const char *name, uint64_t byte,
 				       struct ptrc_liveness *l);
-PTRC_NONNULL() void ptrc_liveness_drop(struct ptrc_liveness *l);
+void ptrc_liveness_drop(struct ptrc_liveness *l);
 /* Does any process hold a byte of [byte, byte + count)? */
 bool ptrc_liveness_is_held(int fd, uint64_t byte, uint64_t count);
 
@@ -41,9 +40,9 @@ void ptrc_liveness_fork_done(void);
 /* A user has TRACE_SYS_MAX = 64 places for streams: bytes of the file `slots` in the user's
  * directory. Takes one for the caller's effective user. EAGAIN: all are taken; EPERM,
  * ENOMEM. */
-PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_liveness_take_place(struct ptrc_liveness *l);
+PTRC_MUST_CHECK int ptrc_liveness_take_place(struct ptrc_liveness *l);
 /* Drops it, and removes the file if no process holds a place. */
-PTRC_NONNULL() void ptrc_liveness_drop_place(struct ptrc_liveness *l);
+void ptrc_liveness_drop_place(struct ptrc_liveness *l);
 /* How many places are taken in the directory. */
 unsigned int ptrc_liveness_count_places(int dirfd, uint32_t uid);
 

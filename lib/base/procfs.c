@@ -260,32 +260,40 @@ int ptrc_procfs_pid_namespace(int pid, uint64_t *ns)
 	return 0;
 }
 
+struct user_range {
+	uint64_t number;
+	int column;
+	uint64_t *range;
+	bool is_found;
+};
+
+static bool take_range(const char *line, void *arg)
+{
+	struct user_range *r = arg;
+
+	while (*line == ' ')
+		line++;
+	for (int i = 0; i < 3; i++)
+		r->range[i] = ptrc_digits_take(&line);
+	r->is_found = r->number - r->range[r->column] < r->range[2];
+	return r->is_found;
+}
+
+bool ptrc_procfs_user_range(int pid, int column, uint64_t number, uint64_t range[3])
+{
+	struct user_range r = {.number = number, .column = column, .range = range};
+	char text[128];
+
+	return !ptrc_procfs_lines(pid, "uid_map", text, sizeof(text), take_range, &r) && r.is_found;
+}
+
 bool ptrc_procfs_lacks_user(int pid, uint32_t uid)
 {
-	uint64_t dev, ino, own_dev, own_ino;
-	const char *at;
-	char map[4096];
-	size_t size;
+	uint64_t dev, ino, own_dev, own_ino, range[3];
 
-	if (ptrc_procfs_inode(pid, "ns/user", &dev, &ino) ||
-	    ptrc_procfs_inode(0, "ns/user", &own_dev, &own_ino) || ino == own_ino)
-		return false;
-	size = ptrc_procfs_read(pid, "uid_map", map, sizeof(map) - 1);
-	map[size] = '\0';
-	/* Lines of the first number there, the first one here, and how many. */
-	for (at = map; at < map + size; at++) {
-		uint64_t here;
-
-		while (*at == ' ')
-			at++;
-		ptrc_digits_take(&at);
-		here = ptrc_digits_take(&at);
-		if (uid - here < ptrc_digits_take(&at))
-			return false;
-		if (*at != '\n')
-			break;
-	}
-	return size < sizeof(map) - 1;
+	return !ptrc_procfs_inode(pid, "ns/user", &dev, &ino) &&
+	       !ptrc_procfs_inode(0, "ns/user", &own_dev, &own_ino) && ino != own_ino &&
+	       !ptrc_procfs_user_range(pid, 1, uid, range);
 }
 
 uint64_t ptrc_procfs_time_namespace(void)

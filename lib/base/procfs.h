@@ -46,6 +46,9 @@ int ptrc_procfs_pid_namespace(int pid, uint64_t *ns);
 uint64_t ptrc_procfs_time_namespace(void);
 /* Would a child of the caller be born into another pid or time namespace, after unshare()? */
 bool ptrc_procfs_bears_elsewhere(void);
+/* Finds the range of user IDs of its user namespace that has this number: the first number there, the first one
+ * here (outside, of the caller's own namespace), how many. column: which of the first two `number` belongs to. */
+bool ptrc_procfs_user_range(int pid, int column, uint64_t number, uint64_t range[3]);
 /* Is the process in a user namespace in which this user ID has no number? It then cannot make shared objects. */
 bool ptrc_procfs_lacks_user(int pid, uint32_t uid);
 /* Its effective user. ESRCH. */

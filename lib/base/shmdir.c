@@ -18,6 +18,7 @@
 #include "lib/base/digits.h"
 #include "lib/base/file.h"
 #include "lib/base/limit.h"
+#include "lib/base/procfs.h"
 #include "lib/base/sys.h"
 
 #define BASE PTRC_SHMDIR_BASE
@@ -107,37 +108,15 @@ static int shortage(int error)
 	}
 }
 
-/* The number of the user outside this user namespace. False: it has none. (An event may come here on
- * a small stack: the text must not be in the frame of the caller, which goes on to list a directory.) */
-PTRC_NOINLINE static bool uid_outside(uid_t uid, uint64_t *outside)
+/* The number of the user outside this user namespace. False: it has none. */
+static bool uid_outside(uid_t uid, uint64_t *outside)
 {
-	char text[1024];
-	const char *at = text;
-	size_t got = 0;
-	int fd;
+	uint64_t range[3];
 
-	if (ptrc_file_open(AT_FDCWD, "/proc/self/uid_map", O_RDONLY, 0, &fd))
+	if (!ptrc_procfs_user_range(0, 0, uid, range))
 		return false;
-	if (ptrc_file_read(fd, text, sizeof(text) - 1, 0, &got))
-		got = 0;
-	ptrc_file_close(fd);
-	text[got] = '\0';
-	/* Lines of three numbers: first inside, first outside, count. */
-	while (*at) {
-		uint64_t number[3];
-
-		while (*at == ' ')
-			at++;
-		for (int i = 0; i < 3; i++)
-			number[i] = ptrc_digits_take(&at);
-		if (*at++ != '\n')
-			break;
-		if (uid >= number[0] && uid - number[0] < number[2]) {
-			*outside = number[1] + (uid - number[0]);
-			return true;
-		}
-	}
-	return false;
+	*outside = range[1] + (uid - range[0]);
+	return true;
 }
 
 /* In a base directory where others may rename and remove, anything could be exchanged. */

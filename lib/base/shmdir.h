@@ -30,10 +30,8 @@
 /* Opens the directory of a user; is_create: makes it if it is not there. If another user has taken
  * its name, it has a second name. EPERM: it is no directory, or a symbolic link, or has another
  * mode. ENOENT, ENOMEM. */
-PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_shmdir_open(uid_t uid, bool is_create, int *dirfd);
 /* The same. Tells the name in /dev/shm, in case of an error that which it should have. */
-PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_shmdir_find(uid_t uid, bool is_create,
 				     char name[PTRC_SHMDIR_DIRECTORY_BYTES], int *dirfd);
 
@@ -41,17 +39,14 @@ PTRC_MUST_CHECK int ptrc_shmdir_find(uid_t uid, bool is_create,
  * whether it holds the marker of an INHERITED stream. The directory exists, and is safe to use;
  * EPERM otherwise. Unless the directory has the first name, a short-lived process with descriptors
  * of its own looks for it. Async-signal-safe. */
-PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_shmdir_path(uid_t uid, char path[PTRC_SHMDIR_PATH_BYTES],
 				     bool *is_inherited);
 
 /* The same in the usual case, with what stat() tells of the directory: it is there, and has the first
  * name. False: it is not so. */
-PTRC_NONNULL()
 bool ptrc_shmdir_usual_path(uid_t uid, char path[PTRC_SHMDIR_PATH_BYTES], struct stat *st);
 
 /* Calls visit() for every name in an open directory. Entries may come and go meanwhile. */
-PTRC_NONNULL(2)
 void ptrc_shmdir_for_each(int dirfd, void (*visit)(const char *name, void *arg), void *arg);
 
 /* The name of an object: prefix 'p' with a pid in decimal; 'n', 's', 'i', 't', 'u' with an identity
@@ -62,14 +57,11 @@ uint64_t ptrc_shmdir_parse(const char *name, char prefix);
 
 /* Opens an object for reading and writing. EPERM: it is not a regular file of the user with one
  * link. ENOENT, ENOMEM. */
-PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_shmdir_open_object(int dirfd, const char *name, uid_t uid, int *fd,
 					    uint64_t *size);
 /* Makes an object of the caller without any bytes, and opens it. EEXIST, EPERM, ENOMEM. */
-PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_shmdir_make_object(int dirfd, const char *name, int *fd, uint64_t *size);
 /* Opens the object with the name that ptrc_shmdir_name() makes. */
-PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_shmdir_open_id(int dirfd, char prefix, uint64_t id, uid_t uid, int *fd,
 					uint64_t *size);
 
@@ -77,7 +69,6 @@ PTRC_MUST_CHECK int ptrc_shmdir_open_id(int dirfd, char prefix, uint64_t id, uid
  * user), and reserves memory for the first `reserved` bytes; the rest is sparse. The soft file
  * size limit of the caller does not count, and the caller gets no SIGXFSZ. EEXIST, EPERM,
  * ENOMEM. */
-PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_shmdir_create_object(int dirfd, const char *name, uid_t uid, uint64_t size,
 					      uint64_t reserved, int *fd);
 

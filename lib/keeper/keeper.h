@@ -6,8 +6,7 @@
  * posix_trace_shutdown() would do when its controller has died.
  *
  * Here a controller starts a keeper and gives it commands, and anybody starts one for an
- * orphan: a stream with a log whose controller and keeper are both dead. keeper_launch.h makes
- * the process, keeper_life.h is what that runs, keeper_work.h what it does to stream and log.
+ * orphan: a stream with a log whose controller and keeper are both dead. keeper_life.h is what the process runs, keeper_work.h what it does to stream and log.
  */
 #ifndef PTRC_LIB_KEEPER_KEEPER_H
 #define PTRC_LIB_KEEPER_KEEPER_H
@@ -15,9 +14,17 @@
 #include <stdint.h>
 
 #include "lib/base/common.h"
-#include "lib/keeper/keeper_launch.h"
+#include "lib/keeper/keeper_life.h"
 #include "lib/keeper/orphan_log.h"
 #include "lib/stream/stream.h"
+
+/* What a keeper works with. The caller keeps these descriptors; the keeper gets copies. */
+struct ptrc_keeper_args {
+	int log_fd;
+	int stream_fd; /* the stream object */
+	int names_fd;  /* the names object; -1: it is gone (an orphan's only) */
+	int dirfd;     /* the shared directory that the stream object is in */
+};
 
 /* Starts a keeper and waits for its first word: that it holds its lock and has written
  * the head of the log (PTRC_KEEPER_NEW), or continues where a killed keeper stopped

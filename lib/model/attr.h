@@ -92,11 +92,10 @@ static inline struct ptrc_attr *ptrc_attr_edit(trace_attr_t *attr)
 }
 
 /* The attributes that posix_trace_attr_init() gives. */
-PTRC_NONNULL() void ptrc_attr_defaults(struct ptrc_attr *out);
+void ptrc_attr_defaults(struct ptrc_attr *out);
 
 /* The most memory of a stream with this max-data-size that a user event with data_len bytes of
  * data takes. EINVAL if that overflows. */
-PTRC_NONNULL(3)
 PTRC_MUST_CHECK int ptrc_attr_user_event_size(uint64_t max_data_size, uint64_t data_len,
 					      uint64_t *size);
 
@@ -109,15 +108,14 @@ PTRC_MUST_CHECK int ptrc_attr_user_event_size(uint64_t max_data_size, uint64_t d
  *           than POSIX_TRACE_APPEND.
  *   ENOMEM  the stream size that max-data-size asks for does not fit in size_t.
  */
-PTRC_NONNULL(3)
 PTRC_MUST_CHECK int ptrc_attr_resolve(const trace_attr_t *attr_or_null, bool has_log,
 				      struct ptrc_attr *out);
 
 /* Checks attributes that come from a log or from shared memory, so that the getters can be used
  * on them. EINVAL. */
-PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_attr_validate(const struct ptrc_attr *in);
+PTRC_MUST_CHECK int ptrc_attr_validate(const struct ptrc_attr *in);
 
 /* Makes *attr, whatever it held, an object with these members. */
-PTRC_NONNULL() void ptrc_attr_export(const struct ptrc_attr *in, trace_attr_t *attr);
+void ptrc_attr_export(const struct ptrc_attr *in, trace_attr_t *attr);
 
 #endif

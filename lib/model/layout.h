@@ -157,7 +157,7 @@ struct ptrc_layout_mistake {
  * text. Returns 0, EINVAL with the mistake, which may be null, or ENOMEM.
  */
 int ptrc_layout_parse(const char *text, size_t size, struct ptrc_layout_fields **,
-		      struct ptrc_layout_mistake *) PTRC_NONNULL(1, 3) PTRC_MUST_CHECK;
+		      struct ptrc_layout_mistake *) PTRC_MUST_CHECK;
 
 void ptrc_layout_fields_free(struct ptrc_layout_fields *);
 
@@ -168,7 +168,7 @@ void ptrc_layout_fields_free(struct ptrc_layout_fields *);
  * this for those that are_placed.
  */
 void ptrc_layout_place(const struct ptrc_layout_fields *, const struct ptrc_layout_field *,
-		       uint64_t *bits, size_t *at, unsigned char *bit_at) PTRC_NONNULL();
+		       uint64_t *bits, size_t *at, unsigned char *bit_at);
 
 /* A way through the fields that data has. Starts zeroed. */
 struct ptrc_layout_walk {

@@ -9,12 +9,11 @@
 #include "lib/base/common.h"
 
 /* Is this a layout? EINVAL; ENAMETOOLONG: it has more than POSIXTRACE_LAYOUT_MAX bytes; ENOMEM. */
-PTRC_NONNULL() PTRC_MUST_CHECK int ptrc_layout_check(const char *text);
+PTRC_MUST_CHECK int ptrc_layout_check(const char *text);
 
 /* Writes the layout of a structure with these members, which the compiler has described, and a null
  * byte. EINVAL: there are none, two of them overlap, or one of them is of no known kind.
  * ENAMETOOLONG. Async-signal-safe. */
-PTRC_NONNULL()
 PTRC_MUST_CHECK int ptrc_layout_of_members(const struct posixtrace_member *members, size_t count,
 					   char text[POSIXTRACE_LAYOUT_MAX + 1]);
 

@@ -111,19 +111,27 @@ uint32_t ptrc_names_find(const struct ptrc_names_object *object, uint32_t limit,
 	return 0;
 }
 
+/* Has the identifier a name in the object? *index: of its entry. */
+static bool has_name(const struct ptrc_names *n, uint32_t id, uint32_t *index)
+{
+	*index = id - PTRC_ID_FIRST;
+	return n && n->object && id >= PTRC_ID_FIRST &&
+	       *index < ptrc_names_object_count(n->object) &&
+	       ptrc_names_object_has(n->object, *index);
+}
+
 int ptrc_names_get(const struct ptrc_names *n, uint32_t id, char name[PTRC_NAME_BYTES])
 {
 	const char *predefined = ptrc_names_predefined(id);
+	uint32_t index;
 
 	if (predefined) {
 		memcpy(name, predefined, strlen(predefined) + 1);
 		return 0;
 	}
-	if (!n || !n->object || id < PTRC_ID_FIRST ||
-	    id - PTRC_ID_FIRST >= ptrc_names_object_count(n->object) ||
-	    !ptrc_names_object_has(n->object, id - PTRC_ID_FIRST))
+	if (!has_name(n, id, &index))
 		return EINVAL;
-	copy(name, n->object->entry[id - PTRC_ID_FIRST].name, PTRC_NAME_BYTES);
+	copy(name, n->object->entry[index].name, PTRC_NAME_BYTES);
 	/* The object is only as good as the processes that write it. */
 	name[PTRC_NAME_BYTES - 1] = '\0';
 	return 0;
@@ -384,12 +392,11 @@ static int add_layout(struct ptrc_names_object *object, int fd, uint32_t index, 
 
 int ptrc_names_set_layout(struct ptrc_names *n, uint32_t id, const char *layout, uint32_t bytes)
 {
-	uint32_t index = id - PTRC_ID_FIRST;
+	uint32_t index;
 	uint64_t mask;
 	int fd = -1, error;
 
-	if (id < PTRC_ID_FIRST || index >= ptrc_names_object_count(n->object) ||
-	    !ptrc_names_object_has(n->object, index))
+	if (!has_name(n, id, &index))
 		return EINVAL;
 	error = ptrc_names_object_compare(n->object, index, layout, bytes);
 	if (error != ENODATA)
@@ -407,16 +414,14 @@ int ptrc_names_set_layout(struct ptrc_names *n, uint32_t id, const char *layout,
 int ptrc_names_get_layout(const struct ptrc_names *n, uint32_t id,
 			  char layout[PTRC_NAMES_LAYOUT_BYTES])
 {
+	uint32_t index, bytes;
 	const char *text;
-	uint32_t bytes;
 
 	if (id >= 1 && id < PTRC_ID_FIRST)
 		return ENODATA;
-	if (!n || !n->object || id < PTRC_ID_FIRST ||
-	    id - PTRC_ID_FIRST >= ptrc_names_object_count(n->object) ||
-	    !ptrc_names_object_has(n->object, id - PTRC_ID_FIRST))
+	if (!has_name(n, id, &index))
 		return EINVAL;
-	text = ptrc_names_object_layout(n->object, id - PTRC_ID_FIRST, &bytes);
+	text = ptrc_names_object_layout(n->object, index, &bytes);
 	if (!text)
 		return ENODATA;
 	copy(layout, text, bytes);

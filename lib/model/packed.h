@@ -72,9 +72,9 @@ struct ptrc_packer {
 };
 
 /* Begins a section, for which `out` has room. `p` was all zero before its first use. */
-PTRC_NONNULL() void ptrc_packer_begin(struct ptrc_packer *p, uint8_t *out);
+void ptrc_packer_begin(struct ptrc_packer *p, uint8_t *out);
 /* Ends the section: sums up its events. */
-PTRC_NONNULL() void ptrc_packer_end(struct ptrc_packer *p);
+void ptrc_packer_end(struct ptrc_packer *p);
 
 static inline uint64_t ptrc_packed_key(uint64_t addr, uint32_t id_flags)
 {
@@ -109,7 +109,6 @@ static inline bool ptrc_packer_is_empty(const struct ptrc_packer *p)
 	return p->out == p->begin;
 }
 
-PTRC_NONNULL()
 uint32_t ptrc_packer_find(struct ptrc_packer *p, uint64_t key, uint32_t len, bool *is_new);
 
 /* Adds an event that is not earlier than the one before. Of the data ptrc_align8(len) bytes can be
@@ -152,7 +151,6 @@ static PTRC_ALWAYS_INLINE void ptrc_packer_add(struct ptrc_packer *p, int64_t ns
 
 /* Packs one event, the only one of its section and of its time, without a packer. Returns its size,
  * at most PTRC_PACKED_HEAD_MAX + len. */
-PTRC_NONNULL(1)
 uint32_t ptrc_packed_single(uint8_t *out, uint32_t id_flags, const void *data, uint32_t len);
 
 /* ---- unpacking ---- */
@@ -201,9 +199,9 @@ static inline bool ptrc_unpacker_is_at_end(const struct ptrc_unpacker *u)
 
 /* The next event. False at the end, and where the bytes are none: then the unpacker is not at the
  * end, and stays where it is. */
-PTRC_NONNULL() bool ptrc_unpacker_next(struct ptrc_unpacker *u, struct ptrc_packed_event *e);
+bool ptrc_unpacker_next(struct ptrc_unpacker *u, struct ptrc_packed_event *e);
 /* The length of the data of the first event, of whose section only the first PTRC_PACKED_HEAD_MAX
  * bytes need be there. False: no event begins so. */
-PTRC_NONNULL() bool ptrc_unpacker_length(struct ptrc_unpacker *u, uint64_t *len);
+bool ptrc_unpacker_length(struct ptrc_unpacker *u, uint64_t *len);
 
 #endif
