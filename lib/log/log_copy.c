@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "lib/base/array.h"
 #include "lib/base/sys.h"
 #include "lib/base/timespec.h"
 #include "lib/log/log_write.h"
@@ -29,8 +30,7 @@ struct waiting {
 	int64_t ns;
 	uint64_t addr;
 	uint32_t id_flags, len;
-	uint32_t run;  /* its number */
-	uint32_t next; /* offset of the next event of the run, in words of 8 bytes; 0: none */
+	uint64_t next; /* offset of the next event of the run, in words of 8 bytes; 0: none */
 };
 
 /* Events that become a stretch: of one thread, or a single event of another kind. */
@@ -47,24 +47,18 @@ struct posixtrace_log_writer {
 	struct ptrc_log_writer writer;
 	struct ptrc_packer *packer;
 	struct ptrc_log_buffer events; /* that wait; the first word is unused */
-	struct ptrc_log_buffer runs;
+	struct run *runs;
+	size_t run_count, run_size, last_run;
 	/* The processes that have events, in order; and the one of the last event. */
-	struct ptrc_log_buffer pids;
-	int32_t last_pid;
+	int32_t *pids, last_pid;
+	size_t pid_count, pid_size;
 	/* It tells of a machine, which is this one. */
 	bool has_host;
 	struct posixtrace_log_host host;
 	uint32_t event_count;
-	uint32_t run_count;
 	int64_t last_ns;
-	uint32_t last_run;
 	int error; /* of a write: the log takes nothing any more */
 };
-
-static struct run *run_at(const struct posixtrace_log_writer *c, uint32_t i)
-{
-	return (struct run *)(void *)c->runs.bytes + i;
-}
 
 static struct waiting *event_at(const struct posixtrace_log_writer *c, uint32_t offset)
 {
@@ -75,9 +69,9 @@ void ptrc_log_copy_free(struct posixtrace_log_writer *c)
 {
 	ptrc_log_writer_free(&c->writer);
 	ptrc_log_buffer_free(&c->events);
-	ptrc_log_buffer_free(&c->runs);
+	free(c->runs);
 	ptrc_log_buffer_free(&c->part);
-	ptrc_log_buffer_free(&c->pids);
+	free(c->pids);
 	free(c->packer);
 	free(c->own_names);
 	free(c);
@@ -86,8 +80,8 @@ void ptrc_log_copy_free(struct posixtrace_log_writer *c)
 static void begin_waiting(struct posixtrace_log_writer *c)
 {
 	c->events.used = 8;
-	c->runs.used = 0;
-	c->event_count = c->run_count = 0;
+	c->run_count = 0;
+	c->event_count = 0;
 }
 
 /* Makes a log that has nothing yet. fd -1: it is written to memory. EINVAL, ENOMEM. */
@@ -210,8 +204,8 @@ static int write_waiting(struct posixtrace_log_writer *c)
 		return 0;
 	ptrc_log_events_begin(&c->writer);
 	error = ptrc_log_names_write(&c->writer);
-	for (uint32_t i = 0; !error && i < c->run_count; i++)
-		error = add_run(c, run_at(c, i));
+	for (size_t i = 0; !error && i < c->run_count; i++)
+		error = add_run(c, &c->runs[i]);
 	if (!error)
 		error = ptrc_log_events_end(&c->writer);
 	begin_waiting(c);
@@ -221,65 +215,49 @@ static int write_waiting(struct posixtrace_log_writer *c)
 /* ---- events ---- */
 
 /*
- * Finds the run for an event. The reader of the log gives out events of the same time in the order
+ * The run for an event. The reader of the log gives out events of the same time in the order
  * of their runs, so an event may not go into a run that stands before that of the event of the same
- * time before it: then it begins another run.
+ * time before it: then it begins another run. NULL: no memory.
  */
-static int find_run(struct posixtrace_log_writer *c, const struct ptrc_context *origin,
-		    enum ptrc_stretch_kind kind, bool is_tie, uint32_t *found)
+static struct run *run_for(struct posixtrace_log_writer *c, const struct ptrc_live_event *e)
 {
-	struct run new = {.origin = *origin, .kind = kind};
-	uint32_t first = is_tie ? c->last_run : 0;
+	enum ptrc_stretch_kind kind = ptrc_stretch_kind_of(e->id_flags & PTRC_REC_ID_MASK);
+	size_t first = e->ns == c->last_ns ? c->last_run : 0;
 
 	/* The newest run of a thread is the one that its next events may go into. */
-	for (uint32_t i = c->run_count; kind == PTRC_STRETCH_PLAIN && i-- > first;) {
-		const struct run *r = run_at(c, i);
-
-		if (r->kind == kind && !memcmp(&r->origin, origin, sizeof(*origin))) {
-			*found = i;
-			return 0;
-		}
-	}
-	*found = c->run_count;
-	if (ptrc_log_buffer_add(&c->runs, &new, sizeof(new)))
-		return ENOMEM;
-	c->run_count++;
-	return 0;
+	for (size_t i = c->run_count; kind == PTRC_STRETCH_PLAIN && i-- > first;)
+		if (c->runs[i].kind == kind &&
+		    !memcmp(&c->runs[i].origin, &e->origin, sizeof(e->origin)))
+			return &c->runs[i];
+	if (!PTRC_ARRAY_RESERVE(c->runs, c->run_count, 1, &c->run_size))
+		return NULL;
+	c->runs[c->run_count] = (struct run){.origin = e->origin, .kind = kind};
+	return &c->runs[c->run_count++];
 }
 
-/* The place of a process among those that have events, or the one where it belongs. */
-static size_t place_of_pid(const struct posixtrace_log_writer *c, int32_t pid, bool *is_there)
+static int by_number(const void *x, const void *y)
 {
-	const int32_t *pids = (const void *)c->pids.bytes;
-	size_t low = 0, high = c->pids.used / sizeof(*pids), count = high;
+	return PTRC_ORDER(*(const int32_t *)x, *(const int32_t *)y);
+}
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (pids[middle] < pid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	*is_there = low < count && pids[low] == pid;
-	return low;
+static bool has_pid(const struct posixtrace_log *c, int32_t pid)
+{
+	return c->pid_count && bsearch(&pid, c->pids, c->pid_count, sizeof(pid), by_number);
 }
 
 static int note_pid(struct posixtrace_log_writer *c, int32_t pid)
 {
-	size_t place, count = c->pids.used / sizeof(pid);
-	int32_t *pids;
-	bool is_there;
+	size_t at = c->pid_count;
 
 	if (pid == c->last_pid)
 		return 0;
-	place = place_of_pid(c, pid, &is_there);
-	if (!is_there) {
-		if (ptrc_log_buffer_add(&c->pids, &pid, sizeof(pid)))
+	if (!has_pid(c, pid)) {
+		if (!PTRC_ARRAY_RESERVE(c->pids, c->pid_count, 1, &c->pid_size))
 			return ENOMEM;
-		pids = (void *)c->pids.bytes;
-		memmove(pids + place + 1, pids + place, (count - place) * sizeof(pid));
-		pids[place] = pid;
+		for (; at && c->pids[at - 1] > pid; at--)
+			c->pids[at] = c->pids[at - 1];
+		c->pids[at] = pid;
+		c->pid_count++;
 	}
 	c->last_pid = pid;
 	return 0;
@@ -292,21 +270,14 @@ static int add(struct posixtrace_log_writer *c, const struct ptrc_live_event *ev
 			    .id_flags = event->id_flags,
 			    .len = event->len};
 	uint32_t at = (uint32_t)(c->events.used / 8);
-	struct run *run;
-	int error;
+	struct run *run = run_for(c, event);
 
-	error = find_run(c, &event->origin,
-			 ptrc_stretch_kind_of(event->id_flags & PTRC_REC_ID_MASK),
-			 e.ns == c->last_ns, &e.run);
-	if (!error)
-		error = ptrc_log_buffer_reserve(&c->events,
-						sizeof(e) + ptrc_align8((uint64_t)e.len) + 8);
-	if (error)
-		return error;
+	if (!run ||
+	    ptrc_log_buffer_reserve(&c->events, sizeof(e) + ptrc_align8((uint64_t)e.len) + 8))
+		return ENOMEM;
 	ptrc_log_buffer_add(&c->events, &e, sizeof(e));
 	ptrc_log_buffer_add(&c->events, event->data, e.len);
 	ptrc_log_buffer_pad(&c->events);
-	run = run_at(c, e.run);
 	if (run->first)
 		event_at(c, run->last)->next = at;
 	else
@@ -314,7 +285,7 @@ static int add(struct posixtrace_log_writer *c, const struct ptrc_live_event *ev
 	run->last = at;
 	c->event_count++;
 	c->last_ns = e.ns;
-	c->last_run = e.run;
+	c->last_run = (size_t)(run - c->runs);
 	return 0;
 }
 
@@ -338,7 +309,7 @@ static int add_filter(struct posixtrace_log_writer *c, const struct ptrc_live_ev
 	empty.data = sets;
 	empty.len = sizeof(sets);
 	/* So that there is memory for both or for none. */
-	error = ptrc_log_buffer_reserve(&c->runs, 2 * sizeof(struct run));
+	error = PTRC_ARRAY_RESERVE(c->runs, c->run_count, 2, &c->run_size) ? 0 : ENOMEM;
 	if (!error)
 		error = ptrc_log_buffer_reserve(&c->events, 2 * (sizeof(struct waiting) + 16) +
 								    event->len + sizeof(sets));
@@ -403,7 +374,7 @@ static bool is_same_machine(const struct posixtrace_log_host *a,
 int ptrc_log_copy_add_whose(struct posixtrace_log_writer *c, const struct ptrc_log_whose *whose)
 {
 	struct posixtrace_log_host host;
-	bool has_host = !ptrc_log_whose_host(whose, &host), is_there;
+	bool has_host = !ptrc_log_whose_host(whose, &host);
 
 	if (c->has_host && has_host && !is_same_machine(&c->host, &host))
 		return EXDEV;
@@ -420,21 +391,18 @@ int ptrc_log_copy_add_whose(struct posixtrace_log_writer *c, const struct ptrc_l
 	for (size_t i = 0; i < whose->process_count; i++) {
 		const struct ptrc_log_whose_process *p = &whose->processes[i];
 
-		place_of_pid(c, p->head.pid, &is_there);
-		if (is_there)
+		if (has_pid(c, p->head.pid))
 			ptrc_log_aside_put(&c->writer, PTRC_LOG_PROCESS, p->payload, p->length);
 	}
 	for (size_t i = 0; i < whose->thread_count; i++) {
 		size_t first = i;
 
-		place_of_pid(c, whose->threads[i].pid, &is_there);
 		while (i + 1 < whose->thread_count && i + 1 - first < THREADS_MAX &&
 		       whose->threads[i + 1].pid == whose->threads[i].pid)
 			i++;
-		if (!is_there)
-			continue;
-		ptrc_log_aside_put(&c->writer, PTRC_LOG_THREADS, &whose->threads[first],
-				   (i + 1 - first) * sizeof(whose->threads[0]));
+		if (has_pid(c, whose->threads[i].pid))
+			ptrc_log_aside_put(&c->writer, PTRC_LOG_THREADS, &whose->threads[first],
+					   (i + 1 - first) * sizeof(whose->threads[0]));
 	}
 	for (size_t i = 0; i < whose->clock_count; i++)
 		ptrc_log_aside_put(&c->writer, PTRC_LOG_CLOCK, &whose->clocks[i],

@@ -17,24 +17,16 @@
 #include "lib/base/digits.h"
 #include "lib/log/log_reader.h"
 
-/* Numbers in the names of members. */
-struct numbers {
-	uint64_t *number;
-	size_t count, size;
-};
-
-/* The members that were found, from the last to the first. */
+/* The files of a log, from the first to the last. */
 struct members {
-	int *fd;
-	size_t count;
+	/* Those in the names of files that are called as members are, in their order. */
+	uint64_t *number;
+	size_t number_count, number_size;
+	int *fd; /* of the members that were found, the last of which stands at the end */
+	size_t first, end;
 	uint64_t log;	  /* whose members; 0: not known yet */
 	uint64_t ordinal; /* of the first one found */
 };
-
-static bool is_rotated(const struct ptrc_log_head *h)
-{
-	return h->rotate_bytes || h->rotate_ns;
-}
 
 static int open_file(int dirfd, const char *path, int *fd)
 {
@@ -42,19 +34,19 @@ static int open_file(int dirfd, const char *path, int *fd)
 	return *fd < 0 ? errno : 0;
 }
 
-static int by_number_down(const void *x, const void *y)
+static bool is_rotated(const struct ptrc_log_head *h)
 {
-	uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
-
-	return a < b ? 1 : a > b ? -1 : 0;
+	return h->rotate_bytes || h->rotate_ns;
 }
 
-static int add_number(struct numbers *n, uint64_t number)
+static bool is_member(int fd, uint64_t number, struct ptrc_log_head *head)
 {
-	if (!PTRC_ARRAY_RESERVE(n->number, n->count, 1, &n->size))
-		return ENOMEM;
-	n->number[n->count++] = number;
-	return 0;
+	return !ptrc_log_reader_head(fd, head) && is_rotated(head) && head->member == number;
+}
+
+static int by_number(const void *x, const void *y)
+{
+	return PTRC_ORDER(*(const uint64_t *)x, *(const uint64_t *)y);
 }
 
 /* How the keeper writes the number of a member. */
@@ -64,13 +56,12 @@ static void put_suffix(char suffix[32], uint64_t number)
 }
 
 /* Finds the numbers of all files of the directory that are called as members of `name` are. */
-static int scan(DIR *directory, const char *name, struct numbers *n)
+static int scan(DIR *directory, const char *name, struct members *m)
 {
 	size_t bytes = strlen(name);
 	struct dirent *entry;
-	int error = 0;
 
-	while (!error && (entry = readdir(directory))) {
+	while ((entry = readdir(directory))) {
 		const char *digits = entry->d_name + bytes + 1;
 		char suffix[32];
 		uint64_t number;
@@ -79,35 +70,29 @@ static int scan(DIR *directory, const char *name, struct numbers *n)
 			continue;
 		number = ptrc_digits_take(&digits);
 		put_suffix(suffix, number);
-		if (number && !strcmp(entry->d_name + bytes, suffix))
-			error = add_number(n, number);
+		if (!number || strcmp(entry->d_name + bytes, suffix) != 0)
+			continue;
+		if (!PTRC_ARRAY_RESERVE(m->number, m->number_count, 1, &m->number_size))
+			return ENOMEM;
+		m->number[m->number_count++] = number;
 	}
-	if (n->count)
-		qsort(n->number, n->count, sizeof(*n->number), by_number_down);
-	return error;
+	if (m->number_count)
+		qsort(m->number, m->number_count, sizeof(*m->number), by_number);
+	return 0;
 }
 
-/* Takes the file if it is a member, and comes before those that were taken. A member that a keeper
- * had begun when it was killed may have a later one of the same ordinal. */
-static bool take(struct members *m, int fd, uint64_t number)
+/* Takes the file if it is a member, and comes before those that were taken; else closes it. A member that a
+ * keeper had begun when it was killed may have a later one of the same ordinal. */
+static void take(struct members *m, int fd, uint64_t number)
 {
 	struct ptrc_log_head head;
 
-	if (ptrc_log_reader_head(fd, &head) || !is_rotated(&head) || head.member != number ||
-	    head.stream_id != m->log || (m->count && head.ordinal >= m->ordinal))
-		return false;
-	m->ordinal = head.ordinal;
-	m->fd[m->count++] = fd;
-	return true;
-}
-
-static void reverse(struct members *m)
-{
-	for (size_t i = 0; i < m->count / 2; i++) {
-		int fd = m->fd[i];
-
-		m->fd[i] = m->fd[m->count - 1 - i];
-		m->fd[m->count - 1 - i] = fd;
+	if (is_member(fd, number, &head) && head.stream_id == m->log &&
+	    (m->first == m->end || head.ordinal < m->ordinal)) {
+		m->ordinal = head.ordinal;
+		m->fd[--m->first] = fd;
+	} else {
+		close(fd);
 	}
 }
 
@@ -126,21 +111,19 @@ static int open_member(DIR *directory, const char *name, uint64_t number, int *f
 
 /* Finds out which log was made last, of those whose first member is not there. Sets m->log, if there is
  * one. */
-static void find_newest(DIR *directory, const char *name, const struct numbers *n,
-			struct members *m)
+static void find_newest(DIR *directory, const char *name, struct members *m)
 {
 	int64_t sec = 0, nsec = 0;
 
-	for (size_t i = 0; i < n->count; i++) {
+	for (size_t i = m->number_count; i-- > 0;) {
 		struct ptrc_log_head head;
 		int fd;
 
-		if (open_member(directory, name, n->number[i], &fd))
+		if (open_member(directory, name, m->number[i], &fd))
 			continue;
-		if (!ptrc_log_reader_head(fd, &head) && is_rotated(&head) &&
-		    head.member == n->number[i] &&
-		    (!m->log || head.create_sec > sec ||
-		     (head.create_sec == sec && head.create_nsec > nsec))) {
+		if (is_member(fd, m->number[i], &head) &&
+		    (!m->log || (PTRC_ORDER(head.create_sec, sec)
+					 ?: PTRC_ORDER(head.create_nsec, nsec)) > 0)) {
 			m->log = head.stream_id;
 			sec = head.create_sec;
 			nsec = head.create_nsec;
@@ -149,100 +132,88 @@ static void find_newest(DIR *directory, const char *name, const struct numbers *
 	}
 }
 
-/* Adds the members of the log m->log that have a number. A clear makes the member that it leaves the
+/* Takes the members of the log m->log that have a number. A clear makes the member that it leaves the
  * first one. */
-static int take_numbered(DIR *directory, const char *name, const struct numbers *n,
-			 struct members *m)
+static int take_numbered(DIR *directory, const char *name, struct members *m)
 {
-	for (size_t i = 0; i < n->count && !(m->count && m->ordinal == 0); i++) {
-		int fd, error = open_member(directory, name, n->number[i], &fd);
+	for (size_t i = m->number_count; i-- > 0 && !(m->first < m->end && m->ordinal == 0);) {
+		int fd, error = open_member(directory, name, m->number[i], &fd);
 
 		/* The keeper may just have deleted it. */
 		if (error == ENOENT)
 			continue;
 		if (error)
 			return error;
-		if (!take(m, fd, n->number[i]))
-			close(fd);
+		take(m, fd, m->number[i]);
 	}
 	return 0;
 }
 
-/* Opens the members beside the first one, which is `first`, or -1 if it is not there. Takes over
- * `first`. ENOENT: there is none. */
-static int open_members(const char *path, int first, uint64_t log, struct members *m)
+/* Finds the members beside the first one in the directory. */
+static int search(const char *path, bool has_first, struct members *m)
 {
-	char *copy = strdup(path), *slash = copy ? strrchr(copy, '/') : NULL;
-	const char *name = slash ? slash + 1 : copy, *where = slash == copy ? "/" : copy;
-	struct numbers n = {0};
-	DIR *directory = NULL;
-	int error = copy ? 0 : ENOMEM;
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	char *where =
+		slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+	DIR *directory = where ? opendir(where) : NULL;
+	int error = directory ? scan(directory, name, m) : where ? errno : ENOMEM;
 
-	*m = (struct members){.log = log};
-	if (slash)
-		*slash = '\0';
-	if (!error) {
-		directory = opendir(slash ? where : ".");
-		error = directory ? scan(directory, name, &n) : errno;
-	}
+	free(where);
 	/* In a directory that may not be listed the first one stands alone. */
-	if (error == EACCES && first >= 0)
+	if (error == EACCES && has_first)
 		error = 0;
-	if (!error) {
-		m->fd = malloc((n.count + 1) * sizeof(*m->fd));
-		error = m->fd ? 0 : ENOMEM;
-	}
+	m->first = m->end = m->number_count + 1;
+	m->fd = error ? NULL : malloc(m->end * sizeof(*m->fd));
+	if (!error && !m->fd)
+		error = ENOMEM;
 	if (!error && directory && !m->log)
-		find_newest(directory, name, &n, m);
+		find_newest(directory, name, m);
 	if (!error && directory && m->log)
-		error = take_numbered(directory, name, &n, m);
-	if (!error && first >= 0 && take(m, first, 0))
-		first = -1;
+		error = take_numbered(directory, name, m);
 	if (directory)
 		closedir(directory);
-	if (first >= 0)
-		close(first);
-	free(n.number);
-	free(copy);
-	if (!error && !m->count)
-		error = ENOENT;
-	if (error)
-		ptrc_log_family_close(m->fd, m->count);
-	else
-		reverse(m);
+	free(m->number);
 	return error;
 }
 
 int ptrc_log_family_open(const char *path, int **fds, size_t *count, bool *is_whole)
 {
-	struct ptrc_log_head head = {0};
-	struct members m = {0};
-	int fd, error = open_file(AT_FDCWD, path, &fd);
+	struct members m = {.log = 0};
+	struct ptrc_log_head head;
+	int first, error = open_file(AT_FDCWD, path, &first);
+	bool is_family = error == ENOENT;
 
-	if (error == ENOENT) {
-		fd = -1;
-		error = open_members(path, fd, 0, &m);
+	if (!error) {
+		error = ptrc_log_reader_head(first, &head);
+		is_family = !error && is_rotated(&head) && head.member == 0;
+		m.log = is_family ? head.stream_id : 0;
+	}
+	if (is_family) {
+		error = search(path, first >= 0, &m);
+		if (!error && first >= 0) {
+			take(&m, first, 0);
+			first = -1;
+		}
+		if (!error && m.first == m.end)
+			error = ENOENT;
 	} else if (!error) {
-		error = ptrc_log_reader_head(fd, &head);
-		if (error) {
-			close(fd);
-		} else if (is_rotated(&head) && head.member == 0) {
-			error = open_members(path, fd, head.stream_id, &m);
-		} else {
-			m.fd = malloc(sizeof(*m.fd));
-			error = m.fd ? 0 : ENOMEM;
-			if (error)
-				close(fd);
-			else
-				m.fd[m.count++] = fd;
+		m.fd = malloc(sizeof(*m.fd));
+		error = m.fd ? 0 : ENOMEM;
+		if (!error) {
+			m.fd[m.end++] = first;
+			first = -1;
 		}
 	}
+	if (first >= 0)
+		close(first);
+	*count = m.end - m.first;
+	if (m.fd)
+		memmove(m.fd, m.fd + m.first, *count * sizeof(*m.fd));
 	if (error)
-		return error;
+		ptrc_log_family_close(m.fd, *count);
 	*fds = m.fd;
-	*count = m.count;
 	*is_whole = m.log != 0;
-	return 0;
+	return error;
 }
 
 void ptrc_log_family_close(int *fds, size_t count)

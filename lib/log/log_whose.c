@@ -309,32 +309,31 @@ int ptrc_log_whose_process(const struct ptrc_log_whose *x, unsigned long index,
 		return ENODATA;
 	p = &x->processes[index];
 	at = (const char *)p->payload + sizeof(p->head);
-	process->pp_pid = p->head.pid;
-	process->pp_from = ptrc_timespec_of(p->head.from_ns);
-	process->pp_has_ended = (p->head.flags & PTRC_LOG_PROCESS_GONE) != 0;
-	process->pp_is_known = (p->head.flags & PTRC_LOG_PROCESS_KNOWN) != 0;
+	*process = (struct posixtrace_log_process){
+		.pp_pid = p->head.pid,
+		.pp_from = ptrc_timespec_of(p->head.from_ns),
+		.pp_has_ended = (p->head.flags & PTRC_LOG_PROCESS_GONE) != 0,
+		.pp_is_known = (p->head.flags & PTRC_LOG_PROCESS_KNOWN) != 0,
+		.pp_has_user = (p->head.flags & PTRC_LOG_PROCESS_USER) != 0,
+		.pp_has_command_line = (p->head.flags & PTRC_LOG_PROCESS_LINE) != 0,
+		.pp_is_command_line_cut = (p->head.flags & PTRC_LOG_PROCESS_LINE_CUT) != 0,
+		.pp_has_mappings = (p->head.flags & PTRC_LOG_PROCESS_MAPPED) != 0,
+		.pp_are_mappings_cut = (p->head.flags & PTRC_LOG_PROCESS_MAPPINGS_CUT) != 0,
+		.pp_name_size = p->head.comm_bytes,
+		.pp_executable_size = p->head.exe_bytes,
+		.pp_build_id_size = p->head.build_id_bytes,
+		.pp_command_line_size = p->head.line_bytes,
+		.pp_mapping_count = p->mapping_count,
+	};
 	if (process->pp_is_known) {
 		process->pp_parent_pid = p->head.parent_pid;
 		process->pp_start = ptrc_timespec_of(p->head.start_ns);
 	}
-	process->pp_has_user = (p->head.flags & PTRC_LOG_PROCESS_USER) != 0;
 	process->pp_user = process->pp_has_user ? p->head.user : 0;
-	process->pp_has_command_line = (p->head.flags & PTRC_LOG_PROCESS_LINE) != 0;
-	process->pp_is_command_line_cut = (p->head.flags & PTRC_LOG_PROCESS_LINE_CUT) != 0;
-	process->pp_has_mappings = (p->head.flags & PTRC_LOG_PROCESS_MAPPED) != 0;
-	process->pp_are_mappings_cut = (p->head.flags & PTRC_LOG_PROCESS_MAPPINGS_CUT) != 0;
 	process->pp_name = at;
-	process->pp_name_size = p->head.comm_bytes;
-	at += p->head.comm_bytes;
-	process->pp_executable = at;
-	process->pp_executable_size = p->head.exe_bytes;
-	at += p->head.exe_bytes;
-	process->pp_build_id = (const unsigned char *)at;
-	process->pp_build_id_size = p->head.build_id_bytes;
-	at += p->head.build_id_bytes;
-	process->pp_command_line = at;
-	process->pp_command_line_size = p->head.line_bytes;
-	process->pp_mapping_count = p->mapping_count;
+	process->pp_executable = at += p->head.comm_bytes;
+	process->pp_build_id = (const unsigned char *)(at += p->head.exe_bytes);
+	process->pp_command_line = at + p->head.build_id_bytes;
 	return 0;
 }
 
