@@ -2,10 +2,12 @@
 #include "config.h"
 #include "src/cli/buffer.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "src/cli/escape.h"
 #include "src/cli/message.h"
@@ -55,6 +57,18 @@ void ptrc_buffer_free(struct ptrc_buffer *b)
 {
 	free(b->bytes);
 	*b = (struct ptrc_buffer)PTRC_BUFFER_INIT;
+}
+
+int ptrc_buffer_write(const struct ptrc_buffer *b, int fd)
+{
+	for (size_t done = 0; done < b->used;) {
+		ssize_t n = write(fd, b->bytes + done, b->used - done);
+
+		if (n < 0 && errno != EINTR)
+			return errno;
+		done += n > 0 ? (size_t)n : 0;
+	}
+	return 0;
 }
 
 void ptrc_buffer_grow(struct ptrc_buffer *b, size_t bytes)

@@ -200,19 +200,6 @@ static int sync_directory(const char *path)
 	return error;
 }
 
-static int write_all(int fd, const struct ptrc_buffer *b)
-{
-	for (size_t done = 0; done < b->used;) {
-		ssize_t n = write(fd, b->bytes + done, b->used - done);
-
-		if (n < 0 && errno != EINTR)
-			return errno;
-		if (n > 0)
-			done += (size_t)n;
-	}
-	return fsync(fd) ? errno : 0;
-}
-
 bool ptrc_ship_progress_write(struct ptrc_ship_progress *p)
 {
 	struct ptrc_buffer text = PTRC_BUFFER_INIT, name = PTRC_BUFFER_INIT;
@@ -227,7 +214,9 @@ bool ptrc_ship_progress_write(struct ptrc_ship_progress *p)
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB))
 		error = errno;
 	if (!error)
-		error = write_all(fd, &text);
+		error = ptrc_buffer_write(&text, fd);
+	if (!error && fsync(fd))
+		error = errno;
 	if (!error && rename(name.bytes, p->path))
 		error = errno;
 	if (!error)

@@ -9,6 +9,13 @@
 
 #include "src/session/orphans.h"
 
+static void add_counts(struct ptrc_event_types *t, const struct ptrc_session_type *type)
+{
+	t->event_count += type->events;
+	t->event_bytes += type->bytes;
+	t->truncated_count += type->truncated;
+}
+
 int ptrc_event_types_from_session(struct ptrc_event_types *t, const char *name)
 {
 	struct ptrc_session_types types;
@@ -19,11 +26,8 @@ int ptrc_event_types_from_session(struct ptrc_event_types *t, const char *name)
 		return error;
 	t->list = types.types;
 	t->count = types.count;
-	for (size_t i = 0; i < t->count; i++) {
-		t->event_count += t->list[i].events;
-		t->event_bytes += t->list[i].bytes;
-		t->truncated_count += t->list[i].truncated;
-	}
+	for (size_t i = 0; i < t->count; i++)
+		add_counts(t, &t->list[i]);
 	/* Frees only the rest: the list belongs to *t now. */
 	types.types = NULL;
 	types.count = 0;
@@ -36,25 +40,18 @@ static void add_of_log(struct ptrc_event_types *t, struct ptrc_reader *r, trace_
 		       const struct ptrc_session_type *counts)
 {
 	const struct ptrc_type *known = r->types[id];
-	const struct ptrc_reader_name *name;
 	char layout[POSIXTRACE_LAYOUT_MAX + 1];
 	struct ptrc_session_type *type;
 
 	if (!counts->events && !(known && known->name.is_known))
 		return;
-	name = ptrc_reader_name(r, id);
 	type = ptrc_append(t->list, t->count);
 	*type = *counts;
 	type->id = id;
-	type->name = ptrc_cli_allocate(name->size + 1);
-	memcpy(type->name, name->text, name->size + 1);
-	if (ptrc_reader_layout(r, id, layout)) {
-		type->layout = ptrc_cli_allocate(strlen(layout) + 1);
-		strcpy(type->layout, layout);
-	}
-	t->event_count += type->events;
-	t->event_bytes += type->bytes;
-	t->truncated_count += type->truncated;
+	type->name = ptrc_cli_copy(ptrc_reader_name(r, id)->text);
+	if (ptrc_reader_layout(r, id, layout))
+		type->layout = ptrc_cli_copy(layout);
+	add_counts(t, type);
 }
 
 /* Counts the events by reading all of them. */
@@ -123,7 +120,6 @@ void ptrc_event_types_from_log(struct ptrc_event_types *t, struct ptrc_reader *r
 
 	memset(t, 0, sizeof(*t));
 	counts = ptrc_cli_allocate(PTRC_READER_IDS * sizeof(*counts));
-	memset(counts, 0, PTRC_READER_IDS * sizeof(*counts));
 	ptrc_reader_load_names(r);
 	if (is_counting && !count_by_totals(t, r, counts))
 		count_by_reading(t, r, counts);

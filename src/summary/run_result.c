@@ -80,10 +80,7 @@ void ptrc_run_snapshots_add(struct ptrc_run_snapshots *s, const struct ptrc_snap
 
 void ptrc_run_snapshots_unmatched(struct ptrc_run_snapshots *s, const char *glob)
 {
-	size_t size = (s->unmatched_count + 1) * sizeof(*s->unmatched);
-
-	s->unmatched = ptrc_cli_reallocate(s->unmatched, size);
-	s->unmatched[s->unmatched_count++] = glob;
+	*ptrc_append(s->unmatched, s->unmatched_count) = glob;
 }
 
 void ptrc_run_snapshots_report(const struct ptrc_run_snapshots *s)
@@ -138,21 +135,13 @@ static void put_status(struct ptrc_json *j, int status)
 
 bool ptrc_run_result_write(int fd, const char *name, struct ptrc_buffer *b)
 {
-	bool is_written = true;
+	int error = ptrc_buffer_write(b, fd);
 
-	for (size_t done = 0; done < b->used && is_written;) {
-		ssize_t n = write(fd, b->bytes + done, b->used - done);
-
-		if (n >= 0)
-			done += (size_t)n;
-		else if (errno != EINTR)
-			is_written = false;
-	}
 	/* If it is standard error that cannot be written, the message gets lost, too. */
-	if (!is_written)
-		ptrc_cli_error(name, errno);
+	if (error)
+		ptrc_cli_error(name, error);
 	ptrc_buffer_free(b);
-	return is_written;
+	return !error;
 }
 
 void ptrc_run_result_put_untraced(int status)

@@ -264,15 +264,6 @@ static const char *word_of(const struct field *f, const struct ptrc_stat *s)
 	return ptrc_attributes_word(policies[f->kind], v);
 }
 
-/* The column in which values begin. */
-enum { COLUMN = 24 };
-
-static void put_label(struct ptrc_buffer *b, const char *label)
-{
-	ptrc_buffer_text(b, label);
-	ptrc_buffer_blanks(b, COLUMN - (long)strlen(label));
-}
-
 static void put_field_text(struct ptrc_buffer *b, const struct field *f, const struct ptrc_stat *s,
 			   bool is_utc)
 {
@@ -280,7 +271,7 @@ static void put_field_text(struct ptrc_buffer *b, const struct field *f, const s
 	struct timespec t;
 	int v;
 
-	put_label(b, f->label);
+	ptrc_stat_put_label(b, f->label);
 	switch (f->kind) {
 	case U64:
 		ptrc_buffer_u64(b, (uint64_t)number_of(f, s));
@@ -314,33 +305,24 @@ static void put_rate_text(struct ptrc_buffer *b, const char *label, uint64_t cou
 {
 	uint64_t rate = per_second(count, ns);
 
-	put_label(b, label);
+	ptrc_stat_put_label(b, label);
 	ptrc_buffer_format(b, "%llu.%02llu\n", (unsigned long long)rate / 100,
 			   (unsigned long long)rate % 100);
 }
 
 static void put_rates_text(struct ptrc_buffer *b, const struct ptrc_stat *s, bool is_utc)
 {
-	struct ptrc_time_format time = {.is_local = !is_utc};
 	int64_t ns = span_ns(s);
 
 	if (!s->is_session && s->types.event_count) {
-		put_label(b, "first event");
-		ptrc_buffer_time(b, &time, &s->types.first);
-		ptrc_buffer_char(b, '\n');
-		put_label(b, "last event");
-		ptrc_buffer_time(b, &time, &s->types.last);
-		ptrc_buffer_char(b, '\n');
+		ptrc_stat_put_time(b, "first event", &s->types.first, is_utc);
+		ptrc_stat_put_time(b, "last event", &s->types.last, is_utc);
 	}
-	put_label(b, s->is_session ? "time running (s)" : "time span (s)");
+	ptrc_stat_put_label(b, s->is_session ? "time running (s)" : "time span (s)");
 	ptrc_buffer_format(b, "%lld.%09lld\n", (long long)(ns / 1000000000),
 			   (long long)(ns % 1000000000));
-	put_label(b, "events");
-	ptrc_buffer_u64(b, s->types.event_count);
-	ptrc_buffer_char(b, '\n');
-	put_label(b, "bytes of data");
-	ptrc_buffer_u64(b, s->types.event_bytes);
-	ptrc_buffer_char(b, '\n');
+	ptrc_stat_put_number(b, "events", (int64_t)s->types.event_count);
+	ptrc_stat_put_number(b, "bytes of data", (int64_t)s->types.event_bytes);
 	if (!ns)
 		return;
 	put_rate_text(b, "events per second", s->types.event_count, ns);
@@ -358,22 +340,13 @@ static void put_types_text(struct ptrc_buffer *b, const struct ptrc_stat *s)
 
 void ptrc_stat_put_text(struct ptrc_buffer *b, const struct ptrc_stat *s, bool is_utc)
 {
-	put_label(b, s->is_session ? "session" : "log");
-	ptrc_text_put(b, s->thing, strlen(s->thing));
-	ptrc_buffer_char(b, '\n');
-	if (s->is_session) {
-		put_label(b, "log");
-		if (s->log)
-			ptrc_text_put(b, s->log, strlen(s->log));
-		else
-			ptrc_buffer_text(b, "none");
-		ptrc_buffer_char(b, '\n');
-	}
-	if (s->label) {
-		put_label(b, "label");
-		ptrc_text_put(b, s->label, strlen(s->label));
-		ptrc_buffer_char(b, '\n');
-	}
+	const char *log = s->log ? s->log : "none";
+
+	ptrc_stat_put_line(b, s->is_session ? "session" : "log", s->thing, strlen(s->thing));
+	if (s->is_session)
+		ptrc_stat_put_line(b, "log", log, strlen(log));
+	if (s->label)
+		ptrc_stat_put_line(b, "label", s->label, strlen(s->label));
 	if (!s->is_session) {
 		ptrc_whose_put_host_text(b, s->trace);
 		ptrc_whose_put_clock_text(b, s->trace);
@@ -382,12 +355,10 @@ void ptrc_stat_put_text(struct ptrc_buffer *b, const struct ptrc_stat *s, bool i
 		for (const struct field *f = groups[i].fields; f->key; f++)
 			if (applies(f, s))
 				put_field_text(b, f, s, is_utc);
-	if (s->losses.unreadable_events) {
-		put_label(b, "events not readable");
-		ptrc_buffer_u64(b, s->losses.unreadable_events);
-		ptrc_buffer_char(b, '\n');
-	}
-	put_label(b, "complete");
+	if (s->losses.unreadable_events)
+		ptrc_stat_put_number(b, "events not readable",
+				     (int64_t)s->losses.unreadable_events);
+	ptrc_stat_put_label(b, "complete");
 	ptrc_buffer_text(b, ptrc_losses_is_any(&s->losses) ? "no\n" : "yes\n");
 	put_rates_text(b, s, is_utc);
 	put_types_text(b, s);

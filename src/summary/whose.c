@@ -11,10 +11,34 @@
 /* The column in which values begin. */
 enum { COLUMN = 24 };
 
-static void put_label(struct ptrc_buffer *b, const char *label)
+void ptrc_stat_put_label(struct ptrc_buffer *b, const char *label)
 {
 	ptrc_buffer_text(b, label);
 	ptrc_buffer_blanks(b, COLUMN - (long)strlen(label));
+}
+
+void ptrc_stat_put_line(struct ptrc_buffer *b, const char *label, const char *text, size_t size)
+{
+	ptrc_stat_put_label(b, label);
+	ptrc_text_put(b, text, size);
+	ptrc_buffer_char(b, '\n');
+}
+
+void ptrc_stat_put_number(struct ptrc_buffer *b, const char *label, int64_t number)
+{
+	ptrc_stat_put_label(b, label);
+	ptrc_buffer_i64(b, number);
+	ptrc_buffer_char(b, '\n');
+}
+
+void ptrc_stat_put_time(struct ptrc_buffer *b, const char *label, const struct timespec *t,
+			bool is_utc)
+{
+	struct ptrc_time_format format = {.is_local = !is_utc};
+
+	ptrc_stat_put_label(b, label);
+	ptrc_buffer_time(b, &format, t);
+	ptrc_buffer_char(b, '\n');
 }
 
 /* How much later CLOCK_REALTIME is than the clock of the events. */
@@ -22,15 +46,6 @@ static int64_t ahead_ns(const struct posixtrace_log_clock *c)
 {
 	return (int64_t)((uint64_t)ptrc_when_ns(&c->pk_realtime) -
 			 (uint64_t)ptrc_when_ns(&c->pk_time));
-}
-
-static void put_line(struct ptrc_buffer *b, const char *label, const char *text, size_t size)
-{
-	if (!size)
-		return;
-	put_label(b, label);
-	ptrc_text_put(b, text, size);
-	ptrc_buffer_char(b, '\n');
 }
 
 static void put_offset(struct ptrc_buffer *b, int seconds)
@@ -41,26 +56,36 @@ static void put_offset(struct ptrc_buffer *b, int seconds)
 			   minutes % 60);
 }
 
+static const struct {
+	const char *key, *label;
+	size_t offset;
+} host_texts[] = {
+	{"name", "host", offsetof(struct posixtrace_log_host, ph_name)},
+	{"machine_id", "machine id", offsetof(struct posixtrace_log_host, ph_machine_id)},
+	{"boot_id", "boot id", offsetof(struct posixtrace_log_host, ph_boot_id)},
+	{"system", "system", offsetof(struct posixtrace_log_host, ph_system)},
+	{"release", "system release", offsetof(struct posixtrace_log_host, ph_release)},
+	{"system_version", "system version", offsetof(struct posixtrace_log_host, ph_version)},
+	{"machine", "machine", offsetof(struct posixtrace_log_host, ph_machine)},
+	{"time_zone", "time zone", offsetof(struct posixtrace_log_host, ph_time_zone)},
+};
+
+enum { HOST_TEXTS = sizeof(host_texts) / sizeof(*host_texts) };
+
 void ptrc_whose_put_host_text(struct ptrc_buffer *b, trace_id_t log)
 {
 	struct posixtrace_log_host h;
-	struct {
-		const char *label, *text;
-	} lines[] = {{"host", h.ph_name},
-		     {"machine id", h.ph_machine_id},
-		     {"boot id", h.ph_boot_id},
-		     {"system", h.ph_system},
-		     {"system release", h.ph_release},
-		     {"system version", h.ph_version},
-		     {"machine", h.ph_machine},
-		     {"time zone", h.ph_time_zone}};
 
 	if (posixtrace_log_get_host(log, &h, sizeof(h)))
 		return;
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
-		put_line(b, lines[i].label, lines[i].text, strlen(lines[i].text));
+	for (size_t i = 0; i < HOST_TEXTS; i++) {
+		const char *text = (const char *)&h + host_texts[i].offset;
+
+		if (*text)
+			ptrc_stat_put_line(b, host_texts[i].label, text, strlen(text));
+	}
 	if (h.ph_has_utc_offset) {
-		put_label(b, "UTC offset");
+		ptrc_stat_put_label(b, "UTC offset");
 		put_offset(b, h.ph_utc_offset);
 		ptrc_buffer_char(b, '\n');
 	}
@@ -73,7 +98,7 @@ static void put_command_line(struct ptrc_buffer *b, const struct posixtrace_log_
 
 	if (at == end)
 		return;
-	put_label(b, "  command line");
+	ptrc_stat_put_label(b, "  command line");
 	while (at < end) {
 		size_t size = strnlen(at, (size_t)(end - at));
 
@@ -85,10 +110,9 @@ static void put_command_line(struct ptrc_buffer *b, const struct posixtrace_log_
 	ptrc_buffer_text(b, p->pp_is_command_line_cut ? "...\n" : "\n");
 }
 
-static void put_process(struct ptrc_buffer *b, const struct posixtrace_log_process *p,
-			struct ptrc_time_format *time)
+static void put_process(struct ptrc_buffer *b, const struct posixtrace_log_process *p, bool is_utc)
 {
-	put_label(b, "process");
+	ptrc_stat_put_label(b, "process");
 	ptrc_buffer_i64(b, p->pp_pid);
 	if (p->pp_name_size) {
 		ptrc_buffer_char(b, ' ');
@@ -96,27 +120,21 @@ static void put_process(struct ptrc_buffer *b, const struct posixtrace_log_proce
 	}
 	ptrc_buffer_text(b, p->pp_has_ended ? " (had ended)\n" : "\n");
 	if (p->pp_is_known) {
-		put_label(b, "  parent");
-		ptrc_buffer_i64(b, p->pp_parent_pid);
-		ptrc_buffer_char(b, '\n');
-		put_label(b, "  started");
-		ptrc_buffer_time(b, time, &p->pp_start);
-		ptrc_buffer_char(b, '\n');
+		ptrc_stat_put_number(b, "  parent", p->pp_parent_pid);
+		ptrc_stat_put_time(b, "  started", &p->pp_start, is_utc);
 	}
-	if (p->pp_has_user) {
-		put_label(b, "  user");
-		ptrc_buffer_u64(b, p->pp_user);
-		ptrc_buffer_char(b, '\n');
-	}
-	put_line(b, "  executable", p->pp_executable, p->pp_executable_size);
+	if (p->pp_has_user)
+		ptrc_stat_put_number(b, "  user", p->pp_user);
+	if (p->pp_executable_size)
+		ptrc_stat_put_line(b, "  executable", p->pp_executable, p->pp_executable_size);
 	if (p->pp_build_id_size) {
-		put_label(b, "  build id");
+		ptrc_stat_put_label(b, "  build id");
 		ptrc_buffer_hex_bytes(b, p->pp_build_id, p->pp_build_id_size);
 		ptrc_buffer_char(b, '\n');
 	}
 	put_command_line(b, p);
 	if (p->pp_has_mappings) {
-		put_label(b, "  code mappings");
+		ptrc_stat_put_label(b, "  code mappings");
 		ptrc_buffer_u64(b, p->pp_mapping_count);
 		ptrc_buffer_text(b, p->pp_are_mappings_cut ? "...\n" : "\n");
 	}
@@ -131,18 +149,13 @@ void ptrc_whose_put_clock_text(struct ptrc_buffer *b, trace_id_t log)
 		count++;
 	if (!count || posixtrace_log_get_clock(log, count - 1, &c, sizeof(c)))
 		return;
-	put_label(b, "clock synchronized");
+	ptrc_stat_put_label(b, "clock synchronized");
 	ptrc_buffer_text(b, !c.pk_has_status	   ? "not known\n"
 			    : c.pk_is_synchronized ? "yes\n"
 						   : "no\n");
-	if (c.pk_has_status) {
-		put_label(b, "clock max error (ns)");
-		ptrc_buffer_i64(b, c.pk_max_error_ns);
-		ptrc_buffer_char(b, '\n');
-	}
-	put_label(b, "clock went ahead (ns)");
-	ptrc_buffer_i64(b, ahead_ns(&c));
-	ptrc_buffer_char(b, '\n');
+	if (c.pk_has_status)
+		ptrc_stat_put_number(b, "clock max error (ns)", c.pk_max_error_ns);
+	ptrc_stat_put_number(b, "clock went ahead (ns)", ahead_ns(&c));
 }
 
 /* A line for each name of a thread. */
@@ -153,7 +166,7 @@ static void put_threads_text(struct ptrc_buffer *b, trace_id_t log)
 	for (unsigned long i = 0; !posixtrace_log_get_thread(log, i, &t, sizeof(t)); i++) {
 		if (!t.pt_name_size)
 			continue;
-		put_label(b, "thread");
+		ptrc_stat_put_label(b, "thread");
 		ptrc_buffer_i64(b, t.pt_tid);
 		ptrc_buffer_text(b, " of ");
 		ptrc_buffer_i64(b, t.pt_pid);
@@ -165,13 +178,12 @@ static void put_threads_text(struct ptrc_buffer *b, trace_id_t log)
 
 void ptrc_whose_put_processes_text(struct ptrc_buffer *b, trace_id_t log, bool is_utc)
 {
-	struct ptrc_time_format time = {.is_local = !is_utc};
 	struct posixtrace_log_process p;
 
 	for (unsigned long i = 0; !posixtrace_log_get_process(log, i, &p, sizeof(p)); i++) {
 		if (!i)
 			ptrc_buffer_char(b, '\n');
-		put_process(b, &p, &time);
+		put_process(b, &p, is_utc);
 	}
 	put_threads_text(b, log);
 }
@@ -179,20 +191,16 @@ void ptrc_whose_put_processes_text(struct ptrc_buffer *b, trace_id_t log, bool i
 static void put_host_json(struct ptrc_json *j, trace_id_t log)
 {
 	struct posixtrace_log_host h;
-	struct {
-		const char *key, *text;
-	} members[] = {{"name", h.ph_name},	  {"machine_id", h.ph_machine_id},
-		       {"boot_id", h.ph_boot_id}, {"system", h.ph_system},
-		       {"release", h.ph_release}, {"system_version", h.ph_version},
-		       {"machine", h.ph_machine}, {"time_zone", h.ph_time_zone}};
 
 	if (posixtrace_log_get_host(log, &h, sizeof(h)))
 		return;
 	ptrc_json_open(j, "host", '{');
-	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
-		if (*members[i].text)
-			ptrc_json_bytes(j, members[i].key, members[i].text,
-					strlen(members[i].text));
+	for (size_t i = 0; i < HOST_TEXTS; i++) {
+		const char *text = (const char *)&h + host_texts[i].offset;
+
+		if (*text)
+			ptrc_json_bytes(j, host_texts[i].key, text, strlen(text));
+	}
 	if (h.ph_has_utc_offset)
 		ptrc_json_i64(j, "utc_offset_s", h.ph_utc_offset);
 	ptrc_json_close(j, '}');

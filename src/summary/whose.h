@@ -9,6 +9,13 @@
 #include "src/cli/buffer.h"
 #include "src/cli/json.h"
 
+/* Put the label of a line, and a whole line, of what ptrace-stat shows. */
+void ptrc_stat_put_label(struct ptrc_buffer *, const char *label);
+void ptrc_stat_put_line(struct ptrc_buffer *, const char *label, const char *text, size_t size);
+void ptrc_stat_put_number(struct ptrc_buffer *, const char *label, int64_t);
+void ptrc_stat_put_time(struct ptrc_buffer *, const char *label, const struct timespec *,
+			bool is_utc);
+
 /* Put nothing of what the log does not tell. */
 void ptrc_whose_put_host_text(struct ptrc_buffer *, trace_id_t log);
 /* How well the clock of the machine was set, at the end. */
