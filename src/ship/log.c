@@ -65,9 +65,8 @@ static void forget_layouts(struct ptrc_ship_log *l)
 {
 	ptrc_view_free(&l->view);
 	ptrc_layouts_free(&l->layouts);
-	memset(&l->view, 0, sizeof(l->view));
-	memset(&l->layouts, 0, sizeof(l->layouts));
-	l->view.reader = &l->reader;
+	l->view = (struct ptrc_view){.reader = &l->reader};
+	l->layouts = (struct ptrc_layouts){0};
 }
 
 struct ptrc_ship_log *ptrc_ship_log_open(const char *path, uint64_t end)
@@ -76,7 +75,6 @@ struct ptrc_ship_log *ptrc_ship_log_open(const char *path, uint64_t end)
 	struct ptrc_reading_place place;
 	int error;
 
-	memset(l, 0, sizeof(*l));
 	if (!ptrc_reader_open(&l->reader, path)) {
 		free(l);
 		return NULL;
@@ -103,7 +101,7 @@ struct ptrc_ship_log *ptrc_ship_log_open(const char *path, uint64_t end)
 	l->end_part = place.pl_end_part;
 	l->limit = end;
 	snprintf(l->name, sizeof(l->name), "%016" PRIx64, l->id);
-	ptrc_ship_whose_load(&l->whose, l->reader.trace);
+	ptrc_ship_whose_load(&l->whose, &l->reader);
 	take_facts(l);
 	note_ends(l);
 	return l;
@@ -117,7 +115,7 @@ bool ptrc_ship_log_refresh(struct ptrc_ship_log *l, uint64_t end)
 	if (ptrc_reader_refresh(&l->reader, first) || ptrc_log_get_place(l->reader.trace, &place))
 		return false;
 	forget_layouts(l);
-	ptrc_ship_whose_refresh(&l->whose, l->reader.trace);
+	ptrc_ship_whose_refresh(&l->whose, &l->reader);
 	take_facts(l);
 	l->end_part = place.pl_end_part;
 	l->limit = end;
@@ -238,6 +236,12 @@ int64_t ptrc_ship_day_of(int64_t ns)
 	return ns / DAY_NS - (ns % DAY_NS < 0);
 }
 
+static void add_number(struct ptrc_ship_log *l, const char *name, int64_t n)
+{
+	ptrc_ship_add(&l->fields, name,
+		      &(struct ptrc_value){.kind = PTRC_VALUE_SIGNED, .u = (uint64_t)n});
+}
+
 /* Puts a row that tells of a loss. */
 static int64_t put_lost(struct ptrc_ship_log *l, uint64_t seq, int64_t ns, const char *cause,
 			struct ptrc_buffer *rows)
@@ -245,12 +249,14 @@ static int64_t put_lost(struct ptrc_ship_log *l, uint64_t seq, int64_t ns, const
 	struct ptrc_ship_event e = {
 		.seq = seq,
 		.ns = ns,
-		.bound_ns = ptrc_ship_whose_bound(&l->whose, ns),
+		.bound_ns = ptrc_correction_bound(l->reader.correction, ns),
 		.name = PTRC_SHIP_LOST,
 		.name_size = strlen(PTRC_SHIP_LOST),
 	};
 
-	ptrc_ship_add_string(&l->fields, "cause", cause, strlen(cause));
+	ptrc_ship_add(&l->fields, "cause",
+		      &(struct ptrc_value){
+			      .kind = PTRC_VALUE_TEXT, .bytes = cause, .size = strlen(cause)});
 	ptrc_ship_put_event(rows, &l->head, &e, &l->fields);
 	return ns;
 }
@@ -262,10 +268,10 @@ static int64_t put_gap(struct ptrc_ship_log *l, uint64_t seq, struct ptrc_buffer
 
 	if (ptrc_ship_day_of(ns) != ptrc_ship_day_of(l->ns))
 		ns = ptrc_ship_day_of(l->ns) * DAY_NS;
-	ptrc_ship_add_int(&l->fields, "from_ns", l->loss_ns);
-	ptrc_ship_add_int(&l->fields, "until_ns", l->ns);
+	add_number(l, "from_ns", l->loss_ns);
+	add_number(l, "until_ns", l->ns);
 	if (l->loss.is_damage && !l->loss.is_uncounted)
-		ptrc_ship_add_uint(&l->fields, "lost", l->loss.events);
+		add_number(l, "lost", (int64_t)l->loss.events);
 	return put_lost(l, seq, ns, l->loss.is_damage ? "damage" : "overrun", rows);
 }
 
@@ -276,7 +282,7 @@ static int64_t put_end(struct ptrc_ship_log *l, size_t number, struct ptrc_buffe
 	if (l->is_in_loss && !number)
 		return put_gap(l, seq, rows);
 	number -= l->is_in_loss;
-	ptrc_ship_add_uint(&l->fields, "lost", l->ends[number].lost);
+	add_number(l, "lost", (int64_t)l->ends[number].lost);
 	return put_lost(l, seq, l->ns, l->ends[number].cause, rows);
 }
 
@@ -288,7 +294,7 @@ static int64_t put_event(struct ptrc_ship_log *l, uint64_t seq, struct ptrc_buff
 	struct ptrc_ship_event e = {
 		.seq = seq,
 		.ns = l->ns,
-		.bound_ns = ptrc_ship_whose_bound(&l->whose, l->ns),
+		.bound_ns = ptrc_correction_bound(r->correction, l->ns),
 		.pid = info->posix_pid,
 		.tid = (int32_t)info->posix_tid,
 		.process = ptrc_ship_whose_process(&l->whose, r->trace, info->posix_pid, l->ns),
@@ -302,7 +308,7 @@ static int64_t put_event(struct ptrc_ship_log *l, uint64_t seq, struct ptrc_buff
 	if (l->view.layout)
 		ptrc_ship_add_decoded(&l->fields, l->view.layout, ptrc_view_decode(&l->view));
 	if (info->posix_truncation_status != POSIX_TRACE_NOT_TRUNCATED)
-		ptrc_ship_add_int(&l->fields, "posixtrace.truncated", 1);
+		add_number(l, "posixtrace.truncated", 1);
 	ptrc_ship_put_event(rows, &l->head, &e, &l->fields);
 	return l->ns;
 }

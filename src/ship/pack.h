@@ -11,7 +11,6 @@
 #ifndef PTRC_SRC_SHIP_PACK_H
 #define PTRC_SRC_SHIP_PACK_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

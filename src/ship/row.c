@@ -59,22 +59,6 @@ static void add_text(struct ptrc_ship_fields *f, const char *name, size_t size, 
 	ptrc_ship_put_string(add(f, PTRC_SHIP_STRINGS, name, size), text, text_size);
 }
 
-void ptrc_ship_add_int(struct ptrc_ship_fields *f, const char *name, int64_t n)
-{
-	ptrc_ship_put_u64(add(f, PTRC_SHIP_INTS, name, strlen(name)), (uint64_t)n);
-}
-
-void ptrc_ship_add_uint(struct ptrc_ship_fields *f, const char *name, uint64_t n)
-{
-	add_unsigned(f, name, strlen(name), n);
-}
-
-void ptrc_ship_add_string(struct ptrc_ship_fields *f, const char *name, const char *text,
-			  size_t size)
-{
-	add_text(f, name, strlen(name), text, size);
-}
-
 /* ---- JSON: the texts are valid ---- */
 
 static void add_json_number(struct ptrc_ship_fields *f, const char *name, size_t size,
@@ -208,15 +192,7 @@ static void add_json(struct ptrc_ship_fields *f, const char *prefix, const char 
 
 /* ---- the data ---- */
 
-static void add_array(struct ptrc_ship_fields *f, const char *name, size_t size,
-		      const struct ptrc_value *v)
-{
-	f->text.used = 0;
-	ptrc_value_text(&f->text, v);
-	add_text(f, name, size, f->text.bytes, f->text.used);
-}
-
-static void add_value(struct ptrc_ship_fields *f, const char *name, const struct ptrc_value *v)
+void ptrc_ship_add(struct ptrc_ship_fields *f, const char *name, const struct ptrc_value *v)
 {
 	size_t size = strlen(name);
 
@@ -247,7 +223,9 @@ static void add_value(struct ptrc_ship_fields *f, const char *name, const struct
 		add_text(f, name, size, v->bytes, v->size);
 		break;
 	case PTRC_VALUE_ARRAY:
-		add_array(f, name, size, v);
+		f->text.used = 0;
+		ptrc_value_text(&f->text, v);
+		add_text(f, name, size, f->text.bytes, f->text.used);
 		break;
 	case PTRC_VALUE_JSON:
 		add_json(f, name, v->bytes, v->size);
@@ -262,7 +240,7 @@ void ptrc_ship_add_decoded(struct ptrc_ship_fields *f, const struct ptrc_layout 
 
 	for (size_t i = 0; (field = ptrc_layout_field(layout, i)); i++)
 		if (*field->name || field->kind == PTRC_LAYOUT_JSON)
-			add_value(f, field->name, &decoded->values[i]);
+			ptrc_ship_add(f, field->name, &decoded->values[i]);
 }
 
 /* ---- rows ---- */

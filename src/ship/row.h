@@ -6,7 +6,6 @@
 #ifndef PTRC_SRC_SHIP_ROW_H
 #define PTRC_SRC_SHIP_ROW_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -63,17 +62,14 @@ void ptrc_ship_put_string(struct ptrc_buffer *, const void *, size_t);
 void ptrc_ship_put_u32(struct ptrc_buffer *, uint32_t);
 void ptrc_ship_put_u64(struct ptrc_buffer *, uint64_t);
 
-/* These add a field. */
-void ptrc_ship_add_int(struct ptrc_ship_fields *, const char *name, int64_t);
-void ptrc_ship_add_uint(struct ptrc_ship_fields *, const char *name, uint64_t);
-void ptrc_ship_add_string(struct ptrc_ship_fields *, const char *name, const char *, size_t);
-
 /*
- * Adds the fields of data that a layout has taken apart: whole numbers, addresses and truths as
- * numbers, an enum as its number and as its word, text and bytes as they are, an array as the text of
- * its elements. Of an object of JSON each member is a field, of those with the same name the last one;
- * what is nested in it is text.
+ * Adds a field: whole numbers, addresses and truths as numbers, an enum as its number and as its word, text and
+ * bytes as they are, an array as the text of its elements. Of an object of JSON each member is a field, of those
+ * with the same name the last one; what is nested in it is text.
  */
+void ptrc_ship_add(struct ptrc_ship_fields *, const char *name, const struct ptrc_value *);
+
+/* Adds the fields of data that a layout has taken apart. */
 void ptrc_ship_add_decoded(struct ptrc_ship_fields *, const struct ptrc_layout *,
 			   const struct ptrc_decoded *);
 

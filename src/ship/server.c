@@ -4,7 +4,6 @@
 #include "src/ship/server.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

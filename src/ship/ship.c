@@ -19,8 +19,6 @@
 #include "src/ship/files.h"
 #include "src/ship/log.h"
 #include "src/ship/pack.h"
-#include "src/ship/progress.h"
-#include "src/query/losses.h"
 
 /* The server takes no more rows into a block (max_insert_block_size), nor more bytes than some hundred
  * millions. */
@@ -310,33 +308,25 @@ static enum ptrc_ship_result try_to_deliver(struct work *w, struct delivery *d)
 {
 	struct ptrc_shipper *s = w->shipper;
 	struct attempt a = attempt_by(s);
+	enum ptrc_ship_outcome outcome;
 
-	for (;;) {
-		enum ptrc_ship_result result;
-		enum ptrc_ship_outcome outcome;
+	do {
+		enum ptrc_ship_result result = d->is_doubtful ? settle(w, d) : PTRC_SHIPPED;
 
-		if (d->is_doubtful) {
-			result = settle(w, d);
-			if (result != PTRC_SHIPPED)
-				return result;
-			if (d->known >= d->batch.count)
-				return PTRC_SHIPPED;
-		}
+		if (result != PTRC_SHIPPED || d->known >= d->batch.count)
+			return result;
 		if (is_stopped(s))
 			return PTRC_SHIP_STOPPED;
 		outcome = ptrc_ship_server_insert(s->server, "events", d->body, d->token, &a.why);
-		if (outcome == PTRC_SHIP_OK) {
-			s->sent.rows += d->batch.count - d->known;
-			s->sent.batches++;
-			s->sent.bytes += d->body->used;
-			return PTRC_SHIPPED;
-		}
 		/* Nobody need ask what a server has got that could not be reached. */
 		d->is_doubtful = d->is_doubtful || s->server->sent;
-		result = after(&a, outcome);
-		if (result != PTRC_SHIPPED)
-			return result;
+	} while (is_asked_again(&a, outcome));
+	if (a.result == PTRC_SHIPPED) {
+		s->sent.rows += d->batch.count - d->known;
+		s->sent.batches++;
+		s->sent.bytes += d->body->used;
 	}
+	return a.result;
 }
 
 static enum ptrc_ship_result deliver(struct work *w, struct delivery *d)

@@ -12,7 +12,6 @@
 #define PTRC_SRC_SHIP_SHIP_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "src/ship/progress.h"

@@ -15,8 +15,6 @@
 #define TICK_NS INT64_C(10000000)
 /* The kernel hands out no pid of more bits. */
 enum { PID_BITS = 22 };
-/* A clock that nobody adjusts goes wrong by one part of so many at most, as the kernel assumes, too. */
-enum { DRIFT_PARTS = 1000000 / PTRC_CLOCK_TOLERANCE_PPM };
 
 /* ---- loading ---- */
 
@@ -49,47 +47,35 @@ static void load_processes(struct ptrc_ship_whose *w, trace_id_t trace)
 	}
 }
 
-static void load_clocks(struct ptrc_ship_whose *w, trace_id_t trace)
+void ptrc_ship_whose_load(struct ptrc_ship_whose *w, struct ptrc_reader *r)
 {
 	struct posixtrace_log_clock c;
 
-	while (!posixtrace_log_get_clock(trace, w->clock_count, &c, sizeof(c))) {
-		int64_t ns = ptrc_when_ns(&c.pk_time);
-		int64_t off_ns = ptrc_when_distance(ptrc_when_ns(&c.pk_realtime), ns);
-		int64_t bound_ns = PTRC_BOUND_UNKNOWN;
-
-		if (c.pk_has_status && c.pk_max_error_ns >= 0 && c.pk_window_ns >= 0)
-			bound_ns = ptrc_when_add(ptrc_when_add(off_ns, c.pk_window_ns),
-						 c.pk_max_error_ns);
-		*ptrc_append(w->clocks, w->clock_count) = (struct ptrc_ship_clock){ns, bound_ns};
-	}
-}
-
-void ptrc_ship_whose_load(struct ptrc_ship_whose *w, trace_id_t trace)
-{
-	if (posixtrace_log_get_host(trace, &w->host, sizeof(w->host)))
+	if (posixtrace_log_get_host(r->trace, &w->host, sizeof(w->host)))
 		memset(&w->host, 0, sizeof(w->host));
-	load_processes(w, trace);
-	load_clocks(w, trace);
+	load_processes(w, r->trace);
+	while (!posixtrace_log_get_clock(r->trace, w->clock_count, &c, sizeof(c)))
+		w->clock_count++;
+	ptrc_hosts_begin(&w->hosts, &r, 1, false);
 }
 
-void ptrc_ship_whose_refresh(struct ptrc_ship_whose *w, trace_id_t trace)
+void ptrc_ship_whose_refresh(struct ptrc_ship_whose *w, struct ptrc_reader *r)
 {
 	struct posixtrace_log_process p;
 	struct posixtrace_log_clock c;
 
-	if (posixtrace_log_get_process(trace, w->process_count, &p, sizeof(p)) &&
-	    posixtrace_log_get_clock(trace, w->clock_count, &c, sizeof(c)) && *w->host.ph_name)
+	if (posixtrace_log_get_process(r->trace, w->process_count, &p, sizeof(p)) &&
+	    posixtrace_log_get_clock(r->trace, w->clock_count, &c, sizeof(c)) && *w->host.ph_name)
 		return;
 	ptrc_ship_whose_free(w);
-	memset(w, 0, sizeof(*w));
-	ptrc_ship_whose_load(w, trace);
+	*w = (struct ptrc_ship_whose){0};
+	ptrc_ship_whose_load(w, r);
 }
 
 void ptrc_ship_whose_free(struct ptrc_ship_whose *w)
 {
 	free(w->processes);
-	free(w->clocks);
+	ptrc_hosts_free(&w->hosts);
 }
 
 /* ---- looking up ---- */
@@ -119,32 +105,6 @@ uint64_t ptrc_ship_whose_process(struct ptrc_ship_whose *w, trace_id_t trace, in
 		return (uint32_t)pid;
 	w->process = index;
 	return w->processes[index].id;
-}
-
-static int64_t bound_from(const struct ptrc_ship_clock *c, int64_t ns)
-{
-	return ptrc_when_add(c->bound_ns, ptrc_when_distance(ns, c->ns) / DRIFT_PARTS);
-}
-
-int64_t ptrc_ship_whose_bound(struct ptrc_ship_whose *w, int64_t ns)
-{
-	size_t i = w->clock;
-
-	if (!w->clock_count)
-		return PTRC_BOUND_UNKNOWN;
-	/* The last reading before the event; events are nearly in the order of time. */
-	while (i + 1 < w->clock_count && w->clocks[i + 1].ns <= ns)
-		i++;
-	while (i && w->clocks[i].ns > ns)
-		i--;
-	w->clock = i;
-	if (i + 1 < w->clock_count && w->clocks[i].ns <= ns) {
-		int64_t before = bound_from(&w->clocks[i], ns);
-		int64_t behind = bound_from(&w->clocks[i + 1], ns);
-
-		return before > behind ? before : behind;
-	}
-	return bound_from(&w->clocks[i], ns);
 }
 
 /* ---- rows ---- */
