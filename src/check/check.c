@@ -442,29 +442,22 @@ enum ptrc_exit ptrc_check_judge(struct ptrc_check *c)
 /* Says which rules want to know times more exactly than the clocks tell them. */
 static void report_clocks(const struct ptrc_check *c)
 {
-	struct ptrc_buffer b = PTRC_BUFFER_INIT;
-
 	for (size_t i = 0; i < c->rules->count; i++) {
 		const struct ptrc_trial *t = &c->judge.trials[i];
 
 		if (!t->unclear)
 			continue;
-		b.used = 0;
-		ptrc_buffer_text(&b, "the clocks of two hosts may be wrong by ");
-		if (t->clock_error_ns == PTRC_BOUND_UNKNOWN)
-			ptrc_buffer_text(&b, "any time");
-		else
-			ptrc_buffer_exact_duration(&b, t->clock_error_ns);
-		ptrc_buffer_text(&b, " together, which is more than the limit of ");
-		ptrc_buffer_exact_duration(&b, t->limit_ns);
-		ptrc_buffer_format(&b,
-				   ": it cannot be told on which side of that %" PRIu64
-				   " duration%s, and the verdict may be wrong",
-				   t->unclear, t->unclear == 1 ? " is" : "s are");
-		ptrc_buffer_char(&b, '\0');
-		ptrc_cli_message(t->rule->name, "%s", b.bytes);
+		ptrc_cli_message(
+			t->rule->name,
+			"the clocks of two hosts may be wrong by %s together, which is more "
+			"than the limit of %s: it cannot be told on which side of that "
+			"%" PRIu64 " duration%s, and the verdict may be wrong",
+			t->clock_error_ns == PTRC_BOUND_UNKNOWN
+				? "any time"
+				: ptrc_duration_text(t->clock_error_ns, true),
+			ptrc_duration_text(t->limit_ns, true), t->unclear,
+			t->unclear == 1 ? " is" : "s are");
 	}
-	ptrc_buffer_free(&b);
 }
 
 void ptrc_check_report_times(const struct ptrc_check *c)

@@ -5,7 +5,6 @@
 #define PTRC_SRC_CHECK_CHECK_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "src/check/judge.h"
 #include "src/cli/cli.h"

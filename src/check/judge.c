@@ -10,7 +10,6 @@
 
 #include "lib/model/glob.h"
 #include "src/cli/buffer.h"
-#include "src/spans/key.h"
 #include "src/query/losses.h"
 #include "src/fields/when.h"
 
@@ -199,17 +198,15 @@ static const struct ptrc_judge_key *key_of(struct now *n)
 	return k->is_there ? k : NULL;
 }
 
-/* A duration as a text that stays until the next but three calls. */
-static const char *duration(int64_t ns)
+/* The thing with this key, which find_at() makes if there is none. */
+static void *find_at(struct ptrc_table *t, const struct ptrc_judge_key *k, size_t size)
 {
-	static struct ptrc_buffer rooms[4];
-	static size_t last;
-	struct ptrc_buffer *b = &rooms[++last % 4];
+	return ptrc_table_find_hashed(t, k->hash, k->key.bytes, k->key.size, size);
+}
 
-	b->used = 0;
-	ptrc_buffer_exact_duration(b, ns);
-	ptrc_buffer_char(b, '\0');
-	return b->bytes;
+static void *seek_at(const struct ptrc_table *t, const struct ptrc_judge_key *k)
+{
+	return ptrc_table_seek_hashed(t, k->hash, k->key.bytes, k->key.size);
 }
 
 /* Notes durations from one event to another of which the clocks of their hosts do not tell whether they are above
@@ -263,7 +260,8 @@ static void take_existing(struct now *n)
 	if (late_ns <= t->rule->within_ns)
 		find(t);
 	else if (!t->worst.count)
-		add_case(&t->worst, 1, &n->at, NULL, "came after %s", duration(late_ns));
+		add_case(&t->worst, 1, &n->at, NULL, "came after %s",
+			 ptrc_duration_text(late_ns, true));
 }
 
 static void take_exists(struct now *n)
@@ -310,7 +308,7 @@ static void take_count(struct now *n)
 	if (!k)
 		return;
 	t->matched++;
-	c = ptrc_table_find_hashed(&t->table, k->hash, k->key.bytes, k->key.size, sizeof(*c));
+	c = find_at(&t->table, k, sizeof(*c));
 	c->count++;
 	if (c->count <= t->rule->max || c->count == t->rule->max + 1)
 		c->at = n->at;
@@ -336,10 +334,10 @@ static void break_after(struct ptrc_trial *t, const struct waiters *w, int64_t l
 		t->broken += w->count;
 	if (answer)
 		add_case(cases, (uint64_t)length_ns, &w->at, answer, "answered after %s",
-			 duration(length_ns));
+			 ptrc_duration_text(length_ns, true));
 	else
 		add_case(cases, (uint64_t)length_ns, &w->at, NULL, "not answered for %s",
-			 duration(length_ns));
+			 ptrc_duration_text(length_ns, true));
 }
 
 static bool is_in_time(const struct ptrc_rule *r, int64_t length_ns)
@@ -373,7 +371,7 @@ static void remember_answer(struct now *n, const struct ptrc_judge_key *k)
 	struct ptrc_trial *t = n->trial;
 	struct ptrc_answer *a;
 
-	a = ptrc_table_find_hashed(&t->answers, k->hash, k->key.bytes, k->key.size, sizeof(*a));
+	a = find_at(&t->answers, k, sizeof(*a));
 	remember(&a->recent, &n->at);
 	if (!a->is_listed)
 		list_answer(t, a, n->at.ns);
@@ -396,8 +394,7 @@ static bool is_near_loss(const struct now *n)
 static void take_request(struct now *n, const struct ptrc_judge_key *k)
 {
 	struct ptrc_trial *t = n->trial;
-	const struct ptrc_answer *a =
-		ptrc_table_seek_hashed(&t->answers, k->hash, k->key.bytes, k->key.size);
+	const struct ptrc_answer *a = seek_at(&t->answers, k);
 	struct ptrc_request *q;
 	size_t count = t->table.count;
 
@@ -408,7 +405,7 @@ static void take_request(struct now *n, const struct ptrc_judge_key *k)
 		t->kept++;
 		return;
 	}
-	q = ptrc_table_find_hashed(&t->table, k->hash, k->key.bytes, k->key.size, sizeof(*q));
+	q = find_at(&t->table, k, sizeof(*q));
 	/* What answers the first one that waits answers this one, too, and sooner. */
 	if (q->fresh.count++)
 		return;
@@ -453,8 +450,7 @@ static void answer(struct ptrc_trial *t, const struct waiters *w, int64_t ns,
 static void take_answer(struct now *n, const struct ptrc_judge_key *k)
 {
 	struct ptrc_trial *t = n->trial;
-	struct ptrc_request *q =
-		ptrc_table_seek_hashed(&t->table, k->hash, k->key.bytes, k->key.size);
+	struct ptrc_request *q = seek_at(&t->table, k);
 
 	if (q) {
 		answer(t, &q->old, n->at.ns, &n->at);
@@ -575,8 +571,7 @@ static void end_before(struct ptrc_trial *t)
 static void take_dependent(struct now *n, const struct ptrc_judge_key *k)
 {
 	struct ptrc_trial *t = n->trial;
-	const struct allowed *a =
-		ptrc_table_seek_hashed(&t->table, k->hash, k->key.bytes, k->key.size);
+	const struct allowed *a = seek_at(&t->table, k);
 	struct ptrc_waiting *w;
 
 	t->matched++;
@@ -597,8 +592,7 @@ static void take_dependent(struct now *n, const struct ptrc_judge_key *k)
 static void take_allowing(struct now *n, const struct ptrc_judge_key *k)
 {
 	struct ptrc_trial *t = n->trial;
-	struct allowed *a =
-		ptrc_table_find_hashed(&t->table, k->hash, k->key.bytes, k->key.size, sizeof(*a));
+	struct allowed *a = find_at(&t->table, k, sizeof(*a));
 
 	a->at = n->at;
 	/* An event that has what it requires before it comes after that. What waits here is that, or
@@ -726,8 +720,7 @@ static void count_end(struct now *n, const struct begin *b)
 
 static void take_begin(struct now *n, const struct ptrc_judge_key *k)
 {
-	struct begins *open = ptrc_table_find_hashed(&n->trial->table, k->hash, k->key.bytes,
-						     k->key.size, sizeof(*open));
+	struct begins *open = find_at(&n->trial->table, k, sizeof(*open));
 	struct begin *b = ptrc_cli_allocate(sizeof(*b));
 	const uint64_t *gaps = gaps_of(n);
 
@@ -755,10 +748,10 @@ static void compare_with_bounds(struct ptrc_trial *t, const struct begin *b,
 	}
 	if (is_too_long && is_among(&t->worst, length_ns))
 		add_case(&t->worst, length_ns, &b->at, end, "took %s",
-			 duration((int64_t)length_ns));
+			 ptrc_duration_text((int64_t)length_ns, true));
 	if (is_too_short && is_among(&t->shortest, UINT64_MAX - length_ns))
 		add_case(&t->shortest, UINT64_MAX - length_ns, &b->at, end, "took %s",
-			 duration((int64_t)length_ns));
+			 ptrc_duration_text((int64_t)length_ns, true));
 }
 
 static void measure(struct ptrc_trial *t, const struct begin *b, const struct ptrc_moment *end)
@@ -778,7 +771,7 @@ static void measure(struct ptrc_trial *t, const struct begin *b, const struct pt
 static void take_end(struct now *n, const struct ptrc_judge_key *k)
 {
 	struct ptrc_trial *t = n->trial;
-	struct begins *open = ptrc_table_seek_hashed(&t->table, k->hash, k->key.bytes, k->key.size);
+	struct begins *open = seek_at(&t->table, k);
 	struct begin *b;
 
 	if (!open) {
@@ -832,8 +825,7 @@ static void take_order(struct now *n)
 	if (!k)
 		return;
 	t->matched += !is_counted;
-	s = ptrc_table_find_hashed(&t->table, k->hash, k->key.bytes, k->key.size,
-				   sizeof(*s) + t->rule->event_count * sizeof(s->first[0]));
+	s = find_at(&t->table, k, sizeof(*s) + t->rule->event_count * sizeof(s->first[0]));
 	if (s->seen & 1U << event)
 		return;
 	t->used_event = n->judge->event_count;
@@ -908,7 +900,7 @@ static void end_begins(void *thing, void *arg)
 				t->open_below[i] +=
 					ptrc_rule_is_below(&t->rule->bounds[i], (int64_t)weight);
 			add_case(&t->doubts, weight, &b->at, NULL, "no end for %s",
-				 duration(length_ns < 0 ? 0 : length_ns));
+				 ptrc_duration_text(length_ns < 0 ? 0 : length_ns, true));
 		}
 		open->latest = b->before;
 		free(b);

@@ -324,6 +324,21 @@ void ptrc_buffer_exact_duration(struct ptrc_buffer *b, int64_t ns)
 	ptrc_buffer_text(b, units[i].name);
 }
 
+const char *ptrc_duration_text(int64_t ns, bool is_exact)
+{
+	static struct ptrc_buffer rooms[4];
+	static size_t last;
+	struct ptrc_buffer *b = &rooms[++last % 4];
+
+	b->used = 0;
+	if (is_exact)
+		ptrc_buffer_exact_duration(b, ns);
+	else
+		ptrc_buffer_duration(b, (uint64_t)ns);
+	ptrc_buffer_char(b, '\0');
+	return b->bytes;
+}
+
 /* Before 1970 the digits of the seconds followed by those of the nanoseconds would be another
  * number. */
 static char *write_early_ns(char *to, const struct timespec *t)

@@ -133,6 +133,9 @@ void ptrc_buffer_duration(struct ptrc_buffer *, uint64_t ns);
 /* The same with all digits that it has: 8.25ms. It may be less than 0. */
 void ptrc_buffer_exact_duration(struct ptrc_buffer *, int64_t ns);
 
+/* One or the other as a text that stays until the next call but three. */
+const char *ptrc_duration_text(int64_t ns, bool is_exact);
+
 /* The same time as nanoseconds since 1970. */
 void ptrc_buffer_ns(struct ptrc_buffer *, struct ptrc_time_format *, const struct timespec *);
 

@@ -13,6 +13,7 @@
 
 #define EVERYBODY (PTRC_CONFIG_FOR_CREATE | PTRC_CONFIG_FOR_RUN | PTRC_CONFIG_FOR_DUMP)
 #define CREATE_ONLY (PTRC_CONFIG_FOR_CREATE | PTRC_CONFIG_FOR_DUMP)
+#define OF_LOG (EVERYBODY | PTRC_CONFIG_OF_LOG)
 
 /* How many snapshots a session makes at most, unless it is told another number: each may take as much as
  * the stream has. */
@@ -23,32 +24,32 @@
 	[PTRC_CONFIG_##key] = {name, PTRC_CONFIG_##kind, users, \
 		offsetof(struct ptrc_config, member), \
 		sizeof(((struct ptrc_config *)0)->member), low, high, policy}
-#define SIZE_SETTING(key, name, member) \
-	SETTING(key, name, SIZE, EVERYBODY, member, 0, SIZE_MAX, NULL)
-#define POLICY_SETTING(key, name, member, policy) \
-	SETTING(key, name, POLICY, EVERYBODY, member, 0, 0, &ptrc_attributes_##policy)
+#define SIZE_SETTING(key, name, users, member) \
+	SETTING(key, name, SIZE, users, member, 0, SIZE_MAX, NULL)
+#define POLICY_SETTING(key, name, users, member, policy) \
+	SETTING(key, name, POLICY, users, member, 0, 0, &ptrc_attributes_##policy)
 
 const struct ptrc_config_setting ptrc_config_settings[PTRC_CONFIG_KEYS] = {
 	SETTING(NAME, "name", TEXT, EVERYBODY, name, 1, TRACE_NAME_MAX - 1, NULL),
 	SETTING(PID, "pid", NUMBER, CREATE_ONLY, pid, 1, INT_MAX, NULL),
 	SETTING(OUTPUT, "output", TEXT, EVERYBODY, output, 1, PATH_MAX - 1, NULL),
-	SETTING(FORCE, "force", BOOL, EVERYBODY, is_forced, 0, 1, NULL),
-	SETTING(NO_FSYNC, "no-fsync", BOOL, EVERYBODY, is_unsynced, 0, 1, NULL),
+	SETTING(FORCE, "force", BOOL, OF_LOG, is_forced, 0, 1, NULL),
+	SETTING(NO_FSYNC, "no-fsync", BOOL, OF_LOG, is_unsynced, 0, 1, NULL),
 	SETTING(NO_COMMAND_LINE, "no-command-line", BOOL, EVERYBODY, hides_command_lines, 0, 1,
 		NULL),
 	SETTING(START, "start", BOOL, CREATE_ONLY, is_started, 0, 1, NULL),
 	SETTING(KEEP, "keep", BOOL, CREATE_ONLY, is_kept, 0, 1, NULL),
-	SIZE_SETTING(STREAM_MIN_SIZE, "stream-min-size", stream_min_size),
-	POLICY_SETTING(STREAM_FULL_POLICY, "stream-full-policy", stream_full_policy,
+	SIZE_SETTING(STREAM_MIN_SIZE, "stream-min-size", EVERYBODY, stream_min_size),
+	POLICY_SETTING(STREAM_FULL_POLICY, "stream-full-policy", EVERYBODY, stream_full_policy,
 		       stream_full_policies),
-	SETTING(FULL_WAIT, "full-wait", DURATION, EVERYBODY, full_wait_ns, 0, INT64_MAX, NULL),
-	SIZE_SETTING(MAX_DATA_SIZE, "max-data-size", max_data_size),
-	POLICY_SETTING(INHERITANCE, "inheritance", inheritance, inheritance_policies),
-	SIZE_SETTING(LOG_MAX_SIZE, "log-max-size", log_max_size),
-	POLICY_SETTING(LOG_FULL_POLICY, "log-full-policy", log_full_policy,
+	SETTING(FULL_WAIT, "full-wait", DURATION, OF_LOG, full_wait_ns, 0, INT64_MAX, NULL),
+	SIZE_SETTING(MAX_DATA_SIZE, "max-data-size", EVERYBODY, max_data_size),
+	POLICY_SETTING(INHERITANCE, "inheritance", EVERYBODY, inheritance, inheritance_policies),
+	SIZE_SETTING(LOG_MAX_SIZE, "log-max-size", OF_LOG, log_max_size),
+	POLICY_SETTING(LOG_FULL_POLICY, "log-full-policy", OF_LOG, log_full_policy,
 		       log_full_policies),
-	SETTING(LOG_ROTATE, "log-rotate", ROTATION, EVERYBODY, log_rotate, 0, 0, NULL),
-	SETTING(LOG_KEEP, "log-keep", NUMBER, EVERYBODY, log_keep, 2, INT_MAX, NULL),
+	SETTING(LOG_ROTATE, "log-rotate", ROTATION, OF_LOG, log_rotate, 0, 0, NULL),
+	SETTING(LOG_KEEP, "log-keep", NUMBER, OF_LOG, log_keep, 2, INT_MAX, NULL),
 	SETTING(SNAPSHOT_ON, "snapshot-on", LIST, EVERYBODY, snapshot_on, 1, TRACE_EVENT_NAME_MAX,
 		NULL),
 	SETTING(SNAPSHOT_MAX, "snapshot-max", NUMBER, EVERYBODY, snapshot_max, 1, 999, NULL),
@@ -89,27 +90,10 @@ static bool is_text(const struct ptrc_config_setting *s, const char *text,
 	return true;
 }
 
-/* Returns an array with room for one more item. If the count is a power of two, all room of
- * the old array is in use, and the new one has twice as much. */
-static void *grow(void *items, size_t count, size_t size)
+static bool has_room(size_t count, struct ptrc_cli_reason *why)
 {
-	void *more;
-
-	if (count & (count - 1))
-		return items;
-	more = ptrc_config_keep((count ? 2 * count : 1) * size);
-	if (count)
-		memcpy(more, items, count * size);
-	return more;
-}
-
-static bool add_text(struct ptrc_config_list *list, const char *text, struct ptrc_cli_reason *why)
-{
-	if (list->count == PTRC_CONFIG_ITEMS_MAX)
-		return ptrc_cli_because(why, "has more than %d entries", PTRC_CONFIG_ITEMS_MAX);
-	list->texts = grow(list->texts, list->count, sizeof(*list->texts));
-	list->texts[list->count++] = text;
-	return true;
+	return count < PTRC_CONFIG_ITEMS_MAX ||
+	       ptrc_cli_because(why, "has more than %d entries", PTRC_CONFIG_ITEMS_MAX);
 }
 
 static bool set_rotation(struct ptrc_config_rotation *r, const char *text,
@@ -283,8 +267,10 @@ bool ptrc_config_set(struct ptrc_config *c, enum ptrc_config_key key, enum ptrc_
 		*(int *)field = s->policy->values[i];
 		break;
 	case PTRC_CONFIG_LIST:
-		if (!is_text(s, text, why) || !add_text(field, text, why))
+		if (!is_text(s, text, why) ||
+		    !has_room(((struct ptrc_cli_texts *)field)->count, why))
 			return false;
+		ptrc_cli_add_text(field, text);
 		break;
 	case PTRC_CONFIG_MAP:
 		return ptrc_cli_because(why, "needs the name of an event");
@@ -299,12 +285,10 @@ bool ptrc_config_add_layout(struct ptrc_config *c, const struct ptrc_config_layo
 	struct ptrc_config_map *m = &c->decode;
 
 	if (!is_text(&ptrc_config_settings[PTRC_CONFIG_EXCLUDE], layout->event, why) ||
-	    !is_text(&ptrc_config_settings[PTRC_CONFIG_DECODE], layout->text, why))
+	    !is_text(&ptrc_config_settings[PTRC_CONFIG_DECODE], layout->text, why) ||
+	    !has_room(m->count, why))
 		return false;
-	if (m->count == PTRC_CONFIG_ITEMS_MAX)
-		return ptrc_cli_because(why, "has more than %d entries", PTRC_CONFIG_ITEMS_MAX);
-	m->layouts = grow(m->layouts, m->count, sizeof(*m->layouts));
-	m->layouts[m->count++] = *layout;
+	*ptrc_append(m->layouts, m->count) = *layout;
 	c->given |= 1U << PTRC_CONFIG_DECODE;
 	return true;
 }
@@ -321,14 +305,6 @@ void ptrc_config_overlay(struct ptrc_config *below, const struct ptrc_config *ab
 	}
 	below->given |= above->given;
 	below->from_defaults &= ~above->given;
-}
-
-bool ptrc_config_is_of_log(int key)
-{
-	return key == PTRC_CONFIG_FORCE || key == PTRC_CONFIG_FULL_WAIT ||
-	       key == PTRC_CONFIG_NO_FSYNC || key == PTRC_CONFIG_LOG_MAX_SIZE ||
-	       key == PTRC_CONFIG_LOG_FULL_POLICY || key == PTRC_CONFIG_LOG_ROTATE ||
-	       key == PTRC_CONFIG_LOG_KEEP;
 }
 
 int ptrc_config_stream_full_policy(const struct ptrc_config *c, bool has_log)
@@ -372,7 +348,7 @@ int ptrc_config_attributes(const struct ptrc_config *c, trace_attr_t *attr)
 
 const struct posixtrace_pattern *ptrc_config_patterns(const struct ptrc_config *c, size_t *count)
 {
-	const struct ptrc_config_list *const lists[] = {&c->only, &c->exclude};
+	const struct ptrc_cli_texts *const lists[] = {&c->only, &c->exclude};
 	static const int kinds[] = {POSIXTRACE_ONLY, POSIXTRACE_EXCLUDE};
 	struct posixtrace_pattern *p =
 		ptrc_config_keep((c->only.count + c->exclude.count + 1) * sizeof(*p));

@@ -54,6 +54,8 @@ enum ptrc_config_user {
 	PTRC_CONFIG_FOR_CREATE = 1,
 	PTRC_CONFIG_FOR_RUN = 2,
 	PTRC_CONFIG_FOR_DUMP = 4,
+	/* Another bit of a setting: it is one of the log, and so has no effect without an output. */
+	PTRC_CONFIG_OF_LOG = 8,
 };
 
 enum ptrc_config_kind {
@@ -93,11 +95,6 @@ struct ptrc_config_setting {
 /* Indexed by enum ptrc_config_key. */
 extern const struct ptrc_config_setting ptrc_config_settings[PTRC_CONFIG_KEYS];
 
-struct ptrc_config_list {
-	const char **texts;
-	size_t count;
-};
-
 struct ptrc_config_layout {
 	const char *event;
 	const char *text;
@@ -133,7 +130,7 @@ struct ptrc_config {
 		uint64_t ns;
 	} log_rotate;
 	uint64_t log_keep;
-	struct ptrc_config_list snapshot_on;
+	struct ptrc_cli_texts snapshot_on;
 	uint64_t snapshot_max;
 	struct ptrc_config_os {
 		unsigned int kinds;	/* of enum ptrc_os_... */
@@ -143,8 +140,8 @@ struct ptrc_config {
 	int stream_full_policy;
 	int inheritance;
 	int log_full_policy;
-	struct ptrc_config_list only;
-	struct ptrc_config_list exclude;
+	struct ptrc_cli_texts only;
+	struct ptrc_cli_texts exclude;
 	struct ptrc_config_map decode;
 	/* A bit per key that the file or an option gives a value to. */
 	unsigned int given;
@@ -189,9 +186,6 @@ bool ptrc_config_add_layout(struct ptrc_config *, const struct ptrc_config_layou
 
 /* Copies the settings that are given in *above to *below. */
 void ptrc_config_overlay(struct ptrc_config *below, const struct ptrc_config *above);
-
-/* Whether the setting is one of the log, and so has no effect without an output. */
-bool ptrc_config_is_of_log(int key);
 
 /* The policy for a full stream. If none is given, it depends on whether there is a log, and on whether
  * snapshots are to be made of the stream. */

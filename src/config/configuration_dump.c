@@ -2,7 +2,6 @@
 #include "config.h"
 #include "src/config/configuration.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -135,7 +134,7 @@ static void put_rotation(struct ptrc_buffer *b, const struct ptrc_config_rotatio
 }
 
 static void put_list(struct ptrc_buffer *b, const struct ptrc_config_setting *s,
-		     const struct ptrc_config_list *list, const char *indent)
+		     const struct ptrc_cli_texts *list, const char *indent)
 {
 	if (!list->count)
 		ptrc_buffer_text(b, " []");
@@ -221,7 +220,7 @@ static bool is_missing(const struct ptrc_config *c, int key, bool has_log)
 		return !(c->given & 1U << key) || (!has_log && !(own & 1U << key));
 	if (key == PTRC_CONFIG_OS)
 		return !c->os.kinds && !(c->given & 1U << key);
-	if (ptrc_config_is_of_log(key))
+	if (ptrc_config_settings[key].users & PTRC_CONFIG_OF_LOG)
 		return !has_log && !(own & 1U << key);
 	return !(c->given & 1U << key) &&
 	       (key == PTRC_CONFIG_NAME || key == PTRC_CONFIG_PID || key == PTRC_CONFIG_OUTPUT);

@@ -112,7 +112,8 @@ static void check_together(const struct ptrc_config_line *l, const struct ptrc_c
 			       "needs a log-full-policy, loop or until-full: with append, "
 			       "the default, a log has no limit");
 	for (int key = 0; key < PTRC_CONFIG_KEYS; key++)
-		if (lacks_log && own & 1U << key && ptrc_config_is_of_log(key))
+		if (lacks_log && own & 1U << key &&
+		    ptrc_config_settings[key].users & PTRC_CONFIG_OF_LOG)
 			refuse_setting(l, file, c, (enum ptrc_config_key)key,
 				       "has no effect without a log: give an output");
 	if (c->only.count + c->exclude.count > POSIXTRACE_PATTERNS_MAX)

@@ -3,7 +3,6 @@
 #include "src/config/configuration.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "src/config/yaml_file.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "lib/model/glob.h"
-#include "src/cli/cli.h"
 #include "src/cli/json.h"
 
 static const char *const words[] = {"ok", "note", "problem"};

@@ -2,10 +2,8 @@
 #include "config.h"
 #include "src/summary/event_types.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "src/session/orphans.h"
 

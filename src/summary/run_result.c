@@ -15,7 +15,6 @@
 #include "src/cli/cli.h"
 #include "src/cli/exit_status.h"
 #include "src/cli/json.h"
-#include "src/cli/replace.h"
 
 /* With these bytes begins every object of ours. */
 static const char signature[] = "{\"version\":";

@@ -7,14 +7,11 @@
 #define PTRC_SRC_SUMMARY_STAT_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <time.h>
 
 #include "src/query/attributes.h"
 #include "src/summary/event_types.h"
 #include "src/query/losses.h"
-#include "src/cli/output.h"
 #include "src/query/reader.h"
 #include "src/session/session_protocol.h"
 

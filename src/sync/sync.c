@@ -300,52 +300,43 @@ static double width_of(struct channel *c)
 	return bound == PTRC_BOUND_UNKNOWN ? 1e19 : (double)bound;
 }
 
-/* The hosts that are connected with this one get its number; returns how many. */
-static size_t mark_connected(const struct channels *c, size_t *group, size_t host)
+/* Gives the hosts that are connected the number of the first one of them. */
+static void find_groups(const struct channels *c, size_t *group, size_t host_count)
 {
-	size_t found = 1;
 	bool is_growing = true;
 
-	group[host] = host;
+	for (size_t i = 0; i < host_count; i++)
+		group[i] = i;
 	while (is_growing) {
 		is_growing = false;
 		for (size_t i = 0; i < c->count; i++) {
-			size_t first = c->list[i]->first, second = c->list[i]->second;
+			size_t *first = &group[c->list[i]->first],
+			       *second = &group[c->list[i]->second];
 
-			if ((group[first] == host) == (group[second] == host))
-				continue;
-			group[first] = group[second] = host;
-			is_growing = true;
-			found++;
+			is_growing |= *first != *second;
+			*first = *second = *first < *second ? *first : *second;
 		}
 	}
-	return found;
 }
 
 /* The best clock of the largest group of hosts that are connected. */
 static size_t choose_reference(const struct ptrc_hosts *h, const struct channels *c)
 {
 	size_t *group = ptrc_cli_allocate((h->count + 1) * sizeof(*group));
-	size_t largest = 0, largest_count = 0, best = SIZE_MAX;
+	size_t *sizes = ptrc_cli_allocate((h->count + 1) * sizeof(*sizes));
+	size_t largest = 0, best = SIZE_MAX;
 
+	find_groups(c, group, h->count);
 	for (size_t i = 0; i < h->count; i++)
-		group[i] = SIZE_MAX;
-	for (size_t i = 0; i < h->count; i++) {
-		size_t count;
-
-		if (group[i] != SIZE_MAX)
-			continue;
-		count = mark_connected(c, group, i);
-		if (count > largest_count) {
-			largest_count = count;
-			largest = i;
-		}
-	}
+		sizes[group[i]]++;
+	for (size_t i = 0; i < h->count; i++)
+		largest = sizes[i] > sizes[largest] ? i : largest;
 	for (size_t i = 0; i < h->count; i++)
 		if (group[i] == largest &&
 		    (best == SIZE_MAX || h->list[i].worst_ns < h->list[best].worst_ns))
 			best = i;
 	free(group);
+	free(sizes);
 	return best;
 }
 
@@ -571,87 +562,51 @@ bool ptrc_sync_hosts(struct ptrc_sync *s, struct ptrc_query *q)
 
 /* ---- what people are told ---- */
 
-static void put_name(struct ptrc_buffer *b, const struct ptrc_sync *s, size_t host)
+static const char *name_of(const struct ptrc_sync *s, size_t host)
 {
-	const char *name = s->hosts->list[host].name;
-
-	ptrc_text_put(b, name, strlen(name));
+	return s->hosts->list[host].name;
 }
 
-/* Puts the names of both. */
-static void put_both(struct ptrc_buffer *b, const struct ptrc_sync *s, size_t host)
-{
-	put_name(b, s, s->list[host].other);
-	ptrc_buffer_text(b, " and ");
-	put_name(b, s, host);
-}
-
-static void put_duration(struct ptrc_buffer *b, int64_t ns)
-{
-	ptrc_buffer_duration(b, (uint64_t)ptrc_when_distance(ns, 0));
-}
-
-static void tell(struct ptrc_buffer *b)
-{
-	ptrc_buffer_char(b, '\0');
-	ptrc_cli_message("--clock-sync", "%s", b->bytes);
-	b->used = 0;
-}
-
-static void report_host(const struct ptrc_sync *s, size_t host, struct ptrc_buffer *b)
+static void report_host(const struct ptrc_sync *s, size_t host)
 {
 	const struct ptrc_sync_host *found = &s->list[host];
+	const char *name = name_of(s, host), *other = name_of(s, found->other);
+	bool is_bounded = found->bound_ns != PTRC_BOUND_UNKNOWN;
 
-	put_name(b, s, host);
-	ptrc_buffer_text(b, " is ");
-	put_duration(b, found->offset_ns);
-	ptrc_buffer_text(b, found->offset_ns < 0 ? " behind " : " ahead of ");
-	put_name(b, s, s->reference);
-	ptrc_buffer_format(b, ", and drifts by %+.3f ppm, by %" PRIu64 " message%s from ",
-			   found->drift * 1e6, found->from_other,
-			   found->from_other == 1 ? "" : "s");
-	put_name(b, s, found->other);
-	ptrc_buffer_format(b, " and %" PRIu64 " to it; ", found->to_other);
-	if (found->bound_ns == PTRC_BOUND_UNKNOWN) {
-		ptrc_buffer_text(b, "nobody knows how wrong this is");
-	} else {
-		ptrc_buffer_text(b, "this may be wrong by ");
-		put_duration(b, found->bound_ns);
-	}
-	tell(b);
-	if (found->slack_ns) {
-		ptrc_buffer_text(b, "messages between ");
-		put_both(b, s, host);
-		ptrc_buffer_text(b, " were received before they were sent, by up to ");
-		put_duration(b, found->slack_ns / 2);
-		ptrc_buffer_text(b, ", whatever the clocks are: one was stepped or does not run "
-				    "evenly, or keys mean several messages");
-		tell(b);
-	}
-	if (found->is_contradicted) {
-		ptrc_buffer_text(b, "the clocks of ");
-		put_both(b, s, host);
-		ptrc_buffer_text(b, " are further apart than they say");
-		tell(b);
-	}
+	ptrc_cli_message("--clock-sync",
+			 "%s is %s %s %s, and drifts by %+.3f ppm, by %" PRIu64
+			 " message%s from %s and %" PRIu64 " to it; %s%s",
+			 name, ptrc_duration_text(ptrc_when_distance(found->offset_ns, 0), false),
+			 found->offset_ns < 0 ? "behind" : "ahead of", name_of(s, s->reference),
+			 found->drift * 1e6, found->from_other, found->from_other == 1 ? "" : "s",
+			 other, found->to_other,
+			 is_bounded ? "this may be wrong by " : "nobody knows how wrong this is",
+			 is_bounded ? ptrc_duration_text(found->bound_ns, false) : "");
+	if (found->slack_ns)
+		ptrc_cli_message(
+			"--clock-sync",
+			"messages between %s and %s were received before they were sent, by up to "
+			"%s, whatever the clocks are: one was stepped or does not run evenly, or "
+			"keys mean several messages",
+			other, name,
+			ptrc_duration_text(ptrc_when_distance(found->slack_ns / 2, 0), false));
+	if (found->is_contradicted)
+		ptrc_cli_message("--clock-sync",
+				 "the clocks of %s and %s are further apart than they say", other,
+				 name);
 }
 
 void ptrc_sync_report(const struct ptrc_sync *s)
 {
-	struct ptrc_buffer b = PTRC_BUFFER_INIT;
-
 	for (size_t i = 0; s->list && i < s->hosts->count; i++) {
-		if (s->list[i].is_linked) {
-			report_host(s, i, &b);
-		} else if (i != s->reference) {
-			put_name(&b, s, i);
-			ptrc_buffer_text(&b, " has no messages by which it can be compared with ");
-			put_name(&b, s, s->reference);
-			tell(&b);
-		}
+		if (s->list[i].is_linked)
+			report_host(s, i);
+		else if (i != s->reference)
+			ptrc_cli_message("--clock-sync",
+					 "%s has no messages by which it can be compared with %s",
+					 name_of(s, i), name_of(s, s->reference));
 	}
 	report_left_out(s);
-	ptrc_buffer_free(&b);
 }
 
 void ptrc_sync_free(struct ptrc_sync *s)
