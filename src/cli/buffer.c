@@ -90,6 +90,18 @@ void ptrc_buffer_blanks(struct ptrc_buffer *b, long count)
 	b->used += (size_t)count;
 }
 
+void ptrc_buffer_pad(struct ptrc_buffer *b, size_t begin, size_t columns, bool is_right)
+{
+	size_t size = b->used - begin;
+	size_t blanks = size < columns ? columns - size : 0;
+
+	ptrc_buffer_blanks(b, (long)blanks);
+	if (is_right && blanks) {
+		memmove(b->bytes + begin + blanks, b->bytes + begin, size);
+		memset(b->bytes + begin, ' ', blanks);
+	}
+}
+
 char *ptrc_write_u64(char *to, uint64_t v)
 {
 	unsigned int digits = 1;

@@ -44,11 +44,8 @@ static const char *tests_of(const struct ptrc_diff *d)
 static void end_column(struct ptrc_buffer *b, size_t begin, size_t columns)
 {
 	size_t size = b->used - begin;
-	size_t blanks = size < columns ? columns - size : 1;
 
-	ptrc_buffer_blanks(b, (long)blanks);
-	memmove(b->bytes + begin + blanks, b->bytes + begin, size);
-	memset(b->bytes + begin, ' ', blanks);
+	ptrc_buffer_pad(b, begin, size < columns ? columns : size + 1, true);
 }
 
 static void put_word(struct ptrc_buffer *b, const char *word, size_t columns)

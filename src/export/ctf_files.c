@@ -18,15 +18,13 @@ static const char stream_prefix[] = "stream_";
 
 enum { NAME_BYTES = 32, MODE = 0600, DIRECTORY_MODE = 0700 };
 
-/* The index that stands for the file metadata, where files are counted. */
-#define METADATA SIZE_MAX
-
+/* File 0 has the metadata, the others are the streams. */
 static void put_name(char name[NAME_BYTES], size_t file)
 {
-	if (file == METADATA)
-		snprintf(name, NAME_BYTES, "%s", metadata_name);
+	if (file)
+		snprintf(name, NAME_BYTES, "%s%zu", stream_prefix, file - 1);
 	else
-		snprintf(name, NAME_BYTES, "%s%zu", stream_prefix, file);
+		snprintf(name, NAME_BYTES, "%s", metadata_name);
 }
 
 static void say(const struct ptrc_ctf_files *f, size_t file, int error)
@@ -50,8 +48,6 @@ static void remove_all(const struct ptrc_ctf_files *f)
 		put_name(name, i);
 		unlinkat(f->dir, name, 0);
 	}
-	if (f->has_metadata)
-		unlinkat(f->dir, metadata_name, 0);
 	if (f->is_new)
 		rmdir(f->path);
 }
@@ -178,26 +174,21 @@ static int make(const struct ptrc_ctf_files *f, size_t file)
 
 static bool make_all(struct ptrc_ctf_files *f, size_t streams)
 {
-	f->metadata = make(f, METADATA);
-	f->has_metadata = f->metadata >= 0;
-	if (!f->has_metadata)
-		return false;
-	if (write(f->metadata, PTRC_CTF_SIGNATURE, sizeof(PTRC_CTF_SIGNATURE) - 1) < 0) {
-		say(f, METADATA, errno);
-		return false;
-	}
-	f->streams = ptrc_cli_allocate(streams * sizeof(*f->streams));
-	for (; f->count < streams; f->count++) {
-		f->streams[f->count] = make(f, f->count);
-		if (f->streams[f->count] < 0)
+	f->files = ptrc_cli_allocate((streams + 1) * sizeof(*f->files));
+	for (; f->count <= streams; f->count++) {
+		f->files[f->count] = make(f, f->count);
+		if (f->files[f->count] < 0)
 			return false;
 	}
-	return true;
+	if (write(f->files[0], PTRC_CTF_SIGNATURE, sizeof(PTRC_CTF_SIGNATURE) - 1) >= 0)
+		return true;
+	say(f, 0, errno);
+	return false;
 }
 
 bool ptrc_ctf_files_open(struct ptrc_ctf_files *f, const char *path, bool is_forced, size_t streams)
 {
-	*f = (struct ptrc_ctf_files){.path = path, .dir = -1, .metadata = -1};
+	*f = (struct ptrc_ctf_files){.path = path, .dir = -1};
 	f->is_new = !mkdir(path, DIRECTORY_MODE);
 	if (f->is_new || errno == EEXIST)
 		f->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -216,11 +207,10 @@ bool ptrc_ctf_files_open(struct ptrc_ctf_files *f, const char *path, bool is_for
 	return false;
 }
 
-static void write_all(const struct ptrc_ctf_files *f, size_t file, int fd, const char *bytes,
-		      size_t size)
+static void write_all(const struct ptrc_ctf_files *f, size_t file, const char *bytes, size_t size)
 {
 	while (size) {
-		ssize_t n = write(fd, bytes, size);
+		ssize_t n = write(f->files[file], bytes, size);
 
 		if (n < 0 && errno != EINTR)
 			fail(f, file, errno);
@@ -232,45 +222,45 @@ static void write_all(const struct ptrc_ctf_files *f, size_t file, int fd, const
 void ptrc_ctf_files_write(const struct ptrc_ctf_files *f, size_t stream, const void *bytes,
 			  size_t size)
 {
-	write_all(f, stream, f->streams[stream], bytes, size);
+	write_all(f, stream + 1, bytes, size);
 }
 
 void ptrc_ctf_files_write_at(const struct ptrc_ctf_files *f, size_t stream, uint64_t at,
 			     const void *bytes, size_t size)
 {
-	ssize_t n = pwrite(f->streams[stream], bytes, size, (off_t)at);
+	ssize_t n = pwrite(f->files[stream + 1], bytes, size, (off_t)at);
 
 	if (n != (ssize_t)size)
-		fail(f, stream, n < 0 ? errno : EIO);
+		fail(f, stream + 1, n < 0 ? errno : EIO);
 }
 
 void ptrc_ctf_files_read_at(const struct ptrc_ctf_files *f, size_t stream, uint64_t at, void *bytes,
 			    size_t size)
 {
-	ssize_t n = pread(f->streams[stream], bytes, size, (off_t)at);
+	ssize_t n = pread(f->files[stream + 1], bytes, size, (off_t)at);
 
 	if (n != (ssize_t)size)
-		fail(f, stream, n < 0 ? errno : EIO);
+		fail(f, stream + 1, n < 0 ? errno : EIO);
 }
 
 /* Network file systems report some errors only when a file is closed. */
-static void close_file(const struct ptrc_ctf_files *f, size_t file, int *fd)
+static void close_file(struct ptrc_ctf_files *f, size_t file)
 {
-	int closed = *fd;
+	int closed = f->files[file];
 
-	*fd = -1;
+	f->files[file] = -1;
 	if (close(closed) && errno != EINTR)
 		fail(f, file, errno);
 }
 
 void ptrc_ctf_files_finish(struct ptrc_ctf_files *f, const struct ptrc_buffer *metadata)
 {
-	for (size_t i = 0; i < f->count; i++)
-		close_file(f, i, &f->streams[i]);
-	if (lseek(f->metadata, 0, SEEK_SET))
-		fail(f, METADATA, errno);
-	write_all(f, METADATA, f->metadata, metadata->bytes, metadata->used);
-	close_file(f, METADATA, &f->metadata);
+	for (size_t i = 1; i < f->count; i++)
+		close_file(f, i);
+	if (lseek(f->files[0], 0, SEEK_SET))
+		fail(f, 0, errno);
+	write_all(f, 0, metadata->bytes, metadata->used);
+	close_file(f, 0);
 	f->is_whole = true;
 }
 
@@ -278,14 +268,12 @@ void ptrc_ctf_files_free(struct ptrc_ctf_files *f)
 {
 	if (f->dir < 0)
 		return;
-	if (f->metadata >= 0)
-		close(f->metadata);
 	for (size_t i = 0; i < f->count; i++)
-		if (f->streams[i] >= 0)
-			close(f->streams[i]);
+		if (f->files[i] >= 0)
+			close(f->files[i]);
 	if (!f->is_whole)
 		remove_all(f);
-	free(f->streams);
+	free(f->files);
 	close(f->dir);
 	f->dir = -1;
 }

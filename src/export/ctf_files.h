@@ -22,11 +22,8 @@ struct ptrc_ctf_files {
 	/* The directory, and whether this process has made it. */
 	int dir;
 	bool is_new;
-	/* The file metadata, and whether this process has made it. */
-	int metadata;
-	bool has_metadata;
-	/* The files of the streams. */
-	int *streams;
+	/* The files that this process has made: the metadata, and the streams. */
+	int *files;
 	size_t count;
 	/* All is written. */
 	bool is_whole;

@@ -73,9 +73,8 @@ enum {
 	TRACK_THREAD = 4,
 	TRACK_PARENT = 5,
 	TRACK_COUNTER = 8,
-	PROCESS_PID = 1,
+	OWNER_PID = 1,
 	PROCESS_NAME = 6,
-	THREAD_PID = 1,
 	THREAD_TID = 2,
 	THREAD_NAME = 5,
 	COUNTER_UNIT_NAME = 6,
@@ -344,62 +343,45 @@ static void close_track(struct ptrc_buffer *b, size_t packet, size_t track)
 	close_message(b, packet);
 }
 
-/* Tells of a track that has nothing but a name. */
+/* Tells of a track: of a process, of a thread, or, if there is no pid, of what has nothing but a name. */
 static void tell_of_track(struct ptrc_buffer *b, uint64_t track, uint64_t parent, const char *name,
-			  size_t size)
+			  size_t size, int32_t pid, int32_t tid)
 {
-	size_t packet;
+	size_t packet, one;
 	size_t at = open_track(b, &packet, track);
 
 	if (parent)
 		put_number(b, TRACK_PARENT, parent);
-	put_string(b, TRACK_NAME, name, size);
-	close_track(b, packet, at);
-}
-
-static void tell_of_process(struct ptrc_buffer *b, struct ptrc_lane_process *p)
-{
-	struct ptrc_buffer name = PTRC_BUFFER_INIT;
-	size_t packet, at, process;
-
-	ptrc_lane_put_process(&name, p);
-	at = open_track(b, &packet, TRACK(OF_PROCESS, p->number));
-	if (p->pid) {
-		process = open_message(b, TRACK_PROCESS);
-		put_number(b, PROCESS_PID, (uint64_t)p->pid);
-		put_string(b, PROCESS_NAME, name.bytes, name.used);
-		close_message(b, process);
+	if (pid) {
+		one = open_message(b, tid ? TRACK_THREAD : TRACK_PROCESS);
+		put_number(b, OWNER_PID, (uint64_t)pid);
+		if (tid)
+			put_number(b, THREAD_TID, (uint64_t)tid);
+		put_string(b, tid ? THREAD_NAME : PROCESS_NAME, name, size);
+		close_message(b, one);
 	} else {
-		put_string(b, TRACK_NAME, name.bytes, name.used);
+		put_string(b, TRACK_NAME, name, size);
 	}
 	close_track(b, packet, at);
-	ptrc_buffer_free(&name);
-	p->is_told = true;
 }
 
-/* Tells of a thread. Readers take thread 0 for one of the kernel, so what is none is a track with a name. */
+/* Tells of a thread, and of its process before. Readers take thread 0 for one of the kernel, so what is none is a
+ * track with a name. */
 static void tell_of_thread(struct ptrc_buffer *b, struct ptrc_lane *lane)
 {
+	struct ptrc_lane_process *p = lane->process;
 	struct ptrc_buffer name = PTRC_BUFFER_INIT;
-	size_t packet, at, thread;
 
-	if (!lane->process->is_told)
-		tell_of_process(b, lane->process);
-	ptrc_lane_put_thread(&name, lane);
-	at = open_track(b, &packet, TRACK(OF_THREAD, lane->number));
-	put_number(b, TRACK_PARENT, TRACK(OF_PROCESS, lane->process->number));
-	if (lane->pid && lane->tid) {
-		thread = open_message(b, TRACK_THREAD);
-		put_number(b, THREAD_PID, (uint64_t)lane->pid);
-		put_number(b, THREAD_TID, (uint64_t)lane->tid);
-		put_string(b, THREAD_NAME, name.bytes, name.used);
-		close_message(b, thread);
-	} else {
-		put_string(b, TRACK_NAME, name.bytes, name.used);
+	if (!p->is_told) {
+		ptrc_lane_put_process(&name, p);
+		tell_of_track(b, TRACK(OF_PROCESS, p->number), 0, name.bytes, name.used, p->pid, 0);
+		name.used = 0;
 	}
-	close_track(b, packet, at);
+	ptrc_lane_put_thread(&name, lane);
+	tell_of_track(b, TRACK(OF_THREAD, lane->number), TRACK(OF_PROCESS, p->number), name.bytes,
+		      name.used, lane->tid ? lane->pid : 0, lane->tid);
 	ptrc_buffer_free(&name);
-	lane->is_told = true;
+	p->is_told = lane->is_told = true;
 }
 
 /* The track of a thread, which has been told of. */
@@ -959,7 +941,7 @@ static uint64_t row_track(struct ptrc_export *x, const struct ptrc_slice *s)
 		heap_push(rows->heap, rows->count++, row);
 		tell_of_track(b, TRACK(OF_SLICES, row->number),
 			      TRACK(OF_PROCESS, s->lane->process->number), s->name->text.bytes,
-			      s->name->text.used);
+			      s->name->text.used, 0, 0);
 	}
 	return TRACK(OF_SLICES, row->number);
 }
@@ -978,7 +960,7 @@ static uint64_t slice_track(struct ptrc_export *x, const struct ptrc_slice *s)
 		track = TRACK(OF_STATES, s->lane->number);
 		if (!s->lane->is_state_told)
 			tell_of_track(b, track, TRACK(OF_THREAD, s->lane->number), name,
-				      sizeof(name) - 1);
+				      sizeof(name) - 1, 0, 0);
 		s->lane->is_state_told = true;
 		return track;
 	}
@@ -1100,7 +1082,7 @@ static uint64_t loss_track(struct ptrc_export *x, const struct ptrc_source *s)
 	ptrc_buffer_text(&p->text, "events lost: ");
 	ptrc_buffer_text(&p->text, ptrc_reader_shown_name(&s->reader));
 	/* Readers take the last word; there are few of these. */
-	tell_of_track(&x->query->out, track, 0, p->text.bytes, p->text.used);
+	tell_of_track(&x->query->out, track, 0, p->text.bytes, p->text.used, 0, 0);
 	return track;
 }
 

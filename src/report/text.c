@@ -36,14 +36,7 @@ static void put_time(struct ptrc_buffer *b, struct ptrc_time_format *f, int64_t 
 /* Fills up a column that began at an offset; on its left side, if numbers stand in it. */
 static void end_column(struct ptrc_buffer *b, size_t begin, size_t width, bool is_right)
 {
-	size_t size = b->used - begin;
-	size_t blanks = size < width ? width - size : 0;
-
-	ptrc_buffer_blanks(b, (long)blanks);
-	if (is_right && blanks) {
-		memmove(b->bytes + begin + blanks, b->bytes + begin, size);
-		memset(b->bytes + begin, ' ', blanks);
-	}
+	ptrc_buffer_pad(b, begin, width, is_right);
 	ptrc_buffer_char(b, ' ');
 }
 

@@ -23,11 +23,8 @@ enum {
 static void end_column(struct ptrc_buffer *b, size_t begin, int columns)
 {
 	size_t size = b->used - begin;
-	size_t blanks = 2 + (size < (size_t)columns ? (size_t)columns - size : 0);
 
-	ptrc_buffer_blanks(b, (long)blanks);
-	memmove(b->bytes + begin + blanks, b->bytes + begin, size);
-	memset(b->bytes + begin, ' ', blanks);
+	ptrc_buffer_pad(b, begin, 2 + (size < (size_t)columns ? (size_t)columns : size), true);
 }
 
 static void put_name(struct ptrc_buffer *b, const char *name, int columns)

@@ -75,17 +75,9 @@ PTRC_HEAP_DEFINE(heap, struct line, is_shorter);
 /* Ends a column that began at an offset, on its right or left side. */
 static void end_column(struct ptrc_buffer *b, size_t begin, size_t *width, bool is_right)
 {
-	size_t size = b->used - begin;
-	size_t blanks;
-
-	if (*width < size)
-		*width = size;
-	blanks = *width - size;
-	ptrc_buffer_blanks(b, (long)blanks);
-	if (is_right && blanks) {
-		memmove(b->bytes + begin + blanks, b->bytes + begin, size);
-		memset(b->bytes + begin, ' ', blanks);
-	}
+	if (*width < b->used - begin)
+		*width = b->used - begin;
+	ptrc_buffer_pad(b, begin, *width, is_right);
 	ptrc_buffer_char(b, ' ');
 }
 
