@@ -61,7 +61,7 @@ static void put_numbers(struct ptrc_buffer *b, int64_t pid, int64_t tid)
 }
 
 /* Puts the name, or the place, of a process or a thread. */
-static void put_metadata(struct ptrc_buffer *b, const struct ptrc_lane *lane, int64_t tid,
+static void put_metadata(struct ptrc_buffer *b, const struct ptrc_export_lane *lane, int64_t tid,
 			 const char *what, const struct ptrc_buffer *name, int64_t place)
 {
 	put_phase(b, "M");
@@ -77,18 +77,18 @@ static void put_metadata(struct ptrc_buffer *b, const struct ptrc_lane *lane, in
 }
 
 /* Tells of a lane that is new: a thread, or its states, which come right below it. */
-static void tell_of(struct ptrc_buffer *b, struct ptrc_lane *lane, bool is_state)
+static void tell_of(struct ptrc_buffer *b, struct ptrc_export_lane *lane, bool is_state)
 {
 	struct ptrc_buffer name = PTRC_BUFFER_INIT;
 	int64_t tid = is_state ? (int64_t)STATES_TID + lane->tid : lane->tid;
 
 	if (!lane->process->is_told) {
-		ptrc_lane_put_process(&name, lane->process);
+		ptrc_export_put_process(&name, lane->process);
 		put_metadata(b, lane, 0, "process_name", &name, 0);
 		lane->process->is_told = true;
 		name.used = 0;
 	}
-	ptrc_lane_put_thread(&name, lane);
+	ptrc_export_put_thread(&name, lane);
 	if (is_state)
 		ptrc_buffer_text(&name, ": running and waiting");
 	put_metadata(b, lane, tid, "thread_name", &name, 0);
@@ -102,12 +102,12 @@ static void tell_of(struct ptrc_buffer *b, struct ptrc_lane *lane, bool is_state
 	put_numbers(&lane->text, lane->pid, lane->tid);
 }
 
-static inline void put_lane(struct ptrc_buffer *b, const struct ptrc_lane *lane)
+static inline void put_lane(struct ptrc_buffer *b, const struct ptrc_export_lane *lane)
 {
 	ptrc_buffer_bytes(b, lane->text.bytes, lane->text.used);
 }
 
-static inline void need(struct ptrc_buffer *b, struct ptrc_lane *lane)
+static inline void need(struct ptrc_buffer *b, struct ptrc_export_lane *lane)
 {
 	if (__builtin_expect(!lane->is_told, 0))
 		tell_of(b, lane, false);
@@ -206,7 +206,7 @@ static void put_slice_args(struct ptrc_export *x, const struct ptrc_slice *s)
  * short that it lies within or outside of any other. */
 static void put_flow_end(struct ptrc_export *x, const struct ptrc_slice *s, bool is_end)
 {
-	struct ptrc_lane *lane = is_end ? s->end_lane : s->lane;
+	struct ptrc_export_lane *lane = is_end ? s->end_lane : s->lane;
 	uint64_t ns = is_end ? s->end_ns : s->begin_ns;
 	struct ptrc_buffer *b = &x->query->out;
 
@@ -276,7 +276,7 @@ static void counter(struct ptrc_export *x, struct ptrc_export_counter *c,
 		    const struct ptrc_value *v)
 {
 	struct ptrc_buffer *b = &x->query->out;
-	struct ptrc_lane *lane = ptrc_export_lane(x);
+	struct ptrc_export_lane *lane = ptrc_export_lane(x);
 	struct ptrc_value plain = *v;
 	const char *unit = ptrc_unit_word(v->unit);
 	struct ptrc_json j = {b, true};
@@ -303,7 +303,7 @@ static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 {
 	struct ptrc_buffer *b = &x->query->out;
 	int64_t tid = STATES_TID + (int64_t)l->source->order;
-	struct ptrc_lane lane = {.pid = 0};
+	struct ptrc_export_lane lane = {.pid = 0};
 	struct ptrc_buffer name = PTRC_BUFFER_INIT;
 	struct ptrc_json j = {b, true};
 

@@ -336,7 +336,7 @@ static void put_symbol(struct ptrc_buffer *b, struct ptrc_view *view)
 }
 
 /* The name of the thread with its null byte. */
-static const struct ptrc_buffer *thread_name(struct ptrc_lane *lane)
+static const struct ptrc_buffer *thread_name(struct ptrc_export_lane *lane)
 {
 	if (__builtin_expect(!lane->is_told, 0)) {
 		ptrc_buffer_bytes(&lane->text, lane->name.bytes, lane->name.used);

@@ -147,16 +147,15 @@ static void begin_span(void *self, struct ptrc_span *s)
 {
 	struct ptrc_export *x = self;
 	const struct ptrc_pair *pair = &x->pairs->list[s->pair];
-	struct ptrc_export_span *k = (struct ptrc_export_span *)s;
 
-	k->lane = ptrc_export_lane(x);
+	s->lane = &ptrc_export_lane(x)->lane;
 	x->is_in_pair = true;
 	if (pair->by_text || is_state(x, s->pair) ||
 	    (x->format->push && (x->has_samples || !is_flame(x))))
 		return;
-	ptrc_span_nest(&x->pairs->spans, s, &k->lane->latest);
+	ptrc_span_nest(&x->pairs->spans, s);
 	if (x->format->push)
-		x->format->push(x, k,
+		x->format->push(x, s,
 				name_by_itself(x, pair, &x->source->view)
 					? &x->own_name.text
 					: &name_of(x, s->pair)->text);
@@ -170,16 +169,16 @@ static bool is_preempted(struct ptrc_export *x, struct ptrc_view *view)
 	return v && v->kind >= PTRC_VALUE_SIGNED && v->kind <= PTRC_VALUE_BOOL && v->u;
 }
 
-static void put_slice(struct ptrc_export *x, const struct ptrc_export_span *k,
+static void put_slice(struct ptrc_export *x, const struct ptrc_span *span,
 		      enum ptrc_slice_kind kind)
 {
-	const struct ptrc_span *span = &k->span;
+	struct ptrc_export_lane *lane = (struct ptrc_export_lane *)span->lane;
 	struct ptrc_slice s = {
 		.kind = kind,
 		.number = ++x->slice_count,
 		.name = name_of(x, span->pair),
-		.lane = k->lane,
-		.end_lane = span->end ? ptrc_export_lane(x) : k->lane,
+		.lane = lane,
+		.end_lane = span->end ? ptrc_export_lane(x) : lane,
 		.begin_ns = ptrc_export_since_start(x, span->ns),
 		.end_ns = x->now_ns,
 		.begin = span->begin_view,
@@ -205,8 +204,7 @@ static void put_half(struct ptrc_export *x, const struct ptrc_span *s)
 	const struct ptrc_source *source = s->begin.source ? s->begin.source : s->end;
 	struct ptrc_view *view = s->begin.source ? s->begin_view : s->end_view;
 	struct ptrc_export_event e = {
-		.lane = s->begin.source ? ((const struct ptrc_export_span *)s)->lane
-					: ptrc_export_lane(x),
+		.lane = s->begin.source ? (struct ptrc_export_lane *)s->lane : ptrc_export_lane(x),
 		.ns = s->begin.source ? ptrc_export_since_start(x, s->ns) : x->now_ns,
 		.type = type_of(x, source, view->reader),
 		.view = view,
@@ -233,7 +231,7 @@ static void show(struct ptrc_export *x, struct ptrc_span *s, enum ptrc_slice_kin
 	if (!ptrc_query_is_due(x->query))
 		return;
 	if (has_begin && (s->end || s->fate != PTRC_SPAN_CUT))
-		put_slice(x, (const struct ptrc_export_span *)s, kind);
+		put_slice(x, s, kind);
 	else
 		put_half(x, s);
 }
@@ -246,15 +244,15 @@ static void take(void *self, struct ptrc_span *s)
 							 : PTRC_SLICE_ASYNC;
 
 	x->is_in_pair |= s->end != NULL;
-	if (s->latest && s->end) {
+	if (s->number && s->end) {
 		if (x->format->pop)
-			x->format->pop(x, (struct ptrc_export_span *)s);
+			x->format->pop(x, s);
 		ptrc_span_leave(s);
 	}
 	if (x->format->slice)
 		show(x, s, kind);
 	else if (x->format->push && !x->has_samples &&
-		 (s->begin.source ? !!s->latest : is_flame(x)))
+		 (s->begin.source ? s->number > 0 : is_flame(x)))
 		ptrc_pairs_count_half(x->pairs, s);
 }
 
@@ -438,8 +436,8 @@ static void restart(void *self)
 	finish(x, true);
 	if (!x->format->has_only_events)
 		ptrc_pairs_forget(x->pairs);
-	for (size_t i = 0; i < x->lanes.count; i++)
-		x->lanes.list[i]->latest = NULL;
+	for (size_t i = 0; i < x->pairs->spans.lanes.count; i++)
+		x->pairs->spans.lanes.list[i]->latest = NULL;
 	for (size_t i = 0; i < x->query->source_count; i++)
 		x->sources[i].is_behind_loss = x->sources[i].is_behind_pairs = false;
 	free_pair_names(x);
@@ -547,8 +545,6 @@ bool ptrc_export_begin(struct ptrc_export **export, struct ptrc_query *q, struct
 		.format = options->format,
 	};
 	x->sources = ptrc_cli_allocate(q->source_count * sizeof(*x->sources));
-	if (!ptrc_lanes_begin(&x->lanes, q))
-		return false;
 	if (!x->format->has_only_events) {
 		find_system_events(x);
 		if (x->format->push && !x->has_samples && q->select.around)
@@ -556,8 +552,10 @@ bool ptrc_export_begin(struct ptrc_export **export, struct ptrc_query *q, struct
 				       "cannot be used together with --to=%s where pairs are shown",
 				       x->format->name);
 		pairs->is_by_name = true;
-		ptrc_spans_begin(&pairs->spans, q, sizeof(struct ptrc_export_span));
+		ptrc_spans_begin(&pairs->spans, q, sizeof(struct ptrc_span));
 	}
+	if (!ptrc_export_begin_lanes(x))
+		return false;
 	q->sink = (struct ptrc_sink){
 		.self = x,
 		.event = add,
@@ -599,6 +597,7 @@ void ptrc_export_free(struct ptrc_export *x)
 		x->format->free(x);
 	free(x->state);
 	ptrc_flames_free(&x->flames);
+	ptrc_export_free_lanes(x);
 	ptrc_pairs_forget(x->pairs);
 	ptrc_spans_free(&x->pairs->spans);
 	for (size_t i = 0; i < x->query->source_count; i++)
@@ -609,6 +608,5 @@ void ptrc_export_free(struct ptrc_export *x)
 	free_name(&x->own_name);
 	for (size_t i = 0; i < PTRC_STATES; i++)
 		free_name(&x->state_names[i]);
-	ptrc_lanes_free(&x->lanes);
 	free(x);
 }

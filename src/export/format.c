@@ -2,7 +2,10 @@
 #include "config.h"
 #include "src/export/format.h"
 
+#include <stdlib.h>
+
 #include "src/cli/escape.h"
+#include "src/cli/message.h"
 #include "src/cli/output.h"
 #include "src/fields/when.h"
 
@@ -12,11 +15,6 @@ enum { WRITE_SIZE = 65536 };
 uint64_t ptrc_export_since_start(const struct ptrc_export *x, int64_t ns)
 {
 	return ns > x->start_ns ? (uint64_t)ptrc_when_subtract(ns, x->start_ns) : 0;
-}
-
-struct ptrc_lane *ptrc_export_lane(struct ptrc_export *x)
-{
-	return ptrc_lanes_find(&x->lanes, x->source);
 }
 
 void ptrc_export_write_some(struct ptrc_export *x)
@@ -41,4 +39,144 @@ bool ptrc_export_put_utf8(struct ptrc_buffer *b, const char *text, size_t size)
 		i += n ? n : 1;
 	}
 	return is_whole;
+}
+
+/* ---- threads and processes ---- */
+
+bool ptrc_export_begin_lanes(struct ptrc_export *x)
+{
+	struct ptrc_lanes *l = &x->pairs->spans.lanes;
+	const struct ptrc_query *q = x->query;
+	struct posixtrace_log_host *hosts = ptrc_cli_allocate(q->source_count * sizeof(*hosts));
+	size_t count = 0;
+
+	l->lane_size = sizeof(struct ptrc_export_lane);
+	l->machines = ptrc_cli_allocate(q->source_count * sizeof(*l->machines));
+	for (size_t i = 0; i < q->source_count; i++) {
+		bool is_known = !posixtrace_log_get_host(q->sources[i].reader.trace, &hosts[i],
+							 sizeof(*hosts));
+		size_t same = i;
+
+		for (size_t k = 0; k < i && is_known && same == i; k++)
+			if (ptrc_hosts_is_same_machine(&hosts[i], &hosts[k]))
+				same = k;
+		l->machines[i] = same < i ? l->machines[same] : count++;
+	}
+	free(hosts);
+	if (count > PTRC_LANE_MACHINES)
+		ptrc_cli_message(NULL, "the logs are of %zu machines, and there may be %d", count,
+				 (int)PTRC_LANE_MACHINES);
+	return count <= PTRC_LANE_MACHINES;
+}
+
+/* Takes the names that the log tells last: viewers are told one for all of the time. */
+static void take_process_name(struct ptrc_buffer *to, const struct ptrc_reader *r)
+{
+	struct posixtrace_log_process p;
+
+	if (ptrc_reader_find_process(r, r->event.posix_pid, &p) && p.pp_is_known)
+		ptrc_buffer_bytes(to, p.pp_name, p.pp_name_size);
+}
+
+static void take_thread_name(struct ptrc_buffer *to, const struct ptrc_reader *r)
+{
+	const struct posix_trace_event_info *e = &r->event;
+	struct posixtrace_log_thread t;
+
+	if (e->posix_tid == e->posix_pid)
+		take_process_name(to, r);
+	else if (ptrc_reader_find_thread(r, e->posix_pid, e->posix_tid, ptrc_reader_log_time(r),
+					 &t))
+		ptrc_buffer_bytes(to, t.pt_name, t.pt_name_size);
+}
+
+/* Says of which host the process is, which has this number if it has no name. */
+static void put_host(struct ptrc_buffer *name, const struct ptrc_reader *r, int32_t pid)
+{
+	struct ptrc_buffer of_host = PTRC_BUFFER_INIT;
+
+	ptrc_buffer_text(&of_host, r->label);
+	ptrc_buffer_text(&of_host, ": ");
+	if (name->used)
+		ptrc_buffer_bytes(&of_host, name->bytes, name->used);
+	else
+		ptrc_buffer_format(&of_host, "process %d", (int)pid);
+	ptrc_buffer_free(name);
+	*name = of_host;
+}
+
+static struct ptrc_export_process *find_process(struct ptrc_export *x, int32_t pid,
+						const struct ptrc_reader *r)
+{
+	struct ptrc_export_process *p;
+
+	for (size_t i = 0; i < x->process_count; i++)
+		if (x->processes[i]->pid == pid)
+			return x->processes[i];
+	p = ptrc_cli_allocate(sizeof(*p));
+	*p = (struct ptrc_export_process){.pid = pid, .number = x->process_count + 1};
+	if (r->event.posix_pid)
+		take_process_name(&p->name, r);
+	else
+		ptrc_buffer_text(&p->name, "trace system");
+	if (r->label)
+		put_host(&p->name, r, pid);
+	*ptrc_append(x->processes, x->process_count) = p;
+	return p;
+}
+
+struct ptrc_export_lane *ptrc_export_lane(struct ptrc_export *x)
+{
+	const struct ptrc_reader *r = &x->source->reader;
+	const struct posix_trace_event_info *e = &r->event;
+	struct ptrc_lanes *l = &x->pairs->spans.lanes;
+	struct ptrc_export_lane *lane = (struct ptrc_export_lane *)ptrc_lanes_find(l, x->source);
+	uint32_t first;
+
+	if (lane->number)
+		return lane;
+	/* A damaged log may have any numbers. */
+	first = (uint32_t)l->machines[x->source->order] * PTRC_LANE_MACHINE_STEP;
+	lane->pid = (int32_t)(first + (uint32_t)e->posix_pid);
+	lane->tid = (int32_t)(first + (uint32_t)e->posix_tid);
+	lane->process = find_process(x, lane->pid, r);
+	lane->number = lane->lane.number + 1;
+	if (e->posix_pid)
+		take_thread_name(&lane->name, r);
+	return lane;
+}
+
+void ptrc_export_free_lanes(struct ptrc_export *x)
+{
+	struct ptrc_lanes *l = &x->pairs->spans.lanes;
+
+	for (size_t i = 0; i < l->count; i++) {
+		struct ptrc_export_lane *lane = (struct ptrc_export_lane *)l->list[i];
+
+		ptrc_buffer_free(&lane->name);
+		ptrc_buffer_free(&lane->text);
+	}
+	for (size_t i = 0; i < x->process_count; i++) {
+		ptrc_buffer_free(&x->processes[i]->name);
+		free(x->processes[i]);
+	}
+	free(x->processes);
+}
+
+void ptrc_export_put_process(struct ptrc_buffer *b, const struct ptrc_export_process *p)
+{
+	if (p->name.used)
+		ptrc_buffer_bytes(b, p->name.bytes, p->name.used);
+	else
+		ptrc_buffer_format(b, "process %d", (int)p->pid);
+}
+
+void ptrc_export_put_thread(struct ptrc_buffer *b, const struct ptrc_export_lane *lane)
+{
+	if (lane->name.used)
+		ptrc_buffer_bytes(b, lane->name.bytes, lane->name.used);
+	else if (!lane->pid)
+		ptrc_buffer_text(b, "trace");
+	else
+		ptrc_buffer_format(b, "thread %d", (int)lane->tid);
 }

@@ -14,7 +14,6 @@
 #include "src/cli/buffer.h"
 #include "src/cli/replace.h"
 #include "src/spans/flames.h"
-#include "src/spans/lanes.h"
 #include "src/spans/pairs.h"
 #include "src/query/query.h"
 
@@ -29,6 +28,38 @@ struct ptrc_export_options {
 	 * counters it matches. */
 	bool has_counters;
 	const char *counters;
+};
+
+/* The numbers of the n-th machine begin at n times this, which is above any that Linux gives; and so
+ * many machines are possible, as the numbers of viewers have 31 bits. */
+enum { PTRC_LANE_MACHINE_STEP = 10000000, PTRC_LANE_MACHINES = 100 };
+
+/* A process. Process 0 is the trace system itself. */
+struct ptrc_export_process {
+	int32_t pid;
+	/* Counted from 1. */
+	uint64_t number;
+	/* Not null-terminated text of the log; empty if it is not known. */
+	struct ptrc_buffer name;
+	bool is_told;
+};
+
+/* A thread. Viewers tell threads and processes apart by two numbers only, so those of further machines get other
+ * ones. */
+struct ptrc_export_lane {
+	struct ptrc_lane lane;
+	struct ptrc_export_process *process;
+	int32_t pid;
+	int32_t tid;
+	/* Counted from 1. */
+	uint64_t number;
+	struct ptrc_buffer name;
+	/* For the format: whether it has told of the thread, and of the states of that; text that many
+	 * events have; what else it keeps, which it frees. */
+	bool is_told;
+	bool is_state_told;
+	struct ptrc_buffer text;
+	void *state;
 };
 
 /* A name that many events have. */
@@ -57,8 +88,8 @@ struct ptrc_slice {
 	/* Counted from 1. */
 	uint64_t number;
 	struct ptrc_export_name *name;
-	struct ptrc_lane *lane;
-	struct ptrc_lane *end_lane;
+	struct ptrc_export_lane *lane;
+	struct ptrc_export_lane *end_lane;
 	uint64_t begin_ns;
 	/* Of one that has no end: the time of the last event that was read. */
 	uint64_t end_ns;
@@ -67,12 +98,6 @@ struct ptrc_slice {
 	struct ptrc_view *end;
 	/* Events were lost in between, so the end may be that of another one. */
 	bool is_cut;
-};
-
-/* A begin that waits for its end. */
-struct ptrc_export_span {
-	struct ptrc_span span;
-	struct ptrc_lane *lane;
 };
 
 /* The states of a thread. */
@@ -104,7 +129,7 @@ struct ptrc_export_type {
 
 /* An event that is shown by itself. */
 struct ptrc_export_event {
-	struct ptrc_lane *lane;
+	struct ptrc_export_lane *lane;
 	uint64_t ns;
 	struct ptrc_export_type *type;
 	struct ptrc_view *view;
@@ -128,7 +153,8 @@ struct ptrc_export {
 	const struct ptrc_export_format *format;
 	/* What the format keeps: so many bytes as it says, which start zeroed. */
 	void *state;
-	struct ptrc_lanes lanes;
+	struct ptrc_export_process **processes;
+	size_t process_count;
 	struct ptrc_export_source *sources;
 	/* By the numbers of pairs. */
 	struct ptrc_export_name *pair_names;
@@ -174,9 +200,8 @@ struct ptrc_export_format {
 			const struct ptrc_value *);
 	void (*loss)(struct ptrc_export *, const struct ptrc_export_loss *);
 	/* In place of slices: the latest event begins a pair of this name on its thread; that ends. */
-	void (*push)(struct ptrc_export *, struct ptrc_export_span *,
-		     const struct ptrc_buffer *name);
-	void (*pop)(struct ptrc_export *, struct ptrc_export_span *);
+	void (*push)(struct ptrc_export *, struct ptrc_span *, const struct ptrc_buffer *name);
+	void (*pop)(struct ptrc_export *, struct ptrc_span *);
 	/* What is missing in the sources is known. Returns false after a message. */
 	bool (*end)(struct ptrc_export *);
 	void (*free)(struct ptrc_export *);
@@ -196,7 +221,16 @@ extern const struct ptrc_export_format *const ptrc_export_formats[];
 uint64_t ptrc_export_since_start(const struct ptrc_export *, int64_t ns);
 
 /* The thread of the latest event. */
-struct ptrc_lane *ptrc_export_lane(struct ptrc_export *);
+struct ptrc_export_lane *ptrc_export_lane(struct ptrc_export *);
+
+/* Puts what people call the process or the thread, as it is; never empty. */
+void ptrc_export_put_process(struct ptrc_buffer *, const struct ptrc_export_process *);
+void ptrc_export_put_thread(struct ptrc_buffer *, const struct ptrc_export_lane *);
+
+/* Finds out which of the sources are of one machine. Returns false, after a message, if there are too
+ * many machines. */
+bool ptrc_export_begin_lanes(struct ptrc_export *);
+void ptrc_export_free_lanes(struct ptrc_export *);
 
 /* Puts text, and U+FFFD for each byte that is not UTF-8. Returns whether all were. */
 bool ptrc_export_put_utf8(struct ptrc_buffer *, const char *text, size_t size);

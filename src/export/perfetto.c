@@ -367,17 +367,17 @@ static void tell_of_track(struct ptrc_buffer *b, uint64_t track, uint64_t parent
 
 /* Tells of a thread, and of its process before. Readers take thread 0 for one of the kernel, so what is none is a
  * track with a name. */
-static void tell_of_thread(struct ptrc_buffer *b, struct ptrc_lane *lane)
+static void tell_of_thread(struct ptrc_buffer *b, struct ptrc_export_lane *lane)
 {
-	struct ptrc_lane_process *p = lane->process;
+	struct ptrc_export_process *p = lane->process;
 	struct ptrc_buffer name = PTRC_BUFFER_INIT;
 
 	if (!p->is_told) {
-		ptrc_lane_put_process(&name, p);
+		ptrc_export_put_process(&name, p);
 		tell_of_track(b, TRACK(OF_PROCESS, p->number), 0, name.bytes, name.used, p->pid, 0);
 		name.used = 0;
 	}
-	ptrc_lane_put_thread(&name, lane);
+	ptrc_export_put_thread(&name, lane);
 	tell_of_track(b, TRACK(OF_THREAD, lane->number), TRACK(OF_PROCESS, p->number), name.bytes,
 		      name.used, lane->tid ? lane->pid : 0, lane->tid);
 	ptrc_buffer_free(&name);
@@ -385,7 +385,7 @@ static void tell_of_thread(struct ptrc_buffer *b, struct ptrc_lane *lane)
 }
 
 /* The track of a thread, which has been told of. */
-static inline uint64_t thread_track(struct ptrc_buffer *b, struct ptrc_lane *lane)
+static inline uint64_t thread_track(struct ptrc_buffer *b, struct ptrc_export_lane *lane)
 {
 	if (__builtin_expect(!lane->is_told, 0))
 		tell_of_thread(b, lane);
@@ -950,7 +950,7 @@ static uint64_t slice_track(struct ptrc_export *x, const struct ptrc_slice *s)
 {
 	struct ptrc_buffer *b = &x->query->out;
 	/* That of an open slice may be gone already. */
-	const struct ptrc_span *around = s->end ? s->lane->latest : NULL;
+	const struct ptrc_span *around = s->end ? s->lane->lane.latest : NULL;
 	uint64_t track;
 
 	if (s->kind == PTRC_SLICE_STATE) {
@@ -971,8 +971,8 @@ static uint64_t slice_track(struct ptrc_export *x, const struct ptrc_slice *s)
 }
 
 /* An end of an arrow from one thread to another. */
-static void put_flow_end(struct ptrc_export *x, const struct ptrc_slice *s, struct ptrc_lane *lane,
-			 uint64_t ns)
+static void put_flow_end(struct ptrc_export *x, const struct ptrc_slice *s,
+			 struct ptrc_export_lane *lane, uint64_t ns)
 {
 	struct ptrc_buffer *b = &x->query->out;
 	uint64_t track = thread_track(b, lane);
@@ -1027,7 +1027,7 @@ static void slice(struct ptrc_export *x, const struct ptrc_slice *s)
 
 /* The track of the counter in the process. */
 static uint64_t counter_track(struct ptrc_export *x, struct ptrc_export_counter *c,
-			      const struct ptrc_lane_process *process, const char *unit)
+			      const struct ptrc_export_process *process, const char *unit)
 {
 	struct perfetto *p = x->state;
 	struct ptrc_buffer *b = &x->query->out;
@@ -1053,7 +1053,7 @@ static void counter(struct ptrc_export *x, struct ptrc_export_counter *c,
 		    const struct ptrc_value *v)
 {
 	struct ptrc_buffer *b = &x->query->out;
-	struct ptrc_lane *lane = ptrc_export_lane(x);
+	struct ptrc_export_lane *lane = ptrc_export_lane(x);
 	struct packet at;
 	uint64_t track;
 	char *p;

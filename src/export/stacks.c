@@ -38,14 +38,14 @@ struct record {
 
 /* A frame that is open. */
 struct level {
-	const struct ptrc_export_span *span;
+	const struct ptrc_span *span;
 	uint32_t frame;
 	uint32_t stack;
 };
 
 /* What is known of a thread, or of the losses of a log. */
 struct track {
-	const struct ptrc_lane *lane;
+	const struct ptrc_export_lane *lane;
 	const struct ptrc_source *source;
 	struct level *levels;
 	size_t depth;
@@ -73,7 +73,7 @@ struct stacks {
 	uint64_t spool_bytes;
 };
 
-static struct track *add_track(struct stacks *st, const struct ptrc_lane *lane,
+static struct track *add_track(struct stacks *st, const struct ptrc_export_lane *lane,
 			       const struct ptrc_source *source)
 {
 	struct track *t = ptrc_cli_allocate(sizeof(*t));
@@ -83,7 +83,7 @@ static struct track *add_track(struct stacks *st, const struct ptrc_lane *lane,
 	return t;
 }
 
-static struct track *track_of(struct ptrc_export *x, struct ptrc_lane *lane)
+static struct track *track_of(struct ptrc_export *x, struct ptrc_export_lane *lane)
 {
 	struct stacks *st = x->state;
 	struct ptrc_buffer name = PTRC_BUFFER_INIT;
@@ -94,7 +94,7 @@ static struct track *track_of(struct ptrc_export *x, struct ptrc_lane *lane)
 	t = lane->state = add_track(st, lane, NULL);
 	if (!st->is_folded)
 		return t;
-	ptrc_lane_put_process(&name, lane->process);
+	ptrc_export_put_process(&name, lane->process);
 	t->root = ptrc_flames_stack(&x->flames, 0,
 				    ptrc_flames_frame(&x->flames, name.bytes, name.used));
 	ptrc_buffer_free(&name);
@@ -181,10 +181,10 @@ static void clip(struct ptrc_export *x, struct track *t, uint64_t now)
 	}
 }
 
-static void push(struct ptrc_export *x, struct ptrc_export_span *k, const struct ptrc_buffer *name)
+static void push(struct ptrc_export *x, struct ptrc_span *k, const struct ptrc_buffer *name)
 {
 	struct stacks *st = x->state;
-	struct track *t = track_of(x, k->lane);
+	struct track *t = track_of(x, (struct ptrc_export_lane *)k->lane);
 	struct level l = {.span = k, .stack = t->depth ? t->levels[t->depth - 1].stack : t->root};
 	bool is_deep = st->is_folded && t->depth >= FOLDED_DEPTH_MAX;
 
@@ -213,9 +213,9 @@ static void end_levels(struct ptrc_export *x, struct track *t, size_t depth, uin
 	}
 }
 
-static void pop(struct ptrc_export *x, struct ptrc_export_span *k)
+static void pop(struct ptrc_export *x, struct ptrc_span *k)
 {
-	struct track *t = track_of(x, k->lane);
+	struct track *t = track_of(x, (struct ptrc_export_lane *)k->lane);
 
 	for (size_t i = t->depth; i; i--)
 		if (t->levels[i - 1].span == k) {
@@ -330,7 +330,7 @@ static void end_at_loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 	for (size_t i = 0; i < st->track_count; i++) {
 		struct track *t = st->tracks[i];
 
-		if (t->depth && t->levels[0].span->span.begin.source == l->source)
+		if (t->depth && t->levels[0].span->begin.source == l->source)
 			end_levels(x, t, 0, l->begin_ns);
 	}
 }
@@ -358,9 +358,9 @@ static void put_track_name(struct ptrc_buffer *b, const struct track *t)
 	struct ptrc_buffer name = PTRC_BUFFER_INIT;
 
 	if (t->lane) {
-		ptrc_lane_put_process(&name, t->lane->process);
+		ptrc_export_put_process(&name, t->lane->process);
 		ptrc_buffer_format(&name, " (%d), ", (int)t->lane->pid);
-		ptrc_lane_put_thread(&name, t->lane);
+		ptrc_export_put_thread(&name, t->lane);
 		ptrc_buffer_format(&name, " (%d)", (int)t->lane->tid);
 	} else {
 		ptrc_buffer_text(&name, "events lost: ");

@@ -20,45 +20,6 @@ enum { ROLE_UNKNOWN, ROLE_NONE, ROLE_SWITCH_IN, ROLE_SWITCH_OUT, ROLE_SAMPLE };
 
 /* ---- lanes ---- */
 
-static struct ptrc_report_lane *add_lane(struct ptrc_report *r, struct ptrc_report_lane *lane,
-					 struct ptrc_source *s, pid_t pid, pid_t tid)
-{
-	lane->number = r->lane_count;
-	lane->source = s;
-	lane->pid = pid;
-	lane->tid = tid;
-	*ptrc_append(r->lanes, r->lane_count) = lane;
-	return lane;
-}
-
-static struct ptrc_report_lane *lane_of(struct ptrc_report *r, struct ptrc_source *s)
-{
-	const struct posix_trace_event_info *e = &s->reader.event;
-	struct ptrc_report_lane *lane = r->last_lane;
-	struct {
-		size_t source;
-		pid_t pid, tid;
-	} key = {s->order, e->posix_pid, e->posix_tid};
-
-	if (lane && lane->source == s && lane->pid == key.pid && lane->tid == key.tid)
-		return lane;
-	lane = ptrc_table_seek(&r->lane_table, &key, sizeof(key));
-	if (!lane && r->lane_count >= r->lanes_max) {
-		if (!r->rest) {
-			r->rest = ptrc_cli_allocate(sizeof(*r->rest));
-			r->rest->is_rest = true;
-			add_lane(r, r->rest, s, 0, 0);
-		}
-		return r->rest;
-	}
-	if (!lane) {
-		lane = ptrc_table_find(&r->lane_table, &key, sizeof(key), sizeof(*lane));
-		add_lane(r, lane, s, key.pid, key.tid);
-	}
-	r->last_lane = lane;
-	return lane;
-}
-
 static void take_lane(struct ptrc_report_lane *lane, int64_t ns)
 {
 	uint64_t gap = lane->count ? (uint64_t)ptrc_when_subtract(ns, lane->last_ns) : 0;
@@ -78,8 +39,8 @@ static void take_lane(struct ptrc_report_lane *lane, int64_t ns)
 /* Halves how finely the lanes count. */
 static void widen(struct ptrc_report *r)
 {
-	for (size_t i = 0; i < r->lane_count; i++) {
-		uint32_t *d = r->lanes[i]->dropped;
+	for (size_t i = 0; i < r->lanes->count; i++) {
+		uint32_t *d = ptrc_report_lane(r, i)->dropped;
 
 		for (size_t k = 0; d && k < PTRC_REPORT_BUCKETS / 2; k++)
 			d[k] = d[2 * k] + d[2 * k + 1];
@@ -93,7 +54,7 @@ static void widen(struct ptrc_report *r)
 static void count_dropped(struct ptrc_report *r, struct ptrc_report_class *c, size_t lane,
 			  int64_t ns)
 {
-	struct ptrc_report_lane *l = r->lanes[lane];
+	struct ptrc_report_lane *l = ptrc_report_lane(r, lane);
 	uint64_t since = ns > r->first_ns ? (uint64_t)ptrc_when_subtract(ns, r->first_ns) : 0;
 
 	while (since >> r->shift >= PTRC_REPORT_BUCKETS)
@@ -422,7 +383,6 @@ static void extend(struct ptrc_report *r, int64_t ns)
 /* A begin that waits for its end. */
 struct span {
 	struct ptrc_span span;
-	size_t lane;
 	size_t class;
 };
 
@@ -432,7 +392,7 @@ static void begin_span(void *self, struct ptrc_span *span)
 	struct span *s = (struct span *)span;
 
 	r->is_in_pair = true;
-	s->lane = r->lane;
+	span->lane = &r->lane->lane;
 	s->class = class_of_begin(r, &r->pairs->list[span->pair], &r->source->view);
 }
 
@@ -538,15 +498,16 @@ static void take(void *self, struct ptrc_span *span)
 	struct ptrc_report_record record = {
 		.ns = span->ns,
 		.class = (uint32_t) class,
-		.lane = (uint32_t)(s ? s->lane : r->lane),
+		.lane = (uint32_t)(s ? span->lane : &r->lane->lane)->number,
 		.fate = (unsigned char)fate,
 	};
 
 	r->is_in_pair |= span->end != NULL;
 	if (s)
-		record.begin = copy_event(k->source, s->lane, &k->event, k->data, k->size);
+		record.begin =
+			copy_event(k->source, span->lane->number, &k->event, k->data, k->size);
 	if (span->end)
-		record.end = keep_event(r->source, r->lane);
+		record.end = keep_event(r->source, r->lane->lane.number);
 	if (fate == PTRC_SPAN_MEASURED) {
 		record.duration_ns =
 			(uint64_t)ptrc_when_subtract(ptrc_source_ns(r->source), record.ns);
@@ -585,7 +546,7 @@ static void end_run(struct ptrc_report *r, struct ptrc_report_lane *lane, int64_
 					       .duration_ns = duration_ns,
 					       .begin = begin,
 					       .end = end,
-					       .lane = (uint32_t)lane->number});
+					       .lane = (uint32_t)lane->lane.number});
 }
 
 /* Takes a switch. A time on a processor of which a loss has taken one side is not known. */
@@ -600,13 +561,13 @@ static void take_switch(struct ptrc_report *r, struct ptrc_report_lane *lane, bo
 		lane->running = NULL;
 	}
 	if (is_in)
-		lane->running = keep_event(s, lane->number);
+		lane->running = keep_event(s, lane->lane.number);
 	else if (lane->running)
 		end_run(r, lane, ptrc_when_ns(&lane->running->info.posix_timestamp), ns,
-			keep_event(s, lane->number));
+			keep_event(s, lane->lane.number));
 	else if (!lane->has_switched && !is_cut)
 		/* It ran before the first event. */
-		end_run(r, lane, r->first_ns, ns, keep_event(s, lane->number));
+		end_run(r, lane, r->first_ns, ns, keep_event(s, lane->lane.number));
 	lane->has_switched = true;
 	lane->gap_count = r->gap_counts[s->order];
 }
@@ -739,7 +700,7 @@ static void add(void *self, struct ptrc_source *s)
 		return;
 	if (s->view.layout)
 		ptrc_view_decode(&s->view);
-	lane = lane_of(r, s);
+	lane = (struct ptrc_report_lane *)ptrc_lanes_find(r->lanes, s);
 	take_lane(lane, ns);
 	r->event_count++;
 	class = class_of_event(r, s);
@@ -749,7 +710,7 @@ static void add(void *self, struct ptrc_source *s)
 			   r->classes[class].last_ns);
 	r->classes[class].last_ns = ns;
 	r->source = s;
-	r->lane = lane->number;
+	r->lane = lane;
 	role = role_of(r, s);
 	if (role == ROLE_SAMPLE && r->is_text)
 		take_sample(r, s);
@@ -763,8 +724,8 @@ static void add(void *self, struct ptrc_source *s)
 		return;
 	add_record(r, class,
 		   (struct ptrc_report_record){.ns = ns,
-					       .begin = keep_event(s, lane->number),
-					       .lane = (uint32_t)lane->number});
+					       .begin = keep_event(s, lane->lane.number),
+					       .lane = (uint32_t)lane->lane.number});
 }
 
 /* Nothing was kept of what was counted. */
@@ -778,10 +739,10 @@ static void finish(void *self, bool is_read)
 	struct ptrc_report *r = self;
 
 	(void)is_read;
-	for (size_t i = 0; i < r->lane_count; i++) {
-		struct ptrc_report_lane *lane = r->lanes[i];
+	for (size_t i = 0; i < r->lanes->count; i++) {
+		struct ptrc_report_lane *lane = ptrc_report_lane(r, i);
 
-		if (lane->running && lane->gap_count == r->gap_counts[lane->source->order])
+		if (lane->running && lane->gap_count == r->gap_counts[lane->lane.source->order])
 			end_run(r, lane, ptrc_when_ns(&lane->running->info.posix_timestamp),
 				r->last_ns, NULL);
 		free(lane->running);
@@ -824,6 +785,9 @@ void ptrc_report_begin(struct ptrc_report *r)
 		.needs_trace = true,
 	};
 	ptrc_spans_begin(&r->pairs->spans, r->query, sizeof(struct span));
+	r->lanes = &r->pairs->spans.lanes;
+	r->lanes->lane_size = sizeof(struct ptrc_report_lane);
+	r->lanes->max = r->lanes_max;
 	r->class_of_type = ptrc_cli_allocate(count * sizeof(*r->class_of_type));
 	r->role_of_type = ptrc_cli_allocate(count * sizeof(*r->role_of_type));
 	r->open_loss = ptrc_cli_allocate(count * sizeof(*r->open_loss));
@@ -843,11 +807,8 @@ void ptrc_report_free(struct ptrc_report *r)
 		free(c->name);
 		ptrc_quantiles_free(&c->lengths);
 	}
-	for (size_t i = 0; i < r->lane_count; i++)
-		free(r->lanes[i]->dropped);
-	ptrc_table_free(&r->lane_table);
-	free(r->rest);
-	free(r->lanes);
+	for (size_t i = 0; i < r->lanes->count; i++)
+		free(ptrc_report_lane(r, i)->dropped);
 	free(r->classes);
 	free(r->class_of_type);
 	free(r->role_of_type);

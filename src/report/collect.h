@@ -91,12 +91,7 @@ struct ptrc_report_class {
 
 /* A thread of a log. */
 struct ptrc_report_lane {
-	struct ptrc_table_entry entry;
-	size_t number;
-	struct ptrc_source *source;
-	pid_t pid, tid;
-	/* Stands for all threads beyond those that have room. */
-	bool is_rest;
+	struct ptrc_lane lane;
 	uint64_t count;
 	int64_t first_ns, last_ns;
 	/* The longest time without an event between two of them. */
@@ -155,11 +150,7 @@ struct ptrc_report {
 	struct ptrc_table places;
 	bool has_nameless;
 
-	struct ptrc_table lane_table;
-	struct ptrc_report_lane **lanes;
-	size_t lane_count;
-	struct ptrc_report_lane *last_lane;
-	struct ptrc_report_lane *rest;
+	struct ptrc_lanes *lanes;
 
 	struct ptrc_report_loss *losses;
 	size_t loss_count;
@@ -186,7 +177,7 @@ struct ptrc_report {
 	/* Set while an event is taken: it is part of a pair. */
 	bool is_in_pair;
 	struct ptrc_source *source;
-	size_t lane;
+	struct ptrc_report_lane *lane;
 	size_t window;
 	/* Writes the report once all is known; returns false after a message. */
 	bool (*write)(struct ptrc_report *);
@@ -195,6 +186,12 @@ struct ptrc_report {
 /* Has the events of the query go to the report, which is zeroed but for query, pairs, limits and
  * write. */
 void ptrc_report_begin(struct ptrc_report *);
+
+/* The lane of this number. */
+static inline struct ptrc_report_lane *ptrc_report_lane(const struct ptrc_report *r, size_t number)
+{
+	return (struct ptrc_report_lane *)r->lanes->list[number];
+}
 
 /* Drops records of the class that takes most, so that about half of them are left. Returns false if
  * there are none to be dropped. */

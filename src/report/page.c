@@ -210,7 +210,7 @@ static void put_records(struct page *p)
 {
 	size_t at = 0;
 
-	for (size_t i = 0; i < p->report->lane_count; i++) {
+	for (size_t i = 0; i < p->report->lanes->count; i++) {
 		uint64_t place = (uint64_t)i << 16;
 		size_t last, rows;
 
@@ -222,7 +222,7 @@ static void put_records(struct page *p)
 		ptrc_buffer_varint(&p->records, rows);
 		for (size_t row = 0; row < rows; row++)
 			at = put_items(p, at, end_of(p, at, place | 2 << 8 | row), 2);
-		put_dropped(&p->records, p->report->lanes[i]->dropped);
+		put_dropped(&p->records, ptrc_report_lane(p->report, i)->dropped);
 	}
 }
 
@@ -615,13 +615,13 @@ static void put_lane(struct page *p, struct ptrc_json *j, const struct ptrc_repo
 	unsigned long index;
 
 	ptrc_json_open(j, NULL, '{');
-	ptrc_json_u64(j, "log", lane->source->order);
-	ptrc_json_i64(j, "pid", lane->pid);
-	ptrc_json_i64(j, "tid", lane->tid);
+	ptrc_json_u64(j, "log", lane->lane.source->order);
+	ptrc_json_i64(j, "pid", lane->lane.pid);
+	ptrc_json_i64(j, "tid", lane->lane.tid);
 	ptrc_json_u64(j, "count", lane->count);
 	ptrc_json_u64(j, "gap", lane->gap_ns);
 	ptrc_json_u64(j, "gap_at", lane->gap_ns ? offset_of(p, lane->gap_begin_ns) : 0);
-	if (lane->is_rest)
+	if (lane->lane.is_rest)
 		ptrc_json_bool(j, "is_rest", true);
 	if (ptrc_report_thread(lane, &thread))
 		put_shown(p, j, "name", thread.pt_name, thread.pt_name_size);
@@ -709,8 +709,8 @@ static void put_meta(struct page *p)
 		put_log(p, &j, &r->query->sources[i]);
 	ptrc_json_close(&j, ']');
 	ptrc_json_open(&j, "lanes", '[');
-	for (size_t i = 0; i < r->lane_count; i++)
-		put_lane(p, &j, r->lanes[i]);
+	for (size_t i = 0; i < r->lanes->count; i++)
+		put_lane(p, &j, ptrc_report_lane(r, i));
 	ptrc_json_close(&j, ']');
 	put_losses(p, &j);
 	ptrc_json_u64(&j, "losses_merged", r->loss_merged_count);

@@ -73,7 +73,7 @@ static void put_summary(struct ptrc_buffer *b, const struct ptrc_report *r,
 	ptrc_buffer_u64(b, r->event_count);
 	ptrc_buffer_char(b, '\n');
 	put_label(b, "threads");
-	ptrc_buffer_format(b, "%zu%s\n", r->lane_count, r->rest ? " or more" : "");
+	ptrc_buffer_format(b, "%zu%s\n", r->lanes->count, r->lanes->rest ? " or more" : "");
 	if (r->event_count) {
 		put_label(b, "from");
 		put_time(b, time, r->first_ns);
@@ -211,19 +211,19 @@ static int compare_gaps(const void *a, const void *b)
 
 	if (s->gap_ns != t->gap_ns)
 		return s->gap_ns > t->gap_ns ? -1 : 1;
-	return (s->number > t->number) - (s->number < t->number);
+	return (s->lane.number > t->lane.number) - (s->lane.number < t->lane.number);
 }
 
 static void put_gaps(struct ptrc_buffer *b, const struct ptrc_report *r,
 		     struct ptrc_time_format *time)
 {
 	struct ptrc_report_lane **sorted =
-		ptrc_cli_allocate((r->lane_count + 1) * sizeof(struct ptrc_report_lane *));
+		ptrc_cli_allocate((r->lanes->count + 1) * sizeof(struct ptrc_report_lane *));
 	size_t count = 0;
 
-	for (size_t i = 0; i < r->lane_count; i++)
-		if (r->lanes[i]->gap_ns && !r->lanes[i]->is_rest)
-			sorted[count++] = r->lanes[i];
+	for (size_t i = 0; i < r->lanes->count; i++)
+		if (ptrc_report_lane(r, i)->gap_ns && !r->lanes->list[i]->is_rest)
+			sorted[count++] = ptrc_report_lane(r, i);
 	if (count) {
 		qsort(sorted, count, sizeof(*sorted), compare_gaps);
 		ptrc_buffer_text(b, "\nThe longest time without an event, by thread\n");

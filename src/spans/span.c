@@ -134,21 +134,22 @@ struct ptrc_view *ptrc_span_end_view(struct ptrc_spans *all, const struct ptrc_s
 			   : NULL;
 }
 
-void ptrc_span_nest(struct ptrc_spans *all, struct ptrc_span *s, struct ptrc_span **latest)
+void ptrc_span_nest(struct ptrc_spans *all, struct ptrc_span *s)
 {
 	s->number = ++all->nested_count;
 	s->is_nested = true;
-	s->latest = latest;
-	s->outer = *latest;
+	s->outer = s->lane->latest;
 	if (s->outer)
 		s->outer->users++;
-	*latest = s;
+	s->lane->latest = s;
 }
 
 void ptrc_span_leave(struct ptrc_span *s)
 {
-	for (; *s->latest && (*s->latest)->number >= s->number; *s->latest = (*s->latest)->outer)
-		(*s->latest)->is_nested = false;
+	struct ptrc_span **latest = &s->lane->latest;
+
+	for (; *latest && (*latest)->number >= s->number; *latest = (*latest)->outer)
+		(*latest)->is_nested = false;
 }
 
 void ptrc_span_release(struct ptrc_span *s)
@@ -172,5 +173,6 @@ void ptrc_spans_free(struct ptrc_spans *all)
 			}
 		free(all->views[i]);
 	}
+	ptrc_lanes_free(&all->lanes);
 	*all = (struct ptrc_spans){0};
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "src/query/query.h"
+#include "src/spans/lanes.h"
 
 /* An event that is kept beyond its reading, decoded once, so that data that does not fit its layout counts
  * once. */
@@ -56,12 +57,12 @@ struct ptrc_span {
 	struct ptrc_view *end_view;
 	/* The source is null if it has no begin. Then there is nothing behind this member, nor of the sink's. */
 	struct ptrc_kept begin;
-	/* The one that it lies within, and the latest one of its thread that others may lie within. */
+	/* That of the begin, if the sink has set it; the span that it lies within there. */
+	struct ptrc_lane *lane;
 	struct ptrc_span *outer;
-	struct ptrc_span **latest;
-	/* Grows from each one that is nested to the next. */
+	/* Grows from each one that is nested to the next; 0: it never was. */
 	uint64_t number;
-	/* Others may lie within it: nothing that began before it on its thread has ended. */
+	/* Others may lie within it: nothing that began before it on its lane has ended. */
 	bool is_nested;
 	/* The event that ended it, if the sink has it kept. */
 	struct ptrc_kept *end_kept;
@@ -74,6 +75,8 @@ struct ptrc_spans {
 	size_t span_size;
 	uint64_t open_count;
 	uint64_t nested_count;
+	/* For the sink, which says what a lane takes. */
+	struct ptrc_lanes lanes;
 	/* By the order of the sources: views of kept events, of begins and of ends; null: not needed yet. */
 	struct ptrc_kept_view **views[2];
 };
@@ -99,8 +102,8 @@ void ptrc_span_keep_end(struct ptrc_span *);
 struct ptrc_view *ptrc_span_begin_view(struct ptrc_spans *, const struct ptrc_span *);
 struct ptrc_view *ptrc_span_end_view(struct ptrc_spans *, const struct ptrc_span *);
 
-/* Puts a span that begins within the latest one of its thread, whose place is given. */
-void ptrc_span_nest(struct ptrc_spans *, struct ptrc_span *, struct ptrc_span **latest);
+/* Puts a span that begins within the latest one of its lane. */
+void ptrc_span_nest(struct ptrc_spans *, struct ptrc_span *);
 
 /* Takes it out again, and with it all that began after it: these overlap it, or their ends were lost. */
 void ptrc_span_leave(struct ptrc_span *);

@@ -9,12 +9,6 @@
 /* So many lines wait at most for a begin that may be a line by itself. */
 enum { WAITING_MAX = 4096 };
 
-struct thread {
-	struct ptrc_table_entry entry;
-	/* The latest of those that others may lie within, or null. */
-	struct ptrc_span *latest;
-};
-
 /* A line that was not written yet: the begin or the end of a node. */
 struct waiting {
 	struct waiting *next;
@@ -92,14 +86,8 @@ static void tell_outer(struct ptrc_tree_node *n)
 void ptrc_pair_tree_begin(struct ptrc_pair_tree *t, struct ptrc_spans *spans,
 			  struct ptrc_tree_node *n)
 {
-	const struct ptrc_kept *k = &n->span.begin;
-	struct {
-		size_t source;
-		pid_t pid, tid;
-	} key = {k->source->order, k->event.posix_pid, k->event.posix_tid};
-	struct thread *thread = ptrc_table_find(&t->threads, &key, sizeof(key), sizeof(*thread));
-
-	ptrc_span_nest(spans, &n->span, &thread->latest);
+	n->span.lane = ptrc_lanes_find(&spans->lanes, n->span.begin.source);
+	ptrc_span_nest(spans, &n->span);
 	if (!t->is_holding)
 		tell_outer(outer_of(n));
 	wait_for(t, n, false);
@@ -130,5 +118,4 @@ void ptrc_pair_tree_free(struct ptrc_pair_tree *t)
 		ptrc_span_release(&w->node->span);
 		free(w);
 	}
-	ptrc_table_free(&t->threads);
 }

@@ -11,7 +11,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "src/cli/table.h"
 #include "src/spans/span.h"
 
 enum ptrc_tree_line { PTRC_TREE_OPEN, PTRC_TREE_CLOSE, PTRC_TREE_LEAF };
@@ -34,7 +33,6 @@ struct ptrc_pair_tree {
 	bool is_holding;
 	void (*put)(void *arg, const struct ptrc_tree_node *, enum ptrc_tree_line);
 	void *arg;
-	struct ptrc_table threads;
 	struct waiting *first;
 	struct waiting *last;
 	size_t waiting_count;
