@@ -551,7 +551,7 @@ bool ptrc_export_begin(struct ptrc_export **export, struct ptrc_query *q, struct
 			ptrc_cli_usage("--around",
 				       "cannot be used together with --to=%s where pairs are shown",
 				       x->format->name);
-		pairs->is_by_name = true;
+		pairs->is_by_name = pairs->is_without_rows = true;
 		ptrc_spans_begin(&pairs->spans, q, sizeof(struct ptrc_span));
 	}
 	if (!ptrc_export_begin_lanes(x))

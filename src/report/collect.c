@@ -785,6 +785,7 @@ void ptrc_report_begin(struct ptrc_report *r)
 		.needs_trace = true,
 	};
 	ptrc_spans_begin(&r->pairs->spans, r->query, sizeof(struct span));
+	r->pairs->is_without_rows = !r->is_text;
 	r->lanes = &r->pairs->spans.lanes;
 	r->lanes->lane_size = sizeof(struct ptrc_report_lane);
 	r->lanes->max = r->lanes_max;

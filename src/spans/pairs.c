@@ -258,11 +258,13 @@ static struct ptrc_pair_row *row_with(struct ptrc_pairs *p, size_t number,
 	return row;
 }
 
-/* The row that the event belongs to. */
+/* The row that the event belongs to; null if rows are not wanted. */
 static struct ptrc_pair_row *row_of(struct ptrc_pairs *p, size_t number, struct ptrc_view *view)
 {
 	struct ptrc_value v = {0};
 
+	if (p->is_without_rows)
+		return NULL;
 	if (p->per)
 		v = ptrc_view_value(view, p->per);
 	else if (p->has_functions && ptrc_pair_is_function(&p->list[number]))
@@ -287,6 +289,17 @@ static struct ptrc_pair_row *row_of_begin(struct ptrc_pairs *p, size_t number,
 				 : row_of(p, number, view);
 	ptrc_buffer_free(&name);
 	return row;
+}
+
+static void count(struct ptrc_pair_row *row, enum ptrc_span_fate fate, uint64_t length)
+{
+	if (!row)
+		return;
+	row->cut += fate == PTRC_SPAN_CUT;
+	row->unmatched_ends += fate == PTRC_SPAN_NO_BEGIN;
+	row->unmatched_begins += fate == PTRC_SPAN_NO_END;
+	if (fate == PTRC_SPAN_MEASURED)
+		ptrc_quantiles_add(&row->lengths, length);
 }
 
 /* ---- events ---- */
@@ -319,16 +332,21 @@ static void take_begin(struct ptrc_pairs *p, size_t number, struct ptrc_source *
 	b->row = row_of_begin(p, number, view);
 	b->common_hash = hash_common(pair, view);
 	open->latest = b;
-	ptrc_span_begin(&p->spans, b, number);
+	b->pair = number;
+	ptrc_span_begin(&p->spans, b);
 }
 
-/* Takes the end of the latest begin, which is gone then. */
-static void end_span(struct ptrc_pairs *p, struct open_begins *open, size_t number,
-		     enum ptrc_span_fate fate, struct ptrc_source *end)
+/* Ends the latest begin, which is gone then; by a fate, unless something may have been lost since. */
+static void end_span(struct ptrc_pairs *p, struct open_begins *open, enum ptrc_span_fate fate,
+		     struct ptrc_source *end)
 {
 	struct ptrc_span *b = open->latest;
 
-	ptrc_span_end(&p->spans, b, number, fate, end);
+	if (b->gap_count != *b->gaps)
+		fate = PTRC_SPAN_CUT;
+	/* A reader gives events in the order of their times. */
+	count(b->row, fate, end ? (uint64_t)ptrc_when_subtract(ptrc_source_ns(end), b->ns) : 0);
+	ptrc_span_end(&p->spans, b, b->pair, fate, end);
 	open->latest = b->before;
 	ptrc_span_free(&p->spans, b);
 }
@@ -338,9 +356,7 @@ static void take_end(struct ptrc_pairs *p, size_t number, struct ptrc_source *so
 	struct ptrc_pair *pair = &p->list[number];
 	struct ptrc_view *view = &source->view;
 	struct open_begins *open;
-	struct ptrc_span *b;
 	struct ptrc_key k;
-	bool is_cut;
 
 	pair->has_end = true;
 	if (!make_key(pair, number, source->order, view, &k))
@@ -350,25 +366,15 @@ static void take_end(struct ptrc_pairs *p, size_t number, struct ptrc_source *so
 	if (!open && ptrc_pair_is_program(pair))
 		return;
 	if (!open) {
-		struct ptrc_pair_row *row = row_of(p, number, view);
+		enum ptrc_span_fate fate =
+			*gaps_of(p, pair, source->order) ? PTRC_SPAN_CUT : PTRC_SPAN_NO_BEGIN;
 
-		is_cut = *gaps_of(p, pair, source->order) > 0;
-		row->cut += is_cut;
-		row->unmatched_ends += !is_cut;
-		ptrc_span_end(&p->spans, NULL, number, is_cut ? PTRC_SPAN_CUT : PTRC_SPAN_NO_BEGIN,
-			      source);
+		count(row_of(p, number, view), fate, 0);
+		ptrc_span_end(&p->spans, NULL, number, fate, source);
 		return;
 	}
-	b = open->latest;
-	pair->crossed_count += is_crossed(pair, b, view);
-	/* A reader gives events in the order of their times. */
-	is_cut = b->gap_count != *b->gaps;
-	if (is_cut)
-		b->row->cut++;
-	else
-		ptrc_quantiles_add(&b->row->lengths,
-				   (uint64_t)ptrc_when_subtract(ptrc_source_ns(source), b->ns));
-	end_span(p, open, number, is_cut ? PTRC_SPAN_CUT : PTRC_SPAN_MEASURED, source);
+	pair->crossed_count += is_crossed(pair, open->latest, view);
+	end_span(p, open, PTRC_SPAN_MEASURED, source);
 	if (!open->latest)
 		ptrc_table_remove(&p->open, open);
 }
@@ -502,14 +508,8 @@ static void end_open(void *thing, void *arg)
 {
 	struct open_begins *open = thing;
 
-	while (open->latest) {
-		struct ptrc_pair_row *row = open->latest->row;
-		bool is_cut = open->latest->gap_count != *open->latest->gaps;
-
-		row->cut += is_cut;
-		row->unmatched_begins += !is_cut;
-		end_span(arg, open, row->pair, is_cut ? PTRC_SPAN_CUT : PTRC_SPAN_NO_END, NULL);
-	}
+	while (open->latest)
+		end_span(arg, open, PTRC_SPAN_NO_END, NULL);
 }
 
 static void drop_open(void *thing, void *arg)
@@ -533,7 +533,7 @@ void ptrc_pairs_end(struct ptrc_pairs *p, bool is_read)
 		ptrc_table_visit(&p->open, drop_open, p);
 	ptrc_table_visit(&p->open, end_open, p);
 	ptrc_table_free(&p->open);
-	for (size_t i = 0; i < p->given_count && !p->per; i++)
+	for (size_t i = 0; i < p->given_count && !p->per && !p->is_without_rows; i++)
 		if (!p->has_functions || !ptrc_pair_is_function(&p->list[i]))
 			row_with(p, i, &(struct ptrc_value){0});
 }

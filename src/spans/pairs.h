@@ -105,6 +105,8 @@ struct ptrc_pairs {
 	const struct ptrc_field *per;
 	/* That of --label-by, or null. */
 	struct ptrc_label *label;
+	/* What was measured is not wanted. */
+	bool is_without_rows;
 	/* A pair of functions has a row for each function that symbols, which the views then have, tell. */
 	bool has_functions;
 	struct ptrc_spans spans;

@@ -68,12 +68,9 @@ void ptrc_span_free(struct ptrc_spans *all, struct ptrc_span *s)
 	ptrc_span_release(s);
 }
 
-void ptrc_span_begin(struct ptrc_spans *all, struct ptrc_span *s, size_t pair)
+void ptrc_span_begin(struct ptrc_spans *all, struct ptrc_span *s)
 {
-	if (!all->query)
-		return;
-	s->pair = pair;
-	if (all->query->sink.begin)
+	if (all->query && all->query->sink.begin)
 		all->query->sink.begin(all->query->sink.self, s);
 }
 
@@ -85,10 +82,9 @@ void ptrc_span_end(struct ptrc_spans *all, struct ptrc_span *s, size_t pair,
 	if (!all->query)
 		return;
 	if (!s) {
-		memset(&half, 0, sizeof(half));
+		half = (struct ptrc_span){.pair = pair};
 		s = &half;
 	}
-	s->pair = pair;
 	s->fate = fate;
 	s->end = end;
 	all->query->sink.span(all->query->sink.self, s);

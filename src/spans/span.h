@@ -37,6 +37,8 @@ struct ptrc_span {
 	/* The one of the same key that began before it and has no end either. */
 	struct ptrc_span *before;
 	struct ptrc_pair_row *row;
+	/* The number of its pair. */
+	size_t pair;
 	int64_t ns;
 	/* Of the field that both events have. */
 	uint64_t common_hash;
@@ -47,8 +49,6 @@ struct ptrc_span {
 
 	/* All that follows is there for a sink of spans only. Of users the last one frees it. */
 	size_t users;
-	/* The number of its pair. */
-	size_t pair;
 	/* Once it is over; the source has just read the event that ends it, or is null. */
 	enum ptrc_span_fate fate;
 	struct ptrc_source *end;
@@ -87,8 +87,8 @@ void ptrc_spans_begin(struct ptrc_spans *, struct ptrc_query *, size_t span_size
 /* Makes one that the event begins which the source has read. */
 struct ptrc_span *ptrc_span_make(struct ptrc_spans *, struct ptrc_source *);
 
-/* Gives the sink one of the pair of this number: that begins; that is over, or, if it is null, has no begin. */
-void ptrc_span_begin(struct ptrc_spans *, struct ptrc_span *, size_t pair);
+/* Gives the sink one that begins; one that is over, or, if it is null, one of the pair that has no begin. */
+void ptrc_span_begin(struct ptrc_spans *, struct ptrc_span *);
 void ptrc_span_end(struct ptrc_spans *, struct ptrc_span *, size_t pair, enum ptrc_span_fate,
 		   struct ptrc_source *end);
 

@@ -535,6 +535,7 @@ struct ptrc_pair_dump *ptrc_pair_dump_begin(struct ptrc_text *text, struct ptrc_
 	};
 	ptrc_spans_begin(&pairs->spans, q,
 			 is_tree ? sizeof(struct ptrc_tree_node) : sizeof(struct ptrc_span));
+	pairs->is_without_rows = true;
 	pairs->spans.lanes.lane_size = sizeof(struct ptrc_lane);
 	q->sink = (struct ptrc_sink){
 		.self = p,
