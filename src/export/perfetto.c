@@ -180,25 +180,6 @@ static bool ends_before(const struct row *a, const struct row *b)
 
 PTRC_HEAP_DEFINE(heap, struct row, ends_before);
 
-/* A number that stands at a place of the data, and what its annotation begins with: all up to the number, but
- * for the length, which is the second byte. */
-enum { HEAD_BYTES = 16, LENGTH_AT = 1 };
-struct figure {
-	size_t at;
-	const struct ptrc_layout_field *field;
-	unsigned char head_size;
-	char head[HEAD_BYTES];
-};
-
-/* What is known of a layout. */
-struct shape {
-	/* The numbers of the names of its fields; null: it was not met yet. */
-	uint64_t *names;
-	/* If data that fits has nothing but numbers, each in its place: these; else null. */
-	struct figure *figures;
-	size_t figure_count;
-};
-
 struct perfetto {
 	/* Of events, and of fields; the counters of processes, which are tracks of their own. */
 	struct ptrc_table names;
@@ -210,9 +191,9 @@ struct perfetto {
 	uint64_t counter_count;
 	uint64_t row_count;
 	bool has_begun;
-	/* By the number of the layout. */
-	struct shape *shapes;
-	size_t shape_count;
+	/* By the number of a layout: the numbers of the names of its fields; null: it was not met yet. */
+	uint64_t **layout_names;
+	size_t layout_count;
 	struct ptrc_buffer text;
 	/* Of samples: how many of the frames have been written, and which stacks. */
 	uint32_t frame_count;
@@ -447,47 +428,6 @@ static inline uint64_t number_of_name(struct ptrc_export *x, struct ptrc_export_
 	return name->number;
 }
 
-/* What an annotation with the value of the field is, if that always is a number that is written as it is;
- * else 0. */
-static unsigned int figure_kind(const struct ptrc_layout_field *f)
-{
-	if (!f->is_placed || f->bits || f->count || f->member_count)
-		return 0;
-	return f->kind == PTRC_LAYOUT_UNSIGNED ? ANNOTATION_UINT
-	       : f->kind == PTRC_LAYOUT_SIGNED ? ANNOTATION_INT
-	       : f->kind == PTRC_LAYOUT_BOOL   ? ANNOTATION_BOOL
-	       : f->kind == PTRC_LAYOUT_FLOAT  ? ANNOTATION_DOUBLE
-					       : 0;
-}
-
-/* Finds out whether the layout has nothing but numbers, each in its place. */
-static void find_figures(struct shape *s, const struct ptrc_layout *layout, size_t count)
-{
-	const struct ptrc_layout_field *f;
-	bool is_other = false;
-
-	s->figures = ptrc_cli_allocate((count + 1) * sizeof(*s->figures));
-	for (size_t i = 0; (f = ptrc_layout_field(layout, i)); i++) {
-		unsigned int kind = figure_kind(f);
-		struct figure *one = &s->figures[s->figure_count];
-		char *p = write_open(one->head, ANNOTATION_ENTRIES);
-
-		if (f->kind == PTRC_LAYOUT_PADDING)
-			continue;
-		is_other |= !kind;
-		p = write_number(p, ANNOTATION_NAME_IID, s->names[i]);
-		p = write_tag(p, kind, kind == ANNOTATION_DOUBLE ? WIRE_FIXED64 : WIRE_VARINT);
-		one->head_size = (unsigned char)(p - one->head);
-		one->at = f->at;
-		one->field = f;
-		s->figure_count++;
-	}
-	if (!is_other)
-		return;
-	free(s->figures);
-	s->figures = NULL;
-}
-
 /* Numbers the names of the layout's fields, and writes those that are new. */
 static void learn_layout(struct ptrc_export *x, const struct ptrc_layout *layout)
 {
@@ -500,10 +440,10 @@ static void learn_layout(struct ptrc_export *x, const struct ptrc_layout *layout
 
 	while (ptrc_layout_field(layout, count))
 		count++;
-	while (number >= p->shape_count) {
-		*ptrc_append(p->shapes, p->shape_count) = (struct shape){.names = NULL};
+	while (number >= p->layout_count) {
+		*ptrc_append(p->layout_names, p->layout_count) = NULL;
 	}
-	p->shapes[number].names = ptrc_cli_allocate((count + 1) * sizeof(uint64_t));
+	p->layout_names[number] = ptrc_cli_allocate((count + 1) * sizeof(uint64_t));
 	for (size_t i = 0; (f = ptrc_layout_field(layout, i)); i++) {
 		const char *name = *f->name ? f->name : "json";
 		struct interned *known =
@@ -514,9 +454,8 @@ static void learn_layout(struct ptrc_export *x, const struct ptrc_layout *layout
 			put_interned(b, INTERNED_ANNOTATION_NAMES, known->number, name,
 				     strlen(name));
 		}
-		p->shapes[number].names[i] = known->number;
+		p->layout_names[number][i] = known->number;
 	}
-	find_figures(&p->shapes[number], layout, count);
 	close_interning(b, at);
 }
 
@@ -529,7 +468,7 @@ static inline void need_layout(struct ptrc_export *x, const struct ptrc_view *vi
 	if (!view || !view->layout)
 		return;
 	number = ptrc_layout_number(view->layout);
-	if (__builtin_expect(number >= p->shape_count || !p->shapes[number].names, 0))
+	if (__builtin_expect(number >= p->layout_count || !p->layout_names[number], 0))
 		learn_layout(x, view->layout);
 }
 
@@ -701,30 +640,6 @@ static void put_array(struct ptrc_buffer *b, struct ptrc_buffer *room, uint64_t 
 	close_message(b, at);
 }
 
-/* Puts the numbers that the data has nothing but as entries of the annotation that is open: so they need not
- * be taken out of it first. */
-static void put_figures(struct ptrc_buffer *b, const struct shape *s, const char *data)
-{
-	char *p = ptrc_buffer_room(b, s->figure_count * (HEAD_BYTES + PTRC_VARINT_BYTES));
-
-	for (const struct figure *f = s->figures; f < s->figures + s->figure_count; f++) {
-		struct ptrc_value v = {0};
-		char *begin = p;
-
-		ptrc_value_decode(f->field, data + f->at, 0, &v);
-		memcpy(p, f->head, HEAD_BYTES);
-		p += f->head_size;
-		if (v.kind < PTRC_VALUE_FLOAT) {
-			p = ptrc_write_varint(p, v.u);
-		} else {
-			memcpy(p, &v.f, sizeof(v.f));
-			p += sizeof(v.f);
-		}
-		begin[LENGTH_AT] = (char)(p - begin - LENGTH_AT - 1);
-	}
-	advance(b, p);
-}
-
 /* Puts the values that the data has as entries of the annotation that is open. */
 static void put_fields(struct ptrc_buffer *b, struct ptrc_buffer *room,
 		       const struct ptrc_layout *layout, const struct ptrc_decoded *d,
@@ -780,18 +695,12 @@ static void put_data(struct ptrc_export *x, unsigned int field, struct ptrc_view
 	bool is_told = false;
 
 	if (view->layout) {
-		const struct shape *s = &p->shapes[ptrc_layout_number(view->layout)];
+		const struct ptrc_decoded *d = ptrc_view_decode(view);
 		size_t at = open_annotation(b, field, WORD_DATA);
 
-		is_told = s->figures && ptrc_layout_has_places(view->layout, view->reader->size);
-		if (is_told) {
-			put_figures(b, s, (const char *)view->reader->data);
-		} else {
-			const struct ptrc_decoded *d = ptrc_view_decode(view);
-
-			put_fields(b, &p->text, view->layout, d, s->names);
-			is_told = d->error == PTRC_LAYOUT_FITS;
-		}
+		put_fields(b, &p->text, view->layout, d,
+			   p->layout_names[ptrc_layout_number(view->layout)]);
+		is_told = d->error == PTRC_LAYOUT_FITS;
 		close_message(b, at);
 	}
 	if (!is_told)
@@ -1155,11 +1064,10 @@ static void free_perfetto(struct ptrc_export *x)
 	ptrc_table_free(&p->names);
 	ptrc_table_free(&p->field_names);
 	ptrc_table_free(&p->counters);
-	for (size_t i = 0; i < p->shape_count; i++) {
-		free(p->shapes[i].names);
-		free(p->shapes[i].figures);
+	for (size_t i = 0; i < p->layout_count; i++) {
+		free(p->layout_names[i]);
 	}
-	free(p->shapes);
+	free(p->layout_names);
 	ptrc_table_free(&p->stacks);
 	ptrc_buffer_free(&p->text);
 }
