@@ -20,13 +20,6 @@ static const char switch_in[] = "os.switch_in";
 static const char switch_out[] = "os.switch_out";
 static const char sample[] = "os.sample";
 
-static size_t place_of(const struct ptrc_reader *r)
-{
-	trace_event_id_t id = r->event.posix_event_id;
-
-	return id < PTRC_READER_IDS ? id : 0;
-}
-
 /* Completes a name, whose text is there. */
 static void end_name(struct ptrc_export_name *name)
 {
@@ -41,19 +34,12 @@ static void free_name(struct ptrc_export_name *name)
 	ptrc_buffer_free(&name->json);
 }
 
-/* The name is made before anybody asks for it, as a pair may do so while the type is learnt. */
-static struct ptrc_export_type *type_of(struct ptrc_export *x, const struct ptrc_source *s,
-					struct ptrc_reader *r)
+static struct ptrc_export_type *type_of(const struct ptrc_export *x, const struct ptrc_source *s,
+					const struct posix_trace_event_info *e)
 {
-	struct ptrc_export_type *t = &x->sources[s->order].types[place_of(r)];
+	trace_event_id_t id = e->posix_event_id;
 
-	if (__builtin_expect(!t->name.json.used, 0)) {
-		const struct ptrc_reader_name *name = ptrc_reader_name(r, r->event.posix_event_id);
-
-		ptrc_buffer_bytes(&t->name.text, name->text, name->size);
-		end_name(&t->name);
-	}
-	return t;
+	return &x->sources[s->order].types[id < PTRC_READER_IDS ? id : 0];
 }
 
 /* ---- selection ---- */
@@ -206,7 +192,7 @@ static void put_half(struct ptrc_export *x, const struct ptrc_span *s)
 	struct ptrc_export_event e = {
 		.lane = s->begin.source ? (struct ptrc_export_lane *)s->lane : ptrc_export_lane(x),
 		.ns = s->begin.source ? ptrc_export_since_start(x, s->ns) : x->now_ns,
-		.type = type_of(x, source, view->reader),
+		.type = type_of(x, source, &view->reader->event),
 		.view = view,
 		.missing = s->begin.source ? "end" : "begin",
 	};
@@ -348,29 +334,10 @@ static void learn(struct ptrc_export *x, struct ptrc_export_type *t)
 
 	t->is_known = true;
 	t->is_sample = name->is_known && !strcmp(name->text, sample);
-	if (!x->format->has_only_events) {
-		ptrc_pairs_take(x->pairs, x->source);
-		t->is_paired = ptrc_pairs_has_type(x->pairs, x->source);
-	}
+	ptrc_buffer_bytes(&t->name.text, name->text, name->size);
+	end_name(&t->name);
 	if (x->options.has_counters && view->layout)
 		find_counters(x, t, view, name);
-}
-
-/* Gives the pairs what concerns them. Returns whether the event is in one. */
-static bool take_pairs(struct ptrc_export *x, struct ptrc_export_source *xs,
-		       struct ptrc_export_type *t)
-{
-	bool is_system = x->source->reader.event.posix_event_id < POSIX_TRACE_UNNAMED_USEREVENT;
-	bool is_new = !t->is_known;
-
-	x->is_in_pair = false;
-	if (is_new)
-		learn(x, t);
-	else if (t->is_paired || is_system || xs->is_behind_pairs)
-		ptrc_pairs_take(x->pairs, x->source);
-	/* The event behind a loss ends it for the pairs, too. */
-	xs->is_behind_pairs = is_system;
-	return x->is_in_pair;
 }
 
 static void add(void *self, struct ptrc_source *s)
@@ -378,28 +345,27 @@ static void add(void *self, struct ptrc_source *s)
 	struct ptrc_export *x = self;
 	struct ptrc_export_source *xs = &x->sources[s->order];
 	int64_t ns = ptrc_source_ns(s);
-	struct ptrc_export_type *t;
-	bool is_paired = false;
+	struct ptrc_export_type *t = type_of(x, s, &s->reader.event);
 
 	if (!x->has_start)
 		x->start_ns = ns;
 	x->has_start = true;
 	x->source = s;
 	x->now_ns = ptrc_export_since_start(x, ns);
-	t = type_of(x, s, &s->reader);
+	x->is_in_pair = false;
+	if (__builtin_expect(!t->is_known, 0))
+		learn(x, t);
 	if (s->reader.event.posix_event_id < POSIX_TRACE_UNNAMED_USEREVENT || xs->is_behind_loss)
 		look_for_loss(x, xs);
 	if (!x->format->has_only_events)
-		is_paired = take_pairs(x, xs, t);
-	else if (!t->is_known)
-		learn(x, t);
-	if (is_paired && !t->counter_count)
+		ptrc_pairs_take(x->pairs, s);
+	if (x->is_in_pair && !t->counter_count)
 		return;
 	if (!x->format->event || !is_event_selected(x))
 		return;
 	if (t->counter_count && x->format->counter && !x->query->is_rehearsal)
 		put_counters(x, t, &s->view);
-	if (!is_paired && ptrc_query_is_due(x->query))
+	if (!x->is_in_pair && ptrc_query_is_due(x->query))
 		x->format->event(x, &(struct ptrc_export_event){.lane = ptrc_export_lane(x),
 								.ns = x->now_ns,
 								.type = t,
@@ -439,7 +405,7 @@ static void restart(void *self)
 	for (size_t i = 0; i < x->pairs->spans.lanes.count; i++)
 		x->pairs->spans.lanes.list[i]->latest = NULL;
 	for (size_t i = 0; i < x->query->source_count; i++)
-		x->sources[i].is_behind_loss = x->sources[i].is_behind_pairs = false;
+		x->sources[i].is_behind_loss = false;
 	free_pair_names(x);
 	x->slice_count = 0;
 }

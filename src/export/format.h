@@ -116,7 +116,6 @@ struct ptrc_export_loss {
 /* What is known of an event type of a source. */
 struct ptrc_export_type {
 	bool is_known;
-	bool is_paired;
 	bool is_sample;
 	struct ptrc_export_name name;
 	/* Fields of its layout that become counters: their numbers, and the names of the counters. */
@@ -141,8 +140,6 @@ struct ptrc_export_source {
 	struct ptrc_export_type types[PTRC_READER_IDS];
 	/* The event before was at a place with losses, which begins there. */
 	bool is_behind_loss;
-	/* The event before was one of the system, which may have been a loss for the pairs. */
-	bool is_behind_pairs;
 	struct ptrc_export_loss loss;
 };
 

@@ -497,13 +497,6 @@ void ptrc_pairs_take(struct ptrc_pairs *p, struct ptrc_source *source)
 	p->gap_count += p->at_loss_count > (size_t)s->is_at_loss;
 }
 
-bool ptrc_pairs_has_type(const struct ptrc_pairs *p, const struct ptrc_source *source)
-{
-	trace_event_id_t id = source->reader.event.posix_event_id;
-
-	return p->sources[source->order]->roles[id < PTRC_READER_IDS ? id : 0].count;
-}
-
 static void end_open(void *thing, void *arg)
 {
 	struct open_begins *open = thing;

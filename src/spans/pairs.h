@@ -142,9 +142,6 @@ bool ptrc_pairs_add(struct ptrc_pairs *, const char *text, const struct ptrc_lay
  * not, as it is in each log anew. */
 void ptrc_pairs_take(struct ptrc_pairs *, struct ptrc_source *);
 
-/* Whether events of this type, of which one has just been taken from the source, are in a pair. */
-bool ptrc_pairs_has_type(const struct ptrc_pairs *, const struct ptrc_source *);
-
 /* Counts the begins that have no end, and makes rows for pairs that were given and have no events.
  * Is called behind the last event. If --first has ended the reading of a sink of spans, what is open has its end
  * in what was not read, and is forgotten. */
