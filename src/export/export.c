@@ -535,9 +535,8 @@ bool ptrc_export_begin(struct ptrc_export **export, struct ptrc_query *q, struct
 		.takes_all = !x->format->has_only_events,
 		.takes_losses = x->format->loss,
 	};
-	if (x->format->state_size) {
+	if (x->format->state_size)
 		x->state = ptrc_cli_allocate(x->format->state_size);
-	}
 	if (x->format->open ? !x->format->open(x) : options->path && !open_file(x))
 		return false;
 	if (x->has_samples)

@@ -440,9 +440,8 @@ static void learn_layout(struct ptrc_export *x, const struct ptrc_layout *layout
 
 	while (ptrc_layout_field(layout, count))
 		count++;
-	while (number >= p->layout_count) {
+	while (number >= p->layout_count)
 		*ptrc_append(p->layout_names, p->layout_count) = NULL;
-	}
 	p->layout_names[number] = ptrc_cli_allocate((count + 1) * sizeof(uint64_t));
 	for (size_t i = 0; (f = ptrc_layout_field(layout, i)); i++) {
 		const char *name = *f->name ? f->name : "json";
@@ -1064,9 +1063,8 @@ static void free_perfetto(struct ptrc_export *x)
 	ptrc_table_free(&p->names);
 	ptrc_table_free(&p->field_names);
 	ptrc_table_free(&p->counters);
-	for (size_t i = 0; i < p->layout_count; i++) {
+	for (size_t i = 0; i < p->layout_count; i++)
 		free(p->layout_names[i]);
-	}
 	free(p->layout_names);
 	ptrc_table_free(&p->stacks);
 	ptrc_buffer_free(&p->text);

@@ -59,9 +59,8 @@ static void count_dropped(struct ptrc_report *r, struct ptrc_report_class *c, si
 
 	while (since >> r->shift >= PTRC_REPORT_BUCKETS)
 		widen(r);
-	if (!l->dropped) {
+	if (!l->dropped)
 		l->dropped = ptrc_cli_allocate(PTRC_REPORT_BUCKETS * sizeof(*l->dropped));
-	}
 	l->dropped[since >> r->shift]++;
 	c->dropped_count++;
 	r->dropped_count++;
@@ -247,13 +246,8 @@ static size_t class_of_pair(struct ptrc_report *r, const struct ptrc_pair *pair)
 	size_t number = (size_t)(pair - r->pairs->list);
 	struct ptrc_buffer name = PTRC_BUFFER_INIT;
 
-	if (number >= r->class_of_pair_count) {
-		r->class_of_pair = ptrc_cli_reallocate(r->class_of_pair,
-						       (number + 1) * sizeof(*r->class_of_pair));
-		memset(r->class_of_pair + r->class_of_pair_count, 0,
-		       (number + 1 - r->class_of_pair_count) * sizeof(*r->class_of_pair));
-		r->class_of_pair_count = number + 1;
-	}
+	while (number >= r->class_of_pair_count)
+		*ptrc_append(r->class_of_pair, r->class_of_pair_count) = 0;
 	if (!r->class_of_pair[number]) {
 		size_t class;
 
@@ -328,31 +322,20 @@ bool ptrc_report_has_own_class(const struct ptrc_report *r, const struct ptrc_pa
 	       ((r->query->symbols || !r->is_text) && ptrc_pair_is_function(pair));
 }
 
-/* That class; the view's reader has read the event that begins the pair, or the one that ends a function. */
-static size_t own_class(struct ptrc_report *r, const struct ptrc_pair *pair, struct ptrc_view *view)
+/* The class of the pair that the event begins, which the view's reader has read, or of the function that it ends;
+ * with --label-by, of those that have the same value. */
+static size_t class_of_span(struct ptrc_report *r, const struct ptrc_pair *pair,
+			    struct ptrc_view *view)
 {
 	struct ptrc_buffer name = PTRC_BUFFER_INIT;
+	bool has_own = ptrc_report_has_own_class(r, pair);
 	size_t class;
 
-	if (ptrc_pair_is_function(pair))
+	if (has_own && ptrc_pair_is_function(pair))
 		return class_of_function(r, pair, view);
-	ptrc_pair_put_own_name(&name, pair, &r->query->layouts, view);
-	class = class_of_name(r, pair, name.bytes, name.used);
-	ptrc_buffer_free(&name);
-	return class;
-}
-
-/* The class of the pair that the event begins, which the view's reader has read; with --label-by, of those that
- * have the same value. */
-static size_t class_of_begin(struct ptrc_report *r, const struct ptrc_pair *pair,
-			     struct ptrc_view *view)
-{
-	struct ptrc_buffer name = PTRC_BUFFER_INIT;
-	size_t class;
-
-	if (ptrc_report_has_own_class(r, pair))
-		return own_class(r, pair, view);
-	if (!ptrc_pair_put_labelled_name(&name, r->pairs, pair, view))
+	if (has_own)
+		ptrc_pair_put_own_name(&name, pair, &r->query->layouts, view);
+	else if (!ptrc_pair_put_labelled_name(&name, r->pairs, pair, view))
 		return class_of_pair(r, pair);
 	class = class_of_name(r, pair, name.bytes, name.used);
 	ptrc_buffer_free(&name);
@@ -393,7 +376,7 @@ static void begin_span(void *self, struct ptrc_span *span)
 
 	r->is_in_pair = true;
 	span->lane = &r->lane->lane;
-	s->class = class_of_begin(r, &r->pairs->list[span->pair], &r->source->view);
+	s->class = class_of_span(r, &r->pairs->list[span->pair], &r->source->view);
 }
 
 /* Of pairs that took the same time, the first one counts as longer. */
@@ -490,9 +473,10 @@ static void take(void *self, struct ptrc_span *span)
 	const struct ptrc_pair *pair = &r->pairs->list[span->pair];
 	const struct ptrc_kept *k = &span->begin;
 	const struct span *s = k->source ? (const struct span *)span : NULL;
-	size_t class = s				    ? s->class
-		       : ptrc_report_has_own_class(r, pair) ? own_class(r, pair, &span->end->view)
-							    : class_of_pair(r, pair);
+	size_t class = s ? s->class
+		       : ptrc_report_has_own_class(r, pair)
+			       ? class_of_span(r, pair, &span->end->view)
+			       : class_of_pair(r, pair);
 	struct ptrc_report_class *c = &r->classes[class];
 	enum ptrc_span_fate fate = span->fate;
 	struct ptrc_report_record record = {

@@ -465,9 +465,8 @@ static struct ptrc_pair_source *source_of(struct ptrc_pairs *p, size_t order)
 {
 	while (order >= p->source_count)
 		*ptrc_append(p->sources, p->source_count) = NULL;
-	if (!p->sources[order]) {
+	if (!p->sources[order])
 		p->sources[order] = ptrc_cli_allocate(sizeof(**p->sources));
-	}
 	return p->sources[order];
 }
 

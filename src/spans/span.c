@@ -17,9 +17,8 @@ void ptrc_spans_begin(struct ptrc_spans *s, struct ptrc_query *q, size_t span_si
 	size_t bytes = q->source_count * sizeof(struct ptrc_kept_view *);
 
 	*s = (struct ptrc_spans){.query = q, .span_size = span_size};
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < 2; i++)
 		s->views[i] = ptrc_cli_allocate(bytes);
-	}
 }
 
 /* The data goes to the room, which has as many bytes. */
