@@ -71,7 +71,7 @@ EXTRA_DIST += %D%/README.md %D%/cli %D%/fleet %D%/lttng-cli %D%/lttng-session %D
 CLEANFILES += $(EXTRA_PROGRAMS) bench-report.md bench-report.json bench-fleet.md bench-fleet.json
 
 ptrc_bench_needs = \
-	$(ptrc_bench_checked) $(ptrc_bench_programs) $(bin_PROGRAMS) $(noinst_PROGRAMS)
+	$(ptrc_bench_checked) $(ptrc_bench_programs) $(bin_PROGRAMS) $(noinst_DATA) $(noinst_PROGRAMS)
 bench: $(ptrc_bench_needs)
 	$(ptrc_bench_report)
 	$(ptrc_bench_cli)

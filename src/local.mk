@@ -3,7 +3,6 @@
 
 ptrc_commands = \
 	%D%/ptrace-check \
-	%D%/ptrace-clear \
 	%D%/ptrace-create \
 	%D%/ptrace-doctor \
 	%D%/ptrace-dump \
@@ -11,22 +10,31 @@ ptrc_commands = \
 	%D%/ptrace-export \
 	%D%/ptrace-filter \
 	%D%/ptrace-event \
-	%D%/ptrace-flush \
 	%D%/ptrace-list \
 	%D%/ptrace-report \
 	%D%/ptrace-run \
 	%D%/ptrace-salvage \
-	%D%/ptrace-shutdown \
 	%D%/ptrace-snapshot \
 	%D%/ptrace-start \
-	%D%/ptrace-stat \
-	%D%/ptrace-stop
+	%D%/ptrace-stat
 
 if HAVE_CURL
 ptrc_commands += %D%/ptrace-ship
 endif
 
 bin_PROGRAMS += $(ptrc_commands)
+
+# Other names of ptrace-start, which does what its name says.
+ptrc_names_of_start = %D%/ptrace-clear %D%/ptrace-flush %D%/ptrace-shutdown %D%/ptrace-stop
+noinst_DATA += $(ptrc_names_of_start)
+CLEANFILES += $(ptrc_names_of_start)
+$(ptrc_names_of_start): %D%/ptrace-start$(EXEEXT)
+	$(AM_V_GEN)ln -sf ptrace-start$(EXEEXT) $@
+
+install-exec-hook:
+	for c in $(ptrc_names_of_start:%D%/%=%); do \
+		ln -sf "`echo ptrace-start | sed '$(transform)'`" \
+			"$(DESTDIR)$(bindir)/`echo $$c | sed '$(transform)'`" || exit 1; done
 
 noinst_LIBRARIES += %D%/libcommands.a
 %C%_libcommands_a_SOURCES = \
@@ -182,8 +190,6 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/session/session_create.h \
 	%D%/session/session_follow.c \
 	%D%/session/session_follow.h \
-	%D%/session/session_main.c \
-	%D%/session/session_main.h \
 	%D%/session/session_path.c \
 	%D%/session/session_path.h \
 	%D%/session/session_protocol.h \
@@ -289,7 +295,6 @@ ptrc_configured_libs = $(ptrc_commands_libs) $(YAML_LIBS)
 # Of those that have expressions or rules; ptrace-snapshot has neither, but writes what could be selected.
 ptrc_selecting_libs = $(ptrc_configured_libs) $(PCRE2_LIBS)
 %C%_ptrace_check_LDADD = $(ptrc_selecting_libs)
-%C%_ptrace_clear_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_create_LDADD = $(ptrc_configured_libs)
 %C%_ptrace_doctor_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_dump_LDADD = $(ptrc_selecting_libs)
@@ -297,16 +302,13 @@ ptrc_selecting_libs = $(ptrc_configured_libs) $(PCRE2_LIBS)
 %C%_ptrace_export_LDADD = $(ptrc_selecting_libs)
 %C%_ptrace_filter_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_event_LDADD = $(ptrc_commands_libs)
-%C%_ptrace_flush_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_list_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_report_LDADD = $(ptrc_selecting_libs)
 %C%_ptrace_run_LDADD = $(ptrc_selecting_libs)
 %C%_ptrace_salvage_LDADD = $(ptrc_commands_libs)
-%C%_ptrace_shutdown_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_snapshot_LDADD = $(ptrc_commands_libs) $(PCRE2_LIBS)
 %C%_ptrace_start_LDADD = $(ptrc_commands_libs)
 %C%_ptrace_stat_LDADD = $(ptrc_selecting_libs) -lm
-%C%_ptrace_stop_LDADD = $(ptrc_commands_libs)
 
 # It alone speaks to a server.
 %C%_ptrace_ship_SOURCES = \

@@ -42,3 +42,15 @@ load ../../support/helpers
 	ptrace-start "$me.l"
 	ptrace-stat --json "$me.l" | jq -e '.status.stream == "running"'
 }
+
+@test "one program with five names: it does what its name says, whatever was added to it" {
+	for c in clear flush shutdown stop; do
+		[ "$PTRACE_BIN/ptrace-$c" -ef "$PTRACE_BIN/ptrace-start" ]
+	done
+	ln -s "$PTRACE_BIN/ptrace-start" my-ptrace-stop-2
+	./my-ptrace-stop-2 --help | grep -q '^Usage: ptrace-stop '
+	ln -s "$PTRACE_BIN/ptrace-start" ptrace-halt
+	run_split ./ptrace-halt x
+	[ "$status" -eq 2 ]
+	[[ $stderr == "ptrace-start: ./ptrace-halt: is not a name of this program"* ]]
+}
