@@ -10,12 +10,7 @@
 #include "lib/model/glob.h"
 #include "src/query/reader.h"
 
-enum {
-	IDS = PTRC_READER_IDS,
-	/* A page that begins at this number or a higher one begins with a pattern. */
-	PATTERNS_FROM = 1 << 20,
-	SNAPSHOTS_FROM = 1 << 21,
-};
+enum { IDS = PTRC_READER_IDS };
 
 /* The patterns of the stream, with room for one more than there may be. */
 struct patterns {
@@ -33,10 +28,11 @@ static int load_patterns(trace_id_t trace, struct patterns *p)
 	return posixtrace_get_patterns(trace, p->list, POSIXTRACE_PATTERNS_MAX, &p->count);
 }
 
-static bool has_pattern(const struct patterns *p, const char *text)
+/* Whether there is the pattern, of this kind or, with 0, of any. */
+static bool has_pattern(const struct patterns *p, int how, const char *text)
 {
 	for (size_t i = 0; i < p->count; i++)
-		if (!strcmp(p->list[i].pt_glob, text))
+		if ((!how || p->list[i].pt_how == how) && !strcmp(p->list[i].pt_glob, text))
 			return true;
 	return false;
 }
@@ -44,9 +40,8 @@ static bool has_pattern(const struct patterns *p, const char *text)
 /* Returns false if there is no room. */
 static bool add_pattern(struct patterns *p, int how, const char *text)
 {
-	for (size_t i = 0; i < p->count; i++)
-		if (p->list[i].pt_how == how && !strcmp(p->list[i].pt_glob, text))
-			return true;
+	if (has_pattern(p, how, text))
+		return true;
 	if (p->count == POSIXTRACE_PATTERNS_MAX)
 		return false;
 	p->list[p->count] = (struct posixtrace_pattern){.pt_how = how};
@@ -123,7 +118,7 @@ static int take_text(const struct known *k, struct patterns *p, uint32_t flags, 
 
 	if (error)
 		return error;
-	if (!find(k, text, set) && !is_new && !(is_removed && has_pattern(p, text)))
+	if (!find(k, text, set) && !is_new && !(is_removed && has_pattern(p, 0, text)))
 		return ENOENT;
 	if (is_removed)
 		remove_pattern(p, text);
@@ -217,17 +212,33 @@ int ptrc_filter_rules_change(trace_id_t trace, uint32_t flags, const char *texts
 
 /* ---- the answer to TYPES ---- */
 
-/* Appends a record, its name and its layout to the page. Returns false if the page is full. */
-static bool put_record(struct ptrc_session_reply *reply,
-		       const struct ptrc_session_type_record *record, const char *name,
-		       const char *layout)
+/* The records of all patterns, and then of all event types, whose list only grows, have numbers. The reply gets those
+ * from .from on that have room. */
+struct page {
+	struct ptrc_session_reply *reply;
+	uint32_t from;
+	uint32_t number;
+};
+
+/* Counts a record, and returns whether it comes before the page. */
+static bool is_before(struct page *p)
 {
+	return p->number++ < p->from;
+}
+
+/* Appends the record that was counted last, its name and its layout. Returns false if the page is full. */
+static bool put_record(struct page *p, const struct ptrc_session_type_record *record,
+		       const char *name, const char *layout)
+{
+	struct ptrc_session_reply *reply = p->reply;
 	size_t size =
 		ptrc_session_padded(sizeof(*record) + record->name_size + record->layout_size);
 	unsigned char *at = reply->page + reply->size;
 
-	if (sizeof(reply->page) - reply->size < size)
+	if (sizeof(reply->page) - reply->size < size) {
+		reply->next = p->number - 1;
 		return false;
+	}
 	memset(at + size - 8, 0, 8);
 	memcpy(at, record, sizeof(*record));
 	memcpy(at + sizeof(*record), name, record->name_size);
@@ -243,41 +254,37 @@ static bool is_member(trace_event_id_t id, const trace_event_set_t *set)
 	return !posix_trace_eventset_ismember(id, set, &is) && is;
 }
 
-/* Appends event types until the page is full. Returns the position in the list of the first
- * event type that found no room, or 0 if all of them did. */
-static uint32_t put_types(trace_id_t trace, const trace_event_set_t *filter, uint32_t from,
-			  struct ptrc_session_reply *reply)
+static void put_types(trace_id_t trace, const trace_event_set_t *filter, struct page *p)
 {
 	static struct posixtrace_type_count counts[IDS];
 	char name[TRACE_EVENT_NAME_MAX + 1], layout[POSIXTRACE_LAYOUT_MAX + 1];
+	struct ptrc_session_type_record record;
 	trace_event_id_t id;
 	int unavailable;
 
 	if (posixtrace_get_type_counts(trace, counts, IDS))
 		memset(counts, 0, sizeof(counts));
 	posix_trace_eventtypelist_rewind(trace);
-	for (uint32_t at = 0;; at++) {
-		struct ptrc_session_type_record record = {0};
-
-		if (posix_trace_eventtypelist_getnext_id(trace, &id, &unavailable) || unavailable)
-			return 0;
-		if (at < from || id >= IDS || posix_trace_eventid_get_name(trace, id, name))
+	while (!posix_trace_eventtypelist_getnext_id(trace, &id, &unavailable) && !unavailable) {
+		if (is_before(p) || id >= IDS || posix_trace_eventid_get_name(trace, id, name))
 			continue;
-		record.id = id;
-		record.name_size = (uint16_t)strlen(name);
-		record.is_filtered = is_member(id, filter);
-		record.events = counts[id].pt_events;
-		record.bytes = counts[id].pt_bytes;
-		record.truncated = counts[id].pt_truncated;
+		record = (struct ptrc_session_type_record){
+			.id = id,
+			.name_size = (uint16_t)strlen(name),
+			.is_filtered = is_member(id, filter),
+			.events = counts[id].pt_events,
+			.bytes = counts[id].pt_bytes,
+			.truncated = counts[id].pt_truncated,
+		};
 		if (!posixtrace_eventid_get_layout(trace, id, layout, sizeof(layout)))
 			record.layout_size = strlen(layout);
-		if (!put_record(reply, &record, name, layout))
-			return at;
+		if (!put_record(p, &record, name, layout))
+			return;
 	}
 }
 
-static bool put_pattern(struct ptrc_session_reply *reply, const char *glob,
-			enum ptrc_session_pattern kind, bool has_matched)
+static bool put_pattern(struct page *p, const char *glob, enum ptrc_session_pattern kind,
+			bool has_matched)
 {
 	const struct ptrc_session_type_record record = {
 		.name_size = (uint16_t)strlen(glob),
@@ -285,78 +292,40 @@ static bool put_pattern(struct ptrc_session_reply *reply, const char *glob,
 		.events = has_matched,
 	};
 
-	return put_record(reply, &record, glob, "");
-}
-
-/* Appends the patterns of what is recorded, until the page is full. Returns the index of the first one
- * that found no room, or .count. */
-static size_t put_patterns(const struct patterns *p, size_t from, struct ptrc_session_reply *reply)
-{
-	size_t i = from;
-
-	for (; i < p->count; i++)
-		if (!put_pattern(reply, p->list[i].pt_glob,
-				 p->list[i].pt_how == POSIXTRACE_EXCLUDE
-					 ? PTRC_SESSION_PATTERN_IS_EXCLUDE
-					 : PTRC_SESSION_PATTERN_IS_ONLY,
-				 p->list[i].pt_has_matched != 0))
-			break;
-	return i;
-}
-
-/* Does the same with those that make snapshots, and returns the index of the first one without room, or
- * their number. */
-static size_t put_snapshots(struct ptrc_snapshots *snapshots, size_t from, size_t *count,
-			    struct ptrc_session_reply *reply)
-{
-	bool has_matched;
-	const char *glob;
-	size_t i = from;
-
-	*count = ptrc_snapshots_match(snapshots);
-	for (; i < *count; i++) {
-		glob = ptrc_snapshots_pattern(snapshots, i, &has_matched);
-		if (!put_pattern(reply, glob, PTRC_SESSION_PATTERN_IS_SNAPSHOT, has_matched))
-			break;
-	}
-	return i;
+	return is_before(p) || put_record(p, &record, glob, "");
 }
 
 int ptrc_filter_rules_page(trace_id_t trace, struct ptrc_snapshots *snapshots, uint32_t from,
 			   struct ptrc_session_reply *reply)
 {
 	static struct patterns patterns;
+	struct page page = {.reply = reply, .from = from};
+	size_t globs = snapshots ? ptrc_snapshots_match(snapshots) : 0;
 	trace_event_set_t filter;
-	size_t at, count;
 	int error = posix_trace_get_filter(trace, &filter);
 
 	reply->body = PTRC_SESSION_BODY_PAGE;
+	if (!error)
+		error = load_patterns(trace, &patterns);
 	if (error)
 		return error;
 	reply->is_all_filtered = 1;
 	for (trace_event_id_t id = 1; id < IDS; id++)
 		reply->is_all_filtered &= is_member(id, &filter);
-	if (from < PATTERNS_FROM) {
-		reply->next = put_types(trace, &filter, from, reply);
-		if (reply->next)
+	for (size_t i = 0; i < patterns.count; i++)
+		if (!put_pattern(&page, patterns.list[i].pt_glob,
+				 patterns.list[i].pt_how == POSIXTRACE_EXCLUDE
+					 ? PTRC_SESSION_PATTERN_IS_EXCLUDE
+					 : PTRC_SESSION_PATTERN_IS_ONLY,
+				 patterns.list[i].pt_has_matched))
 			return 0;
-		from = PATTERNS_FROM;
-	}
-	if (from < SNAPSHOTS_FROM) {
-		error = load_patterns(trace, &patterns);
-		if (error)
-			return error;
-		at = put_patterns(&patterns, from - PATTERNS_FROM, reply);
-		if (at < patterns.count) {
-			reply->next = PATTERNS_FROM + (uint32_t)at;
+	for (size_t i = 0; i < globs; i++) {
+		bool has_matched;
+		const char *glob = ptrc_snapshots_pattern(snapshots, i, &has_matched);
+
+		if (!put_pattern(&page, glob, PTRC_SESSION_PATTERN_IS_SNAPSHOT, has_matched))
 			return 0;
-		}
-		from = SNAPSHOTS_FROM;
 	}
-	if (snapshots) {
-		at = put_snapshots(snapshots, from - SNAPSHOTS_FROM, &count, reply);
-		if (at < count)
-			reply->next = SNAPSHOTS_FROM + (uint32_t)at;
-	}
+	put_types(trace, &filter, &page);
 	return 0;
 }

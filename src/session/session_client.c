@@ -405,12 +405,9 @@ static void add_pattern(struct ptrc_session_types *t, const struct ptrc_session_
 static void add_snapshot_pattern(struct ptrc_session_types *t,
 				 const struct ptrc_session_type_record *record, const char *name)
 {
-	size_t size = (t->idle_snapshot_count + 1) * sizeof(*t->idle_snapshots);
-
-	if (record->events)
-		return;
-	t->idle_snapshots = ptrc_cli_reallocate(t->idle_snapshots, size);
-	t->idle_snapshots[t->idle_snapshot_count++] = copy_text(name, record->name_size);
+	if (!record->events)
+		*ptrc_append(t->idle_snapshots, t->idle_snapshot_count) =
+			copy_text(name, record->name_size);
 }
 
 static int add_page(struct ptrc_session_types *t, const struct ptrc_session_reply *reply)

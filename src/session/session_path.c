@@ -217,13 +217,8 @@ int ptrc_session_names(bool is_removing, char ***names, size_t *count)
 	while ((entry = readdir(dir))) {
 		const char *name = entry->d_name + 2;
 
-		if (!strncmp(entry->d_name, "c.", 2) && ptrc_session_is_name(name)) {
-			list = ptrc_cli_reallocate(list, (*count + 1) * sizeof(*list));
-			list[*count] = strdup(name);
-			if (!list[*count])
-				ptrc_cli_no_memory();
-			++*count;
-		}
+		if (!strncmp(entry->d_name, "c.", 2) && ptrc_session_is_name(name))
+			*ptrc_append(list, *count) = ptrc_cli_copy(name);
 	}
 	closedir(dir);
 	if (*count)

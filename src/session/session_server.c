@@ -345,9 +345,13 @@ static void finish_end(struct ptrc_server *s, int error)
 	s->is_ending = true;
 }
 
-static void put_state(struct ptrc_server *s)
+/* The reply gets the state that the session has, or ended in. */
+static void put_state(struct ptrc_server *s, bool is_of_end)
 {
-	gather(s, &s->reply.state);
+	if (is_of_end)
+		s->reply.state = s->end_state;
+	else
+		gather(s, &s->reply.state);
 	s->reply.body = PTRC_SESSION_BODY_STATE;
 	s->reply.size = sizeof(s->reply.state);
 }
@@ -357,13 +361,7 @@ static void put_state(struct ptrc_server *s)
 /* While the session ends it is there, until its log is complete: with the state that it ends in. */
 static int answer_stat(struct ptrc_server *s)
 {
-	if (s->work != WORK_SHUTDOWN) {
-		put_state(s);
-		return 0;
-	}
-	s->reply.state = s->end_state;
-	s->reply.body = PTRC_SESSION_BODY_STATE;
-	s->reply.size = sizeof(s->reply.state);
+	put_state(s, s->work == WORK_SHUTDOWN);
 	return 0;
 }
 
@@ -438,7 +436,7 @@ static int answer_types(struct ptrc_server *s)
 
 static int add_follower(struct ptrc_server *s, bool is_snapshot)
 {
-	put_state(s);
+	put_state(s, false);
 	/* A follower occupies its descriptor for long; one shall be left for clients that only
 	 * ask. */
 	return keep_spare(s)
@@ -499,22 +497,27 @@ static void begin_reply(struct ptrc_server *s, int fd)
 	s->reply.version = PTRC_SESSION_VERSION;
 }
 
-/* Sends the last reply to the client that has waited longest. */
-static void answer_waiting(struct ptrc_server *s, int error)
+/* Takes out the client that has waited longest. Returns its descriptor. */
+static int take_waiting(struct ptrc_server *s)
 {
 	int fd = s->waiting[0].fd;
-	bool is_shutdown = s->waiting[0].verb == PTRC_SESSION_SHUTDOWN;
 
 	s->waiting_count--;
 	memmove(s->waiting, s->waiting + 1, s->waiting_count * sizeof(s->waiting[0]));
+	return fd;
+}
+
+/* Sends that client the last reply. */
+static void answer_waiting(struct ptrc_server *s, int error)
+{
+	bool is_shutdown = s->waiting[0].verb == PTRC_SESSION_SHUTDOWN;
+	int fd = take_waiting(s);
+
 	begin_reply(s, fd);
 	s->reply.error = error;
 	/* Without a log no event was to be kept, so the client is not told what was lost. */
-	if (is_shutdown && (s->plan->log_fd >= 0 || s->snapshots)) {
-		s->reply.state = s->end_state;
-		s->reply.body = PTRC_SESSION_BODY_STATE;
-		s->reply.size = sizeof(s->reply.state);
-	}
+	if (is_shutdown && (s->plan->log_fd >= 0 || s->snapshots))
+		put_state(s, true);
 	send_reply(s, PTRC_SESSION_DONE);
 	close(fd);
 }
@@ -522,15 +525,11 @@ static void answer_waiting(struct ptrc_server *s, int error)
 /* Of the clients that wait when the session has ended, those get a reply that wanted to end it. */
 static void answer_end(struct ptrc_server *s)
 {
-	while (s->waiting_count) {
-		if (s->waiting[0].verb == PTRC_SESSION_SHUTDOWN) {
+	while (s->waiting_count)
+		if (s->waiting[0].verb == PTRC_SESSION_SHUTDOWN)
 			answer_waiting(s, s->end.error);
-			continue;
-		}
-		close(s->waiting[0].fd);
-		s->waiting_count--;
-		memmove(s->waiting, s->waiting + 1, s->waiting_count * sizeof(s->waiting[0]));
-	}
+		else
+			close(take_waiting(s));
 }
 
 /* Begins what is to be done next. The end comes before all other requests. */

@@ -146,8 +146,7 @@ int ptrc_snapshots_wait_ms(const struct ptrc_snapshots *s)
 	return s->watch ? PTRC_SNAPSHOTS_LOOK_MS : -1;
 }
 
-/* Ends the looking. */
-static void close_watch(struct ptrc_snapshots *s)
+void ptrc_snapshots_end(struct ptrc_snapshots *s)
 {
 	unsigned long missed;
 
@@ -209,7 +208,7 @@ bool ptrc_snapshots_is_due(struct ptrc_snapshots *s, bool is_last,
 		return is_last || !pause_left_ns(s);
 	s->is_pending = false;
 	s->state.is_used_up = s->snapshot.is_too_many = true;
-	close_watch(s);
+	ptrc_snapshots_end(s);
 	*told = &s->snapshot;
 	return false;
 }
@@ -406,11 +405,6 @@ const char *ptrc_snapshots_pattern(const struct ptrc_snapshots *s, size_t i, boo
 {
 	*has_matched = s->is_matched[i];
 	return s->plan->globs[i];
-}
-
-void ptrc_snapshots_end(struct ptrc_snapshots *s)
-{
-	close_watch(s);
 }
 
 void ptrc_snapshots_tell_unmatched(const char *name, const char *glob)
