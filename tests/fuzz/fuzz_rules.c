@@ -18,7 +18,7 @@ struct input {
 
 static void take_option(const struct input *in, struct ptrc_rules *rules)
 {
-	static const char *const options[] = {"never", "exists", "count", "after", "before",
+	static const char *const options[] = {"never", "exists", "times", "after", "before",
 					      "order", "p50",	 "max",	  "min"};
 	const uint8_t *data = in->bytes + 1;
 	size_t size = in->size - 1;

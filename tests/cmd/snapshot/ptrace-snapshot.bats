@@ -4,7 +4,7 @@
 load ../../support/helpers
 
 plain() {
-	jq -c 'del(.id, .log)' "$@"
+	jq -c 'del(.type_id, .log)' "$@"
 }
 
 # same_dump LOG SESSION: the log has the events that the session has
