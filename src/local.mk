@@ -176,8 +176,6 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/session/functions.h \
 	%D%/session/keeper_watch.c \
 	%D%/session/keeper_watch.h \
-	%D%/session/log_target.c \
-	%D%/session/log_target.h \
 	%D%/session/logfile.c \
 	%D%/session/logfile.h \
 	%D%/session/orphans.c \

@@ -12,7 +12,7 @@
 #include "src/cli/exit_status.h"
 #include "src/cli/output.h"
 #include "src/text/pair_dump.h"
-#include "src/session/log_target.h"
+#include "src/session/logfile.h"
 #include "src/summary/selection.h"
 #include "src/text/text.h"
 #include "src/text/text_threads.h"

@@ -11,7 +11,7 @@
 #include "src/cli/exit_status.h"
 #include "src/cli/output.h"
 #include "src/export/export.h"
-#include "src/session/log_target.h"
+#include "src/session/logfile.h"
 #include "src/summary/selection.h"
 #include "src/query/query.h"
 

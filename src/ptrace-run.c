@@ -150,7 +150,8 @@ struct run {
 	bool is_ended_early;
 	/* What came of the trace: complete when it has ended. */
 	struct ptrc_losses losses;
-	struct ptrc_unmatched unmatched;
+	struct posixtrace_pattern patterns[POSIXTRACE_PATTERNS_MAX];
+	size_t pattern_count;
 	uint64_t recorded;
 	struct ptrc_run_waits waits;
 	struct ptrc_run_cut cut;
@@ -433,7 +434,8 @@ static void trace_stopped(void *arg, trace_id_t trace, const struct ptrc_session
 		      !state->counts.pt_untraced_processes;
 	r->is_without_functions = functions.is_wanted && !ptrc_functions_are_in(trace);
 	r->is_left_out = state->counts.pt_processes && !has_user_events && leaves_all_out(trace);
-	ptrc_unmatched_gather(&r->unmatched, trace);
+	if (posixtrace_get_patterns(trace, r->patterns, POSIXTRACE_PATTERNS_MAX, &r->pattern_count))
+		r->pattern_count = 0;
 	gather_snapshots(r);
 	r->snapshots.unseen_events = state->snapshots.unseen_events;
 }
@@ -904,7 +906,7 @@ static void say_notes(const struct run *r)
 				 " event%s was cut, as the largest has %" PRIu64
 				 " bytes; see --max-data-size",
 				 r->cut.events, r->cut.events == 1 ? "" : "s", r->cut.data_needed);
-	ptrc_unmatched_report(&r->unmatched, NULL);
+	ptrc_unmatched_report(r->patterns, r->pattern_count, NULL);
 }
 
 /* Reports what is missing from the trace. Returns the status to end with, as wait() has it. */
@@ -934,8 +936,8 @@ static int report(const struct run *r)
 		say_notes(r);
 	ptrc_run_snapshots_report(&r->snapshots);
 	is_told = ptrc_run_result_put(r->status, r->log.path, r->has_count ? &r->event_count : NULL,
-				      &r->losses, &r->waits, &r->cut, &r->unmatched, &r->snapshots,
-				      r->is_ended_early, r->went_on.count);
+				      &r->losses, &r->waits, &r->cut, r->patterns, r->pattern_count,
+				      &r->snapshots, r->is_ended_early, r->went_on.count);
 	is_incomplete = ptrc_losses_is_any(&r->losses) || r->snapshots.failed;
 	if (WIFEXITED(r->status) && !WEXITSTATUS(r->status) &&
 	    (!is_told || (is_incomplete && !is_loss_allowed)))

@@ -10,7 +10,7 @@
 #include "src/cli/exit_status.h"
 #include "src/cli/json.h"
 #include "src/cli/output.h"
-#include "src/session/log_target.h"
+#include "src/session/logfile.h"
 #include "src/session/orphans.h"
 #include "src/session/reader_follow.h"
 #include "src/query/query.h"

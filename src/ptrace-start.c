@@ -76,7 +76,6 @@ struct result {
 	char reason[PTRC_ORPHANS_TEXT_BYTES];
 	bool has_losses;
 	struct ptrc_losses losses;
-	struct ptrc_unmatched unmatched;
 	/* Of a session that has ended: its event types and patterns just before. */
 	struct ptrc_session_types types;
 	/* After a shutdown: the snapshots that the session has made by itself. */
@@ -186,7 +185,6 @@ static int end(const char *name, struct ptrc_session_reply *reply, struct result
 		if (again != ENOENT)
 			error = again;
 	}
-	ptrc_unmatched_take(&r->unmatched, r->types.patterns, r->types.pattern_count);
 	return error;
 }
 
@@ -273,7 +271,7 @@ static void put_json(struct ptrc_buffer *b, const char *name, const char *comman
 	if (r->error)
 		ptrc_json_text(&j, "message", r->reason);
 	if (!r->error)
-		ptrc_unmatched_json(&r->unmatched, &j);
+		ptrc_unmatched_json(r->types.patterns, r->types.pattern_count, &j);
 	if (r->has_losses) {
 		ptrc_losses_json(&r->losses, &j);
 		ptrc_json_bool(&j, "complete", is_complete(r));
@@ -308,7 +306,7 @@ static void tell(const struct result *r, const char *name, enum ptrc_exit *worst
 	if (r->has_losses)
 		report_losses(r, name);
 	report_snapshots(r, name);
-	ptrc_unmatched_report(&r->unmatched, name);
+	ptrc_unmatched_report(r->types.patterns, r->types.pattern_count, name);
 	if (*worst == PTRC_EXIT_DONE && ((r->has_losses && !is_complete(r)) || r->snapshots.failed))
 		*worst = PTRC_EXIT_INCOMPLETE;
 }

@@ -12,7 +12,7 @@
 #include "src/cli/output.h"
 #include "src/spans/function.h"
 #include "src/spans/pair_report.h"
-#include "src/session/log_target.h"
+#include "src/session/logfile.h"
 #include "src/fields/when.h"
 
 /* What the kernel did with a thread, as ptrace-run --os records it. */

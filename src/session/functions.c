@@ -58,57 +58,37 @@ static bool find_library(char path[PATH_MAX])
 	return !access(path, R_OK);
 }
 
-/* Whether the file is a program that the dynamic linker does not load. A script is none: its interpreter
- * is what is executed. */
-static bool is_static(const char *path)
+static bool read_at(int fd, void *to, size_t size, uint64_t offset)
 {
-	Elf64_Ehdr head;
-	Elf64_Phdr p;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	bool is_elf = fd >= 0 && read(fd, &head, sizeof(head)) == (ssize_t)sizeof(head) &&
-		      !memcmp(head.e_ident, ELFMAG, SELFMAG) &&
-		      head.e_ident[EI_CLASS] == ELFCLASS64;
-	bool has_linker = !is_elf;
-
-	for (unsigned int i = 0; !has_linker && i < head.e_phnum; i++) {
-		off_t at = (off_t)(head.e_phoff + i * sizeof(p));
-
-		has_linker =
-			pread(fd, &p, sizeof(p), at) != (ssize_t)sizeof(p) || p.p_type == PT_INTERP;
-	}
-	if (fd >= 0)
-		close(fd);
-	return !has_linker;
+	return pread(fd, to, size, (off_t)offset) == (ssize_t)size;
 }
 
-/* Whether the file has a section of XRay and no symbol table. What cannot be read is none. */
-static bool is_stripped(const char *path)
+/* Looks at a file for what keeps its functions from being recorded. A script has nothing: its interpreter is what is
+ * executed. Nor has what cannot be read. */
+static void look_at(struct ptrc_functions *f, int fd)
 {
 	char name[sizeof("xray_instr_map")];
 	Elf64_Ehdr head;
+	Elf64_Phdr p;
 	Elf64_Shdr names, s;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	bool has_xray = false, has_table = false;
 
-	if (fd < 0)
-		return false;
-	if (pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) ||
-	    memcmp(head.e_ident, ELFMAG, SELFMAG) || head.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    pread(fd, &names, sizeof(names),
-		  (off_t)(head.e_shoff + head.e_shstrndx * sizeof(names))) !=
-		    (ssize_t)sizeof(names))
-		head.e_shnum = 0;
-	for (unsigned int i = 0; i < head.e_shnum; i++) {
-		if (pread(fd, &s, sizeof(s), (off_t)(head.e_shoff + i * sizeof(s))) !=
-		    (ssize_t)sizeof(s))
-			break;
+	if (!read_at(fd, &head, sizeof(head), 0) || memcmp(head.e_ident, ELFMAG, SELFMAG) ||
+	    head.e_ident[EI_CLASS] != ELFCLASS64)
+		return;
+	f->is_static = true;
+	for (unsigned int i = 0; f->is_static && i < head.e_phnum; i++)
+		f->is_static = read_at(fd, &p, sizeof(p), head.e_phoff + i * sizeof(p)) &&
+			       p.p_type != PT_INTERP;
+	if (!read_at(fd, &names, sizeof(names), head.e_shoff + head.e_shstrndx * sizeof(names)))
+		return;
+	for (unsigned int i = 0;
+	     i < head.e_shnum && read_at(fd, &s, sizeof(s), head.e_shoff + i * sizeof(s)); i++) {
 		has_table |= s.sh_type == SHT_SYMTAB;
-		has_xray |= pread(fd, name, sizeof(name), (off_t)(names.sh_offset + s.sh_name)) ==
-				    (ssize_t)sizeof(name) &&
+		has_xray |= read_at(fd, name, sizeof(name), names.sh_offset + s.sh_name) &&
 			    !memcmp(name, "xray_instr_map", sizeof(name));
 	}
-	close(fd);
-	return has_xray && !has_table;
+	f->is_stripped = has_xray && !has_table;
 }
 
 bool ptrc_functions_could_be(const char *command)
@@ -140,6 +120,7 @@ bool ptrc_functions_prepare(struct ptrc_functions *f, const char *path)
 	const char *others = getenv("LD_PRELOAD");
 	char library[PATH_MAX];
 	size_t size;
+	int fd;
 
 	if (!f->is_wanted)
 		return true;
@@ -157,8 +138,10 @@ bool ptrc_functions_prepare(struct ptrc_functions *f, const char *path)
 	f->preload = ptrc_cli_allocate(size);
 	snprintf(f->preload, size, "%s%s%s", others ? others : "", others && *others ? ":" : "",
 		 library);
-	f->is_static = is_static(path);
-	f->is_stripped = is_stripped(path);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	look_at(f, fd);
+	if (fd >= 0)
+		close(fd);
 	return true;
 }
 

@@ -6,12 +6,15 @@
 #include <limits.h>
 #include <posixtrace-control.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "src/cli/cli.h"
+#include "src/cli/output.h"
 #include "src/cli/replace.h"
+#include "src/text/log_sink.h"
 
 /* With these bytes begins every log (docs/log-format.md). */
 static const char signature[] = "\211PTRLOG\n";
@@ -100,6 +103,11 @@ void ptrc_logfile_say_wrong_policy(const char *path)
 	ptrc_cli_message(path, "is not a regular file, which needs the log-full-policy append");
 }
 
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
 bool ptrc_logfile_is_gone(int fd, const char *path)
 {
 	struct stat opened;
@@ -109,7 +117,7 @@ bool ptrc_logfile_is_gone(int fd, const char *path)
 		return false;
 	if (stat(path, &there))
 		return errno == ENOENT || errno == ENOTDIR;
-	return opened.st_dev != there.st_dev || opened.st_ino != there.st_ino;
+	return !is_same(&opened, &there);
 }
 
 void ptrc_logfile_close(struct ptrc_logfile *l, bool is_kept)
@@ -120,4 +128,57 @@ void ptrc_logfile_close(struct ptrc_logfile *l, bool is_kept)
 		unlink(l->path);
 	close(l->fd);
 	l->fd = -1;
+}
+
+/* ---- a log that the command writes ---- */
+
+void ptrc_log_target_check(const char *option, const char *path, bool is_output_used)
+{
+	if (!*path)
+		ptrc_cli_usage(option, "needs the name of a file");
+	if (!strcmp(path, "-"))
+		ptrc_cli_usage(option, "'-' is not standard output; ./- is a file of this name");
+	if (is_output_used && ptrc_output_is(path))
+		ptrc_cli_usage(option, "'%s' is standard output; name another file", path);
+}
+
+bool ptrc_log_target_is_read(const struct ptrc_query *q, int fd, const char *path)
+{
+	struct stat own, other;
+
+	for (size_t i = 0; i < q->source_count && !fstat(fd, &own); i++)
+		if (!fstat(q->sources[i].reader.fd, &other) && is_same(&own, &other)) {
+			ptrc_cli_message(path, "is read, and cannot be written to meanwhile");
+			return true;
+		}
+	return false;
+}
+
+bool ptrc_log_target_open(struct ptrc_logfile *file, struct ptrc_query *q, const char *path,
+			  bool is_forced)
+{
+	trace_attr_t attr;
+
+	if (posix_trace_attr_init(&attr) ||
+	    posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND) ||
+	    !ptrc_logfile_open(file, path, &attr, is_forced))
+		return false;
+	if (ptrc_log_target_is_read(q, file->fd, path)) {
+		ptrc_logfile_close(file, true);
+		return false;
+	}
+	if (ptrc_log_sink_begin(q, path, file->fd, &file->is_broken))
+		return true;
+	ptrc_logfile_close(file, false);
+	return false;
+}
+
+void ptrc_log_target_close(struct ptrc_logfile *file)
+{
+	struct stat st;
+
+	if (file->is_broken && !fstat(file->fd, &st) && S_ISREG(st.st_mode) &&
+	    ftruncate(file->fd, 0))
+		ptrc_cli_message(file->path, "has a part of the log that could not be removed");
+	ptrc_logfile_close(file, !file->is_broken);
 }

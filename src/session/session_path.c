@@ -66,11 +66,6 @@ uint32_t ptrc_session_pid_namespace(void)
 	return stat("/proc/self/ns/pid", &st) ? 0 : (uint32_t)st.st_ino;
 }
 
-int ptrc_session_directory(bool is_create, char path[64])
-{
-	return ptrc_inspect_directory(is_create, path);
-}
-
 void ptrc_session_say_directory(int error)
 {
 	char path[64];
@@ -82,7 +77,7 @@ void ptrc_session_say_directory(int error)
 				 "mode=1777 tmpfs /dev/shm");
 		return;
 	}
-	ptrc_session_directory(false, path);
+	ptrc_inspect_directory(0, path, 64);
 	ptrc_cli_message(path, "%s",
 			 error == EPERM ? "not safe to use: it has to be a directory of yours "
 					  "that is closed to others (mode 700)"
@@ -206,7 +201,7 @@ int ptrc_session_names(bool is_removing, char ***names, size_t *count)
 
 	*names = NULL;
 	*count = 0;
-	error = ptrc_session_directory(false, directory);
+	error = ptrc_inspect_directory(0, directory, 64);
 	if (error)
 		return error == ENOENT ? 0 : error;
 	if (is_removing)

@@ -35,19 +35,13 @@ bool ptrc_session_is_name(const char *name);
  * in it. The text needs room for two bytes. */
 void ptrc_session_make_name(char *text);
 
-/*
- * Writes the path of the user's directory, and creates the directory if it is missing and
- * is_create is set. Returns 0, EPERM if it is not safe to use, or another error number.
- */
-int ptrc_session_directory(bool is_create, char path[64]);
-
 /* Reads the name of the program that a process runs; "" if there is no such process. */
 void ptrc_session_command(pid_t, char name[32]);
 
 /* The number of the caller's pid namespace, 0 if it is not known. */
 uint32_t ptrc_session_pid_namespace(void);
 
-/* Prints why the directory cannot be used, for an error of ptrc_session_directory(). */
+/* Prints why the directory cannot be used, for an error of ptrc_inspect_directory(). */
 void ptrc_session_say_directory(int error);
 
 /*

@@ -9,19 +9,9 @@
 
 #include "src/cli/json.h"
 
-struct ptrc_unmatched {
-	struct posixtrace_pattern patterns[POSIXTRACE_PATTERNS_MAX];
-	size_t count;
-};
-
-/* Copies those of the patterns that have matched no name. */
-void ptrc_unmatched_take(struct ptrc_unmatched *, const struct posixtrace_pattern *, size_t count);
-/* Does the same with the patterns of a stream. */
-void ptrc_unmatched_gather(struct ptrc_unmatched *, trace_id_t);
-
-/* Prints a message for each; thing may be null. */
-void ptrc_unmatched_report(const struct ptrc_unmatched *, const char *thing);
+/* Prints a message for each that is among these; thing may be null. */
+void ptrc_unmatched_report(const struct posixtrace_pattern *, size_t count, const char *thing);
 /* Puts the member "unmatched", if there are any. */
-void ptrc_unmatched_json(const struct ptrc_unmatched *, struct ptrc_json *);
+void ptrc_unmatched_json(const struct posixtrace_pattern *, size_t count, struct ptrc_json *);
 
 #endif

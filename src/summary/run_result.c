@@ -267,9 +267,9 @@ bool ptrc_run_result_open(int log_fd)
 
 bool ptrc_run_result_put(int status, const char *log, const uint64_t *event_count,
 			 const struct ptrc_losses *losses, const struct ptrc_run_waits *waits,
-			 const struct ptrc_run_cut *cut, const struct ptrc_unmatched *unmatched,
-			 const struct ptrc_run_snapshots *snapshots, bool is_ended_early,
-			 size_t went_on)
+			 const struct ptrc_run_cut *cut, const struct posixtrace_pattern *patterns,
+			 size_t pattern_count, const struct ptrc_run_snapshots *snapshots,
+			 bool is_ended_early, size_t went_on)
 {
 	struct ptrc_buffer b = PTRC_BUFFER_INIT;
 	struct ptrc_json j;
@@ -288,7 +288,7 @@ bool ptrc_run_result_put(int status, const char *log, const uint64_t *event_coun
 	ptrc_json_u64(&j, "wait_ns", waits->ns);
 	ptrc_json_u64(&j, "truncated_events", cut->events);
 	ptrc_json_u64(&j, "data_needed", cut->data_needed);
-	ptrc_unmatched_json(unmatched, &j);
+	ptrc_unmatched_json(patterns, pattern_count, &j);
 	put_snapshots(&j, snapshots);
 	if (is_ended_early)
 		ptrc_json_bool(&j, "ended_early", true);

@@ -94,7 +94,8 @@ void ptrc_run_result_put_untraced(int status);
  */
 bool ptrc_run_result_put(int status, const char *log, const uint64_t *event_count,
 			 const struct ptrc_losses *, const struct ptrc_run_waits *,
-			 const struct ptrc_run_cut *, const struct ptrc_unmatched *,
-			 const struct ptrc_run_snapshots *, bool is_ended_early, size_t went_on);
+			 const struct ptrc_run_cut *, const struct posixtrace_pattern *,
+			 size_t pattern_count, const struct ptrc_run_snapshots *,
+			 bool is_ended_early, size_t went_on);
 
 #endif
