@@ -240,7 +240,7 @@ static int by_number(const void *x, const void *y)
 	return PTRC_ORDER(*(const int32_t *)x, *(const int32_t *)y);
 }
 
-static bool has_pid(const struct posixtrace_log *c, int32_t pid)
+static bool has_pid(const struct posixtrace_log_writer *c, int32_t pid)
 {
 	return c->pid_count && bsearch(&pid, c->pids, c->pid_count, sizeof(pid), by_number);
 }

@@ -196,7 +196,7 @@ static int reach(const char *name, int limit_ms, bool is_removing, int *fd)
 
 	if (!ptrc_session_is_name(name))
 		return ENOENT;
-	error = ptrc_inspect_directory(0, directory, 64);
+	error = ptrc_inspect_directory(0, directory);
 	if (error)
 		return error;
 	ptrc_session_address(directory, name, &address);

@@ -77,7 +77,7 @@ void ptrc_session_say_directory(int error)
 				 "mode=1777 tmpfs /dev/shm");
 		return;
 	}
-	ptrc_inspect_directory(0, path, 64);
+	ptrc_inspect_directory(0, path);
 	ptrc_cli_message(path, "%s",
 			 error == EPERM ? "not safe to use: it has to be a directory of yours "
 					  "that is closed to others (mode 700)"
@@ -201,7 +201,7 @@ int ptrc_session_names(bool is_removing, char ***names, size_t *count)
 
 	*names = NULL;
 	*count = 0;
-	error = ptrc_inspect_directory(0, directory, 64);
+	error = ptrc_inspect_directory(0, directory);
 	if (error)
 		return error == ENOENT ? 0 : error;
 	if (is_removing)

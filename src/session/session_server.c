@@ -887,7 +887,7 @@ int ptrc_server_listen(struct ptrc_server *s, int32_t *stage)
 	int error;
 
 	*stage = PTRC_SESSION_STAGE_DIRECTORY;
-	error = ptrc_inspect_directory(1, s->directory, 64);
+	error = ptrc_inspect_directory(1, s->directory);
 	if (!error)
 		error = make_socket(s);
 	if (!error) {

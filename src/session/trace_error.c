@@ -183,7 +183,7 @@ void ptrc_trace_error(int error, pid_t pid, const char *target, const char *log_
 					 "mount -o remount,rw " SHM);
 		else if (access(SHM, F_OK))
 			ptrc_session_say_directory(EPERM);
-		else if (ptrc_inspect_directory(0, directory, 64) == EPERM)
+		else if (ptrc_inspect_directory(0, directory) == EPERM)
 			ptrc_session_say_directory(EPERM);
 		else
 			say_not_allowed(pid, target, log_path);

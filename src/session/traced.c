@@ -67,7 +67,7 @@ void ptrc_traced_find(struct ptrc_traced *t)
 	DIR *dir;
 
 	*t = (struct ptrc_traced){.fd = -1};
-	dir = ptrc_inspect_directory(0, path, 64) ? NULL : opendir(path);
+	dir = ptrc_inspect_directory(0, path) ? NULL : opendir(path);
 	while (dir && (entry = readdir(dir)))
 		look(t, entry->d_name);
 	if (dir)

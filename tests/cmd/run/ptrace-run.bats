@@ -142,8 +142,9 @@ load ../../support/helpers
 		[ "${stderr##*$'\n'}" = "ptrace-run: fifo: at least $lost events lost, as writing the log failed: Broken pipe" ]
 		got=$(ptrace-dump --count --allow-loss part)
 		[ "$got" -gt 10000 ]
-		# A pipe has at most 64 KiB, and an event takes more than a byte.
-		[ $((got + lost)) -le 200002 ]
+		# A pipe has at most 64 KiB, and an event takes more than a byte. Each flush adds two events, and a
+		# slow machine flushes more often.
+		[ $((got + lost)) -le 201002 ]
 		[ $((got + lost)) -gt $((200002 - 65536)) ]
 	done
 }
