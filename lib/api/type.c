@@ -4,10 +4,10 @@
 
 #include <errno.h>
 #include <posixtrace.h>
-#include <sys/mman.h>
 
 #include "lib/base/atomic.h"
 #include "lib/base/common.h"
+#include "lib/base/file.h"
 #include "lib/base/sys.h"
 #include "lib/life/life.h"
 #include "lib/model/layout_text.h"
@@ -20,16 +20,15 @@
 /* Opens the type, which several threads may do at a time: all of them get the same. */
 static int open_type(struct posixtrace_type *type, trace_event_id_t *id)
 {
-	long text = ptrc_sys(SYS_mmap, 0, TEXT_BYTES, PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *text = ptrc_file_zeros(TEXT_BYTES);
 	uint32_t found = PTRC_ID_UNNAMED;
 	int error;
 
-	if (ptrc_sys_is_error(text))
+	if (!text)
 		return ENOMEM;
-	error = ptrc_layout_of_members(type->pt_members, type->pt_member_count, (char *)text);
+	error = ptrc_layout_of_members(type->pt_members, type->pt_member_count, text);
 	if (!error)
-		error = ptrc_process_open_layout(type->pt_name, (char *)text, &found);
+		error = ptrc_process_open_layout(type->pt_name, text, &found);
 	ptrc_sys(SYS_munmap, text, TEXT_BYTES);
 	/* Without memory the next event tries again. */
 	if (error != ENOMEM) {

@@ -199,6 +199,14 @@ int ptrc_file_map_sparse(int fd, uint64_t size, void *at, void **map)
 	return 0;
 }
 
+void *ptrc_file_zeros(uint64_t size)
+{
+	long map = ptrc_sys(SYS_mmap, 0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			    -1, 0);
+
+	return ptrc_sys_is_error(map) ? NULL : (void *)map;
+}
+
 bool ptrc_file_populate(const void *start, uint64_t bytes)
 {
 	uintptr_t from = (uintptr_t)start & ~(uintptr_t)4095;

@@ -50,6 +50,9 @@ int ptrc_file_map(int fd, uint64_t size, int protection, void *at, void **map);
  * not even under mlockall(MCL_FUTURE). fd -1: private memory of zeros. */
 int ptrc_file_map_sparse(int fd, uint64_t size, void *at, void **map);
 
+/* Private memory of zeros, for ever or until munmap(); null: there is none. */
+void *ptrc_file_zeros(uint64_t size);
+
 /* Backs the pages of a mapping with memory. The first access to a page of a sparse shared
  * object ends in SIGBUS if the file system is full; this call can fail instead. False: there is
  * no memory. Kernels before 5.14 cannot do it: there this does nothing and returns true. */

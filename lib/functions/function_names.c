@@ -177,19 +177,18 @@ static void visit_file(const struct elf *e, uint64_t start, void (*visit)(uint64
 
 void ptrc_function_names(uint64_t address, void (*visit)(uint64_t, const char *))
 {
-	long buffer = ptrc_sys(SYS_mmap, 0, 2 * MAPS_BYTES, PROT_READ | PROT_WRITE,
-			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *buffer = ptrc_file_zeros(2 * MAPS_BYTES);
 	struct mapped m;
 	struct elf e;
 	struct stat st;
 	long bytes;
 	int fd;
 
-	if (ptrc_sys_is_error(buffer))
+	if (!buffer)
 		return;
 	/* The file at the path may be another one by now. To open a device or a pipe may have effects,
 	 * but those are not mapped as a program is. */
-	if (find_file((char *)buffer, address, &m) &&
+	if (find_file(buffer, address, &m) &&
 	    ptrc_file_open(AT_FDCWD, m.path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, &fd) == 0) {
 		if (ptrc_file_stat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == m.inode) {
 			e.size = (uint64_t)st.st_size;

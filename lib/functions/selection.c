@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
+#include "lib/base/file.h"
 #include "lib/base/pid_lock.h"
 #include "lib/base/sys.h"
 #include "lib/functions/function_names.h"
@@ -32,32 +32,24 @@ static _Atomic int32_t lock;
  * are none. */
 static char *globs;
 
-static uint64_t bytes_of(uint64_t size)
-{
-	return sizeof(struct ptrc_selection) + size * sizeof(uint64_t);
-}
-
 static struct ptrc_selection *new_table(uint64_t size)
 {
-	long at = ptrc_sys(SYS_mmap, 0, bytes_of(size), PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ptrc_selection *s =
+		ptrc_file_zeros(sizeof(struct ptrc_selection) + size * sizeof(uint64_t));
 
-	if (ptrc_sys_is_error(at))
-		return NULL;
-	((struct ptrc_selection *)at)->size = size;
-	return (struct ptrc_selection *)at;
+	if (s)
+		s->size = size;
+	return s;
 }
 
 static void put(struct ptrc_selection *s, uint64_t address, bool is_selected)
 {
-	uint64_t i = ptrc_selection_place(s, address), word;
+	_Atomic uint64_t *place = ptrc_selection_find(s, address);
+	uint64_t word = ptrc_load_relaxed(place);
 
-	for (; (word = ptrc_load_relaxed(&s->words[i])); i = (i + 1) & (s->size - 1))
-		if (word >> 1 == address)
-			break;
 	s->used += !word;
 	/* A function with several names is recorded if one of them is selected. */
-	ptrc_store_relaxed(&s->words[i], word | address << 1 | is_selected);
+	ptrc_store_relaxed(place, word | address << 1 | is_selected);
 }
 
 /* Makes a larger table. The old one stays: hooks may be looking into it. All old ones together are as
@@ -124,14 +116,11 @@ static void begin(void)
 	const char *text = secure_getenv(PTRC_SELECTION_VARIABLE);
 	struct ptrc_selection *s = NULL;
 	size_t size = text ? strlen(text) : 0;
-	long copy;
 
 	if (size) {
-		copy = ptrc_sys(SYS_mmap, 0, size + 2, PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (ptrc_sys_is_error(copy))
+		globs = ptrc_file_zeros(size + 2);
+		if (!globs)
 			return;
-		globs = (char *)copy;
 		memcpy(globs, text, size);
 		for (size_t i = 0; i < size; i++)
 			if (globs[i] == '\n')
@@ -143,27 +132,17 @@ static void begin(void)
 	ptrc_store_release(&ptrc_selection, s);
 }
 
-/* Whether the function is recorded, and whether that is known. */
-static bool look_up(uint64_t address, bool *is_known)
+/* The word of the function; 0: it is not known whether that is recorded. */
+static uint64_t look_up(uint64_t address)
 {
-	const struct ptrc_selection *s = ptrc_load_relaxed(&ptrc_selection);
-	uint64_t word;
+	struct ptrc_selection *s = ptrc_load_relaxed(&ptrc_selection);
 
-	*is_known = true;
-	if (!s)
-		return true;
-	for (uint64_t i = ptrc_selection_place(s, address);
-	     (word = ptrc_load_relaxed(&s->words[i])); i = (i + 1) & (s->size - 1))
-		if (word >> 1 == address)
-			return word & 1;
-	*is_known = false;
-	return false;
+	return s ? ptrc_load_relaxed(ptrc_selection_find(s, address)) : 1;
 }
 
 bool ptrc_selection_learn(uint64_t address)
 {
-	bool is_in, is_known;
-	uint64_t mask;
+	uint64_t mask, word;
 
 	/* A vfork child runs on its parent's memory, whose threads do not know of its lock. It records
 	 * nothing in any case. */
@@ -173,17 +152,17 @@ bool ptrc_selection_learn(uint64_t address)
 	ptrc_pid_lock(&lock);
 	if (ptrc_load_relaxed(&ptrc_selection) == (struct ptrc_selection *)&unknown)
 		begin();
-	is_in = look_up(address, &is_known);
-	if (!is_known && ptrc_load_relaxed(&ptrc_selection) != (struct ptrc_selection *)&unknown) {
+	word = look_up(address);
+	if (!word && ptrc_load_relaxed(&ptrc_selection) != (struct ptrc_selection *)&unknown) {
 		ptrc_function_names(address, visit);
-		is_in = look_up(address, &is_known);
+		word = look_up(address);
 		/* No symbol tells its name: only a pattern for all names is one for it. */
-		if (!is_known) {
-			is_in = matches("");
-			add(address, is_in);
+		if (!word) {
+			word = matches("");
+			add(address, word);
 		}
 	}
 	ptrc_pid_unlock(&lock);
 	ptrc_sys_restore_signals(&mask);
-	return is_in;
+	return word & 1;
 }

@@ -27,10 +27,16 @@ struct ptrc_selection {
 /* Null: every function is recorded. */
 extern PTRC_HIDDEN struct ptrc_selection *_Atomic ptrc_selection;
 
-/* Where the search for an address begins. */
-static inline uint64_t ptrc_selection_place(const struct ptrc_selection *s, uint64_t address)
+/* The place of the address in the table: it has a word that is not 0 if the table has the address. */
+static PTRC_ALWAYS_INLINE _Atomic uint64_t *ptrc_selection_find(struct ptrc_selection *s,
+								uint64_t address)
 {
-	return (address * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (s->size - 1);
+	uint64_t i = (address * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (s->size - 1), word;
+
+	for (; (word = ptrc_load_relaxed(&s->words[i])); i = (i + 1) & (s->size - 1))
+		if (PTRC_LIKELY(word >> 1 == address))
+			break;
+	return &s->words[i];
 }
 
 /* The address is in no table yet: find out, and add it. Async-signal-safe. */
@@ -38,18 +44,13 @@ PTRC_COLD bool ptrc_selection_learn(uint64_t address);
 
 static PTRC_ALWAYS_INLINE bool ptrc_selection_has(uint64_t address)
 {
-	const struct ptrc_selection *s = ptrc_load_acquire(&ptrc_selection);
+	struct ptrc_selection *s = ptrc_load_acquire(&ptrc_selection);
 	uint64_t word;
 
 	if (PTRC_LIKELY(!s))
 		return true;
-	for (uint64_t i = ptrc_selection_place(s, address);; i = (i + 1) & (s->size - 1)) {
-		word = ptrc_load_relaxed(&s->words[i]);
-		if (PTRC_LIKELY(word >> 1 == address))
-			return word & 1;
-		if (!word)
-			return ptrc_selection_learn(address);
-	}
+	word = ptrc_load_relaxed(ptrc_selection_find(s, address));
+	return PTRC_LIKELY(word) ? word & 1 : ptrc_selection_learn(address);
 }
 
 #endif

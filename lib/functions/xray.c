@@ -4,10 +4,9 @@
 
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
 
 #include "lib/base/common.h"
-#include "lib/base/sys.h"
+#include "lib/base/file.h"
 #include "lib/functions/function_names.h"
 #include "lib/functions/selection.h"
 
@@ -57,7 +56,6 @@ static void handle(int32_t id, int kind)
 void ptrc_xray_begin(void (*recorder)(uint64_t function, bool is_end))
 {
 	size_t count;
-	long at;
 
 	ptrc_function_names(getauxval(AT_ENTRY), visit);
 	if (!runtime.set_handler || !runtime.patch_function || !runtime.function_address ||
@@ -66,11 +64,9 @@ void ptrc_xray_begin(void (*recorder)(uint64_t function, bool is_end))
 	count = runtime.max_function_id();
 	if (!count || count > INT32_MAX)
 		return;
-	at = ptrc_sys(SYS_mmap, 0, (count + 1) * sizeof(*addresses), PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (ptrc_sys_is_error(at))
+	addresses = ptrc_file_zeros((count + 1) * sizeof(*addresses));
+	if (!addresses)
 		return;
-	addresses = (uint64_t *)at;
 	for (size_t id = 1; id <= count; id++)
 		addresses[id] = runtime.function_address((int32_t)id);
 	address_count = count;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "lib/base/file.h"
 #include "lib/base/heap.h"
 #include "lib/log/log_layout.h"
 #include "lib/base/sys.h"
@@ -118,16 +119,9 @@ static struct ptrc_unpacker unpack(const struct ptrc_log_batch *b, const struct 
 
 static int make_work(struct ptrc_log_batch *b)
 {
-	long map;
-
-	if (b->work)
-		return 0;
-	map = ptrc_sys(SYS_mmap, 0, sizeof(*b->work), PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (ptrc_sys_is_error(map))
-		return ENOMEM;
-	b->work = (struct ptrc_log_work *)map;
-	return 0;
+	if (!b->work)
+		b->work = ptrc_file_zeros(sizeof(*b->work));
+	return b->work ? 0 : ENOMEM;
 }
 
 int ptrc_log_batch_room(struct ptrc_log_batch *b, uint64_t bytes, uint8_t **out)

@@ -41,17 +41,16 @@ static void copy_mapped(struct ptrc_self *to)
 
 int ptrc_self_make(void)
 {
-	long ret;
+	struct ptrc_self *made;
 
 	if (ptrc_self_private() != &early_self)
 		return 0;
-	ret = ptrc_sys(SYS_mmap, 0, sizeof(struct ptrc_self), PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (ptrc_sys_is_error(ret))
+	made = ptrc_file_zeros(sizeof(*made));
+	if (!made)
 		return ENOMEM;
-	ptrc_sys(SYS_madvise, ret, sizeof(struct ptrc_self), MADV_WIPEONFORK);
-	copy_mapped((struct ptrc_self *)ret);
-	__atomic_store_n(&ptrc_self, (struct ptrc_self *)ret, __ATOMIC_RELEASE);
+	ptrc_sys(SYS_madvise, made, sizeof(*made), MADV_WIPEONFORK);
+	copy_mapped(made);
+	__atomic_store_n(&ptrc_self, made, __ATOMIC_RELEASE);
 	return 0;
 }
 

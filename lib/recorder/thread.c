@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <sys/mman.h>
 
+#include "lib/base/file.h"
 #include "lib/base/sys.h"
 
 #define BLOCK_BYTES 28672U
@@ -79,7 +80,6 @@ void ptrc_thread_forget_list(struct ptrc_thread *t, unsigned i)
 static struct ptrc_thread *claim_block(int32_t tid)
 {
 	struct ptrc_thread *made;
-	long map;
 
 	PTRC_THREAD_FOR_EACH(t)
 	{
@@ -93,11 +93,9 @@ static struct ptrc_thread *claim_block(int32_t tid)
 			return t;
 		}
 	}
-	map = ptrc_sys(SYS_mmap, 0, BLOCK_BYTES, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (ptrc_sys_is_error(map))
+	made = ptrc_file_zeros(BLOCK_BYTES);
+	if (!made)
 		return NULL;
-	made = (struct ptrc_thread *)map;
 	ptrc_sys(SYS_madvise, made->want, WIPED_BYTES, MADV_WIPEONFORK);
 	made->arena_used = sizeof(*made);
 	ptrc_store_relaxed(&made->tid, tid);

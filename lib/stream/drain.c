@@ -5,10 +5,10 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <trace.h>
 
 #include "lib/base/atomic.h"
+#include "lib/base/file.h"
 #include "lib/base/sys.h"
 #include "lib/stream/filter.h"
 #include "lib/stream/status.h"
@@ -37,17 +37,14 @@ static int begin(struct ptrc_stream *s, struct ptrc_drain *d)
 {
 	struct ptrc_stream_header *h = s->header;
 	uint64_t status;
-	long map;
 
 	memset(d, 0, sizeof(*d));
 	d->stream = s; /* ptrc_drain_end() needs it, also after a failure */
 	d->consumer = (struct ptrc_consumer){.stream = s, .pin = PTRC_CHUNK_PIN_KEEPER};
 	d->stretch_max = UINT64_MAX;
-	map = ptrc_sys(SYS_mmap, 0, sizeof(*d->packer), PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (ptrc_sys_is_error(map))
+	d->packer = ptrc_file_zeros(sizeof(*d->packer));
+	if (!d->packer)
 		return ENOMEM;
-	d->packer = (struct ptrc_packer *)map;
 	ptrc_stream_complete(s);
 	status = ptrc_load_acquire(&h->status);
 	d->run = ptrc_load_acquire(&h->run);
