@@ -37,18 +37,11 @@ PTRC_PUBLIC int posixtrace_log_writer_open(int fd, const trace_attr_t *attr,
 PTRC_PUBLIC int posixtrace_log_writer_type(struct posixtrace_log_writer *log, const char *name,
 					   const char *layout, trace_event_id_t *id)
 {
-	trace_event_id_t type;
 	int error = layout ? ptrc_layout_check(layout) : 0;
 
 	if (!log || !name || !id)
 		return EINVAL;
-	if (!error)
-		error = ptrc_log_copy_type(log, name, &type);
-	if (!error && layout && type > PTRC_ID_UNNAMED)
-		error = ptrc_log_copy_set_layout(log, type, layout);
-	if (!error)
-		*id = type;
-	return error;
+	return error ? error : ptrc_log_copy_type(log, name, layout, id);
 }
 
 PTRC_PUBLIC int posixtrace_log_writer_add(struct posixtrace_log_writer *log,
@@ -69,16 +62,13 @@ PTRC_PUBLIC int posixtrace_log_writer_add(struct posixtrace_log_writer *log,
 PTRC_PUBLIC int posixtrace_log_writer_add_origin(struct posixtrace_log_writer *log,
 						 trace_id_t source)
 {
-	struct ptrc_log_stream *from;
+	struct ptrc_log_stream *from = ptrc_handle_get(source, PTRC_HANDLE_LOG, NULL);
 	int cancel, error;
 
-	if (!log)
-		return EINVAL;
-	from = ptrc_handle_get(source, PTRC_HANDLE_LOG, NULL);
 	if (!from)
 		return EINVAL;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	error = ptrc_log_copy_add_whose(log, ptrc_log_stream_whose(from));
+	error = log ? ptrc_log_copy_add_whose(log, ptrc_log_stream_whose(from)) : EINVAL;
 	ptrc_handle_put(source);
 	pthread_setcancelstate(cancel, NULL);
 	return error;

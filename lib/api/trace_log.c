@@ -11,6 +11,7 @@
 
 #include "lib/api/on_log.h"
 #include "lib/base/common.h"
+#include "lib/life/life.h"
 #include "lib/log/log_family.h"
 
 /* Gives the log an identifier, or closes it. */

@@ -151,22 +151,18 @@ int ptrc_log_copy_create(int fd, const trace_attr_t *attr, const struct timespec
 	return 0;
 }
 
-int ptrc_log_copy_type(struct posixtrace_log_writer *c, const char *name, trace_event_id_t *id)
+int ptrc_log_copy_type(struct posixtrace_log_writer *c, const char *name, const char *layout,
+		       trace_event_id_t *id)
 {
 	struct ptrc_names names = {.object = c->own_names};
 	uint32_t number;
 	int error = ptrc_names_register(&names, name, &number);
 
-	*id = error ? *id : number;
+	if (!error && layout && number > PTRC_ID_UNNAMED)
+		error = ptrc_names_set_layout(&names, number, layout, (uint32_t)strlen(layout));
+	if (!error)
+		*id = number;
 	return error;
-}
-
-int ptrc_log_copy_set_layout(struct posixtrace_log_writer *c, trace_event_id_t id,
-			     const char *layout)
-{
-	struct ptrc_names names = {.object = c->own_names};
-
-	return ptrc_names_set_layout(&names, id, layout, (uint32_t)strlen(layout));
 }
 
 /* ---- writing what waits ---- */

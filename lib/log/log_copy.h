@@ -22,9 +22,7 @@ PTRC_MUST_CHECK int ptrc_log_copy_create(int fd, const trace_attr_t *attr,
 					 const struct timespec *created,
 					 struct posixtrace_log_writer **copy);
 PTRC_MUST_CHECK int ptrc_log_copy_type(struct posixtrace_log_writer *c, const char *name,
-				       trace_event_id_t *id);
-PTRC_MUST_CHECK int ptrc_log_copy_set_layout(struct posixtrace_log_writer *c, trace_event_id_t id,
-					     const char *layout);
+				       const char *layout, trace_event_id_t *id);
 PTRC_MUST_CHECK int ptrc_log_copy_add(struct posixtrace_log_writer *c,
 				      const struct posixtrace_event *event);
 PTRC_MUST_CHECK int ptrc_log_copy_add_whose(struct posixtrace_log_writer *c,

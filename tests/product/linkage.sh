@@ -155,6 +155,14 @@ END
 	! nm "$dir/emit" | grep -E ' T posix_trace_(create_withlog|open|getnext_event)$'
 )
 
+# A program that only reads logs has what a fork and an exit need all the same.
+reader() (
+	need "$static"
+	command -v nm >/dev/null || exit 77
+	compile -o "$dir/reader" "$PTRC_SOURCE/examples/log-fields.c" "$static" -lpthread || exit 1
+	nm "$dir/reader" | grep ' T ptrc_life_begin$'
+)
+
 # No C library at run time: the static one of the system, if it is installed.
 fully_static() (
 	need "$static"
@@ -189,11 +197,12 @@ END
 	test "$("$PTRC_BUILD/src/ptrace-dump" -e 'x.*' --count "$dir/noise.log")" -eq 1
 )
 
-echo 1..6
+echo 1..7
 result 'program with the static library works [GEN-11 GEN-06]' with_static
 result 'program with the shared library works [GEN-11 GEN-06]' with_shared
 result 'library may be loaded late [GEN-11]' with_dlopen
 result 'program that only emits stays small [GEN-11]' small
+result 'program that only reads logs has the fork handlers' reader
 result 'patterns hold in a program with the shared library' patterns
 result 'fully static program works [GEN-11]' fully_static
 exit $status
