@@ -42,8 +42,8 @@ int posixtrace_attr_setfullwait(trace_attr_t *, const struct timespec *);
 int posixtrace_attr_getfullwait(const trace_attr_t *, struct timespec *);
 
 /* A log that is rotated: when a file of it has pt_bytes bytes or more (0: any number), or was begun
- * pt_time ago (0: ever), the log goes on in another file. Of these files, the one that is being
- * written among them, pt_keep are kept at most (0: all). */
+ * pt_time ago (0: ever), the log goes on in another file. At most pt_keep of these files are kept (0: all),
+ * the one that is being written among them. */
 struct posixtrace_log_rotation {
 	size_t pt_bytes;
 	struct timespec pt_time;
@@ -59,14 +59,14 @@ struct posixtrace_log_rotation {
  * file.
  *
  * The first file of the log is the one that was given to posix_trace_create_withlog(). The next is
- * called as that one, with .000001 after the name, the one after that .000002. A file of that name
- * that is there already is left alone, and its number not used. No file is ever renamed. Each is a
+ * called as that one, with .000001 after the name, the one after that .000002. If a file of that name
+ * exists already, it is left alone, and its number not used. No file is ever renamed. Each is a
  * whole log, closed when the next is begun, and each event is in exactly one of them.
  *
  * A file is closed only if it has an event, and when a flush is done. So it may exceed pt_bytes by as
  * much as a flush writes, which is what the stream holds. If no other file can be begun, the log
- * goes on in the one that it has, and posix_trace_get_status() tells of the error. Of those that
- * are too many the oldest are deleted, and only files of this very log. posix_trace_clear() deletes
+ * goes on in the one that it has, and posix_trace_get_status() reports the error. If there
+ * are too many files, the oldest are deleted, and only files of this very log. posix_trace_clear() deletes
  * all but the last, and empties that.
  *   EINVAL  not an initialised attributes object; null pointer; pt_bytes, pt_time less than the least;
  *           a tv_nsec that is none; pt_keep is 1.
@@ -102,14 +102,14 @@ struct posixtrace_pattern {
  * ONLY, or there is none of this kind, and if it matches none of the kind EXCLUDE. System event
  * types are recorded unless they match one of the kind EXCLUDE.
  *
- * Patterns and filter (posix_trace_set_filter) stand beside each other: an event is recorded if
- * neither keeps it out, and posix_trace_get_filter() tells of both, as far as names exist. With
+ * Patterns and filter (posix_trace_set_filter) hold both: an event is recorded if
+ * neither keeps it out, and posix_trace_get_filter() reports both, as far as names exist. With
  * posix_trace_set_filter() a program may decide otherwise than the patterns of types that exist:
  * types that it takes out of the filter (POSIX_TRACE_SUB_EVENTSET), or leaves out of the filter
  * that it sets (POSIX_TRACE_SET_EVENTSET), are recorded, until patterns are set that say another
  * thing of their names than those before, or the stream is cleared. posix_trace_clear() keeps the
  * patterns. If the stream is running, and patterns change what is recorded of types that exist,
- * a POSIX_TRACE_FILTER event tells of it, as for posix_trace_set_filter(). No other call records
+ * a POSIX_TRACE_FILTER event records it, as for posix_trace_set_filter(). No other call records
  * one because of patterns: there is no event of a name before it is compared with them.
  *   EINVAL  not an active stream; null pointer and count not 0; an unknown pt_how; a pattern that
  *           is empty or has no null byte.

@@ -87,9 +87,9 @@ int posixtrace_get_type_counts(trace_id_t, struct posixtrace_type_count *, size_
  * log. A path of another of its files stands for that file alone. Each file takes a
  * descriptor.
  *
- * Files that are missing between others are told as missing packets of a log are, by an
+ * Files that are missing between others are reported as missing packets of a log are, by an
  * OVERFLOW and a RESUME; posixtrace_get_counts() tells how many files and events there
- * were before the first one that is there.
+ * were before the first one that exists.
  *   EINVAL  the file is not a log that this library can read; null pointer.
  *   ENOMEM  no memory.
  *   EMFILE and other errors of open().
@@ -111,7 +111,7 @@ struct posixtrace_span {
  * posix_trace_rewind(). The figure skipped_events says how many events were skipped.
  *
  * What is skipped is not checked: damage there is not reported. If one of the types is
- * POSIX_TRACE_OVERFLOW or POSIX_TRACE_RESUME, which tell of damage, too, nothing is skipped because
+ * POSIX_TRACE_OVERFLOW or POSIX_TRACE_RESUME, which report damage, too, nothing is skipped because
  * of its type.
  *   EINVAL  not an open log; null pointer and count not 0; a tv_nsec that is none; not an
  *           initialised event set.
@@ -127,7 +127,7 @@ int posixtrace_log_select(trace_id_t, const struct posixtrace_span *, size_t cou
  * says of its parts: a few of the events may not be reported, because of damage or because the
  * filter held their type. A reader that has found too few of them asks for more.
  *   EINVAL   not an open log; null pointer.
- *   ENODATA  the log does not have so many.
+ *   ENODATA  the log has fewer.
  */
 int posixtrace_log_get_time_of_last(trace_id_t, unsigned long count, struct timespec *);
 
@@ -160,7 +160,7 @@ int posixtrace_log_next_block(trace_id_t, struct posixtrace_block **);
 /* A null pointer is allowed. */
 void posixtrace_log_free_block(struct posixtrace_block *);
 
-/* What a field is, as posixtrace-layout(5) has it. */
+/* The kinds of fields, see posixtrace-layout(5). */
 enum posixtrace_field_kind {
 	POSIXTRACE_FIELD_UNSIGNED = 1,
 	POSIXTRACE_FIELD_SIGNED,
@@ -321,7 +321,7 @@ struct posixtrace_log_clock {
  * time and pid belongs to, and posixtrace_log_find_thread() that of the name which the thread of
  * an event had. Threads are in the order of pids and tids, and the names of one in that of time.
  *   EINVAL   not an open log; null pointer; size below that of the first member.
- *   ENODATA  the log does not tell this, or not of so many.
+ *   ENODATA  the log does not say this, or has fewer.
  */
 int posixtrace_log_get_host(trace_id_t, struct posixtrace_log_host *, size_t size);
 int posixtrace_log_get_process(trace_id_t, unsigned long index, struct posixtrace_log_process *,
@@ -387,7 +387,7 @@ int posixtrace_log_writer_type(struct posixtrace_log_writer *, const char *name,
 int posixtrace_log_writer_add(struct posixtrace_log_writer *, const struct posixtrace_event *);
 
 /*
- * Adds what a log that is open tells of its machine, its clocks and of those processes that have events
+ * Adds what a log that is open says of its machine, its clocks and of those processes that have events
  * in the new log so far: it is called after the last event, once for each log that events are from.
  * That takes no more room than in any log, 128 KiB and a sixteenth of the events'; what is beyond is
  * left out.

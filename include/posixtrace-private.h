@@ -195,7 +195,7 @@ int ptrc_cursor_end_part(struct posixtrace_cursor *, const struct posix_trace_st
 
 /*
  * Opens a log that comes in parts, as a program receives it from a pipe or a socket, and stores an
- * identifier, which posix_trace_close() closes. Of the log, the first bytes are given: 1760 at least.
+ * identifier, which posix_trace_close() closes. The caller gives at least the first 1760 bytes of the log.
  * The functions that read logs report what has come; where it ends for now they say that there is no
  * event. Packets of events are read in the order in which they come.
  *
@@ -241,7 +241,7 @@ struct ptrc_reading_place {
 	/* The numbers of the first part that the log has, which is not 0 if files of a rotated log are
 	 * gone, and of the part after its last one. */
 	unsigned long pl_first_part, pl_end_part;
-	/* With ptrc_log_select_parts(): whoever reads from the part with this number on gets so many
+	/* With ptrc_log_select_parts(): a caller that reads from the part with this number on gets pl_events
 	 * events that have been read, and then those that have not. */
 	unsigned long pl_part, pl_events;
 };
@@ -260,7 +260,7 @@ int ptrc_log_get_place(trace_id_t, struct ptrc_reading_place *);
  * posixtrace_log_get_process() and the like have stored are no longer valid. No other thread may use the log
  * meanwhile.
  *   EINVAL  not an open log; a log that comes in parts (ptrc_log_open_parts).
- *   ESTALE  the log can only be closed, and opened anew, which tells what has come of it: it was closed by
+ *   ESTALE  the log can only be closed, and opened anew, which says what happened to it: it was closed by
  *           its writer, cut off, written anew or damaged, or is of a kind that has to be opened anew each
  *           time: rotated (posixtrace_attr_setlogrotation), or one that overwrites its oldest events.
  *   ENOMEM  no memory; the log can only be closed.
@@ -270,7 +270,7 @@ int ptrc_log_refresh(trace_id_t, unsigned long first);
 /*
  * Compares what a closed log says of its parts in several places, and stores how many parts say
  * different things. Such a log is damaged, even if all of its events can be read. It looks at all
- * parts, but not at events: who reads all events, without a selection, learns if these are damaged
+ * parts, but not at events: a caller that reads all events, without a selection, learns if these are damaged
  * (posixtrace_get_counts). The position stays. A log that says nothing twice, as
  * posixtrace_get_type_counts() has no answer for it, has 0.
  *   EINVAL  not an open log.
@@ -285,7 +285,7 @@ int ptrc_log_verify(trace_id_t, unsigned long *);
  * after later ones.
  *
  * One thread opens an observer and closes it, and lives as long as that; if others use it meanwhile,
- * they take turns. A forked child has none. Memory of a stream that nobody ends is not lost: an
+ * they take turns. A forked child has none. The stream loses no memory: an
  * observer that is not closed ends with its thread.
  */
 struct ptrc_observer;
@@ -296,7 +296,7 @@ struct ptrc_observed {
 	struct timespec po_time;
 	/* Whose event it is: posix_pid and posix_tid. */
 	pid_t po_pid, po_tid;
-	/* Of ptrc_observer_type(). */
+	/* A type that ptrc_observer_type() has stored. */
 	trace_event_id_t po_event;
 	const void *po_data;
 	size_t po_size;

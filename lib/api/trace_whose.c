@@ -15,7 +15,7 @@
 #include "lib/log/log_stream.h"
 #include "lib/log/log_whose.h"
 
-/* What the log tells, until leave() is called; null: EINVAL. */
+/* Finds what the log says of its origin, which is valid until leave() is called; null: EINVAL. */
 static const struct ptrc_log_whose *enter(trace_id_t trid, const void *to, size_t size)
 {
 	struct ptrc_log_stream *log = to && size >= sizeof(unsigned long)

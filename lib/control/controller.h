@@ -50,7 +50,7 @@ int ptrc_controller_create(pid_t pid, const trace_attr_t *attr, bool has_log, in
  * *counts, if not null, gets the final counts. Returns the error of the final flush. */
 int ptrc_controller_shutdown(struct ptrc_controller *c, trace_id_t id, uint64_t addr,
 			     struct ptrc_counts *counts);
-/* What ptrc_trace_counts tells of an active stream, but for pt_size. */
+/* The counts of an active stream; *counts was all zero. */
 void ptrc_controller_count(struct ptrc_controller *c, struct ptrc_counts *counts);
 /* exit(): shut down every stream that this process controls. */
 void ptrc_controller_shutdown_all(void);

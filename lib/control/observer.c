@@ -3,7 +3,7 @@
  * An observer: a writer of the controller for events that it has learned of a moment later, of
  * whatever threads, and that bear the time at which they were. Its chunks are in order as those of any
  * writer, but later than those of others, so a flush may write events that are older than what the
- * flush before has written: who reads the log merges its packets by time.
+ * flush before has written: readers of the log merge its packets by time.
  */
 #include "config.h"
 

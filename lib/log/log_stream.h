@@ -41,7 +41,7 @@ int ptrc_log_stream_name(struct ptrc_log_stream *l, trace_event_id_t id, char *n
 /* EINVAL: not a type of the log. ENODATA: it has no layout. */
 int ptrc_log_stream_layout(struct ptrc_log_stream *l, trace_event_id_t id,
 			   char layout[PTRC_NAMES_LAYOUT_BYTES]);
-/* What the layout says, which is valid until the log is closed. EINVAL, ENODATA; EBADMSG: it is no layout;
+/* The fields that the layout lists, which are valid until the log is closed. EINVAL, ENODATA; EBADMSG: it is no layout;
  * ENOMEM. */
 int ptrc_log_stream_fields(struct ptrc_log_stream *l, trace_event_id_t id,
 			   const struct ptrc_layout_fields **fields);
