@@ -108,15 +108,8 @@ static void visit_notes(struct ptrc_drain *d, const struct ptrc_log_buffer *list
 static void note_taken(struct ptrc_log_writer *w, struct ptrc_drain *d,
 		       const struct ptrc_log_buffer *list)
 {
-	struct ptrc_drain_given given = ptrc_drain_given(d);
-	struct ptrc_log_state *s = &w->state;
-
 	visit_notes(d, list, false);
-	s->written_until = given.until;
-	s->flags = (s->flags & ~PTRC_LOG_STATE_GIVEN) |
-		   (given.is_gap_told ? PTRC_LOG_STATE_GAP_TOLD : 0) |
-		   (given.is_run_over ? PTRC_LOG_STATE_RUN_OVER : 0) |
-		   (uint64_t)given.run_tag << PTRC_LOG_STATE_RUN_TAG_SHIFT;
+	w->state.written = ptrc_drain_given(d);
 }
 
 /* Used if there is no memory to pack all stretches: writes and commits each by itself. */
@@ -207,7 +200,7 @@ static int drain_all(struct ptrc_keeper_work *k, struct ptrc_drain *d)
 		wait_for_tee(d->stream, d->until);
 		visit_notes(d, &list, true);
 	}
-	w->state.written_until = 0;
+	w->state.written.until = 0;
 	if (!error)
 		ptrc_log_state_save(w);
 	ptrc_log_buffer_free(&list);
@@ -243,24 +236,18 @@ int ptrc_keeper_work_drain(struct ptrc_keeper_work *k)
 void ptrc_keeper_work_recover(struct ptrc_keeper_work *k)
 {
 	struct ptrc_log_writer *w = &k->writer;
-	uint64_t flags = w->state.flags;
-	struct ptrc_drain_given given = {
-		.is_gap_told = (flags & PTRC_LOG_STATE_GAP_TOLD) != 0,
-		.is_run_over = (flags & PTRC_LOG_STATE_RUN_OVER) != 0,
-		.run_tag = (uint8_t)(flags >> PTRC_LOG_STATE_RUN_TAG_SHIFT),
-		.until = w->state.written_until,
-	};
 	bool is_full = stop_if_log_is_full(k);
 	struct ptrc_drain d;
 	struct ptrc_stretch stretch;
 	int error;
 
-	if (w->state.written_until == 0 || ptrc_drain_begin_again(&k->stream, &d, &given))
+	if (w->state.written.until == 0 ||
+	    ptrc_drain_begin_again(&k->stream, &d, &w->state.written))
 		return;
 	ptrc_log_batch_clear(&w->batch);
 	while ((error = next_stretch(w, &d, &stretch)) == 0)
 		ptrc_drain_commit(&d, &d.note, stretch.sums);
-	w->state.written_until = 0;
+	w->state.written.until = 0;
 	ptrc_log_state_save(w);
 	ptrc_drain_end(&d, error == ENODATA, is_full);
 }

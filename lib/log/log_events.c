@@ -80,7 +80,6 @@ static void put_filter(struct ptrc_log_writer *w, struct ptrc_log_packet *p)
 static int place_in_ring(struct ptrc_log_writer *w, const struct ptrc_log_packet *p,
 			 uint64_t *place)
 {
-	struct ptrc_log_ring info;
 	int error = 0;
 
 	if (w->state.offset + ptrc_align8(w->out.used) > w->ring_size &&
@@ -89,11 +88,7 @@ static int place_in_ring(struct ptrc_log_writer *w, const struct ptrc_log_packet
 	if (error)
 		return error;
 	*place = ptrc_log_ring_place(w, ptrc_align8(w->out.used), p->counted);
-	info = (struct ptrc_log_ring){.oldest_seq = w->state.oldest_seq,
-				      .lost_first_ns = w->state.lost_first_ns,
-				      .lost_last_ns = w->state.lost_last_ns,
-				      .lost_events = w->state.overwritten_events};
-	memcpy(w->out.bytes + sizeof(*p) + p->sums_bytes, &info, sizeof(info));
+	memcpy(w->out.bytes + sizeof(*p) + p->sums_bytes, &w->state.ring, sizeof(w->state.ring));
 	return 0;
 }
 
@@ -335,17 +330,15 @@ static void undo(struct ptrc_log_writer *w)
 	w->state.names = now.names;
 	w->state.layouts = now.layouts;
 	w->state.tail = now.tail;
-	w->state.oldest_seq = now.oldest_seq < w->retry.seq ? now.oldest_seq : w->retry.seq;
-	w->state.overwritten_events = now.overwritten_events;
-	w->state.lost_first_ns = now.lost_first_ns;
-	w->state.lost_last_ns = now.lost_last_ns;
+	w->state.ring = now.ring;
+	w->state.ring.oldest_seq = ptrc_log_at_most(now.ring.oldest_seq, w->retry.seq);
 }
 
 void ptrc_log_events_begin(struct ptrc_log_writer *w)
 {
 	ptrc_log_batch_clear(&w->batch);
 	w->added_events = w->unwritten_events = 0;
-	w->retry.written_until = 0;
+	w->retry.written.until = 0;
 	if (w->has_retry)
 		undo(w);
 	w->has_retry = false;
@@ -365,7 +358,7 @@ int ptrc_log_events_add(struct ptrc_log_writer *w, const struct ptrc_stretch *st
 /* How many events the log has got, or has noted as lost. */
 static uint64_t taken_events(const struct ptrc_log_state *s)
 {
-	return s->events + s->overwritten_events + s->lost_events;
+	return s->events + s->ring.lost_events + s->lost_events;
 }
 
 /* For an UNTIL_FULL log, which ends with its last STOP: adds to the flush the markers that
@@ -388,10 +381,10 @@ int ptrc_log_events_end(struct ptrc_log_writer *w)
 	int error = 0;
 
 	/* The state that this saves says nothing of the flush: its events are not written yet. */
-	until = w->state.written_until;
-	w->state.written_until = 0;
+	until = w->state.written.until;
+	w->state.written.until = 0;
 	ptrc_log_index_write(w);
-	w->state.written_until = until;
+	w->state.written.until = until;
 	ptrc_log_origin_write(w);
 	before = w->state;
 	w->last_ns = INT64_MIN;

@@ -64,28 +64,21 @@ static void note_written(struct ptrc_log_writer *w, const struct range *r)
 		*written = r->next;
 }
 
-static int write_range(struct ptrc_log_writer *w, struct range r, bool is_behind)
+static int write_range(struct ptrc_log_writer *w, struct range r)
 {
 	while (r.next < r.end) {
 		uint64_t empty;
-		int error;
+		int error = 0;
 
 		ptrc_log_packet_begin(w);
 		empty = w->out.used;
 		add_names(w, &r);
-		if (w->out.used == empty) {
-			note_written(w, &r);
-			return 0;
+		if (w->out.used > empty) {
+			error = ptrc_log_packet_end(
+				w, 0, (struct ptrc_log_packet){.type = PTRC_LOG_NAMES});
+			if (!error)
+				error = ptrc_log_aside_write(w, true);
 		}
-		error = ptrc_log_packet_end(w, 0, (struct ptrc_log_packet){.type = PTRC_LOG_NAMES});
-		if (error)
-			return error;
-		if (w->kind == PTRC_LOG_SEQUENTIAL || is_behind ||
-		    (w->state.flags & PTRC_LOG_STATE_WRAPPED) ||
-		    w->state.offset + w->out.used > w->ring_size)
-			error = ptrc_log_aside_write(w);
-		else
-			error = ptrc_log_ring_write(w, w->state.offset);
 		if (error)
 			return error;
 		note_written(w, &r);
@@ -109,9 +102,9 @@ int ptrc_log_names_write(struct ptrc_log_writer *w)
 	new.end = ptrc_names_object_count(names);
 	if (new.next >= new.end && late.next == late.end)
 		return 0;
-	error = write_range(w, new, false);
+	error = write_range(w, new);
 	if (!error)
-		error = write_range(w, late, false);
+		error = write_range(w, late);
 	ptrc_log_state_save(w);
 	return error;
 }
@@ -124,12 +117,13 @@ int ptrc_log_names_before_wrap(struct ptrc_log_writer *w)
 	int error = 0;
 
 	memset(&w->out, 0, sizeof(w->out));
+	w->state.flags |= PTRC_LOG_STATE_WRAPPED;
 	if (w->names)
-		error = write_range(w, all, true);
-	if (!error) {
+		error = write_range(w, all);
+	if (error)
+		w->state.flags &= ~PTRC_LOG_STATE_WRAPPED;
+	else
 		ptrc_log_aside_before_wrap(w);
-		w->state.flags |= PTRC_LOG_STATE_WRAPPED;
-	}
 	ptrc_log_buffer_free(&w->out);
 	w->out = packet;
 	return error;

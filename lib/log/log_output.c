@@ -71,9 +71,9 @@ void ptrc_log_state_tell(const struct ptrc_log_writer *w)
 		return;
 	ptrc_store_relaxed(&h->log_events, w->state.past.events + w->state.events);
 	ptrc_store_relaxed(&h->log_bytes, w->state.past.bytes + w->state.bytes);
-	ptrc_store_relaxed(&h->log_lost_events, w->state.past.log_lost_events +
+	ptrc_store_relaxed(&h->log_lost_events, w->state.past.before.log_lost_events +
 							w->state.lost_events +
-							w->state.overwritten_events);
+							w->state.ring.lost_events);
 }
 
 bool ptrc_log_state_read(const struct ptrc_stream_header *h, struct ptrc_log_state *state)

@@ -35,11 +35,11 @@ void ptrc_log_ring_note_lost(struct ptrc_log_writer *w, uint64_t events, int64_t
 
 	if (events == 0)
 		return;
-	if (s->overwritten_events == 0 || first_ns < s->lost_first_ns)
-		s->lost_first_ns = first_ns;
-	if (s->overwritten_events == 0 || last_ns > s->lost_last_ns)
-		s->lost_last_ns = last_ns;
-	s->overwritten_events += events;
+	if (s->ring.lost_events == 0 || first_ns < s->ring.lost_first_ns)
+		s->ring.lost_first_ns = first_ns;
+	if (s->ring.lost_events == 0 || last_ns > s->ring.lost_last_ns)
+		s->ring.lost_last_ns = last_ns;
+	s->ring.lost_events += events;
 	ptrc_status_set(w->header, PTRC_ST_LOG_FULL);
 	ptrc_log_note_loss(w);
 }
@@ -57,7 +57,7 @@ static void lap_drop(struct ptrc_log_writer *w)
 	const struct ptrc_log_lap_entry *e = &lap_entries(w)[w->lap_first++];
 
 	if (is_events(e)) {
-		w->state.oldest_seq = e->head.seq + 1;
+		w->state.ring.oldest_seq = e->head.seq + 1;
 		subtract(w, e);
 		ptrc_log_ring_note_lost(w, e->head.event_count, e->head.first_ns, e->head.last_ns);
 	}
@@ -148,7 +148,7 @@ static int lap_read(struct ptrc_log_writer *w, uint64_t from, uint64_t to)
 		if (error == ENODATA)
 			break;
 		from += error ? 8 : ptrc_log_packet_size(&e.head);
-		if (error == EBADMSG || (is_events(&e) && (e.head.seq < w->state.oldest_seq ||
+		if (error == EBADMSG || (is_events(&e) && (e.head.seq < w->state.ring.oldest_seq ||
 							   e.head.seq >= w->state.seq)))
 			continue;
 		if (!error)
@@ -170,16 +170,16 @@ static void note_missing(struct ptrc_log_writer *w, uint64_t events)
 	int64_t first_ns = ptrc_log_creation_ns(a->createtime_sec, a->createtime_nsec), last_ns;
 	uint64_t i = 0;
 
-	if (w->state.overwritten_events)
-		first_ns = w->state.lost_last_ns;
+	if (w->state.ring.lost_events)
+		first_ns = w->state.ring.lost_last_ns;
 	while (i < lap_count(w) && !is_events(&lap_entries(w)[i]))
 		i++;
 	if (i < lap_count(w)) {
-		w->state.oldest_seq = lap_entries(w)[i].head.seq;
+		w->state.ring.oldest_seq = lap_entries(w)[i].head.seq;
 		last_ns = lap_entries(w)[i].head.first_ns;
 		last_ns -= last_ns > INT64_MIN;
 	} else {
-		w->state.oldest_seq = w->state.seq;
+		w->state.ring.oldest_seq = w->state.seq;
 		last_ns = first_ns;
 	}
 	ptrc_log_ring_note_lost(w, events, first_ns, last_ns);
@@ -211,7 +211,7 @@ int ptrc_log_ring_restore(struct ptrc_log_writer *w)
 
 /* ---- packets beside the events ---- */
 
-int ptrc_log_aside_write(struct ptrc_log_writer *w)
+int ptrc_log_aside_write(struct ptrc_log_writer *w, bool between)
 {
 	int error;
 
@@ -221,19 +221,13 @@ int ptrc_log_aside_write(struct ptrc_log_writer *w)
 			ptrc_log_index_note(w);
 		return error;
 	}
+	if (between && !(w->state.flags & PTRC_LOG_STATE_WRAPPED) &&
+	    w->state.offset + w->out.used <= w->ring_size)
+		return ptrc_log_ring_write(w, w->state.offset);
 	error = ptrc_log_write_at(w, PTRC_LOG_RING_OFFSET + w->ring_size + w->state.tail);
 	if (!error)
 		w->state.tail += w->out.used;
 	return error;
-}
-
-/* Behind the ring the packet in w->out would make a file long that has few events as yet. So in the
- * first lap it stands between them, if it takes little of the ring. */
-static bool is_place_in_ring(const struct ptrc_log_writer *w)
-{
-	return w->kind == PTRC_LOG_RING && !(w->state.flags & PTRC_LOG_STATE_WRAPPED) &&
-	       w->state.offset + w->out.used <= w->ring_size &&
-	       w->state.aside + w->out.used <= w->ring_size / 32;
 }
 
 bool ptrc_log_aside_put(struct ptrc_log_writer *w, uint16_t type, const void *payload,
@@ -248,7 +242,7 @@ bool ptrc_log_aside_put(struct ptrc_log_writer *w, uint16_t type, const void *pa
 	is_counted = w->kind == PTRC_LOG_RING || !w->origins.is_observed;
 	if (is_counted && w->state.aside + w->out.used > PTRC_LOG_ASIDE_BYTES + log / 16)
 		return true;
-	if (is_place_in_ring(w) ? ptrc_log_ring_write(w, w->state.offset) : ptrc_log_aside_write(w))
+	if (ptrc_log_aside_write(w, w->state.aside + w->out.used <= w->ring_size / 32))
 		return false;
 	w->state.aside += is_counted ? w->out.used : 0;
 	return true;
@@ -282,6 +276,6 @@ void ptrc_log_aside_before_wrap(struct ptrc_log_writer *w)
 {
 	uint64_t place = 0;
 
-	while (load_aside(w, &place) && !ptrc_log_aside_write(w))
+	while (load_aside(w, &place) && !ptrc_log_aside_write(w, false))
 		;
 }

@@ -277,10 +277,10 @@ int ptrc_log_rotate_begin(struct ptrc_log_writer *w, uint64_t number)
 	s->past.first_seq = s->seq;
 	s->past.events += s->events;
 	s->past.bytes += s->bytes;
-	s->past.log_lost_events += s->lost_events;
-	s->past.lost_events = ptrc_load_relaxed(&h->lost_events);
-	s->past.waits = ptrc_load_relaxed(&h->waits);
-	s->past.wait_ns = ptrc_load_relaxed(&h->wait_ns);
+	s->past.before.log_lost_events += s->lost_events;
+	s->past.before.lost_events = ptrc_load_relaxed(&h->lost_events);
+	s->past.before.waits = ptrc_load_relaxed(&h->waits);
+	s->past.before.wait_ns = ptrc_load_relaxed(&h->wait_ns);
 	error = ptrc_log_writer_head(w);
 	if (error) {
 		w->state = old;

@@ -16,6 +16,7 @@
 #include "lib/log/log_layout.h"
 #include "lib/model/eventset.h"
 #include "lib/model/names.h"
+#include "lib/stream/drain.h"
 #include "lib/stream/stream.h"
 #include "lib/stream/untraced.h"
 
@@ -29,24 +30,17 @@
 #define PTRC_LOG_STATE_FILTER_UNKNOWN UINT64_C(8)
 /* A flush failed, and its markers wait in the stream for one that does not. */
 #define PTRC_LOG_STATE_MARKERS_WAIT UINT64_C(16)
-/* What else a next keeper must know of the flush of written_until: the members of struct
- * ptrc_drain_given. */
-#define PTRC_LOG_STATE_GAP_TOLD UINT64_C(32)
-#define PTRC_LOG_STATE_RUN_OVER UINT64_C(64)
-#define PTRC_LOG_STATE_RUN_TAG_SHIFT 8
 /* Somebody else truncated the file, or wrote into it. */
-#define PTRC_LOG_STATE_CUT (UINT64_C(1) << 16)
-#define PTRC_LOG_STATE_GIVEN (PTRC_LOG_STATE_GAP_TOLD | PTRC_LOG_STATE_RUN_OVER | UINT64_C(0xff00))
+#define PTRC_LOG_STATE_CUT UINT64_C(32)
 
 /* What came before this file of a log that is rotated; all 0 in the first one. */
 struct ptrc_log_past {
 	uint64_t ordinal, first_seq, events; /* as in struct ptrc_log_head */
-	uint64_t bytes, log_lost_events;     /* in those files */
-	/* What the stream's header said when this one was begun. */
-	uint64_t lost_events, waits, wait_ns;
+	uint64_t bytes;			     /* in those files */
+	struct ptrc_log_before before;	     /* but for is_overrun */
 };
 
-/* All are 64-bit words: header.log_state holds two copies of them, and which copy is valid. */
+/* header.log_state holds two copies of this, and which copy is valid. */
 struct ptrc_log_state {
 	/* Sequential: bytes in the log. Ring: the place of the next packet. */
 	uint64_t offset;
@@ -54,17 +48,14 @@ struct ptrc_log_state {
 	/* How many names are in the log, and how many layouts of the list in the names object. */
 	uint32_t names, layouts;
 	uint64_t flags;
-	uint64_t events, bytes; /* in the log now */
-	uint64_t lost_events;	/* discarded, or too big */
-	/* From here on only in a ring, but for written_until, aside and filter. */
-	uint64_t oldest_seq;
-	uint64_t overwritten_events;
-	int64_t lost_first_ns, lost_last_ns;
-	uint64_t tail; /* end of the packets behind the ring, from the ring's end */
-	/* The stamp that ended a flush whose events are all in the log, but not yet committed;
-	 * 0: there is no such flush. If the keeper dies in between, the next one commits the
-	 * events up to this stamp and does not write them again. */
-	uint64_t written_until;
+	uint64_t events, bytes;	   /* in the log now */
+	uint64_t lost_events;	   /* discarded, or too big */
+	struct ptrc_log_ring ring; /* this and the next one only in a ring */
+	uint64_t tail;		   /* end of the packets behind the ring, from the ring's end */
+	/* Of a flush whose events are all in the log, but not yet committed; until 0: there is no such flush. If
+	 * the keeper dies in between, the next one commits the events up to this stamp and does not write
+	 * them again. */
+	struct ptrc_drain_given written;
 	uint64_t aside; /* bytes of HOST, PROCESS and CLOCK packets */
 	/* Of a log that is rotated. */
 	uint64_t member; /* as in struct ptrc_log_head */
@@ -73,7 +64,7 @@ struct ptrc_log_state {
 	int64_t begun_ns;		      /* CLOCK_BOOTTIME */
 	uint64_t filter[PTRC_SET_WORD_COUNT]; /* in force behind the last event */
 };
-#define PTRC_LOG_STATE_WORDS 153U
+#define PTRC_LOG_STATE_WORDS 155U
 _Static_assert(sizeof(struct ptrc_log_state) <= 8 * PTRC_LOG_STATE_WORDS &&
 		       1 + 2 * PTRC_LOG_STATE_WORDS <= PTRC_STREAM_LOG_STATE_WORDS,
 	       "two copies fit in log_state");
@@ -269,9 +260,10 @@ void ptrc_log_ring_undo(struct ptrc_log_writer *w, uint64_t seq);
 /* For a keeper that goes on for a dead one: reads from the file what is in the ring. ENOMEM. */
 PTRC_MUST_CHECK int ptrc_log_ring_restore(struct ptrc_log_writer *w);
 
-/* Writes the packet in w->out to the end of a sequential log, or behind the ring, where nothing is
- * ever overwritten. Returns the error number of the write. */
-PTRC_MUST_CHECK int ptrc_log_aside_write(struct ptrc_log_writer *w);
+/* Writes the packet in w->out to the end of a sequential log, or behind the ring, where nothing is ever
+ * overwritten. between: a packet of a ring's first lap stands between its events, if there is room, as behind the
+ * ring it would make a file long that has few events as yet. Returns the error number of the write. */
+PTRC_MUST_CHECK int ptrc_log_aside_write(struct ptrc_log_writer *w, bool between);
 
 /* Writes a packet of this type that the log can do without. False: there is no room for it, and it
  * may be tried again. If such packets have as much of the log as they may, it is left out; a log

@@ -77,12 +77,7 @@ int ptrc_log_writer_head(struct ptrc_log_writer *w)
 		.ordinal = past->ordinal,
 		.first_seq = past->first_seq,
 		.events_before = past->events,
-		.before = {.lost_events = past->lost_events,
-			   .log_lost_events = past->log_lost_events,
-			   .waits = past->waits,
-			   .wait_ns = past->wait_ns,
-			   .is_overrun = past->ordinal &&
-					 (ptrc_load_acquire(&h->status) & PTRC_ST_EVER_OVERRUN)},
+		.before = past->before,
 		.target_pid = w->trace.target_pid,
 		.controller_pid = w->trace.controller_pid,
 		.owner_uid = w->trace.owner_uid,
@@ -90,6 +85,8 @@ int ptrc_log_writer_head(struct ptrc_log_writer *w)
 	};
 	int error = 0;
 
+	head.before.is_overrun =
+		past->ordinal && (ptrc_load_acquire(&h->status) & PTRC_ST_EVER_OVERRUN);
 	memcpy(head.name, a->name, sizeof(head.name));
 	memcpy(head.genversion, a->genversion, sizeof(head.genversion));
 	head.name[sizeof(head.name) - 1] = head.genversion[sizeof(head.genversion) - 1] = '\0';
@@ -274,7 +271,7 @@ static struct ptrc_log_status status_of(const struct ptrc_log_writer *w)
 	const struct ptrc_stream_header *h = w->header;
 	const struct ptrc_log_past *past = &w->state.past;
 	uint64_t bits = ptrc_load_acquire(&h->status);
-	uint64_t lost = since(ptrc_load_relaxed(&h->lost_events), past->lost_events);
+	uint64_t lost = since(ptrc_load_relaxed(&h->lost_events), past->before.lost_events);
 	struct ptrc_untraced untraced = {0};
 
 	if (w->dirfd >= 0)
@@ -290,7 +287,7 @@ static struct ptrc_log_status status_of(const struct ptrc_log_writer *w)
 							       : POSIX_TRACE_NO_OVERRUN,
 		.log_full = bits & PTRC_ST_LOG_FULL ? POSIX_TRACE_FULL : POSIX_TRACE_NOT_FULL,
 		.lost_events = lost,
-		.log_lost_events = w->state.lost_events + w->state.overwritten_events,
+		.log_lost_events = w->state.lost_events + w->state.ring.lost_events,
 		.untraced_processes = untraced.processes,
 		.untraced_error = (uint32_t)untraced.error,
 		.refused_names =
@@ -298,8 +295,8 @@ static struct ptrc_log_status status_of(const struct ptrc_log_writer *w)
 		.data_needed =
 			(uint32_t)ptrc_log_at_most(ptrc_load_relaxed(&h->data_needed), UINT32_MAX),
 		.missed_events = bits >> PTRC_ST_ERROR_SHIFT ? w->unwritten_events : 0,
-		.waits = since(ptrc_load_relaxed(&h->waits), past->waits),
-		.wait_ns = since(ptrc_load_relaxed(&h->wait_ns), past->wait_ns),
+		.waits = since(ptrc_load_relaxed(&h->waits), past->before.waits),
+		.wait_ns = since(ptrc_load_relaxed(&h->wait_ns), past->before.wait_ns),
 	};
 }
 

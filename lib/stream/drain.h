@@ -109,9 +109,9 @@ int ptrc_drain_begin(struct ptrc_stream *s, struct ptrc_drain *d);
 /* What the next keeper must know of a drain, beside the notes in the chunks, if this one dies:
  * what the drain has given out. */
 struct ptrc_drain_given {
-	bool is_gap_told; /* OVERFLOW and RESUME; older events were dropped */
+	uint8_t is_gap_told; /* OVERFLOW and RESUME; older events were dropped */
 	/* All events of a run that had stopped by itself, and its STOP. */
-	bool is_run_over;
+	uint8_t is_run_over;
 	uint8_t run_tag; /* low byte of the number of that run */
 	uint64_t until;
 };

@@ -331,8 +331,8 @@ TEST(a_creation_beyond_all_times_overflows_nothing, "")
 	m.w.state.events = 5;
 	ptrc_log_state_save(&m.w);
 	CHECK_OK(ptrc_log_writer_init(&again, m.h, fd, true));
-	CHECK_EQ(again.state.overwritten_events, 5);
-	CHECK_EQ(again.state.lost_first_ns, INT64_MIN);
+	CHECK_EQ(again.state.ring.lost_events, 5);
+	CHECK_EQ(again.state.ring.lost_first_ns, INT64_MIN);
 	ptrc_log_writer_free(&again);
 	maker_close(&m);
 }
