@@ -181,6 +181,18 @@ void *ptrc_cli_reallocate(void *old, size_t size)
 	return p;
 }
 
+char *ptrc_cli_text(const char *format, ...)
+{
+	char *text;
+	va_list values;
+
+	va_start(values, format);
+	if (vasprintf(&text, format, values) < 0)
+		ptrc_cli_no_memory();
+	va_end(values);
+	return text;
+}
+
 char *ptrc_cli_copy(const char *text)
 {
 	return strcpy(ptrc_cli_allocate(strlen(text) + 1), text);

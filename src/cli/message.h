@@ -70,6 +70,10 @@ void *ptrc_cli_grow(void *list, size_t count, size_t size) __attribute__((return
 #define ptrc_append(list, count) \
 	((list) = ptrc_cli_grow((list), (count), sizeof(*(list))), &(list)[(count)++])
 
+/* A text that is put together, which the caller frees. */
+char *ptrc_cli_text(const char *format, ...)
+	__attribute__((format(printf, 1, 2), malloc, returns_nonnull));
+
 /* A copy of the text, which the caller frees. */
 char *ptrc_cli_copy(const char *) __attribute__((malloc, nonnull, returns_nonnull));
 

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "src/cli/command.h"
+#include "src/cli/message.h"
 #include "src/doctor/doctor.h"
 
 #define LIBRARY "libposixtrace.so"
@@ -124,8 +125,8 @@ static FILE *start_list(char *loader, char *program, pid_t *pid)
 	if (pipe2(ends, O_CLOEXEC))
 		return NULL;
 	/* Other variables would make the loader load something else, or print more. */
-	if (library_path && asprintf(&env[0], "LD_LIBRARY_PATH=%s", library_path) < 0)
-		env[0] = NULL;
+	if (library_path)
+		env[0] = ptrc_cli_text("LD_LIBRARY_PATH=%s", library_path);
 	/* A damaged program may crash the loader, which shall leave no core file. */
 	setrlimit(RLIMIT_CORE, &none);
 	if (!posix_spawn_file_actions_init(&actions)) {

@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/cli/buffer.h"
 #include "src/cli/clock.h"
 #include "src/cli/message.h"
 #include "src/cli/table.h"
@@ -66,17 +65,6 @@ static uint64_t look_of(const struct stat *st)
 	return ptrc_table_hash(key, sizeof(key));
 }
 
-static char *join(const char *directory, const char *name)
-{
-	struct ptrc_buffer b = PTRC_BUFFER_INIT;
-
-	ptrc_buffer_text(&b, directory);
-	ptrc_buffer_char(&b, '/');
-	ptrc_buffer_text(&b, name);
-	ptrc_buffer_char(&b, '\0');
-	return b.bytes;
-}
-
 /* ---- the directory ---- */
 
 static struct followed *find(struct followed **all, char *path)
@@ -113,7 +101,7 @@ static int scan(const char *directory, struct followed **all)
 
 		if (*entry->d_name == '.')
 			continue;
-		path = join(directory, entry->d_name);
+		path = ptrc_cli_text("%s/%s", directory, entry->d_name);
 		if (ptrc_ship_is_log(path, &st)) {
 			f = find(all, ptrc_ship_log_of(path));
 			f->is_there = true;
@@ -170,7 +158,7 @@ static void remove_log(struct ptrc_ship_follow *follow, const char *directory, s
 	forget(&now, true);
 	d = opendir(directory);
 	while (d && (entry = readdir(d))) {
-		char *path = join(directory, entry->d_name);
+		char *path = ptrc_cli_text("%s/%s", directory, entry->d_name);
 		struct stat st;
 		char *log = ptrc_ship_is_log(path, &st) ? ptrc_ship_log_of(path) : NULL;
 

@@ -69,33 +69,26 @@ static void forget_layouts(struct ptrc_ship_log *l)
 	l->layouts = (struct ptrc_layouts){0};
 }
 
-struct ptrc_ship_log *ptrc_ship_log_open(const char *path, uint64_t end)
+/* Completes a log whose reader is open. Returns false after a message. */
+static bool begin(struct ptrc_ship_log *l, const char *path, uint64_t end)
 {
-	struct ptrc_ship_log *l = ptrc_cli_allocate(sizeof(*l));
 	struct ptrc_reading_place place;
-	int error;
+	int error = ptrc_log_get_place(l->reader.trace, &place);
 
-	if (!ptrc_reader_open(&l->reader, path)) {
-		free(l);
-		return NULL;
-	}
 	l->view.reader = &l->reader;
 	l->last_ns = created_ns(l);
-	error = ptrc_log_get_place(l->reader.trace, &place);
 	l->is_shortened = !error && place.pl_first_part;
 	if (l->is_shortened && !access(path, F_OK)) {
 		/* Its rows would get the numbers of those of the first file. */
 		ptrc_cli_message(path,
 				 "is a later file of a rotated log, and cannot be sent alone");
-		ptrc_ship_log_close(l);
-		return NULL;
+		return false;
 	}
 	if (!error)
 		error = ptrc_reader_select_parts(&l->reader, 0, end);
 	if (error) {
 		ptrc_cli_error(path, error);
-		ptrc_ship_log_close(l);
-		return NULL;
+		return false;
 	}
 	l->id = place.pl_log_id;
 	l->end_part = place.pl_end_part;
@@ -104,7 +97,21 @@ struct ptrc_ship_log *ptrc_ship_log_open(const char *path, uint64_t end)
 	ptrc_ship_whose_load(&l->whose, &l->reader);
 	take_facts(l);
 	note_ends(l);
-	return l;
+	return true;
+}
+
+struct ptrc_ship_log *ptrc_ship_log_open(const char *path, uint64_t end)
+{
+	struct ptrc_ship_log *l = ptrc_cli_allocate(sizeof(*l));
+
+	if (!ptrc_reader_open(&l->reader, path)) {
+		free(l);
+		return NULL;
+	}
+	if (begin(l, path, end))
+		return l;
+	ptrc_ship_log_close(l);
+	return NULL;
 }
 
 bool ptrc_ship_log_refresh(struct ptrc_ship_log *l, uint64_t end)

@@ -184,12 +184,11 @@ enum ptrc_ship_progress_result ptrc_ship_progress_open(struct ptrc_ship_progress
 static int sync_directory(const char *path)
 {
 	const char *slash = strrchr(path, '/');
+	/* With the slash, which stands alone in "/". */
 	char *directory =
-		slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+		ptrc_cli_text("%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
 	int fd, error = 0;
 
-	if (!directory)
-		ptrc_cli_no_memory();
 	fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	/* Some file systems cannot, and do not need to. */
 	if (fd < 0 || (fsync(fd) && errno != EINVAL))
@@ -202,14 +201,12 @@ static int sync_directory(const char *path)
 
 bool ptrc_ship_progress_write(struct ptrc_ship_progress *p)
 {
-	struct ptrc_buffer text = PTRC_BUFFER_INIT, name = PTRC_BUFFER_INIT;
+	struct ptrc_buffer text = PTRC_BUFFER_INIT;
+	char *name = ptrc_cli_text("%s.new", p->path);
 	int fd, error = 0;
 
-	ptrc_buffer_text(&name, p->path);
-	ptrc_buffer_text(&name, ".new");
-	ptrc_buffer_char(&name, '\0');
 	put(&text, p);
-	fd = open(name.bytes, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	fd = open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	/* Nobody else has it open for long: who wants it has to lock the file that is there now. */
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB))
 		error = errno;
@@ -217,7 +214,7 @@ bool ptrc_ship_progress_write(struct ptrc_ship_progress *p)
 		error = ptrc_buffer_write(&text, fd);
 	if (!error && fsync(fd))
 		error = errno;
-	if (!error && rename(name.bytes, p->path))
+	if (!error && rename(name, p->path))
 		error = errno;
 	if (!error)
 		error = sync_directory(p->path);
@@ -230,7 +227,7 @@ bool ptrc_ship_progress_write(struct ptrc_ship_progress *p)
 		p->fd = fd;
 		p->is_empty = false;
 	}
-	ptrc_buffer_free(&name);
+	free(name);
 	ptrc_buffer_free(&text);
 	return !error;
 }

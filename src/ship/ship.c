@@ -461,20 +461,11 @@ static enum ptrc_ship_result tell_whose(struct work *w)
 /* The path of the progress file: beside the log, or in the directory for these. */
 static char *progress_path(const struct ptrc_shipper *s, const char *log)
 {
-	struct ptrc_buffer b = PTRC_BUFFER_INIT;
 	const char *slash = strrchr(log, '/');
-	const char *name = slash ? slash + 1 : log;
 
-	if (s->state_directory) {
-		ptrc_buffer_text(&b, s->state_directory);
-		ptrc_buffer_char(&b, '/');
-	} else if (slash) {
-		ptrc_buffer_bytes(&b, log, (size_t)(slash - log) + 1);
-	}
-	ptrc_buffer_text(&b, name);
-	ptrc_buffer_text(&b, ".ship");
-	ptrc_buffer_char(&b, '\0');
-	return b.bytes;
+	if (s->state_directory)
+		return ptrc_cli_text("%s/%s.ship", s->state_directory, slash ? slash + 1 : log);
+	return ptrc_cli_text("%s.ship", log);
 }
 
 /* Asks what the server has of a log of which nothing is known here: somebody may have removed the file that
@@ -531,11 +522,8 @@ static bool take_progress(struct work *w)
 	w->has_forgotten = (is_same ? p->place.part : 0) < w->log->first;
 	if (w->has_forgotten)
 		return false;
-	if (read == PTRC_SHIP_PROGRESS_NEW) {
-		begin_progress(w);
-		return ptrc_ship_log_seek(w->log, &p->place);
-	}
-	if (strcmp(p->server, o->server) || strcmp(p->database, o->database)) {
+	if (read == PTRC_SHIP_PROGRESS_READ &&
+	    (strcmp(p->server, o->server) || strcmp(p->database, o->database))) {
 		ptrc_cli_message(
 			p->path,
 			"tells of the database '%s' of %s; --state-directory lets a log be "
@@ -543,16 +531,14 @@ static bool take_progress(struct work *w)
 			p->database, p->server);
 		return false;
 	}
-	if (!is_same) {
-		if (!p->is_complete)
-			ptrc_cli_message(w->path,
-					 "is another log than before, of which %" PRIu64
-					 " rows were shipped, and maybe not all",
-					 p->place.rows);
+	if (read == PTRC_SHIP_PROGRESS_READ && !is_same && !p->is_complete)
+		ptrc_cli_message(w->path,
+				 "is another log than before, of which %" PRIu64
+				 " rows were shipped, and maybe not all",
+				 p->place.rows);
+	if (!is_same)
 		begin_progress(w);
-		return ptrc_ship_log_seek(w->log, &p->place);
-	}
-	w->is_known = true;
+	w->is_known = is_same;
 	return ptrc_ship_log_seek(w->log, &p->place);
 }
 
