@@ -299,16 +299,12 @@ static void take_exists(struct now *n)
 	}
 }
 
-static void take_count(struct now *n)
+static void take_counted(struct now *n, const struct ptrc_judge_key *k)
 {
 	struct ptrc_trial *t = n->trial;
-	struct counted *c;
-	const struct ptrc_judge_key *k = key_of(n);
+	struct counted *c = find_at(&t->table, k, sizeof(*c));
 
-	if (!k)
-		return;
 	t->matched++;
-	c = find_at(&t->table, k, sizeof(*c));
 	c->count++;
 	if (c->count <= t->rule->max || c->count == t->rule->max + 1)
 		c->at = n->at;
@@ -461,20 +457,6 @@ static void take_answer(struct now *n, const struct ptrc_judge_key *k)
 	remember_answer(n, k);
 }
 
-static void take_after(struct now *n)
-{
-	const struct ptrc_judge_key *k;
-
-	forget_answers(n->trial, n->at.ns);
-	k = key_of(n);
-	if (!k)
-		return;
-	if (n->event)
-		take_answer(n, k);
-	else
-		take_request(n, k);
-}
-
 /* What waits when events are lost may be answered by one of them, unless it is late already. */
 static void doubt(struct ptrc_trial *t, struct ptrc_request *q, int64_t ns)
 {
@@ -607,20 +589,6 @@ static void take_allowing(struct now *n, const struct ptrc_judge_key *k)
 		t->kept++;
 		drop_waiting(t, w);
 	}
-}
-
-static void take_before(struct now *n)
-{
-	const struct ptrc_judge_key *k;
-
-	end_waiting(n->trial, n->at.ns);
-	k = key_of(n);
-	if (!k)
-		return;
-	if (n->event)
-		take_allowing(n, k);
-	else
-		take_dependent(n, k);
 }
 
 /* ---- pair ---- */
@@ -794,14 +762,6 @@ static void take_end(struct now *n, const struct ptrc_judge_key *k)
 		ptrc_table_remove(&t->table, open);
 }
 
-static void take_pair(struct now *n)
-{
-	const struct ptrc_judge_key *k = key_of(n);
-
-	if (k)
-		(n->event ? take_end : take_begin)(n, k);
-}
-
 /* ---- order ---- */
 
 static void take_order(struct now *n)
@@ -970,8 +930,12 @@ static void end_crowds(struct ptrc_trial *t)
 /* ---- all of them ---- */
 
 static const struct kind {
-	/* Takes an event of the rule. */
+	/* Takes an event of the rule. If this is null, the next three do, by its key: they forget what is too old for an
+	 * event that is still to come, and take the first event of the rule, or the second. */
 	void (*take)(struct now *);
+	void (*forget)(struct ptrc_trial *, int64_t ns);
+	void (*take_first)(struct now *, const struct ptrc_judge_key *);
+	void (*take_second)(struct now *, const struct ptrc_judge_key *);
 	/* What waits at that time may have come without being there. */
 	void (*doubt)(struct ptrc_trial *, int64_t ns);
 	/* At the end: settles each thing of the table, and what else is open. */
@@ -984,11 +948,17 @@ static const struct kind {
 } kinds[PTRC_RULE_KINDS] = {
 	[PTRC_RULE_NEVER] = {.take = take_never},
 	[PTRC_RULE_EXISTS] = {.take = take_exists},
-	[PTRC_RULE_COUNT] = {.take = take_count, .end_each = end_count},
-	[PTRC_RULE_AFTER] = {take_after, doubt_requests, NULL, end_after, .has_ends = true},
-	[PTRC_RULE_BEFORE] = {take_before, doubt_waiting, NULL, end_before, .is_forward = true},
-	[PTRC_RULE_PAIR] = {take_pair, doubt_crowds, end_begins, end_crowds, .has_ends = true},
-	[PTRC_RULE_ORDER] = {take_order, doubt_order, end_order, .is_forward = true},
+	[PTRC_RULE_COUNT] = {.take_first = take_counted, .end_each = end_count},
+	[PTRC_RULE_AFTER] = {NULL, forget_answers, take_request, take_answer, doubt_requests, NULL,
+			     end_after, .has_ends = true},
+	[PTRC_RULE_BEFORE] = {NULL, end_waiting, take_dependent, take_allowing, doubt_waiting, NULL,
+			      end_before, .is_forward = true},
+	[PTRC_RULE_PAIR] = {NULL, NULL, take_begin, take_end, doubt_crowds, end_begins, end_crowds,
+			    .has_ends = true},
+	[PTRC_RULE_ORDER] = {.take = take_order,
+			     .doubt = doubt_order,
+			     .end_each = end_order,
+			     .is_forward = true},
 };
 
 static const struct kind *kind_of(const struct ptrc_trial *t)
@@ -1024,12 +994,28 @@ static void count_loss(struct ptrc_judge *j, struct ptrc_trial *t, unsigned int 
 	t->misfits += !ptrc_view_is_cut(view);
 }
 
+static void take(struct now *n)
+{
+	const struct kind *kind = kind_of(n->trial);
+	const struct ptrc_judge_key *k;
+
+	if (kind->take) {
+		kind->take(n);
+		return;
+	}
+	if (kind->forget)
+		kind->forget(n->trial, n->at.ns);
+	k = key_of(n);
+	if (k)
+		(n->event ? kind->take_second : kind->take_first)(n, k);
+}
+
 static void take_role(struct now *n, const struct ptrc_role *role)
 {
 	n->trial = role->trial;
 	n->event = role->event;
 	if (!role->conditions || ptrc_where_all_hold(role->conditions->wheres, 2, n->view))
-		kind_of(n->trial)->take(n);
+		take(n);
 	/* That has asked for the fields that the rule needs. */
 	if (__builtin_expect(ptrc_view_is_maimed(n->view), 0))
 		count_loss(n->judge, n->trial, role->event, n->view);

@@ -111,16 +111,12 @@ static void decide_count(const struct ptrc_trial *t, const struct ptrc_ending *e
 	ptrc_buffer_format(&f->text, "%" PRIu64 " event%s", t->matched, plural(t->matched));
 	if (!r->by_text || !keys)
 		return;
-	if (t->broken)
+	if (t->broken || t->doubtful)
 		ptrc_buffer_format(&f->text,
-				   "; more than %" PRIu64 " of %" PRIu64 " of %" PRIu64
+				   "; %s than %" PRIu64 " of %" PRIu64 " of %" PRIu64
 				   " values of %s",
-				   r->max, t->broken, keys, r->by_text);
-	else if (t->doubtful)
-		ptrc_buffer_format(&f->text,
-				   "; less than %" PRIu64 " of %" PRIu64 " of %" PRIu64
-				   " values of %s",
-				   r->min, t->doubtful, keys, r->by_text);
+				   t->broken ? "more" : "less", t->broken ? r->max : r->min,
+				   t->broken ? t->broken : t->doubtful, keys, r->by_text);
 	else
 		ptrc_buffer_format(&f->text, " of %" PRIu64 " value%s of %s", keys, plural(keys),
 				   r->by_text);

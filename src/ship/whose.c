@@ -96,11 +96,14 @@ static bool holds(const struct ptrc_ship_whose *w, size_t i, int32_t pid, int64_
 uint64_t ptrc_ship_whose_process(struct ptrc_ship_whose *w, trace_id_t trace, int32_t pid,
 				 int64_t ns)
 {
-	struct timespec time = ptrc_when_timespec(ns);
+	struct timespec time;
 	unsigned long index;
 
-	if (w->process_count && holds(w, w->process, pid, ns))
+	if (!w->process_count)
+		return (uint32_t)pid;
+	if (holds(w, w->process, pid, ns))
 		return w->processes[w->process].id;
+	time = ptrc_when_timespec(ns);
 	if (posixtrace_log_find_process(trace, pid, &time, &index) || index >= w->process_count)
 		return (uint32_t)pid;
 	w->process = index;

@@ -36,40 +36,37 @@ void ptrc_sync_read(struct ptrc_sync *s, const struct ptrc_cli_texts *texts,
 
 /* A message was sent or received. */
 struct event {
+	size_t key; /* where its key stands */
+	uint32_t key_size;
 	uint32_t host;
 	bool is_received;
 	bool is_doubtful; /* nobody knows when it was */
 	int64_t ns;
 };
 
-/* The events of one key. */
-struct message {
-	struct ptrc_table_entry entry;
+struct events {
 	struct event *list;
 	size_t count;
+	unsigned char *keys;
+	size_t key_used, key_size;
 };
 
-/* The messages, in the order in which their first events were read. */
-struct messages {
-	struct ptrc_table table;
-	struct message **list;
-	size_t count;
-	size_t event_count;
-};
-
-static void add_event(struct messages *all, const struct ptrc_key *k, const struct event *event)
+static void add_event(struct events *e, const struct ptrc_key *k, struct event event)
 {
-	struct message *m = ptrc_table_find(&all->table, k->bytes, k->size, sizeof(*m));
-
-	if (!m->count)
-		*ptrc_append(all->list, all->count) = m;
-	*ptrc_append(m->list, m->count) = *event;
-	all->event_count++;
+	if (e->key_size - e->key_used < k->size) {
+		e->key_size = 2 * e->key_size + 65536 + k->size;
+		e->keys = ptrc_cli_reallocate(e->keys, e->key_size);
+	}
+	memcpy(e->keys + e->key_used, k->bytes, k->size);
+	event.key = e->key_used;
+	event.key_size = (uint32_t)k->size;
+	e->key_used += k->size;
+	*ptrc_append(e->list, e->count) = event;
 }
 
 /* Adds the event that was read if it is the begin or end of the message. */
 static void take(const struct ptrc_sync *s, size_t number, struct ptrc_view *view, uint32_t host,
-		 struct messages *all)
+		 struct events *e)
 {
 	const struct ptrc_pair *m = &s->messages.list[number];
 	struct ptrc_reader *r = view->reader;
@@ -84,7 +81,7 @@ static void take(const struct ptrc_sync *s, size_t number, struct ptrc_view *vie
 		    !ptrc_key_make(&k, number, 0, view, &m->by))
 			continue;
 		event.is_doubtful = ptrc_correction_doubt(r->correction, log_ns) != 0;
-		add_event(all, &k, &event);
+		add_event(e, &k, event);
 		ptrc_key_free(&k);
 	}
 }
@@ -102,7 +99,7 @@ static void select_messages(const struct ptrc_sync *s, struct ptrc_reader *r,
 
 /* Returns false, after a message, if the log cannot be read. */
 static bool read_events(const struct ptrc_sync *s, struct ptrc_query *q, struct ptrc_source *source,
-			struct messages *all)
+			struct events *e)
 {
 	struct ptrc_reader *r = &source->reader;
 	uint32_t host = (uint32_t)q->hosts.host_of[source - q->sources];
@@ -115,7 +112,7 @@ static bool read_events(const struct ptrc_sync *s, struct ptrc_query *q, struct 
 	while (!error && ptrc_reader_next(r)) {
 		ptrc_view_find_layout(&source->view, &q->layouts);
 		for (size_t i = 0; i < s->messages.count; i++)
-			take(s, i, &source->view, host, all);
+			take(s, i, &source->view, host, e);
 	}
 	if (!ptrc_trace_counts(r->trace, &counts))
 		source->is_damaged |= counts.pt_damaged_gaps != 0;
@@ -127,11 +124,24 @@ static bool read_events(const struct ptrc_sync *s, struct ptrc_query *q, struct 
 	return !error;
 }
 
-/* What was sent stands before what was received; by host; by time. */
-static int by_order(const void *one, const void *other)
+static const unsigned char *sorted_keys;
+
+static int compare_keys(const struct event *a, const struct event *b)
+{
+	size_t size = a->key_size < b->key_size ? a->key_size : b->key_size;
+	int order = memcmp(sorted_keys + a->key, sorted_keys + b->key, size);
+
+	return order ? order : (a->key_size > b->key_size) - (a->key_size < b->key_size);
+}
+
+/* By key; what was sent stands before what was received; by host; by time. */
+static int by_key(const void *one, const void *other)
 {
 	const struct event *a = one, *b = other;
+	int order = compare_keys(a, b);
 
+	if (order)
+		return order;
 	if (a->is_received != b->is_received)
 		return a->is_received - b->is_received;
 	if (a->host != b->host)
@@ -216,18 +226,18 @@ static void match(struct ptrc_sync *s, const struct event *list, size_t count, s
 	}
 }
 
-/* Finds all messages; frees their events. */
-static void match_all(struct ptrc_sync *s, struct messages *all, struct channels *c)
+static void match_all(struct ptrc_sync *s, struct events *e, struct channels *c)
 {
-	for (size_t i = 0; i < all->count; i++) {
-		struct message *m = all->list[i];
-
-		qsort(m->list, m->count, sizeof(*m->list), by_order);
-		match(s, m->list, m->count, c);
-		free(m->list);
+	sorted_keys = e->keys;
+	if (e->count)
+		qsort(e->list, e->count, sizeof(*e->list), by_key);
+	for (size_t i = 0, n; i < e->count; i += n) {
+		for (n = 1; i + n < e->count && !compare_keys(&e->list[i], &e->list[i + n]);)
+			n++;
+		match(s, &e->list[i], n, c);
 	}
-	free(all->list);
-	ptrc_table_free(&all->table);
+	free(e->list);
+	free(e->keys);
 }
 
 /* The span in which the logs of a host tell of its clock, by its own time. */
@@ -534,7 +544,7 @@ static void report_left_out(const struct ptrc_sync *s)
 
 bool ptrc_sync_hosts(struct ptrc_sync *s, struct ptrc_query *q)
 {
-	struct messages messages = {0};
+	struct events events = {0};
 	struct channels channels = {0};
 	bool is_read = true;
 
@@ -544,15 +554,15 @@ bool ptrc_sync_hosts(struct ptrc_sync *s, struct ptrc_query *q)
 		return false;
 	}
 	for (size_t i = 0; i < q->source_count && is_read; i++)
-		is_read = read_events(s, q, &q->sources[i], &messages);
-	match_all(s, &messages, &channels);
+		is_read = read_events(s, q, &q->sources[i], &events);
+	match_all(s, &events, &channels);
 	if (is_read && channels.count) {
 		compare(s, &channels);
 	} else if (is_read) {
 		ptrc_cli_message("--clock-sync",
 				 "no host has received what another one has sent: %zu events of "
 				 "these types were found",
-				 messages.event_count);
+				 events.count);
 		report_left_out(s);
 	}
 	is_read &= channels.count != 0;
