@@ -160,34 +160,21 @@ static void note_count(struct ptrc_trial *t, uint64_t count, const char *one, co
 		add_note(t, "%" PRIu64 " %s", count, count == 1 ? one : several);
 }
 
-/* Whether the log is one file of a rotated log, which was opened for itself. */
-static bool is_one_of_several(const struct ptrc_reader *r)
+/* A file of a rotated log that was opened for itself lacks nothing because of what others have; and no event is missing
+ * because its data was cut. */
+static void note_logs(const struct ptrc_check *c, struct ptrc_trial *t)
 {
-	struct posixtrace_log_rotation rotation = {0};
-	trace_attr_t attr;
+	for (size_t i = 0; i < c->query->source_count; i++) {
+		const struct ptrc_reader *r = &c->query->sources[i].reader;
 
-	if (r->counts.pt_files || posix_trace_get_attr(r->trace, &attr))
-		return false;
-	posixtrace_attr_getlogrotation(&attr, &rotation);
-	posix_trace_attr_destroy(&attr);
-	return rotation.pt_bytes || rotation.pt_time.tv_sec || rotation.pt_time.tv_nsec;
-}
-
-/* A file lacks nothing because of what others have. */
-static void note_single_files(const struct ptrc_check *c, struct ptrc_trial *t)
-{
-	for (size_t i = 0; i < c->query->source_count; i++)
-		if (is_one_of_several(&c->query->sources[i].reader))
+		if (!r->counts.pt_files &&
+		    (r->attributes.log_rotate_bytes || r->attributes.log_rotate_ns))
 			add_note(
 				t,
 				"%s is one file of a log that is rotated: what the others have, or "
 				"lack, is not judged",
-				c->query->sources[i].reader.path);
-}
-
-/* No event is missing because of it. */
-static void note_cut_data(const struct ptrc_check *c, struct ptrc_trial *t)
-{
+				r->path);
+	}
 	for (size_t i = 0; i < c->query->source_count; i++) {
 		const struct ptrc_reader *r = &c->query->sources[i].reader;
 
@@ -217,10 +204,8 @@ static void add_notes(const struct ptrc_check *c, struct ptrc_trial *t)
 		note_count(t, t->doubtful, "begin or end with a loss before the other one",
 			   "begins and ends with a loss before the other one");
 	}
-	if (r->kind == PTRC_RULE_LOSS) {
-		note_single_files(c, t);
-		note_cut_data(c, t);
-	}
+	if (r->kind == PTRC_RULE_LOSS)
+		note_logs(c, t);
 	note_count(t, t->backwards, "answer with an earlier time than what it answers",
 		   "answers with an earlier time than what they answer");
 	note_count(t, t->undecided,

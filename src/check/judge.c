@@ -657,7 +657,6 @@ static void doubt_crowds(struct ptrc_trial *t, int64_t ns)
 	t->crowd_count = 0;
 }
 
-/* A pair more is open. */
 static void count_begin(struct now *n)
 {
 	struct ptrc_trial *t = n->trial;

@@ -189,7 +189,6 @@ static void add_key(struct ptrc_rule *r, const struct ptrc_rule_draft *d, int ke
 		add_event(r, d, ptrc_rule_keys[key].name, d->texts[key], &d->marks[key]);
 }
 
-/* Finds the one kind of the rule. */
 static enum ptrc_rule_kind kind_of(const struct ptrc_rule_draft *d)
 {
 	int kind = -1;
@@ -219,7 +218,6 @@ static enum ptrc_rule_kind kind_of(const struct ptrc_rule_draft *d)
 	return (enum ptrc_rule_kind)kind;
 }
 
-/* Refuses keys that the kind does not have. */
 static void check_keys(const struct ptrc_rule_draft *d, enum ptrc_rule_kind kind)
 {
 	for (int i = PTRC_RULE_KINDS; i < PTRC_RULE_KEYS; i++)
@@ -320,7 +318,6 @@ static void make_single(struct ptrc_rule *r, const struct ptrc_rule_draft *d)
 		make_count(r, d);
 }
 
-/* Makes what only this kind has. */
 static void make_kind(struct ptrc_rule *r, const struct ptrc_rule_draft *d)
 {
 	if (r->kind == PTRC_RULE_PAIR || r->kind == PTRC_RULE_ORDER)

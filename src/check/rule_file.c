@@ -11,10 +11,6 @@
 #define KEY_DECODE "decode"
 #define KEY_TOLERANCE "tolerance"
 
-static const char *const file_keys[] = {KEY_RULES, KEY_DECODE, KEY_TOLERANCE};
-enum { FILE_KEYS = sizeof(file_keys) / sizeof(*file_keys) };
-
-/* Reads the single value of a key. */
 static const char *read_text(struct ptrc_yaml *y, const char *key)
 {
 	ptrc_yaml_next(y);
@@ -23,7 +19,6 @@ static const char *read_text(struct ptrc_yaml *y, const char *key)
 	return ptrc_yaml_text(y);
 }
 
-/* Reads the list of events of a pair or an order. */
 static void read_events(struct ptrc_yaml *y, struct ptrc_rule_draft *d, const char *key)
 {
 	ptrc_yaml_next(y);
@@ -169,6 +164,13 @@ static void read_tolerance(struct ptrc_yaml *y, struct ptrc_rules *rules)
 		ptrc_yaml_refuse(y, KEY_TOLERANCE ": is more than a minute");
 }
 
+static const struct {
+	const char *name;
+	void (*read)(struct ptrc_yaml *, struct ptrc_rules *);
+} file_keys[] = {
+	{KEY_RULES, read_rules}, {KEY_DECODE, read_layouts}, {KEY_TOLERANCE, read_tolerance}};
+enum { FILE_KEYS = sizeof(file_keys) / sizeof(*file_keys) };
+
 static void read_root(struct ptrc_yaml *y, struct ptrc_rules *rules)
 {
 	bool is_given[FILE_KEYS] = {false};
@@ -182,19 +184,14 @@ static void read_root(struct ptrc_yaml *y, struct ptrc_rules *rules)
 		struct ptrc_nearest nearest = {0};
 		size_t key = 0;
 
-		for (; key < FILE_KEYS && strcmp(file_keys[key], text); key++)
-			ptrc_nearest_offer(&nearest, text, file_keys[key]);
+		for (; key < FILE_KEYS && strcmp(file_keys[key].name, text); key++)
+			ptrc_nearest_offer(&nearest, text, file_keys[key].name);
 		if (key == FILE_KEYS)
 			ptrc_yaml_refuse_key(y, text, &nearest);
 		if (is_given[key])
 			ptrc_yaml_refuse(y, "'%s' is given twice", text);
 		is_given[key] = true;
-		if (key == 0)
-			read_rules(y, rules);
-		else if (key == 1)
-			read_layouts(y, rules);
-		else
-			read_tolerance(y, rules);
+		file_keys[key].read(y, rules);
 	}
 	if (!is_given[0])
 		ptrc_yaml_refuse_at(y->name, &mark, "has no key '" KEY_RULES "'");

@@ -149,8 +149,7 @@ static bool is_full(const struct ptrc_ship_answer *a)
 	       strstr(a->body.bytes, "No space left on device");
 }
 
-enum ptrc_ship_outcome ptrc_ship_answer_judge(const struct ptrc_ship_answer *a,
-					      struct ptrc_cli_reason *why)
+enum ptrc_ship_outcome ptrc_ship_answer_judge(struct ptrc_ship_answer *a)
 {
 	long exception = exception_of(a);
 	char text[PTRC_SHIP_WORDS_MAX];
@@ -160,24 +159,24 @@ enum ptrc_ship_outcome ptrc_ship_answer_judge(const struct ptrc_ship_answer *a,
 		return PTRC_SHIP_OK;
 	if (a->status >= 300 && a->status < 400)
 		return ptrc_ship_because(
-			PTRC_SHIP_REFUSED, why,
+			a, PTRC_SHIP_REFUSED,
 			"answers with a redirect to '%s' (status %ld), which is not "
 			"followed: --server has to name the server itself",
 			a->location, a->status);
 	if (IS_ONE_OF(not_granted, exception))
 		return ptrc_ship_because(
-			PTRC_SHIP_REFUSED, why,
+			a, PTRC_SHIP_REFUSED,
 			"does not let this user do what is needed (status %ld): %s", a->status,
 			words(a, text));
 	if (a->status == 401 || a->status == 403 || IS_ONE_OF(unknown_user, exception))
-		return ptrc_ship_because(PTRC_SHIP_REFUSED, why,
+		return ptrc_ship_because(a, PTRC_SHIP_REFUSED,
 					 "refuses this user or password (status %ld): %s",
 					 a->status, words(a, text));
 	if (exception && is_full(a))
-		return ptrc_ship_because(PTRC_SHIP_LATER, why,
+		return ptrc_ship_because(a, PTRC_SHIP_LATER,
 					 "has no room left on its disk (status %ld): %s", a->status,
 					 words(a, text));
-	ptrc_cli_because(why, "answers with status %ld: %s", a->status, words(a, text));
+	ptrc_cli_because(&a->why, "answers with status %ld: %s", a->status, words(a, text));
 	if (exception)
 		return IS_ONE_OF(passing, exception) ? PTRC_SHIP_LATER : PTRC_SHIP_REFUSED;
 	return is_passing_status(a->status) ? PTRC_SHIP_LATER : PTRC_SHIP_REFUSED;
@@ -185,8 +184,7 @@ enum ptrc_ship_outcome ptrc_ship_answer_judge(const struct ptrc_ship_answer *a,
 
 /* ---- what was asked for ---- */
 
-enum ptrc_ship_outcome ptrc_ship_answer_version(const struct ptrc_ship_answer *a, long *major,
-						struct ptrc_cli_reason *why)
+enum ptrc_ship_outcome ptrc_ship_answer_version(struct ptrc_ship_answer *a, long *major)
 {
 	char text[PTRC_SHIP_WORDS_MAX], *end;
 
@@ -195,12 +193,11 @@ enum ptrc_ship_outcome ptrc_ship_answer_version(const struct ptrc_ship_answer *a
 	    end + strspn(end, "0123456789.-abcdefghijklmnopqrstuvwxyz\n") ==
 		    a->body.bytes + a->body.used)
 		return PTRC_SHIP_OK;
-	return ptrc_ship_because(PTRC_SHIP_REFUSED, why,
-				 "is no ClickHouse server, as it answers: %s", words(a, text));
+	return ptrc_ship_because(a, PTRC_SHIP_REFUSED, "is no ClickHouse server, as it answers: %s",
+				 words(a, text));
 }
 
-enum ptrc_ship_outcome ptrc_ship_answer_number(const struct ptrc_ship_answer *a, uint64_t *number,
-					       struct ptrc_cli_reason *why)
+enum ptrc_ship_outcome ptrc_ship_answer_number(struct ptrc_ship_answer *a, uint64_t *number)
 {
 	char text[PTRC_SHIP_WORDS_MAX], *end;
 	size_t digits = strspn(a->body.bytes, "0123456789");
@@ -209,13 +206,13 @@ enum ptrc_ship_outcome ptrc_ship_answer_number(const struct ptrc_ship_answer *a,
 	*number = strtoull(a->body.bytes, &end, 10);
 	if (digits && !errno && *end == '\n' && end + 1 == a->body.bytes + a->body.used)
 		return PTRC_SHIP_OK;
-	return ptrc_ship_because(PTRC_SHIP_REFUSED, why, "gives an answer that makes no sense: %s",
+	return ptrc_ship_because(a, PTRC_SHIP_REFUSED, "gives an answer that makes no sense: %s",
 				 words(a, text));
 }
 
-enum ptrc_ship_outcome ptrc_ship_answer_numbers(const struct ptrc_ship_answer *a,
+enum ptrc_ship_outcome ptrc_ship_answer_numbers(struct ptrc_ship_answer *a,
 						const struct ptrc_ship_range *r, uint64_t **numbers,
-						uint64_t *count, struct ptrc_cli_reason *why)
+						uint64_t *count)
 {
 	uint64_t *list = ptrc_cli_allocate(a->body.used);
 	bool is_right = a->body.used % sizeof(*list) == 0;
@@ -228,16 +225,15 @@ enum ptrc_ship_outcome ptrc_ship_answer_numbers(const struct ptrc_ship_answer *a
 	if (is_right)
 		return PTRC_SHIP_OK;
 	free(list);
-	return ptrc_ship_because(PTRC_SHIP_REFUSED, why, "gives an answer that makes no sense");
+	return ptrc_ship_because(a, PTRC_SHIP_REFUSED, "gives an answer that makes no sense");
 }
 
-enum ptrc_ship_outcome ptrc_ship_answer_nothing(const struct ptrc_ship_answer *a,
-						struct ptrc_cli_reason *why)
+enum ptrc_ship_outcome ptrc_ship_answer_nothing(struct ptrc_ship_answer *a)
 {
 	char text[PTRC_SHIP_WORDS_MAX];
 
 	if (!a->body.used)
 		return PTRC_SHIP_OK;
-	return ptrc_ship_because(PTRC_SHIP_REFUSED, why,
+	return ptrc_ship_because(a, PTRC_SHIP_REFUSED,
 				 "gives an answer to rows that makes no sense: %s", words(a, text));
 }

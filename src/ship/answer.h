@@ -47,10 +47,13 @@ struct ptrc_ship_answer {
 	/* With a null byte behind it, which does not count. */
 	struct ptrc_buffer body;
 	bool is_too_long;
+	/* Why it is not what was asked for, or why there is none. */
+	struct ptrc_cli_reason why;
 };
 
-/* The outcome, whose reason is put into *why. */
-#define ptrc_ship_because(outcome, why, ...) (ptrc_cli_because(why, __VA_ARGS__), (outcome))
+/* The outcome, whose reason is put into the answer. */
+#define ptrc_ship_because(answer, outcome, ...) \
+	(ptrc_cli_because(&(answer)->why, __VA_ARGS__), (outcome))
 
 /* Forgets the one before. */
 void ptrc_ship_answer_begin(struct ptrc_ship_answer *);
@@ -67,20 +70,16 @@ void ptrc_ship_answer_free(struct ptrc_ship_answer *);
 bool ptrc_ship_answer_is_no_table(const struct ptrc_ship_answer *);
 
 /* Whether it was done, or why not. */
-enum ptrc_ship_outcome ptrc_ship_answer_judge(const struct ptrc_ship_answer *,
-					      struct ptrc_cli_reason *why);
+enum ptrc_ship_outcome ptrc_ship_answer_judge(struct ptrc_ship_answer *);
 
 /* These take an answer that ptrc_ship_answer_judge() found right for what was asked for: the version of the
  * server, of which the first number is stored; a number; and which rows of the range the server has, an array
  * of numbers that grow, which the caller frees. An insertion is answered by nothing. */
-enum ptrc_ship_outcome ptrc_ship_answer_version(const struct ptrc_ship_answer *, long *major,
-						struct ptrc_cli_reason *why);
-enum ptrc_ship_outcome ptrc_ship_answer_number(const struct ptrc_ship_answer *, uint64_t *number,
-					       struct ptrc_cli_reason *why);
-enum ptrc_ship_outcome ptrc_ship_answer_numbers(const struct ptrc_ship_answer *,
+enum ptrc_ship_outcome ptrc_ship_answer_version(struct ptrc_ship_answer *, long *major);
+enum ptrc_ship_outcome ptrc_ship_answer_number(struct ptrc_ship_answer *, uint64_t *number);
+enum ptrc_ship_outcome ptrc_ship_answer_numbers(struct ptrc_ship_answer *,
 						const struct ptrc_ship_range *, uint64_t **numbers,
-						uint64_t *count, struct ptrc_cli_reason *why);
-enum ptrc_ship_outcome ptrc_ship_answer_nothing(const struct ptrc_ship_answer *,
-						struct ptrc_cli_reason *why);
+						uint64_t *count);
+enum ptrc_ship_outcome ptrc_ship_answer_nothing(struct ptrc_ship_answer *);
 
 #endif

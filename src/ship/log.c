@@ -249,7 +249,6 @@ static void add_number(struct ptrc_ship_log *l, const char *name, int64_t n)
 		      &(struct ptrc_value){.kind = PTRC_VALUE_SIGNED, .u = (uint64_t)n});
 }
 
-/* Puts a row that tells of a loss. */
 static int64_t put_lost(struct ptrc_ship_log *l, uint64_t seq, int64_t ns, const char *cause,
 			struct ptrc_buffer *rows)
 {

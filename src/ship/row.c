@@ -164,7 +164,6 @@ static int by_name(const void *one, const void *other)
 	return a->json.name < b->json.name ? -1 : 1;
 }
 
-/* Adds what the text says. */
 static void add_json(struct ptrc_ship_fields *f, const char *prefix, const char *text, size_t size)
 {
 	size_t count;

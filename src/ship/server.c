@@ -106,32 +106,32 @@ static void begin_url(struct ptrc_ship_server *s)
 }
 
 /* What a request means that has got no answer, or none that it could take. */
-static enum ptrc_ship_outcome judge_failure(const struct ptrc_ship_server *s,
-					    struct ptrc_cli_reason *why)
+static enum ptrc_ship_outcome judge_failure(struct ptrc_ship_server *s)
 {
 	const char *problem = *s->error ? s->error : curl_easy_strerror(s->result);
 
 	if (s->result == CURLE_ABORTED_BY_CALLBACK && s->is_late)
-		return ptrc_ship_because(PTRC_SHIP_LATER, why, "gives no answer");
+		return ptrc_ship_because(&s->answer, PTRC_SHIP_LATER, "gives no answer");
 	if (s->result == CURLE_ABORTED_BY_CALLBACK)
-		return ptrc_ship_because(PTRC_SHIP_INTERRUPTED, why,
+		return ptrc_ship_because(&s->answer, PTRC_SHIP_INTERRUPTED,
 					 "was given up because of a signal");
 	if (s->answer.is_too_long)
-		return ptrc_ship_because(PTRC_SHIP_LATER, why,
+		return ptrc_ship_because(&s->answer, PTRC_SHIP_LATER,
 					 "answers with more than it was asked for");
 	if (s->result == CURLE_PEER_FAILED_VERIFICATION)
-		return ptrc_ship_because(
-			PTRC_SHIP_REFUSED, why, "has a certificate that is not accepted (%s)%s",
-			problem, s->options.ca_file ? "" : "; --ca-file says which ones are");
+		return ptrc_ship_because(&s->answer, PTRC_SHIP_REFUSED,
+					 "has a certificate that is not accepted (%s)%s", problem,
+					 s->options.ca_file ? ""
+							    : "; --ca-file says which ones are");
 	if (s->result == CURLE_SSL_CACERT_BADFILE || s->result == CURLE_UNSUPPORTED_PROTOCOL ||
 	    s->result == CURLE_URL_MALFORMAT)
-		return ptrc_ship_because(PTRC_SHIP_REFUSED, why, "%s", problem);
-	return ptrc_ship_because(PTRC_SHIP_LATER, why, "%s", problem);
+		return ptrc_ship_because(&s->answer, PTRC_SHIP_REFUSED, "%s", problem);
+	return ptrc_ship_because(&s->answer, PTRC_SHIP_LATER, "%s", problem);
 }
 
 /* Sends a request to the URL that was put together, and takes the answer. */
 static enum ptrc_ship_outcome request(struct ptrc_ship_server *s, const void *body, size_t size,
-				      struct curl_slist *headers, struct ptrc_cli_reason *why)
+				      struct curl_slist *headers)
 {
 	ptrc_buffer_char(&s->url, '\0');
 	ptrc_ship_answer_begin(&s->answer);
@@ -146,31 +146,30 @@ static enum ptrc_ship_outcome request(struct ptrc_ship_server *s, const void *bo
 	s->sent = 0;
 	s->result = curl_easy_perform(s->curl);
 	if (s->result != CURLE_OK || s->answer.is_too_long)
-		return judge_failure(s, why);
+		return judge_failure(s);
 	curl_easy_getinfo(s->curl, CURLINFO_RESPONSE_CODE, &s->answer.status);
-	return ptrc_ship_answer_judge(&s->answer, why);
+	return ptrc_ship_answer_judge(&s->answer);
 }
 
 /* Asks the question that was put together. */
-static enum ptrc_ship_outcome ask(struct ptrc_ship_server *s, struct ptrc_cli_reason *why)
+static enum ptrc_ship_outcome ask(struct ptrc_ship_server *s)
 {
 	struct curl_slist *headers = curl_slist_append(NULL, "Expect:");
 	enum ptrc_ship_outcome outcome;
 
 	begin_url(s);
 	put_parameter(s, "wait_end_of_query", "1");
-	outcome = request(s, s->query.bytes, s->query.used, headers, why);
+	outcome = request(s, s->query.bytes, s->query.used, headers);
 	curl_slist_free_all(headers);
 	return outcome;
 }
 
 /* The answer as a number. */
-static enum ptrc_ship_outcome ask_number(struct ptrc_ship_server *s, uint64_t *number,
-					 struct ptrc_cli_reason *why)
+static enum ptrc_ship_outcome ask_number(struct ptrc_ship_server *s, uint64_t *number)
 {
-	enum ptrc_ship_outcome outcome = ask(s, why);
+	enum ptrc_ship_outcome outcome = ask(s);
 
-	return outcome == PTRC_SHIP_OK ? ptrc_ship_answer_number(&s->answer, number, why) : outcome;
+	return outcome == PTRC_SHIP_OK ? ptrc_ship_answer_number(&s->answer, number) : outcome;
 }
 
 /* ---- questions ---- */
@@ -230,43 +229,42 @@ static bool answers_otherwise(struct ptrc_ship_server *s)
 }
 
 /* What is to be said of a server that was not understood. */
-static enum ptrc_ship_outcome look_why(struct ptrc_ship_server *s, enum ptrc_ship_outcome outcome,
-				       struct ptrc_cli_reason *why)
+static enum ptrc_ship_outcome look_why(struct ptrc_ship_server *s, enum ptrc_ship_outcome outcome)
 {
 	bool is_http = !strncmp(s->options.server, "http:", 5);
 
 	if (!is_misunderstood(s->result))
 		return outcome;
 	if (answers_otherwise(s))
-		return ptrc_ship_because(PTRC_SHIP_REFUSED, why,
+		return ptrc_ship_because(&s->answer, PTRC_SHIP_REFUSED,
 					 "speaks %s at this port: --server has to begin with %s",
 					 is_http ? "HTTPS" : "HTTP without TLS",
 					 is_http ? "https://" : "http://");
 	if (s->result == CURLE_UNSUPPORTED_PROTOCOL || s->result == CURLE_WEIRD_SERVER_REPLY)
-		return ptrc_ship_because(PTRC_SHIP_REFUSED, why,
+		return ptrc_ship_because(&s->answer, PTRC_SHIP_REFUSED,
 					 "speaks something else than HTTP at this port (%s)",
 					 *s->error ? s->error : curl_easy_strerror(s->result));
 	return outcome;
 }
 
 /* Asks which version the server is of, and decides on the dialect. */
-static enum ptrc_ship_outcome ask_version(struct ptrc_ship_server *s, struct ptrc_cli_reason *why)
+static enum ptrc_ship_outcome ask_version(struct ptrc_ship_server *s)
 {
 	enum ptrc_ship_outcome outcome;
 	long major;
 
 	begin_query(s, "SELECT version()");
 	curl_easy_setopt(s->curl, CURLOPT_LOW_SPEED_TIME, GREET_STALL_S);
-	outcome = ask(s, why);
+	outcome = ask(s);
 	curl_easy_setopt(s->curl, CURLOPT_LOW_SPEED_TIME, STALL_S);
 	if (outcome != PTRC_SHIP_OK)
-		return look_why(s, outcome, why);
-	outcome = ptrc_ship_answer_version(&s->answer, &major, why);
+		return look_why(s, outcome);
+	outcome = ptrc_ship_answer_version(&s->answer, &major);
 	if (outcome != PTRC_SHIP_OK)
 		return outcome;
 	if (s->options.has_dialect && s->dialect == PTRC_SHIP_MODERN && major < MODERN_MAJOR)
 		return ptrc_ship_because(
-			PTRC_SHIP_REFUSED, why,
+			&s->answer, PTRC_SHIP_REFUSED,
 			"is of release %ld, which does not understand the dialect 'modern'", major);
 	if (!s->options.has_dialect)
 		s->dialect = major >= MODERN_MAJOR ? PTRC_SHIP_MODERN : PTRC_SHIP_PLAIN;
@@ -274,16 +272,16 @@ static enum ptrc_ship_outcome ask_version(struct ptrc_ship_server *s, struct ptr
 }
 
 /* Asks for the version of the tables, which has to be ours. */
-static enum ptrc_ship_outcome check_tables(struct ptrc_ship_server *s, struct ptrc_cli_reason *why)
+static enum ptrc_ship_outcome check_tables(struct ptrc_ship_server *s)
 {
 	enum ptrc_ship_outcome outcome;
 	uint64_t version;
 
 	begin_query(s, "SELECT version FROM ");
 	put_table(s, "schema");
-	outcome = ask_number(s, &version, why);
+	outcome = ask_number(s, &version);
 	if (outcome == PTRC_SHIP_REFUSED && ptrc_ship_answer_is_no_table(&s->answer))
-		ptrc_cli_because(why,
+		ptrc_cli_because(&s->answer.why,
 				 "has no tables in the database '%s'; 'ptrace-ship "
 				 "--create-table' makes them",
 				 s->options.database);
@@ -291,33 +289,31 @@ static enum ptrc_ship_outcome check_tables(struct ptrc_ship_server *s, struct pt
 		return outcome;
 	if (version == PTRC_SHIP_SCHEMA_VERSION)
 		return PTRC_SHIP_OK;
-	return ptrc_ship_because(PTRC_SHIP_REFUSED, why,
+	return ptrc_ship_because(&s->answer, PTRC_SHIP_REFUSED,
 				 "has tables of version %" PRIu64
 				 ", and this ptrace-ship fills those of version %d",
 				 version, PTRC_SHIP_SCHEMA_VERSION);
 }
 
-enum ptrc_ship_outcome ptrc_ship_server_greet(struct ptrc_ship_server *s,
-					      struct ptrc_cli_reason *why)
+enum ptrc_ship_outcome ptrc_ship_server_greet(struct ptrc_ship_server *s)
 {
-	enum ptrc_ship_outcome outcome = ask_version(s, why);
+	enum ptrc_ship_outcome outcome = ask_version(s);
 
-	return outcome == PTRC_SHIP_OK ? check_tables(s, why) : outcome;
+	return outcome == PTRC_SHIP_OK ? check_tables(s) : outcome;
 }
 
-enum ptrc_ship_outcome ptrc_ship_server_create(struct ptrc_ship_server *s,
-					       struct ptrc_cli_reason *why)
+enum ptrc_ship_outcome ptrc_ship_server_create(struct ptrc_ship_server *s)
 {
-	enum ptrc_ship_outcome outcome = ask_version(s, why);
+	enum ptrc_ship_outcome outcome = ask_version(s);
 
 	for (size_t i = 0; outcome == PTRC_SHIP_OK; i++) {
 		s->query.used = 0;
 		if (!ptrc_ship_schema_statement(&s->query, s->dialect, s->options.database, i))
 			break;
-		outcome = ask(s, why);
+		outcome = ask(s);
 	}
 	/* Tables of another version were there. */
-	return outcome == PTRC_SHIP_OK ? check_tables(s, why) : outcome;
+	return outcome == PTRC_SHIP_OK ? check_tables(s) : outcome;
 }
 
 static void put_time(struct ptrc_ship_server *s, int64_t ns)
@@ -355,45 +351,42 @@ static void put_range(struct ptrc_ship_server *s, const struct ptrc_ship_range *
 }
 
 enum ptrc_ship_outcome ptrc_ship_server_count(struct ptrc_ship_server *s,
-					      const struct ptrc_ship_range *r, uint64_t *count,
-					      struct ptrc_cli_reason *why)
+					      const struct ptrc_ship_range *r, uint64_t *count)
 {
 	/* The old server may have a row several times, as long as it has not merged its parts. */
 	begin_query(s, "SELECT uniqExact(seq) FROM ");
 	put_range(s, r);
-	return ask_number(s, count, why);
+	return ask_number(s, count);
 }
 
 enum ptrc_ship_outcome ptrc_ship_server_list(struct ptrc_ship_server *s,
 					     const struct ptrc_ship_range *r, uint64_t **numbers,
-					     uint64_t *count, struct ptrc_cli_reason *why)
+					     uint64_t *count)
 {
 	enum ptrc_ship_outcome outcome;
 
 	begin_query(s, "SELECT DISTINCT seq FROM ");
 	put_range(s, r);
 	ptrc_buffer_text(&s->query, " ORDER BY seq FORMAT RowBinary");
-	outcome = ask(s, why);
+	outcome = ask(s);
 	if (outcome == PTRC_SHIP_OK)
-		outcome = ptrc_ship_answer_numbers(&s->answer, r, numbers, count, why);
+		outcome = ptrc_ship_answer_numbers(&s->answer, r, numbers, count);
 	return outcome;
 }
 
 enum ptrc_ship_outcome ptrc_ship_server_end_of(struct ptrc_ship_server *s, const char *host,
-					       const char *log, uint64_t *end,
-					       struct ptrc_cli_reason *why)
+					       const char *log, uint64_t *end)
 {
 	begin_query(s, "SELECT if(count() = 0, 0, max(seq) + 1) FROM ");
 	put_table(s, "events");
 	put_log(s, host, log);
-	return ask_number(s, end, why);
+	return ask_number(s, end);
 }
 
 /* ---- rows ---- */
 
 enum ptrc_ship_outcome ptrc_ship_server_insert(struct ptrc_ship_server *s, const char *table,
-					       const struct ptrc_buffer *body, const char *token,
-					       struct ptrc_cli_reason *why)
+					       const struct ptrc_buffer *body, const char *token)
 {
 	struct curl_slist *headers = curl_slist_append(NULL, "Expect:");
 	enum ptrc_ship_outcome outcome;
@@ -419,9 +412,9 @@ enum ptrc_ship_outcome ptrc_ship_server_insert(struct ptrc_ship_server *s, const
 		put_parameter(s, "decompress", "1");
 		put_parameter(s, "http_native_compression_disable_checksumming_on_decompress", "1");
 	}
-	outcome = request(s, body->bytes, body->used, headers, why);
+	outcome = request(s, body->bytes, body->used, headers);
 	curl_slist_free_all(headers);
-	return outcome == PTRC_SHIP_OK ? ptrc_ship_answer_nothing(&s->answer, why) : outcome;
+	return outcome == PTRC_SHIP_OK ? ptrc_ship_answer_nothing(&s->answer) : outcome;
 }
 
 /* ---- the connection ---- */

@@ -63,31 +63,26 @@ void ptrc_ship_server_rest(struct ptrc_ship_server *, int64_t ns);
 
 /* Asks which version the server is of, decides on the dialect, and asks for the version of the tables, which has
  * to be ours. */
-enum ptrc_ship_outcome ptrc_ship_server_greet(struct ptrc_ship_server *,
-					      struct ptrc_cli_reason *why);
+enum ptrc_ship_outcome ptrc_ship_server_greet(struct ptrc_ship_server *);
 
 /* Does the same, and makes the tables that are not there before it asks for their version. */
-enum ptrc_ship_outcome ptrc_ship_server_create(struct ptrc_ship_server *,
-					       struct ptrc_cli_reason *why);
+enum ptrc_ship_outcome ptrc_ship_server_create(struct ptrc_ship_server *);
 
 /* Sends the body of an INSERT into a table. */
 enum ptrc_ship_outcome ptrc_ship_server_insert(struct ptrc_ship_server *, const char *table,
-					       const struct ptrc_buffer *body, const char *token,
-					       struct ptrc_cli_reason *why);
+					       const struct ptrc_buffer *body, const char *token);
 
 /* Asks how many rows of the range the server has. */
 enum ptrc_ship_outcome ptrc_ship_server_count(struct ptrc_ship_server *,
-					      const struct ptrc_ship_range *, uint64_t *count,
-					      struct ptrc_cli_reason *why);
+					      const struct ptrc_ship_range *, uint64_t *count);
 
 /* Asks which rows of the range it has: an array of numbers that grow, which the caller frees. */
 enum ptrc_ship_outcome ptrc_ship_server_list(struct ptrc_ship_server *,
 					     const struct ptrc_ship_range *, uint64_t **numbers,
-					     uint64_t *count, struct ptrc_cli_reason *why);
+					     uint64_t *count);
 
 /* Asks which number is behind the last row that it has of a host's log; 0: it has none. */
 enum ptrc_ship_outcome ptrc_ship_server_end_of(struct ptrc_ship_server *, const char *host,
-					       const char *log, uint64_t *end,
-					       struct ptrc_cli_reason *why);
+					       const char *log, uint64_t *end);
 
 #endif

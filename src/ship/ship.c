@@ -93,7 +93,6 @@ static bool pause_for(struct ptrc_shipper *s, int64_t ns)
 struct attempt {
 	struct ptrc_shipper *shipper;
 	int64_t pause_ns;
-	struct ptrc_cli_reason why;
 	/* What has come of it. */
 	enum ptrc_ship_result result;
 };
@@ -114,15 +113,15 @@ static enum ptrc_ship_result after(struct attempt *a, enum ptrc_ship_outcome out
 	if (outcome == PTRC_SHIP_INTERRUPTED)
 		return PTRC_SHIP_STOPPED;
 	if (outcome == PTRC_SHIP_REFUSED) {
-		ptrc_cli_message(name, "%s", a->why.text);
+		ptrc_cli_message(name, "%s", server->answer.why.text);
 		return PTRC_SHIP_SERVER_FAILED;
 	}
 	if (!server->silent_since_ns) {
 		server->silent_since_ns = server->asked_ns;
-		ptrc_cli_message(name, "%s; it is tried again", a->why.text);
+		ptrc_cli_message(name, "%s; it is tried again", server->answer.why.text);
 	}
 	if (give_up_ns && now - server->silent_since_ns >= give_up_ns) {
-		ptrc_cli_message(name, "given up: %s", a->why.text);
+		ptrc_cli_message(name, "given up: %s", server->answer.why.text);
 		return PTRC_SHIP_SERVER_FAILED;
 	}
 	if (!pause_for(a->shipper, a->pause_ns))
@@ -152,7 +151,7 @@ enum ptrc_ship_result ptrc_ship_greet(struct ptrc_shipper *s)
 {
 	struct attempt a = attempt_by(s);
 
-	while (!s->is_greeted && is_asked_again(&a, ptrc_ship_server_greet(s->server, &a.why)))
+	while (!s->is_greeted && is_asked_again(&a, ptrc_ship_server_greet(s->server)))
 		;
 	s->is_greeted = a.result == PTRC_SHIPPED;
 	return a.result;
@@ -162,7 +161,7 @@ enum ptrc_ship_result ptrc_ship_create(struct ptrc_shipper *s)
 {
 	struct attempt a = attempt_by(s);
 
-	while (is_asked_again(&a, ptrc_ship_server_create(s->server, &a.why)))
+	while (is_asked_again(&a, ptrc_ship_server_create(s->server)))
 		;
 	return a.result;
 }
@@ -275,8 +274,8 @@ static enum ptrc_ship_result take_rest(struct work *w, struct delivery *d)
 	uint64_t *numbers;
 	struct had had = {0};
 
-	while (is_asked_again(&a, ptrc_ship_server_list(w->shipper->server, &d->range, &numbers,
-							&had.count, &a.why)))
+	while (is_asked_again(
+		&a, ptrc_ship_server_list(w->shipper->server, &d->range, &numbers, &had.count)))
 		;
 	if (a.result != PTRC_SHIPPED)
 		return a.result;
@@ -295,8 +294,7 @@ static enum ptrc_ship_result settle(struct work *w, struct delivery *d)
 {
 	struct attempt a = attempt_by(w->shipper);
 
-	while (is_asked_again(
-		&a, ptrc_ship_server_count(w->shipper->server, &d->range, &d->known, &a.why)))
+	while (is_asked_again(&a, ptrc_ship_server_count(w->shipper->server, &d->range, &d->known)))
 		;
 	if (a.result == PTRC_SHIPPED && d->known && d->known < d->batch.count)
 		return take_rest(w, d);
@@ -317,7 +315,7 @@ static enum ptrc_ship_result try_to_deliver(struct work *w, struct delivery *d)
 			return result;
 		if (is_stopped(s))
 			return PTRC_SHIP_STOPPED;
-		outcome = ptrc_ship_server_insert(s->server, "events", d->body, d->token, &a.why);
+		outcome = ptrc_ship_server_insert(s->server, "events", d->body, d->token);
 		/* Nobody need ask what a server has got that could not be reached. */
 		d->is_doubtful = d->is_doubtful || s->server->sent;
 	} while (is_asked_again(&a, outcome));
@@ -380,8 +378,7 @@ static enum ptrc_ship_result insert_table(struct work *w, const char *table)
 
 	snprintf(token, sizeof(token), "%s-%016" PRIx64 "-%s-%lld", w->log->name, w->progress.nonce,
 		 table, (long long)ptrc_now_ns());
-	while (is_asked_again(
-		&a, ptrc_ship_server_insert(w->shipper->server, table, body, token, &a.why)))
+	while (is_asked_again(&a, ptrc_ship_server_insert(w->shipper->server, table, body, token)))
 		;
 	ptrc_ship_packer_reset(&w->packer);
 	return a.result;
@@ -476,7 +473,7 @@ static enum ptrc_ship_result find_end(struct work *w)
 
 	while (is_asked_again(&a, ptrc_ship_server_end_of(w->shipper->server,
 							  w->log->whose.host.ph_name, w->log->name,
-							  &w->progress.doubtful, &a.why)))
+							  &w->progress.doubtful)))
 		;
 	if (a.result != PTRC_SHIPPED || !w->progress.doubtful || !w->log->is_shortened)
 		return a.result;
@@ -591,7 +588,6 @@ static enum ptrc_ship_result open_log(struct work *w)
 	}
 }
 
-/* Sends one batch after the other. */
 static enum ptrc_ship_result ship(struct work *w)
 {
 	struct ptrc_ship_progress *p = &w->progress;
@@ -637,7 +633,6 @@ bool ptrc_ship_is_incomplete(const struct ptrc_shipper *s, const struct ptrc_shi
 	       !(s->is_following && r->losses.is_unclosed);
 }
 
-/* Notes what has come of the log. */
 static void report(struct work *w, const struct ptrc_ship_sent *before, struct ptrc_ship_report *r)
 {
 	const struct ptrc_ship_sent *now = &w->shipper->sent;
@@ -655,7 +650,6 @@ static void report(struct work *w, const struct ptrc_ship_sent *before, struct p
 	ptrc_ship_log_losses(w->log, &r->losses);
 }
 
-/* Sends the log, which is open. */
 static enum ptrc_ship_result ship_log(struct work *w)
 {
 	struct ptrc_shipper *s = w->shipper;

@@ -26,17 +26,10 @@ static const struct ptrc_replace_kind json_kind = {
 	.noun = "the result of a run",
 };
 
-enum place {
-	NOWHERE,
-	STANDARD_ERROR,
-	IN_FILE,
-	ON_DESCRIPTOR,
-};
-
 static struct {
-	enum place place;
-	/* The path of the file; the descriptor in words. For messages. */
+	/* The path of the file, or the descriptor in words; null: there is no place. */
 	const char *name;
+	bool is_file;
 	int fd;
 	const char *command;
 	bool is_forced;
@@ -149,7 +142,7 @@ void ptrc_run_result_put_untraced(int status)
 	const char *reason = ptrc_message_last();
 	struct ptrc_json j;
 
-	if (result.place == NOWHERE || result.is_put)
+	if (!result.name || result.is_put)
 		return;
 	if (result.fd < 0 && !ptrc_run_result_open(-1))
 		return;
@@ -177,13 +170,14 @@ static void put_failure(int status, void *unused)
 	ptrc_run_result_put_untraced(W_EXITCODE(status, 0));
 }
 
-static void set_place(enum place place, const char *option, const char *name, int fd)
+/* The descriptor is -1 for a file, which is opened later. */
+static void set_place(const char *option, const char *name, int fd)
 {
-	if (result.place != NOWHERE)
+	if (result.name)
 		ptrc_cli_usage(option, "the result goes to one place only: --json or --json-fd, "
 				       "once");
-	result.place = place;
 	result.name = name;
+	result.is_file = fd < 0;
 	result.fd = fd;
 	result.writer = getpid();
 	on_exit(put_failure, NULL);
@@ -202,10 +196,7 @@ void ptrc_run_result_check_path(const char *option, const char *path)
 void ptrc_run_result_to_file(const char *path)
 {
 	ptrc_run_result_check_path("--json", path);
-	if (path)
-		set_place(IN_FILE, "--json", path, -1);
-	else
-		set_place(STANDARD_ERROR, "--json", "standard error", STDERR_FILENO);
+	set_place("--json", path ? path : "standard error", path ? -1 : STDERR_FILENO);
 }
 
 void ptrc_run_result_to_descriptor(const char *number)
@@ -219,7 +210,7 @@ void ptrc_run_result_to_descriptor(const char *number)
 	 * a pipe sees its end when this process ends. */
 	if (fd > STDERR_FILENO)
 		fcntl(fd, F_SETFD, FD_CLOEXEC);
-	set_place(ON_DESCRIPTOR, "--json-fd", "--json-fd", fd);
+	set_place("--json-fd", "--json-fd", fd);
 }
 
 void ptrc_run_result_set(const char *command, bool is_forced)
@@ -254,7 +245,7 @@ int ptrc_run_result_open_file(const char *path, const struct ptrc_replace_kind *
 
 bool ptrc_run_result_open(int log_fd)
 {
-	if (result.place != IN_FILE)
+	if (!result.is_file)
 		return true;
 	/* If the file cannot be had, no object can tell so. */
 	result.is_put = true;
@@ -274,7 +265,7 @@ bool ptrc_run_result_put(int status, const char *log, const uint64_t *event_coun
 	struct ptrc_buffer b = PTRC_BUFFER_INIT;
 	struct ptrc_json j;
 
-	if (result.place == NOWHERE)
+	if (!result.name)
 		return true;
 	result.is_put = true;
 	j = ptrc_json_begin(&b);

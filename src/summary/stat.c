@@ -25,16 +25,14 @@ enum kind {
 	ERROR_NUMBER,
 };
 
-/* What a field exists for. */
+/* What a field depends on, all of it. */
 enum {
+	ANY = 0,
 	SESSION = 1,
-	LOG = 2,
-	/* Only if the session has a log. */
-	WITH_LOG = 4,
-	/* Only of a session that makes snapshots by itself; and only if it has made one. */
-	WITH_SNAPSHOTS = 8,
-	WITH_SNAPSHOT = 16,
-	ANY = SESSION | LOG,
+	WITH_LOG = 2,
+	/* A session makes snapshots by itself; and has made one. */
+	WITH_SNAPSHOTS = 4,
+	WITH_SNAPSHOT = 8,
 };
 
 struct field {
@@ -42,7 +40,7 @@ struct field {
 	const char *label;
 	enum kind kind;
 	size_t offset;
-	unsigned int where;
+	unsigned int needs;
 };
 
 struct group {
@@ -70,16 +68,15 @@ static const struct field attribute_fields[] = {
 	{"stream_min_size", "stream min size", U64, AT(attributes.stream_min_size), ANY},
 	{"stream_full_policy", "stream full policy", STREAM_FULL_POLICY,
 	 AT(attributes.stream_full_policy), ANY},
-	{"full_wait_ns", "full wait (ns)", U64, AT(attributes.full_wait_ns), ANY | WITH_LOG},
+	{"full_wait_ns", "full wait (ns)", U64, AT(attributes.full_wait_ns), WITH_LOG},
 	{"max_data_size", "max data size", U64, AT(attributes.max_data_size), ANY},
 	{"inheritance", "inheritance", INHERITANCE, AT(attributes.inheritance), ANY},
-	{"log_max_size", "log max size", U64, AT(attributes.log_max_size), ANY | WITH_LOG},
+	{"log_max_size", "log max size", U64, AT(attributes.log_max_size), WITH_LOG},
 	{"log_full_policy", "log full policy", LOG_FULL_POLICY, AT(attributes.log_full_policy),
-	 ANY | WITH_LOG},
-	{"log_rotate_bytes", "log rotate (bytes)", U64, AT(attributes.log_rotate_bytes),
-	 ANY | WITH_LOG},
-	{"log_rotate_ns", "log rotate (ns)", U64, AT(attributes.log_rotate_ns), ANY | WITH_LOG},
-	{"log_keep", "log keep", U64, AT(attributes.log_keep), ANY | WITH_LOG},
+	 WITH_LOG},
+	{"log_rotate_bytes", "log rotate (bytes)", U64, AT(attributes.log_rotate_bytes), WITH_LOG},
+	{"log_rotate_ns", "log rotate (ns)", U64, AT(attributes.log_rotate_ns), WITH_LOG},
+	{"log_keep", "log keep", U64, AT(attributes.log_keep), WITH_LOG},
 	{0},
 };
 
@@ -87,24 +84,21 @@ static const struct field status_fields[] = {
 	{"stream", "status", STREAM_STATUS, AT(status.posix_stream_status), ANY},
 	{"stream_full", "stream full", FLAG, AT(status.posix_stream_full_status), ANY},
 	{"stream_overrun", "stream overrun", FLAG, AT(status.posix_stream_overrun_status), ANY},
-	{"flushing", "flushing", FLAG, AT(status.posix_stream_flush_status), ANY | WITH_LOG},
-	{"flush_error", "flush error", ERROR_NUMBER, AT(status.posix_stream_flush_error),
-	 ANY | WITH_LOG},
-	{"log_overrun", "log overrun", FLAG, AT(status.posix_log_overrun_status), ANY | WITH_LOG},
-	{"log_full", "log full", FLAG, AT(status.posix_log_full_status), ANY | WITH_LOG},
+	{"flushing", "flushing", FLAG, AT(status.posix_stream_flush_status), WITH_LOG},
+	{"flush_error", "flush error", ERROR_NUMBER, AT(status.posix_stream_flush_error), WITH_LOG},
+	{"log_overrun", "log overrun", FLAG, AT(status.posix_log_overrun_status), WITH_LOG},
+	{"log_full", "log full", FLAG, AT(status.posix_log_full_status), WITH_LOG},
 	{0},
 };
 
 static const struct field count_fields[] = {
 	{"lost_events", "events lost (stream)", U64, AT(counts.pt_lost_events), ANY},
-	{"log_lost_events", "events lost (log)", U64, AT(counts.pt_log_lost_events),
-	 ANY | WITH_LOG},
-	{"unwritten_events", "events not written", U64, AT(losses.unwritten_events),
-	 ANY | WITH_LOG},
-	{"log_events", "events in the log", U64, AT(counts.pt_log_events), ANY | WITH_LOG},
-	{"log_bytes", "bytes in the log", U64, AT(counts.pt_log_bytes), ANY | WITH_LOG},
-	{"waits", "waits for room", U64, AT(counts.pt_waits), ANY | WITH_LOG},
-	{"wait_ns", "time waited (ns)", U64, AT(counts.pt_wait_ns), ANY | WITH_LOG},
+	{"log_lost_events", "events lost (log)", U64, AT(counts.pt_log_lost_events), WITH_LOG},
+	{"unwritten_events", "events not written", U64, AT(losses.unwritten_events), WITH_LOG},
+	{"log_events", "events in the log", U64, AT(counts.pt_log_events), WITH_LOG},
+	{"log_bytes", "bytes in the log", U64, AT(counts.pt_log_bytes), WITH_LOG},
+	{"waits", "waits for room", U64, AT(counts.pt_waits), WITH_LOG},
+	{"wait_ns", "time waited (ns)", U64, AT(counts.pt_wait_ns), WITH_LOG},
 	{"truncated_events", "events with data cut", U64, AT(types.truncated_count), ANY},
 	{"data_needed", "largest data cut", U64, AT(counts.pt_data_needed), ANY},
 	{"stream_bytes", "bytes in the stream", U64, AT(counts.pt_stream_bytes), SESSION},
@@ -114,14 +108,14 @@ static const struct field count_fields[] = {
 };
 
 static const struct field snapshot_fields[] = {
-	{"max", "snapshots at most", U64, AT(snapshots.max), SESSION | WITH_SNAPSHOTS},
-	{"written", "snapshots written", U64, AT(snapshots.written), SESSION | WITH_SNAPSHOTS},
-	{"failed", "snapshots failed", U64, AT(snapshots.failed), SESSION | WITH_SNAPSHOTS},
-	{"error", "snapshot error", ERROR_NUMBER, AT(snapshots.error), SESSION | WITH_SNAPSHOTS},
-	{"used_up", "snapshots used up", FLAG, AT(snapshots.is_used_up), SESSION | WITH_SNAPSHOTS},
-	{"event", "last snapshot of", TEXT, AT(snapshots.event), SESSION | WITH_SNAPSHOT},
-	{"time", "recorded at", TIME, AT(snapshots.time_s), SESSION | WITH_SNAPSHOT},
-	{"last_log", "last snapshot", TEXT, AT(snapshots.path), SESSION | WITH_SNAPSHOT},
+	{"max", "snapshots at most", U64, AT(snapshots.max), WITH_SNAPSHOTS},
+	{"written", "snapshots written", U64, AT(snapshots.written), WITH_SNAPSHOTS},
+	{"failed", "snapshots failed", U64, AT(snapshots.failed), WITH_SNAPSHOTS},
+	{"error", "snapshot error", ERROR_NUMBER, AT(snapshots.error), WITH_SNAPSHOTS},
+	{"used_up", "snapshots used up", FLAG, AT(snapshots.is_used_up), WITH_SNAPSHOTS},
+	{"event", "last snapshot of", TEXT, AT(snapshots.event), WITH_SNAPSHOT},
+	{"time", "recorded at", TIME, AT(snapshots.time_s), WITH_SNAPSHOT},
+	{"last_log", "last snapshot", TEXT, AT(snapshots.path), WITH_SNAPSHOT},
 	{0},
 };
 
@@ -207,12 +201,11 @@ static uint64_t per_second(uint64_t count, int64_t ns)
 
 static bool applies(const struct field *f, const struct ptrc_stat *s)
 {
-	if (!(f->where & (s->is_session ? SESSION : LOG)))
-		return false;
-	if ((f->where & WITH_SNAPSHOTS && !s->snapshots.max) ||
-	    (f->where & WITH_SNAPSHOT && !*s->snapshots.path))
-		return false;
-	return !(f->where & WITH_LOG) || s->has_log;
+	unsigned int lacks = (s->is_session ? 0 : SESSION) | (s->has_log ? 0 : WITH_LOG) |
+			     (s->snapshots.max ? 0 : WITH_SNAPSHOTS) |
+			     (*s->snapshots.path ? 0 : WITH_SNAPSHOT);
+
+	return !(f->needs & lacks);
 }
 
 static bool is_any(const struct group *g, const struct ptrc_stat *s)

@@ -34,7 +34,6 @@ void ptrc_sync_read(struct ptrc_sync *s, const struct ptrc_cli_texts *texts,
 
 /* ---- messages ---- */
 
-/* A message was sent or received. */
 struct event {
 	size_t key; /* where its key stands */
 	uint32_t key_size;

@@ -115,8 +115,7 @@ static size_t take_head(struct ptrc_ship_answer *a, const uint8_t *bytes, size_t
 /* Where a list of numbers is asked for, it is of these. */
 static const struct ptrc_ship_range range = {"host", "0123456789abcdef", 100, 1000, 0, 1};
 
-static enum ptrc_ship_outcome take_for(uint8_t what, const struct ptrc_ship_answer *a,
-				       struct ptrc_cli_reason *why)
+static enum ptrc_ship_outcome take_for(uint8_t what, struct ptrc_ship_answer *a)
 {
 	enum ptrc_ship_outcome outcome;
 	uint64_t number, *numbers, count;
@@ -124,15 +123,15 @@ static enum ptrc_ship_outcome take_for(uint8_t what, const struct ptrc_ship_answ
 
 	switch (what % 4) {
 	case 0:
-		outcome = ptrc_ship_answer_version(a, &major, why);
+		outcome = ptrc_ship_answer_version(a, &major);
 		FUZZ_CHECK(outcome != PTRC_SHIP_OK || (major >= 1 && a->body.used > 1));
 		return outcome;
 	case 1:
-		outcome = ptrc_ship_answer_number(a, &number, why);
+		outcome = ptrc_ship_answer_number(a, &number);
 		FUZZ_CHECK(outcome != PTRC_SHIP_OK || a->body.used > 1);
 		return outcome;
 	case 2:
-		outcome = ptrc_ship_answer_numbers(a, &range, &numbers, &count, why);
+		outcome = ptrc_ship_answer_numbers(a, &range, &numbers, &count);
 		if (outcome != PTRC_SHIP_OK)
 			return outcome;
 		FUZZ_CHECK(count * sizeof(*numbers) == a->body.used);
@@ -142,7 +141,7 @@ static enum ptrc_ship_outcome take_for(uint8_t what, const struct ptrc_ship_answ
 		free(numbers);
 		return outcome;
 	default:
-		outcome = ptrc_ship_answer_nothing(a, why);
+		outcome = ptrc_ship_answer_nothing(a);
 		FUZZ_CHECK((outcome == PTRC_SHIP_OK) == !a->body.used);
 		return outcome;
 	}
@@ -151,7 +150,6 @@ static enum ptrc_ship_outcome take_for(uint8_t what, const struct ptrc_ship_answ
 static void take_answer(const uint8_t *bytes, size_t size)
 {
 	struct ptrc_ship_answer a = {0};
-	struct ptrc_cli_reason why = {.text = ""};
 	enum ptrc_ship_outcome outcome;
 	size_t head, half;
 
@@ -164,13 +162,13 @@ static void take_answer(const uint8_t *bytes, size_t size)
 	FUZZ_CHECK(ptrc_ship_answer_take(&a, (const char *)bytes + head, half));
 	FUZZ_CHECK(
 		ptrc_ship_answer_take(&a, (const char *)bytes + head + half, size - head - half));
-	outcome = ptrc_ship_answer_judge(&a, &why);
+	outcome = ptrc_ship_answer_judge(&a);
 	FUZZ_CHECK(outcome != PTRC_SHIP_OK || a.status == 200);
 	if (outcome == PTRC_SHIP_OK)
-		outcome = take_for(bytes[0], &a, &why);
+		outcome = take_for(bytes[0], &a);
 	FUZZ_CHECK(outcome == PTRC_SHIP_OK || outcome == PTRC_SHIP_LATER ||
 		   outcome == PTRC_SHIP_REFUSED);
-	FUZZ_CHECK(!*why.text == (outcome == PTRC_SHIP_OK));
+	FUZZ_CHECK(!*a.why.text == (outcome == PTRC_SHIP_OK));
 	ptrc_ship_answer_free(&a);
 }
 
