@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "config.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "src/cli/cli.h"
 #include "src/cli/exit_status.h"
@@ -16,6 +12,7 @@
 #include "src/report/collect.h"
 #include "src/report/page.h"
 #include "src/report/text.h"
+#include "src/session/logfile.h"
 #include "src/summary/selection.h"
 
 enum {
@@ -98,8 +95,6 @@ static struct ptrc_selection selection;
 static struct ptrc_report report;
 static struct ptrc_page_options page_options;
 static const char *output;
-static int output_fd = -1;
-static bool is_output_new;
 static bool is_forced;
 static bool is_utc;
 static struct ptrc_buffer out;
@@ -167,75 +162,12 @@ static void parse(int argc, char **argv)
 	pairs.has_functions = report.is_text && selection.has_symbols;
 }
 
-/* Whether the report would be written over one of the logs. */
-static bool is_log(int fd)
-{
-	struct stat st, log;
-
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-		return false;
-	for (size_t i = 0; i < query.source_count; i++) {
-		const struct ptrc_reader *r = &query.sources[i].reader;
-
-		if (r->fd >= 0 && !fstat(r->fd, &log) && log.st_dev == st.st_dev &&
-		    log.st_ino == st.st_ino)
-			return true;
-	}
-	return false;
-}
-
-static void close_output(void)
-{
-	if (output_fd > STDERR_FILENO)
-		close(output_fd);
-	output_fd = -1;
-}
-
 /* Opens the file of the report, and changes nothing in it. Returns false after a message. */
 static bool open_output(void)
 {
-	if (report.is_text || !strcmp(output, "-")) {
-		output_fd = STDOUT_FILENO;
-		return true;
-	}
-	output_fd = ptrc_replace_open(output, &report_kind, is_forced, &is_output_new);
-	if (output_fd < 0 || !is_log(output_fd))
-		return output_fd >= 0;
-	ptrc_cli_message(output, "is the log that the report is to be made of");
-	close_output();
-	return false;
-}
-
-/* Writes the report, and leaves no part of one behind if that fails. */
-static bool write_output(void)
-{
-	struct stat st;
-	int error = 0;
-
-	if (!fstat(output_fd, &st) && S_ISREG(st.st_mode) && ftruncate(output_fd, 0))
-		error = errno;
-	for (size_t done = 0; done < out.used && !error;) {
-		ssize_t n = write(output_fd, out.bytes + done, out.used - done);
-
-		if (n >= 0)
-			done += (size_t)n;
-		else if (errno != EINTR)
-			error = errno;
-	}
-	if (!error && close(output_fd) && errno != EINTR)
-		error = errno;
-	else if (error)
-		close(output_fd);
-	output_fd = -1;
-	if (!error)
-		return true;
-	ptrc_buffer_free(&out);
-	if (is_output_new)
-		unlink(output);
-	else if (truncate(output, 0))
-		ptrc_cli_message(output, "has a part of a report now");
-	ptrc_cli_error(output, error);
-	return false;
+	return report.is_text || !strcmp(output, "-") ||
+	       ptrc_log_target_output(&query, output, &report_kind, is_forced,
+				      "is the log that the report is to be made of");
 }
 
 static bool write_report(struct ptrc_report *r)
@@ -246,13 +178,8 @@ static bool write_report(struct ptrc_report *r)
 		ptrc_report_put_text(&out, r, is_utc);
 	else if (!ptrc_page_put(&out, r, &page_options))
 		return false;
-	if (output_fd == STDOUT_FILENO) {
-		ptrc_output_write(&out);
-		return true;
-	}
-	if (!write_output())
-		return false;
-	ptrc_buffer_free(&out);
+	ptrc_output_clear();
+	ptrc_output_write(&out);
 	return true;
 }
 

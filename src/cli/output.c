@@ -56,6 +56,16 @@ void ptrc_output_to(int fd, const char *name, bool is_new)
 	is_reader_needed = true;
 }
 
+void ptrc_output_clear(void)
+{
+	struct stat st;
+
+	if (!is_file || fstat(out_fd, &st) || !S_ISREG(st.st_mode) || !ftruncate(out_fd, 0))
+		return;
+	ptrc_cli_error(out_name, errno);
+	exit(ptrc_cli_failure_status());
+}
+
 void ptrc_output_need_reader(void)
 {
 	is_reader_needed = true;

@@ -17,6 +17,9 @@
  * the file, which is removed if the process has made it (is_new). */
 void ptrc_output_to(int fd, const char *name, bool is_new);
 
+/* Empties the file; where the output is none, does nothing. */
+void ptrc_output_clear(void);
+
 /* Leaves no part of the output in the file, for who ends the process with an error. */
 void ptrc_output_abandon(void);
 

@@ -2,11 +2,8 @@
 #include "config.h"
 #include "src/export/export.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "lib/model/glob.h"
 #include "src/cli/output.h"
@@ -479,23 +476,10 @@ static void find_system_events(struct ptrc_export *x)
 /* Opens the file, which may be none of the logs. */
 static bool open_file(struct ptrc_export *x)
 {
-	const char *path = x->options.path;
-	bool is_new;
-	int fd = ptrc_replace_open(path, &x->format->kind, x->options.is_forced, &is_new);
-	struct stat st;
-
-	if (fd < 0)
+	if (!ptrc_log_target_output(x->query, x->options.path, &x->format->kind,
+				    x->options.is_forced, NULL))
 		return false;
-	if (ptrc_log_target_is_read(x->query, fd, path)) {
-		close(fd);
-		return false;
-	}
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && ftruncate(fd, 0)) {
-		ptrc_cli_error(path, errno);
-		close(fd);
-		return false;
-	}
-	ptrc_output_to(fd, path, is_new);
+	ptrc_output_clear();
 	return true;
 }
 

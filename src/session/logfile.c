@@ -142,16 +142,36 @@ void ptrc_log_target_check(const char *option, const char *path, bool is_output_
 		ptrc_cli_usage(option, "'%s' is standard output; name another file", path);
 }
 
-bool ptrc_log_target_is_read(const struct ptrc_query *q, int fd, const char *path)
+/* Whether the file is one of those that the query reads; if so, says so. */
+static bool is_read(const struct ptrc_query *q, int fd, const char *path, const char *message)
 {
 	struct stat own, other;
 
 	for (size_t i = 0; i < q->source_count && !fstat(fd, &own); i++)
 		if (!fstat(q->sources[i].reader.fd, &other) && is_same(&own, &other)) {
-			ptrc_cli_message(path, "is read, and cannot be written to meanwhile");
+			ptrc_cli_message(path, "%s",
+					 message ? message
+						 : "is read, and cannot be written to meanwhile");
 			return true;
 		}
 	return false;
+}
+
+bool ptrc_log_target_output(const struct ptrc_query *q, const char *path,
+			    const struct ptrc_replace_kind *kind, bool is_forced,
+			    const char *if_read)
+{
+	bool is_new;
+	int fd = ptrc_replace_open(path, kind, is_forced, &is_new);
+
+	if (fd < 0)
+		return false;
+	if (is_read(q, fd, path, if_read)) {
+		close(fd);
+		return false;
+	}
+	ptrc_output_to(fd, path, is_new);
+	return true;
 }
 
 bool ptrc_log_target_open(struct ptrc_logfile *file, struct ptrc_query *q, const char *path,
@@ -163,7 +183,7 @@ bool ptrc_log_target_open(struct ptrc_logfile *file, struct ptrc_query *q, const
 	    posix_trace_attr_setlogfullpolicy(&attr, POSIX_TRACE_APPEND) ||
 	    !ptrc_logfile_open(file, path, &attr, is_forced))
 		return false;
-	if (ptrc_log_target_is_read(q, file->fd, path)) {
+	if (is_read(q, file->fd, path, NULL)) {
 		ptrc_logfile_close(file, true);
 		return false;
 	}

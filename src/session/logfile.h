@@ -10,6 +10,7 @@
 
 #include <trace.h>
 
+#include "src/cli/replace.h"
 #include "src/query/query.h"
 
 struct ptrc_logfile {
@@ -68,7 +69,12 @@ bool ptrc_log_target_open(struct ptrc_logfile *, struct ptrc_query *, const char
  * empty. */
 void ptrc_log_target_close(struct ptrc_logfile *);
 
-/* Whether the file is one of those that the query reads; if so, prints that. */
-bool ptrc_log_target_is_read(const struct ptrc_query *, int fd, const char *path);
+/*
+ * Has the output of the command go to a file, as ptrc_replace_open() opens it; nothing in it is changed yet. If that
+ * fails, or the file is one of those that the query reads, prints why and returns false; if_read is the reason for the
+ * latter, or null.
+ */
+bool ptrc_log_target_output(const struct ptrc_query *, const char *path,
+			    const struct ptrc_replace_kind *, bool is_forced, const char *if_read);
 
 #endif
