@@ -347,7 +347,7 @@ static void report_pairs(void)
 			const struct ptrc_diff_pair_side *s = &p->sides[k];
 
 			without_key += s->without_key;
-			alone += s->unmatched_begins + s->unmatched_ends + s->cut;
+			alone += s->halves.begins + s->halves.ends + s->halves.cut;
 		}
 		if (without_key)
 			ptrc_cli_message(p->name, "%llu events have no %s, and were left out",

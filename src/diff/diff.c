@@ -80,9 +80,9 @@ static void add_pairs(struct ptrc_diff *d)
 
 		ptrc_quantiles_merge(&s->lengths, &rows[i]->lengths);
 		ptrc_quantiles_merge(run_of(s, log), &rows[i]->lengths);
-		s->unmatched_begins += rows[i]->unmatched_begins;
-		s->unmatched_ends += rows[i]->unmatched_ends;
-		s->cut += rows[i]->cut;
+		s->halves.begins += rows[i]->halves.begins;
+		s->halves.ends += rows[i]->halves.ends;
+		s->halves.cut += rows[i]->halves.cut;
 		s->without_key += p->without_key;
 	}
 	free(rows);

@@ -63,9 +63,7 @@ struct ptrc_diff_pair {
 		/* The same of each log; logs after the last of these have none. */
 		struct ptrc_quantiles *runs;
 		size_t run_count;
-		uint64_t unmatched_begins;
-		uint64_t unmatched_ends;
-		uint64_t cut;
+		struct ptrc_pair_halves halves;
 		uint64_t without_key;
 	} sides[PTRC_DIFF_SIDES];
 	/* Filled in by ptrc_diff_end(). The tests are of no use if the pair is on one side only; their

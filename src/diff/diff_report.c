@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/cli/json.h"
+#include "src/spans/pair_report.h"
 
 /* Columns of text. */
 /* A longer name has the headline on a line of its own. */
@@ -348,10 +349,7 @@ static void put_pair_side_json(struct ptrc_json *j, const char *key,
 {
 	ptrc_json_open(j, key, '{');
 	ptrc_json_u64(j, "count", s->lengths.count);
-	ptrc_json_u64(j, "unmatched_begins", s->unmatched_begins);
-	ptrc_json_u64(j, "unmatched_ends", s->unmatched_ends);
-	ptrc_json_u64(j, "cut", s->cut);
-	ptrc_json_u64(j, "without_key", s->without_key);
+	ptrc_pair_halves_json(j, &s->halves, s->without_key);
 	if (s->lengths.count)
 		ptrc_quantiles_json(j, &s->lengths);
 	ptrc_json_close(j, '}');

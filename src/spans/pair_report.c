@@ -123,9 +123,9 @@ static void put_row(struct ptrc_buffer *b, const struct ptrc_pairs *p,
 	put_subject(b, p, row);
 	ptrc_buffer_blanks(b, (long)columns - (long)(b->used - begin));
 	put_number(b, q->count);
-	put_number(b, row->unmatched_begins);
-	put_number(b, row->unmatched_ends);
-	put_number(b, row->cut);
+	put_number(b, row->halves.begins);
+	put_number(b, row->halves.ends);
+	put_number(b, row->halves.cut);
 	put_length(b, q, q->least);
 	for (size_t i = 0; i < PTRC_QUANTILES_SHOWN; i++) {
 		begin = b->used;
@@ -214,6 +214,15 @@ void ptrc_pair_json(struct ptrc_json *j, const struct ptrc_pair *pair)
 		ptrc_json_text(j, "by", pair->by_text);
 }
 
+void ptrc_pair_halves_json(struct ptrc_json *j, const struct ptrc_pair_halves *h,
+			   uint64_t without_key)
+{
+	ptrc_json_u64(j, "unmatched_begins", h->begins);
+	ptrc_json_u64(j, "unmatched_ends", h->ends);
+	ptrc_json_u64(j, "cut", h->cut);
+	ptrc_json_u64(j, "without_key", without_key);
+}
+
 void ptrc_pairs_json(const struct ptrc_pairs *p, struct ptrc_json *j, bool has_histogram)
 {
 	size_t count;
@@ -229,10 +238,7 @@ void ptrc_pairs_json(const struct ptrc_pairs *p, struct ptrc_json *j, bool has_h
 		if (p->per)
 			ptrc_value_json(j, "value", &row->value);
 		ptrc_json_u64(j, "count", row->lengths.count);
-		ptrc_json_u64(j, "unmatched_begins", row->unmatched_begins);
-		ptrc_json_u64(j, "unmatched_ends", row->unmatched_ends);
-		ptrc_json_u64(j, "cut", row->cut);
-		ptrc_json_u64(j, "without_key", pair->without_key);
+		ptrc_pair_halves_json(j, &row->halves, pair->without_key);
 		if (row->lengths.count)
 			ptrc_quantiles_json(j, &row->lengths);
 		if (has_histogram)

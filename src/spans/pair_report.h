@@ -16,6 +16,10 @@ void ptrc_pairs_put_text(struct ptrc_buffer *, const struct ptrc_pairs *, bool h
 /* Puts the members that say which pair it is. */
 void ptrc_pair_json(struct ptrc_json *, const struct ptrc_pair *);
 
+/* Puts the members that say what lacks its other half, and how many events had no key. */
+void ptrc_pair_halves_json(struct ptrc_json *, const struct ptrc_pair_halves *,
+			   uint64_t without_key);
+
 /* Puts the member "pairs" of the open object. */
 void ptrc_pairs_json(const struct ptrc_pairs *, struct ptrc_json *, bool has_histogram);
 

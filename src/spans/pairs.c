@@ -291,13 +291,18 @@ static struct ptrc_pair_row *row_of_begin(struct ptrc_pairs *p, size_t number,
 	return row;
 }
 
+static void count_half(struct ptrc_pair_halves *h, enum ptrc_span_fate fate)
+{
+	h->begins += fate == PTRC_SPAN_NO_END;
+	h->ends += fate == PTRC_SPAN_NO_BEGIN;
+	h->cut += fate == PTRC_SPAN_CUT;
+}
+
 static void count(struct ptrc_pair_row *row, enum ptrc_span_fate fate, uint64_t length)
 {
 	if (!row)
 		return;
-	row->cut += fate == PTRC_SPAN_CUT;
-	row->unmatched_ends += fate == PTRC_SPAN_NO_BEGIN;
-	row->unmatched_begins += fate == PTRC_SPAN_NO_END;
+	count_half(&row->halves, fate);
 	if (fate == PTRC_SPAN_MEASURED)
 		ptrc_quantiles_add(&row->lengths, length);
 }
@@ -553,11 +558,7 @@ bool ptrc_pairs_select(struct ptrc_pairs *p, struct ptrc_span *s)
 
 void ptrc_pairs_count_half(struct ptrc_pairs *p, const struct ptrc_span *s)
 {
-	struct ptrc_pair_halves *h = &p->list[s->pair].halves;
-
-	h->begins += s->fate == PTRC_SPAN_NO_END;
-	h->ends += s->fate == PTRC_SPAN_NO_BEGIN;
-	h->cut += s->fate == PTRC_SPAN_CUT;
+	count_half(&p->list[s->pair].halves, s->fate);
 }
 
 /* ---- results ---- */

@@ -24,6 +24,14 @@
 #include "src/fields/value.h"
 #include "src/query/view.h"
 
+/* Begins without an end, ends without a begin, and both or one of them with a loss where the other one may have
+ * been. */
+struct ptrc_pair_halves {
+	uint64_t begins;
+	uint64_t ends;
+	uint64_t cut;
+};
+
 /* What was measured of a pair, or, with --per, of a pair and a value of that field. */
 struct ptrc_pair_row {
 	struct ptrc_table_entry entry;
@@ -32,19 +40,7 @@ struct ptrc_pair_row {
 	 * row owns its bytes. */
 	struct ptrc_value value;
 	struct ptrc_quantiles lengths;
-	/* Begins without an end, ends without a begin, and both or one of them with a loss where the
-	 * other one may have been. */
-	uint64_t unmatched_begins;
-	uint64_t unmatched_ends;
-	uint64_t cut;
-};
-
-/* Of what a sink of spans has selected: begins without an end, ends without a begin, and both or one of them with
- * a loss where the other one may have been. */
-struct ptrc_pair_halves {
-	uint64_t begins;
-	uint64_t ends;
-	uint64_t cut;
+	struct ptrc_pair_halves halves;
 };
 
 struct ptrc_pair {
@@ -71,6 +67,7 @@ struct ptrc_pair {
 	/* Whether there were events of either type. */
 	bool has_begin;
 	bool has_end;
+	/* Those that a sink of spans has selected. */
 	struct ptrc_pair_halves halves;
 };
 

@@ -509,10 +509,7 @@ static void summarize(void *self, struct ptrc_json *j)
 
 		ptrc_json_open(j, NULL, '{');
 		ptrc_pair_json(j, pair);
-		ptrc_json_u64(j, "unmatched_begins", pair->halves.begins);
-		ptrc_json_u64(j, "unmatched_ends", pair->halves.ends);
-		ptrc_json_u64(j, "cut", pair->halves.cut);
-		ptrc_json_u64(j, "without_key", pair->without_key);
+		ptrc_pair_halves_json(j, &pair->halves, pair->without_key);
 		ptrc_json_close(j, '}');
 	}
 	ptrc_json_close(j, ']');
