@@ -335,9 +335,9 @@ static size_t class_of_span(struct ptrc_report *r, const struct ptrc_pair *pair,
 		return class_of_function(r, pair, view);
 	if (has_own)
 		ptrc_pair_put_own_name(&name, pair, &r->query->layouts, view);
-	else if (!ptrc_pair_put_labelled_name(&name, r->pairs, pair, view))
-		return class_of_pair(r, pair);
-	class = class_of_name(r, pair, name.bytes, name.used);
+	else
+		has_own = ptrc_pair_put_labelled_name(&name, r->pairs, pair, view);
+	class = has_own ? class_of_name(r, pair, name.bytes, name.used) : class_of_pair(r, pair);
 	ptrc_buffer_free(&name);
 	return class;
 }

@@ -277,16 +277,13 @@ static struct ptrc_pair_row *row_of_begin(struct ptrc_pairs *p, size_t number,
 					  struct ptrc_view *view)
 {
 	struct ptrc_buffer name = PTRC_BUFFER_INIT;
-	struct ptrc_pair_row *row;
+	bool has_label = ptrc_pair_put_labelled_name(&name, p, &p->list[number], view);
+	struct ptrc_value label = {.kind = PTRC_VALUE_TEXT, .bytes = name.bytes, .size = name.used};
+	struct ptrc_pair_row *row = has_label && p->label->has_rows ? row_with(p, number, &label)
+								    : row_of(p, number, view);
 
-	if (!ptrc_pair_put_labelled_name(&name, p, &p->list[number], view))
-		return row_of(p, number, view);
-	p->label->has_any = true;
-	row = p->label->has_rows ? row_with(p, number,
-					    &(struct ptrc_value){.kind = PTRC_VALUE_TEXT,
-								 .bytes = name.bytes,
-								 .size = name.used})
-				 : row_of(p, number, view);
+	if (has_label)
+		p->label->has_any = true;
 	ptrc_buffer_free(&name);
 	return row;
 }
