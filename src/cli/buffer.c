@@ -59,18 +59,6 @@ void ptrc_buffer_free(struct ptrc_buffer *b)
 	*b = (struct ptrc_buffer)PTRC_BUFFER_INIT;
 }
 
-int ptrc_buffer_write(const struct ptrc_buffer *b, int fd)
-{
-	for (size_t done = 0; done < b->used;) {
-		ssize_t n = write(fd, b->bytes + done, b->used - done);
-
-		if (n < 0 && errno != EINTR)
-			return errno;
-		done += n > 0 ? (size_t)n : 0;
-	}
-	return 0;
-}
-
 void ptrc_buffer_grow(struct ptrc_buffer *b, size_t bytes)
 {
 	size_t size = b->size ? b->size : 4096;

@@ -27,9 +27,6 @@ struct ptrc_buffer {
 
 void ptrc_buffer_free(struct ptrc_buffer *);
 
-/* Writes all bytes to the descriptor. Returns an error number, or 0. */
-int ptrc_buffer_write(const struct ptrc_buffer *, int fd);
-
 /* The rare part of ptrc_buffer_room(). */
 void ptrc_buffer_grow(struct ptrc_buffer *, size_t bytes);
 

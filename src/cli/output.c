@@ -145,3 +145,18 @@ void ptrc_output_end(struct ptrc_buffer *b)
 	if (close(out_fd) && errno != EBADF && errno != EINTR)
 		write_failed(errno);
 }
+
+int ptrc_write_all(int fd, const void *bytes, size_t size)
+{
+	const char *at = bytes;
+
+	while (size) {
+		ssize_t n = write(fd, at, size);
+
+		if (n < 0 && errno != EINTR)
+			return errno;
+		at += n > 0 ? n : 0;
+		size -= n > 0 ? (size_t)n : 0;
+	}
+	return 0;
+}

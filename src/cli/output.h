@@ -52,4 +52,7 @@ bool ptrc_output_wait(int fd);
  * some errors only then. */
 void ptrc_output_end(struct ptrc_buffer *);
 
+/* Writes all the bytes to another descriptor. Returns 0 or an error number. */
+int ptrc_write_all(int fd, const void *bytes, size_t size);
+
 #endif

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "src/cli/message.h"
+#include "src/cli/output.h"
 #include "src/fields/when.h"
 
 /* The first bytes of every log; see docs/log-format.md. Of a log of another version or
@@ -88,14 +89,7 @@ static bool spool(const char *path, int *fd)
 			head = (size_t)n;
 		is_log = !memcmp(bytes, signature + compared, head);
 		compared += head;
-		for (ssize_t done = 0; done < n && !write_error;) {
-			ssize_t m = write(file, bytes + done, (size_t)(n - done));
-
-			if (m < 0 && errno != EINTR)
-				write_error = errno;
-			if (m > 0)
-				done += m;
-		}
+		write_error = ptrc_write_all(file, bytes, (size_t)n);
 	}
 	if (write_error)
 		ptrc_cli_message(path,

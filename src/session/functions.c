@@ -23,20 +23,13 @@
 
 void ptrc_functions_option(struct ptrc_functions *f, const char *glob)
 {
-	size_t size = glob ? strlen(glob) : 0;
-
 	f->is_wanted = true;
-	if (!glob) {
-		f->is_all = true;
+	f->is_all |= !glob;
+	if (!glob)
 		return;
-	}
-	if (!size || strchr(glob, '\n'))
+	if (!*glob || strchr(glob, '\n'))
 		ptrc_cli_usage("--functions", "a pattern has one line, which is not empty");
-	f->globs = ptrc_cli_reallocate(f->globs, f->globs_size + size + 2);
-	memcpy(f->globs + f->globs_size, glob, size);
-	f->globs_size += size;
-	f->globs[f->globs_size++] = '\n';
-	f->globs[f->globs_size] = '\0';
+	ptrc_buffer_format(&f->globs, "%s\n", glob);
 }
 
 /* Where the library is: beside this command in a build tree, or where it was installed. */
@@ -119,7 +112,6 @@ bool ptrc_functions_prepare(struct ptrc_functions *f, const char *path)
 {
 	const char *others = getenv("LD_PRELOAD");
 	char library[PATH_MAX];
-	size_t size;
 	int fd;
 
 	if (!f->is_wanted)
@@ -134,10 +126,8 @@ bool ptrc_functions_prepare(struct ptrc_functions *f, const char *path)
 		return false;
 	}
 	/* Those of the user stand first: a sanitizer's runtime has to. */
-	size = (others ? strlen(others) : 0) + strlen(library) + 2;
-	f->preload = ptrc_cli_allocate(size);
-	snprintf(f->preload, size, "%s%s%s", others ? others : "", others && *others ? ":" : "",
-		 library);
+	ptrc_buffer_format(&f->preload, "%s%s%s%c", others ? others : "",
+			   others && *others ? ":" : "", library, '\0');
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	look_at(f, fd);
 	if (fd >= 0)
@@ -145,13 +135,14 @@ bool ptrc_functions_prepare(struct ptrc_functions *f, const char *path)
 	return true;
 }
 
-void ptrc_functions_set_environment(const struct ptrc_functions *f)
+void ptrc_functions_set_environment(struct ptrc_functions *f)
 {
 	if (!f->is_wanted)
 		return;
-	setenv("LD_PRELOAD", f->preload, 1);
-	if (f->globs && !f->is_all)
-		setenv(VARIABLE, f->globs, 1);
+	setenv("LD_PRELOAD", f->preload.bytes, 1);
+	ptrc_buffer_char(&f->globs, '\0');
+	if (*f->globs.bytes && !f->is_all)
+		setenv(VARIABLE, f->globs.bytes, 1);
 	else
 		unsetenv(VARIABLE);
 }
@@ -180,7 +171,7 @@ void ptrc_functions_say_none(const struct ptrc_functions *f, const char *command
 		ptrc_cli_message(command, "no function was recorded: it was compiled with "
 					  "-fxray-instrument and has lost its symbol table, in "
 					  "which XRay would be found");
-	else if (f->globs && !f->is_all)
+	else if (f->globs.used && !f->is_all)
 		ptrc_cli_message(
 			command,
 			"no function was recorded: none that was compiled with "

@@ -7,8 +7,10 @@
 #define PTRC_SRC_SESSION_FUNCTIONS_H
 
 #include <stdbool.h>
-#include <stddef.h>
+
 #include <trace.h>
+
+#include "src/cli/buffer.h"
 
 /* Starts zeroed. */
 struct ptrc_functions {
@@ -16,10 +18,9 @@ struct ptrc_functions {
 	/* Also those whose names match no pattern. */
 	bool is_all;
 	/* The patterns, a line each. */
-	char *globs;
-	size_t globs_size;
+	struct ptrc_buffer globs;
 	/* What LD_PRELOAD is to be. */
-	char *preload;
+	struct ptrc_buffer preload;
 	/* COMMAND is linked statically, so nothing can be loaded into it. */
 	bool is_static;
 	/* It has XRay, but no symbol table any more, without which nobody finds XRay's runtime. */
@@ -37,7 +38,7 @@ bool ptrc_functions_could_be(const char *command);
 bool ptrc_functions_prepare(struct ptrc_functions *, const char *path);
 
 /* In the process that is to execute COMMAND. */
-void ptrc_functions_set_environment(const struct ptrc_functions *);
+void ptrc_functions_set_environment(struct ptrc_functions *);
 
 /* Whether a function was recorded into the stream, or would have been but for its filter and patterns. */
 bool ptrc_functions_are_in(trace_id_t);

@@ -22,23 +22,13 @@ enum {
 
 /* ---- followers ---- */
 
-/* Frees the oldest message that waits for room. */
-static void drop_pending(struct ptrc_follower *to)
-{
-	struct ptrc_follow_message *first = to->pending;
-
-	to->pending = first->next;
-	free(first);
-}
-
 static void let_go(struct ptrc_follow *f, size_t i)
 {
 	struct ptrc_follower *to = f->followers[i];
 
 	close(to->fd);
 	posixtrace_cursor_close(to->cursor);
-	while (to->pending)
-		drop_pending(to);
+	free(to->pending);
 	free(to);
 	f->count--;
 	memmove(f->followers + i, f->followers + i + 1, (f->count - i) * sizeof(f->followers[0]));
@@ -120,53 +110,48 @@ static bool put(struct ptrc_follower *to, const void *message, size_t size)
 	return n >= 0;
 }
 
-/* Sends a follower the messages that waited for room. */
+/* Sends a follower what waits for room. */
 static void unblock(struct ptrc_follower *to)
 {
-	while (to->pending && put(to, to->pending->bytes, to->pending->size))
-		drop_pending(to);
-}
-
-/* Keeps a copy of the message until there is room for it. */
-static bool keep(struct ptrc_follower *to, const void *message, size_t size)
-{
-	struct ptrc_follow_message *last = malloc(sizeof(*last) + size);
-
-	if (!last)
-		return false;
-	if (!to->pending)
-		to->pending_end = &to->pending;
-	last->next = NULL;
-	last->size = size;
-	memcpy(last->bytes, message, size);
-	*to->pending_end = last;
-	to->pending_end = &last->next;
-	return true;
-}
-
-/* Sends a message, or keeps it until the follower takes it. Once a message could not be kept the follower
- * is sent nothing more, because what it received would not be a log. */
-static void send_message(struct ptrc_follower *to, const void *message, size_t size)
-{
-	if ((!to->pending && put(to, message, size)) || to->is_gone)
-		return;
-	to->is_behind = true;
-	if (!keep(to, message, size))
-		to->is_incomplete = true;
-}
-
-static void send_part(struct ptrc_follower *to, const struct ptrc_part *part)
-{
-	const unsigned char *at = part->pt_bytes;
-	size_t left = part->pt_length;
-
-	while (left && !to->is_incomplete) {
+	while (to->pending) {
+		size_t left = to->pending_size - to->sent;
 		size_t size = left < PTRC_SESSION_PIECE_MAX ? left : PTRC_SESSION_PIECE_MAX;
 
-		send_message(to, at, size);
-		at += size;
-		left -= size;
+		if (!put(to, to->pending + to->sent, size))
+			return;
+		to->sent += size;
+		if (size < left)
+			continue;
+		free(to->pending);
+		to->pending = NULL;
+		to->pending_size = to->sent = 0;
 	}
+}
+
+/* Sends a part of the log, or keeps it until the follower takes it. Once a part could not be kept the follower is
+ * sent nothing more, because what it received would not be a log. */
+static void send_part(struct ptrc_follower *to, const struct ptrc_part *part)
+{
+	unsigned char *all;
+
+	if (!part->pt_length || to->is_incomplete)
+		return;
+	/* A follower that is always a little behind must not keep all that it has got. */
+	if (to->sent > to->pending_size / 2) {
+		to->pending_size -= to->sent;
+		memmove(to->pending, to->pending + to->sent, to->pending_size);
+		to->sent = 0;
+	}
+	all = realloc(to->pending, to->pending_size + part->pt_length);
+	if (!all) {
+		to->is_behind = to->is_incomplete = true;
+		return;
+	}
+	memcpy(all + to->pending_size, part->pt_bytes, part->pt_length);
+	to->pending = all;
+	to->pending_size += part->pt_length;
+	unblock(to);
+	to->is_behind |= to->pending && !to->is_gone;
 }
 
 void ptrc_follow_serve(struct ptrc_follow *f, const struct pollfd *p, size_t count)

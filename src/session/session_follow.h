@@ -52,12 +52,6 @@ struct ptrc_follow_end {
 	struct ptrc_counts counts;
 };
 
-struct ptrc_follow_message {
-	struct ptrc_follow_message *next;
-	size_t size;
-	unsigned char bytes[];
-};
-
 struct ptrc_follower {
 	int fd;
 	struct posixtrace_cursor *cursor;
@@ -65,9 +59,11 @@ struct ptrc_follower {
 	bool is_snapshot;
 	bool is_finished;
 	bool is_gone;
-	/* Messages that the socket had no room for, and when it last took one. */
-	struct ptrc_follow_message *pending;
-	struct ptrc_follow_message **pending_end;
+	/* What waits for room in the socket, or null; how much of it was sent; and when the socket last took
+	 * something. */
+	unsigned char *pending;
+	size_t pending_size;
+	size_t sent;
 	int64_t progress_ns;
 	/* What the stream had lost before the follower came, and what the log had got. */
 	uint64_t lost_before;

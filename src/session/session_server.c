@@ -228,45 +228,26 @@ void ptrc_server_remove_socket(struct ptrc_server *s)
 
 /* ---- what is done in the background ---- */
 
-static int write_snapshot(void *arg)
+static int do_work(void *arg)
 {
 	struct ptrc_server *s = arg;
 
-	return ptrc_snapshots_write(s->snapshots);
-}
-
-static int flush_log(void *arg)
-{
-	struct ptrc_server *s = arg;
-
-	return posix_trace_flush(s->trace);
-}
-
-static int clear_trace(void *arg)
-{
-	struct ptrc_server *s = arg;
-
-	return posix_trace_clear(s->trace);
-}
-
-static int shut_down(void *arg)
-{
-	struct ptrc_server *s = arg;
-
-	return ptrc_trace_shutdown(s->trace, &s->final_counts);
+	switch (s->work) {
+	case WORK_SNAPSHOT:
+		return ptrc_snapshots_write(s->snapshots);
+	case WORK_FLUSH:
+		return posix_trace_flush(s->trace);
+	case WORK_CLEAR:
+		return posix_trace_clear(s->trace);
+	default:
+		return ptrc_trace_shutdown(s->trace, &s->final_counts);
+	}
 }
 
 static void begin_work(struct ptrc_server *s, enum work work)
 {
-	static int (*const calls[])(void *) = {
-		[WORK_SNAPSHOT] = write_snapshot,
-		[WORK_FLUSH] = flush_log,
-		[WORK_CLEAR] = clear_trace,
-		[WORK_SHUTDOWN] = shut_down,
-	};
-
 	s->work = work;
-	ptrc_background_begin(&s->background, calls[work], s);
+	ptrc_background_begin(&s->background, do_work, s);
 }
 
 /* While the trace is cleared or ends, calls for it would wait; so would this process. */
@@ -434,24 +415,15 @@ static int answer_types(struct ptrc_server *s)
 	return ptrc_filter_rules_page(s->trace, s->snapshots, s->request.head.from, &s->reply);
 }
 
-static int add_follower(struct ptrc_server *s, bool is_snapshot)
+static int answer_follow(struct ptrc_server *s)
 {
 	put_state(s, false);
 	/* A follower occupies its descriptor for long; one shall be left for clients that only
 	 * ask. */
 	return keep_spare(s)
-		       ? ptrc_follow_add(&s->follow, s->client_fd, is_snapshot, &s->reply.state)
+		       ? ptrc_follow_add(&s->follow, s->client_fd,
+					 s->request.head.verb == PTRC_SESSION_DUMP, &s->reply.state)
 		       : EMFILE;
-}
-
-static int answer_follow(struct ptrc_server *s)
-{
-	return add_follower(s, false);
-}
-
-static int answer_dump(struct ptrc_server *s)
-{
-	return add_follower(s, true);
 }
 
 static const struct {
@@ -469,7 +441,7 @@ static const struct {
 	[PTRC_SESSION_FILTER] = {.answer = answer_filter},
 	[PTRC_SESSION_TYPES] = {.answer = answer_types},
 	[PTRC_SESSION_FOLLOW] = {.answer = answer_follow},
-	[PTRC_SESSION_DUMP] = {.answer = answer_dump},
+	[PTRC_SESSION_DUMP] = {.answer = answer_follow},
 };
 
 /* Returns the verb of a whole request of this version; 0 for any other request. */

@@ -14,6 +14,7 @@
 #include "lib/model/glob.h"
 #include "src/cli/clock.h"
 #include "src/cli/message.h"
+#include "src/cli/output.h"
 
 #ifndef RENAME_NOREPLACE
 #define RENAME_NOREPLACE 1
@@ -236,22 +237,6 @@ void ptrc_snapshots_prepare(struct ptrc_snapshots *s, const struct posix_trace_s
 		posixtrace_cursor_open(s->trace, POSIXTRACE_CURSOR_SNAPSHOT, &s->cursor);
 }
 
-static int write_part(int fd, const struct ptrc_part *part)
-{
-	const char *at = part->pt_bytes;
-	size_t left = part->pt_length;
-
-	while (left) {
-		ssize_t n = write(fd, at, left);
-
-		if (n < 0 && errno != EINTR)
-			return errno;
-		at += n > 0 ? n : 0;
-		left -= n > 0 ? (size_t)n : 0;
-	}
-	return 0;
-}
-
 /* Writes the end of the log, which says what is missing in it. */
 static int write_end(struct ptrc_snapshots *s, int fd)
 {
@@ -267,7 +252,7 @@ static int write_end(struct ptrc_snapshots *s, int fd)
 	s->status.posix_stream_flush_error = 0;
 	if (!error)
 		error = ptrc_cursor_end_part(s->cursor, &s->status, &s->counts, 1, &part);
-	return error ? error : write_part(fd, &part);
+	return error ? error : ptrc_write_all(fd, part.pt_bytes, part.pt_length);
 }
 
 static int write_log(struct ptrc_snapshots *s, int fd)
@@ -278,7 +263,7 @@ static int write_log(struct ptrc_snapshots *s, int fd)
 	while (!error && part.pt_is_more) {
 		error = ptrc_cursor_get_part(s->cursor, &part);
 		if (!error)
-			error = write_part(fd, &part);
+			error = ptrc_write_all(fd, part.pt_bytes, part.pt_length);
 		if (!error)
 			s->snapshot.event_count += part.pt_events;
 	}
@@ -346,9 +331,8 @@ static int name_file(struct ptrc_snapshots *s, const char *partial)
 	return error;
 }
 
-int ptrc_snapshots_write(void *snapshots)
+int ptrc_snapshots_write(struct ptrc_snapshots *s)
 {
-	struct ptrc_snapshots *s = snapshots;
 	char partial[PATH_MAX];
 	int error = s->snapshot.error;
 	int fd = -1;

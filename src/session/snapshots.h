@@ -77,7 +77,7 @@ void ptrc_snapshots_prepare(struct ptrc_snapshots *, const struct posix_trace_st
 			    const struct ptrc_counts *);
 /* Writes it; may be called in another thread, during which no other function may be called but
  * those that say so. Returns 0 or an error number. */
-int ptrc_snapshots_write(void *snapshots);
+int ptrc_snapshots_write(struct ptrc_snapshots *);
 /* Takes over the result of that. What is returned is valid until the next call. */
 const struct ptrc_snapshot *ptrc_snapshots_finish(struct ptrc_snapshots *, int error);
 

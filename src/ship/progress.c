@@ -16,6 +16,7 @@
 
 #include "src/cli/buffer.h"
 #include "src/cli/message.h"
+#include "src/cli/output.h"
 
 /* The first line of a file. */
 static const char head[] = "posixtrace-ship 1\n";
@@ -211,7 +212,7 @@ bool ptrc_ship_progress_write(struct ptrc_ship_progress *p)
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB))
 		error = errno;
 	if (!error)
-		error = ptrc_buffer_write(&text, fd);
+		error = ptrc_write_all(fd, text.bytes, text.used);
 	if (!error && fsync(fd))
 		error = errno;
 	if (!error && rename(name, p->path))

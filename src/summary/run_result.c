@@ -15,6 +15,7 @@
 #include "src/cli/cli.h"
 #include "src/cli/exit_status.h"
 #include "src/cli/json.h"
+#include "src/cli/output.h"
 
 /* With these bytes begins every object of ours. */
 static const char signature[] = "{\"version\":";
@@ -127,7 +128,7 @@ static void put_status(struct ptrc_json *j, int status)
 
 bool ptrc_run_result_write(int fd, const char *name, struct ptrc_buffer *b)
 {
-	int error = ptrc_buffer_write(b, fd);
+	int error = ptrc_write_all(fd, b->bytes, b->used);
 
 	/* If it is standard error that cannot be written, the message gets lost, too. */
 	if (error)
