@@ -360,16 +360,13 @@ static void snapshot_made(void *arg, const struct ptrc_snapshot *snapshot)
 static void gather_snapshots(struct run *r)
 {
 	struct ptrc_snapshots *s = ptrc_server_snapshots(r->server);
-	size_t count = s ? ptrc_snapshots_match(s) : 0;
+	const char *glob;
 	bool has_matched;
 
 	r->snapshots.is_wanted = s != NULL;
-	for (size_t i = 0; i < count; i++) {
-		const char *glob = ptrc_snapshots_pattern(s, i, &has_matched);
-
+	for (size_t i = 0; (glob = ptrc_snapshots_pattern(s, i, &has_matched)); i++)
 		if (!has_matched)
 			ptrc_run_snapshots_unmatched(&r->snapshots, glob);
-	}
 }
 
 /* Records an event of COMMAND. */

@@ -88,12 +88,10 @@ struct result {
  * takes anything more. */
 static void look_for_log(const char *name, struct result *r)
 {
-	static struct ptrc_session_reply reply;
-	const struct ptrc_session_state *s = &reply.state;
+	const struct ptrc_session_state *s;
 	bool is_full;
 
-	if (ptrc_session_ask(name, PTRC_SESSION_STAT, &reply) || reply.error ||
-	    reply.body != PTRC_SESSION_BODY_STATE)
+	if (ptrc_session_stat(name, &s))
 		return;
 	is_full = s->attributes.log_full_policy == POSIX_TRACE_UNTIL_FULL &&
 		  s->status.posix_log_full_status == POSIX_TRACE_FULL;
@@ -146,15 +144,8 @@ static void put_snapshots(struct ptrc_json *j, const struct result *r)
 	ptrc_json_i64(j, "error", s->error);
 	ptrc_json_bool(j, "used_up", s->is_used_up);
 	ptrc_json_u64(j, "unseen_events", s->unseen_events);
-	ptrc_json_open(j, "unmatched", '[');
-	for (size_t i = 0; i < r->types.idle_snapshot_count; i++) {
-		const char *glob = r->types.idle_snapshots[i];
-
-		ptrc_json_open(j, NULL, '{');
-		ptrc_json_bytes(j, "glob", glob, strlen(glob));
-		ptrc_json_close(j, '}');
-	}
-	ptrc_json_close(j, ']');
+	ptrc_snapshots_put_unmatched(j, (const char *const *)r->types.idle_snapshots,
+				     r->types.idle_snapshot_count);
 	ptrc_json_close(j, '}');
 }
 
@@ -192,21 +183,18 @@ static int end(const char *name, struct ptrc_session_reply *reply, struct result
  * stream-full-policy flush it goes on by itself. */
 static void look_for_room(const char *name, struct result *r)
 {
-	static struct ptrc_session_reply reply;
-	const struct posix_trace_status_info *s = &reply.state.status;
+	const struct ptrc_session_state *s;
 
-	if (ptrc_session_ask(name, PTRC_SESSION_STAT, &reply) || reply.error ||
-	    reply.body != PTRC_SESSION_BODY_STATE ||
-	    s->posix_stream_status != POSIX_TRACE_SUSPENDED)
+	if (ptrc_session_stat(name, &s) || s->status.posix_stream_status != POSIX_TRACE_SUSPENDED)
 		return;
-	if (reply.state.has_log && s->posix_log_full_status == POSIX_TRACE_FULL)
+	if (s->has_log && s->status.posix_log_full_status == POSIX_TRACE_FULL)
 		snprintf(r->reason, sizeof(r->reason),
 			 "stays suspended, as its log is full: first ptrace-clear %s", name);
-	else if (s->posix_stream_full_status == POSIX_TRACE_FULL &&
-		 reply.state.attributes.stream_full_policy == POSIX_TRACE_UNTIL_FULL)
+	else if (s->status.posix_stream_full_status == POSIX_TRACE_FULL &&
+		 s->attributes.stream_full_policy == POSIX_TRACE_UNTIL_FULL)
 		snprintf(r->reason, sizeof(r->reason),
 			 "stays suspended, as its stream is full: first ptrace-%s %s",
-			 reply.state.has_log ? "flush" : "clear", name);
+			 s->has_log ? "flush" : "clear", name);
 	else
 		return;
 	r->error = ENOSPC;

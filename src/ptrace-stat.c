@@ -99,7 +99,6 @@ static const struct ptrc_cli cli = {
 	.usage_status = PTRC_EXIT_USAGE,
 };
 
-static struct ptrc_session_reply reply;
 static struct ptrc_stat stat_of_it;
 static struct ptrc_pairs pairs;
 static struct ptrc_query query;
@@ -125,22 +124,19 @@ static bool has_pairs(void)
  * *has_no_answer. */
 static bool stat_session(const char *name, bool *has_no_answer)
 {
-	int error = ptrc_session_ask(name, PTRC_SESSION_STAT, &reply);
+	const struct ptrc_session_state *state;
+	int error = ptrc_session_stat(name, &state);
 	struct ptrc_event_types types;
 
 	if (error == ENOENT)
 		return false;
-	if (!error && !reply.error && reply.body != PTRC_SESSION_BODY_STATE)
-		error = EPROTO;
-	if (!error)
-		error = reply.error;
 	if (!error)
 		error = ptrc_event_types_from_session(&types, name);
 	if (error) {
 		ptrc_orphans_say_session(name, error);
 		*has_no_answer = true;
 	} else {
-		ptrc_stat_from_session(&stat_of_it, &reply.state, &types);
+		ptrc_stat_from_session(&stat_of_it, state, &types);
 	}
 	return true;
 }

@@ -300,8 +300,9 @@ int ptrc_filter_rules_page(trace_id_t trace, struct ptrc_snapshots *snapshots, u
 {
 	static struct patterns patterns;
 	struct page page = {.reply = reply, .from = from};
-	size_t globs = snapshots ? ptrc_snapshots_match(snapshots) : 0;
 	trace_event_set_t filter;
+	const char *glob;
+	bool has_matched;
 	int error = posix_trace_get_filter(trace, &filter);
 
 	reply->body = PTRC_SESSION_BODY_PAGE;
@@ -319,13 +320,9 @@ int ptrc_filter_rules_page(trace_id_t trace, struct ptrc_snapshots *snapshots, u
 					 : PTRC_SESSION_PATTERN_IS_ONLY,
 				 patterns.list[i].pt_has_matched))
 			return 0;
-	for (size_t i = 0; i < globs; i++) {
-		bool has_matched;
-		const char *glob = ptrc_snapshots_pattern(snapshots, i, &has_matched);
-
+	for (size_t i = 0; (glob = ptrc_snapshots_pattern(snapshots, i, &has_matched)); i++)
 		if (!put_pattern(&page, glob, PTRC_SESSION_PATTERN_IS_SNAPSHOT, has_matched))
 			return 0;
-	}
 	put_types(trace, &filter, &page);
 	return 0;
 }

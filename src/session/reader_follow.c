@@ -347,19 +347,14 @@ static bool is_flushed(const char *session, const struct ptrc_session_state *s, 
 
 int ptrc_reader_dump(struct ptrc_reader *r, const char *session)
 {
-	static struct ptrc_session_reply reply;
-	int error = ptrc_session_ask(session, PTRC_SESSION_STAT, &reply);
-	const struct ptrc_session_state *s = &reply.state;
+	const struct ptrc_session_state *s;
+	int error = ptrc_session_stat(session, &s);
 
 	if (error == ENOENT)
 		return error;
-	if (!error && reply.body != PTRC_SESSION_BODY_STATE)
-		error = reply.error ? reply.error : EPROTO;
 	if (!error && is_flushed(session, s, &error)) {
-		char *path = strdup(s->log);
+		char *path = ptrc_cli_copy(s->log);
 
-		if (!path)
-			ptrc_cli_no_memory();
 		if (!ptrc_reader_open(r, path)) {
 			free(path);
 			return EIO;

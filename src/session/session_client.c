@@ -266,6 +266,21 @@ int ptrc_session_ask(const char *name, enum ptrc_session_verb verb,
 	return ptrc_session_ask_about(name, &q, reply);
 }
 
+/* The error of a reply that is to have a state. */
+static int state_error(const struct ptrc_session_reply *r)
+{
+	return r->error ? r->error : r->body == PTRC_SESSION_BODY_STATE ? 0 : EPROTO;
+}
+
+int ptrc_session_stat(const char *name, const struct ptrc_session_state **state)
+{
+	static struct ptrc_session_reply reply;
+	int error = ptrc_session_ask(name, PTRC_SESSION_STAT, &reply);
+
+	*state = &reply.state;
+	return error ? error : state_error(&reply);
+}
+
 int ptrc_session_follow(const char *name, enum ptrc_session_verb verb,
 			struct ptrc_session_reply *reply, int *fd, int *controller_fd)
 {
@@ -278,9 +293,7 @@ int ptrc_session_follow(const char *name, enum ptrc_session_verb verb,
 	*controller_fd = (int)syscall(SYS_pidfd_open, controller, 0);
 	error = exchange(*fd, &q, controller, reply);
 	if (!error)
-		error = reply->error;
-	if (!error && reply->body != PTRC_SESSION_BODY_STATE)
-		error = EPROTO;
+		error = state_error(reply);
 	/* The next event may be long in coming; meanwhile the follower has to notice
 	 * signals. */
 	if (!error)
@@ -331,12 +344,10 @@ void ptrc_session_stat_all(char *const *names, size_t count, bool is_removing,
 			if (p[i].fd < 0 || (n > 0 && !p[i].revents))
 				continue;
 			errors[i] = n > 0 ? receive(p[i].fd, &replies[i]) : ETIMEDOUT;
-			if (!errors[i] && !replies[i].error &&
-			    (replies[i].kind != PTRC_SESSION_DONE ||
-			     replies[i].body != PTRC_SESSION_BODY_STATE))
-				errors[i] = EPROTO;
 			if (!errors[i])
-				errors[i] = replies[i].error;
+				errors[i] = state_error(&replies[i]);
+			if (!errors[i] && replies[i].kind != PTRC_SESSION_DONE)
+				errors[i] = EPROTO;
 			close(p[i].fd);
 			p[i].fd = -1;
 			waiting--;

@@ -38,6 +38,10 @@ int ptrc_session_ask(const char *name, enum ptrc_session_verb, struct ptrc_sessi
 int ptrc_session_ask_about(const char *name, const struct ptrc_session_question *,
 			   struct ptrc_session_reply *reply);
 
+/* Asks for the state of the session, which stays until the next call. Returns one of these errors, or that of the
+ * reply. */
+int ptrc_session_stat(const char *name, const struct ptrc_session_state **);
+
 /* Returns a text for one of these errors; for ETIMEDOUT, what the last question waited for. */
 const char *ptrc_session_explain(int error);
 

@@ -156,18 +156,27 @@ static bool is_stale(const struct sockaddr_un *address)
 	return is_refused;
 }
 
+/* The next name of a socket in the directory, also of one that has only the number of its process; null: there is
+ * none. */
+static const char *next_name(DIR *dir)
+{
+	struct dirent *entry;
+
+	while ((entry = readdir(dir)))
+		if (!strncmp(entry->d_name, "c.", 2) &&
+		    ptrc_session_is_name(entry->d_name + 2 + (entry->d_name[2] == '~')))
+			return entry->d_name + 2;
+	return NULL;
+}
+
 void ptrc_session_sweep(const char *directory)
 {
 	struct sockaddr_un address;
-	struct dirent *entry;
 	DIR *dir = opendir(directory);
+	const char *name;
 	int lock = -1;
 
-	while (dir && (entry = readdir(dir))) {
-		const char *name = entry->d_name + 2;
-
-		if (strncmp(entry->d_name, "c.", 2) || !ptrc_session_is_name(name + (*name == '~')))
-			continue;
+	while (dir && (name = next_name(dir))) {
 		ptrc_session_address(directory, name, &address);
 		if (!is_stale(&address))
 			continue;
@@ -195,7 +204,7 @@ int ptrc_session_names(bool is_removing, char ***names, size_t *count)
 {
 	char directory[64];
 	char **list = NULL;
-	struct dirent *entry;
+	const char *name;
 	DIR *dir;
 	int error;
 
@@ -209,12 +218,9 @@ int ptrc_session_names(bool is_removing, char ***names, size_t *count)
 	dir = opendir(directory);
 	if (!dir)
 		return errno == ENOENT ? 0 : errno;
-	while ((entry = readdir(dir))) {
-		const char *name = entry->d_name + 2;
-
-		if (!strncmp(entry->d_name, "c.", 2) && ptrc_session_is_name(name))
+	while ((name = next_name(dir)))
+		if (*name != '~')
 			*ptrc_append(list, *count) = ptrc_cli_copy(name);
-	}
 	closedir(dir);
 	if (*count)
 		qsort(list, *count, sizeof(*list), compare);

@@ -379,14 +379,12 @@ void ptrc_snapshots_gather(const struct ptrc_snapshots *s, struct ptrc_snapshots
 	*state = s->state;
 }
 
-size_t ptrc_snapshots_match(struct ptrc_snapshots *s)
+const char *ptrc_snapshots_pattern(struct ptrc_snapshots *s, size_t i, bool *has_matched)
 {
-	learn_types(s);
-	return s->plan->glob_count;
-}
-
-const char *ptrc_snapshots_pattern(const struct ptrc_snapshots *s, size_t i, bool *has_matched)
-{
+	if (!s || i >= s->plan->glob_count)
+		return NULL;
+	if (!i)
+		learn_types(s);
 	*has_matched = s->is_matched[i];
 	return s->plan->globs[i];
 }
@@ -402,4 +400,15 @@ void ptrc_snapshots_tell_unseen(const char *name, uint64_t events)
 			 "%llu event%s overwritten before anybody could look whether "
 			 "--snapshot-on is for one of them; a larger --stream-min-size helps",
 			 (unsigned long long)events, events == 1 ? " was" : "s were");
+}
+
+void ptrc_snapshots_put_unmatched(struct ptrc_json *j, const char *const *globs, size_t count)
+{
+	ptrc_json_open(j, "unmatched", '[');
+	for (size_t i = 0; i < count; i++) {
+		ptrc_json_open(j, NULL, '{');
+		ptrc_json_bytes(j, "glob", globs[i], strlen(globs[i]));
+		ptrc_json_close(j, '}');
+	}
+	ptrc_json_close(j, ']');
 }

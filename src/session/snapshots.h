@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "include/posixtrace-private.h"
+#include "src/cli/json.h"
 #include "src/session/session_protocol.h"
 
 enum {
@@ -83,16 +84,17 @@ const struct ptrc_snapshot *ptrc_snapshots_finish(struct ptrc_snapshots *, int e
 
 /* Tells how many there are. This may be called while a snapshot is written. */
 void ptrc_snapshots_gather(const struct ptrc_snapshots *, struct ptrc_snapshots_state *);
-/* Compares the patterns with the event types that there are now, and returns how many patterns there are;
- * and gives one of them out, with whether it has matched one. These may be called while a snapshot is
- * written. */
-size_t ptrc_snapshots_match(struct ptrc_snapshots *);
-const char *ptrc_snapshots_pattern(const struct ptrc_snapshots *, size_t i, bool *has_matched);
+/* Gives out a pattern, with whether an event type has matched it; the first one has all of them compared with the
+ * types that there are now. Null: there are not so many, or no snapshots are made. This may be called while a snapshot
+ * is written. */
+const char *ptrc_snapshots_pattern(struct ptrc_snapshots *, size_t i, bool *has_matched);
 
 /* Print what every command says of a pattern of --snapshot-on that has matched nothing, and of events that
  * nobody could look at. The name of the session may be null. */
 void ptrc_snapshots_tell_unmatched(const char *name, const char *glob);
 void ptrc_snapshots_tell_unseen(const char *name, uint64_t events);
+/* Puts the member "unmatched" of an object about snapshots: such patterns. */
+void ptrc_snapshots_put_unmatched(struct ptrc_json *, const char *const *globs, size_t count);
 
 /* Ends the looking, before the stream is shut down. */
 void ptrc_snapshots_end(struct ptrc_snapshots *);

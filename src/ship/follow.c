@@ -257,12 +257,9 @@ enum ptrc_ship_result ptrc_ship_directory(struct ptrc_ship_follow *follow, const
 /* Stores the path of the session's log. Returns false after a message. */
 static bool find_log(const char *session, char **path)
 {
-	static struct ptrc_session_reply reply;
-	int error = ptrc_session_ask(session, PTRC_SESSION_STAT, &reply);
-	const struct ptrc_session_state *s = &reply.state;
+	const struct ptrc_session_state *s;
+	int error = ptrc_session_stat(session, &s);
 
-	if (!error && reply.body != PTRC_SESSION_BODY_STATE)
-		error = reply.error ? reply.error : EPROTO;
 	if (error) {
 		ptrc_cli_message(session, "%s%s", ptrc_session_explain(error),
 				 error == ENOENT && !access(session, F_OK)

@@ -106,13 +106,7 @@ static void put_snapshots(struct ptrc_json *j, const struct ptrc_run_snapshots *
 	ptrc_json_close(j, ']');
 	ptrc_json_bool(j, "used_up", s->is_used_up);
 	ptrc_json_u64(j, "unseen_events", s->unseen_events);
-	ptrc_json_open(j, "unmatched", '[');
-	for (size_t i = 0; i < s->unmatched_count; i++) {
-		ptrc_json_open(j, NULL, '{');
-		ptrc_json_bytes(j, "glob", s->unmatched[i], strlen(s->unmatched[i]));
-		ptrc_json_close(j, '}');
-	}
-	ptrc_json_close(j, ']');
+	ptrc_snapshots_put_unmatched(j, s->unmatched, s->unmatched_count);
 	ptrc_json_close(j, '}');
 }
 
