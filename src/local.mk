@@ -174,8 +174,8 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/session/filter_rules.h \
 	%D%/session/functions.c \
 	%D%/session/functions.h \
-	%D%/session/keeper_watch.c \
-	%D%/session/keeper_watch.h \
+	%D%/session/keeper.c \
+	%D%/session/keeper.h \
 	%D%/session/logfile.c \
 	%D%/session/logfile.h \
 	%D%/session/orphans.c \
@@ -201,8 +201,6 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/session/traced.h \
 	%D%/session/unmatched.c \
 	%D%/session/unmatched.h \
-	%D%/session/writer.c \
-	%D%/session/writer.h \
 	%D%/config/configuration.c \
 	%D%/config/configuration.h \
 	%D%/config/configuration_dump.c \

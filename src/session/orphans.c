@@ -11,7 +11,7 @@
 
 #include "src/cli/cli.h"
 #include "src/session/session_client.h"
-#include "src/session/writer.h"
+#include "src/session/keeper.h"
 
 #ifndef RENAME_NOREPLACE
 #define RENAME_NOREPLACE 1
@@ -117,7 +117,7 @@ void ptrc_orphans_say_of(const char *log)
 	if (o)
 		say_one(o);
 	else
-		ptrc_writer_say_stopped(log);
+		ptrc_keeper_say_stopped(log);
 	free(list);
 }
 

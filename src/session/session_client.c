@@ -14,7 +14,7 @@
 #include "src/cli/cli.h"
 #include "src/cli/clock.h"
 #include "src/cli/output.h"
-#include "src/session/writer.h"
+#include "src/session/keeper.h"
 #include "src/query/reader.h"
 
 /* Finds the process at the other end, and checks that it belongs to this user. */
@@ -122,14 +122,14 @@ static char silence[200];
 
 static void explain_controller(pid_t controller)
 {
-	if (controller > 0 && ptrc_writer_is_stopped(controller))
+	if (controller > 0 && ptrc_keeper_is_stopped(controller))
 		snprintf(silence, sizeof(silence),
 			 "the session does not answer: its process %ld is stopped; kill -CONT %ld "
 			 "continues it",
 			 (long)controller, (long)controller);
 }
 
-static void explain_keeper(const struct ptrc_writer_watch *keeper)
+static void explain_keeper(const struct ptrc_keeper_look *keeper)
 {
 	if (keeper->is_stopped)
 		snprintf(silence, sizeof(silence),
@@ -148,14 +148,14 @@ static void explain_keeper(const struct ptrc_writer_watch *keeper)
 static int wait_for_work(int fd, enum ptrc_session_verb verb, pid_t keeper)
 {
 	int64_t until = ptrc_now_ns() + PTRC_SESSION_WORK_MS * PTRC_NS_PER_MS;
-	struct ptrc_writer_watch watch = {.pid = keeper};
+	struct ptrc_keeper_look watch = {.pid = keeper};
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 
 	while (ptrc_now_ns() < until) {
 		if (poll(&p, 1, PTRC_SESSION_STALL_LOOK_MS) > 0)
 			return 0;
 		if (keeper > 0 &&
-		    ptrc_writer_look(&watch) > PTRC_SESSION_STALL_MS * PTRC_NS_PER_MS &&
+		    ptrc_keeper_look(&watch) > PTRC_SESSION_STALL_MS * PTRC_NS_PER_MS &&
 		    (watch.is_stopped || verb != PTRC_SESSION_SHUTDOWN)) {
 			explain_keeper(&watch);
 			break;

@@ -42,20 +42,29 @@ void ptrc_session_make_name(char *text)
 		*text = 'p';
 }
 
-void ptrc_session_command(pid_t pid, char name[32])
+void ptrc_session_read_proc(pid_t pid, const char *file, char *text, size_t size)
 {
 	char path[40];
 	ssize_t n = -1;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%ld/comm", (long)pid);
+	snprintf(path, sizeof(path), "/proc/%ld/%s", (long)pid, file);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
-		n = read(fd, name, 32);
+		n = read(fd, text, size - 1);
 		close(fd);
 	}
-	/* The last byte is a line feed, unless the name was cut. */
-	name[n > 0 ? n - 1 : 0] = '\0';
+	text[n > 0 ? n : 0] = '\0';
+}
+
+void ptrc_session_command(pid_t pid, char name[32])
+{
+	size_t size;
+
+	ptrc_session_read_proc(pid, "comm", name, 32);
+	/* The last byte is a line feed. */
+	size = strlen(name);
+	name[size ? size - 1 : 0] = '\0';
 }
 
 uint32_t ptrc_session_pid_namespace(void)

@@ -17,7 +17,7 @@
 #include "src/cli/clock.h"
 #include "src/os/os_trace.h"
 #include "src/session/filter_rules.h"
-#include "src/session/keeper_watch.h"
+#include "src/session/keeper.h"
 #include "src/session/logfile.h"
 #include "src/session/session_follow.h"
 #include "src/query/reader.h"

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/session/keeper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "include/posixtrace-private.h"
+#include "src/cli/clock.h"
+#include "src/cli/message.h"
+#include "src/session/session_path.h"
+
+enum {
+	STACK_BYTES = 128 * 1024,
+	/* How long to wait before the next look if the process cannot be watched or replaced. */
+	PAUSE_MS = 50,
+	/* Who ends so soon after its start is replaced after a pause as long: the next may end so, too. */
+	SOON_MS = 1000,
+};
+
+/* Reads the letter of the process's state, and the clock ticks that it has run. Returns '\0' if there is no such
+ * process. */
+static char read_state(pid_t pid, uint64_t *ticks)
+{
+	unsigned long long user = 0, system = 0;
+	char text[512], state = '\0';
+	const char *at;
+
+	ptrc_session_read_proc(pid, "stat", text, sizeof(text));
+	/* The name of the program is in brackets, and may itself have some. */
+	at = strrchr(text, ')');
+	if (at && sscanf(at, ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &state,
+			 &user, &system) != 3)
+		state = '\0';
+	*ticks = user + system;
+	return state;
+}
+
+static bool is_keeper(pid_t pid)
+{
+	char name[32];
+
+	ptrc_session_command(pid, name);
+	return !strcmp(name, "ptrace-keeper");
+}
+
+bool ptrc_keeper_is_stopped(pid_t pid)
+{
+	uint64_t ticks;
+	char state = read_state(pid, &ticks);
+
+	return state == 'T' || state == 't';
+}
+
+int64_t ptrc_keeper_look(struct ptrc_keeper_look *w)
+{
+	int64_t now = ptrc_now_ns();
+	uint64_t ticks = w->ticks;
+	char state = is_keeper(w->pid) ? read_state(w->pid, &ticks) : '\0';
+
+	w->is_stopped = state == 'T' || state == 't';
+	if (!w->since_ns || (!w->is_stopped && (state != 'S' || ticks != w->ticks)))
+		w->since_ns = now;
+	w->ticks = ticks;
+	return now - w->since_ns;
+}
+
+void ptrc_keeper_say_stopped(const char *log)
+{
+	/* The process locks bytes of the log that are far behind its end. */
+	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+	int fd = open(log, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0)
+		return;
+	if (!fcntl(fd, F_GETLK, &lock) && lock.l_type != F_UNLCK && lock.l_pid > 0 &&
+	    is_keeper(lock.l_pid) && ptrc_keeper_is_stopped(lock.l_pid))
+		ptrc_cli_message(log,
+				 "ptrace-keeper (%ld), which writes it, is stopped; kill -CONT %ld "
+				 "continues it",
+				 (long)lock.l_pid, (long)lock.l_pid);
+	close(fd);
+}
+
+/* ---- having it replaced ---- */
+
+/* The process that is watched. */
+static _Atomic pid_t watched;
+
+/* Waits until the process has ended. */
+static void wait_for_end(trace_id_t trace, pid_t keeper)
+{
+	struct pollfd p = {.fd = (int)syscall(SYS_pidfd_open, keeper, 0), .events = POLLIN};
+	pid_t now;
+
+	/* Between the two calls the process may have ended, and its number may be another's. */
+	if (p.fd >= 0 && (ptrc_trace_keeper(trace, &now) || now != keeper)) {
+		close(p.fd);
+		return;
+	}
+	poll(&p, p.fd >= 0, p.fd >= 0 ? -1 : PAUSE_MS);
+	if (p.fd >= 0)
+		close(p.fd);
+}
+
+static void *watch(void *arg)
+{
+	trace_id_t trace = (trace_id_t)(uintptr_t)arg;
+	pid_t keeper;
+	int error;
+
+	while ((error = ptrc_trace_keeper(trace, &keeper)) != EINVAL) {
+		int64_t begin = ptrc_now_ns();
+
+		watched = error ? 0 : keeper;
+		if (!error)
+			wait_for_end(trace, keeper);
+		watched = 0;
+		if (error == EAGAIN)
+			poll(NULL, 0, PAUSE_MS);
+		else if (ptrc_now_ns() - begin < SOON_MS * PTRC_NS_PER_MS)
+			poll(NULL, 0, SOON_MS);
+	}
+	return NULL;
+}
+
+pid_t ptrc_keeper_watched(void)
+{
+	return watched;
+}
+
+void ptrc_keeper_watch(trace_id_t trace)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	if (pthread_attr_init(&attr))
+		return;
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	if (!pthread_create(&thread, &attr, watch, (void *)(uintptr_t)trace))
+		pthread_detach(thread);
+	pthread_attr_destroy(&attr);
+}
