@@ -15,10 +15,10 @@ static const char *how(const struct posixtrace_pattern *p)
 void ptrc_unmatched_report(const struct posixtrace_pattern *patterns, size_t count,
 			   const char *thing)
 {
-	for (const struct posixtrace_pattern *p = patterns; p < patterns + count; p++)
-		if (!p->pt_has_matched)
-			ptrc_cli_message(thing, "no event has a name that matches --%s=%s", how(p),
-					 p->pt_glob);
+	for (size_t i = 0; i < count; i++)
+		if (!patterns[i].pt_has_matched)
+			ptrc_cli_message(thing, "no event has a name that matches --%s=%s",
+					 how(&patterns[i]), patterns[i].pt_glob);
 }
 
 void ptrc_unmatched_json(const struct posixtrace_pattern *patterns, size_t count,
@@ -26,7 +26,9 @@ void ptrc_unmatched_json(const struct posixtrace_pattern *patterns, size_t count
 {
 	bool is_open = false;
 
-	for (const struct posixtrace_pattern *p = patterns; p < patterns + count; p++) {
+	for (size_t i = 0; i < count; i++) {
+		const struct posixtrace_pattern *p = &patterns[i];
+
 		if (p->pt_has_matched)
 			continue;
 		if (!is_open)
