@@ -383,8 +383,7 @@ static void finish(void *self, bool is_read)
 	struct ptrc_export *x = self;
 	const struct ptrc_query *q = x->query;
 
-	if (!x->format->has_only_events)
-		ptrc_pairs_end(x->pairs, is_read);
+	ptrc_pairs_end(x->pairs, is_read);
 	for (size_t i = 0; i < q->source_count; i++)
 		if (x->sources[i].is_behind_loss)
 			end_loss(x, &x->sources[i]);
@@ -397,8 +396,7 @@ static void restart(void *self)
 
 	/* What is open at the end counts, too. */
 	finish(x, true);
-	if (!x->format->has_only_events)
-		ptrc_pairs_forget(x->pairs);
+	ptrc_pairs_forget(x->pairs);
 	for (size_t i = 0; i < x->pairs->spans.lanes.count; i++)
 		x->pairs->spans.lanes.list[i]->latest = NULL;
 	for (size_t i = 0; i < x->query->source_count; i++)
