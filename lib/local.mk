@@ -116,7 +116,6 @@ ptrc_library_sources += \
 	%D%/log/log_stream.c \
 	%D%/log/log_whose.c
 ptrc_shared_sources += \
-	%D%/log/log_batch.c \
 	%D%/log/log_events.c \
 	%D%/log/log_index.c \
 	%D%/log/log_names.c \
@@ -126,7 +125,6 @@ ptrc_shared_sources += \
 	%D%/log/log_rotate.c \
 	%D%/log/log_writer.c
 ptrc_headers += \
-	%D%/log/log_batch.h \
 	%D%/log/log_copy.h \
 	%D%/log/log_family.h \
 	%D%/log/log_file.h \

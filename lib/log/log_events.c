@@ -5,9 +5,726 @@
 #include <string.h>
 #include <trace.h>
 
+#include "lib/base/heap.h"
 #include "lib/base/sys.h"
 #include "lib/stream/filter.h"
 #include "lib/model/sequencer.h"
+
+/* ---- the batch ---- */
+
+/* A stretch in the batch, or a part of one. */
+struct ptrc_log_piece {
+	struct ptrc_stretch
+		s;	  /* `packed` and `sums` mean nothing, as what the batch has may move: */
+	uint64_t at;	  /* of its packed events in the batch's data */
+	uint64_t sums_at; /* offset in the batch's sums; of the events that are not HIDDEN */
+	uint32_t rank;	  /* pieces of the same times and order come in the order of this number */
+	uint32_t chosen;  /* how many of its first events are chosen */
+};
+
+/* Does an event of the program in this piece come after all of those in `last`? NULL: there are none. */
+static bool piece_is_last(const struct ptrc_log_piece *p, const struct ptrc_log_piece *last)
+{
+	return p->s.kind != PTRC_STRETCH_MARKER &&
+	       (!last || p->s.last_ns > last->s.last_ns ||
+		(p->s.last_ns == last->s.last_ns && p->s.order >= last->s.order));
+}
+
+/* What was chosen. */
+struct ptrc_log_slice {
+	uint64_t counted, records, events;
+	int64_t first_ns, last_ns;
+};
+
+/* A marker of a flush that is held back. */
+struct ptrc_log_held {
+	int64_t ns;
+	uint32_t id;
+};
+
+/* Where choosing event by event ends. */
+struct ptrc_log_end {
+	uint64_t target;  /* counted bytes of all, unless it is a single event */
+	uint64_t room;	  /* counted bytes that may be chosen at all... */
+	uint64_t reserve; /* ... of which this much is for a STOP only */
+	bool is_full;	  /* out: the room has no place for the next event... */
+	int64_t next_ns;  /* ... which has this time */
+};
+
+/* What it takes to unpack a piece, and to pack a part of it anew. */
+struct ptrc_log_work {
+	struct ptrc_packer packer;
+	struct ptrc_unpacker_shape shapes[PTRC_PACKED_SHAPES];
+};
+
+/* Valid until a piece is added. */
+static struct ptrc_log_piece *piece_at(const struct ptrc_log_batch *b, uint32_t number)
+{
+	return (struct ptrc_log_piece *)(void *)b->pieces.bytes + number;
+}
+
+static uint32_t piece_count(const struct ptrc_log_batch *b)
+{
+	return (uint32_t)(b->pieces.used / sizeof(struct ptrc_log_piece));
+}
+
+static const struct ptrc_type_sum *sums_at(const struct ptrc_log_batch *b, uint64_t at)
+{
+	return (const struct ptrc_type_sum *)(const void *)(b->sums.bytes + at);
+}
+
+static uint32_t *numbers_of(const struct ptrc_log_buffer *list)
+{
+	return (uint32_t *)(void *)list->bytes;
+}
+
+static uint64_t number_count(const struct ptrc_log_buffer *list)
+{
+	return list->used / sizeof(uint32_t);
+}
+
+static struct ptrc_unpacker unpack(const struct ptrc_log_batch *b, const struct ptrc_log_piece *p,
+				   struct ptrc_unpacker_shape *shapes)
+{
+	return ptrc_unpacker_begin(b->data.bytes + p->at, p->s.bytes, p->s.first_ns, shapes);
+}
+
+static struct ptrc_log_work *work_of(const struct ptrc_log_batch *b)
+{
+	return (struct ptrc_log_work *)(void *)b->work.bytes;
+}
+
+int ptrc_log_batch_room(struct ptrc_log_batch *b, uint64_t bytes, uint8_t **out)
+{
+	int error = ptrc_log_buffer_reserve(&b->data, bytes);
+
+	if (!error)
+		*out = b->data.bytes + b->data.used;
+	return error;
+}
+
+/* Adds the stretch; a copy of it if it was packed elsewhere. ENOMEM. */
+static int batch_add(struct ptrc_log_batch *b, const struct ptrc_stretch *in)
+{
+	struct ptrc_log_piece piece = {
+		.s = *in, .at = b->data.used, .sums_at = b->sums.used, .rank = piece_count(b)};
+	uint64_t sum_bytes = in->sum_count * sizeof(struct ptrc_type_sum);
+	/* Behind the events there are always a few bytes that can be read. */
+	int error = ptrc_log_buffer_reserve(&b->data, in->bytes + PTRC_PACKED_SLACK);
+
+	if (!error)
+		error = ptrc_log_buffer_reserve(&b->sums, sum_bytes);
+	if (!error)
+		error = ptrc_log_buffer_add(&b->pieces, &piece, sizeof(piece));
+	if (error)
+		return error;
+	if (in->packed != b->data.bytes + piece.at)
+		memcpy(b->data.bytes + piece.at, in->packed, in->bytes);
+	b->data.used += in->bytes;
+	return ptrc_log_buffer_add(&b->sums, in->sums, sum_bytes);
+}
+
+void ptrc_log_batch_clear(struct ptrc_log_batch *b)
+{
+	b->data.used = b->pieces.used = b->sums.used = 0;
+	b->waiting.used = b->slice.used = 0;
+	b->next = 0;
+	b->counted = 0;
+}
+
+void ptrc_log_batch_trim(struct ptrc_log_batch *b)
+{
+	if (b->data.used == 0 && b->data.size > PTRC_LOG_BATCH_KEEP_BYTES)
+		ptrc_log_buffer_free(&b->data);
+	if (b->cursors.size > PTRC_LOG_BATCH_KEEP_BYTES)
+		ptrc_log_buffer_free(&b->cursors);
+}
+
+void ptrc_log_batch_free(struct ptrc_log_batch *b)
+{
+	ptrc_log_buffer_free(&b->data);
+	ptrc_log_buffer_free(&b->pieces);
+	ptrc_log_buffer_free(&b->sums);
+	ptrc_log_buffer_free(&b->waiting);
+	ptrc_log_buffer_free(&b->slice);
+	ptrc_log_buffer_free(&b->cursors);
+	ptrc_log_buffer_free(&b->work);
+	ptrc_log_batch_clear(b);
+}
+
+/* ---- markers behind the last STOP ---- */
+
+/* Adds such markers as events of the trace system. ENOMEM. */
+static int batch_add_held(struct ptrc_log_batch *b, const struct ptrc_log_buffer *held)
+{
+	const struct ptrc_log_held *all = (const void *)held->bytes;
+
+	for (uint64_t i = 0; i < held->used / sizeof(*all); i++) {
+		struct ptrc_type_sum sum = {.id = all[i].id, .events = 1};
+		uint8_t packed[PTRC_PACKED_HEAD_MAX];
+		struct ptrc_stretch stretch = {.first_ns = all[i].ns,
+					       .last_ns = all[i].ns,
+					       .packed = packed,
+					       .kind = PTRC_STRETCH_MARKER,
+					       .records = 1,
+					       .event_count = 1,
+					       .counted = ptrc_packed_counted(0),
+					       .largest = ptrc_packed_counted(0),
+					       .sums = &sum,
+					       .sum_count = 1,
+					       .order = 1};
+		int error;
+
+		stretch.bytes = ptrc_packed_single(packed, all[i].id, NULL, 0);
+		error = batch_add(b, &stretch);
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+/* Holds back markers of flushes behind the last STOP. If the last other event of the batch is a
+ * STOP (or the batch has none, and is_after_stop is set), the markers behind it move from the
+ * batch to `held`. ENOMEM. */
+static int batch_hold(struct ptrc_log_batch *b, bool is_after_stop, struct ptrc_log_buffer *held)
+{
+	const struct ptrc_log_piece *last = NULL;
+	uint32_t count = piece_count(b);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (piece_is_last(piece_at(b, i), last))
+			last = piece_at(b, i);
+	if (last)
+		is_after_stop = last->s.kind == PTRC_STRETCH_STOP;
+	if (!is_after_stop)
+		return 0;
+	for (uint32_t i = 0; i < count; i++) {
+		struct ptrc_log_piece *p = piece_at(b, i);
+		struct ptrc_log_held marker = {.ns = p->s.first_ns};
+
+		if (p->s.kind != PTRC_STRETCH_MARKER || !p->s.sum_count ||
+		    (last && p->s.first_ns < last->s.last_ns))
+			continue;
+		marker.id = sums_at(b, p->sums_at)->id;
+		if (ptrc_log_buffer_add(held, &marker, sizeof(marker)))
+			return ENOMEM;
+		p->s.records = 0; /* so it is not sorted into the batch */
+	}
+	return 0;
+}
+
+/* ---- order ---- */
+
+static bool is_earlier(const struct ptrc_log_piece *a, const struct ptrc_log_piece *b)
+{
+	return (PTRC_ORDER(a->s.first_ns, b->s.first_ns)
+			?: PTRC_ORDER(a->s.order, b->s.order)
+			?: PTRC_ORDER(a->rank, b->rank)) < 0;
+}
+
+static bool is_later(const struct ptrc_log_piece *a, const struct ptrc_log_piece *b)
+{
+	return is_earlier(b, a);
+}
+
+PTRC_HEAP_DEFINE(later, struct ptrc_log_piece, is_later);
+
+/* Puts the batch in order once all stretches are there. ENOMEM. */
+static int batch_sort(struct ptrc_log_batch *b)
+{
+	uint32_t count = piece_count(b), used = 0;
+	struct ptrc_log_piece **heap;
+	uint32_t *numbers;
+	int error;
+
+	b->next = 0;
+	b->counted = 0;
+	b->slice.used = b->waiting.used = b->cursors.used = 0;
+	error = ptrc_log_buffer_reserve(&b->waiting, count * sizeof(uint32_t));
+	if (!error)
+		error = ptrc_log_buffer_reserve(&b->cursors,
+						count * sizeof(struct ptrc_log_piece *));
+	if (!error)
+		error = ptrc_log_buffer_reserve(&b->work, sizeof(struct ptrc_log_work));
+	if (error)
+		return error;
+	heap = (struct ptrc_log_piece **)(void *)b->cursors.bytes;
+	numbers = numbers_of(&b->waiting);
+	for (uint32_t i = 0; i < count; i++) {
+		struct ptrc_log_piece *p = piece_at(b, i);
+
+		if (!p->s.records)
+			continue;
+		heap[used++] = p;
+		b->counted += p->s.counted;
+	}
+	b->waiting.used = used * sizeof(uint32_t);
+	later_build(heap, used);
+	for (; used; used--) {
+		numbers[used - 1] = (uint32_t)(heap[0] - piece_at(b, 0));
+		later_pop(heap, used);
+	}
+	return 0;
+}
+
+/* ---- choosing ---- */
+
+/* Packs all events of a piece from the given place on, or those of them that are at most `most`,
+ * into a piece of their own, *to. ENOMEM. */
+static int pack_again(struct ptrc_log_batch *b, const struct ptrc_log_piece *from,
+		      struct ptrc_unpacker u, uint64_t most, struct ptrc_log_piece *to)
+{
+	struct ptrc_packer *packer = &work_of(b)->packer;
+	struct ptrc_packed_event e;
+	uint64_t pos = (uint64_t)(u.pos - b->data.bytes), sum_bytes;
+	uint8_t *out;
+	/* Of each event, all but the data may be longer than it was. */
+	int error = ptrc_log_batch_room(b,
+					(uint64_t)from->s.records * PTRC_PACKED_HEAD_MAX +
+						from->s.counted + PTRC_PACKED_SLACK,
+					&out);
+
+	if (error)
+		return error;
+	u.pos = b->data.bytes + pos;
+	u.end = b->data.bytes + from->at + from->s.bytes;
+	ptrc_packer_begin(packer, out);
+	while (ptrc_unpacker_next(&u, &e))
+		if (ptrc_packed_counted(e.len) <= most)
+			ptrc_packer_add(packer, e.ns, ptrc_packed_key(e.addr, e.id_flags), e.data,
+					e.len);
+	*to = *from;
+	ptrc_stretch_pack(&to->s, packer);
+	to->at = b->data.used;
+	to->sums_at = b->sums.used;
+	sum_bytes = to->s.sum_count * sizeof(struct ptrc_type_sum);
+	error = ptrc_log_buffer_add(&b->sums, to->s.sums, sum_bytes);
+	if (!error)
+		b->data.used += to->s.bytes;
+	return error;
+}
+
+static void subtract_sums(struct ptrc_log_batch *b, const struct ptrc_log_piece *piece,
+			  const struct ptrc_log_piece *part)
+{
+	struct ptrc_type_sum *from =
+		(struct ptrc_type_sum *)(void *)(b->sums.bytes + piece->sums_at);
+	const struct ptrc_type_sum *less = sums_at(b, part->sums_at);
+
+	for (uint32_t i = 0; i < part->s.sum_count; i++)
+		for (uint32_t j = 0; j < piece->s.sum_count; j++)
+			if (from[j].id == less[i].id) {
+				from[j].events -= less[i].events;
+				from[j].bytes -= less[i].bytes;
+				from[j].truncated -= less[i].truncated;
+			}
+}
+
+/* Splits a piece behind the events that are chosen. The rest becomes a new piece, whose number is
+ * *rest. ENOMEM: nothing has changed. */
+static int split(struct ptrc_log_batch *b, uint32_t number, uint32_t *rest)
+{
+	struct ptrc_log_piece *p, right;
+	struct ptrc_packed_event e = {.ns = 0};
+	struct ptrc_unpacker u;
+	uint64_t bytes;
+	int error = ptrc_log_buffer_reserve(&b->pieces, sizeof(right));
+
+	if (error)
+		return error;
+	p = piece_at(b, number);
+	u = unpack(b, p, work_of(b)->shapes);
+	for (uint32_t i = 0; i < p->chosen; i++)
+		ptrc_unpacker_next(&u, &e);
+	bytes = (uint64_t)(u.pos - (b->data.bytes + p->at));
+	error = pack_again(b, p, u, UINT64_MAX, &right);
+	if (error)
+		return error;
+	subtract_sums(b, p, &right);
+	p->s.bytes = bytes;
+	p->s.last_ns = e.ns;
+	p->s.counted -= right.s.counted;
+	p->s.records -= right.s.records;
+	p->s.event_count -= right.s.event_count;
+	right.chosen = 0;
+	*rest = piece_count(b);
+	return ptrc_log_buffer_add(&b->pieces, &right, sizeof(right));
+}
+
+/* Moves a number to its place among those that follow place `to` of the list, which are in order. */
+static void sink(struct ptrc_log_batch *b, uint32_t number, uint64_t to)
+{
+	uint64_t count = number_count(&b->waiting);
+	uint32_t *waiting = numbers_of(&b->waiting);
+
+	for (; to + 1 < count && is_earlier(piece_at(b, waiting[to + 1]), piece_at(b, number));
+	     to++)
+		waiting[to] = waiting[to + 1];
+	waiting[to] = number;
+}
+
+/* The pieces before `end` of those that wait have been looked at, and know how many of their events
+ * are chosen. Moves what is chosen to the slice. */
+static int finish(struct ptrc_log_batch *b, uint64_t end, struct ptrc_log_slice *slice)
+{
+	uint64_t keep = end;
+	uint32_t *waiting = numbers_of(&b->waiting);
+	int error;
+
+	*slice = (struct ptrc_log_slice){.last_ns = INT64_MIN};
+	b->slice.used = 0;
+	error = ptrc_log_buffer_reserve(&b->slice, (end - b->next) * sizeof(uint32_t));
+	if (error)
+		return error;
+	for (uint64_t i = b->next; i < end; i++) {
+		struct ptrc_log_piece *p = piece_at(b, waiting[i]);
+		uint32_t number = waiting[i];
+
+		if (!p->chosen)
+			continue;
+		if (p->chosen < p->s.records) {
+			error = split(b, number, &waiting[i]);
+			if (error)
+				return error;
+			p = piece_at(b, number);
+		} else {
+			waiting[i] = UINT32_MAX;
+		}
+		p->chosen = 0;
+		ptrc_log_buffer_add(&b->slice, &number, sizeof(number));
+		if (slice->records == 0)
+			slice->first_ns = p->s.first_ns;
+		if (slice->last_ns < p->s.last_ns)
+			slice->last_ns = p->s.last_ns;
+		slice->counted += p->s.counted;
+		slice->records += p->s.records;
+		slice->events += p->s.event_count;
+		b->counted -= p->s.counted;
+	}
+	/* What remains of the pieces that were looked at moves to its place among the others. */
+	for (uint64_t i = end; i-- > b->next;)
+		if (waiting[i] != UINT32_MAX)
+			sink(b, waiting[i], --keep);
+	b->next = keep;
+	return 0;
+}
+
+static uint64_t cost(const struct ptrc_log_piece *p)
+{
+	return p->s.bytes + sizeof(struct ptrc_log_section);
+}
+
+/* Chooses all events up to this time from the pieces that wait, and returns behind the last such
+ * piece. *bytes is about what they take. */
+static uint64_t mark_until(struct ptrc_log_batch *b, int64_t ns, uint64_t *bytes)
+{
+	uint64_t count = number_count(&b->waiting), i;
+
+	*bytes = 0;
+	for (i = b->next; i < count; i++) {
+		struct ptrc_log_piece *p = piece_at(b, numbers_of(&b->waiting)[i]);
+		struct ptrc_packed_event e;
+		struct ptrc_unpacker u;
+
+		if (p->s.first_ns > ns)
+			break;
+		if (p->s.last_ns <= ns) {
+			p->chosen = p->s.records;
+			*bytes += cost(p);
+			continue;
+		}
+		u = unpack(b, p, work_of(b)->shapes);
+		p->chosen = 0;
+		while (ptrc_unpacker_next(&u, &e) && e.ns <= ns) {
+			p->chosen++;
+			*bytes += e.len + 4;
+		}
+		*bytes += sizeof(struct ptrc_log_section);
+	}
+	return i;
+}
+
+/* About what the events up to this time take. */
+static uint64_t estimate(const struct ptrc_log_batch *b, int64_t ns, uint64_t enough)
+{
+	uint64_t count = number_count(&b->waiting), sum = 0;
+
+	for (uint64_t i = b->next; i < count && sum <= enough; i++) {
+		const struct ptrc_log_piece *p = piece_at(b, numbers_of(&b->waiting)[i]);
+		uint64_t part, all;
+
+		if (p->s.first_ns > ns)
+			break;
+		if (p->s.last_ns <= ns) {
+			sum += cost(p);
+			continue;
+		}
+		part = (uint64_t)ns - (uint64_t)p->s.first_ns;
+		all = (uint64_t)p->s.last_ns - (uint64_t)p->s.first_ns;
+		if (all > UINT32_MAX) {
+			part >>= 32;
+			all >>= 32;
+		}
+		/* A piece of more than 4 GiB has a single event. */
+		sum += (p->s.bytes & UINT32_MAX) * (part & UINT32_MAX) / (all + 1);
+	}
+	return sum;
+}
+
+/* The time up to which the events that wait take about `target` bytes. It is the end of a piece if
+ * that is not much too early: then this piece need not be split. */
+static int64_t time_for(const struct ptrc_log_batch *b, uint64_t target)
+{
+	uint64_t count = number_count(&b->waiting);
+	int64_t first = piece_at(b, numbers_of(&b->waiting)[b->next])->s.first_ns;
+	int64_t low = first, high = INT64_MIN, end = INT64_MIN;
+
+	for (uint64_t i = b->next; i < count; i++) {
+		const struct ptrc_log_piece *p = piece_at(b, numbers_of(&b->waiting)[i]);
+
+		if (high < p->s.last_ns)
+			high = p->s.last_ns;
+	}
+	if (estimate(b, high, target) <= target)
+		return high;
+	while ((uint64_t)high - (uint64_t)low > 1) {
+		int64_t middle = (int64_t)((uint64_t)low + ((uint64_t)high - (uint64_t)low) / 2);
+
+		if (estimate(b, middle, target) <= target)
+			low = middle;
+		else
+			high = middle;
+	}
+	for (uint64_t i = b->next; i < count; i++) {
+		const struct ptrc_log_piece *p = piece_at(b, numbers_of(&b->waiting)[i]);
+
+		if (p->s.first_ns > low)
+			break;
+		if (p->s.last_ns <= low && p->s.last_ns > end)
+			end = p->s.last_ns;
+	}
+	return end >= first && estimate(b, end, target) >= target / 2 ? end : low;
+}
+
+/* Chooses all events up to this time. */
+static int batch_choose_until(struct ptrc_log_batch *b, int64_t ns, struct ptrc_log_slice *slice)
+{
+	uint64_t bytes;
+
+	return finish(b, mark_until(b, ns, &bytes), slice);
+}
+
+/* ---- choosing event by event ---- */
+
+struct ptrc_log_cursor {
+	struct ptrc_unpacker unpacker;
+	struct ptrc_packed_event event;
+	struct ptrc_log_piece *piece;
+	struct ptrc_unpacker_shape shapes[];
+};
+
+static bool comes_first(const struct ptrc_log_cursor *a, const struct ptrc_log_cursor *b)
+{
+	if (a->event.ns != b->event.ns)
+		return a->event.ns < b->event.ns;
+	return (PTRC_ORDER(a->piece->s.order, b->piece->s.order)
+			?: PTRC_ORDER(a->piece->s.first_ns, b->piece->s.first_ns)
+			?: PTRC_ORDER(a->piece->rank, b->piece->rank)) < 0;
+}
+
+PTRC_HEAP_DEFINE(heap, struct ptrc_log_cursor, comes_first);
+
+static uint64_t cursor_bytes(const struct ptrc_log_piece *p)
+{
+	return sizeof(struct ptrc_log_cursor) +
+	       ptrc_unpacker_shapes(p->s.bytes) * sizeof(struct ptrc_unpacker_shape);
+}
+
+/* Is there no place for this event behind what is chosen? `bytes` is about what that and the event
+ * take in a packet. */
+static bool ends(struct ptrc_log_end *end, const struct ptrc_packed_event *e, uint64_t counted,
+		 uint64_t bytes)
+{
+	uint64_t size = ptrc_packed_counted(e->len);
+	uint64_t need = size;
+
+	if ((e->id_flags & PTRC_REC_ID_MASK) != POSIX_TRACE_STOP)
+		need += end->reserve;
+	if (counted && (counted + size > end->target || bytes > 2 * PTRC_LOG_PACKET_BYTES))
+		return true;
+	if (counted > end->room || need > end->room - counted) {
+		end->is_full = true;
+		end->next_ns = e->ns;
+		return true;
+	}
+	return false;
+}
+
+static int batch_choose_exactly(struct ptrc_log_batch *b, struct ptrc_log_end *end,
+				struct ptrc_log_slice *slice)
+{
+	uint64_t count = number_count(&b->waiting), behind = b->next, need = 0;
+	uint64_t bytes = 0, counted = 0;
+	struct ptrc_log_cursor **heap;
+	size_t used = 0;
+	int error;
+
+	end->is_full = false;
+	for (uint64_t i = b->next; i < count; i++) {
+		struct ptrc_log_piece *p = piece_at(b, numbers_of(&b->waiting)[i]);
+
+		p->chosen = 0;
+		need += sizeof(*heap) + cursor_bytes(p);
+	}
+	b->cursors.used = 0;
+	error = ptrc_log_buffer_reserve(&b->cursors, need);
+	if (error)
+		return error;
+	heap = (struct ptrc_log_cursor **)(void *)b->cursors.bytes;
+	b->cursors.used = (count - b->next) * sizeof(*heap);
+	for (;;) {
+		struct ptrc_log_cursor *c;
+
+		/* A piece is opened when its first event may be the next one. */
+		while (behind < count) {
+			struct ptrc_log_piece *p = piece_at(b, numbers_of(&b->waiting)[behind]);
+
+			if (used && heap[0]->event.ns < p->s.first_ns)
+				break;
+			c = (struct ptrc_log_cursor *)(void *)(b->cursors.bytes + b->cursors.used);
+			b->cursors.used += cursor_bytes(p);
+			c->piece = p;
+			c->unpacker = unpack(b, p, c->shapes);
+			behind++;
+			if (ptrc_unpacker_next(&c->unpacker, &c->event))
+				heap_push(heap, used++, c);
+		}
+		if (!used)
+			break;
+		c = heap[0];
+		bytes +=
+			c->event.len + 4 + (c->piece->chosen ? 0 : sizeof(struct ptrc_log_section));
+		if (ends(end, &c->event, counted, bytes))
+			break;
+		counted += ptrc_packed_counted(c->event.len);
+		c->piece->chosen++;
+		if (ptrc_unpacker_next(&c->unpacker, &c->event))
+			heap_sift_down(heap, used, 0);
+		else
+			heap_pop(heap, used--);
+	}
+	return finish(b, behind, slice);
+}
+
+/* Chooses events up to some time, so that they take about `target` bytes in a packet and never
+ * more than twice as much, but at least one event. */
+static int batch_choose(struct ptrc_log_batch *b, uint64_t target, struct ptrc_log_slice *slice)
+{
+	struct ptrc_log_end end = {.target = target, .room = UINT64_MAX};
+	uint64_t bytes, behind = mark_until(b, time_for(b, target), &bytes);
+
+	/* The events of a piece may come all at once. */
+	if (bytes > 2 * target)
+		return batch_choose_exactly(b, &end, slice);
+	return finish(b, behind, slice);
+}
+
+/* ---- what is chosen ---- */
+
+/* The piece number `i` of the slice; null behind the last. */
+static const struct ptrc_log_piece *batch_chosen(const struct ptrc_log_batch *b, uint64_t i)
+{
+	return i < number_count(&b->slice) ? piece_at(b, numbers_of(&b->slice)[i]) : NULL;
+}
+
+/* The first event of a piece, which is its only one if it is not PLAIN. False: it has none. */
+static bool batch_first(const struct ptrc_log_batch *b, const struct ptrc_log_piece *piece,
+			struct ptrc_packed_event *e)
+{
+	struct ptrc_unpacker_shape shape;
+	struct ptrc_unpacker u = unpack(b, piece, &shape);
+
+	return ptrc_unpacker_next(&u, e);
+}
+
+/* Takes events that are larger than `most` out of the batch. Behind it the slice is the pieces of
+ * kinds other than PLAIN that are gone by this; *lost is how many events are, apart from markers
+ * and HIDDEN ones. ENOMEM. */
+static int batch_strip(struct ptrc_log_batch *b, uint64_t *lost)
+{
+	uint64_t kept = 0, count = number_count(&b->waiting);
+	uint32_t *waiting = numbers_of(&b->waiting);
+
+	*lost = 0;
+	b->slice.used = 0;
+	for (uint64_t i = 0; i < count; i++) {
+		struct ptrc_log_piece *p = piece_at(b, waiting[i]), rest = *p;
+		int error;
+
+		if (p->s.largest > b->most) {
+			error = ptrc_log_buffer_reserve(&b->slice, sizeof(waiting[i]));
+			if (!error)
+				error = pack_again(b, p, unpack(b, p, work_of(b)->shapes), b->most,
+						   &rest);
+			if (error)
+				return error;
+			if (p->s.kind != PTRC_STRETCH_MARKER)
+				*lost += p->s.event_count - rest.s.event_count;
+			if (p->s.kind != PTRC_STRETCH_PLAIN && !rest.s.records)
+				ptrc_log_buffer_add(&b->slice, &waiting[i], sizeof(waiting[i]));
+			b->counted -= p->s.counted - rest.s.counted;
+			if (rest.s.records)
+				*p = rest;
+		}
+		if (rest.s.records)
+			waiting[kept++] = waiting[i];
+	}
+	b->waiting.used = kept * sizeof(uint32_t);
+	/* A piece that lacks its first events now may begin later than others behind it. */
+	for (uint64_t i = kept; i-- > 0;)
+		sink(b, waiting[i], i);
+	return 0;
+}
+
+/* Adds to `out` the sums of the slice's events by type. */
+static int batch_put_sums(struct ptrc_log_batch *b, struct ptrc_log_buffer *out)
+{
+	struct ptrc_type_sums *sums = &work_of(b)->packer.sums;
+
+	sums->count = 0;
+	for (uint64_t i = 0; i < number_count(&b->slice); i++) {
+		const struct ptrc_log_piece *p = batch_chosen(b, i);
+
+		for (uint32_t k = 0; k < p->s.sum_count; k++)
+			if (sums_at(b, p->sums_at)[k].events)
+				ptrc_type_sums_add(sums, &sums_at(b, p->sums_at)[k]);
+	}
+	return ptrc_log_buffer_add(out, sums->sum, sums->count * sizeof(sums->sum[0]));
+}
+
+/* Adds the slice to `out`, as sections of an EVENTS packet. If memory is short, out->is_short
+ * tells. */
+static void batch_put_sections(const struct ptrc_log_batch *b, struct ptrc_log_buffer *out)
+{
+	for (uint64_t i = 0; i < number_count(&b->slice); i++) {
+		const struct ptrc_log_piece *p = batch_chosen(b, i);
+		struct ptrc_log_section section = {.base_ns = p->s.first_ns,
+						   .origin = p->s.origin,
+						   .bytes = (uint32_t)p->s.bytes,
+						   .order = p->s.order};
+
+		ptrc_log_buffer_add(out, &section, sizeof(section));
+		ptrc_log_buffer_add(out, b->data.bytes + p->at, p->s.bytes);
+	}
+}
+
+/* Does any piece wait? */
+static bool batch_waits(const struct ptrc_log_batch *b)
+{
+	return b->next < number_count(&b->waiting);
+}
+
+/* ---- packets ---- */
 
 /* A log that is bounded to less than 16 times this gets packets that are exact to the event. */
 #define EXACT_BELOW UINT64_C(65536)
@@ -24,11 +741,10 @@ static void follow_filter(struct ptrc_log_writer *w)
 	const struct ptrc_log_piece *piece;
 	struct ptrc_packed_event e;
 
-	for (uint64_t i = 0; (piece = ptrc_log_batch_chosen(&w->batch, i)); i++) {
+	for (uint64_t i = 0; (piece = batch_chosen(&w->batch, i)); i++) {
 		if (piece->s.kind == PTRC_STRETCH_GAP)
 			w->state.flags |= PTRC_LOG_STATE_FILTER_UNKNOWN;
-		if (piece->s.kind == PTRC_STRETCH_FILTER &&
-		    ptrc_log_batch_first(&w->batch, piece, &e) &&
+		if (piece->s.kind == PTRC_STRETCH_FILTER && batch_first(&w->batch, piece, &e) &&
 		    ptrc_sequencer_learn(e.id_flags & PTRC_REC_ID_MASK, e.data, e.len,
 					 w->state.filter)) {
 			w->state.flags &= ~PTRC_LOG_STATE_FILTER_UNKNOWN;
@@ -43,8 +759,8 @@ static void follow(struct ptrc_log_writer *w)
 	const struct ptrc_log_piece *piece, *last = NULL;
 
 	follow_filter(w);
-	for (uint64_t i = 0; (piece = ptrc_log_batch_chosen(&w->batch, i)); i++)
-		if (ptrc_log_piece_is_last(piece, last))
+	for (uint64_t i = 0; (piece = batch_chosen(&w->batch, i)); i++)
+		if (piece_is_last(piece, last))
 			last = piece;
 	if (last && last->s.kind == PTRC_STRETCH_STOP)
 		w->state.flags |= PTRC_LOG_STATE_AFTER_STOP;
@@ -152,12 +868,12 @@ static int write_slice(struct ptrc_log_writer *w, const struct ptrc_log_slice *s
 	int error;
 
 	ptrc_log_packet_begin(w);
-	error = ptrc_log_batch_put_sums(&w->batch, &w->out);
+	error = batch_put_sums(&w->batch, &w->out);
 	if (error)
 		return error;
 	p.sums_bytes = (uint32_t)(w->out.used - sizeof(struct ptrc_log_packet));
 	put_filter(w, &p);
-	ptrc_log_batch_put_sections(&w->batch, &w->out);
+	batch_put_sections(&w->batch, &w->out);
 	follow(w);
 	return write_packet(w, &p);
 }
@@ -191,12 +907,12 @@ static int choose_at_most(struct ptrc_log_writer *w, uint64_t counted, struct pt
 	struct ptrc_log_end end = {.target = counted, .room = UINT64_MAX};
 
 	if (counted > 4 * EXACT_BELOW) {
-		int error = ptrc_log_batch_choose(&w->batch, counted / 2, slice);
+		int error = batch_choose(&w->batch, counted / 2, slice);
 
 		if (error || slice->counted <= counted)
 			return error;
 	}
-	return ptrc_log_batch_choose_exactly(&w->batch, &end, slice);
+	return batch_choose_exactly(&w->batch, &end, slice);
 }
 
 /* Leaves out the oldest events of a flush that has more of them than the ring can hold. */
@@ -240,9 +956,9 @@ static int choose(struct ptrc_log_writer *w, struct ptrc_log_slice *slice, bool 
 		end.reserve = PTRC_LOG_STOP_BYTES;
 	}
 	if (target >= EXACT_BELOW && room >= w->batch.counted + end.reserve)
-		return ptrc_log_batch_choose(&w->batch, target, slice);
+		return batch_choose(&w->batch, target, slice);
 	end.room = room;
-	error = ptrc_log_batch_choose_exactly(&w->batch, &end, slice);
+	error = batch_choose_exactly(&w->batch, &end, slice);
 	*is_full = end.is_full;
 	*stop_ns = end.next_ns;
 	return error;
@@ -254,17 +970,17 @@ static int sort_batch(struct ptrc_log_writer *w)
 {
 	struct ptrc_log_slice slice;
 	uint64_t lost = 0;
-	int error = ptrc_log_batch_sort(&w->batch);
+	int error = batch_sort(&w->batch);
 
 	if (!error)
-		error = ptrc_log_batch_strip(&w->batch, &lost);
+		error = batch_strip(&w->batch, &lost);
 	if (error)
 		return error;
 	note_lost(w, lost);
 	follow_filter(w);
 	if (w->skip_ns == INT64_MIN)
 		return 0;
-	error = ptrc_log_batch_choose_until(&w->batch, w->skip_ns, &slice);
+	error = batch_choose_until(&w->batch, w->skip_ns, &slice);
 	if (!error)
 		follow(w);
 	return error;
@@ -275,9 +991,9 @@ static int discard_rest(struct ptrc_log_writer *w)
 {
 	const struct ptrc_log_piece *piece;
 	struct ptrc_log_slice slice;
-	int error = ptrc_log_batch_choose_until(&w->batch, INT64_MAX, &slice);
+	int error = batch_choose_until(&w->batch, INT64_MAX, &slice);
 
-	for (uint64_t i = 0; !error && (piece = ptrc_log_batch_chosen(&w->batch, i)); i++)
+	for (uint64_t i = 0; !error && (piece = batch_chosen(&w->batch, i)); i++)
 		if (piece->s.kind != PTRC_STRETCH_MARKER)
 			note_lost(w, piece->s.event_count);
 	return error;
@@ -290,7 +1006,7 @@ static int write_batch(struct ptrc_log_writer *w)
 
 	if (!error && w->kind == PTRC_LOG_RING)
 		error = discard_oldest(w);
-	while (!error && !is_full && ptrc_log_batch_waits(&w->batch)) {
+	while (!error && !is_full && batch_waits(&w->batch)) {
 		struct ptrc_log_slice slice;
 		int64_t stop_ns = 0;
 
@@ -300,7 +1016,7 @@ static int write_batch(struct ptrc_log_writer *w)
 		if (!error && is_full)
 			error = write_stop(w, stop_ns);
 	}
-	if (!error && ptrc_log_batch_waits(&w->batch))
+	if (!error && batch_waits(&w->batch))
 		error = discard_rest(w);
 	return error;
 }
@@ -352,7 +1068,7 @@ int ptrc_log_events_add(struct ptrc_log_writer *w, const struct ptrc_stretch *st
 	}
 	if (stretch->kind != PTRC_STRETCH_MARKER)
 		w->added_events += stretch->event_count;
-	return ptrc_log_batch_add(&w->batch, stretch);
+	return batch_add(&w->batch, stretch);
 }
 
 /* How many events the log has got, or has noted as lost. */
@@ -365,13 +1081,24 @@ static uint64_t taken_events(const struct ptrc_log_state *s)
  * earlier flushes held back, and holds back those that now follow the last STOP. */
 static int add_held(struct ptrc_log_writer *w)
 {
-	int error = ptrc_log_batch_add_held(&w->batch, &w->held);
+	int error = batch_add_held(&w->batch, &w->held);
 
 	w->held_next.used = 0;
 	if (!error)
-		error = ptrc_log_batch_hold(&w->batch, w->state.flags & PTRC_LOG_STATE_AFTER_STOP,
-					    &w->held_next);
+		error = batch_hold(&w->batch, w->state.flags & PTRC_LOG_STATE_AFTER_STOP,
+				   &w->held_next);
 	return error;
+}
+
+static void tell_origins(struct ptrc_log_writer *w)
+{
+	const struct ptrc_log_batch *b = &w->batch;
+	int pid = 0;
+
+	for (uint32_t i = 0; i < piece_count(b); i++)
+		ptrc_log_origin_look(w, &piece_at(b, i)->s.origin, piece_at(b, i)->s.first_ns,
+				     &pid);
+	ptrc_log_origin_write(w);
 }
 
 int ptrc_log_events_end(struct ptrc_log_writer *w)
@@ -385,7 +1112,8 @@ int ptrc_log_events_end(struct ptrc_log_writer *w)
 	w->state.written.until = 0;
 	ptrc_log_index_write(w);
 	w->state.written.until = until;
-	ptrc_log_origin_write(w);
+	if (w->origin && !ptrc_log_is_full(w))
+		tell_origins(w);
 	before = w->state;
 	w->last_ns = INT64_MIN;
 	if (w->policy == POSIX_TRACE_UNTIL_FULL)

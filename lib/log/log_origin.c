@@ -634,23 +634,17 @@ static void write_pending(struct ptrc_log_writer *w)
 	drop(pending, at);
 }
 
-/* Looks at the processes of the events in the batch, as far as that is due. */
-static void look_at_batch(struct ptrc_log_writer *w)
+void ptrc_log_origin_look(struct ptrc_log_writer *w, const struct ptrc_context *origin,
+			  int64_t first_ns, int *pid)
 {
-	const struct ptrc_context *origin;
-	int64_t first_ns;
-	int pid = 0;
+	bool is_other = is_another_image(w, origin);
 
-	for (uint64_t i = 0; (origin = ptrc_log_batch_origin(&w->batch, i, &first_ns)); i++) {
-		bool is_other = is_another_image(w, origin);
-
-		/* The keeper looks at it behind this flush. */
-		if (w->header && ptrc_is_announced(w->header, origin->pid))
-			continue;
-		if (origin->pid != pid || is_other)
-			meet(w, origin->pid, is_other, first_ns);
-		pid = origin->pid;
-	}
+	/* The keeper looks at it behind this flush. */
+	if (w->header && ptrc_is_announced(w->header, origin->pid))
+		return;
+	if (origin->pid != *pid || is_other)
+		meet(w, origin->pid, is_other, first_ns);
+	*pid = origin->pid;
 }
 
 void ptrc_log_origin_meet(struct ptrc_log_writer *w)
@@ -808,9 +802,6 @@ void ptrc_log_origin_arrive(struct ptrc_log_writer *w, bool with_threads)
 
 void ptrc_log_origin_write(struct ptrc_log_writer *w)
 {
-	if (ptrc_log_is_full(w) || !w->origin)
-		return;
-	look_at_batch(w);
 	write_pending(w);
 	look_at_threads(w, false);
 	write_threads(w);

@@ -6,6 +6,7 @@
 #include <linux/fs.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -20,6 +21,65 @@
 #ifndef RWF_NOAPPEND
 #define RWF_NOAPPEND 0x00000020
 #endif
+
+/* ---- bytes that grow in number ---- */
+
+int ptrc_log_buffer_reserve(struct ptrc_log_buffer *b, uint64_t more)
+{
+	uint64_t need, size = b->size ? b->size : 65536;
+	long map;
+
+	if (__builtin_add_overflow(b->used, more, &need) || need > (uint64_t)INT64_MAX / 2)
+		return ENOMEM;
+	if (need <= b->size)
+		return 0;
+	while (size < need)
+		size *= 2;
+	if (b->bytes)
+		map = ptrc_sys(SYS_mremap, b->bytes, b->size, size, MREMAP_MAYMOVE);
+	else
+		map = ptrc_sys(SYS_mmap, 0, size, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (ptrc_sys_is_error(map))
+		return ENOMEM;
+	b->bytes = (uint8_t *)map;
+	b->size = size;
+	return 0;
+}
+
+int ptrc_log_buffer_add(struct ptrc_log_buffer *b, const void *data, uint64_t bytes)
+{
+	int error = ptrc_log_buffer_reserve(b, bytes);
+
+	if (error) {
+		b->is_short = true;
+		return error;
+	}
+	if (bytes)
+		memcpy(b->bytes + b->used, data, bytes);
+	b->used += bytes;
+	return 0;
+}
+
+void ptrc_log_buffer_pad(struct ptrc_log_buffer *b)
+{
+	static const uint8_t zero[8];
+
+	ptrc_log_buffer_add(b, zero, ptrc_align8(b->used) - b->used);
+}
+
+void ptrc_log_buffer_clear(struct ptrc_log_buffer *b)
+{
+	b->used = 0;
+	b->is_short = false;
+}
+
+void ptrc_log_buffer_free(struct ptrc_log_buffer *b)
+{
+	if (b->bytes)
+		ptrc_sys(SYS_munmap, b->bytes, b->size);
+	memset(b, 0, sizeof(*b));
+}
 
 /* ---- the saved state ---- */
 

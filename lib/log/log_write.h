@@ -12,13 +12,45 @@
 #ifndef PTRC_LIB_LOG_LOG_WRITE_H
 #define PTRC_LIB_LOG_LOG_WRITE_H
 
-#include "lib/log/log_batch.h"
 #include "lib/log/log_layout.h"
 #include "lib/model/eventset.h"
 #include "lib/model/names.h"
 #include "lib/stream/drain.h"
 #include "lib/stream/stream.h"
 #include "lib/stream/untraced.h"
+
+/* Bytes that grow in number, and move when they do. */
+struct ptrc_log_buffer {
+	uint8_t *bytes;
+	uint64_t used, size;
+	bool is_short; /* an addition since the last clear has found no memory */
+};
+
+/* Makes room for `more` bytes beyond those used. ENOMEM. */
+PTRC_MUST_CHECK int ptrc_log_buffer_reserve(struct ptrc_log_buffer *b, uint64_t more);
+/* ENOMEM. A caller that adds several things may look at is_short once instead. */
+int ptrc_log_buffer_add(struct ptrc_log_buffer *b, const void *data, uint64_t bytes);
+/* Adds zeros up to a multiple of 8. */
+void ptrc_log_buffer_pad(struct ptrc_log_buffer *b);
+void ptrc_log_buffer_clear(struct ptrc_log_buffer *b);
+void ptrc_log_buffer_free(struct ptrc_log_buffer *b);
+
+/* The batch: all stretches of a flush on their way into the log. They are packed when they come, and
+ * stay so: what the batch chooses for a packet are whole pieces, as far as possible. A piece is
+ * split if only a part of it is earlier than what the next packet begins with. */
+struct ptrc_log_batch {
+	struct ptrc_log_buffer data;
+	struct ptrc_log_buffer pieces; /* struct ptrc_log_piece */
+	struct ptrc_log_buffer sums;   /* struct ptrc_type_sum */
+	/* Numbers (uint32_t) of pieces: those that wait, from `next` on in the order of their first
+	 * events; those that are chosen, in the same order. */
+	struct ptrc_log_buffer waiting, slice;
+	uint64_t next;
+	struct ptrc_log_buffer cursors; /* for choosing event by event */
+	struct ptrc_log_buffer work;	/* for splitting pieces: struct ptrc_log_work */
+	uint64_t counted;		/* of the pieces that wait */
+	uint64_t most;			/* the log takes no larger event; set by the writer */
+};
 
 /* An UNTIL_FULL log is full: nothing is added any more. */
 #define PTRC_LOG_STATE_FULL UINT64_C(1)
@@ -344,8 +376,10 @@ void ptrc_log_origin_clock(struct ptrc_log_writer *w, bool if_due);
 void ptrc_log_origin_arrive(struct ptrc_log_writer *w, bool with_threads);
 /* Between two flushes: looks at those processes, and writes what is known of them. */
 void ptrc_log_origin_meet(struct ptrc_log_writer *w);
-/* In a flush, before its events are written: looks at their processes, and at the threads, as far as that is
- * due, and writes what waits. */
+/* In a flush, before its events are written: looks at the process of some of them, if that is due; *pid: the last one
+ * that was looked at, at first 0. Then looks at the threads, and writes what waits. */
+void ptrc_log_origin_look(struct ptrc_log_writer *w, const struct ptrc_context *origin,
+			  int64_t first_ns, int *pid);
 void ptrc_log_origin_write(struct ptrc_log_writer *w);
 /* Takes over what somebody has observed of a process, unless the keeper itself has found it so. */
 void ptrc_log_origin_observed(struct ptrc_log_writer *w, const struct ptrc_stretch *stretch);
@@ -362,6 +396,16 @@ void ptrc_log_origin_observed(struct ptrc_log_writer *w, const struct ptrc_stret
 
 /* A stretch should have no more than so many bytes, as splitting a larger one would take long. */
 #define PTRC_LOG_STRETCH_MAX (PTRC_LOG_PACKET_BYTES / 4)
+
+/* Gives memory back, except for so much. A keeper calls this before it sleeps. While many
+ * events come the memory is kept from flush to flush: fresh pages cost as much time as all the
+ * rest of a flush. */
+#define PTRC_LOG_BATCH_KEEP_BYTES (UINT64_C(1) << 20)
+void ptrc_log_batch_trim(struct ptrc_log_batch *b);
+/* Room for a stretch that is to be packed into the batch: *out. ENOMEM. */
+PTRC_MUST_CHECK int ptrc_log_batch_room(struct ptrc_log_batch *b, uint64_t bytes, uint8_t **out);
+void ptrc_log_batch_clear(struct ptrc_log_batch *b);
+void ptrc_log_batch_free(struct ptrc_log_batch *b);
 
 void ptrc_log_events_begin(struct ptrc_log_writer *w);
 /* ENOMEM. */
