@@ -384,41 +384,6 @@ static int take_life(struct keeper *k)
 	return error == EAGAIN ? ENOMEM : error;
 }
 
-/* Has the log that the keeper is to go on with, if it is rotated. *base is the path of its first
- * member. *number is that of a new member, if the one to go on with is not there any more. */
-static int find_member(struct keeper *k, enum ptrc_keeper_task task, char *base, uint64_t *number)
-{
-	struct ptrc_keeper_work *work = &k->work;
-	struct ptrc_stream_header *h = work->stream.header;
-	int fd, error;
-
-	*number = 0;
-	base[0] = '\0';
-	if (!ptrc_log_rotates(h))
-		return 0;
-	error = ptrc_log_rotate_base(h, work->log_fd, task != PTRC_KEEPER_NEW, base);
-	if (task == PTRC_KEEPER_NEW || error)
-		return error;
-	ptrc_log_rotate_tidy(h, base);
-	/* The descriptor of an orphan's log is that of the member, and the log is only ended. */
-	if (task == PTRC_KEEPER_ORPHAN) {
-		base[0] = '\0';
-		return 0;
-	}
-	if (ptrc_log_rotate_member(h) == 0)
-		return 0;
-	error = ptrc_log_rotate_reopen(h, base, O_RDWR, &fd);
-	if (error) {
-		*number = ptrc_log_rotate_member(h);
-		error = ptrc_log_rotate_make(h, base, work->log_fd, number, &fd);
-	}
-	if (error)
-		return error;
-	ptrc_file_close(work->log_fd);
-	work->log_fd = fd;
-	return 0;
-}
-
 /* Everything between the lock and the first word. */
 static int prepare(struct keeper *k, enum ptrc_keeper_task task)
 {
@@ -439,7 +404,8 @@ static int prepare(struct keeper *k, enum ptrc_keeper_task task)
 	begins = task == PTRC_KEEPER_NEW ||
 		 (work->is_orphans && ptrc_load_relaxed(&work->stream.header->is_log_new));
 	reopen_log(work);
-	error = find_member(k, task, base, &new_member);
+	error = ptrc_log_rotate_find(work->stream.header, task == PTRC_KEEPER_NEW, work->is_orphans,
+				     &work->log_fd, base, &new_member);
 	if (error)
 		return error;
 	ptrc_log_lock(work->log_fd, PTRC_LOG_LOCK_KEEPER);

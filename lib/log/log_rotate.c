@@ -47,12 +47,13 @@ static bool is_file(const struct ptrc_log_place *place, const struct stat *st)
 	return place->ino && st->st_ino == place->ino && st->st_dev == place->dev;
 }
 
-bool ptrc_log_rotates(const struct ptrc_stream_header *h)
+static bool is_rotated(const struct ptrc_stream_header *h)
 {
 	return h->has_log && ptrc_attr_rotates(&h->attr);
 }
 
-uint64_t ptrc_log_rotate_member(const struct ptrc_stream_header *h)
+/* The number of the member that the saved state belongs to; 0: the first, or no state was saved. */
+static uint64_t member_of(const struct ptrc_stream_header *h)
 {
 	struct ptrc_log_state state;
 
@@ -138,27 +139,25 @@ static int open_member(const struct ptrc_stream_header *h, const char *path, uin
 	return ENOENT;
 }
 
-int ptrc_log_rotate_reopen(const struct ptrc_stream_header *h, const char *base, int flags, int *fd)
+/* The same of the member that the saved state belongs to, if it is where it was. */
+static int reopen(const struct ptrc_stream_header *h, const char *base, int *fd)
 {
-	uint64_t number = ptrc_log_rotate_member(h);
+	uint64_t number = member_of(h);
 	char path[PTRC_LOG_PATH_BYTES];
 	struct ptrc_log_head head;
 	struct stat st;
-	int error = ENOENT;
 
-	if (make_path(path, base, number))
-		error = open_member(h, path, number, flags, fd, &head);
-	if (!error &&
-	    (ptrc_file_stat(*fd, &st) || !is_file(&h->log_place[ptrc_log_state_place(h)], &st))) {
-		ptrc_file_close(*fd);
-		error = ENOENT;
-	}
-	return error;
+	if (!make_path(path, base, number) || open_member(h, path, number, O_RDWR, fd, &head))
+		return ENOENT;
+	if (!ptrc_file_stat(*fd, &st) && is_file(&h->log_place[ptrc_log_state_place(h)], &st))
+		return 0;
+	ptrc_file_close(*fd);
+	return ENOENT;
 }
 
-/* If the place that does not count is that of a later member, that file is the keeper's own, whatever it
- * holds. */
-void ptrc_log_rotate_tidy(const struct ptrc_stream_header *h, const char *base)
+/* Removes the member that a keeper had begun when it was killed, if there is one. If the place that does not
+ * count is that of a later member, that file is the keeper's own, whatever it holds. */
+static void tidy(const struct ptrc_stream_header *h, const char *base)
 {
 	const struct ptrc_log_place *place = &h->log_place[1 - ptrc_log_state_place(h)];
 	char noted[PTRC_LOG_PATH_BYTES], path[PTRC_LOG_PATH_BYTES];
@@ -170,7 +169,7 @@ void ptrc_log_rotate_tidy(const struct ptrc_stream_header *h, const char *base)
 	noted[sizeof(noted) - 1] = '\0';
 	if (bytes == 0 || strncmp(noted, base, bytes) != 0 || noted[bytes] != '.')
 		return;
-	if (ptrc_digits_take(&digits) <= ptrc_log_rotate_member(h) || *digits)
+	if (ptrc_digits_take(&digits) <= member_of(h) || *digits)
 		return;
 	digits = noted + bytes + 1;
 	if (!make_path(path, base, ptrc_digits_take(&digits)) || strcmp(path, noted) != 0 ||
@@ -204,7 +203,7 @@ void ptrc_log_rotate_clear(struct ptrc_log_writer *w)
 {
 	struct ptrc_log_state *s = &w->state;
 
-	if (!ptrc_log_rotates(w->header))
+	if (!is_rotated(w->header))
 		return;
 	delete_old(w, 0);
 	s->past = (struct ptrc_log_past){0};
@@ -225,10 +224,13 @@ static int open_nameless(const char *path, int flags, int *fd)
 	return ptrc_file_open(AT_FDCWD, directory, O_TMPFILE | flags, 0600, fd);
 }
 
-/* The place is noted before the file has its name: so a keeper that takes over knows whose a file
+/* Makes the file of the next member, locks it, and notes it in the place that does not count. Stores its number,
+ * which is larger than *number. `like` is a descriptor of a member. Errors of open().
+ *
+ * The place is noted before the file has its name: so a keeper that takes over knows whose a file
  * is. Where the file system has no files without a name, an empty file may stay behind. */
-int ptrc_log_rotate_make(struct ptrc_stream_header *h, const char *base, int like, uint64_t *number,
-			 int *fd)
+static int make_member(struct ptrc_stream_header *h, const char *base, int like, uint64_t *number,
+		       int *fd)
 {
 	struct ptrc_log_place *place = &h->log_place[1 - ptrc_log_state_place(h)];
 	char path[PTRC_LOG_PATH_BYTES];
@@ -261,6 +263,36 @@ int ptrc_log_rotate_make(struct ptrc_stream_header *h, const char *base, int lik
 		ptrc_sys(SYS_fchmod, *fd, st.st_mode & 0777);
 	ptrc_log_lock(*fd, PTRC_LOG_LOCK_KEEPER);
 	*number = n;
+	return 0;
+}
+
+int ptrc_log_rotate_find(struct ptrc_stream_header *h, bool is_new, bool is_last, int *log_fd,
+			 char *base, uint64_t *number)
+{
+	int fd, error;
+
+	*number = 0;
+	base[0] = '\0';
+	if (!is_rotated(h))
+		return 0;
+	error = ptrc_log_rotate_base(h, *log_fd, !is_new, base);
+	if (is_new || error)
+		return error;
+	tidy(h, base);
+	if (is_last) {
+		base[0] = '\0';
+		return 0;
+	}
+	if (member_of(h) == 0)
+		return 0;
+	if (reopen(h, base, &fd)) {
+		*number = member_of(h);
+		error = make_member(h, base, *log_fd, number, &fd);
+	}
+	if (error)
+		return error;
+	ptrc_file_close(*log_fd);
+	*log_fd = fd;
 	return 0;
 }
 
@@ -351,7 +383,7 @@ int ptrc_log_rotate(struct ptrc_log_writer *w)
 	/* What a flush that failed has left behind the state's offset is no part of the log. */
 	if (w->has_retry)
 		return EAGAIN;
-	error = ptrc_log_rotate_make(w->header, w->base, w->fd, &number, &fd);
+	error = make_member(w->header, w->base, w->fd, &number, &fd);
 	if (!error) {
 		error = change_over(w, fd, number);
 		if (error) {

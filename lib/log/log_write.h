@@ -470,11 +470,6 @@ PTRC_MUST_CHECK int ptrc_log_writer_put_status(struct ptrc_log_writer *w,
 
 #define PTRC_LOG_PATH_BYTES sizeof(((struct ptrc_log_place *)0)->path)
 
-/* Is the log of this stream rotated? */
-bool ptrc_log_rotates(const struct ptrc_stream_header *h);
-/* The number of the member that the saved state belongs to; 0: the first, or no state was saved. */
-uint64_t ptrc_log_rotate_member(const struct ptrc_stream_header *h);
-
 /* Notes in the place where the log is, of which fd is the file. base: the path of the first member,
  * or an empty text. */
 void ptrc_log_rotate_note(struct ptrc_log_place *place, int fd, const char *base);
@@ -483,17 +478,12 @@ void ptrc_log_rotate_note(struct ptrc_log_place *place, int fd, const char *base
 PTRC_MUST_CHECK int ptrc_log_rotate_base(const struct ptrc_stream_header *h, int first_fd,
 					 bool is_noted, char base[PTRC_LOG_PATH_BYTES]);
 
-/* For a keeper that takes over. Opens the member that the saved state belongs to, if it is where it
- * was. ENOENT: it is not. */
-PTRC_MUST_CHECK int ptrc_log_rotate_reopen(const struct ptrc_stream_header *h, const char *base,
-					   int flags, int *fd);
-/* Removes the member that a keeper had begun when it was killed, if there is one. */
-void ptrc_log_rotate_tidy(const struct ptrc_stream_header *h, const char *base);
-
-/* Makes the file of the next member, locks it, and notes it in the place that does not count. Stores
- * its number, which is larger than *number. `like` is a descriptor of a member. Errors of open(). */
-PTRC_MUST_CHECK int ptrc_log_rotate_make(struct ptrc_stream_header *h, const char *base, int like,
-					 uint64_t *number, int *fd);
+/* For a keeper: finds the member of a rotated log that it is to go on with, which *log_fd is then. Before it is the
+ * first member, or with is_last the one to go on with, as the log is only ended. `base` becomes the path of the
+ * first member, or empty if no other member is to follow; *number that of a new member, if the one to go on with is
+ * not there any more, else 0. Errors of open(), or as above. */
+PTRC_MUST_CHECK int ptrc_log_rotate_find(struct ptrc_stream_header *h, bool is_new, bool is_last,
+					 int *log_fd, char *base, uint64_t *number);
 /* Begins a member in the file of w->fd, which the place that does not count is of, and deletes those that are too many. The
  * error number of a failed write, or ENOMEM; then the state is what it was. */
 PTRC_MUST_CHECK int ptrc_log_rotate_begin(struct ptrc_log_writer *w, uint64_t number);
