@@ -433,21 +433,20 @@ static bool find_process(const struct ptrc_reader *r, struct posixtrace_log_proc
 }
 
 /* The arguments, with a blank behind each but the last. */
-static struct ptrc_value command_line_value(struct ptrc_view *view,
-					    const struct posixtrace_log_process *p)
+size_t ptrc_command_line(const struct posixtrace_log_process *p, char text[PTRC_COMMAND_LINE_BYTES])
 {
 	size_t size = p->pp_command_line_size;
 
-	if (size > sizeof(view->command_line))
-		size = sizeof(view->command_line);
+	if (size > PTRC_COMMAND_LINE_BYTES)
+		size = PTRC_COMMAND_LINE_BYTES;
 	if (size)
-		memcpy(view->command_line, p->pp_command_line, size);
-	while (size && !view->command_line[size - 1])
+		memcpy(text, p->pp_command_line, size);
+	while (size && !text[size - 1])
 		size--;
 	for (size_t i = 0; i < size; i++)
-		if (!view->command_line[i])
-			view->command_line[i] = ' ';
-	return text_value(view->command_line, size);
+		if (!text[i])
+			text[i] = ' ';
+	return size;
 }
 
 static struct ptrc_value process_value(struct ptrc_view *view, enum ptrc_field_id id)
@@ -463,7 +462,7 @@ static struct ptrc_value process_value(struct ptrc_view *view, enum ptrc_field_i
 	if (id == PTRC_FIELD_USER && p.pp_has_user)
 		return unsigned_value(PTRC_VALUE_UNSIGNED, p.pp_user);
 	if (id == PTRC_FIELD_COMMAND_LINE && p.pp_has_command_line)
-		return command_line_value(view, &p);
+		return text_value(view->command_line, ptrc_command_line(&p, view->command_line));
 	return (struct ptrc_value){0};
 }
 

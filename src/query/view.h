@@ -95,6 +95,12 @@ bool ptrc_field_is_number(const struct ptrc_field *);
 /* What the values of the field may measure: a set of dimensions. */
 unsigned int ptrc_field_dimensions(const struct ptrc_field *);
 
+/* A log has no more of a command line. */
+enum { PTRC_COMMAND_LINE_BYTES = 4096 };
+
+/* Stores the arguments with blanks between them, without a null byte; returns the size. */
+size_t ptrc_command_line(const struct posixtrace_log_process *, char text[PTRC_COMMAND_LINE_BYTES]);
+
 /* The event that a reader has read last. Its data is decoded when somebody first asks for
  * it. */
 struct ptrc_view {
@@ -110,8 +116,7 @@ struct ptrc_view {
 	/* The machine, once it has been asked for. */
 	bool has_host;
 	char host[256];
-	/* A command line, with blanks between the arguments. */
-	char command_line[4096];
+	char command_line[PTRC_COMMAND_LINE_BYTES];
 	/* Null: nobody asks where in the source an event was generated. */
 	struct ptrc_symbols *symbols;
 	struct ptrc_symbol_cache *symbol_cache;

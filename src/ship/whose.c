@@ -9,6 +9,7 @@
 #include "src/cli/message.h"
 #include "src/ship/row.h"
 #include "src/fields/when.h"
+#include "src/query/view.h"
 
 /* The kernel tells the start of a process in ticks of so many nanoseconds. Two looks at one process find
  * starts that differ by less than two of them. */
@@ -134,22 +135,6 @@ bool ptrc_ship_whose_put_host(const struct ptrc_ship_whose *w, struct ptrc_buffe
 	return true;
 }
 
-/* The arguments, with blanks between them. */
-static void put_command(struct ptrc_buffer *rows, const struct posixtrace_log_process *p)
-{
-	struct ptrc_buffer text = PTRC_BUFFER_INIT;
-
-	if (p->pp_command_line_size)
-		ptrc_buffer_bytes(&text, p->pp_command_line, p->pp_command_line_size);
-	while (text.used && !text.bytes[text.used - 1])
-		text.used--;
-	for (size_t i = 0; i < text.used; i++)
-		if (!text.bytes[i])
-			text.bytes[i] = ' ';
-	ptrc_ship_put_string(rows, text.bytes, text.used);
-	ptrc_buffer_free(&text);
-}
-
 static void put_build_id(struct ptrc_buffer *rows, const struct posixtrace_log_process *p)
 {
 	struct ptrc_buffer digits = PTRC_BUFFER_INIT;
@@ -164,6 +149,7 @@ bool ptrc_ship_whose_put_process(const struct ptrc_ship_whose *w, trace_id_t tra
 {
 	const struct ptrc_ship_process *own = &w->processes[number];
 	struct posixtrace_log_process p;
+	char command[PTRC_COMMAND_LINE_BYTES];
 
 	/* What is told last of a process counts. */
 	if (number + 1 < w->process_count && own[1].id == own->id)
@@ -180,7 +166,7 @@ bool ptrc_ship_whose_put_process(const struct ptrc_ship_whose *w, trace_id_t tra
 		ptrc_ship_put_string(rows, p.pp_executable, p.pp_executable_size);
 	else
 		ptrc_ship_put_string(rows, p.pp_name, p.pp_name_size);
-	put_command(rows, &p);
+	ptrc_ship_put_string(rows, command, ptrc_command_line(&p, command));
 	put_build_id(rows, &p);
 	return true;
 }

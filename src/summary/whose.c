@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/fields/when.h"
+#include "src/query/view.h"
 
 /* The column in which values begin. */
 enum { COLUMN = 24 };
@@ -91,27 +92,10 @@ void ptrc_whose_put_host_text(struct ptrc_buffer *b, trace_id_t log)
 	}
 }
 
-/* The arguments of a command line one behind the other, with blanks between them. */
-static void put_command_line(struct ptrc_buffer *b, const struct posixtrace_log_process *p)
-{
-	const char *at = p->pp_command_line, *end = at + p->pp_command_line_size;
-
-	if (at == end)
-		return;
-	ptrc_stat_put_label(b, "  command line");
-	while (at < end) {
-		size_t size = strnlen(at, (size_t)(end - at));
-
-		if (at > p->pp_command_line)
-			ptrc_buffer_char(b, ' ');
-		ptrc_text_put(b, at, size);
-		at += size + 1;
-	}
-	ptrc_buffer_text(b, p->pp_is_command_line_cut ? "...\n" : "\n");
-}
-
 static void put_process(struct ptrc_buffer *b, const struct posixtrace_log_process *p, bool is_utc)
 {
+	char command[PTRC_COMMAND_LINE_BYTES];
+
 	ptrc_stat_put_label(b, "process");
 	ptrc_buffer_i64(b, p->pp_pid);
 	if (p->pp_name_size) {
@@ -132,7 +116,11 @@ static void put_process(struct ptrc_buffer *b, const struct posixtrace_log_proce
 		ptrc_buffer_hex_bytes(b, p->pp_build_id, p->pp_build_id_size);
 		ptrc_buffer_char(b, '\n');
 	}
-	put_command_line(b, p);
+	if (p->pp_command_line_size) {
+		ptrc_stat_put_label(b, "  command line");
+		ptrc_text_put(b, command, ptrc_command_line(p, command));
+		ptrc_buffer_text(b, p->pp_is_command_line_cut ? "...\n" : "\n");
+	}
 	if (p->pp_has_mappings) {
 		ptrc_stat_put_label(b, "  code mappings");
 		ptrc_buffer_u64(b, p->pp_mapping_count);
