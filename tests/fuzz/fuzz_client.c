@@ -332,7 +332,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char directory[64];
 	unsigned int what;
 
-	ptrc_inspect_directory(1, directory, sizeof(directory));
+	ptrc_inspect_directory(1, directory);
 	in.data = data;
 	in.size = size;
 	what = take_byte();

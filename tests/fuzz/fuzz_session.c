@@ -142,7 +142,7 @@ static void make_session(struct ptrc_server *s, struct ptrc_session_plan *plan, 
 	s->plan = plan;
 	s->listen_fd = s->spare_fd = s->target_fd = -1;
 	strcpy(s->name, "fuzz");
-	FUZZ_CHECK(!ptrc_inspect_directory(1, s->directory, sizeof(s->directory)));
+	FUZZ_CHECK(!ptrc_inspect_directory(1, s->directory));
 	ptrc_session_address(s->directory, s->name, &s->address);
 	FUZZ_CHECK(!ptrc_server_make_stream(s, &stage));
 	s->follow.trace = s->trace;

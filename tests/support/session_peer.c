@@ -90,7 +90,7 @@ static void address_of(const char *name, struct sockaddr_un *address)
 {
 	char directory[64];
 
-	errno = ptrc_inspect_directory(1, directory, sizeof(directory));
+	errno = ptrc_inspect_directory(1, directory);
 	if (errno)
 		fail("directory");
 	ptrc_session_address(directory, name, address);
