@@ -111,7 +111,6 @@ ptrc_headers += \
 ptrc_library_sources += \
 	%D%/log/log_copy.c \
 	%D%/log/log_family.c \
-	%D%/log/log_file.c \
 	%D%/log/log_reader.c \
 	%D%/log/log_stream.c \
 	%D%/log/log_whose.c
@@ -127,7 +126,6 @@ ptrc_shared_sources += \
 ptrc_headers += \
 	%D%/log/log_copy.h \
 	%D%/log/log_family.h \
-	%D%/log/log_file.h \
 	%D%/log/log_layout.h \
 	%D%/log/log_reader.h \
 	%D%/log/log_stream.h \

@@ -2,11 +2,13 @@
 #include "lib/log/log_reader.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "lib/base/array.h"
+#include "lib/base/file.h"
 #include "lib/base/sys.h"
 #include "lib/model/names.h"
 #include "lib/model/packed.h"
@@ -28,6 +30,233 @@
 
 /* No event takes fewer bytes: the code of a shape, and the time since the event before. */
 #define EVENT_BYTES_MIN 2U
+
+/* ---- the bytes of a log ---- */
+
+/* How many bytes of a file are searched, in all, for the next packet behind damage. The
+ * payloads of packets that turn out to be none count too. So no file, however large or sparse,
+ * keeps an open busy for long. */
+#define SEARCH_MAX (UINT64_C(256) << 20)
+
+/* Gives *f a descriptor of its own. A file that was opened with O_DIRECT, which demands alignment, is opened once
+ * more if possible. EINVAL: not open for reading, no regular file. ENOMEM. */
+static int file_open(int fd, struct ptrc_log_file *f)
+{
+	struct stat st;
+	long own, flags = ptrc_sys(SYS_fcntl, fd, F_GETFL);
+
+	*f = (struct ptrc_log_file){.fd = -1};
+	if (flags < 0 || (flags & O_PATH) || (flags & O_ACCMODE) == O_WRONLY ||
+	    ptrc_sys(SYS_fstat, fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return EINVAL;
+	f->size = (uint64_t)st.st_size;
+	if ((flags & O_DIRECT) && ptrc_file_reopen(fd, O_RDONLY | O_NOCTTY, &f->fd) == 0)
+		return 0;
+	own = ptrc_sys(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 3);
+	if (own < 0)
+		return own == -EBADF ? EINVAL : ENOMEM;
+	f->fd = (int)own;
+	return 0;
+}
+
+static void file_close(struct ptrc_log_file *f)
+{
+	free(f->bytes);
+	f->bytes = NULL;
+	if (f->fd >= 0)
+		ptrc_sys(SYS_close, f->fd);
+	f->fd = -1;
+}
+
+/* Adds bytes to those that are kept, and forgets those before offset `first`. ENOMEM. */
+static int file_add(struct ptrc_log_file *f, uint64_t first, const void *bytes, size_t size)
+{
+	size_t gone = first < f->size ? (size_t)(first - f->from) : f->used;
+
+	f->used -= gone;
+	f->from += gone;
+	if (gone)
+		memmove(f->bytes, f->bytes + gone, f->used);
+	if (!PTRC_ARRAY_RESERVE(f->bytes, f->used, size + 1, &f->room))
+		return ENOMEM;
+	if (size)
+		memcpy(f->bytes + f->used, bytes, size);
+	f->used += size;
+	f->size = f->from + f->used;
+	return 0;
+}
+
+/* Reads exactly `bytes` bytes. EINVAL: the source ends before them. */
+static int file_read(const struct ptrc_log_file *f, uint64_t offset, void *to, uint64_t bytes)
+{
+	size_t got = 0;
+
+	if (f->fd >= 0)
+		return ptrc_file_read(f->fd, to, bytes, offset, &got) || got != bytes ? EINVAL : 0;
+	if (offset < f->from || offset - f->from > f->used || f->used - (offset - f->from) < bytes)
+		return EINVAL;
+	memcpy(to, f->bytes + (offset - f->from), bytes);
+	return 0;
+}
+
+/* Compares the checksum of a payload, which is read piece by piece. EINVAL: it is not there, or
+ * damaged. */
+static int file_compare(const struct ptrc_log_file *f, uint64_t offset, uint64_t length,
+			uint32_t crc)
+{
+	uint8_t piece[4096];
+	uint32_t sum = 0;
+
+	while (length) {
+		size_t bytes = length < sizeof(piece) ? length : sizeof(piece);
+
+		if (file_read(f, offset, piece, bytes))
+			return EINVAL;
+		sum = ptrc_crc32c(sum, piece, bytes);
+		offset += bytes;
+		length -= bytes;
+	}
+	return sum == crc ? 0 : EINVAL;
+}
+
+/* Reads a payload, which the caller frees. A long one is compared before there is memory for it: in a sparse file
+ * a length costs nothing. EINVAL: it is not there, or damaged. ENOMEM. */
+static int file_load(const struct ptrc_log_file *f, uint64_t offset, uint64_t length, uint32_t crc,
+		     uint8_t **payload)
+{
+	uint8_t *bytes;
+
+	if (length > PTRC_LOG_PAYLOAD_MAX && file_compare(f, offset, length, crc))
+		return EINVAL;
+	bytes = malloc(length + 1);
+	if (!bytes)
+		return ENOMEM;
+	if (file_read(f, offset, bytes, length) || ptrc_crc32c(0, bytes, length) != crc) {
+		free(bytes);
+		return EINVAL;
+	}
+	*payload = bytes;
+	return 0;
+}
+
+/* Reads the header of the packet at this offset. False: there is no packet that is whole. */
+static bool file_packet(const struct ptrc_log_file *f, uint64_t offset, struct ptrc_log_packet *p)
+{
+	return offset <= f->size && !file_read(f, offset, p, sizeof(*p)) &&
+	       ptrc_log_is_packet(p, f->log_id, f->size - offset);
+}
+
+/* ---- head ---- */
+
+/* Reads the head. EINVAL: no log, or one of another machine or version. */
+static int file_head(struct ptrc_log_file *f)
+{
+	struct ptrc_log_begin begin[PTRC_LOG_HEAD_COPIES];
+	const struct ptrc_log_begin *sound = NULL;
+	const struct ptrc_log_head *h = &f->head;
+
+	for (uint64_t i = PTRC_LOG_HEAD_COPIES; i-- > 0;) {
+		bool is_sound = !file_read(f, i * sizeof(*begin), &begin[i], sizeof(*begin)) &&
+				ptrc_log_is_begin(&begin[i]);
+
+		f->is_head_damaged |=
+			!is_sound || (sound && memcmp(sound, &begin[i], sizeof(*sound)));
+		sound = is_sound ? &begin[i] : sound;
+	}
+	if (!sound)
+		return EINVAL;
+	f->head = sound->head;
+	f->log_id = sound->packet.log_id;
+	if (h->kind > PTRC_LOG_RING ||
+	    (h->kind == PTRC_LOG_RING &&
+	     (h->close_offset > INT64_MAX || h->ring_offset > INT64_MAX ||
+	      h->ring_size > INT64_MAX - h->ring_offset)))
+		return EINVAL;
+	f->attr = (struct ptrc_attr){
+		.magic = PTRC_ATTR_MAGIC,
+		.createtime_sec = h->create_sec,
+		.createtime_nsec = h->create_nsec,
+		.clockres_sec = h->clockres_sec,
+		.clockres_nsec = h->clockres_nsec,
+		.inherited = (int32_t)h->inherited,
+		.log_full_policy = (int32_t)h->log_policy,
+		.stream_full_policy = (int32_t)h->stream_policy,
+		.is_stream_size_set = 1,
+		.max_data_size = h->max_data_size,
+		.full_wait_ns = h->full_wait_ns,
+		.log_rotate_bytes = h->rotate_bytes,
+		.log_rotate_ns = h->rotate_ns,
+		.log_keep = h->keep,
+		.stream_min_size = h->stream_min_size,
+		.log_max_size = h->log_max_size,
+	};
+	memcpy(f->attr.name, h->name, sizeof(f->attr.name));
+	memcpy(f->attr.genversion, h->genversion, sizeof(f->attr.genversion));
+	return ptrc_attr_validate(&f->attr);
+}
+
+/* ---- a walk ---- */
+
+/* A cursor, which finds one packet after the other, and after damage the next one, through a window on the
+ * file. All but `f` is 0 at first. */
+struct ptrc_log_walk {
+	struct ptrc_log_file *f;
+	uint64_t from, bytes; /* of the window */
+	uint64_t searched;
+	uint8_t data[4096];
+};
+
+/* So many more bytes count as searched. False: these are too many. */
+static bool walk_spend(struct ptrc_log_walk *w, uint64_t bytes)
+{
+	w->searched += bytes;
+	return w->searched <= SEARCH_MAX;
+}
+
+/* Shows the bytes of a header, moving the window if necessary. NULL: the file does not have them. */
+static const uint8_t *look(struct ptrc_log_walk *w, uint64_t offset)
+{
+	const uint64_t bytes = sizeof(struct ptrc_log_packet);
+
+	if (offset >= w->from && offset - w->from <= w->bytes &&
+	    w->bytes - (offset - w->from) >= bytes)
+		return w->data + (offset - w->from);
+	if (offset > w->f->size || w->f->size - offset < bytes)
+		return NULL;
+	w->from = offset;
+	w->bytes = w->f->size - offset;
+	if (w->bytes > sizeof(w->data))
+		w->bytes = sizeof(w->data);
+	if (!file_read(w->f, offset, w->data, w->bytes))
+		return w->data;
+	w->bytes = 0;
+	return NULL;
+}
+
+/* Finds the packet at *offset, or the next one after it that begins before `end`. False: there is none, or
+ * the walk has searched too many bytes. */
+static bool walk_next(struct ptrc_log_walk *w, uint64_t *offset, uint64_t end,
+		      struct ptrc_log_packet *p)
+{
+	static const uint8_t first = PTRC_LOG_PACKET_MAGIC & 0xff;
+	const uint8_t *at;
+
+	while (*offset < end && (at = look(w, *offset))) {
+		const uint8_t *magic;
+		uint64_t count;
+
+		memcpy(p, at, sizeof(*p));
+		if (ptrc_log_is_packet(p, w->f->log_id, w->f->size - *offset))
+			return true;
+		count = w->bytes - (*offset - w->from) - 1;
+		magic = memchr(at + 1, first, count);
+		count = magic ? (uint64_t)(magic - at) : count + 1;
+		if (!walk_spend(w, count))
+			return false;
+		*offset += count;
+	}
+	return false;
+}
 
 /* ---- names ---- */
 
@@ -128,7 +357,7 @@ static bool read_status(const struct ptrc_log_file *f, const struct ptrc_log_pac
 	uint8_t rest[256];
 
 	if (p->length < sizeof(s) || p->length > sizeof(rest) ||
-	    ptrc_log_file_read(f, offset + sizeof(*p), rest, p->length) ||
+	    file_read(f, offset + sizeof(*p), rest, p->length) ||
 	    ptrc_crc32c(0, rest, p->length) != p->payload_crc)
 		return false;
 	memcpy(&s, rest, sizeof(s));
@@ -147,8 +376,8 @@ static int take_payload(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 	bool has_names = p->type == PTRC_LOG_NAMES;
 	uint8_t *payload;
 	int error = p->length > NAMES_MAX ? EINVAL
-					  : ptrc_log_file_load(f, offset + sizeof(*p), p->length,
-							       p->payload_crc, &payload);
+					  : file_load(f, offset + sizeof(*p), p->length,
+						      p->payload_crc, &payload);
 
 	if (error == EINVAL) {
 		/* The names are missing, unless the packet was never wholly written. What else is
@@ -211,7 +440,7 @@ static bool is_single_event(const struct ptrc_log_file *f, const struct ptrc_log
 	if (e->head.flags & PTRC_LOG_HAS_RING)
 		at += sizeof(struct ptrc_log_ring);
 	if (at > sizeof(heads) - sizeof(section) - PTRC_PACKED_HEAD_MAX ||
-	    ptrc_log_file_read(f, e->offset + sizeof(struct ptrc_log_packet), heads, sizeof(heads)))
+	    file_read(f, e->offset + sizeof(struct ptrc_log_packet), heads, sizeof(heads)))
 		return false;
 	memcpy(&section, heads + at, sizeof(section));
 	at += sizeof(section);
@@ -233,8 +462,8 @@ static int check_payload(const struct ptrc_log_file *f, const struct ptrc_log_en
 {
 	if (!can_be_whole(f, e))
 		return EINVAL;
-	return ptrc_log_file_compare(f, e->offset + sizeof(struct ptrc_log_packet), e->head.length,
-				     e->head.payload_crc);
+	return file_compare(f, e->offset + sizeof(struct ptrc_log_packet), e->head.length,
+			    e->head.payload_crc);
 }
 
 /* Notes a packet that was taken. */
@@ -261,7 +490,7 @@ static int walk(struct ptrc_log_reader *r, struct ptrc_log_walk *w, uint64_t off
 	r->tail = (struct ptrc_log_tail){.from = offset, .behind = offset, .seq = seq};
 	while (!error) {
 		uint64_t at = offset;
-		bool is_there = ptrc_log_walk_next(w, &at, end, &p);
+		bool is_there = walk_next(w, &at, end, &p);
 
 		if (!is_sure && (!is_there || at != offset)) {
 			/* No packet follows directly upon the last EVENTS packet. If that is
@@ -274,7 +503,7 @@ static int walk(struct ptrc_log_reader *r, struct ptrc_log_walk *w, uint64_t off
 				e->is_damaged = true;
 				is_sure = is_torn = true;
 				r->tail.is_broken = true;
-				if (!ptrc_log_walk_spend(w, e->head.length))
+				if (!walk_spend(w, e->head.length))
 					break;
 				continue;
 			}
@@ -548,10 +777,10 @@ static void free_pieces(struct index_pieces *all)
 static int load_packet(const struct ptrc_log_file *f, uint64_t offset, uint16_t type, uint64_t most,
 		       struct ptrc_log_packet *p, uint8_t **payload)
 {
-	if (offset < PTRC_LOG_HEADS_BYTES || !ptrc_log_file_packet(f, offset, p) ||
-	    p->type != type || p->length > most)
+	if (offset < PTRC_LOG_HEADS_BYTES || !file_packet(f, offset, p) || p->type != type ||
+	    p->length > most)
 		return EINVAL;
-	return ptrc_log_file_load(f, offset + sizeof(*p), p->length, p->payload_crc, payload);
+	return file_load(f, offset + sizeof(*p), p->length, p->payload_crc, payload);
 }
 
 /* Reads the INDEX packets, from the last one back to the first. EINVAL, ENOMEM. */
@@ -593,7 +822,7 @@ static bool has_header(const struct ptrc_log_file *f, uint64_t offset,
 {
 	struct ptrc_log_packet p;
 
-	return !ptrc_log_file_read(f, offset, &p, sizeof(p)) && memcmp(&p, said, sizeof(p)) == 0;
+	return !file_read(f, offset, &p, sizeof(p)) && memcmp(&p, said, sizeof(p)) == 0;
 }
 
 static int take_listed(struct ptrc_log_reader *r, struct ptrc_log_file *f,
@@ -710,10 +939,9 @@ static int open_by_index(struct ptrc_log_reader *r, struct ptrc_log_file *f)
 	int error;
 
 	if (f->size < PTRC_LOG_HEADS_BYTES + status_size + end_size ||
-	    !ptrc_log_file_packet(f, status, &p) || p.type != PTRC_LOG_STATUS ||
-	    ptrc_log_packet_size(&p) != status_size ||
-	    !ptrc_log_file_packet(f, f->size - end_size, &end) || end.type != PTRC_LOG_END ||
-	    !read_status(f, &p, status, &s) || !s.index_offset)
+	    !file_packet(f, status, &p) || p.type != PTRC_LOG_STATUS ||
+	    ptrc_log_packet_size(&p) != status_size || !file_packet(f, f->size - end_size, &end) ||
+	    end.type != PTRC_LOG_END || !read_status(f, &p, status, &s) || !s.index_offset)
 		return EINVAL;
 	error = load_pieces(f, s.index_offset, &all);
 	if (!error)
@@ -734,13 +962,13 @@ static int open_by_index(struct ptrc_log_reader *r, struct ptrc_log_file *f)
 int ptrc_log_reader_head(int fd, struct ptrc_log_head *head)
 {
 	struct ptrc_log_file f;
-	int error = ptrc_log_file_open(fd, &f);
+	int error = file_open(fd, &f);
 
 	if (!error)
-		error = ptrc_log_file_head(&f);
+		error = file_head(&f);
 	if (!error)
 		*head = f.head;
-	ptrc_log_file_close(&f);
+	file_close(&f);
 	return error;
 }
 
@@ -767,12 +995,12 @@ static int open_file(struct ptrc_log_reader *r, int fd, uint64_t *seq)
 {
 	struct ptrc_log_file *f = &r->files[r->file_count];
 	uint64_t before = r->missing_names, torn;
-	int error = ptrc_log_file_open(fd, f);
+	int error = file_open(fd, f);
 
 	if (error)
 		return error;
 	r->file_count++;
-	error = ptrc_log_file_head(f);
+	error = file_head(f);
 	if (!error)
 		error = take_file(r, f, seq);
 	if (error)
@@ -889,7 +1117,7 @@ int ptrc_log_reader_open_all(const int *fds, size_t count, bool is_whole, struct
 void ptrc_log_reader_close(struct ptrc_log_reader *r)
 {
 	for (uint32_t i = 0; i < r->file_count; i++)
-		ptrc_log_file_close(&r->files[i]);
+		file_close(&r->files[i]);
 	for (size_t i = 0; i < r->name_end; i++)
 		if (r->names[i]) {
 			free(r->names[i]->layout);
@@ -925,7 +1153,7 @@ static int take_next(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 	    (is_end && !f->has_status))
 		return ESTALE;
 	if (p->type != PTRC_LOG_EVENTS &&
-	    ptrc_log_file_compare(f, offset + sizeof(*p), p->length, p->payload_crc))
+	    file_compare(f, offset + sizeof(*p), p->length, p->payload_crc))
 		return ESTALE;
 	error = take_packet(r, f, p, offset, true);
 	if (error || (is_status && !f->has_status))
@@ -948,7 +1176,7 @@ static int take_following(struct ptrc_log_reader *r, struct ptrc_log_file *f)
 	struct ptrc_log_packet p;
 	int error = 0;
 
-	while (!error && !ptrc_log_file_read(f, r->tail.behind, &p, sizeof(p))) {
+	while (!error && !file_read(f, r->tail.behind, &p, sizeof(p))) {
 		if (!ptrc_log_is_header(&p, f->log_id) || !has_good_length(&p))
 			error = ESTALE;
 		else if (ptrc_log_is_packet(&p, f->log_id, f->size - r->tail.behind))
@@ -978,7 +1206,7 @@ static bool has_same_head(const struct ptrc_log_file *f)
 {
 	struct ptrc_log_file now = {.fd = f->fd, .size = f->size};
 
-	return !ptrc_log_file_head(&now) && !now.is_head_damaged && now.log_id == f->log_id &&
+	return !file_head(&now) && !now.is_head_damaged && now.log_id == f->log_id &&
 	       memcmp(&now.head, &f->head, sizeof(now.head)) == 0;
 }
 
@@ -993,7 +1221,7 @@ static int compare_tail(struct ptrc_log_reader *r, struct ptrc_log_walk *w, uint
 		uint64_t at = all.behind;
 		struct ptrc_log_packet p;
 
-		if (!ptrc_log_walk_next(w, &at, at + 1, &p))
+		if (!walk_next(w, &at, at + 1, &p))
 			return ESTALE;
 		note_taken(&all, &p, at);
 		if (!is_kept && (p.seq >= first || all.behind == t->behind)) {
@@ -1044,7 +1272,7 @@ static bool is_abandoned(const struct ptrc_log_reader *r, struct ptrc_log_walk *
 	uint64_t at = r->tail.behind + sizeof(struct ptrc_log_packet);
 	struct ptrc_log_packet p;
 
-	return ptrc_log_walk_next(w, &at, UINT64_MAX, &p);
+	return walk_next(w, &at, UINT64_MAX, &p);
 }
 
 /* Is the packet that was taken last one of events? */
@@ -1063,7 +1291,7 @@ static int take_new(struct ptrc_log_reader *r, struct ptrc_log_file *f, struct p
 	int error;
 
 	/* An open looks for the end there. */
-	if (ptrc_log_file_packet(f, f->size - sizeof(end), &end) && end.type == PTRC_LOG_END)
+	if (file_packet(f, f->size - sizeof(end), &end) && end.type == PTRC_LOG_END)
 		return ESTALE;
 	error = take_following(r, f);
 	if (error)
@@ -1106,7 +1334,7 @@ static int take_parts(struct ptrc_log_reader *r, const void *bytes, size_t size)
 {
 	struct ptrc_log_file *f = r->files;
 	uint64_t needed = r->entry_count ? r->entries[0].offset : r->tail.behind;
-	int error = ptrc_log_file_add(f, needed, bytes, size);
+	int error = file_add(f, needed, bytes, size);
 
 	if (!error)
 		error = take_following(r, f);
@@ -1127,9 +1355,9 @@ int ptrc_log_reader_begin(const void *bytes, size_t size, struct ptrc_log_reader
 	r->files = f;
 	r->file_count = 1;
 	r->is_parts = true;
-	error = ptrc_log_file_add(f, 0, bytes, size);
+	error = file_add(f, 0, bytes, size);
 	if (!error)
-		error = ptrc_log_file_head(f);
+		error = file_head(f);
 	if (!error && (f->head.kind != PTRC_LOG_SEQUENTIAL || f->is_head_damaged))
 		error = EINVAL;
 	r->tail = (struct ptrc_log_tail){.behind = PTRC_LOG_HEADS_BYTES};
@@ -1171,9 +1399,9 @@ int ptrc_log_reader_load(const struct ptrc_log_reader *r, const struct ptrc_log_
 	if (e->is_missing || e->is_damaged || !can_be_whole(f, e) ||
 	    (sums_only && e->head.sums_bytes > PTRC_TYPE_SUMS_MAX * sizeof(struct ptrc_type_sum)))
 		return EINVAL;
-	return ptrc_log_file_load(f, e->offset + sizeof(e->head),
-				  sums_only ? e->head.sums_bytes : e->head.length,
-				  sums_only ? e->head.sums_crc : e->head.payload_crc, payload);
+	return file_load(f, e->offset + sizeof(e->head),
+			 sums_only ? e->head.sums_bytes : e->head.length,
+			 sums_only ? e->head.sums_crc : e->head.payload_crc, payload);
 }
 
 bool ptrc_log_reader_has_totals(const struct ptrc_log_reader *r)
@@ -1248,7 +1476,7 @@ bool ptrc_log_reader_is_replaced(const struct ptrc_log_reader *r, const struct p
 		return false;
 	if (e->is_missing)
 		return true;
-	return ptrc_log_file_read(r->files, e->offset, &p, sizeof(p)) ||
-	       p.magic != PTRC_LOG_PACKET_MAGIC || p.log_id != r->files->log_id ||
-	       p.seq != e->head.seq || p.payload_crc != e->head.payload_crc;
+	return file_read(r->files, e->offset, &p, sizeof(p)) || p.magic != PTRC_LOG_PACKET_MAGIC ||
+	       p.log_id != r->files->log_id || p.seq != e->head.seq ||
+	       p.payload_crc != e->head.payload_crc;
 }

@@ -15,9 +15,29 @@
 #include <stdint.h>
 
 #include "lib/base/common.h"
-#include "lib/log/log_file.h"
+#include "lib/log/log_layout.h"
 #include "lib/log/log_whose.h"
 #include "lib/model/eventset.h"
+
+/* The bytes of a log: a file, which may grow, or what has come of a log that comes in parts. Files are read by
+ * pread(), without an offset, a mapping or a cancellation point. */
+struct ptrc_log_file {
+	int fd; /* the reader's own; -1: it comes in parts */
+	/* Of one that comes in parts, the bytes that are kept, which begin at offset `from`. */
+	uint8_t *bytes;
+	size_t used, room;
+	uint64_t from;
+	uint64_t size; /* of the file, when it was opened; of all parts */
+	uint64_t log_id;
+	struct ptrc_log_head head;
+	struct ptrc_attr attr; /* as the head has them */
+	bool is_head_damaged;  /* one of the two places where the head stands */
+	bool has_status, is_closed;
+	struct ptrc_log_status status;
+	uint64_t end_seq;    /* of its END */
+	uint64_t name_count; /* different names in it */
+	bool has_totals;     /* it was opened by its index */
+};
 
 /* An EVENTS packet, in the index. */
 struct ptrc_log_entry {
