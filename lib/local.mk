@@ -116,8 +116,6 @@ ptrc_library_sources += \
 	%D%/log/log_whose.c
 ptrc_shared_sources += \
 	%D%/log/log_events.c \
-	%D%/log/log_index.c \
-	%D%/log/log_names.c \
 	%D%/log/log_output.c \
 	%D%/log/log_origin.c \
 	%D%/log/log_ring.c \
@@ -134,8 +132,7 @@ ptrc_headers += \
 
 # The process that writes the log of a stream, and how it is started.
 ptrc_library_sources += \
-	%D%/keeper/keeper.c \
-	%D%/keeper/orphan_log.c
+	%D%/keeper/keeper.c
 ptrc_shared_sources += \
 	%D%/keeper/keeper_life.c \
 	%D%/keeper/keeper_work.c
@@ -144,8 +141,7 @@ ptrc_keeper_sources += \
 ptrc_headers += \
 	%D%/keeper/keeper.h \
 	%D%/keeper/keeper_life.h \
-	%D%/keeper/keeper_work.h \
-	%D%/keeper/orphan_log.h
+	%D%/keeper/keeper_work.h
 
 # What a process publishes of itself, and what others find of it.
 ptrc_library_sources += \

@@ -33,7 +33,7 @@ static void make_path(char path[PATH_BYTES], int pid, const char *rest)
 		;
 }
 
-static int open_file(int pid, const char *rest, int flags, int *fd)
+int ptrc_procfs_open(int pid, const char *rest, int flags, int *fd)
 {
 	char path[PATH_BYTES];
 	int error;
@@ -57,7 +57,7 @@ static int stat_file(int pid, const char *rest, int flags, struct stat *st)
 static int read_text(int pid, const char *rest, char *text, size_t size)
 {
 	long got;
-	int fd, error = open_file(pid, rest, 0, &fd);
+	int fd, error = ptrc_procfs_open(pid, rest, 0, &fd);
 
 	if (error)
 		return error;
@@ -113,7 +113,7 @@ size_t ptrc_procfs_read(int pid, const char *rest, void *to, size_t size)
 	long got;
 	int fd;
 
-	if (open_file(pid, rest, 0, &fd))
+	if (ptrc_procfs_open(pid, rest, 0, &fd))
 		return 0;
 	do {
 		got = ptrc_sys(SYS_read, fd, (char *)to + used, size - used);
@@ -121,11 +121,6 @@ size_t ptrc_procfs_read(int pid, const char *rest, void *to, size_t size)
 	} while (got > 0 && used < size);
 	ptrc_file_close(fd);
 	return used;
-}
-
-int ptrc_procfs_open(int pid, const char *rest, int flags, int *fd)
-{
-	return open_file(pid, rest, flags, fd);
 }
 
 int ptrc_procfs_inode(int pid, const char *rest, uint64_t *dev, uint64_t *ino)
@@ -158,7 +153,7 @@ int ptrc_procfs_lines(int pid, const char *rest, char *text, size_t size,
 {
 	bool is_done = false, is_rest = false, has_any = false;
 	size_t used = 0;
-	int fd, error = open_file(pid, rest, 0, &fd);
+	int fd, error = ptrc_procfs_open(pid, rest, 0, &fd);
 
 	if (error)
 		return error;
@@ -396,7 +391,7 @@ bool ptrc_procfs_children(int pid, bool (*visit)(int child, void *arg), void *ar
 	struct children c = {.visit = visit, .arg = arg, .is_good = true, .is_more = true};
 	bool is_whole;
 
-	if (open_file(pid, "task", O_DIRECTORY, &c.tasks))
+	if (ptrc_procfs_open(pid, "task", O_DIRECTORY, &c.tasks))
 		return false;
 	ptrc_file_visit(c.tasks, visit_thread, &c, &is_whole);
 	ptrc_file_close(c.tasks);
@@ -422,7 +417,7 @@ static bool living_thread(int pid, int *tid)
 	int tasks;
 
 	if (ptrc_procfs_stat(pid, &st) || !st.has_ended ||
-	    open_file(pid, "task", O_DIRECTORY, &tasks))
+	    ptrc_procfs_open(pid, "task", O_DIRECTORY, &tasks))
 		return false;
 	is_found = ptrc_file_visit(tasks, is_living, tid, NULL);
 	ptrc_file_close(tasks);

@@ -15,7 +15,6 @@
 
 #include "lib/base/common.h"
 #include "lib/keeper/keeper_life.h"
-#include "lib/keeper/orphan_log.h"
 #include "lib/stream/stream.h"
 
 /* What a keeper works with. The caller keeps these descriptors; the keeper gets copies. */
@@ -51,9 +50,32 @@ PTRC_MUST_CHECK int ptrc_keeper_command(const struct ptrc_keeper_args *args,
 /* After PTRC_KEEPER_CLOSE: reaps the keeper if it is a child of the caller. */
 void ptrc_keeper_reap(struct ptrc_stream_header *header);
 
+/*
+ * Where the events of an orphan go. That is the orphan's own log, wherever it is now: at its path,
+ * under another name in the same directory, or open in some process. If it is nowhere, or cannot be
+ * opened, it is a new file beside the old path, `NAME.salvaged`, or at a path that the caller
+ * gives. No file is ever replaced: if there is one of that name, a number is added to it.
+ *
+ * Any process of the user can write what the header says, and the caller may be root. So a log must
+ * be a regular file of that user, the very file that the keeper had, and the log of this very
+ * stream; and a new file is made by the user himself only.
+ */
+struct ptrc_keeper_orders {
+	/* The new log, if one is needed. Null: beside the old path. */
+	const char *path;
+	/* The file that the caller is about to empty for a log of its own; ino 0: none. It counts
+	 * as gone. */
+	uint64_t taken_dev, taken_ino;
+	/* Look for the log among the descriptors of all processes. */
+	bool searches;
+	/* sizeof(((struct ptrc_log_place *)0)->path) bytes for the path of the log that was
+	 * written, or null. */
+	char *written;
+};
+
 /* Starts a keeper that writes what the orphan holds into its log and closes that, and waits for
  * it. If there is no such log, or no more can be written to it, the events go into a new one
- * (orphan_log.h). The caller holds byte PTRC_LIVE_CLEANER of the stream object o.<id>, which
+ *. The caller holds byte PTRC_LIVE_CLEANER of the stream object o.<id>, which
  * stream_fd is open on, in the directory dirfd of user `uid`.
  *   0        the log is closed: the caller removes the stream.
  *   ECHILD   one keeper after the other died.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The files of a log that is rotated (log_rotate.h), found by the path of the first one. */
+/* The files of a log that is rotated (log_rotate.c), found by the path of the first one. */
 #ifndef PTRC_LIB_LOG_LOG_FAMILY_H
 #define PTRC_LIB_LOG_LOG_FAMILY_H
 

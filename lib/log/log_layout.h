@@ -187,7 +187,7 @@ struct ptrc_log_head {
 	uint64_t ring_size;
 	uint64_t stream_id; /* name of the shared object, as long as it exists */
 	uint64_t full_wait_ns;
-	/* Of a log that is rotated, which goes on in another file (log_rotate.h). These three are the
+	/* Of a log that is rotated, which goes on in another file (log_rotate.c). These three are the
 	 * attribute, all 0 in other logs. */
 	uint64_t rotate_bytes, rotate_ns;
 	uint64_t keep;

@@ -4,10 +4,10 @@
  * ptrc_log_state: the header of the stream has a copy of that part, so that after the death of a keeper the
  * next can go on where that one stopped.
  *
- * Each unit uses only those before it: log_output (the saved state, packets, and bytes to the file), log_index
- * (where the packets of a sequential log are), log_ring (places of packets), log_names, log_origin and
- * log_events (what is in the packets), log_writer (head, clear and end of a log); then log_rotate (several
- * files, one after the other). All are freestanding: raw system calls, memory by mmap.
+ * Each unit uses only those before it: log_output (the saved state, packets, bytes to the file, and the index of
+ * a sequential log), log_ring (places of packets), log_origin and log_events (what is in the packets), log_writer
+ * (head, clear and end of a log); then log_rotate (several files, one after the other). All are freestanding: raw
+ * system calls, memory by mmap.
  */
 #ifndef PTRC_LIB_LOG_LOG_WRITE_H
 #define PTRC_LIB_LOG_LOG_WRITE_H
@@ -183,7 +183,7 @@ struct ptrc_log_writer {
 	int64_t skip_ns;
 	int64_t last_ns; /* time of the last event of the last packet written */
 	uint32_t place;	 /* in header.log_place: of this log */
-	/* Of a log that is rotated (log_rotate.h): when, and the path of its first file. */
+	/* Of a log that is rotated (log_rotate.c): when, and the path of its first file. */
 	uint64_t rotate_bytes, rotate_ns, keep;
 	int64_t rotate_after_ns; /* CLOCK_BOOTTIME: not before, as it has just failed */
 	char base[4096];
@@ -342,10 +342,6 @@ PTRC_MUST_CHECK uint64_t ptrc_log_index_end(struct ptrc_log_writer *w);
 
 /* Writes the names and layouts that are not in the log yet. */
 PTRC_MUST_CHECK int ptrc_log_names_write(struct ptrc_log_writer *w);
-/* At the end of a ring's first lap. The NAMES packets of that lap stand between its events and
- * will be overwritten with them, so this writes all names once more behind the ring, where they
- * stay. Leaves w->out alone, which holds the packet that wraps. */
-PTRC_MUST_CHECK int ptrc_log_names_before_wrap(struct ptrc_log_writer *w);
 
 /* How many names the log has. */
 uint64_t ptrc_log_names_count(const struct ptrc_log_writer *w);
