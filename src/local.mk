@@ -267,7 +267,6 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/ship/schema.c \
 	%D%/ship/schema.h \
 	%D%/doctor/doctor.h \
-	%D%/doctor/doctor_list.c \
 	%D%/doctor/doctor_log.c \
 	%D%/doctor/doctor_machine.c \
 	%D%/doctor/doctor_process.c \

@@ -68,8 +68,6 @@ const char *ptrc_doctor_room(unsigned long in_stream, unsigned long in_log, bool
 /* Writes a size as users read it, "12 KiB" or "3.4 GiB", and returns the text. */
 const char *ptrc_doctor_size(uint64_t bytes, char text[32]);
 
-/* ---- doctor_list.c ---- */
-
 /* The sessions of the user. They are asked when the list is needed first, all at the same time,
  * because some may not answer. A directory that cannot be listed makes an empty list. */
 const struct ptrc_session_list *ptrc_doctor_list(void);

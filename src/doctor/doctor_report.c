@@ -86,3 +86,24 @@ void ptrc_doctor_say(struct ptrc_doctor *d, enum ptrc_doctor_status status, cons
 	/* The next check may take seconds: the user shall see this finding before. */
 	ptrc_output_write(d->out);
 }
+
+const struct ptrc_session_list *ptrc_doctor_list(void)
+{
+	static struct ptrc_session_list all;
+
+	/* An error is a finding of doctor_machine.c. */
+	if (!all.errors)
+		ptrc_session_list(&all, false);
+	return &all;
+}
+
+const char *ptrc_doctor_session_of(pid_t controller)
+{
+	const struct ptrc_session_list *all = ptrc_doctor_list();
+
+	for (size_t i = 0; i < all->count; i++)
+		if (!all->errors[i] && !ptrc_session_is_foreign(&all->replies[i].state) &&
+		    all->replies[i].state.controller == controller)
+			return all->names[i];
+	return NULL;
+}
