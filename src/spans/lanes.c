@@ -6,18 +6,31 @@
 
 #include "src/cli/message.h"
 
-struct ptrc_lane *ptrc_lanes_find(struct ptrc_lanes *l, struct ptrc_source *s)
+static struct ptrc_lane *seek(struct ptrc_lanes *l, size_t group,
+			      const struct posix_trace_event_info *e)
 {
-	const struct posix_trace_event_info *e = &s->reader.event;
 	struct {
 		size_t group;
 		pid_t pid, tid;
-	} key = {l->machines ? l->machines[s->order] : s->order, e->posix_pid, e->posix_tid};
-	bool is_full = l->max && l->count >= l->max;
-	struct ptrc_lane *lane =
-		is_full ? ptrc_table_seek(&l->table, &key, sizeof(key))
-			: ptrc_table_find(&l->table, &key, sizeof(key), l->lane_size);
+	} key = {group, e->posix_pid, e->posix_tid};
 
+	if (l->max && l->count >= l->max)
+		return ptrc_table_seek(&l->table, &key, sizeof(key));
+	return ptrc_table_find(&l->table, &key, sizeof(key), l->lane_size);
+}
+
+struct ptrc_lane *ptrc_lanes_find(struct ptrc_lanes *l, struct ptrc_source *s)
+{
+	const struct posix_trace_event_info *e = &s->reader.event;
+	size_t group = l->machines ? l->machines[s->order] : s->order;
+	struct ptrc_lane **recent = &l->recent[(unsigned int)e->posix_tid % PTRC_LANES_RECENT];
+	struct ptrc_lane *lane = *recent;
+
+	if (lane && lane->tid == e->posix_tid && lane->pid == e->posix_pid && lane->group == group)
+		return lane;
+	lane = seek(l, group, e);
+	if (lane)
+		*recent = lane;
 	if (!lane && !l->rest) {
 		l->rest = ptrc_cli_allocate(l->lane_size);
 		l->rest->is_rest = true;
@@ -27,6 +40,7 @@ struct ptrc_lane *ptrc_lanes_find(struct ptrc_lanes *l, struct ptrc_source *s)
 	if (lane->source)
 		return lane;
 	lane->source = s;
+	lane->group = group;
 	lane->pid = lane->is_rest ? 0 : e->posix_pid;
 	lane->tid = lane->is_rest ? 0 : e->posix_tid;
 	lane->number = l->count;

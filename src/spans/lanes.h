@@ -15,14 +15,17 @@ struct ptrc_lane {
 	struct ptrc_table_entry entry;
 	/* Counted from 0. */
 	size_t number;
-	/* That of its first event. */
+	/* That of its first event; the log or the machine. */
 	struct ptrc_source *source;
+	size_t group;
 	pid_t pid, tid;
 	/* Stands for all threads beyond those that have room. */
 	bool is_rest;
 	/* The latest span that others may lie within, or null. */
 	struct ptrc_span *latest;
 };
+
+enum { PTRC_LANES_RECENT = 16 };
 
 /* Starts zeroed but for the first three. */
 struct ptrc_lanes {
@@ -36,6 +39,8 @@ struct ptrc_lanes {
 	struct ptrc_lane **list;
 	size_t count;
 	struct ptrc_table table;
+	/* Those that were asked for last, by what their thread numbers end with. */
+	struct ptrc_lane *recent[PTRC_LANES_RECENT];
 };
 
 /* That of the event which the source has read. */
