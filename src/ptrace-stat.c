@@ -65,12 +65,12 @@ static const struct ptrc_cli_option options[] = {
 };
 
 static const struct ptrc_cli_row exclusions[] = {
-	{"label sync per histogram", "diff"},
+	{"label clock-sync per histogram", "diff"},
 	PTRC_CLI_ROWS_END,
 };
 
 static const struct ptrc_cli_row needs[] = {
-	{"before fail-if", "diff"},
+	{"baseline fail-if", "diff"},
 	{"per histogram", "pair pairs"},
 	{"decode config strict event user pid tid since until where", "pair pairs diff"},
 	PTRC_CLI_ROWS_END,

@@ -2,6 +2,7 @@
 #include "config.h"
 #include "src/cli/cli.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -19,7 +20,7 @@
 #include "src/cli/renamed.h"
 
 /* More options than any command has, and more words than an option of ptrc_cli_word(). */
-enum { OPTIONS_MAX = 40, WORDS_MAX = 8 };
+enum { OPTIONS_MAX = 64, WORDS_MAX = 16 };
 
 static const struct ptrc_cli_option standard_options[] = {
 	{"help", 'h', NULL, "show this help and exit"},
@@ -35,7 +36,8 @@ static const char *names_given[OPTIONS_MAX + 1];
 
 static void table_add(const struct ptrc_cli_option *o, size_t *longs, size_t *shorts)
 {
-	for (; o && o->name && *longs < OPTIONS_MAX; o++) {
+	for (; o && o->name; o++) {
+		assert(*longs < OPTIONS_MAX);
 		long_options[*longs] = (struct option){
 			.name = o->name,
 			.has_arg = !o->argument		 ? no_argument
@@ -356,8 +358,10 @@ int ptrc_cli_word(const char *option, const char *text)
 	const char *list = ptrc_option_words(command, option + strlen("--"));
 	int i = 0;
 
-	for (; i < WORDS_MAX && (list = ptrc_option_next_word(list, copies[i])); i++)
+	for (; (list = ptrc_option_next_word(list, copies[i])); i++) {
 		words[i] = copies[i];
+		assert(i + 1 < WORDS_MAX);
+	}
 	i = ptrc_cli_parse_word(text, words, &why);
 	if (i < 0)
 		ptrc_cli_usage(option, "%s", why.text);

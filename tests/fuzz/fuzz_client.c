@@ -262,7 +262,6 @@ static void show_types(void)
 static void follow(enum ptrc_format format)
 {
 	struct ptrc_event_format f = {.format = format, .name_width = 20};
-	static struct ptrc_event_labels labels;
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;
 	static struct ptrc_reader r;
 	static struct ptrc_view view;
@@ -270,13 +269,12 @@ static void follow(enum ptrc_format format)
 
 	if (!ptrc_reader_follow(&r, "fuzz"))
 		return;
-	memset(&labels, 0, sizeof(labels));
 	memset(&view, 0, sizeof(view));
 	view.reader = &r;
 	ptrc_reader_load_names(&r);
 	while (ptrc_reader_next(&r)) {
 		ptrc_reader_is_waiting(&r);
-		ptrc_event_put(&out, &f, &labels, &view);
+		ptrc_event_put(&out, &f, &view);
 		FUZZ_CHECK(out.used && !memchr(out.bytes, '\n', out.used - 1));
 		out.used = 0;
 	}
@@ -284,7 +282,6 @@ static void follow(enum ptrc_format format)
 	ptrc_reader_losses(&r, true, &losses);
 	ptrc_reader_close(&r);
 	ptrc_event_format_free(&f);
-	ptrc_event_labels_free(&labels);
 	ptrc_buffer_free(&out);
 }
 

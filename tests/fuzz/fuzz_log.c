@@ -25,14 +25,12 @@ static int file = -1;
 static void show_events(struct ptrc_reader *r, enum ptrc_format format, bool has_log)
 {
 	struct ptrc_event_format f = {.format = format, .name_width = 20, .has_log = has_log};
-	static struct ptrc_event_labels labels;
 	static struct ptrc_view view;
 	struct ptrc_layouts layouts = {0};
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;
 	struct ptrc_cli_reason why;
 	struct ptrc_losses losses;
 
-	memset(&labels, 0, sizeof(labels));
 	memset(&view, 0, sizeof(view));
 	view.reader = r;
 	ptrc_layouts_add(&layouts, "*", "u32 a, i16 b, str c", &why);
@@ -42,7 +40,7 @@ static void show_events(struct ptrc_reader *r, enum ptrc_format format, bool has
 		FUZZ_CHECK(r->event.posix_timestamp.tv_nsec >= 0);
 		FUZZ_CHECK(r->event.posix_timestamp.tv_nsec < 1000000000);
 		ptrc_view_find_layout(&view, &layouts);
-		ptrc_event_put(&out, &f, &labels, &view);
+		ptrc_event_put(&out, &f, &view);
 		FUZZ_CHECK(out.used && out.bytes[out.used - 1] == '\n');
 		FUZZ_CHECK(!memchr(out.bytes, '\n', out.used - 1));
 		out.used = 0;
@@ -52,7 +50,6 @@ static void show_events(struct ptrc_reader *r, enum ptrc_format format, bool has
 	ptrc_view_free(&view);
 	ptrc_buffer_free(&out);
 	ptrc_event_format_free(&f);
-	ptrc_event_labels_free(&labels);
 	ptrc_layouts_free(&layouts);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/event_types.h"
 #include "src/query/where.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -27,7 +28,6 @@ static const trace_event_id_t ids[] = {USER_ID, POSIX_TRACE_ERROR, POSIX_TRACE_S
 static bool evaluate(struct ptrc_where *where, const struct ptrc_layouts *layouts,
 		     const struct input *in, trace_event_id_t id)
 {
-	static struct ptrc_reader_name name = {.is_known = true, .size = 9, .text = "app.event"};
 	static struct ptrc_reader reader;
 	static struct ptrc_view view;
 	unsigned char *data;
@@ -37,7 +37,7 @@ static bool evaluate(struct ptrc_where *where, const struct ptrc_layouts *layout
 	memset(&view, 0, sizeof(view));
 	reader.path = "app.log";
 	reader.since_before = 5000000;
-	reader.names[id] = &name;
+	knows_type(&reader, id, "app.event");
 	reader.event = (struct posix_trace_event_info){
 		.posix_event_id = id,
 		.posix_pid = 4711,
@@ -54,6 +54,7 @@ static bool evaluate(struct ptrc_where *where, const struct ptrc_layouts *layout
 	ptrc_view_find_layout(&view, layouts);
 	is_so = ptrc_where_holds(where, &view);
 	ptrc_view_free(&view);
+	ptrc_reader_free_types(&reader);
 	free(data);
 	return is_so;
 }

@@ -299,3 +299,21 @@ fish_completes() {
 		[ -z "$output" ]
 	done
 }
+
+@test "the tables of what excludes and needs what name options that there are" {
+	for source in "$PTRC_SOURCE"/src/ptrace-*.c; do
+		command=$(basename "$source" .c)
+		"$command" --help >help
+		# This program has five names.
+		[ "$command" != ptrace-start ] || ptrace-shutdown --help >>help
+		sed -nE '/^static const struct ptrc_cli_row (exclusions|needs)\[\]/,/^};/p' "$source" |
+			grep -oE '"[^"]+"' | tr -d '"' | tr ' ' '\n' | grep '^[a-z]' | sort -u >words
+		sed -nE '/^static const struct ptrc_cli_row words\[\]/,/^};/s/^\t\{"([^"]+)".*/\1/p' "$source" |
+			tr ' ' '\n' >>words
+		while read -r word; do
+			grep -qE -- "--$word([=[ ,]|$)" help || { echo "$command: there is no --$word"; return 1; }
+			echo "$word"
+		done <words >>all
+	done
+	[ "$(wc -l <all)" -gt 100 ]
+}

@@ -2,6 +2,7 @@
 /* Data that layouts take apart: what is shown of it, and what --where compares. */
 #include "tests/support/harness.h"
 
+#include "tests/support/event_types.h"
 #include "src/fields/json_text.h"
 #include "src/fields/layout.h"
 #include "src/query/view.h"
@@ -9,7 +10,6 @@
 
 static struct ptrc_layouts layouts;
 static struct ptrc_reader reader;
-static struct ptrc_reader_name event_name;
 static struct ptrc_view view = {.reader = &reader};
 
 enum { EVENT_ID = 10 };
@@ -24,11 +24,8 @@ static void see(const char *layout, const void *data, size_t size)
 	layouts = (struct ptrc_layouts){0};
 	if (!ptrc_layouts_add(&layouts, "*", layout, &why))
 		harness_fail("'%s': %s", layout, why.text);
-	strcpy(event_name.text, "app.event");
-	event_name.size = strlen(event_name.text);
-	event_name.is_known = true;
 	reader.path = "run.log";
-	reader.names[EVENT_ID] = &event_name;
+	knows_type(&reader, EVENT_ID, "app.event");
 	reader.event = (struct posix_trace_event_info){
 		.posix_event_id = EVENT_ID,
 		.posix_pid = 7,

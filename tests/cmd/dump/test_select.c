@@ -5,6 +5,7 @@
 
 #include "tests/support/harness.h"
 
+#include "tests/support/event_types.h"
 #include "src/query/thread_gap.h"
 #include "src/fields/layout.h"
 #include "src/text/lines.h"
@@ -641,7 +642,6 @@ enum { EVENT_ID = 10 };
 /* An event as a reader has it. */
 static unsigned char *event_data;
 static struct ptrc_reader reader;
-static struct ptrc_reader_name event_name;
 static struct ptrc_view view = {.reader = &reader};
 
 static const char payload[] = {7, 0, 0, 0, 0, 0, 0, (char)-128, (char)-2, 1, 2, 'h', 'i'};
@@ -657,12 +657,9 @@ static void set_data(const void *data, size_t size)
 
 static void make_event(void)
 {
-	strcpy(event_name.text, "db.query");
-	event_name.size = strlen(event_name.text);
-	event_name.is_known = true;
 	reader.path = "run.log";
 	reader.since_before = 5000000;
-	reader.names[EVENT_ID] = &event_name;
+	knows_type(&reader, EVENT_ID, "db.query");
 	reader.event = (struct posix_trace_event_info){
 		.posix_event_id = EVENT_ID,
 		.posix_pid = 4711,
@@ -932,7 +929,7 @@ static void use_layouts(const char *of_event, const char *other)
 	CHECK(ptrc_layouts_add(&layouts, "db.query", of_event, &why));
 	if (other)
 		CHECK(ptrc_layouts_add(&layouts, "other", other, &why));
-	memset(view.is_type_looked_up, 0, sizeof(view.is_type_looked_up));
+	knows_type(&reader, EVENT_ID, "db.query");
 	ptrc_view_find_layout(&view, &layouts);
 }
 

@@ -5,6 +5,7 @@
 
 #include "tests/support/harness.h"
 
+#include "tests/support/event_types.h"
 #include "src/spans/key.h"
 #include "src/spans/pair_report.h"
 #include "src/spans/pairs.h"
@@ -119,25 +120,24 @@ static struct ptrc_layouts layouts;
 
 static void setup(void)
 {
-	static struct ptrc_reader_name names[] = {
-		{true, 7, "a.begin"}, {true, 5, "a.end"}, {true, 7, "b.begin"},
-		{true, 5, "b.end"},   {true, 5, "other"},
-	};
-	static struct ptrc_reader_name system_names[] = {
-		[POSIX_TRACE_ERROR] = {true, 17, "posix_trace_error"},
-		[POSIX_TRACE_START] = {true, 17, "posix_trace_start"},
-		[POSIX_TRACE_STOP] = {true, 16, "posix_trace_stop"},
-		[POSIX_TRACE_OVERFLOW] = {true, 20, "posix_trace_overflow"},
-		[POSIX_TRACE_RESUME] = {true, 18, "posix_trace_resume"},
+	static const char *const names[] = {
+		[POSIX_TRACE_ERROR] = "posix_trace_error",
+		[POSIX_TRACE_START] = "posix_trace_start",
+		[POSIX_TRACE_STOP] = "posix_trace_stop",
+		[POSIX_TRACE_OVERFLOW] = "posix_trace_overflow",
+		[POSIX_TRACE_RESUME] = "posix_trace_resume",
+		[A_BEGIN] = "a.begin",
+		[A_END] = "a.end",
+		[B_BEGIN] = "b.begin",
+		[B_END] = "b.end",
+		[OTHER] = "other",
 	};
 	struct ptrc_cli_reason why;
 
 	memset(&source, 0, sizeof(source));
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		source.reader.names[A_BEGIN + i] = &names[i];
-	for (size_t i = 0; i < sizeof(system_names) / sizeof(*system_names); i++)
-		if (system_names[i].is_known)
-			source.reader.names[i] = &system_names[i];
+		if (names[i])
+			knows_type(&source.reader, (trace_event_id_t)i, names[i]);
 	memset(&pairs, 0, sizeof(pairs));
 	memset(&layouts, 0, sizeof(layouts));
 	other = source;
