@@ -315,5 +315,5 @@ fish_completes() {
 			echo "$word"
 		done <words >>all
 	done
-	[ "$(wc -l <all)" -gt 100 ]
+	[ "$(wc -l <all)" -gt 60 ]
 }
