@@ -206,6 +206,7 @@ static void take_host(const char *words)
 		used += strlen(texts[i]);
 	}
 	whose.host = (uint8_t *)host;
+	whose.host_bytes = sizeof(host->head) + used;
 }
 
 static void take_thread(const char *words)

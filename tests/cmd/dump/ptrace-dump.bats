@@ -625,7 +625,7 @@ times() {
 	jq -se 'map(select(.type_id < 10) | has("data")) | any | not' json
 	ptrace-dump --decode="$d" --fields=data,data.rows -e q run.log | head -n 1 |
 		jq -e '. == {data: {id: 7, rows: 3, sql: "hi"}}'
-	[ "$(ptrace-dump --decode="$d" --format=text --fields=id,event,data.sql,reason -e q -e '*stop' run.log |
+	[ "$(ptrace-dump --decode="$d" --format=text --fields=type_id,event,data.sql,reason -e q -e '*stop' run.log |
 		sed -n '1p;3p' | tr -s ' ')" = "$(printf '%s\n' '10 q "hi" -' ' 2 posix_trace_stop - 0')" ]
 	# What stands in place of the data stands there once.
 	for fields in data,reason reason,data data,reason,error; do
