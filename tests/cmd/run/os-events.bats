@@ -240,7 +240,8 @@ waits_for_look() {
 	[ "$status" -eq 3 ]
 	[ "$(lost_of_os a.log)" -gt 3000 ]
 	[[ $stderr == *": $(lost_of_os a.log) events lost"* ]]
-	[ "$(ptrace-dump --json --event=os.lost a.log | jq -s 'map(.data.processor) | unique | .[]')" = "${cpus[-1]}" ]
+	# Where others run, too, the first one may lose some as well.
+	ptrace-dump --json --event=os.lost a.log | jq -se --argjson last "${cpus[-1]}" 'map(.data.processor) | index($last)'
 }
 
 @test "where the kernel refuses, a line says why and what would allow it" {
