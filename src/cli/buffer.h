@@ -79,8 +79,8 @@ static inline void ptrc_buffer_varint(struct ptrc_buffer *b, uint64_t number)
 /* Puts so many blanks; none if the number is negative. */
 void ptrc_buffer_blanks(struct ptrc_buffer *, long count);
 
-/* Fills up what was put since an offset to so many columns, on its right side; or on its left one, if it is to stand
- * on the right. */
+/* Fills a column, whose text begins at an offset, with blanks: after the text, or, if the text is to stand on the
+ * right, before it. */
 void ptrc_buffer_pad(struct ptrc_buffer *, size_t begin, size_t columns, bool is_right);
 
 void ptrc_buffer_u64(struct ptrc_buffer *, uint64_t);

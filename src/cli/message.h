@@ -77,7 +77,7 @@ char *ptrc_cli_text(const char *format, ...)
 /* A copy of the text, which the caller frees. */
 char *ptrc_cli_copy(const char *) __attribute__((malloc, nonnull, returns_nonnull));
 
-/* The same of so many bytes, with a null byte behind them. */
+/* A copy of the bytes, followed by a null byte. */
 char *ptrc_cli_copy_bytes(const char *, size_t) __attribute__((malloc, nonnull, returns_nonnull));
 
 #endif

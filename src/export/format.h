@@ -148,7 +148,7 @@ struct ptrc_export {
 	struct ptrc_pairs *pairs;
 	struct ptrc_export_options options;
 	const struct ptrc_export_format *format;
-	/* What the format keeps: so many bytes as it says, which start zeroed. */
+	/* The format's own state, of its state_size, which starts zeroed. */
 	void *state;
 	struct ptrc_export_process **processes;
 	size_t process_count;

@@ -29,17 +29,18 @@ enum { PTRC_LANES_RECENT = 16 };
 
 /* Starts zeroed but for the first three. */
 struct ptrc_lanes {
-	/* What a lane takes; a sink may have more behind it, which starts zeroed. */
+	/* The size of a lane: that of a structure of the sink, whose first member is the lane and which starts
+	 * zeroed. */
 	size_t lane_size;
 	/* By the order of the sources: the number of its machine; null: each log has threads of its own. */
 	size_t *machines;
-	/* Of more threads the others are one; 0: of any number none is. */
+	/* At most this many lanes; all further threads share one more. 0: any number. */
 	size_t max;
 	struct ptrc_lane *rest;
 	struct ptrc_lane **list;
 	size_t count;
 	struct ptrc_table table;
-	/* Those that were asked for last, by what their thread numbers end with. */
+	/* A cache: the lane that was found last, by the low bits of the thread number. */
 	struct ptrc_lane *recent[PTRC_LANES_RECENT];
 };
 

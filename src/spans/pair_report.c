@@ -259,7 +259,7 @@ static void put_count(struct ptrc_buffer *b, uint64_t count, const char *one, co
 				   count == 1 ? one : several);
 }
 
-void ptrc_pairs_report_halves(const struct ptrc_pairs *p, const char *what_of_them, const char *cut)
+void ptrc_pairs_report_halves(const struct ptrc_pairs *p, const char *rest, const char *cut)
 {
 	struct ptrc_buffer what = PTRC_BUFFER_INIT, name = PTRC_BUFFER_INIT;
 
@@ -274,7 +274,7 @@ void ptrc_pairs_report_halves(const struct ptrc_pairs *p, const char *what_of_th
 			continue;
 		ptrc_pair_put_name(&name, &p->list[i]);
 		ptrc_buffer_char(&name, '\0');
-		ptrc_cli_message(name.bytes, "%.*s%s", (int)what.used, what.bytes, what_of_them);
+		ptrc_cli_message(name.bytes, "%.*s%s", (int)what.used, what.bytes, rest);
 	}
 	ptrc_buffer_free(&what);
 	ptrc_buffer_free(&name);

@@ -23,9 +23,9 @@ void ptrc_pair_halves_json(struct ptrc_json *, const struct ptrc_pair_halves *,
 /* Puts the member "pairs" of the open object. */
 void ptrc_pairs_json(const struct ptrc_pairs *, struct ptrc_json *, bool has_histogram);
 
-/* Prints a message for each pair of whose halves a sink has counted some: "NAME: 3 begins without end", with what
- * people are told of these, and the words for those with a loss. */
-void ptrc_pairs_report_halves(const struct ptrc_pairs *, const char *what_of_them, const char *cut);
+/* Prints a message for each pair that has halves: "NAME: 3 begins without end", followed by `rest`; `cut` are the
+ * words for those with a loss. */
+void ptrc_pairs_report_halves(const struct ptrc_pairs *, const char *rest, const char *cut);
 
 /*
  * Prints a message for each pair whose event types no source of the query has, and if no event has the field of

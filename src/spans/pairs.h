@@ -102,7 +102,7 @@ struct ptrc_pairs {
 	const struct ptrc_field *per;
 	/* That of --label-by, or null. */
 	struct ptrc_label *label;
-	/* What was measured is not wanted. */
+	/* The sink needs no rows: nothing is measured. */
 	bool is_without_rows;
 	/* A pair of functions has a row for each function that symbols, which the views then have, tell. */
 	bool has_functions;
@@ -140,8 +140,8 @@ bool ptrc_pairs_add(struct ptrc_pairs *, const char *text, const struct ptrc_lay
 void ptrc_pairs_take(struct ptrc_pairs *, struct ptrc_source *);
 
 /* Counts the begins that have no end, and makes rows for pairs that were given and have no events.
- * Is called behind the last event. If --first has ended the reading of a sink of spans, what is open has its end
- * in what was not read, and is forgotten. */
+ * Is called after the last event. If --first has stopped the reading of a sink of spans, the begins that wait
+ * have their ends in what was not read, and are forgotten. */
 void ptrc_pairs_end(struct ptrc_pairs *, bool is_read);
 
 /* Whether the query selects a span that is over; that halves meet expressions is for the sink to see. */

@@ -47,7 +47,7 @@ struct ptrc_span {
 	const uint64_t *gaps;
 	uint64_t gap_count;
 
-	/* All that follows is there for a sink of spans only. Of users the last one frees it. */
+	/* All that follows exists for a sink of spans only. The last of its users frees the span. */
 	size_t users;
 	/* Once it is over; the source has just read the event that ends it, or is null. */
 	enum ptrc_span_fate fate;
@@ -55,9 +55,9 @@ struct ptrc_span {
 	/* Once ptrc_pairs_select() was asked: views of its events, or null. */
 	struct ptrc_view *begin_view;
 	struct ptrc_view *end_view;
-	/* The source is null if it has no begin. Then there is nothing behind this member, nor of the sink's. */
+	/* The source is null if the span has no begin. Then the sink's own members do not exist. */
 	struct ptrc_kept begin;
-	/* That of the begin, if the sink has set it; the span that it lies within there. */
+	/* The lane of the begin, if the sink has set it; the span that this one lies within. */
 	struct ptrc_lane *lane;
 	struct ptrc_span *outer;
 	/* Grows from each one that is nested to the next; 0: it never was. */
@@ -71,7 +71,7 @@ struct ptrc_span {
 /* Starts zeroed; without a query, spans go to no sink, and their events are not kept. */
 struct ptrc_spans {
 	struct ptrc_query *query;
-	/* What a span of the sink takes, which may have more behind it. */
+	/* The size of a span: that of a structure of the sink, whose first member is the span. */
 	size_t span_size;
 	uint64_t open_count;
 	uint64_t nested_count;
@@ -108,7 +108,7 @@ void ptrc_span_nest(struct ptrc_spans *, struct ptrc_span *);
 /* Takes it out again, and with it all that began after it: these overlap it, or their ends were lost. */
 void ptrc_span_leave(struct ptrc_span *);
 
-/* Frees one that nobody else uses, and what it lies within. */
+/* Gives up one use; frees the span, and what it lies within, when no use is left. */
 void ptrc_span_release(struct ptrc_span *);
 
 void ptrc_spans_free(struct ptrc_spans *);
