@@ -114,6 +114,7 @@ static void write_log(int fd, struct made *m, char host)
 	FUZZ_CHECK(!ftruncate(fd, 0));
 	lseek(fd, 0, SEEK_SET);
 	whose.host = (uint8_t *)&about;
+	whose.host_bytes = sizeof(about.head) + 3;
 	FUZZ_CHECK(!posixtrace_log_writer_open(fd, NULL, NULL, &log));
 	FUZZ_CHECK(!posixtrace_log_writer_type(log, "send", NULL, &types[0]));
 	FUZZ_CHECK(!posixtrace_log_writer_type(log, "receive", NULL, &types[1]));

@@ -46,7 +46,7 @@ static void add_clock(struct made_log *m, int64_t event_ns, int64_t realtime_ns,
 	};
 }
 
-static uint8_t *make_host(const struct made_log *m)
+static void make_host(const struct made_log *m, struct ptrc_log_whose *whose)
 {
 	struct {
 		struct ptrc_log_host head;
@@ -61,7 +61,8 @@ static uint8_t *make_host(const struct made_log *m)
 		memcpy(host->texts + used, texts[i], strlen(texts[i]));
 		used += strlen(texts[i]);
 	}
-	return (uint8_t *)host;
+	whose->host = (uint8_t *)host;
+	whose->host_bytes = sizeof(host->head) + used;
 }
 
 /* The log as a reader has it; it has one event. */
@@ -77,7 +78,7 @@ static struct ptrc_reader *open_log(struct made_log *m)
 
 	CHECK(r);
 	if (m->host)
-		whose.host = make_host(m);
+		make_host(m, &whose);
 	CHECK_OK(posixtrace_log_writer_open(fd, NULL, NULL, &log));
 	CHECK_OK(posixtrace_log_writer_type(log, "an event", NULL, &e.pt_info.posix_event_id));
 	e.pt_info.posix_timestamp = ptrc_when_timespec(m->event_ns ? m->event_ns : epoch);
