@@ -43,8 +43,9 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_SELECTION_OPTIONS,
 	{"count", KEY_COUNT, NULL, "show only how many events there are"},
 	{"pair", PTRC_SELECTION_PAIR, "PAIR",
-	 "show pairs of events in place of events:\n'req.begin..req.end by data.id', of those with the\n"
-	 "same value in the field, or without 'by' of the\nsame thread; may be given several times"},
+	 "show pairs of events in place of events:\n"
+	 "'req' (of req.begin and req.end) or 'a..b', of the\nsame thread, or with ' by data.id' of those with\n"
+	 "the same value in the field; may be given several\ntimes"},
 	{"pairs", KEY_PAIRS, NULL, "the same of all event types X.begin and X.end"},
 	{"longest", KEY_LONGEST, "N",
 	 "with these: show only the N pairs that took\nlongest, the longest first"},

@@ -30,8 +30,8 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_SELECTION_OPTIONS,
 	{"pair", PTRC_SELECTION_PAIR, "PAIR",
 	 "these events, too, are a slice of time, as X.begin\nand X.end always are:\n"
-	 "'req.begin..req.end by data.id', those with the\nsame value in the field, or without 'by' "
-	 "those of\nthe same thread; may be given several times"},
+	 "'req' (of req.begin and req.end) or 'a..b', of the\nsame thread, or with ' by data.id' of those with\n"
+	 "the same value in the field; may be given several\ntimes"},
 	PTRC_SELECTION_LABEL_BY_OPTION,
 	{"counters", KEY_COUNTERS, "[=GLOB]",
 	 "numbers that have a unit become counters, called\nEVENT.FIELD; or all numbers whose counters "

@@ -31,8 +31,9 @@ static const struct ptrc_cli_option options[] = {
 	{"utc", KEY_UTC, NULL, "with --text: times are UTC, not local time"},
 	PTRC_SELECTION_OPTIONS,
 	{"pair", PTRC_SELECTION_PAIR, "PAIR",
-	 "take these for pairs, too, as all X.begin and\nX.end are: 'BEGIN..END by FIELD', of those with\nthe same "
-	 "value in the field, or without 'by' of\nthe same thread; may be given several times"},
+	 "take these for pairs, too, as all X.begin and\nX.end are:\n"
+	 "'req' (of req.begin and req.end) or 'a..b', of the\nsame thread, or with ' by data.id' of those with\n"
+	 "the same value in the field; may be given several\ntimes"},
 	PTRC_SELECTION_LABEL_BY_OPTION,
 	PTRC_SELECTION_HOST_OPTIONS,
 	PTRC_SELECTION_DATA_OPTIONS,

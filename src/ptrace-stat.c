@@ -35,9 +35,9 @@ enum {
 
 static const struct ptrc_cli_option options[] = {
 	{"pair", PTRC_SELECTION_PAIR, "PAIR",
-	 "show how long it took from one event to another:\n'req.begin..req.end by data.id', of "
-	 "those with the\nsame value in the field, or without 'by' of the\nsame thread; may be given "
-	 "several times"},
+	 "show how long it took from one event to another:\n"
+	 "'req' (of req.begin and req.end) or 'a..b', of the\nsame thread, or with ' by data.id' of those with\n"
+	 "the same value in the field; may be given several\ntimes"},
 	{"pairs", KEY_PAIRS, NULL, "the same of all event types X.begin and X.end"},
 	{"per", KEY_PER, "FIELD", "with these: for each value of the field, of the\nfirst event"},
 	{"histogram", KEY_HISTOGRAM, NULL, "with these: how many there are of each length"},

@@ -58,31 +58,6 @@ void ptrc_rule_refuse(const struct ptrc_rule_draft *d, const struct ptrc_config_
 	ptrc_cli_usage(d->option, "%s", reason);
 }
 
-bool ptrc_rule_quantile(const char *text, unsigned int *per_mille)
-{
-	unsigned int whole = 0;
-	size_t digits;
-
-	if (!strcmp(text, "min") || !strcmp(text, "max")) {
-		*per_mille = text[1] == 'a' ? 1000 : 0;
-		return true;
-	}
-	if (*text++ != 'p')
-		return false;
-	digits = strspn(text, "0123456789");
-	if (!digits || digits > 2)
-		return false;
-	for (size_t i = 0; i < digits; i++)
-		whole = whole * 10 + (unsigned int)(text[i] - '0');
-	text += digits;
-	*per_mille = whole * 10;
-	if (*text == '.' && text[1] >= '0' && text[1] <= '9') {
-		*per_mille += (unsigned int)(text[1] - '0');
-		text += 2;
-	}
-	return !*text && *per_mille;
-}
-
 bool ptrc_rule_duration(const char *text, int64_t *ns, struct ptrc_cli_reason *why)
 {
 	if (ptrc_when_duration(text, ns))

@@ -153,9 +153,6 @@ extern const struct ptrc_rule_key_of {
 void ptrc_rule_refuse(const struct ptrc_rule_draft *, const struct ptrc_config_mark *,
 		      const char *format, ...) __attribute__((format(printf, 3, 4), noreturn));
 
-/* Reads the name of a quantile: min, p50, p99.9, max. Returns false if the text is none. */
-bool ptrc_rule_quantile(const char *text, unsigned int *per_mille);
-
 /* Reads a duration. Returns false with the reason if it is none. */
 bool ptrc_rule_duration(const char *text, int64_t *ns, struct ptrc_cli_reason *why);
 
@@ -200,5 +197,8 @@ void ptrc_rules_parse(struct ptrc_rules *, const char *name, const void *bytes, 
 /* Adds the rule of an option: --after='A -> B within 5ms by data.id'. The option is without its
  * dashes; the text is null for --no-loss. */
 void ptrc_rules_take(struct ptrc_rules *, const char *option, const char *text);
+
+/* Gives the draft the two events of a pair, X or BEGIN..END, and the field if "by FIELD" follows. */
+void ptrc_rule_take_pair(struct ptrc_rule_draft *, const char *text, size_t size);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "src/check/rule.h"
 #include "src/config/yaml_file.h"
+#include "src/spans/quantiles.h"
 
 #define KEY_RULES "rules"
 #define KEY_DECODE "decode"
@@ -19,9 +20,21 @@ static const char *read_text(struct ptrc_yaml *y, const char *key)
 	return ptrc_yaml_text(y);
 }
 
-static void read_events(struct ptrc_yaml *y, struct ptrc_rule_draft *d, const char *key)
+/* Reads the list of events of a pair or an order, or the name of a pair. */
+static void read_events(struct ptrc_yaml *y, struct ptrc_rule_draft *d, const char *key,
+			bool is_pair)
 {
 	ptrc_yaml_next(y);
+	if (is_pair && ptrc_yaml_is_value(y)) {
+		const char *text = ptrc_yaml_text(y);
+		bool has_field = d->texts[PTRC_RULE_KEY_BY];
+
+		d->event_marks[0] = d->event_marks[1] = ptrc_yaml_mark(y);
+		ptrc_rule_take_pair(d, text, strlen(text));
+		if (!has_field)
+			d->marks[PTRC_RULE_KEY_BY] = d->event_marks[0];
+		return;
+	}
 	if (y->event.type != YAML_SEQUENCE_START_EVENT)
 		ptrc_yaml_refuse(y, "%s: has to be a list of events, not %s", key,
 				 ptrc_yaml_what(y));
@@ -75,7 +88,7 @@ static void read_member(struct ptrc_yaml *y, struct ptrc_rule_draft *d)
 		read_number_or_bound(y, d, text, key, key == PTRC_RULE_KEY_MAX ? 1000 : 0);
 		return;
 	}
-	if (key == PTRC_RULE_KEYS && ptrc_rule_quantile(text, &per_mille)) {
+	if (key == PTRC_RULE_KEYS && ptrc_quantile_read(text, &per_mille)) {
 		read_bound(y, d, text, per_mille);
 		return;
 	}
@@ -88,7 +101,7 @@ static void read_member(struct ptrc_yaml *y, struct ptrc_rule_draft *d)
 	if (key == PTRC_RULE_PAIR || key == PTRC_RULE_ORDER) {
 		if (d->event_count)
 			ptrc_yaml_refuse(y, "'pair' and 'order' are two rules: give each its own");
-		read_events(y, d, text);
+		read_events(y, d, text, key == PTRC_RULE_PAIR);
 		d->texts[key] = text;
 		return;
 	}

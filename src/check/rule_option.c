@@ -7,12 +7,13 @@
  * 	times    EVENT [min N] [max N] [per FIELD]
  * 	after    EVENT -> EVENT [within DURATION] [by FIELD]
  * 	before   EVENT require EVENT [within DURATION] [by FIELD]
- * 	p99      EVENT..EVENT [by FIELD] < DURATION
- * 	at-most  EVENT..EVENT [by FIELD] N at once
+ * 	pair     PAIR [by FIELD] QUANTILE < DURATION
+ * 	p99      PAIR [by FIELD] < DURATION
+ * 	at-most  PAIR [by FIELD] N at once
  * 	order    EVENT, EVENT ... [by FIELD]
  *
- * EVENT is a pattern, behind which "where EXPRESSION" may stand. What is in quotes belongs to an
- * expression. What is in brackets may stand in any order.
+ * EVENT is a pattern, behind which "where EXPRESSION" may stand. PAIR is EVENT..EVENT, or X for
+ * X.begin..X.end. What is in quotes belongs to an expression. What is in brackets may stand in any order.
  */
 #include "config.h"
 #include "src/check/rule.h"
@@ -20,6 +21,7 @@
 #include <string.h>
 
 #include "src/config/kept.h"
+#include "src/spans/pairs.h"
 
 /* What is left of the text. */
 struct rest {
@@ -43,31 +45,6 @@ static const char *keep(struct rest r)
 	return copy;
 }
 
-/* The first, or the last, place of the word outside of quotes; the size if there is none. */
-static size_t find(const struct rest *r, const char *word, bool is_last)
-{
-	size_t size = strlen(word);
-	size_t found = r->size;
-	char quote = '\0';
-
-	for (size_t i = 0; i + size <= r->size; i++) {
-		char c = r->text[i];
-
-		if (quote && c == '\\') {
-			i++;
-		} else if (quote) {
-			quote = c == quote ? '\0' : quote;
-		} else if (c == '"' || c == '\'') {
-			quote = c;
-		} else if (!memcmp(r->text + i, word, size)) {
-			found = i;
-			if (!is_last)
-				break;
-		}
-	}
-	return found;
-}
-
 /* The words that values of keys stand behind, each up to the next one. */
 static const struct word {
 	const char *text;
@@ -80,22 +57,23 @@ static const struct word {
   timed_words[] = {{" within ", PTRC_RULE_KEY_WITHIN}, {" by ", PTRC_RULE_KEY_BY}, {0}},
   by_words[] = {{" by ", PTRC_RULE_KEY_BY}, {0}};
 
-/* Gives the draft the values behind these words, and leaves what is before the first one. */
+/* Gives the draft the values behind these words, and leaves what is before the first one. In a file the text is
+ * that of the first event. */
 static void take(struct ptrc_rule_draft *d, struct rest *r, const struct word *words)
 {
 	for (const struct word *w = words; w->text; w++) {
 		size_t size = strlen(w->text) - 1;
 
 		if (r->size >= size && !memcmp(r->text + r->size - size, w->text, size))
-			ptrc_rule_refuse(d, &d->mark, "nothing stands behind '%.*s'", (int)size - 1,
-					 w->text + 1);
+			ptrc_rule_refuse(d, &d->event_marks[0], "nothing stands behind '%.*s'",
+					 (int)size - 1, w->text + 1);
 	}
 	for (;;) {
 		const struct word *last = NULL;
 		size_t from, at = 0;
 
 		for (const struct word *w = words; w->text; w++) {
-			size_t place = find(r, w->text, true);
+			size_t place = ptrc_where_find_word(r->text, r->size, w->text, true);
 
 			if (place < r->size && (!last || place > at)) {
 				last = w;
@@ -105,7 +83,7 @@ static void take(struct ptrc_rule_draft *d, struct rest *r, const struct word *w
 		if (!last)
 			return;
 		if (d->texts[last->key])
-			ptrc_rule_refuse(d, &d->mark, "%s: is given twice",
+			ptrc_rule_refuse(d, &d->event_marks[0], "%s: is given twice",
 					 ptrc_rule_keys[last->key].name);
 		from = at + strlen(last->text);
 		d->texts[last->key] = keep((struct rest){r->text + from, r->size - from});
@@ -117,7 +95,7 @@ static void take(struct ptrc_rule_draft *d, struct rest *r, const struct word *w
 static void take_two(struct ptrc_rule_draft *d, const struct rest *r, const char *link,
 		     const char **first, const char **second)
 {
-	size_t at = find(r, link, false);
+	size_t at = ptrc_where_find_word(r->text, r->size, link, false);
 
 	if (at == r->size)
 		ptrc_rule_refuse(d, &d->mark, "'%.200s' lacks '%s' between two events", r->text,
@@ -126,21 +104,34 @@ static void take_two(struct ptrc_rule_draft *d, const struct rest *r, const char
 	*second = keep((struct rest){r->text + at + strlen(link), r->size - at - strlen(link)});
 }
 
-/* Takes the bound of a quantile, which begins with < or >. */
+/* Takes the last word, and the blanks around it. */
+static const char *take_word(struct rest *r)
+{
+	size_t end;
+
+	while (r->size && r->text[r->size - 1] == ' ')
+		r->size--;
+	for (end = r->size; r->size && r->text[r->size - 1] != ' ';)
+		r->size--;
+	return keep((struct rest){r->text + r->size, end - r->size});
+}
+
+/* Takes the bound, which begins with < or >, of a quantile, which stands before it if it is not given. */
 static void take_bound(struct ptrc_rule_draft *d, struct rest *r, const char *quantile)
 {
-	size_t below = find(r, "<", true);
-	size_t above = find(r, ">", true);
+	size_t below = ptrc_where_find_word(r->text, r->size, "<", true);
+	size_t above = ptrc_where_find_word(r->text, r->size, ">", true);
 	size_t at = below == r->size || (above != r->size && above > below) ? above : below;
 
 	if (at == r->size)
 		ptrc_rule_refuse(d, &d->mark, "'%.200s' lacks a bound such as '< 3ms'", r->text);
-	d->bounds[d->bound_count++] = (struct ptrc_rule_bound){
-		.key = quantile,
-		.text = keep((struct rest){r->text + at, r->size - at}),
-	};
-	ptrc_rule_quantile(quantile, &d->bounds[0].per_mille);
+	d->bounds[0].text = keep((struct rest){r->text + at, r->size - at});
 	r->size = at;
+	d->bounds[0].key = quantile ? quantile : take_word(r);
+	d->bound_count = 1;
+	if (!ptrc_quantile_read(d->bounds[0].key, &d->bounds[0].per_mille))
+		ptrc_rule_refuse(d, &d->mark, "'%.80s' is no quantile such as p99.9, min or max",
+				 d->bounds[0].key);
 }
 
 /* Takes how many may be open at once, which the last word but two begins. */
@@ -158,6 +149,21 @@ static void take_at_most(struct ptrc_rule_draft *d, struct rest *r)
 	r->size = at;
 }
 
+void ptrc_rule_take_pair(struct ptrc_rule_draft *d, const char *text, size_t size)
+{
+	struct rest r = {text, size};
+	char *names[2];
+
+	take(d, &r, by_words);
+	if (!ptrc_pair_read_names(r.text, r.size, ptrc_config_keep, names))
+		ptrc_rule_refuse(d, &d->event_marks[0],
+				 "'%.*s' is not X, for X.begin..X.end, or BEGIN..END", (int)r.size,
+				 r.text);
+	d->events[0] = names[0];
+	d->events[1] = names[1];
+	d->event_count = 2;
+}
+
 static void take_order(struct ptrc_rule_draft *d, struct rest r)
 {
 	size_t at;
@@ -165,7 +171,7 @@ static void take_order(struct ptrc_rule_draft *d, struct rest r)
 	do {
 		if (d->event_count == PTRC_RULE_EVENTS_MAX)
 			ptrc_rule_refuse(d, &d->mark, "more than %d events", PTRC_RULE_EVENTS_MAX);
-		at = find(&r, ",", false);
+		at = ptrc_where_find_word(r.text, r.size, ",", false);
 		d->events[d->event_count++] = keep((struct rest){r.text, at});
 		r.text += at < r.size ? at + 1 : at;
 		r.size -= at < r.size ? at + 1 : at;
@@ -176,7 +182,6 @@ void ptrc_rules_take(struct ptrc_rules *rules, const char *option, const char *t
 {
 	struct ptrc_rule_draft d = {0};
 	struct rest r = {text, text ? strlen(text) : 0};
-	unsigned int per_mille;
 	char *name;
 
 	name = ptrc_config_keep(strlen(option) + 3);
@@ -206,15 +211,13 @@ void ptrc_rules_take(struct ptrc_rules *rules, const char *option, const char *t
 		d.texts[PTRC_RULE_ORDER] = text;
 		take(&d, &r, by_words);
 		take_order(&d, r);
-	} else if (!strcmp(option, "at-most") || ptrc_rule_quantile(option, &per_mille)) {
+	} else {
 		d.texts[PTRC_RULE_PAIR] = text;
-		if (*option == 'a')
+		if (!strcmp(option, "at-most"))
 			take_at_most(&d, &r);
 		else
-			take_bound(&d, &r, option);
-		take(&d, &r, by_words);
-		take_two(&d, &r, "..", &d.events[0], &d.events[1]);
-		d.event_count = 2;
+			take_bound(&d, &r, strcmp(option, "pair") ? option : NULL);
+		ptrc_rule_take_pair(&d, r.text, r.size);
 	}
 	ptrc_rules_add(rules, &d);
 }

@@ -12,7 +12,7 @@
 #include "src/fields/value.h"
 #include "src/fields/when.h"
 
-static const char *const words[] = {"count", "rate", "loss", "min", "p50", "p90", "p99", "max"};
+static const char *const words[] = {"count", "rate", "loss", "min", "max", "p50", "p90", "p99"};
 enum { WORDS = sizeof(words) / sizeof(*words) };
 
 static const char blanks[] = " \t";
@@ -41,17 +41,23 @@ static bool read_what(struct ptrc_condition *c, const char **at, struct ptrc_cli
 
 	snprintf(word, sizeof(word), "%.*s", size < 39 ? (int)size : 39, *at);
 	for (size_t i = 0; i < WORDS; i++) {
-		if (!strcmp(word, words[i])) {
+		if (i < PTRC_CONDITION_QUANTILE && !strcmp(word, words[i])) {
 			c->what = (enum ptrc_condition_what)i;
 			*at += size;
 			return true;
 		}
 		ptrc_nearest_offer(&nearest, word, words[i]);
 	}
+	if (ptrc_quantile_read(word, &c->per_mille)) {
+		c->what = PTRC_CONDITION_QUANTILE;
+		*at += size;
+		return true;
+	}
 	ptrc_nearest_text(&nearest, proposal, sizeof(proposal));
 	return refuse(why, c->text, *at,
-		      "'%s' is none of count, rate, loss, min, p50, p90, p99, max%s", word,
-		      proposal);
+		      "'%s' is none of count, rate, loss, min, max and quantiles such as p50 or "
+		      "p99.9%s",
+		      word, proposal);
 }
 
 static bool take_number(struct ptrc_condition *c, long double number, const char *amount,
@@ -67,7 +73,7 @@ static bool read_amount(struct ptrc_condition *c, const char *amount, const char
 			struct ptrc_cli_reason *why)
 {
 	size_t size = strlen(amount);
-	bool is_time = c->what >= PTRC_CONDITION_MIN;
+	bool is_time = c->what == PTRC_CONDITION_QUANTILE;
 	long double number;
 	int64_t ns;
 
@@ -151,6 +157,8 @@ static bool parse(struct ptrc_condition *c, struct ptrc_cli_reason *why)
 	if (c->what != PTRC_CONDITION_LOSS && !*c->name)
 		return refuse(why, c->text, at, "the name of a pair%s is missing",
 			      c->what <= PTRC_CONDITION_RATE ? " or an event type" : "");
+	if (*c->name && !ptrc_pair_read(&c->pair, c->name, why) && c->what > PTRC_CONDITION_RATE)
+		return refuse(why, c->text, at, "%s", why->text);
 	c->is_above = *relation++ == '>';
 	c->is_equal_included = *relation == '=';
 	relation += c->is_equal_included;
@@ -161,64 +169,62 @@ bool ptrc_conditions_add(struct ptrc_conditions *s, const char *text, struct ptr
 {
 	struct ptrc_condition c = {.text = text};
 
-	if (!parse(&c, why)) {
-		free(c.name);
-		return false;
-	}
+	bool is_read = parse(&c, why);
+
 	*ptrc_append(s->list, s->count) = c;
-	return true;
+	return is_read;
 }
 
-/* Whether the text is BEGIN..END. */
-static bool is_types(const char *text, const char *begin, const char *end)
+static bool is_same(const char *a, const char *b)
 {
-	size_t size = strlen(begin);
+	return a && b ? !strcmp(a, b) : a == b;
+}
 
-	return !strncmp(text, begin, size) && !strncmp(text + size, "..", 2) &&
-	       !strcmp(text + size + 2, end);
+/* Whether the condition names the pair: by its events, and by the field if it has one. */
+static bool is_named(const struct ptrc_condition *c, const char *begin, const char *end,
+		     const char *by)
+{
+	const struct ptrc_pair *p = &c->pair;
+
+	return p->begin && !strcmp(p->begin, begin) && !strcmp(p->end, end) &&
+	       (!p->by_text || is_same(p->by_text, by));
 }
 
 /* Whether the name means one of the pairs only: a whole name does, whatever others there are. */
-static bool is_unambiguous(const char *name, const struct ptrc_pairs *pairs,
+static bool is_unambiguous(const struct ptrc_condition *c, const struct ptrc_pairs *pairs,
 			   struct ptrc_cli_reason *why)
 {
-	struct ptrc_buffer text = PTRC_BUFFER_INIT, whole = PTRC_BUFFER_INIT;
-	struct ptrc_buffer first = PTRC_BUFFER_INIT, second = PTRC_BUFFER_INIT;
-	bool is_whole = false, is_double;
+	struct ptrc_buffer names = PTRC_BUFFER_INIT;
+	const struct ptrc_pair *first = NULL, *second = NULL;
 
 	for (size_t i = 0; i < pairs->count; i++) {
 		const struct ptrc_pair *p = &pairs->list[i];
 
-		text.used = whole.used = 0;
-		ptrc_pair_put_name(&text, p);
-		ptrc_buffer_char(&text, '\0');
-		ptrc_pair_put_whole_name(&whole, p);
-		ptrc_buffer_char(&whole, '\0');
-		is_whole |= !strcmp(name, whole.bytes);
-		if (strcmp(name, text.bytes) != 0 && !is_types(name, p->begin, p->end))
+		if (!is_named(c, p->begin, p->end, p->by_text))
 			continue;
+		if (is_same(c->pair.by_text, p->by_text))
+			return true;
+		first = first ? first : p;
 		/* A pair that was given twice is one. */
-		if (!first.used)
-			ptrc_buffer_bytes(&first, whole.bytes, whole.used);
-		else if (!second.used && strcmp(first.bytes, whole.bytes) != 0)
-			ptrc_buffer_bytes(&second, whole.bytes, whole.used);
+		if (!second && !is_same(first->by_text, p->by_text))
+			second = p;
 	}
-	is_double = second.used && !is_whole;
-	if (is_double)
-		ptrc_cli_because(why, "'%.60s' means two pairs, '%.140s' and '%.140s'", name,
-				 first.bytes, second.bytes);
-	ptrc_buffer_free(&text);
-	ptrc_buffer_free(&whole);
-	ptrc_buffer_free(&first);
-	ptrc_buffer_free(&second);
-	return !is_double;
+	if (!second)
+		return true;
+	ptrc_pair_put_whole_name(&names, first);
+	ptrc_buffer_text(&names, "' and '");
+	ptrc_pair_put_whole_name(&names, second);
+	ptrc_cli_because(why, "'%.60s' means two pairs, '%.*s'", c->name,
+			 names.used < 300 ? (int)names.used : 300, names.bytes);
+	ptrc_buffer_free(&names);
+	return false;
 }
 
 bool ptrc_conditions_suit(const struct ptrc_conditions *s, const struct ptrc_pairs *pairs,
 			  struct ptrc_cli_reason *why)
 {
 	for (size_t i = 0; i < s->count; i++)
-		if (s->list[i].name && !is_unambiguous(s->list[i].name, pairs, why))
+		if (!is_unambiguous(&s->list[i], pairs, why))
 			return false;
 	return true;
 }
@@ -226,17 +232,19 @@ bool ptrc_conditions_suit(const struct ptrc_conditions *s, const struct ptrc_pai
 /* ---- judging ---- */
 
 /* The pair of that whole name, or else one of that name. */
-static const struct ptrc_diff_pair *find_pair(const struct ptrc_diff *d, const char *name)
+static const struct ptrc_diff_pair *find_pair(const struct ptrc_diff *d,
+					      const struct ptrc_condition *c)
 {
 	const struct ptrc_diff_pair *found = NULL;
 
 	for (size_t i = 0; i < d->pair_count; i++) {
 		const struct ptrc_diff_pair *p = d->pair_list[i];
 
-		if (!strcmp(name, p->whole_name))
+		if (!is_named(c, p->begin, p->end, p->by))
+			continue;
+		if (is_same(c->pair.by_text, p->by))
 			return p;
-		if (!found && (!strcmp(name, p->name) || is_types(name, p->begin, p->end)))
-			found = p;
+		found = found ? found : p;
 	}
 	return found;
 }
@@ -262,16 +270,6 @@ static void say_missing(const struct ptrc_diff *d, const struct ptrc_condition *
 	ptrc_cli_message(c->text, "the logs have no pair%s '%s'%s",
 			 has_types ? " or event type" : "", c->name,
 			 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
-}
-
-static double length_of(const struct ptrc_quantiles *q, enum ptrc_condition_what what)
-{
-	if (what == PTRC_CONDITION_MIN)
-		return (double)q->least;
-	if (what == PTRC_CONDITION_MAX)
-		return (double)q->greatest;
-	return (double)ptrc_quantiles_at(q,
-					 ptrc_quantiles_shown[what - PTRC_CONDITION_P50].per_mille);
 }
 
 /* Stores the two values. Returns false, after a message, if there are none. */
@@ -308,7 +306,7 @@ static bool get_values(const struct ptrc_diff *d, const struct ptrc_condition *c
 		return false;
 	}
 	for (size_t i = 0; i < PTRC_DIFF_SIDES; i++)
-		values[i] = length_of(&p->sides[i].lengths, c->what);
+		values[i] = (double)ptrc_quantiles_at(&p->sides[i].lengths, c->per_mille);
 	return true;
 }
 
@@ -327,9 +325,9 @@ static bool is_met(const struct ptrc_condition *c, const double values[PTRC_DIFF
 
 static enum ptrc_condition_verdict judge(const struct ptrc_diff *d, struct ptrc_condition *c)
 {
-	const struct ptrc_diff_pair *p = find_pair(d, c->name);
-	bool is_tested =
-		c->is_change && c->what >= PTRC_CONDITION_P50 && c->what <= PTRC_CONDITION_P99;
+	const struct ptrc_diff_pair *p = find_pair(d, c);
+	bool is_tested = c->is_change && c->what == PTRC_CONDITION_QUANTILE && c->per_mille % 1000;
+	double p_value;
 
 	if (!get_values(d, c, p, c->values))
 		return PTRC_CONDITION_MISSING;
@@ -347,12 +345,11 @@ static enum ptrc_condition_verdict judge(const struct ptrc_diff *d, struct ptrc_
 			ptrc_diff_is_single(d) ? "" : ", or too few logs for so many pairs");
 		return PTRC_CONDITION_FEW;
 	}
-	if (!p->is_changed[c->what - PTRC_CONDITION_P50]) {
-		ptrc_cli_message(c->text, "does not fail: the change is noise (p = %.2g)",
-				 p->p_values[c->what - PTRC_CONDITION_P50]);
-		return PTRC_CONDITION_NOISE;
-	}
-	return PTRC_CONDITION_FAILED;
+	p_value = ptrc_diff_test(d, p, c->per_mille);
+	if (p_value < ptrc_diff_threshold(d) && c->values[0] != c->values[1])
+		return PTRC_CONDITION_FAILED;
+	ptrc_cli_message(c->text, "does not fail: the change is noise (p = %.2g)", p_value);
+	return PTRC_CONDITION_NOISE;
 }
 
 void ptrc_conditions_judge(struct ptrc_conditions *s, const struct ptrc_diff *d)
@@ -371,8 +368,10 @@ bool ptrc_conditions_has(const struct ptrc_conditions *s, enum ptrc_condition_ve
 
 void ptrc_conditions_free(struct ptrc_conditions *s)
 {
-	for (size_t i = 0; i < s->count; i++)
+	for (size_t i = 0; i < s->count; i++) {
 		free(s->list[i].name);
+		ptrc_pair_free(&s->list[i].pair);
+	}
 	free(s->list);
 	*s = (struct ptrc_conditions){0};
 }

@@ -3,14 +3,14 @@
  * Conditions of --fail-if on what differs:
  *
  * 	condition   what [ name ] relation limit
- * 	what        "count" | "rate" | "loss" | "min" | "p50" | "p90" | "p99" | "max"
+ * 	what        "count" | "rate" | "loss" | "min" | "max" | "p" number
  * 	relation    ">" | ">=" | "<" | "<="
  * 	limit       ( "+" | "-" ) number "%"    how much it changed
  * 	            ( "+" | "-" ) amount        the same, in events or time
  * 	            amount                      what it is after the change
  *
- * The name is that of a pair (X, BEGIN..END or BEGIN..END by FIELD) or, for count and rate, of an event
- * type; loss has none. An amount of time has a unit, such as 5ms.
+ * The name is that of a pair (X or BEGIN..END, perhaps by FIELD) or, for count and rate, of an event
+ * type; loss has none. Quantiles are those such as p50 and p99.9. An amount of time has a unit, such as 5ms.
  */
 #ifndef PTRC_SRC_DIFF_CONDITIONS_H
 #define PTRC_SRC_DIFF_CONDITIONS_H
@@ -25,11 +25,7 @@ enum ptrc_condition_what {
 	PTRC_CONDITION_COUNT,
 	PTRC_CONDITION_RATE,
 	PTRC_CONDITION_LOSS,
-	PTRC_CONDITION_MIN,
-	PTRC_CONDITION_P50,
-	PTRC_CONDITION_P90,
-	PTRC_CONDITION_P99,
-	PTRC_CONDITION_MAX,
+	PTRC_CONDITION_QUANTILE,
 };
 
 enum ptrc_condition_verdict {
@@ -48,7 +44,11 @@ struct ptrc_condition {
 	/* As the user has written it. */
 	const char *text;
 	enum ptrc_condition_what what;
+	/* 0 is the shortest, 1000 the longest. */
+	unsigned int per_mille;
+	/* As it is written, and what that is as the name of a pair. */
 	char *name;
+	struct ptrc_pair pair;
 	bool is_above;
 	bool is_equal_included;
 	/* A change of what was there before, in percent or absolute, or else what is there after. */

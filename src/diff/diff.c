@@ -176,60 +176,112 @@ static double *logarithms(const struct ptrc_diff_pair_side *s, unsigned int per_
 	return list;
 }
 
-/* Compares the quantile over the logs. Returns false if there are too few logs for this number of pairs. */
-static bool compare_runs(struct ptrc_diff_pair *p, size_t quantile, size_t pair_count)
+/* Whether there are enough durations, or enough logs for this number of pairs. */
+static bool is_enough(const struct ptrc_diff *d, const struct ptrc_diff_pair *p)
 {
-	size_t counts[PTRC_DIFF_SIDES];
-	double *lists[PTRC_DIFF_SIDES];
-	bool is_enough;
+	const struct ptrc_diff_pair_side *s = p->sides;
+	size_t counts[PTRC_DIFF_SIDES] = {0};
 
+	if (s[0].lengths.count < PTRC_RANKS_LEAST || s[1].lengths.count < PTRC_RANKS_LEAST)
+		return false;
 	for (size_t i = 0; i < PTRC_DIFF_SIDES; i++)
-		lists[i] = logarithms(&p->sides[i], ptrc_quantiles_shown[quantile].per_mille,
-				      &counts[i]);
-	is_enough =
-		ptrc_runs_least(counts[0], counts[1]) * (double)pair_count < PTRC_RUNS_THRESHOLD;
-	p->p_values[quantile] = ptrc_runs_compare(lists[0], counts[0], lists[1], counts[1]);
-	free(lists[0]);
-	free(lists[1]);
-	return is_enough;
+		for (size_t k = 0; k < s[i].run_count; k++)
+			counts[i] += s[i].runs[k].count > 0;
+	return ptrc_diff_is_single(d) ||
+	       ptrc_runs_least(counts[0], counts[1]) * (double)d->pair_table.count <
+		       PTRC_RUNS_THRESHOLD;
 }
 
-/* Does the tests, and finds those pairs that need none. */
+/* Compares the durations, and finds those pairs that have none. */
 static void compare(const struct ptrc_diff *d, struct ptrc_diff_pair *p)
 {
 	const struct ptrc_quantiles *a = &p->sides[PTRC_DIFF_BEFORE].lengths;
 	const struct ptrc_quantiles *b = &p->sides[PTRC_DIFF_AFTER].lengths;
-	bool is_enough = a->count >= PTRC_RANKS_LEAST && b->count >= PTRC_RANKS_LEAST;
 
 	if (!a->count || !b->count) {
 		p->verdict = a->count ? PTRC_DIFF_GONE : b->count ? PTRC_DIFF_NEW : PTRC_DIFF_NONE;
 		return;
 	}
 	p->test = ptrc_ranks_compare(a, b);
-	for (size_t i = 0; i < PTRC_QUANTILES_SHOWN; i++)
-		if (ptrc_diff_is_single(d))
-			p->p_values[i] =
-				ptrc_ranks_compare_at(a, b, ptrc_quantiles_shown[i].per_mille);
-		else
-			is_enough &= compare_runs(p, i, d->pair_table.count);
-	p->verdict = is_enough ? PTRC_DIFF_NOISE : PTRC_DIFF_FEW;
+	p->verdict = is_enough(d, p) ? PTRC_DIFF_NOISE : PTRC_DIFF_FEW;
 }
 
-/* Corrects the p-values of one test, or of that of ranks, for the number of pairs that are tested. */
-static void correct(struct ptrc_diff *d, size_t test)
+/* Compares the quantile, over the logs if there are several on a side. */
+static double compare_at(const struct ptrc_diff *d, const struct ptrc_diff_pair *p,
+			 unsigned int per_mille)
 {
-	double **p_values = ptrc_cli_allocate((d->pair_count + 1) * sizeof(double *));
+	size_t counts[PTRC_DIFF_SIDES];
+	double *lists[PTRC_DIFF_SIDES];
+	double p_value;
+
+	if (ptrc_diff_is_single(d))
+		return ptrc_ranks_compare_at(&p->sides[0].lengths, &p->sides[1].lengths, per_mille);
+	for (size_t i = 0; i < PTRC_DIFF_SIDES; i++)
+		lists[i] = logarithms(&p->sides[i], per_mille, &counts[i]);
+	p_value = ptrc_runs_compare(lists[0], counts[0], lists[1], counts[1]);
+	free(lists[0]);
+	free(lists[1]);
+	return p_value;
+}
+
+/* Corrects the p-values, in the order of the pairs, for the number of pairs that are tested. */
+static void correct(const struct ptrc_diff *d, double *p_values)
+{
+	double **tested = ptrc_cli_allocate((d->pair_count + 1) * sizeof(double *));
 	size_t count = 0;
 
-	for (size_t i = 0; i < d->pair_count; i++) {
-		struct ptrc_diff_pair *p = d->pair_list[i];
+	for (size_t i = 0; i < d->pair_count; i++)
+		if (d->pair_list[i]->verdict >= PTRC_DIFF_SLOWER &&
+		    d->pair_list[i]->verdict != PTRC_DIFF_FEW)
+			tested[count++] = &p_values[i];
+	ptrc_ranks_correct(tested, count);
+	free(tested);
+}
 
-		if (p->verdict == PTRC_DIFF_NOISE)
-			p_values[count++] =
-				test < PTRC_QUANTILES_SHOWN ? &p->p_values[test] : &p->test.p_value;
-	}
-	ptrc_ranks_correct(p_values, count);
+/* The p-values of a quantile of all pairs that both sides have, in their order, which the caller frees. */
+static double *test_at(const struct ptrc_diff *d, unsigned int per_mille)
+{
+	double *p_values = ptrc_cli_allocate((d->pair_count + 1) * sizeof(*p_values));
+
+	for (size_t i = 0; i < d->pair_count; i++)
+		p_values[i] = d->pair_list[i]->verdict >= PTRC_DIFF_SLOWER
+				      ? compare_at(d, d->pair_list[i], per_mille)
+				      : 0;
+	correct(d, p_values);
+	return p_values;
+}
+
+double ptrc_diff_test(const struct ptrc_diff *d, const struct ptrc_diff_pair *pair,
+		      unsigned int per_mille)
+{
+	double *p_values = test_at(d, per_mille);
+	double p_value = 0;
+
+	for (size_t i = 0; i < d->pair_count; i++)
+		if (d->pair_list[i] == pair)
+			p_value = p_values[i];
 	free(p_values);
+	return p_value;
+}
+
+/* Does the tests of the quantiles that are shown, and corrects that of ranks. */
+static void test(const struct ptrc_diff *d)
+{
+	double *ranks = ptrc_cli_allocate((d->pair_count + 1) * sizeof(*ranks));
+
+	for (size_t k = 0; k < PTRC_QUANTILES_SHOWN; k++) {
+		double *p_values = test_at(d, ptrc_quantiles_shown[k].per_mille);
+
+		for (size_t i = 0; i < d->pair_count; i++)
+			d->pair_list[i]->p_values[k] = p_values[i];
+		free(p_values);
+	}
+	for (size_t i = 0; i < d->pair_count; i++)
+		ranks[i] = d->pair_list[i]->test.p_value;
+	correct(d, ranks);
+	for (size_t i = 0; i < d->pair_count; i++)
+		d->pair_list[i]->test.p_value = ranks[i];
+	free(ranks);
 }
 
 static void judge(const struct ptrc_diff *d, struct ptrc_diff_pair *p)
@@ -347,8 +399,7 @@ void ptrc_diff_end(struct ptrc_diff *d)
 		ptrc_cli_allocate((d->pair_table.count + 1) * sizeof(struct ptrc_diff_pair *));
 	ptrc_table_visit(&d->type_table, add_type, d);
 	ptrc_table_visit(&d->pair_table, add_pair, d);
-	for (size_t i = 0; i <= PTRC_QUANTILES_SHOWN; i++)
-		correct(d, i);
+	test(d);
 	for (size_t i = 0; i < d->pair_count; i++)
 		judge(d, d->pair_list[i]);
 	qsort_r(d->types, d->type_count, sizeof(*d->types), compare_types, d);

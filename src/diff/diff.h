@@ -103,6 +103,10 @@ void ptrc_diff_end(struct ptrc_diff *);
 /* Events per second; negative if there is no time between events. */
 double ptrc_diff_rate(const struct ptrc_diff_side *, uint64_t count);
 
+/* The p-value of any quantile of a pair that both sides have, corrected for the number of pairs. */
+double ptrc_diff_test(const struct ptrc_diff *, const struct ptrc_diff_pair *,
+		      unsigned int per_mille);
+
 /* Whether there is one log on each side, whose durations are compared; else logs are. */
 bool ptrc_diff_is_single(const struct ptrc_diff *);
 

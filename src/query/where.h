@@ -43,6 +43,10 @@ struct ptrc_where;
 struct ptrc_where *ptrc_where_parse(const char *text, const struct ptrc_layouts *,
 				    struct ptrc_cli_reason *why);
 
+/* The first, or the last, place of a word of the text outside of the quotes of expressions; the size if there is
+ * none. */
+size_t ptrc_where_find_word(const char *text, size_t size, const char *word, bool is_last);
+
 /* Whether the expression has a field that tells of the source. */
 bool ptrc_where_has_source_field(const struct ptrc_where *);
 

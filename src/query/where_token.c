@@ -9,6 +9,7 @@
 
 #include "src/fields/value.h"
 #include "src/fields/when.h"
+#include "src/query/where.h"
 
 void ptrc_parser_refuse(struct ptrc_parser *p, const char *at, const char *format, ...)
 {
@@ -250,4 +251,28 @@ void ptrc_parser_next(struct ptrc_parser *p)
 		read_string(p);
 	else
 		read_sign(p);
+}
+
+size_t ptrc_where_find_word(const char *text, size_t size, const char *word, bool is_last)
+{
+	size_t word_size = strlen(word);
+	size_t found = size;
+	char quote = '\0';
+
+	for (size_t i = 0; i + word_size <= size; i++) {
+		char c = text[i];
+
+		if (quote && c == '\\') {
+			i++;
+		} else if (quote) {
+			quote = c == quote ? '\0' : quote;
+		} else if (c == '"' || c == '\'') {
+			quote = c;
+		} else if (!memcmp(text + i, word, word_size)) {
+			found = i;
+			if (!is_last)
+				break;
+		}
+	}
+	return found;
 }

@@ -2,11 +2,14 @@
 #include "config.h"
 #include "src/spans/pairs.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/spans/key.h"
 #include "src/query/losses.h"
+#include "src/query/where.h"
 #include "src/fields/when.h"
 
 /* How the names of two types end that are a pair by these. */
@@ -55,20 +58,6 @@ static const char *find_by(const char *text)
 	return found;
 }
 
-/* Reads the field behind " by ". */
-static bool read_key(const char *text, const struct ptrc_layouts *layouts, struct ptrc_field *field,
-		     char **name, struct ptrc_cli_reason *why)
-{
-	size_t size = strlen(text);
-
-	trim(&text, &size);
-	*name = ptrc_cli_copy_bytes(text, size);
-	if (ptrc_field_find_key(*name, layouts, field, why))
-		return true;
-	free(*name);
-	return false;
-}
-
 void ptrc_pair_free(struct ptrc_pair *pair)
 {
 	free(pair->begin);
@@ -77,30 +66,89 @@ void ptrc_pair_free(struct ptrc_pair *pair)
 	free(pair->common_text);
 }
 
+static char *print(void *(*allocate)(size_t), const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static char *print(void *(*allocate)(size_t), const char *format, ...)
+{
+	va_list values;
+	size_t size;
+	char *text;
+
+	va_start(values, format);
+	size = (size_t)vsnprintf(NULL, 0, format, values) + 1;
+	va_end(values);
+	text = allocate(size);
+	va_start(values, format);
+	vsnprintf(text, size, format, values);
+	va_end(values);
+	return text;
+}
+
+bool ptrc_pair_read_names(const char *text, size_t size, void *(*allocate)(size_t), char *names[2])
+{
+	static const char where_word[] = " where ";
+	const char *where = memmem(text, size, where_word, sizeof(where_word) - 1);
+	const char *last = text + size;
+	const char *dots, *end;
+	size_t end_size;
+
+	where = where ? where : last;
+	dots = memmem(text, (size_t)(where - text), "..", 2);
+	if (!dots)
+		dots = where + ptrc_where_find_word(where, (size_t)(last - where), "..", false);
+	end = dots < last ? dots + 2 : where;
+	end_size = (size_t)(last - end);
+	size = (size_t)((dots < last ? dots : where) - text);
+	trim(&text, &size);
+	if (dots < last)
+		trim(&end, &end_size);
+	if (!size || (dots < last && !end_size))
+		return false;
+	names[0] = dots < last ? print(allocate, "%.*s", (int)size, text)
+			       : print(allocate, "%.*s%s%.*s", (int)size, text, begin_suffix,
+				       (int)end_size, end);
+	names[1] = dots < last ? print(allocate, "%.*s", (int)end_size, end)
+			       : print(allocate, "%.*s%s", (int)size, text, end_suffix);
+	return true;
+}
+
+bool ptrc_pair_read(struct ptrc_pair *pair, const char *text, struct ptrc_cli_reason *why)
+{
+	const char *dots = strstr(text, "..");
+	const char *by = find_by(dots ? dots : text);
+	char *names[2];
+
+	*pair = (struct ptrc_pair){0};
+	if (!ptrc_pair_read_names(text, by ? (size_t)(by - text) : strlen(text), ptrc_cli_allocate,
+				  names))
+		return ptrc_cli_because(
+			why,
+			"'%.80s' is not X, for X.begin..X.end, or BEGIN..END, or one of these by FIELD",
+			text);
+	pair->begin = names[0];
+	pair->end = names[1];
+	if (by) {
+		size_t size = strlen(by += strlen(" by "));
+
+		trim(&by, &size);
+		pair->by_text = ptrc_cli_copy_bytes(by, size);
+	}
+	return true;
+}
+
 bool ptrc_pairs_add(struct ptrc_pairs *p, const char *text, const struct ptrc_layouts *layouts,
 		    struct ptrc_cli_reason *why)
 {
-	const char *dots = strstr(text, "..");
-	const char *begin = text;
-	const char *end = dots ? dots + 2 : "";
-	const char *by = find_by(end);
-	size_t begin_size = dots ? (size_t)(dots - begin) : 0;
-	size_t end_size = by ? (size_t)(by - end) : strlen(end);
-	struct ptrc_field field = {0};
-	struct ptrc_pair *pair;
-	char *by_text = NULL;
+	struct ptrc_pair pair;
 
-	trim(&begin, &begin_size);
-	trim(&end, &end_size);
-	if (!begin_size || !end_size)
-		return ptrc_cli_because(why, "'%.80s' is not BEGIN..END or BEGIN..END by FIELD",
-					text);
-	if (by && !read_key(by + strlen(" by "), layouts, &field, &by_text, why))
+	if (!ptrc_pair_read(&pair, text, why))
 		return false;
-	pair = append(p, ptrc_cli_copy_bytes(begin, begin_size),
-		      ptrc_cli_copy_bytes(end, end_size));
-	pair->by = field;
-	pair->by_text = by_text;
+	if (pair.by_text && !ptrc_field_find_key(pair.by_text, layouts, &pair.by, why)) {
+		ptrc_pair_free(&pair);
+		return false;
+	}
+	*ptrc_append(p->list, p->count) = pair;
 	p->given_count = p->count;
 	return true;
 }

@@ -129,8 +129,18 @@ void ptrc_pair_free(struct ptrc_pair *);
 /* Whether events of the type have that member, as their layout says. */
 bool ptrc_pair_has_key(struct ptrc_view *, const struct ptrc_layouts *, trace_event_id_t);
 
-/* Adds a pair as the user writes it: BEGIN..END or BEGIN..END by FIELD. Returns false with the
- * reason if the text is something else. */
+/*
+ * Finds the names of the two events of a pair as the user writes it: BEGIN..END, or X for X.begin..X.end. An
+ * expression may follow a name after " where "; that of X is one of its begin. The names are allocated as told.
+ * Returns false if a name is empty.
+ */
+bool ptrc_pair_read_names(const char *text, size_t size, void *(*allocate)(size_t), char *names[2]);
+
+/* Reads a pair as the user writes it: its names, and perhaps by FIELD, which is not looked for. Returns false with
+ * the reason if the text is something else. */
+bool ptrc_pair_read(struct ptrc_pair *, const char *text, struct ptrc_cli_reason *why);
+
+/* Adds such a pair. Returns false with the reason if the text is something else or there is no such field. */
 bool ptrc_pairs_add(struct ptrc_pairs *, const char *text, const struct ptrc_layouts *,
 		    struct ptrc_cli_reason *why);
 

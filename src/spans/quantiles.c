@@ -147,6 +147,31 @@ void ptrc_quantiles_merge(struct ptrc_quantiles *q, const struct ptrc_quantiles 
 		q->counts[other->first_place - q->first_place + i] += other->counts[i];
 }
 
+bool ptrc_quantile_read(const char *text, unsigned int *per_mille)
+{
+	unsigned int whole = 0;
+	size_t digits;
+
+	if (!strcmp(text, "min") || !strcmp(text, "max")) {
+		*per_mille = text[1] == 'a' ? 1000 : 0;
+		return true;
+	}
+	if (*text++ != 'p')
+		return false;
+	digits = strspn(text, "0123456789");
+	if (!digits || digits > 2)
+		return false;
+	for (size_t i = 0; i < digits; i++)
+		whole = whole * 10 + (unsigned int)(text[i] - '0');
+	text += digits;
+	*per_mille = whole * 10;
+	if (*text == '.' && text[1] >= '0' && text[1] <= '9') {
+		*per_mille += (unsigned int)(text[1] - '0');
+		text += 2;
+	}
+	return !*text && *per_mille;
+}
+
 uint64_t ptrc_quantiles_at(const struct ptrc_quantiles *q, unsigned int per_mille)
 {
 	/* Rounded up, without a product that may have no room. */

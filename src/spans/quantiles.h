@@ -39,6 +39,9 @@ void ptrc_quantiles_add(struct ptrc_quantiles *, uint64_t length);
 /* Adds all lengths of the other one, as if they had been added one by one. */
 void ptrc_quantiles_merge(struct ptrc_quantiles *, const struct ptrc_quantiles *other);
 
+/* Reads the name of a quantile: min, p50, p99.9, max. Returns false if the text is none. */
+bool ptrc_quantile_read(const char *text, unsigned int *per_mille);
+
 /* The least length for which at least so many of 1,000 are not longer; 0 if there are none. */
 uint64_t ptrc_quantiles_at(const struct ptrc_quantiles *, unsigned int per_mille);
 

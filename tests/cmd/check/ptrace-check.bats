@@ -70,7 +70,8 @@ rules() {
 	grep -q '^pass       after req.begin expect req.end within 20s by data: 2 of 2 answered$' stdout.txt
 	exits 1 ptrace-check run.log --p99 'req.begin..req.end by data < 500ms'
 	grep -Eq '^fail       pair req.begin..req.end by data p99 < 500ms: 2 pairs; p99 [0-9.]+m?s \(bound < 500ms\)$' stdout.txt
-	for bad in '--never=' '--after=a' '--after=a -> b within 5' '--p99=a..b' '--p99=a < 5ms' \
+	for bad in '--never=' '--after=a' '--after=a -> b within 5' '--p99=a..b' '--p99=a.. < 5ms' \
+		'--pair=a p99' '--pair=a < 5ms' '--pair=a p100 < 5ms' '--pair=p99 < 5ms' '--at-most=a 3 at' \
 		'--times=a' '--times=a min 3 max 2' '--order=a' '--exists=a of b' \
 		'--never=a where' '--never=a where pidd == 1' '--after=a -> b by pidd'; do
 		reports 2 '*' ptrace-check "$bad" run.log
@@ -143,7 +144,13 @@ broken() {
 	broken '{never: a where pid ==}' 6 "where: *"
 	broken '{exists: a, of: b}' 21 "'of' needs 'within', as in within: 2s, of: start"
 	broken '{pair: [a]}' 6 "pair: has to be a list of two events*"
-	broken '{pair: a}' 12 "pair: has to be a list of events, not a single value"
+	broken '{pair: {a: b}}' 12 "pair: has to be a list of events, not a mapping"
+	broken '{pair: a}' 6 "'pair' needs a bound*"
+	broken '{pair: a.., p99: 1ms}' 12 "'a..' is not X, for X.begin..X.end, or BEGIN..END"
+	broken '{pair: a by, p99: 1ms}' 12 "nothing stands behind 'by'"
+	broken '{by: pid, pair: a by tid, p99: 1ms}' 21 "by: is given twice"
+	broken '{pair: a by tid, by: pid, p99: 1ms}' 22 "'by' is given twice, first in line 2"
+	broken '{pair: a by pidd, p99: 1ms}' 12 "by: events have no field 'pidd' (did you mean*"
 	broken '{pair: [a, b]}' 6 "'pair' needs a bound*"
 	broken '{pair: [a, b], p99: fast}' 25 "p99: 'fast' is not a duration*"
 	broken '{pair: [a, b], p99: 1ms, p99: 2ms}' 30 "'p99' is given twice, first in line 2"

@@ -133,7 +133,7 @@ time_of() {
 	# What --first leaves unread is not unmatched.
 	silently 0 ptrace-dump "$by_data" --first=1 pairs.log
 	exits 1 ptrace-dump --pair='req.begin..req.end by data.id' --decode='req.*=u64 id' pairs.log
-	[[ $stderr == *"6 events of req.begin..req.end have no data.id, and were left out"* ]]
+	[[ $stderr == *"6 events of req have no data.id, and were left out"* ]]
 	exits 1 ptrace-dump --pair=req.begin..req.ende pairs.log
 	[[ $stderr == *"pairs.log: no event type is named 'req.ende' (did you mean 'req.end'?)"* ]]
 	ptrace-run -o none.log -- "$traced" -n 1
@@ -183,7 +183,7 @@ time_of() {
 	for option in --user --around=other --verify --to-log=new.log --fields=time \
 		'--longest=1 --first=1' '--longest=1 --last=1' '--longest=1 --count' \
 		'--longest=1 --relative' --longest=x --where=dura '--where=duration>5' '--where=begin.dat==1' \
-		'--where=start.data==1' --pair=x '--pair=a..b by duration' '--pair=a..b by end.pid'; do
+		'--where=start.data==1' --pair=x.. '--pair=a..b by duration' '--pair=a..b by end.pid'; do
 		# shellcheck disable=SC2046 # the words of an option with a value
 		run_split ptrace-dump --pairs $([[ $option == --pair* ]] || echo "$option") \
 			"$([[ $option == --pair* ]] && echo "$option" || echo --json)" pairs.log
@@ -198,6 +198,30 @@ time_of() {
 	done
 	[[ $stderr == *"'end.pid' is a field of pairs, not of events"* ]]
 	exits 2 ptrace-stat --pairs --per=duration pairs.log
+}
+
+@test "pairs: X is X.begin..X.end wherever a pair is named" {
+	ptrace-run -o pairs.log -- sh -c 'for i in 1 2; do ptrace-event req.begin $i; ptrace-event req.end $i; done'
+	exits 0 ptrace-dump '--pair=req by data' --json pairs.log
+	[ "$stdout" = "$(ptrace-dump "$by_data" --json pairs.log 2>said)" ]
+	exits 0 ptrace-stat '--pair=req by data' --json pairs.log
+	[ "$stdout" = "$(ptrace-stat "$by_data" --json pairs.log)" ]
+	ptrace-stat '--pair=req by data' pairs.log | grep -Eq '^req by data +2 '
+	ptrace-report --text '--pair=req by data' pairs.log | grep -Eq '^req by data +2 '
+	ptrace-export --to=chrome '--pair=req by data' pairs.log | jq -e '.traceEvents | any(.name == "req")'
+	exits 0 ptrace-check --max='req by data <= 1h' --at-most='req by data 9 at once' \
+		--pair='req where data != "x" by data p99.9 < 1h' pairs.log
+	grep -q '^pass       pair req.begin..req.end by data at-most 9 at once: ' <<<"$stdout"
+	grep -q '^pass       pair req.begin where data != "x"..req.end by data p99.9 < 1h: ' <<<"$stdout"
+	cat >rules.yaml <<-'END'
+		rules:
+		  - {name: short, pair: req, by: data, p75: < 1h}
+		  - {name: long, pair: req.begin..req.end by data, max: < 1h}
+	END
+	exits 0 ptrace-check rules.yaml pairs.log
+	exits 5 ptrace-stat --diff '--pair=req by data' --fail-if='p99.9 req by data > 1ns' pairs.log pairs.log
+	exits 1 ptrace-dump --pair=rek pairs.log
+	[[ $stderr == *"no event type is named 'rek.begin' (did you mean 'req.begin'?)"* ]]
 }
 
 # tree OPTION...: the lines of the tree from the names on

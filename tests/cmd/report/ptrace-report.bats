@@ -282,11 +282,11 @@ meta() {
 		[\"$long\", 1, 0], [\"plain\", 1, 0]] | sort)"
 	ptrace-report --text --label-by=data.n jobs.log >text
 	grep -Eq '^job: 1 +2 ' text
-	grep -Eq '^job\.begin\.\.job\.end +0 +0 +1 ' text
+	grep -Eq '^job +0 +0 +1 ' text
 	grep -q ' 2\.000us job: 2 (process 7, thread 8)$' text
 	exits 1 ptrace-report --text --label-by=data.kin jobs.log
 	[[ $stderr == *"--label-by: no event that begins a pair has data.kin (did you mean 'kind'?)"* ]]
-	grep -Eq '^job\.begin\.\.job\.end +4 ' stdout.txt
+	grep -Eq '^job +4 ' stdout.txt
 	# Programs are called by their own names.
 	made programs.log <<-END
 		layout os.exec str name

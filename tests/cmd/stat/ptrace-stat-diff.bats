@@ -109,6 +109,20 @@ verdict_of() {
 		before: .pairs[-1].before.p50_ns, after: 9000000}]' <<<"$stdout"
 }
 
+@test "diff: --fail-if of any quantile" {
+	logs
+	for condition in 'p75 req > +10%' 'p99.9 req > +100us' 'p0.1 req.begin..req.end >= 1ms'; do
+		exits 5 ptrace-stat --diff --fail-if="$condition" before.log slow.log
+	done
+	for condition in 'p75 req < +10%' 'p99.9 req < 1ms'; do
+		exits 0 ptrace-stat --diff --fail-if="$condition" before.log slow.log
+	done
+	reports 0 "*p75 req > -50%: does not fail: the change is noise (p = *" ptrace-stat --diff --fail-if='p75 req > -50%' before.log after.log
+	# The quantiles that are shown are tested as any other.
+	jq -se '.[0].pairs == .[1].pairs' <(ptrace-stat --diff --json before.log slow.log) \
+		<(ptrace-stat --diff --json --fail-if='p75 req > 1h' before.log slow.log)
+}
+
 @test "diff: --fail-if of a name that two pairs have is refused" {
 	logs
 	by_pid='req.begin..req.end by pid'
@@ -118,10 +132,8 @@ verdict_of() {
 		[ -z "$stdout" ]
 		[[ $stderr == *"--fail-if: '$name' means two pairs, '$by_pid' and 'req.begin..req.end by tid'"* ]]
 	done
-	exits 2 ptrace-stat --diff --pair="$by_pid" --pair=req.begin..req.end \
-		--fail-if='p50 req < 1h' before.log after.log
 	# Whole names mean one, and a pair that is given twice is one.
-	for name in "$by_pid" req.begin..req.end; do
+	for name in "$by_pid" 'req by pid' req req.begin..req.end; do
 		exits 5 ptrace-stat --diff --json --pair=req.begin..req.end --pair="$by_pid" \
 			--pair="$by_pid" --fail-if="p50 $name < 1h" before.log after.log
 	done
@@ -166,7 +178,7 @@ verdict_of() {
 		exits 2 ptrace-stat --diff $operands
 	done
 	exits 2 ptrace-stat --diff --baseline=before.log
-	reports 2 "*--fail-if: column 1: 'p98' is none of *did you mean 'p90'*" ptrace-stat --diff --fail-if='p98 req > +10%' before.log after.log
+	reports 2 "*--fail-if: column 1: 'p9o' is none of *did you mean 'p90'*" ptrace-stat --diff --fail-if='p9o req > +10%' before.log after.log
 }
 
 @test "diff, check and stat have the same quantile, and say it" {

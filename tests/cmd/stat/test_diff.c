@@ -208,6 +208,8 @@ TEST(conditions_are_read, "")
 		"loss > 0",
 		"loss >= +1e3",
 		"p90 x > +1h",
+		"p99.9 x by data.id > +1h",
+		"p75 x > 1h",
 	};
 	struct ptrc_cli_reason why;
 	struct ptrc_conditions c = {0};
@@ -215,7 +217,8 @@ TEST(conditions_are_read, "")
 	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++)
 		CHECK_STR_EQ(reason_of(good[i]), "");
 	CHECK(ptrc_conditions_add(&c, " min  a > b  <= -2us  ", &why));
-	CHECK_EQ(c.list[0].what, PTRC_CONDITION_MIN);
+	CHECK_EQ(c.list[0].what, PTRC_CONDITION_QUANTILE);
+	CHECK_EQ(c.list[0].per_mille, 0);
 	CHECK_STR_EQ(c.list[0].name, "a > b");
 	CHECK(!c.list[0].is_above && c.list[0].is_equal_included && c.list[0].is_change &&
 	      !c.list[0].is_percent && c.list[0].limit == -2000);
@@ -229,9 +232,11 @@ TEST(wrong_conditions_get_column_and_reason, "")
 		const char *reason;
 	} wrong[] = {
 		{"", "column 1: '' is none of count"},
-		{"p98 req > +10%",
-		 "column 1: 'p98' is none of count, rate, loss, min, p50, p90, p99, "
-		 "max (did you mean 'p90'"},
+		{"p100 req > +10%",
+		 "column 1: 'p100' is none of count, rate, loss, min, max and quantiles such as "
+		 "p50 or p99.9"},
+		{"p99 ..req > +10%",
+		 "column 5: '..req' is not X, for X.begin..X.end, or BEGIN..END"},
 		{" cuont x > 1", "column 2: 'cuont' is none of"},
 		{"p99 req", "column 8: one of > >= < <= and a limit are missing"},
 		{"p99 > +10%", "column 5: the name of a pair is missing"},

@@ -574,14 +574,14 @@ TEST(memory_grows_with_what_is_open, "")
 
 TEST(what_is_no_pair_is_refused_with_the_reason, "")
 {
-	static const char *const texts[] = {"",	    "a",   "a..",	 "..b",
-					    " .. ", "a.b", "a.. by pid", ".. by pid"};
+	static const char *const texts[] = {"",	    " ",	  "a..",      "..b",
+					    " .. ", "a.. by pid", ".. by pid"};
 	struct ptrc_cli_reason why;
 
 	setup();
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
 		CHECK(!ptrc_pairs_add(&pairs, texts[i], &layouts, &why));
-		CHECK(strstr(why.text, "is not BEGIN..END"));
+		CHECK(strstr(why.text, "is not X, for X.begin..X.end, or BEGIN..END"));
 	}
 	CHECK(!ptrc_pairs_add(&pairs, "a..b by pidd", &layouts, &why));
 	CHECK_STR_EQ(why.text, "events have no field 'pidd' (did you mean 'pid', 'id' or 'tid'?)");
@@ -595,6 +595,10 @@ TEST(what_is_no_pair_is_refused_with_the_reason, "")
 	CHECK_STR_EQ(pairs.list[0].begin, "stand by");
 	CHECK_STR_EQ(pairs.list[0].end, "go by");
 	CHECK_EQ(pairs.list[0].by.id, PTRC_FIELD_TID);
+	give("stand by by tid");
+	CHECK_STR_EQ(pairs.list[1].begin, "stand by.begin");
+	CHECK_STR_EQ(pairs.list[1].end, "stand by.end");
+	CHECK_EQ(pairs.list[1].by.id, PTRC_FIELD_TID);
 }
 
 /* Two spans of one thread, that end in the order in which they began, as coroutines do. */

@@ -149,7 +149,7 @@ function.end code function, caller call_site" ]
 	[ "$(sed -n '/^pair /,/^$/p' text | grep -oE '^(main|branch|leaf|before|after) +[0-9]+' | sort | xargs)" = \
 		'after 1 before 1 branch 3 leaf 3 main 1' ]
 	grep -qE ' main \(process [0-9]+, thread [0-9]+\) at .*nested.c:6$' text
-	ptrace-report --text run.log | grep -q '^function.begin..function.end  *9 '
+	ptrace-report --text run.log | grep -q '^function  *9 '
 	[ "$(ptrace-report --text run.log | grep -cw main)" -eq 0 ]
 	ptrace-report --symbols -o report.html run.log
 	sed -n 's/.*<script type="application\/json" id="meta">\(.*\)<\/script>$/\1/p' report.html >meta
