@@ -139,22 +139,18 @@ static char *copy_of(const char *text, size_t size)
 static void add_event(struct ptrc_rule *r, const struct ptrc_rule_draft *d, const char *key,
 		      const char *text, const struct ptrc_config_mark *mark)
 {
-	static const char word[] = " where ";
 	struct ptrc_rule_event *e = &r->events[r->event_count++];
 	const char *where;
 	size_t size;
 
 	text += strspn(text, " ");
-	where = strstr(text, word);
-	size = strlen(text);
-	if (!*text || where == text)
+	where = ptrc_where_split(text, &size);
+	if (!size)
 		ptrc_rule_refuse(d, mark, "%s: has to be the name of an event", key);
-	if (!where && size >= sizeof(word) - 1 && !strcmp(text + size - sizeof(word) + 2, " where"))
+	if (where && !*where)
 		ptrc_rule_refuse(d, mark, "%s: there is no expression behind 'where'", key);
-	e->pattern = copy_of(text, where ? (size_t)(where - text) : strlen(text));
-	if (!where)
-		return;
-	e->texts[0] = where + sizeof(word) - 1;
+	e->pattern = copy_of(text, size);
+	e->texts[0] = where;
 	e->marks[0] = *mark;
 }
 

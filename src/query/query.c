@@ -16,10 +16,11 @@
 /* Whether an expression asks for the field. */
 static bool has_field(const struct ptrc_query *q, enum ptrc_field_id id)
 {
+	struct ptrc_where *w;
 	bool is_found = false;
 
-	for (size_t i = 0; i < q->select.where_count; i++)
-		is_found |= ptrc_where_has_field(q->select.wheres[i], id);
+	for (size_t i = 0; (w = ptrc_select_where(&q->select, i)); i++)
+		is_found |= ptrc_where_has_field(w, id);
 	return is_found;
 }
 
@@ -68,12 +69,28 @@ void ptrc_source_make_sieve(struct ptrc_source *s, const struct ptrc_query *q)
 		s->sieve = ptrc_sieve_make(q->select.wheres[0], &q->layouts);
 }
 
-bool ptrc_query_is_selected(struct ptrc_query *q, struct ptrc_source *s)
+static void find_layout(struct ptrc_query *q, struct ptrc_source *s)
 {
 	if (s->reader.source)
 		ptrc_view_take_layout(&s->view, &q->layouts);
 	if (q->layouts.count)
 		ptrc_view_find_layout(&s->view, &q->layouts);
+}
+
+bool ptrc_query_is_around(struct ptrc_query *q, struct ptrc_source *s)
+{
+	trace_event_id_t id = s->reader.event.posix_event_id;
+
+	if (!q->select.around || !ptrc_select_is_around(&q->select, &s->reader, id))
+		return false;
+	if (q->select.around_where)
+		find_layout(q, s);
+	return ptrc_where_all_hold(&q->select.around_where, 1, &s->view);
+}
+
+bool ptrc_query_is_selected(struct ptrc_query *q, struct ptrc_source *s)
+{
+	find_layout(q, s);
 	return q->sink.takes_all ||
 	       (q->sink.takes_losses && ptrc_query_sees_losses(s->reader.event.posix_event_id)) ||
 	       ptrc_select_event(&q->select, &s->view);
@@ -88,20 +105,23 @@ static int64_t resolve(const struct ptrc_when *w, const struct ptrc_period *trac
 
 void ptrc_query_resolve(struct ptrc_query *q, const struct ptrc_period *trace)
 {
+	struct ptrc_where *w;
+
 	q->trace = *trace;
 	q->select.span.first = resolve(&q->since, trace);
 	q->select.span.last = resolve(&q->until, trace);
-	for (size_t i = 0; i < q->select.where_count; i++)
-		ptrc_where_resolve(q->select.wheres[i], trace->first, trace->last);
+	for (size_t i = 0; (w = ptrc_select_where(&q->select, i)); i++)
+		ptrc_where_resolve(w, trace->first, trace->last);
 }
 
 /* Whether a time of an option is relative to the begin, or to the end, of the trace. */
 static bool has_base(const struct ptrc_query *q, enum ptrc_when_base base)
 {
 	bool is_found = q->since.base == base || q->until.base == base;
+	struct ptrc_where *w;
 
-	for (size_t i = 0; i < q->select.where_count; i++)
-		is_found |= ptrc_where_has_base(q->select.wheres[i], base);
+	for (size_t i = 0; (w = ptrc_select_where(&q->select, i)); i++)
+		is_found |= ptrc_where_has_base(w, base);
 	return is_found;
 }
 
@@ -159,7 +179,7 @@ static bool find_windows(struct ptrc_query *q, struct ptrc_source *s)
 	while (!error && ptrc_reader_next(r)) {
 		int64_t ns = ptrc_source_ns(s);
 
-		if (ptrc_select_is_around(&q->select, r, r->event.posix_event_id))
+		if (ptrc_query_is_around(q, s))
 			ptrc_select_add_window(&q->select, ptrc_when_add(ns, -q->before_ns),
 					       ptrc_when_add(ns, q->after_ns));
 	}
@@ -213,11 +233,13 @@ bool ptrc_query_scan(struct ptrc_query *q)
 	for (size_t i = 0; i < q->source_count; i++) {
 		struct ptrc_source *s = &q->sources[i];
 
-		if ((is_first && !find_first(s, &trace)) || (is_last && !find_last(s, &trace)) ||
-		    (q->select.around && !find_windows(q, s)))
+		if ((is_first && !find_first(s, &trace)) || (is_last && !find_last(s, &trace)))
 			return false;
 	}
 	ptrc_query_resolve(q, &trace);
+	for (size_t i = 0; i < q->source_count && q->select.around; i++)
+		if (!find_windows(q, &q->sources[i]))
+			return false;
 	ptrc_select_sort_windows(&q->select);
 	for (size_t i = 0; i < q->source_count; i++)
 		if (!select_wanted(q, &q->sources[i]))
@@ -370,25 +392,28 @@ bool ptrc_query_run(struct ptrc_query *q)
 
 uint64_t ptrc_query_undecided(const struct ptrc_query *q)
 {
+	struct ptrc_where *w;
 	uint64_t count = 0;
 
-	for (size_t i = 0; i < q->select.where_count; i++)
-		count += *ptrc_where_undecided(q->select.wheres[i]);
+	for (size_t i = 0; (w = ptrc_select_where(&q->select, i)); i++)
+		count += *ptrc_where_undecided(w);
 	return count;
 }
 
 static void report_undecided(const struct ptrc_query *q)
 {
-	for (size_t i = 0; i < q->select.where_count; i++) {
-		uint64_t count = *ptrc_where_undecided(q->select.wheres[i]);
+	struct ptrc_where *w;
+
+	for (size_t i = 0; (w = ptrc_select_where(&q->select, i)); i++) {
+		uint64_t count = *ptrc_where_undecided(w);
 
 		if (count)
 			ptrc_cli_message(
-				"--where",
+				w == q->select.around_where ? "--around" : "--where",
 				"%llu event%s could not be decided, because a pattern would "
 				"take too long: %s",
 				(unsigned long long)count, count == 1 ? "" : "s",
-				ptrc_where_text(q->select.wheres[i]));
+				ptrc_where_text(w));
 	}
 }
 
@@ -516,14 +541,15 @@ bool ptrc_query_may_select(const struct ptrc_query *q)
  * hold for one. */
 static bool check_patterns(const struct ptrc_query *q)
 {
+	struct ptrc_where *w;
 	bool is_found = true;
 
 	for (size_t i = 0; i < q->select.globs.count; i++)
 		is_found &= check_pattern(q, q->select.globs.texts[i]);
 	if (q->select.around)
 		is_found &= check_pattern(q, q->select.around);
-	for (size_t i = 0; i < q->select.where_count; i++)
-		is_found &= check_where(q, q->select.wheres[i]);
+	for (size_t i = 0; (w = ptrc_select_where(&q->select, i)); i++)
+		is_found &= check_where(q, w);
 	/* The patterns of a configuration file are not checked: it may be for other logs, too. */
 	for (size_t i = 0; i < q->given_layout_count; i++)
 		check_pattern(q, ptrc_layout_pattern(q->layouts.layouts[i]));

@@ -195,6 +195,9 @@ static inline bool ptrc_query_is_full(const struct ptrc_query *q)
 /* Whether the event that the source has read is selected; --around is not looked at. */
 bool ptrc_query_is_selected(struct ptrc_query *, struct ptrc_source *);
 
+/* Whether the event that the source has read is one that --around names. */
+bool ptrc_query_is_around(struct ptrc_query *, struct ptrc_source *);
+
 /* Gives the sink the event that the source has read. */
 static inline void ptrc_query_take(struct ptrc_query *q, struct ptrc_source *s)
 {

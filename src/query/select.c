@@ -209,4 +209,7 @@ void ptrc_select_free(struct ptrc_select *s)
 	for (size_t i = 0; i < s->where_count; i++)
 		ptrc_where_free(s->wheres[i]);
 	free(s->wheres);
+	if (s->around_where)
+		ptrc_where_free(s->around_where);
+	free(s->around);
 }

@@ -49,10 +49,11 @@ struct ptrc_select {
 	struct ptrc_where **wheres;
 	size_t where_count;
 
-	/* The pattern of --around, or null. With it only events in windows are selected: the
-	 * times around the events that the pattern matches. The windows are sorted and do not
-	 * touch each other. */
-	const char *around;
+	/* The pattern of --around, or null, and its expression, or null. With it only events in
+	 * windows are selected: the times around the events that the pattern matches and for which
+	 * the expression holds. The windows are sorted and do not touch each other. */
+	char *around;
+	struct ptrc_where *around_where;
 	struct ptrc_period *windows;
 	size_t window_count;
 };
@@ -61,6 +62,14 @@ void ptrc_select_add_number(struct ptrc_select_numbers *, pid_t);
 
 /* Adds an expression. The selection frees it. */
 void ptrc_select_add_where(struct ptrc_select *, struct ptrc_where *);
+
+/* The expressions of --where, and then that of --around; null after the last one. */
+static inline struct ptrc_where *ptrc_select_where(const struct ptrc_select *s, size_t i)
+{
+	if (i < s->where_count)
+		return s->wheres[i];
+	return i == s->where_count ? s->around_where : NULL;
+}
 
 /* Whether the pattern of --around matches the type's name. */
 bool ptrc_select_is_around(const struct ptrc_select *, struct ptrc_reader *, trace_event_id_t);

@@ -276,3 +276,16 @@ size_t ptrc_where_find_word(const char *text, size_t size, const char *word, boo
 	}
 	return found;
 }
+
+const char *ptrc_where_split(const char *text, size_t *size)
+{
+	static const char word[] = " where";
+	const char *at = text;
+
+	while ((at = strstr(at, word)) && at[sizeof(word) - 1] && at[sizeof(word) - 1] != ' ')
+		at++;
+	*size = at ? (size_t)(at - text) : strlen(text);
+	while (*size && text[*size - 1] == ' ')
+		--*size;
+	return at ? at + sizeof(word) - 1 + strspn(at + sizeof(word) - 1, " ") : NULL;
+}

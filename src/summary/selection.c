@@ -87,7 +87,9 @@ bool ptrc_selection_take(struct ptrc_selection *s, int key)
 		q->until = time_of("--until", optarg);
 		break;
 	case PTRC_SELECTION_AROUND:
-		q->select.around = optarg;
+		if (s->around_text)
+			ptrc_cli_usage("--around", "is given twice");
+		s->around_text = optarg;
 		break;
 	case PTRC_SELECTION_CONTEXT:
 		read_context(q, optarg);
@@ -174,18 +176,43 @@ static void add_pairs(struct ptrc_selection *s)
 		!s->is_by_begin && (s->pairs->count || s->pairs->is_by_name);
 }
 
-static struct ptrc_where *read_where(const struct ptrc_selection *s, const char *text)
+static struct ptrc_where *read_where(const struct ptrc_selection *s, const char *option,
+				     const char *text)
 {
 	struct ptrc_cli_reason why = {.is_vain = false};
 	struct ptrc_where *w = ptrc_where_parse(text, &s->query->layouts, &why);
 
 	if (!w && why.is_vain) {
-		ptrc_cli_message("--where", "%s", why.text);
+		ptrc_cli_message(option, "%s", why.text);
 		exit(PTRC_EXIT_FAILED);
 	}
 	if (!w)
-		ptrc_cli_usage("--where", "%s", why.text);
+		ptrc_cli_usage(option, "%s", why.text);
 	return w;
+}
+
+/* Reads --around, which is about events, also where the other expressions are about pairs. */
+static void read_around(struct ptrc_selection *s)
+{
+	struct ptrc_select *select = &s->query->select;
+	bool is_for_pairs = s->query->layouts.is_for_pairs;
+	const char *where;
+	size_t size;
+
+	if (!s->around_text)
+		return;
+	where = ptrc_where_split(s->around_text, &size);
+	if (!select->around)
+		select->around = strndup(s->around_text, size);
+	if (!select->around)
+		ptrc_cli_no_memory();
+	if (!where)
+		return;
+	if (select->around_where)
+		ptrc_where_free(select->around_where);
+	s->query->layouts.is_for_pairs = false;
+	select->around_where = read_where(s, "--around", where);
+	s->query->layouts.is_for_pairs = is_for_pairs;
 }
 
 static void add_wheres(struct ptrc_selection *s)
@@ -193,7 +220,8 @@ static void add_wheres(struct ptrc_selection *s)
 	if (s->wheres.count > WHERE_MAX)
 		ptrc_cli_usage("--where", "is given more than %d times", (int)WHERE_MAX);
 	for (size_t i = 0; i < s->wheres.count; i++)
-		ptrc_select_add_where(&s->query->select, read_where(s, s->wheres.texts[i]));
+		ptrc_select_add_where(&s->query->select,
+				      read_where(s, "--where", s->wheres.texts[i]));
 }
 
 void ptrc_selection_read(struct ptrc_selection *s)
@@ -205,6 +233,7 @@ void ptrc_selection_read(struct ptrc_selection *s)
 	read_label(s);
 	add_pairs(s);
 	add_wheres(s);
+	read_around(s);
 }
 
 static void check_sources_of_time(const struct ptrc_query *q, int operands)
@@ -227,18 +256,19 @@ void ptrc_selection_check(const struct ptrc_selection *s, int operands)
 	const char *why = s->is_without_symbols
 				  ? "function, file and line are only known to ptrace-dump"
 				  : "function, file and line need --symbols";
+	const struct ptrc_where *w;
 
 	for (size_t i = 0; i < s->pairs->count && !s->has_symbols; i++)
 		if (s->pairs->list[i].by_text && ptrc_field_is_of_source(s->pairs->list[i].by.id))
 			ptrc_cli_usage("--pair", "%s", why);
-	for (size_t i = 0; i < q->select.where_count; i++) {
-		const struct ptrc_where *w = q->select.wheres[i];
+	for (size_t i = 0; (w = ptrc_select_where(&q->select, i)); i++) {
+		const char *option = w == q->select.around_where ? "--around" : "--where";
 
 		if (!s->has_symbols && ptrc_where_has_source_field(w))
-			ptrc_cli_usage("--where", "%s", why);
+			ptrc_cli_usage(option, "%s", why);
 		if (q->session && ptrc_where_has_base(w, PTRC_WHEN_FROM_END))
-			ptrc_cli_usage("--where", "cannot have times before the end with --follow, "
-						  "where the end is not known yet");
+			ptrc_cli_usage(option, "cannot have times before the end with --follow, "
+					       "where the end is not known yet");
 	}
 	check_sources_of_time(q, operands);
 }
@@ -263,11 +293,12 @@ static void close_layouts(struct ptrc_selection *s)
 
 	q->layouts.is_open = false;
 	for (size_t i = 0; i < s->wheres.count; i++) {
-		struct ptrc_where *w = read_where(s, s->wheres.texts[i]);
+		struct ptrc_where *w = read_where(s, "--where", s->wheres.texts[i]);
 
 		ptrc_where_free(q->select.wheres[i]);
 		q->select.wheres[i] = w;
 	}
+	read_around(s);
 }
 
 /* Compares the clocks of the hosts. Returns false, after a message, if there is nothing to do that by. */

@@ -60,8 +60,9 @@ enum {
 /* The same, and by where an event stands. The command explains --pair, whose key is above, itself. */
 #define PTRC_SELECTION_OPTIONS                                                                           \
 	PTRC_SELECTION_EVENT_OPTIONS,                                                                    \
-		{"around", PTRC_SELECTION_AROUND, "GLOB",                                                \
-		 "only events near those whose name matches"},                                           \
+		{"around", PTRC_SELECTION_AROUND, "EVENT",                                               \
+		 "only events near those whose name matches; may be\n"                                   \
+		 "'GLOB where EXPR'"},                                                                   \
 		{"context", PTRC_SELECTION_CONTEXT, "DURATION[,DURATION]",                               \
 		 "with --around: how long before and after, such as\n10s or 1.5ms,1m30s (default: 1s)"}, \
 		{"first", PTRC_SELECTION_FIRST, "N", "only the first N of them"},                        \
@@ -117,6 +118,7 @@ struct ptrc_selection {
 	struct ptrc_query *query;
 	struct ptrc_pairs *pairs;
 	struct ptrc_cli_texts wheres;
+	const char *around_text;
 	struct ptrc_cli_texts pair_texts;
 	/* The field of --label-by, or null; and what the pairs have of it. */
 	const char *label_text;

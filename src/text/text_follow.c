@@ -118,8 +118,7 @@ bool ptrc_text_follow(struct ptrc_text *t)
 		is_first = false;
 		if (ns > q->select.span.last)
 			break;
-		if (q->select.around &&
-		    ptrc_select_is_around(&q->select, r, r->event.posix_event_id)) {
+		if (ptrc_query_is_around(q, s)) {
 			ptrc_text_put_lines(t, &held, ptrc_when_add(ns, -q->before_ns));
 			shown_until_ns = ptrc_when_add(ns, q->after_ns);
 		}

@@ -157,6 +157,17 @@ shows() {
 	[ "$(tail -n 1 lines)" = '{"event":"posix_trace_stop"}' ]
 }
 
+@test "around: the event has to meet its expression" {
+	begin -n 5 -e other -d text
+	follow --around='* where event == "posix_trace_stop"' --context=1h,0s --fields=event
+	go done
+	[ ! -s lines ]
+	ptrace-shutdown "$me"
+	ended 0
+	[ "$(grep -c other lines)" -eq 5 ]
+	reports 2 "*--around: cannot have times before the end with --follow*" ptrace-dump --follow="$me" --around='x where time > "-1s"'
+}
+
 @test "an interrupt ends it, as the signal does, with the count" {
 	begin -n 5
 	follow -e traced.event --summary

@@ -395,6 +395,33 @@ times() {
 	[ "$(ptrace-dump -e b --around=mark --context=0s,${after}ns --last=1 run.log | jq -r .data)" = 2 ]
 }
 
+@test "around an event for which an expression holds" {
+	made run.log <<-'END'
+		event 0 7 7 posix_trace_start
+		event 1000000000 7 7 job.end hex:30
+		event 2000000000 7 8 job.end hex:31
+		event 2000000500 7 8 other hex:
+		event 3000000000 7 8 job.end hex:30
+	END
+	around() { ptrace-dump --context=0s,1us --decode='job.end=char[1] s' --around="$@" run.log | jq -r .event | tr '\n' ' '; }
+	[ "$(around 'job.end where data.s == "1"')" = 'job.end other ' ]
+	[ "$(around 'job.* where tid == 8 && time > "+2500ms"')" = 'job.end ' ]
+	[ "$(around 'job.end where gap == 999999500ns')" = 'job.end ' ]
+	[ "$(around 'job.end where time == "-1s" || time < "+0s"')" = 'job.end other ' ]
+	[ "$(around 'job.end where data.s == "2"')" = '' ]
+	[ "$(around 'job.end where data.s == "1"' -e other)" = 'other ' ]
+	for command in 'ptrace-export --to=csv' 'ptrace-report --text'; do
+		$command --context=0s,1us --around='job.end where data == "1"' run.log >text
+		[ "$(grep -c '2000000500\|^other ' text)" -eq 1 ]
+		[ "$(grep -c '1000000000\|3000000000' text)" -eq 0 ]
+	done
+	refuses 2 "*--around: column 1: events have no field 'dat' (did you mean 'data'*" ptrace-dump --around='job.end where dat == 1' run.log
+	refuses 2 "*--around: column 1: *" ptrace-dump --around='job.end where' run.log
+	refuses 2 "*--around: function, file and line need --symbols*" ptrace-dump --around='job.end where line == 1' run.log
+	refuses 2 "*--around: is given twice*" ptrace-dump --around=job.end --around=other run.log
+	refuses 1 "othr: no event type has such a name (did you mean 'other'?)" ptrace-dump --around='* where event == "othr"' run.log
+}
+
 @test "where: fields and data" {
 	ptrace-run -o run.log -- sh -c '"$0" -e a.one -n 20; "$0" -e b -d text' "$traced"
 	count() { ptrace-dump --count --format=text "$@" run.log; }
