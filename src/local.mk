@@ -133,6 +133,8 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/spans/pairs.h \
 	%D%/spans/quantiles.c \
 	%D%/spans/quantiles.h \
+	%D%/text/csv.c \
+	%D%/text/csv.h \
 	%D%/text/event_format.c \
 	%D%/text/event_format.h \
 	%D%/text/lines.c \

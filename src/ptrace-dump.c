@@ -61,9 +61,10 @@ static const struct ptrc_cli_option options[] = {
 	 "show these fields, in this order: time, ns, event,\n"
 	 "type_id, pid, tid, thread, address, truncated,\n"
 	 "len, data, data_hex, log, reason, error,\ndata.NAME, host, comm, thread_name, exe, user,\n"
-	 "command_line, gap, bound, and, with --symbols,\nfunction, file, line"},
+	 "command_line, gap, bound, and, with --symbols,\nfunction, file, line; of pairs pair, duration, and\n"
+	 "these with begin. or end. before them"},
 	{"format", KEY_FORMAT, "FORMAT",
-	 "text or json (default: text on a terminal and of\n--count, else json)"},
+	 "text, json or csv (default: text on a terminal and\nof --count, else json)"},
 	{"json", KEY_JSON, NULL, "the same as --format=json"},
 	{"utc", KEY_UTC, NULL, "times in text are UTC, not local time"},
 	{"relative", KEY_RELATIVE, NULL,
@@ -86,9 +87,9 @@ static const struct ptrc_cli_option options[] = {
 
 static const struct ptrc_cli_row exclusions[] = {
 	PTRC_SELECTION_EXCLUSIONS,
-	/* A pair has the events that it is made of, and JSON the fields of both. */
-	{"pair pairs tree", "user around verify to-log fields"},
-	{"tree", "longest"},
+	/* A pair has the events that it is made of. */
+	{"pair pairs tree", "user around verify to-log"},
+	{"tree", "longest fields"},
 	{"tree longest count", "first last"},
 	{"tree longest verify to-log", "count"},
 	/* Which shows the time since the line before. */
@@ -110,11 +111,11 @@ static const struct ptrc_cli_row needs[] = {
 };
 
 static const struct ptrc_cli_row words[] = {
-	{"format", "text json"},
+	{"format", "text json csv"},
 	{"header color", "auto always never"},
 	{"fields",
 	 "time ns event type_id pid tid thread address truncated len data data_hex log reason error host "
-	 "comm thread_name exe user command_line gap bound function file line"},
+	 "comm thread_name exe user command_line gap bound function file line pair duration"},
 	PTRC_CLI_ROWS_END,
 };
 
@@ -144,6 +145,10 @@ static struct ptrc_text text = {
 
 static struct ptrc_pairs pairs;
 static struct ptrc_selection selection;
+
+/* The columns of CSV without --fields. */
+static const char csv_fields[] = "time,event,pid,tid,data";
+static const char csv_pair_fields[] = "pair,time,duration,pid,tid,begin.data,end.data";
 
 /* When there are colours or a header. */
 enum { AUTO, ALWAYS, NEVER };
@@ -194,7 +199,7 @@ static void parse(int argc, char **argv)
 	struct ptrc_cli_texts fields = {0};
 	struct ptrc_cli_reason why;
 	bool is_format_given = false;
-	bool is_text;
+	bool is_text, is_csv;
 	bool is_utc = false;
 	int header = AUTO;
 	int colour = AUTO;
@@ -273,14 +278,26 @@ static void parse(int argc, char **argv)
 				 text.format.is_relative || header == ALWAYS || is_tree))
 		text.format.format = PTRC_FORMAT_TEXT;
 	is_text = text.format.format == PTRC_FORMAT_TEXT;
-	if (!is_text && (text.format.is_relative || header == ALWAYS))
+	is_csv = text.format.format == PTRC_FORMAT_CSV;
+	if (is_csv &&
+	    (text.is_counting || text.has_summary || query.is_verifying || is_tree || to_log))
+		ptrc_cli_usage("--format",
+			       "csv has events and pairs alone, and cannot be used together "
+			       "with --count, --summary, --verify, --tree and --to-log");
+	if (!is_text && (text.format.is_relative || (header == ALWAYS && !is_csv)))
 		ptrc_cli_usage(text.format.is_relative ? "--relative" : "--header",
-			       "is for text, not for JSON");
+			       "is for text, not for %s", is_csv ? "CSV" : "JSON");
 	if (!is_text && is_tree)
 		ptrc_cli_usage("--tree", "is for text: the JSON of --pairs has what it shows");
 	text.format.time.is_local = is_text && !is_utc;
 	pairs.is_by_name |= is_tree && !selection.pair_texts.count;
 	ptrc_selection_read(&selection);
+	if (is_csv && !fields.count) {
+		if (argc - optind > 1)
+			ptrc_cli_add_text(&fields, "log");
+		ptrc_cli_add_text(&fields,
+				  query.layouts.is_for_pairs ? csv_pair_fields : csv_fields);
+	}
 	for (size_t i = 0; i < fields.count; i++)
 		if (!ptrc_event_fields(&text.format, fields.texts[i], &query.layouts, &why))
 			ptrc_cli_usage("--fields", "%s", why.text);
@@ -297,7 +314,8 @@ static void parse(int argc, char **argv)
 	text.format.has_symbols = selection.has_symbols;
 	text.format.is_coloured = is_colour_wanted(colour);
 	text.is_header_due =
-		is_text && (header == ALWAYS || (header == AUTO && isatty(STDOUT_FILENO)));
+		is_csv ? header != NEVER
+		       : is_text && (header == ALWAYS || (header == AUTO && isatty(STDOUT_FILENO)));
 	if (text.is_header_due)
 		ptrc_event_widen(&text.format);
 }

@@ -468,6 +468,24 @@ static void put_escape(struct ptrc_buffer *b, unsigned char c)
 	ptrc_buffer_char(b, letters[found - special]);
 }
 
+bool ptrc_text_put_utf8(struct ptrc_buffer *b, const char *text, size_t size)
+{
+	bool is_whole = true;
+
+	for (size_t i = 0; i < size;) {
+		const unsigned char *at = (const unsigned char *)text + i;
+		size_t n = *at < 0x80 ? 1 : ptrc_utf8_length(at, size - i);
+
+		if (n)
+			ptrc_buffer_bytes(b, at, n);
+		else
+			ptrc_buffer_text(b, "\357\277\275");
+		is_whole &= n > 0;
+		i += n ? n : 1;
+	}
+	return is_whole;
+}
+
 void ptrc_text_json(struct ptrc_buffer *b, const char *text, size_t size)
 {
 	const unsigned char *p = (const unsigned char *)text;

@@ -175,6 +175,9 @@ bool ptrc_text_is_utf8(const char *, size_t);
  * so the result always is valid. */
 void ptrc_text_json(struct ptrc_buffer *, const char *, size_t);
 
+/* Puts the text with U+FFFD for each byte that is not UTF-8. Returns whether there is none. */
+bool ptrc_text_put_utf8(struct ptrc_buffer *, const char *text, size_t size);
+
 /* Puts the text for people, on one line, with the escapes of ptrc_escape(). */
 void ptrc_text_put(struct ptrc_buffer *, const char *, size_t);
 

@@ -370,7 +370,7 @@ int ptrc_cli_word(const char *option, const char *text)
 
 enum ptrc_format ptrc_cli_format(const char *text)
 {
-	return ptrc_cli_word("--format", text) ? PTRC_FORMAT_JSON : PTRC_FORMAT_TEXT;
+	return (enum ptrc_format)ptrc_cli_word("--format", text);
 }
 
 void ptrc_cli_add_text(struct ptrc_cli_texts *l, const char *text)

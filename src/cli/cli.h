@@ -55,6 +55,7 @@ void ptrc_cli_add_text(struct ptrc_cli_texts *, const char *text);
 enum ptrc_format {
 	PTRC_FORMAT_TEXT,
 	PTRC_FORMAT_JSON,
+	PTRC_FORMAT_CSV,
 };
 enum ptrc_format ptrc_cli_format(const char *text);
 

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "src/cli/message.h"
+#include "src/text/csv.h"
 #include "src/text/event_format.h"
-#include "src/fields/json_text.h"
 
 /* What every event has; also the begin of each such file. */
 static const char head[] = "time,ns,event,pid,tid,comm,thread_name";
@@ -21,75 +21,13 @@ struct csv {
 	struct ptrc_time_format time;
 	/* The names of fields of layouts, which have a column each. */
 	size_t count;
-	struct ptrc_buffer text;
 };
 
-/* Puts what is in the buffer as a value behind a comma: in quotes if it has a character that would end
- * it, or blanks at its ends, which some readers leave out. */
-static void put_value(struct ptrc_buffer *b, const struct ptrc_buffer *value)
+/* Puts a text of the log as a value behind a comma. Returns whether it is put as it is. */
+static bool put_text(struct ptrc_buffer *b, const char *text, size_t size)
 {
-	bool is_quoted = false;
-
 	ptrc_buffer_char(b, ',');
-	for (size_t i = 0; i < value->used && !is_quoted; i++)
-		is_quoted = strchr("\",\r\n", value->bytes[i]) != NULL;
-	if (value->used)
-		is_quoted |= *value->bytes == ' ' || value->bytes[value->used - 1] == ' ';
-	if (!is_quoted) {
-		ptrc_buffer_bytes(b, value->bytes, value->used);
-		return;
-	}
-	ptrc_buffer_char(b, '"');
-	for (size_t i = 0; i < value->used; i++) {
-		if (value->bytes[i] == '"')
-			ptrc_buffer_char(b, '"');
-		ptrc_buffer_char(b, value->bytes[i]);
-	}
-	ptrc_buffer_char(b, '"');
-}
-
-/* Puts a text of the log. Returns whether it is put as it is. */
-static bool put_text(struct csv *c, struct ptrc_buffer *b, const char *text, size_t size)
-{
-	bool is_whole;
-
-	c->text.used = 0;
-	is_whole = ptrc_export_put_utf8(&c->text, text, size);
-	put_value(b, &c->text);
-	return is_whole;
-}
-
-/* Puts a number, a truth or bytes, without a unit. */
-static void put_plain(struct ptrc_buffer *b, struct ptrc_value v)
-{
-	v.unit = PTRC_UNIT_NONE;
-	ptrc_value_text(b, &v);
-}
-
-/* Puts a value of the data: an array in brackets, text as it is. Returns whether it tells every byte. */
-static bool put_field(struct csv *c, struct ptrc_buffer *b, const struct ptrc_value *v)
-{
-	struct ptrc_value item;
-
-	if (v->kind == PTRC_VALUE_TEXT || v->kind == PTRC_VALUE_ENUM)
-		return put_text(c, b, v->bytes, v->size) && !v->raw;
-	c->text.used = 0;
-	if (v->kind == PTRC_VALUE_JSON) {
-		ptrc_json_text_put(&c->text, v->bytes, v->size, false);
-	} else if (v->kind == PTRC_VALUE_ARRAY) {
-		ptrc_buffer_char(&c->text, '[');
-		for (uint64_t i = 0; i < ptrc_value_count(v); i++) {
-			if (i)
-				ptrc_buffer_char(&c->text, ',');
-			ptrc_value_element(v, i, &item);
-			put_plain(&c->text, item);
-		}
-		ptrc_buffer_char(&c->text, ']');
-	} else {
-		put_plain(&c->text, *v);
-	}
-	put_value(b, &c->text);
-	return !v->raw || v->kind == PTRC_VALUE_ARRAY;
+	return ptrc_csv_text(b, text, size);
 }
 
 /* Puts the fields of the layouts. Returns whether they tell every byte of the data. */
@@ -101,16 +39,15 @@ static bool put_fields(struct csv *c, struct ptrc_buffer *b, struct ptrc_view *v
 	for (size_t i = 0; i < c->count; i++) {
 		const struct ptrc_value *v = d ? ptrc_layout_value(view->layout, d, (int)i) : NULL;
 
+		ptrc_buffer_char(b, ',');
 		if (v && v->kind != PTRC_VALUE_NONE)
-			is_whole &= put_field(c, b, v);
-		else
-			ptrc_buffer_char(b, ',');
+			is_whole &= ptrc_csv_value(b, v);
 	}
 	return is_whole;
 }
 
 /* Puts the two columns of data that no field tells: its text, or its bytes. */
-static void put_data(struct csv *c, struct ptrc_buffer *b, struct ptrc_view *view, bool is_told)
+static void put_data(struct ptrc_buffer *b, struct ptrc_view *view, bool is_told)
 {
 	const struct ptrc_reader *r = view->reader;
 	const struct ptrc_value *whole = NULL;
@@ -118,15 +55,17 @@ static void put_data(struct csv *c, struct ptrc_buffer *b, struct ptrc_view *vie
 
 	if (view->layout)
 		whole = ptrc_layout_whole(view->layout, ptrc_view_decode(view));
-	c->text.used = 0;
 	if (whole && whole->kind == PTRC_VALUE_JSON) {
-		is_told = put_text(c, b, whole->bytes, whole->size);
+		is_told = put_text(b, whole->bytes, whole->size);
 	} else if (!view->layout && r->event.posix_event_id < POSIX_TRACE_UNNAMED_USEREVENT) {
+		size_t begin = b->used + 1;
+
 		is_told = true;
-		ptrc_event_put_data(&c->text, view);
-		put_value(b, &c->text);
+		ptrc_buffer_char(b, ',');
+		ptrc_event_put_data(b, view);
+		ptrc_csv_end(b, begin);
 	} else if (!view->layout && ptrc_text_is_clean(r->data, &size)) {
-		is_told = put_text(c, b, (const char *)r->data, size);
+		is_told = put_text(b, (const char *)r->data, size);
 	} else {
 		ptrc_buffer_char(b, ',');
 	}
@@ -135,13 +74,12 @@ static void put_data(struct csv *c, struct ptrc_buffer *b, struct ptrc_view *vie
 		ptrc_buffer_hex_bytes(b, r->data, r->size);
 }
 
-static void put_known(struct csv *c, struct ptrc_buffer *b, struct ptrc_view *view,
-		      enum ptrc_field_id id)
+static void put_known(struct ptrc_buffer *b, struct ptrc_view *view, enum ptrc_field_id id)
 {
 	struct ptrc_value v = ptrc_view_value(view, &(struct ptrc_field){.id = id});
 
 	if (v.kind == PTRC_VALUE_TEXT)
-		put_text(c, b, v.bytes, v.size);
+		put_text(b, v.bytes, v.size);
 	else
 		ptrc_buffer_char(b, ',');
 }
@@ -158,33 +96,32 @@ static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 	ptrc_buffer_time(b, &c->time, &info->posix_timestamp);
 	ptrc_buffer_char(b, ',');
 	ptrc_buffer_ns(b, &c->time, &info->posix_timestamp);
-	put_text(c, b, name->text, name->size);
+	put_text(b, name->text, name->size);
 	ptrc_buffer_char(b, ',');
 	ptrc_buffer_i64(b, info->posix_pid);
 	ptrc_buffer_char(b, ',');
 	ptrc_buffer_i64(b, info->posix_tid);
-	put_known(c, b, e->view, PTRC_FIELD_COMM);
-	put_known(c, b, e->view, PTRC_FIELD_THREAD_NAME);
+	put_known(b, e->view, PTRC_FIELD_COMM);
+	put_known(b, e->view, PTRC_FIELD_THREAD_NAME);
 	ptrc_buffer_char(b, ',');
 	ptrc_buffer_text(b, ptrc_reader_truncation(e->view->reader));
 	ptrc_buffer_char(b, ',');
 	ptrc_buffer_u64(b, e->view->reader->size);
 	if (x->query->has_log)
-		put_known(c, b, e->view, PTRC_FIELD_LOG);
+		put_known(b, e->view, PTRC_FIELD_LOG);
 	if (x->query->has_host)
-		put_known(c, b, e->view, PTRC_FIELD_HOST);
+		put_known(b, e->view, PTRC_FIELD_HOST);
 	if (x->query->symbols) {
 		const struct ptrc_symbol *s = ptrc_view_symbol(e->view);
 
-		put_text(c, b, s->function ? s->function : "",
-			 s->function ? strlen(s->function) : 0);
-		put_text(c, b, s->file ? s->file : "", s->file ? strlen(s->file) : 0);
+		put_text(b, s->function ? s->function : "", s->function ? strlen(s->function) : 0);
+		put_text(b, s->file ? s->file : "", s->file ? strlen(s->file) : 0);
 		ptrc_buffer_char(b, ',');
 		if (s->line)
 			ptrc_buffer_i64(b, s->line);
 	}
 	is_told = put_fields(c, b, e->view);
-	put_data(c, b, e->view, is_told);
+	put_data(b, e->view, is_told);
 	ptrc_buffer_text(b, "\r\n");
 	ptrc_export_write_some(x);
 }
@@ -211,13 +148,6 @@ static void begin(struct ptrc_export *x)
 	ptrc_buffer_text(b, ",data,data_hex\r\n");
 }
 
-static void free_csv(struct ptrc_export *x)
-{
-	struct csv *c = x->state;
-
-	ptrc_buffer_free(&c->text);
-}
-
 const struct ptrc_export_format ptrc_export_csv = {
 	.name = "csv",
 	.kind = {.mode = 0600,
@@ -229,5 +159,4 @@ const struct ptrc_export_format ptrc_export_csv = {
 	.has_only_events = true,
 	.begin = begin,
 	.event = event,
-	.free = free_csv,
 };

@@ -33,7 +33,7 @@ static void put_quoted(struct ptrc_buffer *b, const char *text, size_t size)
 {
 	struct ptrc_buffer whole = PTRC_BUFFER_INIT;
 
-	ptrc_export_put_utf8(&whole, text, size);
+	ptrc_text_put_utf8(&whole, text, size);
 	ptrc_buffer_char(b, '"');
 	for (size_t i = 0; i < whole.used; i++) {
 		unsigned char c = (unsigned char)whole.bytes[i];

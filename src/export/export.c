@@ -47,6 +47,7 @@ static bool holds(struct ptrc_export *x, struct ptrc_view *view)
 	const struct ptrc_select *select = &x->query->select;
 
 	view->begin = view;
+	view->pair = NULL;
 	view->duration_ns = 0;
 	return ptrc_where_all_hold(select->wheres, select->where_count, view);
 }
@@ -65,6 +66,7 @@ static bool is_event_selected(struct ptrc_export *x)
 	int64_t ns = ptrc_source_ns(s);
 
 	s->view.begin = &s->view;
+	s->view.pair = NULL;
 	s->view.duration_ns = 0;
 	return ptrc_select_event(&x->query->select, &s->view) && is_near(x, ns, ns);
 }

@@ -23,24 +23,6 @@ void ptrc_export_write_some(struct ptrc_export *x)
 		ptrc_output_write(&x->query->out);
 }
 
-bool ptrc_export_put_utf8(struct ptrc_buffer *b, const char *text, size_t size)
-{
-	bool is_whole = true;
-
-	for (size_t i = 0; i < size;) {
-		const unsigned char *at = (const unsigned char *)text + i;
-		size_t n = *at < 0x80 ? 1 : ptrc_utf8_length(at, size - i);
-
-		if (n)
-			ptrc_buffer_bytes(b, at, n);
-		else
-			ptrc_buffer_text(b, "\357\277\275");
-		is_whole &= n > 0;
-		i += n ? n : 1;
-	}
-	return is_whole;
-}
-
 /* ---- threads and processes ---- */
 
 bool ptrc_export_begin_lanes(struct ptrc_export *x)

@@ -229,9 +229,6 @@ void ptrc_export_put_thread(struct ptrc_buffer *, const struct ptrc_export_lane 
 bool ptrc_export_begin_lanes(struct ptrc_export *);
 void ptrc_export_free_lanes(struct ptrc_export *);
 
-/* Puts text, and U+FFFD for each byte that is not UTF-8. Returns whether all were. */
-bool ptrc_export_put_utf8(struct ptrc_buffer *, const char *text, size_t size);
-
 /* Writes the output if there is much of it. */
 void ptrc_export_write_some(struct ptrc_export *);
 

@@ -258,7 +258,7 @@ static void put_string(struct ptrc_buffer *b, unsigned int field, const char *te
 	bool is_whole = ptrc_text_is_utf8(text, size);
 
 	if (__builtin_expect(!is_whole, 0)) {
-		ptrc_export_put_utf8(&whole, text, size);
+		ptrc_text_put_utf8(&whole, text, size);
 		text = whole.bytes;
 		size = whole.used;
 	}

@@ -56,6 +56,7 @@ static const struct field {
 	[PTRC_FIELD_FILE] = {"file", TEXT},
 	[PTRC_FIELD_LINE] = {"line", NUMBER},
 	[PTRC_FIELD_DURATION] = {"duration", DURATION},
+	[PTRC_FIELD_PAIR] = {"pair", TEXT},
 	[PTRC_FIELD_GAP] = {"gap", DURATION},
 	[PTRC_FIELD_BOUND] = {"bound", DURATION},
 };
@@ -71,6 +72,11 @@ enum { PREFIX_BYTES = sizeof(member_prefix) - 1 };
 const char *ptrc_field_name(enum ptrc_field_id id)
 {
 	return fields[id].name;
+}
+
+static bool is_of_pairs(size_t id)
+{
+	return id == PTRC_FIELD_DURATION || id == PTRC_FIELD_PAIR;
 }
 
 bool ptrc_field_is_of_source(enum ptrc_field_id id)
@@ -125,7 +131,8 @@ static void say_no_field(const char *name, const struct ptrc_layouts *l,
 
 	skip_pair_prefix(&of_event);
 	if (!l->is_for_pairs &&
-	    (of_event != name || !strcmp(name, fields[PTRC_FIELD_DURATION].name))) {
+	    (of_event != name || !strcmp(name, fields[PTRC_FIELD_DURATION].name) ||
+	     !strcmp(name, fields[PTRC_FIELD_PAIR].name))) {
 		ptrc_cli_because(why, "'%.80s' is a field of pairs, not of events", name);
 		return;
 	}
@@ -138,7 +145,7 @@ static void say_no_field(const char *name, const struct ptrc_layouts *l,
 		return;
 	}
 	for (size_t i = 0; i < FIELD_COUNT; i++)
-		if (i != PTRC_FIELD_DURATION || l->is_for_pairs)
+		if (!is_of_pairs(i) || l->is_for_pairs)
 			ptrc_nearest_offer(&nearest, name, fields[i].name);
 	for (size_t i = 0; i < l->name_count && i < 64; i++) {
 		snprintf(members[i], sizeof(members[i]), "%s%s", member_prefix, l->names[i]);
@@ -220,7 +227,7 @@ static bool find_of_event(const char *name, const struct ptrc_layouts *l, struct
 			  struct ptrc_cli_reason *why)
 {
 	for (size_t i = 0; i < FIELD_COUNT; i++)
-		if (i != PTRC_FIELD_DURATION && !strcmp(name, fields[i].name)) {
+		if (!is_of_pairs(i) && !strcmp(name, fields[i].name)) {
 			*f = (struct ptrc_field){.id = (enum ptrc_field_id)i};
 			return true;
 		}
@@ -233,10 +240,11 @@ static bool find_of_pair(const char *name, const struct ptrc_layouts *l, struct 
 {
 	bool is_of_end;
 
-	if (!strcmp(name, fields[PTRC_FIELD_DURATION].name)) {
-		*f = (struct ptrc_field){.id = PTRC_FIELD_DURATION};
-		return true;
-	}
+	for (size_t i = 0; i < FIELD_COUNT; i++)
+		if (is_of_pairs(i) && !strcmp(name, fields[i].name)) {
+			*f = (struct ptrc_field){.id = (enum ptrc_field_id)i};
+			return true;
+		}
 	is_of_end = skip_pair_prefix(&name);
 	if (!find_of_event(name, l, f, why))
 		return false;
@@ -649,6 +657,9 @@ struct ptrc_value ptrc_view_value(struct ptrc_view *view, const struct ptrc_fiel
 		return symbol_value(view, f->id);
 	case PTRC_FIELD_DURATION:
 		return unsigned_value(PTRC_VALUE_UNSIGNED, view->duration_ns);
+	case PTRC_FIELD_PAIR:
+		return view->pair ? text_value(view->pair, strlen(view->pair))
+				  : (struct ptrc_value){0};
 	case PTRC_FIELD_GAP:
 		if (r->since_before == PTRC_THREAD_GAP_NONE)
 			return (struct ptrc_value){0};

@@ -40,8 +40,9 @@ enum ptrc_field_id {
 	PTRC_FIELD_FUNCTION,
 	PTRC_FIELD_FILE,
 	PTRC_FIELD_LINE,
-	/* How long a pair of events took. */
+	/* How long a pair of events took, and what it is called. */
 	PTRC_FIELD_DURATION,
+	PTRC_FIELD_PAIR,
 	/* How long the event was after the one before it of the same thread. */
 	PTRC_FIELD_GAP,
 	/* How far its time may be wrong. */
@@ -75,7 +76,7 @@ struct ptrc_field {
 /*
  * Finds a field by its name. Returns false with the reason if it does not exist. If the layouts are
  * for pairs of events, begin.NAME and end.NAME are fields of its two events, NAME is that of the
- * begin, and `duration` is a field, too.
+ * begin, and `duration` and `pair` are fields, too.
  */
 bool ptrc_field_find(const char *name, const struct ptrc_layouts *, struct ptrc_field *,
 		     struct ptrc_cli_reason *why);
@@ -120,8 +121,9 @@ struct ptrc_view {
 	/* Null: nobody asks where in the source an event was generated. */
 	struct ptrc_symbols *symbols;
 	struct ptrc_symbol_cache *symbol_cache;
-	/* If the event is the end of a pair: the view of its begin, and how long it took. */
+	/* If the event is the end of a pair: the view of its begin, its name, and how long it took. */
 	struct ptrc_view *begin;
+	const char *pair;
 	uint64_t duration_ns;
 };
 

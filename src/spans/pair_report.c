@@ -51,22 +51,9 @@ static void put_length(struct ptrc_buffer *b, const struct ptrc_quantiles *q, ui
 	end_column(b, begin, DURATION_COLUMNS);
 }
 
-/* The name of the pair, which the caller frees. */
-static char *name_of(const struct ptrc_pair *pair)
-{
-	struct ptrc_buffer name = PTRC_BUFFER_INIT;
-
-	ptrc_pair_put_name(&name, pair);
-	ptrc_buffer_char(&name, '\0');
-	return name.bytes;
-}
-
 static void put_pair(struct ptrc_buffer *b, const struct ptrc_pair *pair)
 {
-	char *name = name_of(pair);
-
-	ptrc_text_put(b, name, strlen(name));
-	free(name);
+	ptrc_text_put(b, pair->name, strlen(pair->name));
 	if (pair->by_text) {
 		ptrc_buffer_text(b, " by ");
 		ptrc_text_put(b, pair->by_text, strlen(pair->by_text));
@@ -306,7 +293,6 @@ static bool has_type(const struct ptrc_query *q, const char *name, const char *t
 
 static void report_without_key(const struct ptrc_pair *pair, const char *thing)
 {
-	char *name = name_of(pair);
 	char cut[64] = "";
 
 	if (pair->cut_keys)
@@ -314,20 +300,8 @@ static void report_without_key(const struct ptrc_pair *pair, const char *thing)
 			 (unsigned long long)pair->cut_keys);
 	ptrc_cli_message(thing, "%llu event%s of %s ha%s no %s, and %s left out%s",
 			 (unsigned long long)pair->without_key, pair->without_key == 1 ? "" : "s",
-			 name, pair->without_key == 1 ? "s" : "ve", pair->by_text,
+			 pair->name, pair->without_key == 1 ? "s" : "ve", pair->by_text,
 			 pair->without_key == 1 ? "was" : "were", cut);
-	free(name);
-}
-
-static void report_crossed(const struct ptrc_pair *pair, const char *thing)
-{
-	char *name = name_of(pair);
-
-	ptrc_cli_message(thing,
-			 "%llu of %s ended in another order than they would nest, so the "
-			 "durations are wrong; measure them with --pair='%s by %s'",
-			 (unsigned long long)pair->crossed_count, name, name, pair->common_text);
-	free(name);
 }
 
 static void look_for_value(void *thing, void *arg)
@@ -391,7 +365,12 @@ bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, const struct ptrc_que
 		if (pair->without_key)
 			report_without_key(pair, thing);
 		if (pair->crossed_count)
-			report_crossed(pair, thing);
+			ptrc_cli_message(
+				thing,
+				"%llu of %s ended in another order than they would nest, so "
+				"the durations are wrong; measure them with --pair='%s by %s'",
+				(unsigned long long)pair->crossed_count, pair->name, pair->name,
+				pair->common_text);
 		/* A field that no event has is as wrong as a type that is not there. */
 		is_missing |= !pair->has_key && pair->without_key > pair->cut_keys;
 	}

@@ -39,33 +39,6 @@ static void trim(const char **text, size_t *size)
 		--*size;
 }
 
-static struct ptrc_pair *append(struct ptrc_pairs *p, char *begin, char *end)
-{
-	struct ptrc_pair *pair;
-
-	pair = ptrc_append(p->list, p->count);
-	*pair = (struct ptrc_pair){.begin = begin, .end = end};
-	return pair;
-}
-
-/* The last " by " of the text, or null. */
-static const char *find_by(const char *text)
-{
-	const char *found = NULL;
-
-	for (const char *at = strstr(text, " by "); at; at = strstr(at + 1, " by "))
-		found = at;
-	return found;
-}
-
-void ptrc_pair_free(struct ptrc_pair *pair)
-{
-	free(pair->begin);
-	free(pair->end);
-	free(pair->by_text);
-	free(pair->common_text);
-}
-
 static char *print(void *(*allocate)(size_t), const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -83,6 +56,46 @@ static char *print(void *(*allocate)(size_t), const char *format, ...)
 	vsnprintf(text, size, format, values);
 	va_end(values);
 	return text;
+}
+
+static bool is_stem_of(const char *name, const char *stem, size_t stem_size, const char *suffix)
+{
+	return !strncmp(name, stem, stem_size) && !strcmp(name + stem_size, suffix);
+}
+
+/* Makes a pair of the two names, which it owns. */
+static struct ptrc_pair make_pair(char *begin, char *end)
+{
+	size_t size = strlen(begin), suffix = strlen(begin_suffix);
+	size_t stem =
+		size > suffix && !strcmp(begin + size - suffix, begin_suffix) ? size - suffix : 0;
+
+	return (struct ptrc_pair){
+		.name = stem && is_stem_of(end, begin, stem, end_suffix)
+				? ptrc_cli_copy_bytes(begin, stem)
+				: print(ptrc_cli_allocate, "%s..%s", begin, end),
+		.begin = begin,
+		.end = end,
+	};
+}
+
+/* The last " by " of the text, or null. */
+static const char *find_by(const char *text)
+{
+	const char *found = NULL;
+
+	for (const char *at = strstr(text, " by "); at; at = strstr(at + 1, " by "))
+		found = at;
+	return found;
+}
+
+void ptrc_pair_free(struct ptrc_pair *pair)
+{
+	free(pair->name);
+	free(pair->begin);
+	free(pair->end);
+	free(pair->by_text);
+	free(pair->common_text);
 }
 
 bool ptrc_pair_read_names(const char *text, size_t size, void *(*allocate)(size_t), char *names[2])
@@ -126,8 +139,7 @@ bool ptrc_pair_read(struct ptrc_pair *pair, const char *text, struct ptrc_cli_re
 			why,
 			"'%.80s' is not X, for X.begin..X.end, or BEGIN..END, or one of these by FIELD",
 			text);
-	pair->begin = names[0];
-	pair->end = names[1];
+	*pair = make_pair(names[0], names[1]);
 	if (by) {
 		size_t size = strlen(by += strlen(" by "));
 
@@ -452,25 +464,20 @@ static bool has_suffix(const struct ptrc_reader_name *name, const char *suffix, 
 	return true;
 }
 
-static bool is_stem_of(const char *name, const char *stem, size_t stem_size, const char *suffix)
-{
-	return !strncmp(name, stem, stem_size) && !strcmp(name + stem_size, suffix);
-}
-
 /* Makes sure that there is the pair of programs. */
 static void find_programs(struct ptrc_pairs *p)
 {
 	for (size_t i = 0; i < p->count; i++)
 		if (ptrc_pair_is_program(&p->list[i]))
 			return;
-	append(p, ptrc_cli_copy(exec_name), ptrc_cli_copy(exit_name));
+	*ptrc_append(p->list, p->count) =
+		make_pair(ptrc_cli_copy(exec_name), ptrc_cli_copy(exit_name));
 }
 
 /* Makes sure that there is the pair X.begin, X.end of which the name is one, or that of programs. */
 static void find_by_name(struct ptrc_pairs *p, const struct ptrc_reader_name *name)
 {
 	size_t size;
-	char *names[2];
 
 	if (name->is_known && (!strcmp(name->text, exec_name) || !strcmp(name->text, exit_name)))
 		find_programs(p);
@@ -480,13 +487,9 @@ static void find_by_name(struct ptrc_pairs *p, const struct ptrc_reader_name *na
 		if (is_stem_of(p->list[i].begin, name->text, size, begin_suffix) &&
 		    is_stem_of(p->list[i].end, name->text, size, end_suffix))
 			return;
-	names[0] = ptrc_cli_allocate(size + sizeof(begin_suffix));
-	names[1] = ptrc_cli_allocate(size + sizeof(end_suffix));
-	memcpy(names[0], name->text, size);
-	memcpy(names[0] + size, begin_suffix, sizeof(begin_suffix));
-	memcpy(names[1], name->text, size);
-	memcpy(names[1] + size, end_suffix, sizeof(end_suffix));
-	append(p, names[0], names[1]);
+	*ptrc_append(p->list, p->count) =
+		make_pair(print(ptrc_cli_allocate, "%.*s%s", (int)size, name->text, begin_suffix),
+			  print(ptrc_cli_allocate, "%.*s%s", (int)size, name->text, end_suffix));
 }
 
 /* Works out what the type of the event is for the pairs. */
@@ -593,6 +596,7 @@ bool ptrc_pairs_select(struct ptrc_pairs *p, struct ptrc_span *s)
 
 	if (begin && end) {
 		end->begin = begin;
+		end->pair = pair->name;
 		end->duration_ns = (uint64_t)ptrc_when_subtract(last, first);
 	}
 	return (begin && end ? ptrc_select_pair(select, end)
@@ -695,21 +699,6 @@ void ptrc_pairs_forget(struct ptrc_pairs *p)
 	p->gap_count = p->at_loss_count = 0;
 }
 
-void ptrc_pair_put_name(struct ptrc_buffer *b, const struct ptrc_pair *pair)
-{
-	size_t size = strlen(pair->begin);
-	size_t stem = size > strlen(begin_suffix) ? size - strlen(begin_suffix) : 0;
-
-	if (stem && !strcmp(pair->begin + stem, begin_suffix) &&
-	    is_stem_of(pair->end, pair->begin, stem, end_suffix)) {
-		ptrc_buffer_bytes(b, pair->begin, stem);
-		return;
-	}
-	ptrc_buffer_text(b, pair->begin);
-	ptrc_buffer_text(b, "..");
-	ptrc_buffer_text(b, pair->end);
-}
-
 bool ptrc_pair_put_labelled_name(struct ptrc_buffer *b, const struct ptrc_pairs *p,
 				 const struct ptrc_pair *pair, struct ptrc_view *view)
 {
@@ -717,7 +706,7 @@ bool ptrc_pair_put_labelled_name(struct ptrc_buffer *b, const struct ptrc_pairs 
 
 	if (!p->label || ptrc_pair_is_function(pair) || ptrc_pair_is_program(pair))
 		return false;
-	ptrc_pair_put_name(b, pair);
+	ptrc_buffer_text(b, pair->name);
 	ptrc_buffer_text(b, ": ");
 	if (ptrc_label_put(b, p->label, view))
 		return true;

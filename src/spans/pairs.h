@@ -44,7 +44,8 @@ struct ptrc_pair_row {
 };
 
 struct ptrc_pair {
-	/* The names of the two event types. */
+	/* What people call it: X if its types are X.begin and X.end, else BEGIN..END; the names of the two event types. */
+	char *name;
 	char *begin;
 	char *end;
 	/* The field whose value is the key, and its name; null: the thread is the key. */
@@ -168,8 +169,10 @@ struct ptrc_pair_row **ptrc_pairs_rows(const struct ptrc_pairs *, size_t *count)
  * be taken. */
 void ptrc_pairs_forget(struct ptrc_pairs *);
 
-/* What people call the pair: X if its types are X.begin and X.end, else BEGIN..END. */
-void ptrc_pair_put_name(struct ptrc_buffer *, const struct ptrc_pair *);
+static inline void ptrc_pair_put_name(struct ptrc_buffer *b, const struct ptrc_pair *pair)
+{
+	ptrc_buffer_text(b, pair->name);
+}
 
 /* Puts "NAME: VALUE" with the label of the pair, whose begin the view's reader has read. Returns false, and puts
  * nothing, if there are no labels, the event has none, or the pair is a function or a program. */

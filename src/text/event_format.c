@@ -8,6 +8,7 @@
 
 #include "src/cli/json.h"
 #include "src/fields/when.h"
+#include "src/text/csv.h"
 
 /* Colours of a terminal: faint, bold, bold yellow, bold red. */
 #define FAINT "\033[2m"
@@ -650,27 +651,42 @@ static void put_text(struct ptrc_buffer *b, struct ptrc_event_format *f, struct 
 
 /* ---- the fields of --fields ---- */
 
-static bool has_field(const struct ptrc_event_format *f, enum ptrc_field_id id)
+/* Which object of JSON has a field: that of the event or of the end of a pair, that of its begin, or the pair's. */
+enum whose { OF_EVENT, OF_BEGIN, OF_PAIR };
+
+static enum whose whose(const struct ptrc_field *f)
+{
+	if (f->id == PTRC_FIELD_PAIR || f->id == PTRC_FIELD_DURATION)
+		return OF_PAIR;
+	if (!f->is_of_begin)
+		return OF_EVENT;
+	return f->id == PTRC_FIELD_TIME || f->id == PTRC_FIELD_NS ? OF_PAIR : OF_BEGIN;
+}
+
+static bool has_field(const struct ptrc_event_format *f, enum whose w, enum ptrc_field_id id)
 {
 	for (size_t i = 0; i < f->field_count; i++)
-		if (f->fields[i].id == id)
+		if (f->fields[i].id == id && whose(&f->fields[i]) == w)
 			return true;
 	return false;
 }
 
 /* Puts all data.NAME fields of --fields as one object, unless --fields has data, too, which
  * contains them. */
-static void put_members_json(struct ptrc_json *j, const struct ptrc_event_format *f,
+static void put_members_json(struct ptrc_json *j, const struct ptrc_event_format *f, enum whose w,
 			     struct ptrc_view *view)
 {
 	bool is_open = false;
 
-	if (has_field(f, PTRC_FIELD_DATA))
+	if (has_field(f, w, PTRC_FIELD_DATA))
 		return;
 	for (size_t i = 0; i < f->field_count; i++) {
-		struct ptrc_value v = ptrc_view_value(view, &f->fields[i]);
+		struct ptrc_value v;
 
-		if (f->fields[i].id != PTRC_FIELD_MEMBER || v.kind == PTRC_VALUE_NONE)
+		if (f->fields[i].id != PTRC_FIELD_MEMBER || whose(&f->fields[i]) != w)
+			continue;
+		v = ptrc_view_value(view, &f->fields[i]);
+		if (v.kind == PTRC_VALUE_NONE)
 			continue;
 		if (!is_open)
 			ptrc_json_open(j, "data", '{');
@@ -681,60 +697,148 @@ static void put_members_json(struct ptrc_json *j, const struct ptrc_event_format
 		ptrc_json_close(j, '}');
 }
 
-static void put_fields_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
+/* The name of a field for programs, which says that a number is one of nanoseconds. */
+static const char *key_of(enum ptrc_field_id id, const char *name)
+{
+	switch (id) {
+	case PTRC_FIELD_GAP:
+		return "gap_ns";
+	case PTRC_FIELD_BOUND:
+		return "bound_ns";
+	case PTRC_FIELD_DURATION:
+		return "duration_ns";
+	default:
+		return name;
+	}
+}
+
+/* The view of the event that has the field: the one of the view, or the begin of the pair that it ends. */
+static struct ptrc_view *view_of(const struct ptrc_field *f, struct ptrc_view *view)
+{
+	return f->is_of_begin ? view->begin : view;
+}
+
+/* Puts the fields that an object has. */
+static void put_object_json(struct ptrc_json *j, struct ptrc_event_format *f, enum whose w,
 			    struct ptrc_view *view)
 {
-	struct ptrc_reader *r = view->reader;
-	struct ptrc_json j = {b, true};
 	bool has_members = false;
 
-	ptrc_json_open(&j, NULL, '{');
 	for (size_t i = 0; i < f->field_count; i++) {
+		struct ptrc_view *own = view_of(&f->fields[i], view);
 		enum ptrc_field_id id = f->fields[i].id;
 		struct ptrc_value v;
 
+		if (whose(&f->fields[i]) != w)
+			continue;
 		switch (id) {
 		case PTRC_FIELD_TIME:
-			ptrc_json_key(&j, ptrc_field_name(id));
-			ptrc_buffer_char(b, '"');
-			ptrc_buffer_time(b, &f->time, &r->event.posix_timestamp);
-			ptrc_buffer_char(b, '"');
+			ptrc_json_key(j, ptrc_field_name(id));
+			ptrc_buffer_char(j->buffer, '"');
+			ptrc_buffer_time(j->buffer, &f->time, &own->reader->event.posix_timestamp);
+			ptrc_buffer_char(j->buffer, '"');
 			break;
 		case PTRC_FIELD_NS:
-			ptrc_json_key(&j, ptrc_field_name(id));
-			ptrc_buffer_ns(b, &f->time, &r->event.posix_timestamp);
+			ptrc_json_key(j, ptrc_field_name(id));
+			ptrc_buffer_ns(j->buffer, &f->time, &own->reader->event.posix_timestamp);
 			break;
 		case PTRC_FIELD_DATA:
-			put_data_json(&j, view, has_field(f, PTRC_FIELD_DATA_HEX));
+			put_data_json(j, own, has_field(f, w, PTRC_FIELD_DATA_HEX));
 			break;
 		case PTRC_FIELD_MEMBER:
 			if (!has_members)
-				put_members_json(&j, f, view);
+				put_members_json(j, f, w, view);
 			has_members = true;
 			break;
 		default:
 			/* If --fields has data, reason and error are members of the data. */
 			if ((id == PTRC_FIELD_REASON || id == PTRC_FIELD_ERROR) &&
-			    has_field(f, PTRC_FIELD_DATA))
+			    has_field(f, w, PTRC_FIELD_DATA))
 				break;
 			v = ptrc_view_value(view, &f->fields[i]);
-			ptrc_value_json(&j,
-					id == PTRC_FIELD_GAP	 ? "gap_ns"
-					: id == PTRC_FIELD_BOUND ? "bound_ns"
-								 : ptrc_field_name(id),
-					&v);
+			ptrc_value_json(j, key_of(id, ptrc_field_name(id)), &v);
 			break;
 		}
 	}
+}
+
+static void put_fields_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
+			    struct ptrc_view *view)
+{
+	static const struct {
+		enum whose whose;
+		const char *key;
+	} sides[] = {{OF_BEGIN, "begin"}, {OF_EVENT, "end"}};
+	struct ptrc_json j = {b, true};
+
+	ptrc_json_open(&j, NULL, '{');
+	put_object_json(&j, f, view->begin ? OF_PAIR : OF_EVENT, view);
+	for (size_t i = 0; view->begin && i < 2; i++) {
+		bool has_any = false;
+
+		for (size_t k = 0; k < f->field_count; k++)
+			has_any |= whose(&f->fields[k]) == sides[i].whose;
+		if (!has_any)
+			continue;
+		ptrc_json_open(&j, sides[i].key, '{');
+		put_object_json(&j, f, sides[i].whose, view);
+		ptrc_json_close(&j, '}');
+	}
 	ptrc_json_close(&j, '}');
 	ptrc_buffer_char(b, '\n');
+}
+
+/* Puts the data as one value: as it is, as the fields of its layout, or, if it is no text, as its bytes. */
+static void put_data_csv(struct ptrc_buffer *b, struct ptrc_view *view)
+{
+	const struct ptrc_reader *r = view->reader;
+	size_t begin = b->used, size = r->size;
+	bool is_json = view->layout && ptrc_layout_whole(view->layout, ptrc_view_decode(view));
+
+	if ((!view->layout || is_json) && !find_part(r, parts) &&
+	    ptrc_text_is_clean(r->data, &size))
+		ptrc_buffer_bytes(b, r->data, size);
+	else
+		ptrc_event_put_data(b, view);
+	ptrc_csv_end(b, begin);
+}
+
+static void put_fields_csv(struct ptrc_buffer *b, struct ptrc_event_format *f,
+			   struct ptrc_view *view)
+{
+	for (size_t i = 0; i < f->field_count; i++) {
+		struct ptrc_view *own = view_of(&f->fields[i], view);
+		struct ptrc_value v;
+
+		if (i)
+			ptrc_buffer_char(b, ',');
+		switch (f->fields[i].id) {
+		case PTRC_FIELD_TIME:
+			ptrc_buffer_time(b, &f->time, &own->reader->event.posix_timestamp);
+			break;
+		case PTRC_FIELD_NS:
+			ptrc_buffer_ns(b, &f->time, &own->reader->event.posix_timestamp);
+			break;
+		case PTRC_FIELD_DATA:
+			put_data_csv(b, own);
+			break;
+		case PTRC_FIELD_DATA_HEX:
+			ptrc_buffer_hex_bytes(b, own->reader->data, own->reader->size);
+			break;
+		default:
+			v = ptrc_view_value(view, &f->fields[i]);
+			ptrc_csv_value(b, &v);
+			break;
+		}
+	}
+	ptrc_buffer_text(b, "\r\n");
 }
 
 /* Puts a field. Returns how many columns it takes on a terminal. */
 static int put_field_text(struct ptrc_buffer *b, struct ptrc_event_format *f,
 			  const struct ptrc_field *field, struct ptrc_view *view)
 {
-	struct ptrc_reader *r = view->reader;
+	struct ptrc_reader *r = view_of(field, view)->reader;
 	const struct label *label;
 	struct ptrc_value v;
 	size_t begin = b->used;
@@ -756,7 +860,13 @@ static int put_field_text(struct ptrc_buffer *b, struct ptrc_event_format *f,
 		ptrc_buffer_ns(b, &f->time, &r->event.posix_timestamp);
 		break;
 	case PTRC_FIELD_DATA:
-		ptrc_event_put_data(b, view);
+		ptrc_event_put_data(b, view_of(field, view));
+		break;
+	case PTRC_FIELD_DURATION:
+		ptrc_buffer_duration(b, view->duration_ns);
+		break;
+	case PTRC_FIELD_PAIR:
+		ptrc_text_put(b, view->pair, strlen(view->pair));
 		break;
 	case PTRC_FIELD_TRUNCATED:
 		ptrc_buffer_text(b, ptrc_reader_truncation(r));
@@ -816,9 +926,13 @@ bool ptrc_event_fields(struct ptrc_event_format *f, const char *list,
 		if (!ptrc_field_find(name, layouts, &field, why))
 			return false;
 		for (size_t i = 0; i < f->field_count; i++)
-			if (f->fields[i].id == field.id && (field.id != PTRC_FIELD_MEMBER ||
-							    !strcmp(f->fields[i].text, field.text)))
+			if (f->fields[i].id == field.id &&
+			    f->fields[i].is_of_begin == field.is_of_begin &&
+			    (field.id != PTRC_FIELD_MEMBER ||
+			     !strcmp(f->fields[i].text, field.text)))
 				return ptrc_cli_because(why, "'%s' is given twice", name);
+		f->field_names = ptrc_cli_grow(f->field_names, f->field_count, sizeof(char *));
+		f->field_names[f->field_count] = ptrc_cli_copy(name);
 		*ptrc_append(f->fields, f->field_count) = field;
 		if (!list[n])
 			break;
@@ -841,16 +955,6 @@ static void widen(int *width, size_t bytes)
 		*width = (int)bytes;
 }
 
-/* The bytes of the name of a column of --fields. Times have columns of a width of their own. */
-static size_t name_bytes(const struct ptrc_field *field)
-{
-	if (field->id == PTRC_FIELD_TIME)
-		return 0;
-	if (field->id == PTRC_FIELD_MEMBER)
-		return strlen("data.") + strlen(field->text);
-	return strlen(ptrc_field_name(field->id));
-}
-
 void ptrc_event_widen(struct ptrc_event_format *f)
 {
 	widen(&f->since_first_width, strlen(since_first));
@@ -862,7 +966,8 @@ void ptrc_event_widen(struct ptrc_event_format *f)
 	widen(&f->address_width, strlen("address"));
 	widen(&f->symbol_width, strlen("source"));
 	for (size_t i = 0; i < f->field_count; i++)
-		widen(&f->field_widths[i], name_bytes(&f->fields[i]));
+		if (f->fields[i].id != PTRC_FIELD_TIME)
+			widen(&f->field_widths[i], strlen(f->field_names[i]));
 }
 
 /* Puts a name into a column, on its left or right side, and a blank behind it. */
@@ -892,16 +997,20 @@ void ptrc_event_put_time_name(struct ptrc_buffer *b, const struct ptrc_event_for
 static void put_field_name(struct ptrc_buffer *b, const struct ptrc_event_format *f, size_t i)
 {
 	const struct ptrc_field *field = &f->fields[i];
-	char name[200];
 	int width = field->id == PTRC_FIELD_EVENT ? f->name_width : f->field_widths[i];
 
-	if (field->id == PTRC_FIELD_TIME) {
+	if (f->format == PTRC_FORMAT_CSV) {
+		ptrc_buffer_format(b, "%s%s", i ? "," : "", key_of(field->id, f->field_names[i]));
+		return;
+	}
+	if (field->id == PTRC_FIELD_TIME && f->is_relative) {
 		ptrc_event_put_time_name(b, f);
 		return;
 	}
-	snprintf(name, sizeof(name), "%s%s", field->id == PTRC_FIELD_MEMBER ? "data." : "",
-		 field->id == PTRC_FIELD_MEMBER ? field->text : ptrc_field_name(field->id));
-	put_name(b, name, width, ptrc_field_is_number(field));
+	if (field->id == PTRC_FIELD_TIME)
+		width = f->time.is_local ? PTRC_LOCAL_TIME_COLUMNS : PTRC_UTC_TIME_COLUMNS;
+	put_name(b, f->field_names[i], width,
+		 ptrc_field_is_number(field) && field->id != PTRC_FIELD_TIME);
 }
 
 void ptrc_event_put_header(struct ptrc_buffer *b, const struct ptrc_event_format *f)
@@ -924,7 +1033,7 @@ void ptrc_event_put_header(struct ptrc_buffer *b, const struct ptrc_event_format
 	while (b->used && b->bytes[b->used - 1] == ' ')
 		b->used--;
 	paint(b, f, PLAIN);
-	ptrc_buffer_char(b, '\n');
+	ptrc_buffer_text(b, f->format == PTRC_FORMAT_CSV ? "\r\n" : "\n");
 }
 
 /* The widths of a line without --fields, and of the name in one with them. */
@@ -967,6 +1076,9 @@ bool ptrc_event_has_source_field(const struct ptrc_event_format *f)
 
 void ptrc_event_format_free(struct ptrc_event_format *f)
 {
+	for (size_t i = 0; i < f->field_count; i++)
+		free(f->field_names[i]);
+	free(f->field_names);
 	free(f->fields);
 	free(f->field_widths);
 	ptrc_buffer_free(&f->origin);
@@ -976,6 +1088,8 @@ void ptrc_event_put(struct ptrc_buffer *b, struct ptrc_event_format *f, struct p
 {
 	if (f->field_count && f->format == PTRC_FORMAT_JSON)
 		put_fields_json(b, f, view);
+	else if (f->field_count && f->format == PTRC_FORMAT_CSV)
+		put_fields_csv(b, f, view);
 	else if (f->field_count)
 		put_fields_text(b, f, view);
 	else if (f->format == PTRC_FORMAT_JSON)

@@ -29,9 +29,10 @@ struct ptrc_event_format {
 	bool is_coloured;
 	/* Each line says where in the source the event was generated. */
 	bool has_symbols;
-	/* The fields of --fields, in this order, and the widths that their columns have had so
-	 * far. Without --fields there are none, and a line has the usual fields. */
+	/* The fields of --fields, in this order, their names as the user writes them, and the widths
+	 * that their columns have had so far. Without --fields there are none, and a line has the usual fields. */
 	struct ptrc_field *fields;
+	char **field_names;
 	int *field_widths;
 	size_t field_count;
 	/* The widths that numbers have needed in text so far. */
@@ -67,7 +68,7 @@ bool ptrc_event_fields(struct ptrc_event_format *, const char *list, const struc
 /* Whether one of the fields tells of the source. */
 bool ptrc_event_has_source_field(const struct ptrc_event_format *);
 
-/* Appends the event that the reader of the view has read, with a line feed. */
+/* Appends the event that the reader of the view has read, or, with --fields, the pair that it ends, with a line feed. */
 void ptrc_event_put(struct ptrc_buffer *, struct ptrc_event_format *, struct ptrc_view *);
 
 /* Puts what the data is, and where in the source the event was generated, as the members of JSON that

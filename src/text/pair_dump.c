@@ -219,6 +219,10 @@ static void put_header(struct ptrc_pair_dump *p, struct ptrc_buffer *b)
 	const struct ptrc_event_format *f = &p->text->format;
 	const struct widths *w = &p->widths;
 
+	if (f->field_count) {
+		ptrc_event_put_header(b, f);
+		return;
+	}
 	ptrc_event_put_time_name(b, f);
 	put_header_name(b, "duration", DURATION_COLUMNS, true);
 	if (f->has_log)
@@ -282,7 +286,9 @@ static void make_line(struct ptrc_pair_dump *p, const struct ptrc_pair *pair,
 		      struct ptrc_source *end)
 {
 	p->line.used = 0;
-	if (p->text->format.format == PTRC_FORMAT_JSON)
+	if (p->text->format.field_count)
+		ptrc_event_put(&p->line, &p->text->format, &end->view);
+	else if (p->text->format.format == PTRC_FORMAT_JSON)
 		put_json(p, pair, end);
 	else
 		put_text(p, pair, &end->view);

@@ -217,12 +217,9 @@ static void close_fields(struct ptrc_text *t)
 
 	for (size_t i = 0; i < t->format.field_count; i++) {
 		struct ptrc_field *field = &t->format.fields[i];
-		char name[sizeof("data.") + PTRC_FIELD_TEXT_MAX];
 
-		if (field->id != PTRC_FIELD_MEMBER)
-			continue;
-		snprintf(name, sizeof(name), "data.%s", field->text);
-		if (!ptrc_field_find(name, &t->query->layouts, field, &why))
+		if (field->id == PTRC_FIELD_MEMBER &&
+		    !ptrc_field_find(t->format.field_names[i], &t->query->layouts, field, &why))
 			ptrc_cli_usage("--fields", "%s", why.text);
 	}
 }
@@ -242,6 +239,11 @@ void ptrc_text_begin(struct ptrc_text *t)
 	t->format.has_log = q->has_log;
 	t->format.has_host = q->has_host;
 	q->sink = (struct ptrc_sink){.self = t, .event = take};
+	/* Tables have a header, also without lines; threads write past the buffer. */
+	if (t->format.format == PTRC_FORMAT_CSV && q->source_count) {
+		put_header(t, q->out.used);
+		ptrc_output_write(&q->out);
+	}
 }
 
 void ptrc_text_free(struct ptrc_text *t)

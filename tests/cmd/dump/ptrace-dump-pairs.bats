@@ -180,7 +180,7 @@ time_of() {
 
 @test "pairs: options that mean nothing with them are refused" {
 	pairs_log
-	for option in --user --around=other --verify --to-log=new.log --fields=time \
+	for option in --user --around=other --verify --to-log=new.log --fields=tim \
 		'--longest=1 --first=1' '--longest=1 --last=1' '--longest=1 --count' \
 		'--longest=1 --relative' --longest=x --where=dura '--where=duration>5' '--where=begin.dat==1' \
 		'--where=start.data==1' --pair=x.. '--pair=a..b by duration' '--pair=a..b by end.pid'; do
@@ -198,6 +198,40 @@ time_of() {
 	done
 	[[ $stderr == *"'end.pid' is a field of pairs, not of events"* ]]
 	exits 2 ptrace-stat --pairs --per=duration pairs.log
+}
+
+@test "pairs: the fields that are asked for, as text, JSON and CSV" {
+	made run.log <<-'END'
+		event 0 7 7 posix_trace_start
+		event 1000000000 7 70 req.begin hex:31
+		event 1000002000 7 70 req.end hex:2c22
+		event 2000000000 7 71 a hex:ff
+		event 2000000001 7 71 b hex:
+	END
+	shows() { ptrace-dump --pair=req --pair=a..b --utc "$@" run.log; }
+	[ "$(shows --format=text --fields=duration,pair,end.pid,begin.data --header=always)" = "$(cat <<-'END'
+		duration pair end.pid begin.data
+		 2.000us req        7 "1"
+		     1ns a..b       7 0xff
+	END
+	)" ]
+	[ "$(shows --json --fields=pair,end.pid,duration,begin.data,ns,tid,end.data,end.ns | head -n 1)" = \
+		'{"pair":"req","duration_ns":2000,"ns":1700000001000000000,"begin":{"data":"1","tid":70},"end":{"pid":7,"data":",\"","ns":1700000001000002000}}' ]
+	[ "$(shows --format=csv --fields=end.time,pair,duration,begin.data,end.data,end.data_hex | tr -d '\r')" = "$(cat <<-'END'
+		end.time,pair,duration_ns,begin.data,end.data,end.data_hex
+		2023-11-14T22:13:21.000002000Z,req,2000,1,",""",2c22
+		2023-11-14T22:13:22.000000001Z,a..b,1,0xff,,
+	END
+	)" ]
+	[ "$(shows --format=csv --where='pair == "a..b"' --header=never)" = $'a..b,2023-11-14T22:13:22.000000000Z,1,7,71,0xff,\r' ]
+	[ "$(shows --format=csv --longest=1 --fields=pair,len | tr -d '\r')" = $'pair,len\nreq,1' ]
+	[ "$(shows --format=csv --where='pair == "c"' --fields=pair)" = $'pair\r' ]
+	[ "$(shows --decode='req.*=char[1] c' --json --fields=end.data.c,data.c --first=1 2>said)" = \
+		'{"begin":{"data":{"c":"1"}},"end":{"data":{"c":","}}}' ]
+	refuses 2 "*--fields: events have no field 'duratoin' (did you mean 'duration'?)*" ptrace-dump --pairs --fields=duratoin run.log
+	refuses 2 "*--fields: events have no field 'pidd' (did you mean 'pid'*" ptrace-dump --pairs --format=csv --fields=end.pidd run.log
+	refuses 2 "*--fields: 'pid' is given twice*" ptrace-dump --pairs --fields=begin.pid,pid run.log
+	refuses 2 "*--fields: 'pair' is a field of pairs, not of events*" ptrace-dump --fields=pair run.log
 }
 
 @test "pairs: X is X.begin..X.end wherever a pair is named" {

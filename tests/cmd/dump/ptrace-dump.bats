@@ -395,6 +395,24 @@ times() {
 	[ "$(ptrace-dump -e b --around=mark --context=0s,${after}ns --last=1 run.log | jq -r .data)" = 2 ]
 }
 
+@test "CSV: a header, and a line for each event" {
+	ptrace-run -o run.log -- sh -c '"$0" -e a,b -n 2 -d "1,\"2"; ptrace-event c "n=3 x"' "$traced"
+	exits 0 ptrace-dump --format=csv run.log
+	[ "$(head -n 1 <<<"$stdout")" = $'time,event,pid,tid,data\r' ]
+	[ "$(grep -c '"1,""2' <<<"$stdout")" -ge 2 ]
+	ptrace-dump --format=csv --fields=event,pid,data_hex,gap run.log ./run.log >csv
+	[ "$(head -n 1 csv)" = $'event,pid,data_hex,gap_ns\r' ]
+	[ "$(wc -l <csv)" -eq "$(($(ptrace-dump --count run.log) * 2 + 1))" ]
+	[ "$(ptrace-dump --format=csv --threads=1 run.log)" = "$(ptrace-dump --format=csv --threads=3 run.log)" ]
+	[ "$(ptrace-dump --format=csv run.log ./run.log --header=never | head -n 1 | cut -d, -f1)" = run.log ]
+	[ "$(ptrace-dump --format=csv --first=0 run.log)" = $'time,event,pid,tid,data\r' ]
+	refuses 1 '*' ptrace-dump --format=csv ./none.log
+	for option in --count --summary --verify --tree --to-log=x.log --relative; do
+		refuses 2 '*' ptrace-dump --format=csv "$option" run.log
+	done
+	refuses 2 "*--format: 'cvs' is not one of text, json and csv.*" ptrace-dump --format=cvs run.log
+}
+
 @test "around an event for which an expression holds" {
 	made run.log <<-'END'
 		event 0 7 7 posix_trace_start
