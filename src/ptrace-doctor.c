@@ -23,6 +23,8 @@ enum {
 static const struct ptrc_cli_option options[] = {
 	{"event", 'e', "NAME",
 	 "name of the event that is missing from the trace,\nor a pattern for several"},
+	{"pid", 'p', "PID",
+	 "tell whether this process can be traced, and if\nnot, why; may be given several times"},
 	{"json", KEY_JSON, NULL, "one JSON object per finding"},
 	PTRC_CLI_OPTIONS_END,
 };
@@ -82,7 +84,9 @@ int main(int argc, char **argv)
 {
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;
 	struct ptrc_doctor d = {.out = &out};
+	struct ptrc_cli_texts pids = {0};
 	char **program = NULL;
+	bool has_thing;
 	int key;
 
 	/* Everything after -- belongs to COMMAND. The completions ask about a line that may have it, too. */
@@ -98,22 +102,34 @@ int main(int argc, char **argv)
 			d.is_json = true;
 		else if (key == 'e')
 			d.event = optarg;
+		else if (key == 'p')
+			ptrc_cli_add_text(&pids, optarg);
 	}
+	has_thing = pids.count || optind < argc;
 	if (program && !*program)
 		ptrc_cli_usage("--", "no COMMAND given");
-	if (program && optind < argc)
-		ptrc_cli_usage(argv[optind], "is not expected together with a COMMAND");
-	if (d.event && !program && optind == argc)
+	if (program && has_thing)
+		ptrc_cli_usage(pids.count ? "--pid" : argv[optind],
+			       "is not expected together with a COMMAND");
+	for (size_t i = 0; i < pids.count; i++)
+		ptrc_cli_number("--pid", pids.texts[i], 1, INT_MAX);
+	if (d.event && !program && !has_thing)
 		ptrc_cli_usage("--event", "needs a process, session, log or COMMAND");
 	ptrc_output_begin();
 	/* A problem of the whole machine is reported in any case. */
-	d.is_brief = program || optind < argc;
+	d.is_brief = program || has_thing;
 	ptrc_doctor_machine(&d);
 	d.is_brief = false;
 	if (program)
 		ptrc_doctor_command(&d, program);
-	else if (optind == argc)
+	else if (!has_thing)
 		ptrc_doctor_sessions(&d);
+	d.is_about_tracing = true;
+	for (size_t i = 0; i < pids.count; i++)
+		ptrc_doctor_process(&d, (pid_t)ptrc_cli_number("--pid", pids.texts[i], 1, INT_MAX),
+				    0);
+	d.is_about_tracing = false;
+	free(pids.texts);
 	for (; optind < argc; optind++)
 		examine(&d, argv[optind]);
 	ptrc_output_end(&out);

@@ -115,7 +115,7 @@ static const struct ptrc_cli_row words[] = {
 	{"header color", "auto always never"},
 	{"fields",
 	 "time ns event type_id pid tid thread address truncated len data data_hex log reason error host "
-	 "comm thread_name exe user command_line gap bound function file line pair duration"},
+	 "comm thread_name exe user command_line gap bound function file line"},
 	PTRC_CLI_ROWS_END,
 };
 

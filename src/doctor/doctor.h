@@ -32,6 +32,9 @@ struct ptrc_doctor_obstacle {
 struct ptrc_doctor {
 	/* If it is not null, nothing is printed; the first problem goes here. */
 	struct ptrc_doctor_obstacle *obstacle;
+	/* The question is whether a process can be traced: a program without the library is a problem then, and that no
+	 * stream traces it is none. */
+	bool is_about_tracing;
 	bool is_json;
 	/* Findings with the status OK are left out. */
 	bool is_brief;

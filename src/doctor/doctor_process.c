@@ -149,7 +149,8 @@ static void check_library(struct patient *p)
 				    "shows nothing of the library, and its program cannot be read");
 	else
 		/* It may be there to start others, but cannot be traced itself. */
-		ptrc_doctor_say(p->d, p->d->obstacle ? PTRC_DOCTOR_PROBLEM : PTRC_DOCTOR_NOTE,
+		ptrc_doctor_say(p->d,
+				p->d->is_about_tracing ? PTRC_DOCTOR_PROBLEM : PTRC_DOCTOR_NOTE,
 				"library", p->thing,
 				"if its own events are missing, link it with -lposixtrace",
 				"runs %s, which is not linked with the library, so it has no "
@@ -352,9 +353,21 @@ static void check_names(struct patient *p)
 				    ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 }
 
+/* Says that nothing was found that keeps the process from being traced. */
+static void say_traceable(const struct patient *p)
+{
+	char advice[80];
+
+	snprintf(advice, sizeof(advice), "ptrace-create --start --pid=%ld", (long)p->pid);
+	ptrc_doctor_say(p->d, PTRC_DOCTOR_OK, "traced", p->thing, advice,
+			p->seen.pt_streams ? "is traced, and can be traced by others"
+					   : "can be traced");
+}
+
 void ptrc_doctor_process(struct ptrc_doctor *d, pid_t pid, pid_t controller)
 {
 	struct patient p = {.d = d, .pid = pid, .controller = controller};
+	unsigned int problems = d->problems;
 	int error;
 
 	snprintf(p.thing, sizeof(p.thing), "%ld", (long)pid);
@@ -389,12 +402,15 @@ void ptrc_doctor_process(struct ptrc_doctor *d, pid_t pid, pid_t controller)
 				 "call posixtrace_attach() before the filter is set",
 				 "has a seccomp filter, which may forbid what a first event does");
 	check_names(&p);
-	check_streams(&p);
+	if (!d->is_about_tracing)
+		check_streams(&p);
+	else if (d->problems == problems)
+		say_traceable(&p);
 }
 
 bool ptrc_doctor_find_obstacle(pid_t pid, struct ptrc_doctor_obstacle *obstacle)
 {
-	struct ptrc_doctor d = {.obstacle = obstacle};
+	struct ptrc_doctor d = {.obstacle = obstacle, .is_about_tracing = true};
 	struct patient p = {.d = &d, .pid = pid};
 
 	*obstacle->text = '\0';

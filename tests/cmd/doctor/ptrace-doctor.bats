@@ -124,6 +124,29 @@ diagnoses() {
 	finds problem traced
 }
 
+@test "--pid: whether a process can be traced" {
+	diagnoses problem process 'no such process' --pid=999999999
+	sleep 1000 3>&- &
+	local sleeper=$!
+	pids="$pids $sleeper"
+	wait_until grep -qx sleep "/proc/$sleeper/comm"
+	diagnoses problem library 'sleep, which is not linked with the library' --pid="$sleeper"
+	exits 1 ptrace-doctor --pid="$sleeper"
+	traced_start -w
+	exits 0 ptrace-doctor -p "$pid"
+	grep -q "^ok .*: can be traced; ptrace-create --start --pid=$pid\$" <<<"$stdout"
+	exits 1 ptrace-doctor --pid="$pid" --pid="$sleeper"
+	# What a session does is another question.
+	ptrace-create --pid="$pid" --name="$me" >/dev/null
+	exits 0 ptrace-doctor --json --pid="$pid"
+	jq -se 'any(.check == "traced" and .status == "ok" and (.message | startswith("is traced")))' <<<"$stdout"
+	exits 1 ptrace-doctor "$pid"
+	for pid_text in x 0 -1 99999999999; do
+		reports 2 '*--pid: *' ptrace-doctor --pid="$pid_text"
+	done
+	reports 2 '*--pid: is not expected together with a COMMAND*' ptrace-doctor --pid=1 -- ls
+}
+
 @test "a session: not started, running, its process gone, its controller killed" {
 	traced_session "$me.a" -o run.log --keep -- -w -W
 	diagnoses problem suspended "ptrace-start $me.a" "$me.a"
