@@ -411,7 +411,7 @@ static void trace_stopping(void *arg, trace_id_t trace)
 	if (!r->has_command_ended)
 		return;
 	add_status(r, trace);
-	ptrc_traced_find(&r->went_on);
+	ptrc_traced_find(&r->went_on, trace);
 	if (r->went_on.fd >= 0)
 		close(r->went_on.fd);
 	count = (uint32_t)r->went_on.count;
@@ -811,7 +811,7 @@ static void wait_rest(struct run *r)
 		struct signalfd_siginfo info;
 		struct ptrc_traced rest;
 
-		ptrc_traced_find(&rest);
+		ptrc_traced_find(&rest, ptrc_server_trace(r->server));
 		r->awaited_fd = rest.fd;
 		if (rest.fd < 0)
 			break;
@@ -882,7 +882,7 @@ static void say_why_empty(const struct run *r)
 	else if (r->is_empty)
 		ptrc_cli_message(
 			r->command[0],
-			"no event was recorded%s: no program has the library (ptrace-doctor)",
+			"no event was recorded%s: no program that was traced has the library (ptrace-doctor)",
 			r->has_processes ? " but of processes" : "");
 	else if (r->is_left_out)
 		ptrc_cli_message(r->command[0],

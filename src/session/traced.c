@@ -3,6 +3,7 @@
 #include "src/session/traced.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -40,15 +41,14 @@ static void add(struct ptrc_traced *t, pid_t pid)
 		strcpy(t->text + used, used ? ", ..." : "");
 }
 
-/* Looks at a process that has a page of its own, "p.<pid>", in the directory. */
-static void look(struct ptrc_traced *t, const char *entry)
+/* Adds the process if it still runs. */
+static void take(struct ptrc_traced *t, pid_t pid)
 {
-	pid_t pid = strncmp(entry, "p.", 2) ? 0 : (pid_t)atol(entry + 2);
-	int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	struct pollfd end = {.fd = fd, .events = POLLIN};
 
 	/* The descriptor is readable when the process has ended. */
-	if (fd < 0 || poll(&end, 1, 0) || !is_ours(pid)) {
+	if (fd < 0 || poll(&end, 1, 0)) {
 		if (fd >= 0)
 			close(fd);
 		return;
@@ -60,16 +60,74 @@ static void look(struct ptrc_traced *t, const char *entry)
 	t->fd = fd;
 }
 
-void ptrc_traced_find(struct ptrc_traced *t)
+/* When the process began, in ticks of the kernel; 0 if it has ended. */
+static unsigned long long start_of(pid_t pid)
 {
+	char path[64], text[1024];
+	unsigned long long start = 0;
+	const char *rest;
+	ssize_t n = 0;
+	int fd;
+
+	/* Of all processes of the machine, so with as few system calls as can be. */
+	snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, text, sizeof(text) - 1);
+		close(fd);
+	}
+	text[n > 0 ? n : 0] = '\0';
+	/* The name before may have any bytes. The start is the twentieth number after it. */
+	rest = strrchr(text, ')');
+	for (int i = 0; rest && i < 20; i++)
+		rest = strchr(rest + 1, ' ');
+	if (rest)
+		sscanf(rest, "%llu", &start);
+	return start;
+}
+
+/* Whether the process has a stream of this name, or any, in memory to write to; stores the name. */
+static bool maps(pid_t pid, const char *stream, char name[32])
+{
+	char path[64], *line = NULL;
+	bool is_found = false;
+	size_t size = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%ld/maps", (long)pid);
+	f = fopen(path, "re");
+	while (f && !is_found && getline(&line, &size, f) > 0) {
+		const char *at = strstr(line, " rw-s ") ? strstr(line, stream) : NULL;
+
+		is_found = at && sscanf(at, "/%31[s.0-9a-f]", name) == 1;
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	return is_found;
+}
+
+void ptrc_traced_find(struct ptrc_traced *t, trace_id_t trace)
+{
+	char stream[34] = "/", unused[32];
+	pid_t self = getpid();
+	bool has_stream = maps(self, "/s.", stream + 1);
+	unsigned long long start = start_of(self);
 	struct dirent *entry;
-	char path[64];
-	DIR *dir;
+	pid_t keeper = 0;
+	DIR *dir = opendir("/proc");
 
 	*t = (struct ptrc_traced){.fd = -1};
-	dir = ptrc_inspect_directory(0, path) ? NULL : opendir(path);
-	while (dir && (entry = readdir(dir)))
-		look(t, entry->d_name);
+	ptrc_trace_keeper(trace, &keeper);
+	while (dir && (entry = readdir(dir))) {
+		pid_t pid = (pid_t)atol(entry->d_name);
+
+		if (pid <= 0 || pid == self || pid == keeper || start_of(pid) < start)
+			continue;
+		/* One that was just forked has no page yet, but the memory of its parent. */
+		if (is_ours(pid) || (has_stream && maps(pid, stream, unused)))
+			take(t, pid);
+	}
 	if (dir)
 		closedir(dir);
 }

@@ -4,6 +4,7 @@
 #define PTRC_SRC_SESSION_TRACED_H
 
 #include <stddef.h>
+#include <trace.h>
 
 struct ptrc_traced {
 	size_t count;
@@ -13,6 +14,7 @@ struct ptrc_traced {
 	int fd;
 };
 
-void ptrc_traced_find(struct ptrc_traced *);
+/* Finds those that this trace of the calling process traces. */
+void ptrc_traced_find(struct ptrc_traced *, trace_id_t);
 
 #endif

@@ -21,6 +21,7 @@
  *	-W         the same, with "done", at the end
  *	-k SIGNAL  end by this signal
  *	-x STATUS  exit with this status
+ *	-f         leave a child behind, forked without the library's knowledge, which waits for a signal, and end at once
  *
  * Exit status 99 if anything failed.
  */
@@ -35,6 +36,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <trace.h>
 #include <unistd.h>
@@ -166,10 +168,11 @@ int main(int argc, char **argv)
 	long children = 0;
 	int status = 0;
 	int end_signal = 0;
+	bool is_forking = false;
 	char *letters;
 	int option;
 
-	while ((option = getopt(argc, argv, "e:l:N:n:t:ac:d:zbX:s:p:wWk:x:")) != -1) {
+	while ((option = getopt(argc, argv, "e:l:N:n:t:ac:d:zbX:s:p:wWk:x:f")) != -1) {
 		switch (option) {
 		case 'e':
 			name = optarg;
@@ -230,6 +233,9 @@ int main(int argc, char **argv)
 		case 'x':
 			status = (int)number(optarg);
 			break;
+		case 'f':
+			is_forking = true;
+			break;
 		default:
 			return FAILED;
 		}
@@ -255,6 +261,10 @@ int main(int argc, char **argv)
 		emit_all(threads);
 	if (is_waiting_last)
 		say_and_wait("done");
+	if (is_forking && !syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0))
+		pause();
+	if (is_forking)
+		_exit(status);
 	if (end_signal)
 		raise(end_signal);
 	return status;

@@ -654,7 +654,7 @@ untraced() {
 	# Some types are left out, or no program has any.
 	run_split ptrace-run -o run.log --exclude=posix_* -- "$traced" -n 3
 	[ -z "$stderr" ]
-	reports 0 "true: no event was recorded: no program has the library (ptrace-doctor)" ptrace-run -o run.log '--exclude=*' -- true
+	reports 0 "true: no event was recorded: no program that was traced has the library (ptrace-doctor)" ptrace-run -o run.log '--exclude=*' -- true
 }
 
 # stalled COMMAND...: ptrace-run with a log that nobody reads, a FIFO that is open; $runner, whose
@@ -1073,6 +1073,18 @@ background='"$0" -n 3 -w <in >out & until grep -qsx ready out; do sleep 0.02; do
 	exits 3 ptrace-run -o run.log --only=traced.event -- bash -c "$background" "$traced"
 	[ "$(ptrace-dump --count --format=text --allow-loss --event='os.*' run.log)" -eq 0 ]
 	go
+}
+
+@test "a process that was just forked goes on, too" {
+	reports 3 "run.log: 1 process went on after COMMAND and is no longer traced: traced (*); *" ptrace-run -o run.log -- "$traced" -f
+	went_on=$(sed 's/.*traced (\([0-9]*\)).*/\1/' stderr.txt)
+	kill -KILL "$went_on"
+	begins runner ptrace-run -o run.log --until=all -- bash -c '"$0" -f; touch ended' "$traced"
+	wait_until [ -e ended ]
+	child=$(pgrep -xn traced)
+	[ -d "/proc/$runner" ]
+	kill -KILL "$child"
+	ends 0 "$runner"
 }
 
 @test "--until=all records to the end of all processes that are traced" {
