@@ -406,6 +406,31 @@ static enum ptrc_exit status_of(const struct ptrc_check *c)
 	return status;
 }
 
+struct noting {
+	struct ptrc_check *c;
+	struct ptrc_trial *t;
+};
+
+static void note_member(const struct ptrc_field *f, void *arg)
+{
+	struct noting *n = arg;
+	char proposal[200];
+
+	if (!ptrc_query_has_member(n->c->query, f, proposal))
+		add_note(n->t, "no event has data.%s%s", f->text, proposal);
+}
+
+/* Notes which fields of the rule's expressions no event has, if there are events of its names. */
+static void note_members(struct ptrc_check *c, struct ptrc_trial *t)
+{
+	struct noting n = {c, t};
+
+	for (size_t i = 0; i < 2 * t->rule->event_count; i++)
+		if ((t->has_type & 1U << i / 2) && t->rule->events[i / 2].wheres[i % 2])
+			ptrc_where_each_field(t->rule->events[i / 2].wheres[i % 2], note_member,
+					      &n);
+}
+
 enum ptrc_exit ptrc_check_judge(struct ptrc_check *c)
 {
 	struct ptrc_query *q = c->query;
@@ -421,6 +446,8 @@ enum ptrc_exit ptrc_check_judge(struct ptrc_check *c)
 	/* These are decoded once more, after what does not fit its layout was counted. */
 	for (size_t i = 0; i < q->source_count; i++)
 		show_events(c, &q->sources[i]);
+	for (size_t i = 0; i < c->rules->count; i++)
+		note_members(c, &c->judge.trials[i]);
 	return is_done ? status_of(c) : PTRC_EXIT_FAILED;
 }
 

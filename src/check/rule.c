@@ -60,7 +60,7 @@ void ptrc_rule_refuse(const struct ptrc_rule_draft *d, const struct ptrc_config_
 
 bool ptrc_rule_duration(const char *text, int64_t *ns, struct ptrc_cli_reason *why)
 {
-	if (ptrc_when_duration(text, ns))
+	if (ptrc_when_plain_duration(text, ns))
 		return true;
 	return ptrc_cli_because(why, "'%.80s' is not a duration such as 5ms, 1.5s or 2m", text);
 }

@@ -240,8 +240,7 @@ bool ptrc_config_set(struct ptrc_config *c, enum ptrc_config_key key, enum ptrc_
 			return false;
 		break;
 	case PTRC_CONFIG_DURATION:
-		/* No unit is needed for no time. */
-		if (strcmp(text, "0") && !ptrc_when_duration(text, &ns))
+		if (!ptrc_when_plain_duration(text, &ns))
 			return ptrc_cli_because(
 				why, "'%.60s' is not a duration such as 10s or 1.5ms", text);
 		*(uint64_t *)field = (uint64_t)ns;

@@ -86,7 +86,7 @@ static bool read_amount(struct ptrc_condition *c, const char *amount, const char
 		c->is_percent = true;
 		return take_number(c, number, amount, at, why);
 	}
-	if (is_time && !ptrc_when_duration(amount, &ns))
+	if (is_time && !ptrc_when_plain_duration(amount, &ns))
 		return refuse(why, c->text, at,
 			      "'%s' is neither a duration such as 5ms nor a change such as +10%%",
 			      amount);

@@ -382,6 +382,14 @@ bool ptrc_when_duration(const char *p, int64_t *ns)
 	return true;
 }
 
+bool ptrc_when_plain_duration(const char *text, int64_t *ns)
+{
+	if (strcmp(text, "0"))
+		return ptrc_when_duration(text, ns);
+	*ns = 0;
+	return true;
+}
+
 /* ---- all of them ---- */
 
 /* Reads "now", "today", "yesterday" and a duration with "ago". */

@@ -68,5 +68,7 @@ bool ptrc_when_parse(const char *text, struct ptrc_when *, struct ptrc_cli_reaso
  * if the text is none.
  */
 bool ptrc_when_duration(const char *text, int64_t *ns);
+/* The same where only a duration can stand, so that 0 needs no unit. */
+bool ptrc_when_plain_duration(const char *text, int64_t *ns);
 
 #endif

@@ -11,6 +11,7 @@
 #include "src/cli/json.h"
 #include "src/cli/nearest.h"
 #include "src/cli/output.h"
+#include "src/fields/json_text.h"
 #include "src/query/misfits.h"
 
 /* Whether an expression asks for the field. */
@@ -589,6 +590,106 @@ static bool check_numbers(struct ptrc_query *q, const struct ptrc_select_numbers
 	return is_found;
 }
 
+/* The names of the members of objects, as they are found. */
+struct keys {
+	char *list[64];
+	size_t count;
+};
+
+static void add_keys(struct keys *k, const struct ptrc_value *v)
+{
+	enum { KEYS_MAX = sizeof(k->list) / sizeof(*k->list) };
+	struct ptrc_json_text_member m;
+	const char *at = v->bytes;
+
+	while (v->kind == PTRC_VALUE_JSON &&
+	       ptrc_json_text_next_member(&at, v->bytes + v->size, &m)) {
+		struct ptrc_buffer name = PTRC_BUFFER_INIT;
+		size_t i = 0;
+
+		ptrc_buffer_format(&name, "data.%.*s", (int)m.name_size - 2, m.name + 1);
+		ptrc_buffer_char(&name, '\0');
+		while (i < k->count && strcmp(k->list[i], name.bytes))
+			i++;
+		if (i == k->count && i < KEYS_MAX)
+			k->list[k->count++] = name.bytes;
+		else
+			ptrc_buffer_free(&name);
+	}
+}
+
+/* Whether the event that the source has read has the field; gathers the keys that it has. */
+static bool has_member(struct ptrc_query *q, struct ptrc_source *s, const struct ptrc_field *f,
+		       struct keys *keys)
+{
+	const struct ptrc_value *whole;
+	struct ptrc_value v;
+
+	find_layout(q, s);
+	if (!s->view.layout)
+		return false;
+	ptrc_view_get(&s->view, f, &v);
+	whole = ptrc_layout_whole(s->view.layout, ptrc_view_decode(&s->view));
+	if (whole)
+		add_keys(keys, whole);
+	return v.kind != PTRC_VALUE_NONE;
+}
+
+bool ptrc_query_has_member(struct ptrc_query *q, const struct ptrc_field *f, char proposal[200])
+{
+	struct ptrc_field field = *f;
+	struct ptrc_nearest nearest = {0};
+	struct keys keys = {.count = 0};
+	bool is_found = q->session || f->id != PTRC_FIELD_MEMBER || f->name != PTRC_FIELD_OF_JSON;
+	char name[sizeof("data.") + PTRC_FIELD_TEXT_MAX];
+
+	field.is_of_begin = false;
+	for (size_t i = 0; i < q->source_count && !is_found; i++) {
+		struct ptrc_source *s = &q->sources[i];
+
+		is_found = s->reader.source || ptrc_reader_select(&s->reader, NULL, 0, NULL);
+		while (!is_found && ptrc_reader_next(&s->reader))
+			is_found = has_member(q, s, &field, &keys);
+	}
+	snprintf(name, sizeof(name), "data.%s", f->text);
+	for (size_t i = 0; i < keys.count && !is_found; i++)
+		ptrc_nearest_offer(&nearest, name, keys.list[i]);
+	ptrc_nearest_text(&nearest, proposal, 200);
+	for (size_t i = 0; i < keys.count; i++)
+		free(keys.list[i]);
+	return is_found;
+}
+
+struct member_check {
+	struct ptrc_query *q;
+	const char *option;
+	bool is_found;
+};
+
+static void check_member(const struct ptrc_field *f, void *arg)
+{
+	struct member_check *c = arg;
+	char proposal[200];
+
+	if (ptrc_query_has_member(c->q, f, proposal))
+		return;
+	ptrc_cli_message(c->option, "no event has data.%s%s", f->text, proposal);
+	c->is_found = false;
+}
+
+/* Returns whether events have the fields of the expressions that only JSON can have. */
+static bool check_members(struct ptrc_query *q)
+{
+	struct member_check c = {.q = q, .is_found = true};
+	struct ptrc_where *w;
+
+	for (size_t i = 0; (w = ptrc_select_where(&q->select, i)); i++) {
+		c.option = w == q->select.around_where ? "--around" : "--where";
+		ptrc_where_each_field(w, check_member, &c);
+	}
+	return c.is_found;
+}
+
 bool ptrc_query_lacks_nothing(const struct ptrc_query *q)
 {
 	bool is_whole = !ptrc_query_undecided(q);
@@ -649,6 +750,7 @@ enum ptrc_exit ptrc_query_tell(struct ptrc_query *q, enum ptrc_exit status, bool
 	if (status == PTRC_EXIT_DONE) {
 		is_found &= check_numbers(q, &q->select.pids, false);
 		is_found &= check_numbers(q, &q->select.tids, true);
+		is_found &= check_members(q);
 	}
 	if (q->sink.end && !q->sink.end(q->sink.self))
 		status = PTRC_EXIT_FAILED;

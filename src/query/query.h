@@ -253,6 +253,13 @@ bool ptrc_query_may_select(const struct ptrc_query *);
 /* Whether one of the sources has told a type of this name; offers the others to `nearest`, which may be null. */
 bool ptrc_query_has_type(const struct ptrc_query *, const char *name, struct ptrc_nearest *);
 
+/*
+ * After ptrc_query_finish(): whether an event of the logs has the field, if it is one that only data that is JSON can
+ * have. Reads the logs once more, up to the first one that has it. If none has it, stores which names are near to it,
+ * as " (did you mean 'data.id'?)".
+ */
+bool ptrc_query_has_member(struct ptrc_query *, const struct ptrc_field *, char proposal[200]);
+
 /* Puts the member "logs": the sources, how much of each was read, and what is missing, once that is known. */
 void ptrc_query_sources_json(const struct ptrc_query *, struct ptrc_json *);
 

@@ -51,12 +51,14 @@ enum ptrc_field_id {
 	PTRC_FIELD_MEMBER,
 };
 
+enum { PTRC_FIELD_OF_JSON = -1 };
+
 /* A longer name is no field. */
 enum { PTRC_FIELD_TEXT_MAX = 120 };
 
 struct ptrc_field {
 	enum ptrc_field_id id;
-	/* Of a member: the number of its name in the layouts; -1: only data that is JSON can have it;
+	/* Of a member: the number of its name in the layouts; PTRC_FIELD_OF_JSON: only data that is JSON can have it;
 	 * -3: no layout had it when the field was looked for, but one may have it now. */
 	int name;
 	/* Of data.x[2]: the 2; -1: the field is no element of an array. */

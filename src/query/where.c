@@ -31,6 +31,27 @@ static void visit_operands(struct ptrc_node *n, void (*visit)(struct ptrc_operan
 	}
 }
 
+struct field_visit {
+	void (*visit)(const struct ptrc_field *, void *arg);
+	void *arg;
+};
+
+static void visit_field(struct ptrc_operand *o, void *arg)
+{
+	struct field_visit *v = arg;
+
+	if (o->is_field)
+		v->visit(&o->field, v->arg);
+}
+
+void ptrc_where_each_field(struct ptrc_where *w,
+			   void (*visit)(const struct ptrc_field *, void *arg), void *arg)
+{
+	struct field_visit v = {visit, arg};
+
+	visit_operands(w->root, visit_field, &v);
+}
+
 static void resolve(struct ptrc_operand *o, void *arg)
 {
 	const struct ptrc_where *w = arg;

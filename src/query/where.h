@@ -58,6 +58,10 @@ bool ptrc_where_has_source_field(const struct ptrc_where *);
  * a correction. */
 bool ptrc_where_has_field(const struct ptrc_where *, enum ptrc_field_id);
 
+/* Calls the function for each field of the expression. */
+void ptrc_where_each_field(struct ptrc_where *, void (*)(const struct ptrc_field *, void *arg),
+			   void *arg);
+
 /* Whether the expression has a time that is relative to the begin or to the end of the trace. */
 bool ptrc_where_has_base(const struct ptrc_where *, enum ptrc_when_base);
 

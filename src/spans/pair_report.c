@@ -342,6 +342,17 @@ static bool has_values(const struct ptrc_pairs *p, const struct ptrc_layouts *l)
 	return has_per && has_label;
 }
 
+/* Whether a type makes a pair by its name, be its events selected or not. */
+static bool has_pair_names(const struct ptrc_query *q)
+{
+	for (size_t i = 0; i < q->source_count; i++)
+		for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++)
+			if (q->sources[i].reader.types[id] &&
+			    ptrc_pair_has_name(&q->sources[i].reader.types[id]->name))
+				return true;
+	return false;
+}
+
 bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, const struct ptrc_query *q,
 			       bool has_asked)
 {
@@ -350,7 +361,7 @@ bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, const struct ptrc_que
 
 	for (size_t i = 0; i < q->source_count; i++)
 		ptrc_reader_load_names(&q->sources[i].reader);
-	if (has_asked && p->is_by_name && !p->count) {
+	if (has_asked && p->is_by_name && !p->count && !has_pair_names(q)) {
 		ptrc_cli_message(thing, "no event type has a name that ends with .begin or .end");
 		return true;
 	}

@@ -474,6 +474,15 @@ static void find_programs(struct ptrc_pairs *p)
 		make_pair(ptrc_cli_copy(exec_name), ptrc_cli_copy(exit_name));
 }
 
+bool ptrc_pair_has_name(const struct ptrc_reader_name *name)
+{
+	size_t size;
+
+	return name->is_known &&
+	       (!strcmp(name->text, exec_name) || !strcmp(name->text, exit_name) ||
+		has_suffix(name, begin_suffix, &size) || has_suffix(name, end_suffix, &size));
+}
+
 /* Makes sure that there is the pair X.begin, X.end of which the name is one, or that of programs. */
 static void find_by_name(struct ptrc_pairs *p, const struct ptrc_reader_name *name)
 {

@@ -145,6 +145,9 @@ bool ptrc_pair_read(struct ptrc_pair *, const char *text, struct ptrc_cli_reason
 bool ptrc_pairs_add(struct ptrc_pairs *, const char *text, const struct ptrc_layouts *,
 		    struct ptrc_cli_reason *why);
 
+/* Whether events of this name are of a pair by their names. */
+bool ptrc_pair_has_name(const struct ptrc_reader_name *);
+
 /* Takes the event that the source has read; its layout has been found. Those of several
  * sources come merged by their times: a field connects events of different sources, a thread does
  * not, as it is in each log anew. */

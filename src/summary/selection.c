@@ -55,7 +55,8 @@ static void read_context(struct ptrc_query *q, const char *text)
 
 	if (comma)
 		*comma = '\0';
-	if (!ptrc_when_duration(before, &q->before_ns) || !ptrc_when_duration(after, &q->after_ns))
+	if (!ptrc_when_plain_duration(before, &q->before_ns) ||
+	    !ptrc_when_plain_duration(after, &q->after_ns))
 		ptrc_cli_usage(
 			"--context",
 			"'%s' is not a duration such as 10s or 1.5ms, or two with a comma between them",

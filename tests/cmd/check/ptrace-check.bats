@@ -119,6 +119,23 @@ broken() {
 	reports 2 "rules.yaml:2:$2: $3" ptrace-check rules.yaml run.log
 }
 
+@test "a member of JSON that no event has is noted, and which one is near" {
+	ptrace-run -o run.log -- bash -c 'ptrace-event a id=1 status=0; ptrace-event b x=1'
+	exits 0 ptrace-check run.log --never='a where data.statu != 0' --never='a where data.status != 0' --tolerance=0
+	[ "$(grep -c note: stdout.txt)" -eq 1 ]
+	grep -qx "           note: no event has data.statu (did you mean 'data.status'?)" stdout.txt
+	reports 1 "*--where: no event has data.statu (did you mean 'data.status'?)" ptrace-dump --where='data.statu == 1' run.log
+	reports 1 "*--around: no event has data.idd (did you mean 'data.id'*" ptrace-dump --around='a where data.idd == 1' run.log
+	reports 1 "*--fields: no event has data.y.z*" ptrace-dump --fields=event,data.y.z run.log
+	reports 1 "*--where: no event has data.statu *" ptrace-export --to=csv --where='data.statu == 1' run.log
+	for expression in 'data.status == 7' 'data.x == 2 && data.status == 1' '!data.id'; do
+		silently 0 ptrace-dump --count --where="$expression" run.log
+	done
+	# No time needs no unit.
+	silently 0 ptrace-dump --around=a --context=0 --count --format=text run.log
+	[ "$stdout" -eq 1 ]
+}
+
 @test "a mistake in a file of rules is told with its place" {
 	ptrace-run -o run.log -- "$traced" -n 1
 	broken '{nevr: a}' 6 "unknown key 'nevr' (did you mean 'never'*"

@@ -248,6 +248,8 @@ pairs_log() {
 	reports 1 "*no event type is named 'req.ende' (did you mean 'req.end'\?)*" ptrace-stat --pair='req.begin..req.ende' pairs.log
 	ptrace-run -o none.log -- "$traced" -n 1
 	reports 1 "*no event type has a name that ends with .begin or .end*" ptrace-stat --pairs none.log
+	# That none is selected is none.
+	silently 0 ptrace-stat --pairs --until=+0s pairs.log
 	# A field that no event has is a mistake, too.
 	exits 1 ptrace-stat --pair='req.begin..req.end by data.id' --decode='req.*=u64 id' pairs.log
 	[[ $stderr == *"6 events of req have no data.id, and were left out"* ]]
