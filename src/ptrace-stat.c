@@ -424,7 +424,8 @@ static void read_pairs(const char *per)
 	struct ptrc_cli_reason why;
 
 	ptrc_selection_read(&selection);
-	if (!ptrc_conditions_suit(&conditions, &pairs, &why))
+	if (!ptrc_conditions_add_pairs(&conditions, &pairs, &query.layouts, &why) ||
+	    !ptrc_conditions_suit(&conditions, &pairs, &why))
 		ptrc_cli_usage("--fail-if", "%s", why.text);
 	if (!per)
 		return;

@@ -220,6 +220,25 @@ static bool is_unambiguous(const struct ptrc_condition *c, const struct ptrc_pai
 	return false;
 }
 
+/* Whether one of the pairs is the one of the condition, or it is none but that of its name, which is found as such. */
+static bool is_known(const struct ptrc_condition *c, const struct ptrc_pairs *pairs)
+{
+	for (size_t i = 0; i < pairs->count; i++)
+		if (is_named(c, pairs->list[i].begin, pairs->list[i].end, pairs->list[i].by_text))
+			return true;
+	return !c->pair.by_text && !strstr(c->pair.name, "..");
+}
+
+bool ptrc_conditions_add_pairs(const struct ptrc_conditions *s, struct ptrc_pairs *pairs,
+			       const struct ptrc_layouts *layouts, struct ptrc_cli_reason *why)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (s->list[i].what == PTRC_CONDITION_QUANTILE && !is_known(&s->list[i], pairs) &&
+		    !ptrc_pairs_add(pairs, s->list[i].name, layouts, why))
+			return false;
+	return true;
+}
+
 bool ptrc_conditions_suit(const struct ptrc_conditions *s, const struct ptrc_pairs *pairs,
 			  struct ptrc_cli_reason *why)
 {

@@ -70,6 +70,11 @@ struct ptrc_conditions {
  * column if it is wrong. */
 bool ptrc_conditions_add(struct ptrc_conditions *, const char *text, struct ptrc_cli_reason *why);
 
+/* Adds the pairs that conditions on durations name with a field, or by two names, and that are not there. Returns false
+ * with the reason if there is no such field. */
+bool ptrc_conditions_add_pairs(const struct ptrc_conditions *, struct ptrc_pairs *,
+			       const struct ptrc_layouts *, struct ptrc_cli_reason *why);
+
 /* Whether each name means one of the pairs only. Otherwise returns false with the reason. */
 bool ptrc_conditions_suit(const struct ptrc_conditions *, const struct ptrc_pairs *,
 			  struct ptrc_cli_reason *why);

@@ -118,6 +118,10 @@ verdict_of() {
 		exits 0 ptrace-stat --diff --fail-if="$condition" before.log slow.log
 	done
 	reports 0 "*p75 req > -50%: does not fail: the change is noise (p = *" ptrace-stat --diff --fail-if='p75 req > -50%' before.log after.log
+	# A condition names a pair as --pair does, and needs no --pair.
+	exits 5 ptrace-stat --diff --json --fail-if='p99 req by pid > 1ns' --fail-if='max req.end..req.begin > 1ns' before.log slow.log
+	jq -e '[.conditions[].verdict] == ["failed", "failed"] and ([.pairs[].pair] | sort == ["db", "req", "req.end..req.begin"])' <<<"$stdout"
+	refuses 2 "*--fail-if: events have no field 'pidd'*" ptrace-stat --diff --fail-if='p99 req by pidd > 1ns' before.log slow.log
 	# The quantiles that are shown are tested as any other.
 	jq -se '.[0].pairs == .[1].pairs' <(ptrace-stat --diff --json before.log slow.log) \
 		<(ptrace-stat --diff --json --fail-if='p75 req > 1h' before.log slow.log)
