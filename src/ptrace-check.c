@@ -47,7 +47,7 @@ static const struct ptrc_cli_option options[] = {
 	{"max", KEY_RULE + 9, "RULE", "of the longest"},
 	{"min", KEY_RULE + 10, "RULE", "of the shortest: '> DURATION'"},
 	{"pair", KEY_RULE + 11, "RULE",
-	 "'PAIR by FIELD QUANTILE < DURATION': the same of any\nquantile, such as p99.9"},
+	 "'PAIR by FIELD QUANTILE < DURATION': the same of\nany quantile, such as p99.9"},
 	{"at-most", KEY_RULE + 12, "RULE",
 	 "'PAIR by FIELD N at once': how many pairs are open\nat a time"},
 	{"no-loss", KEY_RULE + 13, NULL, "nothing is missing from the logs"},

@@ -62,7 +62,7 @@ static const struct ptrc_cli_option options[] = {
 	 "type_id, pid, tid, thread, address, truncated,\n"
 	 "len, data, data_hex, log, reason, error,\ndata.NAME, host, comm, thread_name, exe, user,\n"
 	 "command_line, gap, bound, and, with --symbols,\nfunction, file, line; of pairs pair, duration, and\n"
-	 "these with begin. or end. before them"},
+	 "begin.NAME and end.NAME of these"},
 	{"format", KEY_FORMAT, "FORMAT",
 	 "text, json or csv (default: text on a terminal and\nof --count, else json)"},
 	{"json", KEY_JSON, NULL, "the same as --format=json"},
