@@ -697,8 +697,8 @@ static void put_members_json(struct ptrc_json *j, const struct ptrc_event_format
 		ptrc_json_close(j, '}');
 }
 
-/* The name of a field for programs, which says that a number is one of nanoseconds. */
-static const char *key_of(enum ptrc_field_id id, const char *name)
+/* The key in JSON of a field that is a number of nanoseconds there, which it says; else null. */
+static const char *ns_key_of(enum ptrc_field_id id)
 {
 	switch (id) {
 	case PTRC_FIELD_GAP:
@@ -708,7 +708,7 @@ static const char *key_of(enum ptrc_field_id id, const char *name)
 	case PTRC_FIELD_DURATION:
 		return "duration_ns";
 	default:
-		return name;
+		return NULL;
 	}
 }
 
@@ -756,7 +756,7 @@ static void put_object_json(struct ptrc_json *j, struct ptrc_event_format *f, en
 			    has_field(f, w, PTRC_FIELD_DATA))
 				break;
 			v = ptrc_view_value(view, &f->fields[i]);
-			ptrc_value_json(j, key_of(id, ptrc_field_name(id)), &v);
+			ptrc_value_json(j, ns_key_of(id) ? ns_key_of(id) : ptrc_field_name(id), &v);
 			break;
 		}
 	}
@@ -1000,7 +1000,8 @@ static void put_field_name(struct ptrc_buffer *b, const struct ptrc_event_format
 	int width = field->id == PTRC_FIELD_EVENT ? f->name_width : f->field_widths[i];
 
 	if (f->format == PTRC_FORMAT_CSV) {
-		ptrc_buffer_format(b, "%s%s", i ? "," : "", key_of(field->id, f->field_names[i]));
+		ptrc_buffer_format(b, "%s%s%s", i ? "," : "", f->field_names[i],
+				   ns_key_of(field->id) ? "_ns" : "");
 		return;
 	}
 	if (field->id == PTRC_FIELD_TIME && f->is_relative) {

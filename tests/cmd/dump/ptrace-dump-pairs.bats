@@ -224,6 +224,7 @@ time_of() {
 	END
 	)" ]
 	[ "$(shows --format=csv --where='pair == "a..b"' --header=never)" = $'a..b,2023-11-14T22:13:22.000000000Z,1,7,71,0xff,\r' ]
+	[ "$(shows --format=csv --fields=pair,end.gap,gap | head -n 2 | tr -d '\r')" = $'pair,end.gap_ns,gap_ns\nreq,2000,' ]
 	[ "$(shows --format=csv --longest=1 --fields=pair,len | tr -d '\r')" = $'pair,len\nreq,1' ]
 	[ "$(shows --format=csv --where='pair == "c"' --fields=pair)" = $'pair\r' ]
 	[ "$(shows --decode='req.*=char[1] c' --json --fields=end.data.c,data.c --first=1 2>said)" = \
