@@ -96,8 +96,11 @@ static void check_pairs(const char *option)
 {
 	if (export.format->has_only_events)
 		ptrc_cli_usage(option,
-			       "cannot be used together with --to=%s, which has events only",
-			       export.format->name);
+			       "cannot be used together with --to=%s, which has events only%s",
+			       export.format->name,
+			       strcmp(export.format->name, "csv")
+				       ? ""
+				       : " (ptrace-dump --pairs --format=csv has pairs)");
 }
 
 static void check_usage(int operands)

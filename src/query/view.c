@@ -67,6 +67,8 @@ enum { FIELD_COUNT = sizeof(fields) / sizeof(*fields) };
 static const char *const data_keys[] = {"decode_error", "filter", "old", "new"};
 
 static const char member_prefix[] = "data.";
+static const char word_characters[] =
+	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
 enum { PREFIX_BYTES = sizeof(member_prefix) - 1 };
 
 const char *ptrc_field_name(enum ptrc_field_id id)
@@ -165,6 +167,10 @@ static void say_no_field(const char *name, const struct ptrc_layouts *l,
 			name);
 	else if (!nearest.count && !strncmp(name, member_prefix, PREFIX_BYTES))
 		ptrc_cli_because(why, "no layout has a field '%.80s'; see --decode", name);
+	/* What the data has is not known before the logs are open. */
+	else if (!nearest.count && l->is_open && !name[strspn(name, word_characters)])
+		ptrc_cli_because(why, "events have no field '%.80s' (did you mean 'data.%.80s'?)",
+				 name, name);
 	else
 		ptrc_cli_because(why, "events have no field '%.80s'%s", name,
 				 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));

@@ -230,6 +230,7 @@ time_of() {
 	[ "$(shows --decode='req.*=char[1] c' --json --fields=end.data.c,data.c --first=1 2>said)" = \
 		'{"begin":{"data":{"c":"1"}},"end":{"data":{"c":","}}}' ]
 	refuses 2 "*--fields: events have no field 'duratoin' (did you mean 'duration'?)*" ptrace-dump --pairs --fields=duratoin run.log
+	refuses 2 "*--where: column 7: events have no field 'rows' (did you mean 'data.rows'?)*" ptrace-dump --where='1 +   rows == 1' run.log
 	refuses 2 "*--fields: events have no field 'pidd' (did you mean 'pid'*" ptrace-dump --pairs --format=csv --fields=end.pidd run.log
 	refuses 2 "*--fields: 'pid' is given twice*" ptrace-dump --pairs --fields=begin.pid,pid run.log
 	refuses 2 "*--fields: 'pair' is a field of pairs, not of events*" ptrace-dump --fields=pair run.log
