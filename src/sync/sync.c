@@ -424,7 +424,7 @@ static int64_t ahead_of_reference(const struct ptrc_clock_link *link, int64_t ow
 
 /* Where the host's messages with the other one begin and end, by its own time. */
 static struct ptrc_period find_ends(const struct channels *c, const struct ptrc_sync_host *found,
-				  size_t host)
+				    size_t host)
 {
 	struct ptrc_period ends = ptrc_period_none;
 

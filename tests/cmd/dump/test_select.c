@@ -716,7 +716,7 @@ TEST(expressions_that_hold_and_that_do_not, "")
 		"address == 0x1234 && address == '0x1234' && address == 4660",
 		"thread == 0xffffffffffffffff && thread > 0xfffffffffffffffe",
 		"len == 13 && len > -1 && len < 1e3 && len > 12.5",
-		"id == 10 && truncated == 'no' && log == 'run.log'",
+		"type_id == 10 && truncated == 'no' && log == 'run.log'",
 		"ns == 1767323045123456789 && ns < 1767323045123456790",
 		"time == '2026-01-02T03:04:05.123456789Z'",
 		"time > '2026-01-02T03:04:05Z' && '2026-01-03T00:00:00Z' > time",
@@ -1352,7 +1352,7 @@ static int64_t make_factor(char **to, int depth)
 	static const struct {
 		const char *text;
 		int64_t value;
-	} fields[] = {{"len", 13}, {"data.small", -2}, {"id", 10}};
+	} fields[] = {{"len", 13}, {"data.small", -2}, {"type_id", 10}};
 	int64_t value;
 	uint64_t i;
 
@@ -1523,7 +1523,6 @@ TEST(the_number_of_the_type_is_not_taken_for_a_field_of_the_data, "")
 
 	CHECK(!!ptrc_layouts_add(&with_id, "*", "u32 id", &why));
 	CHECK(!ptrc_where_parse("id == 5", &with_id, &why));
-	CHECK_STR_EQ(why.text,
-		     "column 1: 'id' is the number of the event type (did you mean 'data.id'?)");
+	CHECK_STR_EQ(why.text, "column 1: 'id' was replaced by 'type_id'; the data has 'data.id'");
 	ptrc_layouts_free(&with_id);
 }

@@ -584,12 +584,11 @@ TEST(what_is_no_pair_is_refused_with_the_reason, "")
 		CHECK(strstr(why.text, "is not X, for X.begin..X.end, or BEGIN..END"));
 	}
 	CHECK(!ptrc_pairs_add(&pairs, "a..b by pidd", &layouts, &why));
-	CHECK_STR_EQ(why.text, "events have no field 'pidd' (did you mean 'pid', 'id' or 'tid'?)");
+	CHECK_STR_EQ(why.text, "events have no field 'pidd' (did you mean 'pid' or 'tid'?)");
 	/* The number of the type is another one for the end. */
-	CHECK(!ptrc_pairs_add(&pairs, "a..b by id", &layouts, &why));
+	CHECK(!ptrc_pairs_add(&pairs, "a..b by type_id", &layouts, &why));
 	CHECK_STR_EQ(why.text,
-		     "'id' is the number of the event type, and no field of the data (did "
-		     "you mean 'data.id'?)");
+		     "'type_id' is the number of the event type, and no field of the data");
 	CHECK_EQ(pairs.count, 0);
 	give("stand by..go by by tid");
 	CHECK_STR_EQ(pairs.list[0].begin, "stand by");
