@@ -216,18 +216,33 @@ static size_t add_class(struct ptrc_report *r, enum ptrc_report_kind kind, const
 	return r->class_count - 1;
 }
 
+/* What the report keeps of an event type. */
+struct type {
+	/* Plus 1. */
+	size_t class;
+	unsigned char role;
+};
+
+static struct type *type_of(struct ptrc_source *s, trace_event_id_t id)
+{
+	struct ptrc_type *type = ptrc_reader_type(&s->reader, id);
+
+	if (!type->of_sink)
+		type->of_sink = ptrc_cli_allocate(sizeof(struct type));
+	return type->of_sink;
+}
+
 /* The class of the event that the source has read: types of several logs that have the same name and
  * layout are one. */
 static size_t class_of_event(struct ptrc_report *r, struct ptrc_source *s)
 {
-	trace_event_id_t id = s->reader.event.posix_event_id;
-	size_t *known = &r->class_of_type[s->order][id < PTRC_READER_IDS ? id : 0];
+	struct type *type = type_of(s, s->reader.event.posix_event_id);
 	const struct ptrc_reader_name *name;
 	size_t found;
 
-	if (*known)
-		return *known - 1;
-	name = ptrc_reader_name(&s->reader, id);
+	if (type->class)
+		return type->class - 1;
+	name = ptrc_reader_name(&s->reader, s->reader.event.posix_event_id);
 	for (found = 0; found < r->class_count; found++)
 		if (r->classes[found].kind == PTRC_REPORT_EVENTS &&
 		    r->classes[found].layout == s->view.layout &&
@@ -237,7 +252,7 @@ static size_t class_of_event(struct ptrc_report *r, struct ptrc_source *s)
 		add_class(r, PTRC_REPORT_EVENTS, name->text, name->size);
 		r->classes[found].layout = s->view.layout;
 	}
-	*known = found + 1;
+	type->class = found + 1;
 	return found;
 }
 
@@ -457,10 +472,7 @@ static void add_part(struct ptrc_report *r, const struct ptrc_pair *pair,
 /* Adds an event that should be part of a pair and is not. */
 static void add_half(struct ptrc_report *r, struct ptrc_report_event *e, enum ptrc_span_fate fate)
 {
-	trace_event_id_t id = e->info.posix_event_id;
-	size_t class = r->class_of_type[e->source->order][id < PTRC_READER_IDS ? id : 0] - 1;
-
-	add_record(r, class,
+	add_record(r, type_of(e->source, e->info.posix_event_id)->class - 1,
 		   (struct ptrc_report_record){.ns = ptrc_when_ns(&e->info.posix_timestamp),
 					       .begin = e,
 					       .lane = (uint32_t)e->lane,
@@ -623,21 +635,20 @@ static void take_loss(struct ptrc_report *r, struct ptrc_source *s)
 
 /* ---- the sink ---- */
 
-static unsigned char role_of(struct ptrc_report *r, struct ptrc_source *s)
+static unsigned char role_of(struct ptrc_source *s)
 {
-	trace_event_id_t id = s->reader.event.posix_event_id;
-	unsigned char *role = &r->role_of_type[s->order][id < PTRC_READER_IDS ? id : 0];
+	struct type *type = type_of(s, s->reader.event.posix_event_id);
 	const struct ptrc_reader_name *name;
 
-	if (*role != ROLE_UNKNOWN)
-		return *role;
-	name = ptrc_reader_name(&s->reader, id);
-	*role = !name->is_known			       ? ROLE_NONE
-		: !strcmp(name->text, "os.switch_in")  ? ROLE_SWITCH_IN
-		: !strcmp(name->text, "os.switch_out") ? ROLE_SWITCH_OUT
-		: !strcmp(name->text, "os.sample")     ? ROLE_SAMPLE
-						       : ROLE_NONE;
-	return *role;
+	if (type->role != ROLE_UNKNOWN)
+		return type->role;
+	name = ptrc_reader_name(&s->reader, s->reader.event.posix_event_id);
+	type->role = !name->is_known			    ? ROLE_NONE
+		     : !strcmp(name->text, "os.switch_in")  ? ROLE_SWITCH_IN
+		     : !strcmp(name->text, "os.switch_out") ? ROLE_SWITCH_OUT
+		     : !strcmp(name->text, "os.sample")	    ? ROLE_SAMPLE
+							    : ROLE_NONE;
+	return type->role;
 }
 
 /* Between two windows of --around there may be anything: a pair over such a place is cut. */
@@ -695,7 +706,7 @@ static void add(void *self, struct ptrc_source *s)
 	r->classes[class].last_ns = ns;
 	r->source = s;
 	r->lane = lane;
-	role = role_of(r, s);
+	role = role_of(s);
 	if (role == ROLE_SAMPLE && r->is_text)
 		take_sample(r, s);
 	if (role == ROLE_SWITCH_IN || role == ROLE_SWITCH_OUT) {
@@ -773,8 +784,6 @@ void ptrc_report_begin(struct ptrc_report *r)
 	r->lanes = &r->pairs->spans.lanes;
 	r->lanes->lane_size = sizeof(struct ptrc_report_lane);
 	r->lanes->max = r->lanes_max;
-	r->class_of_type = ptrc_cli_allocate(count * sizeof(*r->class_of_type));
-	r->role_of_type = ptrc_cli_allocate(count * sizeof(*r->role_of_type));
 	r->open_loss = ptrc_cli_allocate(count * sizeof(*r->open_loss));
 	r->gap_counts = ptrc_cli_allocate(count * sizeof(*r->gap_counts));
 }
@@ -795,8 +804,6 @@ void ptrc_report_free(struct ptrc_report *r)
 	for (size_t i = 0; i < r->lanes->count; i++)
 		free(ptrc_report_lane(r, i)->dropped);
 	free(r->classes);
-	free(r->class_of_type);
-	free(r->role_of_type);
 	free(r->class_of_pair);
 	ptrc_table_free(&r->functions);
 	ptrc_table_free(&r->places);

@@ -137,9 +137,7 @@ struct ptrc_report {
 
 	struct ptrc_report_class *classes;
 	size_t class_count;
-	/* By source and event type, and by pair: the number of the class, plus 1. */
-	size_t (*class_of_type)[PTRC_READER_IDS];
-	unsigned char (*role_of_type)[PTRC_READER_IDS];
+	/* By pair: the number of the class, plus 1. */
 	size_t *class_of_pair;
 	size_t class_of_pair_count;
 	size_t class_of_runs;

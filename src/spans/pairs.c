@@ -443,13 +443,14 @@ static void take_end(struct ptrc_pairs *p, size_t number, struct ptrc_source *so
 
 /* Adds a role. What ends something comes first: an event may be both, and end what the one before it
  * has begun. */
-static void add_role(struct ptrc_pair_roles *r, size_t pair, bool is_end)
+static struct ptrc_pair_roles *add_role(struct ptrc_pair_roles *r, size_t pair, bool is_end)
 {
-	r->roles = ptrc_cli_reallocate(r->roles, (r->count + 1) * sizeof(*r->roles));
+	r = ptrc_cli_reallocate(r, sizeof(*r) + (r->count + 1) * sizeof(*r->roles));
 	if (is_end && r->count)
 		memmove(r->roles + 1, r->roles, r->count * sizeof(*r->roles));
 	r->roles[is_end ? 0 : r->count] = (struct ptrc_pair_role){pair, is_end};
 	r->count++;
+	return r;
 }
 
 /* Whether the text is one with a suffix, which is `stem_size` bytes behind the begin. */
@@ -502,25 +503,27 @@ static void find_by_name(struct ptrc_pairs *p, const struct ptrc_reader_name *na
 }
 
 /* Works out what the type of the event is for the pairs. */
-static void find_roles(struct ptrc_pairs *p, struct ptrc_pair_roles *r, struct ptrc_view *view)
+static struct ptrc_pair_roles *find_roles(struct ptrc_pairs *p, struct ptrc_type *type,
+					  struct ptrc_view *view)
 {
-	const struct ptrc_reader_name *name =
-		ptrc_reader_name(view->reader, view->reader->event.posix_event_id);
+	const struct ptrc_reader_name *name = &type->name;
+	struct ptrc_pair_roles *r = ptrc_cli_reallocate(type->of_pairs, sizeof(*r));
 
-	r->is_known = true;
+	*r = (struct ptrc_pair_roles){.generation = p->generation};
 	if (p->is_by_name)
 		find_by_name(p, name);
 	for (size_t i = 0; i < p->count && name->is_known; i++) {
 		if (!strcmp(p->list[i].begin, name->text))
-			add_role(r, i, false);
+			r = add_role(r, i, false);
 		/* A program ends the one that its process executed before, too. */
 		if (!strcmp(p->list[i].end, name->text) ||
 		    (ptrc_pair_is_program(&p->list[i]) && !strcmp(p->list[i].begin, name->text)))
-			add_role(r, i, true);
+			r = add_role(r, i, true);
 	}
 	for (size_t i = 0; i < r->count; i++)
 		if (!p->list[r->roles[i].pair].is_bound)
 			bind(&p->list[r->roles[i].pair], view);
+	return type->of_pairs = r;
 }
 
 static struct ptrc_pair_source *source_of(struct ptrc_pairs *p, size_t order)
@@ -537,12 +540,13 @@ void ptrc_pairs_take(struct ptrc_pairs *p, struct ptrc_source *source)
 	const struct ptrc_reader *reader = &source->reader;
 	trace_event_id_t id = reader->event.posix_event_id;
 	struct ptrc_pair_source *s = source_of(p, source->order);
-	struct ptrc_pair_roles *r = &s->roles[id < PTRC_READER_IDS ? id : 0];
+	struct ptrc_type *type = ptrc_reader_type(&source->reader, id);
+	struct ptrc_pair_roles *r = type->of_pairs;
 	bool is_open = ptrc_is_loss_open(id, reader->data, reader->size);
 	size_t i = 0;
 
-	if (!r->is_known)
-		find_roles(p, r, &source->view);
+	if (!r || r->generation != p->generation)
+		r = find_roles(p, type, &source->view);
 	for (; i < r->count && r->roles[i].is_end; i++)
 		take_end(p, r->roles[i].pair, source);
 	/* What a STOP or an OVERFLOW ends is before the loss. The loss reaches to the next event, START
@@ -689,11 +693,9 @@ void ptrc_pairs_forget(struct ptrc_pairs *p)
 	ptrc_table_free(&p->open);
 	ptrc_table_visit(&p->rows, free_row, NULL);
 	ptrc_table_free(&p->rows);
-	for (size_t i = 0; i < p->source_count; i++) {
-		for (size_t id = 0; p->sources[i] && id < PTRC_READER_IDS; id++)
-			free(p->sources[i]->roles[id].roles);
+	p->generation++;
+	for (size_t i = 0; i < p->source_count; i++)
 		free(p->sources[i]);
-	}
 	free(p->sources);
 	p->sources = NULL;
 	p->source_count = 0;

@@ -72,19 +72,19 @@ struct ptrc_pair {
 	struct ptrc_pair_halves halves;
 };
 
-/* What an event type is for the pairs. */
+/* What an event type is for the pairs: its `of_pairs`. */
 struct ptrc_pair_roles {
-	bool is_known;
+	/* It holds as long as that of the pairs is the same. */
+	unsigned int generation;
+	size_t count;
 	struct ptrc_pair_role {
 		size_t pair;
 		bool is_end;
-	} * roles;
-	size_t count;
+	} roles[];
 };
 
 /* A log or a session whose events are taken. */
 struct ptrc_pair_source {
-	struct ptrc_pair_roles roles[PTRC_READER_IDS];
 	/* Grows at each place with losses. */
 	uint64_t gap_count;
 	/* The event before began a loss, which reaches to the next one. */
@@ -108,6 +108,8 @@ struct ptrc_pairs {
 	/* A pair of functions has a row for each function that symbols, which the views then have, tell. */
 	bool has_functions;
 	struct ptrc_spans spans;
+	/* Grows when pairs are forgotten. */
+	unsigned int generation;
 	/* By their order; null: no event of it was taken. */
 	struct ptrc_pair_source **sources;
 	size_t source_count;
