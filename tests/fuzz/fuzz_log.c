@@ -51,6 +51,9 @@ static void show_events(struct ptrc_reader *r, enum ptrc_format format, bool has
 	ptrc_buffer_free(&out);
 	ptrc_event_format_free(&f);
 	ptrc_layouts_free(&layouts);
+	/* The next format comes with layouts and labels of its own. */
+	ptrc_reader_free_types(r);
+	ptrc_reader_own_types(r);
 }
 
 static void show_summary(struct ptrc_reader *r)

@@ -19,10 +19,10 @@ sqlite_trace() {
 	run ptrace-run -o hello.log -- "$PTRC_BUILD/examples/hello" bats
 	[ "$status" -eq 0 ]
 	[ "$output" = "hello, bats" ]
-	run bash -c 'ptrace-dump --format=json hello.log | jq -c "select(.id > 8) | [.event, .data, .len]"'
+	run bash -c 'ptrace-dump --format=json hello.log | jq -c "select(.type_id > 8) | [.event, .data, .len]"'
 	[ "$status" -eq 0 ]
 	[ "$output" = '["hello.greeting","bats",4]' ]
-	[ "$(ptrace-dump --format=json hello.log | jq -r 'select(.id <= 2).event')" = \
+	[ "$(ptrace-dump --format=json hello.log | jq -r 'select(.type_id <= 2).event')" = \
 		$'posix_trace_start\nposix_trace_stop' ]
 }
 

@@ -169,7 +169,7 @@ odd_log() {
 	valid event <events
 	jq -se 'any(.[]; .data | objects | .a == 513) and .[-1].summary.complete' events
 	ptrace-dump --decode='traced.event=u64 a, u64 b' run.log | valid event
-	ptrace-dump --fields=time,ns,event,id,pid,tid,thread,address,truncated,len,data,gap run.log >gaps
+	ptrace-dump --fields=time,ns,event,type_id,pid,tid,thread,address,truncated,len,data,gap run.log >gaps
 	valid event <gaps
 	jq -se 'any(.[]; .gap_ns > 0) and any(.[]; has("gap_ns") | not)' gaps
 }

@@ -1163,7 +1163,7 @@ says_sleeping() {
 		verbose: 3|1:10: verbose: has to be true or false
 		server: ftp://x|1:9: server: 'ftp://x' has to begin with
 		a\nb|1:1: has to be a mapping
-		user: a\nuser: b|2:1: 'user' is given twice, first in line 1
+		login: a\nlogin: b|2:1: 'login' is given twice, first in line 1
 	END
 }
 
