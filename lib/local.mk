@@ -80,7 +80,7 @@ ptrc_shared_sources += \
 	%D%/stream/filter.c \
 	%D%/stream/marks.c \
 	%D%/stream/recording.c \
-	%D%/stream/room.c \
+	%D%/stream/space.c \
 	%D%/stream/slots.c \
 	%D%/stream/status.c \
 	%D%/stream/stream.c \
@@ -98,7 +98,7 @@ ptrc_headers += \
 	%D%/stream/patterns.h \
 	%D%/stream/pool.h \
 	%D%/stream/recording.h \
-	%D%/stream/room.h \
+	%D%/stream/space.h \
 	%D%/stream/slots.h \
 	%D%/stream/status.h \
 	%D%/stream/stream.h \

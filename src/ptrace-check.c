@@ -12,9 +12,9 @@
 
 #include "src/check/check.h"
 #include "src/check/report.h"
-#include "src/cli/cli.h"
-#include "src/cli/exit_status.h"
-#include "src/cli/output.h"
+#include "src/base/cli.h"
+#include "src/base/exit_status.h"
+#include "src/base/output.h"
 #include "src/summary/selection.h"
 
 enum {

@@ -9,14 +9,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/cli/cli.h"
+#include "src/base/cli.h"
 #include "src/config/configuration.h"
 #include "src/doctor/doctor.h"
-#include "src/cli/exit_status.h"
-#include "src/cli/json.h"
+#include "src/base/exit_status.h"
+#include "src/base/json.h"
 #include "src/session/logfile.h"
 #include "src/session/orphans.h"
-#include "src/cli/output.h"
+#include "src/base/output.h"
 #include "src/session/session_client.h"
 #include "src/session/session_create.h"
 #include "src/session/trace_error.h"

@@ -7,13 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/cli/cli.h"
+#include "src/base/cli.h"
 #include "src/doctor/doctor.h"
 #include "src/session/orphans.h"
 #include "src/session/session_path.h"
-#include "src/cli/exit_status.h"
-#include "src/cli/nearest.h"
-#include "src/cli/output.h"
+#include "src/base/exit_status.h"
+#include "src/base/nearest.h"
+#include "src/base/output.h"
 #include "src/query/reader.h"
 
 enum {

@@ -11,9 +11,9 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "src/cli/cli.h"
-#include "src/cli/exit_status.h"
-#include "src/cli/json.h"
+#include "src/base/cli.h"
+#include "src/base/exit_status.h"
+#include "src/base/json.h"
 #include "src/fields/json_text.h"
 
 enum {

@@ -6,10 +6,10 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "src/cli/cli.h"
+#include "src/base/cli.h"
 #include "src/summary/event_types.h"
-#include "src/cli/exit_status.h"
-#include "src/cli/output.h"
+#include "src/base/exit_status.h"
+#include "src/base/output.h"
 #include "src/query/reader.h"
 #include "src/session/orphans.h"
 #include "src/session/session_client.h"

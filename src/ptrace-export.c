@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/cli/cli.h"
-#include "src/cli/exit_status.h"
-#include "src/cli/output.h"
+#include "src/base/cli.h"
+#include "src/base/exit_status.h"
+#include "src/base/output.h"
 #include "src/export/export.h"
 #include "src/session/logfile.h"
 #include "src/summary/selection.h"

@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/cli/cli.h"
-#include "src/cli/exit_status.h"
+#include "src/base/cli.h"
+#include "src/base/exit_status.h"
 #include "src/session/filter_rules.h"
-#include "src/cli/json.h"
-#include "src/cli/nearest.h"
-#include "src/cli/output.h"
+#include "src/base/json.h"
+#include "src/base/nearest.h"
+#include "src/base/output.h"
 #include "src/session/orphans.h"
 #include "src/session/session_client.h"
 

@@ -5,10 +5,10 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "src/cli/cli.h"
-#include "src/cli/exit_status.h"
-#include "src/cli/output.h"
-#include "src/cli/replace.h"
+#include "src/base/cli.h"
+#include "src/base/exit_status.h"
+#include "src/base/output.h"
+#include "src/base/replace.h"
 #include "src/report/collect.h"
 #include "src/report/page.h"
 #include "src/report/text.h"

@@ -14,12 +14,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/cli/cli.h"
-#include "src/cli/clock.h"
-#include "src/cli/exit_status.h"
-#include "src/cli/json.h"
-#include "src/cli/output.h"
-#include "src/cli/renamed.h"
+#include "src/base/cli.h"
+#include "src/base/clock.h"
+#include "src/base/exit_status.h"
+#include "src/base/json.h"
+#include "src/base/output.h"
+#include "src/base/renamed.h"
 #include "src/config/yaml_file.h"
 #include "src/ship/files.h"
 #include "src/ship/follow.h"

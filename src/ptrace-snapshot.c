@@ -6,10 +6,10 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "src/cli/cli.h"
-#include "src/cli/exit_status.h"
-#include "src/cli/json.h"
-#include "src/cli/output.h"
+#include "src/base/cli.h"
+#include "src/base/exit_status.h"
+#include "src/base/json.h"
+#include "src/base/output.h"
 #include "src/session/logfile.h"
 #include "src/session/orphans.h"
 #include "src/session/reader_follow.h"

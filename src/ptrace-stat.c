@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/cli/cli.h"
-#include "src/cli/exit_status.h"
-#include "src/cli/output.h"
+#include "src/base/cli.h"
+#include "src/base/exit_status.h"
+#include "src/base/output.h"
 #include "src/diff/conditions.h"
 #include "src/diff/diff.h"
 #include "src/diff/diff_report.h"

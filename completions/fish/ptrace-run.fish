@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Completion of all commands of posixtrace. The command itself says what can follow, see src/cli/complete.h.
+# Completion of all commands of posixtrace. The command itself says what can follow, see src/base/complete.h.
 
 function __ptrace
     set --local words (commandline -opc) (commandline -ct)

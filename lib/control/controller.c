@@ -27,7 +27,7 @@
 #include "lib/recorder/attach.h"
 #include "lib/stream/marks.h"
 #include "lib/stream/clock.h"
-#include "lib/stream/room.h"
+#include "lib/stream/space.h"
 
 #define KIB UINT64_C(1024)
 #define MIB (1024 * KIB)
@@ -482,7 +482,7 @@ void ptrc_controller_count(struct ptrc_controller *c, struct ptrc_counts *counts
 	counts->pt_log_lost_events = atomic_load(&h->log_lost_events);
 	counts->pt_log_events = atomic_load(&h->log_events);
 	counts->pt_log_bytes = atomic_load(&h->log_bytes);
-	counts->pt_stream_bytes = ptrc_room_used(&c->stream.pool);
+	counts->pt_stream_bytes = ptrc_space_used(&c->stream.pool);
 	counts->pt_processes = atomic_load(&h->processes);
 	counts->pt_threads = atomic_load(&h->threads);
 	counts->pt_waits = atomic_load(&h->waits);

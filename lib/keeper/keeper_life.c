@@ -26,7 +26,7 @@
 #include "lib/keeper/keeper_work.h"
 #include "lib/log/log_write.h"
 #include "lib/stream/clock.h"
-#include "lib/stream/room.h"
+#include "lib/stream/space.h"
 #include "lib/stream/status.h"
 
 /* How long an event may lie in a stream that flushes by itself. Together with the flush this
@@ -219,7 +219,7 @@ static bool is_flush_due(struct keeper *k, uint32_t why_rung, int64_t *wait_ns)
 	if (is_time)
 		ptrc_stream_complete(s);
 	status = ptrc_load_acquire(&h->status);
-	unread = ptrc_room_used(&s->pool);
+	unread = ptrc_space_used(&s->pool);
 	if (!(status & PTRC_ST_RUNNING) && unread == 0 && !(status & PTRC_ST_RESTART_ARMED)) {
 		k->next_look_ns = 0;
 		return false;
@@ -252,7 +252,7 @@ static bool is_flush_due(struct keeper *k, uint32_t why_rung, int64_t *wait_ns)
 static bool look_at_arrivals(struct keeper *k, int64_t *wait_ns)
 {
 	int64_t now = ptrc_clock_ns(CLOCK_MONOTONIC);
-	uint64_t used = ptrc_room_used(&k->work.stream.pool);
+	uint64_t used = ptrc_space_used(&k->work.stream.pool);
 	bool is_quiet = used == k->arrival_used;
 	bool has_room = used + ROOM_BYTES <= k->work.stream.header->stream_min_size;
 

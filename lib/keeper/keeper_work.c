@@ -12,7 +12,7 @@
 #include "lib/log/log_write.h"
 #include "lib/stream/clock.h"
 #include "lib/stream/drain.h"
-#include "lib/stream/room.h"
+#include "lib/stream/space.h"
 #include "lib/stream/status.h"
 
 int ptrc_keeper_work_map(struct ptrc_keeper_work *k)
@@ -167,7 +167,7 @@ static void wait_for_tee(struct ptrc_stream *s, uint64_t until)
 		    ptrc_load_acquire(&h->tee_until) >= until ||
 		    ptrc_load_acquire(&h->keeper_seq) != ptrc_load_relaxed(&h->keeper_done) ||
 		    (ptrc_load_relaxed(&h->room_word) & 1) ||
-		    ptrc_room_used(&s->pool) >= h->stream_min_size / 4 * 3)
+		    ptrc_space_used(&s->pool) >= h->stream_min_size / 4 * 3)
 			return;
 		ptrc_file_sleep_ns(TEE_WAIT_NS);
 	}

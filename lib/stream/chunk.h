@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One chunk: its word, the records in it, and what happens to it when its owner is done with it
- * or has died. room.h gives chunks to writers, consumer.h takes events out of them.
+ * or has died. space.h gives chunks to writers, consumer.h takes events out of them.
  */
 #ifndef PTRC_LIB_STREAM_CHUNK_H
 #define PTRC_LIB_STREAM_CHUNK_H

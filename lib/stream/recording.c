@@ -8,7 +8,7 @@
 
 #include "lib/base/atomic.h"
 #include "lib/stream/clock.h"
-#include "lib/stream/room.h"
+#include "lib/stream/space.h"
 #include "lib/stream/status.h"
 
 /* A put starts over when two processors' counters differ, when another thread appends a clock
@@ -78,7 +78,7 @@ enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_pu
 					   now - w->base > h->delta_max);
 		need = size + (has_context ? 24 + sizeof(w->origin) : 0);
 		if (!w->chunk || need > (uint64_t)(w->limit - w->at)) {
-			if (ptrc_room_make(w, (uint32_t)need, p->is_forced))
+			if (ptrc_space_make(w, (uint32_t)need, p->is_forced))
 				continue;
 			/* This stamp ends the run. It is taken after the look for room, because
 			 * events that others recorded meanwhile still had room. */

@@ -19,7 +19,7 @@
 #include "lib/stream/clock.h"
 #include "lib/stream/filter.h"
 #include "lib/stream/recording.h"
-#include "lib/stream/room.h"
+#include "lib/stream/space.h"
 #include "lib/stream/status.h"
 
 /* state_lock is taken from a thread that has held it for so long, even if the thread lives. */
@@ -183,7 +183,7 @@ static void complete(struct ptrc_stream *s)
 		return;
 	}
 	if (h->policy == POSIX_TRACE_LOOP) {
-		if (!(status & PTRC_ST_FULL) && ptrc_room_would_overwrite(&s->pool))
+		if (!(status & PTRC_ST_FULL) && ptrc_space_would_overwrite(&s->pool))
 			ptrc_status_set(h, PTRC_ST_FULL);
 		return;
 	}
@@ -198,7 +198,7 @@ static void complete(struct ptrc_stream *s)
 		/* The keeper that restarted it died between status and control word. */
 		enter_run(h, run);
 	} else if ((control & PTRC_CTL_RUN) && h->full_wait_ns == 0 &&
-		   ptrc_room_used(&s->pool) + sizeof(struct ptrc_record) > h->stream_min_size) {
+		   ptrc_space_used(&s->pool) + sizeof(struct ptrc_record) > h->stream_min_size) {
 		/* Not even an event without data would fit. */
 		ptrc_writer_stop_full(h, control, ptrc_stream_now(h));
 	}
@@ -256,7 +256,7 @@ void ptrc_stream_start(struct ptrc_stream *s, const struct ptrc_context *origin,
 		return;
 	}
 	if (h->policy != POSIX_TRACE_LOOP &&
-	    ptrc_room_used(&s->pool) + 16 + sizeof(trace_event_set_t) > h->stream_min_size) {
+	    ptrc_space_used(&s->pool) + 16 + sizeof(trace_event_set_t) > h->stream_min_size) {
 		/* START finds no room: the stream is full from the start, and restarts when there
 		 * is room. There was no run, so there is no automatic STOP. */
 		ptrc_status_change(h, PTRC_ST_STOP_OUT,

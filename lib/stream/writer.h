@@ -61,7 +61,7 @@ void ptrc_writer_init(struct ptrc_writer *w, const struct ptrc_pool *pool, uint3
  * what room is left in it. */
 void ptrc_writer_release(struct ptrc_writer *w);
 
-/* ---- for room.c and recording.c ---- */
+/* ---- for space.c and recording.c ---- */
 
 /* Give the chunk back because it is full, or of an earlier epoch: no writer may go on in it. */
 void ptrc_writer_seal(struct ptrc_writer *w);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "lib/model/glob.h"
-#include "src/cli/nearest.h"
+#include "src/base/nearest.h"
 #include "src/spans/pairs.h"
 #include "src/text/event_format.h"
 #include "src/query/losses.h"

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 
 #include "src/check/judge.h"
-#include "src/cli/cli.h"
-#include "src/cli/exit_status.h"
+#include "src/base/cli.h"
+#include "src/base/exit_status.h"
 #include "src/query/query.h"
 
 struct ptrc_check {

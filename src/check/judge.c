@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "lib/model/glob.h"
-#include "src/cli/buffer.h"
+#include "src/base/buffer.h"
 #include "src/query/losses.h"
 #include "src/fields/when.h"
 

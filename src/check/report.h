@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "src/check/check.h"
-#include "src/cli/buffer.h"
+#include "src/base/buffer.h"
 
 /* The forms of the verdicts, in the order of the words of --format. */
 enum ptrc_check_format {

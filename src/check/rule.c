@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/cli/buffer.h"
-#include "src/cli/cli.h"
+#include "src/base/buffer.h"
+#include "src/base/cli.h"
 #include "src/config/kept.h"
 #include "src/config/yaml_file.h"
 #include "src/fields/when.h"

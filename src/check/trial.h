@@ -11,7 +11,7 @@
 
 #include "src/check/rule.h"
 #include "src/spans/quantiles.h"
-#include "src/cli/table.h"
+#include "src/base/table.h"
 #include "src/query/hosts.h"
 
 /* An event, as far as it takes to find it again. */

@@ -9,7 +9,7 @@
 
 #include <inttypes.h>
 
-#include "src/cli/buffer.h"
+#include "src/base/buffer.h"
 #include "src/fields/when.h"
 
 /* What speaks against passing. */

@@ -16,8 +16,8 @@
 
 #include <posixtrace-control.h>
 
-#include "src/cli/buffer.h"
-#include "src/cli/cli.h"
+#include "src/base/buffer.h"
+#include "src/base/cli.h"
 #include "src/config/mark.h"
 #include "src/query/attributes.h"
 

@@ -7,7 +7,7 @@
 
 #include "src/config/yaml_file.h"
 #include "src/fields/layout.h"
-#include "src/cli/renamed.h"
+#include "src/base/renamed.h"
 
 /* The keys that belong to the whole file rather than to a session. */
 #define KEY_SESSIONS "sessions"

@@ -2,7 +2,7 @@
 #include "config.h"
 #include "src/config/kept.h"
 
-#include "src/cli/message.h"
+#include "src/base/message.h"
 
 void *ptrc_config_keep(size_t size)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/cli/message.h"
+#include "src/base/message.h"
 #include "src/config/configuration.h"
 
 /* The '=' between event and layout: the last one, but for those in the braces of an enum. */

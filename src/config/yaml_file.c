@@ -11,7 +11,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "src/cli/message.h"
+#include "src/base/message.h"
 #include "src/config/kept.h"
 
 /* How long a pipe such as <(command) may be silent. It may be a FIFO to which nobody will ever

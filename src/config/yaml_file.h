@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <yaml.h>
 
-#include "src/cli/nearest.h"
+#include "src/base/nearest.h"
 #include "src/config/mark.h"
 
 /* The largest file, far above what anybody needs. */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/cli/nearest.h"
+#include "src/base/nearest.h"
 #include "src/fields/value.h"
 #include "src/fields/when.h"
 

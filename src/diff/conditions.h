@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "src/cli/message.h"
+#include "src/base/message.h"
 #include "src/diff/diff.h"
 
 enum ptrc_condition_what {

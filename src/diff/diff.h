@@ -12,7 +12,7 @@
 
 #include "src/diff/ranks.h"
 #include "src/spans/pairs.h"
-#include "src/cli/table.h"
+#include "src/base/table.h"
 #include "src/query/query.h"
 
 enum { PTRC_DIFF_BEFORE, PTRC_DIFF_AFTER, PTRC_DIFF_SIDES };

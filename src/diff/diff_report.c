@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/cli/json.h"
+#include "src/base/json.h"
 #include "src/spans/pair_report.h"
 
 /* Columns of text. */

@@ -3,7 +3,7 @@
 #ifndef PTRC_SRC_DIFF_DIFF_REPORT_H
 #define PTRC_SRC_DIFF_DIFF_REPORT_H
 
-#include "src/cli/buffer.h"
+#include "src/base/buffer.h"
 #include "src/diff/conditions.h"
 #include "src/diff/diff.h"
 

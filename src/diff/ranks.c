@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/cli/message.h"
+#include "src/base/message.h"
 
 static uint64_t count_at(const struct ptrc_quantiles *q, size_t place)
 {

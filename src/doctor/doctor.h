@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "src/cli/output.h"
+#include "src/base/output.h"
 #include "src/session/session_client.h"
 
 /* ---- doctor_report.c ---- */

@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/cli/clock.h"
-#include "src/cli/nearest.h"
+#include "src/base/clock.h"
+#include "src/base/nearest.h"
 #include "src/doctor/doctor.h"
 #include "src/os/os_trace.h"
 #include "src/session/orphans.h"

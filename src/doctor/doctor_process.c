@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/cli/nearest.h"
+#include "src/base/nearest.h"
 #include "src/doctor/doctor.h"
 
 struct patient {

@@ -24,8 +24,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "src/cli/command.h"
-#include "src/cli/message.h"
+#include "src/base/command.h"
+#include "src/base/message.h"
 #include "src/doctor/doctor.h"
 
 #define LIBRARY "libposixtrace.so"

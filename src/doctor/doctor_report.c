@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "lib/model/glob.h"
-#include "src/cli/json.h"
+#include "src/base/json.h"
 
 static const char *const words[] = {"ok", "note", "problem"};
 

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "lib/model/glob.h"
-#include "src/cli/nearest.h"
+#include "src/base/nearest.h"
 #include "src/doctor/doctor.h"
 #include "src/session/orphans.h"
 #include "src/query/reader.h"

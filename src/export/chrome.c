@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/cli/json.h"
-#include "src/cli/output.h"
+#include "src/base/json.h"
+#include "src/base/output.h"
 #include "src/text/event_format.h"
 #include "src/fields/when.h"
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/cli/message.h"
+#include "src/base/message.h"
 #include "src/text/csv.h"
 #include "src/text/event_format.h"
 

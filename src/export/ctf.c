@@ -19,10 +19,10 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "src/cli/message.h"
+#include "src/base/message.h"
 #include "src/export/ctf_files.h"
 #include "src/export/ctf_metadata.h"
-#include "src/cli/table.h"
+#include "src/base/table.h"
 #include "src/text/event_format.h"
 
 /* A packet is written once it has so many bytes. */

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/cli/message.h"
+#include "src/base/message.h"
 
 static const char metadata_name[] = "metadata";
 static const char stream_prefix[] = "stream_";

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "src/cli/buffer.h"
+#include "src/base/buffer.h"
 
 /* With this begins the file metadata of each such trace. */
 #define PTRC_CTF_SIGNATURE "/* CTF 1.8 */\n/* ptrace-export"

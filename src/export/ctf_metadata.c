@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "src/cli/json.h"
+#include "src/base/json.h"
 #include "src/export/ctf_files.h"
 #include "src/fields/when.h"
 

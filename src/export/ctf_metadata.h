@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/cli/buffer.h"
+#include "src/base/buffer.h"
 #include "src/export/format.h"
 #include "src/fields/layout.h"
 

@@ -4,9 +4,9 @@
 
 #include <stdlib.h>
 
-#include "src/cli/escape.h"
-#include "src/cli/message.h"
-#include "src/cli/output.h"
+#include "src/base/escape.h"
+#include "src/base/message.h"
+#include "src/base/output.h"
 #include "src/fields/when.h"
 
 /* Output is written in pieces of about this size. */

@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/cli/buffer.h"
-#include "src/cli/replace.h"
+#include "src/base/buffer.h"
+#include "src/base/replace.h"
 #include "src/spans/flames.h"
 #include "src/spans/pairs.h"
 #include "src/query/query.h"

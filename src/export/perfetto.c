@@ -16,10 +16,10 @@
 #include <string.h>
 
 #include "lib/base/heap.h"
-#include "src/cli/escape.h"
-#include "src/cli/json.h"
-#include "src/cli/message.h"
-#include "src/cli/table.h"
+#include "src/base/escape.h"
+#include "src/base/json.h"
+#include "src/base/message.h"
+#include "src/base/table.h"
 #include "src/text/event_format.h"
 
 /* Fields of messages, by their numbers. */

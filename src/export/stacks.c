@@ -16,8 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/cli/json.h"
-#include "src/cli/output.h"
+#include "src/base/json.h"
+#include "src/base/output.h"
 
 /* Of what is put aside, so much is written at once. */
 enum { PIECE_RECORDS = 256 };

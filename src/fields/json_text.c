@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "src/cli/escape.h"
+#include "src/base/escape.h"
 
 struct scan {
 	const unsigned char *at;

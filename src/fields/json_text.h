@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "src/cli/buffer.h"
+#include "src/base/buffer.h"
 
 /* How deep arrays and objects may be nested. */
 enum { PTRC_JSON_TEXT_DEPTH_MAX = 128 };

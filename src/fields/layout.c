@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "lib/model/glob.h"
-#include "src/cli/message.h"
-#include "src/cli/nearest.h"
+#include "src/base/message.h"
+#include "src/base/nearest.h"
 #include "src/fields/json_text.h"
 
 /* No field that is looked for has this number. */

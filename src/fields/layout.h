@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #include "lib/model/layout.h"
-#include "src/cli/message.h"
+#include "src/base/message.h"
 #include "src/fields/value.h"
 
 struct ptrc_layout;

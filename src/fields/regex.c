@@ -12,7 +12,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
-#include "src/cli/buffer.h"
+#include "src/base/buffer.h"
 
 enum {
 	/* Most of a count in braces, as in the C library. */

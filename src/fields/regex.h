@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-#include "src/cli/message.h"
+#include "src/base/message.h"
 
 /* In the order in which && takes the smallest one and || the largest one. */
 enum ptrc_answer {

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "lib/model/layout.h"
-#include "src/cli/json.h"
+#include "src/base/json.h"
 
 enum ptrc_value_kind {
 	/* The event does not have the field. */

@@ -27,7 +27,7 @@
 #include <posixtrace-log.h>
 #include <time.h>
 
-#include "src/cli/message.h"
+#include "src/base/message.h"
 
 enum ptrc_when_base {
 	PTRC_WHEN_ABSOLUTE,

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "include/posixtrace-private.h"
-#include "src/cli/cli.h"
-#include "src/cli/clock.h"
+#include "src/base/cli.h"
+#include "src/base/clock.h"
 #include "src/os/perf.h"
 #include "src/os/processes.h"
 #include "src/os/throttle.h"

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "src/cli/cli.h"
+#include "src/base/cli.h"
 
 /* The kernel lets each user have 516 KiB of rings for each processor (kernel.perf_event_mlock_kb), of
  * which other programs may have some. */

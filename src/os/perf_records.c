@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/cli/cli.h"
+#include "src/base/cli.h"
 
 /* No record is longer: its length has 16 bits. */
 #define RECORD_MAX 65536U

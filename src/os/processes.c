@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/cli/cli.h"
-#include "src/cli/clock.h"
-#include "src/cli/table.h"
+#include "src/base/cli.h"
+#include "src/base/clock.h"
+#include "src/base/table.h"
 
 /* A log has no more of a command line, nor of mappings. */
 #define LINE_MAX_BYTES 4096U

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "src/cli/cli.h"
+#include "src/base/cli.h"
 
 /* The kernel lets a thread go on with the next tick of its clock, which comes so much later at most. What is
  * longer was time off the processor. */

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/cli/buffer.h"
-#include "src/cli/escape.h"
-#include "src/cli/message.h"
+#include "src/base/buffer.h"
+#include "src/base/escape.h"
+#include "src/base/message.h"
 #include "src/fields/when.h"
 
 /* Somebody stepped the clock if it went by more than this. */

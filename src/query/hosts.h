@@ -15,8 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/cli/cli.h"
-#include "src/cli/json.h"
+#include "src/base/cli.h"
+#include "src/base/json.h"
 #include "src/query/correction.h"
 #include "src/query/reader.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "src/cli/message.h"
+#include "src/base/message.h"
 
 void ptrc_losses_gather(struct ptrc_losses *l, const struct posix_trace_status_info *status,
 			const struct ptrc_counts *counts)

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "include/posixtrace-private.h"
-#include "src/cli/json.h"
+#include "src/base/json.h"
 
 struct ptrc_losses {
 	/* Events that were lost because stream or log had no room. */

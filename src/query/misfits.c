@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/cli/message.h"
+#include "src/base/message.h"
 
 static struct ptrc_misfit_type *type_of(struct ptrc_misfit_types *t, const char *name,
 					const struct ptrc_layout *layout)

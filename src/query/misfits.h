@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "src/cli/json.h"
+#include "src/base/json.h"
 #include "src/fields/layout.h"
 #include "src/query/reader.h"
 

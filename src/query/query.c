@@ -8,9 +8,9 @@
 
 #include "lib/base/heap.h"
 #include "lib/model/glob.h"
-#include "src/cli/json.h"
-#include "src/cli/nearest.h"
-#include "src/cli/output.h"
+#include "src/base/json.h"
+#include "src/base/nearest.h"
+#include "src/base/output.h"
 #include "src/fields/json_text.h"
 #include "src/query/misfits.h"
 

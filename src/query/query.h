@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/cli/buffer.h"
-#include "src/cli/exit_status.h"
+#include "src/base/buffer.h"
+#include "src/base/exit_status.h"
 #include "src/query/hosts.h"
 #include "src/fields/layout.h"
 #include "src/query/losses.h"

@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/cli/message.h"
-#include "src/cli/output.h"
+#include "src/base/message.h"
+#include "src/base/output.h"
 #include "src/fields/when.h"
 
 /* The first bytes of every log; see docs/log-format.md. Of a log of another version or

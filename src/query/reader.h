@@ -14,7 +14,7 @@
 #include <posixtrace.h>
 
 #include "include/posixtrace-private.h"
-#include "src/cli/message.h"
+#include "src/base/message.h"
 #include "src/query/attributes.h"
 #include "src/query/thread_gap.h"
 #include "src/query/correction.h"

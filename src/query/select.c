@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "lib/model/glob.h"
-#include "src/cli/message.h"
+#include "src/base/message.h"
 
 void ptrc_select_add_number(struct ptrc_select_numbers *n, pid_t number)
 {

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "src/cli/cli.h"
+#include "src/base/cli.h"
 #include "src/query/reader.h"
 #include "src/query/view.h"
 #include "src/fields/when.h"

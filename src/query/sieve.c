@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/cli/message.h"
+#include "src/base/message.h"
 #include "src/fields/when.h"
 
 /* Numbers are compared as unsigned ones, in the order of signed ones. */

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/cli/cli.h"
+#include "src/base/cli.h"
 
 #define LIBRARY "libdw.so.1"
 

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/cli/message.h"
+#include "src/base/message.h"
 
 /* A place in the source. What is not known is null or 0. The texts live as long as the file. */
 struct ptrc_symbol {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/cli/cli.h"
+#include "src/base/cli.h"
 #include "src/query/reader.h"
 
 /* Places of a cache, a power of two: a program has far fewer calls that record events. */

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <trace.h>
 
-#include "src/cli/message.h"
+#include "src/base/message.h"
 #include "src/query/symbol_file.h"
 
 /* All that a command has found. Several threads may use it. */

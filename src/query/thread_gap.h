@@ -14,7 +14,7 @@
 #include <posixtrace-log.h>
 #include <stdint.h>
 
-#include "src/cli/table.h"
+#include "src/base/table.h"
 
 /* There is no such event. */
 #define PTRC_THREAD_GAP_NONE INT64_MIN

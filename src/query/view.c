@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/cli/nearest.h"
-#include "src/cli/renamed.h"
+#include "src/base/nearest.h"
+#include "src/base/renamed.h"
 #include "src/fields/json_text.h"
 #include "src/fields/when.h"
 

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/cli/message.h"
+#include "src/base/message.h"
 #include "src/fields/layout.h"
 #include "src/query/reader.h"
 #include "src/query/symbols.h"

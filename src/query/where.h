@@ -31,7 +31,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/cli/message.h"
+#include "src/base/message.h"
 #include "src/fields/quantity.h"
 #include "src/query/view.h"
 #include "src/fields/when.h"

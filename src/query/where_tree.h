@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/cli/buffer.h"
+#include "src/base/buffer.h"
 #include "src/fields/quantity.h"
 #include "src/fields/regex.h"
 #include "src/query/view.h"

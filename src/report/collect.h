@@ -15,7 +15,7 @@
 #include "src/spans/flames.h"
 #include "src/spans/pairs.h"
 #include "src/spans/quantiles.h"
-#include "src/cli/table.h"
+#include "src/base/table.h"
 #include "src/query/query.h"
 
 enum {

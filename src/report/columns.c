@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "src/cli/message.h"
+#include "src/base/message.h"
 
 /* A double holds every integer up to this. */
 static const uint64_t exact_max = UINT64_C(1) << 53;

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/cli/buffer.h"
-#include "src/cli/table.h"
+#include "src/base/buffer.h"
+#include "src/base/table.h"
 
 /* Texts that occur in columns, each once. Starts zeroed. */
 struct ptrc_report_texts {

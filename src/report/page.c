@@ -9,7 +9,7 @@
 #include <sys/random.h>
 #include <time.h>
 
-#include "src/cli/json.h"
+#include "src/base/json.h"
 #include "src/report/columns.h"
 #include "src/report/whose.h"
 #include "src/report/page_text.h"

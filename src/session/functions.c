@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/cli/cli.h"
-#include "src/cli/command.h"
-#include "src/cli/message.h"
+#include "src/base/cli.h"
+#include "src/base/command.h"
+#include "src/base/message.h"
 
 #define LIBRARY "posixtrace-functions.so"
 /* lib/functions/selection.h reads it. */

@@ -10,7 +10,7 @@
 
 #include <trace.h>
 
-#include "src/cli/buffer.h"
+#include "src/base/buffer.h"
 
 /* Starts zeroed. */
 struct ptrc_functions {

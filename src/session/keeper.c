@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "include/posixtrace-private.h"
-#include "src/cli/clock.h"
-#include "src/cli/message.h"
+#include "src/base/clock.h"
+#include "src/base/message.h"
 #include "src/session/session_path.h"
 
 enum {

@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/cli/cli.h"
-#include "src/cli/output.h"
-#include "src/cli/replace.h"
+#include "src/base/cli.h"
+#include "src/base/output.h"
+#include "src/base/replace.h"
 #include "src/text/log_sink.h"
 
 /* With these bytes begins every log (docs/log-format.md). */

@@ -10,7 +10,7 @@
 
 #include <trace.h>
 
-#include "src/cli/replace.h"
+#include "src/base/replace.h"
 #include "src/query/query.h"
 
 struct ptrc_logfile {

@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/cli/cli.h"
-#include "src/cli/clock.h"
+#include "src/base/cli.h"
+#include "src/base/clock.h"
 #include "src/session/orphans.h"
 #include "src/session/session_client.h"
 #include "src/session/session_protocol.h"

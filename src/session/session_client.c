@@ -11,9 +11,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "src/cli/cli.h"
-#include "src/cli/clock.h"
-#include "src/cli/output.h"
+#include "src/base/cli.h"
+#include "src/base/clock.h"
+#include "src/base/output.h"
 #include "src/session/keeper.h"
 #include "src/query/reader.h"
 

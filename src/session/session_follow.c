@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "src/cli/clock.h"
+#include "src/base/clock.h"
 
 enum {
 	/* How much a socket is asked to hold; the kernel usually grants less. */

@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/cli/background.h"
-#include "src/cli/cli.h"
-#include "src/cli/clock.h"
+#include "src/base/background.h"
+#include "src/base/cli.h"
+#include "src/base/clock.h"
 #include "src/os/os_trace.h"
 #include "src/session/filter_rules.h"
 #include "src/session/keeper.h"

@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "lib/model/glob.h"
-#include "src/cli/clock.h"
-#include "src/cli/message.h"
-#include "src/cli/output.h"
+#include "src/base/clock.h"
+#include "src/base/message.h"
+#include "src/base/output.h"
 
 #ifndef RENAME_NOREPLACE
 #define RENAME_NOREPLACE 1

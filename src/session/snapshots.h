@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #include "include/posixtrace-private.h"
-#include "src/cli/json.h"
+#include "src/base/json.h"
 #include "src/session/session_protocol.h"
 
 enum {

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "src/cli/message.h"
+#include "src/base/message.h"
 
 static const char *how(const struct posixtrace_pattern *p)
 {

@@ -7,7 +7,7 @@
 
 #include <posixtrace-control.h>
 
-#include "src/cli/json.h"
+#include "src/base/json.h"
 
 /* Prints a message for each that is among these; thing may be null. */
 void ptrc_unmatched_report(const struct posixtrace_pattern *, size_t count, const char *thing);

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/cli/buffer.h"
-#include "src/cli/message.h"
+#include "src/base/buffer.h"
+#include "src/base/message.h"
 
 enum ptrc_ship_outcome {
 	PTRC_SHIP_OK,

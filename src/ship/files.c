@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "include/posixtrace-private.h"
-#include "src/cli/message.h"
+#include "src/base/message.h"
 #include "src/fields/when.h"
 #include "src/query/reader.h"
 

@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/cli/clock.h"
-#include "src/cli/message.h"
-#include "src/cli/table.h"
+#include "src/base/clock.h"
+#include "src/base/message.h"
+#include "src/base/table.h"
 #include "src/fields/when.h"
 #include "src/session/session_client.h"
 #include "src/ship/files.h"

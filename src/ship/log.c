@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "include/posixtrace-private.h"
-#include "src/cli/message.h"
+#include "src/base/message.h"
 #include "src/fields/when.h"
 
 #define DAY_NS INT64_C(86400000000000)

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/cli/buffer.h"
+#include "src/base/buffer.h"
 #include "src/ship/progress.h"
 #include "src/ship/row.h"
 #include "src/ship/whose.h"

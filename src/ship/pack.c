@@ -6,7 +6,7 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "src/cli/message.h"
+#include "src/base/message.h"
 
 /* So many bytes of rows become a block: the more, the better they are compressed, up to this; of small
  * bodies fewer, so that one sees how large they get. */

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/cli/buffer.h"
+#include "src/base/buffer.h"
 #include "src/ship/schema.h"
 
 /* Starts zeroed. */

@@ -14,9 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/cli/buffer.h"
-#include "src/cli/message.h"
-#include "src/cli/output.h"
+#include "src/base/buffer.h"
+#include "src/base/message.h"
+#include "src/base/output.h"
 
 /* The first line of a file. */
 static const char head[] = "posixtrace-ship 1\n";

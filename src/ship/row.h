@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/cli/buffer.h"
+#include "src/base/buffer.h"
 #include "src/ship/schema.h"
 #include "src/fields/json_text.h"
 #include "src/fields/layout.h"

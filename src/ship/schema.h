@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "src/cli/buffer.h"
+#include "src/base/buffer.h"
 
 /* What the view `schema` says. A change of a table that an older ptrace-ship would write wrongly, or
  * an older query would read wrongly, raises it. */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/cli/clock.h"
+#include "src/base/clock.h"
 
 /* How long a connection may take; how long nothing may move, which is also how long a server may work
  * on an INSERT; how long if it is only asked who it is; and how long a request still has when a signal has

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/cli/buffer.h"
-#include "src/cli/message.h"
+#include "src/base/buffer.h"
+#include "src/base/message.h"
 #include "src/ship/answer.h"
 #include "src/ship/schema.h"
 

@@ -13,9 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "src/cli/clock.h"
-#include "src/cli/message.h"
-#include "src/cli/table.h"
+#include "src/base/clock.h"
+#include "src/base/message.h"
+#include "src/base/table.h"
 #include "src/ship/files.h"
 #include "src/ship/log.h"
 #include "src/ship/pack.h"

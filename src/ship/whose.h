@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/cli/buffer.h"
+#include "src/base/buffer.h"
 #include "src/query/hosts.h"
 
 struct ptrc_ship_whose {

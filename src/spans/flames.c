@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/cli/message.h"
+#include "src/base/message.h"
 
 /* What the tables hold: numbers of frames and of stacks, counted from 1, as new things are zero. */
 struct numbered {

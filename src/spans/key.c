@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/cli/message.h"
+#include "src/base/message.h"
 #include "src/fields/quantity.h"
 
 void ptrc_key_begin(struct ptrc_key *k, size_t number)

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "src/cli/message.h"
+#include "src/base/message.h"
 
 static struct ptrc_lane *seek(struct ptrc_lanes *l, size_t group,
 			      const struct posix_trace_event_info *e)

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "src/cli/table.h"
+#include "src/base/table.h"
 #include "src/query/query.h"
 
 /* Thread 0 of a process has what was recorded on behalf of it. */

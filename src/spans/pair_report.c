@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/cli/nearest.h"
+#include "src/base/nearest.h"
 
 enum {
 	/* The powers of two that a duration may begin with. */

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "src/cli/json.h"
+#include "src/base/json.h"
 #include "src/spans/pairs.h"
 #include "src/query/query.h"
 

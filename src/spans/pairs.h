@@ -14,11 +14,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/cli/message.h"
+#include "src/base/message.h"
 #include "src/spans/label.h"
 #include "src/spans/quantiles.h"
 #include "src/spans/span.h"
-#include "src/cli/table.h"
+#include "src/base/table.h"
 #include "src/fields/layout.h"
 #include "src/query/reader.h"
 #include "src/fields/value.h"

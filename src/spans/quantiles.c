@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/cli/message.h"
+#include "src/base/message.h"
 
 /*
  * Each power of two is cut into STEPS places of the same width. So up to 2 * STEPS a place has one

@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/cli/buffer.h"
-#include "src/cli/json.h"
+#include "src/base/buffer.h"
+#include "src/base/json.h"
 
 enum { PTRC_QUANTILES_EXACT = 1 << 24 };
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "src/cli/json.h"
+#include "src/base/json.h"
 #include "src/session/session_client.h"
 #include "src/query/reader.h"
 

@@ -12,10 +12,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/cli/cli.h"
-#include "src/cli/exit_status.h"
-#include "src/cli/json.h"
-#include "src/cli/output.h"
+#include "src/base/cli.h"
+#include "src/base/exit_status.h"
+#include "src/base/json.h"
+#include "src/base/output.h"
 
 /* With these bytes begins every object of ours. */
 static const char signature[] = "{\"version\":";

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "src/cli/buffer.h"
-#include "src/cli/replace.h"
+#include "src/base/buffer.h"
+#include "src/base/replace.h"
 #include "src/session/snapshots.h"
 #include "src/query/losses.h"
 #include "src/session/unmatched.h"

@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-#include "src/cli/replace.h"
+#include "src/base/replace.h"
 #include "src/summary/run_result.h"
 
 #define TAP "TAP version 14\n"

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "src/cli/cli.h"
+#include "src/base/cli.h"
 #include "src/spans/pairs.h"
 #include "src/sync/sync.h"
 #include "src/query/query.h"

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <trace.h>
 
-#include "src/cli/buffer.h"
-#include "src/cli/json.h"
+#include "src/base/buffer.h"
+#include "src/base/json.h"
 
 /* Put the label of a line, and a whole line, of what ptrace-stat shows. */
 void ptrc_stat_put_label(struct ptrc_buffer *, const char *label);

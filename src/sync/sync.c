@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/cli/buffer.h"
-#include "src/cli/message.h"
+#include "src/base/buffer.h"
+#include "src/base/message.h"
 #include "src/spans/key.h"
 #include "src/query/misfits.h"
 #include "src/sync/line.h"

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/cli/cli.h"
+#include "src/base/cli.h"
 #include "src/spans/pairs.h"
 #include "src/query/query.h"
 

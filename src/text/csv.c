@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "src/cli/escape.h"
+#include "src/base/escape.h"
 #include "src/fields/json_text.h"
 
 void ptrc_csv_end(struct ptrc_buffer *b, size_t begin)

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "src/cli/buffer.h"
+#include "src/base/buffer.h"
 #include "src/fields/value.h"
 
 /* Makes what was put from an offset on a value: puts quotes around it if it has a character that would end it, or

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/cli/json.h"
+#include "src/base/json.h"
 #include "src/fields/when.h"
 #include "src/text/csv.h"
 

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "src/cli/cli.h"
-#include "src/cli/output.h"
+#include "src/base/cli.h"
+#include "src/base/output.h"
 #include "src/query/reader.h"
 #include "src/query/view.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/cli/message.h"
+#include "src/base/message.h"
 
 void ptrc_lines_add(struct ptrc_lines *l, int64_t ns, struct ptrc_buffer *text)
 {

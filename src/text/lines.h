@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/cli/buffer.h"
+#include "src/base/buffer.h"
 
 struct ptrc_line {
 	struct ptrc_line *next;

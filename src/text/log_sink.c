@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/cli/cli.h"
+#include "src/base/cli.h"
 
 struct log_sink {
 	struct ptrc_query *query;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "lib/base/heap.h"
-#include "src/cli/output.h"
+#include "src/base/output.h"
 #include "src/spans/function.h"
 #include "src/spans/pair_report.h"
 #include "src/text/pair_tree.h"

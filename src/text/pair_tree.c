@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "src/cli/message.h"
+#include "src/base/message.h"
 
 /* So many lines wait at most for a begin that may be a line by itself. */
 enum { WAITING_MAX = 4096 };

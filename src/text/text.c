@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/cli/cli.h"
-#include "src/cli/json.h"
-#include "src/cli/output.h"
+#include "src/base/cli.h"
+#include "src/base/json.h"
+#include "src/base/output.h"
 
 /* Output is written in pieces of about this size: large enough for few system calls, small
  * enough that a reader soon sees something. */

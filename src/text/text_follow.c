@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 
-#include "src/cli/output.h"
+#include "src/base/output.h"
 #include "src/text/text.h"
 
 /* The most memory that the lines take that are held because an event that --around names

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/cli/output.h"
+#include "src/base/output.h"
 
 /* Blocks per job: handing a job over costs as much as formatting some dozen events. */
 enum { JOB_BLOCKS = 4 };

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "src/check/rule.h"
-#include "src/cli/exit_status.h"
+#include "src/base/exit_status.h"
 #include "tests/fuzz/fuzz.h"
 
 struct input {

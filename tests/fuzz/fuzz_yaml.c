@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "src/cli/exit_status.h"
+#include "src/base/exit_status.h"
 #include "src/config/configuration.h"
 #include "tests/fuzz/fuzz.h"
 

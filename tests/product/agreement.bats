@@ -132,7 +132,7 @@ refuses() {
 
 @test "an option, a key or a field that was renamed is refused with its new name" {
 	echo 'rules: [{never: x}]' >good.yaml
-	sed -nE 's/^\t\{(PTRC_RENAMED_FIELDS|"([^"]+)"), "([^"]+)", "([^"]+)"\},$/\2:\3:\4/p' "$PTRC_SOURCE/src/cli/renamed.c" >rows
+	sed -nE 's/^\t\{(PTRC_RENAMED_FIELDS|"([^"]+)"), "([^"]+)", "([^"]+)"\},$/\2:\3:\4/p' "$PTRC_SOURCE/src/base/renamed.c" >rows
 	[ "$(wc -l <rows)" -ge 9 ]
 	while IFS=: read -r places old new; do
 		for place in ${places:-fields}; do

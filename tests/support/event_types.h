@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "src/cli/message.h"
+#include "src/base/message.h"
 #include "src/query/reader.h"
 
 /* Has the reader know a type of this name, of which nothing else has been looked up. */

@@ -30,7 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "src/cli/cli.h"
+#include "src/base/cli.h"
 #include "src/session/reader_follow.h"
 #include "src/session/session_protocol.h"
 #include "src/session/session_path.h"

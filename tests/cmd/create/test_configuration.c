@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 #include "src/config/configuration.h"
-#include "src/cli/exit_status.h"
+#include "src/base/exit_status.h"
 #include "tests/support/harness.h"
 
 static const struct ptrc_cli_option options[] = {PTRC_CLI_OPTIONS_END};

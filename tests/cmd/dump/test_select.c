@@ -9,7 +9,7 @@
 #include "src/query/thread_gap.h"
 #include "src/fields/layout.h"
 #include "src/text/lines.h"
-#include "src/cli/output.h"
+#include "src/base/output.h"
 #include "src/query/view.h"
 #include "src/fields/regex.h"
 #include "src/fields/when.h"

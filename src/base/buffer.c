@@ -1,0 +1,558 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/base/buffer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "src/base/escape.h"
+#include "src/base/message.h"
+
+/* The most bytes that ptrc_buffer_hex() puts. */
+enum { HEX_MAX_BYTES = 18 };
+
+/* Numbers become digits eight at a time, in a register; the first digit is its lowest byte. */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first byte is the lowest one");
+
+/* A byte in each byte of a register, and a number in each 16 bits. */
+#define EACH_BYTE(byte) (UINT64_C(0x0101010101010101) * (byte))
+#define EACH_PAIR(number) (UINT64_C(0x0001000100010001) * (number))
+
+static const char hex_digits[] = "0123456789abcdef";
+
+/* The eight digits of a number below 100,000,000. Splits it into two numbers of four digits, these
+ * into two of two, and these into digits, all at once. A division by 100 or 10 is a multiplication
+ * that is exact for numbers of so few digits. */
+static uint64_t eight_digits(uint32_t number)
+{
+	uint64_t x = number / 10000 | (uint64_t)(number % 10000) << 32;
+	uint64_t high = (x * 10486 >> 20) & UINT64_C(0x0000007f0000007f);
+
+	x = high | (x - high * 100) << 16;
+	high = (x * 103 >> 10) & EACH_PAIR(0x0f);
+	x = high | (x - high * 10) << 8;
+	return x | EACH_BYTE('0');
+}
+
+/* The eight hexadecimal digits of four bytes. */
+static uint64_t eight_hex_digits(const unsigned char *bytes)
+{
+	uint32_t number;
+	uint64_t x;
+
+	memcpy(&number, bytes, sizeof(number));
+	x = number;
+	x = (x | x << 16) & UINT64_C(0x0000ffff0000ffff);
+	x = (x | x << 8) & EACH_PAIR(0xff);
+	x = (x >> 4 & EACH_PAIR(0x0f)) | (x & EACH_PAIR(0x0f)) << 8;
+	/* Adding 6 carries into bit 4 from 10 on: there a letter stands in place of a digit. */
+	return x + EACH_BYTE('0') + (((x + EACH_BYTE(6)) >> 4) & EACH_BYTE(1)) * ('a' - '0' - 10);
+}
+
+void ptrc_buffer_free(struct ptrc_buffer *b)
+{
+	free(b->bytes);
+	*b = (struct ptrc_buffer)PTRC_BUFFER_INIT;
+}
+
+void ptrc_buffer_grow(struct ptrc_buffer *b, size_t bytes)
+{
+	size_t size = b->size ? b->size : 4096;
+
+	while (size - b->used < bytes)
+		if (__builtin_mul_overflow(size, (size_t)2, &size))
+			ptrc_cli_no_memory();
+	b->bytes = ptrc_cli_reallocate(b->bytes, size);
+	b->size = size;
+}
+
+void ptrc_buffer_blanks(struct ptrc_buffer *b, long count)
+{
+	if (count <= 0)
+		return;
+	memset(ptrc_buffer_room(b, (size_t)count), ' ', (size_t)count);
+	b->used += (size_t)count;
+}
+
+void ptrc_buffer_pad(struct ptrc_buffer *b, size_t begin, size_t columns, bool is_right)
+{
+	size_t size = b->used - begin;
+	size_t blanks = size < columns ? columns - size : 0;
+
+	ptrc_buffer_blanks(b, (long)blanks);
+	if (is_right && blanks) {
+		memmove(b->bytes + begin + blanks, b->bytes + begin, size);
+		memset(b->bytes + begin, ' ', blanks);
+	}
+}
+
+char *ptrc_write_u64(char *to, uint64_t v)
+{
+	unsigned int digits = 1;
+
+	for (uint64_t rest = v; rest > 9; rest /= 10)
+		digits++;
+	for (unsigned int i = digits; i; i--) {
+		to[i - 1] = (char)('0' + v % 10);
+		v /= 10;
+	}
+	return to + digits;
+}
+
+void ptrc_buffer_u64(struct ptrc_buffer *b, uint64_t v)
+{
+	char *end = ptrc_write_u64(ptrc_buffer_room(b, PTRC_U64_BYTES), v);
+
+	b->used = (size_t)(end - b->bytes);
+}
+
+void ptrc_buffer_i64(struct ptrc_buffer *b, int64_t v)
+{
+	if (v < 0)
+		ptrc_buffer_char(b, '-');
+	ptrc_buffer_u64(b, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
+}
+
+void ptrc_buffer_hex(struct ptrc_buffer *b, uint64_t v)
+{
+	char *p = ptrc_buffer_room(b, HEX_MAX_BYTES);
+	unsigned int digits = v ? (67 - (unsigned int)__builtin_clzll(v)) / 4 : 1;
+
+	p[0] = '0';
+	p[1] = 'x';
+	for (unsigned int i = digits; i; i--) {
+		p[1 + i] = hex_digits[v & 15];
+		v >>= 4;
+	}
+	b->used += 2 + digits;
+}
+
+char *ptrc_write_hex_bytes(char *to, const void *bytes, size_t size)
+{
+	const unsigned char *in = bytes;
+	size_t i = 0;
+
+	for (; size - i >= 4; i += 4) {
+		uint64_t digits = eight_hex_digits(in + i);
+
+		memcpy(to + 2 * i, &digits, sizeof(digits));
+	}
+	for (; i < size; i++) {
+		to[2 * i] = hex_digits[in[i] >> 4];
+		to[2 * i + 1] = hex_digits[in[i] & 15];
+	}
+	return to + 2 * size;
+}
+
+void ptrc_buffer_hex_bytes(struct ptrc_buffer *b, const void *bytes, size_t size)
+{
+	/* The buffer may have no memory yet. */
+	if (!size)
+		return;
+	if (size > SIZE_MAX / 2)
+		ptrc_cli_no_memory();
+	ptrc_write_hex_bytes(ptrc_buffer_room(b, 2 * size), bytes, size);
+	b->used += 2 * size;
+}
+
+void ptrc_buffer_format(struct ptrc_buffer *b, const char *format, ...)
+{
+	va_list values;
+	int n;
+
+	va_start(values, format);
+	n = vsnprintf(NULL, 0, format, values);
+	va_end(values);
+	if (n <= 0)
+		return;
+	va_start(values, format);
+	vsnprintf(ptrc_buffer_room(b, (size_t)n + 1), (size_t)n + 1, format, values);
+	va_end(values);
+	b->used += (size_t)n;
+}
+
+/* Shifts the second to local time and fills in the offset. An offset is rounded to minutes, as
+ * RFC 3339 has no others, and so the time that is shown: both together are exact. */
+static time_t shift_to_local(struct ptrc_time_format *f, time_t second)
+{
+	struct tm tm;
+	int minutes;
+
+	if (!localtime_r(&second, &tm))
+		return second;
+	minutes = (int)(tm.tm_gmtoff / 60);
+	if (abs(minutes) >= 24 * 60)
+		return second;
+	f->offset_used = (unsigned char)snprintf(f->offset, sizeof(f->offset), "%c%02d:%02d",
+						 minutes < 0 ? '-' : '+', abs(minutes) / 60,
+						 abs(minutes) % 60);
+	return second + (time_t)minutes * 60;
+}
+
+static void format_second(struct ptrc_time_format *f, time_t second)
+{
+	time_t shown = second;
+	struct tm tm;
+	size_t n = 0;
+
+	f->offset[0] = 'Z';
+	f->offset_used = 1;
+	if (f->is_local)
+		shown = shift_to_local(f, second);
+	/* A damaged log may hold any number. A time that cannot be written as a date is shown
+	 * as seconds since 1970. */
+	if (gmtime_r(&shown, &tm) &&
+	    !(f->is_local && (tm.tm_year < 1000 - 1900 || tm.tm_year > 9999 - 1900)))
+		n = strftime(f->date, sizeof(f->date), "%Y-%m-%dT%H:%M:%S", &tm);
+	if (f->is_local && !n)
+		f->offset_used = 0;
+	if (!n)
+		n = (size_t)snprintf(f->date, sizeof(f->date), "@%lld", (long long)second);
+	f->date_used = (unsigned char)n;
+	f->digits_used =
+		(unsigned char)snprintf(f->digits, sizeof(f->digits), "%lld", (long long)second);
+	f->second = second;
+}
+
+/* Works out nine digits, even if a damaged log has a second or more of nanoseconds. */
+static uint64_t nanosecond_digits(long ns, char *first)
+{
+	uint32_t v = (uint32_t)ns % 1000000000;
+
+	*first = (char)('0' + v / 100000000);
+	return eight_digits(v % 100000000);
+}
+
+static char *write_nine(char *to, char first, uint64_t last)
+{
+	to[0] = first;
+	memcpy(to + 1, &last, sizeof(last));
+	return to + 9;
+}
+
+static char *write_fraction(char *to, struct ptrc_time_format *f, long ns)
+{
+	if (!f->has_fraction || f->nanoseconds != ns) {
+		f->last_digits = nanosecond_digits(ns, &f->first_digit);
+		f->nanoseconds = ns;
+		f->has_fraction = true;
+	}
+	return write_nine(to, f->first_digit, f->last_digits);
+}
+
+static void prepare_second(struct ptrc_time_format *f, const struct timespec *t)
+{
+	if (__builtin_expect(f->second != t->tv_sec || !f->date_used, 0))
+		format_second(f, t->tv_sec);
+}
+
+char *ptrc_write_time(char *to, struct ptrc_time_format *f, const struct timespec *t)
+{
+	prepare_second(f, t);
+	/* All of an array is faster to copy than a part whose size is not known. */
+	memcpy(to, f->date, sizeof(f->date));
+	to += f->date_used;
+	*to++ = '.';
+	to = write_fraction(to, f, t->tv_nsec);
+	memcpy(to, f->offset, sizeof(f->offset));
+	return to + f->offset_used;
+}
+
+void ptrc_buffer_time(struct ptrc_buffer *b, struct ptrc_time_format *f, const struct timespec *t)
+{
+	char *end = ptrc_write_time(ptrc_buffer_room(b, PTRC_TIME_BYTES), f, t);
+
+	b->used = (size_t)(end - b->bytes);
+}
+
+void ptrc_buffer_span(struct ptrc_buffer *b, int64_t ns)
+{
+	uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
+	char *p = ptrc_buffer_room(b, PTRC_TIME_BYTES);
+	uint64_t last;
+	char first;
+
+	*p++ = ns < 0 ? '-' : '+';
+	p = ptrc_write_u64(p, size / 1000000000);
+	*p++ = '.';
+	last = nanosecond_digits((long)(size % 1000000000), &first);
+	p = write_nine(p, first, last);
+	*p++ = 's';
+	b->used = (size_t)(p - b->bytes);
+}
+
+void ptrc_buffer_duration(struct ptrc_buffer *b, uint64_t ns)
+{
+	static const struct {
+		uint64_t ns;
+		const char *name;
+	} units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}};
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+		if (ns >= units[i].ns) {
+			ptrc_buffer_format(
+				b, "%llu.%03llu%s", (unsigned long long)(ns / units[i].ns),
+				(unsigned long long)(ns % units[i].ns / (units[i].ns / 1000)),
+				units[i].name);
+			return;
+		}
+	ptrc_buffer_format(b, "%lluns", (unsigned long long)ns);
+}
+
+void ptrc_buffer_exact_duration(struct ptrc_buffer *b, int64_t ns)
+{
+	static const struct {
+		int64_t ns;
+		const char *name;
+	} units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}, {1, "ns"}};
+	size_t i = 0;
+	int64_t rest;
+
+	while (ns < units[i].ns && i < 3)
+		i++;
+	ptrc_buffer_format(b, "%" PRId64, ns / units[i].ns);
+	rest = ns % units[i].ns;
+	if (rest > 0) {
+		ptrc_buffer_format(b, ".%0*" PRId64, 9 - 3 * (int)i, rest);
+		while (b->bytes[b->used - 1] == '0')
+			b->used--;
+	}
+	ptrc_buffer_text(b, units[i].name);
+}
+
+const char *ptrc_duration_text(int64_t ns, bool is_exact)
+{
+	static struct ptrc_buffer rooms[4];
+	static size_t last;
+	struct ptrc_buffer *b = &rooms[++last % 4];
+
+	b->used = 0;
+	if (is_exact)
+		ptrc_buffer_exact_duration(b, ns);
+	else
+		ptrc_buffer_duration(b, (uint64_t)ns);
+	ptrc_buffer_char(b, '\0');
+	return b->bytes;
+}
+
+/* Before 1970 the digits of the seconds followed by those of the nanoseconds would be another
+ * number. */
+static char *write_early_ns(char *to, const struct timespec *t)
+{
+	int64_t ns;
+
+	if (__builtin_mul_overflow((int64_t)t->tv_sec, (int64_t)1000000000, &ns))
+		ns = INT64_MIN;
+	else
+		ns += t->tv_nsec;
+	if (ns < 0)
+		*to++ = '-';
+	return ptrc_write_u64(to, ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns);
+}
+
+char *ptrc_write_ns(char *to, struct ptrc_time_format *f, const struct timespec *t)
+{
+	if (t->tv_sec <= 0)
+		return write_early_ns(to, t);
+	prepare_second(f, t);
+	memcpy(to, f->digits, sizeof(f->digits));
+	return write_fraction(to + f->digits_used, f, t->tv_nsec);
+}
+
+void ptrc_buffer_ns(struct ptrc_buffer *b, struct ptrc_time_format *f, const struct timespec *t)
+{
+	char *end = ptrc_write_ns(ptrc_buffer_room(b, PTRC_TIME_BYTES), f, t);
+
+	b->used = (size_t)(end - b->bytes);
+}
+
+/* How a byte of text is shown. */
+enum {
+	PLAIN = 0,
+	/* As a backslash and one other character. */
+	ESCAPE = 1,
+	/* A control character: data that has one is not shown as text. */
+	CONTROL = 2,
+	/* It is part of a character of several bytes, or not UTF-8. */
+	HIGH = 4,
+};
+
+static unsigned int byte_class(unsigned char c)
+{
+	if (c >= 0x80)
+		return HIGH;
+	if (c == '"' || c == '\\' || c == '\n' || c == '\t' || c == '\r')
+		return ESCAPE;
+	return c < 0x20 || c == 0x7f ? CONTROL : PLAIN;
+}
+
+/* A byte with its highest bit set for each of eight bytes that may not be plain; not before the
+ * first such one. */
+static uint64_t special_bytes(const unsigned char *p)
+{
+	uint64_t x, quote, backslash;
+
+	memcpy(&x, p, sizeof(x));
+	quote = x ^ EACH_BYTE('"');
+	backslash = x ^ EACH_BYTE('\\');
+	/* What is below 0x20, or equal, borrows from the highest bit; 0x7f and above carries into it. */
+	return ((x - EACH_BYTE(0x20)) | (quote - EACH_BYTE(1)) | (backslash - EACH_BYTE(1)) |
+		(x + EACH_BYTE(1)) | x) &
+	       EACH_BYTE(0x80);
+}
+
+/* How many bytes at the begin are plain, or some fewer. */
+static size_t plain_bytes(const unsigned char *p, size_t size)
+{
+	size_t i = 0;
+
+	while (size - i >= 8 && !special_bytes(p + i))
+		i += 8;
+	return i;
+}
+
+bool ptrc_text_is_clean(const void *bytes, size_t *size)
+{
+	const unsigned char *p = bytes;
+	size_t n = *size;
+
+	/* A null byte at the end belongs to a string, but two of them rather to a number. */
+	if (n > 1 && !p[n - 1] && p[n - 2])
+		n--;
+	for (size_t i = plain_bytes(p, n); i < n;) {
+		unsigned int class = byte_class(p[i]);
+		size_t length = 1;
+
+		if (class == CONTROL)
+			return false;
+		if (class == HIGH) {
+			length = ptrc_utf8_length(p + i, n - i);
+			if (!length || ptrc_is_high_control(p + i))
+				return false;
+		}
+		i += length;
+	}
+	*size = n;
+	return true;
+}
+
+bool ptrc_text_is_utf8(const char *text, size_t size)
+{
+	const unsigned char *p = (const unsigned char *)text;
+
+	for (size_t i = 0; i < size;) {
+		size_t length = p[i] < 0x80 ? 1 : ptrc_utf8_length(p + i, size - i);
+
+		if (!length)
+			return false;
+		i += length;
+	}
+	return true;
+}
+
+static void put_escape(struct ptrc_buffer *b, unsigned char c)
+{
+	static const char special[] = {'"', '\\', '\n', '\t', '\r'};
+	static const char letters[] = {'"', '\\', 'n', 't', 'r'};
+	const char *found = memchr(special, c, sizeof(special));
+
+	if (!found) {
+		ptrc_buffer_format(b, "\\u%04x", c);
+		return;
+	}
+	ptrc_buffer_char(b, '\\');
+	ptrc_buffer_char(b, letters[found - special]);
+}
+
+bool ptrc_text_put_utf8(struct ptrc_buffer *b, const char *text, size_t size)
+{
+	bool is_whole = true;
+
+	for (size_t i = 0; i < size;) {
+		const unsigned char *at = (const unsigned char *)text + i;
+		size_t n = *at < 0x80 ? 1 : ptrc_utf8_length(at, size - i);
+
+		if (n)
+			ptrc_buffer_bytes(b, at, n);
+		else
+			ptrc_buffer_text(b, "\357\277\275");
+		is_whole &= n > 0;
+		i += n ? n : 1;
+	}
+	return is_whole;
+}
+
+void ptrc_text_json(struct ptrc_buffer *b, const char *text, size_t size)
+{
+	const unsigned char *p = (const unsigned char *)text;
+	size_t begin = 0;
+	size_t length;
+
+	ptrc_buffer_char(b, '"');
+	/* Copies what needs no escape in pieces that are as long as possible. */
+	for (size_t i = plain_bytes(p, size); i < size; i += length) {
+		unsigned int class = byte_class(p[i]);
+		bool is_character = true;
+
+		length = 1;
+		if (class == HIGH) {
+			length = ptrc_utf8_length(p + i, size - i);
+			is_character = length;
+			if (length && ptrc_is_high_control(p + i))
+				class = CONTROL;
+			if (!length)
+				length = 1;
+		}
+		if (class == PLAIN || (class == HIGH && is_character))
+			continue;
+		ptrc_buffer_bytes(b, p + begin, i - begin);
+		begin = i + length;
+		if (class == HIGH)
+			ptrc_buffer_text(b, "\xef\xbf\xbd");
+		else
+			/* Of U+0080 to U+009F the second byte is the number of the character. */
+			put_escape(b, p[begin - 1]);
+	}
+	ptrc_buffer_bytes(b, p + begin, size - begin);
+	ptrc_buffer_char(b, '"');
+}
+
+/* Puts the text for people. Escapes the backslash, too, so that escapes can be told from it. */
+static void put_text(struct ptrc_buffer *b, const char *text, size_t size, bool is_quoted)
+{
+	const unsigned char *p = (const unsigned char *)text;
+	size_t begin = 0;
+	size_t length;
+
+	for (size_t i = 0; i < size; i += length) {
+		char escape[PTRC_ESCAPE_BYTES] = {'\\', (char)p[i], '\0'};
+
+		length = 1;
+		if (byte_class(p[i]) == PLAIN || (p[i] == '"' && !is_quoted))
+			continue;
+		if (p[i] != '"' && p[i] != '\\')
+			length = ptrc_escape(p + i, size - i, escape);
+		if (!*escape)
+			continue;
+		ptrc_buffer_bytes(b, p + begin, i - begin);
+		begin = i + length;
+		ptrc_buffer_text(b, escape);
+	}
+	ptrc_buffer_bytes(b, p + begin, size - begin);
+}
+
+void ptrc_text_put(struct ptrc_buffer *b, const char *text, size_t size)
+{
+	put_text(b, text, size, false);
+}
+
+void ptrc_text_quote(struct ptrc_buffer *b, const char *text, size_t size)
+{
+	ptrc_buffer_char(b, '"');
+	put_text(b, text, size, true);
+	ptrc_buffer_char(b, '"');
+}

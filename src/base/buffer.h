@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Output in the making: a buffer that grows, and functions that append ("put") to it: numbers
+ * and times, fast enough for millions of events, and text, escaped for people or for JSON.
+ * All of them end the process when memory is short.
+ */
+#ifndef PTRC_SRC_BASE_BUFFER_H
+#define PTRC_SRC_BASE_BUFFER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+
+struct ptrc_buffer {
+	char *bytes;
+	size_t used;
+	size_t size;
+};
+
+/* An empty buffer, which takes memory when something is first put into it. */
+#define PTRC_BUFFER_INIT   \
+	{                  \
+		NULL, 0, 0 \
+	}
+
+void ptrc_buffer_free(struct ptrc_buffer *);
+
+/* The rare part of ptrc_buffer_room(). */
+void ptrc_buffer_grow(struct ptrc_buffer *, size_t bytes);
+
+/* Makes room for so many bytes behind those in use, and returns where it is. The caller
+ * writes there and adds the number of bytes that it wrote to `used`. */
+static inline char *ptrc_buffer_room(struct ptrc_buffer *b, size_t bytes)
+{
+	if (__builtin_expect(b->size - b->used < bytes, 0))
+		ptrc_buffer_grow(b, bytes);
+	return b->bytes + b->used;
+}
+
+static inline void ptrc_buffer_bytes(struct ptrc_buffer *b, const void *bytes, size_t size)
+{
+	if (!size)
+		return;
+	memcpy(ptrc_buffer_room(b, size), bytes, size);
+	b->used += size;
+}
+
+/* Is inline so that the compiler can work out strlen() of a literal. */
+static inline void ptrc_buffer_text(struct ptrc_buffer *b, const char *text)
+{
+	ptrc_buffer_bytes(b, text, strlen(text));
+}
+
+static inline void ptrc_buffer_char(struct ptrc_buffer *b, char c)
+{
+	*ptrc_buffer_room(b, 1) = c;
+	b->used++;
+}
+
+/* Writes a number as a varint, and returns its end: seven bits a byte, the low ones first; the highest bit says
+ * that more follow. */
+enum { PTRC_VARINT_BYTES = 10 };
+static inline char *ptrc_write_varint(char *to, uint64_t number)
+{
+	for (; number >= 0x80; number >>= 7)
+		*to++ = (char)(number | 0x80);
+	*to++ = (char)number;
+	return to;
+}
+
+static inline void ptrc_buffer_varint(struct ptrc_buffer *b, uint64_t number)
+{
+	b->used = (size_t)(ptrc_write_varint(ptrc_buffer_room(b, PTRC_VARINT_BYTES), number) -
+			   b->bytes);
+}
+
+/* Puts so many blanks; none if the number is negative. */
+void ptrc_buffer_blanks(struct ptrc_buffer *, long count);
+
+/* Fills a column, whose text begins at an offset, with blanks: after the text, or, if the text is to stand on the
+ * right, before it. */
+void ptrc_buffer_pad(struct ptrc_buffer *, size_t begin, size_t columns, bool is_right);
+
+void ptrc_buffer_u64(struct ptrc_buffer *, uint64_t);
+void ptrc_buffer_i64(struct ptrc_buffer *, int64_t);
+
+/* "0x" and hexadecimal digits without leading zeros. */
+void ptrc_buffer_hex(struct ptrc_buffer *, uint64_t);
+
+/* Two hexadecimal digits per byte, without "0x". */
+void ptrc_buffer_hex_bytes(struct ptrc_buffer *, const void *, size_t);
+
+void ptrc_buffer_format(struct ptrc_buffer *, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Keeps the text of the second that was formatted last, as the next event mostly happened in
+ * the same one. Starts zeroed but for is_local. */
+struct ptrc_time_format {
+	/* The time is for people: local time. */
+	bool is_local;
+	time_t second;
+	/* "2026-01-02T03:04:05", its offset from UTC, and the second as a number. */
+	char date[32];
+	char offset[8];
+	char digits[24];
+	/* The nanoseconds that were put last, and their nine digits, as both times need them: the
+	 * first one, and the others as eight bytes. */
+	long nanoseconds;
+	uint64_t last_digits;
+	char first_digit;
+	bool has_fraction;
+	unsigned char date_used;
+	unsigned char offset_used;
+	unsigned char digits_used;
+};
+
+/* A time as RFC 3339 has it, with nanoseconds: 2026-01-02T03:04:05.123456789Z, or local time,
+ * 2026-01-02T04:04:05.123456789+01:00. Local times of which RFC 3339 has none, because the year
+ * has not four digits, are put as @ and seconds since 1970. */
+void ptrc_buffer_time(struct ptrc_buffer *, struct ptrc_time_format *, const struct timespec *);
+
+/* The columns that a time takes. */
+enum { PTRC_UTC_TIME_COLUMNS = 30, PTRC_LOCAL_TIME_COLUMNS = 35 };
+
+/* Puts a span of time as seconds with nanoseconds: +12.000000345s */
+void ptrc_buffer_span(struct ptrc_buffer *, int64_t ns);
+
+/* Puts how long something took in the unit that leaves one to three digits before the point, rounded
+ * down to three behind it: 12.345ms */
+void ptrc_buffer_duration(struct ptrc_buffer *, uint64_t ns);
+
+/* The same with all digits that it has: 8.25ms. It may be less than 0. */
+void ptrc_buffer_exact_duration(struct ptrc_buffer *, int64_t ns);
+
+/* One or the other as a text that stays until the next call but three. */
+const char *ptrc_duration_text(int64_t ns, bool is_exact);
+
+/* The same time as nanoseconds since 1970. */
+void ptrc_buffer_ns(struct ptrc_buffer *, struct ptrc_time_format *, const struct timespec *);
+
+/*
+ * The same for who makes room for several of them at once, as each buffer that grows costs a look at
+ * its size: these write to memory of the caller, which has room for the most bytes that they may
+ * need, and return the end of what they have written.
+ */
+enum { PTRC_U64_BYTES = 20, PTRC_TIME_BYTES = 56 };
+char *ptrc_write_u64(char *, uint64_t);
+char *ptrc_write_hex_bytes(char *, const void *, size_t);
+char *ptrc_write_time(char *, struct ptrc_time_format *, const struct timespec *);
+char *ptrc_write_ns(char *, struct ptrc_time_format *, const struct timespec *);
+
+/* Copies the text without its null byte. Is inline so that the compiler can work out strlen() of a
+ * literal. */
+static inline char *ptrc_write_text(char *to, const char *text)
+{
+	size_t size = strlen(text);
+
+	memcpy(to, text, size);
+	return to + size;
+}
+
+/*
+ * Whether the bytes can be shown as text: they are UTF-8, without control characters other
+ * than tab, line feed and carriage return. If so, *size leaves out one null byte at the
+ * end, which many programs record with a string.
+ */
+bool ptrc_text_is_clean(const void *, size_t *size);
+
+/* Whether the bytes are valid UTF-8; ptrc_text_json() then keeps every one of them. */
+bool ptrc_text_is_utf8(const char *, size_t);
+
+/* Puts the text as a quoted string of JSON. Each byte that is not UTF-8 becomes U+FFFD,
+ * so the result always is valid. */
+void ptrc_text_json(struct ptrc_buffer *, const char *, size_t);
+
+/* Puts the text with U+FFFD for each byte that is not UTF-8. Returns whether there is none. */
+bool ptrc_text_put_utf8(struct ptrc_buffer *, const char *text, size_t size);
+
+/* Puts the text for people, on one line, with the escapes of ptrc_escape(). */
+void ptrc_text_put(struct ptrc_buffer *, const char *, size_t);
+
+/* Does the same within quotes, and escapes quotes that are in the text. */
+void ptrc_text_quote(struct ptrc_buffer *, const char *, size_t);
+
+#endif

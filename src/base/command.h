@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PTRC_SRC_BASE_COMMAND_H
+#define PTRC_SRC_BASE_COMMAND_H
+
+#include <limits.h>
+
+/*
+ * Finds the file of a command as execvp() does, and stores its path. Returns 0, ENOENT if
+ * there is no such command, or the error number that says why the file that was found
+ * cannot be executed (EACCES for a directory, too).
+ */
+int ptrc_command_find(const char *name, char path[PATH_MAX]);
+
+#endif

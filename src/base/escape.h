@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which characters people must not be shown as they are, because they command a terminal, begin
+ * a new line or change the order in which text is read. Everything that the commands show to
+ * people goes through here, whether on standard output or in a message.
+ */
+#ifndef PTRC_SRC_BASE_ESCAPE_H
+#define PTRC_SRC_BASE_ESCAPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Room for the escape of one character, with a null byte. */
+enum { PTRC_ESCAPE_BYTES = 16 };
+
+/* The length of the UTF-8 character of several bytes that the text begins with, or 0 if there
+ * is none. */
+size_t ptrc_utf8_length(const unsigned char *, size_t size);
+
+/* Whether the UTF-8 character of several bytes is one of the control characters U+0080 to
+ * U+009F, which some terminals obey. */
+static inline bool ptrc_is_high_control(const unsigned char *character)
+{
+	return character[0] == 0xc2 && character[1] < 0xa0;
+}
+
+/*
+ * Returns the length of the character that the text begins with, and stores what people are
+ * shown in its place, or an empty text if they are shown the character itself. The text is not
+ * empty. These get an escape:
+ *
+ * 	line feed, tab, carriage return         \n \t \r
+ * 	other control characters, also U+0080 to U+009F, and bytes that are not UTF-8
+ * 	                                        \xHH for each byte
+ * 	controls of the direction of text (U+061C, U+200E, U+200F, U+202A to U+202E,
+ * 	U+2066 to U+2069), separators of lines and paragraphs (U+2028, U+2029)
+ * 	                                        \uHHHH
+ */
+size_t ptrc_escape(const unsigned char *, size_t size, char escape[PTRC_ESCAPE_BYTES]);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * "Did you mean": finds the known names that are most similar to a misspelt one.
+ */
+#ifndef PTRC_SRC_BASE_NEAREST_H
+#define PTRC_SRC_BASE_NEAREST_H
+
+#include <stddef.h>
+
+/* The most names that are proposed. */
+enum { PTRC_NEAREST_MAX = 3 };
+
+struct ptrc_nearest {
+	const char *names[PTRC_NEAREST_MAX];
+	unsigned int distances[PTRC_NEAREST_MAX];
+	size_t count;
+};
+
+/* Keeps a known name, which has to stay, if it is similar to the wanted one and among the most
+ * similar so far. The structure starts zeroed. */
+void ptrc_nearest_offer(struct ptrc_nearest *, const char *wanted, const char *name);
+
+/* Stores " (did you mean 'a', 'b' or 'c'?)", or an empty text if no name was similar. Returns
+ * the buffer. */
+const char *ptrc_nearest_text(const struct ptrc_nearest *, char *buffer, size_t size);
+
+#endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/base/proposals.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "include/posixtrace-private.h"
+#include "src/base/escape.h"
+#include "src/base/message.h"
+
+/* The user waits: of a directory with more such files, not each is looked into. */
+enum { FILES_MAX = 500 };
+
+static bool find_sessions(char path[64])
+{
+	return !ptrc_inspect_directory(0, path);
+}
+
+/* A session has a socket; names that begin with ~ are not those of sessions. */
+static void put_sessions(struct ptrc_buffer *b)
+{
+	char path[64];
+	struct dirent *entry;
+	DIR *dir = find_sessions(path) ? opendir(path) : NULL;
+
+	while (dir && (entry = readdir(dir)))
+		if (!strncmp(entry->d_name, "c.", 2) && entry->d_name[2] != '~')
+			ptrc_buffer_format(b, "%s\tsession\n", entry->d_name + 2);
+	if (dir)
+		closedir(dir);
+}
+
+static bool is_session(const char *name)
+{
+	char directory[64], path[PATH_MAX];
+	struct stat st;
+
+	return find_sessions(directory) && *name && !strchr(name, '/') &&
+	       snprintf(path, sizeof(path), "%s/c.%s", directory, name) < (int)sizeof(path) &&
+	       !lstat(path, &st) && S_ISSOCK(st.st_mode);
+}
+
+/* Whether the process has the library, as what it has mapped shows, and is of this namespace. */
+static bool is_user(const char *pid)
+{
+	char name[64];
+	char *line = NULL;
+	size_t room = 0;
+	bool is_found = false;
+	struct stat own, other;
+	FILE *maps;
+
+	snprintf(name, sizeof(name), "/proc/%.20s/ns/pid", pid);
+	if (stat(name, &other) || stat("/proc/self/ns/pid", &own) || own.st_ino != other.st_ino)
+		return false;
+	snprintf(name, sizeof(name), "/proc/%.20s/maps", pid);
+	maps = fopen(name, "re");
+	while (maps && !is_found && getline(&line, &room, maps) > 0) {
+		const char *path = strstr(line, " /dev/shm/posixtrace-");
+
+		is_found = path && strstr(path, "/bells\n");
+	}
+	if (maps)
+		fclose(maps);
+	free(line);
+	return is_found;
+}
+
+static void put_process(struct ptrc_buffer *b, const char *pid)
+{
+	char name[64], comm[32];
+	ssize_t size = -1;
+	int fd;
+
+	snprintf(name, sizeof(name), "/proc/%.20s/comm", pid);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		size = read(fd, comm, sizeof(comm));
+		close(fd);
+	}
+	ptrc_buffer_format(b, "%s\t", pid);
+	/* Its last byte is a line feed. */
+	if (size > 0)
+		ptrc_text_put(b, comm, (size_t)size - 1);
+	ptrc_buffer_char(b, '\n');
+}
+
+/* Puts the other processes that use the library; if there is none, all. */
+static void put_processes(struct ptrc_buffer *b)
+{
+	struct ptrc_buffer all = PTRC_BUFFER_INIT;
+	size_t before = b->used;
+	struct dirent *entry;
+	DIR *dir = opendir("/proc");
+
+	while (dir && (entry = readdir(dir))) {
+		if (*entry->d_name < '0' || *entry->d_name > '9' || atol(entry->d_name) == getpid())
+			continue;
+		put_process(&all, entry->d_name);
+		if (is_user(entry->d_name))
+			put_process(b, entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	if (b->used == before)
+		ptrc_buffer_bytes(b, all.bytes, all.used);
+	ptrc_buffer_free(&all);
+}
+
+static bool is_log(const char *path)
+{
+	char head[7];
+	struct stat st;
+	bool is = false;
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	is = !fstat(fd, &st) && S_ISREG(st.st_mode) &&
+	     read(fd, head, sizeof(head)) == sizeof(head) &&
+	     !memcmp(head, "\211PTRLOG", sizeof(head));
+	close(fd);
+	return is;
+}
+
+static bool is_rules(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+
+	return dot && (!strcmp(dot, ".yaml") || !strcmp(dot, ".yml"));
+}
+
+static bool is_of_kind(unsigned int kinds, const char *path)
+{
+	return (kinds & PTRC_PROPOSE_RULES && is_rules(path)) ||
+	       (kinds & PTRC_PROPOSE_LOGS && is_log(path));
+}
+
+/* Puts the files of these kinds whose paths begin with the text. Returns false if there is none, or too
+ * many have to be looked into. */
+static bool put_files(struct ptrc_buffer *b, unsigned int kinds, const char *begin)
+{
+	const char *slash = strrchr(begin, '/');
+	int head = slash ? (int)(slash + 1 - begin) : 0;
+	size_t size = strlen(begin + head);
+	size_t before = b->used, seen = 0;
+	char path[PATH_MAX];
+	struct dirent *entry;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%.*s", head, head ? begin : ".");
+	dir = opendir(head ? path : ".");
+	while (dir && (entry = readdir(dir)) && seen <= FILES_MAX) {
+		if (strncmp(entry->d_name, begin + head, size) != 0 ||
+		    (!size && *entry->d_name == '.'))
+			continue;
+		seen++;
+		if (snprintf(path, sizeof(path), "%.*s%s", head, begin, entry->d_name) <
+			    (int)sizeof(path) &&
+		    is_of_kind(kinds, path))
+			ptrc_buffer_format(b, "%s\n", path);
+	}
+	if (dir)
+		closedir(dir);
+	if (seen > FILES_MAX)
+		b->used = before;
+	return b->used > before;
+}
+
+const char *ptrc_proposals_put(struct ptrc_buffer *b, unsigned int kinds, const char *begin)
+{
+	if (kinds & PTRC_PROPOSE_SESSIONS)
+		put_sessions(b);
+	if (kinds & PTRC_PROPOSE_PROCESSES)
+		put_processes(b);
+	if (kinds == PTRC_PROPOSE_COMMANDS)
+		return "commands";
+	if (kinds & (PTRC_PROPOSE_LOGS | PTRC_PROPOSE_RULES))
+		return put_files(b, kinds, begin) ? "directories" : "files";
+	return kinds & PTRC_PROPOSE_FILES	  ? "files"
+	       : kinds & PTRC_PROPOSE_DIRECTORIES ? "directories"
+						  : "-";
+}
+
+void ptrc_proposals_become_events(char **words, size_t count)
+{
+	static char program[] = "ptrace-events", names[] = "--names", end[] = "--";
+	char **arguments = ptrc_cli_allocate((count + 4) * sizeof(*arguments));
+	size_t n = 0;
+
+	arguments[n++] = program;
+	arguments[n++] = names;
+	arguments[n++] = end;
+	for (size_t i = 0; i < count; i++) {
+		char *value = strncmp(words[i], "--", 2) ? NULL : strchr(words[i], '=');
+		char *thing = value ? value + 1 : words[i];
+		struct stat st;
+
+		if (is_session(thing) || (!stat(thing, &st) && S_ISREG(st.st_mode)))
+			arguments[n++] = thing;
+	}
+	arguments[n] = NULL;
+	if (n > 3)
+		execvp(program, arguments);
+	free(arguments);
+}

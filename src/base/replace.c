@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+#include "src/base/replace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/base/message.h"
+
+/* The longest signature. */
+enum { SIGNATURE_MAX_BYTES = 80 };
+
+/* Whether the file begins with the signature. Returns 0 and the answer, or an error number. */
+static int has_signature(int fd, const struct ptrc_replace_kind *kind, bool *answer)
+{
+	char bytes[SIGNATURE_MAX_BYTES];
+	char path[32];
+	ssize_t n;
+	int error = 0;
+	int in;
+
+	/* The descriptor can only be written. The path of the user may lead to another file by
+	 * now; this one cannot. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	in = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (in < 0)
+		return errno;
+	n = pread(in, bytes, kind->signature_bytes, 0);
+	if (n < 0)
+		error = errno;
+	close(in);
+	*answer = n == (ssize_t)kind->signature_bytes &&
+		  !memcmp(bytes, kind->signature, kind->signature_bytes);
+	return error;
+}
+
+/* Prints why the file must not be replaced and returns false, if so. */
+static bool may_replace(int fd, const char *path, const struct ptrc_replace_kind *kind)
+{
+	bool is_ours = false;
+	struct stat st;
+	int error;
+
+	if (fstat(fd, &st)) {
+		ptrc_cli_error(path, errno);
+		return false;
+	}
+	if (S_ISBLK(st.st_mode)) {
+		ptrc_cli_message(path, "is a block device; --force overwrites it");
+		return false;
+	}
+	if (!S_ISREG(st.st_mode) || !st.st_size)
+		return true;
+	error = has_signature(fd, kind, &is_ours);
+	if (error)
+		ptrc_cli_message(path,
+				 "exists and cannot be read, so it may not be %s: %s; name another "
+				 "file, or replace this one with --force",
+				 kind->noun, strerror(error));
+	else if (!is_ours)
+		ptrc_cli_message(path,
+				 "exists and is not %s; name another file, or replace this one "
+				 "with --force",
+				 kind->noun);
+	return is_ours;
+}
+
+/* Opens what exists. Of a FIFO that nobody reads it says so before it waits. A descriptor that was
+ * got without waiting is kept: if it was closed, the reader would see the end. */
+static int open_existing(const char *path, mode_t mode)
+{
+	/* The path may be a symbolic link whose target does not exist: then O_CREAT is needed. */
+	const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY;
+	struct stat st;
+	int fd;
+
+	if (stat(path, &st) || !S_ISFIFO(st.st_mode))
+		return open(path, flags, mode);
+	fd = open(path, flags | O_NONBLOCK, mode);
+	if (fd >= 0)
+		fcntl(fd, F_SETFL, 0);
+	if (fd >= 0 || errno != ENXIO)
+		return fd;
+	ptrc_cli_message(path, "is a FIFO that nobody reads; waiting for a reader");
+	return open(path, flags, mode);
+}
+
+/* Whether the path leads to what ptrc_cli_begin() has put in the place of a standard descriptor
+ * that is closed. */
+static bool is_closed_descriptor(const char *path)
+{
+	struct stat named;
+	struct stat st;
+
+	for (int fd = STDIN_FILENO; !stat(path, &named) && fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFL) & O_PATH && !fstat(fd, &st) && st.st_dev == named.st_dev &&
+		    st.st_ino == named.st_ino)
+			return true;
+	return false;
+}
+
+int ptrc_replace_open(const char *path, const struct ptrc_replace_kind *kind, bool is_forced,
+		      bool *is_new)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, kind->mode);
+
+	*is_new = fd >= 0;
+	if (fd < 0 && errno == EEXIST)
+		fd = open_existing(path, kind->mode);
+	if (fd < 0) {
+		int error = errno;
+
+		ptrc_cli_error(path, is_closed_descriptor(path) ? EBADF : error);
+		return -1;
+	}
+	if (*is_new || is_forced || may_replace(fd, path, kind))
+		return fd;
+	close(fd);
+	return -1;
+}
