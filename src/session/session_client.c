@@ -143,19 +143,28 @@ static void explain_keeper(const struct ptrc_keeper_look *keeper)
 			 (long)keeper->pid);
 }
 
-/* Waits until the session has done what was asked for, or the process that writes its log gets no further. The
- * end of a session may have to wait for a reader of its log. */
-static int wait_for_work(int fd, enum ptrc_session_verb verb, pid_t keeper)
+/* Waits until the session has done what was asked for, or its process or the one that writes its log gets no
+ * further. The end of a session may have to wait for a reader of its log. */
+static int wait_for_work(int fd, enum ptrc_session_verb verb, pid_t keeper, pid_t controller)
 {
-	int64_t until = ptrc_now_ns() + PTRC_SESSION_WORK_MS * PTRC_NS_PER_MS;
+	const int64_t stall_ns = PTRC_SESSION_STALL_MS * PTRC_NS_PER_MS;
+	int64_t now = ptrc_now_ns();
+	int64_t until = now + PTRC_SESSION_WORK_MS * PTRC_NS_PER_MS;
+	int64_t running_ns = now; /* when the controller was not stopped */
 	struct ptrc_keeper_look watch = {.pid = keeper};
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 
-	while (ptrc_now_ns() < until) {
+	for (; now < until; now = ptrc_now_ns()) {
 		if (poll(&p, 1, PTRC_SESSION_STALL_LOOK_MS) > 0)
 			return 0;
-		if (keeper > 0 &&
-		    ptrc_keeper_look(&watch) > PTRC_SESSION_STALL_MS * PTRC_NS_PER_MS &&
+		if (!ptrc_keeper_is_stopped(controller))
+			running_ns = now;
+		if (now - running_ns > stall_ns) {
+			explain_controller(controller);
+			break;
+		}
+		/* Without its controller a keeper sleeps, too. */
+		if (keeper > 0 && ptrc_keeper_look(&watch) > stall_ns && running_ns == now &&
 		    (watch.is_stopped || verb != PTRC_SESSION_SHUTDOWN)) {
 			explain_keeper(&watch);
 			break;
@@ -178,7 +187,7 @@ static int exchange(int fd, const struct ptrc_session_question *q, pid_t control
 		explain_controller(controller);
 	if (error || reply->kind == PTRC_SESSION_DONE)
 		return error;
-	error = wait_for_work(fd, q->verb, reply->keeper);
+	error = wait_for_work(fd, q->verb, reply->keeper, controller);
 	if (!error)
 		error = receive(fd, reply);
 	if (!error && reply->kind != PTRC_SESSION_DONE)

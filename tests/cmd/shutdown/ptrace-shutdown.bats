@@ -54,6 +54,28 @@ load ../../support/helpers
 	ptrace-shutdown "$me.a"
 }
 
+@test "a controller that is stopped while it ends its session is named" {
+	mkfifo fifo
+	# A reader that reads nothing: the end of the session waits for it.
+	exec 6<>fifo
+	traced_session "$me.a" --start -o fifo -- -w -W -n 200000
+	go done
+	controller=$(controller "$me.a")
+	# It waits for questions.
+	[ "$(cat "/proc/$controller/wchan")" != 0 ] || skip "no /proc/PID/wchan"
+	ptrace-shutdown "$me.a" 2>err 3>&- 6>&- &
+	ender=$!
+	# It has the word that the session ends, and waits.
+	wait_until grep -q poll "/proc/$ender/wchan"
+	kill -STOP "$controller"
+	ends 1 "$ender"
+	[ "$(<err)" = "ptrace-shutdown: $me.a: the session does not answer: its process $controller is stopped; kill -CONT $controller continues it" ]
+	cat <&6 >/dev/null 3>&- &
+	kill -CONT "$controller"
+	wait_until eval '! kill -0 "$controller" 2>/dev/null'
+	kill %cat 2>/dev/null || kill $!
+}
+
 @test "a full disk: the session ends, and how many events were lost is told" {
 	unshare -m true || skip "no mount namespaces"
 	traced_start -w -W -n 100000
