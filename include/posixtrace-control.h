@@ -76,7 +76,7 @@ int posixtrace_attr_getlogrotation(const trace_attr_t *, struct posixtrace_log_r
 
 /*
  * Patterns say by name which event types a stream records. They hold from the first event of a
- * name, whoever opens it and whenever, also in processes that the trace has not reached yet.
+ * name, whichever process opens it at whatever time, also in processes that the trace has not reached yet.
  */
 #define POSIXTRACE_ONLY 1    /* record only names that match a pattern of this kind */
 #define POSIXTRACE_EXCLUDE 2 /* do not record names that match */
@@ -211,7 +211,7 @@ struct posixtrace_orphan {
 	unsigned long pt_size;
 	/* Identifies the stream. */
 	uint64_t pt_id;
-	/* 0, or why it cannot be salvaged as it is. ENOTSUP: it is of another version of the
+	/* 0, or why it cannot be salvaged. ENOTSUP: it is of another version of the
 	 * library, and nothing else is known of it. EINVAL: its memory is damaged. ECHILD: the
 	 * processes that were to write its log have died, which its memory may be the cause of;
 	 * creates do not try again. ENOMEM. */

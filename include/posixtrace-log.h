@@ -110,7 +110,7 @@ struct posixtrace_span {
  * caller sorts them out. The selection holds until the next one, also across
  * posix_trace_rewind(). The figure skipped_events says how many events were skipped.
  *
- * What is skipped is not checked: damage there is not reported. If one of the types is
+ * Skipped parts are not checked: damage in them is not reported. If one of the types is
  * POSIX_TRACE_OVERFLOW or POSIX_TRACE_RESUME, which report damage, too, nothing is skipped because
  * of its type.
  *   EINVAL  not an open log; null pointer and count not 0; a tv_nsec that is none; not an
@@ -214,8 +214,8 @@ int posixtrace_log_next_field(trace_id_t, const struct posixtrace_event *,
 			      struct posixtrace_field *, size_t size);
 
 /*
- * Whose a log is. The keeper writes into a log on which machine it is written, and what /proc tells of
- * each process of which the log has events. Logs of releases that did not do so tell nothing: ENODATA.
+ * The machine and the processes of a log. The keeper writes into the log on which machine it is written, and what
+ * /proc shows of each process that has events in it. A log without this gives ENODATA.
  *
  * Texts of a log may have any bytes, and an adversary may have written them.
  */

@@ -43,7 +43,7 @@ struct ptrc_counts {
 	 * are not among the events in the log. */
 	unsigned long pt_made_up_events;
 	/* What reading has skipped since then because the log is damaged: events as far as their
-	 * number is known; places, each of which is told by an OVERFLOW and a RESUME; and those of
+	 * number is known; places, each of which an OVERFLOW and a RESUME report; and those of
 	 * these places with events whose number is not known. */
 	unsigned long pt_damaged_events;
 	unsigned long pt_damaged_gaps;
@@ -56,12 +56,12 @@ struct ptrc_counts {
 	unsigned long pt_untraced_processes;
 	unsigned long pt_untraced_error;
 	/* Names of event types that got POSIX_TRACE_UNNAMED_USEREVENT, because the family of
-	 * processes had TRACE_USER_EVENT_MAX types: at least so many different ones. The more
+	 * processes had TRACE_USER_EVENT_MAX types: at least this many different ones. The more
 	 * there are, the more of them count together, and it never exceeds 4096. They count since
 	 * the family opened its first name. A clear does not reset this. */
 	unsigned long pt_refused_names;
 	/* Names of event types that the log had and that cannot be read, as it is damaged. If the log
-	 * has no end they are at least so many. */
+	 * has no end, there may be more. */
 	unsigned long pt_missing_names;
 	/* How often event calls waited for room in the stream (posixtrace_attr_setfullwait), and for
 	 * how long in all, ns: two threads that waited for a second waited two. A wait under way
@@ -72,7 +72,7 @@ struct ptrc_counts {
 	 * posixtrace_log_select() said so. */
 	unsigned long pt_skipped_events;
 	/* Parts of the log that have no events and are damaged, as far as they were looked at: the
-	 * head, of which the log has a copy, and what tells of machine, processes and clocks. */
+	 * head, of which the log has a copy, and what describes machine, processes and clocks. */
 	unsigned long pt_damaged_parts;
 	/* Of a log that was written by posixtrace_log_writer_open() and its like: what it lacks of the
 	 * events that it was to get, as their source was damaged, and as they came too fast for who
@@ -175,7 +175,7 @@ struct ptrc_part {
 /*
  * Reads the next events, as posixtrace_cursor_trygetnext_event() does, into a part of some 64 KiB at
  * most, unless a single event is larger. The first part begins with what a log begins with, also if
- * there is no event; others are empty then. Names of event types, and what /proc tells of processes, come
+ * there is no event; others are empty then. Names of event types, and what /proc shows of processes, come
  * before the events. They have their types in the stream. Looking at a process takes a moment.
  *   EINVAL  the stream was shut down.
  *   ENOMEM  no memory: events may be missing, and each later call says so again.
@@ -280,7 +280,7 @@ int ptrc_log_verify(trace_id_t, unsigned long *);
 
 /*
  * An observer records events that the controller of a stream has learned of a moment later than they
- * were, of whatever threads: what the operating system tells of processes, for example. They stand in
+ * were, of whatever threads: what the operating system reports of processes, for example. They stand in
  * the log by the time at which they were. A live reader and a cursor report them when they were added,
  * after later ones.
  *
@@ -353,8 +353,8 @@ struct ptrc_inspected_process {
 	 * that is; 0: it is the same. */
 	pid_t pt_inner_pid;
 	unsigned int pt_depth;
-	/* The process has a page, which it or a process that traces it has made. A program that nobody
-	 * traces, and that has opened no event name, needs none. */
+	/* The process has a page, which it or a process that traces it has made. A program that is
+	 * not traced, and that has opened no event name, needs none. */
 	int pt_has_page;
 	/* The library has started in the program that the process runs now. */
 	int pt_has_library;
@@ -362,7 +362,7 @@ struct ptrc_inspected_process {
 	 * that share names with it by fork, have opened. */
 	unsigned int pt_streams;
 	unsigned int pt_events;
-	/* How many names at least found no room beside those, as in struct ptrc_counts, and
+	/* How many names at least found no room in addition to those, as in struct ptrc_counts, and
 	 * the first one of them. */
 	unsigned long pt_refused_names;
 	char pt_refused_name[TRACE_EVENT_NAME_MAX + 1];

@@ -69,7 +69,7 @@ static const struct command {
 };
 enum { COMMANDS = sizeof(commands) / sizeof(*commands) };
 
-/* What came of asking one session. */
+/* The result of asking one session. */
 struct result {
 	/* 0, or an error number of ptrc_session_ask() or of the reply, and the reason in words. */
 	int error;
@@ -100,7 +100,7 @@ static void look_for_log(const char *name, struct result *r)
 	r->has_losses = true;
 	if (is_full) {
 		ptrc_losses_gather(&r->losses, &s->status, &s->counts);
-		/* What an earlier flush could not write, this one has written. */
+		/* This flush has written what an earlier one could not write. */
 		r->losses.write_error = 0;
 		snprintf(r->full_log, sizeof(r->full_log), "%s", s->log);
 	}
@@ -283,7 +283,7 @@ static const struct command *find_command(const char *called)
 				"ptrace-start, -stop, -clear, -flush or -shutdown");
 }
 
-/* Prints what came of asking the session. Raises *worst to the exit status that this has. */
+/* Prints the result of asking the session. Raises *worst to the exit status that this has. */
 static void tell(const struct result *r, const char *name, enum ptrc_exit *worst)
 {
 	if (r->error) {

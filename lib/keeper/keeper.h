@@ -17,7 +17,7 @@
 #include "lib/keeper/keeper_life.h"
 #include "lib/stream/stream.h"
 
-/* What a keeper works with. The caller keeps these descriptors; the keeper gets copies. */
+/* The descriptors that a keeper works with. The caller keeps these descriptors; the keeper gets copies. */
 struct ptrc_keeper_args {
 	int log_fd;
 	int stream_fd; /* the stream object */
@@ -53,7 +53,7 @@ void ptrc_keeper_reap(struct ptrc_stream_header *header);
 /*
  * Where the events of an orphan go. That is the orphan's own log, wherever it is now: at its path,
  * under another name in the same directory, or open in some process. If it is nowhere, or cannot be
- * opened, it is a new file beside the old path, `NAME.salvaged`, or at a path that the caller
+ * opened, it is a new file next to the old path, `NAME.salvaged`, or at a path that the caller
  * gives. No file is ever replaced: if there is one of that name, a number is added to it.
  *
  * Any process of the user can write what the header says, and the caller may be root. So a log must
@@ -61,7 +61,7 @@ void ptrc_keeper_reap(struct ptrc_stream_header *header);
  * stream; and a new file is made by the user himself only.
  */
 struct ptrc_keeper_orders {
-	/* The new log, if one is needed. Null: beside the old path. */
+	/* The new log, if one is needed. NULL: next to the old path. */
 	const char *path;
 	/* The file that the caller is about to empty for a log of its own; ino 0: none. It counts
 	 * as gone. */

@@ -58,7 +58,7 @@ static int next_stretch(struct ptrc_log_writer *w, struct ptrc_drain *d,
 	return error ? error : ptrc_drain_next(d, out, stretch);
 }
 
-/* Adds to the list the note of the drain's current stretch, and behind it the stretch's sums of
+/* Adds to the list the note of the drain's current stretch, and after it the stretch's sums of
  * events per type. */
 static int add_note(struct ptrc_log_buffer *list, const struct ptrc_drain *d,
 		    const struct ptrc_stretch *stretch)
@@ -153,7 +153,7 @@ static int start_over(struct ptrc_drain *d, const struct ptrc_drain *begin)
 
 /*
  * Called before the events are taken out of the stream: gives a tee that looked at the stream a
- * moment ago the time to read them. Does not wait if somebody waits for this flush, or if the
+ * moment ago the time to read them. Does not wait if a caller waits for this flush, or if the
  * stream needs the room.
  */
 static void wait_for_tee(struct ptrc_stream *s, uint64_t until)

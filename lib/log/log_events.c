@@ -30,7 +30,7 @@ static bool piece_is_last(const struct ptrc_log_piece *p, const struct ptrc_log_
 		(p->s.last_ns == last->s.last_ns && p->s.order >= last->s.order));
 }
 
-/* What was chosen. */
+/* The events that were chosen. */
 struct ptrc_log_slice {
 	uint64_t counted, records, events;
 	int64_t first_ns, last_ns;
@@ -51,7 +51,7 @@ struct ptrc_log_end {
 	int64_t next_ns;  /* ... which has this time */
 };
 
-/* What it takes to unpack a piece, and to pack a part of it anew. */
+/* Memory for unpacking a piece, and for packing a part of it anew. */
 struct ptrc_log_work {
 	struct ptrc_packer packer;
 	struct ptrc_unpacker_shape shapes[PTRC_PACKED_SHAPES];
@@ -152,7 +152,7 @@ void ptrc_log_batch_free(struct ptrc_log_batch *b)
 	ptrc_log_batch_clear(b);
 }
 
-/* ---- markers behind the last STOP ---- */
+/* ---- markers after the last STOP ---- */
 
 /* Adds such markers as events of the trace system. ENOMEM. */
 static int batch_add_held(struct ptrc_log_batch *b, const struct ptrc_log_buffer *held)
@@ -183,8 +183,8 @@ static int batch_add_held(struct ptrc_log_batch *b, const struct ptrc_log_buffer
 	return 0;
 }
 
-/* Holds back markers of flushes behind the last STOP. If the last other event of the batch is a
- * STOP (or the batch has none, and is_after_stop is set), the markers behind it move from the
+/* Holds back markers of flushes after the last STOP. If the last other event of the batch is a
+ * STOP (or the batch has none, and is_after_stop is set), the markers after it move from the
  * batch to `held`. ENOMEM. */
 static int batch_hold(struct ptrc_log_batch *b, bool is_after_stop, struct ptrc_log_buffer *held)
 {
@@ -229,7 +229,7 @@ static bool is_later(const struct ptrc_log_piece *a, const struct ptrc_log_piece
 
 PTRC_HEAP_DEFINE(later, struct ptrc_log_piece, is_later);
 
-/* Puts the batch in order once all stretches are there. ENOMEM. */
+/* Puts the batch in order once all stretches have come. ENOMEM. */
 static int batch_sort(struct ptrc_log_batch *b)
 {
 	uint32_t count = piece_count(b), used = 0;
@@ -320,7 +320,7 @@ static void subtract_sums(struct ptrc_log_batch *b, const struct ptrc_log_piece 
 			}
 }
 
-/* Splits a piece behind the events that are chosen. The rest becomes a new piece, whose number is
+/* Splits a piece after the events that are chosen. The rest becomes a new piece, whose number is
  * *rest. ENOMEM: nothing has changed. */
 static int split(struct ptrc_log_batch *b, uint32_t number, uint32_t *rest)
 {
@@ -540,7 +540,7 @@ static uint64_t cursor_bytes(const struct ptrc_log_piece *p)
 	       ptrc_unpacker_shapes(p->s.bytes) * sizeof(struct ptrc_unpacker_shape);
 }
 
-/* Is there no place for this event behind what is chosen? `bytes` is about what that and the event
+/* Is there no place for this event after what is chosen? `bytes` is about what that and the event
  * take in a packet. */
 static bool ends(struct ptrc_log_end *end, const struct ptrc_packed_event *e, uint64_t counted,
 		 uint64_t bytes)
@@ -631,7 +631,7 @@ static int batch_choose(struct ptrc_log_batch *b, uint64_t target, struct ptrc_l
 
 /* ---- what is chosen ---- */
 
-/* The piece number `i` of the slice; null behind the last. */
+/* The piece number `i` of the slice; NULL after the last. */
 static const struct ptrc_log_piece *batch_chosen(const struct ptrc_log_batch *b, uint64_t i)
 {
 	return i < number_count(&b->slice) ? piece_at(b, numbers_of(&b->slice)[i]) : NULL;
@@ -680,7 +680,7 @@ static int batch_strip(struct ptrc_log_batch *b, uint64_t *lost)
 			waiting[kept++] = waiting[i];
 	}
 	b->waiting.used = kept * sizeof(uint32_t);
-	/* A piece that lacks its first events now may begin later than others behind it. */
+	/* A piece that lacks its first events now may begin later than pieces that follow it. */
 	for (uint64_t i = kept; i-- > 0;)
 		sink(b, waiting[i], i);
 	return 0;
@@ -729,7 +729,7 @@ static bool batch_waits(const struct ptrc_log_batch *b)
 /* Bytes of names per packet: few enough that a packet fits between the events of a small ring. */
 #define NAMES_BYTES UINT64_C(4096)
 
-/* What is to be written: names, or names that are in the log already and have got a layout since. */
+/* A list to be written: new names, or names that are in the log already and have got a layout since. */
 struct range {
 	bool is_late;
 	/* Indices of entries; or numbers of layouts in the order in which they came. */
@@ -832,7 +832,7 @@ int ptrc_log_names_write(struct ptrc_log_writer *w)
 }
 
 /* At the end of a ring's first lap. The NAMES packets of that lap stand between its events and
- * will be overwritten with them, so this writes all names once more behind the ring, where they
+ * will be overwritten with them, so this writes all names once more after the ring, where they
  * stay. Leaves w->out alone, which holds the packet that wraps. */
 static int names_before_wrap(struct ptrc_log_writer *w)
 {

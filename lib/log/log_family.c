@@ -149,7 +149,7 @@ static int take_numbered(DIR *directory, const char *name, struct members *m)
 	return 0;
 }
 
-/* Finds the members beside the first one in the directory. */
+/* Finds the other members of the log in the directory of the first one. */
 static int search(const char *path, bool has_first, struct members *m)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;

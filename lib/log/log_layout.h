@@ -238,7 +238,7 @@ static inline bool ptrc_log_is_begin(const struct ptrc_log_begin *b)
 	       b->packet.payload_crc == ptrc_crc32c(0, &b->head, sizeof(b->head));
 }
 
-/* It stands in the log so many times. */
+/* How often it stands in the log. */
 #define PTRC_LOG_HEAD_COPIES 2
 #define PTRC_LOG_HEADS_BYTES (PTRC_LOG_HEAD_COPIES * PTRC_LOG_HEAD_BYTES)
 

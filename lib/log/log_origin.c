@@ -178,7 +178,7 @@ static void *table_find(struct ptrc_log_table *t, int32_t number, uint64_t bytes
  * finds no thread, so that one that changes all the time does not fill the log. */
 #define LOOK_NS INT64_C(1000000000)
 #define LOOK_DOUBLINGS 12U
-/* Of the table of processes. */
+/* The most processes that the table has. */
 #define PROCESSES_KNOWN 8192U
 /* Payloads that wait for a flush. */
 #define PROCESSES_PENDING (UINT64_C(4) << 20)
@@ -189,7 +189,7 @@ static void *table_find(struct ptrc_log_table *t, int32_t number, uint64_t bytes
 
 enum { PROC_UNKNOWN, PROC_OURS, PROC_OTHER };
 
-/* A process that the log tells of. */
+/* A process that the log describes. */
 struct known {
 	int32_t pid;  /* 0: the entry is free */
 	uint32_t crc; /* of what was written of it, but for the time */
@@ -218,7 +218,7 @@ struct work {
 	uint8_t mapping_id[PTRC_LOG_BUILD_ID_MAX];
 };
 
-/* Does /proc tell of our processes? That of another pid namespace would tell of others. */
+/* Does /proc show our processes? That of another pid namespace would show others. */
 static bool has_proc(struct ptrc_log_writer *w)
 {
 	uint32_t *proc = &w->origins.proc;
@@ -283,7 +283,7 @@ static size_t mapping_id(struct work *k, int pid, const char *path, size_t path_
 	return bytes;
 }
 
-/* Moves *at behind the next blank. */
+/* Moves *at to after the next blank. */
 static void skip_word(const char **at, const char *end)
 {
 	while (*at < end && **at != ' ')
@@ -580,7 +580,8 @@ void ptrc_log_origin_observed(struct ptrc_log_writer *w, const struct ptrc_stret
 	/* What /proc has said of it while it lived says more. */
 	if (p->is_seen && program == p->program)
 		return;
-	/* What was written of it when it was gone says nothing: of the same time, the later word stands. */
+	/* The packet that says that it was gone has nothing else to say: of two packets with the same time, readers
+	 * take the later one. */
 	if (p->changes && p->is_gone && head.from_ns < p->gone_ns)
 		head.from_ns = p->gone_ns;
 	begin_payload(out, &head);
@@ -639,7 +640,7 @@ void ptrc_log_origin_look(struct ptrc_log_writer *w, const struct ptrc_context *
 {
 	bool is_other = is_another_image(w, origin);
 
-	/* The keeper looks at it behind this flush. */
+	/* The keeper looks at it after this flush. */
 	if (w->header && ptrc_is_announced(w->header, origin->pid))
 		return;
 	if (origin->pid != *pid || is_other)
@@ -663,11 +664,11 @@ void ptrc_log_origin_meet(struct ptrc_log_writer *w)
 #define SCAN_NS INT64_C(5000)
 /* So many looks at most delay a flush: some 2 ms. */
 #define LOOKS_MAX 512U
-/* Of the table of threads. */
+/* The most threads that the table has. */
 #define THREADS_KNOWN 16384U
 /* Names that wait for a flush. */
 #define THREADS_PENDING (UINT64_C(1) << 20)
-/* Of a packet. */
+/* The most names in a THREADS packet. */
 #define THREADS_MAX 2048U
 
 struct known_thread {
@@ -679,7 +680,7 @@ struct known_thread {
 	char name[PTRC_LOG_THREAD_NAME];
 };
 
-/* Reads the name, without the line feed behind it; an empty one if the thread has ended. */
+/* Reads the name, without the line feed after it; an empty one if the thread has ended. */
 static void read_name(int pid, int tid, char name[PTRC_LOG_THREAD_NAME])
 {
 	char rest[32] = "task/", text[PTRC_LOG_THREAD_NAME + 1];
@@ -717,8 +718,8 @@ static bool look_at_thread(struct ptrc_log_writer *w, int pid, int tid, uint64_t
 	known->claim_ms = claim_ms;
 	read_name(pid, tid, thread.name);
 	known->next_look_ns = now + (LOOK_NS << known->doublings);
-	/* An ended thread keeps the name that was seen of it. Of a new one that was never seen the log
-	 * must not tell that of the one before. */
+	/* A thread that has ended keeps its last name. A new thread whose name was never read must not get the name
+	 * of an earlier thread with its number. */
 	if (known->is_told ? memcmp(known->name, thread.name, sizeof(known->name)) != 0 &&
 				     (is_new || thread.name[0])
 			   : thread.name[0] != '\0') {

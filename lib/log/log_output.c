@@ -462,7 +462,7 @@ void ptrc_log_index_write(struct ptrc_log_writer *w)
 		return;
 	x->previous = offset;
 	ptrc_log_buffer_clear(&x->entries);
-	/* If this keeper dies the next one goes on behind the packet. */
+	/* If this keeper dies the next one goes on after the packet. */
 	ptrc_log_state_save(w);
 }
 

@@ -33,7 +33,7 @@
 
 /* ---- the bytes of a log ---- */
 
-/* How many bytes of a file are searched, in all, for the next packet behind damage. The
+/* How many bytes of a file are searched, in all, for the next packet after damage. The
  * payloads of packets that turn out to be none count too. So no file, however large or sparse,
  * keeps an open busy for long. */
 #define SEARCH_MAX (UINT64_C(256) << 20)
@@ -867,7 +867,7 @@ static int go_over(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 	return 0;
 }
 
-/* Adds TOTALS to those of other files. EINVAL: they do not count so many events. ENOMEM. */
+/* Adds TOTALS to those of other files. EINVAL: they do not count that many events. ENOMEM. */
 static int take_totals(struct ptrc_log_reader *r, const uint8_t *payload, uint64_t length,
 		       uint64_t events)
 {

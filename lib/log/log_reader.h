@@ -19,7 +19,7 @@
 #include "lib/log/log_whose.h"
 #include "lib/model/eventset.h"
 
-/* The bytes of a log: a file, which may grow, or what has come of a log that comes in parts. Files are read by
+/* The bytes of a log: a file, which may grow, or what has arrived of a log that comes in parts. Files are read by
  * pread(), without an offset, a mapping or a cancellation point. */
 struct ptrc_log_file {
 	int fd; /* the reader's own; -1: it comes in parts */

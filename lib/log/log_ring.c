@@ -209,7 +209,7 @@ int ptrc_log_ring_restore(struct ptrc_log_writer *w)
 	return 0;
 }
 
-/* ---- packets beside the events ---- */
+/* ---- packets other than EVENTS ---- */
 
 int ptrc_log_aside_write(struct ptrc_log_writer *w, bool between)
 {

@@ -65,7 +65,7 @@ struct ptrc_log_batch {
 /* Somebody else truncated the file, or wrote into it. */
 #define PTRC_LOG_STATE_CUT UINT64_C(32)
 
-/* What came before this file of a log that is rotated; all 0 in the first one. */
+/* The earlier files of a rotated log; all 0 in the first one. */
 struct ptrc_log_past {
 	uint64_t ordinal, first_seq, events; /* as in struct ptrc_log_head */
 	uint64_t bytes;			     /* in those files */
@@ -83,18 +83,18 @@ struct ptrc_log_state {
 	uint64_t events, bytes;	   /* in the log now */
 	uint64_t lost_events;	   /* discarded, or too big */
 	struct ptrc_log_ring ring; /* this and the next one only in a ring */
-	uint64_t tail;		   /* end of the packets behind the ring, from the ring's end */
+	uint64_t tail; /* end of the packets after the ring, counted from the ring's end */
 	/* Of a flush whose events are all in the log, but not yet committed; until 0: there is no such flush. If
 	 * the keeper dies in between, the next one commits the events up to this stamp and does not write
 	 * them again. */
 	struct ptrc_drain_given written;
 	uint64_t aside; /* bytes of HOST, PROCESS and CLOCK packets */
-	/* Of a log that is rotated. */
+	/* For a rotated log: */
 	uint64_t member; /* as in struct ptrc_log_head */
 	uint64_t oldest; /* no file of the log has a smaller number */
 	struct ptrc_log_past past;
 	int64_t begun_ns;		      /* CLOCK_BOOTTIME */
-	uint64_t filter[PTRC_SET_WORD_COUNT]; /* in force behind the last event */
+	uint64_t filter[PTRC_SET_WORD_COUNT]; /* in force after the last event */
 };
 #define PTRC_LOG_STATE_WORDS 155U
 _Static_assert(sizeof(struct ptrc_log_state) <= 8 * PTRC_LOG_STATE_WORDS &&
@@ -114,7 +114,7 @@ struct ptrc_log_index {
 
 /* A table of what the keeper has met, by the numbers of processes or threads. */
 struct ptrc_log_table {
-	struct ptrc_log_buffer items; /* each begins with its number, an int32_t; 0: it is free */
+	struct ptrc_log_buffer items; /* each starts with its number, an int32_t; 0: it is free */
 	uint32_t count;
 };
 
@@ -125,15 +125,15 @@ struct ptrc_log_clocks {
 	int32_t status;
 };
 
-/* Of whom the log tells. */
+/* The processes and threads that the log describes. */
 struct ptrc_log_origins {
 	struct ptrc_log_table processes, threads; /* that the keeper has met */
 	struct ptrc_log_buffer work;		  /* memory for looking at a process */
-	/* What is not in the log yet: payloads, each after its length; and struct ptrc_log_thread. */
+	/* Not in the log yet: payloads, each after its length; and struct ptrc_log_thread. */
 	struct ptrc_log_buffer pending_processes, pending_threads;
 	int64_t next_scan_ns; /* of the threads; CLOCK_MONOTONIC */
 	struct ptrc_log_clocks clocks;
-	bool is_observed; /* the controller tells of processes, too */
+	bool is_observed; /* the controller reports processes, too */
 	uint32_t proc;	  /* is /proc that of our pid namespace? see log_origin.c */
 };
 
@@ -149,8 +149,8 @@ struct ptrc_log_writer {
 	struct ptrc_log_trace trace;
 	/* The stream whose keeper this is, and which gets its state. Null: no keeper writes. */
 	struct ptrc_stream_header *header;
-	/* The stream whose clock and processes the log tells of. Null: the events were read elsewhere, and
-	 * neither this machine nor its processes are theirs. */
+	/* The stream whose clock and processes the log describes. NULL: the events were read elsewhere, on
+	 * another machine perhaps. */
 	const struct ptrc_stream_header *origin;
 	int fd;				/* -1: none */
 	struct ptrc_log_buffer *memory; /* without a descriptor, the log goes here */
@@ -190,7 +190,7 @@ struct ptrc_log_writer {
 	const struct ptrc_names_object *names; /* null: there are none */
 	struct ptrc_log_buffer out;	       /* the packet that is being made */
 	struct ptrc_log_batch batch;	       /* the events of the flush */
-	/* For an UNTIL_FULL log, which ends with its last STOP: the markers behind that, which
+	/* For an UNTIL_FULL log, which ends with its last STOP: the markers after that, which
 	 * wait for other events to follow. A flush collects them in held_next, which takes the
 	 * place of `held` if the flush succeeds. */
 	struct ptrc_log_buffer held, held_next; /* struct ptrc_log_held */
@@ -218,7 +218,7 @@ uint32_t ptrc_log_state_place(const struct ptrc_stream_header *h);
 bool ptrc_log_state_is_saved(const struct ptrc_stream_header *h);
 /* For a keeper, saves the state in header.log_state, makes w->place the place of the log, and tells it. */
 void ptrc_log_state_save(struct ptrc_log_writer *w);
-/* For a keeper, puts into other words of the header what posix_trace_get_status() and its like tell of the log. */
+/* For a keeper: stores in the header's other words what posix_trace_get_status() and its like report of the log. */
 void ptrc_log_state_tell(const struct ptrc_log_writer *w);
 /* Loads the state from header.log_state. False if none was saved. */
 PTRC_MUST_CHECK bool ptrc_log_state_read(const struct ptrc_stream_header *h,
@@ -239,7 +239,7 @@ PTRC_MUST_CHECK int ptrc_log_check(int fd, int log_policy);
 /* Empties w->out and leaves room there for the header of a packet. The caller then adds the
  * payload, and calls ptrc_log_packet_end(), which also tells if memory was short meanwhile. */
 void ptrc_log_packet_begin(struct ptrc_log_writer *w);
-/* Leaves room for the header of one more packet behind what w->out has. */
+/* Leaves room for the header of one more packet after what w->out has. */
 void ptrc_log_packet_open(struct ptrc_log_writer *w);
 /* Pads the last packet in w->out, which begins at offset `start`, and fills in its header. `p` has its
  * type, and of EVENTS what its header says of them. ENOMEM. */
@@ -254,14 +254,14 @@ PTRC_MUST_CHECK int ptrc_log_packet_put(struct ptrc_log_writer *w, uint16_t type
  * the lock. */
 void ptrc_log_lock(int fd, int64_t byte);
 
-/* Looks whether somebody else has truncated a regular file or written over its end, and notes it
+/* Looks whether another program has truncated a regular file or written over its end, and notes it
  * in w->state.flags (PTRC_LOG_STATE_CUT). */
 void ptrc_log_look(struct ptrc_log_writer *w);
 
 /* The next two write all of w->out, or return the error number of a write. After an error a
  * sequential log in a file is as long as it was. */
 
-/* To this place of a regular file. Other outputs get the bytes behind those that they have. */
+/* To this place of a regular file. Other outputs get the bytes after those that they have. */
 PTRC_MUST_CHECK int ptrc_log_write_at(struct ptrc_log_writer *w, uint64_t offset);
 /* To the end of a sequential log. */
 PTRC_MUST_CHECK int ptrc_log_append(struct ptrc_log_writer *w);
@@ -273,7 +273,7 @@ PTRC_MUST_CHECK int ptrc_log_sync(struct ptrc_log_writer *w);
 /* ---- places of packets ----
  *
  * In a ring new packets take the places of old ones: the writer keeps a list of the packets, oldest first, and
- * can read that list from the file again. Packets beside the events stay in a log for ever.
+ * can read that list from the file again. Packets other than EVENTS stay in a log for ever.
  */
 
 /* Finds the place of a packet of `size` bytes with `bytes` bytes of events. Gives up the
@@ -292,8 +292,8 @@ void ptrc_log_ring_undo(struct ptrc_log_writer *w, uint64_t seq);
 /* For a keeper that goes on for a dead one: reads from the file what is in the ring. ENOMEM. */
 PTRC_MUST_CHECK int ptrc_log_ring_restore(struct ptrc_log_writer *w);
 
-/* Writes the packet in w->out to the end of a sequential log, or behind the ring, where nothing is ever
- * overwritten. between: a packet of a ring's first lap stands between its events, if there is room, as behind the
+/* Writes the packet in w->out to the end of a sequential log, or after the ring, where nothing is ever
+ * overwritten. between: a packet of a ring's first lap goes between its events, if there is room, as after the
  * ring it would make a file long that has few events as yet. Returns the error number of the write. */
 PTRC_MUST_CHECK int ptrc_log_aside_write(struct ptrc_log_writer *w, bool between);
 
@@ -304,7 +304,7 @@ PTRC_MUST_CHECK int ptrc_log_aside_write(struct ptrc_log_writer *w, bool between
 bool ptrc_log_aside_put(struct ptrc_log_writer *w, uint16_t type, const void *payload,
 			uint64_t bytes);
 
-/* At the end of a ring's first lap: writes those packets of it once more behind the ring, as far as
+/* At the end of a ring's first lap: writes those packets of it once more after the ring, as far as
  * that can be done, by means of w->out. */
 void ptrc_log_aside_before_wrap(struct ptrc_log_writer *w);
 
@@ -377,7 +377,7 @@ void ptrc_log_origin_meet(struct ptrc_log_writer *w);
 void ptrc_log_origin_look(struct ptrc_log_writer *w, const struct ptrc_context *origin,
 			  int64_t first_ns, int *pid);
 void ptrc_log_origin_write(struct ptrc_log_writer *w);
-/* Takes over what somebody has observed of a process, unless the keeper itself has found it so. */
+/* Takes over what the controller has observed of a process, unless the keeper itself has found it so. */
 void ptrc_log_origin_observed(struct ptrc_log_writer *w, const struct ptrc_stretch *stretch);
 
 /* ---- the events of a flush, in EVENTS packets ----
@@ -390,10 +390,10 @@ void ptrc_log_origin_observed(struct ptrc_log_writer *w, const struct ptrc_stret
 /* What log-max-size counts for the STOP with which a full log ends: its data are an int. */
 #define PTRC_LOG_STOP_BYTES UINT64_C(12)
 
-/* A stretch should have no more than so many bytes, as splitting a larger one would take long. */
+/* A stretch should have no more bytes than this, as splitting a larger one would take long. */
 #define PTRC_LOG_STRETCH_MAX (PTRC_LOG_PACKET_BYTES / 4)
 
-/* Gives memory back, except for so much. A keeper calls this before it sleeps. While many
+/* Gives memory back, except for this much. A keeper calls this before it sleeps. While many
  * events come the memory is kept from flush to flush: fresh pages cost as much time as all the
  * rest of a flush. */
 #define PTRC_LOG_BATCH_KEEP_BYTES (UINT64_C(1) << 20)
@@ -420,8 +420,8 @@ PTRC_MUST_CHECK int ptrc_log_events_write_single(struct ptrc_log_writer *w, int6
 /* ---- a log as a whole ---- */
 
 /* Makes a writer ready, without writing, for a log of this trace and policy that no keeper writes. It needs
- * neither shared memory nor, if fd is -1, a file; then w->memory is to be set. fd stays the caller's; nobody
- * else may change its flags or offset. `trace->attr` stays. EINVAL. */
+ * neither shared memory nor, if fd is -1, a file; then w->memory is to be set. fd stays the caller's; no other
+ * code may change its flags or offset. `trace->attr` stays. EINVAL. */
 PTRC_MUST_CHECK int ptrc_log_writer_begin(struct ptrc_log_writer *w,
 					  const struct ptrc_log_trace *trace, int policy, int fd);
 /* The same for the keeper of this stream. is_restart: goes on where header.log_state says. ENOMEM, EINVAL. */
@@ -442,7 +442,7 @@ PTRC_MUST_CHECK int ptrc_log_writer_end(struct ptrc_log_writer *w);
 /* Keeps room for these two below the file size limit, until they are written. */
 void ptrc_log_reserve_close(struct ptrc_log_writer *w);
 /* Writes STATUS and END of a keeper's log, and waits until the log is on its disk. If it does
- * not get there, STATUS tells of the error. */
+ * not get there, STATUS has the error. */
 PTRC_MUST_CHECK int ptrc_log_writer_close(struct ptrc_log_writer *w);
 /* The same of another log, whose losses `status` has. */
 PTRC_MUST_CHECK int ptrc_log_writer_finish(struct ptrc_log_writer *w,
@@ -455,7 +455,7 @@ PTRC_MUST_CHECK int ptrc_log_writer_put_status(struct ptrc_log_writer *w,
  *
  * A log that is rotated: it goes on in another file when the one that it has is large or old enough.
  * Each file, a member of the log, is a whole log. The first is the one that the stream was created
- * with; the others are called as that one, with ".000001" and so on behind the name. A name never
+ * with; the others are called as that one, with ".000001" and so on after the name. A name never
  * changes, so that other programs can take closed members away while the log is written.
  *
  * Between two flushes nothing is under way: every event that was taken out of the stream is in the old

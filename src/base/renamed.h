@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Options, keys of files and fields that have another name now: whoever uses the old one is told the new one.
+ * Options, keys of files and fields that have a new name: the message for the old name states the new one.
  */
 #ifndef PTRC_SRC_BASE_RENAMED_H
 #define PTRC_SRC_BASE_RENAMED_H

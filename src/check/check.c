@@ -46,7 +46,7 @@ static size_t skip(void *self, struct ptrc_source *s, const struct posixtrace_bl
 	return at;
 }
 
-/* An event that is not selected may still tell of a loss. */
+/* An event that is not selected may still report a loss. */
 static void take(void *self, struct ptrc_source *s)
 {
 	static const struct ptrc_roles none;
@@ -344,7 +344,7 @@ static void finish(void *self, bool is_read)
 
 	(void)is_read;
 	find_losses(c, &ending);
-	/* What comes later is not judged. */
+	/* Later events are not judged. */
 	ending.have_all_ended &= span->last >= c->query->trace.last;
 	ptrc_judge_end(&c->judge, &ending);
 	for (size_t i = 0; i < c->rules->count; i++)

@@ -12,7 +12,7 @@
  * 	at-most  PAIR [by FIELD] N at once
  * 	order    EVENT, EVENT ... [by FIELD]
  *
- * EVENT is a pattern, behind which "where EXPRESSION" may stand. PAIR is EVENT..EVENT, or X for
+ * EVENT is a pattern, after which "where EXPRESSION" may follow. PAIR is EVENT..EVENT, or X for
  * X.begin..X.end. What is in quotes belongs to an expression. What is in brackets may stand in any order.
  */
 #include "config.h"
@@ -57,7 +57,7 @@ static const struct word {
   timed_words[] = {{" within ", PTRC_RULE_KEY_WITHIN}, {" by ", PTRC_RULE_KEY_BY}, {0}},
   by_words[] = {{" by ", PTRC_RULE_KEY_BY}, {0}};
 
-/* Gives the draft the values behind these words, and leaves what is before the first one. In a file the text is
+/* Gives the draft the values after these words, and leaves what is before the first one. In a file the text is
  * that of the first event. */
 static void take(struct ptrc_rule_draft *d, struct rest *r, const struct word *words)
 {

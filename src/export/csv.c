@@ -23,7 +23,7 @@ struct csv {
 	size_t count;
 };
 
-/* Puts a text of the log as a value behind a comma. Returns whether it is put as it is. */
+/* Puts a comma and a text of the log as a value. Returns whether the text is unchanged. */
 static bool put_text(struct ptrc_buffer *b, const char *text, size_t size)
 {
 	ptrc_buffer_char(b, ',');

@@ -127,7 +127,7 @@ static bool name_by_itself(struct ptrc_export *x, const struct ptrc_pair *pair,
 	return true;
 }
 
-/* Takes a begin, which may lie within others on its lane. */
+/* Takes a span that starts, which may lie within others on its lane. */
 static void begin_span(void *self, struct ptrc_span *s)
 {
 	struct ptrc_export *x = self;

@@ -51,7 +51,7 @@ bool ptrc_export_begin_lanes(struct ptrc_export *x)
 	return count <= PTRC_LANE_MACHINES;
 }
 
-/* Takes the names that the log tells last: viewers are told one for all of the time. */
+/* Takes the last name that the log has: viewers get one name for the whole time. */
 static void take_process_name(struct ptrc_buffer *to, const struct ptrc_reader *r)
 {
 	struct posixtrace_log_process p;

@@ -211,7 +211,7 @@ extern const struct ptrc_export_format ptrc_export_folded;
 extern const struct ptrc_export_format ptrc_export_speedscope;
 extern const struct ptrc_export_format ptrc_export_csv;
 
-/* All of them, in the order in which people are told of them, up to a null pointer. */
+/* All formats, in the order of messages and pages, up to a NULL pointer. */
 extern const struct ptrc_export_format *const ptrc_export_formats[];
 
 /* The time since the first event. */
@@ -220,7 +220,7 @@ uint64_t ptrc_export_since_start(const struct ptrc_export *, int64_t ns);
 /* The thread of the latest event. */
 struct ptrc_export_lane *ptrc_export_lane(struct ptrc_export *);
 
-/* Puts what people call the process or the thread, as it is; never empty. */
+/* Puts the name of the process or the thread, unescaped; never empty. */
 void ptrc_export_put_process(struct ptrc_buffer *, const struct ptrc_export_process *);
 void ptrc_export_put_thread(struct ptrc_buffer *, const struct ptrc_export_lane *);
 

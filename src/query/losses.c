@@ -282,7 +282,7 @@ static const struct loss {
 	bool is_loss;
 	bool is_of_events;
 	bool is_uncounted;
-	/* The message, as ptrc_cli_count() has it, or what prints that; both are null if it is told with another one. */
+	/* The message, as ptrc_cli_count() has it, or what prints that; both are NULL if another row's message has it. */
 	const char *message;
 	void (*say)(const struct ptrc_losses *, const char *thing);
 } losses[] = {

@@ -229,7 +229,7 @@ int ptrc_reader_rewind(struct ptrc_reader *);
 
 /*
  * Goes back to the first event of a log, and says which ones the caller wants, as
- * posixtrace_log_select() does. Of a source all are read. Returns an error number, or 0.
+ * posixtrace_log_select() does. From a session all are read. Returns an error number, or 0.
  */
 int ptrc_reader_select(struct ptrc_reader *, const struct posixtrace_span *, size_t count,
 		       const trace_event_set_t *types);
@@ -261,7 +261,7 @@ const char *ptrc_reader_truncation(const struct ptrc_reader *);
 /* Looks the type up, of which nothing was known yet. */
 struct ptrc_type *ptrc_reader_new_type(struct ptrc_reader *, trace_event_id_t);
 
-/* What is known of an event type. Never null: the name of one that is unknown is made of its number, and all
+/* The record of an event type. Never NULL: an unknown type gets a name made of its number, and all
  * impossible identifiers are one type. */
 static inline struct ptrc_type *ptrc_reader_type(struct ptrc_reader *r, trace_event_id_t id)
 {

@@ -14,7 +14,7 @@
 struct ptrc_sieve {
 	const struct ptrc_layouts *layouts;
 	struct ptrc_where_bounds bounds;
-	/* Of what is no member. */
+	/* The place if the field is no member of the data. */
 	struct ptrc_sieve_place place;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is known of an event type of a source. */
+/* An event type of a source: its name, and what readers, selections and sinks keep of it. */
 #ifndef PTRC_SRC_QUERY_TYPE_H
 #define PTRC_SRC_QUERY_TYPE_H
 

@@ -167,7 +167,7 @@ static void say_no_field(const char *name, const struct ptrc_layouts *l,
 			name);
 	else if (!nearest.count && !strncmp(name, member_prefix, PREFIX_BYTES))
 		ptrc_cli_because(why, "no layout has a field '%.80s'; see --decode", name);
-	/* What the data has is not known before the logs are open. */
+	/* The members of the data are not known before the logs are open. */
 	else if (!nearest.count && l->is_open && !name[strspn(name, word_characters)])
 		ptrc_cli_because(why, "events have no field '%.80s' (did you mean 'data.%.80s'?)",
 				 name, name);

@@ -123,7 +123,7 @@ struct ptrc_view {
 	/* Null: nobody asks where in the source an event was generated. */
 	struct ptrc_symbols *symbols;
 	struct ptrc_symbol_cache *symbol_cache;
-	/* If the event is the end of a pair: the view of its begin, its name, and how long it took. */
+	/* If the event ends a pair: the view of the first event, the name of the pair, and how long it took. */
 	struct ptrc_view *begin;
 	const char *pair;
 	uint64_t duration_ns;

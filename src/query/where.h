@@ -47,7 +47,7 @@ struct ptrc_where *ptrc_where_parse(const char *text, const struct ptrc_layouts 
  * none. */
 size_t ptrc_where_find_word(const char *text, size_t size, const char *word, bool is_last);
 
-/* Splits EVENT where EXPRESSION: stores the size of EVENT, without blanks behind it, and returns the expression; NULL
+/* Splits EVENT where EXPRESSION: stores the size of EVENT, without trailing blanks, and returns the expression; NULL
  * if the text has none. */
 const char *ptrc_where_split(const char *text, size_t *size);
 

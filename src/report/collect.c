@@ -216,7 +216,7 @@ static size_t add_class(struct ptrc_report *r, enum ptrc_report_kind kind, const
 	return r->class_count - 1;
 }
 
-/* What the report keeps of an event type. */
+/* The report's own data about an event type. */
 struct type {
 	/* Plus 1. */
 	size_t class;

@@ -116,7 +116,7 @@ struct ptrc_report_longest {
 	/* Its number among the pairs, and the number of its class. */
 	size_t pair_number;
 	size_t class;
-	/* enum ptrc_span_fate; what has no begin or end took at least so long. */
+	/* enum ptrc_span_fate; a span whose first or last event is missing took at least this long. */
 	unsigned char fate;
 	uint64_t duration_ns;
 	/* Those of its begin, or else of its end; and when it began, or was cut. */

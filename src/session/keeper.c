@@ -73,7 +73,7 @@ int64_t ptrc_keeper_look(struct ptrc_keeper_look *w)
 
 void ptrc_keeper_say_stopped(const char *log)
 {
-	/* The process locks bytes of the log that are far behind its end. */
+	/* The process locks bytes of the log that are far beyond its end. */
 	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
 	int fd = open(log, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 

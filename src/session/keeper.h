@@ -16,7 +16,7 @@
 /* Whether a signal or a debugger has stopped the process. */
 bool ptrc_keeper_is_stopped(pid_t);
 
-/* What was seen of a process last, since when it has got no further, and that it is stopped. Starts zeroed,
+/* The last look at a process: since when it has got no further, and whether it is stopped. Starts zeroed,
  * with the process. */
 struct ptrc_keeper_look {
 	pid_t pid;
@@ -33,7 +33,7 @@ int64_t ptrc_keeper_look(struct ptrc_keeper_look *);
 void ptrc_keeper_say_stopped(const char *log);
 
 /* Starts a thread that watches until the trace, which has a log, is shut down. A thread, because
- * the main loop may be busy, for instance while the log is a pipe that nobody reads. Signals that
+ * the main loop may be busy, for instance while the log is a pipe that no process reads. Signals that
  * the caller has blocked stay blocked in it. If no thread can be started, the next call of the
  * library starts another process, as in any program. */
 void ptrc_keeper_watch(trace_id_t);

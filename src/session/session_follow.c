@@ -136,7 +136,7 @@ static void send_part(struct ptrc_follower *to, const struct ptrc_part *part)
 
 	if (!part->pt_length || to->is_incomplete)
 		return;
-	/* A follower that is always a little behind must not keep all that it has got. */
+	/* For a follower that never catches up, drops what it has received, so that memory stays bounded by what waits. */
 	if (to->sent > to->pending_size / 2) {
 		to->pending_size -= to->sent;
 		memmove(to->pending, to->pending + to->sent, to->pending_size);

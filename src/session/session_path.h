@@ -35,7 +35,7 @@ bool ptrc_session_is_name(const char *name);
  * in it. The text needs room for two bytes. */
 void ptrc_session_make_name(char *text);
 
-/* Reads the begin of a file in the process's directory in /proc as a text; "" if there is none. */
+/* Reads the start of a file in the process's directory in /proc as a text; "" if there is none. */
 void ptrc_session_read_proc(pid_t, const char *file, char *text, size_t size);
 /* Reads the name of the program that a process runs; "" if there is no such process. */
 void ptrc_session_command(pid_t, char name[32]);

@@ -85,7 +85,7 @@ const struct ptrc_snapshot *ptrc_snapshots_finish(struct ptrc_snapshots *, int e
 /* Tells how many there are. This may be called while a snapshot is written. */
 void ptrc_snapshots_gather(const struct ptrc_snapshots *, struct ptrc_snapshots_state *);
 /* Gives out a pattern, with whether an event type has matched it; the first one has all of them compared with the
- * types that there are now. Null: there are not so many, or no snapshots are made. This may be called while a snapshot
+ * types that there are now. NULL: there are not that many, or no snapshots are made. This may be called while a snapshot
  * is written. */
 const char *ptrc_snapshots_pattern(struct ptrc_snapshots *, size_t i, bool *has_matched);
 

@@ -81,7 +81,7 @@ void ptrc_ship_answer_free(struct ptrc_ship_answer *a)
 
 /* ---- what it means ---- */
 
-/* The number of an exception that it tells of, or 0. */
+/* The number of the exception that it reports, or 0. */
 static long exception_of(const struct ptrc_ship_answer *a)
 {
 	const char *text = strstr(a->body.bytes, "Code: ");

@@ -18,7 +18,7 @@ char *ptrc_ship_log_of(const char *path) __attribute__((returns_nonnull));
 bool ptrc_ship_look_at(const char *path);
 
 /* How many nanoseconds ago one of the log's files, of which this is the path of the first one, was written
- * last. If nobody knows, as a clock was set back, it is 0. */
+ * last. It is 0 if it is not known, because a clock was set back. */
 int64_t ptrc_ship_age_ns(const char *path);
 
 #endif

@@ -38,10 +38,10 @@ struct ptrc_ship_log {
 	 * digits. */
 	uint64_t id;
 	char name[17];
-	/* The number of the part behind the last one, and of the one before which reading ends. */
+	/* The number of the part after the last one, and of the one before which reading ends. */
 	uint64_t end_part;
 	uint64_t limit;
-	/* What stood in the parts before this one is forgotten: nobody can go there. */
+	/* What stood in the parts before this one is forgotten: reading cannot go back there. */
 	uint64_t first;
 	/* The log was closed, so that nothing will come. */
 	bool is_closed;
@@ -52,7 +52,7 @@ struct ptrc_ship_log {
 	/* Before the first event of the block; and before the event that comes next. */
 	struct ptrc_ship_place block_place;
 	struct ptrc_ship_place place;
-	/* An event is there that was not passed; or what the end tells. */
+	/* An event was read and not passed; or a row of the end. */
 	bool is_at_event;
 	bool is_at_end;
 	bool is_past_end;
@@ -65,7 +65,7 @@ struct ptrc_ship_log {
 	bool is_in_loss;
 	int64_t loss_ns;
 	struct ptrc_reader_gap loss;
-	/* What the end tells. */
+	/* The rows of the end. */
 	struct {
 		const char *cause;
 		uint64_t lost;

@@ -105,7 +105,7 @@ static void begin_url(struct ptrc_ship_server *s)
 	ptrc_buffer_text(&s->url, "/?");
 }
 
-/* What a request means that has got no answer, or none that it could take. */
+/* The meaning of a request without an answer, or with one that is too large. */
 static enum ptrc_ship_outcome judge_failure(struct ptrc_ship_server *s)
 {
 	const char *problem = *s->error ? s->error : curl_easy_strerror(s->result);

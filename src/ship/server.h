@@ -38,7 +38,7 @@ struct ptrc_ship_server {
 	struct ptrc_buffer url;
 	struct ptrc_buffer query;
 	struct ptrc_ship_answer answer;
-	/* Of the last request. */
+	/* These are of the last request. */
 	CURLcode result;
 	char error[CURL_ERROR_SIZE];
 	int64_t released_ns;

@@ -93,7 +93,7 @@ static bool pause_for(struct ptrc_shipper *s, int64_t ns)
 struct attempt {
 	struct ptrc_shipper *shipper;
 	int64_t pause_ns;
-	/* What has come of it. */
+	/* The result of the last request. */
 	enum ptrc_ship_result result;
 };
 

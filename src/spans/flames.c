@@ -7,7 +7,7 @@
 
 #include "src/base/message.h"
 
-/* What the tables hold: numbers of frames and of stacks, counted from 1, as new things are zero. */
+/* Entries of the tables: numbers of frames and of stacks, counted from 1, as a new entry is zeroed. */
 struct numbered {
 	struct ptrc_table_entry entry;
 	uint32_t number;
@@ -127,7 +127,7 @@ static uint32_t frame_of(struct ptrc_flames *f, const struct ptrc_source *s, uns
 	n = ptrc_table_find(&f->addresses, key, sizeof(key), sizeof(*n));
 	if (n->number)
 		return n->number - 1;
-	/* Those below the innermost one are where calls return to, behind the call. */
+	/* All addresses but the innermost are return addresses, one past the call. */
 	put_place(&name, f, s, process, address - (!is_innermost && address));
 	n->number = ptrc_flames_frame(f, name.bytes, name.used) + 1;
 	ptrc_buffer_free(&name);

@@ -249,7 +249,7 @@ void ptrc_pairs_json(const struct ptrc_pairs *p, struct ptrc_json *j, bool has_h
 
 /* ---- messages ---- */
 
-/* Puts "3 begins without end", behind what is there. */
+/* Appends "3 begins without end". */
 static void put_count(struct ptrc_buffer *b, uint64_t count, const char *one, const char *several)
 {
 	if (count)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What was measured of pairs, as a table for people and as JSON. */
+/* The durations of pairs as a table for people and as JSON. */
 #ifndef PTRC_SRC_SPANS_PAIR_REPORT_H
 #define PTRC_SRC_SPANS_PAIR_REPORT_H
 
@@ -9,7 +9,7 @@
 #include "src/spans/pairs.h"
 #include "src/query/query.h"
 
-/* Puts a table, and behind each of its lines how many durations of each length there are, if that is
+/* Puts a table, and after each of its lines how many durations of each length there are, if that is
  * wanted. */
 void ptrc_pairs_put_text(struct ptrc_buffer *, const struct ptrc_pairs *, bool has_histogram);
 

@@ -72,9 +72,9 @@ struct ptrc_pair {
 	struct ptrc_pair_halves halves;
 };
 
-/* What an event type is for the pairs: its `of_pairs`. */
+/* The pairs that an event type is part of: the `of_pairs` of the type. */
 struct ptrc_pair_roles {
-	/* It holds as long as that of the pairs is the same. */
+	/* Valid while it equals the generation of the pairs. */
 	unsigned int generation;
 	size_t count;
 	struct ptrc_pair_role {
@@ -108,7 +108,7 @@ struct ptrc_pairs {
 	/* A pair of functions has a row for each function that symbols, which the views then have, tell. */
 	bool has_functions;
 	struct ptrc_spans spans;
-	/* Grows when pairs are forgotten. */
+	/* Grows with each ptrc_pairs_forget(). */
 	unsigned int generation;
 	/* By their order; null: no event of it was taken. */
 	struct ptrc_pair_source **sources;
@@ -134,7 +134,7 @@ bool ptrc_pair_has_key(struct ptrc_view *, const struct ptrc_layouts *, trace_ev
 
 /*
  * Finds the names of the two events of a pair as the user writes it: BEGIN..END, or X for X.begin..X.end. An
- * expression may follow a name after " where "; that of X is one of its begin. The names are allocated as told.
+ * expression may follow a name after " where "; that of X belongs to X.begin. `allocate` makes the memory of the names.
  * Returns false if a name is empty.
  */
 bool ptrc_pair_read_names(const char *text, size_t size, void *(*allocate)(size_t), char *names[2]);
@@ -156,8 +156,8 @@ bool ptrc_pair_has_name(const struct ptrc_reader_name *);
 void ptrc_pairs_take(struct ptrc_pairs *, struct ptrc_source *);
 
 /* Counts the begins that have no end, and makes rows for pairs that were given and have no events.
- * Is called after the last event. If --first has stopped the reading of a sink of spans, the begins that wait
- * have their ends in what was not read, and are forgotten. */
+ * Is called after the last event. If --first has stopped the reading for a sink of spans, the events that end
+ * open spans were not read, and these spans are dropped. */
 void ptrc_pairs_end(struct ptrc_pairs *, bool is_read);
 
 /* Whether the query selects a span that is over; that halves meet expressions is for the sink to see. */

@@ -25,7 +25,7 @@ enum kind {
 	ERROR_NUMBER,
 };
 
-/* What a field depends on, all of it. */
+/* The conditions of a field; all of them have to hold. */
 enum {
 	ANY = 0,
 	SESSION = 1,

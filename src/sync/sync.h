@@ -51,7 +51,7 @@ void ptrc_sync_read(struct ptrc_sync *, const struct ptrc_cli_texts *, const str
 
 /*
  * Compares the clocks of the hosts of the query, and links their corrections, which the readers have. Reads the
- * logs once, and goes back to their begins; notes which of them are damaged. Returns false, after a message, if
+ * logs once, and goes back to their starts; notes which of them are damaged. Returns false, after a message, if
  * there is nothing to compare by.
  */
 bool ptrc_sync_hosts(struct ptrc_sync *, struct ptrc_query *);

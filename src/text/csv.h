@@ -16,7 +16,7 @@ void ptrc_csv_end(struct ptrc_buffer *, size_t begin);
 /* Puts a text as a value. Returns whether it is put as it is: what is not UTF-8 is replaced. */
 bool ptrc_csv_text(struct ptrc_buffer *, const char *text, size_t size);
 
-/* Puts a value, without its unit: an array in brackets, text as it is. Returns whether it tells every byte. */
+/* Puts a value, without its unit: an array in brackets, text unchanged. Returns whether every byte is in it. */
 bool ptrc_csv_value(struct ptrc_buffer *, const struct ptrc_value *);
 
 #endif

@@ -651,7 +651,7 @@ static void put_text(struct ptrc_buffer *b, struct ptrc_event_format *f, struct 
 
 /* ---- the fields of --fields ---- */
 
-/* Which object of JSON has a field: that of the event or of the end of a pair, that of its begin, or the pair's. */
+/* Which object of JSON has a field: that of the event or of the last event of a pair, that of the first one, or the pair's. */
 enum whose { OF_EVENT, OF_BEGIN, OF_PAIR };
 
 static enum whose whose(const struct ptrc_field *f)
@@ -712,7 +712,7 @@ static const char *ns_key_of(enum ptrc_field_id id)
 	}
 }
 
-/* The view of the event that has the field: the one of the view, or the begin of the pair that it ends. */
+/* The view of the event that has the field: this one, or the first event of the pair that it ends. */
 static struct ptrc_view *view_of(const struct ptrc_field *f, struct ptrc_view *view)
 {
 	return f->is_of_begin ? view->begin : view;
@@ -788,7 +788,7 @@ static void put_fields_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
 	ptrc_buffer_char(b, '\n');
 }
 
-/* Puts the data as one value: as it is, as the fields of its layout, or, if it is no text, as its bytes. */
+/* Puts the data as one value: as text, as the fields of its layout, or, if it is no text, as its bytes. */
 static void put_data_csv(struct ptrc_buffer *b, struct ptrc_view *view)
 {
 	const struct ptrc_reader *r = view->reader;

@@ -6,10 +6,10 @@
 
 #include "src/base/message.h"
 
-/* So many lines wait at most for a begin that may be a line by itself. */
+/* The most lines that wait for a pair which may be one line. */
 enum { WAITING_MAX = 4096 };
 
-/* A line that was not written yet: the begin or the end of a node. */
+/* A line that was not written yet: the first or the last event of a node. */
 struct waiting {
 	struct waiting *next;
 	struct ptrc_tree_node *node;
@@ -35,7 +35,7 @@ static void wait_for(struct ptrc_pair_tree *t, struct ptrc_tree_node *n, bool is
 	n->span.users++;
 }
 
-/* Shows a begin, if it is known how. */
+/* Shows the first event of a node. Returns false if it is not known yet whether and how. */
 static bool show_begin(struct ptrc_pair_tree *t, struct ptrc_tree_node *n)
 {
 	const struct ptrc_tree_node *outer = outer_of(n);
@@ -55,7 +55,7 @@ static bool show_begin(struct ptrc_pair_tree *t, struct ptrc_tree_node *n)
 	return true;
 }
 
-/* Shows what waits, up to a begin of which it is not known how it is shown. */
+/* Shows the lines that wait, up to one that is not decided yet. */
 static void flush(struct ptrc_pair_tree *t)
 {
 	struct waiting *w;
