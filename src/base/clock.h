@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The clock for limits of waiting. */
 #ifndef PTRC_SRC_BASE_CLOCK_H
 #define PTRC_SRC_BASE_CLOCK_H
 

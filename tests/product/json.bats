@@ -73,6 +73,10 @@ odd_log() {
 	ptrace-dump --pair="$odd_name..posix_trace_stop by log" --summary --json odd.log odd.log >pairs
 	valid event <pairs
 	jq -se '.[0] | has("pair_hex") and (.begin | has("log")) and .end.reason == 0' pairs
+	ptrace-dump --pair="$odd_name..posix_trace_stop by log" --fields=pair,time,ns,duration,begin.pid,end.event \
+		odd.log odd.log >pairs
+	valid 'event#pair_members' <pairs
+	jq -se '.[0] | has("pair_hex") and has("duration_ns") and (.begin | keys == ["pid"]) and (.end | keys == ["event"])' pairs
 	ptrace-shutdown "$me"
 	go
 }

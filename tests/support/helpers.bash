@@ -312,7 +312,9 @@ has_validator() {
 # validates KIND: whether each line of standard input is what docs/ptrace-KIND.schema.json
 # says, and there is one
 validates() {
-	python3 "$PTRC_SOURCE/tests/support/validate.py" "$PTRC_SOURCE/docs/ptrace-$1.schema.json"
+	local words
+	IFS='#' read -ra words <<<"$1"
+	python3 "$PTRC_SOURCE/tests/support/validate.py" "$PTRC_SOURCE/docs/ptrace-${words[0]}.schema.json" "${words[@]:1}"
 }
 
 # valid KIND: the same of all that a case has so told of, at its end, where there is a validator

@@ -261,10 +261,15 @@ int main(int argc, char **argv)
 		emit_all(threads);
 	if (is_waiting_last)
 		say_and_wait("done");
-	if (is_forking && !syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0))
-		pause();
-	if (is_forking)
+	if (is_forking) {
+		long child = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+
+		if (!child)
+			pause();
+		printf("%ld\n", child);
+		fflush(stdout);
 		_exit(status);
+	}
 	if (end_signal)
 		raise(end_signal);
 	return status;

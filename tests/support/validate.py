@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""validate.py SCHEMA: whether each line of standard input is what the JSON Schema says.
+"""validate.py SCHEMA [DEFINITION]: whether each line of standard input is what the JSON Schema, or one of its
+definitions, says.
 
 Stricter than the schema, which readers of later versions use, too: a member that it does
 not know is an error here, and so is one that comes twice. Where there is X_hex beside X,
@@ -79,6 +80,8 @@ def errors(validator, lines):
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         schema = json.load(file)
+    if len(sys.argv) > 2:
+        schema = {"$ref": f"#/$defs/{sys.argv[2]}", "$defs": schema["$defs"]}
     kind = jsonschema.Draft202012Validator
     kind.check_schema(schema)
     strict(schema)

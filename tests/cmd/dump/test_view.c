@@ -128,7 +128,7 @@ TEST(a_log_that_claims_more_than_there_is_of_memory, "")
 TEST(names_that_are_empty, "")
 {
 	int fd = extreme_log(MAKER_EPOCH, MAKER_EPOCH + 1, 0);
-	struct ptrc_event_format format = {.format = PTRC_FORMAT_TEXT};
+	struct ptrc_event_format format = {.format = PTRC_FORMAT_TEXT, .name_width = 8};
 	struct ptrc_buffer b = PTRC_BUFFER_INIT;
 	static struct ptrc_reader r;
 	struct ptrc_view view = {.reader = &r};
@@ -139,6 +139,8 @@ TEST(names_that_are_empty, "")
 	CHECK_EQ(ptrc_reader_name(&r, 10)->size, 0);
 	ptrc_event_put(&b, &format, &view);
 	ptrc_buffer_char(&b, '\0');
+	/* The column of names is as wide as before, and empty. */
+	CHECK(strstr(b.bytes, " 101 201          0x"));
 	CHECK(strstr(b.bytes, " \"x\"\n"));
 	ptrc_event_format_free(&format);
 	ptrc_reader_close(&r);

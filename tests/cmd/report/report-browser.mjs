@@ -336,7 +336,7 @@ const cases = {
 			goToWorst(number);
 			const item = current();
 			const dropped = model.lanes.reduce((all, l) => all + l.dropped.reduce((sum, d) => sum + d.count, 0), 0);
-			return {times: model.meta.classes[number].count, worst: model.meta.classes[number].max, selected: item.duration,
+			return {count: model.meta.classes[number].count, worst: model.meta.classes[number].max, selected: item.duration,
 				dropped, told: model.meta.dropped, kept: model.meta.kept};
 		});
 		assert.equal(found.count, 20000);

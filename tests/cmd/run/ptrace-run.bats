@@ -1079,11 +1079,10 @@ background='"$0" -n 3 -w <in >out & until grep -qsx ready out; do sleep 0.02; do
 	reports 3 "run.log: 1 process went on after COMMAND and is no longer traced: traced (*); *" ptrace-run -o run.log -- "$traced" -f
 	went_on=$(sed 's/.*traced (\([0-9]*\)).*/\1/' stderr.txt)
 	kill -KILL "$went_on"
-	begins runner ptrace-run -o run.log --until=all -- bash -c '"$0" -f; touch ended' "$traced"
+	begins runner ptrace-run -o run.log --until=all -- bash -c '"$0" -f >child; touch ended' "$traced"
 	wait_until [ -e ended ]
-	child=$(pgrep -xn traced)
 	[ -d "/proc/$runner" ]
-	kill -KILL "$child"
+	kill -KILL "$(<child)"
 	ends 0 "$runner"
 }
 

@@ -61,8 +61,8 @@ load ../../support/helpers
 	traced_session "$me.a" --start -o fifo -- -w -W -n 200000
 	go done
 	controller=$(controller "$me.a")
-	# It waits for questions.
-	[ "$(cat "/proc/$controller/wchan")" != 0 ] || skip "no /proc/PID/wchan"
+	# A process that sleeps.
+	[ "$(cat "/proc/$pid/wchan")" != 0 ] || skip "no /proc/PID/wchan"
 	ptrace-shutdown "$me.a" 2>err 3>&- 6>&- &
 	ender=$!
 	# It has the word that the session ends, and waits.
