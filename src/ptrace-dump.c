@@ -312,7 +312,7 @@ static void parse(int argc, char **argv)
 	if (query.is_verifying)
 		text.is_counting = text.has_summary = true;
 	text.format.has_symbols = selection.has_symbols;
-	text.format.is_coloured = is_colour_wanted(colour);
+	text.format.is_coloured = is_text && is_colour_wanted(colour);
 	text.is_header_due =
 		is_csv ? header != NEVER
 		       : is_text && (header == ALWAYS || (header == AUTO && isatty(STDOUT_FILENO)));

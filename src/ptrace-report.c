@@ -178,7 +178,7 @@ static bool write_report(struct ptrc_report *r)
 	if (r->is_text)
 		ptrc_report_put_text(&out, r, is_utc);
 	else if (!ptrc_page_put(&out, r, &page_options))
-		return false;
+		return ptrc_output_give_up(&out);
 	ptrc_output_clear();
 	ptrc_output_write(&out);
 	return true;

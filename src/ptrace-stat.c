@@ -308,6 +308,9 @@ static void put_together(char **operands, size_t count)
 
 /* ---- what differs ---- */
 
+/* Which patterns of --event match a type of one of the logs that are compared: not each log has to have it. */
+static bool *found_globs;
+
 /* Returns false, after a message, if the log cannot be read. */
 static bool take_side(size_t side, char *thing)
 {
@@ -321,6 +324,8 @@ static bool take_side(size_t side, char *thing)
 	ptrc_diff_begin(&diff, side, &query);
 	is_read = ptrc_query_scan(&query) && ptrc_query_run(&query);
 	ptrc_query_finish(&query, is_read);
+	for (size_t i = 0; i < query.select.globs.count; i++)
+		found_globs[i] |= ptrc_query_has_match(&query, query.select.globs.texts[i]);
 	losses = &query.sources->losses;
 	is_read &= !losses->read_error;
 	ptrc_losses_report(losses, query.sources->reader.path);
@@ -329,6 +334,19 @@ static bool take_side(size_t side, char *thing)
 	is_incomplete |= ptrc_losses_is_any(losses) && !query.is_loss_allowed;
 	ptrc_selection_close(&selection);
 	return is_read;
+}
+
+/* Says which patterns match nothing in any of the logs, and which events could not be decided. */
+static void report_selection(void)
+{
+	for (size_t i = 0; i < query.select.globs.count; i++) {
+		if (found_globs[i])
+			continue;
+		ptrc_cli_message(query.select.globs.texts[i], "no event type has such a name");
+		is_failed = true;
+	}
+	ptrc_query_report_undecided(&query);
+	is_incomplete |= ptrc_query_undecided(&query) && !query.is_loss_allowed;
 }
 
 /* Says which pairs none of the logs has, and what was left out. */
@@ -363,6 +381,7 @@ static void put_diff(char **operands, size_t count)
 
 	pairs.is_by_name = true;
 	diff.pairs = &pairs;
+	found_globs = ptrc_cli_allocate(query.select.globs.count * sizeof(*found_globs));
 	for (size_t i = 0; i < befores.count; i++)
 		is_read &= take_side(PTRC_DIFF_BEFORE, (char *)(uintptr_t)befores.texts[i]);
 	for (size_t i = 0; i < count; i++)
@@ -379,10 +398,12 @@ static void put_diff(char **operands, size_t count)
 			ptrc_diff_put_text(&out, &diff, &conditions);
 		ptrc_output_write(&out);
 		report_pairs();
+		report_selection();
 		is_failed |= ptrc_conditions_has(&conditions, PTRC_CONDITION_MISSING);
 	}
 	ptrc_misfits_report(&query.misfits);
 	is_incomplete |= query.is_strict && query.misfits.count;
+	free(found_globs);
 	ptrc_diff_free(&diff);
 }
 
@@ -432,7 +453,9 @@ static void read_pairs(const char *per)
 	if (!ptrc_field_find_key(per, &query.layouts, &per_field, &why))
 		ptrc_cli_usage("--per", "%s", why.text);
 	if (ptrc_field_is_of_source(per_field.id))
-		ptrc_cli_usage("--per", "function, file and line are only known to ptrace-dump");
+		ptrc_cli_usage(
+			"--per",
+			"function, file and line need --symbols, which this command does not have");
 	pairs.per = &per_field;
 }
 

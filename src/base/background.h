@@ -20,11 +20,6 @@ struct ptrc_background {
 	bool has_thread;
 };
 
-#define PTRC_BACKGROUND_INIT \
-	{                    \
-		.fd = -1     \
-	}
-
 /* Begins the call, whose thread gets no signals. If there can be no thread, makes the call here.
  * The caller waits until .fd is readable or if it is -1 does not wait, and then calls
  * ptrc_background_end(). */

@@ -2,12 +2,10 @@
 #include "config.h"
 #include "src/base/buffer.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "src/base/escape.h"
 #include "src/base/message.h"

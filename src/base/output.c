@@ -42,6 +42,14 @@ void ptrc_output_abandon(void)
 		ptrc_cli_message(out_name, "has a part of the output now");
 }
 
+bool ptrc_output_give_up(struct ptrc_buffer *b)
+{
+	b->used = 0;
+	if (is_file_new)
+		unlink(out_name);
+	return false;
+}
+
 void ptrc_output_begin(void)
 {
 	signal(SIGPIPE, SIG_IGN);

@@ -23,6 +23,9 @@ void ptrc_output_clear(void);
 /* Leaves no part of the output in the file, for who ends the process with an error. */
 void ptrc_output_abandon(void);
 
+/* Drops what the buffer holds: nothing was written, and a new file goes. Returns false. */
+bool ptrc_output_give_up(struct ptrc_buffer *);
+
 /* Ignores SIGPIPE, so that write() fails if the reader goes away. A command calls this before
  * it writes anything. */
 void ptrc_output_begin(void);

@@ -2,7 +2,6 @@
 #include "config.h"
 #include "src/base/renamed.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "src/base/option.h"

@@ -11,30 +11,30 @@
 
 /* ---- taking events ---- */
 
-/* Counts the events of each type of a log, which were counted by their numbers. */
-static void add_types(struct ptrc_diff *d, struct ptrc_reader *r)
+static void count_type(struct ptrc_type *type)
 {
-	for (trace_event_id_t id = POSIX_TRACE_UNNAMED_USEREVENT; id < PTRC_READER_IDS; id++) {
-		const struct ptrc_reader_name *name;
-		struct ptrc_diff_type *type;
+	uint64_t *count = type->of_sink;
 
-		if (!d->counts[id])
-			continue;
-		name = ptrc_reader_name(r, id);
-		type = ptrc_table_find(&d->type_table, name->text, name->size, sizeof(*type));
-		if (!type->name)
-			type->name = ptrc_cli_copy(name->text);
-		type->counts[d->side] += d->counts[id];
-		d->counts[id] = 0;
-	}
+	if (!count)
+		type->of_sink = count = ptrc_cli_allocate(sizeof(*count));
+	++*count;
 }
 
-static char *take_text(struct ptrc_buffer *b)
+/* Adds the counts of a log's event types. */
+static void add_types(struct ptrc_diff *d, const struct ptrc_reader *r)
 {
-	char *text = ptrc_cli_copy_bytes(b->bytes, b->used);
+	for (trace_event_id_t id = 0; id < PTRC_READER_IDS; id++) {
+		const struct ptrc_type *counted = r->types[id];
+		struct ptrc_diff_type *type;
 
-	b->used = 0;
-	return text;
+		if (!counted || !counted->of_sink)
+			continue;
+		type = ptrc_table_find(&d->type_table, counted->name.text, counted->name.size,
+				       sizeof(*type));
+		if (!type->name)
+			type->name = ptrc_cli_copy(counted->name.text);
+		type->counts[d->side] += *(const uint64_t *)counted->of_sink;
+	}
 }
 
 static struct ptrc_diff_pair *find_pair(struct ptrc_diff *d, const struct ptrc_pair *p)
@@ -45,12 +45,11 @@ static struct ptrc_diff_pair *find_pair(struct ptrc_diff *d, const struct ptrc_p
 	ptrc_pair_put_whole_name(&name, p);
 	pair = ptrc_table_find(&d->pair_table, name.bytes, name.used, sizeof(*pair));
 	if (!pair->begin) {
-		pair->whole_name = take_text(&name);
+		pair->whole_name = ptrc_cli_copy_bytes(name.bytes, name.used);
 		pair->begin = ptrc_cli_copy(p->begin);
 		pair->end = ptrc_cli_copy(p->end);
 		pair->by = p->by_text ? ptrc_cli_copy(p->by_text) : NULL;
-		ptrc_pair_put_name(&name, p);
-		pair->name = take_text(&name);
+		pair->name = ptrc_cli_copy(p->name);
 	}
 	ptrc_buffer_free(&name);
 	return pair;
@@ -107,10 +106,9 @@ static void take(void *self, struct ptrc_source *source)
 	trace_event_id_t id = source->reader.event.posix_event_id;
 	int64_t ns = ptrc_source_ns(source);
 
-	d->span.first = ns < d->span.first ? ns : d->span.first;
-	d->span.last = ns > d->span.last ? ns : d->span.last;
-	if (id < PTRC_READER_IDS && !ptrc_is_system_type(id)) {
-		d->counts[id]++;
+	ptrc_period_widen(&d->span, ns);
+	if (!ptrc_is_system_type(id)) {
+		count_type(ptrc_reader_type(&source->reader, id));
 		s->event_count++;
 	}
 	ptrc_pairs_take(d->pairs, source);
@@ -134,7 +132,7 @@ void ptrc_diff_begin(struct ptrc_diff *d, size_t side, struct ptrc_query *query)
 {
 	d->side = side;
 	d->query = query;
-	d->span = (struct ptrc_period){INT64_MAX, INT64_MIN};
+	d->span = ptrc_period_none;
 	query->sink = (struct ptrc_sink){
 		.self = d, .event = take, .finish = finish, .takes_losses = true};
 }

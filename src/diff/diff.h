@@ -77,10 +77,9 @@ struct ptrc_diff_pair {
 
 /* Starts zeroed but for pairs.is_by_name and what ptrc_pairs_add() has added. */
 struct ptrc_diff {
-	/* The log whose events come: its side, its events by type, and their time. */
+	/* The log whose events come: its side, and the time of its events. */
 	struct ptrc_query *query;
 	size_t side;
-	uint64_t counts[PTRC_READER_IDS];
 	struct ptrc_period span;
 	/* Those that are looked for; the caller has them. */
 	struct ptrc_pairs *pairs;

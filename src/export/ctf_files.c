@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "src/base/message.h"
+#include "src/base/output.h"
 
 static const char metadata_name[] = "metadata";
 static const char stream_prefix[] = "stream_";
@@ -209,14 +210,10 @@ bool ptrc_ctf_files_open(struct ptrc_ctf_files *f, const char *path, bool is_for
 
 static void write_all(const struct ptrc_ctf_files *f, size_t file, const char *bytes, size_t size)
 {
-	while (size) {
-		ssize_t n = write(f->files[file], bytes, size);
+	int error = ptrc_write_all(f->files[file], bytes, size);
 
-		if (n < 0 && errno != EINTR)
-			fail(f, file, errno);
-		bytes += n > 0 ? n : 0;
-		size -= n > 0 ? (size_t)n : 0;
-	}
+	if (error)
+		fail(f, file, error);
 }
 
 void ptrc_ctf_files_write(const struct ptrc_ctf_files *f, size_t stream, const void *bytes,

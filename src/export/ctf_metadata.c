@@ -239,11 +239,10 @@ static void put_log(struct ptrc_buffer *b, const struct ptrc_source *s, unsigned
 		put_env(b, "boot_id", n, host.ph_boot_id, strlen(host.ph_boot_id));
 	}
 	if (!posixtrace_log_get_process(trace, process, &p, sizeof(p))) {
+		char line[PTRC_COMMAND_LINE_BYTES];
+
 		put_env(b, "program", n, p.pp_executable, p.pp_executable_size);
-		for (size_t i = 0; i < p.pp_command_line_size; i++)
-			ptrc_buffer_char(&text, p.pp_command_line[i] ? p.pp_command_line[i] : ' ');
-		text.used -= text.used && text.bytes[text.used - 1] == ' ';
-		put_env(b, "command_line", n, text.bytes, text.used);
+		put_env(b, "command_line", n, line, ptrc_command_line(&p, line));
 	}
 	text.used = 0;
 	ptrc_buffer_char(&text, '{');

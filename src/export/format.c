@@ -90,13 +90,13 @@ static void put_host(struct ptrc_buffer *name, const struct ptrc_reader *r, int3
 static struct ptrc_export_process *find_process(struct ptrc_export *x, int32_t pid,
 						const struct ptrc_reader *r)
 {
-	struct ptrc_export_process *p;
+	struct ptrc_export_process *p =
+		ptrc_table_find(&x->process_table, &pid, sizeof(pid), sizeof(*p));
 
-	for (size_t i = 0; i < x->process_count; i++)
-		if (x->processes[i]->pid == pid)
-			return x->processes[i];
-	p = ptrc_cli_allocate(sizeof(*p));
-	*p = (struct ptrc_export_process){.pid = pid, .number = x->process_count + 1};
+	if (p->number)
+		return p;
+	p->pid = pid;
+	p->number = x->process_count + 1;
 	if (r->event.posix_pid)
 		take_process_name(&p->name, r);
 	else
@@ -140,7 +140,6 @@ void ptrc_export_free_lanes(struct ptrc_export *x)
 	}
 	for (size_t i = 0; i < x->process_count; i++) {
 		ptrc_buffer_free(&x->processes[i]->name);
-		free(x->processes[i]);
 	}
 	free(x->processes);
 }

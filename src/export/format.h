@@ -36,6 +36,7 @@ enum { PTRC_LANE_MACHINE_STEP = 10000000, PTRC_LANE_MACHINES = 100 };
 
 /* A process. Process 0 is the trace system itself. */
 struct ptrc_export_process {
+	struct ptrc_table_entry entry;
 	int32_t pid;
 	/* Counted from 1. */
 	uint64_t number;
@@ -150,6 +151,8 @@ struct ptrc_export {
 	const struct ptrc_export_format *format;
 	/* The format's own state, of its state_size, which starts zeroed. */
 	void *state;
+	/* By their numbers, and in the order of their coming. */
+	struct ptrc_table process_table;
 	struct ptrc_export_process **processes;
 	size_t process_count;
 	struct ptrc_export_source *sources;

@@ -38,7 +38,9 @@ struct record {
 
 /* A frame that is open. */
 struct level {
+	/* Only compared: at the end of the events, an open span is freed before its level ends. */
 	const struct ptrc_span *span;
+	const struct ptrc_source *source;
 	uint32_t frame;
 	uint32_t stack;
 };
@@ -185,7 +187,9 @@ static void push(struct ptrc_export *x, struct ptrc_span *k, const struct ptrc_b
 {
 	struct stacks *st = x->state;
 	struct track *t = track_of(x, (struct ptrc_export_lane *)k->lane);
-	struct level l = {.span = k, .stack = t->depth ? t->levels[t->depth - 1].stack : t->root};
+	struct level l = {.span = k,
+			  .source = k->begin.source,
+			  .stack = t->depth ? t->levels[t->depth - 1].stack : t->root};
 	bool is_deep = st->is_folded && t->depth >= FOLDED_DEPTH_MAX;
 
 	count_time(x, t, x->now_ns);
@@ -330,7 +334,7 @@ static void end_at_loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 	for (size_t i = 0; i < st->track_count; i++) {
 		struct track *t = st->tracks[i];
 
-		if (t->depth && t->levels[0].span->begin.source == l->source)
+		if (t->depth && t->levels[0].source == l->source)
 			end_levels(x, t, 0, l->begin_ns);
 	}
 }

@@ -17,9 +17,7 @@ static struct ptrc_misfit_type *type_of(struct ptrc_misfit_types *t, const char 
 		if (t->types[i].layout == layout && !strcmp(t->types[i].name, name))
 			return &t->types[i];
 	type = ptrc_append(t->types, t->count);
-	*type = (struct ptrc_misfit_type){.name = ptrc_cli_allocate(strlen(name) + 1),
-					  .layout = layout};
-	strcpy(type->name, name);
+	*type = (struct ptrc_misfit_type){.name = ptrc_cli_copy(name), .layout = layout};
 	return type;
 }
 

@@ -76,6 +76,9 @@ static void find_layout(struct ptrc_query *q, struct ptrc_source *s)
 		ptrc_view_take_layout(&s->view, &q->layouts);
 	if (q->layouts.count)
 		ptrc_view_find_layout(&s->view, &q->layouts);
+	s->view.is_counted =
+		q->has_counted_around &&
+		ptrc_select_is_around(&q->select, &s->reader, s->reader.event.posix_event_id);
 }
 
 bool ptrc_query_is_around(struct ptrc_query *q, struct ptrc_source *s)
@@ -84,8 +87,11 @@ bool ptrc_query_is_around(struct ptrc_query *q, struct ptrc_source *s)
 
 	if (!q->select.around || !ptrc_select_is_around(&q->select, &s->reader, id))
 		return false;
-	if (q->select.around_where)
-		find_layout(q, s);
+	if (!q->select.around_where)
+		return true;
+	find_layout(q, s);
+	s->view.is_counted = false;
+	q->has_counted_around = true;
 	return ptrc_where_all_hold(&q->select.around_where, 1, &s->view);
 }
 
@@ -133,19 +139,11 @@ static bool report(const struct ptrc_reader *r, int error)
 	return !error;
 }
 
-static void extend(struct ptrc_period *trace, int64_t ns)
-{
-	if (ns < trace->first)
-		trace->first = ns;
-	if (ns > trace->last)
-		trace->last = ns;
-}
-
 /* Finds the first event, and extends the span of the trace to it. */
 static bool find_first(struct ptrc_source *s, struct ptrc_period *trace)
 {
 	if (ptrc_reader_next(&s->reader))
-		extend(trace, ptrc_source_ns(s));
+		ptrc_period_widen(trace, ptrc_source_ns(s));
 	return report(&s->reader, ptrc_reader_rewind(&s->reader));
 }
 
@@ -161,7 +159,7 @@ static bool find_last(struct ptrc_source *s, struct ptrc_period *trace)
 			return report(&s->reader, error);
 		while (ptrc_reader_next(&s->reader)) {
 			is_found = true;
-			extend(trace, ptrc_source_ns(s));
+			ptrc_period_widen(trace, ptrc_source_ns(s));
 		}
 	}
 	return report(&s->reader, ptrc_reader_select(&s->reader, NULL, 0, NULL));
@@ -226,7 +224,7 @@ static bool select_wanted(struct ptrc_query *q, struct ptrc_source *s)
 
 bool ptrc_query_scan(struct ptrc_query *q)
 {
-	struct ptrc_period trace = {INT64_MAX, INT64_MIN};
+	struct ptrc_period trace = ptrc_period_none;
 	bool needs_trace = q->sink.needs_trace;
 	bool is_last = needs_trace || has_base(q, PTRC_WHEN_FROM_END);
 	bool is_first = needs_trace || q->needs_first || has_base(q, PTRC_WHEN_FROM_BEGIN);
@@ -344,6 +342,7 @@ static bool show(struct ptrc_query *q)
 static void forget_counts(struct ptrc_query *q)
 {
 	q->shown_count = 0;
+	q->has_counted_around = false;
 	for (size_t i = 0; i < q->select.where_count; i++)
 		*ptrc_where_undecided(q->select.wheres[i]) = 0;
 	for (size_t i = 0; i < q->source_count; i++)
@@ -401,7 +400,7 @@ uint64_t ptrc_query_undecided(const struct ptrc_query *q)
 	return count;
 }
 
-static void report_undecided(const struct ptrc_query *q)
+void ptrc_query_report_undecided(const struct ptrc_query *q)
 {
 	struct ptrc_where *w;
 
@@ -426,7 +425,7 @@ void ptrc_query_sources_json(const struct ptrc_query *q, struct ptrc_json *j)
 
 		ptrc_json_open(j, NULL, '{');
 		ptrc_json_bytes(j, r->source ? "session" : "log", r->path, strlen(r->path));
-		ptrc_json_u64(j, "read", r->read_count);
+		ptrc_json_u64(j, "read", q->sources[i].read_count);
 		ptrc_losses_json(&q->sources[i].losses, j);
 		ptrc_json_close(j, '}');
 	}
@@ -474,8 +473,7 @@ static void report_missing(const struct ptrc_query *q, const char *pattern, bool
 			 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 }
 
-/* Returns whether the pattern matches an event type of a source. */
-static bool has_match(const struct ptrc_query *q, const char *pattern)
+bool ptrc_query_has_match(const struct ptrc_query *q, const char *pattern)
 {
 	const struct ptrc_reader_name *name;
 
@@ -488,7 +486,7 @@ static bool has_match(const struct ptrc_query *q, const char *pattern)
 /* The same. If it does not, says so. */
 static bool check_pattern(const struct ptrc_query *q, const char *pattern)
 {
-	if (has_match(q, pattern))
+	if (ptrc_query_has_match(q, pattern))
 		return true;
 	report_missing(q, pattern, !strpbrk(pattern, "*?[\\"));
 	return false;
@@ -532,9 +530,9 @@ bool ptrc_query_may_select(const struct ptrc_query *q)
 	bool has_any = !q->select.globs.count;
 
 	for (size_t i = 0; i < q->select.globs.count; i++)
-		has_any |= has_match(q, q->select.globs.texts[i]);
+		has_any |= ptrc_query_has_match(q, q->select.globs.texts[i]);
 	if (q->select.around)
-		has_any &= has_match(q, q->select.around);
+		has_any &= ptrc_query_has_match(q, q->select.around);
 	return has_any || may_lack_names(q);
 }
 
@@ -666,6 +664,7 @@ struct member_check {
 	bool is_found;
 };
 
+/* If no event has the field, which only JSON can have, says so. */
 static void check_member(const struct ptrc_field *f, void *arg)
 {
 	struct member_check *c = arg;
@@ -677,7 +676,7 @@ static void check_member(const struct ptrc_field *f, void *arg)
 	c->is_found = false;
 }
 
-/* Returns whether events have the fields of the expressions that only JSON can have. */
+/* Returns whether events have the fields of expressions and of the sink that only JSON can have. */
 static bool check_members(struct ptrc_query *q)
 {
 	struct member_check c = {.q = q, .is_found = true};
@@ -687,6 +686,9 @@ static bool check_members(struct ptrc_query *q)
 		c.option = w == q->select.around_where ? "--around" : "--where";
 		ptrc_where_each_field(w, check_member, &c);
 	}
+	c.option = "--fields";
+	for (size_t i = 0; i < q->sink.field_count; i++)
+		check_member(&q->sink.fields[i], &c);
 	return c.is_found;
 }
 
@@ -706,6 +708,7 @@ bool ptrc_query_finish(struct ptrc_query *q, bool is_read)
 	for (size_t i = 0; i < q->source_count; i++) {
 		struct ptrc_source *s = &q->sources[i];
 
+		s->read_count = s->reader.read_count;
 		ptrc_reader_losses(&s->reader, is_read, &s->losses);
 		s->losses.unshown_events += q->unheld_count;
 		if (q->is_verifying)
@@ -733,7 +736,7 @@ enum ptrc_exit ptrc_query_tell(struct ptrc_query *q, enum ptrc_exit status, bool
 	if (q->sink.tell)
 		is_found &= q->sink.tell(q->sink.self);
 	ptrc_misfits_report(&q->misfits);
-	report_undecided(q);
+	ptrc_query_report_undecided(q);
 	ptrc_hosts_report(&q->hosts);
 	if (q->symbols)
 		ptrc_symbols_report(q->symbols, true);

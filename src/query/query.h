@@ -46,6 +46,8 @@ struct ptrc_source {
 	size_t order;
 	/* All of its events were read, and its end comes among those of the others. */
 	bool is_over;
+	/* How many events were read; set by ptrc_query_finish(). */
+	uint64_t read_count;
 };
 
 /*
@@ -87,6 +89,9 @@ struct ptrc_sink {
 	bool needs_trace;
 	/* What --summary counts; null: events. */
 	const char *noun;
+	/* The fields of --fields. One that only JSON can have, and that no event has, is reported. */
+	const struct ptrc_field *fields;
+	size_t field_count;
 };
 
 struct ptrc_query {
@@ -139,6 +144,9 @@ struct ptrc_query {
 	/* Selected events that were dropped, and so not shown, because too many lines were held
 	 * for --around. */
 	uint64_t unheld_count;
+	/* Events for which the expression of --around was evaluated have been decoded, so those whose data does not fit are
+	 * counted. */
+	bool has_counted_around;
 	/* Data that does not fit its layout, once ptrc_query_finish() has been called. */
 	struct ptrc_misfit_types misfits;
 	/* Nothing failed and nothing is missing; set by ptrc_query_tell(). */
@@ -240,8 +248,12 @@ bool ptrc_query_run(struct ptrc_query *);
  * read. */
 bool ptrc_query_select_last(struct ptrc_query *, uint64_t count, bool *is_all);
 
-/* The number of events of which it could not be decided whether they are selected. */
+/* The number of events of which it could not be decided whether they are selected; and the messages about them. */
 uint64_t ptrc_query_undecided(const struct ptrc_query *);
+void ptrc_query_report_undecided(const struct ptrc_query *);
+
+/* Whether the pattern matches the name of an event type of a source. */
+bool ptrc_query_has_match(const struct ptrc_query *, const char *pattern);
 
 /* After ptrc_query_finish(): whether the sources lack nothing, and each event was decided. */
 bool ptrc_query_lacks_nothing(const struct ptrc_query *);

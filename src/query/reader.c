@@ -497,7 +497,6 @@ struct ptrc_type *ptrc_reader_new_type(struct ptrc_reader *r, trace_event_id_t i
 {
 	struct ptrc_type *type = ptrc_cli_allocate(sizeof(*type));
 
-	memset(type, 0, sizeof(*type));
 	/* The name of an event comes before the event. */
 	type->name.is_known = !posix_trace_eventid_get_name(r->trace, id, type->name.text);
 	if (!type->name.is_known)

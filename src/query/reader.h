@@ -280,8 +280,9 @@ static inline const struct ptrc_reader_name *ptrc_reader_name(struct ptrc_reader
 /* The type of that name, of those that have been looked up; 0: there is none. */
 trace_event_id_t ptrc_reader_find_type(const struct ptrc_reader *, const char *name);
 
-/* Has the reader, a copy of another one, look up types of its own, and forget these. */
+/* Gives the reader an empty table of types; the caller has freed the one before, or another reader has it. */
 void ptrc_reader_own_types(struct ptrc_reader *);
+/* Frees the table, with all that it holds. */
 void ptrc_reader_free_types(struct ptrc_reader *);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which events ptrace-dump selects, by type, process, thread, time, fields, and what they are
+/* Which events a command selects, by type, process, thread, time, fields, and what they are
  * near to (--around). */
 #ifndef PTRC_SRC_QUERY_SELECT_H
 #define PTRC_SRC_QUERY_SELECT_H

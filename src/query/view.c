@@ -140,10 +140,11 @@ static void say_no_field(const char *name, const struct ptrc_layouts *l,
 	}
 	name = of_event;
 	if (ptrc_renamed(PTRC_RENAMED_FIELDS, name, "", &renamed)) {
-		ptrc_cli_because(why, "'%s' %s%s", name, renamed.text,
-				 ptrc_layouts_name(l, name, strlen(name)) >= 0
-					 ? "; the data has 'data.id'"
-					 : "");
+		if (ptrc_layouts_name(l, name, strlen(name)) >= 0)
+			ptrc_cli_because(why, "'%s' %s; the data has 'data.%s'", name, renamed.text,
+					 name);
+		else
+			ptrc_cli_because(why, "'%s' %s", name, renamed.text);
 		return;
 	}
 	for (size_t i = 0; i < FIELD_COUNT; i++)
@@ -369,7 +370,7 @@ const struct ptrc_decoded *ptrc_view_decode(struct ptrc_view *v)
 	if (!v->is_decoded) {
 		ptrc_layout_decode(v->layout, v->reader->data, v->reader->size, &v->decoded);
 		v->is_decoded = true;
-		if (v->decoded.error != PTRC_LAYOUT_FITS && !v->is_again)
+		if (v->decoded.error != PTRC_LAYOUT_FITS && !v->is_again && !v->is_counted)
 			add_misfit(v);
 	}
 	return &v->decoded;

@@ -116,6 +116,8 @@ struct ptrc_view {
 	const struct ptrc_layouts *layouts;
 	/* The event was decoded before, so if its data does not fit the layout, that is counted. */
 	bool is_again;
+	/* The same for this event alone. */
+	bool is_counted;
 	/* The machine, once it has been asked for. */
 	bool has_host;
 	char host[256];

@@ -42,7 +42,6 @@ static struct ptrc_node *make_node(enum ptrc_node_kind kind)
 {
 	struct ptrc_node *n = ptrc_cli_allocate(sizeof(*n));
 
-	memset(n, 0, sizeof(*n));
 	n->kind = kind;
 	return n;
 }

@@ -395,8 +395,7 @@ static void begin_span(void *self, struct ptrc_span *span)
 }
 
 /* Of pairs that took the same time, the first one counts as longer. */
-static void offer_longest(struct ptrc_report *r, const struct ptrc_pair *pair,
-			  const struct ptrc_report_record *record)
+static void offer_longest(struct ptrc_report *r, const struct ptrc_report_record *record)
 {
 	const struct ptrc_report_event *e = record->begin ? record->begin : record->end;
 	uint64_t duration_ns = record->duration_ns;
@@ -411,8 +410,6 @@ static void offer_longest(struct ptrc_report *r, const struct ptrc_pair *pair,
 	memmove(r->longest + at + 1, r->longest + at,
 		(r->longest_count - at - 1) * sizeof(*r->longest));
 	r->longest[at] = (struct ptrc_report_longest){
-		/* The list of pairs may move: its number is what stays. */
-		.pair_number = (size_t)(pair - r->pairs->list),
 		.class = record->class,
 		.fate = record->fate,
 		.duration_ns = duration_ns,
@@ -423,10 +420,9 @@ static void offer_longest(struct ptrc_report *r, const struct ptrc_pair *pair,
 }
 
 /* Adds a pair, whose events then belong to the report. */
-static void add_pair(struct ptrc_report *r, const struct ptrc_pair *pair,
-		     const struct ptrc_report_record *record)
+static void add_pair(struct ptrc_report *r, const struct ptrc_report_record *record)
 {
-	offer_longest(r, pair, record);
+	offer_longest(r, record);
 	add_record(r, record->class, *record);
 }
 
@@ -449,8 +445,7 @@ static bool is_cut_by_time(const struct ptrc_report *r, const struct ptrc_pair *
 
 /* Adds the part of a pair that is in the time that is selected. How long it took is not known, so it does not
  * count among the durations. */
-static void add_part(struct ptrc_report *r, const struct ptrc_pair *pair,
-		     struct ptrc_report_record *record)
+static void add_part(struct ptrc_report *r, struct ptrc_report_record *record)
 {
 	const struct ptrc_period *span = &r->query->select.span;
 	struct ptrc_report_class *c = &r->classes[record->class];
@@ -466,7 +461,7 @@ static void add_part(struct ptrc_report *r, const struct ptrc_pair *pair,
 		end_ns = ptrc_when_ns(&record->end->info.posix_timestamp);
 	}
 	record->duration_ns = (uint64_t)ptrc_when_subtract(end_ns, record->ns);
-	add_pair(r, pair, record);
+	add_pair(r, record);
 }
 
 /* Adds an event that should be part of a pair and is not. */
@@ -509,11 +504,11 @@ static void take(void *self, struct ptrc_span *span)
 			(uint64_t)ptrc_when_subtract(ptrc_source_ns(r->source), record.ns);
 		c->count++;
 		add_length(c, record.duration_ns, record.ns);
-		add_pair(r, pair, &record);
+		add_pair(r, &record);
 		return;
 	}
 	if (is_cut_by_time(r, pair, fate)) {
-		add_part(r, pair, &record);
+		add_part(r, &record);
 		return;
 	}
 	c->no_begin_count += fate == PTRC_SPAN_NO_BEGIN;

@@ -113,8 +113,7 @@ struct ptrc_report_loss {
 };
 
 struct ptrc_report_longest {
-	/* Its number among the pairs, and the number of its class. */
-	size_t pair_number;
+	/* The number of its class. */
 	size_t class;
 	/* enum ptrc_span_fate; a span whose first or last event is missing took at least this long. */
 	unsigned char fate;

@@ -631,17 +631,9 @@ static void put_lane(struct page *p, struct ptrc_json *j, const struct ptrc_repo
 			put_shown(p, j, "executable", process.pp_executable,
 				  process.pp_executable_size);
 		if (process.pp_has_command_line && process.pp_command_line_size) {
-			struct ptrc_buffer b = PTRC_BUFFER_INIT;
+			char line[PTRC_COMMAND_LINE_BYTES];
 
-			/* The last argument ends with a null byte, too. */
-			ptrc_buffer_bytes(&b, process.pp_command_line,
-					  process.pp_command_line_size);
-			b.used -= !b.bytes[b.used - 1];
-			for (size_t i = 0; i < b.used; i++)
-				if (!b.bytes[i])
-					b.bytes[i] = ' ';
-			put_shown(p, j, "command", b.bytes, b.used);
-			ptrc_buffer_free(&b);
+			put_shown(p, j, "command", line, ptrc_command_line(&process, line));
 		}
 	}
 	ptrc_json_close(j, '}');

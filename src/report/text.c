@@ -160,7 +160,7 @@ static void put_place(struct ptrc_buffer *b, const struct ptrc_report *r,
 	view->reader->event = l->info;
 	view->reader->log_time = ptrc_reader_log_time_of(view->reader, &l->info.posix_timestamp);
 	s = ptrc_view_symbol(view);
-	if (s->function && !ptrc_pair_is_function(&r->pairs->list[l->pair_number])) {
+	if (s->function && !ptrc_pair_is_function(&r->pairs->list[r->classes[l->class].pair])) {
 		ptrc_buffer_text(b, " in ");
 		ptrc_text_put(b, s->function, strlen(s->function));
 	}
@@ -185,11 +185,11 @@ static void put_longest(struct ptrc_buffer *b, const struct ptrc_report *r,
 		ptrc_buffer_char(b, ' ');
 		put_duration(b, l->duration_ns);
 		if (r->pairs->label ||
-		    ptrc_report_has_own_class(r, &r->pairs->list[l->pair_number]))
+		    ptrc_report_has_own_class(r, &r->pairs->list[r->classes[l->class].pair]))
 			ptrc_buffer_bytes(&name, r->classes[l->class].name,
 					  r->classes[l->class].name_size);
 		else
-			ptrc_pair_put_name(&name, &r->pairs->list[l->pair_number]);
+			ptrc_pair_put_name(&name, &r->pairs->list[r->classes[l->class].pair]);
 		ptrc_text_put(b, name.bytes, name.used);
 		ptrc_buffer_format(b, " (process %ld, thread %ld)", (long)l->info.posix_pid,
 				   (long)l->info.posix_tid);

@@ -259,23 +259,20 @@ static void put_count(struct ptrc_buffer *b, uint64_t count, const char *one, co
 
 void ptrc_pairs_report_halves(const struct ptrc_pairs *p, const char *rest, const char *cut)
 {
-	struct ptrc_buffer what = PTRC_BUFFER_INIT, name = PTRC_BUFFER_INIT;
+	struct ptrc_buffer what = PTRC_BUFFER_INIT;
 
 	for (size_t i = 0; i < p->count; i++) {
 		const struct ptrc_pair_halves *h = &p->list[i].halves;
 
-		what.used = name.used = 0;
+		what.used = 0;
 		put_count(&what, h->begins, "begin without end", "begins without end");
 		put_count(&what, h->ends, "end without begin", "ends without begin");
 		put_count(&what, h->cut, cut, cut);
 		if (!what.used)
 			continue;
-		ptrc_pair_put_name(&name, &p->list[i]);
-		ptrc_buffer_char(&name, '\0');
-		ptrc_cli_message(name.bytes, "%.*s%s", (int)what.used, what.bytes, rest);
+		ptrc_cli_message(p->list[i].name, "%.*s%s", (int)what.used, what.bytes, rest);
 	}
 	ptrc_buffer_free(&what);
-	ptrc_buffer_free(&name);
 }
 
 /* Whether one of the logs or sessions has a type of that name. If not, says so. */

@@ -73,7 +73,7 @@ static struct ptrc_pair make_pair(char *begin, char *end)
 	return (struct ptrc_pair){
 		.name = stem && is_stem_of(end, begin, stem, end_suffix)
 				? ptrc_cli_copy_bytes(begin, stem)
-				: print(ptrc_cli_allocate, "%s..%s", begin, end),
+				: ptrc_cli_text("%s..%s", begin, end),
 		.begin = begin,
 		.end = end,
 	};
@@ -498,8 +498,8 @@ static void find_by_name(struct ptrc_pairs *p, const struct ptrc_reader_name *na
 		    is_stem_of(p->list[i].end, name->text, size, end_suffix))
 			return;
 	*ptrc_append(p->list, p->count) =
-		make_pair(print(ptrc_cli_allocate, "%.*s%s", (int)size, name->text, begin_suffix),
-			  print(ptrc_cli_allocate, "%.*s%s", (int)size, name->text, end_suffix));
+		make_pair(ptrc_cli_text("%.*s%s", (int)size, name->text, begin_suffix),
+			  ptrc_cli_text("%.*s%s", (int)size, name->text, end_suffix));
 }
 
 /* Works out what the type of the event is for the pairs. */

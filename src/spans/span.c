@@ -45,12 +45,9 @@ struct ptrc_span *ptrc_span_make(struct ptrc_spans *all, struct ptrc_source *sou
 {
 	struct ptrc_span *s;
 
-	if (!all->query) {
-		s = ptrc_cli_allocate(offsetof(struct ptrc_span, users));
-		return s;
-	}
+	if (!all->query)
+		return ptrc_cli_allocate(offsetof(struct ptrc_span, users));
 	s = ptrc_cli_allocate(all->span_size + source->reader.size);
-	memset(s, 0, all->span_size);
 	s->users = 1;
 	keep(&s->begin, source, (char *)s + all->span_size);
 	all->open_count++;

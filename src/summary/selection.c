@@ -204,9 +204,7 @@ static void read_around(struct ptrc_selection *s)
 		return;
 	where = ptrc_where_split(s->around_text, &size);
 	if (!select->around)
-		select->around = strndup(s->around_text, size);
-	if (!select->around)
-		ptrc_cli_no_memory();
+		select->around = ptrc_cli_copy_bytes(s->around_text, size);
 	if (!where)
 		return;
 	if (select->around_where)
@@ -254,9 +252,10 @@ static void check_sources_of_time(const struct ptrc_query *q, int operands)
 void ptrc_selection_check(const struct ptrc_selection *s, int operands)
 {
 	struct ptrc_query *q = s->query;
-	const char *why = s->is_without_symbols
-				  ? "function, file and line are only known to ptrace-dump"
-				  : "function, file and line need --symbols";
+	const char *why =
+		s->is_without_symbols
+			? "function, file and line need --symbols, which this command does not have"
+			: "function, file and line need --symbols";
 	const struct ptrc_where *w;
 
 	for (size_t i = 0; i < s->pairs->count && !s->has_symbols; i++)

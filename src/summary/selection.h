@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The options that say which events of which logs a command takes: those that ptrace-dump and
- * ptrace-export have in common.
+ * The options that say which events of which logs a command takes: ptrace-dump, ptrace-export and ptrace-report have
+ * all of them, ptrace-stat and ptrace-check a part.
  */
 #ifndef PTRC_SRC_SUMMARY_SELECTION_H
 #define PTRC_SRC_SUMMARY_SELECTION_H

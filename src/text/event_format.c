@@ -512,11 +512,11 @@ static void end_column(struct ptrc_buffer *b, int used, int *width)
 /* Moves ASCII text that was put since `begin` to the right side of a column of such a width. */
 static void align_right(struct ptrc_buffer *b, size_t begin, int *width)
 {
-	size_t size = b->used - begin;
+	int size = (int)(b->used - begin);
 
-	end_column(b, (int)size, width);
-	memmove(b->bytes + b->used - size, b->bytes + begin, size);
-	memset(b->bytes + begin, ' ', b->used - begin - size);
+	if (size > *width)
+		*width = size;
+	ptrc_buffer_pad(b, begin, (size_t)*width, true);
 }
 
 static void put_number_right(struct ptrc_buffer *b, int64_t v, int *width)

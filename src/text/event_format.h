@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Puts an event as a line, of aligned text or of JSON. Millions of events per second pass
+ * Puts an event as a line, of aligned text, of JSON or of CSV. Millions of events per second pass
  * here.
  */
 #ifndef PTRC_SRC_TEXT_EVENT_FORMAT_H

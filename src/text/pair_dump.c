@@ -542,6 +542,8 @@ struct ptrc_pair_dump *ptrc_pair_dump_begin(struct ptrc_text *text, struct ptrc_
 	pairs->spans.lanes.lane_size = sizeof(struct ptrc_lane);
 	q->sink = (struct ptrc_sink){
 		.self = p,
+		.fields = p->text->format.fields,
+		.field_count = p->text->format.field_count,
 		.event = add,
 		.begin = is_tree ? begin_branch : NULL,
 		.span = is_tree ? take_branch : take,

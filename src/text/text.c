@@ -2,8 +2,6 @@
 #include "config.h"
 #include "src/text/text.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/cli.h"
@@ -238,7 +236,10 @@ void ptrc_text_begin(struct ptrc_text *t)
 	}
 	t->format.has_log = q->has_log;
 	t->format.has_host = q->has_host;
-	q->sink = (struct ptrc_sink){.self = t, .event = take};
+	q->sink = (struct ptrc_sink){.self = t,
+				     .event = take,
+				     .fields = t->format.fields,
+				     .field_count = t->format.field_count};
 	/* Tables have a header, also without lines; threads write past the buffer. */
 	if (t->format.format == PTRC_FORMAT_CSV && q->source_count) {
 		put_header(t, q->out.used);
@@ -251,22 +252,6 @@ void ptrc_text_free(struct ptrc_text *t)
 	ptrc_event_format_free(&t->format);
 }
 
-/* Whether events have the fields of --fields that only JSON can have. If not, says so. */
-static bool has_fields(struct ptrc_text *t)
-{
-	bool has_all = true;
-	char proposal[200];
-
-	for (size_t i = 0; i < t->format.field_count; i++) {
-		if (ptrc_query_has_member(t->query, &t->format.fields[i], proposal))
-			continue;
-		has_all = false;
-		ptrc_cli_message("--fields", "no event has data.%s%s", t->format.fields[i].text,
-				 proposal);
-	}
-	return has_all;
-}
-
 enum ptrc_exit ptrc_text_end(struct ptrc_text *t, enum ptrc_exit status, bool is_read)
 {
 	struct ptrc_query *q = t->query;
@@ -276,8 +261,6 @@ enum ptrc_exit ptrc_text_end(struct ptrc_text *t, enum ptrc_exit status, bool is
 	if (t->is_counting && !q->is_verifying && status == PTRC_EXIT_DONE)
 		put_count(t);
 	status = ptrc_query_tell(q, status, is_read);
-	if (status != PTRC_EXIT_FAILED && !has_fields(t))
-		status = PTRC_EXIT_FAILED;
 	if (t->has_summary)
 		put_summary(t);
 	return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Events as lines of text or JSON: the sink of ptrace-dump, which also counts them and sums up. */
+/* Events as lines of text, JSON or CSV: the sink of ptrace-dump, which also counts them and sums up. */
 #ifndef PTRC_SRC_TEXT_TEXT_H
 #define PTRC_SRC_TEXT_TEXT_H
 

@@ -413,6 +413,23 @@ times() {
 	refuses 2 "*--format: 'cvs' is not one of text, json and csv.*" ptrace-dump --format=cvs run.log
 }
 
+@test "how much was read, and what did not fit, is counted once, whatever is looked for" {
+	made run.log <<-'END'
+		layout job u32 id, json more
+		event 0 7 7 job u32:1 str:{}
+		event 1000 7 7 job u32:2 hex:61
+		event 2000 7 8 job hex:3132
+	END
+	for options in '--tid=8' '--where=data.id>=0' '--around=job where data.id >= 0' '--fields=event,data.id'; do
+		ptrace-dump --summary --json "$options" run.log 2>err >out || true
+		tail -n 1 out | jq -e '.summary.logs[0].read == 3'
+	done
+	for options in --count '--summary' '--summary --threads=1' '--summary --last=2'; do
+		ptrace-dump --json $options --around='job where data.id >= 0' run.log 2>/dev/null >around || true
+		tail -n 1 around | jq -e '(.summary // .).misfits | map(.count) == [2]'
+	done
+}
+
 @test "around an event for which an expression holds" {
 	made run.log <<-'END'
 		event 0 7 7 posix_trace_start
@@ -733,7 +750,9 @@ times() {
 	escape=$'\e['
 	[[ $(ptrace-dump --format=text run.log) != *"$escape"* ]]
 	[[ $(ptrace-dump --format=text --color=always run.log) == *"${escape}1mtraced.event${escape}0m"* ]]
-	[[ $(ptrace-dump --color=always --json run.log) != *"$escape"* ]]
+	for format in json csv; do
+		[[ $(ptrace-dump --color=always --format=$format --header=always run.log) != *"$escape"* ]]
+	done
 	[ "$(ptrace-dump --format=text --color=always run.log | sed 's/\x1b\[[0-9;]*m//g')" = \
 		"$(ptrace-dump --format=text run.log)" ]
 	exits 2 ptrace-dump --color=blue run.log

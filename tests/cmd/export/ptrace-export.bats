@@ -204,6 +204,19 @@ make_late_names() {
 	END
 }
 
+@test "flames of a log that ends with a loss while pairs are open" {
+	made end.log <<-'END'
+		event 0 7 7 posix_trace_start
+		event 100 7 7 job.begin
+		event 200 7 7 part.begin
+		event 300 7 7 part.end
+		event 400 7 7 posix_trace_overflow
+	END
+	ptrace-export --to=folded --allow-loss end.log >folded
+	grep -q 'job;part 100$' folded
+	ptrace-export --to=speedscope --allow-loss end.log | jq -e '.profiles | length > 0'
+}
+
 @test "threads have the name that the log tells last, at whatever time it came" {
 	make_late_names
 	chrome late.log >events

@@ -122,6 +122,15 @@ meta() {
 	exits 0 ptrace-report --max-size=256K -o few.html threads.log
 	[ "$(stat -c %s few.html)" -le $((256 * 1024)) ]
 	meta few.html '.lanes[-1].is_rest and .events == 30000'
+	# What is too large without any event is not written.
+	awk 'BEGIN { for (i = 0; i < 3000; i++) printf "event %d 7 7 %0200d\n", i, i }' | made names.log
+	cp few.html old.html
+	for file in new.html old.html; do
+		exits 1 ptrace-report --force --max-size=256K -o $file names.log
+		[[ $stderr == *"even without single events, which is more than --max-size" ]]
+	done
+	[ ! -e new.html ]
+	cmp few.html old.html
 }
 
 @test "report: replaces a report, an empty file, and others only if forced" {

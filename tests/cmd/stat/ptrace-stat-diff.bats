@@ -169,6 +169,18 @@ verdict_of() {
 	[ -z "$stdout" ]
 }
 
+@test "diff: a pattern that no log has is told, and so are events that could not be decided" {
+	printf 'event %d 7 7 a\n' 0 100 | made one.log
+	printf 'event %d 7 7 %s\n' 0 a 100 a 200 b | made two.log
+	exits 0 ptrace-stat --diff --event=b one.log two.log
+	exits 1 ptrace-stat --diff --event=a --event=c one.log two.log
+	[ "$stderr" = "ptrace-stat: c: no event type has such a name" ]
+	head -c 20000 /dev/zero | tr '\0' x >data
+	ptrace-run -o hard.log --max-data-size=64K -- sh -c 'ptrace-event --stdin big <data; :'
+	exits 3 ptrace-stat --diff --where="data =~ '((x?){30}){15}[yz]'" hard.log hard.log
+	[[ $stderr == *"would take too long"* ]]
+}
+
 @test "diff: wrong use is refused" {
 	logs
 	for options in --baseline=before.log '--fail-if=loss>0' '--diff --per=pid' '--diff --histogram' \
