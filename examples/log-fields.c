@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An analyzer: it reads a log and prints each event with its time, its process and the fields of its data,
- * which the log names. What the log lacks it says in the end.
+ * which the log names. In the end it prints how many events the log lacks.
  *
  * 	cc log-fields.c -lposixtrace && ./a.out LOG
  *
- * Texts are printed as they are. Who reads logs of other people should not let them speak to a terminal.
+ * Texts are printed as they are. Do not print the texts of a foreign log on a terminal.
  */
 #include <inttypes.h>
 #include <posixtrace-log.h>
@@ -74,7 +74,10 @@ int main(int argc, char **argv)
 	}
 	if (!posixtrace_get_counts(log, counts, 64, &count))
 		for (size_t i = 0; i < count && i < 64; i++)
-			if (strstr(counts[i].pt_name, "lost_events") && counts[i].pt_value)
+			if ((strstr(counts[i].pt_name, "lost_events") ||
+			     strstr(counts[i].pt_name, "damaged_events") ||
+			     !strcmp(counts[i].pt_name, "unwritten_events")) &&
+			    counts[i].pt_value)
 				fprintf(stderr, "%s: %lu\n", counts[i].pt_name, counts[i].pt_value);
 	posix_trace_close(log);
 	return error != 0;

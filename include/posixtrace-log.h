@@ -153,7 +153,7 @@ struct posixtrace_block {
  * Any number of blocks may exist at a time. Several threads may read the events of one. The caller
  * frees each with posixtrace_log_free_block(), in any thread, also after posix_trace_close().
  *   EINVAL  not an open log; null pointer.
- *   ENOMEM  no memory; the position has not moved.
+ *   ENOMEM  no memory; a null pointer is stored, and the position has not moved.
  */
 int posixtrace_log_next_block(trace_id_t, struct posixtrace_block **);
 
@@ -402,9 +402,9 @@ int posixtrace_log_writer_add_origin(struct posixtrace_log_writer *, trace_id_t)
 /*
  * Writes what waits, closes the log, waits until it is on its disk, and frees it, whatever it
  * returns. The status of the log says what it lacks, of which the caller gives `count` figures: lost_events,
- * log_lost_events, untraced_processes with untraced_error, refused_names, data_needed and those of the
- * source. Others are not looked at, so the caller may pass all that posixtrace_get_counts() has stored for
- * the source.
+ * log_lost_events, untraced_processes with untraced_error, refused_names, data_needed, those of the source
+ * (source_*), and those of damage, missing files and missing names, which become figures of the source. Others are not
+ * looked at, so the caller may pass all that posixtrace_get_counts() has stored for the source.
  *   EINVAL  null pointer for the log, or for the figures and count not 0.
  *   ENOMEM  no memory.
  *   others  of a write: the log has no end.

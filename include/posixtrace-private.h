@@ -312,7 +312,8 @@ int ptrc_observer_open(trace_id_t, struct ptrc_observer **);
 /*
  * Stores the event type of this name, with this layout (a null pointer: without one), as
  * posix_trace_trid_eventid_open() does.
- *   EINVAL  the stream was shut down; no layout.
+ *   EINVAL        the stream was shut down. The caller has checked the layout.
+ *   ENAMETOOLONG  of the name.
  *   EEXIST, ENOSPC, ENOMEM  as posixtrace_eventid_open_layout().
  */
 int ptrc_observer_type(struct ptrc_observer *, const char *name, const char *layout,

@@ -74,18 +74,30 @@ PTRC_PUBLIC int posixtrace_log_writer_add_origin(struct posixtrace_log_writer *l
 	return error;
 }
 
+/* What the source of the events lacked is what the source of this log lacked. */
+static void take_damage(struct ptrc_counts *c)
+{
+	c->pt_source_damaged_events +=
+		c->pt_damaged_events - c->pt_file_gap_events + c->pt_missing_events;
+	c->pt_source_damaged_parts += c->pt_damaged_parts + c->pt_missing_names;
+	c->pt_is_source_uncounted |= c->pt_uncounted_gaps || c->pt_unwritten_events ||
+				     (c->pt_missing_files && !c->pt_missing_events);
+}
+
 PTRC_PUBLIC int posixtrace_log_writer_close(struct posixtrace_log_writer *log,
 					    const struct posixtrace_count *figures, size_t count)
 {
 	struct ptrc_counts lost = {0};
+	bool is_wrong = !figures && count;
 	int cancel, error;
 
-	if (!log || (!figures && count))
+	if (!log)
 		return EINVAL;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count && figures; i++)
 		ptrc_figures_set(&lost, &figures[i]);
+	take_damage(&lost);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	error = ptrc_log_copy_close(log, &lost);
 	pthread_setcancelstate(cancel, NULL);
-	return error;
+	return is_wrong ? EINVAL : error;
 }

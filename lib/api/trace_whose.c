@@ -9,6 +9,7 @@
 #include <trace.h>
 
 #include "lib/base/common.h"
+#include "lib/base/timespec.h"
 #include "lib/control/controller.h"
 #include "lib/control/handle.h"
 #include "lib/life/life.h"
@@ -93,17 +94,6 @@ PTRC_PUBLIC int posixtrace_log_get_clock(trace_id_t trid, unsigned long index,
 		     : EINVAL;
 }
 
-/* A time that is too far away becomes the farthest there is. */
-static int64_t ns_of(const struct timespec *time)
-{
-	int64_t ns;
-
-	if (__builtin_mul_overflow((int64_t)time->tv_sec, INT64_C(1000000000), &ns) ||
-	    __builtin_add_overflow(ns, (int64_t)time->tv_nsec, &ns))
-		return time->tv_sec < 0 ? INT64_MIN : INT64_MAX;
-	return ns;
-}
-
 PTRC_PUBLIC int posixtrace_log_find_process(trace_id_t trid, pid_t pid, const struct timespec *time,
 					    unsigned long *index)
 {
@@ -112,7 +102,7 @@ PTRC_PUBLIC int posixtrace_log_find_process(trace_id_t trid, pid_t pid, const st
 
 	if (!whose)
 		return EINVAL;
-	error = ptrc_log_whose_find(whose, pid, ns_of(time), index);
+	error = ptrc_log_whose_find(whose, pid, ptrc_timespec_ns(time), index);
 	ptrc_handle_put(trid);
 	return error;
 }
@@ -125,7 +115,7 @@ PTRC_PUBLIC int posixtrace_log_find_thread(trace_id_t trid, pid_t pid, pid_t tid
 
 	if (!whose)
 		return EINVAL;
-	error = ptrc_log_whose_find_thread(whose, pid, tid, ns_of(time), index);
+	error = ptrc_log_whose_find_thread(whose, pid, tid, ptrc_timespec_ns(time), index);
 	ptrc_handle_put(trid);
 	return error;
 }

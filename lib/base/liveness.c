@@ -83,10 +83,10 @@ void ptrc_liveness_drop(struct ptrc_liveness *l)
 	l->map = NULL;
 }
 
-bool ptrc_liveness_is_held(int fd, uint64_t byte, uint64_t count)
+static bool is_held(int fd, short type, uint64_t byte, uint64_t count)
 {
 	struct flock lock = {
-		.l_type = F_WRLCK,
+		.l_type = type,
 		.l_whence = SEEK_SET,
 		.l_start = (off_t)byte,
 		.l_len = (off_t)count,
@@ -94,6 +94,16 @@ bool ptrc_liveness_is_held(int fd, uint64_t byte, uint64_t count)
 
 	/* If the kernel cannot tell, the answer is yes: then nothing is removed. */
 	return ptrc_sys(SYS_fcntl, fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
+}
+
+bool ptrc_liveness_is_held(int fd, uint64_t byte, uint64_t count)
+{
+	return is_held(fd, F_WRLCK, byte, count);
+}
+
+bool ptrc_liveness_is_controlled(int fd, uint64_t byte)
+{
+	return is_held(fd, F_RDLCK, byte, 1);
 }
 
 /* No place was free. Is that because another process holds all of them to remove the file, or

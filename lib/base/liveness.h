@@ -30,6 +30,9 @@ PTRC_MUST_CHECK int ptrc_liveness_take(int dirfd, const char *name, uint64_t byt
 void ptrc_liveness_drop(struct ptrc_liveness *l);
 /* Does any process hold a byte of [byte, byte + count)? */
 bool ptrc_liveness_is_held(int fd, uint64_t byte, uint64_t count);
+/* Does the controller hold this byte? The watcher of its keeper takes a read lock of the byte for a moment when the
+ * controller has died; that does not count. */
+bool ptrc_liveness_is_controlled(int fd, uint64_t byte);
 
 /* A child that is forked while another thread is in ptrc_liveness_take() would have a
  * descriptor of the open file, and so keep the lock. So the fork handlers call the first of

@@ -16,6 +16,7 @@
 #include "include/posixtrace-private.h"
 #include "lib/base/atomic.h"
 #include "lib/base/sys.h"
+#include "lib/base/timespec.h"
 #include "lib/control/controller.h"
 #include "lib/log/log_layout.h"
 #include "lib/model/names.h"
@@ -142,8 +143,7 @@ static void put(struct ptrc_observer *o, const struct ptrc_controller *c,
 			break;
 		o->writer.origin =
 			(struct ptrc_context){.pid = event->po_pid, .tid = event->po_tid};
-		set_time(o, h,
-			 (int64_t)event->po_time.tv_sec * 1000000000 + event->po_time.tv_nsec);
+		set_time(o, h, ptrc_timespec_ns(&event->po_time));
 		p.is_patient = !wait.is_over;
 		result = ptrc_writer_record(&o->writer, control, &p, event->po_size);
 		if (result == PTRC_PUT_WAIT) {
@@ -207,15 +207,10 @@ static void pad(struct payload *p)
 		p->bytes[p->used++] = 0;
 }
 
-static int64_t ns_of(const struct timespec *t)
-{
-	return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
-}
-
 static int64_t time_in_log(struct ptrc_observer *o, const struct ptrc_stream_header *h,
 			   const struct timespec *t)
 {
-	return ptrc_clock_realtime(h, &o->clock, stamp_of(o, h, ns_of(t)));
+	return ptrc_clock_realtime(h, &o->clock, stamp_of(o, h, ptrc_timespec_ns(t)));
 }
 
 static size_t least(size_t a, size_t b)
@@ -343,7 +338,7 @@ int ptrc_observer_add_process(struct ptrc_observer *o, const struct posixtrace_l
 		ptrc_sys_block_signals(&mask);
 		begin_times(o);
 		fill(o, c->stream.header, process, mappings, &payload);
-		put_process(o, &c->stream, &payload, ns_of(&process->pp_from));
+		put_process(o, &c->stream, &payload, ptrc_timespec_ns(&process->pp_from));
 		end_times(o);
 		ptrc_sys_restore_signals(&mask);
 	}

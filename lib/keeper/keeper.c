@@ -19,8 +19,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <linux/stat.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <time.h>
 
@@ -559,8 +557,8 @@ void ptrc_keeper_reap(struct ptrc_stream_header *header)
 
 /* ---- the log of an orphan ---- */
 
-/* Bounds of the search, each some 50 ms: entries of the log's directory, and descriptors of
- * processes. */
+/* Bounds of the search, each some 50 ms: entries of the log's directory, and processes with
+ * their descriptors. */
 #define ENTRIES_MAX 100000U
 #define DESCRIPTORS_MAX 20000U
 /* New logs of one name. */
@@ -663,6 +661,8 @@ static bool visit_process(const char *name, uint64_t ino, void *arg)
 	char path[32];
 
 	(void)ino;
+	if (s->budget-- == 0)
+		return true;
 	if (name[0] < '1' || name[0] > '9' || strlen(name) > 20)
 		return false;
 	memcpy(path, name, strlen(name));

@@ -74,8 +74,8 @@ struct ptrc_keeper_orders {
 };
 
 /* Starts a keeper that writes what the orphan holds into its log and closes that, and waits for
- * it. If there is no such log, or no more can be written to it, the events go into a new one
- *. The caller holds byte PTRC_LIVE_CLEANER of the stream object o.<id>, which
+ * it. If there is no such log, or no more can be written to it, the events go into a new
+ * one. The caller holds byte PTRC_LIVE_CLEANER of the stream object o.<id>, which
  * stream_fd is open on, in the directory dirfd of user `uid`.
  *   0        the log is closed: the caller removes the stream.
  *   ECHILD   one keeper after the other died.

@@ -20,8 +20,6 @@
 /* Bytes of data, and number of events, that wait at most: about a packet. */
 #define WAITING_BYTES (UINT64_C(256) << 10)
 #define WAITING_EVENTS 65536U
-/* Of a packet of names of threads. */
-#define THREADS_MAX 2048U
 /* Of a part: enough that the work beside the events does not count. */
 #define PART_BYTES (UINT64_C(64) << 10)
 
@@ -393,7 +391,7 @@ int ptrc_log_copy_add_whose(struct posixtrace_log_writer *c, const struct ptrc_l
 	for (size_t i = 0; i < whose->thread_count; i++) {
 		size_t first = i;
 
-		while (i + 1 < whose->thread_count && i + 1 - first < THREADS_MAX &&
+		while (i + 1 < whose->thread_count && i + 1 - first < PTRC_LOG_THREADS_MAX &&
 		       whose->threads[i + 1].pid == whose->threads[i].pid)
 			i++;
 		if (has_pid(c, whose->threads[i].pid))

@@ -440,6 +440,8 @@ PTRC_ASSERT_SIZE(struct ptrc_log_clock, 72);
 
 /* Limits of what a keeper writes into a PROCESS packet. */
 #define PTRC_LOG_LINE_MAX 4096U
+/* The most names in a THREADS packet. */
+#define PTRC_LOG_THREADS_MAX 2048U
 #define PTRC_LOG_MAPPINGS_MAX 256U
 #define PTRC_LOG_BUILD_ID_MAX 64U
 #define PTRC_LOG_PROCESS_MAX (UINT64_C(64) << 10)

@@ -328,7 +328,8 @@ static bool add_mapping(const char *at, void *arg)
 	skip_word(&at, end); /* the device */
 	ino = at < end ? ptrc_digits_take(&at) : 0;
 	bytes = at < end ? (size_t)(end - at) : 0;
-	if (bytes > UINT16_MAX ||
+	/* A longer one may be cut. */
+	if (bytes > MAPS_LINE_MAX ||
 	    out->used - maps->start + sizeof(m) + bytes + PTRC_LOG_BUILD_ID_MAX >
 		    PTRC_LOG_PROCESS_MAX ||
 	    head->mapping_count == PTRC_LOG_MAPPINGS_MAX) {
@@ -668,8 +669,6 @@ void ptrc_log_origin_meet(struct ptrc_log_writer *w)
 #define THREADS_KNOWN 16384U
 /* Names that wait for a flush. */
 #define THREADS_PENDING (UINT64_C(1) << 20)
-/* The most names in a THREADS packet. */
-#define THREADS_MAX 2048U
 
 struct known_thread {
 	int32_t tid, pid;
@@ -770,7 +769,7 @@ static void write_threads(struct ptrc_log_writer *w)
 
 	while (at < pending->used) {
 		uint64_t bytes = ptrc_log_at_most(pending->used - at,
-						  THREADS_MAX * sizeof(struct ptrc_log_thread));
+						  PTRC_LOG_THREADS_MAX * sizeof(struct ptrc_log_thread));
 
 		if (!ptrc_log_aside_put(w, PTRC_LOG_THREADS, pending->bytes + at, bytes))
 			break;

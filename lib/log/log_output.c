@@ -13,6 +13,7 @@
 #include <time.h>
 #include <trace.h>
 
+#include "lib/base/file.h"
 #include "lib/base/atomic.h"
 #include "lib/base/crc32c.h"
 #include "lib/base/sys.h"
@@ -27,6 +28,7 @@
 int ptrc_log_buffer_reserve(struct ptrc_log_buffer *b, uint64_t more)
 {
 	uint64_t need, size = b->size ? b->size : 65536;
+	uint8_t *bytes = NULL;
 	long map;
 
 	if (__builtin_add_overflow(b->used, more, &need) || need > (uint64_t)INT64_MAX / 2)
@@ -35,14 +37,14 @@ int ptrc_log_buffer_reserve(struct ptrc_log_buffer *b, uint64_t more)
 		return 0;
 	while (size < need)
 		size *= 2;
-	if (b->bytes)
-		map = ptrc_sys(SYS_mremap, b->bytes, b->size, size, MREMAP_MAYMOVE);
-	else
-		map = ptrc_sys(SYS_mmap, 0, size, PROT_READ | PROT_WRITE,
-			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (ptrc_sys_is_error(map))
+	if (!b->bytes)
+		bytes = ptrc_file_zeros(size);
+	else if (!ptrc_sys_is_error(
+			 map = ptrc_sys(SYS_mremap, b->bytes, b->size, size, MREMAP_MAYMOVE)))
+		bytes = (uint8_t *)map;
+	if (!bytes)
 		return ENOMEM;
-	b->bytes = (uint8_t *)map;
+	b->bytes = bytes;
 	b->size = size;
 	return 0;
 }

@@ -1060,7 +1060,6 @@ static void join_status(struct ptrc_log_reader *r)
 	*s = last->status;
 	r->is_closed = last->is_closed;
 	r->end_seq = last->end_seq;
-	r->last_ordinal = last->head.ordinal;
 	r->is_last_missing =
 		r->is_whole && last->is_closed && (last->status.flags & PTRC_LOG_GOES_ON);
 	for (uint32_t i = 0; i + 1 < r->file_count; i++) {
@@ -1409,7 +1408,7 @@ bool ptrc_log_reader_has_totals(const struct ptrc_log_reader *r)
 	for (uint32_t i = 0; i < r->file_count; i++)
 		if (!r->files[i].has_totals)
 			return false;
-	return r->last_ordinal - r->files->head.ordinal + 1 == r->file_count;
+	return ptrc_log_last_ordinal(r) - r->files->head.ordinal + 1 == r->file_count;
 }
 
 /* Subtracts the sums of a packet from those of all. EINVAL: they are not readable. ENOMEM. */

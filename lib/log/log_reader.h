@@ -109,10 +109,15 @@ struct ptrc_log_reader {
 	struct ptrc_log_total *totals;
 	uint64_t filtered[PTRC_SET_WORD_COUNT];
 	struct ptrc_log_whose whose;
-	uint64_t last_ordinal; /* of the last file */
 	bool is_whole;	       /* the files are all that there are of a log that is rotated */
 	bool is_last_missing;  /* the last one of the whole says that another one follows */
 };
+
+/* The number of the last file. */
+static inline uint64_t ptrc_log_last_ordinal(const struct ptrc_log_reader *r)
+{
+	return r->files[r->file_count - 1].head.ordinal;
+}
 
 /* Reads the head only. Errors as below. */
 PTRC_MUST_CHECK int ptrc_log_reader_head(int fd, struct ptrc_log_head *head);

@@ -710,9 +710,7 @@ static bool is_controller_gone(int fd, const struct ptrc_log_head *head)
 	ptrc_file_close(dirfd);
 	if (error)
 		return false;
-	/* The keeper waits for a read lock on this byte, and gets it when the controller
-	 * dies. */
-	is_gone = !ptrc_liveness_is_held(stream, PTRC_LIVE_CONTROLLER, 1);
+	is_gone = !ptrc_liveness_is_controlled(stream, PTRC_LIVE_CONTROLLER);
 	ptrc_file_close(stream);
 	return is_gone;
 }
@@ -918,7 +916,7 @@ static void tell_members(const struct ptrc_log_reader *r, struct ptrc_counts *co
 {
 	const struct ptrc_log_head *h = &r->files->head;
 	/* At least. */
-	uint64_t last = r->last_ordinal + r->is_last_missing;
+	uint64_t last = ptrc_log_last_ordinal(r) + r->is_last_missing;
 
 	counts->pt_files = r->file_count;
 	counts->pt_missing_files = last - h->ordinal + 1 - r->file_count;

@@ -42,7 +42,7 @@ void ptrc_process_tell_untraced(uint64_t stream_id, int error);
 
 /* Open a stream that traces this process; the caller closes it. ENOENT: the stream is gone, and
  * its slot in the page has been cleared. Any other error is also stored in the slot, for
- * ptrc_query_stream. Async-signal-safe. */
+ * ptrc_inspect_stream. Async-signal-safe. */
 int ptrc_process_open_stream(uint64_t stream_id, int *fd);
 
 /* The fork handlers. The caller blocks all signals before `prepare` and restores them after the

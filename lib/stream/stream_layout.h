@@ -32,7 +32,7 @@
 #include "lib/model/record.h"
 
 #define PTRC_STREAM_MAGIC UINT64_C(0x314d525453525450) /* "PTRSTRM1" */
-#define PTRC_STREAM_VERSION 9
+#define PTRC_STREAM_VERSION 10
 
 /* Control word: serial << 8 | bits. A writer records only while the word is the one that it last
  * acted on, so every change of state, filter or epoch gives it a new serial. */

@@ -355,6 +355,11 @@ TEST(the_status_tells_what_was_lost, "")
 		{"untraced_processes", 13},   {"untraced_error", EMFILE},
 		{"refused_names", 17},	      {unknown, 19},
 	};
+	const struct posixtrace_count damage[] = {
+		{"source_damaged_events", 7}, {"damaged_events", 5}, {"file_gap_events", 2},
+		{"missing_events", 4},	      {"damaged_parts", 3},  {"missing_names", 6},
+		{"uncounted_gaps", 1},
+	};
 	const size_t count = sizeof(lost) / sizeof(lost[0]);
 	struct posix_trace_status_info status;
 	int fd = ts_temp_file();
@@ -376,6 +381,20 @@ TEST(the_status_tells_what_was_lost, "")
 	CHECK_EQ(ts_figure(trid, "source_damaged_parts"), 65535);
 	CHECK_EQ(ts_figure(trid, "refused_names"), UINT32_MAX);
 	CHECK_EQ(ts_figure(trid, "is_source_uncounted"), 1);
+	ts_close_log(trid);
+	/* What reading the source has found missing is missing in its copy. */
+	CHECK_OK(
+		posixtrace_log_writer_close(begin(fd), damage, sizeof(damage) / sizeof(damage[0])));
+	trid = ts_open_log(fd);
+	CHECK_EQ(ts_figure(trid, "source_damaged_events"), 7 + 5 - 2 + 4);
+	CHECK_EQ(ts_figure(trid, "source_damaged_parts"), 3 + 6);
+	CHECK_EQ(ts_figure(trid, "is_source_uncounted"), 1);
+	ts_close_log(trid);
+	/* It is closed whatever is returned. */
+	CHECK_EQ(posixtrace_log_writer_close(begin(fd), NULL, 1), EINVAL);
+	trid = ts_open_log(fd);
+	CHECK_OK(posix_trace_get_status(trid, &status));
+	CHECK_EQ(status.posix_stream_flush_error, 0);
 	ts_close_log(trid);
 	CHECK_OK(posixtrace_log_writer_close(begin(fd), NULL, 0));
 	trid = ts_open_log(fd);
