@@ -110,6 +110,7 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/query/view.c \
 	%D%/query/view.h \
 	%D%/query/where.c \
+	%D%/query/type.h \
 	%D%/query/where.h \
 	%D%/query/where_parse.c \
 	%D%/query/where_token.c \

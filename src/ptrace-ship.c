@@ -212,9 +212,7 @@ static int64_t duration(int key, const char *text)
 {
 	int64_t ns;
 
-	if (!strcmp(text, "0"))
-		return 0;
-	if (!ptrc_when_duration(text, &ns) || ns <= 0)
+	if (!ptrc_when_plain_duration(text, &ns) || ns < 0)
 		refuse(key, "'%s' is not a duration such as 10s or 1h", text);
 	return ns;
 }

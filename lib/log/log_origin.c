@@ -768,8 +768,8 @@ static void write_threads(struct ptrc_log_writer *w)
 	uint64_t at = 0;
 
 	while (at < pending->used) {
-		uint64_t bytes = ptrc_log_at_most(pending->used - at,
-						  PTRC_LOG_THREADS_MAX * sizeof(struct ptrc_log_thread));
+		uint64_t bytes = ptrc_log_at_most(
+			pending->used - at, PTRC_LOG_THREADS_MAX * sizeof(struct ptrc_log_thread));
 
 		if (!ptrc_log_aside_put(w, PTRC_LOG_THREADS, pending->bytes + at, bytes))
 			break;

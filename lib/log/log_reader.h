@@ -109,8 +109,8 @@ struct ptrc_log_reader {
 	struct ptrc_log_total *totals;
 	uint64_t filtered[PTRC_SET_WORD_COUNT];
 	struct ptrc_log_whose whose;
-	bool is_whole;	       /* the files are all that there are of a log that is rotated */
-	bool is_last_missing;  /* the last one of the whole says that another one follows */
+	bool is_whole;	      /* the files are all that there are of a log that is rotated */
+	bool is_last_missing; /* the last one of the whole says that another one follows */
 };
 
 /* The number of the last file. */

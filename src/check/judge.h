@@ -56,7 +56,6 @@ struct ptrc_judge {
 	/* In the order of the rules. */
 	struct ptrc_trial *trials;
 	/* The time of the first event. */
-	bool has_start;
 	int64_t start_ns;
 	/* Events that have been taken so far; that is the number of the last one. */
 	uint64_t event_count;

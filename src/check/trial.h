@@ -187,8 +187,6 @@ struct ptrc_ending {
 	bool is_unclosed;
 	/* All logs have an end, and by then their processes had ended: what has not happened never will. */
 	bool have_all_ended;
-	/* What is missing in words, or an empty text. */
-	const char *losses;
 };
 
 /* Decides a rule when all events have been taken, and says why in words. */

@@ -368,6 +368,7 @@ void ptrc_doctor_process(struct ptrc_doctor *d, pid_t pid, pid_t controller)
 {
 	struct patient p = {.d = d, .pid = pid, .controller = controller};
 	unsigned int problems = d->problems;
+	bool is_traceable;
 	int error;
 
 	snprintf(p.thing, sizeof(p.thing), "%ld", (long)pid);
@@ -401,10 +402,11 @@ void ptrc_doctor_process(struct ptrc_doctor *d, pid_t pid, pid_t controller)
 		ptrc_doctor_note(d, "seccomp", p.thing,
 				 "call posixtrace_attach() before the filter is set",
 				 "has a seccomp filter, which may forbid what a first event does");
+	is_traceable = d->problems == problems;
 	check_names(&p);
 	if (!d->is_about_tracing)
 		check_streams(&p);
-	else if (d->problems == problems)
+	else if (is_traceable)
 		say_traceable(&p);
 }
 

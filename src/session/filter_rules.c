@@ -212,8 +212,9 @@ int ptrc_filter_rules_change(trace_id_t trace, uint32_t flags, const char *texts
 
 /* ---- the answer to TYPES ---- */
 
-/* The records of all patterns, and then of all event types, whose list only grows, have numbers. The reply gets those
- * from .from on that have room. */
+/* Every record has a number: the event types, whose list only grows, from 0 on, the patterns from IDS on. So a pattern
+ * that is added or removed between two pages moves no event type. The reply gets the records from .from on that have
+ * room. */
 struct page {
 	struct ptrc_session_reply *reply;
 	uint32_t from;
@@ -254,7 +255,8 @@ static bool is_member(trace_event_id_t id, const trace_event_set_t *set)
 	return !posix_trace_eventset_ismember(id, set, &is) && is;
 }
 
-static void put_types(trace_id_t trace, const trace_event_set_t *filter, struct page *p)
+/* Returns false if the page is full. */
+static bool put_types(trace_id_t trace, const trace_event_set_t *filter, struct page *p)
 {
 	static struct posixtrace_type_count counts[IDS];
 	char name[TRACE_EVENT_NAME_MAX + 1], layout[POSIXTRACE_LAYOUT_MAX + 1];
@@ -279,8 +281,9 @@ static void put_types(trace_id_t trace, const trace_event_set_t *filter, struct 
 		if (!posixtrace_eventid_get_layout(trace, id, layout, sizeof(layout)))
 			record.layout_size = strlen(layout);
 		if (!put_record(p, &record, name, layout))
-			return;
+			return false;
 	}
+	return true;
 }
 
 static bool put_pattern(struct page *p, const char *glob, enum ptrc_session_pattern kind,
@@ -313,6 +316,9 @@ int ptrc_filter_rules_page(trace_id_t trace, struct ptrc_snapshots *snapshots, u
 	reply->is_all_filtered = 1;
 	for (trace_event_id_t id = 1; id < IDS; id++)
 		reply->is_all_filtered &= is_member(id, &filter);
+	if (!put_types(trace, &filter, &page))
+		return 0;
+	page.number = IDS;
 	for (size_t i = 0; i < patterns.count; i++)
 		if (!put_pattern(&page, patterns.list[i].pt_glob,
 				 patterns.list[i].pt_how == POSIXTRACE_EXCLUDE
@@ -323,6 +329,5 @@ int ptrc_filter_rules_page(trace_id_t trace, struct ptrc_snapshots *snapshots, u
 	for (size_t i = 0; (glob = ptrc_snapshots_pattern(snapshots, i, &has_matched)); i++)
 		if (!put_pattern(&page, glob, PTRC_SESSION_PATTERN_IS_SNAPSHOT, has_matched))
 			return 0;
-	put_types(trace, &filter, &page);
 	return 0;
 }

@@ -384,15 +384,6 @@ int ptrc_session_list(struct ptrc_session_list *l, bool is_removing)
 
 /* ---- event types ---- */
 
-static char *copy_text(const char *bytes, size_t size)
-{
-	char *copy = ptrc_cli_allocate(size + 1);
-
-	memcpy(copy, bytes, size);
-	copy[size] = '\0';
-	return copy;
-}
-
 static void add_type(struct ptrc_session_types *t, const struct ptrc_session_type_record *record,
 		     const char *name)
 {
@@ -402,10 +393,10 @@ static void add_type(struct ptrc_session_types *t, const struct ptrc_session_typ
 		.events = record->events,
 		.bytes = record->bytes,
 		.truncated = record->truncated,
-		.name = copy_text(name, record->name_size),
-		.layout = record->layout_size
-				  ? copy_text(name + record->name_size, record->layout_size)
-				  : NULL,
+		.name = ptrc_cli_copy_bytes(name, record->name_size),
+		.layout = record->layout_size ? ptrc_cli_copy_bytes(name + record->name_size,
+								    record->layout_size)
+					      : NULL,
 	};
 }
 
@@ -427,7 +418,7 @@ static void add_snapshot_pattern(struct ptrc_session_types *t,
 {
 	if (!record->events)
 		*ptrc_append(t->idle_snapshots, t->idle_snapshot_count) =
-			copy_text(name, record->name_size);
+			ptrc_cli_copy_bytes(name, record->name_size);
 }
 
 static int add_page(struct ptrc_session_types *t, const struct ptrc_session_reply *reply)

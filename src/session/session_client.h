@@ -27,7 +27,7 @@ struct ptrc_session_question {
  * ended. Returns 0, or
  *   ENOENT        there is no such session
  *   ECONNREFUSED  its controller was killed; the name is free again
- *   ETIMEDOUT     no answer came in time, or the process that writes the log gets no further
+ *   ETIMEDOUT     no answer came in time, or the controller or the process that writes the log is stopped
  *   EPERM         the directory is not safe, or the other side is another user
  *   EPROTO        the answer is not one of this version
  *   ECONNRESET    the controller ended without an answer

@@ -136,12 +136,6 @@ static void send_part(struct ptrc_follower *to, const struct ptrc_part *part)
 
 	if (!part->pt_length || to->is_incomplete)
 		return;
-	/* For a follower that never catches up, drops what it has received, so that memory stays bounded by what waits. */
-	if (to->sent > to->pending_size / 2) {
-		to->pending_size -= to->sent;
-		memmove(to->pending, to->pending + to->sent, to->pending_size);
-		to->sent = 0;
-	}
 	all = realloc(to->pending, to->pending_size + part->pt_length);
 	if (!all) {
 		to->is_behind = to->is_incomplete = true;

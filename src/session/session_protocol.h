@@ -33,7 +33,7 @@
 #define PTRC_SESSION_PAGE_MAX 32768U
 
 /* How long a client waits for DONE after WORKING: the controller may have to write much to a
- * slow disk. But no longer than the second time while the keeper is stopped, or asleep. */
+ * slow disk. But no longer than the second time while the keeper is stopped or asleep, or the controller is stopped. */
 #define PTRC_SESSION_WORK_MS 60000
 #define PTRC_SESSION_STALL_MS 4000
 /* How often it looks at the keeper. */

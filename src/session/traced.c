@@ -3,7 +3,6 @@
 #include "src/session/traced.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -30,15 +29,17 @@ static bool is_ours(pid_t pid)
 
 static void add(struct ptrc_traced *t, pid_t pid)
 {
+	static const char cut[] = ", ...";
 	size_t used = strlen(t->text);
-	char name[32];
+	char name[32], one[64];
 
+	/* A process ends with its number in brackets: the text was cut before. */
+	if (used && t->text[used - 1] == '.')
+		return;
 	ptrc_session_command(pid, name);
-	snprintf(t->text + used, sizeof(t->text) - used, "%s%.31s (%ld)", used ? ", " : "", name,
-		 (long)pid);
-	/* The rest has no room. */
-	if (strlen(t->text) == sizeof(t->text) - 1)
-		strcpy(t->text + used, used ? ", ..." : "");
+	snprintf(one, sizeof(one), "%s%s (%ld)", used ? ", " : "", name, (long)pid);
+	/* Leaves room for the mark of a cut. */
+	strcpy(t->text + used, used + strlen(one) + sizeof(cut) <= sizeof(t->text) ? one : cut);
 }
 
 /* Adds the process if it still runs. */
@@ -63,20 +64,11 @@ static void take(struct ptrc_traced *t, pid_t pid)
 /* When the process began, in ticks of the kernel; 0 if it has ended. */
 static unsigned long long start_of(pid_t pid)
 {
-	char path[64], text[1024];
 	unsigned long long start = 0;
 	const char *rest;
-	ssize_t n = 0;
-	int fd;
+	char text[1024];
 
-	/* Of all processes of the machine, so with as few system calls as can be. */
-	snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = read(fd, text, sizeof(text) - 1);
-		close(fd);
-	}
-	text[n > 0 ? n : 0] = '\0';
+	ptrc_session_read_proc(pid, "stat", text, sizeof(text));
 	/* The name before may have any bytes. The start is the twentieth number after it. */
 	rest = strrchr(text, ')');
 	for (int i = 0; rest && i < 20; i++)

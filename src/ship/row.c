@@ -11,7 +11,6 @@
 #include "src/fields/value.h"
 #include "src/query/correction.h"
 
-/* A length of up to 64 bits takes so many bytes at most. */
 void ptrc_ship_put_string(struct ptrc_buffer *b, const void *bytes, size_t size)
 {
 	char *to = ptrc_write_varint(ptrc_buffer_room(b, PTRC_VARINT_BYTES + size), size);

@@ -37,8 +37,8 @@ struct ptrc_shipper {
 	 * rows. */
 	bool is_delivering;
 	/* What the server was told lately of machines and processes, a number for each row; those of a set begin with
-	 * what was told last; 0: there is none. A log that is followed is opened anew at each look and tells of
-	 * all its processes each time; by this only those are sent that are new. What was told long ago is
+	 * what was told last; 0: there is none. A log that is read anew tells of all its processes once more; by this only those are
+	 * sent that are new. What was told long ago is
 	 * forgotten first, and would be sent once more, which the server's tables bear. */
 	uint64_t told[PTRC_SHIP_TOLD_SETS][PTRC_SHIP_TOLD_WAYS];
 	/* Sent in all; and how often something had to be tried again. */

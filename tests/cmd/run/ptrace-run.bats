@@ -1086,6 +1086,15 @@ background='"$0" -n 3 -w <in >out & until grep -qsx ready out; do sleep 0.02; do
 	ends 0 "$runner"
 }
 
+@test "of many processes that go on the first ones are named" {
+	exits 3 ptrace-run -o run.log -- bash -c 'for i in {1..24}; do "$0" -f; done >children' "$traced"
+	while read -r child; do kill -KILL "$child"; done <children
+	assert_one_message ptrace-run
+	# The names end with the last one that has room, and what follows them is intact.
+	[[ $stderr == *": 24 processes went on after COMMAND and are no longer traced: traced ("*"), ...; --until=all records to the end of them"* ]]
+	[ "$(grep -o 'traced ([0-9]*)' <<<"$stderr" | wc -l)" -ge 5 ]
+}
+
 @test "--until=all records to the end of all processes that are traced" {
 	rm -f in
 	mkfifo in
