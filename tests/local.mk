@@ -273,7 +273,7 @@ endif
 %C%_fuzz_fuzz_yaml_LDADD = $(ptrc_fuzz_libs)
 
 noinst_HEADERS += %D%/support/event_types.h %D%/support/failing_sync.h %D%/support/harness.h %D%/support/log_maker.h \
-	%D%/support/logs.h %D%/support/payload.h %D%/support/private_user.h %D%/support/slow_page.h \
+	%D%/support/keeper.h %D%/support/logs.h %D%/support/payload.h %D%/support/private_user.h %D%/support/slow_page.h \
 	%D%/support/stream_memory.h
 # All the rest of this folder.
 EXTRA_DIST += $(shell cd $(srcdir) && find %D% -type f ! -name '*~' | sort)
@@ -436,7 +436,7 @@ ptrc_tests_of_sanitized_all = $(filter-out $(ptrc_unsanitized_tests) $(ptrc_rele
 ptrc_tests_of_sanitized = $(filter-out $(ptrc_optimised_tests),$(ptrc_tests_of_sanitized_all))
 ptrc_tests_of_handful = $(ptrc_handful)
 # By the shared library, what uses only what leaves it.
-ptrc_tests_of_shared = $(filter-out $(call ptrc_including,include/\|lib/\|src/\|tests/support/log_maker),$(ptrc_handful))
+ptrc_tests_of_shared = $(filter-out $(call ptrc_including,include/\|lib/\|src/\|tests/support/keeper\|tests/support/log_maker),$(ptrc_handful))
 # For another processor, by an emulator of it: those of the library.
 ptrc_tests_of_emulated = $(filter-out $(call ptrc_including,src/),$(ptrc_c_tests))
 

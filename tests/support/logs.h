@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What tests of logs and of the end of processes share, beside tests/support/support.h: logs of a
- * given policy, copies of log files, descriptors that fail or block, the keeper.
+ * given policy, copies of log files, descriptors that fail or block.
  */
 #ifndef TESTS_LOGS_H
 #define TESTS_LOGS_H
 
-#include "include/posixtrace-private.h"
 #include "tests/support/support.h"
 #include "tests/support/thread_state.h"
 
@@ -468,41 +467,6 @@ __attribute__((unused)) static size_t count_entries(const char *path)
 		entries++;
 	closedir(dir);
 	return entries;
-}
-
-__attribute__((unused)) static struct ptrc_counts counts_of(trace_id_t trid)
-{
-	struct ptrc_counts counts;
-
-	CHECK_OK(ptrc_trace_counts(trid, &counts));
-	return counts;
-}
-
-/* The process that writes the log of the stream. */
-__attribute__((unused)) static pid_t keeper_of(trace_id_t trid)
-{
-	pid_t keeper;
-
-	CHECK_OK(ptrc_trace_keeper(trid, &keeper));
-	return keeper;
-}
-
-__attribute__((unused)) static void kill_keeper(trace_id_t trid)
-{
-	pid_t keeper = keeper_of(trid);
-
-	CHECK_SYS(kill(keeper, SIGKILL));
-	CHECK_EVENTUALLY(process_is_gone(keeper));
-}
-
-/* A child that controls a stream, and its keeper, which else would do its last work. */
-__attribute__((unused)) static void kill_both(pid_t controller, pid_t keeper)
-{
-	kill(keeper, SIGSTOP);
-	kill(controller, SIGKILL);
-	harness_reap(controller);
-	kill(keeper, SIGKILL);
-	CHECK_EVENTUALLY(process_is_gone(keeper));
 }
 
 /* Path of a program in tests/support, such as prog_emit; this one is in tests/lib/ROOM. */

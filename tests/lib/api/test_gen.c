@@ -6,7 +6,7 @@
 #include "tests/support/private_user.h"
 
 #include "include/posixtrace-private.h"
-#include "tests/support/logs.h"
+#include "tests/support/keeper.h"
 #include "tests/support/slow_page.h"
 
 #include <posixtrace-control.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Observers: events that the controller has learned of a moment later than they were. */
 #include "include/posixtrace-private.h"
-#include "tests/support/logs.h"
+#include "tests/support/keeper.h"
 
 #include <posixtrace-control.h>
 #include <time.h>

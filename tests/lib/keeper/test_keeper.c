@@ -3,7 +3,7 @@
 #include "include/posixtrace-private.h"
 #include "tests/support/private_user.h"
 
-#include "tests/support/logs.h"
+#include "tests/support/keeper.h"
 
 #include <sys/ioctl.h>
 #include <sys/resource.h>

@@ -7,7 +7,7 @@
 #include "tests/support/private_user.h"
 
 #include "tests/support/failing_sync.h"
-#include "tests/support/logs.h"
+#include "tests/support/keeper.h"
 
 #include <inttypes.h>
 #include <posixtrace-control.h>

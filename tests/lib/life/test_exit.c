@@ -6,7 +6,7 @@
 #include "include/posixtrace-private.h"
 #include "tests/support/private_user.h"
 
-#include "tests/support/logs.h"
+#include "tests/support/keeper.h"
 #include "tests/support/thread_state.h"
 
 #include <sys/syscall.h>

@@ -10,7 +10,7 @@ static void keep_block_device(void);
 #include "tests/support/private_user.h"
 
 #include "tests/support/failing_sync.h"
-#include "tests/support/logs.h"
+#include "tests/support/keeper.h"
 
 #include <posixtrace-control.h>
 #include <posixtrace.h>

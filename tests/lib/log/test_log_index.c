@@ -2,7 +2,7 @@
 /* The index of closed logs, and the functions that read less of a log, or many events at a time. */
 #include "include/posixtrace-private.h"
 #include "tests/support/log_maker.h"
-#include "tests/support/logs.h"
+#include "tests/support/keeper.h"
 
 #include <limits.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Logs that come in parts: what a cursor makes of an active stream, and reading it. */
 #include "include/posixtrace-private.h"
-#include "tests/support/logs.h"
+#include "tests/support/keeper.h"
 
 #include <limits.h>
 #include <malloc.h>

@@ -3,7 +3,7 @@
 #include "include/posixtrace-private.h"
 #include "tests/support/private_user.h"
 
-#include "tests/support/logs.h"
+#include "tests/support/keeper.h"
 
 #include <glob.h>
 #include <posixtrace-control.h>

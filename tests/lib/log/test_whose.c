@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a log tells of the machine and of the processes that recorded into it. */
 #include "include/posixtrace-private.h"
-#include "tests/support/logs.h"
+#include "tests/support/keeper.h"
 
 #include <link.h>
 #include <posixtrace-control.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How much stack an event takes, on every way that an event can go (EVENT-26). */
 #include "include/posixtrace-private.h"
-#include "tests/support/logs.h"
+#include "tests/support/keeper.h"
 
 #include <posixtrace-control.h>
 #include <spawn.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* posix_trace_clear. */
-#include "tests/support/logs.h"
+#include "tests/support/keeper.h"
 
 #define SMALL 16384
 #define UNNAMED POSIX_TRACE_UNNAMED_USEREVENT

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* posixtrace_get_type_counts. */
 #include "include/posixtrace-private.h"
-#include "tests/support/logs.h"
+#include "tests/support/keeper.h"
 
 #define KIB ((size_t)1024)
 #define SMALL ((size_t)16384)

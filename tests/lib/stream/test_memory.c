@@ -7,7 +7,7 @@
  * With a sanitizer it takes long, as each instruction of an appender is a signal, and a round of its own.
  */
 #include "include/posixtrace-private.h"
-#include "tests/support/logs.h"
+#include "tests/support/keeper.h"
 #include "tests/support/stream_memory.h"
 
 #include <posixtrace.h>

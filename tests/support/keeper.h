@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The keeper of a stream and the counts inside the library, which a program that is linked with
+ * the shared library cannot ask for: a test that includes this is linked with the static one.
+ */
+#ifndef TESTS_KEEPER_H
+#define TESTS_KEEPER_H
+
+#include "include/posixtrace-private.h"
+#include "tests/support/logs.h"
+
+__attribute__((unused)) static struct ptrc_counts counts_of(trace_id_t trid)
+{
+	struct ptrc_counts counts;
+
+	CHECK_OK(ptrc_trace_counts(trid, &counts));
+	return counts;
+}
+
+/* The process that writes the log of the stream. */
+__attribute__((unused)) static pid_t keeper_of(trace_id_t trid)
+{
+	pid_t keeper;
+
+	CHECK_OK(ptrc_trace_keeper(trid, &keeper));
+	return keeper;
+}
+
+__attribute__((unused)) static void kill_keeper(trace_id_t trid)
+{
+	pid_t keeper = keeper_of(trid);
+
+	CHECK_SYS(kill(keeper, SIGKILL));
+	CHECK_EVENTUALLY(process_is_gone(keeper));
+}
+
+/* A child that controls a stream, and its keeper, which else would do its last work. */
+__attribute__((unused)) static void kill_both(pid_t controller, pid_t keeper)
+{
+	kill(keeper, SIGSTOP);
+	kill(controller, SIGKILL);
+	harness_reap(controller);
+	kill(keeper, SIGKILL);
+	CHECK_EVENTUALLY(process_is_gone(keeper));
+}
+
+#endif
