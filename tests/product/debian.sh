@@ -86,7 +86,8 @@ commands() {
 		'usr/lib/*/posixtrace/posixtrace-functions.so' \
 		'usr/share/doc/posixtrace/*.md*' 'usr/share/doc/posixtrace/*.json' \
 		usr/share/doc/posixtrace/queries.sql 'usr/share/doc/posixtrace/*.png' \
-		'usr/share/doc/posixtrace/examples/ptrace-ship*.service'
+		'usr/share/doc/posixtrace/examples/ptrace-ship*.service' \
+		'usr/share/doc/posixtrace/examples/*.c'
 }
 
 library() {
@@ -99,9 +100,7 @@ development() {
 		'usr/lib/*/libposixtrace.a' 'usr/lib/*/libposixtrace.so' \
 		'usr/lib/*/pkgconfig/posixtrace.pc' 'usr/lib/*/cmake/posixtrace/posixtrace-config*.cmake' \
 		'usr/share/man/man3/posix*.3.gz' 'usr/share/man/man3/POSIXTRACE_*.3.gz' \
-		usr/share/man/man7/trace.h.7.gz \
-		usr/share/doc/libposixtrace-dev/examples/hello.c \
-		usr/share/doc/libposixtrace-dev/examples/log-fields.c
+		usr/share/man/man7/trace.h.7.gz
 }
 
 python() {
@@ -129,7 +128,7 @@ works() (
 	test -d "$root/usr" || { echo 'not installed'; exit 77; }
 	so=$(echo "$root"/usr/lib/*/libposixtrace.so)
 	gcc -I"$root/usr/include" -o "$dir/hello" \
-		"$root/usr/share/doc/libposixtrace-dev/examples/hello.c" "$so" || exit 1
+		"$root/usr/share/doc/posixtrace/examples/hello.c" "$so" || exit 1
 	LD_LIBRARY_PATH=${so%/*}
 	export LD_LIBRARY_PATH
 	"$root/usr/bin/ptrace-run" -o "$dir/log" -- "$dir/hello" || exit 1

@@ -32,6 +32,19 @@ sqlite_trace() {
 	[ "$output" = "hello, world" ]
 }
 
+@test "controller, target, analyzer: the three roles work together [GEN-12]" {
+	cd "$PTRC_BUILD/examples"
+	./controller "$BATS_TEST_TMPDIR/log" ./target 3
+	run ./analyzer "$BATS_TEST_TMPDIR/log"
+	[ "$status" -eq 0 ]
+	[ "${#lines[@]}" -eq 7 ]
+	[ "${lines[0]}" = "trace of ./target" ]
+	[[ ${lines[1]} = *" posix_trace_start" ]]
+	[[ ${lines[2]} = *" example.begin" ]]
+	[[ ${lines[5]} = *" example.square 03 00 00 00 09 00 00 00" ]]
+	[[ ${lines[6]} = *" posix_trace_stop 00 00 00 00" ]]
+}
+
 @test "log-fields: each event with its time, its process and the fields of its data" {
 	cat >script <<'END'
 layout db.query u64 id, enum u8 {read, write} kind, i32[2] delta ns, f64 ratio, str sql

@@ -42,6 +42,7 @@ expected() (
 	if [ -x "$PTRC_BUILD/src/ptrace-ship" ]; then
 		for f in examples/*.service; do echo "share/doc/posixtrace/$f"; done
 	fi
+	for f in hello controller target analyzer log-fields; do echo "share/doc/posixtrace/examples/$f.c"; done
 	for f in include/*.h include/*.hpp; do
 		[ "$f" = include/posixtrace-private.h ] || echo "include/${f##*/}"
 	done

@@ -115,7 +115,7 @@ every_command_is_in_the_overview() {
 
 # Those of a command are among those of all; ptrace-run's are also COMMAND's.
 statuses_are_shared() {
-	sed -n '/^\.SH "EXIT STATUS OF THE COMMANDS"/,/^\.SH EX/p' "$man/posixtrace.7" |
+	sed -n '/^\.SH "EXIT STATUS OF THE COMMANDS"/,/^\.SH PROCESSES/p' "$man/posixtrace.7" |
 		grep -A 1 '^\.TP' | grep -oE '\b[0-9]+\b' | sort -u >"$dir/all"
 	test "$(wc -l <"$dir/all")" -eq 9 || cat "$dir/all"
 	for page in "$man"/ptrace-*.1; do
@@ -139,7 +139,7 @@ pages_are_sound() {
 	! groff -t -man -ww -Tutf8 $pages 2>&1 >/dev/null | grep . && mandoc -Tlint -Werror $pages
 }
 
-# ---- the programs in posixtrace(7) ----
+# ---- the programs in pages ----
 
 # example PAGE NAME: the program of that name, as a reader of the page sees it
 example() {
@@ -156,31 +156,10 @@ fonts_are_as_written() {
 		echo 'the mark belongs to the second word'
 }
 
-examples_compile() {
-	test -r "$static" || { echo "no $static"; return 77; }
-	for program in controller target analyzer; do
-		example posixtrace.7 "$program.c" >"$dir/$program.c"
-		grep -q 'int main' "$dir/$program.c" || { echo "no $program.c"; return 1; }
-		# shellcheck disable=SC2086 # CC may be a command with arguments
-		$CC $PTRC_SAN_CFLAGS -I"$include" -Wall -Wextra -Werror "$dir/$program.c" \
-			"$static" -pthread -o "$dir/$program" || return 1
-	done
-}
-
 # lines COUNT PATTERN: so many lines of what the analyzer has shown
 lines() {
 	found=$(grep -c "$2" "$dir/shown")
 	test "$found" -eq "$1" || { echo "$found lines with: $2"; cat "$dir/shown"; return 1; }
-}
-
-examples_run() {
-	test -x "$dir/analyzer" || { echo "not compiled"; return 77; }
-	timeout $((60 * ${PTRC_TEST_SLOWDOWN:-1})) "$dir/controller" "$dir/log" "$dir/target" 3 || return 1
-	timeout $((60 * ${PTRC_TEST_SLOWDOWN:-1})) "$dir/analyzer" "$dir/log" >"$dir/shown" || return 1
-	lines 1 '^trace of .*/target$' && lines 7 '' &&
-		lines 1 ' posix_trace_start$' && lines 1 ' posix_trace_stop 00 00 00 00$' &&
-		lines 1 ' example.begin$' && lines 3 ' example.square ' &&
-		lines 1 ' example.square 03 00 00 00 09 00 00 00$'
 }
 
 # What posixtrace.hpp(3) shows.
@@ -231,8 +210,6 @@ result 'every command is in the overview' silent every_command_is_in_the_overvie
 result 'exit statuses of the commands are those of the overview' silent statuses_are_shared
 result 'the formatters find nothing wrong' pages_are_sound
 result 'words and their fonts are shown as they are written' silent fonts_are_as_written
-result 'the programs of the overview compile without a warning' examples_compile
-result 'the programs of the overview work together [GEN-12]' examples_run
 
 result 'the program of posixtrace.hpp(3) works, and its events say what they mean' \
 	cxx_example_works
