@@ -5,6 +5,7 @@
 dist_man_MANS += \
 	%D%/posixtrace-fleet.7 \
 	%D%/posixtrace-clocks.7 \
+	%D%/posixtrace-functions.7 \
 	%D%/posixtrace-os.7 \
 	%D%/posixtrace-select.7 \
 	%D%/posixtrace-rules.5 \
