@@ -248,8 +248,8 @@ static void take(void *self, struct ptrc_span *s)
 static void end_loss(struct ptrc_export *x, struct ptrc_export_source *s)
 {
 	const struct ptrc_period *span = &x->query->select.span;
-	int64_t first = ptrc_when_add(x->start_ns, (int64_t)s->loss.begin_ns);
-	int64_t last = ptrc_when_add(x->start_ns, (int64_t)x->now_ns);
+	int64_t first = ptrc_when_add(ptrc_export_start_ns(x), (int64_t)s->loss.begin_ns);
+	int64_t last = ptrc_when_add(ptrc_export_start_ns(x), (int64_t)x->now_ns);
 
 	s->loss.end_ns = x->now_ns;
 	if (x->format->loss && !x->query->is_rehearsal && first <= span->last &&
@@ -346,9 +346,6 @@ static void add(void *self, struct ptrc_source *s)
 	int64_t ns = ptrc_source_ns(s);
 	struct ptrc_export_type *t = type_of(x, s, &s->reader.event);
 
-	if (!x->has_start)
-		x->start_ns = ns;
-	x->has_start = true;
 	x->source = s;
 	x->now_ns = ptrc_export_since_start(x, ns);
 	x->is_in_pair = false;
@@ -376,8 +373,9 @@ static bool is_full(const void *self)
 	const struct ptrc_export *x = self;
 
 	/* Nothing behind the span is shown, once no slice reaches into it any more. */
-	return x->has_start && !x->pairs->spans.open_count &&
-	       ptrc_when_add(x->start_ns, (int64_t)x->now_ns) > x->query->select.span.last;
+	return x->source && !x->pairs->spans.open_count &&
+	       ptrc_when_add(ptrc_export_start_ns(x), (int64_t)x->now_ns) >
+		       x->query->select.span.last;
 }
 
 static void finish(void *self, bool is_read)
@@ -399,6 +397,7 @@ static void restart(void *self)
 	/* What is open at the end counts, too. */
 	finish(x, true);
 	ptrc_pairs_forget(x->pairs);
+	x->source = NULL;
 	for (size_t i = 0; i < x->pairs->spans.lanes.count; i++)
 		x->pairs->spans.lanes.list[i]->latest = NULL;
 	for (size_t i = 0; i < x->query->source_count; i++)
@@ -506,6 +505,7 @@ bool ptrc_export_begin(struct ptrc_export **export, struct ptrc_query *q, struct
 	}
 	if (!ptrc_export_begin_lanes(x))
 		return false;
+	q->needs_first = true;
 	q->sink = (struct ptrc_sink){
 		.self = x,
 		.event = add,

@@ -303,7 +303,8 @@ static void take(struct ptrc_query *q, struct ptrc_source *s, bool is_last)
 			q->sink.early_end(q->sink.self, s);
 		return;
 	}
-	if (q->select.around && !ptrc_select_is_in_window(&q->select, ptrc_source_ns(s)))
+	if (q->select.around && !q->sink.takes_all &&
+	    !ptrc_select_is_in_window(&q->select, ptrc_source_ns(s)))
 		return;
 	if (q->hosts.count > 1)
 		ptrc_hosts_note(&q->hosts, s->order, &s->reader);

@@ -56,6 +56,33 @@ make_pairs() {
 	jq -e '.otherData.logs[0].losses.stream_events == 0' trace.json
 }
 
+@test "--around: pairs are made of all events, and times count from the first event" {
+	made ar.log <<-END
+		event 1000 7 8 w.begin
+		event 2000 7 8 mark
+		event 12000 7 8 w.begin
+		event 22000 7 8 mark
+		event 23000 7 8 w.end
+		event 33000 7 8 w.end
+		event 50000 7 8 w.begin
+		event 60000 7 8 w.end
+	END
+	for selection in --around=mark\ --context=2us '--since=+1us --until=+22us'; do
+		chrome $selection ar.log >events
+		jq -se 'map(select(.name == "w")) | map([.ts, .dur]) ==
+			[["11.000", "11.000"], ["0.000", "32.000"]]' events
+		jq -e '.otherData.start_ns == "1700000000000001000"' trace.json
+	done
+	# The second reading, too, goes on until the end of the time.
+	chrome --last=2 --until=+22us ar.log >events
+	jq -se 'map(select(.ph == "X") | .ts) == ["11.000", "0.000"]' events
+	# What is exported does not change the origin of the times.
+	for selection in --first=0 --first=1 --event=mark --until=-1h; do
+		chrome $selection ar.log
+		jq -e '.otherData.start_ns == "1700000000000001000"' trace.json
+	done
+}
+
 @test "--label-by tells pairs of one name apart" {
 	made jobs.log <<-END
 		event 1000 7 8 job.begin str:resize
