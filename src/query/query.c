@@ -98,9 +98,9 @@ bool ptrc_query_is_around(struct ptrc_query *q, struct ptrc_source *s)
 bool ptrc_query_is_selected(struct ptrc_query *q, struct ptrc_source *s)
 {
 	find_layout(q, s);
-	return q->sink.takes_all ||
-	       (q->sink.takes_losses && ptrc_query_sees_losses(s->reader.event.posix_event_id)) ||
-	       ptrc_select_event(&q->select, &s->view);
+	s->is_for_loss = !q->sink.takes_all && !ptrc_select_event(&q->select, &s->view);
+	return !s->is_for_loss ||
+	       (q->sink.takes_losses && ptrc_query_sees_losses(s->reader.event.posix_event_id));
 }
 
 static int64_t resolve(const struct ptrc_when *w, const struct ptrc_period *trace)

@@ -46,6 +46,8 @@ struct ptrc_source {
 	size_t order;
 	/* All of its events were read, and its end comes among those of the others. */
 	bool is_over;
+	/* The event that was read is not selected. The sink gets it because it may report lost events. */
+	bool is_for_loss;
 	/* How many events were read; set by ptrc_query_finish(). */
 	uint64_t read_count;
 };

@@ -542,12 +542,14 @@ void ptrc_pairs_take(struct ptrc_pairs *p, struct ptrc_source *source)
 	struct ptrc_pair_source *s = source_of(p, source->order);
 	struct ptrc_type *type = ptrc_reader_type(&source->reader, id);
 	struct ptrc_pair_roles *r = type->of_pairs;
+	size_t role_count;
 	bool is_open = ptrc_is_loss_open(id, reader->data, reader->size);
 	size_t i = 0;
 
 	if (!r || r->generation != p->generation)
 		r = find_roles(p, type, &source->view);
-	for (; i < r->count && r->roles[i].is_end; i++)
+	role_count = source->is_for_loss ? 0 : r->count;
+	for (; i < role_count && r->roles[i].is_end; i++)
 		take_end(p, r->roles[i].pair, source);
 	/* What a STOP or an OVERFLOW ends is before the loss. The loss reaches to the next event, START
 	 * or RESUME: what began in another source until then may have lost its end, too. */
@@ -557,7 +559,7 @@ void ptrc_pairs_take(struct ptrc_pairs *p, struct ptrc_source *source)
 	}
 	p->at_loss_count += (size_t)is_open - (size_t)s->is_at_loss;
 	s->is_at_loss = is_open;
-	for (; i < r->count; i++)
+	for (; i < role_count; i++)
 		take_begin(p, r->roles[i].pair, source);
 	p->gap_count += p->at_loss_count > (size_t)s->is_at_loss;
 }

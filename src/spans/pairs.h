@@ -150,7 +150,8 @@ bool ptrc_pairs_add(struct ptrc_pairs *, const char *text, const struct ptrc_lay
 /* Whether events of this name are of a pair by their names. */
 bool ptrc_pair_has_name(const struct ptrc_reader_name *);
 
-/* Takes the event that the source has read; its layout has been found. Those of several
+/* Takes the event that the source has read; its layout has been found. An event that is not selected only cuts pairs
+ * if it reports lost events. Those of several
  * sources come merged by their times: a field connects events of different sources, a thread does
  * not, as it is in each log anew. */
 void ptrc_pairs_take(struct ptrc_pairs *, struct ptrc_source *);
