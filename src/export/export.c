@@ -135,8 +135,11 @@ static void begin_span(void *self, struct ptrc_span *s)
 
 	s->lane = &ptrc_export_lane(x)->lane;
 	x->is_in_pair = true;
-	if (pair->by_text || is_state(x, s->pair) ||
-	    (x->format->push && (x->has_samples || !is_flame(x))))
+	if (!ptrc_pair_is_of_thread(x->pairs, pair)) {
+		x->unnested_count += x->format->push && !x->has_samples && is_flame(x);
+		return;
+	}
+	if (is_state(x, s->pair) || (x->format->push && (x->has_samples || !is_flame(x))))
 		return;
 	ptrc_span_nest(&x->pairs->spans, s);
 	if (x->format->push)
@@ -230,6 +233,7 @@ static void take(void *self, struct ptrc_span *s)
 
 	x->is_in_pair |= s->end != NULL;
 	if (s->number && s->end) {
+		x->overlap_count += x->format->push && !s->is_nested;
 		if (x->format->pop)
 			x->format->pop(x, s);
 		ptrc_span_leave(s);
@@ -414,6 +418,15 @@ static bool tell(void *self)
 
 	ptrc_pairs_report_halves(x->pairs, "", "with lost events in between");
 	is_missing = ptrc_pairs_report_missing(x->pairs, x->query, false);
+	if (x->unnested_count)
+		ptrc_cli_message(x->format->name,
+				 "%llu pair%s by a field left out, as a frame is of one thread",
+				 (unsigned long long)x->unnested_count,
+				 x->unnested_count == 1 ? "" : "s");
+	if (x->overlap_count)
+		ptrc_cli_message(
+			x->format->name, "%llu pair%s cut short, at the end of the pair around",
+			(unsigned long long)x->overlap_count, x->overlap_count == 1 ? "" : "s");
 	if (x->options.has_counters && !x->has_counter) {
 		if (x->options.counters)
 			ptrc_cli_message("--counters", "no event has a number called '%s'",
@@ -501,6 +514,7 @@ bool ptrc_export_begin(struct ptrc_export **export, struct ptrc_query *q, struct
 				       "cannot be used together with --to=%s where pairs are shown",
 				       x->format->name);
 		pairs->is_by_name = pairs->is_without_rows = true;
+		pairs->is_within_threads = x->format->push;
 		ptrc_spans_begin(&pairs->spans, q, sizeof(struct ptrc_span));
 	}
 	if (!ptrc_export_begin_lanes(x))

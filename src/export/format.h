@@ -175,6 +175,9 @@ struct ptrc_export {
 	/* Samples become flames; else, in a format of flames, pairs do. */
 	bool has_samples;
 	struct ptrc_flames flames;
+	/* In a format of flames: the pairs by a field, which are left out; pairs that overlap those around them. */
+	uint64_t unnested_count;
+	uint64_t overlap_count;
 	/* Whether an event had a number that becomes a counter. */
 	bool has_counter;
 };

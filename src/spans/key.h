@@ -24,6 +24,9 @@ void ptrc_key_begin(struct ptrc_key *, size_t number);
  * of time by value and unit. A text is the same as no number. */
 void ptrc_key_add(struct ptrc_key *, const struct ptrc_value *);
 
+/* Adds the thread of the event, which is one of the source of this number. */
+void ptrc_key_add_thread(struct ptrc_key *, size_t source, const struct ptrc_view *);
+
 /* Makes the key of the event: the number, and the value of the field, or of a null field the thread,
  * which is one of the source of this number. Returns false if the event has no such field, or its data was
  * cut there. */

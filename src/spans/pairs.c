@@ -166,11 +166,15 @@ bool ptrc_pairs_add(struct ptrc_pairs *p, const char *text, const struct ptrc_la
 }
 
 /* Makes the key of the event. Returns false, and counts it, if it has none. */
-static bool make_key(struct ptrc_pair *pair, size_t number, size_t source, struct ptrc_view *view,
+static bool make_key(struct ptrc_pairs *p, size_t number, size_t source, struct ptrc_view *view,
 		     struct ptrc_key *k)
 {
+	struct ptrc_pair *pair = &p->list[number];
+
 	if (ptrc_key_make(k, number, source, view, pair->by_text ? &pair->by : NULL)) {
 		pair->has_key = true;
+		if (pair->by_text && ptrc_pair_is_of_thread(p, pair))
+			ptrc_key_add_thread(k, source, view);
 		return true;
 	}
 	pair->without_key++;
@@ -370,7 +374,7 @@ static void count(struct ptrc_pair_row *row, enum ptrc_span_fate fate, uint64_t 
 static const uint64_t *gaps_of(const struct ptrc_pairs *p, const struct ptrc_pair *pair,
 			       size_t source)
 {
-	return pair->by_text ? &p->gap_count : &p->sources[source]->gap_count;
+	return ptrc_pair_is_of_thread(p, pair) ? &p->sources[source]->gap_count : &p->gap_count;
 }
 
 static void take_begin(struct ptrc_pairs *p, size_t number, struct ptrc_source *source)
@@ -382,7 +386,7 @@ static void take_begin(struct ptrc_pairs *p, size_t number, struct ptrc_source *
 	struct ptrc_key k;
 
 	pair->has_begin = true;
-	if (!make_key(pair, number, source->order, view, &k))
+	if (!make_key(p, number, source->order, view, &k))
 		return;
 	open = ptrc_table_find(&p->open, k.bytes, k.size, sizeof(*open));
 	ptrc_key_free(&k);
@@ -421,7 +425,7 @@ static void take_end(struct ptrc_pairs *p, size_t number, struct ptrc_source *so
 	struct ptrc_key k;
 
 	pair->has_end = true;
-	if (!make_key(pair, number, source->order, view, &k))
+	if (!make_key(p, number, source->order, view, &k))
 		return;
 	open = ptrc_table_seek(&p->open, k.bytes, k.size);
 	ptrc_key_free(&k);
@@ -725,6 +729,11 @@ bool ptrc_pair_put_labelled_name(struct ptrc_buffer *b, const struct ptrc_pairs 
 		return true;
 	b->used = begin;
 	return false;
+}
+
+bool ptrc_pair_is_of_thread(const struct ptrc_pairs *p, const struct ptrc_pair *pair)
+{
+	return !pair->by_text || (pair->is_own_key && p->is_within_threads);
 }
 
 bool ptrc_pair_is_function(const struct ptrc_pair *pair)

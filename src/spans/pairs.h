@@ -91,7 +91,7 @@ struct ptrc_pair_source {
 	bool is_at_loss;
 };
 
-/* Starts zeroed but for is_by_name, per and label. */
+/* Starts zeroed but for is_by_name, is_within_threads, per and label. */
 struct ptrc_pairs {
 	struct ptrc_pair *list;
 	size_t count;
@@ -99,6 +99,8 @@ struct ptrc_pairs {
 	size_t given_count;
 	/* All types X.begin and X.end are pairs, too, as they appear. */
 	bool is_by_name;
+	/* Both events of a pair whose key was not given are of one thread: a member `key` does not join threads. */
+	bool is_within_threads;
 	/* The field of --per, or null. */
 	const struct ptrc_field *per;
 	/* That of --label-by, or null. */
@@ -184,6 +186,9 @@ static inline void ptrc_pair_put_name(struct ptrc_buffer *b, const struct ptrc_p
  * nothing, if there are no labels, the event has none, or the pair is a function or a program. */
 bool ptrc_pair_put_labelled_name(struct ptrc_buffer *, const struct ptrc_pairs *,
 				 const struct ptrc_pair *, struct ptrc_view *);
+
+/* Whether both events are of one thread. */
+bool ptrc_pair_is_of_thread(const struct ptrc_pairs *, const struct ptrc_pair *);
 
 /* Whether it is what ptrace-run --functions records. */
 bool ptrc_pair_is_function(const struct ptrc_pair *);
