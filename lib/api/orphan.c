@@ -47,7 +47,7 @@ PTRC_PUBLIC int posixtrace_discard_orphan(uint64_t id)
 	int dirfd, error;
 
 	if (id)
-		return ptrc_orphan_discard(id);
+		return ptrc_orphan_salvage(id, NULL);
 	error = ptrc_shmdir_open(uid, false, &dirfd);
 	if (error)
 		return error == ENOENT ? 0 : error;

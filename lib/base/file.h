@@ -27,6 +27,13 @@ int ptrc_file_stat(int fd, struct stat *st);
 int ptrc_file_stat_at(int dirfd, const char *path, struct stat *st);
 /* Reads `size` bytes at `offset`; *got is less only at the end of the file. */
 int ptrc_file_read(int fd, void *buffer, size_t size, uint64_t offset, size_t *got);
+/* Reads `size` bytes at `offset`. Returns false if the file does not have them all. */
+static inline bool ptrc_file_read_whole(int fd, void *buffer, size_t size, uint64_t offset)
+{
+	size_t got;
+
+	return ptrc_file_read(fd, buffer, size, offset, &got) == 0 && got == size;
+}
 
 /* Calls visit() for each entry that is left of the directory, until that returns true. False: it never did;
  * *is_whole, if it is not null: all entries were read. Others may come and go meanwhile. The buffer is small

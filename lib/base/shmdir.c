@@ -28,10 +28,6 @@
 /* How often, a millisecond apart, the lock of the base directory is tried. */
 #define LOCK_TRIES 100
 
-#ifndef RENAME_NOREPLACE
-#define RENAME_NOREPLACE 1
-#endif
-
 static char *put_hex(char *at, uint64_t n)
 {
 	for (int shift = 60; shift >= 0; shift -= 4)
@@ -530,6 +526,14 @@ int ptrc_shmdir_open_id(int dirfd, char prefix, uint64_t id, uid_t uid, int *fd,
 
 	ptrc_shmdir_name(name, prefix, id);
 	return ptrc_shmdir_open_object(dirfd, name, uid, fd, size);
+}
+
+bool ptrc_shmdir_remove_id(int dirfd, char prefix, uint64_t id)
+{
+	char name[PTRC_SHMDIR_NAME_BYTES];
+
+	ptrc_shmdir_name(name, prefix, id);
+	return ptrc_sys(SYS_unlinkat, dirfd, name, prefix == 'i' ? AT_REMOVEDIR : 0) == 0;
 }
 
 static int allocate(int fd, uint64_t offset, uint64_t bytes)

@@ -65,6 +65,10 @@ PTRC_MUST_CHECK int ptrc_shmdir_make_object(int dirfd, const char *name, int *fd
 PTRC_MUST_CHECK int ptrc_shmdir_open_id(int dirfd, char prefix, uint64_t id, uid_t uid, int *fd,
 					uint64_t *size);
 
+/* Removes the object with that name; prefix 'i': the directory that marks an INHERITED stream.
+ * Returns false if it is not there. */
+bool ptrc_shmdir_remove_id(int dirfd, char prefix, uint64_t id);
+
 /* Makes an object of `size` bytes that belongs to the user (root may make one for another
  * user), and reserves memory for the first `reserved` bytes; the rest is sparse. The soft file
  * size limit of the caller does not count, and the caller gets no SIGXFSZ. EEXIST, EPERM,

@@ -20,6 +20,9 @@
 #ifndef SYS_close_range
 #define SYS_close_range 436
 #endif
+#ifndef RENAME_NOREPLACE
+#define RENAME_NOREPLACE 1
+#endif
 
 #if defined(__x86_64__)
 static inline long ptrc_sys6(long n, long a, long b, long c, long d, long e, long f)

@@ -15,8 +15,8 @@
 #include "lib/process/self.h"
 #include "lib/process/sweep.h"
 
-/* Map the names object whose id is in the page: a controller may have given the process another
- * one. The caller has the lock of self.h. */
+/* Maps the names object whose id is in the page: a controller may have given the process another
+ * one. The caller holds the lock of self.h. */
 static void follow_names(void)
 {
 	uint64_t old = ptrc_here.names.object ? ptrc_here.names.id : 0;
@@ -66,7 +66,8 @@ bool ptrc_process_maps_id(uint32_t id)
 	return is_mapped || ptrc_self_has_mapped(id);
 }
 
-/* Give this process a names object that it may add to, if it has none. The caller has the lock. */
+/* Gives this process a names object that it may add to, if it has none. The caller holds the
+ * lock. */
 static int make_names(void)
 {
 	struct ptrc_page_place place;
@@ -111,8 +112,8 @@ int ptrc_process_names(struct ptrc_names **names)
 	uint64_t mask;
 	int error = ptrc_process_init();
 
-	/* A process that cannot be traced has names for itself. But a vfork child, which shares the
-	 * memory of its parent until it execs, has none. */
+	/* A process that cannot be traced has private names. But a vfork child, which shares its
+	 * parent's memory until it execs, has none. */
 	if (error && (error != EPERM || ptrc_self_pid() != 0))
 		return ENOMEM;
 	ptrc_self_lock(&mask);
@@ -126,7 +127,7 @@ int ptrc_process_names(struct ptrc_names **names)
 	return 0;
 }
 
-/* The object stays at its place once it is there; see self.h. */
+/* Needs no lock: once mapped, the object stays at its address (self.h). */
 const struct ptrc_names *ptrc_process_own_names(void)
 {
 	return &ptrc_here.names;
@@ -161,7 +162,7 @@ int ptrc_process_open_name(const char *name, uint32_t *id)
 	return 0;
 }
 
-/* Has this process the type already, with this layout? ENODATA: no, it has to be made. */
+/* Does this process have the type already, with this layout? ENODATA: it has to be made. */
 static int find_layout(const char *name, const char *layout, uint32_t bytes, uint32_t *id)
 {
 	uint32_t found;
