@@ -4,25 +4,23 @@
 #include <getopt.h>
 #include <stdbool.h>
 #include <posixtrace-log.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <trace.h>
-#include <unistd.h>
 
 #include "src/check/check.h"
 #include "src/check/report.h"
 #include "src/base/cli.h"
 #include "src/base/exit_status.h"
 #include "src/base/output.h"
+#include "src/base/proposals.h"
 #include "src/summary/selection.h"
 
 enum {
-	/* The rules in one line, in the order of their options. */
+	/* The options that are rules, in the order of the table. */
 	KEY_RULE = PTRC_CLI_KEY_FIRST,
 	KEY_TOLERANCE = KEY_RULE + 16,
 	KEY_FORMAT,
-	/* One for each format. */
+	/* The first of a key for each format. */
 	KEY_TEXT,
 	KEY_JSON = KEY_TEXT + PTRC_CHECK_JSON,
 	KEY_UTC = KEY_TEXT + PTRC_CHECK_FORMATS,
@@ -95,28 +93,13 @@ static struct ptrc_rules rules = {.tolerance_ns = PTRC_RULE_TOLERANCE, .layouts 
 static enum ptrc_check_format format;
 static bool is_utc;
 
-static void put_result(struct ptrc_buffer *b, const struct ptrc_check *c)
-{
-	const char *no_colour = getenv("NO_COLOR");
-
-	ptrc_check_put(b, c, format, isatty(STDOUT_FILENO) && !(no_colour && *no_colour));
-}
-
-static bool has_suffix(const char *text, const char *suffix)
-{
-	size_t size = strlen(text);
-	size_t suffix_size = strlen(suffix);
-
-	return size > suffix_size && !strcmp(text + size - suffix_size, suffix);
-}
-
-/* Refuses a log where a file of rules has to be. */
+/* Refuses a log in the place of a file of rules. */
 static void refuse_log(const char *path)
 {
 	trace_id_t trace;
 	struct stat st;
 
-	/* Opening a FIFO would wait for a writer. */
+	/* Only a regular file is opened: opening a FIFO would wait for a writer. */
 	if (stat(path, &st) || !S_ISREG(st.st_mode) || posixtrace_log_open(path, &trace))
 		return;
 	posix_trace_close(trace);
@@ -156,8 +139,7 @@ static void parse(int argc, char **argv)
 	rules.config_end = query.layouts.count;
 	if (optind < argc && !rules.count)
 		refuse_log(argv[optind]);
-	if (optind < argc &&
-	    (!rules.count || has_suffix(argv[optind], ".yaml") || has_suffix(argv[optind], ".yml")))
+	if (optind < argc && (!rules.count || ptrc_is_rules_name(argv[optind])))
 		ptrc_rules_read(&rules, argv[optind++]);
 	if (!rules.count)
 		ptrc_cli_usage(NULL, "no RULES given: name a file of rules, or give a rule as an "
@@ -189,9 +171,9 @@ int main(int argc, char **argv)
 	check.messages = selection.sync_texts.count ? &selection.sync_texts : NULL;
 	check.is_utc = is_utc;
 	status = ptrc_check_judge(&check);
-	put_result(&query.out, &check);
+	ptrc_check_put(&query.out, &check, format, ptrc_cli_has_colours());
 	told = ptrc_query_tell(&query, PTRC_EXIT_DONE, true);
-	/* An option may select events that are not there. */
+	/* An option may have selected events that do not exist. */
 	if (told == PTRC_EXIT_FAILED)
 		status = told;
 	ptrc_check_report_times(&check);

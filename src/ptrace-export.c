@@ -91,7 +91,7 @@ static const struct ptrc_export_format *format_of(const char *text)
 	return *f;
 }
 
-/* Refuses an option about pairs, which was given, if the format has none. */
+/* Refuses the given option about pairs if the format has no pairs. */
 static void check_pairs(const char *option)
 {
 	if (export.format->has_only_events)
@@ -140,30 +140,19 @@ static void parse(int argc, char **argv)
 	ptrc_cli_begin(&cli);
 	ptrc_selection_begin(&selection, &query, &pairs);
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
-		if (ptrc_selection_take(&selection, key))
-			continue;
-		switch (key) {
-		case KEY_TO:
+		export.is_forced |= key == KEY_FORCE;
+		export.has_counters |= key == KEY_COUNTERS;
+		if (key == KEY_TO)
 			export.format = format_of(optarg);
-			break;
-		case 'o':
-			if (export.path)
-				ptrc_cli_usage("--output", "is given twice");
-			export.path = optarg;
-			break;
-		case KEY_FORCE:
-			export.is_forced = true;
-			break;
-		case KEY_COUNTERS:
-			export.has_counters = true;
+		else if (key == 'o')
+			ptrc_cli_once("--output", &export.path);
+		else if (key == KEY_COUNTERS)
 			export.counters = optarg;
-			break;
-		default:
-			break;
-		}
+		else
+			ptrc_selection_take(&selection, key);
 	}
-	/* A pair that becomes a slice has fields of both of its events; one that becomes a flame is
-	 * selected at its begin. */
+	/* A pair that becomes a slice is selected by fields of both of its events; one that
+	 * becomes a flame, by its first. */
 	pairs.is_by_name = export.format && export.format->slice;
 	selection.is_by_begin = !pairs.is_by_name;
 	ptrc_selection_read(&selection);
@@ -172,7 +161,8 @@ static void parse(int argc, char **argv)
 
 static enum ptrc_exit run(struct ptrc_export **x)
 {
-	/* A name that is not there is a mistake, which the end tells: no file is made or replaced. */
+	/* If a pattern matches no event type, which is reported at the end, no file is made or
+	 * replaced. */
 	if (!ptrc_query_may_select(&query))
 		return ptrc_query_end(&query, PTRC_EXIT_FAILED, false);
 	if (!ptrc_export_begin(x, &query, &pairs, &export))

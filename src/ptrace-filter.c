@@ -17,12 +17,11 @@
 #include "src/session/orphans.h"
 #include "src/session/session_client.h"
 
-/* The key of an option that is a flag of the request; --json is the only option that is
- * none. */
+/* The key of an option that is a flag of the request. */
 #define KEY(flag) (PTRC_CLI_KEY_FIRST + PTRC_SESSION_FILTER_##flag)
 enum {
 	KEY_JSON = PTRC_CLI_KEY_FIRST,
-	/* Behind all flags. */
+	/* The following keys are no flags. */
 	KEY_ONLY = KEY(PATTERNS) + 1,
 	KEY_EXCLUDE,
 };
@@ -134,7 +133,7 @@ static int show(const char *name, bool is_json)
 	return PTRC_EXIT_DONE;
 }
 
-/* Prints which event is unknown, and similar names if the session can still be asked. */
+/* Reports an unknown event, with similar names if the session still answers. */
 static void say_unknown(const char *name, const char *event)
 {
 	struct ptrc_nearest nearest = {0};
@@ -157,7 +156,7 @@ static void say_refused(const char *name, const struct ptrc_session_question *q,
 {
 	const char *event = reply->text < q->text_count ? q->texts[reply->text] : name;
 
-	/* Behind the letter of a pattern. */
+	/* A letter precedes a pattern. */
 	if (q->flags & PTRC_SESSION_FILTER_PATTERNS && event != name)
 		event++;
 
@@ -196,7 +195,7 @@ static int change(const char *name, const struct ptrc_session_question *q)
 	return PTRC_EXIT_DONE;
 }
 
-/* Adds a pattern as a request has it: behind a letter. */
+/* Adds a pattern in the form of a request, with a letter before it. */
 static void add_pattern(struct ptrc_cli_texts *patterns, bool is_only, const char *glob)
 {
 	size_t size = strlen(glob) + 2;
@@ -215,7 +214,7 @@ int main(int argc, char **argv)
 	const uint32_t actions = PTRC_SESSION_FILTER_SET | PTRC_SESSION_FILTER_ADD |
 				 PTRC_SESSION_FILTER_REMOVE | PTRC_SESSION_FILTER_PATTERNS;
 	struct ptrc_session_question q = {.verb = PTRC_SESSION_FILTER};
-	/* The process keeps them until it ends. */
+	/* Static, because they are never freed. */
 	static struct ptrc_cli_texts patterns;
 	bool is_json = false;
 	const char *name;

@@ -345,18 +345,30 @@ int ptrc_config_attributes(const struct ptrc_config *c, trace_attr_t *attr)
 	return 0;
 }
 
-const struct posixtrace_pattern *ptrc_config_patterns(const struct ptrc_config *c, size_t *count)
+struct ptrc_session_plan ptrc_config_plan(const struct ptrc_config *c)
 {
 	const struct ptrc_cli_texts *const lists[] = {&c->only, &c->exclude};
 	static const int kinds[] = {POSIXTRACE_ONLY, POSIXTRACE_EXCLUDE};
 	struct posixtrace_pattern *p =
 		ptrc_config_keep((c->only.count + c->exclude.count + 1) * sizeof(*p));
+	size_t count = 0;
 
-	*count = 0;
 	for (size_t k = 0; k < sizeof(lists) / sizeof(*lists); k++)
 		for (size_t i = 0; i < lists[k]->count; i++) {
-			p[*count] = (struct posixtrace_pattern){.pt_how = kinds[k]};
-			strcpy(p[(*count)++].pt_glob, lists[k]->texts[i]);
+			p[count] = (struct posixtrace_pattern){.pt_how = kinds[k]};
+			strcpy(p[count++].pt_glob, lists[k]->texts[i]);
 		}
-	return p;
+	return (struct ptrc_session_plan){
+		.name = c->name,
+		.patterns = p,
+		.pattern_count = count,
+		.is_unsynced = c->is_unsynced,
+		.hides_command_lines = c->hides_command_lines,
+		.snapshots = {.globs = c->snapshot_on.texts,
+			      .glob_count = c->snapshot_on.count,
+			      .max = c->snapshot_max},
+		.os = {.kinds = c->os.kinds,
+		       .frequency = c->os.frequency,
+		       .hides_command_lines = c->hides_command_lines},
+	};
 }

@@ -20,6 +20,7 @@
 #include "src/base/cli.h"
 #include "src/config/mark.h"
 #include "src/query/attributes.h"
+#include "src/session/session_server.h"
 
 /* The settings, in the order in which --dump-config shows them. */
 enum ptrc_config_key {
@@ -199,8 +200,9 @@ void ptrc_config_os_text(const struct ptrc_config_os *, char text[PTRC_CONFIG_OS
  * posix_trace_attr_init(). */
 int ptrc_config_attributes(const struct ptrc_config *, trace_attr_t *);
 
-/* Makes the patterns of the session's stream, of `only` and `exclude`; they are never freed. */
-const struct posixtrace_pattern *ptrc_config_patterns(const struct ptrc_config *, size_t *count);
+/* Makes a plan of what the configuration says about the session; the rest of it is zeroed. Its patterns are never
+ * freed. */
+struct ptrc_session_plan ptrc_config_plan(const struct ptrc_config *);
 
 /* ---- configuration_yaml.c: configurations from files in YAML (ptrace.yaml(5)). A mistake in
  * a file ends the process with one message, "file:line:column: reason". ---- */

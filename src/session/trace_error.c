@@ -17,6 +17,7 @@
 #include "src/base/cli.h"
 #include "src/session/logfile.h"
 #include "src/session/session_path.h"
+#include "src/session/session_server.h"
 
 #define SHM "/dev/shm"
 
@@ -165,8 +166,16 @@ static const char *explain_shortage(void)
 	return SHM " has too little room, or the system or the control group too little memory";
 }
 
-void ptrc_trace_error(int error, pid_t pid, const char *target, const char *log_path)
+void ptrc_trace_error(int stage, int error, pid_t pid, const char *target, const char *log_path)
 {
+	if (stage != PTRC_SESSION_STAGE_STREAM) {
+		ptrc_cli_message(NULL,
+				 stage == PTRC_SESSION_STAGE_FILTER
+					 ? "cannot set the patterns of --only and --exclude: %s"
+					 : "--snapshot-on: no snapshots can be written here: %s",
+				 strerror(error));
+		return;
+	}
 	char directory[64];
 	struct stat st;
 

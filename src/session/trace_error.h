@@ -15,11 +15,12 @@
 #define PTRC_TRACE_FILES_LEAST 32
 
 /*
- * Prints the message for an error number of posix_trace_create(), or of
+ * Prints why the stage of making a session (enum ptrc_session_stage) failed with this error number:
+ * PTRC_SESSION_STAGE_FILTER, _SNAPSHOTS or _STREAM. For the latter it is that of posix_trace_create(), or of
  * posix_trace_create_withlog() if the path of a log is given. The target is what the user
  * calls the process `pid`.
  */
-void ptrc_trace_error(int error, pid_t pid, const char *target, const char *log_path);
+void ptrc_trace_error(int stage, int error, pid_t pid, const char *target, const char *log_path);
 
 /* The kind of namespace, "pid" or "time", in which children of this process are, but not itself; or null. */
 const char *ptrc_trace_foreign_children(void);
