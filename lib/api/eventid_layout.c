@@ -23,7 +23,7 @@ PTRC_PUBLIC int posixtrace_eventid_open_layout(const char *name, const char *lay
 	int error = name && layout && event ? ptrc_layout_check(layout) : EINVAL;
 
 	if (!error)
-		error = ptrc_process_open_layout(name, layout, &id);
+		error = ptrc_process_open_type(name, layout, &id);
 	if (!error)
 		*event = id;
 	return error;

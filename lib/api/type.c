@@ -28,7 +28,7 @@ static int open_type(struct posixtrace_type *type, trace_event_id_t *id)
 		return ENOMEM;
 	error = ptrc_layout_of_members(type->pt_members, type->pt_member_count, text);
 	if (!error)
-		error = ptrc_process_open_layout(type->pt_name, text, &found);
+		error = ptrc_process_open_type(type->pt_name, text, &found);
 	ptrc_sys(SYS_munmap, text, TEXT_BYTES);
 	/* Without memory the next event tries again. */
 	if (error != ENOMEM) {

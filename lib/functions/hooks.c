@@ -52,7 +52,7 @@ PTRC_ASSERT_SIZE(struct data, 16);
 static PTRC_COLD uint32_t open_type(unsigned which)
 {
 	uint32_t id = POSIX_TRACE_UNNAMED_USEREVENT;
-	int error = ptrc_process_open_layout(names[which], LAYOUT, &id);
+	int error = ptrc_process_open_type(names[which], LAYOUT, &id);
 
 	if (error)
 		id = POSIX_TRACE_UNNAMED_USEREVENT;

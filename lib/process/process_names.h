@@ -21,11 +21,8 @@ int ptrc_process_names(struct ptrc_names **names);
  * Async-signal-safe. */
 const struct ptrc_names *ptrc_process_own_names(void);
 
-/* Finds or registers a name, and lets this image use its id. ENAMETOOLONG, ENOMEM. */
-int ptrc_process_open_name(const char *name, uint32_t *id);
-
-/* The same with a layout, whose text the caller has checked; posixtrace_eventid_open_layout()
- * describes the errors. */
-int ptrc_process_open_layout(const char *name, const char *layout, uint32_t *id);
+/* Finds or makes an event type, and lets this image use its id. The caller has checked the layout, which
+ * is NULL if the type has none. The errors are those of posixtrace_eventid_open_layout(). */
+int ptrc_process_open_type(const char *name, const char *layout, uint32_t *id);
 
 #endif
