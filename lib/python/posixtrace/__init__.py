@@ -279,13 +279,13 @@ class _Parser:
             if field.count < 1 or field.type in ("str", "json"):
                 raise ValueError(f"{field.type}[{field.count}] is no type")
         elif field.type in ("char", "pad"):
-            raise ValueError(f"'{field.type}' needs [N] behind it")
+            raise ValueError(f"'{field.type}' needs [N] after it")
         elif field.type in ("str", "json", "bytes"):
             field.count = None
         if field.type != "pad" and self.peek() not in (",", ""):
             field.name = self.take()
         if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", field.name) and field.type not in ("pad", "json"):
-            raise ValueError(f"{field.type!r} needs a name behind it")
+            raise ValueError(f"{field.type!r} needs a name after it")
         if self.peek() == ":":
             raise ValueError(f"{field.name!r} is a bit field, which Python cannot record: "
                              "use a whole integer")
