@@ -50,7 +50,7 @@ static const struct ptrc_cli_option options[] = {
 	 "'PAIR by FIELD N at once': how many pairs are open\nat a time"},
 	{"no-loss", KEY_RULE + 13, NULL, "nothing is missing from the logs"},
 	{"tolerance", KEY_TOLERANCE, "DURATION",
-	 "events of two threads that are as near are in any\norder that a rule wants (default: 1us)"},
+	 "events of two threads that are at most this far\napart are in any order that a rule wants (default:\n1us)"},
 	PTRC_SELECTION_EVENT_OPTIONS,
 	PTRC_SELECTION_HOST_OPTIONS,
 	{"decode", PTRC_SELECTION_DECODE, "EVENT=LAYOUT",
@@ -65,11 +65,6 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_CLI_OPTIONS_END,
 };
 
-static const struct ptrc_cli_row words[] = {
-	{"format", "text json tap junit github"},
-	PTRC_CLI_ROWS_END,
-};
-
 static const struct ptrc_cli cli = {
 	.program = "ptrace-check",
 	.operands = "[OPTION]... [RULES.yaml] LOG...",
@@ -78,12 +73,11 @@ static const struct ptrc_cli cli = {
 		   "such an option the first operand is a file of rules only if its name ends in\n"
 		   ".yaml or .yml. EVENT is a pattern; 'EVENT where EXPRESSION' selects by fields.",
 	.options = options,
-	.words = words,
+	.words = PTRC_CLI_ROWS({"format", "text json tap junit github"}),
 	.operand_kinds = "RULES|LOG",
 	.notes = "Exit status: 0 all rules are kept, 1 a rule is broken, or the command failed,\n"
 		 "2 wrong usage or a mistake in the rules, 3 all are kept but something is\n"
 		 "missing from the logs, 4 a rule is undecided.",
-	.usage_status = PTRC_EXIT_USAGE,
 };
 
 static struct ptrc_query query;

@@ -43,16 +43,6 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_CLI_OPTIONS_END,
 };
 
-static const struct ptrc_cli_row needs[] = {
-	{"all", "config"},
-	PTRC_CLI_ROWS_END,
-};
-
-static const struct ptrc_cli_row words[] = {
-	PTRC_CONFIG_WORDS,
-	PTRC_CLI_ROWS_END,
-};
-
 static const struct ptrc_cli cli = {
 	.program = "ptrace-create",
 	.operands = "[OPTION]... --pid=PID\n"
@@ -61,12 +51,11 @@ static const struct ptrc_cli cli = {
 		   "Prints the name of the session, which is NAME if --name is given.",
 	.options = options,
 	.shared_options = ptrc_config_attribute_options,
-	.needs = needs,
-	.words = words,
-	.notes = "SIZE is a number of bytes; a K, M or G behind it stands for 1024, 1024^2\n"
+	.needs = PTRC_CLI_ROWS({"all", "config"}),
+	.words = PTRC_CLI_ROWS(PTRC_CONFIG_WORDS),
+	.notes = "SIZE is a number of bytes; a K, M or G after it stands for 1024, 1024^2\n"
 		 "or 1024^3. TIME has a unit, as in 10s or 1.5ms. Options override the file.\n"
 		 "Exit status: 0 done, 1 failed, 2 wrong usage or a wrong file.",
-	.usage_status = PTRC_EXIT_USAGE,
 };
 
 struct making {

@@ -24,7 +24,7 @@ static const struct ptrc_cli_option options[] = {
 	{"event", 'e', "NAME",
 	 "name of the event that is missing from the trace,\nor a pattern for several"},
 	{"pid", 'p', "PID",
-	 "tell whether this process can be traced, and if\nnot, why; may be given several times"},
+	 "say whether this process can be traced, and if\nnot, why; may be given several times"},
 	{"json", KEY_JSON, NULL, "one JSON object per finding"},
 	PTRC_CLI_OPTIONS_END,
 };
@@ -32,13 +32,13 @@ static const struct ptrc_cli_option options[] = {
 static const struct ptrc_cli cli = {
 	.program = "ptrace-doctor",
 	.operands = "[OPTION]... [PID|SESSION|LOG]... | -- COMMAND [ARGUMENT]...",
-	.summary = "Finds out why events of a process, a session, a log or COMMAND are not\n"
-		   "recorded; COMMAND is not run. Without an operand, tells whether this machine\n"
-		   "is fit for tracing. Changes nothing.",
+	.summary =
+		"Finds out why events of a process, a session, a log or COMMAND are not\n"
+		"recorded; COMMAND is not run. Without an operand, reports whether this machine\n"
+		"is fit for tracing. Changes nothing.",
 	.options = options,
 	.operand_kinds = "SESSION|LOG|COMMAND",
 	.notes = "Exit status: 0 nothing is wrong, 1 there are problems, 2 wrong usage.",
-	.usage_status = PTRC_EXIT_USAGE,
 };
 
 static void say_unknown(struct ptrc_doctor *d, const char *thing)

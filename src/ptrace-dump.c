@@ -41,7 +41,7 @@ enum {
 static const struct ptrc_cli_option options[] = {
 	{"follow", 'f', "SESSION", "show the events of a session as they come, to its\nend"},
 	PTRC_SELECTION_OPTIONS,
-	{"count", KEY_COUNT, NULL, "show only how many events there are"},
+	{"count", KEY_COUNT, NULL, "show only the number of events"},
 	{"pair", PTRC_SELECTION_PAIR, "PAIR",
 	 "show pairs of events in place of events:\n"
 	 "'req' (of req.begin and req.end) or 'a..b', of the\nsame thread, or with ' by data.id' of those with\n"
@@ -50,8 +50,8 @@ static const struct ptrc_cli_option options[] = {
 	{"longest", KEY_LONGEST, "N",
 	 "with these: show only the N pairs that took\nlongest, the longest first"},
 	{"tree", KEY_TREE, NULL,
-	 "show pairs as a tree of calls with durations: of\neach thread what lies within what; --pairs, if no\n"
-	 "pair is given"},
+	 "show pairs as a tree of calls with durations, one\ntree for each thread; --pairs, if no pair is\n"
+	 "given"},
 	{"verify", KEY_VERIFY, NULL,
 	 "show no events, but read all of them, and compare\nthem with what the logs say of "
 	 "themselves"},
@@ -85,40 +85,6 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_CLI_OPTIONS_END,
 };
 
-static const struct ptrc_cli_row exclusions[] = {
-	PTRC_SELECTION_EXCLUSIONS,
-	/* The options of single events do not apply to pairs. */
-	{"pair pairs tree", "user around verify to-log"},
-	{"tree", "longest fields"},
-	{"tree longest count", "first last"},
-	{"tree longest verify to-log", "count"},
-	/* --relative shows the time since the line before. */
-	{"longest", "relative"},
-	{"count to-log", "fields"},
-	/* --verify reads whole logs. */
-	{"verify", "event user pid tid since until around where first last follow to-log"},
-	{"to-log", "last relative"},
-	{"follow", "last label clock-sync LOG"},
-	{"relative", "utc"},
-	PTRC_CLI_ROWS_END,
-};
-
-static const struct ptrc_cli_row needs[] = {
-	PTRC_SELECTION_NEEDS,
-	{"longest", "pair pairs"},
-	{"force", "to-log"},
-	PTRC_CLI_ROWS_END,
-};
-
-static const struct ptrc_cli_row words[] = {
-	{"format", "text json csv"},
-	{"header color", "auto always never"},
-	{"fields",
-	 "time ns event type_id pid tid thread address truncated len data data_hex log reason error host "
-	 "comm thread_name exe user command_line gap bound function file line"},
-	PTRC_CLI_ROWS_END,
-};
-
 static const struct ptrc_cli cli = {
 	.program = "ptrace-dump",
 	.operands = "[OPTION]... [SESSION|LOG]... | --follow=SESSION",
@@ -128,12 +94,32 @@ static const struct ptrc_cli cli = {
 		"that has a / in it, or that no session has, is the path of a log; LOG may be\n"
 		"- for standard input. Without any, it is " PTRC_SELECTION_LOG ".",
 	.options = options,
-	.exclusions = exclusions,
-	.needs = needs,
-	.words = words,
+	/* clang-format off */
+	.exclusions = PTRC_CLI_ROWS(
+		PTRC_SELECTION_EXCLUSIONS,
+		/* The options of single events do not apply to pairs. */
+		{"pair pairs tree", "user around verify to-log"},
+		{"tree", "longest fields"},
+		{"tree longest count", "first last"},
+		{"tree longest verify to-log", "count"},
+		/* --relative shows the time since the line before. */
+		{"longest", "relative"},
+		{"count to-log", "fields"},
+		/* --verify reads whole logs. */
+		{"verify", "event user pid tid since until around where first last follow to-log"},
+		{"to-log", "last relative"},
+		{"follow", "last label clock-sync LOG"},
+		{"relative", "utc"}),
+	/* clang-format on */
+	.needs =
+		PTRC_CLI_ROWS(PTRC_SELECTION_NEEDS, {"longest", "pair pairs"}, {"force", "to-log"}),
+	.words = PTRC_CLI_ROWS(
+		{"format", "text json csv"}, {"header color", "auto always never"},
+		{"fields",
+		 "time ns event type_id pid tid thread address truncated len data data_hex log reason error host "
+		 "comm thread_name exe user command_line gap bound function file line"}),
 	.operand_kinds = "SESSION|LOG",
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
-	.usage_status = PTRC_EXIT_USAGE,
 };
 
 static struct ptrc_query query;
@@ -303,7 +289,6 @@ static enum ptrc_exit show(void)
 int main(int argc, char **argv)
 {
 	enum ptrc_exit status = PTRC_EXIT_DONE;
-	enum ptrc_exit shown = PTRC_EXIT_DONE;
 	struct ptrc_logfile file = {.fd = -1};
 	struct ptrc_pair_dump *pair_dump = NULL;
 
@@ -325,11 +310,9 @@ int main(int argc, char **argv)
 	    !ptrc_log_target_open(&file, &query, to_log, is_forced))
 		status = PTRC_EXIT_FAILED;
 	else if (query.source_count)
-		shown = show();
+		status = ptrc_exit_worse(status, show());
 	if (to_log)
 		ptrc_log_target_close(&file);
-	if (status == PTRC_EXIT_DONE)
-		status = shown;
 	ptrc_output_end(&query.out);
 	ptrc_pair_dump_free(pair_dump);
 	ptrc_text_free(&text);

@@ -46,7 +46,6 @@ static const struct ptrc_cli cli = {
 	.options = options,
 	.notes = "DATA that may begin with - has to follow --: ptrace-event -- NAME \"$data\"\n\n"
 		 "Exit status: 0 done, or nothing traces the script, 1 failed, 2 wrong usage.",
-	.usage_status = PTRC_EXIT_USAGE,
 };
 
 /* The process of the event, and the number of streams that recorded it. */
@@ -232,8 +231,7 @@ static bool record(const char *name, const struct ptrc_buffer *data, bool is_giv
 		ptrc_cli_message(pid, "not allowed to record events of this process");
 		break;
 	case EEXIST:
-		ptrc_cli_message(name, "the data of this event type is not JSON, as who opened it "
-				       "first has said");
+		ptrc_cli_message(name, "this event type exists already, and its data is not JSON");
 		break;
 	default:
 		ptrc_cli_error(name, error);

@@ -30,11 +30,6 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_CLI_OPTIONS_END,
 };
 
-static const struct ptrc_cli_row exclusions[] = {
-	{"names", "json"},
-	PTRC_CLI_ROWS_END,
-};
-
 static const struct ptrc_cli cli = {
 	.program = "ptrace-events",
 	.operands = "[OPTION]... SESSION|LOG...",
@@ -42,10 +37,9 @@ static const struct ptrc_cli cli = {
 		   "bytes of data, events cut to max-data-size, name. A name that has a / in\n"
 		   "it, or that no session has, is the path of a log.",
 	.options = options,
-	.exclusions = exclusions,
+	.exclusions = PTRC_CLI_ROWS({"names", "json"}),
 	.operand_kinds = "SESSION|LOG",
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
-	.usage_status = PTRC_EXIT_USAGE,
 };
 
 static bool is_names;
@@ -141,9 +135,8 @@ static enum ptrc_exit list_log(struct ptrc_event_types *types, const char *path)
 int main(int argc, char **argv)
 {
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;
+	enum ptrc_exit worst = PTRC_EXIT_DONE;
 	bool is_loss_allowed = false;
-	bool is_failed = false;
-	bool is_incomplete = false;
 	bool is_one;
 	int first;
 	int key;
@@ -168,8 +161,7 @@ int main(int argc, char **argv)
 
 		if (!is_session)
 			status = list_log(&types, thing);
-		is_failed |= status == PTRC_EXIT_FAILED;
-		is_incomplete |= status == PTRC_EXIT_INCOMPLETE;
+		worst = ptrc_exit_worse(worst, status);
 		if (types.count && !is_one)
 			put_thing(&out, thing, optind == first);
 		put(&out, strcmp(thing, "-") ? thing : "standard input", is_session, &types);
@@ -177,7 +169,5 @@ int main(int argc, char **argv)
 		ptrc_output_write(&out);
 	}
 	ptrc_output_end(&out);
-	if (is_failed)
-		return PTRC_EXIT_FAILED;
-	return is_incomplete && !is_loss_allowed ? PTRC_EXIT_INCOMPLETE : PTRC_EXIT_DONE;
+	return worst == PTRC_EXIT_INCOMPLETE && is_loss_allowed ? PTRC_EXIT_DONE : (int)worst;
 }

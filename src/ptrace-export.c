@@ -43,22 +43,6 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_CLI_OPTIONS_END,
 };
 
-static const struct ptrc_cli_row exclusions[] = {
-	PTRC_SELECTION_EXCLUSIONS,
-	PTRC_CLI_ROWS_END,
-};
-
-static const struct ptrc_cli_row needs[] = {
-	PTRC_SELECTION_NEEDS,
-	{"force", "output"},
-	PTRC_CLI_ROWS_END,
-};
-
-static const struct ptrc_cli_row words[] = {
-	{"to", "chrome perfetto ctf folded speedscope csv"},
-	PTRC_CLI_ROWS_END,
-};
-
 static const struct ptrc_cli cli = {
 	.program = "ptrace-export",
 	.operands = "--to=FORMAT [OPTION]... [SESSION|LOG]...",
@@ -68,12 +52,11 @@ static const struct ptrc_cli cli = {
 		"path of a log; LOG may be - for standard input. Without any, it is\n" PTRC_SELECTION_LOG
 		".",
 	.options = options,
-	.exclusions = exclusions,
-	.needs = needs,
-	.words = words,
+	.exclusions = PTRC_CLI_ROWS(PTRC_SELECTION_EXCLUSIONS),
+	.needs = PTRC_CLI_ROWS(PTRC_SELECTION_NEEDS, {"force", "output"}),
+	.words = PTRC_CLI_ROWS({"to", "chrome perfetto ctf folded speedscope csv"}),
 	.operand_kinds = "SESSION|LOG",
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
-	.usage_status = PTRC_EXIT_USAGE,
 };
 
 static struct ptrc_query query;
@@ -173,7 +156,6 @@ static enum ptrc_exit run(struct ptrc_export **x)
 int main(int argc, char **argv)
 {
 	enum ptrc_exit status = PTRC_EXIT_DONE;
-	enum ptrc_exit exported = PTRC_EXIT_FAILED;
 	struct ptrc_export *x = NULL;
 
 	parse(argc, argv);
@@ -182,10 +164,7 @@ int main(int argc, char **argv)
 	ptrc_output_begin();
 	if (!ptrc_selection_open(&selection, argv + optind, (size_t)(argc - optind)))
 		status = PTRC_EXIT_FAILED;
-	if (query.source_count)
-		exported = run(&x);
-	if (status == PTRC_EXIT_DONE)
-		status = exported;
+	status = ptrc_exit_worse(status, query.source_count ? run(&x) : PTRC_EXIT_FAILED);
 	ptrc_output_end(&query.out);
 	ptrc_export_free(x);
 	ptrc_selection_free(&selection);

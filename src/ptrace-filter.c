@@ -41,12 +41,6 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_CLI_OPTIONS_END,
 };
 
-static const struct ptrc_cli_row exclusions[] = {
-	{"only exclude", "set add remove system all new"},
-	{"set add remove", "set add remove"},
-	PTRC_CLI_ROWS_END,
-};
-
 static const struct ptrc_cli cli = {
 	.program = "ptrace-filter",
 	.operands = "[OPTION]... SESSION [EVENT]...",
@@ -55,11 +49,11 @@ static const struct ptrc_cli cli = {
 		   "--exclude replace the session's patterns. Without all these options\n"
 		   "filter and patterns are shown, one per line.",
 	.options = options,
-	.exclusions = exclusions,
+	.exclusions = PTRC_CLI_ROWS({"only exclude", "set add remove system all new"},
+				    {"set add remove", "set add remove"}),
 	.operand_kinds = "SESSION EVENT",
 	.notes = "--set without any event empties the filter.\n"
 		 "Exit status: 0 done, 1 failed, nothing is changed, 2 wrong usage.",
-	.usage_status = PTRC_EXIT_USAGE,
 };
 
 static const char *how_of(const struct posixtrace_pattern *p)

@@ -24,21 +24,15 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_CLI_OPTIONS_END,
 };
 
-static const struct ptrc_cli_row words[] = {
-	{"format", "text json"},
-	PTRC_CLI_ROWS_END,
-};
-
 static const struct ptrc_cli cli = {
 	.program = "ptrace-list",
 	.operands = "[OPTION]...",
 	.summary = "Lists the sessions of the user: name, status, target and its command,\n"
 		   "how many processes and events were traced, log.",
 	.options = options,
-	.words = words,
+	.words = PTRC_CLI_ROWS({"format", "text json"}),
 	.notes = "A + marks a target that has ended.\n"
 		 "Exit status: 0 done, 1 a session does not answer, 2 wrong usage.",
-	.usage_status = PTRC_EXIT_USAGE,
 };
 
 /* The name of the target's program, any bytes; "" if it has ended. */

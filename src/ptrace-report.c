@@ -42,18 +42,6 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_CLI_OPTIONS_END,
 };
 
-static const struct ptrc_cli_row exclusions[] = {
-	PTRC_SELECTION_EXCLUSIONS,
-	{"text", "output force max-size"},
-	PTRC_CLI_ROWS_END,
-};
-
-static const struct ptrc_cli_row needs[] = {
-	PTRC_SELECTION_NEEDS,
-	{"utc", "text"},
-	PTRC_CLI_ROWS_END,
-};
-
 static const struct ptrc_cli cli = {
 	.program = "ptrace-report",
 	.operands = "[OPTION]... [SESSION|LOG]... -o FILE | --text",
@@ -64,11 +52,10 @@ static const struct ptrc_cli cli = {
 		"it, or that no session has, is the path of a log; LOG may be - for standard\n"
 		"input. Without any, it is " PTRC_SELECTION_LOG ".",
 	.options = options,
-	.exclusions = exclusions,
-	.needs = needs,
+	.exclusions = PTRC_CLI_ROWS(PTRC_SELECTION_EXCLUSIONS, {"text", "output force max-size"}),
+	.needs = PTRC_CLI_ROWS(PTRC_SELECTION_NEEDS, {"utc", "text"}),
 	.operand_kinds = "SESSION|LOG",
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
-	.usage_status = PTRC_EXIT_USAGE,
 };
 
 static const struct ptrc_replace_kind report_kind = {
@@ -202,7 +189,6 @@ static enum ptrc_exit show(void)
 int main(int argc, char **argv)
 {
 	enum ptrc_exit status = PTRC_EXIT_DONE;
-	enum ptrc_exit shown;
 
 	parse(argc, argv);
 	page_options.arguments = argv + 1;
@@ -215,12 +201,10 @@ int main(int argc, char **argv)
 	/* If a pattern matches no event type, which is reported at the end, no file is made or
 	 * replaced. */
 	is_vain = query.source_count && !ptrc_query_may_select(&query);
-	if (query.source_count && (is_vain || open_output())) {
-		shown = show();
-		status = status == PTRC_EXIT_DONE ? shown : status;
-	} else {
+	if (query.source_count && (is_vain || open_output()))
+		status = ptrc_exit_worse(status, show());
+	else
 		status = PTRC_EXIT_FAILED;
-	}
 	ptrc_output_end(&out);
 	if (report.query)
 		ptrc_report_free(&report);

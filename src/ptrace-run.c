@@ -98,17 +98,6 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_CLI_OPTIONS_END,
 };
 
-static const struct ptrc_cli_row needs[] = {
-	{"tap junit github", "check"},
-	PTRC_CLI_ROWS_END,
-};
-
-static const struct ptrc_cli_row words[] = {
-	{"until", "command all"},
-	PTRC_CONFIG_WORDS,
-	PTRC_CLI_ROWS_END,
-};
-
 static const struct ptrc_cli cli = {
 	.program = "ptrace-run",
 	.operands = "[OPTION]... [--] COMMAND [ARGUMENT]...",
@@ -116,10 +105,10 @@ static const struct ptrc_cli cli = {
 		   "instruction to its end.",
 	.options = options,
 	.shared_options = ptrc_config_attribute_options,
-	.needs = needs,
-	.words = words,
+	.needs = PTRC_CLI_ROWS({"tap junit github", "check"}),
+	.words = PTRC_CLI_ROWS({"until", "command all"}, PTRC_CONFIG_WORDS),
 	.operand_kinds = "COMMAND",
-	.notes = "SIZE is a number of bytes; a K, M or G behind it stands for 1024, 1024^2\n"
+	.notes = "SIZE is a number of bytes; a K, M or G after it stands for 1024, 1024^2\n"
 		 "or 1024^3. TIME has a unit, as in 10s or 1.5ms. Options override the file.\n"
 		 "Exit status: COMMAND's; 128+N if signal N ended it; 3 instead of 0 if events\n"
 		 "were lost; with --check, 1 instead of 0 if a rule was broken, 4 if one is\n"
@@ -511,6 +500,15 @@ static void say_session_error(const struct run *r)
 			 reason);
 }
 
+/* Gives up the session and its log, because COMMAND cannot be run. Returns the exit status. */
+static int give_up(struct run *r)
+{
+	if (r->server)
+		ptrc_server_remove_socket(r->server);
+	ptrc_logfile_close(&r->log, false);
+	return PTRC_EXIT_RUN_FAILED;
+}
+
 /* Exits if the log is to be judged by --check and cannot be read again. */
 static void need_file(struct run *r)
 {
@@ -519,8 +517,7 @@ static void need_file(struct run *r)
 	if (!rules.count || (!fstat(r->log.fd, &st) && S_ISREG(st.st_mode)))
 		return;
 	ptrc_cli_message(r->log.path, "--check needs a log that is a regular file");
-	ptrc_logfile_close(&r->log, false);
-	exit(PTRC_EXIT_RUN_FAILED);
+	exit(give_up(r));
 }
 
 /* Checks all that can be checked before the child is started. */
@@ -545,11 +542,8 @@ static void prepare(struct run *r, const struct ptrc_config *c)
 		exit(PTRC_EXIT_RUN_FAILED);
 	need_file(r);
 	make_session(r, c);
-	if (!ptrc_run_result_open(r->log.fd) || !ptrc_run_verdicts_open(r->log.fd, c->is_forced)) {
-		ptrc_server_remove_socket(r->server);
-		ptrc_logfile_close(&r->log, false);
-		exit(PTRC_EXIT_RUN_FAILED);
-	}
+	if (!ptrc_run_result_open(r->log.fd) || !ptrc_run_verdicts_open(r->log.fd, c->is_forced))
+		exit(give_up(r));
 }
 
 static void __attribute__((noreturn)) child_main(struct run *r)
@@ -749,8 +743,7 @@ static int abandon(struct run *r)
 	ptrc_group_signal_end();
 	close(r->gate[1]);
 	status = wait_child(r);
-	ptrc_server_remove_socket(r->server);
-	ptrc_logfile_close(&r->log, false);
+	give_up(r);
 	if (!WIFSIGNALED(status))
 		return PTRC_EXIT_RUN_FAILED;
 	ptrc_run_result_put_untraced(status);
@@ -984,8 +977,7 @@ static int create(struct run *r)
 		if (!signal)
 			continue;
 		ptrc_group_signal_end();
-		ptrc_server_remove_socket(r->server);
-		ptrc_logfile_close(&r->log, false);
+		give_up(r);
 		end_as(W_EXITCODE(0, signal));
 		_exit(PTRC_EXIT_RUN_SIGNAL + signal);
 	}
@@ -1028,10 +1020,8 @@ int main(int argc, char **argv)
 	prepare(&r, &config.sessions[0]);
 	error = start_child(&r);
 	if (error) {
-		ptrc_server_remove_socket(r.server);
-		ptrc_logfile_close(&r.log, false);
 		ptrc_trace_no_process(r.command[0], error);
-		return PTRC_EXIT_RUN_FAILED;
+		return give_up(&r);
 	}
 	if (!start_trace(&r))
 		return abandon(&r);

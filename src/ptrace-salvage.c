@@ -33,12 +33,6 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_CLI_OPTIONS_END,
 };
 
-static const struct ptrc_cli_row exclusions[] = {
-	{"output", "discard"},
-	{"all", "STREAM"},
-	PTRC_CLI_ROWS_END,
-};
-
 static const struct ptrc_cli cli = {
 	.program = "ptrace-salvage",
 	.operands = "[OPTION]... [STREAM]...",
@@ -47,12 +41,11 @@ static const struct ptrc_cli cli = {
 		   "the log were killed. STREAM is an identifier, or the process ID of the\n"
 		   "controller or of the target.",
 	.options = options,
-	.exclusions = exclusions,
+	.exclusions = PTRC_CLI_ROWS({"output", "discard"}, {"all", "STREAM"}),
 	.notes = "No file is replaced: if LOG exists, a number is added to the name. Without\n"
 		 "--output, streams without a log go into " DEFAULT_LOG ", and if a log is gone,\n"
-		 "the rest of it goes into LOG.salvaged beside it.\n"
+		 "the rest of it goes into LOG.salvaged next to it.\n"
 		 "Exit status: 0 done, or there is none; 1 a stream stays; 2 wrong usage.",
-	.usage_status = PTRC_EXIT_USAGE,
 };
 
 struct result {

@@ -76,35 +76,30 @@ static const struct ptrc_cli_option options[] = {
 	{"batch-time", KEY_BATCH_TIME, "DURATION",
 	 "how often --follow looks, such as 100ms\n(default: 1s)"},
 	{"state-directory", KEY_STATE_DIRECTORY, "DIRECTORY",
-	 "keep the progress files there, not beside the\nlogs"},
+	 "keep the progress files there, not next to the\nlogs"},
 	{"give-up", KEY_GIVE_UP, "DURATION",
 	 "how long a server that does not answer is tried,\nsuch as 1h (default: 1m, and 0, which is "
 	 "for\never, with --follow)"},
 	{"verbose", KEY_VERBOSE, NULL, "say of each log how many rows were sent"},
 	{"create-table", KEY_CREATE_TABLE, NULL, "make the tables on the server first"},
 	{"print-schema", KEY_PRINT_SCHEMA, NULL, "print the SQL that makes the tables, and end"},
-	{"json", KEY_JSON, NULL, "an object per log that says what came of it"},
+	{"json", KEY_JSON, NULL, "an object per log with its result"},
 	{"config", 'c', "FILE", "take settings from this file, \"-\" for standard\ninput"},
 	PTRC_CLI_OPTIONS_END,
-};
-
-static const struct ptrc_cli_row words[] = {
-	{"dialect", "modern plain"},
-	PTRC_CLI_ROWS_END,
 };
 
 static const struct ptrc_cli cli = {
 	.program = "ptrace-ship",
 	.operands = "[OPTION]... LOG... | --follow=WHERE",
-	.summary = "Sends the events of trace logs to a ClickHouse server: each of them once,\n"
-		   "whatever happens to ptrace-ship, the network and the server. LOG.ship, beside\n"
-		   "each log, tells what the server has.",
+	.summary =
+		"Sends the events of trace logs to a ClickHouse server: each of them once,\n"
+		"whatever happens to ptrace-ship, the network and the server. LOG.ship, next to\n"
+		"each log, records what the server has.",
 	.options = options,
-	.words = words,
+	.words = PTRC_CLI_ROWS({"dialect", "modern plain"}),
 	.operand_kinds = "LOG",
 	.notes = "Exit status: 0 done; 1 failed, or not everything was sent; 2 wrong usage;\n"
 		 "3 everything was sent, but a log is incomplete.",
-	.usage_status = PTRC_EXIT_USAGE,
 };
 
 static volatile bool is_stopped;

@@ -40,7 +40,6 @@ static const struct ptrc_cli cli = {
 	.notes = "If the session flushes its stream to a log of its own, LOG gets what that has\n"
 		 "after one more flush, else what the stream holds now.\n"
 		 "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
-	.usage_status = PTRC_EXIT_USAGE,
 };
 
 static const char *output;

@@ -33,11 +33,6 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_CLI_OPTIONS_END,
 };
 
-static const struct ptrc_cli_row exclusions[] = {
-	{"all", "SESSION"},
-	PTRC_CLI_ROWS_END,
-};
-
 static const struct command {
 	const char *program;
 	enum ptrc_session_verb verb;
@@ -58,8 +53,7 @@ static const struct command {
 	{"ptrace-flush", PTRC_SESSION_FLUSH,
 	 "Writes the events that the sessions still hold in memory to their logs, and\n"
 	 "waits until they are written.",
-	 "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the log is full, or not\n"
-	 "there any more."},
+	 "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the log is full or gone."},
 	{"ptrace-shutdown", PTRC_SESSION_SHUTDOWN,
 	 "Ends the sessions: the events that they still hold in memory are written to\n"
 	 "the logs, the logs are closed, and no process of the sessions is left.",
@@ -297,8 +291,8 @@ static void tell(const struct result *r, const char *name, enum ptrc_exit *worst
 		report_losses(r, name);
 	report_snapshots(r, name);
 	ptrc_unmatched_report(r->types.patterns, r->types.pattern_count, name);
-	if (*worst == PTRC_EXIT_DONE && ((r->has_losses && !is_complete(r)) || r->snapshots.failed))
-		*worst = PTRC_EXIT_INCOMPLETE;
+	if ((r->has_losses && !is_complete(r)) || r->snapshots.failed)
+		*worst = ptrc_exit_worse(*worst, PTRC_EXIT_INCOMPLETE);
 }
 
 /* Whether a session of --all has ended since it was found. */
@@ -317,10 +311,9 @@ int main(int argc, char **argv)
 		.operands = is_shutdown ? "[OPTION]... SESSION...|--all" : "[OPTION]... SESSION...",
 		.summary = command->summary,
 		.options = is_shutdown ? options : options + 2,
-		.exclusions = exclusions,
+		.exclusions = PTRC_CLI_ROWS({"all", "SESSION"}),
 		.operand_kinds = "SESSION",
 		.notes = command->notes,
-		.usage_status = PTRC_EXIT_USAGE,
 	};
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;
 	/* Static, because they are never freed. */

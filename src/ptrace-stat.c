@@ -40,7 +40,7 @@ static const struct ptrc_cli_option options[] = {
 	 "the same value in the field; may be given several\ntimes"},
 	{"pairs", KEY_PAIRS, NULL, "the same of all event types X.begin and X.end"},
 	{"per", KEY_PER, "FIELD", "with these: for each value of the field, of the\nfirst event"},
-	{"histogram", KEY_HISTOGRAM, NULL, "with these: how many there are of each length"},
+	{"histogram", KEY_HISTOGRAM, NULL, "with these: the distribution of durations"},
 	PTRC_SELECTION_EVENT_OPTIONS,
 	PTRC_SELECTION_HOST_OPTIONS,
 	{"diff", KEY_DIFF, NULL,
@@ -64,23 +64,6 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_CLI_OPTIONS_END,
 };
 
-static const struct ptrc_cli_row exclusions[] = {
-	{"label clock-sync per histogram", "diff"},
-	PTRC_CLI_ROWS_END,
-};
-
-static const struct ptrc_cli_row needs[] = {
-	{"baseline fail-if", "diff"},
-	{"per histogram", "pair pairs"},
-	{"decode config strict event user pid tid since until where", "pair pairs diff"},
-	PTRC_CLI_ROWS_END,
-};
-
-static const struct ptrc_cli_row words[] = {
-	{"format", "text json"},
-	PTRC_CLI_ROWS_END,
-};
-
 static const struct ptrc_cli cli = {
 	.program = "ptrace-stat",
 	.operands = "[OPTION]... SESSION|LOG... | --diff BEFORE AFTER",
@@ -90,13 +73,14 @@ static const struct ptrc_cli cli = {
 		   "--pairs show how long it took from one event to another in place of these,\n"
 		   "and --diff what differs between two logs.",
 	.options = options,
-	.exclusions = exclusions,
-	.needs = needs,
-	.words = words,
+	.exclusions = PTRC_CLI_ROWS({"label clock-sync per histogram", "diff"}),
+	.needs = PTRC_CLI_ROWS(
+		{"baseline fail-if", "diff"}, {"per histogram", "pair pairs"},
+		{"decode config strict event user pid tid since until where", "pair pairs diff"}),
+	.words = PTRC_CLI_ROWS({"format", "text json"}),
 	.operand_kinds = "SESSION|LOG",
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete,\n"
 		 "5 a condition of --fail-if holds.",
-	.usage_status = PTRC_EXIT_USAGE,
 };
 
 static struct ptrc_stat stat_of_it;

@@ -76,7 +76,7 @@ void ptrc_cli_begin(const struct ptrc_cli *c)
 	size_t shorts = 0;
 
 	command = c;
-	ptrc_message_begin(c->program, c->usage_status);
+	ptrc_message_begin(c->program, c->usage_status ? c->usage_status : PTRC_EXIT_USAGE);
 	occupy_standard_descriptors();
 	if (c->has_command)
 		short_options[shorts++] = '+';
@@ -312,7 +312,7 @@ bool ptrc_cli_parse_size(const char *text, uint64_t *value, struct ptrc_cli_reas
 	if (error == EINVAL)
 		return ptrc_cli_because(why,
 					"'%s' is not a size: a number, which may have K, M "
-					"or G behind it",
+					"or G after it",
 					text);
 	if (error || v > SIZE_MAX)
 		return ptrc_cli_because(why, "%s is too large", text);

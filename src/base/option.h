@@ -37,10 +37,8 @@ struct ptrc_cli_row {
 	const char *list;
 };
 
-#define PTRC_CLI_ROWS_END  \
-	{                  \
-		NULL, NULL \
-	}
+/* A table of such rows, which ends with an empty one. */
+#define PTRC_CLI_ROWS(...) ((const struct ptrc_cli_row[]){__VA_ARGS__, {NULL, NULL}})
 
 struct ptrc_cli {
 	const char *program;
@@ -65,7 +63,7 @@ struct ptrc_cli {
 	const char *operand_kinds;
 	/* Lines at the end of --help, or NULL. */
 	const char *notes;
-	/* The exit status for a wrong command line. */
+	/* The exit status for a wrong command line; 0: PTRC_EXIT_USAGE. */
 	int usage_status;
 	/* The first operand ends the options: the rest belongs to COMMAND. */
 	bool has_command;

@@ -84,7 +84,7 @@ static int open_existing(const char *path, mode_t mode)
 		fcntl(fd, F_SETFL, 0);
 	if (fd >= 0 || errno != ENXIO)
 		return fd;
-	ptrc_cli_message(path, "is a FIFO that nobody reads; waiting for a reader");
+	ptrc_cli_message(path, "is a FIFO without a reader; waiting for one");
 	return open(path, flags, mode);
 }
 

@@ -138,7 +138,7 @@ load ../../support/helpers
 	# Signals end the wait, and leave no session.
 	for signal in INT TERM; do
 		begins creator env --default-signal=INT ptrace-create --all -c file.yaml 2>err
-		wait_until grep -qsx 'ptrace-create: fifo: is a FIFO that nobody reads; waiting for a reader' err
+		wait_until grep -qsx 'ptrace-create: fifo: is a FIFO without a reader; waiting for one' err
 		[ "$(session_files)" -eq 0 ]
 		kill -"$signal" "$creator"
 		ends $((128 + $(kill -l "$signal"))) "$creator"
@@ -147,7 +147,7 @@ load ../../support/helpers
 		rm err
 	done
 	begins creator ptrace-create --all -c file.yaml >out.txt 2>err
-	wait_until grep -qs 'waiting for a reader' err
+	wait_until grep -qs 'waiting for one' err
 	cat fifo >copy 3>&- &
 	reader=$!
 	wait "$creator"
