@@ -20,7 +20,7 @@ enum {
 	KEY_RULE = PTRC_CLI_KEY_FIRST,
 	KEY_TOLERANCE = KEY_RULE + 16,
 	KEY_FORMAT,
-	/* The first of a key for each format. */
+	/* The first of the keys of the formats. */
 	KEY_TEXT,
 	KEY_JSON = KEY_TEXT + PTRC_CHECK_JSON,
 	KEY_UTC = KEY_TEXT + PTRC_CHECK_FORMATS,

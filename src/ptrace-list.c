@@ -102,7 +102,7 @@ int main(int argc, char **argv)
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;
 	enum ptrc_format format = PTRC_FORMAT_TEXT;
 	enum ptrc_exit status = PTRC_EXIT_DONE;
-	/* Sessions that are listed or do not answer. */
+	/* The number of sessions that are listed or do not answer. */
 	size_t count = 0;
 	bool has_header = false;
 	int width = 7;

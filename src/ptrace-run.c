@@ -67,7 +67,7 @@ enum {
 	KEY_FUNCTIONS,
 	KEY_UNTIL,
 	KEY_QUIET,
-	/* The first of a key for each form of the verdicts. */
+	/* The first of the keys of the forms of verdicts. */
 	KEY_FORMAT,
 };
 

@@ -228,59 +228,41 @@ static void apply(int key, const char *text)
 {
 	struct ptrc_cli_reason why;
 
-	switch (key) {
-	case KEY_SERVER:
+	follow.is_removing |= key == KEY_REMOVE_SHIPPED;
+	is_verbose |= key == KEY_VERBOSE;
+	if (key == KEY_SERVER) {
 		server_options.server = without_slash(text);
-		break;
-	case KEY_DATABASE:
+	} else if (key == KEY_DATABASE) {
 		if (!*text || strchr(text, '\n'))
 			refuse(key, "needs a name");
 		server_options.database = text;
-		break;
-	case KEY_LOGIN:
+	} else if (key == KEY_LOGIN) {
 		server_options.user = text;
-		break;
-	case KEY_PASSWORD_FILE:
+	} else if (key == KEY_PASSWORD_FILE) {
 		password_file = text;
-		break;
-	case KEY_CA_FILE:
+	} else if (key == KEY_CA_FILE) {
 		server_options.ca_file = text;
-		break;
-	case KEY_DIALECT:
+	} else if (key == KEY_DIALECT) {
 		if (!ptrc_ship_dialect_named(text, &server_options.dialect))
 			refuse(key, "'%s' is neither modern nor plain", text);
 		server_options.has_dialect = true;
-		break;
-	case KEY_FOLLOW:
+	} else if (key == KEY_FOLLOW) {
 		if (!*text)
 			refuse(key, "needs a directory or the name of a session");
 		follow_where = text;
-		break;
-	case KEY_REMOVE_SHIPPED:
-		follow.is_removing = true;
-		break;
-	case KEY_BATCH_SIZE:
+	} else if (key == KEY_BATCH_SIZE) {
 		if (!ptrc_cli_parse_size(text, &shipper.batch_bytes, &why))
 			refuse(key, "%s", why.text);
 		if (shipper.batch_bytes < 1024 || shipper.batch_bytes > 16 << 20)
 			refuse(key, "'%s' is not in the range 1K to 16M", text);
-		break;
-	case KEY_BATCH_TIME:
+	} else if (key == KEY_BATCH_TIME) {
 		follow.interval_ns = duration(key, text);
 		if (follow.interval_ns < 10 * PTRC_NS_PER_MS)
 			refuse(key, "'%s' is less than 10ms", text);
-		break;
-	case KEY_STATE_DIRECTORY:
+	} else if (key == KEY_STATE_DIRECTORY) {
 		shipper.state_directory = text;
-		break;
-	case KEY_GIVE_UP:
+	} else if (key == KEY_GIVE_UP) {
 		server_options.give_up_ns = duration(key, text);
-		break;
-	case KEY_VERBOSE:
-		is_verbose = true;
-		break;
-	default:
-		break;
 	}
 }
 

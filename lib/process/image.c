@@ -229,7 +229,7 @@ int ptrc_image_start(int32_t pid, bool sweeps)
 	else if (image != ptrc_here.image)
 		take_over_page(dirfd, f.page, &unused);
 	if (image != ptrc_here.image) {
-		/* An image of another program keeps none of its parent's names. */
+		/* Only a forked child keeps its parent's names, a new image does not. */
 		ptrc_store_relaxed(&f.page->names_from, 0);
 		ptrc_store_relaxed(&f.page->names_from_count, 0);
 	}

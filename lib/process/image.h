@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* This image starts: if no stream traces the process and none could be inherited, events look at
- * its bell. Returns false if it needs a page. */
+/* Starts this image: if no stream traces the process and none can be inherited, makes events
+ * check the bell of the process. Returns false if the process needs a page. */
 bool ptrc_image_begin(int32_t pid);
 /* A forked child whose parent has no page starts. */
 void ptrc_image_begin_child(int32_t pid);

@@ -14,9 +14,9 @@
 #include "lib/process/bell.h"
 #include "lib/process/page.h"
 
-/* In a mapping of its own, marked MADV_WIPEONFORK: the kernel zeroes it in a child that is made
- * by fork or raw clone, so the child finds pid 0 here even if no fork handler ran. A vfork child
- * shares the memory and finds its parent's pid. */
+/* This structure is in a mapping of its own, marked MADV_WIPEONFORK: the kernel zeroes it in a
+ * child that is made by fork or raw clone, so the child finds pid 0 here even if no fork handler
+ * ran. A vfork child shares the memory and finds its parent's pid. */
 struct ptrc_self {
 	_Atomic int32_t pid; /* 0: this process has no page yet */
 	/* The pid of the process that began without a page (bell.h); 0: none did. */
@@ -34,8 +34,9 @@ struct ptrc_self {
 extern struct ptrc_page *ptrc_page_self;
 extern struct ptrc_self *ptrc_self;
 
-/* In ordinary memory: a forked child has a copy, and so knows which process its parent was and
- * which names its parent had. All members but the atomic ones are used under `lock`. */
+/* This structure is in ordinary memory: a forked child has a copy, and so knows which process its
+ * parent was and which names its parent had. All members but the atomic ones are used under
+ * `lock`. */
 struct ptrc_process_state {
 	_Atomic int32_t lock; /* see pid_lock.h */
 	int32_t pid;	      /* the process that this describes; 0: not initialised */

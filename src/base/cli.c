@@ -34,23 +34,25 @@ static char short_options[2 * OPTIONS_MAX + 3];
 /* The names of the options given so far, each once. */
 static const char *names_given[OPTIONS_MAX + 1];
 
-static void table_add(const struct ptrc_cli_option *o, size_t *longs, size_t *shorts)
+static void table_add(const struct ptrc_cli_option *o)
 {
+	static size_t longs;
+	size_t shorts = strlen(short_options);
+
 	for (; o && o->name; o++) {
-		assert(*longs < OPTIONS_MAX);
-		long_options[*longs] = (struct option){
+		assert(longs < OPTIONS_MAX);
+		long_options[longs++] = (struct option){
 			.name = o->name,
 			.has_arg = !o->argument		 ? no_argument
 				   : *o->argument == '[' ? optional_argument
 							 : required_argument,
 			.val = o->key,
 		};
-		++*longs;
 		if (o->key > CHAR_MAX)
 			continue;
-		short_options[(*shorts)++] = (char)o->key;
+		short_options[shorts++] = (char)o->key;
 		if (o->argument)
-			short_options[(*shorts)++] = ':';
+			short_options[shorts++] = ':';
 	}
 }
 
@@ -72,19 +74,14 @@ static void occupy_standard_descriptors(void)
 
 void ptrc_cli_begin(const struct ptrc_cli *c)
 {
-	size_t longs = 0;
-	size_t shorts = 0;
-
 	command = c;
 	ptrc_message_begin(c->program, c->usage_status ? c->usage_status : PTRC_EXIT_USAGE);
 	occupy_standard_descriptors();
-	if (c->has_command)
-		short_options[shorts++] = '+';
 	/* The colon makes getopt_long() return ':' and not '?' for a missing argument. */
-	short_options[shorts++] = ':';
-	table_add(c->options, &longs, &shorts);
-	table_add(c->shared_options, &longs, &shorts);
-	table_add(standard_options, &longs, &shorts);
+	strcpy(short_options, c->has_command ? "+:" : ":");
+	table_add(c->options);
+	table_add(c->shared_options);
+	table_add(standard_options);
 	opterr = 0;
 }
 
@@ -172,8 +169,8 @@ static void __attribute__((noreturn)) say_unknown(const char *given)
 		       ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 }
 
-/* Whether getopt_long() stopped at a letter that is no option. In a group of letters,
- * argv[optind] may still be that group. */
+/* Whether getopt_long() stopped at a letter that is no option. The letter is in optopt; within a
+ * group of letters (-xyz), argv[optind - 1] is not that group yet. */
 static bool is_unknown_letter(void)
 {
 	for (const struct option *o = long_options; o->name; o++)

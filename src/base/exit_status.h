@@ -29,7 +29,7 @@ enum ptrc_exit {
 	PTRC_EXIT_RUN_SIGNAL = 128,
 };
 
-/* The exit status of two things that were done, of PTRC_EXIT_DONE, _FAILED and _INCOMPLETE. */
+/* The worse of two exit statuses, which are PTRC_EXIT_DONE, _INCOMPLETE or _FAILED. */
 static inline enum ptrc_exit ptrc_exit_worse(enum ptrc_exit a, enum ptrc_exit b)
 {
 	return a == PTRC_EXIT_FAILED || b == PTRC_EXIT_DONE ? a : b;

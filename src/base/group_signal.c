@@ -32,7 +32,8 @@ static pid_t witness;
 /* Our end of the socket to the witness; -1 if there is none. */
 static int witness_fd = -1;
 
-/* Whether COMMAND is stopped. False if /proc cannot be read, so that no process waits in vain. */
+/* Whether COMMAND is stopped. False if /proc cannot be read, so that the parent is continued
+ * rather than left stopped. */
 static bool is_stopped(const char *stat_path)
 {
 	char text[256];
