@@ -6,7 +6,6 @@
 #include <posixtrace.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 #include "src/base/cli.h"
 #include "src/base/exit_status.h"
 #include "src/base/json.h"
+#include "src/base/table.h"
 #include "src/fields/json_text.h"
 
 enum {
@@ -63,85 +63,36 @@ static size_t key_length(const char *operand)
 	return operand[len] == '=' && strspn(operand, LETTERS) ? len : 0;
 }
 
-/* Compares the keys of two operands KEY=VALUE. A key ends at the first "=". */
-static int compare_keys(const void *a, const void *b)
+/* Refuses a key that is given twice, and a key NAME_hex in addition to NAME. */
+static void check_keys(char **pairs)
 {
-	const char *p = *(char *const *)a;
-	const char *q = *(char *const *)b;
+	struct ptrc_table keys = {0};
 
-	while (*p == *q && *p != '=') {
-		p++;
-		q++;
+	for (char **p = pairs; *p; p++) {
+		size_t size = key_length(*p);
+
+		if (ptrc_table_seek(&keys, *p, size))
+			ptrc_cli_usage(*p, "the key is given twice");
+		ptrc_table_find(&keys, *p, size, sizeof(struct ptrc_table_entry));
 	}
-	return (unsigned char)*p - (unsigned char)*q;
+	for (char **p = pairs; *p; p++) {
+		size_t size = key_length(*p);
+
+		if (size > 4 && !strncmp(*p + size - 4, "_hex", 4) &&
+		    ptrc_table_seek(&keys, *p, size - 4))
+			ptrc_cli_usage(*p, "the key is reserved: it holds the value of the "
+					   "key without _hex if that is not text");
+	}
+	ptrc_table_free(&keys);
 }
 
-/* Refuses a key that is given twice, and a key NAME_hex in addition to NAME. A command line may
- * have very many pairs, so the keys are sorted first. */
-static void check_keys(char **pairs, size_t count)
-{
-	char **sorted = ptrc_cli_allocate(count * sizeof(*sorted));
-
-	memcpy(sorted, pairs, count * sizeof(*sorted));
-	qsort(sorted, count, sizeof(*sorted), compare_keys);
-	for (size_t i = 1; i < count; i++)
-		if (compare_keys(&sorted[i - 1], &sorted[i]) == 0)
-			ptrc_cli_usage(sorted[i], "the key is given twice");
-	for (size_t i = 0; i < count; i++) {
-		size_t n = key_length(sorted[i]);
-		char *key;
-
-		if (n <= 4 || strncmp(sorted[i] + n - 4, "_hex", 4))
-			continue;
-		key = ptrc_cli_allocate(n);
-		memcpy(key, sorted[i], n - 4);
-		strcpy(key + n - 4, "=");
-		if (bsearch(&key, sorted, count, sizeof(*sorted), compare_keys))
-			ptrc_cli_usage(sorted[i], "the key is reserved: it holds the value of the "
-						  "key without _hex if that is not text");
-		free(key);
-	}
-	free(sorted);
-}
-
-static size_t digits(const char *text)
-{
-	return strspn(text, "0123456789");
-}
-
-/* Whether the text is a number in JSON, unlike 007 and +1. */
-static bool is_number(const char *text)
-{
-	size_t n;
-
-	text += *text == '-';
-	n = digits(text);
-	if (!n || (n > 1 && *text == '0'))
-		return false;
-	text += n;
-	if (*text == '.') {
-		n = digits(text + 1);
-		if (!n)
-			return false;
-		text += n + 1;
-	}
-	if (*text == 'e' || *text == 'E') {
-		text++;
-		text += *text == '-' || *text == '+';
-		n = digits(text);
-		if (!n)
-			return false;
-		text += n;
-	}
-	return !*text;
-}
-
-/* Puts a number, true, false or null as such, and with --json any other value that is JSON; all
- * else as a string. */
+/* Puts a number, true, false or null of JSON as such, and with --json any other value that is JSON;
+ * all else as a string. */
 static void put_value(struct ptrc_json *j, const char *key, const char *value, bool is_json)
 {
-	if (is_number(value) || !strcmp(value, "true") || !strcmp(value, "false") ||
-	    !strcmp(value, "null") || (is_json && ptrc_json_text_is_valid(value, strlen(value)))) {
+	bool is_plain = *value && strchr("-0123456789tfn", *value) && !strpbrk(value, " \t\r\n");
+
+	if ((is_plain || is_json) && ptrc_json_text_is_valid(value, strlen(value))) {
 		ptrc_json_key(j, key);
 		ptrc_buffer_text(j->buffer, value);
 	} else {
@@ -152,13 +103,11 @@ static void put_value(struct ptrc_json *j, const char *key, const char *value, b
 static void put_pairs(struct ptrc_buffer *data, char **pairs, bool is_json)
 {
 	struct ptrc_json j = {.buffer = data, .is_first = true};
-	size_t count = 0;
 
-	for (; pairs[count]; count++)
-		if (!key_length(pairs[count]))
-			ptrc_cli_usage(pairs[count],
-				       "is not KEY=VALUE, and there can be only one DATA");
-	check_keys(pairs, count);
+	for (char **pair = pairs; *pair; pair++)
+		if (!key_length(*pair))
+			ptrc_cli_usage(*pair, "is not KEY=VALUE, and there can be only one DATA");
+	check_keys(pairs);
 	ptrc_json_open(&j, NULL, '{');
 	for (char **pair = pairs; *pair; pair++) {
 		size_t len = key_length(*pair);
