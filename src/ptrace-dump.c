@@ -213,7 +213,7 @@ static void parse(int argc, char **argv)
 		else if (key == KEY_FIELDS)
 			ptrc_cli_add_text(&fields, optarg);
 		else if (key == KEY_FORMAT)
-			text.format.format = ptrc_cli_format(optarg);
+			text.format.format = (enum ptrc_format)ptrc_cli_word("--format", optarg);
 		else if (key == KEY_JSON)
 			text.format.format = PTRC_FORMAT_JSON;
 		else if (key == KEY_COLOR)

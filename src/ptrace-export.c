@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "src/base/cli.h"
 #include "src/base/exit_status.h"
@@ -54,6 +53,7 @@ static const struct ptrc_cli cli = {
 	.options = options,
 	.exclusions = PTRC_CLI_ROWS(PTRC_SELECTION_EXCLUSIONS),
 	.needs = PTRC_CLI_ROWS(PTRC_SELECTION_NEEDS, {"force", "output"}),
+	/* In the order of ptrc_export_formats. */
 	.words = PTRC_CLI_ROWS({"to", "chrome perfetto ctf folded speedscope csv"}),
 	.operand_kinds = "SESSION|LOG",
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
@@ -63,16 +63,6 @@ static struct ptrc_query query;
 static struct ptrc_pairs pairs;
 static struct ptrc_selection selection;
 static struct ptrc_export_options export;
-
-static const struct ptrc_export_format *format_of(const char *text)
-{
-	const struct ptrc_export_format *const *f = ptrc_export_formats;
-
-	ptrc_cli_word("--to", text);
-	while (strcmp((*f)->name, text))
-		f++;
-	return *f;
-}
 
 /* Refuses the given option about pairs if the format has no pairs. */
 static void check_pairs(const char *option)
@@ -126,7 +116,7 @@ static void parse(int argc, char **argv)
 		export.is_forced |= key == KEY_FORCE;
 		export.has_counters |= key == KEY_COUNTERS;
 		if (key == KEY_TO)
-			export.format = format_of(optarg);
+			export.format = ptrc_export_formats[ptrc_cli_word("--to", optarg)];
 		else if (key == 'o')
 			ptrc_cli_once("--output", &export.path);
 		else if (key == KEY_COUNTERS)

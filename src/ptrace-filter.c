@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/cli.h"
@@ -192,15 +190,11 @@ static int change(const char *name, const struct ptrc_session_question *q)
 /* Adds a pattern in the form of a request, with a letter before it. */
 static void add_pattern(struct ptrc_cli_texts *patterns, bool is_only, const char *glob)
 {
-	size_t size = strlen(glob) + 2;
-	char *text;
+	char letter = is_only ? PTRC_SESSION_PATTERN_ONLY : PTRC_SESSION_PATTERN_EXCLUDE;
 
 	if (!*glob)
 		ptrc_cli_usage(is_only ? "--only" : "--exclude", "the pattern is empty");
-	text = ptrc_cli_allocate(size);
-	snprintf(text, size, "%c%s",
-		 is_only ? PTRC_SESSION_PATTERN_ONLY : PTRC_SESSION_PATTERN_EXCLUDE, glob);
-	ptrc_cli_add_text(patterns, text);
+	ptrc_cli_add_text(patterns, ptrc_cli_text("%c%s", letter, glob));
 }
 
 int main(int argc, char **argv)

@@ -111,7 +111,8 @@ int main(int argc, char **argv)
 
 	ptrc_cli_begin(&cli);
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
-		format = key == KEY_FORMAT ? ptrc_cli_format(optarg) : PTRC_FORMAT_JSON;
+		format = key == KEY_FORMAT ? (enum ptrc_format)ptrc_cli_word("--format", optarg)
+					   : PTRC_FORMAT_JSON;
 	}
 	if (optind < argc)
 		ptrc_cli_usage(argv[optind], "no operand is expected");

@@ -154,6 +154,17 @@ static void put_stat(void)
 	ptrc_stat_free(&stat_of_it);
 }
 
+/* Shows the logs, with times corrected by the clocks of all their hosts. */
+static void put_logs(char **operands, size_t count)
+{
+	is_failed |= !ptrc_selection_open(&selection, operands, count);
+	for (size_t i = 0; i < query.source_count; i++) {
+		ptrc_stat_from_log(&stat_of_it, &query.sources[i].reader);
+		put_stat();
+	}
+	ptrc_selection_close(&selection);
+}
+
 static void put(char *thing)
 {
 	bool has_no_answer = false;
@@ -164,12 +175,7 @@ static void put(char *thing)
 			put_stat();
 		return;
 	}
-	is_failed |= !ptrc_selection_open(&selection, &thing, 1);
-	if (query.source_count) {
-		ptrc_stat_from_log(&stat_of_it, &query.sources->reader);
-		put_stat();
-	}
-	ptrc_selection_close(&selection);
+	put_logs(&thing, 1);
 }
 
 /* ---- pairs ---- */
@@ -273,20 +279,6 @@ static void put_each(char **operands, size_t count)
 			put_pairs(&operands[i], 1);
 		else
 			put(operands[i]);
-}
-
-/* Shows the operands with times corrected by the clocks of all their hosts. */
-static void put_together(char **operands, size_t count)
-{
-	if (has_pairs()) {
-		put_pairs(operands, count);
-		return;
-	}
-	is_failed = !ptrc_selection_open(&selection, operands, count);
-	for (size_t i = 0; i < query.source_count; i++) {
-		ptrc_stat_from_log(&stat_of_it, &query.sources[i].reader);
-		put_stat();
-	}
 }
 
 /* ---- what differs ---- */
@@ -442,7 +434,7 @@ static void parse(int argc, char **argv)
 		has_histogram |= key == KEY_HISTOGRAM;
 		is_diff |= key == KEY_DIFF;
 		if (key == KEY_FORMAT)
-			format = ptrc_cli_format(optarg);
+			format = (enum ptrc_format)ptrc_cli_word("--format", optarg);
 		else if (key == KEY_JSON)
 			format = PTRC_FORMAT_JSON;
 		else if (key == KEY_PER)
@@ -478,7 +470,7 @@ int main(int argc, char **argv)
 	if (is_diff)
 		put_diff(argv + optind, (size_t)(argc - optind));
 	else if (together_option())
-		put_together(argv + optind, (size_t)(argc - optind));
+		(has_pairs() ? put_pairs : put_logs)(argv + optind, (size_t)(argc - optind));
 	else
 		put_each(argv + optind, (size_t)(argc - optind));
 	ptrc_output_end(&(struct ptrc_buffer)PTRC_BUFFER_INIT);

@@ -371,11 +371,6 @@ void ptrc_cli_once(const char *option, const char **text)
 	*text = optarg;
 }
 
-enum ptrc_format ptrc_cli_format(const char *text)
-{
-	return (enum ptrc_format)ptrc_cli_word("--format", text);
-}
-
 bool ptrc_cli_has_colours(void)
 {
 	const char *no_colour = getenv("NO_COLOR");

@@ -53,7 +53,6 @@ enum ptrc_format {
 	PTRC_FORMAT_JSON,
 	PTRC_FORMAT_CSV,
 };
-enum ptrc_format ptrc_cli_format(const char *text);
 
 /* Whether standard output is a terminal whose user has not refused colours by NO_COLOR. */
 bool ptrc_cli_has_colours(void);

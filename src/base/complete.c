@@ -80,11 +80,11 @@ static unsigned int kinds_of_names(const char *names)
 {
 	unsigned int kinds = 0;
 
-	while (*names) {
-		size_t size = strcspn(names, "|]");
+	while (*names && *names != ' ') {
+		size_t size = strcspn(names, "|] ");
 
 		kinds |= kinds_of(names, size);
-		names += size + (names[size] != '\0');
+		names += size + (names[size] == '|' || names[size] == ']');
 	}
 	return kinds;
 }
@@ -93,15 +93,11 @@ static unsigned int kinds_of_names(const char *names)
  * described are of its kind. */
 static unsigned int kinds_of_operand(size_t number)
 {
-	const char *names = command->operand_kinds;
-	char copy[40];
+	const char *names = command->operand_kinds ? command->operand_kinds : "";
 
-	if (!names)
-		return 0;
 	for (; number && strchr(names, ' '); number--)
 		names = strchr(names, ' ') + 1;
-	snprintf(copy, sizeof(copy), "%.*s", (int)strcspn(names, " "), names);
-	return kinds_of_names(copy);
+	return kinds_of_names(names);
 }
 
 /* The word is the value of the option. In a list with commas, its last word is completed. */
@@ -156,11 +152,6 @@ static void place_option(struct place *p)
 		p->is_option = true;
 }
 
-static bool has_commands(void)
-{
-	return command->operand_kinds && strstr(command->operand_kinds, "COMMAND");
-}
-
 /* Interprets a word before the last one as getopt_long() does; `number` is counted from 1. */
 static void read_word(struct place *p, const char *word, size_t number)
 {
@@ -172,7 +163,7 @@ static void read_word(struct place *p, const char *word, size_t number)
 			p->command = number;
 	} else if (!strcmp(word, "--")) {
 		p->is_ended = true;
-		if (has_commands())
+		if (command->operand_kinds && strstr(command->operand_kinds, "COMMAND"))
 			p->command = number + 1;
 	} else {
 		p->waiting = find_waiting(word);

@@ -3,7 +3,6 @@
 #include "src/base/escape.h"
 
 #include <stdio.h>
-#include <string.h>
 
 size_t ptrc_utf8_length(const unsigned char *p, size_t size)
 {

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "include/posixtrace-private.h"
-#include "src/base/escape.h"
 #include "src/base/message.h"
 
 /* The user waits, so files are not opened in a directory with more candidates than this. */
