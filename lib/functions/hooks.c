@@ -23,7 +23,6 @@
 #include "lib/base/common.h"
 #include "lib/functions/selection.h"
 #include "lib/functions/xray.h"
-#include "lib/life/life.h"
 #include "lib/process/process_names.h"
 #include "lib/process/self.h"
 #include "lib/recorder/event.h"

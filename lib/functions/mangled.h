@@ -4,7 +4,6 @@
 #define PTRC_LIB_FUNCTIONS_MANGLED_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 /* The longest name, with its null byte; a longer one is refused. */
 #define PTRC_MANGLED_MAX 1024

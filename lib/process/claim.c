@@ -3,12 +3,10 @@
 
 #include "lib/process/claim.h"
 
-#include <string.h>
 #include <sys/stat.h>
 
 #include "lib/base/file.h"
 #include "lib/base/procfs.h"
-#include "lib/base/sys.h"
 #include "lib/stream/untraced.h"
 
 /* The kernel stamps files with the time of its last clock tick, so a time may be too early by

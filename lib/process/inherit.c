@@ -4,7 +4,6 @@
 #include "lib/process/inherit.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "lib/base/atomic.h"

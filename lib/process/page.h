@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/base/common.h"
 #include "lib/model/names.h"
 #include "lib/process/bell.h"
 #include "lib/process/page_layout.h"

@@ -15,8 +15,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/common.h"
-
 #define PTRC_PAGE_SLOT_COUNT 64U
 #define PTRC_PAGE_SIZE 4096U
 

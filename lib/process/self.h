@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #include "lib/base/atomic.h"
-#include "lib/base/common.h"
 #include "lib/model/eventset.h"
 #include "lib/model/names.h"
 #include "lib/process/bell.h"

@@ -5,7 +5,6 @@
 #include "lib/process/sweep.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
