@@ -21,8 +21,8 @@ size_t ptrc_utf8_length(const unsigned char *p, size_t size)
 	return length;
 }
 
-/* The number of a character of two or three bytes if it changes the direction of text or ends
- * a line, else 0. */
+/* The number of a character of two or three bytes if it changes the direction of text, ends a line or is
+ * no character, else 0. */
 static unsigned int number_of_unseen(const unsigned char *p, size_t length)
 {
 	unsigned int c = 0;
@@ -32,7 +32,7 @@ static unsigned int number_of_unseen(const unsigned char *p, size_t length)
 	else if (length == 3)
 		c = (p[0] & 0xfU) << 12 | (p[1] & 0x3fU) << 6 | (p[2] & 0x3fU);
 	if (c == 0x61c || c == 0x200e || c == 0x200f || (c >= 0x2028 && c <= 0x202e) ||
-	    (c >= 0x2066 && c <= 0x2069))
+	    (c >= 0x2066 && c <= 0x2069) || c == 0xfffe || c == 0xffff)
 		return c;
 	return 0;
 }

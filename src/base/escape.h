@@ -33,7 +33,8 @@ static inline bool ptrc_is_high_control(const unsigned char *character)
  * 	other control characters, also U+0080 to U+009F, and bytes that are not UTF-8
  * 	                                        \xHH for each byte
  * 	controls of the direction of text (U+061C, U+200E, U+200F, U+202A to U+202E,
- * 	U+2066 to U+2069), separators of lines and paragraphs (U+2028, U+2029)
+ * 	U+2066 to U+2069), separators of lines and paragraphs (U+2028, U+2029),
+ * 	U+FFFE and U+FFFF, which XML and YAML do not allow
  * 	                                        \uHHHH
  */
 size_t ptrc_escape(const unsigned char *, size_t size, char escape[PTRC_ESCAPE_BYTES]);

@@ -115,7 +115,15 @@ static void free_case(struct ptrc_case *c)
 	free(c->name);
 }
 
-/* Keeps a case if it is among the worst. Of those that are as bad, the first ones stay. */
+static bool is_earlier(const struct ptrc_moment *a, const struct ptrc_moment *b)
+{
+	return a->ns != b->ns		? a->ns < b->ns
+	       : a->source != b->source ? a->source < b->source
+					: a->tid < b->tid;
+}
+
+/* Keeps a case if it is among the worst. Among equally bad ones the earliest stay, in whatever order a
+ * hash table hands them out. */
 static void __attribute__((format(printf, 5, 6)))
 add_case(struct ptrc_cases *cases, uint64_t weight, const struct ptrc_moment *at,
 	 const struct ptrc_moment *other, const char *format, ...)
@@ -124,7 +132,9 @@ add_case(struct ptrc_cases *cases, uint64_t weight, const struct ptrc_moment *at
 	size_t place = cases->count;
 	va_list values;
 
-	while (place && cases->list[place - 1].weight < weight)
+	while (place && (cases->list[place - 1].weight < weight ||
+			 (cases->list[place - 1].weight == weight &&
+			  is_earlier(at, &cases->list[place - 1].at))))
 		place--;
 	if (place == PTRC_CASES)
 		return;

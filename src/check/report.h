@@ -41,6 +41,10 @@ void ptrc_check_put_command(struct ptrc_buffer *, const struct ptrc_check *,
 /* Whether the rule has a name that does not say what it is. */
 bool ptrc_trial_is_named(const struct ptrc_trial *);
 
+/* Puts the verdict of a rule as text. */
+void ptrc_check_put_rule(struct ptrc_buffer *, const struct ptrc_check *, struct ptrc_trial *,
+			 bool is_coloured);
+
 /* Puts the notes on a rule, and its cases with the commands that show their events: lines, each of which begins with a
  * line feed and the indent. */
 void ptrc_check_put_details(struct ptrc_buffer *, const struct ptrc_check *, struct ptrc_trial *,

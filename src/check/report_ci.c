@@ -75,20 +75,11 @@ void ptrc_check_put_tap(struct ptrc_buffer *b, const struct ptrc_check *c)
 
 /* ---- XML ---- */
 
-/* Puts text that has no control characters but line feeds, as character data or as the value of an
- * attribute. */
+/* Puts text that was escaped for people, as character data or as the value of an attribute. */
 static void put_xml(struct ptrc_buffer *b, const struct ptrc_buffer *text)
 {
 	for (size_t i = 0; i < text->used; i++) {
-		const unsigned char *c = (const unsigned char *)text->bytes + i;
-
-		/* U+FFFE and U+FFFF are no characters of XML. */
-		if (*c == 0xef && text->used - i >= 3 && c[1] == 0xbf && c[2] >= 0xbe) {
-			ptrc_buffer_text(b, "\xef\xbf\xbd");
-			i += 2;
-			continue;
-		}
-		switch (*c) {
+		switch (text->bytes[i]) {
 		case '&':
 			ptrc_buffer_text(b, "&amp;");
 			break;
@@ -105,7 +96,7 @@ static void put_xml(struct ptrc_buffer *b, const struct ptrc_buffer *text)
 			ptrc_buffer_text(b, "&#10;");
 			break;
 		default:
-			ptrc_buffer_char(b, (char)*c);
+			ptrc_buffer_char(b, text->bytes[i]);
 		}
 	}
 }
@@ -190,8 +181,10 @@ void ptrc_check_put_github(struct ptrc_buffer *b, const struct ptrc_check *c)
 		struct ptrc_trial *t = &c->judge.trials[i];
 		struct ptrc_buffer message;
 
-		if (t->verdict == PTRC_VERDICT_PASS)
+		if (t->verdict == PTRC_VERDICT_PASS) {
+			ptrc_check_put_rule(b, c, t, false);
 			continue;
+		}
 		ptrc_buffer_text(b, t->verdict == PTRC_VERDICT_FAIL ? "::error " : "::warning ");
 		if (t->rule->mark.line) {
 			ptrc_buffer_text(b, "file=");

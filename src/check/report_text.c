@@ -197,8 +197,8 @@ void ptrc_check_put_details(struct ptrc_buffer *b, const struct ptrc_check *c, s
 	}
 }
 
-static void put_rule(struct ptrc_buffer *b, const struct ptrc_check *c, struct ptrc_trial *t,
-		     bool is_coloured)
+void ptrc_check_put_rule(struct ptrc_buffer *b, const struct ptrc_check *c, struct ptrc_trial *t,
+			 bool is_coloured)
 {
 	static const char *const colours[] = {
 		[PTRC_VERDICT_PASS] = "\033[32m",
@@ -244,6 +244,6 @@ void ptrc_check_put_counts(struct ptrc_buffer *b, const struct ptrc_check *c)
 void ptrc_check_put_text(struct ptrc_buffer *b, const struct ptrc_check *c, bool is_coloured)
 {
 	for (size_t i = 0; i < c->rules->count; i++)
-		put_rule(b, c, &c->judge.trials[i], is_coloured);
+		ptrc_check_put_rule(b, c, &c->judge.trials[i], is_coloured);
 	ptrc_check_put_counts(b, c);
 }

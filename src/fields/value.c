@@ -185,7 +185,8 @@ void ptrc_value_settle(struct ptrc_value *v, struct ptrc_buffer *b)
 static void put_float(struct ptrc_buffer *b, double f, bool is_single)
 {
 	char text[40];
-	int precision = is_single ? 6 : 15;
+	/* A number below the least normal one may need fewer digits than a normal one has. */
+	int precision = fabs(f) < (is_single ? FLT_MIN : DBL_MIN) ? 1 : is_single ? 6 : 15;
 
 	for (; precision <= 17; precision++) {
 		snprintf(text, sizeof(text), "%.*g", precision, f);

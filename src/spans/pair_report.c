@@ -372,13 +372,12 @@ bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, const struct ptrc_que
 			is_missing |= !has_type(q, pair->end, thing);
 		if (pair->without_key)
 			report_without_key(pair, thing);
-		if (pair->crossed_count)
+		if (pair->is_crossed)
 			ptrc_cli_message(
 				thing,
-				"%llu of %s ended in another order than they would nest, so "
-				"the durations are wrong; measure them with --pair='%s by %s'",
-				(unsigned long long)pair->crossed_count, pair->name, pair->name,
-				pair->common_text);
+				"%s: ends come in another order than they would nest, so the "
+				"durations are wrong; measure them with --pair='%s by %s'",
+				pair->name, pair->name, pair->common_text);
 		/* A field that no event has is as wrong as a type that is not there. */
 		is_missing |= !pair->has_key && pair->without_key > pair->cut_keys;
 	}

@@ -435,7 +435,7 @@ static void take_end(struct ptrc_pairs *p, size_t number, struct ptrc_source *so
 		ptrc_span_end(&p->spans, NULL, number, fate, source);
 		return;
 	}
-	pair->crossed_count += is_crossed(pair, open->latest, view);
+	pair->is_crossed = pair->is_crossed || is_crossed(pair, open->latest, view);
 	end_span(p, open, PTRC_SPAN_MEASURED, source);
 	if (!open->latest)
 		ptrc_table_remove(&p->open, open);
@@ -683,8 +683,7 @@ static void forget_binding(struct ptrc_pair *pair)
 	}
 	free(pair->common_text);
 	pair->common_text = NULL;
-	pair->crossed_count = 0;
-	pair->is_bound = pair->is_own_key = false;
+	pair->is_crossed = pair->is_bound = pair->is_own_key = false;
 }
 
 void ptrc_pairs_forget(struct ptrc_pairs *p)

@@ -54,11 +54,11 @@ struct ptrc_pair {
 	/* Whether the key has been looked for, and is one that the events have, not one that was given. */
 	bool is_bound;
 	bool is_own_key;
-	/* Of a pair by thread: a field that both events have, or null; and the ends that belong, by this field,
-	 * to another begin than the latest one of their thread. */
+	/* For a pair by thread: a field that both events have, or NULL, and whether an end has shown that it
+	 * belongs, by this field, to another begin than the latest one of its thread. */
 	struct ptrc_field common;
 	char *common_text;
-	uint64_t crossed_count;
+	bool is_crossed;
 	/* Events that do not have that field; those among them that do not have it, or not all of it,
 	 * because their data was cut. */
 	uint64_t without_key;

@@ -453,7 +453,7 @@ odd_rules() {
 			assert suite.get("failures") == "1" and suite.get("errors") == "1"
 			cases = suite.findall("testcase")
 			assert [c.get("classname") for c in cases] == ["odd, 100%: <rules>.yaml"] * 3
-			assert cases[0].get("name") == "a <b> & \"c\" \\x01 \ufffd # \\ %, 100%: \\n::error::x"
+			assert cases[0].get("name") == "a <b> & \"c\" \\x01 \\uffff # \\ %, 100%: \\n::error::x"
 			assert cases[2].get("name") == "]]> undecided"
 			assert [c[0].tag for c in cases] == ["failure", "system-out", "error"]
 			assert "events were lost" in cases[2][0].get("message")
@@ -475,6 +475,7 @@ odd_rules() {
 	grep -q '^::error file=odd%2C 100%25%3A <rules>.yaml,line=2,col=5,title=a <b> & .*%2C 100%25%3A .n%3A%3Aerror%3A%3Ax::happened [0-9]* times; worst: happened; rule: never traced.event%0Ahappened: ' stdout.txt
 	grep -q '^::warning file=.*,line=4,col=5,title=]]> undecided::did not happen; events were lost; rule: ' stdout.txt
 	[ "$(tail -n 1 stdout.txt)" = "1 passed, 1 failed, 1 undecided" ]
+	grep -q '^pass  *kept: ' stdout.txt
 	run_split ptrace-check --github --never traced.event odd.log
 	[[ $stdout == "::error title=never traced.event::happened "* ]]
 	# What failed is said once.
@@ -633,4 +634,23 @@ odd_rules() {
 	exits 0 ptrace-check --allow-loss --exists=posix_trace_start --where="$hard || event != 'big'" run.log
 	exits 3 ptrace-stat --json --pair=big..big --event=big --where="$hard" run.log
 	[ "$(jq .complete <<<"$stdout")" = false ]
+}
+
+@test "the cases of rules by key are the earliest of those that are as bad, in each run" {
+	for ((i = 0; i < 60; i++)); do
+		echo "event $((1000 + i)) 1 1 b u64:$((i * 7919 % 60))"
+	done >script
+	(echo 'layout b u64 k' && cat script) | made made.log
+	rules <<<'rules: [{name: order, order: [a, b], by: data.k}, {name: count, count: b, max: 0, per: data.k}]'
+	for run in 1 2 3; do
+		exits 1 ptrace-check --json rules.yaml made.log
+		jq -e '[.rules[].cases | map(.event.time[-5:-1])] | all(. == ["1000", "1001", "1002"])' stdout.txt
+	done
+}
+
+@test "TAP has no character that YAML refuses" {
+	made made.log <<<$'event 1000 1 1 a str:x'
+	run_split ptrace-check --tap --never=$'x\xef\xbf\xbe' made.log
+	grep -qF 'ufffe' stdout.txt
+	fails grep -q $'\xef\xbf\xbe' stdout.txt
 }

@@ -634,6 +634,14 @@ times() {
 	jq -se 'map(select(.decode_error == "short"))[0].data == {i: 1}' events
 }
 
+@test "decode: a floating-point number has as few digits as give it again, the smallest too" {
+	made made.log <<-'END'
+		layout a f64 d, f64 e, f32 f
+		event 1000 1 1 a f64:1e-310 f64:5e-324 hex:c2160100
+	END
+	[ "$(ptrace-dump --fields=data made.log)" = '{"data":{"d":1e-310,"e":5e-324,"f":1e-40}}' ]
+}
+
 @test "the log that is taken if none is given has its name" {
 	ptrace-run -o ptrace.log -- "$traced" -n 1 -e a
 	[ "$(ptrace-dump --fields=log --format=text --event=a)" = ptrace.log ]

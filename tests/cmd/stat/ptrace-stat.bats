@@ -358,3 +358,18 @@ pairs_log() {
 	reports 2 "--pid: needs --pair, --pairs or --diff*" ptrace-stat --pid=1 run.log
 	reports 2 "--until: is before --since*" ptrace-stat --pairs --since=10:00 --until=09:00 run.log
 }
+
+@test "ends that do not nest on their thread are told, with the field that pairs them" {
+	made made.log <<-'END'
+		layout job.begin u64 job
+		layout job.end u64 job
+		event 1000 1 1 job.begin u64:0
+		event 2000 1 1 job.begin u64:1
+		event 3000 1 1 job.end u64:0
+		event 4000 1 1 job.end u64:1
+	END
+	exits 0 ptrace-stat --pairs made.log
+	[ "$stderr" = "ptrace-stat: made.log: job: ends come in another order than they would nest, so the durations are wrong; measure them with --pair='job by data.job'" ]
+	exits 0 ptrace-stat --pair='job by data.job' made.log
+	[ -z "$stderr" ]
+}
