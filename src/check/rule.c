@@ -62,7 +62,9 @@ bool ptrc_rule_duration(const char *text, int64_t *ns, struct ptrc_cli_reason *w
 {
 	if (ptrc_when_plain_duration(text, ns))
 		return true;
-	return ptrc_cli_because(why, "'%.80s' is not a duration such as 5ms, 1.5s or 2m", text);
+	return ptrc_cli_because(
+		why, "'%.80s' is not a duration such as 5ms, 1.5s or 2m, in whole nanoseconds",
+		text);
 }
 
 /* The value of a key as a duration, or -1 if it is not given. */

@@ -64,6 +64,8 @@ bool ptrc_value_read_number(const char *text, size_t size, long double *number)
 	return true;
 }
 
+enum { FLOAT_BYTES = 40 };
+
 bool ptrc_value_number(const struct ptrc_value *v, long double *number)
 {
 	switch (v->kind) {
@@ -181,19 +183,35 @@ void ptrc_value_settle(struct ptrc_value *v, struct ptrc_buffer *b)
 	}
 }
 
-/* Puts the fewest digits that read back as the same number. */
-static void put_float(struct ptrc_buffer *b, double f, bool is_single)
+/* Writes the fewest digits that read back as the same number. */
+static void write_float(char text[FLOAT_BYTES], double f, bool is_single)
 {
-	char text[40];
 	/* A number below the least normal one may need fewer digits than a normal one has. */
 	int precision = fabs(f) < (is_single ? FLT_MIN : DBL_MIN) ? 1 : is_single ? 6 : 15;
 
 	for (; precision <= 17; precision++) {
-		snprintf(text, sizeof(text), "%.*g", precision, f);
+		snprintf(text, FLOAT_BYTES, "%.*g", precision, f);
 		if (is_single ? strtof(text, NULL) == (float)f : strtod(text, NULL) == f)
 			break;
 	}
+}
+
+static void put_float(struct ptrc_buffer *b, double f, bool is_single)
+{
+	char text[FLOAT_BYTES];
+
+	write_float(text, f, is_single);
 	ptrc_buffer_text(b, text);
+}
+
+double ptrc_value_shown_single(double f)
+{
+	char text[FLOAT_BYTES];
+
+	if (!isfinite(f))
+		return f;
+	write_float(text, f, true);
+	return strtod(text, NULL);
 }
 
 /* The word for a number that JSON cannot hold; null for others. */

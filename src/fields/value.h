@@ -69,6 +69,9 @@ struct ptrc_value {
  */
 bool ptrc_value_number(const struct ptrc_value *, long double *);
 
+/* The number that a value of 32 bits is shown as: 0.1 where (float)0.1 is 0.10000000149. */
+double ptrc_value_shown_single(double);
+
 /* Reads the whole text as a number: decimal with or without sign, point and exponent, or
  * 0x. */
 bool ptrc_value_read_number(const char *, size_t, long double *);

@@ -341,15 +341,18 @@ static void skip_blanks(const char **p)
 	*p += strspn(*p, " ");
 }
 
-/* Reads numbers with units, as far as there are any. */
-static bool take_duration(const char **p, int64_t *ns)
+/* Reads numbers with units, as far as there are any. Stores whether they are whole nanoseconds, which are rounded
+ * down otherwise. */
+static bool take_duration(const char **p, int64_t *ns, bool *is_whole)
 {
 	int64_t sum = 0;
 
+	*is_whole = true;
 	do {
 		int64_t whole;
 		int64_t billionths = 0;
 		const struct unit *unit = NULL;
+		int64_t rest;
 		size_t n;
 
 		if (!take_whole(p, &whole) || !take_fraction(p, second_ns, &billionths))
@@ -363,8 +366,10 @@ static bool take_duration(const char **p, int64_t *ns)
 			return false;
 		*p += n;
 		sum = ptrc_when_add(sum, multiply(whole, unit->ns));
-		sum = ptrc_when_add(
-			sum, (int64_t)((long double)billionths * (long double)unit->ns / 1e9L));
+		/* Units of a second and more are whole seconds. */
+		rest = billionths * (unit->ns % second_ns);
+		sum = ptrc_when_add(sum, billionths * (unit->ns / second_ns) + rest / second_ns);
+		*is_whole = *is_whole && rest % second_ns == 0;
 		if (is_digit((*p)[strspn(*p, " ")]))
 			skip_blanks(p);
 	} while (is_digit(**p));
@@ -375,8 +380,9 @@ static bool take_duration(const char **p, int64_t *ns)
 bool ptrc_when_duration(const char *p, int64_t *ns)
 {
 	int64_t sum;
+	bool is_whole;
 
-	if (!take_duration(&p, &sum) || *p)
+	if (!take_duration(&p, &sum, &is_whole) || *p || !is_whole)
 		return false;
 	*ns = sum;
 	return true;
@@ -397,6 +403,7 @@ static bool parse_word(const char *text, int64_t *ns, const char **why)
 {
 	int64_t now_ns = ptrc_when_ns(now());
 	bool is_today = !strcmp(text, "today");
+	bool is_whole;
 	struct tm tm;
 	time_t t;
 
@@ -410,7 +417,7 @@ static bool parse_word(const char *text, int64_t *ns, const char **why)
 		*ns = multiply(t, second_ns);
 		return true;
 	}
-	if (!take_duration(&text, ns) || *text != ' ')
+	if (!take_duration(&text, ns, &is_whole) || *text != ' ')
 		return false;
 	skip_blanks(&text);
 	if (strcmp(text, "ago"))

@@ -65,7 +65,7 @@ bool ptrc_when_parse(const char *text, struct ptrc_when *, struct ptrc_cli_reaso
 /*
  * Reads a duration: one or several numbers with units, such as 10s, 1.5ms, 1m30s or
  * 2 hours 5 min. The units are ns, us, ms, s, m, h, d and w, or words for them. Returns false
- * if the text is none.
+ * if the text is none, or no whole number of nanoseconds.
  */
 bool ptrc_when_duration(const char *text, int64_t *ns);
 /* The same where only a duration can stand, so that 0 needs no unit. */

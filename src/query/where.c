@@ -3,6 +3,7 @@
 #include "config.h"
 #include "src/query/where.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "lib/model/glob.h"
@@ -133,6 +134,10 @@ static const struct ptrc_value *evaluate(struct ptrc_where *w, const struct ptrc
 
 static bool number_of(const struct ptrc_operand *o, const struct ptrc_value *v, long double *number)
 {
+	if (o->is_field && v->kind == PTRC_VALUE_FLOAT && fabs(v->f) >= 0x1p24) {
+		*number = ptrc_value_shown_single(v->f);
+		return true;
+	}
 	if (o->is_field)
 		return ptrc_value_number(v, number);
 	*number = o->number.is_whole ? (long double)o->number.whole : o->number.number;
@@ -182,6 +187,8 @@ static bool quantify_value(const struct ptrc_operand *o, const struct ptrc_value
 	default:
 		if (!ptrc_value_number(v, &number))
 			return false;
+		if (v->kind == PTRC_VALUE_FLOAT)
+			number = ptrc_value_shown_single(v->f);
 		*q = ptrc_quantity_number(o->dimensions, number);
 		break;
 	}
@@ -240,6 +247,11 @@ static bool compare(struct ptrc_where *w, const struct ptrc_node *n, struct ptrc
 	} else if (!number_of(&n->operands[0], u, &a) || !number_of(&n->operands[1], v, &b)) {
 		return false;
 	}
+	/* A literal beyond the precision of a double counts as the double that it is shown as. */
+	if (u->kind == PTRC_VALUE_DOUBLE && !n->operands[1].is_field)
+		b = (double)b;
+	if (v->kind == PTRC_VALUE_DOUBLE && !n->operands[0].is_field)
+		a = (double)a;
 	/* What is shown as 0.1 is 0.1, in an f32 too. */
 	if ((u->kind == PTRC_VALUE_FLOAT && !whole_of(&n->operands[1], v, &j)) ||
 	    (v->kind == PTRC_VALUE_FLOAT && !whole_of(&n->operands[0], u, &i))) {
@@ -299,9 +311,11 @@ static enum ptrc_answer matches_glob(struct ptrc_where *w, const struct ptrc_ope
 	if (v->size > GLOB_WORK_MAX / (pattern->literal.size + 1))
 		return PTRC_UNDECIDED;
 	b->used = 0;
-	ptrc_buffer_bytes(b, v->bytes, v->size);
+	/* A null byte, which no pattern can have, would end the text. */
+	for (size_t i = 0; i < v->size; i++)
+		ptrc_buffer_char(b, v->bytes[i] ? v->bytes[i] : '\1');
 	ptrc_buffer_char(b, '\0');
-	return answer_of(strlen(b->bytes) == v->size && ptrc_glob_matches(pattern->text, b->bytes));
+	return answer_of(ptrc_glob_matches(pattern->text, b->bytes));
 }
 
 static enum ptrc_answer matches(struct ptrc_where *w, const struct ptrc_node *n,

@@ -56,8 +56,8 @@ static void read_word(struct ptrc_parser *p)
 	}
 }
 
-/* Reads a number with one unit, which is exact if it has no exponent: fields may be longer than 292 years,
- * and are shown so. */
+/* Reads a number with one unit, which is exact if it is whole nanoseconds without an exponent: a field
+ * may be longer than 292 years, and is shown so. */
 static bool read_long_duration(const char *text, struct ptrc_quantity *q)
 {
 	size_t size = strspn(text, "0123456789.eE+-");
@@ -76,16 +76,17 @@ static bool read_long_duration(const char *text, struct ptrc_quantity *q)
 	*q = ptrc_quantity_number(PTRC_DIMENSION_NUMBER, number);
 	if (strspn(text, "0123456789.") == size && number < 0x1p64L && digits <= 9) {
 		/* Whole units, and then the digits of nanoseconds after the point. */
-		q->is_whole = true;
-		q->whole = (ptrc_whole)strtoull(text, NULL, 10) * one;
-		q->dimension = PTRC_DIMENSION_DURATION;
-		for (size_t i = 1; i <= digits && one; i++) {
-			if (one % 10)
-				return false;
+		ptrc_whole whole = (ptrc_whole)strtoull(text, NULL, 10) * one;
+		size_t i = 1;
+
+		for (; i <= digits && one % 10 == 0; i++) {
 			one /= 10;
-			q->whole += (ptrc_whole)(point[i] - '0') * one;
+			whole += (ptrc_whole)(point[i] - '0') * one;
 		}
-		return true;
+		if (i > digits) {
+			*q = ptrc_quantity_whole(PTRC_DIMENSION_DURATION, whole);
+			return true;
+		}
 	}
 	ptrc_quantity_take_unit(q, unit);
 	return true;
@@ -96,8 +97,10 @@ static bool read_duration(const char *text, struct ptrc_quantity *q)
 {
 	int64_t ns;
 
+	if (read_long_duration(text, q))
+		return true;
 	if (!ptrc_when_duration(text, &ns) || ns == INT64_MAX)
-		return read_long_duration(text, q);
+		return false;
 	*q = ptrc_quantity_whole(PTRC_DIMENSION_DURATION, ns);
 	return true;
 }

@@ -634,6 +634,28 @@ times() {
 	jq -se 'map(select(.decode_error == "short"))[0].data == {i: 1}' events
 }
 
+@test "where: a fraction of a nanosecond counts, and an f32 is what it is shown as" {
+	made made.log <<-'END'
+		layout a f32 k, f64 d ns, f32 t ms, f64 big, json j
+		layout b u32 k us
+		event 1000 1 1 a hex:cdcccc3d hex:00000000 f64:2.5 hex:cdcccc3d hex:00000000 f64:1e23 str:{"t":"a\u0000b"}
+		event 1100 1 1 b u32:1
+		event 2000 1 1 p.begin
+		event 2010 1 1 p.end
+	END
+	selected() { [ "$(ptrace-dump --count --where="$1" "${@:3}" made.log)" = "$2" ]; }
+	selected 'data.k == 0.1' 1 --event=a
+	selected 'data.k > 0.1' 0 --event=a
+	selected 'data.d == 2.5ns' 1
+	selected 'data.d < 2.6ns' 1
+	selected 'data.t == 0.1ms' 1
+	selected 'data.big == 1e23' 1
+	selected 'data.j.t ~ "a*"' 1
+	selected 'duration < 10.5ns' 1 --pairs
+	selected 'duration > 9.5ns && duration < 0.0100001us' 1 --pairs
+	reports 2 "*'10.5ns' is not a duration such as*whole nanoseconds*" ptrace-check --max='p < 10.5ns' made.log
+}
+
 @test "decode: a floating-point number has as few digits as give it again, the smallest too" {
 	made made.log <<-'END'
 		layout a f64 d, f64 e, f32 f
