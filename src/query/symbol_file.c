@@ -26,10 +26,11 @@ enum { REFERENCES_MAX = 16, SCOPES_MAX = 32 };
 /* clang-format off */
 /* What is called of libdw, and of libelf, which it brings along. */
 #define FUNCTIONS(call) \
-	call(dwarf_attr) call(dwarf_cu_info) call(dwarf_diename) \
-	call(dwarf_formref_die) call(dwarf_formstring) call(dwarf_getscopes) \
-	call(dwarf_getscopes_die) call(dwarf_getsrc_die) call(dwarf_haspc) \
-	call(dwarf_lineno) call(dwarf_linesrc) call(dwarf_tag) \
+	call(dwarf_attr) call(dwarf_child) call(dwarf_cu_info) call(dwarf_diename) call(dwarf_filesrc) \
+	call(dwarf_formref_die) call(dwarf_formstring) call(dwarf_formudata) \
+	call(dwarf_getscopes) call(dwarf_getscopes_die) call(dwarf_getsrc_die) \
+	call(dwarf_getsrcfiles) call(dwarf_haspc) \
+	call(dwarf_lineno) call(dwarf_linesrc) call(dwarf_siblingof) call(dwarf_tag) \
 	call(dwelf_elf_gnu_build_id) call(dwfl_begin) call(dwfl_end) \
 	call(dwfl_module_addrdie) call(dwfl_module_addrname) \
 	call(dwfl_module_getdwarf) call(dwfl_module_getelf) call(dwfl_module_nextcu) \
@@ -297,6 +298,13 @@ static Dwarf_Die declaration_of(const Dwarf_Die *definition)
 	return die;
 }
 
+static bool is_function(Dwarf_Die *die)
+{
+	int tag = dw.dwarf_tag(die);
+
+	return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
+}
+
 static bool is_named_scope(int tag)
 {
 	return tag == DW_TAG_namespace || tag == DW_TAG_class_type ||
@@ -304,7 +312,7 @@ static bool is_named_scope(int tag)
 }
 
 /* The name of a function with those of the namespaces and classes that it is in. */
-static const char *name_of(struct ptrc_symbol_file *f, Dwarf_Die *function)
+static const char *name_of(struct ptrc_symbol_file *f, Dwarf_Die *function, int depth)
 {
 	Dwarf_Die die = declaration_of(function);
 	const char *parts[SCOPES_MAX];
@@ -323,21 +331,73 @@ static const char *name_of(struct ptrc_symbol_file *f, Dwarf_Die *function)
 
 		if (!part && tag == DW_TAG_namespace)
 			part = "(anonymous)";
+		/* A lambda is in a function, which has scopes of its own. */
+		if (tag == DW_TAG_subprogram)
+			part = depth ? name_of(f, &scopes[i], depth - 1) : NULL;
 		if (part)
 			parts[--at] = part;
+		if (tag == DW_TAG_subprogram)
+			break;
 	}
 	free(scopes);
 	return at == SCOPES_MAX - 1 ? parts[at] : join(f, parts + at, SCOPES_MAX - at, "::");
 }
 
-/* The innermost function at the address, also one that the compiler has put into another one: the
- * line is one of that function. */
-static const char *find_function(struct ptrc_symbol_file *f, Dwarf_Die *unit, Dwarf_Addr address)
+/* Takes the place from which an inlined function was called. */
+static void take_call(struct ptrc_symbol_file *f, Dwarf_Die *unit, Dwarf_Die *inlined,
+		      struct ptrc_symbol *s)
 {
+	Dwarf_Attribute attr;
+	Dwarf_Word file;
+	Dwarf_Word line;
+	Dwarf_Files *files;
+	size_t count;
+
+	if (!dw.dwarf_attr(inlined, DW_AT_call_file, &attr) || dw.dwarf_formudata(&attr, &file) ||
+	    !dw.dwarf_attr(inlined, DW_AT_call_line, &attr) || dw.dwarf_formudata(&attr, &line) ||
+	    dw.dwarf_getsrcfiles(unit, &files, &count) || file >= count)
+		return;
+	s->file = path_of(f, unit, dw.dwarf_filesrc(files, file, NULL, NULL));
+	s->line = (int)line;
+}
+
+/* The functions of <posixtrace.hpp> are inlined into the one that records: that is the one to show. */
+static bool is_of_header(const char *name)
+{
+	return name && !strncmp(name, "posixtrace::", strlen("posixtrace::"));
+}
+
+/* Finds the innermost function at the address, wherever it is: libdw looks for a lambda, which is written in a
+ * function, only within the addresses of that. */
+static bool find_anywhere(Dwarf_Die *die, Dwarf_Addr address, int depth, Dwarf_Die *found)
+{
+	Dwarf_Die child;
+	bool is_found = false;
+
+	if (depth == SCOPES_MAX || dw.dwarf_child(die, &child))
+		return false;
+	do {
+		if (is_function(&child) && dw.dwarf_haspc(&child, address) == 1) {
+			*found = child;
+			is_found = true;
+		}
+		is_found |= find_anywhere(&child, address, depth + 1, found);
+	} while (!dw.dwarf_siblingof(&child, &child));
+	return is_found;
+}
+
+/* Finds the innermost function at the address, also one that the compiler has inlined: the line is one
+ * of that function. */
+static void find_function(struct ptrc_symbol_file *f, Dwarf_Die *unit, Dwarf_Addr address,
+			  struct ptrc_symbol *s)
+{
+	Dwarf_Die *lines = unit;
 	Dwarf_Die *scopes = NULL;
-	const char *name = NULL;
+	Dwarf_Die *around = NULL;
+	Dwarf_Die innermost;
 	Dwarf_Die part;
 	uint8_t type;
+	int i = 0;
 	int n;
 
 	/* The rest of the unit may be in a file of its own. */
@@ -345,16 +405,24 @@ static const char *find_function(struct ptrc_symbol_file *f, Dwarf_Die *unit, Dw
 	    type == DW_UT_skeleton && part.addr)
 		unit = &part;
 	n = dw.dwarf_getscopes(unit, address, &scopes);
-	for (int i = 0; i < n; i++) {
-		int tag = dw.dwarf_tag(&scopes[i]);
-
-		if (tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine) {
-			name = name_of(f, &scopes[i]);
+	while (i < n && !is_function(&scopes[i]))
+		i++;
+	/* Those above an inlined one are where it was written; those around it are where it was inlined. */
+	n = i < n ? dw.dwarf_getscopes_die(&scopes[i], &around)
+	    : find_anywhere(unit, address, 0, &innermost)
+		    ? dw.dwarf_getscopes_die(&innermost, &around)
+		    : 0;
+	for (i = 0; i < n; i++) {
+		if (!is_function(&around[i]))
+			continue;
+		s->function = name_of(f, &around[i], REFERENCES_MAX);
+		if (!is_of_header(s->function) ||
+		    dw.dwarf_tag(&around[i]) != DW_TAG_inlined_subroutine)
 			break;
-		}
+		take_call(f, lines, &around[i], s);
 	}
+	free(around);
 	free(scopes);
-	return name;
 }
 
 void ptrc_symbol_file_find(struct ptrc_symbol_file *f, const struct ptrc_symbol_mapping *m,
@@ -376,7 +444,7 @@ void ptrc_symbol_file_find(struct ptrc_symbol_file *f, const struct ptrc_symbol_
 			if (dw.dwarf_lineno(line, &s->line))
 				s->line = 0;
 		}
-		s->function = find_function(f, unit, address - bias);
+		find_function(f, unit, address - bias, s);
 	}
 	if (!s->function)
 		s->function = dw.dwfl_module_addrname(f->module, address);

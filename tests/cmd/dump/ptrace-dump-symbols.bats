@@ -118,6 +118,36 @@ shows() {
 	shows run.log outer outer program.c
 }
 
+@test "an event of posixtrace.hpp comes from the function that records it" {
+	[ -n "$CXX" ] || skip "no C++ compiler"
+	cat >events.cc <<-'END'
+		#include <posixtrace.hpp>
+		static posixtrace::event<int> number{"number", "n"};
+		static posixtrace::span_type<int> work{"work", "n"};
+		namespace app {
+		__attribute__((noinline)) void act(int n)
+		{
+			posixtrace::span s{work, n}; /* HERE: begin */
+			number(n); /* HERE: event */
+			[n] { number(n); /* HERE: lambda */ }();
+		} /* HERE: end */
+		} // namespace app
+		int main() { app::act(1); }
+	END
+	local level
+	for level in -O0 -O2; do
+		$CXX -std=c++17 -g $level -Wl,--build-id -I"$PTRC_SOURCE/include" ${PTRC_SAN_CFLAGS-} events.cc \
+			"$PTRC_BUILD/lib/.libs/libposixtrace.a" -o events
+		ptrace-run -o run.log -- ./events
+		ptrace-dump --symbols --json --user run.log | jq -r '"\(.event) \(.function) \(.line)"' >shown
+		grep -qx "work.begin app::act $(line_of begin)" shown
+		grep -qx "number app::act $(line_of event)" shown
+		grep -qx "number app::act::operator() $(line_of lambda)" shown || [ $level = -O2 ]
+		grep -q "^work.end app::act " shown
+		fails grep -q 'posixtrace::\|_Z' shown
+	done
+}
+
 @test "shared libraries, children and other programs" {
 	${CC:-cc} -g -O2 -fPIC -shared -I"$PTRC_SOURCE/include" -Wl,--build-id library.c \
 		-o libhere.so
