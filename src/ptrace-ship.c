@@ -118,7 +118,7 @@ static struct ptrc_ship_options server_options = {
 static struct ptrc_shipper shipper = {.batch_bytes = PTRC_SHIP_BATCH_BYTES};
 static struct ptrc_ship_follow follow = {
 	.shipper = &shipper,
-	.tell = put_object,
+	.report = put_object,
 	.interval_ns = INT64_C(1000000000),
 };
 static const char *follow_where;

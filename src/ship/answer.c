@@ -9,21 +9,18 @@
 #include <string.h>
 #include <strings.h>
 
-/* An answer is a few words, or the numbers of the rows of a batch. */
+/* The longest answer has the numbers of all rows of a batch, 8 bytes each. */
 enum { ANSWER_MAX = 16 << 20 };
 
-/* Exceptions of the server, by their numbers, that it gets over by itself: it has too many parts or queries,
- * too little memory; it takes too long; the same query still runs, as we were killed before; a table is read
- * only, or its replicas are away, for now; a quota will be filled again; it is shut down. */
+/* Numbers of ClickHouse exceptions that pass by themselves: too many parts or queries, too little memory, a
+ * timeout, the same query still running (sent by a process that was killed), a table that is read-only or
+ * without replicas for now, an exhausted quota, a shutdown. */
 static const long passing[] = {159, 160, 173, 201, 202, 209, 210, 216, 225, 236, 241,
 			       242, 252, 254, 285, 286, 319, 394, 425, 439, 745, 999};
-/* Those that say that the user is not known, and that the user has no right to this. */
+/* Exceptions for a failed login, and for missing rights. */
 static const long unknown_user[] = {192, 193, 194, 195, 516};
 static const long not_granted[] = {164, 291, 497};
-/* And those that say that there are no tables. */
-enum { UNKNOWN_TABLE = 60, UNKNOWN_DATABASE = 81 };
-/* And one of those that say that the disk is full. */
-enum { NOT_ENOUGH_SPACE = 243 };
+enum { UNKNOWN_TABLE = 60, UNKNOWN_DATABASE = 81, NOT_ENOUGH_SPACE = 243 };
 
 /* ---- taking it ---- */
 
@@ -48,7 +45,7 @@ bool ptrc_ship_answer_take(struct ptrc_ship_answer *a, const char *bytes, size_t
 	return true;
 }
 
-/* Copies the value of a line of the head. */
+/* Whether the line is this header; copies its value. */
 static bool is_header(const char *line, size_t size, const char *name,
 		      char value[PTRC_SHIP_WORDS_MAX])
 {
@@ -81,12 +78,12 @@ void ptrc_ship_answer_free(struct ptrc_ship_answer *a)
 
 /* ---- what it means ---- */
 
-/* The number of the exception that it reports, or 0. */
+/* The number of the exception that the answer reports, or 0. */
 static long exception_of(const struct ptrc_ship_answer *a)
 {
 	const char *text = strstr(a->body.bytes, "Code: ");
 
-	/* The head has it, if the server is not too old for that. */
+	/* Newer servers report it in the head. */
 	if (a->exception > 0)
 		return a->exception;
 	return text ? strtol(text + strlen("Code: "), NULL, 10) : 0;
@@ -99,7 +96,7 @@ bool ptrc_ship_answer_is_no_table(const struct ptrc_ship_answer *a)
 	return exception == UNKNOWN_TABLE || exception == UNKNOWN_DATABASE;
 }
 
-/* The answer in a message: in one line, as far as there is room, and without what the server says twice. */
+/* The answer for a message: on one line, cut, and without ", e.what() = ", which repeats the text. */
 static const char *words(const struct ptrc_ship_answer *a, char text[PTRC_SHIP_WORDS_MAX])
 {
 	size_t used = 0;
@@ -132,8 +129,8 @@ static bool is_one_of(const long *list, size_t count, long exception)
 	return false;
 }
 
-/* What an answer with this status means that has no exception: it was not the server that answered, but
- * something in front of it, or something else. */
+/* Whether an error without an exception may pass. Not ClickHouse has answered, but a proxy or another
+ * program. */
 static bool is_passing_status(long status)
 {
 	enum { TIMEOUT = 408, TOO_MANY = 429, NOT_IMPLEMENTED = 501, NO_VERSION = 505 };
@@ -142,7 +139,7 @@ static bool is_passing_status(long status)
 	       (status >= 500 && status != NOT_IMPLEMENTED && status != NO_VERSION);
 }
 
-/* Whether the server says that its disk is full: it has several numbers for that. */
+/* Whether the server's disk is full, which it reports under several numbers. */
 static bool is_full(const struct ptrc_ship_answer *a)
 {
 	return exception_of(a) == NOT_ENOUGH_SPACE ||
@@ -154,7 +151,7 @@ enum ptrc_ship_outcome ptrc_ship_answer_judge(struct ptrc_ship_answer *a)
 	long exception = exception_of(a);
 	char text[PTRC_SHIP_WORDS_MAX];
 
-	/* A server may find out that it fails when it has begun to answer. */
+	/* An exception may arise after the status 200 was sent. */
 	if (a->status == 200 && a->exception <= 0)
 		return PTRC_SHIP_OK;
 	if (a->status >= 300 && a->status < 400)

@@ -20,12 +20,12 @@
 
 /* The first line of a file. */
 static const char head[] = "posixtrace-ship 1\n";
-/* No file is larger: server and database are bounded by what a URL and a name may have. */
+/* Larger than any valid file. */
 enum { FILE_MAX_BYTES = 16384 };
 
 /* ---- the file ---- */
 
-/* Reads "KEY VALUE\n" at *at, and moves *at behind it. The value ends with a null byte then. */
+/* Parses "KEY VALUE\n" at *at, and moves *at past it. Terminates the value with a null byte. */
 static char *value_of(char **at, const char *key)
 {
 	size_t size = strlen(key);
@@ -59,7 +59,6 @@ static bool read_numbers(char **at, const char *key, uint64_t *numbers, size_t c
 	return value;
 }
 
-/* Reads "KEY TEXT\n" at *at. */
 static char *read_text(char **at, const char *key)
 {
 	char *value = value_of(at, key);
@@ -67,7 +66,7 @@ static char *read_text(char **at, const char *key)
 	return value ? ptrc_cli_copy(value) : NULL;
 }
 
-/* Takes what the file says. Times are written as unsigned numbers. */
+/* Parses the file. Times are written as unsigned numbers. */
 static bool take(struct ptrc_ship_progress *p, char *text)
 {
 	uint64_t place[3], batch[3], damaged, complete;
@@ -87,7 +86,7 @@ static bool take(struct ptrc_ship_progress *p, char *text)
 	    !read_numbers(&at, "damaged", &damaged, 1, 10) ||
 	    !read_numbers(&at, "complete", &complete, 1, 10) || *at || damaged > 1 || complete > 1)
 		return false;
-	/* The number behind the last row of the batch is one. */
+	/* The numbers of the batch's rows do not overflow. */
 	if (batch[0] > UINT64_MAX - place[2])
 		return false;
 	p->place = (struct ptrc_ship_place){place[0], place[1], place[2]};
@@ -113,9 +112,8 @@ static void put(struct ptrc_buffer *b, const struct ptrc_ship_progress *p)
 /* ---- the lock ---- */
 
 /*
- * Opens and locks the file that stands at the path. It may be replaced at any time by who has the lock,
- * who locks the new file before it stands there: so the lock is worth something only if the file that
- * was locked still does.
+ * Opens and locks the file at the path. The process that holds the lock may replace the file at any time, by
+ * one that it has locked before. So the lock is valid only if the path still leads to the locked file.
  */
 static int open_locked(const char *path)
 {
@@ -163,7 +161,7 @@ enum ptrc_ship_progress_result ptrc_ship_progress_open(struct ptrc_ship_progress
 		ptrc_ship_progress_close(p);
 		return PTRC_SHIP_PROGRESS_FAILED;
 	}
-	/* It was made just now, or by somebody who was killed then. */
+	/* The file is new, or the process that created it was killed before it wrote to it. */
 	if (!size) {
 		p->is_empty = true;
 		if (getrandom(&p->nonce, sizeof(p->nonce), 0) != sizeof(p->nonce))
@@ -185,13 +183,13 @@ enum ptrc_ship_progress_result ptrc_ship_progress_open(struct ptrc_ship_progress
 static int sync_directory(const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	/* With the slash, which stands alone in "/". */
+	/* Up to and including the slash, so that "/x" gives "/". */
 	char *directory =
 		ptrc_cli_text("%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
 	int fd, error = 0;
 
 	fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	/* Some file systems cannot, and do not need to. */
+	/* Some file systems cannot sync a directory (EINVAL), and do not need to. */
 	if (fd < 0 || (fsync(fd) && errno != EINVAL))
 		error = errno;
 	if (fd >= 0)
@@ -208,7 +206,7 @@ bool ptrc_ship_progress_write(struct ptrc_ship_progress *p)
 
 	put(&text, p);
 	fd = open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	/* Nobody else has it open for long: who wants it has to lock the file that is there now. */
+	/* This process holds the lock of the current file, so no other one locks the new one. */
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB))
 		error = errno;
 	if (!error)
