@@ -18,14 +18,15 @@
 
 enum {
 	STACK_BYTES = 128 * 1024,
-	/* How long to wait before the next look if the process cannot be watched or replaced. */
+	/* The pause after the keeper could not be watched or replaced. */
 	PAUSE_MS = 50,
-	/* Who ends so soon after its start is replaced after a pause as long: the next may end so, too. */
+	/* If a keeper ends within this time, its successor is watched only after a pause of this length, so that
+	 * keepers that die at once do not occupy a processor. */
 	SOON_MS = 1000,
 };
 
-/* Reads the letter of the process's state, and the clock ticks that it has run. Returns '\0' if there is no such
- * process. */
+/* Returns the letter of the process's state, and stores the clock ticks that it has run; '\0' if there is no
+ * such process. */
 static char read_state(pid_t pid, uint64_t *ticks)
 {
 	unsigned long long user = 0, system = 0;
@@ -33,7 +34,7 @@ static char read_state(pid_t pid, uint64_t *ticks)
 	const char *at;
 
 	ptrc_session_read_proc(pid, "stat", text, sizeof(text));
-	/* The name of the program is in brackets, and may itself have some. */
+	/* The program's name precedes, in parentheses, and may contain some. */
 	at = strrchr(text, ')');
 	if (at && sscanf(at, ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &state,
 			 &user, &system) != 3)
@@ -55,6 +56,7 @@ bool ptrc_keeper_is_stopped(pid_t pid)
 	uint64_t ticks;
 	char state = read_state(pid, &ticks);
 
+	/* 't': a debugger has stopped it. */
 	return state == 'T' || state == 't';
 }
 
@@ -73,7 +75,7 @@ int64_t ptrc_keeper_look(struct ptrc_keeper_look *w)
 
 void ptrc_keeper_say_stopped(const char *log)
 {
-	/* The process locks bytes of the log that are far beyond its end. */
+	/* A keeper locks bytes of its log far beyond the end. */
 	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
 	int fd = open(log, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
@@ -88,25 +90,24 @@ void ptrc_keeper_say_stopped(const char *log)
 	close(fd);
 }
 
-/* ---- having it replaced ---- */
+/* ---- replacing a dead keeper ---- */
 
-/* The process that is watched. */
 static _Atomic pid_t watched;
 
-/* Waits until the process has ended. */
+/* Waits until the keeper has ended. */
 static void wait_for_end(trace_id_t trace, pid_t keeper)
 {
 	struct pollfd p = {.fd = (int)syscall(SYS_pidfd_open, keeper, 0), .events = POLLIN};
 	pid_t now;
 
-	/* Between the two calls the process may have ended, and its number may be another's. */
-	if (p.fd >= 0 && (ptrc_trace_keeper(trace, &now) || now != keeper)) {
-		close(p.fd);
+	if (p.fd < 0) {
+		poll(NULL, 0, PAUSE_MS);
 		return;
 	}
-	poll(&p, p.fd >= 0, p.fd >= 0 ? -1 : PAUSE_MS);
-	if (p.fd >= 0)
-		close(p.fd);
+	/* Before pidfd_open() the keeper may have ended, and another process may have got its number. */
+	if (!ptrc_trace_keeper(trace, &now) && now == keeper)
+		poll(&p, 1, -1);
+	close(p.fd);
 }
 
 static void *watch(void *arg)

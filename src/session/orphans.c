@@ -17,7 +17,7 @@
 #define RENAME_NOREPLACE 1
 #endif
 
-/* Attempts to find a name that no file has. */
+/* NAMES_MAX: attempts to find an unused file name. */
 enum { NAMES_MAX = 1000, PATH_BYTES = 4096 };
 
 struct posixtrace_orphan *ptrc_orphans_list(size_t *count)
@@ -55,7 +55,6 @@ const char *ptrc_orphan_explain(int error)
 	}
 }
 
-/* What it is, in words. */
 static const char *describe(const struct posixtrace_orphan *o, char text[100])
 {
 	if (o->pt_error == ENOTSUP || o->pt_error == EINVAL)
@@ -174,7 +173,7 @@ void ptrc_orphans_say_session(const char *name, int error)
 	ptrc_cli_message(name, "%s", ptrc_session_explain(error));
 }
 
-/* Gives the log another name. */
+/* Renames the log to an unused name. */
 static bool put_away(const char *log, const struct posixtrace_orphan *o)
 {
 	char name[PATH_BYTES + 32];
@@ -201,7 +200,7 @@ static bool settle_one(const struct posixtrace_orphan *o, const char *output)
 {
 	char written[PATH_BYTES] = "";
 
-	/* What stays, ptrace-list and ptrace-doctor say. */
+	/* ptrace-list and ptrace-doctor report those that stay. */
 	if (!o->pt_has_log || o->pt_error || posixtrace_salvage_orphan(o->pt_id, NULL, written))
 		return true;
 	if (output && is_same_file(written, output))

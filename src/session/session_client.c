@@ -29,7 +29,7 @@ static int check_peer(int fd, pid_t *pid)
 	return peer.uid == geteuid() ? 0 : EPERM;
 }
 
-/* Ends the texts of a state: another process has written them, perhaps without null bytes. */
+/* Terminates the texts of a state, which are untrusted. */
 static void terminate(struct ptrc_session_state *s)
 {
 	s->name[sizeof(s->name) - 1] = '\0';
@@ -40,8 +40,7 @@ static void terminate(struct ptrc_session_state *s)
 	s->attributes.generation_version[sizeof(s->attributes.generation_version) - 1] = '\0';
 }
 
-/* Whether the message of n bytes is a reply of this version, with a body of the size
- * that it tells. */
+/* Whether the message of n bytes is a reply of this version with consistent sizes. */
 static bool is_reply(const struct ptrc_session_reply *r, size_t n)
 {
 	const size_t head = offsetof(struct ptrc_session_reply, state);
@@ -117,7 +116,7 @@ static int limit_waits(int fd, int ms)
 	return setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) ? errno : 0;
 }
 
-/* Why the last question got no answer in time, "" if that is not known. */
+/* Why the last question got no answer in time; "" if that is not known. */
 static char silence[200];
 
 static void explain_controller(pid_t controller)
@@ -143,8 +142,8 @@ static void explain_keeper(const struct ptrc_keeper_look *keeper)
 			 (long)keeper->pid);
 }
 
-/* Waits until the session has done what was asked for, or its process or the one that writes its log gets no
- * further. The end of a session may have to wait for a reader of its log. */
+/* Waits until the session has done its work, or controller or keeper have been stalled for
+ * PTRC_SESSION_STALL_MS. SHUTDOWN may have to wait for a reader of the log, so a sleeping keeper is all right. */
 static int wait_for_work(int fd, enum ptrc_session_verb verb, pid_t keeper, pid_t controller)
 {
 	const int64_t stall_ns = PTRC_SESSION_STALL_MS * PTRC_NS_PER_MS;
@@ -163,7 +162,7 @@ static int wait_for_work(int fd, enum ptrc_session_verb verb, pid_t keeper, pid_
 			explain_controller(controller);
 			break;
 		}
-		/* Without its controller a keeper sleeps, too. */
+		/* A keeper also sleeps because its controller is stopped. */
 		if (keeper > 0 && ptrc_keeper_look(&watch) > stall_ns && running_ns == now &&
 		    (watch.is_stopped || verb != PTRC_SESSION_SHUTDOWN)) {
 			explain_keeper(&watch);
@@ -173,8 +172,7 @@ static int wait_for_work(int fd, enum ptrc_session_verb verb, pid_t keeper, pid_
 	return ETIMEDOUT;
 }
 
-/* Sends the question and receives the replies. The limits of the socket bound the wait for the
- * first of them. */
+/* Sends the question and receives the last reply. The socket's limits bound the wait for the first reply. */
 static int exchange(int fd, const struct ptrc_session_question *q, pid_t controller,
 		    struct ptrc_session_reply *reply)
 {
@@ -195,8 +193,8 @@ static int exchange(int fd, const struct ptrc_session_question *q, pid_t control
 	return error;
 }
 
-/* Connects to the controller that listens under the name, within the time given.
- * If it was killed and is_removing is set, removes the sockets of all killed controllers. */
+/* Connects to the controller of this name. If it was killed and is_removing, removes the sockets of all
+ * killed controllers. */
 static int reach(const char *name, int limit_ms, bool is_removing, int *fd)
 {
 	struct sockaddr_un address;
@@ -212,7 +210,7 @@ static int reach(const char *name, int limit_ms, bool is_removing, int *fd)
 	error = ptrc_session_connect(&address, limit_ms, fd);
 	if (error == ECONNREFUSED && is_removing)
 		ptrc_session_sweep(directory);
-	/* In place of the socket there is a file, or a socket of another type. */
+	/* Errors for a file, or a socket of another type, in place of the socket. */
 	return error == EPROTOTYPE || error == ENOTSOCK ? EPROTO : error;
 }
 
@@ -226,7 +224,7 @@ int ptrc_session_knock(const char *name)
 	return error;
 }
 
-/* Connects as reach() does, but only to a controller of this user, and tells its process ID. */
+/* Connects like reach(), but only to a controller of this user, and stores its process ID. */
 static int connect_to(const char *name, int limit_ms, bool is_removing, int *fd, pid_t *controller)
 {
 	int error = reach(name, limit_ms, is_removing, fd);
@@ -252,12 +250,10 @@ int ptrc_session_ask_about(const char *name, const struct ptrc_session_question 
 		return error;
 	if (q->verb == PTRC_SESSION_SHUTDOWN)
 		end.fd = (int)syscall(SYS_pidfd_open, controller, 0);
-	/* If that fails *types is empty. */
 	if (q->types)
 		ptrc_session_types_get(name, q->types);
 	error = exchange(fd, q, controller, reply);
-	/* When the command returns, the controller's process shall be gone; but ptrace-run goes on
-	 * with its COMMAND. */
+	/* Waits for the end of the controller's process, unless it is ptrace-run, which goes on with COMMAND. */
 	if (!error && end.fd >= 0 &&
 	    !(reply->body == PTRC_SESSION_BODY_STATE && reply->state.is_run))
 		poll(&end, 1, PTRC_SESSION_ANSWER_MS);
@@ -275,7 +271,7 @@ int ptrc_session_ask(const char *name, enum ptrc_session_verb verb,
 	return ptrc_session_ask_about(name, &q, reply);
 }
 
-/* The error of a reply that is to have a state. */
+/* The error of a reply that should have a state. */
 static int state_error(const struct ptrc_session_reply *r)
 {
 	return r->error ? r->error : r->body == PTRC_SESSION_BODY_STATE ? 0 : EPROTO;
@@ -303,8 +299,7 @@ int ptrc_session_follow(const char *name, enum ptrc_session_verb verb,
 	error = exchange(*fd, &q, controller, reply);
 	if (!error)
 		error = state_error(reply);
-	/* The next event may be long in coming; meanwhile the follower has to notice
-	 * signals. */
+	/* The follower has to notice signals while it waits for events. */
 	if (!error)
 		error = limit_waits(*fd, PTRC_SESSION_LOOK_UP_MS);
 	if (error && *controller_fd >= 0)
@@ -329,8 +324,7 @@ void ptrc_session_stat_all(char *const *names, size_t count, bool is_removing,
 		int64_t left = (until - ptrc_now_ns()) / PTRC_NS_PER_MS;
 
 		p[i] = (struct pollfd){.fd = -1, .events = POLLIN};
-		/* A controller that accepts no connection gets a part of the time only: the
-		 * others need the rest. */
+		/* A controller that accepts no connection must leave time for the others. */
 		errors[i] = connect_to(names[i], left > 200 ? (int)left / 4 : 50, is_removing,
 				       &p[i].fd, &controller);
 		if (!errors[i]) {
@@ -423,9 +417,7 @@ static void add_snapshot_pattern(struct ptrc_session_types *t,
 
 static int add_page(struct ptrc_session_types *t, const struct ptrc_session_reply *reply)
 {
-	/* There cannot be more event types than this. */
-	const size_t most = PTRC_READER_IDS;
-	/* Nor more patterns of snapshots: a command line has no room for them. */
+	/* More patterns than a command line has room for. */
 	enum { SNAPSHOT_PATTERNS_MAX = 1 << 20 };
 	struct ptrc_session_type_record record;
 	size_t at = 0;
@@ -437,8 +429,8 @@ static int add_page(struct ptrc_session_types *t, const struct ptrc_session_repl
 		at += sizeof(record);
 		if (record.name_size > TRACE_EVENT_NAME_MAX ||
 		    record.layout_size > POSIXTRACE_LAYOUT_MAX ||
-		    record.name_size + record.layout_size > reply->size - at || t->count > most ||
-		    t->pattern_count > POSIXTRACE_PATTERNS_MAX ||
+		    record.name_size + record.layout_size > reply->size - at ||
+		    t->count > PTRC_READER_IDS || t->pattern_count > POSIXTRACE_PATTERNS_MAX ||
 		    t->idle_snapshot_count > SNAPSHOT_PATTERNS_MAX ||
 		    memchr(reply->page + at, '\0', record.name_size + record.layout_size))
 			return EPROTO;
@@ -472,8 +464,7 @@ int ptrc_session_types_get(const char *name, struct ptrc_session_types *t)
 		error = ptrc_session_ask_about(name, &q, reply);
 		if (!error)
 			error = reply->error;
-		/* Every page but the last has to bring something: otherwise a faulty controller
-		 * could send pages for ever. */
+		/* Each page has to advance: otherwise a faulty controller could send pages for ever. */
 		if (!error && (reply->body != PTRC_SESSION_BODY_PAGE ||
 			       (reply->next && (reply->next <= q.from || !reply->size))))
 			error = EPROTO;

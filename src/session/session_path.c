@@ -79,7 +79,7 @@ void ptrc_session_say_directory(int error)
 {
 	char path[64];
 
-	/* As after chroot(). */
+	/* Usual after chroot(). */
 	if (error == EPERM && access("/dev/shm", F_OK) && errno == ENOENT) {
 		ptrc_cli_message("/dev/shm",
 				 "is not there, and a trace needs memory there: mount -t tmpfs -o "
@@ -97,7 +97,7 @@ void ptrc_session_address(const char *directory, const char *name, struct sockad
 {
 	memset(address, 0, sizeof(*address));
 	address->sun_family = AF_UNIX;
-	/* The path of the directory has 40 bytes at most, and the caller has checked the name. */
+	/* The directory's path has at most 40 bytes, and the caller has checked the name. */
 	_Static_assert(sizeof("/dev/shm/posixtrace-4294967295.01234567/c.") +
 				       PTRC_SESSION_NAME_MAX <=
 			       sizeof(address->sun_path),
@@ -109,8 +109,7 @@ void ptrc_session_address(const char *directory, const char *name, struct sockad
 
 int ptrc_session_lock(const char *directory)
 {
-	/* Processes hold the lock for a few system calls only. A process that holds it longer
-	 * was stopped, and is not waited for. */
+	/* Processes hold the lock for a few system calls; one that holds it longer was stopped. */
 	const struct timespec pause = {.tv_nsec = 2000000};
 	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
@@ -138,8 +137,7 @@ int ptrc_session_connect(const struct sockaddr_un *address, int limit_ms, int *f
 
 	if (s < 0)
 		return errno;
-	/* The limit for sending bounds connect(), too, which waits while the backlog
-	 * is full. */
+	/* The limit for sending also bounds connect(), which waits while the backlog is full. */
 	if (!setsockopt(s, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) &&
 	    !setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) &&
 	    !connect(s, (const struct sockaddr *)address, sizeof(*address))) {
@@ -151,8 +149,8 @@ int ptrc_session_connect(const struct sockaddr_un *address, int limit_ms, int *f
 	return error;
 }
 
-/* Whether no process has the socket. The kernel looks for a process first and compares the types
- * of the sockets afterwards, so this connects to no controller and wakes none. */
+/* Whether no process has the socket. The type of this socket is wrong on purpose: the kernel compares types
+ * only after it has found a process, so this never connects to a controller and wakes none. */
 static bool is_stale(const struct sockaddr_un *address)
 {
 	int s = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -165,8 +163,7 @@ static bool is_stale(const struct sockaddr_un *address)
 	return is_refused;
 }
 
-/* The next name of a socket in the directory, also of one that has only the number of its process; null: there is
- * none. */
+/* The next name of a socket in the directory, also of the form ~PID; NULL after the last. */
 static const char *next_name(DIR *dir)
 {
 	struct dirent *entry;
@@ -193,8 +190,7 @@ void ptrc_session_sweep(const char *directory)
 			lock = ptrc_session_lock(directory);
 		if (lock < 0)
 			break;
-		/* A new controller may have taken the name since. None can take it while the lock
-		 * is held. */
+		/* Checked again under the lock: a new controller may have taken the name before. */
 		if (is_stale(&address))
 			unlink(address.sun_path);
 	}

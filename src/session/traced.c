@@ -33,7 +33,7 @@ static void add(struct ptrc_traced *t, pid_t pid)
 	size_t used = strlen(t->text);
 	char name[32], one[64];
 
-	/* A process ends with its number in brackets: the text was cut before. */
+	/* The text ends with "..." instead of ")": it is full. */
 	if (used && t->text[used - 1] == '.')
 		return;
 	ptrc_session_command(pid, name);
@@ -61,7 +61,7 @@ static void take(struct ptrc_traced *t, pid_t pid)
 	t->fd = fd;
 }
 
-/* When the process began, in ticks of the kernel; 0 if it has ended. */
+/* When the process started, in clock ticks; 0 if it has ended. */
 static unsigned long long start_of(pid_t pid)
 {
 	unsigned long long start = 0;
@@ -69,7 +69,7 @@ static unsigned long long start_of(pid_t pid)
 	char text[1024];
 
 	ptrc_session_read_proc(pid, "stat", text, sizeof(text));
-	/* The name before may have any bytes. The start is the twentieth number after it. */
+	/* The program's name in parentheses may contain any bytes. The start is the 20th field after it. */
 	rest = strrchr(text, ')');
 	for (int i = 0; rest && i < 20; i++)
 		rest = strchr(rest + 1, ' ');
@@ -78,7 +78,8 @@ static unsigned long long start_of(pid_t pid)
 	return start;
 }
 
-/* Whether the process has a stream of this name, or any, in memory to write to; stores the name. */
+/* Whether the process has mapped a shared file whose path contains `stream` for writing; stores the file's
+ * name. */
 static bool maps(pid_t pid, const char *stream, char name[32])
 {
 	char path[64], *line = NULL;
@@ -116,7 +117,7 @@ void ptrc_traced_find(struct ptrc_traced *t, trace_id_t trace)
 
 		if (pid <= 0 || pid == self || pid == keeper || start_of(pid) < start)
 			continue;
-		/* One that was just forked has no page yet, but the memory of its parent. */
+		/* A process that was just forked has no page yet, but its parent's mappings. */
 		if (is_ours(pid) || (has_stream && maps(pid, stream, unused)))
 			take(t, pid);
 	}
