@@ -8,17 +8,17 @@
 
 #include "src/base/cli.h"
 
-/* No record is longer: its length has 16 bits. */
+/* The length of a record has 16 bits. */
 #define RECORD_MAX 65536U
 
-/* Behind each record, and at the begin of a sample: TID, TIME, CPU. */
+/* At the end of each record, but at the start of a sample: TID, TIME, CPU. */
 struct id {
 	uint32_t pid, tid;
 	uint64_t ns;
 	uint32_t processor, reserved;
 };
 
-/* Memory for what belongs to records: pieces that do not move. */
+/* Memory for mappings, texts and stacks of records, which does not move. */
 struct arena {
 	struct arena *next;
 	size_t used, size;
@@ -29,8 +29,8 @@ struct arena {
 struct ptrc_perf_records {
 	struct ptrc_perf_record *records;
 	size_t count;
-	size_t told; /* that the last call has given out */
-	/* What belongs to the records of this generation, and to those of the one before. */
+	size_t given; /* the records that ptrc_perf_records_until() has returned */
+	/* Memory of the records of this generation, and of those of the last one. */
 	struct arena *arena, *old_arena;
 	uint32_t generation;
 	_Alignas(8) uint8_t record[RECORD_MAX];
@@ -38,10 +38,7 @@ struct ptrc_perf_records {
 
 struct ptrc_perf_records *ptrc_perf_records_new(void)
 {
-	struct ptrc_perf_records *p = ptrc_cli_allocate(sizeof(*p));
-
-	memset(p, 0, offsetof(struct ptrc_perf_records, record));
-	return p;
+	return ptrc_cli_allocate(sizeof(struct ptrc_perf_records));
 }
 
 static void free_arena(struct arena *a)
@@ -85,14 +82,8 @@ static void *keep(struct ptrc_perf_records *p, size_t bytes)
 	return at;
 }
 
-static struct ptrc_perf_record *new_record(struct ptrc_perf_records *p)
-{
-	return ptrc_append(p->records, p->count);
-}
-
 /* ---- records ---- */
 
-/* Copies bytes out of a record. */
 static bool get(const uint8_t *record, size_t size, size_t at, void *to, size_t bytes)
 {
 	if (at > size || bytes > size - at)
@@ -101,7 +92,7 @@ static bool get(const uint8_t *record, size_t size, size_t at, void *to, size_t 
 	return true;
 }
 
-/* The text that ends within the bytes. */
+/* Finds a text that is terminated within the record. */
 static bool get_text(const uint8_t *record, size_t size, size_t at, const char **text)
 {
 	*text = (const char *)record + at;
@@ -118,7 +109,7 @@ static bool parse_mapping(struct ptrc_perf_records *p, const struct perf_event_h
 	size_t length;
 	char *text;
 
-	/* pid, tid, addr, len, pgoff, what tells the file (24 bytes), prot, flags, filename */
+	/* pid, tid, addr, len, pgoff, identity of the file (24 bytes), prot, flags, filename */
 	if (!get(b, size, 16, &m.address, 8) || !get(b, size, 24, &m.bytes, 8) ||
 	    !get(b, size, 32, &m.offset, 8) || !get_text(b, size, 72, &path))
 		return false;
@@ -173,8 +164,8 @@ static bool parse_task(const struct perf_event_header *h, const uint8_t *b, size
 	return true;
 }
 
-/* The ids, how many numbers there are, and these: addresses, and between them what says of which kind those
- * behind it are. */
+/* The ids, a count, and this many numbers: addresses, and markers that say whether the following addresses are
+ * in user space. */
 static bool parse_sample(struct ptrc_perf_records *p, const struct perf_event_header *h,
 			 const uint8_t *b, struct ptrc_perf_record *r)
 {
@@ -201,7 +192,7 @@ static bool parse_sample(struct ptrc_perf_records *p, const struct perf_event_he
 	return true;
 }
 
-/* What a record says, whose bytes begin with the header. False: it says nothing that is of use. */
+/* Parses a record. Returns false if it is of no use. */
 static bool parse(struct ptrc_perf_records *p, const uint8_t *b, struct ptrc_perf_record *r)
 {
 	struct perf_event_header h;
@@ -255,7 +246,7 @@ static void copy_out(const struct ptrc_perf_ring *r, uint64_t at, uint8_t *to, s
 	memcpy(to + first, r->bytes, bytes - first);
 }
 
-/* Takes the next record out of a ring, up to `head`. False: there is none. */
+/* Copies the next record before `head` out of a ring. Returns false if there is none. */
 static bool take_bytes(const struct ptrc_perf_ring *r, uint64_t *tail, uint64_t head, uint8_t *to)
 {
 	struct perf_event_header h;
@@ -271,7 +262,7 @@ static bool take_bytes(const struct ptrc_perf_ring *r, uint64_t *tail, uint64_t 
 	}
 	copy_out(r, *tail, to, h.size);
 	*tail += h.size;
-	/* The bytes are ours now, and others cannot change them. */
+	/* The ring may have changed since the header was checked: uses the checked one. */
 	memcpy(to, &h, sizeof(h));
 	return true;
 }
@@ -284,11 +275,11 @@ static uint64_t head_of(const struct ptrc_perf_ring *r)
 
 static void set_tail(const struct ptrc_perf_ring *r, uint64_t tail)
 {
-	/* The kernel writes over what is before it. */
+	/* Pairs with the kernel's read of data_tail: it may overwrite the records before it. */
 	__atomic_store_n(&r->page->data_tail, tail, __ATOMIC_RELEASE);
 }
 
-/* Takes off what was told before. Returns whether there is a rest. */
+/* Subtracts losses that ptrc_perf_records_lost() has reported. Returns whether some remain. */
 static bool take_loss(struct ptrc_perf_ring *r, uint64_t *lost)
 {
 	uint64_t known = *lost < r->ahead ? *lost : r->ahead;
@@ -312,7 +303,7 @@ uint64_t ptrc_perf_records_take(struct ptrc_perf_records *p, struct ptrc_perf_ri
 		if (record.kind == PTRC_PERF_LOST && !take_loss(r, &record.lost))
 			continue;
 		record.generation = p->generation;
-		*new_record(p) = record;
+		*ptrc_append(p->records, p->count) = record;
 	}
 	set_tail(r, head);
 	return head - from;
@@ -328,7 +319,7 @@ void ptrc_perf_records_lost(struct ptrc_perf_records *p, struct ptrc_perf_ring *
 	record.lost = all - r->told - r->ahead;
 	record.generation = p->generation;
 	r->ahead += record.lost;
-	*new_record(p) = record;
+	*ptrc_append(p->records, p->count) = record;
 }
 
 static int by_time(const void *one, const void *other)
@@ -337,17 +328,17 @@ static int by_time(const void *one, const void *other)
 
 	if (a->ns != b->ns)
 		return a->ns < b->ns ? -1 : 1;
-	/* A fork comes before what the child does. */
+	/* A fork precedes the events of the child. */
 	return (int)a->kind - (int)b->kind;
 }
 
 void ptrc_perf_records_begin(struct ptrc_perf_records *p)
 {
-	p->count -= p->told;
-	if (p->count && p->told)
-		memmove(p->records, p->records + p->told, p->count * sizeof(*p->records));
-	p->told = 0;
-	/* What belongs to records that stay stays, too. */
+	p->count -= p->given;
+	if (p->count && p->given)
+		memmove(p->records, p->records + p->given, p->count * sizeof(*p->records));
+	p->given = 0;
+	/* Memory of the last generation is freed once no record of it is left. */
 	for (size_t i = 0; i < p->count; i++)
 		if (p->records[i].generation != p->generation)
 			return;
@@ -362,8 +353,8 @@ const struct ptrc_perf_record *ptrc_perf_records_until(struct ptrc_perf_records 
 {
 	if (p->count)
 		qsort(p->records, p->count, sizeof(*p->records), by_time);
-	while (p->told < p->count && p->records[p->told].ns <= until_ns)
-		p->told++;
-	*count = p->told;
+	while (p->given < p->count && p->records[p->given].ns <= until_ns)
+		p->given++;
+	*count = p->given;
 	return p->records;
 }
