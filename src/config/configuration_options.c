@@ -96,16 +96,16 @@ refuse_setting(const struct ptrc_config_line *l, const struct ptrc_config_file *
 	ptrc_cli_usage(option, "%s", reason);
 }
 
-/* Refuses a setting that, without another one, has no effect or is impossible. */
+/* Refuses a setting that has no effect or is impossible without another one. */
 static void check_together(const struct ptrc_config_line *l, const struct ptrc_config_file *file,
 			   const struct ptrc_config *c)
 {
-	/* What --dump-config shows may get its output later; ptrace-run always has a log. */
+	/* The configuration shown by --dump-config may get an output later; ptrace-run always has a log. */
 	bool lacks_log = !c->output && !l->is_dump && l->user == PTRC_CONFIG_FOR_CREATE;
-	/* The defaults of a file are for those of its sessions that have a log. */
+	/* Without those from the file's defaults, which may be meant for other sessions. */
 	unsigned int own = c->given & ~c->from_defaults;
 
-	/* With append the size has no effect; a user who gives both knows that. */
+	/* With append the size has no effect, but a user who gives both knows that. */
 	if (c->given & 1U << PTRC_CONFIG_LOG_MAX_SIZE &&
 	    !(c->given & 1U << PTRC_CONFIG_LOG_FULL_POLICY))
 		refuse_setting(l, file, c, PTRC_CONFIG_LOG_MAX_SIZE,
@@ -163,7 +163,7 @@ void ptrc_config_resolve(const struct ptrc_config_line *l, const char *several_a
 				   several_advice);
 	for (size_t i = 0; i < file->count; i++) {
 		ptrc_config_overlay(&file->sessions[i], &l->options);
-		/* A run shows something of any program. */
+		/* A run of a program that records no events shows at least its processes. */
 		if (l->user == PTRC_CONFIG_FOR_RUN &&
 		    !(file->sessions[i].given & 1U << PTRC_CONFIG_OS))
 			file->sessions[i].os.kinds = PTRC_OS_AUTO;

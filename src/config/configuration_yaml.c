@@ -17,7 +17,7 @@ struct reader {
 	struct ptrc_yaml yaml;
 	struct ptrc_config_file *file;
 	enum ptrc_config_user user;
-	/* What has been read so far. */
+	/* The content that was read so far. */
 	struct ptrc_config defaults;
 	bool has_defaults;
 	bool has_sessions;
@@ -32,7 +32,7 @@ void ptrc_config_refuse(const struct ptrc_config_file *file, const struct ptrc_c
 	ptrc_yaml_refuse_values(file->name, mark, format, values);
 }
 
-/* What the value of a setting has to be, by its kind. */
+/* The expected value of a kind of setting, for messages. */
 static const char *const expected[] = {
 	[PTRC_CONFIG_TEXT] = "text",
 	[PTRC_CONFIG_NUMBER] = "a number",
@@ -46,7 +46,7 @@ static const char *const expected[] = {
 	[PTRC_CONFIG_OS_KINDS] = "words with commas between",
 };
 
-/* Reads the current scalar: the value of a setting, or an item of its list. */
+/* Takes the current scalar: the value of a setting, or an item of its list. */
 static void read_scalar(struct reader *r, struct ptrc_config *c, enum ptrc_config_key key)
 {
 	const struct ptrc_config_setting *s = &ptrc_config_settings[key];
@@ -73,8 +73,8 @@ static void read_list(struct reader *r, struct ptrc_config *c, enum ptrc_config_
 	c->given |= 1U << key;
 }
 
-/* Only ptrace-dump uses layouts, but every command refuses wrong ones: the user should
- * not learn of a mistake when the trace is over. */
+/* Only ptrace-dump uses layouts, but every command checks them, so that a mistake is noticed before the trace is
+ * made. */
 static void check_layout(const struct reader *r, const char *key,
 			 const struct ptrc_config_layout *l)
 {
@@ -170,7 +170,7 @@ static enum ptrc_config_key find_key(const struct reader *r, const char *text, b
 	refuse_key(r, text, is_root);
 }
 
-/* Reads a setting; its key is the current event. */
+/* Reads a setting whose key is the current event. */
 static void read_setting(struct reader *r, struct ptrc_config *c, bool is_root)
 {
 	const char *text = ptrc_yaml_key(&r->yaml);
@@ -182,7 +182,7 @@ static void read_setting(struct reader *r, struct ptrc_config *c, bool is_root)
 	read_value(r, c, key);
 }
 
-/* Reads a mapping of settings; its begin is the current event. */
+/* Reads a mapping of settings, whose start is the current event. */
 static void read_session(struct reader *r, struct ptrc_config *c)
 {
 	if (r->yaml.event.type != YAML_MAPPING_START_EVENT)
@@ -217,7 +217,7 @@ static void read_sessions(struct reader *r)
 		ptrc_yaml_refuse(&r->yaml, KEY_SESSIONS ": the list is empty");
 }
 
-/* Reads the list of sessions, or the defaults; the key is the current event. */
+/* Reads the list of sessions or the defaults, whose key is the current event. */
 static void read_common(struct reader *r, bool is_sessions)
 {
 	if (is_sessions ? r->has_sessions : r->has_defaults)
@@ -233,8 +233,7 @@ static void read_common(struct reader *r, bool is_sessions)
 	}
 }
 
-/* Reads either a list of sessions with their defaults, or the settings of one session; a
- * mixture of both is refused. */
+/* Reads either a list of sessions with their defaults, or the settings of one session, but not a mixture. */
 static void read_mapping(struct reader *r, struct ptrc_config *one)
 {
 	while (ptrc_yaml_next(&r->yaml) != YAML_MAPPING_END_EVENT) {
@@ -282,8 +281,7 @@ static void read_root(struct reader *r)
 		*add_session(r) = one;
 }
 
-/* Gives each setting that the session lacks its value in the defaults, or else the built-in
- * one. */
+/* Fills in settings that the session lacks, from the file's defaults or the built-in values. */
 static void complete(const struct reader *r, struct ptrc_config *session)
 {
 	struct ptrc_config c;

@@ -8,7 +8,7 @@
 #include "src/base/message.h"
 #include "src/config/configuration.h"
 
-/* The '=' between event and layout: the last one, but for those in the braces of an enum. */
+/* Finds the '=' between event and layout: the last one outside of the braces of an enum. */
 static const char *find_sign(const char *text)
 {
 	size_t depth = 0;
@@ -43,7 +43,6 @@ void ptrc_config_take_layout(struct ptrc_layouts *l, const char *text)
 
 void ptrc_config_read_layouts(struct ptrc_layouts *l, const char *path, const char *session)
 {
-	/* What is read is never freed. */
 	static struct ptrc_config_file file;
 	const struct ptrc_config *only = NULL;
 	struct ptrc_cli_reason why;

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "include/posixtrace-private.h"
-#include "src/base/cli.h"
+#include "src/base/message.h"
 #include "src/base/clock.h"
 #include "src/os/perf.h"
 #include "src/os/processes.h"

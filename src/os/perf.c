@@ -7,14 +7,13 @@
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "src/base/cli.h"
+#include "src/base/message.h"
 
 /* The kernel allows each user 516 KiB of rings for each processor (kernel.perf_event_mlock_kb), of which other
  * programs may use a part. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/cli.h"
+#include "src/base/message.h"
 
 /* The length of a record has 16 bits. */
 #define RECORD_MAX 65536U

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/base/cli.h"
+#include "src/base/message.h"
 #include "src/base/clock.h"
 #include "src/base/table.h"
 #include "src/fields/when.h"

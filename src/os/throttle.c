@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "src/base/cli.h"
+#include "src/base/message.h"
 
 /* The kernel unthrottles a thread at its next clock tick, so at most this much later while the thread runs. The
  * rest of a longer period was time off the processor. */

@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/base/cli.h"
 #include "src/base/command.h"
 #include "src/base/message.h"
 

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/base/cli.h"
+#include "src/base/message.h"
 #include "src/base/output.h"
 #include "src/base/replace.h"
 #include "src/text/log_sink.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "src/base/cli.h"
+#include "src/base/message.h"
 #include "src/session/session_client.h"
 #include "src/session/keeper.h"
 

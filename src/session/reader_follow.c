@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/base/cli.h"
+#include "src/base/message.h"
 #include "src/base/clock.h"
 #include "src/session/orphans.h"
 #include "src/session/session_client.h"

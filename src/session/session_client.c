@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "src/base/cli.h"
+#include "src/base/message.h"
 #include "src/base/clock.h"
 #include "src/base/output.h"
 #include "src/session/keeper.h"

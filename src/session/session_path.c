@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "include/posixtrace-private.h"
-#include "src/base/cli.h"
+#include "src/base/message.h"
 
 bool ptrc_session_is_name(const char *name)
 {

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "src/base/background.h"
-#include "src/base/cli.h"
+#include "src/base/message.h"
 #include "src/base/clock.h"
 #include "src/os/os_trace.h"
 #include "src/session/filter_rules.h"

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "include/posixtrace-private.h"
-#include "src/base/cli.h"
+#include "src/base/message.h"
 #include "src/session/logfile.h"
 #include "src/session/session_path.h"
 
