@@ -193,7 +193,6 @@ static void put_sample(struct ptrc_os_trace *t, const struct ptrc_perf_record *r
 	put_data(t, r, TYPE_SAMPLE, at, size);
 }
 
-/* Counts lost events and puts an event os.lost. */
 static void put_lost(struct ptrc_os_trace *t, const struct ptrc_perf_record *r, uint64_t events)
 {
 	union data d;
@@ -262,7 +261,6 @@ static void found_exec(void *arg, pid_t pid, int64_t ns)
 	t->young[t->young_count++].tries = 0;
 }
 
-/* Reads the command lines of processes that have executed a program. */
 static void look_at_execs(struct ptrc_os_trace *t)
 {
 	size_t kept = 0;
@@ -275,7 +273,6 @@ static void look_at_execs(struct ptrc_os_trace *t)
 	ptrc_perf_take_execs(t->perf, found_exec, t);
 }
 
-/* Adds all events of this period. */
 static void take(struct ptrc_os_trace *t, int64_t from_ns, int64_t until_ns)
 {
 	const struct ptrc_perf_record *records;
@@ -344,14 +341,6 @@ static struct round next_round(struct ptrc_os_trace *t)
 	return r;
 }
 
-static void report_caught_up(struct ptrc_os_trace *t, const struct round *r)
-{
-	pthread_mutex_lock(&t->mutex);
-	t->caught_up = r->wanted;
-	pthread_cond_broadcast(&t->changed);
-	pthread_mutex_unlock(&t->mutex);
-}
-
 static int wait_ms(const struct ptrc_os_trace *t, int64_t next_ns)
 {
 	int64_t left_ns = next_ns - ptrc_now_ns();
@@ -359,14 +348,6 @@ static int wait_ms(const struct ptrc_os_trace *t, int64_t next_ns)
 	if (left_ns <= 0)
 		return 0;
 	return t->young_count ? 1 : (int)(left_ns / PTRC_NS_PER_MS) + 1;
-}
-
-static bool has_program(const struct ptrc_os_trace *t)
-{
-	struct ptrc_counts counts;
-
-	return !ptrc_trace_counts(t->trace, &counts) &&
-	       (counts.pt_processes || counts.pt_untraced_processes);
 }
 
 /* Whether a script has recorded events by ptrace-event, which asks the controller to add them. */
@@ -386,8 +367,11 @@ static bool has_events(const struct ptrc_os_trace *t)
  * Returns false if no events are to be added at all, as a program has recorded an event or a name is taken. */
 static bool take_round(struct ptrc_os_trace *t, const struct round *r, bool is_filling)
 {
+	struct ptrc_counts counts;
+
 	if (t->is_waiting) {
-		if (has_program(t))
+		if (!ptrc_trace_counts(t->trace, &counts) &&
+		    (counts.pt_processes || counts.pt_untraced_processes))
 			return false;
 		if (!is_filling && !r->is_last)
 			return true;
@@ -423,7 +407,10 @@ static bool take_until_end(struct ptrc_os_trace *t)
 			continue;
 		goes_on = take_round(t, &r, is_due);
 		next_ns = ptrc_now_ns() + TAKE_MS * PTRC_NS_PER_MS;
-		report_caught_up(t, &r);
+		pthread_mutex_lock(&t->mutex);
+		t->caught_up = r.wanted;
+		pthread_cond_broadcast(&t->changed);
+		pthread_mutex_unlock(&t->mutex);
 	}
 	free(p);
 	return r.is_last;
@@ -497,7 +484,6 @@ static void wake(const struct ptrc_os_trace *t)
 		;
 }
 
-/* Makes the thread catch up, and waits for that, at most CATCH_UP_S. */
 static void want(struct ptrc_os_trace *t, bool is_end)
 {
 	struct timespec until;
@@ -538,13 +524,6 @@ void ptrc_os_end(struct ptrc_os_trace *t)
 
 /* ---- opening and closing ---- */
 
-static size_t test_ring_bytes(void)
-{
-	const char *text = getenv("POSIXTRACE_OS_BYTES");
-
-	return text ? (size_t)strtoul(text, NULL, 10) : 0;
-}
-
 static void explain(const struct ptrc_perf_refusal *why, struct ptrc_os_refusal *refusal)
 {
 	const char *reason = strerror(why->error);
@@ -572,10 +551,11 @@ static void explain(const struct ptrc_perf_refusal *why, struct ptrc_os_refusal 
 static struct ptrc_perf *open_perf(const struct ptrc_os_plan *plan, pid_t pid,
 				   struct ptrc_os_refusal *refusal)
 {
+	const char *test_bytes = getenv("POSIXTRACE_OS_BYTES");
 	const struct ptrc_perf_plan perf = {
 		.has_switches = plan->kinds & PTRC_OS_SCHED,
 		.frequency = plan->kinds & PTRC_OS_SAMPLES ? plan->frequency : 0,
-		.ring_bytes = test_ring_bytes()};
+		.ring_bytes = test_bytes ? (size_t)strtoul(test_bytes, NULL, 10) : 0};
 	struct ptrc_perf_refusal why;
 	struct ptrc_perf *p = ptrc_perf_open(&perf, pid, &why);
 

@@ -18,22 +18,11 @@ struct id {
 	uint32_t processor, reserved;
 };
 
-/* Memory for mappings, texts and stacks of records, which does not move. */
-struct arena {
-	struct arena *next;
-	size_t used, size;
-	_Alignas(8) uint8_t bytes[];
-};
-#define ARENA_BYTES (UINT64_C(256) << 10)
-
 struct ptrc_perf_records {
 	struct ptrc_perf_record *records;
 	size_t count;
 	size_t given; /* the records that ptrc_perf_records_until() has returned */
-	/* Memory of the records of this generation, and of those of the last one. */
-	struct arena *arena, *old_arena;
-	uint32_t generation;
-	_Alignas(8) uint8_t record[RECORD_MAX];
+	uint8_t record[RECORD_MAX];
 };
 
 struct ptrc_perf_records *ptrc_perf_records_new(void)
@@ -41,48 +30,15 @@ struct ptrc_perf_records *ptrc_perf_records_new(void)
 	return ptrc_cli_allocate(sizeof(struct ptrc_perf_records));
 }
 
-static void free_arena(struct arena *a)
-{
-	while (a) {
-		struct arena *next = a->next;
-
-		free(a);
-		a = next;
-	}
-}
-
 void ptrc_perf_records_free(struct ptrc_perf_records *p)
 {
 	if (!p)
 		return;
-	free_arena(p->arena);
-	free_arena(p->old_arena);
+	for (size_t i = 0; i < p->count; i++)
+		free(p->records[i].memory);
 	free(p->records);
 	free(p);
 }
-
-/* ---- memory of records ---- */
-
-static void *keep(struct ptrc_perf_records *p, size_t bytes)
-{
-	size_t size = bytes > ARENA_BYTES ? bytes : ARENA_BYTES;
-	void *at;
-
-	bytes = (bytes + 7) & ~(size_t)7;
-	if (!p->arena || p->arena->size - p->arena->used < bytes) {
-		struct arena *new = ptrc_cli_allocate(sizeof(*new) + size + 8);
-
-		new->next = p->arena;
-		new->used = 0;
-		new->size = size + 8;
-		p->arena = new;
-	}
-	at = p->arena->bytes + p->arena->used;
-	p->arena->used += bytes;
-	return at;
-}
-
-/* ---- records ---- */
 
 static bool get(const uint8_t *record, size_t size, size_t at, void *to, size_t bytes)
 {
@@ -92,22 +48,19 @@ static bool get(const uint8_t *record, size_t size, size_t at, void *to, size_t 
 	return true;
 }
 
-/* Finds a text that is terminated within the record. */
 static bool get_text(const uint8_t *record, size_t size, size_t at, const char **text)
 {
 	*text = (const char *)record + at;
 	return at < size && memchr(record + at, '\0', size - at);
 }
 
-static bool parse_mapping(struct ptrc_perf_records *p, const struct perf_event_header *h,
-			  const uint8_t *b, size_t size, struct ptrc_perf_record *r)
+static bool parse_mapping(const struct perf_event_header *h, const uint8_t *b, size_t size,
+			  struct ptrc_perf_record *r)
 {
 	struct ptrc_perf_mapping m = {0};
 	struct ptrc_perf_mapping *kept;
 	const char *path;
 	uint8_t id_bytes = 0;
-	size_t length;
-	char *text;
 
 	/* pid, tid, addr, len, pgoff, identity of the file (24 bytes), prot, flags, filename */
 	if (!get(b, size, 16, &m.address, 8) || !get(b, size, 24, &m.bytes, 8) ||
@@ -116,11 +69,9 @@ static bool parse_mapping(struct ptrc_perf_records *p, const struct perf_event_h
 	if ((h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) && get(b, size, 40, &id_bytes, 1) &&
 	    id_bytes <= PTRC_PERF_BUILD_ID_MAX && get(b, size, 44, m.build_id, id_bytes))
 		m.build_id_bytes = id_bytes;
-	length = strlen(path);
-	kept = keep(p, sizeof(*kept));
-	text = keep(p, length + 1);
-	memcpy(text, path, length + 1);
-	m.path = text;
+	/* The path follows the structure. */
+	r->memory = kept = ptrc_cli_allocate(sizeof(*kept) + strlen(path) + 1);
+	m.path = strcpy((char *)(kept + 1), path);
 	*kept = m;
 	r->kind = PTRC_PERF_MAPPING;
 	r->mapping = kept;
@@ -166,8 +117,8 @@ static bool parse_task(const struct perf_event_header *h, const uint8_t *b, size
 
 /* The ids, a count, and this many numbers: addresses, and markers that say whether the following addresses are
  * in user space. */
-static bool parse_sample(struct ptrc_perf_records *p, const struct perf_event_header *h,
-			 const uint8_t *b, struct ptrc_perf_record *r)
+static bool parse_sample(const struct perf_event_header *h, const uint8_t *b,
+			 struct ptrc_perf_record *r)
 {
 	const size_t begin = sizeof(*h) + sizeof(struct id) + sizeof(uint64_t);
 	bool is_user = false;
@@ -176,7 +127,7 @@ static bool parse_sample(struct ptrc_perf_records *p, const struct perf_event_he
 	if (!get(b, h->size, begin - sizeof(count), &count, sizeof(count)) ||
 	    count > (h->size - begin) / sizeof(*kept))
 		return false;
-	kept = keep(p, (size_t)count * sizeof(*kept));
+	r->memory = kept = ptrc_cli_allocate((size_t)count * sizeof(*kept));
 	r->kind = PTRC_PERF_SAMPLE;
 	r->stack.addresses = kept;
 	r->stack.count = 0;
@@ -192,8 +143,7 @@ static bool parse_sample(struct ptrc_perf_records *p, const struct perf_event_he
 	return true;
 }
 
-/* Parses a record. Returns false if it is of no use. */
-static bool parse(struct ptrc_perf_records *p, const uint8_t *b, struct ptrc_perf_record *r)
+static bool parse(const uint8_t *b, struct ptrc_perf_record *r)
 {
 	struct perf_event_header h;
 	size_t size;
@@ -215,7 +165,7 @@ static bool parse(struct ptrc_perf_records *p, const uint8_t *b, struct ptrc_per
 	case PERF_RECORD_COMM:
 		return parse_comm(&h, b, size, r);
 	case PERF_RECORD_MMAP2:
-		return parse_mapping(p, &h, b, size, r);
+		return parse_mapping(&h, b, size, r);
 	case PERF_RECORD_SWITCH:
 		r->kind = h.misc & PERF_RECORD_MISC_SWITCH_OUT ? PTRC_PERF_SWITCH_OUT
 							       : PTRC_PERF_SWITCH_IN;
@@ -225,7 +175,7 @@ static bool parse(struct ptrc_perf_records *p, const uint8_t *b, struct ptrc_per
 		r->kind = PTRC_PERF_LOST;
 		return get(b, size, 16, &r->lost, sizeof(r->lost));
 	case PERF_RECORD_SAMPLE:
-		return parse_sample(p, &h, b, r);
+		return parse_sample(&h, b, r);
 	case PERF_RECORD_THROTTLE:
 	case PERF_RECORD_UNTHROTTLE:
 		r->kind =
@@ -236,7 +186,6 @@ static bool parse(struct ptrc_perf_records *p, const uint8_t *b, struct ptrc_per
 	}
 }
 
-/* Copies bytes out of the ring, in which they may wrap around. */
 static void copy_out(const struct ptrc_perf_ring *r, uint64_t at, uint8_t *to, size_t bytes)
 {
 	size_t from = (size_t)(at % r->size);
@@ -267,18 +216,6 @@ static bool take_bytes(const struct ptrc_perf_ring *r, uint64_t *tail, uint64_t 
 	return true;
 }
 
-static uint64_t head_of(const struct ptrc_perf_ring *r)
-{
-	/* Pairs with the kernel's barrier between the record and data_head. */
-	return __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
-}
-
-static void set_tail(const struct ptrc_perf_ring *r, uint64_t tail)
-{
-	/* Pairs with the kernel's read of data_tail: it may overwrite the records before it. */
-	__atomic_store_n(&r->page->data_tail, tail, __ATOMIC_RELEASE);
-}
-
 /* Subtracts losses that ptrc_perf_records_lost() has reported. Returns whether some remain. */
 static bool take_loss(struct ptrc_perf_ring *r, uint64_t *lost)
 {
@@ -292,20 +229,21 @@ static bool take_loss(struct ptrc_perf_ring *r, uint64_t *lost)
 
 uint64_t ptrc_perf_records_take(struct ptrc_perf_records *p, struct ptrc_perf_ring *r)
 {
-	uint64_t head = head_of(r), tail = r->page->data_tail, from = tail;
+	/* Pairs with the kernel's barrier between the record and data_head. */
+	uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
+	uint64_t tail = r->page->data_tail, from = tail;
 
 	while (tail != head && take_bytes(r, &tail, head, p->record)) {
 		struct ptrc_perf_record record;
 
-		if (!parse(p, p->record, &record))
+		if (!parse(p->record, &record))
 			continue;
 		r->last = record;
-		if (record.kind == PTRC_PERF_LOST && !take_loss(r, &record.lost))
-			continue;
-		record.generation = p->generation;
-		*ptrc_append(p->records, p->count) = record;
+		if (record.kind != PTRC_PERF_LOST || take_loss(r, &record.lost))
+			*ptrc_append(p->records, p->count) = record;
 	}
-	set_tail(r, head);
+	/* Pairs with the kernel's read of data_tail: it may overwrite the records before it. */
+	__atomic_store_n(&r->page->data_tail, head, __ATOMIC_RELEASE);
 	return head - from;
 }
 
@@ -316,8 +254,8 @@ void ptrc_perf_records_lost(struct ptrc_perf_records *p, struct ptrc_perf_ring *
 	if (all <= r->told + r->ahead)
 		return;
 	record.kind = PTRC_PERF_LOST;
+	record.memory = NULL;
 	record.lost = all - r->told - r->ahead;
-	record.generation = p->generation;
 	r->ahead += record.lost;
 	*ptrc_append(p->records, p->count) = record;
 }
@@ -334,18 +272,12 @@ static int by_time(const void *one, const void *other)
 
 void ptrc_perf_records_begin(struct ptrc_perf_records *p)
 {
+	for (size_t i = 0; i < p->given; i++)
+		free(p->records[i].memory);
 	p->count -= p->given;
 	if (p->count && p->given)
 		memmove(p->records, p->records + p->given, p->count * sizeof(*p->records));
 	p->given = 0;
-	/* Memory of the last generation is freed once no record of it is left. */
-	for (size_t i = 0; i < p->count; i++)
-		if (p->records[i].generation != p->generation)
-			return;
-	free_arena(p->old_arena);
-	p->old_arena = p->arena;
-	p->arena = NULL;
-	p->generation++;
 }
 
 const struct ptrc_perf_record *ptrc_perf_records_until(struct ptrc_perf_records *p,

@@ -43,7 +43,7 @@ struct ptrc_perf_record {
 	int64_t ns; /* CLOCK_MONOTONIC */
 	int32_t pid, tid;
 	uint32_t processor;
-	uint32_t generation; /* for perf_records.c */
+	void *memory; /* of mapping or stack, or NULL; for perf_records.c */
 	union {
 		struct {
 			int32_t pid, tid;

@@ -236,7 +236,6 @@ static void add_mapping(struct process *p, const struct ptrc_perf_mapping *m)
 	kept->m.path = kept->path;
 }
 
-/* Reads name, parent and start of a running process. Returns false if it has ended. */
 static bool read_stat(struct process *p)
 {
 	unsigned long long ticks;
