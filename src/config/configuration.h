@@ -226,47 +226,35 @@ enum { PTRC_CONFIG_OPTION_DUMP = PTRC_CONFIG_OPTION(PTRC_CONFIG_KEYS) };
 /* The options for attributes of the trace: .shared_options of a command. */
 extern const struct ptrc_cli_option ptrc_config_attribute_options[];
 
+/* clang-format off */
 /* Their rows for the command's table of words. */
-#define PTRC_CONFIG_WORDS                                      \
-	{"stream-full-policy", "loop until-full flush"},       \
-		{"log-full-policy", "loop until-full append"}, \
-		{"inheritance", "close-for-child inherited"},  \
-	{                                                      \
-		"os", "process sched samples none auto"        \
-	}
+#define PTRC_CONFIG_WORDS                                                                         \
+	{"stream-full-policy", "loop until-full flush"},                                          \
+	{"log-full-policy", "loop until-full append"},                                            \
+	{"inheritance", "close-for-child inherited"},                                             \
+	{"os", "process sched samples none auto"}
 
 /* Rows for the table of a command's own options. */
-#define PTRC_CONFIG_OPTION_FILE                                                                    \
-	{                                                                                          \
-		"config", 'c', "FILE", "read ptrace.yaml(5) from this file, - for standard\ninput" \
-	}
-#define PTRC_CONFIG_OPTION_FORCE                                           \
-	{                                                                  \
-		"force", PTRC_CONFIG_OPTION(PTRC_CONFIG_FORCE), NULL,      \
-			"replace an existing file even if it is not a log" \
-	}
-#define PTRC_CONFIG_OPTION_NO_FSYNC                                         \
-	{                                                                   \
-		"no-fsync", PTRC_CONFIG_OPTION(PTRC_CONFIG_NO_FSYNC), NULL, \
-			"close the log without waiting for the disk"        \
-	}
-#define PTRC_CONFIG_OPTION_NO_COMMAND_LINE                                                \
-	{                                                                                 \
-		"no-command-line", PTRC_CONFIG_OPTION(PTRC_CONFIG_NO_COMMAND_LINE), NULL, \
-			"keep command lines out of the log"                               \
-	}
-/* clang-format off */
+#define PTRC_CONFIG_OPTION_FILE                                                                   \
+	{"config", 'c', "FILE", "read ptrace.yaml(5) from this file, - for standard\ninput"}
+#define PTRC_CONFIG_OPTION_FORCE                                                                  \
+	{"force", PTRC_CONFIG_OPTION(PTRC_CONFIG_FORCE), NULL,                                    \
+	 "replace an existing file even if it is not a log"}
+#define PTRC_CONFIG_OPTION_NO_FSYNC                                                               \
+	{"no-fsync", PTRC_CONFIG_OPTION(PTRC_CONFIG_NO_FSYNC), NULL,                              \
+	 "close the log without waiting for the disk"}
+#define PTRC_CONFIG_OPTION_NO_COMMAND_LINE                                                        \
+	{"no-command-line", PTRC_CONFIG_OPTION(PTRC_CONFIG_NO_COMMAND_LINE), NULL,                \
+	 "keep command lines out of the log"}
 #define PTRC_CONFIG_OPTION_PATTERNS                                                               \
 	{"only", PTRC_CONFIG_OPTION(PTRC_CONFIG_ONLY), "GLOB",                                    \
 	 "record only events whose name matches; may be\ngiven several times"},                   \
 	{"exclude", PTRC_CONFIG_OPTION(PTRC_CONFIG_EXCLUDE), "GLOB",                              \
 	 "do not record events whose name matches; may be\ngiven several times"}
+#define PTRC_CONFIG_OPTION_DUMP_CONFIG                                                            \
+	{"dump-config", PTRC_CONFIG_OPTION_DUMP, NULL,                                            \
+	 "show what settings the file and the options result\nin, as YAML, and exit"}
 /* clang-format on */
-#define PTRC_CONFIG_OPTION_DUMP_CONFIG                                                              \
-	{                                                                                           \
-		"dump-config", PTRC_CONFIG_OPTION_DUMP, NULL,                                       \
-			"show what settings the file and the options result\nin, as YAML, and exit" \
-	}
 
 /* The settings on the command line. Starts zeroed except for .user. */
 struct ptrc_config_line {

@@ -124,14 +124,6 @@ static void put_duration(struct ptrc_buffer *b, uint64_t ns)
 	ptrc_buffer_text(b, units[n].unit);
 }
 
-static void put_rotation(struct ptrc_buffer *b, const struct ptrc_config_rotation *r)
-{
-	if (r->ns)
-		put_duration(b, r->ns);
-	else
-		put_size(b, r->bytes);
-}
-
 static void put_list(struct ptrc_buffer *b, const struct ptrc_config_setting *s,
 		     const struct ptrc_cli_texts *list, const char *indent)
 {
@@ -160,6 +152,7 @@ static void put_value(struct ptrc_buffer *b, const struct ptrc_config *c,
 		      const struct ptrc_config_setting *s, const char *indent, bool has_log)
 {
 	const void *field = (const char *)c + s->offset;
+	const struct ptrc_config_rotation *rotation = field;
 	char os[PTRC_CONFIG_OS_BYTES];
 	const char *text;
 	int policy;
@@ -191,7 +184,10 @@ static void put_value(struct ptrc_buffer *b, const struct ptrc_config *c,
 		ptrc_buffer_text(b, os);
 		break;
 	case PTRC_CONFIG_ROTATION:
-		put_rotation(b, field);
+		if (rotation->ns)
+			put_duration(b, rotation->ns);
+		else
+			put_size(b, rotation->bytes);
 		break;
 	case PTRC_CONFIG_BOOL:
 		ptrc_buffer_text(b, *(const bool *)field ? "true" : "false");

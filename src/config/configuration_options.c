@@ -96,7 +96,6 @@ refuse_setting(const struct ptrc_config_line *l, const struct ptrc_config_file *
 	ptrc_cli_usage(option, "%s", reason);
 }
 
-/* Refuses a setting that has no effect or is impossible without another one. */
 static void check_together(const struct ptrc_config_line *l, const struct ptrc_config_file *file,
 			   const struct ptrc_config *c)
 {

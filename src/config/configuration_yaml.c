@@ -46,7 +46,6 @@ static const char *const expected[] = {
 	[PTRC_CONFIG_OS_KINDS] = "words with commas between",
 };
 
-/* Takes the current scalar: the value of a setting, or an item of its list. */
 static void read_scalar(struct reader *r, struct ptrc_config *c, enum ptrc_config_key key)
 {
 	const struct ptrc_config_setting *s = &ptrc_config_settings[key];
@@ -170,7 +169,6 @@ static enum ptrc_config_key find_key(const struct reader *r, const char *text, b
 	refuse_key(r, text, is_root);
 }
 
-/* Reads a setting whose key is the current event. */
 static void read_setting(struct reader *r, struct ptrc_config *c, bool is_root)
 {
 	const char *text = ptrc_yaml_key(&r->yaml);
@@ -182,7 +180,6 @@ static void read_setting(struct reader *r, struct ptrc_config *c, bool is_root)
 	read_value(r, c, key);
 }
 
-/* Reads a mapping of settings, whose start is the current event. */
 static void read_session(struct reader *r, struct ptrc_config *c)
 {
 	if (r->yaml.event.type != YAML_MAPPING_START_EVENT)

@@ -199,7 +199,6 @@ static bool make_absolute(const char *path, char *absolute)
 	return snprintf(absolute + used, PATH_MAX - used, "/%s", name) < (int)(PATH_MAX - used);
 }
 
-/* Reports the session or process that still writes the log. Returns false if there is none. */
 static bool examine_writer(struct ptrc_doctor *d, const char *path)
 {
 	const struct ptrc_session_list *all = ptrc_doctor_list();
@@ -284,7 +283,6 @@ static bool check_damage(struct ptrc_doctor *d, const char *path, trace_id_t tra
 	return unreadable;
 }
 
-/* Reports whether the log has events of programs. */
 static void check_events(struct ptrc_doctor *d, const char *path, const struct log_seen *seen,
 			 enum extent extent)
 {
@@ -374,7 +372,6 @@ static void check_contents(struct ptrc_doctor *d, const char *path, trace_id_t t
 		check_event(d, path, &seen, &nearest, extent, counts.pt_refused_names);
 }
 
-/* Whether the log was closed after everything was written to it. */
 static bool is_finished(trace_id_t trace)
 {
 	struct posix_trace_status_info status;

@@ -144,7 +144,6 @@ static void check_limits(struct ptrc_doctor *d)
 			       "files, address space and descriptors suffice");
 }
 
-/* The first number in a file, or -1 if there is none. */
 static long number_in(const char *path)
 {
 	FILE *f = fopen(path, "re");

@@ -350,7 +350,6 @@ static void check_names(struct patient *p)
 				    ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 }
 
-/* Reports that nothing prevents tracing the process. */
 static void say_traceable(const struct patient *p)
 {
 	char advice[80];

@@ -291,7 +291,6 @@ static void check_privileged(struct ptrc_doctor *d, const char *path)
 				    "gives capabilities: such programs are never traced");
 }
 
-/* Looks for the name of the event in the file of a program or script. */
 static void check_event_text(struct ptrc_doctor *d, const char *path)
 {
 	if (!*d->event || strlen(d->event) > 254 || access(path, R_OK))

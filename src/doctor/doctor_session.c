@@ -93,7 +93,6 @@ static const char *say_remove(char advice[ADVICE_MAX], const char *options, cons
 	return advice;
 }
 
-/* Reports what the session knows of the missing event. */
 static void check_event(struct ptrc_doctor *d, const char *session, unsigned long refused)
 {
 	struct ptrc_nearest nearest = {0};
