@@ -106,7 +106,6 @@ static int check_text(const char *text)
 	return strlen(text) > TRACE_EVENT_NAME_MAX ? ENAMETOOLONG : 0;
 }
 
-/* Applies one text to the set and the patterns. */
 static int take_text(const struct known *k, struct patterns *p, uint32_t flags, const char *text,
 		     trace_event_set_t *set)
 {

@@ -31,7 +31,6 @@ void ptrc_functions_option(struct ptrc_functions *f, const char *glob)
 	ptrc_buffer_format(&f->globs, "%s\n", glob);
 }
 
-/* Finds the library: in the build tree of this command, or where it was installed. */
 static bool find_library(char path[PATH_MAX])
 {
 	char here[PATH_MAX];

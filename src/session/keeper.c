@@ -90,11 +90,8 @@ void ptrc_keeper_say_stopped(const char *log)
 	close(fd);
 }
 
-/* ---- replacing a dead keeper ---- */
-
 static _Atomic pid_t watched;
 
-/* Waits until the keeper has ended. */
 static void wait_for_end(trace_id_t trace, pid_t keeper)
 {
 	struct pollfd p = {.fd = (int)syscall(SYS_pidfd_open, keeper, 0), .events = POLLIN};

@@ -129,8 +129,6 @@ void ptrc_logfile_close(struct ptrc_logfile *l, bool is_kept)
 	l->fd = -1;
 }
 
-/* ---- a log that the command writes ---- */
-
 void ptrc_log_target_check(const char *option, const char *path, bool is_output_used)
 {
 	if (!*path)

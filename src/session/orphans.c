@@ -173,7 +173,6 @@ void ptrc_orphans_say_session(const char *name, int error)
 	ptrc_cli_message(name, "%s", ptrc_session_explain(error));
 }
 
-/* Renames the log to an unused name. */
 static bool put_away(const char *log, const struct posixtrace_orphan *o)
 {
 	char name[PATH_BYTES + 32];

@@ -127,7 +127,6 @@ static size_t take_message(struct ptrc_reader *r)
 	return 0;
 }
 
-/* Looks up the names of new event types. */
 static void look_up_names(struct ptrc_reader *r)
 {
 	int unavailable = 0;
@@ -137,7 +136,6 @@ static void look_up_names(struct ptrc_reader *r)
 		ptrc_reader_name(r, id);
 }
 
-/* Appends bytes to the log. */
 static bool add_part(struct ptrc_reader *r, const void *bytes, size_t size)
 {
 	int is_complete = 0;
@@ -186,7 +184,6 @@ static int begin_log(struct ptrc_reader *r)
 	return 0;
 }
 
-/* Opens a connection for FOLLOW or DUMP. Returns 0 or an error number of session_client.h. */
 static int connect_reader(struct ptrc_reader *r, const char *session, enum ptrc_session_verb verb)
 {
 	struct ptrc_session_reply *reply = ptrc_cli_allocate(sizeof(*reply));
@@ -211,7 +208,6 @@ static int connect_reader(struct ptrc_reader *r, const char *session, enum ptrc_
 	return error;
 }
 
-/* Undoes connect_reader(). */
 static void disconnect(struct ptrc_reader *r)
 {
 	close_input(r);
@@ -280,7 +276,6 @@ static int open_snapshot(struct ptrc_reader *r)
 	return error == EINVAL ? EPROTO : error;
 }
 
-/* Appends the next bytes of the snapshot to the log. */
 static bool receive_kept(struct ptrc_reader *r)
 {
 	struct ptrc_reader_input *in = r->input;

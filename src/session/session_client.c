@@ -17,7 +17,6 @@
 #include "src/session/keeper.h"
 #include "src/query/reader.h"
 
-/* Finds the process at the other end, and checks that it belongs to this user. */
 static int check_peer(int fd, pid_t *pid)
 {
 	struct ucred peer;
@@ -78,7 +77,6 @@ static int receive(int fd, struct ptrc_session_reply *reply)
 	return 0;
 }
 
-/* Sends one message, the request followed by its texts. */
 static int send_question(int fd, const struct ptrc_session_question *q)
 {
 	struct ptrc_session_request head = {
@@ -271,7 +269,6 @@ int ptrc_session_ask(const char *name, enum ptrc_session_verb verb,
 	return ptrc_session_ask_about(name, &q, reply);
 }
 
-/* The error of a reply that should have a state. */
 static int state_error(const struct ptrc_session_reply *r)
 {
 	return r->error ? r->error : r->body == PTRC_SESSION_BODY_STATE ? 0 : EPROTO;
@@ -378,41 +375,33 @@ int ptrc_session_list(struct ptrc_session_list *l, bool is_removing)
 
 /* ---- event types ---- */
 
-static void add_type(struct ptrc_session_types *t, const struct ptrc_session_type_record *record,
-		     const char *name)
+static void add_record(struct ptrc_session_types *t, const struct ptrc_session_type_record *r,
+		       const char *name)
 {
-	*ptrc_append(t->types, t->count) = (struct ptrc_session_type){
-		.id = record->id,
-		.is_filtered = record->is_filtered,
-		.events = record->events,
-		.bytes = record->bytes,
-		.truncated = record->truncated,
-		.name = ptrc_cli_copy_bytes(name, record->name_size),
-		.layout = record->layout_size ? ptrc_cli_copy_bytes(name + record->name_size,
-								    record->layout_size)
-					      : NULL,
+	struct posixtrace_pattern pattern = {
+		.pt_how = r->is_filtered ? POSIXTRACE_EXCLUDE : POSIXTRACE_ONLY,
+		.pt_has_matched = r->events != 0,
 	};
-}
 
-static void add_pattern(struct ptrc_session_types *t, const struct ptrc_session_type_record *record,
-			const char *name)
-{
-	struct posixtrace_pattern *p;
-
-	p = ptrc_append(t->patterns, t->pattern_count);
-	*p = (struct posixtrace_pattern){
-		.pt_how = record->is_filtered ? POSIXTRACE_EXCLUDE : POSIXTRACE_ONLY,
-		.pt_has_matched = record->events != 0,
-	};
-	memcpy(p->pt_glob, name, record->name_size);
-}
-
-static void add_snapshot_pattern(struct ptrc_session_types *t,
-				 const struct ptrc_session_type_record *record, const char *name)
-{
-	if (!record->events)
+	if (r->id) {
+		*ptrc_append(t->types, t->count) = (struct ptrc_session_type){
+			.id = r->id,
+			.is_filtered = r->is_filtered,
+			.events = r->events,
+			.bytes = r->bytes,
+			.truncated = r->truncated,
+			.name = ptrc_cli_copy_bytes(name, r->name_size),
+			.layout = r->layout_size
+					  ? ptrc_cli_copy_bytes(name + r->name_size, r->layout_size)
+					  : NULL,
+		};
+	} else if (r->is_filtered != PTRC_SESSION_PATTERN_IS_SNAPSHOT) {
+		memcpy(pattern.pt_glob, name, r->name_size);
+		*ptrc_append(t->patterns, t->pattern_count) = pattern;
+	} else if (!r->events) {
 		*ptrc_append(t->idle_snapshots, t->idle_snapshot_count) =
-			ptrc_cli_copy_bytes(name, record->name_size);
+			ptrc_cli_copy_bytes(name, r->name_size);
+	}
 }
 
 static int add_page(struct ptrc_session_types *t, const struct ptrc_session_reply *reply)
@@ -434,12 +423,7 @@ static int add_page(struct ptrc_session_types *t, const struct ptrc_session_repl
 		    t->idle_snapshot_count > SNAPSHOT_PATTERNS_MAX ||
 		    memchr(reply->page + at, '\0', record.name_size + record.layout_size))
 			return EPROTO;
-		if (record.id)
-			add_type(t, &record, (const char *)reply->page + at);
-		else if (record.is_filtered == PTRC_SESSION_PATTERN_IS_SNAPSHOT)
-			add_snapshot_pattern(t, &record, (const char *)reply->page + at);
-		else
-			add_pattern(t, &record, (const char *)reply->page + at);
+		add_record(t, &record, (const char *)reply->page + at);
 		at += ptrc_session_padded(record.name_size + record.layout_size);
 	}
 	return 0;

@@ -266,7 +266,6 @@ static bool has_room(const struct ptrc_follower *to)
 	return !to->pending && !to->is_gone && !to->is_incomplete;
 }
 
-/* Reads events for one follower. Returns whether there are more and it has room. */
 static bool read_for(struct ptrc_follow *f, struct ptrc_follower *to, int64_t limit_ns)
 {
 	int64_t since = ptrc_now_ns();
@@ -313,7 +312,6 @@ void ptrc_follow_cleared(struct ptrc_follow *f)
 
 /* ---- the end ---- */
 
-/* Whether an event has not been read for this follower. */
 static bool has_event(struct ptrc_follower *to)
 {
 	struct posix_trace_event_info info;
@@ -325,7 +323,6 @@ static bool has_event(struct ptrc_follower *to)
 	       !unavailable;
 }
 
-/* Whether some follower has pending bytes and still takes them. */
 static bool is_any_at_work(const struct ptrc_follow *f, int64_t until_ns)
 {
 	int64_t now = ptrc_now_ns();

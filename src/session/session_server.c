@@ -144,7 +144,6 @@ static void set_running(struct ptrc_server *s, bool is_running)
 	s->is_running = is_running;
 }
 
-/* Opens the spare descriptor if necessary. Returns whether it is open. */
 static bool keep_spare(struct ptrc_server *s)
 {
 	if (s->spare_fd < 0)
@@ -275,14 +274,6 @@ static bool begin_snapshot(struct ptrc_server *s, bool is_last)
 	return true;
 }
 
-static void finish_snapshot(struct ptrc_server *s, int error)
-{
-	const struct ptrc_snapshot *made = ptrc_snapshots_finish(s->snapshots, error);
-
-	if (s->plan->snapshot)
-		s->plan->snapshot(s->plan->arg, made);
-}
-
 /* Ends the session. Even after errors the stream is gone, the log is closed and the name is free. */
 static void begin_end(struct ptrc_server *s)
 {
@@ -323,7 +314,6 @@ static void finish_end(struct ptrc_server *s, int error)
 	s->is_ending = true;
 }
 
-/* Puts the state of the session, or that of its end, into the reply. */
 static void put_state(struct ptrc_server *s, bool is_of_end)
 {
 	if (is_of_end)
@@ -439,15 +429,6 @@ static const struct {
 	[PTRC_SESSION_DUMP] = {.answer = answer_follow},
 };
 
-/* The verb of a complete request of this version; 0 for any other request. */
-static unsigned int verb_of(const struct ptrc_session_request *r, size_t n)
-{
-	if (n < sizeof(*r) || r->version != PTRC_SESSION_VERSION || r->size != n - sizeof(*r) ||
-	    r->verb >= PTRC_SESSION_VERBS)
-		return 0;
-	return r->verb;
-}
-
 static void send_reply(struct ptrc_server *s, enum ptrc_session_kind kind)
 {
 	s->reply.kind = (uint16_t)kind;
@@ -470,7 +451,6 @@ static void add_client(struct clients *c, int fd, unsigned int verb)
 	c->list[c->count++].verb = verb;
 }
 
-/* Removes a client from the list. Returns its descriptor. */
 static int take_client(struct clients *c, size_t i)
 {
 	int fd = c->list[i].fd;
@@ -524,7 +504,10 @@ static void finish_work(struct ptrc_server *s)
 
 	s->work = WORK_NONE;
 	if (work == WORK_SNAPSHOT) {
-		finish_snapshot(s, error);
+		const struct ptrc_snapshot *made = ptrc_snapshots_finish(s->snapshots, error);
+
+		if (s->plan->snapshot)
+			s->plan->snapshot(s->plan->arg, made);
 	} else if (work == WORK_SHUTDOWN) {
 		finish_end(s, error);
 		answer_end(s);
@@ -539,14 +522,18 @@ static void finish_work(struct ptrc_server *s)
  * stays open, for a follower or a waiting client. */
 static bool serve(struct ptrc_server *s, int fd)
 {
+	const struct ptrc_session_request *r = &s->request.head;
 	ssize_t n = recv(fd, &s->request, sizeof(s->request), MSG_DONTWAIT | MSG_TRUNC);
-	unsigned int verb;
+	unsigned int verb = 0;
 
 	/* Requests of all versions start with these fields. */
 	if (n < (ssize_t)offsetof(struct ptrc_session_request, flags) ||
-	    n > (ssize_t)sizeof(s->request) || s->request.head.magic != PTRC_SESSION_MAGIC)
+	    n > (ssize_t)sizeof(s->request) || r->magic != PTRC_SESSION_MAGIC)
 		return false;
-	verb = verb_of(&s->request.head, (size_t)n);
+	/* A request of another version, or an incomplete one, has the verb 0, whose reply is ENOSYS. */
+	if ((size_t)n >= sizeof(*r) && r->version == PTRC_SESSION_VERSION &&
+	    r->size == (size_t)n - sizeof(*r) && r->verb < PTRC_SESSION_VERBS)
+		verb = r->verb;
 	/* After the end only SHUTDOWN is answered, with the same reply as the first one. */
 	if ((s->is_ending || (is_trace_busy(s) && verb != PTRC_SESSION_STAT)) &&
 	    verb != PTRC_SESSION_SHUTDOWN)
@@ -611,14 +598,6 @@ static void accept_client(struct ptrc_server *s)
 	if (s->clients.count == CLIENTS_MAX)
 		close(take_client(&s->clients, 0));
 	add_client(&s->clients, fd, 0);
-}
-
-static void target_ended(struct ptrc_server *s)
-{
-	close(s->target_fd);
-	s->target_fd = -1;
-	if (s->plan->is_until_exit)
-		want_end(s);
 }
 
 /* The limit for poll() in milliseconds; usually -1: no limit. */
@@ -713,8 +692,11 @@ void ptrc_server_step(struct ptrc_server *s, const struct pollfd *p)
 		s->is_more = ptrc_follow_read(&s->follow);
 	}
 	serve_clients(s, clients, s->polled_clients);
-	if (p[POLL_TARGET].revents)
-		target_ended(s);
+	if (p[POLL_TARGET].revents) {
+		close(s->target_fd);
+		s->target_fd = -1;
+		s->is_end_wanted |= s->plan->is_until_exit;
+	}
 	if (p[POLL_LISTEN].revents)
 		accept_client(s);
 	if (s->work && (p[POLL_WORK].revents || s->background.fd < 0))
@@ -778,7 +760,6 @@ static int make_socket(struct ptrc_server *s)
 	return error;
 }
 
-/* Renames the socket. Returns EEXIST if a living session has the name. */
 static int take_name(struct ptrc_server *s, const char *name)
 {
 	struct sockaddr_un address;

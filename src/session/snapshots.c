@@ -66,7 +66,6 @@ static bool matches(struct ptrc_snapshots *s, const char *name)
 	return is_match;
 }
 
-/* Compares new event types with the patterns. */
 static void learn_types(struct ptrc_snapshots *s)
 {
 	char name[TRACE_EVENT_NAME_MAX + 1];
@@ -86,7 +85,6 @@ static void learn_types(struct ptrc_snapshots *s)
 	posixtrace_cursor_select(s->watch, &s->wanted);
 }
 
-/* Whether an event of this type makes a snapshot. */
 static bool makes_one(struct ptrc_snapshots *s, trace_event_id_t id)
 {
 	int is_member = 0;
@@ -259,7 +257,6 @@ static int write_log(struct ptrc_snapshots *s, int fd)
 	return error;
 }
 
-/* Makes the path with the current number. */
 static int make_path(const struct ptrc_snapshots *s, char path[PATH_MAX], const char *end)
 {
 	int n = snprintf(path, PATH_MAX, "%s.snapshot-%03u%s", s->base, s->number, end);

@@ -20,7 +20,6 @@
 
 #define SHM "/dev/shm"
 
-/* Whether the user or the process has the maximum number of traces. */
 static bool has_all_traces(pid_t pid)
 {
 	struct ptrc_inspected_process p;
@@ -125,7 +124,6 @@ static const char *find_refused_call(void)
 	return call;
 }
 
-/* Prints which system call is refused. Returns false if none is. */
 static bool say_refused(const char *target)
 {
 	const char *call = find_refused_call();
@@ -148,7 +146,6 @@ static bool is_below(int resource, uint64_t least)
 	       (resource == RLIMIT_FSIZE ? l.rlim_max : l.rlim_cur) < least;
 }
 
-/* Why there was no memory for a stream. */
 static const char *explain_shortage(void)
 {
 	struct statvfs v;

@@ -42,7 +42,6 @@ static void add(struct ptrc_traced *t, pid_t pid)
 	strcpy(t->text + used, used + strlen(one) + sizeof(cut) <= sizeof(t->text) ? one : cut);
 }
 
-/* Adds the process if it still runs. */
 static void take(struct ptrc_traced *t, pid_t pid)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
