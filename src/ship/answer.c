@@ -17,12 +17,9 @@ enum { ANSWER_MAX = 16 << 20 };
  * without replicas for now, an exhausted quota, a shutdown. */
 static const long passing[] = {159, 160, 173, 201, 202, 209, 210, 216, 225, 236, 241,
 			       242, 252, 254, 285, 286, 319, 394, 425, 439, 745, 999};
-/* Exceptions for a failed login, and for missing rights. */
 static const long unknown_user[] = {192, 193, 194, 195, 516};
 static const long not_granted[] = {164, 291, 497};
 enum { UNKNOWN_TABLE = 60, UNKNOWN_DATABASE = 81, NOT_ENOUGH_SPACE = 243 };
-
-/* ---- taking it ---- */
 
 void ptrc_ship_answer_begin(struct ptrc_ship_answer *a)
 {
@@ -45,7 +42,6 @@ bool ptrc_ship_answer_take(struct ptrc_ship_answer *a, const char *bytes, size_t
 	return true;
 }
 
-/* Whether the line is this header; copies its value. */
 static bool is_header(const char *line, size_t size, const char *name,
 		      char value[PTRC_SHIP_WORDS_MAX])
 {
@@ -76,9 +72,6 @@ void ptrc_ship_answer_free(struct ptrc_ship_answer *a)
 	ptrc_buffer_free(&a->body);
 }
 
-/* ---- what it means ---- */
-
-/* The number of the exception that the answer reports, or 0. */
 static long exception_of(const struct ptrc_ship_answer *a)
 {
 	const char *text = strstr(a->body.bytes, "Code: ");
@@ -139,13 +132,6 @@ static bool is_passing_status(long status)
 	       (status >= 500 && status != NOT_IMPLEMENTED && status != NO_VERSION);
 }
 
-/* Whether the server's disk is full, which it reports under several numbers. */
-static bool is_full(const struct ptrc_ship_answer *a)
-{
-	return exception_of(a) == NOT_ENOUGH_SPACE ||
-	       strstr(a->body.bytes, "No space left on device");
-}
-
 enum ptrc_ship_outcome ptrc_ship_answer_judge(struct ptrc_ship_answer *a)
 {
 	long exception = exception_of(a);
@@ -169,7 +155,9 @@ enum ptrc_ship_outcome ptrc_ship_answer_judge(struct ptrc_ship_answer *a)
 		return ptrc_ship_because(a, PTRC_SHIP_REFUSED,
 					 "refuses this user or password (status %ld): %s",
 					 a->status, words(a, text));
-	if (exception && is_full(a))
+	/* A full disk has several numbers. */
+	if (exception &&
+	    (exception == NOT_ENOUGH_SPACE || strstr(a->body.bytes, "No space left on device")))
 		return ptrc_ship_because(a, PTRC_SHIP_LATER,
 					 "has no room left on its disk (status %ld): %s", a->status,
 					 words(a, text));
@@ -178,8 +166,6 @@ enum ptrc_ship_outcome ptrc_ship_answer_judge(struct ptrc_ship_answer *a)
 		return IS_ONE_OF(passing, exception) ? PTRC_SHIP_LATER : PTRC_SHIP_REFUSED;
 	return is_passing_status(a->status) ? PTRC_SHIP_LATER : PTRC_SHIP_REFUSED;
 }
-
-/* ---- what was asked for ---- */
 
 enum ptrc_ship_outcome ptrc_ship_answer_version(struct ptrc_ship_answer *a, long *major)
 {

@@ -19,7 +19,6 @@
 /* The names of a rotated log's later files end with a dot and at least this many digits. */
 enum { DIGITS_MIN = 6 };
 
-/* The id of the log in this file; 0 if it is none. */
 static uint64_t id_of(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

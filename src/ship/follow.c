@@ -54,17 +54,6 @@ static bool wait_for_turn(struct ptrc_ship_follow *follow, int64_t begin)
 	return ptrc_ship_wait(follow->shipper, pause);
 }
 
-/* ---- the directory ---- */
-
-static uint64_t look_of(const struct stat *st)
-{
-	uint64_t key[] = {st->st_dev, st->st_ino, (uint64_t)st->st_size,
-			  (uint64_t)ptrc_when_ns(&st->st_mtim)};
-
-	return ptrc_table_hash(key, sizeof(key));
-}
-
-/* Finds or adds the log with this path, and takes over the path. */
 static struct followed *find(struct followed **all, char *path)
 {
 	struct followed *f;
@@ -80,7 +69,6 @@ static struct followed *find(struct followed **all, char *path)
 	return f;
 }
 
-/* Finds the logs of the directory and updates their .look. Returns 0 or an error number. */
 static int scan(const char *directory, struct followed **all)
 {
 	DIR *d = opendir(directory);
@@ -101,10 +89,13 @@ static int scan(const char *directory, struct followed **all)
 			continue;
 		path = ptrc_cli_text("%s/%s", directory, entry->d_name);
 		if (ptrc_ship_is_log(path, &st)) {
+			uint64_t key[] = {st.st_dev, st.st_ino, (uint64_t)st.st_size,
+					  (uint64_t)ptrc_when_ns(&st.st_mtim)};
+
 			f = find(all, ptrc_ship_log_of(path));
 			f->exists = true;
 			/* A sum, as the files of a rotated log come in any order. */
-			f->look += look_of(&st);
+			f->look += ptrc_table_hash(key, sizeof(key));
 		}
 		free(path);
 	}
@@ -121,7 +112,6 @@ static void report(struct ptrc_ship_follow *follow, struct followed *f)
 	f->report = (struct ptrc_ship_report){0};
 }
 
-/* Drops all logs, or those that no longer exist. */
 static void forget(struct followed **all, bool is_all)
 {
 	while (*all) {
@@ -138,7 +128,6 @@ static void forget(struct followed **all, bool is_all)
 	}
 }
 
-/* Removes the files of a log that the server has, and its progress file. */
 static void remove_log(struct ptrc_ship_follow *follow, const char *directory,
 		       struct followed **all, struct followed *f)
 {
@@ -167,7 +156,6 @@ static void remove_log(struct ptrc_ship_follow *follow, const char *directory,
 	ptrc_ship_forget(follow->shipper, f->path);
 }
 
-/* If too many logs are kept open, closes the one that was sent longest ago. */
 static void limit_kept(struct followed *all)
 {
 	struct followed *oldest = NULL;
@@ -244,9 +232,6 @@ enum ptrc_ship_result ptrc_ship_directory(struct ptrc_ship_follow *follow, const
 	return result;
 }
 
-/* ---- a session ---- */
-
-/* Stores the path of the session's log. Returns false after a message. */
 static bool find_log(const char *session, char **path)
 {
 	const struct ptrc_session_state *s;

@@ -42,13 +42,6 @@ static void note_ends(struct ptrc_ship_log *l)
 	note_end(l, "untraced processes", losses.untraced_processes);
 }
 
-static int64_t created_ns(const struct ptrc_ship_log *l)
-{
-	return ptrc_when_ns(&(struct timespec){.tv_sec = l->reader.attributes.creation_s,
-					       .tv_nsec = l->reader.attributes.creation_ns});
-}
-
-/* Loads the log's event names, layouts and host. */
 static void take_facts(struct ptrc_ship_log *l)
 {
 	const struct posixtrace_log_host *host = &l->whose.host;
@@ -61,22 +54,15 @@ static void take_facts(struct ptrc_ship_log *l)
 	ptrc_ship_put_string(&l->head, l->name, strlen(l->name));
 }
 
-static void forget_layouts(struct ptrc_ship_log *l)
-{
-	ptrc_view_free(&l->view);
-	ptrc_layouts_free(&l->layouts);
-	l->view = (struct ptrc_view){.reader = &l->reader};
-	l->layouts = (struct ptrc_layouts){0};
-}
-
-/* Completes a log after its reader was opened. Returns false after a message. */
 static bool begin(struct ptrc_ship_log *l, const char *path, uint64_t end)
 {
+	const struct timespec created = {.tv_sec = l->reader.attributes.creation_s,
+					 .tv_nsec = l->reader.attributes.creation_ns};
 	struct ptrc_reading_place place;
 	int error = ptrc_log_get_place(l->reader.trace, &place);
 
 	l->view.reader = &l->reader;
-	l->last_ns = created_ns(l);
+	l->last_ns = ptrc_when_ns(&created);
 	l->is_shortened = !error && place.pl_first_part;
 	if (l->is_shortened && !access(path, F_OK)) {
 		/* Its rows would get the numbers of the first file's rows. */
@@ -121,7 +107,10 @@ bool ptrc_ship_log_refresh(struct ptrc_ship_log *l, uint64_t end)
 
 	if (ptrc_reader_refresh(&l->reader, first) || ptrc_log_get_place(l->reader.trace, &place))
 		return false;
-	forget_layouts(l);
+	ptrc_view_free(&l->view);
+	ptrc_layouts_free(&l->layouts);
+	l->view = (struct ptrc_view){.reader = &l->reader};
+	l->layouts = (struct ptrc_layouts){0};
 	ptrc_ship_whose_refresh(&l->whose, &l->reader);
 	take_facts(l);
 	l->end_part = place.pl_end_part;
@@ -145,7 +134,6 @@ void ptrc_ship_log_close(struct ptrc_ship_log *l)
 
 /* ---- going through it ---- */
 
-/* Reads the next event; false at the end. */
 static bool read_event(struct ptrc_ship_log *l)
 {
 	struct ptrc_reader *r = &l->reader;
@@ -262,7 +250,6 @@ static int64_t put_lost(struct ptrc_ship_log *l, uint64_t seq, int64_t ns, const
 	return ns;
 }
 
-/* Puts the row for the last OVERFLOW. */
 static int64_t put_gap(struct ptrc_ship_log *l, uint64_t seq, struct ptrc_buffer *rows)
 {
 	int64_t ns = l->loss_ns;

@@ -83,7 +83,6 @@ static void put_stream(struct ptrc_ship_packer *p, size_t size, ZSTD_EndDirectiv
 	} while (end == ZSTD_e_continue ? in.pos < in.size : left);
 }
 
-/* Compresses the first bytes of the rows. */
 static void put(struct ptrc_ship_packer *p, size_t size, bool is_end)
 {
 	if (p->dialect == PTRC_SHIP_MODERN)

@@ -18,12 +18,9 @@
 #include "src/base/message.h"
 #include "src/base/output.h"
 
-/* The first line of a file. */
 static const char head[] = "posixtrace-ship 1\n";
 /* Larger than any valid file. */
 enum { FILE_MAX_BYTES = 16384 };
-
-/* ---- the file ---- */
 
 /* Parses "KEY VALUE\n" at *at, and moves *at past it. Terminates the value with a null byte. */
 static char *value_of(char **at, const char *key)
@@ -108,8 +105,6 @@ static void put(struct ptrc_buffer *b, const struct ptrc_ship_progress *p)
 	ptrc_buffer_format(b, "told %" PRIu64 "\ndoubtful %" PRIu64 "\n", p->told, p->doubtful);
 	ptrc_buffer_format(b, "damaged %d\ncomplete %d\n", p->is_damaged, p->is_complete);
 }
-
-/* ---- the lock ---- */
 
 /*
  * Opens and locks the file at the path. The process that holds the lock may replace the file at any time, by

@@ -31,8 +31,6 @@ void ptrc_ship_put_u64(struct ptrc_buffer *b, uint64_t n)
 	ptrc_buffer_bytes(b, &n, sizeof(n));
 }
 
-/* ---- fields ---- */
-
 /* Adds the name of a field; returns the buffer for its value. */
 static struct ptrc_buffer *add(struct ptrc_ship_fields *f, enum ptrc_ship_kind kind,
 			       const char *name, size_t size)
@@ -57,8 +55,6 @@ static void add_text(struct ptrc_ship_fields *f, const char *name, size_t size, 
 {
 	ptrc_ship_put_string(add(f, PTRC_SHIP_STRINGS, name, size), text, text_size);
 }
-
-/* ---- JSON: the texts are valid ---- */
 
 static void add_json_number(struct ptrc_ship_fields *f, const char *name, size_t size,
 			    const char *text, size_t text_size)
@@ -188,8 +184,6 @@ static void add_json(struct ptrc_ship_fields *f, const char *prefix, const char 
 	}
 }
 
-/* ---- the data ---- */
-
 void ptrc_ship_add(struct ptrc_ship_fields *f, const char *name, const struct ptrc_value *v)
 {
 	size_t size = strlen(name);
@@ -241,9 +235,6 @@ void ptrc_ship_add_decoded(struct ptrc_ship_fields *f, const struct ptrc_layout 
 			ptrc_ship_add(f, field->name, &decoded->values[i]);
 }
 
-/* ---- rows ---- */
-
-/* Puts the column of a kind of fields, and empties it for the next event. */
 static void put_kind(struct ptrc_buffer *b, struct ptrc_ship_fields *f, enum ptrc_ship_kind kind)
 {
 	ptrc_buffer_varint(b, f->kinds[kind].count);

@@ -106,7 +106,6 @@ static void begin_url(struct ptrc_ship_server *s)
 	ptrc_buffer_text(&s->url, "/?");
 }
 
-/* The outcome of a request without a complete answer. */
 static enum ptrc_ship_outcome judge_failure(struct ptrc_ship_server *s)
 {
 	const char *problem = *s->error ? s->error : curl_easy_strerror(s->result);
@@ -130,7 +129,6 @@ static enum ptrc_ship_outcome judge_failure(struct ptrc_ship_server *s)
 	return ptrc_ship_because(&s->answer, PTRC_SHIP_LATER, "%s", problem);
 }
 
-/* Sends a request to .url and receives the answer. */
 static enum ptrc_ship_outcome request(struct ptrc_ship_server *s, const void *body, size_t size,
 				      struct curl_slist *headers)
 {
@@ -152,7 +150,6 @@ static enum ptrc_ship_outcome request(struct ptrc_ship_server *s, const void *bo
 	return ptrc_ship_answer_judge(&s->answer);
 }
 
-/* Sends .query. */
 static enum ptrc_ship_outcome ask(struct ptrc_ship_server *s)
 {
 	struct curl_slist *headers = curl_slist_append(NULL, "Expect:");
@@ -247,7 +244,6 @@ static enum ptrc_ship_outcome look_why(struct ptrc_ship_server *s, enum ptrc_shi
 	return outcome;
 }
 
-/* Asks for the server's version, and decides on the dialect. */
 static enum ptrc_ship_outcome ask_version(struct ptrc_ship_server *s)
 {
 	enum ptrc_ship_outcome outcome;

@@ -330,7 +330,6 @@ static enum ptrc_ship_result deliver(struct work *w, struct delivery *d)
 	return result;
 }
 
-/* Sends the batch that is in the packer and in the progress file, and advances the progress. */
 static enum ptrc_ship_result send_batch(struct work *w, bool was_pending)
 {
 	struct ptrc_ship_progress *p = &w->progress;
@@ -360,7 +359,6 @@ static enum ptrc_ship_result send_batch(struct work *w, bool was_pending)
 
 /* ---- the other tables ---- */
 
-/* Sends the rows in the packer to a table, and empties the packer. */
 static enum ptrc_ship_result insert_table(struct work *w, const char *table)
 {
 	const struct ptrc_buffer *body = ptrc_ship_packer_end(&w->packer);
@@ -401,7 +399,6 @@ static enum ptrc_ship_result tell_host(struct work *w)
 	return insert_table(w, "hosts");
 }
 
-/* Sends the rows of processes that the cache does not know. */
 static enum ptrc_ship_result tell_processes(struct work *w)
 {
 	struct ptrc_shipper *s = w->shipper;

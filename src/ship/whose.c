@@ -17,8 +17,6 @@
 /* The largest pid of Linux has this many bits. */
 enum { PID_BITS = 22 };
 
-/* ---- loading ---- */
-
 static uint64_t id_of(const struct posixtrace_log_process *p, int64_t start_ns)
 {
 	uint64_t ticks = p->pp_is_known && start_ns > 0 ? (uint64_t)(start_ns / TICK_NS) : 0;
@@ -79,9 +77,6 @@ void ptrc_ship_whose_free(struct ptrc_ship_whose *w)
 	ptrc_hosts_free(&w->hosts);
 }
 
-/* ---- looking up ---- */
-
-/* Whether entry i describes the process that had the pid at the time. */
 static bool holds(const struct ptrc_ship_whose *w, size_t i, int32_t pid, int64_t ns)
 {
 	const struct ptrc_ship_process *p = &w->processes[i];
@@ -110,8 +105,6 @@ uint64_t ptrc_ship_whose_process(struct ptrc_ship_whose *w, trace_id_t trace, in
 	w->process = index;
 	return w->processes[index].id;
 }
-
-/* ---- rows ---- */
 
 static void put_text(struct ptrc_buffer *rows, const char *text)
 {

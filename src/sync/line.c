@@ -99,7 +99,6 @@ static void make_hull(struct hull *h, const struct ptrc_sync_points *a,
 	free(all);
 }
 
-/* The slope of the edge that follows a corner. */
 static double edge(const struct hull *h, size_t i)
 {
 	const struct corner *a = &h->corners[i], *b = a + 1;
@@ -163,11 +162,6 @@ static double *find_slopes(const struct hull *highs, const struct hull *lows, si
 	return slopes;
 }
 
-static double room_at(const struct hull *highs, const struct hull *lows, double slope)
-{
-	return high_at(highs, slope) - low_at(lows, slope);
-}
-
 /* The slope at which the room is 0, between two slopes where it has different signs. */
 static double find_zero(double a, double room_a, double b, double room_b)
 {
@@ -191,7 +185,7 @@ static struct passage find_passage(const struct hull *highs, const struct hull *
 	double last = 0, last_room = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		double room = room_at(highs, lows, slopes[i]);
+		double room = high_at(highs, slopes[i]) - low_at(lows, slopes[i]);
 
 		if (room > p.room) {
 			p.room = room;

@@ -63,7 +63,6 @@ static void add_event(struct events *e, const struct ptrc_key *k, struct event e
 	*ptrc_append(e->list, e->count) = event;
 }
 
-/* Adds the current event if it sends or receives a message of this kind. */
 static void take(const struct ptrc_sync *s, size_t number, struct ptrc_view *view, uint32_t host,
 		 struct events *e)
 {
@@ -198,7 +197,6 @@ static void add_message(struct ptrc_sync *s, struct channels *c, const struct ev
 				     ptrc_when_subtract(sent->ns, received->ns));
 }
 
-/* Finds messages among the events of one key. */
 static void match(struct ptrc_sync *s, const struct event *list, size_t count, struct channels *c)
 {
 	size_t sent = 0;
@@ -328,7 +326,6 @@ static void find_groups(const struct channels *c, size_t *group, size_t host_cou
 	}
 }
 
-/* The best clock of the largest group. */
 static size_t choose_reference(const struct ptrc_hosts *h, const struct channels *c)
 {
 	size_t *group = ptrc_cli_allocate((h->count + 1) * sizeof(*group));
@@ -349,7 +346,6 @@ static size_t choose_reference(const struct ptrc_hosts *h, const struct channels
 	return best;
 }
 
-/* Links a host to another one that is linked already. */
 static void link_host(struct ptrc_sync *s, struct channel *c, size_t host, size_t other)
 {
 	struct ptrc_sync_host *found = &s->list[host];
