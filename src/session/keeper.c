@@ -25,24 +25,6 @@ enum {
 	SOON_MS = 1000,
 };
 
-/* Returns the letter of the process's state, and stores the clock ticks that it has run; '\0' if there is no
- * such process. */
-static char read_state(pid_t pid, uint64_t *ticks)
-{
-	unsigned long long user = 0, system = 0;
-	char text[512], state = '\0';
-	const char *at;
-
-	ptrc_session_read_proc(pid, "stat", text, sizeof(text));
-	/* The program's name precedes, in parentheses, and may contain some. */
-	at = strrchr(text, ')');
-	if (at && sscanf(at, ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &state,
-			 &user, &system) != 3)
-		state = '\0';
-	*ticks = user + system;
-	return state;
-}
-
 static bool is_keeper(pid_t pid)
 {
 	char name[32];
@@ -51,25 +33,28 @@ static bool is_keeper(pid_t pid)
 	return !strcmp(name, "ptrace-keeper");
 }
 
+/* 't': by a debugger. */
+static bool is_stopped(char state)
+{
+	return state == 'T' || state == 't';
+}
+
 bool ptrc_keeper_is_stopped(pid_t pid)
 {
-	uint64_t ticks;
-	char state = read_state(pid, &ticks);
-
-	/* 't': a debugger has stopped it. */
-	return state == 'T' || state == 't';
+	return is_stopped(ptrc_session_process(pid).state);
 }
 
 int64_t ptrc_keeper_look(struct ptrc_keeper_look *w)
 {
 	int64_t now = ptrc_now_ns();
-	uint64_t ticks = w->ticks;
-	char state = is_keeper(w->pid) ? read_state(w->pid, &ticks) : '\0';
+	struct ptrc_session_process p = {0};
 
-	w->is_stopped = state == 'T' || state == 't';
-	if (!w->since_ns || (!w->is_stopped && (state != 'S' || ticks != w->ticks)))
+	if (is_keeper(w->pid))
+		p = ptrc_session_process(w->pid);
+	w->is_stopped = is_stopped(p.state);
+	if (!w->since_ns || (!w->is_stopped && (p.state != 'S' || p.ticks != w->ticks)))
 		w->since_ns = now;
-	w->ticks = ticks;
+	w->ticks = p.ticks;
 	return now - w->since_ns;
 }
 

@@ -20,7 +20,7 @@ bool ptrc_keeper_is_stopped(pid_t);
 struct ptrc_keeper_look {
 	pid_t pid;
 	/* Its processor time in clock ticks. */
-	uint64_t ticks;
+	unsigned long long ticks;
 	/* When it last made progress; 0: not observed yet. */
 	int64_t since_ns;
 	bool is_stopped;

@@ -67,6 +67,25 @@ void ptrc_session_command(pid_t pid, char name[32])
 	name[size ? size - 1 : 0] = '\0';
 }
 
+struct ptrc_session_process ptrc_session_process(pid_t pid)
+{
+	struct ptrc_session_process p = {0};
+	unsigned long long user = 0, system = 0;
+	const char *rest;
+	char text[1024];
+
+	ptrc_session_read_proc(pid, "stat", text, sizeof(text));
+	/* The program's name precedes in parentheses, and may contain any bytes. */
+	rest = strrchr(text, ')');
+	if (!rest || sscanf(rest,
+			    ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu"
+			    " %*d %*d %*d %*d %*d %*d %llu",
+			    &p.state, &user, &system, &p.start) != 4)
+		return (struct ptrc_session_process){0};
+	p.ticks = user + system;
+	return p;
+}
+
 uint32_t ptrc_session_pid_namespace(void)
 {
 	struct stat st;
@@ -81,9 +100,10 @@ void ptrc_session_say_directory(int error)
 
 	/* Usual after chroot(). */
 	if (error == EPERM && access("/dev/shm", F_OK) && errno == ENOENT) {
-		ptrc_cli_message("/dev/shm",
-				 "is not there, and a trace needs memory there: mount -t tmpfs -o "
-				 "mode=1777 tmpfs /dev/shm");
+		ptrc_cli_message(
+			"/dev/shm",
+			"does not exist, and a trace needs memory there: mount -t tmpfs -o "
+			"mode=1777 tmpfs /dev/shm");
 		return;
 	}
 	ptrc_inspect_directory(0, path);

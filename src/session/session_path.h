@@ -36,6 +36,15 @@ void ptrc_session_read_proc(pid_t, const char *file, char *text, size_t size);
 /* Reads the name of the program that a process runs; "" if the process does not exist. */
 void ptrc_session_command(pid_t, char name[32]);
 
+/* From /proc/PID/stat; all is 0 if the process does not exist. */
+struct ptrc_session_process {
+	/* The letter of its state. */
+	char state;
+	/* The processor time that it has used, and its start, in clock ticks. */
+	unsigned long long ticks, start;
+};
+struct ptrc_session_process ptrc_session_process(pid_t);
+
 /* The number of the caller's pid namespace, 0 if it is not known. */
 uint32_t ptrc_session_pid_namespace(void);
 

@@ -60,23 +60,6 @@ static void take(struct ptrc_traced *t, pid_t pid)
 	t->fd = fd;
 }
 
-/* When the process started, in clock ticks; 0 if it has ended. */
-static unsigned long long start_of(pid_t pid)
-{
-	unsigned long long start = 0;
-	const char *rest;
-	char text[1024];
-
-	ptrc_session_read_proc(pid, "stat", text, sizeof(text));
-	/* The program's name in parentheses may contain any bytes. The start is the 20th field after it. */
-	rest = strrchr(text, ')');
-	for (int i = 0; rest && i < 20; i++)
-		rest = strchr(rest + 1, ' ');
-	if (rest)
-		sscanf(rest, "%llu", &start);
-	return start;
-}
-
 /* Whether the process has mapped a shared file whose path contains `stream` for writing; stores the file's
  * name. */
 static bool maps(pid_t pid, const char *stream, char name[32])
@@ -104,7 +87,7 @@ void ptrc_traced_find(struct ptrc_traced *t, trace_id_t trace)
 	char stream[34] = "/", unused[32];
 	pid_t self = getpid();
 	bool has_stream = maps(self, "/s.", stream + 1);
-	unsigned long long start = start_of(self);
+	unsigned long long start = ptrc_session_process(self).start;
 	struct dirent *entry;
 	pid_t keeper = 0;
 	DIR *dir = opendir("/proc");
@@ -114,7 +97,8 @@ void ptrc_traced_find(struct ptrc_traced *t, trace_id_t trace)
 	while (dir && (entry = readdir(dir))) {
 		pid_t pid = (pid_t)atol(entry->d_name);
 
-		if (pid <= 0 || pid == self || pid == keeper || start_of(pid) < start)
+		if (pid <= 0 || pid == self || pid == keeper ||
+		    ptrc_session_process(pid).start < start)
 			continue;
 		/* A process that was just forked has no page yet, but its parent's mappings. */
 		if (is_ours(pid) || (has_stream && maps(pid, stream, unused)))
