@@ -19,11 +19,11 @@ const struct ptrc_cli_option ptrc_config_attribute_options[] = {
 	 "events), until-full (stop) or flush (write them to\n"
 	 "the log); default: flush with a log, else loop"},
 	{"full-wait", ATTRIBUTE(FULL_WAIT), "TIME",
-	 "if the stream is full, have an event wait for room\n"
-	 "instead of losing it, unless none is made for so\n"
-	 "long (default: 0)"},
+	 "if the stream is full, let events wait for room;\n"
+	 "they are lost if none is made for this long\n"
+	 "(default: 0)"},
 	{"max-data-size", ATTRIBUTE(MAX_DATA_SIZE), "SIZE",
-	 "cut the data of an event to so many bytes\n(default: 4K)"},
+	 "cut the data of an event to this many bytes\n(default: 4K)"},
 	{"inheritance", ATTRIBUTE(INHERITANCE), "POLICY",
 	 "trace the children of a traced process\n"
 	 "(inherited, the default) or not\n(close-for-child)"},
@@ -35,13 +35,13 @@ const struct ptrc_cli_option ptrc_config_attribute_options[] = {
 	 "events) or until-full (stop); with append, the\n"
 	 "default, it never is full"},
 	{"log-rotate", ATTRIBUTE(LOG_ROTATE), "SIZE|TIME",
-	 "when the log has so many bytes, or is so old,\ngo on in another file: LOG.000001, ..."},
+	 "when the log has this size or age, continue in\nanother file: LOG.000001, ..."},
 	{"log-keep", ATTRIBUTE(LOG_KEEP), "N",
-	 "of the files of --log-rotate keep the last N, and\ndelete the others"},
+	 "keep the last N files of --log-rotate, and delete\nthe others"},
 	{"snapshot-on", ATTRIBUTE(SNAPSHOT_ON), "GLOB",
 	 "when an event whose name matches is recorded,\n"
 	 "write what the stream holds to a log of its own;\nmay be given several times"},
-	{"snapshot-max", ATTRIBUTE(SNAPSHOT_MAX), "N", "so often at most (default: 10)"},
+	{"snapshot-max", ATTRIBUTE(SNAPSHOT_MAX), "N", "make at most N snapshots (default: 10)"},
 	{"os", ATTRIBUTE(OS), "KIND,...",
 	 "record what the operating system does, too:\n"
 	 "process (forks, programs, ends), sched (when\n"

@@ -243,13 +243,13 @@ static void read_mapping(struct reader *r, struct ptrc_config *one)
 		if (is_common && one->given)
 			ptrc_yaml_refuse(
 				&r->yaml,
-				"'%s' cannot stand beside settings: move these into '%s' or "
-				"a session",
+				"'%s' cannot be used next to settings: move these into '%s' "
+				"or a session",
 				key, KEY_DEFAULTS);
 		if (!is_common && (r->has_sessions || r->has_defaults))
 			ptrc_yaml_refuse(
 				&r->yaml,
-				"'%s' cannot stand beside '%s': move it into '%s' or a session",
+				"'%s' cannot be used next to '%s': move it into '%s' or a session",
 				key, r->has_sessions ? KEY_SESSIONS : KEY_DEFAULTS, KEY_DEFAULTS);
 		if (is_common)
 			read_common(r, is_sessions);

@@ -248,7 +248,7 @@ static void check_losses(struct ptrc_doctor *d, const char *path, bool is_writte
 				    "%lu events were lost in the stream, %lu in the log",
 				    c->pt_lost_events, c->pt_log_lost_events);
 	if (c->pt_missing_names)
-		ptrc_doctor_problem(d, "names", path, "the events are there, by their numbers",
+		ptrc_doctor_problem(d, "names", path, "their events are shown by their numbers",
 				    "%lu event names are not readable, as the log is damaged",
 				    c->pt_missing_names);
 	if (c->pt_damaged_parts)
@@ -344,7 +344,7 @@ static void check_event(struct ptrc_doctor *d, const char *path, const struct lo
 				    d->event);
 	else
 		ptrc_doctor_note(d, "event", path, NULL,
-				 "%s was opened, but no event of it is there%s", d->event,
+				 "%s was opened, but there is no event of it%s", d->event,
 				 seen->is_cut_short ? " in what was read" : in_what);
 }
 

@@ -279,7 +279,7 @@ static void check_stream(struct patient *p, const struct ptrc_inspected_stream *
 			ptrc_doctor_room(s->pt_lost_events, 0,
 					 s->pt_has_log && s->pt_status.posix_log_full_status ==
 								  POSIX_TRACE_FULL),
-			"%lu events were lost for want of room", s->pt_lost_events);
+			"%lu events were lost because the stream was full", s->pt_lost_events);
 }
 
 static void check_streams(struct patient *p)
@@ -383,7 +383,7 @@ void ptrc_doctor_process(struct ptrc_doctor *d, pid_t pid, pid_t controller)
 		return;
 	}
 	if (error) {
-		ptrc_doctor_problem(d, "process", p.thing, NULL, "cannot be looked at: %s",
+		ptrc_doctor_problem(d, "process", p.thing, NULL, "cannot be examined: %s",
 				    error == EPERM ? "it, or its directory in /dev/shm, is not "
 						     "yours to use"
 						   : strerror(error));

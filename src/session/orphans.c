@@ -47,7 +47,7 @@ const char *ptrc_orphan_explain(int error)
 	case ECHILD:
 		return "the processes that were to write its log have died";
 	case EBUSY:
-		return "another process is at it";
+		return "another process is salvaging it";
 	case EDESTADDRREQ:
 		return "it has no log";
 	default:

@@ -379,8 +379,8 @@ void ptrc_snapshots_tell_unmatched(const char *name, const char *glob)
 void ptrc_snapshots_tell_unseen(const char *name, uint64_t events)
 {
 	ptrc_cli_message(name,
-			 "%llu event%s overwritten before anybody could look whether "
-			 "--snapshot-on is for one of them; a larger --stream-min-size helps",
+			 "%llu event%s overwritten before they could be compared with "
+			 "--snapshot-on; a larger --stream-min-size helps",
 			 (unsigned long long)events, events == 1 ? " was" : "s were");
 }
 

@@ -82,7 +82,8 @@ bool ptrc_ship_look_at(const char *path)
 
 	if (!strcmp(path, "-")) {
 		ptrc_cli_message("standard input",
-				 "cannot be sent: the log stays until the server has it");
+				 "cannot be sent: a log has to be a file that stays until the "
+				 "server has it");
 		return false;
 	}
 	/* The first file of a rotated log may be missing. */
@@ -97,7 +98,9 @@ bool ptrc_ship_look_at(const char *path)
 		return false;
 	}
 	if (!S_ISREG(st.st_mode)) {
-		ptrc_cli_message(path, "cannot be sent: the log stays until the server has it");
+		ptrc_cli_message(path,
+				 "cannot be sent: a log has to be a file that stays until the "
+				 "server has it");
 		return false;
 	}
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);

@@ -246,7 +246,7 @@ static bool find_log(const char *session, char **path)
 	}
 	if (!s->has_log || s->is_log_gone) {
 		ptrc_cli_message(session,
-				 "has no log, which would keep its events until the server "
+				 "has no log, which has to keep its events until the server "
 				 "has them");
 		return false;
 	}

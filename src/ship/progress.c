@@ -143,7 +143,7 @@ enum ptrc_ship_progress_result ptrc_ship_progress_open(struct ptrc_ship_progress
 		if (errno == EWOULDBLOCK)
 			ptrc_cli_message(path, "another ptrace-ship is at work on this log");
 		else if (errno == EACCES || errno == EROFS)
-			ptrc_cli_message(path, "%s; --state-directory says where such files may be",
+			ptrc_cli_message(path, "%s; --state-directory keeps such files elsewhere",
 					 strerror(errno));
 		else
 			ptrc_cli_error(path, errno);
@@ -166,8 +166,8 @@ enum ptrc_ship_progress_result ptrc_ship_progress_open(struct ptrc_ship_progress
 	text[size < FILE_MAX_BYTES ? size : FILE_MAX_BYTES] = '\0';
 	if ((size_t)size != strlen(text) || !take(p, text)) {
 		ptrc_cli_message(path,
-				 "is not what ptrace-ship writes; if it is removed, the log is "
-				 "compared with what the server has");
+				 "is not a progress file of ptrace-ship; if it is removed, the log "
+				 "is compared with the rows that the server has");
 		ptrc_ship_progress_close(p);
 		return PTRC_SHIP_PROGRESS_FAILED;
 	}

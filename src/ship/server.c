@@ -122,7 +122,7 @@ static enum ptrc_ship_outcome judge_failure(struct ptrc_ship_server *s)
 		return ptrc_ship_because(&s->answer, PTRC_SHIP_REFUSED,
 					 "has a certificate that is not accepted (%s)%s", problem,
 					 s->options.ca_file ? ""
-							    : "; --ca-file says which ones are");
+							    : "; --ca-file names trusted ones");
 	if (s->result == CURLE_SSL_CACERT_BADFILE || s->result == CURLE_UNSUPPORTED_PROTOCOL ||
 	    s->result == CURLE_URL_MALFORMAT)
 		return ptrc_ship_because(&s->answer, PTRC_SHIP_REFUSED, "%s", problem);
@@ -419,8 +419,8 @@ static bool check_url(const char *url, struct ptrc_cli_reason *why)
 	host += 3;
 	if (strchr(host, '@'))
 		return ptrc_cli_because(why,
-					"a user and a password cannot stand in it: --login and "
-					"--password-file tell them");
+					"must not contain a user or a password: use --login and "
+					"--password-file");
 	if (strpbrk(host, "?#\n\r \t"))
 		return ptrc_cli_because(why, "'%s' has to end with the host or its port", url);
 	parsed = curl_url();
@@ -429,7 +429,7 @@ static bool check_url(const char *url, struct ptrc_cli_reason *why)
 	result = curl_url_set(parsed, CURLUPART_URL, url, 0);
 	curl_url_cleanup(parsed);
 	if (result)
-		return ptrc_cli_because(why, "'%s' has no host, or a port that is none", url);
+		return ptrc_cli_because(why, "'%s' has no host, or an invalid port", url);
 	return true;
 }
 

@@ -466,8 +466,8 @@ static enum ptrc_ship_result find_end(struct work *w)
 		return a.result;
 	/* Without its first files, the log's rows would get numbers that the server has for other rows. */
 	ptrc_cli_message(w->path,
-			 "its first files are gone, and so is what %s said: nobody knows which "
-			 "of its rows the server has",
+			 "its first files and the progress file %s are gone, so it is not known "
+			 "which of its rows the server has",
 			 w->progress.path);
 	return PTRC_SHIP_LOG_FAILED;
 }
@@ -510,15 +510,15 @@ static bool take_progress(struct work *w)
 	    (strcmp(p->server, o->server) || strcmp(p->database, o->database))) {
 		ptrc_cli_message(
 			p->path,
-			"tells of the database '%s' of %s; --state-directory lets a log be "
+			"belongs to the database '%s' of %s; --state-directory lets a log be "
 			"shipped to several servers",
 			p->database, p->server);
 		return false;
 	}
 	if (read == PTRC_SHIP_PROGRESS_READ && !is_same && !p->is_complete)
 		ptrc_cli_message(w->path,
-				 "is another log than before, of which %" PRIu64
-				 " rows were shipped, and maybe not all",
+				 "has replaced another log, of which %" PRIu64
+				 " rows were shipped, maybe not all",
 				 p->place.rows);
 	if (!is_same)
 		begin_progress(w);

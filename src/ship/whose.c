@@ -77,32 +77,14 @@ void ptrc_ship_whose_free(struct ptrc_ship_whose *w)
 	ptrc_hosts_free(&w->hosts);
 }
 
-static bool holds(const struct ptrc_ship_whose *w, size_t i, int32_t pid, int64_t ns)
-{
-	const struct ptrc_ship_process *p = &w->processes[i];
-
-	if (p->pid != pid)
-		return false;
-	/* The first entry of a pid also applies before its own time. */
-	if (p->from_ns > ns && i && p[-1].pid == pid)
-		return false;
-	return i + 1 == w->process_count || p[1].pid != pid || p[1].from_ns > ns;
-}
-
-uint64_t ptrc_ship_whose_process(struct ptrc_ship_whose *w, trace_id_t trace, int32_t pid,
+uint64_t ptrc_ship_whose_process(const struct ptrc_ship_whose *w, trace_id_t trace, int32_t pid,
 				 int64_t ns)
 {
-	struct timespec time;
+	const struct timespec time = ptrc_when_timespec(ns);
 	unsigned long index;
 
-	if (!w->process_count)
-		return (uint32_t)pid;
-	if (holds(w, w->process, pid, ns))
-		return w->processes[w->process].id;
-	time = ptrc_when_timespec(ns);
 	if (posixtrace_log_find_process(trace, pid, &time, &index) || index >= w->process_count)
 		return (uint32_t)pid;
-	w->process = index;
 	return w->processes[index].id;
 }
 

@@ -24,8 +24,6 @@ struct ptrc_ship_whose {
 		uint64_t id;
 	} * processes;
 	size_t process_count;
-	/* The index of the entry that was found last. */
-	size_t process;
 	/* Clock readings in the log when `hosts` was made of them. */
 	unsigned long clock_count;
 	struct ptrc_hosts hosts;
@@ -38,7 +36,8 @@ void ptrc_ship_whose_refresh(struct ptrc_ship_whose *, struct ptrc_reader *);
 void ptrc_ship_whose_free(struct ptrc_ship_whose *);
 
 /* Returns the .id of the process that had the pid at this time; the pid if the log has no entry for it. */
-uint64_t ptrc_ship_whose_process(struct ptrc_ship_whose *, trace_id_t, int32_t pid, int64_t ns);
+uint64_t ptrc_ship_whose_process(const struct ptrc_ship_whose *, trace_id_t, int32_t pid,
+				 int64_t ns);
 
 /* Puts the row of the host. Returns false if the host is not known. */
 bool ptrc_ship_whose_put_host(const struct ptrc_ship_whose *, struct ptrc_buffer *);

@@ -24,11 +24,11 @@ void ptrc_sync_read(struct ptrc_sync *s, const struct ptrc_cli_texts *texts,
 			ptrc_cli_usage("--clock-sync", "%s", why.text);
 		if (!s->messages.list[i].by_text)
 			ptrc_cli_usage("--clock-sync",
-				       "'%.80s' has no 'by FIELD', which tells messages from one "
-				       "another",
+				       "'%.80s' has no 'by FIELD', which identifies a message",
 				       texts->texts[i]);
 		if (ptrc_field_is_of_source(s->messages.list[i].by.id))
-			ptrc_cli_usage("--clock-sync", "function, file and line tell no message");
+			ptrc_cli_usage("--clock-sync",
+				       "function, file and line do not identify a message");
 	}
 }
 
@@ -585,20 +585,21 @@ static void report_host(const struct ptrc_sync *s, size_t host)
 			 found->offset_ns < 0 ? "behind" : "ahead of", name_of(s, s->reference),
 			 found->drift * 1e6, found->from_other, found->from_other == 1 ? "" : "s",
 			 other, found->to_other,
-			 is_bounded ? "this may be wrong by " : "nobody knows how wrong this is",
+			 is_bounded ? "this may be wrong by " : "the error is not known",
 			 is_bounded ? ptrc_duration_text(found->bound_ns, false) : "");
 	if (found->slack_ns)
 		ptrc_cli_message(
 			"--clock-sync",
 			"messages between %s and %s were received before they were sent, by up to "
-			"%s, whatever the clocks are: one was stepped or does not run evenly, or "
-			"keys mean several messages",
+			"%s, however the clocks are corrected: one was stepped or does not run "
+			"evenly, or a key identifies several messages",
 			other, name,
 			ptrc_duration_text(ptrc_when_distance(found->slack_ns / 2, 0), false));
 	if (found->is_contradicted)
 		ptrc_cli_message("--clock-sync",
-				 "the clocks of %s and %s are further apart than they say", other,
-				 name);
+				 "the clocks of %s and %s are further apart than the errors that "
+				 "they state",
+				 other, name);
 }
 
 void ptrc_sync_report(const struct ptrc_sync *s)
