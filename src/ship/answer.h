@@ -36,7 +36,6 @@ struct ptrc_ship_range {
 enum { PTRC_SHIP_WORDS_MAX = 300 };
 
 struct ptrc_ship_answer {
-	/* The HTTP status. */
 	long status;
 	/* From the HTTP head: the number of an exception of ClickHouse, or 0; the target of a redirect. */
 	long exception;
@@ -55,7 +54,6 @@ struct ptrc_ship_answer {
 /* Empties the answer for the next request. */
 void ptrc_ship_answer_begin(struct ptrc_ship_answer *);
 
-/* Takes a line of the HTTP head. */
 void ptrc_ship_answer_take_head(struct ptrc_ship_answer *, const char *line, size_t size);
 
 /* Appends to the body. Returns false if it gets longer than any right answer. */
@@ -66,7 +64,6 @@ void ptrc_ship_answer_free(struct ptrc_ship_answer *);
 /* Whether the server reports that the table or the database does not exist. */
 bool ptrc_ship_answer_is_no_table(const struct ptrc_ship_answer *);
 
-/* Whether the request succeeded, or why not. */
 enum ptrc_ship_outcome ptrc_ship_answer_judge(struct ptrc_ship_answer *);
 
 /*

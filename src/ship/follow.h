@@ -14,7 +14,6 @@ struct ptrc_ship_follow {
 	int64_t interval_ns;
 	/* The shortened first pause is over. */
 	bool has_paused;
-	/* Logs sent so far. */
 	uint64_t sent_count;
 	/* --remove-shipped: removes a closed log once the server has all of it. Damaged logs stay, as they may
 	 * be the only source to rescue events from. */
@@ -23,7 +22,6 @@ struct ptrc_ship_follow {
 	void (*report)(const char *path, const struct ptrc_ship_report *);
 	/* A log that was sent whole lacks events. */
 	bool is_incomplete;
-	/* A log could not be sent. */
 	bool has_failed;
 };
 

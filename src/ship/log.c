@@ -321,7 +321,7 @@ bool ptrc_ship_log_is_damaged(const struct ptrc_ship_log *l)
 	struct ptrc_counts counts;
 	struct ptrc_losses losses;
 
-	/* A missing file between two others may be found again. */
+	/* Counts as damage even while the log is open: a missing file between two others may be found again. */
 	if (!ptrc_trace_counts(l->reader.trace, &counts) && counts.pt_file_gaps)
 		return true;
 

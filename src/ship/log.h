@@ -65,7 +65,6 @@ struct ptrc_ship_log {
 	bool is_in_loss;
 	int64_t loss_ns;
 	struct ptrc_reader_gap loss;
-	/* The rows of the end. */
 	struct {
 		const char *cause;
 		uint64_t lost;

@@ -34,7 +34,6 @@ struct ptrc_ship_packer {
 void ptrc_ship_packer_begin(struct ptrc_ship_packer *, enum ptrc_ship_dialect, uint64_t bytes);
 void ptrc_ship_packer_free(struct ptrc_ship_packer *);
 
-/* Drops all rows. */
 void ptrc_ship_packer_reset(struct ptrc_ship_packer *);
 
 /* To be called after each row that was put. Compresses the rows once they fill a block. */

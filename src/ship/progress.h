@@ -28,7 +28,6 @@ struct ptrc_ship_batch {
 };
 
 struct ptrc_ship_progress {
-	/* The path of the file. */
 	char *path;
 	/* Holds the lock; -1 while closed. */
 	int fd;
@@ -37,7 +36,6 @@ struct ptrc_ship_progress {
 	uint64_t log_id;
 	/* Distinguishes the batches of this file from those of another progress file for the same log. */
 	uint64_t nonce;
-	/* The server and its database. */
 	char *server;
 	char *database;
 	/* The server has confirmed everything before this place. */

@@ -23,7 +23,6 @@ enum ptrc_ship_kind {
 	PTRC_SHIP_KINDS,
 };
 
-/* The fields of one event. */
 struct ptrc_ship_fields {
 	enum ptrc_ship_dialect dialect;
 	/* The modern dialect takes each name followed by its value, so both are in `names`. The plain dialect
@@ -71,7 +70,6 @@ void ptrc_ship_put_u64(struct ptrc_buffer *, uint64_t);
  */
 void ptrc_ship_add(struct ptrc_ship_fields *, const char *name, const struct ptrc_value *);
 
-/* Adds the fields of data that were decoded by a layout. */
 void ptrc_ship_add_decoded(struct ptrc_ship_fields *, const struct ptrc_layout *,
 			   const struct ptrc_decoded *);
 

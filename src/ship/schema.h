@@ -12,7 +12,6 @@
  * it wrongly or an older query would read it wrongly. */
 #define PTRC_SHIP_SCHEMA_VERSION 1
 
-/* The default name of the database. */
 #define PTRC_SHIP_DATABASE "posixtrace"
 
 enum ptrc_ship_dialect {
@@ -37,7 +36,6 @@ void ptrc_ship_identifier_put(struct ptrc_buffer *, const char *name);
 bool ptrc_ship_schema_statement(struct ptrc_buffer *, enum ptrc_ship_dialect, const char *database,
 				size_t number);
 
-/* Puts all statements, each followed by a semicolon. */
 void ptrc_ship_schema_put(struct ptrc_buffer *, enum ptrc_ship_dialect, const char *database);
 
 #endif

@@ -69,7 +69,6 @@ enum ptrc_ship_outcome ptrc_ship_server_greet(struct ptrc_ship_server *);
 /* Does the same, but makes missing tables before it checks their version. */
 enum ptrc_ship_outcome ptrc_ship_server_create(struct ptrc_ship_server *);
 
-/* Sends the body of an INSERT into a table. */
 enum ptrc_ship_outcome ptrc_ship_server_insert(struct ptrc_ship_server *, const char *table,
 					       const struct ptrc_buffer *body, const char *token);
 

@@ -94,6 +94,8 @@ static bool pause_for(struct ptrc_shipper *s, int64_t ns)
 struct attempt {
 	struct ptrc_shipper *shipper;
 	int64_t pause_ns;
+	/* Its success does not count: a server may answer questions and take no rows. */
+	bool is_quiet;
 	enum ptrc_ship_result result;
 };
 
@@ -142,7 +144,7 @@ static void note_success(struct ptrc_shipper *s)
 static bool is_asked_again(struct attempt *a, enum ptrc_ship_outcome outcome)
 {
 	a->result = outcome == PTRC_SHIP_OK ? PTRC_SHIPPED : after(a, outcome);
-	if (outcome == PTRC_SHIP_OK && !a->shipper->is_delivering)
+	if (outcome == PTRC_SHIP_OK && !a->is_quiet)
 		note_success(a->shipper);
 	return outcome != PTRC_SHIP_OK && a->result == PTRC_SHIPPED;
 }
@@ -274,6 +276,7 @@ static enum ptrc_ship_result settle(struct work *w, struct delivery *d)
 	uint64_t *numbers;
 	struct had had = {0};
 
+	a.is_quiet = true;
 	while (is_asked_again(
 		&a, ptrc_ship_server_list(w->shipper->server, &d->range, &numbers, &d->known)))
 		;
@@ -293,7 +296,7 @@ static enum ptrc_ship_result settle(struct work *w, struct delivery *d)
 }
 
 /* Sends the batch in the packer until the server has all of it, from this process or from another one. */
-static enum ptrc_ship_result try_to_deliver(struct work *w, struct delivery *d)
+static enum ptrc_ship_result deliver(struct work *w, struct delivery *d)
 {
 	struct ptrc_shipper *s = w->shipper;
 	struct attempt a = attempt_by(s);
@@ -302,6 +305,8 @@ static enum ptrc_ship_result try_to_deliver(struct work *w, struct delivery *d)
 	do {
 		enum ptrc_ship_result result = d->is_doubtful ? settle(w, d) : PTRC_SHIPPED;
 
+		if (result == PTRC_SHIPPED && d->known >= d->batch.count)
+			note_success(s);
 		if (result != PTRC_SHIPPED || d->known >= d->batch.count)
 			return result;
 		if (is_stopped(s))
@@ -316,18 +321,6 @@ static enum ptrc_ship_result try_to_deliver(struct work *w, struct delivery *d)
 		s->sent.bytes += d->body->used;
 	}
 	return a.result;
-}
-
-static enum ptrc_ship_result deliver(struct work *w, struct delivery *d)
-{
-	enum ptrc_ship_result result;
-
-	w->shipper->is_delivering = true;
-	result = try_to_deliver(w, d);
-	w->shipper->is_delivering = false;
-	if (result == PTRC_SHIPPED)
-		note_success(w->shipper);
-	return result;
 }
 
 static enum ptrc_ship_result send_batch(struct work *w, bool was_pending)

@@ -33,9 +33,6 @@ struct ptrc_shipper {
 
 	/* ptrc_ship_greet() has succeeded. */
 	bool is_greeted;
-	/* While a batch is delivered, answers to questions do not count as success: a server may answer them
-	 * and take no rows. */
-	bool is_delivering;
 	/* A set-associative cache of the hashes of rows of hosts and processes that were sent; 0: unused. Each
 	 * set starts with the latest one. Keeps logs that are opened again from sending all their processes
 	 * again. A row that has dropped out is sent twice, which the tables allow. */
@@ -80,7 +77,6 @@ struct ptrc_ship_report {
 /* Connects to the server and checks its tables. Returns PTRC_SHIPPED or the failure. */
 enum ptrc_ship_result ptrc_ship_greet(struct ptrc_shipper *);
 
-/* Makes the tables. */
 enum ptrc_ship_result ptrc_ship_create(struct ptrc_shipper *);
 
 /* Waits. Returns false if a signal has come. */
