@@ -66,9 +66,7 @@ enum ptrc_config_kind {
 	/* A size or a duration, distinguished by the unit. */
 	PTRC_CONFIG_ROTATION,
 	PTRC_CONFIG_POLICY,
-	/* Words separated by commas. */
 	PTRC_CONFIG_OS_KINDS,
-	/* A list of texts. */
 	PTRC_CONFIG_LIST,
 	/* A mapping from names of events to texts. */
 	PTRC_CONFIG_MAP,
@@ -86,7 +84,6 @@ struct ptrc_config_setting {
 	/* The range of a number, or of the length of a text in bytes. */
 	uint64_t low;
 	uint64_t high;
-	/* The words of a policy; NULL for other kinds. */
 	const struct ptrc_attributes_policy *policy;
 };
 
@@ -113,7 +110,6 @@ struct ptrc_config {
 	uint64_t pid;
 	/* The output may be replaced even if it is not a log. */
 	bool is_forced;
-	/* The log is closed without waiting for the disk. */
 	bool is_unsynced;
 	bool hides_command_lines;
 	bool is_started;
@@ -150,7 +146,6 @@ struct ptrc_config {
 	struct ptrc_config_mark marks[PTRC_CONFIG_KEYS];
 };
 
-/* Limits of a file. */
 enum {
 	PTRC_CONFIG_SESSIONS_MAX = TRACE_SYS_MAX,
 	PTRC_CONFIG_ITEMS_MAX = TRACE_USER_EVENT_MAX,
@@ -158,7 +153,6 @@ enum {
 
 /* The sessions of a file, each completed by the file's defaults and the built-in values. */
 struct ptrc_config_file {
-	/* The name of the file in messages. */
 	const char *name;
 	struct ptrc_config *sessions;
 	size_t count;
@@ -166,7 +160,6 @@ struct ptrc_config_file {
 	bool is_list;
 };
 
-/* Sets the built-in values. */
 void ptrc_config_init(struct ptrc_config *);
 
 /*
@@ -206,7 +199,6 @@ void ptrc_config_read(struct ptrc_config_file *, const char *path, enum ptrc_con
 void ptrc_config_parse(struct ptrc_config_file *, const char *name, const void *bytes, size_t size,
 		       enum ptrc_config_user);
 
-/* Prints a message about a place in the file, and ends the process. */
 void ptrc_config_refuse(const struct ptrc_config_file *, const struct ptrc_config_mark *,
 			const char *format, ...) __attribute__((format(printf, 3, 4), noreturn));
 
@@ -262,7 +254,6 @@ struct ptrc_config_line {
 	struct ptrc_config options;
 	/* The path of --config, or NULL. */
 	const char *path;
-	/* --dump-config is given. */
 	bool is_dump;
 };
 

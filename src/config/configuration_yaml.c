@@ -64,14 +64,6 @@ static void read_scalar(struct reader *r, struct ptrc_config *c, enum ptrc_confi
 		ptrc_yaml_refuse(&r->yaml, "%s: %s", s->key, why.text);
 }
 
-static void read_list(struct reader *r, struct ptrc_config *c, enum ptrc_config_key key)
-{
-	while (ptrc_yaml_next(&r->yaml) != YAML_SEQUENCE_END_EVENT)
-		read_scalar(r, c, key);
-	/* An empty list counts as given: it overrides the defaults. */
-	c->given |= 1U << key;
-}
-
 /* Only ptrace-dump uses layouts, but every command checks them, so that a mistake is noticed before the trace is
  * made. */
 static void check_layout(const struct reader *r, const char *key,
@@ -112,7 +104,6 @@ static void read_map(struct reader *r, struct ptrc_config *c, enum ptrc_config_k
 			ptrc_yaml_refuse(&r->yaml, "%s: '%.80s' %s", name, l.event, why.text);
 		check_layout(r, name, &l);
 	}
-	c->given |= 1U << key;
 }
 
 static void read_value(struct reader *r, struct ptrc_config *c, enum ptrc_config_key key)
@@ -127,12 +118,14 @@ static void read_value(struct reader *r, struct ptrc_config *c, enum ptrc_config
 	    (is_map && type != YAML_MAPPING_START_EVENT))
 		ptrc_yaml_refuse(&r->yaml, "%s: has to be %s, not %s", s->key, expected[s->kind],
 				 ptrc_yaml_what(&r->yaml));
-	if (is_list)
-		read_list(r, c, key);
-	else if (is_map)
+	if (is_map)
 		read_map(r, c, key);
-	else
+	else if (!is_list)
 		read_scalar(r, c, key);
+	while (is_list && ptrc_yaml_next(&r->yaml) != YAML_SEQUENCE_END_EVENT)
+		read_scalar(r, c, key);
+	/* Even an empty list or mapping counts as given: it overrides the defaults. */
+	c->given |= 1U << key;
 }
 
 static void __attribute__((noreturn))

@@ -15,18 +15,15 @@
 #include "src/base/nearest.h"
 #include "src/config/mark.h"
 
-/* The size of the largest file. */
 enum { PTRC_YAML_BYTES_MAX = 256 << 10 };
 
 struct ptrc_yaml {
-	/* The name of the file in messages. */
 	const char *name;
 	const unsigned char *bytes;
 	size_t size;
 	/* For messages: what to use in place of anchors. */
 	const char *anchor_advice;
 	yaml_parser_t parser;
-	/* The current event. */
 	yaml_event_t event;
 };
 
@@ -48,7 +45,6 @@ void ptrc_yaml_end(struct ptrc_yaml *);
 /* Replaces the current event by the next one, and returns its type. */
 yaml_event_type_t ptrc_yaml_next(struct ptrc_yaml *);
 
-/* The place where the current event starts. */
 struct ptrc_config_mark ptrc_yaml_mark(const struct ptrc_yaml *);
 
 /* Prints a message about a place in a file of this name, and ends the process. */
@@ -57,7 +53,6 @@ void ptrc_yaml_refuse_values(const char *name, const struct ptrc_config_mark *, 
 void ptrc_yaml_refuse_at(const char *name, const struct ptrc_config_mark *, const char *format, ...)
 	__attribute__((format(printf, 3, 4), noreturn));
 
-/* Refuses the current event. */
 void ptrc_yaml_refuse(const struct ptrc_yaml *, const char *format, ...)
 	__attribute__((format(printf, 2, 3), noreturn));
 
@@ -70,7 +65,6 @@ bool ptrc_yaml_is_plain(const struct ptrc_yaml *);
 /* Whether the current scalar means "no value" in YAML: empty, ~ or null without quotes. */
 bool ptrc_yaml_is_null(const struct ptrc_yaml *);
 
-/* Whether the current event is a scalar that has a value. */
 bool ptrc_yaml_is_value(const struct ptrc_yaml *);
 
 /* The kind of the current event, in words. */

@@ -35,12 +35,10 @@ struct ptrc_doctor {
 	 * process without a stream is none. */
 	bool is_about_tracing;
 	bool is_json;
-	/* Leaves out findings with the status OK. */
 	bool is_brief;
 	/* The name of the missing event, or a pattern for several; NULL if not given. */
 	const char *event;
 	struct ptrc_buffer *out;
-	/* The number of problems found so far. */
 	unsigned int problems;
 };
 
@@ -60,7 +58,6 @@ void ptrc_doctor_say(struct ptrc_doctor *, enum ptrc_doctor_status, const char *
 /* Whether the name is that of the missing event, or matches its pattern. */
 bool ptrc_doctor_is_missed(const struct ptrc_doctor *, const char *name);
 
-/* Whether .event is a pattern. */
 bool ptrc_doctor_has_pattern(const struct ptrc_doctor *);
 
 /* The advice for events that were lost in the stream, in the log, or both. */
@@ -80,7 +77,6 @@ const char *ptrc_doctor_session_of(pid_t controller);
 /* Examines /dev/shm, the user's directory in it, the limits, and what the kernel offers. */
 void ptrc_doctor_machine(struct ptrc_doctor *);
 
-/* Reports how much room the file's file system has. */
 void ptrc_doctor_disk(struct ptrc_doctor *, const char *path);
 
 /* ---- doctor_program.c ---- */

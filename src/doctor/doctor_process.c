@@ -132,7 +132,7 @@ static void check_library(struct patient *p)
 				    "is or was set-user-ID or otherwise privileged: such programs "
 				    "are never traced");
 	else if (library == PTRC_DOCTOR_LIBRARY_STATIC || library == PTRC_DOCTOR_LIBRARY_SHARED) {
-		/* Then the program is just starting. */
+		/* A program that is just starting has no page yet, but will be traced. */
 		if (p->d->obstacle)
 			return;
 		ptrc_doctor_problem(p->d, "library", p->thing,

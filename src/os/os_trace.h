@@ -55,7 +55,6 @@ int ptrc_os_begin(struct ptrc_os_trace *, trace_id_t);
 void ptrc_os_catch_up(struct ptrc_os_trace *);
 /* Drops all events up to now: to be called after the stream was started or cleared. */
 void ptrc_os_forget(struct ptrc_os_trace *);
-/* Adds the last events. */
 void ptrc_os_end(struct ptrc_os_trace *);
 /* Frees it; may be NULL. The stream still exists, or ptrc_os_end() was called before. */
 void ptrc_os_close(struct ptrc_os_trace *);

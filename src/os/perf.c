@@ -44,10 +44,9 @@ struct ptrc_perf {
 	unsigned int frequency, stack_max;
 };
 
-static int perf_event_open(struct perf_event_attr *attr, pid_t pid, int processor, int flags)
+static int perf_event_open(struct perf_event_attr *attr, pid_t pid, int processor)
 {
-	return (int)syscall(SYS_perf_event_open, attr, pid, processor, -1,
-			    (unsigned long)flags | PERF_FLAG_FD_CLOEXEC);
+	return (int)syscall(SYS_perf_event_open, attr, pid, processor, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
 /* ---- opening ---- */
@@ -120,18 +119,18 @@ static void unmap_ring(struct ptrc_perf_ring *r)
 static int open_event(struct ptrc_perf *p, struct perf_event_attr *attr, pid_t tid, int processor,
 		      struct ptrc_perf_ring *ring, int *first_fd, size_t bytes)
 {
-	int fd = perf_event_open(attr, tid, processor, 0);
+	int fd = perf_event_open(attr, tid, processor);
 	int error = 0;
 
 	/* Linux before 6.0 does not count the lost records of an event. */
 	if (fd < 0 && errno == EINVAL && attr->read_format) {
 		attr->read_format = 0;
-		fd = perf_event_open(attr, tid, processor, 0);
+		fd = perf_event_open(attr, tid, processor);
 	}
 	/* Linux before 5.12 knows no build ids. */
 	if (fd < 0 && errno == EINVAL && attr->build_id) {
 		attr->build_id = 0;
-		fd = perf_event_open(attr, tid, processor, 0);
+		fd = perf_event_open(attr, tid, processor);
 	}
 	if (fd < 0)
 		return errno;

@@ -13,7 +13,6 @@
 enum ptrc_perf_kind {
 	PTRC_PERF_FORK,
 	PTRC_PERF_EXEC,
-	/* The thread got another name. */
 	PTRC_PERF_RENAME,
 	PTRC_PERF_EXIT,
 	PTRC_PERF_MAPPING,

@@ -24,7 +24,6 @@ struct ptrc_os_processes *ptrc_os_processes_new(bool hides_command_lines, ptrc_o
 						void *arg);
 void ptrc_os_processes_free(struct ptrc_os_processes *);
 
-/* Adds a process that the caller has just started. */
 void ptrc_os_processes_add_child(struct ptrc_os_processes *, pid_t, int64_t start_ns);
 /* Adds a running process with the name, path and command line of its program. If the keeper, which examines a
  * process at its first event, has found more, the keeper's entry counts. */
@@ -37,7 +36,6 @@ void ptrc_os_processes_take(struct ptrc_os_processes *, const struct ptrc_perf_r
 /* The number of addresses of a sample's stack that are valid: the first address outside of all executable
  * mappings, and all after it, are noise. All are valid if some mappings are not known. */
 size_t ptrc_os_processes_callers(struct ptrc_os_processes *, const struct ptrc_perf_record *);
-/* Reports the processes that have not ended. */
 void ptrc_os_processes_tell_rest(struct ptrc_os_processes *);
 
 #endif

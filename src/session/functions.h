@@ -19,7 +19,6 @@ struct ptrc_functions {
 	bool is_all;
 	/* The patterns, a line each. */
 	struct ptrc_buffer globs;
-	/* The value for LD_PRELOAD. */
 	struct ptrc_buffer preload;
 	/* COMMAND is linked statically, so the library cannot be loaded into it. */
 	bool is_static;
@@ -43,7 +42,6 @@ void ptrc_functions_set_environment(struct ptrc_functions *);
 /* Whether a function was called that was recorded, or that only filter and patterns excluded. */
 bool ptrc_functions_are_in(trace_id_t);
 
-/* Prints why there is none. */
 void ptrc_functions_say_none(const struct ptrc_functions *, const char *command);
 
 #endif

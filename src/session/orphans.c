@@ -22,13 +22,12 @@ enum { NAMES_MAX = 1000, PATH_BYTES = 4096 };
 
 struct posixtrace_orphan *ptrc_orphans_list(size_t *count)
 {
-	struct posixtrace_orphan *list = NULL;
+	struct posixtrace_orphan *list = NULL, one;
 
-	for (*count = 0;; ++*count) {
-		list = ptrc_cli_reallocate(list, (*count + 1) * sizeof(*list));
-		if (posixtrace_get_orphan((unsigned int)*count, &list[*count], sizeof(*list)))
-			return list;
-	}
+	*count = 0;
+	while (!posixtrace_get_orphan((unsigned int)*count, &one, sizeof(one)))
+		*ptrc_append(list, *count) = one;
+	return list;
 }
 
 const char *ptrc_orphan_id(const struct posixtrace_orphan *o, char text[17])

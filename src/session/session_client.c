@@ -104,16 +104,6 @@ static int send_question(int fd, const struct ptrc_session_question *q)
 	return error;
 }
 
-static int limit_waits(int fd, int ms)
-{
-	const struct timeval limit = {
-		.tv_sec = ms / 1000,
-		.tv_usec = ms % 1000 * 1000,
-	};
-
-	return setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) ? errno : 0;
-}
-
 /* Why the last question got no answer in time; "" if that is not known. */
 static char silence[200];
 
@@ -287,6 +277,7 @@ int ptrc_session_follow(const char *name, enum ptrc_session_verb verb,
 			struct ptrc_session_reply *reply, int *fd, int *controller_fd)
 {
 	const struct ptrc_session_question q = {.verb = verb};
+	const struct timeval limit = {.tv_sec = PTRC_SESSION_LOOK_UP_MS / 1000};
 	pid_t controller;
 	int error = connect_to(name, PTRC_SESSION_ANSWER_MS, true, fd, &controller);
 
@@ -297,8 +288,8 @@ int ptrc_session_follow(const char *name, enum ptrc_session_verb verb,
 	if (!error)
 		error = state_error(reply);
 	/* The follower has to notice signals while it waits for events. */
-	if (!error)
-		error = limit_waits(*fd, PTRC_SESSION_LOOK_UP_MS);
+	if (!error && setsockopt(*fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)))
+		error = errno;
 	if (error && *controller_fd >= 0)
 		close(*controller_fd);
 	if (error)

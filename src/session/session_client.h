@@ -77,7 +77,6 @@ bool ptrc_session_is_foreign(const struct ptrc_session_state *);
 int ptrc_session_follow(const char *name, enum ptrc_session_verb, struct ptrc_session_reply *reply,
 			int *fd, int *controller_fd);
 
-/* An event type of a session. */
 struct ptrc_session_type {
 	trace_event_id_t id;
 	bool is_filtered;

@@ -17,7 +17,6 @@ struct ptrc_session_outcome {
 	int32_t error;
 	/* enum ptrc_session_stage: the step that failed. */
 	int32_t stage;
-	/* The process ID of the controller. */
 	int32_t controller;
 	char name[PTRC_SESSION_NAME_MAX + 1];
 	/* See ptrc_server_os_refusal(). */

@@ -38,7 +38,6 @@ void ptrc_session_command(pid_t, char name[32]);
 
 /* From /proc/PID/stat; all is 0 if the process does not exist. */
 struct ptrc_session_process {
-	/* The letter of its state. */
 	char state;
 	/* The processor time that it has used, and its start, in clock ticks. */
 	unsigned long long ticks, start;

@@ -113,7 +113,6 @@ struct ptrc_snapshots_state {
 	char path[PATH_MAX];
 };
 
-/* The state of a session. */
 struct ptrc_session_state {
 	int32_t controller;
 	int32_t target;
@@ -170,11 +169,9 @@ struct ptrc_session_reply {
 	uint16_t version;
 	/* enum ptrc_session_kind */
 	uint16_t kind;
-	/* The error number of the request, or 0. */
 	int32_t error;
 	/* enum ptrc_session_body; STATE answers STAT, SHUTDOWN, FOLLOW and DUMP. */
 	uint32_t body;
-	/* Bytes of the body. */
 	uint32_t size;
 	/* The index of the text that caused the error. */
 	uint32_t text;

@@ -847,7 +847,7 @@ static int make_snapshots(struct ptrc_server *s)
 			       s->name);
 	if (n < 0 || n >= PATH_MAX)
 		return ENAMETOOLONG;
-	/* Fails now, not when the awaited event comes. */
+	/* Checked now, not when the awaited event comes. */
 	slash = strrchr(s->snapshot_base, '/');
 	if (slash && slash != s->snapshot_base) {
 		*slash = '\0';

@@ -39,9 +39,7 @@ struct ptrc_session_plan {
 	size_t pattern_count;
 	bool is_until_exit;
 	bool is_started;
-	/* The log is closed without waiting for the disk. */
 	bool is_unsynced;
-	/* The log gets no command lines of processes. */
 	bool hides_command_lines;
 	struct ptrc_snapshots_plan snapshots;
 	/* .kinds 0: no events of the operating system. */

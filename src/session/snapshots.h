@@ -34,7 +34,6 @@ struct ptrc_snapshots_plan {
 	/* The names of events that make snapshots; none: no snapshots. */
 	const char *const *globs;
 	size_t glob_count;
-	/* The most snapshots. */
 	uint64_t max;
 	/* The directory if the session has no log in a regular file; NULL: not known. */
 	const char *directory;

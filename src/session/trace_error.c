@@ -178,9 +178,7 @@ void ptrc_trace_error(int error, pid_t pid, const char *target, const char *log_
 			ptrc_cli_message(SHM,
 					 "is mounted read-only, and a trace needs memory there: "
 					 "mount -o remount,rw " SHM);
-		else if (access(SHM, F_OK))
-			ptrc_session_say_directory(EPERM);
-		else if (ptrc_inspect_directory(0, directory) == EPERM)
+		else if (access(SHM, F_OK) || ptrc_inspect_directory(0, directory) == EPERM)
 			ptrc_session_say_directory(EPERM);
 		else
 			say_not_allowed(pid, target, log_path);

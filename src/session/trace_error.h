@@ -10,7 +10,6 @@
 #define PTRC_TRACE_ROOM_LEAST (UINT64_C(1) << 20)
 /* The address space and file size of a stream, which is a sparse file. */
 #define PTRC_TRACE_SPACE (UINT64_C(320) << 20)
-/* The least limit on open files. */
 #define PTRC_TRACE_FILES_LEAST 32
 
 /* Prints the message for an error number of posix_trace_create(), or of posix_trace_create_withlog() if the path

@@ -55,7 +55,6 @@ void ptrc_sync_read(struct ptrc_sync *, const struct ptrc_cli_texts *, const str
  */
 bool ptrc_sync_hosts(struct ptrc_sync *, struct ptrc_query *);
 
-/* Prints the result for each host. */
 void ptrc_sync_report(const struct ptrc_sync *);
 
 void ptrc_sync_free(struct ptrc_sync *);
