@@ -199,9 +199,6 @@ void ptrc_config_read(struct ptrc_config_file *, const char *path, enum ptrc_con
 void ptrc_config_parse(struct ptrc_config_file *, const char *name, const void *bytes, size_t size,
 		       enum ptrc_config_user);
 
-void ptrc_config_refuse(const struct ptrc_config_file *, const struct ptrc_config_mark *,
-			const char *format, ...) __attribute__((format(printf, 3, 4), noreturn));
-
 /* ---- configuration_dump.c ---- */
 
 /* Puts the sessions as a file in YAML that has the same meaning when read. Ends the process if a value from the

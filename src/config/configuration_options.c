@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/config/kept.h"
+#include "src/config/yaml_file.h"
 #include "src/os/os_trace.h"
 
 #define ATTRIBUTE(key) PTRC_CONFIG_OPTION(PTRC_CONFIG_##key)
@@ -91,7 +92,7 @@ refuse_setting(const struct ptrc_config_line *l, const struct ptrc_config_file *
 	char option[40];
 
 	if (!(l->options.given & 1U << key))
-		ptrc_config_refuse(file, &c->marks[key], "%s: %s", name, reason);
+		ptrc_yaml_refuse_at(file->name, &c->marks[key], "%s: %s", name, reason);
 	snprintf(option, sizeof(option), "--%s", name);
 	ptrc_cli_usage(option, "%s", reason);
 }
@@ -158,8 +159,8 @@ void ptrc_config_resolve(const struct ptrc_config_line *l, const char *several_a
 		ptrc_config_init(file->sessions);
 	}
 	if (several_advice && file->count > 1)
-		ptrc_config_refuse(file, &file->sessions[1].mark, "a second session: %s",
-				   several_advice);
+		ptrc_yaml_refuse_at(file->name, &file->sessions[1].mark, "a second session: %s",
+				    several_advice);
 	for (size_t i = 0; i < file->count; i++) {
 		ptrc_config_overlay(&file->sessions[i], &l->options);
 		/* A run of a program that records no events shows at least its processes. */

@@ -2,7 +2,6 @@
 #include "config.h"
 #include "src/config/configuration.h"
 
-#include <stdarg.h>
 #include <string.h>
 
 #include "src/config/yaml_file.h"
@@ -22,15 +21,6 @@ struct reader {
 	bool has_defaults;
 	bool has_sessions;
 };
-
-void ptrc_config_refuse(const struct ptrc_config_file *file, const struct ptrc_config_mark *mark,
-			const char *format, ...)
-{
-	va_list values;
-
-	va_start(values, format);
-	ptrc_yaml_refuse_values(file->name, mark, format, values);
-}
 
 /* The expected value of a kind of setting, for messages. */
 static const char *const expected[] = {
@@ -250,9 +240,9 @@ static void read_mapping(struct reader *r, struct ptrc_config *one)
 			read_setting(r, one, true);
 	}
 	if (r->has_defaults && !r->has_sessions)
-		ptrc_config_refuse(r->file, &one->mark,
-				   "'%s' needs '%s', the sessions that it is for", KEY_DEFAULTS,
-				   KEY_SESSIONS);
+		ptrc_yaml_refuse_at(r->yaml.name, &one->mark,
+				    "'%s' needs '%s', the sessions that it is for", KEY_DEFAULTS,
+				    KEY_SESSIONS);
 }
 
 static void read_root(struct reader *r)
@@ -290,10 +280,11 @@ static void check_names(const struct ptrc_config_file *f)
 		for (size_t k = 0; k < i; k++)
 			if (f->sessions[i].name && f->sessions[k].name &&
 			    !strcmp(f->sessions[i].name, f->sessions[k].name))
-				ptrc_config_refuse(f, &f->sessions[i].marks[PTRC_CONFIG_NAME],
-						   "name: '%s' is the name of the session in line "
-						   "%zu too",
-						   f->sessions[i].name, f->sessions[k].mark.line);
+				ptrc_yaml_refuse_at(f->name,
+						    &f->sessions[i].marks[PTRC_CONFIG_NAME],
+						    "name: '%s' is the name of the session in line "
+						    "%zu too",
+						    f->sessions[i].name, f->sessions[k].mark.line);
 }
 
 void ptrc_config_parse(struct ptrc_config_file *file, const char *name, const void *bytes,

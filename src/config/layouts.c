@@ -7,6 +7,7 @@
 
 #include "src/base/message.h"
 #include "src/config/configuration.h"
+#include "src/config/yaml_file.h"
 
 /* Finds the '=' between event and layout: the last one outside of the braces of an enum. */
 static const char *find_sign(const char *text)
@@ -60,8 +61,8 @@ void ptrc_config_read_layouts(struct ptrc_layouts *l, const char *path, const ch
 			const struct ptrc_config_layout *layout = &map->layouts[k];
 
 			if (!ptrc_layouts_add(l, layout->event, layout->text, &why))
-				ptrc_config_refuse(&file, &layout->mark, "decode: %s: %s",
-						   layout->event, why.text);
+				ptrc_yaml_refuse_at(file.name, &layout->mark, "decode: %s: %s",
+						    layout->event, why.text);
 		}
 	}
 }

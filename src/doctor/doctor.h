@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "src/base/output.h"
+#include "src/session/filter_rules.h"
 #include "src/session/session_client.h"
 
 /* ---- doctor_report.c ---- */
@@ -57,8 +58,6 @@ void ptrc_doctor_say(struct ptrc_doctor *, enum ptrc_doctor_status, const char *
 
 /* Whether the name is that of the missing event, or matches its pattern. */
 bool ptrc_doctor_is_missed(const struct ptrc_doctor *, const char *name);
-
-bool ptrc_doctor_has_pattern(const struct ptrc_doctor *);
 
 /* The advice for events that were lost in the stream, in the log, or both. */
 const char *ptrc_doctor_room(unsigned long in_stream, unsigned long in_log, bool is_log_full);

@@ -119,7 +119,7 @@ static void find_events(const struct ptrc_doctor *d, trace_id_t trace, struct lo
 		if (ptrc_doctor_is_missed(d, names[i]) && id < PTRC_READER_IDS) {
 			seen->is_wanted[id] = true;
 			seen->wanted_types++;
-		} else if (!ptrc_doctor_has_pattern(d)) {
+		} else if (!ptrc_filter_rules_is_glob(d->event)) {
 			ptrc_nearest_offer(nearest, d->event, names[i]);
 		}
 	}

@@ -336,7 +336,7 @@ static void check_names(struct patient *p)
 			ptrc_doctor_ok(p->d, "event", p->thing, "has opened %s", names[count]);
 			return;
 		}
-		if (!ptrc_doctor_has_pattern(p->d))
+		if (!ptrc_filter_rules_is_glob(p->d->event))
 			ptrc_nearest_offer(&nearest, p->d->event, names[count]);
 		count++;
 	}

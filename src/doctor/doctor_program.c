@@ -295,7 +295,7 @@ static void check_event_text(struct ptrc_doctor *d, const char *path)
 {
 	if (!*d->event || strlen(d->event) > 254 || access(path, R_OK))
 		return;
-	if (ptrc_doctor_has_pattern(d))
+	if (ptrc_filter_rules_is_glob(d->event))
 		ptrc_doctor_note(d, "event", path, NULL,
 				 "cannot be searched for the pattern %s, only for a name",
 				 d->event);

@@ -39,11 +39,6 @@ bool ptrc_doctor_is_missed(const struct ptrc_doctor *d, const char *name)
 	return d->event && (!strcmp(d->event, name) || ptrc_glob_matches(d->event, name));
 }
 
-bool ptrc_doctor_has_pattern(const struct ptrc_doctor *d)
-{
-	return d->event && strpbrk(d->event, "*?[\\");
-}
-
 void ptrc_doctor_say(struct ptrc_doctor *d, enum ptrc_doctor_status status, const char *check,
 		     const char *thing, const char *advice, const char *format, ...)
 {

@@ -113,7 +113,7 @@ static void check_event(struct ptrc_doctor *d, const char *session, unsigned lon
 			found++;
 			filtered += type->is_filtered;
 			events += type->events;
-		} else if (!ptrc_doctor_has_pattern(d)) {
+		} else if (!ptrc_filter_rules_is_glob(d->event)) {
 			ptrc_nearest_offer(&nearest, d->event, type->name);
 		}
 	}
