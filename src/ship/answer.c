@@ -15,10 +15,10 @@ enum { ANSWER_MAX = 16 << 20 };
 /* Numbers of ClickHouse exceptions that pass by themselves: too many parts or queries, too little memory, a
  * timeout, the same query still running (sent by a process that was killed), a table that is read-only or
  * without replicas for now, an exhausted quota, a shutdown. */
-static const long passing[] = {159, 160, 173, 201, 202, 209, 210, 216, 225, 236, 241,
-			       242, 252, 254, 285, 286, 319, 394, 425, 439, 745, 999};
-static const long unknown_user[] = {192, 193, 194, 195, 516};
-static const long not_granted[] = {164, 291, 497};
+static const long passing[] = {159, 160, 173, 201, 202, 209, 210, 216, 225, 236, 241, 242,
+			       252, 254, 285, 286, 319, 394, 425, 439, 745, 999, 0};
+static const long unknown_user[] = {192, 193, 194, 195, 516, 0};
+static const long not_granted[] = {164, 291, 497, 0};
 enum { UNKNOWN_TABLE = 60, UNKNOWN_DATABASE = 81, NOT_ENOUGH_SPACE = 243 };
 
 void ptrc_ship_answer_begin(struct ptrc_ship_answer *a)
@@ -112,14 +112,11 @@ static const char *words(const struct ptrc_ship_answer *a, char text[PTRC_SHIP_W
 	return *text ? text : "nothing";
 }
 
-#define IS_ONE_OF(list, exception) is_one_of(list, sizeof(list) / sizeof(*(list)), exception)
-
-static bool is_one_of(const long *list, size_t count, long exception)
+static bool is_one_of(const long *list, long exception)
 {
-	for (size_t i = 0; i < count; i++)
-		if (list[i] == exception)
-			return true;
-	return false;
+	while (*list && *list != exception)
+		list++;
+	return *list;
 }
 
 /* Whether an error without an exception may pass. Not ClickHouse has answered, but a proxy or another
@@ -146,12 +143,12 @@ enum ptrc_ship_outcome ptrc_ship_answer_judge(struct ptrc_ship_answer *a)
 			"answers with a redirect to '%s' (status %ld), which is not "
 			"followed: --server has to name the server itself",
 			a->location, a->status);
-	if (IS_ONE_OF(not_granted, exception))
+	if (is_one_of(not_granted, exception))
 		return ptrc_ship_because(
 			a, PTRC_SHIP_REFUSED,
 			"does not let this user do what is needed (status %ld): %s", a->status,
 			words(a, text));
-	if (a->status == 401 || a->status == 403 || IS_ONE_OF(unknown_user, exception))
+	if (a->status == 401 || a->status == 403 || is_one_of(unknown_user, exception))
 		return ptrc_ship_because(a, PTRC_SHIP_REFUSED,
 					 "refuses this user or password (status %ld): %s",
 					 a->status, words(a, text));
@@ -163,7 +160,7 @@ enum ptrc_ship_outcome ptrc_ship_answer_judge(struct ptrc_ship_answer *a)
 					 words(a, text));
 	ptrc_cli_because(&a->why, "answers with status %ld: %s", a->status, words(a, text));
 	if (exception)
-		return IS_ONE_OF(passing, exception) ? PTRC_SHIP_LATER : PTRC_SHIP_REFUSED;
+		return is_one_of(passing, exception) ? PTRC_SHIP_LATER : PTRC_SHIP_REFUSED;
 	return is_passing_status(a->status) ? PTRC_SHIP_LATER : PTRC_SHIP_REFUSED;
 }
 

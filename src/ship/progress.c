@@ -56,27 +56,20 @@ static bool read_numbers(char **at, const char *key, uint64_t *numbers, size_t c
 	return value;
 }
 
-static char *read_text(char **at, const char *key)
-{
-	char *value = value_of(at, key);
-
-	return value ? ptrc_cli_copy(value) : NULL;
-}
-
 /* Parses the file. Times are written as unsigned numbers. */
 static bool take(struct ptrc_ship_progress *p, char *text)
 {
 	uint64_t place[3], batch[3], damaged, complete;
-	char *at = text + strlen(head);
+	char *at = text + strlen(head), *server, *database;
 
 	if (strncmp(text, head, strlen(head)))
 		return false;
 	if (!read_numbers(&at, "log", &p->log_id, 1, 16) ||
 	    !read_numbers(&at, "nonce", &p->nonce, 1, 16))
 		return false;
-	p->server = read_text(&at, "server");
-	p->database = p->server ? read_text(&at, "database") : NULL;
-	if (!p->database || !read_numbers(&at, "place", place, 3, 10) ||
+	server = value_of(&at, "server");
+	database = server ? value_of(&at, "database") : NULL;
+	if (!database || !read_numbers(&at, "place", place, 3, 10) ||
 	    !read_numbers(&at, "batch", batch, 3, 10) ||
 	    !read_numbers(&at, "told", &p->told, 1, 10) ||
 	    !read_numbers(&at, "doubtful", &p->doubtful, 1, 10) ||
@@ -88,6 +81,8 @@ static bool take(struct ptrc_ship_progress *p, char *text)
 		return false;
 	p->place = (struct ptrc_ship_place){place[0], place[1], place[2]};
 	p->batch = (struct ptrc_ship_batch){batch[0], (int64_t)batch[1], (int64_t)batch[2]};
+	p->server = ptrc_cli_copy(server);
+	p->database = ptrc_cli_copy(database);
 	p->is_damaged = damaged;
 	p->is_complete = complete;
 	return true;

@@ -171,14 +171,13 @@ static enum ptrc_ship_outcome ask_number(struct ptrc_ship_server *s, uint64_t *n
 
 /* ---- questions ---- */
 
-static void begin_query(struct ptrc_ship_server *s, const char *text)
+/* Starts a query with the text and the table, if it is not NULL. */
+static void begin_query(struct ptrc_ship_server *s, const char *text, const char *table)
 {
 	s->query.used = 0;
 	ptrc_buffer_text(&s->query, text);
-}
-
-static void put_table(struct ptrc_ship_server *s, const char *table)
-{
+	if (!table)
+		return;
 	ptrc_ship_identifier_put(&s->query, s->options.database);
 	ptrc_buffer_char(&s->query, '.');
 	ptrc_buffer_text(&s->query, table);
@@ -249,7 +248,7 @@ static enum ptrc_ship_outcome ask_version(struct ptrc_ship_server *s)
 	enum ptrc_ship_outcome outcome;
 	long major;
 
-	begin_query(s, "SELECT version()");
+	begin_query(s, "SELECT version()", NULL);
 	curl_easy_setopt(s->curl, CURLOPT_LOW_SPEED_TIME, GREET_STALL_S);
 	outcome = ask(s);
 	curl_easy_setopt(s->curl, CURLOPT_LOW_SPEED_TIME, STALL_S);
@@ -272,8 +271,7 @@ static enum ptrc_ship_outcome check_tables(struct ptrc_ship_server *s)
 	enum ptrc_ship_outcome outcome;
 	uint64_t version;
 
-	begin_query(s, "SELECT version FROM ");
-	put_table(s, "schema");
+	begin_query(s, "SELECT version FROM ", "schema");
 	outcome = ask_number(s, &version);
 	if (outcome == PTRC_SHIP_REFUSED && ptrc_ship_answer_is_no_table(&s->answer))
 		ptrc_cli_because(&s->answer.why,
@@ -331,11 +329,9 @@ static void put_log(struct ptrc_ship_server *s, const char *host, const char *lo
 	ptrc_buffer_format(&s->query, "' AND log = '%s'", log);
 }
 
-/* Puts the table and the condition that selects a range. The times restrict the search to a few partitions,
- * which are days. */
+/* Puts the condition that selects a range. The times restrict the search to a few partitions, which are days. */
 static void put_range(struct ptrc_ship_server *s, const struct ptrc_ship_range *r)
 {
-	put_table(s, "events");
 	put_log(s, r->host, r->log);
 	ptrc_buffer_format(&s->query,
 			   " AND seq >= %" PRIu64 " AND seq < %" PRIu64 " AND time >= ", r->first,
@@ -352,7 +348,7 @@ enum ptrc_ship_outcome ptrc_ship_server_list(struct ptrc_ship_server *s,
 	enum ptrc_ship_outcome outcome;
 
 	/* DISTINCT, as the old server may have a row several times before it merges its parts. */
-	begin_query(s, "SELECT DISTINCT seq FROM ");
+	begin_query(s, "SELECT DISTINCT seq FROM ", "events");
 	put_range(s, r);
 	ptrc_buffer_text(&s->query, " ORDER BY seq FORMAT RowBinary");
 	outcome = ask(s);
@@ -364,8 +360,7 @@ enum ptrc_ship_outcome ptrc_ship_server_list(struct ptrc_ship_server *s,
 enum ptrc_ship_outcome ptrc_ship_server_end_of(struct ptrc_ship_server *s, const char *host,
 					       const char *log, uint64_t *end)
 {
-	begin_query(s, "SELECT if(count() = 0, 0, max(seq) + 1) FROM ");
-	put_table(s, "events");
+	begin_query(s, "SELECT if(count() = 0, 0, max(seq) + 1) FROM ", "events");
 	put_log(s, host, log);
 	return ask_number(s, end);
 }
@@ -379,8 +374,7 @@ enum ptrc_ship_outcome ptrc_ship_server_insert(struct ptrc_ship_server *s, const
 	enum ptrc_ship_outcome outcome;
 
 	headers = curl_slist_append(headers, "Content-Type: application/octet-stream");
-	begin_query(s, "INSERT INTO ");
-	put_table(s, table);
+	begin_query(s, "INSERT INTO ", table);
 	ptrc_buffer_text(&s->query, " FORMAT RowBinary");
 	ptrc_buffer_char(&s->query, '\0');
 	begin_url(s);
