@@ -63,7 +63,7 @@ static void prepare(struct ptrc_controller *c, const trace_event_set_t *set, int
 	ptrc_filter_told(h, change->old_told);
 	for (uint32_t id = PTRC_SET_ID_MIN; id < end && how != POSIX_TRACE_ADD_EVENTSET; id++)
 		if (how == POSIX_TRACE_SET_EVENTSET || ptrc_set_has(set, id))
-			change->decided[id / PTRC_SET_WORD_BITS] |= ptrc_set_mask(id);
+			ptrc_bits_add(change->decided, id);
 	for (uint32_t i = 0; i < PTRC_SET_WORD_COUNT; i++) {
 		change->filter[i] = combine(ptrc_load_relaxed(&h->filter[i]), given[i], how);
 		change->new_told[i] =
