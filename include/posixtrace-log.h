@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * <posixtrace-log.h>: additions to the standard for programs that read logs, by blocks of events
- * and by the fields of their data, or write them. The rules of <posixtrace.h> hold here, too.
+ * and by the fields of their data, or write them. The rules of <posixtrace.h> hold here, too. Each
+ * function has a page in section 3 of the manual, which lists its errors.
  *
  * An open log is a trace_id_t, from posixtrace_log_open() or posix_trace_open(). The functions of
  * <trace.h> for logs hold for both: posix_trace_eventid_get_name(), posix_trace_get_attr(),
@@ -38,7 +39,6 @@ struct posixtrace_count {
  * order. They count since the stream was created or last cleared, and reading them resets nothing.
  * Those without meaning are 0. They are read one after the other during recording, so they may
  * differ by some events.
- *   EINVAL  neither an active stream nor an open log; null pointer (the array may be null if size is 0).
  */
 int posixtrace_get_counts(trace_id_t, struct posixtrace_count *, size_t size, size_t *count);
 
@@ -53,44 +53,24 @@ struct posixtrace_type_count {
 };
 
 /*
- * Fills in an array of `count` elements; element i is for the event type with identifier i.
- * Elements beyond the last possible type become 0.
+ * Fills in an array of `count` elements; element i is for the event type with identifier i. Element
+ * 0 counts events of types for whose counts /dev/shm had no memory. Counting takes time in
+ * proportion to the events in the stream, and resets nothing.
  *
- * For an active stream, events count since the stream was created or last cleared: those that were
- * read from a plain stream, those that were flushed (even if the log has lost them since), and
- * those that are in the stream now. Lost events do not count. OVERFLOW, RESUME and the STOP of a
- * full stream count when they are read or flushed, because they are made only then. A flushed event
- * is not unread, because no reader of the stream can get it any more.
+ * For an active stream, these are the events since it was created or last cleared that were read,
+ * flushed, or are in the stream now. Lost events do not count. While events are flushed, the
+ * numbers may be wrong by some events.
  *
- * Element 0 is for no type. It counts events if /dev/shm had no memory for the counts of their
- * types, which can happen to types with identifiers from 680 on.
- *
- * Counting takes time in proportion to the events in the stream, and resets nothing. While events
- * are flushed as fast as they are recorded, the numbers may be wrong by some events; after the
- * process that writes the log was killed, they may stay too small by some.
- *
- * For a log, these are the events that reading all of it would report, without reading it: a closed
- * log contains the numbers. pt_unread is 0. Damage is not noticed.
- *   EINVAL   neither an active stream nor an open log; null pointer and count not 0.
- *   ENODATA  the log must be read to know: it was not closed, its log-full policy is POSIX_TRACE_LOOP,
- *            it was a pipe once, its keeper was replaced, it is damaged, it has events of types
- *            that were in the filter for a part of the time, or it has an event of type
- *            POSIX_TRACE_OVERFLOW.
+ * For a closed log, these are the events that reading all of it would report. ENODATA: the log must
+ * be read to know.
  */
 int posixtrace_get_type_counts(trace_id_t, struct posixtrace_type_count *, size_t);
 
 /*
  * Opens a log by its path, as posix_trace_open() does by a descriptor. If the log is rotated and
  * the path is that of its first file, even of one that has been deleted, all of its files are
- * opened as one log. The path of another of its files opens that file alone. Each file takes a
- * descriptor.
- *
- * Files that are missing between others are reported like missing packets of a log, by an OVERFLOW
- * and a RESUME; posixtrace_get_counts() reports the number of files and events before the first one
- * that exists.
- *   EINVAL  the file is not a log that this library can read; null pointer.
- *   ENOMEM  no memory.
- *   EMFILE and other errors of open().
+ * opened as one log; each takes a descriptor. The path of another of its files opens that file
+ * alone. Files that are missing between others are reported by an OVERFLOW and a RESUME.
  */
 int posixtrace_log_open(const char *, trace_id_t *);
 
@@ -103,28 +83,17 @@ struct posixtrace_span {
 /*
  * Returns to the first event of a log, as posix_trace_rewind() does, and selects events: those in
  * one of `count` spans (0: of any time) and of one of these types (a null pointer: of any type).
- * Reading then skips the parts of the log that have none of them. It may still report other events
- * near the selected ones, which the caller must skip. The selection holds until the next one, even
- * after posix_trace_rewind(). The figure skipped_events counts the events skipped.
- *
- * Skipped parts are not checked: damage in them is not reported. If one of the types is
- * POSIX_TRACE_OVERFLOW or POSIX_TRACE_RESUME, which report damage, too, nothing is skipped because
- * of its type.
- *   EINVAL  not an open log; null pointer and count not 0; an invalid tv_nsec; not an
- *           initialised event set.
- *   ENOMEM  no memory; nothing was done.
+ * Reading then skips the parts of the log that have none of them, without checking these parts for
+ * damage. It may still report other events near the selected ones, which the caller must skip. The
+ * selection holds until the next one, even after posix_trace_rewind().
  */
 int posixtrace_log_select(trace_id_t, const struct posixtrace_span *, size_t count,
 			  const trace_event_set_t *);
 
 /*
  * Stores a time from which on a log has at least `count` events, and not many more: those in the
- * same part of the log as the first of them. A reader that needs the last events of a log selects
- * events from that time on. This reads no events, only the descriptions of the parts: a few of the
- * events may not be reported, because of damage or of the filter at their time. A reader that has
- * found too few asks for more.
- *   EINVAL   not an open log; null pointer.
- *   ENODATA  the log has fewer.
+ * same part of the log as the first of them. A few of the events may not be reported, because of
+ * damage or of the filter at their time. ENODATA: the log has fewer.
  */
 int posixtrace_log_get_time_of_last(trace_id_t, unsigned long count, struct timespec *);
 
@@ -150,8 +119,6 @@ struct posixtrace_block {
  *
  * Any number of blocks may exist at a time. Several threads may read the events of one. The caller
  * frees each with posixtrace_log_free_block(), in any thread, even after posix_trace_close().
- *   EINVAL  not an open log; null pointer.
- *   ENOMEM  no memory; a null pointer is stored, and the position has not moved.
  */
 int posixtrace_log_next_block(trace_id_t, struct posixtrace_block **);
 
@@ -200,13 +167,8 @@ struct posixtrace_field {
 
 /*
  * Stores the next field of an event of the log, with name and type from the layout of the event's
- * type; the first one if the structure is all zero. Padding is skipped.
- *   ENODATA  there are no more fields; or the event's type has no layout.
- *   EBADMSG  the data does not fit the layout from here on: it is too short, or has bytes after the last
- *            field; or the log has a layout that this version does not know.
- *   EINVAL   not an open log; not an event type of it; null pointer; size below that of the first four
- *            members.
- *   ENOMEM   no memory.
+ * type; the first one if the structure is all zero. Padding is skipped. ENODATA: there are no more
+ * fields, or no layout. EBADMSG: the rest of the data does not fit the layout.
  */
 int posixtrace_log_next_field(trace_id_t, const struct posixtrace_event *,
 			      struct posixtrace_field *, size_t size);
@@ -319,8 +281,7 @@ struct posixtrace_log_clock {
  * pids and tids, and the names of one in the order of time; clocks in the order of time.
  * posixtrace_log_find_process() stores the index of the process to which an event of this time and
  * pid belongs, and posixtrace_log_find_thread() that of the name which the thread had then.
- *   EINVAL   not an open log; null pointer; size below that of the first member.
- *   ENODATA  the log does not have this, or has fewer.
+ * ENODATA: the log does not have this, or has fewer.
  */
 int posixtrace_log_get_host(trace_id_t, struct posixtrace_log_host *, size_t size);
 int posixtrace_log_get_process(trace_id_t, unsigned long index, struct posixtrace_log_process *,
@@ -346,12 +307,6 @@ struct posixtrace_log_writer;
  * Starts a log with these attributes (a null pointer: the defaults) in a file descriptor as for
  * posix_trace_create_withlog(), which stays the caller's. The third argument is the creation time
  * (a null pointer: now). The log-full policy is POSIX_TRACE_APPEND.
- *   EBADF   not open for writing.
- *   EINVAL  not an initialised attributes object; null pointer; an invalid time; a descriptor that
- *           cannot be a log.
- *   ENOMEM  no memory.
- *   EOVERFLOW  a null pointer for the time, and the clock is not in the years 1970 to 2261.
- *   others  of writing the first bytes.
  */
 int posixtrace_log_writer_open(int fd, const trace_attr_t *, const struct timespec *,
 			       struct posixtrace_log_writer **);
@@ -361,12 +316,6 @@ int posixtrace_log_writer_open(int fd, const trace_attr_t *, const struct timesp
  * layout (a null pointer: none), as posixtrace_eventid_open_layout() does. The name of a predefined
  * event type gives that type. When the log has TRACE_USER_EVENT_MAX types, other names give
  * POSIX_TRACE_UNNAMED_USEREVENT. Neither of these gets a layout.
- *   EINVAL        null pointer; not a layout.
- *   EEXIST        the type has another layout; nothing was stored.
- *   ENAMETOOLONG  the name has more than TRACE_EVENT_NAME_MAX bytes, or the layout more than
- *                 POSIXTRACE_LAYOUT_MAX.
- *   ENOSPC        the layouts of the log have 1 MiB.
- *   ENOMEM        no memory.
  */
 int posixtrace_log_writer_type(struct posixtrace_log_writer *, const char *name, const char *layout,
 			       trace_event_id_t *);
@@ -375,39 +324,22 @@ int posixtrace_log_writer_type(struct posixtrace_log_writer *, const char *name,
  * Adds an event, as from posixtrace_log_next_block() but with a type of this log, and not earlier
  * than the previous one. Readers of the log report the events in the order of their addition.
  * Events between a POSIX_TRACE_OVERFLOW and a POSIX_TRACE_RESUME are left out, as in every log; no
- * event is left out because of the filter in a POSIX_TRACE_START or POSIX_TRACE_FILTER. The event
- * sets in the data of these two have types of this log. Memory and writes take about 256 KiB at a
- * time; events of the same time are written together.
- *   EINVAL  null pointer; not a type of this log; an invalid time, or earlier than the event before;
- *           too much data.
- *   ENOMEM  no memory: the event is not in the log.
- *   others  of a write: the log takes no more events, and each later call returns the same.
+ * event is left out because of the filter in a POSIX_TRACE_START or POSIX_TRACE_FILTER, whose event
+ * sets have types of this log. After a write error the log takes no more events.
  */
 int posixtrace_log_writer_add(struct posixtrace_log_writer *, const struct posixtrace_event *);
 
 /*
  * Adds what an open log contains about its machine, its clocks and those processes that have events
  * in the new log so far: call it after the last event, once for each log from which there are
- * events. It takes no more space than in any log, 128 KiB and a sixteenth of the events'; the rest
- * is left out.
- *   EINVAL  null pointer; not a log.
- *   EXDEV   the log has a machine already, and this is another one, or was booted again: nothing is
- *           added, because pids mean other processes there.
- *   ENOMEM  no memory.
- *   others  of a write: the log takes no more events.
+ * events. EXDEV: the log has another machine already.
  */
 int posixtrace_log_writer_add_origin(struct posixtrace_log_writer *, trace_id_t);
 
 /*
  * Writes the remaining events, closes the log, waits until it is on its disk, and frees it,
  * whatever it returns. The status of the log reports what it lacks, from `count` figures of the
- * caller: lost_events, log_lost_events, untraced_processes with untraced_error, refused_names,
- * data_needed, those of the source (source_*), and those of damage, missing files and missing
- * names, which become figures of the source. Others are ignored, so the caller may pass all figures
- * of the source from posixtrace_get_counts().
- *   EINVAL  null pointer for the log, or for the figures and count not 0.
- *   ENOMEM  no memory.
- *   others  of a write: the log has no end.
+ * caller, such as those of the source from posixtrace_get_counts().
  */
 int posixtrace_log_writer_close(struct posixtrace_log_writer *, const struct posixtrace_count *,
 				size_t count);

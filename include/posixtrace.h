@@ -6,7 +6,7 @@
  *
  * The rules of <trace.h> hold in these headers, too: a function returns 0 or an error number,
  * writes nothing on error, may be called from any thread, and is neither async-signal-safe nor a
- * cancellation point.
+ * cancellation point. Each function has a page in section 3 of the manual, which lists its errors.
  */
 #ifndef POSIXTRACE_H
 #define POSIXTRACE_H 1
@@ -32,10 +32,6 @@ const char *posixtrace_version(void);
  * Maps everything that recording needs: the process page, the event names, and every stream that
  * traces this process. Without this call, the first event after a stream's creation does so, by a
  * few system calls. A process may call this any number of times, even if it is not traced.
- *   ENOMEM  a stream could not be mapped; events go into the others, and the next event tries
- *           again.
- *   EPERM   the directory of the shared objects is not safe to use; this process cannot be
- *           traced.
  */
 int posixtrace_attach(void);
 
@@ -56,31 +52,18 @@ int posixtrace_is_traced(void);
  * data by it.
  *
  * A name has one layout: the first one stands, in all processes that share the name by fork and by
- * the streams that trace them, and in the logs of these streams. Opening it with the same text
- * stores the same identifier. Opening it with another text fails with EEXIST, so that data is not
- * misinterpreted: use another name, or POSIX_TRACE_UNNAMED_USEREVENT. posix_trace_eventid_open()
- * stores the identifier of the same type: its events must have the data that the layout describes.
- * A type that was opened without a layout can get one later, which then holds for its earlier
- * events, too.
- *
- * If the process has TRACE_USER_EVENT_MAX types, this stores POSIX_TRACE_UNNAMED_USEREVENT, as
- * posix_trace_eventid_open() does, which never has a layout.
- *   EINVAL        null pointer; the name of a system event; not a layout.
- *   EEXIST        the type has another layout; *event has not changed.
- *   ENAMETOOLONG  the name has more than TRACE_EVENT_NAME_MAX bytes, or the layout more than
- *                 POSIXTRACE_LAYOUT_MAX.
- *   ENOSPC        the layouts of all processes that share their names have 1 MiB.
- *   ENOMEM        no memory.
+ * the streams that trace them, and in the logs of these streams. Opening it with another text fails
+ * with EEXIST, so that data is not misinterpreted: use another name, or
+ * POSIX_TRACE_UNNAMED_USEREVENT. posix_trace_eventid_open() stores the identifier of the same type:
+ * its events must have the data that the layout describes. A type that was opened without a layout
+ * can get one later.
  */
 int posixtrace_eventid_open_layout(const char *name, const char *layout, trace_event_id_t *event);
 
 /*
  * Copies the layout of an event type of an active stream or of a log. The buffer has `size` bytes;
- * POSIXTRACE_LAYOUT_MAX + 1 are always enough. A log may have been written by an adversary or by a
- * later release: the text may have any bytes but null bytes, and need not be a layout.
- *   EINVAL   neither an active stream nor an open log; not an event type of it; null pointer.
- *   ENODATA  the type has no layout.
- *   ERANGE   the buffer is too small.
+ * POSIXTRACE_LAYOUT_MAX + 1 are always enough. The text of a log may have any bytes but null bytes,
+ * and need not be a layout. ENODATA: the type has no layout. ERANGE: the buffer is too small.
  */
 int posixtrace_eventid_get_layout(trace_id_t, trace_event_id_t event, char *layout, size_t size);
 
@@ -144,11 +127,7 @@ struct posixtrace_type {
 	int pt_error;
 };
 
-/*
- * Opens a type now, if it is not open.
- *   EINVAL  null pointer; two members overlap.
- *   others  as posixtrace_eventid_open_layout().
- */
+/* Opens a type now, if it is not open. EINVAL: two members overlap. */
 int posixtrace_open_type(struct posixtrace_type *);
 
 /* For POSIXTRACE_EMIT: opens a type that is not open and returns its identifier; 0 if the
@@ -346,23 +325,10 @@ trace_event_id_t posixtrace_begin_type(struct posixtrace_type *);
  * posixtrace_eventid_open_layout().
  *
  * The process need not have the library: it may be a shell script. Then its nearest traced ancestor
- * decides: those INHERITED streams of the ancestor trace it that are older than the process, just
- * as they would trace a program with the library in its place.
- *
+ * decides: those INHERITED streams of the ancestor trace it that are older than the process.
  * posix_pid of the event is pid, but posix_tid, posix_thread_id and posix_prog_address are 0,
- * because no thread of that process has made the call. A new name is registered for the process.
- * Data beyond max-data-size is cut off. The call may take some 100 us; it takes no lock for which a
- * traced process ever waits.
- *   EINVAL        null pointer; the name of a system event; not a layout; a layout, and the name
- *                 of a predefined type.
- *   EEXIST        the type has another layout: the event is not recorded.
- *   ENAMETOOLONG  the name has more than TRACE_EVENT_NAME_MAX bytes, or the layout more than
- *                 POSIXTRACE_LAYOUT_MAX.
- *   ENOSPC        as posixtrace_eventid_open_layout(): the event is not recorded.
- *   ESRCH         the process does not exist.
- *   EPERM         the caller may not trace the process (see posix_trace_create); the process is
- *                 in another pid namespace; an object in shared memory is not safe to use.
- *   ENOMEM        a stream could not be mapped; the event is in the others.
+ * because no thread of that process has made the call. The call may take some 100 us; it takes no
+ * lock for which a traced process ever waits.
  */
 int posixtrace_event_for(pid_t, const char *event_name, const char *layout, const void *data,
 			 size_t, unsigned int *streams);
