@@ -10,6 +10,7 @@
 #include "lib/base/array.h"
 #include "lib/base/file.h"
 #include "lib/base/sys.h"
+#include "lib/base/timespec.h"
 #include "lib/model/names.h"
 #include "lib/model/packed.h"
 #include "lib/model/sequencer.h"
@@ -602,11 +603,9 @@ static struct ptrc_log_entry missing_between(const struct ptrc_log_reader *r, ui
 					     const struct ptrc_log_entry *before,
 					     const struct ptrc_log_entry *behind)
 {
-	struct ptrc_log_entry e = {
-		.is_missing = true,
-		.head = {.seq = seq,
-			 .first_ns = ptrc_log_creation_ns(r->files->head.create_sec,
-							  r->files->head.create_nsec)}};
+	const struct timespec created = {r->files->head.create_sec, r->files->head.create_nsec};
+	struct ptrc_log_entry e = {.is_missing = true,
+				   .head = {.seq = seq, .first_ns = ptrc_timespec_ns(&created)}};
 
 	/* Behind the last event of the packet before, and not at its time. */
 	if (before)
