@@ -208,6 +208,17 @@ PTRC_ASSERT_OFFSET(struct ptrc_log_head, close_offset, 88);
 PTRC_ASSERT_OFFSET(struct ptrc_log_head, rotate_bytes, 128);
 PTRC_ASSERT_OFFSET(struct ptrc_log_head, name, 256);
 
+/* The creation of a stream, which no event precedes; INT64_MIN if it is beyond the range. */
+static inline int64_t ptrc_log_creation_ns(int64_t sec, int64_t nsec)
+{
+	int64_t ns;
+
+	if (__builtin_mul_overflow(sec, INT64_C(1000000000), &ns) ||
+	    __builtin_add_overflow(ns, nsec, &ns))
+		return INT64_MIN;
+	return ns;
+}
+
 /* The first bytes of a log. */
 struct ptrc_log_begin {
 	struct ptrc_log_prefix prefix;

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "lib/base/sys.h"
-#include "lib/base/timespec.h"
 #include "lib/stream/status.h"
 
 /* A packet in the ring: an item of w->lap. */
@@ -163,8 +162,7 @@ static int lap_read(struct ptrc_log_writer *w, uint64_t from, uint64_t to)
 static void note_missing(struct ptrc_log_writer *w, uint64_t events)
 {
 	const struct ptrc_attr *a = w->trace.attr;
-	const struct timespec created = {a->createtime_sec, a->createtime_nsec};
-	int64_t first_ns = ptrc_timespec_ns(&created), last_ns;
+	int64_t first_ns = ptrc_log_creation_ns(a->createtime_sec, a->createtime_nsec), last_ns;
 	const struct ptrc_log_lap_entry *e;
 
 	if (w->state.ring.lost_events)
