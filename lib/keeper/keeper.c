@@ -43,26 +43,26 @@
 /* ---- making the process ---- */
 
 /*
- * A keeper must not show in the application that it serves: no SIGCHLD, nothing for wait() to
- * find, not even after an exec of the application. So it becomes an orphan at birth. The caller
- * makes a helper that shares its memory (as vfork does, with no signal at its end); the helper
- * makes the keeper and ends; the caller goes on when the helper has ended.
+ * The application must not notice its keeper: no SIGCHLD, nothing for wait() to find, not even
+ * after an exec of the application. So the keeper becomes an orphan at birth. The caller makes a
+ * helper that shares its memory, as vfork() does, but sends no signal when it ends. The helper
+ * makes the keeper and ends, and then the caller continues.
  *
  * The keeper is the program embedded in the library, executed from a file in memory. Where such
- * files may not be executed it is a forked copy of the caller that runs the same code. Where
- * orphans are handed to the caller (it is process 1 or a subreaper) a helper is of no use, and
- * the keeper is a direct child and a copy: it would otherwise show as a child with another
- * program.
+ * files may not be executed, it is a forked copy of the caller that runs the same code. Where
+ * orphans become children of the caller (it is process 1 or a subreaper) a helper is useless, and
+ * the keeper is a direct child and a copy: otherwise the application would have a child that runs
+ * another program.
  */
 
 /* For each of the two processes that run on the caller's memory. */
 #define STACK_BYTES 65536U
-/* The keeper's descriptors are moved above this number before they are moved to their final
- * places, so that none of them is overwritten on the way. */
+/* The keeper's descriptors are first moved above this number, so that none is overwritten when they
+ * are moved to their final places. */
 #define FD_PARKING 16
 
-/* For the functions that run on the caller's memory in a helper: an instrumented function would
- * leave its traces (shadow memory, canaries) in the caller's state. */
+/* For functions that run on the caller's memory in another process: instrumentation would change
+ * the caller's state (shadow memory, canaries). */
 #define CHILD_CODE              \
 	PTRC_NO_STACK_PROTECTOR \
 	__attribute__((noinline, no_sanitize("address", "undefined", "thread")))
@@ -70,14 +70,14 @@
 extern const uint8_t ptrc_keeper_image[] __attribute__((visibility("hidden")));
 extern const uint8_t ptrc_keeper_image_end[] __attribute__((visibility("hidden")));
 
-/* Lies on a mapping of its own, below the stacks of the two processes that run on the caller's
- * memory. If the helper is killed, the new process may run on there for a while, and the
- * mapping stays. */
+/* The arguments and results of the two processes, at the start of a mapping that also has their
+ * stacks. If the helper is killed, the new process may run there for a while, so the mapping
+ * stays. */
 struct launch {
 	int fds[PTRC_KEEPER_FD_COUNT + 1]; /* the last is the program; -1: fork a copy */
 	enum ptrc_keeper_task task;
 	uint32_t number;
-	char digits[12]; /* the number as text */
+	char digits[12]; /* `number` as text */
 	bool is_child;
 	/* Written by the helper and by the new process. */
 	int pid;
@@ -93,7 +93,7 @@ CHILD_CODE static long place_descriptors(const struct launch *l)
 	long parked[PTRC_KEEPER_FD_COUNT + 1], null;
 	struct rlimit most;
 
-	/* The application's soft limit may leave no room for the parking. */
+	/* The application's soft limit may forbid numbers above FD_PARKING. */
 	if (ptrc_sys(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, &most) == 0) {
 		most.rlim_cur = most.rlim_max;
 		ptrc_sys(SYS_prlimit64, 0, RLIMIT_NOFILE, &most, 0);
@@ -108,7 +108,7 @@ CHILD_CODE static long place_descriptors(const struct launch *l)
 			return parked[i];
 	}
 	for (int i = 0; i < count; i++) {
-		/* exec closes the descriptor of the program itself. */
+		/* Of all these, exec closes only the program's. */
 		int flags = i == PTRC_KEEPER_FD_COUNT ? O_CLOEXEC : 0;
 		long ret;
 
@@ -122,8 +122,8 @@ CHILD_CODE static long place_descriptors(const struct launch *l)
 	}
 	for (int fd = 0; fd < 3; fd++)
 		ptrc_sys(SYS_close, fd);
-	/* Occupies 0 to 2, so that no file that the keeper opens gets the number of a standard
-	 * stream. If there is no such device these numbers stay free. */
+	/* Occupies 0 to 2, so that no file that the keeper opens becomes a standard stream. Without
+	 * this device they stay free. */
 	null = ptrc_sys(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR, 0);
 	if (null == 0) {
 		ptrc_sys(SYS_dup3, 0, 1, 0);
@@ -141,8 +141,8 @@ CHILD_CODE static long place_descriptors(const struct launch *l)
 	return 0;
 }
 
-/* In the new process: signals to the application's process group, and a file system that is to
- * be unmounted, must not depend on the keeper. */
+/* In the new process: leaves the application's process group, whose signals are not for the keeper,
+ * its directory, whose file system may be unmounted, and its scheduling policy. */
 CHILD_CODE static void leave_surroundings(void)
 {
 	static const int none;
@@ -181,7 +181,7 @@ CHILD_CODE static int run_program(void *arg)
 _Static_assert(PTRC_KEEPER_LOG_FD + PTRC_KEEPER_FD_COUNT == 7,
 	       "the number of the program's descriptor in the path above");
 
-/* Makes a copy of the process, in which only raw system calls are made from then on. */
+/* Makes a copy of the process, which then makes raw system calls only. */
 CHILD_CODE static long fork_copy(const struct launch *l)
 {
 	enum ptrc_keeper_task task = l->task;
@@ -220,7 +220,7 @@ CHILD_CODE static int make_keeper(void *arg)
 struct process {
 	int pid;
 	int pidfd;     /* readable once the process has ended; -1: kernel older than 5.3 */
-	bool is_child; /* the caller has to reap it */
+	bool is_child; /* the caller must reap it */
 };
 
 static bool orphans_come_to_us(void)
@@ -231,8 +231,7 @@ static bool orphans_come_to_us(void)
 	return is_subreaper || ptrc_sys_getpid() == 1;
 }
 
-/* The embedded program as an executable file in memory; -1 if there can be none. Signals are
- * blocked. */
+/* The embedded program as an executable file in memory; -1: impossible. Signals are blocked. */
 static int program_file(void)
 {
 	static const char name[] = "ptrace-keeper";
@@ -268,7 +267,7 @@ static void wait_for_child(int pid)
 		;
 }
 
-/* Makes the process. Signals are blocked here, and stay blocked in the new process. */
+/* Makes the process. Signals are blocked, and stay so in the new process. */
 static int make_process(struct launch *l)
 {
 	long child;
@@ -291,7 +290,7 @@ static int make_process(struct launch *l)
 	return l->error;
 }
 
-/* The program if that can be, else a copy. */
+/* Makes the process: the program if possible, otherwise a copy. */
 static int make_either(struct launch *l)
 {
 	int *program = &l->fds[PTRC_KEEPER_FD_COUNT];
@@ -300,9 +299,8 @@ static int make_either(struct launch *l)
 
 	if (!l->is_child)
 		*program = program_file();
-	/* A keeper that replaces a killed one (and a helper for a moment) adds no process to
-	 * those that the soft limit of the user allowed before. A new keeper does: it stays
-	 * refused. */
+	/* A keeper that replaces a killed one, and its helper, may exceed the soft limit of the
+	 * user: they add no process to those allowed before. A new keeper may not. */
 	if (l->task != PTRC_KEEPER_NEW)
 		ptrc_limit_raise(&limit, RLIMIT_NPROC, UINT64_MAX);
 	if (*program >= 0) {
@@ -317,8 +315,8 @@ static int make_either(struct launch *l)
 	return error;
 }
 
-/* Makes the process. ENOMEM, or EAGAIN because of a limit on processes: none can be made. ECHILD: one may have
- * been made, but the helper that made it was killed before it could tell the process id; *process says pid 0
+/* Makes the process. ENOMEM, or EAGAIN because of a limit on processes: impossible. ECHILD: one may
+ * have been made, but the helper was killed before it could report the pid; process->pid is 0
  * then. */
 static int launch(const struct ptrc_keeper_args *args, enum ptrc_keeper_task task, uint32_t number,
 		  struct process *process)
@@ -330,8 +328,8 @@ static int launch(const struct ptrc_keeper_args *args, enum ptrc_keeper_task tas
 
 	*process = (struct process){.pidfd = -1};
 	/* Keeps a descriptor number free for the pidfd, by a copy of the stream's descriptor. A
-	 * copy of the log's would not do: another thread may fork meanwhile, and its child must
-	 * not hold a pipe open. */
+	 * copy of the log's would not do: a child that another thread forks meanwhile must not hold
+	 * a pipe open. */
 	spare = ptrc_sys(SYS_fcntl, args->stream_fd, F_DUPFD_CLOEXEC, 3);
 	if (spare < 0)
 		return ENOMEM;
@@ -355,37 +353,35 @@ static int launch(const struct ptrc_keeper_args *args, enum ptrc_keeper_task tas
 	if (!error && l->pid == 0)
 		return ECHILD;
 	if (!error) {
-		fd = ptrc_sys(SYS_pidfd_open, l->pid, 0); /* is close-on-exec by itself */
+		fd = ptrc_sys(SYS_pidfd_open, l->pid, 0); /* close-on-exec by itself */
 		*process = (struct process){
 			.pid = l->pid, .pidfd = fd < 0 ? -1 : (int)fd, .is_child = l->is_child};
 	}
 	ptrc_sys(SYS_munmap, map, 2 * STACK_BYTES);
-	/* The limit on processes is what clone() and execve() mean by EAGAIN. */
+	/* EAGAIN of clone() and execve() is about the limit on processes. */
 	return error && error != EAGAIN ? ENOMEM : error;
 }
 
 /* ---- starting a keeper ---- */
 
-/* How often a waiting caller looks whether the keeper still lives. */
+/* How often a waiting caller checks that the keeper is alive. */
 #define LOOK_NS 50000000
-/* Without a pidfd: a keeper without its lock after this time is dead. It takes the lock within
- * a millisecond of its birth. */
+/* Without a pidfd, a keeper without its lock after this time is dead: it takes that within a
+ * millisecond of its birth. */
 #define START_WAIT_NS INT64_C(5000000000)
-/* The same, for a keeper whose process id is unknown because the helper that made it was
- * killed. It is given up then, and leaves if it takes the lock later. */
+/* The same for a keeper whose pid is unknown because its helper was killed. If it takes the lock
+ * later, it notices that it has been replaced, and leaves. */
 #define STRAY_NS INT64_C(200000000)
-/* How long a keeper that has said that it ends is waited for. It may have been stopped then. */
+/* How long to wait for a keeper that has reported its end, and may have been stopped then. */
 #define LEAVE_WAIT_NS INT64_C(1000000000)
 #define LEAVE_PAUSE_NS 200000
-/* Somebody may kill a keeper at its birth. If this many die, the cause is in the memory of the
- * stream, and would kill the next as well. */
+/* A keeper may be killed at its birth. If this many die, the cause is in the memory of the stream,
+ * and would kill the next one as well. */
 #define START_TRIES 5
-/* The same, for the keepers of one command: so many have died, and in this time. A killer who
- * is busier than that is waited for no longer. */
+/* Limits for replacing killed keepers during one command, both of which must be exceeded. */
 #define RESTARTS_MAX 20
 #define RESTARTS_NS INT64_C(2000000000)
 
-/* Does anybody hold the keeper's lock? */
 static bool lives(const struct ptrc_keeper_args *args)
 {
 	return ptrc_liveness_is_held(args->stream_fd, PTRC_LIVE_KEEPER, 1);
@@ -398,8 +394,7 @@ static bool has_ended(const struct ptrc_keeper_args *args, const struct process 
 		return ptrc_procfs_has_ended(process->pidfd);
 	if (process->pid == 0)
 		return waited_ns > STRAY_NS && !lives(args);
-	/* Kernels before 5.3. An ended process keeps its number until its parent has waited for
-	 * it. */
+	/* Kernels before 5.3. A zombie still has its pid. */
 	return ptrc_sys(SYS_kill, process->pid, 0) == -ESRCH ||
 	       (waited_ns > START_WAIT_NS && !lives(args));
 }
@@ -430,7 +425,7 @@ static int try_start(const struct ptrc_keeper_args *args, struct ptrc_stream_hea
 	int error, said;
 	int64_t waited_ns = 0;
 
-	/* A keeper of an earlier number has the lock by now: it works, or is about to leave
+	/* A keeper with an earlier number has taken the lock: it works, or is about to leave
 	 * (ptrc_keeper_live). */
 	if (lives(args)) {
 		if (task == PTRC_KEEPER_RESTART)
@@ -441,9 +436,9 @@ static int try_start(const struct ptrc_keeper_args *args, struct ptrc_stream_hea
 		if (error && error != ECHILD)
 			return error;
 	}
-	/* As long as it takes: the head of the log may have to wait for room in a pipe. */
+	/* Without a limit: the head of the log may have to wait for room in a pipe. */
 	while ((said = ptrc_load_acquire(&header->keeper_pid)) == 0) {
-		/* The keeper may have said its first word between the two looks, and ended. */
+		/* The keeper may have reported and ended between the two loads. */
 		if (has_ended(args, &process, waited_ns) &&
 		    ptrc_load_acquire(&header->keeper_pid) == 0)
 			break;
@@ -472,12 +467,12 @@ int ptrc_keeper_start(const struct ptrc_keeper_args *args, struct ptrc_stream_he
 {
 	int error = ECHILD;
 
-	/* A keeper in another pid namespace would take the stream's writers for dead, and would
-	 * die with the helper that made it, the first process of that namespace. One in another
-	 * time namespace would read another clock. */
+	/* A keeper in another pid namespace would consider the stream's writers dead, and would die
+	 * with its helper, the first process of that namespace. One in another time namespace would
+	 * read another clock. */
 	if (ptrc_procfs_bears_elsewhere())
 		return EPERM;
-	/* The log of an orphan stays under the limit of its own controller. */
+	/* The limit of an orphan's own controller stays in force. */
 	if (task != PTRC_KEEPER_ORPHAN)
 		note_limit(header);
 	for (int i = 0; i < START_TRIES && error == ECHILD; i++)
@@ -485,7 +480,7 @@ int ptrc_keeper_start(const struct ptrc_keeper_args *args, struct ptrc_stream_he
 	return error;
 }
 
-/* Does the keeper live? A caller without descriptors has to judge by its process id. */
+/* Whether the keeper is alive. A caller without descriptors can only judge by the pid. */
 static bool is_there(const struct ptrc_keeper_args *args, const struct ptrc_stream_header *header)
 {
 	int pid;
@@ -522,8 +517,8 @@ int ptrc_keeper_command(const struct ptrc_keeper_args *args, struct ptrc_stream_
 		uint32_t number = ptrc_load_acquire(&header->keeper_seq);
 		int error;
 
-		/* It is another than `seq` only by damage to the memory of the stream. The
-		 * keeper then answers with the number that it has read. */
+		/* It differs from `seq` only if the stream's memory is damaged. The keeper then
+		 * answers with the number that it has read. */
 		if (done == number)
 			break;
 		sleep_on(&header->keeper_done, done);
@@ -538,8 +533,8 @@ int ptrc_keeper_command(const struct ptrc_keeper_args *args, struct ptrc_stream_
 		if ((error && error != ECHILD) ||
 		    (++restarts > RESTARTS_MAX &&
 		     ptrc_clock_ns(CLOCK_MONOTONIC) - begin > RESTARTS_NS)) {
-			/* A keeper that can be started later must not obey this command, whose
-			 * caller was told that nothing was done. */
+			/* A keeper started later must not obey this command, which is about to be
+			 * reported as not done. */
 			ptrc_store_release(&header->keeper_done, seq);
 			return error == EAGAIN ? EAGAIN : ECHILD;
 		}
@@ -557,11 +552,11 @@ void ptrc_keeper_reap(struct ptrc_stream_header *header)
 
 /* ---- the log of an orphan ---- */
 
-/* Bounds of the search, each some 50 ms: entries of the log's directory, and processes with
- * their descriptors. */
+/* Limits of the search, each some 50 ms: entries of the log's directory; processes and their
+ * descriptors. */
 #define ENTRIES_MAX 100000U
 #define DESCRIPTORS_MAX 20000U
-/* New logs of one name. */
+/* Names tried for a new log. */
 #define LOG_NAMES_MAX 1000U
 
 #define PATH_BYTES sizeof(((struct ptrc_log_place *)0)->path)
@@ -569,21 +564,21 @@ void ptrc_keeper_reap(struct ptrc_stream_header *header)
 
 struct orphan_log {
 	int fd;
-	int dirfd; /* for a new log: where it was made, and its name there */
+	int dirfd; /* of a new log: its directory, and its name there; -1: an existing log */
 	char name[256];
 };
 
 struct search {
 	const struct ptrc_stream_header *h;
 	uint32_t uid;
-	struct ptrc_log_place place; /* a copy, as others can write the header */
-	int at;			     /* the directory that is searched */
-	unsigned int budget;	     /* how many more entries are looked at */
-	int fd;			     /* of the log; -1: it was not found */
+	struct ptrc_log_place place; /* a copy, as other processes can write the header */
+	int at;			     /* the directory being searched */
+	unsigned int budget;	     /* entries left to look at */
+	int fd;			     /* of the log; -1: not found */
 };
 
-/* Opens the file if it is the log. Looks at it before it opens it: opening a FIFO or a device may
- * do something. */
+/* Opens the file if it is the log. Checks its type first, as opening a FIFO or a device may have
+ * effects. */
 static int open_log(struct search *s, int at, const char *path, int flags)
 {
 	struct ptrc_log_head head;
@@ -592,7 +587,7 @@ static int open_log(struct search *s, int at, const char *path, int flags)
 
 	if (error)
 		return error;
-	/* A log without a name would be gone with the last descriptor. */
+	/* A log without a name would disappear with the last descriptor. */
 	if (ptrc_file_stat(probe, &st) || !S_ISREG(st.st_mode) || st.st_dev != s->place.dev ||
 	    st.st_ino != s->place.ino || st.st_uid != s->uid || st.st_nlink == 0) {
 		ptrc_file_close(probe);
@@ -621,7 +616,8 @@ static bool visit_name(const char *name, uint64_t ino, void *arg)
 	return ino == s->place.ino && open_log(s, s->at, name, O_NOFOLLOW) == 0;
 }
 
-/* Is it the inode, as far as can be told without asking a server that may not answer? */
+/* Whether it is the log's inode, judging without a question to a file server that may not
+ * answer. */
 static bool is_inode(const struct search *s, int at, const char *name)
 {
 	struct statx x;
@@ -670,14 +666,14 @@ static bool visit_process(const char *name, uint64_t ino, void *arg)
 	return search(s, path, visit_descriptor) || s->budget == UINT_MAX;
 }
 
-/* A copy of the place that counts. */
+/* A copy of the valid place. */
 static void copy_place(const struct ptrc_stream_header *h, struct ptrc_log_place *place)
 {
 	memcpy(place, &h->log_place[ptrc_log_state_place(h)], sizeof(*place));
 	place->path[PATH_BYTES - 1] = '\0';
 }
 
-/* Opens the orphan's own log. ENOENT: it is nowhere; EACCES, EROFS and so on. */
+/* Opens the orphan's own log. ENOENT: not found; EACCES, EROFS and so on. */
 static int find_log(const struct ptrc_stream_header *h, uint32_t uid,
 		    const struct ptrc_keeper_orders *orders, struct orphan_log *log)
 {
@@ -691,7 +687,7 @@ static int find_log(const struct ptrc_stream_header *h, uint32_t uid,
 	    (s.place.dev == orders->taken_dev && s.place.ino == orders->taken_ino))
 		return ENOENT;
 	error = open_log(&s, AT_FDCWD, s.place.path, O_NOFOLLOW);
-	/* Anything but these two says that the log is there. */
+	/* With any other error the log exists. */
 	if (error == ENOENT || error == ENOTDIR) {
 		slash[slash == s.place.path] = '\0';
 		if (search(&s, s.place.path, visit_name))
@@ -704,7 +700,7 @@ static int find_log(const struct ptrc_stream_header *h, uint32_t uid,
 	return error;
 }
 
-/* The path of a new log, without a number. False: none is known. */
+/* The path of a new log, without a number. False: unknown. */
 static bool choose_path(const struct ptrc_stream_header *h, const struct ptrc_keeper_orders *orders,
 			struct ptrc_log_place *place)
 {
@@ -727,8 +723,8 @@ static bool choose_path(const struct ptrc_stream_header *h, const struct ptrc_ke
 	return true;
 }
 
-/* Makes a new, empty log. ENOENT: no directory, or no path is known; EACCES, EROFS, ENOSPC and so
- * on; EPERM: the stream belongs to another user. */
+/* Creates a new log. ENOENT: no directory, or no path is known; EACCES, EROFS, ENOSPC and so on;
+ * EPERM: the stream belongs to another user. */
 static int make_log(const struct ptrc_stream_header *h, uint32_t uid,
 		    const struct ptrc_keeper_orders *orders, struct orphan_log *log)
 {
@@ -771,8 +767,8 @@ static int make_log(const struct ptrc_stream_header *h, uint32_t uid,
 	return error;
 }
 
-/* Closes the log. Unless it is to be kept, removes it if it was made, and if no keeper has begun it:
- * else a later attempt goes on with it. */
+/* Closes the log. Unless is_kept, removes a new one, if no keeper has begun it; otherwise a later
+ * attempt will continue it. */
 static void close_log(const struct ptrc_stream_header *h, struct orphan_log *log, bool is_kept)
 {
 	struct stat st, there;
@@ -789,7 +785,8 @@ static void close_log(const struct ptrc_stream_header *h, struct orphan_log *log
 
 /* ---- orphans ---- */
 
-/* A keeper writes into the log what the orphan still holds. */
+/* Starts a keeper that writes the rest of the orphan's events into this log; stores the log's
+ * path. */
 static int start_on(struct ptrc_keeper_args *args, struct ptrc_stream_header *h, int log_fd,
 		    bool is_new, char *path)
 {
@@ -812,8 +809,8 @@ static int finish(struct ptrc_keeper_args *args, uint32_t uid, struct ptrc_strea
 	if (!error) {
 		error = start_on(args, h, log.fd, false, orders->written);
 		close_log(h, &log, true);
-		/* Beside a log that cannot take more, nothing else can be written either; but
-		 * perhaps where the caller wants it. */
+		/* If the log cannot take more, a file next to it cannot either; but one where the
+		 * caller wants it perhaps can. */
 		if (!error || error == ECHILD || !orders->path)
 			return error;
 	}
@@ -838,11 +835,11 @@ int ptrc_keeper_finish_orphan(int dirfd, uint32_t uid, int stream_fd,
 
 	if (error)
 		return error;
-	/* Nobody has set a limit for the log of a plain stream, but the caller may have one. */
+	/* A stream without a log has no limit for one; the caller may have one. */
 	if (!stream.header->has_log)
 		note_limit(stream.header);
-	/* The names object may be gone with the last process that used it. Then names_fd is -1,
-	 * and the log has the names that it got with earlier flushes. */
+	/* The names object may have been removed by the last process that used it. Then names_fd
+	 * stays -1, and the log has only the names of earlier flushes. */
 	error = ptrc_shmdir_open_id(dirfd, 'n', stream.header->names_id, uid, &args.names_fd,
 				    &size);
 	if (error != ENOMEM)
