@@ -55,7 +55,7 @@ static int next_stretch(struct ptrc_log_writer *w, struct ptrc_drain *d,
 	uint8_t *out;
 	int error = ptrc_log_batch_room(&w->batch, ptrc_drain_room(d), &out);
 
-	return error ? error : ptrc_drain_next(d, out, stretch);
+	return error ?: ptrc_drain_next(d, out, stretch);
 }
 
 /* Adds to the list the note of the drain's current stretch, and its counts of events by type. */
@@ -65,7 +65,7 @@ static int add_note(struct ptrc_log_buffer *list, const struct ptrc_drain *d,
 	uint64_t bytes = stretch->sum_count * sizeof(struct ptrc_type_sum);
 	int error = ptrc_log_buffer_add(list, &d->note, sizeof(d->note));
 
-	return error ? error : ptrc_log_buffer_add(list, stretch->sums, bytes);
+	return error ?: ptrc_log_buffer_add(list, stretch->sums, bytes);
 }
 
 static int pack_stretches(struct ptrc_log_writer *w, struct ptrc_drain *d,
@@ -75,9 +75,7 @@ static int pack_stretches(struct ptrc_log_writer *w, struct ptrc_drain *d,
 	int error;
 
 	while ((error = next_stretch(w, d, &stretch)) == 0) {
-		error = add_note(list, d, &stretch);
-		if (!error)
-			error = ptrc_log_events_add(w, &stretch);
+		error = add_note(list, d, &stretch) ?: ptrc_log_events_add(w, &stretch);
 		if (error)
 			return error;
 	}
@@ -123,9 +121,7 @@ static int write_one_by_one(struct ptrc_log_writer *w, struct ptrc_drain *d)
 		error = next_stretch(w, d, &stretch);
 		if (error)
 			break;
-		error = ptrc_log_events_add(w, &stretch);
-		if (!error)
-			error = ptrc_log_events_end(w);
+		error = ptrc_log_events_add(w, &stretch) ?: ptrc_log_events_end(w);
 		if (error)
 			return error;
 		ptrc_drain_commit(d, &d->note, stretch.sums);
@@ -189,7 +185,7 @@ static int drain_all(struct ptrc_keeper_work *k, struct ptrc_drain *d)
 	if (error == ENOMEM) {
 		ptrc_log_buffer_free(&list);
 		error = start_over(d, &begin);
-		return error ? error : write_one_by_one(w, d);
+		return error ?: write_one_by_one(w, d);
 	}
 	if (!error) {
 		note_taken(w, d, &list);
@@ -324,7 +320,7 @@ static int flush(struct ptrc_keeper_work *k, bool has_markers, bool is_automatic
 	/* A stream that should have restarted and did not is damaged: flushing it again at once
 	 * would not help. */
 	k->has_failed = error != 0 || (armed_run && armed_run == run_to_restart(h));
-	return error ? error : look_at_log(k);
+	return error ?: look_at_log(k);
 }
 
 int ptrc_keeper_work_flush(struct ptrc_keeper_work *k)
@@ -399,7 +395,7 @@ int ptrc_keeper_work_close(struct ptrc_keeper_work *k, bool is_automatic)
 	if (error)
 		ptrc_status_error(h, error);
 	again = ptrc_log_writer_close(&k->writer);
-	return error ? error : again;
+	return error ?: again;
 }
 
 int ptrc_keeper_work_obey(struct ptrc_keeper_work *k)

@@ -121,10 +121,8 @@ int ptrc_log_copy_create(int fd, const trace_attr_t *attr, const struct timespec
 	struct posixtrace_log_writer *c;
 	struct ptrc_attr resolved;
 	struct timespec now;
-	int error = ptrc_log_check(fd, POSIX_TRACE_APPEND);
-
-	if (!error)
-		error = ptrc_attr_resolve(attr, true, &resolved);
+	int error =
+		ptrc_log_check(fd, POSIX_TRACE_APPEND) ?: ptrc_attr_resolve(attr, true, &resolved);
 	if (error)
 		return error;
 	if (!created) {
@@ -309,7 +307,7 @@ static int add_filter(struct posixtrace_log_writer *c, const struct ptrc_live_ev
 								    event->len + sizeof(sets));
 	if (!error)
 		error = add(c, event);
-	return error ? error : add(c, &empty);
+	return error ?: add(c, &empty);
 }
 
 /* Adds an event of any kind. */

@@ -109,10 +109,8 @@ static int batch_add(struct ptrc_log_batch *b, const struct ptrc_stretch *in)
 		.s = *in, .at = b->data.used, .sums_at = b->sums.used, .rank = piece_count(b)};
 	uint64_t sum_bytes = in->sum_count * sizeof(struct ptrc_type_sum);
 	/* The unpacker may read a few bytes past the events. */
-	int error = ptrc_log_buffer_reserve(&b->data, in->bytes + PTRC_PACKED_SLACK);
-
-	if (!error)
-		error = ptrc_log_buffer_reserve(&b->sums, sum_bytes);
+	int error = ptrc_log_buffer_reserve(&b->data, in->bytes + PTRC_PACKED_SLACK)
+			    ?: ptrc_log_buffer_reserve(&b->sums, sum_bytes);
 	if (!error)
 		error = ptrc_log_buffer_add(&b->pieces, &piece, sizeof(piece));
 	if (error)
@@ -238,10 +236,9 @@ static int batch_sort(struct ptrc_log_batch *b)
 	b->next = 0;
 	b->counted = 0;
 	b->slice.used = b->waiting.used = b->cursors.used = 0;
-	error = ptrc_log_buffer_reserve(&b->waiting, count * sizeof(uint32_t));
-	if (!error)
-		error = ptrc_log_buffer_reserve(&b->cursors,
-						count * sizeof(struct ptrc_log_piece *));
+	error = ptrc_log_buffer_reserve(&b->waiting, count * sizeof(uint32_t))
+			?: ptrc_log_buffer_reserve(&b->cursors,
+						   count * sizeof(struct ptrc_log_piece *));
 	if (!error)
 		error = ptrc_log_buffer_reserve(&b->work, sizeof(struct ptrc_log_work));
 	if (error)
@@ -635,10 +632,9 @@ static int batch_strip(struct ptrc_log_batch *b, uint64_t *lost)
 		int error;
 
 		if (p->s.largest > b->most) {
-			error = ptrc_log_buffer_reserve(&b->slice, sizeof(waiting[i]));
-			if (!error)
-				error = pack_again(b, p, unpack(b, p, work_of(b)->shapes), b->most,
-						   &rest);
+			error = ptrc_log_buffer_reserve(&b->slice, sizeof(waiting[i]))
+					?: pack_again(b, p, unpack(b, p, work_of(b)->shapes),
+						      b->most, &rest);
 			if (error)
 				return error;
 			if (p->s.kind != PTRC_STRETCH_MARKER)
@@ -795,9 +791,7 @@ int ptrc_log_names_write(struct ptrc_log_writer *w)
 	new.end = ptrc_names_object_count(names);
 	if (new.next >= new.end && late.next == late.end)
 		return 0;
-	error = write_range(w, new);
-	if (!error)
-		error = write_range(w, late);
+	error = write_range(w, new) ?: write_range(w, late);
 	ptrc_log_state_save(w);
 	return error;
 }
@@ -1085,10 +1079,7 @@ static int sort_batch(struct ptrc_log_writer *w)
 {
 	struct ptrc_log_slice slice;
 	uint64_t lost = 0;
-	int error = batch_sort(&w->batch);
-
-	if (!error)
-		error = batch_strip(&w->batch, &lost);
+	int error = batch_sort(&w->batch) ?: batch_strip(&w->batch, &lost);
 	if (error)
 		return error;
 	note_lost(w, lost);

@@ -894,17 +894,15 @@ static int take_index(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 	struct ptrc_log_packet p;
 	uint64_t offset, listed;
 	uint8_t *totals;
-	int error = go_over(r, f, all, false, &listed, &offset);
-
-	if (!error)
-		error = load_packet(f, offset, PTRC_LOG_TOTALS, TOTALS_MAX, &p, &totals);
+	int error = go_over(r, f, all, false, &listed, &offset)
+			    ?: load_packet(f, offset, PTRC_LOG_TOTALS, TOTALS_MAX, &p, &totals);
 	if (error)
 		return error;
 	error = listed != events || offset + ptrc_log_packet_size(&p) != end
 			? EINVAL
 			: take_totals(r, totals, p.length, events);
 	free(totals);
-	return error ? error : go_over(r, f, all, true, &listed, &offset);
+	return error ?: go_over(r, f, all, true, &listed, &offset);
 }
 
 /* Opens a closed sequential file by the index before its end. EINVAL: there is none, or a byte of
@@ -924,9 +922,8 @@ static int open_by_index(struct ptrc_log_reader *r, struct ptrc_log_file *f)
 	    ptrc_log_packet_size(&p) != status_size || !file_packet(f, f->size - end_size, &end) ||
 	    end.type != PTRC_LOG_END || !read_status(f, &p, status, &s) || !s.index_offset)
 		return EINVAL;
-	error = load_pieces(f, s.index_offset, &all);
-	if (!error)
-		error = take_index(r, f, &all, s.log_events, status);
+	error = load_pieces(f, s.index_offset, &all)
+			?: take_index(r, f, &all, s.log_events, status);
 	free_pieces(&all);
 	if (error)
 		return error;
@@ -943,10 +940,7 @@ static int open_by_index(struct ptrc_log_reader *r, struct ptrc_log_file *f)
 int ptrc_log_reader_head(int fd, struct ptrc_log_head *head)
 {
 	struct ptrc_log_file f;
-	int error = file_open(fd, &f);
-
-	if (!error)
-		error = file_head(&f);
+	int error = file_open(fd, &f) ?: file_head(&f);
 	if (!error)
 		*head = f.head;
 	file_close(&f);
@@ -980,9 +974,7 @@ static int open_file(struct ptrc_log_reader *r, int fd)
 	if (error)
 		return error;
 	r->file_count++;
-	error = file_head(f);
-	if (!error)
-		error = take_file(r, f);
+	error = file_head(f) ?: take_file(r, f);
 	if (error)
 		return error;
 	r->damaged_parts += f->is_head_damaged;
@@ -1132,7 +1124,7 @@ static int take_next(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 		return ESTALE;
 	error = take_packet(r, f, p, offset, true);
 	if (error || (is_status && !f->has_status))
-		return error ? error : ESTALE;
+		return error ?: ESTALE;
 	f->is_closed = is_end;
 	note_taken(&r->tail, p, offset);
 	return 0;
@@ -1308,10 +1300,7 @@ static int take_parts(struct ptrc_log_reader *r, const void *bytes, size_t size)
 {
 	struct ptrc_log_file *f = r->files;
 	uint64_t needed = r->entry_count ? r->entries[0].offset : r->tail.end;
-	int error = file_add(f, needed, bytes, size);
-
-	if (!error)
-		error = take_following(r, f);
+	int error = file_add(f, needed, bytes, size) ?: take_following(r, f);
 	r->status = f->status;
 	r->is_closed = f->is_closed;
 	return error == ESTALE ? EPROTO : error;
@@ -1329,9 +1318,7 @@ int ptrc_log_reader_begin(const void *bytes, size_t size, struct ptrc_log_reader
 	r->files = f;
 	r->file_count = 1;
 	r->is_parts = true;
-	error = file_add(f, 0, bytes, size);
-	if (!error)
-		error = file_head(f);
+	error = file_add(f, 0, bytes, size) ?: file_head(f);
 	if (!error && (f->head.kind != PTRC_LOG_SEQUENTIAL || f->is_head_damaged))
 		error = EINVAL;
 	r->tail = (struct ptrc_log_tail){.end = PTRC_LOG_HEADS_BYTES};

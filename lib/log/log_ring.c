@@ -98,10 +98,8 @@ uint64_t ptrc_log_ring_place(struct ptrc_log_writer *w, uint64_t size, uint64_t 
 int ptrc_log_ring_write(struct ptrc_log_writer *w, uint64_t place)
 {
 	struct ptrc_log_lap_entry e = {.place = place};
-	int error = ptrc_log_buffer_reserve(&w->lap, sizeof(e));
-
-	if (!error)
-		error = ptrc_log_write_at(w, PTRC_LOG_RING_OFFSET + place);
+	int error = ptrc_log_buffer_reserve(&w->lap, sizeof(e))
+			    ?: ptrc_log_write_at(w, PTRC_LOG_RING_OFFSET + place);
 	if (error)
 		return error;
 	w->state.offset = place + w->out.used;
@@ -185,9 +183,7 @@ int ptrc_log_ring_restore(struct ptrc_log_writer *w)
 	int error;
 
 	w->state.events = w->state.bytes = 0;
-	error = lap_read(w, w->state.offset, w->ring_size);
-	if (!error)
-		error = lap_read(w, 0, w->state.offset);
+	error = lap_read(w, w->state.offset, w->ring_size) ?: lap_read(w, 0, w->state.offset);
 	if (error == ENOMEM)
 		return error;
 	if (error) {

@@ -248,7 +248,7 @@ int ptrc_log_writer_clear(struct ptrc_log_writer *w, int64_t now_ns)
 	w->has_retry = false;
 	if (w->is_regular) {
 		error = ptrc_log_writer_head(w);
-		return error ? error : ptrc_log_names_write(w);
+		return error ?: ptrc_log_names_write(w);
 	}
 	/* An error is ignored: a pipe whose reader is gone cannot be written, and no reader misses
 	 * the event. */
