@@ -9,7 +9,6 @@
 #include <linux/futex.h>
 #include <linux/memfd.h>
 #include <sched.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -33,7 +32,7 @@
 #include "lib/base/sys.h"
 #include "lib/base/thread_life.h"
 #include "lib/log/log_reader.h"
-#include "lib/keeper/keeper_work.h"
+#include "lib/log/log_write.h"
 #include "lib/stream/clock.h"
 
 #ifndef MFD_EXEC

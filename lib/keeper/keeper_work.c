@@ -394,7 +394,7 @@ int ptrc_keeper_work_close(struct ptrc_keeper_work *k, bool is_automatic)
 		error = look_at_log(k);
 	if (error)
 		ptrc_status_error(h, error);
-	again = ptrc_log_writer_close(&k->writer);
+	again = ptrc_log_writer_close(&k->writer, NULL);
 	return error ?: again;
 }
 

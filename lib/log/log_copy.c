@@ -7,7 +7,6 @@
 #include <sys/random.h>
 
 #include "lib/base/array.h"
-#include "lib/base/sys.h"
 #include "lib/base/timespec.h"
 #include "lib/log/log_write.h"
 #include "lib/log/log_stream.h"
@@ -425,12 +424,13 @@ static struct ptrc_log_status status_of(const struct ptrc_counts *counts)
 int ptrc_log_copy_close(struct posixtrace_log_writer *c, const struct ptrc_counts *lost)
 {
 	static const struct ptrc_counts none;
-	int error = c->error ? c->error : write_waiting(c);
+	struct ptrc_log_status losses = status_of(lost ? lost : &none);
+	int error = c->error ?: write_waiting(c);
 
 	if (!error && ptrc_names_object_count(c->writer.names))
 		error = ptrc_log_names_write(&c->writer);
 	if (!error)
-		error = ptrc_log_writer_finish(&c->writer, status_of(lost ? lost : &none));
+		error = ptrc_log_writer_close(&c->writer, &losses);
 	ptrc_log_copy_free(c);
 	return error;
 }

@@ -745,16 +745,10 @@ static void add_names(struct ptrc_log_writer *w, struct range *r)
 	}
 }
 
-static void note_written(struct ptrc_log_writer *w, const struct range *r)
-{
-	uint32_t *written = r->is_late ? &w->state.layouts : &w->state.names;
-
-	if (*written < r->next)
-		*written = r->next;
-}
-
 static int write_range(struct ptrc_log_writer *w, struct range r)
 {
+	uint32_t *written = r.is_late ? &w->state.layouts : &w->state.names;
+
 	while (r.next < r.end) {
 		uint64_t empty;
 		int error = 0;
@@ -770,7 +764,8 @@ static int write_range(struct ptrc_log_writer *w, struct range r)
 		}
 		if (error)
 			return error;
-		note_written(w, &r);
+		if (*written < r.next)
+			*written = r.next;
 	}
 	return 0;
 }
@@ -832,12 +827,6 @@ uint64_t ptrc_log_names_count(const struct ptrc_log_writer *w)
 
 /* A log that is bounded to less than 16 times this gets packets that are exact to the event. */
 #define EXACT_BELOW UINT64_C(65536)
-
-/* The aim for the counted bytes of a packet. */
-static uint64_t target_of(const struct ptrc_log_writer *w)
-{
-	return w->limit / 16 < PTRC_LOG_PACKET_BYTES ? w->limit / 16 : PTRC_LOG_PACKET_BYTES;
-}
 
 /* Updates the filter in w->state by the chosen events. */
 static void follow_filter(struct ptrc_log_writer *w)
@@ -1050,27 +1039,20 @@ static int discard_oldest(struct ptrc_log_writer *w)
 	return 0;
 }
 
-/* Chooses the events of the next packet. *is_full: an UNTIL_FULL log has no room for the event
- * after them, whose time is *stop_ns. */
-static int choose(struct ptrc_log_writer *w, struct ptrc_log_slice *slice, bool *is_full,
-		  int64_t *stop_ns)
+/* Chooses the events of the next packet. end->is_full: an UNTIL_FULL log has no room for the event
+ * after them, at end->next_ns. */
+static int choose(struct ptrc_log_writer *w, struct ptrc_log_slice *slice, struct ptrc_log_end *end)
 {
-	uint64_t target = target_of(w), room = UINT64_MAX;
-	struct ptrc_log_end end = {.target = target};
-	int error;
-
+	end->target = ptrc_log_at_most(w->limit / 16, PTRC_LOG_PACKET_BYTES);
+	end->room = UINT64_MAX;
 	if (w->policy == POSIX_TRACE_UNTIL_FULL) {
-		room = w->limit > w->state.bytes ? w->limit - w->state.bytes : 0;
+		end->room = w->limit > w->state.bytes ? w->limit - w->state.bytes : 0;
 		/* Room for the last STOP, which no other event may use. */
-		end.reserve = PTRC_LOG_STOP_BYTES;
+		end->reserve = PTRC_LOG_STOP_BYTES;
 	}
-	if (target >= EXACT_BELOW && room >= w->batch.counted + end.reserve)
-		return batch_choose(&w->batch, target, slice);
-	end.room = room;
-	error = batch_choose_exactly(&w->batch, &end, slice);
-	*is_full = end.is_full;
-	*stop_ns = end.next_ns;
-	return error;
+	if (end->target >= EXACT_BELOW && end->room >= w->batch.counted + end->reserve)
+		return batch_choose(&w->batch, end->target, slice);
+	return batch_choose_exactly(&w->batch, end, slice);
 }
 
 /* Sorts the batch, and takes out of it events that are too large for the log, and those that a pipe
@@ -1107,20 +1089,19 @@ static int discard_rest(struct ptrc_log_writer *w)
 
 static int write_batch(struct ptrc_log_writer *w)
 {
-	bool is_full = ptrc_log_is_full(w);
+	struct ptrc_log_end end = {.is_full = ptrc_log_is_full(w)};
 	int error = sort_batch(w);
 
 	if (!error && w->kind == PTRC_LOG_RING)
 		error = discard_oldest(w);
-	while (!error && !is_full && batch_waits(&w->batch)) {
+	while (!error && !end.is_full && batch_waits(&w->batch)) {
 		struct ptrc_log_slice slice;
-		int64_t stop_ns = 0;
 
-		error = choose(w, &slice, &is_full, &stop_ns);
+		error = choose(w, &slice, &end);
 		if (!error && slice.records)
 			error = write_slice(w, &slice);
-		if (!error && is_full)
-			error = write_stop(w, stop_ns);
+		if (!error && end.is_full)
+			error = write_stop(w, end.next_ns);
 	}
 	if (!error && batch_waits(&w->batch))
 		error = discard_rest(w);

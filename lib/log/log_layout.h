@@ -30,7 +30,6 @@
 #include "lib/model/attr.h"
 #include "lib/model/eventset.h"
 #include "lib/model/record.h"
-#include "lib/model/type_sums.h"
 
 #define PTRC_LOG_SIGNATURE "\211PTRLOG\n"
 #define PTRC_LOG_SIGNATURE_BYTES 8U

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/log/log_write.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>

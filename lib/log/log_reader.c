@@ -13,7 +13,6 @@
 #include "lib/model/layout.h"
 #include "lib/model/names.h"
 #include "lib/model/packed.h"
-#include "lib/model/sequencer.h"
 
 /* A larger NAMES packet is damaged: a keeper puts about 4 KiB of names into one. */
 #define NAMES_MAX (UINT64_C(1) << 20)

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "include/posixtrace-private.h"
 #include "lib/model/eventset.h"

@@ -17,7 +17,6 @@
 #include "lib/model/names.h"
 #include "lib/stream/drain.h"
 #include "lib/stream/stream.h"
-#include "lib/stream/untraced.h"
 
 /* A growing array of bytes, which moves when it grows. */
 struct ptrc_log_buffer {
@@ -445,12 +444,10 @@ PTRC_MUST_CHECK int ptrc_log_writer_clear(struct ptrc_log_writer *w, int64_t now
 PTRC_MUST_CHECK int ptrc_log_writer_end(struct ptrc_log_writer *w);
 /* Keeps room for STATUS and END below the file size limit until they are written. */
 void ptrc_log_reserve_close(struct ptrc_log_writer *w);
-/* Ends a keeper's log, and waits until it is on its disk; if it does not get there, STATUS has the
- * error. */
-PTRC_MUST_CHECK int ptrc_log_writer_close(struct ptrc_log_writer *w);
-/* The same for any log; `status` has the losses. */
-PTRC_MUST_CHECK int ptrc_log_writer_finish(struct ptrc_log_writer *w,
-					   struct ptrc_log_status status);
+/* Ends a log, whose losses are those of the keeper's stream or, if not NULL, `losses`. Waits until
+ * the log is on its disk; if it does not get there, STATUS has the error. */
+PTRC_MUST_CHECK int ptrc_log_writer_close(struct ptrc_log_writer *w,
+					  const struct ptrc_log_status *losses);
 /* Appends STATUS to w->out, completed by the writer's counts, and with is_end END. ENOMEM. */
 PTRC_MUST_CHECK int ptrc_log_writer_put_status(struct ptrc_log_writer *w,
 					       struct ptrc_log_status status, bool is_end);

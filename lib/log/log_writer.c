@@ -13,6 +13,7 @@
 #include "lib/model/eventset.h"
 #include "lib/stream/clock.h"
 #include "lib/stream/status.h"
+#include "lib/stream/untraced.h"
 
 /* ---- head ---- */
 
@@ -230,29 +231,20 @@ void ptrc_log_writer_free(struct ptrc_log_writer *w)
 	ptrc_log_origin_free(&w->origins);
 }
 
-/* Writes a hidden FILTER event into a pipe, which says that the filter is empty from now on. */
-static int write_clear(struct ptrc_log_writer *w, int64_t now_ns)
+int ptrc_log_writer_clear(struct ptrc_log_writer *w, int64_t now_ns)
 {
 	static const trace_event_set_t sets[2] = {{.__posix_trace_magic = PTRC_SET_MAGIC},
 						  {.__posix_trace_magic = PTRC_SET_MAGIC}};
-
-	return ptrc_log_events_write_single(w, now_ns, 0, POSIX_TRACE_FILTER | PTRC_REC_HIDDEN,
-					    sets, sizeof(sets));
-}
-
-int ptrc_log_writer_clear(struct ptrc_log_writer *w, int64_t now_ns)
-{
 	int error;
 
 	w->skip_ns = INT64_MIN;
 	w->has_retry = false;
-	if (w->is_regular) {
-		error = ptrc_log_writer_head(w);
-		return error ?: ptrc_log_names_write(w);
-	}
+	if (w->is_regular)
+		return ptrc_log_writer_head(w) ?: ptrc_log_names_write(w);
 	/* An error is ignored: a pipe whose reader is gone cannot be written, and no reader misses
 	 * the event. */
-	error = write_clear(w, now_ns);
+	error = ptrc_log_events_write_single(w, now_ns, 0, POSIX_TRACE_FILTER | PTRC_REC_HIDDEN,
+					     sets, sizeof(sets));
 	if (!error) {
 		w->state.events = w->state.bytes = w->state.lost_events = 0;
 		ptrc_log_state_save(w);
@@ -356,8 +348,9 @@ int ptrc_log_writer_end(struct ptrc_log_writer *w)
 	return write_whole_end(w, &status, &with_index);
 }
 
-int ptrc_log_writer_finish(struct ptrc_log_writer *w, struct ptrc_log_status status)
+int ptrc_log_writer_close(struct ptrc_log_writer *w, const struct ptrc_log_status *losses)
 {
+	struct ptrc_log_status status = losses ? *losses : status_of(w);
 	bool with_index;
 	int error = write_whole_end(w, &status, &with_index), again;
 
@@ -376,9 +369,4 @@ int ptrc_log_writer_finish(struct ptrc_log_writer *w, struct ptrc_log_status sta
 	again = write_end(w, status, with_index);
 	(void)again; /* the first error is returned */
 	return error;
-}
-
-int ptrc_log_writer_close(struct ptrc_log_writer *w)
-{
-	return ptrc_log_writer_finish(w, status_of(w));
 }

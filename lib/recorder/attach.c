@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <linux/membarrier.h>
-#include <sys/mman.h>
 
 #include "lib/base/atomic.h"
 #include "lib/base/file.h"

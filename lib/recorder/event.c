@@ -16,7 +16,6 @@
 #include "lib/stream/recording.h"
 #include "lib/stream/slots.h"
 #include "lib/stream/status.h"
-#include "lib/stream/stream.h"
 
 /* If siglongjmp() has left more writers of a thread in one stream, the oldest is used again. */
 #define LEFT_MAX 32
