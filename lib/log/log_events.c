@@ -14,12 +14,11 @@
 
 /* A stretch in the batch, or a part of one. */
 struct ptrc_log_piece {
-	struct ptrc_stretch
-		s;	  /* its `packed` and `sums` are unused, as the batch's data may move */
-	uint64_t at;	  /* offset of its packed events in the batch's data */
-	uint64_t sums_at; /* offset in the batch's sums */
-	uint32_t rank;	  /* decides between pieces of the same time and order */
-	uint32_t chosen;  /* its first events that are chosen */
+	struct ptrc_stretch s; /* without `packed` and `sums`, as the batch's data may move */
+	uint64_t at;	       /* offset of its packed events in the batch's data */
+	uint64_t sums_at;      /* offset in the batch's sums */
+	uint32_t rank;	       /* decides between pieces of the same time and order */
+	uint32_t chosen;       /* its first events that are chosen */
 };
 
 /* Whether the piece has an event other than a marker that comes after all those in `last`; NULL:
@@ -417,12 +416,10 @@ static uint64_t mark_until(struct ptrc_log_batch *b, int64_t ns, uint64_t *bytes
 	uint64_t i;
 
 	*bytes = 0;
-	for (i = b->next; (p = listed(b, &b->waiting, i)); i++) {
+	for (i = b->next; (p = listed(b, &b->waiting, i)) && p->s.first_ns <= ns; i++) {
 		struct ptrc_packed_event e;
 		struct ptrc_unpacker u;
 
-		if (p->s.first_ns > ns)
-			break;
 		if (p->s.last_ns <= ns) {
 			p->chosen = p->s.records;
 			*bytes += cost(p);
@@ -445,10 +442,11 @@ static uint64_t estimate(const struct ptrc_log_batch *b, int64_t ns, uint64_t en
 	const struct ptrc_log_piece *p;
 	uint64_t sum = 0;
 
-	for (uint64_t i = b->next; (p = listed(b, &b->waiting, i)) && sum <= enough; i++) {
+	for (uint64_t i = b->next; sum <= enough; i++) {
 		uint64_t part, all;
 
-		if (p->s.first_ns > ns)
+		p = listed(b, &b->waiting, i);
+		if (!p || p->s.first_ns > ns)
 			break;
 		if (p->s.last_ns <= ns) {
 			sum += cost(p);
@@ -706,14 +704,6 @@ struct range {
 	uint32_t new_names;
 };
 
-/* The entry of the range's next name; false if there is nothing to write for it. */
-static bool entry_of(const struct ptrc_names_object *names, const struct range *r, uint32_t *index)
-{
-	*index = r->is_late ? ptrc_names_object_described(names, r->next) : r->next;
-	return (!r->is_late || *index < r->new_names) && *index < PTRC_NAMES_MAX &&
-	       ptrc_names_object_has(names, *index);
-}
-
 /* Adds names to the packet in w->out until the range ends or the packet is full. */
 static void add_names(struct ptrc_log_writer *w, struct range *r)
 {
@@ -723,10 +713,11 @@ static void add_names(struct ptrc_log_writer *w, struct range *r)
 	for (; r->next < r->end; r->next++) {
 		struct ptrc_log_name head = {0};
 		const char *name, *layout;
-		uint32_t index;
+		uint32_t index = r->is_late ? ptrc_names_object_described(names, r->next) : r->next;
 		uint64_t size;
 
-		if (!entry_of(names, r, &index))
+		if ((r->is_late && index >= r->new_names) || index >= PTRC_NAMES_MAX ||
+		    !ptrc_names_object_has(names, index))
 			continue;
 		name = names->entry[index].name;
 		head.id = (uint16_t)(PTRC_ID_FIRST + index);
@@ -1164,20 +1155,7 @@ static uint64_t taken_events(const struct ptrc_log_state *s)
 	return s->events + s->ring.lost_events + s->lost_events;
 }
 
-/* For an UNTIL_FULL log: adds the markers that earlier flushes held back to the flush, and holds
- * back those that now follow the last STOP. */
-static int add_held(struct ptrc_log_writer *w)
-{
-	int error = batch_add_held(&w->batch, &w->held);
-
-	w->held_next.used = 0;
-	if (!error)
-		error = batch_hold(&w->batch, w->state.flags & PTRC_LOG_STATE_AFTER_STOP,
-				   &w->held_next);
-	return error;
-}
-
-static void tell_origins(struct ptrc_log_writer *w)
+static void describe_origins(struct ptrc_log_writer *w)
 {
 	const struct ptrc_log_batch *b = &w->batch;
 	int pid = 0;
@@ -1201,11 +1179,15 @@ int ptrc_log_events_end(struct ptrc_log_writer *w)
 	ptrc_log_index_write(w);
 	w->state.written.until = until;
 	if (w->origin && !ptrc_log_is_full(w))
-		tell_origins(w);
+		describe_origins(w);
 	before = w->state;
 	w->last_ns = INT64_MIN;
-	if (w->policy == POSIX_TRACE_UNTIL_FULL)
-		error = add_held(w);
+	if (w->policy == POSIX_TRACE_UNTIL_FULL) {
+		w->held_next.used = 0;
+		error = batch_add_held(&w->batch, &w->held)
+				?: batch_hold(&w->batch, w->state.flags & PTRC_LOG_STATE_AFTER_STOP,
+					      &w->held_next);
+	}
 	if (!error)
 		error = write_batch(w);
 	if (!error && w->syncs_flushes)

@@ -21,7 +21,8 @@ struct members {
 	/* The numbers in file names that look like members', in ascending order. */
 	uint64_t *number;
 	size_t number_count, number_size;
-	/* of the members found: elements first to end - 1, from the first member to the last */
+	/* Of the members found: elements `first` to `end` - 1, from the first member to the
+	 * last. */
 	int *fd;
 	size_t first, end;
 	uint64_t log;	  /* its stream_id; 0: not known yet */

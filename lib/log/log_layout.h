@@ -83,7 +83,7 @@ enum ptrc_log_packet_type {
 /* Flags of an EVENTS packet. */
 #define PTRC_LOG_HAS_RING 1U   /* struct ptrc_log_ring follows the sums */
 #define PTRC_LOG_HAS_FILTER 2U /* then the filter in force before the first event */
-/* that filter is unknown; without this flag and HAS_FILTER it is empty */
+/* The filter before the first event is unknown. With neither flag it is empty. */
 #define PTRC_LOG_FILTER_UNKNOWN 4U
 /* With PTRC_LOG_HAS_FILTER: the high byte of the flags is the number of words of the filter that
  * are stored, less one. The others are 0. */
@@ -263,6 +263,14 @@ struct ptrc_log_ring {
 	uint64_t lost_events;  /* 0: none, and the two above mean nothing */
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_ring, 32);
+
+/* The offset of the first section in the payload of an EVENTS packet. */
+static inline uint64_t ptrc_log_sections_offset(const struct ptrc_log_packet *p)
+{
+	return (uint64_t)p->sums_bytes +
+	       (p->flags & PTRC_LOG_HAS_RING ? sizeof(struct ptrc_log_ring) : 0) +
+	       ptrc_log_filter_bytes(p->flags);
+}
 
 /* A section of an EVENTS packet: packed events (lib/model/packed.h) of one origin. Sections are not
  * padded. */

@@ -197,7 +197,7 @@ struct known {
 	uint32_t is_gone;
 	uint64_t start_ticks, memory_bytes;
 	uint64_t exe_dev, exe_ino;
-	/* pthread_self() of its first thread, which changes with an exec; 0: unknown */
+	/* The pthread_self() of its first thread, which changes with an exec; 0: unknown. */
 	uint64_t thread;
 	int64_t next_look_ns;
 	int64_t gone_ns; /* if is_gone: from_ns of the packet that says so */

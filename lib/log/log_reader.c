@@ -216,19 +216,17 @@ static const uint8_t *look(struct ptrc_log_walk *w, uint64_t offset)
 {
 	const uint64_t bytes = sizeof(struct ptrc_log_packet);
 
-	if (offset >= w->from && offset - w->from <= w->bytes &&
-	    w->bytes - (offset - w->from) >= bytes)
-		return w->data + (offset - w->from);
 	if (offset > w->f->size || w->f->size - offset < bytes)
 		return NULL;
-	w->from = offset;
-	w->bytes = w->f->size - offset;
-	if (w->bytes > sizeof(w->data))
-		w->bytes = sizeof(w->data);
-	if (!file_read(w->f, offset, w->data, w->bytes))
-		return w->data;
-	w->bytes = 0;
-	return NULL;
+	if (offset < w->from || offset + bytes > w->from + w->bytes) {
+		w->from = offset;
+		w->bytes = ptrc_log_at_most(w->f->size - offset, sizeof(w->data));
+		if (file_read(w->f, offset, w->data, w->bytes)) {
+			w->bytes = 0;
+			return NULL;
+		}
+	}
+	return w->data + (offset - w->from);
 }
 
 /* Finds the packet at *offset, or the next one after it that begins before `end`. False: there is
@@ -263,12 +261,8 @@ static int add_layout(struct ptrc_log_reader_name *n, const void *bytes, uint32_
 {
 	if (n->layout || !count || count >= PTRC_NAMES_LAYOUT_BYTES || memchr(bytes, '\0', count))
 		return 0;
-	n->layout = malloc(count + 1);
-	if (!n->layout)
-		return ENOMEM;
-	memcpy(n->layout, bytes, count);
-	n->layout[count] = '\0';
-	return 0;
+	n->layout = strndup(bytes, count);
+	return n->layout ? 0 : ENOMEM;
 }
 
 /* Adds a name of the file if it is new: a ring has all names twice, and a layout that is set later
@@ -413,15 +407,13 @@ static int take_packet(struct ptrc_log_reader *r, struct ptrc_log_file *f,
  * So a damaged or forged length makes no reader read as much. */
 static bool is_single_event(const struct ptrc_log_file *f, const struct ptrc_log_entry *e)
 {
-	uint64_t at = (uint64_t)e->head.sums_bytes + ptrc_log_filter_bytes(e->head.flags);
+	uint64_t at = ptrc_log_sections_offset(&e->head);
 	struct ptrc_unpacker_shape shape;
 	uint8_t heads[PAYLOAD_HEADS_MAX];
 	struct ptrc_log_section section;
 	struct ptrc_unpacker u;
 	uint64_t len;
 
-	if (e->head.flags & PTRC_LOG_HAS_RING)
-		at += sizeof(struct ptrc_log_ring);
 	if (at > sizeof(heads) - sizeof(section) - PTRC_PACKED_HEAD_MAX ||
 	    file_read(f, e->offset + sizeof(struct ptrc_log_packet), heads, sizeof(heads)))
 		return false;
@@ -549,6 +541,18 @@ static void sort_entries(struct ptrc_log_reader *r, size_t first)
 	r->entry_count = kept;
 }
 
+bool ptrc_log_reader_absent_events(const struct ptrc_log_file *m, uint64_t *events)
+{
+	uint64_t had;
+
+	if (!m->is_closed || m[1].head.ordinal - m->head.ordinal <= 1 ||
+	    __builtin_add_overflow(m->head.events_before, m->status.log_events, &had) ||
+	    had > m[1].head.events_before)
+		return false;
+	*events = m[1].head.events_before - had;
+	return true;
+}
+
 /* If all packets from `seq` up to the one before `end` are in missing files, and no other packet
  * is: stores the number of their events, from the heads and ends around them. */
 static bool count_absent(const struct ptrc_log_reader *r, uint64_t seq, uint64_t end,
@@ -556,7 +560,6 @@ static bool count_absent(const struct ptrc_log_reader *r, uint64_t seq, uint64_t
 {
 	uint32_t low = 0, high = r->file_count;
 	const struct ptrc_log_file *m;
-	uint64_t had;
 
 	/* The first file that begins after `seq`. */
 	while (low < high) {
@@ -570,12 +573,8 @@ static bool count_absent(const struct ptrc_log_reader *r, uint64_t seq, uint64_t
 	if (low == 0 || low == r->file_count)
 		return false;
 	m = &r->files[low - 1];
-	if (!m->is_closed || m->end_seq != seq || m[1].head.first_seq != end ||
-	    __builtin_add_overflow(m->head.events_before, m->status.log_events, &had) ||
-	    had > m[1].head.events_before)
-		return false;
-	*events = m[1].head.events_before - had;
-	return m[1].head.ordinal - m->head.ordinal > 1;
+	return m->end_seq == seq && m[1].head.first_seq == end &&
+	       ptrc_log_reader_absent_events(m, events);
 }
 
 /* The entry for the packets missing between two others, each of which may be NULL. */
@@ -804,15 +803,6 @@ static bool has_header(const struct ptrc_log_file *f, uint64_t offset,
 	return !file_read(f, offset, &p, sizeof(p)) && memcmp(&p, said, sizeof(p)) == 0;
 }
 
-static int take_listed(struct ptrc_log_reader *r, struct ptrc_log_file *f,
-		       const struct ptrc_log_packet *p, uint64_t offset)
-{
-	/* The others are few, and nothing checks them later. */
-	if (p->type != PTRC_LOG_EVENTS)
-		r->differing_headers += !has_header(f, offset, p);
-	return take_packet(r, f, p, offset, true);
-}
-
 /* Visits the packets that the pieces list, and takes them if `takes` is set. *events: the number of
  * their events; *offset: the end of the last piece. EINVAL: they do not follow directly on each
  * other. ENOMEM. */
@@ -835,9 +825,12 @@ static int go_over(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 				return EINVAL;
 			p.magic = PTRC_LOG_PACKET_MAGIC;
 			*events += p.type == PTRC_LOG_EVENTS ? p.event_count : 0;
-			error = takes ? take_listed(r, f, &p, *offset) : 0;
+			error = takes ? take_packet(r, f, &p, *offset, true) : 0;
 			if (error)
 				return error;
+			/* These are few, and nothing checks them later. */
+			if (takes && p.type != PTRC_LOG_EVENTS)
+				r->differing_headers += !has_header(f, *offset, &p);
 			*offset += ptrc_log_packet_size(&p);
 		}
 		if (*offset != piece->offset)
@@ -1129,16 +1122,10 @@ static int take_next(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 	return 0;
 }
 
-static size_t whose_count(const struct ptrc_log_whose *x)
-{
-	return x->process_count + x->thread_count + x->clock_count;
-}
-
 /* Takes the complete packets after those taken before. ESTALE: something else than a packet
  * follows, or as above. ENOMEM. */
 static int take_following(struct ptrc_log_reader *r, struct ptrc_log_file *f)
 {
-	size_t whose = whose_count(&r->whose);
 	struct ptrc_log_packet p;
 	int error = 0;
 
@@ -1150,7 +1137,6 @@ static int take_following(struct ptrc_log_reader *r, struct ptrc_log_file *f)
 		else
 			break;
 	}
-	r->is_whose_unsorted |= whose_count(&r->whose) != whose;
 	r->end_seq = r->tail.seq;
 	return error;
 }
@@ -1288,7 +1274,7 @@ int ptrc_log_reader_grow(struct ptrc_log_reader *r, uint64_t first)
 		error = take_new(r, f, &w);
 	}
 	sort(r, 0, by_time);
-	ptrc_log_reader_sort_whose(r);
+	ptrc_log_whose_sort(&r->whose);
 	return error;
 }
 
@@ -1340,13 +1326,6 @@ int ptrc_log_reader_feed(struct ptrc_log_reader *r, const void *bytes, size_t si
 	error = take_parts(r, bytes, size);
 	r->is_refused = error;
 	return error;
-}
-
-void ptrc_log_reader_sort_whose(struct ptrc_log_reader *r)
-{
-	if (r->is_whose_unsorted)
-		ptrc_log_whose_sort(&r->whose);
-	r->is_whose_unsorted = false;
 }
 
 /* ---- reading ---- */
@@ -1414,7 +1393,7 @@ int ptrc_log_reader_verify(const struct ptrc_log_reader *r, uint64_t *differing)
 
 		if (!f->has_totals || e->is_absent)
 			continue;
-		error = e->is_missing ? EINVAL : subtract_sums(r, e, all);
+		error = subtract_sums(r, e, all);
 		if (error == ENOMEM) {
 			free(all);
 			return ENOMEM;

@@ -77,9 +77,8 @@ struct ptrc_log_reader {
 	/* Several for a rotated log, from the first to the last. */
 	struct ptrc_log_file *files;
 	uint32_t file_count;
-	bool is_parts;		/* the log comes in parts */
-	bool is_refused;	/* an earlier call found that the received bytes are no log */
-	bool is_whose_unsorted; /* `whose` has new entries since it was sorted */
+	bool is_parts;	 /* the log comes in parts */
+	bool is_refused; /* an earlier call found that the received bytes are no log */
 	/* The packets of events, by first_ns, then by seq. */
 	struct ptrc_log_entry *entries;
 	size_t entry_count, entry_size;
@@ -157,8 +156,9 @@ PTRC_MUST_CHECK int ptrc_log_reader_verify(const struct ptrc_log_reader *r, uint
 /* Whether a keeper has overwritten this packet of a ring. Packets missing from a ring that was not
  * closed count as overwritten. */
 bool ptrc_log_reader_is_replaced(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e);
-/* Sorts r->whose if that is due. */
-void ptrc_log_reader_sort_whose(struct ptrc_log_reader *r);
+/* The number of events in missing files between this one and the next. False: there are no such files,
+ * or the number is unknown. */
+bool ptrc_log_reader_absent_events(const struct ptrc_log_file *m, uint64_t *events);
 /* Whether the TOTALS count all events of the log. */
 bool ptrc_log_reader_has_totals(const struct ptrc_log_reader *r);
 

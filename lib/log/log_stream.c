@@ -182,8 +182,7 @@ static void adopt_filter(struct ptrc_log_stream *l, const struct ptrc_log_entry 
 	    e->head.first_ns < l->skipped_ns)
 		return;
 	ptrc_sequencer_reset(&l->sequencer);
-	if (filter)
-		memcpy(l->sequencer.filter, filter, ptrc_log_filter_bytes(e->head.flags));
+	memcpy(l->sequencer.filter, filter, ptrc_log_filter_bytes(e->head.flags));
 }
 
 /* Takes the section at *at, and moves *at past it. False: there is none. */
@@ -285,10 +284,11 @@ static void open_section(struct ptrc_log_stream *l, struct packet *p, uint32_t n
 /* EINVAL: the packet is damaged. EBADMSG: it is sound, but its header lies. ENOMEM. */
 static int open_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *e)
 {
-	const uint8_t *begin, *at, *end, *filter = NULL;
+	uint64_t offset = ptrc_log_sections_offset(&e->head);
 	struct ptrc_unpacker_shape *shapes;
-	uint32_t count = 0, filter_bytes;
 	struct ptrc_log_section s;
+	const uint8_t *at;
+	uint32_t count;
 	size_t shape_count;
 	struct packet *p;
 	uint8_t *bytes;
@@ -297,17 +297,8 @@ static int open_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *e
 	error = ptrc_log_reader_load(&l->reader, e, false, &bytes);
 	if (error)
 		return error;
-	begin = bytes + e->head.sums_bytes;
-	end = bytes + e->head.length;
-	if ((e->head.flags & PTRC_LOG_HAS_RING) &&
-	    (size_t)(end - begin) >= sizeof(struct ptrc_log_ring))
-		begin += sizeof(struct ptrc_log_ring);
-	filter_bytes = ptrc_log_filter_bytes(e->head.flags);
-	if (filter_bytes && (size_t)(end - begin) >= filter_bytes) {
-		filter = begin;
-		begin += filter_bytes;
-	}
-	if (!is_what_it_says(l, e, bytes, begin, &count, &shape_count)) {
+	if (offset > e->head.length ||
+	    !is_what_it_says(l, e, bytes, bytes + offset, &count, &shape_count)) {
 		free(bytes);
 		return EBADMSG;
 	}
@@ -323,11 +314,11 @@ static int open_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *e
 	atomic_init(&p->holders, 1);
 	p->block = 0;
 	count = 0;
-	for (at = begin; next_section(&at, end, &s); count++) {
+	for (at = bytes + offset; next_section(&at, bytes + e->head.length, &s); count++) {
 		open_section(l, p, count, e->head.seq, &s, at - s.bytes, shapes);
 		shapes += ptrc_unpacker_shapes(s.bytes);
 	}
-	adopt_filter(l, e, filter);
+	adopt_filter(l, e, bytes + offset - ptrc_log_filter_bytes(e->head.flags));
 	packet_put(l, p);
 	return 0;
 }
@@ -457,16 +448,6 @@ static bool is_one_by_one(const struct ptrc_log_stream *l)
 	return l->reader.is_parts || l->by_number;
 }
 
-/* Notes that reading can start at this packet, which is about to be opened, unless an unfinished
- * gap precedes it. */
-static void note_place(struct ptrc_log_stream *l, const struct ptrc_log_entry *e)
-{
-	if (l->gap.state != GAP_NONE || l->sequencer.is_in_gap)
-		return;
-	l->place = e->head.seq;
-	l->place_events = 0;
-}
-
 /* The next packet; next_entry is below entry_count. */
 static struct ptrc_log_entry *next_packet(const struct ptrc_log_stream *l)
 {
@@ -489,7 +470,11 @@ static int open_due(struct ptrc_log_stream *l)
 			break;
 		if (l->by_number && e->head.seq >= l->until)
 			break;
-		note_place(l, e);
+		/* Reading can start again at this packet, unless an unfinished gap precedes it. */
+		if (l->gap.state == GAP_NONE && !l->sequencer.is_in_gap) {
+			l->place = e->head.seq;
+			l->place_events = 0;
+		}
 		if (can_skip(l, e, &error)) {
 			pass_over(l, e);
 			l->next_entry++;
@@ -642,9 +627,14 @@ static int next_event(struct ptrc_log_stream *l, struct posix_trace_event_info *
 	return error;
 }
 
-/* Moves to the first packet from number `from` on. */
-static void go_to_first(struct ptrc_log_stream *l)
+static void rewind_events(struct ptrc_log_stream *l)
 {
+	close_position(l);
+	l->skipped_ns = INT64_MIN;
+	l->is_admitted = false;
+	l->counts = (struct ptrc_counts){0};
+	l->gap = (struct gap){.state = GAP_NONE};
+	ptrc_sequencer_reset(&l->sequencer);
 	l->next_entry = 0;
 	l->place = l->from;
 	l->place_events = 0;
@@ -654,17 +644,6 @@ static void go_to_first(struct ptrc_log_stream *l)
 	/* Packets before it may have changed the filter; it says what that is. */
 	if (l->next_entry || l->reader.forgotten_seq)
 		ptrc_sequencer_gap(&l->sequencer);
-}
-
-static void rewind_events(struct ptrc_log_stream *l)
-{
-	close_position(l);
-	l->skipped_ns = INT64_MIN;
-	l->is_admitted = false;
-	l->counts = (struct ptrc_counts){0};
-	l->gap = (struct gap){.state = GAP_NONE};
-	ptrc_sequencer_reset(&l->sequencer);
-	go_to_first(l);
 	if (ring_has_lost(l) && !l->next_entry)
 		begin_gap(l, l->reader.ring.lost_first_ns, l->reader.ring.lost_last_ns);
 }
@@ -894,13 +873,13 @@ static uint64_t count_missing_events(const struct ptrc_log_reader *r)
 
 	for (uint32_t i = 1; i < r->file_count; i++) {
 		const struct ptrc_log_file *m = &r->files[i - 1];
-		uint64_t had = m->head.events_before + m->status.log_events;
+		uint64_t absent;
 
 		if (m[1].head.ordinal - m->head.ordinal <= 1)
 			continue;
-		if (!m->is_closed || had > m[1].head.events_before)
+		if (!ptrc_log_reader_absent_events(m, &absent))
 			return 0;
-		events += m[1].head.events_before - had;
+		events += absent;
 	}
 	return events;
 }
@@ -1183,9 +1162,9 @@ int ptrc_log_stream_totals(struct ptrc_log_stream *l, struct posixtrace_type_cou
 const struct ptrc_log_whose *ptrc_log_stream_whose(struct ptrc_log_stream *l)
 {
 	/* Sorted only when asked for: a caller that asks after each packet pays for it. */
-	if (l->reader.is_whose_unsorted) {
+	if (l->reader.whose.is_unsorted) {
 		pthread_mutex_lock(&l->mutex);
-		ptrc_log_reader_sort_whose(&l->reader);
+		ptrc_log_whose_sort(&l->reader.whose);
 		pthread_mutex_unlock(&l->mutex);
 	}
 	return &l->reader.whose;

@@ -121,6 +121,7 @@ int ptrc_log_whose_take(struct ptrc_log_whose *x, uint16_t type, uint8_t *payloa
 	bool is_kept = false;
 	int error;
 
+	x->is_unsorted = true;
 	if (type == PTRC_LOG_PROCESS)
 		error = take_process(x, payload, length, &is_kept);
 	else if (type == PTRC_LOG_THREADS)
@@ -216,6 +217,9 @@ void ptrc_log_whose_sort(struct ptrc_log_whose *x)
 {
 	size_t kept = 0;
 
+	if (!x->is_unsorted)
+		return;
+	x->is_unsorted = false;
 	if (x->process_count)
 		qsort(x->processes, x->process_count, sizeof(*x->processes), by_pid);
 	for (size_t i = 0; i < x->process_count; i++) {

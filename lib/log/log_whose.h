@@ -7,6 +7,7 @@
 #define PTRC_LIB_LOG_LOG_WHOSE_H
 
 #include <posixtrace-log.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "lib/base/common.h"
@@ -32,13 +33,15 @@ struct ptrc_log_whose {
 	size_t thread_count, thread_size;
 	struct ptrc_log_clock *clocks; /* by time */
 	size_t clock_count, clock_size;
-	uint64_t bytes; /* in memory for all of these */
+	uint64_t bytes;	  /* in memory for all of these */
+	bool is_unsorted; /* a payload has been taken since the last sort */
 };
 
 /* Takes ownership of the payload of a packet of this type; an impossible one is ignored. ENOMEM. */
 PTRC_MUST_CHECK int ptrc_log_whose_take(struct ptrc_log_whose *x, uint16_t type, uint8_t *payload,
 					uint64_t length);
-/* To be called after the last payload is taken: sorts all, and removes duplicates. */
+/* Sorts all and removes duplicates, if payloads have been taken since the last sort. The functions
+ * below need this. */
 void ptrc_log_whose_sort(struct ptrc_log_whose *x);
 void ptrc_log_whose_free(struct ptrc_log_whose *x);
 

@@ -17,17 +17,6 @@
 
 /* ---- head ---- */
 
-/* The size of a ring for `limit` bytes of events: with headers of packets and sections, and the
- * bytes that a wrap leaves unused. */
-static uint64_t ring_size_for(uint64_t limit)
-{
-	uint64_t most = UINT64_C(1) << 60;
-
-	if (limit > most)
-		limit = most;
-	return ptrc_align8(limit + limit / 16 + 16384);
-}
-
 void ptrc_log_reserve_close(struct ptrc_log_writer *w)
 {
 	w->close_reserve = 2 * sizeof(struct ptrc_log_packet) + sizeof(struct ptrc_log_status);
@@ -153,9 +142,11 @@ int ptrc_log_writer_begin(struct ptrc_log_writer *w, const struct ptrc_log_trace
 		w->limit = INT64_MAX;
 	w->skip_ns = INT64_MIN;
 	if (w->kind == PTRC_LOG_RING) {
-		w->ring_size = ring_size_for(w->limit);
-		if (w->limit > w->ring_size)
-			w->limit = w->ring_size;
+		uint64_t bytes = ptrc_log_at_most(w->limit, UINT64_C(1) << 60);
+
+		/* Headers of packets and sections, and the bytes that a wrap leaves unused. */
+		w->ring_size = ptrc_align8(bytes + bytes / 16 + 16384);
+		w->limit = ptrc_log_at_most(w->limit, w->ring_size);
 	}
 	w->batch.most =
 		w->policy == POSIX_TRACE_UNTIL_FULL ? w->limit - PTRC_LOG_STOP_BYTES : w->limit;
