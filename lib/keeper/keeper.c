@@ -196,7 +196,7 @@ CHILD_CODE static long fork_copy(const struct launch *l)
 	return pid;
 }
 
-/* The helper. */
+/* In the helper, or in a caller that needs none. */
 CHILD_CODE static int make_keeper(void *arg)
 {
 	struct launch *l = arg;
@@ -273,19 +273,14 @@ static int make_process(struct launch *l)
 
 	l->pid = l->error = 0;
 	if (l->is_child) {
-		child = fork_copy(l);
-		if (child > 0)
-			l->pid = (int)child;
-		else
-			l->error = (int)-child;
-	} else {
-		child = ptrc_clone(CLONE_VM | CLONE_VFORK | CLONE_UNTRACED,
-				   (uint8_t *)l + STACK_BYTES, make_keeper, l);
-		if (child > 0)
-			wait_for_child((int)child);
-		else
-			l->error = (int)-child;
+		make_keeper(l);
+		return l->error;
 	}
+	child = ptrc_clone(CLONE_VM | CLONE_VFORK | CLONE_UNTRACED, (uint8_t *)l + STACK_BYTES,
+			   make_keeper, l);
+	if (child < 0)
+		return (int)-child;
+	wait_for_child((int)child);
 	return l->error;
 }
 
@@ -558,13 +553,11 @@ void ptrc_keeper_reap(struct ptrc_stream_header *header)
 /* Names tried for a new log. */
 #define LOG_NAMES_MAX 1000U
 
-#define PATH_BYTES sizeof(((struct ptrc_log_place *)0)->path)
 #define SUFFIX ".salvaged"
 
 struct orphan_log {
 	int fd;
-	int dirfd; /* of a new log: its directory, and its name there; -1: an existing log */
-	char name[256];
+	char path[PTRC_LOG_PATH_BYTES]; /* of a new log; empty: an existing one */
 };
 
 struct search {
@@ -665,13 +658,6 @@ static bool visit_process(const char *name, uint64_t ino, void *arg)
 	return search(s, path, visit_descriptor) || s->budget == UINT_MAX;
 }
 
-/* A copy of the valid place. */
-static void copy_place(const struct ptrc_stream_header *h, struct ptrc_log_place *place)
-{
-	memcpy(place, &h->log_place[ptrc_log_state_place(h)], sizeof(*place));
-	place->path[PATH_BYTES - 1] = '\0';
-}
-
 /* Opens the orphan's own log. ENOENT: not found; EACCES, EROFS and so on. */
 static int find_log(const struct ptrc_stream_header *h, uint32_t uid,
 		    const struct ptrc_keeper_orders *orders, struct orphan_log *log)
@@ -680,7 +666,8 @@ static int find_log(const struct ptrc_stream_header *h, uint32_t uid,
 	char *slash;
 	int error;
 
-	copy_place(h, &s.place);
+	memcpy(&s.place, &h->log_place[ptrc_log_state_place(h)], sizeof(s.place));
+	s.place.path[PTRC_LOG_PATH_BYTES - 1] = '\0';
 	slash = strrchr(s.place.path, '/');
 	if (!ptrc_log_state_is_saved(h) || !s.place.ino || s.place.path[0] != '/' || !slash ||
 	    (s.place.dev == orders->taken_dev && s.place.ino == orders->taken_ino))
@@ -695,30 +682,31 @@ static int find_log(const struct ptrc_stream_header *h, uint32_t uid,
 		if (error && orders->searches && search(&s, "/proc", visit_process))
 			error = 0;
 	}
-	*log = (struct orphan_log){.fd = s.fd, .dirfd = -1};
+	log->fd = s.fd;
+	log->path[0] = '\0';
 	return error;
 }
 
 /* The path of a new log, without a number. False: unknown. */
 static bool choose_path(const struct ptrc_stream_header *h, const struct ptrc_keeper_orders *orders,
-			struct ptrc_log_place *place)
+			char path[PTRC_LOG_PATH_BYTES])
 {
 	size_t size;
-	char *end;
 
 	if (orders->path) {
 		size = strlen(orders->path);
-		if (size == 0 || size >= PATH_BYTES)
+		if (size == 0 || size >= PTRC_LOG_PATH_BYTES)
 			return false;
-		memcpy(place->path, orders->path, size + 1);
+		memcpy(path, orders->path, size + 1);
 		return true;
 	}
-	copy_place(h, place);
-	ptrc_file_path_undelete(place->path);
-	end = place->path + strlen(place->path);
-	if (place->path[0] != '/' || (size_t)(end - place->path) + sizeof(SUFFIX) > PATH_BYTES)
+	memcpy(path, h->log_place[ptrc_log_state_place(h)].path, PTRC_LOG_PATH_BYTES);
+	path[PTRC_LOG_PATH_BYTES - 1] = '\0';
+	ptrc_file_path_undelete(path);
+	size = strlen(path);
+	if (path[0] != '/' || size + sizeof(SUFFIX) > PTRC_LOG_PATH_BYTES)
 		return false;
-	memcpy(end, SUFFIX, sizeof(SUFFIX));
+	memcpy(path + size, SUFFIX, sizeof(SUFFIX));
 	return true;
 }
 
@@ -727,43 +715,24 @@ static bool choose_path(const struct ptrc_stream_header *h, const struct ptrc_ke
 static int make_log(const struct ptrc_stream_header *h, uint32_t uid,
 		    const struct ptrc_keeper_orders *orders, struct orphan_log *log)
 {
-	const char *directory = ".", *name;
-	struct ptrc_log_place place;
 	size_t size;
-	char *slash;
-	int error;
 
 	if (uid != (uint32_t)ptrc_sys(SYS_geteuid, 0))
 		return EPERM;
-	if (!choose_path(h, orders, &place))
+	if (!choose_path(h, orders, log->path))
 		return ENOENT;
-	name = place.path;
-	slash = strrchr(place.path, '/');
-	if (slash) {
-		name = slash + 1;
-		*slash = '\0';
-		directory = slash == place.path ? "/" : place.path;
-	}
-	size = strlen(name);
-	if (size == 0)
-		return EISDIR;
-	if (size + 6 > sizeof(log->name))
+	size = strlen(log->path);
+	if (size + 6 > sizeof(log->path))
 		return ENAMETOOLONG;
-	error = ptrc_file_open(AT_FDCWD, directory, O_RDONLY | O_DIRECTORY, 0, &log->dirfd);
-	if (error)
-		return error;
-	memcpy(log->name, name, size + 1);
 	for (unsigned int n = 2;; n++) {
-		error = ptrc_file_open(log->dirfd, log->name, O_RDWR | O_CREAT | O_EXCL | O_NOCTTY,
-				       0600, &log->fd);
+		int error = ptrc_file_open(AT_FDCWD, log->path,
+					   O_RDWR | O_CREAT | O_EXCL | O_NOCTTY, 0600, &log->fd);
+
 		if (error != EEXIST || n > LOG_NAMES_MAX)
-			break;
-		log->name[size] = '.';
-		*ptrc_digits_put(log->name + size + 1, n) = '\0';
+			return error;
+		log->path[size] = '.';
+		*ptrc_digits_put(log->path + size + 1, n) = '\0';
 	}
-	if (error)
-		ptrc_file_close(log->dirfd);
-	return error;
 }
 
 /* Closes the log. Unless is_kept, removes a new one, if no keeper has begun it; otherwise a later
@@ -772,13 +741,11 @@ static void close_log(const struct ptrc_stream_header *h, struct orphan_log *log
 {
 	struct stat st, there;
 
-	if (!is_kept && log->dirfd >= 0 && ptrc_load_acquire(&h->is_log_new) &&
+	if (!is_kept && log->path[0] && ptrc_load_acquire(&h->is_log_new) &&
 	    ptrc_file_stat(log->fd, &st) == 0 &&
-	    ptrc_file_stat_at(log->dirfd, log->name, &there) == 0 && there.st_dev == st.st_dev &&
+	    ptrc_file_stat_at(AT_FDCWD, log->path, &there) == 0 && there.st_dev == st.st_dev &&
 	    there.st_ino == st.st_ino)
-		ptrc_sys(SYS_unlinkat, log->dirfd, log->name, 0);
-	if (log->dirfd >= 0)
-		ptrc_file_close(log->dirfd);
+		ptrc_sys(SYS_unlinkat, AT_FDCWD, log->path, 0);
 	ptrc_file_close(log->fd);
 }
 

@@ -22,6 +22,7 @@
 #include "lib/base/liveness.h"
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
+#include "lib/base/timespec.h"
 #include "lib/keeper/keeper_work.h"
 #include "lib/log/log_write.h"
 #include "lib/stream/clock.h"
@@ -37,11 +38,9 @@
 
 struct keeper {
 	struct ptrc_keeper_work work;
-	int dirfd;
 	struct ptrc_liveness life;
 	_Atomic bool is_controller_dead;
 	bool is_ready;	      /* the log has its head, and the keeper obeys commands */
-	bool has_given_up;    /* output stalled, and the keeper no longer waits for it */
 	int64_t next_look_ns; /* when to check for an automatic flush; CLOCK_MONOTONIC; 0: unset */
 	/* When a process first announced itself, of those whose threads are not looked at yet; 0:
 	 * none. And how much of the stream was used at the last check. */
@@ -118,7 +117,7 @@ static int watch(void *arg)
 	ptrc_shmdir_name(name, 's', k->work.stream.header->id);
 	/* The keeper's stream descriptor shares its open file with the controller, so the
 	 * controller's lock would also be the watcher's. So the watcher opens the object again. */
-	if (ptrc_file_open(k->dirfd, name, O_RDWR | O_NOFOLLOW, 0, &fd) ||
+	if (ptrc_file_open(PTRC_KEEPER_DIR_FD, name, O_RDWR | O_NOFOLLOW, 0, &fd) ||
 	    ptrc_sys(SYS_fcntl, fd, F_OFD_SETLKW, &lock) < 0) {
 		while (ptrc_liveness_is_held(k->work.stream_fd, PTRC_LIVE_CONTROLLER, 1))
 			ptrc_file_sleep_ns(50000000);
@@ -154,14 +153,11 @@ static bool give_up(void *arg)
 	uint64_t set = UINT64_C(1) << (SIGTERM - 1);
 	struct timespec none = {0, 0};
 
-	if (ptrc_load_acquire(&k->work.stream.header->is_log_given_up) ||
-	    (!k->is_ready && !k->work.is_orphans &&
-	     !ptrc_liveness_is_held(k->work.stream_fd, PTRC_LIVE_CONTROLLER, 1)))
-		k->has_given_up = true;
-	if (ptrc_load_acquire(&k->is_controller_dead) &&
-	    ptrc_sys(SYS_rt_sigtimedwait, &set, 0, &none, sizeof(set)) == SIGTERM)
-		k->has_given_up = true;
-	return k->has_given_up;
+	return ptrc_load_acquire(&k->work.stream.header->is_log_given_up) ||
+	       (!k->is_ready && !k->work.is_orphans &&
+		!ptrc_liveness_is_held(k->work.stream_fd, PTRC_LIVE_CONTROLLER, 1)) ||
+	       (ptrc_load_acquire(&k->is_controller_dead) &&
+		ptrc_sys(SYS_rt_sigtimedwait, &set, 0, &none, sizeof(set)) == SIGTERM);
 }
 
 /* Ends stream and log as posix_trace_shutdown() of the dead controller would have done. An error
@@ -187,9 +183,9 @@ static int finish_for_dead(struct keeper *k)
 	}
 	ptrc_stream_end(s);
 	ptrc_shmdir_name(name, 'i', h->id);
-	ptrc_sys(SYS_unlinkat, k->dirfd, name, AT_REMOVEDIR);
+	ptrc_sys(SYS_unlinkat, PTRC_KEEPER_DIR_FD, name, AT_REMOVEDIR);
 	ptrc_shmdir_name(name, object_kind(k), h->id);
-	ptrc_sys(SYS_unlinkat, k->dirfd, name, 0);
+	ptrc_sys(SYS_unlinkat, PTRC_KEEPER_DIR_FD, name, 0);
 	/* Traced processes unmap the stream when they next look at it; its memory is given back
 	 * now. */
 	ptrc_sys(SYS_madvise, (char *)h + offset, s->map_size - offset, MADV_REMOVE);
@@ -280,13 +276,6 @@ static void follow_limit(struct ptrc_stream_header *h)
 		ptrc_store_relaxed(&h->fsize_limit, limit.rlim_cur);
 }
 
-static void sleep_on_bell(struct ptrc_stream_header *h, uint32_t seen, int64_t wait_ns)
-{
-	struct timespec ts = {.tv_sec = wait_ns / 1000000000, .tv_nsec = wait_ns % 1000000000};
-
-	ptrc_sys(SYS_futex, &h->keeper_bell, FUTEX_WAIT, seen, wait_ns < 0 ? NULL : &ts, 0, 0);
-}
-
 /* ---- birth, work, end ---- */
 
 __attribute__((noreturn)) static void leave(int status)
@@ -295,11 +284,12 @@ __attribute__((noreturn)) static void leave(int status)
 		ptrc_sys(SYS_exit_group, status);
 }
 
-static void answer(struct ptrc_stream_header *h, uint32_t seq, int error)
+/* Reports a result, which the controller reads once it sees the new value of the word. */
+static void report(struct ptrc_stream_header *h, int error, _Atomic uint32_t *word, uint32_t value)
 {
 	ptrc_store_relaxed(&h->keeper_result, error);
-	ptrc_store_release(&h->keeper_done, seq);
-	ptrc_sys(SYS_futex, &h->keeper_done, FUTEX_WAKE, INT_MAX, 0, 0, 0);
+	ptrc_store_release(word, value);
+	ptrc_sys(SYS_futex, word, FUTEX_WAKE, INT_MAX, 0, 0, 0);
 }
 
 __attribute__((noreturn)) static void serve(struct keeper *k)
@@ -309,23 +299,21 @@ __attribute__((noreturn)) static void serve(struct keeper *k)
 	for (;;) {
 		uint32_t bell = ptrc_load_acquire(&h->keeper_bell);
 		uint32_t seq = ptrc_load_acquire(&h->keeper_seq);
+		struct timespec limit;
 		uint32_t why_rung;
 		int64_t wait_ns;
-		int error;
 
 		if (ptrc_load_acquire(&k->is_controller_dead)) {
-			error = finish_for_dead(k);
-			(void)error; /* no process is left that could ask for it */
+			finish_for_dead(k);
 			leave(0);
 		}
 		if (seq != ptrc_load_relaxed(&h->keeper_done)) {
 			bool is_close = ptrc_load_relaxed(&h->keeper_command) == PTRC_KEEPER_CLOSE;
-
-			error = ptrc_keeper_work_obey(&k->work);
+			int error = ptrc_keeper_work_obey(&k->work);
 			/* The reader of a pipe sees its end before the caller returns. */
 			if (is_close)
 				ptrc_file_close(k->work.log_fd);
-			answer(h, seq, error);
+			report(h, error, &h->keeper_done, seq);
 			if (is_close)
 				leave(0);
 			continue;
@@ -340,8 +328,7 @@ __attribute__((noreturn)) static void serve(struct keeper *k)
 		}
 		if (is_flush_due(k, why_rung, &wait_ns)) {
 			follow_limit(h);
-			error = ptrc_keeper_work_flush(&k->work);
-			(void)error; /* posix_trace_get_status() reports it */
+			ptrc_keeper_work_flush(&k->work);
 			continue;
 		}
 		if (!k->work.has_failed && ptrc_log_rotate_is_due(&k->work.writer, &wait_ns)) {
@@ -351,18 +338,10 @@ __attribute__((noreturn)) static void serve(struct keeper *k)
 		}
 		if (look_at_arrivals(k, &wait_ns))
 			continue;
-		sleep_on_bell(h, bell, wait_ns);
+		limit = ptrc_timespec_of(wait_ns);
+		ptrc_sys(SYS_futex, &h->keeper_bell, FUTEX_WAIT, bell, wait_ns < 0 ? NULL : &limit,
+			 0, 0);
 	}
-}
-
-/* The keeper's first report, which ptrc_keeper_start() waits for. */
-static void say(struct ptrc_stream_header *h, int error)
-{
-	int pid = ptrc_sys_getpid();
-
-	ptrc_store_relaxed(&h->keeper_result, error);
-	ptrc_store_release(&h->keeper_pid, error ? -pid : pid);
-	ptrc_sys(SYS_futex, &h->keeper_pid, FUTEX_WAKE, INT_MAX, 0, 0, 0);
 }
 
 static int take_life(struct keeper *k)
@@ -372,7 +351,8 @@ static int take_life(struct keeper *k)
 	int error;
 
 	ptrc_shmdir_name(name, object_kind(k), k->work.stream.header->id);
-	while ((error = ptrc_liveness_take(k->dirfd, name, PTRC_LIVE_KEEPER, &k->life)) == EAGAIN &&
+	while ((error = ptrc_liveness_take(PTRC_KEEPER_DIR_FD, name, PTRC_LIVE_KEEPER, &k->life)) ==
+		       EAGAIN &&
 	       waited < LOCK_WAIT_NS) {
 		ptrc_file_sleep_ns(1000000);
 		waited += 1000000;
@@ -410,7 +390,7 @@ static int prepare(struct keeper *k, enum ptrc_keeper_task task)
 		return error;
 	work->writer.names = work->names;
 	memcpy(work->writer.base, base, sizeof(base));
-	work->writer.dirfd = k->dirfd;
+	work->writer.dirfd = PTRC_KEEPER_DIR_FD;
 	work->writer.syncs_flushes = work->is_orphans;
 	work->writer.give_up = give_up;
 	work->writer.arg = k;
@@ -463,7 +443,6 @@ void ptrc_keeper_live(enum ptrc_keeper_task task, uint32_t number)
 	int error;
 
 	set_own_limits();
-	k->dirfd = PTRC_KEEPER_DIR_FD;
 	work->stream_fd = PTRC_KEEPER_STREAM_FD;
 	work->names_fd = PTRC_KEEPER_NAMES_FD;
 	work->is_orphans = task == PTRC_KEEPER_ORPHAN;
@@ -482,7 +461,9 @@ void ptrc_keeper_live(enum ptrc_keeper_task task, uint32_t number)
 		leave(1);
 	if (!error)
 		error = prepare(k, task);
-	say(work->stream.header, error);
+	/* The first report, which ptrc_keeper_start() waits for. */
+	report(work->stream.header, error, (_Atomic uint32_t *)&work->stream.header->keeper_pid,
+	       (uint32_t)(error ? -ptrc_sys_getpid() : ptrc_sys_getpid()));
 	if (error || task == PTRC_KEEPER_ORPHAN)
 		leave(error != 0);
 	serve(k);

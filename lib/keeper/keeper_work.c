@@ -58,16 +58,7 @@ static int next_stretch(struct ptrc_log_writer *w, struct ptrc_drain *d,
 	return error ?: ptrc_drain_next(d, out, stretch);
 }
 
-/* Adds to the list the note of the drain's current stretch, and its counts of events by type. */
-static int add_note(struct ptrc_log_buffer *list, const struct ptrc_drain *d,
-		    const struct ptrc_stretch *stretch)
-{
-	uint64_t bytes = stretch->sum_count * sizeof(struct ptrc_type_sum);
-	int error = ptrc_log_buffer_add(list, &d->note, sizeof(d->note));
-
-	return error ?: ptrc_log_buffer_add(list, stretch->sums, bytes);
-}
-
+/* Packs all stretches. The list gets the note of each, and its counts of events by type. */
 static int pack_stretches(struct ptrc_log_writer *w, struct ptrc_drain *d,
 			  struct ptrc_log_buffer *list)
 {
@@ -75,7 +66,11 @@ static int pack_stretches(struct ptrc_log_writer *w, struct ptrc_drain *d,
 	int error;
 
 	while ((error = next_stretch(w, d, &stretch)) == 0) {
-		error = add_note(list, d, &stretch) ?: ptrc_log_events_add(w, &stretch);
+		uint64_t bytes = stretch.sum_count * sizeof(*stretch.sums);
+
+		error = ptrc_log_buffer_add(list, &d->note, sizeof(d->note))
+				?: ptrc_log_buffer_add(list, stretch.sums, bytes);
+		error = error ?: ptrc_log_events_add(w, &stretch);
 		if (error)
 			return error;
 	}
@@ -98,16 +93,6 @@ static void visit_notes(struct ptrc_drain *d, const struct ptrc_log_buffer *list
 		else
 			ptrc_drain_take(d, note);
 	}
-}
-
-/* If this keeper dies when the events are written but not committed, the next one must know which
- * they were. So they are noted in the stream and in the state, which ptrc_log_events_end() saves
- * once all is written. */
-static void note_taken(struct ptrc_log_writer *w, struct ptrc_drain *d,
-		       const struct ptrc_log_buffer *list)
-{
-	visit_notes(d, list, false);
-	w->state.written = ptrc_drain_given(d);
 }
 
 /* If there is no memory for packing all stretches: writes and commits them one at a time. */
@@ -188,7 +173,11 @@ static int drain_all(struct ptrc_keeper_work *k, struct ptrc_drain *d)
 		return error ?: write_one_by_one(w, d);
 	}
 	if (!error) {
-		note_taken(w, d, &list);
+		/* If this keeper dies when the events are written but not committed, the next one
+		 * must know which they were. So they are noted in the stream and in the state,
+		 * which ptrc_log_events_end() saves once all is written. */
+		visit_notes(d, &list, false);
+		w->state.written = ptrc_drain_given(d);
 		error = ptrc_log_events_end(w);
 	}
 	if (!error) {
@@ -323,9 +312,9 @@ static int flush(struct ptrc_keeper_work *k, bool has_markers, bool is_automatic
 	return error ?: look_at_log(k);
 }
 
-int ptrc_keeper_work_flush(struct ptrc_keeper_work *k)
+void ptrc_keeper_work_flush(struct ptrc_keeper_work *k)
 {
-	return flush(k, true, true);
+	flush(k, true, true);
 }
 
 void ptrc_keeper_work_rotate(struct ptrc_keeper_work *k)

@@ -33,17 +33,16 @@ PTRC_MUST_CHECK int ptrc_keeper_work_drain(struct ptrc_keeper_work *k);
  * written to the log but not yet taken out. */
 void ptrc_keeper_work_recover(struct ptrc_keeper_work *k);
 
-/* The following return ENOMEM, or the error number of a failed write. */
-
-/* An automatic flush. */
-PTRC_MUST_CHECK int ptrc_keeper_work_flush(struct ptrc_keeper_work *k);
+/* An automatic flush. posix_trace_get_status() reports its errors, and those of the next
+ * function. */
+void ptrc_keeper_work_flush(struct ptrc_keeper_work *k);
 /* Continues in the next member of a rotated log, or if that is impossible in the same one. */
 void ptrc_keeper_work_rotate(struct ptrc_keeper_work *k);
-/* The last flush of a stopped stream, and the end of its log. If the log of an orphan meets an
- * error that ptrc_keeper_may_wait() accepts, it is not closed, and the stream keeps the events that
- * it lacks. */
+/* The last flush of a stopped stream, and the end of its log. ENOMEM, or the error number of a
+ * failed write. If the log of an orphan meets an error that ptrc_keeper_may_wait() accepts, it is
+ * not closed, and the stream keeps the events that it lacks. */
 PTRC_MUST_CHECK int ptrc_keeper_work_close(struct ptrc_keeper_work *k, bool is_automatic);
-/* Carries out header.keeper_command. */
+/* Carries out header.keeper_command. Errors as above; EINVAL. */
 PTRC_MUST_CHECK int ptrc_keeper_work_obey(struct ptrc_keeper_work *k);
 
 /* Whether finishing an orphan's log, which failed with `error`, may succeed later: in a process
