@@ -205,6 +205,8 @@ static int write_waiting(struct posixtrace_log_writer *c)
 
 /* ---- events ---- */
 
+static const uint64_t nothing[PTRC_SET_WORD_COUNT];
+
 /*
  * The run for an event; NULL: no memory. A reader of the log reports events of the same time in the
  * order of their runs. So an event may not go into an earlier run than the event of the same time
@@ -286,8 +288,6 @@ static int add(struct posixtrace_log_writer *c, const struct ptrc_live_event *ev
  * wants them: the event that ends the filter may not be in the log, or the next event may come from
  * another trace.
  */
-static const uint64_t nothing[PTRC_SET_WORD_COUNT];
-
 static int add_filter(struct posixtrace_log_writer *c, const struct ptrc_live_event *event)
 {
 	struct ptrc_live_event empty = *event;
@@ -369,8 +369,7 @@ int ptrc_log_copy_add_whose(struct posixtrace_log_writer *c, const struct ptrc_l
 	if (c->has_host && has_host && !is_same_machine(&c->host, &host))
 		return EXDEV;
 	/* The room for descriptions grows with the events that are written. */
-	if (!c->error)
-		c->error = write_waiting(c);
+	c->error = c->error ?: write_waiting(c);
 	if (c->error)
 		return c->error;
 	if (has_host && !c->has_host) {
@@ -449,9 +448,7 @@ int ptrc_log_copy_begin(const struct ptrc_stream_header *stream,
 	c->writer.trace.controller_pid = stream->controller_pid;
 	c->writer.names = names;
 	c->writer.origin = stream;
-	c->error = ptrc_log_writer_head(&c->writer);
-	if (!c->error)
-		c->error = ptrc_log_names_write(&c->writer);
+	c->error = ptrc_log_writer_head(&c->writer) ?: ptrc_log_names_write(&c->writer);
 	*copy = c;
 	return 0;
 }
@@ -465,8 +462,7 @@ int ptrc_log_copy_take(struct posixtrace_log_writer *c, const struct ptrc_live_e
 	 * its call may record an earlier one, which starts another packet. */
 	if (!c->error && e.ns < c->last_ns)
 		c->error = write_waiting(c);
-	if (!c->error)
-		c->error = add_any(c, &e);
+	c->error = c->error ?: add_any(c, &e);
 	return c->error;
 }
 
@@ -489,17 +485,14 @@ int ptrc_log_copy_status(struct posixtrace_log_writer *c,
 	status.waits = counts->pt_waits;
 	status.wait_ns = counts->pt_wait_ns;
 	ptrc_log_buffer_clear(&c->writer.out);
-	if (!c->error)
-		c->error = ptrc_log_writer_put_status(&c->writer, status, is_end);
-	if (!c->error)
-		c->error = ptrc_log_append(&c->writer);
+	c->error = c->error ?: ptrc_log_writer_put_status(&c->writer, status, is_end);
+	c->error = c->error ?: ptrc_log_append(&c->writer);
 	return c->error;
 }
 
 int ptrc_log_copy_part(struct posixtrace_log_writer *c, const void **bytes, size_t *size)
 {
-	if (!c->error)
-		c->error = write_waiting(c);
+	c->error = c->error ?: write_waiting(c);
 	*bytes = c->part.bytes;
 	*size = c->part.used;
 	return c->error;

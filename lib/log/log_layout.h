@@ -451,10 +451,10 @@ PTRC_ASSERT_SIZE(struct ptrc_log_clock, 72);
 /* HOST, PROCESS, THREADS and CLOCK packets take at most this much plus a sixteenth of the log. */
 #define PTRC_LOG_ASIDE_BYTES (UINT64_C(128) << 10)
 
+/* The bytes of STATUS and END. */
+#define PTRC_LOG_CLOSE_BYTES (2 * sizeof(struct ptrc_log_packet) + sizeof(struct ptrc_log_status))
 _Static_assert(PTRC_LOG_HEADS_BYTES <= PTRC_LOG_CLOSE_OFFSET, "heads fit");
-_Static_assert(PTRC_LOG_CLOSE_OFFSET + 2 * sizeof(struct ptrc_log_packet) +
-			       sizeof(struct ptrc_log_status) <=
-		       PTRC_LOG_RING_OFFSET,
+_Static_assert(PTRC_LOG_CLOSE_OFFSET + PTRC_LOG_CLOSE_BYTES <= PTRC_LOG_RING_OFFSET,
 	       "close area fits");
 
 /* A keeper locks these bytes of a regular log, which lie far beyond any data: the first while it is

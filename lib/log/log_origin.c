@@ -21,8 +21,8 @@
 
 /* ---- machine and clocks ---- */
 
-/* A CLOCK packet follows another after CLOCK_PAUSE_NS at the earliest, and after this part of the
- * log's age unless CLOCK_REALTIME was set by CLOCK_STEP_NS or more. */
+/* The pause between two CLOCK packets is at least CLOCK_PAUSE_NS and, unless CLOCK_REALTIME was set
+ * by CLOCK_STEP_NS or more, at least the log's age divided by CLOCK_AGE_PARTS. */
 #define CLOCK_PAUSE_NS INT64_C(1000000000)
 #define CLOCK_AGE_PARTS 64
 #define CLOCK_STEP_NS INT64_C(1000000)
@@ -178,7 +178,7 @@ static void *table_find(struct ptrc_log_table *t, int32_t number, uint64_t bytes
  * log. */
 #define LOOK_NS INT64_C(1000000000)
 #define LOOK_DOUBLINGS 12U
-/* Size of the table. */
+/* Size of the table of processes. */
 #define PROCESSES_KNOWN 8192U
 /* Limit for the payloads that wait for a flush. */
 #define PROCESSES_PENDING (UINT64_C(4) << 20)
@@ -487,8 +487,8 @@ static void look_at_process(struct ptrc_log_writer *w, struct known *p, bool is_
 		program = program_of(st.comm, k->exe,
 				     ptrc_procfs_link(p->pid, "exe", k->exe, sizeof(k->exe)));
 	}
-	/* The events belong to the program that the controller reported. It will report the one
-	 * that the process executes now later. */
+	/* The events belong to the program that the controller reported. If the process executes
+	 * another one now, the controller will report that, too. */
 	if (p->program_ns && !is_urgent && program != p->program)
 		return;
 	if (p->program_ns && !p->is_seen && program == p->program)
@@ -668,7 +668,7 @@ void ptrc_log_origin_meet(struct ptrc_log_writer *w)
 #define SCAN_NS INT64_C(5000)
 /* Limit for the threads looked at in a flush: some 2 ms. */
 #define LOOKS_MAX 512U
-/* Size of the table. */
+/* Size of the table of threads. */
 #define THREADS_KNOWN 16384U
 /* Limit for the names that wait for a flush. */
 #define THREADS_PENDING (UINT64_C(1) << 20)
@@ -678,7 +678,7 @@ struct known_thread {
 	uint64_t claim_ms; /* when the thread took its slot; CLOCK_BOOTTIME */
 	int64_t next_look_ns;
 	uint32_t doublings;
-	bool is_told; /* the log has a name for this tid */
+	bool is_in_log; /* the log has a name for this tid */
 	char name[PTRC_LOG_THREAD_NAME];
 };
 
@@ -722,16 +722,16 @@ static bool look_at_thread(struct ptrc_log_writer *w, int pid, int tid, uint64_t
 	known->next_look_ns = now + (LOOK_NS << known->doublings);
 	/* A thread that has ended keeps its last name. A new thread whose name was never read must
 	 * not get that of an earlier thread with its tid. */
-	if (known->is_told ? memcmp(known->name, thread.name, sizeof(known->name)) != 0 &&
-				     (is_new || thread.name[0])
-			   : thread.name[0] != '\0') {
+	if (known->is_in_log ? memcmp(known->name, thread.name, sizeof(known->name)) != 0 &&
+				       (is_new || thread.name[0])
+			     : thread.name[0] != '\0') {
 		/* A moment before the thread took its slot, and so before its first event. */
 		thread.from_ns = is_new ? time_of(w, (claim_ms - 1) * 1000000) : realtime_now(w);
 		if (w->origins.pending_threads.used < THREADS_PENDING &&
 		    ptrc_log_buffer_add(&w->origins.pending_threads, &thread, sizeof(thread)))
 			w->origins.pending_threads.is_short = false;
 		memcpy(known->name, thread.name, sizeof(known->name));
-		known->is_told = true;
+		known->is_in_log = true;
 		known->doublings += !is_new && known->doublings < LOOK_DOUBLINGS;
 	} else if (!thread.name[0]) {
 		known->doublings += known->doublings < LOOK_DOUBLINGS;

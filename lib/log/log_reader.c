@@ -309,12 +309,12 @@ static int take_names(struct ptrc_log_reader *r, struct ptrc_log_file *f, const 
 	return error;
 }
 
-/* Names that a closed file should have (`told`, in its STATUS) beyond those that it has. */
-static uint64_t missing_names(uint64_t told, uint64_t count)
+/* How many names a closed file lacks of those that its STATUS counts. */
+static uint64_t missing_names(uint64_t recorded, uint64_t count)
 {
-	if (told > PTRC_NAMES_MAX)
-		told = PTRC_NAMES_MAX;
-	return told > count ? told - count : 0;
+	if (recorded > PTRC_NAMES_MAX)
+		recorded = PTRC_NAMES_MAX;
+	return recorded > count ? recorded - count : 0;
 }
 
 /* ---- packets ---- */
@@ -404,7 +404,7 @@ static int take_packet(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 }
 
 /* Whether the payload, which is longer than that of several events may be, is that of a single one.
- * So a damaged or forged length makes no reader read as much. */
+ * So no reader reads as many bytes as a damaged or forged length says. */
 static bool is_single_event(const struct ptrc_log_file *f, const struct ptrc_log_entry *e)
 {
 	uint64_t at = ptrc_log_sections_offset(&e->head);
@@ -901,18 +901,16 @@ static int take_index(struct ptrc_log_reader *r, struct ptrc_log_file *f,
  * it is wrong; then nothing has changed. ENOMEM. */
 static int open_by_index(struct ptrc_log_reader *r, struct ptrc_log_file *f)
 {
-	uint64_t end_size = sizeof(struct ptrc_log_packet),
-		 status_size = end_size + sizeof(struct ptrc_log_status);
-	uint64_t status = f->size - end_size - status_size;
+	uint64_t status = f->size - PTRC_LOG_CLOSE_BYTES;
 	struct ptrc_log_packet p, end;
 	struct index_pieces all = {0};
 	struct ptrc_log_status s;
 	int error;
 
-	if (f->size < PTRC_LOG_HEADS_BYTES + status_size + end_size ||
-	    !file_packet(f, status, &p) || p.type != PTRC_LOG_STATUS ||
-	    ptrc_log_packet_size(&p) != status_size || !file_packet(f, f->size - end_size, &end) ||
-	    end.type != PTRC_LOG_END || !read_status(f, &p, status, &s) || !s.index_offset)
+	if (f->size < PTRC_LOG_HEADS_BYTES + PTRC_LOG_CLOSE_BYTES || !file_packet(f, status, &p) ||
+	    p.type != PTRC_LOG_STATUS || ptrc_log_packet_size(&p) != sizeof(p) + sizeof(s) ||
+	    !file_packet(f, f->size - sizeof(end), &end) || end.type != PTRC_LOG_END ||
+	    !read_status(f, &p, status, &s) || !s.index_offset)
 		return EINVAL;
 	error = load_pieces(f, s.index_offset, &all)
 			?: take_index(r, f, &all, s.log_events, status);
@@ -1247,7 +1245,7 @@ static int take_new(struct ptrc_log_reader *r, struct ptrc_log_file *f, struct p
 	error = take_following(r, f);
 	if (error)
 		return error;
-	/* The last packet may be torn; that of an earlier one would show. */
+	/* The last packet may be torn; an earlier one is complete, as another one follows it. */
 	if (!can_grow(r) || is_abandoned(r, w) ||
 	    (r->entry_count > count && ends_with_events(r) &&
 	     check_payload(f, &r->entries[r->entry_count - 1])))

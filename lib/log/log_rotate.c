@@ -371,7 +371,7 @@ static int change_over(struct ptrc_log_writer *w, int fd, uint64_t number)
 	w->fd = old_fd;
 	w->file_end = w->state.offset;
 	w->has_last = false;
-	ptrc_log_reserve_close(w);
+	w->close_reserve = PTRC_LOG_CLOSE_BYTES;
 	ptrc_sys(SYS_ftruncate, w->fd, w->state.offset);
 	return error;
 }

@@ -83,11 +83,6 @@ struct gap {
 	int64_t first_ns, last_ns; /* times of the first and the last lost event */
 };
 
-/* Inclusive. */
-struct span {
-	int64_t first_ns, last_ns;
-};
-
 struct ptrc_log_stream {
 	pthread_mutex_t mutex;
 	struct ptrc_log_reader reader;
@@ -102,7 +97,7 @@ struct ptrc_log_stream {
 	uint64_t block_count;	 /* number of blocks made */
 	struct packet *reported; /* the packet of that event; NULL: it was made up */
 	/* The selection: a packet without any event of it is skipped. No spans: all times. */
-	struct span *spans;
+	struct posixtrace_span *spans;
 	size_t span_count;
 	bool has_types;
 	uint64_t types[PTRC_SET_WORD_COUNT];
@@ -359,7 +354,8 @@ static void skip_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *
 		begin_gap(l, e->head.first_ns, e->head.first_ns);
 		return;
 	}
-	/* Maybe it was never completely written, as in any log that is not closed. */
+	/* The last packet of a log that is not closed may never have been completely written. The
+	 * missing end says as much. */
 	if (!r->is_closed && e->head.seq + 1 == r->end_seq)
 		return;
 	begin_gap(l, e->head.first_ns, e->head.last_ns);
@@ -383,7 +379,8 @@ static bool has_type(const struct ptrc_log_stream *l, uint32_t id)
 static bool is_in_spans(const struct ptrc_log_stream *l, int64_t first_ns, int64_t last_ns)
 {
 	for (size_t i = 0; i < l->span_count; i++)
-		if (first_ns <= l->spans[i].last_ns && last_ns >= l->spans[i].first_ns)
+		if (first_ns <= ptrc_timespec_ns(&l->spans[i].pt_last) &&
+		    last_ns >= ptrc_timespec_ns(&l->spans[i].pt_first))
 			return true;
 	return l->span_count == 0;
 }
@@ -435,7 +432,7 @@ static void pass_over(struct ptrc_log_stream *l, const struct ptrc_log_entry *e)
 	l->counts.pt_skipped_events += e->events;
 	if (l->skipped_ns < e->head.last_ns)
 		l->skipped_ns = e->head.last_ns;
-	/* Nor has a gap before it. */
+	/* A gap before it has no selected event, either. */
 	l->gap = (struct gap){.state = GAP_NONE};
 	l->sequencer.is_in_gap = false;
 	/* It may have changed the filter; the next packet says what that is. */
@@ -1053,17 +1050,15 @@ static size_t *sort_by_number(const struct ptrc_log_reader *r)
 int ptrc_log_stream_select(struct ptrc_log_stream *l, const struct posixtrace_span *spans,
 			   size_t count, const trace_event_set_t *types)
 {
-	struct span *copy = NULL;
+	struct posixtrace_span *copy = NULL;
 
 	if (l->reader.is_parts)
 		return EINVAL;
-	if (count)
-		copy = calloc(count, sizeof(*copy));
-	if (count && !copy)
-		return ENOMEM;
-	for (size_t i = 0; i < count; i++) {
-		copy[i].first_ns = ptrc_timespec_ns(&spans[i].pt_first);
-		copy[i].last_ns = ptrc_timespec_ns(&spans[i].pt_last);
+	if (count) {
+		copy = reallocarray(NULL, count, sizeof(*copy));
+		if (!copy)
+			return ENOMEM;
+		memcpy(copy, spans, count * sizeof(*copy));
 	}
 	pthread_mutex_lock(&l->mutex);
 	select_all(l);

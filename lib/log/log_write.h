@@ -178,7 +178,7 @@ struct ptrc_log_writer {
 	/* A flush ends only when the log is on its disk. Until then the stream keeps the events, as
 	 * another attempt to salvage it may follow. */
 	bool syncs_flushes;
-	uint64_t close_reserve; /* bytes left free below the file size limit */
+	uint64_t close_reserve; /* bytes left free below the file size limit, for STATUS and END */
 	struct ptrc_log_state state;
 	struct ptrc_log_state retry; /* if has_retry: the state before a flush that failed midway */
 	bool has_retry;
@@ -442,8 +442,6 @@ PTRC_MUST_CHECK int ptrc_log_writer_head(struct ptrc_log_writer *w);
 PTRC_MUST_CHECK int ptrc_log_writer_clear(struct ptrc_log_writer *w, int64_t now_ns);
 /* Ends a member that another one follows. */
 PTRC_MUST_CHECK int ptrc_log_writer_end(struct ptrc_log_writer *w);
-/* Keeps room for STATUS and END below the file size limit until they are written. */
-void ptrc_log_reserve_close(struct ptrc_log_writer *w);
 /* Ends a log, whose losses are those of the keeper's stream or, if not NULL, `losses`. Waits until
  * the log is on its disk; if it does not get there, STATUS has the error. */
 PTRC_MUST_CHECK int ptrc_log_writer_close(struct ptrc_log_writer *w,

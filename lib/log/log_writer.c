@@ -17,11 +17,6 @@
 
 /* ---- head ---- */
 
-void ptrc_log_reserve_close(struct ptrc_log_writer *w)
-{
-	w->close_reserve = 2 * sizeof(struct ptrc_log_packet) + sizeof(struct ptrc_log_status);
-}
-
 /* Sets the state of a file without events. In a rotated log it continues that of the files
  * before. */
 static void begin_state(struct ptrc_log_writer *w)
@@ -86,7 +81,7 @@ int ptrc_log_writer_head(struct ptrc_log_writer *w)
 		head.ring_size = w->ring_size;
 	}
 	begin_state(w);
-	ptrc_log_reserve_close(w);
+	w->close_reserve = PTRC_LOG_CLOSE_BYTES;
 	w->has_retry = false;
 	w->held.used = 0;
 	w->lap.used = w->lap_first = 0;
@@ -150,7 +145,7 @@ int ptrc_log_writer_begin(struct ptrc_log_writer *w, const struct ptrc_log_trace
 	}
 	w->batch.most =
 		w->policy == POSIX_TRACE_UNTIL_FULL ? w->limit - PTRC_LOG_STOP_BYTES : w->limit;
-	ptrc_log_reserve_close(w);
+	w->close_reserve = PTRC_LOG_CLOSE_BYTES;
 	w->state.flags = PTRC_LOG_STATE_AFTER_STOP;
 	return 0;
 }
