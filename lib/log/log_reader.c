@@ -274,6 +274,10 @@ static int add_name(struct ptrc_log_reader *r, struct ptrc_log_file *f, uint32_t
 
 	if (id < PTRC_ID_FIRST || id > PTRC_SET_ID_MAX || count >= sizeof(n->name))
 		return 0;
+	if (!r->names)
+		r->names = calloc(PTRC_SET_ID_MAX + 1, sizeof(*r->names));
+	if (!r->names)
+		return ENOMEM;
 	n = r->names[id];
 	if (!n) {
 		n = r->names[id] = calloc(1, sizeof(*n));
@@ -1075,12 +1079,13 @@ void ptrc_log_reader_close(struct ptrc_log_reader *r)
 {
 	for (uint32_t i = 0; i < r->file_count; i++)
 		file_close(&r->files[i]);
-	for (size_t id = 0; id < PTRC_ARRAY_COUNT(r->names); id++)
+	for (size_t id = 0; r->names && id <= PTRC_SET_ID_MAX; id++)
 		if (r->names[id]) {
 			ptrc_layout_fields_free(r->names[id]->fields);
 			free(r->names[id]->layout);
 			free(r->names[id]);
 		}
+	free(r->names);
 	free(r->files);
 	free(r->entries);
 	free(r->totals);

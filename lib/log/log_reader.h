@@ -87,8 +87,9 @@ struct ptrc_log_reader {
 	/* Packets with smaller numbers have been dropped from `entries`. They had this many events,
 	 * with this many counted bytes, apart from packets known to lie. */
 	uint64_t forgotten_seq, forgotten_events, forgotten_bytes;
-	/* By identifier; NULL: unknown. */
-	struct ptrc_log_reader_name *names[PTRC_SET_ID_MAX + 1];
+	/* By identifier: PTRC_SET_ID_MAX + 1 elements, NULL for an unknown one; NULL: the log has
+	 * no names. */
+	struct ptrc_log_reader_name **names;
 	size_t name_count;
 	bool is_closed;		       /* the last file ends with STATUS and END */
 	struct ptrc_log_status status; /* summed over all files */

@@ -950,7 +950,7 @@ void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct ptrc_counts *count
 
 static struct ptrc_log_reader_name *name_of(const struct ptrc_log_stream *l, trace_event_id_t id)
 {
-	return id <= PTRC_SET_ID_MAX ? l->reader.names[id] : NULL;
+	return l->reader.names && id <= PTRC_SET_ID_MAX ? l->reader.names[id] : NULL;
 }
 
 int ptrc_log_stream_name(struct ptrc_log_stream *l, trace_event_id_t id, char *name)
@@ -1007,7 +1007,7 @@ int ptrc_log_stream_next_id(struct ptrc_log_stream *l, trace_event_id_t *id, int
 
 	pthread_mutex_lock(&l->mutex);
 	next = l->next_id;
-	while (next >= PTRC_ID_FIRST && next <= PTRC_SET_ID_MAX && !l->reader.names[next])
+	while (next >= PTRC_ID_FIRST && next <= PTRC_SET_ID_MAX && !name_of(l, next))
 		next++;
 	*unavailable = next > PTRC_SET_ID_MAX;
 	if (!*unavailable) {

@@ -338,7 +338,7 @@ int ptrc_log_writer_close(struct ptrc_log_writer *w, const struct ptrc_log_statu
 {
 	struct ptrc_log_status status = losses ? *losses : status_of(w);
 	bool with_index;
-	int error = write_whole_end(w, &status, &with_index), again;
+	int error = write_whole_end(w, &status, &with_index);
 
 	if (error)
 		return error;
@@ -351,8 +351,8 @@ int ptrc_log_writer_close(struct ptrc_log_writer *w, const struct ptrc_log_statu
 		status.flush_error = (uint32_t)error;
 		status.missed_events = w->unwritten_events;
 	}
-	/* The file's contents can be read from memory as long as the machine runs. */
-	again = write_end(w, status, with_index);
-	(void)again; /* the first error is returned */
+	/* The file's contents can be read from memory as long as the machine runs. The first error
+	 * is returned. */
+	write_end(w, status, with_index);
 	return error;
 }
