@@ -564,18 +564,18 @@ struct search {
 	const struct ptrc_stream_header *h;
 	uint32_t uid;
 	struct ptrc_log_place place; /* a copy, as other processes can write the header */
-	int at;			     /* the directory being searched */
+	int at;			     /* the directory being searched; AT_FDCWD: none */
 	unsigned int budget;	     /* entries left to look at */
 	int fd;			     /* of the log; -1: not found */
 };
 
 /* Opens the file if it is the log. Checks its type first, as opening a FIFO or a device may have
  * effects. */
-static int open_log(struct search *s, int at, const char *path, int flags)
+static int open_log(struct search *s, const char *path, int flags)
 {
 	struct ptrc_log_head head;
 	struct stat st;
-	int probe, error = ptrc_file_open(at, path, O_PATH | flags, 0, &probe);
+	int probe, error = ptrc_file_open(s->at, path, O_PATH | flags, 0, &probe);
 
 	if (error)
 		return error;
@@ -605,16 +605,16 @@ static bool visit_name(const char *name, uint64_t ino, void *arg)
 
 	if (s->budget-- == 0)
 		return true;
-	return ino == s->place.ino && open_log(s, s->at, name, O_NOFOLLOW) == 0;
+	return ino == s->place.ino && open_log(s, name, O_NOFOLLOW) == 0;
 }
 
 /* Whether it is the log's inode, judging without a question to a file server that may not
  * answer. */
-static bool is_inode(const struct search *s, int at, const char *name)
+static bool is_inode(const struct search *s, const char *name)
 {
 	struct statx x;
 
-	return ptrc_sys(SYS_statx, at, name, AT_STATX_DONT_SYNC, STATX_INO | STATX_TYPE, &x) == 0 &&
+	return !ptrc_sys(SYS_statx, s->at, name, AT_STATX_DONT_SYNC, STATX_INO | STATX_TYPE, &x) &&
 	       S_ISREG(x.stx_mode) && x.stx_ino == s->place.ino &&
 	       makedev(x.stx_dev_major, x.stx_dev_minor) == s->place.dev;
 }
@@ -626,7 +626,7 @@ static bool visit_descriptor(const char *name, uint64_t ino, void *arg)
 	(void)ino;
 	if (s->budget-- == 0)
 		return true;
-	return name[0] != '.' && is_inode(s, s->at, name) && open_log(s, s->at, name, 0) == 0;
+	return name[0] != '.' && is_inode(s, name) && open_log(s, name, 0) == 0;
 }
 
 /* Looks at the entries of a directory. Returns whether the log was found. */
@@ -672,7 +672,7 @@ static int find_log(const struct ptrc_stream_header *h, uint32_t uid,
 	if (!ptrc_log_state_is_saved(h) || !s.place.ino || s.place.path[0] != '/' || !slash ||
 	    (s.place.dev == orders->taken_dev && s.place.ino == orders->taken_ino))
 		return ENOENT;
-	error = open_log(&s, AT_FDCWD, s.place.path, O_NOFOLLOW);
+	error = open_log(&s, s.place.path, O_NOFOLLOW);
 	/* With any other error the log exists. */
 	if (error == ENOENT || error == ENOTDIR) {
 		slash[slash == s.place.path] = '\0';
