@@ -306,7 +306,7 @@ struct ptrc_log_status {
 	uint32_t untraced_error;
 	/* Names that got no identifier because all were taken; at least this many. */
 	uint32_t refused_names;
-	/* Bytes of the largest data that was cut to max-data-size, at most UINT32_MAX; 0: none was. */
+	/* Bytes of the largest data that was cut to max-data-size, at most UINT32_MAX; 0: none. */
 	uint32_t data_needed;
 	/* Names in the log, so that a reader notices missing ones; 0: none, or unknown. */
 	uint64_t names;

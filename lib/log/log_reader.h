@@ -157,8 +157,8 @@ PTRC_MUST_CHECK int ptrc_log_reader_verify(const struct ptrc_log_reader *r, uint
 /* Whether a keeper has overwritten this packet of a ring. Packets missing from a ring that was not
  * closed count as overwritten. */
 bool ptrc_log_reader_is_replaced(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e);
-/* The number of events in missing files between this one and the next. False: there are no such files,
- * or the number is unknown. */
+/* The number of events in missing files between this one and the next. False: there are no such
+ * files, or the number is unknown. */
 bool ptrc_log_reader_absent_events(const struct ptrc_log_file *m, uint64_t *events);
 /* Whether the TOTALS count all events of the log. */
 bool ptrc_log_reader_has_totals(const struct ptrc_log_reader *r);

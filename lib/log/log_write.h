@@ -84,7 +84,7 @@ struct ptrc_log_state {
 	uint64_t events, bytes;	   /* in the log now */
 	uint64_t lost_events;	   /* discarded, or too big */
 	struct ptrc_log_ring ring; /* this and the next one are for rings only */
-	uint64_t tail;		   /* end of the packets after the ring, from the ring's end */
+	uint64_t tail;		   /* bytes of the packets after the ring */
 	/* A flush whose events are all in the log but not yet taken out of the stream; until 0:
 	 * none. If the keeper dies at this point, the next one takes the events up to this stamp
 	 * out of the stream, without writing them again. */
@@ -200,7 +200,7 @@ struct ptrc_log_writer {
 	 * replaces `held` if the flush succeeds. */
 	struct ptrc_log_buffer held, held_next; /* struct ptrc_log_held */
 	struct ptrc_log_buffer lap;		/* a ring's packets: struct ptrc_log_lap_entry */
-	uint64_t lap_first;			/* entries of `lap` before this one are invalid */
+	uint64_t lap_first;			/* entries of `lap` before it are invalid */
 	struct ptrc_log_index index;
 	struct ptrc_log_origins origins;
 	/* Called once a second while output stalls; may be NULL. If it returns true, the write
@@ -343,7 +343,7 @@ PTRC_MUST_CHECK uint64_t ptrc_log_index_end(struct ptrc_log_writer *w);
 
 /* ---- names and layouts, in NAMES packets ---- */
 
-/* Writes the names and layouts that are not in the log yet. ENOMEM, or the error number of a write. */
+/* Writes the names and layouts that are not in the log yet. ENOMEM, or the error of a write. */
 PTRC_MUST_CHECK int ptrc_log_names_write(struct ptrc_log_writer *w);
 uint64_t ptrc_log_names_count(const struct ptrc_log_writer *w);
 
