@@ -124,8 +124,6 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/spans/span.h \
 	%D%/spans/key.c \
 	%D%/spans/key.h \
-	%D%/spans/label.c \
-	%D%/spans/label.h \
 	%D%/spans/lanes.c \
 	%D%/spans/lanes.h \
 	%D%/spans/pair_report.c \

@@ -196,7 +196,7 @@ static void put_text(struct ptrc_pair_dump *p, const struct ptrc_pair *pair, str
 
 	put_columns(p, end->begin, end, &end->duration_ns);
 	p->name.used = 0;
-	ptrc_pair_put_name(&p->name, pair);
+	ptrc_buffer_text(&p->name, pair->name);
 	put_name(p);
 	width = p->shown_name.used;
 	if (width > w->name)
@@ -255,7 +255,7 @@ static void put_json(struct ptrc_pair_dump *p, const struct ptrc_pair *pair,
 	struct ptrc_json j = {&p->line, true};
 
 	p->name.used = 0;
-	ptrc_pair_put_name(&p->name, pair);
+	ptrc_buffer_text(&p->name, pair->name);
 	ptrc_json_open(&j, NULL, '{');
 	ptrc_json_bytes(&j, "pair", p->name.bytes, p->name.used);
 	ptrc_json_time(&j, "time", time);
@@ -381,7 +381,7 @@ static void put_tree_name(struct ptrc_pair_dump *p, const struct ptrc_tree_node 
 	if (ptrc_pair_has_own_name(pair))
 		ptrc_pair_put_own_name(&p->name, pair, &p->query->layouts, begin);
 	else
-		ptrc_pair_put_name(&p->name, pair);
+		ptrc_buffer_text(&p->name, pair->name);
 	put_name(p);
 	if (line == PTRC_TREE_OPEN)
 		ptrc_buffer_text(b, " {");
