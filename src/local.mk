@@ -148,7 +148,6 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/text/text.h \
 	%D%/text/text_follow.c \
 	%D%/text/text_threads.c \
-	%D%/text/text_threads.h \
 	%D%/sync/line.c \
 	%D%/sync/line.h \
 	%D%/sync/sync.c \

@@ -15,7 +15,6 @@
 #include "src/session/logfile.h"
 #include "src/summary/selection.h"
 #include "src/text/text.h"
-#include "src/text/text_threads.h"
 #include "src/fields/when.h"
 #include "src/query/where.h"
 
@@ -140,7 +139,7 @@ static struct ptrc_query query;
 static struct ptrc_text text = {
 	.query = &query,
 	/* Wide enough for the shorter names of system events. */
-	.format.name_width = 17,
+	.format.widths[PTRC_COLUMN_EVENT] = 17,
 };
 
 static struct ptrc_pairs pairs;
@@ -368,7 +367,7 @@ int main(int argc, char **argv)
 		status = shown;
 	ptrc_output_end(&query.out);
 	ptrc_pair_dump_free(pair_dump);
-	ptrc_text_free(&text);
+	ptrc_event_format_free(&text.format);
 	ptrc_selection_free(&selection);
 	ptrc_text_raise_signal();
 	return (int)status;

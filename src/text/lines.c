@@ -24,6 +24,15 @@ void ptrc_lines_add(struct ptrc_lines *l, int64_t ns, struct ptrc_buffer *text)
 	l->bytes += sizeof(*line) + line->used;
 }
 
+void ptrc_lines_keep(struct ptrc_lines *l, uint64_t max, struct ptrc_buffer *text)
+{
+	if (l->count && l->count == max)
+		ptrc_lines_drop(l);
+	if (max)
+		ptrc_lines_add(l, 0, text);
+	text->used = 0;
+}
+
 void ptrc_lines_drop(struct ptrc_lines *l)
 {
 	struct ptrc_line *line = l->first;
