@@ -551,7 +551,7 @@ static bool check_patterns(const struct ptrc_query *q)
 		is_found &= check_where(q, w);
 	/* The patterns of a configuration file are not checked: it may be for other logs, too. */
 	for (size_t i = 0; i < q->given_layout_count; i++)
-		check_pattern(q, ptrc_layout_pattern(q->layouts.layouts[i]));
+		check_pattern(q, q->layouts.layouts[i]->pattern);
 	return is_found;
 }
 

@@ -460,7 +460,7 @@ void ptrc_event_put_symbol_json(struct ptrc_json *j, struct ptrc_view *view)
 	struct places places = {.json = j, .view = view};
 
 	put_source_json(j, ptrc_view_symbol(view));
-	if (!view->layout || !ptrc_layout_has_code(view->layout))
+	if (!view->layout || !view->layout->has_code)
 		return;
 	ptrc_json_open(j, "symbols", '{');
 	ptrc_layout_each_code(view->layout, ptrc_view_decode(view), put_place_json, &places);

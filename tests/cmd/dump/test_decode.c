@@ -57,7 +57,7 @@ static const char *text(const char *layout, const void *data, size_t size)
 
 	see(layout, data, size);
 	b.used = 0;
-	ptrc_layout_text(&b, view.layout, ptrc_view_decode(&view));
+	ptrc_layout_text_with_code(&b, view.layout, ptrc_view_decode(&view), NULL, NULL);
 	ptrc_buffer_char(&b, '\0');
 	return b.bytes;
 }

@@ -602,8 +602,8 @@ TEST(the_first_layout_that_matches_counts, "")
 
 	CHECK(ptrc_layouts_add(&layouts, "db.*", "u8 a", &why));
 	CHECK(ptrc_layouts_add(&layouts, "*", "u8 b", &why));
-	CHECK_STR_EQ(ptrc_layout_pattern(ptrc_layouts_find(&layouts, "db.x")), "db.*");
-	CHECK_STR_EQ(ptrc_layout_pattern(ptrc_layouts_find(&layouts, "x")), "*");
+	CHECK_STR_EQ(ptrc_layouts_find(&layouts, "db.x")->pattern, "db.*");
+	CHECK_STR_EQ(ptrc_layouts_find(&layouts, "x")->pattern, "*");
 	CHECK_EQ(ptrc_layouts_name(&layouts, "a", 1), 0);
 	CHECK_EQ(ptrc_layouts_name(&layouts, "b", 1), 1);
 	CHECK_EQ(ptrc_layouts_name(&layouts, "c", 1), -1);
