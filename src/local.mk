@@ -136,8 +136,6 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/text/csv.h \
 	%D%/text/event_format.c \
 	%D%/text/event_format.h \
-	%D%/text/lines.c \
-	%D%/text/lines.h \
 	%D%/text/log_sink.c \
 	%D%/text/log_sink.h \
 	%D%/text/pair_dump.c \

@@ -7,16 +7,6 @@
 #include "lib/model/glob.h"
 #include "src/base/message.h"
 
-void ptrc_select_add_number(struct ptrc_select_numbers *n, pid_t number)
-{
-	*ptrc_append(n->numbers, n->count) = number;
-}
-
-void ptrc_select_add_where(struct ptrc_select *s, struct ptrc_where *where)
-{
-	*ptrc_append(s->wheres, s->where_count) = where;
-}
-
 static bool has_number(const struct ptrc_select_numbers *n, pid_t number)
 {
 	bool found = !n->count;
@@ -35,16 +25,12 @@ bool ptrc_select_has_name(const struct ptrc_select *s, const char *name)
 	return found;
 }
 
-static bool is_left_out(const struct ptrc_select *s, trace_event_id_t id)
+static bool has_type(const struct ptrc_select *s, struct ptrc_reader *r, trace_event_id_t id)
 {
 	bool is_flush = id == POSIX_TRACE_FLUSH_START || id == POSIX_TRACE_FLUSH_STOP;
 
-	return (s->is_user && ptrc_is_system_type(id)) || (s->is_without_flushes && is_flush);
-}
-
-static bool has_type(const struct ptrc_select *s, struct ptrc_reader *r, trace_event_id_t id)
-{
-	return ptrc_select_has_name(s, ptrc_reader_name(r, id)->text) && !is_left_out(s, id);
+	return ptrc_select_has_name(s, ptrc_reader_name(r, id)->text) &&
+	       !(s->is_user && ptrc_is_system_type(id)) && !(s->is_without_flushes && is_flush);
 }
 
 bool ptrc_select_is_around(const struct ptrc_select *s, struct ptrc_reader *r, trace_event_id_t id)
@@ -135,11 +121,6 @@ bool ptrc_select_half(const struct ptrc_select *s, struct ptrc_reader *r, const 
 	       (is_end ? ns >= s->span.first : ns <= s->span.last);
 }
 
-bool ptrc_select_is_in_window(const struct ptrc_select *s, int64_t ns)
-{
-	return ptrc_select_meets_window(s, ns, ns);
-}
-
 bool ptrc_select_meets_window(const struct ptrc_select *s, int64_t first, int64_t last)
 {
 	size_t low = 0;
@@ -156,8 +137,7 @@ bool ptrc_select_meets_window(const struct ptrc_select *s, int64_t first, int64_
 	return low < s->window_count && s->windows[low].first <= last;
 }
 
-/* If the spans touch or overlap, extends *a by *b and returns true. *b does not begin before
- * *a. */
+/* If the periods touch or overlap, extends *a by *b and returns true. *b starts no earlier than *a. */
 static bool join(struct ptrc_period *a, const struct ptrc_period *b)
 {
 	if (b->first > a->last && b->first - 1 > a->last)
@@ -172,8 +152,8 @@ void ptrc_select_add_window(struct ptrc_select *s, int64_t first, int64_t last)
 	struct ptrc_period window = {first, last};
 	size_t n = s->window_count;
 
-	/* The events of a log come in order of time, so most windows that touch are joined right
-	 * here, and the list stays short. */
+	/* The events of a log come in order of time, so most windows that touch are joined here, and the list stays
+	 * short. */
 	if (n && s->windows[n - 1].first <= first && join(&s->windows[n - 1], &window))
 		return;
 	*ptrc_append(s->windows, s->window_count) = window;

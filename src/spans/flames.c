@@ -171,7 +171,7 @@ void ptrc_flames_free(struct ptrc_flames *f)
 	ptrc_table_free(&f->stack_table);
 	ptrc_table_free(&f->addresses);
 	for (size_t i = 0; i < f->source_count; i++)
-		ptrc_symbol_cache_free(f->caches[i]);
+		free(f->caches[i]);
 	free(f->caches);
 	ptrc_symbols_free(f->symbols);
 }

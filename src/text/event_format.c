@@ -834,7 +834,6 @@ static int put_field_text(struct ptrc_buffer *b, struct ptrc_event_format *f,
 	const struct label *label;
 	struct ptrc_value v;
 	size_t begin = b->used;
-	int64_t bound;
 
 	switch (field->id) {
 	case PTRC_FIELD_TIME:
@@ -845,36 +844,25 @@ static int put_field_text(struct ptrc_buffer *b, struct ptrc_event_format *f,
 		label = type_label(f, r);
 		ptrc_buffer_bytes(b, label->text, label->size);
 		return label->width;
-	case PTRC_FIELD_LOG:
-		ptrc_text_put(b, r->path, strlen(r->path));
-		break;
 	case PTRC_FIELD_NS:
 		ptrc_buffer_ns(b, &f->time, &r->event.posix_timestamp);
 		break;
 	case PTRC_FIELD_DATA:
 		ptrc_event_put_data(b, view_of(field, view));
 		break;
-	case PTRC_FIELD_DURATION:
-		ptrc_buffer_duration(b, view->duration_ns);
-		break;
-	case PTRC_FIELD_PAIR:
-		ptrc_text_put(b, view->pair, strlen(view->pair));
-		break;
-	case PTRC_FIELD_TRUNCATED:
-		ptrc_buffer_text(b, ptrc_reader_truncation(r));
-		break;
-	case PTRC_FIELD_GAP:
-		if (r->since_before != PTRC_THREAD_GAP_NONE)
-			ptrc_buffer_span(b, r->since_before);
-		break;
-	case PTRC_FIELD_BOUND:
-		bound = ptrc_reader_bound(r);
-		if (bound != PTRC_BOUND_UNKNOWN)
-			ptrc_buffer_duration(b, (uint64_t)bound);
-		break;
 	default:
 		v = ptrc_view_value(view, field);
-		ptrc_value_text(b, &v);
+		if (v.kind == PTRC_VALUE_NONE)
+			break;
+		if (field->id == PTRC_FIELD_GAP)
+			ptrc_buffer_span(b, v.i);
+		else if (field->id == PTRC_FIELD_DURATION || field->id == PTRC_FIELD_BOUND)
+			ptrc_buffer_duration(b, v.u);
+		else if (field->id == PTRC_FIELD_LOG || field->id == PTRC_FIELD_PAIR ||
+			 field->id == PTRC_FIELD_TRUNCATED)
+			ptrc_text_put(b, v.bytes, v.size);
+		else
+			ptrc_value_text(b, &v);
 		break;
 	}
 	if (b->used == begin)
@@ -1038,14 +1026,6 @@ void ptrc_event_set_widths(struct ptrc_event_format *f, const int *widths)
 	memcpy(f->widths, widths, sizeof(f->widths));
 	for (size_t i = 0; i < f->field_count; i++)
 		f->field_widths[i] = widths[PTRC_COLUMNS + i];
-}
-
-bool ptrc_event_has_source_field(const struct ptrc_event_format *f)
-{
-	for (size_t i = 0; i < f->field_count; i++)
-		if (ptrc_field_is_of_source(f->fields[i].id))
-			return true;
-	return false;
 }
 
 void ptrc_event_format_free(struct ptrc_event_format *f)

@@ -64,9 +64,6 @@ struct ptrc_event_format {
 bool ptrc_event_fields(struct ptrc_event_format *, const char *list, const struct ptrc_layouts *,
 		       struct ptrc_cli_reason *why);
 
-/* Whether one of the fields is a place in the source code. */
-bool ptrc_event_has_source_field(const struct ptrc_event_format *);
-
 /* Appends the line of the event that the view's reader has read, or, with --fields, of the pair that it ends. */
 void ptrc_event_put(struct ptrc_buffer *, struct ptrc_event_format *, struct ptrc_view *);
 

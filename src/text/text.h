@@ -8,7 +8,24 @@
 
 #include "src/query/query.h"
 #include "src/text/event_format.h"
-#include "src/text/lines.h"
+
+/* A line of output that waits until it is known whether it is shown. */
+struct ptrc_line {
+	struct ptrc_line *next;
+	/* The time of the event, in nanoseconds since 1970. */
+	int64_t ns;
+	size_t used;
+	char text[];
+};
+
+/* A list of lines, the oldest first. Starts zeroed. */
+struct ptrc_lines {
+	struct ptrc_line *first;
+	struct ptrc_line *last;
+	size_t count;
+	/* Their memory. */
+	size_t bytes;
+};
 
 struct ptrc_text {
 	struct ptrc_query *query;
@@ -23,6 +40,15 @@ struct ptrc_text {
 	/* The lines of the last events, if --last shows only these. */
 	struct ptrc_lines last;
 };
+
+/* Moves the text from the buffer to a new line. */
+void ptrc_lines_add(struct ptrc_lines *, int64_t ns, struct ptrc_buffer *);
+
+/* For --last: does the same, but drops the oldest line if there are `max` already. With 0, drops the text. */
+void ptrc_lines_keep(struct ptrc_lines *, uint64_t max, struct ptrc_buffer *);
+
+/* Frees the oldest line. There must be one. */
+void ptrc_lines_drop(struct ptrc_lines *);
 
 /* Makes this the sink of the query, whose sources are open. Another sink may replace it and use its format. */
 void ptrc_text_begin(struct ptrc_text *);

@@ -84,7 +84,7 @@ static void free_worker(struct worker *w)
 {
 	ptrc_reader_free_types(&w->source.reader);
 	ptrc_view_free(&w->source.view);
-	ptrc_sieve_free(w->source.sieve);
+	free(w->source.sieve);
 	for (size_t i = 0; i < w->query.select.where_count; i++)
 		ptrc_where_free(w->query.select.wheres[i]);
 	free(w->query.select.wheres);
@@ -126,7 +126,8 @@ static void do_job(struct ptrc_text *t, struct ptrc_source *s, struct job *job)
 				break;
 			if (!ptrc_query_is_selected(q, s) ||
 			    (q->select.around &&
-			     !ptrc_select_is_in_window(&q->select, ptrc_source_ns(s))))
+			     !ptrc_select_meets_window(&q->select, ptrc_source_ns(s),
+						       ptrc_source_ns(s))))
 				continue;
 			job->shown_count++;
 			ptrc_query_check_layout(q, s);

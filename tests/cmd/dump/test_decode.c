@@ -72,7 +72,7 @@ static bool holds(const char *expression)
 	if (!w)
 		harness_fail("%s: %s", expression, why.text);
 	view.is_decoded = false;
-	is_so = ptrc_where_holds(w, &view);
+	is_so = ptrc_where_all_hold(&w, 1, &view);
 	ptrc_where_free(w);
 	return is_so;
 }
