@@ -91,34 +91,27 @@ bool ptrc_select_event(struct ptrc_select *s, struct ptrc_view *view)
 	return ptrc_where_all_hold(s->wheres, s->where_count, view);
 }
 
-bool ptrc_select_pair(struct ptrc_select *s, struct ptrc_view *view)
+bool ptrc_select_pair(struct ptrc_select *s, struct ptrc_view *begin, struct ptrc_view *end,
+		      const char *missing)
 {
-	struct ptrc_reader *readers[] = {view->begin->reader, view->reader};
-	bool has_either = false;
-	bool has_pid = false;
-	bool has_tid = false;
+	struct ptrc_view *views[] = {begin, end};
+	bool has_either = (!begin || !end) && ptrc_select_has_name(s, missing);
+	bool has_pid = false, has_tid = false;
 
 	for (size_t i = 0; i < 2; i++) {
-		has_either |= has_type(s, readers[i], readers[i]->event.posix_event_id);
-		has_pid |= has_number(&s->pids, readers[i]->event.posix_pid);
-		has_tid |= has_number(&s->tids, readers[i]->event.posix_tid);
+		struct ptrc_reader *r = views[i] ? views[i]->reader : NULL;
+
+		if (!r)
+			continue;
+		has_either |= has_type(s, r, r->event.posix_event_id);
+		has_pid |= has_number(&s->pids, r->event.posix_pid);
+		has_tid |= has_number(&s->tids, r->event.posix_tid);
 	}
 	if (!has_either || !has_pid || !has_tid ||
-	    ptrc_when_ns(&readers[0]->event.posix_timestamp) > s->span.last ||
-	    ptrc_when_ns(&readers[1]->event.posix_timestamp) < s->span.first)
+	    (begin && ptrc_when_ns(&begin->reader->event.posix_timestamp) > s->span.last) ||
+	    (end && ptrc_when_ns(&end->reader->event.posix_timestamp) < s->span.first))
 		return false;
-	return ptrc_where_all_hold(s->wheres, s->where_count, view);
-}
-
-bool ptrc_select_half(const struct ptrc_select *s, struct ptrc_reader *r, const char *other,
-		      bool is_end)
-{
-	const struct posix_trace_event_info *e = &r->event;
-	int64_t ns = ptrc_when_ns(&e->posix_timestamp);
-
-	return (has_type(s, r, e->posix_event_id) || ptrc_select_has_name(s, other)) &&
-	       has_number(&s->pids, e->posix_pid) && has_number(&s->tids, e->posix_tid) &&
-	       (is_end ? ns >= s->span.first : ns <= s->span.last);
+	return !begin || !end || ptrc_where_all_hold(s->wheres, s->where_count, end);
 }
 
 bool ptrc_select_meets_window(const struct ptrc_select *s, int64_t first, int64_t last)

@@ -81,14 +81,11 @@ bool ptrc_select_is_by_type(const struct ptrc_select *);
 /* Whether the event meets all conditions, apart from windows. */
 bool ptrc_select_event(struct ptrc_select *, struct ptrc_view *);
 
-/* Whether a pair of events meets the conditions; the view is that of its last event. One of type, process or thread is
- * met if either event meets it, that of time if the pair overlaps the span. */
-bool ptrc_select_pair(struct ptrc_select *, struct ptrc_view *);
-
-/* The same for half a pair; `other` is the type of the missing event. A pair without a last event lasts until the end of
- * time, one without a first event began before all times. Ignores expressions. */
-bool ptrc_select_half(const struct ptrc_select *, struct ptrc_reader *, const char *other,
-		      bool is_end);
+/* Whether a pair of events meets the conditions. One of type, process or thread is met if either event meets it, that of
+ * time if the pair overlaps the span. One view may be NULL: then `missing` is the type of that event, the pair lasts
+ * from before all times or until after them, and expressions are ignored. */
+bool ptrc_select_pair(struct ptrc_select *, struct ptrc_view *begin, struct ptrc_view *end,
+		      const char *missing);
 
 /* Whether a time from first to last is in a window. */
 bool ptrc_select_meets_window(const struct ptrc_select *, int64_t first, int64_t last);

@@ -499,25 +499,21 @@ static struct ptrc_pair_roles *find_roles(struct ptrc_pairs *p, struct ptrc_type
 	return type->of_pairs = r;
 }
 
-static struct ptrc_pair_source *source_of(struct ptrc_pairs *p, size_t order)
-{
-	while (order >= p->source_count)
-		*ptrc_append(p->sources, p->source_count) = NULL;
-	if (!p->sources[order])
-		p->sources[order] = ptrc_cli_allocate(sizeof(**p->sources));
-	return p->sources[order];
-}
-
 void ptrc_pairs_take(struct ptrc_pairs *p, struct ptrc_source *source)
 {
 	const struct ptrc_reader *reader = &source->reader;
 	trace_event_id_t id = reader->event.posix_event_id;
-	struct ptrc_pair_source *s = source_of(p, source->order);
+	struct ptrc_pair_source *s;
 	struct ptrc_type *type = ptrc_reader_type(&source->reader, id);
 	struct ptrc_pair_roles *r = type->of_pairs;
 	bool is_open = ptrc_is_loss_open(id, reader->data, reader->size);
 	size_t i = 0;
 
+	while (source->order >= p->source_count)
+		*ptrc_append(p->sources, p->source_count) = NULL;
+	if (!p->sources[source->order])
+		p->sources[source->order] = ptrc_cli_allocate(sizeof(*s));
+	s = p->sources[source->order];
 	if (!r || r->generation != p->generation)
 		r = find_roles(p, type, &source->view);
 	for (; i < r->count && r->roles[i].is_end; i++)
@@ -586,9 +582,7 @@ bool ptrc_pairs_select(struct ptrc_pairs *p, struct ptrc_span *s)
 		end->pair = pair->name;
 		end->duration_ns = (uint64_t)ptrc_when_subtract(last, first);
 	}
-	return (begin && end ? ptrc_select_pair(select, end)
-			     : ptrc_select_half(select, begin ? begin->reader : end->reader,
-						begin ? pair->end : pair->begin, !begin)) &&
+	return ptrc_select_pair(select, begin, end, begin ? pair->end : pair->begin) &&
 	       (!select->around || ptrc_select_meets_window(select, first, last));
 }
 
