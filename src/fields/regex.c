@@ -275,16 +275,6 @@ static bool read_counts(struct reader *r)
 	return true;
 }
 
-static bool read_repetition(struct reader *r)
-{
-	if (!r->has_atom)
-		return refuse(r, r->at, "'%c' has nothing to repeat", *r->at);
-	if (*r->at == '{')
-		return read_counts(r);
-	put_repetition(r, *r->at++);
-	return true;
-}
-
 /* ---- the pattern ---- */
 
 static bool read_escape(struct reader *r)
@@ -356,7 +346,12 @@ static bool read_next(struct reader *r)
 	case '+':
 	case '?':
 	case '{':
-		return read_repetition(r);
+		if (!r->has_atom)
+			return refuse(r, r->at, "'%c' has nothing to repeat", *r->at);
+		if (*r->at == '{')
+			return read_counts(r);
+		put_repetition(r, *r->at++);
+		return true;
 	case '|':
 	case '^':
 	case '$':

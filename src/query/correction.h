@@ -21,7 +21,7 @@
 /* The growth of maxerror of adjtimex() in the kernel (MAXFREQ), in parts per million. */
 #define PTRC_CLOCK_TOLERANCE_PPM 500
 
-/* The error after a time. */
+/* An error grown for a time `ns` at that rate. */
 int64_t ptrc_clock_error_after(int64_t error_ns, int64_t ns);
 
 /* Both times are less than 2^62 from 0, so that sums and differences fit. */

@@ -63,7 +63,6 @@ char *ptrc_labels_find(const struct ptrc_cli_texts *labels, const char *operand)
 
 /* ---- the clocks of logs ---- */
 
-/* A reading of clocks in a log. */
 struct reading {
 	int64_t log_ns;
 	struct ptrc_host_reading of_host;
@@ -447,19 +446,6 @@ void ptrc_hosts_report(const struct ptrc_hosts *h)
 	free(list);
 }
 
-/* Puts the result of the comparison by messages. */
-static void put_link_json(const struct ptrc_hosts *h, const struct ptrc_host *host,
-			  struct ptrc_json *j)
-{
-	ptrc_json_bool(j, "reference", host == h->reference);
-	ptrc_json_u64(j, "messages", host->message_count);
-	if (!host->message_count)
-		return;
-	ptrc_json_i64(j, "offset_ns", host->offset_ns);
-	ptrc_json_key(j, "drift_ppm");
-	ptrc_buffer_format(j->buffer, "%.6f", host->drift * 1e6);
-}
-
 void ptrc_hosts_json(const struct ptrc_hosts *h, struct ptrc_json *j)
 {
 	ptrc_json_open(j, "hosts", '[');
@@ -476,8 +462,15 @@ void ptrc_hosts_json(const struct ptrc_hosts *h, struct ptrc_json *j)
 		ptrc_json_bool(j, "synchronized", host->is_synchronized);
 		if (host->worst_ns != PTRC_BOUND_UNKNOWN)
 			ptrc_json_i64(j, "bound_ns", host->worst_ns);
-		if (h->reference)
-			put_link_json(h, host, j);
+		if (h->reference) {
+			ptrc_json_bool(j, "reference", host == h->reference);
+			ptrc_json_u64(j, "messages", host->message_count);
+		}
+		if (h->reference && host->message_count) {
+			ptrc_json_i64(j, "offset_ns", host->offset_ns);
+			ptrc_json_key(j, "drift_ppm");
+			ptrc_buffer_format(j->buffer, "%.6f", host->drift * 1e6);
+		}
 		ptrc_json_close(j, '}');
 	}
 	ptrc_json_close(j, ']');

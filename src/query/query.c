@@ -242,17 +242,6 @@ bool ptrc_query_scan(struct ptrc_query *q)
 	return true;
 }
 
-/* Reads the next selected event. Returns false if there is none. */
-static bool advance(struct ptrc_query *q, struct ptrc_source *s)
-{
-	do {
-		ptrc_source_skip(s, &q->sink, &s->reader.block);
-		if (!ptrc_reader_next(&s->reader))
-			return false;
-	} while (!ptrc_query_is_selected(q, s));
-	return true;
-}
-
 static bool is_before(const struct ptrc_source *a, const struct ptrc_source *b)
 {
 	const struct timespec *t = &a->reader.event.posix_timestamp;
@@ -268,15 +257,20 @@ static bool is_before(const struct ptrc_source *a, const struct ptrc_source *b)
 /* A heap of the sources that have an event. */
 PTRC_HEAP_DEFINE(heap, struct ptrc_source, is_before);
 
-/* Whether the source has another event or, if its log was not closed and the sink asks for that, its end. */
+/* Reads the next selected event. Without one, returns false, unless the log was not closed and the sink asks for its
+ * end. */
 static bool has_next(struct ptrc_query *q, struct ptrc_source *s)
 {
 	struct ptrc_losses losses;
 
 	if (s->is_over)
 		return false;
-	if (advance(q, s))
-		return true;
+	ptrc_source_skip(s, &q->sink, &s->reader.block);
+	while (ptrc_reader_next(&s->reader)) {
+		if (ptrc_query_is_selected(q, s))
+			return true;
+		ptrc_source_skip(s, &q->sink, &s->reader.block);
+	}
 	if (!q->sink.early_end)
 		return false;
 	ptrc_reader_losses(&s->reader, false, &losses);

@@ -85,15 +85,6 @@ static char *path_of(const struct posixtrace_log_mapping *m)
 	return path;
 }
 
-static void open_file(struct file *f)
-{
-	f->opened = ptrc_symbol_file_open(f->path, f->build_id, f->build_id_size, &f->why);
-	f->has_lines = f->opened && ptrc_symbol_file_has_lines(f->opened);
-	if (f->opened && !f->has_lines)
-		ptrc_cli_because(&f->why,
-				 "has no debug information, so only names of functions are known");
-}
-
 /* The file of a mapping, or NULL. */
 static struct file *file_of(struct ptrc_symbols *s, const struct posixtrace_log_mapping *m)
 {
@@ -117,7 +108,11 @@ static struct file *file_of(struct ptrc_symbols *s, const struct posixtrace_log_
 	f->build_id_size = m->pm_build_id_size;
 	f->build_id = ptrc_cli_allocate(f->build_id_size + 1);
 	memcpy(f->build_id, m->pm_build_id, f->build_id_size);
-	open_file(f);
+	f->opened = ptrc_symbol_file_open(path, f->build_id, f->build_id_size, &f->why);
+	f->has_lines = f->opened && ptrc_symbol_file_has_lines(f->opened);
+	if (f->opened && !f->has_lines)
+		ptrc_cli_because(&f->why,
+				 "has no debug information, so only names of functions are known");
 	*at = f;
 	return f;
 }

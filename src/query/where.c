@@ -333,24 +333,15 @@ static enum ptrc_answer join_answers(enum ptrc_node_kind kind, enum ptrc_answer 
 	return (kind == PTRC_NODE_OR) == (a > b) ? a : b;
 }
 
-struct loss {
-	struct ptrc_view *view;
-	bool is_found;
-};
-
-static void look_for_loss(struct ptrc_operand *o, void *arg)
+/* Looks at all fields, as that decodes the event, and so counts it if it does not fit its layout. */
+static bool has_lost(const struct ptrc_operand operands[2], struct ptrc_view *view)
 {
-	struct loss *l = arg;
+	bool is_found = false;
 
-	l->is_found |= o->is_field && ptrc_view_has_lost(l->view, &o->field);
-}
-
-static bool has_lost(struct ptrc_node *n, struct ptrc_view *view)
-{
-	struct loss loss = {.view = view};
-
-	visit_operands(n, look_for_loss, &loss);
-	return loss.is_found;
+	for (const struct ptrc_operand *o = operands; o < operands + 2; o++)
+		is_found |= o->calculation ? has_lost(o->calculation->operands, view)
+					   : o->is_field && ptrc_view_has_lost(view, &o->field);
+	return is_found;
 }
 
 static enum ptrc_answer judge(struct ptrc_where *w, struct ptrc_node *n, struct ptrc_view *view)
@@ -369,7 +360,7 @@ static enum ptrc_answer judge(struct ptrc_where *w, struct ptrc_node *n, struct 
 	default:
 		break;
 	}
-	if (w->has_doubts && has_lost(n, view))
+	if (w->has_doubts && has_lost(n->operands, view))
 		return PTRC_UNDECIDED;
 	if (n->kind == PTRC_NODE_TRUTH)
 		return answer_of(is_true(w, n, view));

@@ -99,8 +99,9 @@ static void put_place(struct ptrc_buffer *b, struct ptrc_flames *f, const struct
 
 		while (at && m.pm_path[at - 1] != '/')
 			at--;
-		ptrc_buffer_format(b, has_brackets ? "%.*s" : "[%.*s]", (int)(m.pm_path_size - at),
-				   m.pm_path + at);
+		ptrc_buffer_text(b, has_brackets ? "" : "[");
+		ptrc_buffer_bytes(b, m.pm_path + at, m.pm_path_size - at);
+		ptrc_buffer_text(b, has_brackets ? "" : "]");
 	}
 }
 

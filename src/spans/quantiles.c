@@ -59,14 +59,9 @@ static uint64_t exact_at(struct ptrc_lengths *e, uint64_t count, uint64_t rank)
 	return e->list[rank - 1];
 }
 
-static unsigned int power_of(uint64_t length)
-{
-	return length < 2 ? 0 : 63 - (unsigned int)__builtin_clzll(length);
-}
-
 static size_t place_of(uint64_t length)
 {
-	unsigned int power = power_of(length);
+	unsigned int power = length < 2 ? 0 : 63 - (unsigned int)__builtin_clzll(length);
 
 	if (power < STEPS_POWER)
 		return (size_t)length;

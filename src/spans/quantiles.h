@@ -44,8 +44,6 @@ bool ptrc_quantile_read(const char *text, unsigned int *per_mille);
 
 /* The least length that at least this share of all lengths does not exceed; 0 if there are none. */
 uint64_t ptrc_quantiles_at(const struct ptrc_quantiles *, unsigned int per_mille);
-
-/* Whether that is exact. */
 bool ptrc_quantiles_is_exact(const struct ptrc_quantiles *);
 
 /* The number of lengths in [2^power, 2^(power + 1)). Lengths of 0 count as 1. */

@@ -2,6 +2,7 @@
 #include "config.h"
 #include "src/text/event_format.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -547,15 +548,6 @@ void ptrc_event_put_time(struct ptrc_buffer *b, struct ptrc_event_format *f,
 	paint(b, f, PLAIN);
 }
 
-static void put_damage_text(struct ptrc_buffer *b, const struct ptrc_reader *r)
-{
-	ptrc_buffer_text(b, "unreadable_events=");
-	if (r->gap.is_uncounted)
-		ptrc_buffer_text(b, "unknown");
-	else
-		ptrc_buffer_u64(b, r->gap.events);
-}
-
 /* Puts "function (file:line)", the file without its directory; "-" if nothing is known. */
 void ptrc_event_put_source(struct ptrc_buffer *b, struct ptrc_view *view)
 {
@@ -629,8 +621,10 @@ static void put_text(struct ptrc_buffer *b, struct ptrc_event_format *f, struct 
 		ptrc_buffer_char(b, ' ');
 		begin = b->used;
 		ptrc_event_put_data(b, view);
-		if (is_damage)
-			put_damage_text(b, r);
+		if (is_damage && r->gap.is_uncounted)
+			ptrc_buffer_text(b, "unreadable_events=unknown");
+		else if (is_damage)
+			ptrc_buffer_format(b, "unreadable_events=%" PRIu64, r->gap.events);
 		if (b->used == begin)
 			b->used--;
 	}
@@ -933,9 +927,9 @@ static const struct {
 	const char *name;
 	bool is_right;
 } columns[PTRC_COLUMNS] = {
-	[PTRC_COLUMN_LOG] = {"log"},	     [PTRC_COLUMN_PID] = {"pid", true},
-	[PTRC_COLUMN_TID] = {"tid", true},   [PTRC_COLUMN_EVENT] = {"event"},
-	[PTRC_COLUMN_ADDRESS] = {"address"}, [PTRC_COLUMN_SOURCE] = {"source"},
+	[PTRC_COLUMN_LOG] = {"log", false},	    [PTRC_COLUMN_PID] = {"pid", true},
+	[PTRC_COLUMN_TID] = {"tid", true},	    [PTRC_COLUMN_EVENT] = {"event", false},
+	[PTRC_COLUMN_ADDRESS] = {"address", false}, [PTRC_COLUMN_SOURCE] = {"source", false},
 };
 
 void ptrc_event_widen(struct ptrc_event_format *f)

@@ -73,7 +73,6 @@ static void make_type(struct log_sink *l, struct ptrc_source *s, trace_event_id_
 		l->error = posixtrace_log_writer_type(l->log, name, NULL, type);
 }
 
-/* Returns the type in the log for a type of the source. */
 static trace_event_id_t type_of(struct log_sink *l, struct ptrc_source *s, trace_event_id_t id)
 {
 	struct ptrc_type *own = ptrc_reader_type(&s->reader, id);
@@ -86,12 +85,6 @@ static trace_event_id_t type_of(struct log_sink *l, struct ptrc_source *s, trace
 	else if (!*type)
 		make_type(l, s, id, type);
 	return *type;
-}
-
-static bool has_type(const struct ptrc_source *s, trace_event_id_t id)
-{
-	return ptrc_is_system_type(id) ||
-	       (s->reader.types[id] && s->reader.types[id]->name.is_known);
 }
 
 /* Translates a set of types from the source's numbers to the log's. A set with the last number is open: it includes
@@ -107,9 +100,12 @@ static void translate(struct log_sink *l, struct ptrc_source *s, trace_event_set
 	else
 		posix_trace_eventset_empty(&of_log);
 	for (trace_event_id_t id = 1; id < PTRC_READER_IDS && !l->error; id++) {
+		const struct ptrc_type *own = s->reader.types[id];
 		trace_event_id_t type;
 
-		if (!has_type(s, id) || posix_trace_eventset_ismember(id, set, &is_member))
+		if (!ptrc_is_system_type(id) && !(own && own->name.is_known))
+			continue;
+		if (posix_trace_eventset_ismember(id, set, &is_member))
 			continue;
 		type = type_of(l, s, id);
 		if (!l->error && is_member)
@@ -118,15 +114,6 @@ static void translate(struct log_sink *l, struct ptrc_source *s, trace_event_set
 			posix_trace_eventset_del(type, &of_log);
 	}
 	*set = of_log;
-}
-
-/* Whether the data of the event consists of sets of types. */
-static bool is_of_sets(const struct posixtrace_event *e)
-{
-	trace_event_id_t id = e->pt_info.posix_event_id;
-
-	return (id == POSIX_TRACE_START && e->pt_size == sizeof(trace_event_set_t)) ||
-	       (id == POSIX_TRACE_FILTER && e->pt_size == 2 * sizeof(trace_event_set_t));
 }
 
 static void add_one(struct log_sink *l, const struct posixtrace_event *e)
@@ -166,7 +153,8 @@ static void add(void *self, struct ptrc_source *s)
 	if (id == POSIX_TRACE_RESUME)
 		add_overflow(l);
 	l->overflow.pt_info.posix_event_id = 0;
-	if (is_of_sets(&e)) {
+	if ((id == POSIX_TRACE_START && e.pt_size == sizeof(*sets)) ||
+	    (id == POSIX_TRACE_FILTER && e.pt_size == sizeof(sets))) {
 		memcpy(sets, e.pt_data, e.pt_size);
 		e.pt_data = sets;
 		for (size_t i = 0; i < e.pt_size / sizeof(*sets); i++)
@@ -209,16 +197,6 @@ static void add_origin(struct log_sink *l)
 		l->error = posixtrace_log_writer_add_origin(l->log, q->sources[i].reader.trace);
 }
 
-/* Several sources may have refused the same names, so the greatest number counts. */
-static void add_refused(struct ptrc_counts *lost, const struct ptrc_losses *s)
-{
-	lost->pt_untraced_processes += s->untraced_processes;
-	if (s->untraced_error)
-		lost->pt_untraced_error = (unsigned long)s->untraced_error;
-	if (lost->pt_refused_names < s->refused_names)
-		lost->pt_refused_names = s->refused_names;
-}
-
 static bool end(void *self)
 {
 	struct ptrc_counts lost = {0};
@@ -238,7 +216,12 @@ static bool end(void *self)
 			lost.pt_data_needed = counts->pt_data_needed;
 		lost.pt_source_damaged_parts +=
 			s->damaged_parts + s->missing_names + s->source_damaged_parts;
-		add_refused(&lost, s);
+		lost.pt_untraced_processes += s->untraced_processes;
+		if (s->untraced_error)
+			lost.pt_untraced_error = (unsigned long)s->untraced_error;
+		/* Several sources may have refused the same names, so the greatest number counts. */
+		if (lost.pt_refused_names < s->refused_names)
+			lost.pt_refused_names = s->refused_names;
 		lost.pt_source_missed_events += s->unshown_events + s->source_unshown_events;
 		lost.pt_is_source_uncounted |= s->is_unreadable_uncounted || s->is_overrun ||
 					       s->is_unclosed || s->is_rest_unshown ||

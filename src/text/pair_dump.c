@@ -72,7 +72,6 @@ PTRC_HEAP_DEFINE(heap, struct line, is_shorter);
 
 /* ---- lines of text ---- */
 
-/* Ends a column that began at the offset. */
 static void end_column(struct ptrc_buffer *b, size_t begin, size_t *width, bool is_right)
 {
 	if (*width < b->used - begin)
@@ -249,7 +248,6 @@ static void put_json(struct ptrc_pair_dump *p, const struct ptrc_pair *pair,
 
 /* ---- pairs ---- */
 
-/* Writes a line, after the header if it is the first. */
 static void put_line(struct ptrc_pair_dump *p, const char *line, size_t size)
 {
 	struct ptrc_query *q = p->query;
@@ -274,7 +272,6 @@ static void make_line(struct ptrc_pair_dump *p, const struct ptrc_pair *pair,
 		put_text(p, pair, &end->view);
 }
 
-/* Keeps the pair if it is one of the longest so far. */
 static void add_longest(struct ptrc_pair_dump *p, const struct ptrc_pair *pair,
 			struct ptrc_source *end)
 {

@@ -164,7 +164,6 @@ static void *work(void *arg)
 
 /* ---- the main thread ---- */
 
-/* Reads the events of a job. Returns false if there are none. */
 static bool read_job(struct ptrc_reader *r, struct job *job)
 {
 	job->block_count = 0;
@@ -203,7 +202,6 @@ static void redo_job(struct ptrc_text *t, struct ptrc_source *s, struct job *job
 	free(undecided);
 }
 
-/* Waits until the oldest job is done, and writes its lines. */
 static void write_job(struct crew *c, struct ptrc_text *t, struct ptrc_source *s)
 {
 	struct ptrc_query *q = t->query;
@@ -246,7 +244,6 @@ static void collect(const struct worker *w, struct ptrc_query *q, struct ptrc_so
 			*ptrc_where_undecided(w->query.select.wheres[i]);
 }
 
-/* Starts at most `count` workers. */
 static void start(struct crew *c, const struct ptrc_text *t, struct ptrc_source *s, size_t count)
 {
 	for (; c->worker_count < count; c->worker_count++) {
@@ -278,22 +275,18 @@ static void finish(struct crew *c, struct ptrc_query *q, struct ptrc_source *s)
 	free(c->workers);
 }
 
+/* The number of workers; 0: one thread has to do it. That is so if a line depends on the line before (relative times)
+ * or the header on the first line, or if several logs have to be merged. */
 static size_t useful_threads(const struct ptrc_text *t)
 {
+	const struct ptrc_query *q = t->query;
 	long count = t->thread_count ? (long)t->thread_count : sysconf(_SC_NPROCESSORS_ONLN);
 
+	if (q->sink.self != t || q->source_count != 1 || q->sources[0].reader.source ||
+	    q->first_count != UINT64_MAX || q->last_count != UINT64_MAX ||
+	    (!t->is_counting && (t->format.is_relative || t->is_header_due)))
+		return 0;
 	return count < 2 ? 0 : count < THREADS_MAX ? (size_t)count : THREADS_MAX;
-}
-
-/* One thread has to do it if a line depends on the line before (relative times) or the header on the first line,
- * or if several logs have to be merged. */
-static bool is_suitable(const struct ptrc_text *t)
-{
-	const struct ptrc_query *q = t->query;
-
-	return q->sink.self == t && q->source_count == 1 && !q->sources[0].reader.source &&
-	       q->first_count == UINT64_MAX && q->last_count == UINT64_MAX &&
-	       (t->is_counting || !(t->format.is_relative || t->is_header_due));
 }
 
 bool ptrc_text_by_threads(struct ptrc_text *t)
@@ -303,7 +296,7 @@ bool ptrc_text_by_threads(struct ptrc_text *t)
 	struct crew crew = {.lock = PTHREAD_MUTEX_INITIALIZER,
 			    .has_job = PTHREAD_COND_INITIALIZER,
 			    .has_lines = PTHREAD_COND_INITIALIZER};
-	size_t count = is_suitable(t) ? useful_threads(t) : 0;
+	size_t count = useful_threads(t);
 
 	if (!count)
 		return false;
