@@ -64,22 +64,6 @@ static void add_whole(struct ptrc_key *k, unsigned char kind, ptrc_whole whole)
 	add_number(k, kind, &size, size > UINT64_MAX ? sizeof(size) : sizeof(uint64_t));
 }
 
-/* An f32 has the value of the digits that it is shown with, so 0.1 equals the 0.1 of an f64. */
-static double fraction_of(const struct ptrc_value *v)
-{
-	struct ptrc_buffer text = PTRC_BUFFER_INIT;
-	struct ptrc_value bare = *v;
-	long double number = v->f;
-
-	bare.unit = PTRC_UNIT_NONE;
-	if (v->kind == PTRC_VALUE_FLOAT && isfinite(v->f)) {
-		ptrc_value_text(&text, &bare);
-		ptrc_value_read_number(text.bytes, text.used, &number);
-		ptrc_buffer_free(&text);
-	}
-	return (double)number;
-}
-
 /* Adds a number with its unit: 1 equals 1.0, and 5 us equal 5000 ns. */
 static void add_quantity(struct ptrc_key *k, struct ptrc_quantity q, enum ptrc_unit unit)
 {
@@ -105,6 +89,7 @@ void ptrc_key_add(struct ptrc_key *k, const struct ptrc_value *v)
 	unsigned char kind = (unsigned char)v->kind;
 	bool is_signed =
 		v->kind == PTRC_VALUE_SIGNED || (v->kind == PTRC_VALUE_ENUM && v->is_signed);
+	double f;
 
 	switch (v->kind) {
 	case PTRC_VALUE_JSON:
@@ -112,8 +97,9 @@ void ptrc_key_add(struct ptrc_key *k, const struct ptrc_value *v)
 		return;
 	case PTRC_VALUE_FLOAT:
 	case PTRC_VALUE_DOUBLE:
-		add_quantity(k, ptrc_quantity_number(PTRC_DIMENSION_NUMBER, fraction_of(v)),
-			     v->unit);
+		/* The 0.1 of a float equals the 0.1 of a double. */
+		f = v->kind == PTRC_VALUE_FLOAT ? ptrc_value_shown_single(v->f) : v->f;
+		add_quantity(k, ptrc_quantity_number(PTRC_DIMENSION_NUMBER, f), v->unit);
 		return;
 	case PTRC_VALUE_SIGNED:
 	case PTRC_VALUE_UNSIGNED:
