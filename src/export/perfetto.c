@@ -489,7 +489,7 @@ static void put_begin(struct ptrc_export *x)
 	close_message(b, one);
 	one = open_message(b, SNAPSHOT_CLOCKS);
 	put_number(b, CLOCK_ID, CLOCK_REALTIME_ID);
-	put_number(b, CLOCK_TIME, (uint64_t)x->start_ns);
+	put_number(b, CLOCK_TIME, (uint64_t)ptrc_export_start_ns(x));
 	close_message(b, one);
 	close_message(b, snapshot);
 	data = open_message(b, PACKET_INTERNED_DATA);

@@ -94,9 +94,9 @@ bool ptrc_query_is_around(struct ptrc_query *q, struct ptrc_source *s)
 bool ptrc_query_is_selected(struct ptrc_query *q, struct ptrc_source *s)
 {
 	find_layout(q, s);
-	return q->sink.takes_all ||
-	       (q->sink.takes_losses && ptrc_query_sees_losses(s->reader.event.posix_event_id)) ||
-	       ptrc_select_event(&q->select, &s->view);
+	s->is_for_loss = !q->sink.takes_all && !ptrc_select_event(&q->select, &s->view);
+	return !s->is_for_loss ||
+	       (q->sink.takes_losses && ptrc_query_sees_losses(s->reader.event.posix_event_id));
 }
 
 static int64_t resolve(const struct ptrc_when *w, const struct ptrc_period *trace)
@@ -289,7 +289,7 @@ static void take(struct ptrc_query *q, struct ptrc_source *s, bool is_last)
 			q->sink.early_end(q->sink.self, s);
 		return;
 	}
-	if (q->select.around &&
+	if (q->select.around && !q->sink.takes_all &&
 	    !ptrc_select_meets_window(&q->select, ptrc_source_ns(s), ptrc_source_ns(s)))
 		return;
 	if (q->hosts.count > 1)

@@ -45,6 +45,8 @@ struct ptrc_source {
 	size_t order;
 	/* All of its events were read, and its end is merged among the events of the others. */
 	bool is_over;
+	/* The event that was read is not selected. The sink gets it because it may report lost events. */
+	bool is_for_loss;
 };
 
 /* Receives the events. Each function gets the sink's own state as `self`. All but .event may be NULL. */

@@ -124,7 +124,8 @@ size_t ptrc_sieve_pass(struct ptrc_sieve *s, struct ptrc_view *view,
 
 	if (field == PTRC_FIELD_MEMBER)
 		return pass_members(s, view, b, from);
-	while (at < b->pt_count &&
+	/* System events pass: they may report lost events. */
+	while (at < b->pt_count && !ptrc_is_system_type(b->pt_events[at].pt_info.posix_event_id) &&
 	       is_inside(&s->place, (uint64_t)number_of(&b->pt_events[at], field)) ==
 		       s->bounds.is_outside)
 		at++;

@@ -126,18 +126,24 @@ void ptrc_key_add(struct ptrc_key *k, const struct ptrc_value *v)
 		add_bytes(k, v->bytes, v->size);
 }
 
+void ptrc_key_add_thread(struct ptrc_key *k, size_t source, const struct ptrc_view *view)
+{
+	const struct posix_trace_event_info *e = &view->reader->event;
+
+	add_bytes(k, &source, sizeof(source));
+	add_bytes(k, &e->posix_pid, sizeof(e->posix_pid));
+	add_bytes(k, &e->posix_tid, sizeof(e->posix_tid));
+	add_bytes(k, &e->posix_thread_id, sizeof(e->posix_thread_id));
+}
+
 bool ptrc_key_make(struct ptrc_key *k, size_t number, size_t source, struct ptrc_view *view,
 		   const struct ptrc_field *by)
 {
-	const struct posix_trace_event_info *e = &view->reader->event;
 	struct ptrc_value v;
 
 	ptrc_key_begin(k, number);
 	if (!by) {
-		add_bytes(k, &source, sizeof(source));
-		add_bytes(k, &e->posix_pid, sizeof(e->posix_pid));
-		add_bytes(k, &e->posix_tid, sizeof(e->posix_tid));
-		add_bytes(k, &e->posix_thread_id, sizeof(e->posix_thread_id));
+		ptrc_key_add_thread(k, source, view);
 		return true;
 	}
 	v = ptrc_view_value(view, by);

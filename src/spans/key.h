@@ -23,6 +23,9 @@ void ptrc_key_begin(struct ptrc_key *, size_t number);
  * their units. A text never equals a number. */
 void ptrc_key_add(struct ptrc_key *, const struct ptrc_value *);
 
+/* Adds the thread of the event, which is one of the source of this number. */
+void ptrc_key_add_thread(struct ptrc_key *, size_t source, const struct ptrc_view *);
+
 /* Makes the key of an event: the number and the value of the field; if the field is NULL, the thread and the number of
  * its source. Returns false if the event has no such field, or its data was cut there. */
 bool ptrc_key_make(struct ptrc_key *, size_t number, size_t source, struct ptrc_view *,

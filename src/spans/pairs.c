@@ -158,11 +158,15 @@ bool ptrc_pairs_add(struct ptrc_pairs *p, const char *text, const struct ptrc_la
 }
 
 /* Returns false, and counts the event, if it has no key. */
-static bool make_key(struct ptrc_pair *pair, size_t number, size_t source, struct ptrc_view *view,
+static bool make_key(struct ptrc_pairs *p, size_t number, size_t source, struct ptrc_view *view,
 		     struct ptrc_key *k)
 {
+	struct ptrc_pair *pair = &p->list[number];
+
 	if (ptrc_key_make(k, number, source, view, pair->by_text ? &pair->by : NULL)) {
 		pair->has_key = true;
+		if (pair->by_text && ptrc_pair_is_of_thread(p, pair))
+			ptrc_key_add_thread(k, source, view);
 		return true;
 	}
 	pair->without_key++;
@@ -347,7 +351,7 @@ static void count(struct ptrc_pair_row *row, enum ptrc_span_fate fate, uint64_t 
 static const uint64_t *gaps_of(const struct ptrc_pairs *p, const struct ptrc_pair *pair,
 			       size_t source)
 {
-	return pair->by_text ? &p->gap_count : &p->sources[source]->gap_count;
+	return ptrc_pair_is_of_thread(p, pair) ? &p->sources[source]->gap_count : &p->gap_count;
 }
 
 static void take_begin(struct ptrc_pairs *p, size_t number, struct ptrc_source *source)
@@ -359,7 +363,7 @@ static void take_begin(struct ptrc_pairs *p, size_t number, struct ptrc_source *
 	struct ptrc_key k;
 
 	pair->has_begin = true;
-	if (!make_key(pair, number, source->order, view, &k))
+	if (!make_key(p, number, source->order, view, &k))
 		return;
 	open = ptrc_table_find(&p->open, k.bytes, k.size, sizeof(*open));
 	ptrc_key_free(&k);
@@ -397,7 +401,7 @@ static void take_end(struct ptrc_pairs *p, size_t number, struct ptrc_source *so
 	struct ptrc_key k;
 
 	pair->has_end = true;
-	if (!make_key(pair, number, source->order, view, &k))
+	if (!make_key(p, number, source->order, view, &k))
 		return;
 	open = ptrc_table_seek(&p->open, k.bytes, k.size);
 	ptrc_key_free(&k);
@@ -506,6 +510,7 @@ void ptrc_pairs_take(struct ptrc_pairs *p, struct ptrc_source *source)
 	struct ptrc_pair_source *s;
 	struct ptrc_type *type = ptrc_reader_type(&source->reader, id);
 	struct ptrc_pair_roles *r = type->of_pairs;
+	size_t role_count;
 	bool is_open = ptrc_is_loss_open(id, reader->data, reader->size);
 	size_t i = 0;
 
@@ -516,7 +521,8 @@ void ptrc_pairs_take(struct ptrc_pairs *p, struct ptrc_source *source)
 	s = p->sources[source->order];
 	if (!r || r->generation != p->generation)
 		r = find_roles(p, type, &source->view);
-	for (; i < r->count && r->roles[i].is_end; i++)
+	role_count = source->is_for_loss ? 0 : r->count;
+	for (; i < role_count && r->roles[i].is_end; i++)
 		take_end(p, r->roles[i].pair, source);
 	/* The pairs that a STOP or an OVERFLOW ends precede the loss, so ends are taken first. The loss reaches to
 	 * the next event of the source, START or RESUME; pairs that begin in other sources before that may have lost
@@ -527,7 +533,7 @@ void ptrc_pairs_take(struct ptrc_pairs *p, struct ptrc_source *source)
 	}
 	p->at_loss_count += (size_t)is_open - (size_t)s->is_at_loss;
 	s->is_at_loss = is_open;
-	for (; i < r->count; i++)
+	for (; i < role_count; i++)
 		take_begin(p, r->roles[i].pair, source);
 	p->gap_count += p->at_loss_count > (size_t)s->is_at_loss;
 }
@@ -715,6 +721,11 @@ bool ptrc_pair_put_labelled_name(struct ptrc_buffer *b, const struct ptrc_pairs 
 	cut(b, begin);
 	ptrc_buffer_free(&room);
 	return true;
+}
+
+bool ptrc_pair_is_of_thread(const struct ptrc_pairs *p, const struct ptrc_pair *pair)
+{
+	return !pair->by_text || (pair->is_own_key && p->is_within_threads);
 }
 
 bool ptrc_pair_is_function(const struct ptrc_pair *pair)

@@ -96,7 +96,7 @@ struct ptrc_pair_source {
 	bool is_at_loss;
 };
 
-/* Starts zeroed but for is_by_name, per and label. */
+/* Starts zeroed but for is_by_name, is_within_threads, per and label. */
 struct ptrc_pairs {
 	struct ptrc_pair *list;
 	size_t count;
@@ -104,6 +104,8 @@ struct ptrc_pairs {
 	size_t given_count;
 	/* Each X.begin and X.end that appears is a pair, too. */
 	bool is_by_name;
+	/* Both events of a pair whose key was not given are of one thread: a member `key` does not join threads. */
+	bool is_within_threads;
 	/* The field of --per, or NULL. */
 	const struct ptrc_field *per;
 	/* NULL without --label-by. */
@@ -156,7 +158,8 @@ bool ptrc_pairs_add(struct ptrc_pairs *, const char *text, const struct ptrc_lay
 bool ptrc_pair_has_name(const struct ptrc_reader_name *);
 
 /* Takes the event that the source has read, whose layout has been found. Events of several sources come merged by
- * time: a field connects events of different sources, a thread does not. */
+ * time: a field connects events of different sources, a thread does not. An event that is not selected cuts pairs if it
+ * reports lost events, and makes none. */
 void ptrc_pairs_take(struct ptrc_pairs *, struct ptrc_source *);
 
 /* Called after the last event: counts the open begins, and makes rows for given pairs without events. If
@@ -179,6 +182,9 @@ void ptrc_pairs_forget(struct ptrc_pairs *);
  * are no labels, the event has none, or the pair is a function or a program. */
 bool ptrc_pair_put_labelled_name(struct ptrc_buffer *, const struct ptrc_pairs *,
 				 const struct ptrc_pair *, struct ptrc_view *);
+
+/* Whether both events are of one thread. */
+bool ptrc_pair_is_of_thread(const struct ptrc_pairs *, const struct ptrc_pair *);
 
 /* Whether the pair is a call recorded by ptrace-run --functions. */
 bool ptrc_pair_is_function(const struct ptrc_pair *);
