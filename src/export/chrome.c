@@ -359,19 +359,19 @@ static void put_stacks(struct ptrc_export *x)
 static bool end(struct ptrc_export *x)
 {
 	struct ptrc_query *q = x->query;
-	struct timespec start = ptrc_when_timespec(x->start_ns);
+	struct timespec start = ptrc_when_timespec(ptrc_export_start_ns(x));
 	struct ptrc_json j = {&q->out, true};
 
 	ptrc_buffer_text(&q->out, "\n]");
 	if (x->has_samples)
 		put_stacks(x);
 	ptrc_buffer_text(&q->out, ",\n\"otherData\":{");
-	if (x->has_start) {
+	if (ptrc_export_start_ns(x)) {
 		ptrc_json_time(&j, "start", &start);
 		/* A string: readers would round the number. */
 		ptrc_json_key(&j, "start_ns");
 		ptrc_buffer_char(&q->out, '"');
-		ptrc_buffer_i64(&q->out, x->start_ns);
+		ptrc_buffer_i64(&q->out, ptrc_export_start_ns(x));
 		ptrc_buffer_char(&q->out, '"');
 	}
 	ptrc_json_open(&j, "logs", '[');

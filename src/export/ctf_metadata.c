@@ -266,7 +266,7 @@ void ptrc_ctf_put_head(struct ptrc_buffer *b, const struct ptrc_export *x,
 		       const unsigned char uuid[PTRC_CTF_UUID_BYTES],
 		       const unsigned long *processes)
 {
-	struct timespec start = ptrc_when_timespec(x->start_ns);
+	struct timespec start = ptrc_when_timespec(ptrc_export_start_ns(x));
 	const struct ptrc_query *q = x->query;
 
 	ptrc_buffer_text(b, PTRC_CTF_SIGNATURE " " PACKAGE_VERSION " */\n\n");

@@ -79,7 +79,7 @@ static struct ptrc_export_name *name_of(struct ptrc_export *x, size_t pair)
 		struct ptrc_export_name *name = ptrc_append(x->pair_names, x->pair_name_count);
 
 		*name = (struct ptrc_export_name){0};
-		ptrc_pair_put_name(&name->text, &x->pairs->list[x->pair_name_count - 1]);
+		ptrc_buffer_text(&name->text, x->pairs->list[x->pair_name_count - 1].name);
 		end_name(name);
 	}
 	return &x->pair_names[pair];
@@ -135,8 +135,11 @@ static void begin_span(void *self, struct ptrc_span *s)
 
 	s->lane = &ptrc_export_lane(x)->lane;
 	x->is_in_pair = true;
-	if (pair->by_text || is_state(x, s->pair) ||
-	    (x->format->push && (x->has_samples || !is_flame(x))))
+	if (!ptrc_pair_is_of_thread(x->pairs, pair)) {
+		x->unnested_count += x->format->push && !x->has_samples && is_flame(x);
+		return;
+	}
+	if (is_state(x, s->pair) || (x->format->push && (x->has_samples || !is_flame(x))))
 		return;
 	ptrc_span_nest(&x->pairs->spans, s);
 	if (x->format->push)
@@ -230,6 +233,7 @@ static void take(void *self, struct ptrc_span *s)
 
 	x->is_in_pair |= s->end != NULL;
 	if (s->number && s->end) {
+		x->overlap_count += x->format->push && !s->is_nested;
 		if (x->format->pop)
 			x->format->pop(x, s);
 		ptrc_span_leave(s);
@@ -248,8 +252,8 @@ static void take(void *self, struct ptrc_span *s)
 static void end_loss(struct ptrc_export *x, struct ptrc_export_source *s)
 {
 	const struct ptrc_period *span = &x->query->select.span;
-	int64_t first = ptrc_when_add(x->start_ns, (int64_t)s->loss.begin_ns);
-	int64_t last = ptrc_when_add(x->start_ns, (int64_t)x->now_ns);
+	int64_t first = ptrc_when_add(ptrc_export_start_ns(x), (int64_t)s->loss.begin_ns);
+	int64_t last = ptrc_when_add(ptrc_export_start_ns(x), (int64_t)x->now_ns);
 
 	s->loss.end_ns = x->now_ns;
 	if (x->format->loss && !x->query->is_rehearsal && first <= span->last &&
@@ -346,9 +350,6 @@ static void add(void *self, struct ptrc_source *s)
 	int64_t ns = ptrc_source_ns(s);
 	struct ptrc_export_type *t = type_of(x, s, &s->reader.event);
 
-	if (!x->has_start)
-		x->start_ns = ns;
-	x->has_start = true;
 	x->source = s;
 	x->now_ns = ptrc_export_since_start(x, ns);
 	x->is_in_pair = false;
@@ -376,8 +377,9 @@ static bool is_full(const void *self)
 	const struct ptrc_export *x = self;
 
 	/* Nothing behind the span is shown, once no slice reaches into it any more. */
-	return x->has_start && !x->pairs->spans.open_count &&
-	       ptrc_when_add(x->start_ns, (int64_t)x->now_ns) > x->query->select.span.last;
+	return x->source && !x->pairs->spans.open_count &&
+	       ptrc_when_add(ptrc_export_start_ns(x), (int64_t)x->now_ns) >
+		       x->query->select.span.last;
 }
 
 static void finish(void *self, bool is_read)
@@ -399,6 +401,7 @@ static void restart(void *self)
 	/* What is open at the end counts, too. */
 	finish(x, true);
 	ptrc_pairs_forget(x->pairs);
+	x->source = NULL;
 	for (size_t i = 0; i < x->pairs->spans.lanes.count; i++)
 		x->pairs->spans.lanes.list[i]->latest = NULL;
 	for (size_t i = 0; i < x->query->source_count; i++)
@@ -415,6 +418,15 @@ static bool tell(void *self)
 
 	ptrc_pairs_report_halves(x->pairs, "", "with lost events in between");
 	is_missing = ptrc_pairs_report_missing(x->pairs, x->query, false);
+	if (x->unnested_count)
+		ptrc_cli_message(x->format->name,
+				 "%llu pair%s by a field left out, as a frame is of one thread",
+				 (unsigned long long)x->unnested_count,
+				 x->unnested_count == 1 ? "" : "s");
+	if (x->overlap_count)
+		ptrc_cli_message(
+			x->format->name, "%llu pair%s cut short, at the end of the pair around",
+			(unsigned long long)x->overlap_count, x->overlap_count == 1 ? "" : "s");
 	if (x->options.has_counters && !x->has_counter) {
 		if (x->options.counters)
 			ptrc_cli_message("--counters", "no event has a number called '%s'",
@@ -502,10 +514,12 @@ bool ptrc_export_begin(struct ptrc_export **export, struct ptrc_query *q, struct
 				       "cannot be used together with --to=%s where pairs are shown",
 				       x->format->name);
 		pairs->is_by_name = pairs->is_without_rows = true;
+		pairs->is_within_threads = x->format->push;
 		ptrc_spans_begin(&pairs->spans, q, sizeof(struct ptrc_span));
 	}
 	if (!ptrc_export_begin_lanes(x))
 		return false;
+	q->needs_first = true;
 	q->sink = (struct ptrc_sink){
 		.self = x,
 		.event = add,

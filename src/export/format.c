@@ -12,9 +12,18 @@
 /* Output is written in pieces of about this size. */
 enum { WRITE_SIZE = 65536 };
 
+int64_t ptrc_export_start_ns(const struct ptrc_export *x)
+{
+	const struct ptrc_period *trace = &x->query->trace;
+
+	return trace->first <= trace->last ? trace->first : 0;
+}
+
 uint64_t ptrc_export_since_start(const struct ptrc_export *x, int64_t ns)
 {
-	return ns > x->start_ns ? (uint64_t)ptrc_when_subtract(ns, x->start_ns) : 0;
+	int64_t start = ptrc_export_start_ns(x);
+
+	return ns > start ? (uint64_t)ptrc_when_subtract(ns, start) : 0;
 }
 
 void ptrc_export_write_some(struct ptrc_export *x)

@@ -166,11 +166,8 @@ struct ptrc_export {
 	struct ptrc_export_name own_name;
 	struct ptrc_export_name state_names[PTRC_STATES];
 
-	/* The first and the latest event. */
-	bool has_start;
-	int64_t start_ns;
+	/* The time of the latest event, and its source; NULL before the first event. */
 	uint64_t now_ns;
-	/* That of the latest event. */
 	struct ptrc_source *source;
 	/* Whether the latest event is in a pair. */
 	bool is_in_pair;
@@ -178,6 +175,9 @@ struct ptrc_export {
 	/* Samples become flames; else, in a format of flames, pairs do. */
 	bool has_samples;
 	struct ptrc_flames flames;
+	/* In a format of flames: the pairs by a field, which are left out; pairs that overlap those around them. */
+	uint64_t unnested_count;
+	uint64_t overlap_count;
 	/* Whether an event had a number that becomes a counter. */
 	bool has_counter;
 };
@@ -216,6 +216,9 @@ extern const struct ptrc_export_format ptrc_export_csv;
 
 /* All formats, in the order of messages and pages, up to a NULL pointer. */
 extern const struct ptrc_export_format *const ptrc_export_formats[];
+
+/* The time of the first event of the logs, in nanoseconds since 1970; 0 if they have no event. */
+int64_t ptrc_export_start_ns(const struct ptrc_export *);
 
 /* The time since the first event. */
 uint64_t ptrc_export_since_start(const struct ptrc_export *, int64_t ns);

@@ -20,10 +20,19 @@ enum { ROLE_UNKNOWN, ROLE_NONE, ROLE_SWITCH_IN, ROLE_SWITCH_OUT, ROLE_SAMPLE };
 
 /* ---- lanes ---- */
 
-static void take_lane(struct ptrc_report_lane *lane, int64_t ns)
+/* Takes an event of the lane. Of a time with losses in it, it is not known whether the thread had no event, nor
+ * whether it ran. */
+static void take_lane(struct ptrc_report_lane *lane, int64_t ns, uint64_t gap_count)
 {
-	uint64_t gap = lane->count ? (uint64_t)ptrc_when_subtract(ns, lane->last_ns) : 0;
+	bool is_cut = lane->gap_count != gap_count;
+	uint64_t gap = lane->count && !is_cut ? (uint64_t)ptrc_when_subtract(ns, lane->last_ns) : 0;
 
+	if (is_cut) {
+		free(lane->running);
+		lane->running = NULL;
+		lane->has_switched = true;
+		lane->gap_count = gap_count;
+	}
 	if (!lane->count)
 		lane->first_ns = ns;
 	if (gap > lane->gap_ns) {
@@ -269,7 +278,7 @@ static size_t class_of_pair(struct ptrc_report *r, const struct ptrc_pair *pair)
 		if (pair->by_text && !pair->is_own_key)
 			ptrc_pair_put_whole_name(&name, pair);
 		else
-			ptrc_pair_put_name(&name, pair);
+			ptrc_buffer_text(&name, pair->name);
 		class = add_class(r, PTRC_REPORT_PAIRS, name.bytes, name.used);
 		r->classes[class].pair = number;
 		r->class_of_pair[number] = class + 1;
@@ -540,14 +549,12 @@ static void end_run(struct ptrc_report *r, struct ptrc_report_lane *lane, int64_
 					       .lane = (uint32_t)lane->lane.number});
 }
 
-/* Takes a switch. A time on a processor of which a loss has taken one side is not known. */
 static void take_switch(struct ptrc_report *r, struct ptrc_report_lane *lane, bool is_in)
 {
 	struct ptrc_source *s = r->source;
-	bool is_cut = lane->gap_count != r->gap_counts[s->order];
 	int64_t ns = ptrc_source_ns(s);
 
-	if (lane->running && (is_in || is_cut)) {
+	if (lane->running && is_in) {
 		free(lane->running);
 		lane->running = NULL;
 	}
@@ -556,11 +563,10 @@ static void take_switch(struct ptrc_report *r, struct ptrc_report_lane *lane, bo
 	else if (lane->running)
 		end_run(r, lane, ptrc_when_ns(&lane->running->info.posix_timestamp), ns,
 			keep_event(s, lane->lane.number));
-	else if (!lane->has_switched && !is_cut)
+	else if (!lane->has_switched)
 		/* It ran before the first event. */
 		end_run(r, lane, r->first_ns, ns, keep_event(s, lane->lane.number));
 	lane->has_switched = true;
-	lane->gap_count = r->gap_counts[s->order];
 }
 
 /* ---- samples ---- */
@@ -620,6 +626,7 @@ static void take_loss(struct ptrc_report *r, struct ptrc_source *s)
 		return;
 	if (!ptrc_is_loss(reader->event.posix_event_id, reader->data, reader->size))
 		return;
+	r->all_gap_count++;
 	r->gap_counts[s->order]++;
 	/* A RESUME ends what its OVERFLOW has begun. */
 	if (reader->event.posix_event_id == POSIX_TRACE_RESUME && is_open)
@@ -661,6 +668,7 @@ static void look_at_window(struct ptrc_report *r, int64_t ns)
 	for (size_t i = 0; i < r->pairs->source_count; i++)
 		if (r->pairs->sources[i])
 			r->pairs->sources[i]->gap_count++;
+	r->all_gap_count++;
 	for (size_t i = 0; i < r->query->source_count; i++)
 		r->gap_counts[i]++;
 }
@@ -674,31 +682,30 @@ static void add(void *self, struct ptrc_source *s)
 	size_t class;
 	unsigned char role;
 
-	bool is_selected = ptrc_query_sees_losses(s->reader.event.posix_event_id)
-				   ? ptrc_select_event(&q->select, &s->view)
-				   : true;
-
-	if (is_selected && !ptrc_query_is_due(q))
+	if (!s->is_for_loss && !ptrc_query_is_due(q))
 		return;
 	if (q->is_rehearsal)
 		return;
 	look_at_window(r, ns);
-	if (is_selected)
+	if (!s->is_for_loss)
 		extend(r, ns);
 	take_loss(r, s);
-	if (!is_selected)
+	if (s->is_for_loss) {
+		ptrc_pairs_take(r->pairs, s);
 		return;
+	}
 	if (s->view.layout)
 		ptrc_view_decode(&s->view);
 	lane = (struct ptrc_report_lane *)ptrc_lanes_find(r->lanes, s);
-	take_lane(lane, ns);
+	take_lane(lane, ns, r->gap_counts[s->order]);
 	r->event_count++;
 	class = class_of_event(r, s);
-	if (r->classes[class].count++)
+	if (r->classes[class].count++ && r->classes[class].gap_count == r->all_gap_count)
 		add_length(&r->classes[class],
 			   (uint64_t)ptrc_when_subtract(ns, r->classes[class].last_ns),
 			   r->classes[class].last_ns);
 	r->classes[class].last_ns = ns;
+	r->classes[class].gap_count = r->all_gap_count;
 	r->source = s;
 	r->lane = lane;
 	role = role_of(s);

@@ -76,7 +76,9 @@ struct ptrc_report_class {
 	/* How long pairs took; of events, how long after the one before of their type they were. */
 	struct ptrc_quantiles lengths;
 	int64_t longest_ns;
+	/* The time of the latest event, and the losses of all sources until then. */
 	int64_t last_ns;
+	uint64_t gap_count;
 
 	/* Those that are kept. */
 	struct ptrc_report_record *records;
@@ -94,13 +96,15 @@ struct ptrc_report_lane {
 	struct ptrc_lane lane;
 	uint64_t count;
 	int64_t first_ns, last_ns;
-	/* The longest time without an event between two of them. */
+	/* The longest time without an event between two of them, and without a loss. */
 	uint64_t gap_ns;
 	int64_t gap_begin_ns;
-	/* The os.switch_in of the time in which it runs now, and the losses until then. */
-	struct ptrc_report_event *running;
-	bool has_switched;
+	/* The losses of its source until the latest event. */
 	uint64_t gap_count;
+	/* The os.switch_in of the time in which it runs now. */
+	struct ptrc_report_event *running;
+	/* A switch was recorded, or events were lost that may have been one. */
+	bool has_switched;
 	/* By time: what is not there singly; null as long as there is nothing. */
 	uint32_t *dropped;
 };
@@ -153,9 +157,10 @@ struct ptrc_report {
 	size_t loss_count;
 	uint64_t loss_merged_count;
 	/* By source: the place among the losses, plus 1, of one that has no end yet; and how many
-	 * there were. */
+	 * there were, also of all sources together. */
 	size_t *open_loss;
 	uint64_t *gap_counts;
+	uint64_t all_gap_count;
 
 	uint64_t event_count;
 	bool has_time;

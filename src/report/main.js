@@ -364,11 +364,15 @@ function putFlame(top) {
 // ---- search
 
 const operators = {
-	'=': (a, b) => a === b, '!=': (a, b) => a !== b, '<': (a, b) => a < b, '>': (a, b) => a > b,
-	'<=': (a, b) => a <= b, '>=': (a, b) => a >= b,
+	'<': (a, b) => a < b, '>': (a, b) => a > b, '<=': (a, b) => a <= b, '>=': (a, b) => a >= b,
 };
 
-// Words of a query: {field, operator, text, number}, or {text} for a part of a name or a text.
+// A unit of time: how many times which power of ten of nanoseconds it is.
+const timeUnits = {ns: [1, 0], us: [1, 3], 'µs': [1, 3], ms: [1, 6], s: [1, 9], m: [60, 9], min: [60, 9],
+	h: [3600, 9], d: [86400, 9], w: [604800, 9]};
+
+// Words of a query: {field, operator, text, amount, unit}, or {text} for a part of a name or a text. The amount is
+// that of a number, as text.
 function readQuery(text) {
 	const words = text.match(/(?:[^\s"]|"[^"]*")+/g) || [];
 	return words.map(word => {
@@ -376,19 +380,50 @@ function readQuery(text) {
 		const bare = t => t.replace(/"/g, '').toLowerCase();
 		if (!parts)
 			return {text: bare(word)};
-		const amount = /^(-?[\d.]+|0x[\da-f]+)(ns|us|µs|ms|s|min|h)?$/i.exec(bare(parts[3]));
-		const factor = {ns: 1, us: 1e3, 'µs': 1e3, ms: 1e6, s: 1e9, min: 6e10, h: 3.6e12};
-		return {field: bare(parts[1]).replace(/^data\./, ''), operator: parts[2], text: bare(parts[3]),
-			number: amount ? Number(amount[1]) * (amount[2] ? factor[amount[2]] : 1) : NaN};
+		const number = /^(-?[\d.]+(?:e[-+]?\d+)?|0x[\da-f]+) ?(ns|us|µs|ms|s|m|min|h|d|w)?$/.exec(bare(parts[3])) || [];
+		return {field: bare(parts[1]).replace(/^((begin|end)\.)?data\./, '$1'), operator: parts[2], text: bare(parts[3]),
+			amount: number[1], unit: number[2]};
 	});
 }
 
-function holds(word, text, number) {
-	if (word.operator === '~')
-		return text.toLowerCase().includes(word.text);
-	if (!Number.isNaN(word.number) && number !== undefined)
-		return operators[word.operator](number, word.number);
-	return operators[word.operator](text.toLowerCase(), word.text);
+// The number of a word, converted to a unit. NaN if the word is no number, or is a time and the unit is not.
+function numberIn(word, unit) {
+	if (word.amount === undefined || !word.unit)
+		return Number(word.amount);
+	const [factor, power] = timeUnits[word.unit];
+	const [by, less] = timeUnits[unit] || [NaN];
+	const [digits, exponent = 0] = word.amount.split('e');
+	return Number(digits + 'e' + (Number(exponent) + power - (less || 0))) * factor / by;
+}
+
+// Whether a value meets a word. The value has texts that it is shown as, and perhaps a number, which is compared with
+// the wanted one: that of the word, in the unit of the value.
+function holds(word, texts, number, wanted = NaN) {
+	const isOne = test => texts.some(text => test(text.toLowerCase()));
+	switch (word.operator) {
+	case '~':
+		return isOne(text => text.includes(word.text));
+	case '=': case '!=':
+		// A number may be a BigInt.
+		return (number == wanted || isOne(text => text === word.text)) === (word.operator === '=');
+	}
+	return number === undefined ? operators[word.operator](texts[0].toLowerCase(), word.text)
+		: operators[word.operator](number, wanted);
+}
+
+// The value at a path such as a.b[2] in JSON, undefined if there is none. The path is in lower case.
+function memberOf(json, path) {
+	let value;
+	try {
+		value = JSON.parse(json);
+	} catch (error) {
+		return undefined;
+	}
+	for (const part of path.match(/[^.[\]]+/g) || []) {
+		const key = value && typeof value === 'object' && Object.keys(value).find(k => k.toLowerCase() === part);
+		value = typeof key === 'string' ? value[key] : undefined;
+	}
+	return value;
 }
 
 // What a word asks of the records of a class: true, false, or a function of a record.
@@ -396,31 +431,47 @@ function asks(word, c, number) {
 	if (!word.operator) {
 		if (c.name.toLowerCase().includes(word.text))
 			return true;
-		const texts = c.columns.filter(column => 'sae'.includes(column.kind)).map(column => [column, model.values(column, number)]);
+		const texts = c.columns.filter(column => 'saej'.includes(column.kind)).map(column => [column, model.values(column, number)]);
 		return texts.length ? (lane, track, i) => texts.some(([column, values]) =>
 			model.shown(column, values[track.row[i]]).toLowerCase().includes(word.text)) : false;
 	}
 	switch (word.field) {
 	case 'event': case 'name': case 'pair':
-		return holds(word, c.name);
+		return holds(word, [c.name]);
 	case 'took': case 'duration':
-		return c.kind ? (lane, track, i) => holds(word, '', track.duration[i]) : false;
-	case 'pid': return lane => holds(word, String(lane.pid), lane.pid);
-	case 'tid': return lane => holds(word, String(lane.tid), lane.tid);
-	case 'thread': return lane => holds(word, lane.name || '');
-	case 'process': return lane => holds(word, lane.process || '');
+		return c.kind ? (lane, track, i) => holds(word, [showDuration(track.duration[i])], track.duration[i], numberIn(word, 'ns')) : false;
+	case 'pid': return lane => holds(word, [String(lane.pid)], lane.pid, numberIn(word));
+	case 'tid': return lane => holds(word, [String(lane.tid)], lane.tid, numberIn(word));
+	case 'thread': return lane => holds(word, [lane.name || '']);
+	case 'process': return lane => holds(word, [lane.process || '']);
 	}
-	const columns = c.columns.filter(column => column.name.toLowerCase() === word.field ||
-		(column.end ? 'end.' : 'begin.') + column.name.toLowerCase() === word.field)
-		.map(column => [column, model.values(column, number)]);
-	return columns.length ? (lane, track, i) => columns.some(([column, values]) => {
-		const value = values[track.row[i]];
+	const tests = c.columns.map(column => asksColumn(word, column, number)).filter(Boolean);
+	return tests.length ? (lane, track, i) => tests.some(test => test(track.row[i])) : false;
+}
+
+// What a word asks of a column of a class: a function of a row; null if the column does not have the word's field.
+function asksColumn(word, column, number) {
+	const name = column.name.toLowerCase();
+	const field = word.field.replace(column.end ? /^end\./ : /^begin\./, '');
+	const path = field.startsWith(name) ? field.slice(name.length) : null;
+	if (path === null || (path && (column.kind !== 'j' || (name && !'.['.includes(path[0])))))
+		return null;
+	const values = model.values(column, number);
+	// An f32 is compared with an f32, as 0.1 is another number as an f64.
+	const wanted = (column.kind === 'g' ? Math.fround : Number)(numberIn(word, column.unit));
+	return row => {
+		const value = values[row];
 		if (value === undefined)
 			return false;
-		const isNumber = 'iuxbfg'.includes(column.kind);
-		const text = column.kind === 'e' ? model.shown(column, value).replace(/ \(.*/, '') : isNumber ? String(value) : model.shown(column, value);
-		return holds(word, text, isNumber || column.kind === 'e' ? Number(value) : undefined);
-	}) : false;
+		const shown = model.shown(column, value);
+		if (path) {
+			const member = memberOf(shown, path);
+			return member !== undefined && holds(word, [typeof member === 'string' ? member : JSON.stringify(member)],
+				'number boolean'.includes(typeof member) ? Number(member) : undefined, wanted);
+		}
+		return holds(word, column.kind === 'e' ? [shown.replace(/ \(.*/, ''), shown] : [shown],
+			'iuxbfge'.includes(column.kind) ? value : undefined, wanted);
+	};
 }
 
 function search(text) {

@@ -215,7 +215,7 @@ function makeModel(element) {
 		}
 		case 'g':
 			return String(Number(value.toPrecision(7)));
-		case 's': case 'a':
+		case 's': case 'a': case 'j':
 			return texts[value];
 		case 'l':
 			return laneName(lanes[value]);

@@ -33,7 +33,7 @@ struct item {
 /* A column of a class; begin and end of a pair have their own. */
 struct field {
 	const char *name;
-	/* i, u: numbers; x: hexadecimal; b: bool; e: enum; f: double; g: float; s: text;
+	/* i, u: numbers; x: hexadecimal; b: bool; e: enum; f: double; g: float; s: text; j: JSON;
 	 * a: the place in the program; l: a lane; t: whether data was cut; z: a stack */
 	char kind;
 	bool is_end;
@@ -328,6 +328,8 @@ static char kind_of(const struct ptrc_layout_field *f, bool is_sample)
 		return 'b';
 	case PTRC_LAYOUT_FLOAT:
 		return f->item_size == sizeof(float) ? 'g' : 'f';
+	case PTRC_LAYOUT_JSON:
+		return 'j';
 	default:
 		return 's';
 	}
@@ -382,7 +384,7 @@ static void put_value(struct page *p, struct field *f, size_t row,
 		number = number_of_stack(p, e, v);
 	} else if (f->kind == 'a') {
 		number = number_of_place(p, e, v->u, f->model->kind == PTRC_LAYOUT_CODE, false);
-	} else if (f->kind != 's') {
+	} else if (f->kind != 's' && f->kind != 'j') {
 		memcpy(&number, &v->u, sizeof(number));
 	} else if (v->kind == PTRC_VALUE_TEXT) {
 		number = number_of_text(p, v->bytes, v->size);
@@ -783,7 +785,7 @@ static void make(struct ptrc_buffer *b, struct ptrc_report *r,
 	put_meta(&p);
 	put_page(b, &p);
 	for (size_t i = 0; i < count; i++)
-		ptrc_symbol_cache_free(p.caches[i]);
+		free(p.caches[i]);
 	free(p.caches);
 	free(p.items);
 	free(p.decoded.values);

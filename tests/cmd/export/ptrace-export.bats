@@ -56,6 +56,33 @@ make_pairs() {
 	jq -e '.otherData.logs[0].losses.stream_events == 0' trace.json
 }
 
+@test "--around: pairs are made of all events, and times count from the first event" {
+	made ar.log <<-END
+		event 1000 7 8 w.begin
+		event 2000 7 8 mark
+		event 12000 7 8 w.begin
+		event 22000 7 8 mark
+		event 23000 7 8 w.end
+		event 33000 7 8 w.end
+		event 50000 7 8 w.begin
+		event 60000 7 8 w.end
+	END
+	for selection in --around=mark\ --context=2us '--since=+1us --until=+22us'; do
+		chrome $selection ar.log >events
+		jq -se 'map(select(.name == "w")) | map([.ts, .dur]) ==
+			[["11.000", "11.000"], ["0.000", "32.000"]]' events
+		jq -e '.otherData.start_ns == "1700000000000001000"' trace.json
+	done
+	# The second reading, too, goes on until the end of the time.
+	chrome --last=2 --until=+22us ar.log >events
+	jq -se 'map(select(.ph == "X") | .ts) == ["11.000", "0.000"]' events
+	# What is exported does not change the origin of the times.
+	for selection in --first=0 --first=1 --event=mark --until=-1h; do
+		chrome $selection ar.log
+		jq -e '.otherData.start_ns == "1700000000000001000"' trace.json
+	done
+}
+
 @test "--label-by tells pairs of one name apart" {
 	made jobs.log <<-END
 		event 1000 7 8 job.begin str:resize
@@ -372,7 +399,8 @@ process 7;main;read;parse\x3bit 30' ]
 process 7;a;b 20
 process 7;c 20' ]
 	# Which is told, and what is open where events were lost has its end there, if at all.
-	reports 0 "*c: 1 begin without end*" ptrace-export --to=folded odd.log
+	exits 0 ptrace-export --to=folded odd.log
+	[[ $stderr == *"c: 1 begin without end"*"folded: 1 pair cut short, at the end of the pair around"* ]]
 	made cut.log <<-END
 		event 0 7 8 w.begin
 		event 10 7 8 w.end
@@ -390,6 +418,49 @@ process 7;c 20' ]
 	run_split ptrace-export --to=speedscope --allow-loss cut.log
 	jq -se '.[0].profiles[] | select(.name | test("lost") | not) | .events | map([.type, .at]) ==
 		[["O", 0], ["C", 10], ["O", 20], ["C", 50], ["O", 950], ["C", 980]]' <<<"$stdout"
+	# What has a key is a frame if it begins and ends on one thread.
+	for name in a b; do
+		printf "layout $name.%s u64 key\n" begin end
+	done >keys
+	made spans.log < <(cat keys - <<-END
+		event 0 7 8 a.begin u64:1
+		event 10 7 8 b.begin u64:2
+		event 20 7 9 a.begin u64:3
+		event 25 7 8 b.begin u64:4
+		event 30 7 8 b.end u64:4
+		event 50 7 8 b.end u64:2
+		event 60 7 9 a.end u64:3
+		event 100 7 8 a.end u64:1
+	END
+	)
+	shows_all() { [ "$(ptrace-export --to=folded "$@" 2>&1 | sort)" = "$(cat)" ]; }
+	shows_all spans.log <<-END
+		process 7;a 100
+		process 7;a;b 35
+		process 7;a;b;b 5
+	END
+	shows_all --pair='a by data.key' spans.log <<-END
+		process 7;b 35
+		process 7;b;b 5
+		ptrace-export: folded: 2 pairs by a field left out, as a frame is of one thread
+	END
+	# Tasks that take turns overlap, and are cut short. What ends on another thread has no end.
+	made tasks.log < <(cat keys - <<-END
+		event 0 7 8 a.begin u64:1
+		event 10 7 8 a.begin u64:2
+		event 30 7 8 a.end u64:1
+		event 60 7 8 a.end u64:2
+		event 70 7 9 b.begin u64:3
+		event 90 7 8 b.end u64:3
+	END
+	)
+	shows_all tasks.log <<-END
+		process 7;a 10
+		process 7;a;a 20
+		process 7;b 20
+		ptrace-export: b: 1 begin without end, 1 end without begin
+		ptrace-export: folded: 1 pair cut short, at the end of the pair around
+	END
 	for wrong in --first=3 --around=main.begin '--where=duration>1s'; do
 		reports 2 '*' ptrace-export --to=folded "$wrong" calls.log
 	done

@@ -264,6 +264,35 @@ meta() {
 	meta end.html "$seen == [[\"a\", 0, 0, 0, 0, 1, 0]]"
 }
 
+@test "report: losses cut pairs, gaps and times on a processor, whichever events are selected" {
+	made lossy.log <<-END
+		event 1000 7 8 outer.begin
+		event 1500 7 9 os.switch_in
+		event 2000 7 8 tick
+		event 3000 0 0 posix_trace_overflow
+		event 90000 0 0 posix_trace_resume
+		event 100000 7 9 tock
+		event 100000 7 8 tick
+		event 101000 7 8 outer.end
+		event 102000 7 8 outer.begin
+		event 103000 7 9 os.switch_out
+		event 104000 7 8 outer.end
+	END
+	for selection in --event=\* --user --pid=7 --event='[ot]*' '--where=pid == 7' '--where=len < 1'; do
+		exits 0 ptrace-report --allow-loss "$selection" -o report.html lossy.log
+		meta report.html '(.classes[] | select(.name == "outer")) | .count == 1 and .cut == 1'
+		meta report.html '(.lanes[] | select(.tid == 8)) | .gap == 2000'
+		meta report.html '(.classes[] | select(.name == "tick")) | .count == 2 and .max == null'
+		meta report.html '[.classes[] | select(.kind == 2)] == []'
+		ptrace-report --allow-loss --text "$selection" lossy.log | grep -E '^outer +1 +0 +0 +1 '
+		ptrace-stat --allow-loss --json --pairs "$selection" lossy.log |
+			jq -e '.pairs[] | .count == 1 and .cut == 1'
+	done
+	# What only tells of a loss is in no pair.
+	ptrace-stat --allow-loss --json --pair=posix_trace_overflow..posix_trace_resume --pid=7 lossy.log |
+		jq -e '.pairs[0].count == 0'
+}
+
 @test "report: --label-by tells pairs of one name apart" {
 	made jobs.log <<-END
 		layout job.begin u32 n, str kind

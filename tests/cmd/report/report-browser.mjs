@@ -187,6 +187,19 @@ const cases = {
 		assert.equal((await current(page)).fields.id, '698');
 		assert.equal(await page.textContent('#found'), '1 of 1');
 	},
+	async 'a search finds values as they are shown, times by any unit, and members of JSON'() {
+		const page = await open('fields.html');
+		const expected = {
+			'latency>50ms': 1, 'latency>=50ms': 2, 'latency>50000': 1, 'latency=50ms': 1, 'latency="50000 us"': 1,
+			'latency!=50ms': 1, 'neg<-5ms': 1, 'neg=-7ms': 1, 'fl>=2s': 1, 'fl>=2000ms': 1, 'rest>1ms': 1,
+			'rest="1.235 ms"': 1, 'size=512': 1, 'size="512 B"': 1, 'size>100ms': 0, 'odd=true': 1, 'odd=false': 1,
+			'odd=1': 1, 'f=0.1': 1, 'f<=0.1': 1, 'kind=put': 1, 'kind="put (1)"': 1, 'kind=bash': 1, 'event=v': 2,
+			'job=7': 2, 'job>7': 1, 'event=job job!=7': 1, 'deep.list[1].ok=true': 1, 'deep.list[0]=1': 1, 'more.x=1': 1,
+			'x=1': 0, 'end.data.status=3': 1, 'took="1.234 µs"': 1, 'took>1.2us': 1, 'took<1us': 0, 'bash': 1,
+		};
+		assert.deepEqual(await page.evaluate(queries => Object.fromEntries(queries.map(q => [q, ptraceReport.search(q).length])),
+			Object.keys(expected)), expected);
+	},
 	async 'losses are red, in the lanes and in the overview'() {
 		const page = await open('work.html');
 		const at = await page.evaluate(() => {

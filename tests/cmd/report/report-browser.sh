@@ -38,6 +38,11 @@ scene() {
 	python3 "$PTRC_SOURCE/tests/support/scene.py" "$@" | "$PTRC_BUILD/tests/support/made_log" "$log" || exit 99
 }
 
+# hex TEXT: its bytes
+hex() {
+	printf %s "$1" | od -An -tx1 | tr -d ' \n'
+}
+
 scene work.log work 1000
 report work
 scene names.log names
@@ -55,6 +60,21 @@ event 6000 7 8 last
 event 7000 7 8 open.end
 END
 report part --since=+1us --until=+5us
+"$PTRC_BUILD/tests/support/made_log" fields.log <<END || exit 99
+layout v u64 latency us, i64 neg ms, f64 fl s, u64 rest ns, u64 size B, f32 f, bool odd, enum u8 {get, put} kind
+layout job json
+layout mixed u32 a, json more
+layout p.begin json
+layout p.end u32 status
+event 1000 7 8 v u64:50000 u64:-7 f64:2.5 u64:1234567 u64:512 hex:cdcccc3d u8:1 u8:1
+event 2000 7 8 v u64:60001 u64:3 f64:1.5 u64:50 u64:40 hex:0000003f u8:0 u8:0
+event 3000 7 8 job hex:$(hex '{"job":7,"kind":"bash","deep":{"list":[1,{"ok":true}]}}')
+event 4000 7 8 job hex:$(hex '{"job":12,"kind":"sh"}')
+event 5000 7 8 mixed u32:5 hex:$(hex '{"x":1}')
+event 6000 7 8 p.begin hex:$(hex '{"job":7}')
+event 7234 7 8 p.end u32:3
+END
+report fields
 scene years.log years 4000
 report years
 scene small.log work 20000
