@@ -124,8 +124,6 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/spans/span.h \
 	%D%/spans/key.c \
 	%D%/spans/key.h \
-	%D%/spans/label.c \
-	%D%/spans/label.h \
 	%D%/spans/lanes.c \
 	%D%/spans/lanes.h \
 	%D%/spans/pair_report.c \
@@ -138,8 +136,6 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/text/csv.h \
 	%D%/text/event_format.c \
 	%D%/text/event_format.h \
-	%D%/text/lines.c \
-	%D%/text/lines.h \
 	%D%/text/log_sink.c \
 	%D%/text/log_sink.h \
 	%D%/text/pair_dump.c \
@@ -150,7 +146,6 @@ noinst_LIBRARIES += %D%/libcommands.a
 	%D%/text/text.h \
 	%D%/text/text_follow.c \
 	%D%/text/text_threads.c \
-	%D%/text/text_threads.h \
 	%D%/sync/line.c \
 	%D%/sync/line.h \
 	%D%/sync/sync.c \

@@ -11,6 +11,7 @@
 
 #include "src/base/cli.h"
 #include "src/config/configuration.h"
+#include "src/config/yaml_file.h"
 #include "src/doctor/doctor.h"
 #include "src/base/exit_status.h"
 #include "src/base/json.h"
@@ -124,8 +125,8 @@ static void check(void)
 			continue;
 		if (!given.path)
 			ptrc_cli_usage("--pid", "has to be given");
-		ptrc_config_refuse(&config, &config.sessions[i].mark,
-				   "pid: has to be given, here or by --pid");
+		ptrc_yaml_refuse_at(config.name, &config.sessions[i].mark,
+				    "pid: has to be given, here or by --pid");
 	}
 }
 

@@ -15,7 +15,6 @@
 #include "src/session/logfile.h"
 #include "src/summary/selection.h"
 #include "src/text/text.h"
-#include "src/text/text_threads.h"
 #include "src/fields/when.h"
 #include "src/query/where.h"
 
@@ -125,8 +124,8 @@ static const struct ptrc_cli cli = {
 static struct ptrc_query query;
 static struct ptrc_text text = {
 	.query = &query,
-	/* Room for the shorter names of system events. */
-	.format.name_width = 17,
+	/* Wide enough for the shorter names of system events. */
+	.format.widths[PTRC_COLUMN_EVENT] = 17,
 };
 
 static struct ptrc_pairs pairs;
@@ -153,6 +152,8 @@ static bool is_forced;
 static uint64_t longest_count = UINT64_MAX;
 
 static bool is_tree;
+/* --fields has a place in the source code. */
+static bool has_source_field;
 
 static void check_usage(int operands)
 {
@@ -160,7 +161,7 @@ static void check_usage(int operands)
 		ptrc_log_target_check("--to-log", to_log, text.has_summary);
 	if (to_log && query.session && query.select.around)
 		ptrc_cli_usage("--to-log", "cannot be used together with --follow and --around");
-	if (!selection.has_symbols && ptrc_event_has_source_field(&text.format))
+	if (!selection.has_symbols && has_source_field)
 		ptrc_cli_usage("--fields", "function, file and line need --symbols");
 	ptrc_selection_check(&selection, operands);
 }
@@ -252,6 +253,7 @@ static void parse(int argc, char **argv)
 			ptrc_cli_usage("--fields", "%s", why.text);
 	free(fields.texts);
 	for (size_t i = 0; i < text.format.field_count; i++) {
+		has_source_field |= ptrc_field_is_of_source(text.format.fields[i].id);
 		query.needs_gap |= text.format.fields[i].id == PTRC_FIELD_GAP;
 		query.needs_bound |= text.format.fields[i].id == PTRC_FIELD_BOUND;
 	}
@@ -315,7 +317,7 @@ int main(int argc, char **argv)
 		ptrc_log_target_close(&file);
 	ptrc_output_end(&query.out);
 	ptrc_pair_dump_free(pair_dump);
-	ptrc_text_free(&text);
+	ptrc_event_format_free(&text.format);
 	ptrc_selection_free(&selection);
 	ptrc_text_raise_signal();
 	return (int)status;

@@ -34,6 +34,7 @@
 #include "src/base/clock.h"
 #include "src/base/command.h"
 #include "src/config/configuration.h"
+#include "src/config/yaml_file.h"
 #include "src/base/exit_status.h"
 #include "src/base/group_signal.h"
 #include "src/base/output.h"
@@ -216,8 +217,8 @@ static void read_rules(const char *path, const struct ptrc_config_map *decode)
 	for (size_t i = 0; i < decode->count; i++)
 		if (!ptrc_layouts_add(rules.layouts, decode->layouts[i].event,
 				      decode->layouts[i].text, &why))
-			ptrc_config_refuse(&config, &decode->layouts[i].mark, "decode: %s",
-					   why.text);
+			ptrc_yaml_refuse_at(config.name, &decode->layouts[i].mark, "decode: %s",
+					    why.text);
 	ptrc_rules_bind(&rules);
 }
 

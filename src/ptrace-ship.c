@@ -523,7 +523,7 @@ static enum ptrc_exit follow_it(void)
 	bool is_all = is_directory(follow_where);
 	enum ptrc_ship_result result;
 
-	follow.tell = put_object;
+	follow.report = put_object;
 	shipper.is_following = true;
 	result = is_all ? ptrc_ship_directory(&follow, follow_where)
 			: ptrc_ship_session(&follow, follow_where);

@@ -9,7 +9,6 @@
 #include <linux/futex.h>
 #include <linux/memfd.h>
 #include <sched.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -33,7 +32,7 @@
 #include "lib/base/sys.h"
 #include "lib/base/thread_life.h"
 #include "lib/log/log_reader.h"
-#include "lib/keeper/keeper_work.h"
+#include "lib/log/log_write.h"
 #include "lib/stream/clock.h"
 
 #ifndef MFD_EXEC
@@ -43,26 +42,26 @@
 /* ---- making the process ---- */
 
 /*
- * A keeper must not show in the application that it serves: no SIGCHLD, nothing for wait() to
- * find, not even after an exec of the application. So it becomes an orphan at birth. The caller
- * makes a helper that shares its memory (as vfork does, with no signal at its end); the helper
- * makes the keeper and ends; the caller goes on when the helper has ended.
+ * The application must not notice its keeper: no SIGCHLD, nothing for wait() to find, not even
+ * after an exec of the application. So the keeper becomes an orphan at birth. The caller makes a
+ * helper that shares its memory, as vfork() does, but sends no signal when it ends. The helper
+ * makes the keeper and ends, and then the caller continues.
  *
  * The keeper is the program embedded in the library, executed from a file in memory. Where such
- * files may not be executed it is a forked copy of the caller that runs the same code. Where
- * orphans are handed to the caller (it is process 1 or a subreaper) a helper is of no use, and
- * the keeper is a direct child and a copy: it would otherwise show as a child with another
- * program.
+ * files may not be executed, it is a forked copy of the caller that runs the same code. Where
+ * orphans become children of the caller (it is process 1 or a subreaper) a helper is useless, and
+ * the keeper is a direct child and a copy: otherwise the application would have a child that runs
+ * another program.
  */
 
 /* For each of the two processes that run on the caller's memory. */
 #define STACK_BYTES 65536U
-/* The keeper's descriptors are moved above this number before they are moved to their final
- * places, so that none of them is overwritten on the way. */
+/* The keeper's descriptors are first moved above this number, so that none is overwritten when they
+ * are moved to their final places. */
 #define FD_PARKING 16
 
-/* For the functions that run on the caller's memory in a helper: an instrumented function would
- * leave its traces (shadow memory, canaries) in the caller's state. */
+/* For functions that run on the caller's memory in another process: instrumentation would change
+ * the caller's state (shadow memory, canaries). */
 #define CHILD_CODE              \
 	PTRC_NO_STACK_PROTECTOR \
 	__attribute__((noinline, no_sanitize("address", "undefined", "thread")))
@@ -70,14 +69,14 @@
 extern const uint8_t ptrc_keeper_image[] __attribute__((visibility("hidden")));
 extern const uint8_t ptrc_keeper_image_end[] __attribute__((visibility("hidden")));
 
-/* Lies on a mapping of its own, below the stacks of the two processes that run on the caller's
- * memory. If the helper is killed, the new process may run on there for a while, and the
- * mapping stays. */
+/* The arguments and results of the two processes, at the start of a mapping that also has their
+ * stacks. If the helper is killed, the new process may run there for a while, so the mapping
+ * stays. */
 struct launch {
 	int fds[PTRC_KEEPER_FD_COUNT + 1]; /* the last is the program; -1: fork a copy */
 	enum ptrc_keeper_task task;
 	uint32_t number;
-	char digits[12]; /* the number as text */
+	char digits[12]; /* `number` as text */
 	bool is_child;
 	/* Written by the helper and by the new process. */
 	int pid;
@@ -93,7 +92,7 @@ CHILD_CODE static long place_descriptors(const struct launch *l)
 	long parked[PTRC_KEEPER_FD_COUNT + 1], null;
 	struct rlimit most;
 
-	/* The application's soft limit may leave no room for the parking. */
+	/* The application's soft limit may forbid numbers above FD_PARKING. */
 	if (ptrc_sys(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, &most) == 0) {
 		most.rlim_cur = most.rlim_max;
 		ptrc_sys(SYS_prlimit64, 0, RLIMIT_NOFILE, &most, 0);
@@ -108,7 +107,7 @@ CHILD_CODE static long place_descriptors(const struct launch *l)
 			return parked[i];
 	}
 	for (int i = 0; i < count; i++) {
-		/* exec closes the descriptor of the program itself. */
+		/* Of all these, exec closes only the program's. */
 		int flags = i == PTRC_KEEPER_FD_COUNT ? O_CLOEXEC : 0;
 		long ret;
 
@@ -122,8 +121,8 @@ CHILD_CODE static long place_descriptors(const struct launch *l)
 	}
 	for (int fd = 0; fd < 3; fd++)
 		ptrc_sys(SYS_close, fd);
-	/* Occupies 0 to 2, so that no file that the keeper opens gets the number of a standard
-	 * stream. If there is no such device these numbers stay free. */
+	/* Occupies 0 to 2, so that no file that the keeper opens becomes a standard stream. Without
+	 * this device they stay free. */
 	null = ptrc_sys(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR, 0);
 	if (null == 0) {
 		ptrc_sys(SYS_dup3, 0, 1, 0);
@@ -141,8 +140,8 @@ CHILD_CODE static long place_descriptors(const struct launch *l)
 	return 0;
 }
 
-/* In the new process: signals to the application's process group, and a file system that is to
- * be unmounted, must not depend on the keeper. */
+/* In the new process: leaves the application's process group, whose signals are not for the keeper,
+ * its directory, whose file system may be unmounted, and its scheduling policy. */
 CHILD_CODE static void leave_surroundings(void)
 {
 	static const int none;
@@ -181,7 +180,7 @@ CHILD_CODE static int run_program(void *arg)
 _Static_assert(PTRC_KEEPER_LOG_FD + PTRC_KEEPER_FD_COUNT == 7,
 	       "the number of the program's descriptor in the path above");
 
-/* Makes a copy of the process, in which only raw system calls are made from then on. */
+/* Makes a copy of the process, which then makes raw system calls only. */
 CHILD_CODE static long fork_copy(const struct launch *l)
 {
 	enum ptrc_keeper_task task = l->task;
@@ -197,7 +196,7 @@ CHILD_CODE static long fork_copy(const struct launch *l)
 	return pid;
 }
 
-/* The helper. */
+/* In the helper, or in a caller that needs none. */
 CHILD_CODE static int make_keeper(void *arg)
 {
 	struct launch *l = arg;
@@ -220,7 +219,7 @@ CHILD_CODE static int make_keeper(void *arg)
 struct process {
 	int pid;
 	int pidfd;     /* readable once the process has ended; -1: kernel older than 5.3 */
-	bool is_child; /* the caller has to reap it */
+	bool is_child; /* the caller must reap it */
 };
 
 static bool orphans_come_to_us(void)
@@ -231,8 +230,7 @@ static bool orphans_come_to_us(void)
 	return is_subreaper || ptrc_sys_getpid() == 1;
 }
 
-/* The embedded program as an executable file in memory; -1 if there can be none. Signals are
- * blocked. */
+/* The embedded program as an executable file in memory; -1: impossible. Signals are blocked. */
 static int program_file(void)
 {
 	static const char name[] = "ptrace-keeper";
@@ -264,34 +262,28 @@ static int program_file(void)
 /* Waits for the end of the process if it is a child of the caller. */
 static void wait_for_child(int pid)
 {
-	while (ptrc_sys(SYS_wait4, pid, 0, __WCLONE, 0) == -EINTR)
-		;
+	ptrc_sys_retry(SYS_wait4, pid, 0, __WCLONE, 0);
 }
 
-/* Makes the process. Signals are blocked here, and stay blocked in the new process. */
+/* Makes the process. Signals are blocked, and stay so in the new process. */
 static int make_process(struct launch *l)
 {
 	long child;
 
 	l->pid = l->error = 0;
 	if (l->is_child) {
-		child = fork_copy(l);
-		if (child > 0)
-			l->pid = (int)child;
-		else
-			l->error = (int)-child;
-	} else {
-		child = ptrc_clone(CLONE_VM | CLONE_VFORK | CLONE_UNTRACED,
-				   (uint8_t *)l + STACK_BYTES, make_keeper, l);
-		if (child > 0)
-			wait_for_child((int)child);
-		else
-			l->error = (int)-child;
+		make_keeper(l);
+		return l->error;
 	}
+	child = ptrc_clone(CLONE_VM | CLONE_VFORK | CLONE_UNTRACED, (uint8_t *)l + STACK_BYTES,
+			   make_keeper, l);
+	if (child < 0)
+		return (int)-child;
+	wait_for_child((int)child);
 	return l->error;
 }
 
-/* The program if that can be, else a copy. */
+/* Makes the process: the program if possible, otherwise a copy. */
 static int make_either(struct launch *l)
 {
 	int *program = &l->fds[PTRC_KEEPER_FD_COUNT];
@@ -300,9 +292,8 @@ static int make_either(struct launch *l)
 
 	if (!l->is_child)
 		*program = program_file();
-	/* A keeper that replaces a killed one (and a helper for a moment) adds no process to
-	 * those that the soft limit of the user allowed before. A new keeper does: it stays
-	 * refused. */
+	/* A keeper that replaces a killed one, and its helper, may exceed the soft limit of the
+	 * user: they add no process to those allowed before. A new keeper may not. */
 	if (l->task != PTRC_KEEPER_NEW)
 		ptrc_limit_raise(&limit, RLIMIT_NPROC, UINT64_MAX);
 	if (*program >= 0) {
@@ -317,8 +308,8 @@ static int make_either(struct launch *l)
 	return error;
 }
 
-/* Makes the process. ENOMEM, or EAGAIN because of a limit on processes: none can be made. ECHILD: one may have
- * been made, but the helper that made it was killed before it could tell the process id; *process says pid 0
+/* Makes the process. ENOMEM, or EAGAIN because of a limit on processes: impossible. ECHILD: one may
+ * have been made, but the helper was killed before it could report the pid; process->pid is 0
  * then. */
 static int launch(const struct ptrc_keeper_args *args, enum ptrc_keeper_task task, uint32_t number,
 		  struct process *process)
@@ -330,8 +321,8 @@ static int launch(const struct ptrc_keeper_args *args, enum ptrc_keeper_task tas
 
 	*process = (struct process){.pidfd = -1};
 	/* Keeps a descriptor number free for the pidfd, by a copy of the stream's descriptor. A
-	 * copy of the log's would not do: another thread may fork meanwhile, and its child must
-	 * not hold a pipe open. */
+	 * copy of the log's would not do: a child that another thread forks meanwhile must not hold
+	 * a pipe open. */
 	spare = ptrc_sys(SYS_fcntl, args->stream_fd, F_DUPFD_CLOEXEC, 3);
 	if (spare < 0)
 		return ENOMEM;
@@ -355,37 +346,35 @@ static int launch(const struct ptrc_keeper_args *args, enum ptrc_keeper_task tas
 	if (!error && l->pid == 0)
 		return ECHILD;
 	if (!error) {
-		fd = ptrc_sys(SYS_pidfd_open, l->pid, 0); /* is close-on-exec by itself */
+		fd = ptrc_sys(SYS_pidfd_open, l->pid, 0); /* close-on-exec by itself */
 		*process = (struct process){
 			.pid = l->pid, .pidfd = fd < 0 ? -1 : (int)fd, .is_child = l->is_child};
 	}
 	ptrc_sys(SYS_munmap, map, 2 * STACK_BYTES);
-	/* The limit on processes is what clone() and execve() mean by EAGAIN. */
+	/* EAGAIN of clone() and execve() is about the limit on processes. */
 	return error && error != EAGAIN ? ENOMEM : error;
 }
 
 /* ---- starting a keeper ---- */
 
-/* How often a waiting caller looks whether the keeper still lives. */
+/* How often a waiting caller checks that the keeper is alive. */
 #define LOOK_NS 50000000
-/* Without a pidfd: a keeper without its lock after this time is dead. It takes the lock within
- * a millisecond of its birth. */
+/* Without a pidfd, a keeper without its lock after this time is dead: it takes that within a
+ * millisecond of its birth. */
 #define START_WAIT_NS INT64_C(5000000000)
-/* The same, for a keeper whose process id is unknown because the helper that made it was
- * killed. It is given up then, and leaves if it takes the lock later. */
+/* The same for a keeper whose pid is unknown because its helper was killed. If it takes the lock
+ * later, it notices that it has been replaced, and leaves. */
 #define STRAY_NS INT64_C(200000000)
-/* How long a keeper that has said that it ends is waited for. It may have been stopped then. */
+/* How long to wait for a keeper that has reported its end, and may have been stopped then. */
 #define LEAVE_WAIT_NS INT64_C(1000000000)
 #define LEAVE_PAUSE_NS 200000
-/* Somebody may kill a keeper at its birth. If this many die, the cause is in the memory of the
- * stream, and would kill the next as well. */
+/* A keeper may be killed at its birth. If this many die, the cause is in the memory of the stream,
+ * and would kill the next one as well. */
 #define START_TRIES 5
-/* The same, for the keepers of one command: so many have died, and in this time. A killer who
- * is busier than that is waited for no longer. */
+/* Limits for replacing killed keepers during one command, both of which must be exceeded. */
 #define RESTARTS_MAX 20
 #define RESTARTS_NS INT64_C(2000000000)
 
-/* Does anybody hold the keeper's lock? */
 static bool lives(const struct ptrc_keeper_args *args)
 {
 	return ptrc_liveness_is_held(args->stream_fd, PTRC_LIVE_KEEPER, 1);
@@ -398,8 +387,7 @@ static bool has_ended(const struct ptrc_keeper_args *args, const struct process 
 		return ptrc_procfs_has_ended(process->pidfd);
 	if (process->pid == 0)
 		return waited_ns > STRAY_NS && !lives(args);
-	/* Kernels before 5.3. An ended process keeps its number until its parent has waited for
-	 * it. */
+	/* Kernels before 5.3. A zombie still has its pid. */
 	return ptrc_sys(SYS_kill, process->pid, 0) == -ESRCH ||
 	       (waited_ns > START_WAIT_NS && !lives(args));
 }
@@ -430,7 +418,7 @@ static int try_start(const struct ptrc_keeper_args *args, struct ptrc_stream_hea
 	int error, said;
 	int64_t waited_ns = 0;
 
-	/* A keeper of an earlier number has the lock by now: it works, or is about to leave
+	/* A keeper with an earlier number has taken the lock: it works, or is about to leave
 	 * (ptrc_keeper_live). */
 	if (lives(args)) {
 		if (task == PTRC_KEEPER_RESTART)
@@ -441,9 +429,9 @@ static int try_start(const struct ptrc_keeper_args *args, struct ptrc_stream_hea
 		if (error && error != ECHILD)
 			return error;
 	}
-	/* As long as it takes: the head of the log may have to wait for room in a pipe. */
+	/* Without a limit: the head of the log may have to wait for room in a pipe. */
 	while ((said = ptrc_load_acquire(&header->keeper_pid)) == 0) {
-		/* The keeper may have said its first word between the two looks, and ended. */
+		/* The keeper may have reported and ended between the two loads. */
 		if (has_ended(args, &process, waited_ns) &&
 		    ptrc_load_acquire(&header->keeper_pid) == 0)
 			break;
@@ -472,12 +460,12 @@ int ptrc_keeper_start(const struct ptrc_keeper_args *args, struct ptrc_stream_he
 {
 	int error = ECHILD;
 
-	/* A keeper in another pid namespace would take the stream's writers for dead, and would
-	 * die with the helper that made it, the first process of that namespace. One in another
-	 * time namespace would read another clock. */
+	/* A keeper in another pid namespace would consider the stream's writers dead, and would die
+	 * with its helper, the first process of that namespace. One in another time namespace would
+	 * read another clock. */
 	if (ptrc_procfs_bears_elsewhere())
 		return EPERM;
-	/* The log of an orphan stays under the limit of its own controller. */
+	/* The limit of an orphan's own controller stays in force. */
 	if (task != PTRC_KEEPER_ORPHAN)
 		note_limit(header);
 	for (int i = 0; i < START_TRIES && error == ECHILD; i++)
@@ -485,7 +473,7 @@ int ptrc_keeper_start(const struct ptrc_keeper_args *args, struct ptrc_stream_he
 	return error;
 }
 
-/* Does the keeper live? A caller without descriptors has to judge by its process id. */
+/* Whether the keeper is alive. A caller without descriptors can only judge by the pid. */
 static bool is_there(const struct ptrc_keeper_args *args, const struct ptrc_stream_header *header)
 {
 	int pid;
@@ -522,8 +510,8 @@ int ptrc_keeper_command(const struct ptrc_keeper_args *args, struct ptrc_stream_
 		uint32_t number = ptrc_load_acquire(&header->keeper_seq);
 		int error;
 
-		/* It is another than `seq` only by damage to the memory of the stream. The
-		 * keeper then answers with the number that it has read. */
+		/* It differs from `seq` only if the stream's memory is damaged. The keeper then
+		 * answers with the number that it has read. */
 		if (done == number)
 			break;
 		sleep_on(&header->keeper_done, done);
@@ -538,8 +526,8 @@ int ptrc_keeper_command(const struct ptrc_keeper_args *args, struct ptrc_stream_
 		if ((error && error != ECHILD) ||
 		    (++restarts > RESTARTS_MAX &&
 		     ptrc_clock_ns(CLOCK_MONOTONIC) - begin > RESTARTS_NS)) {
-			/* A keeper that can be started later must not obey this command, whose
-			 * caller was told that nothing was done. */
+			/* A keeper started later must not obey this command, which is about to be
+			 * reported as not done. */
 			ptrc_store_release(&header->keeper_done, seq);
 			return error == EAGAIN ? EAGAIN : ECHILD;
 		}
@@ -557,42 +545,40 @@ void ptrc_keeper_reap(struct ptrc_stream_header *header)
 
 /* ---- the log of an orphan ---- */
 
-/* Bounds of the search, each some 50 ms: entries of the log's directory, and processes with
- * their descriptors. */
+/* Limits of the search, each some 50 ms: entries of the log's directory; processes and their
+ * descriptors. */
 #define ENTRIES_MAX 100000U
 #define DESCRIPTORS_MAX 20000U
-/* New logs of one name. */
+/* Names tried for a new log. */
 #define LOG_NAMES_MAX 1000U
 
-#define PATH_BYTES sizeof(((struct ptrc_log_place *)0)->path)
 #define SUFFIX ".salvaged"
 
 struct orphan_log {
 	int fd;
-	int dirfd; /* for a new log: where it was made, and its name there */
-	char name[256];
+	char path[PTRC_LOG_PATH_BYTES]; /* of a new log; empty: an existing one */
 };
 
 struct search {
 	const struct ptrc_stream_header *h;
 	uint32_t uid;
-	struct ptrc_log_place place; /* a copy, as others can write the header */
-	int at;			     /* the directory that is searched */
-	unsigned int budget;	     /* how many more entries are looked at */
-	int fd;			     /* of the log; -1: it was not found */
+	struct ptrc_log_place place; /* a copy, as other processes can write the header */
+	int at;			     /* the directory being searched; AT_FDCWD: none */
+	unsigned int budget;	     /* entries left to look at */
+	int fd;			     /* of the log; -1: not found */
 };
 
-/* Opens the file if it is the log. Looks at it before it opens it: opening a FIFO or a device may
- * do something. */
-static int open_log(struct search *s, int at, const char *path, int flags)
+/* Opens the file if it is the log. Checks its type first, as opening a FIFO or a device may have
+ * effects. */
+static int open_log(struct search *s, const char *path, int flags)
 {
 	struct ptrc_log_head head;
 	struct stat st;
-	int probe, error = ptrc_file_open(at, path, O_PATH | flags, 0, &probe);
+	int probe, error = ptrc_file_open(s->at, path, O_PATH | flags, 0, &probe);
 
 	if (error)
 		return error;
-	/* A log without a name would be gone with the last descriptor. */
+	/* A log without a name would disappear with the last descriptor. */
 	if (ptrc_file_stat(probe, &st) || !S_ISREG(st.st_mode) || st.st_dev != s->place.dev ||
 	    st.st_ino != s->place.ino || st.st_uid != s->uid || st.st_nlink == 0) {
 		ptrc_file_close(probe);
@@ -618,15 +604,16 @@ static bool visit_name(const char *name, uint64_t ino, void *arg)
 
 	if (s->budget-- == 0)
 		return true;
-	return ino == s->place.ino && open_log(s, s->at, name, O_NOFOLLOW) == 0;
+	return ino == s->place.ino && open_log(s, name, O_NOFOLLOW) == 0;
 }
 
-/* Is it the inode, as far as can be told without asking a server that may not answer? */
-static bool is_inode(const struct search *s, int at, const char *name)
+/* Whether it is the log's inode, judging without a question to a file server that may not
+ * answer. */
+static bool is_inode(const struct search *s, const char *name)
 {
 	struct statx x;
 
-	return ptrc_sys(SYS_statx, at, name, AT_STATX_DONT_SYNC, STATX_INO | STATX_TYPE, &x) == 0 &&
+	return !ptrc_sys(SYS_statx, s->at, name, AT_STATX_DONT_SYNC, STATX_INO | STATX_TYPE, &x) &&
 	       S_ISREG(x.stx_mode) && x.stx_ino == s->place.ino &&
 	       makedev(x.stx_dev_major, x.stx_dev_minor) == s->place.dev;
 }
@@ -638,7 +625,7 @@ static bool visit_descriptor(const char *name, uint64_t ino, void *arg)
 	(void)ino;
 	if (s->budget-- == 0)
 		return true;
-	return name[0] != '.' && is_inode(s, s->at, name) && open_log(s, s->at, name, 0) == 0;
+	return name[0] != '.' && is_inode(s, name) && open_log(s, name, 0) == 0;
 }
 
 /* Looks at the entries of a directory. Returns whether the log was found. */
@@ -670,14 +657,7 @@ static bool visit_process(const char *name, uint64_t ino, void *arg)
 	return search(s, path, visit_descriptor) || s->budget == UINT_MAX;
 }
 
-/* A copy of the place that counts. */
-static void copy_place(const struct ptrc_stream_header *h, struct ptrc_log_place *place)
-{
-	memcpy(place, &h->log_place[ptrc_log_state_place(h)], sizeof(*place));
-	place->path[PATH_BYTES - 1] = '\0';
-}
-
-/* Opens the orphan's own log. ENOENT: it is nowhere; EACCES, EROFS and so on. */
+/* Opens the orphan's own log. ENOENT: not found; EACCES, EROFS and so on. */
 static int find_log(const struct ptrc_stream_header *h, uint32_t uid,
 		    const struct ptrc_keeper_orders *orders, struct orphan_log *log)
 {
@@ -685,13 +665,14 @@ static int find_log(const struct ptrc_stream_header *h, uint32_t uid,
 	char *slash;
 	int error;
 
-	copy_place(h, &s.place);
+	memcpy(&s.place, &h->log_place[ptrc_log_state_place(h)], sizeof(s.place));
+	s.place.path[PTRC_LOG_PATH_BYTES - 1] = '\0';
 	slash = strrchr(s.place.path, '/');
 	if (!ptrc_log_state_is_saved(h) || !s.place.ino || s.place.path[0] != '/' || !slash ||
 	    (s.place.dev == orders->taken_dev && s.place.ino == orders->taken_ino))
 		return ENOENT;
-	error = open_log(&s, AT_FDCWD, s.place.path, O_NOFOLLOW);
-	/* Anything but these two says that the log is there. */
+	error = open_log(&s, s.place.path, O_NOFOLLOW);
+	/* With any other error the log exists. */
 	if (error == ENOENT || error == ENOTDIR) {
 		slash[slash == s.place.path] = '\0';
 		if (search(&s, s.place.path, visit_name))
@@ -700,96 +681,77 @@ static int find_log(const struct ptrc_stream_header *h, uint32_t uid,
 		if (error && orders->searches && search(&s, "/proc", visit_process))
 			error = 0;
 	}
-	*log = (struct orphan_log){.fd = s.fd, .dirfd = -1};
+	log->fd = s.fd;
+	log->path[0] = '\0';
 	return error;
 }
 
-/* The path of a new log, without a number. False: none is known. */
+/* The path of a new log, without a number. False: unknown. */
 static bool choose_path(const struct ptrc_stream_header *h, const struct ptrc_keeper_orders *orders,
-			struct ptrc_log_place *place)
+			char path[PTRC_LOG_PATH_BYTES])
 {
 	size_t size;
-	char *end;
 
 	if (orders->path) {
 		size = strlen(orders->path);
-		if (size == 0 || size >= PATH_BYTES)
+		if (size == 0 || size >= PTRC_LOG_PATH_BYTES)
 			return false;
-		memcpy(place->path, orders->path, size + 1);
+		memcpy(path, orders->path, size + 1);
 		return true;
 	}
-	copy_place(h, place);
-	ptrc_file_path_undelete(place->path);
-	end = place->path + strlen(place->path);
-	if (place->path[0] != '/' || (size_t)(end - place->path) + sizeof(SUFFIX) > PATH_BYTES)
+	memcpy(path, h->log_place[ptrc_log_state_place(h)].path, PTRC_LOG_PATH_BYTES);
+	path[PTRC_LOG_PATH_BYTES - 1] = '\0';
+	ptrc_file_path_undelete(path);
+	size = strlen(path);
+	if (path[0] != '/' || size + sizeof(SUFFIX) > PTRC_LOG_PATH_BYTES)
 		return false;
-	memcpy(end, SUFFIX, sizeof(SUFFIX));
+	memcpy(path + size, SUFFIX, sizeof(SUFFIX));
 	return true;
 }
 
-/* Makes a new, empty log. ENOENT: no directory, or no path is known; EACCES, EROFS, ENOSPC and so
- * on; EPERM: the stream belongs to another user. */
+/* Creates a new log. ENOENT: no directory, or no path is known; EACCES, EROFS, ENOSPC and so on;
+ * EPERM: the stream belongs to another user. */
 static int make_log(const struct ptrc_stream_header *h, uint32_t uid,
 		    const struct ptrc_keeper_orders *orders, struct orphan_log *log)
 {
-	const char *directory = ".", *name;
-	struct ptrc_log_place place;
 	size_t size;
-	char *slash;
-	int error;
 
 	if (uid != (uint32_t)ptrc_sys(SYS_geteuid, 0))
 		return EPERM;
-	if (!choose_path(h, orders, &place))
+	if (!choose_path(h, orders, log->path))
 		return ENOENT;
-	name = place.path;
-	slash = strrchr(place.path, '/');
-	if (slash) {
-		name = slash + 1;
-		*slash = '\0';
-		directory = slash == place.path ? "/" : place.path;
-	}
-	size = strlen(name);
-	if (size == 0)
-		return EISDIR;
-	if (size + 6 > sizeof(log->name))
+	size = strlen(log->path);
+	if (size + 6 > sizeof(log->path))
 		return ENAMETOOLONG;
-	error = ptrc_file_open(AT_FDCWD, directory, O_RDONLY | O_DIRECTORY, 0, &log->dirfd);
-	if (error)
-		return error;
-	memcpy(log->name, name, size + 1);
 	for (unsigned int n = 2;; n++) {
-		error = ptrc_file_open(log->dirfd, log->name, O_RDWR | O_CREAT | O_EXCL | O_NOCTTY,
-				       0600, &log->fd);
+		int error = ptrc_file_open(AT_FDCWD, log->path,
+					   O_RDWR | O_CREAT | O_EXCL | O_NOCTTY, 0600, &log->fd);
+
 		if (error != EEXIST || n > LOG_NAMES_MAX)
-			break;
-		log->name[size] = '.';
-		*ptrc_digits_put(log->name + size + 1, n) = '\0';
+			return error;
+		log->path[size] = '.';
+		*ptrc_digits_put(log->path + size + 1, n) = '\0';
 	}
-	if (error)
-		ptrc_file_close(log->dirfd);
-	return error;
 }
 
-/* Closes the log. Unless it is to be kept, removes it if it was made, and if no keeper has begun it:
- * else a later attempt goes on with it. */
+/* Closes the log. Unless is_kept, removes a new one, if no keeper has begun it; otherwise a later
+ * attempt will continue it. */
 static void close_log(const struct ptrc_stream_header *h, struct orphan_log *log, bool is_kept)
 {
 	struct stat st, there;
 
-	if (!is_kept && log->dirfd >= 0 && ptrc_load_acquire(&h->is_log_new) &&
+	if (!is_kept && log->path[0] && ptrc_load_acquire(&h->is_log_new) &&
 	    ptrc_file_stat(log->fd, &st) == 0 &&
-	    ptrc_file_stat_at(log->dirfd, log->name, &there) == 0 && there.st_dev == st.st_dev &&
+	    ptrc_file_stat_at(AT_FDCWD, log->path, &there) == 0 && there.st_dev == st.st_dev &&
 	    there.st_ino == st.st_ino)
-		ptrc_sys(SYS_unlinkat, log->dirfd, log->name, 0);
-	if (log->dirfd >= 0)
-		ptrc_file_close(log->dirfd);
+		ptrc_sys(SYS_unlinkat, AT_FDCWD, log->path, 0);
 	ptrc_file_close(log->fd);
 }
 
 /* ---- orphans ---- */
 
-/* A keeper writes into the log what the orphan still holds. */
+/* Starts a keeper that writes the rest of the orphan's events into this log; stores the log's
+ * path. */
 static int start_on(struct ptrc_keeper_args *args, struct ptrc_stream_header *h, int log_fd,
 		    bool is_new, char *path)
 {
@@ -812,8 +774,8 @@ static int finish(struct ptrc_keeper_args *args, uint32_t uid, struct ptrc_strea
 	if (!error) {
 		error = start_on(args, h, log.fd, false, orders->written);
 		close_log(h, &log, true);
-		/* Beside a log that cannot take more, nothing else can be written either; but
-		 * perhaps where the caller wants it. */
+		/* If the log cannot take more, a file next to it cannot either; but one where the
+		 * caller wants it perhaps can. */
 		if (!error || error == ECHILD || !orders->path)
 			return error;
 	}
@@ -838,11 +800,11 @@ int ptrc_keeper_finish_orphan(int dirfd, uint32_t uid, int stream_fd,
 
 	if (error)
 		return error;
-	/* Nobody has set a limit for the log of a plain stream, but the caller may have one. */
+	/* A stream without a log has no limit for one; the caller may have one. */
 	if (!stream.header->has_log)
 		note_limit(stream.header);
-	/* The names object may be gone with the last process that used it. Then names_fd is -1,
-	 * and the log has the names that it got with earlier flushes. */
+	/* The names object may have been removed by the last process that used it. Then names_fd
+	 * stays -1, and the log has only the names of earlier flushes. */
 	error = ptrc_shmdir_open_id(dirfd, 'n', stream.header->names_id, uid, &args.names_fd,
 				    &size);
 	if (error != ENOMEM)

@@ -18,41 +18,39 @@
 
 #include "lib/base/atomic.h"
 #include "lib/base/clone.h"
-#include "lib/base/digits.h"
 #include "lib/base/file.h"
 #include "lib/base/liveness.h"
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
+#include "lib/base/timespec.h"
 #include "lib/keeper/keeper_work.h"
 #include "lib/log/log_write.h"
 #include "lib/stream/clock.h"
 #include "lib/stream/space.h"
 #include "lib/stream/status.h"
 
-/* How long an event may lie in a stream that flushes by itself. Together with the flush this
- * stays below the second that is promised. */
+/* How long an event may wait in a stream that flushes by itself. Together with the flush this is
+ * less than the second that is promised. */
 #define LOOK_INTERVAL_NS INT64_C(700000000)
-/* The lock of a killed keeper falls a moment after it has died. */
+/* A killed keeper loses its lock a moment after its death. */
 #define LOCK_WAIT_NS UINT64_C(2000000000)
 #define WATCHER_STACK_BYTES 16384
 
 struct keeper {
 	struct ptrc_keeper_work work;
-	int dirfd;
 	struct ptrc_liveness life;
 	_Atomic bool is_controller_dead;
-	bool is_ready;	      /* the log has its head, and the keeper obeys */
-	bool has_given_up;    /* output stalls, and nobody waits for it any longer */
-	int64_t next_look_ns; /* CLOCK_MONOTONIC, of automatic flushes; 0: not set */
-	/* Processes have said that they record, since this time; 0: none that was not looked at. And
-	 * how much of the stream was in use when the keeper last thought of them. */
+	bool is_ready;	      /* the log has its head, and the keeper obeys commands */
+	int64_t next_look_ns; /* when to check for an automatic flush; CLOCK_MONOTONIC; 0: unset */
+	/* When a process first announced itself, of those whose threads are not looked at yet; 0:
+	 * none. And how much of the stream was used at the last check. */
 	int64_t arrival_ns;
 	uint64_t arrival_used;
-	/* Some of them have not been looked at; else only their threads have not. */
+	/* Some of these processes are not looked at yet, either. */
 	bool has_arrivals;
 };
 
-/* The first letter of the stream object's name. Orphans were put aside. */
+/* The first letter of the stream object's name; an orphan's was renamed. */
 static char object_kind(const struct keeper *k)
 {
 	return k->work.is_orphans ? 'o' : 's';
@@ -60,10 +58,9 @@ static char object_kind(const struct keeper *k)
 
 /* ---- the log file ---- */
 
-/* Opens the log once more, as O_APPEND and O_NONBLOCK belong to the open file, and what the
- * keeper sets must not show in the application's descriptor. Readable if that is allowed, so
- * that the packets in a ring can be found again. If the file cannot be opened again the keeper
- * uses the descriptor that it was given. */
+/* Opens the log again, as O_APPEND and O_NONBLOCK belong to the open file, and the application's
+ * descriptor must not change. Readable if allowed, so that the packets in a ring can be found
+ * again. If opening fails, the keeper uses the descriptor that it has. */
 static void reopen_log(struct ptrc_keeper_work *k)
 {
 	struct stat st;
@@ -74,7 +71,7 @@ static void reopen_log(struct ptrc_keeper_work *k)
 		return;
 	if (S_ISREG(st.st_mode)) {
 		long flags = ptrc_sys(SYS_fcntl, k->log_fd, F_GETFL, 0);
-		/* The caller wants each write to be on the disk when it returns. */
+		/* With O_SYNC, the caller wants each write to be on the disk when it returns. */
 		int keep = O_NOCTTY | (flags < 0 ? 0 : (int)flags & O_SYNC);
 		struct stat own;
 
@@ -105,7 +102,7 @@ static void ring(struct ptrc_stream_header *h)
 	ptrc_sys(SYS_futex, &h->keeper_bell, FUTEX_WAKE, 1, 0, 0, 0);
 }
 
-/* The watcher, a thread of the keeper: waits until the controller's lock falls, then rings the
+/* The watcher, a thread of the keeper: waits until the controller loses its lock, then rings the
  * bell that the keeper sleeps on. */
 static int watch(void *arg)
 {
@@ -118,16 +115,15 @@ static int watch(void *arg)
 	int fd = -1;
 
 	ptrc_shmdir_name(name, 's', k->work.stream.header->id);
-	/* The keeper's descriptor of the stream shares its open file with the controller. By
-	 * that descriptor a lock of the controller would be the watcher's own, so the watcher
-	 * opens the object once more. */
-	if (ptrc_file_open(k->dirfd, name, O_RDWR | O_NOFOLLOW, 0, &fd) ||
+	/* The keeper's stream descriptor shares its open file with the controller, so the
+	 * controller's lock would also be the watcher's. So the watcher opens the object again. */
+	if (ptrc_file_open(PTRC_KEEPER_DIR_FD, name, O_RDWR | O_NOFOLLOW, 0, &fd) ||
 	    ptrc_sys(SYS_fcntl, fd, F_OFD_SETLKW, &lock) < 0) {
 		while (ptrc_liveness_is_held(k->work.stream_fd, PTRC_LIVE_CONTROLLER, 1))
 			ptrc_file_sleep_ns(50000000);
 	}
 	if (fd >= 0) {
-		/* A held byte would tell others that the controller lives. */
+		/* A held byte would mean that the controller is alive. */
 		lock.l_type = F_UNLCK;
 		ptrc_sys(SYS_fcntl, fd, F_OFD_SETLK, &lock);
 		ptrc_file_close(fd);
@@ -148,27 +144,24 @@ static int start_watcher(struct keeper *k)
 	return ret >= 0 ? 0 : ret == -EAGAIN ? EAGAIN : ENOMEM;
 }
 
-/* The writer asks this while output stalls. The controller tells a keeper to stop waiting for the
- * reader of a pipe, or is dead before the log has a head. A SIGTERM ends a keeper whose controller
- * is dead, as nobody else could tell it. */
+/* Called by the writer while output stalls. The keeper stops waiting if the controller says so for
+ * a pipe, if the controller is dead before the log has a head, or after a SIGTERM when the
+ * controller is dead, as nothing else could reach the keeper. */
 static bool give_up(void *arg)
 {
 	struct keeper *k = arg;
 	uint64_t set = UINT64_C(1) << (SIGTERM - 1);
 	struct timespec none = {0, 0};
 
-	if (ptrc_load_acquire(&k->work.stream.header->is_log_given_up) ||
-	    (!k->is_ready && !k->work.is_orphans &&
-	     !ptrc_liveness_is_held(k->work.stream_fd, PTRC_LIVE_CONTROLLER, 1)))
-		k->has_given_up = true;
-	if (ptrc_load_acquire(&k->is_controller_dead) &&
-	    ptrc_sys(SYS_rt_sigtimedwait, &set, 0, &none, sizeof(set)) == SIGTERM)
-		k->has_given_up = true;
-	return k->has_given_up;
+	return ptrc_load_acquire(&k->work.stream.header->is_log_given_up) ||
+	       (!k->is_ready && !k->work.is_orphans &&
+		!ptrc_liveness_is_held(k->work.stream_fd, PTRC_LIVE_CONTROLLER, 1)) ||
+	       (ptrc_load_acquire(&k->is_controller_dead) &&
+		ptrc_sys(SYS_rt_sigtimedwait, &set, 0, &none, sizeof(set)) == SIGTERM);
 }
 
-/* Ends stream and log as posix_trace_shutdown() of the dead controller would have done. Returns
- * an error only for an orphan whose log has to wait; the orphan is left as it was. */
+/* Ends stream and log as posix_trace_shutdown() of the dead controller would have done. An error
+ * only if the log of an orphan has to wait: the orphan is unchanged. */
 static int finish_for_dead(struct keeper *k)
 {
 	struct ptrc_stream *s = &k->work.stream;
@@ -181,15 +174,15 @@ static int finish_for_dead(struct keeper *k)
 	ptrc_stream_stop(s, NULL, 0);
 	error = ptrc_keeper_work_close(&k->work, true);
 	if (k->work.is_orphans && ptrc_keeper_may_wait(h, error)) {
-		/* Another process may still bring everything into the log. The log is to tell
-		 * of no flush error then. */
+		/* Another process may yet complete the log, which should report no flush error
+		 * then. */
 		if (!had_error)
 			ptrc_status_clear(h, ~UINT64_C(0) << PTRC_ST_ERROR_SHIFT);
 		return error;
 	}
 	ptrc_stream_end(s);
-	ptrc_shmdir_remove_id(k->dirfd, 'i', h->id);
-	ptrc_shmdir_remove_id(k->dirfd, object_kind(k), h->id);
+	ptrc_shmdir_remove_id(PTRC_KEEPER_DIR_FD, 'i', h->id);
+	ptrc_shmdir_remove_id(PTRC_KEEPER_DIR_FD, object_kind(k), h->id);
 	/* Traced processes unmap the stream when they next look at it. Its memory is given back
 	 * now. */
 	ptrc_sys(SYS_madvise, (char *)h + offset, s->map_size - offset, MADV_REMOVE);
@@ -198,8 +191,8 @@ static int finish_for_dead(struct keeper *k)
 
 /* ---- automatic flushes ---- */
 
-/* Is an automatic flush due? why_rung: what the keeper was woken for. *wait_ns: how long to sleep if
- * nothing rings the bell, -1: for ever. */
+/* Whether an automatic flush is due. why_rung: the PTRC_WAKE_* bits of the bell. *wait_ns: how long
+ * to sleep otherwise; -1: until the bell. */
 static bool is_flush_due(struct keeper *k, uint32_t why_rung, int64_t *wait_ns)
 {
 	struct ptrc_stream *s = &k->work.stream;
@@ -228,24 +221,23 @@ static bool is_flush_due(struct keeper *k, uint32_t why_rung, int64_t *wait_ns)
 		return is_time && unread;
 	if (is_time && (unread || (status & PTRC_ST_RESTART_ARMED)))
 		return true;
-	/* After a failure only the clock leads to another attempt. */
+	/* After a failure, only the passing of time leads to another attempt. */
 	return !k->work.has_failed &&
 	       ((status & PTRC_ST_RESTART_ARMED) ||
 		(unread && (unread >= h->stream_min_size / 2 || (why_rung & PTRC_WAKE_ROOM))));
 }
 
-/* How long the stream must be quiet before the keeper looks at a process that has begun to record, and at
- * its threads, which have their names by then; and how long it puts that off at most. Until then a flush
- * matters more: a process that records as fast as it can fills a small stream in less time than the look
- * takes. That is some 200 us, in which it records a tenth of ROOM_BYTES. While the stream has so much
- * room the keeper looks at the process at once, as one that crashes or is killed soon cannot be looked at
- * any more. */
+/* How long the stream must be quiet before the keeper looks at a process that has begun to record,
+ * and at its threads, which have their names by then; and the most that this is put off. Before
+ * that, a flush is more important: a look takes some 200 us, in which a process may record a tenth
+ * of ROOM_BYTES and fill a small stream. While the stream has ROOM_BYTES left, the keeper looks at
+ * the process at once, as it may soon end. */
 #define QUIET_NS INT64_C(500000)
 #define ARRIVAL_WAIT_NS INT64_C(100000000)
 #define ROOM_BYTES (UINT64_C(4) << 20)
 
-/* Looks at the processes that have begun to record, if it is time for that. Returns whether it did;
- * otherwise it shortens the sleep. */
+/* Looks at the processes that have begun to record, if it is time; returns whether it was.
+ * Otherwise it shortens the sleep. */
 static bool look_at_arrivals(struct keeper *k, int64_t *wait_ns)
 {
 	int64_t now = ptrc_clock_ns(CLOCK_MONOTONIC);
@@ -281,13 +273,6 @@ static void follow_limit(struct ptrc_stream_header *h)
 		ptrc_store_relaxed(&h->fsize_limit, limit.rlim_cur);
 }
 
-static void sleep_on_bell(struct ptrc_stream_header *h, uint32_t seen, int64_t wait_ns)
-{
-	struct timespec ts = {.tv_sec = wait_ns / 1000000000, .tv_nsec = wait_ns % 1000000000};
-
-	ptrc_sys(SYS_futex, &h->keeper_bell, FUTEX_WAIT, seen, wait_ns < 0 ? NULL : &ts, 0, 0);
-}
-
 /* ---- birth, work, end ---- */
 
 __attribute__((noreturn)) static void leave(int status)
@@ -296,11 +281,12 @@ __attribute__((noreturn)) static void leave(int status)
 		ptrc_sys(SYS_exit_group, status);
 }
 
-static void answer(struct ptrc_stream_header *h, uint32_t seq, int error)
+/* Reports a result, which the controller reads once it sees the new value of the word. */
+static void report(struct ptrc_stream_header *h, int error, _Atomic uint32_t *word, uint32_t value)
 {
 	ptrc_store_relaxed(&h->keeper_result, error);
-	ptrc_store_release(&h->keeper_done, seq);
-	ptrc_sys(SYS_futex, &h->keeper_done, FUTEX_WAKE, INT_MAX, 0, 0, 0);
+	ptrc_store_release(word, value);
+	ptrc_sys(SYS_futex, word, FUTEX_WAKE, INT_MAX, 0, 0, 0);
 }
 
 __attribute__((noreturn)) static void serve(struct keeper *k)
@@ -310,29 +296,27 @@ __attribute__((noreturn)) static void serve(struct keeper *k)
 	for (;;) {
 		uint32_t bell = ptrc_load_acquire(&h->keeper_bell);
 		uint32_t seq = ptrc_load_acquire(&h->keeper_seq);
+		struct timespec limit;
 		uint32_t why_rung;
 		int64_t wait_ns;
-		int error;
 
 		if (ptrc_load_acquire(&k->is_controller_dead)) {
-			error = finish_for_dead(k);
-			(void)error; /* nobody is left to be told */
+			finish_for_dead(k);
 			leave(0);
 		}
 		if (seq != ptrc_load_relaxed(&h->keeper_done)) {
 			bool is_close = ptrc_load_relaxed(&h->keeper_command) == PTRC_KEEPER_CLOSE;
-
-			error = ptrc_keeper_work_obey(&k->work);
+			int error = ptrc_keeper_work_obey(&k->work);
 			/* The reader of a pipe sees its end before the caller returns. */
 			if (is_close)
 				ptrc_file_close(k->work.log_fd);
-			answer(h, seq, error);
+			report(h, error, &h->keeper_done, seq);
 			if (is_close)
 				leave(0);
 			continue;
 		}
-		/* Cleared before the look at the stream. A writer that makes a flush due after
-		 * that look sets the word again and rings the bell. */
+		/* Cleared before the stream is checked. A writer that makes a flush due after that
+		 * sets the word again and rings the bell. */
 		why_rung = atomic_exchange_explicit(&h->keeper_wake, 0, memory_order_acq_rel);
 		k->has_arrivals |= (why_rung & PTRC_WAKE_ARRIVAL) != 0;
 		if ((why_rung & PTRC_WAKE_ARRIVAL) && !k->arrival_ns) {
@@ -341,8 +325,7 @@ __attribute__((noreturn)) static void serve(struct keeper *k)
 		}
 		if (is_flush_due(k, why_rung, &wait_ns)) {
 			follow_limit(h);
-			error = ptrc_keeper_work_flush(&k->work);
-			(void)error; /* posix_trace_get_status() tells it */
+			ptrc_keeper_work_flush(&k->work);
 			continue;
 		}
 		if (!k->work.has_failed && ptrc_log_rotate_is_due(&k->work.writer, &wait_ns)) {
@@ -352,18 +335,10 @@ __attribute__((noreturn)) static void serve(struct keeper *k)
 		}
 		if (look_at_arrivals(k, &wait_ns))
 			continue;
-		sleep_on_bell(h, bell, wait_ns);
+		limit = ptrc_timespec_of(wait_ns);
+		ptrc_sys(SYS_futex, &h->keeper_bell, FUTEX_WAIT, bell, wait_ns < 0 ? NULL : &limit,
+			 0, 0);
 	}
-}
-
-/* The keeper's first word, which ptrc_keeper_start() waits for. */
-static void say(struct ptrc_stream_header *h, int error)
-{
-	int pid = ptrc_sys_getpid();
-
-	ptrc_store_relaxed(&h->keeper_result, error);
-	ptrc_store_release(&h->keeper_pid, error ? -pid : pid);
-	ptrc_sys(SYS_futex, &h->keeper_pid, FUTEX_WAKE, INT_MAX, 0, 0, 0);
 }
 
 static int take_life(struct keeper *k)
@@ -373,7 +348,8 @@ static int take_life(struct keeper *k)
 	int error;
 
 	ptrc_shmdir_name(name, object_kind(k), k->work.stream.header->id);
-	while ((error = ptrc_liveness_take(k->dirfd, name, PTRC_LIVE_KEEPER, &k->life)) == EAGAIN &&
+	while ((error = ptrc_liveness_take(PTRC_KEEPER_DIR_FD, name, PTRC_LIVE_KEEPER, &k->life)) ==
+		       EAGAIN &&
 	       waited < LOCK_WAIT_NS) {
 		ptrc_file_sleep_ns(1000000);
 		waited += 1000000;
@@ -381,7 +357,7 @@ static int take_life(struct keeper *k)
 	return error == EAGAIN ? ENOMEM : error;
 }
 
-/* Everything between the lock and the first word. */
+/* Everything between the lock and the first report. */
 static int prepare(struct keeper *k, enum ptrc_keeper_task task)
 {
 	static char base[PTRC_LOG_PATH_BYTES];
@@ -391,13 +367,13 @@ static int prepare(struct keeper *k, enum ptrc_keeper_task task)
 	bool begins;
 	int error = 0;
 
-	/* Before anything is written: the keeper that a limit leaves without its watcher has
+	/* Before anything is written, so that a keeper without a watcher, because of a limit, has
 	 * changed nothing. */
 	if (task != PTRC_KEEPER_ORPHAN)
 		error = start_watcher(k);
 	if (error)
 		return error;
-	/* An orphan may have to go into another log than its own. */
+	/* An orphan's events may have to go into another log than its own. */
 	begins = task == PTRC_KEEPER_NEW ||
 		 (work->is_orphans && ptrc_load_relaxed(&work->stream.header->is_log_new));
 	reopen_log(work);
@@ -411,15 +387,16 @@ static int prepare(struct keeper *k, enum ptrc_keeper_task task)
 		return error;
 	work->writer.names = work->names;
 	memcpy(work->writer.base, base, sizeof(base));
-	work->writer.dirfd = k->dirfd;
+	work->writer.dirfd = PTRC_KEEPER_DIR_FD;
 	work->writer.syncs_flushes = work->is_orphans;
 	work->writer.give_up = give_up;
 	work->writer.arg = k;
-	/* What the own log has already, it keeps: the other one gets the rest. */
+	/* Takes the events that the own log has out of the stream: another log gets only the
+	 * rest. */
 	if (task != PTRC_KEEPER_NEW &&
 	    (!begins || ptrc_log_state_read(work->stream.header, &work->writer.state)))
 		ptrc_keeper_work_recover(work);
-	/* A log that begins has nothing to do with what the state was of. */
+	/* The saved state belongs to the own log, not to a new one. */
 	if (begins)
 		work->writer.state = (struct ptrc_log_state){0};
 	if (new_member) {
@@ -445,8 +422,8 @@ static void set_own_limits(void)
 	struct rlimit limit;
 
 	ptrc_sys(SYS_prctl, PR_SET_NAME, "ptrace-keeper", 0, 0, 0);
-	/* The limit of the log's controller is applied to each write (log_output.c); what the
-	 * process that started the keeper may write itself is no matter. */
+	/* Each write is checked against the limit of the log's controller (log_output.c), instead
+	 * of that of the process that started the keeper. */
 	if (ptrc_sys(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, &limit) == 0) {
 		limit.rlim_cur = limit.rlim_max;
 		ptrc_sys(SYS_prlimit64, 0, RLIMIT_FSIZE, &limit, 0);
@@ -463,26 +440,27 @@ void ptrc_keeper_live(enum ptrc_keeper_task task, uint32_t number)
 	int error;
 
 	set_own_limits();
-	k->dirfd = PTRC_KEEPER_DIR_FD;
 	work->stream_fd = PTRC_KEEPER_STREAM_FD;
 	work->names_fd = PTRC_KEEPER_NAMES_FD;
 	work->is_orphans = task == PTRC_KEEPER_ORPHAN;
-	/* First of all, as a missing descriptor of the names has a number that any file opened
-	 * later could get. */
+	/* First of all, as any file opened earlier could get the number of a missing names
+	 * descriptor. */
 	error = ptrc_keeper_work_map(work);
-	/* Without the stream nobody can be told; ptrc_keeper_start() sees the end. */
+	/* Without the stream there is no way to report; ptrc_keeper_start() sees the end. */
 	if (!work->stream.header)
 		leave(1);
 	if (!error)
 		error = take_life(k);
-	/* The process that started this keeper has given it up, and starts another, or has
-	 * started one. It raised the number before it looked for a keeper with the lock; this
-	 * keeper took the lock before it looks at the number. So two keepers never work. */
+	/* Another number: the process that started this keeper has given it up for another one.
+	 * That process raised the number before it checked the lock; this keeper took the lock
+	 * before it checks the number. So two keepers never work. */
 	if (ptrc_load_seq_cst(&work->stream.header->keeper_number) != number)
 		leave(1);
 	if (!error)
 		error = prepare(k, task);
-	say(work->stream.header, error);
+	/* The first report, which ptrc_keeper_start() waits for. */
+	report(work->stream.header, error, (_Atomic uint32_t *)&work->stream.header->keeper_pid,
+	       (uint32_t)(error ? -ptrc_sys_getpid() : ptrc_sys_getpid()));
 	if (error || task == PTRC_KEEPER_ORPHAN)
 		leave(error != 0);
 	serve(k);

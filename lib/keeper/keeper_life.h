@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The life of a keeper, from the first instruction to the end of the process: in a program of
- * its own, or in a forked copy of the process that started it. Freestanding.
+ * The life of a keeper, from the first instruction to the end of the process: in a program of its
+ * own, or in a forked copy of the process that started it. Freestanding.
  */
 #ifndef PTRC_LIB_KEEPER_KEEPER_LIFE_H
 #define PTRC_LIB_KEEPER_KEEPER_LIFE_H
 
 #include <stdint.h>
 
-/* What a keeper is started for. The program is told by the first letter of its first argument:
- * "new", "restart", "orphan". Its second one is its number, in decimal digits. */
+/* The purpose of a keeper. The program's arguments are "new", "restart" or "orphan", and its number
+ * in decimal digits. */
 enum ptrc_keeper_task {
 	PTRC_KEEPER_NEW,     /* begin a log */
-	PTRC_KEEPER_RESTART, /* go on with the log of a keeper that was killed */
+	PTRC_KEEPER_RESTART, /* continue the log of a killed keeper */
 	PTRC_KEEPER_ORPHAN,  /* finish the log of a keeper that died with its controller */
 };
 
-/* The numbers of its descriptors. */
+/* The keeper's descriptors. */
 #define PTRC_KEEPER_LOG_FD 3
 #define PTRC_KEEPER_STREAM_FD 4
 #define PTRC_KEEPER_NAMES_FD 5 /* may be missing for an orphan */
 #define PTRC_KEEPER_DIR_FD 6
 #define PTRC_KEEPER_FD_COUNT 4
 
-/* Called with all signals blocked, and with no other descriptors open but 0 to 2. `number` is
- * the value of header.keeper_number for which the keeper was started. */
+/* Called with all signals blocked, and with no other descriptors open but 0 to 2. `number` is the
+ * value of header.keeper_number for which the keeper was started. */
 __attribute__((noreturn)) void ptrc_keeper_live(enum ptrc_keeper_task task, uint32_t number);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The keeper as a program of its own: embedded in the library, executed from memory, with the
- * descriptors and arguments that keeper_life.h names. No C library.
+ * descriptors and arguments of keeper_life.h. No C library.
  */
 #include "lib/base/digits.h"
 #include "lib/keeper/keeper_life.h"

@@ -26,7 +26,7 @@ int ptrc_keeper_work_map(struct ptrc_keeper_work *k)
 		if (error)
 			return error;
 	}
-	/* The names of an orphan may be gone. */
+	/* The names of an orphan may no longer exist. */
 	if (ptrc_file_stat(k->names_fd, &st))
 		return k->is_orphans ? 0 : ENOMEM;
 	if ((uint64_t)st.st_size < sizeof(struct ptrc_names_object) ||
@@ -39,36 +39,26 @@ int ptrc_keeper_work_map(struct ptrc_keeper_work *k)
 /* ---- from the stream into the log ---- */
 
 /*
- * A flush first packs every stretch that the drain gives it, as the log gets the events in
- * time order over all of them. When they are written it commits each stretch, by a note made
- * when it was packed: exactly what was packed is taken out of the stream. Events that a slow
- * writer has added to the stretch since then stay for the next flush.
+ * A flush packs all stretches that the drain delivers, as the log gets their events in time order.
+ * When they are written, it commits each stretch by a note made when it was packed: exactly the
+ * packed events are taken out of the stream. Events that a slow writer has added to the stretch
+ * since then stay for the next flush.
  */
 
 #define TEE_WAIT_NS 500000
 #define TEE_WAIT_COUNT 200
 
-/* The drain's next stretch, packed into the memory of the batch. ENODATA: there is none. ENOMEM. */
+/* The drain's next stretch, packed into the batch's memory. ENODATA: no more. ENOMEM. */
 static int next_stretch(struct ptrc_log_writer *w, struct ptrc_drain *d,
 			struct ptrc_stretch *stretch)
 {
 	uint8_t *out;
 	int error = ptrc_log_batch_room(&w->batch, ptrc_drain_room(d), &out);
 
-	return error ? error : ptrc_drain_next(d, out, stretch);
+	return error ?: ptrc_drain_next(d, out, stretch);
 }
 
-/* Adds to the list the note of the drain's current stretch, and after it the stretch's sums of
- * events per type. */
-static int add_note(struct ptrc_log_buffer *list, const struct ptrc_drain *d,
-		    const struct ptrc_stretch *stretch)
-{
-	uint64_t bytes = stretch->sum_count * sizeof(struct ptrc_type_sum);
-	int error = ptrc_log_buffer_add(list, &d->note, sizeof(d->note));
-
-	return error ? error : ptrc_log_buffer_add(list, stretch->sums, bytes);
-}
-
+/* Packs all stretches. The list gets the note of each, and its counts of events by type. */
 static int pack_stretches(struct ptrc_log_writer *w, struct ptrc_drain *d,
 			  struct ptrc_log_buffer *list)
 {
@@ -76,16 +66,19 @@ static int pack_stretches(struct ptrc_log_writer *w, struct ptrc_drain *d,
 	int error;
 
 	while ((error = next_stretch(w, d, &stretch)) == 0) {
-		error = add_note(list, d, &stretch);
-		if (!error)
-			error = ptrc_log_events_add(w, &stretch);
+		uint64_t bytes = stretch.sum_count * sizeof(*stretch.sums);
+
+		error = ptrc_log_buffer_add(list, &d->note, sizeof(d->note))
+				?: ptrc_log_buffer_add(list, stretch.sums, bytes);
+		error = error ?: ptrc_log_events_add(w, &stretch);
 		if (error)
 			return error;
 	}
 	return error == ENODATA ? 0 : error;
 }
 
-/* Notes each stretch of the list in the stream as one that the log is going to get, or takes it out. */
+/* Takes the stretches of the list out of the stream, if `commits` is set; otherwise notes in the
+ * stream that the log is going to get them. */
 static void visit_notes(struct ptrc_drain *d, const struct ptrc_log_buffer *list, bool commits)
 {
 	const struct ptrc_type_sum *sums;
@@ -102,17 +95,7 @@ static void visit_notes(struct ptrc_drain *d, const struct ptrc_log_buffer *list
 	}
 }
 
-/* If this keeper dies when the events are written but not committed, the next one must know
- * which they were. So this notes them in the stream and in the state, which
- * ptrc_log_events_end() saves once all is written. */
-static void note_taken(struct ptrc_log_writer *w, struct ptrc_drain *d,
-		       const struct ptrc_log_buffer *list)
-{
-	visit_notes(d, list, false);
-	w->state.written = ptrc_drain_given(d);
-}
-
-/* Used if there is no memory to pack all stretches: writes and commits each by itself. */
+/* If there is no memory for packing all stretches: writes and commits them one at a time. */
 static int write_one_by_one(struct ptrc_log_writer *w, struct ptrc_drain *d)
 {
 	struct ptrc_stretch stretch;
@@ -123,9 +106,7 @@ static int write_one_by_one(struct ptrc_log_writer *w, struct ptrc_drain *d)
 		error = next_stretch(w, d, &stretch);
 		if (error)
 			break;
-		error = ptrc_log_events_add(w, &stretch);
-		if (!error)
-			error = ptrc_log_events_end(w);
+		error = ptrc_log_events_add(w, &stretch) ?: ptrc_log_events_end(w);
 		if (error)
 			return error;
 		ptrc_drain_commit(d, &d->note, stretch.sums);
@@ -133,12 +114,12 @@ static int write_one_by_one(struct ptrc_log_writer *w, struct ptrc_drain *d)
 	return error == ENODATA ? 0 : error;
 }
 
-/* Goes back to the beginning of the drain, which keeps its buffer. */
+/* Goes back to the start of the drain, which keeps its buffer. */
 static int start_over(struct ptrc_drain *d, const struct ptrc_drain *begin)
 {
 	if (d->is_pinned) {
-		/* The drain was left in the middle of a chunk. Only the end of a drain removes
-		 * the pin. */
+		/* The drain was left in the middle of a chunk, whose pin only the end of a drain
+		 * removes. */
 		struct ptrc_stream *s = d->stream;
 		int error;
 
@@ -152,9 +133,9 @@ static int start_over(struct ptrc_drain *d, const struct ptrc_drain *begin)
 }
 
 /*
- * Called before the events are taken out of the stream: gives a tee that looked at the stream a
- * moment ago the time to read them. Does not wait if a caller waits for this flush, or if the
- * stream needs the room.
+ * Before events are taken out of the stream: gives a tee that looked at the stream a moment ago
+ * time to read them. Does not wait if a caller waits for this flush, or if the stream needs the
+ * room.
  */
 static void wait_for_tee(struct ptrc_stream *s, uint64_t until)
 {
@@ -181,8 +162,7 @@ static int drain_all(struct ptrc_keeper_work *k, struct ptrc_drain *d)
 	int error;
 
 	ptrc_log_events_begin(w);
-	/* The drain has fixed `until`, so the names of all of its events are registered by
-	 * now. */
+	/* The drain has fixed `until`, so the names of all its events are registered by now. */
 	error = ptrc_log_names_write(w);
 	if (error)
 		return error;
@@ -190,10 +170,14 @@ static int drain_all(struct ptrc_keeper_work *k, struct ptrc_drain *d)
 	if (error == ENOMEM) {
 		ptrc_log_buffer_free(&list);
 		error = start_over(d, &begin);
-		return error ? error : write_one_by_one(w, d);
+		return error ?: write_one_by_one(w, d);
 	}
 	if (!error) {
-		note_taken(w, d, &list);
+		/* If this keeper dies when the events are written but not committed, the next one
+		 * must know which they were. So they are noted in the stream and in the state,
+		 * which ptrc_log_events_end() saves once all is written. */
+		visit_notes(d, &list, false);
+		w->state.written = ptrc_drain_given(d);
 		error = ptrc_log_events_end(w);
 	}
 	if (!error) {
@@ -207,8 +191,7 @@ static int drain_all(struct ptrc_keeper_work *k, struct ptrc_drain *d)
 	return error;
 }
 
-/* Suspends a stream whose log is full. A dead keeper may have filled the log and not come to
- * that. */
+/* Suspends a stream whose log is full, which a dead keeper may have filled without doing that. */
 static bool stop_if_log_is_full(struct ptrc_keeper_work *k)
 {
 	bool is_full = ptrc_log_is_full(&k->writer);
@@ -252,10 +235,10 @@ void ptrc_keeper_work_recover(struct ptrc_keeper_work *k)
 	ptrc_drain_end(&d, error == ENODATA, is_full);
 }
 
-/* ---- a flush, and what else is commanded ---- */
+/* ---- flush, rotate, clear, close ---- */
 
-/* The number, from 1, of the run that ended for want of room and whose successor starts when
- * its events are flushed. 0: there is no such run. */
+/* The number, from 1, of the run that ended because the stream was full, and whose successor starts
+ * when its events are flushed; 0: none. */
 static uint64_t run_to_restart(const struct ptrc_stream_header *h)
 {
 	if (!(ptrc_load_acquire(&h->status) & PTRC_ST_RESTART_ARMED))
@@ -263,8 +246,8 @@ static uint64_t run_to_restart(const struct ptrc_stream_header *h)
 	return ptrc_load_relaxed(&h->run) + 1;
 }
 
-/* The error of a flush that went well itself: ESTALE if the file does not hold any more what the
- * writer wrote. What comes is written all the same. */
+/* The error of a flush that succeeded: ESTALE if another program has changed the file. The log is
+ * continued nevertheless. */
 static int look_at_log(struct ptrc_keeper_work *k)
 {
 	ptrc_log_look(&k->writer);
@@ -274,9 +257,9 @@ static int look_at_log(struct ptrc_keeper_work *k)
 	return ESTALE;
 }
 
-/* Writers that sleep until there is room look again when a flush has gone well, and also when no
- * flush will ever again, as then they do not wait any longer. Those that have rung for room before
- * the flush took the events have got it. */
+/* Wakes the writers that wait for room: after a flush that succeeded, and when no flush will ever
+ * succeed, as then they stop waiting. Those that rang for room before the flush took the events
+ * have got it. */
 static void tell_writers(struct ptrc_stream_header *h, int error)
 {
 	ptrc_store_relaxed(&h->flush_error, error);
@@ -292,26 +275,26 @@ static int flush(struct ptrc_keeper_work *k, bool has_markers, bool is_automatic
 {
 	struct ptrc_stream_header *h = k->stream.header;
 	struct ptrc_context origin = h->command_origin;
-	/* The markers of an automatic flush are the trace system's; other markers belong to the
-	 * call that asked for the flush. */
+	/* The markers of an automatic flush belong to the trace system, others to the call that
+	 * asked for the flush. */
 	const struct ptrc_context *by = is_automatic ? NULL : &origin;
 	uint64_t addr = is_automatic ? 0 : h->command_addr;
 	uint64_t *flags = &k->writer.state.flags;
 	uint64_t armed_run = run_to_restart(h);
 	int error;
 
-	/* While flushes fail only the first one records its markers, as each pair takes room
-	 * from the stream. A full log takes no more of them. */
+	/* While flushes fail, only the first one records its markers, as each pair takes room in
+	 * the stream. A full log takes no more of them. */
 	if (*flags & (PTRC_LOG_STATE_MARKERS_WAIT | PTRC_LOG_STATE_FULL))
 		has_markers = false;
 	ptrc_status_set(h, PTRC_ST_FLUSHING);
-	/* The flush writes to the file, which may hide what happened to it. */
+	/* Checks the file before the flush writes to it, which may hide the change. */
 	ptrc_log_look(&k->writer);
 	if (has_markers)
 		ptrc_stream_marker(&k->stream, POSIX_TRACE_FLUSH_START, by, addr);
 	error = ptrc_keeper_work_drain(k);
 	tell_writers(h, error);
-	/* Who has asked for the flush finds in the log whose it is. */
+	/* The caller who asked for the flush finds the origins of the events in the log. */
 	if (!error && !is_automatic)
 		ptrc_log_origin_meet(&k->writer);
 	if (has_markers && !ptrc_log_is_full(&k->writer))
@@ -323,15 +306,15 @@ static int flush(struct ptrc_keeper_work *k, bool has_markers, bool is_automatic
 	if (error)
 		ptrc_status_error(h, error);
 	ptrc_status_clear(h, PTRC_ST_FLUSHING);
-	/* A stream that was to restart and did not is damaged. Flushing it at once, again and
-	 * again, would not help. */
+	/* A stream that should have restarted and did not is damaged: flushing it again at once
+	 * would not help. */
 	k->has_failed = error != 0 || (armed_run && armed_run == run_to_restart(h));
-	return error ? error : look_at_log(k);
+	return error ?: look_at_log(k);
 }
 
-int ptrc_keeper_work_flush(struct ptrc_keeper_work *k)
+void ptrc_keeper_work_flush(struct ptrc_keeper_work *k)
 {
-	return flush(k, true, true);
+	flush(k, true, true);
 }
 
 void ptrc_keeper_work_rotate(struct ptrc_keeper_work *k)
@@ -339,10 +322,10 @@ void ptrc_keeper_work_rotate(struct ptrc_keeper_work *k)
 	struct ptrc_stream_header *h = k->stream.header;
 	int error;
 
-	/* What the last flush recorded of itself belongs to the member that has its events. */
+	/* The markers of the last flush belong to the member that has its events. */
 	error = ptrc_keeper_work_drain(k);
 	tell_writers(h, error);
-	/* Until a flush goes well, no member is due. */
+	/* No member is due until a flush succeeds. */
 	k->has_failed = error != 0;
 	if (!error)
 		error = ptrc_log_rotate(&k->writer);
@@ -366,8 +349,8 @@ static int clear(struct ptrc_keeper_work *k)
 
 bool ptrc_keeper_may_wait(const struct ptrc_stream_header *h, int error)
 {
-	/* The hard limit of this process may be what forbids it. The limit of the log's controller
-	 * is the same for everybody who tries: the log then tells of the error. */
+	/* The hard limit of this process may be the obstacle. The limit of the log's controller is
+	 * the same for every process: then the log reports the error. */
 	if (error == EFBIG)
 		return ptrc_limit_most(RLIMIT_FSIZE) < ptrc_load_relaxed(&h->fsize_limit);
 	return error != 0;
@@ -386,11 +369,11 @@ int ptrc_keeper_work_close(struct ptrc_keeper_work *k, bool is_automatic)
 		ptrc_log_state_leave(&k->writer);
 		return error;
 	}
-	/* A file that was cut is no hindrance, and is looked at once more below. */
+	/* A file that was cut does not matter here, and is checked again below. */
 	if (error == ESTALE)
 		error = 0;
-	/* Once more for the FLUSH_STOP of the first. In an UNTIL_FULL log nothing follows the
-	 * last STOP. */
+	/* Again, for the FLUSH_STOP of the first. In an UNTIL_FULL log nothing follows the last
+	 * STOP. */
 	if (!error && has_markers)
 		error = ptrc_keeper_work_drain(k);
 	again = ptrc_log_names_write(&k->writer);
@@ -400,8 +383,8 @@ int ptrc_keeper_work_close(struct ptrc_keeper_work *k, bool is_automatic)
 		error = look_at_log(k);
 	if (error)
 		ptrc_status_error(h, error);
-	again = ptrc_log_writer_close(&k->writer);
-	return error ? error : again;
+	again = ptrc_log_writer_close(&k->writer, NULL);
+	return error ?: again;
 }
 
 int ptrc_keeper_work_obey(struct ptrc_keeper_work *k)

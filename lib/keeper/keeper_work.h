@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a keeper does to a stream and its log: flush, clear, close. Freestanding: raw system
- * calls only.
+ * The work of a keeper on a stream and its log: flush, clear, close. Freestanding: raw system calls
+ * only.
  */
 #ifndef PTRC_LIB_KEEPER_KEEPER_WORK_H
 #define PTRC_LIB_KEEPER_KEEPER_WORK_H
@@ -18,37 +18,35 @@ struct ptrc_keeper_work {
 	struct ptrc_stream stream;
 	struct ptrc_log_writer writer;
 	const struct ptrc_names_object *names;
-	bool is_orphans; /* the log of an orphan: a failure may leave it for later */
-	bool has_failed; /* the last flush; automatic ones are less eager then */
+	bool is_orphans; /* the log of an orphan, which a failure may leave for later */
+	bool has_failed; /* the last flush failed: only time makes an automatic one due */
 };
 
-/* Maps the stream and the names, as far as they are not mapped yet. ENOMEM, EINVAL. */
+/* Maps the stream, unless it is mapped, and the names. ENOMEM, EINVAL. */
 PTRC_MUST_CHECK int ptrc_keeper_work_map(struct ptrc_keeper_work *k);
 
-/* Everything recorded before the call gets into the log, as far as the log's policy allows, and
- * out of the stream. On error (ENOMEM, or the error number of a write) it stays in the stream,
- * and the log ends with a whole event. */
+/* Moves all events recorded before the call from the stream into the log, as far as the log's
+ * policy allows. On error (ENOMEM, or the error number of a write) they stay in the stream, and the
+ * log ends with a complete event. */
 PTRC_MUST_CHECK int ptrc_keeper_work_drain(struct ptrc_keeper_work *k);
-/* For a keeper that goes on for a dead one: takes events out of the stream that the dead one
- * had written to the log, but not yet taken out. */
+/* For a keeper that replaces a dead one: takes events out of the stream that the dead one had
+ * written to the log but not yet taken out. */
 void ptrc_keeper_work_recover(struct ptrc_keeper_work *k);
 
-/* Each of these returns the error number of a failed write, or ENOMEM. */
-
-/* A flush that no call asked for. */
-PTRC_MUST_CHECK int ptrc_keeper_work_flush(struct ptrc_keeper_work *k);
-/* Goes on in the next member of a rotated log, which is due; or, if that is not possible, in the same
- * one. */
+/* An automatic flush. posix_trace_get_status() reports its errors, and those of the next
+ * function. */
+void ptrc_keeper_work_flush(struct ptrc_keeper_work *k);
+/* Continues in the next member of a rotated log, or if that is impossible in the same one. */
 void ptrc_keeper_work_rotate(struct ptrc_keeper_work *k);
-/* The last flush of a stopped stream, and the end of its log. is_automatic: no call asked for
- * it. If the log of an orphan meets an error that ptrc_keeper_may_wait() accepts, it is not
- * closed, and the stream keeps what is not in it. */
+/* The last flush of a stopped stream, and the end of its log. ENOMEM, or the error number of a
+ * failed write. If the log of an orphan meets an error that ptrc_keeper_may_wait() accepts, it is
+ * not closed, and the stream keeps the events that it lacks. */
 PTRC_MUST_CHECK int ptrc_keeper_work_close(struct ptrc_keeper_work *k, bool is_automatic);
-/* Carries out header.keeper_command. */
+/* Carries out header.keeper_command. Errors as above; EINVAL. */
 PTRC_MUST_CHECK int ptrc_keeper_work_obey(struct ptrc_keeper_work *k);
 
-/* Can finishing an orphan's log, which failed with `error`, succeed another time, in a process
- * with other limits, or in another file? */
+/* Whether finishing an orphan's log, which failed with `error`, may succeed later: in a process
+ * with other limits, or in another file. */
 PTRC_MUST_CHECK bool ptrc_keeper_may_wait(const struct ptrc_stream_header *h, int error);
 
 #endif

@@ -14,15 +14,15 @@
 #include "lib/process/process.h"
 #include "lib/recorder/attach.h"
 
-/* The library begins before, and ends after, everything else in the process, so that events of
- * the application's constructors and destructors are recorded. */
+/* The library starts before, and ends after, everything else in the process, so that events of the
+ * application's constructors and destructors are recorded. */
 #define PRIORITY 101
 
-/* The signals that were blocked before the fork. The locks that before_fork takes protect it. */
+/* The signal mask before the fork, protected by the locks that before_fork() takes. */
 static uint64_t fork_mask;
 
-/* Signals stay blocked over the fork, because a signal handler may record an event, which may need
- * the locks. The library registers its fork handlers before the program does, so no others run
+/* Signals stay blocked during the fork, because a signal handler may record an event, which may
+ * need the locks. The library registers its fork handlers before the program does, so no others run
  * between them and the fork. (If it was loaded later, others may: see handle.c.) */
 static void before_fork(void)
 {
@@ -56,8 +56,8 @@ static void after_fork_in_child(void)
 
 __attribute__((destructor(PRIORITY))) static void end_process(void)
 {
-	/* A vfork child must not end the streams of its parent. A child that has never noticed that
-	 * it was forked has nothing to end. */
+	/* A vfork() child must not end the streams of its parent. A child that has never noticed
+	 * that it was forked has nothing to end. */
 	if (!ptrc_process_is_known())
 		return;
 	ptrc_controller_shutdown_all();

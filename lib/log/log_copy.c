@@ -7,7 +7,6 @@
 #include <sys/random.h>
 
 #include "lib/base/array.h"
-#include "lib/base/sys.h"
 #include "lib/base/timespec.h"
 #include "lib/log/log_write.h"
 #include "lib/log/log_stream.h"
@@ -17,45 +16,45 @@
 #include "lib/model/sequencer.h"
 #include "lib/stream/clock.h"
 
-/* Bytes of data, and number of events, that wait at most: about a packet. */
+/* Limits for the waiting events: about a packet. */
 #define WAITING_BYTES (UINT64_C(256) << 10)
 #define WAITING_EVENTS 65536U
-/* Of a part: enough that the work beside the events does not count. */
+/* A part is large enough that its own cost does not matter compared with its events. */
 #define PART_BYTES (UINT64_C(64) << 10)
 
-/* An event that waits, and behind it its data, up to a multiple of 8. */
+/* A waiting event; its data follows, padded to a multiple of 8. */
 struct waiting {
 	int64_t ns;
 	uint64_t addr;
 	uint32_t id_flags, len;
-	uint64_t next; /* offset of the next event of the run, in words of 8 bytes; 0: none */
+	uint64_t next; /* offset of the next event of the run, in units of 8 bytes; 0: none */
 };
 
-/* Events that become a stretch: of one thread, or a single event of another kind. */
+/* Events that become a stretch: those of one thread, or a single event of another kind. */
 struct run {
 	struct ptrc_context origin;
 	enum ptrc_stretch_kind kind;
-	uint32_t first, last; /* offsets of events, in words of 8 bytes */
+	uint32_t first, last; /* offsets in units of 8 bytes */
 };
 
 struct posixtrace_log_writer {
 	struct ptrc_attr attr;
-	struct ptrc_names_object *own_names; /* null: the names are those of a stream that exists */
-	struct ptrc_log_buffer part;	     /* what was written, if there is no file */
+	struct ptrc_names_object *own_names; /* NULL: the names are those of an existing stream */
+	struct ptrc_log_buffer part;	     /* the log, if there is no file */
 	struct ptrc_log_writer writer;
 	struct ptrc_packer *packer;
-	struct ptrc_log_buffer events; /* that wait; the first word is unused */
+	struct ptrc_log_buffer events; /* waiting; the first 8 bytes are unused */
 	struct run *runs;
 	size_t run_count, run_size, last_run;
-	/* The processes that have events, in order; and the one of the last event. */
+	/* The pids of all events, in ascending order; and that of the last event. */
 	int32_t *pids, last_pid;
 	size_t pid_count, pid_size;
-	/* It tells of a machine, which is this one. */
+	/* The machine that the log describes, if has_host. */
 	bool has_host;
 	struct posixtrace_log_host host;
 	uint32_t event_count;
 	int64_t last_ns;
-	int error; /* of a write: the log takes nothing any more */
+	int error; /* once set, the log takes nothing any more */
 };
 
 static struct waiting *event_at(const struct posixtrace_log_writer *c, uint32_t offset)
@@ -82,11 +81,11 @@ static void begin_waiting(struct posixtrace_log_writer *c)
 	c->event_count = 0;
 }
 
-/* Makes a log that has nothing yet. fd -1: it is written to memory. EINVAL, ENOMEM. */
+/* Makes an empty log. fd -1: in memory. EINVAL, ENOMEM. */
 static int make(int fd, const struct ptrc_attr *attr, struct posixtrace_log_writer **copy)
 {
 	struct posixtrace_log_writer *c = calloc(1, sizeof(*c));
-	/* No keeper writes this log, so there is none to wait for. */
+	/* No such user: a reader that opens the log waits for no keeper. */
 	struct ptrc_log_trace trace = {.owner_uid = UINT32_MAX};
 	int error;
 
@@ -121,10 +120,8 @@ int ptrc_log_copy_create(int fd, const trace_attr_t *attr, const struct timespec
 	struct posixtrace_log_writer *c;
 	struct ptrc_attr resolved;
 	struct timespec now;
-	int error = ptrc_log_check(fd, POSIX_TRACE_APPEND);
-
-	if (!error)
-		error = ptrc_attr_resolve(attr, true, &resolved);
+	int error =
+		ptrc_log_check(fd, POSIX_TRACE_APPEND) ?: ptrc_attr_resolve(attr, true, &resolved);
 	if (error)
 		return error;
 	if (!created) {
@@ -165,7 +162,7 @@ int ptrc_log_copy_type(struct posixtrace_log_writer *c, const char *name, const 
 
 /* ---- writing what waits ---- */
 
-/* Packs a run, and adds it to the flush. */
+/* Packs a run and adds it to the flush. */
 static int add_run(struct posixtrace_log_writer *c, const struct run *run)
 {
 	struct ptrc_packer *p = c->packer;
@@ -208,17 +205,19 @@ static int write_waiting(struct posixtrace_log_writer *c)
 
 /* ---- events ---- */
 
+static const uint64_t nothing[PTRC_SET_WORD_COUNT];
+
 /*
- * The run for an event. The reader of the log gives out events of the same time in the order
- * of their runs, so an event may not go into a run that stands before that of the event of the same
- * time before it: then it begins another run. NULL: no memory.
+ * The run for an event; NULL: no memory. A reader of the log reports events of the same time in the
+ * order of their runs. So an event may not go into an earlier run than the event of the same time
+ * before it: it starts another one.
  */
 static struct run *run_for(struct posixtrace_log_writer *c, const struct ptrc_live_event *e)
 {
 	enum ptrc_stretch_kind kind = ptrc_stretch_kind_of(e->id_flags & PTRC_REC_ID_MASK);
 	size_t first = e->ns == c->last_ns ? c->last_run : 0;
 
-	/* The newest run of a thread is the one that its next events may go into. */
+	/* A thread's next events go into its newest run. */
 	for (size_t i = c->run_count; kind == PTRC_STRETCH_PLAIN && i-- > first;)
 		if (c->runs[i].kind == kind &&
 		    !memcmp(&c->runs[i].origin, &e->origin, sizeof(e->origin)))
@@ -284,13 +283,11 @@ static int add(struct posixtrace_log_writer *c, const struct ptrc_live_event *ev
 }
 
 /*
- * Adds a START or FILTER event that tells a filter. A reader of the log would leave out what this
- * filter holds, though the caller wants it: the event that ends the filter may not be in the
- * log, or the next event comes from another trace. So an empty filter follows, which readers do not
- * report.
+ * Adds a START or FILTER event with a filter, and an event that empties the filter and that readers
+ * do not report. Otherwise a reader of the log would drop the filtered types, though the caller
+ * wants them: the event that ends the filter may not be in the log, or the next event may come from
+ * another trace.
  */
-static const uint64_t nothing[PTRC_SET_WORD_COUNT];
-
 static int add_filter(struct posixtrace_log_writer *c, const struct ptrc_live_event *event)
 {
 	struct ptrc_live_event empty = *event;
@@ -302,14 +299,14 @@ static int add_filter(struct posixtrace_log_writer *c, const struct ptrc_live_ev
 	empty.id_flags = POSIX_TRACE_FILTER | PTRC_REC_HIDDEN;
 	empty.data = sets;
 	empty.len = sizeof(sets);
-	/* So that there is memory for both or for none. */
+	/* Memory for both or for none. */
 	error = PTRC_ARRAY_RESERVE(c->runs, c->run_count, 2, &c->run_size) ? 0 : ENOMEM;
 	if (!error)
 		error = ptrc_log_buffer_reserve(&c->events, 2 * (sizeof(struct waiting) + 16) +
 								    event->len + sizeof(sets));
 	if (!error)
 		error = add(c, event);
-	return error ? error : add(c, &empty);
+	return error ?: add(c, &empty);
 }
 
 /* Adds an event of any kind. */
@@ -344,7 +341,7 @@ int ptrc_log_copy_add(struct posixtrace_log_writer *c, const struct posixtrace_e
 		return EINVAL;
 	if (info->posix_truncation_status != POSIX_TRACE_NOT_TRUNCATED)
 		e.id_flags |= PTRC_REC_TRUNCATED;
-	/* A flush ends between two times, so that what has the same time is in one. */
+	/* A flush ends between two times: events of the same time must be in one flush. */
 	if ((c->events.used >= WAITING_BYTES || c->event_count >= WAITING_EVENTS) &&
 	    e.ns > c->last_ns)
 		c->error = write_waiting(c);
@@ -353,9 +350,9 @@ int ptrc_log_copy_add(struct posixtrace_log_writer *c, const struct posixtrace_e
 	return note_pid(c, info->posix_pid) ? ENOMEM : add_any(c, &e);
 }
 
-/* ---- whose the log is ---- */
+/* ---- origins ---- */
 
-/* Whether process numbers of one mean the same on the other. */
+/* Whether pids have the same meaning on both machines. */
 static bool is_same_machine(const struct posixtrace_log_host *a,
 			    const struct posixtrace_log_host *b)
 {
@@ -363,8 +360,7 @@ static bool is_same_machine(const struct posixtrace_log_host *a,
 	       !strcmp(a->ph_machine_id, b->ph_machine_id) && !strcmp(a->ph_name, b->ph_name);
 }
 
-/* The new log may lack what does not fit: a failure to write is found when the next packet is written,
- * if it lasts. */
+/* Descriptions that do not fit are dropped. A write error that lasts shows with the next packet. */
 int ptrc_log_copy_add_whose(struct posixtrace_log_writer *c, const struct ptrc_log_whose *whose)
 {
 	struct posixtrace_log_host host;
@@ -372,9 +368,8 @@ int ptrc_log_copy_add_whose(struct posixtrace_log_writer *c, const struct ptrc_l
 
 	if (c->has_host && has_host && !is_same_machine(&c->host, &host))
 		return EXDEV;
-	/* What may be written of it grows with the events that are written. */
-	if (!c->error)
-		c->error = write_waiting(c);
+	/* The room for descriptions grows with the events that are written. */
+	c->error = c->error ?: write_waiting(c);
 	if (c->error)
 		return c->error;
 	if (has_host && !c->has_host) {
@@ -404,7 +399,7 @@ int ptrc_log_copy_add_whose(struct posixtrace_log_writer *c, const struct ptrc_l
 	return 0;
 }
 
-/* The losses of these counts, as a log's status has them. */
+/* The losses, for a log's status. */
 static struct ptrc_log_status status_of(const struct ptrc_counts *counts)
 {
 	return (struct ptrc_log_status){
@@ -428,17 +423,18 @@ static struct ptrc_log_status status_of(const struct ptrc_counts *counts)
 int ptrc_log_copy_close(struct posixtrace_log_writer *c, const struct ptrc_counts *lost)
 {
 	static const struct ptrc_counts none;
-	int error = c->error ? c->error : write_waiting(c);
+	struct ptrc_log_status losses = status_of(lost ? lost : &none);
+	int error = c->error ?: write_waiting(c);
 
 	if (!error && ptrc_names_object_count(c->writer.names))
 		error = ptrc_log_names_write(&c->writer);
 	if (!error)
-		error = ptrc_log_writer_finish(&c->writer, status_of(lost ? lost : &none));
+		error = ptrc_log_writer_close(&c->writer, &losses);
 	ptrc_log_copy_free(c);
 	return error;
 }
 
-/* ---- a log of what a live reader reads, in memory ---- */
+/* ---- a log in memory ---- */
 
 int ptrc_log_copy_begin(const struct ptrc_stream_header *stream,
 			const struct ptrc_names_object *names, struct posixtrace_log_writer **copy)
@@ -452,9 +448,7 @@ int ptrc_log_copy_begin(const struct ptrc_stream_header *stream,
 	c->writer.trace.controller_pid = stream->controller_pid;
 	c->writer.names = names;
 	c->writer.origin = stream;
-	c->error = ptrc_log_writer_head(&c->writer);
-	if (!c->error)
-		c->error = ptrc_log_names_write(&c->writer);
+	c->error = ptrc_log_writer_head(&c->writer) ?: ptrc_log_names_write(&c->writer);
 	*copy = c;
 	return 0;
 }
@@ -464,12 +458,11 @@ int ptrc_log_copy_take(struct posixtrace_log_writer *c, const struct ptrc_live_e
 	struct ptrc_live_event e = *event;
 
 	e.id_flags &= PTRC_REC_ID_MASK | PTRC_REC_TRUNCATED;
-	/* The events of a packet stand in the order of time. One whose thread was stopped in the middle
-	 * of its call may come late, and then begins another packet. */
+	/* A packet has its events in the order of time. A thread that was stopped in the middle of
+	 * its call may record an earlier one, which starts another packet. */
 	if (!c->error && e.ns < c->last_ns)
 		c->error = write_waiting(c);
-	if (!c->error)
-		c->error = add_any(c, &e);
+	c->error = c->error ?: add_any(c, &e);
 	return c->error;
 }
 
@@ -492,17 +485,14 @@ int ptrc_log_copy_status(struct posixtrace_log_writer *c,
 	status.waits = counts->pt_waits;
 	status.wait_ns = counts->pt_wait_ns;
 	ptrc_log_buffer_clear(&c->writer.out);
-	if (!c->error)
-		c->error = ptrc_log_writer_put_status(&c->writer, status, is_end);
-	if (!c->error)
-		c->error = ptrc_log_append(&c->writer);
+	c->error = c->error ?: ptrc_log_writer_put_status(&c->writer, status, is_end);
+	c->error = c->error ?: ptrc_log_append(&c->writer);
 	return c->error;
 }
 
 int ptrc_log_copy_part(struct posixtrace_log_writer *c, const void **bytes, size_t *size)
 {
-	if (!c->error)
-		c->error = write_waiting(c);
+	c->error = c->error ?: write_waiting(c);
 	*bytes = c->part.bytes;
 	*size = c->part.used;
 	return c->error;

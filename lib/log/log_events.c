@@ -14,15 +14,15 @@
 
 /* A stretch in the batch, or a part of one. */
 struct ptrc_log_piece {
-	struct ptrc_stretch
-		s;	  /* `packed` and `sums` mean nothing, as what the batch has may move: */
-	uint64_t at;	  /* of its packed events in the batch's data */
-	uint64_t sums_at; /* offset in the batch's sums; of the events that are not HIDDEN */
-	uint32_t rank;	  /* pieces of the same times and order come in the order of this number */
-	uint32_t chosen;  /* how many of its first events are chosen */
+	struct ptrc_stretch s; /* without `packed` and `sums`, as the batch's data may move */
+	uint64_t at;	       /* offset of its packed events in the batch's data */
+	uint64_t sums_at;      /* offset in the batch's sums */
+	uint32_t rank;	       /* decides between pieces of the same time and order */
+	uint32_t chosen;       /* its first events that are chosen */
 };
 
-/* Does an event of the program in this piece come after all of those in `last`? NULL: there are none. */
+/* Whether the piece has an event other than a marker that comes after all those in `last`; NULL:
+ * there are none. */
 static bool piece_is_last(const struct ptrc_log_piece *p, const struct ptrc_log_piece *last)
 {
 	return p->s.kind != PTRC_STRETCH_MARKER &&
@@ -44,43 +44,41 @@ struct ptrc_log_held {
 
 /* Where choosing event by event ends. */
 struct ptrc_log_end {
-	uint64_t target;  /* counted bytes of all, unless it is a single event */
-	uint64_t room;	  /* counted bytes that may be chosen at all... */
+	uint64_t target;  /* limit for the counted bytes of all, but for a single event */
+	uint64_t room;	  /* counted bytes left in the log... */
 	uint64_t reserve; /* ... of which this much is for a STOP only */
-	bool is_full;	  /* out: the room has no place for the next event... */
+	bool is_full;	  /* out: the log has no room for the next event... */
 	int64_t next_ns;  /* ... which has this time */
 };
 
-/* Memory for unpacking a piece, and for packing a part of it anew. */
+/* Memory for unpacking a piece, and for packing a part of it again. */
 struct ptrc_log_work {
 	struct ptrc_packer packer;
 	struct ptrc_unpacker_shape shapes[PTRC_PACKED_SHAPES];
 };
 
-/* Valid until a piece is added. */
+/* Piece number `number`. The pointer is valid until a piece is added. */
 static struct ptrc_log_piece *piece_at(const struct ptrc_log_batch *b, uint32_t number)
 {
-	return (struct ptrc_log_piece *)(void *)b->pieces.bytes + number;
+	return PTRC_LOG_ITEMS(&b->pieces, struct ptrc_log_piece) + number;
 }
 
 static uint32_t piece_count(const struct ptrc_log_batch *b)
 {
-	return (uint32_t)(b->pieces.used / sizeof(struct ptrc_log_piece));
+	return (uint32_t)PTRC_LOG_COUNT(&b->pieces, struct ptrc_log_piece);
+}
+
+/* The piece at place i of a list of numbers; NULL after the last. */
+static struct ptrc_log_piece *listed(const struct ptrc_log_batch *b,
+				     const struct ptrc_log_buffer *list, uint64_t i)
+{
+	return i < PTRC_LOG_COUNT(list, uint32_t) ? piece_at(b, PTRC_LOG_ITEMS(list, uint32_t)[i])
+						  : NULL;
 }
 
 static const struct ptrc_type_sum *sums_at(const struct ptrc_log_batch *b, uint64_t at)
 {
 	return (const struct ptrc_type_sum *)(const void *)(b->sums.bytes + at);
-}
-
-static uint32_t *numbers_of(const struct ptrc_log_buffer *list)
-{
-	return (uint32_t *)(void *)list->bytes;
-}
-
-static uint64_t number_count(const struct ptrc_log_buffer *list)
-{
-	return list->used / sizeof(uint32_t);
 }
 
 static struct ptrc_unpacker unpack(const struct ptrc_log_batch *b, const struct ptrc_log_piece *p,
@@ -91,7 +89,7 @@ static struct ptrc_unpacker unpack(const struct ptrc_log_batch *b, const struct 
 
 static struct ptrc_log_work *work_of(const struct ptrc_log_batch *b)
 {
-	return (struct ptrc_log_work *)(void *)b->work.bytes;
+	return PTRC_LOG_ITEMS(&b->work, struct ptrc_log_work);
 }
 
 int ptrc_log_batch_room(struct ptrc_log_batch *b, uint64_t bytes, uint8_t **out)
@@ -103,17 +101,15 @@ int ptrc_log_batch_room(struct ptrc_log_batch *b, uint64_t bytes, uint8_t **out)
 	return error;
 }
 
-/* Adds the stretch; a copy of it if it was packed elsewhere. ENOMEM. */
+/* Adds the stretch, which was packed in the batch's room or elsewhere. ENOMEM. */
 static int batch_add(struct ptrc_log_batch *b, const struct ptrc_stretch *in)
 {
 	struct ptrc_log_piece piece = {
 		.s = *in, .at = b->data.used, .sums_at = b->sums.used, .rank = piece_count(b)};
 	uint64_t sum_bytes = in->sum_count * sizeof(struct ptrc_type_sum);
-	/* Behind the events there are always a few bytes that can be read. */
-	int error = ptrc_log_buffer_reserve(&b->data, in->bytes + PTRC_PACKED_SLACK);
-
-	if (!error)
-		error = ptrc_log_buffer_reserve(&b->sums, sum_bytes);
+	/* The unpacker may read a few bytes past the events. */
+	int error = ptrc_log_buffer_reserve(&b->data, in->bytes + PTRC_PACKED_SLACK)
+			    ?: ptrc_log_buffer_reserve(&b->sums, sum_bytes);
 	if (!error)
 		error = ptrc_log_buffer_add(&b->pieces, &piece, sizeof(piece));
 	if (error)
@@ -154,12 +150,12 @@ void ptrc_log_batch_free(struct ptrc_log_batch *b)
 
 /* ---- markers after the last STOP ---- */
 
-/* Adds such markers as events of the trace system. ENOMEM. */
+/* Adds markers that were held back, as events of the trace system. ENOMEM. */
 static int batch_add_held(struct ptrc_log_batch *b, const struct ptrc_log_buffer *held)
 {
-	const struct ptrc_log_held *all = (const void *)held->bytes;
+	const struct ptrc_log_held *all = PTRC_LOG_ITEMS(held, struct ptrc_log_held);
 
-	for (uint64_t i = 0; i < held->used / sizeof(*all); i++) {
+	for (uint64_t i = 0; i < PTRC_LOG_COUNT(held, *all); i++) {
 		struct ptrc_type_sum sum = {.id = all[i].id, .events = 1};
 		uint8_t packed[PTRC_PACKED_HEAD_MAX];
 		struct ptrc_stretch stretch = {.first_ns = all[i].ns,
@@ -183,9 +179,8 @@ static int batch_add_held(struct ptrc_log_batch *b, const struct ptrc_log_buffer
 	return 0;
 }
 
-/* Holds back markers of flushes after the last STOP. If the last other event of the batch is a
- * STOP (or the batch has none, and is_after_stop is set), the markers after it move from the
- * batch to `held`. ENOMEM. */
+/* If the last event of the batch other than a marker is a STOP, or the batch has none and
+ * is_after_stop is set, moves the markers after it from the batch to `held`. ENOMEM. */
 static int batch_hold(struct ptrc_log_batch *b, bool is_after_stop, struct ptrc_log_buffer *held)
 {
 	const struct ptrc_log_piece *last = NULL;
@@ -208,7 +203,7 @@ static int batch_hold(struct ptrc_log_batch *b, bool is_after_stop, struct ptrc_
 		marker.id = sums_at(b, p->sums_at)->id;
 		if (ptrc_log_buffer_add(held, &marker, sizeof(marker)))
 			return ENOMEM;
-		p->s.records = 0; /* so it is not sorted into the batch */
+		p->s.records = 0; /* so batch_sort() ignores it */
 	}
 	return 0;
 }
@@ -229,7 +224,7 @@ static bool is_later(const struct ptrc_log_piece *a, const struct ptrc_log_piece
 
 PTRC_HEAP_DEFINE(later, struct ptrc_log_piece, is_later);
 
-/* Puts the batch in order once all stretches have come. ENOMEM. */
+/* Sorts the pieces once all stretches have come. ENOMEM. */
 static int batch_sort(struct ptrc_log_batch *b)
 {
 	uint32_t count = piece_count(b), used = 0;
@@ -240,16 +235,15 @@ static int batch_sort(struct ptrc_log_batch *b)
 	b->next = 0;
 	b->counted = 0;
 	b->slice.used = b->waiting.used = b->cursors.used = 0;
-	error = ptrc_log_buffer_reserve(&b->waiting, count * sizeof(uint32_t));
-	if (!error)
-		error = ptrc_log_buffer_reserve(&b->cursors,
-						count * sizeof(struct ptrc_log_piece *));
+	error = ptrc_log_buffer_reserve(&b->waiting, count * sizeof(uint32_t))
+			?: ptrc_log_buffer_reserve(&b->cursors,
+						   count * sizeof(struct ptrc_log_piece *));
 	if (!error)
 		error = ptrc_log_buffer_reserve(&b->work, sizeof(struct ptrc_log_work));
 	if (error)
 		return error;
-	heap = (struct ptrc_log_piece **)(void *)b->cursors.bytes;
-	numbers = numbers_of(&b->waiting);
+	heap = PTRC_LOG_ITEMS(&b->cursors, struct ptrc_log_piece *);
+	numbers = PTRC_LOG_ITEMS(&b->waiting, uint32_t);
 	for (uint32_t i = 0; i < count; i++) {
 		struct ptrc_log_piece *p = piece_at(b, i);
 
@@ -269,7 +263,7 @@ static int batch_sort(struct ptrc_log_batch *b)
 
 /* ---- choosing ---- */
 
-/* Packs all events of a piece from the given place on, or those of them that are at most `most`,
+/* Packs the events of a piece from the unpacker's place on that have at most `most` counted bytes
  * into a piece of their own, *to. ENOMEM. */
 static int pack_again(struct ptrc_log_batch *b, const struct ptrc_log_piece *from,
 		      struct ptrc_unpacker u, uint64_t most, struct ptrc_log_piece *to)
@@ -278,7 +272,7 @@ static int pack_again(struct ptrc_log_batch *b, const struct ptrc_log_piece *fro
 	struct ptrc_packed_event e;
 	uint64_t pos = (uint64_t)(u.pos - b->data.bytes), sum_bytes;
 	uint8_t *out;
-	/* Of each event, all but the data may be longer than it was. */
+	/* The head of each event may become longer than it was. */
 	int error = ptrc_log_batch_room(b,
 					(uint64_t)from->s.records * PTRC_PACKED_HEAD_MAX +
 						from->s.counted + PTRC_PACKED_SLACK,
@@ -320,8 +314,8 @@ static void subtract_sums(struct ptrc_log_batch *b, const struct ptrc_log_piece 
 			}
 }
 
-/* Splits a piece after the events that are chosen. The rest becomes a new piece, whose number is
- * *rest. ENOMEM: nothing has changed. */
+/* Splits a piece after its chosen events; *rest becomes the number of the new piece. ENOMEM:
+ * nothing has changed. */
 static int split(struct ptrc_log_batch *b, uint32_t number, uint32_t *rest)
 {
 	struct ptrc_log_piece *p, right;
@@ -351,24 +345,24 @@ static int split(struct ptrc_log_batch *b, uint32_t number, uint32_t *rest)
 	return ptrc_log_buffer_add(&b->pieces, &right, sizeof(right));
 }
 
-/* Moves a number to its place among those that follow place `to` of the list, which are in order. */
+/* Puts a number, at place `to` of the waiting ones or later, so that they are in order, if those
+ * after `to` are. */
 static void sink(struct ptrc_log_batch *b, uint32_t number, uint64_t to)
 {
-	uint64_t count = number_count(&b->waiting);
-	uint32_t *waiting = numbers_of(&b->waiting);
+	uint32_t *waiting = PTRC_LOG_ITEMS(&b->waiting, uint32_t);
+	const struct ptrc_log_piece *p = piece_at(b, number), *next;
 
-	for (; to + 1 < count && is_earlier(piece_at(b, waiting[to + 1]), piece_at(b, number));
-	     to++)
+	for (; (next = listed(b, &b->waiting, to + 1)) && is_earlier(next, p); to++)
 		waiting[to] = waiting[to + 1];
 	waiting[to] = number;
 }
 
-/* The pieces before `end` of those that wait have been looked at, and know how many of their events
- * are chosen. Moves what is chosen to the slice. */
+/* Moves the chosen events to the slice. The waiting pieces before `end` say how many of their
+ * events are chosen. */
 static int finish(struct ptrc_log_batch *b, uint64_t end, struct ptrc_log_slice *slice)
 {
 	uint64_t keep = end;
-	uint32_t *waiting = numbers_of(&b->waiting);
+	uint32_t *waiting = PTRC_LOG_ITEMS(&b->waiting, uint32_t);
 	int error;
 
 	*slice = (struct ptrc_log_slice){.last_ns = INT64_MIN};
@@ -401,7 +395,7 @@ static int finish(struct ptrc_log_batch *b, uint64_t end, struct ptrc_log_slice 
 		slice->events += p->s.event_count;
 		b->counted -= p->s.counted;
 	}
-	/* What remains of the pieces that were looked at moves to its place among the others. */
+	/* The rests of these pieces move to their places among the others. */
 	for (uint64_t i = end; i-- > b->next;)
 		if (waiting[i] != UINT32_MAX)
 			sink(b, waiting[i], --keep);
@@ -414,20 +408,18 @@ static uint64_t cost(const struct ptrc_log_piece *p)
 	return p->s.bytes + sizeof(struct ptrc_log_section);
 }
 
-/* Chooses all events up to this time from the pieces that wait, and returns behind the last such
- * piece. *bytes is about what they take. */
+/* Chooses all waiting events up to this time. Returns the place after the last piece that has any;
+ * *bytes is approximately what they take. */
 static uint64_t mark_until(struct ptrc_log_batch *b, int64_t ns, uint64_t *bytes)
 {
-	uint64_t count = number_count(&b->waiting), i;
+	struct ptrc_log_piece *p;
+	uint64_t i;
 
 	*bytes = 0;
-	for (i = b->next; i < count; i++) {
-		struct ptrc_log_piece *p = piece_at(b, numbers_of(&b->waiting)[i]);
+	for (i = b->next; (p = listed(b, &b->waiting, i)) && p->s.first_ns <= ns; i++) {
 		struct ptrc_packed_event e;
 		struct ptrc_unpacker u;
 
-		if (p->s.first_ns > ns)
-			break;
 		if (p->s.last_ns <= ns) {
 			p->chosen = p->s.records;
 			*bytes += cost(p);
@@ -444,16 +436,17 @@ static uint64_t mark_until(struct ptrc_log_batch *b, int64_t ns, uint64_t *bytes
 	return i;
 }
 
-/* About what the events up to this time take. */
+/* The approximate size of the waiting events up to this time; counting stops above `enough`. */
 static uint64_t estimate(const struct ptrc_log_batch *b, int64_t ns, uint64_t enough)
 {
-	uint64_t count = number_count(&b->waiting), sum = 0;
+	const struct ptrc_log_piece *p;
+	uint64_t sum = 0;
 
-	for (uint64_t i = b->next; i < count && sum <= enough; i++) {
-		const struct ptrc_log_piece *p = piece_at(b, numbers_of(&b->waiting)[i]);
+	for (uint64_t i = b->next; sum <= enough; i++) {
 		uint64_t part, all;
 
-		if (p->s.first_ns > ns)
+		p = listed(b, &b->waiting, i);
+		if (!p || p->s.first_ns > ns)
 			break;
 		if (p->s.last_ns <= ns) {
 			sum += cost(p);
@@ -471,20 +464,16 @@ static uint64_t estimate(const struct ptrc_log_batch *b, int64_t ns, uint64_t en
 	return sum;
 }
 
-/* The time up to which the events that wait take about `target` bytes. It is the end of a piece if
- * that is not much too early: then this piece need not be split. */
+/* The time up to which the waiting events take about `target` bytes; preferably the end of a piece
+ * not much earlier, which then need not be split. */
 static int64_t time_for(const struct ptrc_log_batch *b, uint64_t target)
 {
-	uint64_t count = number_count(&b->waiting);
-	int64_t first = piece_at(b, numbers_of(&b->waiting)[b->next])->s.first_ns;
-	int64_t low = first, high = INT64_MIN, end = INT64_MIN;
+	const struct ptrc_log_piece *p = listed(b, &b->waiting, b->next);
+	int64_t first = p->s.first_ns, low = first, high = INT64_MIN, end = INT64_MIN;
 
-	for (uint64_t i = b->next; i < count; i++) {
-		const struct ptrc_log_piece *p = piece_at(b, numbers_of(&b->waiting)[i]);
-
+	for (uint64_t i = b->next; (p = listed(b, &b->waiting, i)); i++)
 		if (high < p->s.last_ns)
 			high = p->s.last_ns;
-	}
 	if (estimate(b, high, target) <= target)
 		return high;
 	while ((uint64_t)high - (uint64_t)low > 1) {
@@ -495,14 +484,9 @@ static int64_t time_for(const struct ptrc_log_batch *b, uint64_t target)
 		else
 			high = middle;
 	}
-	for (uint64_t i = b->next; i < count; i++) {
-		const struct ptrc_log_piece *p = piece_at(b, numbers_of(&b->waiting)[i]);
-
-		if (p->s.first_ns > low)
-			break;
+	for (uint64_t i = b->next; (p = listed(b, &b->waiting, i)) && p->s.first_ns <= low; i++)
 		if (p->s.last_ns <= low && p->s.last_ns > end)
 			end = p->s.last_ns;
-	}
 	return end >= first && estimate(b, end, target) >= target / 2 ? end : low;
 }
 
@@ -540,8 +524,8 @@ static uint64_t cursor_bytes(const struct ptrc_log_piece *p)
 	       ptrc_unpacker_shapes(p->s.bytes) * sizeof(struct ptrc_unpacker_shape);
 }
 
-/* Is there no place for this event after what is chosen? `bytes` is about what that and the event
- * take in a packet. */
+/* Whether choosing ends before this event. `bytes` is approximately the size of the chosen events
+ * and this one. */
 static bool ends(struct ptrc_log_end *end, const struct ptrc_packed_event *e, uint64_t counted,
 		 uint64_t bytes)
 {
@@ -563,16 +547,14 @@ static bool ends(struct ptrc_log_end *end, const struct ptrc_packed_event *e, ui
 static int batch_choose_exactly(struct ptrc_log_batch *b, struct ptrc_log_end *end,
 				struct ptrc_log_slice *slice)
 {
-	uint64_t count = number_count(&b->waiting), behind = b->next, need = 0;
-	uint64_t bytes = 0, counted = 0;
+	uint64_t i, need = 0, bytes = 0, counted = 0;
 	struct ptrc_log_cursor **heap;
+	struct ptrc_log_piece *p;
 	size_t used = 0;
 	int error;
 
 	end->is_full = false;
-	for (uint64_t i = b->next; i < count; i++) {
-		struct ptrc_log_piece *p = piece_at(b, numbers_of(&b->waiting)[i]);
-
+	for (i = b->next; (p = listed(b, &b->waiting, i)); i++) {
 		p->chosen = 0;
 		need += sizeof(*heap) + cursor_bytes(p);
 	}
@@ -580,22 +562,19 @@ static int batch_choose_exactly(struct ptrc_log_batch *b, struct ptrc_log_end *e
 	error = ptrc_log_buffer_reserve(&b->cursors, need);
 	if (error)
 		return error;
-	heap = (struct ptrc_log_cursor **)(void *)b->cursors.bytes;
-	b->cursors.used = (count - b->next) * sizeof(*heap);
-	for (;;) {
+	heap = PTRC_LOG_ITEMS(&b->cursors, struct ptrc_log_cursor *);
+	b->cursors.used = (i - b->next) * sizeof(*heap);
+	for (i = b->next;;) {
 		struct ptrc_log_cursor *c;
 
 		/* A piece is opened when its first event may be the next one. */
-		while (behind < count) {
-			struct ptrc_log_piece *p = piece_at(b, numbers_of(&b->waiting)[behind]);
-
-			if (used && heap[0]->event.ns < p->s.first_ns)
-				break;
+		while ((p = listed(b, &b->waiting, i)) &&
+		       !(used && heap[0]->event.ns < p->s.first_ns)) {
 			c = (struct ptrc_log_cursor *)(void *)(b->cursors.bytes + b->cursors.used);
 			b->cursors.used += cursor_bytes(p);
 			c->piece = p;
 			c->unpacker = unpack(b, p, c->shapes);
-			behind++;
+			i++;
 			if (ptrc_unpacker_next(&c->unpacker, &c->event))
 				heap_push(heap, used++, c);
 		}
@@ -613,47 +592,36 @@ static int batch_choose_exactly(struct ptrc_log_batch *b, struct ptrc_log_end *e
 		else
 			heap_pop(heap, used--);
 	}
-	return finish(b, behind, slice);
+	return finish(b, i, slice);
 }
 
-/* Chooses events up to some time, so that they take about `target` bytes in a packet and never
- * more than twice as much, but at least one event. */
+/* Chooses events up to some time that take about `target` bytes in a packet, and at most twice as
+ * much but for a single event. */
 static int batch_choose(struct ptrc_log_batch *b, uint64_t target, struct ptrc_log_slice *slice)
 {
 	struct ptrc_log_end end = {.target = target, .room = UINT64_MAX};
 	uint64_t bytes, behind = mark_until(b, time_for(b, target), &bytes);
 
-	/* The events of a piece may come all at once. */
+	/* The estimate is wrong if the events of a piece come all at once. */
 	if (bytes > 2 * target)
 		return batch_choose_exactly(b, &end, slice);
 	return finish(b, behind, slice);
 }
 
-/* ---- what is chosen ---- */
+/* ---- the chosen events ---- */
 
-/* The piece number `i` of the slice; NULL after the last. */
 static const struct ptrc_log_piece *batch_chosen(const struct ptrc_log_batch *b, uint64_t i)
 {
-	return i < number_count(&b->slice) ? piece_at(b, numbers_of(&b->slice)[i]) : NULL;
+	return listed(b, &b->slice, i);
 }
 
-/* The first event of a piece, which is its only one if it is not PLAIN. False: it has none. */
-static bool batch_first(const struct ptrc_log_batch *b, const struct ptrc_log_piece *piece,
-			struct ptrc_packed_event *e)
-{
-	struct ptrc_unpacker_shape shape;
-	struct ptrc_unpacker u = unpack(b, piece, &shape);
-
-	return ptrc_unpacker_next(&u, e);
-}
-
-/* Takes events that are larger than `most` out of the batch. Behind it the slice is the pieces of
- * kinds other than PLAIN that are gone by this; *lost is how many events are, apart from markers
- * and HIDDEN ones. ENOMEM. */
+/* Takes events that are larger than `most` out of the batch. Afterwards the slice has the pieces of
+ * kinds other than PLAIN that are gone by this; *lost counts the events, without markers and HIDDEN
+ * ones. ENOMEM. */
 static int batch_strip(struct ptrc_log_batch *b, uint64_t *lost)
 {
-	uint64_t kept = 0, count = number_count(&b->waiting);
-	uint32_t *waiting = numbers_of(&b->waiting);
+	uint64_t kept = 0, count = PTRC_LOG_COUNT(&b->waiting, uint32_t);
+	uint32_t *waiting = PTRC_LOG_ITEMS(&b->waiting, uint32_t);
 
 	*lost = 0;
 	b->slice.used = 0;
@@ -662,10 +630,9 @@ static int batch_strip(struct ptrc_log_batch *b, uint64_t *lost)
 		int error;
 
 		if (p->s.largest > b->most) {
-			error = ptrc_log_buffer_reserve(&b->slice, sizeof(waiting[i]));
-			if (!error)
-				error = pack_again(b, p, unpack(b, p, work_of(b)->shapes), b->most,
-						   &rest);
+			error = ptrc_log_buffer_reserve(&b->slice, sizeof(waiting[i]))
+					?: pack_again(b, p, unpack(b, p, work_of(b)->shapes),
+						      b->most, &rest);
 			if (error)
 				return error;
 			if (p->s.kind != PTRC_STRETCH_MARKER)
@@ -680,34 +647,33 @@ static int batch_strip(struct ptrc_log_batch *b, uint64_t *lost)
 			waiting[kept++] = waiting[i];
 	}
 	b->waiting.used = kept * sizeof(uint32_t);
-	/* A piece that lacks its first events now may begin later than pieces that follow it. */
+	/* A piece that has lost its first events may now begin later than pieces after it. */
 	for (uint64_t i = kept; i-- > 0;)
 		sink(b, waiting[i], i);
 	return 0;
 }
 
-/* Adds to `out` the sums of the slice's events by type. */
+/* Adds to `out` the counts of the slice's events by type. */
 static int batch_put_sums(struct ptrc_log_batch *b, struct ptrc_log_buffer *out)
 {
 	struct ptrc_type_sums *sums = &work_of(b)->packer.sums;
+	const struct ptrc_log_piece *p;
 
 	sums->count = 0;
-	for (uint64_t i = 0; i < number_count(&b->slice); i++) {
-		const struct ptrc_log_piece *p = batch_chosen(b, i);
-
+	for (uint64_t i = 0; (p = batch_chosen(b, i)); i++)
 		for (uint32_t k = 0; k < p->s.sum_count; k++)
 			if (sums_at(b, p->sums_at)[k].events)
 				ptrc_type_sums_add(sums, &sums_at(b, p->sums_at)[k]);
-	}
 	return ptrc_log_buffer_add(out, sums->sum, sums->count * sizeof(sums->sum[0]));
 }
 
-/* Adds the slice to `out`, as sections of an EVENTS packet. If memory is short, out->is_short
- * tells. */
+/* Adds the slice to `out`, as sections of an EVENTS packet. out->is_short says if memory is
+ * short. */
 static void batch_put_sections(const struct ptrc_log_batch *b, struct ptrc_log_buffer *out)
 {
-	for (uint64_t i = 0; i < number_count(&b->slice); i++) {
-		const struct ptrc_log_piece *p = batch_chosen(b, i);
+	const struct ptrc_log_piece *p;
+
+	for (uint64_t i = 0; (p = batch_chosen(b, i)); i++) {
 		struct ptrc_log_section section = {.base_ns = p->s.first_ns,
 						   .origin = p->s.origin,
 						   .bytes = (uint32_t)p->s.bytes,
@@ -718,10 +684,9 @@ static void batch_put_sections(const struct ptrc_log_batch *b, struct ptrc_log_b
 	}
 }
 
-/* Does any piece wait? */
 static bool batch_waits(const struct ptrc_log_batch *b)
 {
-	return b->next < number_count(&b->waiting);
+	return listed(b, &b->waiting, b->next);
 }
 
 /* ---- names ---- */
@@ -729,22 +694,15 @@ static bool batch_waits(const struct ptrc_log_batch *b)
 /* Bytes of names per packet: few enough that a packet fits between the events of a small ring. */
 #define NAMES_BYTES UINT64_C(4096)
 
-/* A list to be written: new names, or names that are in the log already and have got a layout since. */
+/* Names to be written: new ones, or ones that are in the log and have got a layout since. */
 struct range {
 	bool is_late;
-	/* Indices of entries; or numbers of layouts in the order in which they came. */
+	/* Indices of entries; or of layouts in the names object's list. */
 	uint32_t next, end;
-	/* Of late ones: the entries from here on are not meant, as they are written with their names. */
+	/* If is_late: entries from here on are skipped, as they are written with their new
+	 * names. */
 	uint32_t new_names;
 };
-
-/* Finds the entry of the next name of the range. False: it has none to write. */
-static bool entry_of(const struct ptrc_names_object *names, const struct range *r, uint32_t *index)
-{
-	*index = r->is_late ? ptrc_names_object_described(names, r->next) : r->next;
-	return (!r->is_late || *index < r->new_names) && *index < PTRC_NAMES_MAX &&
-	       ptrc_names_object_has(names, *index);
-}
 
 /* Adds names to the packet in w->out until the range ends or the packet is full. */
 static void add_names(struct ptrc_log_writer *w, struct range *r)
@@ -755,10 +713,11 @@ static void add_names(struct ptrc_log_writer *w, struct range *r)
 	for (; r->next < r->end; r->next++) {
 		struct ptrc_log_name head = {0};
 		const char *name, *layout;
-		uint32_t index;
+		uint32_t index = r->is_late ? ptrc_names_object_described(names, r->next) : r->next;
 		uint64_t size;
 
-		if (!entry_of(names, r, &index))
+		if ((r->is_late && index >= r->new_names) || index >= PTRC_NAMES_MAX ||
+		    !ptrc_names_object_has(names, index))
 			continue;
 		name = names->entry[index].name;
 		head.id = (uint16_t)(PTRC_ID_FIRST + index);
@@ -777,17 +736,10 @@ static void add_names(struct ptrc_log_writer *w, struct range *r)
 	}
 }
 
-/* The log has what comes before r->next. */
-static void note_written(struct ptrc_log_writer *w, const struct range *r)
-{
-	uint32_t *written = r->is_late ? &w->state.layouts : &w->state.names;
-
-	if (*written < r->next)
-		*written = r->next;
-}
-
 static int write_range(struct ptrc_log_writer *w, struct range r)
 {
+	uint32_t *written = r.is_late ? &w->state.layouts : &w->state.names;
+
 	while (r.next < r.end) {
 		uint64_t empty;
 		int error = 0;
@@ -803,7 +755,8 @@ static int write_range(struct ptrc_log_writer *w, struct range r)
 		}
 		if (error)
 			return error;
-		note_written(w, &r);
+		if (*written < r.next)
+			*written = r.next;
 	}
 	return 0;
 }
@@ -817,23 +770,21 @@ int ptrc_log_names_write(struct ptrc_log_writer *w)
 
 	if (!names)
 		return 0;
-	/* Layouts first: then the names of all of these are counted in, and those that are new are
-	 * written with their layouts. */
+	/* The count of layouts is read first: then all their names are counted, and those that are
+	 * new are written with their layouts. */
 	for (late.end = late.next; ptrc_names_object_described(names, late.end) < PTRC_NAMES_MAX;)
 		late.end++;
 	new.end = ptrc_names_object_count(names);
 	if (new.next >= new.end && late.next == late.end)
 		return 0;
-	error = write_range(w, new);
-	if (!error)
-		error = write_range(w, late);
+	error = write_range(w, new) ?: write_range(w, late);
 	ptrc_log_state_save(w);
 	return error;
 }
 
-/* At the end of a ring's first lap. The NAMES packets of that lap stand between its events and
- * will be overwritten with them, so this writes all names once more after the ring, where they
- * stay. Leaves w->out alone, which holds the packet that wraps. */
+/* At the end of a ring's first lap: writes all names once more after the ring, where they stay, as
+ * the NAMES packets of that lap will be overwritten. Keeps w->out, which holds the packet that
+ * wraps. */
 static int names_before_wrap(struct ptrc_log_writer *w)
 {
 	struct range all = {.end = w->state.names < PTRC_NAMES_MAX ? w->state.names
@@ -868,22 +819,21 @@ uint64_t ptrc_log_names_count(const struct ptrc_log_writer *w)
 /* A log that is bounded to less than 16 times this gets packets that are exact to the event. */
 #define EXACT_BELOW UINT64_C(65536)
 
-/* The counted bytes of a packet. */
-static uint64_t target_of(const struct ptrc_log_writer *w)
-{
-	return w->limit / 16 < PTRC_LOG_PACKET_BYTES ? w->limit / 16 : PTRC_LOG_PACKET_BYTES;
-}
-
-/* Keeps w->state.filter up to date with what is chosen. */
+/* Updates the filter in w->state by the chosen events. */
 static void follow_filter(struct ptrc_log_writer *w)
 {
 	const struct ptrc_log_piece *piece;
+	struct ptrc_unpacker_shape shape;
 	struct ptrc_packed_event e;
+	struct ptrc_unpacker u;
 
 	for (uint64_t i = 0; (piece = batch_chosen(&w->batch, i)); i++) {
 		if (piece->s.kind == PTRC_STRETCH_GAP)
 			w->state.flags |= PTRC_LOG_STATE_FILTER_UNKNOWN;
-		if (piece->s.kind == PTRC_STRETCH_FILTER && batch_first(&w->batch, piece, &e) &&
+		if (piece->s.kind != PTRC_STRETCH_FILTER)
+			continue;
+		u = unpack(&w->batch, piece, &shape); /* of a single event */
+		if (ptrc_unpacker_next(&u, &e) &&
 		    ptrc_sequencer_learn(e.id_flags & PTRC_REC_ID_MASK, e.data, e.len,
 					 w->state.filter)) {
 			w->state.flags &= ~PTRC_LOG_STATE_FILTER_UNKNOWN;
@@ -892,7 +842,7 @@ static void follow_filter(struct ptrc_log_writer *w)
 	}
 }
 
-/* Keeps the state up to date with what is chosen, which goes into the log. */
+/* Updates the state by the chosen events, which go into the log. */
 static void follow(struct ptrc_log_writer *w)
 {
 	const struct ptrc_log_piece *piece, *last = NULL;
@@ -907,8 +857,8 @@ static void follow(struct ptrc_log_writer *w)
 		w->state.flags &= ~PTRC_LOG_STATE_AFTER_STOP;
 }
 
-/* Adds what comes before the sections of a packet, but for its sums. Any packet may be the first
- * that a reader opens: so each begins with the filter that is in force before its first event. */
+/* Adds what comes between the sums and the sections of a packet. Any packet may be the first that a
+ * reader opens, so each starts with the filter in force before its first event. */
 static void put_filter(struct ptrc_log_writer *w, struct ptrc_log_packet *p)
 {
 	static const struct ptrc_log_ring none;
@@ -930,8 +880,8 @@ static void put_filter(struct ptrc_log_writer *w, struct ptrc_log_packet *p)
 	}
 }
 
-/* Finds a place in the ring for the packet in w->out, and fills in the packet's struct
- * ptrc_log_ring, which tells what is lost by that. */
+/* Finds a place in the ring for the packet in w->out, and fills in its struct ptrc_log_ring, which
+ * says what is lost by that. */
 static int place_in_ring(struct ptrc_log_writer *w, const struct ptrc_log_packet *p,
 			 uint64_t *place)
 {
@@ -996,7 +946,7 @@ int ptrc_log_events_write_single(struct ptrc_log_writer *w, int64_t ns, uint32_t
 	return write_packet(w, &p);
 }
 
-/* Writes what is chosen. */
+/* Writes the chosen events. */
 static int write_slice(struct ptrc_log_writer *w, const struct ptrc_log_slice *slice)
 {
 	struct ptrc_log_packet p = {.type = PTRC_LOG_EVENTS,
@@ -1017,7 +967,7 @@ static int write_slice(struct ptrc_log_writer *w, const struct ptrc_log_slice *s
 	return write_packet(w, &p);
 }
 
-/* Ends a log that is full, with a STOP at this time. */
+/* Ends a full log with a STOP at this time. */
 static int write_stop(struct ptrc_log_writer *w, int64_t ns)
 {
 	static const int reason = 2;
@@ -1031,7 +981,6 @@ static int write_stop(struct ptrc_log_writer *w, int64_t ns)
 					    sizeof(reason));
 }
 
-/* The log does not get these events. */
 static void note_lost(struct ptrc_log_writer *w, uint64_t events)
 {
 	if (events == 0)
@@ -1040,7 +989,8 @@ static void note_lost(struct ptrc_log_writer *w, uint64_t events)
 	ptrc_log_note_loss(w);
 }
 
-/* Chooses about so many counted bytes of the earliest events, never more unless it is one event. */
+/* Chooses the earliest events with about this many counted bytes: at least one event, otherwise at
+ * most this many. */
 static int choose_at_most(struct ptrc_log_writer *w, uint64_t counted, struct ptrc_log_slice *slice)
 {
 	struct ptrc_log_end end = {.target = counted, .room = UINT64_MAX};
@@ -1054,7 +1004,7 @@ static int choose_at_most(struct ptrc_log_writer *w, uint64_t counted, struct pt
 	return batch_choose_exactly(&w->batch, &end, slice);
 }
 
-/* Leaves out the oldest events of a flush that has more of them than the ring can hold. */
+/* Discards the oldest events of a flush that has more than the ring can hold. */
 static int discard_oldest(struct ptrc_log_writer *w)
 {
 	int64_t first_ns = 0, last_ns = INT64_MIN;
@@ -1075,44 +1025,34 @@ static int discard_oldest(struct ptrc_log_writer *w)
 		events += slice.events;
 		follow(w);
 	}
-	ptrc_log_ring_drop_all(w); /* its events are even older */
+	ptrc_log_ring_drop_all(w); /* whose events are even older */
 	ptrc_log_ring_note_lost(w, events, first_ns, last_ns);
 	return 0;
 }
 
-/* Chooses the events of the next packet. *is_full: an UNTIL_FULL log has no room for the event
- * behind them, whose time is *stop_ns. */
-static int choose(struct ptrc_log_writer *w, struct ptrc_log_slice *slice, bool *is_full,
-		  int64_t *stop_ns)
+/* Chooses the events of the next packet. end->is_full: an UNTIL_FULL log has no room for the event
+ * after them, at end->next_ns. */
+static int choose(struct ptrc_log_writer *w, struct ptrc_log_slice *slice, struct ptrc_log_end *end)
 {
-	uint64_t target = target_of(w), room = UINT64_MAX;
-	struct ptrc_log_end end = {.target = target};
-	int error;
-
+	end->target = ptrc_log_at_most(w->limit / 16, PTRC_LOG_PACKET_BYTES);
+	end->room = UINT64_MAX;
 	if (w->policy == POSIX_TRACE_UNTIL_FULL) {
-		room = w->limit > w->state.bytes ? w->limit - w->state.bytes : 0;
-		/* Only a STOP may use the room that is kept for the last STOP. */
-		end.reserve = PTRC_LOG_STOP_BYTES;
+		end->room = w->limit > w->state.bytes ? w->limit - w->state.bytes : 0;
+		/* Room for the last STOP, which no other event may use. */
+		end->reserve = PTRC_LOG_STOP_BYTES;
 	}
-	if (target >= EXACT_BELOW && room >= w->batch.counted + end.reserve)
-		return batch_choose(&w->batch, target, slice);
-	end.room = room;
-	error = batch_choose_exactly(&w->batch, &end, slice);
-	*is_full = end.is_full;
-	*stop_ns = end.next_ns;
-	return error;
+	if (end->target >= EXACT_BELOW && end->room >= w->batch.counted + end->reserve)
+		return batch_choose(&w->batch, end->target, slice);
+	return batch_choose_exactly(&w->batch, end, slice);
 }
 
-/* Takes events out of the batch that are too large for the log, and those that a pipe has from a
- * flush that failed. */
+/* Sorts the batch, and takes out of it events that are too large for the log, and those that a pipe
+ * has from a failed flush. */
 static int sort_batch(struct ptrc_log_writer *w)
 {
 	struct ptrc_log_slice slice;
 	uint64_t lost = 0;
-	int error = batch_sort(&w->batch);
-
-	if (!error)
-		error = batch_strip(&w->batch, &lost);
+	int error = batch_sort(&w->batch) ?: batch_strip(&w->batch, &lost);
 	if (error)
 		return error;
 	note_lost(w, lost);
@@ -1125,7 +1065,7 @@ static int sort_batch(struct ptrc_log_writer *w)
 	return error;
 }
 
-/* The log gets nothing of what waits. */
+/* Drops all waiting events. */
 static int discard_rest(struct ptrc_log_writer *w)
 {
 	const struct ptrc_log_piece *piece;
@@ -1140,34 +1080,33 @@ static int discard_rest(struct ptrc_log_writer *w)
 
 static int write_batch(struct ptrc_log_writer *w)
 {
-	bool is_full = ptrc_log_is_full(w);
+	struct ptrc_log_end end = {.is_full = ptrc_log_is_full(w)};
 	int error = sort_batch(w);
 
 	if (!error && w->kind == PTRC_LOG_RING)
 		error = discard_oldest(w);
-	while (!error && !is_full && batch_waits(&w->batch)) {
+	while (!error && !end.is_full && batch_waits(&w->batch)) {
 		struct ptrc_log_slice slice;
-		int64_t stop_ns = 0;
 
-		error = choose(w, &slice, &is_full, &stop_ns);
+		error = choose(w, &slice, &end);
 		if (!error && slice.records)
 			error = write_slice(w, &slice);
-		if (!error && is_full)
-			error = write_stop(w, stop_ns);
+		if (!error && end.is_full)
+			error = write_stop(w, end.next_ns);
 	}
 	if (!error && batch_waits(&w->batch))
 		error = discard_rest(w);
 	return error;
 }
 
-/* The last flush failed midway, and its events come again. Takes back the packets that it has
- * written, and restores the state. */
+/* The last flush failed midway, and its events come again: removes the packets that it wrote, and
+ * restores the state. */
 static void undo(struct ptrc_log_writer *w)
 {
 	struct ptrc_log_state now = w->state;
 
 	if (!w->is_regular)
-		return; /* a pipe keeps what it has; skip_ns skips those events */
+		return; /* a pipe keeps the packets; skip_ns skips their events */
 	if (w->kind == PTRC_LOG_SEQUENTIAL) {
 		ptrc_sys(SYS_ftruncate, w->fd, w->retry.offset);
 		ptrc_log_index_forget(w, w->retry.offset);
@@ -1210,26 +1149,13 @@ int ptrc_log_events_add(struct ptrc_log_writer *w, const struct ptrc_stretch *st
 	return batch_add(&w->batch, stretch);
 }
 
-/* How many events the log has got, or has noted as lost. */
+/* Events that the log has got, or has counted as lost. */
 static uint64_t taken_events(const struct ptrc_log_state *s)
 {
 	return s->events + s->ring.lost_events + s->lost_events;
 }
 
-/* For an UNTIL_FULL log, which ends with its last STOP: adds to the flush the markers that
- * earlier flushes held back, and holds back those that now follow the last STOP. */
-static int add_held(struct ptrc_log_writer *w)
-{
-	int error = batch_add_held(&w->batch, &w->held);
-
-	w->held_next.used = 0;
-	if (!error)
-		error = batch_hold(&w->batch, w->state.flags & PTRC_LOG_STATE_AFTER_STOP,
-				   &w->held_next);
-	return error;
-}
-
-static void tell_origins(struct ptrc_log_writer *w)
+static void describe_origins(struct ptrc_log_writer *w)
 {
 	const struct ptrc_log_batch *b = &w->batch;
 	int pid = 0;
@@ -1246,17 +1172,22 @@ int ptrc_log_events_end(struct ptrc_log_writer *w)
 	uint64_t until;
 	int error = 0;
 
-	/* The state that this saves says nothing of the flush: its events are not written yet. */
+	/* This may save the state, which must not mention the flush: its events are not written
+	 * yet. */
 	until = w->state.written.until;
 	w->state.written.until = 0;
 	ptrc_log_index_write(w);
 	w->state.written.until = until;
 	if (w->origin && !ptrc_log_is_full(w))
-		tell_origins(w);
+		describe_origins(w);
 	before = w->state;
 	w->last_ns = INT64_MIN;
-	if (w->policy == POSIX_TRACE_UNTIL_FULL)
-		error = add_held(w);
+	if (w->policy == POSIX_TRACE_UNTIL_FULL) {
+		w->held_next.used = 0;
+		error = batch_add_held(&w->batch, &w->held)
+				?: batch_hold(&w->batch, w->state.flags & PTRC_LOG_STATE_AFTER_STOP,
+					      &w->held_next);
+	}
 	if (!error)
 		error = write_batch(w);
 	if (!error && w->syncs_flushes)
@@ -1270,7 +1201,8 @@ int ptrc_log_events_end(struct ptrc_log_writer *w)
 		w->has_retry = true;
 		if (!w->is_regular && w->last_ns > w->skip_ns)
 			w->skip_ns = w->last_ns;
-		/* What a pipe has taken is never taken back, and no flush may follow that saves it. */
+		/* A pipe never returns what it has taken, and no flush may follow that saves the
+		 * state. */
 		if (!w->is_regular)
 			ptrc_log_state_tell(w);
 		return error;

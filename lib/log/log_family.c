@@ -17,15 +17,16 @@
 #include "lib/base/digits.h"
 #include "lib/log/log_reader.h"
 
-/* The files of a log, from the first to the last. */
 struct members {
-	/* Those in the names of files that are called as members are, in their order. */
+	/* The numbers in file names that look like members', in ascending order. */
 	uint64_t *number;
 	size_t number_count, number_size;
-	int *fd; /* of the members that were found, the last of which stands at the end */
+	/* Of the members found: elements `first` to `end` - 1, from the first member to the
+	 * last. */
+	int *fd;
 	size_t first, end;
-	uint64_t log;	  /* whose members; 0: not known yet */
-	uint64_t ordinal; /* of the first one found */
+	uint64_t log;	  /* its stream_id; 0: not known yet */
+	uint64_t ordinal; /* of the first member found */
 };
 
 static int open_file(int dirfd, const char *path, int *fd)
@@ -49,13 +50,13 @@ static int by_number(const void *x, const void *y)
 	return PTRC_ORDER(*(const uint64_t *)x, *(const uint64_t *)y);
 }
 
-/* How the keeper writes the number of a member. */
+/* The suffix that the keeper writes for a number. */
 static void put_suffix(char suffix[32], uint64_t number)
 {
 	snprintf(suffix, 32, ".%06llu", (unsigned long long)number);
 }
 
-/* Finds the numbers of all files of the directory that are called as members of `name` are. */
+/* Finds the numbers of all files of the directory whose names look like members' of `name`. */
 static int scan(DIR *directory, const char *name, struct members *m)
 {
 	size_t bytes = strlen(name);
@@ -81,8 +82,8 @@ static int scan(DIR *directory, const char *name, struct members *m)
 	return 0;
 }
 
-/* Takes the file if it is a member, and comes before those that were taken; else closes it. A member that a
- * keeper had begun when it was killed may have a later one of the same ordinal. */
+/* Takes the file if it is a member of the log before those taken; otherwise closes it. A member
+ * that a keeper had begun when it was killed may have the ordinal of a later one. */
 static void take(struct members *m, int fd, uint64_t number)
 {
 	struct ptrc_log_head head;
@@ -109,8 +110,8 @@ static int open_member(DIR *directory, const char *name, uint64_t number, int *f
 	return error;
 }
 
-/* Finds out which log was made last, of those whose first member is not there. Sets m->log, if there is
- * one. */
+/* Without the first member: sets m->log to the log created last among those with members, if there
+ * is one. */
 static void find_newest(DIR *directory, const char *name, struct members *m)
 {
 	int64_t sec = 0, nsec = 0;
@@ -132,8 +133,8 @@ static void find_newest(DIR *directory, const char *name, struct members *m)
 	}
 }
 
-/* Takes the members of the log m->log that have a number. A clear makes the member that it leaves the
- * first one. */
+/* Takes the members of the log m->log that have a number. After a clear the first member has one,
+ * too. */
 static int take_numbered(DIR *directory, const char *name, struct members *m)
 {
 	for (size_t i = m->number_count; i-- > 0 && !(m->first < m->end && m->ordinal == 0);) {
@@ -149,7 +150,7 @@ static int take_numbered(DIR *directory, const char *name, struct members *m)
 	return 0;
 }
 
-/* Finds the other members of the log in the directory of the first one. */
+/* Finds the other members in the directory of the first one. */
 static int search(const char *path, bool has_first, struct members *m)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -159,7 +160,7 @@ static int search(const char *path, bool has_first, struct members *m)
 	int error = directory ? scan(directory, name, m) : where ? errno : ENOMEM;
 
 	free(where);
-	/* In a directory that may not be listed the first one stands alone. */
+	/* In a directory that may not be listed, only the first one is found. */
 	if (error == EACCES && has_first)
 		error = 0;
 	m->first = m->end = m->number_count + 1;

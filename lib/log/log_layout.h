@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The log as it stands in a file or goes through a pipe; docs/log-format.md describes it
- * byte by byte. All numbers are little-endian, as are all machines that the library runs
- * on; times are nanoseconds since the Epoch.
+ * The bytes of a log, in a file or in a pipe. docs/log-format.md describes them one by one. All
+ * numbers are little-endian, as are all machines that the library runs on; times are nanoseconds
+ * since the Epoch.
  *
  *   struct ptrc_log_prefix
  *   HEAD packet      struct ptrc_log_head
- *   the same bytes of both once more, for readers of a log whose first bytes are damaged
- *   then, in a sequential log, packets one behind the other:
+ *   both once more, for readers of a log whose first bytes are damaged
+ *   then, in a sequential log, one packet after the other:
  *     NAMES, EVENTS, ... (in a regular file with an INDEX now and then)
  *     INDEX, TOTALS (only in a regular file), STATUS, END, once it is closed
  *   or, in a ring (regular file, POSIX_TRACE_LOOP):
  *     at head.close_offset  STATUS, END, once it is closed
  *     at head.ring_offset   EVENTS (and NAMES in the first lap), oldest overwritten
- *     behind the ring       NAMES of later laps
+ *     after the ring        NAMES of later laps
  *
  * A packet is a header and `length` bytes of payload, padded to a multiple of 8.
  */
@@ -30,7 +30,6 @@
 #include "lib/model/attr.h"
 #include "lib/model/eventset.h"
 #include "lib/model/record.h"
-#include "lib/model/type_sums.h"
 
 #define PTRC_LOG_SIGNATURE "\211PTRLOG\n"
 #define PTRC_LOG_SIGNATURE_BYTES 8U
@@ -82,14 +81,14 @@ enum ptrc_log_packet_type {
 };
 
 /* Flags of an EVENTS packet. */
-#define PTRC_LOG_HAS_RING 1U	   /* struct ptrc_log_ring comes behind the sums */
-#define PTRC_LOG_HAS_FILTER 2U	   /* then comes the filter before the first event */
-#define PTRC_LOG_FILTER_UNKNOWN 4U /* without both flags that filter is empty */
-/* With PTRC_LOG_HAS_FILTER the high byte tells how many words the filter has here, less one; the
- * words behind them are 0. */
+#define PTRC_LOG_HAS_RING 1U   /* struct ptrc_log_ring follows the sums */
+#define PTRC_LOG_HAS_FILTER 2U /* then the filter in force before the first event */
+/* The filter before the first event is unknown. With neither flag it is empty. */
+#define PTRC_LOG_FILTER_UNKNOWN 4U
+/* With PTRC_LOG_HAS_FILTER: the high byte of the flags is the number of words of the filter that
+ * are stored, less one. The others are 0. */
 #define PTRC_LOG_FILTER_WORDS_SHIFT 8
 
-/* The bytes of the filter in a payload with these flags. */
 static inline uint32_t ptrc_log_filter_bytes(uint32_t flags)
 {
 	uint32_t words = (flags >> PTRC_LOG_FILTER_WORDS_SHIFT) + 1;
@@ -105,17 +104,17 @@ struct ptrc_log_packet {
 	uint16_t flags;
 	uint64_t length;  /* of the payload, without padding */
 	uint64_t log_id;  /* the same in all packets of a log, random */
-	uint64_t seq;	  /* how many EVENTS packets were written before this packet */
-	int64_t first_ns; /* this and what follows: of EVENTS; the earliest and the latest time */
+	uint64_t seq;	  /* EVENTS packets written before this packet */
+	int64_t first_ns; /* time of the earliest event; from here on all is 0 but in EVENTS */
 	int64_t last_ns;
-	uint32_t event_count; /* events in it that are reported */
+	uint32_t event_count; /* events without PTRC_REC_HIDDEN */
 	uint32_t payload_crc; /* CRC-32C of `length` bytes */
-	/* The payload begins with so many bytes of struct ptrc_type_sum: the events by type. */
+	/* The payload begins with this many bytes of struct ptrc_type_sum: counts by event type. */
 	uint32_t sums_bytes;
 	uint32_t sums_crc;
 	uint64_t counted; /* bytes of all events, as log-max-size counts them */
 	uint32_t zero;
-	uint32_t header_crc; /* CRC-32C of the 76 bytes before */
+	uint32_t header_crc; /* of the 76 bytes before */
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_packet, 80);
 PTRC_ASSERT_OFFSET(struct ptrc_log_packet, length, 8);
@@ -128,14 +127,15 @@ static inline uint32_t ptrc_log_header_crc(const struct ptrc_log_packet *p)
 	return ptrc_crc32c(0, p, offsetof(struct ptrc_log_packet, header_crc));
 }
 
-/* Is it the header of a packet of this log? log_id 0: of any. */
+/* Whether this is the header of a packet of log `log_id`; 0: of any log. */
 static inline bool ptrc_log_is_header(const struct ptrc_log_packet *p, uint64_t log_id)
 {
 	return p->magic == PTRC_LOG_PACKET_MAGIC && p->header_crc == ptrc_log_header_crc(p) &&
 	       (log_id == 0 || p->log_id == log_id);
 }
 
-/* And of one that ends within the next `room` bytes, which begin with it? */
+/* Whether this is such a header, of a packet that ends within the next `room` bytes, its own
+ * included. */
 static inline bool ptrc_log_is_packet(const struct ptrc_log_packet *p, uint64_t log_id,
 				      uint64_t room)
 {
@@ -148,9 +148,9 @@ static inline uint64_t ptrc_log_packet_size(const struct ptrc_log_packet *p)
 	return sizeof(*p) + ptrc_align8(p->length);
 }
 
-/* Bytes that an EVENTS packet takes, about; in a small bounded log a sixteenth of its limit. A ring
- * gives up a whole packet at a time, and damage takes away a whole packet. Larger packets would gain
- * nothing in speed. */
+/* The aim for the size of an EVENTS packet; in a bounded log a sixteenth of the limit if that is
+ * less. A ring gives up whole packets, and damage makes a whole packet unreadable. Larger packets
+ * would not be faster. */
 #define PTRC_LOG_PACKET_BYTES (UINT64_C(256) << 10)
 /* An EVENTS packet whose payload is longer has a single event. */
 #define PTRC_LOG_PAYLOAD_MAX (UINT64_C(1) << 20)
@@ -158,8 +158,8 @@ static inline uint64_t ptrc_log_packet_size(const struct ptrc_log_packet *p)
 #define PTRC_LOG_SEQUENTIAL 0
 #define PTRC_LOG_RING 1
 
-/* Of a log that is rotated: what happened from its creation, or the last clear, until a file was begun. So
- * it is known also if the files whose STATUS tell of it are gone. */
+/* For a file of a rotated log: what happened before the file was begun, since the log's creation or
+ * its last clear. So it is known even if the earlier files, with their STATUS packets, are gone. */
 struct ptrc_log_before {
 	uint64_t lost_events, log_lost_events;
 	uint64_t waits, wait_ns;
@@ -171,7 +171,7 @@ PTRC_ASSERT_SIZE(struct ptrc_log_before, 40);
 struct ptrc_log_head {
 	int64_t create_sec, create_nsec;
 	int64_t clockres_sec, clockres_nsec;
-	uint32_t inherited; /* this and the policies by their numbers in <trace.h> */
+	uint32_t inherited; /* this and the policies: values of <trace.h> */
 	uint32_t log_policy;
 	uint32_t stream_policy;
 	uint32_t kind; /* PTRC_LOG_SEQUENTIAL or PTRC_LOG_RING */
@@ -185,15 +185,14 @@ struct ptrc_log_head {
 	uint64_t close_offset; /* this and the next two: 0 in a sequential log */
 	uint64_t ring_offset;
 	uint64_t ring_size;
-	uint64_t stream_id; /* name of the shared object, as long as it exists */
+	uint64_t stream_id; /* names the shared object, while that exists */
 	uint64_t full_wait_ns;
-	/* Of a log that is rotated, which goes on in another file (log_rotate.c). These three are the
-	 * attribute, all 0 in other logs. */
+	/* Rotation (log_rotate.c). These three are the attributes; 0: not set. */
 	uint64_t rotate_bytes, rotate_ns;
 	uint64_t keep;
-	uint64_t member;	/* the number in the file's name; 0: it has none */
-	uint64_t ordinal;	/* how many files it had before this one, since the last clear */
-	uint64_t first_seq;	/* EVENTS packets in those files; the first one here has this seq */
+	uint64_t member;	/* number in the file's name; 0: the first file */
+	uint64_t ordinal;	/* files before this one, since the last clear */
+	uint64_t first_seq;	/* EVENTS packets in those files */
 	uint64_t events_before; /* events in those files */
 	struct ptrc_log_before before;
 	uint8_t zero1[32];
@@ -208,7 +207,7 @@ PTRC_ASSERT_OFFSET(struct ptrc_log_head, close_offset, 88);
 PTRC_ASSERT_OFFSET(struct ptrc_log_head, rotate_bytes, 128);
 PTRC_ASSERT_OFFSET(struct ptrc_log_head, name, 256);
 
-/* The creation of a stream, before which no event is; INT64_MIN if it cannot be told. */
+/* The creation of a stream, which no event precedes; INT64_MIN if it is beyond the range. */
 static inline int64_t ptrc_log_creation_ns(int64_t sec, int64_t nsec)
 {
 	int64_t ns;
@@ -219,7 +218,7 @@ static inline int64_t ptrc_log_creation_ns(int64_t sec, int64_t nsec)
 	return ns;
 }
 
-/* How a log begins. */
+/* The first bytes of a log. */
 struct ptrc_log_begin {
 	struct ptrc_log_prefix prefix;
 	struct ptrc_log_packet packet;
@@ -238,46 +237,54 @@ static inline bool ptrc_log_is_begin(const struct ptrc_log_begin *b)
 	       b->packet.payload_crc == ptrc_crc32c(0, &b->head, sizeof(b->head));
 }
 
-/* How often it stands in the log. */
+/* Copies of struct ptrc_log_begin in the log. */
 #define PTRC_LOG_HEAD_COPIES 2
 #define PTRC_LOG_HEADS_BYTES (PTRC_LOG_HEAD_COPIES * PTRC_LOG_HEAD_BYTES)
 
-/* Places in a ring. Heads and close area lie within the first 2 KiB, which the file has from the
- * beginning: so a log can be closed even when the disk is full. */
+/* Offsets in a ring's file. The heads and the close area lie within the first 2 KiB, which the file
+ * has from the start, so a log can be closed even when the disk is full. */
 #define PTRC_LOG_CLOSE_OFFSET UINT64_C(1760)
 #define PTRC_LOG_RING_OFFSET UINT64_C(2048)
 
-/* A name: its bytes follow, then those of a layout of the data of its events, then padding to 8. A
- * layout that a name gets when it stands in the log already comes with the name once more. */
+/* An event type's name. Its bytes follow, then those of the layout of its data, then padding to 8.
+ * A layout that is set when the name is in the log already comes with the name again. */
 struct ptrc_log_name {
 	uint16_t id;
 	uint16_t name_bytes;
-	uint32_t layout_bytes; /* 0: it has none */
+	uint32_t layout_bytes; /* 0: no layout */
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_name, 8);
 
 /* The state of a ring after the packet was written. */
 struct ptrc_log_ring {
-	uint64_t oldest_seq;   /* EVENTS packets with a smaller number are overwritten */
+	uint64_t oldest_seq;   /* smaller EVENTS packets are overwritten */
 	int64_t lost_first_ns; /* the earliest time of all events overwritten */
-	int64_t lost_last_ns;  /* the latest: what is older is not reported */
+	int64_t lost_last_ns;  /* the latest; older events are not reported */
 	uint64_t lost_events;  /* 0: none, and the two above mean nothing */
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_ring, 32);
 
-/* A section of an EVENTS packet: packed events (lib/model/packed.h) of one origin. Sections follow
- * one another without padding. */
+/* The offset of the first section in the payload of an EVENTS packet. */
+static inline uint64_t ptrc_log_sections_offset(const struct ptrc_log_packet *p)
+{
+	return (uint64_t)p->sums_bytes +
+	       (p->flags & PTRC_LOG_HAS_RING ? sizeof(struct ptrc_log_ring) : 0) +
+	       ptrc_log_filter_bytes(p->flags);
+}
+
+/* A section of an EVENTS packet: packed events (lib/model/packed.h) of one origin. Sections are not
+ * padded. */
 struct ptrc_log_section {
 	int64_t base_ns; /* time of the first event */
 	struct ptrc_context origin;
 	uint32_t bytes; /* of the packed events that follow */
-	/* Of events of the same time those of the smaller order come first. */
+	/* Events of the same time: those of the section with the smaller order come first. */
 	uint32_t order;
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_section, 32);
 
 struct ptrc_log_status {
-	/* As posix_trace_get_status() reports them of the log. */
+	/* Values of struct posix_trace_status_info. */
 	uint32_t stream_status;
 	uint32_t stream_full;
 	uint32_t stream_overrun;
@@ -286,62 +293,59 @@ struct ptrc_log_status {
 	uint32_t log_overrun;
 	uint32_t log_full;
 	uint16_t flags; /* PTRC_LOG_SOURCE_UNCOUNTED, PTRC_LOG_GOES_ON */
-	/* Of events that a program has read elsewhere: parts without events, and names, that were damaged
-	 * in their source; at most UINT16_MAX. */
+	/* In a log that a program made of events from another source: damaged parts without events,
+	 * and damaged names, of that source; at most UINT16_MAX. */
 	uint16_t source_damaged_parts;
 	uint64_t lost_events;
 	uint64_t log_lost_events;
 	uint64_t log_events;
 	uint64_t log_bytes;
-	/* Processes that should have been traced and could not be, and the error number of
-	 * one of them: EMFILE, ENOMEM or EPROTO. */
+	/* Processes that could not be traced, and the error number of one of them: EMFILE, ENOMEM
+	 * or EPROTO. */
 	uint32_t untraced_processes;
 	uint32_t untraced_error;
-	/* Names that had no event number left for them; at least this many. */
+	/* Names that got no identifier because all were taken; at least this many. */
 	uint32_t refused_names;
-	/* Bytes of the largest data that was cut to max-data-size, at most UINT32_MAX; 0: none was. */
+	/* Bytes of the largest data that was cut to max-data-size, at most UINT32_MAX; 0: none. */
 	uint32_t data_needed;
-	/* Names of event types that the log has, so that a reader knows if it lacks some. 0: none, or
-	 * nobody knows. */
+	/* Names in the log, so that a reader notices missing ones; 0: none, or unknown. */
 	uint64_t names;
-	/* How often event calls waited for room in the stream, and how long in all. */
+	/* Event calls that waited for room in the stream, and how long in all. */
 	uint64_t waits, wait_ns;
-	/* Of the last INDEX packet, which TOTALS follow; 0: there is none. */
+	/* Of the last INDEX packet, which TOTALS follow; 0: no index. */
 	uint64_t index_offset;
-	/* Of events that a program has read elsewhere: what the log lacks of them, as their source was
-	 * damaged. */
+	/* Events missing because the source that a program read them from was damaged. */
 	uint64_t source_damaged_events;
-	/* What the log lacks as its last flush failed, if there is a flush_error; else of events that a
-	 * program has read elsewhere, as they came too fast for it. */
+	/* Events missing because the last flush failed, if flush_error is set; otherwise events
+	 * that came too fast for the program that read them from another source. */
 	uint64_t missed_events;
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_status, 128);
 
-/* For counts that have less room here than elsewhere. */
 static inline uint64_t ptrc_log_at_most(uint64_t count, uint64_t most)
 {
 	return count < most ? count : most;
 }
 
-/* It is not known how many events the log lacks because of its source. */
+/* source_damaged_events is a minimum. */
 #define PTRC_LOG_SOURCE_UNCOUNTED 1U
 /* The log is rotated and goes on in another file. */
 #define PTRC_LOG_GOES_ON 2U
 
-/* An INDEX packet has this and `count` headers: those of all packets between the INDEX packet before, or
- * HEAD, and this one, but with 0 in the place of the magic. */
+/* The payload of an INDEX packet: this, then the headers of all packets since the INDEX packet
+ * before, or since HEAD, with 0 in place of the magic. */
 struct ptrc_log_index_head {
-	uint64_t previous; /* offset of the INDEX packet before; 0: this is the first */
+	uint64_t previous; /* offset of the INDEX packet before; 0: none */
 	uint32_t count;
 	uint32_t zero;
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_index_head, 16);
 
-/* The keeper writes an INDEX packet when so many packets wait for one. */
+/* Packets per INDEX packet. */
 #define PTRC_LOG_INDEX_COUNT 1024U
 
-/* TOTALS have this, an entry for each type of which the log has events, and a set: the types that
- * were in the filter at any time, and of which a reader may therefore leave out events. */
+/* The payload of TOTALS: this, an entry for each type with events in the log, and the set of all
+ * types that were in the filter at any time: a reader may leave out some of their events. */
 struct ptrc_log_totals_head {
 	uint32_t type_count;
 	uint32_t filter_words;
@@ -363,16 +367,16 @@ static inline void ptrc_log_total_add(struct ptrc_log_total *t, uint64_t events,
 	t->truncated += truncated;
 }
 
-/* HOST: the machine. The texts follow one upon the other, in this order. */
+/* The payload of HOST: the machine. The texts follow without separators, in this order. */
 enum ptrc_log_host_text {
 	PTRC_LOG_HOST_NAME,
 	PTRC_LOG_HOST_MACHINE_ID,
 	PTRC_LOG_HOST_BOOT_ID,
-	PTRC_LOG_HOST_SYSTEM, /* this and the next three: as uname() says it */
+	PTRC_LOG_HOST_SYSTEM, /* this and the next three: from uname() */
 	PTRC_LOG_HOST_RELEASE,
 	PTRC_LOG_HOST_VERSION,
 	PTRC_LOG_HOST_MACHINE,
-	PTRC_LOG_HOST_TIME_ZONE, /* its name */
+	PTRC_LOG_HOST_TIME_ZONE, /* such as Europe/Paris */
 	PTRC_LOG_HOST_TEXTS,
 };
 #define PTRC_LOG_HOST_OFFSET_KNOWN 1U
@@ -384,19 +388,19 @@ struct ptrc_log_host {
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_host, 24);
 
-/* PROCESS: a process of which the log has events, as it was at some time. A later one of the same pid
- * tells that it has changed, or that another process has the number now. */
-#define PTRC_LOG_PROCESS_GONE 1U	  /* it had ended; most of this is not known */
+/* The payload of PROCESS: a process with events in the log, as it was at some time. A later one
+ * with the same pid replaces it: the process changed, or another process has the number. */
+#define PTRC_LOG_PROCESS_GONE 1U	  /* it had ended; most fields are unknown */
 #define PTRC_LOG_PROCESS_KNOWN 2U	  /* parent, start and comm are known */
 #define PTRC_LOG_PROCESS_USER 4U	  /* the user is known */
 #define PTRC_LOG_PROCESS_LINE 8U	  /* the command line is known */
-#define PTRC_LOG_PROCESS_LINE_CUT 16U	  /* it has more bytes than stand here */
+#define PTRC_LOG_PROCESS_LINE_CUT 16U	  /* only its first bytes are stored */
 #define PTRC_LOG_PROCESS_MAPPED 32U	  /* the mappings are known */
-#define PTRC_LOG_PROCESS_MAPPINGS_CUT 64U /* there are more mappings */
+#define PTRC_LOG_PROCESS_MAPPINGS_CUT 64U /* not all are stored */
 
-/* What follows: comm, path of the executable, its build id, command line; padding to 8; mappings. */
+/* Followed by comm, path of the executable, its build ID, command line; padding to 8; mappings. */
 struct ptrc_log_process {
-	int64_t from_ns;  /* the process was found so at this time */
+	int64_t from_ns;  /* when the process was found in this state */
 	int64_t start_ns; /* of the process */
 	int32_t pid, parent_pid;
 	uint32_t user; /* effective user id */
@@ -408,7 +412,7 @@ struct ptrc_log_process {
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_process, 56);
 
-/* An executable mapping; build id, path and padding to 8 follow. */
+/* An executable mapping, followed by its build ID, path, and padding to 8. */
 struct ptrc_log_mapping {
 	uint64_t start, end; /* addresses */
 	uint64_t offset;     /* in the file */
@@ -417,45 +421,44 @@ struct ptrc_log_mapping {
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_mapping, 32);
 
-/* THREADS has one of these for each thread: from that time on it had this name. */
+/* The payload of THREADS: one entry for each name of a thread. */
 #define PTRC_LOG_THREAD_NAME 16U
 struct ptrc_log_thread {
 	int64_t from_ns;
 	int32_t pid, tid;
-	char name[PTRC_LOG_THREAD_NAME]; /* zeros behind it; empty: not known */
+	char name[PTRC_LOG_THREAD_NAME]; /* padded with zeros; empty: unknown */
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_thread, 32);
 
-/* CLOCK: clocks read one directly after the other. */
+/* The payload of CLOCK: clocks read in immediate succession. */
 struct ptrc_log_clock {
-	int64_t event_ns; /* the time that an event would get */
+	int64_t event_ns; /* timestamp of an event at this moment */
 	int64_t realtime_ns, monotonic_ns, boottime_ns;
 	uint64_t counter;			  /* of the processor */
-	int64_t window_ns;			  /* how long the reading took */
-	int64_t max_error_ns, estimated_error_ns; /* of CLOCK_REALTIME, as adjtimex() tells them */
-	int32_t status;				  /* as adjtimex() tells it; -1: not known */
-	int32_t state;				  /* what it returned */
+	int64_t window_ns;			  /* duration of the reading */
+	int64_t max_error_ns, estimated_error_ns; /* of CLOCK_REALTIME, from adjtimex() */
+	int32_t status;				  /* from adjtimex(); -1: unknown */
+	int32_t state;				  /* the result of adjtimex() */
 };
 PTRC_ASSERT_SIZE(struct ptrc_log_clock, 72);
 
-/* Limits of what a keeper writes into a PROCESS packet. */
+/* Limits of what a keeper writes: into a PROCESS packet; THREADS_MAX: names in a THREADS packet. */
 #define PTRC_LOG_LINE_MAX 4096U
-/* The most names in a THREADS packet. */
 #define PTRC_LOG_THREADS_MAX 2048U
 #define PTRC_LOG_MAPPINGS_MAX 256U
 #define PTRC_LOG_BUILD_ID_MAX 64U
 #define PTRC_LOG_PROCESS_MAX (UINT64_C(64) << 10)
-/* HOST, PROCESS, THREADS and CLOCK packets take at most so many bytes, and a sixteenth of the log. */
+/* HOST, PROCESS, THREADS and CLOCK packets take at most this much plus a sixteenth of the log. */
 #define PTRC_LOG_ASIDE_BYTES (UINT64_C(128) << 10)
 
+/* The bytes of STATUS and END. */
+#define PTRC_LOG_CLOSE_BYTES (2 * sizeof(struct ptrc_log_packet) + sizeof(struct ptrc_log_status))
 _Static_assert(PTRC_LOG_HEADS_BYTES <= PTRC_LOG_CLOSE_OFFSET, "heads fit");
-_Static_assert(PTRC_LOG_CLOSE_OFFSET + 2 * sizeof(struct ptrc_log_packet) +
-			       sizeof(struct ptrc_log_status) <=
-		       PTRC_LOG_RING_OFFSET,
+_Static_assert(PTRC_LOG_CLOSE_OFFSET + PTRC_LOG_CLOSE_BYTES <= PTRC_LOG_RING_OFFSET,
 	       "close area fits");
 
-/* A keeper locks these bytes of a regular log, which lie far beyond any data: the first while
- * it is at work, the second while it finishes the log of a dead controller. */
+/* A keeper locks these bytes of a regular log, which lie far beyond any data: the first while it is
+ * at work, the second while it finishes the log of a dead controller. */
 #define PTRC_LOG_LOCK_KEEPER INT64_C(0x7ffffffffffffff0)
 #define PTRC_LOG_LOCK_FINISHING INT64_C(0x7ffffffffffffff1)
 

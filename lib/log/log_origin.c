@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/log/log_write.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,13 +21,13 @@
 
 /* ---- machine and clocks ---- */
 
-/* There is no CLOCK packet sooner after another... */
+/* The pause between two CLOCK packets is at least CLOCK_PAUSE_NS and, unless CLOCK_REALTIME was set
+ * by CLOCK_STEP_NS or more, at least the log's age divided by CLOCK_AGE_PARTS. */
 #define CLOCK_PAUSE_NS INT64_C(1000000000)
-/* ... nor than this part of the log's age, unless CLOCK_REALTIME was set by as much. */
 #define CLOCK_AGE_PARTS 64
 #define CLOCK_STEP_NS INT64_C(1000000)
 
-/* A payload in the making. */
+/* The payload of HOST. */
 struct payload {
 	struct ptrc_log_host host;
 	char texts[8 * 128];
@@ -45,7 +44,7 @@ static void add(struct payload *p, uint32_t *used, uint32_t which, const char *t
 	*used += bytes;
 }
 
-/* The first line of a file. */
+/* Adds the first line of a file. */
 static void add_line(struct payload *p, uint32_t *used, uint32_t which, const char *path)
 {
 	char text[128];
@@ -63,7 +62,7 @@ static void add_line(struct payload *p, uint32_t *used, uint32_t which, const ch
 	add(p, used, which, text, bytes);
 }
 
-/* Writes the HOST packet. A log that has no room for it goes without. */
+/* Writes HOST, unless the log has no room for it. */
 static void write_host(struct ptrc_log_writer *w)
 {
 	const struct ptrc_stream_header *h = w->origin;
@@ -111,7 +110,7 @@ static void read_clocks(const struct ptrc_stream_header *h, struct ptrc_log_cloc
 	}
 }
 
-/* Has the last CLOCK packet become wrong, or is it older than a part of the log's age? */
+/* Whether the last CLOCK packet has become wrong, or is older than a part of the log's age. */
 static bool is_due(const struct ptrc_log_clocks *x, const struct ptrc_log_clock *c)
 {
 	int64_t step = difference(difference(c->realtime_ns, c->event_ns), x->ahead_ns);
@@ -151,8 +150,8 @@ static void table_clear(struct ptrc_log_table *t)
 	t->count = 0;
 }
 
-/* The item of this number, of `bytes` bytes, in a table of `size` items; a new one, which is all zero but for its
- * number, if it has none. A table that is three quarters full is emptied first. NULL: no memory. */
+/* The item of this ID in a table of `size` items of `bytes` bytes. A new item is all zero but for
+ * its ID. A table that is three quarters full is emptied first. NULL: no memory. */
 static void *table_find(struct ptrc_log_table *t, int32_t number, uint64_t bytes, uint32_t size)
 {
 	/* Memory from the kernel is zero. */
@@ -174,41 +173,43 @@ static void *table_find(struct ptrc_log_table *t, int32_t number, uint64_t bytes
 
 /* ---- processes ---- */
 
-/* A known process or thread is looked at again no sooner. Each change doubles the time, and each look that
- * finds no thread, so that one that changes all the time does not fill the log. */
+/* A known process or thread is looked at again after LOOK_NS at the earliest. Each change doubles
+ * that time, and so does each look that finds no thread, so that frequent changes do not fill the
+ * log. */
 #define LOOK_NS INT64_C(1000000000)
 #define LOOK_DOUBLINGS 12U
-/* The most processes that the table has. */
+/* Size of the table of processes. */
 #define PROCESSES_KNOWN 8192U
-/* Payloads that wait for a flush. */
+/* Limit for the payloads that wait for a flush. */
 #define PROCESSES_PENDING (UINT64_C(4) << 20)
-/* How much of a list of mappings is looked at. */
+/* Limit for the bytes read of a list of mappings. */
 #define MAPS_MAX (UINT64_C(1) << 20)
-/* Of each mapping: two addresses, access, offset, device, inode, and the path. */
+/* The longest line of that: two addresses, access, offset, device, inode, and a path. */
 #define MAPS_LINE_MAX 4352U
 
 enum { PROC_UNKNOWN, PROC_OURS, PROC_OTHER };
 
 /* A process that the log describes. */
 struct known {
-	int32_t pid;  /* 0: the entry is free */
-	uint32_t crc; /* of what was written of it, but for the time */
+	int32_t pid;  /* 0: free */
+	uint32_t crc; /* of its last description, without the times */
 	uint32_t changes;
 	uint32_t is_gone;
 	uint64_t start_ticks, memory_bytes;
 	uint64_t exe_dev, exe_ino;
-	uint64_t thread; /* of its first thread, which is another one after an exec */
+	/* The pthread_self() of its first thread, which changes with an exec; 0: unknown. */
+	uint64_t thread;
 	int64_t next_look_ns;
-	int64_t gone_ns; /* since when, as the log has it, if it was gone when it was looked at */
-	/* Since when it executes its program, if an observer has said so, else 0; a checksum of the
-	 * program's name and path; and whether the log has what /proc says of it. */
+	int64_t gone_ns; /* if is_gone: from_ns of the packet that says so */
+	/* As the controller reported it: since when it executes its program (0: not reported), and
+	 * a checksum of the program's name and path. is_seen: the log has what /proc says of it. */
 	int64_t program_ns;
 	uint32_t program;
 	uint32_t is_seen;
 	char comm[64];
 };
 
-/* Memory for looking at a process. */
+/* Scratch space for looking at a process. */
 struct work {
 	uint8_t build_id[PTRC_LOG_BUILD_ID_MAX];
 	char exe[4096];
@@ -218,7 +219,7 @@ struct work {
 	uint8_t mapping_id[PTRC_LOG_BUILD_ID_MAX];
 };
 
-/* Does /proc show our processes? That of another pid namespace would show others. */
+/* Whether /proc shows our processes, and not those of another pid namespace. */
 static bool has_proc(struct ptrc_log_writer *w)
 {
 	uint32_t *proc = &w->origins.proc;
@@ -230,7 +231,7 @@ static bool has_proc(struct ptrc_log_writer *w)
 	return *proc == PROC_OURS;
 }
 
-/* The entry of this process, and memory for looking at it. NULL: there is none. */
+/* The entry of a process; also provides w->origins.work. NULL: no memory. */
 static struct known *find(struct ptrc_log_writer *w, int pid)
 {
 	if (ptrc_log_buffer_reserve(&w->origins.work, sizeof(struct work)))
@@ -238,14 +239,14 @@ static struct known *find(struct ptrc_log_writer *w, int pid)
 	return table_find(&w->origins.processes, pid, sizeof(struct known), PROCESSES_KNOWN);
 }
 
-/* The time, by the clock of the events. */
+/* The current time, by the events' clock. */
 static int64_t realtime_now(const struct ptrc_log_writer *w)
 {
 	return (int64_t)((uint64_t)ptrc_clock_ns(CLOCK_MONOTONIC) +
 			 (uint64_t)w->origin->realtime_offset);
 }
 
-/* A time of CLOCK_BOOTTIME, by that clock. */
+/* A time of CLOCK_BOOTTIME, by the events' clock. */
 static int64_t time_of(const struct ptrc_log_writer *w, uint64_t boottime_ns)
 {
 	uint64_t age = (uint64_t)ptrc_clock_ns(CLOCK_BOOTTIME) - boottime_ns;
@@ -255,8 +256,8 @@ static int64_t time_of(const struct ptrc_log_writer *w, uint64_t boottime_ns)
 
 /* ---- mappings ---- */
 
-/* The build id of the file that is mapped. It is the file at this path, as the process sees it, only
- * if it has the inode of the mapping: another one may be there by now. */
+/* The build ID of a mapped file. The path leads to that file, as the process sees it, only if the
+ * inode is the same: another file may have the path by now. */
 static size_t mapping_id(struct work *k, int pid, const char *path, size_t path_bytes, uint64_t ino)
 {
 	char *to = k->path;
@@ -271,7 +272,7 @@ static size_t mapping_id(struct work *k, int pid, const char *path, size_t path_
 	memcpy(to, "/root", 5);
 	memcpy(to + 5, path, path_bytes);
 	to[5 + path_bytes] = '\0';
-	/* To open a device or a pipe may have effects, so it is looked at first. */
+	/* Opening a device or a pipe may have effects, so its type is checked first. */
 	if (ptrc_file_open(AT_FDCWD, k->path, O_PATH | O_NOFOLLOW, 0, &place))
 		return 0;
 	if (ptrc_file_stat(place, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == ino &&
@@ -283,7 +284,7 @@ static size_t mapping_id(struct work *k, int pid, const char *path, size_t path_
 	return bytes;
 }
 
-/* Moves *at to after the next blank. */
+/* Moves *at past the next blanks. */
 static void skip_word(const char **at, const char *end)
 {
 	while (*at < end && **at != ' ')
@@ -298,10 +299,10 @@ struct maps {
 	const struct known *p;
 	uint64_t start; /* of the payload */
 	struct ptrc_log_process *head;
-	uint64_t all; /* bytes of the lines up to now */
+	uint64_t all; /* bytes of the lines so far */
 };
 
-/* Adds the mapping of a line, if it is an executable one. True: no more lines are looked at. */
+/* Adds the mapping of a line if it is executable. True: no more lines are read. */
 static bool add_mapping(const char *at, void *arg)
 {
 	struct maps *maps = arg;
@@ -328,7 +329,7 @@ static bool add_mapping(const char *at, void *arg)
 	skip_word(&at, end); /* the device */
 	ino = at < end ? ptrc_digits_take(&at) : 0;
 	bytes = at < end ? (size_t)(end - at) : 0;
-	/* A longer one may be cut. */
+	/* A longer path may be cut. */
 	if (bytes > MAPS_LINE_MAX ||
 	    out->used - maps->start + sizeof(m) + bytes + PTRC_LOG_BUILD_ID_MAX >
 		    PTRC_LOG_PROCESS_MAX ||
@@ -338,7 +339,7 @@ static bool add_mapping(const char *at, void *arg)
 	}
 	m.path_bytes = (uint16_t)bytes;
 	if (ino && ino == maps->p->exe_ino) {
-		/* The file may have another path by now, or none. */
+		/* The executable, which may have another path by now, or none. */
 		id = k->build_id;
 		m.build_id_bytes = head->build_id_bytes;
 	} else {
@@ -354,7 +355,7 @@ static bool add_mapping(const char *at, void *arg)
 
 /* ---- a process ---- */
 
-/* Adds to the payload what only its owner may see. */
+/* Adds to the payload the properties that only the process' owner may see. */
 static void add_private(struct ptrc_log_writer *w, const struct known *p, uint64_t start,
 			struct ptrc_log_process *head)
 {
@@ -365,8 +366,8 @@ static void add_private(struct ptrc_log_writer *w, const struct known *p, uint64
 	uint32_t owner;
 	int fd;
 
-	/* The number came through memory that others can write. A keeper that may look at each process
-	 * looks only at those of the user who is traced. */
+	/* The pid came through memory that other processes can write. So a keeper that may look at
+	 * every process looks only at those of the traced user. */
 	if (ptrc_procfs_owner(p->pid, &owner) || owner != w->origin->owner_uid)
 		return;
 	head->exe_bytes = (uint16_t)ptrc_procfs_link(p->pid, "exe", k->exe, sizeof(k->exe));
@@ -396,7 +397,7 @@ static void add_private(struct ptrc_log_writer *w, const struct known *p, uint64
 		head->flags |= PTRC_LOG_PROCESS_MAPPINGS_CUT;
 }
 
-/* Begins a payload among those that wait, each of which follows its length. Returns its offset. */
+/* Starts a payload among those that wait. Returns its offset, after its length. */
 static uint64_t begin_payload(struct ptrc_log_buffer *out, const struct ptrc_log_process *head)
 {
 	uint64_t start, length = 0;
@@ -407,7 +408,8 @@ static uint64_t begin_payload(struct ptrc_log_buffer *out, const struct ptrc_log
 	return start;
 }
 
-/* Ends it. False, and it is not there: there is no memory, or too much waits. */
+/* Ends the payload whose length is at `begin`. False: removed, for want of memory or because too
+ * much waits. */
 static bool end_payload(struct ptrc_log_buffer *out, uint64_t begin)
 {
 	uint64_t length;
@@ -423,7 +425,7 @@ static bool end_payload(struct ptrc_log_buffer *out, uint64_t begin)
 	return true;
 }
 
-/* Adds a payload to those that wait. False: there is no memory, or nothing new. */
+/* Adds a description of the process to those that wait. False: no memory, or nothing is new. */
 static bool describe(struct ptrc_log_writer *w, struct known *p, const struct ptrc_procfs_stat *st,
 		     int64_t from_ns)
 {
@@ -448,7 +450,7 @@ static bool describe(struct ptrc_log_writer *w, struct known *p, const struct pt
 	if (!end_payload(out, begin))
 		return false;
 	memcpy(out->bytes + start, &head, sizeof(head));
-	/* Each look computes the start anew, with another rounding. */
+	/* Each look computes the start again, with another rounding. */
 	head.from_ns = head.start_ns = 0;
 	crc = ptrc_crc32c(0, &head, sizeof(head));
 	start += sizeof(head);
@@ -468,7 +470,8 @@ static uint32_t program_of(const char *comm, const void *exe, size_t exe_bytes)
 	return ptrc_crc32c(ptrc_crc32c(0, comm, strlen(comm) + 1), exe, exe_bytes);
 }
 
-/* Looks at a process and, if it is not known or has changed, adds a payload to those that wait. */
+/* Looks at a process and, if it is unknown or has changed, adds a description to those that
+ * wait. */
 static void look_at_process(struct ptrc_log_writer *w, struct known *p, bool is_urgent,
 			    int64_t from_ns)
 {
@@ -484,16 +487,16 @@ static void look_at_process(struct ptrc_log_writer *w, struct known *p, bool is_
 		program = program_of(st.comm, k->exe,
 				     ptrc_procfs_link(p->pid, "exe", k->exe, sizeof(k->exe)));
 	}
-	/* The events are those of the program that the observer has named; what the process executes by
-	 * now, the observer names later. */
+	/* The events belong to the program that the controller reported. If the process executes
+	 * another one now, the controller will report that, too. */
 	if (p->program_ns && !is_urgent && program != p->program)
 		return;
 	if (p->program_ns && !p->is_seen && program == p->program)
 		from_ns = p->program_ns;
-	/* A process of which only its first thread has ended still has memory. */
+	/* A process of which only the first thread has ended still has memory. */
 	p->is_gone = !has_stat || (st.has_ended && st.memory_bytes == 0);
 	if (p->is_gone && p->changes && (!has_stat || st.start_ticks == p->start_ticks))
-		return; /* what was written of it while it lived says more */
+		return; /* the description made while it lived says more */
 	if (has_stat && p->changes && st.start_ticks == p->start_ticks && dev == p->exe_dev &&
 	    ino == p->exe_ino && st.memory_bytes == p->memory_bytes &&
 	    memcmp(st.comm, p->comm, sizeof(st.comm)) == 0)
@@ -512,7 +515,7 @@ static void look_at_process(struct ptrc_log_writer *w, struct known *p, bool is_
 		p->gone_ns = from_ns;
 }
 
-/* is_urgent: it may have executed another program. */
+/* Looks at a process if that is due. is_urgent: it may have executed another program. */
 static void meet(struct ptrc_log_writer *w, int pid, bool is_urgent, int64_t from_ns)
 {
 	int64_t now = ptrc_clock_ns(CLOCK_MONOTONIC);
@@ -541,15 +544,15 @@ static void look_at_arrivals(struct ptrc_log_writer *w)
 			continue;
 		meet(w, pid, true,
 		     ptrc_clock_realtime(w->header, &cursor, ptrc_load_relaxed(&a->stamp)));
-		/* The process may wait for this (ptrc_attach_end). If another one has the entry by
-		 * now, it has rung the bell, too. */
+		/* The process may wait for this in ptrc_attach_end(). If another process has taken
+		 * the entry meanwhile, it has rung the bell, too. */
 		atomic_compare_exchange_strong_explicit(&a->pid, &pid, 0, memory_order_release,
 							memory_order_relaxed);
 	}
 }
 
-/* The bytes come from shared memory: a payload that cannot be one is left out, and readers look at
- * what it says. */
+/* The bytes come from shared memory: an impossible payload is dropped, and readers check the
+ * others. */
 void ptrc_log_origin_observed(struct ptrc_log_writer *w, const struct ptrc_stretch *stretch)
 {
 	struct ptrc_unpacker_shape shape;
@@ -578,11 +581,11 @@ void ptrc_log_origin_observed(struct ptrc_log_writer *w, const struct ptrc_stret
 	if (!p)
 		return;
 	p->program_ns = head.from_ns;
-	/* What /proc has said of it while it lived says more. */
+	/* /proc has said more while it lived. */
 	if (p->is_seen && program == p->program)
 		return;
-	/* The packet that says that it was gone has nothing else to say: of two packets with the same time, readers
-	 * take the later one. */
+	/* The packet that says it was gone says nothing else. Readers take the later one of two
+	 * packets with the same time. */
 	if (p->changes && p->is_gone && head.from_ns < p->gone_ns)
 		head.from_ns = p->gone_ns;
 	begin_payload(out, &head);
@@ -595,13 +598,14 @@ void ptrc_log_origin_observed(struct ptrc_log_writer *w, const struct ptrc_stret
 	memcpy(p->comm, comm, sizeof(comm));
 }
 
-/* The first thread of a process has another number for pthread_self() after an exec. */
+/* Whether the process has executed another program: pthread_self() of its first thread has
+ * changed. */
 static bool is_another_image(struct ptrc_log_writer *w, const struct ptrc_context *origin)
 {
 	struct known *p;
 	bool is_other;
 
-	/* Who observes a thread from outside does not know that number. */
+	/* An observer from outside does not know that number. */
 	if (origin->tid != origin->pid || !origin->thread || !w->origins.processes.items.used)
 		return false;
 	p = find(w, origin->pid);
@@ -612,7 +616,7 @@ static bool is_another_image(struct ptrc_log_writer *w, const struct ptrc_contex
 	return is_other;
 }
 
-/* Removes what was written. */
+/* Removes the first bytes, which have been written. */
 static void drop(struct ptrc_log_buffer *pending, uint64_t bytes)
 {
 	pending->used -= bytes;
@@ -620,7 +624,7 @@ static void drop(struct ptrc_log_buffer *pending, uint64_t bytes)
 		memmove(pending->bytes, pending->bytes + bytes, pending->used);
 }
 
-/* Writes what waits, until there is no room. */
+/* Writes the descriptions that wait, as far as there is room. */
 static void write_pending(struct ptrc_log_writer *w)
 {
 	struct ptrc_log_buffer *pending = &w->origins.pending_processes;
@@ -641,7 +645,7 @@ void ptrc_log_origin_look(struct ptrc_log_writer *w, const struct ptrc_context *
 {
 	bool is_other = is_another_image(w, origin);
 
-	/* The keeper looks at it after this flush. */
+	/* The keeper will look at it after this flush. */
 	if (w->header && ptrc_is_announced(w->header, origin->pid))
 		return;
 	if (origin->pid != *pid || is_other)
@@ -660,26 +664,25 @@ void ptrc_log_origin_meet(struct ptrc_log_writer *w)
 
 /* ---- threads ---- */
 
-/* For each slot, how long the keeper waits until it looks through them again: a hundred times of what a
- * look takes it. */
+/* The pause between two scans of the slots, per slot: a hundred times the duration of a scan. */
 #define SCAN_NS INT64_C(5000)
-/* So many looks at most delay a flush: some 2 ms. */
+/* Limit for the threads looked at in a flush: some 2 ms. */
 #define LOOKS_MAX 512U
-/* The most threads that the table has. */
+/* Size of the table of threads. */
 #define THREADS_KNOWN 16384U
-/* Names that wait for a flush. */
+/* Limit for the names that wait for a flush. */
 #define THREADS_PENDING (UINT64_C(1) << 20)
 
 struct known_thread {
 	int32_t tid, pid;
-	uint64_t claim_ms; /* when it took its slot; CLOCK_BOOTTIME */
+	uint64_t claim_ms; /* when the thread took its slot; CLOCK_BOOTTIME */
 	int64_t next_look_ns;
 	uint32_t doublings;
-	bool is_told; /* the log has a name of this number */
+	bool is_in_log; /* the log has a name for this tid */
 	char name[PTRC_LOG_THREAD_NAME];
 };
 
-/* Reads the name, without the line feed after it; an empty one if the thread has ended. */
+/* Reads the name of a thread; an empty one if it has ended. */
 static void read_name(int pid, int tid, char name[PTRC_LOG_THREAD_NAME])
 {
 	char rest[32] = "task/", text[PTRC_LOG_THREAD_NAME + 1];
@@ -696,7 +699,7 @@ static void read_name(int pid, int tid, char name[PTRC_LOG_THREAD_NAME])
 	memcpy(name, text, bytes);
 }
 
-/* Looks at a thread if that is due. Returns whether it did. */
+/* Looks at a thread if that is due; returns whether it was. */
 static bool look_at_thread(struct ptrc_log_writer *w, int pid, int tid, uint64_t claim_ms,
 			   int64_t now)
 {
@@ -707,7 +710,7 @@ static bool look_at_thread(struct ptrc_log_writer *w, int pid, int tid, uint64_t
 
 	if (!known)
 		return false;
-	/* The number may be that of another thread by now. */
+	/* Another thread may have the tid now. */
 	is_new = known->pid != pid || known->claim_ms < claim_ms;
 	if (!is_new && now < known->next_look_ns)
 		return false;
@@ -717,18 +720,18 @@ static bool look_at_thread(struct ptrc_log_writer *w, int pid, int tid, uint64_t
 	known->claim_ms = claim_ms;
 	read_name(pid, tid, thread.name);
 	known->next_look_ns = now + (LOOK_NS << known->doublings);
-	/* A thread that has ended keeps its last name. A new thread whose name was never read must not get the name
-	 * of an earlier thread with its number. */
-	if (known->is_told ? memcmp(known->name, thread.name, sizeof(known->name)) != 0 &&
-				     (is_new || thread.name[0])
-			   : thread.name[0] != '\0') {
-		/* A moment before the thread took its slot, which is before its first event. */
+	/* A thread that has ended keeps its last name. A new thread whose name was never read must
+	 * not get that of an earlier thread with its tid. */
+	if (known->is_in_log ? memcmp(known->name, thread.name, sizeof(known->name)) != 0 &&
+				       (is_new || thread.name[0])
+			     : thread.name[0] != '\0') {
+		/* A moment before the thread took its slot, and so before its first event. */
 		thread.from_ns = is_new ? time_of(w, (claim_ms - 1) * 1000000) : realtime_now(w);
 		if (w->origins.pending_threads.used < THREADS_PENDING &&
 		    ptrc_log_buffer_add(&w->origins.pending_threads, &thread, sizeof(thread)))
 			w->origins.pending_threads.is_short = false;
 		memcpy(known->name, thread.name, sizeof(known->name));
-		known->is_told = true;
+		known->is_in_log = true;
 		known->doublings += !is_new && known->doublings < LOOK_DOUBLINGS;
 	} else if (!thread.name[0]) {
 		known->doublings += known->doublings < LOOK_DOUBLINGS;
@@ -736,7 +739,7 @@ static bool look_at_thread(struct ptrc_log_writer *w, int pid, int tid, uint64_t
 	return true;
 }
 
-/* Looks at the threads, unless it has done so a moment ago; is_last: in any case. */
+/* Looks at the threads, if a scan is due or is_last is set. */
 static void look_at_threads(struct ptrc_log_writer *w, bool is_last)
 {
 	const struct ptrc_stream_header *h = w->origin;
@@ -753,7 +756,7 @@ static void look_at_threads(struct ptrc_log_writer *w, bool is_last)
 		uint64_t owner = ptrc_load_acquire(&slots[i].owner);
 		int pid = ptrc_load_relaxed(&slots[i].pid), tid = ptrc_slot_tid(owner);
 
-		/* The name of a first thread is that of the process. A slot that was only just claimed
+		/* The name of a first thread is that of its process. A slot that was just claimed
 		 * may still have the pid of its owner before. */
 		if (tid <= 0 || pid <= 0 || tid == pid || !ptrc_load_relaxed(&slots[i].image) ||
 		    !has_proc(w))

@@ -23,7 +23,7 @@
 #define RWF_NOAPPEND 0x00000020
 #endif
 
-/* ---- bytes that grow in number ---- */
+/* ---- the buffer ---- */
 
 int ptrc_log_buffer_reserve(struct ptrc_log_buffer *b, uint64_t more)
 {
@@ -85,7 +85,7 @@ void ptrc_log_buffer_free(struct ptrc_log_buffer *b)
 
 /* ---- the saved state ---- */
 
-/* What log_state[0] says, or 0 if it says nothing that can be. */
+/* log_state[0], or 0 if that has no possible value. */
 static uint64_t load_which(const struct ptrc_stream_header *h)
 {
 	uint64_t which = ptrc_load_acquire(&h->log_state[0]);
@@ -105,8 +105,8 @@ bool ptrc_log_state_is_saved(const struct ptrc_stream_header *h)
 	return load_which(h) != 0;
 }
 
-/* A keeper may be killed at any store. So the copy that is not valid is filled first, and then
- * one word is stored, which makes that copy and the place of its log valid. */
+/* A keeper may be killed at any store. So it first fills the copy that is not valid; then one store
+ * makes that copy and the place of its log valid. */
 void ptrc_log_state_save(struct ptrc_log_writer *w)
 {
 	struct ptrc_stream_header *h = w->header;
@@ -169,8 +169,6 @@ void ptrc_log_note_loss(struct ptrc_log_writer *w)
 
 /* ---- output ---- */
 
-static const struct ptrc_log_packet no_header;
-
 int ptrc_log_check(int fd, int log_policy)
 {
 	struct stat st;
@@ -206,15 +204,18 @@ static int wait_writable(struct ptrc_log_writer *w)
 	return n == 0 && w->has_given_up ? ECANCELED : 0;
 }
 
+/* Leaves room for the header of one more packet in w->out. */
+static void open_packet(struct ptrc_log_writer *w)
+{
+	static const struct ptrc_log_packet none;
+
+	ptrc_log_buffer_add(&w->out, &none, sizeof(none));
+}
+
 void ptrc_log_packet_begin(struct ptrc_log_writer *w)
 {
 	ptrc_log_buffer_clear(&w->out);
-	ptrc_log_packet_open(w);
-}
-
-void ptrc_log_packet_open(struct ptrc_log_writer *w)
-{
-	ptrc_log_buffer_add(&w->out, &no_header, sizeof(no_header));
+	open_packet(w);
 }
 
 int ptrc_log_packet_end(struct ptrc_log_writer *w, uint64_t start, struct ptrc_log_packet p)
@@ -241,12 +242,11 @@ int ptrc_log_packet_put(struct ptrc_log_writer *w, uint16_t type, const void *pa
 {
 	uint64_t start = w->out.used;
 
-	ptrc_log_packet_open(w);
+	open_packet(w);
 	ptrc_log_buffer_add(&w->out, payload, bytes);
 	return ptrc_log_packet_end(w, start, (struct ptrc_log_packet){.type = type});
 }
 
-/* Has somebody else truncated the file? */
 static void look_at_size(struct ptrc_log_writer *w)
 {
 	struct stat st;
@@ -264,14 +264,15 @@ void ptrc_log_look(struct ptrc_log_writer *w)
 	for (int i = 0; w->has_last && i < 2; i++) {
 		long n = ptrc_sys(SYS_pread64, w->fd, bytes, sizeof(bytes), w->last[i].place);
 
-		/* A descriptor may be for writing only, if the file could not be opened again. */
+		/* EBADF: the descriptor is for writing only, and the file could not be opened
+		 * again. */
 		if (n != -EBADF && (n != (long)sizeof(bytes) ||
 				    memcmp(bytes, w->last[i].bytes, sizeof(bytes)) != 0))
 			w->state.flags |= PTRC_LOG_STATE_CUT;
 	}
 }
 
-/* All of w->out is in the file, at `offset`. */
+/* All of w->out is in the file at `offset`: remembers what ptrc_log_look() compares. */
 static void note_written(struct ptrc_log_writer *w, uint64_t offset)
 {
 	uint64_t bytes = sizeof(w->last[0].bytes);
@@ -302,11 +303,11 @@ int ptrc_log_write_at(struct ptrc_log_writer *w, uint64_t offset)
 		return EFBIG;
 	if (w->fd < 0)
 		return ptrc_log_buffer_add(w->memory, w->out.bytes, w->out.used);
-	/* Writing behind the end would hide that the file has been truncated. */
+	/* Writing past the end would hide that the file has been truncated. */
 	look_at_size(w);
 	while (!error && done < w->out.used) {
 		const uint8_t *from = w->out.bytes + done;
-		/* The kernel would cut a larger part anyway. */
+		/* The kernel would shorten a larger write anyway. */
 		uint64_t left = w->out.used - done, part = left < 1 << 30 ? left : 1 << 30;
 		long n;
 
@@ -329,7 +330,7 @@ int ptrc_log_write_at(struct ptrc_log_writer *w, uint64_t offset)
 		else if (n != -EINTR)
 			error = n == 0 ? EIO : (int)-n;
 	}
-	/* In a pipe a torn packet stays; a reader finds the next one by its magic. */
+	/* In a pipe a torn packet stays; a reader finds the next packet by its magic. */
 	if (error && done && w->is_regular && w->kind == PTRC_LOG_SEQUENTIAL)
 		ptrc_sys(SYS_ftruncate, w->fd, offset);
 	if (!error)
@@ -352,10 +353,8 @@ int ptrc_log_sync(struct ptrc_log_writer *w)
 
 	if (!w->is_regular || (w->header && ptrc_load_relaxed(&w->header->is_log_unsynced)))
 		return 0;
-	do
-		n = ptrc_sys(SYS_fdatasync, w->fd);
-	while (n == -EINTR);
-	/* The last two say that the file has no disk that could be waited for. */
+	n = ptrc_sys_retry(SYS_fdatasync, w->fd);
+	/* EINVAL, EROFS: the file has no disk to wait for. */
 	return n >= 0 || n == -EINVAL || n == -EROFS ? 0 : (int)-n;
 }
 
@@ -383,7 +382,7 @@ void ptrc_log_index_note(struct ptrc_log_writer *w)
 	if (x->is_lost)
 		return;
 	memcpy(&p, w->out.bytes, sizeof(p));
-	/* Whoever searches the log for packets must not find one in the index. */
+	/* A reader that searches the log for packets must not take this copy for one. */
 	p.magic = 0;
 	x->is_lost = ptrc_log_buffer_add(&x->entries, &p, sizeof(p)) ||
 		     ptrc_log_buffer_add(&x->fresh, w->out.bytes + sizeof(p), p.sums_bytes);
@@ -395,7 +394,7 @@ void ptrc_log_index_note_filter(struct ptrc_log_writer *w)
 		w->index.filtered[i] |= w->state.filter[i];
 }
 
-/* One for each type, all zero at first. Null: no memory. */
+/* One for each type, all zero at first. NULL: no memory. */
 static struct ptrc_log_total *totals_of(struct ptrc_log_index *x)
 {
 	uint64_t bytes = PTRC_TYPE_SUMS_MAX * sizeof(struct ptrc_log_total);
@@ -443,10 +442,10 @@ static int put_entries(struct ptrc_log_writer *w)
 	struct ptrc_log_index *x = &w->index;
 	struct ptrc_log_index_head head = {
 		.previous = x->previous,
-		.count = (uint32_t)(x->entries.used / sizeof(struct ptrc_log_packet))};
+		.count = (uint32_t)PTRC_LOG_COUNT(&x->entries, struct ptrc_log_packet)};
 	uint64_t start = w->out.used;
 
-	ptrc_log_packet_open(w);
+	open_packet(w);
 	ptrc_log_buffer_add(&w->out, &head, sizeof(head));
 	ptrc_log_buffer_add(&w->out, x->entries.bytes, x->entries.used);
 	return ptrc_log_packet_end(w, start, (struct ptrc_log_packet){.type = PTRC_LOG_INDEX});
@@ -457,14 +456,15 @@ void ptrc_log_index_write(struct ptrc_log_writer *w)
 	struct ptrc_log_index *x = &w->index;
 	uint64_t offset = w->state.offset;
 
-	if (x->is_lost || x->entries.used < PTRC_LOG_INDEX_COUNT * sizeof(struct ptrc_log_packet))
+	if (x->is_lost ||
+	    PTRC_LOG_COUNT(&x->entries, struct ptrc_log_packet) < PTRC_LOG_INDEX_COUNT)
 		return;
 	ptrc_log_buffer_clear(&w->out);
 	if (put_entries(w) || ptrc_log_append(w))
 		return;
 	x->previous = offset;
 	ptrc_log_buffer_clear(&x->entries);
-	/* If this keeper dies the next one goes on after the packet. */
+	/* If this keeper dies, the next one continues after the packet. */
 	ptrc_log_state_save(w);
 }
 
@@ -476,7 +476,7 @@ static int put_totals(struct ptrc_log_writer *w)
 
 	if (!totals)
 		return ENOMEM;
-	ptrc_log_packet_open(w);
+	open_packet(w);
 	at = w->out.used;
 	ptrc_log_buffer_add(&w->out, &head, sizeof(head));
 	for (uint32_t id = 0; id < PTRC_TYPE_SUMS_MAX; id++) {
@@ -498,7 +498,7 @@ uint64_t ptrc_log_index_end(struct ptrc_log_writer *w)
 {
 	uint64_t start = w->out.used;
 
-	/* If the last flush has failed midway, what it has written stays all the same. */
+	/* If the last flush has failed midway, the packets that it wrote stay nevertheless. */
 	ptrc_log_index_keep(w);
 	if (w->index.is_lost)
 		return 0;

@@ -10,22 +10,21 @@
 #include "lib/base/array.h"
 #include "lib/base/file.h"
 #include "lib/base/sys.h"
+#include "lib/model/layout.h"
 #include "lib/model/names.h"
 #include "lib/model/packed.h"
-#include "lib/model/sequencer.h"
 
 /* A larger NAMES packet is damaged: a keeper puts about 4 KiB of names into one. */
 #define NAMES_MAX (UINT64_C(1) << 20)
-/* Larger TOTALS are damaged. If all INDEX packets together are larger, the index is not used: a packet
- * of a sparse file may be of any size, and takes as long to read. So large an index has 3.7 million
- * packets, of nearly a terabyte. */
+/* Larger TOTALS are damaged. If all INDEX packets together are larger than this, the index is not
+ * used: in a sparse file, a packet can be of any size, and takes as long to read. An index of this
+ * size lists 3.7 million packets, nearly a terabyte. */
 #define TOTALS_MAX                                            \
 	(sizeof(struct ptrc_log_totals_head) +                \
 	 sizeof(struct ptrc_log_total) * PTRC_TYPE_SUMS_MAX + \
 	 sizeof(uint64_t) * PTRC_SET_WORD_COUNT)
 #define INDEX_MAX (UINT64_C(256) << 20)
-/* What comes before the first section of a payload that has a single event, with the headers of that
- * section and event, fits in so many bytes. */
+/* The most bytes of a payload with a single event before the data of that event. */
 #define PAYLOAD_HEADS_MAX 2048U
 
 /* No event takes fewer bytes: the code of a shape, and the time since the event before. */
@@ -33,13 +32,13 @@
 
 /* ---- the bytes of a log ---- */
 
-/* How many bytes of a file are searched, in all, for the next packet after damage. The
- * payloads of packets that turn out to be none count too. So no file, however large or sparse,
+/* The limit for the bytes of a file that are searched, in all, for the next packet after damage,
+ * including the payloads of packets that turn out to be none. So no file, however large or sparse,
  * keeps an open busy for long. */
 #define SEARCH_MAX (UINT64_C(256) << 20)
 
-/* Gives *f a descriptor of its own. A file that was opened with O_DIRECT, which demands alignment, is opened once
- * more if possible. EINVAL: not open for reading, no regular file. ENOMEM. */
+/* Gives *f a descriptor of its own. With O_DIRECT, which demands alignment, the file is opened
+ * again if possible. EINVAL: not open for reading, no regular file. ENOMEM. */
 static int file_open(int fd, struct ptrc_log_file *f)
 {
 	struct stat st;
@@ -68,7 +67,7 @@ static void file_close(struct ptrc_log_file *f)
 	f->fd = -1;
 }
 
-/* Adds bytes to those that are kept, and forgets those before offset `first`. ENOMEM. */
+/* Adds bytes to those kept, and drops those before offset `first`. ENOMEM. */
 static int file_add(struct ptrc_log_file *f, uint64_t first, const void *bytes, size_t size)
 {
 	size_t gone = first < f->size ? (size_t)(first - f->from) : f->used;
@@ -86,7 +85,7 @@ static int file_add(struct ptrc_log_file *f, uint64_t first, const void *bytes, 
 	return 0;
 }
 
-/* Reads exactly `bytes` bytes. EINVAL: the source ends before them. */
+/* Reads exactly `bytes` bytes. EINVAL: the file ends earlier. */
 static int file_read(const struct ptrc_log_file *f, uint64_t offset, void *to, uint64_t bytes)
 {
 	size_t got = 0;
@@ -99,8 +98,7 @@ static int file_read(const struct ptrc_log_file *f, uint64_t offset, void *to, u
 	return 0;
 }
 
-/* Compares the checksum of a payload, which is read piece by piece. EINVAL: it is not there, or
- * damaged. */
+/* Checks a payload, which is read in pieces. EINVAL: damaged, or past the end. */
 static int file_compare(const struct ptrc_log_file *f, uint64_t offset, uint64_t length,
 			uint32_t crc)
 {
@@ -119,8 +117,8 @@ static int file_compare(const struct ptrc_log_file *f, uint64_t offset, uint64_t
 	return sum == crc ? 0 : EINVAL;
 }
 
-/* Reads a payload, which the caller frees. A long one is compared before there is memory for it: in a sparse file
- * a length costs nothing. EINVAL: it is not there, or damaged. ENOMEM. */
+/* Reads a payload, which the caller frees. A long one is checked before memory is allocated: in a
+ * sparse file a length costs nothing. EINVAL: damaged, or past the end. ENOMEM. */
 static int file_load(const struct ptrc_log_file *f, uint64_t offset, uint64_t length, uint32_t crc,
 		     uint8_t **payload)
 {
@@ -139,7 +137,7 @@ static int file_load(const struct ptrc_log_file *f, uint64_t offset, uint64_t le
 	return 0;
 }
 
-/* Reads the header of the packet at this offset. False: there is no packet that is whole. */
+/* Reads the header of the packet at this offset. False: there is no complete packet. */
 static bool file_packet(const struct ptrc_log_file *f, uint64_t offset, struct ptrc_log_packet *p)
 {
 	return offset <= f->size && !file_read(f, offset, p, sizeof(*p)) &&
@@ -197,8 +195,8 @@ static int file_head(struct ptrc_log_file *f)
 
 /* ---- a walk ---- */
 
-/* A cursor, which finds one packet after the other, and after damage the next one, through a window on the
- * file. All but `f` is 0 at first. */
+/* Finds one packet after the other, and after damage the next one, through a window on the file.
+ * All but `f` starts as 0. */
 struct ptrc_log_walk {
 	struct ptrc_log_file *f;
 	uint64_t from, bytes; /* of the window */
@@ -206,35 +204,33 @@ struct ptrc_log_walk {
 	uint8_t data[4096];
 };
 
-/* So many more bytes count as searched. False: these are too many. */
+/* Counts bytes as searched. False: the limit is exceeded. */
 static bool walk_spend(struct ptrc_log_walk *w, uint64_t bytes)
 {
 	w->searched += bytes;
 	return w->searched <= SEARCH_MAX;
 }
 
-/* Shows the bytes of a header, moving the window if necessary. NULL: the file does not have them. */
+/* The bytes of a header, to which the window is moved if necessary. NULL: the file ends earlier. */
 static const uint8_t *look(struct ptrc_log_walk *w, uint64_t offset)
 {
 	const uint64_t bytes = sizeof(struct ptrc_log_packet);
 
-	if (offset >= w->from && offset - w->from <= w->bytes &&
-	    w->bytes - (offset - w->from) >= bytes)
-		return w->data + (offset - w->from);
 	if (offset > w->f->size || w->f->size - offset < bytes)
 		return NULL;
-	w->from = offset;
-	w->bytes = w->f->size - offset;
-	if (w->bytes > sizeof(w->data))
-		w->bytes = sizeof(w->data);
-	if (!file_read(w->f, offset, w->data, w->bytes))
-		return w->data;
-	w->bytes = 0;
-	return NULL;
+	if (offset < w->from || offset + bytes > w->from + w->bytes) {
+		w->from = offset;
+		w->bytes = ptrc_log_at_most(w->f->size - offset, sizeof(w->data));
+		if (file_read(w->f, offset, w->data, w->bytes)) {
+			w->bytes = 0;
+			return NULL;
+		}
+	}
+	return w->data + (offset - w->from);
 }
 
-/* Finds the packet at *offset, or the next one after it that begins before `end`. False: there is none, or
- * the walk has searched too many bytes. */
+/* Finds the packet at *offset, or the next one after it that begins before `end`. False: there is
+ * none, or too many bytes were searched. */
 static bool walk_next(struct ptrc_log_walk *w, uint64_t *offset, uint64_t end,
 		      struct ptrc_log_packet *p)
 {
@@ -260,56 +256,41 @@ static bool walk_next(struct ptrc_log_walk *w, uint64_t *offset, uint64_t end,
 
 /* ---- names ---- */
 
-/* Gives a name the layout that the log has for it. The first one that can be one counts. */
+/* Gives a name its layout. The first one that is possible counts. */
 static int add_layout(struct ptrc_log_reader_name *n, const void *bytes, uint32_t count)
 {
 	if (n->layout || !count || count >= PTRC_NAMES_LAYOUT_BYTES || memchr(bytes, '\0', count))
 		return 0;
-	n->layout = malloc(count + 1);
-	if (!n->layout)
-		return ENOMEM;
-	memcpy(n->layout, bytes, count);
-	n->layout[count] = '\0';
-	return 0;
+	n->layout = strndup(bytes, count);
+	return n->layout ? 0 : ENOMEM;
 }
 
-/* The place of the name with this identifier. NULL: no memory. */
-static struct ptrc_log_reader_name **place_of_name(struct ptrc_log_reader *r, uint32_t id)
-{
-	size_t more = id < r->name_end ? 0 : id + 1 - r->name_end;
-
-	if (!PTRC_ARRAY_RESERVE(r->names, r->name_end, more, &r->name_size))
-		return NULL;
-	memset(r->names + r->name_end, 0, more * sizeof(*r->names));
-	r->name_end += more;
-	return &r->names[id];
-}
-
-/* Adds a name of the file, if it is not there: a ring tells all names twice, and a layout that a name got
- * later comes with the name. */
+/* Adds a name of the file if it is new: a ring has all names twice, and a layout that is set later
+ * comes with its name. */
 static int add_name(struct ptrc_log_reader *r, struct ptrc_log_file *f, uint32_t id,
 		    const void *bytes, uint32_t count, const void *layout, uint32_t layout_count)
 {
-	struct ptrc_log_reader_name **place;
+	struct ptrc_log_reader_name *n;
 
-	if (id < PTRC_ID_FIRST || id > PTRC_SET_ID_MAX || count >= sizeof((*place)->name))
+	if (id < PTRC_ID_FIRST || id > PTRC_SET_ID_MAX || count >= sizeof(n->name))
 		return 0;
-	place = place_of_name(r, id);
-	if (!place)
+	if (!r->names)
+		r->names = calloc(PTRC_SET_ID_MAX + 1, sizeof(*r->names));
+	if (!r->names)
 		return ENOMEM;
-	if (!*place) {
-		*place = calloc(1, sizeof(**place));
-		if (!*place)
+	n = r->names[id];
+	if (!n) {
+		n = r->names[id] = calloc(1, sizeof(*n));
+		if (!n)
 			return ENOMEM;
-		memcpy((*place)->name, bytes, count);
+		memcpy(n->name, bytes, count);
 		r->name_count++;
 	}
-	f->name_count += (*place)->file != f;
-	(*place)->file = f;
-	return add_layout(*place, layout, layout_count);
+	f->name_count += n->file != f;
+	n->file = f;
+	return add_layout(n, layout, layout_count);
 }
 
-/* Takes the names of a payload. */
 static int take_names(struct ptrc_log_reader *r, struct ptrc_log_file *f, const uint8_t *payload,
 		      uint64_t length)
 {
@@ -332,12 +313,12 @@ static int take_names(struct ptrc_log_reader *r, struct ptrc_log_file *f, const 
 	return error;
 }
 
-/* How many names a closed file should have beyond those that it has. */
-static uint64_t missing_names(uint64_t told, uint64_t count)
+/* How many names a closed file lacks of those that its STATUS counts. */
+static uint64_t missing_names(uint64_t recorded, uint64_t count)
 {
-	if (told > PTRC_NAMES_MAX)
-		told = PTRC_NAMES_MAX;
-	return told > count ? told - count : 0;
+	if (recorded > PTRC_NAMES_MAX)
+		recorded = PTRC_NAMES_MAX;
+	return recorded > count ? recorded - count : 0;
 }
 
 /* ---- packets ---- */
@@ -369,7 +350,7 @@ static bool read_status(const struct ptrc_log_file *f, const struct ptrc_log_pac
 	return true;
 }
 
-/* Takes the payload of a packet of names, or of one that tells of machine, clocks or processes. */
+/* Takes the payload of a NAMES packet or of one of log_origin. */
 static int take_payload(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 			const struct ptrc_log_packet *p, uint64_t offset)
 {
@@ -380,8 +361,8 @@ static int take_payload(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 						      p->payload_crc, &payload);
 
 	if (error == EINVAL) {
-		/* The names are missing, unless the packet was never wholly written. What else is
-		 * damaged is left out: it is not worth as much as the events. */
+		/* The names are missing, unless the packet was never completely written. Other
+		 * packets here are worth less than the events: only their number is counted. */
 		r->is_names_torn = has_names;
 		r->damaged_parts += !has_names;
 		return 0;
@@ -395,7 +376,7 @@ static int take_payload(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 	return error;
 }
 
-/* Takes what a packet holds. has_events: EVENTS packets stand here. */
+/* Takes a packet. has_events: EVENTS packets may be here. */
 static int take_packet(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 		       const struct ptrc_log_packet *p, uint64_t offset, bool has_events)
 {
@@ -421,24 +402,22 @@ static int take_packet(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 	case PTRC_LOG_CLOCK:
 	case PTRC_LOG_THREADS:
 		return take_payload(r, f, p, offset);
-	default: /* a kind of a later version */
+	default: /* a type of a later version */
 		return 0;
 	}
 }
 
-/* Is the payload, which is longer than any other may be, that of a single event? Its headers
- * tell. So nobody has to read as many bytes as a damaged or forged length says. */
+/* Whether the payload, which is longer than that of several events may be, is that of a single one.
+ * So no reader reads as many bytes as a damaged or forged length says. */
 static bool is_single_event(const struct ptrc_log_file *f, const struct ptrc_log_entry *e)
 {
-	uint64_t at = (uint64_t)e->head.sums_bytes + ptrc_log_filter_bytes(e->head.flags);
+	uint64_t at = ptrc_log_sections_offset(&e->head);
 	struct ptrc_unpacker_shape shape;
 	uint8_t heads[PAYLOAD_HEADS_MAX];
 	struct ptrc_log_section section;
 	struct ptrc_unpacker u;
 	uint64_t len;
 
-	if (e->head.flags & PTRC_LOG_HAS_RING)
-		at += sizeof(struct ptrc_log_ring);
 	if (at > sizeof(heads) - sizeof(section) - PTRC_PACKED_HEAD_MAX ||
 	    file_read(f, e->offset + sizeof(struct ptrc_log_packet), heads, sizeof(heads)))
 		return false;
@@ -449,7 +428,7 @@ static bool is_single_event(const struct ptrc_log_file *f, const struct ptrc_log
 	       len <= section.bytes && section.bytes - len <= PTRC_PACKED_HEAD_MAX;
 }
 
-/* Can the packet be whole, as far as its headers tell? */
+/* Whether the packet can be right, judging by its headers. */
 static bool can_be_whole(const struct ptrc_log_file *f, const struct ptrc_log_entry *e)
 {
 	return e->head.sums_bytes <= e->head.length &&
@@ -466,17 +445,16 @@ static int check_payload(const struct ptrc_log_file *f, const struct ptrc_log_en
 			    e->head.payload_crc);
 }
 
-/* Notes a packet that was taken. */
 static void note_taken(struct ptrc_log_tail *t, const struct ptrc_log_packet *p, uint64_t offset)
 {
-	t->is_broken |= offset != t->behind || p->seq != t->seq;
+	t->is_broken |= offset != t->end || p->seq != t->seq;
 	t->crc = ptrc_crc32c(t->crc, p, offsetof(struct ptrc_log_packet, header_crc));
-	t->behind = offset + ptrc_log_packet_size(p);
+	t->end = offset + ptrc_log_packet_size(p);
 	t->seq = p->seq + (p->type == PTRC_LOG_EVENTS);
 }
 
-/* Takes the packets that stand one behind the other from `offset` on. Adds to *damaged how often
- * between them there are bytes that were a packet without events, if no other has ever stood there. */
+/* Takes the packets from `offset` on. Adds to *damaged how often there are bytes between them that
+ * were a packet without events, if no other packet has ever been there. */
 static int walk(struct ptrc_log_reader *r, struct ptrc_log_walk *w, uint64_t offset, uint64_t end,
 		bool has_events, uint64_t *damaged)
 {
@@ -487,15 +465,14 @@ static int walk(struct ptrc_log_reader *r, struct ptrc_log_walk *w, uint64_t off
 	int error = 0;
 
 	f->has_status = false;
-	r->tail = (struct ptrc_log_tail){.from = offset, .behind = offset, .seq = seq};
+	r->tail = (struct ptrc_log_tail){.from = offset, .end = offset, .seq = seq};
 	while (!error) {
 		uint64_t at = offset;
 		bool is_there = walk_next(w, &at, end, &p);
 
 		if (!is_sure && (!is_there || at != offset)) {
-			/* No packet follows directly upon the last EVENTS packet. If that is
-			 * torn its length means nothing, and the next packet may begin within
-			 * it. */
+			/* No packet follows directly after the last EVENTS packet. If that is torn,
+			 * its length means nothing, and the next packet may begin within it. */
 			struct ptrc_log_entry *e = &r->entries[r->entry_count - 1];
 
 			if (check_payload(f, e)) {
@@ -510,8 +487,8 @@ static int walk(struct ptrc_log_reader *r, struct ptrc_log_walk *w, uint64_t off
 		}
 		if (!is_there)
 			break;
-		/* The numbers tell of a packet with events. What is shorter than a header was left by a
-		 * writer that was killed: of any more, there is a header, which is right. */
+		/* A lost packet with events shows in the numbers. Fewer bytes than a header were
+		 * left by a writer that was killed: a longer rest starts with a valid header. */
 		*damaged += !is_torn && at - offset >= sizeof(p) && (!has_events || p.seq == seq);
 		is_torn = false;
 		seq = p.seq + (p.type == PTRC_LOG_EVENTS);
@@ -555,8 +532,8 @@ static void sort(struct ptrc_log_reader *r, size_t first,
 		}
 }
 
-/* Sorts the entries from number `first` on by their numbers, and keeps one of each number: a packet may have
- * been written again after a failure. */
+/* Sorts the entries from index `first` on by their numbers, and keeps one of each number: after a
+ * failure a packet may have been written again. */
 static void sort_entries(struct ptrc_log_reader *r, size_t first)
 {
 	size_t kept = first;
@@ -568,16 +545,27 @@ static void sort_entries(struct ptrc_log_reader *r, size_t first)
 	r->entry_count = kept;
 }
 
-/* If all packets from number `seq` up to the one before `end` are in files that are missing, and in no
- * other, then their heads and ends tell how many events these have. */
+bool ptrc_log_reader_absent_events(const struct ptrc_log_file *m, uint64_t *events)
+{
+	uint64_t had;
+
+	if (!m->is_closed || m[1].head.ordinal - m->head.ordinal <= 1 ||
+	    __builtin_add_overflow(m->head.events_before, m->status.log_events, &had) ||
+	    had > m[1].head.events_before)
+		return false;
+	*events = m[1].head.events_before - had;
+	return true;
+}
+
+/* If all packets from `seq` up to the one before `end` are in missing files, and no other packet
+ * is: stores the number of their events, from the heads and ends around them. */
 static bool count_absent(const struct ptrc_log_reader *r, uint64_t seq, uint64_t end,
 			 uint64_t *events)
 {
 	uint32_t low = 0, high = r->file_count;
 	const struct ptrc_log_file *m;
-	uint64_t had;
 
-	/* The first file that begins behind `seq`. */
+	/* The first file that begins after `seq`. */
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
@@ -589,18 +577,14 @@ static bool count_absent(const struct ptrc_log_reader *r, uint64_t seq, uint64_t
 	if (low == 0 || low == r->file_count)
 		return false;
 	m = &r->files[low - 1];
-	if (!m->is_closed || m->end_seq != seq || m[1].head.first_seq != end ||
-	    __builtin_add_overflow(m->head.events_before, m->status.log_events, &had) ||
-	    had > m[1].head.events_before)
-		return false;
-	*events = m[1].head.events_before - had;
-	return m[1].head.ordinal - m->head.ordinal > 1;
+	return m->end_seq == seq && m[1].head.first_seq == end &&
+	       ptrc_log_reader_absent_events(m, events);
 }
 
-/* The entry for the packets missing between two others, one of which may be null. */
+/* The entry for the packets missing between two others, each of which may be NULL. */
 static struct ptrc_log_entry missing_between(const struct ptrc_log_reader *r, uint64_t seq,
 					     const struct ptrc_log_entry *before,
-					     const struct ptrc_log_entry *behind)
+					     const struct ptrc_log_entry *after)
 {
 	struct ptrc_log_entry e = {
 		.is_missing = true,
@@ -608,20 +592,20 @@ static struct ptrc_log_entry missing_between(const struct ptrc_log_reader *r, ui
 			 .first_ns = ptrc_log_creation_ns(r->files->head.create_sec,
 							  r->files->head.create_nsec)}};
 
-	/* Behind the last event of the packet before, and not at its time. */
+	/* After the last event of the packet before, and not at the same time. */
 	if (before)
 		e.head.first_ns = before->head.last_ns + (before->head.last_ns < INT64_MAX);
-	if (behind && e.head.first_ns > behind->head.first_ns)
-		e.head.first_ns = behind->head.first_ns;
-	e.head.last_ns = behind ? behind->head.first_ns : e.head.first_ns;
-	e.file = behind ? behind->file : before ? before->file : 0;
-	e.is_absent = count_absent(r, seq, behind ? behind->head.seq : r->end_seq, &e.events);
+	if (after && e.head.first_ns > after->head.first_ns)
+		e.head.first_ns = after->head.first_ns;
+	e.head.last_ns = after ? after->head.first_ns : e.head.first_ns;
+	e.file = after ? after->file : before ? before->file : 0;
+	e.is_absent = count_absent(r, seq, after ? after->head.seq : r->end_seq, &e.events);
 	e.is_uncounted = !e.is_absent;
 	e.events = e.is_absent ? e.events : 0;
 	return e;
 }
 
-/* If packets are missing at a single place of a closed log, the number of their events is known:
+/* If packets are missing at a single place of a closed log, the number of their events is known, as
  * the log says how many it has in all. */
 static void count_missing(struct ptrc_log_reader *r)
 {
@@ -644,9 +628,9 @@ static void count_missing(struct ptrc_log_reader *r)
 	missing->is_uncounted = false;
 }
 
-/* Adds an entry for each place where packets are missing, from the number `seq` on and, in a
- * closed log, up to the last. The entries are in order of their numbers, each of which is there
- * once; those that are added come last. ENOMEM. */
+/* Adds an entry for each place where packets are missing, from number `seq` on and, in a closed
+ * log, up to the last. The entries are sorted by their numbers, without duplicates; the new ones
+ * come last. ENOMEM. */
 static int add_missing(struct ptrc_log_reader *r, uint64_t seq)
 {
 	size_t count = r->entry_count;
@@ -665,7 +649,6 @@ static int add_missing(struct ptrc_log_reader *r, uint64_t seq)
 	return 0;
 }
 
-/* Takes the state of the ring from its newest sound packet. */
 static int read_ring(struct ptrc_log_reader *r)
 {
 	for (size_t i = r->entry_count; i-- > 0;) {
@@ -689,14 +672,14 @@ static int read_ring(struct ptrc_log_reader *r)
 	return 0;
 }
 
-/* The end of a log that was not closed may be a packet that was never wholly written. */
+/* The last packet of a log that was not closed may never have been completely written. */
 static void drop_torn_end(struct ptrc_log_reader *r, const struct ptrc_log_file *f, size_t first)
 {
 	while (!f->is_closed && r->entry_count > first && r->entries[r->entry_count - 1].is_damaged)
 		r->entry_count--;
 }
 
-/* Has the ring never begun anew, so that what is no packet is none that was overwritten? The entries are
+/* Whether the ring has never wrapped, so that bytes that are no packet are damage. The entries are
  * in the order of their numbers. */
 static bool is_first_lap(const struct ptrc_log_reader *r)
 {
@@ -706,11 +689,10 @@ static bool is_first_lap(const struct ptrc_log_reader *r)
 	return r->ring.oldest_seq == 0;
 }
 
-/* Takes what a ring has. *seq: the number of the first packet that it should have. */
-static int open_ring(struct ptrc_log_reader *r, struct ptrc_log_walk *w, uint64_t *seq)
+static int open_ring(struct ptrc_log_reader *r, struct ptrc_log_walk *w)
 {
-	const struct ptrc_log_file *f = w->f;
-	uint64_t behind = f->head.ring_offset + f->head.ring_size;
+	struct ptrc_log_file *f = w->f;
+	uint64_t end = f->head.ring_offset + f->head.ring_size;
 	uint64_t in_ring = 0;
 	size_t first = 0;
 	int error;
@@ -718,13 +700,13 @@ static int open_ring(struct ptrc_log_reader *r, struct ptrc_log_walk *w, uint64_
 	error = walk(r, w, f->head.close_offset, f->head.ring_offset, false, &in_ring);
 	in_ring = 0;
 	if (!error)
-		error = walk(r, w, f->head.ring_offset, behind, true, &in_ring);
-	if (!error && behind < f->size)
-		error = walk(r, w, behind, f->size, false, &r->damaged_parts);
+		error = walk(r, w, f->head.ring_offset, end, true, &in_ring);
+	if (!error && end < f->size)
+		error = walk(r, w, end, f->size, false, &r->damaged_parts);
 	if (error)
 		return error;
 	sort_entries(r, 0);
-	/* A flush that failed may have left packets with numbers that were not used again. */
+	/* A failed flush may have left packets whose numbers were not used again. */
 	while (f->is_closed && r->entry_count &&
 	       r->entries[r->entry_count - 1].head.seq >= f->end_seq)
 		r->entry_count--;
@@ -739,15 +721,15 @@ static int open_ring(struct ptrc_log_reader *r, struct ptrc_log_walk *w, uint64_
 	r->entry_count -= first;
 	if (first)
 		memmove(r->entries, r->entries + first, r->entry_count * sizeof(*r->entries));
-	/* Only the newest packet knows which one is the oldest, and a log that is not closed may
-	 * lack that: a keeper may have died while it overwrote it. */
+	/* Only the newest packet says which one is the oldest. A log that is not closed may lack
+	 * it, as a keeper may have died while it overwrote it. */
 	if (!r->entry_count)
-		*seq = f->end_seq - (f->end_seq && f->status.log_events);
+		f->first_seq = f->end_seq - (f->end_seq && f->status.log_events);
 	else if (f->is_closed && r->entries[r->entry_count - 1].head.seq + 1 == f->end_seq &&
 		 r->ring_seq + 1 == f->end_seq)
-		*seq = r->ring.oldest_seq;
+		f->first_seq = r->ring.oldest_seq;
 	else
-		*seq = r->entries[0].head.seq;
+		f->first_seq = r->entries[0].head.seq;
 	return 0;
 }
 
@@ -761,7 +743,7 @@ struct index_piece {
 };
 
 struct index_pieces {
-	struct index_piece *piece; /* the last one of the file first */
+	struct index_piece *piece; /* from the last one of the file to the first */
 	size_t count, size;
 };
 
@@ -772,8 +754,8 @@ static void free_pieces(struct index_pieces *all)
 	free(all->piece);
 }
 
-/* Reads the packet of this type at `offset`, which has no more than `most` bytes; the caller frees the
- * payload. EINVAL: it is not there. ENOMEM. */
+/* Reads the packet of this type at `offset`, with a payload of at most `most` bytes; the caller
+ * frees it. EINVAL: there is none. ENOMEM. */
 static int load_packet(const struct ptrc_log_file *f, uint64_t offset, uint16_t type, uint64_t most,
 		       struct ptrc_log_packet *p, uint8_t **payload)
 {
@@ -816,7 +798,7 @@ static int load_pieces(const struct ptrc_log_file *f, uint64_t offset, struct in
 	return 0;
 }
 
-/* Is the packet's header in the file what the index says? */
+/* Whether the header in the file is the one in the index. */
 static bool has_header(const struct ptrc_log_file *f, uint64_t offset,
 		       const struct ptrc_log_packet *said)
 {
@@ -825,17 +807,9 @@ static bool has_header(const struct ptrc_log_file *f, uint64_t offset,
 	return !file_read(f, offset, &p, sizeof(p)) && memcmp(&p, said, sizeof(p)) == 0;
 }
 
-static int take_listed(struct ptrc_log_reader *r, struct ptrc_log_file *f,
-		       const struct ptrc_log_packet *p, uint64_t offset)
-{
-	/* Of the others there are few, and they are not looked at again. */
-	if (p->type != PTRC_LOG_EVENTS)
-		r->differing_headers += !has_header(f, offset, p);
-	return take_packet(r, f, p, offset, true);
-}
-
-/* Goes over the packets that the pieces list, and takes them if `takes` is set. *events is how many events they
- * have, *offset where the last piece ends. EINVAL: they do not stand one directly after the other. ENOMEM. */
+/* Visits the packets that the pieces list, and takes them if `takes` is set. *events: the number of
+ * their events; *offset: the end of the last piece. EINVAL: they do not follow directly on each
+ * other. ENOMEM. */
 static int go_over(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 		   const struct index_pieces *all, bool takes, uint64_t *events, uint64_t *offset)
 {
@@ -855,9 +829,12 @@ static int go_over(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 				return EINVAL;
 			p.magic = PTRC_LOG_PACKET_MAGIC;
 			*events += p.type == PTRC_LOG_EVENTS ? p.event_count : 0;
-			error = takes ? take_listed(r, f, &p, *offset) : 0;
+			error = takes ? take_packet(r, f, &p, *offset, true) : 0;
 			if (error)
 				return error;
+			/* These are few, and nothing checks them later. */
+			if (takes && p.type != PTRC_LOG_EVENTS)
+				r->differing_headers += !has_header(f, *offset, &p);
 			*offset += ptrc_log_packet_size(&p);
 		}
 		if (*offset != piece->offset)
@@ -867,7 +844,7 @@ static int go_over(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 	return 0;
 }
 
-/* Adds TOTALS to those of other files. EINVAL: they do not count that many events. ENOMEM. */
+/* Adds TOTALS to those of other files. EINVAL: they do not count `events` events. ENOMEM. */
 static int take_totals(struct ptrc_log_reader *r, const uint8_t *payload, uint64_t length,
 		       uint64_t events)
 {
@@ -905,47 +882,42 @@ static int take_totals(struct ptrc_log_reader *r, const uint8_t *payload, uint64
 	return 0;
 }
 
-/* Takes what the pieces list, and the TOTALS between them and `end`. EINVAL: index, totals and status do not
- * agree, and nothing has changed. ENOMEM. */
+/* Takes the packets that the pieces list, and the TOTALS between them and `end`. EINVAL: index,
+ * TOTALS and STATUS differ, and nothing has changed. ENOMEM. */
 static int take_index(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 		      const struct index_pieces *all, uint64_t events, uint64_t end)
 {
 	struct ptrc_log_packet p;
 	uint64_t offset, listed;
 	uint8_t *totals;
-	int error = go_over(r, f, all, false, &listed, &offset);
-
-	if (!error)
-		error = load_packet(f, offset, PTRC_LOG_TOTALS, TOTALS_MAX, &p, &totals);
+	int error = go_over(r, f, all, false, &listed, &offset)
+			    ?: load_packet(f, offset, PTRC_LOG_TOTALS, TOTALS_MAX, &p, &totals);
 	if (error)
 		return error;
 	error = listed != events || offset + ptrc_log_packet_size(&p) != end
 			? EINVAL
 			: take_totals(r, totals, p.length, events);
 	free(totals);
-	return error ? error : go_over(r, f, all, true, &listed, &offset);
+	return error ?: go_over(r, f, all, true, &listed, &offset);
 }
 
-/* Opens a closed sequential file by the index that stands before its end. EINVAL: there is none, or
- * not each byte of it is right: then nothing has changed. ENOMEM. */
+/* Opens a closed sequential file by the index before its end. EINVAL: there is none, or a byte of
+ * it is wrong; then nothing has changed. ENOMEM. */
 static int open_by_index(struct ptrc_log_reader *r, struct ptrc_log_file *f)
 {
-	uint64_t end_size = sizeof(struct ptrc_log_packet),
-		 status_size = end_size + sizeof(struct ptrc_log_status);
-	uint64_t status = f->size - end_size - status_size;
+	uint64_t status = f->size - PTRC_LOG_CLOSE_BYTES;
 	struct ptrc_log_packet p, end;
 	struct index_pieces all = {0};
 	struct ptrc_log_status s;
 	int error;
 
-	if (f->size < PTRC_LOG_HEADS_BYTES + status_size + end_size ||
-	    !file_packet(f, status, &p) || p.type != PTRC_LOG_STATUS ||
-	    ptrc_log_packet_size(&p) != status_size || !file_packet(f, f->size - end_size, &end) ||
-	    end.type != PTRC_LOG_END || !read_status(f, &p, status, &s) || !s.index_offset)
+	if (f->size < PTRC_LOG_HEADS_BYTES + PTRC_LOG_CLOSE_BYTES || !file_packet(f, status, &p) ||
+	    p.type != PTRC_LOG_STATUS || ptrc_log_packet_size(&p) != sizeof(p) + sizeof(s) ||
+	    !file_packet(f, f->size - sizeof(end), &end) || end.type != PTRC_LOG_END ||
+	    !read_status(f, &p, status, &s) || !s.index_offset)
 		return EINVAL;
-	error = load_pieces(f, s.index_offset, &all);
-	if (!error)
-		error = take_index(r, f, &all, s.log_events, status);
+	error = load_pieces(f, s.index_offset, &all)
+			?: take_index(r, f, &all, s.log_events, status);
 	free_pieces(&all);
 	if (error)
 		return error;
@@ -962,26 +934,22 @@ static int open_by_index(struct ptrc_log_reader *r, struct ptrc_log_file *f)
 int ptrc_log_reader_head(int fd, struct ptrc_log_head *head)
 {
 	struct ptrc_log_file f;
-	int error = file_open(fd, &f);
-
-	if (!error)
-		error = file_head(&f);
+	int error = file_open(fd, &f) ?: file_head(&f);
 	if (!error)
 		*head = f.head;
 	file_close(&f);
 	return error;
 }
 
-/* Takes all packets of the file. *seq: the number of the first one with events that it should have. */
-static int take_file(struct ptrc_log_reader *r, struct ptrc_log_file *f, uint64_t *seq)
+static int take_file(struct ptrc_log_reader *r, struct ptrc_log_file *f)
 {
 	struct ptrc_log_walk w = {.f = f};
 	size_t first = r->entry_count;
 	int error;
 
-	*seq = f->head.first_seq;
+	f->first_seq = f->head.first_seq;
 	if (f->head.kind == PTRC_LOG_RING)
-		return open_ring(r, &w, seq);
+		return open_ring(r, &w);
 	error = open_by_index(r, f);
 	if (error == EINVAL)
 		error = walk(r, &w, PTRC_LOG_HEADS_BYTES, f->size, true, &r->damaged_parts);
@@ -990,8 +958,8 @@ static int take_file(struct ptrc_log_reader *r, struct ptrc_log_file *f, uint64_
 	return error;
 }
 
-/* Opens the next file, and adds what it has to what the others have. *seq as above. */
-static int open_file(struct ptrc_log_reader *r, int fd, uint64_t *seq)
+/* Opens the next file, and adds its contents to those of the others. */
+static int open_file(struct ptrc_log_reader *r, int fd)
 {
 	struct ptrc_log_file *f = &r->files[r->file_count];
 	uint64_t before = r->missing_names, torn;
@@ -1000,31 +968,29 @@ static int open_file(struct ptrc_log_reader *r, int fd, uint64_t *seq)
 	if (error)
 		return error;
 	r->file_count++;
-	error = file_head(f);
-	if (!error)
-		error = take_file(r, f, seq);
+	error = file_head(f) ?: take_file(r, f);
 	if (error)
 		return error;
 	r->damaged_parts += f->is_head_damaged;
 	if (!f->is_closed || !f->status.names)
 		return 0;
-	/* A ring tells names twice; and a damaged header hides that there are any. */
+	/* A ring has names twice, and a damaged header hides that there are any. */
 	torn = r->missing_names - before;
 	r->missing_names = before + missing_names(f->status.names, f->name_count);
-	/* It may have told a layout that is nowhere else. */
+	/* The damaged packet may have had the only copy of a layout. */
 	if (r->missing_names == before)
 		r->damaged_parts += torn;
 	return 0;
 }
 
-/* Of a count, what the head of a file has is a minimum, to which the file adds its own. */
+/* A sum up to a file: at least the number in its head, plus the file's own. */
 static void join(uint64_t *count, uint64_t least, uint64_t own)
 {
 	*count = (*count < least ? least : *count) + own;
 }
 
-/* What was lost in all: as far as the STATUS of the files do not tell it, since some are not there or
- * damaged, the head of a later one does. */
+/* Sums up the losses. Where the STATUS of a file is missing or damaged, the head of a later one has
+ * the sum. */
 static void join_losses(struct ptrc_log_reader *r)
 {
 	const struct ptrc_log_file *m = r->files;
@@ -1051,7 +1017,7 @@ static void join_losses(struct ptrc_log_reader *r)
 	s->stream_overrun = all.is_overrun != 0;
 }
 
-/* The status of the whole: what has happened in any of the files. */
+/* The status of all files together. */
 static void join_status(struct ptrc_log_reader *r)
 {
 	const struct ptrc_log_file *last = &r->files[r->file_count - 1];
@@ -1068,16 +1034,16 @@ static void join_status(struct ptrc_log_reader *r)
 		s->log_bytes += m->log_bytes;
 		s->log_overrun |= m->log_overrun;
 	}
-	/* Each head tells how many events come before it. So those of files that are missing, and
-	 * of damaged ones, count, too. */
+	/* Each head says how many events precede it, so those of missing and damaged files count,
+	 * too. */
 	s->log_events += last->head.events_before - r->files->head.events_before;
 	join_losses(r);
 	if (r->is_closed && s->names)
 		r->missing_names = missing_names(s->names, r->name_count);
 }
 
-/* Puts in order what was found in the files, of which the first packet should have the number `seq`. ENOMEM. */
-static int finish(struct ptrc_log_reader *r, uint64_t seq)
+/* Completes the reader after all files are taken. ENOMEM. */
+static int finish(struct ptrc_log_reader *r)
 {
 	int error;
 
@@ -1086,14 +1052,13 @@ static int finish(struct ptrc_log_reader *r, uint64_t seq)
 	sort_entries(r, 0);
 	if (!r->is_closed && r->entry_count)
 		r->end_seq = r->entries[r->entry_count - 1].head.seq + 1;
-	error = add_missing(r, seq);
+	error = add_missing(r, r->files->first_seq);
 	sort(r, 0, by_time);
 	return error;
 }
 
 int ptrc_log_reader_open_all(const int *fds, size_t count, bool is_whole, struct ptrc_log_reader *r)
 {
-	uint64_t seq, first_seq = 0;
 	int error = 0;
 
 	memset(r, 0, sizeof(*r));
@@ -1101,13 +1066,10 @@ int ptrc_log_reader_open_all(const int *fds, size_t count, bool is_whole, struct
 	r->files = calloc(count, sizeof(*r->files));
 	if (!r->files)
 		return ENOMEM;
-	for (size_t i = 0; i < count && !error; i++) {
-		error = open_file(r, fds[i], &seq);
-		if (i == 0)
-			first_seq = seq;
-	}
+	for (size_t i = 0; i < count && !error; i++)
+		error = open_file(r, fds[i]);
 	if (!error)
-		error = finish(r, first_seq);
+		error = finish(r);
 	if (error)
 		ptrc_log_reader_close(r);
 	return error;
@@ -1117,14 +1079,15 @@ void ptrc_log_reader_close(struct ptrc_log_reader *r)
 {
 	for (uint32_t i = 0; i < r->file_count; i++)
 		file_close(&r->files[i]);
-	for (size_t i = 0; i < r->name_end; i++)
-		if (r->names[i]) {
-			free(r->names[i]->layout);
-			free(r->names[i]);
+	for (size_t id = 0; r->names && id <= PTRC_SET_ID_MAX; id++)
+		if (r->names[id]) {
+			ptrc_layout_fields_free(r->names[id]->fields);
+			free(r->names[id]->layout);
+			free(r->names[id]);
 		}
+	free(r->names);
 	free(r->files);
 	free(r->entries);
-	free(r->names);
 	free(r->totals);
 	ptrc_log_whose_free(&r->whose);
 	memset(r, 0, sizeof(*r));
@@ -1132,7 +1095,7 @@ void ptrc_log_reader_close(struct ptrc_log_reader *r)
 
 /* ---- a log that grows ---- */
 
-/* Is the payload no longer than one of this type can be? Otherwise its end would be waited for in vain. */
+/* Whether the payload may be this long. Otherwise its end would be awaited in vain. */
 static bool has_good_length(const struct ptrc_log_packet *p)
 {
 	return p->length <= (p->type == PTRC_LOG_EVENTS
@@ -1140,11 +1103,11 @@ static bool has_good_length(const struct ptrc_log_packet *p)
 				     : NAMES_MAX);
 }
 
-/* Takes a packet that is whole. ESTALE: it is not right, or a file with it has to be opened anew. ENOMEM. */
+/* Takes a complete packet. ESTALE: it is wrong, or the file has to be opened again. ENOMEM. */
 static int take_next(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 		     const struct ptrc_log_packet *p)
 {
-	uint64_t offset = r->tail.behind;
+	uint64_t offset = r->tail.end;
 	bool is_end = p->type == PTRC_LOG_END, is_status = p->type == PTRC_LOG_STATUS;
 	int error;
 
@@ -1156,41 +1119,34 @@ static int take_next(struct ptrc_log_reader *r, struct ptrc_log_file *f,
 		return ESTALE;
 	error = take_packet(r, f, p, offset, true);
 	if (error || (is_status && !f->has_status))
-		return error ? error : ESTALE;
+		return error ?: ESTALE;
 	f->is_closed = is_end;
 	note_taken(&r->tail, p, offset);
 	return 0;
 }
 
-static size_t whose_count(const struct ptrc_log_whose *x)
-{
-	return x->process_count + x->thread_count + x->clock_count;
-}
-
-/* Takes the packets after those that were taken, as far as they are whole. ESTALE: what comes next is no packet,
- * or as above. ENOMEM. */
+/* Takes the complete packets after those taken before. ESTALE: something else than a packet
+ * follows, or as above. ENOMEM. */
 static int take_following(struct ptrc_log_reader *r, struct ptrc_log_file *f)
 {
-	size_t whose = whose_count(&r->whose);
 	struct ptrc_log_packet p;
 	int error = 0;
 
-	while (!error && !file_read(f, r->tail.behind, &p, sizeof(p))) {
+	while (!error && !file_read(f, r->tail.end, &p, sizeof(p))) {
 		if (!ptrc_log_is_header(&p, f->log_id) || !has_good_length(&p))
 			error = ESTALE;
-		else if (ptrc_log_is_packet(&p, f->log_id, f->size - r->tail.behind))
+		else if (ptrc_log_is_packet(&p, f->log_id, f->size - r->tail.end))
 			error = take_next(r, f, &p);
 		else
 			break;
 	}
-	r->is_whose_unsorted |= whose_count(&r->whose) != whose;
 	r->end_seq = r->tail.seq;
 	return error;
 }
 
 /* ---- a file that grows ---- */
 
-/* Is all that was taken as it should be, so that only what comes after it need be looked at? */
+/* Whether everything taken is right, so that only the bytes after it need be read. */
 static bool can_grow(const struct ptrc_log_reader *r)
 {
 	const struct ptrc_log_head *h = &r->files->head;
@@ -1200,7 +1156,6 @@ static bool can_grow(const struct ptrc_log_reader *r)
 	       !r->is_names_torn && !r->damaged_parts;
 }
 
-/* Has the file the head that it had? */
 static bool has_same_head(const struct ptrc_log_file *f)
 {
 	struct ptrc_log_file now = {.fd = f->fd, .size = f->size};
@@ -1209,35 +1164,35 @@ static bool has_same_head(const struct ptrc_log_file *f)
 	       memcmp(&now.head, &f->head, sizeof(now.head)) == 0;
 }
 
-/* Compares the headers that are not forgotten with what they were, and forgets those before number `first`,
- * but never the last one. ESTALE. */
+/* Checks that the headers since t->from are unchanged, and moves t->from to the packet number
+ * `first`, or to the last one. ESTALE. */
 static int compare_tail(struct ptrc_log_reader *r, struct ptrc_log_walk *w, uint64_t first)
 {
-	struct ptrc_log_tail *t = &r->tail, all = {.from = t->from, .behind = t->from}, kept = all;
+	struct ptrc_log_tail *t = &r->tail, all = {.from = t->from, .end = t->from}, kept = all;
 	bool is_kept = false;
 
-	while (all.behind < t->behind) {
-		uint64_t at = all.behind;
+	while (all.end < t->end) {
+		uint64_t at = all.end;
 		struct ptrc_log_packet p;
 
 		if (!walk_next(w, &at, at + 1, &p))
 			return ESTALE;
 		note_taken(&all, &p, at);
-		if (!is_kept && (p.seq >= first || all.behind == t->behind)) {
+		if (!is_kept && (p.seq >= first || all.end == t->end)) {
 			is_kept = true;
-			kept = (struct ptrc_log_tail){.from = at, .behind = at};
+			kept = (struct ptrc_log_tail){.from = at, .end = at};
 		}
 		if (is_kept)
 			note_taken(&kept, &p, at);
 	}
-	if (all.behind != t->behind || all.crc != t->crc)
+	if (all.end != t->end || all.crc != t->crc)
 		return ESTALE;
 	t->from = kept.from;
 	t->crc = kept.crc;
 	return 0;
 }
 
-/* Removes the entries of the packets before number `first`. */
+/* Drops the packets before number `first`. */
 static void forget_entries(struct ptrc_log_reader *r, uint64_t first)
 {
 	size_t kept = 0;
@@ -1264,22 +1219,22 @@ static void forget_entries(struct ptrc_log_reader *r, uint64_t first)
 	}
 }
 
-/* Does a packet follow the one that is being written after those that were taken? Then the writer of that one
- * is gone, as packets are written one after the other. */
+/* Whether a packet follows the incomplete one at the end. Then the writer of that one is gone, as
+ * packets are written one after the other. */
 static bool is_abandoned(const struct ptrc_log_reader *r, struct ptrc_log_walk *w)
 {
-	uint64_t at = r->tail.behind + sizeof(struct ptrc_log_packet);
+	uint64_t at = r->tail.end + sizeof(struct ptrc_log_packet);
 	struct ptrc_log_packet p;
 
 	return walk_next(w, &at, UINT64_MAX, &p);
 }
 
-/* Is the packet that was taken last one of events? */
+/* Whether the last packet taken is one of events. */
 static bool ends_with_events(const struct ptrc_log_reader *r)
 {
 	const struct ptrc_log_entry *e = &r->entries[r->entry_count - 1];
 
-	return e->offset + ptrc_log_packet_size(&e->head) == r->tail.behind;
+	return e->offset + ptrc_log_packet_size(&e->head) == r->tail.end;
 }
 
 /* Takes the new packets of the file. ESTALE, ENOMEM. */
@@ -1289,13 +1244,13 @@ static int take_new(struct ptrc_log_reader *r, struct ptrc_log_file *f, struct p
 	struct ptrc_log_packet end;
 	int error;
 
-	/* An open looks for the end there. */
+	/* A closed log has to be opened again: an open reads its index. */
 	if (file_packet(f, f->size - sizeof(end), &end) && end.type == PTRC_LOG_END)
 		return ESTALE;
 	error = take_following(r, f);
 	if (error)
 		return error;
-	/* What follows a packet shows that it is not torn. */
+	/* The last packet may be torn; an earlier one is complete, as another one follows it. */
 	if (!can_grow(r) || is_abandoned(r, w) ||
 	    (r->entry_count > count && ends_with_events(r) &&
 	     check_payload(f, &r->entries[r->entry_count - 1])))
@@ -1311,7 +1266,7 @@ int ptrc_log_reader_grow(struct ptrc_log_reader *r, uint64_t first)
 	int error;
 
 	if (!can_grow(r) || ptrc_sys(SYS_fstat, f->fd, &st) < 0 ||
-	    (uint64_t)st.st_size < r->tail.behind)
+	    (uint64_t)st.st_size < r->tail.end)
 		return ESTALE;
 	f->size = (uint64_t)st.st_size;
 	if (!has_same_head(f))
@@ -1322,21 +1277,18 @@ int ptrc_log_reader_grow(struct ptrc_log_reader *r, uint64_t first)
 		error = take_new(r, f, &w);
 	}
 	sort(r, 0, by_time);
-	ptrc_log_reader_sort_whose(r);
+	ptrc_log_whose_sort(&r->whose);
 	return error;
 }
 
 /* ---- a log that comes in parts ---- */
 
-/* Takes the packets that are whole by these bytes. EPROTO, ENOMEM. */
+/* Takes the packets that are complete with these bytes. EPROTO, ENOMEM. */
 static int take_parts(struct ptrc_log_reader *r, const void *bytes, size_t size)
 {
 	struct ptrc_log_file *f = r->files;
-	uint64_t needed = r->entry_count ? r->entries[0].offset : r->tail.behind;
-	int error = file_add(f, needed, bytes, size);
-
-	if (!error)
-		error = take_following(r, f);
+	uint64_t needed = r->entry_count ? r->entries[0].offset : r->tail.end;
+	int error = file_add(f, needed, bytes, size) ?: take_following(r, f);
 	r->status = f->status;
 	r->is_closed = f->is_closed;
 	return error == ESTALE ? EPROTO : error;
@@ -1354,12 +1306,10 @@ int ptrc_log_reader_begin(const void *bytes, size_t size, struct ptrc_log_reader
 	r->files = f;
 	r->file_count = 1;
 	r->is_parts = true;
-	error = file_add(f, 0, bytes, size);
-	if (!error)
-		error = file_head(f);
+	error = file_add(f, 0, bytes, size) ?: file_head(f);
 	if (!error && (f->head.kind != PTRC_LOG_SEQUENTIAL || f->is_head_damaged))
 		error = EINVAL;
-	r->tail = (struct ptrc_log_tail){.behind = PTRC_LOG_HEADS_BYTES};
+	r->tail = (struct ptrc_log_tail){.end = PTRC_LOG_HEADS_BYTES};
 	if (!error)
 		error = take_parts(r, "", 0);
 	if (error)
@@ -1379,13 +1329,6 @@ int ptrc_log_reader_feed(struct ptrc_log_reader *r, const void *bytes, size_t si
 	error = take_parts(r, bytes, size);
 	r->is_refused = error;
 	return error;
-}
-
-void ptrc_log_reader_sort_whose(struct ptrc_log_reader *r)
-{
-	if (r->is_whose_unsorted)
-		ptrc_log_whose_sort(&r->whose);
-	r->is_whose_unsorted = false;
 }
 
 /* ---- reading ---- */
@@ -1411,7 +1354,7 @@ bool ptrc_log_reader_has_totals(const struct ptrc_log_reader *r)
 	return ptrc_log_last_ordinal(r) - r->files->head.ordinal + 1 == r->file_count;
 }
 
-/* Subtracts the sums of a packet from those of all. EINVAL: they are not readable. ENOMEM. */
+/* Subtracts the sums of a packet from those of all. EINVAL: unreadable. ENOMEM. */
 static int subtract_sums(const struct ptrc_log_reader *r, const struct ptrc_log_entry *e,
 			 struct ptrc_log_total *all)
 {
@@ -1435,7 +1378,7 @@ int ptrc_log_reader_verify(const struct ptrc_log_reader *r, uint64_t *differing)
 	bool differs = false;
 
 	*differing = r->damaged_parts + r->differing_headers;
-	/* An index that is there and was of no use is damaged. */
+	/* An index that exists and could not be used is damaged. */
 	for (uint32_t i = 0; i < r->file_count; i++)
 		*differing += r->files[i].is_closed && r->files[i].status.index_offset &&
 			      r->files[i].head.kind == PTRC_LOG_SEQUENTIAL &&
@@ -1453,7 +1396,7 @@ int ptrc_log_reader_verify(const struct ptrc_log_reader *r, uint64_t *differing)
 
 		if (!f->has_totals || e->is_absent)
 			continue;
-		error = e->is_missing ? EINVAL : subtract_sums(r, e, all);
+		error = subtract_sums(r, e, all);
 		if (error == ENOMEM) {
 			free(all);
 			return ENOMEM;

@@ -7,9 +7,9 @@
 #include "lib/base/sys.h"
 #include "lib/stream/status.h"
 
-/* A packet in the ring, in the list w->lap. */
+/* A packet in the ring: an item of w->lap. */
 struct ptrc_log_lap_entry {
-	uint64_t place; /* from the beginning of the ring */
+	uint64_t place; /* from the start of the ring */
 	struct ptrc_log_packet head;
 };
 
@@ -18,14 +18,12 @@ static bool is_events(const struct ptrc_log_lap_entry *e)
 	return e->head.type == PTRC_LOG_EVENTS;
 }
 
-static struct ptrc_log_lap_entry *lap_entries(const struct ptrc_log_writer *w)
+/* Entry number i of the list; NULL after the last. */
+static const struct ptrc_log_lap_entry *lap_at(const struct ptrc_log_writer *w, uint64_t i)
 {
-	return (struct ptrc_log_lap_entry *)(void *)w->lap.bytes;
-}
-
-static uint64_t lap_count(const struct ptrc_log_writer *w)
-{
-	return w->lap.used / sizeof(struct ptrc_log_lap_entry);
+	return i < PTRC_LOG_COUNT(&w->lap, struct ptrc_log_lap_entry)
+		       ? &PTRC_LOG_ITEMS(&w->lap, struct ptrc_log_lap_entry)[i]
+		       : NULL;
 }
 
 void ptrc_log_ring_note_lost(struct ptrc_log_writer *w, uint64_t events, int64_t first_ns,
@@ -44,26 +42,24 @@ void ptrc_log_ring_note_lost(struct ptrc_log_writer *w, uint64_t events, int64_t
 	ptrc_log_note_loss(w);
 }
 
-/* Subtracts the packet from what the log holds. */
 static void subtract(struct ptrc_log_writer *w, const struct ptrc_log_lap_entry *e)
 {
 	w->state.events -= e->head.event_count;
 	w->state.bytes -= e->head.counted;
 }
 
-/* Gives up the oldest packet. */
+/* Gives up the oldest packet, which exists. */
 static void lap_drop(struct ptrc_log_writer *w)
 {
-	const struct ptrc_log_lap_entry *e = &lap_entries(w)[w->lap_first++];
+	const struct ptrc_log_lap_entry *e = lap_at(w, w->lap_first++);
 
 	if (is_events(e)) {
 		w->state.ring.oldest_seq = e->head.seq + 1;
 		subtract(w, e);
 		ptrc_log_ring_note_lost(w, e->head.event_count, e->head.first_ns, e->head.last_ns);
 	}
-	/* Entries that are gone leave the list many at a time, as moving the rest costs
-	 * time. */
-	if (w->lap_first >= 1024 && w->lap_first >= lap_count(w) / 2) {
+	/* Invalid entries leave the list many at a time, as moving the rest takes long. */
+	if (w->lap_first >= 1024 && w->lap_first >= PTRC_LOG_COUNT(&w->lap, *e) / 2) {
 		uint64_t gone = w->lap_first * sizeof(*e);
 
 		memmove(w->lap.bytes, w->lap.bytes + gone, w->lap.used - gone);
@@ -74,24 +70,23 @@ static void lap_drop(struct ptrc_log_writer *w)
 
 void ptrc_log_ring_drop_all(struct ptrc_log_writer *w)
 {
-	while (w->lap_first < lap_count(w))
+	while (lap_at(w, w->lap_first))
 		lap_drop(w);
 }
 
 uint64_t ptrc_log_ring_place(struct ptrc_log_writer *w, uint64_t size, uint64_t bytes)
 {
-	uint64_t old = w->state.offset, place = old;
-	bool is_wrap = place + size > w->ring_size;
+	uint64_t old = w->state.offset;
+	bool is_wrap = old + size > w->ring_size;
+	uint64_t place = is_wrap ? 0 : old;
+	const struct ptrc_log_lap_entry *e;
 
-	if (is_wrap)
-		place = 0;
-	while (w->lap_first < lap_count(w)) {
-		const struct ptrc_log_lap_entry *e = &lap_entries(w)[w->lap_first];
+	while ((e = lap_at(w, w->lap_first))) {
 		bool is_in_place = e->place < place + size &&
 				   e->place + ptrc_log_packet_size(&e->head) > place;
 
-		/* A wrap leaves the bytes behind the last packet unused. The oldest packets may
-		 * stand there; they are given up as well. */
+		/* A wrap leaves the bytes after the last packet unused. The oldest packets may be
+		 * there; they are given up as well. */
 		if (!(is_wrap && e->place >= old) && !is_in_place &&
 		    w->state.bytes + bytes <= w->limit)
 			break;
@@ -103,10 +98,8 @@ uint64_t ptrc_log_ring_place(struct ptrc_log_writer *w, uint64_t size, uint64_t 
 int ptrc_log_ring_write(struct ptrc_log_writer *w, uint64_t place)
 {
 	struct ptrc_log_lap_entry e = {.place = place};
-	int error = ptrc_log_buffer_reserve(&w->lap, sizeof(e));
-
-	if (!error)
-		error = ptrc_log_write_at(w, PTRC_LOG_RING_OFFSET + place);
+	int error = ptrc_log_buffer_reserve(&w->lap, sizeof(e))
+			    ?: ptrc_log_write_at(w, PTRC_LOG_RING_OFFSET + place);
 	if (error)
 		return error;
 	w->state.offset = place + w->out.used;
@@ -116,9 +109,10 @@ int ptrc_log_ring_write(struct ptrc_log_writer *w, uint64_t place)
 
 void ptrc_log_ring_undo(struct ptrc_log_writer *w, uint64_t seq)
 {
-	while (lap_count(w) > w->lap_first) {
-		const struct ptrc_log_lap_entry *e = &lap_entries(w)[lap_count(w) - 1];
+	const struct ptrc_log_lap_entry *e;
 
+	while (PTRC_LOG_COUNT(&w->lap, *e) > w->lap_first) {
+		e = lap_at(w, PTRC_LOG_COUNT(&w->lap, *e) - 1);
 		if (!is_events(e) || e->head.seq < seq)
 			break;
 		subtract(w, e);
@@ -126,8 +120,8 @@ void ptrc_log_ring_undo(struct ptrc_log_writer *w, uint64_t seq)
 	}
 }
 
-/* Reads the header of the packet at this place, which ends before `end`. EBADMSG: there is none. ENODATA:
- * the file ends before that. Another error of the read. */
+/* Reads the header of the packet at `place`, which ends before `end`. EBADMSG: there is none.
+ * ENODATA: the file ends earlier. Another error of the read. */
 static int read_header(struct ptrc_log_writer *w, uint64_t place, uint64_t end,
 		       struct ptrc_log_packet *p)
 {
@@ -138,7 +132,7 @@ static int read_header(struct ptrc_log_writer *w, uint64_t place, uint64_t end,
 	return ptrc_log_is_packet(p, w->trace.id, end - place) ? 0 : EBADMSG;
 }
 
-/* Adds to the list the packets that the ring holds between two places, in that order. */
+/* Adds to the list the packets of the ring between two places. */
 static int lap_read(struct ptrc_log_writer *w, uint64_t from, uint64_t to)
 {
 	while (from + sizeof(struct ptrc_log_packet) <= to) {
@@ -161,23 +155,21 @@ static int lap_read(struct ptrc_log_writer *w, uint64_t from, uint64_t to)
 	return 0;
 }
 
-/* Counts events as lost that a dead keeper has overwritten without noting it. Their times
- * cannot be read any more. They were older than the oldest event that is left, and newer than
- * those that were lost before. */
+/* Counts events as lost that a dead keeper overwrote without noting it. Their times are unreadable:
+ * they were older than the oldest event left, and newer than those lost before. */
 static void note_missing(struct ptrc_log_writer *w, uint64_t events)
 {
 	const struct ptrc_attr *a = w->trace.attr;
 	int64_t first_ns = ptrc_log_creation_ns(a->createtime_sec, a->createtime_nsec), last_ns;
-	uint64_t i = 0;
+	const struct ptrc_log_lap_entry *e;
 
 	if (w->state.ring.lost_events)
 		first_ns = w->state.ring.lost_last_ns;
-	while (i < lap_count(w) && !is_events(&lap_entries(w)[i]))
+	for (uint64_t i = 0; (e = lap_at(w, i)) && !is_events(e);)
 		i++;
-	if (i < lap_count(w)) {
-		w->state.ring.oldest_seq = lap_entries(w)[i].head.seq;
-		last_ns = lap_entries(w)[i].head.first_ns;
-		last_ns -= last_ns > INT64_MIN;
+	if (e) {
+		w->state.ring.oldest_seq = e->head.seq;
+		last_ns = e->head.first_ns - (e->head.first_ns > INT64_MIN);
 	} else {
 		w->state.ring.oldest_seq = w->state.seq;
 		last_ns = first_ns;
@@ -191,19 +183,17 @@ int ptrc_log_ring_restore(struct ptrc_log_writer *w)
 	int error;
 
 	w->state.events = w->state.bytes = 0;
-	error = lap_read(w, w->state.offset, w->ring_size);
-	if (!error)
-		error = lap_read(w, 0, w->state.offset);
+	error = lap_read(w, w->state.offset, w->ring_size) ?: lap_read(w, 0, w->state.offset);
 	if (error == ENOMEM)
 		return error;
 	if (error) {
-		/* The descriptor is for writing only and the file could not be opened for
-		 * reading: what the ring holds is not known, so it is given up. */
+		/* The descriptor is for writing only, and the file could not be opened for reading:
+		 * the contents of the ring are unknown, so they are given up. */
 		w->lap.used = 0;
 		w->state.events = w->state.bytes = 0;
 	}
-	/* A keeper that was killed during a flush has overwritten events that its saved state
-	 * still counts. */
+	/* A keeper that was killed during a flush has overwritten events that its saved state still
+	 * counts. */
 	if (w->state.events < events)
 		note_missing(w, events - w->state.events);
 	return 0;
@@ -248,9 +238,9 @@ bool ptrc_log_aside_put(struct ptrc_log_writer *w, uint16_t type, const void *pa
 	return true;
 }
 
-/* In the first lap: loads into w->out the next packet from *place on that is neither EVENTS nor NAMES,
- * and moves *place, which is 0 at first, behind it. Packets that the log has given up since are still
- * there. False: there is no more. */
+/* In the first lap: loads into w->out the next packet from *place on that is neither EVENTS nor
+ * NAMES, and moves *place, at first 0, past it. Packets that the log has given up since are still
+ * readable. False: no more. */
 static bool load_aside(struct ptrc_log_writer *w, uint64_t *place)
 {
 	struct ptrc_log_packet p;

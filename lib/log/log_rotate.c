@@ -13,16 +13,16 @@
 #include "lib/base/sys.h"
 #include "lib/stream/clock.h"
 
-/* At least so many digits, so that a listing by name is one by age for a million members. */
+/* At least this many digits, so that names sort by age for a million members. */
 #define DIGITS 6U
-/* How many names that are taken are passed over for one member. */
+/* Limit for the existing names that are skipped for one member. */
 #define TAKEN_MAX 100000U
-/* After a failure nothing is due for so long. */
+/* The pause after a failure. */
 #define PAUSE_NS INT64_C(10000000000)
 
 /* ---- paths ---- */
 
-/* The path of a member. False: it is too long. */
+/* The path of a member. False: too long. */
 static bool make_path(char path[PTRC_LOG_PATH_BYTES], const char *base, uint64_t number)
 {
 	size_t bytes = strlen(base), count;
@@ -52,7 +52,7 @@ static bool is_rotated(const struct ptrc_stream_header *h)
 	return h->has_log && ptrc_attr_rotates(&h->attr);
 }
 
-/* The number of the member that the saved state belongs to; 0: the first, or no state was saved. */
+/* The number of the member that the saved state belongs to; 0: the first, or no state is saved. */
 static uint64_t member_of(const struct ptrc_stream_header *h)
 {
 	struct ptrc_log_state state;
@@ -60,8 +60,8 @@ static uint64_t member_of(const struct ptrc_stream_header *h)
 	return ptrc_log_state_read(h, &state) ? state.member : 0;
 }
 
-/* Notes the file in the place. The keeper may be killed at any of these stores. So the inode, without
- * which the rest means nothing, is the first to go and the last to come. st: null to note nothing. */
+/* Notes the file in the place; st NULL: notes no file. The keeper may be killed at any of these
+ * stores, so the inode, without which the rest is ignored, is cleared first and stored last. */
 static void note(struct ptrc_log_place *place, const struct stat *st, const char *path,
 		 const char *base)
 {
@@ -89,8 +89,8 @@ void ptrc_log_rotate_note(struct ptrc_log_place *place, int fd, const char *base
 	note(place, is_file ? &st : NULL, path, base);
 }
 
-/* The first member may have been deleted, or taken away. So what a keeper before noted counts; but
- * others than the keeper's user must not choose where it makes files. */
+/* The first member may have been deleted or taken away, so the path that an earlier keeper noted
+ * counts. But only the keeper's own user may choose where it creates files. */
 int ptrc_log_rotate_base(const struct ptrc_stream_header *h, int first_fd, bool is_noted,
 			 char base[PTRC_LOG_PATH_BYTES])
 {
@@ -116,9 +116,9 @@ int ptrc_log_rotate_base(const struct ptrc_stream_header *h, int first_fd, bool 
 	return 0;
 }
 
-/* ---- members that are there ---- */
+/* ---- existing members ---- */
 
-/* Opens a member. ENOENT: there is no file of this name that is this member of this log. */
+/* Opens a member. ENOENT: the file does not exist, or is not this member of this log. */
 static int open_member(const struct ptrc_stream_header *h, const char *path, uint64_t number,
 		       int flags, int *fd, struct ptrc_log_head *head)
 {
@@ -139,7 +139,7 @@ static int open_member(const struct ptrc_stream_header *h, const char *path, uin
 	return ENOENT;
 }
 
-/* The same of the member that the saved state belongs to, if it is where it was. */
+/* Opens the member that the saved state belongs to, if it is where it was. */
 static int reopen(const struct ptrc_stream_header *h, const char *base, int *fd)
 {
 	uint64_t number = member_of(h);
@@ -155,8 +155,8 @@ static int reopen(const struct ptrc_stream_header *h, const char *base, int *fd)
 	return ENOENT;
 }
 
-/* Removes the member that a keeper had begun when it was killed, if there is one. If the place that does not
- * count is that of a later member, that file is the keeper's own, whatever it holds. */
+/* Removes the member that a keeper had begun when it was killed. If the place that is not valid is
+ * that of a later member, the file is the keeper's own, whatever it holds. */
 static void tidy(const struct ptrc_stream_header *h, const char *base)
 {
 	const struct ptrc_log_place *place = &h->log_place[1 - ptrc_log_state_place(h)];
@@ -178,8 +178,7 @@ static void tidy(const struct ptrc_stream_header *h, const char *base)
 	ptrc_sys(SYS_unlinkat, AT_FDCWD, path, 0);
 }
 
-/* Deletes the members of this log, before the one that is being written, that have `keep` or more
- * members behind them. */
+/* Deletes the members of this log before the current one that `keep` or more members follow. */
 static void delete_old(struct ptrc_log_writer *w, uint64_t keep)
 {
 	struct ptrc_log_state *s = &w->state;
@@ -211,7 +210,7 @@ void ptrc_log_rotate_clear(struct ptrc_log_writer *w)
 
 /* ---- the next member ---- */
 
-/* A file without a name in the directory of the path. */
+/* Creates a file without a name in the directory of the path. */
 static int open_nameless(const char *path, int flags, int *fd)
 {
 	char directory[PTRC_LOG_PATH_BYTES];
@@ -224,11 +223,14 @@ static int open_nameless(const char *path, int flags, int *fd)
 	return ptrc_file_open(AT_FDCWD, directory, O_TMPFILE | flags, 0600, fd);
 }
 
-/* Makes the file of the next member, locks it, and notes it in the place that does not count. Stores its number,
- * which is larger than *number. `like` is a descriptor of a member. Errors of open().
+/*
+ * Creates the file of the next member, locks it, and notes it in the place that is not valid.
+ * *number becomes its number, the next larger one whose name is free. `like` is a descriptor of a
+ * member. Errors of open().
  *
- * The place is noted before the file has its name: so a keeper that takes over knows whose a file
- * is. Where the file system has no files without a name, an empty file may stay behind. */
+ * The place is noted before the file gets its name, so a keeper that takes over can recognize the
+ * file. On a file system without nameless files, an empty file may be left.
+ */
 static int make_member(struct ptrc_stream_header *h, const char *base, int like, uint64_t *number,
 		       int *fd)
 {
@@ -346,7 +348,7 @@ bool ptrc_log_rotate_is_due(const struct ptrc_log_writer *w, int64_t *wait_ns)
 	return false;
 }
 
-/* Writes the end of this member, and the begin of the next one, whose file is `fd`. */
+/* Ends this member and starts the next one, whose file is `fd`. */
 static int change_over(struct ptrc_log_writer *w, int fd, uint64_t number)
 {
 	struct ptrc_log_index index;
@@ -362,14 +364,14 @@ static int change_over(struct ptrc_log_writer *w, int fd, uint64_t number)
 		ptrc_file_close(old_fd);
 		return 0;
 	}
-	/* The member goes on, so its end is taken off. */
+	/* It failed: the old member stays in use, so its STATUS and END are removed. */
 	if (w->fd == fd)
 		ptrc_log_index_free(&w->index);
 	w->index = index;
 	w->fd = old_fd;
 	w->file_end = w->state.offset;
 	w->has_last = false;
-	ptrc_log_reserve_close(w);
+	w->close_reserve = PTRC_LOG_CLOSE_BYTES;
 	ptrc_sys(SYS_ftruncate, w->fd, w->state.offset);
 	return error;
 }
@@ -380,7 +382,7 @@ int ptrc_log_rotate(struct ptrc_log_writer *w)
 	char path[PTRC_LOG_PATH_BYTES];
 	int fd, error;
 
-	/* What a flush that failed has left behind the state's offset is no part of the log. */
+	/* Packets after the state's offset, left by a failed flush, are no part of the log. */
 	if (w->has_retry)
 		return EAGAIN;
 	error = make_member(w->header, w->base, w->fd, &number, &fd);

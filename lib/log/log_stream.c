@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "include/posixtrace-private.h"
 #include "lib/model/eventset.h"
@@ -27,13 +26,13 @@
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
 
-/* How long an open waits for a keeper that finishes the log of a dead controller, from the last growth of the
- * file, or the last look that found the keeper running; and how long if the keeper is stopped. Commands open a
- * log twice, and are to wait for 5 s at most. */
+/* How long an open waits for a keeper that finishes the log of a dead controller: since the file
+ * last grew or the keeper was last found running; and less if the keeper is stopped. Commands open
+ * a log twice, and should wait for 5 s at most. */
 #define FINISH_WAIT_NS INT64_C(2500000000)
 #define STOPPED_WAIT_NS INT64_C(1000000000)
-/* How long it waits in all. The keeper has no more to write than a stream holds; a log that grows
- * for longer is written by somebody who only pretends to be its keeper. */
+/* The limit for the whole wait. A keeper has no more to write than a stream holds; a log that grows
+ * for longer is written by a process that only pretends to be its keeper. */
 #define FINISH_WAIT_ALL_NS INT64_C(20000000000)
 
 struct packet;
@@ -49,44 +48,39 @@ struct cursor {
 	struct ptrc_context origin;
 };
 
-/* An open packet: freed when the last of its cursors is done, and nobody needs the data of its
- * events any more. */
+/* An open packet. It is freed when its last cursor is done and the data of its events is no longer
+ * needed. */
 struct packet {
 	uint8_t *bytes; /* the payload */
 	size_t in_use;	/* cursors */
-	/* The stream, and the blocks with events of this packet. Blocks may be freed by any thread. */
+	/* The stream, and the blocks with events of this packet. Any thread may free a block. */
 	_Atomic size_t holders;
-	uint64_t block;		 /* the number of the last block that became a holder */
-	struct cursor cursors[]; /* behind them the shapes of their unpackers */
+	uint64_t block;		 /* number of the last block that became a holder */
+	struct cursor cursors[]; /* the shapes of their unpackers follow */
 };
 
-/* Events per block: few enough that they stay in a processor's cache until they are used. */
+/* Events per block: few enough to stay in a processor's cache until they are used. */
 #define BLOCK_EVENTS 1024U
 
-/* What a block is for this file. */
+/* A block as this file sees it. */
 struct posixtrace_block_memory {
-	struct posixtrace_block block; /* for the caller; at the begin */
-	struct packet **packets;       /* that this holds */
+	struct posixtrace_block block; /* for the caller; must be first */
+	struct packet **packets;       /* held by this block */
 	size_t packet_count, packet_size;
 	struct posixtrace_event events[BLOCK_EVENTS];
 };
 
-/* A gap for which the log has no OVERFLOW and RESUME events, so that the reader makes them up. */
+/* A gap for which the log has no OVERFLOW and RESUME events, so the reader makes them up. */
 struct gap {
 	enum {
 		GAP_NONE,
-		GAP_PENDING,
-		GAP_OVERFLOW
-	} state;		   /* both are to come; only the RESUME is */
-	bool is_damage;		   /* some of it was in packets that are damaged or missing... */
-	bool is_uncounted;	   /* ... whose number of events is not known... */
-	bool is_absent;		   /* ... or all of those in files that are missing */
-	int64_t first_ns, last_ns; /* time of the first and the last event lost */
-};
-
-/* Both times belong to the span. */
-struct span {
-	int64_t first_ns, last_ns;
+		GAP_PENDING,  /* both are still to be reported */
+		GAP_OVERFLOW, /* only the RESUME is */
+	} state;
+	bool is_damage;		   /* some of its packets are damaged or missing... */
+	bool is_uncounted;	   /* ... with an unknown number of events... */
+	bool is_absent;		   /* ... or all of them are in missing files */
+	int64_t first_ns, last_ns; /* times of the first and the last lost event */
 };
 
 struct ptrc_log_stream {
@@ -94,35 +88,33 @@ struct ptrc_log_stream {
 	struct ptrc_log_reader reader;
 	uint32_t next_id;
 
-	/* The position. The cursors of all open packets are in a heap, the earliest on top. A
-	 * packet is opened as soon as its first event may be the next one. */
+	/* The position. The heap has the cursors of all open packets, the earliest on top. A packet
+	 * is opened as soon as its first event may be the next one. */
 	size_t next_entry;
 	struct cursor **heap;
 	size_t heap_count, heap_size;
-	struct packet *done;  /* kept while the event that was reported last stands in it */
-	uint64_t block_count; /* blocks that were made */
-	struct packet *told;  /* where that event stands; null: it was made up */
-	/* What is to be reported; a packet that cannot have any of it is skipped. No spans: all
-	 * times. */
-	struct span *spans;
+	struct packet *done;	 /* kept while it has the event that was reported last */
+	uint64_t block_count;	 /* number of blocks made */
+	struct packet *reported; /* the packet of that event; NULL: it was made up */
+	/* The selection: a packet without any event of it is skipped. No spans: all times. */
+	struct posixtrace_span *spans;
 	size_t span_count;
 	bool has_types;
 	uint64_t types[PTRC_SET_WORD_COUNT];
-	int64_t skipped_ns; /* the latest time of the events of packets that were skipped so */
-	/* Unless it is null, the log is read packet by packet in this order, which is that of their
-	 * numbers, from number `from` on up to the one before `until`. Whoever begins with number `place`
-	 * gets `place_events` events that have been reported. */
+	int64_t skipped_ns; /* latest time of the events of skipped packets */
+	/* If not NULL, the packets are read one by one in this order, that of their numbers, from
+	 * number `from` up to the one before `until`. A reader that starts at number `place` gets
+	 * `place_events` events again that have been reported. */
 	size_t *by_number;
 	uint64_t from, until, place, place_events;
 	struct ptrc_sequencer sequencer;
-	bool is_admitted; /* the sequencer has passed the event of the first cursor */
-	/* Since the beginning, what was not reported or is made up: pt_gap_events, pt_filtered_events,
-	 * pt_skipped_events, pt_made_up_events, and what is damaged or in missing files. */
+	bool is_admitted; /* the sequencer has admitted the event of the first cursor */
+	/* Of events since the beginning that were not reported or made up: pt_gap_events,
+	 * pt_filtered_events, pt_skipped_events, pt_made_up_events, and the counts of damage and
+	 * missing files. */
 	struct ptrc_counts counts;
 	struct gap gap;
-	struct ptrc_type_sums sums; /* for checking a packet */
-	/* By type, what its layout says, if that was asked for. Null: none was. */
-	struct ptrc_layout_fields **fields;
+	struct ptrc_type_sums sums; /* scratch, for checking a packet */
 };
 
 /* ---- cursors ---- */
@@ -158,7 +150,7 @@ static void packet_put(struct ptrc_log_stream *l, struct packet *p)
 	if (--p->in_use)
 		return;
 	forget_done(l);
-	l->done = p; /* the event that is reported next may stand in it */
+	l->done = p; /* the next reported event may be in it */
 }
 
 static void close_position(struct ptrc_log_stream *l)
@@ -175,9 +167,9 @@ static bool ring_has_lost(const struct ptrc_log_stream *l)
 	return l->reader.files->head.kind == PTRC_LOG_RING && l->reader.ring.lost_events;
 }
 
-/* Takes over the filter that a packet begins with, if the filter is not known. A packet that was
- * skipped may have changed it in the middle of this one, whose first events are late then: nobody
- * knows the filter of their time. */
+/* If the filter is unknown, takes the one at the start of a packet; but not if a skipped packet may
+ * have changed it in the middle of this one. The first events of this one are late then, and the
+ * filter of their time is unknown. */
 static void adopt_filter(struct ptrc_log_stream *l, const struct ptrc_log_entry *e,
 			 const uint8_t *filter)
 {
@@ -185,11 +177,10 @@ static void adopt_filter(struct ptrc_log_stream *l, const struct ptrc_log_entry 
 	    e->head.first_ns < l->skipped_ns)
 		return;
 	ptrc_sequencer_reset(&l->sequencer);
-	if (filter)
-		memcpy(l->sequencer.filter, filter, ptrc_log_filter_bytes(e->head.flags));
+	memcpy(l->sequencer.filter, filter, ptrc_log_filter_bytes(e->head.flags));
 }
 
-/* Takes the section at *at, and moves *at behind it. False: there is none. */
+/* Takes the section at *at, and moves *at past it. False: there is none. */
 static bool next_section(const uint8_t **at, const uint8_t *end, struct ptrc_log_section *s)
 {
 	if ((size_t)(end - *at) < sizeof(*s))
@@ -201,7 +192,7 @@ static bool next_section(const uint8_t **at, const uint8_t *end, struct ptrc_log
 	return true;
 }
 
-/* Are the sums at the begin of a payload those of the events that were counted? */
+/* Whether the sums at the start of a payload match the events that were counted. */
 static bool has_sums(const struct ptrc_type_sums *counted, const uint8_t *payload, uint32_t bytes)
 {
 	struct ptrc_type_sum sum;
@@ -219,8 +210,8 @@ static bool has_sums(const struct ptrc_type_sums *counted, const uint8_t *payloa
 	return true;
 }
 
-/* Do the sections of the payload, which begin at `at`, hold what the packet's header and sums say,
- * and nothing else? Counts the sections, and the shapes that it takes to unpack them. */
+/* Whether the sections of the payload, which begin at `at`, match the packet's header and sums, and
+ * nothing else follows. Counts the sections, and the shapes needed to unpack them. */
 static bool is_what_it_says(struct ptrc_log_stream *l, const struct ptrc_log_entry *e,
 			    const uint8_t *payload, const uint8_t *at, uint32_t *sections,
 			    size_t *shape_count)
@@ -265,7 +256,6 @@ static bool is_what_it_says(struct ptrc_log_stream *l, const struct ptrc_log_ent
 	       has_sums(&l->sums, payload, e->head.sums_bytes);
 }
 
-/* Opens a section of a packet. */
 static void open_section(struct ptrc_log_stream *l, struct packet *p, uint32_t number, uint64_t seq,
 			 const struct ptrc_log_section *s, const uint8_t *bytes,
 			 struct ptrc_unpacker_shape *shapes)
@@ -286,13 +276,14 @@ static void open_section(struct ptrc_log_stream *l, struct packet *p, uint32_t n
 	heap_push(l->heap, l->heap_count++, c);
 }
 
-/* EINVAL: the packet is damaged. EBADMSG: it is not, but it is not what its header says. */
+/* EINVAL: the packet is damaged. EBADMSG: it is sound, but its header lies. ENOMEM. */
 static int open_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *e)
 {
-	const uint8_t *begin, *at, *end, *filter = NULL;
+	uint64_t offset = ptrc_log_sections_offset(&e->head);
 	struct ptrc_unpacker_shape *shapes;
-	uint32_t count = 0, filter_bytes;
 	struct ptrc_log_section s;
+	const uint8_t *at;
+	uint32_t count;
 	size_t shape_count;
 	struct packet *p;
 	uint8_t *bytes;
@@ -301,17 +292,8 @@ static int open_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *e
 	error = ptrc_log_reader_load(&l->reader, e, false, &bytes);
 	if (error)
 		return error;
-	begin = bytes + e->head.sums_bytes;
-	end = bytes + e->head.length;
-	if ((e->head.flags & PTRC_LOG_HAS_RING) &&
-	    (size_t)(end - begin) >= sizeof(struct ptrc_log_ring))
-		begin += sizeof(struct ptrc_log_ring);
-	filter_bytes = ptrc_log_filter_bytes(e->head.flags);
-	if (filter_bytes && (size_t)(end - begin) >= filter_bytes) {
-		filter = begin;
-		begin += filter_bytes;
-	}
-	if (!is_what_it_says(l, e, bytes, begin, &count, &shape_count)) {
+	if (offset > e->head.length ||
+	    !is_what_it_says(l, e, bytes, bytes + offset, &count, &shape_count)) {
 		free(bytes);
 		return EBADMSG;
 	}
@@ -323,15 +305,15 @@ static int open_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *e
 	}
 	shapes = (struct ptrc_unpacker_shape *)(void *)&p->cursors[count];
 	p->bytes = bytes;
-	p->in_use = 1; /* so that it stays until all of its cursors are there */
+	p->in_use = 1; /* keeps it until all of its cursors exist */
 	atomic_init(&p->holders, 1);
 	p->block = 0;
 	count = 0;
-	for (at = begin; next_section(&at, end, &s); count++) {
+	for (at = bytes + offset; next_section(&at, bytes + e->head.length, &s); count++) {
 		open_section(l, p, count, e->head.seq, &s, at - s.bytes, shapes);
 		shapes += ptrc_unpacker_shapes(s.bytes);
 	}
-	adopt_filter(l, e, filter);
+	adopt_filter(l, e, bytes + offset - ptrc_log_filter_bytes(e->head.flags));
 	packet_put(l, p);
 	return 0;
 }
@@ -348,7 +330,7 @@ static void begin_gap(struct ptrc_log_stream *l, int64_t first_ns, int64_t last_
 	ptrc_sequencer_gap(&l->sequencer);
 }
 
-/* A gap that has nothing but what missing files had is no damage. */
+/* A gap that only has packets of missing files is no damage. */
 static void note_file_gap(struct ptrc_log_stream *l, const struct ptrc_log_entry *e)
 {
 	l->counts.pt_file_gap_events += e->is_absent ? e->events : 0;
@@ -361,8 +343,8 @@ static void note_file_gap(struct ptrc_log_stream *l, const struct ptrc_log_entry
 	}
 }
 
-/* Skips a packet that is damaged or lies, or several that are missing. All events that are earlier
- * have been reported. */
+/* Skips a packet that is damaged or lies, or several missing ones. All earlier events have been
+ * reported. */
 static void skip_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *e)
 {
 	const struct ptrc_log_reader *r = &l->reader;
@@ -372,11 +354,12 @@ static void skip_packet(struct ptrc_log_stream *l, const struct ptrc_log_entry *
 		begin_gap(l, e->head.first_ns, e->head.first_ns);
 		return;
 	}
-	/* Maybe it was never wholly written. That the log is not closed tells as much. */
+	/* The last packet of a log that is not closed may never have been completely written. The
+	 * missing end says as much. */
 	if (!r->is_closed && e->head.seq + 1 == r->end_seq)
 		return;
 	begin_gap(l, e->head.first_ns, e->head.last_ns);
-	/* If an OVERFLOW was reported, its RESUME may be what is missing here. */
+	/* The RESUME after an OVERFLOW that was reported may be in this packet. */
 	l->sequencer.is_in_gap = false;
 	l->counts.pt_damaged_events += e->is_lying ? 0 : e->events;
 	l->counts.pt_damaged_gaps += !l->gap.is_damage;
@@ -396,13 +379,14 @@ static bool has_type(const struct ptrc_log_stream *l, uint32_t id)
 static bool is_in_spans(const struct ptrc_log_stream *l, int64_t first_ns, int64_t last_ns)
 {
 	for (size_t i = 0; i < l->span_count; i++)
-		if (first_ns <= l->spans[i].last_ns && last_ns >= l->spans[i].first_ns)
+		if (first_ns <= ptrc_timespec_ns(&l->spans[i].pt_last) &&
+		    last_ns >= ptrc_timespec_ns(&l->spans[i].pt_first))
 			return true;
 	return l->span_count == 0;
 }
 
-/* May the packet have events of a type that is to be reported? Its sums tell. True, too, if they are
- * damaged: then opening it tells more. *error: ENOMEM. */
+/* Whether the packet may have events of a selected type, by its sums. True if these are damaged:
+ * opening it will show more. *error: ENOMEM. */
 static bool may_have_types(const struct ptrc_log_stream *l, const struct ptrc_log_entry *e,
 			   int *error)
 {
@@ -423,18 +407,18 @@ static bool may_have_types(const struct ptrc_log_stream *l, const struct ptrc_lo
 	return has;
 }
 
-/* Can the packet be skipped, as it has nothing that is to be reported? *error: ENOMEM. */
+/* Whether the packet has nothing of the selection. *error: ENOMEM. */
 static bool can_skip(const struct ptrc_log_stream *l, const struct ptrc_log_entry *e, int *error)
 {
 	int64_t first_ns = e->head.first_ns;
-	/* Only who opens a packet learns that it is damaged, which is a gap, too. */
+	/* Only opening a packet shows that it is damaged, which is a gap, too. */
 	bool tells_gaps = l->has_types &&
 			  (has_type(l, POSIX_TRACE_OVERFLOW) || has_type(l, POSIX_TRACE_RESUME));
 
 	*error = 0;
 	if (e->is_missing || e->is_damaged)
 		return false;
-	/* The packet's first event tells where a gap before it ends. */
+	/* The packet's first event is the end of a gap before it. */
 	if (l->gap.state != GAP_NONE && l->gap.first_ns < first_ns)
 		first_ns = l->gap.first_ns;
 	if (!is_in_spans(l, first_ns, e->head.last_ns))
@@ -442,35 +426,26 @@ static bool can_skip(const struct ptrc_log_stream *l, const struct ptrc_log_entr
 	return l->has_types && !tells_gaps && !may_have_types(l, e, error);
 }
 
-/* Goes on behind a packet that has nothing that is to be reported. */
+/* Skips a packet without any selected event. */
 static void pass_over(struct ptrc_log_stream *l, const struct ptrc_log_entry *e)
 {
 	l->counts.pt_skipped_events += e->events;
 	if (l->skipped_ns < e->head.last_ns)
 		l->skipped_ns = e->head.last_ns;
-	/* Neither is there anything to be reported in a gap before it. */
+	/* A gap before it has no selected event, either. */
 	l->gap = (struct gap){.state = GAP_NONE};
 	l->sequencer.is_in_gap = false;
-	/* It may have changed the filter. The next packet tells. */
+	/* It may have changed the filter; the next packet says what that is. */
 	ptrc_sequencer_gap(&l->sequencer);
 }
 
-/* Are packets read one by one, and not merged? */
+/* Whether packets are read one by one, and not merged. */
 static bool is_one_by_one(const struct ptrc_log_stream *l)
 {
 	return l->reader.is_parts || l->by_number;
 }
 
-/* Can reading begin with this packet, which is opened now, as nothing from before matters? */
-static void note_place(struct ptrc_log_stream *l, const struct ptrc_log_entry *e)
-{
-	if (l->gap.state != GAP_NONE || l->sequencer.is_in_gap)
-		return;
-	l->place = e->head.seq;
-	l->place_events = 0;
-}
-
-/* There is one: next_entry is below entry_count. */
+/* The next packet; next_entry is below entry_count. */
 static struct ptrc_log_entry *next_packet(const struct ptrc_log_stream *l)
 {
 	size_t place = l->by_number ? l->by_number[l->next_entry] : l->next_entry;
@@ -478,7 +453,7 @@ static struct ptrc_log_entry *next_packet(const struct ptrc_log_stream *l)
 	return &l->reader.entries[place];
 }
 
-/* Opens the packets that may hold the next event. ENOMEM. EPROTO: one of a log that comes in parts is
+/* Opens the packets that may have the next event. ENOMEM. EPROTO: a packet of a log in parts is
  * damaged. */
 static int open_due(struct ptrc_log_stream *l)
 {
@@ -486,13 +461,17 @@ static int open_due(struct ptrc_log_stream *l)
 		struct ptrc_log_entry *e = next_packet(l);
 		int error;
 
-		/* Packets that come one by one are read so, whatever times they have: which of them
-		 * are here already may not matter. */
+		/* One by one, regardless of their times: what is reported must not depend on how
+		 * many packets have arrived. */
 		if (l->heap_count && (is_one_by_one(l) || l->heap[0]->event.ns < e->head.first_ns))
 			break;
 		if (l->by_number && e->head.seq >= l->until)
 			break;
-		note_place(l, e);
+		/* Reading can start again at this packet, unless an unfinished gap precedes it. */
+		if (l->gap.state == GAP_NONE && !l->sequencer.is_in_gap) {
+			l->place = e->head.seq;
+			l->place_events = 0;
+		}
 		if (can_skip(l, e, &error)) {
 			pass_over(l, e);
 			l->next_entry++;
@@ -514,7 +493,6 @@ static int open_due(struct ptrc_log_stream *l)
 
 /* ---- events ---- */
 
-/* An event that stands in no packet. */
 static void make_up(struct posix_trace_event_info *info, trace_event_id_t id, int64_t ns)
 {
 	memset(info, 0, sizeof(*info));
@@ -523,15 +501,15 @@ static void make_up(struct posix_trace_event_info *info, trace_event_id_t id, in
 	info->posix_timestamp = ptrc_timespec_of(ns);
 }
 
-/* Is the event at the cursor to be reported? */
+/* Whether the event at the cursor is to be reported. */
 static bool admit(struct ptrc_log_stream *l, const struct cursor *c)
 {
 	const struct ptrc_packed_event *e = &c->event;
 	uint32_t id = e->id_flags & PTRC_REC_ID_MASK;
 	bool is_hidden = e->id_flags & PTRC_REC_HIDDEN;
 
-	/* These are left over from the time in which the ring lost events. If they were
-	 * reported the one gap would look like several. */
+	/* These are left from the time in which the ring lost events. Reporting them would split
+	 * one gap into several. */
 	if (ring_has_lost(l) && e->ns < l->reader.ring.lost_last_ns) {
 		l->counts.pt_gap_events += !is_hidden;
 		return false;
@@ -549,8 +527,8 @@ static bool admit(struct ptrc_log_stream *l, const struct cursor *c)
 	return false;
 }
 
-static void tell_event(const struct cursor *c, struct posix_trace_event_info *info,
-		       const void **data, size_t *len)
+static void fill_in(const struct cursor *c, struct posix_trace_event_info *info, const void **data,
+		    size_t *len)
 {
 	const struct ptrc_packed_event *e = &c->event;
 
@@ -565,7 +543,7 @@ static void tell_event(const struct cursor *c, struct posix_trace_event_info *in
 	*len = e->len;
 }
 
-/* Goes to the next event. */
+/* Moves to the next event. */
 static void step(struct ptrc_log_stream *l)
 {
 	struct cursor *c = l->heap[0];
@@ -579,10 +557,10 @@ static void step(struct ptrc_log_stream *l)
 	}
 }
 
-/* Makes up the next event of a gap that was found, before an event of that time. False: there is
- * none, or none any more. */
-static bool tell_gap(struct ptrc_log_stream *l, struct posix_trace_event_info *info,
-		     int64_t resume_ns)
+/* Makes up the next event of a gap before an event at resume_ns. False: no more is to be
+ * reported. */
+static bool make_up_gap_event(struct ptrc_log_stream *l, struct posix_trace_event_info *info,
+			      int64_t resume_ns)
 {
 	while (l->gap.state != GAP_NONE) {
 		bool begins = l->gap.state == GAP_PENDING;
@@ -602,35 +580,37 @@ static bool tell_gap(struct ptrc_log_stream *l, struct posix_trace_event_info *i
 	return false;
 }
 
-/* The next event. Its data stay in a packet of the log until the next call; one that the reader
- * makes up has none, and leaves *data and *len alone. ENODATA at the end, ENOMEM, EPROTO. */
+/* Finds the next event. Its data stay in a packet until the next call; for one that the reader
+ * makes up, *data and *len are unchanged. ENODATA at the end, ENOMEM, EPROTO. */
 static int find_next(struct ptrc_log_stream *l, struct posix_trace_event_info *info,
 		     const void **data, size_t *len)
 {
 	struct cursor *c;
 
-	l->told = NULL;
+	l->reported = NULL;
 	for (;;) {
 		int error = open_due(l);
 
 		if (error)
 			return error;
-		/* Damage may be the last that the log has. */
+		/* A log may end with damage. */
 		if (l->heap_count == 0)
-			return l->gap.is_damage && tell_gap(l, info, l->gap.last_ns) ? 0 : ENODATA;
+			return l->gap.is_damage && make_up_gap_event(l, info, l->gap.last_ns)
+				       ? 0
+				       : ENODATA;
 		c = l->heap[0];
 		if (l->is_admitted || admit(l, c))
 			break;
 		step(l);
 	}
-	/* The event stays on top of the heap while an OVERFLOW and a RESUME are reported before
-	 * it. */
+	/* The event stays on top of the heap while the OVERFLOW and RESUME before it are
+	 * reported. */
 	l->is_admitted = true;
-	if (tell_gap(l, info, c->event.ns))
+	if (make_up_gap_event(l, info, c->event.ns))
 		return 0;
 	forget_done(l);
-	tell_event(c, info, data, len);
-	l->told = c->packet;
+	fill_in(c, info, data, len);
+	l->reported = c->packet;
 	step(l);
 	return 0;
 }
@@ -644,20 +624,6 @@ static int next_event(struct ptrc_log_stream *l, struct posix_trace_event_info *
 	return error;
 }
 
-/* Goes to the first packet from number `from` on. */
-static void go_to_first(struct ptrc_log_stream *l)
-{
-	l->next_entry = 0;
-	l->place = l->from;
-	l->place_events = 0;
-	while (l->by_number && l->next_entry < l->reader.entry_count &&
-	       next_packet(l)->head.seq < l->from)
-		l->next_entry++;
-	/* Packets before it may have changed the filter; it tells. */
-	if (l->next_entry || l->reader.forgotten_seq)
-		ptrc_sequencer_gap(&l->sequencer);
-}
-
 static void rewind_events(struct ptrc_log_stream *l)
 {
 	close_position(l);
@@ -666,16 +632,24 @@ static void rewind_events(struct ptrc_log_stream *l)
 	l->counts = (struct ptrc_counts){0};
 	l->gap = (struct gap){.state = GAP_NONE};
 	ptrc_sequencer_reset(&l->sequencer);
-	go_to_first(l);
+	l->next_entry = 0;
+	l->place = l->from;
+	l->place_events = 0;
+	while (l->by_number && l->next_entry < l->reader.entry_count &&
+	       next_packet(l)->head.seq < l->from)
+		l->next_entry++;
+	/* Packets before it may have changed the filter; it says what that is. */
+	if (l->next_entry || l->reader.forgotten_seq)
+		ptrc_sequencer_gap(&l->sequencer);
 	if (ring_has_lost(l) && !l->next_entry)
 		begin_gap(l, l->reader.ring.lost_first_ns, l->reader.ring.lost_last_ns);
 }
 
 /* ---- opening ---- */
 
-/* Does a keeper lock this byte? The kernel may report the keeper's two locks, on neighbouring bytes, as one;
- * a lock on the whole file is the application's own. *keeper: its process, or no positive number if that is
- * not known. */
+/* Whether a keeper locks this byte. The kernel may report the keeper's two locks, on neighbouring
+ * bytes, as one; a lock on the whole file is the application's own. *keeper: its pid, or no
+ * positive number if that is unknown. */
 static bool is_locked_by_keeper(int fd, int64_t byte, int *keeper)
 {
 	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
@@ -688,8 +662,7 @@ static bool is_locked_by_keeper(int fd, int64_t byte, int *keeper)
 	return true;
 }
 
-/* Is the keeper of this log finishing it, because its controller is dead? False if that cannot
- * be told. */
+/* Whether the controller of this log's stream is dead. False if that is unknown. */
 static bool is_controller_gone(int fd, const struct ptrc_log_head *head)
 {
 	int dirfd, stream, error, pid;
@@ -698,12 +671,12 @@ static bool is_controller_gone(int fd, const struct ptrc_log_head *head)
 
 	if (is_locked_by_keeper(fd, PTRC_LOG_LOCK_FINISHING, &pid))
 		return true;
-	/* If the stream object cannot be opened the log is closed, or the object is out of
-	 * sight. */
+	/* If the stream object cannot be opened, the log is closed or the object is not
+	 * accessible. */
 	if (ptrc_shmdir_open(head->owner_uid, false, &dirfd))
 		return false;
 	error = ptrc_shmdir_open_id(dirfd, 's', head->stream_id, head->owner_uid, &stream, &size);
-	/* It may have been put aside by a process that finishes its log. */
+	/* A process that finishes its log may have renamed it. */
 	if (error == ENOENT)
 		error = ptrc_shmdir_open_id(dirfd, 'o', head->stream_id, head->owner_uid, &stream,
 					    &size);
@@ -715,8 +688,8 @@ static bool is_controller_gone(int fd, const struct ptrc_log_head *head)
 	return is_gone;
 }
 
-/* A program that has waited for the end of a controller and then opens its log must see a
- * finished log. So an open waits while the keeper finishes the log. */
+/* Waits while the keeper finishes the log: a program that has waited for the end of a controller
+ * must find a finished log when it opens that. */
 static void wait_for_keeper(int fd, const struct ptrc_log_head *head)
 {
 	int64_t waited_ns = 0, limit_ns = FINISH_WAIT_NS;
@@ -743,7 +716,7 @@ static void wait_for_keeper(int fd, const struct ptrc_log_head *head)
 	}
 }
 
-/* Makes a stream of the log whose reader was opened with this result. */
+/* Completes a stream whose reader was opened with this result. */
 static int make_stream(struct ptrc_log_stream *l, int error, struct ptrc_log_stream **result)
 {
 	if (!error && pthread_mutex_init(&l->mutex, NULL)) {
@@ -777,7 +750,7 @@ int ptrc_log_stream_open_all(const int *fds, size_t count, bool is_whole,
 	return make_stream(l, error, result);
 }
 
-/* From now on nothing is skipped, and packets are merged. */
+/* Ends any selection: nothing is skipped, and packets are merged. */
 static void select_all(struct ptrc_log_stream *l)
 {
 	free(l->by_number);
@@ -837,9 +810,6 @@ void ptrc_log_stream_close(struct ptrc_log_stream *l)
 	free(l->heap);
 	free(l->by_number);
 	free(l->spans);
-	for (size_t id = 0; l->fields && id <= PTRC_SET_ID_MAX; id++)
-		ptrc_layout_fields_free(l->fields[id]);
-	free(l->fields);
 	ptrc_log_reader_close(&l->reader);
 	pthread_mutex_destroy(&l->mutex);
 	free(l);
@@ -855,7 +825,7 @@ int ptrc_log_stream_rewind(struct ptrc_log_stream *l)
 	return 0;
 }
 
-/* ---- what the log tells of the stream: this changes only if the log comes in parts ---- */
+/* ---- attributes, status and counts: they change only if the log comes in parts ---- */
 
 void ptrc_log_stream_attr(struct ptrc_log_stream *l, trace_attr_t *attr)
 {
@@ -872,7 +842,7 @@ void ptrc_log_stream_status(struct ptrc_log_stream *l, struct posix_trace_status
 	const struct ptrc_log_status *s = &l->reader.status;
 
 	memset(st, 0, sizeof(*st));
-	/* Nobody knows how a log ended whose last file is missing. */
+	/* Without its last file the end of a log is unknown. */
 	if (!has_status(l) || l->reader.is_last_missing) {
 		st->posix_stream_status = POSIX_TRACE_RUNNING;
 		st->posix_stream_full_status = POSIX_TRACE_NOT_FULL;
@@ -893,26 +863,26 @@ void ptrc_log_stream_status(struct ptrc_log_stream *l, struct posix_trace_status
 	st->posix_log_full_status = (int)s->log_full;
 }
 
-/* How many events the files have that are missing between others; 0: it is not known of each. */
+/* The events in missing files between others; 0: not known of each. */
 static uint64_t count_missing_events(const struct ptrc_log_reader *r)
 {
 	uint64_t events = 0;
 
 	for (uint32_t i = 1; i < r->file_count; i++) {
 		const struct ptrc_log_file *m = &r->files[i - 1];
-		uint64_t had = m->head.events_before + m->status.log_events;
+		uint64_t absent;
 
 		if (m[1].head.ordinal - m->head.ordinal <= 1)
 			continue;
-		if (!m->is_closed || had > m[1].head.events_before)
+		if (!ptrc_log_reader_absent_events(m, &absent))
 			return 0;
-		events += m[1].head.events_before - had;
+		events += absent;
 	}
 	return events;
 }
 
-/* Which files of a log that is rotated are there. */
-static void tell_members(const struct ptrc_log_reader *r, struct ptrc_counts *counts)
+/* Counts the existing, missing and deleted files of a rotated log. */
+static void count_members(const struct ptrc_log_reader *r, struct ptrc_counts *counts)
 {
 	const struct ptrc_log_head *h = &r->files->head;
 	/* At least. */
@@ -924,7 +894,7 @@ static void tell_members(const struct ptrc_log_reader *r, struct ptrc_counts *co
 	counts->pt_is_last_file_missing = r->is_last_missing;
 	counts->pt_earlier_files = h->ordinal;
 	counts->pt_earlier_events = h->events_before;
-	/* The keeper leaves `keep` of them. */
+	/* The keeper deletes all but `keep`. */
 	if (h->keep && last >= h->keep)
 		counts->pt_deleted_files = ptrc_log_at_most(last + 1 - h->keep, h->ordinal);
 }
@@ -935,7 +905,7 @@ void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct ptrc_counts *count
 
 	pthread_mutex_lock(&l->mutex);
 	*counts = l->counts;
-	/* Of what a log that was not closed has, the headers tell that are not known to lie. */
+	/* A log that was not closed has no sum: add up the headers that are not known to lie. */
 	counts->pt_log_events = r->forgotten_events;
 	counts->pt_log_bytes = r->forgotten_bytes;
 	for (size_t i = 0; i < r->entry_count && !r->is_closed; i++)
@@ -947,7 +917,7 @@ void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct ptrc_counts *count
 	counts->pt_missing_names = r->missing_names;
 	counts->pt_damaged_parts = r->damaged_parts;
 	if (r->is_whole)
-		tell_members(r, counts);
+		count_members(r, counts);
 	if (has_status(l)) {
 		counts->pt_lost_events = r->status.lost_events;
 		counts->pt_log_lost_events = r->status.log_lost_events;
@@ -969,7 +939,7 @@ void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct ptrc_counts *count
 		return;
 	}
 	counts->pt_log_lost_events = r->ring.lost_events;
-	/* What the heads, and the files that are closed, tell. */
+	/* From the heads and the closed files. */
 	if (r->is_whole) {
 		counts->pt_lost_events = r->status.lost_events;
 		counts->pt_log_lost_events = r->status.log_lost_events;
@@ -978,10 +948,9 @@ void ptrc_log_stream_counts(struct ptrc_log_stream *l, struct ptrc_counts *count
 
 /* ---- names ---- */
 
-static const struct ptrc_log_reader_name *name_of(const struct ptrc_log_stream *l,
-						  trace_event_id_t id)
+static struct ptrc_log_reader_name *name_of(const struct ptrc_log_stream *l, trace_event_id_t id)
 {
-	return id < l->reader.name_end ? l->reader.names[id] : NULL;
+	return l->reader.names && id <= PTRC_SET_ID_MAX ? l->reader.names[id] : NULL;
 }
 
 int ptrc_log_stream_name(struct ptrc_log_stream *l, trace_event_id_t id, char *name)
@@ -995,55 +964,41 @@ int ptrc_log_stream_name(struct ptrc_log_stream *l, trace_event_id_t id, char *n
 	return 0;
 }
 
-static int find_layout(struct ptrc_log_stream *l, trace_event_id_t id, const char **text)
+/* Finds the name of a type that has a layout. EINVAL, ENODATA. */
+static int find_layout(struct ptrc_log_stream *l, trace_event_id_t id,
+		       struct ptrc_log_reader_name **n)
 {
-	const struct ptrc_log_reader_name *n = name_of(l, id);
-
-	if (!n)
+	*n = name_of(l, id);
+	if (!*n)
 		return id >= PTRC_SET_ID_MIN && id < PTRC_ID_FIRST ? ENODATA : EINVAL;
-	*text = n->layout;
-	return *text ? 0 : ENODATA;
+	return (*n)->layout ? 0 : ENODATA;
 }
 
 int ptrc_log_stream_layout(struct ptrc_log_stream *l, trace_event_id_t id,
 			   char layout[PTRC_NAMES_LAYOUT_BYTES])
 {
-	const char *text;
-	int error = find_layout(l, id, &text);
+	struct ptrc_log_reader_name *n;
+	int error = find_layout(l, id, &n);
 
 	if (!error)
-		strcpy(layout, text);
+		strcpy(layout, n->layout);
 	return error;
-}
-
-/* Parses the layout of the type, unless that was done before. */
-static int need_fields(struct ptrc_log_stream *l, trace_event_id_t id)
-{
-	const char *text;
-	int error = find_layout(l, id, &text);
-
-	if (error)
-		return error;
-	if (!l->fields)
-		l->fields = calloc(PTRC_SET_ID_MAX + 1, sizeof(*l->fields));
-	if (!l->fields)
-		return ENOMEM;
-	if (!l->fields[id])
-		error = ptrc_layout_parse(text, strlen(text), &l->fields[id], NULL);
-	return error == EINVAL ? EBADMSG : error;
 }
 
 int ptrc_log_stream_fields(struct ptrc_log_stream *l, trace_event_id_t id,
 			   const struct ptrc_layout_fields **fields)
 {
+	struct ptrc_log_reader_name *n;
 	int error;
 
 	pthread_mutex_lock(&l->mutex);
-	error = need_fields(l, id);
+	error = find_layout(l, id, &n);
+	if (!error && !n->fields)
+		error = ptrc_layout_parse(n->layout, strlen(n->layout), &n->fields, NULL);
 	if (!error)
-		*fields = l->fields[id];
+		*fields = n->fields;
 	pthread_mutex_unlock(&l->mutex);
-	return error;
+	return error == EINVAL && n ? EBADMSG : error;
 }
 
 int ptrc_log_stream_next_id(struct ptrc_log_stream *l, trace_event_id_t *id, int *unavailable)
@@ -1052,9 +1007,9 @@ int ptrc_log_stream_next_id(struct ptrc_log_stream *l, trace_event_id_t *id, int
 
 	pthread_mutex_lock(&l->mutex);
 	next = l->next_id;
-	while (next >= PTRC_ID_FIRST && next < l->reader.name_end && !l->reader.names[next])
+	while (next >= PTRC_ID_FIRST && next <= PTRC_SET_ID_MAX && !name_of(l, next))
 		next++;
-	*unavailable = next >= PTRC_ID_FIRST && next >= l->reader.name_end;
+	*unavailable = next > PTRC_SET_ID_MAX;
 	if (!*unavailable) {
 		*id = next;
 		l->next_id = next + 1;
@@ -1079,8 +1034,8 @@ static int compare_numbers(const void *x, const void *y, void *arg)
 			  entries[*(const size_t *)y].head.seq);
 }
 
-/* The places of the index in the order of the packets' numbers. Others look at the index at the same
- * time, and it stays in that of time. Null: no memory. */
+/* Indices of `entries` in the order of the packets' numbers. `entries` itself stays sorted by time,
+ * as other threads read it meanwhile. NULL: no memory. */
 static size_t *sort_by_number(const struct ptrc_log_reader *r)
 {
 	size_t *order = calloc(r->entry_count + 1, sizeof(*order));
@@ -1095,17 +1050,15 @@ static size_t *sort_by_number(const struct ptrc_log_reader *r)
 int ptrc_log_stream_select(struct ptrc_log_stream *l, const struct posixtrace_span *spans,
 			   size_t count, const trace_event_set_t *types)
 {
-	struct span *copy = NULL;
+	struct posixtrace_span *copy = NULL;
 
 	if (l->reader.is_parts)
 		return EINVAL;
-	if (count)
-		copy = calloc(count, sizeof(*copy));
-	if (count && !copy)
-		return ENOMEM;
-	for (size_t i = 0; i < count; i++) {
-		copy[i].first_ns = ptrc_timespec_ns(&spans[i].pt_first);
-		copy[i].last_ns = ptrc_timespec_ns(&spans[i].pt_last);
+	if (count) {
+		copy = reallocarray(NULL, count, sizeof(*copy));
+		if (!copy)
+			return ENOMEM;
+		memcpy(copy, spans, count * sizeof(*copy));
 	}
 	pthread_mutex_lock(&l->mutex);
 	select_all(l);
@@ -1169,7 +1122,7 @@ int ptrc_log_stream_time_of_last(struct ptrc_log_stream *l, uint64_t count, int6
 
 int ptrc_log_stream_verify(struct ptrc_log_stream *l, uint64_t *differing)
 {
-	/* What this reads of the reader never changes. */
+	/* The members of the reader that this reads never change. */
 	return ptrc_log_reader_verify(&l->reader, differing);
 }
 
@@ -1185,7 +1138,7 @@ int ptrc_log_stream_totals(struct ptrc_log_stream *l, struct posixtrace_type_cou
 			continue;
 		if (id > POSIX_TRACE_ERROR && r->filtered[id / 64] >> id % 64 & 1)
 			return ENODATA;
-		/* Events that other threads have recorded in the meantime are not reported. */
+		/* Events recorded by other threads during a gap are not reported. */
 		if (id == POSIX_TRACE_OVERFLOW)
 			return ENODATA;
 	}
@@ -1203,10 +1156,10 @@ int ptrc_log_stream_totals(struct ptrc_log_stream *l, struct posixtrace_type_cou
 
 const struct ptrc_log_whose *ptrc_log_stream_whose(struct ptrc_log_stream *l)
 {
-	/* Whoever asks after each packet pays for it, and nobody else. */
-	if (l->reader.is_whose_unsorted) {
+	/* Sorted only when asked for: a caller that asks after each packet pays for it. */
+	if (l->reader.whose.is_unsorted) {
 		pthread_mutex_lock(&l->mutex);
-		ptrc_log_reader_sort_whose(&l->reader);
+		ptrc_log_whose_sort(&l->reader.whose);
 		pthread_mutex_unlock(&l->mutex);
 	}
 	return &l->reader.whose;
@@ -1241,7 +1194,7 @@ int ptrc_log_stream_getnext(struct ptrc_log_stream *l, struct posix_trace_event_
 	return error == ENODATA ? 0 : error;
 }
 
-/* Makes block number `number` a holder of the packet, unless it is one; there is room for it. */
+/* Makes block `number` a holder of the packet, unless it is one already; there is room for it. */
 static void hold(struct posixtrace_block_memory *b, uint64_t number, struct packet *p)
 {
 	if (!p || p->block == number)
@@ -1251,7 +1204,7 @@ static void hold(struct posixtrace_block_memory *b, uint64_t number, struct pack
 	atomic_fetch_add_explicit(&p->holders, 1, memory_order_relaxed);
 }
 
-/* The time from which on another event than the next ones of the first cursor may be due. */
+/* The time at which an event outside the first cursor may be due. */
 static int64_t time_of_others(const struct ptrc_log_stream *l)
 {
 	int64_t ns = INT64_MAX;
@@ -1264,9 +1217,8 @@ static int64_t time_of_others(const struct ptrc_log_stream *l)
 	return ns;
 }
 
-/* Reports events of the first cursor as long as no others come between, and nothing has to be found
- * out about them: what next_event() would do, but faster. Fills in `room` events at most, and returns
- * how many. */
+/* Reports up to `room` events of the first cursor, while no others come between and no decision is
+ * needed: like next_event(), but faster. Returns their number. */
 static size_t next_of_cursor(struct ptrc_log_stream *l, struct posixtrace_event *to, size_t room)
 {
 	int64_t end_ns = time_of_others(l);
@@ -1282,7 +1234,7 @@ static size_t next_of_cursor(struct ptrc_log_stream *l, struct posixtrace_event 
 		if (id <= POSIX_TRACE_ERROR || (c->event.id_flags & PTRC_REC_HIDDEN) ||
 		    ptrc_sequencer_drops(&l->sequencer, id))
 			break;
-		tell_event(c, &to[count].pt_info, &to[count].pt_data, &to[count].pt_size);
+		fill_in(c, &to[count].pt_info, &to[count].pt_data, &to[count].pt_size);
 		count++;
 		if (!ptrc_unpacker_next(&c->unpacker, &c->event)) {
 			heap_pop(l->heap, l->heap_count--);
@@ -1319,12 +1271,14 @@ int ptrc_log_stream_getnext_block(struct ptrc_log_stream *l, struct posixtrace_b
 				: ENOMEM;
 		if (error)
 			break;
-		hold(b, number, l->told);
+		hold(b, number, l->reported);
 		count++;
-		/* Most of the events behind it stand in the same packet. */
-		if (l->told && l->heap_count && l->heap[0]->packet == l->told && !l->is_admitted)
+		/* Most of the events after it are in the same packet. */
+		if (l->reported && l->heap_count && l->heap[0]->packet == l->reported &&
+		    !l->is_admitted)
 			count += next_of_cursor(l, e + 1, BLOCK_EVENTS - count);
-		/* So that the counts of damage, after this block, are those of this gap. */
+		/* So that after this block the counts of damage include this gap, and no later
+		 * one. */
 		if (e->pt_info.posix_event_id == POSIX_TRACE_OVERFLOW)
 			break;
 	}

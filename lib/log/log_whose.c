@@ -11,9 +11,9 @@
 #include "lib/base/array.h"
 #include "lib/base/timespec.h"
 
-/* No keeper writes as much; a file that has more is not worth the memory. */
+/* No keeper writes as much; more is not worth the memory. */
 #define BYTES_MAX (UINT64_C(64) << 20)
-/* Two descriptions of a program have times that are no further apart. */
+/* The times of two descriptions of one program differ by less. */
 #define SAME_PROGRAM_NS UINT64_C(1000000)
 
 static uint64_t texts_of(const struct ptrc_log_process *head)
@@ -30,7 +30,7 @@ static struct ptrc_log_mapping mapping_at(const struct ptrc_log_whose_process *p
 	return m;
 }
 
-/* Finds the mappings in the payload, as far as they are whole. ENOMEM. */
+/* Finds the complete mappings in the payload. ENOMEM. */
 static int find_mappings(struct ptrc_log_whose_process *p)
 {
 	uint64_t at = (texts_of(&p->head) + 7) & ~UINT64_C(7);
@@ -54,7 +54,7 @@ static int find_mappings(struct ptrc_log_whose_process *p)
 	return 0;
 }
 
-/* Takes the payload, which is freed unless *is_kept is set. */
+/* Takes the payload; *is_kept: it stays in use. */
 static int take_host(struct ptrc_log_whose *x, uint8_t *payload, uint64_t length, bool *is_kept)
 {
 	struct ptrc_log_host host;
@@ -121,6 +121,7 @@ int ptrc_log_whose_take(struct ptrc_log_whose *x, uint16_t type, uint8_t *payloa
 	bool is_kept = false;
 	int error;
 
+	x->is_unsorted = true;
 	if (type == PTRC_LOG_PROCESS)
 		error = take_process(x, payload, length, &is_kept);
 	else if (type == PTRC_LOG_THREADS)
@@ -160,7 +161,7 @@ static int by_thread(const void *one, const void *other)
 		       ?: memcmp(a->name, b->name, sizeof(a->name));
 }
 
-/* Sorts the threads, and leaves out what says of a thread what the one before says. */
+/* Sorts the threads, and drops an entry with the same name as the one before for the thread. */
 static void sort_threads(struct ptrc_log_whose *x)
 {
 	size_t kept = 0;
@@ -186,8 +187,8 @@ static void free_process(struct ptrc_log_whose_process *p)
 	free(p->mappings);
 }
 
-/* Does b say the same as a? A keeper that goes on for a dead one tells of each process once more. The
- * start is computed anew each time, and differs a little. */
+/* Whether b says the same as a. A keeper that replaces a dead one describes each process again. The
+ * start is computed each time, and differs a little. */
 static bool is_same(const struct ptrc_log_whose_process *a, const struct ptrc_log_whose_process *b)
 {
 	struct ptrc_log_process x = a->head, y = b->head;
@@ -199,8 +200,8 @@ static bool is_same(const struct ptrc_log_whose_process *a, const struct ptrc_lo
 	       memcmp(a->payload + sizeof(x), b->payload + sizeof(x), a->length - sizeof(x)) == 0;
 }
 
-/* Are both descriptions of one program that the process executes? An observer reports it once when it
- * begins and once when it has ended, and each report computes the time anew. */
+/* Whether both describe the same program of the process. An observer reports it once when it starts
+ * and once when it has ended, and computes the time each time. */
 static bool is_same_program(const struct ptrc_log_whose_process *a,
 			    const struct ptrc_log_whose_process *b)
 {
@@ -216,6 +217,9 @@ void ptrc_log_whose_sort(struct ptrc_log_whose *x)
 {
 	size_t kept = 0;
 
+	if (!x->is_unsorted)
+		return;
+	x->is_unsorted = false;
 	if (x->process_count)
 		qsort(x->processes, x->process_count, sizeof(*x->processes), by_pid);
 	for (size_t i = 0; i < x->process_count; i++) {
@@ -226,7 +230,7 @@ void ptrc_log_whose_sort(struct ptrc_log_whose *x)
 			free_process(p);
 			continue;
 		}
-		/* Which of two descriptions stands is not a matter of the time. */
+		/* The one written later counts; their times say nothing about that. */
 		if (last && is_same_program(last, p)) {
 			struct ptrc_log_whose_process *older = last->number < p->number ? last : p;
 			struct ptrc_log_whose_process *newer = older == last ? p : last;
@@ -262,7 +266,7 @@ void ptrc_log_whose_free(struct ptrc_log_whose *x)
 	memset(x, 0, sizeof(*x));
 }
 
-/* ---- what they say ---- */
+/* ---- queries ---- */
 
 int ptrc_log_whose_host(const struct ptrc_log_whose *x, struct posixtrace_log_host *host)
 {
@@ -341,7 +345,7 @@ int ptrc_log_whose_find(const struct ptrc_log_whose *x, pid_t pid, int64_t ns, u
 {
 	size_t low = 0, high = x->process_count;
 
-	/* The first one behind this time, or of a greater pid. */
+	/* The first one after this time, or of a greater pid. */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		const struct ptrc_log_process *head = &x->processes[middle].head;
@@ -351,7 +355,7 @@ int ptrc_log_whose_find(const struct ptrc_log_whose *x, pid_t pid, int64_t ns, u
 		else
 			high = middle;
 	}
-	/* What is known of a process was found a moment after its first event, or later. */
+	/* A process is described a moment after its first event, or later. */
 	if (low && x->processes[low - 1].head.pid == pid)
 		*index = low - 1;
 	else if (low < x->process_count && x->processes[low].head.pid == pid)
@@ -406,7 +410,7 @@ int ptrc_log_whose_find_thread(const struct ptrc_log_whose *x, pid_t pid, pid_t 
 {
 	size_t low = 0, high = x->thread_count;
 
-	/* The first one behind this time, or of another thread. */
+	/* The first one after this time, or of another thread. */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		const struct ptrc_log_thread *t = &x->threads[middle];

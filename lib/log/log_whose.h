@@ -1,44 +1,47 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whose a log is: the machine and the processes, as HOST and PROCESS packets tell them. No byte of
- * these is trusted. Which packets they are is the business of log_reader.h.
+ * The origins of a log's events: machine, clocks, processes and threads, from the payloads of HOST,
+ * CLOCK, PROCESS and THREADS packets. No byte of these is trusted.
  */
 #ifndef PTRC_LIB_LOG_LOG_WHOSE_H
 #define PTRC_LIB_LOG_LOG_WHOSE_H
 
 #include <posixtrace-log.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "lib/base/common.h"
 #include "lib/log/log_layout.h"
 
-/* A process, and a payload that has all that it says. */
+/* A process: a copy of the payload's head, and the payload. */
 struct ptrc_log_whose_process {
 	struct ptrc_log_process head;
 	uint8_t *payload;
 	uint64_t length;
-	uint32_t *mappings; /* their offsets in the payload */
+	uint32_t *mappings; /* offsets in the payload */
 	uint32_t mapping_count;
-	uint32_t number; /* of its packet, in the order of the file */
+	uint32_t number; /* of its packet, in the order of taking */
 };
 
 struct ptrc_log_whose {
-	uint8_t *host;	     /* the payload; null: none */
-	uint64_t host_bytes; /* that it says it has */
+	uint8_t *host;	     /* the payload; NULL: none */
+	uint64_t host_bytes; /* its bytes without padding */
 	/* By pid, then by time. */
 	struct ptrc_log_whose_process *processes;
 	size_t process_count, process_size;
 	struct ptrc_log_thread *threads; /* by pid, then by tid, then by time */
 	size_t thread_count, thread_size;
-	struct ptrc_log_clock *clocks; /* in the order of their reading */
+	struct ptrc_log_clock *clocks; /* by time */
 	size_t clock_count, clock_size;
-	uint64_t bytes; /* of all payloads */
+	uint64_t bytes;	  /* in memory for all of these */
+	bool is_unsorted; /* a payload has been taken since the last sort */
 };
 
-/* Takes over the payload of a packet of this type, which is ignored if it cannot be right. ENOMEM. */
+/* Takes ownership of the payload of a packet of this type; an impossible one is ignored. ENOMEM. */
 PTRC_MUST_CHECK int ptrc_log_whose_take(struct ptrc_log_whose *x, uint16_t type, uint8_t *payload,
 					uint64_t length);
-/* To be called when all are taken: puts them in order, without those that say the same twice. */
+/* Sorts all and removes duplicates, if payloads have been taken since the last sort. The functions
+ * below need this. */
 void ptrc_log_whose_sort(struct ptrc_log_whose *x);
 void ptrc_log_whose_free(struct ptrc_log_whose *x);
 

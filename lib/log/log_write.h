@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writing a log. The units of the writer share struct ptrc_log_writer, a part of which is struct
- * ptrc_log_state: the header of the stream has a copy of that part, so that after the death of a keeper the
- * next can go on where that one stopped.
+ * Writing a log. All units of the writer work on struct ptrc_log_writer. Its member `state` is also
+ * copied into the header of the stream, so that after the death of a keeper the next one can
+ * continue there.
  *
- * Each unit uses only those before it: log_output (the saved state, packets, bytes to the file, and the index of
- * a sequential log), log_ring (places of packets), log_origin and log_events (what is in the packets), log_writer
- * (head, clear and end of a log); then log_rotate (several files, one after the other). All are freestanding: raw
- * system calls, memory by mmap.
+ * Each unit uses only those before it: log_output (saved state, packets, bytes to the file, index
+ * of a sequential log), log_ring (places of packets), log_origin and log_events (contents of
+ * packets), log_writer (head, clear and end of a log), log_rotate (several files). All are
+ * freestanding: raw system calls, memory by mmap.
  */
 #ifndef PTRC_LIB_LOG_LOG_WRITE_H
 #define PTRC_LIB_LOG_LOG_WRITE_H
@@ -17,81 +17,82 @@
 #include "lib/model/names.h"
 #include "lib/stream/drain.h"
 #include "lib/stream/stream.h"
-#include "lib/stream/untraced.h"
 
-/* Bytes that grow in number, and move when they do. */
+/* A growing array of bytes, which moves when it grows. */
 struct ptrc_log_buffer {
 	uint8_t *bytes;
 	uint64_t used, size;
-	bool is_short; /* an addition since the last clear has found no memory */
+	bool is_short; /* an addition since the last clear failed for want of memory */
 };
 
-/* Makes room for `more` bytes beyond those used. ENOMEM. */
 PTRC_MUST_CHECK int ptrc_log_buffer_reserve(struct ptrc_log_buffer *b, uint64_t more);
-/* ENOMEM. A caller that adds several things may look at is_short once instead. */
+/* ENOMEM. After several additions a caller may check is_short once instead. */
 int ptrc_log_buffer_add(struct ptrc_log_buffer *b, const void *data, uint64_t bytes);
-/* Adds zeros up to a multiple of 8. */
+/* The contents as an array of this type, and the number of its elements. */
+#define PTRC_LOG_ITEMS(buffer, type) ((type *)(void *)(buffer)->bytes)
+#define PTRC_LOG_COUNT(buffer, type) ((buffer)->used / sizeof(type))
+/* Adds zeros up to a multiple of 8 bytes. */
 void ptrc_log_buffer_pad(struct ptrc_log_buffer *b);
 void ptrc_log_buffer_clear(struct ptrc_log_buffer *b);
 void ptrc_log_buffer_free(struct ptrc_log_buffer *b);
 
-/* The batch: all stretches of a flush on their way into the log. They are packed when they come, and
- * stay so: what the batch chooses for a packet are whole pieces, as far as possible. A piece is
- * split if only a part of it is earlier than what the next packet begins with. */
+/* All stretches of a flush on their way into the log. They arrive packed and stay so: each packet
+ * gets whole pieces where possible. A piece is split only if a part of it is earlier than the start
+ * of the next packet. */
 struct ptrc_log_batch {
 	struct ptrc_log_buffer data;
 	struct ptrc_log_buffer pieces; /* struct ptrc_log_piece */
 	struct ptrc_log_buffer sums;   /* struct ptrc_type_sum */
-	/* Numbers (uint32_t) of pieces: those that wait, from `next` on in the order of their first
-	 * events; those that are chosen, in the same order. */
+	/* Numbers (uint32_t) of pieces: of the waiting ones, from `next` on, by time of their first
+	 * events; and of those chosen for a packet, in the same order. */
 	struct ptrc_log_buffer waiting, slice;
 	uint64_t next;
 	struct ptrc_log_buffer cursors; /* for choosing event by event */
 	struct ptrc_log_buffer work;	/* for splitting pieces: struct ptrc_log_work */
-	uint64_t counted;		/* of the pieces that wait */
-	uint64_t most;			/* the log takes no larger event; set by the writer */
+	uint64_t counted;		/* counted bytes of the waiting pieces */
+	uint64_t most;			/* the log takes no event with more counted bytes */
 };
 
-/* An UNTIL_FULL log is full: nothing is added any more. */
+/* An UNTIL_FULL log is full and takes no more events. */
 #define PTRC_LOG_STATE_FULL UINT64_C(1)
-/* The last event that is no marker of a flush is a STOP. */
+/* The last event apart from markers of flushes is a STOP. */
 #define PTRC_LOG_STATE_AFTER_STOP UINT64_C(2)
-/* A ring has wrapped: it is not in its first lap any more. */
+/* A ring has wrapped: its first lap is over. */
 #define PTRC_LOG_STATE_WRAPPED UINT64_C(4)
-/* `filter` is not known, because a keeper died after it had saved the state. */
+/* `filter` is unknown, because a keeper died after it had saved the state. */
 #define PTRC_LOG_STATE_FILTER_UNKNOWN UINT64_C(8)
-/* A flush failed, and its markers wait in the stream for one that does not. */
+/* A flush failed, and its markers wait in the stream for the next one that succeeds. */
 #define PTRC_LOG_STATE_MARKERS_WAIT UINT64_C(16)
-/* Somebody else truncated the file, or wrote into it. */
+/* Another program truncated the file or wrote into it. */
 #define PTRC_LOG_STATE_CUT UINT64_C(32)
 
-/* The earlier files of a rotated log; all 0 in the first one. */
+/* The earlier files of a rotated log; all 0 for the first file. */
 struct ptrc_log_past {
 	uint64_t ordinal, first_seq, events; /* as in struct ptrc_log_head */
-	uint64_t bytes;			     /* in those files */
-	struct ptrc_log_before before;	     /* but for is_overrun */
+	uint64_t bytes;			     /* bytes of events in those files */
+	struct ptrc_log_before before;	     /* is_overrun is unused */
 };
 
-/* header.log_state holds two copies of this, and which copy is valid. */
+/* header.log_state has two copies of this, and a word that says which one is valid. */
 struct ptrc_log_state {
-	/* Sequential: bytes in the log. Ring: the place of the next packet. */
+	/* Sequential: bytes in the log. Ring: place of the next packet. */
 	uint64_t offset;
 	uint64_t seq; /* of the next EVENTS packet */
-	/* How many names are in the log, and how many layouts of the list in the names object. */
+	/* Entries of the names object, and layouts of its list, that the log has. */
 	uint32_t names, layouts;
 	uint64_t flags;
 	uint64_t events, bytes;	   /* in the log now */
 	uint64_t lost_events;	   /* discarded, or too big */
-	struct ptrc_log_ring ring; /* this and the next one only in a ring */
-	uint64_t tail; /* end of the packets after the ring, counted from the ring's end */
-	/* Of a flush whose events are all in the log, but not yet committed; until 0: there is no such flush. If
-	 * the keeper dies in between, the next one commits the events up to this stamp and does not write
-	 * them again. */
+	struct ptrc_log_ring ring; /* this and the next one are for rings only */
+	uint64_t tail;		   /* bytes of the packets after the ring */
+	/* A flush whose events are all in the log but not yet taken out of the stream; until 0:
+	 * none. If the keeper dies at this point, the next one takes the events up to this stamp
+	 * out of the stream, without writing them again. */
 	struct ptrc_drain_given written;
-	uint64_t aside; /* bytes of HOST, PROCESS and CLOCK packets */
-	/* For a rotated log: */
+	uint64_t aside; /* counted bytes of the packets of log_origin */
+	/* This and what follows, but for `filter`: of a rotated log. */
 	uint64_t member; /* as in struct ptrc_log_head */
-	uint64_t oldest; /* no file of the log has a smaller number */
+	uint64_t oldest; /* no file of the log has a smaller `member` */
 	struct ptrc_log_past past;
 	int64_t begun_ns;		      /* CLOCK_BOOTTIME */
 	uint64_t filter[PTRC_SET_WORD_COUNT]; /* in force after the last event */
@@ -101,43 +102,44 @@ _Static_assert(sizeof(struct ptrc_log_state) <= 8 * PTRC_LOG_STATE_WORDS &&
 		       1 + 2 * PTRC_LOG_STATE_WORDS <= PTRC_STREAM_LOG_STATE_WORDS,
 	       "two copies fit in log_state");
 
-/* The index of a log, as far as it waits to be written. */
+/* The part of a log's index that is not written yet. */
 struct ptrc_log_index {
 	struct ptrc_log_buffer entries; /* struct ptrc_log_packet */
-	/* struct ptrc_type_sum of the packets of a flush that has not come to its end. */
+	/* struct ptrc_type_sum of the packets of an unfinished flush. */
 	struct ptrc_log_buffer fresh;
-	struct ptrc_log_buffer totals; /* of all flushes that have, by type */
+	struct ptrc_log_buffer totals; /* struct ptrc_log_total of finished flushes, by type */
 	uint64_t filtered[PTRC_SET_WORD_COUNT];
 	uint64_t previous; /* offset of the last INDEX packet */
-	bool is_lost;	   /* the log has none */
+	bool is_lost;	   /* the log gets no index */
 };
 
-/* A table of what the keeper has met, by the numbers of processes or threads. */
+/* A hash table of processes or threads that the keeper knows, by their IDs. */
 struct ptrc_log_table {
-	struct ptrc_log_buffer items; /* each starts with its number, an int32_t; 0: it is free */
+	struct ptrc_log_buffer items; /* each starts with its ID, an int32_t; 0: free */
 	uint32_t count;
 };
 
 /* The CLOCK packets of a log. */
 struct ptrc_log_clocks {
-	int64_t first_ns, last_ns; /* CLOCK_MONOTONIC of the first and the last one; 0: none */
-	int64_t ahead_ns;	   /* of the last one: CLOCK_REALTIME before the events' clock */
+	int64_t first_ns, last_ns; /* CLOCK_MONOTONIC of the first and the last packet; 0: none */
+	int64_t ahead_ns;	   /* in the last packet: CLOCK_REALTIME minus the events' clock */
 	int32_t status;
 };
 
 /* The processes and threads that the log describes. */
 struct ptrc_log_origins {
-	struct ptrc_log_table processes, threads; /* that the keeper has met */
-	struct ptrc_log_buffer work;		  /* memory for looking at a process */
-	/* Not in the log yet: payloads, each after its length; and struct ptrc_log_thread. */
+	struct ptrc_log_table processes, threads; /* that the keeper knows */
+	struct ptrc_log_buffer work;		  /* scratch: struct work of log_origin.c */
+	/* Not in the log yet: PROCESS payloads, each after its length; and struct
+	 * ptrc_log_thread. */
 	struct ptrc_log_buffer pending_processes, pending_threads;
 	int64_t next_scan_ns; /* of the threads; CLOCK_MONOTONIC */
 	struct ptrc_log_clocks clocks;
-	bool is_observed; /* the controller reports processes, too */
-	uint32_t proc;	  /* is /proc that of our pid namespace? see log_origin.c */
+	bool is_observed; /* the controller reports processes in the stream */
+	uint32_t proc;	  /* whether /proc shows our pid namespace; see log_origin.c */
 };
 
-/* The trace that a log is of. */
+/* The trace that a log records. */
 struct ptrc_log_trace {
 	uint64_t id; /* of the stream; of another log, a random number */
 	const struct ptrc_attr *attr;
@@ -147,10 +149,11 @@ struct ptrc_log_trace {
 
 struct ptrc_log_writer {
 	struct ptrc_log_trace trace;
-	/* The stream whose keeper this is, and which gets its state. Null: no keeper writes. */
+	/* The stream whose keeper this is and which gets a copy of the state. NULL: a program
+	 * writes the log, no keeper. */
 	struct ptrc_stream_header *header;
-	/* The stream whose clock and processes the log describes. NULL: the events were read elsewhere, on
-	 * another machine perhaps. */
+	/* The stream whose clock and processes the log describes. NULL: the events come from
+	 * another source, perhaps another machine. */
 	const struct ptrc_stream_header *origin;
 	int fd;				/* -1: none */
 	struct ptrc_log_buffer *memory; /* without a descriptor, the log goes here */
@@ -158,54 +161,55 @@ struct ptrc_log_writer {
 	uint32_t kind;			/* PTRC_LOG_RING or _SEQUENTIAL */
 	int policy;
 	bool is_regular, is_socket;
-	uint64_t added_events;	   /* to the batch, without markers */
-	uint64_t unwritten_events; /* of the last flush, if it failed */
-	bool must_not_append;	   /* the descriptor has O_APPEND, and was not opened again */
-	/* What must still be there in a regular file: its size is at least file_end and, if this
-	 * writer has written something, that begins and ends with these bytes. */
+	uint64_t added_events;	   /* to the batch; markers do not count */
+	uint64_t unwritten_events; /* not in the log, of the last flush; 0 if that succeeded */
+	bool must_not_append;	   /* the descriptor has O_APPEND: pwrite() would append */
+	/* What other programs must have left alone in a regular file: its size is at least
+	 * file_end, and these two pieces of the last write, its start and its end, are
+	 * unchanged. */
 	uint64_t file_end;
 	bool has_last;
 	struct {
 		uint64_t place;
 		uint8_t bytes[sizeof(struct ptrc_log_packet)];
 	} last[2];
-	uint64_t limit; /* bytes of events */
+	uint64_t limit; /* counted bytes of events that the log may have */
 	uint64_t ring_size;
-	/* A flush ends only when the log is on its disk, and before that the stream gives nothing
-	 * up: it may be salvaged again. */
+	/* A flush ends only when the log is on its disk. Until then the stream keeps the events, as
+	 * another attempt to salvage it may follow. */
 	bool syncs_flushes;
-	uint64_t close_reserve; /* left free below the file size limit, for STATUS and END */
+	uint64_t close_reserve; /* bytes left free below the file size limit, for STATUS and END */
 	struct ptrc_log_state state;
-	struct ptrc_log_state retry; /* the state before a flush that failed midway */
+	struct ptrc_log_state retry; /* if has_retry: the state before a flush that failed midway */
 	bool has_retry;
-	/* A flush into a pipe failed midway: the pipe has the events up to this time, and the
-	 * next flush, which gets them again, skips them. */
+	/* If a flush into a pipe failed midway: the time up to which the pipe has the events. The
+	 * next flush, which gets them again, skips these. INT64_MIN: none. */
 	int64_t skip_ns;
-	int64_t last_ns; /* time of the last event of the last packet written */
-	uint32_t place;	 /* in header.log_place: of this log */
-	/* Of a log that is rotated (log_rotate.c): when, and the path of its first file. */
+	int64_t last_ns; /* latest event of the last packet written */
+	uint32_t place;	 /* index in header.log_place of this log */
+	/* Rotation (log_rotate.c): the attributes, and the path of the first file; empty: no next
+	 * file is made. */
 	uint64_t rotate_bytes, rotate_ns, keep;
-	int64_t rotate_after_ns; /* CLOCK_BOOTTIME: not before, as it has just failed */
+	int64_t rotate_after_ns; /* CLOCK_BOOTTIME: no attempt before, after a failure */
 	char base[4096];
-	const struct ptrc_names_object *names; /* null: there are none */
-	struct ptrc_log_buffer out;	       /* the packet that is being made */
+	const struct ptrc_names_object *names; /* NULL: none */
+	struct ptrc_log_buffer out;	       /* the packets being made */
 	struct ptrc_log_batch batch;	       /* the events of the flush */
-	/* For an UNTIL_FULL log, which ends with its last STOP: the markers after that, which
-	 * wait for other events to follow. A flush collects them in held_next, which takes the
-	 * place of `held` if the flush succeeds. */
+	/* For an UNTIL_FULL log, which must end with its last STOP: the markers of flushes after
+	 * it, which wait for another event to follow. A flush collects them in held_next, which
+	 * replaces `held` if the flush succeeds. */
 	struct ptrc_log_buffer held, held_next; /* struct ptrc_log_held */
 	struct ptrc_log_buffer lap;		/* a ring's packets: struct ptrc_log_lap_entry */
-	uint64_t lap_first;			/* entries of `lap` before this one are gone */
+	uint64_t lap_first;			/* entries of `lap` before it are invalid */
 	struct ptrc_log_index index;
 	struct ptrc_log_origins origins;
-	/* Called once a second while output stalls. If it returns true the write gives up, with
-	 * ECANCELED, and no later write waits. May be null. */
+	/* Called once a second while output stalls; may be NULL. If it returns true, the write
+	 * fails with ECANCELED, and no later write waits. */
 	bool (*give_up)(void *arg);
 	void *arg;
 	bool has_given_up;
 };
 
-/* Is it UNTIL_FULL, and full? */
 static inline bool ptrc_log_is_full(const struct ptrc_log_writer *w)
 {
 	return w->state.flags & PTRC_LOG_STATE_FULL;
@@ -213,283 +217,279 @@ static inline bool ptrc_log_is_full(const struct ptrc_log_writer *w)
 
 /* ---- the saved state ---- */
 
-/* Which of header.log_place counts; and whether a state was saved for it. */
+/* The valid element of header.log_place; and whether a state was saved for it. */
 uint32_t ptrc_log_state_place(const struct ptrc_stream_header *h);
 bool ptrc_log_state_is_saved(const struct ptrc_stream_header *h);
-/* For a keeper, saves the state in header.log_state, makes w->place the place of the log, and tells it. */
+/* Both do nothing without a keeper. Save: stores the state in header.log_state, together with
+ * w->place, and calls tell. Tell: stores the counts that posix_trace_get_status() and others report
+ * in the header. */
 void ptrc_log_state_save(struct ptrc_log_writer *w);
-/* For a keeper: stores in the header's other words what posix_trace_get_status() and its like report of the log. */
 void ptrc_log_state_tell(const struct ptrc_log_writer *w);
-/* Loads the state from header.log_state. False if none was saved. */
+/* Loads the state from header.log_state; false if none was saved. */
 PTRC_MUST_CHECK bool ptrc_log_state_read(const struct ptrc_stream_header *h,
 					 struct ptrc_log_state *state);
-/* After a failed flush that another process will try again: the state in the header stays as it
- * was saved before, with a note that the markers of the flush wait in the stream. */
+/* After a failed flush that another process will try again: restores the saved state, with
+ * PTRC_LOG_STATE_MARKERS_WAIT if the flush has set it. */
 void ptrc_log_state_leave(struct ptrc_log_writer *w);
-/* The log lacks an event: sets the log's overrun status. */
+/* Sets the log's overrun status, because it lacks an event. */
 void ptrc_log_note_loss(struct ptrc_log_writer *w);
 
 /* ---- packets, and their way to a regular file, or to a pipe, socket or device ---- */
 
-/* Can fd be the log of a stream with this policy? A regular file can with each policy; a FIFO,
- * socket or character device only with POSIX_TRACE_APPEND. EBADF: not open for writing.
- * EINVAL. */
+/* Whether fd can be the log of a stream with this policy: a regular file with any policy; a FIFO,
+ * socket or character device with POSIX_TRACE_APPEND only. EBADF: not open for writing. EINVAL. */
 PTRC_MUST_CHECK int ptrc_log_check(int fd, int log_policy);
 
-/* Empties w->out and leaves room there for the header of a packet. The caller then adds the
- * payload, and calls ptrc_log_packet_end(), which also tells if memory was short meanwhile. */
+/* Empties w->out and starts a packet there. The caller adds the payload and calls
+ * ptrc_log_packet_end(), which also reports if memory was short meanwhile. */
 void ptrc_log_packet_begin(struct ptrc_log_writer *w);
-/* Leaves room for the header of one more packet after what w->out has. */
-void ptrc_log_packet_open(struct ptrc_log_writer *w);
-/* Pads the last packet in w->out, which begins at offset `start`, and fills in its header. `p` has its
- * type, and of EVENTS what its header says of them. ENOMEM. */
+/* Pads the last packet in w->out, which begins at offset `start`, and fills in its header. The
+ * caller sets `type` in p, and for EVENTS the members about the events. ENOMEM. */
 PTRC_MUST_CHECK int ptrc_log_packet_end(struct ptrc_log_writer *w, uint64_t start,
 					struct ptrc_log_packet p);
-/* Adds a whole packet, not of EVENTS, to what w->out holds. ENOMEM. */
+/* Appends a packet, not of EVENTS, to w->out. ENOMEM. */
 PTRC_MUST_CHECK int ptrc_log_packet_put(struct ptrc_log_writer *w, uint16_t type,
 					const void *payload, uint64_t bytes);
 
-/* Locks a byte of the log (log_layout.h), by which readers see that a keeper is at work. It is a lock
- * of the process and not of the open file: the application may share the open file, and would keep
- * the lock. */
+/* Locks a byte of the log (PTRC_LOG_LOCK_*), which shows readers that a keeper is at work. The lock
+ * belongs to the process, not to the open file: the application may share that, and would keep the
+ * lock. */
 void ptrc_log_lock(int fd, int64_t byte);
 
-/* Looks whether another program has truncated a regular file or written over its end, and notes it
- * in w->state.flags (PTRC_LOG_STATE_CUT). */
+/* Sets PTRC_LOG_STATE_CUT if another program has truncated a regular file or overwritten its
+ * end. */
 void ptrc_log_look(struct ptrc_log_writer *w);
 
-/* The next two write all of w->out, or return the error number of a write. After an error a
- * sequential log in a file is as long as it was. */
+/* Write all of w->out. The error number of the write: then a sequential log in a file keeps its
+ * length. */
 
-/* To this place of a regular file. Other outputs get the bytes after those that they have. */
+/* At this offset of a regular file; other outputs get the bytes appended. */
 PTRC_MUST_CHECK int ptrc_log_write_at(struct ptrc_log_writer *w, uint64_t offset);
-/* To the end of a sequential log. */
+/* At the end of a sequential log. */
 PTRC_MUST_CHECK int ptrc_log_append(struct ptrc_log_writer *w);
 
-/* Waits until what was written to a regular file is on its disk, and returns the error number if it
- * does not get there. Does nothing with other outputs, nor if the controller does not want it. */
+/* Waits until a regular file is on its disk. The error number if it does not get there. Does
+ * nothing for other outputs, or if the controller does not want it. */
 PTRC_MUST_CHECK int ptrc_log_sync(struct ptrc_log_writer *w);
 
-/* ---- places of packets ----
+/*
+ * ---- places of packets ----
  *
- * In a ring new packets take the places of old ones: the writer keeps a list of the packets, oldest first, and
- * can read that list from the file again. Packets other than EVENTS stay in a log for ever.
+ * A new packet of a ring takes the place of old ones. The writer keeps a list of the packets in the
+ * ring, oldest first, and can rebuild it from the file. Packets other than EVENTS stay in a log for
+ * ever.
  */
 
-/* Finds the place of a packet of `size` bytes with `bytes` bytes of events. Gives up the
- * packets that stand there, and the oldest ones until the new one is within the limit. */
+/* Finds a place for a packet of `size` bytes with `bytes` counted bytes of events. Gives up the
+ * packets there, and the oldest ones until the new one is within the limit. */
 uint64_t ptrc_log_ring_place(struct ptrc_log_writer *w, uint64_t size, uint64_t bytes);
 /* Writes the packet in w->out to its place. ENOMEM, or the error number of the write. */
 PTRC_MUST_CHECK int ptrc_log_ring_write(struct ptrc_log_writer *w, uint64_t place);
-/* Counts events that a ring has lost: overwritten, or too old when they came. */
+/* Counts events that a ring lost: overwritten, or older than all that it can hold. */
 void ptrc_log_ring_note_lost(struct ptrc_log_writer *w, uint64_t events, int64_t first_ns,
 			     int64_t last_ns);
-/* Gives up all packets. */
 void ptrc_log_ring_drop_all(struct ptrc_log_writer *w);
-/* Takes back the EVENTS packets from number `seq` on, of a flush that failed. What they have
- * overwritten stays lost. */
+/* Takes back the EVENTS packets from number `seq` on, after a failed flush. What they overwrote
+ * stays lost. */
 void ptrc_log_ring_undo(struct ptrc_log_writer *w, uint64_t seq);
-/* For a keeper that goes on for a dead one: reads from the file what is in the ring. ENOMEM. */
+/* For a keeper that replaces a dead one: rebuilds the list from the file. ENOMEM. */
 PTRC_MUST_CHECK int ptrc_log_ring_restore(struct ptrc_log_writer *w);
 
-/* Writes the packet in w->out to the end of a sequential log, or after the ring, where nothing is ever
- * overwritten. between: a packet of a ring's first lap goes between its events, if there is room, as after the
- * ring it would make a file long that has few events as yet. Returns the error number of the write. */
+/* Writes the packet in w->out to the end of a sequential log, or after the ring, where nothing is
+ * overwritten. With `between`, in a ring's first lap, it goes between the events if there is room:
+ * after the ring it would make a file long that has few events as yet. The error number of the
+ * write. */
 PTRC_MUST_CHECK int ptrc_log_aside_write(struct ptrc_log_writer *w, bool between);
 
-/* Writes a packet of this type that the log can do without. False: there is no room for it, and it
- * may be tried again. If such packets have as much of the log as they may, it is left out; a log
- * whose user wants to know of each process, as they are observed, has as many as there are, unless it is a
- * ring. */
+/* Writes a packet of origins, which the log can do without. False: no room now; the caller may try
+ * again. Beyond the share of the log that such packets may take the packet is dropped. That share
+ * is unlimited in a sequential log whose controller reports processes, as its user wants to know
+ * each of them. */
 bool ptrc_log_aside_put(struct ptrc_log_writer *w, uint16_t type, const void *payload,
 			uint64_t bytes);
 
-/* At the end of a ring's first lap: writes those packets of it once more after the ring, as far as
- * that can be done, by means of w->out. */
+/* At the end of a ring's first lap: copies its packets other than EVENTS and NAMES to after the
+ * ring, as far as possible, by means of w->out. */
 void ptrc_log_aside_before_wrap(struct ptrc_log_writer *w);
 
-/* ---- the index of a sequential log in a regular file ----
+/*
+ * ---- the index of a sequential log in a regular file ----
  *
- * It goes into the log in pieces, so that the keeper's memory does not grow with the log, and is complete when
- * the log is closed. It only saves a reader time: without it, or if a byte of it is damaged, the reader goes
- * over the headers of all packets.
+ * It is written in pieces, so that the keeper's memory does not grow with the log, and is complete
+ * when the log is closed. It only saves a reader time: without it, or if any byte of it is damaged,
+ * the reader visits the headers of all packets.
  */
 
-/* Begins the index of an empty log. is_lost: the log is not empty, and what an earlier keeper knew
- * of it is gone, so it gets no index. */
+/* Starts the index of an empty log. is_lost: the log has packets that only an earlier keeper knew,
+ * so it gets no index. */
 void ptrc_log_index_begin(struct ptrc_log_writer *w, bool is_lost);
 void ptrc_log_index_free(struct ptrc_log_index *x);
 
-/* Notes the packet in w->out, which was written to the end of the log. */
+/* Adds the packet in w->out, which was written to the end of the log. */
 void ptrc_log_index_note(struct ptrc_log_writer *w);
-/* Notes the filter in w->state, which is in force from now on. */
+/* Adds the types of the filter in w->state, now in force, to those ever filtered. */
 void ptrc_log_index_note_filter(struct ptrc_log_writer *w);
-/* The packets that a flush has noted stay in the log. */
+/* A flush succeeded: the packets that it added stay. */
 void ptrc_log_index_keep(struct ptrc_log_writer *w);
-/* Forgets the packets from `offset` on: the flush that wrote them has failed. */
+/* A flush failed: removes the packets from `offset` on. */
 void ptrc_log_index_forget(struct ptrc_log_writer *w, uint64_t offset);
 
-/* Called between two flushes: writes a piece of the index if many packets wait for that. If it
- * cannot be written now, they go on waiting. */
+/* Between two flushes: writes an INDEX packet if enough packets wait for one. After a failure they
+ * go on waiting. */
 void ptrc_log_index_write(struct ptrc_log_writer *w);
-/* Adds to w->out, which goes to the end of the log, the rest of the index, and TOTALS. Returns the
- * offset of the last INDEX packet, or 0 if there is no index. */
+/* Appends to w->out, which goes to the end of the log, the rest of the index and TOTALS. Returns
+ * the offset of the last INDEX packet; 0: no index. */
 PTRC_MUST_CHECK uint64_t ptrc_log_index_end(struct ptrc_log_writer *w);
 
 /* ---- names and layouts, in NAMES packets ---- */
 
-/* Both return ENOMEM, or the error number of a write. */
-
-/* Writes the names and layouts that are not in the log yet. */
+/* Writes the names and layouts that are not in the log yet. ENOMEM, or the error of a write. */
 PTRC_MUST_CHECK int ptrc_log_names_write(struct ptrc_log_writer *w);
-
-/* How many names the log has. */
 uint64_t ptrc_log_names_count(const struct ptrc_log_writer *w);
 
-/* ---- whose a log is ----
+/*
+ * ---- origins: where the events of a log come from ----
  *
- * The machine in a HOST packet, its clocks in CLOCK packets, the processes of which the log has
- * events in PROCESS packets, and the names of their threads in THREADS packets.
+ * The machine in a HOST packet, its clocks in CLOCK packets, the processes with events in the log
+ * in PROCESS packets, and the names of their threads in THREADS packets.
  *
- * The keeper looks into /proc: at a process when it is told that the process begins to record, and when it
- * meets events of one that it does not know; while events of it come, once a second it looks whether the
- * process has changed. It finds the threads in the slots of the stream; one that ended before it looks has no
- * name. What it finds waits in memory until the next flush. Nothing of this makes a flush fail, and nothing of
- * it is done for each event. Freestanding.
+ * The keeper reads /proc: about a process when the process reports that it begins to record, and
+ * when events of an unknown process arrive; while its events come, once a second to see whether it
+ * has changed. It finds threads in the slots of the stream; one that ended before that has no name.
+ * The results wait in memory for the next flush. Nothing of this makes a flush fail, and nothing of
+ * it is done for each event.
  */
 
-/* For a log that is empty: forgets what it has told, and writes HOST and CLOCK. What was found of processes
- * goes on waiting. */
+/* For an empty log: forgets all processes and threads, and writes HOST and CLOCK. Descriptions of
+ * processes that wait go on waiting. */
 void ptrc_log_origin_begin(struct ptrc_log_writer *w);
 void ptrc_log_origin_free(struct ptrc_log_origins *x);
 
-/* Writes a CLOCK packet. if_due: only if the last one is a second old, and has become wrong or is older than a
- * part of the log's age; so their number stays small. */
+/* Writes a CLOCK packet. if_due: only if the last one is a second old, and either has become wrong
+ * or is older than a part of the log's age, so that their number stays small. */
 void ptrc_log_origin_clock(struct ptrc_log_writer *w, bool if_due);
 
-/* Looks at the processes that have said in the stream's header that they record, and before that at threads:
- * a process that has waited for this may end with them. */
+/* Looks at the processes that have announced themselves in the stream's header. with_threads: first
+ * at all threads, because a process that waits for this look may end right after it. */
 void ptrc_log_origin_arrive(struct ptrc_log_writer *w, bool with_threads);
-/* Between two flushes: looks at those processes, and writes what is known of them. */
+/* Between two flushes: looks at those processes and writes their descriptions. */
 void ptrc_log_origin_meet(struct ptrc_log_writer *w);
-/* In a flush, before its events are written: looks at the process of some of them, if that is due; *pid: the last one
- * that was looked at, at first 0. Then looks at the threads, and writes what waits. */
+/* In a flush, before its events are written. Look: for each piece, looks at its process if that is
+ * due; *pid is the process of the call before, at first 0. Write: then looks at the threads, and
+ * writes all that waits. */
 void ptrc_log_origin_look(struct ptrc_log_writer *w, const struct ptrc_context *origin,
 			  int64_t first_ns, int *pid);
 void ptrc_log_origin_write(struct ptrc_log_writer *w);
-/* Takes over what the controller has observed of a process, unless the keeper itself has found it so. */
+/* Takes the controller's description of a process, unless the keeper has found the same. */
 void ptrc_log_origin_observed(struct ptrc_log_writer *w, const struct ptrc_stretch *stretch);
 
-/* ---- the events of a flush, in EVENTS packets ----
+/*
+ * ---- the events of a flush, in EVENTS packets ----
  *
- * A flush calls begin, then add for each stretch, then end. Add keeps the packed stretch; end writes a packet
- * for each slice of time. So what a bounded log keeps is a span of time without holes, and a log that is cut
- * short lacks nothing before its end.
+ * A flush calls begin, add for each stretch, and end. Add keeps the packed stretch; end writes a
+ * packet for each slice of time. So a bounded log keeps a span of time without holes, and a log
+ * that is cut short lacks nothing before its end.
  */
 
-/* What log-max-size counts for the STOP with which a full log ends: its data are an int. */
+/* Counted bytes of the STOP that ends a full log: its data is an int. */
 #define PTRC_LOG_STOP_BYTES UINT64_C(12)
 
-/* A stretch should have no more bytes than this, as splitting a larger one would take long. */
+/* The limit for a stretch, as splitting a larger one would take long. */
 #define PTRC_LOG_STRETCH_MAX (PTRC_LOG_PACKET_BYTES / 4)
 
-/* Gives memory back, except for this much. A keeper calls this before it sleeps. While many
- * events come the memory is kept from flush to flush: fresh pages cost as much time as all the
- * rest of a flush. */
+/* Before a keeper sleeps: gives back memory beyond KEEP_BYTES. While many events come, memory is
+ * kept from flush to flush, as fresh pages cost as much time as the rest of a flush. */
 #define PTRC_LOG_BATCH_KEEP_BYTES (UINT64_C(1) << 20)
 void ptrc_log_batch_trim(struct ptrc_log_batch *b);
-/* Room for a stretch that is to be packed into the batch: *out. ENOMEM. */
+/* Room for packing a stretch into the batch: *out. ENOMEM. */
 PTRC_MUST_CHECK int ptrc_log_batch_room(struct ptrc_log_batch *b, uint64_t bytes, uint8_t **out);
 void ptrc_log_batch_clear(struct ptrc_log_batch *b);
 void ptrc_log_batch_free(struct ptrc_log_batch *b);
 
 void ptrc_log_events_begin(struct ptrc_log_writer *w);
-/* ENOMEM. */
 PTRC_MUST_CHECK int ptrc_log_events_add(struct ptrc_log_writer *w,
 					const struct ptrc_stretch *stretch);
-/* ENOMEM, or the error number of a write: then the next flush must bring the same events
- * again. */
+/* Both: ENOMEM. End also: the error number of a write; then the next flush must bring the same
+ * events again. */
 PTRC_MUST_CHECK int ptrc_log_events_end(struct ptrc_log_writer *w);
 
-/* Writes an EVENTS packet with a single event of the trace system. ENOMEM, or the error number of
- * the write. */
+/* Writes an EVENTS packet with one event of the trace system. ENOMEM, or the error number of the
+ * write. */
 PTRC_MUST_CHECK int ptrc_log_events_write_single(struct ptrc_log_writer *w, int64_t ns,
 						 uint32_t order, uint32_t id_flags,
 						 const void *data, uint32_t len);
 
 /* ---- a log as a whole ---- */
 
-/* Makes a writer ready, without writing, for a log of this trace and policy that no keeper writes. It needs
- * neither shared memory nor, if fd is -1, a file; then w->memory is to be set. fd stays the caller's; no other
- * code may change its flags or offset. `trace->attr` stays. EINVAL. */
+/* Initializes a writer for a log of this trace and policy that no keeper writes; writes nothing. fd
+ * -1: the caller sets w->memory, where the log goes. The caller keeps fd open, and leaves its flags
+ * and offset alone; `trace->attr` stays valid. EINVAL. */
 PTRC_MUST_CHECK int ptrc_log_writer_begin(struct ptrc_log_writer *w,
 					  const struct ptrc_log_trace *trace, int policy, int fd);
-/* The same for the keeper of this stream. is_restart: goes on where header.log_state says. ENOMEM, EINVAL. */
+/* The same for the keeper of this stream. is_restart: continues where header.log_state says.
+ * ENOMEM, EINVAL. */
 PTRC_MUST_CHECK int ptrc_log_writer_init(struct ptrc_log_writer *w,
 					 struct ptrc_stream_header *header, int fd,
 					 bool is_restart);
 void ptrc_log_writer_free(struct ptrc_log_writer *w);
 
-/* The following return the error number of a failed write, or ENOMEM. */
+/* The following return ENOMEM, or the error number of a failed write. */
 
-/* Empties the file and writes the head, of the member of a rotated log that the state says. */
+/* Empties the file and writes the head, for the member of a rotated log that the state names. */
 PTRC_MUST_CHECK int ptrc_log_writer_head(struct ptrc_log_writer *w);
-/* Empties the log. A pipe cannot be emptied: it is told that the filter is empty from now_ns
- * on. */
+/* Empties the log. Into a pipe, which cannot be emptied, goes an event that empties the filter at
+ * now_ns. */
 PTRC_MUST_CHECK int ptrc_log_writer_clear(struct ptrc_log_writer *w, int64_t now_ns);
-/* Writes STATUS and END of a member that another one follows. */
+/* Ends a member that another one follows. */
 PTRC_MUST_CHECK int ptrc_log_writer_end(struct ptrc_log_writer *w);
-/* Keeps room for these two below the file size limit, until they are written. */
-void ptrc_log_reserve_close(struct ptrc_log_writer *w);
-/* Writes STATUS and END of a keeper's log, and waits until the log is on its disk. If it does
- * not get there, STATUS has the error. */
-PTRC_MUST_CHECK int ptrc_log_writer_close(struct ptrc_log_writer *w);
-/* The same of another log, whose losses `status` has. */
-PTRC_MUST_CHECK int ptrc_log_writer_finish(struct ptrc_log_writer *w,
-					   struct ptrc_log_status status);
-/* Adds STATUS to w->out, completed by what the writer knows, and with is_end END. ENOMEM. */
+/* Ends a log, whose losses are those of the keeper's stream or, if not NULL, `losses`. Waits until
+ * the log is on its disk; if it does not get there, STATUS has the error. */
+PTRC_MUST_CHECK int ptrc_log_writer_close(struct ptrc_log_writer *w,
+					  const struct ptrc_log_status *losses);
+/* Appends STATUS to w->out, completed by the writer's counts, and with is_end END. ENOMEM. */
 PTRC_MUST_CHECK int ptrc_log_writer_put_status(struct ptrc_log_writer *w,
 					       struct ptrc_log_status status, bool is_end);
 
-/* ---- rotation ----
+/*
+ * ---- rotation ----
  *
- * A log that is rotated: it goes on in another file when the one that it has is large or old enough.
- * Each file, a member of the log, is a whole log. The first is the one that the stream was created
- * with; the others are called as that one, with ".000001" and so on after the name. A name never
- * changes, so that other programs can take closed members away while the log is written.
+ * A rotated log continues in another file when the current one is large or old enough. Each file,
+ * called a member, is a complete log. The first is the one that the stream was created with; the
+ * others add ".000001" and so on to its name. A name never changes, so other programs can take
+ * closed members away while the log is written.
  *
- * Between two flushes nothing is under way: every event that was taken out of the stream is in the old
- * member, and the next flush writes into the new one. The store that saves the state of the new
- * member also makes its place count. If the keeper dies before that, the next one goes
- * on in the old member: it takes the end off again, and removes the new file.
+ * A change happens between two flushes: every event taken out of the stream is in the old member,
+ * and the next flush writes into the new one. One store saves the state of the new member and makes
+ * its place valid. If the keeper dies before that store, the next keeper continues in the old
+ * member: it cuts off its end and removes the new file.
  */
 
 #define PTRC_LOG_PATH_BYTES sizeof(((struct ptrc_log_place *)0)->path)
 
-/* Notes in the place where the log is, of which fd is the file. base: the path of the first member,
- * or an empty text. */
+/* Notes in `place` the file of fd. base: the path of the first member, or an empty text. */
 void ptrc_log_rotate_note(struct ptrc_log_place *place, int fd, const char *base);
-/* Stores the path of the first member, for a keeper that has its descriptor. is_noted: a keeper
- * before it has noted a place. EINVAL: there is none, as the file has no name. */
+/* Finds the path of the first member, for a keeper that has its descriptor. is_noted: an earlier
+ * keeper has noted a place. EINVAL: the file has no name. */
 PTRC_MUST_CHECK int ptrc_log_rotate_base(const struct ptrc_stream_header *h, int first_fd,
 					 bool is_noted, char base[PTRC_LOG_PATH_BYTES]);
 
-/* For a keeper: finds the member of a rotated log that it is to go on with, which *log_fd is then. Before it is the
- * first member, or with is_last the one to go on with, as the log is only ended. `base` becomes the path of the
- * first member, or empty if no other member is to follow; *number that of a new member, if the one to go on with is
- * not there any more, else 0. Errors of open(), or as above. */
+/* For a keeper: replaces *log_fd, the first member, by the member to continue; is_last: *log_fd is
+ * that member, and the log is only to be ended. `base` becomes the path of the first member, or
+ * empty if no other member is to follow. *number: 0, or that of a new member if the one to continue
+ * has disappeared. Errors of open(), or as above. */
 PTRC_MUST_CHECK int ptrc_log_rotate_find(struct ptrc_stream_header *h, bool is_new, bool is_last,
 					 int *log_fd, char *base, uint64_t *number);
-/* Begins a member in the file of w->fd, which the place that does not count is of, and deletes those that are too many. The
- * error number of a failed write, or ENOMEM; then the state is what it was. */
+/* Begins member `number` in the file of w->fd, which is noted in the place that is not valid yet,
+ * and deletes members beyond the limit. ENOMEM or the error number of a write: the state is
+ * unchanged. */
 PTRC_MUST_CHECK int ptrc_log_rotate_begin(struct ptrc_log_writer *w, uint64_t number);
 
-/* Is the next member due? Otherwise shortens *wait_ns, where -1 is for ever, to when it may be. */
+/* Whether the next member is due. If not, shortens *wait_ns (-1: for ever) to when it may be. */
 PTRC_MUST_CHECK bool ptrc_log_rotate_is_due(const struct ptrc_log_writer *w, int64_t *wait_ns);
-/* Ends this member and begins the next one, which w->fd is then. On failure the log goes on in this
- * one, and nothing is due for a while. The error number of a failed call. */
+/* Ends this member and begins the next one, in a new w->fd. On failure the log continues in this
+ * one, and no next member is due for a while. The error number of the failed call. */
 PTRC_MUST_CHECK int ptrc_log_rotate(struct ptrc_log_writer *w);
-/* The log is about to be emptied: deletes all members but the last, which becomes the first. */
+/* Before a clear: deletes all members but the last, which becomes the first. */
 void ptrc_log_rotate_clear(struct ptrc_log_writer *w);
 
 #endif

@@ -13,27 +13,12 @@
 #include "lib/model/eventset.h"
 #include "lib/stream/clock.h"
 #include "lib/stream/status.h"
+#include "lib/stream/untraced.h"
 
 /* ---- head ---- */
 
-/* Bytes of a ring for `limit` bytes of events: with headers of packets and sections, and the
- * room that a wrap leaves unused. */
-static uint64_t ring_size_for(uint64_t limit)
-{
-	uint64_t most = UINT64_C(1) << 60;
-
-	if (limit > most)
-		limit = most;
-	return ptrc_align8(limit + limit / 16 + 16384);
-}
-
-void ptrc_log_reserve_close(struct ptrc_log_writer *w)
-{
-	w->close_reserve = 2 * sizeof(struct ptrc_log_packet) + sizeof(struct ptrc_log_status);
-}
-
-/* The state of a log without events. If others of its files come before this one, it goes on where
- * they end. */
+/* Sets the state of a file without events. In a rotated log it continues that of the files
+ * before. */
 static void begin_state(struct ptrc_log_writer *w)
 {
 	struct ptrc_log_state old = w->state, *s = &w->state;
@@ -96,7 +81,7 @@ int ptrc_log_writer_head(struct ptrc_log_writer *w)
 		head.ring_size = w->ring_size;
 	}
 	begin_state(w);
-	ptrc_log_reserve_close(w);
+	w->close_reserve = PTRC_LOG_CLOSE_BYTES;
 	w->has_retry = false;
 	w->held.used = 0;
 	w->lap.used = w->lap_first = 0;
@@ -152,18 +137,20 @@ int ptrc_log_writer_begin(struct ptrc_log_writer *w, const struct ptrc_log_trace
 		w->limit = INT64_MAX;
 	w->skip_ns = INT64_MIN;
 	if (w->kind == PTRC_LOG_RING) {
-		w->ring_size = ring_size_for(w->limit);
-		if (w->limit > w->ring_size)
-			w->limit = w->ring_size;
+		uint64_t bytes = ptrc_log_at_most(w->limit, UINT64_C(1) << 60);
+
+		/* Headers of packets and sections, and the bytes that a wrap leaves unused. */
+		w->ring_size = ptrc_align8(bytes + bytes / 16 + 16384);
+		w->limit = ptrc_log_at_most(w->limit, w->ring_size);
 	}
 	w->batch.most =
 		w->policy == POSIX_TRACE_UNTIL_FULL ? w->limit - PTRC_LOG_STOP_BYTES : w->limit;
-	ptrc_log_reserve_close(w);
+	w->close_reserve = PTRC_LOG_CLOSE_BYTES;
 	w->state.flags = PTRC_LOG_STATE_AFTER_STOP;
 	return 0;
 }
 
-/* Goes on where the state says. */
+/* Continues where the saved state says. */
 static int restart(struct ptrc_log_writer *w)
 {
 	struct ptrc_log_state *s = &w->state;
@@ -185,7 +172,7 @@ static int restart(struct ptrc_log_writer *w)
 		s->flags |= PTRC_LOG_STATE_CUT;
 	}
 	w->file_end = s->offset;
-	/* The keeper before may have died in the middle of a packet. */
+	/* The earlier keeper may have died in the middle of a packet. */
 	if ((uint64_t)st.st_size > s->offset)
 		ptrc_sys(SYS_ftruncate, w->fd, s->offset);
 	return 0;
@@ -200,7 +187,8 @@ int ptrc_log_writer_init(struct ptrc_log_writer *w, struct ptrc_stream_header *h
 					     .target_pid = header->target_pid,
 					     .controller_pid = header->controller_pid,
 					     .owner_uid = header->owner_uid};
-	/* A plain stream, whose events go into a log because its controller died, has no limit. */
+	/* A stream without a log, whose events go into one because its controller died, has no
+	 * limit. */
 	int policy = header->has_log ? a->log_full_policy : POSIX_TRACE_APPEND;
 	int error = ptrc_log_writer_begin(w, &trace, policy, fd);
 
@@ -229,29 +217,20 @@ void ptrc_log_writer_free(struct ptrc_log_writer *w)
 	ptrc_log_origin_free(&w->origins);
 }
 
-/* Tells the reader of a pipe, by a hidden FILTER event, that the filter is empty from now on.
- * What was written before stays. */
-static int write_clear(struct ptrc_log_writer *w, int64_t now_ns)
+int ptrc_log_writer_clear(struct ptrc_log_writer *w, int64_t now_ns)
 {
 	static const trace_event_set_t sets[2] = {{.__posix_trace_magic = PTRC_SET_MAGIC},
 						  {.__posix_trace_magic = PTRC_SET_MAGIC}};
-
-	return ptrc_log_events_write_single(w, now_ns, 0, POSIX_TRACE_FILTER | PTRC_REC_HIDDEN,
-					    sets, sizeof(sets));
-}
-
-int ptrc_log_writer_clear(struct ptrc_log_writer *w, int64_t now_ns)
-{
 	int error;
 
 	w->skip_ns = INT64_MIN;
 	w->has_retry = false;
-	if (w->is_regular) {
-		error = ptrc_log_writer_head(w);
-		return error ? error : ptrc_log_names_write(w);
-	}
-	/* A pipe whose reader is gone cannot be written: nobody misses anything. */
-	error = write_clear(w, now_ns);
+	if (w->is_regular)
+		return ptrc_log_writer_head(w) ?: ptrc_log_names_write(w);
+	/* An error is ignored: a pipe whose reader is gone cannot be written, and no reader misses
+	 * the event. */
+	error = ptrc_log_events_write_single(w, now_ns, 0, POSIX_TRACE_FILTER | PTRC_REC_HIDDEN,
+					     sets, sizeof(sets));
 	if (!error) {
 		w->state.events = w->state.bytes = w->state.lost_events = 0;
 		ptrc_log_state_save(w);
@@ -259,7 +238,7 @@ int ptrc_log_writer_clear(struct ptrc_log_writer *w, int64_t now_ns)
 	return error == ENOMEM ? error : 0;
 }
 
-/* How much more a count has become, which others can write. */
+/* The increase of a count in shared memory; 0 if it has decreased. */
 static uint64_t since(uint64_t now, uint64_t before)
 {
 	return now > before ? now - before : 0;
@@ -278,7 +257,7 @@ static struct ptrc_log_status status_of(const struct ptrc_log_writer *w)
 		ptrc_untraced_count(w->dirfd, h->id, &untraced);
 	return (struct ptrc_log_status){
 		.stream_full = bits & PTRC_ST_FULL ? POSIX_TRACE_FULL : POSIX_TRACE_NOT_FULL,
-		/* What was lost before is told by the head of this file. */
+		/* The head of this file says what was lost before. */
 		.stream_overrun = (bits & PTRC_ST_EVER_OVERRUN) && (past->ordinal == 0 || lost)
 					  ? POSIX_TRACE_OVERRUN
 					  : POSIX_TRACE_NO_OVERRUN,
@@ -312,7 +291,7 @@ int ptrc_log_writer_put_status(struct ptrc_log_writer *w, struct ptrc_log_status
 	return error || !is_end ? error : ptrc_log_packet_put(w, PTRC_LOG_END, NULL, 0);
 }
 
-/* Writes STATUS and END to the same place each time, and with_index before them the index. */
+/* Writes STATUS and END, always to the same place, and with_index the index before them. */
 static int write_end(struct ptrc_log_writer *w, struct ptrc_log_status status, bool with_index)
 {
 	int error;
@@ -329,7 +308,7 @@ static int write_end(struct ptrc_log_writer *w, struct ptrc_log_status status, b
 							     : w->state.offset);
 }
 
-/* The same after a CLOCK packet. *with_index: the log has got its index. */
+/* The same after a CLOCK packet. *with_index: the log has an index. */
 static int write_whole_end(struct ptrc_log_writer *w, const struct ptrc_log_status *status,
 			   bool *with_index)
 {
@@ -338,7 +317,7 @@ static int write_whole_end(struct ptrc_log_writer *w, const struct ptrc_log_stat
 	ptrc_log_origin_clock(w, false);
 	*with_index = !w->index.is_lost;
 	error = write_end(w, *status, *with_index);
-	/* Maybe there is only room for the end itself. */
+	/* There may be room only for STATUS and END. */
 	if (error && *with_index) {
 		*with_index = false;
 		error = write_end(w, *status, false);
@@ -355,10 +334,11 @@ int ptrc_log_writer_end(struct ptrc_log_writer *w)
 	return write_whole_end(w, &status, &with_index);
 }
 
-int ptrc_log_writer_finish(struct ptrc_log_writer *w, struct ptrc_log_status status)
+int ptrc_log_writer_close(struct ptrc_log_writer *w, const struct ptrc_log_status *losses)
 {
+	struct ptrc_log_status status = losses ? *losses : status_of(w);
 	bool with_index;
-	int error = write_whole_end(w, &status, &with_index), again;
+	int error = write_whole_end(w, &status, &with_index);
 
 	if (error)
 		return error;
@@ -371,13 +351,8 @@ int ptrc_log_writer_finish(struct ptrc_log_writer *w, struct ptrc_log_status sta
 		status.flush_error = (uint32_t)error;
 		status.missed_events = w->unwritten_events;
 	}
-	/* What the file has now can be read from memory as long as the machine runs. */
-	again = write_end(w, status, with_index);
-	(void)again; /* the first error counts */
+	/* The file's contents can be read from memory as long as the machine runs. The first error
+	 * is returned. */
+	write_end(w, status, with_index);
 	return error;
-}
-
-int ptrc_log_writer_close(struct ptrc_log_writer *w)
-{
-	return ptrc_log_writer_finish(w, status_of(w));
 }

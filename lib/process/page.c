@@ -104,18 +104,14 @@ static void remove_file(const struct ptrc_page_place *place, const char *name)
  * its bell silent. ESTALE: another process made the file. */
 static int make_file(const struct ptrc_page_place *place, const char *name, int *fd, uint64_t *size)
 {
+	bool is_foreign = place->uid != (uint32_t)ptrc_sys(SYS_geteuid, 0);
 	int error = with_bell(place, ptrc_bell_ring);
 
 	if (error)
 		return error;
-	if (place->uid == (uint32_t)ptrc_sys(SYS_geteuid, 0)) {
-		error = ptrc_shmdir_make_object(place->dirfd, name, fd, size);
-	} else {
-		/* Root makes the page of another user. */
-		error = ptrc_shmdir_create_object(place->dirfd, name, place->uid, PTRC_PAGE_SIZE,
-						  PTRC_PAGE_SIZE, fd);
-		*size = PTRC_PAGE_SIZE;
-	}
+	/* Root makes the page of another user complete; a user grows it later. */
+	*size = is_foreign ? PTRC_PAGE_SIZE : 0;
+	error = ptrc_shmdir_create_object(place->dirfd, name, place->uid, *size, *size, fd);
 	if (error)
 		with_bell(place, ptrc_bell_unring);
 	return error == EEXIST || error == ENOENT ? ESTALE : error;

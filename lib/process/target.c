@@ -13,6 +13,7 @@
 #include "lib/base/procfs.h"
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
+#include "lib/base/timespec.h"
 #include "lib/process/inherit.h"
 #include "lib/process/page.h"
 #include "lib/process/process.h"
@@ -315,14 +316,6 @@ static bool look_for_birth(int child, void *arg)
 	return !birth->is_seen;
 }
 
-static uint64_t boot_ns(void)
-{
-	struct timespec now;
-
-	ptrc_sys(SYS_clock_gettime, CLOCK_BOOTTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /*
  * Children that exist before a stream is created do not join it; children that are made after the
  * create has returned do. But the start of a child is known only to a tick of 10 ms. If no child
@@ -340,7 +333,7 @@ static void exclude_earlier_children(const struct ptrc_target *t, struct ptrc_pa
 		ptrc_store_release(&slot->attach_ns, tick * PTRC_PROCFS_TICK_NS);
 		return;
 	}
-	now = boot_ns();
+	now = (uint64_t)ptrc_clock_ns(CLOCK_BOOTTIME);
 	if (now / PTRC_PROCFS_TICK_NS == tick)
 		ptrc_file_sleep_ns((tick + 1) * PTRC_PROCFS_TICK_NS - now);
 }
@@ -362,7 +355,7 @@ int ptrc_target_attach(struct ptrc_target *t, uint64_t stream_id, uint64_t names
 	 * no lock is needed. */
 	if (error && !(t->is_self && (error == ENOENT || error == EPERM)))
 		return error;
-	tick = boot_ns() / PTRC_PROCFS_TICK_NS;
+	tick = (uint64_t)ptrc_clock_ns(CLOCK_BOOTTIME) / PTRC_PROCFS_TICK_NS;
 	e.attach_ns = (tick + 1) * PTRC_PROCFS_TICK_NS;
 	if (ptrc_load_relaxed(&t->page->names_id) == 0)
 		ptrc_store_relaxed(&t->page->names_id, names_id);

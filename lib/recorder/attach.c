@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <linux/membarrier.h>
-#include <sys/mman.h>
 
 #include "lib/base/atomic.h"
 #include "lib/base/file.h"
@@ -17,7 +16,7 @@
 #include "lib/stream/status.h"
 #include "lib/stream/stream.h"
 
-/* How long the end of a process waits for keepers to look at it, in all. */
+/* How long the end of a process waits, in all, for keepers to look at it. */
 #define END_WAIT_NS UINT64_C(100000000)
 #define END_LOOK_NS UINT64_C(50000)
 
@@ -27,7 +26,7 @@ _Atomic int32_t ptrc_attach_owner;
 
 static _Atomic int32_t lock;
 
-/* Mappings that some thread may still be writing to. Private zeros lie over them. */
+/* Mappings that some thread may still write to, replaced by private zeros. */
 static struct {
 	void *start;
 	uint64_t size;
@@ -45,7 +44,7 @@ void ptrc_attach_unlock(void)
 
 /* ---- letting go of a mapping ---- */
 
-/* Keep all threads from using the mapping at h. True if no other thread is in an event call that
+/* Keeps all threads from using the mapping at h. True if no other thread is in an event call that
  * may still use it. An event call marks its thread before it looks for the mapping. So after the
  * barrier either this function sees the mark, or the call sees that the mapping is gone. */
 static bool retire(const struct ptrc_stream_header *h)
@@ -70,7 +69,7 @@ static bool retire(const struct ptrc_stream_header *h)
 	return is_quiet;
 }
 
-/* Forget all threads' writers of the mapping at h. No thread is in an event call. */
+/* Forgets all threads' writers of the mapping at h. No thread is in an event call. */
 static void forget_writers(const struct ptrc_stream_header *h)
 {
 	PTRC_THREAD_FOR_EACH(t)
@@ -101,8 +100,8 @@ static void cover(void *start, uint64_t size)
 	ptrc_file_map_sparse(-1, size, start, &map);
 }
 
-/* Let go of a mapping. The calling thread must not use it any more. is_nested: the caller is in
- * an event call that interrupted another one, and that one may go on using the mapping. */
+/* Ends an attachment, whose mapping the calling thread must not use any more. is_nested: the caller
+ * is in an event call that interrupted another one, which may continue to use the mapping. */
 static void detach(struct ptrc_attachment *a, bool is_nested)
 {
 	struct ptrc_stream_header *h = ptrc_load_relaxed(&a->header);
@@ -117,8 +116,8 @@ static void detach(struct ptrc_attachment *a, bool is_nested)
 		ptrc_sys(SYS_munmap, h, a->size);
 		return;
 	}
-	/* A thread is in an event call, and may be preempted there for long. It gets private
-	 * memory to finish on, which keeps the range of addresses from any other use. */
+	/* A thread is in an event call, where it may be preempted for long. It finishes on private
+	 * memory, which also keeps the range of addresses from any other use. */
 	cover(h, a->size);
 	for (unsigned z = 0; z < PTRC_ARRAY_COUNT(zombies); z++)
 		if (!zombies[z].start) {
@@ -141,8 +140,9 @@ void ptrc_attach_lost(unsigned i)
 	ptrc_process_tell_untraced(id, (int)ptrc_load_relaxed(&ptrc_page_self->slots[i].error));
 }
 
-/* The stream of page slot i cannot be mapped: say why in the slot, and take it out of the page if
- * another attempt is of no use. A controller may be filling the slot anew. */
+/* The stream of page slot i cannot be mapped: stores the error in the slot, and takes the slot out
+ * of the page if another attempt would be useless. A controller may be filling the slot again
+ * meanwhile. */
 static void drop_slot(unsigned i, uint64_t stream_id, int error)
 {
 	struct ptrc_page_slot *slot = &ptrc_page_self->slots[i];
@@ -150,7 +150,7 @@ static void drop_slot(unsigned i, uint64_t stream_id, int error)
 	ptrc_store_relaxed(&slot->error, (uint32_t)error);
 	if (error == EPROTO)
 		ptrc_attach_lost(i);
-	/* Without memory or descriptors, the next event tries again. */
+	/* With any other error, such as ENOMEM, the next event tries again. */
 	if (error != ENOENT && error != EPERM && error != EINVAL && error != EPROTO)
 		return;
 	if (error == ENOENT &&
@@ -181,10 +181,10 @@ static int map_stream(struct ptrc_attachment *a, uint64_t stream_id)
 	ptrc_sys(SYS_close, fd);
 	if (error)
 		return error;
-	/* Other processes find out whether the owner of a chunk lives by the number of its
-	 * thread, which must be the same for them as for this process; and the stream's clock
-	 * follows CLOCK_MONOTONIC, of which each time namespace has its own. A process may
-	 * inherit a stream from a parent in other namespaces. */
+	/* Other processes check by the tid of a chunk's owner whether it is alive, so it must be
+	 * the same for them as for this process. And the stream's clock follows CLOCK_MONOTONIC, of
+	 * which each time namespace has its own. A process may inherit a stream from a parent in
+	 * other namespaces. */
 	if (s.header->id != stream_id || has_ended(s.header))
 		error = ENOENT;
 	else if (!ptrc_process_is_in(s.header->pid_namespace, s.header->time_namespace))
@@ -214,7 +214,7 @@ struct ptrc_stream_header *ptrc_attach_locked(unsigned i, bool is_nested)
 	uint64_t id;
 	int error;
 
-	/* The call that this one interrupted may still use one of them. */
+	/* The interrupted call may still use one of them. */
 	if (!is_nested)
 		bury_zombies();
 	h = ptrc_load_relaxed(&a->header);
@@ -243,7 +243,8 @@ struct ptrc_stream_header *ptrc_attach(unsigned i, bool is_nested)
 	struct ptrc_attachment *a = &ptrc_attachments[i];
 	struct ptrc_stream_header *h = ptrc_load_acquire(&a->header);
 
-	/* Usually it is mapped and still the right one. It stays so while this thread is in an event call. */
+	/* Usually it is mapped and still the right one. It stays mapped while this thread is in an
+	 * event call. */
 	if (h && a->stream_id == ptrc_load_acquire(&ptrc_page_self->slots[i].stream_id) &&
 	    !has_ended(h))
 		return h;
@@ -290,7 +291,7 @@ void ptrc_attach_drop(uint64_t stream_id)
 	ptrc_sys_restore_signals(&mask);
 }
 
-/* ---- begin, fork and the ends of threads ---- */
+/* ---- start, fork, and the ends of threads ---- */
 
 static void on_thread_exit(void *block)
 {
@@ -305,7 +306,7 @@ static void on_thread_exit(void *block)
 		struct ptrc_stream_header *h = ptrc_load_relaxed(&ptrc_attachments[i].header);
 
 		for (struct ptrc_writer *w = t->lists[i]; w; w = w->next) {
-			/* Writers of a stream that was detached have no slot any more. */
+			/* Writers of a detached stream have no slot any more. */
 			if (w->header != h)
 				continue;
 			ptrc_writer_release(w);
@@ -325,7 +326,7 @@ void ptrc_attach_begin(void)
 	ptrc_thread_watch_exit(on_thread_exit);
 }
 
-/* Whether a keeper has still to look at this process for the sake of the stream of page slot i. */
+/* Whether the keeper of the stream of page slot i has yet to look at this process. */
 static bool is_awaited(unsigned i)
 {
 	struct ptrc_stream_header *h;
@@ -352,10 +353,10 @@ void ptrc_attach_end(void)
 	ptrc_sys_restore_signals(&mask);
 }
 
-/* A child must not write to what its parent had mapped: slots and chunks there belong to the
- * threads of the parent. If the calling thread is in an event call, which a handler interrupted
- * that forked, then that call goes on in the child, with its block of the thread, and gets
- * private memory to finish on. */
+/* A child must not write to its parent's mappings: slots and chunks there belong to the parent's
+ * threads. If the calling thread is in an event call, because a signal handler that interrupted it
+ * forked, that call continues in the child, with its block of the thread, and finishes on private
+ * memory. */
 static void forget(void)
 {
 	struct ptrc_thread *mine = ptrc_thread_self;
@@ -396,9 +397,8 @@ void ptrc_attach_own(void)
 }
 
 /* The child maps the streams that it has joined at once, not with its first event: by then it may
- * have changed its user or root, or closed its descriptors, and could not open their files. It
- * has no other thread yet, and signals are blocked. Its first event tries again to map what could
- * not be mapped here. */
+ * have changed its user or root, or closed its descriptors, and could not open their files. It has
+ * no other thread yet, and signals are blocked. Its first event tries again what failed here. */
 void ptrc_attach_fork_child(void)
 {
 	uint64_t active;

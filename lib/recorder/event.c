@@ -16,9 +16,8 @@
 #include "lib/stream/recording.h"
 #include "lib/stream/slots.h"
 #include "lib/stream/status.h"
-#include "lib/stream/stream.h"
 
-/* If a thread has more writers in one stream that siglongjmp left, it uses the oldest again. */
+/* If siglongjmp() has left more writers of a thread in one stream, the oldest is used again. */
 #define LEFT_MAX 32
 
 void ptrc_event_finish(struct ptrc_thread *t, struct ptrc_stream_header *h,
@@ -31,7 +30,7 @@ void ptrc_event_finish(struct ptrc_thread *t, struct ptrc_stream_header *h,
 	ptrc_store_release(&t->state, t->rest);
 }
 
-/* A writer of this thread that no event call is using, or null. */
+/* A writer of this thread that no event call is using; NULL: none. */
 static struct ptrc_writer *pick_writer(struct ptrc_thread *t, unsigned i,
 				       struct ptrc_stream_header *h, uint64_t frame,
 				       uint64_t blocked)
@@ -46,8 +45,8 @@ static struct ptrc_writer *pick_writer(struct ptrc_thread *t, unsigned i,
 		uint64_t mark = ptrc_load_relaxed(&w->slot->frame);
 
 		if (mark != 0 && ptrc_frame_is_dead(mark, frame, blocked)) {
-			/* Unless it is certain that the call is gone, keep away from its chunk:
-			 * the call may go on some day. */
+			/* Unless the call has certainly ended, its chunk is avoided: the call may
+			 * continue some day. */
 			if (!ptrc_frame_is_same(mark, frame))
 				w->is_left = true;
 			ptrc_store_release(&w->slot->frame, 0);
@@ -70,9 +69,9 @@ static struct ptrc_writer *pick_writer(struct ptrc_thread *t, unsigned i,
 		uint64_t owner;
 		uint32_t slot;
 
-		/* Another thread may detach the stream at any moment and attach another one in
-		 * its place. The mapping at h stays while the mark of this call stands, but the
-		 * copy of the pool is only that of h if h still was attached afterwards. */
+		/* Another thread may detach the stream at any moment and attach another one in its
+		 * place. The mapping at h stays while the mark of this call stands, but the copy of
+		 * the pool belongs to h only if h was still attached afterwards. */
 		pool.header = h;
 		atomic_thread_fence(memory_order_acquire);
 		if (ptrc_load_relaxed(&a->header) != h)
@@ -96,7 +95,7 @@ static struct ptrc_writer *pick_writer(struct ptrc_thread *t, unsigned i,
 			ptrc_store_relaxed(&ptrc_attach_has_announced, true);
 			ptrc_announce(h, t->origin.pid);
 		} else if (!pick->next && t->origin.tid != t->origin.pid) {
-			/* Its first writer; a first thread has the name of its process. */
+			/* The thread's first writer. A first thread has the name of its process. */
 			ptrc_announce_thread(h);
 		}
 	}
@@ -105,7 +104,7 @@ static struct ptrc_writer *pick_writer(struct ptrc_thread *t, unsigned i,
 	return pick;
 }
 
-/* Enter into the table what the stream wants of this event type under this control word. */
+/* Enters into the table what the stream wants of this event type under this control word. */
 static void note_want(struct ptrc_attachment *a, struct ptrc_stream_header *h, uint64_t control,
 		      uint32_t id)
 {
@@ -127,8 +126,8 @@ static void note_want(struct ptrc_attachment *a, struct ptrc_stream_header *h, u
 		want = PTRC_WANT_RECORD;
 	else if ((now & PTRC_CTL_BITS) == PTRC_CTL_LOSING)
 		want = PTRC_WANT_LOSE;
-	/* The filter is changed before the word. So, if the word is still the same, the filter
-	 * that was read belongs to it. */
+	/* The filter is changed before the word. So if the word is unchanged, the filter that was
+	 * read belongs to it. */
 	atomic_thread_fence(memory_order_acquire);
 	if (now == control && ptrc_load_relaxed(&h->control) == now) {
 		ptrc_store_relaxed(&a->wants[id], want);
@@ -137,10 +136,10 @@ static void note_want(struct ptrc_attachment *a, struct ptrc_stream_header *h, u
 	}
 }
 
-/* Record the event in the stream of page slot i. If the stream has a full-wait, the thread may sleep
- * in here, and handlers may run: they may record events, let go of streams, fork, or never come
- * back. So it looks at everything anew afterwards. False: this is a child that was forked
- * meanwhile; the event is its parent's. */
+/* Records the event in the stream of page slot i. If the stream has a full-wait, the thread may
+ * sleep here, and signal handlers may run, which may record events, detach streams, fork, or never
+ * return; so everything is read again afterwards. False: this is a child that was forked meanwhile;
+ * the event is its parent's. */
 static bool put_cold(struct ptrc_thread *t, unsigned i, struct ptrc_put *p, uint64_t len,
 		     bool is_nested, uint64_t *blocked)
 {
@@ -163,7 +162,7 @@ static bool put_cold(struct ptrc_thread *t, unsigned i, struct ptrc_put *p, uint
 		if (control & PTRC_CTL_ENDED)
 			continue;
 		verdict = ptrc_patterns_verdict(h, id, ptrc_process_own_names());
-		/* No lock is needed: while this thread is in an event call no other one touches
+		/* No lock is needed: while this thread is in an event call, no other thread touches
 		 * its lists. */
 		w = pick_writer(t, i, h, p->frame, *blocked);
 		if (w) {
@@ -198,16 +197,16 @@ static bool put_cold(struct ptrc_thread *t, unsigned i, struct ptrc_put *p, uint
 		if (result != PTRC_PUT_STALE)
 			break;
 	}
-	/* The call that we interrupted may be using the same writer, if it has not marked its
-	 * slot yet or has removed its mark already. It has looked into the table for the control
-	 * word that it expected, so it must not go on by a newer word that only we have seen. */
+	/* The interrupted call may be using the same writer, if it has not marked its slot yet or
+	 * has removed its mark already. It has looked into the table for the control word that it
+	 * expected, so it must not continue with a newer word that only this call has seen. */
 	if (is_nested && w)
 		w->expect = UINT64_MAX;
 	return true;
 }
 
-/* There is no memory for this thread: its event is lost in all these streams. Without a state of its own
- * the thread cannot say that it is using a mapping; the lock keeps that. */
+/* There is no memory for this thread: counts its event as lost in all these streams. Without a
+ * state of its own the thread cannot say that it is using a mapping, so it holds the lock. */
 static void lose(uint64_t active, uint32_t id)
 {
 	ptrc_attach_lock();
@@ -224,8 +223,8 @@ static void lose(uint64_t active, uint32_t id)
 	ptrc_attach_unlock();
 }
 
-/* Prepare the fast way of the thread for the one stream that is active. Returns the state that
- * the thread then has at rest: `all`, or 0 if it has no writer. */
+/* Prepares the fast way of the thread for the only active stream. Returns the state of the thread
+ * at rest: `all`, or 0 if it has no writer. */
 static uint64_t set_up_fast(struct ptrc_thread *t, uint64_t all, uint32_t id)
 {
 	unsigned i = (unsigned)__builtin_ctzll(all);
@@ -259,17 +258,17 @@ void ptrc_event_cold(uint64_t todo, uint32_t id, const void *data, uint64_t len,
 
 	ptrc_sys_block_signals(&mask);
 	if (!is_first && ptrc_self->pid != ptrc_sys_getpid())
-		goto out; /* a vfork child runs on its parent's memory */
+		goto out; /* a vfork() child runs on its parent's memory */
 	if (is_first) {
 		if (ptrc_process_init() != 0)
 			goto out;
 	}
-	/* What the caller saw may have been a bell and not a page. */
+	/* The caller may have seen the active word of a bell and not of a page. */
 	if (is_first || ptrc_thread_self == &ptrc_thread_nobody)
 		todo = UINT64_MAX;
 	ptrc_attach_own();
 	all = ptrc_load_acquire(&ptrc_page_self->active);
-	/* System event types belong to the trace system, and other ids to no event type. */
+	/* System event types are for the trace system only, and other ids are unknown. */
 	if (all == 0 || id - PTRC_ID_UNNAMED > PTRC_NAMES_MAX || !ptrc_process_maps_id(id))
 		goto out;
 	t = ptrc_thread_get();
@@ -288,7 +287,7 @@ void ptrc_event_cold(uint64_t todo, uint32_t id, const void *data, uint64_t len,
 			goto out;
 		}
 	}
-	/* An outer call goes on now, and is still at work. */
+	/* An outer call continues now, and is still at work. */
 	rest = outer;
 	if (outer == 0) {
 		rest = (all & (all - 1)) == 0 ? set_up_fast(t, all, id) : 0;
@@ -308,8 +307,7 @@ PTRC_NO_STACK_PROTECTOR void ptrc_event_each(uint32_t id, const void *data, uint
 		len = 0;
 	if (id >= PTRC_WANT_COUNT)
 		return;
-	/* The owner is another process if this is a child that must still forget its parent's
-	 * streams. */
+	/* The owner is another process in a child that has yet to forget its parent's streams. */
 	if (t == &ptrc_thread_nobody || ptrc_thread_frame(t) != 0 ||
 	    ptrc_attach_owner != ptrc_self->pid) {
 		ptrc_event_cold(active, id, data, len, addr, frame);

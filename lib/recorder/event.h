@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What posix_trace_event calls when the fast way (fast.h) does not do. */
+/* Recording an event: posix_trace_event() without its fast way (fast.h). */
 #ifndef PTRC_LIB_RECORDER_EVENT_H
 #define PTRC_LIB_RECORDER_EVENT_H
 
@@ -12,30 +12,30 @@
 #include "lib/recorder/frame.h"
 #include "lib/recorder/thread.h"
 
-/* An event call gives up after so many looks at a stream whose state keeps changing. */
+/* An event call gives up after this many attempts on a stream whose state keeps changing. */
 #define PTRC_EVENT_TRIES 10000
 
-/* The cold way, for everything out of the ordinary: the first event of a process, a thread or a
- * stream; a full chunk; a changed state; an event call inside another one; an id that may be
- * unknown. `todo` are the page slots whose streams are to get the event. */
+/* The cold way, for all rare cases: the first event of a process, a thread or a stream; a full
+ * chunk; a changed state; an event call inside another one; an id that may be unknown. todo: a bit
+ * for each page slot whose stream is to get the event. */
 PTRC_COLD void ptrc_event_cold(uint64_t todo, uint32_t id, const void *data, uint64_t len,
 			       uint64_t addr, uint64_t frame);
-/* Record an event if several streams trace the process, or if the thread is not set up for the
+/* Records an event if several streams trace the process, or if the thread is not set up for the
  * only one. */
 PTRC_NOINLINE void ptrc_event_each(uint32_t id, const void *data, uint64_t len, uint64_t addr,
 				   uint64_t active, uint64_t frame);
-/* Finish an event call whose outcome is PTRC_WAKE or PTRC_LOSE. The stream stays mapped until the
+/* Finishes an event call whose outcome is PTRC_WAKE or PTRC_LOSE. The stream stays mapped until the
  * thread is at rest again. */
 PTRC_COLD void ptrc_event_finish(struct ptrc_thread *t, struct ptrc_stream_header *h,
 				 enum ptrc_outcome outcome);
 
-/* The address of an event: `addr`, or, if that is 0, where the caller of ptrc_event_record() returns
- * to. It is asked for only where it is needed: an event of a process that is not traced is to save no
- * register. */
+/* The address of an event: `addr`, or, if that is 0, the return address of ptrc_event_record()'s
+ * caller. A macro, so that it is evaluated only where it is needed: an event of a process that is
+ * not traced should save no register. */
 #define PTRC_EVENT_ADDRESS(addr) ((addr) ? (addr) : (uint64_t)__builtin_return_address(0))
 
-/* Record an event of this process. Inline, so that the public function and the hooks of lib/functions
- * are a single call each. */
+/* Records an event of this process. Inline, so that the public function and the hooks of
+ * lib/functions are a single call each. */
 static PTRC_ALWAYS_INLINE void ptrc_event_record(uint32_t id, const void *data, size_t len,
 						 uint64_t addr)
 {
@@ -56,8 +56,8 @@ static PTRC_ALWAYS_INLINE void ptrc_event_record(uint32_t id, const void *data, 
 	frame = ptrc_frame_here();
 	ptrc_store_relaxed(&t->state, frame);
 	atomic_signal_fence(memory_order_seq_cst);
-	/* This is loaded after the mark, because of a stream that is being unmapped: either the
-	 * thread that does so sees the mark, or we see the writer that stands for no stream. */
+	/* Loaded after the mark: a thread that unmaps the stream either sees the mark, or we see
+	 * the writer that stands for no stream. */
 	w = ptrc_load_relaxed(&t->fast);
 	outcome = ptrc_fast_put(w, ptrc_load_relaxed(&t->slot), t->want[id], id, data, len,
 				PTRC_EVENT_ADDRESS(addr), frame);

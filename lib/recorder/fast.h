@@ -31,16 +31,16 @@
 #include "lib/stream/clock.h"
 #include "lib/stream/writer.h"
 
-/* What became of an event on the fast way. */
+/* The outcome of an event on the fast way. */
 enum ptrc_outcome {
 	PTRC_DONE,
-	PTRC_WAKE,     /* recorded, and a reader is to be woken */
-	PTRC_LOSE,     /* the stream is full: the loss is to be counted */
-	PTRC_COLD_WAY, /* nothing was done, the cold way has to */
+	PTRC_WAKE,     /* recorded, and a reader must be woken */
+	PTRC_LOSE,     /* the stream is full: the loss must be counted */
+	PTRC_COLD_WAY, /* nothing was done; the cold way must */
 };
 
-/* Copies inline: a call would cost more than it does for the short data that most events have.
- * Reads no byte beyond len. */
+/* Copies inline: for the short data of most events a call would cost more than the copying. Reads
+ * no byte beyond len. */
 static PTRC_ALWAYS_INLINE void ptrc_fast_copy(uint8_t *to, const uint8_t *from, size_t len)
 {
 	struct block16 {
@@ -57,8 +57,8 @@ static PTRC_ALWAYS_INLINE void ptrc_fast_copy(uint8_t *to, const uint8_t *from, 
 			memcpy(to, &a, 16);
 			memcpy(to + 16, &b, 16);
 		}
-		/* 1 to 32 bytes are left. They are copied in two pieces, which may overlap each
-		 * other and what has been copied. */
+		/* 1 to 32 bytes are left, copied in two pieces that may overlap each other and what
+		 * has been copied. */
 		memcpy(&b, last, 16);
 		if (last > from) {
 			memcpy(&a, from, 16);
@@ -71,13 +71,13 @@ static PTRC_ALWAYS_INLINE void ptrc_fast_copy(uint8_t *to, const uint8_t *from, 
 		memcpy(to, &a.word[0], 8);
 		memcpy(to + len - 8, &a.word[1], 8);
 	} else {
-		/* Without volatile the compiler makes a call of memcpy from the loop. */
+		/* Without volatile the compiler replaces the loop by a call of memcpy(). */
 		for (size_t i = 0; i < len; i++)
 			((volatile uint8_t *)to)[i] = from[i];
 	}
 }
 
-/* Record an event in the stream of one writer, in the usual case. The calling thread's state is
+/* Records an event in the stream of one writer, in the usual case. The calling thread's state is
  * its frame already, so no other thread touches the writer. */
 static PTRC_ALWAYS_INLINE enum ptrc_outcome ptrc_fast_put(struct ptrc_writer *w,
 							  struct ptrc_slot *slot, uint8_t want,
@@ -114,7 +114,7 @@ static PTRC_ALWAYS_INLINE enum ptrc_outcome ptrc_fast_put(struct ptrc_writer *w,
 	w->at = (uint8_t *)at + size;
 	ptrc_store_release(&w->chunk->pos, (uintptr_t)w->at + w->pos_bias);
 	ptrc_store_release(&slot->frame, 0);
-	/* The compiler is to load w->header again, as registers are scarce here. */
+	/* Makes the compiler load w->header again, as registers are scarce here. */
 	atomic_signal_fence(memory_order_seq_cst);
 	return PTRC_UNLIKELY(ptrc_load_relaxed(&w->header->waiters)) ? PTRC_WAKE : PTRC_DONE;
 }

@@ -8,24 +8,24 @@
 #include "lib/base/sys.h"
 
 #if defined(__x86_64__)
-/* Is there memory at that address? The kernel tells when it is asked to block the signals of a
- * set that stands there. All signals are blocked already, so nothing changes. */
+/* Whether there is memory at that address: the kernel says so when asked to block the signals of a
+ * set there. All signals are blocked already, so nothing changes. */
 static bool is_readable(uint64_t at)
 {
 	return ptrc_sys(SYS_rt_sigprocmask, SIG_BLOCK, at, 0, sizeof(uint64_t)) == 0;
 }
 
-/* Is there the frame of a signal handler between our frame and the one at `old` above it on the
- * same stack? `blocked` are the signals that were blocked when our call began: a running handler
- * has blocked its own signal, unless it was installed with SA_NODEFER. The frame of a handler
- * returns to the restorer that the C library passes with every handler, so that address stands on
- * the stack. A handler that was left by siglongjmp may leave the address there too. Then the call
- * at `old` seems to be alive, and a reader waits for it in vain; no other harm is done. */
-__attribute__((no_sanitize("address"))) /* other functions' frames on purpose */
+/* Whether the frame of a signal handler lies between our frame and the one at `old` above it on the
+ * same stack. blocked: the signals that were blocked when our call began. A running handler has
+ * blocked its own signal, unless it was installed with SA_NODEFER. A handler's frame has the
+ * address of the restorer that the C library passes with every handler. A handler that was left by
+ * siglongjmp() may leave that address, too: then the call at `old` seems to be alive, and a reader
+ * waits for it in vain; no other harm is done. */
+__attribute__((no_sanitize("address"))) /* reads other functions' frames */
 static bool
 is_interrupted(uint64_t old, uint64_t frame, uint64_t blocked)
 {
-	struct { /* as the kernel has it */
+	struct { /* the kernel's struct sigaction */
 		uint64_t handler, flags, restorer, mask;
 	} action = {0};
 	bool may_be_running = false;
@@ -41,7 +41,7 @@ is_interrupted(uint64_t old, uint64_t frame, uint64_t blocked)
 	if (!may_be_running)
 		return false;
 	if (old - frame > 1 << 20)
-		return true; /* that is too far to look for one */
+		return true; /* too far to search: assume one */
 	frame &= ~UINT64_C(7);
 	for (uint64_t at = frame; at < old; at += 8) {
 		/* The two frames may be on stacks of coroutines, with no memory in between. */

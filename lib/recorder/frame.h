@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The frame of an event call is its stack pointer, made odd. It marks the thread, and the slots
- * of the streams, while the call is at work. A handler that records finds the frame of the call
- * that it interrupted, and so does the next event after a handler was left by siglongjmp: then
- * the interrupted call is gone, but its marks are still there.
+ * The frame of an event call is its stack pointer, made odd. It marks the thread, and the slots of
+ * the streams, while the call is at work. A signal handler that records finds the frame of the call
+ * that it interrupted. So does the next event after a handler was left by siglongjmp(): then the
+ * interrupted call is gone, but its marks remain.
  */
 #ifndef PTRC_LIB_RECORDER_FRAME_H
 #define PTRC_LIB_RECORDER_FRAME_H
@@ -13,10 +13,11 @@
 
 #include "lib/base/common.h"
 
-/* Frames closer than this are of calls at the same depth of the stack, one of which has ended. */
+/* Frames closer than this belong to calls at the same depth of the stack, one of which has
+ * ended. */
 #define PTRC_FRAME_NEAR_BYTES 64
 
-/* The frame of the calling function. It is odd, so that it is no active word of one bit. */
+/* The frame of the calling function. Being odd, it differs from any active word of one bit. */
 static PTRC_ALWAYS_INLINE uint64_t ptrc_frame_here(void)
 {
 	uint64_t frame;
@@ -29,15 +30,15 @@ static PTRC_ALWAYS_INLINE uint64_t ptrc_frame_here(void)
 	return frame;
 }
 
-/* Is it the very same place on the stack? Then the call at `old` is gone for certain. */
+/* Whether it is the same place on the stack: then the call at `old` has certainly ended. */
 static inline bool ptrc_frame_is_same(uint64_t old, uint64_t frame)
 {
 	return old - frame < PTRC_FRAME_NEAR_BYTES || frame - old < PTRC_FRAME_NEAR_BYTES;
 }
 
-/* Is the event call whose frame was at `old` certainly or very likely gone, as seen from a call
- * at `frame`? A handler's frame lies below the frame that it interrupted, so what lies below us
- * was left by siglongjmp. A wrong guess (with coroutines) costs a writer, never damage.
+/* Whether the event call whose frame was at `old` has certainly or very likely ended, as seen from
+ * a call at `frame`. A handler's frame lies below the frame that it interrupted, so a frame below
+ * ours was left by siglongjmp(). A wrong guess (with coroutines) costs a writer, never damage.
  * blocked: the signals that were blocked when the call at `frame` began. */
 bool ptrc_frame_is_dead(uint64_t old, uint64_t frame, uint64_t blocked);
 

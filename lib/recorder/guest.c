@@ -30,10 +30,10 @@
 struct event {
 	struct ptrc_target target;
 	const char *name;
-	const char *layout; /* null: it is given none */
+	const char *layout; /* NULL: none is set */
 	const void *data;
 	size_t size;
-	uint64_t *mask; /* the caller's signals, for when this waits */
+	uint64_t *mask; /* the caller's signal mask, used while this waits */
 };
 
 /* True if the event is in the stream now. */
@@ -69,7 +69,7 @@ static bool put(struct ptrc_writer *w, const struct event *e, const struct ptrc_
 	return false;
 }
 
-/* Record the event by a writer of the calling thread, for the time of this call. Signals are
+/* Records the event by a writer of the calling thread that exists for this call. Signals are
  * blocked. */
 static bool put_as_guest(struct ptrc_stream *s, const struct event *e, const struct ptrc_names *n,
 			 uint32_t id)
@@ -85,7 +85,7 @@ static bool put_as_guest(struct ptrc_stream *s, const struct event *e, const str
 		ptrc_status_count_loss(h);
 		return false;
 	}
-	/* `threads` counts the threads that are traced, which this one is not. */
+	/* `threads` counts traced threads, and this one is not. */
 	atomic_fetch_sub_explicit(&h->threads, 1, memory_order_relaxed);
 	ptrc_writer_init(&w, &s->pool, slot);
 	w.slot_owner = owner;
@@ -97,7 +97,7 @@ static bool put_as_guest(struct ptrc_stream *s, const struct event *e, const str
 	return is_done;
 }
 
-/* EPERM, ENOMEM. A stream that is gone or of another version is left out. */
+/* EPERM, ENOMEM. A stream that has disappeared or is of another version is skipped. */
 static int record(const struct event *e, uint64_t stream_id, const struct ptrc_names *n,
 		  uint32_t id, unsigned int *streams)
 {
@@ -116,8 +116,8 @@ static int record(const struct event *e, uint64_t stream_id, const struct ptrc_n
 		return error == ENOMEM || error == EPERM ? error : 0;
 	/* A child that another thread forks meanwhile must not keep the mapping. */
 	ptrc_sys(SYS_madvise, s.header, s.map_size, MADV_DONTFORK);
-	/* The target itself does not record into a stream that it inherited from other
-	 * namespaces, so neither does the guest. */
+	/* The target does not record into a stream inherited from other namespaces, so neither does
+	 * the guest. */
 	if (s.header->id == stream_id && s.header->pid_namespace == e->target.ns &&
 	    s.header->time_namespace == ptrc_procfs_time_namespace()) {
 		if (!ptrc_barrier_register())
@@ -128,7 +128,7 @@ static int record(const struct event *e, uint64_t stream_id, const struct ptrc_n
 	return 0;
 }
 
-/* All streams of a process have the same names object. But the page is not trusted, so if it says
+/* All streams of a process have the same names object. But the page is not trusted: if it names
  * another one for this stream, that is opened. */
 static int use_names(const struct event *e, uint64_t names_id, struct ptrc_names *n, uint32_t *id)
 {
@@ -163,7 +163,7 @@ static int record_each(const struct event *e, const struct ptrc_page *page, unsi
 		error = use_names(e, entry.names_id, &names, &id);
 		if (!error)
 			error = record(e, entry.stream_id, &names, id, streams);
-		/* ENOENT: its controller has shut it down just now. */
+		/* ENOENT: its controller has just shut it down. */
 		if (error && error != ENOENT && !first_error)
 			first_error = error;
 	}

@@ -20,13 +20,13 @@ struct ptrc_thread *_Atomic ptrc_thread_list;
 struct ptrc_thread ptrc_thread_nobody;
 __thread struct ptrc_thread *ptrc_thread_self = &ptrc_thread_nobody;
 
-/* They replace the writer and slot of a stream that is being unmapped: the control word is never
+/* These replace the writer and slot of a stream that is being unmapped: the control word is never
  * the expected one, so an event takes the cold way. */
 static struct ptrc_stream_header no_header;
 static struct ptrc_slot no_slot;
 static struct ptrc_writer nowhere = {.expect = UINT64_MAX, .header = &no_header};
 
-/* How many blocks are free: who finds none need not look at each of many. */
+/* Number of free blocks: if 0, none is searched for. */
 static _Atomic int32_t free_count;
 
 static pthread_key_t exit_key;
@@ -76,7 +76,7 @@ void ptrc_thread_forget_list(struct ptrc_thread *t, unsigned i)
 	}
 }
 
-/* A block that an ended thread left, or a new one. */
+/* A block left by an ended thread, or a new one. */
 static struct ptrc_thread *claim_block(int32_t tid)
 {
 	struct ptrc_thread *made;
@@ -118,8 +118,8 @@ struct ptrc_thread *ptrc_thread_get(void)
 	t->origin.pid = ptrc_sys_getpid();
 	t->origin.tid = ptrc_sys_gettid();
 	t->origin.thread = (uint64_t)pthread_self();
-	/* This is async-signal-safe, because has_exit_key is only set for a key that the C
-	 * library stores without allocating memory. */
+	/* Async-signal-safe, because has_exit_key is only set for a key that the C library stores
+	 * without allocating memory. */
 	if (has_exit_key)
 		pthread_setspecific(exit_key, t);
 	ptrc_thread_self = t;

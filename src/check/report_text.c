@@ -102,21 +102,26 @@ static void put_moment(struct ptrc_buffer *b, const char *option, int64_t ns)
 	ptrc_buffer_format(b, " %s=@%lld.%09ld", option, (long long)t.tv_sec, t.tv_nsec);
 }
 
+/* Whether there is a layout of this number that the user has given, not a trace. */
+static bool is_given(const struct ptrc_layouts *l, size_t number)
+{
+	return number < l->count && l->layouts[number]->pattern;
+}
+
 /* Puts what gives the data the same meaning as where it was judged. Of several layouts for an event the first one
  * counts, and those of a file come behind all others: so it is named only if they do here, and if it can be
  * read once more. */
 static void put_layouts(struct ptrc_buffer *b, const struct ptrc_rules *r)
 {
 	struct ptrc_buffer word = PTRC_BUFFER_INIT;
-	const char *pattern, *text;
-	bool has_file = r->config && strcmp(r->config, "-") &&
-			!ptrc_layouts_given(r->layouts, r->config_end, &pattern, &text);
+	const struct ptrc_layouts *l = r->layouts;
+	bool has_file = r->config && strcmp(r->config, "-") && !is_given(l, r->config_end);
 
-	for (size_t i = 0; ptrc_layouts_given(r->layouts, i, &pattern, &text); i++) {
+	for (size_t i = 0; is_given(l, i); i++) {
 		if (has_file && i >= r->config_first)
 			break;
 		word.used = 0;
-		ptrc_buffer_format(&word, "%s=%s", pattern, text);
+		ptrc_buffer_format(&word, "%s=%s", l->layouts[i]->pattern, l->layouts[i]->text);
 		ptrc_buffer_char(&word, '\0');
 		ptrc_buffer_text(b, " --decode=");
 		put_word(b, word.bytes);

@@ -15,8 +15,7 @@
 #define CREATE_ONLY (PTRC_CONFIG_FOR_CREATE | PTRC_CONFIG_FOR_DUMP)
 #define OF_LOG (EVERYBODY | PTRC_CONFIG_OF_LOG)
 
-/* How many snapshots a session makes at most, unless it is told another number: each may take as much as
- * the stream has. */
+/* The default of snapshot-max: small, as each snapshot may be as large as the stream. */
 #define SNAPSHOT_MAX 10
 
 /* clang-format off */
@@ -145,7 +144,7 @@ static bool set_frequency(struct ptrc_config_os *os, const char *text, size_t le
 	return true;
 }
 
-/* Takes a kind, of which samples can have a frequency behind '='. */
+/* Parses a kind; that of samples may be followed by '=' and a frequency. */
 static bool add_os_kind(struct ptrc_config_os *os, const char *text, size_t length,
 			struct ptrc_cli_reason *why)
 {
@@ -310,7 +309,7 @@ int ptrc_config_stream_full_policy(const struct ptrc_config *c, bool has_log)
 {
 	if (c->stream_full_policy)
 		return c->stream_full_policy;
-	/* What was flushed is not in the stream any more. */
+	/* A snapshot would lack events that were flushed. */
 	if (c->snapshot_on.count)
 		return POSIX_TRACE_LOOP;
 	return has_log ? POSIX_TRACE_FLUSH : POSIX_TRACE_LOOP;
@@ -329,7 +328,7 @@ int ptrc_config_attributes(const struct ptrc_config *c, trace_attr_t *attr)
 
 	if (error)
 		return error;
-	/* ptrc_config_set() has checked every value, so these functions do not fail. */
+	/* ptrc_config_set() has checked all values, so these functions do not fail. */
 	if (c->name)
 		posix_trace_attr_setname(attr, c->name);
 	posix_trace_attr_setstreamsize(attr, c->stream_min_size);

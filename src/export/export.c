@@ -79,7 +79,7 @@ static struct ptrc_export_name *name_of(struct ptrc_export *x, size_t pair)
 		struct ptrc_export_name *name = ptrc_append(x->pair_names, x->pair_name_count);
 
 		*name = (struct ptrc_export_name){0};
-		ptrc_pair_put_name(&name->text, &x->pairs->list[x->pair_name_count - 1]);
+		ptrc_buffer_text(&name->text, x->pairs->list[x->pair_name_count - 1].name);
 		end_name(name);
 	}
 	return &x->pair_names[pair];

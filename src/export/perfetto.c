@@ -434,7 +434,7 @@ static void learn_layout(struct ptrc_export *x, const struct ptrc_layout *layout
 	struct perfetto *p = x->state;
 	struct ptrc_buffer *b = &x->query->out;
 	struct interning at = open_interning(b);
-	size_t number = ptrc_layout_number(layout);
+	size_t number = layout->number;
 	const struct ptrc_layout_field *f;
 	size_t count = 0;
 
@@ -466,7 +466,7 @@ static inline void need_layout(struct ptrc_export *x, const struct ptrc_view *vi
 
 	if (!view || !view->layout)
 		return;
-	number = ptrc_layout_number(view->layout);
+	number = view->layout->number;
 	if (__builtin_expect(number >= p->layout_count || !p->layout_names[number], 0))
 		learn_layout(x, view->layout);
 }
@@ -697,8 +697,7 @@ static void put_data(struct ptrc_export *x, unsigned int field, struct ptrc_view
 		const struct ptrc_decoded *d = ptrc_view_decode(view);
 		size_t at = open_annotation(b, field, WORD_DATA);
 
-		put_fields(b, &p->text, view->layout, d,
-			   p->layout_names[ptrc_layout_number(view->layout)]);
+		put_fields(b, &p->text, view->layout, d, p->layout_names[view->layout->number]);
 		is_told = d->error == PTRC_LAYOUT_FITS;
 		close_message(b, at);
 	}

@@ -42,7 +42,7 @@ static int hex_digit(unsigned char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Reads the four digits behind \u. */
+/* Reads the four digits after \u. */
 static bool take_unit(struct scan *s, uint32_t *unit)
 {
 	*unit = 0;
@@ -58,7 +58,7 @@ static bool take_unit(struct scan *s, uint32_t *unit)
 	return true;
 }
 
-/* Reads what stands behind a backslash. */
+/* Reads an escape after its backslash. */
 static bool take_escape(struct scan *s, uint32_t *character)
 {
 	static const char letters[] = "\"\\/bfnrt";
@@ -84,7 +84,7 @@ static bool take_escape(struct scan *s, uint32_t *character)
 	return true;
 }
 
-/* Reads a string behind its first quote, up to and with the last one. */
+/* Reads a string after its first quote, including the last one. */
 static bool take_string(struct scan *s)
 {
 	uint32_t character;
@@ -148,7 +148,6 @@ static bool take_word(struct scan *s, const char *word)
 	return true;
 }
 
-/* Reads a value that has no others in it. */
 static bool take_scalar(struct scan *s)
 {
 	if (take(s, '"'))
@@ -157,22 +156,25 @@ static bool take_scalar(struct scan *s)
 	       take_number(s);
 }
 
-/* Reads a member up to its value. */
-static bool take_key(struct scan *s)
+/* Reads a member up to its value. The name includes its quotes. */
+static bool take_key(struct scan *s, const char **name, size_t *name_size)
 {
 	skip_blanks(s);
+	*name = (const char *)s->at;
 	if (!take(s, '"') || !take_string(s))
 		return false;
+	*name_size = (size_t)((const char *)s->at - *name);
 	skip_blanks(s);
 	return take(s, ':');
 }
 
-/* Reads a value. What is open is in a list, not on the stack, so that no text needs much of it. */
+/* Reads a value. Without recursion, so that no text needs much stack. */
 static bool take_value(struct scan *s)
 {
-	/* Whether each is an object. */
+	/* For each open object or array. */
 	bool is_object[PTRC_JSON_TEXT_DEPTH_MAX];
-	size_t depth = 0;
+	size_t depth = 0, name_size;
+	const char *name;
 
 	for (;;) {
 		skip_blanks(s);
@@ -182,14 +184,14 @@ static bool take_value(struct scan *s)
 			is_object[depth] = *s->at++ == '{';
 			skip_blanks(s);
 			if (!take(s, is_object[depth] ? '}' : ']')) {
-				if (is_object[depth++] && !take_key(s))
+				if (is_object[depth++] && !take_key(s, &name, &name_size))
 					return false;
 				continue;
 			}
 		} else if (!take_scalar(s)) {
 			return false;
 		}
-		/* A value is over, and with it perhaps those around it. */
+		/* A value has ended. Those around it may end, too. */
 		for (;; depth--) {
 			if (!depth)
 				return true;
@@ -197,7 +199,7 @@ static bool take_value(struct scan *s)
 			if (!take(s, is_object[depth - 1] ? '}' : ']'))
 				break;
 		}
-		if (!take(s, ',') || (is_object[depth - 1] && !take_key(s)))
+		if (!take(s, ',') || (is_object[depth - 1] && !take_key(s, &name, &name_size)))
 			return false;
 	}
 }
@@ -218,7 +220,7 @@ static bool is_key_byte(char c)
 	       (c >= 'A' && c <= 'Z');
 }
 
-/* Reads [N]. Returns null if there is none. */
+/* Reads [N]. Returns its end, or NULL. */
 static const char *read_index(const char *path, uint64_t *index)
 {
 	const char *begin = ++path;
@@ -251,7 +253,7 @@ bool ptrc_json_text_is_path(const char *path)
 	return path;
 }
 
-/* Whether the string, without its first quote, says the key. */
+/* Compares a string, after its first quote, with the key. */
 static bool is_key(struct scan s, const char *key, size_t size)
 {
 	uint32_t character;
@@ -261,7 +263,7 @@ static bool is_key(struct scan s, const char *key, size_t size)
 		character = *s.at++;
 		if (character == '\\')
 			take_escape(&s, &character);
-		/* A key has only such characters as are one byte each. */
+		/* All characters of a key are ASCII. */
 		if (i == size || character != (unsigned char)key[i])
 			return false;
 	}
@@ -270,15 +272,8 @@ static bool is_key(struct scan s, const char *key, size_t size)
 
 static bool take_member(struct scan *s, struct ptrc_json_text_member *m)
 {
-	if (!take(s, '{') && !take(s, ','))
+	if ((!take(s, '{') && !take(s, ',')) || !take_key(s, &m->name, &m->name_size))
 		return false;
-	skip_blanks(s);
-	m->name = (const char *)s->at;
-	if (!take(s, '"') || !take_string(s))
-		return false;
-	m->name_size = (size_t)((const char *)s->at - m->name);
-	skip_blanks(s);
-	take(s, ':');
 	skip_blanks(s);
 	m->value = (const char *)s->at;
 	if (!take_value(s))
@@ -356,13 +351,7 @@ bool ptrc_json_text_find(const char *text, size_t size, const char *path, const 
 	return true;
 }
 
-/* Puts a character of up to 16 bits as an escape. */
-static void put_unit(struct ptrc_buffer *b, uint32_t character)
-{
-	ptrc_buffer_format(b, "\\u%04x", (unsigned int)character);
-}
-
-/* The number of a character of two or three bytes of UTF-8. */
+/* Decodes a character of two or three bytes of UTF-8. */
 static uint32_t number_of(const unsigned char *p, size_t length)
 {
 	if (length == 2)
@@ -397,7 +386,9 @@ void ptrc_json_text_put(struct ptrc_buffer *b, const char *text, size_t size, bo
 			is_control = is_for_people ? *escape : ptrc_is_high_control(s.at);
 		}
 		if (is_control)
-			put_unit(b, length > 1 ? number_of(s.at, length) : c);
+			ptrc_buffer_format(
+				b, "\\u%04x",
+				(unsigned int)(length > 1 ? number_of(s.at, length) : c));
 		else
 			ptrc_buffer_bytes(b, s.at, length);
 		s.at += length;
@@ -406,22 +397,12 @@ void ptrc_json_text_put(struct ptrc_buffer *b, const char *text, size_t size, bo
 
 static void put_utf8(struct ptrc_buffer *b, uint32_t c)
 {
-	if (c < 0x80) {
-		ptrc_buffer_char(b, (char)c);
-		return;
-	}
-	if (c < 0x800) {
-		ptrc_buffer_char(b, (char)(0xc0 | c >> 6));
-	} else {
-		if (c < 0x10000) {
-			ptrc_buffer_char(b, (char)(0xe0 | c >> 12));
-		} else {
-			ptrc_buffer_char(b, (char)(0xf0 | c >> 18));
-			ptrc_buffer_char(b, (char)(0x80 | (c >> 12 & 0x3f)));
-		}
-		ptrc_buffer_char(b, (char)(0x80 | (c >> 6 & 0x3f)));
-	}
-	ptrc_buffer_char(b, (char)(0x80 | (c & 0x3f)));
+	int more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+	static const unsigned char first[] = {0, 0xc0, 0xe0, 0xf0};
+
+	ptrc_buffer_char(b, (char)(first[more] | c >> (6 * more)));
+	while (more-- > 0)
+		ptrc_buffer_char(b, (char)(0x80 | (c >> (6 * more) & 0x3f)));
 }
 
 void ptrc_json_text_unescape(struct ptrc_buffer *b, const char *text, size_t size)

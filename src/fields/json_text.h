@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Texts of JSON (RFC 8259) that programs have recorded: whether they are valid, what stands in them
- * at a path, and how they are shown. */
+/* JSON texts (RFC 8259) that programs have recorded: validation, finding values, and showing them. */
 #ifndef PTRC_SRC_FIELDS_JSON_TEXT_H
 #define PTRC_SRC_FIELDS_JSON_TEXT_H
 
@@ -9,20 +8,15 @@
 
 #include "src/base/buffer.h"
 
-/* How deep arrays and objects may be nested. */
+/* The greatest depth of nested arrays and objects. */
 enum { PTRC_JSON_TEXT_DEPTH_MAX = 128 };
 
-/*
- * Whether the bytes are one valid text of JSON, with nothing but blanks around it. Is stricter than
- * the RFC: escapes of halves of surrogate pairs, and values that are nested too deep, are not
- * valid. Takes time in proportion to the size, and no memory.
- */
+/* Whether the bytes are one valid JSON text, with nothing but blanks around it. Stricter than the RFC: an escape of
+ * half a surrogate pair, or deeper nesting, is not valid. */
 bool ptrc_json_text_is_valid(const char *, size_t size);
 
-/*
- * Finds the value at a path such as ".user.name" or ".list[2].id" in a valid text. Of members that
- * have the same name, the last one counts. Returns false if there is none.
- */
+/* Finds the value at a path such as ".user.name" or ".list[2].id" in a valid text. The last of several members of the
+ * same name counts. Returns false if there is none. */
 bool ptrc_json_text_find(const char *, size_t size, const char *path, const char **value,
 			 size_t *value_size);
 
@@ -34,21 +28,18 @@ struct ptrc_json_text_member {
 	size_t value_size;
 };
 
-/*
- * Goes through the members of an object in a valid text: *at is the begin of the object at first, and
- * is moved behind the member. Returns false if there is none any more, or if it is no object.
- */
+/* Iterates over the members of an object in a valid text. *at starts at the object and moves past each member. Returns
+ * false after the last one, and if the text is no object. */
 bool ptrc_json_text_next_member(const char **at, const char *end, struct ptrc_json_text_member *);
 
-/* Whether the text is a path: .KEY and [N] one after the other, at least one. A key has letters,
- * digits and underscores. */
+/* Whether the text is a path: one or more of .KEY and [N]. A key consists of letters, digits and underscores. */
 bool ptrc_json_text_is_path(const char *);
 
-/* Puts a valid text on one line, without blanks between the values. What would command a terminal
- * is escaped as JSON does it; for people also what changes the direction of text or ends a line. */
+/* Puts a valid text on one line, without blanks between values. Characters that control terminals are escaped; for
+ * people, those that change the direction of text or end a line, too. */
 void ptrc_json_text_put(struct ptrc_buffer *, const char *, size_t size, bool is_for_people);
 
-/* Puts what a string of JSON, which is valid and in quotes, says. */
+/* Puts the characters of a valid JSON string, which is given in its quotes. */
 void ptrc_json_text_unescape(struct ptrc_buffer *, const char *, size_t size);
 
 #endif

@@ -3,31 +3,16 @@
 #include "src/fields/layout.h"
 
 #include <errno.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/model/glob.h"
-#include "src/base/message.h"
 #include "src/base/nearest.h"
 #include "src/fields/json_text.h"
 
-/* No field that is looked for has this number. */
-enum { NAMELESS = -2 };
-
-struct ptrc_layout {
-	char *pattern; /* null: a trace has told it */
-	char *text;
-	struct ptrc_layout_fields *model;
-	/* By field: the number of its name; NAMELESS if it has none. */
-	int *names;
-	bool has_code;
-	size_t number;
-};
-
-/* Adds the words that are like the wrong one to the reason, or all of them. */
+/* Stores the words that are similar to the wrong one, or else all that are possible. */
 static void propose(const struct ptrc_layout_mistake *m, char *proposal, size_t size)
 {
 	struct ptrc_nearest nearest = {0};
@@ -64,19 +49,18 @@ static bool read_layout(const char *text, struct ptrc_layout_fields **fields,
 	return ptrc_cli_because(why, "column %zu: %s%s", mistake.column, mistake.reason, proposal);
 }
 
-/* The number of the name, which is added if it is new. */
+/* Returns the number of the name, which it adds if it is new. */
 static int number_of(struct ptrc_layouts *l, const char *name)
 {
 	size_t size = strlen(name);
 	int number = ptrc_layouts_name(l, name, size);
 
 	if (!size)
-		return NAMELESS;
+		return PTRC_LAYOUT_NAMELESS;
 	if (number >= 0)
 		return number;
-	l->names = ptrc_cli_reallocate(l->names, (l->name_count + 1) * sizeof(*l->names));
-	l->names[l->name_count] = ptrc_cli_allocate(size + 1);
-	memcpy(l->names[l->name_count], name, size + 1);
+	l->names = ptrc_cli_grow(l->names, l->name_count, sizeof(char *));
+	l->names[l->name_count] = ptrc_cli_copy(name);
 	return (int)l->name_count++;
 }
 
@@ -85,7 +69,7 @@ static bool is_all_json(const struct ptrc_layout_fields *m)
 	return m->fields->kind == PTRC_LAYOUT_JSON && !*m->fields->name;
 }
 
-/* Adds a layout, of which the caller sets where it is from. Returns null with the reason if it is wrong. */
+/* Returns NULL with the reason if the layout is wrong. */
 static struct ptrc_layout *add(struct ptrc_layouts *l, const char *text,
 			       struct ptrc_cli_reason *why)
 {
@@ -115,16 +99,6 @@ bool ptrc_layouts_add(struct ptrc_layouts *l, const char *pattern, const char *t
 	if (layout)
 		layout->pattern = ptrc_cli_copy(pattern);
 	return layout;
-}
-
-bool ptrc_layouts_given(const struct ptrc_layouts *l, size_t number, const char **pattern,
-			const char **text)
-{
-	if (number >= l->count || !l->layouts[number]->pattern)
-		return false;
-	*pattern = l->layouts[number]->pattern;
-	*text = l->layouts[number]->text;
-	return true;
 }
 
 bool ptrc_layouts_add_told(struct ptrc_layouts *l, const char *text, struct ptrc_cli_reason *why)
@@ -194,16 +168,6 @@ struct ptrc_layout_uses ptrc_layouts_uses(const struct ptrc_layouts *l, int name
 	return uses;
 }
 
-const char *ptrc_layout_pattern(const struct ptrc_layout *l)
-{
-	return l->pattern;
-}
-
-size_t ptrc_layout_number(const struct ptrc_layout *l)
-{
-	return l->number;
-}
-
 size_t ptrc_layout_size(const struct ptrc_layout *l, bool *is_open)
 {
 	*is_open = !l->model->is_fixed;
@@ -228,11 +192,11 @@ static void decode_text(const char *data, size_t size, struct ptrc_value *v)
 	}
 }
 
-/* Leaves the value as it is, none, if the text is not valid. */
+/* Leaves the value of kind NONE if the text is not valid. */
 static void decode_json(const struct ptrc_layout_field *f, const char *data, size_t size,
 			struct ptrc_value *v)
 {
-	/* Many programs record the null byte behind a text. */
+	/* Many programs record the null byte at the end of a text. */
 	if (!data[size - 1])
 		size--;
 	if (!ptrc_json_text_is_valid(data, size))
@@ -248,7 +212,7 @@ static void decode_json(const struct ptrc_layout_field *f, const char *data, siz
 	*v = (struct ptrc_value){.kind = PTRC_VALUE_JSON, .bytes = data, .size = size};
 }
 
-/* The size is that of the field, not used for bit fields. */
+/* The size of the field is not used for bit fields. */
 static inline void decode_field(const struct ptrc_layout_field *f, const char *data,
 				unsigned int bit_at, size_t size, struct ptrc_value *v)
 {
@@ -279,7 +243,7 @@ static inline void decode_field(const struct ptrc_layout_field *f, const char *d
 	v->elements = f;
 	v->bytes = data;
 	v->size = size;
-	/* For the case that an element does not tell all its bytes. */
+	/* Shown if an element, as shown, lacks some of its bytes. */
 	v->raw = data;
 	v->raw_size = size;
 }
@@ -292,16 +256,6 @@ static bool is_of_fixed_size(const struct ptrc_layout_fields *m, size_t size)
 bool ptrc_layout_has_places(const struct ptrc_layout *l, size_t size)
 {
 	return is_of_fixed_size(l->model, size);
-}
-
-/* Each field of data that fits stands where the layout says. */
-static void decode_placed(const struct ptrc_layout_fields *m, const char *data,
-			  struct ptrc_decoded *d)
-{
-	d->error = PTRC_LAYOUT_FITS;
-	for (size_t i = 0; i < m->count; i++)
-		decode_field(&m->fields[i], data + m->fields[i].at, m->fields[i].bit_at,
-			     m->fields[i].size, &d->values[i]);
 }
 
 void ptrc_layout_decode(const struct ptrc_layout *l, const void *bytes, size_t size,
@@ -318,7 +272,10 @@ void ptrc_layout_decode(const struct ptrc_layout *l, const void *bytes, size_t s
 	}
 	memset(d->values, 0, m->count * sizeof(*d->values));
 	if (__builtin_expect(is_of_fixed_size(m, size), 1)) {
-		decode_placed(m, data, d);
+		d->error = PTRC_LAYOUT_FITS;
+		for (size_t i = 0; i < m->count; i++)
+			decode_field(&m->fields[i], data + m->fields[i].at, m->fields[i].bit_at,
+				     m->fields[i].size, &d->values[i]);
 		return;
 	}
 	while ((f = ptrc_layout_next(m, data, size, &w))) {
@@ -348,10 +305,10 @@ bool ptrc_layout_pick(const struct ptrc_layout *l, const void *bytes, size_t siz
 	for (size_t i = 0; i < m->count; i++) {
 		const struct ptrc_layout_field *f = &m->fields[i];
 
-		if (l->names[i] != name)
-			continue;
-		decode_field(f, data + f->at, f->bit_at, f->size, v);
-		break;
+		if (l->names[i] == name) {
+			decode_field(f, data + f->at, f->bit_at, f->size, v);
+			break;
+		}
 	}
 	return true;
 }
@@ -430,17 +387,6 @@ void ptrc_layout_text_with_code(struct ptrc_buffer *b, const struct ptrc_layout 
 			visit(arg, &l->model->fields[i], &d->values[i]);
 		separator = " ";
 	}
-}
-
-void ptrc_layout_text(struct ptrc_buffer *b, const struct ptrc_layout *l,
-		      const struct ptrc_decoded *d)
-{
-	ptrc_layout_text_with_code(b, l, d, NULL, NULL);
-}
-
-bool ptrc_layout_has_code(const struct ptrc_layout *l)
-{
-	return l->has_code;
 }
 
 void ptrc_layout_each_code(const struct ptrc_layout *l, const struct ptrc_decoded *d,

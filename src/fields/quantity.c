@@ -18,7 +18,7 @@ enum {
 	BOOL = PTRC_DIMENSION_BOOL,
 };
 
-/* What can be calculated with what, and what it makes. */
+/* The possible operations, their operands and their results. */
 static const struct rule {
 	char operations[6];
 	unsigned char a;
@@ -42,8 +42,7 @@ unsigned int ptrc_dimension_of(enum ptrc_operation operation, unsigned int a, un
 	return result;
 }
 
-/* What each dimension is compared with, beside itself: text that reads as a number is one, and true
- * is 1. */
+/* Adds the dimensions that the set can be compared with: a text may read as a number, and true is 1. */
 static unsigned int comparable_with(unsigned int set)
 {
 	unsigned int with = set;
@@ -80,19 +79,15 @@ const char *ptrc_dimension_words(unsigned int set, char text[PTRC_DIMENSION_WORD
 
 struct ptrc_quantity ptrc_quantity_whole(unsigned int dimension, ptrc_whole whole)
 {
-	return (struct ptrc_quantity){
-		.dimension = dimension,
-		.is_whole = true,
-		.whole = whole,
-	};
+	return (struct ptrc_quantity){.dimension = dimension, .is_whole = true, .whole = whole};
 }
 
 struct ptrc_quantity ptrc_quantity_number(unsigned int dimension, long double number)
 {
-	/* Beyond these bounds the conversion might have no result. */
+	/* Beyond these bounds the conversion could overflow. */
 	bool is_small = number >= -0x1p64L && number <= 0x1p64L;
 
-	/* A fraction is that of an f64, as fields have it: else 0.1 would not be 0.1. */
+	/* A fraction is rounded to a double, which is what fields have: else 0.1 would not equal 0.1. */
 	if (is_small && (long double)(ptrc_whole)number != number)
 		number = (double)number;
 	if (is_small && (long double)(ptrc_whole)number == number)
@@ -100,8 +95,8 @@ struct ptrc_quantity ptrc_quantity_number(unsigned int dimension, long double nu
 	return (struct ptrc_quantity){.dimension = dimension, .number = number};
 }
 
-/* The whole number that is as near to this one as makes no difference to an f64, or else this one: 1.1
- * ms are 1100000 ns, though the f64 that is nearest to 1.1 is not 1.1. */
+/* Rounds to the nearest whole number if the difference is within the precision of a double: 1.1 ms are 1100000 ns,
+ * though the double nearest to 1.1 is not 1.1. */
 static long double settle_fraction(long double number)
 {
 	long double whole;
@@ -129,8 +124,7 @@ static long double number_of(const struct ptrc_quantity *q)
 	return q->is_whole ? (long double)q->whole : q->number;
 }
 
-/* Stores a whole number, also one that is a floating-point number. Returns false if it is a fraction or beyond
- * 128 bits. */
+/* Returns false if the number is a fraction or beyond 128 bits. */
 static bool take_whole(const struct ptrc_quantity *q, ptrc_whole *whole)
 {
 	*whole = q->whole;
@@ -142,7 +136,7 @@ static bool take_whole(const struct ptrc_quantity *q, ptrc_whole *whole)
 	return (long double)*whole == q->number;
 }
 
-/* The least number is left out: so each number has a negative one. */
+/* The least number is not used, so that every number can be negated. */
 static bool add(ptrc_whole a, ptrc_whole b, ptrc_whole *result)
 {
 	if (b > 0 ? a > WHOLE_MAX - b : a < -WHOLE_MAX - b)
@@ -151,13 +145,13 @@ static bool add(ptrc_whole a, ptrc_whole b, ptrc_whole *result)
 	return true;
 }
 
-/* Without the compiler's own check, for which not every compiler has the function at hand. */
+/* __builtin_mul_overflow() for 128 bits needs a library function that not every compiler has. */
 static bool multiply(ptrc_whole a, ptrc_whole b, ptrc_whole *result)
 {
 	ptrc_whole a_size = a < 0 ? -a : a;
 	ptrc_whole b_size = b < 0 ? -b : b;
 
-	/* A division of such numbers takes long, and is seldom needed. */
+	/* The division is slow, and small factors do not need it. */
 	if ((a_size | b_size) >> 63 && a_size && b_size > WHOLE_MAX / a_size)
 		return false;
 	*result = a * b;
@@ -203,7 +197,7 @@ bool ptrc_quantity_calculate(enum ptrc_operation operation, const struct ptrc_qu
 			return false;
 		*result = ptrc_quantity_whole(dimension, i % j);
 	} else if (a->is_whole && b->is_whole && operation == PTRC_DIVIDE && i % j) {
-		/* 7 / 2 is 3.5: a fraction, also where a number of 64 bits has no room for that. */
+		/* 7 / 2 is 3.5: a fraction even if that is not exact in 64 bits. */
 		*result = (struct ptrc_quantity){.dimension = dimension,
 						 .number = (double)(number_of(a) / number_of(b))};
 	} else if (a->is_whole && b->is_whole) {

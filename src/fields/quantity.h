@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers that --where calculates with and compares, and what they measure: a time and a number do
- * not go together, and the difference of two times is a duration.
+ * Numbers that --where calculates with and compares, with their dimensions: a time and a number cannot be compared,
+ * and the difference of two times is a duration.
  *
- * Times and durations are nanoseconds. Whole numbers are exact; a result that does not fit in 128
- * bits, or a division by 0, is no value.
+ * Times and durations are nanoseconds. Whole numbers are exact; a result beyond 128 bits, or a division by 0, has no
+ * value.
  */
 #ifndef PTRC_SRC_FIELDS_QUANTITY_H
 #define PTRC_SRC_FIELDS_QUANTITY_H
@@ -13,19 +13,18 @@
 
 #include "src/fields/value.h"
 
-/* Holds every value of a field that is an integer, and what a few of them make together. */
+/* Holds every integer of a field, and sums and products of a few. */
 __extension__ typedef __int128 ptrc_whole;
 
-/* Of one dimension. */
 struct ptrc_quantity {
+	/* One enum ptrc_dimension. */
 	unsigned int dimension;
-	/* A whole number that fits is in .whole, anything else in .number. */
+	/* A whole number that fits is in .whole, any other in .number. */
 	bool is_whole;
 	ptrc_whole whole;
 	long double number;
 };
 
-/* The operations; as characters, they are written so. */
 enum ptrc_operation {
 	PTRC_ADD = '+',
 	PTRC_SUBTRACT = '-',
@@ -34,7 +33,7 @@ enum ptrc_operation {
 	PTRC_REMAINDER = '%',
 };
 
-/* How two values stand to each other, a bit each; a relation holds for some of them. */
+/* The order of two values, a bit each. A comparison such as <= holds for a set of them. */
 enum ptrc_relation {
 	PTRC_BELOW = 1,
 	PTRC_EQUAL = 2,
@@ -49,17 +48,17 @@ enum ptrc_relation {
 struct ptrc_quantity ptrc_quantity_whole(unsigned int dimension, ptrc_whole);
 struct ptrc_quantity ptrc_quantity_number(unsigned int dimension, long double);
 
-/* Makes a duration of a number of units of time; of other units it is a number. */
+/* Turns a number of units of time into a duration. With another unit it stays a number. */
 void ptrc_quantity_take_unit(struct ptrc_quantity *, enum ptrc_unit);
 
-/* The dimensions that results may have if each operand has one of a set of dimensions. None: no such
- * operands go together. */
+/* The set of dimensions that results may have if the operands have dimensions of these sets; 0: the operation is not
+ * possible. */
 unsigned int ptrc_dimension_of(enum ptrc_operation, unsigned int a, unsigned int b);
 
-/* Whether values of some dimension of the one set can be compared with some of the other. */
+/* Whether values of any dimension of one set can be compared with any of the other. */
 bool ptrc_dimension_is_comparable(unsigned int a, unsigned int b);
 
-/* "a time", "a duration or a number". The text has room for all of them. */
+/* The words for a set: "a time", "a duration or a number". */
 enum { PTRC_DIMENSION_WORDS = 80 };
 const char *ptrc_dimension_words(unsigned int set, char text[PTRC_DIMENSION_WORDS]);
 
@@ -67,7 +66,7 @@ const char *ptrc_dimension_words(unsigned int set, char text[PTRC_DIMENSION_WORD
 bool ptrc_quantity_calculate(enum ptrc_operation, const struct ptrc_quantity *,
 			     const struct ptrc_quantity *, struct ptrc_quantity *result);
 
-/* Stores how they stand to each other. Returns false if they cannot be compared. */
+/* Stores the order. Returns false if the two cannot be compared. */
 bool ptrc_quantity_compare(const struct ptrc_quantity *, const struct ptrc_quantity *,
 			   enum ptrc_relation *);
 

@@ -15,12 +15,12 @@
 #include "src/base/buffer.h"
 
 enum {
-	/* Most of a count in braces, as in the C library. */
+	/* The greatest count in braces, as in the C library. */
 	COUNT_MAX = 32767,
-	/* PCRE2 takes groups that are nested up to 250 deep, including those that are added here. */
+	/* PCRE2 nests groups at most 250 deep, including those that are added here. */
 	GROUPS_MAX = 200,
-	/* Backtracking starts at each byte of the text, may then make so many calls, and each call may scan the
-	 * text: the product of all three is bounded, to less than a second. Longer texts are only searched. */
+	/* Backtracking starts at each byte of the text, each start may make calls up to a limit, and each call may
+	 * scan the text: BACKTRACK_WORK bounds the product, to less than a second. Longer texts are only searched. */
 	BACKTRACK_TEXT_MAX = 4096,
 	BACKTRACK_CALLS_MAX = 1000,
 	BACKTRACK_WORK = 1 << 28,
@@ -30,14 +30,14 @@ enum {
 	WORKSPACE = 6 * STATES_MAX + 2,
 };
 
-/* The search keeps a set of states, and compares each of them with all others at each byte: the number of these
- * comparisons is bounded, to less than a second. */
+/* The search compares each of its states with all others at each byte. This bounds the comparisons, to less than a
+ * second. */
 static const size_t states_work = (size_t)1 << 32;
 
 struct ptrc_regex {
 	/* Matches by backtracking, from each byte of the text. */
 	pcre2_code *backtracking;
-	/* Matches by a search that goes through the text once. */
+	/* Matches by a search that reads the text once. */
 	pcre2_code *searching;
 	pcre2_match_data *match;
 	pcre2_match_context *limits;
@@ -46,17 +46,17 @@ struct ptrc_regex {
 
 /* ---- from POSIX to PCRE2 ----
  *
- * pcre2_pattern_convert() is no help: it leaves (?i), (*UTF) and a++ unchanged, which mean something else to
+ * pcre2_pattern_convert() does not help: it leaves (?i), (*UTF) and a++ unchanged, which have another meaning in
  * PCRE2, and knows neither {,3} nor \<. */
 
 struct reader {
 	const char *begin;
 	const char *at;
 	struct ptrc_buffer out;
-	/* The atom that a repetition would repeat: where it starts in `out`, and whether it is a group. */
+	/* The atom that a repetition would repeat: its offset in `out`, and whether it is a group. */
 	bool has_atom, is_group;
 	size_t atom;
-	/* The repetition that the atom has already: '*', '+', '?' or '{', else 0; and its size without that. */
+	/* The repetition that the atom has already: '*', '+', '?', '{' or 0; and the size of the atom without it. */
 	char repetition;
 	size_t atom_size;
 	/* The open groups: where they start in `out` and in the pattern. */
@@ -87,7 +87,6 @@ static void begin_atom(struct reader *r)
 	r->repetition = 0;
 }
 
-/* A repetition has nothing to repeat now. */
 static void end_atom(struct reader *r)
 {
 	r->has_atom = false;
@@ -107,7 +106,7 @@ static void put_literal(struct reader *r, char c)
 enum element {
 	/* A byte, or [.x.], which is the same. */
 	BYTE,
-	/* [=x=], which is the byte, but does not begin or end a range. */
+	/* [=x=], the byte x, but never an end of a range. */
 	EQUIVALENT,
 	/* [:alpha:] */
 	CLASS,
@@ -124,16 +123,16 @@ static bool is_class(const char *name, size_t size)
 	return strstr(names, word);
 }
 
-/* Reads what stands between [: and :], [. and .], or [= and =]. */
+/* Reads [:name:], [.x.] or [=x=]. */
 static enum element read_symbol(struct reader *r, const char **name, size_t *size)
 {
 	const char *begin = r->at;
 	char end[] = {begin[1], ']', '\0'};
 	const char *close = begin[2] ? strstr(begin + 3, end) : NULL;
 
-	/* An empty name; and none of the names is as long as that. */
 	if (begin[2] == end[0] && begin[3] == ']')
 		close = begin + 2;
+	/* No name is longer than 30 bytes. */
 	if (!close || close - begin > 30) {
 		refuse(r, begin, "'[%c' has no '%s'", end[0], end);
 		return WRONG;
@@ -207,7 +206,7 @@ static bool read_set(struct reader *r)
 
 /* ---- repetitions ---- */
 
-/* Makes a group of the atom and its repetition: PCRE2 refuses x{2}{3}, and x{2}+ means something else to it. */
+/* Groups the atom with its repetition: PCRE2 refuses x{2}{3}, and x{2}+ has another meaning in it. */
 static void group_atom(struct reader *r)
 {
 	size_t size = r->out.used - r->atom;
@@ -224,14 +223,14 @@ static void put_repetition(struct reader *r, char sign)
 {
 	if (r->repetition == '{')
 		group_atom(r);
-	/* x+? and all other pairs are x*. */
+	/* x** is x*, x++ is x+, x?? is x?; all other pairs are x*. */
 	if (r->repetition && r->repetition != '{') {
 		sign = r->repetition == sign ? sign : '*';
 		r->out.used = r->atom + r->atom_size;
 	}
 	r->atom_size = r->out.used - r->atom;
 	r->repetition = sign;
-	/* x+ is put as xx*, as the search would keep a state of x+ for each number of x. */
+	/* x+ becomes xx*: for x+, the search would keep a state for each number of x. */
 	if (sign == '+' && !r->is_group) {
 		ptrc_buffer_room(&r->out, r->atom_size);
 		ptrc_buffer_bytes(&r->out, r->out.bytes + r->atom, r->atom_size);
@@ -276,17 +275,7 @@ static bool read_counts(struct reader *r)
 	return true;
 }
 
-static bool read_repetition(struct reader *r)
-{
-	if (!r->has_atom)
-		return refuse(r, r->at, "'%c' has nothing to repeat", *r->at);
-	if (*r->at == '{')
-		return read_counts(r);
-	put_repetition(r, *r->at++);
-	return true;
-}
-
-/* ---- all of it ---- */
+/* ---- the pattern ---- */
 
 static bool read_escape(struct reader *r)
 {
@@ -357,7 +346,12 @@ static bool read_next(struct reader *r)
 	case '+':
 	case '?':
 	case '{':
-		return read_repetition(r);
+		if (!r->has_atom)
+			return refuse(r, r->at, "'%c' has nothing to repeat", *r->at);
+		if (*r->at == '{')
+			return read_counts(r);
+		put_repetition(r, *r->at++);
+		return true;
 	case '|':
 	case '^':
 	case '$':
@@ -374,7 +368,6 @@ static bool read_next(struct reader *r)
 	}
 }
 
-/* Puts the pattern of PCRE2. */
 static bool translate(struct reader *r)
 {
 	while (*r->at)
@@ -385,7 +378,6 @@ static bool translate(struct reader *r)
 
 /* ---- matches ---- */
 
-/* Compiles a pattern whose grammar is right. */
 static pcre2_code *compile(const struct ptrc_buffer *pattern, uint32_t options,
 			   struct ptrc_cli_reason *why)
 {
@@ -396,7 +388,7 @@ static pcre2_code *compile(const struct ptrc_buffer *pattern, uint32_t options,
 
 	if (!context)
 		ptrc_cli_no_memory();
-	/* A dot does not match a newline. For the C library it does not match a null byte. */
+	/* In PCRE2 a dot does not match a newline, in the C library no null byte. So the newline is a null byte. */
 	pcre2_set_newline(context, PCRE2_NEWLINE_NUL);
 	code = pcre2_compile((PCRE2_SPTR)pattern->bytes, pattern->used,
 			     options | PCRE2_DOLLAR_ENDONLY, &error, &at, context);
@@ -434,7 +426,7 @@ struct ptrc_regex *ptrc_regex_make(const char *pattern, struct ptrc_cli_reason *
 		ptrc_regex_free(x);
 		return NULL;
 	}
-	/* Where this is not possible, the pattern is interpreted. */
+	/* Without a just-in-time compiler the pattern is interpreted. */
 	(void)pcre2_jit_compile(x->backtracking, PCRE2_JIT_COMPLETE);
 	x->match = pcre2_match_data_create(1, NULL);
 	x->limits = pcre2_match_context_create(NULL);
@@ -445,7 +437,7 @@ struct ptrc_regex *ptrc_regex_make(const char *pattern, struct ptrc_cli_reason *
 	return x;
 }
 
-/* Fails if the pattern has more states at once than there is room for. */
+/* Fails if the pattern has too many states at once. */
 static int search(struct ptrc_regex *x, PCRE2_SPTR text, size_t size)
 {
 	size_t states = STATES_MAX;

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Extended regular expressions of POSIX, as regcomp(3) of the C library reads them in the locale "C", with its
- * additions \w \W \s \S \b \B \< \> \` \'. A character is a byte; $ matches only at the end of the text. There
- * are no back references.
- *
- * PCRE2 matches them, in a bounded time: a match that would take longer is undecided.
+ * POSIX extended regular expressions as regcomp(3) of the C library reads them in the locale "C", with its additions
+ * \w \W \s \S \b \B \< \> \` \'. A character is a byte, $ matches only at the end of the text, and there are no
+ * back references. PCRE2 matches them in a bounded time: a match that would take longer is undecided.
  */
 #ifndef PTRC_SRC_FIELDS_REGEX_H
 #define PTRC_SRC_FIELDS_REGEX_H
@@ -13,7 +11,7 @@
 
 #include "src/base/message.h"
 
-/* In the order in which && takes the smallest one and || the largest one. */
+/* In this order, && yields the smaller of two answers, and || the greater. */
 enum ptrc_answer {
 	PTRC_NO,
 	PTRC_UNDECIDED,
@@ -22,13 +20,13 @@ enum ptrc_answer {
 
 struct ptrc_regex;
 
-/* If the pattern is wrong, returns NULL with a reason that says where. */
+/* Returns NULL with the reason and the position if the pattern is wrong. */
 struct ptrc_regex *ptrc_regex_make(const char *pattern, struct ptrc_cli_reason *why);
 
 /* Whether a part of the text matches. */
 enum ptrc_answer ptrc_regex_match(struct ptrc_regex *, const char *text, size_t size);
 
-/* Takes NULL, too. */
+/* Accepts NULL. */
 void ptrc_regex_free(struct ptrc_regex *);
 
 #endif

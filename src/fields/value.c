@@ -4,20 +4,17 @@
 
 #include <errno.h>
 #include <float.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "src/fields/json_text.h"
 
 _Static_assert(LDBL_MANT_DIG >= 64, "a long double holds every 64-bit integer");
 
-/* A longer text is not read as a number. */
-enum { NUMBER_MAX_BYTES = 63 };
+/* A longer text is no number. */
+enum { NUMBER_MAX_BYTES = 63, FLOAT_BYTES = 40 };
 
-/* Whether the text is a number for --where, which accepts less than strtold(): "inf", for
- * example, is not a number. */
+/* Accepts less than strtold(): "inf", for example, is not a number. */
 static bool is_number(const char *p)
 {
 	static const char decimal[] = "0123456789";
@@ -58,13 +55,11 @@ bool ptrc_value_read_number(const char *text, size_t size, long double *number)
 	if (strlen(copy) != size || !is_number(copy))
 		return false;
 	*number = strtold(copy, NULL);
-	/* Whole numbers are exact; a fraction is that of an f64, as fields have it. */
+	/* Whole numbers are exact. A fraction is rounded to a double, which is what fields have. */
 	if (fabsl(*number) < 0x1p53L && *number != (long double)(int64_t)*number)
 		*number = (double)*number;
 	return true;
 }
-
-enum { FLOAT_BYTES = 40 };
 
 bool ptrc_value_number(const struct ptrc_value *v, long double *number)
 {
@@ -124,7 +119,6 @@ void ptrc_value_element(const struct ptrc_value *array, uint64_t index, struct p
 		ptrc_value_decode(f, array->bytes + index * f->item_size, 0, v);
 }
 
-/* Makes a number of what JSON has. */
 static void settle_number(struct ptrc_value *v, struct ptrc_buffer *b)
 {
 	char *end;
@@ -214,7 +208,7 @@ double ptrc_value_shown_single(double f)
 	return strtod(text, NULL);
 }
 
-/* The word for a number that JSON cannot hold; null for others. */
+/* The word for a number that JSON cannot hold, else NULL. */
 static const char *float_word(double f)
 {
 	if (isnan(f))
@@ -257,7 +251,7 @@ static void put_plain(struct ptrc_buffer *b, const struct ptrc_value *v)
 	}
 }
 
-/* Puts what JSON shows of a value that is no array. Returns whether that tells every byte. */
+/* Puts a value that is no array. Returns whether the JSON determines every byte. */
 static bool put_json(struct ptrc_buffer *b, const struct ptrc_value *v)
 {
 	bool is_quoted = v->kind == PTRC_VALUE_HEX || v->kind == PTRC_VALUE_ENUM;
@@ -313,7 +307,7 @@ void ptrc_value_json(struct ptrc_json *j, const char *key, const struct ptrc_val
 		ptrc_json_hex(j, key, v->bytes, v->size);
 }
 
-/* Puts a span of time in the largest unit of which it is one at least, with all its digits. */
+/* Puts a duration with all its digits, in the largest unit of which it is at least one. */
 static void put_duration(struct ptrc_buffer *b, uint64_t ns)
 {
 	enum ptrc_unit unit = PTRC_UNIT_S;
@@ -334,7 +328,6 @@ static void put_duration(struct ptrc_buffer *b, uint64_t ns)
 	ptrc_buffer_text(b, ptrc_unit_word(unit));
 }
 
-/* Puts a number with its unit. */
 static void put_with_unit(struct ptrc_buffer *b, const struct ptrc_value *v)
 {
 	uint64_t ns = ptrc_unit_ns(v->unit);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The value of a field of an event: a number, text, bytes, the elements of an array, or JSON.
- * --where compares values; they are shown as text and as JSON. */
+/* The value of a field of an event, which --where compares and which is shown as text and as JSON. */
 #ifndef PTRC_SRC_FIELDS_VALUE_H
 #define PTRC_SRC_FIELDS_VALUE_H
 
@@ -26,14 +25,14 @@ enum ptrc_value_kind {
 	PTRC_VALUE_TEXT,
 	/* Bytes that are shown as hexadecimal digits. */
 	PTRC_VALUE_BYTES,
-	/* A number of an enum that has a name, which is the text. */
+	/* A number of an enum with a name, which is the text. */
 	PTRC_VALUE_ENUM,
 	PTRC_VALUE_ARRAY,
-	/* A text of JSON, which is valid. */
+	/* A valid JSON text. */
 	PTRC_VALUE_JSON,
 };
 
-/* What a value measures; a bit each, so that several make a set. */
+/* The dimension that a value measures, a bit each for sets. */
 enum ptrc_dimension {
 	PTRC_DIMENSION_NUMBER = 1,
 	PTRC_DIMENSION_DURATION = 2,
@@ -46,72 +45,67 @@ struct ptrc_value {
 	enum ptrc_value_kind kind;
 	/* enum ptrc_unit */
 	unsigned char unit;
-	/* Of an enum: the number is i, not u. */
+	/* For an enum: the number is i, not u. */
 	bool is_signed;
 	union {
 		int64_t i;
 		uint64_t u;
 		double f;
-		/* What the elements of an array are. */
+		/* For an array. */
 		const struct ptrc_layout_field *elements;
 	};
-	/* The text or the bytes; they belong to the event. */
+	/* The text or the bytes, which belong to the event. */
 	const char *bytes;
 	size_t size;
-	/* All bytes of the value in the event; null if what is shown tells them all. */
+	/* All bytes of the value in the event, if the value as shown does not determine them; else NULL. */
 	const void *raw;
 	size_t raw_size;
 };
 
-/*
- * Stores the value as a number; a long double holds every 64-bit integer and every
- * double. Returns false if the value is neither a number nor text that reads as one.
- */
+/* Stores the value as a number: a long double holds every 64-bit integer and every double. Returns false if it is
+ * neither a number nor a text that reads as one. */
 bool ptrc_value_number(const struct ptrc_value *, long double *);
 
-/* The number that a value of 32 bits is shown as: 0.1 where (float)0.1 is 0.10000000149. */
+/* The number that a float is shown as: 0.1, where (float)0.1 is 0.10000000149. */
 double ptrc_value_shown_single(double);
 
-/* Reads the whole text as a number: decimal with or without sign, point and exponent, or
- * 0x. */
+/* Reads the whole text as a number: decimal with or without sign, point and exponent, or hexadecimal with 0x. */
 bool ptrc_value_read_number(const char *, size_t, long double *);
 
-/* Makes of bytes the text of their digits, and of JSON the number, truth or text that it is, if it
- * is one: what --where compares. Takes the room for it from the buffer. */
+/* Turns a value into what --where compares: bytes into the text of their digits; a number, a boolean or a string within
+ * JSON into that. The buffer keeps the text. */
 void ptrc_value_settle(struct ptrc_value *, struct ptrc_buffer *);
 
-/* Makes of an enum the text that is its name, or its number. */
+/* Turn an enum into the text of its name, or into its number. */
 void ptrc_value_take_name(struct ptrc_value *);
 void ptrc_value_take_number(struct ptrc_value *);
 
-/* Looks for the name of the number of an enum, which the value then is. */
+/* Turns a number of the field into an enum, if it has a name. */
 void ptrc_value_name(const struct ptrc_layout_field *, struct ptrc_value *);
 
-/* Whether the value is the bytes that it points to. */
 static inline bool ptrc_value_has_bytes(const struct ptrc_value *v)
 {
 	return v->kind == PTRC_VALUE_TEXT || v->kind == PTRC_VALUE_BYTES ||
 	       v->kind == PTRC_VALUE_ARRAY || v->kind == PTRC_VALUE_JSON;
 }
 
-/* How many elements an array has. */
 static inline uint64_t ptrc_value_count(const struct ptrc_value *array)
 {
 	return array->size / array->elements->item_size;
 }
 
-/* Stores the element of an array; no value if there are not so many. */
+/* Stores an element of an array; of kind NONE after the last one. */
 void ptrc_value_element(const struct ptrc_value *array, uint64_t index, struct ptrc_value *);
 
-/* Puts a member, and, if that cannot show every byte, a member key_hex with all of them. Puts
- * nothing if there is no value. */
+/* Puts a member and, if that does not determine every byte, a member key_hex with all of them. Puts nothing if there is
+ * no value. */
 void ptrc_value_json(struct ptrc_json *, const char *key, const struct ptrc_value *);
 
-/* Puts the value for people to read, with its unit; see ptrc_text_quote() for text. */
+/* Puts the value as text with its unit; a text is quoted by ptrc_text_quote(). */
 void ptrc_value_text(struct ptrc_buffer *, const struct ptrc_value *);
 
-/* Reads a number of the field: a single one, an element of an array, or a bit field. The value is
- * zero before. Is inline because millions of events per second pass here. */
+/* Decodes one number: a field, an element of an array, or a bit field. The value starts zeroed. Inline, as millions of
+ * events per second pass here. */
 static inline void ptrc_value_decode(const struct ptrc_layout_field *f, const char *data,
 				     unsigned int bit_at, struct ptrc_value *v)
 {

@@ -6,8 +6,6 @@
 
 #define SECOND_NS INT64_C(1000000000)
 
-static const int64_t second_ns = SECOND_NS;
-
 int64_t ptrc_when_add(int64_t a, int64_t b)
 {
 	int64_t sum;
@@ -42,15 +40,15 @@ static int64_t multiply(int64_t a, int64_t b)
 
 int64_t ptrc_when_ns(const struct timespec *t)
 {
-	return ptrc_when_add(multiply(t->tv_sec, second_ns), t->tv_nsec);
+	return ptrc_when_add(multiply(t->tv_sec, SECOND_NS), t->tv_nsec);
 }
 
 struct timespec ptrc_when_timespec(int64_t ns)
 {
-	struct timespec t = {.tv_sec = ns / second_ns, .tv_nsec = ns % second_ns};
+	struct timespec t = {.tv_sec = ns / SECOND_NS, .tv_nsec = ns % SECOND_NS};
 
 	if (t.tv_nsec < 0) {
-		t.tv_nsec += second_ns;
+		t.tv_nsec += SECOND_NS;
 		t.tv_sec--;
 	}
 	return t;
@@ -61,7 +59,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Reads exactly so many digits; the number has to be in [low, high]. */
+/* Reads a number of exactly `count` digits, which has to be in [low, high]. */
 static bool take_digits(const char **p, int count, int low, int high, int *value)
 {
 	int v = 0;
@@ -76,9 +74,8 @@ static bool take_digits(const char **p, int count, int low, int high, int *value
 	return v >= low && v <= high;
 }
 
-/* Reads a decimal point and the digits behind it, as a fraction of `unit`; digits that are
- * too many are dropped. Does nothing if there is no point. Returns false for a point without
- * digits. */
+/* Reads a decimal point and digits as a fraction of `unit`; digits below 1 are dropped. Leaves the value unchanged if
+ * there is no point. Returns false for a point without digits. */
 static bool take_fraction(const char **p, int64_t unit, int64_t *value)
 {
 	int64_t v = 0;
@@ -116,7 +113,7 @@ static bool take_clock(const char **p, struct tm *tm, int64_t *fraction)
 	if (**p != ':')
 		return true;
 	++*p;
-	return take_digits(p, 2, 0, 60, &tm->tm_sec) && take_fraction(p, second_ns, fraction);
+	return take_digits(p, 2, 0, 60, &tm->tm_sec) && take_fraction(p, SECOND_NS, fraction);
 }
 
 static int days_of_month(int year, int month)
@@ -141,7 +138,7 @@ static bool take_date(const char **p, struct tm *tm)
 	return true;
 }
 
-/* Reads Z, +01:00, +0100 or nothing, and stores whether there is a time zone. */
+/* Reads Z, +01:00, +0100 or nothing. */
 static bool take_zone(const char **p, bool *has_zone, int *seconds)
 {
 	int hours = 0;
@@ -170,7 +167,7 @@ static bool take_zone(const char **p, bool *has_zone, int *seconds)
 
 /* ---- local time ---- */
 
-/* How far local time is ahead of UTC at that moment, in seconds. */
+/* The seconds that local time is ahead of UTC at that moment. */
 static time_t offset_at(time_t t)
 {
 	struct tm tm;
@@ -179,17 +176,14 @@ static time_t offset_at(time_t t)
 }
 
 enum which {
-	/* The moment at which the clocks show the time, if there is just one. */
+	/* The moment at which the clocks showed the time, if there is exactly one. */
 	ONLY,
-	/* The first moment at which the clocks show the time or a later one. */
+	/* The first moment at which the clocks showed the time or a later one. */
 	FIRST,
 };
 
-/*
- * Finds the moment at which the local clocks show a time, which is given as if it were UTC.
- * Offsets change by less than a day, so every offset that can play a role is in force at some
- * full hour within a day and a bit.
- */
+/* Finds the moment at which local clocks showed a time, which is given as if it were UTC. Offsets change by less than
+ * a day, so every offset that may matter applies at some full hour within 27 hours. */
 static bool find_local(time_t local, enum which which, time_t *moment, const char **why)
 {
 	enum { HOUR = 3600, REACH_HOURS = 27 };
@@ -220,7 +214,7 @@ static bool find_local(time_t local, enum which which, time_t *moment, const cha
 				 "forward";
 		return false;
 	}
-	/* The clocks skipped the time: finds when. */
+	/* The clocks skipped the time: finds the moment at which they did. */
 	while (low < high) {
 		time_t middle = low + (high - low) / 2;
 
@@ -233,7 +227,7 @@ static bool find_local(time_t local, enum which which, time_t *moment, const cha
 	return true;
 }
 
-/* Now, as everything that was written on one command line means it. */
+/* The time of the first call, so that all times of a command line have the same now. */
 static const struct timespec *now(void)
 {
 	static struct timespec t;
@@ -243,7 +237,7 @@ static const struct timespec *now(void)
 	return &t;
 }
 
-/* The date of the day that is so many days from today, local time. */
+/* The date that is `days` days from today, local time. */
 static bool date_of(int days, struct tm *tm)
 {
 	time_t t = now()->tv_sec;
@@ -251,13 +245,13 @@ static bool date_of(int days, struct tm *tm)
 	if (!localtime_r(&t, tm))
 		return false;
 	*tm = (struct tm){.tm_year = tm->tm_year, .tm_mon = tm->tm_mon, .tm_mday = tm->tm_mday};
-	/* Brings the day of the month back into its range. */
+	/* timegm() brings the day of the month back into its range. */
 	tm->tm_mday += days;
 	timegm(tm);
 	return true;
 }
 
-/* Whether a leap second may have been behind this second: at the end of a month, in UTC. */
+/* Leap seconds are at the end of a month, in UTC. */
 static bool can_leap_follow(time_t t)
 {
 	struct tm tm;
@@ -287,10 +281,10 @@ static bool parse_calendar(const char *p, int64_t *ns, const char **why)
 	}
 	if (has_clock && (!take_clock(&p, &tm, &fraction) || !take_zone(&p, &has_zone, &zone)))
 		return false;
-	/* A time of today has no zone: it may be another day there. */
+	/* A time of today has no zone, where it may be another day. */
 	if (*p || (has_zone && !has_date))
 		return false;
-	/* The clock of a computer has no leap seconds: it shows the one behind instead. */
+	/* The clock of a computer has no leap seconds: it shows the next second instead. */
 	is_leap = tm.tm_sec == 60;
 	tm.tm_sec -= is_leap;
 	t = timegm(&tm);
@@ -302,7 +296,7 @@ static bool parse_calendar(const char *p, int64_t *ns, const char **why)
 		*why = "a second 60 is only at the end of a month, at 23:59:60 UTC";
 		return false;
 	}
-	*ns = ptrc_when_add(multiply(t + is_leap, second_ns), fraction);
+	*ns = ptrc_when_add(multiply(t + is_leap, SECOND_NS), fraction);
 	return true;
 }
 
@@ -322,7 +316,7 @@ static const struct unit {
 	{"w week weeks", 7 * 86400 * SECOND_NS},
 };
 
-/* Whether the word of n letters is in the list, whose words are separated by blanks. */
+/* Whether the word of n letters is in the list. */
 static bool has_word(const char *list, const char *word, size_t n)
 {
 	for (;;) {
@@ -341,8 +335,7 @@ static void skip_blanks(const char **p)
 	*p += strspn(*p, " ");
 }
 
-/* Reads numbers with units, as far as there are any. Stores whether they are whole nanoseconds, which are rounded
- * down otherwise. */
+/* Rounds down to nanoseconds. Stores whether they were whole. */
 static bool take_duration(const char **p, int64_t *ns, bool *is_whole)
 {
 	int64_t sum = 0;
@@ -355,7 +348,7 @@ static bool take_duration(const char **p, int64_t *ns, bool *is_whole)
 		int64_t rest;
 		size_t n;
 
-		if (!take_whole(p, &whole) || !take_fraction(p, second_ns, &billionths))
+		if (!take_whole(p, &whole) || !take_fraction(p, SECOND_NS, &billionths))
 			return false;
 		skip_blanks(p);
 		n = strspn(*p, "abcdefghijklmnopqrstuvwxyz");
@@ -367,9 +360,9 @@ static bool take_duration(const char **p, int64_t *ns, bool *is_whole)
 		*p += n;
 		sum = ptrc_when_add(sum, multiply(whole, unit->ns));
 		/* Units of a second and more are whole seconds. */
-		rest = billionths * (unit->ns % second_ns);
-		sum = ptrc_when_add(sum, billionths * (unit->ns / second_ns) + rest / second_ns);
-		*is_whole = *is_whole && rest % second_ns == 0;
+		rest = billionths * (unit->ns % SECOND_NS);
+		sum = ptrc_when_add(sum, billionths * (unit->ns / SECOND_NS) + rest / SECOND_NS);
+		*is_whole = *is_whole && rest % SECOND_NS == 0;
 		if (is_digit((*p)[strspn(*p, " ")]))
 			skip_blanks(p);
 	} while (is_digit(**p));
@@ -396,7 +389,7 @@ bool ptrc_when_plain_duration(const char *text, int64_t *ns)
 	return true;
 }
 
-/* ---- all of them ---- */
+/* ---- all forms ---- */
 
 /* Reads "now", "today", "yesterday" and a duration with "ago". */
 static bool parse_word(const char *text, int64_t *ns, const char **why)
@@ -414,7 +407,7 @@ static bool parse_word(const char *text, int64_t *ns, const char **why)
 	if (is_today || !strcmp(text, "yesterday")) {
 		if (!date_of(is_today ? 0 : -1, &tm) || !find_local(timegm(&tm), FIRST, &t, why))
 			return false;
-		*ns = multiply(t, second_ns);
+		*ns = multiply(t, SECOND_NS);
 		return true;
 	}
 	if (!take_duration(&text, ns, &is_whole) || *text != ' ')
@@ -433,9 +426,9 @@ static bool parse_seconds(const char *text, int64_t *ns)
 	int64_t sum;
 
 	text += is_negative;
-	if (!take_whole(&text, &sum) || !take_fraction(&text, second_ns, &fraction) || *text)
+	if (!take_whole(&text, &sum) || !take_fraction(&text, SECOND_NS, &fraction) || *text)
 		return false;
-	sum = ptrc_when_add(multiply(sum, second_ns), fraction);
+	sum = ptrc_when_add(multiply(sum, SECOND_NS), fraction);
 	*ns = is_negative ? -sum : sum;
 	return true;
 }

@@ -22,11 +22,8 @@ const struct ptrc_attributes_policy ptrc_attributes_inheritance_policies = {
 	{POSIX_TRACE_CLOSE_FOR_CHILD, POSIX_TRACE_INHERITED, -1},
 };
 
-/*
- * The default size of a stream in bytes. A busy thread fills the library's default, 1 MiB,
- * in some milliseconds, and the keeper may have to wait longer than that for a processor.
- * 8 MiB are enough, and several such streams fit into the /dev/shm of a container.
- */
+/* The default size of a stream in bytes. A busy thread fills the library's default in some milliseconds, and the keeper
+ * may have to wait longer for a processor. Several streams of this size fit into the /dev/shm of a container. */
 enum { STREAM_SIZE = 8 << 20 };
 
 int ptrc_attributes_init(trace_attr_t *attr)

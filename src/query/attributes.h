@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The attributes of a trace: those with which the commands create traces, and those that
- * a stream or a log has. How users set them is in src/config/configuration.h.
- */
+/* The attributes of a trace: the defaults of commands that create traces, and those of a stream or a log. Users set them
+ * by src/config/configuration.h. */
 #ifndef PTRC_SRC_QUERY_ATTRIBUTES_H
 #define PTRC_SRC_QUERY_ATTRIBUTES_H
 
-#include <stddef.h>
 #include <stdint.h>
 #include <time.h>
 #include <trace.h>
 
-/* The words for a policy, and the constants of <trace.h> that they stand for, in the same
- * order. Null ends the words. */
+/* The words for a policy, which end with NULL, and their constants in <trace.h>. */
 struct ptrc_attributes_policy {
 	const char *words[4];
 	int values[3];
@@ -25,15 +21,11 @@ extern const struct ptrc_attributes_policy ptrc_attributes_inheritance_policies;
 /* The word for a value of the policy, or "unknown". */
 const char *ptrc_attributes_word(const struct ptrc_attributes_policy *, int value);
 
-/*
- * Makes *attr the default attributes of ptrace-run and ptrace-create. They are those of the
- * library, but children are traced, too, the log never drops events, and the stream is
- * large enough for bursts. Returns an error of posix_trace_attr_init().
- */
+/* Stores the default attributes of ptrace-run and ptrace-create: those of the library, but children are traced, too, the
+ * log never drops events, and the stream is large enough for bursts. Returns an error of posix_trace_attr_init(). */
 int ptrc_attributes_init(trace_attr_t *attr);
 
-/* The attributes of a stream or a log. A session sends this structure to its clients, so
- * the sizes of its members are fixed. */
+/* The attributes of a stream or a log. A session sends this structure to its clients, so its layout is fixed. */
 struct ptrc_attributes {
 	char trace_name[TRACE_NAME_MAX + 1];
 	char generation_version[TRACE_NAME_MAX + 1];
@@ -44,7 +36,7 @@ struct ptrc_attributes {
 	uint64_t max_data_size;
 	uint64_t log_max_size;
 	uint64_t full_wait_ns;
-	/* When the log is rotated, and how many files of it are kept; 0: never, and all. */
+	/* The limits at which the log is rotated, 0: none; and the number of files kept, 0: all. */
 	uint64_t log_rotate_bytes;
 	uint64_t log_rotate_ns;
 	uint64_t log_keep;
@@ -54,8 +46,7 @@ struct ptrc_attributes {
 	int32_t reserved;
 };
 
-/* Fills in *a from an active stream or an open log. Returns an error of
- * posix_trace_get_attr(). */
+/* Fills in *a from an active stream or an open log. Returns an error of posix_trace_get_attr(). */
 int ptrc_attributes_gather(trace_id_t, struct ptrc_attributes *a);
 
 #endif

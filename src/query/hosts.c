@@ -7,26 +7,25 @@
 #include <string.h>
 
 #include "src/base/buffer.h"
-#include "src/base/escape.h"
 #include "src/base/message.h"
 #include "src/fields/when.h"
 
-/* Somebody stepped the clock if it went by more than this. */
+/* A greater change of the clock is a step. */
 static const int64_t step_ns = 1000000;
 
-/* A reading that took longer was interrupted, and serves only if the log has no better one. */
+/* A reading that took longer was interrupted, and is used only if the log has no better one. */
 static const int64_t window_max_ns = 100000;
 
-/* What took longer is no reading of clocks. */
+/* A reading cannot have taken longer. */
 static const int64_t window_possible_ns = 1000000000;
 
-/* What two readings of clocks, one directly after the other, may differ by. */
+/* The greatest difference of two consecutive readings of clocks. */
 static const int64_t noise_ns = 1000;
 
-/* No clock shows such a time, which is 146 years from 1970. Sums and differences of two others fit. */
+/* No clock shows a time 146 years from 1970. Sums and differences of two lesser times do not overflow. */
 static const int64_t ns_max = INT64_C(1) << 62;
 
-/* A message has no more hosts than this. */
+/* The most hosts of a message. */
 enum { TOLD_MAX = 8 };
 
 /* ---- labels ---- */
@@ -56,21 +55,14 @@ char *ptrc_labels_find(const struct ptrc_cli_texts *labels, const char *operand)
 		const char *text = labels->texts[i];
 		const char *log = strchr(text, '=');
 
-		if (strcmp(log + 1, operand) == 0) {
-			size_t size = (size_t)(log - text);
-			char *name = ptrc_cli_allocate(size + 1);
-
-			memcpy(name, text, size);
-			name[size] = '\0';
-			return name;
-		}
+		if (strcmp(log + 1, operand) == 0)
+			return ptrc_cli_copy_bytes(text, (size_t)(log - text));
 	}
 	return NULL;
 }
 
-/* ---- what the logs tell of their clocks ---- */
+/* ---- the clocks of logs ---- */
 
-/* A reading of clocks in a log. */
 struct reading {
 	int64_t log_ns;
 	struct ptrc_host_reading of_host;
@@ -81,7 +73,7 @@ static bool is_possible(int64_t ns)
 	return ns > -ns_max && ns < ns_max;
 }
 
-/* Returns false if no clocks can have been read so. */
+/* Returns false if the reading is impossible. */
 static bool make_reading(const struct posixtrace_log_clock *c, struct reading *r)
 {
 	int64_t realtime = ptrc_when_ns(&c->pk_realtime);
@@ -119,8 +111,8 @@ static int by_log_time(const void *one, const void *other)
 	return (a->log_ns > b->log_ns) - (a->log_ns < b->log_ns);
 }
 
-/* Whether the clock of the events never went back by that of the host, as that of one stream does not. In a
- * log that was made of several streams it may. */
+/* Whether the clock of the events never ran ahead of the host's between readings. It may in a log that was made from
+ * several streams, whose clocks differ. */
 static bool is_of_one_clock(const struct reading *list, size_t count)
 {
 	for (size_t i = 1; i < count; i++) {
@@ -134,25 +126,21 @@ static bool is_of_one_clock(const struct reading *list, size_t count)
 	return true;
 }
 
-/* The readings of a log that are good for something, in the order of time. */
+/* Returns the usable readings of a log in the order of time. */
 static struct reading *read_clocks(const struct ptrc_reader *r, size_t *count)
 {
 	struct posixtrace_log_clock clock;
-	struct reading *list = NULL;
-	size_t used = 0, size = 0;
+	struct reading *list = NULL, reading;
+	size_t used = 0;
 	int64_t least_ns = INT64_MAX;
 
 	for (unsigned long i = 0; !posixtrace_log_get_clock(r->trace, i, &clock, sizeof(clock));
 	     i++) {
-		if (used == size) {
-			size = 2 * size + 16;
-			list = ptrc_cli_reallocate(list, size * sizeof(*list));
-		}
-		if (!make_reading(&clock, &list[used]))
+		if (!make_reading(&clock, &reading))
 			continue;
-		if (list[used].of_host.window_ns < least_ns)
-			least_ns = list[used].of_host.window_ns;
-		used++;
+		if (reading.of_host.window_ns < least_ns)
+			least_ns = reading.of_host.window_ns;
+		*ptrc_append(list, used) = reading;
 	}
 	*count = 0;
 	for (size_t i = 0; i < used; i++)
@@ -167,7 +155,6 @@ static struct reading *read_clocks(const struct ptrc_reader *r, size_t *count)
 
 /* ---- hosts ---- */
 
-/* Whether the clock was stepped between the two. */
 static bool is_step(const struct ptrc_host_reading *a, const struct ptrc_host_reading *b)
 {
 	int64_t reading_ns = a->window_ns + b->window_ns;
@@ -182,8 +169,17 @@ static bool is_as_good(const struct ptrc_host_reading *a, const struct ptrc_host
 	return a->error_ns <= b->error_ns;
 }
 
-/* Finds the best readings between two steps, and lets each of them have the least error that it has by any
- * of the others. */
+/* A reading may have a smaller error from another one and the time between the two. */
+static void improve(struct ptrc_host_reading *r, const struct ptrc_host_reading *other)
+{
+	int64_t error_ns = ptrc_clock_error_after(
+		other->error_ns, ptrc_when_distance(r->boottime_ns, other->boottime_ns));
+
+	if (error_ns < r->error_ns)
+		r->error_ns = error_ns;
+}
+
+/* Finds the readings between two steps that include the best one, and improves each by all others. */
 static void choose_readings(struct ptrc_host *h)
 {
 	const struct ptrc_host_reading *best = NULL;
@@ -206,26 +202,14 @@ static void choose_readings(struct ptrc_host *h)
 	while (h->last < h->reading_count &&
 	       !is_step(&h->readings[h->last - 1], &h->readings[h->last]))
 		h->last++;
-	for (size_t i = h->first + 1; i < h->last; i++) {
-		struct ptrc_host_reading *r = &h->readings[i];
-		int64_t error_ns =
-			ptrc_clock_error_after(r[-1].error_ns, r->boottime_ns - r[-1].boottime_ns);
-
-		if (error_ns < r->error_ns)
-			r->error_ns = error_ns;
-	}
-	for (size_t i = h->last - 1; i > h->first; i--) {
-		struct ptrc_host_reading *r = &h->readings[i];
-		int64_t error_ns =
-			ptrc_clock_error_after(r->error_ns, r->boottime_ns - r[-1].boottime_ns);
-
-		if (error_ns < r[-1].error_ns)
-			r[-1].error_ns = error_ns;
-	}
+	for (size_t i = h->first + 1; i < h->last; i++)
+		improve(&h->readings[i], &h->readings[i - 1]);
+	for (size_t i = h->last - 1; i > h->first; i--)
+		improve(&h->readings[i - 1], &h->readings[i]);
 }
 
-/* The first of the used readings behind the time. */
-static size_t reading_behind(const struct ptrc_host *h, int64_t boottime_ns)
+/* The index of the first used reading that is later. */
+static size_t reading_after(const struct ptrc_host *h, int64_t boottime_ns)
 {
 	size_t low = h->first, high = h->last;
 
@@ -240,14 +224,14 @@ static size_t reading_behind(const struct ptrc_host *h, int64_t boottime_ns)
 	return low;
 }
 
-/* What CLOCK_REALTIME was at the reading, and how wrong that may be. Returns false if it cannot have been so. */
+/* Determines CLOCK_REALTIME at the reading, and its error. Returns false if the result is impossible. */
 static bool make_knot(const struct ptrc_host *h, const struct reading *r,
 		      struct ptrc_correction_knot *k)
 {
 	int64_t at = r->of_host.boottime_ns;
-	size_t behind = reading_behind(h, at);
-	const struct ptrc_host_reading *a = behind > h->first ? &h->readings[behind - 1] : NULL;
-	const struct ptrc_host_reading *b = behind < h->last ? &h->readings[behind] : NULL;
+	size_t after = reading_after(h, at);
+	const struct ptrc_host_reading *a = after > h->first ? &h->readings[after - 1] : NULL;
+	const struct ptrc_host_reading *b = after < h->last ? &h->readings[after] : NULL;
 	int64_t offset = a ? a->offset_ns : b->offset_ns;
 
 	*k = (struct ptrc_correction_knot){
@@ -271,17 +255,7 @@ static bool make_knot(const struct ptrc_host *h, const struct reading *r,
 	return is_possible(k->shift_ns);
 }
 
-static void make_correction(const struct ptrc_host *h, const struct reading *list, size_t count,
-			    struct ptrc_correction *c)
-{
-	c->knots = ptrc_cli_allocate((count + 1) * sizeof(*c->knots));
-	for (size_t i = 0; i < count; i++)
-		if (make_knot(h, &list[i], &c->knots[c->count]))
-			c->count++;
-	ptrc_correction_finish(c);
-}
-
-/* Finds the host of a log, or makes one. */
+/* Returns the index of the host of a log, adding it if it is new. */
 static size_t host_of(struct ptrc_hosts *h, const struct ptrc_reader *r)
 {
 	struct posixtrace_log_host told;
@@ -292,7 +266,6 @@ static size_t host_of(struct ptrc_hosts *h, const struct ptrc_reader *r)
 		if (!strcmp(h->list[i].boot_id, told.ph_boot_id) &&
 		    !strcmp(h->list[i].machine_id, told.ph_machine_id))
 			return i;
-	memset(host, 0, sizeof(*host));
 	host->name = r->path;
 	if (is_told) {
 		memcpy(host->own_name, told.ph_name, sizeof(host->own_name));
@@ -304,8 +277,7 @@ static size_t host_of(struct ptrc_hosts *h, const struct ptrc_reader *r)
 	return h->count++;
 }
 
-/* Gives a host, and those of its logs that have none, the label of the others. Several labels are those of its
- * logs: none of them is the host's. */
+/* If all labels of a host's logs are the same one, it is that of the host and of its logs without a label. */
 static void name_host(struct ptrc_hosts *h, size_t host)
 {
 	const char *label = NULL;
@@ -321,42 +293,33 @@ static void name_host(struct ptrc_hosts *h, size_t host)
 		return;
 	h->list[host].name = label;
 	for (size_t i = 0; i < h->source_count; i++)
-		if (h->host_of[i] == host && !h->readers[i]->label) {
-			size_t size = strlen(label) + 1;
-
-			h->readers[i]->label = memcpy(ptrc_cli_allocate(size), label, size);
-		}
-}
-
-static void add_readings(struct ptrc_host *host, const struct reading *list, size_t count)
-{
-	host->readings = ptrc_cli_reallocate(host->readings, (host->reading_count + count + 1) *
-								     sizeof(*host->readings));
-	for (size_t i = 0; i < count; i++)
-		host->readings[host->reading_count++] = list[i].of_host;
+		if (h->host_of[i] == host && !h->readers[i]->label)
+			h->readers[i]->label = ptrc_cli_copy(label);
 }
 
 void ptrc_hosts_begin(struct ptrc_hosts *h, struct ptrc_reader *const *readers, size_t count,
 		      bool is_for_log)
 {
-	struct reading **lists = ptrc_cli_allocate((count + 1) * sizeof(struct reading *));
-	size_t *counts = ptrc_cli_allocate((count + 1) * sizeof(*counts));
+	struct reading **lists = ptrc_cli_allocate(count * sizeof(struct reading *));
+	size_t *counts = ptrc_cli_allocate(count * sizeof(*counts));
+	struct ptrc_host *host;
 
 	*h = (struct ptrc_hosts){.source_count = count};
-	h->list = ptrc_cli_allocate((count + 1) * sizeof(*h->list));
-	h->host_of = ptrc_cli_allocate((count + 1) * sizeof(*h->host_of));
-	h->corrections = ptrc_cli_allocate((count + 1) * sizeof(*h->corrections));
-	h->readers = ptrc_cli_allocate((count + 1) * sizeof(struct ptrc_reader *));
+	h->list = ptrc_cli_allocate(count * sizeof(*h->list));
+	h->host_of = ptrc_cli_allocate(count * sizeof(*h->host_of));
+	h->corrections = ptrc_cli_allocate(count * sizeof(*h->corrections));
+	h->readers = ptrc_cli_allocate(count * sizeof(struct ptrc_reader *));
 	for (size_t i = 0; i < count; i++) {
 		h->readers[i] = readers[i];
 		h->host_of[i] = host_of(h, readers[i]);
 		h->list[h->host_of[i]].log_count++;
 		lists[i] = read_clocks(readers[i], &counts[i]);
-		add_readings(&h->list[h->host_of[i]], lists[i], counts[i]);
+		host = &h->list[h->host_of[i]];
+		for (size_t k = 0; k < counts[i]; k++)
+			*ptrc_append(host->readings, host->reading_count) = lists[i][k].of_host;
 	}
 	for (size_t i = 0; i < h->count; i++) {
-		struct ptrc_host *host = &h->list[i];
-
+		host = &h->list[i];
 		name_host(h, i);
 		if (host->reading_count)
 			qsort(host->readings, host->reading_count, sizeof(*host->readings),
@@ -364,13 +327,16 @@ void ptrc_hosts_begin(struct ptrc_hosts *h, struct ptrc_reader *const *readers, 
 		choose_readings(host);
 	}
 	for (size_t i = 0; i < count; i++) {
-		struct ptrc_host *host = &h->list[h->host_of[i]];
 		struct ptrc_correction *c = &h->corrections[i];
 		int64_t worst;
 
+		host = &h->list[h->host_of[i]];
 		*c = (struct ptrc_correction){.is_as_recorded =
 						      count < 2 || (is_for_log && h->count < 2)};
-		make_correction(host, lists[i], counts[i], c);
+		c->knots = ptrc_cli_allocate(counts[i] * sizeof(*c->knots));
+		for (size_t k = 0; k < counts[i]; k++)
+			c->count += make_knot(host, &lists[i][k], &c->knots[c->count]);
+		ptrc_correction_finish(c);
 		c->is_apart = !c->count && host->log_count > 1;
 		worst = ptrc_correction_worst(c);
 		if (worst > host->worst_ns)
@@ -429,7 +395,7 @@ void ptrc_hosts_forget(struct ptrc_hosts *h)
 	}
 }
 
-/* Those that are most wrong come first. */
+/* The greatest error comes first. */
 static int by_uncertainty(const void *one, const void *other)
 {
 	const struct ptrc_host *a = *(const struct ptrc_host *const *)one;
@@ -437,7 +403,7 @@ static int by_uncertainty(const void *one, const void *other)
 
 	if (a->uncertain_ns != b->uncertain_ns)
 		return a->uncertain_ns > b->uncertain_ns ? -1 : 1;
-	return a < b ? -1 : a > b;
+	return (a > b) - (a < b);
 }
 
 static void put_host(struct ptrc_buffer *b, const struct ptrc_host *h)
@@ -455,15 +421,14 @@ static void put_host(struct ptrc_buffer *b, const struct ptrc_host *h)
 
 void ptrc_hosts_report(const struct ptrc_hosts *h)
 {
-	const struct ptrc_host **list = ptrc_cli_allocate((h->count + 1) * sizeof(*list));
+	const struct ptrc_host **list = ptrc_cli_allocate(h->count * sizeof(*list));
 	struct ptrc_buffer b = PTRC_BUFFER_INIT;
 	size_t count = 0;
 
 	for (size_t i = 0; i < h->count; i++)
 		if (h->list[i].is_uncertain)
 			list[count++] = &h->list[i];
-	if (count)
-		qsort(list, count, sizeof(*list), by_uncertainty);
+	qsort(list, count, sizeof(*list), by_uncertainty);
 	for (size_t i = 0; i < count && i < TOLD_MAX; i++) {
 		ptrc_buffer_text(&b, i ? ", " : "");
 		put_host(&b, list[i]);
@@ -479,19 +444,6 @@ void ptrc_hosts_report(const struct ptrc_hosts *h)
 				 (unsigned long long)h->neighbour_count, b.bytes);
 	ptrc_buffer_free(&b);
 	free(list);
-}
-
-/* Puts what comparing by messages has found. */
-static void put_link_json(const struct ptrc_hosts *h, const struct ptrc_host *host,
-			  struct ptrc_json *j)
-{
-	ptrc_json_bool(j, "reference", host == h->reference);
-	ptrc_json_u64(j, "messages", host->message_count);
-	if (!host->message_count)
-		return;
-	ptrc_json_i64(j, "offset_ns", host->offset_ns);
-	ptrc_json_key(j, "drift_ppm");
-	ptrc_buffer_format(j->buffer, "%.6f", host->drift * 1e6);
 }
 
 void ptrc_hosts_json(const struct ptrc_hosts *h, struct ptrc_json *j)
@@ -510,8 +462,15 @@ void ptrc_hosts_json(const struct ptrc_hosts *h, struct ptrc_json *j)
 		ptrc_json_bool(j, "synchronized", host->is_synchronized);
 		if (host->worst_ns != PTRC_BOUND_UNKNOWN)
 			ptrc_json_i64(j, "bound_ns", host->worst_ns);
-		if (h->reference)
-			put_link_json(h, host, j);
+		if (h->reference) {
+			ptrc_json_bool(j, "reference", host == h->reference);
+			ptrc_json_u64(j, "messages", host->message_count);
+		}
+		if (h->reference && host->message_count) {
+			ptrc_json_i64(j, "offset_ns", host->offset_ns);
+			ptrc_json_key(j, "drift_ppm");
+			ptrc_buffer_format(j->buffer, "%.6f", host->drift * 1e6);
+		}
 		ptrc_json_close(j, '}');
 	}
 	ptrc_json_close(j, ']');

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hosts that logs are from: what they are called, how their clocks are compared, and where the order
- * of their events cannot be told.
+ * The hosts of logs: their names, the comparison of their clocks, and the events whose order is uncertain.
  *
- * A host is a machine that was booted once, as all that runs there has the same clocks: between logs of
- * one host there is no error. What CLOCK_REALTIME was there is taken from all of these logs. Where that was
- * stepped, times neither jump nor run back: what the best readings of the clock say, which are those with the
- * least error, and the latest of equal ones, holds before and behind the step.
+ * A host is a machine that was booted once, since all its logs have the same clocks: there is no error between logs of
+ * one host, and each of them adds readings of CLOCK_REALTIME. If that clock was stepped, times neither jump nor run
+ * back: the readings between two steps that are best apply to all times. Best are those with the least error; the
+ * latest of equal ones.
  */
 #ifndef PTRC_SRC_QUERY_HOSTS_H
 #define PTRC_SRC_QUERY_HOSTS_H
@@ -23,33 +22,31 @@
 /* CLOCK_REALTIME of a host at a moment of its CLOCK_BOOTTIME. */
 struct ptrc_host_reading {
 	int64_t boottime_ns;
-	int64_t offset_ns; /* what to add to have CLOCK_REALTIME */
-	int64_t window_ns; /* how long the reading took */
+	int64_t offset_ns; /* CLOCK_REALTIME - CLOCK_BOOTTIME */
+	int64_t window_ns; /* the duration of the reading */
 	int64_t error_ns;  /* or PTRC_BOUND_UNKNOWN */
 	bool is_synchronized;
 };
 
 struct ptrc_host {
-	/* Its label, if there is one, its own name, or the path of its first log. */
+	/* Its label, else its own name, else the path of its first log. */
 	const char *name;
 	char own_name[256];
-	/* Both are empty if the log does not tell them; it then has a host of its own. */
+	/* Both are empty if the log does not have them; the host then has only this log. */
 	char machine_id[128], boot_id[128];
-	/* In the order of time; used are those from `first` on, before `last`, between which nobody stepped
-	 * the clock. */
+	/* In the order of time. Those from `first` to before `last` are used: the clock was not stepped between them. */
 	struct ptrc_host_reading *readings;
 	size_t reading_count;
 	size_t first, last;
 	size_t log_count;
 	bool is_synchronized;
-	/* How wrong its time may be at most while its logs tell of it. */
+	/* The greatest error of its time between readings. */
 	int64_t worst_ns;
-	/* There is a place where the order of its events and those of others cannot be told, and how wrong
-	 * its time may be there. */
+	/* The order of an event and one of another host is uncertain, and the greatest error of its time there. */
 	bool is_uncertain;
 	int64_t uncertain_ns;
-	/* It was compared by messages with the reference, or is that: by how many, how far its own time is
-	 * ahead, and by how much more each second. */
+	/* It is the reference, or was compared with that: the number of messages, the time by which its own clock is ahead,
+	 * and the growth of that (1: a second each second). */
 	bool is_linked;
 	uint64_t message_count;
 	int64_t offset_ns;
@@ -60,45 +57,43 @@ struct ptrc_host {
 struct ptrc_hosts {
 	struct ptrc_host *list;
 	size_t count;
-	/* By source: its host, and its correction. */
+	/* The host and the correction of each source. */
 	size_t *host_of;
 	struct ptrc_correction *corrections;
 	struct ptrc_reader **readers;
 	size_t source_count;
-	/* The host whose times are those of the others that are linked, or null. */
+	/* The host whose clock the linked hosts follow, or NULL. */
 	const struct ptrc_host *reference;
-	/* The event that was taken last. */
+	/* The latest event. */
 	bool has_last;
 	size_t last_source;
 	int64_t last_ns, last_log_ns;
-	/* Events behind one of another host, and those of them that may have been before it. */
+	/* Events that follow one of another host, and those among them that may have preceded it. */
 	uint64_t neighbour_count, uncertain_count;
 };
 
-/* Reads --label=NAME=LOG: refuses what is none, and logs that are no operands. */
+/* Refuses a --label that is not NAME=LOG, or whose LOG is no operand. */
 void ptrc_labels_check(const struct ptrc_cli_texts *labels, char *const *operands, size_t count);
 
-/* The label of an operand, which the caller frees; null: it has none. */
+/* The label of an operand, which the caller frees, or NULL. */
 char *ptrc_labels_find(const struct ptrc_cli_texts *labels, const char *operand);
 
-/*
- * Finds the hosts of the readers, which are open, and gives each reader its correction, and the label of its host. The times of a
- * single log stay as they are, and those of logs of one host for a log, which will be read with what it says
- * of its clocks; the bounds then say how wrong these times are.
- */
+/* Finds the hosts of the open readers, and gives each reader its correction and the label of its host. The times of a
+ * single log are not corrected, nor those of logs of one host that become a new log (is_for_log), whose readers will
+ * correct them. Their bounds then tell how wrong these times are. */
 void ptrc_hosts_begin(struct ptrc_hosts *, struct ptrc_reader *const *readers, size_t count,
 		      bool is_for_log);
 
-/* How wrong the time that an event of the source has may be, or PTRC_BOUND_UNKNOWN. */
+/* How wrong the time of an event of the source may be, or PTRC_BOUND_UNKNOWN. */
 int64_t ptrc_hosts_bound(const struct ptrc_hosts *, size_t source, int64_t ns);
 
-/* To be called for each event in the order in which they are taken: notes where that cannot be told. */
+/* Called for each event in the merged order: notes where that order is uncertain. */
 void ptrc_hosts_note(struct ptrc_hosts *, size_t source, const struct ptrc_reader *);
 
-/* Forgets what was noted, as all events come once more. */
+/* Forgets what was noted, before all events come again. */
 void ptrc_hosts_forget(struct ptrc_hosts *);
 
-/* Says of which hosts the order cannot be told, and why. */
+/* Reports the hosts whose events have an uncertain order. */
 void ptrc_hosts_report(const struct ptrc_hosts *);
 
 /* Puts the member "hosts". */
@@ -106,8 +101,8 @@ void ptrc_hosts_json(const struct ptrc_hosts *, struct ptrc_json *);
 
 void ptrc_hosts_free(struct ptrc_hosts *);
 
-/* Whether both logs are of the same machine, booted once, as far as they tell: then a process number
- * means one process in both. */
+/* Whether both logs say that they are of the same machine, booted once, so a process number means the same process in
+ * both. */
 bool ptrc_hosts_is_same_machine(const struct posixtrace_log_host *,
 				const struct posixtrace_log_host *);
 

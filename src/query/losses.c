@@ -3,7 +3,6 @@
 #include "src/query/losses.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -36,14 +35,14 @@ void ptrc_losses_gather(struct ptrc_losses *l, const struct posix_trace_status_i
 		.deleted_files = counts->pt_deleted_files,
 		.earlier_events = counts->pt_earlier_events,
 	};
-	/* Of those before the first one the events of all are known, of some they are not. */
+	/* The events of all files before the first one are known, but not those of a part of these files. */
 	if (l->missing_files == counts->pt_missing_files)
 		l->missing_events = counts->pt_missing_events;
 	else if (!counts->pt_deleted_files &&
 		 (counts->pt_missing_events || !counts->pt_missing_files))
 		l->missing_events = counts->pt_missing_events + counts->pt_earlier_events;
-	/* With EOWNERDEAD posix_trace_get_status() says that a log has no end. It then also says
-	 * that events were lost, as nobody knows what the end would have held. */
+	/* With EOWNERDEAD posix_trace_get_status() says that a log has no end. It then also says that events were lost,
+	 * because the missing end may have had some. */
 	if (l->write_error == EOWNERDEAD) {
 		l->write_error = 0;
 		l->is_unclosed = true;
@@ -52,8 +51,8 @@ void ptrc_losses_gather(struct ptrc_losses *l, const struct posix_trace_status_i
 	}
 }
 
-/* How many events a reader gets from the log: those that it has, and OVERFLOW and RESUME of the
- * loss that it begins with. Reading makes these two, so their making has to be seen. */
+/* The number of events that a reader gets: those of the log, and OVERFLOW and RESUME if it starts with a loss. Reading
+ * the first events makes these two, and counts them. */
 static uint64_t count_read(trace_id_t trace)
 {
 	struct posix_trace_event_info event;
@@ -103,7 +102,7 @@ bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone
 	return has_them;
 }
 
-/* The stream outlives its controller, and ptrace-salvage writes what the log lacks. */
+/* The stream outlives its controller, and ptrace-salvage can write what the log lacks. */
 static bool is_left_to_salvage(const struct ptrc_losses *l)
 {
 	return l->write_error == EAGAIN || l->write_error == ECHILD;
@@ -113,8 +112,8 @@ void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded, uint6
 {
 	uint64_t known = in_log + l->log_events;
 
-	/* If the log tells the number, everybody tells that one: `recorded` also has the system
-	 * events of each flush that was tried in vain. */
+	/* The number in the log, if there is one, is exact. `recorded` also has the system events of each flush that
+	 * failed. */
 	if (l->write_error && l->write_error != ESTALE && !is_left_to_salvage(l) &&
 	    !l->unwritten_events && recorded > known)
 		l->unwritten_events = recorded - known;
@@ -200,7 +199,7 @@ static void say_write_error(const struct ptrc_losses *l, const char *thing)
 					"ptrace-keeper, dies again and again; 'ptrace-salvage' "
 					"finishes it");
 	else if (l->unwritten_events)
-		/* What stood in a pipe or a socket when its reader went away is lost, too. */
+		/* Data that a pipe or a socket held when its reader went away is lost, too. */
 		ptrc_cli_message(
 			thing, "%s%llu %s lost, as writing the log failed: %s",
 			l->write_error == EPIPE || l->write_error == ECONNRESET ? "at least " : "",
@@ -276,13 +275,14 @@ enum kind { COUNT, ERROR, FLAG };
 static const struct loss {
 	enum kind kind;
 	size_t offset;
-	/* Its member in JSON; null: it has none. */
+	/* Its member in JSON, or NULL. */
 	const char *key;
-	/* It makes a trace incomplete; it is a number of events; it took events whose number is not known. */
+	/* It makes a trace incomplete; it counts events; it stands for events whose number is not known. */
 	bool is_loss;
 	bool is_of_events;
 	bool is_uncounted;
-	/* The message, as ptrc_cli_count() has it, or what prints that; both are NULL if another row's message has it. */
+	/* The message, in the format of ptrc_cli_count(), or a function that prints it; both are NULL if the message of
+	 * another row includes it. */
 	const char *message;
 	void (*say)(const struct ptrc_losses *, const char *thing);
 } losses[] = {
@@ -341,7 +341,7 @@ static const struct loss {
 
 enum { LOSS_COUNT = sizeof(losses) / sizeof(*losses) };
 
-/* The number of the row: a count, an error number, or 1. */
+/* The value of the member: a count, an error number, or 1. */
 static uint64_t amount(const struct ptrc_losses *l, const struct loss *row)
 {
 	const void *member = (const char *)l + row->offset;

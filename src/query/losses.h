@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What is missing from a trace, and how the user is told.
- */
+/* Losses of a trace: gathering them, and showing them as messages and JSON. */
 #ifndef PTRC_SRC_QUERY_LOSSES_H
 #define PTRC_SRC_QUERY_LOSSES_H
 
@@ -13,67 +11,61 @@
 #include "src/base/json.h"
 
 struct ptrc_losses {
-	/* Events that were lost because stream or log had no room. */
+	/* Events that were lost because the stream, or the log, was full. */
 	uint64_t stream_events;
 	uint64_t log_events;
-	/* Events were lost, but their number is unknown. */
+	/* An unknown number of events was lost. */
 	bool is_overrun;
 	/* The log has no end: its trace still goes on, or its keeper was killed. */
 	bool is_unclosed;
 	/* Processes went on after the COMMAND of ptrace-run, and were no longer traced. */
 	bool has_gone_on;
-	/* The error number of writing the log, or 0. */
+	/* The error number of writing the log, or 0, and the events lost by it, as far as they are counted. */
 	int write_error;
+	uint64_t unwritten_events;
 	/* The file that was written is no longer at the path of the log. */
 	bool is_log_gone;
-	/* Events that were lost because of write_error, as far as their number is known. */
-	uint64_t unwritten_events;
-	/* Events of the log that could not be read, as it is damaged, and whether there are others
-	 * whose number is not known. */
+	/* Events that cannot be read because the log is damaged; and whether there are others, uncounted. */
 	uint64_t unreadable_events;
 	bool is_unreadable_uncounted;
-	/* Events of a followed session that were not shown, as the command or the
-	 * session's controller was too slow. */
+	/* Events of a followed session that were not shown, as the command or the session's controller was too slow; and
+	 * whether these include an unknown number of events at its end. */
 	uint64_t unshown_events;
-	/* Processes that should have been traced and could not be, and the error number that tells
-	 * why (see posixtrace.h). */
+	bool is_rest_unshown;
+	/* Processes that should have been traced and could not be, and the error number (see posixtrace.h). */
 	uint64_t untraced_processes;
 	int untraced_error;
-	/* Names of event types beyond the limit, whose events have no name of their own: at least so
-	 * many. */
+	/* Names of event types beyond the limit, whose events have no name of their own: at least this many. */
 	uint64_t refused_names;
-	/* Names of event types that cannot be read, as the log is damaged. */
+	/* Names of event types that cannot be read because the log is damaged. */
 	uint64_t missing_names;
-	/* Events that are not in the log, because what it was made from was damaged, or was a session
-	 * that was too fast; and whether there may be others whose number is not known. */
+	/* Parts of the log without events that are damaged. */
+	uint64_t damaged_parts;
+	/* The same for what the log was made from: damaged events; events of a session that was too fast; whether there
+	 * are others, uncounted; damaged names and other parts. */
 	uint64_t source_unreadable_events;
 	uint64_t source_unshown_events;
 	bool is_source_uncounted;
-	/* Parts of the log that have no events and are damaged. */
-	uint64_t damaged_parts;
-	/* Such parts, and names of event types, that were damaged in what the log was made from. */
 	uint64_t source_damaged_parts;
-	/* Of a log that is rotated: files that are missing. Files that --log-keep has deleted, and the
-	 * events before the first file that is there, which is no loss. */
+	/* For a rotated log: files that are missing, and their events, 0: unknown. */
 	uint64_t missing_files;
-	uint64_t missing_events; /* that these have; 0: it is not known */
-	/* Of a log that is rotated: the last file is missing, and maybe others before it. It counts once
-	 * in missing_files, and .is_unclosed is true. */
+	uint64_t missing_events;
+	/* The last file is missing, and maybe others before it. It counts as one of missing_files, and is_unclosed is
+	 * true. */
 	bool is_last_file_missing;
+	/* Files that --log-keep has deleted, which is no loss, and the events before the first file that exists. */
 	uint64_t deleted_files;
 	uint64_t earlier_events;
-	/* Other parts of the log that are said to be other than they are, though their events may be
-	 * readable. Only a verification finds them. */
+	/* Other parts that differ from what the log says about them, though their events may be readable. Only a
+	 * verification finds them. */
 	uint64_t differing_parts;
-	/* The last events of the session were not received, and their number is not known. */
-	bool is_rest_unshown;
 	/* The error number of reading the log or following the session, or 0. */
 	int read_error;
 };
 
-/* The type of the event with which ptrace-run records that processes went on; it exists only then. */
+/* ptrace-run records this event only if processes went on after COMMAND. */
 #define PTRC_WENT_ON "os.went_on"
-/* The type of the event with which it records how COMMAND ended. */
+/* ptrace-run records this event when COMMAND has ended. */
 #define PTRC_COMMAND_ENDED "os.command"
 
 /* Fills in the losses from the status and the counts of a stream or a log. */
@@ -81,39 +73,32 @@ void ptrc_losses_gather(struct ptrc_losses *, const struct posix_trace_status_in
 			const struct ptrc_counts *);
 
 /*
- * Fills in the losses from a finished log, including those of its last flush, and stores
- * how many events it has got and not lost, and, if event_count is not null, how many a reader gets:
- * two more where the log is a ring that has lost events, as it begins with OVERFLOW and RESUME
- * then. The caller says whether the log is gone. A regular file
- * that is not a log counts as a log that is gone. Returns false, with at most .is_log_gone
- * changed, if the log is gone or cannot be read, for example because it is a pipe.
+ * Fills in the losses from a finished log, including those of its last flush. Stores the number of its events and, if
+ * event_count is not NULL, the number that a reader gets: two more, OVERFLOW and RESUME, if the log is a ring that has
+ * lost events. The caller says whether the log is gone; a regular file that is no log counts as that, too. Returns
+ * false, with at most .is_log_gone changed, if the log is gone or cannot be read, such as a pipe.
  */
 bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone, uint64_t *in_log,
 			   uint64_t *event_count);
 
-/* If writing the log failed and the log itself does not tell how many events it lacks, works out how
- * many of the recorded events are neither in the log
- * nor counted as lost in it. */
+/* If writing the log failed and the log does not count what it lacks: counts the recorded events that are neither in
+ * the log nor lost because it was full. */
 void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded, uint64_t in_log);
 
-/* How many events of a closed log could not be read because of damage; those of files that are missing
- * are no such ones. The log has been read
- * to its end, which gave read_count events; the counts were taken after that. */
+/* The number of events of a closed log that could not be read because of damage, without those of missing files. The
+ * counts were taken after the log had been read to its end, which gave read_count events. */
 uint64_t ptrc_losses_unreadable(const struct ptrc_counts *, uint64_t read_count);
 
-/* Whether an event of this type, with this data, is at a place where events were lost: overwritten,
- * damaged, or because the stream or the log was full. Of a STOP, which is before them, the data tells
- * so. */
+/* Whether the event is next to a place where events were lost: overwritten, damaged, or because the stream or the log
+ * was full. A STOP precedes its losses; its data says whether the stream was full. */
 bool ptrc_is_loss(trace_event_id_t id, const void *data, size_t size);
 
-/* Whether such an event begins the loss, which reaches to the next event of its source. A loss that a
- * RESUME reports has ended. */
+/* Whether the event starts a loss, which reaches to the next event of its source. A RESUME ends one. */
 bool ptrc_is_loss_open(trace_event_id_t id, const void *data, size_t size);
 
-/* Whether anything is missing. */
 bool ptrc_losses_is_any(const struct ptrc_losses *);
 
-/* How many events are missing, as far as they were counted. */
+/* The number of missing events, as far as they are counted. */
 uint64_t ptrc_losses_events(const struct ptrc_losses *);
 
 /* Prints a message for each kind of loss. */

@@ -39,15 +39,6 @@ void ptrc_misfits_forget(struct ptrc_reader *r)
 			r->types[id]->misfits = (struct ptrc_misfits){0};
 }
 
-/* "5 bytes", "5 to 9 bytes" */
-static void write_bytes(char *text, size_t size, const struct ptrc_misfits *m)
-{
-	if (m->least == m->most)
-		snprintf(text, size, "%zu byte%s", m->least, m->least == 1 ? "" : "s");
-	else
-		snprintf(text, size, "%zu to %zu bytes", m->least, m->most);
-}
-
 static void report(const struct ptrc_misfit_type *type)
 {
 	const struct ptrc_misfits *m = &type->sum;
@@ -57,7 +48,10 @@ static void report(const struct ptrc_misfit_type *type)
 	char bytes[100];
 	char what[200];
 
-	write_bytes(bytes, sizeof(bytes), m);
+	if (m->least == m->most)
+		snprintf(bytes, sizeof(bytes), "%zu byte%s", m->least, m->least == 1 ? "" : "s");
+	else
+		snprintf(bytes, sizeof(bytes), "%zu to %zu bytes", m->least, m->most);
 	if (sum == m->not_json_count)
 		snprintf(what, sizeof(what), "is not the JSON that the layout wants");
 	else if (is_open && sum != m->short_count)

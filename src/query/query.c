@@ -12,9 +12,7 @@
 #include "src/base/nearest.h"
 #include "src/base/output.h"
 #include "src/fields/json_text.h"
-#include "src/query/misfits.h"
 
-/* Whether an expression asks for the field. */
 static bool has_field(const struct ptrc_query *q, enum ptrc_field_id id)
 {
 	struct ptrc_where *w;
@@ -32,8 +30,6 @@ void ptrc_source_begin(struct ptrc_source *s, struct ptrc_query *q, size_t order
 	ptrc_reader_load_names(r);
 	s->view = (struct ptrc_view){.reader = r, .symbols = q->symbols};
 	s->order = order;
-	s->sieve = NULL;
-	s->is_damaged = false;
 	if (q->needs_gap || has_field(q, PTRC_FIELD_GAP))
 		ptrc_reader_watch_threads(r);
 	ptrc_view_take_layouts(&s->view, &q->layouts);
@@ -43,10 +39,10 @@ void ptrc_query_find_hosts(struct ptrc_query *q, bool is_for_log)
 {
 	struct ptrc_reader **readers;
 
-	/* The times of a single log are shown as they are. */
+	/* The times of a single log are not corrected. */
 	if (q->source_count < 2 && !q->needs_bound && !has_field(q, PTRC_FIELD_BOUND))
 		return;
-	readers = ptrc_cli_allocate((q->source_count + 1) * sizeof(struct ptrc_reader *));
+	readers = ptrc_cli_allocate(q->source_count * sizeof(struct ptrc_reader *));
 	for (size_t i = 0; i < q->source_count; i++)
 		readers[i] = &q->sources[i].reader;
 	ptrc_hosts_begin(&q->hosts, readers, q->source_count, is_for_log);
@@ -57,14 +53,14 @@ void ptrc_source_free(struct ptrc_source *s)
 {
 	ptrc_reader_close(&s->reader);
 	ptrc_view_free(&s->view);
-	ptrc_sieve_free(s->sieve);
+	free(s->sieve);
 }
 
 void ptrc_source_make_sieve(struct ptrc_source *s, const struct ptrc_query *q)
 {
-	ptrc_sieve_free(s->sieve);
+	free(s->sieve);
 	s->sieve = NULL;
-	/* A session may tell of more layouts. A sieve sees times as the log has them. */
+	/* A sieve needs all layouts, which a session adds later, and sees uncorrected times. */
 	if (q->select.where_count && !ptrc_reader_is_moving(&s->reader) && !s->reader.source &&
 	    !q->sink.takes_all)
 		s->sieve = ptrc_sieve_make(q->select.wheres[0], &q->layouts);
@@ -121,7 +117,7 @@ void ptrc_query_resolve(struct ptrc_query *q, const struct ptrc_period *trace)
 		ptrc_where_resolve(w, trace->first, trace->last);
 }
 
-/* Whether a time of an option is relative to the begin, or to the end, of the trace. */
+/* Whether an option has a time with this base: relative to the start, or to the end, of the trace. */
 static bool has_base(const struct ptrc_query *q, enum ptrc_when_base base)
 {
 	bool is_found = q->since.base == base || q->until.base == base;
@@ -139,7 +135,7 @@ static bool report(const struct ptrc_reader *r, int error)
 	return !error;
 }
 
-/* Finds the first event, and extends the span of the trace to it. */
+/* Extends the trace to the first event of the source. */
 static bool find_first(struct ptrc_source *s, struct ptrc_period *trace)
 {
 	if (ptrc_reader_next(&s->reader))
@@ -147,7 +143,7 @@ static bool find_first(struct ptrc_source *s, struct ptrc_period *trace)
 	return report(&s->reader, ptrc_reader_rewind(&s->reader));
 }
 
-/* Finds the last event, and extends the span of the trace to it. */
+/* Extends the trace to the last event of the source. */
 static bool find_last(struct ptrc_source *s, struct ptrc_period *trace)
 {
 	bool is_found = false, is_all = false;
@@ -165,7 +161,7 @@ static bool find_last(struct ptrc_source *s, struct ptrc_period *trace)
 	return report(&s->reader, ptrc_reader_select(&s->reader, NULL, 0, NULL));
 }
 
-/* Adds a window around each event that --around names. */
+/* Adds a window around each event of --around. */
 static bool find_windows(struct ptrc_query *q, struct ptrc_source *s)
 {
 	struct ptrc_reader *r = &s->reader;
@@ -189,7 +185,7 @@ static bool find_windows(struct ptrc_query *q, struct ptrc_source *s)
 	return report(r, error);
 }
 
-/* Lets the reader skip what is not to be shown. */
+/* Lets the reader skip what is not selected. */
 static bool select_wanted(struct ptrc_query *q, struct ptrc_source *s)
 {
 	const struct ptrc_period *all = &q->select.span;
@@ -202,7 +198,7 @@ static bool select_wanted(struct ptrc_query *q, struct ptrc_source *s)
 	for (trace_event_id_t id = 1; q->sink.takes_losses && id < PTRC_READER_IDS; id++)
 		if (ptrc_query_sees_losses(id))
 			posix_trace_eventset_add(id, &types);
-	/* The end then tells of the damage again. */
+	/* If there is damage, all is read again, so that the losses include it. */
 	if (s->is_damaged || q->sink.takes_all)
 		return report(&s->reader, ptrc_reader_select(&s->reader, NULL, 0, NULL));
 	spans = ptrc_cli_allocate((q->select.window_count + 1) * sizeof(*spans));
@@ -214,7 +210,7 @@ static bool select_wanted(struct ptrc_query *q, struct ptrc_source *s)
 	}
 	if (!q->select.around && (all->first != INT64_MIN || all->last != INT64_MAX))
 		spans[count++] = ptrc_when_span(all->first, all->last);
-	/* Without a window there is nothing to be shown. */
+	/* Without a window nothing is selected. */
 	if (q->select.around && !count)
 		spans[count++] = ptrc_when_span(INT64_MAX, INT64_MIN);
 	error = ptrc_reader_select(&s->reader, spans, count, is_by_type ? &types : NULL);
@@ -246,17 +242,6 @@ bool ptrc_query_scan(struct ptrc_query *q)
 	return true;
 }
 
-/* Reads the source up to its next selected event. Returns false if there is none. */
-static bool advance(struct ptrc_query *q, struct ptrc_source *s)
-{
-	do {
-		ptrc_source_skip(s, &q->sink, &s->reader.block);
-		if (!ptrc_reader_next(&s->reader))
-			return false;
-	} while (!ptrc_query_is_selected(q, s));
-	return true;
-}
-
 static bool is_before(const struct ptrc_source *a, const struct ptrc_source *b)
 {
 	const struct timespec *t = &a->reader.event.posix_timestamp;
@@ -269,33 +254,34 @@ static bool is_before(const struct ptrc_source *a, const struct ptrc_source *b)
 	return a->order < b->order;
 }
 
-/* The heap holds the sources that have an event. */
+/* A heap of the sources that have an event. */
 PTRC_HEAP_DEFINE(heap, struct ptrc_source, is_before);
 
-static bool has_no_end(const struct ptrc_source *s)
+/* Reads the next selected event. Without one, returns false, unless the log was not closed and the sink asks for its
+ * end. */
+static bool has_next(struct ptrc_query *q, struct ptrc_source *s)
 {
 	struct ptrc_losses losses;
 
-	ptrc_reader_losses(&s->reader, false, &losses);
-	return losses.is_unclosed;
-}
-
-/* Whether the source comes in the order of times once more: with an event, or with its end, if it has none
- * that was written and the sink asks for that. */
-static bool has_next(struct ptrc_query *q, struct ptrc_source *s)
-{
 	if (s->is_over)
 		return false;
-	if (advance(q, s))
-		return true;
-	if (!q->sink.early_end || !has_no_end(s))
+	ptrc_source_skip(s, &q->sink, &s->reader.block);
+	while (ptrc_reader_next(&s->reader)) {
+		if (ptrc_query_is_selected(q, s))
+			return true;
+		ptrc_source_skip(s, &q->sink, &s->reader.block);
+	}
+	if (!q->sink.early_end)
+		return false;
+	ptrc_reader_losses(&s->reader, false, &losses);
+	if (!losses.is_unclosed)
 		return false;
 	s->is_over = true;
 	ptrc_reader_go_to_end(&s->reader);
 	return true;
 }
 
-/* Gives the sink the event that the source has read, or tells it that the log has ended early. */
+/* Gives the sink the latest event of the source, or the early end of its log. */
 static void take(struct ptrc_query *q, struct ptrc_source *s, bool is_last)
 {
 	if (s->is_over) {
@@ -304,7 +290,7 @@ static void take(struct ptrc_query *q, struct ptrc_source *s, bool is_last)
 		return;
 	}
 	if (q->select.around && !q->sink.takes_all &&
-	    !ptrc_select_is_in_window(&q->select, ptrc_source_ns(s)))
+	    !ptrc_select_meets_window(&q->select, ptrc_source_ns(s), ptrc_source_ns(s)))
 		return;
 	if (q->hosts.count > 1)
 		ptrc_hosts_note(&q->hosts, s->order, &s->reader);
@@ -339,7 +325,7 @@ static bool show(struct ptrc_query *q)
 	return !count;
 }
 
-/* Forgets what was counted of events that come once more. */
+/* Resets the counts of events that are read again. */
 static void forget_counts(struct ptrc_query *q)
 {
 	q->shown_count = 0;
@@ -350,8 +336,8 @@ static void forget_counts(struct ptrc_query *q)
 		ptrc_misfits_forget(&q->sources[i].reader);
 }
 
-/* Lets the sink have the last events: counts them, and reads them once more. Returns false, after a
- * message, if a log cannot be read again. */
+/* Gives the sink the last events in two passes: the first one counts. Returns false, after a message, if a log cannot be
+ * read again. */
 static bool show_last_to_sink(struct ptrc_query *q)
 {
 	q->is_rehearsal = true;
@@ -433,8 +419,7 @@ void ptrc_query_sources_json(const struct ptrc_query *q, struct ptrc_json *j)
 	ptrc_json_close(j, ']');
 }
 
-/* The next name of an event type of the sources, in any order; null behind the last one. *place
- * is 0 at first. */
+/* Iterates over the names of the sources' event types, in any order, up to NULL. *place starts as 0. */
 static const struct ptrc_reader_name *next_name(const struct ptrc_query *q, size_t *place)
 {
 	while (*place < q->source_count * PTRC_READER_IDS) {
@@ -462,7 +447,7 @@ bool ptrc_query_has_type(const struct ptrc_query *q, const char *name, struct pt
 	return false;
 }
 
-/* Says that no event type has the name or matches the pattern. Of a name, lists similar ones. */
+/* Says that no event type matches the pattern or, for a name, which names are similar. */
 static void report_missing(const struct ptrc_query *q, const char *pattern, bool is_name)
 {
 	struct ptrc_nearest nearest = {0};
@@ -484,7 +469,7 @@ bool ptrc_query_has_match(const struct ptrc_query *q, const char *pattern)
 	return false;
 }
 
-/* The same. If it does not, says so. */
+/* Does the same, with a message if none does. */
 static bool check_pattern(const struct ptrc_query *q, const char *pattern)
 {
 	if (ptrc_query_has_match(q, pattern))
@@ -493,8 +478,8 @@ static bool check_pattern(const struct ptrc_query *q, const char *pattern)
 	return false;
 }
 
-/* Says which names and patterns for names the expression has in vain. Returns false if it can
- * hold for no event because of them. */
+/* Reports names, and patterns for names, in the expression that no event type matches. Returns false if the expression
+ * can hold for no event because of them. */
 static bool check_where(const struct ptrc_query *q, struct ptrc_where *w)
 {
 	const struct ptrc_reader_name *name;
@@ -513,7 +498,7 @@ static bool check_where(const struct ptrc_query *q, struct ptrc_where *w)
 	return can_hold || !is_missing;
 }
 
-/* Whether a source may have names of event types that it does not tell. */
+/* Whether a source may have event types whose names are unknown. */
 static bool may_lack_names(const struct ptrc_query *q)
 {
 	for (size_t i = 0; i < q->source_count; i++) {
@@ -537,8 +522,8 @@ bool ptrc_query_may_select(const struct ptrc_query *q)
 	return has_any || may_lack_names(q);
 }
 
-/* Returns whether each pattern that selects events matches an event type, and each expression can
- * hold for one. */
+/* Returns whether each pattern that selects events matches an event type, and each expression can hold for one.
+ * Patterns of --decode only get a message; those of a configuration file, which may be for other logs, get none. */
 static bool check_patterns(const struct ptrc_query *q)
 {
 	struct ptrc_where *w;
@@ -550,13 +535,12 @@ static bool check_patterns(const struct ptrc_query *q)
 		is_found &= check_pattern(q, q->select.around);
 	for (size_t i = 0; (w = ptrc_select_where(&q->select, i)); i++)
 		is_found &= check_where(q, w);
-	/* The patterns of a configuration file are not checked: it may be for other logs, too. */
 	for (size_t i = 0; i < q->given_layout_count; i++)
-		check_pattern(q, ptrc_layout_pattern(q->layouts.layouts[i]));
+		check_pattern(q, q->layouts.layouts[i]->pattern);
 	return is_found;
 }
 
-/* Whether an event has the number. Reads the logs once more, up to the first one that has. */
+/* Whether an event has the number. Reads the logs again, up to the first event that has it. */
 static bool has_number(struct ptrc_query *q, pid_t number, bool is_thread)
 {
 	for (size_t i = 0; i < q->source_count; i++) {
@@ -571,7 +555,8 @@ static bool has_number(struct ptrc_query *q, pid_t number, bool is_thread)
 	return false;
 }
 
-/* Returns whether events have the processes or threads that select events. A session may get others yet. */
+/* Returns false, after a message, if no event has one of the processes or threads that were asked for. A session may
+ * still get others. */
 static bool check_numbers(struct ptrc_query *q, const struct ptrc_select_numbers *n, bool is_thread)
 {
 	bool is_found = true;
@@ -589,7 +574,7 @@ static bool check_numbers(struct ptrc_query *q, const struct ptrc_select_numbers
 	return is_found;
 }
 
-/* The names of the members of objects, as they are found. */
+/* The distinct names of members found in JSON data. */
 struct keys {
 	char *list[64];
 	size_t count;
@@ -597,27 +582,24 @@ struct keys {
 
 static void add_keys(struct keys *k, const struct ptrc_value *v)
 {
-	enum { KEYS_MAX = sizeof(k->list) / sizeof(*k->list) };
 	struct ptrc_json_text_member m;
 	const char *at = v->bytes;
 
 	while (v->kind == PTRC_VALUE_JSON &&
 	       ptrc_json_text_next_member(&at, v->bytes + v->size, &m)) {
-		struct ptrc_buffer name = PTRC_BUFFER_INIT;
+		char *name = ptrc_cli_text("data.%.*s", (int)m.name_size - 2, m.name + 1);
 		size_t i = 0;
 
-		ptrc_buffer_format(&name, "data.%.*s", (int)m.name_size - 2, m.name + 1);
-		ptrc_buffer_char(&name, '\0');
-		while (i < k->count && strcmp(k->list[i], name.bytes))
+		while (i < k->count && strcmp(k->list[i], name))
 			i++;
-		if (i == k->count && i < KEYS_MAX)
-			k->list[k->count++] = name.bytes;
+		if (i == k->count && i < sizeof(k->list) / sizeof(*k->list))
+			k->list[k->count++] = name;
 		else
-			ptrc_buffer_free(&name);
+			free(name);
 	}
 }
 
-/* Whether the event that the source has read has the field; gathers the keys that it has. */
+/* Whether the latest event of the source has the field. Adds the keys of its JSON. */
 static bool has_member(struct ptrc_query *q, struct ptrc_source *s, const struct ptrc_field *f,
 		       struct keys *keys)
 {
@@ -665,7 +647,6 @@ struct member_check {
 	bool is_found;
 };
 
-/* If no event has the field, which only JSON can have, says so. */
 static void check_member(const struct ptrc_field *f, void *arg)
 {
 	struct member_check *c = arg;
@@ -677,7 +658,7 @@ static void check_member(const struct ptrc_field *f, void *arg)
 	c->is_found = false;
 }
 
-/* Returns whether events have the fields of expressions and of the sink that only JSON can have. */
+/* Returns false, after messages, if no event has a field within JSON of an expression or of the sink. */
 static bool check_members(struct ptrc_query *q)
 {
 	struct member_check c = {.q = q, .is_found = true};
@@ -725,12 +706,11 @@ bool ptrc_query_finish(struct ptrc_query *q, bool is_read)
 enum ptrc_exit ptrc_query_tell(struct ptrc_query *q, enum ptrc_exit status, bool is_read)
 {
 	bool is_complete = ptrc_query_lacks_nothing(q);
-	/* Whether a name that is not found cannot be anywhere else. */
+	/* A name that was not found exists nowhere. */
 	bool has_all_names = !q->session || is_read;
 	bool is_found;
 
-	/* Standard output and standard error may be the same terminal, where the events have to
-	 * come before the messages. */
+	/* Standard output and standard error may be the same terminal, where events precede messages. */
 	if (q->out.used)
 		ptrc_output_write(&q->out);
 	is_found = check_patterns(q);

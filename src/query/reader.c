@@ -12,12 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/base/message.h"
 #include "src/base/output.h"
 #include "src/fields/when.h"
 
-/* The first bytes of every log; see docs/log-format.md. Of a log of another version or
- * machine only the signature is certain. */
+/* The start of every log, see docs/log-format.md. In a log of another version or machine only the signature is
+ * certain. */
 struct prefix {
 	unsigned char signature[8];
 	uint32_t byte_order;
@@ -44,8 +43,7 @@ static const char *temporary_directory(void)
 	return directory && *directory ? directory : "/tmp";
 }
 
-/* Opens a file without a name, which is gone when it is closed. Returns -1 with errno on
- * failure. */
+/* Opens a file without a name. Returns -1 with errno on failure. */
 static int temporary_file(void)
 {
 	char name[] = "/tmp/ptrace-XXXXXX";
@@ -60,12 +58,8 @@ static int temporary_file(void)
 	return fd;
 }
 
-/*
- * Copies everything that can be read from *fd, a pipe or the like, to a file, and replaces
- * *fd by that file, because reading a log needs seeking. Input that does not begin like a
- * log may never end, so only its first bytes are read. On failure it prints a message and
- * returns false.
- */
+/* Copies a pipe to a file, which replaces *fd, because reading a log needs seeking. Input that does not start like a log
+ * may never end, so only its first bytes are read. Returns false after a message. */
 static bool spool(const char *path, int *fd)
 {
 	char bytes[65536];
@@ -108,8 +102,7 @@ static bool spool(const char *path, int *fd)
 	return true;
 }
 
-/* Opens the path, or standard input, for reading with seeking. On failure it prints a
- * message and returns false. */
+/* Opens the path, or standard input, for reading with seeking. Returns false after a message. */
 static bool open_file(const char *path, bool is_stdin, int *fd)
 {
 	struct stat st;
@@ -148,7 +141,7 @@ bool ptrc_reader_is_log(int fd)
 {
 	struct prefix p;
 
-	/* The one at the begin may be damaged. */
+	/* The first one may be damaged. */
 	return has_signature(&p, pread(fd, &p, sizeof(p), 0)) ||
 	       has_signature(&p, pread(fd, &p, sizeof(p), SECOND_PREFIX));
 }
@@ -193,15 +186,14 @@ bool ptrc_reader_is_there(const char *path)
 	return true;
 }
 
-/* Opens the path of a log. The first file of one that is rotated may be gone; then there is none to
- * open. *is_spooled: it is not the file at the path that was opened. On failure it prints a message
- * and returns false. */
+/* Opens the path of a log, but not if the first file of a rotated log is missing. *is_spooled: the opened file is not the
+ * one at the path. Returns false after a message. */
 static bool open_path(struct ptrc_reader *r, bool *is_spooled)
 {
 	struct rlimit limit;
 	struct stat st, there;
 
-	/* Each file of a rotated log takes a descriptor. */
+	/* Each file of a rotated log needs a descriptor. */
 	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < limit.rlim_max) {
 		limit.rlim_cur = limit.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &limit);
@@ -256,22 +248,19 @@ bool ptrc_reader_open(struct ptrc_reader *r, const char *path)
 
 void ptrc_reader_own_types(struct ptrc_reader *r)
 {
-	size_t size = PTRC_READER_IDS * sizeof(*r->types);
-
-	r->types = ptrc_cli_allocate(size);
+	r->types = ptrc_cli_allocate(PTRC_READER_IDS * sizeof(struct ptrc_type *));
 	r->label_in_lines = NULL;
 }
 
 void ptrc_reader_free_types(struct ptrc_reader *r)
 {
-	for (size_t i = 0; i < PTRC_READER_IDS; i++) {
-		if (!r->types[i])
-			continue;
-		free(r->types[i]->label);
-		free(r->types[i]->of_sink);
-		free(r->types[i]->of_pairs);
-		free(r->types[i]);
-	}
+	for (size_t i = 0; i < PTRC_READER_IDS; i++)
+		if (r->types[i]) {
+			free(r->types[i]->label);
+			free(r->types[i]->of_sink);
+			free(r->types[i]->of_pairs);
+			free(r->types[i]);
+		}
 	free(r->types);
 	free(r->label_in_lines);
 }
@@ -292,8 +281,7 @@ void ptrc_reader_close(struct ptrc_reader *r)
 	ptrc_reader_free_types(r);
 }
 
-/* Finds out what the OVERFLOW that is the last event of the block stands for: the counts are those
- * behind it. */
+/* Determines the loss of an OVERFLOW, the last event of its block: the counts are those after it. */
 static void note_gap(struct ptrc_reader *r, struct ptrc_reader_gap *gap)
 {
 	struct ptrc_counts before = r->gap_counts;
@@ -304,15 +292,6 @@ static void note_gap(struct ptrc_reader *r, struct ptrc_reader_gap *gap)
 	gap->is_damage = now->pt_damaged_gaps > before.pt_damaged_gaps;
 	gap->is_uncounted = now->pt_uncounted_gaps > before.pt_uncounted_gaps;
 	gap->events = now->pt_damaged_events - before.pt_damaged_events;
-}
-
-static void take_before(struct ptrc_reader *r, struct ptrc_reader_block *b)
-{
-	size_t count = b->events->pt_count;
-
-	b->since_before = ptrc_cli_reallocate(b->since_before, count * sizeof(*b->since_before));
-	for (size_t i = 0; i < count; i++)
-		b->since_before[i] = ptrc_thread_gap_take(r->before, &b->events->pt_events[i]);
 }
 
 void ptrc_reader_block_free(struct ptrc_reader_block *b)
@@ -365,8 +344,11 @@ bool ptrc_reader_next_block(struct ptrc_reader *r, struct ptrc_reader_block *b)
 	r->block_end = events[count - 1].pt_info.posix_timestamp;
 	if (events[count - 1].pt_info.posix_event_id == POSIX_TRACE_OVERFLOW)
 		note_gap(r, &b->gap);
-	if (r->before)
-		take_before(r, b);
+	if (!r->before)
+		return true;
+	b->since_before = ptrc_cli_reallocate(b->since_before, count * sizeof(*b->since_before));
+	for (size_t i = 0; i < count; i++)
+		b->since_before[i] = ptrc_thread_gap_take(r->before, &events[i]);
 	return true;
 }
 
@@ -398,7 +380,6 @@ void ptrc_reader_go_to_end(struct ptrc_reader *r)
 		ptrc_reader_correct(r);
 }
 
-/* Forgets what was read of a log. */
 static void start_over(struct ptrc_reader *r)
 {
 	ptrc_reader_block_free(&r->block);
@@ -415,11 +396,11 @@ int ptrc_reader_rewind(struct ptrc_reader *r)
 	return r->source ? r->source->rewind(r) : posix_trace_rewind(r->trace);
 }
 
-/* The same, of times as the log has them. */
+/* The times are uncorrected. */
 static int select_log(struct ptrc_reader *r, const struct posixtrace_span *spans, size_t count,
 		      const trace_event_set_t *types)
 {
-	/* The event before one that is selected need not be selected. */
+	/* A gap may refer to an event that is not selected, so all are read. */
 	if (r->source || r->before)
 		return ptrc_reader_rewind(r);
 	start_over(r);
@@ -455,7 +436,7 @@ int ptrc_reader_refresh(struct ptrc_reader *r, unsigned long first)
 	struct stat own, there;
 	int error;
 
-	/* The log was opened behind this descriptor, so it is this file or one that came later. */
+	/* r->fd was opened before r->trace, so that is this file or a later one at the path. */
 	if (r->fd < 0 || fstat(r->fd, &own) || stat(r->path, &there) ||
 	    own.st_dev != there.st_dev || own.st_ino != there.st_ino)
 		return ESTALE;
@@ -497,7 +478,7 @@ struct ptrc_type *ptrc_reader_new_type(struct ptrc_reader *r, trace_event_id_t i
 {
 	struct ptrc_type *type = ptrc_cli_allocate(sizeof(*type));
 
-	/* The name of an event comes before the event. */
+	/* The source has the name of a type before its first event. */
 	type->name.is_known = !posix_trace_eventid_get_name(r->trace, id, type->name.text);
 	if (!type->name.is_known)
 		snprintf(type->name.text, sizeof(type->name.text), "#%u", id);
@@ -506,7 +487,6 @@ struct ptrc_type *ptrc_reader_new_type(struct ptrc_reader *r, trace_event_id_t i
 	return type;
 }
 
-/* Behind all events. */
 static const struct timespec end_of_time = {.tv_sec = INT64_MAX};
 
 bool ptrc_reader_find_thread(const struct ptrc_reader *r, pid_t pid, pid_t tid,
@@ -576,7 +556,7 @@ void ptrc_reader_losses(const struct ptrc_reader *r, bool is_read, struct ptrc_l
 	l->has_gone_on = ptrc_reader_find_type(r, PTRC_WENT_ON);
 	if (r->source)
 		return;
-	/* Asks again, as these counts include what was found missing while reading. */
+	/* These counts, unlike r->counts, include what was found missing while reading. */
 	if (ptrc_trace_counts(r->trace, &counts))
 		return;
 	l->stream_events += counts.pt_gap_events;
@@ -596,7 +576,7 @@ bool ptrc_reader_verify(const struct ptrc_reader *r, struct ptrc_losses *l)
 	unsigned long differing = 0;
 	int error = ptrc_log_verify(r->trace, &differing);
 
-	/* Those that reading has found are told already. */
+	/* Parts that reading found damaged are counted already. */
 	if (differing > l->damaged_parts)
 		l->differing_parts = differing - l->damaged_parts;
 	if (error)

@@ -7,16 +7,6 @@
 #include "lib/model/glob.h"
 #include "src/base/message.h"
 
-void ptrc_select_add_number(struct ptrc_select_numbers *n, pid_t number)
-{
-	*ptrc_append(n->numbers, n->count) = number;
-}
-
-void ptrc_select_add_where(struct ptrc_select *s, struct ptrc_where *where)
-{
-	*ptrc_append(s->wheres, s->where_count) = where;
-}
-
 static bool has_number(const struct ptrc_select_numbers *n, pid_t number)
 {
 	bool found = !n->count;
@@ -35,16 +25,12 @@ bool ptrc_select_has_name(const struct ptrc_select *s, const char *name)
 	return found;
 }
 
-static bool is_left_out(const struct ptrc_select *s, trace_event_id_t id)
+static bool has_type(const struct ptrc_select *s, struct ptrc_reader *r, trace_event_id_t id)
 {
 	bool is_flush = id == POSIX_TRACE_FLUSH_START || id == POSIX_TRACE_FLUSH_STOP;
 
-	return (s->is_user && ptrc_is_system_type(id)) || (s->is_without_flushes && is_flush);
-}
-
-static bool has_type(const struct ptrc_select *s, struct ptrc_reader *r, trace_event_id_t id)
-{
-	return ptrc_select_has_name(s, ptrc_reader_name(r, id)->text) && !is_left_out(s, id);
+	return ptrc_select_has_name(s, ptrc_reader_name(r, id)->text) &&
+	       !(s->is_user && ptrc_is_system_type(id)) && !(s->is_without_flushes && is_flush);
 }
 
 bool ptrc_select_is_around(const struct ptrc_select *s, struct ptrc_reader *r, trace_event_id_t id)
@@ -105,39 +91,27 @@ bool ptrc_select_event(struct ptrc_select *s, struct ptrc_view *view)
 	return ptrc_where_all_hold(s->wheres, s->where_count, view);
 }
 
-bool ptrc_select_pair(struct ptrc_select *s, struct ptrc_view *view)
+bool ptrc_select_pair(struct ptrc_select *s, struct ptrc_view *begin, struct ptrc_view *end,
+		      const char *missing)
 {
-	struct ptrc_reader *readers[] = {view->begin->reader, view->reader};
-	bool has_either = false;
-	bool has_pid = false;
-	bool has_tid = false;
+	struct ptrc_view *views[] = {begin, end};
+	bool has_either = (!begin || !end) && ptrc_select_has_name(s, missing);
+	bool has_pid = false, has_tid = false;
 
 	for (size_t i = 0; i < 2; i++) {
-		has_either |= has_type(s, readers[i], readers[i]->event.posix_event_id);
-		has_pid |= has_number(&s->pids, readers[i]->event.posix_pid);
-		has_tid |= has_number(&s->tids, readers[i]->event.posix_tid);
+		struct ptrc_reader *r = views[i] ? views[i]->reader : NULL;
+
+		if (!r)
+			continue;
+		has_either |= has_type(s, r, r->event.posix_event_id);
+		has_pid |= has_number(&s->pids, r->event.posix_pid);
+		has_tid |= has_number(&s->tids, r->event.posix_tid);
 	}
 	if (!has_either || !has_pid || !has_tid ||
-	    ptrc_when_ns(&readers[0]->event.posix_timestamp) > s->span.last ||
-	    ptrc_when_ns(&readers[1]->event.posix_timestamp) < s->span.first)
+	    (begin && ptrc_when_ns(&begin->reader->event.posix_timestamp) > s->span.last) ||
+	    (end && ptrc_when_ns(&end->reader->event.posix_timestamp) < s->span.first))
 		return false;
-	return ptrc_where_all_hold(s->wheres, s->where_count, view);
-}
-
-bool ptrc_select_half(const struct ptrc_select *s, struct ptrc_reader *r, const char *other,
-		      bool is_end)
-{
-	const struct posix_trace_event_info *e = &r->event;
-	int64_t ns = ptrc_when_ns(&e->posix_timestamp);
-
-	return (has_type(s, r, e->posix_event_id) || ptrc_select_has_name(s, other)) &&
-	       has_number(&s->pids, e->posix_pid) && has_number(&s->tids, e->posix_tid) &&
-	       (is_end ? ns >= s->span.first : ns <= s->span.last);
-}
-
-bool ptrc_select_is_in_window(const struct ptrc_select *s, int64_t ns)
-{
-	return ptrc_select_meets_window(s, ns, ns);
+	return !begin || !end || ptrc_where_all_hold(s->wheres, s->where_count, end);
 }
 
 bool ptrc_select_meets_window(const struct ptrc_select *s, int64_t first, int64_t last)
@@ -156,8 +130,7 @@ bool ptrc_select_meets_window(const struct ptrc_select *s, int64_t first, int64_
 	return low < s->window_count && s->windows[low].first <= last;
 }
 
-/* If the spans touch or overlap, extends *a by *b and returns true. *b does not begin before
- * *a. */
+/* If the periods touch or overlap, extends *a by *b and returns true. *b starts no earlier than *a. */
 static bool join(struct ptrc_period *a, const struct ptrc_period *b)
 {
 	if (b->first > a->last && b->first - 1 > a->last)
@@ -172,8 +145,8 @@ void ptrc_select_add_window(struct ptrc_select *s, int64_t first, int64_t last)
 	struct ptrc_period window = {first, last};
 	size_t n = s->window_count;
 
-	/* The events of a log come in order of time, so most windows that touch are joined right
-	 * here, and the list stays short. */
+	/* The events of a log come in order of time, so most windows that touch are joined here, and the list stays
+	 * short. */
 	if (n && s->windows[n - 1].first <= first && join(&s->windows[n - 1], &window))
 		return;
 	*ptrc_append(s->windows, s->window_count) = window;

@@ -8,17 +8,17 @@
 #include "src/base/message.h"
 #include "src/fields/when.h"
 
-/* Numbers are compared as unsigned ones, in the order of signed ones. */
+/* Makes signed numbers unsigned ones of the same order. */
 #define BIAS (UINT64_C(1) << 63)
 
 struct ptrc_sieve {
 	const struct ptrc_layouts *layouts;
 	struct ptrc_where_bounds bounds;
-	/* The place if the field is no member of the data. */
+	/* Used if the field is no member of the data. */
 	struct ptrc_sieve_place place;
 };
 
-/* Sets the bounds for numbers between these two. Returns false if none is inside. */
+/* Sets the bounds for a field with values from min to max. Returns false if no value is inside. */
 static bool set_bounds(struct ptrc_sieve_place *p, const struct ptrc_where_bounds *b,
 		       ptrc_whole min, ptrc_whole max)
 {
@@ -33,7 +33,7 @@ static bool set_bounds(struct ptrc_sieve_place *p, const struct ptrc_where_bound
 	return true;
 }
 
-/* Finds out whether the events of a type have the member, always in the same place. */
+/* Whether the member has the same offset in all data of the layout. */
 static enum ptrc_type_answer
 find_place(const struct ptrc_sieve *s, const struct ptrc_layout *layout, struct ptrc_sieve_place *p)
 {
@@ -71,11 +71,6 @@ struct ptrc_sieve *ptrc_sieve_make(const struct ptrc_where *where,
 	return s;
 }
 
-void ptrc_sieve_free(struct ptrc_sieve *s)
-{
-	free(s);
-}
-
 static inline bool is_inside(const struct ptrc_sieve_place *p, uint64_t number)
 {
 	return (number ^ p->bias) - p->low <= p->span;
@@ -97,31 +92,6 @@ static inline int64_t number_of(const struct posixtrace_event *e, enum ptrc_fiel
 	}
 }
 
-static inline uint64_t read_member(const struct ptrc_sieve_place *p, const void *data)
-{
-	const char *at = (const char *)data + p->at;
-	uint64_t u = 0;
-	uint32_t u32;
-	uint16_t u16;
-
-	switch (p->bytes) {
-	case sizeof(u):
-		memcpy(&u, at, sizeof(u));
-		break;
-	case sizeof(u32):
-		memcpy(&u32, at, sizeof(u32));
-		u = u32;
-		break;
-	case sizeof(u16):
-		memcpy(&u16, at, sizeof(u16));
-		u = u16;
-		break;
-	default:
-		u = (unsigned char)*at;
-	}
-	return p->bias ? (uint64_t)((int64_t)(u << p->shift) >> p->shift) : u;
-}
-
 static size_t pass_members(struct ptrc_sieve *s, struct ptrc_view *view,
 			   const struct posixtrace_block *b, size_t at)
 {
@@ -129,13 +99,18 @@ static size_t pass_members(struct ptrc_sieve *s, struct ptrc_view *view,
 		const struct posixtrace_event *e = &b->pt_events[at];
 		trace_event_id_t id = e->pt_info.posix_event_id;
 		struct ptrc_sieve_place *p = &ptrc_reader_type(view->reader, id)->place;
+		uint64_t u;
 
 		if (__builtin_expect(p->answer == PTRC_TYPE_UNKNOWN, 0))
 			p->answer = find_place(s, ptrc_view_layout(view, s->layouts, id), p);
-		/* Data that does not fit has no such member, or is told. */
+		/* Data that does not fit passes: it lacks the member, or has to be reported. */
 		if (p->answer != PTRC_TYPE_YES ||
-		    (e->pt_size != p->sizes[0] && e->pt_size != p->sizes[1]) ||
-		    is_inside(p, read_member(p, e->pt_data)) != s->bounds.is_outside)
+		    (e->pt_size != p->sizes[0] && e->pt_size != p->sizes[1]))
+			break;
+		u = ptrc_layout_load((const char *)e->pt_data + p->at, p->bytes);
+		if (p->bias)
+			u = (uint64_t)((int64_t)(u << p->shift) >> p->shift);
+		if (is_inside(p, u) != s->bounds.is_outside)
 			break;
 	}
 	return at;

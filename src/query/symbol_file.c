@@ -14,17 +14,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/base/cli.h"
-
 #define LIBRARY "libdw.so.1"
 
-/* No build id has more bytes, and no debug file is found for one of fewer. */
+/* The bytes of a build id. A shorter one has no debug file. */
 enum { BUILD_ID_MIN = 3, BUILD_ID_MAX = 64 };
-/* How often a definition refers to another one, and how deep names are nested, at most. */
+/* The greatest length of a chain of references between definitions, and the greatest depth of nested names. */
 enum { REFERENCES_MAX = 16, SCOPES_MAX = 32 };
 
 /* clang-format off */
-/* What is called of libdw, and of libelf, which it brings along. */
+/* The functions of libdw, and of libelf, which it depends on. */
 #define FUNCTIONS(call) \
 	call(dwarf_attr) call(dwarf_child) call(dwarf_cu_info) call(dwarf_diename) call(dwarf_filesrc) \
 	call(dwarf_formref_die) call(dwarf_formstring) call(dwarf_formudata) \
@@ -54,11 +52,11 @@ struct ptrc_symbol_file {
 	Dwfl *dwfl;
 	Dwfl_Module *module;
 	Elf *elf;
-	/* What the addresses of the file have to be raised by for libdw. */
+	/* libdw uses the addresses of the file plus this. */
 	GElf_Addr bias;
-	/* It has been split off from the file that is mapped, so its offsets are others. */
+	/* It is a debug file split off from the mapped file, and has other offsets. */
 	bool is_split;
-	/* Texts that are put together of several, each once. */
+	/* Joined texts, each once. */
 	struct text *texts;
 };
 
@@ -99,7 +97,7 @@ void ptrc_symbol_file_free(struct ptrc_symbol_file *f)
 	free(f);
 }
 
-/* To open a device or a pipe may have effects, and a log may name any path. */
+/* A log may name any path, and opening a device or a pipe may have side effects. */
 static int open_regular(const char *path)
 {
 	struct stat st;
@@ -115,12 +113,12 @@ static int open_regular(const char *path)
 	return fd;
 }
 
-/* Opens the file. *has_other_id: there is one, but its build id is another one. */
+/* Sets *has_other_id if the file exists with another build id. */
 static struct ptrc_symbol_file *open_file(const char *path, const unsigned char *build_id,
 					  size_t size, bool *has_other_id)
 {
-	/* libdw finds the debug information of a file by its build id or its name in /usr/lib/debug.
-	 * It asks a server only if DEBUGINFOD_URLS names one. */
+	/* libdw looks for debug information in /usr/lib/debug, by build id or name. It asks a server only if
+	 * DEBUGINFOD_URLS names one. */
 	static Dwfl_Callbacks callbacks;
 	struct ptrc_symbol_file *f;
 	const void *found = NULL;
@@ -137,7 +135,7 @@ static struct ptrc_symbol_file *open_file(const char *path, const unsigned char 
 		f->module = dw.dwfl_report_offline(f->dwfl, path, path, fd);
 		dw.dwfl_report_end(f->dwfl, NULL, NULL);
 	}
-	/* Otherwise the file belongs to libdw. */
+	/* A module owns the descriptor. */
 	if (!f->module)
 		close(fd);
 	else
@@ -193,7 +191,7 @@ bool ptrc_symbol_file_has_lines(struct ptrc_symbol_file *f)
 
 /* ---- addresses ---- */
 
-/* The address that the file itself has for what is mapped there. */
+/* Converts an address of the process to one of the file. */
 static bool address_in_file(const struct ptrc_symbol_file *f, const struct ptrc_symbol_mapping *m,
 			    uint64_t address, uint64_t *in_file)
 {
@@ -214,8 +212,8 @@ static bool address_in_file(const struct ptrc_symbol_file *f, const struct ptrc_
 			*in_file = offset - ph->p_offset + ph->p_vaddr;
 			return true;
 		}
-		/* The offsets in such a file have nothing to do with those of the mapping. But its
-		 * segments have their addresses and sizes, and only whole ones are mapped. */
+		/* Offsets in a split-off file are not those of the mapping. But its segments have the same addresses
+		 * and sizes, and whole segments are mapped, so an executable one of the same size is the one. */
 		first = ph->p_vaddr & ~(page - 1);
 		end = (ph->p_vaddr + ph->p_memsz + page - 1) & ~(page - 1);
 		if (f->is_split && (ph->p_flags & PF_X) && end - first == m->end - m->start) {
@@ -226,8 +224,8 @@ static bool address_in_file(const struct ptrc_symbol_file *f, const struct ptrc_
 	return found == 1;
 }
 
-/* The compilation unit of an address. Not all compilers leave a table of these in the file, and of an
- * address that is not in the table libdw may give the unit of another one. */
+/* The compilation unit of an address. Not all compilers write a table of units, and for an address that is not in the
+ * table libdw may return another unit. */
 static Dwarf_Die *find_unit(struct ptrc_symbol_file *f, GElf_Addr address, GElf_Addr *bias)
 {
 	Dwarf_Die *unit = dw.dwfl_module_addrdie(f->module, address, bias);
@@ -243,7 +241,7 @@ static Dwarf_Die *find_unit(struct ptrc_symbol_file *f, GElf_Addr address, GElf_
 
 /* ---- names ---- */
 
-/* Makes one text of several, which stays as long as the file. */
+/* Joins texts. The result is valid as long as the file. */
 static const char *join(struct ptrc_symbol_file *f, const char *const *parts, size_t count,
 			const char *separator)
 {
@@ -267,8 +265,7 @@ static const char *join(struct ptrc_symbol_file *f, const char *const *parts, si
 	return text->text;
 }
 
-/* The path of a file as the compiler knew it. It may have had a path from the directory in which it
- * ran. */
+/* The path of a source file. A relative one starts at the working directory of the compiler. */
 static const char *path_of(struct ptrc_symbol_file *f, Dwarf_Die *unit, const char *path)
 {
 	Dwarf_Attribute attr;
@@ -279,7 +276,7 @@ static const char *path_of(struct ptrc_symbol_file *f, Dwarf_Die *unit, const ch
 	return directory ? join(f, (const char *[]){directory, path}, 2, "/") : path;
 }
 
-/* Follows what a definition refers to, to the declaration that stands where its name belongs. */
+/* Follows references from a definition to the declaration, which is in the scope of its name. */
 static Dwarf_Die declaration_of(const Dwarf_Die *definition)
 {
 	Dwarf_Die die = *definition;
@@ -311,7 +308,7 @@ static bool is_named_scope(int tag)
 	       tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
 }
 
-/* The name of a function with those of the namespaces and classes that it is in. */
+/* The name of a function, qualified by its namespaces and classes. */
 static const char *name_of(struct ptrc_symbol_file *f, Dwarf_Die *function, int depth)
 {
 	Dwarf_Die die = declaration_of(function);
@@ -323,7 +320,7 @@ static const char *name_of(struct ptrc_symbol_file *f, Dwarf_Die *function, int 
 	parts[--at] = dw.dwarf_diename(&die);
 	if (!parts[at])
 		return NULL;
-	/* The first one is the declaration itself. */
+	/* Scope 0 is the declaration itself. */
 	n = dw.dwarf_getscopes_die(&die, &scopes);
 	for (int i = 1; i < n && at; i++) {
 		int tag = dw.dwarf_tag(&scopes[i]);
@@ -331,7 +328,7 @@ static const char *name_of(struct ptrc_symbol_file *f, Dwarf_Die *function, int 
 
 		if (!part && tag == DW_TAG_namespace)
 			part = "(anonymous)";
-		/* A lambda is in a function, which has scopes of its own. */
+		/* The scope of a lambda is a function, whose name has scopes of its own. */
 		if (tag == DW_TAG_subprogram)
 			part = depth ? name_of(f, &scopes[i], depth - 1) : NULL;
 		if (part)
@@ -343,7 +340,7 @@ static const char *name_of(struct ptrc_symbol_file *f, Dwarf_Die *function, int 
 	return at == SCOPES_MAX - 1 ? parts[at] : join(f, parts + at, SCOPES_MAX - at, "::");
 }
 
-/* Takes the place from which an inlined function was called. */
+/* Stores the place of the call of an inlined function. */
 static void take_call(struct ptrc_symbol_file *f, Dwarf_Die *unit, Dwarf_Die *inlined,
 		      struct ptrc_symbol *s)
 {
@@ -361,14 +358,14 @@ static void take_call(struct ptrc_symbol_file *f, Dwarf_Die *unit, Dwarf_Die *in
 	s->line = (int)line;
 }
 
-/* The functions of <posixtrace.hpp> are inlined into the one that records: that is the one to show. */
+/* Functions of <posixtrace.hpp> are inlined into the function that records an event, which is shown instead. */
 static bool is_of_header(const char *name)
 {
 	return name && !strncmp(name, "posixtrace::", strlen("posixtrace::"));
 }
 
-/* Finds the innermost function at the address, wherever it is: libdw looks for a lambda, which is written in a
- * function, only within the addresses of that. */
+/* Finds the innermost function at the address. libdw looks for a lambda only within the addresses of the function
+ * that defines it, and the lambda may be elsewhere. */
 static bool find_anywhere(Dwarf_Die *die, Dwarf_Addr address, int depth, Dwarf_Die *found)
 {
 	Dwarf_Die child;
@@ -386,8 +383,7 @@ static bool find_anywhere(Dwarf_Die *die, Dwarf_Addr address, int depth, Dwarf_D
 	return is_found;
 }
 
-/* Finds the innermost function at the address, also one that the compiler has inlined: the line is one
- * of that function. */
+/* Finds the innermost function at the address, even an inlined one, as the line is one of that. */
 static void find_function(struct ptrc_symbol_file *f, Dwarf_Die *unit, Dwarf_Addr address,
 			  struct ptrc_symbol *s)
 {
@@ -400,14 +396,15 @@ static void find_function(struct ptrc_symbol_file *f, Dwarf_Die *unit, Dwarf_Add
 	int i = 0;
 	int n;
 
-	/* The rest of the unit may be in a file of its own. */
+	/* A split unit (.dwo) has its contents in another file. */
 	if (!dw.dwarf_cu_info(unit->cu, NULL, &type, NULL, &part, NULL, NULL, NULL) &&
 	    type == DW_UT_skeleton && part.addr)
 		unit = &part;
 	n = dw.dwarf_getscopes(unit, address, &scopes);
 	while (i < n && !is_function(&scopes[i]))
 		i++;
-	/* Those above an inlined one are where it was written; those around it are where it was inlined. */
+	/* After an inlined function, dwarf_getscopes() lists the scopes where it is defined, and dwarf_getscopes_die()
+	 * those into which it was inlined. */
 	n = i < n ? dw.dwarf_getscopes_die(&scopes[i], &around)
 	    : find_anywhere(unit, address, 0, &innermost)
 		    ? dw.dwarf_getscopes_die(&innermost, &around)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* In place of symbol_file.c in a build without libdw: nothing can be loaded, so nobody opens a
- * file. */
+/* Replaces symbol_file.c in a build without libdw. As loading fails, the other functions are never called. */
 #include "config.h"
 #include "src/query/symbol_file.h"
 

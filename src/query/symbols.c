@@ -7,10 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/cli.h"
 #include "src/query/reader.h"
 
-/* Places of a cache, a power of two: a program has far fewer calls that record events. */
+/* A power of two: a program has far fewer calls that record events. */
 enum { CACHE_SIZE = 4096 };
 
 struct cached {
@@ -24,10 +23,10 @@ struct ptrc_symbol_cache {
 	struct cached cached[CACHE_SIZE];
 };
 
-/* A file that was mapped: the same if path and build id are the same. */
+/* A mapped file, identified by its path and its build id. */
 struct file {
 	struct file *next;
-	/* Null: it cannot be used. */
+	/* NULL if it cannot be used. */
 	struct ptrc_symbol_file *opened;
 	bool has_lines;
 	struct ptrc_cli_reason why;
@@ -37,7 +36,7 @@ struct file {
 };
 
 struct ptrc_symbols {
-	/* libdw is for one thread at a time. */
+	/* Only one thread at a time may use libdw. */
 	pthread_mutex_t lock;
 	struct file *files;
 };
@@ -51,11 +50,6 @@ struct ptrc_symbols *ptrc_symbols_open(struct ptrc_cli_reason *why)
 	s = ptrc_cli_allocate(sizeof(*s));
 	*s = (struct ptrc_symbols){.lock = PTHREAD_MUTEX_INITIALIZER};
 	return s;
-}
-
-void ptrc_symbol_cache_free(struct ptrc_symbol_cache *c)
-{
-	free(c);
 }
 
 void ptrc_symbols_free(struct ptrc_symbols *s)
@@ -75,8 +69,8 @@ void ptrc_symbols_free(struct ptrc_symbols *s)
 
 /* ---- files ---- */
 
-/* The path of the mapping. The kernel adds a word to that of a file which was removed or replaced; a
- * file at the same place with the same build id is as good. */
+/* The path of the mapping without the word that the kernel adds if the file was removed or replaced: a file with the
+ * same path and build id serves as well. */
 static char *path_of(const struct posixtrace_log_mapping *m)
 {
 	static const char deleted[] = " (deleted)";
@@ -91,23 +85,14 @@ static char *path_of(const struct posixtrace_log_mapping *m)
 	return path;
 }
 
-static void open_file(struct file *f)
-{
-	f->opened = ptrc_symbol_file_open(f->path, f->build_id, f->build_id_size, &f->why);
-	f->has_lines = f->opened && ptrc_symbol_file_has_lines(f->opened);
-	if (f->opened && !f->has_lines)
-		ptrc_cli_because(&f->why,
-				 "has no debug information, so only names of functions are known");
-}
-
-/* The file of a mapping; null if it has none. */
+/* The file of a mapping, or NULL. */
 static struct file *file_of(struct ptrc_symbols *s, const struct posixtrace_log_mapping *m)
 {
 	struct file **at = &s->files;
 	struct file *f;
 	char *path;
 
-	/* Others are no files, such as "[vdso]". */
+	/* Other mappings, such as "[vdso]", have no file. */
 	if (!m->pm_path_size || *m->pm_path != '/')
 		return NULL;
 	path = path_of(m);
@@ -123,7 +108,11 @@ static struct file *file_of(struct ptrc_symbols *s, const struct posixtrace_log_
 	f->build_id_size = m->pm_build_id_size;
 	f->build_id = ptrc_cli_allocate(f->build_id_size + 1);
 	memcpy(f->build_id, m->pm_build_id, f->build_id_size);
-	open_file(f);
+	f->opened = ptrc_symbol_file_open(path, f->build_id, f->build_id_size, &f->why);
+	f->has_lines = f->opened && ptrc_symbol_file_has_lines(f->opened);
+	if (f->opened && !f->has_lines)
+		ptrc_cli_because(&f->why,
+				 "has no debug information, so only names of functions are known");
 	*at = f;
 	return f;
 }
@@ -167,7 +156,7 @@ static uint64_t place_of_vdso(trace_id_t log, unsigned long process)
 	return 0;
 }
 
-/* Whether two of the log's processes are one, which has not executed another program in between. */
+/* Whether both are the same process, which executed no other program in between. */
 static bool is_same_image(trace_id_t log, unsigned long one, unsigned long other)
 {
 	struct posixtrace_log_process a, b;
@@ -181,8 +170,7 @@ static bool is_same_image(trace_id_t log, unsigned long one, unsigned long other
 	       place_of_vdso(log, one) == place_of_vdso(log, other);
 }
 
-/* A library may be in use before the keeper sees that it is mapped: then it is found in what the log
- * tells of the process next. */
+/* A library may be in use before the keeper sees its mapping; then a later record of the process has it. */
 static bool find_address(trace_id_t log, unsigned long process, uint64_t address,
 			 struct posixtrace_log_mapping *m)
 {
@@ -219,15 +207,14 @@ const struct ptrc_symbol *ptrc_symbols_find(struct ptrc_symbols *s,
 	uint64_t hash = (address ^ (uint64_t)process << 40) * UINT64_C(0x9e3779b97f4a7c15);
 	struct cached *c;
 
-	if (!*cache) {
+	if (!*cache)
 		*cache = ptrc_cli_allocate(sizeof(**cache));
-	}
 	c = &(*cache)->cached[hash >> 52];
 	if (c->is_used && c->process == process && c->address == address)
 		return &c->symbol;
 	*c = (struct cached){.is_used = true, .process = process, .address = address};
 	pthread_mutex_lock(&s->lock);
-	/* The address is the one behind the call, which may be of another line or function. */
+	/* The address follows the call, and may belong to another line or function. */
 	if (address)
 		find(s, log, process, address - 1, &c->symbol);
 	pthread_mutex_unlock(&s->lock);

@@ -2,14 +2,14 @@
 #include "config.h"
 #include "src/query/thread_gap.h"
 
-#include "src/query/losses.h"
 #include "src/fields/when.h"
+#include "src/query/losses.h"
 
 /* The last event of a thread. */
 struct thread {
 	struct ptrc_table_entry entry;
 	int64_t ns;
-	/* The places with losses in front of it, counted from 1; 0: there is no such event. */
+	/* One more than the places with losses before it; 0: there is no such event. */
 	uint64_t period;
 };
 
@@ -31,7 +31,7 @@ int64_t ptrc_thread_gap_take(struct ptrc_thread_gap *b, const struct posixtrace_
 		t->ns = ns;
 		t->period = b->period + 1;
 	}
-	/* Also of a STOP that has a thread, what follows is behind the loss. */
+	/* Even if a thread recorded a STOP, its next event follows the loss. */
 	b->period += ptrc_is_loss(e->posix_event_id, event->pt_data, event->pt_size);
 	return since;
 }

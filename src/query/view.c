@@ -2,8 +2,7 @@
 #include "config.h"
 #include "src/query/view.h"
 
-#include <posixtrace-log.h>
-#include <posixtrace.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,7 @@
 
 enum { MEMBER_NAME_MAX = 80 };
 
-/* The name of a field that no layout had. */
+/* The name of a field that no layout had when it was looked up. */
 enum { FOUND_LATER = -3 };
 
 enum {
@@ -63,7 +62,7 @@ static const struct field {
 
 enum { FIELD_COUNT = sizeof(fields) / sizeof(*fields) };
 
-/* JSON keys that --fields=data may put, but that are not names of fields. */
+/* JSON keys that --fields=data may put, but that are no fields. */
 static const char *const data_keys[] = {"decode_error", "filter", "old", "new"};
 
 static const char member_prefix[] = "data.";
@@ -104,22 +103,15 @@ unsigned int ptrc_field_dimensions(const struct ptrc_field *f)
 	return f->units & ~of_time ? DURATION | NUMBER | TEXT | BOOL : DURATION;
 }
 
-/* What a name begins with that is a field of one of the two events of a pair. */
-static const char begin_prefix[] = "begin.";
-static const char end_prefix[] = "end.";
-
-/* Leaves out the prefix of a field of a pair. Returns whether it is that of the end. */
-static bool skip_pair_prefix(const char **name)
+/* The name without the prefix of one of the two events of a pair. */
+static const char *skip_pair_prefix(const char *name)
 {
-	if (!strncmp(*name, begin_prefix, sizeof(begin_prefix) - 1)) {
-		*name += sizeof(begin_prefix) - 1;
-		return false;
-	}
-	if (!strncmp(*name, end_prefix, sizeof(end_prefix) - 1)) {
-		*name += sizeof(end_prefix) - 1;
-		return true;
-	}
-	return false;
+	static const char *const prefixes[] = {"begin.", "end."};
+
+	for (size_t i = 0; i < 2; i++)
+		if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
+			return name + strlen(prefixes[i]);
+	return name;
 }
 
 static void say_no_field(const char *name, const struct ptrc_layouts *l,
@@ -129,9 +121,8 @@ static void say_no_field(const char *name, const struct ptrc_layouts *l,
 	struct ptrc_cli_reason renamed;
 	char members[64][MEMBER_NAME_MAX];
 	char proposal[3 * MEMBER_NAME_MAX];
-	const char *of_event = name;
+	const char *of_event = skip_pair_prefix(name);
 
-	skip_pair_prefix(&of_event);
 	if (!l->is_for_pairs &&
 	    (of_event != name || !strcmp(name, fields[PTRC_FIELD_DURATION].name) ||
 	     !strcmp(name, fields[PTRC_FIELD_PAIR].name))) {
@@ -168,7 +159,7 @@ static void say_no_field(const char *name, const struct ptrc_layouts *l,
 			name);
 	else if (!nearest.count && !strncmp(name, member_prefix, PREFIX_BYTES))
 		ptrc_cli_because(why, "no layout has a field '%.80s'; see --decode", name);
-	/* The members of the data are not known before the logs are open. */
+	/* The members of the data are known only after the logs are open. */
 	else if (!nearest.count && l->is_open && !name[strspn(name, word_characters)])
 		ptrc_cli_because(why, "events have no field '%.80s' (did you mean 'data.%.80s'?)",
 				 name, name);
@@ -177,8 +168,8 @@ static void say_no_field(const char *name, const struct ptrc_layouts *l,
 				 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 }
 
-/* Finds data.NAME, data.NAME[N], or a path into JSON; the name is without "data.". Returns false if
- * there is none, and then perhaps stores why. */
+/* Finds data.NAME, data.NAME[N], or a path into JSON; the name is given without "data.". Returns false, perhaps with the
+ * reason, if it does not exist. */
 static bool find_member(const char *name, const struct ptrc_layouts *l, struct ptrc_field *f,
 			struct ptrc_cli_reason *why)
 {
@@ -201,7 +192,7 @@ static bool find_member(const char *name, const struct ptrc_layouts *l, struct p
 	f->units = uses.units;
 	f->is_text =
 		number >= 0 && !*path && !uses.is_other_than_text && !l->is_open && !l->has_json;
-	/* What the log tells later may have a unit of time. */
+	/* A later layout may have a unit of time. */
 	if (l->is_open)
 		f->units |= 1U << PTRC_UNIT_NS | 1U << PTRC_UNIT_NONE;
 	if (is_element)
@@ -229,42 +220,25 @@ static bool find_member(const char *name, const struct ptrc_layouts *l, struct p
 	return false;
 }
 
-/* Finds a field of an event. Returns false if there is none, and then perhaps stores why. */
-static bool find_of_event(const char *name, const struct ptrc_layouts *l, struct ptrc_field *f,
-			  struct ptrc_cli_reason *why)
-{
-	for (size_t i = 0; i < FIELD_COUNT; i++)
-		if (!is_of_pairs(i) && !strcmp(name, fields[i].name)) {
-			*f = (struct ptrc_field){.id = (enum ptrc_field_id)i};
-			return true;
-		}
-	return !strncmp(name, member_prefix, PREFIX_BYTES) &&
-	       find_member(name + PREFIX_BYTES, l, f, why);
-}
-
-static bool find_of_pair(const char *name, const struct ptrc_layouts *l, struct ptrc_field *f,
-			 struct ptrc_cli_reason *why)
-{
-	bool is_of_end;
-
-	for (size_t i = 0; i < FIELD_COUNT; i++)
-		if (is_of_pairs(i) && !strcmp(name, fields[i].name)) {
-			*f = (struct ptrc_field){.id = (enum ptrc_field_id)i};
-			return true;
-		}
-	is_of_end = skip_pair_prefix(&name);
-	if (!find_of_event(name, l, f, why))
-		return false;
-	f->is_of_begin = !is_of_end;
-	return true;
-}
-
 bool ptrc_field_find(const char *name, const struct ptrc_layouts *l, struct ptrc_field *f,
 		     struct ptrc_cli_reason *why)
 {
+	const char *of_event = l->is_for_pairs ? skip_pair_prefix(name) : name;
+	bool is_of_begin = l->is_for_pairs && (of_event == name || *name == 'b');
+
+	for (size_t i = 0; i < FIELD_COUNT; i++)
+		if (is_of_pairs(i) ? l->is_for_pairs && !strcmp(name, fields[i].name)
+				   : !strcmp(of_event, fields[i].name)) {
+			*f = (struct ptrc_field){.id = (enum ptrc_field_id)i,
+						 .is_of_begin = is_of_begin && !is_of_pairs(i)};
+			return true;
+		}
 	*why->text = '\0';
-	if (l->is_for_pairs ? find_of_pair(name, l, f, why) : find_of_event(name, l, f, why))
+	if (!strncmp(of_event, member_prefix, PREFIX_BYTES) &&
+	    find_member(of_event + PREFIX_BYTES, l, f, why)) {
+		f->is_of_begin = is_of_begin;
 		return true;
+	}
 	if (!*why->text)
 		say_no_field(name, l, why);
 	return false;
@@ -285,7 +259,7 @@ bool ptrc_field_find_key(const char *name, const struct ptrc_layouts *l, struct 
 	return true;
 }
 
-/* Adds the layout that the source tells of the type. */
+/* Adds the layout of the type in the source. */
 static void take_layout(struct ptrc_view *v, struct ptrc_layouts *layouts, trace_event_id_t id)
 {
 	char text[POSIXTRACE_LAYOUT_MAX + 1];
@@ -317,29 +291,20 @@ void ptrc_view_take_layout(struct ptrc_view *v, struct ptrc_layouts *layouts)
 		take_layout(v, layouts, id);
 }
 
-/* The layout that was added of the source's type. */
-static const struct ptrc_layout *find_told(const struct ptrc_view *v,
-					   const struct ptrc_layouts *layouts, trace_event_id_t id)
-{
-	char text[POSIXTRACE_LAYOUT_MAX + 1];
-
-	if (id <= POSIX_TRACE_UNNAMED_USEREVENT || !ptrc_reader_layout(v->reader, id, text))
-		return NULL;
-	return ptrc_layouts_find_told(layouts, text);
-}
-
 const struct ptrc_layout *ptrc_view_layout(struct ptrc_view *v, const struct ptrc_layouts *layouts,
 					   trace_event_id_t id)
 {
 	struct ptrc_type *type = ptrc_reader_type(v->reader, id);
+	char text[POSIXTRACE_LAYOUT_MAX + 1];
 
 	v->layouts = layouts;
 	if (!type->has_sought_layout) {
 		type->has_sought_layout = true;
 		if (id >= POSIX_TRACE_UNNAMED_USEREVENT)
 			type->layout = ptrc_layouts_find(layouts, type->name.text);
-		if (!type->layout)
-			type->layout = find_told(v, layouts, id);
+		if (!type->layout && id > POSIX_TRACE_UNNAMED_USEREVENT &&
+		    ptrc_reader_layout(v->reader, id, text))
+			type->layout = ptrc_layouts_find_told(layouts, text);
 	}
 	return type->layout;
 }
@@ -350,7 +315,7 @@ void ptrc_view_find_layout(struct ptrc_view *v, const struct ptrc_layouts *layou
 	v->is_decoded = false;
 }
 
-/* Counts the event, which has just been decoded. */
+/* Counts the event that was just decoded. */
 static void add_misfit(struct ptrc_view *v)
 {
 	struct ptrc_misfits one = {
@@ -396,22 +361,27 @@ static struct ptrc_value unsigned_value(enum ptrc_value_kind kind, uint64_t u)
 	return (struct ptrc_value){.kind = kind, .u = u};
 }
 
-static struct ptrc_value text_value(const char *text, size_t size)
+static struct ptrc_value bytes_value(enum ptrc_value_kind kind, const void *bytes, size_t size)
 {
-	return (struct ptrc_value){.kind = PTRC_VALUE_TEXT, .bytes = text, .size = size};
+	return (struct ptrc_value){.kind = kind, .bytes = bytes, .size = size};
+}
+
+/* NULL becomes no value. */
+static struct ptrc_value text_value(const char *text)
+{
+	return text ? bytes_value(PTRC_VALUE_TEXT, text, strlen(text)) : (struct ptrc_value){0};
 }
 
 static struct ptrc_value data_value(const struct ptrc_reader *r)
 {
 	size_t size = r->size;
 
-	/* Leaves out the null byte that ends a text. */
+	/* Leaves out the null byte at the end of a text. */
 	ptrc_text_is_clean(r->data, &size);
-	return text_value((const char *)r->data, size);
+	return bytes_value(PTRC_VALUE_TEXT, r->data, size);
 }
 
-/* The number that is the data of this type of system event; no value if the event is of
- * another type. */
+/* The data of a system event of this type, which is a number; no value if the event is of another type. */
 static struct ptrc_value system_value(const struct ptrc_reader *r, trace_event_id_t id)
 {
 	int number;
@@ -428,26 +398,13 @@ static struct ptrc_value host_value(struct ptrc_view *view)
 	struct posixtrace_log_host host;
 
 	if (label)
-		return text_value(label, strlen(label));
+		return text_value(label);
 	if (!view->has_host && !posixtrace_log_get_host(view->reader->trace, &host, sizeof(host)))
 		memcpy(view->host, host.ph_name, sizeof(view->host));
 	view->has_host = true;
-	if (!*view->host)
-		return (struct ptrc_value){0};
-	return text_value(view->host, strlen(view->host));
+	return text_value(*view->host ? view->host : NULL);
 }
 
-/* Fills in what the log tells of the process of the event. */
-static bool find_process(const struct ptrc_reader *r, struct posixtrace_log_process *p)
-{
-	unsigned long index;
-
-	return !posixtrace_log_find_process(r->trace, r->event.posix_pid, ptrc_reader_log_time(r),
-					    &index) &&
-	       !posixtrace_log_get_process(r->trace, index, p, sizeof(*p));
-}
-
-/* The arguments, with a blank behind each but the last. */
 size_t ptrc_command_line(const struct posixtrace_log_process *p, char text[PTRC_COMMAND_LINE_BYTES])
 {
 	size_t size = p->pp_command_line_size;
@@ -468,21 +425,22 @@ static struct ptrc_value process_value(struct ptrc_view *view, enum ptrc_field_i
 {
 	struct posixtrace_log_process p;
 
-	if (!find_process(view->reader, &p))
+	if (posixtrace_log_get_process(view->reader->trace, ptrc_reader_process(view->reader), &p,
+				       sizeof(p)))
 		return (struct ptrc_value){0};
 	if (id == PTRC_FIELD_COMM && p.pp_is_known)
-		return text_value(p.pp_name, p.pp_name_size);
+		return bytes_value(PTRC_VALUE_TEXT, p.pp_name, p.pp_name_size);
 	if (id == PTRC_FIELD_EXE && p.pp_executable_size)
-		return text_value(p.pp_executable, p.pp_executable_size);
+		return bytes_value(PTRC_VALUE_TEXT, p.pp_executable, p.pp_executable_size);
 	if (id == PTRC_FIELD_USER && p.pp_has_user)
 		return unsigned_value(PTRC_VALUE_UNSIGNED, p.pp_user);
 	if (id == PTRC_FIELD_COMMAND_LINE && p.pp_has_command_line)
-		return text_value(view->command_line, ptrc_command_line(&p, view->command_line));
+		return bytes_value(PTRC_VALUE_TEXT, view->command_line,
+				   ptrc_command_line(&p, view->command_line));
 	return (struct ptrc_value){0};
 }
 
-/* The first thread of a process has the name of that. An event that somebody recorded for a process has
- * no thread. */
+/* The first thread of a process has the name of the process. An event recorded on behalf of a process has no thread. */
 static struct ptrc_value thread_name_value(struct ptrc_view *view)
 {
 	const struct posix_trace_event_info *e = &view->reader->event;
@@ -495,19 +453,17 @@ static struct ptrc_value thread_name_value(struct ptrc_view *view)
 				       ptrc_reader_log_time(view->reader), &index) ||
 	    posixtrace_log_get_thread(view->reader->trace, index, &t, sizeof(t)))
 		return (struct ptrc_value){0};
-	return text_value(t.pt_name, t.pt_name_size);
+	return bytes_value(PTRC_VALUE_TEXT, t.pt_name, t.pt_name_size);
 }
 
-/* What a call that returned to the address is in the source, in the process of the event. */
+/* The place of a call that returns to the address, in the process of the event. */
 static const struct ptrc_symbol *find_symbol(struct ptrc_view *view, uint64_t address)
 {
 	static const struct ptrc_symbol none;
 	const struct ptrc_reader *r = view->reader;
-	unsigned long process;
+	unsigned long process = view->symbols && address ? ptrc_reader_process(r) : ULONG_MAX;
 
-	if (!view->symbols || !address ||
-	    posixtrace_log_find_process(r->trace, r->event.posix_pid, ptrc_reader_log_time(r),
-					&process))
+	if (process == ULONG_MAX)
 		return &none;
 	return ptrc_symbols_find(view->symbols, &view->symbol_cache, r->trace, process, address,
 				 r->source);
@@ -524,7 +480,7 @@ const struct ptrc_symbol *ptrc_view_symbol_of(struct ptrc_view *view,
 {
 	bool is_call = f->kind == PTRC_LAYOUT_CALLER || (index && ptrc_layout_is_stack(f));
 
-	/* find_symbol() looks one byte before the address: there is the call. */
+	/* find_symbol() takes return addresses, one past the call. */
 	return find_symbol(view, is_call || !v->u ? v->u : v->u + 1);
 }
 
@@ -532,22 +488,18 @@ static struct ptrc_value symbol_value(struct ptrc_view *view, enum ptrc_field_id
 {
 	const struct ptrc_symbol *s = ptrc_view_symbol(view);
 
-	if (id == PTRC_FIELD_FUNCTION && s->function)
-		return text_value(s->function, strlen(s->function));
-	if (id == PTRC_FIELD_FILE && s->file)
-		return text_value(s->file, strlen(s->file));
-	if (id == PTRC_FIELD_LINE && s->line)
-		return signed_value(s->line);
-	return (struct ptrc_value){0};
+	if (id == PTRC_FIELD_LINE)
+		return s->line ? signed_value(s->line) : (struct ptrc_value){0};
+	return text_value(id == PTRC_FIELD_FUNCTION ? s->function : s->file);
 }
 
 void ptrc_view_free(struct ptrc_view *view)
 {
 	free(view->decoded.values);
-	ptrc_symbol_cache_free(view->symbol_cache);
+	free(view->symbol_cache);
 }
 
-/* Goes from the value of a field on to the element, or along the path into JSON. */
+/* Replaces the value of a field by its element, or by the value at the path into its JSON. */
 static __attribute__((noinline)) void follow_path(const struct ptrc_field *f, const char *path,
 						  struct ptrc_value *v)
 {
@@ -561,18 +513,6 @@ static __attribute__((noinline)) void follow_path(const struct ptrc_field *f, co
 		v->kind = PTRC_VALUE_JSON;
 }
 
-/* Finds what data that is JSON has by the name of the field. */
-static void find_in_whole(struct ptrc_view *view, const struct ptrc_field *f, struct ptrc_value *v)
-{
-	const struct ptrc_value *whole = ptrc_layout_whole(view->layout, ptrc_view_decode(view));
-	char path[PTRC_FIELD_TEXT_MAX + 2] = ".";
-
-	if (!whole)
-		return;
-	*v = *whole;
-	follow_path(f, strcat(path, f->text), v);
-}
-
 int ptrc_field_number(const struct ptrc_field *f, const struct ptrc_layouts *layouts)
 {
 	return __builtin_expect(f->name == FOUND_LATER, 0)
@@ -582,8 +522,10 @@ int ptrc_field_number(const struct ptrc_field *f, const struct ptrc_layouts *lay
 
 static void get_member(struct ptrc_view *view, const struct ptrc_field *f, struct ptrc_value *v)
 {
+	char path_in_whole[PTRC_FIELD_TEXT_MAX + 2];
 	const struct ptrc_reader *r = view->reader;
 	const struct ptrc_value *found;
+	const char *path = f->text + f->path;
 	int name;
 
 	if (!view->layout) {
@@ -593,21 +535,20 @@ static void get_member(struct ptrc_view *view, const struct ptrc_field *f, struc
 	name = ptrc_field_number(f, view->layouts);
 	if (!ptrc_layout_pick(view->layout, r->data, r->size, name, v)) {
 		found = ptrc_layout_value(view->layout, ptrc_view_decode(view), name);
+		if (!found && (found = ptrc_layout_whole(view->layout, &view->decoded))) {
+			stpcpy(stpcpy(path_in_whole, "."), f->text);
+			path = path_in_whole;
+		}
 		*v = found ? *found : (struct ptrc_value){0};
-		if (!found)
-			find_in_whole(view, f, v);
-		else if (f->text[f->path])
-			follow_path(f, f->text + f->path, v);
-	} else if (__builtin_expect(f->text[f->path], 0)) {
-		follow_path(f, f->text + f->path, v);
 	}
+	if (__builtin_expect(*path, 0))
+		follow_path(f, path, v);
 }
 
 struct ptrc_value ptrc_view_value(struct ptrc_view *view, const struct ptrc_field *f)
 {
 	struct ptrc_reader *r = (f->is_of_begin ? view->begin : view)->reader;
 	const struct posix_trace_event_info *e = &r->event;
-	const struct ptrc_reader_name *name;
 	struct ptrc_value member;
 	int64_t bound;
 
@@ -619,8 +560,7 @@ struct ptrc_value ptrc_view_value(struct ptrc_view *view, const struct ptrc_fiel
 	case PTRC_FIELD_NS:
 		return signed_value(ptrc_when_ns(&e->posix_timestamp));
 	case PTRC_FIELD_EVENT:
-		name = ptrc_reader_name(r, e->posix_event_id);
-		return text_value(name->text, name->size);
+		return text_value(ptrc_reader_name(r, e->posix_event_id)->text);
 	case PTRC_FIELD_TYPE_ID:
 		return unsigned_value(PTRC_VALUE_UNSIGNED, e->posix_event_id);
 	case PTRC_FIELD_PID:
@@ -632,19 +572,15 @@ struct ptrc_value ptrc_view_value(struct ptrc_view *view, const struct ptrc_fiel
 	case PTRC_FIELD_ADDRESS:
 		return unsigned_value(PTRC_VALUE_HEX, (uintptr_t)e->posix_prog_address);
 	case PTRC_FIELD_TRUNCATED:
-		return text_value(ptrc_reader_truncation(r), strlen(ptrc_reader_truncation(r)));
+		return text_value(ptrc_reader_truncation(r));
 	case PTRC_FIELD_LEN:
 		return unsigned_value(PTRC_VALUE_UNSIGNED, r->size);
 	case PTRC_FIELD_DATA:
 		return data_value(r);
 	case PTRC_FIELD_DATA_HEX:
-		return (struct ptrc_value){
-			.kind = r->size ? PTRC_VALUE_BYTES : PTRC_VALUE_NONE,
-			.bytes = (const char *)r->data,
-			.size = r->size,
-		};
+		return bytes_value(r->size ? PTRC_VALUE_BYTES : PTRC_VALUE_NONE, r->data, r->size);
 	case PTRC_FIELD_LOG:
-		return text_value(r->path, strlen(r->path));
+		return text_value(r->path);
 	case PTRC_FIELD_REASON:
 		return system_value(r, POSIX_TRACE_STOP);
 	case PTRC_FIELD_ERROR:
@@ -665,8 +601,7 @@ struct ptrc_value ptrc_view_value(struct ptrc_view *view, const struct ptrc_fiel
 	case PTRC_FIELD_DURATION:
 		return unsigned_value(PTRC_VALUE_UNSIGNED, view->duration_ns);
 	case PTRC_FIELD_PAIR:
-		return view->pair ? text_value(view->pair, strlen(view->pair))
-				  : (struct ptrc_value){0};
+		return text_value(view->pair);
 	case PTRC_FIELD_GAP:
 		if (r->since_before == PTRC_THREAD_GAP_NONE)
 			return (struct ptrc_value){0};
@@ -686,8 +621,8 @@ void ptrc_view_get(struct ptrc_view *view, const struct ptrc_field *f, struct pt
 		*v = ptrc_view_value(view, f);
 		return;
 	}
-	/* The field that is asked for most, and those whose values are at hand: a structure that is
-	 * returned and copied takes longer than the rest of a comparison. */
+	/* The most frequent fields are stored directly: returning and copying a structure takes longer than the rest of a
+	 * comparison. */
 	v->kind = PTRC_VALUE_UNSIGNED;
 	v->unit = PTRC_UNIT_NONE;
 	switch (f->id) {
@@ -713,7 +648,7 @@ void ptrc_view_get(struct ptrc_view *view, const struct ptrc_field *f, struct pt
 	}
 }
 
-/* Of a member of the data, which has a layout. */
+/* The data has a layout. */
 static bool has_lost_member(struct ptrc_view *view, const struct ptrc_field *f)
 {
 	const struct ptrc_reader *r = view->reader;
@@ -721,13 +656,13 @@ static bool has_lost_member(struct ptrc_view *view, const struct ptrc_field *f)
 	int name = ptrc_field_number(f, view->layouts);
 	struct ptrc_value v = {0};
 
-	/* Other events have the field. */
+	/* The event would not have the field anyway. */
 	if (!ptrc_layout_value(view->layout, d, name) && !ptrc_layout_whole(view->layout, d))
 		return false;
 	get_member(view, f, &v);
 	if (v.kind == PTRC_VALUE_NONE)
 		return ptrc_view_is_maimed(view);
-	/* What ends where the data was cut may have been longer. */
+	/* A value that ends where the data was cut may have been longer. */
 	return ptrc_view_is_cut(view) && ptrc_value_has_bytes(&v) &&
 	       (const unsigned char *)v.bytes + v.size == (const unsigned char *)r->data + r->size;
 }

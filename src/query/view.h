@@ -9,9 +9,9 @@
 
 #include "src/base/message.h"
 #include "src/fields/layout.h"
+#include "src/fields/value.h"
 #include "src/query/reader.h"
 #include "src/query/symbols.h"
-#include "src/fields/value.h"
 
 enum ptrc_field_id {
 	PTRC_FIELD_TIME,
@@ -29,23 +29,23 @@ enum ptrc_field_id {
 	PTRC_FIELD_LOG,
 	PTRC_FIELD_REASON,
 	PTRC_FIELD_ERROR,
-	/* What the log tells of its machine, and of the process of the event. */
+	/* The machine of the log, and the process of the event. */
 	PTRC_FIELD_HOST,
 	PTRC_FIELD_COMM,
 	PTRC_FIELD_THREAD_NAME,
 	PTRC_FIELD_EXE,
 	PTRC_FIELD_USER,
 	PTRC_FIELD_COMMAND_LINE,
-	/* Where in the source the event was generated. */
+	/* The place in the source code. */
 	PTRC_FIELD_FUNCTION,
 	PTRC_FIELD_FILE,
 	PTRC_FIELD_LINE,
-	/* How long a pair of events took, and what it is called. */
+	/* The duration of a pair of events, and its name. */
 	PTRC_FIELD_DURATION,
 	PTRC_FIELD_PAIR,
-	/* How long the event was after the one before it of the same thread. */
+	/* The time since the event before of the same thread. */
 	PTRC_FIELD_GAP,
-	/* How far its time may be wrong. */
+	/* How wrong the time may be. */
 	PTRC_FIELD_BOUND,
 	/* A field of a layout: data.NAME. */
 	PTRC_FIELD_MEMBER,
@@ -58,134 +58,125 @@ enum { PTRC_FIELD_TEXT_MAX = 120 };
 
 struct ptrc_field {
 	enum ptrc_field_id id;
-	/* Of a member: the number of its name in the layouts; PTRC_FIELD_OF_JSON: only data that is JSON can have it;
-	 * -3: no layout had it when the field was looked for, but one may have it now. */
-	int name;
-	/* Of data.x[2]: the 2; -1: the field is no element of an array. */
-	int64_t index;
-	/* Of a pair: the field is that of its begin, not of its end. */
+	/* The field of the first event of a pair, not of the last one. */
 	bool is_of_begin;
-	/* Of a member: the units that it has in the layouts, a bit each: 1 << enum ptrc_unit. */
+
+	/* The rest is for members. The number of the name in the layouts; PTRC_FIELD_OF_JSON: only JSON data can have
+	 * it; -3: no layout had it when it was looked up, but one may have it now. */
+	int name;
+	/* The 2 in data.x[2]; -1: no element of an array. */
+	int64_t index;
+	/* Its units in the layouts, a bit each: 1 << enum ptrc_unit. */
 	unsigned int units;
-	/* Of a member: it is text in all layouts that have it, and no data that is JSON can have it. */
+	/* It is text in all layouts that have it, and no JSON data can have it. */
 	bool is_text;
-	/* Of a member: all behind "data.", and where in this the path into JSON, or to an element,
-	 * begins; at the end if there is none. */
+	/* The text after "data.", and the offset in it of the path into JSON or of the index; the size if there is
+	 * neither. */
 	unsigned char path;
 	char text[PTRC_FIELD_TEXT_MAX + 1];
 };
 
-/*
- * Finds a field by its name. Returns false with the reason if it does not exist. If the layouts are
- * for pairs of events, begin.NAME and end.NAME are fields of its two events, NAME is that of the
- * begin, and `duration` and `pair` are fields, too.
- */
+/* Finds a field by its name. Returns false with the reason if it does not exist. If the layouts are for pairs of events,
+ * begin.NAME and end.NAME are fields of the two events, NAME is that of the first, and `duration` and `pair` are fields,
+ * too. */
 bool ptrc_field_find(const char *name, const struct ptrc_layouts *, struct ptrc_field *,
 		     struct ptrc_cli_reason *why);
 
-/* The same, for events that have the same value in the field: not gap, which differs. */
+/* Does the same for a field that several events can have in common: refuses gap, for instance. */
 bool ptrc_field_find_key(const char *name, const struct ptrc_layouts *, struct ptrc_field *,
 			 struct ptrc_cli_reason *why);
 
 const char *ptrc_field_name(enum ptrc_field_id);
 
-/* Whether the field tells of the source, which only a view with symbols does. */
+/* Whether the field is a place in the source code, which only a view with symbols has. */
 bool ptrc_field_is_of_source(enum ptrc_field_id);
 
-/* Whether the field is a number in every event. A member of the data need not be one. */
+/* Whether the field is a number in every event. */
 bool ptrc_field_is_number(const struct ptrc_field *);
 
-/* What the values of the field may measure: a set of dimensions. */
+/* The set of dimensions that values of the field may have. */
 unsigned int ptrc_field_dimensions(const struct ptrc_field *);
 
-/* A log has no more of a command line. */
+/* Logs keep at most this much of a command line. */
 enum { PTRC_COMMAND_LINE_BYTES = 4096 };
 
-/* Stores the arguments with blanks between them, without a null byte; returns the size. */
+/* Stores the arguments separated by blanks, without a null byte, and returns the size. */
 size_t ptrc_command_line(const struct posixtrace_log_process *, char text[PTRC_COMMAND_LINE_BYTES]);
 
-/* The event that a reader has read last. Its data is decoded when somebody first asks for
- * it. */
+/* The fields of the latest event of a reader. Its data is decoded when a field first needs that. */
 struct ptrc_view {
 	struct ptrc_reader *reader;
-	/* The layout of the event's data; null if it has none. */
+	/* The layout of its data, or NULL, and the layouts that it is from. */
 	const struct ptrc_layout *layout;
+	const struct ptrc_layouts *layouts;
 	bool is_decoded;
 	struct ptrc_decoded decoded;
-	/* Those that it was found in. */
-	const struct ptrc_layouts *layouts;
-	/* The event was decoded before, so if its data does not fit the layout, that is counted. */
+	/* All events were decoded before, or this one was: if its data does not fit the layout, it is counted already. */
 	bool is_again;
-	/* The same for this event alone. */
 	bool is_counted;
-	/* The machine, once it has been asked for. */
+	/* The name of the machine, once it was looked up. */
 	bool has_host;
 	char host[256];
 	char command_line[PTRC_COMMAND_LINE_BYTES];
-	/* Null: nobody asks where in the source an event was generated. */
+	/* NULL if no field needs them. The cache is one allocation. */
 	struct ptrc_symbols *symbols;
 	struct ptrc_symbol_cache *symbol_cache;
-	/* If the event ends a pair: the view of the first event, the name of the pair, and how long it took. */
+	/* Set if the event ends a pair: the view of the first event, the name and the duration of the pair. */
 	struct ptrc_view *begin;
 	const char *pair;
 	uint64_t duration_ns;
 };
 
-/* Adds the layouts that the log, or the session so far, tells of its event types. Of one that this version
- * cannot read, it prints a message; that event type has none then. */
+/* Adds the layouts that the log, or the session so far, has of its event types. Prints a message for a layout that this
+ * version cannot read; its type then has none. */
 void ptrc_view_take_layouts(struct ptrc_view *, struct ptrc_layouts *);
 
-/* The same for the type of the event that the reader has just read: for sources that learn of types while
- * they are read. */
+/* Does the same for the type of the latest event, as a session announces types while it is read. */
 void ptrc_view_take_layout(struct ptrc_view *, struct ptrc_layouts *);
 
-/* Finds the layout of an event that the reader has just read: the first one whose pattern matches, or else
- * what the log or session tells, if that was added. System events have none. */
-void ptrc_view_find_layout(struct ptrc_view *, const struct ptrc_layouts *);
-
-/* The same for any event of a type of the source; null: it has none. */
+/* Finds the layout of a type: the first whose pattern matches, or else the source's own, if it was added; NULL if there
+ * is none. System events have none. */
 const struct ptrc_layout *ptrc_view_layout(struct ptrc_view *, const struct ptrc_layouts *,
 					   trace_event_id_t);
 
-/* The number that the name of a member has in the layouts. */
+/* Makes that the layout of the latest event. Called for each event before its fields are read. */
+void ptrc_view_find_layout(struct ptrc_view *, const struct ptrc_layouts *);
+
+/* The number of the name of a member in the layouts. */
 int ptrc_field_number(const struct ptrc_field *, const struct ptrc_layouts *);
 
 const struct ptrc_decoded *ptrc_view_decode(struct ptrc_view *);
 
-/* The value of a member of the data, or null if the layout of the event has none of this name. */
+/* The value of a member of the data, or NULL if the layout of the event has none of this name. */
 const struct ptrc_value *ptrc_view_member(struct ptrc_view *, const struct ptrc_layouts *,
 					  const char *name);
 
-/* Where in the source the event was generated, as far as that is known; never null. */
+/* The place in the source code that generated the event, as far as it is known; never NULL. */
 const struct ptrc_symbol *ptrc_view_symbol(struct ptrc_view *);
 
-/* The same of the value of a field that is a place in code; of an array, of the element with the index. */
+/* The same for the value of a field that is a place in code, or for an element of an array. */
 const struct ptrc_symbol *ptrc_view_symbol_of(struct ptrc_view *, const struct ptrc_layout_field *,
 					      uint64_t index, const struct ptrc_value *);
 
 void ptrc_view_free(struct ptrc_view *);
 
-/* The value of a field of the event. Texts point into the event; a time is a number of
- * nanoseconds since 1970. */
+/* The value of a field of the event. Texts point into the event. Times are nanoseconds since 1970. */
 struct ptrc_value ptrc_view_value(struct ptrc_view *, const struct ptrc_field *);
-/* The same, to a place of the caller. Of a number only .kind and the number are set. */
+/* Stores it, which is faster. For a number, only .kind, .unit and the number are set. */
 void ptrc_view_get(struct ptrc_view *, const struct ptrc_field *, struct ptrc_value *);
 
-/* Whether the data of the event was cut. */
 static inline bool ptrc_view_is_cut(const struct ptrc_view *v)
 {
 	return v->reader->event.posix_truncation_status != POSIX_TRACE_NOT_TRUNCATED;
 }
 
-/* Whether the data of the event was cut, or has been found not to fit its layout: by asking for any
- * field of it. */
+/* Whether the data was cut, or was decoded before and does not fit its layout. */
 static inline bool ptrc_view_is_maimed(const struct ptrc_view *v)
 {
 	return ptrc_view_is_cut(v) || (v->is_decoded && v->decoded.error != PTRC_LAYOUT_FITS);
 }
 
-/* Whether the event lacks the value of the field, or a part of it, because its data was cut or does
- * not fit its layout. */
+/* Whether the field, or a part of it, is missing because the data was cut or does not fit its layout. */
 bool ptrc_view_has_lost(struct ptrc_view *, const struct ptrc_field *);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Evaluates expressions, and says what they have. */
+/* The evaluation of expressions, and queries about their contents. */
 #include "config.h"
 #include "src/query/where.h"
 
@@ -9,10 +9,10 @@
 #include "lib/model/glob.h"
 #include "src/query/where_tree.h"
 
-/* The most of the bytes of a pattern of ~ times the bytes of a text. */
+/* The greatest product of the sizes of a pattern of ~ and a text. */
 enum { GLOB_WORK_MAX = 16 << 20 };
 
-/* Calls the function for each operand, those of calculations too. */
+/* Includes the operands of calculations. */
 static void visit_operand(struct ptrc_operand *o, void (*visit)(struct ptrc_operand *, void *),
 			  void *arg)
 {
@@ -102,7 +102,7 @@ const char *ptrc_where_text(const struct ptrc_where *w)
 
 /* ---- values ---- */
 
-/* Of an enum, takes the name if that is to be compared with a text, and else the number. */
+/* Turns an enum into its name if it is compared with a text, else into its number. */
 static void settle_enum(const struct ptrc_node *n, size_t i, struct ptrc_value *v)
 {
 	const struct ptrc_operand *other = &n->operands[!i];
@@ -114,8 +114,7 @@ static void settle_enum(const struct ptrc_node *n, size_t i, struct ptrc_value *
 		ptrc_value_take_name(v);
 }
 
-/* The value of operand i as it is compared: bytes become the hexadecimal digits that JSON
- * shows for them, JSON what it says. */
+/* The value of operand i as it is compared, see ptrc_value_settle(). */
 static const struct ptrc_value *evaluate(struct ptrc_where *w, const struct ptrc_node *n, size_t i,
 					 struct ptrc_view *view, struct ptrc_value *room)
 {
@@ -162,12 +161,10 @@ static int compare_texts(const struct ptrc_value *a, const struct ptrc_value *b)
 	size_t size = a->size < b->size ? a->size : b->size;
 	int order = size ? memcmp(a->bytes, b->bytes, size) : 0;
 
-	if (order)
-		return order;
-	return (a->size > b->size) - (a->size < b->size);
+	return order ? order : (a->size > b->size) - (a->size < b->size);
 }
 
-/* Stores the number that the value of a field is. Returns false if it is none. */
+/* Returns false if the value of the field is no number. */
 static bool quantify_value(const struct ptrc_operand *o, const struct ptrc_value *v,
 			   struct ptrc_quantity *q)
 {
@@ -193,7 +190,7 @@ static bool quantify_value(const struct ptrc_operand *o, const struct ptrc_value
 		break;
 	}
 	if (o->field.id != PTRC_FIELD_MEMBER) {
-		/* What may be text as well is a number now. */
+		/* A field that may also be text is a number here. */
 		if (q->dimension & (q->dimension - 1))
 			q->dimension = PTRC_DIMENSION_NUMBER;
 	} else if (q->dimension != PTRC_DIMENSION_BOOL) {
@@ -202,7 +199,7 @@ static bool quantify_value(const struct ptrc_operand *o, const struct ptrc_value
 	return true;
 }
 
-/* Stores the number that an operand of a calculation is for the event. Returns false if it is none. */
+/* Returns false if the operand is no number for this event. */
 static bool quantify(const struct ptrc_operand *o, struct ptrc_view *view, struct ptrc_quantity *q)
 {
 	const struct ptrc_calculation *c = o->calculation;
@@ -252,7 +249,7 @@ static bool compare(struct ptrc_where *w, const struct ptrc_node *n, struct ptrc
 		b = (double)b;
 	if (v->kind == PTRC_VALUE_DOUBLE && !n->operands[0].is_field)
 		a = (double)a;
-	/* What is shown as 0.1 is 0.1, in an f32 too. */
+	/* An f32 that is shown as 0.1 equals 0.1. */
 	if ((u->kind == PTRC_VALUE_FLOAT && !whole_of(&n->operands[1], v, &j)) ||
 	    (v->kind == PTRC_VALUE_FLOAT && !whole_of(&n->operands[0], u, &i))) {
 		a = (float)a;
@@ -273,7 +270,7 @@ static bool compare_calculated(struct ptrc_where *w, const struct ptrc_node *n,
 
 	if (quantify(&n->operands[0], view, &a) && quantify(&n->operands[1], view, &b))
 		return ptrc_quantity_compare(&a, &b, &relation) && (n->relations & relation);
-	/* A field that has a unit in one layout may be text in another one. */
+	/* A field with a unit in one layout may be text in another one. */
 	return !n->operands[0].calculation && !n->operands[1].calculation && compare(w, n, view);
 }
 
@@ -302,7 +299,7 @@ static enum ptrc_answer answer_of(bool is_so)
 	return is_so ? PTRC_YES : PTRC_NO;
 }
 
-/* The text itself may be in the first scratch buffer, which evaluate() uses. */
+/* Uses the second scratch buffer, as evaluate() may have put the text into the first one. */
 static enum ptrc_answer matches_glob(struct ptrc_where *w, const struct ptrc_operand *pattern,
 				     const struct ptrc_value *v)
 {
@@ -330,31 +327,21 @@ static enum ptrc_answer matches(struct ptrc_where *w, const struct ptrc_node *n,
 					 : ptrc_regex_match(n->regex, v->bytes, v->size);
 }
 
-/* The smaller answer of two for &&, the larger one for ||. */
 static enum ptrc_answer join_answers(enum ptrc_node_kind kind, enum ptrc_answer a,
 				     enum ptrc_answer b)
 {
 	return (kind == PTRC_NODE_OR) == (a > b) ? a : b;
 }
 
-struct loss {
-	struct ptrc_view *view;
-	bool is_found;
-};
-
-static void look_for_loss(struct ptrc_operand *o, void *arg)
+/* Looks at all fields, as that decodes the event, and so counts it if it does not fit its layout. */
+static bool has_lost(const struct ptrc_operand operands[2], struct ptrc_view *view)
 {
-	struct loss *l = arg;
+	bool is_found = false;
 
-	l->is_found |= o->is_field && ptrc_view_has_lost(l->view, &o->field);
-}
-
-static bool has_lost(struct ptrc_node *n, struct ptrc_view *view)
-{
-	struct loss loss = {.view = view};
-
-	visit_operands(n, look_for_loss, &loss);
-	return loss.is_found;
+	for (const struct ptrc_operand *o = operands; o < operands + 2; o++)
+		is_found |= o->calculation ? has_lost(o->calculation->operands, view)
+					   : o->is_field && ptrc_view_has_lost(view, &o->field);
+	return is_found;
 }
 
 static enum ptrc_answer judge(struct ptrc_where *w, struct ptrc_node *n, struct ptrc_view *view)
@@ -373,7 +360,7 @@ static enum ptrc_answer judge(struct ptrc_where *w, struct ptrc_node *n, struct 
 	default:
 		break;
 	}
-	if (w->has_doubts && has_lost(n, view))
+	if (w->has_doubts && has_lost(n->operands, view))
 		return PTRC_UNDECIDED;
 	if (n->kind == PTRC_NODE_TRUTH)
 		return answer_of(is_true(w, n, view));
@@ -400,11 +387,6 @@ bool ptrc_where_all_hold(struct ptrc_where *const *wheres, size_t count, struct 
 	return !undecided;
 }
 
-bool ptrc_where_holds(struct ptrc_where *w, struct ptrc_view *view)
-{
-	return ptrc_where_all_hold(&w, 1, view);
-}
-
 bool ptrc_where_may_hold(struct ptrc_where *w, struct ptrc_view *view, bool *is_unsure)
 {
 	enum ptrc_answer answer;
@@ -416,16 +398,16 @@ bool ptrc_where_may_hold(struct ptrc_where *w, struct ptrc_view *view, bool *is_
 	return answer != PTRC_NO;
 }
 
-/* ---- events that no expression rules out ---- */
+/* ---- bounds ---- */
 
-/* Fields that are whole numbers in every event that has them. */
+/* Whether the operand is a field that is an integer in every event that has it. */
 static bool is_whole_field(const struct ptrc_operand *o)
 {
 	const struct ptrc_field *f = &o->field;
 
 	if (!o->is_field || f->is_of_begin)
 		return false;
-	/* Not in JSON, nor an element. */
+	/* No path into JSON, no element. */
 	if (f->id == PTRC_FIELD_MEMBER)
 		return !f->text[f->path];
 	return f->id == PTRC_FIELD_TYPE_ID || f->id == PTRC_FIELD_PID || f->id == PTRC_FIELD_TID ||
@@ -452,7 +434,7 @@ bool ptrc_where_get_bounds(const struct ptrc_where *w, struct ptrc_where_bounds 
 	    !whole_of(literal, &literal->literal, &whole) || whole > far / 2 || whole < -far / 2)
 		return false;
 	relations = n->relations & (PTRC_BELOW | PTRC_EQUAL | PTRC_ABOVE);
-	/* As if the field stood on the left. */
+	/* Swaps the sides, so that the field is on the left. */
 	if (!is_left)
 		relations = (relations & PTRC_EQUAL) | (relations & PTRC_BELOW ? PTRC_ABOVE : 0) |
 			    (relations & PTRC_ABOVE ? PTRC_BELOW : 0);
@@ -461,7 +443,7 @@ bool ptrc_where_get_bounds(const struct ptrc_where *w, struct ptrc_where_bounds 
 		.low = relations & PTRC_BELOW ? -far : whole + !(relations & PTRC_EQUAL),
 		.high = relations & PTRC_ABOVE ? far : whole - !(relations & PTRC_EQUAL),
 	};
-	/* Unequal. */
+	/* The relation is !=. */
 	if ((relations & PTRC_BELOW) && (relations & PTRC_ABOVE)) {
 		b->low = b->high = whole;
 		b->is_outside = true;
@@ -471,7 +453,6 @@ bool ptrc_where_get_bounds(const struct ptrc_where *w, struct ptrc_where_bounds 
 
 /* ---- names ---- */
 
-/* Whether a comparison of names holds for this name. */
 static enum ptrc_answer judge_name(struct ptrc_node *n, const char *name, size_t size)
 {
 	const struct ptrc_operand *wanted = n->name;
@@ -489,7 +470,7 @@ static enum ptrc_answer judge_name(struct ptrc_node *n, const char *name, size_t
 									       : answer;
 }
 
-/* Looks at all children, so that each comparison sees the name. What else it is about is undecided. */
+/* Evaluates all children, so that each comparison sees the name. Conditions on other fields are undecided. */
 static enum ptrc_answer look(struct ptrc_node *n, const char *name, size_t size)
 {
 	enum ptrc_answer a;
@@ -508,7 +489,7 @@ bool ptrc_where_try_name(struct ptrc_where *w, const char *name, size_t size)
 	return look(w->root, name, size) != PTRC_NO;
 }
 
-/* Whether an expression in front of this one has the same in vain. */
+/* Whether an earlier comparison has the same name or pattern, and no match. */
 static bool is_repeated(const struct ptrc_where *w, const struct ptrc_node *n)
 {
 	for (const struct ptrc_node *m = w->names; m != n; m = m->next_of_names)

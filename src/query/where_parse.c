@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes expressions of texts, by the grammar in where.h. */
+/* The parser of expressions, by the grammar in where.h. */
 #include "config.h"
 #include "src/query/where.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "src/base/message.h"
 #include "src/query/where_token.h"
-#include "src/query/where_tree.h"
 
-/* Limits of an expression: far above what anybody writes, and far below what would fill the stack. */
+/* Limits of an expression: far above what users write, and far below what would overflow the stack. */
 enum {
 	DEPTH_MAX = 100,
 	TESTS_MAX = 1000,
@@ -46,7 +43,7 @@ static struct ptrc_node *make_node(enum ptrc_node_kind kind)
 	return n;
 }
 
-/* "'pid' is a number", "this is a number or text". */
+/* Stores "'pid' is a number" or "this is a number or text". */
 static const char *describe(const struct ptrc_operand *o, char text[PTRC_DIMENSION_WORDS + 40])
 {
 	char words[PTRC_DIMENSION_WORDS];
@@ -62,25 +59,23 @@ static const char *describe(const struct ptrc_operand *o, char text[PTRC_DIMENSI
 
 /* ---- conditions and values ---- */
 
-/* A part of the expression: a condition, or a value. Which one it is shows after a parenthesis
- * only. */
+/* A part of the expression, a condition or a value. For a part in parentheses, only its contents decide. */
 struct part {
 	/* NULL if the part is a value. */
 	struct ptrc_node *condition;
 	struct ptrc_operand value;
-	/* Where it begins. */
+	/* Its start. */
 	const char *at;
 };
 
-static struct ptrc_node *make_test(struct ptrc_parser *p, enum ptrc_node_kind kind)
+static void count_test(struct ptrc_parser *p, const char *at)
 {
 	if (++p->tests > TESTS_MAX)
-		ptrc_parser_refuse(p, p->token_at, "more than %d comparisons and operations",
+		ptrc_parser_refuse(p, at, "more than %d comparisons and operations",
 				   (int)TESTS_MAX);
-	return make_node(kind);
 }
 
-/* Makes a condition of a part that ends in front of the next token: a value holds if it is true. */
+/* Turns a part before the next token into a condition: a value holds if it is true. */
 static struct ptrc_node *condition_of(struct ptrc_parser *p, struct part *part)
 {
 	struct ptrc_node *n = part->condition;
@@ -90,12 +85,13 @@ static struct ptrc_node *condition_of(struct ptrc_parser *p, struct part *part)
 	if (ptrc_operand_is_literal(&part->value))
 		ptrc_parser_refuse(p, p->token_at,
 				   "a comparison is missing: a value alone is no condition");
-	n = make_test(p, PTRC_NODE_TRUTH);
+	count_test(p, p->token_at);
+	n = make_node(PTRC_NODE_TRUTH);
 	n->operands[0] = part->value;
 	return n;
 }
 
-/* Takes the value that a part is. A condition is none. */
+/* Returns the value of a part. Refuses a condition. */
 static struct ptrc_operand value_of(struct ptrc_parser *p, struct part *part)
 {
 	if (part->condition) {
@@ -154,7 +150,7 @@ static void read_operand(struct ptrc_parser *p, struct ptrc_operand *o, bool is_
 	ptrc_parser_next(p);
 }
 
-/* Reads the time that a string is. */
+/* Turns a string into a time. */
 static void make_moment(struct ptrc_parser *p, struct ptrc_operand *o)
 {
 	const char *at = p->begin + o->at;
@@ -168,7 +164,7 @@ static void make_moment(struct ptrc_parser *p, struct ptrc_operand *o)
 	}
 	ptrc_operand_set(o, ptrc_quantity_whole(PTRC_DIMENSION_MOMENT, o->when.ns));
 	p->bases |= 1U << o->when.base;
-	/* Otherwise the number is worked out when the start and the end of the trace are known. */
+	/* The number of a relative time is set when the start and the end of the trace are known. */
 	o->has_number = o->when.base == PTRC_WHEN_ABSOLUTE;
 	free(o->text);
 	o->text = NULL;
@@ -185,7 +181,6 @@ static const char *operation_word(enum ptrc_operation operation)
 					    : "a divisor of";
 }
 
-/* Says what is wrong with a calculation of such operands, at its sign. */
 static void refuse_operation(struct ptrc_parser *p, enum ptrc_operation operation, const char *at,
 			     unsigned int left, unsigned int right)
 {
@@ -207,7 +202,7 @@ static bool is_known(const struct ptrc_operand *o)
 	return ptrc_operand_is_literal(o) && o->has_number;
 }
 
-/* Makes one operand of two, that of a literal if it can be calculated now. */
+/* Combines two operands into one, which is a literal if it can be calculated now. */
 static void calculate(struct ptrc_parser *p, enum ptrc_operation operation, const char *sign,
 		      struct ptrc_operand *left, struct ptrc_operand *right)
 {
@@ -215,9 +210,7 @@ static void calculate(struct ptrc_parser *p, enum ptrc_operation operation, cons
 	struct ptrc_quantity q;
 	bool is_shift = operation == PTRC_ADD || operation == PTRC_SUBTRACT;
 
-	if (++p->tests > TESTS_MAX)
-		ptrc_parser_refuse(p, sign, "more than %d comparisons and operations",
-				   (int)TESTS_MAX);
+	count_test(p, sign);
 	if (is_shift && left->text)
 		make_moment(p, left);
 	if (is_shift && right->text)
@@ -242,7 +235,7 @@ static void calculate(struct ptrc_parser *p, enum ptrc_operation operation, cons
 
 static void read_or(struct ptrc_parser *, struct part *);
 
-/* Negation, parentheses and signs, the ways to nest, all pass here. */
+/* Called for each way to nest: negation, parentheses and signs. */
 static void begin_nest(struct ptrc_parser *p)
 {
 	if (++p->depth > DEPTH_MAX)
@@ -257,7 +250,7 @@ static void read_factor(struct ptrc_parser *p, struct part *part, bool is_right)
 	*part = (struct part){.at = at};
 	if (p->token == PTRC_TOKEN_OPERATION &&
 	    (p->operation == PTRC_SUBTRACT || p->operation == PTRC_ADD)) {
-		/* -x is x * -1, which is right of numbers and durations. */
+		/* -x is x * -1, for numbers and durations. */
 		struct ptrc_operand sign = {.at = (size_t)(at - p->begin)};
 
 		ptrc_operand_set(&sign, ptrc_quantity_whole(PTRC_DIMENSION_NUMBER,
@@ -288,7 +281,7 @@ static void read_factor(struct ptrc_parser *p, struct part *part, bool is_right)
 	}
 }
 
-/* Reads what stands on the right side of a sign, and calculates. */
+/* Reads the right operand of an operation, and calculates. */
 static void read_right(struct ptrc_parser *p, struct part *left,
 		       void (*read)(struct ptrc_parser *, struct part *, bool))
 {
@@ -323,7 +316,7 @@ static void read_sum(struct ptrc_parser *p, struct part *part, bool is_right)
 
 /* ---- comparisons ---- */
 
-/* The time as a number is the only number that times are compared with. */
+/* `ns`, the time as a number, is the only number that can be compared with a time. */
 static bool are_time_and_ns(const struct ptrc_operand *a, const struct ptrc_operand *b)
 {
 	return a->is_field && b->is_field &&
@@ -338,7 +331,7 @@ static bool lacks_unit(const struct ptrc_operand *field, const struct ptrc_opera
 	       other->dimensions == PTRC_DIMENSION_DURATION;
 }
 
-/* What would be right in place of such a comparison. */
+/* How to write such a comparison correctly. */
 static const char *hint_for(const struct ptrc_operand *a, const struct ptrc_operand *b)
 {
 	unsigned int both = a->dimensions | b->dimensions;
@@ -370,7 +363,7 @@ static void check_string(struct ptrc_parser *p, const struct ptrc_operand *other
 				   string->text, describe(other, reason));
 }
 
-/* Refuses a field that the layouts say to be text, and that is compared with a number. */
+/* Refuses to compare a field that is text in all layouts with a number. */
 static void check_text(struct ptrc_parser *p, const struct ptrc_operand *text,
 		       const struct ptrc_operand *other)
 {
@@ -400,8 +393,7 @@ static void check_comparison(struct ptrc_parser *p, struct ptrc_node *n)
 	check_text(p, b, a);
 	if (ptrc_dimension_is_comparable(a->dimensions, b->dimensions) || are_time_and_ns(a, b))
 		return;
-	/* Tells it where a literal is, as that is what can be written otherwise, or what is not a
-	 * time. */
+	/* The message is about the literal, which can be rewritten, or else about the operand that is no time. */
 	is_left = ptrc_operand_is_literal(a) != ptrc_operand_is_literal(b)
 			  ? ptrc_operand_is_literal(a)
 			  : b->dimensions == PTRC_DIMENSION_MOMENT;
@@ -441,7 +433,7 @@ static void read_pattern(struct ptrc_parser *p, struct ptrc_node *n)
 		ptrc_parser_refuse(p, p->begin + pattern->at, "%s", why.text);
 }
 
-/* The name or the pattern that a node compares the name of the event with; NULL if it does not do that. */
+/* The name or pattern that a node compares the field `event` with, or NULL. */
 static const struct ptrc_operand *wanted_name(const struct ptrc_node *n)
 {
 	bool has_relation = n->kind != PTRC_NODE_COMPARISON || n->relations == PTRC_EQUAL ||
@@ -453,8 +445,7 @@ static const struct ptrc_operand *wanted_name(const struct ptrc_node *n)
 	return NULL;
 }
 
-/* Whether the number of a value is worked out: also that of a field of a layout that may have a unit
- * of time. */
+/* Whether the operand is a calculation, or a member that may have a unit of time and so is converted. */
 static bool is_calculated(const struct ptrc_operand *o)
 {
 	return o->calculation || (o->is_field && o->field.id == PTRC_FIELD_MEMBER &&
@@ -471,7 +462,8 @@ static void read_comparison(struct ptrc_parser *p, struct part *part)
 	is_relation = p->token == PTRC_TOKEN_RELATION;
 	if (!is_relation && p->token != PTRC_TOKEN_REGEX_SIGN && p->token != PTRC_TOKEN_GLOB_SIGN)
 		return;
-	n = make_test(p, is_relation ? PTRC_NODE_COMPARISON : PTRC_NODE_TRUTH);
+	count_test(p, p->token_at);
+	n = make_node(is_relation ? PTRC_NODE_COMPARISON : PTRC_NODE_TRUTH);
 	n->operands[0] = value_of(p, part);
 	part->condition = n;
 	if (is_relation) {
@@ -540,12 +532,7 @@ static void read_or(struct ptrc_parser *p, struct part *part)
 struct ptrc_where *ptrc_where_parse(const char *text, const struct ptrc_layouts *layouts,
 				    struct ptrc_cli_reason *why)
 {
-	struct ptrc_parser p = {
-		.begin = text,
-		.at = text,
-		.layouts = layouts,
-		.why = why,
-	};
+	struct ptrc_parser p = {.begin = text, .at = text, .layouts = layouts, .why = why};
 	struct ptrc_where *w;
 	struct part part;
 	struct ptrc_node *root;

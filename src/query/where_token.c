@@ -56,8 +56,8 @@ static void read_word(struct ptrc_parser *p)
 	}
 }
 
-/* Reads a number with one unit, which is exact if it is whole nanoseconds without an exponent: a field
- * may be longer than 292 years, and is shown so. */
+/* Reads a number with one unit, exactly if it is whole nanoseconds without an exponent. Accepts durations above 292
+ * years, as fields may have them. */
 static bool read_long_duration(const char *text, struct ptrc_quantity *q)
 {
 	size_t size = strspn(text, "0123456789.eE+-");
@@ -75,7 +75,7 @@ static bool read_long_duration(const char *text, struct ptrc_quantity *q)
 	one = ptrc_unit_ns(unit);
 	*q = ptrc_quantity_number(PTRC_DIMENSION_NUMBER, number);
 	if (strspn(text, "0123456789.") == size && number < 0x1p64L && digits <= 9) {
-		/* Whole units, and then the digits of nanoseconds after the point. */
+		/* Adds the whole units, then the digits after the point. */
 		ptrc_whole whole = (ptrc_whole)strtoull(text, NULL, 10) * one;
 		size_t i = 1;
 
@@ -92,7 +92,7 @@ static bool read_long_duration(const char *text, struct ptrc_quantity *q)
 	return true;
 }
 
-/* Reads a duration. Returns false if the text is none, or one that is too long. */
+/* Returns false if the text is no duration, or too long a one. */
 static bool read_duration(const char *text, struct ptrc_quantity *q)
 {
 	int64_t ns;
@@ -105,7 +105,7 @@ static bool read_duration(const char *text, struct ptrc_quantity *q)
 	return true;
 }
 
-/* Reads all digits of a whole number that 128 bits hold. */
+/* Replaces the number by an exact one if it is whole and fits in 128 bits. */
 static void read_whole(const char *text, struct ptrc_quantity *q)
 {
 	static const ptrc_whole max = ((((ptrc_whole)1 << 126) - 1) << 1) + 1;
@@ -119,7 +119,7 @@ static void read_whole(const char *text, struct ptrc_quantity *q)
 	*q = ptrc_quantity_whole(PTRC_DIMENSION_NUMBER, whole);
 }
 
-/* Reads a number, or a duration, which has units. */
+/* Reads a number or a duration. */
 static void read_number(struct ptrc_parser *p)
 {
 	char word[PTRC_WORD_MAX_BYTES + 1];
@@ -127,9 +127,8 @@ static void read_number(struct ptrc_parser *p)
 	int64_t ns;
 	size_t n = 1;
 
-	/* Takes everything that could belong to a number, so that 1x2 is a wrong number
-	 * rather than a number and a name. Signs can only follow the letter of an
-	 * exponent. */
+	/* Takes everything that could belong to a number, so that 1x2 is a wrong number rather than a number and a name.
+	 * Signs can only follow the letter of an exponent. */
 	while (is_letter(p->at[n]) || is_digit(p->at[n]) || p->at[n] == '.' ||
 	       ((p->at[n] == '+' || p->at[n] == '-') && is_digit(p->at[n + 1]) &&
 		(p->at[n - 1] == 'e' || p->at[n - 1] == 'E') && strncmp(p->at, "0x", 2) &&
@@ -156,8 +155,8 @@ static void read_number(struct ptrc_parser *p)
 	p->at += n;
 }
 
-/* Reads a string in quotes. A backslash escapes the quote and the backslash. Before any other
- * character it stands for itself, so that regular expressions need not double it. */
+/* Reads a string in quotes. A backslash escapes the quote and itself. Before any other character it is literal, so that
+ * regular expressions need not double it. */
 static void read_string(struct ptrc_parser *p)
 {
 	char quote = *p->at;
@@ -181,7 +180,7 @@ static void read_string(struct ptrc_parser *p)
 	p->token = PTRC_TOKEN_STRING;
 }
 
-/* The length in bytes of a UTF-8 character, which messages must not cut. */
+/* The bytes of a UTF-8 character, which messages must not cut. */
 static int character_length(const char *text)
 {
 	int n = 1;

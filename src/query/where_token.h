@@ -40,14 +40,13 @@ struct ptrc_parser {
 	struct ptrc_cli_reason *why;
 	size_t depth;
 	size_t tests;
-	/* Of the expression: the comparisons of names, and where the next one belongs; the fields and the bases of
-	 * times, a bit each. */
+	/* The comparisons of names, a list; the fields and the bases of times, a bit each. */
 	struct ptrc_node *names;
 	struct ptrc_node **names_end;
 	uint64_t fields;
 	unsigned int bases;
 
-	/* The next token, and where it begins. */
+	/* The next token. */
 	enum ptrc_token token;
 	unsigned int relations;
 	enum ptrc_operation operation;
@@ -59,16 +58,14 @@ struct ptrc_parser {
 	size_t string_size;
 };
 
-/* Refuses the expression because of what stands at that place. Only the first mistake is reported: others may
- * follow from it. */
+/* Refuses the expression at this place. Only the first mistake is reported, as others may follow from it. */
 void ptrc_parser_refuse(struct ptrc_parser *, const char *at, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Reads the next token. The expression ends at a wrong one. */
+/* Reads the next token. Does nothing after a mistake. */
 void ptrc_parser_next(struct ptrc_parser *);
 
-/* Whether the number is one of 64 bits, as those of fields: what is beyond would be above all of them, or
- * below. */
+/* Whether a double can hold the number. Others would be above, or below, the values of all fields. */
 static inline bool ptrc_parser_is_in_range(long double number)
 {
 	return isfinite((double)number);

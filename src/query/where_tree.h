@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An expression of --where between its two halves: where_parse.c makes it, where.c evaluates it. */
+/* The tree of an expression of --where: where_parse.c makes it, where.c evaluates it. */
 #ifndef PTRC_SRC_QUERY_WHERE_TREE_H
 #define PTRC_SRC_QUERY_WHERE_TREE_H
 
@@ -10,25 +10,24 @@
 #include "src/base/buffer.h"
 #include "src/fields/quantity.h"
 #include "src/fields/regex.h"
-#include "src/query/view.h"
 #include "src/fields/when.h"
+#include "src/query/view.h"
 
-/* A field, a literal, or what is calculated of operands. */
+/* A field, a literal, or a calculation. */
 struct ptrc_operand {
 	bool is_field;
 	struct ptrc_field field;
-	/* Owned; NULL if it is not calculated. */
+	/* Owned, or NULL. */
 	struct ptrc_calculation *calculation;
-	/* What its values may measure. */
+	/* The set that its values may have. */
 	unsigned int dimensions;
 	struct ptrc_value literal;
-	/* The literal as a number, worked out once. */
+	/* The literal as a number. */
 	bool has_number;
 	struct ptrc_quantity number;
-	/* The literal is a time, this far from the start or the end of the trace. Its number is worked
-	 * out when these are known. */
+	/* The literal as a time. If it is relative, its number is set when start and end of the trace are known. */
 	struct ptrc_when when;
-	/* The text of a string literal; owned. */
+	/* The text of a string literal, owned. */
 	char *text;
 	/* The offset in the expression. */
 	size_t at;
@@ -43,7 +42,7 @@ enum ptrc_node_kind {
 	PTRC_NODE_OR,
 	PTRC_NODE_AND,
 	PTRC_NODE_NOT,
-	/* A field alone. */
+	/* A value alone. */
 	PTRC_NODE_TRUTH,
 	PTRC_NODE_COMPARISON,
 	PTRC_NODE_REGEX,
@@ -52,16 +51,16 @@ enum ptrc_node_kind {
 
 struct ptrc_node {
 	enum ptrc_node_kind kind;
-	/* The relations for which a comparison holds. */
+	/* The orders for which a comparison holds. */
 	unsigned int relations;
 	struct ptrc_operand operands[2];
 	struct ptrc_node *children[2];
 	/* Owned. */
 	struct ptrc_regex *regex;
-	/* Of a comparison: an operand is calculated, or may have a unit of time. */
+	/* An operand of a comparison is calculated, or may have a unit of time. */
 	bool is_calculated;
-	/* The text or the pattern that the names of events are compared with, else NULL; whether one of the names
-	 * that were tried is the one or matches the other; and the next such comparison. */
+	/* The name or pattern that the field `event` is compared with, else NULL; whether a name that was tried matches;
+	 * and the next such comparison. */
 	const struct ptrc_operand *name;
 	bool has_name;
 	struct ptrc_node *next_of_names;
@@ -72,17 +71,16 @@ struct ptrc_where {
 	const char *text;
 	const struct ptrc_layouts *layouts;
 	struct ptrc_node *root, *names;
-	/* The fields and the bases of times that it has, a bit each. */
+	/* The fields and the bases of times in the expression, a bit each. */
 	uint64_t fields;
 	unsigned int bases;
-	/* When the trace begins and ends, once that is known. */
+	/* The start and the end of the trace are known. */
 	bool is_resolved;
 	int64_t first_ns, last_ns;
-	/* Room for the digits that bytes are compared as, and for a text with a null byte
-	 * appended. */
+	/* Memory for the digits that bytes are compared as, and for a text with a null byte appended. */
 	struct ptrc_buffer scratch[2];
 	uint64_t undecided_count;
-	/* What depends on a field that the event lacks for a loss is undecided. */
+	/* A condition on a field that is missing because data was cut or does not fit is undecided. */
 	bool has_doubts;
 };
 

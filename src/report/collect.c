@@ -278,7 +278,7 @@ static size_t class_of_pair(struct ptrc_report *r, const struct ptrc_pair *pair)
 		if (pair->by_text && !pair->is_own_key)
 			ptrc_pair_put_whole_name(&name, pair);
 		else
-			ptrc_pair_put_name(&name, pair);
+			ptrc_buffer_text(&name, pair->name);
 		class = add_class(r, PTRC_REPORT_PAIRS, name.bytes, name.used);
 		r->classes[class].pair = number;
 		r->class_of_pair[number] = class + 1;

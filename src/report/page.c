@@ -785,7 +785,7 @@ static void make(struct ptrc_buffer *b, struct ptrc_report *r,
 	put_meta(&p);
 	put_page(b, &p);
 	for (size_t i = 0; i < count; i++)
-		ptrc_symbol_cache_free(p.caches[i]);
+		free(p.caches[i]);
 	free(p.caches);
 	free(p.items);
 	free(p.decoded.values);

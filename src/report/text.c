@@ -189,7 +189,7 @@ static void put_longest(struct ptrc_buffer *b, const struct ptrc_report *r,
 			ptrc_buffer_bytes(&name, r->classes[l->class].name,
 					  r->classes[l->class].name_size);
 		else
-			ptrc_pair_put_name(&name, &r->pairs->list[r->classes[l->class].pair]);
+			ptrc_buffer_text(&name, r->pairs->list[r->classes[l->class].pair].name);
 		ptrc_text_put(b, name.bytes, name.used);
 		ptrc_buffer_format(b, " (process %ld, thread %ld)", (long)l->info.posix_pid,
 				   (long)l->info.posix_tid);

@@ -7,7 +7,7 @@
 
 #include "src/base/message.h"
 
-/* Entries of the tables: numbers of frames and of stacks, counted from 1, as a new entry is zeroed. */
+/* An entry of the tables: the number of a frame or a stack, from 1 because a new entry is zeroed. */
 struct numbered {
 	struct ptrc_table_entry entry;
 	uint32_t number;
@@ -16,21 +16,15 @@ struct numbered {
 uint32_t ptrc_flames_frame(struct ptrc_flames *f, const char *text, size_t size)
 {
 	struct numbered *n = ptrc_table_find(&f->frame_table, text, size, sizeof(*n));
+	struct ptrc_buffer *frame;
 
 	if (n->number)
 		return n->number - 1;
-	f->frames = ptrc_cli_grow(f->frames, f->frame_count, sizeof(*f->frames));
-	f->frames[f->frame_count] = (struct ptrc_buffer)PTRC_BUFFER_INIT;
-	ptrc_buffer_bytes(&f->frames[f->frame_count], text, size);
-	n->number = ++f->frame_count;
+	frame = ptrc_append(f->frames, f->frame_count);
+	*frame = (struct ptrc_buffer)PTRC_BUFFER_INIT;
+	ptrc_buffer_bytes(frame, text, size);
+	n->number = f->frame_count;
 	return n->number - 1;
-}
-
-static uint32_t add_stack(struct ptrc_flames *f, uint32_t below, uint32_t frame)
-{
-	f->stacks = ptrc_cli_grow(f->stacks, f->stack_count, sizeof(*f->stacks));
-	f->stacks[f->stack_count] = (struct ptrc_flame_stack){.below = below, .frame = frame};
-	return f->stack_count++;
 }
 
 uint32_t ptrc_flames_stack(struct ptrc_flames *f, uint32_t below, uint32_t frame)
@@ -39,9 +33,12 @@ uint32_t ptrc_flames_stack(struct ptrc_flames *f, uint32_t below, uint32_t frame
 	struct numbered *n = ptrc_table_find(&f->stack_table, key, sizeof(key), sizeof(*n));
 
 	if (!f->stack_count)
-		add_stack(f, 0, 0);
-	if (!n->number)
-		n->number = add_stack(f, below, frame) + 1;
+		*ptrc_append(f->stacks, f->stack_count) = (struct ptrc_flame_stack){0};
+	if (!n->number) {
+		*ptrc_append(f->stacks, f->stack_count) =
+			(struct ptrc_flame_stack){.below = below, .frame = frame};
+		n->number = f->stack_count;
+	}
 	return n->number - 1;
 }
 
@@ -71,50 +68,41 @@ uint32_t *ptrc_flames_unwind(const struct ptrc_flames *f, uint32_t stack, size_t
 
 void ptrc_flames_begin_samples(struct ptrc_flames *f, const struct ptrc_query *q)
 {
-	size_t bytes = q->source_count * sizeof(struct ptrc_symbol_cache *);
 	struct ptrc_cli_reason why;
 
 	f->source_count = q->source_count;
-	f->caches = ptrc_cli_allocate(bytes);
+	f->caches = ptrc_cli_allocate(q->source_count * sizeof(struct ptrc_symbol_cache *));
 	f->symbols = ptrc_symbols_open(&why);
 	if (!f->symbols)
 		ptrc_cli_message(NULL, "functions have no names: %s", why.text);
 }
 
-/* Puts the name of a file without directories in brackets, which what is no file has by itself. */
-static void put_file(struct ptrc_buffer *b, const struct posixtrace_log_mapping *m)
-{
-	bool has_brackets = m->pm_path_size && *m->pm_path == '[';
-	size_t at = m->pm_path_size;
-
-	while (at && m->pm_path[at - 1] != '/')
-		at--;
-	if (!has_brackets)
-		ptrc_buffer_char(b, '[');
-	ptrc_buffer_bytes(b, m->pm_path + at, m->pm_path_size - at);
-	if (!has_brackets)
-		ptrc_buffer_char(b, ']');
-}
-
-/* Puts what is known of code at the address: its function, else the file that it is in. */
+/* Puts the function at the address, else the file that is mapped there, else the address. */
 static void put_place(struct ptrc_buffer *b, struct ptrc_flames *f, const struct ptrc_source *s,
 		      unsigned long process, uint64_t address)
 {
 	struct posixtrace_log_mapping m;
 	const struct ptrc_symbol *symbol = NULL;
 
-	/* Symbols are those of a call that returns to the address given. */
+	/* ptrc_symbols_find() takes return addresses, one past the call. */
 	if (f->symbols)
 		symbol = ptrc_symbols_find(f->symbols, &f->caches[s->order], s->reader.trace,
 					   process, address + 1, false);
 	if (symbol && symbol->function) {
 		ptrc_buffer_text(b, symbol->function);
-		return;
-	}
-	if (ptrc_log_find_mapping(s->reader.trace, process, address, &m))
-		put_file(b, &m);
-	else
+	} else if (!ptrc_log_find_mapping(s->reader.trace, process, address, &m)) {
 		ptrc_buffer_hex(b, address);
+	} else {
+		/* Mappings without a file have brackets already, as in [vdso]. */
+		bool has_brackets = m.pm_path_size && *m.pm_path == '[';
+		size_t at = m.pm_path_size;
+
+		while (at && m.pm_path[at - 1] != '/')
+			at--;
+		ptrc_buffer_text(b, has_brackets ? "" : "[");
+		ptrc_buffer_bytes(b, m.pm_path + at, m.pm_path_size - at);
+		ptrc_buffer_text(b, has_brackets ? "" : "]");
+	}
 }
 
 static uint32_t frame_of(struct ptrc_flames *f, const struct ptrc_source *s, unsigned long process,
@@ -134,7 +122,7 @@ static uint32_t frame_of(struct ptrc_flames *f, const struct ptrc_source *s, uns
 	return n->number - 1;
 }
 
-/* Finds the addresses of a sample: its field "stack", or all of its data. */
+/* Returns the addresses of a sample: its field "stack" or, without a layout, all of its data. */
 static const char *find_addresses(const struct ptrc_query *q, struct ptrc_view *view, size_t *count)
 {
 	const struct ptrc_value *v = ptrc_view_member(view, &q->layouts, "stack");
@@ -160,7 +148,7 @@ uint32_t ptrc_flames_sample(struct ptrc_flames *f, const struct ptrc_query *q,
 		uint64_t address;
 
 		memcpy(&address, addresses + (i - 1) * sizeof(address), sizeof(address));
-		/* The rest of an array that is not full. */
+		/* Zeros fill an array that is longer than the stack. */
 		if (address)
 			stack = ptrc_flames_stack(f, stack,
 						  frame_of(f, s, process, address, i == 1));
@@ -184,7 +172,7 @@ void ptrc_flames_free(struct ptrc_flames *f)
 	ptrc_table_free(&f->stack_table);
 	ptrc_table_free(&f->addresses);
 	for (size_t i = 0; i < f->source_count; i++)
-		ptrc_symbol_cache_free(f->caches[i]);
+		free(f->caches[i]);
 	free(f->caches);
 	ptrc_symbols_free(f->symbols);
 }

@@ -2,9 +2,7 @@
 #include "config.h"
 #include "src/spans/function.h"
 
-#include <string.h>
-
-/* The event tells it; its own address is that of the call in there which has recorded it. */
+/* The field `function` has it. Without one, the address of the event itself is a place within the function. */
 uint64_t ptrc_function_address(const struct ptrc_layouts *layouts, struct ptrc_view *view)
 {
 	const struct ptrc_value *v = ptrc_view_member(view, layouts, "function");
@@ -45,7 +43,7 @@ void ptrc_pair_put_own_name(struct ptrc_buffer *b, const struct ptrc_pair *pair,
 		if (v && ptrc_value_has_bytes(v))
 			ptrc_buffer_bytes(b, v->bytes, v->size);
 		else
-			ptrc_pair_put_name(b, pair);
+			ptrc_buffer_text(b, pair->name);
 		return;
 	}
 	if (ptrc_view_symbol(view)->function)

@@ -29,7 +29,7 @@ static inline void add_bytes(struct ptrc_key *k, const void *bytes, size_t size)
 	k->size += size;
 }
 
-/* Adds what JSON says, so that a number and a text are as those of other fields. */
+/* A number and a text within JSON are the same keys as those of other fields. */
 static void add_json(struct ptrc_key *k, struct ptrc_value v)
 {
 	struct ptrc_buffer b = PTRC_BUFFER_INIT;
@@ -45,7 +45,7 @@ static void add_json(struct ptrc_key *k, struct ptrc_value v)
 	ptrc_buffer_free(&b);
 }
 
-/* What the bytes of a number are. */
+/* The first byte of a number, which says what its other bytes are. */
 enum number_kind { WHOLE = 'w', NEGATIVE = '-', FRACTION = 'f', DURATION = 0x80 };
 
 static void add_number(struct ptrc_key *k, unsigned char kind, const void *bytes, size_t size)
@@ -64,23 +64,7 @@ static void add_whole(struct ptrc_key *k, unsigned char kind, ptrc_whole whole)
 	add_number(k, kind, &size, size > UINT64_MAX ? sizeof(size) : sizeof(uint64_t));
 }
 
-/* What an f32 is shown as, which is the fraction that the same number of an f64 is. */
-static double fraction_of(const struct ptrc_value *v)
-{
-	struct ptrc_buffer text = PTRC_BUFFER_INIT;
-	struct ptrc_value bare = *v;
-	long double number = v->f;
-
-	bare.unit = PTRC_UNIT_NONE;
-	if (v->kind == PTRC_VALUE_FLOAT && isfinite(v->f)) {
-		ptrc_value_text(&text, &bare);
-		ptrc_value_read_number(text.bytes, text.used, &number);
-		ptrc_buffer_free(&text);
-	}
-	return (double)number;
-}
-
-/* Adds a number with its unit: 1 is as 1.0 and, of time, 5 us as 5000 ns. */
+/* Adds a number with its unit: 1 equals 1.0, and 5 us equal 5000 ns. */
 static void add_quantity(struct ptrc_key *k, struct ptrc_quantity q, enum ptrc_unit unit)
 {
 	unsigned char kind;
@@ -88,7 +72,7 @@ static void add_quantity(struct ptrc_key *k, struct ptrc_quantity q, enum ptrc_u
 
 	ptrc_quantity_take_unit(&q, unit);
 	kind = q.dimension == PTRC_DIMENSION_DURATION ? DURATION : 0;
-	/* What is larger than any integer of 64 bits may be whole all the same. */
+	/* Numbers that no integer of 64 bits can hold may be whole, too. */
 	if (!q.is_whole && fabsl(q.number) < 0x1p126L &&
 	    (long double)(ptrc_whole)q.number == q.number)
 		q = ptrc_quantity_whole(q.dimension, (ptrc_whole)q.number);
@@ -105,6 +89,7 @@ void ptrc_key_add(struct ptrc_key *k, const struct ptrc_value *v)
 	unsigned char kind = (unsigned char)v->kind;
 	bool is_signed =
 		v->kind == PTRC_VALUE_SIGNED || (v->kind == PTRC_VALUE_ENUM && v->is_signed);
+	double f;
 
 	switch (v->kind) {
 	case PTRC_VALUE_JSON:
@@ -112,14 +97,15 @@ void ptrc_key_add(struct ptrc_key *k, const struct ptrc_value *v)
 		return;
 	case PTRC_VALUE_FLOAT:
 	case PTRC_VALUE_DOUBLE:
-		add_quantity(k, ptrc_quantity_number(PTRC_DIMENSION_NUMBER, fraction_of(v)),
-			     v->unit);
+		/* The 0.1 of a float equals the 0.1 of a double. */
+		f = v->kind == PTRC_VALUE_FLOAT ? ptrc_value_shown_single(v->f) : v->f;
+		add_quantity(k, ptrc_quantity_number(PTRC_DIMENSION_NUMBER, f), v->unit);
 		return;
 	case PTRC_VALUE_SIGNED:
 	case PTRC_VALUE_UNSIGNED:
 	case PTRC_VALUE_HEX:
 	case PTRC_VALUE_BOOL:
-	/* Two enums may have other names for one number. */
+	/* Members of two enums may have different names and one number. */
 	case PTRC_VALUE_ENUM:
 		if (__builtin_expect(ptrc_unit_ns(v->unit) != 0, 0))
 			add_quantity(k,
@@ -161,7 +147,6 @@ bool ptrc_key_make(struct ptrc_key *k, size_t number, size_t source, struct ptrc
 		return true;
 	}
 	v = ptrc_view_value(view, by);
-	/* Of what was cut nobody knows which value it is. */
 	if (v.kind == PTRC_VALUE_NONE ||
 	    (__builtin_expect(ptrc_view_is_cut(view), 0) && ptrc_view_has_lost(view, by)))
 		return false;

@@ -6,37 +6,31 @@
 
 #include "src/base/message.h"
 
-static struct ptrc_lane *seek(struct ptrc_lanes *l, size_t group,
-			      const struct posix_trace_event_info *e)
-{
-	struct {
-		size_t group;
-		pid_t pid, tid;
-	} key = {group, e->posix_pid, e->posix_tid};
-
-	if (l->max && l->count >= l->max)
-		return ptrc_table_seek(&l->table, &key, sizeof(key));
-	return ptrc_table_find(&l->table, &key, sizeof(key), l->lane_size);
-}
-
 struct ptrc_lane *ptrc_lanes_find(struct ptrc_lanes *l, struct ptrc_source *s)
 {
 	const struct posix_trace_event_info *e = &s->reader.event;
 	size_t group = l->machines ? l->machines[s->order] : s->order;
 	struct ptrc_lane **recent = &l->recent[(unsigned int)e->posix_tid % PTRC_LANES_RECENT];
 	struct ptrc_lane *lane = *recent;
+	struct {
+		size_t group;
+		pid_t pid, tid;
+	} key = {group, e->posix_pid, e->posix_tid};
 
 	if (lane && lane->tid == e->posix_tid && lane->pid == e->posix_pid && lane->group == group)
 		return lane;
-	lane = seek(l, group, e);
-	if (lane)
+	if (l->max && l->count >= l->max)
+		lane = ptrc_table_seek(&l->table, &key, sizeof(key));
+	else
+		lane = ptrc_table_find(&l->table, &key, sizeof(key), l->lane_size);
+	if (lane) {
 		*recent = lane;
-	if (!lane && !l->rest) {
-		l->rest = ptrc_cli_allocate(l->lane_size);
-		l->rest->is_rest = true;
-	}
-	if (!lane)
+	} else {
+		if (!l->rest)
+			l->rest = ptrc_cli_allocate(l->lane_size);
 		lane = l->rest;
+		lane->is_rest = true;
+	}
 	if (lane->source)
 		return lane;
 	lane->source = s;

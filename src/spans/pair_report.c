@@ -9,17 +9,16 @@
 #include "src/base/nearest.h"
 
 enum {
-	/* The powers of two that a duration may begin with. */
+	/* The rows of a histogram. */
 	POWERS = 64,
 	BAR_COLUMNS = 40,
-	/* The columns of a number and of a duration. */
 	NUMBER_COLUMNS = 8,
 	DURATION_COLUMNS = 9,
 };
 
 /* ---- text ---- */
 
-/* Moves what was put since `begin` to the right side of a column, and puts two blanks before it. */
+/* Right-aligns the text since `begin` in a column, with two blanks before it. */
 static void end_column(struct ptrc_buffer *b, size_t begin, int columns)
 {
 	size_t size = b->used - begin;
@@ -60,23 +59,20 @@ static void put_pair(struct ptrc_buffer *b, const struct ptrc_pair *pair)
 	}
 }
 
-/* Puts what the row is about: the pair, or the value of the field of --per. */
+/* Puts the first column: the pair, or the value of the field of --per. */
 static void put_subject(struct ptrc_buffer *b, const struct ptrc_pairs *p,
 			const struct ptrc_pair_row *row)
 {
-	if (!p->per && row->value.kind == PTRC_VALUE_NONE) {
-		put_pair(b, &p->list[row->pair]);
-		return;
-	}
-	if (!p->per) {
+	bool has_value = row->value.kind != PTRC_VALUE_NONE;
+
+	if (p->per)
+		ptrc_buffer_text(b, has_value ? "  " : "  (none)");
+	if (!p->per && has_value)
 		ptrc_text_put(b, row->value.bytes, row->value.size);
-		return;
-	}
-	ptrc_buffer_text(b, "  ");
-	if (row->value.kind == PTRC_VALUE_NONE)
-		ptrc_buffer_text(b, "(none)");
-	else
+	else if (has_value)
 		ptrc_value_text(b, &row->value);
+	else if (!p->per)
+		put_pair(b, &p->list[row->pair]);
 }
 
 static void put_histogram(struct ptrc_buffer *b, const struct ptrc_quantiles *q)
@@ -96,7 +92,7 @@ static void put_histogram(struct ptrc_buffer *b, const struct ptrc_quantiles *q)
 	}
 	for (unsigned int i = first; i <= last; i++) {
 		size_t begin = b->used;
-		/* Whatever is there has a bar. */
+		/* A count that is not 0 has a bar. */
 		uint64_t bar = (uint64_t)((double)counts[i] / (double)most * BAR_COLUMNS);
 
 		ptrc_buffer_text(b, "from ");
@@ -111,7 +107,6 @@ static void put_histogram(struct ptrc_buffer *b, const struct ptrc_quantiles *q)
 	}
 }
 
-/* Puts a line whose first column has at least so many columns. */
 static void put_row(struct ptrc_buffer *b, const struct ptrc_pairs *p,
 		    const struct ptrc_pair_row *row, size_t columns)
 {
@@ -151,7 +146,6 @@ static void put_head(struct ptrc_buffer *b, size_t columns)
 	ptrc_buffer_char(b, '\n');
 }
 
-/* The columns that the longest subject takes. */
 static size_t longest_subject(const struct ptrc_pairs *p, struct ptrc_pair_row **rows, size_t count)
 {
 	struct ptrc_buffer subject = PTRC_BUFFER_INIT;
@@ -174,7 +168,7 @@ void ptrc_pairs_put_text(struct ptrc_buffer *b, const struct ptrc_pairs *p, bool
 
 	put_head(b, columns);
 	for (size_t i = 0; i < count; i++) {
-		/* With --per a line of its own says which pair the lines behind it are about. */
+		/* With --per, the rows of a pair follow a line with its name. */
 		if (p->per && (!i || rows[i - 1]->pair != rows[i]->pair)) {
 			put_pair(b, &p->list[rows[i]->pair]);
 			ptrc_buffer_char(b, '\n');
@@ -249,7 +243,6 @@ void ptrc_pairs_json(const struct ptrc_pairs *p, struct ptrc_json *j, bool has_h
 
 /* ---- messages ---- */
 
-/* Appends "3 begins without end". */
 static void put_count(struct ptrc_buffer *b, uint64_t count, const char *one, const char *several)
 {
 	if (count)
@@ -275,7 +268,7 @@ void ptrc_pairs_report_halves(const struct ptrc_pairs *p, const char *rest, cons
 	ptrc_buffer_free(&what);
 }
 
-/* Whether one of the logs or sessions has a type of that name. If not, says so. */
+/* Returns false, after a message, if no source has an event type of this name. */
 static bool has_type(const struct ptrc_query *q, const char *name, const char *thing)
 {
 	struct ptrc_nearest nearest = {0};
@@ -309,7 +302,7 @@ static void look_for_value(void *thing, void *arg)
 	*has_any |= row->value.kind != PTRC_VALUE_NONE;
 }
 
-/* Says that no event has the field of the option, and which fields of layouts have names that are near. */
+/* Says that no event has the field of the option, and which members of layouts have similar names. */
 static void say_without_value(const char *option, const char *events, const struct ptrc_field *f,
 			      const struct ptrc_layouts *l)
 {
@@ -325,7 +318,7 @@ static void say_without_value(const char *option, const char *events, const stru
 			 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 }
 
-/* Whether events have the field of --per, if there are any, and that of --label-by. If not, says so. */
+/* Returns false, after a message, if no event has the field of --per, although there are pairs, or that of --label-by. */
 static bool has_values(const struct ptrc_pairs *p, const struct ptrc_layouts *l)
 {
 	bool has_per = !p->per || !p->rows.count;
@@ -339,7 +332,7 @@ static bool has_values(const struct ptrc_pairs *p, const struct ptrc_layouts *l)
 	return has_per && has_label;
 }
 
-/* Whether a type makes a pair by its name, be its events selected or not. */
+/* Whether a type makes a pair by its name, even if its events are not selected. */
 static bool has_pair_names(const struct ptrc_query *q)
 {
 	for (size_t i = 0; i < q->source_count; i++)
@@ -354,7 +347,7 @@ bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, const struct ptrc_que
 			       bool has_asked)
 {
 	const char *thing = q->source_count == 1 ? q->sources->reader.path : NULL;
-	bool is_missing = false;
+	bool is_missing;
 
 	for (size_t i = 0; i < q->source_count; i++)
 		ptrc_reader_load_names(&q->sources[i].reader);
@@ -378,7 +371,7 @@ bool ptrc_pairs_report_missing(const struct ptrc_pairs *p, const struct ptrc_que
 				"%s: ends come in another order than they would nest, so the "
 				"durations are wrong; measure them with --pair='%s by %s'",
 				pair->name, pair->name, pair->common_text);
-		/* A field that no event has is as wrong as a type that is not there. */
+		/* A key that no event has is as wrong as an event type that no source has. */
 		is_missing |= !pair->has_key && pair->without_key > pair->cut_keys;
 	}
 	return is_missing;

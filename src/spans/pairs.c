@@ -2,31 +2,30 @@
 #include "config.h"
 #include "src/spans/pairs.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/spans/key.h"
+#include "src/fields/when.h"
 #include "src/query/losses.h"
 #include "src/query/where.h"
-#include "src/fields/when.h"
+#include "src/spans/key.h"
 
-/* How the names of two types end that are a pair by these. */
+/* Two event types whose names end with these are a pair by their names. */
 static const char begin_suffix[] = ".begin";
 static const char end_suffix[] = ".end";
 
-/* Those of a program of a process. */
+/* The events of a program. */
 static const char exec_name[] = "os.exec";
 static const char exit_name[] = "os.exit";
 
-/* The begins of a pair that wait and have the same key, the latest one first. */
+/* The open begins with one key. */
 struct open_begins {
 	struct ptrc_table_entry entry;
 	struct ptrc_span *latest;
 };
 
-/* ---- what users write ---- */
+/* ---- pairs as users write them ---- */
 
 /* Leaves out the blanks around a text. */
 static void trim(const char **text, size_t *size)
@@ -39,22 +38,13 @@ static void trim(const char **text, size_t *size)
 		--*size;
 }
 
-static char *print(void *(*allocate)(size_t), const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static char *print(void *(*allocate)(size_t), const char *format, ...)
+static char *join(void *(*allocate)(size_t), const char *a, size_t a_size, const char *b,
+		  const char *c, size_t c_size)
 {
-	va_list values;
-	size_t size;
-	char *text;
+	size_t size = a_size + strlen(b) + c_size + 1;
+	char *text = allocate(size);
 
-	va_start(values, format);
-	size = (size_t)vsnprintf(NULL, 0, format, values) + 1;
-	va_end(values);
-	text = allocate(size);
-	va_start(values, format);
-	vsnprintf(text, size, format, values);
-	va_end(values);
+	snprintf(text, size, "%.*s%s%.*s", (int)a_size, a, b, (int)c_size, c);
 	return text;
 }
 
@@ -79,7 +69,7 @@ static struct ptrc_pair make_pair(char *begin, char *end)
 	};
 }
 
-/* The last " by " of the text, or null. */
+/* The last " by " of the text, or NULL. */
 static const char *find_by(const char *text)
 {
 	const char *found = NULL;
@@ -118,11 +108,13 @@ bool ptrc_pair_read_names(const char *text, size_t size, void *(*allocate)(size_
 		trim(&end, &end_size);
 	if (!size || (dots < last && !end_size))
 		return false;
-	names[0] = dots < last ? print(allocate, "%.*s", (int)size, text)
-			       : print(allocate, "%.*s%s%.*s", (int)size, text, begin_suffix,
-				       (int)end_size, end);
-	names[1] = dots < last ? print(allocate, "%.*s", (int)end_size, end)
-			       : print(allocate, "%.*s%s", (int)size, text, end_suffix);
+	if (dots < last) {
+		names[0] = join(allocate, text, size, "", "", 0);
+		names[1] = join(allocate, end, end_size, "", "", 0);
+	} else {
+		names[0] = join(allocate, text, size, begin_suffix, end, end_size);
+		names[1] = join(allocate, text, size, end_suffix, "", 0);
+	}
 	return true;
 }
 
@@ -165,7 +157,7 @@ bool ptrc_pairs_add(struct ptrc_pairs *p, const char *text, const struct ptrc_la
 	return true;
 }
 
-/* Makes the key of the event. Returns false, and counts it, if it has none. */
+/* Returns false, and counts the event, if it has no key. */
 static bool make_key(struct ptrc_pairs *p, size_t number, size_t source, struct ptrc_view *view,
 		     struct ptrc_key *k)
 {
@@ -181,8 +173,6 @@ static bool make_key(struct ptrc_pairs *p, size_t number, size_t source, struct 
 	pair->cut_keys += ptrc_view_is_cut(view) && ptrc_view_has_lost(view, &pair->by);
 	return false;
 }
-
-/* ---- keys by default ---- */
 
 static const struct ptrc_layout_field *member_of(const struct ptrc_layout *layout, const char *name)
 {
@@ -200,8 +190,8 @@ bool ptrc_pair_has_key(struct ptrc_view *view, const struct ptrc_layouts *layout
 	return member_of(ptrc_view_layout(view, layouts, id), PTRC_PAIR_KEY);
 }
 
-/* The type of that name, if the source has told it. What comes from a session tells a type with its first
- * event. */
+/* Finds an event type by its name; 0: not known. A session announces a type with its first event, so only the
+ * type of this event is looked at. */
 static trace_event_id_t find_type(const struct ptrc_view *view, const char *name)
 {
 	const struct ptrc_reader *r = view->reader;
@@ -213,23 +203,19 @@ static trace_event_id_t find_type(const struct ptrc_view *view, const char *name
 	return ptrc_reader_find_type(r, name);
 }
 
-/* Finds the field of a member of the event itself, also where fields are by default those of a pair's begin.
+/* Finds the field of a member of the event itself, even if fields are those of a pair's first event by default.
  * Returns its name. */
 static char *find_member(struct ptrc_view *view, const char *member, struct ptrc_field *f)
 {
-	struct ptrc_buffer b = PTRC_BUFFER_INIT;
+	char *name = ptrc_cli_text("data.%s", member);
 	struct ptrc_cli_reason why;
-	char *name;
 
-	ptrc_buffer_format(&b, "data.%s", member);
-	name = ptrc_cli_copy_bytes(b.bytes, b.used);
-	ptrc_buffer_free(&b);
 	ptrc_field_find(name, view->layouts, f, &why);
 	f->is_of_begin = false;
 	return name;
 }
 
-/* Finds the key of a pair that was given none, or a field that would be one. */
+/* Finds the key by default of a pair that was given none; if there is none, a field that both events have. */
 static void bind(struct ptrc_pair *pair, struct ptrc_view *view)
 {
 	trace_event_id_t ids[2] = {find_type(view, pair->begin), find_type(view, pair->end)};
@@ -259,7 +245,6 @@ static void bind(struct ptrc_pair *pair, struct ptrc_view *view)
 		}
 }
 
-/* The value of the field that both events have. */
 static uint64_t hash_common(const struct ptrc_pair *pair, struct ptrc_view *view)
 {
 	struct ptrc_key k;
@@ -273,7 +258,7 @@ static uint64_t hash_common(const struct ptrc_pair *pair, struct ptrc_view *view
 	return hash;
 }
 
-/* Whether an end has the value not of the latest begin but of one of those before it. */
+/* Whether the value of an end is not that of the latest begin but that of an earlier one. */
 static bool is_crossed(const struct ptrc_pair *pair, const struct ptrc_span *latest,
 		       struct ptrc_view *view)
 {
@@ -293,17 +278,6 @@ static bool is_crossed(const struct ptrc_pair *pair, const struct ptrc_span *lat
 
 /* ---- rows ---- */
 
-/* Keeps a value beyond its event. */
-static struct ptrc_value keep(const struct ptrc_value *v)
-{
-	struct ptrc_value kept = *v;
-
-	kept.raw = NULL;
-	if (ptrc_value_has_bytes(v))
-		kept.bytes = ptrc_cli_copy_bytes(v->bytes, v->size);
-	return kept;
-}
-
 static struct ptrc_pair_row *row_with(struct ptrc_pairs *p, size_t number,
 				      const struct ptrc_value *v)
 {
@@ -317,12 +291,15 @@ static struct ptrc_pair_row *row_with(struct ptrc_pairs *p, size_t number,
 	ptrc_key_free(&k);
 	if (p->rows.count > count) {
 		row->pair = number;
-		row->value = keep(v);
+		row->value = *v;
+		row->value.raw = NULL;
+		if (ptrc_value_has_bytes(v))
+			row->value.bytes = ptrc_cli_copy_bytes(v->bytes, v->size);
 	}
 	return row;
 }
 
-/* The row that the event belongs to; null if rows are not wanted. */
+/* The row that the event belongs to; NULL if rows are not wanted. */
 static struct ptrc_pair_row *row_of(struct ptrc_pairs *p, size_t number, struct ptrc_view *view)
 {
 	struct ptrc_value v = {0};
@@ -336,7 +313,7 @@ static struct ptrc_pair_row *row_of(struct ptrc_pairs *p, size_t number, struct 
 	return row_with(p, number, &v);
 }
 
-/* The same of a begin, which may have a label. */
+/* Does the same for the first event of a pair, which may have a label. */
 static struct ptrc_pair_row *row_of_begin(struct ptrc_pairs *p, size_t number,
 					  struct ptrc_view *view)
 {
@@ -370,7 +347,7 @@ static void count(struct ptrc_pair_row *row, enum ptrc_span_fate fate, uint64_t 
 
 /* ---- events ---- */
 
-/* The losses that may have taken events of the pair's kind away, of which one is in this source. */
+/* The counter of the losses that may concern pairs of this kind with an event in this source. */
 static const uint64_t *gaps_of(const struct ptrc_pairs *p, const struct ptrc_pair *pair,
 			       size_t source)
 {
@@ -402,7 +379,7 @@ static void take_begin(struct ptrc_pairs *p, size_t number, struct ptrc_source *
 	ptrc_span_begin(&p->spans, b);
 }
 
-/* Ends the latest begin, which is gone then; by a fate, unless something may have been lost since. */
+/* Ends the latest open begin. Its fate is CUT if events were lost since. */
 static void end_span(struct ptrc_pairs *p, struct open_begins *open, enum ptrc_span_fate fate,
 		     struct ptrc_source *end)
 {
@@ -410,7 +387,6 @@ static void end_span(struct ptrc_pairs *p, struct open_begins *open, enum ptrc_s
 
 	if (b->gap_count != *b->gaps)
 		fate = PTRC_SPAN_CUT;
-	/* A reader gives events in the order of their times. */
 	count(b->row, fate, end ? (uint64_t)ptrc_when_subtract(ptrc_source_ns(end), b->ns) : 0);
 	ptrc_span_end(&p->spans, b, b->pair, fate, end);
 	open->latest = b->before;
@@ -445,8 +421,7 @@ static void take_end(struct ptrc_pairs *p, size_t number, struct ptrc_source *so
 		ptrc_table_remove(&p->open, open);
 }
 
-/* Adds a role. What ends something comes first: an event may be both, and end what the one before it
- * has begun. */
+/* Adds a role, ends before begins: an event that is both ends what an earlier one of its type began. */
 static struct ptrc_pair_roles *add_role(struct ptrc_pair_roles *r, size_t pair, bool is_end)
 {
 	r = ptrc_cli_reallocate(r, sizeof(*r) + (r->count + 1) * sizeof(*r->roles));
@@ -457,7 +432,7 @@ static struct ptrc_pair_roles *add_role(struct ptrc_pair_roles *r, size_t pair, 
 	return r;
 }
 
-/* Whether the text is one with a suffix, which is `stem_size` bytes behind the begin. */
+/* If the name has the suffix, stores the size of what precedes it. */
 static bool has_suffix(const struct ptrc_reader_name *name, const char *suffix, size_t *stem_size)
 {
 	size_t size = strlen(suffix);
@@ -469,32 +444,31 @@ static bool has_suffix(const struct ptrc_reader_name *name, const char *suffix, 
 	return true;
 }
 
-/* Makes sure that there is the pair of programs. */
-static void find_programs(struct ptrc_pairs *p)
+static bool is_of_program(const struct ptrc_reader_name *name)
 {
-	for (size_t i = 0; i < p->count; i++)
-		if (ptrc_pair_is_program(&p->list[i]))
-			return;
-	*ptrc_append(p->list, p->count) =
-		make_pair(ptrc_cli_copy(exec_name), ptrc_cli_copy(exit_name));
+	return name->is_known && (!strcmp(name->text, exec_name) || !strcmp(name->text, exit_name));
 }
 
 bool ptrc_pair_has_name(const struct ptrc_reader_name *name)
 {
 	size_t size;
 
-	return name->is_known &&
-	       (!strcmp(name->text, exec_name) || !strcmp(name->text, exit_name) ||
-		has_suffix(name, begin_suffix, &size) || has_suffix(name, end_suffix, &size));
+	return is_of_program(name) || has_suffix(name, begin_suffix, &size) ||
+	       has_suffix(name, end_suffix, &size);
 }
 
-/* Makes sure that there is the pair X.begin, X.end of which the name is one, or that of programs. */
+/* Adds the pair that the event type is part of by its name, if it is missing. */
 static void find_by_name(struct ptrc_pairs *p, const struct ptrc_reader_name *name)
 {
 	size_t size;
 
-	if (name->is_known && (!strcmp(name->text, exec_name) || !strcmp(name->text, exit_name)))
-		find_programs(p);
+	if (is_of_program(name)) {
+		for (size_t i = 0; i < p->count; i++)
+			if (ptrc_pair_is_program(&p->list[i]))
+				return;
+		*ptrc_append(p->list, p->count) =
+			make_pair(ptrc_cli_copy(exec_name), ptrc_cli_copy(exit_name));
+	}
 	if (!has_suffix(name, begin_suffix, &size) && !has_suffix(name, end_suffix, &size))
 		return;
 	for (size_t i = 0; i < p->count; i++)
@@ -506,7 +480,6 @@ static void find_by_name(struct ptrc_pairs *p, const struct ptrc_reader_name *na
 			  ptrc_cli_text("%.*s%s", (int)size, name->text, end_suffix));
 }
 
-/* Works out what the type of the event is for the pairs. */
 static struct ptrc_pair_roles *find_roles(struct ptrc_pairs *p, struct ptrc_type *type,
 					  struct ptrc_view *view)
 {
@@ -519,7 +492,7 @@ static struct ptrc_pair_roles *find_roles(struct ptrc_pairs *p, struct ptrc_type
 	for (size_t i = 0; i < p->count && name->is_known; i++) {
 		if (!strcmp(p->list[i].begin, name->text))
 			r = add_role(r, i, false);
-		/* A program ends the one that its process executed before, too. */
+		/* An os.exec also ends the program that its process executed before. */
 		if (!strcmp(p->list[i].end, name->text) ||
 		    (ptrc_pair_is_program(&p->list[i]) && !strcmp(p->list[i].begin, name->text)))
 			r = add_role(r, i, true);
@@ -530,33 +503,30 @@ static struct ptrc_pair_roles *find_roles(struct ptrc_pairs *p, struct ptrc_type
 	return type->of_pairs = r;
 }
 
-static struct ptrc_pair_source *source_of(struct ptrc_pairs *p, size_t order)
-{
-	while (order >= p->source_count)
-		*ptrc_append(p->sources, p->source_count) = NULL;
-	if (!p->sources[order])
-		p->sources[order] = ptrc_cli_allocate(sizeof(**p->sources));
-	return p->sources[order];
-}
-
 void ptrc_pairs_take(struct ptrc_pairs *p, struct ptrc_source *source)
 {
 	const struct ptrc_reader *reader = &source->reader;
 	trace_event_id_t id = reader->event.posix_event_id;
-	struct ptrc_pair_source *s = source_of(p, source->order);
+	struct ptrc_pair_source *s;
 	struct ptrc_type *type = ptrc_reader_type(&source->reader, id);
 	struct ptrc_pair_roles *r = type->of_pairs;
 	size_t role_count;
 	bool is_open = ptrc_is_loss_open(id, reader->data, reader->size);
 	size_t i = 0;
 
+	while (source->order >= p->source_count)
+		*ptrc_append(p->sources, p->source_count) = NULL;
+	if (!p->sources[source->order])
+		p->sources[source->order] = ptrc_cli_allocate(sizeof(*s));
+	s = p->sources[source->order];
 	if (!r || r->generation != p->generation)
 		r = find_roles(p, type, &source->view);
 	role_count = source->is_for_loss ? 0 : r->count;
 	for (; i < role_count && r->roles[i].is_end; i++)
 		take_end(p, r->roles[i].pair, source);
-	/* What a STOP or an OVERFLOW ends is before the loss. The loss reaches to the next event, START
-	 * or RESUME: what began in another source until then may have lost its end, too. */
+	/* The pairs that a STOP or an OVERFLOW ends precede the loss, so ends are taken first. The loss reaches to
+	 * the next event of the source, START or RESUME; pairs that begin in other sources before that may have lost
+	 * their ends, too. */
 	if (s->is_at_loss || ptrc_is_loss(id, reader->data, reader->size)) {
 		p->gap_count++;
 		s->gap_count++;
@@ -618,9 +588,7 @@ bool ptrc_pairs_select(struct ptrc_pairs *p, struct ptrc_span *s)
 		end->pair = pair->name;
 		end->duration_ns = (uint64_t)ptrc_when_subtract(last, first);
 	}
-	return (begin && end ? ptrc_select_pair(select, end)
-			     : ptrc_select_half(select, begin ? begin->reader : end->reader,
-						begin ? pair->end : pair->begin, !begin)) &&
+	return ptrc_select_pair(select, begin, end, begin ? pair->end : pair->begin) &&
 	       (!select->around || ptrc_select_meets_window(select, first, last));
 }
 
@@ -631,16 +599,11 @@ void ptrc_pairs_count_half(struct ptrc_pairs *p, const struct ptrc_span *s)
 
 /* ---- results ---- */
 
-struct list {
-	struct ptrc_pair_row **rows;
-	size_t count;
-};
-
 static void add_row(void *thing, void *arg)
 {
-	struct list *l = arg;
+	struct ptrc_pair_row ***end = arg;
 
-	l->rows[l->count++] = thing;
+	*(*end)++ = thing;
 }
 
 static int compare(const void *a, const void *b)
@@ -654,21 +617,21 @@ static int compare(const void *a, const void *b)
 		return s->pair < t->pair ? -1 : 1;
 	if (s->lengths.total != t->lengths.total)
 		return s->lengths.total > t->lengths.total ? -1 : 1;
-	/* Any order, as long as it is always the same. */
+	/* The keys make the order the same in each run. */
 	order = memcmp(s->entry.key, t->entry.key, size);
 	return order ? order : (s->entry.key_size > size) - (t->entry.key_size > size);
 }
 
 struct ptrc_pair_row **ptrc_pairs_rows(const struct ptrc_pairs *p, size_t *count)
 {
-	struct list l = {ptrc_cli_allocate((p->rows.count + 1) * sizeof(struct ptrc_pair_row *)),
-			 0};
+	struct ptrc_pair_row **rows =
+		ptrc_cli_allocate(p->rows.count * sizeof(struct ptrc_pair_row *));
+	struct ptrc_pair_row **end = rows;
 
-	ptrc_table_visit(&p->rows, add_row, &l);
-	if (l.count)
-		qsort(l.rows, l.count, sizeof(*l.rows), compare);
-	*count = l.count;
-	return l.rows;
+	ptrc_table_visit(&p->rows, add_row, &end);
+	*count = p->rows.count;
+	qsort(rows, *count, sizeof(struct ptrc_pair_row *), compare);
+	return rows;
 }
 
 static void free_row(void *thing, void *arg)
@@ -681,15 +644,19 @@ static void free_row(void *thing, void *arg)
 		free((char *)row->value.bytes);
 }
 
-static void forget_binding(struct ptrc_pair *pair)
+/* Leaves what the user has given. */
+static void forget_pair(struct ptrc_pair *pair)
 {
+	struct ptrc_pair given = {.name = pair->name, .begin = pair->begin, .end = pair->end};
+
+	free(pair->common_text);
 	if (pair->is_own_key) {
 		free(pair->by_text);
-		pair->by_text = NULL;
+	} else {
+		given.by = pair->by;
+		given.by_text = pair->by_text;
 	}
-	free(pair->common_text);
-	pair->common_text = NULL;
-	pair->is_crossed = pair->is_bound = pair->is_own_key = false;
+	*pair = given;
 }
 
 void ptrc_pairs_forget(struct ptrc_pairs *p)
@@ -706,28 +673,54 @@ void ptrc_pairs_forget(struct ptrc_pairs *p)
 	p->source_count = 0;
 	while (p->count > p->given_count)
 		ptrc_pair_free(&p->list[--p->count]);
-	for (size_t i = 0; i < p->count; i++) {
-		p->list[i].without_key = p->list[i].cut_keys = 0;
-		p->list[i].halves = (struct ptrc_pair_halves){0};
-		p->list[i].has_begin = p->list[i].has_end = p->list[i].has_key = false;
-		forget_binding(&p->list[i]);
-	}
+	for (size_t i = 0; i < p->count; i++)
+		forget_pair(&p->list[i]);
 	p->gap_count = p->at_loss_count = 0;
+}
+
+/* ---- labels ---- */
+
+/* A label is a name. The start of a longer value identifies it well enough. */
+enum { LABEL_BYTES_MAX = 200 };
+
+/* Ends a text that is longer than a label between two characters. */
+static void cut(struct ptrc_buffer *b, size_t begin)
+{
+	size_t end = begin + LABEL_BYTES_MAX;
+
+	if (b->used <= end)
+		return;
+	while (end > begin && ((unsigned char)b->bytes[end] & 0xC0) == 0x80)
+		end--;
+	b->used = end;
+	ptrc_buffer_text(b, "...");
 }
 
 bool ptrc_pair_put_labelled_name(struct ptrc_buffer *b, const struct ptrc_pairs *p,
 				 const struct ptrc_pair *pair, struct ptrc_view *view)
 {
-	size_t begin = b->used;
+	struct ptrc_buffer room = PTRC_BUFFER_INIT;
+	struct ptrc_value v;
+	size_t begin;
 
 	if (!p->label || ptrc_pair_is_function(pair) || ptrc_pair_is_program(pair))
 		return false;
+	v = ptrc_view_value(view, &p->label->field);
+	ptrc_value_take_name(&v);
+	/* JSON's null becomes no value here. */
+	ptrc_value_settle(&v, &room);
+	if (v.kind == PTRC_VALUE_NONE)
+		return false;
 	ptrc_buffer_text(b, pair->name);
 	ptrc_buffer_text(b, ": ");
-	if (ptrc_label_put(b, p->label, view))
-		return true;
-	b->used = begin;
-	return false;
+	begin = b->used;
+	if (v.kind == PTRC_VALUE_TEXT)
+		ptrc_buffer_bytes(b, v.bytes, v.size);
+	else
+		ptrc_value_text(b, &v);
+	cut(b, begin);
+	ptrc_buffer_free(&room);
+	return true;
 }
 
 bool ptrc_pair_is_of_thread(const struct ptrc_pairs *p, const struct ptrc_pair *pair)

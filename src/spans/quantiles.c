@@ -7,23 +7,21 @@
 
 #include "src/base/message.h"
 
-/*
- * Each power of two is cut into STEPS places of the same width. So up to 2 * STEPS a place has one
- * length, and beyond it at most 1/STEPS of the length that it begins with.
- */
+/* Each power of two is divided into STEPS places of equal width. So below 2 * STEPS a place has one length, and above
+ * it its width is at most 1/STEPS of its least length. */
 enum { STEPS_POWER = 6, STEPS = 1 << STEPS_POWER };
 
 const struct ptrc_quantile ptrc_quantiles_shown[PTRC_QUANTILES_SHOWN] = {
 	{500, "p50", "p50_ns"}, {900, "p90", "p90_ns"}, {990, "p99", "p99_ns"}};
 
-/* As many as .count of the quantiles. */
 struct ptrc_lengths {
 	size_t room;
 	bool is_sorted;
+	/* As many as .count of the quantiles. */
 	uint64_t list[];
 };
 
-/* Makes room for `count` more lengths. Returns null, and forgets the lengths, if they become too many. */
+/* Makes room for `count` more lengths. Returns NULL, and frees all exact lengths, if they become too many. */
 static uint64_t *extend(struct ptrc_quantiles *q, uint64_t count)
 {
 	struct ptrc_lengths *e = q->exact;
@@ -52,7 +50,7 @@ static int compare(const void *a, const void *b)
 	return (s > t) - (s < t);
 }
 
-/* The length of this rank, from 1. */
+/* The rank counts from 1. */
 static uint64_t exact_at(struct ptrc_lengths *e, uint64_t count, uint64_t rank)
 {
 	if (!e->is_sorted)
@@ -61,14 +59,9 @@ static uint64_t exact_at(struct ptrc_lengths *e, uint64_t count, uint64_t rank)
 	return e->list[rank - 1];
 }
 
-static unsigned int power_of(uint64_t length)
-{
-	return length < 2 ? 0 : 63 - (unsigned int)__builtin_clzll(length);
-}
-
 static size_t place_of(uint64_t length)
 {
-	unsigned int power = power_of(length);
+	unsigned int power = length < 2 ? 0 : 63 - (unsigned int)__builtin_clzll(length);
 
 	if (power < STEPS_POWER)
 		return (size_t)length;
@@ -84,7 +77,7 @@ static uint64_t length_of(size_t place)
 	return begin + (UINT64_C(1) << shift) / 2;
 }
 
-/* Makes the places from `first` to `last` part of those that have a number. */
+/* Extends the histogram to the places from `first` to `last`. */
 static void cover(struct ptrc_quantiles *q, size_t first, size_t last)
 {
 	size_t end = q->first_place + q->place_count;
@@ -106,6 +99,19 @@ static void cover(struct ptrc_quantiles *q, size_t first, size_t last)
 	q->place_count = last + 1 - first;
 }
 
+/* Updates all but the histogram and the exact lengths. */
+static void note(struct ptrc_quantiles *q, uint64_t count, uint64_t least, uint64_t greatest,
+		 uint64_t total)
+{
+	if (!q->count || least < q->least)
+		q->least = least;
+	if (!q->count || greatest > q->greatest)
+		q->greatest = greatest;
+	q->count += count;
+	if (__builtin_add_overflow(q->total, total, &q->total))
+		q->total = UINT64_MAX;
+}
+
 void ptrc_quantiles_add(struct ptrc_quantiles *q, uint64_t length)
 {
 	size_t place = place_of(length);
@@ -113,14 +119,8 @@ void ptrc_quantiles_add(struct ptrc_quantiles *q, uint64_t length)
 
 	if (exact)
 		*exact = length;
-	if (!q->count || length < q->least)
-		q->least = length;
-	if (!q->count || length > q->greatest)
-		q->greatest = length;
-	q->count++;
-	if (__builtin_add_overflow(q->total, length, &q->total))
-		q->total = UINT64_MAX;
-	/* The whole power of two: others of it mostly follow. */
+	note(q, 1, length, length, length);
+	/* Covers the whole power of two, as similar lengths mostly follow. */
 	if (place < q->first_place || place - q->first_place >= q->place_count)
 		cover(q, place / STEPS * STEPS, place / STEPS * STEPS + STEPS - 1);
 	q->counts[place - q->first_place]++;
@@ -135,13 +135,7 @@ void ptrc_quantiles_merge(struct ptrc_quantiles *q, const struct ptrc_quantiles 
 	exact = extend(q, other->exact ? other->count : PTRC_QUANTILES_EXACT + 1);
 	if (exact)
 		memcpy(exact, other->exact->list, (size_t)other->count * sizeof(*exact));
-	if (!q->count || other->least < q->least)
-		q->least = other->least;
-	if (!q->count || other->greatest > q->greatest)
-		q->greatest = other->greatest;
-	q->count += other->count;
-	if (__builtin_add_overflow(q->total, other->total, &q->total))
-		q->total = UINT64_MAX;
+	note(q, other->count, other->least, other->greatest, other->total);
 	cover(q, other->first_place, other->first_place + other->place_count - 1);
 	for (size_t i = 0; i < other->place_count; i++)
 		q->counts[other->first_place - q->first_place + i] += other->counts[i];
@@ -174,7 +168,7 @@ bool ptrc_quantile_read(const char *text, unsigned int *per_mille)
 
 uint64_t ptrc_quantiles_at(const struct ptrc_quantiles *q, unsigned int per_mille)
 {
-	/* Rounded up, without a product that may have no room. */
+	/* Rounded up, without a product that could overflow. */
 	uint64_t rank = q->count / 1000 * per_mille + (q->count % 1000 * per_mille + 999) / 1000;
 	uint64_t length = 0;
 
@@ -244,9 +238,9 @@ void ptrc_quantiles_put_at(struct ptrc_buffer *b, const struct ptrc_quantiles *q
 void ptrc_quantiles_json(struct ptrc_json *j, const struct ptrc_quantiles *q)
 {
 	ptrc_json_u64(j, "min_ns", q->least);
-	for (const struct ptrc_quantile *s = ptrc_quantiles_shown;
-	     s < ptrc_quantiles_shown + PTRC_QUANTILES_SHOWN; s++)
-		ptrc_json_u64(j, s->key, ptrc_quantiles_at(q, s->per_mille));
+	for (size_t i = 0; i < PTRC_QUANTILES_SHOWN; i++)
+		ptrc_json_u64(j, ptrc_quantiles_shown[i].key,
+			      ptrc_quantiles_at(q, ptrc_quantiles_shown[i].per_mille));
 	ptrc_json_u64(j, "max_ns", q->greatest);
 	ptrc_json_u64(j, "total_ns", q->total);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Quantiles of durations. They are exact up to PTRC_QUANTILES_EXACT durations, which takes 8 bytes each.
- * Of more only a histogram is kept, in which lengths that differ by less than 1.6 % count as the same, so
- * that a quantile is within 0.8 % of the exact one; count, total, least and greatest stay exact.
+ * Quantiles of durations. Up to PTRC_QUANTILES_EXACT durations they are exact, at 8 bytes a duration. Beyond, only a
+ * histogram is kept, whose places are less than 1.6 % wide, so a quantile is at most 0.8 % off; count, total, least
+ * and greatest stay exact.
  */
 #ifndef PTRC_SRC_SPANS_QUANTILES_H
 #define PTRC_SRC_SPANS_QUANTILES_H
@@ -21,16 +21,16 @@ struct ptrc_lengths;
 /* Starts zeroed. Lengths are nanoseconds. */
 struct ptrc_quantiles {
 	uint64_t count;
-	/* UINT64_MAX if it has no room. */
+	/* At most UINT64_MAX, which also stands for more. */
 	uint64_t total;
-	/* Of no use if there are none. */
+	/* Valid if .count is not 0. */
 	uint64_t least;
 	uint64_t greatest;
-	/* The numbers of the places from first_place on; all others have none. */
+	/* The histogram: the counts of the places from first_place on. All others are empty. */
 	uint64_t *counts;
 	size_t first_place;
 	size_t place_count;
-	/* Each length; null if there are none or too many. */
+	/* Each length; NULL if there are none or too many. */
 	struct ptrc_lengths *exact;
 };
 
@@ -39,21 +39,19 @@ void ptrc_quantiles_add(struct ptrc_quantiles *, uint64_t length);
 /* Adds all lengths of the other one, as if they had been added one by one. */
 void ptrc_quantiles_merge(struct ptrc_quantiles *, const struct ptrc_quantiles *other);
 
-/* Reads the name of a quantile: min, p50, p99.9, max. Returns false if the text is none. */
+/* Reads the name of a quantile: min, p50, p99.9, max. Returns false if the text is something else. */
 bool ptrc_quantile_read(const char *text, unsigned int *per_mille);
 
-/* The least length for which at least so many of 1,000 are not longer; 0 if there are none. */
+/* The least length that at least this share of all lengths does not exceed; 0 if there are none. */
 uint64_t ptrc_quantiles_at(const struct ptrc_quantiles *, unsigned int per_mille);
-
-/* Whether that is exact. */
 bool ptrc_quantiles_is_exact(const struct ptrc_quantiles *);
 
-/* How many lengths are in [2^power, 2^(power + 1)); those of 0 and 1 both are at power 0. */
+/* The number of lengths in [2^power, 2^(power + 1)). Lengths of 0 count as 1. */
 uint64_t ptrc_quantiles_octave(const struct ptrc_quantiles *, unsigned int power);
 
 void ptrc_quantiles_free(struct ptrc_quantiles *);
 
-/* The quantiles that people are shown, and their names. */
+/* The quantiles that tables and JSON show. */
 enum { PTRC_QUANTILES_SHOWN = 3 };
 struct ptrc_quantile {
 	unsigned int per_mille;
@@ -62,13 +60,13 @@ struct ptrc_quantile {
 };
 extern const struct ptrc_quantile ptrc_quantiles_shown[PTRC_QUANTILES_SHOWN];
 
-/* Puts the members from "min_ns" to "total_ns" of durations, of which there are some. */
+/* Puts the members from "min_ns" to "total_ns". There is at least one length. */
 void ptrc_quantiles_json(struct ptrc_json *, const struct ptrc_quantiles *);
 
-/* Puts a duration that is one of these, or a dash if there are none. */
+/* Puts one of the lengths, or a dash if there are none. */
 void ptrc_quantiles_put(struct ptrc_buffer *, const struct ptrc_quantiles *, uint64_t length_ns);
 
-/* Puts a quantile, with ~ before one that is not exact. */
+/* Puts a quantile, with ~ before it if it is not exact. */
 void ptrc_quantiles_put_at(struct ptrc_buffer *, const struct ptrc_quantiles *,
 			   unsigned int per_mille);
 

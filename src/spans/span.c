@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A view of kept events: of a copy of the reader of their source, which has read something else by
- * now. */
+/* A view of a kept event, on a copy of the reader, which itself has read other events since. */
 struct ptrc_kept_view {
 	struct ptrc_reader reader;
 	struct ptrc_view view;
@@ -14,14 +13,12 @@ struct ptrc_kept_view {
 
 void ptrc_spans_begin(struct ptrc_spans *s, struct ptrc_query *q, size_t span_size)
 {
-	size_t bytes = q->source_count * sizeof(struct ptrc_kept_view *);
-
 	*s = (struct ptrc_spans){.query = q, .span_size = span_size};
 	for (size_t i = 0; i < 2; i++)
-		s->views[i] = ptrc_cli_allocate(bytes);
+		s->views[i] = ptrc_cli_allocate(q->source_count * sizeof(struct ptrc_kept_view *));
 }
 
-/* The data goes to the room, which has as many bytes. */
+/* Copies the event that the source has read. `room` has space for its data. */
 static void keep(struct ptrc_kept *k, struct ptrc_source *s, void *room)
 {
 	const struct ptrc_reader *r = &s->reader;
@@ -56,12 +53,12 @@ struct ptrc_span *ptrc_span_make(struct ptrc_spans *all, struct ptrc_source *sou
 
 void ptrc_span_free(struct ptrc_spans *all, struct ptrc_span *s)
 {
-	if (!all->query) {
+	if (all->query) {
+		all->open_count--;
+		ptrc_span_release(s);
+	} else {
 		free(s);
-		return;
 	}
-	all->open_count--;
-	ptrc_span_release(s);
 }
 
 void ptrc_span_begin(struct ptrc_spans *all, struct ptrc_span *s)

@@ -41,7 +41,7 @@ struct ptrc_span {
 	/* The number of its pair. */
 	size_t pair;
 	int64_t ns;
-	/* Of the value of the field that both event types have. */
+	/* A hash of the value of the field that both events have, see `common` of the pair; 0 without one. */
 	uint64_t common_hash;
 	/* A counter of losses: those of its source or, if a field is the key, of all sources; and its value when the
 	 * span started. */

@@ -33,7 +33,8 @@ void ptrc_selection_begin(struct ptrc_selection *s, struct ptrc_query *q, struct
 static void add_process(struct ptrc_select_numbers *numbers, const char *option, const char *text)
 {
 	/* Events of the trace system itself have process and thread 0. */
-	ptrc_select_add_number(numbers, (pid_t)ptrc_cli_number(option, text, 0, INT32_MAX));
+	*ptrc_append(numbers->numbers, numbers->count) =
+		(pid_t)ptrc_cli_number(option, text, 0, INT32_MAX);
 }
 
 static struct ptrc_when time_of(const char *option, const char *text)
@@ -210,11 +211,13 @@ static void read_around(struct ptrc_selection *s)
 
 static void add_wheres(struct ptrc_selection *s)
 {
+	struct ptrc_select *select = &s->query->select;
+
 	if (s->wheres.count > WHERE_MAX)
 		ptrc_cli_usage("--where", "is given more than %d times", (int)WHERE_MAX);
 	for (size_t i = 0; i < s->wheres.count; i++)
-		ptrc_select_add_where(&s->query->select,
-				      read_where(s, "--where", s->wheres.texts[i]));
+		*ptrc_append(select->wheres, select->where_count) =
+			read_where(s, "--where", s->wheres.texts[i]);
 }
 
 void ptrc_selection_read(struct ptrc_selection *s)

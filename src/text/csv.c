@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "src/base/escape.h"
 #include "src/fields/json_text.h"
 
 void ptrc_csv_end(struct ptrc_buffer *b, size_t begin)
@@ -23,7 +22,7 @@ void ptrc_csv_end(struct ptrc_buffer *b, size_t begin)
 	from = b->bytes + b->used;
 	b->used += quotes + 2;
 	to = b->bytes + b->used;
-	/* From the end on, as each quote moves what follows. */
+	/* Goes backwards, as each added quote moves the text after it. */
 	for (*--to = '"'; from > b->bytes + begin; *--to = *from)
 		if (*--from == '"')
 			*--to = '"';
@@ -39,7 +38,6 @@ bool ptrc_csv_text(struct ptrc_buffer *b, const char *text, size_t size)
 	return is_whole;
 }
 
-/* Puts a number, a truth or bytes, without a unit. */
 static void put_plain(struct ptrc_buffer *b, struct ptrc_value v)
 {
 	v.unit = PTRC_UNIT_NONE;

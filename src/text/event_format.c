@@ -2,6 +2,7 @@
 #include "config.h"
 #include "src/text/event_format.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@
 /* A longer text does not widen its column. */
 enum { TEXT_COLUMNS_MAX = 40 };
 
-/* What the data of a system event consists of: sets of event types, or a number (an int). */
+/* The data of system events: sets of event types, or a number (an int). */
 static const struct part {
 	trace_event_id_t type;
 	/* The size of the whole data. */
@@ -36,7 +37,7 @@ static const struct part {
 	{POSIX_TRACE_ERROR, sizeof(int), "error", 0, false},
 };
 
-/* The first part of the event's data from `part` on, or null. */
+/* The first part of the event's data from `part` on, or NULL. */
 static const struct part *find_part(const struct ptrc_reader *r, const struct part *part)
 {
 	for (; part < parts + sizeof(parts) / sizeof(*parts); part++)
@@ -66,9 +67,8 @@ static bool has_json_name(const struct ptrc_reader_name *name)
 	return name->is_known && ptrc_text_is_utf8(name->text, name->size);
 }
 
-/* Puts the names of the types in the set as an array. If JSON cannot hold some of the names
- * byte for byte, or they are unknown, an array key_ids with the numbers of these types
- * follows. */
+/* Puts the names of the types in the set as an array. An array key_ids follows with the numbers of the types
+ * whose names are unknown or not valid in JSON. */
 static void put_set_json(struct ptrc_json *j, struct ptrc_reader *r, const struct part *part)
 {
 	trace_event_set_t set;
@@ -98,8 +98,8 @@ static void put_set_json(struct ptrc_json *j, struct ptrc_reader *r, const struc
 	ptrc_json_close(j, ']');
 }
 
-/* Puts the names of the types in the set, separated by commas. Consecutive types whose names
- * are unknown are put as #first-#last. */
+/* Puts the names of the types in the set, with commas. Consecutive types without a known name become
+ * #first-#last. */
 static void put_set_text(struct ptrc_buffer *b, struct ptrc_reader *r, const struct part *part)
 {
 	trace_event_set_t set;
@@ -149,15 +149,14 @@ static void put_decoded_json(struct ptrc_json *j, struct ptrc_view *view, bool h
 	ptrc_json_text(j, "decode_error", decode_errors[d->error]);
 }
 
-/* Puts a comma, unless the member is the first one, and its key, which are given as one text. */
+/* The key includes a comma before it, which the first member leaves out. */
 static inline void put_data_key(struct ptrc_json *j, const char *key)
 {
 	ptrc_buffer_text(j->buffer, key + j->is_first);
 	j->is_first = false;
 }
 
-/* Puts what the data is. If the line has the member data_hex elsewhere, has_hex is set, and the
- * member is not put again. */
+/* has_hex: the line has a member data_hex already. */
 static void put_data_json(struct ptrc_json *j, struct ptrc_view *view, bool has_hex)
 {
 	struct ptrc_reader *r = view->reader;
@@ -199,14 +198,14 @@ static void put_hex_text(struct ptrc_buffer *b, const struct ptrc_reader *r)
 	ptrc_buffer_hex_bytes(b, r->data, r->size);
 }
 
-/* What puts the places in code. */
+/* For put_place_text() and put_place_json(). */
 struct places {
 	struct ptrc_buffer *buffer;
 	struct ptrc_json *json;
 	struct ptrc_view *view;
 };
 
-/* Puts the names of the functions, as far as they are known: <main>, of an array <read,main>. */
+/* Puts the names of the functions, if any is known: <main>, or <read,main> for an array. */
 static void put_place_text(void *arg, const struct ptrc_layout_field *f, const struct ptrc_value *v)
 {
 	struct places *p = arg;
@@ -277,13 +276,13 @@ void ptrc_event_put_data(struct ptrc_buffer *b, struct ptrc_view *view)
 		put_hex_text(b, r);
 }
 
-/* The columns that text takes on a terminal: one per UTF-8 character. */
-static int columns_of(const char *text, size_t size)
+/* Assumes one column of the terminal for each UTF-8 character. */
+static int columns_of(const struct ptrc_buffer *b, size_t begin)
 {
 	int columns = 0;
 
-	for (size_t i = 0; i < size; i++)
-		columns += ((unsigned char)text[i] & 0xc0) != 0x80;
+	for (size_t i = begin; i < b->used; i++)
+		columns += ((unsigned char)b->bytes[i] & 0xc0) != 0x80;
 	return columns;
 }
 
@@ -301,14 +300,15 @@ void ptrc_event_put_name(struct ptrc_buffer *b, const struct ptrc_event_format *
 	paint(b, f, PLAIN);
 }
 
-/* A name as lines show it, and the columns that it takes in text. */
+/* A name as lines show it. */
 struct label {
+	/* In columns, for text. */
 	int width;
 	size_t size;
 	char text[];
 };
 
-/* Makes the label that was put into the buffer, which it frees. */
+/* Frees the buffer. */
 static struct label *keep_label(struct ptrc_buffer *b, int width)
 {
 	struct label *label = ptrc_cli_allocate(sizeof(*label) + b->used);
@@ -321,7 +321,6 @@ static struct label *keep_label(struct ptrc_buffer *b, int width)
 	return label;
 }
 
-/* How the name of the event's type looks. */
 static const struct label *type_label(const struct ptrc_event_format *f, struct ptrc_reader *r)
 {
 	trace_event_id_t id = r->event.posix_event_id;
@@ -337,9 +336,7 @@ static const struct label *type_label(const struct ptrc_event_format *f, struct 
 		paint(&b, f, id < POSIX_TRACE_UNNAMED_USEREVENT ? SYSTEM_EVENT : USER_EVENT);
 		begin = b.used;
 		ptrc_text_put(&b, type->name.text, type->name.size);
-		/* An empty name without a colour leaves the buffer without bytes. */
-		if (b.used > begin)
-			width = columns_of(b.bytes + begin, b.used - begin);
+		width = columns_of(&b, begin);
 		paint(&b, f, PLAIN);
 	} else {
 		ptrc_json_bytes(&j, "event", type->name.text, type->name.size);
@@ -348,7 +345,6 @@ static const struct label *type_label(const struct ptrc_event_format *f, struct 
 	return type->label = keep_label(&b, width);
 }
 
-/* How the source looks among several ones. */
 static const struct label *log_label(const struct ptrc_event_format *f, struct ptrc_reader *r)
 {
 	const char *name = ptrc_reader_shown_name(r);
@@ -360,7 +356,7 @@ static const struct label *log_label(const struct ptrc_event_format *f, struct p
 		return r->label_in_lines;
 	if (f->format == PTRC_FORMAT_TEXT) {
 		ptrc_text_put(&b, name, strlen(name));
-		width = columns_of(b.bytes, b.used);
+		width = columns_of(&b, 0);
 	} else {
 		ptrc_json_bytes(&j, "log", r->path, strlen(r->path));
 		if (r->label)
@@ -369,7 +365,6 @@ static const struct label *log_label(const struct ptrc_event_format *f, struct p
 	return r->label_in_lines = keep_label(&b, width);
 }
 
-/* Makes the members that f->origin holds: from the event's name to the key of its length. */
 static void make_origin(struct ptrc_event_format *f, const struct label *label,
 			const struct ptrc_reader *r)
 {
@@ -397,8 +392,6 @@ static void make_origin(struct ptrc_event_format *f, const struct label *label,
 	ptrc_buffer_text(origin, "\",\"len\":");
 }
 
-/* Whether f->origin is that of the event, which mostly is of the same type and thread as the one
- * before it, and often of the same place in the program. */
 static bool has_origin(const struct ptrc_event_format *f, const struct label *label,
 		       const struct posix_trace_event_info *e)
 {
@@ -408,7 +401,7 @@ static bool has_origin(const struct ptrc_event_format *f, const struct label *la
 	       f->origin_truncation == e->posix_truncation_status;
 }
 
-/* Puts the members that every event has, with room made for all of them at once. */
+/* Puts the members that every event has. Space for all of them is checked once. */
 static void put_head_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
 			  const struct label *label, const struct ptrc_reader *r)
 {
@@ -440,7 +433,7 @@ static void put_source_json(struct ptrc_json *j, const struct ptrc_symbol *s)
 		ptrc_json_i64(j, "line", s->line);
 }
 
-/* Puts a member with what is known of the field; of an array, an array of these. */
+/* Puts a member with what is known of the field; for an array, an array of these. */
 static void put_place_json(void *arg, const struct ptrc_layout_field *f, const struct ptrc_value *v)
 {
 	struct places *p = arg;
@@ -468,7 +461,7 @@ void ptrc_event_put_symbol_json(struct ptrc_json *j, struct ptrc_view *view)
 	struct places places = {.json = j, .view = view};
 
 	put_source_json(j, ptrc_view_symbol(view));
-	if (!view->layout || !ptrc_layout_has_code(view->layout))
+	if (!view->layout || !view->layout->has_code)
 		return;
 	ptrc_json_open(j, "symbols", '{');
 	ptrc_layout_each_code(view->layout, ptrc_view_decode(view), put_place_json, &places);
@@ -500,22 +493,23 @@ static void put_json(struct ptrc_buffer *b, struct ptrc_event_format *f, struct 
 	ptrc_buffer_text(b, "}\n");
 }
 
-/* Puts blanks behind what takes `used` columns, up to the greatest width that the column
- * has had so far. */
+static void widen(int *width, size_t used)
+{
+	if (*width < (int)used)
+		*width = (int)used;
+}
+
+/* Fills a column of which `used` columns are taken with blanks, up to its greatest width so far. */
 static void end_column(struct ptrc_buffer *b, int used, int *width)
 {
-	if (used > *width)
-		*width = used;
+	widen(width, (size_t)used);
 	ptrc_buffer_blanks(b, *width - used);
 }
 
-/* Moves ASCII text that was put since `begin` to the right side of a column of such a width. */
+/* Right-aligns the ASCII text since `begin` in its column. */
 static void align_right(struct ptrc_buffer *b, size_t begin, int *width)
 {
-	int size = (int)(b->used - begin);
-
-	if (size > *width)
-		*width = size;
+	widen(width, b->used - begin);
 	ptrc_buffer_pad(b, begin, (size_t)*width, true);
 }
 
@@ -554,16 +548,7 @@ void ptrc_event_put_time(struct ptrc_buffer *b, struct ptrc_event_format *f,
 	paint(b, f, PLAIN);
 }
 
-static void put_damage_text(struct ptrc_buffer *b, const struct ptrc_reader *r)
-{
-	ptrc_buffer_text(b, "unreadable_events=");
-	if (r->gap.is_uncounted)
-		ptrc_buffer_text(b, "unknown");
-	else
-		ptrc_buffer_u64(b, r->gap.events);
-}
-
-/* Puts "function (file:line)", of the file only its name; "-" if nothing is known. */
+/* Puts "function (file:line)", the file without its directory; "-" if nothing is known. */
 void ptrc_event_put_source(struct ptrc_buffer *b, struct ptrc_view *view)
 {
 	const struct ptrc_symbol *s = ptrc_view_symbol(view);
@@ -593,9 +578,9 @@ static void put_text(struct ptrc_buffer *b, struct ptrc_event_format *f, struct 
 	bool is_damage = ptrc_reader_is_at_damage(r);
 	size_t begin;
 	int used;
-	int width = f->name_width;
-	/* Of the last column before the data. */
-	int *last_width = &f->address_width;
+	int width = f->widths[PTRC_COLUMN_EVENT];
+	/* The width of the last column before the data. */
+	int *last_width = &f->widths[PTRC_COLUMN_ADDRESS];
 
 	ptrc_event_put_time(b, f, r);
 	ptrc_buffer_char(b, ' ');
@@ -603,12 +588,12 @@ static void put_text(struct ptrc_buffer *b, struct ptrc_event_format *f, struct 
 		const struct label *log = log_label(f, r);
 
 		ptrc_buffer_bytes(b, log->text, log->size);
-		end_column(b, log->width, &f->log_width);
+		end_column(b, log->width, &f->widths[PTRC_COLUMN_LOG]);
 		ptrc_buffer_char(b, ' ');
 	}
-	put_number_right(b, r->event.posix_pid, &f->pid_width);
+	put_number_right(b, r->event.posix_pid, &f->widths[PTRC_COLUMN_PID]);
 	ptrc_buffer_char(b, ' ');
-	put_number_right(b, r->event.posix_tid, &f->tid_width);
+	put_number_right(b, r->event.posix_tid, &f->widths[PTRC_COLUMN_TID]);
 	ptrc_buffer_char(b, ' ');
 	ptrc_buffer_bytes(b, label->text, label->size);
 	end_column(b, label->width, &width);
@@ -618,12 +603,12 @@ static void put_text(struct ptrc_buffer *b, struct ptrc_event_format *f, struct 
 	ptrc_buffer_hex(b, (uintptr_t)r->event.posix_prog_address);
 	used = (int)(b->used - begin);
 	if (f->has_symbols) {
-		end_column(b, used, &f->address_width);
+		end_column(b, used, last_width);
 		ptrc_buffer_char(b, ' ');
 		begin = b->used;
 		ptrc_event_put_source(b, view);
-		used = columns_of(b->bytes + begin, b->used - begin);
-		last_width = &f->symbol_width;
+		used = columns_of(b, begin);
+		last_width = &f->widths[PTRC_COLUMN_SOURCE];
 		/* One long name does not widen the column of all lines that follow. */
 		if (used > TEXT_COLUMNS_MAX && used > *last_width) {
 			width = used;
@@ -636,8 +621,10 @@ static void put_text(struct ptrc_buffer *b, struct ptrc_event_format *f, struct 
 		ptrc_buffer_char(b, ' ');
 		begin = b->used;
 		ptrc_event_put_data(b, view);
-		if (is_damage)
-			put_damage_text(b, r);
+		if (is_damage && r->gap.is_uncounted)
+			ptrc_buffer_text(b, "unreadable_events=unknown");
+		else if (is_damage)
+			ptrc_buffer_format(b, "unreadable_events=%" PRIu64, r->gap.events);
 		if (b->used == begin)
 			b->used--;
 	}
@@ -651,7 +638,8 @@ static void put_text(struct ptrc_buffer *b, struct ptrc_event_format *f, struct 
 
 /* ---- the fields of --fields ---- */
 
-/* Which object of JSON has a field: that of the event or of the last event of a pair, that of the first one, or the pair's. */
+/* The JSON object that has a field: that of the event, or of the last event of a pair; of the first one; of the
+ * pair. */
 enum whose { OF_EVENT, OF_BEGIN, OF_PAIR };
 
 static enum whose whose(const struct ptrc_field *f)
@@ -671,8 +659,7 @@ static bool has_field(const struct ptrc_event_format *f, enum whose w, enum ptrc
 	return false;
 }
 
-/* Puts all data.NAME fields of --fields as one object, unless --fields has data, too, which
- * contains them. */
+/* Puts all data.NAME fields as one object, unless the field data, which contains them, is shown, too. */
 static void put_members_json(struct ptrc_json *j, const struct ptrc_event_format *f, enum whose w,
 			     struct ptrc_view *view)
 {
@@ -697,7 +684,7 @@ static void put_members_json(struct ptrc_json *j, const struct ptrc_event_format
 		ptrc_json_close(j, '}');
 }
 
-/* The key in JSON of a field that is a number of nanoseconds there, which it says; else null. */
+/* The key of a field that is a number of nanoseconds in JSON and CSV; else NULL. */
 static const char *ns_key_of(enum ptrc_field_id id)
 {
 	switch (id) {
@@ -718,7 +705,6 @@ static struct ptrc_view *view_of(const struct ptrc_field *f, struct ptrc_view *v
 	return f->is_of_begin ? view->begin : view;
 }
 
-/* Puts the fields that an object has. */
 static void put_object_json(struct ptrc_json *j, struct ptrc_event_format *f, enum whose w,
 			    struct ptrc_view *view)
 {
@@ -788,7 +774,7 @@ static void put_fields_json(struct ptrc_buffer *b, struct ptrc_event_format *f,
 	ptrc_buffer_char(b, '\n');
 }
 
-/* Puts the data as one value: as text, as the fields of its layout, or, if it is no text, as its bytes. */
+/* Puts the data as one value: as text, as the fields of its layout, or as its bytes. */
 static void put_data_csv(struct ptrc_buffer *b, struct ptrc_view *view)
 {
 	const struct ptrc_reader *r = view->reader;
@@ -834,7 +820,7 @@ static void put_fields_csv(struct ptrc_buffer *b, struct ptrc_event_format *f,
 	ptrc_buffer_text(b, "\r\n");
 }
 
-/* Puts a field. Returns how many columns it takes on a terminal. */
+/* Returns how many columns the field takes on a terminal. */
 static int put_field_text(struct ptrc_buffer *b, struct ptrc_event_format *f,
 			  const struct ptrc_field *field, struct ptrc_view *view)
 {
@@ -842,52 +828,40 @@ static int put_field_text(struct ptrc_buffer *b, struct ptrc_event_format *f,
 	const struct label *label;
 	struct ptrc_value v;
 	size_t begin = b->used;
-	int64_t bound;
 
 	switch (field->id) {
 	case PTRC_FIELD_TIME:
 		ptrc_event_put_time(b, f, r);
-		/* Times need no blanks behind them: they all have the same width. */
+		/* All times have the same width, so no blanks follow. */
 		return 0;
 	case PTRC_FIELD_EVENT:
 		label = type_label(f, r);
 		ptrc_buffer_bytes(b, label->text, label->size);
 		return label->width;
-	case PTRC_FIELD_LOG:
-		ptrc_text_put(b, r->path, strlen(r->path));
-		break;
 	case PTRC_FIELD_NS:
 		ptrc_buffer_ns(b, &f->time, &r->event.posix_timestamp);
 		break;
 	case PTRC_FIELD_DATA:
 		ptrc_event_put_data(b, view_of(field, view));
 		break;
-	case PTRC_FIELD_DURATION:
-		ptrc_buffer_duration(b, view->duration_ns);
-		break;
-	case PTRC_FIELD_PAIR:
-		ptrc_text_put(b, view->pair, strlen(view->pair));
-		break;
-	case PTRC_FIELD_TRUNCATED:
-		ptrc_buffer_text(b, ptrc_reader_truncation(r));
-		break;
-	case PTRC_FIELD_GAP:
-		if (r->since_before != PTRC_THREAD_GAP_NONE)
-			ptrc_buffer_span(b, r->since_before);
-		break;
-	case PTRC_FIELD_BOUND:
-		bound = ptrc_reader_bound(r);
-		if (bound != PTRC_BOUND_UNKNOWN)
-			ptrc_buffer_duration(b, (uint64_t)bound);
-		break;
 	default:
 		v = ptrc_view_value(view, field);
-		ptrc_value_text(b, &v);
+		if (v.kind == PTRC_VALUE_NONE)
+			break;
+		if (field->id == PTRC_FIELD_GAP)
+			ptrc_buffer_span(b, v.i);
+		else if (field->id == PTRC_FIELD_DURATION || field->id == PTRC_FIELD_BOUND)
+			ptrc_buffer_duration(b, v.u);
+		else if (field->id == PTRC_FIELD_LOG || field->id == PTRC_FIELD_PAIR ||
+			 field->id == PTRC_FIELD_TRUNCATED)
+			ptrc_text_put(b, v.bytes, v.size);
+		else
+			ptrc_value_text(b, &v);
 		break;
 	}
 	if (b->used == begin)
 		ptrc_buffer_char(b, '-');
-	return columns_of(b->bytes + begin, b->used - begin);
+	return columns_of(b, begin);
 }
 
 static void put_fields_text(struct ptrc_buffer *b, struct ptrc_event_format *f,
@@ -897,7 +871,8 @@ static void put_fields_text(struct ptrc_buffer *b, struct ptrc_event_format *f,
 		const struct ptrc_field *field = &f->fields[i];
 		bool is_number = ptrc_field_is_number(field);
 		bool is_last = i + 1 == f->field_count;
-		int *width = field->id == PTRC_FIELD_EVENT ? &f->name_width : &f->field_widths[i];
+		int *width = field->id == PTRC_FIELD_EVENT ? &f->widths[PTRC_COLUMN_EVENT]
+							   : &f->field_widths[i];
 		size_t begin = b->used;
 		int used = put_field_text(b, f, field, view);
 
@@ -938,9 +913,8 @@ bool ptrc_event_fields(struct ptrc_event_format *f, const char *list,
 			break;
 		list += n + 1;
 	}
-	f->field_widths =
-		ptrc_cli_reallocate(f->field_widths, f->field_count * sizeof(*f->field_widths));
-	memset(f->field_widths, 0, f->field_count * sizeof(*f->field_widths));
+	free(f->field_widths);
+	f->field_widths = ptrc_cli_allocate(f->field_count * sizeof(*f->field_widths));
 	return true;
 }
 
@@ -949,38 +923,38 @@ bool ptrc_event_fields(struct ptrc_event_format *f, const char *list,
 static const char since_first[] = "since_first";
 static const char since_before[] = "since_before";
 
-static void widen(int *width, size_t bytes)
-{
-	if (*width < (int)bytes)
-		*width = (int)bytes;
-}
+static const struct {
+	const char *name;
+	bool is_right;
+} columns[PTRC_COLUMNS] = {
+	[PTRC_COLUMN_LOG] = {"log", false},	    [PTRC_COLUMN_PID] = {"pid", true},
+	[PTRC_COLUMN_TID] = {"tid", true},	    [PTRC_COLUMN_EVENT] = {"event", false},
+	[PTRC_COLUMN_ADDRESS] = {"address", false}, [PTRC_COLUMN_SOURCE] = {"source", false},
+};
 
 void ptrc_event_widen(struct ptrc_event_format *f)
 {
 	widen(&f->since_first_width, strlen(since_first));
 	widen(&f->since_before_width, strlen(since_before));
-	widen(&f->log_width, strlen("log"));
-	widen(&f->pid_width, strlen("pid"));
-	widen(&f->tid_width, strlen("tid"));
-	widen(&f->name_width, strlen("event"));
-	widen(&f->address_width, strlen("address"));
-	widen(&f->symbol_width, strlen("source"));
+	for (size_t i = 0; i < PTRC_COLUMNS; i++)
+		widen(&f->widths[i], strlen(columns[i].name));
 	for (size_t i = 0; i < f->field_count; i++)
 		if (f->fields[i].id != PTRC_FIELD_TIME)
 			widen(&f->field_widths[i], strlen(f->field_names[i]));
 }
 
-/* Puts a name into a column, on its left or right side, and a blank behind it. */
 static void put_name(struct ptrc_buffer *b, const char *name, int width, bool is_right)
 {
-	long blanks = width - (long)strlen(name);
+	size_t begin = b->used;
 
-	if (is_right)
-		ptrc_buffer_blanks(b, blanks);
 	ptrc_buffer_text(b, name);
-	if (!is_right)
-		ptrc_buffer_blanks(b, blanks);
+	ptrc_buffer_pad(b, begin, (size_t)width, is_right);
 	ptrc_buffer_char(b, ' ');
+}
+
+static int time_columns(const struct ptrc_event_format *f)
+{
+	return f->time.is_local ? PTRC_LOCAL_TIME_COLUMNS : PTRC_UTC_TIME_COLUMNS;
 }
 
 void ptrc_event_put_time_name(struct ptrc_buffer *b, const struct ptrc_event_format *f)
@@ -989,29 +963,25 @@ void ptrc_event_put_time_name(struct ptrc_buffer *b, const struct ptrc_event_for
 		put_name(b, since_first, f->since_first_width, true);
 		put_name(b, since_before, f->since_before_width, true);
 	} else {
-		put_name(b, "time",
-			 f->time.is_local ? PTRC_LOCAL_TIME_COLUMNS : PTRC_UTC_TIME_COLUMNS, false);
+		put_name(b, "time", time_columns(f), false);
 	}
 }
 
 static void put_field_name(struct ptrc_buffer *b, const struct ptrc_event_format *f, size_t i)
 {
 	const struct ptrc_field *field = &f->fields[i];
-	int width = field->id == PTRC_FIELD_EVENT ? f->name_width : f->field_widths[i];
+	int width =
+		field->id == PTRC_FIELD_EVENT ? f->widths[PTRC_COLUMN_EVENT] : f->field_widths[i];
+	bool is_time = field->id == PTRC_FIELD_TIME;
 
-	if (f->format == PTRC_FORMAT_CSV) {
+	if (f->format == PTRC_FORMAT_CSV)
 		ptrc_buffer_format(b, "%s%s%s", i ? "," : "", f->field_names[i],
 				   ns_key_of(field->id) ? "_ns" : "");
-		return;
-	}
-	if (field->id == PTRC_FIELD_TIME && f->is_relative) {
+	else if (is_time && f->is_relative)
 		ptrc_event_put_time_name(b, f);
-		return;
-	}
-	if (field->id == PTRC_FIELD_TIME)
-		width = f->time.is_local ? PTRC_LOCAL_TIME_COLUMNS : PTRC_UTC_TIME_COLUMNS;
-	put_name(b, f->field_names[i], width,
-		 ptrc_field_is_number(field) && field->id != PTRC_FIELD_TIME);
+	else
+		put_name(b, f->field_names[i], is_time ? time_columns(f) : width,
+			 ptrc_field_is_number(field) && !is_time);
 }
 
 void ptrc_event_put_header(struct ptrc_buffer *b, const struct ptrc_event_format *f)
@@ -1021,14 +991,10 @@ void ptrc_event_put_header(struct ptrc_buffer *b, const struct ptrc_event_format
 		put_field_name(b, f, i);
 	if (!f->field_count) {
 		ptrc_event_put_time_name(b, f);
-		if (f->has_log)
-			put_name(b, "log", f->log_width, false);
-		put_name(b, "pid", f->pid_width, true);
-		put_name(b, "tid", f->tid_width, true);
-		put_name(b, "event", f->name_width, false);
-		put_name(b, "address", f->address_width, false);
-		if (f->has_symbols)
-			put_name(b, "source", f->symbol_width, false);
+		for (size_t i = 0; i < PTRC_COLUMNS; i++)
+			if ((i != PTRC_COLUMN_LOG || f->has_log) &&
+			    (i != PTRC_COLUMN_SOURCE || f->has_symbols))
+				put_name(b, columns[i].name, f->widths[i], columns[i].is_right);
 		put_name(b, "data", 0, false);
 	}
 	while (b->used && b->bytes[b->used - 1] == ' ')
@@ -1037,42 +1003,23 @@ void ptrc_event_put_header(struct ptrc_buffer *b, const struct ptrc_event_format
 	ptrc_buffer_text(b, f->format == PTRC_FORMAT_CSV ? "\r\n" : "\n");
 }
 
-/* The widths of a line without --fields, and of the name in one with them. */
-enum { LINE_WIDTHS = 6 };
-
 size_t ptrc_event_width_count(const struct ptrc_event_format *f)
 {
-	return LINE_WIDTHS + f->field_count;
+	return PTRC_COLUMNS + f->field_count;
 }
 
 void ptrc_event_get_widths(const struct ptrc_event_format *f, int *widths)
 {
-	const int line[LINE_WIDTHS] = {f->name_width, f->log_width,	f->pid_width,
-				       f->tid_width,  f->address_width, f->symbol_width};
-
-	memcpy(widths, line, sizeof(line));
+	memcpy(widths, f->widths, sizeof(f->widths));
 	for (size_t i = 0; i < f->field_count; i++)
-		widths[LINE_WIDTHS + i] = f->field_widths[i];
+		widths[PTRC_COLUMNS + i] = f->field_widths[i];
 }
 
 void ptrc_event_set_widths(struct ptrc_event_format *f, const int *widths)
 {
-	f->name_width = widths[0];
-	f->log_width = widths[1];
-	f->pid_width = widths[2];
-	f->tid_width = widths[3];
-	f->address_width = widths[4];
-	f->symbol_width = widths[5];
+	memcpy(f->widths, widths, sizeof(f->widths));
 	for (size_t i = 0; i < f->field_count; i++)
-		f->field_widths[i] = widths[LINE_WIDTHS + i];
-}
-
-bool ptrc_event_has_source_field(const struct ptrc_event_format *f)
-{
-	for (size_t i = 0; i < f->field_count; i++)
-		if (ptrc_field_is_of_source(f->fields[i].id))
-			return true;
-	return false;
+		f->field_widths[i] = widths[PTRC_COLUMNS + i];
 }
 
 void ptrc_event_format_free(struct ptrc_event_format *f)

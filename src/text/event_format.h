@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Puts an event as a line, of aligned text, of JSON or of CSV. Millions of events per second pass
- * here.
- */
+/* Formats an event as a line of aligned text, of JSON or of CSV, fast enough for millions of events per second. */
 #ifndef PTRC_SRC_TEXT_EVENT_FORMAT_H
 #define PTRC_SRC_TEXT_EVENT_FORMAT_H
 
@@ -10,47 +7,49 @@
 #include <stddef.h>
 
 #include "src/base/cli.h"
-#include "src/base/output.h"
 #include "src/query/reader.h"
 #include "src/query/view.h"
 
-/* Starts zeroed but for format, name_width, has_log, is_coloured, is_relative and
+/* The columns of a line of text without --fields whose widths grow, in the order of the line. */
+enum ptrc_event_column {
+	PTRC_COLUMN_LOG,
+	PTRC_COLUMN_PID,
+	PTRC_COLUMN_TID,
+	PTRC_COLUMN_EVENT,
+	PTRC_COLUMN_ADDRESS,
+	PTRC_COLUMN_SOURCE,
+	PTRC_COLUMNS,
+};
+
+/* Starts zeroed but for format, widths[PTRC_COLUMN_EVENT], has_log, is_coloured, is_relative and
  * time.is_local. */
 struct ptrc_event_format {
 	enum ptrc_format format;
-	/* The width in columns, in text, of the event's name and of the log. */
-	int name_width;
-	int log_width;
-	/* There are several logs, so each line says which one the event is from. */
+	/* There are several logs, so each line names its log. */
 	bool has_log;
-	/* The user has said what some of their hosts are called. */
-	bool has_host;
 	/* Text has the colours of a terminal. */
 	bool is_coloured;
-	/* Each line says where in the source the event was generated. */
+	/* Each line says where in the source code the event was generated. */
 	bool has_symbols;
-	/* The fields of --fields, in this order, their names as the user writes them, and the widths
-	 * that their columns have had so far. Without --fields there are none, and a line has the usual fields. */
+	/* The fields of --fields in this order, their names as the user wrote them, and the widths of their
+	 * columns so far. Without --fields there are none, and a line has the usual fields. */
 	struct ptrc_field *fields;
 	char **field_names;
 	int *field_widths;
 	size_t field_count;
-	/* The widths that numbers have needed in text so far. */
-	int pid_width;
-	int tid_width;
-	int address_width;
-	int symbol_width;
+	/* The greatest widths so far. That of the event's name serves --fields, too. */
+	int widths[PTRC_COLUMNS];
 	struct ptrc_time_format time;
-	/* In place of the time, text has how long the event was after the begin of the trace, and
-	 * after the last event that was put; the widths that these have needed so far. */
+	/* Instead of the time, text has the time since the start of the trace and since the event of the line before;
+	 * the greatest widths of these so far. */
 	bool is_relative;
 	int64_t begin_ns;
 	bool has_last;
 	int64_t last_ns;
 	int since_first_width;
 	int since_before_width;
-	/* The JSON members of the last event that mostly are those of the next one, too, and what
-	 * they were made of. */
+	/* A cache for JSON: the members from the event's name to the key of its length, and what they were made
+	 * of. The next event mostly has the same ones. */
 	struct ptrc_buffer origin;
 	const void *origin_label;
 	pid_t origin_pid;
@@ -60,25 +59,20 @@ struct ptrc_event_format {
 	int origin_truncation;
 };
 
-/* Adds the fields of a comma-separated list. Returns false with the reason if a field does
- * not exist or is there twice. */
+/* Adds the fields of a comma-separated list. Returns false with the reason if a field does not exist or is
+ * given twice. */
 bool ptrc_event_fields(struct ptrc_event_format *, const char *list, const struct ptrc_layouts *,
 		       struct ptrc_cli_reason *why);
 
-/* Whether one of the fields tells of the source. */
-bool ptrc_event_has_source_field(const struct ptrc_event_format *);
-
-/* Appends the event that the reader of the view has read, or, with --fields, the pair that it ends, with a line feed. */
+/* Appends the line of the event that the view's reader has read, or, with --fields, of the pair that it ends. */
 void ptrc_event_put(struct ptrc_buffer *, struct ptrc_event_format *, struct ptrc_view *);
 
-/* Puts what the data is, and where in the source the event was generated, as the members of JSON that
- * such a line has for them. */
+/* Put the data, and the place in the source code, as the JSON members that such a line has. */
 void ptrc_event_put_data_json(struct ptrc_json *, struct ptrc_view *);
 void ptrc_event_put_symbol_json(struct ptrc_json *, struct ptrc_view *);
 
-/* Puts parts of such a line of text: the time, or times, with a column's width; a name in the colour
- * of user events; what the data is; where in the source the event was generated; the name of the
- * column of times. */
+/* Put parts of such a line of text: the column of the time, or of the two relative times; a name in the colour of user
+ * events; the data; the place in the source code; the header of the column of the time. */
 void ptrc_event_put_time(struct ptrc_buffer *, struct ptrc_event_format *,
 			 const struct ptrc_reader *);
 void ptrc_event_put_name(struct ptrc_buffer *, const struct ptrc_event_format *,
@@ -87,17 +81,15 @@ void ptrc_event_put_data(struct ptrc_buffer *, struct ptrc_view *);
 void ptrc_event_put_source(struct ptrc_buffer *, struct ptrc_view *);
 void ptrc_event_put_time_name(struct ptrc_buffer *, const struct ptrc_event_format *);
 
-/* Makes the columns of text at least as wide as their names. Is called before the first event,
- * if there will be a header. */
+/* Makes the columns of text at least as wide as their names. Called before the first event if there will be a
+ * header. */
 void ptrc_event_widen(struct ptrc_event_format *);
 
-/* Appends a line with the names of the columns, as wide as they are by now. */
+/* Appends the header: the names of the columns, with their widths so far. */
 void ptrc_event_put_header(struct ptrc_buffer *, const struct ptrc_event_format *);
 
-/*
- * The columns of text get as wide as what was put into them. So how a line looks depends on the
- * lines before it, by so many numbers, which can be copied from one format to another.
- */
+/* The widths of the columns of text depend on the lines before. These copy them from one format to another: a list of
+ * ptrc_event_width_count() numbers. */
 size_t ptrc_event_width_count(const struct ptrc_event_format *);
 void ptrc_event_get_widths(const struct ptrc_event_format *, int *widths);
 void ptrc_event_set_widths(struct ptrc_event_format *, const int *widths);

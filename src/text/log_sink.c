@@ -12,16 +12,14 @@
 struct log_sink {
 	struct ptrc_query *query;
 	const char *path;
-	/* Set if writing the log failed, so that the file has a part of it at most. */
 	bool *is_broken;
 	struct posixtrace_log_writer *log;
 	/* The error number of the write that failed. */
 	int error;
-	/* An OVERFLOW whose RESUME has not come yet; its type is 0 if there is none. */
+	/* An OVERFLOW whose RESUME has not come yet; of type 0 if there is none. */
 	struct posixtrace_event overflow;
 };
 
-/* The attributes of the log: those of the first source. */
 static int make_attributes(const struct ptrc_attributes *a, trace_attr_t *attr)
 {
 	int error = posix_trace_attr_init(attr);
@@ -36,7 +34,7 @@ static int make_attributes(const struct ptrc_attributes *a, trace_attr_t *attr)
 	return 0;
 }
 
-/* Makes the type for a name of which the log has another layout: of the same name and a number. */
+/* The log has the name with another layout already: makes the type NAME (2), or the next free number. */
 static void make_other(struct log_sink *l, const struct ptrc_source *s, const char *name,
 		       const char *layout, trace_event_id_t *type)
 {
@@ -60,8 +58,7 @@ static void make_other(struct log_sink *l, const struct ptrc_source *s, const ch
 					 : "posix_trace_unnamed_userevent");
 }
 
-/* Makes the type in the log, with the layout that the source's type has. What is no layout in this version,
- * and what there is no room for, is left out. */
+/* Makes the type in the log. A layout that this version cannot read, or that the log has no space for, is left out. */
 static void make_type(struct log_sink *l, struct ptrc_source *s, trace_event_id_t id,
 		      trace_event_id_t *type)
 {
@@ -76,7 +73,6 @@ static void make_type(struct log_sink *l, struct ptrc_source *s, trace_event_id_
 		l->error = posixtrace_log_writer_type(l->log, name, NULL, type);
 }
 
-/* The type in the log that stands for a type of the source. */
 static trace_event_id_t type_of(struct log_sink *l, struct ptrc_source *s, trace_event_id_t id)
 {
 	struct ptrc_type *own = ptrc_reader_type(&s->reader, id);
@@ -84,23 +80,15 @@ static trace_event_id_t type_of(struct log_sink *l, struct ptrc_source *s, trace
 
 	if (!type)
 		own->of_sink = type = ptrc_cli_allocate(sizeof(*type));
-	if (!*type && ptrc_is_system_type(id)) {
+	if (!*type && ptrc_is_system_type(id))
 		*type = id;
-	} else if (!*type) {
+	else if (!*type)
 		make_type(l, s, id, type);
-	}
 	return *type;
 }
 
-/* Whether the source knows the type. */
-static bool has_type(const struct ptrc_source *s, trace_event_id_t id)
-{
-	return ptrc_is_system_type(id) ||
-	       (s->reader.types[id] && s->reader.types[id]->name.is_known);
-}
-
-/* Makes a set of types of the source one of the log's. If it has the types whose names come later, it
- * has all that the source does not know. */
+/* Translates a set of types from the source's numbers to the log's. A set with the last number is open: it includes
+ * types that the source has not announced yet, so the translated one includes all others, too. */
 static void translate(struct log_sink *l, struct ptrc_source *s, trace_event_set_t *set)
 {
 	trace_event_set_t of_log;
@@ -112,9 +100,12 @@ static void translate(struct log_sink *l, struct ptrc_source *s, trace_event_set
 	else
 		posix_trace_eventset_empty(&of_log);
 	for (trace_event_id_t id = 1; id < PTRC_READER_IDS && !l->error; id++) {
+		const struct ptrc_type *own = s->reader.types[id];
 		trace_event_id_t type;
 
-		if (!has_type(s, id) || posix_trace_eventset_ismember(id, set, &is_member))
+		if (!ptrc_is_system_type(id) && !(own && own->name.is_known))
+			continue;
+		if (posix_trace_eventset_ismember(id, set, &is_member))
 			continue;
 		type = type_of(l, s, id);
 		if (!l->error && is_member)
@@ -125,22 +116,12 @@ static void translate(struct log_sink *l, struct ptrc_source *s, trace_event_set
 	*set = of_log;
 }
 
-/* The data of a START or FILTER event consists of sets of types. */
-static bool is_of_sets(const struct posixtrace_event *e)
-{
-	trace_event_id_t id = e->pt_info.posix_event_id;
-
-	return (id == POSIX_TRACE_START && e->pt_size == sizeof(trace_event_set_t)) ||
-	       (id == POSIX_TRACE_FILTER && e->pt_size == 2 * sizeof(trace_event_set_t));
-}
-
 static void add_one(struct log_sink *l, const struct posixtrace_event *e)
 {
 	if (!l->error)
 		l->error = posixtrace_log_writer_add(l->log, e);
 }
 
-/* Adds the OVERFLOW that waits for its RESUME. */
 static void add_overflow(struct log_sink *l)
 {
 	if (l->overflow.pt_info.posix_event_id)
@@ -157,12 +138,12 @@ static void add(void *self, struct ptrc_source *s)
 	trace_event_set_t sets[2];
 
 	l->query->shown_count++;
-	/* In a log of several, what stands between them belongs to others, too. The end of the log
-	 * tells how many events are missing. */
+	/* In a log of several sources, events of the others may lie between the two. The end of the log has the
+	 * number of missing events. */
 	if (l->query->source_count > 1 && (id == POSIX_TRACE_OVERFLOW || id == POSIX_TRACE_RESUME))
 		return;
-	/* A reader of the log leaves out what is behind an OVERFLOW without a RESUME, which may not
-	 * be selected. */
+	/* A reader of a log ignores all events after an OVERFLOW without RESUME, and the RESUME may not be selected.
+	 * So the OVERFLOW waits for it. */
 	if (id == POSIX_TRACE_OVERFLOW) {
 		l->overflow = e;
 		l->overflow.pt_data = "";
@@ -172,7 +153,8 @@ static void add(void *self, struct ptrc_source *s)
 	if (id == POSIX_TRACE_RESUME)
 		add_overflow(l);
 	l->overflow.pt_info.posix_event_id = 0;
-	if (is_of_sets(&e)) {
+	if ((id == POSIX_TRACE_START && e.pt_size == sizeof(*sets)) ||
+	    (id == POSIX_TRACE_FILTER && e.pt_size == sizeof(sets))) {
 		memcpy(sets, e.pt_data, e.pt_size);
 		e.pt_data = sets;
 		for (size_t i = 0; i < e.pt_size / sizeof(*sets); i++)
@@ -190,10 +172,9 @@ static bool is_full(const void *self)
 	return l->error;
 }
 
-/* Adds what the sources tell of the machine and of processes. If they are of several machines, or if it
- * is not known of which, a process number means one process here and another one there: nothing is
- * told then. */
-static void add_whose(struct log_sink *l)
+/* Adds what the sources say about the machine and its processes. If they are not known to be of one machine, booted
+ * once, the same process number may mean different processes, so nothing is added. */
+static void add_origin(struct log_sink *l)
 {
 	struct posixtrace_log_host first, other;
 	const struct ptrc_query *q = l->query;
@@ -216,16 +197,6 @@ static void add_whose(struct log_sink *l)
 		l->error = posixtrace_log_writer_add_origin(l->log, q->sources[i].reader.trace);
 }
 
-/* Adds what a source lacks because of processes and names. Names that several lack may be the same ones. */
-static void add_refused(struct ptrc_counts *lost, const struct ptrc_losses *s)
-{
-	lost->pt_untraced_processes += s->untraced_processes;
-	if (s->untraced_error)
-		lost->pt_untraced_error = (unsigned long)s->untraced_error;
-	if (lost->pt_refused_names < s->refused_names)
-		lost->pt_refused_names = s->refused_names;
-}
-
 static bool end(void *self)
 {
 	struct ptrc_counts lost = {0};
@@ -245,7 +216,12 @@ static bool end(void *self)
 			lost.pt_data_needed = counts->pt_data_needed;
 		lost.pt_source_damaged_parts +=
 			s->damaged_parts + s->missing_names + s->source_damaged_parts;
-		add_refused(&lost, s);
+		lost.pt_untraced_processes += s->untraced_processes;
+		if (s->untraced_error)
+			lost.pt_untraced_error = (unsigned long)s->untraced_error;
+		/* Several sources may have refused the same names, so the greatest number counts. */
+		if (lost.pt_refused_names < s->refused_names)
+			lost.pt_refused_names = s->refused_names;
 		lost.pt_source_missed_events += s->unshown_events + s->source_unshown_events;
 		lost.pt_is_source_uncounted |= s->is_unreadable_uncounted || s->is_overrun ||
 					       s->is_unclosed || s->is_rest_unshown ||
@@ -254,7 +230,7 @@ static bool end(void *self)
 	}
 	add_overflow(l);
 	if (!l->error)
-		add_whose(l);
+		add_origin(l);
 	error = ptrc_log_copy_close(l->log, &lost);
 	if (!error)
 		error = l->error;

@@ -7,19 +7,19 @@
 
 #include "lib/base/heap.h"
 #include "src/base/output.h"
+#include "src/fields/when.h"
 #include "src/spans/function.h"
 #include "src/spans/pair_report.h"
 #include "src/text/pair_tree.h"
-#include "src/fields/when.h"
 
 enum {
 	/* Output is written in pieces of about this size. */
 	WRITE_SIZE = 65536,
-	/* The columns of "999.999ms", and what a name does not widen its column beyond. */
+	/* As wide as "999.999ms". */
 	DURATION_COLUMNS = 9,
+	/* A longer name does not widen its column. */
 	NAME_COLUMNS_MAX = 40,
-	/* In a tree, what lies within something else is so many columns further to the right, and what
-	 * lies deeper than that has its depth as a number. */
+	/* The indentation of each level of a tree. Below the greatest depth, the depth is a number. */
 	TREE_COLUMNS = 2,
 	TREE_DEPTH_MAX = 40,
 };
@@ -27,12 +27,12 @@ enum {
 /* The line of one of the longest pairs. */
 struct line {
 	uint64_t duration_ns;
-	/* The pairs that were found before it. */
+	/* The number of pairs before it. */
 	uint64_t number;
 	struct ptrc_buffer text;
 };
 
-/* The columns of text get as wide as what was put into them. */
+/* The greatest widths of the columns of text so far. */
 struct widths {
 	size_t log;
 	size_t pid;
@@ -45,22 +45,22 @@ struct ptrc_pair_dump {
 	struct ptrc_text *text;
 	struct ptrc_query *query;
 	struct ptrc_pairs *pairs;
-	/* The pairs are shown as a tree, which there is from the first begin on. */
+	/* The pairs are shown as a tree, which is initialized when the first pair starts. */
 	bool is_tree;
 	struct ptrc_pair_tree tree;
 	struct widths widths;
-	/* The longest pairs so far, the shortest of them on top. */
+	/* A heap of the longest pairs so far, the shortest of them on top. */
 	struct line **longest;
 	size_t count;
 	uint64_t longest_count;
 	uint64_t found_count;
 	struct ptrc_buffer line;
 	struct ptrc_buffer name;
-	/* The name as people see it. */
+	/* The name with unprintable characters escaped. */
 	struct ptrc_buffer shown_name;
 };
 
-/* Of two pairs that took the same time, the one that ended first counts as longer. */
+/* If two pairs took the same time, the one that ended first counts as longer. */
 static bool is_shorter(const struct line *a, const struct line *b)
 {
 	if (a->duration_ns != b->duration_ns)
@@ -72,7 +72,6 @@ PTRC_HEAP_DEFINE(heap, struct line, is_shorter);
 
 /* ---- lines of text ---- */
 
-/* Ends a column that began at an offset, on its right or left side. */
 static void end_column(struct ptrc_buffer *b, size_t begin, size_t *width, bool is_right)
 {
 	if (*width < b->used - begin)
@@ -81,12 +80,18 @@ static void end_column(struct ptrc_buffer *b, size_t begin, size_t *width, bool 
 	ptrc_buffer_char(b, ' ');
 }
 
-/* If what was put from `middle` on is the same as what was put before it, from `begin` on, takes it
- * out again, and else puts two dots between. Returns whether it was the same. */
-static bool join(struct ptrc_buffer *b, size_t begin, size_t middle)
-{
-	size_t size = b->used - middle;
+typedef void put_function(struct ptrc_buffer *, struct ptrc_view *);
 
+/* Puts something of two events: FIRST..LAST, or once if it is the same, and returns whether it is. */
+static bool put_both(struct ptrc_buffer *b, put_function *put, struct ptrc_view *first,
+		     struct ptrc_view *last)
+{
+	size_t begin = b->used, middle, size;
+
+	put(b, first);
+	middle = b->used;
+	put(b, last);
+	size = b->used - middle;
 	if (size == middle - begin && !memcmp(b->bytes + begin, b->bytes + middle, size)) {
 		b->used = middle;
 		return true;
@@ -97,72 +102,56 @@ static bool join(struct ptrc_buffer *b, size_t begin, size_t middle)
 	return false;
 }
 
-static void put_numbers(struct ptrc_buffer *b, int64_t first, int64_t last, size_t *width)
+static void put_pid(struct ptrc_buffer *b, struct ptrc_view *v)
 {
-	size_t begin = b->used;
-	size_t middle;
-
-	ptrc_buffer_i64(b, first);
-	middle = b->used;
-	ptrc_buffer_i64(b, last);
-	join(b, begin, middle);
-	end_column(b, begin, width, true);
+	ptrc_buffer_i64(b, v->reader->event.posix_pid);
 }
 
-static void put_logs(struct ptrc_buffer *b, const struct ptrc_view *first,
-		     const struct ptrc_view *last, size_t *width)
+static void put_tid(struct ptrc_buffer *b, struct ptrc_view *v)
 {
-	const char *name = ptrc_reader_shown_name(first->reader);
-	size_t begin = b->used;
-	size_t middle;
+	ptrc_buffer_i64(b, v->reader->event.posix_tid);
+}
+
+static void put_log(struct ptrc_buffer *b, struct ptrc_view *v)
+{
+	const char *name = ptrc_reader_shown_name(v->reader);
 
 	ptrc_text_put(b, name, strlen(name));
-	middle = b->used;
-	name = ptrc_reader_shown_name(last->reader);
-	ptrc_text_put(b, name, strlen(name));
-	join(b, begin, middle);
-	end_column(b, begin, width, false);
 }
 
-static void put_sources(struct ptrc_buffer *b, struct ptrc_view *first, struct ptrc_view *last,
-			size_t *width)
-{
-	size_t begin = b->used;
-	size_t middle;
-
-	ptrc_event_put_source(b, first);
-	middle = b->used;
-	ptrc_event_put_source(b, last);
-	join(b, begin, middle);
-	end_column(b, begin, width, false);
-}
-
-/* Puts the columns before the name, of two events, which may be one; null: there is no duration. */
+/* Puts the columns before the name. Both events may be the same. A NULL duration leaves its column blank. */
 static void put_columns(struct ptrc_pair_dump *p, struct ptrc_view *first, struct ptrc_view *last,
 			const uint64_t *duration_ns)
 {
-	const struct posix_trace_event_info *e = &first->reader->event;
-	const struct posix_trace_event_info *f = &last->reader->event;
-	struct ptrc_event_format *format = &p->text->format;
+	const struct {
+		put_function *put;
+		bool is_shown, is_right;
+		size_t *width;
+	} columns[] = {
+		{put_log, p->text->format.has_log, false, &p->widths.log},
+		{put_pid, true, true, &p->widths.pid},
+		{put_tid, true, true, &p->widths.tid},
+		{ptrc_event_put_source, p->text->format.has_symbols, false, &p->widths.source},
+	};
 	struct ptrc_buffer *b = &p->line;
 	size_t width = DURATION_COLUMNS;
 	size_t begin;
 
-	ptrc_event_put_time(b, format, first->reader);
+	ptrc_event_put_time(b, &p->text->format, first->reader);
 	ptrc_buffer_char(b, ' ');
 	begin = b->used;
 	if (duration_ns)
 		ptrc_buffer_duration(b, *duration_ns);
 	end_column(b, begin, &width, true);
-	if (format->has_log)
-		put_logs(b, first, last, &p->widths.log);
-	put_numbers(b, e->posix_pid, f->posix_pid, &p->widths.pid);
-	put_numbers(b, e->posix_tid, f->posix_tid, &p->widths.tid);
-	if (format->has_symbols)
-		put_sources(b, first, last, &p->widths.source);
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		if (columns[i].is_shown) {
+			begin = b->used;
+			put_both(b, columns[i].put, first, last);
+			end_column(b, begin, columns[i].width, columns[i].is_right);
+		}
 }
 
-/* Puts the data of both, and nothing if neither has any. */
+/* Puts the data of both events, or nothing if neither has any. */
 static void put_data(struct ptrc_buffer *b, struct ptrc_view *end)
 {
 	size_t begin = b->used;
@@ -174,17 +163,14 @@ static void put_data(struct ptrc_buffer *b, struct ptrc_view *end)
 	dots = b->used;
 	ptrc_buffer_text(b, ".. ");
 	ptrc_event_put_data(b, end);
-	if (b->used > dots + strlen(".. "))
-		return;
-	/* No data of the end. */
-	b->used = dots > begin ? dots + strlen("..") : begin - 1;
+	if (b->used == dots + strlen(".. "))
+		b->used = dots > begin ? dots + strlen("..") : begin - 1;
 }
 
-/* Puts the name, which programs choose, for people. */
-static void put_name(struct ptrc_pair_dump *p)
+static void put_name(struct ptrc_pair_dump *p, const char *name, size_t size)
 {
 	p->shown_name.used = 0;
-	ptrc_text_put(&p->shown_name, p->name.bytes, p->name.used);
+	ptrc_text_put(&p->shown_name, name, size);
 	ptrc_event_put_name(&p->line, &p->text->format, &p->shown_name);
 }
 
@@ -195,9 +181,7 @@ static void put_text(struct ptrc_pair_dump *p, const struct ptrc_pair *pair, str
 	size_t width;
 
 	put_columns(p, end->begin, end, &end->duration_ns);
-	p->name.used = 0;
-	ptrc_pair_put_name(&p->name, pair);
-	put_name(p);
+	put_name(p, pair->name, strlen(pair->name));
 	width = p->shown_name.used;
 	if (width > w->name)
 		w->name = width < NAME_COLUMNS_MAX ? width : NAME_COLUMNS_MAX;
@@ -237,15 +221,12 @@ static void put_header(struct ptrc_pair_dump *p, struct ptrc_buffer *b)
 
 /* ---- JSON ---- */
 
-/* Puts an event as the object that stands for it alone. */
 static void put_event_json(struct ptrc_pair_dump *p, const char *key, struct ptrc_view *view)
 {
-	struct ptrc_buffer *b = &p->line;
-
-	ptrc_buffer_format(b, ",\"%s\":", key);
-	ptrc_event_put(b, &p->text->format, view);
-	/* The end of its line. */
-	b->used--;
+	ptrc_buffer_text(&p->line, key);
+	ptrc_event_put(&p->line, &p->text->format, view);
+	/* Takes the line feed away. */
+	p->line.used--;
 }
 
 static void put_json(struct ptrc_pair_dump *p, const struct ptrc_pair *pair,
@@ -254,30 +235,27 @@ static void put_json(struct ptrc_pair_dump *p, const struct ptrc_pair *pair,
 	const struct timespec *time = &end->view.begin->reader->event.posix_timestamp;
 	struct ptrc_json j = {&p->line, true};
 
-	p->name.used = 0;
-	ptrc_pair_put_name(&p->name, pair);
 	ptrc_json_open(&j, NULL, '{');
-	ptrc_json_bytes(&j, "pair", p->name.bytes, p->name.used);
+	ptrc_json_bytes(&j, "pair", pair->name, strlen(pair->name));
 	ptrc_json_time(&j, "time", time);
 	ptrc_json_i64(&j, "ns", ptrc_when_ns(time));
 	ptrc_json_u64(&j, "duration_ns", end->view.duration_ns);
-	put_event_json(p, "begin", end->view.begin);
-	put_event_json(p, "end", &end->view);
+	put_event_json(p, ",\"begin\":", end->view.begin);
+	put_event_json(p, ",\"end\":", &end->view);
 	ptrc_json_close(&j, '}');
 	ptrc_buffer_char(&p->line, '\n');
 }
 
 /* ---- pairs ---- */
 
-/* Writes a line, and the header before the first one. */
-static void put_line(struct ptrc_pair_dump *p, const struct ptrc_buffer *line)
+static void put_line(struct ptrc_pair_dump *p, const char *line, size_t size)
 {
 	struct ptrc_query *q = p->query;
 
 	if (p->text->is_header_due)
 		put_header(p, &q->out);
 	p->text->is_header_due = false;
-	ptrc_buffer_bytes(&q->out, line->bytes, line->used);
+	ptrc_buffer_bytes(&q->out, line, size);
 	if (q->out.used >= WRITE_SIZE)
 		ptrc_output_write(&q->out);
 }
@@ -294,7 +272,6 @@ static void make_line(struct ptrc_pair_dump *p, const struct ptrc_pair *pair,
 		put_text(p, pair, &end->view);
 }
 
-/* Keeps the pair if it is one of the longest so far. */
 static void add_longest(struct ptrc_pair_dump *p, const struct ptrc_pair *pair,
 			struct ptrc_source *end)
 {
@@ -302,7 +279,7 @@ static void add_longest(struct ptrc_pair_dump *p, const struct ptrc_pair *pair,
 	struct line *l;
 
 	if (p->count == p->longest_count) {
-		/* One that takes as long as the shortest of them has ended after it. */
+		/* One that took as long as the shortest ended later, so it counts as shorter. */
 		if (!p->count || end->view.duration_ns <= p->longest[0]->duration_ns)
 			return;
 		l = p->longest[0];
@@ -334,14 +311,10 @@ static void show(struct ptrc_pair_dump *p, const struct ptrc_pair *pair, struct 
 	if (p->text->is_counting)
 		return;
 	make_line(p, pair, end);
-	if (q->last_count == UINT64_MAX) {
-		put_line(p, &p->line);
-		return;
-	}
-	if (p->text->last.count == q->last_count && p->text->last.count)
-		ptrc_lines_drop(&p->text->last);
-	if (q->last_count)
-		ptrc_lines_add(&p->text->last, 0, &p->line);
+	if (q->last_count == UINT64_MAX)
+		put_line(p, p->line.bytes, p->line.used);
+	else
+		ptrc_lines_keep(&p->text->last, q->last_count, &p->line);
 }
 
 static void take(void *self, struct ptrc_span *s)
@@ -357,7 +330,7 @@ static void take(void *self, struct ptrc_span *s)
 
 /* ---- the tree ---- */
 
-/* Whether all pairs are shown, whatever their ends are. */
+/* Whether all pairs are shown, whatever their last events are. */
 static bool selects_all(const struct ptrc_select *s)
 {
 	return ptrc_select_is_by_type(s) && !s->globs.count && !s->is_user;
@@ -381,26 +354,11 @@ static void put_tree_name(struct ptrc_pair_dump *p, const struct ptrc_tree_node 
 	if (ptrc_pair_has_own_name(pair))
 		ptrc_pair_put_own_name(&p->name, pair, &p->query->layouts, begin);
 	else
-		ptrc_pair_put_name(&p->name, pair);
-	put_name(p);
+		ptrc_buffer_text(&p->name, pair->name);
+	put_name(p, p->name.bytes, p->name.used);
 	if (line == PTRC_TREE_OPEN)
 		ptrc_buffer_text(b, " {");
 	ptrc_buffer_text(b, "  ");
-}
-
-/* Puts the data of both, once if it is the same. */
-static void put_both_data(struct ptrc_buffer *b, struct ptrc_view *end)
-{
-	size_t begin = b->used;
-	size_t middle;
-
-	ptrc_event_put_data(b, end->begin);
-	middle = b->used;
-	ptrc_event_put_data(b, end);
-	if (!join(b, begin, middle)) {
-		b->used = begin;
-		put_data(b, end);
-	}
 }
 
 static void put_tree_line(void *arg, const struct ptrc_tree_node *n, enum ptrc_tree_line line)
@@ -423,14 +381,16 @@ static void put_tree_line(void *arg, const struct ptrc_tree_node *n, enum ptrc_t
 	put_columns(p, view, view, end && n->span.fate == PTRC_SPAN_MEASURED ? &duration_ns : NULL);
 	put_tree_name(p, n, line, begin);
 	at = b->used;
-	if (line == PTRC_TREE_LEAF)
-		put_both_data(b, end);
-	else
+	if (line != PTRC_TREE_LEAF) {
 		ptrc_event_put_data(b, view);
+	} else if (!put_both(b, ptrc_event_put_data, begin, end)) {
+		b->used = at;
+		put_data(b, end);
+	}
 	if (b->used <= at)
 		b->used = at - strlen("  ");
 	ptrc_buffer_char(b, '\n');
-	put_line(p, b);
+	put_line(p, b->bytes, b->used);
 	p->query->shown_count += line != PTRC_TREE_CLOSE;
 }
 
@@ -448,7 +408,7 @@ static void begin_branch(void *self, struct ptrc_span *s)
 static void take_branch(void *self, struct ptrc_span *s)
 {
 	struct ptrc_pair_dump *p = self;
-	/* Expressions are about pairs: nothing is known of one that lacks an event. */
+	/* Expressions cannot be evaluated for a pair that lacks an event. */
 	bool is_shown = ptrc_pairs_select(p->pairs, s) &&
 			((s->begin.source && s->end) || !p->query->select.where_count);
 
@@ -484,18 +444,14 @@ static void finish(void *self, bool is_read)
 	if (p->count)
 		qsort(p->longest, p->count, sizeof(*p->longest), by_length);
 	for (size_t i = 0; i < p->count; i++)
-		put_line(p, &p->longest[i]->text);
+		put_line(p, p->longest[i]->text.bytes, p->longest[i]->text.used);
 	q->shown_count += p->count;
 	if (q->last_count != UINT64_MAX)
 		q->shown_count = p->text->last.count;
-	for (; p->text->last.count; ptrc_lines_drop(&p->text->last)) {
-		p->line.used = 0;
-		ptrc_buffer_bytes(&p->line, p->text->last.first->text, p->text->last.first->used);
-		put_line(p, &p->line);
-	}
+	for (; p->text->last.count; ptrc_lines_drop(&p->text->last))
+		put_line(p, p->text->last.first->text, p->text->last.first->used);
 }
 
-/* Says what is not shown of each pair, and which types are not there. */
 static bool tell(void *self)
 {
 	struct ptrc_pair_dump *p = self;
@@ -533,7 +489,7 @@ struct ptrc_pair_dump *ptrc_pair_dump_begin(struct ptrc_text *text, struct ptrc_
 		.pairs = pairs,
 		.longest_count = longest_count,
 		.is_tree = is_tree,
-		/* As wide as the names of the columns. */
+		/* The lengths of the names of the columns. */
 		.widths = {.log = 3, .pid = 3, .tid = 3, .source = 6, .name = 4},
 	};
 	ptrc_spans_begin(&pairs->spans, q,

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Pairs of events in place of events, for ptrace-dump --pair and --pairs: a line for each one, in the
- * order of their ends, or the longest first; or, for --tree, a line for each begin and end that others
- * lie between. Only begins that wait for their ends are kept, and of a tree what has to wait for them.
- */
+/* Pairs of events as lines, for ptrace-dump --pair and --pairs: one for each pair, by the time of the last event or
+ * with the longest first. With --tree, a pair that contains others has a line for each of its two events. */
 #ifndef PTRC_SRC_TEXT_PAIR_DUMP_H
 #define PTRC_SRC_TEXT_PAIR_DUMP_H
 
@@ -13,8 +10,8 @@
 #include "src/spans/pairs.h"
 #include "src/text/text.h"
 
-/* Lets the dump show pairs, the longest ones if there are only so many to be shown (UINT64_MAX: all),
- * or as a tree. The pairs have been added, and stay. */
+/* Makes pairs, which have been added and stay, the sink of the query: the longest_count longest ones (UINT64_MAX:
+ * all, by time), or all as a tree. */
 struct ptrc_pair_dump *ptrc_pair_dump_begin(struct ptrc_text *, struct ptrc_pairs *,
 					    uint64_t longest_count, bool is_tree);
 

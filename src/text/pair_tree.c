@@ -55,7 +55,7 @@ static bool show_begin(struct ptrc_pair_tree *t, struct ptrc_tree_node *n)
 	return true;
 }
 
-/* Shows the lines that wait, up to one that is not decided yet. */
+/* Shows the waiting lines up to the first that is not decided yet. */
 static void flush(struct ptrc_pair_tree *t)
 {
 	struct waiting *w;
@@ -76,8 +76,8 @@ static void flush(struct ptrc_pair_tree *t)
 	}
 }
 
-/* Something that is shown lies within these. */
-static void tell_outer(struct ptrc_tree_node *n)
+/* Notes that a shown pair lies within this one and all outer ones. */
+static void mark_outer(struct ptrc_tree_node *n)
 {
 	for (; n && !n->has_inner; n = outer_of(n))
 		n->has_inner = true;
@@ -89,7 +89,7 @@ void ptrc_pair_tree_begin(struct ptrc_pair_tree *t, struct ptrc_spans *spans,
 	n->span.lane = ptrc_lanes_find(&spans->lanes, n->span.begin.source);
 	ptrc_span_nest(spans, &n->span);
 	if (!t->is_holding)
-		tell_outer(outer_of(n));
+		mark_outer(outer_of(n));
 	wait_for(t, n, false);
 	flush(t);
 }
@@ -101,7 +101,7 @@ void ptrc_pair_tree_end(struct ptrc_pair_tree *t, struct ptrc_tree_node *n, bool
 	n->is_over = true;
 	n->is_shown = is_shown;
 	if (is_shown && t->is_holding)
-		tell_outer(outer_of(n));
+		mark_outer(outer_of(n));
 	if (n->span.end) {
 		ptrc_span_keep_end(&n->span);
 		wait_for(t, n, true);

@@ -38,10 +38,8 @@ struct ptrc_pair_tree {
 	size_t waiting_count;
 };
 
-/* Takes a pair that starts. */
+/* Take a pair that starts, and one that is over. */
 void ptrc_pair_tree_begin(struct ptrc_pair_tree *, struct ptrc_spans *, struct ptrc_tree_node *);
-
-/* Takes a pair that is over. */
 void ptrc_pair_tree_end(struct ptrc_pair_tree *, struct ptrc_tree_node *, bool is_shown);
 
 void ptrc_pair_tree_free(struct ptrc_pair_tree *);

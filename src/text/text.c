@@ -2,18 +2,55 @@
 #include "config.h"
 #include "src/text/text.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/cli.h"
 #include "src/base/json.h"
 #include "src/base/output.h"
 
-/* Output is written in pieces of about this size: large enough for few system calls, small
- * enough that a reader soon sees something. */
+/* Output is written in pieces of about this size: large enough for few system calls, small enough that a reader soon
+ * sees something. */
 enum { WRITE_SIZE = 65536 };
 
-/* A name that is longer than this does not widen the column of names. */
+/* A longer name does not widen the column of names. */
 enum { NAME_COLUMNS_MAX = 40 };
+
+void ptrc_lines_add(struct ptrc_lines *l, int64_t ns, struct ptrc_buffer *text)
+{
+	struct ptrc_line *line = ptrc_cli_allocate(sizeof(*line) + text->used);
+
+	*line = (struct ptrc_line){.ns = ns, .used = text->used};
+	if (text->used)
+		memcpy(line->text, text->bytes, text->used);
+	text->used = 0;
+	if (l->first)
+		l->last->next = line;
+	else
+		l->first = line;
+	l->last = line;
+	l->count++;
+	l->bytes += sizeof(*line) + line->used;
+}
+
+void ptrc_lines_keep(struct ptrc_lines *l, uint64_t max, struct ptrc_buffer *text)
+{
+	if (l->count && l->count == max)
+		ptrc_lines_drop(l);
+	if (max)
+		ptrc_lines_add(l, 0, text);
+	text->used = 0;
+}
+
+void ptrc_lines_drop(struct ptrc_lines *l)
+{
+	struct ptrc_line *line = l->first;
+
+	l->first = line->next;
+	l->count--;
+	l->bytes -= sizeof(*line) + line->used;
+	free(line);
+}
 
 static void write_some(struct ptrc_query *q)
 {
@@ -21,7 +58,7 @@ static void write_some(struct ptrc_query *q)
 		ptrc_output_write(&q->out);
 }
 
-/* Puts the header, if it is due, in front of what the output has from an offset on. */
+/* Inserts the header, if it is due, at the offset in the output. */
 static void put_header(struct ptrc_text *t, size_t offset)
 {
 	struct ptrc_buffer *out = &t->query->out;
@@ -55,11 +92,7 @@ static void take(void *self, struct ptrc_source *s)
 		write_some(q);
 		return;
 	}
-	if (t->last.count == q->last_count && t->last.count)
-		ptrc_lines_drop(&t->last);
-	if (q->last_count)
-		ptrc_lines_add(&t->last, 0, &q->out);
-	q->out.used = 0;
+	ptrc_lines_keep(&t->last, q->last_count, &q->out);
 }
 
 void ptrc_text_put_lines(struct ptrc_text *t, struct ptrc_lines *lines, int64_t since_ns)
@@ -78,12 +111,12 @@ void ptrc_text_put_lines(struct ptrc_text *t, struct ptrc_lines *lines, int64_t 
 	}
 }
 
-/* Shows the last events: reads more and more of the logs, from their ends, until there are enough.
- * Returns false, after a message, if a log cannot be read. */
+/* Shows the last events: reads growing parts from the ends of the logs until they have enough events. Returns
+ * false, after a message, if a log cannot be read. */
 static bool show_last(struct ptrc_text *t)
 {
 	struct ptrc_query *q = t->query;
-	/* A relative time needs the event before. */
+	/* The relative time of the first line needs the event before it. */
 	uint64_t wanted = (q->last_count ? q->last_count : 1) + t->format.is_relative;
 	uint64_t count = wanted;
 	bool is_all = false;
@@ -102,8 +135,8 @@ static bool show_last(struct ptrc_text *t)
 	return true;
 }
 
-/* Adds the events of a log that --event and --user select, by what the log says of itself. Returns
- * false if it does not. */
+/* Adds the number of events of the types that --event and --user select, as the log has counted them. Returns false
+ * if it has no such counts. */
 static bool count_source(struct ptrc_query *q, struct ptrc_source *s)
 {
 	static struct posixtrace_type_count totals[PTRC_READER_IDS];
@@ -171,22 +204,19 @@ static void put_count(struct ptrc_text *t)
 static void put_summary(struct ptrc_text *t)
 {
 	struct ptrc_query *q = t->query;
-	const struct ptrc_misfit_types *misfits = &q->misfits;
 	struct ptrc_json j = {&q->out, true};
 
 	if (t->format.format == PTRC_FORMAT_TEXT) {
-		ptrc_buffer_format(&q->out, "%llu %s%s", (unsigned long long)q->shown_count,
+		ptrc_buffer_format(&q->out, "%llu %s%s, %s", (unsigned long long)q->shown_count,
 				   q->sink.noun ? q->sink.noun : "event",
-				   q->shown_count == 1 ? "" : "s");
-		ptrc_buffer_text(&q->out, q->is_complete ? ", complete" : ", data incomplete");
-		if (misfits->count) {
-			ptrc_buffer_text(&q->out, ", not fitting their layouts: ");
-			ptrc_buffer_u64(&q->out, ptrc_misfits_count(misfits));
-		}
-		if (ptrc_query_undecided(q)) {
-			ptrc_buffer_text(&q->out, ", undecided: ");
-			ptrc_buffer_u64(&q->out, ptrc_query_undecided(q));
-		}
+				   q->shown_count == 1 ? "" : "s",
+				   q->is_complete ? "complete" : "data incomplete");
+		if (q->misfits.count)
+			ptrc_buffer_format(&q->out, ", not fitting their layouts: %llu",
+					   (unsigned long long)ptrc_misfits_count(&q->misfits));
+		if (ptrc_query_undecided(q))
+			ptrc_buffer_format(&q->out, ", undecided: %llu",
+					   (unsigned long long)ptrc_query_undecided(q));
 		ptrc_buffer_char(&q->out, '\n');
 		return;
 	}
@@ -197,7 +227,7 @@ static void put_summary(struct ptrc_text *t)
 	ptrc_json_bool(&j, "complete", q->is_complete);
 	if (q->sink.summarize)
 		q->sink.summarize(q->sink.self, &j);
-	ptrc_misfits_json(misfits, &j);
+	ptrc_misfits_json(&q->misfits, &j);
 	if (q->select.where_count)
 		ptrc_json_u64(&j, "undecided", ptrc_query_undecided(q));
 	if (q->hosts.count)
@@ -208,7 +238,7 @@ static void put_summary(struct ptrc_text *t)
 	ptrc_buffer_char(&q->out, '\n');
 }
 
-/* Finds the fields of the data once more, with the layouts that the sources tell: all that there are. */
+/* Looks the members of the data up again, now that the layouts of all sources are known. */
 static void close_fields(struct ptrc_text *t)
 {
 	struct ptrc_cli_reason why;
@@ -225,31 +255,26 @@ static void close_fields(struct ptrc_text *t)
 void ptrc_text_begin(struct ptrc_text *t)
 {
 	struct ptrc_query *q = t->query;
+	int *name_width = &t->format.widths[PTRC_COLUMN_EVENT];
 
 	if (!q->layouts.is_open)
 		close_fields(t);
 	for (size_t i = 0; i < q->source_count; i++) {
 		size_t width = ptrc_reader_load_names(&q->sources[i].reader);
 
-		if (width > (size_t)t->format.name_width && width <= NAME_COLUMNS_MAX)
-			t->format.name_width = (int)width;
+		if (width > (size_t)*name_width && width <= NAME_COLUMNS_MAX)
+			*name_width = (int)width;
 	}
 	t->format.has_log = q->has_log;
-	t->format.has_host = q->has_host;
 	q->sink = (struct ptrc_sink){.self = t,
 				     .event = take,
 				     .fields = t->format.fields,
 				     .field_count = t->format.field_count};
-	/* Tables have a header, also without lines; threads write past the buffer. */
+	/* A table has a header even without lines. It is written now because threads do not use this buffer. */
 	if (t->format.format == PTRC_FORMAT_CSV && q->source_count) {
 		put_header(t, q->out.used);
 		ptrc_output_write(&q->out);
 	}
-}
-
-void ptrc_text_free(struct ptrc_text *t)
-{
-	ptrc_event_format_free(&t->format);
 }
 
 enum ptrc_exit ptrc_text_end(struct ptrc_text *t, enum ptrc_exit status, bool is_read)

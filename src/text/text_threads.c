@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The events of a log shown by several threads. The main thread reads blocks of events, and writes
- * the lines; the others select and format. They take the jobs in turn and finish them in any order;
- * the main thread writes the lines of a job when those of all jobs before it are written. So the
- * output is what one thread would write.
+ * Several threads show the events of a log. The main thread reads blocks of events and writes the lines; workers
+ * select and format. Jobs finish in any order, but their lines are written in the order of the blocks, so the output
+ * is what one thread would write.
  *
- * The columns of text get wider with what was put into them, so a worker would have to know the
- * widths behind the jobs before its own. It goes by those that are known when the job is given. In
- * the rare case that the jobs before it turn out to have changed them, the main thread formats the
- * job once more.
+ * Columns of text widen with their contents, so a job depends on the widths after the jobs before it. A worker assumes
+ * the widths known when the job was given. If the jobs before changed them, which is rare, the main thread formats the
+ * job again.
  */
 #include "config.h"
-#include "src/text/text_threads.h"
+#include "src/text/text.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -20,26 +18,25 @@
 
 #include "src/base/output.h"
 
-/* Blocks per job: handing a job over costs as much as formatting some dozen events. */
+/* Handing a job over costs as much as formatting some dozen events. */
 enum { JOB_BLOCKS = 4 };
 
-/* More threads would only wait for the one that reads. */
+/* More workers would only wait for the thread that reads. */
 enum { THREADS_MAX = 16 };
 
-/* Some events that one thread formats, and their lines. */
 struct job {
 	struct ptrc_reader_block blocks[JOB_BLOCKS];
 	size_t block_count;
 	struct ptrc_buffer out;
 	uint64_t shown_count;
-	/* Of text: the widths of its columns before and behind these lines. */
+	/* The widths of the columns before and after these lines. */
 	int *begin_widths, *end_widths;
 	bool is_done;
 };
 
 struct crew;
 
-/* A thread, with its own copy of everything that formatting changes. */
+/* A thread with its own copy of everything that formatting changes. */
 struct worker {
 	struct crew *crew;
 	pthread_t thread;
@@ -50,10 +47,10 @@ struct worker {
 
 struct crew {
 	pthread_mutex_t lock;
-	/* There is a job to take, or nothing more to come; a job is done. */
+	/* Signalled when a job can be taken or no more will come; and when a job is done. */
 	pthread_cond_t has_job, has_lines;
-	/* A ring. Numbers of jobs grow without end: those below `taken` have a worker, those below
-	 * `given` can be taken, and those below `written` are over. */
+	/* A ring. Jobs have growing numbers: those below `written` are over, those below `taken` have a worker,
+	 * those below `given` can be taken. */
 	struct job *jobs;
 	size_t job_count;
 	uint64_t given, taken, written;
@@ -67,11 +64,9 @@ static struct job *job_of(const struct crew *c, uint64_t number)
 	return &c->jobs[number % c->job_count];
 }
 
-static void make_job(struct job *job, size_t width_count)
+static size_t width_bytes(const struct ptrc_text *t)
 {
-	memset(job, 0, sizeof(*job));
-	job->begin_widths = ptrc_cli_allocate(width_count * sizeof(int));
-	job->end_widths = ptrc_cli_allocate(width_count * sizeof(int));
+	return ptrc_event_width_count(&t->format) * sizeof(int);
 }
 
 static void free_job(struct job *job)
@@ -89,7 +84,7 @@ static void free_worker(struct worker *w)
 {
 	ptrc_reader_free_types(&w->source.reader);
 	ptrc_view_free(&w->source.view);
-	ptrc_sieve_free(w->source.sieve);
+	free(w->source.sieve);
 	for (size_t i = 0; i < w->query.select.where_count; i++)
 		ptrc_where_free(w->query.select.wheres[i]);
 	free(w->query.select.wheres);
@@ -102,25 +97,24 @@ static void make_worker(struct worker *w, const struct ptrc_text *t, const struc
 	const struct ptrc_query *q = t->query;
 	size_t count = q->select.where_count;
 
-	memset(w, 0, sizeof(*w));
 	w->query = *q;
 	w->text = *t;
 	w->text.query = &w->query;
 	w->text.format.origin = (struct ptrc_buffer)PTRC_BUFFER_INIT;
-	w->text.format.field_widths = ptrc_cli_allocate((t->format.field_count + 1) * sizeof(int));
+	w->text.format.field_widths = ptrc_cli_allocate(t->format.field_count * sizeof(int));
 	w->source.reader = s->reader;
 	ptrc_reader_own_types(&w->source.reader);
 	w->source.view = (struct ptrc_view){.reader = &w->source.reader, .symbols = q->symbols};
-	w->query.select.wheres = ptrc_cli_allocate((count + 1) * sizeof(struct ptrc_where *));
+	w->query.select.wheres = ptrc_cli_allocate(count * sizeof(struct ptrc_where *));
 	for (size_t i = 0; i < count; i++)
 		w->query.select.wheres[i] = ptrc_where_again(q->select.wheres[i]);
 	ptrc_source_make_sieve(&w->source, &w->query);
 }
 
-/* Puts the lines of the job's events. */
 static void do_job(struct ptrc_text *t, struct ptrc_source *s, struct job *job)
 {
 	struct ptrc_query *q = t->query;
+
 	job->out.used = 0;
 	job->shown_count = 0;
 	ptrc_event_set_widths(&t->format, job->begin_widths);
@@ -132,7 +126,8 @@ static void do_job(struct ptrc_text *t, struct ptrc_source *s, struct job *job)
 				break;
 			if (!ptrc_query_is_selected(q, s) ||
 			    (q->select.around &&
-			     !ptrc_select_is_in_window(&q->select, ptrc_source_ns(s))))
+			     !ptrc_select_meets_window(&q->select, ptrc_source_ns(s),
+						       ptrc_source_ns(s))))
 				continue;
 			job->shown_count++;
 			ptrc_query_check_layout(q, s);
@@ -169,7 +164,6 @@ static void *work(void *arg)
 
 /* ---- the main thread ---- */
 
-/* Reads the events of a job. Returns false if there are none. */
 static bool read_job(struct ptrc_reader *r, struct job *job)
 {
 	job->block_count = 0;
@@ -189,12 +183,12 @@ static void give_job(struct crew *c, const struct ptrc_text *t)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* Puts the lines of a job once more, in columns of the right widths, and counts nothing twice. */
+/* Formats a job again with the right widths, and counts nothing twice. */
 static void redo_job(struct ptrc_text *t, struct ptrc_source *s, struct job *job)
 {
 	struct ptrc_query *q = t->query;
 	uint64_t read_count = s->reader.read_count;
-	uint64_t *undecided = ptrc_cli_allocate((q->select.where_count + 1) * sizeof(*undecided));
+	uint64_t *undecided = ptrc_cli_allocate(q->select.where_count * sizeof(*undecided));
 
 	for (size_t i = 0; i < q->select.where_count; i++)
 		undecided[i] = *ptrc_where_undecided(q->select.wheres[i]);
@@ -208,20 +202,18 @@ static void redo_job(struct ptrc_text *t, struct ptrc_source *s, struct job *job
 	free(undecided);
 }
 
-/* Waits until the oldest job that is not over is done, and writes its lines. */
 static void write_job(struct crew *c, struct ptrc_text *t, struct ptrc_source *s)
 {
 	struct ptrc_query *q = t->query;
 	struct job *job = job_of(c, c->written);
-	size_t bytes = ptrc_event_width_count(&t->format) * sizeof(int);
-	int *widths = ptrc_cli_allocate(bytes);
+	int *widths = ptrc_cli_allocate(width_bytes(t));
 
 	pthread_mutex_lock(&c->lock);
 	while (!job->is_done)
 		pthread_cond_wait(&c->has_lines, &c->lock);
 	pthread_mutex_unlock(&c->lock);
 	ptrc_event_get_widths(&t->format, widths);
-	if (memcmp(widths, job->begin_widths, bytes) && !t->is_counting)
+	if (memcmp(widths, job->begin_widths, width_bytes(t)) && !t->is_counting)
 		redo_job(t, s, job);
 	free(widths);
 	ptrc_event_set_widths(&t->format, job->end_widths);
@@ -234,7 +226,7 @@ static void write_job(struct crew *c, struct ptrc_text *t, struct ptrc_source *s
 	c->written++;
 }
 
-/* Adds what the worker has found out beside the lines. */
+/* Adds the counts of a worker to those of the query. */
 static void collect(const struct worker *w, struct ptrc_query *q, struct ptrc_source *s)
 {
 	for (size_t i = 0; i < PTRC_READER_IDS; i++) {
@@ -244,7 +236,7 @@ static void collect(const struct worker *w, struct ptrc_query *q, struct ptrc_so
 			continue;
 		ptrc_misfits_add(&ptrc_reader_type(&s->reader, (trace_event_id_t)i)->misfits,
 				 &type->misfits);
-		/* A message wants the layout, which the main thread may not have looked up. */
+		/* A message needs the layout, which the main thread may not have looked up. */
 		ptrc_view_layout(&s->view, &q->layouts, (trace_event_id_t)i);
 	}
 	for (size_t i = 0; i < q->select.where_count; i++)
@@ -252,7 +244,6 @@ static void collect(const struct worker *w, struct ptrc_query *q, struct ptrc_so
 			*ptrc_where_undecided(w->query.select.wheres[i]);
 }
 
-/* Starts up to so many workers. */
 static void start(struct crew *c, const struct ptrc_text *t, struct ptrc_source *s, size_t count)
 {
 	for (; c->worker_count < count; c->worker_count++) {
@@ -284,23 +275,18 @@ static void finish(struct crew *c, struct ptrc_query *q, struct ptrc_source *s)
 	free(c->workers);
 }
 
-/* How many threads besides the main one could be of use. */
+/* The number of workers; 0: one thread has to do it. That is so if a line depends on the line before (relative times)
+ * or the header on the first line, or if several logs have to be merged. */
 static size_t useful_threads(const struct ptrc_text *t)
 {
+	const struct ptrc_query *q = t->query;
 	long count = t->thread_count ? (long)t->thread_count : sysconf(_SC_NPROCESSORS_ONLN);
 
+	if (q->sink.self != t || q->source_count != 1 || q->sources[0].reader.source ||
+	    q->first_count != UINT64_MAX || q->last_count != UINT64_MAX ||
+	    (!t->is_counting && (t->format.is_relative || t->is_header_due)))
+		return 0;
 	return count < 2 ? 0 : count < THREADS_MAX ? (size_t)count : THREADS_MAX;
-}
-
-/* Not if a line has the time since the line before, or if the first line
- * decides how a header looks; and of several logs the events have to be merged. */
-static bool is_suitable(const struct ptrc_text *t)
-{
-	const struct ptrc_query *q = t->query;
-
-	return q->sink.self == t && q->source_count == 1 && !q->sources[0].reader.source &&
-	       q->first_count == UINT64_MAX && q->last_count == UINT64_MAX &&
-	       (t->is_counting || !(t->format.is_relative || t->is_header_due));
 }
 
 bool ptrc_text_by_threads(struct ptrc_text *t)
@@ -310,17 +296,19 @@ bool ptrc_text_by_threads(struct ptrc_text *t)
 	struct crew crew = {.lock = PTHREAD_MUTEX_INITIALIZER,
 			    .has_job = PTHREAD_COND_INITIALIZER,
 			    .has_lines = PTHREAD_COND_INITIALIZER};
-	size_t count = is_suitable(t) ? useful_threads(t) : 0;
+	size_t count = useful_threads(t);
 
 	if (!count)
 		return false;
 	crew.workers = ptrc_cli_allocate(count * sizeof(*crew.workers));
 	start(&crew, t, s, count);
-	/* Enough that nobody waits while the lines of a job are written. */
+	/* Enough that no worker waits while the lines of a job are written. */
 	crew.job_count = 2 * crew.worker_count + 2;
 	crew.jobs = ptrc_cli_allocate(crew.job_count * sizeof(*crew.jobs));
-	for (size_t i = 0; i < crew.job_count; i++)
-		make_job(&crew.jobs[i], ptrc_event_width_count(&t->format));
+	for (size_t i = 0; i < crew.job_count; i++) {
+		crew.jobs[i].begin_widths = ptrc_cli_allocate(width_bytes(t));
+		crew.jobs[i].end_widths = ptrc_cli_allocate(width_bytes(t));
+	}
 	while (crew.worker_count && read_job(&s->reader, job_of(&crew, crew.given))) {
 		give_job(&crew, t);
 		if (crew.given - crew.written == crew.job_count)

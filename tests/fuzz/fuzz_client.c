@@ -261,7 +261,7 @@ static void show_types(void)
 
 static void follow(enum ptrc_format format)
 {
-	struct ptrc_event_format f = {.format = format, .name_width = 20};
+	struct ptrc_event_format f = {.format = format, .widths[PTRC_COLUMN_EVENT] = 20};
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;
 	static struct ptrc_reader r;
 	static struct ptrc_view view;

@@ -52,7 +52,7 @@ static bool evaluate(struct ptrc_where *where, const struct ptrc_layouts *layout
 	reader.size = in->size;
 	view.reader = &reader;
 	ptrc_view_find_layout(&view, layouts);
-	is_so = ptrc_where_holds(where, &view);
+	is_so = ptrc_where_all_hold(&where, 1, &view);
 	ptrc_view_free(&view);
 	ptrc_reader_free_types(&reader);
 	free(data);

@@ -96,7 +96,7 @@ __attribute__((unused)) static inline void maker_name(struct maker *m, const cha
 
 __attribute__((unused)) static inline void maker_close(struct maker *m)
 {
-	CHECK_OK(ptrc_log_writer_close(&m->w));
+	CHECK_OK(ptrc_log_writer_close(&m->w, NULL));
 }
 
 __attribute__((unused)) static inline void maker_free(struct maker *m)

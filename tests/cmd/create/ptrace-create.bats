@@ -383,6 +383,6 @@ no_session() {
 		mknod -m 666 /dev/null c 1 3
 		! ptrace-create --pid="$1" --name="$2"
 		! ptrace-run -o run.log true' "$pid" "$me.a"
-	[ "$stderr" = "ptrace-create: /dev/shm: is not there, and a trace needs memory there: mount -t tmpfs -o mode=1777 tmpfs /dev/shm
-ptrace-run: /dev/shm: is not there, and a trace needs memory there: mount -t tmpfs -o mode=1777 tmpfs /dev/shm" ]
+	[ "$stderr" = "ptrace-create: /dev/shm: does not exist, and a trace needs memory there: mount -t tmpfs -o mode=1777 tmpfs /dev/shm
+ptrace-run: /dev/shm: does not exist, and a trace needs memory there: mount -t tmpfs -o mode=1777 tmpfs /dev/shm" ]
 }

@@ -57,7 +57,7 @@ static const char *text(const char *layout, const void *data, size_t size)
 
 	see(layout, data, size);
 	b.used = 0;
-	ptrc_layout_text(&b, view.layout, ptrc_view_decode(&view));
+	ptrc_layout_text_with_code(&b, view.layout, ptrc_view_decode(&view), NULL, NULL);
 	ptrc_buffer_char(&b, '\0');
 	return b.bytes;
 }
@@ -72,7 +72,7 @@ static bool holds(const char *expression)
 	if (!w)
 		harness_fail("%s: %s", expression, why.text);
 	view.is_decoded = false;
-	is_so = ptrc_where_holds(w, &view);
+	is_so = ptrc_where_all_hold(&w, 1, &view);
 	ptrc_where_free(w);
 	return is_so;
 }

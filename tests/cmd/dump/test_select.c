@@ -8,7 +8,7 @@
 #include "tests/support/event_types.h"
 #include "src/query/thread_gap.h"
 #include "src/fields/layout.h"
-#include "src/text/lines.h"
+#include "src/text/text.h"
 #include "src/base/output.h"
 #include "src/query/view.h"
 #include "src/fields/regex.h"
@@ -602,8 +602,8 @@ TEST(the_first_layout_that_matches_counts, "")
 
 	CHECK(ptrc_layouts_add(&layouts, "db.*", "u8 a", &why));
 	CHECK(ptrc_layouts_add(&layouts, "*", "u8 b", &why));
-	CHECK_STR_EQ(ptrc_layout_pattern(ptrc_layouts_find(&layouts, "db.x")), "db.*");
-	CHECK_STR_EQ(ptrc_layout_pattern(ptrc_layouts_find(&layouts, "x")), "*");
+	CHECK_STR_EQ(ptrc_layouts_find(&layouts, "db.x")->pattern, "db.*");
+	CHECK_STR_EQ(ptrc_layouts_find(&layouts, "x")->pattern, "*");
 	CHECK_EQ(ptrc_layouts_name(&layouts, "a", 1), 0);
 	CHECK_EQ(ptrc_layouts_name(&layouts, "b", 1), 1);
 	CHECK_EQ(ptrc_layouts_name(&layouts, "c", 1), -1);
@@ -682,7 +682,7 @@ static bool holds(const char *text)
 
 	if (!w)
 		harness_fail("%s: %s", text, why.text);
-	is_so = ptrc_where_holds(w, &view);
+	is_so = ptrc_where_all_hold(&w, 1, &view);
 	ptrc_where_free(w);
 	return is_so;
 }
@@ -907,14 +907,14 @@ TEST(times_may_be_relative_to_the_begin_and_the_end_of_the_trace, "")
 		CHECK(ptrc_where_has_base(w, PTRC_WHEN_FROM_BEGIN) == !!strchr(so[i], '+'));
 		CHECK(ptrc_where_has_base(w, PTRC_WHEN_FROM_END) == !!strstr(so[i], "'-"));
 		ptrc_where_resolve(w, now - s, now + 3 * s);
-		if (!ptrc_where_holds(w, &view))
+		if (!ptrc_where_all_hold(&w, 1, &view))
 			harness_fail("does not hold: %s", so[i]);
 		again = ptrc_where_again(w);
-		CHECK(again && ptrc_where_holds(again, &view));
+		CHECK(again && ptrc_where_all_hold(&again, 1, &view));
 		ptrc_where_free(again);
 		/* The trace has grown. */
 		ptrc_where_resolve(w, now - 2 * s, now + 4 * s);
-		CHECK(!ptrc_where_holds(w, &view));
+		CHECK(!ptrc_where_all_hold(&w, 1, &view));
 		ptrc_where_free(w);
 	}
 }
@@ -1162,7 +1162,7 @@ static bool holds_for(const char *expression, const void *data, size_t size, boo
 	if (!w)
 		harness_fail("%s: %s", expression, why.text);
 	set_data(data, size);
-	is_so = ptrc_where_holds(w, &view);
+	is_so = ptrc_where_all_hold(&w, 1, &view);
 	*is_undecided = *ptrc_where_undecided(w);
 	ptrc_where_free(w);
 	return is_so;

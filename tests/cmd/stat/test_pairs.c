@@ -637,18 +637,18 @@ TEST(a_field_that_contradicts_the_nesting_is_named, "")
 	take_key(A_BEGIN, 1, 1010, 2, 0);
 	take_key(A_END, 1, 1100, 2, 0);
 	take_key(A_END, 1, 1110, 1, 0);
-	CHECK_EQ(pairs.list[0].is_crossed, 0);
+	CHECK(!pairs.list[0].is_crossed);
 	take_key(A_BEGIN, 1, 2000, 1, 0);
 	take_key(A_BEGIN, 1, 2010, 2, 0);
 	take_key(A_END, 1, 2100, 1, 0);
-	CHECK_EQ(pairs.list[0].is_crossed, 1);
+	CHECK(pairs.list[0].is_crossed);
 	CHECK_STR_EQ(pairs.list[0].common_text, "data.id");
 	found();
-	CHECK_EQ(pairs.list[0].is_crossed, 0);
+	CHECK(!pairs.list[0].is_crossed);
 	/* What both have, and is another one in each event, is no key. */
 	take_key(A_BEGIN, 1, 1000, 1, 0);
 	take_key(A_BEGIN, 1, 1010, 2, 0);
 	take_key(A_END, 1, 1100, 3, 0);
-	CHECK_EQ(pairs.list[0].is_crossed, 0);
+	CHECK(!pairs.list[0].is_crossed);
 	found();
 }
