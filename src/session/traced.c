@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -82,6 +83,20 @@ static bool maps(pid_t pid, const char *stream, char name[32])
 	return is_found;
 }
 
+/* Whether the process is one that this process has just made to write the log: a keeper is known only when it has
+ * taken over. */
+static bool is_new_keeper(pid_t pid)
+{
+	char path[64], name[32];
+	struct stat its, own;
+
+	ptrc_session_command(pid, name);
+	snprintf(path, sizeof(path), "/proc/%ld/exe", (long)pid);
+	return !strcmp(name, "ptrace-keeper") ||
+	       (!stat(path, &its) && !stat("/proc/self/exe", &own) && its.st_dev == own.st_dev &&
+		its.st_ino == own.st_ino);
+}
+
 void ptrc_traced_find(struct ptrc_traced *t, trace_id_t trace)
 {
 	char stream[34] = "/", unused[32];
@@ -101,7 +116,8 @@ void ptrc_traced_find(struct ptrc_traced *t, trace_id_t trace)
 		    ptrc_session_process(pid).start < start)
 			continue;
 		/* A process that was just forked has no page yet, but its parent's mappings. */
-		if (is_ours(pid) || (has_stream && maps(pid, stream, unused)))
+		if (is_ours(pid) ||
+		    (has_stream && maps(pid, stream, unused) && !is_new_keeper(pid)))
 			take(t, pid);
 	}
 	if (dir)
