@@ -2,12 +2,12 @@
 /*
  * The traced program of bench/cli, and the clock at the other end:
  *
- * 	tick USEC         says "ready", then records an event every USEC microseconds until
+ * 	tick USEC         prints "ready", then records an event every USEC microseconds until
  * 	                  it is killed
  * 	mark COUNT USEC   records COUNT events, one every USEC (0: as fast as it can), each with
  * 	                  its time as data
  * 	lag KEY           reads lines; for each one with KEY in it, prints the microseconds
- * 	                  from the time behind KEY until the line was read
+ * 	                  from the time that follows KEY until the line was read
  */
 #ifndef BENCH_CLI_WORKER_H
 #define BENCH_CLI_WORKER_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Measures events of <posixtrace.hpp>, each in turn with posix_trace_event() and the same bytes, into
-// a stream that overwrites. Prints an object of JSON: nanoseconds, medians of the ratios, and what
-// both cost where nobody traces.
+// Measures events of <posixtrace.hpp>, in turn with posix_trace_event() of the same bytes, into a
+// stream that overwrites. Prints a JSON object: nanoseconds, medians of the ratios, and the same
+// of a process that is not traced.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -10,7 +10,7 @@
 
 #include "bench/measure.h"
 
-// Not constant for the compiler, as another file might change it.
+// External, so that the compiler cannot take it for a constant.
 extern std::string_view text;
 std::string_view text = "select name from user where id = ?";
 
@@ -43,7 +43,7 @@ void loop_query(unsigned long turns)
 		query(i, 3U, text);
 }
 
-// What a program does that puts the same bytes together itself.
+// The same, for a program that assembles the data itself.
 void loop_plain_query(unsigned long turns)
 {
 	for (unsigned long i = 0; i < turns; i++) {
@@ -88,7 +88,7 @@ int main()
 	compare("untraced", loop_query, loop_plain_query, ", ");
 	if (posix_trace_create(0, nullptr, &stream) || posix_trace_start(stream))
 		return 1;
-	// All of the stream's memory has been used once.
+	// Touches all of the stream's memory.
 	for (int i = 0; i < 80; i++)
 		loop_query(BENCH_BATCH);
 	compare("numbers", loop_numbers, loop_plain_numbers, ", ");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Measures what an event costs: in time, in memory, on the way into a log and at program
- * start. Prints it beside the goals and, where LTTng-UST is installed, beside a
- * tracepoint of the same size. A missed goal does not change the exit status, as the
- * machine may be busy. measure.h says how times are compared.
+ * Measures what an event costs: in time, in memory, on the way into a log and at program start.
+ * Prints the figures next to the goals and, if LTTng-UST is installed, next to a tracepoint of
+ * the same size. A missed goal does not change the exit status, as the machine may be busy.
+ * measure.h says how times are compared.
  */
 #include "config.h"
 
@@ -37,13 +37,13 @@
 
 #define STREAM_SIZE (4U << 20)
 #define LOG_STREAM_SIZE (16U << 20)
-/* So many events of 16 bytes fill a stream of STREAM_SIZE at least once, so that all of
- * its memory has been touched before measuring starts. */
+/* This number of events of 16 bytes fills a stream of STREAM_SIZE at least once, so that all its
+ * memory has been touched before measuring starts. */
 #define LAP 300000
 #define ROUNDS 9
 #define ROUNDS_QUICK 3
 #define THREADS_MAX 4
-/* The batches of threads are long, so that the threads run at the same time. */
+/* Batches of threads are long, so that the threads run at the same time. */
 #define THREAD_BATCH 65536
 
 static int rounds = ROUNDS;
@@ -78,13 +78,12 @@ struct result {
 	char label[48];
 	double value;
 	const char *unit;
-	/* The lowest median of a round; the value as a multiple of reading the counter;
-	 * the nanoseconds beyond an empty call. NAN where that has no meaning. */
+	/* The lowest median of a round; the value as a multiple of reading the counter; the
+	 * nanoseconds beyond an empty call. NAN if that has no meaning. */
 	double best;
 	double times_counter;
 	double beyond_call;
-	/* The number that is compared with the goal, which is an upper limit if
-	 * `at_most`. */
+	/* The number that is compared with the goal, which is an upper limit if at_most. */
 	double compared;
 	double goal;
 	bool at_most;
@@ -223,7 +222,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Sorts the values. */
+/* The median of the values, which are sorted here. */
 static double median(double *values, size_t count)
 {
 	qsort(values, count, sizeof(*values), compare);
@@ -378,10 +377,7 @@ static void case_round(const struct one_case *c, struct bench_sample *samples)
 		must(posix_trace_shutdown(streams[i]), "shutdown");
 }
 
-/*
- * Workers: other programs that measure when they are asked to, and so take part in the
- * rounds
- */
+/* Workers: other programs that measure on request, and so take part in the rounds */
 
 struct worker {
 	const char *name;
@@ -680,8 +676,8 @@ static void bench_disk(void)
 		   (double)(blocks * sizeof(block)) / 1e6 / seconds, "MB/s");
 }
 
-/* One thread records events, at a rate or as fast as it can. Only with a full-wait it ever waits for
- * the log; then the time counts until the log has everything. */
+/* One thread records events, at a rate or as fast as it can. With a full-wait it waits for the
+ * log, and the time includes writing all of the log. */
 static void bench_log(const char *name, const char *label, double millions_per_s, double seconds,
 		      const struct timespec *full_wait)
 {
@@ -766,7 +762,7 @@ static unsigned long stream_bytes(trace_id_t stream)
 	return counts.pt_stream_bytes;
 }
 
-/* The median is what an event takes; the mean includes what a chunk takes. */
+/* The median is the size of an event; the mean includes the overhead of chunks. */
 static void bench_memory(void)
 {
 	double bytes[1001], mean = 0;
@@ -790,7 +786,7 @@ static void bench_memory(void)
 	snprintf(r->note, sizeof(r->note), "mean %.3f", mean);
 }
 
-/* A child that was forked with the fork handlers of the library would have a page already. */
+/* By vfork(): the fork handlers of the library would give the child a page before its exec. */
 static pid_t spawn_watched(char *path)
 {
 	char *const argv[] = {path, NULL};
@@ -804,7 +800,8 @@ static pid_t spawn_watched(char *path)
 	return pid;
 }
 
-/* How many system calls a program makes from its exec to its end; 0 if it cannot be watched. */
+/* The number of system calls of a program from its exec to its end; 0 if it cannot be traced by
+ * ptrace(). */
 static int count_calls(char *path)
 {
 	int status, stops = 0;
@@ -819,8 +816,8 @@ static int count_calls(char *path)
 	return stops / 2;
 }
 
-/* Program starts are compared within one run, one program after the other, as the machine may be
- * busy: the median of the differences, and the ratio of the medians. */
+/* As the machine may be busy, the programs take turns, and the result is the median of the
+ * differences and the ratio of the medians. */
 static void bench_start(void)
 {
 	enum { PLAIN, STATIC, SHARED, PROGRAM_COUNT };
@@ -950,7 +947,7 @@ int main(int argc, char **argv)
 	dirname(program_dir);
 	/* The programs below count their descriptors, so they must not inherit any. */
 	close_range(3, UINT_MAX, CLOSE_RANGE_CLOEXEC);
-	/* The output of a worker shows that it ended early; a signal is not needed. */
+	/* A worker that ends early is noticed by its output, not by a signal. */
 	signal(SIGPIPE, SIG_IGN);
 	must(posix_trace_eventid_open("bench.event", &event_id), "event name");
 	uname(&system);

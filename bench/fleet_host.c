@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fleet_host DIRECTORY HOSTS RATE: so many machines in one program, for bench/fleet. Each is a process with
- * a host name of its own, host0001 and so on, that records RATE events of 16 bytes a second, and traces
- * itself to DIRECTORY/<name>/run.log, into which the keeper writes as it does for any program.
+ * fleet_host DIRECTORY HOSTS RATE: simulates HOSTS machines for bench/fleet. Each is a process
+ * with a host name of its own, host0001 and so on, that records RATE events of 16 bytes a second
+ * and traces itself to DIRECTORY/<name>/run.log, which its keeper writes.
  *
- * fleet_host DIRECTORY RATE: a program on this machine that records, and which somebody else traces.
+ * fleet_host DIRECTORY RATE: a program on this machine that records and is traced by another one.
  *
- * On SIGTERM they end; then DIRECTORY/<name>/recorded, or DIRECTORY/recorded, has the number of events.
- * Events that a machine has lost fail it. Events are of the type `request', with a field `id', which
- * counts them, and `ns', the time.
+ * On SIGTERM they end; then DIRECTORY/<name>/recorded, or DIRECTORY/recorded, has the number of
+ * events. A machine that has lost events fails. Events are of the type `request', with the fields
+ * `id', a count, and `ns', the time.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,8 @@
 #include "include/posixtrace-private.h"
 #include "bench/measure.h"
 
-/* What is due since the last time is recorded together, by many machines, and by one program. */
+/* The intervals at which the events that are due are recorded: of many machines, and of one
+ * program. */
 enum { MACHINES_TURN_MS = 250, PROGRAM_TURN_MS = 5 };
 
 static volatile sig_atomic_t has_to_end;
@@ -49,7 +50,8 @@ static void must(int error, const char *what)
 	_exit(1);
 }
 
-/* A machine has a name, and shared memory of its own: that of one user has room for 64 streams. */
+/* Gives the process a host name, and shared memory of its own, as that of one user has room for
+ * 64 streams only. */
 static void be_machine(const char *name)
 {
 	enum { SPACES = CLONE_NEWUTS | CLONE_NEWNS };
@@ -80,7 +82,7 @@ static trace_id_t begin_trace(void)
 	return trace;
 }
 
-/* Records so many events a second until a signal comes; returns how many. */
+/* Records `rate` events a second until a signal comes; returns their number. */
 static uint64_t record(double rate, long turn_ms)
 {
 	struct timespec turn = {.tv_nsec = turn_ms * 1000000};
@@ -163,7 +165,7 @@ int main(int argc, char **argv)
 		if (!pid)
 			be_host(name, rate);
 	}
-	/* A group of the machines alone would not get the signal from who knows only this process. */
+	/* Passes the signal on to the machines, as its sender knows only this process. */
 	while (!has_to_end)
 		pause();
 	signal(SIGTERM, SIG_IGN);

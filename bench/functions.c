@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Measures begin and end of a function as ptrace-run --functions records them: what compilers call with
- * -finstrument-functions, into a stream that overwrites. Has to run with posixtrace-functions.so
- * preloaded; otherwise the calls are those of the C library, which do nothing. Prints an object of JSON:
- * nanoseconds for one of the two events, those of reading the counter, and the median of the ratios.
+ * Measures the hooks of -finstrument-functions, which ptrace-run --functions uses, into a stream
+ * that overwrites. Has to run with posixtrace-functions.so preloaded; otherwise the hooks are
+ * those of the C library, which do nothing. Prints a JSON object: the nanoseconds of one hook,
+ * those of reading the counter, and the median of the ratios.
  */
 #include "config.h"
 
@@ -17,7 +17,7 @@ enum { SAMPLES = 4 * BENCH_BATCHES };
 
 void __cyg_profile_func_enter(void *function, void *call_site);
 void __cyg_profile_func_exit(void *function, void *call_site);
-/* Not static: by this name it is selected. */
+/* Not static, because it is selected by its name. */
 void bench_function(void);
 
 void bench_function(void)
@@ -58,7 +58,7 @@ int main(void)
 
 	if (posix_trace_create(0, NULL, &stream) || posix_trace_start(stream))
 		return 1;
-	/* All of the stream's memory has been used once. */
+	/* Touches all of the stream's memory. */
 	for (int i = 0; i < 80; i++)
 		loop_functions(BENCH_BATCH);
 	for (int i = 0; i < SAMPLES; i++) {
@@ -66,7 +66,7 @@ int main(void)
 		ns[i] = bench_time(loop_functions, BENCH_BATCH, CLOCK_MONOTONIC);
 		ratio[i] = ns[i] / counter_ns[i];
 	}
-	/* Were there events, or has nothing been measured? */
+	/* Checks that functions were recorded, or else nothing was measured. */
 	do
 		if (posix_trace_trygetnext_event(stream, &info, data, sizeof(data), &size, &none) ||
 		    none) {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * keeper [-jw] [-n EVENTS] [-o LOG] [-r MILLIONS] [-s SECONDS] [-t THREADS] [DIRECTORY]: what an
- * event of 16 bytes costs its keeper in processor time, and its log in bytes, at a given rate; and
- * how many are lost on the way. The stream has 16 MiB. Prints a line; times depend on what else the
- * machine does.
+ * keeper [-jw] [-n EVENTS] [-o LOG] [-r MILLIONS] [-s SECONDS] [-t THREADS] [DIRECTORY]: measures
+ * the processor time that the keeper takes for an event of 16 bytes and the event's size in the
+ * log, at a given rate, and how many events are lost. The stream has 16 MiB. Prints a line; times
+ * depend on the load of the machine.
  *
- *   -j  prints a JSON object
- *   -n  records so many events in each thread, however long it takes
- *   -o  keeps the log; else it is a file without a name in the directory, /dev/shm if none is given
+ *   -j  print a JSON object
+ *   -n  record this many events in each thread, however long it takes
+ *   -o  keep the log; without it, the log is an unnamed file in the directory (default: /dev/shm)
  *   -r  events of all threads in a second; 0: as fast as they can
- *   -w  waits for room rather than lose an event, as with --no-loss
+ *   -w  wait for room rather than lose an event, as with --no-loss
  *
- * The data of each event are two numbers of 8 bytes: how many the thread has recorded before, and a
- * time. With -n, the first thread records an event "bench.mark" when it has recorded half.
+ * The data of each event are two numbers of 8 bytes: how many events the thread has recorded
+ * before, and a time. With -n, the first thread records an event "bench.mark" in the middle.
  */
 #include <fcntl.h>
 #include <posixtrace-control.h>
@@ -50,7 +50,7 @@ static void must(int error, const char *what)
 	exit(1);
 }
 
-/* Records events at the rate, for the time, or as many as are asked for. */
+/* Records events at the rate, for the given time or up to the given number. */
 static void *record(void *arg)
 {
 	uint64_t begin = bench_now_ns(CLOCK_MONOTONIC), now = begin;
@@ -177,7 +177,7 @@ int main(int argc, char **argv)
 		must(pthread_join(recorders[i].thread, NULL), "thread");
 		count += recorders[i].count;
 	}
-	/* Whoever waits for room is done when the log has everything. */
+	/* With -w the time includes writing all of the log. */
 	if (is_waiting)
 		flush(trid);
 	elapsed = (double)(bench_now_ns(CLOCK_MONOTONIC) - begin) / 1e9;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * latency [-n EVENTS] [-l DIRECTORY]: how long single events of 16 bytes take, one thread, a stream
- * of 16 MiB; latency.h says how. The stream overwrites its oldest events or, with -l, a keeper
- * writes them to a log in the directory. Prints a JSON object; times are in nanoseconds.
+ * latency [-n EVENTS] [-l DIRECTORY]: measures the latencies of single events of 16 bytes, by the
+ * method of latency.h, with one thread and a stream of 16 MiB. The stream overwrites its oldest
+ * events or, with -l, a keeper writes them to a log in the directory. Prints a JSON object; times
+ * are in nanoseconds.
  */
 #include "config.h"
 
@@ -36,7 +37,8 @@ static inline void emit(uint64_t n)
 	posix_trace_event(event, data, sizeof(data));
 }
 
-/* The chunk that the thread writes, from the library's own memory: no call says so as cheaply. */
+/* Identifies the chunk that the thread writes, from the library's own memory, as no call is as
+ * cheap. */
 static inline uint64_t chunk(void)
 {
 	const struct ptrc_writer *w = ptrc_load_relaxed(&ptrc_thread_self->fast);
@@ -82,7 +84,7 @@ int main(int argc, char **argv)
 		must(posix_trace_create(0, &attr, &trid), "create");
 	}
 	must(posix_trace_start(trid), "start");
-	/* The thread's first event makes what the thread needs; it is not measured. */
+	/* The thread's first event, which sets the thread up, is not measured. */
 	emit(0);
 	bench_latency(count, lap, emit, chunk);
 	if (directory)

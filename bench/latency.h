@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How long single events take, shared by the benchmark and the programs that it compares with.
+ * Latencies of single events, for the benchmark and the programs that it is compared with.
  *
- * The counter is read before and after each event, and the difference goes into a histogram that
- * has a place for each number of ticks; nothing is subtracted, so each figure includes one reading
- * of the counter. The same is done with an empty call, in turn, some hundred at a time: what the
- * machine itself interrupts shows there.
+ * The counter is read before and after each event, and the difference is counted in a histogram
+ * with a place for each number of ticks. Nothing is subtracted, so each figure includes one
+ * reading of the counter. Turns of some hundred events alternate with as many empty calls, which
+ * show what the machine itself interrupts.
  */
 #ifndef BENCH_LATENCY_H
 #define BENCH_LATENCY_H
@@ -17,14 +17,14 @@
 
 #include "bench/measure.h"
 
-/* So many ticks have a place of their own: some 300 us and more. What takes longer is rare, and is
- * kept in a list. Only the pages of places that occur are ever touched. */
+/* Latencies below this number of ticks, some 300 us or more, have places of their own; longer
+ * ones, which are rare, are kept in a list. Only the pages of places that occur are touched. */
 #define BENCH_PLACES (1U << 20)
 #define BENCH_LONG_MAX (1U << 16)
 /* Events and empty calls take turns of this many. */
 #define BENCH_TURN 500
-/* The kernel is asked what it did only after an event that took so many nanoseconds: no
- * interruption is as short as that. */
+/* After an event that took at least this long, the kernel is asked for interruptions: none is
+ * shorter. */
 #define BENCH_SLOW_NS 200
 
 struct bench_histogram {
@@ -34,12 +34,12 @@ struct bench_histogram {
 	uint64_t total;
 };
 
-/* What was seen at an event that took long. */
+/* Possible causes of a slow event. */
 enum {
-	BENCH_AT_CHUNK = 1,  /* the tracer went on to the next part of its memory */
+	BENCH_AT_CHUNK = 1,  /* the tracer changed to the next part of its memory */
 	BENCH_AT_FAULT = 2,  /* the thread had a page fault */
-	BENCH_AT_SWITCH = 4, /* another took the processor */
-	BENCH_AT_SLEEP = 8,  /* the thread gave the processor away itself */
+	BENCH_AT_SWITCH = 4, /* another thread took the processor */
+	BENCH_AT_SLEEP = 8,  /* the thread gave up the processor */
 };
 
 struct bench_worst {
@@ -47,14 +47,14 @@ struct bench_worst {
 	unsigned seen;
 };
 
-/* The slow events: in all, with each thing seen, and with nothing seen. */
+/* Numbers of slow events: all, by cause, and without a cause. */
 struct bench_slow {
 	uint64_t total, chunk, fault, taken, sleep, nothing;
 };
 
 /* Records event number n. */
 typedef void (*bench_emit_one)(uint64_t n);
-/* Returns a value that changes when the tracer goes on to the next part of its memory. */
+/* Returns a value that changes when the tracer changes to the next part of its memory. */
 typedef uint64_t (*bench_whereabouts)(void);
 
 static struct bench_histogram bench_events, bench_first, bench_chunks, bench_empty;
@@ -68,7 +68,7 @@ static inline void bench_note(struct bench_histogram *h, uint64_t ticks)
 		h->places[ticks]++;
 	else if (h->long_count < BENCH_LONG_MAX)
 		h->longs[h->long_count++] = ticks;
-	else /* half a minute of the longest delays: the list says no more */
+	else /* the list is full after half a minute of the longest delays */
 		h->longs[BENCH_LONG_MAX - 1] = ticks;
 }
 
@@ -79,7 +79,7 @@ static inline int bench_compare_ticks(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The smallest number of ticks that the share of all events did not exceed. */
+/* The percentile in ticks for a share between 0 and 1. */
 static inline uint64_t bench_percentile(struct bench_histogram *h, double share)
 {
 	uint64_t rank = (uint64_t)(share * (double)h->total + 0.999999), seen = 0;
@@ -109,7 +109,7 @@ static inline void bench_print_histogram(const char *name, struct bench_histogra
 	       (double)bench_percentile(h, 1) * ns_per_tick);
 }
 
-/* What the kernel did to the thread since *then, which becomes now. */
+/* The interruptions of the thread since *then, which is set to now. */
 static inline unsigned bench_interruptions(struct rusage *then)
 {
 	struct rusage now;
@@ -151,9 +151,9 @@ static inline double bench_ns_per_tick(void)
 	return (double)(now_ns - begin_ns) / (double)(bench_counter() - begin);
 }
 
-/* Records `count` events. The first `lap` of them go into memory that nobody has touched yet and
- * are counted apart. Inlined, so that no call of `emit` is measured that a program would not
- * make. */
+/* Records `count` events. The first `lap` of them, which go into untouched memory, are counted
+ * separately. Inlined, so that the call of `emit`, which a program would not make, is not
+ * measured. */
 static inline __attribute__((always_inline)) void
 bench_latency(uint64_t count, uint64_t lap, bench_emit_one emit, bench_whereabouts whereabouts)
 {

@@ -83,7 +83,7 @@ bench-fleet: $(ptrc_bench_needs)
 	$(ptrc_bench_fleet)
 .PHONY: bench bench-report bench-cli bench-fleet
 
-# Measures what tracing and reading cost beside the goals, and writes bench-report.md and .json.
+# Measures what tracing and reading cost, compared with the goals, and writes bench-report.md and .json.
 ptrc_bench_report = \
 	PTRC_BUILD='$(abs_top_builddir)' PTRC_SOURCE='$(abs_top_srcdir)' CC='$(CC)' \
 	CFLAGS='$(CFLAGS)' bash $(srcdir)/%D%/report $(BENCH_ARGS)

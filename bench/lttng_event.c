@@ -3,7 +3,7 @@
  * Measures a tracepoint of LTTng-UST. bench/lttng-session runs it and records the tracepoint.
  *
  * 	(nothing)      a worker of bench/event
- * 	log EVENTS     records so many; prints the seconds it took
+ * 	log EVENTS     records this many events; prints the seconds it took
  * 	latency EVENTS as bench/latency
  */
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
@@ -26,7 +26,7 @@ static inline void emit(uint64_t n)
 	lttng_ust_tracepoint(posixtrace_bench, two_numbers, n, n);
 }
 
-/* The library does not say when it goes on to another buffer. */
+/* LTTng-UST does not say when it changes to another buffer. */
 static inline uint64_t nowhere(void)
 {
 	return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The tracepoint of LTTng-UST that the event is compared with: the same two 8-byte
- * integers. */
+/* The tracepoint of LTTng-UST with which an event is compared: the same two integers of 8
+ * bytes. */
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER posixtrace_bench
 

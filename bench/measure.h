@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Timing of loops, shared by the benchmark and the programs that it compares with.
+ * Timing of loops, for the benchmark and the programs that it is compared with.
  *
- * The machine may be busy with other things and change its speed. So each batch of the
- * loop in question runs right after a batch that reads the counter and a batch of empty
- * calls; all three together take well below a scheduler tick. The results are medians of
- * the ratios and differences within such triples.
+ * The machine may be busy and change its speed. So each batch of the measured loop follows a
+ * batch that reads the counter and a batch of empty calls; all three together take well below a
+ * scheduler tick. The results are medians of the ratios and differences within such triples.
  */
 #ifndef BENCH_MEASURE_H
 #define BENCH_MEASURE_H
@@ -13,8 +12,8 @@
 #include <stdint.h>
 #include <time.h>
 
-/* A batch takes some 50 us, against which reading the clock is short, and records 130 KB
- * of events of 32 bytes, so that each batch has changes of chunks in it. */
+/* A batch takes some 50 us, which is long compared with reading the clock, and records 130 KB of
+ * events of 32 bytes, so each batch includes changes of chunks. */
 #define BENCH_BATCH 4096
 #define BENCH_BATCHES 21
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Measures events of the module posixtrace, in a process that ptrace-run or nobody traces. Prints an object
-of JSON: nanoseconds for each event, the median of some batches, and those of an empty function of
-Python."""
+"""Measures events of the module posixtrace, in a process that ptrace-run traces or that is not traced.
+Prints a JSON object: the nanoseconds of an event, the median of some batches, and those of an empty
+function of Python."""
 
 import json
 import statistics
@@ -18,7 +18,7 @@ def empty(n, time):
 
 
 def measure(function, *values):
-    # Short ones, so that most of them run without an interruption.
+    # Batches are short, so that most of them are not interrupted.
     batch = range(200)
     taken = []
     for _ in range(500):

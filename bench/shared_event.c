@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A worker that measures the event of 16 bytes with the shared library. */
+/* A worker that measures an event of 16 bytes recorded by the shared library. */
 #include <string.h>
 #include <trace.h>
 

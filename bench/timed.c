@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timed COMMAND [ARGUMENT]...: runs the command with its standard output thrown away, and prints a
- * line: the seconds from before it was started until its end was seen, the seconds of processor
- * time that it took, the greatest resident memory in KiB, and its exit status (128 + N if signal N
- * ended it). A shell that took the times itself would add its own fork to them.
+ * timed COMMAND [ARGUMENT]...: runs the command with its standard output discarded, and prints a
+ * line: the seconds from just before its start until its end was noticed, the seconds of
+ * processor time that it took, the greatest resident memory in KiB, and its exit status (128 + N
+ * if signal N ended it). Times taken by a shell would include the shell's own fork.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Measures a loop in a process of its own, if it cannot be in the benchmark itself. The
- * worker writes a line "ready" to standard output, then a line per sample for each byte
- * that it reads from standard input. It ends at the end of its input.
+ * Measures a loop that cannot be in the benchmark itself in a process of its own. The worker
+ * writes a line "ready" to standard output, then samples, one a line, for each byte that it reads
+ * from standard input. It ends at the end of its input.
  */
 #ifndef BENCH_WORKER_H
 #define BENCH_WORKER_H

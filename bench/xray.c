@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Work of many short calls of functions that XRay takes, for a comparison of the program with XRay that
- * nobody uses and the same without it, or of the program with samples and without. Does it 5 times, or as
- * often as the argument says, and prints the nanoseconds that it took, by its processor time. */
+/* A workload of many short function calls, to compare a program with XRay that is not traced with
+ * the same program without XRay, or one with samples with one without. Does the work 5 times, or
+ * as often as the argument says, and prints the nanoseconds of processor time that it took. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -37,7 +37,7 @@ int main(int argc, char **argv)
 		posix_trace_eventid_get_name(trid, event.posix_event_id, name);
 		printf("%lld.%09ld %ld %s", (long long)event.posix_timestamp.tv_sec,
 		       event.posix_timestamp.tv_nsec, (long)event.posix_pid, name);
-		/* The sets in system events are long. */
+		/* Longer data, such as the event sets of system events, is not shown. */
 		for (size_t i = 0; i < len && len <= 16; i++)
 			printf(" %02x", data[i]);
 		putchar('\n');

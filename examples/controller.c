@@ -58,7 +58,7 @@ int main(int argc, char **argv)
 	check("create", posix_trace_create_withlog(pid, &attr, log, &trid));
 	check("attributes", posix_trace_attr_destroy(&attr));
 
-	/* That it was flushed is of no interest. */
+	/* The events of flushing are left out. */
 	check("set", posix_trace_eventset_empty(&markers));
 	check("set", posix_trace_eventset_add(POSIX_TRACE_FLUSH_START, &markers));
 	check("set", posix_trace_eventset_add(POSIX_TRACE_FLUSH_STOP, &markers));

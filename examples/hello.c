@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything that a program needs to be traced: it opens an event type by its name, once,
- * and calls a function where something happens. While nobody traces the program, that
- * call costs next to nothing.
+ * Everything that a program needs to be traced: it opens an event type by its name, once, and
+ * calls a function when something happens. While no stream traces the program, that call costs
+ * next to nothing.
  *
  * 	cc hello.c -lposixtrace && ptrace-run -o hello.log -- ./a.out && ptrace-dump hello.log
  */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An analyzer: it reads a log and prints each event with its time, its process and the fields of its data,
- * which the log names. In the end it prints how many events the log lacks.
+ * An analyzer: reads a log and prints each event with its time, its process and the fields of its
+ * data, whose layout is in the log. At the end it prints how many events the log lacks.
  *
  * 	cc log-fields.c -lposixtrace && ./a.out LOG
  *
- * Texts are printed as they are. Do not print the texts of a foreign log on a terminal.
+ * Texts are printed without escapes, so do not run it on an untrusted log in a terminal.
  */
 #include <inttypes.h>
 #include <posixtrace-log.h>
@@ -15,7 +15,7 @@
 static void show_field(const struct posixtrace_field *f)
 {
 	printf(f->pt_count ? " %s[%lu]=" : " %s=", f->pt_name, f->pt_index);
-	if (f->pt_member) /* the name of a value of an enum */
+	if (f->pt_member) /* the name of an enum's value */
 		printf("%s", f->pt_member);
 	else if (f->pt_kind == POSIXTRACE_FIELD_TEXT || f->pt_kind == POSIXTRACE_FIELD_JSON)
 		printf("%.*s", (int)f->pt_length, (const char *)f->pt_data);

@@ -10,7 +10,7 @@
  * 	ptrace-stat --pair='sql.begin..sql.end by data.stmt' run.log
  * 	ptrace-dump --where='data.took > 5ms' run.log
  *
- * The events say themselves what their data means:
+ * The events, whose types have a layout:
  *
  * 	sql.begin     stmt, thread, sql             a statement starts
  * 	sql.row       stmt, thread, row             it yielded its row number `row`
@@ -22,8 +22,8 @@
  * 	sql.commit    thread                        a transaction that wrote ends well
  * 	sql.rollback  thread                        a transaction is undone
  *
- * The number of a statement has that of its thread in its last two digits. At the end the program prints, in the format of
- * uniq -c, how often each hook ran, so that one can see whether a trace has all events.
+ * The last two digits of a statement's number are those of its thread. At the end the program
+ * prints how often each hook ran, in the format of uniq -c, to compare with a trace.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -47,21 +47,20 @@
 #define THREADS_DEFAULT 4
 #define THREADS_MAX 64
 #define ACCOUNTS 1000
-/* So small, compared with AMOUNT_MAX, that a good part of the transfers has to roll
- * back. */
+/* So small, compared with AMOUNT_MAX, that many transfers have to be rolled back. */
 #define BALANCE_START 500
 #define AMOUNT_MAX 400
-/* A progress event is recorded after so many steps of SQLite's virtual machine, which
- * only statements that take milliseconds reach. */
+/* Steps of SQLite's virtual machine between progress events; only statements that take
+ * milliseconds make that many. */
 #define PROGRESS_STEPS 100000
-/* The most statements of one connection that are unfinished at the same time. */
+/* The most unfinished statements of one connection. */
 #define OPEN_MAX_STMTS 4
 /* Longer SQL is cut. */
 #define SQL_MAX 512
 
 enum { BEGIN, ROW, END, PROGRESS, BUSY, COMMIT, ROLLBACK, EVENT_COUNT };
 
-/* Of some types all events have the same members, so the layout is made of a structure of C. */
+/* Event types whose data is a structure: the layout is derived from it. */
 struct row {
 	uint64_t stmt;
 	uint32_t thread;
@@ -76,8 +75,8 @@ POSIXTRACE_TYPE(sql_row, "sql.row", struct row, stmt, thread, row);
 POSIXTRACE_TYPE(sql_commit, "sql.commit", struct transaction, thread);
 POSIXTRACE_TYPE(sql_rollback, "sql.rollback", struct transaction, thread);
 
-/* The others end with text, which is recorded only as far as it goes. Their layouts are written out
- * beside the structures, and must agree with them. */
+/* The data of the others ends with text of any length. Their layouts are written out next to the
+ * event types, and must agree with these structures. */
 struct statement {
 	uint64_t stmt;
 	uint32_t thread;
@@ -103,7 +102,7 @@ struct busy {
 static const struct event_type {
 	const char *name;
 	const char *layout;
-	/* The type of an event that is a structure and nothing more. */
+	/* The type of an event whose data is a structure. */
 	struct posixtrace_type *type;
 } event_types[EVENT_COUNT] = {
 	[BEGIN] = {"sql.begin", "u64 stmt, u32 thread, str sql", NULL},
@@ -117,7 +116,7 @@ static const struct event_type {
 
 static trace_event_id_t event_ids[EVENT_COUNT];
 
-/* A connection and what its hooks need. Only one thread uses it. */
+/* A connection and the state of its hooks, used by one thread. */
 struct connection {
 	sqlite3 *db;
 	uint32_t thread;
@@ -132,10 +131,8 @@ struct connection {
 	struct open_stmt *newest;
 };
 
-/*
- * The half that traces. The hooks run inside SQLite, so they allocate nothing, take no
- * lock, and call only those functions of SQLite that it allows there.
- */
+/* The tracing half. The hooks run inside SQLite, so they allocate nothing, take no lock, and call
+ * only functions of SQLite that it allows there. */
 
 static uint64_t now_ns(void)
 {
@@ -145,8 +142,8 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
-/* Copies SQL into the last member of an event's data, and returns how many bytes it takes. SQLite's text
- * is UTF-8, which is cut between characters. */
+/* Copies SQL into the last member of an event's data, and returns its size. The text is UTF-8; it
+ * is cut between characters. */
 static size_t put_sql(char *to, const char *sql)
 {
 	size_t size = sql ? strlen(sql) : 0;
@@ -198,8 +195,7 @@ static void statement_row(struct connection *c, sqlite3_stmt *stmt)
 {
 	struct open_stmt *o = open_stmt_find(c, stmt);
 
-	/* SQLite reads its schema by statements for which it did not call
-	 * statement_begin(). */
+	/* SQLite reads its schema by statements that it does not report to statement_begin(). */
 	if (!o)
 		return;
 	o->rows++;
@@ -207,7 +203,7 @@ static void statement_row(struct connection *c, sqlite3_stmt *stmt)
 	c->hook_count[ROW]++;
 }
 
-/* The time that SQLite itself passes here has a resolution of a millisecond only. */
+/* Measures the time itself: that which SQLite passes is only in milliseconds. */
 static void statement_end(struct connection *c, sqlite3_stmt *stmt)
 {
 	uint64_t end_ns = now_ns();
@@ -267,9 +263,10 @@ static void on_rollback(void *context)
 	c->hook_count[ROLLBACK]++;
 }
 
-/* Waits somewhat longer each time. It never gives up, as no lock is held for long. */
+/* The number of waits for a lock. */
 static atomic_uint waits;
 
+/* Waits somewhat longer each time. Never gives up, as no lock is held for long. */
 static int on_busy(void *context, int tries)
 {
 	struct connection *c = context;
@@ -297,9 +294,7 @@ static void hooks_install(struct connection *c)
 	sqlite3_busy_handler(c->db, on_busy, c);
 }
 
-/*
- * The bank, an ordinary SQLite program. It needs no recovery: any error ends the run.
- */
+/* The bank, an ordinary SQLite program. Any error ends the run. */
 
 enum {
 	Q_BEGIN,
@@ -395,8 +390,7 @@ static void connection_open(struct connection *c, unsigned thread)
 			      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
 			      NULL));
 	hooks_install(c);
-	/* The data need not survive a power failure; without this, time would go to
-	 * fsync(). */
+	/* The data need not survive a power failure, so no time is spent in fsync(). */
 	execute(c->db, "PRAGMA synchronous = OFF");
 }
 
@@ -456,8 +450,8 @@ static void transfer(struct teller *t)
 	run(t, run(t, Q_BALANCE) < 0 ? Q_ROLLBACK : Q_COMMIT);
 }
 
-/* The first teller keeps the write lock until another one has had to wait for it, so that
- * even a short run has events of waiting. */
+/* The first teller keeps the write lock until another one has had to wait for it, so that even a
+ * short run has events of waiting. */
 static void bank_open(struct teller *t)
 {
 	struct timespec pause = {.tv_nsec = 100000};
@@ -484,7 +478,7 @@ static void *teller_work(void *argument)
 		check(c->db, sqlite3_prepare_v3(c->db, queries[i], -1, SQLITE_PREPARE_PERSISTENT,
 						&t->stmts[i], NULL));
 	bank_open(t);
-	/* The number of statements is met only roughly, as a round has many of them. */
+	/* Checked once a round, so the number of statements is only roughly as wanted. */
 	for (unsigned round = 1; c->stmt_count < stmts_per_teller || round == 1; round++) {
 		transfer(t);
 		for (int i = 0; i < 4; i++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * <posixtrace-control.h>: what this implementation adds to the standard for programs that control a trace:
- * attributes, patterns of names, cursors, and streams that outlived their controller. The rules of
- * <posixtrace.h> hold here, too. <posixtrace-log.h>, which this header includes, has the counts of streams
- * and logs.
+ * <posixtrace-control.h>: additions to the standard for programs that control a trace: attributes,
+ * patterns of names, cursors, and streams that outlived their controller. The rules of
+ * <posixtrace.h> hold here, too. <posixtrace-log.h>, which this header includes, has the counts of
+ * streams and logs. Each function has a page in section 3 of the manual, which lists its errors.
  */
 #ifndef POSIXTRACE_CONTROL_H
 #define POSIXTRACE_CONTROL_H 1
@@ -15,183 +15,135 @@ extern "C" {
 #endif
 
 /*
- * The attribute full-wait: how long an event waits when the stream has no room for it, instead of
- * being lost. It is for streams with the policy POSIX_TRACE_FLUSH, and has no effect on others. The
- * default is 0: no event waits.
- *
- * posix_trace_event(), and posixtrace_event_for(), then sleep until a flush has made room, and
- * record the event with the time at which they do. If no flush makes room for as long as the
- * full-wait, the event is lost, and the stream stops as it does without a full-wait: what comes is
- * lost at once, without a wait, until everything was flushed and the stream restarts. So a stream
- * whose log takes nothing holds up each thread for one full-wait, and not for one each event. A
- * flush that makes room begins the time anew.
- *
- * No event waits if it could only wait in vain: it is larger than the stream; the keeper and the
- * process that controls the stream are dead; the log is a pipe without a reader; the log was
- * given up. Stopping, clearing and ending the stream ends every wait. An event in a signal handler
- * waits, too, also while the call that the signal interrupted waits: signals are handled as
- * usual meanwhile. posix_trace_event() is no cancellation point then either.
- *
- * While events wait, nothing is lost: the stream keeps running, and its status is not FULL.
- * posixtrace_get_counts() tells how long they waited.
- *   EINVAL  not an initialised attributes object; null pointer; negative, or tv_nsec is not below
- *           1,000,000,000.
- * A time of more than some 292 years is taken for that.
+ * The attribute full-wait: how long an event waits for room in a full stream with the policy
+ * POSIX_TRACE_FLUSH, instead of being lost. The default is 0: no event waits. If no flush makes
+ * room in this time, the event is lost and the stream stops until everything was flushed: so a log
+ * that takes nothing delays each thread only once. The setter returns EINVAL for a negative time;
+ * times longer than 292 years are shortened to that.
  */
 int posixtrace_attr_setfullwait(trace_attr_t *, const struct timespec *);
 int posixtrace_attr_getfullwait(const trace_attr_t *, struct timespec *);
 
-/* A log that is rotated: when a file of it has pt_bytes bytes or more (0: any number), or was begun
- * pt_time ago (0: ever), the log goes on in another file. At most pt_keep of these files are kept (0: all),
- * the one that is being written among them. */
+/* A log is rotated if it is continued in another file when the current one has at least pt_bytes
+ * bytes (0: no limit) or is pt_time old (0: no limit). At most pt_keep files are kept, including
+ * the current one (0: all). */
 struct posixtrace_log_rotation {
 	size_t pt_bytes;
 	struct timespec pt_time;
 	unsigned long pt_keep;
 };
 
-/* The least pt_bytes that is not 0; the least pt_time is a second. */
+/* The least pt_bytes other than 0; the least pt_time is a second. */
 #define POSIXTRACE_LOG_ROTATION_MIN 16384
 
 /*
  * The attribute log-rotation. It is for logs with the policy POSIX_TRACE_APPEND in a regular file
- * that has a name, and has no effect on streams without a log. The default is all zero: the log is one
- * file.
+ * that has a name. The default is all zero: the log is one file.
  *
- * The first file of the log is the one that was given to posix_trace_create_withlog(). The next is
- * called as that one, with .000001 after the name, the one after that .000002. If a file of that name
- * exists already, it is left alone, and its number not used. No file is ever renamed. Each is a
- * whole log, closed when the next is begun, and each event is in exactly one of them.
- *
- * A file is closed only if it has an event, and when a flush is done. So it may exceed pt_bytes by as
- * much as a flush writes, which is what the stream holds. If no other file can be begun, the log
- * goes on in the one that it has, and posix_trace_get_status() reports the error. If there
- * are too many files, the oldest are deleted, and only files of this very log. posix_trace_clear() deletes
- * all but the last, and empties that.
- *   EINVAL  not an initialised attributes object; null pointer; pt_bytes, pt_time less than the least;
- *           a tv_nsec that is none; pt_keep is 1.
+ * The names of later files are that of the first with .000001, .000002 and so on appended; an
+ * existing file is skipped, and none is renamed. Each file is a complete log, closed after a flush,
+ * so it may exceed pt_bytes by the size of a flush. If no other file can be begun, the log
+ * continues in the current one, and posix_trace_get_status() reports the error. Only files of this
+ * log are ever deleted; posix_trace_clear() deletes all but the last, and empties that.
  */
 int posixtrace_attr_setlogrotation(trace_attr_t *, const struct posixtrace_log_rotation *);
 int posixtrace_attr_getlogrotation(const trace_attr_t *, struct posixtrace_log_rotation *);
 
 /*
- * Patterns say by name which event types a stream records. They hold from the first event of a
- * name, whichever process opens it at whatever time, also in processes that the trace has not reached yet.
+ * Patterns select by name the event types that a stream records. They hold from the first event of
+ * a name, whichever process opens it and when, even in processes that the trace has not reached
+ * yet.
  */
 #define POSIXTRACE_ONLY 1    /* record only names that match a pattern of this kind */
 #define POSIXTRACE_EXCLUDE 2 /* do not record names that match */
-/* The most patterns that a stream can have. */
+/* The most patterns of a stream. */
 #define POSIXTRACE_PATTERNS_MAX 256
 
 struct posixtrace_pattern {
 	/* POSIXTRACE_ONLY or POSIXTRACE_EXCLUDE. */
 	int pt_how;
-	/* Set by posixtrace_get_patterns(), and not looked at by posixtrace_set_patterns(): the
-	 * pattern matches a name that exists. */
+	/* Set by posixtrace_get_patterns(), ignored by posixtrace_set_patterns(): the pattern
+	 * matches a name that exists. */
 	int pt_has_matched;
-	/* The pattern, with a null byte at its end: as in a shell, * stands for any bytes, ? for
-	 * any one byte, [a-z], [!a-z] and [[:digit:]] for one of a set, and \\ takes the meaning
-	 * from the next byte. A pattern without these stands for one name. Bytes count, in
-	 * every locale; a bracket that does not end stands for itself. */
+	/* The pattern, null-terminated: as in a shell, * matches any bytes, ? any one byte,
+	 * [a-z], [!a-z] and [[:digit:]] one of a set, and \\ makes the next byte literal. A
+	 * pattern without these matches one name. Bytes count, in every locale; a bracket
+	 * without its end is literal. */
 	char pt_glob[TRACE_EVENT_NAME_MAX + 1];
 };
 
 /*
- * Gives an active stream `count` patterns in place of those that it had; 0 takes them away. The
- * caller keeps the array. A user event type is recorded if its name matches a pattern of the kind
- * ONLY, or there is none of this kind, and if it matches none of the kind EXCLUDE. System event
- * types are recorded unless they match one of the kind EXCLUDE.
+ * Replaces the patterns of an active stream by `count` others; 0 removes them. A user event type is
+ * recorded if its name matches a pattern of the kind ONLY, or there is none of this kind, and if it
+ * matches none of the kind EXCLUDE. System event types are recorded unless they match one of the
+ * kind EXCLUDE.
  *
- * Patterns and filter (posix_trace_set_filter) hold both: an event is recorded if
- * neither keeps it out, and posix_trace_get_filter() reports both, as far as names exist. With
- * posix_trace_set_filter() a program may decide otherwise than the patterns of types that exist:
- * types that it takes out of the filter (POSIX_TRACE_SUB_EVENTSET), or leaves out of the filter
- * that it sets (POSIX_TRACE_SET_EVENTSET), are recorded, until patterns are set that say another
- * thing of their names than those before, or the stream is cleared. posix_trace_clear() keeps the
- * patterns. If the stream is running, and patterns change what is recorded of types that exist,
- * a POSIX_TRACE_FILTER event records it, as for posix_trace_set_filter(). No other call records
- * one because of patterns: there is no event of a name before it is compared with them.
- *   EINVAL  not an active stream; null pointer and count not 0; an unknown pt_how; a pattern that
- *           is empty or has no null byte.
- *   E2BIG   more than POSIXTRACE_PATTERNS_MAX patterns.
- *   ENOMEM  no memory, or none in /dev/shm. The patterns are those from before.
+ * An event is recorded if neither patterns nor filter (posix_trace_set_filter) exclude it.
+ * posix_trace_get_filter() reports both, as far as names exist, and posix_trace_set_filter()
+ * overrides the patterns for types that exist. After an error the patterns have not changed.
  */
 int posixtrace_set_patterns(trace_id_t, const struct posixtrace_pattern *, size_t count);
 
 /*
- * Stores in *count how many patterns an active stream has, and copies the first `size` of them at
- * most. posixtrace_set_patterns() with what this gives changes nothing. Takes time in proportion
- * to the number of patterns times that of names.
- *   EINVAL  not an active stream; a null pointer (the array may be one if size is 0).
- *   ENOMEM  no memory.
+ * Stores in *count the number of patterns of an active stream, and copies at most the first `size`
+ * of them. posixtrace_set_patterns() with these changes nothing.
  */
 int posixtrace_get_patterns(trace_id_t, struct posixtrace_pattern *, size_t size, size_t *count);
 
 /*
- * is_synced 0: when the stream is shut down, or when its controller has died, its log is closed
- * without waiting for the disk, and a write-back that fails later is not reported. Otherwise, as
- * without this call, the shutdown takes as long as the disk needs, and returns the error (EIO,
- * ENOSPC, EDQUOT and others) if the log did not come to it; the status in the log then has the
- * error, too, as far as the log can still be read. A flush never waits for the disk, except for the
- * flushes that finish an orphan (see below). The last call counts.
- *   EINVAL  not an active stream with a log.
+ * is_synced 0: when the stream is shut down, or its controller has died, its log is closed without
+ * waiting for the disk, and a later write-back error is not reported. Otherwise, as without this
+ * call, the shutdown waits for the disk and returns its error. A flush never waits for the disk.
+ * The last call counts.
  */
 int posixtrace_set_log_sync(trace_id_t, int is_synced);
 
 /*
- * Says whether the log of a stream gets the command lines of processes, which may hold secrets. The default
- * is yes. To be called before the stream is started: what was seen by then stays.
- *   EINVAL  not an active stream.
+ * Sets whether the log of a stream gets the command lines of processes, which may hold secrets. The
+ * default is yes. Call it before the stream is started: command lines recorded before stay in the
+ * log.
  */
 int posixtrace_set_command_line(trace_id_t, int is_wanted);
 
 /*
- * A cursor is a place in an active stream of this process, from which events are read without being
- * taken out: other cursors, posix_trace_getnext_event() and the log get the same events. A stream
- * may have any number of cursors. One thread at a time may use a cursor. Cursors are not valid in a
- * forked child.
+ * A cursor is a position in an active stream of this process, from which events are read without
+ * being consumed: other cursors, posix_trace_getnext_event() and the log get the same events. A
+ * stream may have any number of cursors. One thread at a time may use a cursor. Cursors are not
+ * valid in a forked child.
  */
 struct posixtrace_cursor;
 
-/* The cursor ends with what had been recorded when it was opened, and tells by OVERFLOW and RESUME
- * what the stream had lost before. */
+/* The cursor ends with the events recorded before it was opened, and reports earlier losses of
+ * the stream by OVERFLOW and RESUME. */
 #define POSIXTRACE_CURSOR_SNAPSHOT 1
 
 /*
- * Opens a cursor before the oldest event that the stream holds. The flags are 0 or
+ * Opens a cursor before the oldest event of the stream. The flags are 0 or
  * POSIXTRACE_CURSOR_SNAPSHOT. The caller closes the cursor, before or after the stream is shut
- * down.
- *   EINVAL  not an active stream; a null pointer; unknown flags.
- *   ENOMEM  no memory.
+ * down. All functions of a cursor but the last return EINVAL after that.
  */
 int posixtrace_cursor_open(trace_id_t, int flags, struct posixtrace_cursor **);
 
 /*
- * Has the cursor report only events of these types from now on, besides OVERFLOW and RESUME. User events
- * of other types cost it a few nanoseconds each. The last call counts. For an event type that is not
- * known yet, the set says whether the type is wanted when it comes: see posix_trace_eventset_fill().
- *   EINVAL  a null pointer; not an initialised event set; the stream was shut down.
+ * Makes the cursor report only events of these types from now on, in addition to OVERFLOW and
+ * RESUME. The set may hold event types that do not exist yet.
  */
 int posixtrace_cursor_select(struct posixtrace_cursor *, const trace_event_set_t *);
 
 /*
- * Reports the next event as posix_trace_trygetnext_event() does. It may wait up to 100 ms for event
- * calls under way. Where events were overwritten before the cursor came to them, OVERFLOW and RESUME
- * stand in their place. Events that were flushed to the log before are left out. A stream that is
- * full and stopped does not go on because a cursor has read it.
- *   EINVAL  a null pointer; the stream was shut down.
- *   ENOMEM  no memory.
+ * Reports the next event as posix_trace_trygetnext_event() does. If events were overwritten before
+ * the cursor reached them, OVERFLOW and RESUME replace them. Events that were flushed to the log
+ * before are left out.
  */
 int posixtrace_cursor_trygetnext_event(struct posixtrace_cursor *, struct posix_trace_event_info *,
 				       void *data, size_t num_bytes, size_t *data_len,
 				       int *unavailable);
 
 /*
- * Counts the events that the cursor cannot report any more since it was opened or the stream was
- * cleared: events lost in the stream, and user events that were flushed before the cursor came to
- * them. Counting takes time in proportion to the events in the stream. While others record and
- * flush, the number may be wrong by some events; once the stream has stopped it is exact.
- *   EINVAL  a null pointer; the stream was shut down.
+ * Counts the events that the cursor has missed since it was opened or the stream was cleared:
+ * events lost in the stream, and user events that were flushed before the cursor reached them.
+ * Takes time in proportion to the events in the stream. While others record and flush, the number
+ * may be wrong by some events.
  */
 int posixtrace_cursor_get_missed(struct posixtrace_cursor *, unsigned long *);
 
@@ -200,75 +152,52 @@ void posixtrace_cursor_close(struct posixtrace_cursor *);
 
 /*
  * Orphans: streams whose controller was killed and which still hold events: plain streams with
- * events that no reader has got, and streams with a log whose keeper was killed, too, so that the
- * log is not finished. Any create finishes such logs; if it cannot, or if the stream is plain, the
- * stream stays in /dev/shm, where it takes memory, until it is salvaged or discarded. At most 64
- * orphans with a log and 8 plain ones stay; the plain ones take no more than half of /dev/shm, and
- * give way to a stream for which no memory is left. The oldest goes first, and is counted as
- * dropped. A stream that a living process controls is never an orphan.
+ * events that no reader has got, and streams with a log whose keeper was killed, too. Each create
+ * of a stream finishes such logs; if it cannot, or if the stream is plain, the stream stays in
+ * /dev/shm, where it takes memory, until it is salvaged or discarded, or too many are left. A
+ * stream that a living process controls is never an orphan.
  */
 struct posixtrace_orphan {
 	unsigned long pt_size;
 	/* Identifies the stream. */
 	uint64_t pt_id;
-	/* 0, or why it cannot be salvaged. ENOTSUP: it is of another version of the
-	 * library, and nothing else is known of it. EINVAL: its memory is damaged. ECHILD: the
-	 * processes that were to write its log have died, which its memory may be the cause of;
-	 * creates do not try again. ENOMEM. */
+	/* 0, or why it cannot be salvaged. ENOTSUP: it is of another version of the library, and
+	 * nothing else is known of it. EINVAL: its memory is damaged. ECHILD: the processes that
+	 * were to write its log have died, possibly because of its memory; creates do not try
+	 * again. ENOMEM. */
 	int pt_error;
 	int pt_has_log;
-	/* The processes that controlled it and that it was created for. Other processes may have
-	 * these numbers now. */
+	/* The process that controlled it, and the one for which it was created. Other processes
+	 * may have these pids now. */
 	pid_t pt_controller;
 	pid_t pt_target;
-	/* Events that no reader has got (plain) or that are in no log, system events included; the
-	 * bytes of memory that the stream takes; when it was created. */
+	/* Events that no reader has got (plain) or that are in no log, including system events;
+	 * bytes of memory that the stream takes; its creation time. */
 	unsigned long pt_events;
 	unsigned long pt_memory;
 	struct timespec pt_created;
 	char pt_name[TRACE_NAME_MAX];
-	/* The path that the log had when it was begun; empty if there was none. */
+	/* The path of the log at its creation; empty if it had none. */
 	char pt_log[4096];
 };
 
 /*
- * Tells of one of the orphans of the caller's effective user, which are numbered from 0 on. The
- * numbers change when an orphan comes or goes.
- *   EINVAL  null pointer, or size below that of the first member.
- *   ENOENT  no such number.
- *   EPERM   the user's directory of shared objects is not safe to use.
- *   ENOMEM  no memory or no descriptor.
+ * Reports one of the orphans of the caller's effective user, numbered from 0; ENOENT: there are no
+ * more. The numbers change when orphans appear or disappear.
  */
 int posixtrace_get_orphan(unsigned int number, struct posixtrace_orphan *, size_t);
 
 /*
- * posixtrace_salvage_orphan(id, path, written) writes what the orphan holds into a log, finishes
- * that, and removes the stream. The log is the orphan's own, if it is still at its path, under
- * another name in the same directory, or open in a process that the caller may look at. Otherwise,
- * or if nothing can be written to it, a new log gets the events that the own one does not have: at
- * `path`, or if that is null, at the old path with ".salvaged" appended. A file of that name is
- * never replaced: ".2", ".3" and so on are added. If `written` is not null it gets the path of the
- * log, in 4096 bytes. The call takes as long as writing the log does. Several processes may try
- * at the same time, and be killed while they do: no event gets lost.
- *   ESRCH         no such orphan.
- *   EBUSY         its controller lives, or another process is salvaging it.
- *   ENOTSUP, EINVAL, ECHILD  see pt_error.
- *   EDESTADDRREQ  the stream is plain, and `path` is null.
- *   ENOENT        the directory of the new log does not exist.
- *   EPERM         the user's directory of shared objects is not safe to use; or the caller is in
- *                 a namespace where no process for the work can be made.
- *   EAGAIN        a limit on processes allows none that writes the log.
- *   ENOMEM        no memory, no descriptor.
- *   ENOSPC, EACCES, EROFS, EIO and others  no log can be written, or brought to its disk, for this
- *                 reason.
+ * posixtrace_salvage_orphan(id, path, written) writes the events of the orphan into a log, finishes
+ * the log, and removes the stream. The log is the orphan's own, if it can be found and written.
+ * Otherwise a new log gets the events that its own one does not have: at `path`, or if that is
+ * null, at the old path with ".salvaged" appended. An existing file is never replaced: ".2", ".3"
+ * and so on are appended. If `written` is not null it gets the path of the log, in 4096 bytes.
  * After an error the stream still holds every event that is in no log.
  */
 int posixtrace_salvage_orphan(uint64_t id, const char *path, char *written);
 
-/*
- * Removes an orphan with its events; 0 forgets how many were dropped.
- *   ESRCH, EBUSY, EPERM, ENOMEM  as posixtrace_salvage_orphan().
- */
+/* Removes an orphan with its events. Id 0 resets the number of dropped orphans. */
 int posixtrace_discard_orphan(uint64_t id);
 
 #ifdef __cplusplus

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * <posixtrace.h>: event types whose data has named fields, and events on behalf of other processes. This
- * implementation adds them to the standard. Two other headers of this kind are <posixtrace-control.h>, for
- * programs that control a trace, and <posixtrace-log.h>, for programs that read or write logs.
+ * <posixtrace.h>: additions to the standard for programs that record events: event types whose data
+ * has named fields, and events on behalf of other processes. <posixtrace-control.h> is for programs
+ * that control a trace, <posixtrace-log.h> for those that read or write logs.
  *
- * The rules of <trace.h> hold in these headers, too: a function returns 0 or an error number, writes
- * nothing on error, may be called from any thread, and is neither async-signal-safe nor a
- * cancellation point.
+ * The rules of <trace.h> hold in these headers, too: a function returns 0 or an error number,
+ * writes nothing on error, may be called from any thread, and is neither async-signal-safe nor a
+ * cancellation point. Each function has a page in section 3 of the manual, which lists its errors.
  */
 #ifndef POSIXTRACE_H
 #define POSIXTRACE_H 1
@@ -29,92 +29,73 @@ extern "C" {
 const char *posixtrace_version(void);
 
 /*
- * Maps everything that recording needs: the process page, the event names, and every stream
- * that traces this process. Without this call the first event after a stream's creation does
- * so, by a few system calls. A process may call this any number of times, even if it is not
- * traced.
- *   ENOMEM  a stream could not be mapped; events go into the others, and the next event tries
- *           again.
- *   EPERM   the directory of the shared objects is not safe to use; this process cannot be
- *           traced.
+ * Maps everything that recording needs: the process page, the event names, and every stream that
+ * traces this process. Without this call, the first event after a stream's creation does so, by a
+ * few system calls. A process may call this any number of times, even if it is not traced.
  */
 int posixtrace_attach(void);
 
 /*
- * Returns 0 if no stream traces this process, so that an event would go nowhere: a program whose events
- * take work to prepare calls this first. It is async-signal-safe, and costs as much as an event in a
- * process that is not traced. Streams that are suspended, or do not want an event, count too.
+ * Returns 0 if no stream traces this process, so that events go nowhere: a program whose events
+ * take work to prepare calls this first. It is async-signal-safe, and costs as much as an event in
+ * a process that is not traced. Streams that are suspended or exclude an event count, too.
  */
 int posixtrace_is_traced(void);
 
-/* The most bytes that a layout can have, without its null byte. */
+/* The maximum length of a layout, without its null byte. */
 #define POSIXTRACE_LAYOUT_MAX 4096
 
 /*
  * Opens the event type of this name, as posix_trace_eventid_open() does, and gives it a layout: a
- * text that says what the data of its events means, such as "u64 id, u32 rows, str sql".
- * posixtrace-layout(5) has the language. Streams and logs hand the layout out with the name, and the
- * commands show the data by it.
+ * text that describes the data of its events, such as "u64 id, u32 rows, str sql" (see
+ * posixtrace-layout(5)). Streams and logs have the layout with the name, and the commands show the
+ * data by it.
  *
  * A name has one layout: the first one stands, in all processes that share the name by fork and by
- * the streams that trace them, and in the logs of these streams. Opening it with the same text
- * stores the same identifier. Opening it with another text fails with EEXIST, so that no data is
- * taken for what it is not: who has to record nevertheless uses
- * POSIX_TRACE_UNNAMED_USEREVENT, or another name. Opening it with
- * posix_trace_eventid_open() stores the identifier of this same type: its events are to have the data
- * that the layout says. A type that was opened without a layout can get one later, which then is
- * that of its earlier events, too.
- *
- * If the process has as many types as there can be, it stores POSIX_TRACE_UNNAMED_USEREVENT, as
- * posix_trace_eventid_open() does, and this type never has a layout.
- *   EINVAL        null pointer; the name of a system event; no layout.
- *   EEXIST        the type has another layout; *event has not changed.
- *   ENAMETOOLONG  the name has more than TRACE_EVENT_NAME_MAX bytes, or the layout more than
- *                 POSIXTRACE_LAYOUT_MAX.
- *   ENOSPC        the layouts of all processes that share their names have 1 MiB.
- *   ENOMEM        no memory.
+ * the streams that trace them, and in the logs of these streams. Opening it with another text fails
+ * with EEXIST, so that data is not misinterpreted: use another name, or
+ * POSIX_TRACE_UNNAMED_USEREVENT. posix_trace_eventid_open() stores the identifier of the same type:
+ * its events must have the data that the layout describes. A type that was opened without a layout
+ * can get one later.
  */
 int posixtrace_eventid_open_layout(const char *name, const char *layout, trace_event_id_t *event);
 
 /*
  * Copies the layout of an event type of an active stream or of a log. The buffer has `size` bytes;
- * POSIXTRACE_LAYOUT_MAX + 1 are always enough. A log may have been written by an adversary, or by a
- * later release: the text may have any bytes but null bytes, and need not be a layout.
- *   EINVAL   neither an active stream nor an open log; not an event type of it; null pointer.
- *   ENODATA  the type has no layout.
- *   ERANGE   the layout has more bytes than that.
+ * POSIXTRACE_LAYOUT_MAX + 1 are always enough. The text of a log may have any bytes but null bytes,
+ * and need not be a layout. ENODATA: the type has no layout. ERANGE: the buffer is too small.
  */
 int posixtrace_eventid_get_layout(trace_id_t, trace_event_id_t event, char *layout, size_t size);
 
 /*
- * Events whose data is a structure, in C11. The layout of the event type is made of the members of the
- * structure, so that it cannot differ from it:
+ * Events whose data is a structure, in C11. The layout of the event type is made of the members of
+ * the structure, so that it cannot differ from it:
  *
- *	struct query { uint64_t id; uint32_t rows; char sql[64]; };
- *	POSIXTRACE_TYPE(query, "db.query", struct query, id, rows, sql);
- *	...
- *	POSIXTRACE_EMIT(query, .id = 1, .rows = 2, .sql = "select 1");
- *	POSIXTRACE_EMIT_FROM(query, &q);	with a struct query q
+ * 	struct query { uint64_t id; uint32_t rows; char sql[64]; };
+ * 	POSIXTRACE_TYPE(query, "db.query", struct query, id, rows, sql);
+ * 	...
+ * 	POSIXTRACE_EMIT(query, .id = 1, .rows = 2, .sql = "select 1");
+ * 	POSIXTRACE_EMIT_FROM(query, &q);	with a struct query q
  *
- * POSIXTRACE_TYPE(TYPE, NAME, STRUCTURE, MEMBER...) stands outside of functions and declares a static
- * object TYPE, for up to 32 members: integers, enumerations, float, double, bool, char, arrays of these,
- * and void *, which is recorded as an address. An array of char is text, one of unsigned char is bytes.
- * Any other member, such as a pointer to text, is an error when this is compiled, which names the member.
- * Members that are not listed are not recorded. In C++ the macro itself is an error: <posixtrace.hpp> has
- * types for it.
+ * POSIXTRACE_TYPE(TYPE, NAME, STRUCTURE, MEMBER...), outside of functions, declares a static object
+ * TYPE. It takes up to 32 members: integers, enumerations, float, double, bool, char, arrays of
+ * these, and void *, which is recorded as an address. An array of char is text, one of unsigned
+ * char is bytes. Any other member, such as a pointer to text, is a compile-time error that names
+ * the member. Members that are not listed are not recorded. In C++ the macro is an error: use the
+ * types of <posixtrace.hpp>.
  *
- * POSIXTRACE_EMIT(TYPE, .MEMBER = VALUE...) records an event; members that are not given are 0.
- * POSIXTRACE_EMIT_FROM(TYPE, POINTER) records the structure that the pointer leads to. They are like
- * posix_trace_event(): async-signal-safe, and no cancellation points. In a process that is not traced
- * they look at two words, and POSIXTRACE_EMIT does not evaluate the values. The data of the event ends with
- * the last member that is listed. Padding between members is recorded as zeros, as it might hold
- * anything: a structure that has such padding is copied first.
+ * POSIXTRACE_EMIT(TYPE, .MEMBER = VALUE...) records an event; members without a value are 0.
+ * POSIXTRACE_EMIT_FROM(TYPE, POINTER) records the structure to which the pointer leads. Like
+ * posix_trace_event(), they are async-signal-safe and no cancellation points. In a process that is
+ * not traced they read two words, and POSIXTRACE_EMIT does not evaluate the values. The data of the
+ * event ends with the last member that is listed. Padding between members is recorded as zeros,
+ * because it might hold anything: a structure that has such padding is copied first.
  *
- * The type opens itself with the first event that finds the process traced, which takes some system
- * calls, and up to 16 KiB of stack. Who cannot have that in a signal handler, or wants to know about
- * errors, calls posixtrace_open_type() before. Events of a type that cannot be opened, as its name has
- * another layout, are recorded as POSIX_TRACE_UNNAMED_USEREVENT, so that no reader takes their data for
- * what it is not.
+ * The first event that finds the process traced opens the type, which takes some system calls and
+ * up to 16 KiB of stack. If a signal handler cannot afford that, or to see errors, call
+ * posixtrace_open_type() before. If a type cannot be opened, because its name has another layout
+ * for instance, its events are recorded as POSIX_TRACE_UNNAMED_USEREVENT, so that readers do not
+ * misinterpret their data.
  */
 enum posixtrace_kind {
 	POSIXTRACE_UNSIGNED = 1,
@@ -129,32 +110,28 @@ enum posixtrace_kind {
 struct posixtrace_member {
 	const char *pt_name;
 	size_t pt_offset, pt_bytes;
-	/* Of an element, if it is an array. */
+	/* of an element, if it is an array */
 	size_t pt_item_bytes;
 	int pt_kind; /* enum posixtrace_kind */
 	int pt_is_array;
 };
 
-/* What POSIXTRACE_TYPE declares. */
+/* The object that POSIXTRACE_TYPE declares. */
 struct posixtrace_type {
 	size_t pt_size; /* of this structure */
 	const char *pt_name;
 	const struct posixtrace_member *pt_members;
 	size_t pt_member_count;
-	/* The identifier, and the error number of opening the type; 0: it is not open. */
+	/* The identifier, 0 before the type is opened, and the error number of opening it. */
 	trace_event_id_t pt_id;
 	int pt_error;
 };
 
-/*
- * Opens a type now, if it is not open.
- *   EINVAL  null pointer; two members overlap.
- *   others  as posixtrace_eventid_open_layout().
- */
+/* Opens a type now, if it is not open. EINVAL: two members overlap. */
 int posixtrace_open_type(struct posixtrace_type *);
 
-/* For POSIXTRACE_EMIT: opens a type that is not open and returns its identifier; 0: the process is not
- * traced. Async-signal-safe. */
+/* For POSIXTRACE_EMIT: opens a type that is not open and returns its identifier; 0 if the
+ * process is not traced. Async-signal-safe. */
 trace_event_id_t posixtrace_begin_type(struct posixtrace_type *);
 
 #ifndef __cplusplus
@@ -163,7 +140,7 @@ trace_event_id_t posixtrace_begin_type(struct posixtrace_type *);
 	POSIXTRACE_EACH_(POSIXTRACE_CHECK_, type##_posixtrace_data, __VA_ARGS__)                 \
 	static const struct posixtrace_member type##_posixtrace_members[] = {                    \
 		POSIXTRACE_EACH_(POSIXTRACE_MEMBER_, type##_posixtrace_data, __VA_ARGS__)};      \
-	enum { /* Up to the end of the last member; and is that what all of them take? */        \
+	enum { /* Bytes up to the end of the last member; whether there is no padding. */        \
 	       type##_posixtrace_bytes = sizeof(union {                                          \
 		       POSIXTRACE_EACH_(POSIXTRACE_END_, type##_posixtrace_data, __VA_ARGS__)}), \
 	       type##_posixtrace_is_dense =                                                      \
@@ -203,7 +180,7 @@ trace_event_id_t posixtrace_begin_type(struct posixtrace_type *);
 		}                                                                      \
 	} while (0)
 
-/* ---- what the macros above are made of ---- */
+/* ---- implementation of the macros above ---- */
 
 #define POSIXTRACE_ID_(type)                                                        \
 	(__builtin_expect(__atomic_load_n(&(type).pt_id, __ATOMIC_RELAXED) != 0, 1) \
@@ -223,7 +200,7 @@ trace_event_id_t posixtrace_begin_type(struct posixtrace_type *);
 
 /* A member of a structure that does not exist. */
 #define POSIXTRACE_OF_(t, m) (((t *)0)->m)
-/* By names, which is all that clang then shows of a condition that does not hold. */
+/* Named enumerators, because clang shows only the names of a condition that fails. */
 #define POSIXTRACE_CHECK_(t, m)                                                            \
 	enum {                                                                             \
 		t##_##m##_is_no_pointer = POSIXTRACE_IS_NO_POINTER_(POSIXTRACE_OF_(t, m)), \
@@ -243,7 +220,7 @@ trace_event_id_t posixtrace_begin_type(struct posixtrace_type *);
 #define POSIXTRACE_SUM_(t, m) +sizeof(POSIXTRACE_OF_(t, m))
 #define POSIXTRACE_COPY_(t, m) __builtin_memcpy(to_ + offsetof(t, m), &from_->m, sizeof(from_->m));
 
-/* A kind, and the bytes of an element. */
+/* A kind, and the size of an element. */
 #define POSIXTRACE_CODE_(kind, t) ((int)sizeof(t) + 256 * (int)POSIXTRACE_##kind)
 /* An array becomes a pointer here. */
 #define POSIXTRACE_CODE_OF_(x) \
@@ -332,7 +309,7 @@ trace_event_id_t posixtrace_begin_type(struct posixtrace_type *);
 #define POSIXTRACE_EACH_30_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_29_(do_, t, __VA_ARGS__)
 #define POSIXTRACE_EACH_31_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_30_(do_, t, __VA_ARGS__)
 #define POSIXTRACE_EACH_32_(do_, t, m, ...) do_(t, m) POSIXTRACE_EACH_31_(do_, t, __VA_ARGS__)
-#elif __cplusplus >= 201103L /* Types of events have fields of the types of C++. */
+#elif __cplusplus >= 201103L /* In C++, event types have fields of C++ types. */
 #define POSIXTRACE_TYPE(type, ...)             \
 	static_assert(!sizeof(#type),          \
 		      "POSIXTRACE_TYPE(" #type \
@@ -342,28 +319,16 @@ trace_event_id_t posixtrace_begin_type(struct posixtrace_type *);
 #endif
 
 /*
- * Records an event on behalf of a process (0: the caller) into every stream that traces the process, and
- * stores how many streams have recorded it: 0 if none traces the process, or all filter the event or are
- * suspended. The event type gets the layout (NULL: none) as by posixtrace_eventid_open_layout().
+ * Records an event on behalf of a process (0: the caller) into every stream that traces the
+ * process. Stores how many streams have recorded it: 0 if none traces the process, or all filter
+ * the event or are suspended. The event type gets the layout (NULL: none) as by
+ * posixtrace_eventid_open_layout().
  *
- * The process need not have the library: it may be a shell script. Its nearest traced ancestor
- * then decides: those INHERITED streams of the ancestor trace it that are older than the process,
- * just as they would trace a program with the library in its place.
- *
+ * The process need not have the library: it may be a shell script. Then its nearest traced ancestor
+ * decides: those INHERITED streams of the ancestor trace it that are older than the process.
  * posix_pid of the event is pid, but posix_tid, posix_thread_id and posix_prog_address are 0,
- * as no thread of that process has made the call. A new name is registered for the process.
- * Data beyond max-data-size is cut. The call may take some 100 us; it takes no lock for which a
- * traced process ever waits.
- *   EINVAL        null pointer; the name of a system event; no layout; a layout, and the name of a
- *                 predefined type.
- *   EEXIST        the type has another layout: the event is not recorded.
- *   ENAMETOOLONG  the name has more than TRACE_EVENT_NAME_MAX bytes, or the layout more than
- *                 POSIXTRACE_LAYOUT_MAX.
- *   ENOSPC        as posixtrace_eventid_open_layout(): the event is not recorded.
- *   ESRCH         the process does not exist.
- *   EPERM         the caller may not trace the process (see posix_trace_create); the process is
- *                 in another pid namespace; an object in shared memory is not safe to use.
- *   ENOMEM        a stream could not be mapped; the event is in the others.
+ * because no thread of that process has made the call. The call may take some 100 us; it takes no
+ * lock for which a traced process ever waits.
  */
 int posixtrace_event_for(pid_t, const char *event_name, const char *layout, const void *data,
 			 size_t, unsigned int *streams);

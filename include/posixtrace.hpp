@@ -3,20 +3,20 @@
  * <posixtrace.hpp>: events and spans for C++17 and later, in this header alone. The layout of an
  * event type comes from the types of its fields, so that it cannot differ from the data:
  *
- *	posixtrace::event<std::uint64_t, std::uint32_t, std::string_view> query{
- *		"db.query", "id", "rows", "sql"};
- *	...
- *	query(id, rows, sql);
+ * 	posixtrace::event<std::uint64_t, std::uint32_t, std::string_view> query{
+ * 		"db.query", "id", "rows", "sql"};
+ * 	...
+ * 	query(id, rows, sql);
  *
  * An event type is a global object, a static member or a local static. It is initialised before the
- * program begins, so that constructors of other global objects may use it.
+ * program starts, so that constructors of other global objects can use it.
  *
- *	posixtrace::span_type<std::uint64_t> request{"request", "id"};
- *	...
- *	posixtrace::span s{request, id};	request.begin here, request.end where s ends
+ * 	posixtrace::span_type<std::uint64_t> request{"request", "id"};
+ * 	...
+ * 	posixtrace::span s{request, id};	request.begin here, request.end where s ends
  *
- * posixtrace.hpp(3) says which types a field can have, and what is recorded of each. Nothing here
- * throws, and all works without exceptions and without type information.
+ * posixtrace.hpp(3) lists the types that a field can have, and what is recorded of each. Nothing
+ * here throws, and all works without exceptions and without type information.
  */
 #ifndef POSIXTRACE_HPP
 #define POSIXTRACE_HPP 1
@@ -41,20 +41,22 @@
 #error "<posixtrace.hpp> needs C++17 or later"
 #endif
 
-/* In C++20 a mistake in a name does not compile, as the constructors run in the compiler only. */
+/* In C++20 an invalid name is a compile-time error, because the constructors run in the compiler
+ * only. */
 #if defined(__cpp_consteval) && __cpp_consteval >= 201811L
 #define POSIXTRACE_CONSTEVAL_ consteval
 #else
 #define POSIXTRACE_CONSTEVAL_ constexpr
 #endif
 
-/* An event has the address of the code that records it, so that must not be a function of ours. */
+/* An event has the address of the code that records it, which must not be in a function of this
+ * header. */
 #define POSIXTRACE_INLINE_ inline __attribute__((always_inline))
 
 namespace posixtrace
 {
 
-/* As the last field: all of this memory, as it is. */
+/* As the last field: this memory, unchanged. */
 struct bytes {
 	const void *data;
 	std::size_t size;
@@ -65,10 +67,10 @@ struct json {
 	std::string_view text;
 };
 
-/* As the first field of a span_type: the end of a span has it, too, and so finds its begin. */
+/* As the first field of a span_type: both events of a span have it, so that they can be matched. */
 template <class T> struct key;
 
-/* Events with up to so many bytes of data need no memory but the stack. */
+/* Events with up to this many bytes of data need no memory but the stack. */
 inline constexpr std::size_t stack_bytes = 256;
 
 namespace detail
@@ -80,8 +82,8 @@ enum class kind {
 	pointer,
 	duration,
 	array,	 /* of numbers */
-	letters, /* a text in so many bytes */
-	octets,	 /* so many bytes */
+	letters, /* a text of a fixed size */
+	octets,	 /* bytes of a fixed number */
 	text,
 	json,
 	bytes
@@ -144,14 +146,14 @@ template <class T> constexpr kind kind_of()
 		return kind::none;
 }
 
-/* What a layout says of a field, and where it may stand. */
+/* The part of a layout for a field, and the place of the field. */
 struct shape {
-	const char *word;  /* null: no field can be of that type */
-	std::size_t count; /* in brackets behind the word; 0: none */
+	const char *word;  /* nullptr: no field can be of that type */
+	std::size_t count; /* in brackets after the word; 0: none */
 	const char *unit;
 	std::size_t size; /* 0: the argument gives it */
 	std::size_t alignment;
-	bool is_last; /* nothing can stand behind it */
+	bool is_last; /* no field can follow it */
 };
 
 template <class T> constexpr const char *number_word()
@@ -242,7 +244,8 @@ template <class U> constexpr bool is_text()
 	       std::is_convertible_v<const U &, std::string_view>;
 }
 
-/* A null pointer is an empty text; an array of char ends with it, if it has no null byte. */
+/* A null pointer is an empty text. An array of char is a text up to its first null byte, if it
+ * has one. */
 template <class U> POSIXTRACE_INLINE_ std::string_view text_of(const U &u) noexcept
 {
 	if constexpr (is_array_of_char<U>) {
@@ -260,7 +263,7 @@ template <class U> POSIXTRACE_INLINE_ std::string_view text_of(const U &u) noexc
 	}
 }
 
-/* Says why a field of type T does not take an argument of type U; compiles if it does. */
+/* Fails to compile, with the reason, if a field of type T does not take an argument of type U. */
 template <class T, class U> constexpr void check()
 {
 	constexpr kind k = kind_of<T>();
@@ -322,12 +325,12 @@ template <class T, class U> constexpr void check()
 	}
 }
 
-/* An argument on its way into the data: of a fixed size, at the address; or a text, which ends with a
- * null byte if something stands behind it. */
+/* An argument on its way into the data: of a fixed size, at the address; or a text, which ends
+ * with a null byte unless it is the last field. */
 template <class T, bool is_final> struct piece {
 	static constexpr shape of = shape_of<T>();
 	static constexpr bool has_null = kind_of<T>() == kind::text && !is_final;
-	/* The number, if that is what it is. */
+	/* a number */
 	unsigned char fixed[of.size && kind_of<T>() != kind::array &&
 					    kind_of<T>() != kind::octets &&
 					    kind_of<T>() != kind::letters
@@ -345,7 +348,7 @@ template <class T, bool is_final> struct piece {
 	{
 		from = text.data();
 		size = text.size();
-		/* The reader would take the null byte for the end of the text. */
+		/* The null byte would end the text for a reader. */
 		if (has_null && size) {
 			const void *end = std::memchr(from, 0, size);
 
@@ -387,7 +390,8 @@ template <class T, bool is_final> struct piece {
 		return aligned(at, of.alignment) + (of.size ? of.size : size + has_null);
 	}
 
-	/* Puts it behind the first `at` bytes of the data, and returns where it ends. Gaps are zeros. */
+	/* Copies it to the data, after the first `at` bytes and zeros for alignment, and returns
+	 * its end. */
 	POSIXTRACE_INLINE_ std::size_t put(char *data, std::size_t at) const noexcept
 	{
 		constexpr kind k = kind_of<T>();
@@ -413,7 +417,7 @@ template <class T, bool is_final> struct piece {
 		return at + (of.size ? of.size : size + has_null);
 	}
 
-	/* For want of memory. */
+	/* Memory is short: drops the text. */
 	void forget_text() noexcept
 	{
 		if (!of.size)
@@ -435,7 +439,7 @@ constexpr bool is_same(const char *a, const char *b)
 	return *a == *b;
 }
 
-/* The name of a field, and behind a blank perhaps its unit. */
+/* The name of a field, optionally followed by a blank and its unit. */
 constexpr bool is_field_name(const char *name)
 {
 	const char *const units[] = {"ns", "us", "ms", "s", "B", "KiB", "MiB", "percent", "count"};
@@ -453,7 +457,7 @@ constexpr bool is_field_name(const char *name)
 	return !name[n];
 }
 
-/* Up to their ends, or the blanks before their units. */
+/* Compares the names without their units. */
 constexpr bool is_same_field(const char *a, const char *b)
 {
 	while (*a && *a != ' ' && *a == *b)
@@ -482,8 +486,8 @@ constexpr bool is_event_name(const char *name, std::size_t suffix)
 	return n + suffix <= TRACE_EVENT_NAME_MAX;
 }
 
-/* Not constexpr, so that a constant expression cannot call them: the names of these functions are
- * what the compiler says. */
+/* Not constexpr, so that a constant expression cannot call them: the compiler's error then shows
+ * these names. */
 inline void the_name_of_an_event_is_too_long()
 {
 }
@@ -494,7 +498,7 @@ inline void only_a_field_of_numbers_has_a_unit()
 {
 }
 
-/* Whether there can be a unit behind the name. A duration has its own. */
+/* Whether a unit can follow the name. A duration has its own. */
 template <class T> constexpr bool takes_unit()
 {
 	constexpr kind k = kind_of<T>();
@@ -533,7 +537,7 @@ struct text {
 	}
 };
 
-/* What all event types have. The identifier is 0 until the type is open. */
+/* The common part of all event types. The identifier is 0 until the type is open. */
 struct type {
 	const char *name;
 	const char *suffix;
@@ -546,8 +550,8 @@ struct type {
 	}
 };
 
-/* Several threads may do so at the same time: all of them get the same. Not inline, as it takes some
- * stack that begin() does not where nobody traces. */
+/* Opens a type; several threads may do so at the same time, with the same result. Not inline, so
+ * that begin() does not need its stack in a process that is not traced. */
 __attribute__((noinline, cold)) inline int
 open(const type &t, const shape *shapes, const char *const *names, std::size_t count) noexcept
 {
@@ -588,7 +592,7 @@ open(const type &t, const shape *shapes, const char *const *names, std::size_t c
 	return error;
 }
 
-/* The identifier for an event of a type that is not open; 0: nobody traces this process. */
+/* The identifier for an event of a type that is not open; 0 if this process is not traced. */
 __attribute__((noinline, cold)) inline trace_event_id_t
 begin(const type &t, const shape *shapes, const char *const *names, std::size_t count) noexcept
 {
@@ -604,7 +608,7 @@ begin(const type &t, const shape *shapes, const char *const *names, std::size_t 
 	return id ? id : POSIX_TRACE_UNNAMED_USEREVENT;
 }
 
-/* Memory for data that is too large for the stack; null: there is none. */
+/* Memory for data that is too large for the stack; nullptr if there is none. */
 __attribute__((noinline, cold)) inline char *take_memory(std::size_t size) noexcept
 {
 	int keep = errno;
@@ -619,7 +623,7 @@ __attribute__((noinline, cold)) inline void give_memory(char *memory) noexcept
 	std::free(memory);
 }
 
-/* With texts, each has a null byte but the last. */
+/* The least size of the data. Each text but the last has a null byte. */
 template <class... Args> constexpr std::size_t least_size()
 {
 	std::size_t size = 0;
@@ -648,9 +652,7 @@ struct suffixed {
 
 } // namespace detail
 
-/*
- * An event type, with a field for each of its types. All of its functions are safe in every thread.
- */
+/* An event type, with a field for each type argument. All functions are safe in every thread. */
 template <class... Args> class event
 {
 	static_assert(
@@ -706,7 +708,7 @@ template <class... Args> class event
 				detail::give_memory(data);
 	}
 
-	/* A text alone is recorded from where it stands. */
+	/* A text that is the only field is recorded without a copy. */
 	template <class Piece>
 	POSIXTRACE_INLINE_ static void record_text(trace_event_id_t id, const Piece &piece) noexcept
 	{
@@ -724,14 +726,14 @@ template <class... Args> class event
 	}
 
       public:
-	/* The name of the type, and then one of each field. All of them are kept as pointers. */
+	/* The name of the type, and one for each field. They are kept as pointers. */
 	template <std::size_t N, class... Names>
 	POSIXTRACE_CONSTEVAL_ event(const char (&name)[N], const Names &...names) noexcept
 	    : event(detail::suffixed{"", 0}, name, names...)
 	{
 	}
 
-	/* Of span_type. */
+	/* for span_type */
 	template <class... Names>
 	constexpr event(detail::suffixed s, const char *name, const Names &...names) noexcept
 	    : type_(name, s.suffix), names_{{names..., nullptr}}
@@ -751,7 +753,6 @@ template <class... Args> class event
 	event(const event &) = delete;
 	event &operator=(const event &) = delete;
 
-	/* Records an event. */
 	template <class... Us>
 	POSIXTRACE_INLINE_ void operator()(const Us &...arguments) const noexcept
 	{
@@ -771,10 +772,10 @@ template <class... Args> class event
 	}
 
 	/*
-	 * Opens the type now. Without this call the first event that finds the process traced does, which
-	 * must not be in a signal handler. Returns 0 or an error number, those of
-	 * posixtrace_eventid_open_layout(); the events of a type that could not be opened are recorded as
-	 * POSIX_TRACE_UNNAMED_USEREVENT.
+	 * Opens the type now. Without this call, the first event that finds the process traced
+	 * does, which must not be in a signal handler. Returns 0 or an error number, those of
+	 * posixtrace_eventid_open_layout(); the events of a type that could not be opened are
+	 * recorded as POSIX_TRACE_UNNAMED_USEREVENT.
 	 */
 	int open() const noexcept
 	{
@@ -868,7 +869,7 @@ template <class... Args> struct span_type {
 	}
 };
 
-/* Records the begin where it is made, and the end where it goes out of scope. */
+/* Records NAME.begin when it is constructed, and NAME.end when it goes out of scope. */
 template <class... Args> class [[nodiscard]] span
 {
 	using key_type = typename detail::ending<Args...>::key_type;

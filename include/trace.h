@@ -1,35 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * <trace.h>: the Trace option of POSIX.1-2008 (XSH 2.11), with the options Trace Event Filter,
- * Trace Log and Trace Inherit. The comment of each function names its page of the standard.
- * Additions of this implementation are in <posixtrace.h>, but for one member here.
+ * Trace Log and Trace Inherit. The page of a function in the standard has its name, unless its
+ * comment says otherwise. Additions are in <posixtrace.h>, except for one member here.
  *
- * Rules that hold for every function below, unless its own comment says otherwise:
+ * These rules hold for every function below, unless its comment says otherwise:
  *
- *   result      0, or a positive error number; errno is no part of the result.
- *   on error    objects behind result pointers are left as they were.
+ *   result      0, or a positive error number; errno is not part of the result.
+ *   on error    objects to which result pointers lead are unchanged.
  *   arguments   a null pointer where an object is needed is EINVAL, never a crash. The stream
  *               identifier is checked first, then the other arguments, then the state of the
  *               stream.
- *   ownership   the caller owns every object that it passes; the library keeps no pointer to
- *               one after the call.
+ *   ownership   the caller owns every object that it passes; the library keeps no pointer to it
+ *               after the call.
  *   EINTR       only posix_trace_getnext_event() and posix_trace_timedgetnext_event() return
  *               it; a signal delays any other call.
- *   threads     every function may be called from any thread at any time. Only if several
- *               threads use the same attributes object or event set at the same time, the
- *               caller has to lock it.
+ *   threads     every function may be called from any thread at any time. Only threads that use
+ *               the same attributes object or event set at the same time must lock it.
  *   signals     posix_trace_event() is async-signal-safe, no other function is.
  *   cancelling  only posix_trace_getnext_event() and posix_trace_timedgetnext_event() act on a
  *               cancellation request, and only while they wait.
- *   identifier  a trace_id_t is valid only in the process that got it: not in its children and
- *               not after exec. It is never 0, and a process never gets the same one twice, so
- *               that an outdated one gives EINVAL.
+ *   identifier  a trace_id_t is valid only in the process that got it, not in its children and
+ *               not after exec. It is never 0 and never reused in a process, so that an outdated
+ *               one gives EINVAL.
  *   sizes       bytes.          times       CLOCK_REALTIME.
  *
- * Words: posix_trace_create() makes a plain stream, posix_trace_create_withlog() one with a
- * log; both are active streams. posix_trace_open() opens a log as a pre-recorded stream. An
- * event is lost if it was generated and not filtered, but not kept although the stream ran or
- * had stopped itself because it was full.
+ * Terms: posix_trace_create() makes a plain stream, posix_trace_create_withlog() one with a log;
+ * both are active streams. posix_trace_open() opens a log as a pre-recorded stream. An event is
+ * lost if it was generated and not filtered, but not kept, while the stream ran or had stopped
+ * itself because it was full.
  */
 #ifndef _TRACE_H
 #define _TRACE_H 1
@@ -37,7 +36,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 #include <time.h>
-/* This file says which options the C library has. <unistd.h> says it, too, but declares many
+/* <bits/posix_opt.h> has the options of the C library. <unistd.h> includes it, but declares many
  * other names. */
 #if defined __has_include
 #if __has_include(<bits/posix_opt.h>)
@@ -51,14 +50,14 @@
 #include <unistd.h>
 #endif
 /*
- * In strictly conforming C99 without feature macros <sys/types.h> and <time.h> do not define
+ * In strictly conforming C99 without feature macros, <sys/types.h> and <time.h> do not define
  * pthread_t and struct timespec; <pthread.h> always does.
  */
 #include <pthread.h>
 
 /*
- * The C library defines these as -1, as it lacks the options. Programs test them, so this
- * header defines them anew. sysconf(_SC_TRACE) and its relatives still return -1.
+ * The C library, which lacks these options, defines them as -1. Programs test them, so this header
+ * redefines them. sysconf(_SC_TRACE) and the like still return -1.
  */
 #undef _POSIX_TRACE
 #define _POSIX_TRACE 200809L
@@ -79,11 +78,11 @@ extern "C" {
 #endif
 
 /*
- * Limits, which the standard has in <limits.h>. TRACE_EVENT_NAME_MAX is the number of bytes of
- * an event name without its null byte, so a buffer needs one byte more. TRACE_NAME_MAX is the
- * size of a buffer for a trace name or a generation version, null byte included. TRACE_SYS_MAX
- * is the number of active streams that one effective user ID can have. TRACE_USER_EVENT_MAX is
- * the number of user event types of one process, POSIX_TRACE_UNNAMED_USEREVENT included.
+ * Limits, which the standard has in <limits.h>. TRACE_EVENT_NAME_MAX is the length of an event
+ * name, so a buffer needs one byte more. TRACE_NAME_MAX is the size of a buffer for a trace name or
+ * a generation version, including the null byte. TRACE_SYS_MAX is the number of active streams of
+ * one effective user ID. TRACE_USER_EVENT_MAX is the number of user event types of one process,
+ * including POSIX_TRACE_UNNAMED_USEREVENT.
  */
 #ifndef _POSIX_TRACE_EVENT_NAME_MAX
 #define _POSIX_TRACE_EVENT_NAME_MAX 30
@@ -117,39 +116,39 @@ typedef unsigned long trace_id_t;
  * never valid; a set can hold 1 to 8191. */
 typedef unsigned int trace_event_id_t;
 
-/* The attributes of a stream. It owns no memory: a copy by assignment is an object of its own.
- * posix_trace_attr_init() makes one; memory that is all zero is none. */
+/* The attributes of a stream. The object owns no memory, so it can be copied by assignment.
+ * posix_trace_attr_init() initialises one; zeroed memory is not initialised. */
 typedef struct {
 	unsigned long __posix_trace_opaque[96];
 } trace_attr_t;
 
-/* A set of event types. It has no pointers in it: a copy of its bytes is an equal set, in
- * memory, as the data of an event and in a log. posix_trace_eventset_empty() and _fill() make
- * one; memory that is all zero is none. */
+/* A set of event types. It has no pointers, so a copy of its bytes is an equal set, in memory,
+ * as the data of an event and in a log. posix_trace_eventset_empty() and _fill() initialise one;
+ * zeroed memory is not initialised. */
 typedef struct {
 	unsigned long __posix_trace_magic;
 	unsigned long __posix_trace_bits[128];
 } trace_event_set_t;
 
-/* What the retrieval functions tell about an event besides its data. */
+/* The information about an event, without its data, that the retrieval functions store. */
 struct posix_trace_event_info {
 	trace_event_id_t posix_event_id;
-	/* The process that generated the event. For a system event it is the process that made
-	 * the call, or 0 if no call caused it. */
+	/* The process that generated the event. For a system event, the process that made the
+	 * call, or 0 if no call caused it. */
 	pid_t posix_pid;
 	/* The return address of the call in that process, or a null pointer. */
 	void *posix_prog_address;
 	/* POSIX_TRACE_NOT_TRUNCATED, _TRUNCATED_RECORD or _TRUNCATED_READ. */
 	int posix_truncation_status;
-	/* Not in the standard: the thread that generated the event, by the number that gettid()
-	 * returns in that thread; 0 if no thread of the process did. */
+	/* Not in the standard: the thread that generated the event, as returned by gettid() in
+	 * that thread; 0 if it is no thread of the process. */
 	pid_t posix_tid;
 	struct timespec posix_timestamp;
-	/* Only good for a comparison by pthread_equal() in the process posix_pid. */
+	/* Only for comparison by pthread_equal() in the process posix_pid. */
 	pthread_t posix_thread_id;
 };
 
-/* The comment of posix_trace_get_status() tells what the members mean. */
+/* The comment of posix_trace_get_status() explains the members. */
 struct posix_trace_status_info {
 	int posix_stream_status;
 	int posix_stream_full_status;
@@ -192,12 +191,12 @@ struct posix_trace_status_info {
 #define POSIX_TRACE_CLOSE_FOR_CHILD 0
 #define POSIX_TRACE_INHERITED 1
 
-/* The sets that posix_trace_eventset_fill() makes */
+/* Arguments of posix_trace_eventset_fill() */
 #define POSIX_TRACE_WOPID_EVENTS 1
 #define POSIX_TRACE_SYSTEM_EVENTS 2
 #define POSIX_TRACE_ALL_EVENTS 3
 
-/* What posix_trace_set_filter() does with the set */
+/* Arguments of posix_trace_set_filter() */
 #define POSIX_TRACE_SET_EVENTSET 1
 #define POSIX_TRACE_ADD_EVENTSET 2
 #define POSIX_TRACE_SUB_EVENTSET 3
@@ -223,8 +222,8 @@ struct posix_trace_status_info {
 #define POSIX_TRACE_FLUSH_STOP 7U
 #define POSIX_TRACE_ERROR 8U
 
-/* The user event that needs no posix_trace_eventid_open(); its name is
- * posix_trace_unnamed_userevent. The standard spells the constant in both ways. */
+/* The user event that needs no posix_trace_eventid_open(), named posix_trace_unnamed_userevent.
+ * The standard spells the constant in both ways. */
 #define POSIX_TRACE_UNNAMED_USEREVENT 9U
 #define POSIX_TRACE_UNNAMED_USER_EVENT POSIX_TRACE_UNNAMED_USEREVENT
 
@@ -232,56 +231,48 @@ struct posix_trace_status_info {
  * Attributes: creation and information
  *
  * Every function on attributes returns EINVAL for a null pointer and, except
- * posix_trace_attr_init(), for an object that was never initialised or has been destroyed. A
- * setter that fails changes nothing. A stream is created with a copy of such an object: changing
- * or destroying the object later does not change the stream.
+ * posix_trace_attr_init(), for an object that was never initialised or was destroyed. A setter that
+ * fails changes nothing. A stream is created with a copy of the object: changing or destroying the
+ * object later does not affect the stream.
  */
 
 /*
- * Makes an attributes object of the memory, whatever it held before, and gives every attribute
- * its default. Generation version and clock resolution have their real values at once; the
- * creation time is {0, 0} until posix_trace_get_attr() fills the object from a stream. ENOMEM does
- * not occur, because the object owns no memory.
- * POSIX.1 posix_trace_attr_init.
+ * Initialises an attributes object with the defaults. Generation version and clock resolution have
+ * their real values at once; the creation time is {0, 0} until posix_trace_get_attr() fills the
+ * object from a stream. ENOMEM does not occur, because the object owns no memory.
  */
 int posix_trace_attr_init(trace_attr_t *);
 
 /*
  * Destroys the object. It may be initialised again.
- * POSIX.1 posix_trace_attr_destroy.
  */
 int posix_trace_attr_destroy(trace_attr_t *);
 
 /*
  * Stores the resolution of CLOCK_REALTIME, the clock of the events' times.
- * POSIX.1 posix_trace_attr_getclockres.
  */
 int posix_trace_attr_getclockres(const trace_attr_t *, struct timespec *);
 
 /*
- * Stores when the stream was created; {0, 0} if the object does not come from a stream. Start,
- * stop and clear do not change this time; a log has the time of its stream.
- * POSIX.1 posix_trace_attr_getcreatetime.
+ * Stores the creation time of the stream; {0, 0} if the object does not come from a stream. Start,
+ * stop and clear do not change this time; a log has that of its stream.
  */
 int posix_trace_attr_getcreatetime(const trace_attr_t *, struct timespec *);
 
 /*
- * Stores the name and version of the implementation, with its null, in a buffer of
- * TRACE_NAME_MAX bytes. The attributes of a log have those of the library that wrote it.
- * POSIX.1 posix_trace_attr_getgenversion.
+ * Stores name and version of the implementation, null-terminated, in a buffer of TRACE_NAME_MAX
+ * bytes. The attributes of a log have those of the library that wrote it.
  */
 int posix_trace_attr_getgenversion(const trace_attr_t *, char *);
 
 /*
- * Stores the trace name, with its null, in a buffer of TRACE_NAME_MAX bytes.
- * POSIX.1 posix_trace_attr_getname.
+ * Stores the trace name, null-terminated, in a buffer of TRACE_NAME_MAX bytes.
  */
 int posix_trace_attr_getname(const trace_attr_t *, char *);
 
 /*
  * Sets the trace name (default: empty) to a copy of the string, cut without error to
  * TRACE_NAME_MAX - 1 bytes. Several streams may have the same name.
- * POSIX.1 posix_trace_attr_setname.
  */
 int posix_trace_attr_setname(trace_attr_t *, const char *);
 
@@ -292,7 +283,6 @@ int posix_trace_attr_setname(trace_attr_t *, const char *);
 /*
  * inherited: whether processes that a traced process forks or spawns are traced into the same
  * stream. POSIX_TRACE_INHERITED or POSIX_TRACE_CLOSE_FOR_CHILD, the default.
- * POSIX.1 posix_trace_attr_getinherited.
  */
 int posix_trace_attr_getinherited(const trace_attr_t *__trace_restrict, int *__trace_restrict);
 
@@ -300,7 +290,6 @@ int posix_trace_attr_getinherited(const trace_attr_t *__trace_restrict, int *__t
  * log-full-policy: what happens when the log is full. POSIX_TRACE_LOOP (default): new events
  * replace the oldest ones. POSIX_TRACE_UNTIL_FULL: the log ends with a STOP event and the stream
  * stops for good. POSIX_TRACE_APPEND: the log has no limit.
- * POSIX.1 posix_trace_attr_getlogfullpolicy.
  */
 int posix_trace_attr_getlogfullpolicy(const trace_attr_t *__trace_restrict, int *__trace_restrict);
 
@@ -313,7 +302,6 @@ int posix_trace_attr_getlogfullpolicy(const trace_attr_t *__trace_restrict, int 
  *
  * If the policy was never set, posix_trace_create() takes LOOP, posix_trace_create_withlog()
  * takes FLUSH, and the getter stores LOOP.
- * POSIX.1 posix_trace_attr_getstreamfullpolicy.
  */
 int posix_trace_attr_getstreamfullpolicy(const trace_attr_t *__trace_restrict,
 					 int *__trace_restrict);
@@ -330,51 +318,47 @@ int posix_trace_attr_setstreamfullpolicy(trace_attr_t *, int);
 /*
  * Attributes: sizes, all in bytes
  *
- * The setters take any size_t; what is impossible shows when a stream is created.
+ * The setters accept any size_t; creating a stream fails if it is impossible.
  */
 
 /*
- * log-max-size: limit for the events in a LOOP or UNTIL_FULL log; head, names, attributes and
- * status come on top. Default 67108864. Ignored with POSIX_TRACE_APPEND. Too small for one
- * START and one STOP event makes posix_trace_create_withlog() fail with EINVAL.
- * POSIX.1 posix_trace_attr_getlogsize.
+ * log-max-size: limit for the events in a LOOP or UNTIL_FULL log; header, names, attributes and
+ * status are not included. Default 67108864. Ignored with POSIX_TRACE_APPEND.
+ * posix_trace_create_withlog() fails with EINVAL if it is too small for one START and one STOP
+ * event.
  */
 int posix_trace_attr_getlogsize(const trace_attr_t *__trace_restrict, size_t *__trace_restrict);
 
 /*
- * max-data-size: how much of the data of a user event is recorded; the rest is cut off. It
- * counts the caller's data only and does not touch system events. Default 4096; 0 is usable.
+ * max-data-size: how many bytes of the data of a user event are recorded; the rest is cut off. It
+ * counts the caller's data only and does not affect system events. Default 4096; 0 is allowed.
  * POSIX.1 posix_trace_attr_getmaxdatasize, in posix_trace_attr_getlogsize.
  */
 int posix_trace_attr_getmaxdatasize(const trace_attr_t *__trace_restrict, size_t *__trace_restrict);
 
 /*
  * The most stream memory that one system event takes.
- * POSIX.1 posix_trace_attr_getmaxsystemeventsize.
  */
 int posix_trace_attr_getmaxsystemeventsize(const trace_attr_t *__trace_restrict,
 					   size_t *__trace_restrict);
 
 /*
- * The most stream memory that a user event with so many bytes of data takes. Above
- * max-data-size it stays the same, as the data is cut.
+ * The most stream memory that a user event with this many bytes of data takes. The data counts up
+ * to max-data-size, because the rest is cut off.
  *   EINVAL  the result does not fit in size_t; see also "Attributes" above.
- * POSIX.1 posix_trace_attr_getmaxusereventsize.
  */
 int posix_trace_attr_getmaxusereventsize(const trace_attr_t *__trace_restrict, size_t,
 					 size_t *__trace_restrict);
 
 /*
- * stream-min-size: the stream keeps all events, without loss, as long as their maximum sizes
- * add up to no more than this. User events, START, FILTER and the STOP of a call count; all
- * others have reserved room. Default 1048576, or four times the maximum size of a user event if
- * that is more. A stream is created with room for START, the smallest user event and STOP at
- * least.
+ * stream-min-size: the stream keeps all events, without loss, as long as their maximum sizes add up
+ * to no more than this. User events, START, FILTER and the STOP of a call count; all others have
+ * reserved room. Default 1048576, or four times the maximum size of a user event if that is more. A
+ * stream always has room for START, the smallest user event and STOP.
  *
- * In an object from posix_trace_get_attr() it is the size that is guaranteed; the stream may
- * hold more. Events of one thread have filled it after at most twice the size plus 65536 bytes
- * of data, and, if max-data-size is above 4096, five times max-data-size more.
- * POSIX.1 posix_trace_attr_getstreamsize.
+ * In an object from posix_trace_get_attr() it is the size that is guaranteed; the stream may hold
+ * more. Events of one thread fill it after at most twice the size plus 65536 bytes of data and, if
+ * max-data-size is above 4096, five times max-data-size more.
  */
 int posix_trace_attr_getstreamsize(const trace_attr_t *__trace_restrict, size_t *__trace_restrict);
 
@@ -391,32 +375,31 @@ int posix_trace_attr_setstreamsize(trace_attr_t *, size_t);
  */
 
 /*
- * Creates a stream that traces process pid (0: the caller). It is SUSPENDED, empty, and has an
- * empty filter. A null pointer as attributes means the defaults. The process need not have this
- * library: it is traced from the moment that it has, for example after exec.
+ * Creates a stream that traces process pid (0: the caller). It is SUSPENDED and empty, with an
+ * empty filter. Null attributes mean the defaults. The process need not have this library: it is
+ * traced once it has, for example after exec.
  *   EAGAIN  TRACE_SYS_MAX active streams of this effective user exist.
  *   EINVAL  attributes never initialised or destroyed; POSIX_TRACE_FLUSH; null identifier.
  *   ENOMEM  no memory for the stream, all of which is reserved now; no descriptors left.
  *   EPERM   the caller is neither root nor has the target's effective user ID, or the target is
  *           a set-user-ID program.
  *   ESRCH   no such process; also for a negative pid, a zombie, a thread's ID.
- * POSIX.1 posix_trace_create.
  */
 int posix_trace_create(pid_t, const trace_attr_t *__trace_restrict, trace_id_t *__trace_restrict);
 
 /*
- * Does the same for a stream with a log in the file that the descriptor refers to. A regular
- * file is emptied and may have every log-full policy; a FIFO, pipe, socket or character device
- * may only have POSIX_TRACE_APPEND. It is enough that the descriptor is open for writing. The
- * library works on a duplicate; the caller may close the original at once, and must not read,
- * write or seek in the file while the stream exists.
+ * Does the same for a stream with a log in the file to which the descriptor refers. A regular file
+ * is emptied and may have every log-full policy; a FIFO, pipe, socket or character device may only
+ * have POSIX_TRACE_APPEND. The descriptor need only be open for writing. The library works on a
+ * duplicate; the caller may close the original at once, and must not read, write or seek in the
+ * file while the stream exists.
  *   EAGAIN  as above; or a limit on processes allows none that writes the log.
  *   ENOMEM, EPERM, ESRCH  as above.
  *   EBADF   the descriptor is not open, or not for writing.
  *   EINVAL  as above, but FLUSH is allowed; the type of the file does not allow the policy;
  *           log-max-size cannot hold a START and a STOP event.
  *   ENOSPC  the device cannot take the new log.
- *   others  the error number of a failed write of the log's head.
+ *   others  the error number of a failed write of the log's header.
  * POSIX.1 posix_trace_create_withlog, in posix_trace_create.
  */
 int posix_trace_create_withlog(pid_t, const trace_attr_t *__trace_restrict, int,
@@ -424,14 +407,14 @@ int posix_trace_create_withlog(pid_t, const trace_attr_t *__trace_restrict, int,
 
 /*
  * Writes the events in the stream to its log and frees their room; returns when that is done.
- * Recording, reading and posix_trace_get_status() go on meanwhile; start, stop, clear, shutdown
- * and the calls of the filter wait for a flush that another thread makes, however long its pipe
- * or device takes. Events that could not be written stay in the stream for the next flush.
+ * Recording, reading and posix_trace_get_status() continue meanwhile; start, stop, clear, shutdown
+ * and filter calls wait for a flush of another thread, however long its pipe or device takes.
+ * Events that could not be written stay in the stream for the next flush.
  *   EFBIG   the log would exceed a file size limit (RLIMIT_FSIZE too; no SIGXFSZ is sent).
  *   EINVAL  not an active stream with log.
  *   ENOSPC  the device is full.
- *   ESTALE  somebody else has truncated the log or written over its end: what it had is missing.
- *           The events in the stream are written all the same.
+ *   ESTALE  another program has truncated the log or written over its end: its contents are
+ *           missing. The events in the stream are written all the same.
  *   others  the error number of the failed write; EPIPE without SIGPIPE.
  * POSIX.1 posix_trace_flush, in posix_trace_create.
  */
@@ -439,9 +422,9 @@ int posix_trace_flush(trace_id_t);
 
 /*
  * Stops the stream, flushes and closes its log if it has one, and frees everything. Events that
- * were not read from a plain stream are gone; threads that wait for one get EINVAL. The
- * identifier is invalid from then on, also if the flush failed. The same happens when the
- * process that created the stream ends in any way, or executes a program.
+ * were not read from a plain stream are gone; threads that wait for one get EINVAL. The identifier
+ * is invalid from then on, even if the flush failed. The same happens when the process that created
+ * the stream ends in any way, or executes a program.
  *   EFBIG, ENOSPC, ESTALE, others  as for posix_trace_flush(); the stream is gone nevertheless.
  *   EINVAL  not an active stream, with or without log.
  * POSIX.1 posix_trace_shutdown, in posix_trace_create.
@@ -449,57 +432,53 @@ int posix_trace_flush(trace_id_t);
 int posix_trace_shutdown(trace_id_t);
 
 /*
- * Makes the stream and its log as they were after creation: without events, NOT_FULL, without
- * overrun, with an empty filter and the event type list at its begin. The stream keeps its
- * status, running or suspended, and names, attributes and creation time. No event is recorded.
- * A stream that had stopped itself needs posix_trace_start(). What was written to a device,
- * pipe or socket stays written. Events that are generated during the call are either recorded
- * after the clear or gone.
+ * Resets the stream and its log to their state after creation: no events, NOT_FULL, no overrun, an
+ * empty filter, the event type list at its start. The stream keeps its status (running or
+ * suspended), names, attributes and creation time. No event is recorded. A stream that had stopped
+ * itself needs posix_trace_start(). What was written to a device, pipe or socket stays written.
+ * Events that are generated during the call are either recorded after the clear or gone.
  *   EINVAL  not an active stream.
  *   ENOMEM  the process that writes the log was killed, and there are no descriptors left to
  *           start another one; nothing was cleared.
- *   others  the error number of a failed write of the log's head; the stream was cleared.
- * POSIX.1 posix_trace_clear.
+ *   others  the error number of a failed write of the log's header; the stream was cleared.
  */
 int posix_trace_clear(trace_id_t);
 
 /*
- * Sets the stream RUNNING and records START. Does nothing if it runs already, or if it has
- * stopped itself because it was full and is not LOOP. Every event of a traced process that
- * begins after the call has returned, and is not filtered, is recorded.
+ * Sets the stream RUNNING and records START. Does nothing if it runs already, or if it has stopped
+ * itself because it was full and is not LOOP. Every event of a traced process that starts after the
+ * call has returned, and is not filtered, is recorded.
  *   EINVAL  not an active stream.
- * POSIX.1 posix_trace_start.
  */
 int posix_trace_start(trace_id_t);
 
 /*
  * Sets the stream SUSPENDED and records STOP, for which there always is room. If the stream is
- * suspended already, it only cancels a pending automatic restart. No event that begins after
- * the call has returned is recorded, nor does it count as lost. The call waits for event calls
- * that have begun, for each one 100 ms at most, so that all events can be read when it returns.
+ * suspended already, it only cancels a pending automatic restart. No event that starts after the
+ * call has returned is recorded or counted as lost. The call waits for event calls under way, at
+ * most 100 ms for each, so that all events can be read when it returns.
  *   EINVAL  not an active stream.
  * POSIX.1 posix_trace_stop, in posix_trace_start.
  */
 int posix_trace_stop(trace_id_t);
 
 /*
- * Makes the memory an attributes object with the attributes of the stream, with the policies
- * and sizes that are really in force, or with those that stand in the log.
+ * Initialises an attributes object with the attributes of the stream, and the policies and sizes in
+ * force, or with those stored in the log.
  *   EINVAL  neither an active stream nor an open log; null pointer.
- * POSIX.1 posix_trace_get_attr.
  */
 int posix_trace_get_attr(trace_id_t, trace_attr_t *);
 
 /*
- * Stores the status of one moment. In the same step it resets, in an active stream, both
- * overrun statuses to NO_OVERRUN and the flush error to 0; the status of a log never changes.
+ * Stores the status. In the same atomic step it resets, in an active stream, both overrun statuses
+ * to NO_OVERRUN and the flush error to 0; the status of a log never changes.
  *
  *   stream status   RUNNING: accepting events. SUSPENDED: not started, or stopped.
  *   full            if RUNNING: newer events overwrite older ones (LOOP only). If SUSPENDED:
  *                   the stream stopped because it was full, until the automatic restart or a
  *                   clear.
  *   overrun         events were lost since the last call.
- *   flush status    a flush is going on.
+ *   flush status    a flush is in progress.
  *   flush error     0, or the first error number of a flush since the last call.
  *   log overrun     events were lost in the log since the last call.
  *   log full        a LOOP or UNTIL_FULL log has no room left; with APPEND never.
@@ -516,24 +495,22 @@ int posix_trace_get_status(trace_id_t, struct posix_trace_status_info *);
  */
 
 /*
- * Records an event of the given type, with a copy of the data, in every running stream that
- * traces the caller and does not filter the type. It is async-signal-safe, also in a handler
- * that has interrupted this function, and a handler may leave it by siglongjmp(). It never
- * waits and never fails: the status of a stream tells of events that were lost. It keeps errno.
+ * Records an event of the given type, with a copy of the data, in every running stream that traces
+ * the caller and does not filter the type. It is async-signal-safe, even in a handler that has
+ * interrupted this function, and a handler may leave it by siglongjmp(). It never waits and never
+ * fails: the status of a stream reports lost events. It preserves errno.
  *
- * Each stream cuts the data to its own max-data-size. A null pointer records no data. Types
- * that the process has not opened, and system events, are ignored. The event has the return
- * address of the call.
- * POSIX.1 posix_trace_event.
+ * Each stream cuts the data to its own max-data-size. A null pointer records no data. Types that
+ * the process has not opened, and system events, are ignored. The event has the return address of
+ * the call.
  */
 void posix_trace_event(trace_event_id_t, const void *__trace_restrict, size_t);
 
 /*
- * Stores the identifier of the event type with this name in the calling process; a new name
- * gets a new one. Names are compared byte by byte, and a name may be empty. The name of a
- * system event gives that event. When the process has TRACE_USER_EVENT_MAX types, a new name
- * gives POSIX_TRACE_UNNAMED_USEREVENT, and the result is 0; posixtrace_get_counts() tells how many
- * names that were.
+ * Stores the identifier of the event type with this name in the calling process; a new name gets a
+ * new one. Names are compared byte by byte, and a name may be empty. The name of a system event
+ * gives that event. If the process has TRACE_USER_EVENT_MAX types, a new name gives
+ * POSIX_TRACE_UNNAMED_USEREVENT, and the result is 0; posixtrace_get_counts() counts such names.
  *   EINVAL        null pointer.
  *   ENAMETOOLONG  more than TRACE_EVENT_NAME_MAX bytes without the null.
  *   ENOMEM        a new name found no memory, or no descriptor to get it.
@@ -542,14 +519,13 @@ void posix_trace_event(trace_event_id_t, const void *__trace_restrict, size_t);
 int posix_trace_eventid_open(const char *__trace_restrict, trace_event_id_t *__trace_restrict);
 
 /*
- * The result is not an error number: non-zero if both identifiers are those of the same event
- * type, else 0. The stream identifier makes no difference.
- * POSIX.1 posix_trace_eventid_equal.
+ * Returns not an error number but non-zero if both identifiers are those of the same event type,
+ * else 0. The stream identifier makes no difference.
  */
 int posix_trace_eventid_equal(trace_id_t, trace_event_id_t, trace_event_id_t);
 
 /*
- * Stores the name, with its null, in a buffer of TRACE_EVENT_NAME_MAX + 1 bytes.
+ * Stores the name, null-terminated, in a buffer of TRACE_EVENT_NAME_MAX + 1 bytes.
  *   EINVAL  neither an active stream nor an open log; no such event type; null pointer.
  * POSIX.1 posix_trace_eventid_get_name, in posix_trace_eventid_equal.
  */
@@ -568,17 +544,16 @@ int posix_trace_trid_eventid_open(trace_id_t, const char *__trace_restrict,
 
 /*
  * Stores the next event type of the stream, and 0 in *unavailable. If none is left, this stores
- * only non-zero in *unavailable; after another name has been opened, the next call gives its
- * type, without a rewind. Predefined types come first, then user events in the order in which
- * their names were opened.
+ * only non-zero in *unavailable; after another name has been opened, the next call stores its type,
+ * without a rewind. Predefined types come first, then user events in the order in which their names
+ * were opened.
  *   EINVAL  neither an active stream nor an open log; null pointer.
- * POSIX.1 posix_trace_eventtypelist_getnext_id.
  */
 int posix_trace_eventtypelist_getnext_id(trace_id_t, trace_event_id_t *__trace_restrict,
 					 int *__trace_restrict);
 
 /*
- * Goes back to the first event type. Each stream identifier has a position of its own.
+ * Returns to the first event type. Each stream identifier has a position of its own.
  *   EINVAL  neither an active stream nor an open log.
  * POSIX.1 posix_trace_eventtypelist_rewind, in posix_trace_eventtypelist_getnext_id.
  */
@@ -587,26 +562,26 @@ int posix_trace_eventtypelist_rewind(trace_id_t);
 /*
  * Event sets and filters
  *
- * These return EINVAL, with nothing changed, for a null pointer, an identifier outside 1 to
- * 8191, an unknown constant, and, except for empty and fill, memory that is no set. The calling
- * process need not have opened the types.
+ * These return EINVAL, with nothing changed, for a null pointer, an identifier outside 1 to 8191,
+ * an unknown constant and, except for empty and fill, an uninitialised set. The calling process
+ * need not have opened the types.
  */
 
-/* Adds an event type; one that is there already is no error. POSIX.1 posix_trace_eventset_add. */
+/* Adds an event type; a member of the set is no error. */
 int posix_trace_eventset_add(trace_event_id_t, trace_event_set_t *);
 
-/* Removes an event type; one that is not there is no error. POSIX.1 posix_trace_eventset_del,
- * in posix_trace_eventset_add. */
+/* Removes an event type; a type that is not in the set is no error. POSIX.1
+ * posix_trace_eventset_del, in posix_trace_eventset_add. */
 int posix_trace_eventset_del(trace_event_id_t, trace_event_set_t *);
 
-/* Makes an empty set of the memory. POSIX.1 posix_trace_eventset_empty, in
- * posix_trace_eventset_add. */
+/* Initialises an empty set. POSIX.1 posix_trace_eventset_empty, in posix_trace_eventset_add. */
 int posix_trace_eventset_empty(trace_event_set_t *);
 
 /*
- * Makes a set of the memory. POSIX_TRACE_ALL_EVENTS: with every system and user event, also those
- * that are opened later. POSIX_TRACE_SYSTEM_EVENTS: with the eight system events.
- * POSIX_TRACE_WOPID_EVENTS: with none, because here every system event depends on a process.
+ * Initialises a set. POSIX_TRACE_ALL_EVENTS: with every system and user event, including those that
+ * are opened later. POSIX_TRACE_SYSTEM_EVENTS: with the eight system events.
+ * POSIX_TRACE_WOPID_EVENTS: with none, because every system event of this implementation depends on
+ * a process.
  * POSIX.1 posix_trace_eventset_fill, in posix_trace_eventset_add.
  */
 int posix_trace_eventset_fill(trace_event_set_t *, int);
@@ -619,18 +594,17 @@ int posix_trace_eventset_ismember(trace_event_id_t, const trace_event_set_t *__t
 /*
  * Stores a copy of the filter: the set of event types that are not recorded.
  *   EINVAL  not an active stream; null pointer.
- * POSIX.1 posix_trace_get_filter.
  */
 int posix_trace_get_filter(trace_id_t, trace_event_set_t *);
 
 /*
  * Sets the filter to the set (POSIX_TRACE_SET_EVENTSET), adds the set to it (_ADD_EVENTSET) or
- * takes the set from it (_SUB_EVENTSET). All traced processes obey the new filter when the call
+ * subtracts the set from it (_SUB_EVENTSET). All traced processes obey the new filter when the call
  * returns. A running stream records FILTER, even if nothing changed, unless both filters hold
- * FILTER itself; a suspended one shows the filter in its next START. A filtered system event is
- * not recorded, but what it reports still happens. Beside the filter, patterns of names may say
- * what is recorded; see posixtrace_set_patterns() in <posixtrace.h>.
- *   EINVAL  not an active stream; unknown operation; null pointer, or memory that is no set.
+ * FILTER itself; a suspended one reports the filter in its next START. A filtered system event is
+ * not recorded, but what it reports still happens. In addition to the filter, patterns of names may
+ * select events; see posixtrace_set_patterns() in <posixtrace-control.h>.
+ *   EINVAL  not an active stream; unknown operation; null pointer, or an uninitialised set.
  * POSIX.1 posix_trace_set_filter, in posix_trace_get_filter.
  */
 int posix_trace_set_filter(trace_id_t, const trace_event_set_t *, int);
@@ -638,35 +612,33 @@ int posix_trace_set_filter(trace_id_t, const trace_event_set_t *, int);
 /*
  * Retrieval of events
  *
- * The arguments are (trid, event, data, num_bytes, data_len, unavailable), as in the standard.
- * Each function reports the oldest event that was not reported yet: the information in *event,
- * up to num_bytes bytes of data in *data, their number in *data_len, and 0 in *unavailable. The
- * data pointer may be null if num_bytes is 0. Timestamps do not go backwards, except that an
- * event may come late if its thread was stopped or killed while it recorded it.
+ * The arguments are (trid, event, data, num_bytes, data_len, unavailable), as in the standard. Each
+ * function reports the oldest event that was not reported yet: the information in *event, up to
+ * num_bytes bytes of data in *data, their number in *data_len, and 0 in *unavailable. The data
+ * pointer may be null if num_bytes is 0. Timestamps do not go back, except that an event may come
+ * late if its thread was stopped or killed while it recorded it.
  *
- * An active stream reports each event once, whichever thread asks; in a plain stream its room
- * is then free. In a stream with a log reading frees no room, and events that were flushed
- * before they were read are not reported. Whenever no event is reported, because of an error or
- * not, *unavailable is non-zero, *data_len is 0, and *event and the data buffer are unchanged.
+ * An active stream reports each event once, whichever thread asks; in a plain stream, that frees
+ * its room. In a stream with a log, reading frees no room, and events that were flushed before they
+ * were read are not reported. If no event is reported, with or without an error, *unavailable is
+ * non-zero, *data_len is 0, and *event and the data buffer are unchanged.
  *   EINVAL  neither an active stream nor an open log; null pointer.
  */
 
 /*
- * Waits for an event of an active stream, also if it is suspended or its processes have ended.
- * It never waits with a pre-recorded stream: at its end, *unavailable is non-zero and the
- * result 0. It is a cancellation point while it waits.
+ * Waits for an event of an active stream, even if it is suspended or its processes have ended. It
+ * never waits with a pre-recorded stream: at its end, *unavailable is non-zero and the result 0. It
+ * is a cancellation point while it waits.
  *   EINTR   a handler installed without SA_RESTART interrupted the wait.
  *   EINVAL  see above; the stream was shut down meanwhile.
- * POSIX.1 posix_trace_getnext_event.
  */
 int posix_trace_getnext_event(trace_id_t, struct posix_trace_event_info *__trace_restrict,
 			      void *__trace_restrict, size_t, size_t *__trace_restrict,
 			      int *__trace_restrict);
 
 /*
- * Does the same, but waits only until the absolute time, which is looked at only if there is no
- * event. With a pre-recorded stream the time is ignored. It is a cancellation point while it
- * waits.
+ * Does the same, but waits only until the absolute time, which matters only if there is no event.
+ * With a pre-recorded stream the time is ignored. It is a cancellation point while it waits.
  *   EINTR      a handler interrupted the wait, with SA_RESTART or without.
  *   EINVAL     as above; no event, and tv_nsec is not in 0 to 999999999 or the pointer is null.
  *   ETIMEDOUT  no event, and the time has come.
@@ -677,9 +649,9 @@ int posix_trace_timedgetnext_event(trace_id_t, struct posix_trace_event_info *__
 				   int *__trace_restrict, const struct timespec *__trace_restrict);
 
 /*
- * Does the same without waiting: if there is no event, *unavailable is non-zero and the result
- * 0. Only if events are there and an event is still being recorded that may be older than all of
- * them, it waits for that one, for 100 ms at most, and then reports without it.
+ * Does the same without waiting: if there is no event, *unavailable is non-zero and the result 0.
+ * If an event that is still being recorded may be older than all others in the stream, it waits for
+ * that one, for 100 ms at most, and then reports without it.
  *   EINVAL  as for posix_trace_getnext_event(); a pre-recorded stream.
  * POSIX.1 posix_trace_trygetnext_event, in posix_trace_getnext_event.
  */
@@ -692,11 +664,10 @@ int posix_trace_trygetnext_event(trace_id_t, struct posix_trace_event_info *__tr
  */
 
 /*
- * Opens a log for reading, at its oldest event. The descriptor must be open for reading, and
- * the file seekable; the offset is neither used nor changed. The library works on a duplicate,
- * so that the caller keeps the descriptor and may close it. The log of a stream that is still
- * active has the events that have been flushed; of a damaged log, the events before the damage
- * are reported.
+ * Opens a log for reading, at its oldest event. The descriptor must be open for reading, and the
+ * file seekable; the offset is neither used nor changed. The library works on a duplicate, so the
+ * caller keeps the descriptor and may close it. The log of a stream that is still active has the
+ * events that have been flushed; of a damaged log, the events before the damage are reported.
  *   EINVAL  not a log, or of another ABI or format version; descriptor closed, not readable or
  *           not seekable; null pointer.
  *   ENOMEM  no memory or descriptors left.
@@ -705,15 +676,14 @@ int posix_trace_trygetnext_event(trace_id_t, struct posix_trace_event_info *__tr
 int posix_trace_open(int, trace_id_t *);
 
 /*
- * Ends the reading of a log; the identifier is invalid from then on.
- *   EINVAL  not an open log; an active stream is left alone.
- * POSIX.1 posix_trace_close.
+ * Closes a log; the identifier is invalid from then on.
+ *   EINVAL  not an open log; an active stream is not changed.
  */
 int posix_trace_close(trace_id_t);
 
 /*
- * Goes back to the oldest event of a log.
- *   EINVAL  not an open log; an active stream is left alone.
+ * Returns to the oldest event of a log.
+ *   EINVAL  not an open log; an active stream is not changed.
  * POSIX.1 posix_trace_rewind, in posix_trace_close.
  */
 int posix_trace_rewind(trace_id_t);

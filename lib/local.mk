@@ -37,6 +37,7 @@ ptrc_headers += \
 	%D%/base/liveness.h \
 	%D%/base/pid_lock.h \
 	%D%/base/procfs.h \
+	%D%/base/scope.h \
 	%D%/base/shmdir.h \
 	%D%/base/limit.h \
 	%D%/base/sys.h \

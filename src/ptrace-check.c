@@ -4,25 +4,23 @@
 #include <getopt.h>
 #include <stdbool.h>
 #include <posixtrace-log.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <trace.h>
-#include <unistd.h>
 
 #include "src/check/check.h"
 #include "src/check/report.h"
 #include "src/base/cli.h"
 #include "src/base/exit_status.h"
 #include "src/base/output.h"
+#include "src/base/proposals.h"
 #include "src/summary/selection.h"
 
 enum {
-	/* The rules in one line, in the order of their options. */
+	/* The options that are rules, in the order of the table. */
 	KEY_RULE = PTRC_CLI_KEY_FIRST,
 	KEY_TOLERANCE = KEY_RULE + 16,
 	KEY_FORMAT,
-	/* One for each format. */
+	/* The first of the keys of the formats. */
 	KEY_TEXT,
 	KEY_JSON = KEY_TEXT + PTRC_CHECK_JSON,
 	KEY_UTC = KEY_TEXT + PTRC_CHECK_FORMATS,
@@ -52,7 +50,7 @@ static const struct ptrc_cli_option options[] = {
 	 "'PAIR by FIELD N at once': how many pairs are open\nat a time"},
 	{"no-loss", KEY_RULE + 13, NULL, "nothing is missing from the logs"},
 	{"tolerance", KEY_TOLERANCE, "DURATION",
-	 "events of two threads that are as near are in any\norder that a rule wants (default: 1us)"},
+	 "events of two threads that are at most this far\napart are in any order that a rule wants (default:\n1us)"},
 	PTRC_SELECTION_EVENT_OPTIONS,
 	PTRC_SELECTION_HOST_OPTIONS,
 	{"decode", PTRC_SELECTION_DECODE, "EVENT=LAYOUT",
@@ -67,11 +65,6 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_CLI_OPTIONS_END,
 };
 
-static const struct ptrc_cli_row words[] = {
-	{"format", "text json tap junit github"},
-	PTRC_CLI_ROWS_END,
-};
-
 static const struct ptrc_cli cli = {
 	.program = "ptrace-check",
 	.operands = "[OPTION]... [RULES.yaml] LOG...",
@@ -80,12 +73,11 @@ static const struct ptrc_cli cli = {
 		   "such an option the first operand is a file of rules only if its name ends in\n"
 		   ".yaml or .yml. EVENT is a pattern; 'EVENT where EXPRESSION' selects by fields.",
 	.options = options,
-	.words = words,
+	.words = PTRC_CLI_ROWS({"format", "text json tap junit github"}),
 	.operand_kinds = "RULES|LOG",
 	.notes = "Exit status: 0 all rules are kept, 1 a rule is broken, or the command failed,\n"
 		 "2 wrong usage or a mistake in the rules, 3 all are kept but something is\n"
 		 "missing from the logs, 4 a rule is undecided.",
-	.usage_status = PTRC_EXIT_USAGE,
 };
 
 static struct ptrc_query query;
@@ -95,28 +87,13 @@ static struct ptrc_rules rules = {.tolerance_ns = PTRC_RULE_TOLERANCE, .layouts 
 static enum ptrc_check_format format;
 static bool is_utc;
 
-static void put_result(struct ptrc_buffer *b, const struct ptrc_check *c)
-{
-	const char *no_colour = getenv("NO_COLOR");
-
-	ptrc_check_put(b, c, format, isatty(STDOUT_FILENO) && !(no_colour && *no_colour));
-}
-
-static bool has_suffix(const char *text, const char *suffix)
-{
-	size_t size = strlen(text);
-	size_t suffix_size = strlen(suffix);
-
-	return size > suffix_size && !strcmp(text + size - suffix_size, suffix);
-}
-
-/* Refuses a log where a file of rules has to be. */
+/* Refuses a log in the place of a file of rules. */
 static void refuse_log(const char *path)
 {
 	trace_id_t trace;
 	struct stat st;
 
-	/* Opening a FIFO would wait for a writer. */
+	/* Only a regular file is opened: opening a FIFO would wait for a writer. */
 	if (stat(path, &st) || !S_ISREG(st.st_mode) || posixtrace_log_open(path, &trace))
 		return;
 	posix_trace_close(trace);
@@ -156,8 +133,7 @@ static void parse(int argc, char **argv)
 	rules.config_end = query.layouts.count;
 	if (optind < argc && !rules.count)
 		refuse_log(argv[optind]);
-	if (optind < argc &&
-	    (!rules.count || has_suffix(argv[optind], ".yaml") || has_suffix(argv[optind], ".yml")))
+	if (optind < argc && (!rules.count || ptrc_is_rules_name(argv[optind])))
 		ptrc_rules_read(&rules, argv[optind++]);
 	if (!rules.count)
 		ptrc_cli_usage(NULL, "no RULES given: name a file of rules, or give a rule as an "
@@ -189,9 +165,9 @@ int main(int argc, char **argv)
 	check.messages = selection.sync_texts.count ? &selection.sync_texts : NULL;
 	check.is_utc = is_utc;
 	status = ptrc_check_judge(&check);
-	put_result(&query.out, &check);
+	ptrc_check_put(&query.out, &check, format, ptrc_cli_has_colours());
 	told = ptrc_query_tell(&query, PTRC_EXIT_DONE, true);
-	/* An option may select events that are not there. */
+	/* An option may have selected events that do not exist. */
 	if (told == PTRC_EXIT_FAILED)
 		status = told;
 	ptrc_check_report_times(&check);

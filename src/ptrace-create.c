@@ -11,6 +11,7 @@
 
 #include "src/base/cli.h"
 #include "src/config/configuration.h"
+#include "src/config/yaml_file.h"
 #include "src/doctor/doctor.h"
 #include "src/base/exit_status.h"
 #include "src/base/json.h"
@@ -43,16 +44,6 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_CLI_OPTIONS_END,
 };
 
-static const struct ptrc_cli_row needs[] = {
-	{"all", "config"},
-	PTRC_CLI_ROWS_END,
-};
-
-static const struct ptrc_cli_row words[] = {
-	PTRC_CONFIG_WORDS,
-	PTRC_CLI_ROWS_END,
-};
-
 static const struct ptrc_cli cli = {
 	.program = "ptrace-create",
 	.operands = "[OPTION]... --pid=PID\n"
@@ -61,15 +52,13 @@ static const struct ptrc_cli cli = {
 		   "Prints the name of the session, which is NAME if --name is given.",
 	.options = options,
 	.shared_options = ptrc_config_attribute_options,
-	.needs = needs,
-	.words = words,
-	.notes = "SIZE is a number of bytes; a K, M or G behind it stands for 1024, 1024^2\n"
+	.needs = PTRC_CLI_ROWS({"all", "config"}),
+	.words = PTRC_CLI_ROWS(PTRC_CONFIG_WORDS),
+	.notes = "SIZE is a number of bytes; a K, M or G after it stands for 1024, 1024^2\n"
 		 "or 1024^3. TIME has a unit, as in 10s or 1.5ms. Options override the file.\n"
 		 "Exit status: 0 done, 1 failed, 2 wrong usage or a wrong file.",
-	.usage_status = PTRC_EXIT_USAGE,
 };
 
-/* A session that is being made. */
 struct making {
 	const struct ptrc_config *config;
 	char pid[24];
@@ -78,7 +67,7 @@ struct making {
 	struct ptrc_logfile log;
 	char *absolute_log;
 	struct ptrc_session_outcome outcome;
-	/* Why the process is not traced as yet; empty if it is. */
+	/* Why the process is not traced yet; empty if it is. */
 	struct ptrc_doctor_obstacle obstacle;
 };
 
@@ -87,15 +76,15 @@ static struct ptrc_config_file config;
 static bool is_all;
 static bool is_json;
 
-/* Where this process was started, which the sessions leave; null if that is not known. */
+/* The working directory, which the sessions leave; NULL if it is unknown. */
 static char *directory;
 
 static struct making *made;
 static size_t made_count;
 static pid_t creator;
 
-/* Makes the beginning of a session's name, such as "firefox-4711", from the name and the ID of
- * the target. */
+/* Makes the start of a session's name, such as "firefox-4711", from the name and ID of the
+ * target. */
 static void make_stem(char stem[PTRC_SESSION_NAME_MAX], pid_t pid)
 {
 	char name[32];
@@ -122,7 +111,7 @@ static void parse(int argc, char **argv)
 		ptrc_cli_usage(argv[optind], "no operand is expected");
 }
 
-/* Refuses options that cannot hold for several sessions, and sessions without a target. */
+/* Refuses options that cannot apply to several sessions, and sessions without a target. */
 static void check(void)
 {
 	if (config.count > 1 && given.options.name)
@@ -136,8 +125,8 @@ static void check(void)
 			continue;
 		if (!given.path)
 			ptrc_cli_usage("--pid", "has to be given");
-		ptrc_config_refuse(&config, &config.sessions[i].mark,
-				   "pid: has to be given, here or by --pid");
+		ptrc_yaml_refuse_at(config.name, &config.sessions[i].mark,
+				    "pid: has to be given, here or by --pid");
 	}
 }
 
@@ -146,38 +135,23 @@ static void say_failed(const struct making *m)
 	const struct ptrc_session_outcome *o = &m->outcome;
 	const char *name = m->config->name ? m->config->name : m->stem;
 
-	switch (o->stage) {
-	case PTRC_SESSION_STAGE_DIRECTORY:
+	if (o->stage == PTRC_SESSION_STAGE_DIRECTORY)
 		ptrc_session_say_directory(o->error);
-		break;
-	case PTRC_SESSION_STAGE_NAME:
-		if (o->error == EEXIST)
-			ptrc_cli_message(name, "a session of this name exists already");
-		else
-			ptrc_cli_error(name, o->error);
-		break;
-	case PTRC_SESSION_STAGE_FILTER:
-		ptrc_cli_message(NULL, "cannot set the patterns of --only and --exclude: %s",
-				 strerror(o->error));
-		break;
-	case PTRC_SESSION_STAGE_SNAPSHOTS:
-		ptrc_cli_message(NULL, "--snapshot-on: no snapshots can be written here: %s",
-				 strerror(o->error));
-		break;
-	case PTRC_SESSION_STAGE_STREAM:
-		ptrc_trace_error(o->error, (pid_t)m->config->pid, m->pid, m->config->output);
-		break;
-	default:
-		if (o->error == ESRCH)
-			ptrc_cli_message(m->pid, "no such process");
-		else
-			ptrc_trace_no_process("the background process", o->error);
-		break;
-	}
+	else if (o->stage == PTRC_SESSION_STAGE_NAME && o->error == EEXIST)
+		ptrc_cli_message(name, "a session of this name exists already");
+	else if (o->stage == PTRC_SESSION_STAGE_NAME)
+		ptrc_cli_error(name, o->error);
+	else if (o->stage != PTRC_SESSION_STAGE_PROCESS)
+		ptrc_trace_error(o->stage, o->error, (pid_t)m->config->pid, m->pid,
+				 m->config->output);
+	else if (o->error == ESRCH)
+		ptrc_cli_message(m->pid, "no such process");
+	else
+		ptrc_trace_no_process("the background process", o->error);
 }
 
-/* Does what can be done before there is a session, and opens the log. If that fails, prints why and
- * returns false. */
+/* Does all that can fail before the session is made, and opens the log. Returns false after a
+ * message. */
 static bool prepare(struct making *m, const struct ptrc_config *c)
 {
 	m->config = c;
@@ -185,7 +159,7 @@ static bool prepare(struct making *m, const struct ptrc_config *c)
 	make_stem(m->stem, (pid_t)c->pid);
 	if (ptrc_config_attributes(c, &m->attr))
 		ptrc_cli_no_memory();
-	/* The names would go over the begin of the log, or in between. */
+	/* The names of sessions would be written into the log. */
 	if (c->output && ptrc_output_is(c->output)) {
 		ptrc_cli_message(c->output, "is standard output, which gets the names of "
 					    "sessions; name another file");
@@ -201,34 +175,23 @@ static bool prepare(struct making *m, const struct ptrc_config *c)
 	return true;
 }
 
-/* Makes one session. If that fails, prints why and returns false. */
+/* Makes one session. Returns false after a message. */
 static bool make(struct making *m)
 {
 	const struct ptrc_config *c = m->config;
-	struct ptrc_session_plan plan = {
-		.target = (pid_t)c->pid,
-		.attr = &m->attr,
-		.name = c->name,
-		.name_stem = m->stem,
-		.log_fd = m->log.fd,
-		.log_path = m->absolute_log ? m->absolute_log : c->output,
-		.is_until_exit = !c->is_kept,
-		.is_started = c->is_started,
-		.is_unsynced = c->is_unsynced,
-		.hides_command_lines = c->hides_command_lines,
-		.snapshots = {.globs = c->snapshot_on.texts,
-			      .glob_count = c->snapshot_on.count,
-			      .max = c->snapshot_max,
-			      .directory = directory},
-		.os = {.kinds = c->os.kinds,
-		       .frequency = c->os.frequency,
-		       .hides_command_lines = c->hides_command_lines},
-	};
+	struct ptrc_session_plan plan = ptrc_config_plan(c);
 
-	plan.patterns = ptrc_config_patterns(c, &plan.pattern_count);
+	plan.target = (pid_t)c->pid;
+	plan.attr = &m->attr;
+	plan.name_stem = m->stem;
+	plan.log_fd = m->log.fd;
+	plan.log_path = m->absolute_log ? m->absolute_log : c->output;
+	plan.is_until_exit = !c->is_kept;
+	plan.is_started = c->is_started;
+	plan.snapshots.directory = directory;
 	ptrc_session_create(&plan, &m->outcome);
 	if (!m->outcome.error) {
-		/* The session is made nevertheless: the process may execute, load or start what has
+		/* The session stays: the process may yet execute, load or start a program with
 		 * the library. */
 		if (ptrc_doctor_find_obstacle(plan.target, &m->obstacle))
 			ptrc_cli_message(NULL, "%s", m->obstacle.text);
@@ -240,15 +203,15 @@ static bool make(struct making *m)
 	return false;
 }
 
-/* Runs when the process exits. If one session could not be made, or the names could not be
- * printed, ends the sessions that were made before and removes all new logs. */
+/* Runs when the process exits. If a session could not be made, or the names could not be printed,
+ * ends the sessions that were made and removes all new logs. */
 static void undo(int status, void *unused)
 {
 	static struct ptrc_session_reply reply;
 	size_t count = made_count;
 
 	(void)unused;
-	/* The controllers are forked from this process. One that fails exits through here, too,
+	/* A controller, which is forked from this process, also exits through here if it fails,
 	 * and must undo nothing. */
 	if (status == PTRC_EXIT_DONE || getpid() != creator)
 		return;
@@ -287,8 +250,8 @@ int main(int argc, char **argv)
 {
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;
 
-	/* From here on a closed pipe is an error and not a signal, so that undo() runs: no
-	 * session is left whose name nobody got. */
+	/* A closed pipe is an error from here on, not a signal, so undo() runs: no session stays
+	 * whose name was not printed. */
 	ptrc_output_begin();
 	parse(argc, argv);
 	ptrc_config_resolve(&given, is_all ? NULL : "--all makes them all", &config);
@@ -304,8 +267,8 @@ int main(int argc, char **argv)
 	directory = getcwd(NULL, 0);
 	creator = getpid();
 	on_exit(undo, NULL);
-	/* All logs come first: while one waits for the reader of a FIFO, a signal may end this
-	 * process, and no session shall be left that nobody knows of. */
+	/* All logs are opened before the first session is made: waiting for the reader of a FIFO
+	 * may be ended by a signal, and then no session must stay. */
 	for (size_t i = 0; i < config.count; i++)
 		if (!prepare(&made[i], &config.sessions[i]))
 			return PTRC_EXIT_FAILED;

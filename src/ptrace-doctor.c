@@ -5,7 +5,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "src/base/cli.h"
 #include "src/doctor/doctor.h"
@@ -24,7 +23,7 @@ static const struct ptrc_cli_option options[] = {
 	{"event", 'e', "NAME",
 	 "name of the event that is missing from the trace,\nor a pattern for several"},
 	{"pid", 'p', "PID",
-	 "tell whether this process can be traced, and if\nnot, why; may be given several times"},
+	 "say whether this process can be traced, and if\nnot, why; may be given several times"},
 	{"json", KEY_JSON, NULL, "one JSON object per finding"},
 	PTRC_CLI_OPTIONS_END,
 };
@@ -32,19 +31,19 @@ static const struct ptrc_cli_option options[] = {
 static const struct ptrc_cli cli = {
 	.program = "ptrace-doctor",
 	.operands = "[OPTION]... [PID|SESSION|LOG]... | -- COMMAND [ARGUMENT]...",
-	.summary = "Finds out why events of a process, a session, a log or COMMAND are not\n"
-		   "recorded; COMMAND is not run. Without an operand, tells whether this machine\n"
-		   "is fit for tracing. Changes nothing.",
+	.summary =
+		"Finds out why events of a process, a session, a log or COMMAND are not\n"
+		"recorded; COMMAND is not run. Without an operand, reports whether this machine\n"
+		"is fit for tracing. Changes nothing.",
 	.options = options,
 	.operand_kinds = "SESSION|LOG|COMMAND",
 	.notes = "Exit status: 0 nothing is wrong, 1 there are problems, 2 wrong usage.",
-	.usage_status = PTRC_EXIT_USAGE,
 };
 
 static void say_unknown(struct ptrc_doctor *d, const char *thing)
 {
 	struct ptrc_nearest nearest = {0};
-	/* Static, so that the names need not be freed before the process exits. */
+	/* Static, because they are never freed. */
 	static char **names;
 	static size_t count;
 	char proposal[300];
@@ -68,8 +67,8 @@ static void examine(struct ptrc_doctor *d, const char *thing)
 	struct ptrc_cli_reason why;
 	uint64_t pid;
 
-	/* An operand with a slash is the path of a log; another one is a session if
-	 * there is one of this name, then a process if it is a number, then a log. */
+	/* An operand with a slash is the path of a log. Any other is a session if one has this
+	 * name, else a process if it is a number, else a log. */
 	if (!strchr(thing, '/') && ptrc_doctor_session(d, thing))
 		return;
 	if (ptrc_cli_parse_number(thing, 1, INT_MAX, &pid, &why))
@@ -84,12 +83,14 @@ int main(int argc, char **argv)
 {
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;
 	struct ptrc_doctor d = {.out = &out};
-	struct ptrc_cli_texts pids = {0};
+	pid_t *pids = NULL;
+	size_t pid_count = 0;
 	char **program = NULL;
 	bool has_thing;
 	int key;
 
-	/* Everything after -- belongs to COMMAND. The completions ask about a line that may have it, too. */
+	/* Everything after -- belongs to COMMAND; but a -- after --complete is part of the line
+	 * to be completed. */
 	for (int i = 1; i < argc && !program && strcmp(argv[1], "--complete"); i++)
 		if (!strcmp(argv[i], "--")) {
 			program = argv + i + 1;
@@ -103,20 +104,19 @@ int main(int argc, char **argv)
 		else if (key == 'e')
 			d.event = optarg;
 		else if (key == 'p')
-			ptrc_cli_add_text(&pids, optarg);
+			*ptrc_append(pids, pid_count) =
+				(pid_t)ptrc_cli_number("--pid", optarg, 1, INT_MAX);
 	}
-	has_thing = pids.count || optind < argc;
+	has_thing = pid_count || optind < argc;
 	if (program && !*program)
 		ptrc_cli_usage("--", "no COMMAND given");
 	if (program && has_thing)
-		ptrc_cli_usage(pids.count ? "--pid" : argv[optind],
+		ptrc_cli_usage(pid_count ? "--pid" : argv[optind],
 			       "is not expected together with a COMMAND");
-	for (size_t i = 0; i < pids.count; i++)
-		ptrc_cli_number("--pid", pids.texts[i], 1, INT_MAX);
 	if (d.event && !program && !has_thing)
 		ptrc_cli_usage("--event", "needs a process, session, log or COMMAND");
 	ptrc_output_begin();
-	/* A problem of the whole machine is reported in any case. */
+	/* Problems of the whole machine are always reported. */
 	d.is_brief = program || has_thing;
 	ptrc_doctor_machine(&d);
 	d.is_brief = false;
@@ -125,11 +125,10 @@ int main(int argc, char **argv)
 	else if (!has_thing)
 		ptrc_doctor_sessions(&d);
 	d.is_about_tracing = true;
-	for (size_t i = 0; i < pids.count; i++)
-		ptrc_doctor_process(&d, (pid_t)ptrc_cli_number("--pid", pids.texts[i], 1, INT_MAX),
-				    0);
+	for (size_t i = 0; i < pid_count; i++)
+		ptrc_doctor_process(&d, pids[i], 0);
 	d.is_about_tracing = false;
-	free(pids.texts);
+	free(pids);
 	for (; optind < argc; optind++)
 		examine(&d, argv[optind]);
 	ptrc_output_end(&out);

@@ -40,7 +40,7 @@ enum {
 static const struct ptrc_cli_option options[] = {
 	{"follow", 'f', "SESSION", "show the events of a session as they come, to its\nend"},
 	PTRC_SELECTION_OPTIONS,
-	{"count", KEY_COUNT, NULL, "show only how many events there are"},
+	{"count", KEY_COUNT, NULL, "show only the number of events"},
 	{"pair", PTRC_SELECTION_PAIR, "PAIR",
 	 "show pairs of events in place of events:\n"
 	 "'req' (of req.begin and req.end) or 'a..b', of the\nsame thread, or with ' by data.id' of those with\n"
@@ -49,8 +49,8 @@ static const struct ptrc_cli_option options[] = {
 	{"longest", KEY_LONGEST, "N",
 	 "with these: show only the N pairs that took\nlongest, the longest first"},
 	{"tree", KEY_TREE, NULL,
-	 "show pairs as a tree of calls with durations: of\neach thread what lies within what; --pairs, if no\n"
-	 "pair is given"},
+	 "show pairs as a tree of calls with durations, one\ntree for each thread; --pairs, if no pair is\n"
+	 "given"},
 	{"verify", KEY_VERIFY, NULL,
 	 "show no events, but read all of them, and compare\nthem with what the logs say of "
 	 "themselves"},
@@ -84,40 +84,6 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_CLI_OPTIONS_END,
 };
 
-static const struct ptrc_cli_row exclusions[] = {
-	PTRC_SELECTION_EXCLUSIONS,
-	/* A pair has the events that it is made of. */
-	{"pair pairs tree", "user around verify to-log"},
-	{"tree", "longest fields"},
-	{"tree longest count", "first last"},
-	{"tree longest verify to-log", "count"},
-	/* Which shows the time since the line before. */
-	{"longest", "relative"},
-	{"count to-log", "fields"},
-	/* Whole logs are read. */
-	{"verify", "event user pid tid since until around where first last follow to-log"},
-	{"to-log", "last relative"},
-	{"follow", "last label clock-sync LOG"},
-	{"relative", "utc"},
-	PTRC_CLI_ROWS_END,
-};
-
-static const struct ptrc_cli_row needs[] = {
-	PTRC_SELECTION_NEEDS,
-	{"longest", "pair pairs"},
-	{"force", "to-log"},
-	PTRC_CLI_ROWS_END,
-};
-
-static const struct ptrc_cli_row words[] = {
-	{"format", "text json csv"},
-	{"header color", "auto always never"},
-	{"fields",
-	 "time ns event type_id pid tid thread address truncated len data data_hex log reason error host "
-	 "comm thread_name exe user command_line gap bound function file line"},
-	PTRC_CLI_ROWS_END,
-};
-
 static const struct ptrc_cli cli = {
 	.program = "ptrace-dump",
 	.operands = "[OPTION]... [SESSION|LOG]... | --follow=SESSION",
@@ -127,12 +93,32 @@ static const struct ptrc_cli cli = {
 		"that has a / in it, or that no session has, is the path of a log; LOG may be\n"
 		"- for standard input. Without any, it is " PTRC_SELECTION_LOG ".",
 	.options = options,
-	.exclusions = exclusions,
-	.needs = needs,
-	.words = words,
+	/* clang-format off */
+	.exclusions = PTRC_CLI_ROWS(
+		PTRC_SELECTION_EXCLUSIONS,
+		/* The options of single events do not apply to pairs. */
+		{"pair pairs tree", "user around verify to-log"},
+		{"tree", "longest fields"},
+		{"tree longest count", "first last"},
+		{"tree longest verify to-log", "count"},
+		/* --relative shows the time since the line before. */
+		{"longest", "relative"},
+		{"count to-log", "fields"},
+		/* --verify reads whole logs. */
+		{"verify", "event user pid tid since until around where first last follow to-log"},
+		{"to-log", "last relative"},
+		{"follow", "last label clock-sync LOG"},
+		{"relative", "utc"}),
+	/* clang-format on */
+	.needs =
+		PTRC_CLI_ROWS(PTRC_SELECTION_NEEDS, {"longest", "pair pairs"}, {"force", "to-log"}),
+	.words = PTRC_CLI_ROWS(
+		{"format", "text json csv"}, {"header color", "auto always never"},
+		{"fields",
+		 "time ns event type_id pid tid thread address truncated len data data_hex log reason error host "
+		 "comm thread_name exe user command_line gap bound function file line"}),
 	.operand_kinds = "SESSION|LOG",
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
-	.usage_status = PTRC_EXIT_USAGE,
 };
 
 static struct ptrc_query query;
@@ -145,28 +131,24 @@ static struct ptrc_text text = {
 static struct ptrc_pairs pairs;
 static struct ptrc_selection selection;
 
-/* The columns of CSV without --fields. */
 static const char csv_fields[] = "time,event,pid,tid,data";
 static const char csv_pair_fields[] = "pair,time,duration,pid,tid,begin.data,end.data";
 
-/* When there are colours or a header. */
+/* The values of --color and --header. */
 enum { AUTO, ALWAYS, NEVER };
 
 static bool is_colour_wanted(int when)
 {
-	const char *no_colour = getenv("NO_COLOR");
 	const char *terminal = getenv("TERM");
 
-	if (when != AUTO)
-		return when == ALWAYS;
-	return isatty(STDOUT_FILENO) && !(no_colour && *no_colour) &&
-	       !(terminal && !strcmp(terminal, "dumb"));
+	return when == AUTO ? ptrc_cli_has_colours() && !(terminal && !strcmp(terminal, "dumb"))
+			    : when == ALWAYS;
 }
 
-/* The file of --to-log, or null. */
+/* The file of --to-log, or NULL. */
 static const char *to_log;
 static bool is_forced;
-/* Only so many of the longest pairs are shown; UINT64_MAX: all. */
+/* The number of --longest; UINT64_MAX: all pairs are shown. */
 static uint64_t longest_count = UINT64_MAX;
 
 static bool is_tree;
@@ -184,7 +166,8 @@ static void check_usage(int operands)
 	ptrc_selection_check(&selection, operands);
 }
 
-/* Whether people see the first or last events and did not ask when the log was written. */
+/* Whether the first or last events are shown as text without any other selection: then events
+ * about the flushing of the log are left out. */
 static bool is_without_flushes(void)
 {
 	const struct ptrc_select *s = &query.select;
@@ -196,7 +179,7 @@ static bool is_without_flushes(void)
 
 static void parse(int argc, char **argv)
 {
-	/* Are read after all options, as they may name fields of a --decode that comes later. */
+	/* Parsed after all options, as they may name fields of a --decode that comes later. */
 	struct ptrc_cli_texts fields = {0};
 	struct ptrc_cli_reason why;
 	bool is_format_given = false;
@@ -212,68 +195,34 @@ static void parse(int argc, char **argv)
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
 		if (ptrc_selection_take(&selection, key))
 			continue;
-		switch (key) {
-		case KEY_COUNT:
-			text.is_counting = true;
-			break;
-		case KEY_PAIRS:
-			pairs.is_by_name = true;
-			break;
-		case KEY_LONGEST:
+		text.is_counting |= key == KEY_COUNT;
+		pairs.is_by_name |= key == KEY_PAIRS;
+		is_tree |= key == KEY_TREE;
+		is_forced |= key == KEY_FORCE;
+		query.is_verifying |= key == KEY_VERIFY;
+		is_utc |= key == KEY_UTC;
+		text.format.is_relative |= key == KEY_RELATIVE;
+		text.has_summary |= key == KEY_SUMMARY;
+		is_format_given |= key == KEY_FORMAT || key == KEY_JSON;
+		if (key == KEY_LONGEST)
 			longest_count = ptrc_cli_number("--longest", optarg, 0, INT64_MAX);
-			break;
-		case KEY_TREE:
-			is_tree = true;
-			break;
-		case KEY_TO_LOG:
-			if (to_log)
-				ptrc_cli_usage("--to-log", "is given twice");
-			to_log = optarg;
-			break;
-		case KEY_FORCE:
-			is_forced = true;
-			break;
-		case KEY_THREADS:
+		else if (key == KEY_TO_LOG)
+			ptrc_cli_once("--to-log", &to_log);
+		else if (key == KEY_THREADS)
 			text.thread_count =
 				(unsigned int)ptrc_cli_number("--threads", optarg, 1, 1024);
-			break;
-		case KEY_VERIFY:
-			query.is_verifying = true;
-			break;
-		case KEY_FIELDS:
+		else if (key == KEY_FIELDS)
 			ptrc_cli_add_text(&fields, optarg);
-			break;
-		case KEY_FORMAT:
-			text.format.format = ptrc_cli_format(optarg);
-			is_format_given = true;
-			break;
-		case KEY_JSON:
+		else if (key == KEY_FORMAT)
+			text.format.format = (enum ptrc_format)ptrc_cli_word("--format", optarg);
+		else if (key == KEY_JSON)
 			text.format.format = PTRC_FORMAT_JSON;
-			is_format_given = true;
-			break;
-		case KEY_COLOR:
+		else if (key == KEY_COLOR)
 			colour = ptrc_cli_word("--color", optarg);
-			break;
-		case KEY_UTC:
-			is_utc = true;
-			break;
-		case KEY_RELATIVE:
-			text.format.is_relative = true;
-			break;
-		case KEY_HEADER:
+		else if (key == KEY_HEADER)
 			header = ptrc_cli_word("--header", optarg);
-			break;
-		case 'f':
-			if (query.session)
-				ptrc_cli_usage("--follow", "is given twice");
-			query.session = optarg;
-			break;
-		case KEY_SUMMARY:
-			text.has_summary = true;
-			break;
-		default:
-			break;
-		}
+		else if (key == 'f')
+			ptrc_cli_once("--follow", &query.session);
 	}
 	if (!is_format_given && (text.is_counting || query.is_verifying ||
 				 text.format.is_relative || header == ALWAYS || is_tree))
@@ -342,7 +291,6 @@ static enum ptrc_exit show(void)
 int main(int argc, char **argv)
 {
 	enum ptrc_exit status = PTRC_EXIT_DONE;
-	enum ptrc_exit shown = PTRC_EXIT_DONE;
 	struct ptrc_logfile file = {.fd = -1};
 	struct ptrc_pair_dump *pair_dump = NULL;
 
@@ -358,16 +306,15 @@ int main(int argc, char **argv)
 	ptrc_text_begin(&text);
 	if (query.layouts.is_for_pairs && query.source_count)
 		pair_dump = ptrc_pair_dump_begin(&text, &pairs, longest_count, is_tree);
-	/* A name that is not there is a mistake, which the end tells: no log is made or replaced. */
+	/* If a pattern matches no event type, which is reported at the end, no log is made or
+	 * replaced. */
 	if (to_log && query.source_count && ptrc_query_may_select(&query) &&
 	    !ptrc_log_target_open(&file, &query, to_log, is_forced))
 		status = PTRC_EXIT_FAILED;
 	else if (query.source_count)
-		shown = show();
+		status = ptrc_exit_worse(status, show());
 	if (to_log)
 		ptrc_log_target_close(&file);
-	if (status == PTRC_EXIT_DONE)
-		status = shown;
 	ptrc_output_end(&query.out);
 	ptrc_pair_dump_free(pair_dump);
 	ptrc_event_format_free(&text.format);

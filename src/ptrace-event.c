@@ -6,7 +6,6 @@
 #include <posixtrace.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 #include "src/base/cli.h"
 #include "src/base/exit_status.h"
 #include "src/base/json.h"
+#include "src/base/table.h"
 #include "src/fields/json_text.h"
 
 enum {
@@ -22,7 +22,7 @@ enum {
 	KEY_JSON,
 };
 
-/* The most that is read from standard input, which may have no end. */
+/* A limit for standard input, which may be endless. */
 #define STDIN_MAX ((size_t)16 << 20)
 
 static const struct ptrc_cli_option options[] = {
@@ -46,107 +46,53 @@ static const struct ptrc_cli cli = {
 	.options = options,
 	.notes = "DATA that may begin with - has to follow --: ptrace-event -- NAME \"$data\"\n\n"
 		 "Exit status: 0 done, or nothing traces the script, 1 failed, 2 wrong usage.",
-	.usage_status = PTRC_EXIT_USAGE,
 };
 
-/* The process to which the event belongs, and the number of streams that recorded it. */
+/* The process of the event, and the number of streams that recorded it. */
 struct result {
 	pid_t pid;
 	unsigned int streams;
 };
 
-/* Returns the length of KEY in KEY=VALUE, or 0 if the operand is data that merely contains a
- * "=". */
+/* The length of KEY in KEY=VALUE, or 0 if the operand is data that merely contains a "=". */
 static size_t key_length(const char *operand)
 {
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
-				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ_";
-	static const char others[] = "abcdefghijklmnopqrstuvwxyz"
-				     "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789.-";
-	size_t len = strspn(operand, others);
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+	size_t len = strspn(operand, LETTERS "0123456789.-");
 
-	return operand[len] == '=' && strspn(operand, letters) ? len : 0;
+	return operand[len] == '=' && strspn(operand, LETTERS) ? len : 0;
 }
 
-/* Compares the keys of two operands KEY=VALUE. A key ends at the first "=". */
-static int compare_keys(const void *a, const void *b)
+/* Refuses a key that is given twice, and a key NAME_hex in addition to NAME. */
+static void check_keys(char **pairs)
 {
-	const char *p = *(char *const *)a;
-	const char *q = *(char *const *)b;
+	struct ptrc_table keys = {0};
 
-	while (*p == *q && *p != '=') {
-		p++;
-		q++;
+	for (char **p = pairs; *p; p++) {
+		size_t size = key_length(*p);
+
+		if (ptrc_table_seek(&keys, *p, size))
+			ptrc_cli_usage(*p, "the key is given twice");
+		ptrc_table_find(&keys, *p, size, sizeof(struct ptrc_table_entry));
 	}
-	return (unsigned char)*p - (unsigned char)*q;
+	for (char **p = pairs; *p; p++) {
+		size_t size = key_length(*p);
+
+		if (size > 4 && !strncmp(*p + size - 4, "_hex", 4) &&
+		    ptrc_table_seek(&keys, *p, size - 4))
+			ptrc_cli_usage(*p, "the key is reserved: it holds the value of the "
+					   "key without _hex if that is not text");
+	}
+	ptrc_table_free(&keys);
 }
 
-/* Refuses a key that is given twice, and a key NAME_hex beside the key NAME. There may be as
- * many pairs as a command line holds, so the keys are sorted before they are compared. */
-static void check_keys(char **pairs, size_t count)
-{
-	char **sorted = ptrc_cli_allocate(count * sizeof(*sorted));
-
-	memcpy(sorted, pairs, count * sizeof(*sorted));
-	qsort(sorted, count, sizeof(*sorted), compare_keys);
-	for (size_t i = 1; i < count; i++)
-		if (compare_keys(&sorted[i - 1], &sorted[i]) == 0)
-			ptrc_cli_usage(sorted[i], "the key is given twice");
-	for (size_t i = 0; i < count; i++) {
-		size_t n = key_length(sorted[i]);
-		char *key;
-
-		if (n <= 4 || strncmp(sorted[i] + n - 4, "_hex", 4))
-			continue;
-		key = ptrc_cli_allocate(n);
-		memcpy(key, sorted[i], n - 4);
-		strcpy(key + n - 4, "=");
-		if (bsearch(&key, sorted, count, sizeof(*sorted), compare_keys))
-			ptrc_cli_usage(sorted[i], "the key is reserved: it holds the value of the "
-						  "key without _hex if that is not text");
-		free(key);
-	}
-	free(sorted);
-}
-
-static size_t digits(const char *text)
-{
-	return strspn(text, "0123456789");
-}
-
-/* Whether the text is a number as JSON writes it: 007 and +1 are none. */
-static bool is_number(const char *text)
-{
-	size_t n;
-
-	text += *text == '-';
-	n = digits(text);
-	if (!n || (n > 1 && *text == '0'))
-		return false;
-	text += n;
-	if (*text == '.') {
-		n = digits(text + 1);
-		if (!n)
-			return false;
-		text += n + 1;
-	}
-	if (*text == 'e' || *text == 'E') {
-		text++;
-		text += *text == '-' || *text == '+';
-		n = digits(text);
-		if (!n)
-			return false;
-		text += n;
-	}
-	return !*text;
-}
-
-/* Puts the value: what is a number, true, false or null in JSON is that, and with --json what is any other
- * value there; all else is a string. */
+/* Puts a number, true, false or null of JSON as such, and with --json any other value that is JSON;
+ * all else as a string. */
 static void put_value(struct ptrc_json *j, const char *key, const char *value, bool is_json)
 {
-	if (is_number(value) || !strcmp(value, "true") || !strcmp(value, "false") ||
-	    !strcmp(value, "null") || (is_json && ptrc_json_text_is_valid(value, strlen(value)))) {
+	bool is_plain = *value && strchr("-0123456789tfn", *value) && !strpbrk(value, " \t\r\n");
+
+	if ((is_plain || is_json) && ptrc_json_text_is_valid(value, strlen(value))) {
 		ptrc_json_key(j, key);
 		ptrc_buffer_text(j->buffer, value);
 	} else {
@@ -157,13 +103,11 @@ static void put_value(struct ptrc_json *j, const char *key, const char *value, b
 static void put_pairs(struct ptrc_buffer *data, char **pairs, bool is_json)
 {
 	struct ptrc_json j = {.buffer = data, .is_first = true};
-	size_t count = 0;
 
-	for (; pairs[count]; count++)
-		if (!key_length(pairs[count]))
-			ptrc_cli_usage(pairs[count],
-				       "is not KEY=VALUE, and there can be only one DATA");
-	check_keys(pairs, count);
+	for (char **pair = pairs; *pair; pair++)
+		if (!key_length(*pair))
+			ptrc_cli_usage(*pair, "is not KEY=VALUE, and there can be only one DATA");
+	check_keys(pairs);
 	ptrc_json_open(&j, NULL, '{');
 	for (char **pair = pairs; *pair; pair++) {
 		size_t len = key_length(*pair);
@@ -175,7 +119,7 @@ static void put_pairs(struct ptrc_buffer *data, char **pairs, bool is_json)
 	ptrc_json_close(&j, '}');
 }
 
-/* If reading fails, prints why and returns false. */
+/* Returns false after a message. */
 static bool read_stdin(struct ptrc_buffer *data)
 {
 	for (;;) {
@@ -206,10 +150,10 @@ static void check_name(const char *name)
 		ptrc_cli_usage(name, "an event name has at most %d bytes", TRACE_EVENT_NAME_MAX);
 }
 
-/* The data is a JSON object, and the event type says so. */
+/* The event has the layout "json": its data is a JSON object. */
 static bool is_typed;
 
-/* If the call fails, prints why and returns false. */
+/* Returns false after a message. */
 static bool record(const char *name, const struct ptrc_buffer *data, bool is_given,
 		   struct result *r)
 {
@@ -219,8 +163,7 @@ static bool record(const char *name, const struct ptrc_buffer *data, bool is_giv
 
 	if (!error)
 		return true;
-	/* The parent may belong to another user, or may have ended: then nothing traces the
-	 * script. */
+	/* If the parent belongs to another user or has ended, the script is not traced. */
 	if (!is_given && (error == EPERM || error == ESRCH)) {
 		r->streams = 0;
 		return true;
@@ -237,8 +180,7 @@ static bool record(const char *name, const struct ptrc_buffer *data, bool is_giv
 		ptrc_cli_message(pid, "not allowed to record events of this process");
 		break;
 	case EEXIST:
-		ptrc_cli_message(name, "the data of this event type is not JSON, as who opened it "
-				       "first has said");
+		ptrc_cli_message(name, "this event type exists already, and its data is not JSON");
 		break;
 	default:
 		ptrc_cli_error(name, error);
@@ -247,7 +189,7 @@ static bool record(const char *name, const struct ptrc_buffer *data, bool is_giv
 	return false;
 }
 
-/* Records the event for the process that was given, or otherwise for the script. */
+/* Records the event for the given process, or else for the script. */
 static bool find_and_record(const char *name, const struct ptrc_buffer *data, struct result *r)
 {
 	struct result own = {.pid = getpid()};
@@ -255,13 +197,12 @@ static bool find_and_record(const char *name, const struct ptrc_buffer *data, st
 	if (r->pid)
 		return record(name, data, true, r);
 	r->pid = getppid();
-	/* getppid() returns 0 if the parent is outside of our PID namespace. */
+	/* getppid() returns 0 if the parent is outside our PID namespace. */
 	if (r->pid && !record(name, data, false, r))
 		return false;
 	if (r->streams)
 		return true;
-	/* A shell may run its last command in its own process: then this process is
-	 * the one that is traced. */
+	/* A shell may run its last command in its own process, which is then this one. */
 	if (!record(name, data, false, &own))
 		return false;
 	if (own.streams || !r->pid)
@@ -288,12 +229,9 @@ int main(int argc, char **argv)
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
 		if (key == 'p')
 			r.pid = (pid_t)ptrc_cli_number("--pid", optarg, 1, INT_MAX);
-		else if (key == KEY_REQUIRE)
-			is_required = true;
-		else if (key == KEY_STDIN)
-			is_stdin = true;
-		else if (key == KEY_JSON)
-			is_json = true;
+		is_required |= key == KEY_REQUIRE;
+		is_stdin |= key == KEY_STDIN;
+		is_json |= key == KEY_JSON;
 	}
 	if (optind == argc)
 		ptrc_cli_usage(NULL, "no event NAME given");
@@ -315,15 +253,13 @@ int main(int argc, char **argv)
 		put_pairs(&data, operands, is_json);
 	}
 	if (is_good && is_json && !is_typed) {
-		is_typed = is_object(&data);
+		is_good = is_typed = is_object(&data);
 		if (!is_typed && !is_stdin)
 			ptrc_cli_usage(operands[0], "is not a JSON object");
 		if (!is_typed)
 			ptrc_cli_message("standard input", "is not a JSON object");
-		is_good = is_typed;
 	}
-	if (is_good)
-		is_good = find_and_record(name, &data, &r);
+	is_good = is_good && find_and_record(name, &data, &r);
 	ptrc_buffer_free(&data);
 	if (!is_good)
 		return PTRC_EXIT_FAILED;

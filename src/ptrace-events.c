@@ -30,11 +30,6 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_CLI_OPTIONS_END,
 };
 
-static const struct ptrc_cli_row exclusions[] = {
-	{"names", "json"},
-	PTRC_CLI_ROWS_END,
-};
-
 static const struct ptrc_cli cli = {
 	.program = "ptrace-events",
 	.operands = "[OPTION]... SESSION|LOG...",
@@ -42,10 +37,9 @@ static const struct ptrc_cli cli = {
 		   "bytes of data, events cut to max-data-size, name. A name that has a / in\n"
 		   "it, or that no session has, is the path of a log.",
 	.options = options,
-	.exclusions = exclusions,
+	.exclusions = PTRC_CLI_ROWS({"names", "json"}),
 	.operand_kinds = "SESSION|LOG",
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
-	.usage_status = PTRC_EXIT_USAGE,
 };
 
 static bool is_names;
@@ -73,7 +67,7 @@ static void put(struct ptrc_buffer *b, const char *thing, bool is_session,
 	for (size_t i = 0; i < types->count; i++) {
 		const struct ptrc_session_type *type = &types->list[i];
 
-		/* Every trace has the unnamed user event type; few programs use it. */
+		/* Every trace has the unnamed user event type, but few programs use it. */
 		if (is_user && (ptrc_is_system_type(type->id) || !ptrc_event_type_is_used(type)))
 			continue;
 		if (!has_head)
@@ -90,7 +84,7 @@ static void put(struct ptrc_buffer *b, const char *thing, bool is_session,
 	}
 }
 
-/* Puts the name of a session or log as a headline above its types. */
+/* Puts the name of a session or log as a heading. */
 static void put_thing(struct ptrc_buffer *b, const char *thing, bool is_first)
 {
 	if (is_json || is_names)
@@ -101,7 +95,7 @@ static void put_thing(struct ptrc_buffer *b, const char *thing, bool is_first)
 	ptrc_buffer_text(b, ":\n");
 }
 
-/* Returns whether there is such a session. If it does not answer, prints a message and sets
+/* Returns false if there is no such session. If it does not answer, prints a message and sets
  * *status. */
 static bool list_session(struct ptrc_event_types *types, const char *name, enum ptrc_exit *status)
 {
@@ -125,8 +119,8 @@ static enum ptrc_exit list_log(struct ptrc_event_types *types, const char *path)
 	if (!ptrc_summary_open_log(&reader, path))
 		return PTRC_EXIT_FAILED;
 	ptrc_event_types_from_log(types, &reader, !is_names);
-	/* Only events that this command could not read matter here. Others that are missing
-	 * never were in the log. */
+	/* Only events that could not be read matter here; others that were lost never were in the
+	 * log. */
 	ptrc_reader_losses(&reader, !is_names, &losses);
 	if (losses.missing_names ||
 	    (!is_names && (losses.unreadable_events || losses.is_unreadable_uncounted ||
@@ -141,9 +135,8 @@ static enum ptrc_exit list_log(struct ptrc_event_types *types, const char *path)
 int main(int argc, char **argv)
 {
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;
+	enum ptrc_exit worst = PTRC_EXIT_DONE;
 	bool is_loss_allowed = false;
-	bool is_failed = false;
-	bool is_incomplete = false;
 	bool is_one;
 	int first;
 	int key;
@@ -168,8 +161,7 @@ int main(int argc, char **argv)
 
 		if (!is_session)
 			status = list_log(&types, thing);
-		is_failed |= status == PTRC_EXIT_FAILED;
-		is_incomplete |= status == PTRC_EXIT_INCOMPLETE;
+		worst = ptrc_exit_worse(worst, status);
 		if (types.count && !is_one)
 			put_thing(&out, thing, optind == first);
 		put(&out, strcmp(thing, "-") ? thing : "standard input", is_session, &types);
@@ -177,7 +169,5 @@ int main(int argc, char **argv)
 		ptrc_output_write(&out);
 	}
 	ptrc_output_end(&out);
-	if (is_failed)
-		return PTRC_EXIT_FAILED;
-	return is_incomplete && !is_loss_allowed ? PTRC_EXIT_INCOMPLETE : PTRC_EXIT_DONE;
+	return worst == PTRC_EXIT_INCOMPLETE && is_loss_allowed ? PTRC_EXIT_DONE : (int)worst;
 }

@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "src/base/cli.h"
 #include "src/base/exit_status.h"
@@ -43,22 +42,6 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_CLI_OPTIONS_END,
 };
 
-static const struct ptrc_cli_row exclusions[] = {
-	PTRC_SELECTION_EXCLUSIONS,
-	PTRC_CLI_ROWS_END,
-};
-
-static const struct ptrc_cli_row needs[] = {
-	PTRC_SELECTION_NEEDS,
-	{"force", "output"},
-	PTRC_CLI_ROWS_END,
-};
-
-static const struct ptrc_cli_row words[] = {
-	{"to", "chrome perfetto ctf folded speedscope csv"},
-	PTRC_CLI_ROWS_END,
-};
-
 static const struct ptrc_cli cli = {
 	.program = "ptrace-export",
 	.operands = "--to=FORMAT [OPTION]... [SESSION|LOG]...",
@@ -68,12 +51,12 @@ static const struct ptrc_cli cli = {
 		"path of a log; LOG may be - for standard input. Without any, it is\n" PTRC_SELECTION_LOG
 		".",
 	.options = options,
-	.exclusions = exclusions,
-	.needs = needs,
-	.words = words,
+	.exclusions = PTRC_CLI_ROWS(PTRC_SELECTION_EXCLUSIONS),
+	.needs = PTRC_CLI_ROWS(PTRC_SELECTION_NEEDS, {"force", "output"}),
+	/* In the order of ptrc_export_formats. */
+	.words = PTRC_CLI_ROWS({"to", "chrome perfetto ctf folded speedscope csv"}),
 	.operand_kinds = "SESSION|LOG",
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
-	.usage_status = PTRC_EXIT_USAGE,
 };
 
 static struct ptrc_query query;
@@ -81,17 +64,7 @@ static struct ptrc_pairs pairs;
 static struct ptrc_selection selection;
 static struct ptrc_export_options export;
 
-static const struct ptrc_export_format *format_of(const char *text)
-{
-	const struct ptrc_export_format *const *f = ptrc_export_formats;
-
-	ptrc_cli_word("--to", text);
-	while (strcmp((*f)->name, text))
-		f++;
-	return *f;
-}
-
-/* Refuses an option about pairs, which was given, if the format has none. */
+/* Refuses the given option about pairs if the format has no pairs. */
 static void check_pairs(const char *option)
 {
 	if (export.format->has_only_events)
@@ -140,30 +113,19 @@ static void parse(int argc, char **argv)
 	ptrc_cli_begin(&cli);
 	ptrc_selection_begin(&selection, &query, &pairs);
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
-		if (ptrc_selection_take(&selection, key))
-			continue;
-		switch (key) {
-		case KEY_TO:
-			export.format = format_of(optarg);
-			break;
-		case 'o':
-			if (export.path)
-				ptrc_cli_usage("--output", "is given twice");
-			export.path = optarg;
-			break;
-		case KEY_FORCE:
-			export.is_forced = true;
-			break;
-		case KEY_COUNTERS:
-			export.has_counters = true;
+		export.is_forced |= key == KEY_FORCE;
+		export.has_counters |= key == KEY_COUNTERS;
+		if (key == KEY_TO)
+			export.format = ptrc_export_formats[ptrc_cli_word("--to", optarg)];
+		else if (key == 'o')
+			ptrc_cli_once("--output", &export.path);
+		else if (key == KEY_COUNTERS)
 			export.counters = optarg;
-			break;
-		default:
-			break;
-		}
+		else
+			ptrc_selection_take(&selection, key);
 	}
-	/* A pair that becomes a slice has fields of both of its events; one that becomes a flame is
-	 * selected at its begin. */
+	/* A pair that becomes a slice is selected by fields of both of its events; one that
+	 * becomes a flame, by its first. */
 	pairs.is_by_name = export.format && export.format->slice;
 	selection.is_by_begin = !pairs.is_by_name;
 	ptrc_selection_read(&selection);
@@ -172,7 +134,8 @@ static void parse(int argc, char **argv)
 
 static enum ptrc_exit run(struct ptrc_export **x)
 {
-	/* A name that is not there is a mistake, which the end tells: no file is made or replaced. */
+	/* If a pattern matches no event type, which is reported at the end, no file is made or
+	 * replaced. */
 	if (!ptrc_query_may_select(&query))
 		return ptrc_query_end(&query, PTRC_EXIT_FAILED, false);
 	if (!ptrc_export_begin(x, &query, &pairs, &export))
@@ -183,7 +146,6 @@ static enum ptrc_exit run(struct ptrc_export **x)
 int main(int argc, char **argv)
 {
 	enum ptrc_exit status = PTRC_EXIT_DONE;
-	enum ptrc_exit exported = PTRC_EXIT_FAILED;
 	struct ptrc_export *x = NULL;
 
 	parse(argc, argv);
@@ -192,10 +154,7 @@ int main(int argc, char **argv)
 	ptrc_output_begin();
 	if (!ptrc_selection_open(&selection, argv + optind, (size_t)(argc - optind)))
 		status = PTRC_EXIT_FAILED;
-	if (query.source_count)
-		exported = run(&x);
-	if (status == PTRC_EXIT_DONE)
-		status = exported;
+	status = ptrc_exit_worse(status, query.source_count ? run(&x) : PTRC_EXIT_FAILED);
 	ptrc_output_end(&query.out);
 	ptrc_export_free(x);
 	ptrc_selection_free(&selection);

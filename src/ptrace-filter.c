@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/cli.h"
@@ -17,12 +15,11 @@
 #include "src/session/orphans.h"
 #include "src/session/session_client.h"
 
-/* The key of an option that is a flag of the request; --json is the only option that is
- * none. */
+/* The key of an option that is a flag of the request. */
 #define KEY(flag) (PTRC_CLI_KEY_FIRST + PTRC_SESSION_FILTER_##flag)
 enum {
 	KEY_JSON = PTRC_CLI_KEY_FIRST,
-	/* Behind all flags. */
+	/* The following keys are no flags. */
 	KEY_ONLY = KEY(PATTERNS) + 1,
 	KEY_EXCLUDE,
 };
@@ -42,12 +39,6 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_CLI_OPTIONS_END,
 };
 
-static const struct ptrc_cli_row exclusions[] = {
-	{"only exclude", "set add remove system all new"},
-	{"set add remove", "set add remove"},
-	PTRC_CLI_ROWS_END,
-};
-
 static const struct ptrc_cli cli = {
 	.program = "ptrace-filter",
 	.operands = "[OPTION]... SESSION [EVENT]...",
@@ -56,11 +47,11 @@ static const struct ptrc_cli cli = {
 		   "--exclude replace the session's patterns. Without all these options\n"
 		   "filter and patterns are shown, one per line.",
 	.options = options,
-	.exclusions = exclusions,
+	.exclusions = PTRC_CLI_ROWS({"only exclude", "set add remove system all new"},
+				    {"set add remove", "set add remove"}),
 	.operand_kinds = "SESSION EVENT",
 	.notes = "--set without any event empties the filter.\n"
 		 "Exit status: 0 done, 1 failed, nothing is changed, 2 wrong usage.",
-	.usage_status = PTRC_EXIT_USAGE,
 };
 
 static const char *how_of(const struct posixtrace_pattern *p)
@@ -134,7 +125,7 @@ static int show(const char *name, bool is_json)
 	return PTRC_EXIT_DONE;
 }
 
-/* Prints which event is unknown, and similar names if the session can still be asked. */
+/* Reports an unknown event, with similar names if the session still answers. */
 static void say_unknown(const char *name, const char *event)
 {
 	struct ptrc_nearest nearest = {0};
@@ -157,7 +148,7 @@ static void say_refused(const char *name, const struct ptrc_session_question *q,
 {
 	const char *event = reply->text < q->text_count ? q->texts[reply->text] : name;
 
-	/* Behind the letter of a pattern. */
+	/* A letter precedes a pattern. */
 	if (q->flags & PTRC_SESSION_FILTER_PATTERNS && event != name)
 		event++;
 
@@ -196,18 +187,14 @@ static int change(const char *name, const struct ptrc_session_question *q)
 	return PTRC_EXIT_DONE;
 }
 
-/* Adds a pattern as a request has it: behind a letter. */
+/* Adds a pattern in the form of a request, with a letter before it. */
 static void add_pattern(struct ptrc_cli_texts *patterns, bool is_only, const char *glob)
 {
-	size_t size = strlen(glob) + 2;
-	char *text;
+	char letter = is_only ? PTRC_SESSION_PATTERN_ONLY : PTRC_SESSION_PATTERN_EXCLUDE;
 
 	if (!*glob)
 		ptrc_cli_usage(is_only ? "--only" : "--exclude", "the pattern is empty");
-	text = ptrc_cli_allocate(size);
-	snprintf(text, size, "%c%s",
-		 is_only ? PTRC_SESSION_PATTERN_ONLY : PTRC_SESSION_PATTERN_EXCLUDE, glob);
-	ptrc_cli_add_text(patterns, text);
+	ptrc_cli_add_text(patterns, ptrc_cli_text("%c%s", letter, glob));
 }
 
 int main(int argc, char **argv)
@@ -215,7 +202,7 @@ int main(int argc, char **argv)
 	const uint32_t actions = PTRC_SESSION_FILTER_SET | PTRC_SESSION_FILTER_ADD |
 				 PTRC_SESSION_FILTER_REMOVE | PTRC_SESSION_FILTER_PATTERNS;
 	struct ptrc_session_question q = {.verb = PTRC_SESSION_FILTER};
-	/* The process keeps them until it ends. */
+	/* Static, because they are never freed. */
 	static struct ptrc_cli_texts patterns;
 	bool is_json = false;
 	const char *name;

@@ -24,24 +24,18 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_CLI_OPTIONS_END,
 };
 
-static const struct ptrc_cli_row words[] = {
-	{"format", "text json"},
-	PTRC_CLI_ROWS_END,
-};
-
 static const struct ptrc_cli cli = {
 	.program = "ptrace-list",
 	.operands = "[OPTION]...",
 	.summary = "Lists the sessions of the user: name, status, target and its command,\n"
 		   "how many processes and events were traced, log.",
 	.options = options,
-	.words = words,
+	.words = PTRC_CLI_ROWS({"format", "text json"}),
 	.notes = "A + marks a target that has ended.\n"
 		 "Exit status: 0 done, 1 a session does not answer, 2 wrong usage.",
-	.usage_status = PTRC_EXIT_USAGE,
 };
 
-/* Reads the name of the target's program, "" if it has ended. The name need not be text. */
+/* The name of the target's program, any bytes; "" if it has ended. */
 static void find_command(const struct ptrc_session_state *s, char command[32])
 {
 	*command = '\0';
@@ -108,7 +102,7 @@ int main(int argc, char **argv)
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;
 	enum ptrc_format format = PTRC_FORMAT_TEXT;
 	enum ptrc_exit status = PTRC_EXIT_DONE;
-	/* Sessions that are listed, and those that do not answer. */
+	/* The number of sessions that are listed or do not answer. */
 	size_t count = 0;
 	bool has_header = false;
 	int width = 7;
@@ -117,10 +111,8 @@ int main(int argc, char **argv)
 
 	ptrc_cli_begin(&cli);
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
-		if (key == KEY_FORMAT)
-			format = ptrc_cli_format(optarg);
-		else if (key == KEY_JSON)
-			format = PTRC_FORMAT_JSON;
+		format = key == KEY_FORMAT ? (enum ptrc_format)ptrc_cli_word("--format", optarg)
+					   : PTRC_FORMAT_JSON;
 	}
 	if (optind < argc)
 		ptrc_cli_usage(argv[optind], "no operand is expected");
@@ -135,7 +127,7 @@ int main(int argc, char **argv)
 			width = (int)strlen(all.names[i]);
 	for (size_t i = 0; i < all.count; i++) {
 		error = all.errors[i];
-		/* These sessions have ended since they were listed. */
+		/* These sessions have ended since they were found. */
 		if (error == ENOENT || error == ECONNREFUSED || error == ECONNRESET)
 			continue;
 		count++;

@@ -42,18 +42,6 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_CLI_OPTIONS_END,
 };
 
-static const struct ptrc_cli_row exclusions[] = {
-	PTRC_SELECTION_EXCLUSIONS,
-	{"text", "output force max-size"},
-	PTRC_CLI_ROWS_END,
-};
-
-static const struct ptrc_cli_row needs[] = {
-	PTRC_SELECTION_NEEDS,
-	{"utc", "text"},
-	PTRC_CLI_ROWS_END,
-};
-
 static const struct ptrc_cli cli = {
 	.program = "ptrace-report",
 	.operands = "[OPTION]... [SESSION|LOG]... -o FILE | --text",
@@ -64,15 +52,14 @@ static const struct ptrc_cli cli = {
 		"it, or that no session has, is the path of a log; LOG may be - for standard\n"
 		"input. Without any, it is " PTRC_SELECTION_LOG ".",
 	.options = options,
-	.exclusions = exclusions,
-	.needs = needs,
+	.exclusions = PTRC_CLI_ROWS(PTRC_SELECTION_EXCLUSIONS, {"text", "output force max-size"}),
+	.needs = PTRC_CLI_ROWS(PTRC_SELECTION_NEEDS, {"utc", "text"}),
 	.operand_kinds = "SESSION|LOG",
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
-	.usage_status = PTRC_EXIT_USAGE,
 };
 
 static const struct ptrc_replace_kind report_kind = {
-	/* For its owner only, as the logs are. */
+	/* Readable by its owner only, as the logs are. */
 	.mode = 0600,
 	.signature = PTRC_REPORT_SIGNATURE,
 	.signature_bytes = sizeof(PTRC_REPORT_SIGNATURE) - 1,
@@ -80,11 +67,11 @@ static const struct ptrc_replace_kind report_kind = {
 };
 
 enum {
-	/* Room for script and style, and for something to be shown. */
+	/* Room for script, style and some data. */
 	SIZE_MIN = 1 << 18,
 	SIZE_DEFAULT = 20 << 20,
-	/* A record that is kept takes at least about so many bytes in the report, and mostly not
-	 * more than some times as many before; a lane about so many. */
+	/* Estimates: the bytes in the report of a record, at least, and of a lane; and the memory
+	 * that records take while the report is made, as a multiple of its size. */
 	RECORD_BYTES = 6,
 	MEMORY_FACTOR = 12,
 	LANE_BYTES = 300,
@@ -99,10 +86,10 @@ static const char *output;
 static bool is_forced;
 static bool is_utc;
 static struct ptrc_buffer out;
-/* Nothing can be selected. */
+/* The selection matches nothing. */
 static bool is_vain;
 
-/* Whether events of the trace system are asked for: by name, or as what is near, or as a pair. */
+/* Whether the user asks for events of the trace system: by name, --around or as a pair. */
 static bool asks_for_system(void)
 {
 	static const char prefix[] = "posix_trace_";
@@ -124,36 +111,21 @@ static void parse(int argc, char **argv)
 	page_options.size_max = SIZE_DEFAULT;
 	ptrc_cli_begin(&cli);
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
-		switch (key) {
-		case 'o':
-			if (output)
-				ptrc_cli_usage("--output", "is given twice");
-			output = optarg;
-			break;
-		case KEY_FORCE:
-			is_forced = true;
-			break;
-		case KEY_MAX_SIZE:
-			if (!ptrc_cli_parse_size(optarg, &page_options.size_max, &why))
-				ptrc_cli_usage("--max-size", "%s", why.text);
-			if (page_options.size_max < SIZE_MIN ||
-			    page_options.size_max > UINT32_MAX / 8)
-				ptrc_cli_usage("--max-size", "is not between 256K and 511M");
-			break;
-		case KEY_TEXT:
-			report.is_text = true;
-			break;
-		case KEY_UTC:
-			is_utc = true;
-			break;
-		default:
+		is_forced |= key == KEY_FORCE;
+		report.is_text |= key == KEY_TEXT;
+		is_utc |= key == KEY_UTC;
+		if (key == 'o')
+			ptrc_cli_once("--output", &output);
+		else if (key != KEY_MAX_SIZE)
 			ptrc_selection_take(&selection, key);
-			break;
-		}
+		else if (!ptrc_cli_parse_size(optarg, &page_options.size_max, &why))
+			ptrc_cli_usage("--max-size", "%s", why.text);
+		else if (page_options.size_max < SIZE_MIN || page_options.size_max > UINT32_MAX / 8)
+			ptrc_cli_usage("--max-size", "is not between 256K and 511M");
 	}
 	if (!output && !report.is_text)
 		ptrc_cli_usage(NULL, "neither -o FILE nor --text given");
-	/* Expressions are about events, of which some become pairs. */
+	/* Expressions select events; pairs are made of the selected ones. */
 	selection.is_by_begin = true;
 	ptrc_selection_read(&selection);
 	ptrc_selection_check(&selection, argc - optind);
@@ -163,7 +135,7 @@ static void parse(int argc, char **argv)
 	pairs.has_functions = report.is_text && selection.has_symbols;
 }
 
-/* Opens the file of the report, and changes nothing in it. Returns false after a message. */
+/* Opens the file of the report without changing it. Returns false after a message. */
 static bool open_output(void)
 {
 	return report.is_text || !strcmp(output, "-") ||
@@ -184,8 +156,8 @@ static bool write_report(struct ptrc_report *r)
 	return true;
 }
 
-/* Loads what tells where in the source events come from. With --symbols, and only then, it is a
- * failure if there is nothing. */
+/* Loads symbols, which give events a place in the source. Returns false after a message if there
+ * are none and --symbols was given. */
 static bool load_symbols(void)
 {
 	static struct ptrc_cli_reason why;
@@ -217,7 +189,6 @@ static enum ptrc_exit show(void)
 int main(int argc, char **argv)
 {
 	enum ptrc_exit status = PTRC_EXIT_DONE;
-	enum ptrc_exit shown;
 
 	parse(argc, argv);
 	page_options.arguments = argv + 1;
@@ -227,14 +198,13 @@ int main(int argc, char **argv)
 	ptrc_output_begin();
 	if (!ptrc_selection_open(&selection, argv + optind, (size_t)(argc - optind)))
 		status = PTRC_EXIT_FAILED;
-	/* A name that is not there is a mistake, which the end tells: no file is made or replaced. */
+	/* If a pattern matches no event type, which is reported at the end, no file is made or
+	 * replaced. */
 	is_vain = query.source_count && !ptrc_query_may_select(&query);
-	if (query.source_count && (is_vain || open_output())) {
-		shown = show();
-		status = status == PTRC_EXIT_DONE ? shown : status;
-	} else {
+	if (query.source_count && (is_vain || open_output()))
+		status = ptrc_exit_worse(status, show());
+	else
 		status = PTRC_EXIT_FAILED;
-	}
 	ptrc_output_end(&out);
 	if (report.query)
 		ptrc_report_free(&report);

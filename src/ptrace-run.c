@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The child waits at a gate, which is a pipe, until its trace runs; so COMMAND is traced from
- * its first instruction. This process controls the trace and has to outlive COMMAND, so signals
- * do not end it. A signal that was sent to the whole process group, as a terminal does, has
- * reached COMMAND as well; a signal that was sent to this process alone is passed on.
+ * Runs COMMAND in a child that waits at a gate, a pipe, until its trace runs; so COMMAND is
+ * traced from its first instruction. This process controls the trace and has to outlive COMMAND,
+ * so signals do not end it. A signal to the whole process group, such as one of a terminal, has
+ * also reached COMMAND; a signal to this process alone is passed on.
  *
- * A run is a session. While this process waits for COMMAND it serves the clients of the session.
+ * A run is a session: while this process waits for COMMAND it serves the clients of the session.
  */
 #include "config.h"
 
@@ -34,6 +34,7 @@
 #include "src/base/clock.h"
 #include "src/base/command.h"
 #include "src/config/configuration.h"
+#include "src/config/yaml_file.h"
 #include "src/base/exit_status.h"
 #include "src/base/group_signal.h"
 #include "src/base/output.h"
@@ -50,11 +51,12 @@
 #include "src/summary/selection.h"
 
 #define DEFAULT_LOG "ptrace.log"
-/* With --no-loss an event waits for so long: whoever frees a full disk needs some time for it, but
- * a COMMAND that nobody looks after is not to hang for ever. */
+/* --no-loss makes an event wait at most this long: it takes time to free a full disk, but an
+ * unattended COMMAND must not hang for ever. */
 #define NO_LOSS_WAIT "10m"
 
-/* How long a log may take nothing, after an interrupt, before that is told. */
+/* After an interrupt, a message says that this process waits if the log takes nothing for this
+ * long. */
 enum { WORD_MS = 1000 };
 
 enum {
@@ -66,7 +68,7 @@ enum {
 	KEY_FUNCTIONS,
 	KEY_UNTIL,
 	KEY_QUIET,
-	/* One for each form of the verdicts. */
+	/* The first of the keys of the forms of verdicts. */
 	KEY_FORMAT,
 };
 
@@ -97,17 +99,6 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_CLI_OPTIONS_END,
 };
 
-static const struct ptrc_cli_row needs[] = {
-	{"tap junit github", "check"},
-	PTRC_CLI_ROWS_END,
-};
-
-static const struct ptrc_cli_row words[] = {
-	{"until", "command all"},
-	PTRC_CONFIG_WORDS,
-	PTRC_CLI_ROWS_END,
-};
-
 static const struct ptrc_cli cli = {
 	.program = "ptrace-run",
 	.operands = "[OPTION]... [--] COMMAND [ARGUMENT]...",
@@ -115,10 +106,10 @@ static const struct ptrc_cli cli = {
 		   "instruction to its end.",
 	.options = options,
 	.shared_options = ptrc_config_attribute_options,
-	.needs = needs,
-	.words = words,
+	.needs = PTRC_CLI_ROWS({"tap junit github", "check"}),
+	.words = PTRC_CLI_ROWS({"until", "command all"}, PTRC_CONFIG_WORDS),
 	.operand_kinds = "COMMAND",
-	.notes = "SIZE is a number of bytes; a K, M or G behind it stands for 1024, 1024^2\n"
+	.notes = "SIZE is a number of bytes; a K, M or G after it stands for 1024, 1024^2\n"
 		 "or 1024^3. TIME has a unit, as in 10s or 1.5ms. Options override the file.\n"
 		 "Exit status: COMMAND's; 128+N if signal N ended it; 3 instead of 0 if events\n"
 		 "were lost; with --check, 1 instead of 0 if a rule was broken, 4 if one is\n"
@@ -132,23 +123,23 @@ struct run {
 	char **command;
 	struct ptrc_logfile log;
 	trace_attr_t attr;
-	/* The session, and why it could not get a name, or 0. */
+	/* The session; session_error: why it could not get a name, or 0. */
 	struct ptrc_session_plan plan;
 	char stem[PTRC_SESSION_NAME_MAX + 1];
 	struct ptrc_server *server;
 	int session_error;
-	/* The step at which the session or its stream could not be made. */
+	/* enum ptrc_session_stage: the step that failed. */
 	int32_t stage;
-	/* The trace has been made and has not ended yet. */
+	/* The trace exists. */
 	bool is_recording;
-	/* The processes that went on when the recording ended, although it was not ended early. */
+	/* The processes that went on when the recording ended, unless it was ended early. */
 	struct ptrc_traced went_on;
-	/* Their pidfd while the end of one of them is waited for, or -1. */
+	/* The pidfd of one of them while its end is awaited, or -1. */
 	int awaited_fd;
-	/* A client ended the recording while COMMAND ran. */
+	/* is_ended_early: a client ended the recording while COMMAND ran. */
 	bool has_command_ended;
 	bool is_ended_early;
-	/* What came of the trace: complete when it has ended. */
+	/* The result of the trace, complete when it has ended. */
 	struct ptrc_losses losses;
 	struct posixtrace_pattern patterns[POSIXTRACE_PATTERNS_MAX];
 	size_t pattern_count;
@@ -156,27 +147,28 @@ struct run {
 	struct ptrc_run_waits waits;
 	struct ptrc_run_cut cut;
 	struct ptrc_run_snapshots snapshots;
-	/* No program recorded an event; the trace may have when processes began and ended. */
+	/* No program recorded an event. has_processes: the trace has starts and ends of
+	 * processes. */
 	bool is_empty;
 	bool has_processes;
-	/* No function was recorded, and --functions was given. */
+	/* --functions was given, but no function was recorded. */
 	bool is_without_functions;
-	/* Nor could any be: all event types of the programs are left out. */
+	/* The filter leaves out all event types of the programs. */
 	bool is_left_out;
-	/* How many events the log has, unless it cannot be read. */
+	/* The number of events in the log; has_count: the log could be read. */
 	bool has_count;
 	uint64_t event_count;
-	/* How COMMAND ended, as wait() has it. */
+	/* The status of COMMAND, as of wait(). */
 	int status;
 	pid_t child;
-	/* The child waits at .gate for a byte. If it cannot execute COMMAND, it writes the
-	 * error number to .failure; otherwise exec closes .failure. */
+	/* The child waits at .gate for a byte. If it cannot execute COMMAND, it writes the error
+	 * number to .failure; otherwise exec closes .failure. */
 	int gate[2];
 	int failure[2];
-	/* Tells of the signals that are waited for. */
+	/* A signalfd of waited_signals. */
 	int signal_fd;
-	/* The signal mask and the action for SIGCHLD that this process was started with. The
-	 * child restores them before it executes COMMAND. */
+	/* The signal mask and the action for SIGCHLD with which this process was started, and
+	 * which the child restores before it executes COMMAND. */
 	sigset_t mask;
 	struct sigaction child_action;
 };
@@ -184,20 +176,20 @@ struct run {
 static struct ptrc_config_line given = {.user = PTRC_CONFIG_FOR_RUN};
 static struct ptrc_config_file config;
 static bool is_loss_allowed;
-/* Recording goes on until all processes have ended that COMMAND has started. */
+/* --until=all: records until all processes that COMMAND has started have ended. */
 static bool is_until_all;
 static bool is_quiet;
 static struct ptrc_functions functions;
-/* The rules of --check. */
+/* The rules of --check and the query that judges by them. */
 static struct ptrc_query judged;
 static struct ptrc_rules rules = {.tolerance_ns = PTRC_RULE_TOLERANCE, .layouts = &judged.layouts};
 
-/* These signals are passed on to COMMAND. All others act on this process as on any command. */
+/* Signals that are passed on to COMMAND. All others act on this process as on any command. */
 static const int passed_signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,
 				     SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
 
-/* These signals are blocked and read from a descriptor, so that none of them can come between a
- * check of the child and the wait. */
+/* These signals and SIGCHLD are blocked and read from a descriptor, so that none can come between
+ * a check of the child and the wait. */
 static sigset_t waited_signals;
 
 static int say_cannot_execute(const char *name, int error)
@@ -215,8 +207,8 @@ static int say_cannot_execute(const char *name, int error)
 	return error == ENOENT ? PTRC_EXIT_RUN_NOT_FOUND : PTRC_EXIT_RUN_CANNOT_EXECUTE;
 }
 
-/* Reads the rules before there is a run, as nobody wants to learn of a mistake in them behind it. Only
- * one that takes the layouts that the log tells is found when there is a log. */
+/* Reads the rules before the run, so that a mistake is found early. Only a mistake that concerns
+ * layouts of the log is found later. */
 static void read_rules(const char *path, const struct ptrc_config_map *decode)
 {
 	struct ptrc_cli_reason why;
@@ -225,8 +217,8 @@ static void read_rules(const char *path, const struct ptrc_config_map *decode)
 	for (size_t i = 0; i < decode->count; i++)
 		if (!ptrc_layouts_add(rules.layouts, decode->layouts[i].event,
 				      decode->layouts[i].text, &why))
-			ptrc_config_refuse(&config, &decode->layouts[i].mark, "decode: %s",
-					   why.text);
+			ptrc_yaml_refuse_at(config.name, &decode->layouts[i].mark, "decode: %s",
+					    why.text);
 	ptrc_rules_bind(&rules);
 }
 
@@ -269,7 +261,7 @@ static void parse(int argc, char **argv, struct run *r)
 		read_rules(check, &config.sessions[0].decode);
 }
 
-/* One more than the highest identifier of an event type that has a name by now. */
+/* One more than the highest identifier of an event type that has a name. */
 static size_t count_ids(trace_id_t trace)
 {
 	trace_event_id_t id = 0;
@@ -288,7 +280,7 @@ static bool is_of_os(trace_id_t trace, trace_event_id_t id)
 	return !posix_trace_eventid_get_name(trace, id, name) && ptrc_os_has_type(name);
 }
 
-/* Whether events of this type are those that this process records itself. */
+/* Whether this process itself records the events of this type. */
 static bool is_own(trace_id_t trace, trace_event_id_t id)
 {
 	char name[TRACE_EVENT_NAME_MAX + 1];
@@ -298,13 +290,13 @@ static bool is_own(trace_id_t trace, trace_event_id_t id)
 }
 
 /*
- * Counts the events that were recorded, and finds out whether one of them is a user event, and whether one
- * tells of processes though nobody asked for that. A script may have user events by ptrace-event
- * without having the library.
+ * Counts the recorded events. *has_user_events: one of them is a user event; an event about
+ * processes, which --os=auto records by itself, is not. A script may have user events by
+ * ptrace-event without having the library.
  */
 static uint64_t count_recorded(struct run *r, trace_id_t trace, bool *has_user_events)
 {
-	/* Asking for all possible types would touch a lot of memory. */
+	/* Asking for all possible types would touch much memory. */
 	size_t id_count = count_ids(trace);
 	struct posixtrace_type_count *counts = ptrc_cli_allocate(id_count * sizeof(*counts));
 	uint64_t count = 0;
@@ -328,7 +320,7 @@ static uint64_t count_recorded(struct run *r, trace_id_t trace, bool *has_user_e
 	return count;
 }
 
-/* Whether the trace leaves out all event types that have a name of a user. */
+/* Whether the filter leaves out all named event types of users. */
 static bool leaves_all_out(trace_id_t trace)
 {
 	trace_event_set_t filter;
@@ -348,7 +340,7 @@ static bool leaves_all_out(trace_id_t trace)
 	return has_any;
 }
 
-/* Tells of a snapshot, while COMMAND goes on. */
+/* Called after each snapshot, while COMMAND runs. */
 static void snapshot_made(void *arg, const struct ptrc_snapshot *snapshot)
 {
 	struct run *r = arg;
@@ -356,7 +348,7 @@ static void snapshot_made(void *arg, const struct ptrc_snapshot *snapshot)
 	ptrc_run_snapshots_add(&r->snapshots, snapshot);
 }
 
-/* Notes which patterns of --snapshot-on no event type has matched. */
+/* Notes the patterns of --snapshot-on that matched no event type. */
 static void gather_snapshots(struct run *r)
 {
 	struct ptrc_snapshots *s = ptrc_server_snapshots(r->server);
@@ -369,7 +361,7 @@ static void gather_snapshots(struct run *r)
 			*ptrc_append(r->snapshots.unmatched, r->snapshots.unmatched_count) = glob;
 }
 
-/* Records an event of COMMAND. */
+/* Records an event in the name of COMMAND. */
 static void add_event(const struct run *r, trace_id_t trace, const char *name, const char *layout,
 		      const void *data, size_t size)
 {
@@ -385,8 +377,8 @@ static void add_event(const struct run *r, trace_id_t trace, const char *name, c
 	ptrc_observer_close(observer);
 }
 
-/* Records how COMMAND ended if it failed, if the trace has the ends of processes, or if rules ask whether all have
- * ended. */
+/* Records how COMMAND ended, if it failed, if the trace has ends of processes, or if there are
+ * rules, which may ask whether all processes have ended. */
 static void add_status(struct run *r, trace_id_t trace)
 {
 	const struct {
@@ -401,11 +393,10 @@ static void add_status(struct run *r, trace_id_t trace)
 			  sizeof(ended));
 }
 
-/* Looks, while the trace still runs, at what else does. */
+/* While the trace still runs: records the end of COMMAND and finds the processes that go on. */
 static void trace_stopping(void *arg, trace_id_t trace)
 {
 	struct run *r = arg;
-
 	uint32_t count;
 
 	if (!r->has_command_ended)
@@ -419,7 +410,7 @@ static void trace_stopping(void *arg, trace_id_t trace)
 		add_event(r, trace, PTRC_WENT_ON, "u32 processes", &count, sizeof(count));
 }
 
-/* Gathers what only the stream can tell, which is about to go. */
+/* Reads from the stream what cannot be read after its end. */
 static void trace_stopped(void *arg, trace_id_t trace, const struct ptrc_session_state *state)
 {
 	struct run *r = arg;
@@ -437,7 +428,7 @@ static void trace_stopped(void *arg, trace_id_t trace, const struct ptrc_session
 	r->snapshots.unseen_events = state->snapshots.unseen_events;
 }
 
-/* Takes over what came of the trace, whose log is closed. */
+/* Takes over the result of the trace, whose log is closed. */
 static void trace_ended(void *arg, int error, const struct ptrc_counts *counts)
 {
 	struct run *r = arg;
@@ -457,48 +448,34 @@ static void trace_ended(void *arg, int error, const struct ptrc_counts *counts)
 	if (r->has_command_ended)
 		return;
 	r->is_ended_early = true;
-	/* Others may write to the log now, and move it. */
+	/* Releases the lock of the log: other commands may now write to it. */
 	ptrc_logfile_close(&r->log, true);
 }
 
-/* Makes the session, as yet without a trace. Ends the process if the name that the user wants is
- * taken; any other failure is told when COMMAND is traced. */
+/* Makes the session, without a trace yet. Exits if the name that the user wants is taken; any
+ * other failure is reported when COMMAND is traced. */
 static void make_session(struct run *r, const struct ptrc_config *c)
 {
 	const char *slash = strrchr(r->command[0], '/');
+	const char *log_path = realpath(r->log.path, NULL);
+	struct ptrc_session_plan *p = &r->plan;
 
 	snprintf(r->stem, sizeof(r->stem), "%.50s", slash ? slash + 1 : r->command[0]);
 	ptrc_session_make_name(r->stem);
-	r->plan = (struct ptrc_session_plan){
-		.target_fd = -1,
-		.attr = &r->attr,
-		.name = c->name,
-		.name_stem = r->stem,
-		.log_fd = r->log.fd,
-		.log_path = realpath(r->log.path, NULL),
-		.is_until_exit = true,
-		.is_started = true,
-		.is_unsynced = c->is_unsynced,
-		.hides_command_lines = c->hides_command_lines,
-		.snapshots = {.globs = c->snapshot_on.texts,
-			      .glob_count = c->snapshot_on.count,
-			      .max = c->snapshot_max,
-			      .directory = getcwd(NULL, 0)},
-		.os = {.kinds = c->os.kinds,
-		       .frequency = c->os.frequency,
-		       .hides_command_lines = c->hides_command_lines,
-		       .is_child = true},
-		.snapshot = snapshot_made,
-		.is_run = true,
-		.stopping = trace_stopping,
-		.stopped = trace_stopped,
-		.ended = trace_ended,
-		.arg = r,
-	};
-	if (!r->plan.log_path)
-		r->plan.log_path = r->log.path;
-	r->plan.patterns = ptrc_config_patterns(c, &r->plan.pattern_count);
-	r->server = ptrc_server_new(&r->plan);
+	*p = ptrc_config_plan(c);
+	p->target_fd = -1;
+	p->attr = &r->attr;
+	p->name_stem = r->stem;
+	p->log_fd = r->log.fd;
+	p->log_path = log_path ? log_path : r->log.path;
+	p->is_until_exit = p->is_started = p->is_run = p->os.is_child = true;
+	p->snapshots.directory = getcwd(NULL, 0);
+	p->snapshot = snapshot_made;
+	p->stopping = trace_stopping;
+	p->stopped = trace_stopped;
+	p->ended = trace_ended;
+	p->arg = r;
+	r->server = ptrc_server_new(p);
 	r->session_error = ptrc_server_listen(r->server, &r->stage);
 	if (r->session_error != EEXIST || !c->name)
 		return;
@@ -524,7 +501,16 @@ static void say_session_error(const struct run *r)
 			 reason);
 }
 
-/* Ends the process if the log is to be judged and cannot be read once more. */
+/* Gives up the session and its log, because COMMAND cannot be run. Returns the exit status. */
+static int give_up(struct run *r)
+{
+	if (r->server)
+		ptrc_server_remove_socket(r->server);
+	ptrc_logfile_close(&r->log, false);
+	return PTRC_EXIT_RUN_FAILED;
+}
+
+/* Exits if the log is to be judged by --check and cannot be read again. */
 static void need_file(struct run *r)
 {
 	struct stat st;
@@ -532,16 +518,15 @@ static void need_file(struct run *r)
 	if (!rules.count || (!fstat(r->log.fd, &st) && S_ISREG(st.st_mode)))
 		return;
 	ptrc_cli_message(r->log.path, "--check needs a log that is a regular file");
-	ptrc_logfile_close(&r->log, false);
-	exit(PTRC_EXIT_RUN_FAILED);
+	exit(give_up(r));
 }
 
-/* Checks everything that can be checked before there is a child. */
+/* Checks all that can be checked before the child is started. */
 static void prepare(struct run *r, const struct ptrc_config *c)
 {
 	char path[PATH_MAX];
-	/* Checked before the log is opened, so that a misspelt command does not
-	 * destroy an older log. */
+	/* Comes before the log is opened, so that a misspelt command does not destroy an older
+	 * log. */
 	int error = ptrc_command_find(r->command[0], path);
 
 	if (error)
@@ -558,11 +543,8 @@ static void prepare(struct run *r, const struct ptrc_config *c)
 		exit(PTRC_EXIT_RUN_FAILED);
 	need_file(r);
 	make_session(r, c);
-	if (!ptrc_run_result_open(r->log.fd) || !ptrc_run_verdicts_open(r->log.fd, c->is_forced)) {
-		ptrc_server_remove_socket(r->server);
-		ptrc_logfile_close(&r->log, false);
-		exit(PTRC_EXIT_RUN_FAILED);
-	}
+	if (!ptrc_run_result_open(r->log.fd) || !ptrc_run_verdicts_open(r->log.fd, c->is_forced))
+		exit(give_up(r));
 }
 
 static void __attribute__((noreturn)) child_main(struct run *r)
@@ -578,7 +560,7 @@ static void __attribute__((noreturn)) child_main(struct run *r)
 	do
 		n = read(r->gate[0], &go, 1);
 	while (n < 0 && errno == EINTR);
-	/* The pipe has ended: there will be no trace. */
+	/* The pipe was closed: there will be no trace. */
 	if (n != 1)
 		_exit(PTRC_EXIT_RUN_FAILED);
 	ptrc_functions_set_environment(&functions);
@@ -613,8 +595,8 @@ static int start_child(struct run *r)
 	if (r->child < 0)
 		return errno;
 	ptrc_group_signal_begin(r->child);
-	/* COMMAND may take the terminal for itself; messages of this process shall
-	 * still get through. */
+	/* COMMAND may take the terminal for itself; messages of this process still have to get
+	 * through. */
 	signal(SIGTTIN, SIG_IGN);
 	signal(SIGTTOU, SIG_IGN);
 	close(r->gate[0]);
@@ -623,8 +605,8 @@ static int start_child(struct run *r)
 }
 
 /* Passes a signal on to COMMAND, unless COMMAND has it already: the signal was sent to the
- * process group and COMMAND is still in that group, or COMMAND itself sent the signal. The SIGCONT
- * of the witness was for this process only. */
+ * process group and COMMAND is still in that group, or COMMAND sent it. A SIGCONT of the witness
+ * was meant for this process only. */
 static void pass_on(const struct run *r, const struct signalfd_siginfo *info)
 {
 	int signal = (int)info->ssi_signo;
@@ -641,8 +623,8 @@ static void pass_on(const struct run *r, const struct signalfd_siginfo *info)
 		kill(r->child, signal);
 }
 
-/* Waits for a signal, or for so many milliseconds, or for something to do for the session, which is
- * done. Returns whether it was a signal. */
+/* Waits for a signal, at most limit_ms milliseconds (-1: no limit), or until the session has work
+ * to do, which is done here. Returns whether a signal came. */
 static bool wait_and_serve(struct run *r, int signal_fd, int limit_ms,
 			   struct signalfd_siginfo *info)
 {
@@ -668,7 +650,7 @@ static bool wait_and_serve(struct run *r, int signal_fd, int limit_ms,
 	return p[0].revents && read(signal_fd, info, sizeof(*info)) == (ssize_t)sizeof(*info);
 }
 
-/* Waits for the end of the child and returns its status as wait() has it. */
+/* Waits for the end of the child and returns its status, as of wait(). */
 static int wait_child(struct run *r)
 {
 	const struct timespec at_once = {0};
@@ -681,7 +663,7 @@ static int wait_child(struct run *r)
 		if (pid < 0 && errno != EINTR)
 			return W_EXITCODE(PTRC_EXIT_RUN_FAILED, 0);
 		if (pid == r->child && (WIFEXITED(status) || WIFSIGNALED(status))) {
-			/* These were for COMMAND. */
+			/* Pending signals were for COMMAND: drops them. */
 			while (sigtimedwait(&waited_signals, NULL, &at_once) > 0)
 				;
 			return status;
@@ -693,8 +675,8 @@ static int wait_child(struct run *r)
 	}
 }
 
-/* Ends in the same way as COMMAND: a shell that was interrupted together with COMMAND
- * has to see that its child died of the signal, too. */
+/* Ends in the same way as COMMAND: a shell that was interrupted together with it has to see that
+ * its child died of the signal, too. */
 static int end_as(int status)
 {
 	struct rlimit none = {.rlim_cur = 0};
@@ -704,8 +686,7 @@ static int end_as(int status)
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status);
 	s = WTERMSIG(status);
-	/* If a core file was wanted, COMMAND has left it; this process shall not leave
-	 * another. */
+	/* A wanted core file is that of COMMAND; this process must not leave another. */
 	setrlimit(RLIMIT_CORE, &none);
 	prctl(PR_SET_DUMPABLE, 0);
 	signal(s, SIG_DFL);
@@ -713,12 +694,12 @@ static int end_as(int status)
 	sigaddset(&one, s);
 	raise(s);
 	sigprocmask(SIG_UNBLOCK, &one, NULL);
-	/* A process that is the first of its PID namespace survives the signal. */
+	/* The first process of a PID namespace survives the signal. */
 	return PTRC_EXIT_RUN_SIGNAL + s;
 }
 
-/* Waits for the end of a call in the background, or for a signal, which is then returned, or 0.
- * Returns -1 at the end of the call. */
+/* Waits for the end of a call in the background, and then returns -1, or for a signal, and
+ * returns its number, or 0 if none could be read. */
 static int await(const struct ptrc_background *b, int signal_fd)
 {
 	struct pollfd p[] = {
@@ -738,7 +719,7 @@ static int await(const struct ptrc_background *b, int signal_fd)
 	return 0;
 }
 
-/* A descriptor that tells of the signals that end a command. */
+/* A signalfd of the signals that end a command. */
 static int open_end_signals(bool is_ignored_too)
 {
 	static const int signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -753,7 +734,7 @@ static int open_end_signals(bool is_ignored_too)
 	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
-/* Ends the child because there is no trace. Returns the exit status. */
+/* Ends the child, as there is no trace. Returns the exit status. */
 static int abandon(struct run *r)
 {
 	int status;
@@ -761,25 +742,22 @@ static int abandon(struct run *r)
 	/* The witness ends first: if the child is the first process of a pid namespace, it cannot
 	 * end before all others in there have been waited for. */
 	ptrc_group_signal_end();
-	/* The child ends when the gate closes. */
 	close(r->gate[1]);
 	status = wait_child(r);
-	ptrc_server_remove_socket(r->server);
-	ptrc_logfile_close(&r->log, false);
+	give_up(r);
 	if (!WIFSIGNALED(status))
 		return PTRC_EXIT_RUN_FAILED;
 	ptrc_run_result_put_untraced(status);
 	return end_as(status);
 }
 
-/* Opens the gate. Returns 0 when COMMAND runs, or why it could not be executed. */
+/* Opens the gate. Returns 0 when COMMAND runs, or the error number of executing it. */
 static int release_child(const struct run *r)
 {
 	int error = 0;
 	ssize_t n;
 
-	/* If a signal has ended the child already, write() shall fail rather than end this
-	 * process. */
+	/* If a signal has ended the child, write() has to fail rather than end this process. */
 	signal(SIGPIPE, SIG_IGN);
 	if (write(r->gate[1], "", 1) == 1) {
 		do
@@ -793,7 +771,7 @@ static int release_child(const struct run *r)
 	return error;
 }
 
-/* The exit status if the rest of the log is left to itself. */
+/* The exit status if this process no longer waits for the log. */
 static int status_without_log(int status)
 {
 	if (WIFSIGNALED(status))
@@ -801,7 +779,7 @@ static int status_without_log(int status)
 	return WEXITSTATUS(status) || is_loss_allowed ? WEXITSTATUS(status) : PTRC_EXIT_INCOMPLETE;
 }
 
-/* Waits until all that is traced has ended, or for a signal. */
+/* Waits until all traced processes have ended, or for a signal. */
 static void wait_rest(struct run *r)
 {
 	int signals = open_end_signals(true);
@@ -825,17 +803,17 @@ static void wait_rest(struct run *r)
 }
 
 /*
- * Ends the trace. Its log may be a pipe whose reader has stopped to read; as COMMAND has ended,
- * the signals that would have ended it are for this process now. The first one, but of SIGINT the
- * second, gives the log up if it takes nothing for a second. After the next one this process
- * waits no longer for the keeper.
+ * Ends the trace. The log may be a pipe whose reader no longer reads. As COMMAND has ended, the
+ * signals that would have ended it are now for this process: the first one (of SIGINT, the
+ * second) gives the log up if it takes nothing for a second; after the next one this process no
+ * longer waits for the keeper.
  */
 static void end_recording(struct run *r)
 {
 	int signals = open_end_signals(true);
 	bool is_interrupted = false;
 	bool is_given_up = false;
-	/* When to say that this process waits for the log; 0 if not at all. */
+	/* The time at which to say that this process waits for the log; 0: never. */
 	int64_t say_ns = 0;
 
 	r->has_command_ended = true;
@@ -856,10 +834,10 @@ static void end_recording(struct run *r)
 			ptrc_cli_message(r->log.path,
 					 "given up; it is not known how many events are missing");
 			ptrc_server_remove_socket(r->server);
-			/* Not exit(), which would wait for the log, too. */
+			/* exit() would wait for the log, too. */
 			_exit(status_without_log(r->status));
 		} else if (info.ssi_signo == SIGINT && !is_interrupted) {
-			/* A log that goes on is not worth a word. */
+			/* No message as long as the log makes progress. */
 			is_interrupted = true;
 			say_ns = ptrc_now_ns() + WORD_MS * PTRC_NS_PER_MS;
 		} else {
@@ -870,7 +848,7 @@ static void end_recording(struct run *r)
 	close(signals);
 }
 
-/* Says why there are no events, if there are none. */
+/* If there are no events, says why. */
 static void say_why_empty(const struct run *r)
 {
 	if (r->is_without_functions)
@@ -890,7 +868,7 @@ static void say_why_empty(const struct run *r)
 				 "ptrace-filter) leave out every event type of the programs");
 }
 
-/* Reports what is no loss, but may surprise. */
+/* Reports surprises that are no losses. */
 static void say_notes(const struct run *r)
 {
 	if (r->waits.count)
@@ -906,14 +884,14 @@ static void say_notes(const struct run *r)
 	ptrc_unmatched_report(r->patterns, r->pattern_count, NULL);
 }
 
-/* Reports what is missing from the trace. Returns the status to end with, as wait() has it. */
+/* Reports what is missing from the trace. Returns the status to end with, as of wait(). */
 static int report(const struct run *r)
 {
 	struct ptrc_losses losses = r->losses;
 	bool is_incomplete;
 	bool is_told;
 
-	/* Who has asked for --log-keep need not be told that files were deleted. */
+	/* The user asked by --log-keep for files to be deleted. */
 	losses.deleted_files = 0;
 	losses.has_gone_on = false;
 	ptrc_losses_report(&losses, r->log.path);
@@ -942,8 +920,8 @@ static int report(const struct run *r)
 	return r->status;
 }
 
-/* Judges the log by the rules and writes the verdicts. Returns the status to end with, as wait() has it: that of
- * COMMAND if it failed. */
+/* Judges the log by the rules and writes the verdicts. Returns the status to end with, as of
+ * wait(): that of COMMAND if it failed. */
 static int judge(const struct run *r, int status)
 {
 	static struct ptrc_pairs pairs;
@@ -972,8 +950,8 @@ static int judge(const struct run *r, int status)
 	return status;
 }
 
-/* Whether the child has ended already: a signal killed it before it could be traced. Its status
- * then says so, and no message is needed. */
+/* Whether a signal killed the child before it could be traced. Its status then says so, and no
+ * message is needed. */
 static bool is_child_gone(const struct run *r)
 {
 	siginfo_t info = {.si_pid = 0};
@@ -984,13 +962,11 @@ static bool is_child_gone(const struct run *r)
 
 static int create_trace(void *arg)
 {
-	struct run *r = arg;
-
-	return ptrc_server_make_stream(r->server, &r->stage);
+	return ptrc_server_make_stream(((struct run *)arg)->server, &((struct run *)arg)->stage);
 }
 
-/* Creates and starts the trace. If its log takes nothing, a signal ends this process, as COMMAND
- * does not run yet; the child ends, too, when the gate closes. */
+/* Creates and starts the trace. If the log takes nothing, a signal ends this process, as COMMAND
+ * does not run yet; the child ends when the gate closes. */
 static int create(struct run *r)
 {
 	struct ptrc_background b;
@@ -1002,8 +978,7 @@ static int create(struct run *r)
 		if (!signal)
 			continue;
 		ptrc_group_signal_end();
-		ptrc_server_remove_socket(r->server);
-		ptrc_logfile_close(&r->log, false);
+		give_up(r);
 		end_as(W_EXITCODE(0, signal));
 		_exit(PTRC_EXIT_RUN_SIGNAL + signal);
 	}
@@ -1011,8 +986,8 @@ static int create(struct run *r)
 	return ptrc_background_end(&b);
 }
 
-/* Creates and starts the trace, and begins to serve the session. If that fails, prints why and
- * returns false. */
+/* Creates and starts the trace, and starts to serve the session. Returns false after a
+ * message. */
 static bool start_trace(struct run *r)
 {
 	int error = create(r);
@@ -1023,14 +998,8 @@ static bool start_trace(struct run *r)
 			ptrc_cli_message("--os", "%s", ptrc_server_os_refusal(r->server));
 		ptrc_server_begin(r->server);
 		r->is_recording = true;
-	} else if (r->stage == PTRC_SESSION_STAGE_FILTER) {
-		ptrc_cli_message(NULL, "cannot set the patterns of --only and --exclude: %s",
-				 strerror(error));
-	} else if (r->stage == PTRC_SESSION_STAGE_SNAPSHOTS) {
-		ptrc_cli_message(NULL, "--snapshot-on: no snapshots can be written here: %s",
-				 strerror(error));
-	} else if (!is_child_gone(r)) {
-		ptrc_trace_error(error, r->child, r->command[0], r->log.path);
+	} else if (r->stage != PTRC_SESSION_STAGE_STREAM || !is_child_gone(r)) {
+		ptrc_trace_error(r->stage, error, r->child, r->command[0], r->log.path);
 	}
 	return !error;
 }
@@ -1052,10 +1021,8 @@ int main(int argc, char **argv)
 	prepare(&r, &config.sessions[0]);
 	error = start_child(&r);
 	if (error) {
-		ptrc_server_remove_socket(r.server);
-		ptrc_logfile_close(&r.log, false);
 		ptrc_trace_no_process(r.command[0], error);
-		return PTRC_EXIT_RUN_FAILED;
+		return give_up(&r);
 	}
 	if (!start_trace(&r))
 		return abandon(&r);

@@ -33,12 +33,6 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_CLI_OPTIONS_END,
 };
 
-static const struct ptrc_cli_row exclusions[] = {
-	{"output", "discard"},
-	{"all", "STREAM"},
-	PTRC_CLI_ROWS_END,
-};
-
 static const struct ptrc_cli cli = {
 	.program = "ptrace-salvage",
 	.operands = "[OPTION]... [STREAM]...",
@@ -47,12 +41,11 @@ static const struct ptrc_cli cli = {
 		   "the log were killed. STREAM is an identifier, or the process ID of the\n"
 		   "controller or of the target.",
 	.options = options,
-	.exclusions = exclusions,
+	.exclusions = PTRC_CLI_ROWS({"output", "discard"}, {"all", "STREAM"}),
 	.notes = "No file is replaced: if LOG exists, a number is added to the name. Without\n"
 		 "--output, streams without a log go into " DEFAULT_LOG ", and if a log is gone,\n"
-		 "the rest of it goes into LOG.salvaged beside it.\n"
+		 "the rest of it goes into LOG.salvaged next to it.\n"
 		 "Exit status: 0 done, or there is none; 1 a stream stays; 2 wrong usage.",
-	.usage_status = PTRC_EXIT_USAGE,
 };
 
 struct result {
@@ -64,7 +57,6 @@ static const char *output;
 static bool is_discarding;
 static bool is_json;
 static bool is_all;
-/* Neither a stream nor --all was given. */
 static bool is_listing;
 
 static bool is_meant(const struct posixtrace_orphan *o, const char *operand)
@@ -86,32 +78,23 @@ static bool is_special(const char *path)
 	return !stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
-/* Says once where streams without a log go. */
-static void say_default(void)
-{
-	static bool has_said;
-
-	if (!has_said)
-		ptrc_cli_message(DEFAULT_LOG, "in the current directory is where streams without a "
-					      "log are written; --output names another file");
-	has_said = true;
-}
-
 static void settle(const struct posixtrace_orphan *o, struct result *r)
 {
+	static bool has_said_default;
+	const char *path = output || o->pt_has_log ? output : DEFAULT_LOG;
+
 	*r = (struct result){.error = 0};
 	if (is_listing)
 		return;
-	if (!is_discarding && !o->pt_has_log && !output)
-		say_default();
-	if (is_discarding)
+	if (is_discarding) {
 		r->error = posixtrace_discard_orphan(o->pt_id);
-	else
-		r->error = posixtrace_salvage_orphan(o->pt_id,
-						     output	     ? output
-						     : o->pt_has_log ? NULL
-								     : DEFAULT_LOG,
-						     r->written);
+		return;
+	}
+	if (path && !output && !has_said_default)
+		ptrc_cli_message(DEFAULT_LOG, "in the current directory is where streams without a "
+					      "log are written; --output names another file");
+	has_said_default |= path && !output;
+	r->error = posixtrace_salvage_orphan(o->pt_id, path, r->written);
 }
 
 static void put_json(struct ptrc_buffer *b, const struct posixtrace_orphan *o,
@@ -121,7 +104,7 @@ static void put_json(struct ptrc_buffer *b, const struct posixtrace_orphan *o,
 	char id[17];
 
 	ptrc_json_text(&j, "stream", ptrc_orphan_id(o, id));
-	/* Nothing else is known of a stream of another version. */
+	/* Nothing else is known about a stream of another version. */
 	if (o->pt_controller > 0) {
 		ptrc_json_i64(&j, "controller", o->pt_controller);
 		ptrc_json_i64(&j, "target", o->pt_target);
@@ -140,7 +123,7 @@ static void put_json(struct ptrc_buffer *b, const struct posixtrace_orphan *o,
 	ptrc_json_end(&j);
 }
 
-/* Where its events go, or why they cannot. */
+/* Puts the log that the events belong to, or why they cannot be salvaged. */
 static void put_listed(struct ptrc_buffer *b, const struct posixtrace_orphan *o)
 {
 	if (o->pt_error)
@@ -182,19 +165,16 @@ int main(int argc, char **argv)
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
 		if (key == 'o')
 			output = optarg;
-		else if (key == KEY_DISCARD)
-			is_discarding = true;
-		else if (key == KEY_ALL)
-			is_all = true;
-		else if (key == KEY_JSON)
-			is_json = true;
+		is_discarding |= key == KEY_DISCARD;
+		is_all |= key == KEY_ALL;
+		is_json |= key == KEY_JSON;
 	}
 	if (output && !*output)
 		ptrc_cli_usage("--output", "needs the name of a file");
 	if (output && !strcmp(output, "-"))
 		ptrc_cli_usage("--output",
 			       "'-' is not standard output; ./- is a file of this name");
-	/* A number would be added to its name. */
+	/* Otherwise a number would be added to its name. */
 	if (output && (ptrc_output_is(output) || is_special(output)))
 		ptrc_cli_usage("--output",
 			       "'%s' is standard output or a special file; name a new file",

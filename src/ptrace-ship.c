@@ -31,7 +31,7 @@
 #define DEFAULT_SERVER "http://localhost:8123"
 #define PASSWORD_VARIABLE "POSIXTRACE_SHIP_PASSWORD"
 
-/* Options that are settings, too, which a file may have under the same names. */
+/* Up to KEY_SETTINGS_END: options that are also settings of the same names in a file. */
 enum {
 	KEY_SERVER = PTRC_CLI_KEY_FIRST,
 	KEY_DATABASE,
@@ -54,7 +54,7 @@ enum {
 
 enum { SETTINGS = KEY_SETTINGS_END - PTRC_CLI_KEY_FIRST };
 
-/* The first ones are the settings, in the order of their keys. */
+/* The settings come first, in the order of their keys. */
 static const struct ptrc_cli_option options[] = {
 	{"server", KEY_SERVER, "URL", "the server (default: " DEFAULT_SERVER ")"},
 	{"database", KEY_DATABASE, "NAME", "its database (default: " PTRC_SHIP_DATABASE ")"},
@@ -76,38 +76,31 @@ static const struct ptrc_cli_option options[] = {
 	{"batch-time", KEY_BATCH_TIME, "DURATION",
 	 "how often --follow looks, such as 100ms\n(default: 1s)"},
 	{"state-directory", KEY_STATE_DIRECTORY, "DIRECTORY",
-	 "keep the progress files there, not beside the\nlogs"},
+	 "keep the progress files there, not next to the\nlogs"},
 	{"give-up", KEY_GIVE_UP, "DURATION",
 	 "how long a server that does not answer is tried,\nsuch as 1h (default: 1m, and 0, which is "
 	 "for\never, with --follow)"},
 	{"verbose", KEY_VERBOSE, NULL, "say of each log how many rows were sent"},
 	{"create-table", KEY_CREATE_TABLE, NULL, "make the tables on the server first"},
 	{"print-schema", KEY_PRINT_SCHEMA, NULL, "print the SQL that makes the tables, and end"},
-	{"json", KEY_JSON, NULL, "an object per log that says what came of it"},
+	{"json", KEY_JSON, NULL, "an object per log with its result"},
 	{"config", 'c', "FILE", "take settings from this file, \"-\" for standard\ninput"},
 	PTRC_CLI_OPTIONS_END,
-};
-
-static const struct ptrc_cli_row words[] = {
-	{"dialect", "modern plain"},
-	PTRC_CLI_ROWS_END,
 };
 
 static const struct ptrc_cli cli = {
 	.program = "ptrace-ship",
 	.operands = "[OPTION]... LOG... | --follow=WHERE",
-	.summary = "Sends the events of trace logs to a ClickHouse server: each of them once,\n"
-		   "whatever happens to ptrace-ship, the network and the server. LOG.ship, beside\n"
-		   "each log, tells what the server has.",
+	.summary =
+		"Sends the events of trace logs to a ClickHouse server: each of them once,\n"
+		"whatever happens to ptrace-ship, the network and the server. LOG.ship, next to\n"
+		"each log, records what the server has.",
 	.options = options,
-	.words = words,
+	.words = PTRC_CLI_ROWS({"dialect", "modern plain"}),
 	.operand_kinds = "LOG",
 	.notes = "Exit status: 0 done; 1 failed, or not everything was sent; 2 wrong usage;\n"
 		 "3 everything was sent, but a log is incomplete.",
-	.usage_status = PTRC_EXIT_USAGE,
 };
-
-static void put_object(const char *path, const struct ptrc_ship_report *r);
 
 static volatile bool is_stopped;
 static struct ptrc_ship_options server_options = {
@@ -118,7 +111,6 @@ static struct ptrc_ship_options server_options = {
 static struct ptrc_shipper shipper = {.batch_bytes = PTRC_SHIP_BATCH_BYTES};
 static struct ptrc_ship_follow follow = {
 	.shipper = &shipper,
-	.tell = put_object,
 	.interval_ns = INT64_C(1000000000),
 };
 static const char *follow_where;
@@ -129,7 +121,7 @@ static bool is_verbose;
 static bool is_json;
 static struct ptrc_buffer out = PTRC_BUFFER_INIT;
 
-/* What was given for a setting: by an option, or in the file of this name at this place. */
+/* The value given for a setting; .file and .mark: where, unless by an option. */
 static struct given {
 	const char *text;
 	const char *file;
@@ -155,18 +147,24 @@ static void watch_signals(void)
 	}
 }
 
-/* The password: the first line of the file, or the variable, which programs that we start do not get. */
+static void __attribute__((noreturn)) fail_at(const char *path, int error)
+{
+	ptrc_cli_error(path, error);
+	exit(PTRC_EXIT_FAILED);
+}
+
+/* The password: the first line of the file or else the variable, which is unset so that child
+ * processes do not get it. */
 static const char *read_password(void)
 {
 	static char text[1024];
+	const char *value = getenv(PASSWORD_VARIABLE);
 	ssize_t size;
 	int fd;
 
+	if (!password_file && !value)
+		return NULL;
 	if (!password_file) {
-		const char *value = getenv(PASSWORD_VARIABLE);
-
-		if (!value)
-			return NULL;
 		if (strlen(value) >= sizeof(text))
 			ptrc_cli_usage(PASSWORD_VARIABLE, "is too long");
 		strcpy(text, value);
@@ -175,10 +173,8 @@ static const char *read_password(void)
 	}
 	fd = open(password_file, O_RDONLY | O_CLOEXEC);
 	size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (size < 0) {
-		ptrc_cli_error(password_file, errno);
-		exit(PTRC_EXIT_FAILED);
-	}
+	if (size < 0)
+		fail_at(password_file, errno);
 	close(fd);
 	text[size] = '\0';
 	text[strcspn(text, "\r\n")] = '\0';
@@ -191,7 +187,7 @@ static const char *read_password(void)
 
 /* ---- settings ---- */
 
-/* Refuses the value of a setting, in the words of where it was given. */
+/* Refuses the value of a setting, naming the option or the place in the file. */
 static void __attribute__((format(printf, 2, 3), noreturn)) refuse(int key, const char *format, ...)
 {
 	const struct given *g = &given[key - PTRC_CLI_KEY_FIRST];
@@ -217,7 +213,7 @@ static int64_t duration(int key, const char *text)
 	return ns;
 }
 
-/* A URL, which may end with a slash, without it. */
+/* A copy of a URL without a slash at its end. */
 static const char *without_slash(const char *url)
 {
 	size_t size = strlen(url);
@@ -232,63 +228,46 @@ static void apply(int key, const char *text)
 {
 	struct ptrc_cli_reason why;
 
-	switch (key) {
-	case KEY_SERVER:
+	follow.is_removing |= key == KEY_REMOVE_SHIPPED;
+	is_verbose |= key == KEY_VERBOSE;
+	if (key == KEY_SERVER) {
 		server_options.server = without_slash(text);
-		break;
-	case KEY_DATABASE:
+	} else if (key == KEY_DATABASE) {
 		if (!*text || strchr(text, '\n'))
 			refuse(key, "needs a name");
 		server_options.database = text;
-		break;
-	case KEY_LOGIN:
+	} else if (key == KEY_LOGIN) {
 		server_options.user = text;
-		break;
-	case KEY_PASSWORD_FILE:
+	} else if (key == KEY_PASSWORD_FILE) {
 		password_file = text;
-		break;
-	case KEY_CA_FILE:
+	} else if (key == KEY_CA_FILE) {
 		server_options.ca_file = text;
-		break;
-	case KEY_DIALECT:
+	} else if (key == KEY_DIALECT) {
 		if (!ptrc_ship_dialect_named(text, &server_options.dialect))
 			refuse(key, "'%s' is neither modern nor plain", text);
 		server_options.has_dialect = true;
-		break;
-	case KEY_FOLLOW:
+	} else if (key == KEY_FOLLOW) {
 		if (!*text)
 			refuse(key, "needs a directory or the name of a session");
 		follow_where = text;
-		break;
-	case KEY_REMOVE_SHIPPED:
-		follow.is_removing = true;
-		break;
-	case KEY_BATCH_SIZE:
+	} else if (key == KEY_BATCH_SIZE) {
 		if (!ptrc_cli_parse_size(text, &shipper.batch_bytes, &why))
 			refuse(key, "%s", why.text);
 		if (shipper.batch_bytes < 1024 || shipper.batch_bytes > 16 << 20)
 			refuse(key, "'%s' is not in the range 1K to 16M", text);
-		break;
-	case KEY_BATCH_TIME:
+	} else if (key == KEY_BATCH_TIME) {
 		follow.interval_ns = duration(key, text);
 		if (follow.interval_ns < 10 * PTRC_NS_PER_MS)
 			refuse(key, "'%s' is less than 10ms", text);
-		break;
-	case KEY_STATE_DIRECTORY:
+	} else if (key == KEY_STATE_DIRECTORY) {
 		shipper.state_directory = text;
-		break;
-	case KEY_GIVE_UP:
+	} else if (key == KEY_GIVE_UP) {
 		server_options.give_up_ns = duration(key, text);
-		break;
-	case KEY_VERBOSE:
-		is_verbose = true;
-		break;
-	default:
-		break;
 	}
 }
 
-/* Reads a setting of the file: a key, and its value. One that an option has set is only looked at. */
+/* Reads a setting of the file: a key and its value. An option overrides it, but it is checked
+ * nevertheless. */
 static void read_setting(struct ptrc_yaml *y)
 {
 	const char *name = ptrc_yaml_key(y);
@@ -355,15 +334,12 @@ static void parse(int argc, char **argv)
 
 	ptrc_cli_begin(&cli);
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
+		is_creating |= key == KEY_CREATE_TABLE;
+		is_printing |= key == KEY_PRINT_SCHEMA;
+		is_json |= key == KEY_JSON;
 		if (key == 'c')
 			file = optarg;
-		else if (key == KEY_CREATE_TABLE)
-			is_creating = true;
-		else if (key == KEY_PRINT_SCHEMA)
-			is_printing = true;
-		else if (key == KEY_JSON)
-			is_json = true;
-		else
+		else if (key < KEY_SETTINGS_END)
 			given[key - PTRC_CLI_KEY_FIRST].text = optarg ? optarg : "true";
 	}
 	if (file)
@@ -376,12 +352,6 @@ static void parse(int argc, char **argv)
 	check_usage(argc - optind);
 }
 
-static void print_schema(void)
-{
-	ptrc_ship_schema_put(&out, server_options.dialect, server_options.database);
-}
-
-/* What the server says of itself is no longer of interest when a signal has come. */
 static enum ptrc_exit status_of(enum ptrc_ship_result result)
 {
 	return result == PTRC_SHIPPED || result == PTRC_SHIPPED_WHOLE ? PTRC_EXIT_DONE
@@ -398,7 +368,7 @@ static void say(const char *path, const struct ptrc_ship_sent *sent)
 	ptrc_output_write(&out);
 }
 
-/* What is to be known of a log: with --json an object. */
+/* With --json, puts an object about a log. */
 static void put_object(const char *path, const struct ptrc_ship_report *r)
 {
 	static const char *const states[] = {
@@ -435,15 +405,14 @@ static void put_object(const char *path, const struct ptrc_ship_report *r)
 
 /* ---- what is given ---- */
 
-/* The logs that the operands name. */
 struct logs {
 	char **paths;
 	size_t count;
-	/* A message has said of an operand that it is none. */
+	/* An operand was no log, which a message has said. */
 	bool has_failed;
 };
 
-/* Each file of a rotated log stands for all of it; so 'ptrace-ship *' sends such a log once. */
+/* Each file of a rotated log stands for the whole log, so that 'ptrace-ship *' sends it once. */
 static void find_logs(struct logs *logs, char **operands, size_t count)
 {
 	logs->paths = ptrc_cli_allocate(count * sizeof(*logs->paths));
@@ -474,13 +443,7 @@ static void free_logs(struct logs *logs)
 	free(logs->paths);
 }
 
-static void __attribute__((noreturn)) fail_at(const char *path, int error)
-{
-	ptrc_cli_error(path, error);
-	exit(PTRC_EXIT_FAILED);
-}
-
-/* libcurl reads the certificates when it has a connection; then it would be late to say so. */
+/* Checked early, because libcurl reads the certificates only when it connects. */
 static void check_ca_file(const char *path)
 {
 	FILE *file = fopen(path, "re");
@@ -488,11 +451,9 @@ static void check_ca_file(const char *path)
 	size_t room = 0;
 	bool has = false;
 
-	if (!file)
-		fail_at(path, errno);
-	while (!has && getline(&line, &room, file) >= 0)
+	while (file && !has && getline(&line, &room, file) >= 0)
 		has = strstr(line, "-----BEGIN ");
-	if (ferror(file))
+	if (!file || ferror(file))
 		fail_at(path, errno);
 	if (!has) {
 		ptrc_cli_message(path, "has no certificate in PEM");
@@ -511,9 +472,7 @@ static void check_files(void)
 		check_ca_file(server_options.ca_file);
 	if (!directory)
 		return;
-	if (stat(directory, &st))
-		fail_at(directory, errno);
-	if (!S_ISDIR(st.st_mode))
+	if (!stat(directory, &st) && !S_ISDIR(st.st_mode))
 		fail_at(directory, ENOTDIR);
 	if (access(directory, W_OK | X_OK))
 		fail_at(directory, errno);
@@ -531,7 +490,7 @@ static enum ptrc_exit ship_logs(const struct logs *logs)
 		const char *path = logs->paths[i];
 		struct ptrc_ship_report r = {.result = result};
 
-		/* Of those behind one at which it ended, there is only the same to say. */
+		/* After the end, the other logs have the same result. */
 		if (result == PTRC_SHIP_STOPPED || result == PTRC_SHIP_SERVER_FAILED) {
 			put_object(path, &r);
 			continue;
@@ -551,7 +510,7 @@ static enum ptrc_exit ship_logs(const struct logs *logs)
 	return status == PTRC_EXIT_DONE && is_incomplete ? PTRC_EXIT_INCOMPLETE : status;
 }
 
-/* Whether it is a directory, or is written as one: no session has a slash in its name. */
+/* Whether it is a directory, or has a slash, which no name of a session has. */
 static bool is_directory(const char *where)
 {
 	struct stat st;
@@ -564,11 +523,12 @@ static enum ptrc_exit follow_it(void)
 	bool is_all = is_directory(follow_where);
 	enum ptrc_ship_result result;
 
+	follow.report = put_object;
 	shipper.is_following = true;
 	result = is_all ? ptrc_ship_directory(&follow, follow_where)
 			: ptrc_ship_session(&follow, follow_where);
 	say(follow_where, &shipper.sent);
-	/* What is there after the signal is sent by the next one. */
+	/* After a signal the rest is left to the next ptrace-ship, which is no failure. */
 	if (result == PTRC_SHIP_LOG_FAILED || result == PTRC_SHIP_SERVER_FAILED ||
 	    follow.has_failed)
 		return PTRC_EXIT_FAILED;
@@ -584,7 +544,7 @@ int main(int argc, char **argv)
 	parse(argc, argv);
 	ptrc_output_begin();
 	if (is_printing) {
-		print_schema();
+		ptrc_ship_schema_put(&out, server_options.dialect, server_options.database);
 		ptrc_output_end(&out);
 		return PTRC_EXIT_DONE;
 	}

@@ -40,14 +40,13 @@ static const struct ptrc_cli cli = {
 	.notes = "If the session flushes its stream to a log of its own, LOG gets what that has\n"
 		 "after one more flush, else what the stream holds now.\n"
 		 "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete.",
-	.usage_status = PTRC_EXIT_USAGE,
 };
 
 static const char *output;
 static bool is_forced;
 static bool is_json;
 
-/* Everything that the session has. */
+/* Selects all events of the session. */
 static struct ptrc_source source;
 static struct ptrc_query query = {
 	.select.span = {INT64_MIN, INT64_MAX},
@@ -80,24 +79,10 @@ static void put_text(struct ptrc_buffer *b, const char *session)
 	ptrc_buffer_char(b, '\n');
 }
 
-/* Writes the log of a session that the source reads. */
-static enum ptrc_exit write_log(void)
-{
-	struct ptrc_logfile file;
-	enum ptrc_exit status;
-
-	ptrc_source_begin(&source, &query, 0);
-	if (!ptrc_log_target_open(&file, &query, output, is_forced))
-		return PTRC_EXIT_FAILED;
-	/* Nothing is selected, so the source need not be looked at before. */
-	status = ptrc_query_end(&query, PTRC_EXIT_DONE, ptrc_query_run(&query));
-	ptrc_log_target_close(&file);
-	return status;
-}
-
 static enum ptrc_exit snapshot(const char *session)
 {
-	enum ptrc_exit status;
+	struct ptrc_logfile file;
+	enum ptrc_exit status = PTRC_EXIT_FAILED;
 	int error = ptrc_reader_dump(&source.reader, session);
 
 	if (error) {
@@ -105,7 +90,12 @@ static enum ptrc_exit snapshot(const char *session)
 			ptrc_orphans_say_session(session, error);
 		return PTRC_EXIT_FAILED;
 	}
-	status = write_log();
+	ptrc_source_begin(&source, &query, 0);
+	if (ptrc_log_target_open(&file, &query, output, is_forced)) {
+		/* All events are wanted, so there is no need of ptrc_query_scan(). */
+		status = ptrc_query_end(&query, PTRC_EXIT_DONE, ptrc_query_run(&query));
+		ptrc_log_target_close(&file);
+	}
 	if (status != PTRC_EXIT_FAILED)
 		(is_json ? put_json : put_text)(&query.out, session);
 	ptrc_source_free(&source);
@@ -119,16 +109,11 @@ int main(int argc, char **argv)
 
 	ptrc_cli_begin(&cli);
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
-		if (key == 'o' && output)
-			ptrc_cli_usage("--output", "is given twice");
 		if (key == 'o')
-			output = optarg;
-		else if (key == KEY_FORCE)
-			is_forced = true;
-		else if (key == KEY_JSON)
-			is_json = true;
-		else if (key == KEY_ALLOW_LOSS)
-			query.is_loss_allowed = true;
+			ptrc_cli_once("--output", &output);
+		is_forced |= key == KEY_FORCE;
+		is_json |= key == KEY_JSON;
+		query.is_loss_allowed |= key == KEY_ALLOW_LOSS;
 	}
 	if (argc - optind != 1)
 		ptrc_cli_usage(NULL,

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * ptrace-start, -stop, -clear, -flush and -shutdown: one program, which does what its name says with each session
- * that is an operand.
- */
+/* ptrace-start, -stop, -clear, -flush and -shutdown: one program, which does what its name says
+ * to each session among the operands. */
 #include "config.h"
 
 #include <errno.h>
@@ -35,11 +33,6 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_CLI_OPTIONS_END,
 };
 
-static const struct ptrc_cli_row exclusions[] = {
-	{"all", "SESSION"},
-	PTRC_CLI_ROWS_END,
-};
-
 static const struct command {
 	const char *program;
 	enum ptrc_session_verb verb;
@@ -60,8 +53,7 @@ static const struct command {
 	{"ptrace-flush", PTRC_SESSION_FLUSH,
 	 "Writes the events that the sessions still hold in memory to their logs, and\n"
 	 "waits until they are written.",
-	 "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the log is full, or not\n"
-	 "there any more."},
+	 "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the log is full or gone."},
 	{"ptrace-shutdown", PTRC_SESSION_SHUTDOWN,
 	 "Ends the sessions: the events that they still hold in memory are written to\n"
 	 "the logs, the logs are closed, and no process of the sessions is left.",
@@ -71,21 +63,23 @@ enum { COMMANDS = sizeof(commands) / sizeof(*commands) };
 
 /* The result of asking one session. */
 struct result {
-	/* 0, or an error number of ptrc_session_ask() or of the reply, and the reason in words. */
+	/* 0, or an error number of ptrc_session_ask() or of the reply; `reason`: the same in
+	 * words. */
 	int error;
 	char reason[PTRC_ORPHANS_TEXT_BYTES];
 	bool has_losses;
 	struct ptrc_losses losses;
-	/* Of a session that has ended: its event types and patterns just before. */
+	/* After a shutdown: the last event types and patterns of the session. */
 	struct ptrc_session_types types;
-	/* After a shutdown: the snapshots that the session has made by itself. */
+	/* After a shutdown: the snapshots of --snapshot-on. */
 	struct ptrc_snapshots_state snapshots;
-	/* After a flush: the log that is full, so that nothing is recorded any more; or empty. */
+	/* After a flush: the path of the log if it is full, so that recording has stopped; else
+	 * "". */
 	char full_log[PATH_MAX];
 };
 
-/* Finds out after a flush whether the session's log is still where it was made, and whether it
- * takes anything more. */
+/* Checks after a flush whether the session's log still exists at its path, and whether it is
+ * full. */
 static void look_for_log(const char *name, struct result *r)
 {
 	const struct ptrc_session_state *s;
@@ -100,7 +94,7 @@ static void look_for_log(const char *name, struct result *r)
 	r->has_losses = true;
 	if (is_full) {
 		ptrc_losses_gather(&r->losses, &s->status, &s->counts);
-		/* This flush has written what an earlier one could not write. */
+		/* An earlier error does not matter: this flush has written the rest. */
 		r->losses.write_error = 0;
 		snprintf(r->full_log, sizeof(r->full_log), "%s", s->log);
 	}
@@ -112,7 +106,7 @@ static bool is_complete(const struct result *r)
 	return !*r->full_log && !ptrc_losses_is_any(&r->losses);
 }
 
-/* Says which snapshots are missing that the session was to make. */
+/* Reports missing snapshots of --snapshot-on. */
 static void report_snapshots(const struct result *r, const char *name)
 {
 	const struct ptrc_snapshots_state *s = &r->snapshots;
@@ -162,15 +156,16 @@ static void report_losses(const struct result *r, const char *name)
 	ptrc_losses_report(*r->full_log ? &gone : &r->losses, name);
 }
 
-/* Ends a session, and finds out which of its patterns have matched no name. The connection that
- * ends it comes first: a session that ends tells all who are connected. */
+/* Ends a session and reads its event types and patterns. One connection does both, as a session
+ * that ends reports it to its clients. */
 static int end(const char *name, struct ptrc_session_reply *reply, struct result *r)
 {
 	const struct ptrc_session_question q = {.verb = PTRC_SESSION_SHUTDOWN, .types = &r->types};
 	int error = ptrc_session_ask_about(name, &q, reply);
 	int again;
 
-	/* A session that has no descriptors left closes the connection that is silent longest. */
+	/* A session that runs out of descriptors closes the connection that was idle longest:
+	 * asks again. */
 	if (error == ECONNRESET) {
 		again = ptrc_session_ask(name, PTRC_SESSION_SHUTDOWN, reply);
 		if (again != ENOENT)
@@ -179,8 +174,8 @@ static int end(const char *name, struct ptrc_session_reply *reply, struct result
 	return error;
 }
 
-/* Finds out whether a trace that was to be started has stopped at once, as it has no room. With the
- * stream-full-policy flush it goes on by itself. */
+/* Checks whether a trace stopped again just after its start, because its stream or log is full.
+ * With the stream-full-policy flush it starts again by itself. */
 static void look_for_room(const char *name, struct result *r)
 {
 	const struct ptrc_session_state *s;
@@ -216,7 +211,7 @@ static void ask(const char *name, enum ptrc_session_verb verb, struct result *r)
 	text = ptrc_session_explain(r->error);
 	if (!r->error && reply.body == PTRC_SESSION_BODY_STATE) {
 		/* Only a session that has ended answers these verbs with its state. The error of
-		 * the reply then is that of writing the log, and counts among the losses. */
+		 * the reply is then that of writing the log, and counts as a loss. */
 		r->snapshots = reply.state.snapshots;
 		r->has_losses = reply.state.has_log;
 	}
@@ -231,7 +226,7 @@ static void ask(const char *name, enum ptrc_session_verb verb, struct result *r)
 	} else if (!r->error) {
 		r->error = reply.error;
 		text = ptrc_cli_process_reason(r->error);
-		/* Of a flush, the error number alone would mislead. */
+		/* For a flush, the text of the error number alone would mislead. */
 		if (r->error == EAGAIN)
 			prefix = "cannot start the process that writes the log: ";
 		else if (verb == PTRC_SESSION_FLUSH && r->error == EINVAL)
@@ -270,7 +265,8 @@ static void put_json(struct ptrc_buffer *b, const char *name, const char *comman
 	ptrc_json_end(&j);
 }
 
-/* The command whose name the program was called by; an installation may have added something before or after it. */
+/* The command by whose name the program was called; an installation may have added a prefix or
+ * suffix. */
 static const struct command *find_command(const char *called)
 {
 	const char *slash = strrchr(called, '/');
@@ -283,7 +279,7 @@ static const struct command *find_command(const char *called)
 				"ptrace-start, -stop, -clear, -flush or -shutdown");
 }
 
-/* Prints the result of asking the session. Raises *worst to the exit status that this has. */
+/* Prints the result for a session, and raises *worst to its exit status. */
 static void tell(const struct result *r, const char *name, enum ptrc_exit *worst)
 {
 	if (r->error) {
@@ -295,11 +291,11 @@ static void tell(const struct result *r, const char *name, enum ptrc_exit *worst
 		report_losses(r, name);
 	report_snapshots(r, name);
 	ptrc_unmatched_report(r->types.patterns, r->types.pattern_count, name);
-	if (*worst == PTRC_EXIT_DONE && ((r->has_losses && !is_complete(r)) || r->snapshots.failed))
-		*worst = PTRC_EXIT_INCOMPLETE;
+	if ((r->has_losses && !is_complete(r)) || r->snapshots.failed)
+		*worst = ptrc_exit_worse(*worst, PTRC_EXIT_INCOMPLETE);
 }
 
-/* Whether a session that --all names is not there any more. */
+/* Whether a session of --all has ended since it was found. */
 static bool has_gone(const struct result *r, const char *name)
 {
 	return r->error == ENOENT || r->error == ECONNREFUSED ||
@@ -315,13 +311,12 @@ int main(int argc, char **argv)
 		.operands = is_shutdown ? "[OPTION]... SESSION...|--all" : "[OPTION]... SESSION...",
 		.summary = command->summary,
 		.options = is_shutdown ? options : options + 2,
-		.exclusions = exclusions,
+		.exclusions = PTRC_CLI_ROWS({"all", "SESSION"}),
 		.operand_kinds = "SESSION",
 		.notes = command->notes,
-		.usage_status = PTRC_EXIT_USAGE,
 	};
 	struct ptrc_buffer out = PTRC_BUFFER_INIT;
-	/* Static, so that the names need not be freed before the process exits. */
+	/* Static, because they are never freed. */
 	static char **names;
 	static struct result r;
 	enum ptrc_exit worst = PTRC_EXIT_DONE;

@@ -40,7 +40,7 @@ static const struct ptrc_cli_option options[] = {
 	 "the same value in the field; may be given several\ntimes"},
 	{"pairs", KEY_PAIRS, NULL, "the same of all event types X.begin and X.end"},
 	{"per", KEY_PER, "FIELD", "with these: for each value of the field, of the\nfirst event"},
-	{"histogram", KEY_HISTOGRAM, NULL, "with these: how many there are of each length"},
+	{"histogram", KEY_HISTOGRAM, NULL, "with these: the distribution of durations"},
 	PTRC_SELECTION_EVENT_OPTIONS,
 	PTRC_SELECTION_HOST_OPTIONS,
 	{"diff", KEY_DIFF, NULL,
@@ -64,23 +64,6 @@ static const struct ptrc_cli_option options[] = {
 	PTRC_CLI_OPTIONS_END,
 };
 
-static const struct ptrc_cli_row exclusions[] = {
-	{"label clock-sync per histogram", "diff"},
-	PTRC_CLI_ROWS_END,
-};
-
-static const struct ptrc_cli_row needs[] = {
-	{"baseline fail-if", "diff"},
-	{"per histogram", "pair pairs"},
-	{"decode config strict event user pid tid since until where", "pair pairs diff"},
-	PTRC_CLI_ROWS_END,
-};
-
-static const struct ptrc_cli_row words[] = {
-	{"format", "text json"},
-	PTRC_CLI_ROWS_END,
-};
-
 static const struct ptrc_cli cli = {
 	.program = "ptrace-stat",
 	.operands = "[OPTION]... SESSION|LOG... | --diff BEFORE AFTER",
@@ -90,13 +73,14 @@ static const struct ptrc_cli cli = {
 		   "--pairs show how long it took from one event to another in place of these,\n"
 		   "and --diff what differs between two logs.",
 	.options = options,
-	.exclusions = exclusions,
-	.needs = needs,
-	.words = words,
+	.exclusions = PTRC_CLI_ROWS({"label clock-sync per histogram", "diff"}),
+	.needs = PTRC_CLI_ROWS(
+		{"baseline fail-if", "diff"}, {"per histogram", "pair pairs"},
+		{"decode config strict event user pid tid since until where", "pair pairs diff"}),
+	.words = PTRC_CLI_ROWS({"format", "text json"}),
 	.operand_kinds = "SESSION|LOG",
 	.notes = "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the data is incomplete,\n"
 		 "5 a condition of --fail-if holds.",
-	.usage_status = PTRC_EXIT_USAGE,
 };
 
 static struct ptrc_stat stat_of_it;
@@ -110,7 +94,7 @@ static struct ptrc_cli_texts befores;
 static enum ptrc_format format = PTRC_FORMAT_TEXT;
 static bool is_utc;
 static bool has_histogram;
-/* What was found of all operands. */
+/* The result for all operands. */
 static bool is_failed;
 static bool is_incomplete;
 
@@ -120,7 +104,7 @@ static bool has_pairs(void)
 	return pairs.is_by_name || pairs.given_count;
 }
 
-/* Returns whether there is such a session. If it does not answer, prints a message and sets
+/* Returns false if there is no such session. If it does not answer, prints a message and sets
  * *has_no_answer. */
 static bool stat_session(const char *name, bool *has_no_answer)
 {
@@ -151,7 +135,6 @@ static void separate(struct ptrc_buffer *b)
 	has_text = true;
 }
 
-/* Puts what was gathered. */
 static void put_stat(void)
 {
 	static struct ptrc_buffer out;
@@ -171,6 +154,17 @@ static void put_stat(void)
 	ptrc_event_types_free(&stat_of_it.types);
 }
 
+/* Shows the logs, with times corrected by the clocks of all their hosts. */
+static void put_logs(char **operands, size_t count)
+{
+	is_failed |= !ptrc_selection_open(&selection, operands, count);
+	for (size_t i = 0; i < query.source_count; i++) {
+		ptrc_stat_from_log(&stat_of_it, &query.sources[i].reader);
+		put_stat();
+	}
+	ptrc_selection_close(&selection);
+}
+
 static void put(char *thing)
 {
 	bool has_no_answer = false;
@@ -181,17 +175,12 @@ static void put(char *thing)
 			put_stat();
 		return;
 	}
-	is_failed |= !ptrc_selection_open(&selection, &thing, 1);
-	if (query.source_count) {
-		ptrc_stat_from_log(&stat_of_it, &query.sources->reader);
-		put_stat();
-	}
-	ptrc_selection_close(&selection);
+	put_logs(&thing, 1);
 }
 
 /* ---- pairs ---- */
 
-/* The option by which the operands are looked at together; null: each is for itself. */
+/* The option by which the operands are treated together; NULL: each is treated alone. */
 static const char *together_option(void)
 {
 	return selection.labels.count	    ? "--label"
@@ -261,7 +250,7 @@ static void end_pairs(void *self, bool is_read)
 	(format == PTRC_FORMAT_JSON ? put_pairs_json : put_pairs_text)(&q->out, q);
 }
 
-/* Shows the pairs of the operands, with times by the clocks of all of their hosts. */
+/* Shows the pairs of all operands together, with times corrected by the clocks of their hosts. */
 static void put_pairs(char **operands, size_t count)
 {
 	enum ptrc_exit status = PTRC_EXIT_DONE;
@@ -292,23 +281,9 @@ static void put_each(char **operands, size_t count)
 			put(operands[i]);
 }
 
-/* Shows the operands, with times by the clocks of all of their hosts. */
-static void put_together(char **operands, size_t count)
-{
-	if (has_pairs()) {
-		put_pairs(operands, count);
-		return;
-	}
-	is_failed = !ptrc_selection_open(&selection, operands, count);
-	for (size_t i = 0; i < query.source_count; i++) {
-		ptrc_stat_from_log(&stat_of_it, &query.sources[i].reader);
-		put_stat();
-	}
-}
-
 /* ---- what differs ---- */
 
-/* Which patterns of --event match a type of one of the logs that are compared: not each log has to have it. */
+/* Which patterns of --event match a type in at least one of the compared logs. */
 static bool *found_globs;
 
 /* Returns false, after a message, if the log cannot be read. */
@@ -336,7 +311,7 @@ static bool take_side(size_t side, char *thing)
 	return is_read;
 }
 
-/* Says which patterns match nothing in any of the logs, and which events could not be decided. */
+/* Reports patterns that match no type in any log, and events that --where could not decide. */
 static void report_selection(void)
 {
 	for (size_t i = 0; i < query.select.globs.count; i++) {
@@ -349,7 +324,7 @@ static void report_selection(void)
 	is_incomplete |= ptrc_query_undecided(&query) && !query.is_loss_allowed;
 }
 
-/* Says which pairs none of the logs has, and what was left out. */
+/* Reports pairs that no log has, and events that were left out. */
 static void report_pairs(void)
 {
 	for (size_t i = 0; i < diff.pair_count; i++) {
@@ -388,7 +363,7 @@ static void put_diff(char **operands, size_t count)
 		is_read &= take_side(i < first_after ? PTRC_DIFF_BEFORE : PTRC_DIFF_AFTER,
 				     operands[i]);
 	ptrc_diff_end(&diff);
-	/* What a part of the logs tells would not be what was asked for. */
+	/* A comparison of only some of the logs would mislead. */
 	is_failed = !is_read;
 	if (is_read) {
 		ptrc_conditions_judge(&conditions, &diff);
@@ -407,38 +382,20 @@ static void put_diff(char **operands, size_t count)
 	ptrc_diff_free(&diff);
 }
 
-static void read_conditions(const struct ptrc_cli_texts *texts)
-{
-	struct ptrc_cli_reason why;
-
-	for (size_t i = 0; i < texts->count; i++)
-		if (!ptrc_conditions_add(&conditions, texts->texts[i], &why))
-			ptrc_cli_usage("--fail-if", "%s", why.text);
-}
-
 static void check_together_usage(char *const *operands, size_t count)
 {
 	const char *option = together_option();
 
-	if (!option)
-		return;
-	/* What a session tells of itself has no times of events. */
-	for (size_t i = 0; i < count && !has_pairs(); i++)
+	/* The counts of a session have no times of events. */
+	for (size_t i = 0; option && i < count && !has_pairs(); i++)
 		if (ptrc_summary_is_session_name(operands[i]) && !ptrc_session_knock(operands[i]))
 			ptrc_cli_usage(option,
 				       "%s is a session, of which it needs --pair or --pairs",
 				       operands[i]);
 }
 
-static void check_diff_usage(int operands)
-{
-	if (is_diff && (befores.count ? !operands : operands != 2))
-		ptrc_cli_usage("--diff",
-			       "compares two logs, BEFORE and AFTER; several are given as "
-			       "--baseline=LOG... AFTER...");
-}
-
-/* Reads the options of pairs, whose fields may be those of a --decode that comes behind them. */
+/* Reads the options of pairs after all options, as their fields may be those of a later
+ * --decode. */
 static void read_pairs(const char *per)
 {
 	static struct ptrc_field per_field;
@@ -462,29 +419,26 @@ static void read_pairs(const char *per)
 static void parse(int argc, char **argv)
 {
 	struct ptrc_cli_texts condition_texts = {0};
+	struct ptrc_cli_reason why;
 	const char *per = NULL;
 	int key;
 
 	ptrc_selection_begin(&selection, &query, &pairs);
-	/* The pairs are made of the events that are selected. */
+	/* Pairs are made of the selected events. */
 	selection.is_by_begin = true;
 	selection.is_without_symbols = true;
 	ptrc_cli_begin(&cli);
 	while ((key = ptrc_cli_next(argc, argv)) != -1) {
+		is_utc |= key == KEY_UTC;
+		pairs.is_by_name |= key == KEY_PAIRS;
+		has_histogram |= key == KEY_HISTOGRAM;
+		is_diff |= key == KEY_DIFF;
 		if (key == KEY_FORMAT)
-			format = ptrc_cli_format(optarg);
+			format = (enum ptrc_format)ptrc_cli_word("--format", optarg);
 		else if (key == KEY_JSON)
 			format = PTRC_FORMAT_JSON;
-		else if (key == KEY_UTC)
-			is_utc = true;
-		else if (key == KEY_PAIRS)
-			pairs.is_by_name = true;
 		else if (key == KEY_PER)
 			per = optarg;
-		else if (key == KEY_HISTOGRAM)
-			has_histogram = true;
-		else if (key == KEY_DIFF)
-			is_diff = true;
 		else if (key == KEY_BASELINE)
 			ptrc_cli_add_text(&befores, optarg);
 		else if (key == KEY_FAIL_IF)
@@ -492,8 +446,13 @@ static void parse(int argc, char **argv)
 		else
 			ptrc_selection_take(&selection, key);
 	}
-	read_conditions(&condition_texts);
-	check_diff_usage(argc - optind);
+	for (size_t i = 0; i < condition_texts.count; i++)
+		if (!ptrc_conditions_add(&conditions, condition_texts.texts[i], &why))
+			ptrc_cli_usage("--fail-if", "%s", why.text);
+	if (is_diff && (befores.count ? optind == argc : argc - optind != 2))
+		ptrc_cli_usage("--diff",
+			       "compares two logs, BEFORE and AFTER; several are given as "
+			       "--baseline=LOG... AFTER...");
 	read_pairs(per);
 	free(condition_texts.texts);
 	if (optind == argc)
@@ -511,7 +470,7 @@ int main(int argc, char **argv)
 	if (is_diff)
 		put_diff(argv + optind, (size_t)(argc - optind));
 	else if (together_option())
-		put_together(argv + optind, (size_t)(argc - optind));
+		(has_pairs() ? put_pairs : put_logs)(argv + optind, (size_t)(argc - optind));
 	else
 		put_each(argv + optind, (size_t)(argc - optind));
 	ptrc_output_end(&(struct ptrc_buffer)PTRC_BUFFER_INIT);

@@ -3,22 +3,20 @@
 #include "config.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <posixtrace.h>
 
 #include "lib/base/atomic.h"
-#include "lib/base/common.h"
+#include "lib/base/scope.h"
 #include "lib/life/life.h"
 #include "lib/process/self.h"
 #include "lib/recorder/attach.h"
 
 PTRC_PUBLIC int posixtrace_attach(void)
 {
-	int cancel, error;
+	int error;
+	PTRC_NO_CANCEL();
 
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	error = ptrc_attach_all();
-	pthread_setcancelstate(cancel, NULL);
 	return error == 0 || error == EPERM ? error : ENOMEM;
 }
 

@@ -8,32 +8,31 @@
 #include <trace.h>
 
 #include "lib/base/common.h"
+#include "lib/base/timespec.h"
 #include "lib/model/attr.h"
 
-/* Define posix_trace_attr_get<name>(attr, value). The statement `get` stores an attribute of `a`
- * in *value. */
-#define GETTER(name, type, get)                                                           \
-	PTRC_PUBLIC int posix_trace_attr_get##name(const trace_attr_t *attr, type *value) \
-	{                                                                                 \
-		const struct ptrc_attr *a = ptrc_attr_get(attr);                          \
-                                                                                          \
-		if (ptrc_attr_check(attr) || !value)                                      \
-			return EINVAL;                                                    \
-		get;                                                                      \
-		return 0;                                                                 \
+/* Defines a getter. The statement `get` stores an attribute of `a` in *value. */
+#define GETTER(function, type, get)                                     \
+	PTRC_PUBLIC int function(const trace_attr_t *attr, type *value) \
+	{                                                               \
+		const struct ptrc_attr *a = ptrc_attr_get(attr);        \
+                                                                        \
+		if (ptrc_attr_check(attr) || !value)                    \
+			return EINVAL;                                  \
+		get;                                                    \
+		return 0;                                               \
 	}
 
-/* Define posix_trace_attr_set<name>(attr, value). The statement `set` changes `a`, if the value
- * is valid. */
-#define SETTER(name, type, is_valid, set)                                          \
-	PTRC_PUBLIC int posix_trace_attr_set##name(trace_attr_t *attr, type value) \
-	{                                                                          \
-		struct ptrc_attr *a = ptrc_attr_edit(attr);                        \
-                                                                                   \
-		if (ptrc_attr_check(attr) || !(is_valid))                          \
-			return EINVAL;                                             \
-		set;                                                               \
-		return 0;                                                          \
+/* Defines a setter. The statement `set` changes `a`, if the value is valid. */
+#define SETTER(function, type, is_valid, set)                    \
+	PTRC_PUBLIC int function(trace_attr_t *attr, type value) \
+	{                                                        \
+		struct ptrc_attr *a = ptrc_attr_edit(attr);      \
+                                                                 \
+		if (ptrc_attr_check(attr) || !(is_valid))        \
+			return EINVAL;                           \
+		set;                                             \
+		return 0;                                        \
 	}
 
 PTRC_PUBLIC int posix_trace_attr_init(trace_attr_t *attr)
@@ -55,46 +54,47 @@ PTRC_PUBLIC int posix_trace_attr_destroy(trace_attr_t *attr)
 	return 0;
 }
 
-GETTER(clockres, struct timespec, *value = ((struct timespec){a->clockres_sec, a->clockres_nsec}))
-GETTER(createtime, struct timespec,
+GETTER(posix_trace_attr_getclockres, struct timespec,
+       *value = ((struct timespec){a->clockres_sec, a->clockres_nsec}))
+GETTER(posix_trace_attr_getcreatetime, struct timespec,
        *value = ((struct timespec){a->createtime_sec, a->createtime_nsec}))
-GETTER(genversion, char, strcpy(value, a->genversion))
-GETTER(name, char, strcpy(value, a->name))
+GETTER(posix_trace_attr_getgenversion, char, strcpy(value, a->genversion))
+GETTER(posix_trace_attr_getname, char, strcpy(value, a->name))
 
-/* A name has at most TRACE_NAME_MAX - 1 bytes: the standard gives getname a buffer of
- * TRACE_NAME_MAX bytes, in which the null byte needs room, too. */
+/* Keeps TRACE_NAME_MAX - 1 bytes: the buffer that the standard gives to getname has TRACE_NAME_MAX
+ * bytes, zero byte included. */
 static void set_name(struct ptrc_attr *a, const char *name)
 {
 	size_t len = strnlen(name, TRACE_NAME_MAX - 1);
 
-	/* memmove, because the caller's string may be the name in this very object. */
+	/* The caller's string may be the name in this object. */
 	memmove(a->name, name, len);
 	memset(a->name + len, 0, sizeof(a->name) - len);
 }
 
-SETTER(name, const char *, value, set_name(a, value))
+SETTER(posix_trace_attr_setname, const char *, value, set_name(a, value))
 
-GETTER(inherited, int, *value = a->inherited)
-GETTER(logfullpolicy, int, *value = a->log_full_policy)
-/* The default of a logged stream is FLUSH, but the object does not know for which kind of stream
- * it will be used. */
-GETTER(streamfullpolicy, int,
+GETTER(posix_trace_attr_getinherited, int, *value = a->inherited)
+GETTER(posix_trace_attr_getlogfullpolicy, int, *value = a->log_full_policy)
+/* The default of a logged stream is FLUSH, but the kind of the stream is not known yet. */
+GETTER(posix_trace_attr_getstreamfullpolicy, int,
        *value = a->stream_full_policy ? a->stream_full_policy : POSIX_TRACE_LOOP)
-SETTER(inherited, int, value == POSIX_TRACE_CLOSE_FOR_CHILD || value == POSIX_TRACE_INHERITED,
-       a->inherited = value)
-SETTER(logfullpolicy, int,
+SETTER(posix_trace_attr_setinherited, int,
+       value == POSIX_TRACE_CLOSE_FOR_CHILD || value == POSIX_TRACE_INHERITED, a->inherited = value)
+SETTER(posix_trace_attr_setlogfullpolicy, int,
        value == POSIX_TRACE_LOOP || value == POSIX_TRACE_UNTIL_FULL || value == POSIX_TRACE_APPEND,
        a->log_full_policy = value)
-SETTER(streamfullpolicy, int,
+SETTER(posix_trace_attr_setstreamfullpolicy, int,
        value == POSIX_TRACE_LOOP || value == POSIX_TRACE_UNTIL_FULL || value == POSIX_TRACE_FLUSH,
        a->stream_full_policy = value)
 
-GETTER(logsize, size_t, *value = a->log_max_size)
-GETTER(maxdatasize, size_t, *value = a->max_data_size)
-GETTER(streamsize, size_t, *value = a->stream_min_size)
-SETTER(logsize, size_t, true, a->log_max_size = value)
-SETTER(maxdatasize, size_t, true, a->max_data_size = value)
-SETTER(streamsize, size_t, true, (a->stream_min_size = value, a->is_stream_size_set = 1))
+GETTER(posix_trace_attr_getlogsize, size_t, *value = a->log_max_size)
+GETTER(posix_trace_attr_getmaxdatasize, size_t, *value = a->max_data_size)
+GETTER(posix_trace_attr_getstreamsize, size_t, *value = a->stream_min_size)
+SETTER(posix_trace_attr_setlogsize, size_t, true, a->log_max_size = value)
+SETTER(posix_trace_attr_setmaxdatasize, size_t, true, a->max_data_size = value)
+SETTER(posix_trace_attr_setstreamsize, size_t, true,
+       (a->stream_min_size = value, a->is_stream_size_set = 1))
 
 PTRC_PUBLIC int posix_trace_attr_getmaxsystemeventsize(const trace_attr_t *attr, size_t *eventsize)
 {
@@ -118,73 +118,30 @@ PTRC_PUBLIC int posix_trace_attr_getmaxusereventsize(const trace_attr_t *attr, s
 	return error;
 }
 
-/* Times are kept as ns, as many as fit in 63 bits. */
-#define SECOND_NS INT64_C(1000000000)
-
-/* EINVAL: negative, or tv_nsec is none. */
-static int to_ns(const struct timespec *t, uint64_t *ns)
+static bool is_duration(const struct timespec *t)
 {
-	int64_t sum;
-
-	if (t->tv_sec < 0 || t->tv_nsec < 0 || t->tv_nsec >= SECOND_NS)
-		return EINVAL;
-	if (__builtin_mul_overflow(t->tv_sec, SECOND_NS, &sum) ||
-	    __builtin_add_overflow(sum, t->tv_nsec, &sum))
-		sum = INT64_MAX;
-	*ns = (uint64_t)sum;
-	return 0;
+	return t && t->tv_sec >= 0 && ptrc_timespec_is_valid(t);
 }
 
 static struct timespec to_timespec(uint64_t ns)
 {
-	return (struct timespec){.tv_sec = (time_t)(ns / SECOND_NS),
-				 .tv_nsec = (long)(ns % SECOND_NS)};
+	return (struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
 }
 
-PTRC_PUBLIC int posixtrace_attr_setfullwait(trace_attr_t *attr, const struct timespec *wait)
+GETTER(posixtrace_attr_getfullwait, struct timespec, *value = to_timespec(a->full_wait_ns))
+SETTER(posixtrace_attr_setfullwait, const struct timespec *, is_duration(value),
+       a->full_wait_ns = (uint64_t)ptrc_timespec_ns(value))
+
+static bool is_rotation(const struct posixtrace_log_rotation *r)
 {
-	uint64_t ns;
-
-	if (ptrc_attr_check(attr) || !wait || to_ns(wait, &ns))
-		return EINVAL;
-	ptrc_attr_edit(attr)->full_wait_ns = ns;
-	return 0;
+	return r && is_duration(&r->pt_time) && (r->pt_time.tv_sec || !r->pt_time.tv_nsec) &&
+	       (!r->pt_bytes || r->pt_bytes >= POSIXTRACE_LOG_ROTATION_MIN) && r->pt_keep != 1;
 }
 
-PTRC_PUBLIC int posixtrace_attr_getfullwait(const trace_attr_t *attr, struct timespec *wait)
-{
-	if (ptrc_attr_check(attr) || !wait)
-		return EINVAL;
-	*wait = to_timespec(ptrc_attr_get(attr)->full_wait_ns);
-	return 0;
-}
-
-PTRC_PUBLIC int posixtrace_attr_setlogrotation(trace_attr_t *attr,
-					       const struct posixtrace_log_rotation *rotation)
-{
-	struct ptrc_attr *a = ptrc_attr_edit(attr);
-	uint64_t ns;
-
-	if (ptrc_attr_check(attr) || !rotation || to_ns(&rotation->pt_time, &ns) ||
-	    (ns && ns < SECOND_NS) ||
-	    (rotation->pt_bytes && rotation->pt_bytes < POSIXTRACE_LOG_ROTATION_MIN) ||
-	    rotation->pt_keep == 1)
-		return EINVAL;
-	a->log_rotate_bytes = rotation->pt_bytes;
-	a->log_rotate_ns = ns;
-	a->log_keep = rotation->pt_keep;
-	return 0;
-}
-
-PTRC_PUBLIC int posixtrace_attr_getlogrotation(const trace_attr_t *attr,
-					       struct posixtrace_log_rotation *rotation)
-{
-	const struct ptrc_attr *a = ptrc_attr_get(attr);
-
-	if (ptrc_attr_check(attr) || !rotation)
-		return EINVAL;
-	*rotation = (struct posixtrace_log_rotation){.pt_bytes = a->log_rotate_bytes,
-						     .pt_time = to_timespec(a->log_rotate_ns),
-						     .pt_keep = a->log_keep};
-	return 0;
-}
+GETTER(posixtrace_attr_getlogrotation, struct posixtrace_log_rotation,
+       *value = ((struct posixtrace_log_rotation){.pt_bytes = a->log_rotate_bytes,
+						  .pt_time = to_timespec(a->log_rotate_ns),
+						  .pt_keep = a->log_keep}))
+SETTER(posixtrace_attr_setlogrotation, const struct posixtrace_log_rotation *, is_rotation(value),
+       (a->log_rotate_bytes = value->pt_bytes, a->log_keep = value->pt_keep,
+	a->log_rotate_ns = (uint64_t)ptrc_timespec_ns(&value->pt_time)))

@@ -3,10 +3,9 @@
 
 #include <errno.h>
 #include <posixtrace.h>
-#include <pthread.h>
 #include <string.h>
 
-#include "lib/base/common.h"
+#include "lib/base/scope.h"
 #include "lib/life/life.h"
 #include "lib/model/layout_text.h"
 #include "lib/model/names.h"
@@ -17,7 +16,8 @@ PTRC_PUBLIC int posixtrace_event_for(pid_t pid, const char *name, const char *la
 {
 	unsigned int count;
 	uint32_t known;
-	int error, cancel;
+	int error;
+	PTRC_NO_CANCEL();
 
 	if (!name || !streams || (!data && size))
 		return EINVAL;
@@ -26,13 +26,11 @@ PTRC_PUBLIC int posixtrace_event_for(pid_t pid, const char *name, const char *la
 		return error;
 	if (strnlen(name, PTRC_NAME_BYTES) == PTRC_NAME_BYTES)
 		return ENAMETOOLONG;
-	/* Only the trace system itself records system events; no other predefined type has a layout. */
+	/* System events are recorded by the trace system only, and the unnamed type has no layout. */
 	known = ptrc_names_find(NULL, 0, name);
 	if (known && (known < PTRC_ID_UNNAMED || layout))
 		return EINVAL;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	error = ptrc_guest_record(pid, name, layout, data, size, &count);
-	pthread_setcancelstate(cancel, NULL);
 	if (!error)
 		*streams = count;
 	return error;

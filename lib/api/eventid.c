@@ -17,7 +17,7 @@ PTRC_PUBLIC int posix_trace_eventid_open(const char *restrict event_name,
 
 	if (!event_name || !event_id)
 		return EINVAL;
-	error = ptrc_process_open_name(event_name, &id);
+	error = ptrc_process_open_type(event_name, NULL, &id);
 	if (!error)
 		*event_id = id;
 	return error;

@@ -23,7 +23,7 @@ PTRC_PUBLIC int posixtrace_eventid_open_layout(const char *name, const char *lay
 	int error = name && layout && event ? ptrc_layout_check(layout) : EINVAL;
 
 	if (!error)
-		error = ptrc_process_open_layout(name, layout, &id);
+		error = ptrc_process_open_type(name, layout, &id);
 	if (!error)
 		*event = id;
 	return error;
@@ -32,24 +32,21 @@ PTRC_PUBLIC int posixtrace_eventid_open_layout(const char *name, const char *lay
 PTRC_PUBLIC int posixtrace_eventid_get_layout(trace_id_t trid, trace_event_id_t event, char *layout,
 					      size_t size)
 {
-	enum ptrc_handle_kind kind;
-	void *object = ptrc_handle_get(trid, PTRC_HANDLE_ANY, &kind);
 	char text[PTRC_NAMES_LAYOUT_BYTES];
 	int error;
+	PTRC_REF(ref, trid, PTRC_HANDLE_ANY);
 
-	if (!object)
+	if (!ref.object || (!layout && size))
 		return EINVAL;
-	if (!layout && size)
-		error = EINVAL;
-	else if (kind == PTRC_HANDLE_LOG)
-		error = ptrc_log_stream_layout(object, event, text);
+	if (ref.kind == PTRC_HANDLE_LOG)
+		error = ptrc_log_stream_layout(ref.object, event, text);
 	else
-		error = ptrc_names_get_layout(((struct ptrc_controller *)object)->names, event,
+		error = ptrc_names_get_layout(((struct ptrc_controller *)ref.object)->names, event,
 					      text);
-	if (!error && strlen(text) >= size)
-		error = ERANGE;
-	if (!error)
-		strcpy(layout, text);
-	ptrc_handle_put(trid);
-	return error;
+	if (error)
+		return error;
+	if (strlen(text) >= size)
+		return ERANGE;
+	strcpy(layout, text);
+	return 0;
 }

@@ -7,7 +7,7 @@
 
 #include "lib/base/common.h"
 
-/* Programs know the names: one is never changed, and a new one stands at the end. */
+/* Programs rely on names and order: no name is changed, and new ones are added at the end. */
 static const struct {
 	const char *name;
 	size_t at;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The counts of a stream or a log as a list of figures with names, which programs get to see. */
+/* The counts of a stream or a log as a list of named figures for programs. */
 #ifndef PTRC_LIB_API_FIGURES_H
 #define PTRC_LIB_API_FIGURES_H
 
@@ -7,9 +7,9 @@
 
 #include "include/posixtrace-private.h"
 
-/* Stores the first `size` figures at most. Returns how many there are. */
+/* Stores at most the first `size` figures. Returns the number of all. */
 size_t ptrc_figures_get(const struct ptrc_counts *, struct posixtrace_count *, size_t size);
-/* Sets the count that has the name of the figure, if there is one. */
+/* Sets the count that the figure names, if there is one. */
 void ptrc_figures_set(struct ptrc_counts *, const struct posixtrace_count *);
 
 #endif

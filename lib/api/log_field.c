@@ -46,7 +46,7 @@ static void tell_number(const struct ptrc_layout_field *from, const char *data, 
 	}
 }
 
-/* Tells a field, or the element of one, that takes these bytes. */
+/* Stores a field, or an element of one, that has these bytes. */
 static void tell(const struct ptrc_layout_field *from, const char *data, size_t size,
 		 unsigned int bit_at, struct posixtrace_field *f)
 {
@@ -61,7 +61,7 @@ static void tell(const struct ptrc_layout_field *from, const char *data, size_t 
 		tell_number(from, data, bit_at, f);
 }
 
-/* Goes on from f->pt_next_... */
+/* Stores the field at f->pt_next_... */
 static int next(const struct ptrc_layout_fields *l, const char *data, size_t size,
 		struct posixtrace_field *f)
 {
@@ -74,7 +74,7 @@ static int next(const struct ptrc_layout_fields *l, const char *data, size_t siz
 	do {
 		before = w;
 		from = ptrc_layout_next(l, data, size, &w);
-		/* An array without elements is passed over, as padding is. */
+		/* Skip padding and arrays without elements. */
 	} while (from && (from->kind == PTRC_LAYOUT_PADDING || (from->count && !w.size)));
 	if (!from)
 		return w.is_short || !ptrc_layout_ends(l, &w, size) ? EBADMSG : ENODATA;

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <posixtrace-control.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,7 +46,7 @@ PTRC_PUBLIC int posixtrace_discard_orphan(uint64_t id)
 	int dirfd, error;
 
 	if (id)
-		return ptrc_orphan_discard(id);
+		return ptrc_orphan_salvage(id, NULL);
 	error = ptrc_shmdir_open(uid, false, &dirfd);
 	if (error)
 		return error == ENOENT ? 0 : error;

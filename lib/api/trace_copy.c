@@ -3,11 +3,11 @@
 #include "config.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <trace.h>
 
 #include "lib/api/figures.h"
-#include "lib/base/common.h"
+#include "lib/base/scope.h"
+#include "lib/base/timespec.h"
 #include "lib/control/handle.h"
 #include "lib/log/log_copy.h"
 #include "lib/model/layout_text.h"
@@ -18,20 +18,12 @@ PTRC_PUBLIC int posixtrace_log_writer_open(int fd, const trace_attr_t *attr,
 					   struct posixtrace_log_writer **log)
 {
 	trace_attr_t defaults;
-	int cancel, error;
+	PTRC_NO_CANCEL();
 
-	if (!log || (created && (created->tv_nsec < 0 || created->tv_nsec >= 1000000000)))
+	if (!log || (created && !ptrc_timespec_is_valid(created)))
 		return EINVAL;
-	if (!attr) {
-		error = posix_trace_attr_init(&defaults);
-		if (error)
-			return error;
-		attr = &defaults;
-	}
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	error = ptrc_log_copy_create(fd, attr, created, log);
-	pthread_setcancelstate(cancel, NULL);
-	return error;
+	posix_trace_attr_init(&defaults);
+	return ptrc_log_copy_create(fd, attr ? attr : &defaults, created, log);
 }
 
 PTRC_PUBLIC int posixtrace_log_writer_type(struct posixtrace_log_writer *log, const char *name,
@@ -47,34 +39,26 @@ PTRC_PUBLIC int posixtrace_log_writer_type(struct posixtrace_log_writer *log, co
 PTRC_PUBLIC int posixtrace_log_writer_add(struct posixtrace_log_writer *log,
 					  const struct posixtrace_event *event)
 {
-	int cancel, error;
+	PTRC_NO_CANCEL();
 
 	if (!log || !event || (!event->pt_data && event->pt_size) ||
-	    event->pt_info.posix_timestamp.tv_nsec < 0 ||
-	    event->pt_info.posix_timestamp.tv_nsec >= 1000000000)
+	    !ptrc_timespec_is_valid(&event->pt_info.posix_timestamp))
 		return EINVAL;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	error = ptrc_log_copy_add(log, event);
-	pthread_setcancelstate(cancel, NULL);
-	return error;
+	return ptrc_log_copy_add(log, event);
 }
 
 PTRC_PUBLIC int posixtrace_log_writer_add_origin(struct posixtrace_log_writer *log,
 						 trace_id_t source)
 {
-	struct ptrc_log_stream *from = ptrc_handle_get(source, PTRC_HANDLE_LOG, NULL);
-	int cancel, error;
+	PTRC_NO_CANCEL();
+	PTRC_REF(from, source, PTRC_HANDLE_LOG);
 
-	if (!from)
+	if (!from.object || !log)
 		return EINVAL;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	error = log ? ptrc_log_copy_add_whose(log, ptrc_log_stream_whose(from)) : EINVAL;
-	ptrc_handle_put(source);
-	pthread_setcancelstate(cancel, NULL);
-	return error;
+	return ptrc_log_copy_add_whose(log, ptrc_log_stream_whose(from.object));
 }
 
-/* What the source of the events lacked is what the source of this log lacked. */
+/* Counts the losses of the events' source, also those before it, as losses of this log's source. */
 static void take_damage(struct ptrc_counts *c)
 {
 	c->pt_source_damaged_events +=
@@ -88,16 +72,14 @@ PTRC_PUBLIC int posixtrace_log_writer_close(struct posixtrace_log_writer *log,
 					    const struct posixtrace_count *figures, size_t count)
 {
 	struct ptrc_counts lost = {0};
-	bool is_wrong = !figures && count;
-	int cancel, error;
+	int error;
+	PTRC_NO_CANCEL();
 
 	if (!log)
 		return EINVAL;
 	for (size_t i = 0; i < count && figures; i++)
 		ptrc_figures_set(&lost, &figures[i]);
 	take_damage(&lost);
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	error = ptrc_log_copy_close(log, &lost);
-	pthread_setcancelstate(cancel, NULL);
-	return is_wrong ? EINVAL : error;
+	return !figures && count ? EINVAL : error;
 }

@@ -27,33 +27,25 @@ PTRC_PUBLIC int posix_trace_flush(trace_id_t id)
 {
 	uint64_t addr = (uint64_t)__builtin_return_address(0);
 	struct ptrc_context origin = ptrc_controller_origin();
-	int cancel, error = EINVAL;
-	struct ptrc_controller *c = ptrc_controller_enter(id, &cancel);
+	PTRC_ENTER(c, id);
 
-	if (!c)
+	if (!c || !c->has_log)
 		return EINVAL;
-	if (c->has_log) {
-		pthread_mutex_lock(&c->keeper_lock);
-		error = c->is_closing
-				? EINVAL
-				: ptrc_controller_command(c, PTRC_KEEPER_FLUSH, &origin, addr);
-		pthread_mutex_unlock(&c->keeper_lock);
-	}
-	ptrc_controller_leave(id, cancel);
-	return error;
+	PTRC_LOCK(&c->keeper_lock);
+	return c->is_closing ? EINVAL
+			     : ptrc_controller_command(c, PTRC_KEEPER_FLUSH, &origin, addr);
 }
 
 PTRC_PUBLIC int posix_trace_shutdown(trace_id_t id)
 {
 	uint64_t addr = (uint64_t)__builtin_return_address(0);
 	struct ptrc_controller *c;
-	int cancel, error;
+	int error;
+	PTRC_NO_CANCEL();
 
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	/* If two threads shut the stream down at once, only one of them gets it. */
 	c = ptrc_handle_take(id, PTRC_HANDLE_ACTIVE);
 	error = c ? ptrc_controller_shutdown(c, id, addr, NULL) : EINVAL;
-	pthread_setcancelstate(cancel, NULL);
 	return error == ECHILD ? ENOMEM : error;
 }
 
@@ -70,43 +62,29 @@ int ptrc_trace_shutdown(trace_id_t id, struct ptrc_counts *counts)
 
 PTRC_PUBLIC int posixtrace_set_log_sync(trace_id_t id, int is_synced)
 {
-	int cancel, error = EINVAL;
-	struct ptrc_controller *c = ptrc_controller_enter(id, &cancel);
+	PTRC_ENTER(c, id);
 
-	if (!c)
+	if (!c || !c->has_log)
 		return EINVAL;
-	if (c->has_log) {
-		atomic_store(&c->stream.header->is_log_unsynced, !is_synced);
-		error = 0;
-	}
-	ptrc_controller_leave(id, cancel);
-	return error;
+	atomic_store(&c->stream.header->is_log_unsynced, !is_synced);
+	return 0;
 }
 
 int ptrc_trace_give_up_log(trace_id_t id)
 {
 	/* Also while another thread shuts the stream down. */
-	struct ptrc_controller *c = ptrc_handle_get_taken(id, PTRC_HANDLE_ACTIVE);
-	int error = EINVAL;
+	PTRC_REF(ref, id, PTRC_HANDLE_ACTIVE | PTRC_HANDLE_TAKEN);
+	struct ptrc_controller *c = ref.object;
 
-	if (!c)
+	if (!c || !c->has_log)
 		return EINVAL;
-	if (c->has_log) {
-		atomic_store(&c->stream.header->is_log_given_up, 1);
-		error = 0;
-	}
-	ptrc_handle_put(id);
-	return error;
+	atomic_store(&c->stream.header->is_log_given_up, 1);
+	return 0;
 }
 
 int ptrc_trace_keeper(trace_id_t trid, pid_t *pid)
 {
-	struct ptrc_controller *c = ptrc_handle_get(trid, PTRC_HANDLE_ACTIVE, NULL);
-	int error;
+	PTRC_REF(ref, trid, PTRC_HANDLE_ACTIVE);
 
-	if (!c)
-		return EINVAL;
-	error = ptrc_controller_revive_keeper(c, pid);
-	ptrc_handle_put(trid);
-	return error;
+	return ref.object ? ptrc_controller_revive_keeper(ref.object, pid) : EINVAL;
 }

@@ -15,94 +15,74 @@
 PTRC_PUBLIC int posix_trace_trid_eventid_open(trace_id_t id, const char *restrict name,
 					      trace_event_id_t *restrict event)
 {
-	int cancel, error = EINVAL;
+	int error;
 	uint32_t result;
-	struct ptrc_controller *c = ptrc_controller_enter(id, &cancel);
+	PTRC_ENTER(c, id);
 
-	if (!c)
+	if (!c || !name || !event)
 		return EINVAL;
-	if (name && event) {
-		error = ptrc_names_register(c->names, name, &result);
-		if (!error)
-			*event = result;
-	}
-	ptrc_controller_leave(id, cancel);
+	error = ptrc_names_register(c->names, name, &result);
+	if (!error)
+		*event = result;
 	return error;
 }
 
 PTRC_PUBLIC int posix_trace_eventid_get_name(trace_id_t id, trace_event_id_t event,
 					     char *event_name)
 {
-	enum ptrc_handle_kind kind;
-	void *object = ptrc_handle_get(id, PTRC_HANDLE_ANY, &kind);
 	char name[PTRC_NAME_BYTES];
-	int error = EINVAL;
+	int error;
+	PTRC_REF(ref, id, PTRC_HANDLE_ANY);
 
-	if (!object)
+	if (!ref.object || !event_name)
 		return EINVAL;
-	if (event_name) {
-		error = kind == PTRC_HANDLE_LOG
-				? ptrc_log_stream_name(object, event, name)
-				: ptrc_names_get(((struct ptrc_controller *)object)->names, event,
-						 name);
-		if (!error)
-			strcpy(event_name, name);
-	}
-	ptrc_handle_put(id);
+	error = ref.kind == PTRC_HANDLE_LOG
+			? ptrc_log_stream_name(ref.object, event, name)
+			: ptrc_names_get(((struct ptrc_controller *)ref.object)->names, event,
+					 name);
+	if (!error)
+		strcpy(event_name, name);
 	return error;
 }
 
-/* Predefined types have the ids 1 to 9, and names get the next ones in the order in which they are
- * registered. So the id that the list gave last is the position in it. An id has no name if the
- * thread that was to make it was stopped or killed. */
+/* Predefined types have the ids 1 to 9, and names get the next ones in the order of registration. So
+ * the id that was returned last is the position in the list. An id has no name if the thread that
+ * registered it was stopped or killed. */
 static void next_id(struct ptrc_controller *c, trace_event_id_t *event, int *unavailable)
 {
-	pthread_mutex_lock(&c->list_lock);
+	PTRC_LOCK(&c->list_lock);
+
 	do
 		*unavailable = c->list_next >= PTRC_ID_UNNAMED + ptrc_names_count(c->names);
 	while (!*unavailable && ++c->list_next >= PTRC_ID_FIRST &&
 	       !ptrc_names_object_has(c->names->object, c->list_next - PTRC_ID_FIRST));
 	if (!*unavailable)
 		*event = c->list_next;
-	pthread_mutex_unlock(&c->list_lock);
 }
 
 PTRC_PUBLIC int posix_trace_eventtypelist_getnext_id(trace_id_t id,
 						     trace_event_id_t *restrict event,
 						     int *restrict unavailable)
 {
-	enum ptrc_handle_kind kind;
-	void *object = ptrc_handle_get(id, PTRC_HANDLE_ANY, &kind);
-	int error = 0;
+	PTRC_REF(ref, id, PTRC_HANDLE_ANY);
 
-	if (!object)
+	if (!ref.object || !event || !unavailable)
 		return EINVAL;
-	if (!event || !unavailable)
-		error = EINVAL;
-	else if (kind == PTRC_HANDLE_LOG)
-		error = ptrc_log_stream_next_id(object, event, unavailable);
-	else
-		next_id(object, event, unavailable);
-	ptrc_handle_put(id);
-	return error;
+	if (ref.kind == PTRC_HANDLE_LOG)
+		return ptrc_log_stream_next_id(ref.object, event, unavailable);
+	next_id(ref.object, event, unavailable);
+	return 0;
 }
 
 PTRC_PUBLIC int posix_trace_eventtypelist_rewind(trace_id_t id)
 {
-	enum ptrc_handle_kind kind;
-	void *object = ptrc_handle_get(id, PTRC_HANDLE_ANY, &kind);
+	PTRC_REF(ref, id, PTRC_HANDLE_ANY);
 
-	if (!object)
+	if (!ref.object)
 		return EINVAL;
-	if (kind == PTRC_HANDLE_LOG) {
-		ptrc_log_stream_rewind_ids(object);
-	} else {
-		struct ptrc_controller *c = object;
-
-		pthread_mutex_lock(&c->list_lock);
-		c->list_next = 0;
-		pthread_mutex_unlock(&c->list_lock);
-	}
-	ptrc_handle_put(id);
+	if (ref.kind == PTRC_HANDLE_LOG)
+		ptrc_log_stream_rewind_ids(ref.object);
+	else
+		ptrc_controller_rewind_list(ref.object);
 	return 0;
 }

@@ -20,25 +20,19 @@ PTRC_ASSERT_SIZE(((struct posixtrace_pattern *)NULL)->pt_glob, PTRC_NAME_BYTES);
 PTRC_PUBLIC int posix_trace_get_filter(trace_id_t id, trace_event_set_t *set)
 {
 	uint64_t bits[PTRC_SET_WORD_COUNT];
-	int cancel;
-	struct ptrc_controller *c = ptrc_controller_enter(id, &cancel);
+	PTRC_ENTER(c, id);
 
-	if (!c)
+	if (!c || !set)
 		return EINVAL;
-	if (set) {
-		/* The lock keeps out a change of the filter, in the middle of which the filter in
-		 * the header is neither the old nor the new one. */
-		pthread_mutex_lock(&c->lock);
-		ptrc_patterns_judge_all(c->stream.header, c->names);
-		ptrc_filter_told(c->stream.header, bits);
-		pthread_mutex_unlock(&c->lock);
-		ptrc_set_from_bits(set, bits);
-	}
-	ptrc_controller_leave(id, cancel);
-	return set ? 0 : EINVAL;
+	/* During a change of the filter, that in the header is neither the old nor the new one. */
+	PTRC_LOCK(&c->lock);
+	ptrc_patterns_judge_all(c->stream.header, c->names);
+	ptrc_filter_told(c->stream.header, bits);
+	ptrc_set_from_bits(set, bits);
+	return 0;
 }
 
-/* How a change that the filter was given turns one word of it into another. */
+/* The result of a change of one word of the filter. */
 static uint64_t combine(uint64_t word, uint64_t given, int how)
 {
 	return how == POSIX_TRACE_SET_EVENTSET	 ? given
@@ -46,9 +40,8 @@ static uint64_t combine(uint64_t word, uint64_t given, int how)
 						 : word & ~given;
 }
 
-/* A type that the program takes out of the filter is recorded whatever the patterns say, and so is
- * each that is not in a filter that it sets. But of names that do not exist yet the patterns
- * decide. */
+/* Types that the program removes from the filter, or omits when it sets the filter, are recorded
+ * whatever the patterns say. But the patterns decide on names that are not registered yet. */
 static void prepare(struct ptrc_controller *c, const trace_event_set_t *set, int how,
 		    struct ptrc_filter_change *change)
 {
@@ -63,7 +56,7 @@ static void prepare(struct ptrc_controller *c, const trace_event_set_t *set, int
 	ptrc_filter_told(h, change->old_told);
 	for (uint32_t id = PTRC_SET_ID_MIN; id < end && how != POSIX_TRACE_ADD_EVENTSET; id++)
 		if (how == POSIX_TRACE_SET_EVENTSET || ptrc_set_has(set, id))
-			change->decided[id / PTRC_SET_WORD_BITS] |= ptrc_set_mask(id);
+			ptrc_bits_add(change->decided, id);
 	for (uint32_t i = 0; i < PTRC_SET_WORD_COUNT; i++) {
 		change->filter[i] = combine(ptrc_load_relaxed(&h->filter[i]), given[i], how);
 		change->new_told[i] =
@@ -77,23 +70,16 @@ PTRC_PUBLIC int posix_trace_set_filter(trace_id_t id, const trace_event_set_t *s
 	uint64_t addr = (uint64_t)__builtin_return_address(0);
 	struct ptrc_context origin = ptrc_controller_origin();
 	struct ptrc_filter_change change;
-	int cancel, error = 0;
-	struct ptrc_controller *c = ptrc_controller_enter(id, &cancel);
+	PTRC_ENTER(c, id);
 
-	if (!c)
-		return EINVAL;
-	if (!ptrc_set_is_valid(set) ||
+	if (!c || !ptrc_set_is_valid(set) ||
 	    (how != POSIX_TRACE_SET_EVENTSET && how != POSIX_TRACE_ADD_EVENTSET &&
-	     how != POSIX_TRACE_SUB_EVENTSET)) {
-		error = EINVAL;
-	} else {
-		pthread_mutex_lock(&c->lock);
-		prepare(c, set, how, &change);
-		ptrc_stream_change_filter(&c->stream, &change, &origin, addr);
-		pthread_mutex_unlock(&c->lock);
-	}
-	ptrc_controller_leave(id, cancel);
-	return error;
+	     how != POSIX_TRACE_SUB_EVENTSET))
+		return EINVAL;
+	PTRC_LOCK(&c->lock);
+	prepare(c, set, how, &change);
+	ptrc_stream_change_filter(&c->stream, &change, &origin, addr);
+	return 0;
 }
 
 /* Checks the patterns and copies them. EINVAL, ENOMEM. */
@@ -123,57 +109,47 @@ PTRC_PUBLIC int posixtrace_set_patterns(trace_id_t id, const struct posixtrace_p
 	uint64_t addr = (uint64_t)__builtin_return_address(0);
 	struct ptrc_context origin = ptrc_controller_origin();
 	struct ptrc_filter_change change;
-	struct ptrc_pattern *patterns = NULL;
-	int cancel, error;
-	struct ptrc_controller *c = ptrc_controller_enter(id, &cancel);
+	struct ptrc_pattern *patterns;
+	int error;
+	PTRC_ENTER(c, id);
 
-	if (!c)
+	if (!c || (!given && count))
 		return EINVAL;
-	if (!given && count)
-		error = EINVAL;
-	else if (count > POSIXTRACE_PATTERNS_MAX)
-		error = E2BIG;
-	else
-		error = take_patterns(given, count, &patterns);
-	if (!error) {
-		pthread_mutex_lock(&c->lock);
-		error = ptrc_patterns_prepare(c->stream.header, c->names, patterns, (uint32_t)count,
-					      &change);
-		if (!error)
-			ptrc_stream_change_filter(&c->stream, &change, &origin, addr);
-		pthread_mutex_unlock(&c->lock);
-	}
+	if (count > POSIXTRACE_PATTERNS_MAX)
+		return E2BIG;
+	error = take_patterns(given, count, &patterns);
+	if (error)
+		return error;
+	PTRC_LOCK(&c->lock);
+	error = ptrc_patterns_prepare(c->stream.header, c->names, patterns, (uint32_t)count,
+				      &change);
+	if (!error)
+		ptrc_stream_change_filter(&c->stream, &change, &origin, addr);
 	free(patterns);
-	ptrc_controller_leave(id, cancel);
 	return error;
 }
 
 PTRC_PUBLIC int posixtrace_get_patterns(trace_id_t id, struct posixtrace_pattern *patterns,
 					size_t size, size_t *count)
 {
-	struct ptrc_pattern *copy = NULL;
-	size_t got = 0;
-	int cancel, error = EINVAL;
-	struct ptrc_controller *c = ptrc_controller_enter(id, &cancel);
+	struct ptrc_pattern *copy;
+	size_t got;
+	PTRC_ENTER(c, id);
 
-	if (!c)
+	if (!c || !count || (!patterns && size))
 		return EINVAL;
-	if (count && (patterns || !size)) {
-		copy = calloc(PTRC_PATTERNS_MAX, sizeof(*copy));
-		error = copy ? 0 : ENOMEM;
-	}
-	if (!error) {
-		pthread_mutex_lock(&c->lock);
-		got = ptrc_patterns_get(c->stream.header, copy, PTRC_PATTERNS_MAX);
-		pthread_mutex_unlock(&c->lock);
-		for (size_t i = 0; i < got && i < size; i++) {
-			patterns[i].pt_how = copy[i].is_only ? POSIXTRACE_ONLY : POSIXTRACE_EXCLUDE;
-			patterns[i].pt_has_matched = ptrc_pattern_has_match(&copy[i], c->names);
-			memcpy(patterns[i].pt_glob, copy[i].glob, sizeof(copy[i].glob));
-		}
-		*count = got;
+	copy = calloc(PTRC_PATTERNS_MAX, sizeof(*copy));
+	if (!copy)
+		return ENOMEM;
+	pthread_mutex_lock(&c->lock);
+	got = ptrc_patterns_get(c->stream.header, copy, PTRC_PATTERNS_MAX);
+	pthread_mutex_unlock(&c->lock);
+	for (size_t i = 0; i < got && i < size; i++) {
+		patterns[i].pt_how = copy[i].is_only ? POSIXTRACE_ONLY : POSIXTRACE_EXCLUDE;
+		patterns[i].pt_has_matched = ptrc_pattern_has_match(&copy[i], c->names);
+		memcpy(patterns[i].pt_glob, copy[i].glob, sizeof(copy[i].glob));
 	}
 	free(copy);
-	ptrc_controller_leave(id, cancel);
-	return error;
+	*count = got;
+	return 0;
 }

@@ -13,7 +13,7 @@
 #include "lib/log/log_stream.h"
 
 struct leave {
-	trace_id_t id;
+	struct ptrc_ref ref;
 	int cancel_state;
 };
 
@@ -21,16 +21,14 @@ static void leave(void *arg)
 {
 	struct leave *l = arg;
 
-	ptrc_handle_put(l->id);
+	ptrc_handle_put(&l->ref);
 	pthread_setcancelstate(l->cancel_state, NULL);
 }
 
 static int next(trace_id_t id, enum ptrc_next_how how, const struct ptrc_next_result *out,
 		const struct timespec *until)
 {
-	enum ptrc_handle_kind kind;
-	struct leave l = {.id = id};
-	void *object;
+	struct leave l;
 	int error;
 
 	/* The standard wants these values whenever no event is reported. */
@@ -39,20 +37,16 @@ static int next(trace_id_t id, enum ptrc_next_how how, const struct ptrc_next_re
 	if (out->data_len)
 		*out->data_len = 0;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &l.cancel_state);
-	object = ptrc_handle_get(id, how == PTRC_NEXT_TRY ? PTRC_HANDLE_ACTIVE : PTRC_HANDLE_ANY,
-				 &kind);
-	if (!object) {
-		pthread_setcancelstate(l.cancel_state, NULL);
-		return EINVAL;
-	}
+	l.ref = ptrc_handle_get(id, how == PTRC_NEXT_TRY ? PTRC_HANDLE_ACTIVE : PTRC_HANDLE_ANY);
 	pthread_cleanup_push(leave, &l);
-	if (!out->event || !out->data_len || !out->unavailable || (!out->data && out->num_bytes))
+	if (!l.ref.object || !out->event || !out->data_len || !out->unavailable ||
+	    (!out->data && out->num_bytes))
 		error = EINVAL;
-	else if (kind == PTRC_HANDLE_LOG)
-		error = ptrc_log_stream_getnext(object, out->event, out->data, out->num_bytes,
+	else if (l.ref.kind == PTRC_HANDLE_LOG)
+		error = ptrc_log_stream_getnext(l.ref.object, out->event, out->data, out->num_bytes,
 						out->data_len, out->unavailable);
 	else
-		error = ptrc_next_live(object, how, out, until, l.cancel_state);
+		error = ptrc_next_live(l.ref.object, how, out, until, l.cancel_state);
 	pthread_cleanup_pop(1);
 	return error;
 }

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* posix_trace_open, _close, _rewind; posixtrace_log_open; of logs that come in parts or still grow,
+/* posix_trace_open, _close, _rewind; posixtrace_log_open; for logs that arrive in parts or still grow,
  * ptrc_log_open_parts, _add_part and _refresh. */
 #include "config.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <trace.h>
 
 #include "lib/api/on_log.h"
-#include "lib/base/common.h"
+#include "lib/base/scope.h"
 #include "lib/life/life.h"
 #include "lib/log/log_family.h"
 
@@ -39,19 +38,18 @@ PTRC_PUBLIC int posix_trace_open(int file_desc, trace_id_t *trid)
 
 PTRC_PUBLIC int posixtrace_log_open(const char *path, trace_id_t *trid)
 {
-	int *fds, cancel, error;
+	int *fds, error;
 	bool is_whole;
 	size_t count;
+	PTRC_NO_CANCEL();
 
 	if (!path || !trid)
 		return EINVAL;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	error = ptrc_log_family_open(path, &fds, &count, &is_whole);
 	if (!error) {
 		error = open_all(fds, count, is_whole, trid);
 		ptrc_log_family_close(fds, count);
 	}
-	pthread_setcancelstate(cancel, NULL);
 	return error;
 }
 
@@ -81,14 +79,12 @@ int ptrc_log_refresh(trace_id_t trid, unsigned long first)
 PTRC_PUBLIC int posix_trace_close(trace_id_t trid)
 {
 	struct ptrc_log_stream *log = ptrc_handle_take(trid, PTRC_HANDLE_LOG);
-	int cancel;
+	PTRC_NO_CANCEL();
 
 	if (!log)
 		return EINVAL;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	ptrc_handle_drain(trid);
 	ptrc_log_stream_close(log);
-	pthread_setcancelstate(cancel, NULL);
 	return 0;
 }
 

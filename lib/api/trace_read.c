@@ -4,20 +4,14 @@
 #include "config.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <trace.h>
 
 #include "include/posixtrace-private.h"
 #include "lib/api/on_log.h"
-#include "lib/base/common.h"
+#include "lib/base/scope.h"
 #include "lib/base/timespec.h"
 #include "lib/model/eventset.h"
-
-static bool is_time(const struct timespec *t)
-{
-	return t->tv_nsec >= 0 && t->tv_nsec < 1000000000;
-}
 
 PTRC_PUBLIC int posixtrace_log_select(trace_id_t trid, const struct posixtrace_span *spans,
 				      size_t count, const trace_event_set_t *types)
@@ -25,7 +19,8 @@ PTRC_PUBLIC int posixtrace_log_select(trace_id_t trid, const struct posixtrace_s
 	if ((!spans && count) || (types && !ptrc_set_is_valid(types)))
 		return EINVAL;
 	for (size_t i = 0; i < count; i++)
-		if (!is_time(&spans[i].pt_first) || !is_time(&spans[i].pt_last))
+		if (!ptrc_timespec_is_valid(&spans[i].pt_first) ||
+		    !ptrc_timespec_is_valid(&spans[i].pt_last))
 			return EINVAL;
 	return PTRC_ON_LOG(trid, ptrc_log_stream_select, spans, count, types);
 }
@@ -37,12 +32,11 @@ int ptrc_log_select_parts(trace_id_t trid, unsigned long first, unsigned long en
 
 int ptrc_log_get_place(trace_id_t trid, struct ptrc_reading_place *place)
 {
-	struct ptrc_log_stream *log = ptrc_handle_get(trid, PTRC_HANDLE_LOG, NULL);
+	PTRC_REF(log, trid, PTRC_HANDLE_LOG);
 
-	if (!log)
+	if (!log.object)
 		return EINVAL;
-	ptrc_log_stream_place(log, place);
-	ptrc_handle_put(trid);
+	ptrc_log_stream_place(log.object, place);
 	return 0;
 }
 
@@ -64,14 +58,9 @@ int ptrc_log_verify(trace_id_t trid, unsigned long *differing)
 
 PTRC_PUBLIC int posixtrace_log_next_block(trace_id_t trid, struct posixtrace_block **block)
 {
-	int cancel, error;
+	PTRC_NO_CANCEL();
 
-	if (!block)
-		return EINVAL;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	error = PTRC_ON_LOG(trid, ptrc_log_stream_getnext_block, block);
-	pthread_setcancelstate(cancel, NULL);
-	return error;
+	return block ? PTRC_ON_LOG(trid, ptrc_log_stream_getnext_block, block) : EINVAL;
 }
 
 PTRC_PUBLIC void posixtrace_log_free_block(struct posixtrace_block *block)

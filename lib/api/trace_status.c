@@ -17,21 +17,20 @@
 
 PTRC_PUBLIC int posix_trace_get_attr(trace_id_t id, trace_attr_t *attr)
 {
-	enum ptrc_handle_kind kind;
-	void *object = ptrc_handle_get(id, PTRC_HANDLE_ANY, &kind);
+	PTRC_REF(ref, id, PTRC_HANDLE_ANY);
 
-	if (!object)
+	if (!ref.object || !attr)
 		return EINVAL;
-	if (attr && kind == PTRC_HANDLE_LOG)
-		ptrc_log_stream_attr(object, attr);
-	else if (attr)
-		ptrc_attr_export(&((struct ptrc_controller *)object)->stream.header->attr, attr);
-	ptrc_handle_put(id);
-	return attr ? 0 : EINVAL;
+	if (ref.kind == PTRC_HANDLE_LOG)
+		ptrc_log_stream_attr(ref.object, attr);
+	else
+		ptrc_attr_export(&((struct ptrc_controller *)ref.object)->stream.header->attr,
+				 attr);
+	return 0;
 }
 
-/* One atomic step reads the status and resets the overruns and the flush error, so that no change
- * in between is lost. */
+/* One atomic operation reads the status and resets overruns and flush error, so that no change in
+ * between is lost. */
 static void take_status(struct ptrc_controller *c, struct posix_trace_status_info *st)
 {
 	struct ptrc_stream_header *h = c->stream.header;
@@ -49,32 +48,28 @@ static void take_status(struct ptrc_controller *c, struct posix_trace_status_inf
 
 PTRC_PUBLIC int posix_trace_get_status(trace_id_t id, struct posix_trace_status_info *status)
 {
-	enum ptrc_handle_kind kind;
-	void *object = ptrc_handle_get(id, PTRC_HANDLE_ANY, &kind);
+	PTRC_REF(ref, id, PTRC_HANDLE_ANY);
 
-	if (!object)
+	if (!ref.object || !status)
 		return EINVAL;
-	if (status && kind == PTRC_HANDLE_LOG)
-		ptrc_log_stream_status(object, status);
-	else if (status)
-		take_status(object, status);
-	ptrc_handle_put(id);
-	return status ? 0 : EINVAL;
+	if (ref.kind == PTRC_HANDLE_LOG)
+		ptrc_log_stream_status(ref.object, status);
+	else
+		take_status(ref.object, status);
+	return 0;
 }
 
 int ptrc_trace_counts(trace_id_t id, struct ptrc_counts *counts)
 {
-	enum ptrc_handle_kind kind;
-	void *object = ptrc_handle_get(id, PTRC_HANDLE_ANY, &kind);
+	PTRC_REF(ref, id, PTRC_HANDLE_ANY);
 
-	if (!object)
+	if (!ref.object)
 		return EINVAL;
 	*counts = (struct ptrc_counts){0};
-	if (kind == PTRC_HANDLE_LOG)
-		ptrc_log_stream_counts(object, counts);
+	if (ref.kind == PTRC_HANDLE_LOG)
+		ptrc_log_stream_counts(ref.object, counts);
 	else
-		ptrc_controller_count(object, counts);
-	ptrc_handle_put(id);
+		ptrc_controller_count(ref.object, counts);
 	return 0;
 }
 
@@ -89,7 +84,7 @@ PTRC_PUBLIC int posixtrace_get_counts(trace_id_t id, struct posixtrace_count *fi
 	return 0;
 }
 
-/* While the keeper commits a flush the counts are not exact. The call looks again at these
+/* While the keeper commits a flush, the counts are not exact. The call counts again at these
  * intervals, for at most this time. */
 #define COUNT_WAIT_NS INT64_C(1000000000)
 #define COUNT_PAUSE_NS 500000
@@ -105,7 +100,7 @@ static void count_types(struct ptrc_controller *c, struct posixtrace_type_count 
 	/* A clock and not a number of tries, because counting in a large stream takes a while. */
 	give_up = ptrc_clock_ns(CLOCK_MONOTONIC) + COUNT_WAIT_NS;
 	while (count) {
-		/* posix_trace_getnext_event has this lock while it reads, but not while it sleeps. */
+		/* posix_trace_getnext_event() holds this lock while it reads, not while it sleeps. */
 		pthread_mutex_lock(&c->reader_lock);
 		is_exact = ptrc_live_reader_count(&c->reader, counts, count);
 		pthread_mutex_unlock(&c->reader_lock);
@@ -118,18 +113,12 @@ static void count_types(struct ptrc_controller *c, struct posixtrace_type_count 
 PTRC_PUBLIC int posixtrace_get_type_counts(trace_id_t id, struct posixtrace_type_count *counts,
 					   size_t count)
 {
-	enum ptrc_handle_kind kind;
-	void *object = ptrc_handle_get(id, PTRC_HANDLE_ANY, &kind);
-	int error = 0;
+	PTRC_REF(ref, id, PTRC_HANDLE_ANY);
 
-	if (!object)
+	if (!ref.object || (!counts && count))
 		return EINVAL;
-	if (!counts && count)
-		error = EINVAL;
-	else if (kind == PTRC_HANDLE_LOG)
-		error = ptrc_log_stream_totals(object, counts, count);
-	else
-		count_types(object, counts, count);
-	ptrc_handle_put(id);
-	return error;
+	if (ref.kind == PTRC_HANDLE_LOG)
+		return ptrc_log_stream_totals(ref.object, counts, count);
+	count_types(ref.object, counts, count);
+	return 0;
 }

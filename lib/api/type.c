@@ -14,10 +14,10 @@
 #include "lib/process/process_names.h"
 #include "lib/process/self.h"
 
-/* The longest layout, in pages: too much for the stack of a signal handler. */
+/* Memory for the longest layout, which is too large for the stack of a signal handler. */
 #define TEXT_BYTES 8192
 
-/* Opens the type, which several threads may do at a time: all of them get the same. */
+/* Opens the type; several threads may do so at a time, with the same result. */
 static int open_type(struct posixtrace_type *type, trace_event_id_t *id)
 {
 	char *text = ptrc_file_zeros(TEXT_BYTES);
@@ -28,7 +28,7 @@ static int open_type(struct posixtrace_type *type, trace_event_id_t *id)
 		return ENOMEM;
 	error = ptrc_layout_of_members(type->pt_members, type->pt_member_count, text);
 	if (!error)
-		error = ptrc_process_open_layout(type->pt_name, text, &found);
+		error = ptrc_process_open_type(type->pt_name, text, &found);
 	ptrc_sys(SYS_munmap, text, TEXT_BYTES);
 	/* Without memory the next event tries again. */
 	if (error != ENOMEM) {
@@ -58,6 +58,6 @@ PTRC_PUBLIC trace_event_id_t posixtrace_begin_type(struct posixtrace_type *type)
 	if (ptrc_load_relaxed(&ptrc_page_self->active) == 0)
 		return 0;
 	error = open_type(type, &id);
-	/* The event is recorded in any case, if need be without its type. */
+	/* The event is recorded in any case, if necessary without its type. */
 	return error ? POSIX_TRACE_UNNAMED_USEREVENT : id;
 }

@@ -6,8 +6,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* The array of `count` items, with room for `more` further ones, each of `bytes` bytes; *size is how many it
- * has room for. NULL if there is no memory: the array is unchanged. */
+/* Returns the array, grown if need be so that `more` items of `bytes` bytes fit after the
+ * `count` items in it. *size is its capacity in items. NULL: out of memory; the array is
+ * unchanged. */
 static inline void *ptrc_array_room(void *array, size_t count, size_t more, size_t *size,
 				    size_t bytes)
 {
@@ -23,7 +24,7 @@ static inline void *ptrc_array_room(void *array, size_t count, size_t more, size
 	return array;
 }
 
-/* Makes room in the array for `more` further items. False: there is no memory. */
+/* Grows the array so that `more` further items fit. False: out of memory. */
 #define PTRC_ARRAY_RESERVE(array, count, more, size)                                       \
 	({                                                                                 \
 		void *room_ = ptrc_array_room(array, count, more, size, sizeof(*(array))); \

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Loads and stores of shared words, with the memory order in the name. Read-modify-write
- * operations are called by their names in <stdatomic.h>.
- */
+/* Loads, stores and exchanges of shared words, with the memory order in the name. */
 #ifndef PTRC_LIB_BASE_ATOMIC_H
 #define PTRC_LIB_BASE_ATOMIC_H
 
@@ -15,5 +12,11 @@
 #define ptrc_store_relaxed(word, value) atomic_store_explicit(word, value, memory_order_relaxed)
 #define ptrc_store_release(word, value) atomic_store_explicit(word, value, memory_order_release)
 #define ptrc_store_seq_cst(word, value) atomic_store_explicit(word, value, memory_order_seq_cst)
+
+/* Acquire and release. False: the word was not *seen, which becomes its value. */
+#define ptrc_cas(word, seen, value)                                                      \
+	atomic_compare_exchange_strong_explicit(word, seen, value, memory_order_acq_rel, \
+						memory_order_acquire)
+#define ptrc_add_relaxed(word, n) atomic_fetch_add_explicit(word, n, memory_order_relaxed)
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "lib/base/file.h"
 
-/* No program has nearly as many segments, nor as many bytes of notes. */
+/* Beyond these bounds a program is taken to have no build id. */
 #define SEGMENTS_MAX 64U
 #define NOTES_MAX 4096U
 
@@ -19,7 +19,6 @@ static bool read_exactly(int fd, void *to, size_t bytes, uint64_t offset)
 	return ptrc_file_read(fd, to, bytes, offset, &got) == 0 && got == bytes;
 }
 
-/* Looks for the build id in the notes of a segment. */
 static size_t find(const uint8_t *notes, size_t size, size_t alignment, uint8_t *id, size_t most)
 {
 	size_t at = 0;

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The build id of a program or library, which its linker has put into it. */
+/* The build ID of a program or library: a hash in an ELF note, by which debuggers find its
+ * symbols. */
 #ifndef PTRC_LIB_BASE_BUILD_ID_H
 #define PTRC_LIB_BASE_BUILD_ID_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/common.h"
-
-/* Reads the build id from the file, of which no byte is trusted. Returns its length; 0: the file has
- * none, one longer than `size`, or is no 64-bit ELF file. Raw system calls only. */
+/* Copies the build ID to `id` and returns its length; 0 if the file is no 64-bit ELF file, or
+ * has no build ID of at most `size` bytes. The file is untrusted. Raw system calls only. */
 size_t ptrc_build_id_read(int fd, uint8_t *id, size_t size);
 
 #endif

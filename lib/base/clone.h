@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Starts a child that shares the caller's memory, on a stack of its own: on one stack the two
- * would destroy each other's frames. The child must not touch the state of the C library, so
- * this is a raw clone().
+ * Starts a child process that shares the caller's memory. The child has a stack of its own, because
+ * on a common stack each would overwrite the other's frames. It must not touch the state of the C
+ * library, so this is a raw clone().
  */
 #ifndef PTRC_LIB_BASE_CLONE_H
 #define PTRC_LIB_BASE_CLONE_H
@@ -11,8 +11,8 @@
 
 #include "lib/base/sys.h"
 
-/* The child calls fn(arg) on the stack that ends at stack_top, and exits with the result of
- * that. The caller gets the child's id, or a negative error number. */
+/* The child calls fn(arg) on the stack that ends at stack_top, and exits with its result. The
+ * caller gets the child's ID or a negative error number. */
 static inline long ptrc_clone(unsigned long flags, void *stack_top, int (*fn)(void *), void *arg)
 {
 	uintptr_t *sp = (uintptr_t *)((uintptr_t)stack_top & ~(uintptr_t)15);

@@ -7,12 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The CRC of a block; crc is 0, or the CRC of the bytes before the block. Uses the processor's
- * instruction where it has one. Freestanding, thread-safe. */
+/* The CRC of a block. `crc` is the CRC of the bytes before it, 0 if there are none.
+ * Freestanding, thread-safe. */
 uint32_t ptrc_crc32c(uint32_t crc, const void *data, size_t bytes);
 
-/* The same without that instruction: for processors that lack it, and for the test of the
- * other. */
+/* The same in plain C, for processors without the instruction and for tests. */
 uint32_t ptrc_crc32c_table(uint32_t crc, const void *data, size_t bytes);
 
 #endif

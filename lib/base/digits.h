@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers as decimal digits, without the C library. */
+/* Numbers as decimal and hexadecimal digits, without the C library. */
 #ifndef PTRC_LIB_BASE_DIGITS_H
 #define PTRC_LIB_BASE_DIGITS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Writes the number, without a null behind it. Returns where it ends. */
+/* Writes the number in decimal digits, without a terminating zero. Returns the end. */
 static inline char *ptrc_digits_put(char *at, uint64_t n)
 {
 	char digits[20];
@@ -20,7 +20,7 @@ static inline char *ptrc_digits_put(char *at, uint64_t n)
 	return at;
 }
 
-/* Reads the number at *at, and moves *at behind it and the blanks that follow. */
+/* Reads the decimal number at *at and advances *at past it and any blanks that follow. */
 static inline uint64_t ptrc_digits_take(const char **at)
 {
 	const char *s = *at;
@@ -34,8 +34,8 @@ static inline uint64_t ptrc_digits_take(const char **at)
 	return n;
 }
 
-/* Reads the hexadecimal number at *at, which ends before `end` (null: where there is no digit), and
- * moves *at behind it. */
+/* Reads the hexadecimal number at *at and advances *at past it, at most to `end` (NULL: no
+ * limit). */
 static inline uint64_t ptrc_digits_take_hex(const char **at, const char *end)
 {
 	uint64_t n = 0;

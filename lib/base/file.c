@@ -11,28 +11,34 @@
 
 #include "lib/base/digits.h"
 #include "lib/base/sys.h"
+#include "lib/base/timespec.h"
 
-#ifndef MADV_POPULATE_WRITE /* younger than some C libraries */
+#ifndef MADV_POPULATE_WRITE /* missing in older C libraries */
 #define MADV_POPULATE_WRITE 23
 #endif
 
-/* How long to wait for a lock that is normally held for microseconds. */
+/* The lock is normally held for microseconds. */
 #define LOCK_WAIT_NS UINT64_C(2000000000)
 
 int ptrc_file_open(int dirfd, const char *path, int flags, unsigned int mode, int *fd)
 {
-	long ret;
+	long ret = ptrc_sys_retry(SYS_openat, dirfd, path, flags | O_CLOEXEC, mode);
 
-	do
-		ret = ptrc_sys(SYS_openat, dirfd, path, flags | O_CLOEXEC, mode);
-	while (ret == -EINTR);
 	if (ret < 0)
 		return (int)-ret;
 	*fd = (int)ret;
 	return 0;
 }
 
-/* The link by which /proc leads to an open file. */
+int ptrc_file_shortage(int error, int otherwise)
+{
+	return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOSPC ||
+			       error == EDQUOT
+		       ? ENOMEM
+		       : otherwise;
+}
+
+/* The symbolic link in /proc to an open file. */
 struct link {
 	char path[40];
 };
@@ -141,12 +147,8 @@ int ptrc_file_lock(int fd, int type, uint64_t byte, uint64_t count)
 		.l_start = (off_t)byte,
 		.l_len = (off_t)count,
 	};
-	long ret;
 
-	do
-		ret = ptrc_sys(SYS_fcntl, fd, F_OFD_SETLK, &lock);
-	while (ret == -EINTR);
-	return (int)-ret;
+	return (int)-ptrc_sys_retry(SYS_fcntl, fd, F_OFD_SETLK, &lock);
 }
 
 int ptrc_file_lock_wait(int fd, uint64_t byte)
@@ -176,9 +178,9 @@ int ptrc_file_map(int fd, uint64_t size, int protection, void *at, void **map)
 	return 0;
 }
 
-/* Under mlockall(MCL_FUTURE) the kernel backs a new mapping with memory at once, and locks it.
- * It does not do so with the part by which an unlocked mapping grows. So one page is mapped and
- * unlocked, and then grows to the whole. */
+/* Under mlockall(MCL_FUTURE) the kernel backs a new mapping with memory at once and locks it,
+ * but not the pages by which an unlocked mapping grows. So this maps one page, unlocks it and
+ * grows it to the full size. */
 int ptrc_file_map_sparse(int fd, uint64_t size, void *at, void **map)
 {
 	const uint64_t begin = 4096;
@@ -214,6 +216,18 @@ bool ptrc_file_populate(const void *start, uint64_t bytes)
 	long ret = ptrc_sys(SYS_madvise, from, to - from, MADV_POPULATE_WRITE);
 
 	return ret == 0 || ret == -EINVAL || ret == -ENOSYS;
+}
+
+int64_t ptrc_clock_ns(int clock_id)
+{
+	struct timespec ts = {0, 0};
+
+#ifdef PTRC_FREESTANDING
+	ptrc_sys(SYS_clock_gettime, clock_id, &ts);
+#else
+	clock_gettime(clock_id, &ts); /* in the vdso: no system call */
+#endif
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
 void ptrc_file_yield(unsigned tries)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions that compilers call without being asked to, for the keeper's program. */
+/* The memory functions that compilers call by themselves, for the keeper, which has no C
+ * library. */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -15,7 +16,7 @@ void *memcpy(void *restrict to, const void *restrict from, size_t count)
 	const uint8_t *in = from;
 
 #if defined(__x86_64__)
-	/* The start-up of the instruction pays from some 256 bytes on. */
+	/* Below some 256 bytes the start-up cost of the instruction outweighs its gain. */
 	if (count >= 256) {
 		__asm__ volatile("rep movsb" : "+D"(out), "+S"(in), "+c"(count) : : "memory");
 		return to;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Included before everything else when the keeper's program is compiled. In a freestanding
- * program the compiler takes memcpy() for a function like any other and calls it even for eight
- * bytes. By these names it knows what the function does, and makes a few instructions of it.
+ * Included first when the keeper is compiled (-include). In a freestanding program the compiler
+ * treats memcpy() as an ordinary function and calls it even for eight bytes. The built-in names let
+ * it expand small copies to a few instructions.
  */
 #ifndef PTRC_LIB_BASE_FREESTANDING_H
 #define PTRC_LIB_BASE_FREESTANDING_H

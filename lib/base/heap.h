@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A binary heap, for merging: of several sequences that are each in order, it always has
- * the one at its top whose next element comes first.
+ * A binary heap for merging sorted sequences: its top is the sequence whose next element comes
+ * first.
  *
- * The heap is an array of pointers that the caller owns, together with their number.
- * After
+ * The heap is an array of pointers that the caller owns, together with their number. After
  *
- * static bool is_before(const struct source *a, const struct source *b);
- * PTRC_HEAP_DEFINE(heap, struct source, is_before)
+ *     static bool is_before(const struct source *a, const struct source *b);
+ *     PTRC_HEAP_DEFINE(heap, struct source, is_before)
  *
- * the functions heap_build, heap_push, heap_pop and heap_sift_down exist for arrays of
- * `struct source *`. is_before must be a strict order; the compiler inlines it.
+ * the functions heap_build, heap_push, heap_pop and heap_sift_down exist for arrays of `struct
+ * source *`. is_before must be a strict order; the compiler inlines it.
  */
 #ifndef PTRC_LIB_BASE_HEAP_H
 #define PTRC_LIB_BASE_HEAP_H

@@ -13,7 +13,7 @@
 
 static const uint64_t file_size_signal = UINT64_C(1) << (SIGXFSZ - 1);
 
-/* Held by the thread that has a limit raised. */
+/* Held by the thread that has raised a limit. */
 static _Atomic int32_t lock;
 
 static bool is_below(struct rlimit *limit, int resource, uint64_t need)
@@ -40,8 +40,8 @@ void ptrc_limit_raise(struct ptrc_limit *l, int resource, uint64_t need)
 	if (!l->is_in_the_way)
 		return;
 	ptrc_pid_lock(&lock);
-	/* Read once more under the lock: another thread may have had the limit raised at the
-	 * first look, and its raised value must not be restored as if it were the user's. */
+	/* Read again under the lock: if another thread had the limit raised at the first look,
+	 * its raised value must not be saved and restored as the user's. */
 	if (is_below(&l->old, resource, need) && l->old.rlim_cur != l->old.rlim_max) {
 		raised.rlim_cur = raised.rlim_max = l->old.rlim_max;
 		l->is_raised = ptrc_sys(SYS_prlimit64, 0, resource, &raised, 0) == 0;

@@ -16,10 +16,10 @@
 
 #define MAP_BYTES 4096U
 #define PLACE_COUNT 64U
-/* A second in all. Removing the file, which is waited for, takes microseconds. */
+/* A second in all. Another process that removes the file takes microseconds. */
 #define PLACE_TRIES 5000
 
-/* Held by the thread that is making a lock, or forks. */
+/* Held by a thread that makes a lock, or forks. */
 static _Atomic int32_t making;
 
 void ptrc_liveness_fork_prepare(void)
@@ -32,8 +32,8 @@ void ptrc_liveness_fork_done(void)
 	ptrc_pid_unlock(&making);
 }
 
-/* Locks the first free one of `count` bytes, and maps the file, so that the lock stays when the
- * caller closes fd, the only descriptor of its open file. EAGAIN, ENOMEM. */
+/* Locks the first free byte of `count` bytes and maps the file. The mapping keeps the lock when
+ * the caller closes fd, the only descriptor of its open file description. EAGAIN, ENOMEM. */
 static int hold(int fd, uint64_t byte, uint64_t count, struct ptrc_liveness *l)
 {
 	void *map;
@@ -69,7 +69,7 @@ int ptrc_liveness_take(int dirfd, const char *name, uint64_t byte, struct ptrc_l
 			error = hold(fd, byte, 1, l);
 		ptrc_file_close(fd);
 	} else if (error != ENOENT) {
-		error = error == EMFILE || error == ENFILE || error == ENOMEM ? ENOMEM : EPERM;
+		error = ptrc_file_shortage(error, EPERM);
 	}
 	ptrc_liveness_fork_done();
 	ptrc_sys_restore_signals(&mask);
@@ -92,7 +92,7 @@ static bool is_held(int fd, short type, uint64_t byte, uint64_t count)
 		.l_len = (off_t)count,
 	};
 
-	/* If the kernel cannot tell, the answer is yes: then nothing is removed. */
+	/* If the kernel cannot tell, assume that it is held: then no file is removed by mistake. */
 	return ptrc_sys(SYS_fcntl, fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
 }
 
@@ -106,8 +106,8 @@ bool ptrc_liveness_is_controlled(int fd, uint64_t byte)
 	return is_held(fd, F_RDLCK, byte, 1);
 }
 
-/* No place was free. Is that because another process holds all of them to remove the file, or
- * did so until a moment ago? */
+/* No place was free: because another process locks all of them to remove the file, or did so a
+ * moment ago? */
 static bool is_being_cleaned(int fd)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = PLACE_COUNT};
@@ -125,7 +125,7 @@ static int try_places(int dirfd, uid_t uid, struct ptrc_liveness *l)
 	error = ptrc_shmdir_open_object(dirfd, PTRC_LIVE_PLACES, uid, &fd, &size);
 	if (error == ENOENT) {
 		error = ptrc_shmdir_create_object(dirfd, PTRC_LIVE_PLACES, uid, 0, 0, &fd);
-		/* Another process made it, or removed it again, just now. */
+		/* Another process has just made the file, or removed it again. */
 		if (error == EEXIST)
 			return ESTALE;
 	}
@@ -134,8 +134,8 @@ static int try_places(int dirfd, uid_t uid, struct ptrc_liveness *l)
 	error = hold(fd, 0, PLACE_COUNT, l);
 	if (error == EAGAIN && is_being_cleaned(fd))
 		error = ESTALE;
-	/* The process that removes the file locks all of its bytes first. So a file that still
-	 * has a name keeps it while a place in it is held. */
+	/* A process that removes the file locks all of its bytes first. So a file that still has
+	 * a name keeps it while a place in it is held. */
 	if ((error == 0 || error == EAGAIN) && (ptrc_file_stat(fd, &st) || st.st_nlink == 0)) {
 		ptrc_liveness_drop(l);
 		error = ESTALE;

@@ -13,14 +13,14 @@
 #include "lib/base/file.h"
 #include "lib/base/sys.h"
 
-/* PROC_PID_INIT_INO of the kernel: fixed, part of its interface to checkpointing. */
+/* PROC_PID_INIT_INO of the kernel, which is fixed: checkpointing tools rely on it. */
 #define INITIAL_PID_NAMESPACE UINT64_C(0xeffffffc)
 
 #define PATH_BYTES 64
 
-/* "/proc/./<pid>/<rest>" or "/proc/./self/<rest>". Emulators of processors answer
- * "/proc/self/..." themselves, with another start time than other processes see; the dot keeps
- * them from that. */
+/* Writes "/proc/./<pid>/<rest>" or "/proc/./self/<rest>". Emulators of processors answer
+ * "/proc/self/..." by themselves, with another start time than other processes see; the dot
+ * prevents that. */
 static void make_path(char path[PATH_BYTES], int pid, const char *rest)
 {
 	char *at = path + 12;
@@ -41,7 +41,7 @@ int ptrc_procfs_open(int pid, const char *rest, int flags, int *fd)
 	make_path(path, pid, rest);
 	error = ptrc_file_open(AT_FDCWD, path, O_RDONLY | flags, 0, fd);
 	if (error)
-		return error == EMFILE || error == ENFILE || error == ENOMEM ? ENOMEM : ESRCH;
+		return ptrc_file_shortage(error, ESRCH);
 	return 0;
 }
 
@@ -53,7 +53,6 @@ static int stat_file(int pid, const char *rest, int flags, struct stat *st)
 	return (int)-ptrc_sys(SYS_newfstatat, AT_FDCWD, path, st, flags);
 }
 
-/* Reads the beginning of a file of /proc into `text`, and terminates it. */
 static int read_text(int pid, const char *rest, char *text, size_t size)
 {
 	long got;
@@ -81,7 +80,7 @@ int ptrc_procfs_stat(int pid, struct ptrc_procfs_stat *st)
 	at = text;
 	st->pid = (int)ptrc_digits_take(&at);
 	open = *at == '(' ? at + 1 : at;
-	/* The name of the program, in brackets, may itself hold brackets and blanks. */
+	/* The name of the program, in parentheses, may itself contain parentheses and blanks. */
 	for (const char *c = text; *c; c++)
 		if (*c == ')')
 			at = c;
@@ -95,7 +94,7 @@ int ptrc_procfs_stat(int pid, struct ptrc_procfs_stat *st)
 	st->is_runnable = at[2] == 'R';
 	at += 4;
 	st->ppid = (int)ptrc_digits_take(&at);
-	/* From field 5 to field 22; some of them may be negative. */
+	/* Skips fields 5 to 21, some of which may be negative. */
 	for (int field = 5; field < 22; field++) {
 		while (*at != ' ')
 			if (!*at++)
@@ -146,8 +145,8 @@ size_t ptrc_procfs_link(int pid, const char *rest, char *path, size_t size)
 	return n > 0 ? (size_t)n : 0;
 }
 
-/* Reads in parts, as a line can be longer than any buffer: the list of groups in status has hundreds of
- * kilobytes, and so can a path in maps. */
+/* Reads in parts, because a line can be longer than any buffer: the list of groups in status, or
+ * a path in maps. */
 int ptrc_procfs_lines(int pid, const char *rest, char *text, size_t size,
 		      bool (*visit)(const char *line, void *arg), void *arg)
 {
@@ -183,7 +182,7 @@ int ptrc_procfs_lines(int pid, const char *rest, char *text, size_t size,
 	return has_any ? 0 : ESRCH;
 }
 
-/* The text behind the key at the beginning of the line; null: the line has another key. */
+/* The text after the key at the start of the line; NULL if the line has another key. */
 static const char *value_of(const char *line, const char *key)
 {
 	size_t size = strlen(key);
@@ -201,7 +200,7 @@ struct status_lines {
 	bool has_ids;
 };
 
-/* Takes the line into the status if it has one of the keys. Returns whether it was the last such
+/* Takes the line into the status if it has one of the keys. Returns true after the last such
  * line. */
 static bool take_status(const char *line, void *context)
 {
@@ -229,8 +228,8 @@ int ptrc_procfs_status(int pid, struct ptrc_procfs_status *st)
 
 	st->depth = 0;
 	st->inner_pid = pid;
-	/* In this file names of programs are escaped: no name looks like a key at the beginning
-	 * of a line. */
+	/* In this file program names are escaped, so no name can look like a key at the start of
+	 * a line. */
 	error = ptrc_procfs_lines(pid, "status", text, sizeof(text), take_status, &to);
 	if (error)
 		return error;
@@ -306,7 +305,8 @@ static bool bears_in_another(const char *own_name, const char *name)
 		return false;
 	if (stat_file(0, name, 0, &st) == 0)
 		return st.st_ino != own.st_ino;
-	/* Before the first child the link leads nowhere. Kernels before 4.12 have no link. */
+	/* Until the first child is born the link leads nowhere. Kernels before 4.12 have no such
+	 * link. */
 	return stat_file(0, name, AT_SYMLINK_NOFOLLOW, &st) == 0;
 }
 
@@ -320,15 +320,15 @@ int ptrc_procfs_user(int pid, uint32_t *uid)
 {
 	struct stat st;
 
-	/* Unlike the files in it, the directory belongs to this user in any case. */
+	/* The directory, unlike the files in it, always belongs to the effective user. */
 	if (stat_file(pid, "", 0, &st))
 		return ESRCH;
 	*uid = st.st_uid;
 	return 0;
 }
 
-/* Calls visit() for each number of one list. *is_more becomes false when visit() wants no
- * more. */
+/* Calls visit() for each number of one list of children. *is_more becomes false when visit()
+ * stops. */
 static bool visit_list(int fd, bool (*visit)(int child, void *arg), void *arg, bool *is_more)
 {
 	char text[512];
@@ -361,7 +361,6 @@ struct children {
 	bool is_good, is_more;
 };
 
-/* Visits the children of a thread. */
 static bool visit_thread(const char *name, uint64_t ino, void *arg)
 {
 	struct children *c = arg;
@@ -408,8 +407,9 @@ static bool is_living(const char *name, uint64_t ino, void *arg)
 	return *tid && ptrc_procfs_stat(*tid, &st) == 0 && !st.has_ended;
 }
 
-/* A thread that has not ended, if the first one, after which the process is named, has. That one has
- * no memory any more, and what is told of the process' memory under its number is nothing. */
+/* Finds a running thread of a process whose first thread has ended. A thread that has ended has
+ * no memory, so /proc/<pid> shows nothing of the process' memory, but /proc/<tid> of another
+ * thread does. */
 static bool living_thread(int pid, int *tid)
 {
 	struct ptrc_procfs_stat st;
@@ -425,14 +425,14 @@ static bool living_thread(int pid, int *tid)
 }
 
 struct mapped_file {
-	/* In the form that the kernel gives it in a struct stat. */
+	/* as in struct stat */
 	uint64_t dev;
 	uint64_t inode;
 	bool is_found;
 };
 
-/* Is that the line of a mapping of the file? The line begins with "<addresses> <rights> <offset>
- * <major>:<minor> <inode>", where device and offset are in hexadecimal digits. */
+/* Whether the line of /proc/<pid>/maps is of the file. It starts with "<addresses> <rights>
+ * <offset> <major>:<minor> <inode>", with hexadecimal device and offset. */
 static bool is_mapping_of(const char *line, void *context)
 {
 	struct mapped_file *file = context;
@@ -454,7 +454,7 @@ static bool is_mapping_of(const char *line, void *context)
 	return file->is_found;
 }
 
-/* Does the thread tell what its process has mapped? */
+/* False: the thread does not show what its process has mapped. */
 static bool reads_maps(int tid, struct mapped_file *file)
 {
 	char text[2048];
@@ -508,16 +508,14 @@ int ptrc_procfs_exists(int pid)
 	if (pid <= 0)
 		return ESRCH;
 	fd = ptrc_sys(SYS_pidfd_open, pid, 0);
-	if (fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM)
-		return ENOMEM;
 	if (fd == -ENOSYS || fd == -EPERM) {
 		/* An old kernel, or a system call filter that does not know the call. kill()
-		 * takes thread ids and zombies for processes. */
+		 * succeeds for thread IDs and zombies, too. */
 		ret = ptrc_sys(SYS_kill, pid, 0);
 		return ret == 0 || ret == -EPERM ? 0 : ESRCH;
 	}
 	if (fd < 0)
-		return ESRCH;
+		return ptrc_file_shortage((int)-fd, ESRCH);
 	has_ended = ptrc_procfs_has_ended((int)fd);
 	ptrc_file_close((int)fd);
 	return has_ended ? ESRCH : 0;

@@ -6,31 +6,27 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 
+#include "lib/base/atomic.h"
 #include "lib/base/clone.h"
 #include "lib/base/digits.h"
 #include "lib/base/file.h"
 #include "lib/base/limit.h"
 #include "lib/base/procfs.h"
 #include "lib/base/sys.h"
+#include "lib/base/timespec.h"
 
 #define BASE PTRC_SHMDIR_BASE
 #define MODE_BITS 0777U
-/* So many digits of a random number end the second name of a user's directory. */
+/* Hexadecimal digits of the random number in the second name of a user's directory. */
 #define SECOND_DIGITS 8
-/* How often, a millisecond apart, the lock of the base directory is tried. */
+/* Tries to lock the base directory, a millisecond apart. */
 #define LOCK_TRIES 100
-
-#ifndef RENAME_NOREPLACE
-#define RENAME_NOREPLACE 1
-#endif
 
 static char *put_hex(char *at, uint64_t n)
 {
@@ -51,40 +47,30 @@ void ptrc_shmdir_name(char name[PTRC_SHMDIR_NAME_BYTES], char prefix, uint64_t i
 
 uint64_t ptrc_shmdir_parse(const char *name, char prefix)
 {
-	uint64_t id = 0;
+	const char *at = name + 2;
+	uint64_t id;
 
 	if (name[0] != prefix || name[1] != '.')
 		return 0;
-	for (int i = 2; i < 18; i++) {
-		char c = name[i];
-
-		if (c >= '0' && c <= '9')
-			id = id << 4 | (uint64_t)(c - '0');
-		else if (c >= 'a' && c <= 'f')
-			id = id << 4 | (uint64_t)(c - 'a' + 10);
-		else
-			return 0;
-	}
-	return name[18] == '\0' ? id : 0;
+	id = ptrc_digits_take_hex(&at, name + 18);
+	return at == name + 18 && *at == '\0' ? id : 0;
 }
 
 uint64_t ptrc_shmdir_new_id(void)
 {
 	uint64_t id = 0;
 
-	/* 4 is GRND_INSECURE: identities have to differ, but may be guessed. Early at boot, or
-	 * with a kernel that lacks getrandom(), the clock and the address of a local variable
-	 * have to do. */
+	/* 4 is GRND_INSECURE: identities must differ, but may be guessed. Early at boot, or if
+	 * the kernel lacks getrandom(), the clock, the thread ID and the address of a local
+	 * variable replace it. */
 	if (ptrc_sys(SYS_getrandom, &id, sizeof(id), 4) != (long)sizeof(id) &&
 	    ptrc_sys(SYS_getrandom, &id, sizeof(id), 1) != (long)sizeof(id)) {
 		static _Atomic uint64_t count;
-		struct timespec now;
 
-		ptrc_sys(SYS_clock_gettime, CLOCK_BOOTTIME, &now);
-		id = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+		id = (uint64_t)ptrc_clock_ns(CLOCK_BOOTTIME);
 		id += (uint64_t)ptrc_sys_gettid() << 40;
 		id ^= (uint64_t)(uintptr_t)&id << 16;
-		id += atomic_fetch_add_explicit(&count, 1, memory_order_relaxed);
+		id += ptrc_add_relaxed(&count, 1);
 	}
 	return id ? id : 1;
 }
@@ -96,19 +82,10 @@ static uid_t caller(void)
 
 static int shortage(int error)
 {
-	switch (error) {
-	case EMFILE:
-	case ENFILE:
-	case ENOMEM:
-	case ENOSPC:
-	case EDQUOT:
-		return ENOMEM;
-	default:
-		return EPERM;
-	}
+	return ptrc_file_shortage(error, EPERM);
 }
 
-/* The number of the user outside this user namespace. False: it has none. */
+/* The ID of the user outside this user namespace. False: it has none. */
 static bool uid_outside(uid_t uid, uint64_t *outside)
 {
 	uint64_t range[3];
@@ -119,13 +96,14 @@ static bool uid_outside(uid_t uid, uint64_t *outside)
 	return true;
 }
 
-/* In a base directory where others may rename and remove, anything could be exchanged. */
+/* If other users could rename and remove entries of the base directory, they could exchange
+ * anything in it. */
 static bool is_base_safe(const struct stat *st)
 {
 	return (st->st_mode & S_ISVTX) || !(st->st_mode & 022);
 }
 
-/* Is this a directory that its user has made, and nobody else can reach? */
+/* Whether this is a directory that the user has made and other users cannot enter. */
 static bool is_home(const struct stat *st, uid_t uid)
 {
 	return S_ISDIR(st->st_mode) && st->st_uid == uid && (st->st_mode & MODE_BITS) == 0700;
@@ -149,9 +127,8 @@ static int make_directory(int base, const char *name, uid_t uid)
 	}
 	if (caller() != 0)
 		return EPERM;
-	/* Root makes another user's directory under another name, and moves it to its place
-	 * when it is complete: so root gives away nothing but the directory that it has just
-	 * made. */
+	/* Root creates another user's directory under a temporary name and renames it when it is
+	 * complete, so root gives away only the directory that it has just created. */
 	memcpy(temp, ".posixtrace-", 12);
 	*put_hex(temp + 12, ptrc_shmdir_new_id()) = '\0';
 	ret = ptrc_sys(SYS_mkdirat, base, temp, 0700);
@@ -172,7 +149,7 @@ static int make_directory(int base, const char *name, uid_t uid)
 	return error == 0 || error == EEXIST ? 0 : shortage(error);
 }
 
-/* EAGAIN: the directory was mended, the caller looks again. EACCES: it is somebody else's. */
+/* EAGAIN: the mode was repaired, look again. EACCES: it belongs to another user. */
 static int open_directory(int base, const char *name, uid_t uid, int *dirfd)
 {
 	struct stat st;
@@ -190,10 +167,10 @@ static int open_directory(int base, const char *name, uid_t uid, int *dirfd)
 	} else if (!S_ISDIR(st.st_mode) || (st.st_mode & MODE_BITS & ~0700U)) {
 		error = EPERM;
 	} else if ((st.st_mode & MODE_BITS) != 0700) {
-		/* This or another process of the user has just made the directory, under a
-		 * umask that takes rights from the owner. Nobody else could have put anything
-		 * there. Root does not mend another user's directory, as that user may exchange
-		 * it for something else meanwhile. */
+		/* A process of the user has just created the directory, under a umask that takes
+		 * rights from the owner; only this user could have put anything there. Root does
+		 * not repair another user's directory, which that user may exchange for
+		 * something else meanwhile. */
 		if (uid != caller() || ptrc_sys(SYS_fchmodat, base, name, 0700))
 			error = EPERM;
 		else
@@ -227,8 +204,8 @@ static int open_or_make(int base, const char *name, uid_t uid, bool is_create, i
 struct search {
 	int base;
 	uid_t uid;
-	const char *name; /* the first name */
-	uint32_t size;	  /* of the first name */
+	const char *name;
+	uint32_t size; /* length of `name` */
 	char found[PTRC_SHMDIR_DIRECTORY_BYTES];
 };
 
@@ -247,7 +224,7 @@ static bool is_second_name(const struct search *s, const char *name)
 	return name[i] == '\0';
 }
 
-/* Of several, all processes take the first in the order of names. */
+/* If there are several, all processes take the one whose name sorts first. */
 static void look_at_name(const char *name, void *arg)
 {
 	struct search *s = arg;
@@ -260,8 +237,8 @@ static void look_at_name(const char *name, void *arg)
 		memcpy(s->found, name, s->size + 1 + SECOND_DIGITS + 1);
 }
 
-/* Locks the base directory against other processes that make a second name. Anybody can hold this
- * lock, so the wait has a bound; without the lock two processes may make two directories at once. */
+/* Keeps other processes from making a second name. Any user can hold this lock, so the wait is
+ * bounded; without the lock two processes may create two directories at once. */
 static void lock_base(int base)
 {
 	for (int i = 0; i < LOCK_TRIES; i++) {
@@ -272,9 +249,9 @@ static void lock_base(int base)
 }
 
 /*
- * Anybody can make a directory of the first name before its user does. Then the user has another
- * one, whose name ends in digits that nobody could know. name: the first name; becomes the second
- * one. ENOENT: there is none.
+ * Any user can create a directory of the first name before its owner does. The owner then has one
+ * whose name ends in random digits, which other users cannot guess. `name` is the first name and
+ * becomes the second. ENOENT: none exists.
  */
 static int open_second(int base, char name[PTRC_SHMDIR_DIRECTORY_BYTES], uid_t uid, bool is_create,
 		       int *dirfd)
@@ -304,8 +281,8 @@ static int open_second(int base, char name[PTRC_SHMDIR_DIRECTORY_BYTES], uid_t u
 
 /* ---- */
 
-/* Usually root has the base directory. Then nobody but root and the user can put another directory
- * in the place of one that the user has made. */
+/* Usually root owns the base directory. Then only root and the user can replace a directory of
+ * the user. */
 static bool is_base_usual(void)
 {
 	struct stat st;
@@ -314,8 +291,8 @@ static bool is_base_usual(void)
 	       st.st_uid == 0 && is_base_safe(&st);
 }
 
-/* The usual case, in three system calls: root has the base directory, and the user's directory has
- * the first name and is as it should be. False: only a closer look can tell. */
+/* The usual case, in three system calls: root owns the base directory, and the user's directory
+ * has the first name and the right mode. False: ptrc_shmdir_find() must look closer. */
 static bool open_usual(uid_t uid, const char *name, int *dirfd)
 {
 	char path[sizeof(BASE) + PTRC_SHMDIR_DIRECTORY_BYTES];
@@ -355,13 +332,14 @@ int ptrc_shmdir_find(uid_t uid, bool is_create, char name[PTRC_SHMDIR_DIRECTORY_
 		return EPERM;
 	}
 	put_directory(name, number);
-	/* The file system has the number of the user in the first user namespace. In a namespace
-	 * within another one uid_map tells the number of that one, which may be 0 although the
-	 * user is not root, whose directory must not be made by anybody else. */
+	/* The file system stores the user's ID of the initial user namespace. In a nested
+	 * namespace, uid_map gives the ID in the parent namespace. That may be 0 although the
+	 * user is not root, and only root may create root's directory. */
 	is_claimed = number == 0 && st.st_uid != 0 && st.st_uid != uid;
 	error = is_claimed ? EACCES : open_or_make(base, name, uid, false, dirfd);
 	if (error == ENOENT && is_create) {
-		/* A directory of the second name stays in use even if the first is free again. */
+		/* A directory of the second name stays in use even if the first name is free
+		 * again. */
 		error = open_second(base, name, uid, false, dirfd);
 		if (error == ENOENT)
 			error = open_or_make(base, name, uid, true, dirfd);
@@ -381,9 +359,9 @@ int ptrc_shmdir_open(uid_t uid, bool is_create, int *dirfd)
 
 /* ---- without a descriptor ---- */
 
-/* The stack of the helper, with this structure at its low end. */
+/* The stack of the helper, with a struct look at its low end. */
 #define HELPER_STACK_BYTES 65536U
-/* So many of its descriptors the helper closes: more than ptrc_shmdir_find() has open at a time. */
+/* The helper closes this many descriptors, more than ptrc_shmdir_find() opens at a time. */
 #define HELPER_DESCRIPTORS 8
 
 struct look {
@@ -392,8 +370,8 @@ struct look {
 	bool is_found, has_subdirectory;
 };
 
-/* The helper has the caller's memory and a copy of its table of descriptors, in which it makes
- * room. */
+/* The helper shares the caller's memory and has a copy of its descriptor table, which may be
+ * full. */
 PTRC_NO_STACK_PROTECTOR
 __attribute__((no_sanitize("address", "undefined", "thread"))) static int look_in_helper(void *arg)
 {
@@ -410,28 +388,27 @@ __attribute__((no_sanitize("address", "undefined", "thread"))) static int look_i
 	return 0;
 }
 
-/* A second name can only be found by listing the base directory, and the number of a user outside
- * a user namespace only by reading a file. */
+/* A second name can only be found by listing the base directory, and a user ID outside the
+ * namespace only by reading a file; both need a descriptor. */
 static int path_by_helper(uid_t uid, char *path, bool *is_inherited)
 {
 	struct look *l;
 	uint64_t mask;
 	long child;
 	int error = EPERM;
-	long map = ptrc_sys(SYS_mmap, 0, HELPER_STACK_BYTES, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	void *map = ptrc_file_zeros(HELPER_STACK_BYTES);
 
-	if (ptrc_sys_is_error(map))
+	if (!map)
 		return EPERM;
-	l = (struct look *)map;
+	l = map;
 	l->uid = uid;
 	ptrc_sys_block_signals(&mask);
-	/* The caller goes on when the helper has ended. No wait() of the application sees it. */
+	/* CLONE_VFORK: the caller waits until the helper has ended. No wait() of the application
+	 * sees it. */
 	child = ptrc_clone(CLONE_VM | CLONE_VFORK | CLONE_UNTRACED,
 			   (uint8_t *)map + HELPER_STACK_BYTES, look_in_helper, l);
 	if (child > 0)
-		while (ptrc_sys(SYS_wait4, child, 0, __WCLONE, 0) == -EINTR)
-			;
+		ptrc_sys_retry(SYS_wait4, child, 0, __WCLONE, 0);
 	ptrc_sys_restore_signals(&mask);
 	if (l->is_found) {
 		memcpy(path, BASE "/", sizeof(BASE));
@@ -486,25 +463,20 @@ void ptrc_shmdir_for_each(int dirfd, void (*visit)(const char *name, void *arg),
 	ptrc_file_visit(dirfd, visit_name, &v, NULL);
 }
 
-/* `flags` may be O_CREAT and O_EXCL. */
-static int open_object(int dirfd, const char *name, uid_t uid, int flags, int *fd, uint64_t *size)
+int ptrc_shmdir_open_object(int dirfd, const char *name, uid_t uid, int *fd, uint64_t *size)
 {
 	struct stat st;
 	int opened;
-	int error = ptrc_file_open(dirfd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | flags,
-				   0600, &opened);
+	int error = ptrc_file_open(dirfd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0,
+				   &opened);
 
 	if (error)
-		return error == ENOENT || error == EEXIST ? error : shortage(error);
+		return error == ENOENT ? error : shortage(error);
 	if (ptrc_file_stat(opened, &st) || !S_ISREG(st.st_mode) || st.st_uid != uid ||
 	    st.st_nlink > 1)
 		error = EPERM;
 	else if (st.st_nlink == 0)
 		error = ENOENT;
-	/* The umask may take rights from the owner. */
-	else if (flags && st.st_size == 0 && (st.st_mode & MODE_BITS) != 0600 &&
-		 ptrc_sys(SYS_fchmod, opened, 0600))
-		error = EPERM;
 	if (error) {
 		ptrc_file_close(opened);
 		return error;
@@ -512,16 +484,6 @@ static int open_object(int dirfd, const char *name, uid_t uid, int flags, int *f
 	*fd = opened;
 	*size = (uint64_t)st.st_size;
 	return 0;
-}
-
-int ptrc_shmdir_open_object(int dirfd, const char *name, uid_t uid, int *fd, uint64_t *size)
-{
-	return open_object(dirfd, name, uid, 0, fd, size);
-}
-
-int ptrc_shmdir_make_object(int dirfd, const char *name, int *fd, uint64_t *size)
-{
-	return open_object(dirfd, name, caller(), O_CREAT | O_EXCL, fd, size);
 }
 
 int ptrc_shmdir_open_id(int dirfd, char prefix, uint64_t id, uid_t uid, int *fd, uint64_t *size)
@@ -532,17 +494,20 @@ int ptrc_shmdir_open_id(int dirfd, char prefix, uint64_t id, uid_t uid, int *fd,
 	return ptrc_shmdir_open_object(dirfd, name, uid, fd, size);
 }
 
-static int allocate(int fd, uint64_t offset, uint64_t bytes)
+bool ptrc_shmdir_remove_id(int dirfd, char prefix, uint64_t id)
 {
-	long ret;
+	char name[PTRC_SHMDIR_NAME_BYTES];
 
-	do
-		ret = ptrc_sys(SYS_fallocate, fd, 0, offset, bytes);
-	while (ret == -EINTR);
-	return (int)-ret;
+	ptrc_shmdir_name(name, prefix, id);
+	return ptrc_sys(SYS_unlinkat, dirfd, name, prefix == 'i' ? AT_REMOVEDIR : 0) == 0;
 }
 
-/* Makes an object `size` bytes long that is shorter. If its end is to be reserved, that does it. */
+static int allocate(int fd, uint64_t offset, uint64_t bytes)
+{
+	return (int)-ptrc_sys_retry(SYS_fallocate, fd, 0, offset, bytes);
+}
+
+/* Makes a shorter object `size` bytes long, by reserving its end if that is asked for. */
 static int grow(int fd, uint64_t size, uint64_t offset, uint64_t bytes)
 {
 	struct ptrc_limit limit;
@@ -572,8 +537,8 @@ int ptrc_shmdir_reserve(int fd, uint64_t size, uint64_t offset, uint64_t bytes)
 	}
 	if (!error && bytes) {
 		error = allocate(fd, offset, bytes);
-		/* An unusual file system at /dev/shm may be unable to reserve. Then nothing is
-		 * reserved. */
+		/* An unusual file system at /dev/shm may be unable to reserve memory. Then none
+		 * is reserved. */
 		if (error == EOPNOTSUPP)
 			error = 0;
 	}

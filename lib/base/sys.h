@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Raw system calls: without errno, cancellation points or locks. So they can be made in a
- * signal handler, in a child that shares its parent's memory, and in the keeper, which has no C
- * library. They return the result or a negative error number.
+ * Raw system calls: no errno, cancellation points or locks. So signal handlers can make them, and
+ * children that share their parent's memory, and the keeper, which has no C library. They return
+ * the result or a negative error number.
  */
 #ifndef PTRC_LIB_BASE_SYS_H
 #define PTRC_LIB_BASE_SYS_H
 
-#include <stddef.h>
+#include <errno.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 
-#include "lib/base/common.h"
-
-/* Calls that are younger than some C libraries. */
+/* missing in older C libraries */
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
 #endif
 #ifndef SYS_close_range
 #define SYS_close_range 436
+#endif
+#ifndef RENAME_NOREPLACE
+#define RENAME_NOREPLACE 1
 #endif
 
 #if defined(__x86_64__)
@@ -68,6 +69,17 @@ static inline long ptrc_sys6(long n, long a, long b, long c, long d, long e, lon
 #define ptrc_sys_6(n, a, b, c, d, e, f) \
 	ptrc_sys6(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 
+/* Repeats the call while a signal interrupts it. */
+#define ptrc_sys_retry(n, ...)                           \
+	({                                               \
+		long ret_;                               \
+                                                         \
+		do                                       \
+			ret_ = ptrc_sys(n, __VA_ARGS__); \
+		while (ret_ == -EINTR);                  \
+		ret_;                                    \
+	})
+
 static inline int ptrc_sys_getpid(void)
 {
 	return (int)ptrc_sys6(SYS_getpid, 0, 0, 0, 0, 0, 0);
@@ -78,7 +90,7 @@ static inline int ptrc_sys_gettid(void)
 	return (int)ptrc_sys6(SYS_gettid, 0, 0, 0, 0, 0, 0);
 }
 
-/* Blocks all signals. *old: the mask before, in the form of the kernel. */
+/* Blocks all signals. *old becomes the previous mask, in the kernel's form. */
 static inline void ptrc_sys_block_signals(uint64_t *old)
 {
 	uint64_t all = ~UINT64_C(0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions of the C library, for the keeper's program, which has none, and for the preloaded library: a program
- * may define functions of these names, and if they had hooks that call them, these would call themselves.
+ * String functions of the C library, for two users. The keeper has no C library. The preloaded
+ * library has its own because a traced program may define functions of these names, with hooks that
+ * call the preloaded library.
  */
 #include <stddef.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Has a thread ended? Asked about the owners of slots, chunks and locks, never on the event
- * path. */
+/* Whether a thread has ended: asked about the owners of slots, chunks and locks, never on the
+ * event path. */
 #ifndef PTRC_LIB_BASE_THREAD_LIFE_H
 #define PTRC_LIB_BASE_THREAD_LIFE_H
 
@@ -11,14 +11,13 @@
 #include "lib/base/procfs.h"
 #include "lib/base/sys.h"
 
-/* True: no thread has that id. A thread id that was used again reads as alive. */
+/* True if no thread has this ID. A reused ID counts as alive. */
 static inline bool ptrc_thread_is_gone(int tid)
 {
 	return tid > 0 && ptrc_sys(SYS_tkill, tid, 0) == -ESRCH;
 }
 
-/* The same for the first thread of a process. True also for a dead process that its parent has
- * not waited for yet. Takes a few microseconds. */
+/* True also for a dead process that its parent has not waited for yet. Takes a few microseconds. */
 static inline bool ptrc_thread_is_dead(int tid)
 {
 	bool is_dead;
@@ -26,8 +25,7 @@ static inline bool ptrc_thread_is_dead(int tid)
 
 	if (ptrc_thread_is_gone(tid))
 		return true;
-	/* Only a first thread stays as a zombie, and only a first thread has such a
-	 * descriptor. */
+	/* Only the first thread of a process can be a zombie, and only that one has a pidfd. */
 	fd = ptrc_sys(SYS_pidfd_open, tid, 0);
 	if (fd < 0)
 		return false;
@@ -36,16 +34,15 @@ static inline bool ptrc_thread_is_dead(int tid)
 	return is_dead;
 }
 
-/* Has the thread ended that had the id at time claim_ms of CLOCK_BOOTTIME? A zombie has: a dead
- * process that its parent has not waited for yet, and a first thread that ended before the others
- * of its process. A thread that has the id now but was born later is another one. The claim was
- * made after the start of its thread; two units are for rounding. Reads /proc: asked only if there
- * is a reason. */
+/* Whether the thread has ended that had this ID at claim_ms of CLOCK_BOOTTIME. A zombie has: a
+ * dead process that its parent has not waited for, or a first thread that ended before the
+ * others of its process. A thread that was born after the claim has reused the ID; two ticks
+ * allow for rounding. Reads /proc, so it is asked only for a reason. */
 static inline bool ptrc_thread_has_ended(int tid, uint64_t claim_ms)
 {
 	struct ptrc_procfs_stat st;
 
-	/* The first question also has an answer where /proc has none. */
+	/* The first question has an answer even where /proc has none. */
 	return ptrc_thread_is_dead(tid) ||
 	       (tid > 0 && ptrc_procfs_stat(tid, &st) == 0 &&
 		(st.has_ended || st.start_ticks > claim_ms / (PTRC_PROCFS_TICK_NS / 1000000) + 2));

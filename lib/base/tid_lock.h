@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A lock in shared memory, among threads of several processes, for sections of microseconds.
- * Its word holds the id of the thread that has the lock; 0 if it is free. When that thread is
- * dead the next one takes the lock over, and finds what the dead one had half done. Raw system
- * calls only.
+ * A lock in shared memory, held for microseconds by a thread of any process. Its word is the ID of
+ * the thread that holds it, or 0. When that thread is dead, the next one takes the lock, and finds
+ * whatever the dead one left half done. Raw system calls only.
  */
 #ifndef PTRC_LIB_BASE_TID_LOCK_H
 #define PTRC_LIB_BASE_TID_LOCK_H
@@ -16,18 +15,17 @@
 #include "lib/base/file.h"
 #include "lib/base/sys.h"
 #include "lib/base/thread_life.h"
+#include "lib/base/timespec.h"
 
 static inline bool ptrc_tid_lock_take(_Atomic uint32_t *lock, uint32_t *holder)
 {
-	return atomic_compare_exchange_strong_explicit(lock, holder, (uint32_t)ptrc_sys_gettid(),
-						       memory_order_acquire, memory_order_relaxed);
+	return ptrc_cas(lock, holder, (uint32_t)ptrc_sys_gettid());
 }
 
 /* False: the lock was not free for wait_ns. Either *holder is a living thread that was stopped,
- * or no thread has the lock and the shared memory is damaged. */
+ * or it is 0 or no thread, and the shared memory is damaged. */
 static inline bool ptrc_tid_lock(_Atomic uint32_t *lock, int64_t wait_ns, uint32_t *holder)
 {
-	struct timespec now;
 	int64_t begin_ns = 0, now_ns;
 
 	for (unsigned tries = 1;; tries++) {
@@ -37,8 +35,7 @@ static inline bool ptrc_tid_lock(_Atomic uint32_t *lock, int64_t wait_ns, uint32
 		if (tries % 64 == 0) {
 			if (ptrc_thread_is_dead((int)*holder) && ptrc_tid_lock_take(lock, holder))
 				return true;
-			ptrc_sys(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
-			now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+			now_ns = ptrc_clock_ns(CLOCK_MONOTONIC);
 			if (begin_ns == 0)
 				begin_ns = now_ns;
 			if (now_ns - begin_ns > wait_ns)

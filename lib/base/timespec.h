@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Times in nanoseconds since 1970 as a timespec, and the reverse. */
+/* Times in nanoseconds, as a number and as a timespec. */
 #ifndef PTRC_LIB_BASE_TIMESPEC_H
 #define PTRC_LIB_BASE_TIMESPEC_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -18,7 +19,12 @@ static inline struct timespec ptrc_timespec_of(int64_t ns)
 	return t;
 }
 
-/* The nearest time if nanoseconds cannot say that. */
+static inline bool ptrc_timespec_is_valid(const struct timespec *t)
+{
+	return t->tv_nsec >= 0 && t->tv_nsec < 1000000000;
+}
+
+/* A time out of range becomes the nearest number. */
 static inline int64_t ptrc_timespec_ns(const struct timespec *t)
 {
 	int64_t ns;
@@ -28,5 +34,8 @@ static inline int64_t ptrc_timespec_ns(const struct timespec *t)
 		return t->tv_sec < 0 ? INT64_MIN : INT64_MAX;
 	return ns;
 }
+
+/* The time of a clock. Async-signal-safe. */
+int64_t ptrc_clock_ns(int clock_id);
 
 #endif

@@ -4,11 +4,9 @@
 #include "lib/control/controller.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,7 +18,6 @@
 #include "lib/base/thread_life.h"
 #include "lib/control/handle.h"
 #include "lib/log/log_write.h"
-#include "lib/model/eventset.h"
 #include "lib/process/claim.h"
 #include "lib/process/inherit.h"
 #include "lib/process/orphan.h"
@@ -31,14 +28,14 @@
 
 #define KIB UINT64_C(1024)
 #define MIB (1024 * KIB)
-/* A stream has so many more chunks than stream-min-size asks for, so that there may be more
- * writers. They cost no memory until they are used. */
+/* A stream has up to this many more chunks than stream-min-size needs, to allow more writers.
+ * They take no memory until they are used. */
 #define EXTRA_CHUNKS 4096U
 #define EXTRA_BYTES_MAX (1024 * MIB)
 #define EXTRA_CHUNKS_MIN 64U
 
-/* The chunks of a stream: their size, how many have their memory reserved, how many there are in
- * all. And the size of the largest record. */
+/* The chunks of a stream: their size, how many have reserved memory, how many there are in all,
+ * and the size of the largest record. */
 struct geometry {
 	uint64_t chunk_size, base_count, count, record_max;
 };
@@ -48,8 +45,8 @@ static uint64_t object_size(const struct geometry *g)
 	return ptrc_stream_chunk_offset((uint32_t)g->count) + g->count * g->chunk_size;
 }
 
-/* A large chunk lasts a writer for long. But what is free in a chunk that one writer has taken is
- * of no use to the others, so a chunk is small compared with stream-min-size. ENOMEM. */
+/* A large chunk lasts a writer for long. But other writers cannot use the free space in it, so a
+ * chunk is small compared with stream-min-size. ENOMEM. */
 static int plan(const struct ptrc_attr *attr, struct geometry *g)
 {
 	uint64_t min = attr->stream_min_size, user, extra;
@@ -65,8 +62,8 @@ static int plan(const struct ptrc_attr *attr, struct geometry *g)
 	if (g->chunk_size < 2 * g->record_max + PTRC_CHUNK_FIRST)
 		g->chunk_size = 2 * g->record_max + PTRC_CHUNK_FIRST;
 	g->chunk_size = (g->chunk_size + 4095) & ~UINT64_C(4095);
-	/* At the end of each chunk as much as one record may stay unused. One chunk more is for
-	 * rounding up; four are for the thread, the controller and the keeper, and for a thread that
+	/* Up to one record of space at the end of each chunk stays unused. One more chunk is for
+	 * rounding up; four are for the thread, the controller, the keeper, and a thread that
 	 * changes to another chunk. */
 	g->base_count = min / (g->chunk_size - PTRC_CHUNK_FIRST - g->record_max) + 1 + 4;
 	extra = EXTRA_BYTES_MAX / g->chunk_size;
@@ -75,31 +72,26 @@ static int plan(const struct ptrc_attr *attr, struct geometry *g)
 	g->count = g->base_count + extra + 16;
 	if (min > UINT64_MAX / 4 || g->count > UINT32_MAX / 2)
 		return ENOMEM;
-	/* The file size limit (RLIMIT_FSIZE) also counts room that has no memory yet. Under a low
-	 * limit fewer threads can record at a time, but some can. */
+	/* The file size limit (RLIMIT_FSIZE) also counts sparse parts. Under a low limit fewer
+	 * threads can record at a time, but some can. */
 	for (; extra > EXTRA_CHUNKS_MIN && object_size(g) > ptrc_limit_most(RLIMIT_FSIZE);
 	     extra /= 2)
 		g->count -= extra - extra / 2;
 	return 0;
 }
 
-static bool reserve(int fd, uint64_t offset, uint64_t bytes)
-{
-	return ptrc_sys(SYS_fallocate, fd, 0, offset, bytes) == 0;
-}
-
-/* Reserve the memory that writers count on. */
+/* Reserves the memory on which writers rely. */
 static bool reserve_base(int fd, const struct geometry *g)
 {
-	return reserve(fd, PTRC_STREAM_CLOCK_OFFSET, 4096) &&
-	       reserve(fd, PTRC_STREAM_SLOT_OFFSET, 8192) &&
-	       reserve(fd, PTRC_STREAM_CHUNK_CTL_OFFSET,
-		       g->base_count * sizeof(struct ptrc_chunk_ctl)) &&
-	       reserve(fd, ptrc_stream_chunk_offset((uint32_t)g->count),
-		       g->base_count * g->chunk_size);
+	return !ptrc_shmdir_reserve(fd, 0, PTRC_STREAM_CLOCK_OFFSET, 4096) &&
+	       !ptrc_shmdir_reserve(fd, 0, PTRC_STREAM_SLOT_OFFSET, 8192) &&
+	       !ptrc_shmdir_reserve(fd, 0, PTRC_STREAM_CHUNK_CTL_OFFSET,
+				    g->base_count * sizeof(struct ptrc_chunk_ctl)) &&
+	       !ptrc_shmdir_reserve(fd, 0, ptrc_stream_chunk_offset((uint32_t)g->count),
+				    g->base_count * g->chunk_size);
 }
 
-/* The time zone in which this process shows times, for the log. */
+/* Stores the time zone in which this process shows times, for the log. */
 static void note_time_zone(struct ptrc_stream_header *h, time_t now)
 {
 	static const char places[] = "/zoneinfo/";
@@ -122,13 +114,13 @@ static void note_time_zone(struct ptrc_stream_header *h, time_t now)
 	}
 }
 
-/* Make the stream object and fill in its header. EOVERFLOW: event times could not hold the time that
- * CLOCK_REALTIME shows. */
+/* Creates the stream object and fills in its header. EOVERFLOW: the time of CLOCK_REALTIME
+ * exceeds that of events. */
 static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, uint64_t names_id,
 		       const char *name)
 {
-	/* The begin of the object, which is mapped here, and the part of it that has its memory
-	 * reserved, as has the first page of clock entries at its end. */
+	/* The part of the object that is mapped here, and the part of that whose memory is
+	 * reserved; the first page of clock entries, at the end, is reserved, too. */
 	const uint64_t begin = PTRC_STREAM_CLOCK_OFFSET + 4096;
 	const uint64_t reserved = PTRC_STREAM_TYPE_OFFSET +
 				  offsetof(struct ptrc_type_counts, type[PTRC_TYPE_READY_COUNT]);
@@ -146,7 +138,7 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 	if (!ptrc_clock_is_in_range(now.tv_sec))
 		return EOVERFLOW;
 	size = object_size(&g);
-	/* Plain streams that crashed controllers left give way. */
+	/* If memory is short, remove plain streams of crashed controllers. */
 	do
 		error = ptrc_shmdir_create_object(c->target.dirfd, name, c->target.uid, size,
 						  reserved, &fd);
@@ -188,7 +180,7 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 	h->slots_used = PTRC_SLOT_FIRST;
 	h->chunks_used = (uint32_t)g.base_count;
 	h->control = UINT64_C(1) << PTRC_CTL_SERIAL_SHIFT;
-	/* Tests set the two variables to take the ways that other machines make necessary. */
+	/* Tests set the two variables to force the ways that other machines need. */
 	if (!ptrc_counter_is_usable() || secure_getenv("POSIXTRACE_CLOCK_MONOTONIC"))
 		h->control |= PTRC_CTL_MONO;
 	if (!ptrc_barrier_is_available() || secure_getenv("POSIXTRACE_FENCE"))
@@ -198,8 +190,8 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 	h->attr.createtime_sec = now.tv_sec;
 	h->attr.createtime_nsec = now.tv_nsec;
 	note_time_zone(h, now.tv_sec);
-	/* The lock comes before the magic number: a sweep removes a stream that has the number but
-	 * no controller that holds the lock. */
+	/* The lock comes before the magic number: a clean-up removes a stream that has the
+	 * number but no controller that holds the lock. */
 	error = ptrc_liveness_take(c->target.dirfd, name, PTRC_LIVE_CONTROLLER, &c->life);
 	h->magic = PTRC_STREAM_MAGIC;
 	munmap(h, begin);
@@ -211,7 +203,7 @@ static int make_object(struct ptrc_controller *c, const struct ptrc_attr *attr, 
 	return error;
 }
 
-/* Undo whatever has been done for the stream, in reverse order, and free it. */
+/* Undoes what has been done for the stream, in reverse order, and frees it. */
 static void release(struct ptrc_controller *c)
 {
 	char name[PTRC_SHMDIR_NAME_BYTES];
@@ -228,8 +220,8 @@ static void release(struct ptrc_controller *c)
 	if (c->stream.header) {
 		uint64_t offset = ptrc_stream_chunk_offset(c->stream.pool.chunk_count);
 
-		/* Traced processes unmap the stream only when they next look at it. So its memory
-		 * is given back now. */
+		/* Traced processes unmap the stream only when they next look at it, so free its
+		 * memory now. */
 		if (!c->is_orphaned)
 			madvise((char *)c->stream.header + offset, c->stream.map_size - offset,
 				MADV_REMOVE);
@@ -241,7 +233,7 @@ static void release(struct ptrc_controller *c)
 	if (c->is_announced)
 		ptrc_inherit_withdraw(c->target.dirfd, c->id);
 	if (c->names && c->is_orphaned) {
-		/* The object stays, because the log will need it. */
+		/* The object stays, because whoever finishes the log needs it. */
 		ptrc_names_unmap(c->names);
 		free(c->names);
 	} else if (c->names) {
@@ -259,10 +251,9 @@ static void release(struct ptrc_controller *c)
 	free(c);
 }
 
-/* Open the descriptors that a keeper is started with, for the time of one call. */
+/* Opens the descriptors with which a keeper is started, for the time of one call. */
 static int open_for_keeper(struct ptrc_controller *c, struct ptrc_keeper_args *args)
 {
-	char name[PTRC_SHMDIR_NAME_BYTES];
 	uint64_t size;
 	int error = ptrc_target_wake(&c->target);
 
@@ -270,12 +261,12 @@ static int open_for_keeper(struct ptrc_controller *c, struct ptrc_keeper_args *a
 		return error;
 	args->dirfd = c->target.dirfd;
 	args->log_fd = ptrc_log_fd_get(&c->log);
-	ptrc_shmdir_name(name, 's', c->id);
-	error = ptrc_shmdir_open_object(args->dirfd, name, c->target.uid, &args->stream_fd, &size);
+	error = ptrc_shmdir_open_id(args->dirfd, 's', c->id, c->target.uid, &args->stream_fd,
+				    &size);
 	if (error)
 		return error;
-	ptrc_shmdir_name(name, 'n', c->names->id);
-	error = ptrc_shmdir_open_object(args->dirfd, name, c->target.uid, &args->names_fd, &size);
+	error = ptrc_shmdir_open_id(args->dirfd, 'n', c->names->id, c->target.uid, &args->names_fd,
+				    &size);
 	if (error)
 		close(args->stream_fd);
 	return error;
@@ -303,8 +294,8 @@ static int start_keeper(struct ptrc_controller *c)
 static int command_keeper(struct ptrc_controller *c, uint32_t command,
 			  const struct ptrc_context *origin, uint64_t addr)
 {
-	/* If the keeper is dead these descriptors are for the next one. A process that has no
-	 * descriptors left, or has another user now, can still command a living keeper. */
+	/* If the keeper is dead, these descriptors are for the next one. A process without free
+	 * descriptors, or with another user now, can still command a living keeper. */
 	struct ptrc_keeper_args args;
 	bool has_args = open_for_keeper(c, &args) == 0;
 	int error = ptrc_keeper_command(has_args ? &args : NULL, c->stream.header, command, origin,
@@ -324,7 +315,7 @@ int ptrc_controller_command(struct ptrc_controller *c, uint32_t command,
 	return error == ECHILD ? ENOMEM : error;
 }
 
-/* How many processes left word that they should have been traced and could not be. */
+/* Counts the processes that left a message that they could not be traced. */
 static void count_untraced(const struct ptrc_controller *c, struct ptrc_untraced *untraced)
 {
 	struct ptrc_page_place place = {.uid = c->target.uid, .ns = c->target.ns};
@@ -346,14 +337,15 @@ static bool has_keeper(const struct ptrc_controller *c, int *pid)
 
 int ptrc_controller_revive_keeper(struct ptrc_controller *c, int *pid)
 {
-	int cancel, error = EAGAIN;
+	int error = EAGAIN;
+	PTRC_NO_CANCEL();
 
 	if (!c->has_log)
 		return EINVAL;
 	if (has_keeper(c, pid))
 		return 0;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	/* If another thread has the lock it may be giving a command, which starts a keeper, too. */
+	/* If another thread holds the lock, it may be giving a command, which starts a keeper,
+	 * too. */
 	if (pthread_mutex_trylock(&c->keeper_lock) == 0) {
 		/* The keeper refuses PTRC_KEEPER_NONE, but a keeper is started for it first. */
 		if (!c->is_closing) {
@@ -365,7 +357,6 @@ int ptrc_controller_revive_keeper(struct ptrc_controller *c, int *pid)
 		}
 		pthread_mutex_unlock(&c->keeper_lock);
 	}
-	pthread_setcancelstate(cancel, NULL);
 	return error;
 }
 
@@ -378,8 +369,8 @@ static int create(struct ptrc_controller *c, pid_t pid, const struct ptrc_attr *
 	char name[PTRC_SHMDIR_NAME_BYTES];
 	int error;
 
-	/* The clock needs two readings some time apart. What is done between them is time that need
-	 * not be waited for. */
+	/* The clock needs two readings some time apart. The work in between shortens the wait
+	 * for the second one. */
 	ptrc_clock_first_pair();
 	error = ptrc_target_open(pid, c->has_log ? log_fd : -1, &c->target);
 	if (!error)
@@ -411,7 +402,7 @@ static int create(struct ptrc_controller *c, pid_t pid, const struct ptrc_attr *
 	error = ptrc_handle_new(PTRC_HANDLE_ACTIVE, c, &handle);
 	if (error)
 		return error;
-	/* The target comes last, so that it finds a complete stream. */
+	/* Attach the target last, so that it finds a complete stream. */
 	error = ptrc_target_attach(&c->target, c->id, c->names->id, flags);
 	if (error) {
 		ptrc_handle_take(handle, PTRC_HANDLE_ACTIVE);
@@ -420,8 +411,8 @@ static int create(struct ptrc_controller *c, pid_t pid, const struct ptrc_attr *
 	}
 	c->is_attached = true;
 	ptrc_target_rest(&c->target);
-	/* This process maps its own stream now; the reason is at ptrc_attach_fork_child. If that
-	 * fails, its first event tries again. */
+	/* This process maps its own stream now; see ptrc_attach_fork_child() for the reason. If
+	 * that fails, its first event tries again. */
 	if (c->target.is_self)
 		ptrc_attach_all();
 	*id = handle;
@@ -433,39 +424,35 @@ int ptrc_controller_create(pid_t pid, const trace_attr_t *attr, bool has_log, in
 {
 	struct ptrc_controller *c;
 	struct ptrc_attr resolved;
-	int error, cancel;
+	int error;
+	PTRC_NO_CANCEL();
 
 	if (!id)
 		return EINVAL;
 	error = ptrc_attr_resolve(attr, has_log, &resolved);
+	if (!error && has_log)
+		error = ptrc_log_check(log_fd, resolved.log_full_policy);
 	if (error)
 		return error;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	if (has_log)
-		error = ptrc_log_check(log_fd, resolved.log_full_policy);
-	c = error ? NULL : calloc(1, sizeof(*c));
-	if (!error && !c)
-		error = ENOMEM;
-	if (c) {
-		c->pid = ptrc_sys_getpid();
-		c->has_log = has_log;
-		c->target.dirfd = -1;
-		pthread_mutex_init(&c->keeper_lock, NULL);
-		pthread_mutex_init(&c->lock, NULL);
-		pthread_mutex_init(&c->reader_lock, NULL);
-		pthread_mutex_init(&c->list_lock, NULL);
-		error = create(c, pid, &resolved, log_fd, id);
-		if (error) {
-			if (c->has_log && c->stream.header &&
-			    atomic_load(&c->stream.header->keeper_pid) != 0) {
-				ptrc_stream_end(&c->stream);
-				ptrc_controller_command(c, PTRC_KEEPER_CLOSE, NULL, 0);
-				ptrc_keeper_reap(c->stream.header);
-			}
-			release(c);
-		}
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return ENOMEM;
+	c->pid = ptrc_sys_getpid();
+	c->has_log = has_log;
+	c->target.dirfd = -1;
+	pthread_mutex_init(&c->keeper_lock, NULL);
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_mutex_init(&c->reader_lock, NULL);
+	pthread_mutex_init(&c->list_lock, NULL);
+	error = create(c, pid, &resolved, log_fd, id);
+	if (!error)
+		return 0;
+	if (c->has_log && c->stream.header && atomic_load(&c->stream.header->keeper_pid) != 0) {
+		ptrc_stream_end(&c->stream);
+		ptrc_controller_command(c, PTRC_KEEPER_CLOSE, NULL, 0);
+		ptrc_keeper_reap(c->stream.header);
 	}
-	pthread_setcancelstate(cancel, NULL);
+	release(c);
 	return error;
 }
 
@@ -496,9 +483,9 @@ int ptrc_controller_shutdown(struct ptrc_controller *c, trace_id_t id, uint64_t 
 	struct ptrc_context origin = ptrc_controller_origin();
 	int error = 0;
 
-	/* This comes first: a thread that waits for an event gets EINVAL, and not the STOP below. */
+	/* Set first: a thread that waits for an event gets EINVAL, and not the STOP below. */
 	atomic_store(&c->is_closing, true);
-	/* A flush that is under way may take long. The stream stops before. */
+	/* A flush in progress may take long, so stop the stream before. */
 	pthread_mutex_lock(&c->lock);
 	ptrc_stream_stop(&c->stream, &origin, addr);
 	pthread_mutex_unlock(&c->lock);
@@ -506,12 +493,12 @@ int ptrc_controller_shutdown(struct ptrc_controller *c, trace_id_t id, uint64_t 
 	if (c->has_log) {
 		struct ptrc_untraced untraced;
 
-		/* The keeper tells in the log of those that are claimed by then. */
+		/* The keeper writes to the log the number of those that are claimed by then. */
 		count_untraced(c, &untraced);
 		error = command_keeper(c, PTRC_KEEPER_CLOSE, &origin, addr);
 		ptrc_keeper_reap(c->stream.header);
-		/* The keeper is dead, and no process can be made now. The next create finishes the
-		 * log, as if this process had been killed, too. */
+		/* The keeper is dead, and no process can be made now. The next create finishes
+		 * the log, as if this process had been killed, too. */
 		if (error == ECHILD || error == EAGAIN)
 			c->is_orphaned = true;
 	}
@@ -528,16 +515,14 @@ int ptrc_controller_shutdown(struct ptrc_controller *c, trace_id_t id, uint64_t 
 void ptrc_controller_shutdown_all(void)
 {
 	trace_id_t id;
-	int cancel;
+	PTRC_NO_CANCEL();
 
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	while ((id = ptrc_handle_any(PTRC_HANDLE_ACTIVE)) != 0) {
 		struct ptrc_controller *c = ptrc_handle_take(id, PTRC_HANDLE_ACTIVE);
 
 		if (c)
 			ptrc_controller_shutdown(c, id, 0, NULL);
 	}
-	pthread_setcancelstate(cancel, NULL);
 }
 
 struct ptrc_context ptrc_controller_origin(void)
@@ -547,19 +532,9 @@ struct ptrc_context ptrc_controller_origin(void)
 				     .thread = (uint64_t)pthread_self()};
 }
 
-struct ptrc_controller *ptrc_controller_enter(trace_id_t id, int *cancel_state)
+void ptrc_controller_rewind_list(struct ptrc_controller *c)
 {
-	struct ptrc_controller *c;
+	PTRC_LOCK(&c->list_lock);
 
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, cancel_state);
-	c = ptrc_handle_get(id, PTRC_HANDLE_ACTIVE, NULL);
-	if (!c)
-		pthread_setcancelstate(*cancel_state, NULL);
-	return c;
-}
-
-void ptrc_controller_leave(trace_id_t id, int cancel_state)
-{
-	ptrc_handle_put(id);
-	pthread_setcancelstate(cancel_state, NULL);
+	c->list_next = 0;
 }

@@ -13,22 +13,22 @@
 #include "lib/stream/live_reader.h"
 #include "lib/stream/stream_copy.h"
 
-/* While the keeper commits a flush, what was missed cannot be counted. The call looks again at
- * these intervals, so often at most. */
+/* While the keeper commits a flush, missed events cannot be counted. The call counts again at these
+ * intervals, at most this often. */
 #define COUNT_PAUSE_NS 500000
 #define COUNT_TRIES 200
 
 struct posixtrace_cursor {
 	trace_id_t stream;
-	/* Of a snapshot of a LOOP stream: what the reader reads, with what the copy lacks. */
+	/* For a snapshot of a LOOP stream: what the reader reads, and the count of what it lacks. */
 	struct ptrc_stream_copy copy;
-	/* Refers to the copy, if there is one. Else to the stream of the controller: valid only as long as
-	 * that has the identifier. */
+	/* Refers to the copy, if there is one, or else to the stream of the controller: then it is
+	 * valid only while that has the identifier. */
 	struct ptrc_live_reader reader;
-	struct posixtrace_log_writer *log; /* of the parts; null: none was read yet */
+	struct posixtrace_log_writer *log; /* of the parts; NULL before the first one */
 };
 
-/* Begins to read, with reader_lock held. 0 or ENOMEM. */
+/* Starts reading, with reader_lock held. 0 or ENOMEM. */
 static int begin(struct posixtrace_cursor *cursor, struct ptrc_stream *stream, bool is_snapshot)
 {
 	uint64_t limit = 0;
@@ -54,24 +54,19 @@ static int begin(struct posixtrace_cursor *cursor, struct ptrc_stream *stream, b
 
 int ptrc_cursor_open(trace_id_t stream, bool is_snapshot, struct posixtrace_cursor **cursor)
 {
-	struct posixtrace_cursor *new = calloc(1, sizeof(*new));
-	struct ptrc_controller *c;
-	int cancel_state;
+	struct posixtrace_cursor *new;
 	int error;
+	PTRC_ENTER(c, stream);
 
+	if (!c)
+		return EINVAL;
+	new = calloc(1, sizeof(*new));
 	if (!new)
 		return ENOMEM;
-	c = ptrc_controller_enter(stream, &cancel_state);
-	if (!c) {
-		free(new);
-		return EINVAL;
-	}
 	new->stream = stream;
-	/* All readers of a process pin chunks by the same bit, so they take turns. */
-	pthread_mutex_lock(&c->reader_lock);
+	/* The readers of a process take turns, because they pin chunks by the same bit. */
+	PTRC_LOCK(&c->reader_lock);
 	error = begin(new, &c->stream, is_snapshot);
-	pthread_mutex_unlock(&c->reader_lock);
-	ptrc_controller_leave(stream, cancel_state);
 	if (!error) {
 		*cursor = new;
 	} else {
@@ -84,37 +79,25 @@ int ptrc_cursor_open(trace_id_t stream, bool is_snapshot, struct posixtrace_curs
 
 int ptrc_cursor_next(struct posixtrace_cursor *cursor, const struct ptrc_next_result *out)
 {
-	struct ptrc_live_event e;
-	int cancel_state;
 	int error;
-	struct ptrc_controller *c = ptrc_controller_enter(cursor->stream, &cancel_state);
+	PTRC_ENTER(c, cursor->stream);
 
-	if (!c)
-		return EINVAL;
-	pthread_mutex_lock(&c->reader_lock);
-	error = ptrc_live_reader_next(&cursor->reader, &e);
-	if (!error)
-		ptrc_next_deliver(&e, out);
-	pthread_mutex_unlock(&c->reader_lock);
-	ptrc_controller_leave(cursor->stream, cancel_state);
+	error = c ? ptrc_next_try(c, &cursor->reader, out) : EINVAL;
 	return error == ENODATA ? 0 : error;
 }
 
 int ptrc_cursor_select(struct posixtrace_cursor *cursor, const trace_event_set_t *types)
 {
-	int cancel_state;
-	struct ptrc_controller *c = ptrc_controller_enter(cursor->stream, &cancel_state);
+	PTRC_ENTER(c, cursor->stream);
 
 	if (!c)
 		return EINVAL;
-	pthread_mutex_lock(&c->reader_lock);
+	PTRC_LOCK(&c->reader_lock);
 	ptrc_live_reader_select(&cursor->reader, types);
-	pthread_mutex_unlock(&c->reader_lock);
-	ptrc_controller_leave(cursor->stream, cancel_state);
 	return 0;
 }
 
-/* Reads events for a part. 0: there may be more; ENODATA: there are none any more; ENOMEM. */
+/* Reads events for a part. 0: there may be more; ENODATA: there are no more; ENOMEM. */
 static int read_part(struct posixtrace_cursor *cursor, struct ptrc_part *part)
 {
 	struct ptrc_live_event e;
@@ -134,12 +117,10 @@ static int read_part(struct posixtrace_cursor *cursor, struct ptrc_part *part)
 
 int ptrc_cursor_get_part(struct posixtrace_cursor *cursor, struct ptrc_part *part)
 {
-	struct ptrc_controller *c;
-	int cancel_state;
 	int error = 0;
+	PTRC_ENTER(c, cursor->stream);
 
 	*part = (struct ptrc_part){0};
-	c = ptrc_controller_enter(cursor->stream, &cancel_state);
 	if (!c)
 		return EINVAL;
 	if (cursor->log)
@@ -156,7 +137,6 @@ int ptrc_cursor_get_part(struct posixtrace_cursor *cursor, struct ptrc_part *par
 	}
 	if (!error)
 		error = ptrc_log_copy_part(cursor->log, &part->pt_bytes, &part->pt_length);
-	ptrc_controller_leave(cursor->stream, cancel_state);
 	return error;
 }
 
@@ -180,8 +160,7 @@ int ptrc_cursor_missed(struct posixtrace_cursor *cursor, uint64_t *missed)
 {
 	bool is_exact = false;
 	uint64_t count = 0;
-	int cancel_state;
-	struct ptrc_controller *c = ptrc_controller_enter(cursor->stream, &cancel_state);
+	PTRC_ENTER(c, cursor->stream);
 
 	if (!c)
 		return EINVAL;
@@ -194,21 +173,17 @@ int ptrc_cursor_missed(struct posixtrace_cursor *cursor, uint64_t *missed)
 		ptrc_file_sleep_ns(COUNT_PAUSE_NS);
 	}
 	*missed = count + cursor->copy.missed;
-	ptrc_controller_leave(cursor->stream, cancel_state);
 	return 0;
 }
 
 void ptrc_cursor_close(struct posixtrace_cursor *cursor)
 {
-	int cancel_state;
-	struct ptrc_controller *c = ptrc_controller_enter(cursor->stream, &cancel_state);
+	PTRC_ENTER(c, cursor->stream);
 
-	/* Without the stream there is no list to leave. */
+	/* Without the stream there is no list. */
 	if (c) {
-		pthread_mutex_lock(&c->reader_lock);
+		PTRC_LOCK(&c->reader_lock);
 		ptrc_live_reader_unlist(&cursor->reader);
-		pthread_mutex_unlock(&c->reader_lock);
-		ptrc_controller_leave(cursor->stream, cancel_state);
 	}
 	ptrc_live_reader_destroy(&cursor->reader);
 	ptrc_stream_copy_free(&cursor->copy);

@@ -13,8 +13,8 @@
 #include "lib/base/atomic.h"
 #include "lib/process/process.h"
 
-/* An identifier is serial << INDEX_BITS | index. The serial number counts all identifiers from 1
- * on, so no two identifiers with the same index are equal. */
+/* An identifier is serial << INDEX_BITS | index. The serial number counts all identifiers from 1, so
+ * an identifier is never reused. */
 #define INDEX_BITS 20
 #define INDEX_MAX ((1UL << INDEX_BITS) - 1)
 
@@ -27,16 +27,16 @@ struct entry {
 };
 
 /*
- * The mutex of the table and of the list in log_fd.c. A fork waits for it, so that the child has a
- * complete copy of what it protects.
+ * The mutex of the table and of the list in log_fd.c. A fork waits for it, so that the child has
+ * complete copies of both.
  *
- * fork() is async-signal-safe: a signal handler may fork while its own thread holds the mutex
- * or waits for it. So each thread counts in `depth` how deep it is inside, and a fork does not wait
- * for a mutex that only its own thread could unlock. The child of such a fork has a copy that may be
- * incomplete at any instruction, and must do nothing with it but throw it away.
+ * fork() is async-signal-safe: a signal handler may fork while its own thread holds the mutex or
+ * waits for it. So each thread counts in `depth` how often it has locked, and a fork does not wait
+ * for a mutex that only its own thread could unlock. The copies of such a child may be incomplete;
+ * it only discards them.
  *
- * The count also lets fork handlers of the application that run between the library's own
- * handler and the fork (those registered before the library was loaded) call the library.
+ * The count also lets fork handlers of the application call the library between the library's own
+ * handler and the fork (those that were registered before the library was loaded).
  */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static __thread volatile unsigned depth;
@@ -46,9 +46,9 @@ static size_t entry_count;
 static unsigned long last_serial;
 static _Atomic int32_t owner; /* see ptrc_process_own */
 
-/* A forked child has none of the streams of its parent: it empties the table. It does not free the
- * objects, because their locks may be in any state. The serial number goes on, so that the child
- * never gets an identifier that its parent got before the fork. */
+/* A forked child has none of its parent's streams: empties the table. The objects are not freed,
+ * because their locks may be in any state. The serial number continues, so that the child never gets
+ * an identifier that its parent got before the fork. */
 static void forget(void)
 {
 	pthread_mutex_init(&mutex, NULL);
@@ -60,8 +60,8 @@ static void forget(void)
 void ptrc_handle_lock(void)
 {
 	ptrc_process_own(&owner, forget);
-	/* The count goes first: once the mutex is locked, a handler of this thread must not
-	 * wait for it. */
+	/* The count comes first: once the mutex is locked, a handler of this thread must not wait
+	 * for it. */
 	depth += 1;
 	atomic_signal_fence(memory_order_seq_cst);
 	if (depth == 1)
@@ -79,8 +79,8 @@ void ptrc_handle_unlock(void)
 void ptrc_handle_fork_child(void)
 {
 	forget();
-	/* The handler before the fork locked the mutex. If a signal handler forked, the code that
-	 * it interrupted may go on in the child, and unlock, too. */
+	/* The handler before the fork locked the mutex. If a signal handler forked, the code that it
+	 * interrupted may continue in the child and unlock, too. */
 	depth -= 1;
 	ptrc_store_relaxed(&owner, ptrc_self_pid());
 }
@@ -112,8 +112,8 @@ int ptrc_handle_new(enum ptrc_handle_kind kind, void *object, trace_id_t *id)
 		}
 		if (old)
 			memcpy(grown, old, entry_count * sizeof(*grown));
-		/* A signal handler may fork at any instruction, even with this lock held (see
-		 * the mutex above). In the child the table has at least entry_count entries. */
+		/* A signal handler may fork at any instruction, even with this lock held. In the
+		 * child the table must have at least entry_count entries. */
 		__atomic_store_n(&entries, grown, __ATOMIC_RELEASE);
 		__atomic_store_n(&entry_count, count, __ATOMIC_RELEASE);
 		free(old);
@@ -126,44 +126,30 @@ out:
 	return error;
 }
 
-void *ptrc_handle_get(trace_id_t id, enum ptrc_handle_kind kinds, enum ptrc_handle_kind *kind)
+struct ptrc_ref ptrc_handle_get(trace_id_t id, unsigned int kinds)
 {
-	void *object = NULL;
+	struct ptrc_ref ref = {.id = id};
 	struct entry *e;
 
 	ptrc_handle_lock();
 	e = find(id);
-	if (e && !e->is_taken && (e->kind & kinds)) {
+	if (e && (e->kind & kinds) && (!e->is_taken || (kinds & PTRC_HANDLE_TAKEN))) {
 		e->references++;
-		object = e->object;
-		if (kind)
-			*kind = e->kind;
+		ref.object = e->object;
+		ref.kind = e->kind;
 	}
 	ptrc_handle_unlock();
-	return object;
+	return ref;
 }
 
-void *ptrc_handle_get_taken(trace_id_t id, enum ptrc_handle_kind kind)
-{
-	void *object = NULL;
-	struct entry *e;
-
-	ptrc_handle_lock();
-	e = find(id);
-	if (e && e->kind == kind) {
-		e->references++;
-		object = e->object;
-	}
-	ptrc_handle_unlock();
-	return object;
-}
-
-void ptrc_handle_put(trace_id_t id)
+void ptrc_handle_put(const struct ptrc_ref *ref)
 {
 	struct entry *e;
 
+	if (!ref->object)
+		return;
 	ptrc_handle_lock();
-	e = find(id);
+	e = find(ref->id);
 	if (e && --e->references == 0 && e->is_taken)
 		pthread_cond_broadcast(&given_back);
 	ptrc_handle_unlock();

@@ -14,7 +14,8 @@
 #include "lib/control/handle.h"
 #include "lib/process/process.h"
 
-/* All descriptors that are kept, under the lock of handle.h: so a forked child has a whole list. */
+/* All descriptors that are kept, under the lock of handle.h, so that a forked child has a
+ * complete list. */
 static struct ptrc_log_fd *all;
 static _Atomic int32_t owner; /* see ptrc_process_own */
 
@@ -39,8 +40,8 @@ int ptrc_log_fd_keep(struct ptrc_log_fd *l, int fd)
 		l->prev = &all;
 		if (all)
 			all->prev = &l->next;
-		/* A signal handler may fork at any instruction, even with this lock held, and the
-		 * child follows `next` (see handle.c). So the new head comes last. */
+		/* A signal handler may fork at any instruction, even with this lock held, and
+		 * the child follows `next` (see handle.c). So the new head is stored last. */
 		__atomic_store_n(&all, l, __ATOMIC_RELEASE);
 		error = 0;
 	}
@@ -77,7 +78,7 @@ void ptrc_log_fd_let_go(struct ptrc_log_fd *l)
 
 void ptrc_log_fd_fork_child(void)
 {
-	/* No other code has run in the child yet, so it has the same descriptors as its parent. */
+	/* No other code has run in the child yet, so its descriptors are those of its parent. */
 	for (struct ptrc_log_fd *l = all; l; l = l->next)
 		if (ptrc_log_fd_get(l) >= 0)
 			ptrc_file_close(l->fd);

@@ -10,11 +10,13 @@
 #include <string.h>
 
 #include "lib/base/atomic.h"
+#include "lib/base/scope.h"
 #include "lib/base/sys.h"
+#include "lib/base/timespec.h"
 #include "lib/stream/marks.h"
 #include "lib/stream/live_reader.h"
 
-void ptrc_next_deliver(const struct ptrc_live_event *e, const struct ptrc_next_result *out)
+static void deliver(const struct ptrc_live_event *e, const struct ptrc_next_result *out)
 {
 	size_t len = e->len < out->num_bytes ? e->len : out->num_bytes;
 
@@ -27,8 +29,7 @@ void ptrc_next_deliver(const struct ptrc_live_event *e, const struct ptrc_next_r
 						      ? POSIX_TRACE_TRUNCATED_RECORD
 						      : POSIX_TRACE_NOT_TRUNCATED;
 	out->event->posix_tid = e->origin.tid;
-	out->event->posix_timestamp.tv_sec = e->ns / 1000000000;
-	out->event->posix_timestamp.tv_nsec = e->ns % 1000000000;
+	out->event->posix_timestamp = ptrc_timespec_of(e->ns);
 	out->event->posix_thread_id = (pthread_t)e->origin.thread;
 	if (len)
 		memcpy(out->data, e->data, len);
@@ -36,25 +37,24 @@ void ptrc_next_deliver(const struct ptrc_live_event *e, const struct ptrc_next_r
 	*out->unavailable = 0;
 }
 
-static int try_once(struct ptrc_controller *c, const struct ptrc_next_result *out)
+int ptrc_next_try(struct ptrc_controller *c, struct ptrc_live_reader *reader,
+		  const struct ptrc_next_result *out)
 {
 	struct ptrc_live_event e;
 	int error;
+	PTRC_LOCK(&c->reader_lock);
 
-	pthread_mutex_lock(&c->reader_lock);
-	error = ptrc_live_reader_next(&c->reader, &e);
+	error = ptrc_live_reader_next(reader, &e);
 	if (!error)
-		ptrc_next_deliver(&e, out);
-	pthread_mutex_unlock(&c->reader_lock);
+		deliver(&e, out);
 	return error;
 }
 
-/* Cancellation leaves the frames of these functions without telling the address sanitizer. It would
- * go on to guard their variables, and report the next use of that stack. */
+/* Cancellation unwinds these functions without the address sanitizer's knowledge, which would report
+ * the next use of their stack as an error. */
 #define MAY_BE_CANCELLED __attribute__((no_sanitize("address")))
 
-/* This is the only cancellation point. Here the thread has nothing to give back but its reference
- * to the stream. */
+/* The only cancellation point. Here the thread holds nothing but its reference to the stream. */
 MAY_BE_CANCELLED static int sleep_on(_Atomic uint32_t *futex, uint32_t seen,
 				     const struct timespec *until, int callers_state)
 {
@@ -64,8 +64,8 @@ MAY_BE_CANCELLED static int sleep_on(_Atomic uint32_t *futex, uint32_t seen,
 	pthread_setcancelstate(callers_state, &state);
 	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
 	pthread_testcancel();
-	/* After a handler with SA_RESTART, the kernel restarts this call if it has no time limit. A
-	 * limit is a time of CLOCK_REALTIME. */
+	/* After a handler with SA_RESTART, the kernel restarts this call if it has no time limit.
+	 * `until` is a time of CLOCK_REALTIME. */
 	ret = ptrc_sys(SYS_futex, futex, FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME, seen, until, 0,
 		       FUTEX_BITSET_MATCH_ANY);
 	pthread_setcanceltype(type, NULL);
@@ -81,14 +81,14 @@ static bool is_past(const struct timespec *t)
 	return now.tv_sec > t->tv_sec || (now.tv_sec == t->tv_sec && now.tv_nsec >= t->tv_nsec);
 }
 
-/* A new value for h->waiters, which is not 0. A waker clears only the value that it has read
- * before, so this is none that an earlier waiter had. */
+/* A new value for h->waiters, not 0. It differs from that of earlier waiters, because a waker clears
+ * only the value that it has read before. */
 static uint32_t new_ticket(struct ptrc_stream_header *h)
 {
 	uint32_t ticket;
 
 	do
-		ticket = atomic_fetch_add_explicit(&h->waiter_ticket, 1, memory_order_relaxed) + 1;
+		ticket = ptrc_add_relaxed(&h->waiter_ticket, 1) + 1;
 	while (!ticket);
 	return ticket;
 }
@@ -105,29 +105,29 @@ MAY_BE_CANCELLED int ptrc_next_live(struct ptrc_controller *c, enum ptrc_next_ho
 
 		if (c->is_closing)
 			return EINVAL;
-		error = try_once(c, out);
+		error = ptrc_next_try(c, &c->reader, out);
 		if (error != ENODATA)
 			return error;
 		if (how == PTRC_NEXT_TRY)
 			return 0;
 		if (how == PTRC_NEXT_UNTIL) {
-			if (!until || until->tv_nsec < 0 || until->tv_nsec >= 1000000000)
+			if (!until || !ptrc_timespec_is_valid(until))
 				return EINVAL;
 			if (until->tv_sec < 0 || is_past(until))
 				return ETIMEDOUT;
 		}
-		/* Ticket, then barrier, then a second look. A writer that does not see the ticket
-		 * has published its event before the barrier, so the second look finds it. */
+		/* Ticket, barrier, second look, in this order: a writer that does not see the
+		 * ticket has published its event before the barrier, so the second look finds it. */
 		ptrc_store_seq_cst(&h->waiters, new_ticket(h));
 		ptrc_barrier(h);
 		if (c->is_closing)
 			return EINVAL;
-		error = try_once(c, out);
+		error = ptrc_next_try(c, &c->reader, out);
 		if (error != ENODATA)
 			return error;
 		error = sleep_on(&h->event_futex, seen, how == PTRC_NEXT_UNTIL ? until : NULL,
 				 cancel_state);
-		/* A signal handler may have forked, and this may be the child. */
+		/* This may be a child that a signal handler has forked. */
 		if (ptrc_sys_getpid() != c->pid)
 			return EINVAL;
 		if (error)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Getting the next event of an active stream, and waiting for it if there is none yet. */
+/* Getting the next event of an active stream, or waiting for it. */
 #ifndef PTRC_LIB_CONTROL_NEXT_H
 #define PTRC_LIB_CONTROL_NEXT_H
 
@@ -20,14 +20,15 @@ struct ptrc_next_result {
 	int *unavailable;
 };
 
-/* If there is no event and `how` is TRY, this returns 0 and leaves *out as it is. While the thread
- * sleeps it has the cancel state callers_state. EINVAL: the stream is being shut down, or `until`
- * is invalid. ETIMEDOUT, EINTR. */
+/* Gets the next event. If there is none and `how` is TRY, this returns 0 and *out is unchanged.
+ * While the thread sleeps it has the cancel state callers_state. EINVAL: the stream is being shut
+ * down, or `until` is invalid. ETIMEDOUT, EINTR. */
 int ptrc_next_live(struct ptrc_controller *c, enum ptrc_next_how how,
 		   const struct ptrc_next_result *out, const struct timespec *until,
 		   int callers_state);
 
-/* Store an event as these functions report it. */
-void ptrc_next_deliver(const struct ptrc_live_event *e, const struct ptrc_next_result *out);
+/* Gets the next event from a reader of the stream. ENODATA: there is none. */
+int ptrc_next_try(struct ptrc_controller *c, struct ptrc_live_reader *reader,
+		  const struct ptrc_next_result *out);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An observer: a writer of the controller for events that it has learned of a moment later, of
- * whatever threads, and that bear the time at which they were. Its chunks are in order as those of any
- * writer, but later than those of others, so a flush may write events that are older than what the
- * flush before has written: readers of the log merge its packets by time.
+ * An observer: a writer of the controller for events of any threads that it learns of a moment
+ * later, and that have the time at which they occurred. Its chunks are in order like those of any
+ * writer, but later than others, so a flush may write events that are older than those of the flush
+ * before: readers of the log merge its packets by time.
  */
 #include "config.h"
 
@@ -30,9 +30,9 @@
 #include "lib/stream/slots.h"
 #include "lib/stream/status.h"
 
-/* The rate of the counter is measured over so much time at least. */
+/* The rate of the counter is measured over at least this time. */
 #define RATE_NS INT64_C(1000000)
-/* The most bytes that are written of a process: a record has to fit into a chunk. */
+/* The most bytes of the description of a process: a record must fit in a chunk. */
 #define PROCESS_BYTES 12288U
 
 struct moment {
@@ -42,35 +42,26 @@ struct moment {
 
 struct ptrc_observer {
 	trace_id_t stream;
-	struct ptrc_writer
-		writer; /* valid if there is a slot, and only while the stream is there */
+	struct ptrc_writer writer; /* valid if has_slot, and only while the stream exists */
 	bool has_slot;
 	struct moment before; /* of an earlier call */
 	struct moment now;
-	uint64_t last; /* stamp of the last record */
+	uint64_t last;
 	struct ptrc_clock_cursor clock;
 };
 
 /* ---- times ---- */
 
-static struct moment moment_now(void)
-{
-	struct moment m;
-
-	ptrc_clock_pair(&m.counter, &m.ns);
-	return m;
-}
-
-/* The stamp of a time. The counter and CLOCK_MONOTONIC are read together in each call, and what lies
- * between two calls is divided evenly: so events stand in the right order beside those that were
- * stamped by the counter itself. */
+/* The stamp of a time. Each call reads the counter and CLOCK_MONOTONIC together; times between
+ * two calls are interpolated. So events are in the right order among those that were stamped by
+ * the counter itself. */
 static uint64_t stamp_of(const struct ptrc_observer *o, const struct ptrc_stream_header *h,
 			 int64_t ns)
 {
 	uint64_t span_ns = (uint64_t)o->now.ns - (uint64_t)o->before.ns;
 	uint64_t ticks = o->now.counter - o->before.counter, ago_ns, ago;
 
-	/* Nothing that was observed is of the future. */
+	/* An observed event is not in the future. */
 	if (ns > o->now.ns)
 		ns = o->now.ns;
 	if (ptrc_load_relaxed(&h->control) & PTRC_CTL_MONO)
@@ -82,7 +73,7 @@ static uint64_t stamp_of(const struct ptrc_observer *o, const struct ptrc_stream
 
 static void begin_times(struct ptrc_observer *o)
 {
-	o->now = moment_now();
+	ptrc_clock_pair(&o->now.counter, &o->now.ns);
 }
 
 static void end_times(struct ptrc_observer *o)
@@ -93,7 +84,7 @@ static void end_times(struct ptrc_observer *o)
 
 /* ---- writing ---- */
 
-/* The slot is the calling thread's, as others look whether that lives. */
+/* The slot is the calling thread's, because other processes check whether that lives. */
 static bool need_slot(struct ptrc_observer *o, const struct ptrc_stream *s)
 {
 	uint64_t owner;
@@ -105,7 +96,7 @@ static bool need_slot(struct ptrc_observer *o, const struct ptrc_stream *s)
 			       &owner);
 	if (slot == UINT32_MAX)
 		return false;
-	/* `threads` counts the threads that are traced, which this one is not. */
+	/* `threads` counts traced threads, which this one is not. */
 	atomic_fetch_sub_explicit(&s->header->threads, 1, memory_order_relaxed);
 	ptrc_writer_init(&o->writer, &s->pool, slot);
 	o->writer.slot_owner = owner;
@@ -113,7 +104,7 @@ static bool need_slot(struct ptrc_observer *o, const struct ptrc_stream *s)
 	return true;
 }
 
-/* The next record has this time, or that of the last one if it is earlier. */
+/* Sets the time of the next record, not earlier than that of the last one. */
 static void set_time(struct ptrc_observer *o, const struct ptrc_stream_header *h, int64_t ns)
 {
 	uint64_t stamp = stamp_of(o, h, ns);
@@ -161,11 +152,9 @@ static void put(struct ptrc_observer *o, const struct ptrc_controller *c,
 int ptrc_observer_add(struct ptrc_observer *o, const struct ptrc_observed *events, size_t count,
 		      unsigned long lost)
 {
-	struct ptrc_controller *c;
-	int cancel_state;
 	uint64_t mask;
+	PTRC_ENTER(c, o->stream);
 
-	c = ptrc_controller_enter(o->stream, &cancel_state);
 	if (!c)
 		return EINVAL;
 	ptrc_sys_block_signals(&mask);
@@ -177,7 +166,6 @@ int ptrc_observer_add(struct ptrc_observer *o, const struct ptrc_observed *event
 	if (ptrc_load_acquire(&c->stream.header->control) & (PTRC_CTL_RUN | PTRC_CTL_LOSING))
 		ptrc_status_count_losses(c->stream.header, lost);
 	ptrc_sys_restore_signals(&mask);
-	ptrc_controller_leave(o->stream, cancel_state);
 	return 0;
 }
 
@@ -188,7 +176,7 @@ struct payload {
 	size_t used, limit;
 };
 
-/* How much more there is room for. 8 bytes are for padding. */
+/* Free bytes. 8 are reserved for padding. */
 static size_t room_of(const struct payload *p)
 {
 	return p->used + 8 < p->limit ? p->limit - p->used - 8 : 0;
@@ -218,7 +206,7 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Bytes of data for which a record has room, whatever a damaged stream says. */
+/* Bytes of data that a record can hold, whatever a damaged stream says. */
 static size_t record_room(const struct ptrc_stream_header *h)
 {
 	uint64_t most = *(const volatile uint32_t *)&h->record_max;
@@ -233,7 +221,7 @@ static void put_texts(struct payload *to, const struct posixtrace_log_process *p
 {
 	size_t line = p->pp_command_line_size;
 
-	/* A name, a path and a build id are whole, or missing. */
+	/* A name, a path and a build ID are complete or missing. */
 	head->comm_bytes = (uint16_t)least(least(p->pp_name_size, 15), room_of(to));
 	add(to, p->pp_name, head->comm_bytes);
 	if (p->pp_executable_size <= least(4096, room_of(to)))
@@ -298,7 +286,7 @@ static void fill(struct ptrc_observer *o, const struct ptrc_stream_header *h,
 	memcpy(to->bytes, &head, sizeof(head));
 }
 
-/* The log can do without it: what finds no room is left out. */
+/* Writes the description. The log does not depend on it: without room it is left out. */
 static void put_process(struct ptrc_observer *o, struct ptrc_stream *s,
 			const struct payload *payload, int64_t from_ns)
 {
@@ -315,7 +303,7 @@ static void put_process(struct ptrc_observer *o, struct ptrc_stream *s,
 		if (!(control & PTRC_CTL_RUN) || !need_slot(o, s))
 			return;
 		memset(&o->writer.origin, 0, sizeof(o->writer.origin));
-		/* Its time means nothing, and events that come may be earlier than now. */
+		/* Its time means nothing, and later events may be earlier than now. */
 		set_time(o, s->header, from_ns);
 		o->writer.expect = control;
 		result = ptrc_writer_put(&o->writer, &p, &stamp);
@@ -326,23 +314,20 @@ int ptrc_observer_add_process(struct ptrc_observer *o, const struct posixtrace_l
 			      const struct posixtrace_log_mapping *mappings)
 {
 	struct payload payload;
-	struct ptrc_controller *c;
-	int cancel_state;
 	uint64_t mask;
+	PTRC_ENTER(c, o->stream);
 
-	c = ptrc_controller_enter(o->stream, &cancel_state);
 	if (!c)
 		return EINVAL;
 	/* Only a log has a place for it. */
-	if (c->has_log && record_room(c->stream.header)) {
-		ptrc_sys_block_signals(&mask);
-		begin_times(o);
-		fill(o, c->stream.header, process, mappings, &payload);
-		put_process(o, &c->stream, &payload, ptrc_timespec_ns(&process->pp_from));
-		end_times(o);
-		ptrc_sys_restore_signals(&mask);
-	}
-	ptrc_controller_leave(o->stream, cancel_state);
+	if (!c->has_log || !record_room(c->stream.header))
+		return 0;
+	ptrc_sys_block_signals(&mask);
+	begin_times(o);
+	fill(o, c->stream.header, process, mappings, &payload);
+	put_process(o, &c->stream, &payload, ptrc_timespec_ns(&process->pp_from));
+	end_times(o);
+	ptrc_sys_restore_signals(&mask);
 	return 0;
 }
 
@@ -350,25 +335,21 @@ int ptrc_observer_add_process(struct ptrc_observer *o, const struct posixtrace_l
 
 int ptrc_observer_open(trace_id_t stream, struct ptrc_observer **observer)
 {
-	struct ptrc_observer *o = calloc(1, sizeof(*o));
 	const struct ptrc_clock_entry *first;
-	struct ptrc_controller *c;
-	int cancel_state;
+	struct ptrc_observer *o;
+	PTRC_ENTER(c, stream);
 
+	if (!c)
+		return EINVAL;
+	o = calloc(1, sizeof(*o));
 	if (!o)
 		return ENOMEM;
-	c = ptrc_controller_enter(stream, &cancel_state);
-	if (!c) {
-		free(o);
-		return EINVAL;
-	}
 	o->stream = stream;
 	first = ptrc_stream_clock(c->stream.header);
 	o->before.counter = ptrc_load_relaxed(&first->counter);
 	o->before.ns = ptrc_load_relaxed(&first->true_ns);
 	if (!ptrc_barrier_register())
 		ptrc_store_seq_cst(&c->stream.header->needs_global_barrier, 1);
-	ptrc_controller_leave(stream, cancel_state);
 	*observer = o;
 	return 0;
 }
@@ -376,18 +357,15 @@ int ptrc_observer_open(trace_id_t stream, struct ptrc_observer **observer)
 int ptrc_observer_type(struct ptrc_observer *o, const char *name, const char *layout,
 		       trace_event_id_t *event)
 {
-	struct ptrc_controller *c;
-	int cancel_state;
 	uint32_t id = 0;
 	int error;
+	PTRC_ENTER(c, o->stream);
 
-	c = ptrc_controller_enter(o->stream, &cancel_state);
 	if (!c)
 		return EINVAL;
 	error = ptrc_names_register(c->names, name, &id);
 	if (!error && layout && id != PTRC_ID_UNNAMED)
 		error = ptrc_names_set_layout(c->names, id, layout, (uint32_t)strlen(layout));
-	ptrc_controller_leave(o->stream, cancel_state);
 	if (!error)
 		*event = id;
 	return error;
@@ -395,19 +373,20 @@ int ptrc_observer_type(struct ptrc_observer *o, const char *name, const char *la
 
 void ptrc_observer_close(struct ptrc_observer *o)
 {
-	struct ptrc_controller *c;
-	int cancel_state;
 	uint64_t mask;
 
 	if (!o)
 		return;
-	c = o->has_slot ? ptrc_controller_enter(o->stream, &cancel_state) : NULL;
-	if (c) {
-		ptrc_sys_block_signals(&mask);
-		ptrc_writer_release(&o->writer);
-		ptrc_slot_release(c->stream.header, o->writer.slot_index, o->writer.slot_owner);
-		ptrc_sys_restore_signals(&mask);
-		ptrc_controller_leave(o->stream, cancel_state);
+	if (o->has_slot) {
+		PTRC_ENTER(c, o->stream);
+
+		if (c) {
+			ptrc_sys_block_signals(&mask);
+			ptrc_writer_release(&o->writer);
+			ptrc_slot_release(c->stream.header, o->writer.slot_index,
+					  o->writer.slot_owner);
+			ptrc_sys_restore_signals(&mask);
+		}
 	}
 	free(o);
 }

@@ -13,19 +13,18 @@
 #include "lib/base/procfs.h"
 #include "lib/base/sys.h"
 
-/* Room for the text of /proc/self/maps. A line that does not fit is of no file. */
+/* Size of the window on /proc/self/maps. A longer line is of no file. */
 #define MAPS_BYTES 65536
 
-/* A file that is mapped. */
 struct mapped {
-	/* Of the mapping that begins with the file. */
+	/* The address of the file's first byte. */
 	uint64_t start;
 	uint64_t inode;
-	/* Ends with a zero; in the buffer. */
+	/* In the buffer, with a null byte at its end. */
 	char *path;
 };
 
-/* Moves *at behind the next blanks. */
+/* Skips a word and the blanks after it. */
 static void skip_word(const char **at, const char *end)
 {
 	while (*at < end && **at != ' ')
@@ -34,8 +33,8 @@ static void skip_word(const char **at, const char *end)
 		++*at;
 }
 
-/* Takes a line of the maps, which ends with a zero. Returns true if it is the one with the address; `m` is
- * the file of the line, as long as lines of it follow each other. */
+/* Reads a line of the maps, which ends with a null byte, into *m, unless the line is of the same
+ * file as the one before. Returns true if the line contains the address. */
 static bool take_line(const char *at, char *end, uint64_t address, struct mapped *m)
 {
 	uint64_t start, last, offset, inode;
@@ -44,7 +43,7 @@ static bool take_line(const char *at, char *end, uint64_t address, struct mapped
 	at += at < end;
 	last = ptrc_digits_take_hex(&at, end);
 	skip_word(&at, end);
-	skip_word(&at, end); /* what is allowed */
+	skip_word(&at, end); /* the permissions */
 	offset = ptrc_digits_take_hex(&at, end);
 	skip_word(&at, end);
 	skip_word(&at, end); /* the device */
@@ -58,7 +57,7 @@ static bool take_line(const char *at, char *end, uint64_t address, struct mapped
 	return address >= start && address < last;
 }
 
-/* Finds the file in which the address is. The path is copied to the begin of the buffer. */
+/* Finds the file that is mapped at the address. Its path is in the buffer. */
 static bool find_file(char *buffer, uint64_t address, struct mapped *m)
 {
 	size_t used = 0;
@@ -83,12 +82,11 @@ static bool find_file(char *buffer, uint64_t address, struct mapped *m)
 		if (is_found)
 			break;
 		used = (size_t)(end - line);
-		/* The path of the file has to stay: its lines stand behind each other, so the kernel
-		 * seldom gives only some of them. */
+		/* The path must survive the move: the next lines may be of the same file. */
 		if (m->inode && m->path < line) {
 			size_t bytes = strlen(m->path) + 1;
 
-			/* Kept at the end of the buffer, where no line reads it again. */
+			/* The second half of the buffer keeps it; no line is read there. */
 			m->path = memmove(buffer + MAPS_BYTES, m->path,
 					  bytes < MAPS_BYTES ? bytes : MAPS_BYTES);
 		}
@@ -100,13 +98,13 @@ static bool find_file(char *buffer, uint64_t address, struct mapped *m)
 	return is_found && m->inode;
 }
 
-/* What of a file is looked at, all of which may be wrong. */
+/* A mapped ELF file, which may be damaged. */
 struct elf {
 	const uint8_t *bytes;
 	uint64_t size;
 };
 
-/* `count` entries at the offset; null if the file does not have them. */
+/* `count` entries at the offset; NULL if they are not in the file. */
 static const void *part(const struct elf *e, uint64_t offset, uint64_t count, size_t size)
 {
 	if (offset > e->size || offset % 4 || count > (e->size - offset) / size)
@@ -114,7 +112,8 @@ static const void *part(const struct elf *e, uint64_t offset, uint64_t count, si
 	return e->bytes + offset;
 }
 
-/* What the addresses in the file have to be raised by, if its first byte is mapped at `start`. */
+/* The difference between addresses in memory and in the file, whose first byte is mapped at
+ * `start`. */
 static bool find_bias(const struct elf *e, uint64_t start, uint64_t *bias)
 {
 	const Elf64_Ehdr *head = part(e, 0, 1, sizeof(*head));
@@ -143,7 +142,7 @@ static void visit_table(const struct elf *e, const Elf64_Shdr *table, const Elf6
 	    !texts->sh_size || !s)
 		return;
 	names = (const char *)e->bytes + texts->sh_offset;
-	/* Each name ends inside the table. */
+	/* Every name ends inside the table if its last byte is null. */
 	if (names[texts->sh_size - 1])
 		return;
 	for (uint64_t i = 0; i < count; i++) {
@@ -186,8 +185,8 @@ void ptrc_function_names(uint64_t address, void (*visit)(uint64_t, const char *)
 
 	if (!buffer)
 		return;
-	/* The file at the path may be another one by now. To open a device or a pipe may have effects,
-	 * but those are not mapped as a program is. */
+	/* The path may now lead to another file. Opening a device or a pipe may have effects, but
+	 * a program is not mapped from one. */
 	if (find_file(buffer, address, &m) &&
 	    ptrc_file_open(AT_FDCWD, m.path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, &fd) == 0) {
 		if (ptrc_file_stat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == m.inode) {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What gcc and clang call at the begin and the end of each function with -finstrument-functions, and what
- * XRay of clang calls.
- * This is the library that ptrace-run --functions has the dynamic linker preload: all of
- * libposixtrace, and these two functions, which are all that others see of it. A program that has
- * libposixtrace itself keeps that copy, and both record into the streams that trace the process.
+ * The hooks that gcc and clang call at the start and end of each function
+ * (-finstrument-functions), and the handler for XRay of clang. They are in the library that
+ * ptrace-run --functions has the dynamic linker preload: all of libposixtrace, of which only
+ * these two hooks are exported. A program that has libposixtrace itself keeps its own copy, and
+ * both record into the streams that trace the process.
  *
- * Functions of the program may run at any time: in a signal handler, in the constructors of other
- * libraries, before ours ran and after our destructor, in the child of a vfork(). So a hook needs no
- * more than posix_trace_event() does. None of them is called by what a hook calls: what that needs of
- * the C library and a program could define is in text.c and freestanding.c.
+ * Functions of the program may run at any time: in a signal handler, in constructors of other
+ * libraries, before our constructor and after our destructor, in the child of a vfork(). So a
+ * hook needs no more than posix_trace_event() does. Nothing that a hook calls may call a hook:
+ * text.c and freestanding.c have the functions of the C library that it needs and that a program
+ * could define.
  */
 #include "config.h"
 
@@ -22,36 +23,35 @@
 #include "lib/base/common.h"
 #include "lib/functions/selection.h"
 #include "lib/functions/xray.h"
-#include "lib/life/life.h"
 #include "lib/process/process_names.h"
 #include "lib/process/self.h"
 #include "lib/recorder/event.h"
 
-/* ptrace-run(1) tells these to users. */
+/* ptrace-run(1) documents the layout and the names of the event types. */
 #define LAYOUT "code function, caller call_site"
 
 enum { BEGIN, END };
 
 static const char *const names[] = {[BEGIN] = "function.begin", [END] = "function.end"};
 
-/* The identifiers; 0: not opened yet. */
+/* The types' identifiers; 0: not opened yet. */
 static _Atomic uint32_t ids[PTRC_ARRAY_COUNT(names)];
 
 struct data {
 	uint64_t function;
-	/* Where the function returns to; 0: not known. */
+	/* The address to which the function returns; 0: unknown. */
 	uint64_t call_site;
 };
 
 PTRC_ASSERT_SIZE(struct data, 16);
 
-/* Opens the event type, which several threads may do at a time: all of them get the same. If the
- * program gives the name another layout, its functions become unnamed events: nobody takes their data
- * for what it is not. Without memory the next event tries again. */
+/* Opens the event type. Several threads may do so at a time; all get the same identifier. If the
+ * program has given the name another layout, functions are recorded as unnamed events, so that
+ * their data is not misread. If memory is short, the next event tries again. */
 static PTRC_COLD uint32_t open_type(unsigned which)
 {
 	uint32_t id = POSIX_TRACE_UNNAMED_USEREVENT;
-	int error = ptrc_process_open_layout(names[which], LAYOUT, &id);
+	int error = ptrc_process_open_type(names[which], LAYOUT, &id);
 
 	if (error)
 		id = POSIX_TRACE_UNNAMED_USEREVENT;
@@ -69,7 +69,7 @@ static PTRC_ALWAYS_INLINE void put(unsigned which, const struct data *data, uint
 	ptrc_event_record(id, data, sizeof(*data), address);
 }
 
-/* The event's own address is that in the function which has called the hook. */
+/* The address of the event is inside the function that called the hook. */
 static PTRC_ALWAYS_INLINE void record(unsigned which, void *function, void *call_site)
 {
 	struct data data = {(uint64_t)function, (uint64_t)call_site};
@@ -80,18 +80,19 @@ static PTRC_ALWAYS_INLINE void record(unsigned which, void *function, void *call
 	put(which, &data, 0);
 }
 
-/* Only functions that are selected have been patched to get here. Nobody says where they return to. */
+/* Only selected functions are patched to call this. XRay does not report call sites. */
 static void record_xray(uint64_t function, bool is_end)
 {
 	struct data data = {function, 0};
 
 	if (ptrc_load_relaxed(&ptrc_page_self->active) == 0)
 		return;
-	/* Any address in the function, but the first: readers look at what is before the address. */
+	/* Not the first address: readers look up the instruction before the event's address. */
 	put(is_end ? END : BEGIN, &data, function + 1);
 }
 
-/* After that of life.c. The program has made XRay ready before: that is in its .preinit_array. */
+/* Runs after the constructor of life.c. XRay is ready: the program initialises it in its
+ * .preinit_array. */
 __attribute__((constructor)) static void begin(void)
 {
 	ptrc_xray_begin(record_xray);

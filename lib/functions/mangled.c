@@ -14,7 +14,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Reads an identifier, which has its length before it. */
+/* Reads an identifier with its length before it. */
 static bool take_identifier(struct parser *p, const char **text, size_t *size)
 {
 	size_t n = 0;
@@ -42,7 +42,7 @@ static bool put(struct parser *p, const char *text, size_t size)
 	return true;
 }
 
-/* Puts an identifier behind those that it is in. */
+/* Appends an identifier to the names of its enclosing scopes. */
 static bool put_part(struct parser *p, const char *begin, const char *text, size_t size)
 {
 	if (size >= 10 && !memcmp(text, "_GLOBAL__N", 10)) {
@@ -67,7 +67,7 @@ static void skip_reference(struct parser *p)
 		p->at++;
 }
 
-/* Skips the arguments of a template, which begin behind the I and have an E at their end. */
+/* Skips the arguments of a template: from after the I to the matching E. */
 static bool skip_arguments(struct parser *p)
 {
 	const char *text;
@@ -91,7 +91,8 @@ static bool skip_arguments(struct parser *p)
 		if (c == 'E') {
 			depth--;
 		} else if (c == 'L' && *p->at != '_') {
-			/* A literal: its type, and a number up to the E, whose digits are no length. */
+			/* A literal: its type, and a number up to the E, whose digits are no
+			 * length. */
 			while (*p->at && *p->at != 'E' && !is_digit(*p->at) && *p->at != 'n')
 				p->at++;
 			while (*p->at && *p->at != 'E')
@@ -106,7 +107,7 @@ static bool skip_arguments(struct parser *p)
 	return true;
 }
 
-/* Puts the parts of a nested name, which begins behind the N. */
+/* Puts the parts of a nested name, from after the N. */
 static bool put_nested(struct parser *p, const char *begin)
 {
 	const char *text = NULL;
@@ -132,7 +133,7 @@ static bool put_nested(struct parser *p, const char *begin)
 			p->at += *p->at == 'L';
 			if (!take_identifier(p, &text, &size) || !put_part(p, begin, text, size))
 				return false;
-			/* The ABI tag of a name is none of its parts. */
+			/* An ABI tag is not part of the name. */
 			while (*p->at == 'B') {
 				const char *tag;
 				size_t tag_size;

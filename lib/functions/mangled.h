@@ -4,15 +4,14 @@
 #define PTRC_LIB_FUNCTIONS_MANGLED_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
-/* Longer names than this, with their zero byte, are not told. */
+/* The longest name, with its null byte; a longer one is refused. */
 #define PTRC_MANGLED_MAX 1024
 
 /*
- * Makes of a symbol of the Itanium ABI (_ZN3foo3barEi) the name with the classes and namespaces that it
- * is in, without arguments of functions and of templates (foo::bar). False: the symbol is none, or has
- * a name that is not made of identifiers, such as operator+.
+ * Converts a symbol of the Itanium ABI (_ZN3foo3barEi) to a name with its classes and namespaces,
+ * without arguments of functions and templates (foo::bar). Returns false if it is no such symbol,
+ * or a part of the name is no identifier, as in operator+.
  */
 bool ptrc_mangled_name(const char *symbol, char name[PTRC_MANGLED_MAX]);
 

@@ -13,10 +13,9 @@
 #include "lib/model/glob.h"
 #include "lib/process/self.h"
 
-/* In words. */
 enum { SIZE_FIRST = 4096 };
 
-/* As long as nobody has looked for patterns, this empty table leads to ptrc_selection_learn(). */
+/* Until the patterns are read, this empty table leads every lookup to ptrc_selection_learn(). */
 static struct {
 	uint64_t size, used;
 	_Atomic uint64_t words[1];
@@ -24,12 +23,11 @@ static struct {
 
 struct ptrc_selection *_Atomic ptrc_selection = (struct ptrc_selection *)&unknown;
 
-/* Whoever adds words has this. A child that was forked meanwhile finds its parent's pid there, and a table
- * that lacks some words at worst: they are added when they are looked for. */
+/* Held while words are added. A child that was forked meanwhile finds its parent's pid here, and
+ * a table that may lack some words: they are added when they are looked up. */
 static _Atomic int32_t lock;
 
-/* The patterns, one after the other, each with a zero behind it, and an empty one behind the last. Null: there
- * are none. */
+/* The patterns, each with a null byte after it; an empty one ends them. NULL: there are none. */
 static char *globs;
 
 static struct ptrc_selection *new_table(uint64_t size)
@@ -52,8 +50,8 @@ static void put(struct ptrc_selection *s, uint64_t address, bool is_selected)
 	ptrc_store_relaxed(place, word | address << 1 | is_selected);
 }
 
-/* Makes a larger table. The old one stays: hooks may be looking into it. All old ones together are as
- * large as the new one. */
+/* Makes a larger table. The old one is not freed, as hooks may be reading it; all old tables
+ * together are as large as the new one. */
 static bool grow(struct ptrc_selection *s)
 {
 	struct ptrc_selection *larger = new_table(2 * s->size);
@@ -70,7 +68,7 @@ static bool grow(struct ptrc_selection *s)
 	return true;
 }
 
-/* Adds an address. A table never fills up: there, hooks find the end of their search. */
+/* Adds an address. A table never becomes full: an empty word ends the search of a hook. */
 static void add(uint64_t address, bool is_selected)
 {
 	struct ptrc_selection *s = ptrc_load_relaxed(&ptrc_selection);
@@ -88,8 +86,8 @@ static bool matches(const char *name)
 	return false;
 }
 
-/* The user may name a function as its symbol, as the source does, or, where a compiler has made several
- * of one and put words behind its name (foo.constprop.0), without these. */
+/* A pattern may match the symbol, the name in the source, or the symbol without the suffix that
+ * compilers add to variants of a function (foo.constprop.0). */
 static bool is_selected(const char *symbol)
 {
 	const char *dot = strchr(symbol, '.');
@@ -110,7 +108,7 @@ static void visit(uint64_t function, const char *name)
 	add(function, is_selected(name));
 }
 
-/* Takes over the patterns, which the program may change from now on. */
+/* Copies the patterns, as the program may change its environment. */
 static void begin(void)
 {
 	const char *text = secure_getenv(PTRC_SELECTION_VARIABLE);
@@ -132,7 +130,7 @@ static void begin(void)
 	ptrc_store_release(&ptrc_selection, s);
 }
 
-/* The word of the function; 0: it is not known whether that is recorded. */
+/* The word of the function; 0: unknown. */
 static uint64_t look_up(uint64_t address)
 {
 	struct ptrc_selection *s = ptrc_load_relaxed(&ptrc_selection);
@@ -144,8 +142,8 @@ bool ptrc_selection_learn(uint64_t address)
 {
 	uint64_t mask, word;
 
-	/* A vfork child runs on its parent's memory, whose threads do not know of its lock. It records
-	 * nothing in any case. */
+	/* A vfork child, which records nothing anyway, shares its parent's memory, but the lock
+	 * would not exclude the parent's threads. */
 	if (ptrc_self_pid() != 0 && ptrc_self_pid() != ptrc_sys_getpid())
 		return false;
 	ptrc_sys_block_signals(&mask);
@@ -156,7 +154,8 @@ bool ptrc_selection_learn(uint64_t address)
 	if (!word && ptrc_load_relaxed(&ptrc_selection) != (struct ptrc_selection *)&unknown) {
 		ptrc_function_names(address, visit);
 		word = look_up(address);
-		/* No symbol tells its name: only a pattern for all names is one for it. */
+		/* No symbol has its name, so only a pattern that matches everything selects
+		 * it. */
 		if (!word) {
 			word = matches("");
 			add(address, word);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which functions are recorded. The user selects them by their names, but an event has only the
- * address. So the names are compared once, when a function of an executable or a library is first seen:
- * then all functions that its symbol table names get into a table by address, which a hook looks up
- * without a lock.
+ * Selects the functions that are recorded. The user selects by name, but a hook has only an
+ * address. So when a function of an executable or library is first seen, all functions in its
+ * symbol table are compared with the patterns and put into a table by address, in which hooks
+ * look them up without a lock.
  */
 #ifndef PTRC_LIB_FUNCTIONS_SELECTION_H
 #define PTRC_LIB_FUNCTIONS_SELECTION_H
@@ -14,20 +14,21 @@
 #include "lib/base/atomic.h"
 #include "lib/base/common.h"
 
-/* The patterns, as ptrace-run hands them over: one a line. */
+/* The environment variable by which ptrace-run passes the patterns, one a line. */
 #define PTRC_SELECTION_VARIABLE "POSIXTRACE_FUNCTIONS"
 
-/* An open-addressed table of so many words, a power of two. A word that is not 0 is an address, shifted
- * left by one, and in the lowest bit whether that function is recorded. Words are only ever added. */
+/* An open-addressed hash table; size is a power of two. A word that is not 0 is an address,
+ * shifted left by one, with the lowest bit set if the function is recorded. Words are added, but
+ * never changed or removed. */
 struct ptrc_selection {
 	uint64_t size, used;
 	_Atomic uint64_t words[];
 };
 
-/* Null: every function is recorded. */
+/* NULL: every function is recorded. */
 extern PTRC_HIDDEN struct ptrc_selection *_Atomic ptrc_selection;
 
-/* The place of the address in the table: it has a word that is not 0 if the table has the address. */
+/* The word of the address in the table, or the empty word in which it would be put. */
 static PTRC_ALWAYS_INLINE _Atomic uint64_t *ptrc_selection_find(struct ptrc_selection *s,
 								uint64_t address)
 {
@@ -39,7 +40,8 @@ static PTRC_ALWAYS_INLINE _Atomic uint64_t *ptrc_selection_find(struct ptrc_sele
 	return &s->words[i];
 }
 
-/* The address is in no table yet: find out, and add it. Async-signal-safe. */
+/* Adds an address that is not in the table yet, and returns whether it is recorded.
+ * Async-signal-safe. */
 PTRC_COLD bool ptrc_selection_learn(uint64_t address);
 
 static PTRC_ALWAYS_INLINE bool ptrc_selection_has(uint64_t address)

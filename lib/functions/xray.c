@@ -10,10 +10,10 @@
 #include "lib/functions/function_names.h"
 #include "lib/functions/selection.h"
 
-/* What a handler is called for, as <xray/xray_interface.h> has it; a tail call is an end as well. */
+/* Kinds of calls of a handler (<xray/xray_interface.h>); a tail call ends the function, too. */
 enum { ENTRY = 0, EXIT = 1, TAIL = 2, ENTRY_WITH_ARGUMENT = 3 };
 
-/* Functions of the runtime. They are hidden, so that not even a program that was linked with -rdynamic
+/* Functions of the XRay runtime. They are hidden, so not even a program linked with -rdynamic
  * exports them: only the symbol table of its file has them. */
 static struct {
 	int (*set_handler)(void (*handler)(int32_t, int));
@@ -24,7 +24,8 @@ static struct {
 
 static void (*record)(uint64_t function, bool is_end);
 
-/* By the number of the function, from 1. Complete before the first function is patched. */
+/* Indexed by the number of the function, from 1. Complete before the first function is
+ * patched. */
 static uint64_t *addresses;
 static size_t address_count;
 
@@ -45,7 +46,6 @@ static void visit(uint64_t function, const char *name)
 			memcpy(wanted[i].place, &function, sizeof(function));
 }
 
-/* The trampoline of XRay has saved all registers. */
 static void handle(int32_t id, int kind)
 {
 	if ((size_t)id - 1 >= address_count || kind < ENTRY || kind > ENTRY_WITH_ARGUMENT)
@@ -72,7 +72,8 @@ void ptrc_xray_begin(void (*recorder)(uint64_t function, bool is_end))
 	address_count = count;
 	record = recorder;
 	runtime.set_handler(handle);
-	/* What cannot be patched, as where no memory may be both written and executed, runs on as it is. */
+	/* A function that cannot be patched, for instance because no memory may be both writable
+	 * and executable, runs on unrecorded. */
 	for (size_t id = 1; id <= count; id++)
 		if (addresses[id] && ptrc_selection_has(addresses[id]))
 			runtime.patch_function((int32_t)id);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * XRay of clang (-fxray-instrument) leaves room for a jump at the begin and the ends of functions, and its
- * runtime, which is linked into the program, can make such jumps to a handler while the program runs.
+ * XRay of clang (-fxray-instrument) leaves room for a jump at the start and ends of functions;
+ * its runtime, which is linked into the program, patches in jumps to a handler while the program
+ * runs.
  */
 #ifndef PTRC_LIB_FUNCTIONS_XRAY_H
 #define PTRC_LIB_FUNCTIONS_XRAY_H
@@ -10,9 +11,9 @@
 #include <stdint.h>
 
 /*
- * Has `record` called at the begin and each end of those functions that are selected, if this is a program
- * with XRay whose symbol table tells where the runtime is. For the constructor: no other thread may
- * run code of the program meanwhile.
+ * Has `record` called at the start and each end of the selected functions, if the program has
+ * XRay and its symbol table has the runtime. Called by the constructor: no other thread may run
+ * code of the program meanwhile.
  */
 void ptrc_xray_begin(void (*record)(uint64_t function, bool is_end));
 

@@ -262,8 +262,7 @@ static int program_file(void)
 /* Waits for the end of the process if it is a child of the caller. */
 static void wait_for_child(int pid)
 {
-	while (ptrc_sys(SYS_wait4, pid, 0, __WCLONE, 0) == -EINTR)
-		;
+	ptrc_sys_retry(SYS_wait4, pid, 0, __WCLONE, 0);
 }
 
 /* Makes the process. Signals are blocked, and stay so in the new process. */

@@ -167,7 +167,6 @@ static int finish_for_dead(struct keeper *k)
 	struct ptrc_stream *s = &k->work.stream;
 	struct ptrc_stream_header *h = s->header;
 	uint64_t offset = ptrc_stream_chunk_offset(s->pool.chunk_count);
-	char name[PTRC_SHMDIR_NAME_BYTES];
 	bool had_error = ptrc_load_relaxed(&h->status) >> PTRC_ST_ERROR_SHIFT;
 	int error;
 
@@ -182,11 +181,9 @@ static int finish_for_dead(struct keeper *k)
 		return error;
 	}
 	ptrc_stream_end(s);
-	ptrc_shmdir_name(name, 'i', h->id);
-	ptrc_sys(SYS_unlinkat, PTRC_KEEPER_DIR_FD, name, AT_REMOVEDIR);
-	ptrc_shmdir_name(name, object_kind(k), h->id);
-	ptrc_sys(SYS_unlinkat, PTRC_KEEPER_DIR_FD, name, 0);
-	/* Traced processes unmap the stream when they next look at it; its memory is given back
+	ptrc_shmdir_remove_id(PTRC_KEEPER_DIR_FD, 'i', h->id);
+	ptrc_shmdir_remove_id(PTRC_KEEPER_DIR_FD, object_kind(k), h->id);
+	/* Traced processes unmap the stream when they next look at it. Its memory is given back
 	 * now. */
 	ptrc_sys(SYS_madvise, (char *)h + offset, s->map_size - offset, MADV_REMOVE);
 	return 0;

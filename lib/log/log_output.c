@@ -353,9 +353,7 @@ int ptrc_log_sync(struct ptrc_log_writer *w)
 
 	if (!w->is_regular || (w->header && ptrc_load_relaxed(&w->header->is_log_unsynced)))
 		return 0;
-	do
-		n = ptrc_sys(SYS_fdatasync, w->fd);
-	while (n == -EINTR);
+	n = ptrc_sys_retry(SYS_fdatasync, w->fd);
 	/* EINVAL, EROFS: the file has no disk to wait for. */
 	return n >= 0 || n == -EINVAL || n == -EROFS ? 0 : (int)-n;
 }

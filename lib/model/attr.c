@@ -9,7 +9,6 @@
 #include <time.h>
 
 _Static_assert(__builtin_strcmp(POSIXTRACE_VERSION, PACKAGE_VERSION) == 0, "one version");
-/* As posixtrace_version() has it. */
 #define GENVERSION "posixtrace " PACKAGE_VERSION
 _Static_assert(sizeof(GENVERSION) <= TRACE_NAME_MAX, "version fits");
 
@@ -20,16 +19,23 @@ int ptrc_attr_check(const trace_attr_t *attr)
 	return 0;
 }
 
-void ptrc_attr_defaults(struct ptrc_attr *out)
+static void set_origin(struct ptrc_attr *out)
 {
 	struct timespec res = {0, 1};
 
 	clock_getres(CLOCK_REALTIME, &res);
-	memset(out, 0, sizeof(*out));
 	out->magic = PTRC_ATTR_MAGIC;
+	memset(out->genversion, 0, sizeof(out->genversion));
 	memcpy(out->genversion, GENVERSION, sizeof(GENVERSION));
+	out->createtime_sec = out->createtime_nsec = 0;
 	out->clockres_sec = res.tv_sec;
 	out->clockres_nsec = res.tv_nsec;
+}
+
+void ptrc_attr_defaults(struct ptrc_attr *out)
+{
+	memset(out, 0, sizeof(*out));
+	set_origin(out);
 	out->inherited = POSIX_TRACE_CLOSE_FOR_CHILD;
 	out->log_full_policy = POSIX_TRACE_LOOP;
 	out->max_data_size = PTRC_ATTR_DATA_SIZE_DEFAULT;
@@ -54,32 +60,17 @@ int ptrc_attr_resolve(const trace_attr_t *attr_or_null, bool has_log, struct ptr
 
 	ptrc_attr_defaults(&new);
 	if (attr_or_null) {
-		const struct ptrc_attr *asked = ptrc_attr_get(attr_or_null);
-
 		if (ptrc_attr_check(attr_or_null))
 			return EINVAL;
-		/* Member by member: an object that was read from a log has the version, clock
-		 * and creation time of another library and stream. */
-		memcpy(new.name, asked->name, sizeof(new.name));
-		new.inherited = asked->inherited;
-		new.log_full_policy = asked->log_full_policy;
-		new.stream_full_policy = asked->stream_full_policy;
-		new.is_stream_size_set = asked->is_stream_size_set;
-		new.max_data_size = asked->max_data_size;
-		new.stream_min_size = asked->stream_min_size;
-		new.log_max_size = asked->log_max_size;
-		new.full_wait_ns = asked->full_wait_ns;
-		new.log_rotate_bytes = asked->log_rotate_bytes;
-		new.log_rotate_ns = asked->log_rotate_ns;
-		new.log_keep = asked->log_keep;
+		new = *ptrc_attr_get(attr_or_null);
+		/* An object that was read from a log has the origin of another stream. */
+		set_origin(&new);
 	}
-
 	if (!new.stream_full_policy)
 		new.stream_full_policy = has_log ? POSIX_TRACE_FLUSH : POSIX_TRACE_LOOP;
 	if (new.stream_full_policy == POSIX_TRACE_FLUSH && !has_log)
 		return EINVAL;
 
-	/* A log with a bound has its own way to stay small. */
 	if (has_log && ptrc_attr_rotates(&new) && new.log_full_policy != POSIX_TRACE_APPEND)
 		return EINVAL;
 	is_bounded = has_log && new.log_full_policy != POSIX_TRACE_APPEND;
@@ -97,8 +88,7 @@ int ptrc_attr_resolve(const trace_attr_t *attr_or_null, bool has_log, struct ptr
 	}
 	if (new.stream_min_size < PTRC_ATTR_STREAM_SIZE_FLOOR)
 		new.stream_min_size = PTRC_ATTR_STREAM_SIZE_FLOOR;
-	/* The size is now the stream's own, and that of any stream that is created with the
-	 * attributes got from this one. */
+	/* A stream created with the attributes of this one gets this size, too. */
 	new.is_stream_size_set = 1;
 
 	*out = new;
@@ -142,7 +132,6 @@ void ptrc_attr_export(const struct ptrc_attr *in, trace_attr_t *attr)
 	memset(attr, 0, sizeof(*attr));
 	memcpy(attr, in, sizeof(*in));
 	out->magic = PTRC_ATTR_MAGIC;
-	/* A text from shared memory may lack its end. */
 	out->name[TRACE_NAME_MAX - 1] = '\0';
 	out->genversion[TRACE_NAME_MAX - 1] = '\0';
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a trace_attr_t holds. The same structure stands in the header of a stream, where other
- * programs see it: so it is plain data of fixed size, without pointers or padding.
+ * The contents of a trace_attr_t. The header of a stream holds the same structure, where other
+ * programs read it, so it is plain data of fixed size, without pointers or padding.
  */
 #ifndef PTRC_LIB_MODEL_ATTR_H
 #define PTRC_LIB_MODEL_ATTR_H
@@ -16,8 +16,8 @@
 
 #define PTRC_ATTR_TEXT_BYTES 256
 
-/* The most that a record takes beside its data, as the two getmax...eventsize functions report
- * it; and the data of the largest system event: two event sets. */
+/* The largest overhead of a record, as the two getmax...eventsize functions report it, and the
+ * size of the data of the largest system event: two event sets. */
 #define PTRC_ATTR_EVENT_OVERHEAD UINT64_C(64)
 #define PTRC_ATTR_SYSTEM_DATA_MAX (2 * sizeof(trace_event_set_t))
 
@@ -26,14 +26,13 @@
 #define PTRC_ATTR_STREAM_SIZE_DEFAULT UINT64_C(1048576)
 #define PTRC_ATTR_LOG_SIZE_DEFAULT UINT64_C(67108864)
 
-/* Every stream has room for a START, the smallest user event and a STOP, by the sizes that the
- * library reports. */
+/* Every stream has room for a START, the smallest user event and a STOP. */
 #define PTRC_ATTR_STREAM_SIZE_FLOOR                                                          \
 	((PTRC_ATTR_EVENT_OVERHEAD + sizeof(trace_event_set_t)) + PTRC_ATTR_EVENT_OVERHEAD + \
 	 (PTRC_ATTR_EVENT_OVERHEAD + 8))
 
-/* Every bounded log has room for a START and a STOP. A log counts 8 bytes for an event beside its
- * data (ptrc_packed_counted). */
+/* Every bounded log has room for a START and a STOP. A log counts 8 bytes for an event in
+ * addition to its data (ptrc_packed_counted). */
 #define PTRC_ATTR_LOG_SIZE_FLOOR ((8 + sizeof(trace_event_set_t)) + (8 + sizeof(int)))
 
 struct ptrc_attr {
@@ -52,9 +51,9 @@ struct ptrc_attr {
 	uint64_t stream_min_size;
 	uint64_t log_max_size;
 	uint64_t full_wait_ns; /* how long an event waits for room in a FLUSH stream */
-	/* When the log goes on in another file: when it has so many bytes, or is so old; 0: never. */
+	/* Start another file when the file has this many bytes, or is this old; 0: never. */
 	uint64_t log_rotate_bytes, log_rotate_ns;
-	uint64_t log_keep; /* so many files of it are kept at most; 0: all */
+	uint64_t log_keep; /* files of the log to keep; 0: all */
 			   /* may_alias: this memory is a trace_attr_t to the application. */
 } __attribute__((may_alias));
 
@@ -71,16 +70,16 @@ _Static_assert(_Alignof(struct ptrc_attr) <= _Alignof(trace_attr_t), "attributes
 _Static_assert(PTRC_ATTR_TEXT_BYTES >= TRACE_NAME_MAX, "names fit");
 _Static_assert(sizeof(size_t) == sizeof(uint64_t), "sizes are kept as 64 bits");
 
-/* EINVAL: null, or no attributes object. */
+/* EINVAL: NULL, or not initialised. */
 PTRC_MUST_CHECK int ptrc_attr_check(const trace_attr_t *attr);
 
-/* The members of an object that was checked. */
+/* The members of an initialised object. */
 static inline const struct ptrc_attr *ptrc_attr_get(const trace_attr_t *attr)
 {
 	return (const struct ptrc_attr *)attr;
 }
 
-/* Does the log go on in another file now and then? */
+/* Whether the log is rotated: continued in another file from time to time. */
 static inline bool ptrc_attr_rotates(const struct ptrc_attr *a)
 {
 	return a->log_rotate_bytes || a->log_rotate_ns;
@@ -91,19 +90,17 @@ static inline struct ptrc_attr *ptrc_attr_edit(trace_attr_t *attr)
 	return (struct ptrc_attr *)attr;
 }
 
-/* The attributes that posix_trace_attr_init() gives. */
 void ptrc_attr_defaults(struct ptrc_attr *out);
 
-/* The most memory of a stream with this max-data-size that a user event with data_len bytes of
- * data takes. EINVAL if that overflows. */
+/* Stream memory for a user event with data_len bytes of data, at most. EINVAL: that overflows. */
 PTRC_MUST_CHECK int ptrc_attr_user_event_size(uint64_t max_data_size, uint64_t data_len,
 					      uint64_t *size);
 
 /*
- * The attributes of a stream that is created with the object (null: the defaults):
- * policies and sizes resolved, version and clock of this library, creation time 0, which
- * the caller sets. *out is written on success only.
- *   EINVAL  no attributes object; POSIX_TRACE_FLUSH without log; log-max-size of a
+ * The attributes of a stream created with the object (NULL: the defaults): policies and sizes
+ * resolved, version and clock of this library, creation time 0, which the caller sets. *out is
+ * written on success only.
+ *   EINVAL  the object is not initialised; POSIX_TRACE_FLUSH without a log; log-max-size of a
  *           bounded log below PTRC_ATTR_LOG_SIZE_FLOOR; rotation of a log with a policy other
  *           than POSIX_TRACE_APPEND.
  *   ENOMEM  the stream size that max-data-size asks for does not fit in size_t.
@@ -111,11 +108,10 @@ PTRC_MUST_CHECK int ptrc_attr_user_event_size(uint64_t max_data_size, uint64_t d
 PTRC_MUST_CHECK int ptrc_attr_resolve(const trace_attr_t *attr_or_null, bool has_log,
 				      struct ptrc_attr *out);
 
-/* Checks attributes that come from a log or from shared memory, so that the getters can be used
- * on them. EINVAL. */
+/* EINVAL: attributes from a log or shared memory that the getters could not return. */
 PTRC_MUST_CHECK int ptrc_attr_validate(const struct ptrc_attr *in);
 
-/* Makes *attr, whatever it held, an object with these members. */
+/* Makes an object with these members of *attr, which need not be initialised. */
 void ptrc_attr_export(const struct ptrc_attr *in, trace_attr_t *attr);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a trace_event_set_t holds: a magic word, and a bit for each possible identifier of an
- * event type. The same bits without the magic word are the filter of a stream.
+ * The contents of a trace_event_set_t: a magic word, and a bit for each event type identifier. The
+ * filter of a stream has the same bits without the magic word.
  */
 #ifndef PTRC_LIB_MODEL_EVENTSET_H
 #define PTRC_LIB_MODEL_EVENTSET_H
@@ -16,7 +16,7 @@
 #define PTRC_SET_WORD_COUNT 128U
 #define PTRC_SET_WORD_BITS 64U
 
-/* The identifiers that a set can hold: nine predefined ones and 8182 names. */
+/* Nine predefined identifiers and 8182 of names. */
 #define PTRC_SET_ID_MIN 1U
 #define PTRC_SET_ID_MAX 8191U
 
@@ -29,34 +29,39 @@ static inline bool ptrc_set_is_id(trace_event_id_t id)
 	return id >= PTRC_SET_ID_MIN && id <= PTRC_SET_ID_MAX;
 }
 
-/* False for null, too. */
 static inline bool ptrc_set_is_valid(const trace_event_set_t *set)
 {
 	return set && set->__posix_trace_magic == PTRC_SET_MAGIC;
 }
 
-static inline unsigned long ptrc_set_mask(trace_event_id_t id)
+/* A set as bits alone; `id` is valid. */
+static inline bool ptrc_bits_have(const uint64_t *bits, uint32_t id)
 {
-	return 1UL << id % PTRC_SET_WORD_BITS;
+	return bits[id / PTRC_SET_WORD_BITS] >> id % PTRC_SET_WORD_BITS & 1;
 }
 
-/* The next three expect a valid set and a valid identifier. */
+static inline void ptrc_bits_add(uint64_t *bits, uint32_t id)
+{
+	bits[id / PTRC_SET_WORD_BITS] |= UINT64_C(1) << id % PTRC_SET_WORD_BITS;
+}
+
+/* The next three require a valid set and a valid identifier. */
 static inline bool ptrc_set_has(const trace_event_set_t *set, trace_event_id_t id)
 {
-	return set->__posix_trace_bits[id / PTRC_SET_WORD_BITS] & ptrc_set_mask(id);
+	return ptrc_bits_have(set->__posix_trace_bits, id);
 }
 
 static inline void ptrc_set_add(trace_event_set_t *set, trace_event_id_t id)
 {
-	set->__posix_trace_bits[id / PTRC_SET_WORD_BITS] |= ptrc_set_mask(id);
+	ptrc_bits_add(set->__posix_trace_bits, id);
 }
 
 static inline void ptrc_set_del(trace_event_set_t *set, trace_event_id_t id)
 {
-	set->__posix_trace_bits[id / PTRC_SET_WORD_BITS] &= ~ptrc_set_mask(id);
+	set->__posix_trace_bits[id / PTRC_SET_WORD_BITS] &= ~(1UL << id % PTRC_SET_WORD_BITS);
 }
 
-/* Makes a set with these bits of any storage. The next function does the reverse. */
+/* Initialises the set with these bits. */
 static inline void ptrc_set_from_bits(trace_event_set_t *set,
 				      const uint64_t bits[PTRC_SET_WORD_COUNT])
 {

@@ -6,11 +6,11 @@
 #include <stddef.h>
 #include <string.h>
 
-/* If [:name:] stands at p, behind its '[' and ':', returns what is behind it, and sets *is_in if
- * the class has the byte c. Null: there is no such class. */
+/* If `p`, after "[:", starts with a class name and ":]", returns the end of that, and sets
+ * *is_in if `c` is in the class. NULL: it is no class. */
 static const char *find_class(const char *p, unsigned char c, bool *is_in)
 {
-	/* Pairs of the first and the last byte. */
+	/* Ranges, as pairs of the first and the last byte. */
 	static const struct {
 		const char *name;
 		const char *ranges;
@@ -35,7 +35,7 @@ static const char *find_class(const char *p, unsigned char c, bool *is_in)
 	return NULL;
 }
 
-/* Takes one byte of a bracket, which a backslash may stand before. */
+/* Takes one byte of a bracket expression, which may be escaped by a backslash. */
 static unsigned char take_byte(const char **p)
 {
 	if (**p == '\\' && (*p)[1])
@@ -43,7 +43,7 @@ static unsigned char take_byte(const char **p)
 	return **p ? (unsigned char)*(*p)++ : '\0';
 }
 
-/* p is behind a '['. Returns what is behind its ']', or null if there is none. */
+/* `p` is after a '['. Returns the end of the bracket expression, or NULL if it has none. */
 static const char *match_bracket(const char *p, unsigned char c, bool *is_match)
 {
 	bool is_negated = *p == '!' || *p == '^';
@@ -54,10 +54,10 @@ static const char *match_bracket(const char *p, unsigned char c, bool *is_match)
 		unsigned char low, high;
 
 		if (p[0] == '[' && p[1] == ':') {
-			const char *behind = find_class(p + 2, c, &is_in);
+			const char *end = find_class(p + 2, c, &is_in);
 
-			if (behind) {
-				p = behind;
+			if (end) {
+				p = end;
 				continue;
 			}
 		}
@@ -74,19 +74,19 @@ static const char *match_bracket(const char *p, unsigned char c, bool *is_match)
 	return p + 1;
 }
 
-/* Compares a byte with what stands at p, which is not a star. Returns what is behind that, or
- * null if it does not match. */
+/* Matches one byte against the pattern at `p`, which is no star. Returns the rest of the
+ * pattern; NULL if the byte does not match. */
 static const char *match_one(const char *p, unsigned char c)
 {
-	const char *behind;
+	const char *end;
 	bool is_match;
 
 	if (*p == '?')
 		return p + 1;
 	if (*p == '[') {
-		behind = match_bracket(p + 1, c, &is_match);
-		if (behind)
-			return is_match ? behind : NULL;
+		end = match_bracket(p + 1, c, &is_match);
+		if (end)
+			return is_match ? end : NULL;
 	} else if (*p == '\\') {
 		p++;
 	}
@@ -95,18 +95,19 @@ static const char *match_one(const char *p, unsigned char c)
 
 bool ptrc_glob_matches(const char *glob, const char *name)
 {
-	/* Behind the last star, and the first byte of the name that this star does not cover. An
-	 * earlier star never has to cover more than it did when the last one was reached. */
+	/* The pattern after its last star so far, and the first byte of the name that this star
+	 * does not cover. If the rest does not match there, the star covers a byte more; earlier
+	 * stars never have to. */
 	const char *star = NULL, *rest = NULL;
 
 	while (*name) {
-		const char *behind = *glob == '*' ? NULL : match_one(glob, (unsigned char)*name);
+		const char *next = *glob == '*' ? NULL : match_one(glob, (unsigned char)*name);
 
 		if (*glob == '*') {
 			star = ++glob;
 			rest = name;
-		} else if (behind) {
-			glob = behind;
+		} else if (next) {
+			glob = next;
 			name++;
 		} else if (star) {
 			glob = star;

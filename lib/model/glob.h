@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Names that match a pattern, as in a shell: *, ?, [a-z], [!a-z], [[:digit:]], and a backslash
- * that takes the meaning from what follows. fnmatch(3) is not used, because the event path's cold
- * way compares names, in a signal handler too, and because names are bytes in every locale. */
+/* Matching names against a pattern, as in a shell: *, ?, [a-z], [!a-z], [[:digit:]], and a
+ * backslash before a literal character. fnmatch(3) would depend on the locale, and names are
+ * bytes; nor may a signal handler call it, as the cold way of an event must. */
 #ifndef PTRC_LIB_MODEL_GLOB_H
 #define PTRC_LIB_MODEL_GLOB_H
 
 #include <stdbool.h>
 
-/* No pattern is an error: a bracket that does not end stands for itself. Takes time in proportion
- * to the product of the two lengths, times the length of the pattern if such a bracket is in it.
+/* Every text is a pattern: a bracket without its end stands for itself. The time is proportional
+ * to the product of the lengths, times the length of the pattern if it has such a bracket.
  * Async-signal-safe. */
 bool ptrc_glob_matches(const char *glob, const char *name);
 

@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a message quotes of a layout. */
+/* Bytes of a layout that a message quotes. */
 enum { QUOTED_MAX = 20 };
 
 static const struct type {
 	char name[8];
 	unsigned char kind;
-	/* The bytes of a number; 0 if the layout or the data gives the size. */
+	/* bytes of a number; 0 if the layout or the data gives the size */
 	unsigned char size;
 } types[] = {
 	{"u8", PTRC_LAYOUT_UNSIGNED, 1},  {"u16", PTRC_LAYOUT_UNSIGNED, 2},
@@ -30,7 +30,7 @@ static const struct type {
 	{"code", PTRC_LAYOUT_CODE, 8},	  {"caller", PTRC_LAYOUT_CALLER, 8},
 };
 
-/* What an enum without an integer type is, as in C. */
+/* An enum without an integer type is an int, as in C. */
 static const struct type enum_type = {"enum", PTRC_LAYOUT_SIGNED, 4};
 
 static const char *const type_words[] = {
@@ -42,7 +42,7 @@ static const char *const type_words[] = {
 static const char *const base_words[] = {"u8",	"u16", "u32", "u64", "i8",
 					 "i16", "i32", "i64", NULL};
 
-/* In the order of enum ptrc_unit, without the first. */
+/* In the order of enum ptrc_unit, without PTRC_UNIT_NONE. */
 static const char *const unit_words[] = {"ns",	"us",  "ms",	  "s",	   "B",
 					 "KiB", "MiB", "percent", "count", NULL};
 
@@ -65,11 +65,11 @@ uint64_t ptrc_unit_ns(enum ptrc_unit unit)
 	return unit < PTRC_ARRAY_COUNT(ns) ? ns[unit] : 0;
 }
 
-/* Holds every value of every integer, and one more. */
+/* Holds every value of every integer type, and that value plus 1. */
 __extension__ typedef __int128 value;
 
-/* All that a layout becomes lies behind the structure, in one piece of memory that is large enough
- * for any layout of so many bytes. */
+/* A parsed layout in one piece of memory: this structure, then fields, members and names. The
+ * memory is large enough for any layout of the text's length. */
 struct memory {
 	struct ptrc_layout_fields layout;
 	struct ptrc_layout_field fields[];
@@ -80,15 +80,15 @@ struct parser {
 	const char *at;
 	const char *end;
 	struct ptrc_layout_fields *layout;
-	/* Room for what comes next. */
+	/* Memory for the next member and the next name. */
 	struct ptrc_layout_member *members;
 	char *names;
-	/* What the fields so far take, if all of them have a size. */
+	/* bits of the fields so far, if all of them have a size */
 	uint64_t bits;
 	struct ptrc_layout_mistake *mistake;
 };
 
-/* Says what is wrong at a place of the text. Returns false. */
+/* Describes an error at a place of the text. Returns false. */
 static bool __attribute__((format(printf, 3, 4)))
 refuse(struct parser *p, const char *at, const char *format, ...)
 {
@@ -101,7 +101,6 @@ refuse(struct parser *p, const char *at, const char *format, ...)
 	return false;
 }
 
-/* Says that something is missing here: in front of what stands here, or at the end. */
 static bool refuse_missing(struct parser *p, const char *what)
 {
 	size_t size = (size_t)(p->end - p->at);
@@ -119,7 +118,7 @@ static void skip_blanks(struct parser *p)
 		p->at++;
 }
 
-/* Whether this character comes next, which then is taken. */
+/* Takes this character if it comes next. */
 static bool take(struct parser *p, char c)
 {
 	skip_blanks(p);
@@ -163,7 +162,6 @@ static bool is(const struct word *w, const char *text)
 	return strlen(text) == w->size && !memcmp(w->at, text, w->size);
 }
 
-/* Says that the word is none of those that can stand there. */
 static bool refuse_word(struct parser *p, const struct word *w, const char *what,
 			const char *const *words)
 {
@@ -186,7 +184,7 @@ static bool is_integer(const struct type *t)
 	return t->kind == PTRC_LAYOUT_UNSIGNED || t->kind == PTRC_LAYOUT_SIGNED;
 }
 
-/* The value of a digit of numbers to that base, or the base. */
+/* The value of a digit in this base; `base` if it is none. */
 static unsigned int digit_of(char c, unsigned int base)
 {
 	unsigned int d = base;
@@ -200,8 +198,8 @@ static unsigned int digit_of(char c, unsigned int base)
 	return d < base ? d : base;
 }
 
-/* Reads digits. Returns false, without a mistake, if there are none or the number is larger than
- * `most`. */
+/* Reads digits. Returns false, without describing an error, if there are none or the number
+ * exceeds `most`. */
 static bool take_digits(struct parser *p, unsigned int base, uint64_t most, uint64_t *n)
 {
 	const char *begin;
@@ -217,7 +215,7 @@ static bool take_digits(struct parser *p, unsigned int base, uint64_t most, uint
 	return p->at > begin;
 }
 
-/* Reads [N] or [], which may be missing: the count then is 0. */
+/* Reads an optional [N] or []. *count is 0 if there is none. */
 static bool take_count(struct parser *p, const struct type *type, uint32_t *count)
 {
 	const char *begin;
@@ -240,7 +238,6 @@ static bool take_count(struct parser *p, const struct type *type, uint32_t *coun
 	return true;
 }
 
-/* Copies a name to the memory of the layout. */
 static const char *keep_name(struct parser *p, const struct word *w)
 {
 	char *name = p->names;
@@ -251,7 +248,7 @@ static const char *keep_name(struct parser *p, const struct word *w)
 	return name;
 }
 
-/* Whether the value fits an integer of so many bits. */
+/* Whether the value fits an integer of `bits` bits. */
 static bool fits(const struct type *type, unsigned int bits, value v)
 {
 	bool is_signed = type->kind == PTRC_LAYOUT_SIGNED;
@@ -260,7 +257,7 @@ static bool fits(const struct type *type, unsigned int bits, value v)
 	return v < end && v >= (is_signed ? -end : 0);
 }
 
-/* Reads what stands behind '='. */
+/* Reads the value after '='. */
 static bool take_value(struct parser *p, value *v)
 {
 	bool is_negative = take(p, '-');
@@ -280,7 +277,7 @@ static bool take_value(struct parser *p, value *v)
 	return true;
 }
 
-/* Reads one member. *next is the value that it has without '=': one more than the last. */
+/* Reads one member. *next is its value if no '=' follows, and becomes that of the next member. */
 static bool take_member(struct parser *p, const struct type *type, struct ptrc_layout_field *f,
 			value *next)
 {
@@ -314,7 +311,7 @@ static bool take_member(struct parser *p, const struct type *type, struct ptrc_l
 	return true;
 }
 
-/* Reads the type and the members behind the word enum. */
+/* Reads the type and the members after the word enum. */
 static bool take_enum(struct parser *p, const struct type **type, struct ptrc_layout_field *f)
 {
 	struct word w;
@@ -332,7 +329,7 @@ static bool take_enum(struct parser *p, const struct type **type, struct ptrc_la
 		return refuse_missing(p, "'{' of the enum");
 	f->members = p->members;
 	do {
-		/* As in C, a comma may stand behind the last member. */
+		/* As in C, a comma may follow the last member. */
 		if (f->member_count && take(p, '}'))
 			return true;
 		if (!take_member(p, *type, f, &next))
@@ -341,7 +338,7 @@ static bool take_enum(struct parser *p, const struct type **type, struct ptrc_la
 	return take(p, '}') || refuse_missing(p, "',' or '}' of the enum");
 }
 
-/* Whether the name is the other one with _hex appended. In JSON that is the key of the other
+/* Whether `name` is the other one followed by _hex. In JSON, that is the key of the other
  * field's bytes. */
 static bool is_hex_of(const char *name, const char *other)
 {
@@ -385,7 +382,7 @@ static bool take_name(struct parser *p, const struct type *type, struct ptrc_lay
 	return true;
 }
 
-/* Reads the number of bits, which may be missing. */
+/* Reads the optional number of bits. */
 static bool take_bits(struct parser *p, const struct type *type, struct ptrc_layout_field *f)
 {
 	uint64_t most = type->kind == PTRC_LAYOUT_BOOL ? 1 : 8U * type->size;
@@ -414,7 +411,7 @@ static bool take_bits(struct parser *p, const struct type *type, struct ptrc_lay
 	return true;
 }
 
-/* Reads the unit, which may be missing. */
+/* Reads the optional unit. */
 static bool take_unit(struct parser *p, const struct type *type, struct ptrc_layout_field *f)
 {
 	struct word w;
@@ -423,7 +420,7 @@ static bool take_unit(struct parser *p, const struct type *type, struct ptrc_lay
 		return false;
 	if (!w.size)
 		return true;
-	/* A type here is the begin of the next field: what lacks is the comma. */
+	/* A type here starts the next field, so a comma is missing. */
 	if (find_type(&w) || is(&w, enum_type.name)) {
 		p->at = w.at;
 		return refuse_missing(p, "a comma");
@@ -443,12 +440,12 @@ void ptrc_layout_place(const struct ptrc_layout_fields *l, const struct ptrc_lay
 	uint64_t unit = 8ULL * f->item_size;
 
 	if (!f->bits) {
-		/* To the next byte, or to the next place that is aligned. */
+		/* Advance to the next byte, or to the next aligned place. */
 		uint64_t step = l->is_packed ? 8 : unit;
 
 		*bits = (*bits + step - 1) / step * step;
 	} else if (!l->is_packed && *bits % unit + f->bits > unit) {
-		/* Does not reach over the end of a number of its type. */
+		/* A bit field does not cross the end of a number of its type. */
 		*bits = (*bits + unit - 1) / unit * unit;
 	}
 	*at = *bits / 8;
@@ -456,7 +453,7 @@ void ptrc_layout_place(const struct ptrc_layout_fields *l, const struct ptrc_lay
 	*bits += f->bits ? f->bits : 8 * (uint64_t)f->size;
 }
 
-/* The field in front of the one that is being read, or null. */
+/* The field before the one that is being read; NULL if there is none. */
 static const struct ptrc_layout_field *last_field(const struct parser *p)
 {
 	return p->layout->count ? &p->layout->fields[p->layout->count - 1] : NULL;
@@ -470,7 +467,7 @@ static bool place(struct parser *p, const char *at, struct ptrc_layout_field *f)
 	if (!l->is_packed && f->item_size > l->alignment)
 		l->alignment = f->item_size;
 	f->is_placed = l->is_fixed;
-	/* Behind a text whose end only the data tells, this counts the least: its null byte. */
+	/* After a text whose end only the data gives, count the least: its zero byte. */
 	if (last && last->kind == PTRC_LAYOUT_STRING)
 		p->bits += 8;
 	ptrc_layout_place(l, f, &p->bits, &f->at, &f->bit_at);
@@ -481,7 +478,7 @@ static bool place(struct parser *p, const char *at, struct ptrc_layout_field *f)
 	return true;
 }
 
-/* Says what nothing can stand behind, if the last field is such. */
+/* Fails if the last field is one that nothing can follow. */
 static bool check_last(struct parser *p)
 {
 	const struct ptrc_layout_field *last = last_field(p);
@@ -540,7 +537,7 @@ static bool take_field(struct parser *p)
 		f->size = 0;
 	else if (!f->bits)
 		f->size = type->size ? (size_t)type->size * (f->count ? f->count : 1) : f->count;
-	/* Of text and bytes the number is the size, not that of elements. */
+	/* For text and bytes [N] is the size, not a number of elements. */
 	if (!type->size)
 		f->count = 0;
 	if (!place(p, begin, f))
@@ -593,8 +590,8 @@ int ptrc_layout_parse(const char *text, size_t size, struct ptrc_layout_fields *
 		       PTRC_LAYOUT_TEXT_MAX);
 		return EINVAL;
 	}
-	/* Between two fields, and between two members, there is a comma; each name has a letter and
-	 * something behind it, or is the last. */
+	/* The most fields, and members: each has at least a letter and, but for the last, a
+	 * comma after it. */
 	most = size / 2 + 1;
 	m = malloc(sizeof(*m) + most * (sizeof(*m->fields) + sizeof(struct ptrc_layout_member)) +
 		   size + most);
@@ -615,27 +612,26 @@ int ptrc_layout_parse(const char *text, size_t size, struct ptrc_layout_fields *
 
 void ptrc_layout_fields_free(struct ptrc_layout_fields *l)
 {
-	/* The structure is the begin of its memory. */
+	/* The structure is at the start of its memory. */
 	free(l);
 }
 
-/* Stores how many bytes a field takes whose size the data gives. Returns false if it has too few. */
+/* Finds the bytes of a field whose size the data gives. Returns false if the data is too short. */
 static bool measure(const struct ptrc_layout_field *f, bool is_last, const char *data, size_t size,
 		    size_t *taken)
 {
 	*taken = size;
 	if (f->kind == PTRC_LAYOUT_JSON)
 		return size;
-	/* Of an element that is not all there, the bytes are left over. */
+	/* An incomplete element at the end is left over. */
 	if (f->count)
 		*taken -= size % f->item_size;
 	if (f->kind != PTRC_LAYOUT_STRING)
 		return true;
 	*taken = strnlen(data, size);
-	/* The null byte, if there is one, belongs to the string. */
+	/* The zero byte, if there is one, belongs to the string. */
 	*taken += *taken < size;
-	/* A string that lacks even its null byte is empty, which only the last field may
-	 * be. */
+	/* Without even a zero byte the string is empty. Only the last field may lack that byte. */
 	return size || is_last;
 }
 

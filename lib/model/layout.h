@@ -27,42 +27,42 @@
 
 #include "lib/base/common.h"
 
-/* Limits, which posixtrace-layout(5) tells. */
+/* Limits, documented in posixtrace-layout(5). */
 enum {
 	PTRC_LAYOUT_TEXT_MAX = 4096,
 	PTRC_LAYOUT_FIELDS_MAX = 256,
-	/* Of the name of a field, or of a member of an enum. */
+	/* Bytes of the name of a field or of a member of an enum. */
 	PTRC_LAYOUT_NAME_MAX = 64,
-	/* The members of one enum. */
+	/* Members of one enum. */
 	PTRC_LAYOUT_MEMBERS_MAX = 256,
-	/* The fields whose size the layout gives, with the gaps between them. */
+	/* Bytes of the fields whose size the layout gives, and of the gaps between them. */
 	PTRC_LAYOUT_SIZE_MAX = 1 << 24,
 };
 
-/* The elements of an array that takes all that is left of the data. */
+/* The element count of an array that takes the rest of the data. */
 #define PTRC_LAYOUT_COUNT_OPEN UINT32_MAX
 
 enum ptrc_layout_kind {
 	PTRC_LAYOUT_UNSIGNED,
 	PTRC_LAYOUT_SIGNED,
-	/* Unsigned, shown in hexadecimal. */
+	/* unsigned, shown in hexadecimal */
 	PTRC_LAYOUT_HEX,
 	PTRC_LAYOUT_FLOAT,
 	PTRC_LAYOUT_BOOL,
-	/* Text in N bytes, which ends at a null byte. */
+	/* Text in N bytes, up to the first zero byte. */
 	PTRC_LAYOUT_CHARS,
-	/* Text up to a null byte or the end of the data. */
+	/* Text up to a zero byte or the end of the data. */
 	PTRC_LAYOUT_STRING,
 	PTRC_LAYOUT_BYTES,
 	PTRC_LAYOUT_PADDING,
 	/* The rest of the data is one text of JSON. */
 	PTRC_LAYOUT_JSON,
-	/* As PTRC_LAYOUT_HEX: the address of an instruction, and that to which a call returns. */
+	/* As PTRC_LAYOUT_HEX: the address of an instruction, and a return address. */
 	PTRC_LAYOUT_CODE,
 	PTRC_LAYOUT_CALLER,
 };
 
-/* Whether such a field is a place in the code of the process. */
+/* Whether such a field is an address in the code of the process. */
 static inline bool ptrc_layout_is_code(enum ptrc_layout_kind kind)
 {
 	return kind == PTRC_LAYOUT_CODE || kind == PTRC_LAYOUT_CALLER;
@@ -81,45 +81,46 @@ enum ptrc_unit {
 	PTRC_UNIT_COUNT,
 };
 
-/* The word for the unit in a layout; an empty text for PTRC_UNIT_NONE. */
+/* The word for the unit in a layout; empty for PTRC_UNIT_NONE. */
 const char *ptrc_unit_word(enum ptrc_unit);
 
-/* How many nanoseconds one of the unit is; 0 if it is not one of time. */
+/* Nanoseconds of one unit; 0 if it is no unit of time. */
 uint64_t ptrc_unit_ns(enum ptrc_unit);
 
-/* A name for a value of an enum. The value is that of the field: of a signed one as an int64_t. */
+/* A name for a value of an enum. A value of a signed type is sign-extended. */
 struct ptrc_layout_member {
 	const char *name;
 	uint64_t value;
 };
 
 struct ptrc_layout_field {
-	/* Empty: padding, or JSON that is all of the data. */
+	/* Empty for padding, and for JSON that is all of the data. */
 	const char *name;
-	/* Of an enum, in the order of the layout; several may have the same value. */
+	/* The members of an enum, in the order of the layout; several may have the same value. */
 	const struct ptrc_layout_member *members;
-	/* Where it stands, if is_placed: all fields before it have a size. */
+	/* Offset in the data, valid if is_placed: all fields before it have a size. */
 	size_t at;
-	/* The bytes of the field, of an array in all; 0: the data gives them, or it is a bit field. */
+	/* Bytes of the field, for an array those of all elements; 0 for a bit field, and if the
+	 * data gives the size. */
 	size_t size;
-	/* The bytes of one number, of a bit field those of its type; 1 for what is no number. */
+	/* Bytes of one number, for a bit field those of its type; 1 for fields that are no
+	 * numbers. */
 	unsigned char item_size;
-	/* Of a bit field: how many bits it has, and in which of the byte at `at` it begins, counted
-	 * from the lowest. Else 0. A bit field may reach into so many bytes as that takes, and no
-	 * further. */
+	/* The number of bits of a bit field, and its first bit in the byte at `at`, counted from
+	 * the lowest; 0 for others. A bit field occupies only as many bytes as its bits need. */
 	unsigned char bits;
 	unsigned char bit_at;
 	/* enum ptrc_layout_kind, enum ptrc_unit */
 	unsigned char kind;
 	unsigned char unit;
 	bool is_placed;
-	/* The elements of an array, or PTRC_LAYOUT_COUNT_OPEN; 0: it is none. */
+	/* Elements of an array, or PTRC_LAYOUT_COUNT_OPEN; 0: no array. */
 	uint32_t count;
 	uint32_t member_count;
 };
 
-/* Whether the field is a stack: the address of an instruction, and behind it those to which the calls
- * return that led there, innermost first. */
+/* Whether the field is a call stack: the address of an instruction, then return addresses,
+ * innermost first. */
 static inline bool ptrc_layout_is_stack(const struct ptrc_layout_field *f)
 {
 	return f->kind == PTRC_LAYOUT_CODE && f->count == PTRC_LAYOUT_COUNT_OPEN;
@@ -128,33 +129,33 @@ static inline bool ptrc_layout_is_stack(const struct ptrc_layout_field *f)
 struct ptrc_layout_fields {
 	struct ptrc_layout_field *fields;
 	size_t count;
-	/* Fields follow each other without gaps. */
 	bool is_packed;
-	/* Every field has a size; then all data of the layout has `size` bytes or, with the padding
-	 * at the end of a C structure, `padded_size`. Else `size` is the least that the data must
-	 * have. */
+	/* Every field has a size. Then all data of the layout has `size` bytes or, with the
+	 * padding at the end of a C structure, `padded_size`. Otherwise `size` is the least that
+	 * the data must have. */
 	bool is_fixed;
-	/* What the structure is aligned to; 1 if it is packed. */
+	/* in bytes; 1 if it is packed */
 	unsigned char alignment;
 	size_t size;
 	size_t padded_size;
 };
 
-/* What of a layout is wrong, for people. The reason may quote the layout, and so hold any byte. */
+/* An error in a layout, described for people. The reason may quote the layout, and so contain
+ * any byte. */
 struct ptrc_layout_mistake {
-	/* Counted in bytes from 1. */
+	/* in bytes, from 1 */
 	size_t column;
 	char reason[256];
-	/* If a word stands where only some words can: that word, and which those are, one after the
-	 * other up to a null pointer. Else words is null. */
+	/* An unknown word, and a NULL-terminated list of the words allowed in its place; words
+	 * is NULL if this is another error. */
 	char word[PTRC_LAYOUT_NAME_MAX + 1];
 	const char *const *words;
 };
 
 /*
- * Reads a layout, of which nothing is trusted: it may be any bytes, and need not end with a null
- * byte. Stores the fields, which ptrc_layout_fields_free() frees and which do not refer to the
- * text. Returns 0, EINVAL with the mistake, which may be null, or ENOMEM.
+ * Parses a layout, which is untrusted and need not end with a zero byte. The fields, which
+ * ptrc_layout_fields_free() frees, do not refer to the text. Returns 0, ENOMEM, or EINVAL with the
+ * error in the last argument, which may be NULL.
  */
 int ptrc_layout_parse(const char *text, size_t size, struct ptrc_layout_fields **,
 		      struct ptrc_layout_mistake *) PTRC_MUST_CHECK;
@@ -162,39 +163,39 @@ int ptrc_layout_parse(const char *text, size_t size, struct ptrc_layout_fields *
 void ptrc_layout_fields_free(struct ptrc_layout_fields *);
 
 /*
- * Works out where the field stands if the fields before it take so many bits of the data: stores
- * its offset and its first bit in there, and adds to *bits what is skipped for it and what it
- * takes, without what the data gives. The fields are those of ptrc_layout_parse(), which has done
- * this for those that are_placed.
+ * Finds the place of a field after *bits bits of data: stores its offset and its first bit there,
+ * and adds to *bits the padding before the field and the field's own size, 0 if the data gives it.
+ * ptrc_layout_parse() has done this for fields that are_placed.
  */
 void ptrc_layout_place(const struct ptrc_layout_fields *, const struct ptrc_layout_field *,
 		       uint64_t *bits, size_t *at, unsigned char *bit_at);
 
-/* A way through the fields that data has. Starts zeroed. */
+/* An iterator over the fields of an event's data. Starts zeroed. */
 struct ptrc_layout_walk {
-	/* Where the field is, and the bytes that it takes; 0 for a bit field. */
+	/* Offset and bytes of the field; 0 bytes for a bit field. */
 	size_t at, size;
 	unsigned char bit_at;
-	/* The data ends before the next field does. */
 	bool is_short;
-	/* How many fields have been passed, and what they take of the data. */
+	/* Fields passed, and the bits of data up to their end. */
 	size_t number;
 	uint64_t bits;
 };
 
-/* The next field of data of that size; null if there is none, or if the data is too short for it. */
+/* The next field of `size` bytes of data; NULL at the end, or if the data is too short for it
+ * (is_short). */
 const struct ptrc_layout_field *ptrc_layout_next(const struct ptrc_layout_fields *,
 						 const char *data, size_t size,
 						 struct ptrc_layout_walk *) PTRC_NONNULL();
 
-/* After the last field: whether the data ends there, or with the padding at the end of a structure. */
+/* After the last field: whether the data ends here, possibly after the padding at the end of a
+ * structure. */
 bool ptrc_layout_ends(const struct ptrc_layout_fields *, const struct ptrc_layout_walk *,
 		      size_t size) PTRC_NONNULL();
 
 /* Numbers are copied from the data without swapping bytes. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "layouts are little endian");
 
-/* So many bits from one of the first byte on; at most 64. */
+/* Reads `bits` bits, at most 64, from bit bit_at of the first byte on. */
 static inline uint64_t ptrc_layout_bits(const char *data, unsigned int bit_at, unsigned int bits)
 {
 	size_t bytes = (bit_at + bits + 7) / 8;
@@ -207,8 +208,8 @@ static inline uint64_t ptrc_layout_bits(const char *data, unsigned int bit_at, u
 	return bits < 64 ? u & ((UINT64_C(1) << bits) - 1) : u;
 }
 
-/* A number of 1, 2, 4 or 8 bytes. Each is read by itself: what was stored piece by piece cannot be loaded as
- * a whole at once. */
+/* Reads a number of 1, 2, 4 or 8 bytes. Each size has a load of its own: if a number was just
+ * stored piece by piece, one larger load would stall until the stores are done. */
 static inline uint64_t ptrc_layout_load(const char *data, size_t size)
 {
 	uint64_t whole;
@@ -230,8 +231,8 @@ static inline uint64_t ptrc_layout_load(const char *data, size_t size)
 	}
 }
 
-/* The number of a field, an element of one, or a bit field, with the bits of a signed one extended. Is
- * inline because millions of events per second pass here. */
+/* The value of a number, an element of an array, or a bit field; signed ones are sign-extended.
+ * Inline, because millions of events per second pass here. */
 static inline uint64_t ptrc_layout_number_of(const struct ptrc_layout_field *f, const char *data,
 					     unsigned int bit_at)
 {

@@ -33,7 +33,7 @@ int ptrc_layout_check(const char *text)
 
 struct text {
 	char *at;
-	const char *end; /* behind it there is room for a null byte */
+	const char *end; /* room for a zero byte follows */
 	bool is_too_long;
 };
 
@@ -48,17 +48,17 @@ static void put(struct text *t, const char *word)
 	}
 }
 
-static void put_number(struct text *t, const char *before, size_t number, const char *behind)
+static void put_number(struct text *t, const char *before, size_t number, const char *after)
 {
 	char digits[24];
 
 	*ptrc_digits_put(digits, number) = '\0';
 	put(t, before);
 	put(t, digits);
-	put(t, behind);
+	put(t, after);
 }
 
-/* The member that comes next at or behind the offset `from`; null: there is none. */
+/* The first member at offset `from` or later; NULL if there is none. */
 static const struct posixtrace_member *next_member(const struct posixtrace_member *members,
 						   size_t count, size_t from)
 {
@@ -93,12 +93,11 @@ static bool is_known(const struct posixtrace_member *m)
 	}
 }
 
-/* Do the members stand where those of a structure with just these would? Finds, too, whether there are
- * any, and whether they can be told. */
+/* Checks the members, and finds out whether they stand where a compiler aligns them. */
 static int check_members(const struct posixtrace_member *members, size_t count, bool *is_aligned)
 {
 	const struct posixtrace_member *m;
-	size_t end = 0, told = 0;
+	size_t end = 0, found = 0;
 
 	*is_aligned = true;
 	for (size_t from = 0; (m = next_member(members, count, from)); from = m->pt_offset + 1) {
@@ -108,15 +107,16 @@ static int check_members(const struct posixtrace_member *members, size_t count, 
 			return EINVAL;
 		*is_aligned &= m->pt_offset == (end + item - 1) / item * item;
 		end = m->pt_offset + m->pt_bytes;
-		told++;
+		found++;
 	}
-	/* Of two members at one place only one was found. */
-	return told && told == count ? 0 : EINVAL;
+	/* If two members have the same offset, only one was found. */
+	return found && found == count ? 0 : EINVAL;
 }
 
 static void put_member(struct text *t, const struct posixtrace_member *m)
 {
-	/* By enum posixtrace_kind. Text of one byte is text, too; unsigned bytes are no numbers. */
+	/* By enum posixtrace_kind. An array of unsigned bytes is `bytes`, not an array of
+	 * numbers. */
 	static const char words[][8] = {"", "u", "i", "x", "f", "bool", "char"};
 	bool is_bytes =
 		m->pt_kind == POSIXTRACE_UNSIGNED && m->pt_item_bytes == 1 && m->pt_is_array;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The text of a layout, as it stands beside the name of an event type. */
+/* The text of a layout: checking it, and making it from a description of a C structure. */
 #ifndef PTRC_LIB_MODEL_LAYOUT_TEXT_H
 #define PTRC_LIB_MODEL_LAYOUT_TEXT_H
 
@@ -8,12 +8,13 @@
 
 #include "lib/base/common.h"
 
-/* Is this a layout? EINVAL; ENAMETOOLONG: it has more than POSIXTRACE_LAYOUT_MAX bytes; ENOMEM. */
+/* EINVAL: the text is no layout. ENAMETOOLONG: it has more than POSIXTRACE_LAYOUT_MAX bytes.
+ * ENOMEM. */
 PTRC_MUST_CHECK int ptrc_layout_check(const char *text);
 
-/* Writes the layout of a structure with these members, which the compiler has described, and a null
- * byte. EINVAL: there are none, two of them overlap, or one of them is of no known kind.
- * ENAMETOOLONG. Async-signal-safe. */
+/* Writes the layout of a structure with these members, which the compiler has described. EINVAL:
+ * there are no members, two overlap, or one has an unknown kind. ENAMETOOLONG.
+ * Async-signal-safe. */
 PTRC_MUST_CHECK int ptrc_layout_of_members(const struct posixtrace_member *members, size_t count,
 					   char text[POSIXTRACE_LAYOUT_MAX + 1]);
 

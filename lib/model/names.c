@@ -13,20 +13,21 @@
 #include "lib/base/file.h"
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
+#include "lib/base/timespec.h"
 
-/* The byte of the file of which every process that uses the object shares a read lock. */
+/* Each process that uses the object has a read lock on this byte of the file. */
 #define USER_BYTE 0
 
-/* How long to wait for a thread that makes an entry. That takes it a microsecond; but on a busy
- * machine it may have lost its processor meanwhile, and giving up its claim costs an identifier. */
+/* How long to wait for a thread that makes an entry. It needs a microsecond, but may have lost
+ * its processor, and giving up its claim costs an identifier. */
 #define MAKER_WAIT_NS 20000000
 
-/* A registration gives up one claim for each thread that was stopped, and no more than so many. */
+/* A registration gives up at most this many claims, one for each thread that was stopped. */
 #define GIVE_UP_MAX 50
 
 #define MAP_BYTES sizeof(struct ptrc_names_object)
 
-/* The bytes of an object with so many names. */
+/* Bytes of an object with `count` names. */
 static uint64_t bytes_of(uint32_t count)
 {
 	return offsetof(struct ptrc_names_object, entry) + count * sizeof(struct ptrc_names_entry);
@@ -51,9 +52,9 @@ const char *ptrc_names_predefined(uint32_t id)
 }
 
 /*
- * Threads share the object, and what orders their accesses is in this library, which the thread sanitizer of a
- * program does not look into. So nothing here calls memcpy() or memcmp() on the object, which the sanitizer has
- * versions of its own of: it would report a race.
+ * memcpy() and memcmp() for the object. A traced program may be built with the thread sanitizer,
+ * which replaces those functions by its own and cannot see the synchronisation in this library: it
+ * would report a race.
  */
 static void copy(void *to, const void *from, size_t bytes)
 {
@@ -95,7 +96,7 @@ uint32_t ptrc_names_find(const struct ptrc_names_object *object, uint32_t limit,
 		return 0;
 	hash = hash_of(name);
 	number = ptrc_load_acquire(&object->bucket[hash % PTRC_NAMES_BUCKET_COUNT]);
-	/* A name comes into the index after the count includes it. */
+	/* Load the count after the bucket: a name is counted before it is in the index. */
 	count = ptrc_names_object_count(object);
 	while (number != 0 && number <= count) {
 		const struct ptrc_names_entry *e = &object->entry[number - 1];
@@ -111,7 +112,7 @@ uint32_t ptrc_names_find(const struct ptrc_names_object *object, uint32_t limit,
 	return 0;
 }
 
-/* Has the identifier a name in the object? *index: of its entry. */
+/* Whether the identifier has a name in the object; *index: of its entry. */
 static bool has_name(const struct ptrc_names *n, uint32_t id, uint32_t *index)
 {
 	*index = id - PTRC_ID_FIRST;
@@ -150,17 +151,15 @@ static void enter_index(struct ptrc_names_object *object, uint32_t index)
 	if (head > index || !ptrc_names_object_has(object, index))
 		return;
 	ptrc_store_relaxed(&e->next, head);
-	atomic_compare_exchange_strong_explicit(bucket, &head, (uint16_t)(index + 1),
-						memory_order_release, memory_order_relaxed);
+	ptrc_cas(bucket, &head, (uint16_t)(index + 1));
 }
 
-/* Remember that there was no number left for the name. */
+/* Counts a name for which no number is left. */
 static void refuse(struct ptrc_names_object *object, const char *name)
 {
 	uint32_t hash = hash_of(name), none = 0;
 
-	if (atomic_compare_exchange_strong_explicit(&object->refused_state, &none, 1,
-						    memory_order_relaxed, memory_order_relaxed)) {
+	if (ptrc_cas(&object->refused_state, &none, 1)) {
 		copy(object->refused, name, strlen(name) + 1);
 		ptrc_store_release(&object->refused_state, 2);
 	}
@@ -170,22 +169,18 @@ static void refuse(struct ptrc_names_object *object, const char *name)
 
 static bool change_state(struct ptrc_names_entry *e, uint16_t from, uint16_t to)
 {
-	return atomic_compare_exchange_strong_explicit(&e->state, &from, to, memory_order_acq_rel,
-						       memory_order_acquire);
+	return ptrc_cas(&e->state, &from, to);
 }
 
-/* Another thread has claimed this entry: wait a moment for it, then give the entry up. Returns
- * whether that was done here. */
+/* Another thread has claimed this entry: waits for it, then gives the entry up. Returns whether
+ * this did so. */
 static bool wait_for_maker(struct ptrc_names_entry *e)
 {
 	int64_t begin_ns = 0;
 
 	for (unsigned tries = 1; ptrc_load_acquire(&e->state) == PTRC_NAMES_CLAIMED; tries++) {
-		struct timespec now;
-		int64_t now_ns;
+		int64_t now_ns = ptrc_clock_ns(CLOCK_MONOTONIC);
 
-		ptrc_sys(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
-		now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 		if (begin_ns == 0)
 			begin_ns = now_ns;
 		if (now_ns - begin_ns > MAKER_WAIT_NS)
@@ -195,30 +190,30 @@ static bool wait_for_maker(struct ptrc_names_entry *e)
 	return false;
 }
 
-/* Makes the entry, which was free a moment ago. False: another thread has claimed it, or has given
- * up this thread's claim. */
+/* Makes the entry, which was free a moment ago. False: another thread has claimed it, or has
+ * given up this thread's claim. */
 static bool make_entry(struct ptrc_names_entry *e, const char *name)
 {
 	if (!change_state(e, PTRC_NAMES_FREE, PTRC_NAMES_CLAIMED))
 		return false;
-	/* Should the claim be given up now, nobody looks at what is written here. */
+	/* If the claim is given up meanwhile, no process reads what is written here. */
 	copy(e->name, name, strlen(name) + 1);
 	ptrc_store_relaxed(&e->hash, hash_of(name));
 	return change_state(e, PTRC_NAMES_CLAIMED, PTRC_NAMES_MADE);
 }
 
-/* Counts an entry in that was made or given up, unless that was done, and puts it into the index. */
+/* Counts an entry that was made or given up, if that was not done yet, and enters its name into
+ * the index. */
 static void count_in(struct ptrc_names_object *object, uint32_t index)
 {
 	uint32_t count = index;
 
-	atomic_compare_exchange_strong_explicit(&object->count, &count, index + 1,
-						memory_order_acq_rel, memory_order_relaxed);
+	ptrc_cas(&object->count, &count, index + 1);
 	enter_index(object, index);
 }
 
-/* Backs a part of the object with memory. Without it the first access would end in SIGBUS. fd is
- * -1 if the file is unlinked. */
+/* Reserves memory for a part of the object, so that accesses do not raise SIGBUS. fd is -1 if
+ * the file is unlinked. */
 static int make_real(struct ptrc_names_object *object, int fd, const void *begin, uint64_t bytes)
 {
 	uint64_t offset = (uint64_t)((const char *)begin - (const char *)object);
@@ -238,7 +233,7 @@ static int append(struct ptrc_names_object *object, int fd, const char *name, ui
 		uint32_t index = ptrc_names_object_count(object);
 		struct ptrc_names_entry *e;
 
-		/* The thread that counted the last entry in may not have put it into the index. */
+		/* The thread that counted the last entry may not have entered it into the index. */
 		if (index)
 			enter_index(object, index - 1);
 		*id = ptrc_names_find(object, PTRC_NAMES_MAX, name);
@@ -263,25 +258,34 @@ static int append(struct ptrc_names_object *object, int fd, const char *name, ui
 	return ENOMEM; /* the memory is damaged */
 }
 
-/* Opens the file once more, to give it memory. */
-static int reopen(const struct ptrc_names *n, int *fd)
+/* Blocks signals and opens the file to reserve memory in it. Returns -1 if it has been unlinked, by a
+ * clean-up of the user's files at logout for instance: processes that have mapped it go on using it. */
+static int begin_change(const struct ptrc_names *n, uint64_t *mask)
 {
 	uint64_t size;
-	int dirfd;
-	int error = ptrc_shmdir_open(n->uid, false, &dirfd);
+	int dirfd, fd = -1;
 
-	if (error)
-		return error;
-	error = ptrc_shmdir_open_id(dirfd, 'n', n->id, n->uid, fd, &size);
-	ptrc_file_close(dirfd);
-	return error;
+	ptrc_sys_block_signals(mask);
+	if (n->id && ptrc_shmdir_open(n->uid, false, &dirfd) == 0) {
+		if (ptrc_shmdir_open_id(dirfd, 'n', n->id, n->uid, &fd, &size))
+			fd = -1;
+		ptrc_file_close(dirfd);
+	}
+	return fd;
+}
+
+static void end_change(int fd, const uint64_t *mask)
+{
+	if (fd >= 0)
+		ptrc_file_close(fd);
+	ptrc_sys_restore_signals(mask);
 }
 
 int ptrc_names_register(struct ptrc_names *n, const char *name, uint32_t *id)
 {
 	uint32_t found;
 	uint64_t mask;
-	int fd = -1, error;
+	int fd, error;
 
 	if (strnlen(name, PTRC_NAME_BYTES) == PTRC_NAME_BYTES)
 		return ENAMETOOLONG;
@@ -290,24 +294,18 @@ int ptrc_names_register(struct ptrc_names *n, const char *name, uint32_t *id)
 		*id = found;
 		return 0;
 	}
-	ptrc_sys_block_signals(&mask);
-	/* The file may have been unlinked, by a clean-up of the user's files at logout for
-	 * instance. Processes that have the object mapped go on using it. */
-	if (n->id && reopen(n, &fd))
-		fd = -1;
+	fd = begin_change(n, &mask);
 	error = append(n->object, fd, name, &found);
 	if (!error)
 		*id = found;
-	if (fd >= 0)
-		ptrc_file_close(fd);
-	ptrc_sys_restore_signals(&mask);
+	end_change(fd, &mask);
 	return error;
 }
 
 /* ---- layouts ---- */
 
-/* Takes room for a layout, and writes the layout there. The room is real before it is taken: everything
- * below texts_used is. */
+/* Allocates space for a layout and writes it there. Memory is reserved before the space is
+ * taken: everything below texts_used has memory. */
 static int write_text(struct ptrc_names_object *object, int fd, uint32_t index, const char *layout,
 		      uint32_t bytes, uint32_t *place)
 {
@@ -320,20 +318,18 @@ static int write_text(struct ptrc_names_object *object, int fd, uint32_t index, 
 		at = used + (uint32_t)sizeof(head);
 		if (used > sizeof(object->texts) - sizeof(head) - size)
 			return ENOSPC;
-		/* Or the memory is damaged. */
+		/* An odd offset: the object is damaged. */
 		if (used % sizeof(head) || make_real(object, fd, object->texts + at, size))
 			return ENOMEM;
-	} while (!atomic_compare_exchange_weak_explicit(&object->texts_used, &used, used + size,
-							memory_order_acq_rel,
-							memory_order_relaxed));
+	} while (!ptrc_cas(&object->texts_used, &used, used + size));
 	copy(object->texts + at, &head, sizeof(head));
 	copy(object->texts + at + sizeof(head), layout, bytes);
 	*place = at;
 	return 0;
 }
 
-/* Puts the layout that is number `number` in the list into its entry, unless another one is there. All
- * layouts before it are in their entries. */
+/* Stores layout number `number` of the list in its entry, unless that has one. All layouts
+ * before it are stored. */
 static void enter_layout(struct ptrc_names_object *object, uint32_t number)
 {
 	uint32_t place = ptrc_load_acquire(&object->layouts[number]);
@@ -341,10 +337,8 @@ static void enter_layout(struct ptrc_names_object *object, uint32_t number)
 
 	if (ptrc_names_text_at(object, place, &index, &bytes) &&
 	    index < ptrc_names_object_count(object))
-		atomic_compare_exchange_strong_explicit(&object->entry[index].layout, &none, place,
-							memory_order_release, memory_order_relaxed);
-	atomic_compare_exchange_strong_explicit(&object->layout_count, &count, number + 1,
-						memory_order_release, memory_order_relaxed);
+		ptrc_cas(&object->entry[index].layout, &none, place);
+	ptrc_cas(&object->layout_count, &count, number + 1);
 }
 
 int ptrc_names_object_compare(const struct ptrc_names_object *object, uint32_t index,
@@ -377,13 +371,12 @@ static int add_layout(struct ptrc_names_object *object, int fd, uint32_t index, 
 			if (error)
 				return error;
 		}
-		/* Once this place is taken, readers look at the next one, too. */
+		/* Once this element is taken, readers look at the next one. */
 		if (make_real(object, fd, &object->layouts[number],
 			      (number + 1 < PTRC_NAMES_MAX ? 2 : 1) * sizeof(object->layouts[0])))
 			return ENOMEM;
-		atomic_compare_exchange_strong_explicit(&object->layouts[number], &none, place,
-							memory_order_acq_rel, memory_order_acquire);
-		/* It is this one now, or that of another thread. */
+		ptrc_cas(&object->layouts[number], &none, place);
+		/* The element is now this layout's, or that of another thread. */
 		enter_layout(object, number++);
 	}
 	error = ptrc_names_object_compare(object, index, layout, bytes);
@@ -394,20 +387,16 @@ int ptrc_names_set_layout(struct ptrc_names *n, uint32_t id, const char *layout,
 {
 	uint32_t index;
 	uint64_t mask;
-	int fd = -1, error;
+	int fd, error;
 
 	if (!has_name(n, id, &index))
 		return EINVAL;
 	error = ptrc_names_object_compare(n->object, index, layout, bytes);
 	if (error != ENODATA)
 		return error;
-	ptrc_sys_block_signals(&mask);
-	if (n->id && reopen(n, &fd))
-		fd = -1;
+	fd = begin_change(n, &mask);
 	error = add_layout(n->object, fd, index, layout, bytes);
-	if (fd >= 0)
-		ptrc_file_close(fd);
-	ptrc_sys_restore_signals(&mask);
+	end_change(fd, &mask);
 	return error;
 }
 
@@ -429,8 +418,8 @@ int ptrc_names_get_layout(const struct ptrc_names *n, uint32_t id,
 	return 0;
 }
 
-/* Copies the layouts of the first `count` entries, which have been copied with the places of their
- * layouts in `from`, to a new object. */
+/* Copies layouts to a new object, whose first `count` entries are copies of those of `from` and
+ * still hold offsets of layouts there. */
 static int copy_layouts(struct ptrc_names_object *object, int fd,
 			const struct ptrc_names_object *from, uint32_t count)
 {
@@ -459,7 +448,7 @@ int ptrc_names_open_fd(int dirfd, uint32_t uid, uint64_t id, int *fd)
 		return error;
 	if (size < MAP_BYTES)
 		error = EPERM;
-	/* A process that has the write lock is about to remove the object. */
+	/* A process with the write lock is about to remove the object. */
 	else if (ptrc_file_lock(opened, F_RDLCK, USER_BYTE, 1))
 		error = ENOENT;
 	else if (ptrc_file_stat(opened, &st) || st.st_nlink == 0)
@@ -523,14 +512,14 @@ int ptrc_names_create(int dirfd, uint32_t uid, const struct ptrc_names_object *f
 			continue;
 		if (error)
 			return error;
-		/* Before the read lock, a sweep may have taken the object for unused and
-		 * unlinked it. */
+		/* Before the read lock was taken, a clean-up may have unlinked the object as
+		 * unused. */
 		if (ptrc_file_lock(fd, F_RDLCK, USER_BYTE, 1) == 0 &&
 		    ptrc_file_stat(fd, &st) == 0 && st.st_nlink == 1)
 			break;
 		ptrc_file_close(fd);
 	}
-	/* Filled in through a mapping elsewhere, as `from` may be mapped at `at`. */
+	/* `from` may be mapped at `at`, so the object is filled in by a mapping elsewhere. */
 	error = ptrc_file_map_sparse(fd, MAP_BYTES, NULL, &map);
 	if (!error) {
 		object = map;
@@ -542,15 +531,9 @@ int ptrc_names_create(int dirfd, uint32_t uid, const struct ptrc_names_object *f
 			enter_index(object, i);
 		ptrc_store_release(&object->count, count);
 		error = make_real(object, fd, object->layouts, sizeof(object->layouts[0]))
-				?: copy_layouts(object, fd, from, count);
-		if (error) {
-			ptrc_sys(SYS_munmap, map, MAP_BYTES);
-		} else if (at) {
-			error = map_object(fd, uid, id, at, n);
-			ptrc_sys(SYS_munmap, map, MAP_BYTES);
-		} else {
-			*n = (struct ptrc_names){.object = object, .id = id, .uid = uid};
-		}
+				?: copy_layouts(object, fd, from, count)
+				?: map_object(fd, uid, id, at, n);
+		ptrc_sys(SYS_munmap, map, MAP_BYTES);
 	}
 	if (error)
 		ptrc_sys(SYS_unlinkat, dirfd, file, 0);
@@ -560,8 +543,8 @@ int ptrc_names_create(int dirfd, uint32_t uid, const struct ptrc_names_object *f
 
 int ptrc_names_share(const struct ptrc_names *from, struct ptrc_names *n)
 {
-	/* With an old size of 0 mremap() makes a second mapping of the same object; that works
-	 * for an unlinked file, too. */
+	/* With an old size of 0, mremap() maps the same object again, even if its file is
+	 * unlinked. */
 	long ret = ptrc_sys(SYS_mremap, from->object, 0, MAP_BYTES, MREMAP_MAYMOVE, 0);
 	int dirfd, error;
 
@@ -570,7 +553,7 @@ int ptrc_names_share(const struct ptrc_names *from, struct ptrc_names *n)
 		n->object = (struct ptrc_names_object *)ret;
 		return 0;
 	}
-	/* Emulators do not know this use of mremap(). */
+	/* Emulators lack this use of mremap(). */
 	if (from->id == 0 || ptrc_shmdir_open(from->uid, false, &dirfd))
 		return ENOMEM;
 	error = ptrc_names_open(dirfd, from->uid, from->id, NULL, n);
@@ -580,13 +563,7 @@ int ptrc_names_share(const struct ptrc_names *from, struct ptrc_names *n)
 
 int ptrc_names_create_private(struct ptrc_names *n)
 {
-	long ret = ptrc_sys(SYS_mmap, 0, MAP_BYTES, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	if (ptrc_sys_is_error(ret))
-		return ENOMEM;
-	*n = (struct ptrc_names){.object = (struct ptrc_names_object *)ret};
-	return 0;
+	return map_object(-1, 0, 0, NULL, n);
 }
 
 void ptrc_names_unmap(struct ptrc_names *n)
@@ -605,7 +582,7 @@ void ptrc_names_release(int dirfd, uint32_t uid, uint64_t id)
 	ptrc_shmdir_name(file, 'n', id);
 	ptrc_sys_block_signals(&mask);
 	if (ptrc_shmdir_open_object(dirfd, file, uid, &fd, &size) == 0) {
-		/* An identity is never used twice: the name leads to this file, or to none. */
+		/* Identities are never reused: the name leads to this file or to none. */
 		if (ptrc_file_lock(fd, F_WRLCK, USER_BYTE, 1) == 0) {
 			ptrc_sys(SYS_unlinkat, dirfd, file, 0);
 			ptrc_file_lock(fd, F_UNLCK, USER_BYTE, 1);

@@ -36,7 +36,6 @@ static void sum_up(struct ptrc_packer *p, const struct ptrc_packer_shape *shape)
 			   });
 }
 
-/* Adds the definition of a shape, and returns its code. */
 static uint32_t add_shape(struct ptrc_packer *p, uint64_t key, uint32_t len, bool is_varying)
 {
 	uint32_t code = p->defined++ % PTRC_PACKED_SHAPES;
@@ -73,7 +72,7 @@ uint32_t ptrc_packer_find(struct ptrc_packer *p, uint64_t key, uint32_t len, boo
 		is_known = true;
 	}
 	*is_new = true;
-	/* The same place with data of another length: from now on the length varies. */
+	/* The key has a shape for another length: from now on its length varies. */
 	return add_shape(p, key, len, is_known);
 }
 
@@ -99,7 +98,7 @@ uint32_t ptrc_packed_single(uint8_t *out, uint32_t id_flags, const void *data, u
 
 /* ---- unpacking ---- */
 
-/* Reads a varint. Null: there is none, or a larger one than fits. */
+/* NULL: the varint is cut off, or exceeds 64 bits. */
 static const uint8_t *get(const uint8_t *pos, const uint8_t *end, uint64_t *value)
 {
 	*value = 0;
@@ -115,7 +114,7 @@ static const uint8_t *get(const uint8_t *pos, const uint8_t *end, uint64_t *valu
 	return NULL;
 }
 
-/* Reads a definition into the place of the next code. Null: there is none. */
+/* Reads a definition into the shape with this code. NULL: the bytes are damaged. */
 static const uint8_t *define(const struct ptrc_unpacker *u, const uint8_t *pos, uint32_t code)
 {
 	struct ptrc_unpacker_shape *shape = &u->shapes[code];
@@ -125,7 +124,7 @@ static const uint8_t *define(const struct ptrc_unpacker *u, const uint8_t *pos, 
 		return NULL;
 	memcpy(&key, pos, sizeof(key));
 	pos = get(pos + sizeof(key), u->end, &len);
-	/* At least a time follows, so there is memory for the shape. */
+	/* A time must follow; so there is memory for the shape (ptrc_unpacker_shapes). */
 	if (!pos || pos == u->end || len > (uint64_t)PTRC_REC_LEN_MAX + 1)
 		return NULL;
 	*shape = (struct ptrc_unpacker_shape){
@@ -133,8 +132,8 @@ static const uint8_t *define(const struct ptrc_unpacker *u, const uint8_t *pos, 
 	return pos;
 }
 
-/* Unpacks what stands before the data of the next event: these may be missing. Returns where they
- * begin; null: no event begins here. */
+/* Unpacks an event up to its data, which may be missing. Returns the start of the data; NULL:
+ * the bytes are damaged. */
 static const uint8_t *unpack_head(struct ptrc_unpacker *u, struct ptrc_packed_event *e,
 				  uint32_t *defined)
 {

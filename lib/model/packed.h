@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Packed events: how a section of a log holds the events of one writer, which are in the order
+ * Packed events: the form in which a section of a log holds the events of one writer, in the order
  * of their times.
  *
  *   1 byte      code: 0 to 239 a shape that was defined before; 255: a definition follows
  *   [8 bytes    definition: address of the call (bits 0-47), id and flags (bits 48-63)
  *    varint]      1 + the length of the data; 0: the length varies
- *   varint      nanoseconds since the event before; the first event: since the section's base
- *   [varint]    the length of the data, if that varies
- *   .           the data, as they were given
+ *   varint      nanoseconds since the previous event; the first event: since the section's base
+ *   [varint]    the length of the data, if it varies
+ *   .           the data, unchanged
  *
- * A shape is what events of one place in a program have in common. Definition number n gets the
- * code n % 240, and what had that code is forgotten. Id and flags are those of a record
- * (record.h); a CONTEXT or a full stamp does not occur. A varint has seven bits in each byte, the
- * lowest first; all bytes but the last have bit 7 set.
+ * A shape is what the events of one place in a program have in common. Definition number n gets the
+ * code n % 240 and replaces the shape that had it. Id and flags are those of a record (record.h),
+ * without CONTEXT and FULLSTAMP. A varint has seven bits in each byte, the lowest first; all bytes
+ * but the last have bit 7 set.
  *
- * Packing is for events that a writer's chunk has, and does not look at what it is given. The
- * unpacker trusts no byte.
+ * The packer takes valid events from a writer's chunk and does not check them. The unpacker trusts
+ * no byte.
  */
 #ifndef PTRC_LIB_MODEL_PACKED_H
 #define PTRC_LIB_MODEL_PACKED_H
@@ -31,13 +31,13 @@
 
 #define PTRC_PACKED_SHAPES 240U
 #define PTRC_PACKED_DEFINE 255U
-/* What an event takes at most beside its data: a code, a definition of 8 bytes and a length of up
- * to 5, a time of 10, a length of 5. */
+/* The most that an event takes in addition to its data: a code, a definition of 8 bytes and a
+ * length of up to 5, a time of 10, a length of 5. */
 #define PTRC_PACKED_HEAD_MAX 29U
-/* Bytes behind the end of the packed events that a packer may write to. */
+/* Bytes after the end of the packed events that a packer may overwrite. */
 #define PTRC_PACKED_SLACK 8U
 
-/* log-max-size counts an event as so many bytes, wherever and beside whatever it stands. */
+/* The bytes by which an event counts towards log-max-size, however it is stored. */
 static inline uint64_t ptrc_packed_counted(uint64_t len)
 {
 	return len + 8;
@@ -50,30 +50,29 @@ struct ptrc_packer_shape {
 	uint32_t len; /* of the data of each event; if it varies, of the longest */
 	bool is_varying;
 	uint32_t events;
-	uint64_t bytes; /* of data; only kept if their length varies */
+	uint64_t bytes; /* of data; counted only if the length varies */
 };
 
 #define PTRC_PACKER_SLOTS 512U
 
 struct ptrc_packer {
-	uint8_t *begin, *out; /* of the section; where the next event goes */
+	uint8_t *begin, *out; /* start of the section; where the next event goes */
 	int64_t base_ns, last_ns;
-	uint32_t defined; /* definitions up to now */
-	/* The next four are complete behind ptrc_packer_end(). */
+	uint32_t defined; /* definitions so far */
+	/* The next four are valid after ptrc_packer_end(). */
 	uint32_t records;
-	uint32_t reported; /* those of them that are not HIDDEN */
+	uint32_t reported; /* records that are not HIDDEN */
 	uint64_t counted;
-	uint64_t largest; /* counted bytes of the largest event */
-	/* By a hash of the key: two codes that may be the key's. Never cleared, so a code only counts
-	 * if its shape has this key. */
+	uint64_t largest; /* ptrc_packed_counted() of the largest event */
+	/* By a hash of the key: the codes of two possible shapes. Never cleared, so check that
+	 * the shape has the key. */
 	uint8_t slots[PTRC_PACKER_SLOTS][2];
 	struct ptrc_packer_shape shapes[PTRC_PACKED_SHAPES];
-	struct ptrc_type_sums sums; /* complete behind ptrc_packer_end() */
+	struct ptrc_type_sums sums; /* valid after ptrc_packer_end() */
 };
 
-/* Begins a section, for which `out` has room. `p` was all zero before its first use. */
+/* Starts a section at `out`. `p` was all zero before its first use. */
 void ptrc_packer_begin(struct ptrc_packer *p, uint8_t *out);
-/* Ends the section: sums up its events. */
 void ptrc_packer_end(struct ptrc_packer *p);
 
 static inline uint64_t ptrc_packed_key(uint64_t addr, uint32_t id_flags)
@@ -94,7 +93,7 @@ static inline uint32_t ptrc_packer_slot(uint64_t key)
 	return (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 55);
 }
 
-/* Is this the code of a shape for the key, and for data of this length? */
+/* Whether the code is that of a shape for this key and this length of data. */
 static inline bool ptrc_packer_suits(const struct ptrc_packer *p, uint32_t code, uint64_t key,
 				     uint32_t len)
 {
@@ -103,7 +102,6 @@ static inline bool ptrc_packer_suits(const struct ptrc_packer *p, uint32_t code,
 	return code < p->defined && s->key == key && (s->len == len || s->is_varying);
 }
 
-/* Is there no event in the section? */
 static inline bool ptrc_packer_is_empty(const struct ptrc_packer *p)
 {
 	return p->out == p->begin;
@@ -111,8 +109,9 @@ static inline bool ptrc_packer_is_empty(const struct ptrc_packer *p)
 
 uint32_t ptrc_packer_find(struct ptrc_packer *p, uint64_t key, uint32_t len, bool *is_new);
 
-/* Adds an event that is not earlier than the one before. Of the data ptrc_align8(len) bytes can be
- * read; there is room for PTRC_PACKED_HEAD_MAX + ptrc_align8(len) bytes, and PTRC_PACKED_SLACK. */
+/* Adds an event, which is not earlier than the previous one. ptrc_align8(len) bytes of `data`
+ * can be read, and PTRC_PACKED_HEAD_MAX + ptrc_align8(len) + PTRC_PACKED_SLACK bytes of `out`
+ * can be written. */
 static PTRC_ALWAYS_INLINE void ptrc_packer_add(struct ptrc_packer *p, int64_t ns, uint64_t key,
 					       const uint8_t *data, uint32_t len)
 {
@@ -149,8 +148,8 @@ static PTRC_ALWAYS_INLINE void ptrc_packer_add(struct ptrc_packer *p, int64_t ns
 	}
 }
 
-/* Packs one event, the only one of its section and of its time, without a packer. Returns its size,
- * at most PTRC_PACKED_HEAD_MAX + len. */
+/* Packs a single event as a section of its own, at the section's base. Returns its size, at most
+ * PTRC_PACKED_HEAD_MAX + len. */
 uint32_t ptrc_packed_single(uint8_t *out, uint32_t id_flags, const void *data, uint32_t len);
 
 /* ---- unpacking ---- */
@@ -165,10 +164,10 @@ struct ptrc_unpacker {
 	const uint8_t *pos, *end;
 	struct ptrc_unpacker_shape *shapes;
 	uint32_t defined;
-	int64_t ns; /* of the event before */
+	int64_t ns; /* of the previous event */
 };
 
-/* An event of a section; its data stand there. */
+/* An event of a section; `data` points into the section. */
 struct ptrc_packed_event {
 	int64_t ns;
 	uint64_t addr;
@@ -177,7 +176,7 @@ struct ptrc_packed_event {
 	uint32_t len;
 };
 
-/* How many shapes a section of so many bytes can have: the unpacker needs memory for them. */
+/* The most shapes that a section of `bytes` bytes can have, for which the unpacker needs memory. */
 static inline uint32_t ptrc_unpacker_shapes(uint64_t bytes)
 {
 	/* A definition with its event takes 11 bytes. */
@@ -197,11 +196,11 @@ static inline bool ptrc_unpacker_is_at_end(const struct ptrc_unpacker *u)
 	return u->pos == u->end;
 }
 
-/* The next event. False at the end, and where the bytes are none: then the unpacker is not at the
- * end, and stays where it is. */
+/* Unpacks the next event. False at the end, and if the bytes are damaged: then the unpacker
+ * stays in front of them. */
 bool ptrc_unpacker_next(struct ptrc_unpacker *u, struct ptrc_packed_event *e);
-/* The length of the data of the first event, of whose section only the first PTRC_PACKED_HEAD_MAX
- * bytes need be there. False: no event begins so. */
+/* The length of the first event's data. The first PTRC_PACKED_HEAD_MAX bytes of the section are
+ * enough. False: no event starts so. */
 bool ptrc_unpacker_length(struct ptrc_unpacker *u, uint64_t *len);
 
 #endif

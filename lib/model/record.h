@@ -1,27 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A record: an event as it stands in a chunk of a stream and in a packet of a log.
+ * A record: the form of an event in a chunk of a stream.
  *
- *   byte  0  u32  time since a base: in a stream counter ticks, in a log nanoseconds
+ *   byte  0  u32  time since a base, in counter ticks
  *         4  u16  event id (bits 0-12) and flags (bits 13-15)
  *         6  u16  data length, bits 0-15
  *         8  u64  address of the call (bits 0-47), data length bits 16-31 (48-63)
  *        16  u64  only with PTRC_REC_FULLSTAMP: the time itself, not relative
  *         .  data, padded with any bytes to a multiple of 8
  *
- * Records are 8-aligned and follow one another without gaps. A CONTEXT record (id 0) is
- * no event: it says whose events follow (struct ptrc_context). In a stream a CONTEXT
- * record with a full stamp also moves the base of the following times to that stamp.
- * There are none of these in a log: a drain begins a new stretch at such a record.
+ * Records are aligned to 8 and follow one another without gaps. A CONTEXT record (id 0) is no
+ * event: it says whose events follow (struct ptrc_context). A CONTEXT record with a full stamp also
+ * moves the base of the following times to that stamp. A log packs events instead (packed.h), with
+ * the same ids and flags.
  */
 #ifndef PTRC_LIB_MODEL_RECORD_H
 #define PTRC_LIB_MODEL_RECORD_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-
-#include "lib/base/common.h"
 
 struct ptrc_record {
 	uint32_t delta;
@@ -32,25 +29,25 @@ struct ptrc_record {
 _Static_assert(sizeof(struct ptrc_record) == 16, "record header is 16 bytes");
 
 #define PTRC_REC_ID_MASK 0x1fffU
-/* 8 bytes of full time follow the header. */
+/* 8 bytes of absolute time follow the header. */
 #define PTRC_REC_FULLSTAMP 0x2000U
 /* The data was cut to max-data-size. */
 #define PTRC_REC_TRUNCATED 0x4000U
-/* A START or FILTER that is filtered itself: readers learn the filter from it, but do not
+/* A START or FILTER that the filter excludes: readers learn the filter from it, but do not
  * report it. */
 #define PTRC_REC_HIDDEN 0x8000U
 
-/* Not an event either: what somebody has observed of a process, the payload of a PROCESS packet. A
- * HIDDEN record of an id of which there are no others. */
+/* The payload of a PROCESS packet of a log: what the keeper saw of a process in /proc. It is no event, and
+ * this id has no other HIDDEN record. */
 #define PTRC_REC_PROCESS (PTRC_REC_HIDDEN | 9U)
 
-/* The id of a CONTEXT record: not an event, but the origin of those that follow. */
+/* The id of a CONTEXT record, which is no event but the origin of those that follow. */
 #define PTRC_REC_CONTEXT 0U
 
 #define PTRC_REC_ADDR_MASK ((UINT64_C(1) << 48) - 1)
 #define PTRC_REC_LEN_MAX UINT32_MAX
 
-/* Where events come from: the data of a CONTEXT record. All zero is the trace system. */
+/* The origin of events: the data of a CONTEXT record. All zero: the trace system. */
 struct ptrc_context {
 	int32_t pid;
 	int32_t tid;
@@ -83,8 +80,8 @@ static inline uint32_t ptrc_record_len(const struct ptrc_record *r)
 	return (uint32_t)(r->addr_len >> 48) << 16 | r->len_lo;
 }
 
-/* The length to record for so many bytes. One that has no place in a record becomes a length
- * that no chunk has room for, so that the event is lost. */
+/* The length to record for `bytes` bytes. If it does not fit in a record, no chunk can hold the
+ * length that this returns, so the event is lost. */
 static inline uint32_t ptrc_record_len_of(uint64_t bytes)
 {
 	return bytes < PTRC_REC_LEN_MAX ? (uint32_t)bytes : PTRC_REC_LEN_MAX;
@@ -95,14 +92,13 @@ static inline uint64_t ptrc_record_addr(const struct ptrc_record *r)
 	return r->addr_len & PTRC_REC_ADDR_MASK;
 }
 
-/* The number of bytes before the data. */
+/* Bytes before the data. */
 static inline uint32_t ptrc_record_head(const struct ptrc_record *r)
 {
 	return r->id_flags & PTRC_REC_FULLSTAMP ? 24 : 16;
 }
 
-/* The number of bytes of the whole record. 64 bits, so that the sum does not wrap when the
- * length is damaged. */
+/* Bytes of the whole record. In 64 bits, the sum does not overflow even with a damaged length. */
 static inline uint64_t ptrc_record_size(const struct ptrc_record *r)
 {
 	return ptrc_record_head(r) + ptrc_align8(ptrc_record_len(r));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Events counted by their types. */
+/* Sums of events by event type. */
 #ifndef PTRC_LIB_MODEL_TYPE_SUMS_H
 #define PTRC_LIB_MODEL_TYPE_SUMS_H
 
@@ -8,10 +8,10 @@
 #include "lib/base/common.h"
 #include "lib/model/record.h"
 
-/* Events of one type. It stands so in the EVENTS packets of a log, too. */
+/* The events of one type. The EVENTS packets of a log have the same structure. */
 struct ptrc_type_sum {
 	uint32_t id;
-	uint32_t events; /* that are reported */
+	uint32_t events; /* only reported ones */
 	uint32_t bytes;	 /* of their data */
 	uint32_t truncated;
 };
@@ -19,16 +19,15 @@ PTRC_ASSERT_SIZE(struct ptrc_type_sum, 16);
 
 #define PTRC_TYPE_SUMS_MAX (PTRC_REC_ID_MASK + 1)
 
-/* The sums of some events, in the order in which the types appeared. */
+/* In the order in which the types appeared. */
 struct ptrc_type_sums {
 	uint32_t count;
-	/* By type: index of its entry in `sum`. Never cleared, so it only counts if the entry there
-	 * is of this type. */
+	/* By type: index of its sum. Never cleared, so check that the sum is of this type. */
 	uint16_t at[PTRC_TYPE_SUMS_MAX];
 	struct ptrc_type_sum sum[PTRC_TYPE_SUMS_MAX];
 };
 
-/* The sum of this type, which is 0 if it was not there. */
+/* The sum of this type; a new one is 0. */
 static inline struct ptrc_type_sum *ptrc_type_sums_of(struct ptrc_type_sums *s, uint32_t id)
 {
 	uint32_t at = s->at[id & PTRC_REC_ID_MASK];

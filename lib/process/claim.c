@@ -3,15 +3,14 @@
 
 #include "lib/process/claim.h"
 
-#include <string.h>
 #include <sys/stat.h>
 
 #include "lib/base/file.h"
 #include "lib/base/procfs.h"
-#include "lib/base/sys.h"
 #include "lib/stream/untraced.h"
 
-/* Times of files are those of the last tick of the kernel's clock. */
+/* The kernel stamps files with the time of its last clock tick, so a time may be too early by
+ * this. */
 #define TICK_NS 10000000
 
 struct claim {
@@ -19,8 +18,8 @@ struct claim {
 	const struct ptrc_stream_header *header;
 };
 
-/* Does the stream trace this process and, unless it is the process itself that is asked for, its
- * descendants? */
+/* Does the stream trace this process? If not is_itself, the process is an ancestor of the one in
+ * question, and its descendants have to be traced, too. */
 static bool traces(const struct claim *c, int pid, bool is_itself)
 {
 	const struct ptrc_stream_header *h = c->header;
@@ -53,7 +52,7 @@ static bool is_ours(const struct claim *c, const struct ptrc_untraced_word *word
 		if (traces(c, pid, i == 0))
 			return true;
 	}
-	/* The last ancestor that it knew may still live. */
+	/* The last ancestor in the note may still live: continue from there. */
 	for (uint32_t i = 0; pid > 0 && !has_all && i < PTRC_UNTRACED_PIDS; i++) {
 		if (ptrc_procfs_stat(pid, &st))
 			break;
@@ -65,7 +64,7 @@ static bool is_ours(const struct claim *c, const struct ptrc_untraced_word *word
 	return !has_all && c->header->is_inherited;
 }
 
-/* Did the process leave word after the stream was created? */
+/* Was the note left after the stream was created? */
 static bool is_later(const struct claim *c, const struct stat *st)
 {
 	const struct ptrc_attr *a = &c->header->attr;

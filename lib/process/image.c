@@ -28,10 +28,10 @@ static uint64_t mix(uint64_t n)
 	return n ^ n >> 31;
 }
 
-/* An identity of this image, for which all copies of the library in it compute the same number.
- * The kernel gives each image 16 random bytes. The C library makes the secret of the stack
- * protector from them, so the identity, which is published, must not tell them: it has only 64
- * bits. */
+/* An identity of this image; all copies of the library in it compute the same number. It is made
+ * from the 16 random bytes that the kernel gives each image. The C library makes the secret of
+ * the stack protector from the same bytes, so the identity, which is published, has only 64 bits
+ * and does not reveal them. */
 static uint64_t image_identity(void)
 {
 	const void *random = (const void *)getauxval(AT_RANDOM);
@@ -44,8 +44,9 @@ static uint64_t image_identity(void)
 	return id ? id : 1;
 }
 
-/* Find out who this process is, into ptrc_here, and open, lock and map its page; `at` as for
- * ptrc_page_open. *dirfd is its directory. EPERM, ENOMEM, EAGAIN. */
+/* Fills in ptrc_here, and opens, locks and maps the page of this process; `at` as for
+ * ptrc_page_open. *dirfd: the page's directory, which the caller closes. EPERM, ENOMEM,
+ * EAGAIN. */
 static int open_page(int32_t pid, void *at, int *dirfd, struct ptrc_page_file *f)
 {
 	struct ptrc_page_place place;
@@ -55,7 +56,8 @@ static int open_page(int32_t pid, void *at, int *dirfd, struct ptrc_page_file *f
 	ptrc_here.pid = pid;
 	ptrc_here.has_page = false;
 	ptrc_here.uid = (uint32_t)ptrc_sys(SYS_geteuid, 0);
-	/* The namespace first: that needs no descriptor, and a word of a shortage tells it. */
+	/* The namespace comes first: it needs no descriptor, so a note about a shortage of
+	 * descriptors can have it. */
 	if (ptrc_procfs_pid_namespace(0, &ptrc_here.ns))
 		return EPERM;
 	error = ptrc_procfs_stat(0, &st);
@@ -79,8 +81,8 @@ static int open_page(int32_t pid, void *at, int *dirfd, struct ptrc_page_file *f
 	return 0;
 }
 
-/* The streams in the page go on to trace the process, so it keeps their names. This image has
- * opened none of these names yet. */
+/* Streams in the page go on tracing the process, so it keeps its names. This image has not opened
+ * any of them yet. */
 static void keep_names(int dirfd, struct ptrc_page *page)
 {
 	uint64_t id = ptrc_load_relaxed(&page->names_id);
@@ -90,7 +92,7 @@ static void keep_names(int dirfd, struct ptrc_page *page)
 		ptrc_here.base = ptrc_names_count(&ptrc_here.names);
 }
 
-/* Leave word that this process could not find out which streams should trace it. */
+/* Leaves a note that this process could not find out which streams should trace it. */
 static void tell_unknown(int error)
 {
 	char name[PTRC_PAGE_NAME_BYTES];
@@ -99,13 +101,13 @@ static void tell_unknown(int error)
 	ptrc_untraced_tell_unknown(ptrc_here.uid, name, error);
 }
 
-/* What was in the parent's page when it forked, and how many names the parent had. A process that
- * makes its page has no such note yet, and uses the room for the pages of its ancestors. */
+/* The parent's page and its number of names at the fork. A process that makes its first page has
+ * no such note yet, and uses the memory to copy pages of its ancestors into. */
 static struct ptrc_page noted;
 static uint32_t noted_names_count;
 
-/* This is the first image of the process that has the library. Its page is new, or was made by a
- * controller or by a parent that ended. */
+/* This is the first image of the process with the library. Its page is new, or was made by a
+ * controller, or by a parent that has ended. */
 static void begin_page(const struct ptrc_page_file *f, bool may_inherit)
 {
 	if (may_inherit && ptrc_here.has_own_proc && ptrc_inherit_is_announced(f->place.dirfd) &&
@@ -117,8 +119,8 @@ static void begin_page(const struct ptrc_page_file *f, bool may_inherit)
 		ptrc_here.base = f->page->names_from_count;
 }
 
-/* After an exec: another image with the library used this page before. *unused gets the id of a
- * names object that this process no longer needs, or stays as it is. */
+/* After an exec: another image with the library has used this page. *unused gets the id of a
+ * names object that this process no longer needs; it is unchanged if there is none. */
 static void take_over_page(int dirfd, struct ptrc_page *page, uint64_t *unused)
 {
 	struct ptrc_page_entry e;
@@ -134,7 +136,7 @@ static void take_over_page(int dirfd, struct ptrc_page *page, uint64_t *unused)
 	}
 }
 
-/* Map the user's bells; *dir: what stat() tells of their directory. */
+/* Maps the user's bells; *dir gets the stat() of their directory. */
 static int map_bells(uint32_t uid, struct stat *dir)
 {
 	int dirfd, error;
@@ -151,8 +153,8 @@ static int map_bells(uint32_t uid, struct stat *dir)
 	return error;
 }
 
-/* Others may only look at a process that they may dump: so they could not tell that it has the
- * library, and would not make a page for it. */
+/* Other processes may look into /proc only of processes that they may dump. They could not see
+ * that this one has the library, and would make no page for it. */
 static bool is_hidden(void)
 {
 	return ptrc_sys(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0) != 1;
@@ -197,7 +199,7 @@ int ptrc_image_start(int32_t pid, bool sweeps)
 {
 	struct ptrc_page_file f;
 	uint64_t image, unused = 0;
-	/* It began without a page: then there was no stream to inherit. */
+	/* A process that began without a page had no stream to inherit. */
 	bool was_quiet = ptrc_here.is_quiet && ptrc_here.pid == pid;
 	int dirfd = -1, error;
 
@@ -213,7 +215,8 @@ int ptrc_image_start(int32_t pid, bool sweeps)
 		ptrc_here.pid = pid;
 		if (!ptrc_here.is_excluded)
 			tell_unknown(error);
-		/* Of a process that is short of something now, the next event tries again. */
+		/* If descriptors or memory are short just now, the next event of a process that
+		 * began without a page tries again. */
 		if (!was_quiet || error == EPERM)
 			ptrc_self_give_up_page();
 		return error;
@@ -226,7 +229,7 @@ int ptrc_image_start(int32_t pid, bool sweeps)
 	else if (image != ptrc_here.image)
 		take_over_page(dirfd, f.page, &unused);
 	if (image != ptrc_here.image) {
-		/* An image that has the library does not inherit names. */
+		/* Only a forked child keeps its parent's names, a new image does not. */
 		ptrc_store_relaxed(&f.page->names_from, 0);
 		ptrc_store_relaxed(&f.page->names_from_count, 0);
 	}
@@ -270,8 +273,8 @@ void ptrc_image_move_home(uint32_t uid)
 		ptrc_store_release(&made->names_id, names.id);
 	}
 	ptrc_store_release(&made->image, ptrc_here.image);
-	/* Events of other threads read the page at any time, so the new one is mapped in place of
-	 * the old one. */
+	/* Events of other threads read the page at any time, so the new page is mapped over the
+	 * old one. */
 	if (ptrc_file_map(f.fd, PTRC_PAGE_SIZE, PROT_READ | PROT_WRITE, old, &map) == 0) {
 		ptrc_here.uid = uid;
 		ptrc_here.inode = f.inode;
@@ -300,7 +303,7 @@ void ptrc_image_note_page(void)
 	}
 }
 
-/* Give the child its parent's names. They are mapped already if the parent had opened a name. */
+/* Gives the child its parent's names. They are mapped already if the parent had opened a name. */
 static void inherit_names(int dirfd, struct ptrc_page *page)
 {
 	uint64_t id = noted.names_id ? noted.names_id : noted.names_from;
@@ -347,9 +350,9 @@ int ptrc_image_start_child(int32_t pid, bool is_noted)
 		for (uint32_t i = 0; i < PTRC_PAGE_SLOT_COUNT; i++)
 			if (ptrc_page_slot(&noted, i, &e) && (e.flags & PTRC_PAGE_SLOT_INHERITED))
 				ptrc_untraced_tell(ptrc_here.uid, e.stream_id, error);
-		/* The child must not touch its parent's page. But an event call that a forking
-		 * handler interrupted goes on here and reads it: so private memory is mapped in
-		 * its place. */
+		/* The child must not touch its parent's page. But an event call that the forking
+		 * signal handler interrupted continues here and reads it. So private memory is
+		 * mapped over it. */
 		ptrc_sys(SYS_mmap, place, PTRC_PAGE_SIZE, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 		ptrc_here.borrowed_count = ptrc_self_names_count();
@@ -358,11 +361,11 @@ int ptrc_image_start_child(int32_t pid, bool is_noted)
 	}
 	ptrc_inherit_take(&noted, is_noted ? UINT64_MAX : ptrc_here.start_ticks, f.page);
 	inherit_names(dirfd, f.page);
-	ptrc_self_restore_mapped();
+	ptrc_self_copy_mapped(me);
 	ptrc_store_release(&f.page->image, ptrc_here.image);
 	ptrc_self_publish(pid, f.page);
 	ptrc_page_unlock(&f);
-	/* Without fork handlers this may be an event, on a small stack. */
+	/* Without fork handlers an event comes here, perhaps on a small stack. */
 	if (is_noted)
 		ptrc_sweep_sometimes(dirfd, ptrc_here.uid, false);
 	else

@@ -4,7 +4,6 @@
 #include "lib/process/inherit.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "lib/base/atomic.h"
@@ -14,8 +13,8 @@
 #include "lib/base/sys.h"
 #include "lib/process/sweep.h"
 
-/* The walk along the ancestors ends here: if pids are used again meanwhile it could go in a
- * circle. */
+/* Limit of the walk along the ancestors, which could go in a circle if pids are reused
+ * meanwhile. */
 #define GENERATIONS_MAX 256
 
 int ptrc_inherit_announce(int dirfd, uint64_t stream_id)
@@ -25,19 +24,14 @@ int ptrc_inherit_announce(int dirfd, uint64_t stream_id)
 
 	ptrc_shmdir_name(name, 'i', stream_id);
 	ret = ptrc_sys(SYS_mkdirat, dirfd, name, 0700);
-	/* The standard has no other error of posix_trace_create for this. */
 	return ret < 0 ? ENOMEM : 0;
 }
 
 void ptrc_inherit_withdraw(int dirfd, uint64_t stream_id)
 {
-	char name[PTRC_SHMDIR_NAME_BYTES];
 	struct stat st;
 
-	ptrc_shmdir_name(name, 'i', stream_id);
-	if (ptrc_sys(SYS_unlinkat, dirfd, name, AT_REMOVEDIR))
-		return;
-	if (ptrc_file_stat(dirfd, &st) == 0)
+	if (ptrc_shmdir_remove_id(dirfd, 'i', stream_id) && ptrc_file_stat(dirfd, &st) == 0)
 		ptrc_sweep_stream(dirfd, st.st_uid, stream_id);
 }
 
@@ -64,8 +58,8 @@ void ptrc_inherit_take(const struct ptrc_page *from, uint64_t ticks, struct ptrc
 		if (!ptrc_page_slot(from, i, &e) || !(e.flags & PTRC_PAGE_SLOT_INHERITED) ||
 		    ticks < e.attach_ns / PTRC_PROCFS_TICK_NS)
 			continue;
-		/* A process has one names object. If it has another one than this stream, it
-		 * cannot join. */
+		/* A process has one names object. It cannot join a stream that uses another
+		 * one. */
 		if (names_id && names_id != e.names_id)
 			continue;
 		e.flags = PTRC_PAGE_SLOT_INHERITED | PTRC_PAGE_SLOT_JOINED;
@@ -78,7 +72,6 @@ void ptrc_inherit_take(const struct ptrc_page *from, uint64_t ticks, struct ptrc
 	}
 }
 
-/* Copy the page of the process, if it has one. */
 static bool copy_page(const struct ptrc_page_place *place, const struct ptrc_procfs_stat *st,
 		      struct ptrc_page *copy)
 {
@@ -93,7 +86,8 @@ int ptrc_inherit_join(const struct ptrc_page_place *place, struct ptrc_page *pag
 {
 	struct ptrc_procfs_stat child, parent;
 
-	/* Each of the steps below needs one descriptor, as this does. */
+	/* Each step below needs one descriptor, as this one does: if this one succeeds, none of
+	 * them fails for want of it. */
 	if (ptrc_procfs_stat(place->pid, &child))
 		return ENOMEM;
 	for (int i = 0; i < GENERATIONS_MAX && child.ppid > 0; i++) {
@@ -151,7 +145,5 @@ static bool prepare_child(int pid, void *arg)
 
 void ptrc_inherit_prepare_children(const struct ptrc_page_place *own)
 {
-	struct ptrc_page_place place = *own;
-
-	ptrc_procfs_children(0, prepare_child, &place);
+	ptrc_procfs_children(0, prepare_child, (void *)own);
 }

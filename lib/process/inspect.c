@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Looking at a process and at what traces it from outside: with copies only, and without changing
- * anything. */
+/* Looks at a process and the streams that trace it from outside: by copies only, and without
+ * changing anything. */
 #include "config.h"
 
 #include <errno.h>
@@ -27,7 +27,6 @@
 #include "lib/stream/filter.h"
 #include "lib/stream/status.h"
 
-/* What the functions below know of a process. */
 struct view {
 	struct ptrc_procfs_status status;
 	pid_t pid; /* in our pid namespace */
@@ -39,16 +38,16 @@ struct view {
 	struct ptrc_page page;
 };
 
-/* Open the object and read its first `size` bytes. EPERM: it is shorter. */
-static int open_object(const struct view *v, const char *name, int *fd, void *to, size_t size)
+/* Opens an object and reads its first `size` bytes. EPERM: it is shorter. */
+static int open_object(const struct view *v, char prefix, uint64_t id, int *fd, void *to,
+		       size_t size)
 {
 	uint64_t object_size;
-	size_t got;
-	int error = ptrc_shmdir_open_object(v->dirfd, name, v->uid, fd, &object_size);
+	int error = ptrc_shmdir_open_id(v->dirfd, prefix, id, v->uid, fd, &object_size);
 
 	if (error)
 		return error;
-	if (ptrc_file_read(*fd, to, size, 0, &got) == 0 && got == size)
+	if (ptrc_file_read_whole(*fd, to, size, 0))
 		return 0;
 	ptrc_file_close(*fd);
 	return EPERM;
@@ -58,7 +57,6 @@ static int read_page(struct view *v, uint64_t ns, uint64_t start_ticks)
 {
 	char name[PTRC_PAGE_NAME_BYTES];
 	uint64_t size;
-	size_t got = 0;
 	int fd;
 	int error = ptrc_shmdir_open(v->uid, false, &v->dirfd);
 
@@ -70,12 +68,12 @@ static int read_page(struct view *v, uint64_t ns, uint64_t start_ticks)
 	error = ptrc_shmdir_open_object(v->dirfd, name, v->uid, &fd, &size);
 	if (error)
 		return error == ENOENT ? 0 : error;
-	error = ptrc_file_read(fd, &v->page, sizeof(v->page), 0, &got);
-	v->is_alive = ptrc_page_is_alive(fd);
-	ptrc_file_close(fd);
 	/* The page may belong to an earlier process with that pid, or to one that died while it
 	 * made the page. */
-	v->has_page = !error && got == sizeof(v->page) && v->page.start_ticks == start_ticks;
+	v->has_page = ptrc_file_read_whole(fd, &v->page, sizeof(v->page), 0) &&
+		      v->page.start_ticks == start_ticks;
+	v->is_alive = ptrc_page_is_alive(fd);
+	ptrc_file_close(fd);
 	return 0;
 }
 
@@ -112,12 +110,11 @@ static void close_view(const struct view *v)
 		ptrc_file_close(v->dirfd);
 }
 
-/* Open the names object of the process; *count says how many of the names in it are names of the
- * process. ENOENT: it has none. */
+/* Opens the names object of the process; *count: how many of its names are names of the process.
+ * ENOENT: it has none. */
 static int open_names(const struct view *v, int *fd, uint32_t *count)
 {
 	uint32_t most = PTRC_NAMES_MAX;
-	char name[PTRC_SHMDIR_NAME_BYTES];
 	uint64_t id = v->page.names_id;
 	struct {
 		uint64_t magic, id;
@@ -131,8 +128,7 @@ static int open_names(const struct view *v, int *fd, uint32_t *count)
 	}
 	if (!v->has_page || !id)
 		return ENOENT;
-	ptrc_shmdir_name(name, 'n', id);
-	error = open_object(v, name, fd, &head, sizeof(head));
+	error = open_object(v, 'n', id, fd, &head, sizeof(head));
 	if (error)
 		return error;
 	if (head.magic != PTRC_NAMES_MAGIC || head.id != id) {
@@ -145,25 +141,22 @@ static int open_names(const struct view *v, int *fd, uint32_t *count)
 	return 0;
 }
 
-/* Tell how many names found no room in the names object, and one of them. */
+/* Reports how many names found no room in the names object, and one of them. */
 static void tell_refused(int fd, struct ptrc_inspected_process *process)
 {
-	char *name = process->pt_refused_name;
 	_Atomic uint64_t seen[PTRC_NAMES_REFUSED_WORDS];
 	uint32_t state;
-	size_t got;
 
-	if (ptrc_file_read(fd, seen, sizeof(seen), offsetof(struct ptrc_names_object, refused_seen),
-			   &got) ||
-	    got != sizeof(seen))
+	if (!ptrc_file_read_whole(fd, seen, sizeof(seen),
+				  offsetof(struct ptrc_names_object, refused_seen)))
 		return;
 	process->pt_refused_names = ptrc_names_count_refused(seen);
 	if (process->pt_refused_names &&
-	    ptrc_file_read(fd, &state, sizeof(state),
-			   offsetof(struct ptrc_names_object, refused_state), &got) == 0 &&
-	    got == sizeof(state) && state == 2)
-		(void)ptrc_file_read(fd, name, PTRC_NAME_BYTES - 1,
-				     offsetof(struct ptrc_names_object, refused), &got);
+	    ptrc_file_read_whole(fd, &state, sizeof(state),
+				 offsetof(struct ptrc_names_object, refused_state)) &&
+	    state == 2)
+		ptrc_file_read_whole(fd, process->pt_refused_name, PTRC_NAME_BYTES - 1,
+				     offsetof(struct ptrc_names_object, refused));
 }
 
 int ptrc_inspect_process(pid_t pid, struct ptrc_inspected_process *process)
@@ -195,7 +188,7 @@ int ptrc_inspect_process(pid_t pid, struct ptrc_inspected_process *process)
 	return 0;
 }
 
-/* The slot of the stream with that number, counted from 0, or null. */
+/* The slot of the stream with that number, counted from 0; NULL if there is none. */
 static const struct ptrc_page_slot *find_slot(const struct view *v, unsigned int number)
 {
 	struct ptrc_page_entry e;
@@ -223,41 +216,37 @@ static void tell_stream(const struct ptrc_stream_header *h, int fd, struct ptrc_
 	ptrc_status_export(h->status, &s->pt_status);
 	ptrc_filter_told(h, bits);
 	ptrc_set_from_bits(&s->pt_filter, bits);
-	/* *s was zeroed. */
+	/* The caller has zeroed *s. */
 	memcpy(s->pt_name, h->attr.name, strnlen(h->attr.name, sizeof(s->pt_name) - 1));
-	/* A log that is rotated is called by its first file. */
+	/* The path of a rotated log is that of its first file. */
 	if (log->base_bytes && log->base_bytes < bytes)
 		bytes = log->base_bytes;
 	if (h->has_log)
 		memcpy(s->pt_log, log->path, bytes);
 }
 
-/* Reads the patterns in force behind the copy of the header. */
+/* Reads the patterns in force into their place after the copy of the header. */
 static int read_patterns(struct ptrc_stream_header *h, int fd)
 {
 	struct ptrc_pattern_list *list = ptrc_stream_patterns(h, h->patterns);
-	size_t got;
+	uint64_t offset = (uint64_t)((char *)list - (char *)h);
 
-	if (!(h->patterns & PTRC_PATTERNS_ON))
-		return 0;
-	if (ptrc_file_read(fd, list, sizeof(*list), (uint64_t)((char *)list - (char *)h), &got) ||
-	    got != sizeof(*list))
-		return EPERM;
-	return 0;
+	return !(h->patterns & PTRC_PATTERNS_ON) ||
+			       ptrc_file_read_whole(fd, list, sizeof(*list), offset)
+		       ? 0
+		       : EPERM;
 }
 
 static int read_stream(const struct view *v, const struct ptrc_page_slot *slot,
 		       struct ptrc_inspected_stream *s)
 {
-	/* A copy of the begin of the object, of which only header and patterns are filled in. */
+	/* Room for the start of the object, of which only header and patterns are read. */
 	struct ptrc_stream_header *h = calloc(1, PTRC_STREAM_SLOT_OFFSET);
-	char name[PTRC_SHMDIR_NAME_BYTES];
 	int fd, error;
 
 	if (!h)
 		return ENOMEM;
-	ptrc_shmdir_name(name, 's', slot->stream_id);
-	error = open_object(v, name, &fd, h, sizeof(*h));
+	error = open_object(v, 's', slot->stream_id, &fd, h, sizeof(*h));
 	if (!error) {
 		if (h->magic != PTRC_STREAM_MAGIC || h->version != PTRC_STREAM_VERSION)
 			error = EPERM;
@@ -292,7 +281,6 @@ int ptrc_inspect_event(pid_t pid, unsigned int number, trace_event_id_t *event, 
 	struct ptrc_names_entry e;
 	struct view v;
 	uint32_t count;
-	size_t got;
 	int fd;
 	int error = open_view(pid, &v);
 
@@ -302,11 +290,9 @@ int ptrc_inspect_event(pid_t pid, unsigned int number, trace_event_id_t *event, 
 	if (!error) {
 		if (number >= count)
 			error = ENOENT;
-		else if (ptrc_file_read(fd, &e, sizeof(e),
-					offsetof(struct ptrc_names_object, entry) +
-						(uint64_t)number * sizeof(e),
-					&got) ||
-			 got != sizeof(e))
+		else if (!ptrc_file_read_whole(fd, &e, sizeof(e),
+					       offsetof(struct ptrc_names_object, entry) +
+						       (uint64_t)number * sizeof(e)))
 			error = EPERM;
 		ptrc_file_close(fd);
 	}

@@ -24,15 +24,11 @@
 #include "lib/stream/stream.h"
 #include "lib/stream/untraced.h"
 
-#ifndef RENAME_NOREPLACE
-#define RENAME_NOREPLACE 1
-#endif
-
 /* Together one second. */
 #define CLEANER_TRIES 400
 #define CLEANER_PAUSE_NS 2500000
 
-/* The file that tells of orphans that were dropped: a record each, not more than these. */
+/* The file that lists dropped orphans, a record each; it grows no larger than this. */
 #define DROPPED "dropped"
 #define DROPPED_BYTES_MAX 4096
 
@@ -43,7 +39,8 @@ struct dropped {
 	uint32_t has_log;
 };
 
-/* Calls visit() for every name, with a position in the directory of its own. */
+/* Calls visit() for every name, by a descriptor of its own, because the caller is itself inside a
+ * walk through dirfd. */
 static void each_name_again(int dirfd, void (*visit)(const char *name, void *arg), void *arg)
 {
 	int again;
@@ -54,13 +51,6 @@ static void each_name_again(int dirfd, void (*visit)(const char *name, void *arg
 	ptrc_file_close(again);
 }
 
-static bool read_at(int fd, size_t offset, void *to, size_t size)
-{
-	size_t got;
-
-	return ptrc_file_read(fd, to, size, offset, &got) == 0 && got == size;
-}
-
 bool ptrc_orphan_read(int fd, uint64_t id, struct ptrc_orphan_facts *f)
 {
 	uint32_t version, has_log, has_killed;
@@ -68,7 +58,8 @@ bool ptrc_orphan_read(int fd, uint64_t id, struct ptrc_orphan_facts *f)
 	int64_t created_s;
 	int32_t controller;
 
-#define READ(to, member) read_at(fd, offsetof(struct ptrc_stream_header, member), &(to), sizeof(to))
+#define READ(to, member) \
+	ptrc_file_read_whole(fd, &(to), sizeof(to), offsetof(struct ptrc_stream_header, member))
 	memset(f, 0, sizeof(*f));
 	if (!READ(magic, magic) || magic != PTRC_STREAM_MAGIC || !READ(version, version))
 		return false;
@@ -90,19 +81,22 @@ bool ptrc_orphan_read(int fd, uint64_t id, struct ptrc_orphan_facts *f)
 	return true;
 }
 
-bool ptrc_orphan_lock(int fd)
+bool ptrc_orphan_lock(int fd, uint64_t *mask)
 {
+	ptrc_sys_block_signals(mask);
 	for (int tries = 0; tries < CLEANER_TRIES; tries++) {
 		if (ptrc_file_lock(fd, F_WRLCK, PTRC_LIVE_CLEANER, 1) == 0)
 			return true;
 		ptrc_file_sleep_ns(CLEANER_PAUSE_NS);
 	}
+	ptrc_sys_restore_signals(mask);
 	return false;
 }
 
-void ptrc_orphan_unlock(int fd)
+void ptrc_orphan_unlock(int fd, const uint64_t *mask)
 {
 	ptrc_file_lock(fd, F_UNLCK, PTRC_LIVE_CLEANER, 1);
+	ptrc_sys_restore_signals(mask);
 }
 
 void ptrc_orphan_end(int fd)
@@ -115,8 +109,8 @@ void ptrc_orphan_end(int fd)
 	ptrc_stream_unmap(&stream);
 }
 
-/* Is there an event of a user that nobody has read? A stream also has START and its like. Who
- * recorded the event does not matter: a guest does not count among the threads. */
+/* Is there an unread event of a user? A stream also has START and other system events. Whether
+ * the recording thread is known does not matter: a guest (ptrace-event) has none. */
 static bool has_user_event(struct ptrc_stream *s)
 {
 	const struct ptrc_consumer c = {
@@ -135,7 +129,7 @@ static bool has_user_event(struct ptrc_stream *s)
 			is_found = record.off >= ptrc_consumer_rpos(&c, &p) &&
 				   (record.id_flags & PTRC_REC_ID_MASK) >=
 					   POSIX_TRACE_UNNAMED_USEREVENT;
-		/* Nobody knows what stands behind damage. */
+		/* What follows damage cannot be read, so it may be an event. */
 		is_found |= walk.off < walk.end;
 		ptrc_consumer_unpin(&c, &p);
 	}
@@ -160,8 +154,7 @@ void ptrc_orphan_put_aside(int dirfd, uint64_t id, int fd)
 {
 	char from[PTRC_SHMDIR_NAME_BYTES], to[PTRC_SHMDIR_NAME_BYTES];
 
-	ptrc_shmdir_name(from, 'i', id);
-	ptrc_sys(SYS_unlinkat, dirfd, from, AT_REMOVEDIR);
+	ptrc_shmdir_remove_id(dirfd, 'i', id);
 	ptrc_shmdir_name(from, 's', id);
 	ptrc_shmdir_name(to, 'o', id);
 	ptrc_sys(SYS_renameat2, dirfd, from, dirfd, to, RENAME_NOREPLACE);
@@ -170,10 +163,7 @@ void ptrc_orphan_put_aside(int dirfd, uint64_t id, int fd)
 
 static void remove_object(int dirfd, uint64_t id)
 {
-	char name[PTRC_SHMDIR_NAME_BYTES];
-
-	ptrc_shmdir_name(name, 'o', id);
-	ptrc_sys(SYS_unlinkat, dirfd, name, 0);
+	ptrc_shmdir_remove_id(dirfd, 'o', id);
 	ptrc_untraced_forget(dirfd, id);
 }
 
@@ -192,11 +182,12 @@ int ptrc_orphan_finish(int dirfd, uint32_t uid, uint64_t id, int fd,
 struct tally {
 	int dirfd;
 	uint32_t uid;
-	unsigned int logged, plain;
 	uint64_t plain_bytes;
-	/* The oldest of each kind; 0: there is none. */
-	uint64_t oldest_logged, oldest_plain;
-	int64_t logged_s, plain_s;
+	struct kind {
+		unsigned int count;
+		uint64_t oldest;
+		int64_t oldest_s;
+	} logged, plain;
 };
 
 static void count_one(const char *name, void *arg)
@@ -210,20 +201,16 @@ static void count_one(const char *name, void *arg)
 	if (!id || ptrc_shmdir_open_object(t->dirfd, name, t->uid, &fd, &size))
 		return;
 	if (ptrc_file_stat(fd, &st) || !ptrc_orphan_read(fd, id, &f)) {
-		/* Not even a header is left: it is nothing that could be salvaged. */
+		/* Without a header there is nothing that could be salvaged. */
 		remove_object(t->dirfd, id);
-	} else if (f.is_known && !f.has_log) {
-		t->plain++;
-		t->plain_bytes += (uint64_t)st.st_blocks * 512;
-		if (!t->oldest_plain || f.created_s < t->plain_s) {
-			t->oldest_plain = id;
-			t->plain_s = f.created_s;
-		}
 	} else {
-		t->logged++;
-		if (!t->oldest_logged || f.created_s < t->logged_s) {
-			t->oldest_logged = id;
-			t->logged_s = f.created_s;
+		bool is_plain = f.is_known && !f.has_log;
+		struct kind *k = is_plain ? &t->plain : &t->logged;
+
+		t->plain_bytes += is_plain ? (uint64_t)st.st_blocks * 512 : 0;
+		if (!k->count++ || f.created_s < k->oldest_s) {
+			k->oldest = id;
+			k->oldest_s = f.created_s;
 		}
 	}
 	ptrc_file_close(fd);
@@ -241,7 +228,7 @@ static uint64_t plain_bytes_max(int dirfd)
 {
 	struct statfs s;
 
-	/* An unusual /dev/shm may tell no size. */
+	/* A /dev/shm that is no tmpfs may report no size. */
 	if (ptrc_sys(SYS_fstatfs, dirfd, &s) || s.f_blocks == 0)
 		return UINT64_MAX;
 	return (uint64_t)s.f_blocks * (uint64_t)s.f_bsize / 2;
@@ -264,7 +251,7 @@ static void note_dropped(int dirfd, uint64_t id, const struct ptrc_orphan_facts 
 	ptrc_file_close(fd);
 }
 
-/* False: another process is at it. */
+/* Returns false if another process holds the orphan's lock. */
 static bool drop(int dirfd, uint32_t uid, uint64_t id)
 {
 	struct ptrc_orphan_facts f;
@@ -281,8 +268,7 @@ static bool drop(int dirfd, uint32_t uid, uint64_t id)
 			note_dropped(dirfd, id, &f);
 		remove_object(dirfd, id);
 	}
-	ptrc_orphan_unlock(fd);
-	ptrc_sys_restore_signals(&mask);
+	ptrc_orphan_unlock(fd, &mask);
 	ptrc_file_close(fd);
 	return is_locked;
 }
@@ -295,12 +281,12 @@ void ptrc_orphan_limit(int dirfd, uint32_t uid)
 	while (goes_on) {
 		struct tally t = count_all(dirfd, uid);
 
-		if (t.plain > PTRC_ORPHAN_PLAIN_MAX || (t.plain && t.plain_bytes > bytes_max))
-			goes_on = drop(dirfd, uid, t.oldest_plain);
-		else if (t.logged > PTRC_ORPHAN_LOGGED_MAX)
-			goes_on = drop(dirfd, uid, t.oldest_logged);
+		if (t.plain.count > PTRC_ORPHAN_PLAIN_MAX ||
+		    (t.plain.count && t.plain_bytes > bytes_max))
+			goes_on = drop(dirfd, uid, t.plain.oldest);
 		else
-			goes_on = false;
+			goes_on = t.logged.count > PTRC_ORPHAN_LOGGED_MAX &&
+				  drop(dirfd, uid, t.logged.oldest);
 	}
 }
 
@@ -311,7 +297,7 @@ bool ptrc_orphan_make_room(int dirfd, uint32_t uid)
 	if (uid != (uint32_t)ptrc_sys(SYS_geteuid, 0))
 		return false;
 	t = count_all(dirfd, uid);
-	return t.plain && drop(dirfd, uid, t.oldest_plain);
+	return t.plain.count && drop(dirfd, uid, t.plain.oldest);
 }
 
 struct need {
@@ -330,7 +316,7 @@ static void look_at_names(const char *name, void *arg)
 
 	if (!id || n->is_needed || ptrc_shmdir_open_object(n->dirfd, name, n->uid, &fd, &size))
 		return;
-	/* Of another layout it is not known which names it needs. */
+	/* An orphan of another layout may need any names. */
 	n->is_needed = ptrc_orphan_read(fd, id, &f) && (!f.is_known || f.names_id == n->names_id);
 	ptrc_file_close(fd);
 }
@@ -396,7 +382,7 @@ static void look_for_number(const char *name, void *arg)
 	ptrc_file_close(fd);
 }
 
-/* Events that no log has and nobody has read. */
+/* Counts the events that are in no log and that no reader has read. */
 static int count_events(struct ptrc_stream *s, unsigned long *events)
 {
 	struct posixtrace_type_count *counts = calloc(PTRC_TYPE_COUNT, sizeof(*counts));
@@ -408,7 +394,7 @@ static int count_events(struct ptrc_stream *s, unsigned long *events)
 	if (!error) {
 		bool is_exact = ptrc_live_reader_count(&reader, counts, PTRC_TYPE_COUNT);
 
-		(void)is_exact; /* nobody flushes */
+		(void)is_exact; /* no keeper flushes an orphan, so it is exact */
 		for (size_t i = 0; i < PTRC_TYPE_COUNT; i++)
 			*events += counts[i].pt_unread;
 	}
@@ -445,7 +431,6 @@ static void tell(int fd, struct posixtrace_orphan *o)
 	ptrc_stream_unmap(&stream);
 }
 
-/* Opens the directory of the caller. ENOENT: there is none. */
 static int open_own(int *dirfd, uint32_t *uid)
 {
 	*uid = (uint32_t)ptrc_sys(SYS_geteuid, 0);
@@ -475,7 +460,7 @@ int ptrc_orphan_tell(unsigned int number, struct posixtrace_orphan *orphan)
 	return error == ESRCH ? ENOENT : error;
 }
 
-/* Finishes the orphan, or discards it if there are no orders. */
+/* Finishes the orphan, or discards it if orders is NULL. */
 static int settle(int dirfd, uint32_t uid, uint64_t id, int fd, bool is_aside,
 		  const struct ptrc_keeper_orders *orders)
 {
@@ -499,7 +484,7 @@ static int settle(int dirfd, uint32_t uid, uint64_t id, int fd, bool is_aside,
 	return 0;
 }
 
-static int salvage(uint64_t id, const struct ptrc_keeper_orders *orders)
+int ptrc_orphan_salvage(uint64_t id, const struct ptrc_keeper_orders *orders)
 {
 	uint64_t mask;
 	uint32_t uid;
@@ -513,25 +498,13 @@ static int salvage(uint64_t id, const struct ptrc_keeper_orders *orders)
 		ptrc_file_close(dirfd);
 		return error;
 	}
-	ptrc_sys_block_signals(&mask);
-	if (ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 2) || !ptrc_orphan_lock(fd)) {
+	if (ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 2) || !ptrc_orphan_lock(fd, &mask)) {
 		error = EBUSY;
 	} else {
 		error = settle(dirfd, uid, id, fd, is_aside, orders);
-		ptrc_orphan_unlock(fd);
+		ptrc_orphan_unlock(fd, &mask);
 	}
-	ptrc_sys_restore_signals(&mask);
 	ptrc_file_close(fd);
 	ptrc_file_close(dirfd);
 	return error;
-}
-
-int ptrc_orphan_salvage(uint64_t id, const struct ptrc_keeper_orders *orders)
-{
-	return salvage(id, orders);
-}
-
-int ptrc_orphan_discard(uint64_t id)
-{
-	return salvage(id, NULL);
 }

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "lib/base/atomic.h"
+#include "lib/base/digits.h"
 #include "lib/base/file.h"
 #include "lib/base/liveness.h"
 #include "lib/base/shmdir.h"
@@ -21,47 +22,49 @@
 
 void ptrc_page_name(char name[PTRC_PAGE_NAME_BYTES], int pid, uint64_t ns)
 {
-	char digits[20];
-	size_t count = 0, len;
+	char *at;
 
 	ptrc_shmdir_name(name, 'p', (uint64_t)(uint32_t)pid);
 	if (ns == 0)
 		return;
-	len = strlen(name);
-	name[len++] = '.';
-	do
-		digits[count++] = (char)('0' + ns % 10);
-	while ((ns /= 10) != 0);
-	while (count)
-		name[len++] = digits[--count];
-	name[len] = '\0';
+	at = name + strlen(name);
+	*at++ = '.';
+	*ptrc_digits_put(at, ns) = '\0';
+}
+
+/* Reads the number that follows a full stop; 0 if there is none. */
+static uint64_t take_part(const char **at, uint64_t max)
+{
+	const char *s = *at;
+	uint64_t n = 0;
+
+	if (*s++ != '.')
+		return 0;
+	for (; *s >= '0' && *s <= '9' && n <= max; s++)
+		n = n * 10 + (uint64_t)(*s - '0');
+	*at = s;
+	return n;
 }
 
 bool ptrc_page_parse(const char *name, int *pid, uint64_t *ns)
 {
-	const char *at = name + 2;
-	uint64_t n = 0;
+	const char *at = name + 1;
+	uint64_t n;
 
-	if (name[0] != 'p' || name[1] != '.')
+	if (name[0] != 'p')
 		return false;
-	for (; *at >= '0' && *at <= '9' && n <= INT32_MAX; at++)
-		n = n * 10 + (uint64_t)(*at - '0');
+	n = take_part(&at, INT32_MAX);
 	if (n == 0 || n > INT32_MAX)
 		return false;
 	*pid = (int)n;
 	*ns = 0;
-	if (*at == '.') {
-		n = 0;
-		for (at++; *at >= '0' && *at <= '9' && n < UINT32_MAX; at++)
-			n = n * 10 + (uint64_t)(*at - '0');
-		if (n == 0)
-			return false;
-		*ns = n;
-	}
-	return *at == '\0';
+	if (*at == '\0')
+		return true;
+	*ns = take_part(&at, UINT32_MAX);
+	return *ns != 0 && *at == '\0';
 }
 
-/* Empty a page that an earlier process with the same pid left. */
+/* Empties a page that an earlier process with the same pid left. */
 static void reset(struct ptrc_page *page)
 {
 	ptrc_store_relaxed(&page->active, 0);
@@ -76,75 +79,45 @@ static void reset(struct ptrc_page *page)
 	ptrc_store_relaxed(&page->names_from_count, 0);
 }
 
-static int open_bells(const struct ptrc_page_place *place, struct ptrc_bells **bells)
+/* Calls ptrc_bell_ring() or ptrc_bell_unring() for the process. A bell that rings in vain does no
+ * harm, so a caller of the latter need not look at the result. */
+static int with_bell(const struct ptrc_page_place *place, void (*act)(struct ptrc_bells *, int))
 {
-	int error;
-
-	*bells = place->bells;
-	if (*bells)
-		return 0;
-	error = ptrc_bells_open(place->dirfd, place->uid, bells);
-	return error == ENOENT ? EPERM : error;
-}
-
-static void close_bells(const struct ptrc_page_place *place, struct ptrc_bells *bells)
-{
-	if (bells != place->bells)
-		ptrc_bells_unmap(bells);
-}
-
-/* Tell the process that a page for it may be there now. */
-static int ring(const struct ptrc_page_place *place)
-{
-	struct ptrc_bells *bells;
-	int error = open_bells(place, &bells);
+	struct ptrc_bells *bells = place->bells;
+	int error = bells ? 0 : ptrc_bells_open(place->dirfd, place->uid, &bells);
 
 	if (error)
-		return error;
-	ptrc_bell_ring(bells, place->pid);
-	close_bells(place, bells);
+		return error == ENOENT ? EPERM : error;
+	act(bells, place->pid);
+	if (bells != place->bells)
+		ptrc_bells_unmap(bells);
 	return 0;
-}
-
-/* If it cannot be taken back, the process looks in vain, which does no harm. */
-static void unring(const struct ptrc_page_place *place)
-{
-	struct ptrc_bells *bells;
-
-	if (open_bells(place, &bells))
-		return;
-	ptrc_bell_unring(bells, place->pid);
-	close_bells(place, bells);
 }
 
 static void remove_file(const struct ptrc_page_place *place, const char *name)
 {
 	if (ptrc_sys(SYS_unlinkat, place->dirfd, name, 0) == 0)
-		unring(place);
+		with_bell(place, ptrc_bell_unring);
 }
 
-/* Make and open the file. The process must not find its bell silent when the file is there, so that
- * rings first. ESTALE: another process made it. */
+/* Makes and opens the file. The bell rings first: once the file exists, the process must not find
+ * its bell silent. ESTALE: another process made the file. */
 static int make_file(const struct ptrc_page_place *place, const char *name, int *fd, uint64_t *size)
 {
-	int error = ring(place);
+	bool is_foreign = place->uid != (uint32_t)ptrc_sys(SYS_geteuid, 0);
+	int error = with_bell(place, ptrc_bell_ring);
 
 	if (error)
 		return error;
-	if (place->uid == (uint32_t)ptrc_sys(SYS_geteuid, 0)) {
-		error = ptrc_shmdir_make_object(place->dirfd, name, fd, size);
-	} else {
-		/* Root makes the page of another user. */
-		error = ptrc_shmdir_create_object(place->dirfd, name, place->uid, PTRC_PAGE_SIZE,
-						  PTRC_PAGE_SIZE, fd);
-		*size = PTRC_PAGE_SIZE;
-	}
+	/* Root makes the page of another user complete; a user grows it later. */
+	*size = is_foreign ? PTRC_PAGE_SIZE : 0;
+	error = ptrc_shmdir_create_object(place->dirfd, name, place->uid, *size, *size, fd);
 	if (error)
-		unring(place);
+		with_bell(place, ptrc_bell_unring);
 	return error == EEXIST || error == ENOENT ? ESTALE : error;
 }
 
-/* Open and lock the file. ESTALE: another process removed or made it meanwhile. */
+/* Opens and locks the file. ESTALE: another process removed or made it meanwhile. */
 static int open_locked(const struct ptrc_page_place *place, bool is_create,
 		       struct ptrc_page_file *f)
 {
@@ -162,8 +135,8 @@ static int open_locked(const struct ptrc_page_place *place, bool is_create,
 	error = ptrc_file_lock_wait(fd, CHANGE_BYTE);
 	if (!error && ptrc_file_stat(fd, &st))
 		error = EPERM;
-	/* A page is removed under its lock: this one may have been removed before we had the
-	 * lock. */
+	/* A page is removed under its lock, so this one may have been removed before the lock was
+	 * ours. */
 	if (!error && st.st_nlink == 0)
 		error = ESTALE;
 	/* The page was made just now, perhaps by a process that died before it gave the file its
@@ -231,24 +204,28 @@ bool ptrc_page_is_alive(int fd)
 	return ptrc_liveness_is_held(fd, ALIVE_BYTE, 1);
 }
 
-bool ptrc_page_try_lock(int fd)
+bool ptrc_page_try_lock(int fd, uint64_t *mask)
 {
-	return ptrc_file_lock(fd, F_WRLCK, CHANGE_BYTE, 1) == 0;
+	ptrc_sys_block_signals(mask);
+	if (ptrc_file_lock(fd, F_WRLCK, CHANGE_BYTE, 1) == 0)
+		return true;
+	ptrc_sys_restore_signals(mask);
+	return false;
 }
 
-void ptrc_page_release(int fd)
+void ptrc_page_release(int fd, const uint64_t *mask)
 {
 	ptrc_file_lock(fd, F_UNLCK, CHANGE_BYTE, 1);
+	ptrc_sys_restore_signals(mask);
 }
 
 void ptrc_page_unlock(struct ptrc_page_file *f)
 {
 	/* Closing the descriptor does not release the lock: the mapping keeps the file open, and
 	 * a child that was forked meanwhile may have the descriptor, too. */
-	ptrc_page_release(f->fd);
+	ptrc_page_release(f->fd, &f->signal_mask);
 	ptrc_file_close(f->fd);
 	f->fd = -1;
-	ptrc_sys_restore_signals(&f->signal_mask);
 }
 
 void ptrc_page_unmap(struct ptrc_page *page)
@@ -270,18 +247,15 @@ int ptrc_page_copy(const struct ptrc_page_place *place, struct ptrc_page *copy)
 {
 	char name[PTRC_PAGE_NAME_BYTES];
 	uint64_t size;
-	size_t got = 0;
 	int fd, error;
 
 	ptrc_page_name(name, place->pid, place->ns);
 	error = ptrc_shmdir_open_object(place->dirfd, name, place->uid, &fd, &size);
 	if (error)
 		return error;
-	error = ptrc_file_read(fd, copy, sizeof(*copy), 0, &got);
+	error = ptrc_file_read_whole(fd, copy, sizeof(*copy), 0) ? 0 : EPERM;
 	ptrc_file_close(fd);
-	if (error || got != sizeof(*copy))
-		return EPERM;
-	return 0;
+	return error;
 }
 
 bool ptrc_page_slot(const struct ptrc_page *page, uint32_t i, struct ptrc_page_entry *e)
@@ -327,9 +301,9 @@ void ptrc_page_remove(struct ptrc_page *page, uint64_t stream_id)
 		struct ptrc_page_slot *slot = &page->slots[i];
 		uint64_t id = stream_id;
 
-		/* The id is cleared before the bit. A process that fills the slot anew stores the
-		 * id before it sets the bit. So either it sets the bit after we have cleared it,
-		 * or we see its id and set the bit again. */
+		/* The id is cleared before the bit, and a process that fills the slot anew stores
+		 * the id before it sets the bit. So either it sets the bit after this clears it,
+		 * or this sees its id and sets the bit again. */
 		if (!atomic_compare_exchange_strong_explicit(
 			    &slot->stream_id, &id, 0, memory_order_seq_cst, memory_order_relaxed))
 			continue;
@@ -363,7 +337,8 @@ int ptrc_page_names(int dirfd, uint32_t uid, struct ptrc_page *page,
 		error = ptrc_names_open(dirfd, uid, id, at, n);
 		if (error != ENOENT)
 			return error;
-		/* The object is removed when its last user ends; this process was not a user. */
+		/* The object was removed when its last user ended; this process was not a
+		 * user. */
 		from = 0;
 	}
 	if (!own && from && ptrc_names_open(dirfd, uid, from, NULL, &parent) == 0) {

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Process pages as files: how they are found, made, locked and changed. Raw system calls only. See
- * page_layout.h.
- */
+/* Process pages as files: finds, makes, locks and changes them. Raw system calls only. See
+ * page_layout.h. */
 #ifndef PTRC_LIB_PROCESS_PAGE_H
 #define PTRC_LIB_PROCESS_PAGE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/base/common.h"
 #include "lib/model/names.h"
 #include "lib/process/bell.h"
 #include "lib/process/page_layout.h"
@@ -22,7 +19,7 @@ struct ptrc_page_place {
 	uint32_t uid; /* the user whose directory it is */
 	int pid;
 	uint64_t ns; /* the pid namespace of the process; 0: the initial one */
-	/* Those in the directory, if they are mapped; null otherwise. */
+	/* The bells in the directory if they are mapped, else NULL. */
 	struct ptrc_bells *bells;
 };
 
@@ -32,12 +29,12 @@ struct ptrc_page_file {
 	int fd;
 	uint64_t inode;
 	uint64_t signal_mask; /* what ptrc_page_unlock restores */
-	/* The page was made by this call, or was left by an earlier process and is empty now. */
+	/* This call made the page, or emptied one of an earlier process. */
 	bool is_new;
 	struct ptrc_page *page;
 };
 
-/* The contents of a slot. */
+/* A copy of the words of a slot. */
 struct ptrc_page_entry {
 	uint64_t stream_id;
 	uint64_t attach_ns;
@@ -47,48 +44,47 @@ struct ptrc_page_entry {
 
 /* The name is "p.<pid>"; unless the pid namespace is the initial one (0), ".<ns>" follows. */
 void ptrc_page_name(char name[PTRC_PAGE_NAME_BYTES], int pid, uint64_t ns);
-/* False if `name` is not the name of a page. */
+/* Returns false if `name` is not the name of a page. */
 bool ptrc_page_parse(const char *name, int *pid, uint64_t *ns);
 
-/* Open, lock and map the page of the process that started at start_ticks. is_create: the caller
- * knows that this process lives, so the page is made if there is none, and emptied if it belongs
- * to an earlier process with the same pid. `at`, only with is_create: the page replaces what is
- * mapped there (null: the page is mapped anywhere). All signals are blocked until
+/* Opens, locks and maps the page of the process that started at start_ticks. is_create: the
+ * caller knows that this process lives, so the page is made if there is none, and emptied if it
+ * belongs to an earlier process with the same pid. `at`: the page replaces what is mapped there,
+ * only with is_create; NULL: it is mapped anywhere. All signals are blocked until
  * ptrc_page_unlock. ENOENT, EPERM, ENOMEM; EAGAIN: another process does not release the lock. */
 int ptrc_page_open(const struct ptrc_page_place *place, uint64_t start_ticks, bool is_create,
 		   void *at, struct ptrc_page_file *f);
-/* Take the read lock by which the process shows that it lives. The mapping keeps it. */
+/* Takes the read lock by which the process shows that it lives. The mapping keeps it. */
 void ptrc_page_mark_alive(const struct ptrc_page_file *f);
 bool ptrc_page_is_alive(int fd);
-/* A sweep does not map the page: it takes the lock by a descriptor, without waiting, and releases
- * it. */
-bool ptrc_page_try_lock(int fd);
-void ptrc_page_release(int fd);
-/* Release the lock; the mapping stays. */
+/* Locks a page that is not mapped, without waiting, and blocks signals until it is released. */
+bool ptrc_page_try_lock(int fd, uint64_t *mask);
+void ptrc_page_release(int fd, const uint64_t *mask);
+/* Releases the lock; the mapping stays. */
 void ptrc_page_unlock(struct ptrc_page_file *f);
 void ptrc_page_unmap(struct ptrc_page *page);
-/* Remove the file. If its name already belongs to another page, nothing happens. The caller has the
- * page's lock, or is the process that the page belongs to: as long as that lives, nobody else removes
- * the page. */
+/* Removes the file; does nothing if its name already belongs to another page. The caller holds
+ * the page's lock, or is the process that the page belongs to: while that process lives, no other
+ * one removes the page. */
 void ptrc_page_unlink(const struct ptrc_page_place *place, uint64_t inode);
 
-/* Copy the contents of a page. This neither takes its lock nor maps it, because another process
- * may change or truncate it meanwhile. ENOENT, EPERM. */
+/* Copies a page without locking or mapping it, because another process may change or truncate it
+ * meanwhile. ENOENT, EPERM. */
 int ptrc_page_copy(const struct ptrc_page_place *place, struct ptrc_page *copy);
 
-/* Enter a stream into slot `preferred`, or into another one if that is taken. Returns the slot's
- * number, or -1 if all are taken. A stream that is in the page already keeps its slot. */
+/* Enters a stream into slot `preferred`, or into another one if that is taken. Returns the slot's
+ * number, or -1 if all are taken. A stream that is already in the page keeps its slot. */
 int ptrc_page_add(struct ptrc_page *page, uint32_t preferred, const struct ptrc_page_entry *e);
-/* Clear the slot that the stream is in, if it is in the page. */
+/* Clears the slot of the stream, if it is in the page. */
 void ptrc_page_remove(struct ptrc_page *page, uint64_t stream_id);
 /* Is there a stream in the page, with at least one of these flags (0: with any flags or none)? */
 bool ptrc_page_has(const struct ptrc_page *page, uint32_t flags);
-/* Read slot i. False: it is free. */
+/* Reads slot i. Returns false if it is free. */
 bool ptrc_page_slot(const struct ptrc_page *page, uint32_t i, struct ptrc_page_entry *e);
 
-/* Map the names object of the page's process (at `at`, if not null). A process that has none gets
- * a new one. That begins with the first own_count names of `own` or, if `own` is null, with the
- * names of the parent process. The caller has the page's lock. EPERM, ENOMEM. */
+/* Maps the names object of the page's process (at `at`, if that is not NULL). A process that has
+ * none gets a new one, which starts with the first own_count names of `own` or, if `own` is NULL,
+ * with the names of the parent process. The caller holds the page's lock. EPERM, ENOMEM. */
 int ptrc_page_names(int dirfd, uint32_t uid, struct ptrc_page *page,
 		    const struct ptrc_names_object *own, uint32_t own_count, void *at,
 		    struct ptrc_names *n);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The page `p.<pid>` of a process: there is one for each process that is traced or has opened a
- * name (see bell.h for those that have none). Open, fallocate and mmap make a page; a page of zeros is a valid empty page, so no other
- * process ever sees one that is half made.
+ * The page `p.<pid>` of a process that is traced or has opened a name (bell.h: processes without
+ * a page). It is made by open, fallocate and mmap; a page of zeros is a valid empty page, so no
+ * other process ever sees a half made one.
  *
- * OFD locks on the file: whoever changes slots, names or identity has a write lock on byte 0. The
- * process itself has a read lock on byte 1, which its mapping keeps as long as the image lives.
- * So other processes can tell whether the image lives.
+ * OFD locks on the file: a process that changes slots, names or identity holds a write lock on
+ * byte 0. The process itself holds a read lock on byte 1, which its mapping keeps as long as the
+ * image lives, so other processes can see whether the image lives.
  */
 #ifndef PTRC_LIB_PROCESS_PAGE_LAYOUT_H
 #define PTRC_LIB_PROCESS_PAGE_LAYOUT_H
@@ -14,8 +14,6 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "lib/base/common.h"
 
 #define PTRC_PAGE_SLOT_COUNT 64U
 #define PTRC_PAGE_SIZE 4096U
@@ -29,8 +27,8 @@
 
 /* One stream that traces this process. */
 struct ptrc_page_slot {
-	/* 0: the slot is free. Stored after the other members, then the active bit is set; cleared
-	 * before that bit is cleared. */
+	/* 0: the slot is free. Stored after the other members and before the bit in `active` is
+	 * set; cleared before that bit is cleared. */
 	_Atomic uint64_t stream_id;
 	/* Children that started at this time or later join. CLOCK_BOOTTIME, a multiple of a tick of
 	 * 10 ms. */
@@ -45,15 +43,15 @@ _Static_assert(sizeof(struct ptrc_page_slot) == 32, "page slot");
 struct ptrc_page {
 	/* Bit i: slot i holds a stream. Every event loads this word. */
 	_Atomic uint64_t active;
-	/* When the process started (field 22 of its stat). This tells it from a later process with
-	 * the same pid. */
+	/* Start time of the process (field 22 of its stat), by which it differs from a later
+	 * process with the same pid. */
 	_Atomic uint64_t start_ticks;
 	/* Identity of the program image that runs now; 0: none with the library has run yet. */
 	_Atomic uint64_t image;
 	_Atomic uint64_t names_id; /* its names object; 0: it has none */
-	/* A forked child that joined no stream keeps its parent's ids. As long as names_id is 0, its
+	/* A forked child that joined no stream keeps its parent's ids. While names_id is 0, its
 	 * names are the first names_from_count names of the object names_from. Before it adds a
-	 * name it copies them into an object of its own; the count then stays as it is. */
+	 * name it copies them into an object of its own; the count then no longer changes. */
 	_Atomic uint64_t names_from;
 	_Atomic uint32_t names_from_count;
 	uint32_t pad;

@@ -30,7 +30,7 @@ static int init(bool sweeps)
 
 	if (known == pid && ptrc_here.uid == uid)
 		return 0;
-	/* A vfork child, which shares our memory until it execs. */
+	/* This is a vfork child, which shares our memory until it execs. */
 	if ((known != 0 && known != pid) || (known == 0 && quiet != 0 && quiet != pid))
 		return EPERM;
 	ptrc_self_lock(&mask);
@@ -70,7 +70,7 @@ void ptrc_process_begin(void)
 			init(true);
 		return;
 	}
-	/* An event came before. Whether a sweep was due then is not known any more. */
+	/* An event came before the constructor, and did not record whether a sweep was due. */
 	ptrc_self_lock(&mask);
 	if (ptrc_shmdir_open(ptrc_here.uid, false, &dirfd) == 0) {
 		ptrc_sweep_processes(dirfd, ptrc_here.uid);
@@ -83,7 +83,7 @@ void ptrc_process_own(_Atomic int32_t *owner, void (*forget)(void))
 {
 	uint64_t mask;
 
-	/* A forked child that has not noticed the fork: its pid was wiped. */
+	/* The fork wiped the pid of a child that has not noticed the fork. */
 	if (ptrc_self_pid() == 0 && ptrc_here.has_page)
 		ptrc_process_init();
 	if (ptrc_load_acquire(owner) == ptrc_self_pid())
@@ -100,8 +100,9 @@ bool ptrc_process_is_known(void)
 	return ptrc_here.pid == ptrc_sys_getpid();
 }
 
-/* A process that is not traced need not know its time namespace, so it looks for it only now. If it
- * has left /proc behind meanwhile, by chroot(), it is as good as in that of the stream. */
+/* A process that is not traced needs no time namespace, so it is looked up only now. If /proc
+ * cannot be read any more, as after chroot(), the process counts as being in that of the
+ * stream. */
 static bool is_in_time(uint64_t time_namespace)
 {
 	uint64_t own = ptrc_load_relaxed(&ptrc_here.time_ns), ns;
@@ -120,21 +121,19 @@ bool ptrc_process_is_in(uint64_t pid_namespace, uint64_t time_namespace)
 int ptrc_process_open_stream(uint64_t stream_id, int *fd)
 {
 	struct ptrc_page *page = ptrc_self_page();
-	char name[PTRC_SHMDIR_NAME_BYTES];
 	uint64_t size;
 	int dirfd;
 	int error = ptrc_shmdir_open(ptrc_here.uid, false, &dirfd);
 
 	if (!error) {
-		ptrc_shmdir_name(name, 's', stream_id);
-		error = ptrc_shmdir_open_object(dirfd, name, ptrc_here.uid, fd, &size);
+		error = ptrc_shmdir_open_id(dirfd, 's', stream_id, ptrc_here.uid, fd, &size);
 		ptrc_file_close(dirfd);
 		if (error == ENOENT) {
 			ptrc_page_remove(page, stream_id);
 			return ENOENT;
 		}
 	} else if (error == ENOENT) {
-		/* The directory cannot be reached, for instance after a chroot. The stream may
+		/* The directory cannot be reached, for instance after a chroot; the stream may
 		 * still exist. */
 		error = EPERM;
 	}
@@ -153,7 +152,8 @@ void ptrc_process_fork_prepare(void)
 {
 	ptrc_pid_lock(&ptrc_here.lock);
 	ptrc_liveness_fork_prepare();
-	/* The child is to inherit the streams of a process that is called. */
+	/* If the bell of this process rings, its page has to exist before the child inherits from
+	 * it. */
 	if (ptrc_image_is_called() && ptrc_here.pid == ptrc_sys_getpid())
 		ptrc_image_start(ptrc_here.pid, false);
 	if (ptrc_here.has_page)
@@ -190,18 +190,15 @@ static void end_page(int dirfd)
 	ptrc_page_unlink(&place, ptrc_here.inode);
 }
 
-/* Give up the names object. Other threads may still look names up, so a private mapping of the
- * object takes its place, which holds no lock on the file. */
+/* Gives up the names object. Other threads may still look names up, so a private mapping, which
+ * holds no lock on the file, replaces the shared one. */
 static void let_names_go(int dirfd)
 {
-	char name[PTRC_SHMDIR_NAME_BYTES];
 	uint64_t size;
 	int fd;
 
-	if (!ptrc_here.names.object || !ptrc_here.names.id)
-		return;
-	ptrc_shmdir_name(name, 'n', ptrc_here.names.id);
-	if (ptrc_shmdir_open_object(dirfd, name, ptrc_here.uid, &fd, &size))
+	if (!ptrc_here.names.object || !ptrc_here.names.id ||
+	    ptrc_shmdir_open_id(dirfd, 'n', ptrc_here.names.id, ptrc_here.uid, &fd, &size))
 		return;
 	ptrc_sys(SYS_mmap, ptrc_here.names.object, sizeof(*ptrc_here.names.object),
 		 PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, fd, 0);
@@ -216,15 +213,16 @@ void ptrc_process_end(void)
 	int dirfd;
 
 	ptrc_self_lock(&mask);
-	/* It was called: its children inherit streams, and its page goes with it. */
+	/* If the bell rings, make the page: children inherit its streams, and it is removed
+	 * below. */
 	if (ptrc_image_is_called())
 		ptrc_image_start(ptrc_here.pid, false);
 	if (ptrc_here.has_page && ptrc_self_pid() == ptrc_sys_getpid())
 		has_used |= ptrc_load_relaxed(&ptrc_self_page()->names_id) != 0;
 	else if (!ptrc_here.is_quiet)
 		goto out;
-	/* A program that opened no name, traced nothing and was not traced ends as cheaply as it
-	 * can. */
+	/* A program that opened no name, traced nothing and was not traced skips the
+	 * directory. */
 	if (!ptrc_here.has_ended && (ptrc_here.has_page || has_used) &&
 	    ptrc_shmdir_open(ptrc_here.uid, false, &dirfd) == 0) {
 		if (ptrc_here.has_page) {

@@ -15,8 +15,8 @@
 #include "lib/process/self.h"
 #include "lib/process/sweep.h"
 
-/* Map the names object whose id is in the page: a controller may have given the process another
- * one. The caller has the lock of self.h. */
+/* Maps the names object whose id is in the page: a controller may have given the process another
+ * one. The caller holds the lock of self.h. */
 static void follow_names(void)
 {
 	uint64_t old = ptrc_here.names.object ? ptrc_here.names.id : 0;
@@ -66,7 +66,8 @@ bool ptrc_process_maps_id(uint32_t id)
 	return is_mapped || ptrc_self_has_mapped(id);
 }
 
-/* Give this process a names object that it may add to, if it has none. The caller has the lock. */
+/* Gives this process a names object that it may add to, if it has none. The caller holds the
+ * lock. */
 static int make_names(void)
 {
 	struct ptrc_page_place place;
@@ -111,8 +112,8 @@ int ptrc_process_names(struct ptrc_names **names)
 	uint64_t mask;
 	int error = ptrc_process_init();
 
-	/* A process that cannot be traced has names for itself. But a vfork child, which shares the
-	 * memory of its parent until it execs, has none. */
+	/* A process that cannot be traced has private names. But a vfork child, which shares its
+	 * parent's memory until it execs, has none. */
 	if (error && (error != EPERM || ptrc_self_pid() != 0))
 		return ENOMEM;
 	ptrc_self_lock(&mask);
@@ -126,43 +127,15 @@ int ptrc_process_names(struct ptrc_names **names)
 	return 0;
 }
 
-/* The object stays at its place once it is there; see self.h. */
+/* Needs no lock: once mapped, the object stays at its address (self.h). */
 const struct ptrc_names *ptrc_process_own_names(void)
 {
 	return &ptrc_here.names;
 }
 
-int ptrc_process_open_name(const char *name, uint32_t *id)
-{
-	struct ptrc_names *names;
-	uint64_t mask;
-	uint32_t found = 0;
-	int error;
-
-	if (strnlen(name, PTRC_NAME_BYTES) == PTRC_NAME_BYTES)
-		return ENAMETOOLONG;
-	if (ptrc_process_init() == 0) {
-		ptrc_self_lock(&mask);
-		follow_names();
-		/* A child that uses a name of its parent needs no names object of its own. */
-		found = ptrc_names_find(ptrc_here.names.object, ptrc_self_names_count(), name);
-		ptrc_self_unlock(&mask);
-	}
-	if (!found) {
-		error = ptrc_process_names(&names);
-		if (!error)
-			error = ptrc_names_register(names, name, &found);
-		if (error)
-			return error;
-	}
-	if (found >= PTRC_ID_UNNAMED)
-		ptrc_self_set_mapped(found);
-	*id = found;
-	return 0;
-}
-
-/* Has this process the type already, with this layout? ENODATA: no, it has to be made. */
-static int find_layout(const char *name, const char *layout, uint32_t bytes, uint32_t *id)
+/* Finds a type that this process has already, with this layout if it is not NULL. ENODATA: it has to
+ * be made. */
+static int find_type(const char *name, const char *layout, uint32_t bytes, uint32_t *id)
 {
 	uint32_t found;
 	uint64_t mask;
@@ -173,7 +146,9 @@ static int find_layout(const char *name, const char *layout, uint32_t bytes, uin
 	ptrc_self_lock(&mask);
 	follow_names();
 	found = ptrc_names_find(ptrc_here.names.object, ptrc_self_names_count(), name);
-	if (found >= PTRC_ID_FIRST)
+	if (!layout)
+		error = found ? 0 : ENODATA;
+	else if (found >= PTRC_ID_FIRST)
 		error = ptrc_names_object_compare(ptrc_here.names.object, found - PTRC_ID_FIRST,
 						  layout, bytes);
 	else if (found)
@@ -183,28 +158,30 @@ static int find_layout(const char *name, const char *layout, uint32_t bytes, uin
 	return error;
 }
 
-int ptrc_process_open_layout(const char *name, const char *layout, uint32_t *id)
+int ptrc_process_open_type(const char *name, const char *layout, uint32_t *id)
 {
-	uint32_t bytes = (uint32_t)strnlen(layout, PTRC_NAMES_LAYOUT_BYTES);
+	uint32_t bytes = layout ? (uint32_t)strnlen(layout, PTRC_NAMES_LAYOUT_BYTES) : 0;
 	struct ptrc_names *names;
 	uint32_t found = 0;
 	int error;
 
 	if (strnlen(name, PTRC_NAME_BYTES) == PTRC_NAME_BYTES || bytes == PTRC_NAMES_LAYOUT_BYTES)
 		return ENAMETOOLONG;
-	error = find_layout(name, layout, bytes, &found);
-	/* A child that gives a name of its parent a layout does so in a names object of its own. */
+	error = find_type(name, layout, bytes, &found);
+	/* A child that uses a name of its parent needs no names object of its own, but it does to give
+	 * that name a layout. */
 	if (error == ENODATA) {
 		error = ptrc_process_names(&names);
 		if (!error)
 			error = ptrc_names_register(names, name, &found);
 		/* No identifier is left for the name. */
-		if (!error && found != PTRC_ID_UNNAMED)
+		if (!error && layout && found != PTRC_ID_UNNAMED)
 			error = ptrc_names_set_layout(names, found, layout, bytes);
 	}
 	if (error)
 		return error;
-	ptrc_self_set_mapped(found);
+	if (found >= PTRC_ID_UNNAMED)
+		ptrc_self_set_mapped(found);
 	*id = found;
 	return 0;
 }

@@ -8,24 +8,21 @@
 
 #include "lib/model/names.h"
 
-/* May this image record events of type `id`? It may if this is the predefined user event, if the
+/* May this image record events of type `id`? Yes, if this is the predefined user event, if the
  * image has opened the name, or if a controller has put the name into the names object of this
- * process. Then this sets the bit in ptrc_self->mapped. Async-signal-safe. */
+ * process. Then it also sets the bit in ptrc_self->mapped. Async-signal-safe. */
 bool ptrc_process_maps_id(uint32_t id);
 
-/* The names object of this process; make it if there is none yet. It belongs to the process: the
- * caller does not unmap it. ENOMEM. */
+/* The names object of this process, which is made if there is none yet. The caller must not unmap
+ * it. ENOMEM. */
 int ptrc_process_names(struct ptrc_names **names);
 
-/* The names that the types of this process have, for a thread that has the id of one. Takes no
- * lock. Async-signal-safe. */
+/* The names of this process, for a thread that has the id of a type. Takes no lock.
+ * Async-signal-safe. */
 const struct ptrc_names *ptrc_process_own_names(void);
 
-/* Find the id of a name, or register the name, and let this image use the id. ENAMETOOLONG,
- * ENOMEM. */
-int ptrc_process_open_name(const char *name, uint32_t *id);
-
-/* The same with a layout, whose text the caller has checked. As the public function (posixtrace.h). */
-int ptrc_process_open_layout(const char *name, const char *layout, uint32_t *id);
+/* Finds or makes an event type, and lets this image use its id. The caller has checked the layout, which
+ * is NULL if the type has none. The errors are those of posixtrace_eventid_open_layout(). */
+int ptrc_process_open_type(const char *name, const char *layout, uint32_t *id);
 
 #endif

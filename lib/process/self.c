@@ -33,7 +33,7 @@ void ptrc_self_unlock(const uint64_t *mask)
 	ptrc_sys_restore_signals(mask);
 }
 
-static void copy_mapped(struct ptrc_self *to)
+void ptrc_self_copy_mapped(struct ptrc_self *to)
 {
 	for (size_t i = 0; i < PTRC_ARRAY_COUNT(ptrc_here.mapped); i++)
 		ptrc_store_relaxed(&to->mapped[i], ptrc_here.mapped[i]);
@@ -49,7 +49,7 @@ int ptrc_self_make(void)
 	if (!made)
 		return ENOMEM;
 	ptrc_sys(SYS_madvise, made, sizeof(*made), MADV_WIPEONFORK);
-	copy_mapped(made);
+	ptrc_self_copy_mapped(made);
 	__atomic_store_n(&ptrc_self, made, __ATOMIC_RELEASE);
 	return 0;
 }
@@ -105,11 +105,6 @@ void ptrc_self_set_mapped(uint32_t id)
 
 	atomic_fetch_or_explicit(&ptrc_here.mapped[id / 64], bit, memory_order_relaxed);
 	atomic_fetch_or_explicit(&ptrc_self_private()->mapped[id / 64], bit, memory_order_relaxed);
-}
-
-void ptrc_self_restore_mapped(void)
-{
-	copy_mapped(ptrc_self_private());
 }
 
 uint32_t ptrc_self_names_count(void)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What other processes left in a directory is not trusted here: it is read, not mapped. */
+/* Objects of other processes are not trusted here: they are read, not mapped. */
 #include "config.h"
 
 #include "lib/process/sweep.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -24,9 +23,9 @@
 /* A stream object without a magic number is still being made, unless it is older than this. */
 #define HALF_MADE_S 10
 
-/* Looking into the page of a process that seems to live costs some 5 us. So one sweep looks only
- * into so many of these pages, beginning with a random one, because the next sweep should look into
- * others. When a program begins or ends it looks into fewer. */
+/* Looking into the page of a process that seems to live takes about 5 us. So one sweep looks into
+ * this many of these pages at most, from a random one on, so that the next sweep looks into
+ * others. A program that starts or ends looks into fewer. */
 #define PAGES_PER_SWEEP UINT64_C(64)
 #define PAGES_PER_SHORT_SWEEP UINT64_C(8)
 
@@ -38,16 +37,16 @@ struct sweep {
 	uid_t uid;
 	uint64_t ns;
 	bool has_own_proc;     /* /proc gives processes the pids that this process knows */
-	bool finishes_logs;    /* remove orphaned streams with a log, too */
-	bool has_streams;      /* there was one when the sweep began */
-	bool keeps_names;      /* a stream stays that has not been put aside: it needs names */
-	bool has_orphans;      /* some were put aside, */
-	bool has_new_orphans;  /* perhaps by this sweep */
-	int log_fd;	       /* of the log that the caller is about to begin; -1: none */
-	uint64_t ended_stream; /* not 0: only take this stream out of the pages */
-	uint64_t entry_count;  /* of the directory, roughly */
-	/* page_count pages have been visited. The sweep looks into look_count pages, the first of
-	 * which has the number first_page. */
+	bool finishes_logs;    /* put orphans with a log aside, too, and finish their logs */
+	bool has_streams;      /* the sweep found one */
+	bool keeps_names;      /* an orphan stays that was not put aside: it needs names */
+	bool has_orphans;      /* some were put aside before */
+	bool has_new_orphans;  /* this sweep has put some aside */
+	int log_fd;	       /* of the log that the caller is about to start; -1: none */
+	uint64_t ended_stream; /* if not 0, only take this stream out of the pages */
+	uint64_t entry_count;  /* of the directory, estimated from its size */
+	/* page_count pages have been visited. The sweep looks into look_count pages, starting
+	 * with number first_page. */
 	uint64_t first_page, page_count, look_count;
 };
 
@@ -61,8 +60,8 @@ static bool is_old(const struct stat *st)
 	return age > HALF_MADE_S || age < -HALF_MADE_S;
 }
 
-/* What cannot be finished stays. The search through all processes is made only once, as it takes
- * long; ptrace-salvage makes it again. */
+/* An orphan that cannot be finished stays. All processes are searched only once, when it is new,
+ * as this takes long; ptrace-salvage searches again. */
 static void finish(struct sweep *s, uint64_t id, int fd, bool is_new)
 {
 	struct ptrc_keeper_orders orders = {.searches = is_new};
@@ -77,15 +76,7 @@ static void finish(struct sweep *s, uint64_t id, int fd, bool is_new)
 	(void)error;
 }
 
-static void remove_marker(const struct sweep *s, uint64_t id)
-{
-	char marker[PTRC_SHMDIR_NAME_BYTES];
-
-	ptrc_shmdir_name(marker, 'i', id);
-	ptrc_sys(SYS_unlinkat, s->dirfd, marker, AT_REMOVEDIR);
-}
-
-/* The caller has the cleaner's lock, and has seen that controller and keeper are dead. */
+/* The caller holds the cleaner's lock, and has seen that controller and keeper are dead. */
 static void put_aside(struct sweep *s, uint64_t id, const char *name, int fd)
 {
 	struct ptrc_orphan_facts f;
@@ -98,13 +89,13 @@ static void put_aside(struct sweep *s, uint64_t id, const char *name, int fd)
 			ptrc_sys(SYS_unlinkat, s->dirfd, name, 0);
 		return;
 	}
-	/* The creator takes its lock before it writes the magic number. Now that we have seen the
-	 * number, the lock tells whether the creator lives. */
+	/* A creator takes its lock before it writes the magic number. The number was seen above,
+	 * so the lock now says whether the creator lives. */
 	if (ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 2))
 		return;
 	if (f.is_known && !ptrc_orphan_has_events(fd, &f)) {
 		ptrc_orphan_end(fd);
-		remove_marker(s, id);
+		ptrc_shmdir_remove_id(s->dirfd, 'i', id);
 		ptrc_sys(SYS_unlinkat, s->dirfd, name, 0);
 	} else if (s->finishes_logs || !f.is_known || !f.has_log) {
 		ptrc_orphan_put_aside(s->dirfd, id, fd);
@@ -129,82 +120,75 @@ static void visit_stream(const char *name, void *arg)
 	if (ptrc_shmdir_open_object(s->dirfd, name, s->uid, &fd, &size))
 		return;
 	if (!ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 2)) {
-		ptrc_sys_block_signals(&mask);
-		if (ptrc_orphan_lock(fd)) {
+		if (ptrc_orphan_lock(fd, &mask)) {
 			if (!ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 2))
 				put_aside(s, id, name, fd);
-			ptrc_orphan_unlock(fd);
+			ptrc_orphan_unlock(fd, &mask);
 		} else {
 			s->keeps_names = true;
 		}
-		ptrc_sys_restore_signals(&mask);
 	}
 	ptrc_file_close(fd);
 }
 
-/* An orphan that was put aside earlier: perhaps its log can be written now. */
+/* An orphan that was put aside earlier: its log may be writable now. */
 static void visit_orphan(const char *name, void *arg)
 {
 	struct sweep *s = arg;
 	uint64_t id = ptrc_shmdir_parse(name, 'o');
 	struct ptrc_orphan_facts f;
 	uint64_t size, mask;
+	struct stat st;
 	int fd;
 
 	if (!id || ptrc_shmdir_open_object(s->dirfd, name, s->uid, &fd, &size))
 		return;
 	s->has_orphans = true;
+	/* A create finishes the logs of all orphans before it returns, so it waits here for another
+	 * process that does it. */
 	if (s->finishes_logs && ptrc_orphan_read(fd, id, &f) && f.is_known && f.has_log &&
-	    !f.has_killed_keepers) {
-		ptrc_sys_block_signals(&mask);
-		/* A create finishes the logs of all orphans before it returns, so it waits for
-		 * another process that does it. */
-		if (ptrc_orphan_lock(fd)) {
-			struct stat st;
-
-			if (ptrc_file_stat(fd, &st) == 0 && st.st_nlink &&
-			    !ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 2))
-				finish(s, id, fd, false);
-			ptrc_orphan_unlock(fd);
-		}
-		ptrc_sys_restore_signals(&mask);
+	    !f.has_killed_keepers && ptrc_orphan_lock(fd, &mask)) {
+		if (ptrc_file_stat(fd, &st) == 0 && st.st_nlink &&
+		    !ptrc_liveness_is_held(fd, PTRC_LIVE_CONTROLLER, 2))
+			finish(s, id, fd, false);
+		ptrc_orphan_unlock(fd, &mask);
 	}
 	ptrc_file_close(fd);
 }
 
+static bool has_object(const struct sweep *s, char prefix, uint64_t id)
+{
+	char name[PTRC_SHMDIR_NAME_BYTES];
+	struct stat st;
+
+	ptrc_shmdir_name(name, prefix, id);
+	return ptrc_file_stat_at(s->dirfd, name, &st) != ENOENT;
+}
+
 static bool has_stream(const struct sweep *s, uint64_t id)
 {
-	char name[PTRC_SHMDIR_NAME_BYTES];
-	struct stat st;
-
-	if (id == s->ended_stream)
-		return false;
-	ptrc_shmdir_name(name, 's', id);
-	return ptrc_file_stat_at(s->dirfd, name, &st) != ENOENT;
+	return id != s->ended_stream && has_object(s, 's', id);
 }
 
-static bool has_orphan(const struct sweep *s, uint64_t id)
+static bool is_pid_free(int pid)
 {
-	char name[PTRC_SHMDIR_NAME_BYTES];
-	struct stat st;
-
-	ptrc_shmdir_name(name, 'o', id);
-	return ptrc_file_stat_at(s->dirfd, name, &st) != ENOENT;
+	return ptrc_sys(SYS_kill, pid, 0) == -ESRCH;
 }
 
-/* Is the process dead whose page has this pid and start? */
+/* Is the process with this pid and start time dead? */
 static bool is_dead(const struct sweep *s, int pid, uint64_t start_ticks)
 {
 	struct ptrc_procfs_stat st;
 
 	if (ptrc_procfs_exists(pid) == ESRCH)
 		return true;
-	/* Another process has got the pid. A process that cannot be looked at counts as alive. */
+	/* Another process may have got the pid. A process that cannot be looked at counts as
+	 * alive. */
 	return start_ticks && s->has_own_proc && ptrc_procfs_stat(pid, &st) == 0 &&
 	       st.start_ticks != start_ticks;
 }
 
-/* Take streams that are gone out of the page, of which *copy is a copy. */
+/* Takes streams that no longer exist out of the page, and out of *copy, its copy. */
 static void clear_slots(const struct sweep *s, int fd, struct ptrc_page *copy)
 {
 	void *map = NULL;
@@ -214,8 +198,8 @@ static void clear_slots(const struct sweep *s, int fd, struct ptrc_page *copy)
 
 		if (!id || has_stream(s, id))
 			continue;
-		/* The process itself changes these words, too, so atomic operations on a mapping
-		 * are needed. */
+		/* The process itself changes these words, too, so they are changed by atomic
+		 * operations on a mapping. */
 		if (!map && ptrc_file_map(fd, PTRC_PAGE_SIZE, PROT_READ | PROT_WRITE, NULL, &map))
 			return;
 		ptrc_page_remove(map, id);
@@ -225,28 +209,29 @@ static void clear_slots(const struct sweep *s, int fd, struct ptrc_page *copy)
 		ptrc_page_unmap(map);
 }
 
-/* Remove the page if it is of no use any more, or clear its slots. The caller has its lock. */
+/* Removes the page if it is unused, or clears its slots. The caller holds its lock. */
 static void clean_page(const struct sweep *s, int pid, uint64_t ns, int fd)
 {
 	const struct ptrc_page_place place = {s->dirfd, s->uid, pid, ns, NULL};
 	struct ptrc_page copy;
 	struct stat st;
-	size_t got = 0;
+	size_t got;
 	bool is_unused;
 
 	if (ptrc_file_stat(fd, &st) || st.st_nlink == 0 ||
 	    ptrc_file_read(fd, &copy, sizeof(copy), 0, &got))
 		return;
-	/* A process makes this page just now and has not given it its size yet, or died there. */
+	/* The process that makes this page has not given it its size yet, or died before. */
 	if (got != sizeof(copy))
 		memset((void *)&copy, 0, sizeof(copy));
 	is_unused = ns == s->ns && is_dead(s, pid, copy.start_ticks);
 	if (!is_unused) {
 		clear_slots(s, fd, &copy);
-		/* A controller made it for a process without the library, and its stream is gone. In
-		 * another pid namespace the lock tells whether the process lives, but an exec drops
-		 * it, until the next image with the library takes it: so that the process stays
-		 * traced, the page stays as long as the streams in it. */
+		/* A page is unused if it was made for a process without the library and its
+		 * stream is gone. In another pid namespace only the lock says whether the process
+		 * lives; but an exec drops the lock until the next image with the library takes
+		 * it. So that the process stays traced, its page stays as long as there are
+		 * streams in it. */
 		is_unused = copy.start_ticks && !ptrc_page_has(&copy, 0) &&
 			    (copy.image == 0 || (ns != s->ns && !ptrc_page_is_alive(fd)));
 	}
@@ -265,16 +250,14 @@ static void visit_page(const char *name, void *arg)
 	number = s->page_count++;
 	if (!s->ended_stream && s->entry_count > s->look_count &&
 	    (number + s->entry_count - s->first_page) % s->entry_count >= s->look_count &&
-	    (ns != s->ns || ptrc_sys(SYS_kill, pid, 0) != -ESRCH))
+	    (ns != s->ns || !is_pid_free(pid)))
 		return;
 	if (ptrc_shmdir_open_object(s->dirfd, name, s->uid, &fd, &size))
 		return;
-	ptrc_sys_block_signals(&mask);
-	if (ptrc_page_try_lock(fd)) {
+	if (ptrc_page_try_lock(fd, &mask)) {
 		clean_page(s, pid, ns, fd);
-		ptrc_page_release(fd);
+		ptrc_page_release(fd, &mask);
 	}
-	ptrc_sys_restore_signals(&mask);
 	ptrc_file_close(fd);
 }
 
@@ -286,18 +269,19 @@ static void visit_rest(const char *name, void *arg)
 	int fd, pid;
 
 	if (ptrc_untraced_parse(name, &id, &pid)) {
-		/* A word for no certain stream is for those that are there. */
-		if (id ? !has_stream(s, id) && !has_orphan(s, id) : !s->has_streams)
+		/* A note for no particular stream is for all streams that exist. */
+		if (id ? !has_stream(s, id) && !has_object(s, 'o', id) : !s->has_streams)
 			ptrc_sys(SYS_unlinkat, s->dirfd, name, 0);
 	} else if ((id = ptrc_shmdir_parse(name, 'n')) != 0) {
-		/* To look which names the orphans need takes a while, so only creates do that. */
+		/* Finding out which names the orphans need takes a while, so only creates do
+		 * it. */
 		if (!s->keeps_names &&
 		    (!s->has_orphans ||
 		     (s->finishes_logs && !ptrc_orphan_needs_names(s->dirfd, s->uid, id))))
 			ptrc_names_release(s->dirfd, s->uid, id);
 	} else if ((id = ptrc_shmdir_parse(name, 'i')) != 0) {
 		if (!has_stream(s, id))
-			remove_marker(s, id);
+			ptrc_shmdir_remove_id(s->dirfd, 'i', id);
 	} else if (ptrc_shmdir_parse(name, 't') != 0) {
 		if (ptrc_file_stat_at(s->dirfd, name, &st) == 0 && is_old(&st))
 			ptrc_sys(SYS_unlinkat, s->dirfd, name, 0);
@@ -324,7 +308,8 @@ static void sweep(int dirfd, uid_t uid, bool finishes_logs, int log_fd, uint64_t
 	struct ptrc_procfs_stat own;
 	struct stat st;
 
-	/* The directory holds nothing but the bells, as is usual when a program ends. */
+	/* Nothing to do if the directory holds only the bells, as is usual when a program
+	 * ends. */
 	if (ptrc_file_stat(dirfd, &st) || st.st_size == 2 * ENTRY_BYTES ||
 	    (st.st_size == 3 * ENTRY_BYTES && !finishes_logs))
 		return;
@@ -334,9 +319,11 @@ static void sweep(int dirfd, uid_t uid, bool finishes_logs, int log_fd, uint64_t
 	s.entry_count = (uint64_t)st.st_size / ENTRY_BYTES;
 	if (s.entry_count > s.look_count)
 		s.first_page = ptrc_shmdir_new_id() % s.entry_count;
-	/* Streams come first: without them, slots in the pages and names objects can go, too. */
+	/* Streams come before pages and names: without a stream, its slots and names can go,
+	 * too. */
 	if (!ended_stream) {
-		/* Orphans first: those that are put aside now need no second look. */
+		/* Orphans come before streams: those that are put aside now need no second
+		 * look. */
 		ptrc_shmdir_for_each(dirfd, visit_orphan, &s);
 		ptrc_shmdir_for_each(dirfd, visit_stream, &s);
 		if (s.has_new_orphans)
@@ -358,14 +345,11 @@ void ptrc_sweep_processes(int dirfd, uid_t uid)
 	sweep(dirfd, uid, false, -1, 0);
 }
 
-/* Has the directory as many entries as a sweep by those who do it sometimes takes? */
 static bool is_time(int dirfd)
 {
 	struct stat st;
-	uint64_t entries = 0;
+	uint64_t entries = ptrc_file_stat(dirfd, &st) ? 0 : (uint64_t)st.st_size / ENTRY_BYTES;
 
-	if (ptrc_file_stat(dirfd, &st) == 0)
-		entries = (uint64_t)st.st_size / ENTRY_BYTES;
 	return entries && entries % SOMETIMES_ENTRIES == 0;
 }
 
@@ -375,12 +359,7 @@ void ptrc_sweep_sometimes(int dirfd, uid_t uid, bool is_due)
 		ptrc_sweep_processes(dirfd, uid);
 }
 
-static bool is_nobody(int pid)
-{
-	return ptrc_sys(SYS_kill, pid, 0) == -ESRCH;
-}
-
-static void visit_page_of_nobody(const char *name, void *arg)
+static void visit_dead_page(const char *name, void *arg)
 {
 	const struct sweep *s = arg;
 	struct ptrc_page_place place = {.dirfd = s->dirfd, .uid = s->uid};
@@ -389,17 +368,15 @@ static void visit_page_of_nobody(const char *name, void *arg)
 	int fd;
 
 	if (!ptrc_page_parse(name, &place.pid, &place.ns) || place.ns != s->ns ||
-	    !is_nobody(place.pid) || ptrc_shmdir_open_object(s->dirfd, name, s->uid, &fd, &size))
+	    !is_pid_free(place.pid) || ptrc_shmdir_open_object(s->dirfd, name, s->uid, &fd, &size))
 		return;
-	ptrc_sys_block_signals(&mask);
-	if (ptrc_page_try_lock(fd)) {
+	if (ptrc_page_try_lock(fd, &mask)) {
 		/* A new process that has got the pid meanwhile takes the lock, too, before it uses
 		 * the page. */
-		if (is_nobody(place.pid) && ptrc_file_stat(fd, &st) == 0)
+		if (is_pid_free(place.pid) && ptrc_file_stat(fd, &st) == 0)
 			ptrc_page_unlink(&place, st.st_ino);
-		ptrc_page_release(fd);
+		ptrc_page_release(fd, &mask);
 	}
-	ptrc_sys_restore_signals(&mask);
 	ptrc_file_close(fd);
 }
 
@@ -408,7 +385,7 @@ void ptrc_sweep_pages_sometimes(int dirfd, uid_t uid)
 	struct sweep s = {.dirfd = dirfd, .uid = uid};
 
 	if (is_time(dirfd) && ptrc_procfs_pid_namespace(0, &s.ns) == 0)
-		ptrc_shmdir_for_each(dirfd, visit_page_of_nobody, &s);
+		ptrc_shmdir_for_each(dirfd, visit_dead_page, &s);
 }
 
 void ptrc_sweep_stream(int dirfd, uid_t uid, uint64_t stream_id)

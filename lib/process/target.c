@@ -13,6 +13,7 @@
 #include "lib/base/procfs.h"
 #include "lib/base/shmdir.h"
 #include "lib/base/sys.h"
+#include "lib/base/timespec.h"
 #include "lib/process/inherit.h"
 #include "lib/process/page.h"
 #include "lib/process/process.h"
@@ -32,17 +33,18 @@ int ptrc_target_status(pid_t pid, struct ptrc_procfs_status *status)
 
 	if (error)
 		return error;
-	/* In a /proc of another pid namespace these numbers mean other processes. */
+	/* In a /proc of another pid namespace, pids stand for other processes. */
 	if (ptrc_procfs_stat(0, &own) || own.pid != ptrc_sys_getpid())
 		return EPERM;
 	error = ptrc_procfs_status(pid, status);
-	/* A /proc that hides the processes of other users: those may not be looked at anyway. */
+	/* A /proc that hides the processes of other users (hidepid) reports ESRCH; the caller may
+	 * not trace those anyway. */
 	if (error == ESRCH || (!error && caller != 0 && status->uid[1] != caller))
 		return EPERM;
 	return error;
 }
 
-/* Set all members of *t but the page, if the caller may trace the process. is_create: as for
+/* Sets all members of *t but the page, if the caller may trace the process. is_create: as for
  * ptrc_shmdir_open. */
 static int identify(pid_t pid, bool is_create, struct ptrc_target *t)
 {
@@ -52,11 +54,11 @@ static int identify(pid_t pid, bool is_create, struct ptrc_target *t)
 
 	if (error)
 		return error;
-	/* A set-user-ID program has run in it. */
+	/* The IDs differ if a set-user-ID program has run in the process. */
 	for (int i = 0; i < 3 && ptrc_sys(SYS_geteuid, 0) != 0; i++)
 		if (status.uid[i] != status.uid[1] || status.gid[i] != status.gid[1])
 			return EPERM;
-	/* It is in a pid namespace below ours, where its threads have other numbers. */
+	/* In a pid namespace below ours its threads have other numbers. */
 	if (status.depth != 1)
 		return EPERM;
 	*t = (struct ptrc_target){.pid = pid, .uid = status.uid[1], .dirfd = -1};
@@ -80,8 +82,8 @@ static int check_alive(const struct ptrc_target *t)
 	return error;
 }
 
-/* Would an image with the library publish a page in that process? It would not if it has, or had,
- * more privileges than the process that started it. */
+/* Would an image with the library publish a page in that process? Not if it has, or had, more
+ * privileges than the process that started it. */
 static bool may_publish(const struct ptrc_target *t)
 {
 	uint32_t owner;
@@ -90,8 +92,8 @@ static bool may_publish(const struct ptrc_target *t)
 	       (ptrc_procfs_owner(t->pid, &owner) == 0 && owner == t->uid);
 }
 
-/* No image with the library has run in the process yet: enter into its page what such an image
- * would enter itself. */
+/* Enters into the page what an image with the library would enter itself, as none has run in the
+ * process yet. */
 static void prepare_unborn(const struct ptrc_target *t, struct ptrc_page *page)
 {
 	const struct ptrc_page_place place = place_of(t);
@@ -111,7 +113,8 @@ static int open_other(pid_t pid, int log_fd, struct ptrc_target *t)
 
 	if (error)
 		return error;
-	/* It could not use the stream. */
+	/* The target's user namespace has no number for its user, so it could not open the
+	 * stream. */
 	if (ptrc_procfs_lacks_user(pid, t->uid)) {
 		ptrc_target_rest(t);
 		return EPERM;
@@ -198,9 +201,8 @@ int ptrc_target_open(pid_t pid, int log_fd, struct ptrc_target *t)
 	return error;
 }
 
-/* Open and lock the page. A page that was made for a process without the library may have been
- * removed as unused; is_create: then it is made again. This process keeps the mapping that its
- * events use. */
+/* Opens and locks the page. If is_create, a page that was made for a process without the library
+ * and removed as unused is made again. This process keeps the mapping that its own events use. */
 static int lock_page(struct ptrc_target *t, bool is_create, struct ptrc_page_file *f)
 {
 	const struct ptrc_page_place place = place_of(t);
@@ -226,14 +228,14 @@ static int lock_page(struct ptrc_target *t, bool is_create, struct ptrc_page_fil
 	return 0;
 }
 
-/* Nobody needs the page: the process does not have the library, and no stream traces it. */
+/* The page is unused if the process does not have the library and no stream traces it. */
 static bool is_unused(const struct ptrc_target *t)
 {
 	return !t->is_self && !ptrc_load_relaxed(&t->page->image) && !ptrc_page_has(t->page, 0);
 }
 
-/* Take the stream, if it is not 0, out of the page, and remove the page if it is unused then. */
-static void remove_stream(struct ptrc_target *t, uint64_t stream_id)
+/* Also removes a page that is unused then. */
+void ptrc_target_detach(struct ptrc_target *t, uint64_t stream_id)
 {
 	struct ptrc_page_file f;
 	bool is_locked = lock_page(t, false, &f) == 0;
@@ -251,7 +253,7 @@ void ptrc_target_close(struct ptrc_target *t)
 	if (!t->page)
 		return;
 	if (is_unused(t))
-		remove_stream(t, 0);
+		ptrc_target_detach(t, 0);
 	if (!t->is_self)
 		ptrc_page_unmap(t->page);
 	t->page = NULL;
@@ -280,7 +282,7 @@ int ptrc_target_names(struct ptrc_target *t, struct ptrc_names **names)
 	if (!n)
 		return ENOMEM;
 	if (t->is_self) {
-		/* This process knows which names it has from its parent. */
+		/* Only this process itself knows which names it has from its parent. */
 		error = ptrc_process_names(&own);
 		if (!error)
 			error = ptrc_names_share(own, n);
@@ -314,18 +316,10 @@ static bool look_for_birth(int child, void *arg)
 	return !birth->is_seen;
 }
 
-static uint64_t boot_ns(void)
-{
-	struct timespec now;
-
-	ptrc_sys(SYS_clock_gettime, CLOCK_BOOTTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /*
- * Children that exist before a stream is created do not join it, and children that are made after
- * the create has returned do. But of the start of a child only the tick of 10 ms is known. If no
- * child has started in the present tick yet, children of this tick are younger than the stream and
+ * Children that exist before a stream is created do not join it; children that are made after the
+ * create has returned do. But the start of a child is known only to a tick of 10 ms. If no child
+ * has started in the present tick yet, children of this tick are younger than the stream and
  * join. Otherwise they do not join, and the create returns only when the tick has passed. A child
  * that starts while this function runs may join or not.
  */
@@ -339,7 +333,7 @@ static void exclude_earlier_children(const struct ptrc_target *t, struct ptrc_pa
 		ptrc_store_release(&slot->attach_ns, tick * PTRC_PROCFS_TICK_NS);
 		return;
 	}
-	now = boot_ns();
+	now = (uint64_t)ptrc_clock_ns(CLOCK_BOOTTIME);
 	if (now / PTRC_PROCFS_TICK_NS == tick)
 		ptrc_file_sleep_ns((tick + 1) * PTRC_PROCFS_TICK_NS - now);
 }
@@ -357,10 +351,11 @@ int ptrc_target_attach(struct ptrc_target *t, uint64_t stream_id, uint64_t names
 	int error = lock_page(t, true, &f);
 	bool is_locked = !error;
 
-	/* The file of our own page may have been removed: then nobody else changes the page. */
+	/* If the file of our own page has been removed, no other process can change the page, so
+	 * no lock is needed. */
 	if (error && !(t->is_self && (error == ENOENT || error == EPERM)))
 		return error;
-	tick = boot_ns() / PTRC_PROCFS_TICK_NS;
+	tick = (uint64_t)ptrc_clock_ns(CLOCK_BOOTTIME) / PTRC_PROCFS_TICK_NS;
 	e.attach_ns = (tick + 1) * PTRC_PROCFS_TICK_NS;
 	if (ptrc_load_relaxed(&t->page->names_id) == 0)
 		ptrc_store_relaxed(&t->page->names_id, names_id);
@@ -372,10 +367,4 @@ int ptrc_target_attach(struct ptrc_target *t, uint64_t stream_id, uint64_t names
 	if (flags & PTRC_PAGE_SLOT_INHERITED)
 		exclude_earlier_children(t, &t->page->slots[place], tick);
 	return 0;
-}
-
-void ptrc_target_detach(struct ptrc_target *t, uint64_t stream_id)
-{
-	if (stream_id)
-		remove_stream(t, stream_id);
 }

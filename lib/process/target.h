@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A process that a controller traces or wants to trace: another process of the same user, any
- * process if the controller is root, or the calling process itself.
- */
+/* A process that a controller traces or wants to trace: one of the same user, any process if the
+ * controller is root, or the calling process itself. */
 #ifndef PTRC_LIB_PROCESS_TARGET_H
 #define PTRC_LIB_PROCESS_TARGET_H
 
@@ -25,35 +23,34 @@ struct ptrc_target {
 	bool is_self;
 };
 
-/* What /proc tells of an existing process, if the caller has its effective user or is root. EPERM:
- * it has another user, or the /proc that is mounted here is that of another pid namespace. ESRCH,
- * ENOMEM. */
+/* Reads /proc/<pid>/status, if the caller has the process' effective user or is root. EPERM:
+ * another user, or the mounted /proc is that of another pid namespace. ESRCH, ENOMEM. */
 int ptrc_target_status(pid_t pid, struct ptrc_procfs_status *status);
-/* Find or make the page of an existing process; pid 0 is the caller. Also removes what dead
- * processes left, and finishes their logs; log_fd is that of ptrc_sweep(). ESRCH, EPERM, ENOMEM. */
+/* Finds or makes the page of an existing process; pid 0 is the caller. Also removes what dead
+ * processes left, and finishes their logs; log_fd as for ptrc_sweep(). ESRCH, EPERM, ENOMEM. */
 int ptrc_target_open(pid_t pid, int log_fd, struct ptrc_target *t);
-/* Copy into *page which streams trace process pid: those in its page and, if no image with the
- * library has run in it yet, those that such an image would join. This makes, locks and removes
- * nothing. *t has no page, and ptrc_target_rest is enough to give it up. ENOENT: no process of that
+/* Copies into *page the streams that trace the process: those in its page and, if no image with
+ * the library has run in it yet, those that such an image would join. Makes, locks and removes
+ * nothing. *t has no page; ptrc_target_rest is enough to give it up. ENOENT: no process of that
  * user is traced. ESRCH, EPERM, ENOMEM. */
 int ptrc_target_look(pid_t pid, struct ptrc_target *t, struct ptrc_page *page);
-/* Also removes a page that was made for a process without the library, if no stream is in it. */
+/* Also removes a page that was made for a process without the library, if it has no stream. */
 void ptrc_target_close(struct ptrc_target *t);
-/* Close dirfd, and open it again (ENOENT, EPERM, ENOMEM; without it, the functions below do what
- * they can). A controller keeps no descriptor between calls, because a program may close all of
- * its descriptors: it would close this one, too, and the controller would later close a descriptor
- * of the program that has the same number. */
+/* Closes dirfd, and opens it again (ENOENT, EPERM, ENOMEM; without it, the functions below do
+ * what they can). A controller keeps no descriptor between calls: a program that closes all
+ * descriptors would close it, too, and the controller would later close a descriptor of the
+ * program that has got the same number. */
 void ptrc_target_rest(struct ptrc_target *t);
 int ptrc_target_wake(struct ptrc_target *t);
-/* Map the names object of the target, which is made if there is none. The caller gives the mapping
- * back by ptrc_names_unref. ESRCH, EPERM, ENOMEM. */
+/* Maps the names object of the target, which is made if there is none. The caller gives the
+ * mapping back by ptrc_names_unref. ESRCH, EPERM, ENOMEM. */
 int ptrc_target_names(struct ptrc_target *t, struct ptrc_names **names);
-/* Enter the stream into a free slot of the page. EAGAIN: all 64 are taken; ESRCH, ENOMEM. For an
+/* Enters the stream into a free slot of the page. EAGAIN: all 64 are taken; ESRCH, ENOMEM. For an
  * INHERITED stream this may take 10 ms, see exclude_earlier_children in target.c. */
 int ptrc_target_attach(struct ptrc_target *t, uint64_t stream_id, uint64_t names_id,
 		       uint32_t flags);
-/* Take the stream out of the page, if it is there. The target unmaps the stream when an event of
- * it next takes the cold way. If the target is this process, ptrc_attach_drop does that at once. */
+/* Takes the stream (0: none) out of the page. The target unmaps it when one of its events next
+ * takes the cold way. If the target is this process, ptrc_attach_drop does that at once. */
 void ptrc_target_detach(struct ptrc_target *t, uint64_t stream_id);
 
 #endif

@@ -67,16 +67,14 @@ bool ptrc_chunk_change(struct ptrc_chunk_ctl *ctl, uint64_t word, uint64_t from,
 		if (((seen ^ word) & ~(PTRC_CHUNK_PINS | PTRC_CHUNK_STATE_MASK)) ||
 		    PTRC_CHUNK_STATE(seen) != from)
 			return false;
-	} while (!atomic_compare_exchange_weak_explicit(
-		&ctl->word, &seen, (seen & ~PTRC_CHUNK_STATE_MASK) | to, memory_order_acq_rel,
-		memory_order_relaxed));
+	} while (!ptrc_cas(&ctl->word, &seen, (seen & ~PTRC_CHUNK_STATE_MASK) | to));
 	return true;
 }
 
 void ptrc_chunk_seal(struct ptrc_chunk_ctl *ctl, uint64_t word, uint32_t end, uint32_t count,
 		     uint64_t tlast, uint64_t state)
 {
-	/* Before the word: a chunk that is not OWNED any more has valid values here. */
+	/* Before the word, because these values are valid in every chunk that is not OWNED. */
 	ptrc_store_relaxed(&ctl->tlast, tlast);
 	ptrc_store_relaxed(&ctl->end, end);
 	ptrc_store_relaxed(&ctl->count, count);
@@ -85,9 +83,8 @@ void ptrc_chunk_seal(struct ptrc_chunk_ctl *ctl, uint64_t word, uint32_t end, ui
 
 bool ptrc_chunk_free(struct ptrc_chunk_ctl *ctl, uint64_t word)
 {
-	return atomic_compare_exchange_strong_explicit(
-		&ctl->word, &word, PTRC_CHUNK_WORD(PTRC_CHUNK_GEN(word), 0, 0, PTRC_CHUNK_FREE),
-		memory_order_release, memory_order_relaxed);
+	return ptrc_cas(&ctl->word, &word,
+			PTRC_CHUNK_WORD(PTRC_CHUNK_GEN(word), 0, 0, PTRC_CHUNK_FREE));
 }
 
 void ptrc_chunk_seal_dead(const struct ptrc_pool *pool, uint32_t index, uint64_t word)
@@ -107,8 +104,8 @@ void ptrc_chunk_seal_dead(const struct ptrc_pool *pool, uint32_t index, uint64_t
 		tlast = record.stamp;
 		count++;
 	}
-	/* PARTIAL lets another writer go on behind the last record. Not so in a damaged chunk,
-	 * whose end is unknown, nor in a keeper's, as a keeper's chunks do not count as room of
+	/* PARTIAL lets another writer go on after the last record. A damaged chunk is SEALED
+	 * because its end is unknown, and a keeper's chunk because it does not count as room of
 	 * the stream. */
 	ptrc_chunk_seal(ctl, word, end, count, tlast,
 			walk.off == end && PTRC_CHUNK_SLOT(word) != PTRC_SLOT_KEEPER
@@ -118,13 +115,20 @@ void ptrc_chunk_seal_dead(const struct ptrc_pool *pool, uint32_t index, uint64_t
 
 /* ---- what is lost with it ---- */
 
+uint32_t ptrc_chunk_unread_events(const struct ptrc_chunk_ctl *ctl, uint64_t word)
+{
+	uint32_t count = ptrc_load_relaxed(&ctl->count), consumed = 0;
+
+	if ((uint32_t)(ptrc_load_acquire(&ctl->rpos) >> 32) == PTRC_CHUNK_GEN(word))
+		consumed = ptrc_load_relaxed(&ctl->rcount);
+	return count > consumed ? count - consumed : 0;
+}
+
 static void store_min(_Atomic uint64_t *word, uint64_t value)
 {
 	uint64_t seen = ptrc_load_relaxed(word);
 
-	while (value < seen &&
-	       !atomic_compare_exchange_weak_explicit(word, &seen, value, memory_order_release,
-						      memory_order_relaxed))
+	while (value < seen && !ptrc_cas(word, &seen, value))
 		;
 }
 
@@ -143,12 +147,12 @@ void ptrc_chunk_note_loss(const struct ptrc_pool *pool, uint32_t index, uint64_t
 		if (!ptrc_walk_next(&walk, &record))
 			return;
 	while (record.off < rpos);
-	/* If the thief is done by now, a new owner may be writing over the record. */
+	/* If the theft is complete, a new owner may be overwriting the record just read. */
 	atomic_thread_fence(memory_order_acquire);
 	if (PTRC_CHUNK_GEN(ptrc_load_acquire(&ctl->word)) != PTRC_CHUNK_GEN(word))
 		return;
 	/* In this order: a reader that sees the first lost event also sees how far the loss
-	 * reaches. */
+	 * extends. */
 	ptrc_stream_raise(&h->horizon, ptrc_load_relaxed(&ctl->tlast));
 	store_min(&h->first_lost, record.stamp);
 }

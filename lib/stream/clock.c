@@ -14,11 +14,11 @@
 /* The first entries of a stream are a millisecond apart, later ones a second. */
 #define ENTRY_INTERVAL_MIN_NS INT64_C(1000000)
 #define ENTRY_INTERVAL_MAX_NS INT64_C(1000000000)
-/* A search gives up after so many unusable entries in a row. An entry is unusable if its appender
- * died. */
+/* A search gives up after this many unusable entries in a row. An entry is unusable if its
+ * appender died. */
 #define ABANDONED_MAX 64
-/* So often a process looks whether an appender is done, before it takes the appender's place. An
- * appender that is running needs less. */
+/* Looks at another appender before this process takes its place. An appender that is running
+ * needs fewer. */
 #define APPEND_TRIES 200
 /* An entry's rate is measured over the time since this many entries before. */
 #define RATE_ENTRIES 6
@@ -44,20 +44,8 @@ bool ptrc_counter_is_usable(void)
 	cpuid(0x80000007U, r);
 	return (r[3] & (1U << 8)) != 0;
 #else
-	return true;		      /* the architecture guarantees it of cntvct_el0 */
+	return true; /* the architecture guarantees it of cntvct_el0 */
 #endif
-}
-
-int64_t ptrc_clock_ns(int clock_id)
-{
-	struct timespec ts = {0, 0};
-
-#ifdef PTRC_FREESTANDING
-	ptrc_sys(SYS_clock_gettime, clock_id, &ts);
-#else
-	clock_gettime(clock_id, &ts); /* the vdso's: no system call, async-signal-safe */
-#endif
-	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
 uint64_t ptrc_stream_now(const struct ptrc_stream_header *h)
@@ -67,8 +55,7 @@ uint64_t ptrc_stream_now(const struct ptrc_stream_header *h)
 	return ptrc_counter();
 }
 
-/* An interrupt may fall between the two, so
- * the tightest of a few tries counts. */
+/* An interrupt may come between the reads, so the tightest of a few tries counts. */
 void ptrc_clock_pair(uint64_t *counter, int64_t *ns)
 {
 	uint64_t best = UINT64_MAX;
@@ -91,7 +78,7 @@ static int64_t scale(uint64_t ticks, uint64_t mult)
 	return (int64_t)(uint64_t)((unsigned __int128)ticks * mult >> PTRC_CLOCK_SHIFT);
 }
 
-/* These wrap around: the operands come from shared memory and may be anything. */
+/* Addition and subtraction that wrap around: the operands come from shared memory. */
 static int64_t add(int64_t a, int64_t b)
 {
 	return (int64_t)((uint64_t)a + (uint64_t)b);
@@ -108,7 +95,7 @@ static uint64_t rate(int64_t ns, uint64_t ticks)
 }
 
 /* The pair from which the rate of a new stream is measured. The thread that changes the state
- * from 0 to 1 writes it, and then stores 2. A thread that comes meanwhile uses its own pair. */
+ * from 0 to 1 writes it and then stores 2. Other threads use pairs of their own meanwhile. */
 static _Atomic int first_state;
 static uint64_t first_counter;
 static int64_t first_ns;
@@ -155,13 +142,13 @@ void ptrc_clock_init(struct ptrc_stream_header *h)
 		ns = (int64_t)h->t0;
 	} else {
 		first_pair(&since, &since_ns);
-		/* A rate from less than 2 ms would be too far off. */
+		/* A rate measured over less than 2 ms would be too inaccurate. */
 		do
 			ptrc_clock_pair(&counter, &ns);
 		while (ns - since_ns < 2000000);
 		mult = rate(ns - since_ns, counter - since);
 		h->t0 = counter;
-		/* A delta is 32 bits of ticks in a stream, and 32 bits of ns in a log. */
+		/* A delta is 32 bits of ticks in a stream and 32 bits of ns in a log. */
 		h->delta_max = rate(4000000000, 1) / mult;
 		if (h->delta_max > UINT32_MAX)
 			h->delta_max = UINT32_MAX;
@@ -187,7 +174,7 @@ static struct ptrc_clock_entry *entry_at(const struct ptrc_stream_header *h, uin
 		(struct ptrc_stream_header *)(uintptr_t)h)[index % PTRC_CLOCK_ENTRY_COUNT];
 }
 
-/* The mult of an entry that was given up or never written reads as 0. */
+/* `mult` is 0 for an entry that was given up or never written. */
 static struct entry load_entry(const struct ptrc_stream_header *h, uint64_t index)
 {
 	const struct ptrc_clock_entry *p = entry_at(h, index);
@@ -202,7 +189,7 @@ static struct entry load_entry(const struct ptrc_stream_header *h, uint64_t inde
 	};
 }
 
-/* The entry at *index, or the last usable one before it, but not before `low`. */
+/* The entry at *index, or else the last usable one before it, not before `low`. */
 static struct entry last_entry(const struct ptrc_stream_header *h, uint64_t *index, uint64_t low)
 {
 	struct entry e = load_entry(h, *index);
@@ -213,14 +200,14 @@ static struct entry last_entry(const struct ptrc_stream_header *h, uint64_t *ind
 }
 
 /*
- * Appending. clock_word is the number of entries << 32 | the thread that appends one. An appender
- * that is dead or slow is taken over. A slow one goes on at any later time; so it changes what
- * others see only by a CAS from the value that it saw while the word was its own.
+ * Appending. clock_word is the number of entries << 32 | the thread that appends one. Another
+ * thread takes the place of an appender that is dead or slow. A slow one may continue at any later
+ * time, so it changes what other processes see only by a CAS from the value that it saw while the
+ * word was its own.
  *
- * Entries up to and including index `count` are real memory, because a process makes the next one
- * real before it raises the count. Nobody touches an entry that is not, as a full file system
- * would answer with SIGBUS. If there is no memory for the next entry, the last one is made to
- * hold longer.
+ * Entries up to and including index `count` have memory, because a process reserves memory for the
+ * next one before it raises the count. On a full file system, accessing an entry without memory
+ * raises SIGBUS. If there is no memory for another entry, the last one is extended.
  */
 static bool make_real(struct ptrc_stream_header *h, uint64_t index)
 {
@@ -229,20 +216,19 @@ static bool make_real(struct ptrc_stream_header *h, uint64_t index)
 
 static bool change_word(struct ptrc_stream_header *h, uint64_t from, uint64_t to)
 {
-	return atomic_compare_exchange_strong_explicit(&h->clock_word, &from, to,
-						       memory_order_acq_rel, memory_order_relaxed);
+	return ptrc_cas(&h->clock_word, &from, to);
 }
 
-/* Is this thread still the appender? */
+/* Whether this thread is still the appender. */
 static bool has_word(struct ptrc_stream_header *h, uint64_t word)
 {
 	return ptrc_load_acquire(&h->clock_word) == word;
 }
 
-/* Take the place of the appender that `word` names. That one may be in the middle of storing its
- * entry, so the index of the entry is given up. Without memory for another entry the index is
- * kept: then the old appender has not begun to store, and will not, because it sees that the word
- * is ours. Returns our word, or 0 if a third thread has taken it. */
+/* Takes the place of the appender that `word` names. That one may be storing its entry, so the
+ * index of the entry is given up. Without memory for another entry the index is kept: then the
+ * old appender has not started to store and will not, because it sees that the word has changed.
+ * Returns the new word, or 0 if a third thread has taken it. */
 static uint64_t take_over(struct ptrc_stream_header *h, uint64_t word, uint32_t tid)
 {
 	uint64_t mine = (word & ~(uint64_t)UINT32_MAX) | tid, count = word >> 32;
@@ -258,7 +244,7 @@ static uint64_t take_over(struct ptrc_stream_header *h, uint64_t word, uint32_t 
 	return change_word(h, mine, (count + 1) << 32 | tid) ? (count + 1) << 32 | tid : 0;
 }
 
-/* Become the appender. Returns our word, or 0 if no entry is due any more. */
+/* Makes this thread the appender. Returns the new word, or 0 if no entry is due any more. */
 static uint64_t take_word(struct ptrc_stream_header *h, uint64_t now)
 {
 	uint32_t tid = (uint32_t)ptrc_sys_gettid();
@@ -271,7 +257,7 @@ static uint64_t take_word(struct ptrc_stream_header *h, uint64_t now)
 			return 0;
 		word = ptrc_load_acquire(&h->clock_word);
 		if (word != before)
-			tries = 0; /* another thread appends now, and gets as many tries */
+			tries = 0; /* another thread appends now and gets as many tries */
 		before = word;
 		if ((uint32_t)word == 0) {
 			if (change_word(h, word, word | tid))
@@ -286,7 +272,7 @@ static uint64_t take_word(struct ptrc_stream_header *h, uint64_t now)
 	}
 }
 
-/* How long after an entry the next one is due. */
+/* The time from an entry to the next one, in ns. */
 static int64_t interval_after(const struct ptrc_stream_header *h, uint64_t counter, uint64_t mult)
 {
 	int64_t interval = scale(counter - h->t0, mult) / 8;
@@ -301,8 +287,8 @@ static uint64_t ticks_of(int64_t ns, uint64_t mult)
 	return rate(ns, 1) / (mult ? mult : 1);
 }
 
-/* Append an entry that holds from (counter, ns) on, where `last` held until *due; sets *due to
- * that of the new entry. False if another thread has taken our place. */
+/* Appends an entry that is valid from (counter, ns) on, while `last` is valid until *due. *due
+ * becomes that of the new entry. False if another thread has taken our place. */
 static bool append(struct ptrc_stream_header *h, uint64_t word, const struct entry *last,
 		   uint64_t counter, int64_t ns, uint64_t *due)
 {
@@ -311,8 +297,8 @@ static bool append(struct ptrc_stream_header *h, uint64_t word, const struct ent
 	int64_t reached, interval, excess;
 	struct entry old;
 
-	/* Times up to *due stay as they are. No event lies between *due and here, so if time is
-	 * behind the truth it may jump forward. */
+	/* Times up to *due do not change. No event lies between *due and now, so a time that is
+	 * late may jump forward. */
 	reached = add(last->ns, scale(*due - last->counter, last->mult));
 	old = load_entry(h, count > RATE_ENTRIES ? count - RATE_ENTRIES : 0);
 	if (old.mult == 0 || counter - old.counter < 1000)
@@ -323,7 +309,7 @@ static bool append(struct ptrc_stream_header *h, uint64_t word, const struct ent
 	interval = interval_after(h, counter, mult);
 	*due = counter + ticks_of(interval, mult);
 	excess = subtract(reached, ns);
-	if (excess > 0) { /* time is ahead of the truth: go slower for one interval */
+	if (excess > 0) { /* the time is early: run slower for one interval */
 		int64_t slow = excess < interval / 2 ? excess : interval / 2;
 
 		mult -= (uint64_t)((unsigned __int128)mult * (uint64_t)slow / (uint64_t)interval);
@@ -335,9 +321,8 @@ static bool append(struct ptrc_stream_header *h, uint64_t word, const struct ent
 	ptrc_store_relaxed(&e->ns, excess > 0 ? reached : ns);
 	ptrc_store_relaxed(&e->true_ns, ns);
 	ptrc_store_relaxed(&e->due, *due);
-	/* This makes it an entry, unless another process gave the index up. */
-	return atomic_compare_exchange_strong_explicit(&e->mult, &seen, mult, memory_order_acq_rel,
-						       memory_order_relaxed);
+	/* This makes it valid, unless another process gave the index up. */
+	return ptrc_cas(&e->mult, &seen, mult);
 }
 
 void ptrc_clock_update(struct ptrc_stream_header *h, uint64_t now)
@@ -356,27 +341,26 @@ void ptrc_clock_update(struct ptrc_stream_header *h, uint64_t now)
 	index = count - 1;
 	last = last_entry(h, &index, 0);
 	due = last.due > last.counter ? last.due : last.counter;
-	/* An appender that died may have left this undone. */
+	/* A dead appender may not have done this. */
 	ptrc_stream_raise(&h->clock_due, due);
 	has_room = make_real(h, count + 1);
 	ptrc_clock_pair(&counter, &ns);
 	if (now < due || counter < due || counter <= last.counter || last.mult == 0)
 		goto out;
-	/* One CAS on the last entry's due decides between two appenders that both think the word
-	 * is theirs: due + 1 says that an entry follows, so that nobody makes the last one hold
-	 * longer from now on; a later due says that it holds longer, and no entry follows yet. */
+	/* One CAS on the last entry's due decides between two appenders that both believe the
+	 * word is theirs. due + 1 means that an entry follows, so the last entry can no longer
+	 * be extended. A later due means that it is extended and no entry follows yet. */
 	said = has_room ? last.due + 1
 			: counter + ticks_of(interval_after(h, counter, last.mult), last.mult);
-	if (!has_word(h, word) ||
-	    !atomic_compare_exchange_strong_explicit(&entry_at(h, index)->due, &last.due, said,
-						     memory_order_acq_rel, memory_order_relaxed))
+	if (!has_word(h, word) || !ptrc_cas(&entry_at(h, index)->due, &last.due, said))
 		goto out;
 	if (!has_room) {
 		ptrc_stream_raise(&h->clock_due, said);
 		goto out;
 	}
-	/* The entry is stored before the count that covers it, and both before the new due. So a
-	 * reader that sees an event stamped by the new due finds the entry. */
+	/* The entry is stored before the count that covers it, and both before the new
+	 * clock_due. So a reader that sees an event stamped by the new clock_due finds the
+	 * entry. */
 	if (append(h, word, &last, counter, ns, &due) && change_word(h, word, (count + 1) << 32)) {
 		ptrc_stream_raise(&h->clock_due, due);
 		return;
@@ -389,7 +373,7 @@ static int64_t in_entry(const struct entry *e, uint64_t counter)
 {
 	if (counter >= e->counter)
 		return add(e->ns, scale(counter - e->counter, e->mult));
-	/* The stamp is older than the list. */
+	/* The stamp is older than the list of entries. */
 	return subtract(e->ns, scale(e->counter - counter, e->mult));
 }
 
@@ -399,13 +383,13 @@ int64_t ptrc_clock_look_up(const struct ptrc_stream_header *h, struct ptrc_clock
 	uint64_t count, due, low, high;
 	struct entry e, next;
 
-	/* clock_due is read first. So it may be older than the count, which only makes the
-	 * cursor's copy valid for a shorter span. */
+	/* clock_due is read before the count. If it is older, the cursor's copy is valid for a
+	 * shorter time. */
 	due = ptrc_load_acquire(&h->clock_due);
 	count = ptrc_load_acquire(&h->clock_word) >> 32;
 	low = count > PTRC_CLOCK_ENTRY_COUNT ? count - PTRC_CLOCK_ENTRY_COUNT + 1 : 0;
 	high = count;
-	/* Find the last entry that begins at our stamp or before it. */
+	/* Find the last entry that starts at the stamp or before it. */
 	while (high - low > 1) {
 		uint64_t middle = low + (high - low) / 2, usable = middle;
 

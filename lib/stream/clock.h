@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From stamps to times. Events carry a stamp of the counter. A stream holds a growing list of
- * entries {counter, ns, mult}, which turn stamps into CLOCK_MONOTONIC; an offset that is taken
- * when the stream is created turns that into CLOCK_REALTIME, so that setting the wall clock
- * changes no time of an event.
+ * Conversion of stamps to times. An event carries a stamp of the counter. A stream holds a growing
+ * list of entries {counter, ns, mult}, which convert stamps to CLOCK_MONOTONIC; an offset taken at
+ * the stream's creation converts that to CLOCK_REALTIME, so that setting the wall clock changes no
+ * time of an event.
  *
- * Every reader, at any moment, gets the same time for the same event. This holds because a
- * process appends an entry only after the moment `clock_due` in the header, and no writer stamps
- * an event at or after the clock_due that it knows. So a new entry never changes the time of an
- * event that is recorded, times never go backwards, and log and live reader agree to the
- * nanosecond.
+ * All readers, at all moments, get the same time for the same event. This holds because a process
+ * appends an entry only after the moment `clock_due` in the header, and no writer stamps an event
+ * at or after the clock_due that it knows. So a new entry never changes the time of a recorded
+ * event, times never go backwards, and log and live reader agree to the nanosecond.
  */
 #ifndef PTRC_LIB_STREAM_CLOCK_H
 #define PTRC_LIB_STREAM_CLOCK_H
@@ -17,9 +16,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/base/timespec.h"
 #include "lib/stream/stream_layout.h"
 
-/* The processor's counter. */
 static inline uint64_t ptrc_counter(void)
 {
 #if defined(__x86_64__)
@@ -32,9 +31,9 @@ static inline uint64_t ptrc_counter(void)
 #endif
 }
 
-/* Memory fences do not order a read of the counter, because it is no access to memory. Right
- * after a fence, this call makes the processor read the counter only when other processors can
- * see everything that was stored before, and begin what follows only when the counter is read. */
+/* Memory fences do not order a read of the counter, which is no memory access. Called right
+ * after a fence, this makes the processor read the counter only when other processors can see
+ * all earlier stores, and start what follows only after the counter is read. */
 static inline void ptrc_counter_fence(void)
 {
 #if defined(__x86_64__)
@@ -44,56 +43,53 @@ static inline void ptrc_counter_fence(void)
 #endif
 }
 
-/* True if the counter of this machine has a constant rate and is the same on all processors. */
+/* Whether the counter has a constant rate and is the same on all processors. */
 bool ptrc_counter_is_usable(void);
 
-/* CLOCK_MONOTONIC, CLOCK_REALTIME or CLOCK_BOOTTIME in ns; async-signal-safe. */
-int64_t ptrc_clock_ns(int clock_id);
-
-/* Event times are 64 bits of nanoseconds since the Epoch, the last of them in April 2262. A stream may begin
- * in the years from 1970 to 2261. */
+/* Event times are 64 bits of nanoseconds since the Epoch, the last one in April 2262. A stream
+ * can be created in the years 1970 to 2261. */
 #define PTRC_CLOCK_END_SECONDS INT64_C(9214646400)
 
-/* Whether a stream may begin at this time of CLOCK_REALTIME. */
+/* Whether a stream can be created at this time of CLOCK_REALTIME. */
 static inline bool ptrc_clock_is_in_range(int64_t seconds)
 {
 	return seconds >= 0 && seconds < PTRC_CLOCK_END_SECONDS;
 }
 
-/* A stamp of this moment for the stream: the counter, or CLOCK_MONOTONIC if the stream was
- * created without a usable counter. */
+/* A stamp of now: the counter, or CLOCK_MONOTONIC if the stream was created without a usable
+ * counter. */
 uint64_t ptrc_stream_now(const struct ptrc_stream_header *h);
 
-/* The counters of two processors differ by less than this. A stamp that lies further in the
- * future is damaged memory. */
+/* The counters of two processors differ by less than this. A stamp further in the future is
+ * damage. */
 #define PTRC_STAMP_SLACK (UINT64_C(1) << 20)
 
-/* Append an entry if one is due at stamp `now`. Any thread of any process may; it does not wait
- * long for another one that appends. */
+/* Appends an entry if one is due at stamp `now`. Any thread of any process may call this; it
+ * does not wait long for another one that appends. */
 void ptrc_clock_update(struct ptrc_stream_header *h, uint64_t now);
-/* Remember the counter and the time of now. A new stream's first entry needs the counter's rate,
- * and the longer ago this was called, the better the rate is known. */
+/* Saves counter and time. A new stream's first entry needs the counter's rate, which is the more
+ * accurate the longer ago this was called. */
 void ptrc_clock_first_pair(void);
-/* Read the counter and CLOCK_MONOTONIC of one moment. */
+/* Reads the counter and CLOCK_MONOTONIC at the same moment, as nearly as possible. */
 void ptrc_clock_pair(uint64_t *counter, int64_t *ns);
-/* Fill in t0, the first entry and the offset in the header of a new stream. */
+/* Sets t0, the first entry and the offset in the header of a new stream. */
 void ptrc_clock_init(struct ptrc_stream_header *h);
 
-/* A copy of the entry that was used last. All zero: none yet. */
+/* A copy of the entry used last. All zero: none yet. */
 struct ptrc_clock_cursor {
-	uint64_t from, to; /* stamps for which the copy is valid */
+	uint64_t from, to; /* stamps for which the copy is valid: from <= stamp < to */
 	int64_t ns;
 	uint64_t mult;
 };
-/* For a stamp for which the cursor's entry is not valid: finds another. */
+/* The time of a stamp for which the cursor's entry is not valid; loads the valid one. */
 int64_t ptrc_clock_look_up(const struct ptrc_stream_header *h, struct ptrc_clock_cursor *c,
 			   uint64_t counter);
 
-/* An entry's mult is nanoseconds per tick, shifted left by so many bits. */
+/* An entry's mult is nanoseconds per tick, shifted left by this many bits. */
 #define PTRC_CLOCK_SHIFT 32
 
-/* The time of a stamp: nanoseconds of CLOCK_REALTIME. The sums wrap around: their operands come
- * from shared memory and may be anything. */
+/* The time of a stamp in ns of CLOCK_REALTIME. The sums may wrap around, because their operands
+ * come from shared memory. */
 static inline int64_t ptrc_clock_realtime(const struct ptrc_stream_header *h,
 					  struct ptrc_clock_cursor *c, uint64_t counter)
 {

@@ -35,14 +35,12 @@ bool ptrc_consumer_pin(const struct ptrc_consumer *c, uint32_t chunk, uint64_t e
 			return false;
 		p->end = ptrc_chunk_end(pool, chunk, word);
 		/* A full chunk is pinned even if everything in it is consumed, because unpinning
-		 * frees it. It was not freed before if the other consumer had it pinned, or
-		 * died. */
+		 * frees it. That did not happen if the other consumer had pinned it, or died. */
 		if (p->end == 0 ||
 		    (state == PTRC_CHUNK_OWNED && ptrc_chunk_rpos(ctl, word, p->end) >= p->end))
 			return false;
 		p->word = word | c->pin;
-	} while (!atomic_compare_exchange_weak_explicit(
-		&ctl->word, &word, p->word, memory_order_acq_rel, memory_order_acquire));
+	} while (!ptrc_cas(&ctl->word, &word, p->word));
 	return true;
 }
 
@@ -108,7 +106,7 @@ enum ptrc_step ptrc_consumer_step(const struct ptrc_consumer *c, struct ptrc_wal
 	} while (record->off < rpos);
 	if (record->stamp <= until)
 		return PTRC_STEP_EVENT;
-	/* Reading would never get past an event from the future. */
+	/* An event from the future would stop all reading. */
 	if (record->stamp > ptrc_stream_now(c->stream->header) + PTRC_STAMP_SLACK)
 		return PTRC_STEP_DAMAGE;
 	*walk = before;
@@ -126,11 +124,11 @@ bool ptrc_consumer_condemn(const struct ptrc_consumer *c, const struct ptrc_pinn
 	uint32_t slot = PTRC_CHUNK_SLOT(p->word);
 	int64_t wait_ns = CONDEMN_WAIT_NS;
 
-	/* If it has no owner: no writer shall adopt it. */
+	/* Without an owner: keeps writers from adopting it. */
 	ptrc_chunk_change(ctl, p->word, PTRC_CHUNK_PARTIAL, PTRC_CHUNK_SEALED);
 	if (ptrc_chunk_change(ctl, p->word, PTRC_CHUNK_OWNED, PTRC_CHUNK_SEALED)) {
-		/* Because of the new control word, the owner's next event takes the general way,
-		 * where the owner looks at the word of its chunk. */
+		/* The new control word makes the owner's next event take the general way, which
+		 * looks at the word of the chunk. */
 		ptrc_control_change(h, 0, 0);
 		ptrc_barrier(h);
 		if (ptrc_marks_wait(h, &c->stream->given_up, slot, &wait_ns) == slot) {
@@ -165,7 +163,7 @@ uint32_t ptrc_type_counts_ready(const struct ptrc_type_counts *c)
 	return ready < PTRC_TYPE_COUNT ? (uint32_t)ready : PTRC_TYPE_COUNT;
 }
 
-/* Make sure that the counts of the type have memory. False: there is none. */
+/* Reserves memory for the counts of the type. False: there is none. */
 static bool make_ready(struct ptrc_type_counts *c, uint32_t id)
 {
 	uint32_t ready = ptrc_type_counts_ready(c);
@@ -175,7 +173,7 @@ static bool make_ready(struct ptrc_type_counts *c, uint32_t id)
 		return true;
 	if (!ptrc_file_populate(&c->type[ready], (id + 1 - ready) * sizeof(c->type[0])))
 		return false;
-	/* Whole pages are real now. */
+	/* Whole pages have memory now. */
 	end = (offsetof(struct ptrc_type_counts, type[id + 1]) + 4095) & ~UINT64_C(4095);
 	ptrc_store_release(&c->ready,
 			   (end - offsetof(struct ptrc_type_counts, type[0])) / sizeof(c->type[0]));
@@ -188,7 +186,7 @@ void ptrc_type_counts_add(struct ptrc_type_counts *c, uint64_t epoch,
 	uint64_t known = ptrc_load_relaxed(&c->epoch);
 	struct ptrc_type_count *type;
 
-	/* A clear came between the event and this count: the event does not count. */
+	/* A clear came between the event and this count: it does not count. */
 	if (epoch < known || sum->id >= PTRC_TYPE_COUNT)
 		return;
 	if (epoch > known) {
@@ -232,17 +230,14 @@ bool ptrc_consumer_find_gap(const struct ptrc_consumer *c, uint64_t told, _Atomi
 			if (kept)
 				ptrc_store_release(kept, first);
 		}
-		/* A tee leaves the loss to the keeper. */
-		if (c->only_looks || atomic_compare_exchange_weak_explicit(
-					     &h->first_lost, &lost, PTRC_TIME_NONE,
-					     memory_order_acq_rel, memory_order_acquire))
+		if (c->only_looks || ptrc_cas(&h->first_lost, &lost, PTRC_TIME_NONE))
 			break;
 	}
 	if (first == PTRC_TIME_NONE)
 		return false;
-	/* first_lost is read before the horizon, and thieves note them the other way round. So a
-	 * consumer never meets the beginning of a loss without its end. It may meet an end alone:
-	 * then it has told of the beginning before. */
+	/* first_lost is read before the horizon, and thieves store them in the reverse order. So
+	 * a consumer never sees the start of a loss without its end. It may see an end alone, of
+	 * a loss whose start it has reported before. */
 	last = ptrc_load_acquire(&h->horizon);
 	if (last <= told) {
 		if (kept)

@@ -39,7 +39,7 @@ static int begin(struct ptrc_stream *s, struct ptrc_drain *d)
 	uint64_t status;
 
 	memset(d, 0, sizeof(*d));
-	d->stream = s; /* ptrc_drain_end() needs it, also after a failure */
+	d->stream = s; /* ptrc_drain_end() needs it even after a failure */
 	d->consumer = (struct ptrc_consumer){.stream = s, .pin = PTRC_CHUNK_PIN_KEEPER};
 	d->stretch_max = UINT64_MAX;
 	d->packer = ptrc_file_zeros(sizeof(*d->packer));
@@ -63,8 +63,8 @@ static void gap_is_out(struct ptrc_drain *d)
 	ptrc_store_release(&d->stream->header->gap_first, PTRC_TIME_NONE);
 }
 
-/* Find the first event behind the gap, which RESUME announces. Move the beginning of the gap back
- * to the first event that is dropped with it, as events older than the last overwritten one are. */
+/* Finds the first event after the gap, which RESUME announces. Moves the start of the gap back
+ * to the first event that is dropped with it: events older than the last overwritten one are. */
 static void find_ends_of_gap(struct ptrc_drain *d)
 {
 	d->resume = PTRC_TIME_NONE;
@@ -97,7 +97,7 @@ static void take_gap(struct ptrc_drain *d)
 	uint64_t flushed = ptrc_load_relaxed(&h->flushed_until);
 
 	/* A LOOP stream may overwrite a part of a flush after it is written and before it is
-	 * committed. Those events are in the log, so nothing up to the flush is a gap. */
+	 * committed. Those events are in the log, so no gap starts before the end of the flush. */
 	if (flushed > told)
 		told = flushed;
 	d->gap.first = PTRC_TIME_NONE;
@@ -117,7 +117,7 @@ int ptrc_drain_begin(struct ptrc_stream *s, struct ptrc_drain *d)
 
 	if (error)
 		return error;
-	/* Without this wait a record older than `until` could appear after later ones were
+	/* Without this wait, a record older than `until` could appear after later ones were
 	 * written. */
 	d->until = d->flushed = ptrc_consumer_moment(&d->consumer);
 	ptrc_marks_wait_all(s->header, &s->given_up);
@@ -151,7 +151,7 @@ int ptrc_drain_begin_again(struct ptrc_stream *s, struct ptrc_drain *d,
 	d->is_again = true;
 	d->until = ptrc_stream_now(h);
 	d->flushed = given->until;
-	/* The cut of this run excludes events only if the dead keeper knew of it. */
+	/* The cut of this run excludes events only if the dead keeper knew it. */
 	if (!given->is_run_over || given->run_tag != (uint8_t)d->run) {
 		d->excluded.cut = PTRC_TIME_NONE;
 		d->is_stopped = d->has_stop = false;
@@ -178,7 +178,8 @@ void ptrc_drain_limit(struct ptrc_drain *d, uint64_t bytes)
 
 uint64_t ptrc_drain_room(const struct ptrc_drain *d)
 {
-	/* Of a record, its first 16 bytes take 29 at most when they are packed. */
+	/* The first 16 bytes of a record become at most 29 when packed, so twice the size is
+	 * enough. */
 	return 2 * (uint64_t)d->stream->pool.chunk_size + PTRC_PACKED_HEAD_MAX + PTRC_PACKED_SLACK;
 }
 
@@ -216,14 +217,13 @@ void ptrc_stretch_pack(struct ptrc_stretch *stretch, struct ptrc_packer *p)
 	stretch->sum_count = p->sums.count;
 }
 
-/* End the stretch that the packer has. */
 static void end_stretch(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 {
 	ptrc_stretch_pack(stretch, d->packer);
 	d->note.sum_count = stretch->sum_count;
 }
 
-/* Add an event that the drain makes up, unless its type is filtered. `data` has a multiple of 8
+/* Adds an event that the drain makes up, unless its type is filtered. `data` has a multiple of 8
  * bytes. */
 static void add_made_up(struct ptrc_drain *d, uint32_t id, uint64_t stamp, const void *data,
 			uint32_t len)
@@ -232,7 +232,7 @@ static void add_made_up(struct ptrc_drain *d, uint32_t id, uint64_t stamp, const
 		ptrc_packer_add(d->packer, to_ns(d, stamp), ptrc_packed_key(0, id), data, len);
 }
 
-/* Does the event that the walk stands behind belong to the stretch that the packer has begun? */
+/* Whether the event that the walk has just passed belongs to the stretch in the packer. */
 static bool belongs(const struct ptrc_packer *p, uint64_t max, const struct ptrc_stretch *stretch,
 		    const struct ptrc_walk *walk, uint32_t len, enum ptrc_stretch_kind kind)
 {
@@ -242,8 +242,8 @@ static bool belongs(const struct ptrc_packer *p, uint64_t max, const struct ptrc
 	       walk->origin.thread == stretch->origin.thread;
 }
 
-/* Pack what is left of the chunk, up to `until` or to where the stretch must end. Each event is
- * read where it stands, once. */
+/* Packs the rest of the chunk, up to `until` or to where the stretch must end. Reads each event
+ * once, in place. */
 static void pack(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 {
 	const struct ptrc_stream_header *h = d->stream->header;
@@ -263,7 +263,7 @@ static void pack(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 		if (r.off < d->rpos)
 			continue;
 		if (r.stamp > d->until) {
-			/* The drain would never get past an event from the future. */
+			/* An event from the future would stop all drains. */
 			is_last = r.stamp <= ptrc_stream_now(h) + PTRC_STAMP_SLACK;
 			walk.off = r.off;
 			break;
@@ -286,7 +286,7 @@ static void pack(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 			walk.off = r.off;
 			break;
 		} else if (ns < p->last_ns) {
-			/* A stretch must be in order, even if damaged memory is not. */
+			/* Times of a stretch never go back, even if damaged memory says so. */
 			ns = p->last_ns;
 		}
 		ptrc_packer_add(p, ns, ptrc_packed_key(r.addr, r.id_flags), walk.bytes + r.data,
@@ -305,7 +305,7 @@ static void pack(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 	end_stretch(d, stretch);
 }
 
-/* The offset up to which a dead keeper has taken records of the pinned chunk. */
+/* The offset up to which a dead keeper took records of the pinned chunk. */
 static uint32_t taken_end(struct ptrc_drain *d)
 {
 	uint64_t taken = ptrc_load_relaxed(&ptrc_pool_ctl(&d->stream->pool, d->chunk)->taken);
@@ -327,7 +327,7 @@ static bool open_chunk(struct ptrc_drain *d)
 	return true;
 }
 
-/* Free the room of the pinned chunk, up to the end of the note's stretch. */
+/* Consumes the pinned chunk up to the end of the note's stretch. */
 static void advance(struct ptrc_drain *d, const struct ptrc_drain_note *note)
 {
 	uint32_t consumed = note->consumed;
@@ -339,11 +339,10 @@ static void advance(struct ptrc_drain *d, const struct ptrc_drain_note *note)
 			consumed = end;
 		ptrc_stream_error(d->stream, EINVAL);
 	}
-	/* Counted first: if this keeper dies in between, its successor counts them again, which
-	 * is better than not at all. */
+	/* Counted first: if this keeper dies before it advances, its successor counts them
+	 * again, which is better than never. */
 	if (note->lost)
-		atomic_fetch_add_explicit(&d->stream->header->lost_events, note->lost,
-					  memory_order_relaxed);
+		ptrc_add_relaxed(&d->stream->header->lost_events, note->lost);
 	ptrc_consumer_advance(&d->consumer, &d->pinned, consumed, note->events);
 }
 
@@ -360,7 +359,7 @@ static bool next_of_chunks(struct ptrc_drain *d, struct ptrc_stretch *stretch)
 				d->is_owed = true;
 				return true;
 			}
-			/* No record of it goes to the log, so its room is free right away. */
+			/* None of it goes to the log, so its room is free at once. */
 			if (!d->is_owed)
 				advance(d, &d->note);
 		}
@@ -411,10 +410,10 @@ int ptrc_drain_next(struct ptrc_drain *d, uint8_t *out, struct ptrc_stretch *str
 
 /* ---- commit ---- */
 
-/* False: the chunk is not what it was when the stretch was given out. */
+/* False: the chunk has changed since the stretch was returned. */
 static bool commit_chunk(struct ptrc_drain *d, const struct ptrc_drain_note *note)
 {
-	bool is_inside = d->is_pinned; /* stretch by stretch: the drain is still in this chunk */
+	bool is_inside = d->is_pinned; /* stretch by stretch: the drain has not left this chunk */
 
 	if (!is_inside && !pin(d, note->chunk))
 		return false;
@@ -422,8 +421,8 @@ static bool commit_chunk(struct ptrc_drain *d, const struct ptrc_drain_note *not
 		unpin(d);
 		return false;
 	}
-	/* Everything that the drain took is in the log. The gap of a later drain begins behind
-	 * it, so that OVERFLOW and RESUME do not hide events that the log has. */
+	/* The log now has everything that the drain took. A later gap starts after that, so that
+	 * OVERFLOW and RESUME do not hide events that the log has. */
 	if ((!is_inside || d->is_again) && note->events > note->lost &&
 	    PTRC_CHUNK_SLOT(d->pinned.word) != PTRC_SLOT_KEEPER)
 		ptrc_store_release(&d->stream->header->flushed_until, d->flushed);
@@ -442,8 +441,8 @@ void ptrc_drain_commit(struct ptrc_drain *d, const struct ptrc_drain_note *note,
 	uint64_t version = ptrc_load_relaxed(&types->version);
 	bool is_there = true;
 
-	/* While the version is odd, nobody trusts the counts. If this keeper dies then, the
-	 * counts lack some events of one chunk, and the next keeper makes the version even. */
+	/* While the version is odd, readers do not trust the counts. If this keeper dies then,
+	 * the counts lack some events of one chunk, and the next keeper makes the version even. */
 	ptrc_store_relaxed(&types->version, version + 1);
 	atomic_thread_fence(memory_order_release);
 	if (note->chunk == PTRC_DRAIN_GAP) {

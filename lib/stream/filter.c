@@ -32,8 +32,9 @@ enum ptrc_verdict ptrc_filter_of_patterns(const struct ptrc_stream_header *h, ui
 
 enum ptrc_verdict ptrc_filter_verdict(const struct ptrc_stream_header *h, uint32_t id)
 {
-	/* The patterns before the filter: a type that goes from one to the other is first entered
-	 * in the filter. `pass` last: it is set before filter or patterns change. */
+	/* Read the patterns before the filter: a type that the patterns cease to exclude because
+	 * the filter does is stored in the filter first. Read `pass` last: it is set before
+	 * filter or patterns change. */
 	enum ptrc_verdict verdict = ptrc_filter_of_patterns(h, id);
 
 	if (has_bit(h->filter, id))
@@ -50,7 +51,7 @@ void ptrc_filter_told(const struct ptrc_stream_header *h, uint64_t bits[PTRC_SET
 		return;
 	for (uint32_t id = PTRC_SET_ID_MIN; id <= PTRC_SET_ID_MAX; id++)
 		if (ptrc_filter_of_patterns(h, id) == PTRC_EXCLUDED)
-			bits[id / PTRC_SET_WORD_BITS] |= ptrc_set_mask(id);
+			ptrc_bits_add(bits, id);
 }
 
 uint32_t ptrc_filter_next_patterns(uint32_t patterns, bool is_other, bool is_on)
@@ -70,7 +71,7 @@ void ptrc_filter_store(struct ptrc_stream_header *h, const struct ptrc_filter_ch
 		ptrc_store_release(&h->filter[i], change->filter[i]);
 	for (uint32_t id = PTRC_SET_ID_MIN;
 	     change->patterns & PTRC_PATTERNS_ON && id <= PTRC_SET_ID_MAX; id++)
-		if (change->decided[id / PTRC_SET_WORD_BITS] & ptrc_set_mask(id))
+		if (ptrc_bits_have(change->decided, id))
 			ptrc_store_release(&list->verdict[id],
 					   (change->patterns & PTRC_PATTERNS_NUMBER) |
 						   PTRC_VERDICT_DECIDED);

@@ -13,32 +13,31 @@
 #include "lib/stream/clock.h"
 #include "lib/stream/status.h"
 
-/* After so long without a wake-up a writer looks for itself: whoever was to wake it may have been
- * killed, and there may be nobody left who could make room. */
+/* A writer looks for room itself after this time without a wake-up: the process that would wake
+ * it may have been killed, and no process may be left that could make room. */
 #define LOOK_NS INT64_C(100000000)
 
-/* Others may take what room is made, again and again, though hardly so often: then the memory of the
+/* Other writers may take the room each time, but hardly this often: then the memory of the
  * stream is damaged. */
 #define STRETCHES_MAX 100000
 
-/* Sleeps until the word is another one, at most that long, with the caller's signals. True if the
- * time has passed. Handlers that run meanwhile take part of the time. */
+/* Sleeps until the word changes, for at most `ns`, with the caller's signal mask. True if the
+ * time has passed. Handlers that run meanwhile use up some of the time. */
 static bool sleep_on(_Atomic uint32_t *word, uint32_t seen, int64_t ns, uint64_t *mask)
 {
 	struct timespec ts = {.tv_nsec = ns};
 	long ret;
 
-	/* A signal that comes between these two calls does not end the sleep, but its handler has
-	 * run then. */
+	/* A signal between these two calls does not end the sleep, but its handler has run then. */
 	ptrc_sys_restore_signals(mask);
 	ret = ptrc_sys(SYS_futex, word, FUTEX_WAIT, seen, &ts, 0, 0);
 	ptrc_sys_block_signals(mask);
 	return ret == -ETIMEDOUT;
 }
 
-/* True if nobody will ever make room: keeper and controller are dead, and with them everybody who
- * starts another keeper. Only processes in the controller's pid namespace record into its streams, so
- * its process numbers mean the same here. */
+/* Whether no process will ever make room: keeper and controller are dead, and no other process
+ * starts a keeper. Only processes in the controller's pid namespace record into its streams, so
+ * its pids are valid here. */
 static bool is_left_alone(const struct ptrc_stream_header *h)
 {
 	int keeper = ptrc_load_relaxed(&h->keeper_pid);
@@ -47,7 +46,8 @@ static bool is_left_alone(const struct ptrc_stream_header *h)
 	       ptrc_thread_is_dead(h->controller_pid);
 }
 
-/* True if the log takes no more, whatever happens: nobody reads the pipe, or it was given up. */
+/* Whether the log takes no more events for ever: the pipe has no reader, or the log was given
+ * up. */
 static bool is_log_closed(const struct ptrc_stream_header *h)
 {
 	int error = ptrc_load_relaxed(&h->flush_error);
@@ -79,14 +79,13 @@ bool ptrc_full_wait(struct ptrc_full_wait *w, uint64_t *mask)
 		if (w->is_over)
 			return true;
 		if (!w->has_slept)
-			atomic_fetch_add_explicit(&h->waits, 1, memory_order_relaxed);
+			ptrc_add_relaxed(&h->waits, 1);
 		w->has_slept = true;
 		is_late = sleep_on(&h->room_word, w->word, left < LOOK_NS ? left : LOOK_NS, mask);
 		if (ptrc_sys_getpid() != pid)
 			return false;
 		later = ptrc_clock_ns(CLOCK_MONOTONIC);
-		atomic_fetch_add_explicit(&h->wait_ns, (uint64_t)(later - now),
-					  memory_order_relaxed);
+		ptrc_add_relaxed(&h->wait_ns, (uint64_t)(later - now));
 		now = later;
 		made = ptrc_load_acquire(&h->room_made);
 	}
@@ -94,7 +93,7 @@ bool ptrc_full_wait(struct ptrc_full_wait *w, uint64_t *mask)
 		begin_stretch(w, now, made);
 	if (is_log_closed(h) || (is_late && is_left_alone(h)))
 		w->is_over = true;
-	/* Odd from now on; then the caller looks for room once more. Pairs with the fence in
+	/* Makes the word odd; then the caller looks for room again. Pairs with the fence in
 	 * ptrc_stream_wake_writers(). */
 	w->word = atomic_fetch_or_explicit(&h->room_word, 1, memory_order_acq_rel) | 1;
 	atomic_thread_fence(memory_order_seq_cst);

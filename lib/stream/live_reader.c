@@ -16,25 +16,26 @@
 #include "lib/stream/slots.h"
 #include "lib/stream/status.h"
 
-/* Event calls under way delay the reader at most so long, all together. A writer that lost its
- * processor comes back sooner; one that is stopped must not hold up the others. The reader looks at
- * them all the time: one that stood still together with a writer cannot know that the writer is
- * stopped. */
+/* Event calls under way delay the reader at most this long, all together. A writer that lost its
+ * processor returns sooner; one that is stopped must not hold up the others. The reader looks at
+ * them all the time: if it stood still together with a writer, it could not know that the writer
+ * is stopped. */
 #define HOLD_NS INT64_C(100000000)
-/* So often it looks what has become complete meanwhile. */
+/* The interval at which it looks for what has become complete meanwhile. */
 #define HOLD_PIECE_NS INT64_C(5000000)
 
-/* A call gives up after so many batches without an event. There are one or two at most, unless
- * the memory is damaged. */
+/* A call gives up after this many batches without an event. One or two occur, unless the memory
+ * is damaged. */
 #define IDLE_MAX 100
 
 struct ptrc_live_chunk {
 	uint32_t chunk;
-	uint32_t gen; /* to which the walk belongs; 0: none yet */
+	uint32_t gen; /* of the walk; 0: none yet */
 	struct ptrc_walk walk;
 	struct ptrc_walk_record next; /* valid while this is in the heap */
-	uint64_t base;	 /* of the chunk: of equal stamps, that of the older chunk goes first */
-	uint32_t unread; /* offset of the first event not reported; for counting only */
+	/* of the chunk; of events with equal stamps, that of the older chunk goes first */
+	uint64_t base;
+	uint32_t unread; /* offset of the first event not reported, used by counting only */
 };
 
 int ptrc_live_reader_init(struct ptrc_live_reader *r, struct ptrc_stream *s, bool is_tee)
@@ -90,7 +91,7 @@ static bool pin(struct ptrc_live_reader *r, uint32_t chunk, struct ptrc_pinned *
 
 /* ---- counts, filter, damage ---- */
 
-/* Count an event that leaves the stream, or that was made up. A tee takes nothing out. */
+/* Counts an event that is consumed or made up. A tee consumes nothing. */
 static void count(struct ptrc_live_reader *r, uint32_t id_flags, uint32_t len)
 {
 	struct ptrc_type_sum one = {.id = id_flags & PTRC_REC_ID_MASK,
@@ -107,7 +108,7 @@ static uint64_t *sum_of(struct ptrc_event_sums *sums, uint32_t id)
 	return id < POSIX_TRACE_UNNAMED_USEREVENT ? &sums->system : &sums->user;
 }
 
-/* Is the event to be reported? Counts it if it is. */
+/* Whether the event is to be reported; if so, counts it. */
 static bool admit(struct ptrc_live_reader *r, const struct ptrc_live_event *e)
 {
 	struct posixtrace_type_count *withheld;
@@ -131,11 +132,10 @@ static bool admit(struct ptrc_live_reader *r, const struct ptrc_live_event *e)
 
 static bool is_wanted(const struct ptrc_live_reader *r, uint32_t id)
 {
-	return !r->is_selective ||
-	       (id / 64 < PTRC_SET_WORD_COUNT && (r->wanted[id / 64] >> id % 64 & 1));
+	return !r->is_selective || ptrc_bits_have(r->wanted, id);
 }
 
-/* Queue an event that the reader makes up. */
+/* Queues an event that the reader makes up. */
 static void push(struct ptrc_live_reader *r, uint32_t id, uint64_t stamp, const void *data,
 		 uint32_t len)
 {
@@ -148,8 +148,8 @@ static void push(struct ptrc_live_reader *r, uint32_t id, uint64_t stamp, const 
 	count(r, id, len);
 }
 
-/* Damaged memory was met and skipped: queue an ERROR event, unless events are still
- * queued or the filter has it, as for the log. */
+/* Damaged memory was skipped: queues an ERROR event, unless events are queued already or the
+ * filter excludes it, as for the log. */
 static void report_damage(struct ptrc_live_reader *r)
 {
 	static const int error = EINVAL;
@@ -162,13 +162,12 @@ static void report_damage(struct ptrc_live_reader *r)
 	push(r, POSIX_TRACE_ERROR, r->until, &error, sizeof(error));
 }
 
-/* Nothing in the chunk from here on can be trusted. */
+/* Skips the rest of a chunk, which cannot be trusted. */
 static void skip_damage(struct ptrc_live_reader *r, struct ptrc_live_chunk *at,
 			const struct ptrc_pinned *p)
 {
 	uint32_t end = p->end;
 
-	/* A tee leaves the chunk to the keeper. */
 	if (!r->is_tee)
 		ptrc_consumer_condemn(&r->consumer, p, &end);
 	at->walk.off = end;
@@ -178,14 +177,14 @@ static void skip_damage(struct ptrc_live_reader *r, struct ptrc_live_chunk *at,
 
 /* ---- chunks ---- */
 
-/* Is the event one that the reader was not asked for, and that tells it nothing either? The counts of
- * what was missed take it for one that the reader has got. */
+/* Whether the event was not selected and does not affect the reader. For the count of missed
+ * events it has been read. */
 static bool is_skipped(struct ptrc_live_reader *r, const struct ptrc_walk_record *record)
 {
 	uint32_t id = record->id_flags & PTRC_REC_ID_MASK;
 	struct ptrc_excluded excluded;
 
-	/* Of system events some tell the filter. */
+	/* Some system events contain the filter. */
 	if (!r->is_selective || id < POSIX_TRACE_UNNAMED_USEREVENT || is_wanted(r, id))
 		return false;
 	excluded = ptrc_excluded_now(r->stream->header);
@@ -194,7 +193,7 @@ static bool is_skipped(struct ptrc_live_reader *r, const struct ptrc_walk_record
 	return true;
 }
 
-/* Step to the next event in the chunk that belongs to this batch. */
+/* Steps to the next event of this batch in the chunk. */
 static bool step(struct ptrc_live_reader *r, struct ptrc_live_chunk *at,
 		 const struct ptrc_pinned *p)
 {
@@ -229,7 +228,7 @@ static bool enter_chunk(struct ptrc_live_reader *r, struct ptrc_live_chunk *at)
 
 /* ---- batches ---- */
 
-/* Is there anything in the chunks that this reader has not walked over yet? */
+/* Whether the chunks hold anything that this reader has not walked over. */
 static bool has_unread(struct ptrc_live_reader *r)
 {
 	const struct ptrc_pool *pool = &r->stream->pool;
@@ -268,8 +267,8 @@ static int grow(struct ptrc_live_reader *r, uint32_t used)
 	return 0;
 }
 
-/* The stamp of the last event in a chunk that has an owner. A chunk without an event has the stamp
- * with which it was taken. False if the chunk changes hands meanwhile, or is damaged. */
+/* The stamp of the last event in a chunk that has an owner, or that of the owner's taking it if
+ * it holds no event. False if the chunk changes hands meanwhile or is damaged. */
 static bool last_stamp(const struct ptrc_pool *pool, uint32_t chunk, uint64_t word, uint64_t *stamp)
 {
 	const struct ptrc_chunk_ctl *ctl = ptrc_pool_ctl(pool, chunk);
@@ -289,9 +288,9 @@ static bool last_stamp(const struct ptrc_pool *pool, uint32_t chunk, uint64_t wo
 	return walk.off == end && !((ptrc_load_relaxed(&ctl->word) ^ word) & ~PTRC_CHUNK_PINS);
 }
 
-/* The stamp up to which all events are complete, although event calls are under way in slots from
- * `from` on: what those still add is not older than the last event of the same writer. Calls that
- * have begun since the moment get later stamps. 0: unknown. */
+/* The stamp up to which all events are complete, although event calls are under way in slots
+ * from `from` on: those cannot add events older than the last event of the same writer. Calls
+ * that have started since the moment get later stamps. 0: unknown. */
 static uint64_t complete_until(struct ptrc_live_reader *r, uint32_t from, uint64_t moment)
 {
 	const struct ptrc_pool *pool = &r->stream->pool;
@@ -301,7 +300,7 @@ static uint64_t complete_until(struct ptrc_live_reader *r, uint32_t from, uint64
 
 	for (uint32_t i = from, used = ptrc_slots_used(h); i < used; i++)
 		if (ptrc_marks_is_under_way(h, &r->stream->given_up, i)) {
-			is_under_way[i / 64] |= UINT64_C(1) << i % 64;
+			ptrc_bits_add(is_under_way, i);
 			count++;
 		}
 	for (uint32_t i = 0, used = ptrc_pool_used(pool); i < used && count; i++) {
@@ -310,7 +309,7 @@ static uint64_t complete_until(struct ptrc_live_reader *r, uint32_t from, uint64
 		uint64_t stamp;
 
 		if (PTRC_CHUNK_STATE(word) != PTRC_CHUNK_OWNED || slot >= PTRC_SLOT_COUNT ||
-		    !(is_under_way[slot / 64] >> slot % 64 & 1))
+		    !ptrc_bits_have(is_under_way, slot))
 			continue;
 		if (!last_stamp(pool, i, word, &stamp))
 			return 0;
@@ -319,7 +318,7 @@ static uint64_t complete_until(struct ptrc_live_reader *r, uint32_t from, uint64
 		is_under_way[slot / 64] &= ~(UINT64_C(1) << slot % 64);
 		count--;
 	}
-	/* A call whose chunk was not found may add anything. */
+	/* A call whose chunk was not found may add any event. */
 	return count ? 0 : moment;
 }
 
@@ -329,10 +328,10 @@ static void note_told(struct ptrc_live_reader *r, uint64_t stamp)
 		r->told = stamp;
 }
 
-/* Fill the heap, which is empty, with what the chunks hold up to r->until. 0, ENOMEM. */
+/* Fills the empty heap with the events in the chunks up to r->until. 0, ENOMEM. */
 static int fill_heap(struct ptrc_live_reader *r)
 {
-	/* Looked up after the event calls: an event may be in a chunk that was never used
+	/* Read after the look at event calls: an event may be in a chunk that was never used
 	 * before. */
 	uint32_t used = ptrc_pool_used(&r->stream->pool);
 	int error = grow(r, used);
@@ -343,8 +342,8 @@ static int fill_heap(struct ptrc_live_reader *r)
 		if (enter_chunk(r, &r->chunks[i]))
 			r->heap[r->heap_count++] = &r->chunks[i];
 	heap_build(r->heap, r->heap_count);
-	/* What was walked over is not reported one by one, so `told` does not come along by itself. A
-	 * loss up to here is one of events that the reader has not walked over. */
+	/* Skipped events do not advance `told`, as reported ones do. A loss up to here is of
+	 * events that the reader has not passed. */
 	if (r->is_selective && r->stream->header->policy == POSIX_TRACE_LOOP) {
 		ptrc_consumer_find_gap(&r->consumer, r->told, NULL, &r->gap);
 		note_told(r, r->until);
@@ -352,8 +351,7 @@ static int fill_heap(struct ptrc_live_reader *r)
 	return 0;
 }
 
-/* Find events for the heap, which is empty. 0; if it stays empty there is nothing to read.
- * ENOMEM. */
+/* Starts a batch when the heap is empty. If it stays empty, there is nothing to read. 0, ENOMEM. */
 static int new_batch(struct ptrc_live_reader *r)
 {
 	struct ptrc_stream_header *h = r->stream->header;
@@ -375,14 +373,14 @@ static int new_batch(struct ptrc_live_reader *r)
 		slot = ptrc_marks_wait(h, given_up, slot, &rest);
 		left -= piece - rest;
 		if (slot != UINT32_MAX && left <= 0) {
-			/* The writer is stopped; what it records will be reported late. */
+			/* The writer is stopped; its event will be reported late. */
 			ptrc_marks_give_up(h, given_up, slot++);
 			piece = 0;
 			continue;
 		}
 		if (slot != UINT32_MAX)
 			until = complete_until(r, slot, moment);
-		/* What the batch before this one was free to take, this one is, too. */
+		/* The limit never goes back. */
 		if (until > r->until)
 			r->until = until;
 		error = fill_heap(r);
@@ -392,8 +390,8 @@ static int new_batch(struct ptrc_live_reader *r)
 	}
 }
 
-/* The heap is empty: a tee has read all that was in it. The keeper may consume what every tee has
- * read that is not away. */
+/* A tee with an empty heap has read all that was in it. The keeper may consume what every tee
+ * has read that is not away. */
 static void tell_keeper(struct ptrc_live_reader *r)
 {
 	struct ptrc_stream_header *h = r->stream->header;
@@ -420,15 +418,14 @@ static void enqueue(struct ptrc_live_reader *r, uint32_t id, uint64_t stamp, con
 		push(r, id, stamp, data, len);
 }
 
-/* Copy the earliest event out of its chunk and consume it. False if it is gone, because its chunk
- * was overwritten or cleared, or because the keeper of a logged stream consumed it. */
+/* Copies the earliest event out of its chunk and consumes it. False if it is gone: its chunk was
+ * overwritten or cleared, or the keeper of a logged stream consumed it. */
 static bool take_head(struct ptrc_live_reader *r, struct ptrc_live_event *e)
 {
 	struct ptrc_live_chunk *at = r->heap[0];
 	struct ptrc_pinned p;
-	bool is_there;
+	bool is_there = pin(r, at->chunk, &p);
 
-	is_there = pin(r, at->chunk, &p);
 	if (!is_there || PTRC_CHUNK_GEN(p.word) != at->gen) {
 		if (is_there)
 			ptrc_consumer_unpin(&r->consumer, &p);
@@ -442,7 +439,7 @@ static bool take_head(struct ptrc_live_reader *r, struct ptrc_live_event *e)
 	e->len = at->next.len < r->buffer_size ? at->next.len : r->buffer_size;
 	e->origin = at->walk.origin;
 	e->data = r->buffer;
-	/* The walk has made sure that even a damaged length stays inside the chunk. */
+	/* The walk has checked that even a damaged length stays inside the chunk. */
 	memcpy(r->buffer, at->walk.bytes + at->next.data, e->len);
 	is_there = at->next.off >= ptrc_consumer_rpos(&r->consumer, &p);
 	ptrc_consumer_advance(&r->consumer, &p, at->walk.off, 1);
@@ -456,29 +453,29 @@ static bool take_head(struct ptrc_live_reader *r, struct ptrc_live_event *e)
 
 enum place { REPORT, DROP, BEHIND_GAP };
 
-/* Of a LOOP stream: is the earliest event of the heap reported as usual, dropped as a part of the
- * gap, or the first event behind the gap? */
+/* For a LOOP stream, whether the earliest event of the heap is reported as usual, dropped as a
+ * part of the gap, or the first event after the gap. */
 static enum place place_of(struct ptrc_live_reader *r, uint64_t stamp)
 {
 	struct ptrc_stream_header *h = r->stream->header;
 
-	/* If a thief dies, another writer notes its loss again; `told` keeps us from telling it
-	 * twice. */
+	/* If a thief dies, another writer records its loss again; `told` prevents a second
+	 * report. */
 	ptrc_consumer_find_gap(&r->consumer, r->told, NULL, &r->gap);
 	if (r->gap.first == PTRC_TIME_NONE)
 		return REPORT;
-	/* An event that survived, in the open chunk of a thread that seldom records, but is older
-	 * than the last one overwritten is dropped too, so that the gap is one stretch of time. */
+	/* An event that survived in the open chunk of a thread that seldom records, but is older
+	 * than the last one overwritten, is dropped too, so that the gap is one interval of
+	 * time. */
 	if (stamp > ptrc_load_acquire(&h->horizon))
 		return BEHIND_GAP;
-	/* An event that comes late may be older than one that was reported, but the gap must
-	 * not. */
+	/* A late event may be older than one that was reported, but the gap must not be. */
 	if (stamp < r->gap.first)
 		r->gap.first = stamp > r->told ? stamp : r->told + 1;
 	return DROP;
 }
 
-/* Queue OVERFLOW, RESUME and the event that RESUME announces, which is taken already. */
+/* Queues OVERFLOW, RESUME and the event that RESUME announces, which is already taken. */
 static void tell_gap(struct ptrc_live_reader *r, const struct ptrc_live_event *e)
 {
 	ptrc_sequencer_gap(&r->sequencer);
@@ -491,8 +488,8 @@ static void tell_gap(struct ptrc_live_reader *r, const struct ptrc_live_event *e
 	note_told(r, e->stamp);
 }
 
-/* Nothing is left in the stream: if it stopped for want of room, queue the STOP that tells of it,
- * and let the stream restart. True if the reader has to look again. */
+/* The stream is empty: if it stopped because it was full, queues the STOP and lets the stream
+ * restart. True if the reader must look again. */
 static bool tell_stop(struct ptrc_live_reader *r)
 {
 	static const int reason = 1;
@@ -504,7 +501,7 @@ static bool tell_stop(struct ptrc_live_reader *r)
 
 	if (!(status & PTRC_ST_AUTO_STOPPED) || (status & PTRC_ST_STOP_OUT))
 		return false;
-	/* An event call of the run may still be under way; its event comes before the STOP. */
+	/* An event call of the run may still be under way; its event precedes the STOP. */
 	ptrc_consumer_moment(&r->consumer);
 	for (uint32_t slot = 0; slot != UINT32_MAX;) {
 		slot = ptrc_marks_wait(h, &r->stream->given_up, slot, &left);
@@ -579,7 +576,7 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, struct ptrc_live_event *ev
 			continue;
 		if (place == DROP) {
 			if (!r->is_tee && !(event->id_flags & PTRC_REC_HIDDEN))
-				atomic_fetch_add_explicit(&h->lost_events, 1, memory_order_relaxed);
+				ptrc_add_relaxed(&h->lost_events, 1);
 			continue;
 		}
 		event->ns = ptrc_clock_realtime(h, &r->clock, event->stamp);
@@ -593,9 +590,9 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, struct ptrc_live_event *ev
 		}
 		if (admit(r, event) && is_wanted(r, event->id_flags & PTRC_REC_ID_MASK))
 			return 0;
-		/* The call goes on after an event that is not reported. But not after a START, as
-		 * in damaged memory a stream may stop again whenever this reader restarts it, and
-		 * then would keep the reader here for ever. */
+		/* Continue after an event that is not reported. But a START counts as idle: in
+		 * damaged memory a stream may stop again whenever this reader restarts it, which
+		 * would keep the reader here for ever. */
 		if ((event->id_flags & PTRC_REC_ID_MASK) != POSIX_TRACE_START)
 			idle = 0;
 	}
@@ -604,8 +601,8 @@ int ptrc_live_reader_next(struct ptrc_live_reader *r, struct ptrc_live_event *ev
 
 /* ---- counting ---- */
 
-/* Note for each chunk where the events begin that were not reported. The walk has passed the
- * event that is in the heap. */
+/* Finds, for each chunk, the first event that was not reported. The walk has passed the event in
+ * the heap. */
 static void find_unread(struct ptrc_live_reader *r)
 {
 	for (uint32_t i = 0; i < r->chunk_capacity; i++)
@@ -614,8 +611,8 @@ static void find_unread(struct ptrc_live_reader *r)
 		r->heap[i]->unread = r->heap[i]->next.off;
 }
 
-/* Add up the events in a chunk: by type those that are not consumed, and all that the reader has
- * passed. */
+/* Counts the events in a chunk: by type the unconsumed ones, and in *passed those that the
+ * reader has passed. */
 static void count_chunk(struct ptrc_live_reader *r, uint32_t chunk,
 			const struct ptrc_excluded *excluded, struct posixtrace_type_count *counts,
 			size_t count, struct ptrc_event_sums *passed)
@@ -649,13 +646,23 @@ static void count_chunk(struct ptrc_live_reader *r, uint32_t chunk,
 	ptrc_consumer_unpin(&r->consumer, &p);
 }
 
-/* Subtract, down to 0: if a keeper was killed while it counted, its counts are too small. */
+/* Subtracts, down to 0: if a keeper was killed while it counted, its counts are too small. */
 static void take_off(struct posixtrace_type_count *from, const struct posixtrace_type_count *t)
 {
 	from->pt_events -= t->pt_events < from->pt_events ? t->pt_events : from->pt_events;
 	from->pt_bytes -= t->pt_bytes < from->pt_bytes ? t->pt_bytes : from->pt_bytes;
 	from->pt_truncated -=
 		t->pt_truncated < from->pt_truncated ? t->pt_truncated : from->pt_truncated;
+}
+
+/* Whether counts are exact that were taken since the version was read. */
+static bool are_exact(const struct ptrc_live_reader *r, uint64_t version)
+{
+	struct ptrc_stream_header *h = r->stream->header;
+
+	atomic_thread_fence(memory_order_acquire);
+	return !(version & 1) && ptrc_load_relaxed(&ptrc_stream_types(h)->version) == version &&
+	       ptrc_load_relaxed(&h->epoch) == r->epoch;
 }
 
 bool ptrc_live_reader_count(struct ptrc_live_reader *r, struct posixtrace_type_count *counts,
@@ -667,7 +674,7 @@ bool ptrc_live_reader_count(struct ptrc_live_reader *r, struct posixtrace_type_c
 	uint64_t epoch = ptrc_load_acquire(&h->epoch);
 	uint32_t ready = ptrc_type_counts_ready(types);
 	struct ptrc_excluded excluded;
-	struct ptrc_event_sums passed;
+	struct ptrc_event_sums passed = {0};
 
 	if (epoch != r->epoch)
 		start_over(r, epoch);
@@ -689,14 +696,12 @@ bool ptrc_live_reader_count(struct ptrc_live_reader *r, struct posixtrace_type_c
 		count_chunk(r, i, &excluded, counts, count, &passed);
 	for (uint32_t i = 0; i < count && i < r->withheld_end; i++)
 		take_off(&counts[i], &r->withheld[i]);
-	atomic_thread_fence(memory_order_acquire);
-	return !(version & 1) && ptrc_load_relaxed(&types->version) == version &&
-	       ptrc_load_relaxed(&h->epoch) == epoch;
+	return are_exact(r, version);
 }
 
-/* Add up the events that are not to be had any more: consumed, lost, or passed by the reader. OVERFLOW
- * and RESUME are no records, as each reader makes up its own. Losses are counted first, so that an
- * event that is overwritten meanwhile counts a moment later, but not twice. */
+/* Counts the events that are out of reach: consumed, lost, or passed by the reader. OVERFLOW and
+ * RESUME are no records, because each reader makes up its own. Losses are read first, so that an
+ * event that is overwritten meanwhile is counted later, but not twice. */
 static bool count_gone(struct ptrc_live_reader *r, struct ptrc_event_sums *gone)
 {
 	struct ptrc_stream_header *h = r->stream->header;
@@ -713,9 +718,7 @@ static bool count_gone(struct ptrc_live_reader *r, struct ptrc_event_sums *gone)
 	find_unread(r);
 	for (uint32_t i = 0, used = ptrc_pool_used(&r->stream->pool); i < used; i++)
 		count_chunk(r, i, &excluded, NULL, 0, gone);
-	atomic_thread_fence(memory_order_acquire);
-	return !(version & 1) && ptrc_load_relaxed(&types->version) == version &&
-	       ptrc_load_relaxed(&h->epoch) == r->epoch;
+	return are_exact(r, version);
 }
 
 static uint64_t excess(uint64_t a, uint64_t b)
@@ -723,9 +726,9 @@ static uint64_t excess(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
-/* The user events that are gone without having been taken are those that were flushed or lost. The
- * number of lost events includes system events that the reader had taken before: those that are not
- * in the stream any more and were not flushed either. */
+/* User events out of reach that the reader did not read were flushed or lost. The number of lost
+ * events includes system events that the reader had read before: those that are no longer in the
+ * stream and were not flushed. */
 bool ptrc_live_reader_missed(struct ptrc_live_reader *r, uint64_t *missed)
 {
 	uint64_t epoch = ptrc_load_acquire(&r->stream->header->epoch);

@@ -2,13 +2,13 @@
 /*
  * Reading a live stream in the order of time, for the three getnext functions and for cursors. The
  * reader of a plain stream consumes what it reports. The reader of a logged stream is a tee: it
- * only looks, because the keeper consumes the events. A cursor is a tee on any stream, of which
- * there may be several at a time; a lock keeps the readers of a process apart.
+ * only looks, because the keeper consumes the events. A cursor is a tee on any stream; several can
+ * exist at a time. A lock excludes the readers of a process from each other.
  *
- * The reader works in batches. It fixes a moment, looks for event calls that are under way, and
- * merges what the chunks hold up to the moment, or up to where one of these calls can still add an
- * event: all of that is complete and in order. A writer's stamps never run backwards, so the stamp
- * of its last event is such a limit. Only if there is nothing up to there, the reader waits.
+ * The reader works in batches. It fixes a moment, looks for event calls under way, and merges the
+ * contents of the chunks up to the moment, or up to the time before which none of these calls can
+ * add an event: all of that is complete and in order. A writer's stamps never go back, so the stamp
+ * of its last event is such a time. The reader waits only if there is no event up to it.
  */
 #ifndef PTRC_LIB_STREAM_LIVE_READER_H
 #define PTRC_LIB_STREAM_LIVE_READER_H
@@ -22,7 +22,7 @@
 #include "lib/stream/consumer.h"
 #include "lib/stream/stream.h"
 
-/* An event as reported; `data` is valid until the next call. */
+/* A reported event; `data` is valid until the next call. */
 struct ptrc_live_event {
 	uint64_t stamp;
 	int64_t ns;
@@ -37,81 +37,80 @@ struct ptrc_live_chunk;
 
 struct ptrc_event_sums {
 	uint64_t user, system;
-	uint64_t lost; /* in the stream, of either kind */
+	uint64_t lost; /* lost in the stream, of either kind */
 };
 
 struct ptrc_live_reader {
 	struct ptrc_stream *stream;
 	struct ptrc_consumer consumer;
 	bool is_tee;
-	struct ptrc_live_reader *next_tee; /* in the list of the stream */
-	/* Only what was recorded up to this stamp is read; 0: no limit. */
+	struct ptrc_live_reader *next_tee; /* in the stream's list */
+	/* Read only events recorded up to this stamp; 0: all. */
 	uint64_t limit;
-	uint64_t epoch; /* of the stream, to which all that follows belongs */
+	uint64_t epoch; /* of the stream; all that follows belongs to it */
 	struct ptrc_sequencer sequencer;
 	struct ptrc_clock_cursor clock;
-	/* A tee may be asked for events of some types only: then a bit for each of them. */
+	/* A tee may report only some event types: those with a bit here. */
 	bool is_selective;
 	uint64_t wanted[PTRC_SET_WORD_COUNT];
 
-	/* This batch takes the events up to this stamp, which are complete. When the heap is empty,
-	 * all of them have been in it. */
+	/* The stamp up to which events are complete and this batch takes them. All of them have
+	 * been in the heap when it is empty. */
 	uint64_t until;
-	struct ptrc_live_chunk **heap;	/* the chunk with the earliest event at the top */
-	struct ptrc_live_chunk *chunks; /* for each chunk, the reader's place in it */
+	struct ptrc_live_chunk **heap;	/* its top is the chunk with the earliest event */
+	struct ptrc_live_chunk *chunks; /* the reader's place in each chunk */
 	uint32_t heap_count, chunk_capacity;
 
-	struct ptrc_gap gap; /* events that were lost, of which the caller has not been told */
-	uint64_t told;	     /* the latest stamp reported: losses up to it are told of */
-	/* Events that were not to be had any more when a tee began, and events that it has taken
-	 * since, whether it reported them or the filter held them. */
+	struct ptrc_gap gap; /* lost events, not reported to the caller yet */
+	uint64_t told;	     /* the latest stamp reported; losses up to it are reported, too */
+	/* Events that were out of reach when a tee was created, and events that it has read
+	 * since, including those that the filter withheld. */
 	struct ptrc_event_sums gone_before, taken;
-	/* CLOCK_MONOTONIC of the last time when a tee had read all that there was, ns. */
+	/* CLOCK_MONOTONIC, in ns, when a tee had last read all that there was. */
 	uint64_t beat;
-	uint64_t stop_told; /* number of the run whose automatic STOP was reported, + 1 */
+	uint64_t stop_told; /* 1 + number of the run whose automatic STOP was reported */
 
-	/* Of a tee, by type: events that it withheld because of the filter in force at their
+	/* For a tee, by type: events that it withheld because of the filter in force at their
 	 * time. The keeper counts them when it consumes them, and the tee subtracts them from
 	 * those counts. */
 	struct posixtrace_type_count *withheld;
-	uint32_t withheld_end; /* behind the last type that has any */
+	uint32_t withheld_end; /* one past the last type that has any */
 
-	/* Events that are reported before the next one of the heap. */
+	/* Events to report before the next one of the heap. */
 	struct ptrc_live_event queue[3];
 	unsigned queue_at, queue_count;
-	uint8_t *buffer; /* data of the event taken last */
+	uint8_t *buffer; /* data of the last event */
 	uint32_t buffer_size;
 };
 
-/* A tee is in the stream's list from here on. */
+/* A tee is added to the stream's list. */
 int ptrc_live_reader_init(struct ptrc_live_reader *r, struct ptrc_stream *s, bool is_tee);
-/* Free what the reader has. A tee of a stream that stays is taken out of the list first. */
+/* Frees what the reader owns. Unless the stream ends, a tee is removed from the list first. */
 void ptrc_live_reader_destroy(struct ptrc_live_reader *r);
 void ptrc_live_reader_unlist(struct ptrc_live_reader *r);
 
-/* Let a new tee begin with what the stream holds now: it does not tell of what was lost or flushed
- * before, or does if is_past_told is set. If the limit is not 0 the tee ends with what was recorded up to
- * that stamp. */
+/* Starts a new tee at what the stream holds now. Earlier losses and flushes are reported only if
+ * is_past_told. If the limit is not 0, the tee ends with events recorded up to that stamp. */
 void ptrc_live_reader_begin_tee(struct ptrc_live_reader *r, bool is_past_told, uint64_t limit);
 
-/* From now on a tee reports only events of the types in the set, and gaps. It walks over other user
- * events without a copy and without bringing them into the order of time. */
+/* From now on a tee reports only gaps and events of the types in the set. It skips other user
+ * events without copying or merging them. */
 void ptrc_live_reader_select(struct ptrc_live_reader *r, const trace_event_set_t *types);
 
-/* The next event: 0, ENODATA if there is none, ENOMEM. ENODATA means that no event had been
- * recorded, and not been reported, when the call began. If only events are there that an event call
- * under way may still precede, the reader waits for that call, for 100 ms at most, and then goes
- * on without it. */
+/* Returns the next event; ENODATA if there is none, ENOMEM. ENODATA means that all events
+ * recorded when the call started have been reported. If an event call under way may still
+ * precede all events in the stream, the reader waits for it for 100 ms at most, and then
+ * continues without it. */
 int ptrc_live_reader_next(struct ptrc_live_reader *r, struct ptrc_live_event *event);
 
-/* Fill in the counts of the first `count` types: events that were consumed and events in the
- * stream. False if the keeper consumed some meanwhile, or if the stream was cleared; then the
- * caller tries again. */
+/* Sets the counts of the first `count` types: events that were consumed and events in the
+ * stream. False if the keeper consumed some meanwhile or the stream was cleared; then the caller
+ * tries again. */
 bool ptrc_live_reader_count(struct ptrc_live_reader *r, struct posixtrace_type_count *counts,
 			    size_t count);
 
-/* How many events a tee has not got since it began, or since the last clear, and cannot get any
- * more: events lost in the stream, and user events flushed. False as above. */
+/* The number of events that a tee has missed for ever since its start or the last clear: events
+ * lost in the stream, and user events flushed. False as above. */
 bool ptrc_live_reader_missed(struct ptrc_live_reader *r, uint64_t *missed);
 
 #endif

@@ -7,19 +7,20 @@
 #include <time.h>
 
 #include "lib/base/atomic.h"
+#include "lib/base/file.h"
 #include "lib/base/sys.h"
 #include "lib/base/thread_life.h"
 #include "lib/stream/clock.h"
 #include "lib/stream/slots.h"
 
 #define WAIT_NS INT64_C(100000000)
-/* The limit for all calls together, because damaged memory may show any number of marks. */
+/* The limit for all calls together. Damaged memory may show any number of marks. */
 #define WAIT_ALL_NS INT64_C(1000000000)
-/* The time between two looks at a mark counts as this much at most. If more has passed, the whole
- * machine or process stood still, and so did the writer. */
+/* The time between two looks counts as at most this much. If it was longer, the whole machine or
+ * process stood still, and so did the writer. */
 #define LOOK_MAX_NS INT64_C(1000000)
-/* Looks at a mark without asking anything about its thread: most calls end meanwhile. Looks from
- * then on yield the processor, and sleep after as many again. */
+/* Looks at a mark before the first question about its thread: most calls end sooner. Later looks
+ * yield the processor and, after as many again, sleep. */
 #define SPIN_COUNT 200
 
 bool ptrc_barrier_register(void)
@@ -57,7 +58,7 @@ void ptrc_marks_give_up(struct ptrc_stream_header *h, struct ptrc_given_up *give
 	given_up->has_any = true;
 }
 
-/* The slot has no mark: what begins in it next will be waited for. */
+/* The slot has no mark, so its next call is waited for. */
 static void forget_given_up(struct ptrc_given_up *given_up, uint32_t slot)
 {
 	uint64_t *mark = given_up->has_any ? given_up_mark(given_up, slot) : NULL;
@@ -66,8 +67,8 @@ static void forget_given_up(struct ptrc_given_up *given_up, uint32_t slot)
 		*mark = 0;
 }
 
-/* True if the call in the slot will never end, because its thread is dead, or is the calling
- * thread: that one is in no event call now, so it has left this one by siglongjmp. */
+/* Whether the call in the slot will never end: its thread is dead, or is the calling thread,
+ * which is in no event call now and so has left this one by siglongjmp. */
 static bool is_abandoned(struct ptrc_slot *slot, bool is_suspicious)
 {
 	uint64_t owner = ptrc_load_relaxed(&slot->owner);
@@ -75,7 +76,7 @@ static bool is_abandoned(struct ptrc_slot *slot, bool is_suspicious)
 
 	if (owner == 0 || tid == ptrc_sys_gettid() || ptrc_thread_is_gone(tid))
 		return true;
-	/* The owner may be a zombie, or its thread id be another thread's by now. */
+	/* The owner may be a zombie, or its thread ID may be reused. */
 	return is_suspicious && ptrc_thread_has_ended(tid, owner & PTRC_SLOT_CLAIM_MASK);
 }
 
@@ -87,8 +88,8 @@ uint32_t ptrc_marks_wait(struct ptrc_stream_header *h, struct ptrc_given_up *giv
 	for (uint32_t i = from, used = ptrc_slots_used(h); i < used; i++) {
 		struct ptrc_slot *slot = &ptrc_stream_slots(h)[i];
 
-		/* Only a mark that is there at every look holds us up: an event call that begins
-		 * now begins after the caller's barrier. */
+		/* Only a call marked at every look is waited for: one that starts now starts
+		 * after the caller's barrier. */
 		for (unsigned spin = 0;; spin++) {
 			const uint64_t *known;
 			uint64_t mark;
@@ -106,7 +107,7 @@ uint32_t ptrc_marks_wait(struct ptrc_stream_header *h, struct ptrc_given_up *giv
 			if (known && *known == mark)
 				break;
 			/* The slots of controller and keeper have no owner. The thread may die
-			 * while this one waits, so it is asked about again between sleeps. */
+			 * during the wait, so it is checked again between sleeps. */
 			if (i >= PTRC_SLOT_FIRST &&
 			    is_abandoned(slot, spin == SPIN_COUNT || spin >= 2 * SPIN_COUNT))
 				break;
@@ -116,13 +117,10 @@ uint32_t ptrc_marks_wait(struct ptrc_stream_header *h, struct ptrc_given_up *giv
 			looked = now;
 			if (*left_ns <= 0)
 				return i;
-			if (spin < 2 * SPIN_COUNT) {
+			if (spin < 2 * SPIN_COUNT)
 				ptrc_sys(SYS_sched_yield, 0);
-			} else {
-				struct timespec pause = {.tv_nsec = 200000};
-
-				ptrc_sys(SYS_nanosleep, &pause, 0);
-			}
+			else
+				ptrc_file_sleep_ns(200000);
 		}
 	}
 	return UINT32_MAX;
@@ -159,9 +157,10 @@ void ptrc_barrier(struct ptrc_stream_header *h)
 	if (ptrc_load_relaxed(&h->control) & PTRC_CTL_FENCE) {
 		struct ptrc_given_up none = {0};
 
-		/* Writers of this stream fence between their mark and their look at the control
-		 * word. After our own fence, an event call either sees what we stored or has a
-		 * mark that we see. The calls with a mark may have looked before. */
+		/* Writers of this stream execute a fence between their mark and their look at
+		 * the control word. After our own fence, an event call either sees what we
+		 * stored or has a mark that we see. Marked calls may have looked before, so wait
+		 * for them. */
 		ptrc_counter_fence();
 		ptrc_marks_wait_all(h, &none);
 		return;

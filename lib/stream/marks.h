@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The barrier, and waiting for event calls. A writer marks its slot as long as an event call is
- * under way. A process that wants everything recorded up to a moment fixes the moment, passes the
- * barrier, and waits until the calls that it finds marked are done. A call that begins later
- * takes a later stamp.
+ * Barriers, and waiting for event calls. A writer marks its slot while an event call is under way.
+ * A process that needs everything recorded up to a moment fixes the moment, executes the barrier,
+ * and waits until the calls that it finds marked are done. Calls that start later get later stamps.
  *
- * The barrier is the expensive half of an asymmetric one. When ptrc_barrier returns, every thread
- * that records into the stream has passed a full memory barrier since the call. So an event call
- * that marks its slot later sees what this process stored before the barrier, and this process
- * sees the marks of all other event calls under way. Writers pay nothing, because membarrier
- * interrupts them. Where the kernel has no membarrier, the control word of a stream carries
+ * The barrier is the expensive half of an asymmetric one. When ptrc_barrier() returns, every thread
+ * that records into the stream has executed a full memory barrier since the call. So an event call
+ * that marks its slot later sees what this process stored before the barrier, and this process sees
+ * the marks of all other event calls under way. It costs writers nothing, because membarrier
+ * interrupts them. Where the kernel has no membarrier, the control word of a stream has
  * PTRC_CTL_FENCE, and its writers execute fences.
  */
 #ifndef PTRC_LIB_STREAM_MARKS_H
@@ -20,45 +19,45 @@
 
 #include "lib/stream/stream_layout.h"
 
-/* Make this process one that the barriers of others reach. False if the kernel cannot. */
+/* Registers this process for the barriers of others. False if the kernel cannot. */
 bool ptrc_barrier_register(void);
-/* True if this kernel has the barrier. If not, streams are created with PTRC_CTL_FENCE. */
+/* Whether this kernel has the barrier. If not, streams are created with PTRC_CTL_FENCE. */
 bool ptrc_barrier_is_available(void);
 void ptrc_barrier(struct ptrc_stream_header *h);
 
-/* A process remembers so many event calls that it waited for in vain. If there are more at a
+/* A process remembers this many event calls for which it waited in vain. If there are more at a
  * time, it waits for some of them again. */
 enum { PTRC_GIVEN_UP_MAX = 8 };
 
-/* Event calls that this process waited for in vain, because their thread is stopped or left the
- * call by siglongjmp. It does not wait for them again until it has seen the slot without a mark,
- * or with another one. Private to the process. */
+/* Event calls for which this process waited in vain, because their thread is stopped or left the
+ * call by siglongjmp. It waits for the slot again once it has seen it without a mark or with
+ * another one. Private to the process. */
 struct ptrc_given_up {
 	struct {
 		uint32_t slot;
-		uint64_t mark; /* 0: this entry is empty */
+		uint64_t mark; /* 0: empty entry */
 	} call[PTRC_GIVEN_UP_MAX];
-	uint32_t next; /* the entry that is overwritten next */
-	bool has_any;  /* an entry was ever made */
+	uint32_t next; /* entry to overwrite next */
+	bool has_any;
 };
 
 /*
- * Wait for the event calls under way in the slots from `from` on, for at most *left_ns, from
- * which the time waited is subtracted. Calls of dead threads are not waited for. Returns the
- * first slot that is still at work, or UINT32_MAX if none is.
+ * Waits for event calls in the slots from `from` on, for at most *left_ns, and subtracts the time
+ * waited. Does not wait for calls of dead threads. Returns the first slot that is still at work;
+ * UINT32_MAX if there is none.
  *
- * If the waiting process itself was stopped for a while, that time hardly counts, since the
- * writers may have been stopped together with it.
+ * Time during which the waiting process itself was stopped hardly counts, because the writers may
+ * have been stopped together with it.
  */
 uint32_t ptrc_marks_wait(struct ptrc_stream_header *h, struct ptrc_given_up *given_up,
 			 uint32_t from, int64_t *left_ns);
-/* Is an event call under way in the slot that ptrc_marks_wait would wait for? */
+/* Whether an event call is under way in the slot for which ptrc_marks_wait() would wait. */
 bool ptrc_marks_is_under_way(struct ptrc_stream_header *h, struct ptrc_given_up *given_up,
 			     uint32_t slot);
-/* Wait for all event calls under way: for each 100 ms at most, and a second in all. Those that
+/* Waits for all event calls under way, at most 100 ms for each and a second in all. Those that
  * take longer are given up, and their records appear late. */
 void ptrc_marks_wait_all(struct ptrc_stream_header *h, struct ptrc_given_up *given_up);
-/* Do not wait any more for the event call that is under way in the slot. */
+/* Excludes the event call that is under way in the slot from later waits. */
 void ptrc_marks_give_up(struct ptrc_stream_header *h, struct ptrc_given_up *given_up,
 			uint32_t slot);
 

@@ -10,10 +10,9 @@
 #include "lib/base/file.h"
 #include "lib/model/glob.h"
 
-/* Other patterns may come into force whenever a name has just been compared. */
+/* Other patterns may come into force each time a name has just been compared. */
 #define JUDGE_TRIES 16U
 
-/* Takes a copy of a pattern from shared memory. */
 static void copy_pattern(const struct ptrc_pattern_list *list, uint32_t index,
 			 struct ptrc_pattern *copy)
 {
@@ -28,8 +27,8 @@ static uint32_t count_patterns(const struct ptrc_pattern_list *list)
 	return count < PTRC_PATTERNS_MAX ? count : PTRC_PATTERNS_MAX;
 }
 
-/* Is the name excluded: does it match a pattern that excludes, or none of those that say what
- * alone is recorded? The latter do not concern system event types. */
+/* Whether the name matches an excluding pattern, or matches none although there are "only"
+ * patterns. The latter do not affect system event types. */
 static bool is_excluded(const struct ptrc_pattern_list *list, uint32_t id, const char *name)
 {
 	bool is_in_only = false, has_only = false;
@@ -54,7 +53,8 @@ static uint32_t make_verdict(uint32_t patterns, bool is_out)
 	       (is_out ? PTRC_VERDICT_EXCLUDE : PTRC_VERDICT_RECORD);
 }
 
-/* Compares the name of a type of which the patterns in force have no verdict, and notes theirs. */
+/* Compares the name of a type that the patterns in force have not judged, and stores the
+ * verdict. */
 static void judge(struct ptrc_stream_header *h, uint32_t id, const struct ptrc_names *n)
 {
 	uint32_t patterns = ptrc_load_acquire(&h->patterns);
@@ -68,13 +68,12 @@ static void judge(struct ptrc_stream_header *h, uint32_t id, const struct ptrc_n
 	seen = ptrc_load_acquire(&list->verdict[id]);
 	is_out = is_excluded(list, id, name);
 	atomic_thread_fence(memory_order_acquire);
-	/* If other patterns are in force now, the list may have been written meanwhile. And if they
-	 * are only in force after this look, the verdict has a number that nobody asks for. */
+	/* If other patterns are in force now, the list may have changed during the comparison.
+	 * If they come into force after this check, the verdict stored below has an old number
+	 * and counts for nothing. */
 	if (ptrc_load_relaxed(&h->patterns) != patterns)
 		return;
-	atomic_compare_exchange_strong_explicit(&list->verdict[id], &seen,
-						make_verdict(patterns, is_out),
-						memory_order_acq_rel, memory_order_relaxed);
+	ptrc_cas(&list->verdict[id], &seen, make_verdict(patterns, is_out));
 }
 
 enum ptrc_verdict ptrc_patterns_verdict(struct ptrc_stream_header *h, uint32_t id,
@@ -99,17 +98,12 @@ uint32_t ptrc_patterns_judge_all(struct ptrc_stream_header *h, const struct ptrc
 	return count;
 }
 
-/* Has posix_trace_set_filter() decided of this type since the patterns were set? */
+/* Whether posix_trace_set_filter() has decided on this type since the patterns were set. */
 static bool is_decided(struct ptrc_stream_header *h, uint32_t patterns, uint32_t id)
 {
 	return (patterns & PTRC_PATTERNS_ON) &&
 	       ptrc_load_relaxed(&ptrc_stream_patterns(h, patterns)->verdict[id]) ==
 		       ((patterns & PTRC_PATTERNS_NUMBER) | PTRC_VERDICT_DECIDED);
-}
-
-static void set_bit(uint64_t bits[PTRC_SET_WORD_COUNT], uint32_t id)
-{
-	bits[id / PTRC_SET_WORD_BITS] |= ptrc_set_mask(id);
 }
 
 /* Judges a name by the new list, which is not in force yet. */
@@ -120,7 +114,7 @@ static void judge_anew(struct ptrc_stream_header *h, uint32_t old, struct ptrc_p
 
 	if (is_decided(h, old, id) &&
 	    is_out == is_excluded(ptrc_stream_patterns(h, old), id, name)) {
-		set_bit(change->decided, id);
+		ptrc_bits_add(change->decided, id);
 		return;
 	}
 	if (id < PTRC_ID_UNNAMED)
@@ -128,7 +122,7 @@ static void judge_anew(struct ptrc_stream_header *h, uint32_t old, struct ptrc_p
 	else
 		ptrc_store_relaxed(&list->verdict[id], make_verdict(change->patterns, is_out));
 	if (is_out)
-		set_bit(change->new_told, id);
+		ptrc_bits_add(change->new_told, id);
 }
 
 int ptrc_patterns_prepare(struct ptrc_stream_header *h, const struct ptrc_names *n,
@@ -142,7 +136,7 @@ int ptrc_patterns_prepare(struct ptrc_stream_header *h, const struct ptrc_names 
 	memset(change, 0, sizeof(*change));
 	change->patterns = ptrc_filter_next_patterns(old, true, count != 0);
 	list = ptrc_stream_patterns(h, change->patterns);
-	/* This is a hole of the object until there are patterns. */
+	/* The lists have no memory before the first patterns. */
 	if (count && !ptrc_file_populate(list, offsetof(struct ptrc_pattern_list, pattern[count])))
 		return ENOMEM;
 	name_count = ptrc_patterns_judge_all(h, n);

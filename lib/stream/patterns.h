@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Comparing names with the patterns of a stream, and giving a stream other patterns. The lists of
- * patterns are in shared memory that any process of the user can change at any moment: what is
- * used of them is copied first.
+ * Comparing names with the patterns of a stream, and changing the patterns. The lists of patterns
+ * are in shared memory that any process of the user can change at any time, so they are copied
+ * before use.
  */
 #ifndef PTRC_LIB_STREAM_PATTERNS_H
 #define PTRC_LIB_STREAM_PATTERNS_H
@@ -13,28 +13,28 @@
 #include "lib/model/names.h"
 #include "lib/stream/filter.h"
 
-/* What filter and patterns say of a type, whose name is compared if it must be. PTRC_UNJUDGED: it
- * has no name, or the patterns change all the time. Async-signal-safe. */
+/* The verdict of filter and patterns on a type, after comparing its name if necessary.
+ * PTRC_UNJUDGED: it has no name, or the patterns keep changing. Async-signal-safe. */
 enum ptrc_verdict ptrc_patterns_verdict(struct ptrc_stream_header *h, uint32_t id,
 					const struct ptrc_names *n);
 
 /* ---- the controller, under its lock ---- */
 
-/* Judges every name that exists now, so that ptrc_filter_told() tells of all of them. Returns how
- * many names there are. */
+/* Judges every registered name, so that ptrc_filter_told() is complete. Returns the number of
+ * names. */
 uint32_t ptrc_patterns_judge_all(struct ptrc_stream_header *h, const struct ptrc_names *n);
 
-/* Makes a change ready that puts other patterns in force. Names that exist are judged at once; but
- * a type of which posix_trace_set_filter() has decided stays decided if the new patterns say of
- * its name what the old ones said. ENOMEM. */
+/* Prepares a change of the patterns, and judges all registered names. A type that
+ * posix_trace_set_filter() has decided stays decided if the new patterns have the same verdict
+ * on its name as the old ones. ENOMEM. */
 int ptrc_patterns_prepare(struct ptrc_stream_header *h, const struct ptrc_names *n,
 			  const struct ptrc_pattern *patterns, uint32_t count,
 			  struct ptrc_filter_change *change);
 
-/* Copies the patterns in force, at most `size`. Returns how many there are. */
+/* Copies at most `size` of the patterns in force. Returns how many there are. */
 uint32_t ptrc_patterns_get(struct ptrc_stream_header *h, struct ptrc_pattern *patterns,
 			   uint32_t size);
-/* Whether the pattern matches a name that exists. */
+/* Whether the pattern matches a registered name. */
 bool ptrc_pattern_has_match(const struct ptrc_pattern *pattern, const struct ptrc_names *n);
 
 #endif

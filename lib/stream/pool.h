@@ -1,26 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Where the parts of a mapped stream object are. Everything else in this room finds slots,
- * chunks, counts and clock entries by the functions below.
- */
+/* Access to the parts of a mapped stream object: slots, chunks, counts and clock entries. */
 #ifndef PTRC_LIB_STREAM_POOL_H
 #define PTRC_LIB_STREAM_POOL_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "lib/base/atomic.h"
 #include "lib/stream/stream_layout.h"
 
 /*
- * A mapped stream object and how it is parted into chunks. The two numbers are private copies
- * that ptrc_stream_map has checked: any process of the user can change those in the shared header
- * at any time, and an index that was checked against them could then lead out of the mapping.
+ * A mapped stream object and its chunks. The two numbers are private copies that ptrc_stream_map()
+ * has checked: any process of the user can change those in the shared header at any time, and an
+ * index checked against them could then lead out of the mapping.
  */
 struct ptrc_pool {
 	struct ptrc_stream_header *header;
 	uint32_t chunk_size;
-	uint32_t chunk_count; /* that the object has room for */
+	uint32_t chunk_count; /* for which the object has space */
 };
 
 static inline struct ptrc_type_counts *ptrc_stream_types(struct ptrc_stream_header *h)
@@ -33,7 +29,7 @@ static inline struct ptrc_clock_entry *ptrc_stream_clock(struct ptrc_stream_head
 	return (void *)((char *)h + PTRC_STREAM_CLOCK_OFFSET);
 }
 
-/* The list of patterns that is in force by this value of header.patterns. */
+/* The list of patterns that this value of header.patterns puts in force. */
 static inline struct ptrc_pattern_list *ptrc_stream_patterns(struct ptrc_stream_header *h,
 							     uint32_t patterns)
 {
@@ -59,7 +55,7 @@ static inline uint64_t ptrc_stream_chunk_offset(uint32_t chunk_count)
 	return (end + 4095) & ~UINT64_C(4095);
 }
 
-/* The caller makes sure that index is below chunk_count. */
+/* `index` must be below chunk_count. */
 static inline struct ptrc_chunk *ptrc_pool_chunk(const struct ptrc_pool *pool, uint32_t index)
 {
 	return (void *)((char *)pool->header + ptrc_stream_chunk_offset(pool->chunk_count) +
@@ -71,7 +67,7 @@ static inline struct ptrc_chunk_ctl *ptrc_pool_ctl(const struct ptrc_pool *pool,
 	return &ptrc_stream_ctl(pool->header)[index];
 }
 
-/* The number of chunks that were ever in use: those behind them hold nothing. */
+/* The number of chunks that were ever in use: later ones hold nothing. */
 static inline uint32_t ptrc_pool_used(const struct ptrc_pool *pool)
 {
 	uint32_t used = ptrc_load_acquire(&pool->header->chunks_used);
@@ -79,14 +75,12 @@ static inline uint32_t ptrc_pool_used(const struct ptrc_pool *pool)
 	return used < pool->chunk_count ? used : pool->chunk_count;
 }
 
-/* Raise a shared word to at least this value. */
+/* Raises a shared word to at least this value. */
 static inline void ptrc_stream_raise(_Atomic uint64_t *word, uint64_t value)
 {
 	uint64_t seen = ptrc_load_relaxed(word);
 
-	while (seen < value &&
-	       !atomic_compare_exchange_weak_explicit(word, &seen, value, memory_order_release,
-						      memory_order_relaxed))
+	while (seen < value && !ptrc_cas(word, &seen, value))
 		;
 }
 

@@ -12,12 +12,12 @@
 #include "lib/stream/status.h"
 
 /* A put starts over when two processors' counters differ, when another thread appends a clock
- * entry and when another writer takes the chunk; each of these happens once or twice. After so
- * many times the memory of the stream is damaged. */
+ * entry, and when another writer takes the chunk. Each occurs once or twice; this often means
+ * that the memory is damaged. */
 #define PUT_TRIES 1000
 
-/* Store the record, and before it a CONTEXT record if there is one to store. The chunk has room
- * for both. Returns the place behind it. */
+/* Stores the record, after a CONTEXT record if has_context. The chunk has room for both. Returns
+ * the end. */
 static uint8_t *store(struct ptrc_writer *w, const struct ptrc_put *p, uint64_t now,
 		      bool has_context)
 {
@@ -41,8 +41,8 @@ static uint8_t *store(struct ptrc_writer *w, const struct ptrc_put *p, uint64_t 
 	return at + ptrc_record_size(&head);
 }
 
-/* Set delta_max: a stamp that reaches the next clock entry, or whose delta does not fit a record,
- * must not be recorded on the fast way. */
+/* Sets delta_max: a stamp that reaches the next clock entry, or whose delta does not fit in a
+ * record, must not be recorded on the fast way. */
 static void bound_fast_way(struct ptrc_writer *w)
 {
 	uint64_t until_due = ptrc_load_acquire(&w->header->clock_due) - 1 - w->base;
@@ -80,13 +80,13 @@ enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_pu
 		if (!w->chunk || need > (uint64_t)(w->limit - w->at)) {
 			if (ptrc_space_make(w, (uint32_t)need, p->is_forced))
 				continue;
-			/* This stamp ends the run. It is taken after the look for room, because
-			 * events that others recorded meanwhile still had room. */
+			/* This stamp ends the run. It is taken after the search for room,
+			 * because events that others recorded meanwhile still had room. */
 			*stamp = ptrc_stream_now(h);
 			return PTRC_PUT_FULL;
 		}
-		/* From here as on the fast way: mark, counter, control word, record, pos. The
-		 * first look at the control word only tells whether to fence. */
+		/* The same steps as on the fast way: mark, counter, control word, record, pos.
+		 * The first look at the control word only decides whether to fence. */
 		ptrc_store_relaxed(&w->slot->frame, p->frame);
 		atomic_signal_fence(memory_order_seq_cst);
 		control = ptrc_load_relaxed(&h->control);
@@ -102,8 +102,8 @@ enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_pu
 			*stamp = now;
 			return PTRC_PUT_STALE;
 		}
-		/* The stamp may be too old by a few ticks if the chunk was filled on another
-		 * processor, and too new if the next clock entry has just fallen due. */
+		/* The stamp may be a few ticks too old if the chunk was filled on another
+		 * processor, and too new if the next clock entry has just become due. */
 		if (now < w->last || now >= ptrc_load_acquire(&h->clock_due) ||
 		    (!has_context && now - w->base > h->delta_max)) {
 			ptrc_store_release(&w->slot->frame, 0);
@@ -112,22 +112,22 @@ enum ptrc_put_result ptrc_writer_put(struct ptrc_writer *w, const struct ptrc_pu
 		w->at = store(w, p, now, has_context);
 		w->last = now;
 		w->count++;
-		/* The record exists from the moment that pos covers it. If the thread dies before
-		 * that, nothing of it is seen. */
+		/* The record exists once pos covers it. If the thread dies before that, no
+		 * process sees it. */
 		ptrc_store_release(&w->chunk->pos, (uintptr_t)w->at + w->pos_bias);
 		ptrc_store_release(&w->slot->frame, 0);
 		bound_fast_way(w);
 		*stamp = now;
 		return PTRC_PUT_DONE;
 	}
-	/* The stream's clock, its limits or the times in our chunk make no sense any more. */
+	/* The stream's clock, its limits or the times in the chunk are damaged. */
 	ptrc_writer_seal(w);
 	return PTRC_PUT_TOO_BIG;
 }
 
 /* Three steps, in this order: the cut, which alone decides what belongs to the run; the control
- * word; the status. If this thread dies after the first or the second one, the process that looks
- * at the stream next does the rest (ptrc_stream_complete). */
+ * word; the status. If this thread dies in between, the next process that looks at the stream
+ * completes them (ptrc_stream_complete). */
 bool ptrc_writer_stop_full(struct ptrc_stream_header *h, uint64_t expect, uint64_t stamp)
 {
 	uint64_t run = ptrc_load_acquire(&h->run) & 0xff;
@@ -135,17 +135,14 @@ bool ptrc_writer_stop_full(struct ptrc_stream_header *h, uint64_t expect, uint64
 	uint64_t seen = ptrc_load_acquire(&h->cut);
 
 	if (ptrc_load_acquire(&h->control) != expect)
-		return false; /* another run began, or this one was stopped */
-	/* The earliest cut of a run counts; the cut of a later run is left alone. */
+		return false; /* another run has started, or this one was stopped */
+	/* The earliest cut of a run counts. A cut of a later run is not changed. */
 	while (seen == PTRC_CUT_NONE || (int8_t)(run - (seen >> PTRC_CUT_RUN_SHIFT)) > 0 ||
 	       (seen >> PTRC_CUT_RUN_SHIFT == run && seen > cut))
-		if (atomic_compare_exchange_weak_explicit(&h->cut, &seen, cut, memory_order_acq_rel,
-							  memory_order_acquire))
+		if (ptrc_cas(&h->cut, &seen, cut))
 			break;
-	atomic_compare_exchange_strong_explicit(&h->control, &expect,
-						((expect & ~PTRC_CTL_RUN) | PTRC_CTL_LOSING) +
-							PTRC_CTL_SERIAL_ONE,
-						memory_order_acq_rel, memory_order_relaxed);
+	ptrc_cas(&h->control, &expect,
+		 ((expect & ~PTRC_CTL_RUN) | PTRC_CTL_LOSING) + PTRC_CTL_SERIAL_ONE);
 	ptrc_stream_wake_writers(h);
 	ptrc_status_auto_stopped(h, run);
 	ptrc_stream_wake_readers(h);
@@ -154,7 +151,7 @@ bool ptrc_writer_stop_full(struct ptrc_stream_header *h, uint64_t expect, uint64
 	return true;
 }
 
-/* Would the record fit into the stream if it were empty? */
+/* Whether the record would fit in the empty stream. */
 static bool fits_alone(const struct ptrc_writer *w, const struct ptrc_put *p)
 {
 	return 16 + ptrc_align8(p->len) + 24 + sizeof(struct ptrc_context) <=
@@ -165,7 +162,7 @@ enum ptrc_put_result ptrc_writer_record(struct ptrc_writer *w, uint64_t control,
 					uint64_t bytes)
 {
 	struct ptrc_stream_header *h = w->header;
-	/* Read once: others can change the shared memory between two reads. */
+	/* Read once, because other processes can change it between two reads. */
 	uint64_t stamp, data_max = *(const volatile uint64_t *)&h->max_data_size;
 	enum ptrc_put_result result;
 

@@ -11,8 +11,8 @@
 #include "lib/stream/chunk.h"
 #include "lib/stream/clock.h"
 
-/* How often a process looks whether another one that reaps is done: some milliseconds. What it
- * does not reap then will be reaped later. */
+/* Tries to become the reaper after another one, some milliseconds in all. What is not reaped
+ * then will be reaped later. */
 #define REAPER_TRIES 100
 
 static bool slot_is_dead(struct ptrc_slot *s, uint64_t owner, int pid, uint64_t image)
@@ -21,7 +21,7 @@ static bool slot_is_dead(struct ptrc_slot *s, uint64_t owner, int pid, uint64_t 
 
 	if (ptrc_thread_is_dead(ptrc_slot_tid(owner)))
 		return true;
-	/* 0: the owner has claimed the slot and not yet said what it runs. */
+	/* 0: the owner has just claimed the slot and not stored its program. */
 	its = ptrc_load_acquire(&s->image);
 	return pid != 0 && its != 0 && its != image && ptrc_load_relaxed(&s->pid) == pid;
 }
@@ -33,9 +33,8 @@ static uint64_t owner_word(int tid)
 	return (uint64_t)(uint32_t)tid << PTRC_SLOT_TID_SHIFT | (ms & PTRC_SLOT_CLAIM_MASK);
 }
 
-/* There is one reaper at a time. It stores where the chunk of a dead owner ends before it lets
- * others have the chunk; a second reaper that was slow would store that into a chunk that has a
- * new owner by then. */
+/* There is one reaper at a time. It stores the end of a dead owner's chunk before it releases
+ * the chunk; a slow second reaper would store that into a chunk that has a new owner by then. */
 static bool lock_reaper(struct ptrc_stream_header *h, bool waits)
 {
 	uint64_t mine = owner_word(ptrc_sys_gettid());
@@ -47,8 +46,7 @@ static bool lock_reaper(struct ptrc_stream_header *h, bool waits)
 		if ((tid == 0 || (tries == REAPER_TRIES - 1
 					  ? ptrc_thread_has_ended(tid, seen & PTRC_SLOT_CLAIM_MASK)
 					  : ptrc_thread_is_gone(tid))) &&
-		    atomic_compare_exchange_strong_explicit(
-			    &h->reaper, &seen, mine, memory_order_acquire, memory_order_relaxed))
+		    ptrc_cas(&h->reaper, &seen, mine))
 			return true;
 		if (!waits)
 			return false;
@@ -69,8 +67,8 @@ void ptrc_slots_reap(const struct ptrc_pool *pool, int pid, uint64_t image, bool
 
 		if (owner == 0 || !slot_is_dead(s, owner, pid, image))
 			continue;
-		/* The chunks before the slot: nobody claims a slot that a chunk's word still
-		 * names. */
+		/* Seal the chunks before the slot is freed: no thread claims a slot that a
+		 * chunk's word still names. */
 		for (uint32_t c = 0, chunks = ptrc_pool_used(pool); c < chunks; c++) {
 			uint64_t word = ptrc_load_acquire(&ptrc_pool_ctl(pool, c)->word);
 
@@ -95,12 +93,11 @@ void ptrc_slot_release(struct ptrc_stream_header *h, uint32_t slot_index, uint64
 {
 	struct ptrc_slot *s = &ptrc_stream_slots(h)[slot_index];
 
-	/* The next owner must not seem to run this owner's program: a reaper would take it for
-	 * dead. */
+	/* Otherwise the next owner would seem to run this owner's program, and a reaper would
+	 * take it for dead. */
 	if (ptrc_load_relaxed(&s->owner) == owner)
 		ptrc_store_relaxed(&s->image, 0);
-	atomic_compare_exchange_strong_explicit(&s->owner, &owner, 0, memory_order_release,
-						memory_order_relaxed);
+	ptrc_cas(&s->owner, &owner, 0);
 }
 
 static bool claim(struct ptrc_stream_header *h, uint32_t i, int pid, uint64_t image, uint64_t owner)
@@ -108,15 +105,13 @@ static bool claim(struct ptrc_stream_header *h, uint32_t i, int pid, uint64_t im
 	struct ptrc_slot *s = &ptrc_stream_slots(h)[i];
 	uint64_t none = 0;
 
-	if (ptrc_load_relaxed(&s->owner) != 0 ||
-	    !atomic_compare_exchange_strong_explicit(&s->owner, &none, owner, memory_order_acquire,
-						     memory_order_relaxed))
+	if (ptrc_load_relaxed(&s->owner) != 0 || !ptrc_cas(&s->owner, &none, owner))
 		return false;
 	/* A dead owner may have left its mark. */
 	ptrc_store_relaxed(&s->frame, 0);
 	ptrc_store_relaxed(&s->pid, pid);
 	ptrc_store_release(&s->image, image);
-	atomic_fetch_add_explicit(&h->threads, 1, memory_order_relaxed);
+	ptrc_add_relaxed(&h->threads, 1);
 	return true;
 }
 
@@ -141,9 +136,7 @@ uint32_t ptrc_slot_claim(const struct ptrc_pool *pool, int pid, int tid, uint64_
 	while (used < PTRC_SLOT_COUNT) {
 		if (!ptrc_file_populate(&ptrc_stream_slots(h)[used], sizeof(struct ptrc_slot)))
 			return UINT32_MAX;
-		if (atomic_compare_exchange_strong_explicit(&h->slots_used, &used, used + 1,
-							    memory_order_acq_rel,
-							    memory_order_acquire))
+		if (ptrc_cas(&h->slots_used, &used, used + 1))
 			used++;
 		if (used > 0 && used <= PTRC_SLOT_COUNT && claim(h, used - 1, pid, image, *owner))
 			return used - 1;

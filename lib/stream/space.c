@@ -13,12 +13,12 @@
 #include "lib/stream/slots.h"
 #include "lib/stream/status.h"
 
-/* Other writers may take what this one has chosen; after so many times the memory is damaged. */
+/* Other writers may take what this one has chosen, but this often only if the memory is damaged. */
 #define ROOM_TRIES 1000
 
 /* ---- what there is ---- */
 
-/* A chunk and the word that it had when the survey came past. */
+/* A chunk and its word at the time of the survey. */
 struct found {
 	uint32_t index; /* UINT32_MAX: none */
 	uint64_t word;
@@ -31,17 +31,17 @@ static bool is_found(const struct found *f)
 
 struct survey {
 	uint64_t unread;	/* bytes neither reported nor flushed, without the keeper's */
-	uint64_t sealed_unread; /* those of them in chunks without an owner */
-	bool has_pinned;	/* somebody still copies from a chunk without an owner */
+	uint64_t sealed_unread; /* part of `unread` in chunks without an owner */
+	bool has_pinned;	/* a consumer has pinned a chunk without an owner */
 	struct found free;	/* holds nothing */
-	struct found partial;	/* without an owner, with enough room left */
-	struct found stuck;	/* its thief has not finished, and may be dead */
-	struct found victim;	/* the first that LOOP would overwrite */
+	struct found partial;	/* without an owner, with enough room */
+	struct found stuck;	/* its thief is at work, or dead */
+	struct found victim;	/* with the oldest last event: LOOP overwrites it first */
 	uint64_t victim_tlast;
 	uint64_t victim_unread;
 };
 
-/* Prefer a chunk that was in use before: its memory is real already. */
+/* Prefers a chunk that was in use before, because it has memory. */
 static void note_free(struct survey *v, uint32_t index, uint64_t word)
 {
 	if (!is_found(&v->free) || (PTRC_CHUNK_GEN(v->free.word) == 0 && PTRC_CHUNK_GEN(word) != 0))
@@ -66,7 +66,8 @@ static void survey_chunks(struct ptrc_writer *w, uint32_t need, struct survey *v
 			note_free(v, i, word);
 			continue;
 		}
-		/* In a loop it does not count, and with many threads it takes long to look at. */
+		/* LOOP does not count owned chunks, and with many threads looking at them takes
+		 * long. */
 		if (state == PTRC_CHUNK_OWNED && is_loop)
 			continue;
 		unread = ptrc_chunk_unread(&w->pool, i, word, epoch);
@@ -101,9 +102,10 @@ static void survey_chunks(struct ptrc_writer *w, uint32_t need, struct survey *v
 	}
 }
 
-/* If a LOOP stream overwrote the chunk whose last event is from `tlast`, and readers dropped what
- * is older in other chunks, would the rest be the newest `min` bytes without a gap? Chunks with
- * an owner do not count: a thread that seldom records may keep its own for long. */
+/* If a LOOP stream overwrote the chunk whose last event is at `tlast`, and readers dropped what
+ * is older in other chunks: whether the rest would be the newest `min` bytes without a gap.
+ * Chunks with an owner do not count, because a thread that seldom records may keep its chunk for
+ * long. */
 static bool leaves_enough(const struct ptrc_pool *pool, uint64_t tlast, uint64_t min)
 {
 	uint64_t epoch = ptrc_load_acquire(&pool->header->epoch), sum = 0;
@@ -133,7 +135,7 @@ uint64_t ptrc_space_used(const struct ptrc_pool *pool)
 	return sum;
 }
 
-/* Decides as ptrc_space_make does, when no open chunk has room for another record. */
+/* Decides as ptrc_space_make() does when no open chunk has room for another record. */
 bool ptrc_space_would_overwrite(const struct ptrc_pool *pool)
 {
 	uint64_t epoch = ptrc_load_acquire(&pool->header->epoch), sum = 0;
@@ -163,8 +165,8 @@ bool ptrc_space_would_overwrite(const struct ptrc_pool *pool)
 
 /* ---- taking a chunk ---- */
 
-/* Make the chunk empty, after its word has been changed to name this writer. pos comes last: as
- * long as its generation is not that of the word, others take the chunk for empty, and a reaper
+/* Empties the chunk after its word was changed to name this writer. pos is stored last: until
+ * its generation is that of the word, other processes take the chunk for empty, and a reaper
  * frees it if we die. */
 static void begin_chunk(struct ptrc_writer *w, uint32_t index, uint32_t gen)
 {
@@ -184,28 +186,26 @@ static void begin_chunk(struct ptrc_writer *w, uint32_t index, uint32_t gen)
 	ptrc_store_release(&w->chunk->pos, (uint64_t)gen << 32 | PTRC_CHUNK_FIRST);
 }
 
-/* A chunk that was never in use has no memory yet. Get all its pages in one call. */
+/* A chunk that was never in use has no memory yet. Gets all its pages in one call. */
 static bool make_real(struct ptrc_writer *w, const struct found *f)
 {
 	return PTRC_CHUNK_GEN(f->word) != 0 ||
 	       ptrc_file_populate(ptrc_pool_chunk(&w->pool, f->index), w->pool.chunk_size);
 }
 
-/* Take a chunk whose memory is real. False if another writer was faster. */
+/* Takes a chunk that has memory. False if another writer was faster. */
 static bool take(struct ptrc_writer *w, struct found f)
 {
 	uint32_t gen = PTRC_CHUNK_GEN(f.word) + 1;
 
-	if (!atomic_compare_exchange_strong_explicit(
-		    &ptrc_pool_ctl(&w->pool, f.index)->word, &f.word,
-		    PTRC_CHUNK_WORD(gen, w->slot_index, 0, PTRC_CHUNK_OWNED), memory_order_acq_rel,
-		    memory_order_relaxed))
+	if (!ptrc_cas(&ptrc_pool_ctl(&w->pool, f.index)->word, &f.word,
+		      PTRC_CHUNK_WORD(gen, w->slot_index, 0, PTRC_CHUNK_OWNED)))
 		return false;
 	begin_chunk(w, f.index, gen);
 	return true;
 }
 
-/* Take a PARTIAL chunk, and go on behind its last record. */
+/* Takes a PARTIAL chunk, to continue after its last record. */
 static bool adopt(struct ptrc_writer *w, struct found f)
 {
 	struct ptrc_chunk_ctl *ctl = ptrc_pool_ctl(&w->pool, f.index);
@@ -215,59 +215,47 @@ static bool adopt(struct ptrc_writer *w, struct found f)
 	uint64_t tlast = ptrc_load_relaxed(&ctl->tlast);
 	uint64_t epoch = ptrc_load_relaxed(&ctl->epoch);
 
-	/* Our stamps must not be older than its last one, which may be far ahead in damaged
-	 * memory. */
+	/* Our stamps must not be older than its last one, which may be far in the future in
+	 * damaged memory. */
 	if (!ptrc_writer_is_place(w, end) || tlast > ptrc_stream_now(w->header) + PTRC_STAMP_SLACK)
 		return false;
-	if (!atomic_compare_exchange_strong_explicit(&ctl->word, &f.word,
-						     PTRC_CHUNK_WORD(gen, w->slot_index,
-								     PTRC_CHUNK_CLAIM(f.word) + 1,
-								     PTRC_CHUNK_OWNED),
-						     memory_order_acq_rel, memory_order_relaxed))
+	if (!ptrc_cas(&ctl->word, &f.word,
+		      PTRC_CHUNK_WORD(gen, w->slot_index, PTRC_CHUNK_CLAIM(f.word) + 1,
+				      PTRC_CHUNK_OWNED)))
 		return false;
 	ptrc_writer_stand_at(w, f.index, gen, end);
 	w->count = count;
 	w->epoch = epoch;
 	w->last = tlast;
-	/* Records of the chunk may have moved the base, so it is unknown here. An origin that is
-	 * nobody's makes the next record a CONTEXT record, which sets a new base. */
+	/* Records of the chunk may have moved the base, so it is unknown here. An impossible
+	 * origin makes the next record a CONTEXT record, which sets a new base. */
 	w->base = 0;
 	memset(&w->last_origin, 0xff, sizeof(w->last_origin));
 	return true;
 }
 
-/* How many events of a chunk nobody has read. */
-static uint32_t events_unread(const struct ptrc_chunk_ctl *ctl, uint64_t word)
-{
-	uint32_t count = ptrc_load_relaxed(&ctl->count), consumed = 0;
-
-	if ((uint32_t)(ptrc_load_acquire(&ctl->rpos) >> 32) == PTRC_CHUNK_GEN(word))
-		consumed = ptrc_load_relaxed(&ctl->rcount);
-	return count > consumed ? count - consumed : 0;
-}
-
-/* Overwrite a chunk of a LOOP stream, or finish what another thief began. If the thief dies while
- * the word says STEALING, a writer that finds no other room finishes its theft. */
+/* Overwrites a chunk of a LOOP stream, or completes the theft of another thief. If the thief
+ * dies while the word is STEALING, a writer that finds no other room completes its theft. */
 static bool steal(struct ptrc_writer *w, struct found f)
 {
 	struct ptrc_stream_header *h = w->header;
 	struct ptrc_chunk_ctl *ctl = ptrc_pool_ctl(&w->pool, f.index);
 	uint64_t stealing = (f.word & ~PTRC_CHUNK_STATE_MASK) | PTRC_CHUNK_STEALING;
-	uint32_t lost = events_unread(ctl, f.word), still_lost;
+	uint32_t lost = ptrc_chunk_unread_events(ctl, f.word), still_lost;
 
-	/* Counted first: if this writer dies before it has taken the chunk, its events are counted
-	 * though they are there yet, or are counted again by who finishes the theft. That is better
-	 * than not at all: nobody reads a chunk that is being stolen. */
-	atomic_fetch_add_explicit(&h->lost_events, lost, memory_order_relaxed);
+	/* Counted first: if this writer dies before it has taken the chunk, its events are
+	 * counted though they still exist, or counted again by the writer that completes the
+	 * theft. That is better than never, because no reader looks at a chunk that is being
+	 * stolen. */
+	ptrc_add_relaxed(&h->lost_events, lost);
 	if (PTRC_CHUNK_STATE(f.word) != PTRC_CHUNK_STEALING &&
-	    !atomic_compare_exchange_strong_explicit(&ctl->word, &f.word, stealing,
-						     memory_order_acq_rel, memory_order_relaxed)) {
+	    !ptrc_cas(&ctl->word, &f.word, stealing)) {
 		atomic_fetch_sub_explicit(&h->lost_events, lost, memory_order_relaxed);
 		return false;
 	}
 	f.word = stealing;
-	/* A reader may have read some between the look and the theft. */
-	still_lost = events_unread(ctl, f.word);
+	/* A reader may have read some between the count and the theft. */
+	still_lost = ptrc_chunk_unread_events(ctl, f.word);
 	atomic_fetch_sub_explicit(&h->lost_events, lost - still_lost, memory_order_relaxed);
 	ptrc_chunk_note_loss(&w->pool, f.index, f.word);
 	if ((ptrc_load_relaxed(&h->status) & (PTRC_ST_FULL | PTRC_ST_OVERRUN)) !=
@@ -279,7 +267,7 @@ static bool steal(struct ptrc_writer *w, struct found f)
 	return false;
 }
 
-/* Let the pool grow by a chunk. False if there is no memory, or if the pool cannot grow. */
+/* Grows the pool by a chunk. False if there is no memory, or the pool is complete. */
 static bool take_new(struct ptrc_writer *w)
 {
 	struct ptrc_stream_header *h = w->header;
@@ -291,10 +279,7 @@ static bool take_new(struct ptrc_writer *w)
 
 		if (!ptrc_file_populate(ctl, sizeof(*ctl)) || !make_real(w, &f))
 			return false;
-		if (atomic_compare_exchange_strong_explicit(&h->chunks_used, &used, used + 1,
-							    memory_order_acq_rel,
-							    memory_order_acquire) &&
-		    take(w, f))
+		if (ptrc_cas(&h->chunks_used, &used, used + 1) && take(w, f))
 			return true;
 		f.index = ptrc_pool_used(&w->pool);
 	}
@@ -303,7 +288,7 @@ static bool take_new(struct ptrc_writer *w)
 
 /* ---- giving room ---- */
 
-/* Let the writer use its chunk without asking again, as far as the stream can take it. */
+/* Lets the writer fill its chunk without asking again, as far as the stream has room. */
 static void grant(struct ptrc_writer *w, const struct survey *v, uint32_t need)
 {
 	uint64_t min = w->header->stream_min_size, room;
@@ -352,7 +337,8 @@ bool ptrc_space_make(struct ptrc_writer *w, uint32_t need, bool is_forced)
 			return true;
 		}
 		ptrc_writer_seal(w);
-		/* The chunk of another writer has records that are later than what was observed. */
+		/* w->stamp is in the past, and the chunk of another writer may have later
+		 * records. */
 		if (is_found(&v.partial) && !is_keeper && !w->stamp && adopt(w, v.partial)) {
 			grant(w, &v, need_partial);
 			return true;
@@ -364,7 +350,7 @@ bool ptrc_space_make(struct ptrc_writer *w, uint32_t need, bool is_forced)
 		} else if (is_found(&v.free) && make_real(w, &v.free)) {
 			has_room = take(w, v.free);
 		} else if (!has_looked && is_time_to_reap(w)) {
-			/* Use chunks of dead threads before the pool grows. */
+			/* Reuse chunks of dead threads before the pool grows. */
 			ptrc_slots_reap(&w->pool, 0, 0, false);
 			has_looked = true;
 		} else if (take_new(w)) {

@@ -17,7 +17,7 @@ void ptrc_control_change(struct ptrc_stream_header *h, uint64_t clear, uint64_t 
 	uint64_t seen = ptrc_load_relaxed(&h->control);
 
 	/* By CAS, because a writer that finds the stream full may change the word at the same
-	 * time; the loop then sees its change and keeps it. */
+	 * time. */
 	while (!atomic_compare_exchange_weak_explicit(&h->control, &seen,
 						      ((seen & ~clear) | set) + PTRC_CTL_SERIAL_ONE,
 						      memory_order_seq_cst, memory_order_relaxed))
@@ -39,8 +39,7 @@ void ptrc_status_change(struct ptrc_stream_header *h, uint64_t clear, uint64_t s
 {
 	uint64_t seen = ptrc_load_relaxed(&h->status);
 
-	while (!atomic_compare_exchange_weak_explicit(&h->status, &seen, (seen & ~clear) | set,
-						      memory_order_acq_rel, memory_order_relaxed))
+	while (!ptrc_cas(&h->status, &seen, (seen & ~clear) | set))
 		;
 }
 
@@ -49,9 +48,8 @@ void ptrc_status_error(struct ptrc_stream_header *h, int error)
 	uint64_t seen = ptrc_load_relaxed(&h->status);
 
 	while (seen >> PTRC_ST_ERROR_SHIFT == 0 &&
-	       !atomic_compare_exchange_weak_explicit(
-		       &h->status, &seen, seen | (uint64_t)(uint32_t)error << PTRC_ST_ERROR_SHIFT,
-		       memory_order_acq_rel, memory_order_relaxed))
+	       !ptrc_cas(&h->status, &seen,
+			 seen | (uint64_t)(uint32_t)error << PTRC_ST_ERROR_SHIFT))
 		;
 }
 
@@ -59,13 +57,12 @@ void ptrc_status_auto_stopped(struct ptrc_stream_header *h, uint64_t run)
 {
 	uint64_t seen = ptrc_load_relaxed(&h->status);
 
-	/* The run's number keeps a late writer from suspending a run that began since. */
+	/* Comparing the run's number keeps a late writer from suspending a run that has started
+	 * since. */
 	while ((seen & PTRC_ST_RUNNING) && ptrc_status_run(seen) == (run & 0xff) &&
-	       !atomic_compare_exchange_weak_explicit(
-		       &h->status, &seen,
-		       (seen & ~(PTRC_ST_RUNNING | PTRC_ST_STOP_OUT | PTRC_ST_NO_STOP)) |
-			       PTRC_ST_FULL | PTRC_ST_AUTO_STOPPED | PTRC_ST_RESTART_ARMED,
-		       memory_order_acq_rel, memory_order_relaxed))
+	       !ptrc_cas(&h->status, &seen,
+			 (seen & ~(PTRC_ST_RUNNING | PTRC_ST_STOP_OUT | PTRC_ST_NO_STOP)) |
+				 PTRC_ST_FULL | PTRC_ST_AUTO_STOPPED | PTRC_ST_RESTART_ARMED))
 		;
 }
 
@@ -96,7 +93,7 @@ void ptrc_status_count_losses(struct ptrc_stream_header *h, uint64_t count)
 {
 	if (!count)
 		return;
-	atomic_fetch_add_explicit(&h->lost_events, count, memory_order_relaxed);
+	ptrc_add_relaxed(&h->lost_events, count);
 	if (!(ptrc_load_relaxed(&h->status) & PTRC_ST_OVERRUN))
 		ptrc_status_set(h, PTRC_ST_OVERRUN | PTRC_ST_EVER_OVERRUN);
 }
@@ -119,25 +116,22 @@ void ptrc_stream_wake_readers(struct ptrc_stream_header *h)
 	atomic_fetch_add_explicit(&h->event_futex, 1, memory_order_release);
 	ptrc_sys(SYS_futex, &h->event_futex, FUTEX_WAKE, INT_MAX, 0, 0, 0);
 	/* Only after the wake, and only the ticket that was seen before it. If this process dies
-	 * in between, the next event wakes the readers again; a reader that went to sleep in the
-	 * meantime has another ticket. */
-	atomic_compare_exchange_strong_explicit(&h->waiters, &ticket, 0, memory_order_relaxed,
-						memory_order_relaxed);
+	 * in between, the next event wakes the readers again; a reader that went to sleep
+	 * meanwhile has another ticket. */
+	ptrc_cas(&h->waiters, &ticket, 0);
 }
 
-/* If it dies between the change of the word and the wake, the writers find out by themselves:
- * they look every now and then. */
+/* If this process dies between the change of the word and the wake, the writers notice by
+ * themselves: they look from time to time (full_wait.c). */
 void ptrc_stream_wake_writers(struct ptrc_stream_header *h)
 {
 	uint32_t word;
 
 	/* Pairs with the fence in ptrc_full_wait(): either this sees the odd word, or the writer
-	 * sees the room, or the control word, that the caller has changed before. */
+	 * sees the room or control word that the caller has changed. */
 	atomic_thread_fence(memory_order_seq_cst);
 	word = ptrc_load_relaxed(&h->room_word);
-	if ((word & 1) &&
-	    atomic_compare_exchange_strong_explicit(&h->room_word, &word, word + 1,
-						    memory_order_acq_rel, memory_order_relaxed))
+	if ((word & 1) && ptrc_cas(&h->room_word, &word, word + 1))
 		ptrc_sys(SYS_futex, &h->room_word, FUTEX_WAKE, INT_MAX, 0, 0, 0);
 }
 

@@ -5,9 +5,7 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <trace.h>
 
 #include "lib/base/atomic.h"
@@ -22,13 +20,14 @@
 #include "lib/stream/space.h"
 #include "lib/stream/status.h"
 
-/* state_lock is taken from a thread that has held it for so long, even if the thread lives. */
+/* state_lock is taken away from a thread that has held it for this time, even if the thread
+ * lives. */
 #define STATE_WAIT_NS INT64_C(2000000000)
 
 /* ---- mapping ---- */
 
-/* Copies the measures first and then checks the copies, because any process of the user can
- * change the shared ones in between. */
+/* Copies the sizes and then checks the copies, because any process of the user can change the
+ * shared ones in between. */
 static bool take_measures(struct ptrc_stream *s)
 {
 	const volatile struct ptrc_stream_header *h = s->header;
@@ -46,7 +45,7 @@ static bool take_measures(struct ptrc_stream *s)
 	       h->record_max <= chunk_size - PTRC_CHUNK_FIRST;
 }
 
-/* Take over from a keeper that died: it may have left pins, a chunk of its own, a mark, and the
+/* Takes over from a dead keeper, which may have left pins, a chunk of its own, a mark, and the
  * counts by type half changed. */
 static void take_over(struct ptrc_stream *s)
 {
@@ -107,7 +106,7 @@ void ptrc_stream_unmap(struct ptrc_stream *s)
 
 /* ---- system events ---- */
 
-/* Record an event of the trace system in the role's own chunk. It is forced, because the caller
+/* Records an event of the trace system in the role's own chunk. It is forced, because the caller
  * has checked for room where that matters. */
 static void record(struct ptrc_stream *s, uint32_t id_flags, const void *data, uint32_t len,
 		   const struct ptrc_context *origin, uint64_t addr)
@@ -126,16 +125,16 @@ static void record(struct ptrc_stream *s, uint32_t id_flags, const void *data, u
 		memset(&s->own.origin, 0, sizeof(s->own.origin));
 	ptrc_writer_put(&s->own, &p, &stamp);
 	/* The controller keeps no chunk: a LOOP stream cannot overwrite a chunk that has an
-	 * owner, and nobody else could use the room left in it. */
+	 * owner, and no other writer could use the room left in it. */
 	if (s->role == PTRC_ROLE_CONTROLLER)
 		ptrc_writer_release(&s->own);
 }
 
 /* ---- start, stop ---- */
 
-/* Controller and keeper both change the stream's state, as the keeper restarts it. They hold this
- * lock for microseconds; writers never take it. If its holder died, complete() does the rest of
- * what it had begun. */
+/* Controller and keeper both change the stream's state, because the keeper restarts it. They
+ * hold this lock for microseconds; writers never take it. If the holder died, complete()
+ * finishes what it had begun. */
 static struct ptrc_stream_header *lock_state(struct ptrc_stream_header *h)
 {
 	uint32_t holder;
@@ -151,12 +150,12 @@ static void unlock_state(struct ptrc_stream_header *const *h)
 	ptrc_tid_unlock(&(*h)->state_lock);
 }
 
-/* Hold state_lock up to the end of the function. */
+/* Holds state_lock up to the end of the function. */
 #define HOLD_STATE(h) \
 	PTRC_CLEANUP(unlock_state) struct ptrc_stream_header *const locked = lock_state(h)
 
-/* Finish the start of a run that has its START event and its number: change the status and then
- * the control word, which makes writers record. */
+/* Finishes the start of a run that has its START event and its number: changes the status and
+ * then the control word, which makes writers record. */
 static void enter_run(struct ptrc_stream_header *h, uint64_t run)
 {
 	ptrc_status_change(h,
@@ -177,7 +176,8 @@ static void complete(struct ptrc_stream *s)
 	uint64_t run = ptrc_load_acquire(&h->run), cut;
 
 	if (!(status & PTRC_ST_RUNNING)) {
-		/* The keeper that restarted it died between the run's number and the status. */
+		/* The keeper that restarted the stream died between the run's number and the
+		 * status. */
 		if ((status & PTRC_ST_RESTART_ARMED) && ptrc_status_run(status) != (run & 0xff))
 			enter_run(h, run);
 		return;
@@ -195,7 +195,8 @@ static void complete(struct ptrc_stream *s)
 		else
 			ptrc_status_auto_stopped(h, ptrc_status_run(status));
 	} else if (!(control & PTRC_CTL_RUN) && (control & PTRC_CTL_LOSING)) {
-		/* The keeper that restarted it died between status and control word. */
+		/* The keeper that restarted the stream died between the status and the control
+		 * word. */
 		enter_run(h, run);
 	} else if ((control & PTRC_CTL_RUN) && h->full_wait_ns == 0 &&
 		   ptrc_space_used(&s->pool) + sizeof(struct ptrc_record) > h->stream_min_size) {
@@ -213,10 +214,10 @@ static void begin_run(struct ptrc_stream *s, const struct ptrc_context *origin, 
 
 	ptrc_filter_told(h, bits);
 	ptrc_set_from_bits(&set, bits);
-	/* START comes before the control word, so that every event of the run is stamped later.
-	 * If a keeper that restarts the stream dies after it has counted the run, complete() does
-	 * the rest; if it dies before that, its START lies behind the cut of the old run and is
-	 * no part of the trace. */
+	/* START is recorded before the control word is changed, so that every event of the run
+	 * has a later stamp. If a keeper that restarts the stream dies after counting the run,
+	 * complete() does the rest; if it dies before that, its START comes after the cut of the
+	 * old run and is no part of the trace. */
 	record(s,
 	       POSIX_TRACE_START |
 		       (ptrc_stream_is_filtered(h, POSIX_TRACE_START) ? PTRC_REC_HIDDEN : 0),
@@ -240,13 +241,13 @@ void ptrc_stream_start(struct ptrc_stream *s, const struct ptrc_context *origin,
 	if (status & PTRC_ST_RUNNING)
 		return;
 	if (status & PTRC_ST_LOG_STOPPED) {
-		/* It stays suspended; but events that come now are lost, even if a stop had said
-		 * that they are not wanted. */
+		/* The stream stays suspended; but events from now on are lost, even if a stop
+		 * had made them unwanted. */
 		ptrc_control_change(h, 0, PTRC_CTL_LOSING);
 		return;
 	}
 	if (status & PTRC_ST_AUTO_STOPPED) {
-		/* It restarts by itself; a stop may have disarmed that. */
+		/* The stream restarts by itself, unless a stop has disarmed that. */
 		if (!(status & PTRC_ST_RESTART_ARMED)) {
 			ptrc_status_set(h, PTRC_ST_RESTART_ARMED);
 			ptrc_control_change(h, 0, PTRC_CTL_LOSING);
@@ -257,8 +258,8 @@ void ptrc_stream_start(struct ptrc_stream *s, const struct ptrc_context *origin,
 	}
 	if (h->policy != POSIX_TRACE_LOOP &&
 	    ptrc_space_used(&s->pool) + 16 + sizeof(trace_event_set_t) > h->stream_min_size) {
-		/* START finds no room: the stream is full from the start, and restarts when there
-		 * is room. There was no run, so there is no automatic STOP. */
+		/* START finds no room: the stream is full from the start, and restarts when
+		 * there is room. There was no run, so there is no automatic STOP. */
 		ptrc_status_change(h, PTRC_ST_STOP_OUT,
 				   PTRC_ST_FULL | PTRC_ST_AUTO_STOPPED | PTRC_ST_RESTART_ARMED |
 					   PTRC_ST_NO_STOP);
@@ -279,7 +280,8 @@ void ptrc_stream_stop(struct ptrc_stream *s, const struct ptrc_context *origin, 
 	complete(s);
 	status = ptrc_load_acquire(&h->status);
 	if (!(status & PTRC_ST_RUNNING)) {
-		/* What comes now is not wanted, so it is not lost; and there is no restart. */
+		/* Events are unwanted from now on, so they are not lost; and there is no
+		 * restart. */
 		if (status & (PTRC_ST_RESTART_ARMED | PTRC_ST_LOG_STOPPED)) {
 			ptrc_control_change(h, PTRC_CTL_LOSING, 0);
 			ptrc_status_clear(h, PTRC_ST_RESTART_ARMED);
@@ -287,12 +289,12 @@ void ptrc_stream_stop(struct ptrc_stream *s, const struct ptrc_context *origin, 
 		return;
 	}
 	ptrc_control_change(h, PTRC_CTL_RUN | PTRC_CTL_LOSING, 0);
-	/* After the barrier, event calls that begin see the new word, and those that saw the old
-	 * one have earlier stamps than STOP gets. */
+	/* After the barrier, event calls that start see the new word, and those that saw the old
+	 * one have earlier stamps than STOP will get. */
 	ptrc_barrier(h);
 	if (ptrc_stream_cut(h, &cut)) {
-		/* A writer stopped it for want of room at that very moment. The automatic stop
-		 * counts, and ours only keeps the stream from restarting. */
+		/* A writer has just stopped the stream because it was full. That stop counts,
+		 * and ours only keeps the stream from restarting. */
 		ptrc_status_auto_stopped(h, ptrc_status_run(status));
 		ptrc_status_clear(h, PTRC_ST_RESTART_ARMED);
 		ptrc_stream_wake_readers(h);
@@ -335,7 +337,7 @@ void ptrc_stream_log_is_full(struct ptrc_stream *s)
 	uint64_t losing = 0;
 	HOLD_STATE(h);
 
-	/* Events that come now are lost, unless the user had stopped the stream. */
+	/* Events are lost from now on, unless the user had stopped the stream. */
 	if (ptrc_load_relaxed(&h->control) & (PTRC_CTL_RUN | PTRC_CTL_LOSING))
 		losing = PTRC_CTL_LOSING;
 	ptrc_control_change(h, PTRC_CTL_RUN, losing);
@@ -347,13 +349,12 @@ void ptrc_stream_log_is_full(struct ptrc_stream *s)
 
 /* ---- filter ---- */
 
-/* While the change is under way, the stream records every type of which the old or the new filter
- * accepts events. */
+/* During the change, the stream records every type that the old or the new filter accepts. */
 static void let_pass(struct ptrc_stream_header *h, const struct ptrc_filter_change *change)
 {
 	for (unsigned i = 0; i < PTRC_SET_WORD_COUNT; i++)
 		ptrc_store_relaxed(&h->pass[i], change->old_told[i] ^ change->new_told[i]);
-	/* Whoever sees anything of the new filter sees these bits. */
+	/* A process that sees any of the new filter sees these bits. */
 	atomic_thread_fence(memory_order_release);
 }
 
@@ -383,9 +384,9 @@ void ptrc_stream_change_filter(struct ptrc_stream *s, const struct ptrc_filter_c
 	ptrc_barrier(h);
 	if (!is_told)
 		return;
-	/* Writers learn of a new filter at different moments. So the stream first accepts what
-	 * either filter accepts, then FILTER is recorded, then it accepts by the new filter.
-	 * Readers apply the old filter to events before FILTER and the new one to those after. */
+	/* Writers see a new filter at different moments. So the stream first accepts what either
+	 * filter accepts, then FILTER is recorded, then the new filter alone counts. Readers
+	 * apply the old filter to events before FILTER and the new one to those after it. */
 	ptrc_set_from_bits(&sets[0], change->old_told);
 	ptrc_set_from_bits(&sets[1], change->new_told);
 	hidden = ptrc_set_has(&sets[0], POSIX_TRACE_FILTER) &&
@@ -407,18 +408,18 @@ void ptrc_stream_clear(struct ptrc_stream *s)
 	HOLD_STATE(h);
 
 	complete(s);
-	/* The epoch comes before the control word. Writers that see the new word take chunks of
-	 * the new epoch; what others still record by the old word goes into old chunks, which
-	 * count as empty. */
+	/* The epoch is changed before the control word. Writers that see the new word take
+	 * chunks of the new epoch; what others still record under the old word goes into old
+	 * chunks, which count as empty. */
 	ptrc_filter_clear(h);
 	let_none_pass(h);
 	atomic_fetch_add_explicit(&h->epoch, 1, memory_order_seq_cst);
 	ptrc_control_change(h, PTRC_CTL_LOSING, 0);
 	ptrc_barrier(h);
-	/* A writer that overwrites a chunk may note its loss after this clear. Readers pass over
-	 * losses that are not later than cleared_at. */
+	/* A writer that overwrites a chunk may record its loss after this clear. Readers ignore
+	 * losses up to cleared_at. */
 	ptrc_store_release(&h->cleared_at, ptrc_stream_now(h));
-	/* A stop for want of room that came in between belongs to what was cleared. */
+	/* A stop of a full stream that came in between belongs to what was cleared. */
 	ptrc_store_release(&h->cut, PTRC_CUT_NONE);
 	if ((ptrc_load_acquire(&h->status) & PTRC_ST_RUNNING) &&
 	    !(ptrc_load_acquire(&h->control) & PTRC_CTL_RUN))

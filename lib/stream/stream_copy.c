@@ -14,21 +14,21 @@
 #include "lib/stream/clock.h"
 #include "lib/stream/consumer.h"
 
-/* A copy that has got less than half of what was there was interrupted: this process had to give its
- * processor away, and meanwhile the stream was overwritten. Then it is made anew, so often at most. */
+/* A copy of less than half of the stream was interrupted: this process lost its processor, and
+ * meanwhile the stream was overwritten. Then it is made again, at most this often. */
 #define TRIES_MAX 4
 
-/* A chunk, as it was at the moment. */
+/* A chunk at the moment. */
 struct found {
 	uint32_t index;
 	uint32_t gen;
 	uint32_t bytes;	 /* not consumed */
-	uint32_t events; /* the same; 0 while the chunk has an owner: nobody has counted them */
+	uint32_t events; /* unconsumed; 0 while the chunk has an owner and they are not counted */
 	uint64_t tfirst;
 	uint64_t tlast; /* PTRC_TIME_NONE while it has an owner */
 };
 
-/* What one try is about. */
+/* The state of one try. */
 struct
 try {
 	struct ptrc_consumer consumer; /* of the original */
@@ -37,12 +37,12 @@ try {
 	struct found *chunks;
 	uint32_t count;
 	uint32_t used;
-	/* Of the copy: how far its gap reaches, and where it begins. */
+	/* The end and the start of the gap in the copy. */
 	uint64_t horizon, first_lost;
 	uint64_t bytes, copied_bytes;
 };
 
-/* Others may write there meanwhile: each word is loaded once, and none is torn. */
+/* Copies words that other processes may write meanwhile: each is loaded once, and none is torn. */
 static void copy_words(void *to, const void *from, size_t bytes)
 {
 	const _Atomic uint64_t *source = from;
@@ -60,7 +60,6 @@ static void survey_chunk(struct try *t, uint32_t i)
 	const struct ptrc_chunk_ctl *ctl = ptrc_pool_ctl(pool, i);
 	uint64_t word = ptrc_load_acquire(&ctl->word);
 	bool is_owned = PTRC_CHUNK_STATE(word) == PTRC_CHUNK_OWNED;
-	uint32_t count, consumed = 0;
 	struct found f;
 
 	if (PTRC_CHUNK_STATE(word) == PTRC_CHUNK_STEALING)
@@ -74,13 +73,10 @@ static void survey_chunk(struct try *t, uint32_t i)
 			   .tfirst = ptrc_load_relaxed(&ctl->tfirst),
 			   .tlast = PTRC_TIME_NONE};
 	if (!is_owned) {
-		count = ptrc_load_relaxed(&ctl->count);
-		if ((uint32_t)(ptrc_load_acquire(&ctl->rpos) >> 32) == f.gen)
-			consumed = ptrc_load_relaxed(&ctl->rcount);
-		f.events = count > consumed ? count - consumed : 0;
+		f.events = ptrc_chunk_unread_events(ctl, word);
 		f.tlast = ptrc_load_relaxed(&ctl->tlast);
 	}
-	/* If it was overwritten meanwhile its loss was noted before, and is found below. */
+	/* If it was overwritten meanwhile, its loss was recorded before and is found below. */
 	atomic_thread_fence(memory_order_acquire);
 	if (PTRC_CHUNK_GEN(ptrc_load_relaxed(&ctl->word)) != f.gen)
 		return;
@@ -88,7 +84,6 @@ static void survey_chunk(struct try *t, uint32_t i)
 	t->chunks[t->count++] = f;
 }
 
-/* The newest first. */
 static int compare(const void *a, const void *b)
 {
 	const struct found *x = a, *y = b;
@@ -107,8 +102,8 @@ static void survey(struct try *t)
 	t->copy->moment = ptrc_consumer_moment(&t->consumer);
 	for (uint32_t i = 0; i < t->used; i++)
 		survey_chunk(t, i);
-	/* Behind the survey: a chunk is either in it or, if it was overwritten before, in these. In this
-	 * order, as in ptrc_consumer_find_gap(). */
+	/* After the survey, so that each chunk is either in it or, if it was overwritten before,
+	 * in these. In this order, as in ptrc_consumer_find_gap(). */
 	t->first_lost = ptrc_load_acquire(&h->first_lost);
 	t->horizon = ptrc_load_acquire(&h->horizon);
 	qsort(t->chunks, t->count, sizeof(t->chunks[0]), compare);
@@ -130,7 +125,7 @@ static bool copy_chunk(struct try *t, const struct found *f)
 		copy_words(to, from, sizeof(*to));
 		memcpy(ptrc_pool_chunk(&t->copy->stream.pool, f->index),
 		       ptrc_pool_chunk(pool, f->index), p.end);
-		/* Nobody has the copy. */
+		/* No other process has the copy. */
 		ptrc_store_relaxed(&to->end, p.end);
 		ptrc_store_relaxed(&to->word,
 				   (p.word & ~(PTRC_CHUNK_PINS | PTRC_CHUNK_STATE_MASK)) |
@@ -147,8 +142,8 @@ static void note_missed(struct try *t, const struct found *f)
 	bool has_owner = f->tlast == PTRC_TIME_NONE;
 
 	t->copy->missed += f->events;
-	/* The horizon is raised before a chunk is overwritten. What is later was flushed or cleared, and
-	 * leaves no gap. */
+	/* The horizon is raised before a chunk is overwritten. Later chunks were flushed or
+	 * cleared, and leave no gap. */
 	if ((has_owner ? f->tfirst : f->tlast) > horizon)
 		return;
 	if (!has_owner)
@@ -159,12 +154,11 @@ static void note_missed(struct try *t, const struct found *f)
 		t->first_lost = f->tfirst;
 }
 
-/* Makes the header of the copy, with what a reader needs. */
 static void copy_header(struct try *t)
 {
 	struct ptrc_stream_header *from = t->consumer.stream->header;
 	struct ptrc_stream_header *h = t->copy->stream.header;
-	/* The entries are stored before the count that covers them. */
+	/* The entries were stored before the count that covers them. */
 	uint64_t entries = ptrc_load_acquire(&from->clock_word) >> 32;
 
 	copy_words(h, from, sizeof(*h));
@@ -195,8 +189,8 @@ int ptrc_stream_copy_make(struct ptrc_stream_copy *copy, struct ptrc_stream *fro
 	struct try t = {
 		.consumer = {.stream = from, .pin = PTRC_CHUNK_PIN_READER, .only_looks = true},
 		.copy = copy,
-		/* Chunks that come into use later have nothing from before the moment, but for what an
-		 * earlier try has missed. */
+		/* Chunks that come into use later hold nothing from before the moment, except
+		 * for events that an earlier try has missed. */
 		.used = ptrc_pool_used(pool),
 	};
 	void *map;
@@ -208,7 +202,7 @@ int ptrc_stream_copy_make(struct ptrc_stream_copy *copy, struct ptrc_stream *fro
 						     .chunk_count = pool->chunk_count},
 					    .map_size = from->map_size,
 					    .role = from->role};
-	/* Before the moment: to get memory takes as long as to copy. */
+	/* Before the moment, because getting memory takes as long as copying. */
 	t.chunks = malloc((t.used + 1) * sizeof(t.chunks[0]));
 	if (!t.chunks || !ptrc_file_populate(ptrc_pool_chunk(&copy->stream.pool, 0),
 					     (uint64_t)t.used * pool->chunk_size)) {

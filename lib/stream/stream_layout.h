@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The layout of a stream object `s.<id>`, which controller, keeper and traced processes share.
- * Structs only; the remark on a word says who may write it. The object holds no pointers, only
- * indices and offsets, and nobody uses one that comes from here unchecked.
+ * The layout of a stream object `s.<id>`, which controller, keeper and traced processes share. The
+ * comment on a word says which process may write it. The object holds no pointers, only indices and
+ * offsets, and each process checks them before use.
  *
  *   offset 0                       struct ptrc_stream_header
  *   PTRC_STREAM_TYPE_OFFSET        counts by event type
  *   PTRC_STREAM_CLOCK_OFFSET       clock entries
- *   PTRC_STREAM_PATTERN_OFFSET     patterns, and what they say of each event type
+ *   PTRC_STREAM_PATTERN_OFFSET     patterns, and their verdict on each event type
  *   PTRC_STREAM_SLOT_OFFSET        slots of writers
  *   PTRC_STREAM_CHUNK_CTL_OFFSET   one control entry per chunk
  *   ptrc_stream_chunk_offset()     chunks, header.chunk_size bytes each
@@ -15,8 +15,8 @@
  * The file is sparse. Memory is reserved at creation for the header, the counts of the first 680
  * types, the first page of clock entries (enough for a minute), the first 64 slots, the base
  * chunks, which hold stream-min-size, and their control entries. A process that needs more
- * (patterns too) makes it real memory before it touches it (ptrc_file_populate), and does without
- * it if there is no memory.
+ * (patterns, too) reserves memory for it before it touches it (ptrc_file_populate), and does
+ * without if there is none.
  */
 #ifndef PTRC_LIB_STREAM_STREAM_LAYOUT_H
 #define PTRC_LIB_STREAM_STREAM_LAYOUT_H
@@ -40,66 +40,67 @@
 #define PTRC_CTL_LOSING UINT64_C(2) /* stopped automatically: events are lost, and counted */
 #define PTRC_CTL_FENCE UINT64_C(4)  /* the kernel has no membarrier: writers use fences */
 #define PTRC_CTL_MONO UINT64_C(8)   /* no usable counter: stamps are CLOCK_MONOTONIC ns */
-#define PTRC_CTL_ENDED UINT64_C(16) /* the stream is gone: processes let go of it */
+#define PTRC_CTL_ENDED UINT64_C(16) /* the stream has ended: processes let go of it */
 #define PTRC_CTL_BITS UINT64_C(0xff)
 #define PTRC_CTL_SERIAL_SHIFT 8
 #define PTRC_CTL_SERIAL_ONE (UINT64_C(1) << PTRC_CTL_SERIAL_SHIFT)
 
-/* Status word: all that posix_trace_get_status tells is in one atomic word, so that its parts
- * belong together, and reading and resetting it is one step. */
+/* Status word: everything that posix_trace_get_status() reports, in one atomic word, so that its
+ * parts are consistent, and reading and resetting it is one step. */
 #define PTRC_ST_RUNNING (UINT64_C(1) << 0)
 #define PTRC_ST_FULL (UINT64_C(1) << 1)
 #define PTRC_ST_OVERRUN (UINT64_C(1) << 2)
 #define PTRC_ST_FLUSHING (UINT64_C(1) << 3)
 #define PTRC_ST_LOG_OVERRUN (UINT64_C(1) << 4)
 #define PTRC_ST_LOG_FULL (UINT64_C(1) << 5)
-/* The stream stopped because it was full. */
 #define PTRC_ST_AUTO_STOPPED (UINT64_C(1) << 6)
-/* It restarts by itself once its events and its STOP are reported or flushed. */
+/* It restarts by itself after its events and its STOP are reported or flushed. */
 #define PTRC_ST_RESTART_ARMED (UINT64_C(1) << 7)
-/* OVERRUN and LOG_OVERRUN for the status in the log: only a clear resets these. */
+/* OVERRUN and LOG_OVERRUN in the status that the log holds: only a clear resets these. */
 #define PTRC_ST_EVER_OVERRUN (UINT64_C(1) << 8)
 #define PTRC_ST_EVER_LOG_OVERRUN (UINT64_C(1) << 9)
 /* The log is full and has the policy UNTIL_FULL: no restart until a clear. */
 #define PTRC_ST_LOG_STOPPED (UINT64_C(1) << 10)
-/* The STOP that tells of the automatic stop is reported or flushed. */
+/* The STOP event of the automatic stop is reported or flushed. */
 #define PTRC_ST_STOP_OUT (UINT64_C(1) << 11)
-/* A start found the stream full. No run began, so there is no STOP to tell of its end. */
+/* A start found the stream full. No run began, so there is no STOP event. */
 #define PTRC_ST_NO_STOP (UINT64_C(1) << 12)
-/* The low byte of header.run, so that a late writer of an earlier run changes no status. */
+/* The low byte of header.run, so that a late writer of an earlier run does not change the
+ * status. */
 #define PTRC_ST_RUN_SHIFT 16
 #define PTRC_ST_RUN_MASK (UINT64_C(0xff) << PTRC_ST_RUN_SHIFT)
-/* Error number of a flush. */
+/* error number of a flush */
 #define PTRC_ST_ERROR_SHIFT 32
 
-/* The cut, which ends a run that stopped for want of room: run << 56 | ticks since t0. `run` is
- * the low byte of the run's number, so that a late writer of an earlier run cannot cut this one. */
+/* The cut, which ends a run that stopped because the stream was full: run << 56 | ticks since
+ * t0. `run` is the low byte of the run's number, so that a late writer of an earlier run cannot
+ * cut this one. */
 #define PTRC_CUT_NONE UINT64_C(0)
 #define PTRC_CUT_RUN_SHIFT 56
 #define PTRC_CUT_TIME_MASK ((UINT64_C(1) << PTRC_CUT_RUN_SHIFT) - 1)
 
 #define PTRC_TIME_NONE UINT64_MAX
 
-/* The slot of the writer of the controller's own events. */
+/* slot of the controller's own events */
 #define PTRC_SLOT_CONTROLLER 0U
-/* The slot of the keeper's writer, whose chunks do not count as room of the stream. */
+/* slot of the keeper, whose chunks do not count as room of the stream */
 #define PTRC_SLOT_KEEPER 1U
 #define PTRC_SLOT_FIRST 2U
 #define PTRC_SLOT_COUNT 8192U
 
 /* A writer's entry in the stream. */
 struct ptrc_slot {
-	/* tid << 42 | time of the claim in ms of CLOCK_BOOTTIME; 0: free. A thread claims it by
-	 * CAS. The owner releases it, or a process that finds the owner dead does. */
+	/* tid << 42 | time of the claim in ms of CLOCK_BOOTTIME; 0: free. A thread claims a slot
+	 * by CAS. The owner releases it, or a process that finds the owner dead does. */
 	_Atomic uint64_t owner;
-	/* The mark: frame address of the event call under way, 0 if none is. A consumer waits
-	 * until it is gone; a nested event call sees it and takes another slot. Only the owner
-	 * writes it, and the next owner clears what a dead one left. */
+	/* The mark: frame address of the event call under way, 0 if there is none. A consumer
+	 * waits until it is cleared; a nested event call sees it and takes another slot. Only
+	 * the owner writes it, and the next owner clears what a dead one left. */
 	_Atomic uint64_t frame;
 	_Atomic int32_t pid;
 	uint32_t reserved;
-	/* Identity of the program that the owner runs, which changes with exec; 0: the owner has
-	 * only just claimed the slot. */
+	/* Identity of the owner's program, which changes with exec; 0: the owner has just
+	 * claimed the slot. */
 	_Atomic uint64_t image;
 	uint8_t pad[128 - 32];
 };
@@ -114,9 +115,9 @@ _Static_assert(sizeof(struct ptrc_slot) == 128, "a slot has two cache lines of i
 #define PTRC_CHUNK_FREE UINT64_C(0)
 #define PTRC_CHUNK_OWNED UINT64_C(1)
 #define PTRC_CHUNK_SEALED UINT64_C(2)		 /* full */
-#define PTRC_CHUNK_PARTIAL UINT64_C(3)		 /* no owner, room left: a writer may adopt it */
-#define PTRC_CHUNK_STEALING UINT64_C(4)		 /* LOOP overwrites it, loss not noted yet */
-#define PTRC_CHUNK_PIN_READER (UINT64_C(1) << 3) /* the controller's reader is at it */
+#define PTRC_CHUNK_PARTIAL UINT64_C(3)		 /* no owner, has room: a writer may adopt it */
+#define PTRC_CHUNK_STEALING UINT64_C(4)		 /* LOOP overwrites it, loss not recorded yet */
+#define PTRC_CHUNK_PIN_READER (UINT64_C(1) << 3) /* the controller's reader uses it */
 #define PTRC_CHUNK_PIN_KEEPER (UINT64_C(1) << 4)
 #define PTRC_CHUNK_PINS (UINT64_C(3) << 3)
 #define PTRC_CHUNK_CLAIM_SHIFT 5
@@ -132,29 +133,29 @@ struct ptrc_chunk_ctl {
 	 * a plain stream, keeper of a logged one) writes it under its pin. If gen is not that of
 	 * the word, nothing is consumed. */
 	_Atomic uint64_t rpos;
-	/* The owner stores these two when it takes the chunk: the header's epoch at that time,
-	 * and a stamp. No record in the chunk has an earlier stamp. */
+	/* Stored by the owner when it takes the chunk: the header's epoch, and a stamp. No
+	 * record in the chunk has an earlier stamp. */
 	_Atomic uint64_t epoch;
 	_Atomic uint64_t tfirst;
 	/* Stored before the word leaves OWNED, and valid from then on. */
 	_Atomic uint64_t tlast;	 /* stamp of the last record */
-	_Atomic uint32_t end;	 /* offset behind it */
+	_Atomic uint32_t end;	 /* offset of its end */
 	_Atomic uint32_t count;	 /* events in the chunk */
-	_Atomic uint32_t rcount; /* its consumed events; belongs to rpos */
+	_Atomic uint32_t rcount; /* consumed events; belongs to rpos */
 	uint32_t pad;
 	/* gen << 32 | offset up to which a flush has taken events. If the keeper dies after it
-	 * has noted that all is written, the next keeper consumes them. Keeper only. */
+	 * has recorded that all is written, the next keeper consumes them. Keeper only. */
 	_Atomic uint64_t taken;
 };
 _Static_assert(sizeof(struct ptrc_chunk_ctl) == 64, "chunk control entry");
 
 struct ptrc_chunk {
-	/* gen << 32 | offset behind the last complete record. Only the owner writes it, with
-	 * release after the record's bytes: a record exists if and only if pos covers it. */
+	/* gen << 32 | offset of the end of the last complete record. Only the owner writes it,
+	 * with release after the record's bytes: a record exists if and only if pos covers it. */
 	_Atomic uint64_t pos;
 	uint8_t pad0[64 - 8];
-	/* The owner writes these when it takes the chunk, before pos. */
-	uint64_t base; /* the stamp from which the records' deltas count */
+	/* Written by the owner when it takes the chunk, before pos. */
+	uint64_t base; /* the stamp to which the records' deltas are relative */
 	struct ptrc_context origin;
 	uint8_t pad1[64 - 24];
 	/* records follow */
@@ -162,15 +163,15 @@ struct ptrc_chunk {
 _Static_assert(sizeof(struct ptrc_chunk) == 128, "chunk header");
 
 /* From stamp `counter` on, the time of stamp x is ns + ((x - counter) * mult >> 32), in ns of
- * CLOCK_MONOTONIC as this stream tells it. See clock.h. */
+ * this stream's approximation of CLOCK_MONOTONIC (clock.h). */
 struct ptrc_clock_entry {
 	_Atomic uint64_t counter;
 	_Atomic int64_t ns;
-	_Atomic int64_t true_ns; /* CLOCK_MONOTONIC at counter, as measured */
-	/* Events that get their time by this entry have earlier stamps than this. It is raised
-	 * while there is no memory for another entry. */
+	_Atomic int64_t true_ns; /* CLOCK_MONOTONIC measured at `counter` */
+	/* Events whose time comes from this entry have earlier stamps than this. Raised while
+	 * there is no memory for another entry. */
 	_Atomic uint64_t due;
-	/* 0 or GIVEN_UP: this is no entry, and readers skip it. Stored last, by CAS. */
+	/* 0 or GIVEN_UP: no valid entry; readers skip it. Stored last, by CAS. */
 	_Atomic uint64_t mult;
 };
 
@@ -187,49 +188,48 @@ struct ptrc_clock_entry {
 
 #define PTRC_STREAM_LOG_STATE_WORDS 312U
 
-/* Where a log is. ino 0: it is no regular file, or nobody knows. */
+/* The location of a log. ino 0: no regular file, or unknown. */
 struct ptrc_log_place {
 	uint64_t dev, ino;
-	/* Of a log that is rotated: so much of the path is that of its first file. */
+	/* For a rotated log, the length of the first file's path in `path`. */
 	uint64_t base_bytes;
 	char path[4096];
 };
 
-/* log_state[0] is 0, as long as no state was saved, or 1 + copy + 2 * place: which copy of the
- * state is valid, and which of the two places is that of the log to which the state belongs. */
+/* log_state[0] is 0 while no state was saved, else 1 + copy + 2 * place: which copy of the state
+ * is valid, and which of the two places is that of its log. */
 #define PTRC_LOG_STATE_WHICH_MAX UINT64_C(4)
 #define PTRC_LOG_STATE_COPY(which) (((which)-1) & 1)
 #define PTRC_LOG_STATE_PLACE(which) (((which)-1) >> 1)
 
-/* A tee that has not looked at the stream for so long has gone. It looks every few milliseconds, but
- * may have to wait for a processor. */
+/* A tee that has not looked at the stream for this time has gone. It looks every few
+ * milliseconds, but may have to wait for a processor. */
 #define PTRC_TEE_AWAY_NS UINT64_C(150000000)
 
-/* A process that has begun to record. It stores the pid last; the keeper takes it. */
+/* A process that has started to record. It stores the pid last; the keeper removes the entry. */
 struct ptrc_arrival {
 	_Atomic uint64_t stamp;
-	_Atomic int32_t pid; /* 0: the entry is empty */
+	_Atomic int32_t pid; /* 0: empty entry */
 	uint32_t pad;
 };
 #define PTRC_ARRIVALS 32U
 
 struct ptrc_stream_header {
-	/* -- line 0: every event reads it; it changes with the state only -- */
+	/* -- line 0: every event reads it; it changes only with the state -- */
 	_Alignas(64) _Atomic uint64_t control;
-	/* Not 0: readers sleep on event_futex, and this is the ticket of the last one that did. A
-	 * process that wakes them clears the word afterwards, if it still is the ticket that it
-	 * saw before. A reader that went to sleep meanwhile has another ticket; and if the
-	 * process dies in between, the next event wakes the readers again. */
+	/* Not 0: readers sleep on event_futex, and this is the ticket of the last one. A process
+	 * that wakes them then clears the word, if it is still the ticket seen before. A reader
+	 * that went to sleep meanwhile has another ticket; and if the process dies in between,
+	 * the next event wakes the readers again. */
 	_Atomic uint32_t waiters;
 	_Atomic uint32_t waiter_ticket; /* the last one given out */
-	/* By event type: a bit that is set keeps its events from being recorded. Written by the
-	 * controller, under its lock. */
+	/* By event type: set bits exclude events. Written by the controller, under its lock. */
 	_Atomic uint64_t filter[PTRC_SET_WORD_COUNT];
-	/* By event type: whatever filter and patterns say, its events are recorded. While filter or
-	 * patterns change, these are the types of which the old or the new ones accept events. */
+	/* By event type: set bits accept events whatever filter and patterns say. While those
+	 * change, these are the types that the old or the new ones accept. */
 	_Atomic uint64_t pass[PTRC_SET_WORD_COUNT];
-	/* Which patterns are in force: their number << 2 | list << 1 | PTRC_PATTERNS_ON. Each change,
-	 * and each clear, gives them a new number. The controller writes it, under its lock; a clear
+	/* The patterns in force: number << 2 | list << 1 | PTRC_PATTERNS_ON. Each change and
+	 * each clear gives them a new number. Written by the controller, under its lock; a clear
 	 * by the keeper too. */
 	_Atomic uint32_t patterns;
 
@@ -237,25 +237,25 @@ struct ptrc_stream_header {
 	_Alignas(64) uint64_t magic;
 	uint32_t version;
 	uint32_t chunk_size;
-	uint32_t chunk_count;	   /* the file has room for so many */
-	uint32_t base_chunk_count; /* the memory of so many is reserved */
+	uint32_t chunk_count;	   /* chunks for which the file has space */
+	uint32_t base_chunk_count; /* chunks whose memory is reserved */
 	uint64_t map_size;
 	uint64_t id;
 	uint64_t names_id;
-	uint64_t t0;		 /* stamp of the creation; the cut counts from it */
-	uint64_t delta_max;	 /* a delta of more ticks does not fit in 32 bits, or its ns */
+	uint64_t t0;		 /* stamp of the creation, to which the cut is relative */
+	uint64_t delta_max;	 /* a delta of more ticks exceeds 32 bits, or its ns do */
 	int64_t realtime_offset; /* CLOCK_REALTIME - CLOCK_MONOTONIC at creation, ns */
-	/* Inodes of the namespaces of the controller. Processes of other namespaces do not map
-	 * the stream: they mean other threads by the same number, or have another
-	 * CLOCK_MONOTONIC. 0: the initial one, or the kernel has none. */
+	/* Inodes of the controller's namespaces. Processes of other namespaces do not map the
+	 * stream, because they have other thread IDs or another CLOCK_MONOTONIC. 0: the initial
+	 * namespace, or the kernel has none. */
 	uint64_t pid_namespace;
 	uint64_t time_namespace;
-	uint64_t stream_min_size; /* the stream holds at least so many bytes of events */
+	uint64_t stream_min_size; /* bytes of events that the stream can hold, at least */
 	uint64_t max_data_size;
-	/* Of a FLUSH stream: how long a writer that finds no room sleeps while none is made; 0: it
+	/* For a FLUSH stream, how long a writer without room sleeps while none is made; 0: it
 	 * stops the stream at once. */
 	uint64_t full_wait_ns;
-	uint32_t record_max; /* no larger record fits; such an event is lost */
+	uint32_t record_max; /* bytes; events with larger records are lost */
 	int32_t policy;	     /* POSIX_TRACE_LOOP, _UNTIL_FULL, _FLUSH */
 	int32_t log_policy;
 	uint32_t has_log;
@@ -264,23 +264,22 @@ struct ptrc_stream_header {
 	int32_t controller_pid;
 	uint32_t owner_uid;
 	uint32_t pad_uid;
-	struct ptrc_attr attr; /* a snapshot, as posix_trace_get_attr reports it */
+	struct ptrc_attr attr; /* as posix_trace_get_attr() reports it */
 
 	/* -- changing seldom -- */
 	_Alignas(64) _Atomic uint64_t status;
 	_Atomic uint64_t cut;
-	/* Of a LOOP stream: the stamp of the last event overwritten (CAS-max), and that of the
-	 * first one of which no consumer has learned yet (CAS-min; PTRC_TIME_NONE if there is
-	 * none). */
+	/* For a LOOP stream, the stamp of the last event overwritten (CAS-max), and of the first
+	 * one that no consumer has seen lost yet (CAS-min; PTRC_TIME_NONE if there is none). */
 	_Atomic uint64_t horizon;
 	_Atomic uint64_t first_lost;
-	/* The number of clears. Chunks of an older epoch count as empty. */
+	/* Number of clears. Chunks of an older epoch count as empty. */
 	_Atomic uint64_t epoch;
-	/* The stamp of the last clear. Losses up to it are told to nobody. */
+	/* Stamp of the last clear. Losses up to it are not reported. */
 	_Atomic uint64_t cleared_at;
-	_Atomic uint64_t run; /* the number of starts */
-	/* Events with stamps in [dead_from, dead_until) belong to no run. They come from writers
-	 * that had not seen the automatic stop of the run before. */
+	_Atomic uint64_t run; /* number of starts */
+	/* Events with stamps in [dead_from, dead_until) belong to no run. Their writers had not
+	 * seen the automatic stop of the run before. */
 	_Atomic uint64_t dead_from, dead_until;
 	_Atomic uint64_t lost_events;
 	/* The lock for changes of state: the thread, of controller or keeper, that holds it. It
@@ -288,101 +287,106 @@ struct ptrc_stream_header {
 	_Atomic uint32_t state_lock;
 	/* A target could not register for membarrier. */
 	_Atomic uint32_t needs_global_barrier;
-	_Atomic uint32_t slots_used;  /* slots behind these were never used */
-	_Atomic uint32_t chunks_used; /* chunks behind these were never used */
+	_Atomic uint32_t slots_used;  /* later slots were never used */
+	_Atomic uint32_t chunks_used; /* later chunks were never used */
 	_Atomic uint64_t clock_word;  /* entries << 32 | thread that appends one, or 0 */
 	/* Writers stamp no event at or after this. It is the due of the last clock entry, or of
 	 * an earlier one if an appender is slow or dead. CAS-max. */
 	_Atomic uint64_t clock_due;
-	_Atomic uint32_t processes; /* the number of processes that ever attached */
-	_Atomic uint32_t threads;   /* the number of slots ever claimed */
-	/* The thread that reaps slots of the dead, written as in slot.owner; thread 0: the last one was done then. */
+	_Atomic uint32_t processes; /* processes that ever attached */
+	_Atomic uint32_t threads;   /* slots ever claimed */
+	/* The thread that reaps slots of dead threads, in the form of slot.owner. Thread 0: none
+	 * does, and the time is that of the last reaping. */
 	_Atomic uint64_t reaper;
 
 	/* -- sleeping and waking -- */
 	/* Readers of a live stream sleep here. */
 	_Alignas(64) _Atomic uint32_t event_futex;
-	/* The keeper sleeps here. A process that wants it to look adds 1 and wakes it. */
+	/* The keeper sleeps here. A process that wakes it adds 1 first. */
 	_Atomic uint32_t keeper_bell;
-	/* Why a writer rang: bits. The keeper clears it before it looks. */
+	/* Why a process woke the keeper: bits. The keeper clears it before it looks. */
 	_Atomic uint32_t keeper_wake;
 #define PTRC_WAKE_LOOK 1U    /* the stream is filling up, or its state has changed */
 #define PTRC_WAKE_ROOM 2U    /* a writer sleeps until there is room */
 #define PTRC_WAKE_ARRIVAL 4U /* a process, see `arrival`, or a thread has begun to record */
-	/* Writers that find no room sleep here (full_wait.h). Odd: one sleeps, or is about to. Who
-	 * makes room, or changes the control word, adds 1 to an odd word and wakes them all. */
+	/* Writers that find no room sleep here (full_wait.h). Odd: one sleeps, or is about to. A
+	 * process that makes room or changes the control word adds 1 to an odd word and wakes
+	 * them all. */
 	_Atomic uint32_t room_word;
-	/* The number of flushes that went well. Keeper only. */
+	/* Number of successful flushes. Keeper only. */
 	_Atomic uint32_t room_made;
-	/* The error number of the last flush, or 0. Keeper only. */
+	/* Error number of the last flush, or 0. Keeper only. */
 	_Atomic int32_t flush_error;
-	/* How often writers have slept there, and how long in all. */
+	/* How often writers have slept on room_word, and how long in all. */
 	_Atomic uint64_t waits, wait_ns;
-	/* Bytes of the largest data that was cut to max_data_size, so that an event could be recorded; 0:
-	 * none was cut. CAS-max. */
+	/* The largest data that was cut to max_data_size, in bytes; 0: none was cut. CAS-max. */
 	_Atomic uint64_t data_needed;
 
 	/* -- controller to keeper: one command at a time, under the controller's lock -- */
 	_Atomic uint32_t keeper_command;
-	/* The command's number; raised when it is filled in. */
+	/* Number of the command; raised when the command is complete. */
 	_Atomic uint32_t keeper_seq;
-	_Atomic uint32_t keeper_done;  /* futex: the number of the last command finished */
+	_Atomic uint32_t keeper_done;  /* futex: number of the last command finished */
 	_Atomic int32_t keeper_result; /* its error number */
 	_Atomic int32_t keeper_pid;    /* 0 before the keeper is ready */
 	/* Raised before a keeper is started, which knows its own number. A keeper with an older
-	 * number was given up by its starter, and leaves. */
+	 * number exits, because its starter has given it up. */
 	_Atomic uint32_t keeper_number;
-	/* The controller waits no longer for output that takes nothing. */
+	/* The controller no longer waits for an output that takes nothing. */
 	_Atomic uint32_t is_log_given_up;
 	_Atomic uint64_t fsize_limit; /* RLIMIT_FSIZE of the controller */
-	/* Who made the call that the command serves: goes into FLUSH_START and FLUSH_STOP. */
+	/* The caller of the function that sent the command: goes into FLUSH_START and
+	 * FLUSH_STOP. */
 	struct ptrc_context command_origin;
 	uint64_t command_addr;
 
-	/* -- tees to keeper. A tee never sees what is flushed before it has read it, so an
-	 * automatic flush waits a moment for tees that read along. -- */
-	_Alignas(64) _Atomic uint64_t tee_beat; /* CLOCK_MONOTONIC of the last look of one, ns */
-	_Atomic uint64_t tee_until;		/* they have read everything up to this stamp */
+	/* -- tees to keeper. A tee does not see events that are flushed before it reads them, so
+	 * an automatic flush waits a moment for active tees. -- */
+	_Alignas(64) _Atomic uint64_t tee_beat; /* CLOCK_MONOTONIC of a tee's last look, ns */
+	/* all active tees have read events up to this stamp */
+	_Atomic uint64_t tee_until;
 
 	/* -- keeper to the world -- */
 	_Alignas(64) _Atomic uint64_t log_events; /* events that the log holds now */
-	_Atomic uint64_t log_bytes;		  /* and their bytes */
+	_Atomic uint64_t log_bytes;		  /* bytes of these events */
 	_Atomic uint64_t log_lost_events;	  /* overwritten or discarded in the log */
 	/* Everything up to this stamp is in the log or lost. */
 	_Atomic uint64_t flushed_until;
-	/* Where the log is, for the process that finishes it after controller and keeper have
-	 * died. A keeper notes a new place in the one that does not count, and then the next state
-	 * that it saves makes that one count: so place and state always belong together. */
+	/* The location of the log, for the process that finishes it after controller and keeper
+	 * have died. A keeper stores a new location in the place not in use, and the next state
+	 * that it saves selects that place: so place and state are always consistent. */
 	struct ptrc_log_place log_place[2];
-	/* The log writer's own notes, so that another keeper can take over. */
+	/* The log writer's state, with which another keeper can continue. */
 	_Atomic uint64_t log_state[PTRC_STREAM_LOG_STATE_WORDS];
-	/* Not 0: the keepers that were to finish this stream as an orphan died. Creates leave it
-	 * alone then; ptrace-salvage tries again. Written under the cleaner's lock. */
+	/* Not 0: the keepers that were to finish this stream as an orphan died.
+	 * posix_trace_create() then ignores the stream; ptrace-salvage tries again. Written
+	 * under the cleaner's lock. */
 	_Atomic uint32_t has_killed_keepers;
-	/* The log that a keeper gets for this orphan is a new file, which the keeper has to begin.
-	 * Set or cleared under the cleaner's lock before the keeper is started, as a new file may
-	 * have the inode of the old log; cleared by the keeper once it has begun the file, before
-	 * it writes events. */
+	/* The log that a keeper gets for this orphan is a new, empty file. Set or cleared under
+	 * the cleaner's lock before the keeper is started, because a new file may have the inode
+	 * of the old log. Cleared by the keeper once it has written the start of the file,
+	 * before it writes events. */
 	_Atomic uint32_t is_log_new;
-	/* Not 0: a log is closed without waiting for its disk. Written by the controller. */
+	/* Not 0: the log is closed without waiting for the disk. Written by the controller. */
 	_Atomic uint32_t is_log_unsynced;
 	/* The gap that the keeper's last drain found: stamps of the first event lost
-	 * (PTRC_TIME_NONE if the log tells of the gap) and of the last one. */
+	 * (PTRC_TIME_NONE if the gap is in the log) and of the last one. */
 	_Atomic uint64_t gap_first, gap_last;
-	/* Processes that have begun to record into a stream with a log, each in the entry
-	 * pid % PTRC_ARRIVALS. The keeper looks at them in /proc while they live, and takes them
-	 * out. An entry that another process overwrites is no loss: the keeper meets the process with
-	 * its events. */
+	/* Processes that have started to record into a stream with a log, each in entry pid %
+	 * PTRC_ARRIVALS. The keeper looks at them in /proc while they live, and clears the
+	 * entries. If another process overwrites an entry, nothing is lost: the keeper sees the
+	 * process with its first events. */
 	struct ptrc_arrival arrival[PTRC_ARRIVALS];
-	/* Not 0: the log gets no command lines of processes. Written by the controller. */
+	/* Not 0: command lines of processes are not written to the log. Written by the
+	 * controller. */
 	_Atomic uint32_t hides_command_lines;
 	/* The time zone of the controller, for the log. Written at creation only. */
-	int32_t utc_offset; /* seconds east of UTC, at the creation */
+	int32_t utc_offset; /* seconds east of UTC at the creation */
 	uint32_t has_utc_offset;
-	char time_zone[64]; /* its name, zero terminated; empty: not known */
+	char time_zone[64]; /* its name, zero-terminated; empty: unknown */
 };
 
-/* Consumed events of one type. Events that are still in the stream are not counted here. */
+/* Consumed events of one type, without those in the stream. */
 struct ptrc_type_count {
 	_Atomic uint64_t events;
 	_Atomic uint64_t bytes; /* of data */
@@ -390,19 +394,19 @@ struct ptrc_type_count {
 };
 
 #define PTRC_TYPE_COUNT (PTRC_SET_ID_MAX + 1)
-/* The counts of so many types, which few programs exceed, have their memory from the beginning. */
+/* The counts of this many types, which few programs exceed, have memory from the start. */
 #define PTRC_TYPE_READY_COUNT 680U
 
-/* Written by the consumer alone: reader of a plain stream, keeper of a logged one. */
+/* Written by the consumer only: the reader of a plain stream, the keeper of a logged one. */
 struct ptrc_type_counts {
 	/* Odd while the keeper moves events from the stream to these counts. A process that
-	 * counts both starts over if the version is odd or has changed. For a plain stream the
-	 * controller's reader_lock keeps reading and counting apart. */
+	 * counts both starts over if the version is odd or has changed. For a plain stream, the
+	 * controller's reader_lock excludes counting during reading. */
 	_Atomic uint64_t version;
 	/* The epoch of the counted events. If the header's is newer, all counts stand for 0. */
 	_Atomic uint64_t epoch;
-	/* The counts of types below this one have memory; nobody touches the others. The consumer
-	 * raises it, after it has made memory real. */
+	/* The counts of types below this number have memory; no process touches the others. The
+	 * consumer raises it after reserving memory. */
 	_Atomic uint64_t ready;
 	uint8_t pad[64 - 24];
 	/* Type 0, which is no type, counts the events of types whose counts found no memory. */
@@ -413,35 +417,36 @@ _Static_assert(offsetof(struct ptrc_type_counts, type[PTRC_TYPE_READY_COUNT]) ==
 	       "the first counts fill four pages");
 
 /*
- * Patterns: which names of event types are recorded. There are two lists. The controller writes
- * the one that is not in force, and then puts it in force by header.patterns. Both are hostile
- * memory to everybody else, like all of the object.
+ * Patterns: which names of event types are recorded. There are two lists. The controller writes the
+ * one that is not in force and then puts it in force by header.patterns. Like the rest of the
+ * object, they are untrusted.
  */
 #define PTRC_PATTERNS_MAX 256U
-#define PTRC_PATTERNS_ON 1U   /* there is at least one pattern */
-#define PTRC_PATTERNS_LIST 2U /* the second list is in force */
-#define PTRC_PATTERNS_ONE 4U  /* one more number */
+#define PTRC_PATTERNS_ON 1U /* there is at least one pattern */
+#define PTRC_PATTERNS_LIST 2U
+#define PTRC_PATTERNS_ONE 4U /* what to add for the next number */
 #define PTRC_PATTERNS_NUMBER UINT32_C(0xfffffffc)
 
-/* What the patterns with a number say of an event type: verdict[id] is number << 2 | one of
- * these. With another number it says nothing: the name has not been compared yet. */
+/* The verdict on an event type: verdict[id] is number << 2 | one of these. If the number is not
+ * that of the patterns in force, the type's name was not compared yet. */
 #define PTRC_VERDICT_RECORD 0U
 #define PTRC_VERDICT_EXCLUDE 1U
-/* posix_trace_set_filter() has decided of this type since: the filter alone counts. */
+/* posix_trace_set_filter() has decided on this type since: the filter alone counts. */
 #define PTRC_VERDICT_DECIDED 2U
 
 struct ptrc_pattern {
-	uint32_t is_only; /* names that match no such pattern are excluded; else: that match */
+	/* 1: names that match no such pattern are excluded; 0: names that match are */
+	uint32_t is_only;
 	char glob[PTRC_NAME_BYTES];
 };
 
 struct ptrc_pattern_list {
-	/* Written by CAS: whoever has compared a name notes the verdict, unless another process
-	 * was faster. The controller stores DECIDED. */
+	/* Written by CAS by each process that has compared a name. The controller stores
+	 * DECIDED. */
 	_Atomic uint32_t verdict[PTRC_SET_WORD_COUNT * PTRC_SET_WORD_BITS];
-	/* The controller writes the rest before the list is in force. */
+	/* Written by the controller before the list is in force. */
 	uint32_t count;
-	uint32_t system; /* bits: system event types that are excluded */
+	uint32_t system; /* by event type: excluded system event types */
 	struct ptrc_pattern pattern[PTRC_PATTERNS_MAX];
 };
 

@@ -13,13 +13,13 @@
 #include "lib/base/procfs.h"
 #include "lib/base/sys.h"
 
-/* A process opens at most so many objects at a time before it is traced. */
+/* A process opens at most this many objects at a time before it is traced. */
 #define DESCRIPTORS_NEEDED 3
 
-/* A cause, and pids with blanks between them. */
+/* An error number and pids, with blanks between them. */
 #define TEXT_BYTES ((PTRC_UNTRACED_PIDS + 2) * 11)
 
-/* EMFILE if there are too few descriptors, which other errors may hide; 0: no shortage. */
+/* EMFILE if descriptors are short, which other errors may hide; 0: no shortage. */
 static int cause(int error)
 {
 	long fds[DESCRIPTORS_NEEDED], last = 0;
@@ -48,22 +48,20 @@ static char *put_name(char *at, uint64_t stream_id, int pid)
 	return at;
 }
 
-/* The link of the calling process, by its path. */
-static void make(const char *directory, uint64_t stream_id, const char *text)
+/* Makes the link of the calling process. `path` is that of the directory, with room for the name. */
+static void make(char *path, uint64_t stream_id, const char *text)
 {
-	char path[PTRC_SHMDIR_PATH_BYTES + PTRC_SHMDIR_NAME_BYTES];
-	size_t length = strlen(directory);
+	char *end = path + strlen(path);
 
-	memcpy(path, directory, length);
-	path[length++] = '/';
-	put_name(path + length, stream_id, ptrc_sys_getpid());
-	/* It may be there already. */
+	*end = '/';
+	put_name(end + 1, stream_id, ptrc_sys_getpid());
+	/* It may exist already. */
 	ptrc_sys(SYS_symlinkat, text, AT_FDCWD, path);
 }
 
 void ptrc_untraced_tell(uid_t uid, uint64_t stream_id, int error)
 {
-	char directory[PTRC_SHMDIR_PATH_BYTES], text[12];
+	char directory[PTRC_SHMDIR_PATH_BYTES + PTRC_SHMDIR_NAME_BYTES], text[12];
 	bool is_inherited;
 
 	error = cause(error);
@@ -73,7 +71,7 @@ void ptrc_untraced_tell(uid_t uid, uint64_t stream_id, int error)
 	make(directory, stream_id, text);
 }
 
-/* Is there a page of this name, without opening anything? */
+/* Whether a page of this name exists. Opens nothing. */
 static bool has_page(const char *directory, const char *name)
 {
 	char path[PTRC_SHMDIR_PATH_BYTES + 64];
@@ -90,7 +88,7 @@ static bool has_page(const char *directory, const char *name)
 
 void ptrc_untraced_tell_unknown(uid_t uid, const char *page_name, int error)
 {
-	char directory[PTRC_SHMDIR_PATH_BYTES], text[TEXT_BYTES];
+	char directory[PTRC_SHMDIR_PATH_BYTES + PTRC_SHMDIR_NAME_BYTES], text[TEXT_BYTES];
 	int pid = ptrc_sys_getpid(), parent = (int)ptrc_sys(SYS_getppid, 0);
 	struct ptrc_procfs_stat st;
 	bool is_inherited;
@@ -117,19 +115,13 @@ void ptrc_untraced_tell_unknown(uid_t uid, const char *page_name, int error)
 
 bool ptrc_untraced_parse(const char *name, uint64_t *stream_id, int *pid)
 {
-	char prefix[19];
-	const char *at = name + sizeof(prefix);
+	const char *at = name + 2;
 	uint64_t number;
 
-	for (size_t i = 0; i < sizeof(prefix); i++)
-		if (!name[i])
-			return false;
-	if (name[18] != '.' || *at < '1' || *at > '9')
+	if (name[0] != 'u' || name[1] != '.')
 		return false;
-	memcpy(prefix, name, 18);
-	prefix[18] = '\0';
-	*stream_id = ptrc_shmdir_parse(prefix, 'u');
-	if (!*stream_id && memcmp(prefix, "u.0000000000000000", 18) != 0)
+	*stream_id = ptrc_digits_take_hex(&at, name + 18);
+	if (at != name + 18 || *at++ != '.' || *at < '1' || *at > '9')
 		return false;
 	number = ptrc_digits_take(&at);
 	if (*at || number > INT32_MAX)
@@ -182,7 +174,7 @@ void ptrc_untraced_put(int dirfd, uint64_t stream_id, int pid, int error)
 struct search {
 	int dirfd;
 	uint64_t stream_id;
-	struct ptrc_untraced *found; /* null: remove them */
+	struct ptrc_untraced *found; /* NULL: remove them */
 };
 
 static void visit(const char *name, void *arg)

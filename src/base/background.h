@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * One call at a time in a thread of its own, for what may take long, such as writing to a log that
- * nobody reads. Meanwhile the main thread goes on serving signals and clients.
- */
+/* Runs one call at a time in a thread of its own, if it may block for long, as writing to a log
+ * that is a pipe without a reader does. Meanwhile the main thread serves signals and clients. */
 #ifndef PTRC_SRC_BASE_BACKGROUND_H
 #define PTRC_SRC_BASE_BACKGROUND_H
 
@@ -14,17 +12,17 @@ struct ptrc_background {
 	int (*work)(void *);
 	void *arg;
 	int result;
-	/* Becomes readable when the call has returned. It is -1 before a call, and after a call
-	 * that was made at once for want of descriptors. */
+	/* Becomes readable when the call has returned. -1: no call runs, or there was no
+	 * descriptor and the call has already returned. */
 	int fd;
 	bool has_thread;
 };
 
-/* Begins the call, whose thread gets no signals. If there can be no thread, makes the call here.
- * The caller waits until .fd is readable or if it is -1 does not wait, and then calls
+/* Starts the call in a thread that blocks all signals, or makes it here if no thread can be
+ * started. The caller waits until .fd is readable, if it is not -1, and then calls
  * ptrc_background_end(). */
 void ptrc_background_begin(struct ptrc_background *, int (*work)(void *), void *arg);
-/* Waits for the end of the call, and returns what it returned. */
+/* Waits until the call has returned, and returns its result. */
 int ptrc_background_end(struct ptrc_background *);
 
 #endif

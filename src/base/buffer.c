@@ -10,21 +10,21 @@
 #include "src/base/escape.h"
 #include "src/base/message.h"
 
-/* The most bytes that ptrc_buffer_hex() puts. */
 enum { HEX_MAX_BYTES = 18 };
 
-/* Numbers become digits eight at a time, in a register; the first digit is its lowest byte. */
+/* eight_digits() makes eight digits in a register, of which the lowest byte is the first
+ * digit. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first byte is the lowest one");
 
-/* A byte in each byte of a register, and a number in each 16 bits. */
+/* A register with the same value in each byte, or in each 16 bits. */
 #define EACH_BYTE(byte) (UINT64_C(0x0101010101010101) * (byte))
 #define EACH_PAIR(number) (UINT64_C(0x0001000100010001) * (number))
 
 static const char hex_digits[] = "0123456789abcdef";
 
-/* The eight digits of a number below 100,000,000. Splits it into two numbers of four digits, these
- * into two of two, and these into digits, all at once. A division by 100 or 10 is a multiplication
- * that is exact for numbers of so few digits. */
+/* The eight digits of a number below 100,000,000. Splits it into two numbers of four digits,
+ * these into two of two, and these into digits, all at once. Divisions by 100 and 10 are
+ * multiplications that are exact for so few digits. */
 static uint64_t eight_digits(uint32_t number)
 {
 	uint64_t x = number / 10000 | (uint64_t)(number % 10000) << 32;
@@ -173,8 +173,9 @@ void ptrc_buffer_format(struct ptrc_buffer *b, const char *format, ...)
 	b->used += (size_t)n;
 }
 
-/* Shifts the second to local time and fills in the offset. An offset is rounded to minutes, as
- * RFC 3339 has no others, and so the time that is shown: both together are exact. */
+/* Shifts the second to local time and fills in the offset. RFC 3339 has only offsets of whole
+ * minutes, so the offset is rounded and the time is shifted by the same: both together are
+ * exact. */
 static time_t shift_to_local(struct ptrc_time_format *f, time_t second)
 {
 	struct tm tm;
@@ -201,8 +202,8 @@ static void format_second(struct ptrc_time_format *f, time_t second)
 	f->offset_used = 1;
 	if (f->is_local)
 		shown = shift_to_local(f, second);
-	/* A damaged log may hold any number. A time that cannot be written as a date is shown
-	 * as seconds since 1970. */
+	/* A damaged log may hold any number. If it cannot be written as a date, it is shown as
+	 * seconds since 1970. */
 	if (gmtime_r(&shown, &tm) &&
 	    !(f->is_local && (tm.tm_year < 1000 - 1900 || tm.tm_year > 9999 - 1900)))
 		n = strftime(f->date, sizeof(f->date), "%Y-%m-%dT%H:%M:%S", &tm);
@@ -216,7 +217,7 @@ static void format_second(struct ptrc_time_format *f, time_t second)
 	f->second = second;
 }
 
-/* Works out nine digits, even if a damaged log has a second or more of nanoseconds. */
+/* Makes nine digits, also of the second or more of nanoseconds that a damaged log may have. */
 static uint64_t nanosecond_digits(long ns, char *first)
 {
 	uint32_t v = (uint32_t)ns % 1000000000;
@@ -251,7 +252,8 @@ static void prepare_second(struct ptrc_time_format *f, const struct timespec *t)
 char *ptrc_write_time(char *to, struct ptrc_time_format *f, const struct timespec *t)
 {
 	prepare_second(f, t);
-	/* All of an array is faster to copy than a part whose size is not known. */
+	/* Copying the whole array, whose size is constant, is faster than copying the used
+	 * part. */
 	memcpy(to, f->date, sizeof(f->date));
 	to += f->date_used;
 	*to++ = '.';
@@ -283,43 +285,41 @@ void ptrc_buffer_span(struct ptrc_buffer *b, int64_t ns)
 	b->used = (size_t)(p - b->bytes);
 }
 
-void ptrc_buffer_duration(struct ptrc_buffer *b, uint64_t ns)
+static void put_duration(struct ptrc_buffer *b, uint64_t ns, bool is_exact)
 {
 	static const struct {
 		uint64_t ns;
+		int digits;
 		const char *name;
-	} units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}};
+	} units[] = {{1000000000, 9, "s"}, {1000000, 6, "ms"}, {1000, 3, "us"}, {1, 0, "ns"}};
+	size_t i = 0;
+	uint64_t rest;
 
-	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
-		if (ns >= units[i].ns) {
-			ptrc_buffer_format(
-				b, "%llu.%03llu%s", (unsigned long long)(ns / units[i].ns),
-				(unsigned long long)(ns % units[i].ns / (units[i].ns / 1000)),
-				units[i].name);
-			return;
-		}
-	ptrc_buffer_format(b, "%lluns", (unsigned long long)ns);
+	while (ns < units[i].ns && i < 3)
+		i++;
+	ptrc_buffer_u64(b, ns / units[i].ns);
+	rest = ns % units[i].ns;
+	if (is_exact ? rest > 0 : i < 3) {
+		ptrc_buffer_format(b, ".%0*" PRIu64, units[i].digits, rest);
+		if (!is_exact)
+			b->used -= (size_t)units[i].digits - 3;
+		while (is_exact && b->bytes[b->used - 1] == '0')
+			b->used--;
+	}
+	ptrc_buffer_text(b, units[i].name);
+}
+
+void ptrc_buffer_duration(struct ptrc_buffer *b, uint64_t ns)
+{
+	put_duration(b, ns, false);
 }
 
 void ptrc_buffer_exact_duration(struct ptrc_buffer *b, int64_t ns)
 {
-	static const struct {
-		int64_t ns;
-		const char *name;
-	} units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}, {1, "ns"}};
-	size_t i = 0;
-	int64_t rest;
-
-	while (ns < units[i].ns && i < 3)
-		i++;
-	ptrc_buffer_format(b, "%" PRId64, ns / units[i].ns);
-	rest = ns % units[i].ns;
-	if (rest > 0) {
-		ptrc_buffer_format(b, ".%0*" PRId64, 9 - 3 * (int)i, rest);
-		while (b->bytes[b->used - 1] == '0')
-			b->used--;
-	}
-	ptrc_buffer_text(b, units[i].name);
+	if (ns < 0)
+		ptrc_buffer_format(b, "%" PRId64 "ns", ns);
+	else
+		put_duration(b, (uint64_t)ns, true);
 }
 
 const char *ptrc_duration_text(int64_t ns, bool is_exact)
@@ -332,13 +332,13 @@ const char *ptrc_duration_text(int64_t ns, bool is_exact)
 	if (is_exact)
 		ptrc_buffer_exact_duration(b, ns);
 	else
-		ptrc_buffer_duration(b, (uint64_t)ns);
+		put_duration(b, (uint64_t)ns, false);
 	ptrc_buffer_char(b, '\0');
 	return b->bytes;
 }
 
-/* Before 1970 the digits of the seconds followed by those of the nanoseconds would be another
- * number. */
+/* Before 1970 the number is negative, so it is not the digits of the seconds followed by those of
+ * the nanoseconds. */
 static char *write_early_ns(char *to, const struct timespec *t)
 {
 	int64_t ns;
@@ -368,14 +368,13 @@ void ptrc_buffer_ns(struct ptrc_buffer *b, struct ptrc_time_format *f, const str
 	b->used = (size_t)(end - b->bytes);
 }
 
-/* How a byte of text is shown. */
 enum {
 	PLAIN = 0,
-	/* As a backslash and one other character. */
+	/* Shown as a backslash and one other character. */
 	ESCAPE = 1,
-	/* A control character: data that has one is not shown as text. */
+	/* A control character; data that has one is not shown as text. */
 	CONTROL = 2,
-	/* It is part of a character of several bytes, or not UTF-8. */
+	/* Part of a character of several bytes, or not UTF-8. */
 	HIGH = 4,
 };
 
@@ -388,8 +387,8 @@ static unsigned int byte_class(unsigned char c)
 	return c < 0x20 || c == 0x7f ? CONTROL : PLAIN;
 }
 
-/* A byte with its highest bit set for each of eight bytes that may not be plain; not before the
- * first such one. */
+/* Sets the highest bit of each byte of the result whose byte in the text may not be plain.
+ * Reliable only up to the first such byte: a borrow or carry may mark later ones wrongly. */
 static uint64_t special_bytes(const unsigned char *p)
 {
 	uint64_t x, quote, backslash;
@@ -397,13 +396,14 @@ static uint64_t special_bytes(const unsigned char *p)
 	memcpy(&x, p, sizeof(x));
 	quote = x ^ EACH_BYTE('"');
 	backslash = x ^ EACH_BYTE('\\');
-	/* What is below 0x20, or equal, borrows from the highest bit; 0x7f and above carries into it. */
+	/* A byte below 0x20, or equal to the quote or backslash, borrows from its highest bit;
+	 * 0x7f and above carry into it. */
 	return ((x - EACH_BYTE(0x20)) | (quote - EACH_BYTE(1)) | (backslash - EACH_BYTE(1)) |
 		(x + EACH_BYTE(1)) | x) &
 	       EACH_BYTE(0x80);
 }
 
-/* How many bytes at the begin are plain, or some fewer. */
+/* Counts plain bytes at the start, in steps of eight. */
 static size_t plain_bytes(const unsigned char *p, size_t size)
 {
 	size_t i = 0;
@@ -418,7 +418,7 @@ bool ptrc_text_is_clean(const void *bytes, size_t *size)
 	const unsigned char *p = bytes;
 	size_t n = *size;
 
-	/* A null byte at the end belongs to a string, but two of them rather to a number. */
+	/* One null byte at the end belongs to a string; two are rather part of a number. */
 	if (n > 1 && !p[n - 1] && p[n - 2])
 		n--;
 	for (size_t i = plain_bytes(p, n); i < n;) {
@@ -491,7 +491,7 @@ void ptrc_text_json(struct ptrc_buffer *b, const char *text, size_t size)
 	size_t length;
 
 	ptrc_buffer_char(b, '"');
-	/* Copies what needs no escape in pieces that are as long as possible. */
+	/* Bytes that need no escape are copied in pieces that are as long as possible. */
 	for (size_t i = plain_bytes(p, size); i < size; i += length) {
 		unsigned int class = byte_class(p[i]);
 		bool is_character = true;
@@ -512,14 +512,14 @@ void ptrc_text_json(struct ptrc_buffer *b, const char *text, size_t size)
 		if (class == HIGH)
 			ptrc_buffer_text(b, "\xef\xbf\xbd");
 		else
-			/* Of U+0080 to U+009F the second byte is the number of the character. */
+			/* The second byte of U+0080 to U+009F is the number of the character. */
 			put_escape(b, p[begin - 1]);
 	}
 	ptrc_buffer_bytes(b, p + begin, size - begin);
 	ptrc_buffer_char(b, '"');
 }
 
-/* Puts the text for people. Escapes the backslash, too, so that escapes can be told from it. */
+/* Also escapes the backslash, so that it differs from an escape. */
 static void put_text(struct ptrc_buffer *b, const char *text, size_t size, bool is_quoted)
 {
 	const unsigned char *p = (const unsigned char *)text;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Output in the making: a buffer that grows, and functions that append ("put") to it: numbers
- * and times, fast enough for millions of events, and text, escaped for people or for JSON.
- * All of them end the process when memory is short.
+ * A growing output buffer, and functions that append ("put") to it: numbers and times, fast
+ * enough for millions of events, and text, escaped for people or for JSON. All of them end the
+ * process if memory is short.
  */
 #ifndef PTRC_SRC_BASE_BUFFER_H
 #define PTRC_SRC_BASE_BUFFER_H
@@ -19,7 +19,7 @@ struct ptrc_buffer {
 	size_t size;
 };
 
-/* An empty buffer, which takes memory when something is first put into it. */
+/* An empty buffer; it allocates when something is first put into it. */
 #define PTRC_BUFFER_INIT   \
 	{                  \
 		NULL, 0, 0 \
@@ -27,11 +27,11 @@ struct ptrc_buffer {
 
 void ptrc_buffer_free(struct ptrc_buffer *);
 
-/* The rare part of ptrc_buffer_room(). */
+/* The slow path of ptrc_buffer_room(). */
 void ptrc_buffer_grow(struct ptrc_buffer *, size_t bytes);
 
-/* Makes room for so many bytes behind those in use, and returns where it is. The caller
- * writes there and adds the number of bytes that it wrote to `used`. */
+/* Makes room for `bytes` more bytes and returns its start. The caller writes there and adds the
+ * number of bytes that it wrote to `used`. */
 static inline char *ptrc_buffer_room(struct ptrc_buffer *b, size_t bytes)
 {
 	if (__builtin_expect(b->size - b->used < bytes, 0))
@@ -47,7 +47,7 @@ static inline void ptrc_buffer_bytes(struct ptrc_buffer *b, const void *bytes, s
 	b->used += size;
 }
 
-/* Is inline so that the compiler can work out strlen() of a literal. */
+/* Inline, so that the compiler computes strlen() of a literal. */
 static inline void ptrc_buffer_text(struct ptrc_buffer *b, const char *text)
 {
 	ptrc_buffer_bytes(b, text, strlen(text));
@@ -59,8 +59,8 @@ static inline void ptrc_buffer_char(struct ptrc_buffer *b, char c)
 	b->used++;
 }
 
-/* Writes a number as a varint, and returns its end: seven bits a byte, the low ones first; the highest bit says
- * that more follow. */
+/* Writes a number as a varint (seven bits a byte, the low ones first; the highest bit says that
+ * another byte follows), and returns its end. */
 enum { PTRC_VARINT_BYTES = 10 };
 static inline char *ptrc_write_varint(char *to, uint64_t number)
 {
@@ -76,11 +76,11 @@ static inline void ptrc_buffer_varint(struct ptrc_buffer *b, uint64_t number)
 			   b->bytes);
 }
 
-/* Puts so many blanks; none if the number is negative. */
+/* Puts `count` blanks; none if it is negative. */
 void ptrc_buffer_blanks(struct ptrc_buffer *, long count);
 
-/* Fills a column, whose text begins at an offset, with blanks: after the text, or, if the text is to stand on the
- * right, before it. */
+/* Pads the text from offset `begin` on with blanks to a column of this width: on its right, or on
+ * its left if is_right. */
 void ptrc_buffer_pad(struct ptrc_buffer *, size_t begin, size_t columns, bool is_right);
 
 void ptrc_buffer_u64(struct ptrc_buffer *, uint64_t);
@@ -95,18 +95,17 @@ void ptrc_buffer_hex_bytes(struct ptrc_buffer *, const void *, size_t);
 void ptrc_buffer_format(struct ptrc_buffer *, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Keeps the text of the second that was formatted last, as the next event mostly happened in
- * the same one. Starts zeroed but for is_local. */
+/* Caches the text of the second that was formatted last, as most events happen in the same second
+ * as the one before. Zeroed initially, except for is_local. */
 struct ptrc_time_format {
-	/* The time is for people: local time. */
 	bool is_local;
 	time_t second;
-	/* "2026-01-02T03:04:05", its offset from UTC, and the second as a number. */
+	/* "2026-01-02T03:04:05", its offset from UTC, and the second in digits. */
 	char date[32];
 	char offset[8];
 	char digits[24];
-	/* The nanoseconds that were put last, and their nine digits, as both times need them: the
-	 * first one, and the others as eight bytes. */
+	/* The nanoseconds that were put last and their nine digits: the first one, and the others
+	 * as eight bytes. */
 	long nanoseconds;
 	uint64_t last_digits;
 	char first_digit;
@@ -116,34 +115,34 @@ struct ptrc_time_format {
 	unsigned char digits_used;
 };
 
-/* A time as RFC 3339 has it, with nanoseconds: 2026-01-02T03:04:05.123456789Z, or local time,
- * 2026-01-02T04:04:05.123456789+01:00. Local times of which RFC 3339 has none, because the year
- * has not four digits, are put as @ and seconds since 1970. */
+/* A time in the format of RFC 3339, with nanoseconds: 2026-01-02T03:04:05.123456789Z, or local
+ * time, 2026-01-02T04:04:05.123456789+01:00. A local time whose year does not have four digits,
+ * which RFC 3339 cannot express, is put as @ and seconds since 1970. */
 void ptrc_buffer_time(struct ptrc_buffer *, struct ptrc_time_format *, const struct timespec *);
 
-/* The columns that a time takes. */
+/* The width of a time in columns. */
 enum { PTRC_UTC_TIME_COLUMNS = 30, PTRC_LOCAL_TIME_COLUMNS = 35 };
 
-/* Puts a span of time as seconds with nanoseconds: +12.000000345s */
+/* Puts a difference of times as seconds with nanoseconds: +12.000000345s */
 void ptrc_buffer_span(struct ptrc_buffer *, int64_t ns);
 
-/* Puts how long something took in the unit that leaves one to three digits before the point, rounded
- * down to three behind it: 12.345ms */
+/* Puts a duration in the largest unit of which it has at least one, rounded down to three
+ * decimals: 12.345ms */
 void ptrc_buffer_duration(struct ptrc_buffer *, uint64_t ns);
 
-/* The same with all digits that it has: 8.25ms. It may be less than 0. */
+/* The same with all its decimals: 8.25ms. May be negative. */
 void ptrc_buffer_exact_duration(struct ptrc_buffer *, int64_t ns);
 
-/* One or the other as a text that stays until the next call but three. */
+/* Returns one or the other as text, which the fourth call after this one overwrites. */
 const char *ptrc_duration_text(int64_t ns, bool is_exact);
 
-/* The same time as nanoseconds since 1970. */
+/* Puts a time as nanoseconds since 1970. */
 void ptrc_buffer_ns(struct ptrc_buffer *, struct ptrc_time_format *, const struct timespec *);
 
 /*
- * The same for who makes room for several of them at once, as each buffer that grows costs a look at
- * its size: these write to memory of the caller, which has room for the most bytes that they may
- * need, and return the end of what they have written.
+ * The same for callers that make room for several of them at once, because checking the size of
+ * the buffer costs time. They write to memory that has room for the longest result, and return
+ * the end of what they have written.
  */
 enum { PTRC_U64_BYTES = 20, PTRC_TIME_BYTES = 56 };
 char *ptrc_write_u64(char *, uint64_t);
@@ -151,8 +150,7 @@ char *ptrc_write_hex_bytes(char *, const void *, size_t);
 char *ptrc_write_time(char *, struct ptrc_time_format *, const struct timespec *);
 char *ptrc_write_ns(char *, struct ptrc_time_format *, const struct timespec *);
 
-/* Copies the text without its null byte. Is inline so that the compiler can work out strlen() of a
- * literal. */
+/* Copies the text without its null byte. Inline, as ptrc_buffer_text(). */
 static inline char *ptrc_write_text(char *to, const char *text)
 {
 	size_t size = strlen(text);
@@ -162,26 +160,27 @@ static inline char *ptrc_write_text(char *to, const char *text)
 }
 
 /*
- * Whether the bytes can be shown as text: they are UTF-8, without control characters other
- * than tab, line feed and carriage return. If so, *size leaves out one null byte at the
- * end, which many programs record with a string.
+ * Whether the bytes can be shown as text: UTF-8 without control characters other than tab, line
+ * feed and carriage return. If so, *size leaves out one null byte at the end, which many programs
+ * record with a string.
  */
 bool ptrc_text_is_clean(const void *, size_t *size);
 
-/* Whether the bytes are valid UTF-8; ptrc_text_json() then keeps every one of them. */
+/* Whether the bytes are valid UTF-8, so that ptrc_text_json() keeps all of them. */
 bool ptrc_text_is_utf8(const char *, size_t);
 
-/* Puts the text as a quoted string of JSON. Each byte that is not UTF-8 becomes U+FFFD,
- * so the result always is valid. */
+/* Puts the text as a quoted JSON string. Each byte that is not UTF-8 becomes U+FFFD, so the
+ * result is always valid. */
 void ptrc_text_json(struct ptrc_buffer *, const char *, size_t);
 
-/* Puts the text with U+FFFD for each byte that is not UTF-8. Returns whether there is none. */
+/* Puts the text with U+FFFD for each byte that is not UTF-8. Returns false if there was such a
+ * byte. */
 bool ptrc_text_put_utf8(struct ptrc_buffer *, const char *text, size_t size);
 
-/* Puts the text for people, on one line, with the escapes of ptrc_escape(). */
+/* Puts the text for people on one line, escaped by ptrc_escape(). */
 void ptrc_text_put(struct ptrc_buffer *, const char *, size_t);
 
-/* Does the same within quotes, and escapes quotes that are in the text. */
+/* Does the same in quotes, and escapes quotes in the text. */
 void ptrc_text_quote(struct ptrc_buffer *, const char *, size_t);
 
 #endif

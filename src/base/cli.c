@@ -19,7 +19,7 @@
 #include "src/base/output.h"
 #include "src/base/renamed.h"
 
-/* More options than any command has, and more words than an option of ptrc_cli_word(). */
+/* Upper bounds of the options of a command, and of the words of an option of ptrc_cli_word(). */
 enum { OPTIONS_MAX = 64, WORDS_MAX = 16 };
 
 static const struct ptrc_cli_option standard_options[] = {
@@ -31,35 +31,37 @@ static const struct ptrc_cli_option standard_options[] = {
 static const struct ptrc_cli *command;
 static struct option long_options[OPTIONS_MAX + 1];
 static char short_options[2 * OPTIONS_MAX + 3];
-/* The names of the options that were given so far, each once. */
+/* The names of the options given so far, each once. */
 static const char *names_given[OPTIONS_MAX + 1];
 
-static void table_add(const struct ptrc_cli_option *o, size_t *longs, size_t *shorts)
+static void table_add(const struct ptrc_cli_option *o)
 {
+	static size_t longs;
+	size_t shorts = strlen(short_options);
+
 	for (; o && o->name; o++) {
-		assert(*longs < OPTIONS_MAX);
-		long_options[*longs] = (struct option){
+		assert(longs < OPTIONS_MAX);
+		long_options[longs++] = (struct option){
 			.name = o->name,
 			.has_arg = !o->argument		 ? no_argument
 				   : *o->argument == '[' ? optional_argument
 							 : required_argument,
 			.val = o->key,
 		};
-		++*longs;
 		if (o->key > CHAR_MAX)
 			continue;
-		short_options[(*shorts)++] = (char)o->key;
+		short_options[shorts++] = (char)o->key;
 		if (o->argument)
-			short_options[(*shorts)++] = ':';
+			short_options[shorts++] = ':';
 	}
 }
 
 /*
- * Puts an O_PATH descriptor in the place of each standard descriptor that is closed. Reading
- * and writing it fails with EBADF, as before. Otherwise a file or socket that is opened
- * later would get that number, and what is written to the user would go there. It is one of a
- * symbolic link, which nobody can open, so that /dev/stdout cannot be opened either; and without
- * /proc there is no such path.
+ * Puts an O_PATH descriptor in the place of each standard descriptor that is closed: reading and
+ * writing it fails with EBADF, as before. Otherwise a file or socket that is opened later would
+ * get that number, and output for the user would go there. The descriptor is of a symbolic link,
+ * which cannot be opened, so that opening /dev/stdout fails, too; without /proc that path does
+ * not exist.
  */
 static void occupy_standard_descriptors(void)
 {
@@ -72,25 +74,20 @@ static void occupy_standard_descriptors(void)
 
 void ptrc_cli_begin(const struct ptrc_cli *c)
 {
-	size_t longs = 0;
-	size_t shorts = 0;
-
 	command = c;
-	ptrc_message_begin(c->program, c->usage_status);
+	ptrc_message_begin(c->program, c->usage_status ? c->usage_status : PTRC_EXIT_USAGE);
 	occupy_standard_descriptors();
-	if (c->has_command)
-		short_options[shorts++] = '+';
-	/* The colon makes getopt_long() return ':' for a missing argument, not '?'. */
-	short_options[shorts++] = ':';
-	table_add(c->options, &longs, &shorts);
-	table_add(c->shared_options, &longs, &shorts);
-	table_add(standard_options, &longs, &shorts);
+	/* The colon makes getopt_long() return ':' and not '?' for a missing argument. */
+	strcpy(short_options, c->has_command ? "+:" : ":");
+	table_add(c->options);
+	table_add(c->shared_options);
+	table_add(standard_options);
 	opterr = 0;
 }
 
 static void put_option(struct ptrc_buffer *b, const struct ptrc_cli_option *o)
 {
-	/* The explanations begin in this column, so they have 50 of the 80 columns. */
+	/* The explanations start in this column, which leaves 50 of 80 columns for them. */
 	enum { COLUMN = 30 };
 	size_t begin = b->used;
 	const char *line = o->help;
@@ -152,7 +149,7 @@ static void __attribute__((noreturn)) version(void)
 	exit(PTRC_EXIT_DONE);
 }
 
-/* Refuses a long option that does not exist: tells what has replaced it, or lists those with similar names. */
+/* Refuses an unknown long option: names its replacement, or lists options with similar names. */
 static void __attribute__((noreturn)) say_unknown(const char *given)
 {
 	struct ptrc_nearest nearest = {0};
@@ -172,8 +169,8 @@ static void __attribute__((noreturn)) say_unknown(const char *given)
 		       ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 }
 
-/* Whether getopt_long() stopped at a letter that is no option. If others follow it in its argument, that
- * is not the one before the next. */
+/* Whether getopt_long() stopped at a letter that is no option. The letter is in optopt; within a
+ * group of letters (-xyz), argv[optind - 1] is not that group yet. */
 static bool is_unknown_letter(void)
 {
 	for (const struct option *o = long_options; o->name; o++)
@@ -182,7 +179,7 @@ static bool is_unknown_letter(void)
 	return optopt > 0 && optopt < PTRC_CLI_KEY_FIRST;
 }
 
-/* Refuses the option that getopt_long() stopped at, as the user wrote it. */
+/* Refuses the option that getopt_long() stopped at, in the user's spelling. */
 static void __attribute__((noreturn)) bad_option(char **argv, bool argument_missing)
 {
 	const char *given = optind > 0 && argv[optind - 1] ? argv[optind - 1] : "?";
@@ -204,9 +201,9 @@ static void __attribute__((noreturn)) bad_option(char **argv, bool argument_miss
 }
 
 /*
- * Refuses abbreviations of long options, which getopt_long() accepts. Otherwise --all would
- * mean --allow-loss, and a new option of a later version could change what an abbreviation
- * in a script means.
+ * Refuses abbreviations of long options, which getopt_long() accepts. Otherwise --all would mean
+ * --allow-loss, and an option that a later version adds could change the meaning of an
+ * abbreviation in a script.
  */
 static void refuse_abbreviation(char **argv, int index)
 {
@@ -218,7 +215,6 @@ static void refuse_abbreviation(char **argv, int index)
 		say_unknown(given);
 }
 
-/* Remembers that the option with this key was given. */
 static void note_given(int key)
 {
 	const struct option *o = long_options;
@@ -313,7 +309,7 @@ bool ptrc_cli_parse_size(const char *text, uint64_t *value, struct ptrc_cli_reas
 	if (error == EINVAL)
 		return ptrc_cli_because(why,
 					"'%s' is not a size: a number, which may have K, M "
-					"or G behind it",
+					"or G after it",
 					text);
 	if (error || v > SIZE_MAX)
 		return ptrc_cli_because(why, "%s is too large", text);
@@ -368,9 +364,18 @@ int ptrc_cli_word(const char *option, const char *text)
 	return i;
 }
 
-enum ptrc_format ptrc_cli_format(const char *text)
+void ptrc_cli_once(const char *option, const char **text)
 {
-	return (enum ptrc_format)ptrc_cli_word("--format", text);
+	if (*text)
+		ptrc_cli_usage(option, "is given twice");
+	*text = optarg;
+}
+
+bool ptrc_cli_has_colours(void)
+{
+	const char *no_colour = getenv("NO_COLOR");
+
+	return isatty(STDOUT_FILENO) && !(no_colour && *no_colour);
 }
 
 void ptrc_cli_add_text(struct ptrc_cli_texts *l, const char *text)

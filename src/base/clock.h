@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The clock for limits of waiting. */
+/* The clock for timeouts. */
 #ifndef PTRC_SRC_BASE_CLOCK_H
 #define PTRC_SRC_BASE_CLOCK_H
 
@@ -8,7 +8,7 @@
 
 #define PTRC_NS_PER_MS INT64_C(1000000)
 
-/* The time on a clock that nobody sets, for limits of waiting. */
+/* The monotonic time, which setting the system's clock does not change. */
 static inline int64_t ptrc_now_ns(void)
 {
 	struct timespec t;

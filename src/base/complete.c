@@ -10,8 +10,8 @@
 #include "src/base/output.h"
 #include "src/base/proposals.h"
 
-/* What names of arguments and operands stand for. The options of the first rows have the same values in all
- * commands, whatever their arguments are called. */
+/* The kinds of values that names of arguments and operands stand for. The options in lower case
+ * have the same values in all commands, whatever their arguments are called. */
 static const struct {
 	const char *word;
 	unsigned int kinds;
@@ -31,32 +31,32 @@ static const struct {
 	{"WHERE", PTRC_PROPOSE_SESSIONS | PTRC_PROPOSE_DIRECTORIES},
 };
 
-/* The last word, and what stands there. */
+/* The last word of the command line, which is to be completed, and what may stand there. */
 struct place {
 	const char *word;
-	/* The part of it that is to be completed. */
+	/* The part of it that is completed. */
 	const char *rest;
-	/* The name of an option begins. */
+	/* It is the name of an option. */
 	bool is_option;
-	/* What the value of an option, or an operand, can be. */
+	/* PTRC_PROPOSE_*: the kinds of values that it can be. */
 	unsigned int kinds;
-	/* The words that it can be, or null. */
+	/* The words that it can be, or NULL. */
 	const char *words;
-	/* The number of the word, from 1 on, with which another command line begins, or 0. */
+	/* The number, from 1 on, of the word with which another command line starts, or 0. */
 	size_t command;
-	/* The option whose value the word is, or null. */
+	/* The option whose value the word is, or NULL. */
 	const struct ptrc_cli_option *waiting;
-	/* How many operands precede the word, and whether there are no options any more. */
+	/* The number of operands before the word, and whether -- has ended the options. */
 	size_t operands;
 	bool is_ended;
 };
 
 static const struct ptrc_cli *command;
-/* The tables of all options. */
+/* The command's tables of options. */
 enum { TABLES = 3 };
 static const struct ptrc_cli_option *tables[TABLES];
 
-/* The option with this name, or, if that is null, this letter; null: there is none. */
+/* The option with this name or, if that is NULL, with this letter; NULL if there is none. */
 static const struct ptrc_cli_option *find_option(const char *name, size_t size, int letter)
 {
 	for (size_t t = 0; t < TABLES; t++)
@@ -75,35 +75,32 @@ static unsigned int kinds_of(const char *word, size_t size)
 	return 0;
 }
 
-/* What an argument or operand of this name can be: of A|B both. */
+/* The kinds of an argument or operand of this name; A|B has those of both. */
 static unsigned int kinds_of_names(const char *names)
 {
 	unsigned int kinds = 0;
 
-	while (*names) {
-		size_t size = strcspn(names, "|]");
+	while (*names && *names != ' ') {
+		size_t size = strcspn(names, "|] ");
 
 		kinds |= kinds_of(names, size);
-		names += size + (names[size] != '\0');
+		names += size + (names[size] == '|' || names[size] == ']');
 	}
 	return kinds;
 }
 
-/* What the operand with this number, from 0 on, can be. The last ones are all the same. */
+/* The kinds of the operand with this number, from 0 on. All operands beyond the last one
+ * described are of its kind. */
 static unsigned int kinds_of_operand(size_t number)
 {
-	const char *names = command->operand_kinds;
-	char copy[40];
+	const char *names = command->operand_kinds ? command->operand_kinds : "";
 
-	if (!names)
-		return 0;
 	for (; number && strchr(names, ' '); number--)
 		names = strchr(names, ' ') + 1;
-	snprintf(copy, sizeof(copy), "%.*s", (int)strcspn(names, " "), names);
-	return kinds_of_names(copy);
+	return kinds_of_names(names);
 }
 
-/* The value of the option begins. Of a list with commas its last word is completed. */
+/* The word is the value of the option. In a list with commas, its last word is completed. */
 static void place_value(struct place *p, const struct ptrc_cli_option *o, const char *value)
 {
 	const char *argument = o && o->argument ? o->argument : "";
@@ -120,7 +117,7 @@ static void place_value(struct place *p, const struct ptrc_cli_option *o, const 
 		p->kinds = kinds_of_names(argument + (*argument == '[' ? 2 : 0));
 }
 
-/* The option in this word whose value is the next word, or null. */
+/* The option in this word whose value is the next word, or NULL. */
 static const struct ptrc_cli_option *find_waiting(const char *word)
 {
 	const struct ptrc_cli_option *o;
@@ -137,7 +134,7 @@ static const struct ptrc_cli_option *find_waiting(const char *word)
 	return NULL;
 }
 
-/* The last word begins with a dash. */
+/* The last word starts with a dash. */
 static void place_option(struct place *p)
 {
 	const char *word = p->word;
@@ -155,12 +152,7 @@ static void place_option(struct place *p)
 		p->is_option = true;
 }
 
-static bool has_commands(void)
-{
-	return command->operand_kinds && strstr(command->operand_kinds, "COMMAND");
-}
-
-/* Reads the word with this number, from 1 on, which is not the last one, as getopt_long() does. */
+/* Interprets a word before the last one as getopt_long() does; `number` is counted from 1. */
 static void read_word(struct place *p, const char *word, size_t number)
 {
 	if (p->waiting) {
@@ -171,7 +163,7 @@ static void read_word(struct place *p, const char *word, size_t number)
 			p->command = number;
 	} else if (!strcmp(word, "--")) {
 		p->is_ended = true;
-		if (has_commands())
+		if (command->operand_kinds && strstr(command->operand_kinds, "COMMAND"))
 			p->command = number + 1;
 	} else {
 		p->waiting = find_waiting(word);
@@ -198,13 +190,13 @@ static struct place find_place(char **words, size_t count)
 	return p;
 }
 
-/* Proposes the option: its letter, its name, and the name with a value. */
+/* Proposes the option's letter, its name, and its name with a value. */
 static void put_option(struct ptrc_buffer *b, const struct ptrc_cli_option *o)
 {
 	bool has_value = o->argument;
 	char help[200];
 
-	/* What follows a semicolon is a detail. */
+	/* Text after a semicolon is a detail and is left out. */
 	snprintf(help, sizeof(help), "%.*s", (int)strcspn(o->help, ";"), o->help);
 	for (char *line = help; (line = strchr(line, '\n'));)
 		*line = ' ';
@@ -231,7 +223,7 @@ static void put_options(struct ptrc_buffer *b)
 			put_option(b, o);
 }
 
-/* Puts the first line: how much of the word stays, and what the shell is to do. */
+/* Puts the first line (complete.h). */
 static void put_head(struct ptrc_buffer *b, const struct place *p, size_t count, const char *knows)
 {
 	ptrc_buffer_format(b, "%td ", p->rest - p->word);

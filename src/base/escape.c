@@ -3,12 +3,11 @@
 #include "src/base/escape.h"
 
 #include <stdio.h>
-#include <string.h>
 
 size_t ptrc_utf8_length(const unsigned char *p, size_t size)
 {
 	size_t length = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-	/* The range of the second byte leaves out overlong forms, surrogates, and numbers above
+	/* The range of the second byte excludes overlong forms, surrogates, and numbers above
 	 * U+10FFFF. */
 	unsigned char low = p[0] == 0xe0 ? 0xa0 : p[0] == 0xf0 ? 0x90 : 0x80;
 	unsigned char high = p[0] == 0xed ? 0x9f : p[0] == 0xf4 ? 0x8f : 0xbf;

@@ -1,32 +1,38 @@
 /* SPDX-License-Identifier: MIT */
-/* The exit statuses of all commands. Scripts rely on them: every manual page lists those of
- * its command. */
+/* The exit statuses of all commands. Scripts rely on them; each manual page lists those of its
+ * command. */
 #ifndef PTRC_SRC_BASE_EXIT_STATUS_H
 #define PTRC_SRC_BASE_EXIT_STATUS_H
 
 enum ptrc_exit {
-	/* Done, and nothing is missing. */
+	/* Done; nothing is missing. */
 	PTRC_EXIT_DONE = 0,
 	/* Failed; standard error says what and why. */
 	PTRC_EXIT_FAILED = 1,
-	/* The command line or a configuration makes no sense; nothing was done. */
+	/* The command line or a configuration is wrong; nothing was done. */
 	PTRC_EXIT_USAGE = 2,
-	/* Done, but the data is incomplete: events were lost, the log was never closed,
-	 * or it is damaged. ptrace-run exits with it only if COMMAND exited with 0. */
+	/* Done, but the data is incomplete: events were lost, or the log was never closed or is
+	 * damaged. ptrace-run exits with it only if COMMAND exited with 0. */
 	PTRC_EXIT_INCOMPLETE = 3,
-	/* Only for ptrace-check, and ptrace-run --check: no rule is broken, but one could not be
+	/* ptrace-check and ptrace-run --check only: no rule is broken, but one could not be
 	 * decided. */
 	PTRC_EXIT_UNDECIDED = 4,
 
-	/* Only for ptrace-stat --diff: what --fail-if says is so. */
+	/* ptrace-stat --diff only: a condition of --fail-if holds. */
 	PTRC_EXIT_CHANGED = 5,
 
-	/* Only ptrace-run has these, as env(1) and nohup(1) do. Lower ones come from COMMAND. */
+	/* ptrace-run only, as with env(1) and nohup(1); lower statuses are those of COMMAND. */
 	PTRC_EXIT_RUN_FAILED = 125,
 	PTRC_EXIT_RUN_CANNOT_EXECUTE = 126,
 	PTRC_EXIT_RUN_NOT_FOUND = 127,
 	/* Added to the number of the signal that ended COMMAND. */
 	PTRC_EXIT_RUN_SIGNAL = 128,
 };
+
+/* The worse of two exit statuses, which are PTRC_EXIT_DONE, _INCOMPLETE or _FAILED. */
+static inline enum ptrc_exit ptrc_exit_worse(enum ptrc_exit a, enum ptrc_exit b)
+{
+	return a == PTRC_EXIT_FAILED || b == PTRC_EXIT_DONE ? a : b;
+}
 
 #endif

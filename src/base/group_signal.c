@@ -17,22 +17,23 @@
 #include <unistd.h>
 
 enum {
-	/* How long the witness waits for the signal that it is asked about. */
+	/* The time that the witness waits for a signal that it is asked about. */
 	PATIENCE_MS = 20,
-	/* A witness that has not answered after this time was stopped or killed. */
+	/* A witness that does not answer in this time was stopped or killed. */
 	ANSWER_S = 1,
-	/* How often the witness looks whether COMMAND is still stopped. */
+	/* The interval at which the witness checks whether COMMAND is still stopped. */
 	LOOK_MS = 50,
-	/* Tells the witness to watch COMMAND, or no longer. It is the number of no signal. */
+	/* A request to start or stop watching COMMAND, in place of the number of a signal. */
 	WATCH = 0,
 };
 
 static pid_t command;
 static pid_t witness;
-/* Our end of the socket on which the witness is asked; -1 if there is no witness. */
+/* Our end of the socket to the witness; -1 if there is none. */
 static int witness_fd = -1;
 
-/* Whether COMMAND is stopped. False, too, if /proc does not say so: then nobody waits for it. */
+/* Whether COMMAND is stopped. False if /proc cannot be read, so that the parent is continued
+ * rather than left stopped. */
 static bool is_stopped(const char *stat_path)
 {
 	char text[256];
@@ -45,15 +46,15 @@ static bool is_stopped(const char *stat_path)
 		close(fd);
 	}
 	text[n > 0 ? n : 0] = '\0';
-	/* The name of the program, in brackets, stands before the state. It may have any bytes. */
+	/* The state follows the name of the program in brackets, which may have any bytes. */
 	state = strrchr(text, ')');
 	return state && (state[2] == 'T' || state[2] == 't');
 }
 
 /*
- * In the witness, while its parent has stopped itself because COMMAND has stopped: continues the
- * parent when COMMAND has been continued by somebody else, or has died. A SIGCONT may come too
- * early, just before the parent stops, so the witness repeats it until it gets its next byte.
+ * Runs in the witness while its parent has stopped itself because COMMAND was stopped: continues
+ * the parent when COMMAND was continued by another process, or has died. A SIGCONT may come too
+ * early, just before the parent stops, so it is repeated until the next byte arrives.
  */
 static void watch(int fd, const char *stat_path)
 {
@@ -64,28 +65,39 @@ static void watch(int fd, const char *stat_path)
 			kill(getppid(), SIGCONT);
 }
 
+/* Takes a signal that is pending, or comes within some nanoseconds. Returns whether one did. */
+static bool take_signal(int signal, long limit_ns, siginfo_t *info)
+{
+	const struct timespec limit = {.tv_nsec = limit_ns};
+	sigset_t one;
+	int received;
+
+	sigemptyset(&one);
+	sigaddset(&one, signal);
+	do
+		received = sigtimedwait(&one, info, &limit);
+	while (received < 0 && errno == EINTR);
+	return received == signal;
+}
+
 /* Reads numbers of signals and answers each with a byte: 1 if that signal was pending for the
- * witness. It then no longer is. WATCH gets no answer. */
+ * witness, and no longer is. WATCH gets no answer. */
 static void __attribute__((noreturn)) witness_main(int fd)
 {
-	const struct timespec patience = {.tv_nsec = PATIENCE_MS * 1000000};
 	unsigned char signal;
 	bool is_watching = false;
 	char stat_path[40];
 
-	/* A pipe of this process that the witness kept open would not end for its reader. */
+	/* The reader of a pipe would see no end as long as the witness kept it open. */
 	dup2(fd, STDIN_FILENO);
 	syscall(SYS_close_range, 1, ~0U, 0);
-	/* So that in a list of processes nobody takes the witness for another ptrace-run. */
+	/* So that the witness does not look like another ptrace-run in a list of processes. */
 	prctl(PR_SET_NAME, "ptrace-witness");
-	/* The socket, too, ends with the process that asks, but a stopped witness would not
-	 * notice that. */
+	/* The socket ends with the parent, too, but a stopped witness would not notice that. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	snprintf(stat_path, sizeof(stat_path), "/proc/%ld/stat", (long)command);
 	for (;;) {
 		unsigned char answer;
-		sigset_t one;
-		int received;
 
 		if (is_watching)
 			watch(STDIN_FILENO, stat_path);
@@ -94,12 +106,7 @@ static void __attribute__((noreturn)) witness_main(int fd)
 		is_watching = signal == WATCH && !is_watching;
 		if (signal == WATCH)
 			continue;
-		sigemptyset(&one);
-		sigaddset(&one, signal);
-		do
-			received = sigtimedwait(&one, NULL, &patience);
-		while (received < 0 && errno == EINTR);
-		answer = received == signal;
+		answer = take_signal(signal, PATIENCE_MS * 1000000, NULL);
 		if (write(STDIN_FILENO, &answer, 1) != 1)
 			break;
 	}
@@ -119,8 +126,8 @@ static void start_witness(void)
 	setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &old);
-	/* fork() would make the witness a traced process. No signal is sent when it ends, as the
-	 * flags name none. */
+	/* fork() would make the witness a traced process. Its end sends no signal, as the flags
+	 * name none. */
 	pid = syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
 	if (!pid)
 		witness_main(ends[1]);
@@ -142,9 +149,7 @@ void ptrc_group_signal_begin(pid_t pid)
 
 bool ptrc_group_signal_is_for_group(int signal)
 {
-	const struct timespec at_once = {.tv_sec = 0};
 	unsigned char byte = (unsigned char)signal;
-	sigset_t one;
 	ssize_t n;
 
 	if (witness_fd < 0)
@@ -160,11 +165,9 @@ bool ptrc_group_signal_is_for_group(int signal)
 		return false;
 	}
 	/* timeout(1) sends a signal to its child and then to the group. If this process took the
-	 * first copy before the second came, the second is still pending: drops it. */
-	sigemptyset(&one);
-	sigaddset(&one, signal);
+	 * first copy before the second came, the second one is pending: drops it. */
 	if (byte)
-		sigtimedwait(&one, NULL, &at_once);
+		take_signal(signal, 0, NULL);
 	return byte;
 }
 
@@ -173,23 +176,19 @@ bool ptrc_group_signal_is_witness(pid_t pid)
 	return witness_fd >= 0 && pid == witness;
 }
 
-/* Tells the witness to watch COMMAND, or no longer. */
+/* Sends a request to the witness. */
 static bool tell(unsigned char byte)
 {
 	return witness_fd >= 0 && send(witness_fd, &byte, 1, MSG_NOSIGNAL) == 1;
 }
 
-/* Drops the SIGCONT by which the witness has continued this process: if COMMAND has stopped again
- * by now, that signal says nothing about it. One that somebody else has sent stays. */
+/* Drops the SIGCONT by which the witness continued this process: if COMMAND has stopped again
+ * meanwhile, the signal is out of date. One from another process is sent again. */
 static void drop_own_continue(void)
 {
-	const struct timespec at_once = {0};
 	siginfo_t info;
-	sigset_t one;
 
-	sigemptyset(&one);
-	sigaddset(&one, SIGCONT);
-	if (sigtimedwait(&one, &info, &at_once) == SIGCONT && info.si_pid != witness)
+	if (take_signal(SIGCONT, 0, &info) && info.si_pid != witness)
 		kill(getpid(), SIGCONT);
 }
 
@@ -206,10 +205,10 @@ void ptrc_group_signal_stop(void)
 		start_witness();
 		tell(WATCH);
 	}
-	/* Not if both have been continued since. */
+	/* Does not stop if both were continued meanwhile. */
 	if (!sigpending(&pending) && !sigismember(&pending, SIGCONT)) {
-		/* The kernel ignores this signal where no shell does job control, as the process
-		 * group is orphaned then (POSIX, "orphaned process group"). */
+		/* Without a shell that does job control the process group is orphaned, and the
+		 * kernel ignores this signal (POSIX, "orphaned process group"). */
 		sigemptyset(&one);
 		sigaddset(&one, SIGTSTP);
 		sigaction(SIGTSTP, &standard, &action);
@@ -219,8 +218,8 @@ void ptrc_group_signal_stop(void)
 		sigaction(SIGTSTP, &action, NULL);
 	}
 	tell(WATCH);
-	/* The SIGTSTP of a terminal, which may have stopped COMMAND, has had its effect here,
-	 * too. When the witness has answered it watches no longer. */
+	/* If a SIGTSTP of the terminal stopped COMMAND, it has now stopped this process, too:
+	 * takes it from the witness, which no longer watches when it has answered. */
 	ptrc_group_signal_is_for_group(SIGTSTP);
 	drop_own_continue();
 }

@@ -2,13 +2,13 @@
 /*
  * Finds out whether a signal was sent to the whole process group or to this process alone.
  *
- * The kernel does not say this: siginfo_t is the same for both, and /proc does not list
- * signals that were delivered. The only difference is whether other members of the group
- * get the signal, too. So this process has a child in its group, the witness, which blocks
- * all signals and says on request whether a signal is pending for it.
+ * The kernel does not say: siginfo_t is the same for both, and /proc does not list delivered
+ * signals. The only difference is whether other members of the group get the signal, too. So this
+ * process has a child in its group, the witness, which blocks all signals and says on request
+ * whether a signal is pending for it.
  *
- * The witness also continues this process, which stops when COMMAND stops: a stopped process
- * learns nothing of what happens to its child.
+ * The witness also continues this process after it has stopped together with COMMAND: a stopped
+ * process does not learn what happens to its child.
  */
 #ifndef PTRC_SRC_BASE_GROUP_SIGNAL_H
 #define PTRC_SRC_BASE_GROUP_SIGNAL_H
@@ -16,26 +16,26 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Starts the witness. The caller has already blocked the signals that it will ask about. If
- * the witness cannot be started, no signal counts as sent to the group. */
+/* Starts the witness. The caller has blocked the signals that it will ask about. If the witness
+ * cannot be started, no signal counts as sent to the group. */
 void ptrc_group_signal_begin(pid_t command);
 
 /*
- * Whether this signal was sent to the group since the last call for the same signal. Waits
- * some milliseconds before it says no, because timeout(1) and service managers send a
- * signal to one member of a group after the other. If the same signal is sent to this
- * process alone at that moment, both count as one.
+ * Whether this signal was sent to the group since the last call for the same signal. Waits some
+ * milliseconds before it says no, because timeout(1) and service managers signal the members of a
+ * group one after the other. If the same signal is sent to this process alone at that moment, the
+ * two count as one.
  */
 bool ptrc_group_signal_is_for_group(int signal);
 
-/* Whether this process is the witness, whose SIGCONT is for the caller only. */
+/* Whether pid is the witness, whose SIGCONT is not meant for COMMAND. */
 bool ptrc_group_signal_is_witness(pid_t);
 
 /*
  * Stops this process because COMMAND has stopped, so that a shell takes the terminal back.
- * Returns when this process was continued: by a signal to it or its group, or by the witness
- * when COMMAND was continued by somebody else, or has died. Returns at once where no shell does
- * job control. The caller has blocked SIGTSTP and SIGCONT.
+ * Returns when this process was continued: by a signal to it or its group, or by the witness when
+ * COMMAND was continued by another process, or has died. Returns at once if no shell does job
+ * control. The caller has blocked SIGTSTP and SIGCONT.
  */
 void ptrc_group_signal_stop(void);
 

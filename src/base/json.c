@@ -4,28 +4,29 @@
 
 #include <string.h>
 
-static void put_key(struct ptrc_json *j, const char *key, const char *suffix)
+/* Puts what precedes a value, and returns the buffer for the value. */
+static struct ptrc_buffer *member(struct ptrc_json *j, const char *key, const char *suffix)
 {
 	if (!j->is_first)
 		ptrc_buffer_char(j->buffer, ',');
 	j->is_first = false;
 	if (!key)
-		return;
+		return j->buffer;
 	ptrc_buffer_char(j->buffer, '"');
 	ptrc_buffer_text(j->buffer, key);
 	ptrc_buffer_text(j->buffer, suffix);
 	ptrc_buffer_text(j->buffer, "\":");
+	return j->buffer;
 }
 
 void ptrc_json_key(struct ptrc_json *j, const char *key)
 {
-	put_key(j, key, "");
+	member(j, key, "");
 }
 
 void ptrc_json_open(struct ptrc_json *j, const char *key, char bracket)
 {
-	put_key(j, key, "");
-	ptrc_buffer_char(j->buffer, bracket);
+	ptrc_buffer_char(member(j, key, ""), bracket);
 	j->is_first = true;
 }
 
@@ -37,50 +38,43 @@ void ptrc_json_close(struct ptrc_json *j, char bracket)
 
 void ptrc_json_text(struct ptrc_json *j, const char *key, const char *text)
 {
-	put_key(j, key, "");
-	ptrc_text_json(j->buffer, text, strlen(text));
+	ptrc_text_json(member(j, key, ""), text, strlen(text));
 }
 
 void ptrc_json_u64(struct ptrc_json *j, const char *key, uint64_t v)
 {
-	put_key(j, key, "");
-	ptrc_buffer_u64(j->buffer, v);
+	ptrc_buffer_u64(member(j, key, ""), v);
 }
 
 void ptrc_json_i64(struct ptrc_json *j, const char *key, int64_t v)
 {
-	put_key(j, key, "");
-	ptrc_buffer_i64(j->buffer, v);
+	ptrc_buffer_i64(member(j, key, ""), v);
 }
 
 void ptrc_json_bool(struct ptrc_json *j, const char *key, bool v)
 {
-	put_key(j, key, "");
-	ptrc_buffer_text(j->buffer, v ? "true" : "false");
+	ptrc_buffer_text(member(j, key, ""), v ? "true" : "false");
 }
 
 void ptrc_json_time(struct ptrc_json *j, const char *key, const struct timespec *t)
 {
 	struct ptrc_time_format f = {0};
 
-	put_key(j, key, "");
-	ptrc_buffer_char(j->buffer, '"');
+	ptrc_buffer_char(member(j, key, ""), '"');
 	ptrc_buffer_time(j->buffer, &f, t);
 	ptrc_buffer_char(j->buffer, '"');
 }
 
 void ptrc_json_bytes(struct ptrc_json *j, const char *key, const char *bytes, size_t size)
 {
-	put_key(j, key, "");
-	ptrc_text_json(j->buffer, bytes, size);
+	ptrc_text_json(member(j, key, ""), bytes, size);
 	if (!ptrc_text_is_utf8(bytes, size))
 		ptrc_json_hex(j, key, bytes, size);
 }
 
 void ptrc_json_hex(struct ptrc_json *j, const char *key, const void *bytes, size_t size)
 {
-	put_key(j, key, "_hex");
-	ptrc_buffer_char(j->buffer, '"');
+	ptrc_buffer_char(member(j, key, "_hex"), '"');
 	ptrc_buffer_hex_bytes(j->buffer, bytes, size);
 	ptrc_buffer_char(j->buffer, '"');
 }

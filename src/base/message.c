@@ -66,9 +66,9 @@ message(const char *thing, const char *format, va_list values, bool has_hint)
 	if (has_hint)
 		fprintf(f, ". Try '%s --help'.", program_name);
 	fputc('\n', f);
-	/* Writes the line by one call, so that lines of several processes do not mix. */
+	/* One call writes the line, so that lines of several processes do not mix. */
 	if (!fclose(f) && write(STDERR_FILENO, line, size) < 0) {
-		/* There is no other place for a message. */
+		/* There is no other place to report it. */
 	}
 	free(line);
 }
@@ -166,7 +166,7 @@ void *ptrc_cli_allocate(size_t size)
 
 void *ptrc_cli_grow(void *list, size_t count, size_t size)
 {
-	/* A power of two: all of the room is in use. */
+	/* The room is a power of two. It is full if the count is one. */
 	if (count & (count - 1))
 		return list;
 	return ptrc_cli_reallocate(list, (count ? 2 * count : 1) * size);
@@ -195,7 +195,7 @@ char *ptrc_cli_text(const char *format, ...)
 
 char *ptrc_cli_copy(const char *text)
 {
-	return strcpy(ptrc_cli_allocate(strlen(text) + 1), text);
+	return ptrc_cli_copy_bytes(text, strlen(text));
 }
 
 char *ptrc_cli_copy_bytes(const char *bytes, size_t size)

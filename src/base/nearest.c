@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Only so many bytes of a name are compared. */
+/* Names are compared up to this length. */
 enum { COMPARED_MAX = 64 };
 
 static unsigned int least(unsigned int a, unsigned int b)
@@ -14,8 +14,8 @@ static unsigned int least(unsigned int a, unsigned int b)
 	return a < b ? a : b;
 }
 
-/* How many steps it takes to make one name the other. A step inserts, deletes or changes a
- * byte, or exchanges two neighbours. Upper and lower case are the same. */
+/* The edit distance of two names: the number of insertions, deletions, changes of a byte and
+ * exchanges of neighbours. Case is ignored. */
 static unsigned int distance(const char *a, const char *b)
 {
 	unsigned int rows[3][COMPARED_MAX + 1];
@@ -49,7 +49,7 @@ void ptrc_nearest_offer(struct ptrc_nearest *n, const char *wanted, const char *
 	unsigned int d = distance(wanted, name);
 	size_t i;
 
-	/* Leaving out part of a name is a likely mistake, however long that part is. */
+	/* Leaving out a part of a name, even a long one, is a likely mistake. */
 	if (size >= 3 && strstr(name, wanted))
 		d = least(d, 2);
 	if (d > 1 + size / 4)
@@ -73,8 +73,7 @@ const char *ptrc_nearest_text(const struct ptrc_nearest *n, char *buffer, size_t
 {
 	size_t used = 0;
 
-	if (size)
-		buffer[0] = '\0';
+	buffer[0] = '\0';
 	for (size_t i = 0; i < n->count && used < size; i++) {
 		const char *before = !i ? " (did you mean '" : i + 1 < n->count ? ", '" : " or '";
 

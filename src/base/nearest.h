@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * "Did you mean": finds the known names that are most similar to a misspelt one.
- */
+/* "Did you mean": finds the known names most similar to a misspelt one. */
 #ifndef PTRC_SRC_BASE_NEAREST_H
 #define PTRC_SRC_BASE_NEAREST_H
 
 #include <stddef.h>
 
-/* The most names that are proposed. */
 enum { PTRC_NEAREST_MAX = 3 };
 
 struct ptrc_nearest {
@@ -16,12 +13,11 @@ struct ptrc_nearest {
 	size_t count;
 };
 
-/* Keeps a known name, which has to stay, if it is similar to the wanted one and among the most
- * similar so far. The structure starts zeroed. */
+/* Keeps a pointer to a known name if it is similar to the wanted one and among the most similar
+ * so far. The structure is initially zeroed. */
 void ptrc_nearest_offer(struct ptrc_nearest *, const char *wanted, const char *name);
 
-/* Stores " (did you mean 'a', 'b' or 'c'?)", or an empty text if no name was similar. Returns
- * the buffer. */
+/* Stores " (did you mean 'a', 'b' or 'c'?)", or "" if no name was similar. Returns the buffer. */
 const char *ptrc_nearest_text(const struct ptrc_nearest *, char *buffer, size_t size);
 
 #endif

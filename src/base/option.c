@@ -33,7 +33,7 @@ const char *ptrc_option_words(const struct ptrc_cli *c, const char *name)
 	return NULL;
 }
 
-/* Returns a given option other than `except` that is in the list, or null. */
+/* A given option other than `except` that is in the list, or NULL. */
 static const char *find_given(const char *list, const char *const *given, const char *except)
 {
 	for (; *given; given++)
@@ -42,7 +42,7 @@ static const char *find_given(const char *list, const char *const *given, const 
 	return NULL;
 }
 
-/* Finds the operand that the list has, which is in capitals. */
+/* Finds an operand, which is in capitals, in the list. */
 static bool find_operand(const char *list, char word[PTRC_OPTION_WORD])
 {
 	while ((list = ptrc_option_next_word(list, word)))

@@ -12,16 +12,17 @@
 #include "src/base/exit_status.h"
 #include "src/base/message.h"
 
-/* While a reader takes nothing: how often the flag is looked at, and how much a pipe takes that poll() calls
- * writable. */
+/* While a reader takes nothing: the interval at which end_flag is checked, and the bytes that a
+ * pipe takes at least if poll() calls it writable. */
 enum { LOOK_MS = 200, PIECE_BYTES = 4096 };
 
 static bool is_reader_needed;
-/* Null, or a flag that gives up what the reader does not take. */
+/* Once this flag is set, output that the reader does not take is given up. NULL: there is no
+ * flag. */
 static const volatile sig_atomic_t *end_flag;
 static int out_fd = STDOUT_FILENO;
 static const char *out_name = "standard output";
-/* The output is a file, and whether this process has made it. */
+/* The output is a file; this process has created it. */
 static bool is_file;
 static bool is_file_new;
 
@@ -97,7 +98,7 @@ void ptrc_output_give_up_at(const volatile sig_atomic_t *flag)
 		end_flag = flag;
 }
 
-/* Waits until the output takes something. Returns false if it does not, and the flag is set. */
+/* Waits until the output takes something. Returns false if end_flag is set and it does not. */
 static bool wait_for_room(void)
 {
 	struct pollfd p = {.fd = out_fd, .events = POLLOUT};
@@ -139,7 +140,7 @@ bool ptrc_output_wait(int fd)
 
 	if (poll(p, 2, 1000) <= 0)
 		return false;
-	/* A pipe without a reader gives POLLERR, a socket gives POLLHUP. */
+	/* Without a reader, a pipe reports POLLERR and a socket POLLHUP. */
 	if (p[1].revents & (POLLERR | POLLHUP))
 		write_failed(EPIPE);
 	return true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Standard output, or another file, to which a command writes its data. If the reader of a pipe goes away
- * (EPIPE), it has all that it wants, so the process ends silently. Any other error ends the
- * process with a message.
+ * The file to which a command writes its data: standard output or another one. If the reader of a
+ * pipe goes away (EPIPE), it has all that it wants, so the process ends silently. Any other error
+ * ends the process with a message.
  */
 #ifndef PTRC_SRC_BASE_OUTPUT_H
 #define PTRC_SRC_BASE_OUTPUT_H
@@ -12,50 +12,49 @@
 
 #include "src/base/buffer.h"
 
-/* From now on what is written goes to the descriptor, of a file with this name, in place of standard
- * output. That nobody reads it is an error. If an error ends the process, no part of the output stays in
- * the file, which is removed if the process has made it (is_new). */
+/* Writes to this descriptor of a file from now on, not to standard output. A reader that goes
+ * away is then an error. If an error ends the process, no part of the output stays in the file,
+ * which is removed if the process created it (is_new). */
 void ptrc_output_to(int fd, const char *name, bool is_new);
 
-/* Empties the file; where the output is none, does nothing. */
+/* Empties the file, if the output is one. */
 void ptrc_output_clear(void);
 
-/* Leaves no part of the output in the file, for who ends the process with an error. */
+/* Leaves no part of the output in the file, before an error ends the process. */
 void ptrc_output_abandon(void);
 
-/* Drops what the buffer holds: nothing was written, and a new file goes. Returns false. */
+/* Drops the buffer, before anything was written, and removes a file that the process created.
+ * Returns false. */
 bool ptrc_output_give_up(struct ptrc_buffer *);
 
-/* Ignores SIGPIPE, so that write() fails if the reader goes away. A command calls this before
- * it writes anything. */
+/* Ignores SIGPIPE, so that write() fails if the reader goes away. Called before anything is
+ * written. */
 void ptrc_output_begin(void);
 
-/* From now on it is an error, like a full disk, if the reader goes away. */
+/* Makes it an error, like a full disk, if the reader goes away. */
 void ptrc_output_need_reader(void);
 
-/* Whether the path leads to standard output, and that keeps or hands on what is written to it, as a
- * device does not. */
+/* Whether the path leads to standard output, and that is not a character device. */
 bool ptrc_output_is(const char *path);
 
-/* When this flag is set, by the handler of a signal, what the reader of the output does not take at once is
- * given up. */
+/* Once a signal handler has set this flag, output that the reader does not take at once is given
+ * up. */
 void ptrc_output_give_up_at(const volatile sig_atomic_t *flag);
 
-/* Writes the buffer and empties it. */
 void ptrc_output_write(struct ptrc_buffer *);
 
 /*
- * Waits until there is something to read from the descriptor. Returns false if a signal
- * came first, or if a second has passed. Also notices that the reader of standard output
- * goes away, which a command without anything to write would not.
+ * Waits until the descriptor is readable. Returns false after a signal, or after a second. Also
+ * notices that the reader of standard output goes away, which a command with nothing to write
+ * would not.
  */
 bool ptrc_output_wait(int fd);
 
-/* Writes and frees the buffer and closes standard output, as network file systems report
- * some errors only then. */
+/* Writes and frees the buffer and closes the output, because network file systems report some
+ * errors only then. */
 void ptrc_output_end(struct ptrc_buffer *);
 
-/* Writes all the bytes to another descriptor. Returns 0 or an error number. */
+/* Writes all bytes to any descriptor. Returns 0 or an error number. */
 int ptrc_write_all(int fd, const void *bytes, size_t size);
 
 #endif

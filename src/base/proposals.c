@@ -13,23 +13,17 @@
 #include <unistd.h>
 
 #include "include/posixtrace-private.h"
-#include "src/base/escape.h"
 #include "src/base/message.h"
 
-/* The user waits: of a directory with more such files, not each is looked into. */
+/* The user waits, so files are not opened in a directory with more candidates than this. */
 enum { FILES_MAX = 500 };
 
-static bool find_sessions(char path[64])
-{
-	return !ptrc_inspect_directory(0, path);
-}
-
-/* A session has a socket; names that begin with ~ are not those of sessions. */
+/* A session's socket is c.NAME; names that start with ~ are temporary. */
 static void put_sessions(struct ptrc_buffer *b)
 {
 	char path[64];
 	struct dirent *entry;
-	DIR *dir = find_sessions(path) ? opendir(path) : NULL;
+	DIR *dir = ptrc_inspect_directory(false, path) ? NULL : opendir(path);
 
 	while (dir && (entry = readdir(dir)))
 		if (!strncmp(entry->d_name, "c.", 2) && entry->d_name[2] != '~')
@@ -43,12 +37,13 @@ static bool is_session(const char *name)
 	char directory[64], path[PATH_MAX];
 	struct stat st;
 
-	return find_sessions(directory) && *name && !strchr(name, '/') &&
+	return !ptrc_inspect_directory(false, directory) && *name && !strchr(name, '/') &&
 	       snprintf(path, sizeof(path), "%s/c.%s", directory, name) < (int)sizeof(path) &&
 	       !lstat(path, &st) && S_ISSOCK(st.st_mode);
 }
 
-/* Whether the process has the library, as what it has mapped shows, and is of this namespace. */
+/* Whether the process is in our pid namespace and has the library, which maps the user's
+ * bells. */
 static bool is_user(const char *pid)
 {
 	char name[64];
@@ -87,13 +82,13 @@ static void put_process(struct ptrc_buffer *b, const char *pid)
 		close(fd);
 	}
 	ptrc_buffer_format(b, "%s\t", pid);
-	/* Its last byte is a line feed. */
+	/* The last byte is a line feed. */
 	if (size > 0)
 		ptrc_text_put(b, comm, (size_t)size - 1);
 	ptrc_buffer_char(b, '\n');
 }
 
-/* Puts the other processes that use the library; if there is none, all. */
+/* Puts the other processes that use the library, or all processes if there are none. */
 static void put_processes(struct ptrc_buffer *b)
 {
 	struct ptrc_buffer all = PTRC_BUFFER_INIT;
@@ -131,21 +126,21 @@ static bool is_log(const char *path)
 	return is;
 }
 
-static bool is_rules(const char *path)
+bool ptrc_is_rules_name(const char *path)
 {
 	const char *dot = strrchr(path, '.');
 
-	return dot && (!strcmp(dot, ".yaml") || !strcmp(dot, ".yml"));
+	return dot && dot > path && (!strcmp(dot, ".yaml") || !strcmp(dot, ".yml"));
 }
 
 static bool is_of_kind(unsigned int kinds, const char *path)
 {
-	return (kinds & PTRC_PROPOSE_RULES && is_rules(path)) ||
+	return (kinds & PTRC_PROPOSE_RULES && ptrc_is_rules_name(path)) ||
 	       (kinds & PTRC_PROPOSE_LOGS && is_log(path));
 }
 
-/* Puts the files of these kinds whose paths begin with the text. Returns false if there is none, or too
- * many have to be looked into. */
+/* Puts the files of these kinds whose paths start with the text. Returns false if there are none,
+ * or too many candidates. */
 static bool put_files(struct ptrc_buffer *b, unsigned int kinds, const char *begin)
 {
 	const char *slash = strrchr(begin, '/');

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What exists now and can be proposed to the user: sessions, processes, logs, files of rules, names of events. */
+/* Existing things to propose to the user: sessions, processes, logs, files of rules, names of
+ * events. */
 #ifndef PTRC_SRC_BASE_PROPOSALS_H
 #define PTRC_SRC_BASE_PROPOSALS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "src/base/buffer.h"
@@ -11,7 +13,7 @@ enum {
 	PTRC_PROPOSE_SESSIONS = 1,
 	PTRC_PROPOSE_PROCESSES = 2,
 	PTRC_PROPOSE_LOGS = 4,
-	/* YAML. */
+	/* Files in YAML. */
 	PTRC_PROPOSE_RULES = 8,
 	PTRC_PROPOSE_EVENTS = 16,
 	/* The shell proposes these itself. */
@@ -20,12 +22,16 @@ enum {
 	PTRC_PROPOSE_COMMANDS = 128,
 };
 
-/* Puts a line for each thing of these kinds, without events; files only if their paths begin with the text.
- * Returns what the shell is to propose, too: all files where no log and no rules are found. */
+/* Puts a line for each thing of these kinds except events; files only if their paths start with
+ * the text. Returns what the shell is to propose in addition (complete.h): all files if no log
+ * and no rules are found. */
 const char *ptrc_proposals_put(struct ptrc_buffer *, unsigned int kinds, const char *begin);
 
-/* Executes ptrace-events, which lists the names of events of the sessions and logs that the words name, as operands
- * or values of options. Returns if they name none. */
+/* Whether the path is that of a file of rules: it ends with .yaml or .yml. */
+bool ptrc_is_rules_name(const char *path);
+
+/* Executes ptrace-events, which lists the names of the events of the sessions and logs among the
+ * words, which are operands or values of options. Returns if there are none. */
 void ptrc_proposals_become_events(char **words, size_t count);
 
 #endif

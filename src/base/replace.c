@@ -11,10 +11,9 @@
 
 #include "src/base/message.h"
 
-/* The longest signature. */
 enum { SIGNATURE_MAX_BYTES = 80 };
 
-/* Whether the file begins with the signature. Returns 0 and the answer, or an error number. */
+/* Whether the file starts with the signature. Returns 0 and the answer, or an error number. */
 static int has_signature(int fd, const struct ptrc_replace_kind *kind, bool *answer)
 {
 	char bytes[SIGNATURE_MAX_BYTES];
@@ -23,8 +22,8 @@ static int has_signature(int fd, const struct ptrc_replace_kind *kind, bool *ans
 	int error = 0;
 	int in;
 
-	/* The descriptor can only be written. The path of the user may lead to another file by
-	 * now; this one cannot. */
+	/* The descriptor is write-only. By now the user's path may lead to another file; this one
+	 * cannot. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	in = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (in < 0)
@@ -38,7 +37,7 @@ static int has_signature(int fd, const struct ptrc_replace_kind *kind, bool *ans
 	return error;
 }
 
-/* Prints why the file must not be replaced and returns false, if so. */
+/* Returns false after a message if the file must not be replaced. */
 static bool may_replace(int fd, const char *path, const struct ptrc_replace_kind *kind)
 {
 	bool is_ours = false;
@@ -69,11 +68,11 @@ static bool may_replace(int fd, const char *path, const struct ptrc_replace_kind
 	return is_ours;
 }
 
-/* Opens what exists. Of a FIFO that nobody reads it says so before it waits. A descriptor that was
- * got without waiting is kept: if it was closed, the reader would see the end. */
+/* Opens what exists. Prints a message before it waits for the reader of a FIFO. A descriptor of a
+ * FIFO that was opened without waiting is kept: closing it would end the reader's input. */
 static int open_existing(const char *path, mode_t mode)
 {
-	/* The path may be a symbolic link whose target does not exist: then O_CREAT is needed. */
+	/* O_CREAT is for a symbolic link whose target does not exist. */
 	const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY;
 	struct stat st;
 	int fd;
@@ -85,12 +84,12 @@ static int open_existing(const char *path, mode_t mode)
 		fcntl(fd, F_SETFL, 0);
 	if (fd >= 0 || errno != ENXIO)
 		return fd;
-	ptrc_cli_message(path, "is a FIFO that nobody reads; waiting for a reader");
+	ptrc_cli_message(path, "is a FIFO without a reader; waiting for one");
 	return open(path, flags, mode);
 }
 
-/* Whether the path leads to what ptrc_cli_begin() has put in the place of a standard descriptor
- * that is closed. */
+/* Whether the path leads to the placeholder by which ptrc_cli_begin() replaced a closed standard
+ * descriptor. */
 static bool is_closed_descriptor(const char *path)
 {
 	struct stat named;

@@ -15,8 +15,7 @@
 #define CREATE_ONLY (PTRC_CONFIG_FOR_CREATE | PTRC_CONFIG_FOR_DUMP)
 #define OF_LOG (EVERYBODY | PTRC_CONFIG_OF_LOG)
 
-/* How many snapshots a session makes at most, unless it is told another number: each may take as much as
- * the stream has. */
+/* The default of snapshot-max: small, as each snapshot may be as large as the stream. */
 #define SNAPSHOT_MAX 10
 
 /* clang-format off */
@@ -145,7 +144,7 @@ static bool set_frequency(struct ptrc_config_os *os, const char *text, size_t le
 	return true;
 }
 
-/* Takes a kind, of which samples can have a frequency behind '='. */
+/* Parses a kind; that of samples may be followed by '=' and a frequency. */
 static bool add_os_kind(struct ptrc_config_os *os, const char *text, size_t length,
 			struct ptrc_cli_reason *why)
 {
@@ -310,7 +309,7 @@ int ptrc_config_stream_full_policy(const struct ptrc_config *c, bool has_log)
 {
 	if (c->stream_full_policy)
 		return c->stream_full_policy;
-	/* What was flushed is not in the stream any more. */
+	/* A snapshot would lack events that were flushed. */
 	if (c->snapshot_on.count)
 		return POSIX_TRACE_LOOP;
 	return has_log ? POSIX_TRACE_FLUSH : POSIX_TRACE_LOOP;
@@ -329,7 +328,7 @@ int ptrc_config_attributes(const struct ptrc_config *c, trace_attr_t *attr)
 
 	if (error)
 		return error;
-	/* ptrc_config_set() has checked every value, so these functions do not fail. */
+	/* ptrc_config_set() has checked all values, so these functions do not fail. */
 	if (c->name)
 		posix_trace_attr_setname(attr, c->name);
 	posix_trace_attr_setstreamsize(attr, c->stream_min_size);
@@ -345,18 +344,30 @@ int ptrc_config_attributes(const struct ptrc_config *c, trace_attr_t *attr)
 	return 0;
 }
 
-const struct posixtrace_pattern *ptrc_config_patterns(const struct ptrc_config *c, size_t *count)
+struct ptrc_session_plan ptrc_config_plan(const struct ptrc_config *c)
 {
 	const struct ptrc_cli_texts *const lists[] = {&c->only, &c->exclude};
 	static const int kinds[] = {POSIXTRACE_ONLY, POSIXTRACE_EXCLUDE};
 	struct posixtrace_pattern *p =
 		ptrc_config_keep((c->only.count + c->exclude.count + 1) * sizeof(*p));
+	size_t count = 0;
 
-	*count = 0;
 	for (size_t k = 0; k < sizeof(lists) / sizeof(*lists); k++)
 		for (size_t i = 0; i < lists[k]->count; i++) {
-			p[*count] = (struct posixtrace_pattern){.pt_how = kinds[k]};
-			strcpy(p[(*count)++].pt_glob, lists[k]->texts[i]);
+			p[count] = (struct posixtrace_pattern){.pt_how = kinds[k]};
+			strcpy(p[count++].pt_glob, lists[k]->texts[i]);
 		}
-	return p;
+	return (struct ptrc_session_plan){
+		.name = c->name,
+		.patterns = p,
+		.pattern_count = count,
+		.is_unsynced = c->is_unsynced,
+		.hides_command_lines = c->hides_command_lines,
+		.snapshots = {.globs = c->snapshot_on.texts,
+			      .glob_count = c->snapshot_on.count,
+			      .max = c->snapshot_max},
+		.os = {.kinds = c->os.kinds,
+		       .frequency = c->os.frequency,
+		       .hides_command_lines = c->hides_command_lines},
+	};
 }

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The settings of sessions. Options override the file (ptrace.yaml(5)), and the file
- * overrides the built-in values. The keys of the file, the options and --dump-config come
- * from one table.
+ * The settings of sessions. Options override the file (ptrace.yaml(5)), and the file overrides the built-in
+ * values. One table has the keys of the file, the options and the output of --dump-config.
  *
- * Configurations that override each other share texts and lists, so nothing here is ever
- * freed.
+ * Configurations that override each other share texts and lists, so nothing here is ever freed.
  */
 #ifndef PTRC_SRC_CONFIG_CONFIGURATION_H
 #define PTRC_SRC_CONFIG_CONFIGURATION_H
@@ -20,6 +18,7 @@
 #include "src/base/cli.h"
 #include "src/config/mark.h"
 #include "src/query/attributes.h"
+#include "src/session/session_server.h"
 
 /* The settings, in the order in which --dump-config shows them. */
 enum ptrc_config_key {
@@ -49,12 +48,12 @@ enum ptrc_config_key {
 	PTRC_CONFIG_KEYS,
 };
 
-/* The command that reads the file: a bit each. For ptrace-dump a file may have every key. */
+/* The command that reads the file: a bit each. ptrace-dump accepts every key. */
 enum ptrc_config_user {
 	PTRC_CONFIG_FOR_CREATE = 1,
 	PTRC_CONFIG_FOR_RUN = 2,
 	PTRC_CONFIG_FOR_DUMP = 4,
-	/* Another bit of a setting: it is one of the log, and so has no effect without an output. */
+	/* A further bit of a setting: it has no effect without a log. */
 	PTRC_CONFIG_OF_LOG = 8,
 };
 
@@ -65,30 +64,27 @@ enum ptrc_config_kind {
 	/* Nanoseconds; written as a number with a unit. */
 	PTRC_CONFIG_DURATION,
 	PTRC_CONFIG_BOOL,
-	/* When a log is rotated: a size, or a duration, which has another unit. */
+	/* A size or a duration, distinguished by the unit. */
 	PTRC_CONFIG_ROTATION,
 	PTRC_CONFIG_POLICY,
-	/* Which events of the operating system: words with commas between. */
 	PTRC_CONFIG_OS_KINDS,
-	/* A list of texts. */
 	PTRC_CONFIG_LIST,
 	/* A mapping from names of events to texts. */
 	PTRC_CONFIG_MAP,
 };
 
 struct ptrc_config_setting {
-	/* The key in the file, which is also the name of the long option. */
+	/* The key in the file, and the name of the long option. */
 	const char *key;
 	enum ptrc_config_kind kind;
 	/* Bits of enum ptrc_config_user: the commands that have the setting. */
 	unsigned int users;
-	/* Where the value is in struct ptrc_config, and its size. */
+	/* The member of struct ptrc_config. */
 	size_t offset;
 	size_t size;
-	/* The range of a number, or of the length in bytes of a text. */
+	/* The range of a number, or of the length of a text in bytes. */
 	uint64_t low;
 	uint64_t high;
-	/* The words of a policy; null for other kinds. */
 	const struct ptrc_attributes_policy *policy;
 };
 
@@ -98,7 +94,7 @@ extern const struct ptrc_config_setting ptrc_config_settings[PTRC_CONFIG_KEYS];
 struct ptrc_config_layout {
 	const char *event;
 	const char *text;
-	/* Where the text stands in the file. */
+	/* The place of the text in the file. */
 	struct ptrc_config_mark mark;
 };
 
@@ -108,14 +104,13 @@ struct ptrc_config_map {
 };
 
 struct ptrc_config {
-	/* Null if not given. */
+	/* NULL if not given. */
 	const char *name;
 	const char *output;
 	/* 0 if not given. */
 	uint64_t pid;
-	/* Whatever the output is, it may be replaced. */
+	/* The output may be replaced even if it is not a log. */
 	bool is_forced;
-	/* The log is closed without waiting for the disk. */
 	bool is_unsynced;
 	bool hides_command_lines;
 	bool is_started;
@@ -133,8 +128,8 @@ struct ptrc_config {
 	struct ptrc_cli_texts snapshot_on;
 	uint64_t snapshot_max;
 	struct ptrc_config_os {
-		unsigned int kinds;	/* of enum ptrc_os_... */
-		unsigned int frequency; /* of samples */
+		unsigned int kinds;	/* PTRC_OS_* bits */
+		unsigned int frequency; /* samples per second */
 	} os;
 	/* 0 if not given: see ptrc_config_stream_full_policy(). */
 	int stream_full_policy;
@@ -143,39 +138,34 @@ struct ptrc_config {
 	struct ptrc_cli_texts only;
 	struct ptrc_cli_texts exclude;
 	struct ptrc_config_map decode;
-	/* A bit per key that the file or an option gives a value to. */
+	/* A bit for each key that the file or an option gives. */
 	unsigned int given;
-	/* Those of them that only the defaults of the file give. */
+	/* The keys among them that only the defaults of the file give. */
 	unsigned int from_defaults;
-	/* Where the session begins in the file, and where each of its values does. */
+	/* The places of the session and of its values in the file. */
 	struct ptrc_config_mark mark;
 	struct ptrc_config_mark marks[PTRC_CONFIG_KEYS];
 };
 
-/* Limits of a file, far above what anybody needs. */
 enum {
 	PTRC_CONFIG_SESSIONS_MAX = TRACE_SYS_MAX,
 	PTRC_CONFIG_ITEMS_MAX = TRACE_USER_EVENT_MAX,
 };
 
-/* The sessions of a file, each completed by the file's defaults and the built-in
- * values. */
+/* The sessions of a file, each completed by the file's defaults and the built-in values. */
 struct ptrc_config_file {
-	/* The name of the file in messages. */
 	const char *name;
 	struct ptrc_config *sessions;
 	size_t count;
-	/* The file has a list of sessions, which may be only one. */
+	/* The file has a list of sessions, even if of only one. */
 	bool is_list;
 };
 
-/* Sets the built-in values. */
 void ptrc_config_init(struct ptrc_config *);
 
 /*
- * Sets a setting to the value that the text stands for, or adds the text to its list. The
- * configuration points to texts; it does not copy them. Returns false with the reason if
- * the setting cannot have the value for this command.
+ * Parses the value of a setting, or adds the text to its list. The configuration points to the text. Returns
+ * false with the reason if this command does not accept the value.
  */
 bool ptrc_config_set(struct ptrc_config *, enum ptrc_config_key, enum ptrc_config_user,
 		     const char *text, struct ptrc_cli_reason *why);
@@ -187,111 +177,93 @@ bool ptrc_config_add_layout(struct ptrc_config *, const struct ptrc_config_layou
 /* Copies the settings that are given in *above to *below. */
 void ptrc_config_overlay(struct ptrc_config *below, const struct ptrc_config *above);
 
-/* The policy for a full stream. If none is given, it depends on whether there is a log, and on whether
- * snapshots are to be made of the stream. */
+/* The policy for a full stream: the given one, or a default that depends on log and snapshots. */
 int ptrc_config_stream_full_policy(const struct ptrc_config *, bool has_log);
 
-/* Writes the setting os as a file has it. */
+/* Writes the value of the setting os in the syntax of the file. */
 #define PTRC_CONFIG_OS_BYTES 64
 void ptrc_config_os_text(const struct ptrc_config_os *, char text[PTRC_CONFIG_OS_BYTES]);
 
-/* Makes *attr the attributes of the session's stream. Returns an error of
- * posix_trace_attr_init(). */
+/* Initialises *attr for the session's stream. Returns 0 or an error of posix_trace_attr_init(). */
 int ptrc_config_attributes(const struct ptrc_config *, trace_attr_t *);
 
-/* Makes the patterns of the session's stream, of `only` and `exclude`; they are never freed. */
-const struct posixtrace_pattern *ptrc_config_patterns(const struct ptrc_config *, size_t *count);
+/* Makes a plan of what the configuration says about the session; the rest of it is zeroed. Its patterns are never
+ * freed. */
+struct ptrc_session_plan ptrc_config_plan(const struct ptrc_config *);
 
-/* ---- configuration_yaml.c: configurations from files in YAML (ptrace.yaml(5)). A mistake in
- * a file ends the process with one message, "file:line:column: reason". ---- */
+/* ---- configuration_yaml.c: files in YAML (ptrace.yaml(5)). A mistake in a file ends the process with one
+ * message, "file:line:column: reason". ---- */
 
 /* Reads the file; "-" is standard input. */
 void ptrc_config_read(struct ptrc_config_file *, const char *path, enum ptrc_config_user);
 
-/* Reads a file whose bytes are in memory. Messages call it `name`. */
+/* Reads a file from memory. Messages call it `name`. */
 void ptrc_config_parse(struct ptrc_config_file *, const char *name, const void *bytes, size_t size,
 		       enum ptrc_config_user);
 
-/* Prints a message about a place in the file, and ends the process. */
-void ptrc_config_refuse(const struct ptrc_config_file *, const struct ptrc_config_mark *,
-			const char *format, ...) __attribute__((format(printf, 3, 4), noreturn));
-
 /* ---- configuration_dump.c ---- */
 
-/* Puts the sessions as a file in YAML that reads back as the same configuration. Ends the
- * process if a value from the command line is not UTF-8, which YAML cannot hold. */
+/* Puts the sessions as a file in YAML that has the same meaning when read. Ends the process if a value from the
+ * command line is not UTF-8, which YAML cannot hold. */
 void ptrc_config_dump(const struct ptrc_config_file *, enum ptrc_config_user, struct ptrc_buffer *);
 
 /* ---- configuration_options.c: settings as options of a command ---- */
 
-/* The key of the option that is named like a setting. */
+/* The key of the option with the name of a setting. */
 #define PTRC_CONFIG_OPTION(key) (PTRC_CLI_KEY_SHARED + (int)(key))
 
 enum { PTRC_CONFIG_OPTION_DUMP = PTRC_CONFIG_OPTION(PTRC_CONFIG_KEYS) };
 
-/* The options for attributes of the trace, which are the shared options of a command. */
+/* The options for attributes of the trace: .shared_options of a command. */
 extern const struct ptrc_cli_option ptrc_config_attribute_options[];
 
-/* Rows for the table of words of a command that has these. */
-#define PTRC_CONFIG_WORDS                                      \
-	{"stream-full-policy", "loop until-full flush"},       \
-		{"log-full-policy", "loop until-full append"}, \
-		{"inheritance", "close-for-child inherited"},  \
-	{                                                      \
-		"os", "process sched samples none auto"        \
-	}
+/* clang-format off */
+/* Their rows for the command's table of words. */
+#define PTRC_CONFIG_WORDS                                                                         \
+	{"stream-full-policy", "loop until-full flush"},                                          \
+	{"log-full-policy", "loop until-full append"},                                            \
+	{"inheritance", "close-for-child inherited"},                                             \
+	{"os", "process sched samples none auto"}
 
 /* Rows for the table of a command's own options. */
-#define PTRC_CONFIG_OPTION_FILE                                                                    \
-	{                                                                                          \
-		"config", 'c', "FILE", "read ptrace.yaml(5) from this file, - for standard\ninput" \
-	}
-#define PTRC_CONFIG_OPTION_FORCE                                           \
-	{                                                                  \
-		"force", PTRC_CONFIG_OPTION(PTRC_CONFIG_FORCE), NULL,      \
-			"replace an existing file even if it is not a log" \
-	}
-#define PTRC_CONFIG_OPTION_NO_FSYNC                                         \
-	{                                                                   \
-		"no-fsync", PTRC_CONFIG_OPTION(PTRC_CONFIG_NO_FSYNC), NULL, \
-			"close the log without waiting for the disk"        \
-	}
-#define PTRC_CONFIG_OPTION_NO_COMMAND_LINE                                                \
-	{                                                                                 \
-		"no-command-line", PTRC_CONFIG_OPTION(PTRC_CONFIG_NO_COMMAND_LINE), NULL, \
-			"keep command lines out of the log"                               \
-	}
-/* clang-format off */
+#define PTRC_CONFIG_OPTION_FILE                                                                   \
+	{"config", 'c', "FILE", "read ptrace.yaml(5) from this file, - for standard\ninput"}
+#define PTRC_CONFIG_OPTION_FORCE                                                                  \
+	{"force", PTRC_CONFIG_OPTION(PTRC_CONFIG_FORCE), NULL,                                    \
+	 "replace an existing file even if it is not a log"}
+#define PTRC_CONFIG_OPTION_NO_FSYNC                                                               \
+	{"no-fsync", PTRC_CONFIG_OPTION(PTRC_CONFIG_NO_FSYNC), NULL,                              \
+	 "close the log without waiting for the disk"}
+#define PTRC_CONFIG_OPTION_NO_COMMAND_LINE                                                        \
+	{"no-command-line", PTRC_CONFIG_OPTION(PTRC_CONFIG_NO_COMMAND_LINE), NULL,                \
+	 "keep command lines out of the log"}
 #define PTRC_CONFIG_OPTION_PATTERNS                                                               \
 	{"only", PTRC_CONFIG_OPTION(PTRC_CONFIG_ONLY), "GLOB",                                    \
 	 "record only events whose name matches; may be\ngiven several times"},                   \
 	{"exclude", PTRC_CONFIG_OPTION(PTRC_CONFIG_EXCLUDE), "GLOB",                              \
 	 "do not record events whose name matches; may be\ngiven several times"}
+#define PTRC_CONFIG_OPTION_DUMP_CONFIG                                                            \
+	{"dump-config", PTRC_CONFIG_OPTION_DUMP, NULL,                                            \
+	 "show what settings the file and the options result\nin, as YAML, and exit"}
 /* clang-format on */
-#define PTRC_CONFIG_OPTION_DUMP_CONFIG                                                              \
-	{                                                                                           \
-		"dump-config", PTRC_CONFIG_OPTION_DUMP, NULL,                                       \
-			"show what settings the file and the options result\nin, as YAML, and exit" \
-	}
 
-/* What the command line says: the settings that are options, the path of --config, and
- * whether --dump-config is given. Starts zeroed except for the user. */
+/* The settings on the command line. Starts zeroed except for .user. */
 struct ptrc_config_line {
 	enum ptrc_config_user user;
 	struct ptrc_config options;
+	/* The path of --config, or NULL. */
 	const char *path;
 	bool is_dump;
 };
 
-/* Takes one of the options above. Returns false if the key is another one's. Ends the process
- * if the value is not valid. */
+/* Takes one of the options above. Returns false if the key is not one of theirs. Ends the process if the value is
+ * not valid. */
 bool ptrc_config_option(struct ptrc_config_line *, int key, const char *value);
 
 /*
- * Reads the file, if one is given, and lays the options over each of its sessions. Without
- * a file there is one session. A command that can handle only one session passes an advice
- * for the user: if the file has several sessions, the process ends with a message that has
- * this advice.
+ * Reads the file, if given, and overrides the settings of each of its sessions by the options. Without a file
+ * there is one session. If several_advice is not NULL, the command can handle only one session: the process ends
+ * with a message that contains the advice if the file has several.
  */
 void ptrc_config_resolve(const struct ptrc_config_line *, const char *several_advice,
 			 struct ptrc_config_file *);

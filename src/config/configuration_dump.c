@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Whether some programs that read YAML do not take the word for text. */
+/* Whether some readers of YAML do not take the word for text. */
 static bool is_reserved(const char *text)
 {
 	static const char *const words[] = {"true", "false", "null", "yes", "no",
@@ -17,8 +17,8 @@ static bool is_reserved(const char *text)
 	return false;
 }
 
-/* Whether the text needs no quotes. It then cannot be taken for a number, as it begins with a
- * letter, / or _, and it has no character that means something in YAML. */
+/* Whether the text needs no quotes: it has no special characters of YAML, and cannot be taken for a number, as it
+ * starts with a letter, / or _. */
 static bool is_plain(const char *text)
 {
 	static const char harmless[] = "abcdefghijklmnopqrstuvwxyz"
@@ -28,7 +28,7 @@ static bool is_plain(const char *text)
 	       !is_reserved(text);
 }
 
-/* The number of a valid UTF-8 character of two bytes or more. */
+/* Decodes a valid UTF-8 character of two or more bytes. */
 static unsigned int code_point(const unsigned char *p, size_t *length)
 {
 	unsigned int v;
@@ -40,8 +40,7 @@ static unsigned int code_point(const unsigned char *p, size_t *length)
 	return v;
 }
 
-/* Whether YAML allows the character in a quoted text without an escape, and people can see
- * it. */
+/* Whether the character, which is not ASCII, is visible and YAML allows it in quotes without an escape. */
 static bool is_printable(unsigned int c)
 {
 	if (c == 0x2028 || c == 0x2029 || c == 0xfeff)
@@ -92,7 +91,7 @@ static void put_text(struct ptrc_buffer *b, const char *key, const char *text)
 		put_quoted(b, text);
 }
 
-/* Puts the size in the largest unit of which it is a whole multiple. */
+/* Puts the size in the largest unit that divides it. */
 static void put_size(struct ptrc_buffer *b, uint64_t size)
 {
 	static const char units[] = "KMG";
@@ -107,7 +106,7 @@ static void put_size(struct ptrc_buffer *b, uint64_t size)
 		ptrc_buffer_char(b, units[n - 1]);
 }
 
-/* Puts the time in the largest unit of which it is a whole multiple. */
+/* Puts the time in the largest unit that divides it. */
 static void put_duration(struct ptrc_buffer *b, uint64_t ns)
 {
 	static const struct {
@@ -123,14 +122,6 @@ static void put_duration(struct ptrc_buffer *b, uint64_t ns)
 	}
 	ptrc_buffer_u64(b, ns);
 	ptrc_buffer_text(b, units[n].unit);
-}
-
-static void put_rotation(struct ptrc_buffer *b, const struct ptrc_config_rotation *r)
-{
-	if (r->ns)
-		put_duration(b, r->ns);
-	else
-		put_size(b, r->bytes);
 }
 
 static void put_list(struct ptrc_buffer *b, const struct ptrc_config_setting *s,
@@ -161,6 +152,7 @@ static void put_value(struct ptrc_buffer *b, const struct ptrc_config *c,
 		      const struct ptrc_config_setting *s, const char *indent, bool has_log)
 {
 	const void *field = (const char *)c + s->offset;
+	const struct ptrc_config_rotation *rotation = field;
 	char os[PTRC_CONFIG_OS_BYTES];
 	const char *text;
 	int policy;
@@ -192,7 +184,10 @@ static void put_value(struct ptrc_buffer *b, const struct ptrc_config *c,
 		ptrc_buffer_text(b, os);
 		break;
 	case PTRC_CONFIG_ROTATION:
-		put_rotation(b, field);
+		if (rotation->ns)
+			put_duration(b, rotation->ns);
+		else
+			put_size(b, rotation->bytes);
 		break;
 	case PTRC_CONFIG_BOOL:
 		ptrc_buffer_text(b, *(const bool *)field ? "true" : "false");
@@ -206,13 +201,12 @@ static void put_value(struct ptrc_buffer *b, const struct ptrc_config *c,
 	}
 }
 
-/* Whether the setting is not shown: it has no value, not even a built-in one, or it is one of a
- * log, and the session neither has a log nor gives the setting itself. */
+/* Whether the setting is left out: it has no value, or it has no effect (such as that of a log without a log) and
+ * is not given for this session itself. */
 static bool is_missing(const struct ptrc_config *c, int key, bool has_log)
 {
 	unsigned int own = c->given & ~c->from_defaults;
 
-	/* Without the first one, the second one has no meaning. */
 	if (key == PTRC_CONFIG_SNAPSHOT_ON || key == PTRC_CONFIG_SNAPSHOT_MAX)
 		return !c->snapshot_on.count && !(own & 1U << key);
 	/* These have no built-in value. */
@@ -236,9 +230,7 @@ static void put_session(struct ptrc_buffer *b, const struct ptrc_config *c,
 	for (int key = 0; key < PTRC_CONFIG_KEYS; key++) {
 		const struct ptrc_config_setting *s = &ptrc_config_settings[key];
 
-		if (!(s->users & user))
-			continue;
-		if (is_missing(c, key, has_log))
+		if (!(s->users & user) || is_missing(c, key, has_log))
 			continue;
 		ptrc_buffer_format(b, "%s%s:", is_first ? "  - " : indent, s->key);
 		put_value(b, c, s, indent, has_log);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/config/kept.h"
+#include "src/config/yaml_file.h"
 #include "src/os/os_trace.h"
 
 #define ATTRIBUTE(key) PTRC_CONFIG_OPTION(PTRC_CONFIG_##key)
@@ -19,11 +20,11 @@ const struct ptrc_cli_option ptrc_config_attribute_options[] = {
 	 "events), until-full (stop) or flush (write them to\n"
 	 "the log); default: flush with a log, else loop"},
 	{"full-wait", ATTRIBUTE(FULL_WAIT), "TIME",
-	 "if the stream is full, have an event wait for room\n"
-	 "instead of losing it, unless none is made for so\n"
-	 "long (default: 0)"},
+	 "if the stream is full, let events wait for room;\n"
+	 "they are lost if none is made for this long\n"
+	 "(default: 0)"},
 	{"max-data-size", ATTRIBUTE(MAX_DATA_SIZE), "SIZE",
-	 "cut the data of an event to so many bytes\n(default: 4K)"},
+	 "cut the data of an event to this many bytes\n(default: 4K)"},
 	{"inheritance", ATTRIBUTE(INHERITANCE), "POLICY",
 	 "trace the children of a traced process\n"
 	 "(inherited, the default) or not\n(close-for-child)"},
@@ -35,13 +36,13 @@ const struct ptrc_cli_option ptrc_config_attribute_options[] = {
 	 "events) or until-full (stop); with append, the\n"
 	 "default, it never is full"},
 	{"log-rotate", ATTRIBUTE(LOG_ROTATE), "SIZE|TIME",
-	 "when the log has so many bytes, or is so old,\ngo on in another file: LOG.000001, ..."},
+	 "when the log has this size or age, continue in\nanother file: LOG.000001, ..."},
 	{"log-keep", ATTRIBUTE(LOG_KEEP), "N",
-	 "of the files of --log-rotate keep the last N, and\ndelete the others"},
+	 "keep the last N files of --log-rotate, and delete\nthe others"},
 	{"snapshot-on", ATTRIBUTE(SNAPSHOT_ON), "GLOB",
 	 "when an event whose name matches is recorded,\n"
 	 "write what the stream holds to a log of its own;\nmay be given several times"},
-	{"snapshot-max", ATTRIBUTE(SNAPSHOT_MAX), "N", "so often at most (default: 10)"},
+	{"snapshot-max", ATTRIBUTE(SNAPSHOT_MAX), "N", "make at most N snapshots (default: 10)"},
 	{"os", ATTRIBUTE(OS), "KIND,...",
 	 "record what the operating system does, too:\n"
 	 "process (forks, programs, ends), sched (when\n"
@@ -91,21 +92,20 @@ refuse_setting(const struct ptrc_config_line *l, const struct ptrc_config_file *
 	char option[40];
 
 	if (!(l->options.given & 1U << key))
-		ptrc_config_refuse(file, &c->marks[key], "%s: %s", name, reason);
+		ptrc_yaml_refuse_at(file->name, &c->marks[key], "%s: %s", name, reason);
 	snprintf(option, sizeof(option), "--%s", name);
 	ptrc_cli_usage(option, "%s", reason);
 }
 
-/* Refuses a setting that, without another one, has no effect or is impossible. */
 static void check_together(const struct ptrc_config_line *l, const struct ptrc_config_file *file,
 			   const struct ptrc_config *c)
 {
-	/* What --dump-config shows may get its output later; ptrace-run always has a log. */
+	/* The configuration shown by --dump-config may get an output later; ptrace-run always has a log. */
 	bool lacks_log = !c->output && !l->is_dump && l->user == PTRC_CONFIG_FOR_CREATE;
-	/* The defaults of a file are for those of its sessions that have a log. */
+	/* Without those from the file's defaults, which may be meant for other sessions. */
 	unsigned int own = c->given & ~c->from_defaults;
 
-	/* With append the size has no effect; a user who gives both knows that. */
+	/* With append the size has no effect, but a user who gives both knows that. */
 	if (c->given & 1U << PTRC_CONFIG_LOG_MAX_SIZE &&
 	    !(c->given & 1U << PTRC_CONFIG_LOG_FULL_POLICY))
 		refuse_setting(l, file, c, PTRC_CONFIG_LOG_MAX_SIZE,
@@ -159,11 +159,11 @@ void ptrc_config_resolve(const struct ptrc_config_line *l, const char *several_a
 		ptrc_config_init(file->sessions);
 	}
 	if (several_advice && file->count > 1)
-		ptrc_config_refuse(file, &file->sessions[1].mark, "a second session: %s",
-				   several_advice);
+		ptrc_yaml_refuse_at(file->name, &file->sessions[1].mark, "a second session: %s",
+				    several_advice);
 	for (size_t i = 0; i < file->count; i++) {
 		ptrc_config_overlay(&file->sessions[i], &l->options);
-		/* A run shows something of any program. */
+		/* A run of a program that records no events shows at least its processes. */
 		if (l->user == PTRC_CONFIG_FOR_RUN &&
 		    !(file->sessions[i].given & 1U << PTRC_CONFIG_OS))
 			file->sessions[i].os.kinds = PTRC_OS_AUTO;

@@ -2,7 +2,6 @@
 #include "config.h"
 #include "src/config/configuration.h"
 
-#include <stdarg.h>
 #include <string.h>
 
 #include "src/config/yaml_file.h"
@@ -17,22 +16,13 @@ struct reader {
 	struct ptrc_yaml yaml;
 	struct ptrc_config_file *file;
 	enum ptrc_config_user user;
-	/* What has been read so far. */
+	/* The content that was read so far. */
 	struct ptrc_config defaults;
 	bool has_defaults;
 	bool has_sessions;
 };
 
-void ptrc_config_refuse(const struct ptrc_config_file *file, const struct ptrc_config_mark *mark,
-			const char *format, ...)
-{
-	va_list values;
-
-	va_start(values, format);
-	ptrc_yaml_refuse_values(file->name, mark, format, values);
-}
-
-/* What the value of a setting has to be, by its kind. */
+/* The expected value of a kind of setting, for messages. */
 static const char *const expected[] = {
 	[PTRC_CONFIG_TEXT] = "text",
 	[PTRC_CONFIG_NUMBER] = "a number",
@@ -46,7 +36,6 @@ static const char *const expected[] = {
 	[PTRC_CONFIG_OS_KINDS] = "words with commas between",
 };
 
-/* Reads the current scalar: the value of a setting, or an item of its list. */
 static void read_scalar(struct reader *r, struct ptrc_config *c, enum ptrc_config_key key)
 {
 	const struct ptrc_config_setting *s = &ptrc_config_settings[key];
@@ -65,16 +54,8 @@ static void read_scalar(struct reader *r, struct ptrc_config *c, enum ptrc_confi
 		ptrc_yaml_refuse(&r->yaml, "%s: %s", s->key, why.text);
 }
 
-static void read_list(struct reader *r, struct ptrc_config *c, enum ptrc_config_key key)
-{
-	while (ptrc_yaml_next(&r->yaml) != YAML_SEQUENCE_END_EVENT)
-		read_scalar(r, c, key);
-	/* An empty list counts as given: it overrides the defaults. */
-	c->given |= 1U << key;
-}
-
-/* Only ptrace-dump uses layouts, but every command refuses wrong ones: the user should
- * not learn of a mistake when the trace is over. */
+/* Only ptrace-dump uses layouts, but every command checks them, so that a mistake is noticed before the trace is
+ * made. */
 static void check_layout(const struct reader *r, const char *key,
 			 const struct ptrc_config_layout *l)
 {
@@ -113,7 +94,6 @@ static void read_map(struct reader *r, struct ptrc_config *c, enum ptrc_config_k
 			ptrc_yaml_refuse(&r->yaml, "%s: '%.80s' %s", name, l.event, why.text);
 		check_layout(r, name, &l);
 	}
-	c->given |= 1U << key;
 }
 
 static void read_value(struct reader *r, struct ptrc_config *c, enum ptrc_config_key key)
@@ -128,12 +108,14 @@ static void read_value(struct reader *r, struct ptrc_config *c, enum ptrc_config
 	    (is_map && type != YAML_MAPPING_START_EVENT))
 		ptrc_yaml_refuse(&r->yaml, "%s: has to be %s, not %s", s->key, expected[s->kind],
 				 ptrc_yaml_what(&r->yaml));
-	if (is_list)
-		read_list(r, c, key);
-	else if (is_map)
+	if (is_map)
 		read_map(r, c, key);
-	else
+	else if (!is_list)
 		read_scalar(r, c, key);
+	while (is_list && ptrc_yaml_next(&r->yaml) != YAML_SEQUENCE_END_EVENT)
+		read_scalar(r, c, key);
+	/* Even an empty list or mapping counts as given: it overrides the defaults. */
+	c->given |= 1U << key;
 }
 
 static void __attribute__((noreturn))
@@ -170,7 +152,6 @@ static enum ptrc_config_key find_key(const struct reader *r, const char *text, b
 	refuse_key(r, text, is_root);
 }
 
-/* Reads a setting; its key is the current event. */
 static void read_setting(struct reader *r, struct ptrc_config *c, bool is_root)
 {
 	const char *text = ptrc_yaml_key(&r->yaml);
@@ -182,7 +163,6 @@ static void read_setting(struct reader *r, struct ptrc_config *c, bool is_root)
 	read_value(r, c, key);
 }
 
-/* Reads a mapping of settings; its begin is the current event. */
 static void read_session(struct reader *r, struct ptrc_config *c)
 {
 	if (r->yaml.event.type != YAML_MAPPING_START_EVENT)
@@ -217,7 +197,7 @@ static void read_sessions(struct reader *r)
 		ptrc_yaml_refuse(&r->yaml, KEY_SESSIONS ": the list is empty");
 }
 
-/* Reads the list of sessions, or the defaults; the key is the current event. */
+/* Reads the list of sessions or the defaults, whose key is the current event. */
 static void read_common(struct reader *r, bool is_sessions)
 {
 	if (is_sessions ? r->has_sessions : r->has_defaults)
@@ -233,8 +213,7 @@ static void read_common(struct reader *r, bool is_sessions)
 	}
 }
 
-/* Reads either a list of sessions with their defaults, or the settings of one session; a
- * mixture of both is refused. */
+/* Reads either a list of sessions with their defaults, or the settings of one session, but not a mixture. */
 static void read_mapping(struct reader *r, struct ptrc_config *one)
 {
 	while (ptrc_yaml_next(&r->yaml) != YAML_MAPPING_END_EVENT) {
@@ -247,13 +226,13 @@ static void read_mapping(struct reader *r, struct ptrc_config *one)
 		if (is_common && one->given)
 			ptrc_yaml_refuse(
 				&r->yaml,
-				"'%s' cannot stand beside settings: move these into '%s' or "
-				"a session",
+				"'%s' cannot be used next to settings: move these into '%s' "
+				"or a session",
 				key, KEY_DEFAULTS);
 		if (!is_common && (r->has_sessions || r->has_defaults))
 			ptrc_yaml_refuse(
 				&r->yaml,
-				"'%s' cannot stand beside '%s': move it into '%s' or a session",
+				"'%s' cannot be used next to '%s': move it into '%s' or a session",
 				key, r->has_sessions ? KEY_SESSIONS : KEY_DEFAULTS, KEY_DEFAULTS);
 		if (is_common)
 			read_common(r, is_sessions);
@@ -261,9 +240,9 @@ static void read_mapping(struct reader *r, struct ptrc_config *one)
 			read_setting(r, one, true);
 	}
 	if (r->has_defaults && !r->has_sessions)
-		ptrc_config_refuse(r->file, &one->mark,
-				   "'%s' needs '%s', the sessions that it is for", KEY_DEFAULTS,
-				   KEY_SESSIONS);
+		ptrc_yaml_refuse_at(r->yaml.name, &one->mark,
+				    "'%s' needs '%s', the sessions that it is for", KEY_DEFAULTS,
+				    KEY_SESSIONS);
 }
 
 static void read_root(struct reader *r)
@@ -282,8 +261,7 @@ static void read_root(struct reader *r)
 		*add_session(r) = one;
 }
 
-/* Gives each setting that the session lacks its value in the defaults, or else the built-in
- * one. */
+/* Fills in settings that the session lacks, from the file's defaults or the built-in values. */
 static void complete(const struct reader *r, struct ptrc_config *session)
 {
 	struct ptrc_config c;
@@ -302,10 +280,11 @@ static void check_names(const struct ptrc_config_file *f)
 		for (size_t k = 0; k < i; k++)
 			if (f->sessions[i].name && f->sessions[k].name &&
 			    !strcmp(f->sessions[i].name, f->sessions[k].name))
-				ptrc_config_refuse(f, &f->sessions[i].marks[PTRC_CONFIG_NAME],
-						   "name: '%s' is the name of the session in line "
-						   "%zu too",
-						   f->sessions[i].name, f->sessions[k].mark.line);
+				ptrc_yaml_refuse_at(f->name,
+						    &f->sessions[i].marks[PTRC_CONFIG_NAME],
+						    "name: '%s' is the name of the session in line "
+						    "%zu too",
+						    f->sessions[i].name, f->sessions[k].mark.line);
 }
 
 void ptrc_config_parse(struct ptrc_config_file *file, const char *name, const void *bytes,

@@ -7,8 +7,9 @@
 
 #include "src/base/message.h"
 #include "src/config/configuration.h"
+#include "src/config/yaml_file.h"
 
-/* The '=' between event and layout: the last one, but for those in the braces of an enum. */
+/* Finds the '=' between event and layout: the last one outside of the braces of an enum. */
 static const char *find_sign(const char *text)
 {
 	size_t depth = 0;
@@ -43,7 +44,6 @@ void ptrc_config_take_layout(struct ptrc_layouts *l, const char *text)
 
 void ptrc_config_read_layouts(struct ptrc_layouts *l, const char *path, const char *session)
 {
-	/* What is read is never freed. */
 	static struct ptrc_config_file file;
 	const struct ptrc_config *only = NULL;
 	struct ptrc_cli_reason why;
@@ -61,8 +61,8 @@ void ptrc_config_read_layouts(struct ptrc_layouts *l, const char *path, const ch
 			const struct ptrc_config_layout *layout = &map->layouts[k];
 
 			if (!ptrc_layouts_add(l, layout->event, layout->text, &why))
-				ptrc_config_refuse(&file, &layout->mark, "decode: %s: %s",
-						   layout->event, why.text);
+				ptrc_yaml_refuse_at(file.name, &layout->mark, "decode: %s: %s",
+						    layout->event, why.text);
 		}
 	}
 }

@@ -14,8 +14,7 @@
 #include "src/base/message.h"
 #include "src/config/kept.h"
 
-/* How long a pipe such as <(command) may be silent. It may be a FIFO to which nobody will ever
- * write. */
+/* How long a pipe such as <(command) may be silent: it may be a FIFO without a writer. */
 enum { SILENCE_MS = 3000 };
 
 static struct ptrc_config_mark mark_of(const yaml_mark_t *m)
@@ -68,7 +67,7 @@ struct ptrc_config_mark ptrc_yaml_mark(const struct ptrc_yaml *r)
 	return mark_of(&r->event.start_mark);
 }
 
-/* libyaml gives only the offset, not the line, of bytes that are not UTF-8. */
+/* For bytes that are not UTF-8, libyaml reports only the offset, not the line. */
 static struct ptrc_config_mark mark_of_offset(const struct ptrc_yaml *r, size_t offset)
 {
 	struct ptrc_config_mark m = {1, 1};
@@ -124,7 +123,6 @@ static void __attribute__((noreturn)) refuse_syntax(const struct ptrc_yaml *r)
 	ptrc_yaml_refuse_at(r->name, &mark, "not YAML: %s", problem);
 }
 
-/* Replaces the current event by the next one. */
 yaml_event_type_t ptrc_yaml_next(struct ptrc_yaml *r)
 {
 	bool is_node;
@@ -132,7 +130,7 @@ yaml_event_type_t ptrc_yaml_next(struct ptrc_yaml *r)
 	yaml_event_delete(&r->event);
 	if (!yaml_parser_parse(&r->parser, &r->event))
 		refuse_syntax(r);
-	/* The structures of the three kinds of nodes all begin with anchor and tag. */
+	/* In libyaml's structures of the three kinds of nodes, anchor and tag come first. */
 	is_node = r->event.type == YAML_SCALAR_EVENT ||
 		  r->event.type == YAML_SEQUENCE_START_EVENT ||
 		  r->event.type == YAML_MAPPING_START_EVENT;
@@ -213,8 +211,7 @@ bool ptrc_yaml_begin(struct ptrc_yaml *r, const void *bytes, size_t size)
 		ptrc_cli_no_memory();
 	yaml_parser_set_encoding(&r->parser, YAML_UTF8_ENCODING);
 	yaml_parser_set_input_string(&r->parser, bytes, size);
-	/* The first event begins the stream; a document follows, unless the file has only
-	 * comments. */
+	/* Skips the start of the stream; a document follows unless the file has only comments. */
 	ptrc_yaml_next(r);
 	if (ptrc_yaml_next(r) != YAML_DOCUMENT_START_EVENT)
 		return false;
@@ -234,7 +231,7 @@ void ptrc_yaml_end(struct ptrc_yaml *r)
 	yaml_parser_delete(&r->parser);
 }
 
-/* Reads everything, up to one byte more than a file may have. Returns the size. */
+/* Reads at most one byte more than the largest file has. Returns the size. */
 static size_t read_bytes(const char *name, int fd, bool is_patient, unsigned char *bytes)
 {
 	size_t size = 0;
@@ -272,7 +269,7 @@ const void *ptrc_yaml_read(const char *path, const char **name, size_t *size)
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
 		ptrc_cli_refuse(*name, "%s", strerror(errno));
-	/* Waits for standard input as long as it takes, as the user chose who writes to it. */
+	/* Waits for standard input without a limit, as the user may type it. */
 	*size = read_bytes(*name, fd, is_input, bytes);
 	if (!is_input)
 		close(fd);

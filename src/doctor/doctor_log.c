@@ -19,19 +19,19 @@
 #include "src/session/session_path.h"
 #include "src/query/reader.h"
 
-/* How long a log is read. */
+/* The longest time for reading a log. */
 #define READ_NS INT64_C(2000000000)
 
 struct log_seen {
 	uint64_t events;
 	uint64_t user_events;
-	/* Events that the user misses, and the event types that these may have. */
+	/* Events that the user misses, and their event types. */
 	uint64_t wanted;
 	size_t wanted_types;
-	/* Names that programs have opened. */
+	/* Event types that programs have opened. */
 	size_t opened_types;
 	bool is_wanted[PTRC_READER_IDS];
-	/* The event types of the operating system, which no program opens. */
+	/* Event types of the operating system, which no program opens. */
 	bool is_of_os[PTRC_READER_IDS];
 	/* The error number that ended the reading, or 0. */
 	int error;
@@ -85,18 +85,18 @@ static void read_events(trace_id_t trace, struct log_seen *seen)
 	}
 }
 
-/* How much of a log can be looked at. */
+/* How much of a log can be examined. */
 enum extent {
 	/* All that its trace recorded. */
 	WHOLE,
-	/* What has been written so far; its trace goes on. */
+	/* The events written so far; the trace goes on. */
 	SO_FAR,
-	/* What is not damaged, and was written before the trace was killed. */
+	/* The undamaged part, or what was written before the trace was killed. */
 	REMAINS,
 };
 
-/* Counts what programs have opened, and finds the event types that the user misses. Offers the names of the others as proposals, which
- * stay valid. */
+/* Classifies the event types, and finds those that the user misses. Offers the names of the others as proposals;
+ * they stay valid. */
 static void find_events(const struct ptrc_doctor *d, trace_id_t trace, struct log_seen *seen,
 			struct ptrc_nearest *nearest)
 {
@@ -119,14 +119,14 @@ static void find_events(const struct ptrc_doctor *d, trace_id_t trace, struct lo
 		if (ptrc_doctor_is_missed(d, names[i]) && id < PTRC_READER_IDS) {
 			seen->is_wanted[id] = true;
 			seen->wanted_types++;
-		} else if (!ptrc_doctor_has_pattern(d)) {
+		} else if (!ptrc_filter_rules_is_glob(d->event)) {
 			ptrc_nearest_offer(nearest, d->event, names[i]);
 		}
 	}
 }
 
-/* Whether the process has the file open for writing. The links are only read: following one
- * could wait for a file system that does not answer. */
+/* Whether the process has the file open for writing. Reads the links without following them, as a file system may
+ * not answer. */
 static bool is_writing(const char *pid, const char *file)
 {
 	char path[64 + NAME_MAX], target[PATH_MAX];
@@ -153,9 +153,8 @@ static bool is_writing(const char *pid, const char *file)
 	return is_found;
 }
 
-/* Reports a process of this user that writes the log, and returns whether there is one. That
- * process is ptrace-run, or a program that has made the trace; if there is only the keeper, the
- * keeper is reported. */
+/* Reports a process of this user that writes the log: preferably the controller, otherwise the keeper. Returns
+ * false if there is none. */
 static bool examine_process(struct ptrc_doctor *d, const char *path, const char *absolute)
 {
 	char thing[32 + PTRC_SESSION_NAME_MAX] = "";
@@ -181,8 +180,8 @@ static bool examine_process(struct ptrc_doctor *d, const char *path, const char 
 	return *thing;
 }
 
-/* Stores the path as a session knows it, in PATH_MAX bytes: without links, "." and "..". The file itself
- * need not be there, as the first one of a rotated log may have been deleted. */
+/* Resolves links, "." and ".." in the path, as sessions do; stores at most PATH_MAX bytes. The file itself may be
+ * missing, like a deleted first file of a rotated log. */
 static bool make_absolute(const char *path, char *absolute)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -200,8 +199,6 @@ static bool make_absolute(const char *path, char *absolute)
 	return snprintf(absolute + used, PATH_MAX - used, "/%s", name) < (int)(PATH_MAX - used);
 }
 
-/* Reports the session or process that still writes the log, if there is one, and returns whether
- * there is. */
 static bool examine_writer(struct ptrc_doctor *d, const char *path)
 {
 	const struct ptrc_session_list *all = ptrc_doctor_list();
@@ -227,7 +224,7 @@ static void check_losses(struct ptrc_doctor *d, const char *path, bool is_writte
 	struct posixtrace_orphan *orphans = ptrc_orphans_list(&count);
 	const struct posixtrace_orphan *orphan = ptrc_orphans_find(orphans, count, path);
 
-	/* EOWNERDEAD says that the log has no end. */
+	/* EOWNERDEAD means that the log has no end. */
 	if (s->posix_stream_flush_error == EOWNERDEAD && orphan)
 		ptrc_doctor_note(d, "log", path, "ptrace-salvage writes them",
 				 "is not closed: process %ld, which was to write it, was killed, "
@@ -251,7 +248,7 @@ static void check_losses(struct ptrc_doctor *d, const char *path, bool is_writte
 				    "%lu events were lost in the stream, %lu in the log",
 				    c->pt_lost_events, c->pt_log_lost_events);
 	if (c->pt_missing_names)
-		ptrc_doctor_problem(d, "names", path, "the events are there, by their numbers",
+		ptrc_doctor_problem(d, "names", path, "their events are shown by their numbers",
 				    "%lu event names are not readable, as the log is damaged",
 				    c->pt_missing_names);
 	if (c->pt_damaged_parts)
@@ -266,8 +263,7 @@ static void check_losses(struct ptrc_doctor *d, const char *path, bool is_writte
 	free(orphans);
 }
 
-/* Reports events that a closed log counts and that could not be read. Returns whether there are
- * any. */
+/* Reports a read error, or events of a closed log that could not be read. Returns whether there are any. */
 static bool check_damage(struct ptrc_doctor *d, const char *path, trace_id_t trace,
 			 const struct log_seen *seen, bool is_closed)
 {
@@ -287,7 +283,6 @@ static bool check_damage(struct ptrc_doctor *d, const char *path, trace_id_t tra
 	return unreadable;
 }
 
-/* Reports whether the log has events of programs. */
 static void check_events(struct ptrc_doctor *d, const char *path, const struct log_seen *seen,
 			 enum extent extent)
 {
@@ -314,8 +309,7 @@ static void check_events(struct ptrc_doctor *d, const char *path, const struct l
 			"operating system");
 }
 
-/* Reports what the log says about the event that the user misses. If the log does not tell all,
- * what it lacks is no problem. */
+/* Reports what the log has of the missing event. The lack of it in an incomplete log is no problem. */
 static void check_event(struct ptrc_doctor *d, const char *path, const struct log_seen *seen,
 			const struct ptrc_nearest *nearest, enum extent extent,
 			unsigned long refused)
@@ -350,7 +344,7 @@ static void check_event(struct ptrc_doctor *d, const char *path, const struct lo
 				    d->event);
 	else
 		ptrc_doctor_note(d, "event", path, NULL,
-				 "%s was opened, but no event of it is there%s", d->event,
+				 "%s was opened, but there is no event of it%s", d->event,
 				 seen->is_cut_short ? " in what was read" : in_what);
 }
 
@@ -378,7 +372,6 @@ static void check_contents(struct ptrc_doctor *d, const char *path, trace_id_t t
 		check_event(d, path, &seen, &nearest, extent, counts.pt_refused_names);
 }
 
-/* Whether the log is closed, and everything was written to it. */
 static bool is_finished(trace_id_t trace)
 {
 	struct posix_trace_status_info status;
@@ -397,7 +390,7 @@ void ptrc_doctor_log(struct ptrc_doctor *d, const char *path)
 	struct stat st;
 	int error;
 
-	/* Of a rotated log the files of the highest numbers may be all that is left. */
+	/* The first file of a rotated log may have been deleted. */
 	if (fd < 0 && errno == ENOENT && !posixtrace_log_open(path, &trace)) {
 		check_contents(d, path, trace, examine_writer(d, path));
 		posix_trace_close(trace);
@@ -415,7 +408,7 @@ void ptrc_doctor_log(struct ptrc_doctor *d, const char *path)
 		close(fd);
 		return;
 	}
-	/* Disk and writer of a file that has nothing to do with traces are of no interest. */
+	/* Disk and writer do not matter for a file that is no log. */
 	if (st.st_size && !ptrc_reader_is_log(fd)) {
 		ptrc_reader_why_no_log(fd, &why);
 		ptrc_doctor_problem(d, "log", path, NULL, "%s", why.text);

@@ -30,11 +30,12 @@ static void check_memory(struct ptrc_doctor *d)
 	struct statvfs v;
 	struct statfs fs;
 	struct stat st;
+	int error = stat(SHM, &st) ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
 
-	if (stat(SHM, &st) || !S_ISDIR(st.st_mode)) {
+	if (error) {
 		ptrc_doctor_problem(d, "shared-memory", SHM,
 				    "mount a tmpfs there: mount -t tmpfs -o mode=1777 tmpfs " SHM,
-				    "is not there: %s", errno ? strerror(errno) : "no directory");
+				    "cannot be used: %s", strerror(error));
 		return;
 	}
 	if (!(st.st_mode & S_ISVTX) && (st.st_mode & 022)) {
@@ -94,8 +95,8 @@ static void check_directory(struct ptrc_doctor *d, int error)
 					    strerror(error ?: errno));
 	} else if (st.st_uid != geteuid()) {
 		ptrc_doctor_note(d, "directory", path, "its owner or root may remove it",
-				 "belongs to user %lu, not to you: another one is made for you, "
-				 "whose name begins so",
+				 "belongs to user %lu, not to you: another one, whose name starts "
+				 "with this, is made for you",
 				 (unsigned long)st.st_uid);
 	} else if (!S_ISDIR(st.st_mode)) {
 		ptrc_doctor_problem(d, "directory", path, "remove it",
@@ -144,7 +145,6 @@ static void check_limits(struct ptrc_doctor *d)
 			       "files, address space and descriptors suffice");
 }
 
-/* Returns the first number in a file, or -1 if there is none. */
 static long number_in(const char *path)
 {
 	FILE *f = fopen(path, "re");

@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +15,7 @@ struct patient {
 	struct ptrc_doctor *d;
 	pid_t pid;
 	pid_t controller;
-	/* The process as the report calls it: "4711 (name)". */
+	/* "4711 (name)", for the report. */
 	char thing[64];
 	struct ptrc_inspected_process seen;
 	/* From /proc/PID/status. */
@@ -52,7 +51,7 @@ static bool read_status(struct patient *p)
 	return true;
 }
 
-/* Whether a file of the process in /proc leads elsewhere than ours; false if nobody can tell. */
+/* Whether a file of the process in /proc is another one than ours; false if that is not known. */
 static bool is_other(const struct patient *p, const char *theirs, const char *ours)
 {
 	struct stat a, b;
@@ -64,8 +63,7 @@ static bool is_other(const struct patient *p, const char *theirs, const char *ou
 	return stat(path, &a) ? errno == ENOENT : a.st_dev != b.st_dev || a.st_ino != b.st_ino;
 }
 
-/* Checks the namespaces and the /dev/shm of the process. Returns false if they keep us
- * from finding out more. */
+/* Checks the namespaces and the /dev/shm of the process. Returns false if they make further checks impossible. */
 static bool check_place(struct patient *p)
 {
 	bool is_good = !p->seen.pt_depth;
@@ -86,7 +84,7 @@ static bool check_place(struct patient *p)
 					      "(chroot)");
 		is_good = false;
 	}
-	/* Sessions are children of commands. */
+	/* A session runs in a child of the command. */
 	if (is_other(p, "ns/time", "/proc/self/ns/time_for_children")) {
 		ptrc_doctor_problem(
 			p->d, "time-namespace", p->thing, "run the commands where it is (nsenter)",
@@ -99,8 +97,7 @@ static bool check_place(struct patient *p)
 	return is_good;
 }
 
-/* Whether the process is or was privileged: then the kernel gives its files in /proc to
- * root. */
+/* Whether the process is or was privileged: then its files in /proc belong to root. */
 static bool is_privileged(const struct patient *p)
 {
 	char path[64];
@@ -135,7 +132,7 @@ static void check_library(struct patient *p)
 				    "is or was set-user-ID or otherwise privileged: such programs "
 				    "are never traced");
 	else if (library == PTRC_DOCTOR_LIBRARY_STATIC || library == PTRC_DOCTOR_LIBRARY_SHARED) {
-		/* A program that is only just starting. */
+		/* A program that is just starting has no page yet, but will be traced. */
 		if (p->d->obstacle)
 			return;
 		ptrc_doctor_problem(p->d, "library", p->thing,
@@ -148,7 +145,7 @@ static void check_library(struct patient *p)
 		ptrc_doctor_problem(p->d, "library", p->thing, NULL,
 				    "shows nothing of the library, and its program cannot be read");
 	else
-		/* It may be there to start others, but cannot be traced itself. */
+		/* A note only, as its purpose may be to start other programs. */
 		ptrc_doctor_say(p->d,
 				p->d->is_about_tracing ? PTRC_DOCTOR_PROBLEM : PTRC_DOCTOR_NOTE,
 				"library", p->thing,
@@ -218,7 +215,7 @@ static void check_filter(struct patient *p, const char *thing,
 	size_t used = 0;
 	int is_member;
 
-	/* doctor_session.c has reported that already. */
+	/* doctor_session.c has reported the filter of the missing event already. */
 	if (p->d->event && p->controller)
 		return;
 	for (; ptrc_inspect_event(p->pid, asked, &id, name) == 0; asked++) {
@@ -282,7 +279,7 @@ static void check_stream(struct patient *p, const struct ptrc_inspected_stream *
 			ptrc_doctor_room(s->pt_lost_events, 0,
 					 s->pt_has_log && s->pt_status.posix_log_full_status ==
 								  POSIX_TRACE_FULL),
-			"%lu events were lost for want of room", s->pt_lost_events);
+			"%lu events were lost because the stream was full", s->pt_lost_events);
 }
 
 static void check_streams(struct patient *p)
@@ -339,7 +336,7 @@ static void check_names(struct patient *p)
 			ptrc_doctor_ok(p->d, "event", p->thing, "has opened %s", names[count]);
 			return;
 		}
-		if (!ptrc_doctor_has_pattern(p->d))
+		if (!ptrc_filter_rules_is_glob(p->d->event))
 			ptrc_nearest_offer(&nearest, p->d->event, names[count]);
 		count++;
 	}
@@ -353,7 +350,6 @@ static void check_names(struct patient *p)
 				    ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
 }
 
-/* Says that nothing was found that keeps the process from being traced. */
 static void say_traceable(const struct patient *p)
 {
 	char advice[80];
@@ -387,7 +383,7 @@ void ptrc_doctor_process(struct ptrc_doctor *d, pid_t pid, pid_t controller)
 		return;
 	}
 	if (error) {
-		ptrc_doctor_problem(d, "process", p.thing, NULL, "cannot be looked at: %s",
+		ptrc_doctor_problem(d, "process", p.thing, NULL, "cannot be examined: %s",
 				    error == EPERM ? "it, or its directory in /dev/shm, is not "
 						     "yours to use"
 						   : strerror(error));

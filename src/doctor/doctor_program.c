@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether a program has the library in it. Its file is read, and never run.
+ * Finds out whether a program contains the library, without running it.
  *
- * A program with the static library holds certain texts. Which shared libraries a program
- * would get is asked of the loader (ld.so --list PROGRAM, as ldd(1) does): the loader maps the
- * libraries, prints their paths and exits before any code of them runs. Which loader that is
- * the program's file says, so a loader is started only if it is a part of the system. What a
- * process that runs has got is in /proc/PID/maps.
+ * A program with the static library contains certain texts. The loader lists the shared libraries of a program
+ * (ld.so --list PROGRAM, as in ldd(1)): it maps them, prints their paths and exits before any of their code runs.
+ * The program's file names its loader, which is therefore started only if it belongs to the system. The libraries
+ * of a running process are in /proc/PID/maps.
  */
 #include "config.h"
 
@@ -29,9 +28,9 @@
 #include "src/doctor/doctor.h"
 
 #define LIBRARY "libposixtrace.so"
-/* What runs a program that the kernel refuses. */
+/* execvp(3) runs a file by this program if the kernel refuses it. */
 #define SHELL "/bin/sh"
-/* These texts are in every program that records events, stripped or not. */
+/* Every program that contains the library has these texts, stripped or not. */
 static const char *const marks[] = {"posix_trace_unnamed_userevent", "ptrace-keeper"};
 
 enum {
@@ -50,7 +49,7 @@ static bool read_at(int fd, void *to, size_t size, uint64_t offset)
 	return offset <= INT64_MAX && pread(fd, to, size, (off_t)offset) == (ssize_t)size;
 }
 
-/* Whether all the texts are in the file; a text has at most 254 bytes. */
+/* Whether the file contains all the texts, of at most 254 bytes each. */
 static bool has_texts(const char *path, const char *const *texts, size_t count)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -69,7 +68,7 @@ static bool has_texts(const char *path, const char *const *texts, size_t count)
 				found |= 1U << i;
 		is_found = found == (1U << count) - 1;
 		at += n;
-		/* A text may begin in this piece and end in the next. */
+		/* A text may start in this piece and end in the next one. */
 		kept = have < 255 ? have : 255;
 		memmove(piece, piece + have - kept, kept);
 	}
@@ -78,8 +77,8 @@ static bool has_texts(const char *path, const char *const *texts, size_t count)
 	return is_found;
 }
 
-/* Reads the path of the loader that the program names; "" if it needs none. Returns false if
- * the file is not a program of this machine. */
+/* Reads the path of the program's loader; "" if it needs none. Returns false if the file is not a program of this
+ * machine. */
 static bool read_loader(int fd, char loader[PATH_MAX])
 {
 	Elf64_Ehdr e;
@@ -104,14 +103,14 @@ static bool read_loader(int fd, char loader[PATH_MAX])
 	return true;
 }
 
-/* Whether the loader is in a directory where only the system's owner puts files. */
+/* Whether the loader is in a directory that only root can write to. */
 static bool is_loader_of_system(const char *path)
 {
 	return (!strncmp(path, "/lib/", 5) || !strncmp(path, "/lib64/", 7)) &&
 	       !strstr(path, "/../");
 }
 
-/* Starts the loader. Returns a stream of what it prints, or null. */
+/* Starts the loader. Returns a stream of its output, or NULL. */
 static FILE *start_list(char *loader, char *program, pid_t *pid)
 {
 	const struct rlimit none = {.rlim_cur = 0};
@@ -124,10 +123,10 @@ static FILE *start_list(char *loader, char *program, pid_t *pid)
 
 	if (pipe2(ends, O_CLOEXEC))
 		return NULL;
-	/* Other variables would make the loader load something else, or print more. */
+	/* Other variables would make the loader load other files or print more. */
 	if (library_path)
 		env[0] = ptrc_cli_text("LD_LIBRARY_PATH=%s", library_path);
-	/* A damaged program may crash the loader, which shall leave no core file. */
+	/* A damaged program may crash the loader; it should leave no core file. */
 	setrlimit(RLIMIT_CORE, &none);
 	if (!posix_spawn_file_actions_init(&actions)) {
 		posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
@@ -145,8 +144,8 @@ static FILE *start_list(char *loader, char *program, pid_t *pid)
 }
 
 /*
- * Asks the loader which libraries the program gets. A line is "NAME => PATH (ADDRESS)" or "PATH
- * (ADDRESS)"; a line about a library that was not found has no address.
+ * Asks the loader for the program's libraries. A line is "NAME => PATH (ADDRESS)" or "PATH (ADDRESS)"; it has no
+ * address if the library was not found.
  */
 static enum ptrc_doctor_library list(char *loader, char *program)
 {
@@ -207,7 +206,7 @@ enum ptrc_doctor_library ptrc_doctor_library_of(pid_t pid)
 	char name[64], line[PATH_MAX + 128];
 	FILE *f;
 
-	/* By this name the program can be read even if its file was removed. */
+	/* This link works even if the program's file was removed. */
 	snprintf(name, sizeof(name), "/proc/%ld/exe", (long)pid);
 	if (has_texts(name, marks, 2))
 		return PTRC_DOCTOR_LIBRARY_STATIC;
@@ -234,8 +233,8 @@ enum ptrc_doctor_library ptrc_doctor_library_of(pid_t pid)
 	return result;
 }
 
-/* Finds the program that the first line of a script names; behind env(1) it is the first word
- * that is neither an option nor a variable. */
+/* Finds the program named in the first line of a script; after env(1), it is the first word that is neither an
+ * option nor a variable. */
 static bool find_interpreter(const char *script, char path[PATH_MAX])
 {
 	char line[512] = "", found[PATH_MAX];
@@ -262,8 +261,7 @@ static bool find_interpreter(const char *script, char path[PATH_MAX])
 	return true;
 }
 
-/* Whether execvp(3) has the shell run the file, as the kernel refuses it: text without the line
- * that names a program. */
+/* Whether execvp(3) runs the file by SHELL: it is text without a #! line. */
 static bool is_plain_script(const char *path)
 {
 	char head[512];
@@ -293,12 +291,11 @@ static void check_privileged(struct ptrc_doctor *d, const char *path)
 				    "gives capabilities: such programs are never traced");
 }
 
-/* Looks for the name of the event in the file of a program or script. */
 static void check_event_text(struct ptrc_doctor *d, const char *path)
 {
 	if (!*d->event || strlen(d->event) > 254 || access(path, R_OK))
 		return;
-	if (ptrc_doctor_has_pattern(d))
+	if (ptrc_filter_rules_is_glob(d->event))
 		ptrc_doctor_note(d, "event", path, NULL,
 				 "cannot be searched for the pattern %s, only for a name",
 				 d->event);
@@ -341,7 +338,7 @@ static void say_library(struct ptrc_doctor *d, const char *path, enum ptrc_docto
 		if (preload && strstr(preload, "libposixtrace"))
 			ptrc_doctor_ok(d, "library", path, "gets the library by LD_PRELOAD");
 		else
-			/* That is as it should be for a shell, env(1), nice(1) and so on. */
+			/* A note only: this is normal for a shell, env(1), nice(1) and the like. */
 			ptrc_doctor_note(d, "library", path,
 					 "if its own events are missing, link it with -lposixtrace",
 					 "is not linked with the library, so it has no events of "

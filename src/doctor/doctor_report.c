@@ -27,7 +27,7 @@ const char *ptrc_doctor_room(unsigned long in_stream, unsigned long in_log, bool
 {
 	if (!in_stream)
 		return "use a larger --log-max-size";
-	/* A full log takes nothing more from the stream, which gets full then, too. */
+	/* A full log takes no more events from the stream, which then gets full, too. */
 	if (in_log || is_log_full)
 		return "use a larger --log-max-size first; if events are lost in the stream then, "
 		       "a larger --stream-min-size";
@@ -37,11 +37,6 @@ const char *ptrc_doctor_room(unsigned long in_stream, unsigned long in_log, bool
 bool ptrc_doctor_is_missed(const struct ptrc_doctor *d, const char *name)
 {
 	return d->event && (!strcmp(d->event, name) || ptrc_glob_matches(d->event, name));
-}
-
-bool ptrc_doctor_has_pattern(const struct ptrc_doctor *d)
-{
-	return d->event && strpbrk(d->event, "*?[\\");
 }
 
 void ptrc_doctor_say(struct ptrc_doctor *d, enum ptrc_doctor_status status, const char *check,
@@ -83,7 +78,7 @@ void ptrc_doctor_say(struct ptrc_doctor *d, enum ptrc_doctor_status status, cons
 		}
 		ptrc_buffer_char(d->out, '\n');
 	}
-	/* The next check may take seconds: the user shall see this finding before. */
+	/* Written now, as the next check may take seconds. */
 	ptrc_output_write(d->out);
 }
 
@@ -91,7 +86,7 @@ const struct ptrc_session_list *ptrc_doctor_list(void)
 {
 	static struct ptrc_session_list all;
 
-	/* An error is a finding of doctor_machine.c. */
+	/* doctor_machine.c reports an error of the directory. */
 	if (!all.errors)
 		ptrc_session_list(&all, false);
 	return &all;

@@ -12,7 +12,7 @@
 #include "src/session/orphans.h"
 #include "src/query/reader.h"
 
-/* Bytes of an advice that contains the name of an event and of a session. */
+/* Enough for an advice with the names of an event and of a session. */
 enum { ADVICE_MAX = TRACE_EVENT_NAME_MAX + PTRC_SESSION_NAME_MAX + 40 };
 
 static void check_log_file(struct ptrc_doctor *d, const struct ptrc_session_state *s)
@@ -23,7 +23,7 @@ static void check_log_file(struct ptrc_doctor *d, const struct ptrc_session_stat
 	if (!s->has_log)
 		return;
 	error = stat(s->log, &st) ? errno : 0;
-	/* --log-keep deletes also the first file, which has the name of the log. */
+	/* --log-keep also deletes the first file, which has the name of the log. */
 	if (error == ENOENT && ptrc_reader_is_there(s->log))
 		return;
 	if (error || s->is_log_gone)
@@ -37,7 +37,7 @@ static void check_log_file(struct ptrc_doctor *d, const struct ptrc_session_stat
 		ptrc_doctor_disk(d, s->log);
 }
 
-/* Reports a keeper that was killed, of which the target publishes whether it lives. */
+/* Reports a killed keeper. The target publishes whether the keeper of each of its streams lives. */
 static void check_keeper(struct ptrc_doctor *d, const struct ptrc_session_state *s)
 {
 	static struct ptrc_inspected_stream stream;
@@ -85,7 +85,7 @@ static void check_session(struct ptrc_doctor *d, const struct ptrc_session_state
 	check_log_file(d, s);
 }
 
-/* Writes a command that the user can copy, unless the name contains quotes. */
+/* Writes a command for the user to copy; it is wrong if the name contains quotes. */
 static const char *say_remove(char advice[ADVICE_MAX], const char *options, const char *session,
 			      const char *event)
 {
@@ -93,7 +93,6 @@ static const char *say_remove(char advice[ADVICE_MAX], const char *options, cons
 	return advice;
 }
 
-/* Reports what the session knows of the event that the user misses. */
 static void check_event(struct ptrc_doctor *d, const char *session, unsigned long refused)
 {
 	struct ptrc_nearest nearest = {0};
@@ -114,7 +113,7 @@ static void check_event(struct ptrc_doctor *d, const char *session, unsigned lon
 			found++;
 			filtered += type->is_filtered;
 			events += type->events;
-		} else if (!ptrc_doctor_has_pattern(d)) {
+		} else if (!ptrc_filter_rules_is_glob(d->event)) {
 			ptrc_nearest_offer(&nearest, d->event, type->name);
 		}
 	}
@@ -194,7 +193,7 @@ bool ptrc_doctor_session(struct ptrc_doctor *d, const char *name)
 	char *names[] = {(char *)name};
 	int error;
 
-	/* ptrc_session_ask() would remove the socket of a controller that was killed. */
+	/* Unlike this, ptrc_session_ask() would remove the socket of a killed controller. */
 	ptrc_session_stat_all(names, 1, false, &reply, &error);
 	if (error == ENOENT)
 		return false;

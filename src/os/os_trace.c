@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "include/posixtrace-private.h"
-#include "src/base/cli.h"
+#include "src/base/message.h"
 #include "src/base/clock.h"
 #include "src/os/perf.h"
 #include "src/os/processes.h"
@@ -23,21 +23,20 @@
 #include "src/query/reader.h"
 
 enum {
-	/* How long events lie in the rings at most. */
+	/* The longest time that events stay in the rings. */
 	TAKE_MS = 50,
-	/* Whoever waits for the events up to now waits so long for a stream that has no room. */
+	/* How long ptrc_os_catch_up() waits at most: the stream may have no room. */
 	CATCH_UP_S = 1,
 };
-/* What other processors are just writing is in the rings so much later. */
+/* A record that another processor is writing is in its ring after this time at the latest. */
 #define SETTLE_NS INT64_C(1000000)
-/* Processes whose command line is looked for once more, a millisecond later, and how often. */
+/* The most processes without a command line yet, and how often, each millisecond, it is looked for. */
 #define YOUNG_MAX 64U
 #define YOUNG_TRIES 20U
-/* Events that are added at a time, and bytes of stacks. */
+/* The most events, and bytes of stacks, that are added at once. */
 #define BATCH 256U
 #define STACKS_BYTES (UINT64_C(64) << 10)
 
-/* The event types, and the layouts of their data. */
 enum type {
 	TYPE_FORK,
 	TYPE_EXEC,
@@ -68,7 +67,7 @@ bool ptrc_os_has_type(const char *name)
 	return !strncmp(name, "os.", 3);
 }
 
-/* Data of an event but for the addresses of a stack; the layouts above say it. */
+/* The data of an event but for samples, in the layouts above. */
 union data {
 	struct {
 		uint32_t pid, tid;
@@ -84,7 +83,7 @@ union data {
 	} lost;
 };
 
-/* What stands before these. */
+/* The data of a sample before the addresses of its stack. */
 struct sample {
 	uint32_t processor;
 	uint8_t is_cut;
@@ -99,8 +98,9 @@ struct ptrc_os_trace {
 	bool has_thread;
 	int wake_fd; /* wakes the thread */
 
-	/* The thread's own, while there is one. */
-	/* Of PTRC_OS_AUTO: everything stays in the rings, until it is known what becomes of it. */
+	/* Used by the thread only, while it runs. */
+
+	/* For PTRC_OS_AUTO: all records stay in the rings until it is known whether they are wanted. */
 	bool is_waiting;
 	struct ptrc_perf *perf;
 	struct ptrc_os_processes *processes;
@@ -113,7 +113,7 @@ struct ptrc_os_trace {
 	size_t count;
 	unsigned long lost;
 	struct ptrc_os_throttle throttle;
-	/* Processes that have just executed a program and have no command line as yet. */
+	/* Processes that have just executed a program and have no command line yet. */
 	struct {
 		pid_t pid;
 		int64_t ns;
@@ -121,12 +121,12 @@ struct ptrc_os_trace {
 	} young[YOUNG_MAX];
 	size_t young_count;
 
-	/* Under the mutex: what the controller asks the thread for, and what that says. */
+	/* Protected by the mutex: the controller's requests and the thread's answers. */
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
-	int64_t from_ns;	/* what is earlier is forgotten */
-	unsigned int wanted;	/* the number of the last wish to catch up */
-	unsigned int caught_up; /* of the last one that is fulfilled */
+	int64_t from_ns;	/* earlier events are dropped */
+	unsigned int wanted;	/* the number of the last request to catch up */
+	unsigned int caught_up; /* the number of the last one that is done */
 	bool is_ending;
 	bool is_ready;
 	int error;
@@ -148,7 +148,7 @@ static void add_batch(struct ptrc_os_trace *t)
 	t->lost = 0;
 }
 
-/* The data stays where it is until the batch is added. */
+/* The caller keeps the data in place until the batch is added. */
 static void put_data(struct ptrc_os_trace *t, const struct ptrc_perf_record *r, enum type type,
 		     const void *data, size_t size)
 {
@@ -193,7 +193,6 @@ static void put_sample(struct ptrc_os_trace *t, const struct ptrc_perf_record *r
 	put_data(t, r, TYPE_SAMPLE, at, size);
 }
 
-/* Tells and counts what is not there. */
 static void put_lost(struct ptrc_os_trace *t, const struct ptrc_perf_record *r, uint64_t events)
 {
 	union data d;
@@ -206,7 +205,6 @@ static void put_lost(struct ptrc_os_trace *t, const struct ptrc_perf_record *r, 
 		put(t, r, TYPE_LOST, &d, sizeof(d.lost));
 }
 
-/* Makes an event of a record. */
 static void put_record(struct ptrc_os_trace *t, const struct ptrc_perf_record *r)
 {
 	uint64_t missing = ptrc_os_throttle_take(&t->throttle, r, ptrc_perf_frequency(t->perf));
@@ -227,8 +225,8 @@ static void put_record(struct ptrc_os_trace *t, const struct ptrc_perf_record *r
 		break;
 	case PTRC_PERF_EXIT:
 		put(t, r, TYPE_EXIT, &d, 0);
-		/* The kernel has no record of how a thread that ends leaves the processor, which it does at
-		 * once: it would seem to run for ever. */
+		/* The kernel writes no switch record for a thread that ends; without this event it would seem to
+		 * run for ever. */
 		d.out.processor = r->processor;
 		put(t, r, TYPE_SWITCH_OUT, &d, sizeof(d.out));
 		break;
@@ -263,7 +261,6 @@ static void found_exec(void *arg, pid_t pid, int64_t ns)
 	t->young[t->young_count++].tries = 0;
 }
 
-/* Looks at the processes that have executed a program since the last call. */
 static void look_at_execs(struct ptrc_os_trace *t)
 {
 	size_t kept = 0;
@@ -276,7 +273,6 @@ static void look_at_execs(struct ptrc_os_trace *t)
 	ptrc_perf_take_execs(t->perf, found_exec, t);
 }
 
-/* Adds everything up to this time, but for what is to be forgotten. */
 static void take(struct ptrc_os_trace *t, int64_t from_ns, int64_t until_ns)
 {
 	const struct ptrc_perf_record *records;
@@ -292,28 +288,27 @@ static void take(struct ptrc_os_trace *t, int64_t from_ns, int64_t until_ns)
 	add_batch(t);
 }
 
-static void tell_process(void *arg, const struct posixtrace_log_process *process,
-			 const struct posixtrace_log_mapping *mappings)
+static void add_process(void *arg, const struct posixtrace_log_process *process,
+			const struct posixtrace_log_mapping *mappings)
 {
 	struct ptrc_os_trace *t = arg;
 
-	/* Those that wait may be earlier. */
+	/* Events in the batch may be earlier, so they go first. */
 	add_batch(t);
 	ptrc_observer_add_process(t->observer, process, mappings);
 }
 
 /* ---- the thread ---- */
 
-/* Returns an error number. */
 static int make_observer(struct ptrc_os_trace *t)
 {
 	int error = ptrc_observer_open(t->trace, &t->observer);
 
-	/* Of losses there may be none. */
+	/* The type of losses is opened when there are some. */
 	for (int i = 0; i < TYPE_LOST && !error; i++)
 		if (types[i].kinds & t->plan.kinds)
 			error = open_type(t, (enum type)i);
-	/* A program has given one of these names another layout: its data would be misread. */
+	/* For instance, a program has given one of these names another layout. */
 	if (error) {
 		ptrc_observer_close(t->observer);
 		t->observer = NULL;
@@ -321,7 +316,7 @@ static int make_observer(struct ptrc_os_trace *t)
 	return error;
 }
 
-/* What the thread is to do, and what it is told. */
+/* A copy of the controller's requests. */
 struct round {
 	int64_t from_ns;
 	unsigned int wanted;
@@ -334,7 +329,7 @@ static struct round next_round(struct ptrc_os_trace *t)
 	struct round r;
 	uint64_t count;
 
-	/* Before the look: a wish that comes now is seen, or wakes this thread once more. */
+	/* First clears the eventfd: a request that comes after that is seen below or wakes this thread again. */
 	if (read(t->wake_fd, &count, sizeof(count)) < 0)
 		count = 0;
 	pthread_mutex_lock(&t->mutex);
@@ -346,14 +341,6 @@ static struct round next_round(struct ptrc_os_trace *t)
 	return r;
 }
 
-static void tell_caught_up(struct ptrc_os_trace *t, const struct round *r)
-{
-	pthread_mutex_lock(&t->mutex);
-	t->caught_up = r->wanted;
-	pthread_cond_broadcast(&t->changed);
-	pthread_mutex_unlock(&t->mutex);
-}
-
 static int wait_ms(const struct ptrc_os_trace *t, int64_t next_ns)
 {
 	int64_t left_ns = next_ns - ptrc_now_ns();
@@ -363,15 +350,7 @@ static int wait_ms(const struct ptrc_os_trace *t, int64_t next_ns)
 	return t->young_count ? 1 : (int)(left_ns / PTRC_NS_PER_MS) + 1;
 }
 
-static bool has_program(const struct ptrc_os_trace *t)
-{
-	struct ptrc_counts counts;
-
-	return !ptrc_trace_counts(t->trace, &counts) &&
-	       (counts.pt_processes || counts.pt_untraced_processes);
-}
-
-/* Scripts have events by ptrace-event, which has the controller add them. */
+/* Whether a script has recorded events by ptrace-event, which asks the controller to add them. */
 static bool has_events(const struct ptrc_os_trace *t)
 {
 	struct posixtrace_type_count *counts = ptrc_cli_allocate(PTRC_READER_IDS * sizeof(*counts));
@@ -384,13 +363,15 @@ static bool has_events(const struct ptrc_os_trace *t)
 	return has_any;
 }
 
-/* Adds what there is. Of PTRC_OS_AUTO that is not before it is the last chance: the rings are filling, or the
- * trace ends. Returns false if it is known that nothing is to be added at all: a program has recorded an
- * event, or a name is taken. */
+/* Adds events. For PTRC_OS_AUTO this is delayed until the last chance: the rings are filling, or the trace ends.
+ * Returns false if no events are to be added at all, as a program has recorded an event or a name is taken. */
 static bool take_round(struct ptrc_os_trace *t, const struct round *r, bool is_filling)
 {
+	struct ptrc_counts counts;
+
 	if (t->is_waiting) {
-		if (has_program(t))
+		if (!ptrc_trace_counts(t->trace, &counts) &&
+		    (counts.pt_processes || counts.pt_untraced_processes))
 			return false;
 		if (!is_filling && !r->is_last)
 			return true;
@@ -404,7 +385,7 @@ static bool take_round(struct ptrc_os_trace *t, const struct round *r, bool is_f
 	return true;
 }
 
-/* Returns false if there is nothing to be added any more before the end. */
+/* Returns false if no events are to be added any more although the trace goes on. */
 static bool take_until_end(struct ptrc_os_trace *t)
 {
 	struct pollfd *p =
@@ -426,14 +407,17 @@ static bool take_until_end(struct ptrc_os_trace *t)
 			continue;
 		goes_on = take_round(t, &r, is_due);
 		next_ns = ptrc_now_ns() + TAKE_MS * PTRC_NS_PER_MS;
-		tell_caught_up(t, &r);
+		pthread_mutex_lock(&t->mutex);
+		t->caught_up = r.wanted;
+		pthread_cond_broadcast(&t->changed);
+		pthread_mutex_unlock(&t->mutex);
 	}
 	free(p);
 	return r.is_last;
 }
 
-/* The thread is ready, if there is no error; else nothing comes any more. */
-static void tell_error(struct ptrc_os_trace *t, int error)
+/* Reports that the thread is ready, or that there will be no more events because of an error. */
+static void report_ready(struct ptrc_os_trace *t, int error)
 {
 	pthread_mutex_lock(&t->mutex);
 	t->error = error;
@@ -442,7 +426,6 @@ static void tell_error(struct ptrc_os_trace *t, int error)
 	pthread_mutex_unlock(&t->mutex);
 }
 
-/* The observer is this thread's, and lives no longer. */
 static void *thread_main(void *arg)
 {
 	struct ptrc_os_trace *t = arg;
@@ -450,14 +433,14 @@ static void *thread_main(void *arg)
 
 	if (!error)
 		ptrc_perf_enable(t->perf);
-	tell_error(t, error);
+	report_ready(t, error);
 	if (error)
 		return NULL;
 	if (!take_until_end(t)) {
-		/* It shall cost the programs nothing from here on, and nobody is to wait for it. */
+		/* Closed now, so that it costs the programs nothing any more. */
 		ptrc_perf_close(t->perf);
 		t->perf = NULL;
-		tell_error(t, ECANCELED);
+		report_ready(t, ECANCELED);
 	}
 	ptrc_observer_close(t->observer);
 	return NULL;
@@ -501,7 +484,6 @@ static void wake(const struct ptrc_os_trace *t)
 		;
 }
 
-/* Has the thread catch up, and waits for that, but not for ever: the stream may have no room. */
 static void want(struct ptrc_os_trace *t, bool is_end)
 {
 	struct timespec until;
@@ -542,14 +524,6 @@ void ptrc_os_end(struct ptrc_os_trace *t)
 
 /* ---- opening and closing ---- */
 
-static size_t test_ring_bytes(void)
-{
-	const char *text = getenv("POSIXTRACE_OS_BYTES");
-
-	return text ? (size_t)strtoul(text, NULL, 10) : 0;
-}
-
-/* Text for people that says why there is nothing, and what would allow it. */
 static void explain(const struct ptrc_perf_refusal *why, struct ptrc_os_refusal *refusal)
 {
 	const char *reason = strerror(why->error);
@@ -577,10 +551,11 @@ static void explain(const struct ptrc_perf_refusal *why, struct ptrc_os_refusal 
 static struct ptrc_perf *open_perf(const struct ptrc_os_plan *plan, pid_t pid,
 				   struct ptrc_os_refusal *refusal)
 {
+	const char *test_bytes = getenv("POSIXTRACE_OS_BYTES");
 	const struct ptrc_perf_plan perf = {
 		.has_switches = plan->kinds & PTRC_OS_SCHED,
 		.frequency = plan->kinds & PTRC_OS_SAMPLES ? plan->frequency : 0,
-		.ring_bytes = test_ring_bytes()};
+		.ring_bytes = test_bytes ? (size_t)strtoul(test_bytes, NULL, 10) : 0};
 	struct ptrc_perf_refusal why;
 	struct ptrc_perf *p = ptrc_perf_open(&perf, pid, &why);
 
@@ -611,7 +586,7 @@ struct ptrc_os_trace *ptrc_os_open(const struct ptrc_os_plan *plan, pid_t pid,
 		t->plan.kinds = PTRC_OS_PROCESS;
 	t->perf = perf;
 	t->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	t->processes = ptrc_os_processes_new(plan->hides_command_lines, tell_process, t);
+	t->processes = ptrc_os_processes_new(plan->hides_command_lines, add_process, t);
 	pthread_mutex_init(&t->mutex, NULL);
 	pthread_condattr_init(&clock);
 	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);

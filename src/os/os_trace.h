@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events of the operating system: what the kernel tells of the process that is traced and of all its
- * descendants, whether they have the library or not. The controller of the trace takes them, in a
- * thread of its own, and adds them to the stream.
+ * Events of the operating system: the kernel's reports about the traced process and all its descendants, with or
+ * without the library. A thread of the trace's controller reads them and adds them to the stream.
  */
 #ifndef PTRC_SRC_OS_OS_TRACE_H
 #define PTRC_SRC_OS_OS_TRACE_H
@@ -11,54 +10,53 @@
 #include <sys/types.h>
 #include <trace.h>
 
-/* What is wanted, a bit each. */
+/* Kinds of events: bits. */
 enum {
 	PTRC_OS_PROCESS = 1, /* os.fork, os.exec, os.exit */
 	PTRC_OS_SCHED = 2,   /* os.switch_in, os.switch_out */
 	PTRC_OS_SAMPLES = 4, /* os.sample */
-	/* The events of PTRC_OS_PROCESS, if no program records an event; alone. */
+	/* Used alone: the events of PTRC_OS_PROCESS if no program records an event. */
 	PTRC_OS_AUTO = 8,
 };
 
-/* Samples in a second of processor time. */
+/* Samples per second of processor time: the default and the maximum. */
 enum { PTRC_OS_FREQUENCY = 1000, PTRC_OS_FREQUENCY_MAX = 100000 };
 
 struct ptrc_os_plan {
-	/* Not 0. */
+	/* PTRC_OS_* bits, at least one. */
 	unsigned int kinds;
-	/* Of samples. */
+	/* Samples per second of processor time. */
 	unsigned int frequency;
 	bool hides_command_lines;
-	/* The process was started by the caller, who knows nothing of it but its number. */
+	/* The caller has just started the process, so /proc does not describe it yet. */
 	bool is_child;
 };
 
 struct ptrc_os_trace;
 
-/* Whether the name is one of those that are kept for events of the operating system and of ptrace-run. */
+/* Whether the name is reserved for events of the operating system and of ptrace-run. */
 bool ptrc_os_has_type(const char *name);
 
-/* A sentence for people: why there are no such events, or fewer, and what would allow them. */
+/* A sentence for users: why there are no such events, or fewer, and what would allow them. */
 struct ptrc_os_refusal {
 	char text[300];
 };
 
-/* Opens what the kernel has for the process and its descendants. Null: it refuses. If it has less than
- * planned, the text says so, and else is empty. */
+/* Opens the kernel's events for the process and its descendants. Returns NULL with the reason if the kernel
+ * refuses. The text also says if there are fewer events than planned; else it is empty. */
 struct ptrc_os_trace *ptrc_os_open(const struct ptrc_os_plan *, pid_t, struct ptrc_os_refusal *);
-/* Whether the kernel would refuse this for a process of the caller's. */
+/* Whether the kernel would allow that for a process of the caller. */
 bool ptrc_os_is_allowed(struct ptrc_os_refusal *);
 
-/* Begins to add events to the stream. Returns an error number of ptrc_observer_type(), or that no
- * thread can be started; nothing then comes. */
+/* Starts to add events to the stream. Returns 0, an error number of ptrc_observer_type(), or that of starting a
+ * thread; then there will be no events. */
 int ptrc_os_begin(struct ptrc_os_trace *, trace_id_t);
-/* Adds what there is up to now, for who is about to stop, flush or clear the stream or to change its
- * filter. If the stream has just been started, forgets what there was before. */
+/* Adds all events up to now: to be called before the stream is stopped or flushed or its filter changes. */
 void ptrc_os_catch_up(struct ptrc_os_trace *);
+/* Drops all events up to now: to be called after the stream was started or cleared. */
 void ptrc_os_forget(struct ptrc_os_trace *);
-/* The last events; nothing comes behind them. */
 void ptrc_os_end(struct ptrc_os_trace *);
-/* Frees it; null is allowed. The stream is there, or ptrc_os_end() was called before. */
+/* Frees it; may be NULL. The stream still exists, or ptrc_os_end() was called before. */
 void ptrc_os_close(struct ptrc_os_trace *);
 
 #endif

@@ -7,32 +7,31 @@
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "src/base/cli.h"
+#include "src/base/message.h"
 
-/* The kernel lets each user have 516 KiB of rings for each processor (kernel.perf_event_mlock_kb), of
- * which other programs may have some. */
+/* The kernel allows each user 516 KiB of rings for each processor (kernel.perf_event_mlock_kb), of which other
+ * programs may use a part. */
 #define RING_BYTES (UINT64_C(256) << 10)
-/* A stack has no more addresses: what kernel.perf_event_max_stack is as a rule. */
+/* The most addresses of a stack: the usual value of kernel.perf_event_max_stack. */
 #define STACK_MAX 127U
 #define NS_PER_S UINT64_C(1000000000)
-/* The ids of each record, that perf_records.c expects. */
+/* The ids of each record, as perf_records.c expects them. */
 #define SAMPLE_TYPE (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 
-/* A descriptor, and the ring that its records go to. */
+/* A perf event; its records go into a ring of its processor. */
 struct source {
 	int fd;
 	size_t processor;
 	bool is_for_execs;
 	bool has_hung_up;
-	/* It can be read how many of its records were lost. */
-	bool tells_lost;
+	/* read() returns the number of lost records. */
+	bool counts_lost;
 };
 
 struct ptrc_perf {
@@ -41,19 +40,18 @@ struct ptrc_perf {
 	struct ptrc_perf_ring *rings, *exec_rings;
 	size_t ring_count;
 	struct ptrc_perf_records *records, *execs;
-	/* In a second of processor time; 0: none. And the addresses of each. */
+	/* Samples per second of processor time, or 0; the most addresses of each. */
 	unsigned int frequency, stack_max;
 };
 
-static int perf_event_open(struct perf_event_attr *attr, pid_t pid, int processor, int flags)
+static int perf_event_open(struct perf_event_attr *attr, pid_t pid, int processor)
 {
-	return (int)syscall(SYS_perf_event_open, attr, pid, processor, -1,
-			    (unsigned long)flags | PERF_FLAG_FD_CLOEXEC);
+	return (int)syscall(SYS_perf_event_open, attr, pid, processor, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
 /* ---- opening ---- */
 
-/* Samples come by a timer, as virtual machines seldom have counters of the processor. */
+/* Samples are taken by a timer, as virtual machines seldom have performance counters. */
 static struct perf_event_attr attr_of(const struct ptrc_perf *p, const struct ptrc_perf_plan *plan,
 				      size_t ring_bytes)
 {
@@ -85,7 +83,7 @@ static struct perf_event_attr attr_of(const struct ptrc_perf *p, const struct pt
 	};
 }
 
-/* Wakes the reader at each exec, so that it finds the command line of a program that ends soon. */
+/* Wakes the reader at each exec, so that it can read the command line even of a short-lived program. */
 static struct perf_event_attr exec_attr(void)
 {
 	const struct ptrc_perf none = {0};
@@ -116,34 +114,29 @@ static void unmap_ring(struct ptrc_perf_ring *r)
 	r->page = NULL;
 }
 
-static void add_source(struct ptrc_perf *p, struct source source)
-{
-	*ptrc_append(p->sources, p->source_count) = source;
-}
-
-/* Opens one event of a thread on a processor. Its records go into the ring, which is made if it is not
- * there. Returns an error number. */
+/* Opens one event of a thread on a processor. Its records go into the ring, which is made if necessary. Returns 0
+ * or an error number. */
 static int open_event(struct ptrc_perf *p, struct perf_event_attr *attr, pid_t tid, int processor,
 		      struct ptrc_perf_ring *ring, int *first_fd, size_t bytes)
 {
-	int fd = perf_event_open(attr, tid, processor, 0);
+	int fd = perf_event_open(attr, tid, processor);
 	int error = 0;
 
-	/* Linux before 6.0 does not count what it has lost of each event. */
+	/* Linux before 6.0 does not count the lost records of an event. */
 	if (fd < 0 && errno == EINVAL && attr->read_format) {
 		attr->read_format = 0;
-		fd = perf_event_open(attr, tid, processor, 0);
+		fd = perf_event_open(attr, tid, processor);
 	}
 	/* Linux before 5.12 knows no build ids. */
 	if (fd < 0 && errno == EINVAL && attr->build_id) {
 		attr->build_id = 0;
-		fd = perf_event_open(attr, tid, processor, 0);
+		fd = perf_event_open(attr, tid, processor);
 	}
 	if (fd < 0)
 		return errno;
 	if (!ring->page) {
 		while (!map_ring(ring, fd, bytes)) {
-			/* Others have a part of what this user may have. */
+			/* Other programs use a part of the user's allowance. */
 			error = errno;
 			bytes /= 2;
 			if (bytes < (size_t)sysconf(_SC_PAGESIZE)) {
@@ -157,10 +150,11 @@ static int open_event(struct ptrc_perf *p, struct perf_event_attr *attr, pid_t t
 		close(fd);
 		return error;
 	}
-	add_source(p, (struct source){.fd = fd,
-				      .processor = (size_t)processor,
-				      .is_for_execs = !attr->task,
-				      .tells_lost = attr->read_format != 0});
+	*ptrc_append(p->sources, p->source_count) =
+		(struct source){.fd = fd,
+				.processor = (size_t)processor,
+				.is_for_execs = !attr->task,
+				.counts_lost = attr->read_format != 0};
 	return 0;
 }
 
@@ -174,7 +168,7 @@ static int open_thread(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, p
 	for (size_t i = 0; i < p->ring_count; i++) {
 		int error = open_event(p, &attr, tid, (int)i, &p->rings[i], &fds[2 * i], bytes);
 
-		/* A processor that is switched off. */
+		/* The processor is offline. */
 		if (error == ENODEV)
 			continue;
 		if (error)
@@ -187,8 +181,8 @@ static int open_thread(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, p
 	return opened ? 0 : ENODEV;
 }
 
-/* Opens events for each thread that the process has. A thread that one of them starts meanwhile is
- * either found here or inherits. */
+/* Opens events for each thread of the process. A thread that is started meanwhile is either found here or
+ * inherits the events. */
 static int open_threads(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, pid_t pid, int *fds)
 {
 	char path[64];
@@ -207,7 +201,7 @@ static int open_threads(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, 
 		if (tid <= 0)
 			continue;
 		error = open_thread(p, plan, tid, fds);
-		/* It has ended by now. */
+		/* The thread has ended. */
 		if (error == ESRCH)
 			error = 0;
 		else
@@ -217,7 +211,7 @@ static int open_threads(struct ptrc_perf *p, const struct ptrc_perf_plan *plan, 
 	return error || found ? error : ESRCH;
 }
 
-/* What the kernel has under this name; -1: that is not known. */
+/* The value of kernel.NAME; -1 if it is not known. */
 static long kernel_setting(const char *name)
 {
 	char path[64];
@@ -233,7 +227,7 @@ static long kernel_setting(const char *name)
 	return value;
 }
 
-/* Works out how many samples the kernel lets us have; with more it would throttle them. */
+/* Limits the samples to what the kernel allows; with more it would throttle them. */
 static void plan_samples(struct ptrc_perf *p, const struct ptrc_perf_plan *plan)
 {
 	long stack = kernel_setting("perf_event_max_stack");
@@ -252,7 +246,6 @@ struct ptrc_perf *ptrc_perf_open(const struct ptrc_perf_plan *plan, pid_t pid,
 	long processors = sysconf(_SC_NPROCESSORS_CONF);
 	int *fds;
 
-	memset(p, 0, sizeof(*p));
 	p->records = ptrc_perf_records_new();
 	p->execs = ptrc_perf_records_new();
 	p->ring_count = processors > 0 ? (size_t)processors : 1;
@@ -276,7 +269,7 @@ unsigned int ptrc_perf_frequency(const struct ptrc_perf *p)
 
 size_t ptrc_perf_stack_max(const struct ptrc_perf *p)
 {
-	/* With one address more nobody can tell whether others would follow. */
+	/* A stack of the maximum length may have been cut. */
 	return p->stack_max - 1;
 }
 
@@ -325,8 +318,7 @@ bool ptrc_perf_polled(struct ptrc_perf *p, const struct pollfd *from, size_t cou
 
 	for (size_t i = 0; i < count && i < p->source_count; i++) {
 		is_filling |= from[i].revents && !p->sources[i].is_for_execs;
-		/* Its thread and all that inherited it have ended: poll() would not wait for it any
-		 * more. */
+		/* The threads of the event have ended: poll() would return at once for ever. */
 		if (from[i].revents & (POLLHUP | POLLERR))
 			p->sources[i].has_hung_up = true;
 	}
@@ -351,17 +343,17 @@ void ptrc_perf_take_execs(struct ptrc_perf *p, void (*found)(void *arg, pid_t, i
 			found(arg, execs[i].pid, execs[i].ns);
 }
 
-/* How many records of a ring the kernel has lost so far; 0: that is not known. */
+/* The number of records of a ring that the kernel has lost so far; 0 if it is not known. */
 static uint64_t lost_of(const struct ptrc_perf *p, size_t processor)
 {
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < p->source_count; i++) {
 		const struct source *s = &p->sources[i];
-		/* The value of the event, and the count. */
+		/* The value of the event, and its number of lost records. */
 		uint64_t values[2];
 
-		if (s->processor == processor && s->tells_lost &&
+		if (s->processor == processor && s->counts_lost &&
 		    read(s->fd, values, sizeof(values)) == (ssize_t)sizeof(values))
 			sum += values[1];
 	}
@@ -374,7 +366,7 @@ const struct ptrc_perf_record *ptrc_perf_take(struct ptrc_perf *p, int64_t until
 	for (size_t i = 0; i < p->ring_count; i++) {
 		struct ptrc_perf_ring *r = &p->rings[i];
 
-		/* One that has lost something was full. */
+		/* Only a ring that was nearly full can have lost records. */
 		if (r->page && ptrc_perf_records_take(p->records, r) >= r->size / 2)
 			ptrc_perf_records_lost(p->records, r, lost_of(p, i));
 	}

@@ -6,93 +6,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/base/cli.h"
+#include "src/base/message.h"
 
-/* No record is longer: its length has 16 bits. */
+/* The length of a record has 16 bits. */
 #define RECORD_MAX 65536U
 
-/* Behind each record, and at the begin of a sample: TID, TIME, CPU. */
+/* At the end of each record, but at the start of a sample: TID, TIME, CPU. */
 struct id {
 	uint32_t pid, tid;
 	uint64_t ns;
 	uint32_t processor, reserved;
 };
 
-/* Memory for what belongs to records: pieces that do not move. */
-struct arena {
-	struct arena *next;
-	size_t used, size;
-	_Alignas(8) uint8_t bytes[];
-};
-#define ARENA_BYTES (UINT64_C(256) << 10)
-
 struct ptrc_perf_records {
 	struct ptrc_perf_record *records;
 	size_t count;
-	size_t told; /* that the last call has given out */
-	/* What belongs to the records of this generation, and to those of the one before. */
-	struct arena *arena, *old_arena;
-	uint32_t generation;
-	_Alignas(8) uint8_t record[RECORD_MAX];
+	size_t given; /* the records that ptrc_perf_records_until() has returned */
+	uint8_t record[RECORD_MAX];
 };
 
 struct ptrc_perf_records *ptrc_perf_records_new(void)
 {
-	struct ptrc_perf_records *p = ptrc_cli_allocate(sizeof(*p));
-
-	memset(p, 0, offsetof(struct ptrc_perf_records, record));
-	return p;
-}
-
-static void free_arena(struct arena *a)
-{
-	while (a) {
-		struct arena *next = a->next;
-
-		free(a);
-		a = next;
-	}
+	return ptrc_cli_allocate(sizeof(struct ptrc_perf_records));
 }
 
 void ptrc_perf_records_free(struct ptrc_perf_records *p)
 {
 	if (!p)
 		return;
-	free_arena(p->arena);
-	free_arena(p->old_arena);
+	for (size_t i = 0; i < p->count; i++)
+		free(p->records[i].memory);
 	free(p->records);
 	free(p);
 }
 
-/* ---- memory of records ---- */
-
-static void *keep(struct ptrc_perf_records *p, size_t bytes)
-{
-	size_t size = bytes > ARENA_BYTES ? bytes : ARENA_BYTES;
-	void *at;
-
-	bytes = (bytes + 7) & ~(size_t)7;
-	if (!p->arena || p->arena->size - p->arena->used < bytes) {
-		struct arena *new = ptrc_cli_allocate(sizeof(*new) + size + 8);
-
-		new->next = p->arena;
-		new->used = 0;
-		new->size = size + 8;
-		p->arena = new;
-	}
-	at = p->arena->bytes + p->arena->used;
-	p->arena->used += bytes;
-	return at;
-}
-
-static struct ptrc_perf_record *new_record(struct ptrc_perf_records *p)
-{
-	return ptrc_append(p->records, p->count);
-}
-
-/* ---- records ---- */
-
-/* Copies bytes out of a record. */
 static bool get(const uint8_t *record, size_t size, size_t at, void *to, size_t bytes)
 {
 	if (at > size || bytes > size - at)
@@ -101,35 +48,30 @@ static bool get(const uint8_t *record, size_t size, size_t at, void *to, size_t 
 	return true;
 }
 
-/* The text that ends within the bytes. */
 static bool get_text(const uint8_t *record, size_t size, size_t at, const char **text)
 {
 	*text = (const char *)record + at;
 	return at < size && memchr(record + at, '\0', size - at);
 }
 
-static bool parse_mapping(struct ptrc_perf_records *p, const struct perf_event_header *h,
-			  const uint8_t *b, size_t size, struct ptrc_perf_record *r)
+static bool parse_mapping(const struct perf_event_header *h, const uint8_t *b, size_t size,
+			  struct ptrc_perf_record *r)
 {
 	struct ptrc_perf_mapping m = {0};
 	struct ptrc_perf_mapping *kept;
 	const char *path;
 	uint8_t id_bytes = 0;
-	size_t length;
-	char *text;
 
-	/* pid, tid, addr, len, pgoff, what tells the file (24 bytes), prot, flags, filename */
+	/* pid, tid, addr, len, pgoff, identity of the file (24 bytes), prot, flags, filename */
 	if (!get(b, size, 16, &m.address, 8) || !get(b, size, 24, &m.bytes, 8) ||
 	    !get(b, size, 32, &m.offset, 8) || !get_text(b, size, 72, &path))
 		return false;
 	if ((h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) && get(b, size, 40, &id_bytes, 1) &&
 	    id_bytes <= PTRC_PERF_BUILD_ID_MAX && get(b, size, 44, m.build_id, id_bytes))
 		m.build_id_bytes = id_bytes;
-	length = strlen(path);
-	kept = keep(p, sizeof(*kept));
-	text = keep(p, length + 1);
-	memcpy(text, path, length + 1);
-	m.path = text;
+	/* The path follows the structure. */
+	r->memory = kept = ptrc_cli_allocate(sizeof(*kept) + strlen(path) + 1);
+	m.path = strcpy((char *)(kept + 1), path);
 	*kept = m;
 	r->kind = PTRC_PERF_MAPPING;
 	r->mapping = kept;
@@ -173,10 +115,10 @@ static bool parse_task(const struct perf_event_header *h, const uint8_t *b, size
 	return true;
 }
 
-/* The ids, how many numbers there are, and these: addresses, and between them what says of which kind those
- * behind it are. */
-static bool parse_sample(struct ptrc_perf_records *p, const struct perf_event_header *h,
-			 const uint8_t *b, struct ptrc_perf_record *r)
+/* The ids, a count, and this many numbers: addresses, and markers that say whether the following addresses are
+ * in user space. */
+static bool parse_sample(const struct perf_event_header *h, const uint8_t *b,
+			 struct ptrc_perf_record *r)
 {
 	const size_t begin = sizeof(*h) + sizeof(struct id) + sizeof(uint64_t);
 	bool is_user = false;
@@ -185,7 +127,7 @@ static bool parse_sample(struct ptrc_perf_records *p, const struct perf_event_he
 	if (!get(b, h->size, begin - sizeof(count), &count, sizeof(count)) ||
 	    count > (h->size - begin) / sizeof(*kept))
 		return false;
-	kept = keep(p, (size_t)count * sizeof(*kept));
+	r->memory = kept = ptrc_cli_allocate((size_t)count * sizeof(*kept));
 	r->kind = PTRC_PERF_SAMPLE;
 	r->stack.addresses = kept;
 	r->stack.count = 0;
@@ -201,8 +143,7 @@ static bool parse_sample(struct ptrc_perf_records *p, const struct perf_event_he
 	return true;
 }
 
-/* What a record says, whose bytes begin with the header. False: it says nothing that is of use. */
-static bool parse(struct ptrc_perf_records *p, const uint8_t *b, struct ptrc_perf_record *r)
+static bool parse(const uint8_t *b, struct ptrc_perf_record *r)
 {
 	struct perf_event_header h;
 	size_t size;
@@ -224,7 +165,7 @@ static bool parse(struct ptrc_perf_records *p, const uint8_t *b, struct ptrc_per
 	case PERF_RECORD_COMM:
 		return parse_comm(&h, b, size, r);
 	case PERF_RECORD_MMAP2:
-		return parse_mapping(p, &h, b, size, r);
+		return parse_mapping(&h, b, size, r);
 	case PERF_RECORD_SWITCH:
 		r->kind = h.misc & PERF_RECORD_MISC_SWITCH_OUT ? PTRC_PERF_SWITCH_OUT
 							       : PTRC_PERF_SWITCH_IN;
@@ -234,7 +175,7 @@ static bool parse(struct ptrc_perf_records *p, const uint8_t *b, struct ptrc_per
 		r->kind = PTRC_PERF_LOST;
 		return get(b, size, 16, &r->lost, sizeof(r->lost));
 	case PERF_RECORD_SAMPLE:
-		return parse_sample(p, &h, b, r);
+		return parse_sample(&h, b, r);
 	case PERF_RECORD_THROTTLE:
 	case PERF_RECORD_UNTHROTTLE:
 		r->kind =
@@ -245,7 +186,6 @@ static bool parse(struct ptrc_perf_records *p, const uint8_t *b, struct ptrc_per
 	}
 }
 
-/* Copies bytes out of the ring, in which they may wrap around. */
 static void copy_out(const struct ptrc_perf_ring *r, uint64_t at, uint8_t *to, size_t bytes)
 {
 	size_t from = (size_t)(at % r->size);
@@ -255,7 +195,7 @@ static void copy_out(const struct ptrc_perf_ring *r, uint64_t at, uint8_t *to, s
 	memcpy(to + first, r->bytes, bytes - first);
 }
 
-/* Takes the next record out of a ring, up to `head`. False: there is none. */
+/* Copies the next record before `head` out of a ring. Returns false if there is none. */
 static bool take_bytes(const struct ptrc_perf_ring *r, uint64_t *tail, uint64_t head, uint8_t *to)
 {
 	struct perf_event_header h;
@@ -271,24 +211,12 @@ static bool take_bytes(const struct ptrc_perf_ring *r, uint64_t *tail, uint64_t 
 	}
 	copy_out(r, *tail, to, h.size);
 	*tail += h.size;
-	/* The bytes are ours now, and others cannot change them. */
+	/* The ring may have changed since the header was checked: uses the checked one. */
 	memcpy(to, &h, sizeof(h));
 	return true;
 }
 
-static uint64_t head_of(const struct ptrc_perf_ring *r)
-{
-	/* Pairs with the kernel's barrier between the record and data_head. */
-	return __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
-}
-
-static void set_tail(const struct ptrc_perf_ring *r, uint64_t tail)
-{
-	/* The kernel writes over what is before it. */
-	__atomic_store_n(&r->page->data_tail, tail, __ATOMIC_RELEASE);
-}
-
-/* Takes off what was told before. Returns whether there is a rest. */
+/* Subtracts losses that ptrc_perf_records_lost() has reported. Returns whether some remain. */
 static bool take_loss(struct ptrc_perf_ring *r, uint64_t *lost)
 {
 	uint64_t known = *lost < r->ahead ? *lost : r->ahead;
@@ -301,20 +229,21 @@ static bool take_loss(struct ptrc_perf_ring *r, uint64_t *lost)
 
 uint64_t ptrc_perf_records_take(struct ptrc_perf_records *p, struct ptrc_perf_ring *r)
 {
-	uint64_t head = head_of(r), tail = r->page->data_tail, from = tail;
+	/* Pairs with the kernel's barrier between the record and data_head. */
+	uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
+	uint64_t tail = r->page->data_tail, from = tail;
 
 	while (tail != head && take_bytes(r, &tail, head, p->record)) {
 		struct ptrc_perf_record record;
 
-		if (!parse(p, p->record, &record))
+		if (!parse(p->record, &record))
 			continue;
 		r->last = record;
-		if (record.kind == PTRC_PERF_LOST && !take_loss(r, &record.lost))
-			continue;
-		record.generation = p->generation;
-		*new_record(p) = record;
+		if (record.kind != PTRC_PERF_LOST || take_loss(r, &record.lost))
+			*ptrc_append(p->records, p->count) = record;
 	}
-	set_tail(r, head);
+	/* Pairs with the kernel's read of data_tail: it may overwrite the records before it. */
+	__atomic_store_n(&r->page->data_tail, head, __ATOMIC_RELEASE);
 	return head - from;
 }
 
@@ -325,10 +254,10 @@ void ptrc_perf_records_lost(struct ptrc_perf_records *p, struct ptrc_perf_ring *
 	if (all <= r->told + r->ahead)
 		return;
 	record.kind = PTRC_PERF_LOST;
+	record.memory = NULL;
 	record.lost = all - r->told - r->ahead;
-	record.generation = p->generation;
 	r->ahead += record.lost;
-	*new_record(p) = record;
+	*ptrc_append(p->records, p->count) = record;
 }
 
 static int by_time(const void *one, const void *other)
@@ -337,24 +266,18 @@ static int by_time(const void *one, const void *other)
 
 	if (a->ns != b->ns)
 		return a->ns < b->ns ? -1 : 1;
-	/* A fork comes before what the child does. */
+	/* A fork precedes the events of the child. */
 	return (int)a->kind - (int)b->kind;
 }
 
 void ptrc_perf_records_begin(struct ptrc_perf_records *p)
 {
-	p->count -= p->told;
-	if (p->count && p->told)
-		memmove(p->records, p->records + p->told, p->count * sizeof(*p->records));
-	p->told = 0;
-	/* What belongs to records that stay stays, too. */
-	for (size_t i = 0; i < p->count; i++)
-		if (p->records[i].generation != p->generation)
-			return;
-	free_arena(p->old_arena);
-	p->old_arena = p->arena;
-	p->arena = NULL;
-	p->generation++;
+	for (size_t i = 0; i < p->given; i++)
+		free(p->records[i].memory);
+	p->count -= p->given;
+	if (p->count && p->given)
+		memmove(p->records, p->records + p->given, p->count * sizeof(*p->records));
+	p->given = 0;
 }
 
 const struct ptrc_perf_record *ptrc_perf_records_until(struct ptrc_perf_records *p,
@@ -362,8 +285,8 @@ const struct ptrc_perf_record *ptrc_perf_records_until(struct ptrc_perf_records 
 {
 	if (p->count)
 		qsort(p->records, p->count, sizeof(*p->records), by_time);
-	while (p->told < p->count && p->records[p->told].ns <= until_ns)
-		p->told++;
-	*count = p->told;
+	while (p->given < p->count && p->records[p->given].ns <= until_ns)
+		p->given++;
+	*count = p->given;
 	return p->records;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The records that the kernel writes into a ring (perf_event_open(2)), as what they mean. Neither
- * lengths nor contents are trusted: whatever a ring has, it can do no more than make records missing.
+ * Parses the records that the kernel writes into a ring (perf_event_open(2)). Lengths and contents are not
+ * trusted: damage can only make records missing.
  */
 #ifndef PTRC_SRC_OS_PERF_RECORDS_H
 #define PTRC_SRC_OS_PERF_RECORDS_H
@@ -13,7 +13,6 @@
 enum ptrc_perf_kind {
 	PTRC_PERF_FORK,
 	PTRC_PERF_EXEC,
-	/* It has got another name. */
 	PTRC_PERF_RENAME,
 	PTRC_PERF_EXIT,
 	PTRC_PERF_MAPPING,
@@ -21,7 +20,7 @@ enum ptrc_perf_kind {
 	PTRC_PERF_SWITCH_OUT,
 	PTRC_PERF_SAMPLE,
 	PTRC_PERF_LOST,
-	/* There were too many samples: there are none until it is unthrottled. */
+	/* The kernel takes no samples of the thread until PTRC_PERF_UNTHROTTLE. */
 	PTRC_PERF_THROTTLE,
 	PTRC_PERF_UNTHROTTLE,
 };
@@ -36,14 +35,14 @@ struct ptrc_perf_mapping {
 	const char *path;
 };
 
-/* A record. Of a fork, pid and tid are those of the parent. Texts and stacks are valid until the next
+/* A record. For a fork, .pid and .tid are those of the parent. Pointers are valid until the next
  * ptrc_perf_records_begin(). */
 struct ptrc_perf_record {
 	enum ptrc_perf_kind kind;
 	int64_t ns; /* CLOCK_MONOTONIC */
 	int32_t pid, tid;
 	uint32_t processor;
-	uint32_t generation; /* for perf_records.c */
+	void *memory; /* of mapping or stack, or NULL; for perf_records.c */
 	union {
 		struct {
 			int32_t pid, tid;
@@ -52,7 +51,7 @@ struct ptrc_perf_record {
 		bool is_preempted;
 		uint64_t lost;
 		const struct ptrc_perf_mapping *mapping;
-		/* Of user space, innermost first. */
+		/* Addresses in user space, innermost first. */
 		struct {
 			const uint64_t *addresses;
 			size_t count;
@@ -60,15 +59,15 @@ struct ptrc_perf_record {
 	};
 };
 
-/* A ring that the kernel writes: .size bytes, a power of two, and the page before them. */
+/* A ring that the kernel writes: a control page and .size bytes, a power of two. */
 struct perf_event_mmap_page;
 struct ptrc_perf_ring {
 	struct perf_event_mmap_page *page;
 	const uint8_t *bytes;
 	size_t size;
-	/* The last record. */
 	struct ptrc_perf_record last;
-	/* The losses that records have told, and those that ptrc_perf_records_lost() has told before these. */
+	/* Losses that the kernel's records have reported so far; those that ptrc_perf_records_lost() has reported
+	 * and the kernel has not yet. */
 	uint64_t told, ahead;
 };
 
@@ -77,14 +76,14 @@ struct ptrc_perf_records;
 struct ptrc_perf_records *ptrc_perf_records_new(void);
 void ptrc_perf_records_free(struct ptrc_perf_records *);
 
-/* Forgets the records that were given out. */
+/* Drops the records that ptrc_perf_records_until() has returned. */
 void ptrc_perf_records_begin(struct ptrc_perf_records *);
-/* Takes all records out of a ring. Returns how many bytes they had. */
+/* Empties a ring. Returns the number of bytes that were in it. */
 uint64_t ptrc_perf_records_take(struct ptrc_perf_records *, struct ptrc_perf_ring *);
-/* The kernel has lost so many records of the ring in all: behind the last one comes a record of those that
- * none has told yet. The kernel tells of a loss only when it writes into the ring again. */
+/* Appends a record of the losses that no record has reported yet; `all` is the number of lost records of the ring
+ * so far. Necessary because the kernel reports a loss only when it next writes into the ring. */
 void ptrc_perf_records_lost(struct ptrc_perf_records *, struct ptrc_perf_ring *, uint64_t all);
-/* Gives out those that are not later than this, in the order of time. The others stay. */
+/* Returns the records up to this time, sorted by time. The others stay. */
 const struct ptrc_perf_record *ptrc_perf_records_until(struct ptrc_perf_records *, int64_t until_ns,
 						       size_t *count);
 

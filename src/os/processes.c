@@ -9,14 +9,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/base/cli.h"
+#include "src/base/message.h"
 #include "src/base/clock.h"
 #include "src/base/table.h"
+#include "src/fields/when.h"
 
-/* A log has no more of a command line, nor of mappings. */
+/* The most bytes of a command line and the most mappings that a log has. */
 #define LINE_MAX_BYTES 4096U
 #define MAPPINGS_MAX 256U
-/* The two rings tell of the same exec a moment apart. */
+/* The two rings report the same exec with times that differ by less. */
 #define SAME_EXEC_NS 1000000
 
 struct mapping {
@@ -31,42 +32,36 @@ struct process {
 	bool is_known; /* parent and start */
 	bool has_name;
 	int64_t start_ns;
-	int64_t from_ns; /* it is so since then */
+	int64_t from_ns; /* when it executed its program */
 	char name[PTRC_PERF_NAME_BYTES];
 	char *line;
 	size_t line_bytes;
 	bool is_line_cut;
-	bool has_executed; /* a program of its own, in the trace or before; else it is a copy of its parent */
-	/* The first one is that of the program, if the exec was seen, or stands for it. */
+	bool has_executed; /* if not, it is a copy of its parent */
+	/* The first one is that of the program. */
 	struct mapping *mappings;
 	size_t mapping_count;
 	bool has_program, are_mappings_cut;
-	/* A command line that was found at this time, for an exec whose record has not come yet. */
+	/* A command line that was read at .found_ns for an exec whose record has not come yet, or NULL. */
 	char *found_line;
 	size_t found_bytes;
 	int64_t found_ns;
 };
 
 struct ptrc_os_processes {
-	/* By their numbers. */
-	struct ptrc_table processes;
+	struct ptrc_table processes; /* the keys are process IDs */
 	bool hides_command_lines;
-	void (*tell)(void *arg, const struct posixtrace_log_process *,
-		     const struct posixtrace_log_mapping *);
+	ptrc_os_process_sink *sink;
 	void *arg;
 };
 
 struct ptrc_os_processes *ptrc_os_processes_new(bool hides_command_lines,
-						void (*tell)(void *arg,
-							     const struct posixtrace_log_process *,
-							     const struct posixtrace_log_mapping *),
-						void *arg)
+						ptrc_os_process_sink *sink, void *arg)
 {
 	struct ptrc_os_processes *all = ptrc_cli_allocate(sizeof(*all));
 
-	memset(all, 0, sizeof(*all));
 	all->hides_command_lines = hides_command_lines;
-	all->tell = tell;
+	all->sink = sink;
 	all->arg = arg;
 	return all;
 }
@@ -121,24 +116,19 @@ void ptrc_os_processes_free(struct ptrc_os_processes *all)
 	free(all);
 }
 
-/* ---- telling ---- */
+/* ---- reporting ---- */
 
-static struct timespec timespec_of(int64_t ns)
-{
-	return (struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
-}
-
-static void tell(void *thing, void *arg)
+static void report(void *thing, void *arg)
 {
 	struct ptrc_os_processes *all = arg;
 	const struct process *p = thing;
 	struct posixtrace_log_mapping mappings[MAPPINGS_MAX];
-	struct posixtrace_log_process told = {
+	struct posixtrace_log_process out = {
 		.pp_pid = p->pid,
 		.pp_is_known = p->is_known,
 		.pp_parent_pid = p->parent,
-		.pp_start = timespec_of(p->start_ns),
-		.pp_from = timespec_of(p->from_ns),
+		.pp_start = ptrc_when_timespec(p->start_ns),
+		.pp_from = ptrc_when_timespec(p->from_ns),
 		.pp_name = p->name,
 		.pp_name_size = strnlen(p->name, sizeof(p->name)),
 		.pp_has_command_line = p->line != NULL,
@@ -163,22 +153,22 @@ static void tell(void *thing, void *arg)
 							.pm_build_id = m->m.build_id,
 							.pm_build_id_size = m->m.build_id_bytes};
 	}
-	told.pp_mapping_count = p->has_program ? p->mapping_count : 0;
+	out.pp_mapping_count = p->has_program ? p->mapping_count : 0;
 	if (p->mapping_count) {
-		told.pp_executable = mappings[0].pm_path;
-		told.pp_executable_size = mappings[0].pm_path_size;
-		told.pp_build_id = mappings[0].pm_build_id;
-		told.pp_build_id_size = mappings[0].pm_build_id_size;
+		out.pp_executable = mappings[0].pm_path;
+		out.pp_executable_size = mappings[0].pm_path_size;
+		out.pp_build_id = mappings[0].pm_build_id;
+		out.pp_build_id_size = mappings[0].pm_build_id_size;
 	}
-	all->tell(all->arg, &told, mappings);
+	all->sink(all->arg, &out, mappings);
 }
 
 void ptrc_os_processes_tell_rest(struct ptrc_os_processes *all)
 {
-	ptrc_table_visit(&all->processes, tell, all);
+	ptrc_table_visit(&all->processes, report, all);
 }
 
-/* ---- what comes ---- */
+/* ---- reading /proc ---- */
 
 void ptrc_os_processes_add_child(struct ptrc_os_processes *all, pid_t pid, int64_t start_ns)
 {
@@ -189,36 +179,34 @@ void ptrc_os_processes_add_child(struct ptrc_os_processes *all, pid_t pid, int64
 	p->start_ns = p->from_ns = start_ns;
 }
 
-static char *copy(const void *bytes, size_t count)
+/* Reads the start of a file in /proc/PID. Returns the number of bytes, or -1. */
+static ssize_t read_proc(pid_t pid, const char *name, char *to, size_t size)
 {
-	char *to = ptrc_cli_allocate(count + 1);
-
-	if (count)
-		memcpy(to, bytes, count);
-	to[count] = '\0';
-	return to;
-}
-
-/* Reads the command line of a process. Null: it has ended, or does not have it yet. */
-static char *read_line(pid_t pid, size_t *bytes, bool *is_there)
-{
-	char line[LINE_MAX_BYTES + 1];
 	char path[64];
 	ssize_t n;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%ld/cmdline", (long)pid);
-	*is_there = false;
+	snprintf(path, sizeof(path), "/proc/%ld/%s", (long)pid, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return NULL;
-	n = read(fd, line, sizeof(line));
+		return -1;
+	n = read(fd, to, size);
 	close(fd);
-	*is_there = n == 0;
+	return n;
+}
+
+/* Reads the command line of a process. Returns NULL if the process has ended or, with *is_early, does not have
+ * it yet. */
+static char *read_line(pid_t pid, size_t *bytes, bool *is_early)
+{
+	char line[LINE_MAX_BYTES + 1];
+	ssize_t n = read_proc(pid, "cmdline", line, sizeof(line));
+
+	*is_early = n == 0;
 	if (n <= 0)
 		return NULL;
 	*bytes = (size_t)n;
-	return copy(line, *bytes);
+	return ptrc_cli_copy_bytes(line, *bytes);
 }
 
 static bool is_same_exec(int64_t a, int64_t b)
@@ -244,28 +232,20 @@ static void add_mapping(struct process *p, const struct ptrc_perf_mapping *m)
 	}
 	kept = ptrc_append(p->mappings, p->mapping_count);
 	kept->m = *m;
-	kept->path = copy(m->path, strlen(m->path));
+	kept->path = ptrc_cli_copy(m->path);
 	kept->m.path = kept->path;
 }
 
-/* Reads name, parent and start of a process that runs. Returns false if it does not. */
 static bool read_stat(struct process *p)
 {
 	unsigned long long ticks;
 	struct timespec boot;
-	char text[1024], path[40];
+	char text[1024];
 	const char *begin, *end;
-	ssize_t n;
-	int fd;
+	ssize_t n = read_proc(p->pid, "stat", text, sizeof(text) - 1);
 
-	snprintf(path, sizeof(path), "/proc/%ld/stat", (long)p->pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
 	text[n > 0 ? n : 0] = '\0';
-	/* The name may have any bytes. */
+	/* The name may contain any bytes, also parentheses. */
 	begin = strchr(text, '(');
 	end = strrchr(text, ')');
 	if (!begin || !end ||
@@ -286,7 +266,7 @@ void ptrc_os_processes_add_running(struct ptrc_os_processes *all, pid_t pid)
 	struct ptrc_perf_mapping program = {0};
 	char exe[PATH_MAX], path[40];
 	size_t bytes = 0;
-	bool is_there;
+	bool is_early;
 	ssize_t n;
 
 	if (!read_stat(p))
@@ -294,7 +274,7 @@ void ptrc_os_processes_add_running(struct ptrc_os_processes *all, pid_t pid)
 	p->is_known = p->has_name = p->has_executed = true;
 	p->from_ns = p->start_ns;
 	if (!all->hides_command_lines)
-		set_line(p, read_line(pid, &bytes, &is_there), bytes);
+		set_line(p, read_line(pid, &bytes, &is_early), bytes);
 	snprintf(path, sizeof(path), "/proc/%ld/exe", (long)pid);
 	n = readlink(path, exe, sizeof(exe) - 1);
 	if (n <= 0)
@@ -306,16 +286,16 @@ void ptrc_os_processes_add_running(struct ptrc_os_processes *all, pid_t pid)
 
 bool ptrc_os_processes_look(struct ptrc_os_processes *all, pid_t pid, int64_t ns)
 {
-	bool is_there;
+	bool is_early;
 	size_t bytes;
 	char *line;
 	struct process *p;
 
 	if (all->hides_command_lines)
 		return true;
-	line = read_line(pid, &bytes, &is_there);
+	line = read_line(pid, &bytes, &is_early);
 	if (!line)
-		return !is_there;
+		return !is_early;
 	p = find_or_add(all, pid);
 	/* The record of the exec may have come before. */
 	if (p->has_executed && !p->line && is_same_exec(p->from_ns, ns)) {
@@ -329,16 +309,18 @@ bool ptrc_os_processes_look(struct ptrc_os_processes *all, pid_t pid, int64_t ns
 	return true;
 }
 
-/* The process executes another program: what was known of it belongs to the one before. */
+/* ---- records ---- */
+
+/* The process executes another program: its former data describe the last one. */
 static void take_exec(struct ptrc_os_processes *all, const struct ptrc_perf_record *r)
 {
 	struct process *p = find_or_add(all, r->pid);
 	char *line = NULL;
 	size_t bytes = 0;
 
-	/* A child that executes at once was nothing but on its way. */
+	/* A child that executes at once needs no entry of its own as a copy of its parent. */
 	if (p->has_executed)
-		tell(p, all);
+		report(p, all);
 	free_mappings(p);
 	p->has_executed = true;
 	memcpy(p->name, r->name, sizeof(p->name));
@@ -353,7 +335,7 @@ static void take_exec(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 	set_line(p, line, bytes);
 }
 
-/* A child is like its parent, until it executes a program. */
+/* A child is a copy of its parent until it executes a program. */
 static void take_fork(struct ptrc_os_processes *all, const struct ptrc_perf_record *r)
 {
 	struct process *p, *parent;
@@ -362,12 +344,12 @@ static void take_fork(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 	if (r->child.pid == r->pid)
 		return;
 	p = find(all, r->child.pid);
-	/* It has been looked at already. */
+	/* Keeps a command line that was read before the fork record came. */
 	if (p && p->found_line && p->found_ns >= r->ns) {
 		found = *p;
 		p->found_line = NULL;
 	}
-	/* One of the same number was there before, and its end was lost. */
+	/* An earlier process had the same number, and the record of its end was lost. */
 	remove_process(all, r->child.pid);
 	p = find_or_add(all, r->child.pid);
 	p->found_line = found.found_line;
@@ -382,7 +364,7 @@ static void take_fork(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 	p->has_name = true;
 	memcpy(p->name, parent->name, sizeof(p->name));
 	if (parent->line) {
-		p->line = copy(parent->line, parent->line_bytes);
+		p->line = ptrc_cli_copy_bytes(parent->line, parent->line_bytes);
 		p->line_bytes = parent->line_bytes;
 		p->is_line_cut = parent->is_line_cut;
 	}
@@ -407,14 +389,14 @@ size_t ptrc_os_processes_callers(struct ptrc_os_processes *all, const struct ptr
 
 	if (!p || !p->has_program || p->are_mappings_cut)
 		return count;
-	/* The first one is where the thread was, which needs no proof. */
+	/* The first one is the program counter, which is always valid. */
 	for (size_t i = 1; i < count; i++)
 		if (!is_mapped(p, r->stack.addresses[i]))
 			return i;
 	return count;
 }
 
-/* Records are missing, and mappings may be among them. */
+/* Lost records may include mappings. */
 static void doubt_mappings(void *thing, void *arg)
 {
 	struct process *p = thing;
@@ -443,15 +425,15 @@ void ptrc_os_processes_take(struct ptrc_os_processes *all, const struct ptrc_per
 		p = find(all, r->pid);
 		if (p && p->has_program)
 			add_mapping(p, r->mapping);
-		/* The program: what comes from now on belongs to it. */
+		/* The program itself: later events belong to it. */
 		if (p && p->has_program && p->mapping_count == 1)
-			tell(p, all);
+			report(p, all);
 		break;
 	case PTRC_PERF_EXIT:
-		/* Other threads may go on behind the first one's end; few programs do that. */
+		/* Ignores that other threads may outlive the first one, which is rare. */
 		p = r->pid == r->tid ? find(all, r->pid) : NULL;
 		if (p) {
-			tell(p, all);
+			report(p, all);
 			remove_process(all, r->pid);
 		}
 		break;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The processes that the events of the operating system tell of: parents, names, programs and
- * command lines also of those that end before anybody can look at them in /proc.
+ * The processes of the operating system's events: their parents, names, programs, mappings and command lines,
+ * even if they end before /proc can be read.
  */
 #ifndef PTRC_SRC_OS_PROCESSES_H
 #define PTRC_SRC_OS_PROCESSES_H
@@ -16,28 +16,26 @@
 
 struct ptrc_os_processes;
 
-/* Told: what is known of a process goes there; it is not kept. */
-struct ptrc_os_processes *ptrc_os_processes_new(bool hides_command_lines,
-						void (*tell)(void *arg,
-							     const struct posixtrace_log_process *,
-							     const struct posixtrace_log_mapping *),
+/* Receives the description of a process; the pointers are valid during the call. */
+typedef void ptrc_os_process_sink(void *arg, const struct posixtrace_log_process *,
+				  const struct posixtrace_log_mapping *);
+
+struct ptrc_os_processes *ptrc_os_processes_new(bool hides_command_lines, ptrc_os_process_sink *,
 						void *arg);
 void ptrc_os_processes_free(struct ptrc_os_processes *);
 
-/* A process that the caller has started itself. */
 void ptrc_os_processes_add_child(struct ptrc_os_processes *, pid_t, int64_t start_ns);
-/* A process that runs already. Its program is reported by name, path and command line; the keeper, which looks
- * at a process when it has an event, may have found more, and then that counts. */
+/* Adds a running process with the name, path and command line of its program. If the keeper, which examines a
+ * process at its first event, has found more, the keeper's entry counts. */
 void ptrc_os_processes_add_running(struct ptrc_os_processes *, pid_t);
-/* A process has executed a program at this time, just now: looks for its command line. False: it has none
- * yet, as the kernel is still at it, and is to be looked at once more. */
+/* Reads the command line of a process that has just executed a program. Returns false if the kernel has not
+ * stored it yet: then call this again. */
 bool ptrc_os_processes_look(struct ptrc_os_processes *, pid_t, int64_t ns);
-/* Takes what a record says; records come in the order of time. */
+/* Takes a record; they are sorted by time. */
 void ptrc_os_processes_take(struct ptrc_os_processes *, const struct ptrc_perf_record *);
-/* How many addresses of a sample's stack are callers: the first that is in no executable mapping of the
- * process, and all after it, are none. All are if not all mappings are known. */
+/* The number of addresses of a sample's stack that are valid: the first address outside of all executable
+ * mappings, and all after it, are noise. All are valid if some mappings are not known. */
 size_t ptrc_os_processes_callers(struct ptrc_os_processes *, const struct ptrc_perf_record *);
-/* Tells of those that have not ended. */
 void ptrc_os_processes_tell_rest(struct ptrc_os_processes *);
 
 #endif

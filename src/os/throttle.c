@@ -4,18 +4,12 @@
 
 #include <stdlib.h>
 
-#include "src/base/cli.h"
+#include "src/base/message.h"
 
-/* The kernel lets a thread go on with the next tick of its clock, which comes so much later at most. What is
- * longer was time off the processor. */
+/* The kernel unthrottles a thread at its next clock tick, so at most this much later while the thread runs. The
+ * rest of a longer period was time off the processor. */
 #define TICK_NS INT64_C(10000000)
 #define NS_PER_S UINT64_C(1000000000)
-
-static void begin(struct ptrc_os_throttle *t, const struct ptrc_perf_record *r)
-{
-	*ptrc_append(t->list, t->count) =
-		(struct ptrc_os_throttled){.tid = r->tid, .processor = r->processor, .ns = r->ns};
-}
 
 uint64_t ptrc_os_throttle_take(struct ptrc_os_throttle *t, const struct ptrc_perf_record *r,
 			       unsigned int frequency)
@@ -23,14 +17,15 @@ uint64_t ptrc_os_throttle_take(struct ptrc_os_throttle *t, const struct ptrc_per
 	uint64_t missing = 0;
 
 	if (r->kind == PTRC_PERF_THROTTLE)
-		begin(t, r);
+		*ptrc_append(t->list, t->count) = (struct ptrc_os_throttled){
+			.tid = r->tid, .processor = r->processor, .ns = r->ns};
 	if (r->kind != PTRC_PERF_UNTHROTTLE && r->kind != PTRC_PERF_EXIT)
 		return 0;
 	for (size_t i = t->count; i; i--) {
 		struct ptrc_os_throttled *one = &t->list[i - 1];
 		uint64_t ns = r->ns > one->ns ? (uint64_t)r->ns - (uint64_t)one->ns : 0;
 
-		/* A thread that has ended goes on nowhere. */
+		/* The end of a thread ends its periods on all processors. */
 		if (one->tid != r->tid ||
 		    (r->kind != PTRC_PERF_EXIT && one->processor != r->processor))
 			continue;

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Threads of which the kernel takes no samples for a moment, as there were too many: how many there would
- * have been.
- */
+/* Estimates how many samples are missing of threads that the kernel has throttled. */
 #ifndef PTRC_SRC_OS_THROTTLE_H
 #define PTRC_SRC_OS_THROTTLE_H
 
@@ -11,7 +8,7 @@
 
 #include "src/os/perf_records.h"
 
-/* Starts zeroed. */
+/* The throttled threads, and since when. Starts zeroed. */
 struct ptrc_os_throttle {
 	struct ptrc_os_throttled {
 		int32_t tid;
@@ -21,8 +18,8 @@ struct ptrc_os_throttle {
 	size_t count;
 };
 
-/* Takes a record; those that are not about this change nothing. Returns how many samples are missing up to
- * it, of so many a second. */
+/* Takes a record of any kind. Returns the number of missing samples of a period that it ends, at `frequency`
+ * samples per second. */
 uint64_t ptrc_os_throttle_take(struct ptrc_os_throttle *, const struct ptrc_perf_record *,
 			       unsigned int frequency);
 void ptrc_os_throttle_free(struct ptrc_os_throttle *);

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <posixtrace-control.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/model/glob.h"
@@ -12,10 +11,10 @@
 
 enum { IDS = PTRC_READER_IDS };
 
-/* The patterns of the stream, with room for one more than there may be. */
+/* The patterns of the stream. */
 struct patterns {
 	size_t count;
-	struct posixtrace_pattern list[POSIXTRACE_PATTERNS_MAX + 1];
+	struct posixtrace_pattern list[POSIXTRACE_PATTERNS_MAX];
 };
 
 bool ptrc_filter_rules_is_glob(const char *text)
@@ -28,7 +27,7 @@ static int load_patterns(trace_id_t trace, struct patterns *p)
 	return posixtrace_get_patterns(trace, p->list, POSIXTRACE_PATTERNS_MAX, &p->count);
 }
 
-/* Whether there is the pattern, of this kind or, with 0, of any. */
+/* Whether there is such a pattern; how 0: of any kind. */
 static bool has_pattern(const struct patterns *p, int how, const char *text)
 {
 	for (size_t i = 0; i < p->count; i++)
@@ -61,8 +60,7 @@ static void remove_pattern(struct patterns *p, const char *text)
 
 /* ---- a change ---- */
 
-/* The event types of the stream. They are loaded once, because every text of a request is compared
- * with them. */
+/* The event types of the stream. */
 struct known {
 	size_t count;
 	trace_event_id_t ids[IDS];
@@ -87,7 +85,7 @@ static int load_known(trace_id_t trace, struct known *k)
 	return error;
 }
 
-/* Adds to the set the event types that the text means. Returns false if there are none. */
+/* Adds to the set the event types that the text matches. Returns false if there are none. */
 static bool find(const struct known *k, const char *text, trace_event_set_t *set)
 {
 	bool is_glob = ptrc_filter_rules_is_glob(text);
@@ -108,7 +106,6 @@ static int check_text(const char *text)
 	return strlen(text) > TRACE_EVENT_NAME_MAX ? ENAMETOOLONG : 0;
 }
 
-/* Changes set and patterns, which are the caller's, by one text. */
 static int take_text(const struct known *k, struct patterns *p, uint32_t flags, const char *text,
 		     trace_event_set_t *set)
 {
@@ -127,8 +124,7 @@ static int take_text(const struct known *k, struct patterns *p, uint32_t flags, 
 	return 0;
 }
 
-/* Returns the operation for posix_trace_set_filter(), or 0 if the flags do not name exactly one
- * action. */
+/* The operation for posix_trace_set_filter(), or 0 if the flags do not name exactly one. */
 static int operation(uint32_t flags)
 {
 	switch (flags &
@@ -144,7 +140,7 @@ static int operation(uint32_t flags)
 	}
 }
 
-/* Replaces the patterns: each text begins with the letter that says which kind it is. */
+/* Replaces the patterns. Each text starts with the letter of its kind. */
 static int replace_patterns(trace_id_t trace, const char *texts, size_t size, uint32_t *culprit)
 {
 	static struct patterns p;
@@ -202,8 +198,8 @@ int ptrc_filter_rules_change(trace_id_t trace, uint32_t flags, const char *texts
 			return error;
 		++*culprit;
 	}
-	/* The patterns come second, because posix_trace_set_filter() decides of types that exist: a
-	 * name that is opened in between is still judged by the patterns. */
+	/* First the filter, which applies to existing types only: a name that is opened between the two calls is
+	 * still subject to the new patterns. */
 	error = posix_trace_set_filter(trace, &set, how);
 	if (!error)
 		error = posixtrace_set_patterns(trace, patterns.list, patterns.count);
@@ -212,22 +208,21 @@ int ptrc_filter_rules_change(trace_id_t trace, uint32_t flags, const char *texts
 
 /* ---- the answer to TYPES ---- */
 
-/* Every record has a number: the event types, whose list only grows, from 0 on, the patterns from IDS on. So a pattern
- * that is added or removed between two pages moves no event type. The reply gets the records from .from on that have
- * room. */
+/* The records from number .from on that fit into the reply. Event types, whose list only grows, are numbered
+ * from 0, patterns from IDS: so a pattern that is added or removed between two pages moves no event type. */
 struct page {
 	struct ptrc_session_reply *reply;
 	uint32_t from;
 	uint32_t number;
 };
 
-/* Counts a record, and returns whether it comes before the page. */
+/* Counts a record; returns whether it precedes the page. */
 static bool is_before(struct page *p)
 {
 	return p->number++ < p->from;
 }
 
-/* Appends the record that was counted last, its name and its layout. Returns false if the page is full. */
+/* Appends the record that was counted last. Returns false if the page is full. */
 static bool put_record(struct page *p, const struct ptrc_session_type_record *record,
 		       const char *name, const char *layout)
 {

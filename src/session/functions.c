@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/base/cli.h"
 #include "src/base/command.h"
 #include "src/base/message.h"
 
@@ -32,7 +31,6 @@ void ptrc_functions_option(struct ptrc_functions *f, const char *glob)
 	ptrc_buffer_format(&f->globs, "%s\n", glob);
 }
 
-/* Where the library is: beside this command in a build tree, or where it was installed. */
 static bool find_library(char path[PATH_MAX])
 {
 	char here[PATH_MAX];
@@ -56,8 +54,7 @@ static bool read_at(int fd, void *to, size_t size, uint64_t offset)
 	return pread(fd, to, size, (off_t)offset) == (ssize_t)size;
 }
 
-/* Looks at a file for what keeps its functions from being recorded. A script has nothing: its interpreter is what is
- * executed. Nor has what cannot be read. */
+/* Finds what prevents recording the file's functions. Scripts and unreadable files are left alone. */
 static void look_at(struct ptrc_functions *f, int fd)
 {
 	char name[sizeof("xray_instr_map")];
@@ -120,12 +117,12 @@ bool ptrc_functions_prepare(struct ptrc_functions *f, const char *path)
 		ptrc_cli_error(library, errno);
 		return false;
 	}
-	/* The dynamic linker knows no way to write these in a name. */
+	/* LD_PRELOAD has no way to escape these. */
 	if (strpbrk(library, " :")) {
 		ptrc_cli_message(library, "cannot be preloaded: its path has a blank or a colon");
 		return false;
 	}
-	/* Those of the user stand first: a sanitizer's runtime has to. */
+	/* The user's libraries come first, as a sanitizer's runtime has to. */
 	ptrc_buffer_format(&f->preload, "%s%s%s%c", others ? others : "",
 			   others && *others ? ":" : "", library, '\0');
 	fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -18,29 +18,12 @@
 
 enum {
 	STACK_BYTES = 128 * 1024,
-	/* How long to wait before the next look if the process cannot be watched or replaced. */
+	/* The pause after the keeper could not be watched or replaced. */
 	PAUSE_MS = 50,
-	/* Who ends so soon after its start is replaced after a pause as long: the next may end so, too. */
+	/* If a keeper ends within this time, its successor is watched only after a pause of this length, so that
+	 * keepers that die at once do not occupy a processor. */
 	SOON_MS = 1000,
 };
-
-/* Reads the letter of the process's state, and the clock ticks that it has run. Returns '\0' if there is no such
- * process. */
-static char read_state(pid_t pid, uint64_t *ticks)
-{
-	unsigned long long user = 0, system = 0;
-	char text[512], state = '\0';
-	const char *at;
-
-	ptrc_session_read_proc(pid, "stat", text, sizeof(text));
-	/* The name of the program is in brackets, and may itself have some. */
-	at = strrchr(text, ')');
-	if (at && sscanf(at, ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &state,
-			 &user, &system) != 3)
-		state = '\0';
-	*ticks = user + system;
-	return state;
-}
 
 static bool is_keeper(pid_t pid)
 {
@@ -50,30 +33,34 @@ static bool is_keeper(pid_t pid)
 	return !strcmp(name, "ptrace-keeper");
 }
 
+/* 't': by a debugger. */
+static bool is_stopped(char state)
+{
+	return state == 'T' || state == 't';
+}
+
 bool ptrc_keeper_is_stopped(pid_t pid)
 {
-	uint64_t ticks;
-	char state = read_state(pid, &ticks);
-
-	return state == 'T' || state == 't';
+	return is_stopped(ptrc_session_process(pid).state);
 }
 
 int64_t ptrc_keeper_look(struct ptrc_keeper_look *w)
 {
 	int64_t now = ptrc_now_ns();
-	uint64_t ticks = w->ticks;
-	char state = is_keeper(w->pid) ? read_state(w->pid, &ticks) : '\0';
+	struct ptrc_session_process p = {0};
 
-	w->is_stopped = state == 'T' || state == 't';
-	if (!w->since_ns || (!w->is_stopped && (state != 'S' || ticks != w->ticks)))
+	if (is_keeper(w->pid))
+		p = ptrc_session_process(w->pid);
+	w->is_stopped = is_stopped(p.state);
+	if (!w->since_ns || (!w->is_stopped && (p.state != 'S' || p.ticks != w->ticks)))
 		w->since_ns = now;
-	w->ticks = ticks;
+	w->ticks = p.ticks;
 	return now - w->since_ns;
 }
 
 void ptrc_keeper_say_stopped(const char *log)
 {
-	/* The process locks bytes of the log that are far beyond its end. */
+	/* A keeper locks bytes of its log far beyond the end. */
 	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
 	int fd = open(log, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
@@ -88,25 +75,21 @@ void ptrc_keeper_say_stopped(const char *log)
 	close(fd);
 }
 
-/* ---- having it replaced ---- */
-
-/* The process that is watched. */
 static _Atomic pid_t watched;
 
-/* Waits until the process has ended. */
 static void wait_for_end(trace_id_t trace, pid_t keeper)
 {
 	struct pollfd p = {.fd = (int)syscall(SYS_pidfd_open, keeper, 0), .events = POLLIN};
 	pid_t now;
 
-	/* Between the two calls the process may have ended, and its number may be another's. */
-	if (p.fd >= 0 && (ptrc_trace_keeper(trace, &now) || now != keeper)) {
-		close(p.fd);
+	if (p.fd < 0) {
+		poll(NULL, 0, PAUSE_MS);
 		return;
 	}
-	poll(&p, p.fd >= 0, p.fd >= 0 ? -1 : PAUSE_MS);
-	if (p.fd >= 0)
-		close(p.fd);
+	/* Before pidfd_open() the keeper may have ended, and another process may have got its number. */
+	if (!ptrc_trace_keeper(trace, &now) && now == keeper)
+		poll(&p, 1, -1);
+	close(p.fd);
 }
 
 static void *watch(void *arg)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The processes that write logs, seen from outside: whether they get on, and whether they are still there. If
- * somebody kills that of a session, another one is started at once. Without that, the stream would fill up, and
- * events would be lost, until the command calls the library again.
+ * Watches keepers, the processes that write logs: whether they make progress and whether they live. If a
+ * session's keeper is killed, starts another one at once. Otherwise the stream would fill up and lose events
+ * until the next call of the library by the controller.
  */
 #ifndef PTRC_SRC_SESSION_KEEPER_H
 #define PTRC_SRC_SESSION_KEEPER_H
@@ -16,29 +16,29 @@
 /* Whether a signal or a debugger has stopped the process. */
 bool ptrc_keeper_is_stopped(pid_t);
 
-/* The last look at a process: since when it has got no further, and whether it is stopped. Starts zeroed,
- * with the process. */
+/* The last observation of a process. Starts zeroed but for .pid. */
 struct ptrc_keeper_look {
 	pid_t pid;
-	uint64_t ticks;
+	/* Its processor time in clock ticks. */
+	unsigned long long ticks;
+	/* When it last made progress; 0: not observed yet. */
 	int64_t since_ns;
 	bool is_stopped;
 };
 
-/* Looks at the process. Returns for how long each look has found it stopped, or asleep without any processor
- * time since; 0 if it runs, waits for a disk, or is no process that writes logs. */
+/* Observes the process. Returns how long all observations have found it stopped, or asleep without having
+ * used processor time; 0 if it runs, waits for a disk, or is no keeper. */
 int64_t ptrc_keeper_look(struct ptrc_keeper_look *);
 
-/* Prints a message if the process that writes this log is stopped. */
+/* Prints a message if the keeper of this log is stopped. */
 void ptrc_keeper_say_stopped(const char *log);
 
-/* Starts a thread that watches until the trace, which has a log, is shut down. A thread, because
- * the main loop may be busy, for instance while the log is a pipe that no process reads. Signals that
- * the caller has blocked stay blocked in it. If no thread can be started, the next call of the
- * library starts another process, as in any program. */
+/* Starts a thread that watches the keeper until the trace is shut down. A thread, because the main loop may be
+ * blocked, for instance while the log is a pipe that no process reads. It inherits the caller's signal mask. If
+ * it cannot be started, only the next call of the library replaces a keeper. */
 void ptrc_keeper_watch(trace_id_t);
 
-/* The process that writes the log of the trace that was watched last; 0: it is not known. Never waits. */
+/* The keeper that is watched; 0: not known. Never waits. */
 pid_t ptrc_keeper_watched(void);
 
 #endif

@@ -11,25 +11,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/base/cli.h"
+#include "src/base/message.h"
 #include "src/base/output.h"
 #include "src/base/replace.h"
 #include "src/text/log_sink.h"
 
-/* With these bytes begins every log (docs/log-format.md). */
+/* The first bytes of every log (docs/log-format.md). */
 static const char signature[] = "\211PTRLOG\n";
 
 static const struct ptrc_replace_kind log_kind = {
-	/* For its owner only: a log holds addresses and data of the program. */
+	/* Private, because a log holds addresses and data of the program. */
 	.mode = 0600,
 	.signature = signature,
 	.signature_bytes = sizeof(signature) - 1,
 	.noun = "a trace log",
 };
 
-/* Whether the file that is to be opened only takes bytes one after the other, but the policy needs
- * one that can be overwritten. Asked before the file is opened, which may wait for the reader of a
- * FIFO. */
+/* Whether the policy needs to overwrite, which the file at the path does not allow. Checked before the file is
+ * opened, as opening a FIFO waits for its reader. */
 static bool has_wrong_policy(const char *path, const trace_attr_t *attr)
 {
 	struct stat st;
@@ -85,7 +84,7 @@ bool ptrc_logfile_keep_old(struct ptrc_logfile *l, const trace_attr_t *attr, boo
 	if (l->is_new || lstat(l->path, &st) || !S_ISREG(st.st_mode) || !st.st_size)
 		return true;
 	snprintf(old, sizeof(old), "%s.old", l->path);
-	/* A file of that name may be something else than a log. */
+	/* Refuses to replace a file that is no log. */
 	fd = ptrc_replace_open(old, &log_kind, is_forced, &is_new);
 	ptrc_logfile_close(l, true);
 	if (fd < 0)
@@ -130,8 +129,6 @@ void ptrc_logfile_close(struct ptrc_logfile *l, bool is_kept)
 	l->fd = -1;
 }
 
-/* ---- a log that the command writes ---- */
-
 void ptrc_log_target_check(const char *option, const char *path, bool is_output_used)
 {
 	if (!*path)
@@ -142,7 +139,7 @@ void ptrc_log_target_check(const char *option, const char *path, bool is_output_
 		ptrc_cli_usage(option, "'%s' is standard output; name another file", path);
 }
 
-/* Whether the file is one of those that the query reads; if so, says so. */
+/* Whether the query reads this file; if so, prints it. */
 static bool is_read(const struct ptrc_query *q, int fd, const char *path, const char *message)
 {
 	struct stat own, other;

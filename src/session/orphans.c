@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "src/base/cli.h"
+#include "src/base/message.h"
 #include "src/session/session_client.h"
 #include "src/session/keeper.h"
 
@@ -17,18 +17,17 @@
 #define RENAME_NOREPLACE 1
 #endif
 
-/* Attempts to find a name that no file has. */
+/* NAMES_MAX: attempts to find an unused file name. */
 enum { NAMES_MAX = 1000, PATH_BYTES = 4096 };
 
 struct posixtrace_orphan *ptrc_orphans_list(size_t *count)
 {
-	struct posixtrace_orphan *list = NULL;
+	struct posixtrace_orphan *list = NULL, one;
 
-	for (*count = 0;; ++*count) {
-		list = ptrc_cli_reallocate(list, (*count + 1) * sizeof(*list));
-		if (posixtrace_get_orphan((unsigned int)*count, &list[*count], sizeof(*list)))
-			return list;
-	}
+	*count = 0;
+	while (!posixtrace_get_orphan((unsigned int)*count, &one, sizeof(one)))
+		*ptrc_append(list, *count) = one;
+	return list;
 }
 
 const char *ptrc_orphan_id(const struct posixtrace_orphan *o, char text[17])
@@ -47,7 +46,7 @@ const char *ptrc_orphan_explain(int error)
 	case ECHILD:
 		return "the processes that were to write its log have died";
 	case EBUSY:
-		return "another process is at it";
+		return "another process is salvaging it";
 	case EDESTADDRREQ:
 		return "it has no log";
 	default:
@@ -55,7 +54,6 @@ const char *ptrc_orphan_explain(int error)
 	}
 }
 
-/* What it is, in words. */
 static const char *describe(const struct posixtrace_orphan *o, char text[100])
 {
 	if (o->pt_error == ENOTSUP || o->pt_error == EINVAL)
@@ -174,7 +172,6 @@ void ptrc_orphans_say_session(const char *name, int error)
 	ptrc_cli_message(name, "%s", ptrc_session_explain(error));
 }
 
-/* Gives the log another name. */
 static bool put_away(const char *log, const struct posixtrace_orphan *o)
 {
 	char name[PATH_BYTES + 32];
@@ -201,7 +198,7 @@ static bool settle_one(const struct posixtrace_orphan *o, const char *output)
 {
 	char written[PATH_BYTES] = "";
 
-	/* What stays, ptrace-list and ptrace-doctor say. */
+	/* ptrace-list and ptrace-doctor report those that stay. */
 	if (!o->pt_has_log || o->pt_error || posixtrace_salvage_orphan(o->pt_id, NULL, written))
 		return true;
 	if (output && is_same_file(written, output))

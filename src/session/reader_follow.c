@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Readers whose source is a session. What it sends is a log, and read as one: no byte of it is trusted,
- * as another program may have taken its socket. */
+/* A session sends a log, which is read like any other: no byte of it is trusted, as another program may have
+ * taken the session's socket. */
 #include "config.h"
 #include "src/session/reader_follow.h"
 
@@ -12,21 +12,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "src/base/cli.h"
+#include "src/base/message.h"
 #include "src/base/clock.h"
 #include "src/session/orphans.h"
 #include "src/session/session_client.h"
 #include "src/session/session_protocol.h"
 
 struct ptrc_reader_input {
-	/* Pidfd of the controller, or -1. */
+	/* pidfd of the controller, or -1. */
 	int controller_fd;
-	/* The log is complete, or nothing else will come, because of this error if it is not 0. */
+	/* No more bytes will come: the log is complete, or .error is not 0, or the controller has ended. */
 	bool is_ended;
 	int error;
-	/* The message that was received last. */
+	/* The last message. */
 	unsigned char message[PTRC_SESSION_PIECE_MAX];
-	/* A snapshot: all that the session has sent, and how much of it was added to the log. */
+	/* For a snapshot: all that the session has sent, and how much of it the reader has got. */
 	bool is_snapshot;
 	struct ptrc_buffer all;
 	size_t added;
@@ -57,7 +57,7 @@ static bool fail(struct ptrc_reader *r, int error)
 	return false;
 }
 
-/* Takes over how much was missed. Losses that were shown to this reader as events do not count. */
+/* Sets how many events this reader has missed: lost in the stream, or flushed before they were sent. */
 static void set_missed(struct ptrc_reader *r, uint64_t lost, uint64_t flushed)
 {
 	r->counts.pt_lost_events = lost;
@@ -66,8 +66,8 @@ static void set_missed(struct ptrc_reader *r, uint64_t lost, uint64_t flushed)
 		r->status.posix_stream_overrun_status = POSIX_TRACE_NO_OVERRUN;
 }
 
-/* Takes over what the log tells in its last STATUS; of a snapshot only what was missed, as the reply of
- * the session has told the rest. Returns false if it has none yet. */
+/* Takes over the last STATUS of the log; for a snapshot only the missed events, as the reply to DUMP had the
+ * rest. Returns false if there is none yet. */
 static bool take_status(struct ptrc_reader *r)
 {
 	struct posix_trace_status_info status;
@@ -79,7 +79,7 @@ static bool take_status(struct ptrc_reader *r)
 	if (!r->input->is_snapshot) {
 		r->status = status;
 		r->counts = counts;
-		/* They are not lost: the log of the session has them. */
+		/* These are in the session's log, not lost. */
 		r->counts.pt_log_lost_events = 0;
 		r->status.posix_log_overrun_status = POSIX_TRACE_NO_OVERRUN;
 	}
@@ -88,17 +88,15 @@ static bool take_status(struct ptrc_reader *r)
 }
 
 /*
- * The connection has ended before the log was complete. Either the controller was killed: then its
- * socket is still there and refuses connections. Or the controller ended, could not wait for
- * this reader, and removed its socket; another session may have taken the name since. The
- * socket of a killed controller is not removed here, so that other followers find it, too.
+ * Handles a connection that was closed before the log was complete. If the controller was killed, its socket
+ * still exists and refuses connections; it is left for other followers to find. If the controller ended without
+ * waiting for this reader, it removed its socket; another session may have taken the name since.
  */
 static bool take_silence(struct ptrc_reader *r)
 {
 	struct pollfd controller = {.fd = r->input->controller_fd, .events = POLLIN};
 
-	/* A controller that is being killed may have closed this connection, but not
-	 * yet the socket on which it listens. */
+	/* A controller that is being killed may have closed this connection before its listening socket. */
 	poll(&controller, controller.fd >= 0, PTRC_SESSION_LOOK_UP_MS);
 	if (ptrc_session_knock(r->path) == ECONNREFUSED)
 		return fail(r, ECONNRESET);
@@ -107,8 +105,8 @@ static bool take_silence(struct ptrc_reader *r)
 	return false;
 }
 
-/* Waits for the next message. Returns its size, or 0 at the end, after an error, and if r->error is
- * EINTR because there was a signal, or nothing to receive for a while. */
+/* Waits for the next message. Returns its size; 0 at the end, after an error, or with r->error EINTR after a
+ * signal or PTRC_SESSION_LOOK_UP_MS without a message. */
 static size_t take_message(struct ptrc_reader *r)
 {
 	struct ptrc_reader_input *in = r->input;
@@ -129,7 +127,6 @@ static size_t take_message(struct ptrc_reader *r)
 	return 0;
 }
 
-/* Looks up the names that have come since the last look. */
 static void look_up_names(struct ptrc_reader *r)
 {
 	int unavailable = 0;
@@ -139,7 +136,6 @@ static void look_up_names(struct ptrc_reader *r)
 		ptrc_reader_name(r, id);
 }
 
-/* Adds what comes next to the log. */
 static bool add_part(struct ptrc_reader *r, const void *bytes, size_t size)
 {
 	int is_complete = 0;
@@ -170,7 +166,7 @@ static const struct ptrc_reader_source source = {
 	.close = close_input,
 };
 
-/* Receives the begin of the log: its head, and the names of event types that there are. */
+/* Receives the start of the log, up to the first STATUS. */
 static int begin_log(struct ptrc_reader *r)
 {
 	size_t size = take_message(r);
@@ -181,14 +177,13 @@ static int begin_log(struct ptrc_reader *r)
 	error = ptrc_log_open_parts(r->input->message, size, &r->trace);
 	if (error)
 		return error == EINVAL ? EPROTO : error;
-	/* Should the rest be long in coming, the names come with the events. */
+	/* If the rest is late, the names come with the events. */
 	while (!take_status(r) && receive(r))
 		;
 	look_up_names(r);
 	return 0;
 }
 
-/* Opens a connection for FOLLOW or DUMP. Returns 0 or an error number of session_client.h. */
 static int connect_reader(struct ptrc_reader *r, const char *session, enum ptrc_session_verb verb)
 {
 	struct ptrc_session_reply *reply = ptrc_cli_allocate(sizeof(*reply));
@@ -203,10 +198,9 @@ static int connect_reader(struct ptrc_reader *r, const char *session, enum ptrc_
 		r->attributes = reply->state.attributes;
 		r->status = reply->state.status;
 		r->counts = reply->state.counts;
-		/* What the stream lost before is not missing from what comes. */
+		/* Earlier losses of the stream do not concern this reader. */
 		set_missed(r, 0, 0);
 		r->input = ptrc_cli_allocate(sizeof(*r->input));
-		memset(r->input, 0, sizeof(*r->input));
 		r->input->controller_fd = controller_fd;
 		r->input->is_snapshot = verb == PTRC_SESSION_DUMP;
 	}
@@ -214,7 +208,6 @@ static int connect_reader(struct ptrc_reader *r, const char *session, enum ptrc_
 	return error;
 }
 
-/* Gives up a connection that has no log. */
 static void disconnect(struct ptrc_reader *r)
 {
 	close_input(r);
@@ -238,10 +231,10 @@ bool ptrc_reader_follow(struct ptrc_reader *r, const char *session)
 	return !error;
 }
 
-/* ---- what a session has now ---- */
+/* ---- snapshots ---- */
 
-/* Receives all messages of a snapshot, so that the session need not wait for who reads them. Returns
- * an error number if none comes for long. */
+/* Receives all messages of a snapshot at once, so that the session need not wait for the consumer. Returns an
+ * error number if no message comes for PTRC_SESSION_WORK_MS. */
 static int receive_all(struct ptrc_reader *r)
 {
 	const int64_t wait_ns = PTRC_SESSION_WORK_MS * PTRC_NS_PER_MS;
@@ -266,7 +259,7 @@ static int receive_all(struct ptrc_reader *r)
 	return 0;
 }
 
-/* Opens the log of a snapshot, or opens it again, with its first bytes. */
+/* Opens the log of a snapshot, for the first time or after a rewind, with its first bytes. */
 static int open_snapshot(struct ptrc_reader *r)
 {
 	struct ptrc_reader_input *in = r->input;
@@ -277,13 +270,12 @@ static int open_snapshot(struct ptrc_reader *r)
 	in->error = 0;
 	r->is_rest_unshown = false;
 	error = ptrc_log_open_parts(in->added ? in->all.bytes : "", in->added, &r->trace);
-	/* A part without bytes tells whether these were all. */
+	/* Adding nothing reports whether the log is complete already. */
 	if (!error && !add_part(r, "", 0))
 		error = in->error;
 	return error == EINVAL ? EPROTO : error;
 }
 
-/* Adds to the log what comes next of the snapshot. */
 static bool receive_kept(struct ptrc_reader *r)
 {
 	struct ptrc_reader_input *in = r->input;
@@ -312,7 +304,6 @@ static const struct ptrc_reader_source snapshot = {
 	.close = close_input,
 };
 
-/* Reads what the session holds now. */
 static int take_snapshot(struct ptrc_reader *r, const char *session)
 {
 	int error = connect_reader(r, session, PTRC_SESSION_DUMP);
@@ -328,8 +319,8 @@ static int take_snapshot(struct ptrc_reader *r, const char *session)
 	return error;
 }
 
-/* Whether the log of the session holds everything after a flush, and can be read: then has it
- * flushed. *error is ETIMEDOUT if that takes too long. */
+/* Whether the session's log is a readable file that has everything after a flush, and was flushed now. *error
+ * becomes ETIMEDOUT if that takes too long. */
 static bool is_flushed(const char *session, const struct ptrc_session_state *s, int *error)
 {
 	static struct ptrc_session_reply reply;

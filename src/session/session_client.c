@@ -11,13 +11,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "src/base/cli.h"
+#include "src/base/message.h"
 #include "src/base/clock.h"
 #include "src/base/output.h"
 #include "src/session/keeper.h"
 #include "src/query/reader.h"
 
-/* Finds the process at the other end, and checks that it belongs to this user. */
 static int check_peer(int fd, pid_t *pid)
 {
 	struct ucred peer;
@@ -29,7 +28,7 @@ static int check_peer(int fd, pid_t *pid)
 	return peer.uid == geteuid() ? 0 : EPERM;
 }
 
-/* Ends the texts of a state: another process has written them, perhaps without null bytes. */
+/* Terminates the texts of a state, which are untrusted. */
 static void terminate(struct ptrc_session_state *s)
 {
 	s->name[sizeof(s->name) - 1] = '\0';
@@ -40,8 +39,7 @@ static void terminate(struct ptrc_session_state *s)
 	s->attributes.generation_version[sizeof(s->attributes.generation_version) - 1] = '\0';
 }
 
-/* Whether the message of n bytes is a reply of this version, with a body of the size
- * that it tells. */
+/* Whether the message of n bytes is a reply of this version with consistent sizes. */
 static bool is_reply(const struct ptrc_session_reply *r, size_t n)
 {
 	const size_t head = offsetof(struct ptrc_session_reply, state);
@@ -79,7 +77,6 @@ static int receive(int fd, struct ptrc_session_reply *reply)
 	return 0;
 }
 
-/* Sends one message, the request followed by its texts. */
 static int send_question(int fd, const struct ptrc_session_question *q)
 {
 	struct ptrc_session_request head = {
@@ -107,17 +104,7 @@ static int send_question(int fd, const struct ptrc_session_question *q)
 	return error;
 }
 
-static int limit_waits(int fd, int ms)
-{
-	const struct timeval limit = {
-		.tv_sec = ms / 1000,
-		.tv_usec = ms % 1000 * 1000,
-	};
-
-	return setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) ? errno : 0;
-}
-
-/* Why the last question got no answer in time, "" if that is not known. */
+/* Why the last question got no answer in time; "" if that is not known. */
 static char silence[200];
 
 static void explain_controller(pid_t controller)
@@ -143,8 +130,8 @@ static void explain_keeper(const struct ptrc_keeper_look *keeper)
 			 (long)keeper->pid);
 }
 
-/* Waits until the session has done what was asked for, or its process or the one that writes its log gets no
- * further. The end of a session may have to wait for a reader of its log. */
+/* Waits until the session has done its work, or controller or keeper have been stalled for
+ * PTRC_SESSION_STALL_MS. SHUTDOWN may have to wait for a reader of the log, so a sleeping keeper is all right. */
 static int wait_for_work(int fd, enum ptrc_session_verb verb, pid_t keeper, pid_t controller)
 {
 	const int64_t stall_ns = PTRC_SESSION_STALL_MS * PTRC_NS_PER_MS;
@@ -163,7 +150,7 @@ static int wait_for_work(int fd, enum ptrc_session_verb verb, pid_t keeper, pid_
 			explain_controller(controller);
 			break;
 		}
-		/* Without its controller a keeper sleeps, too. */
+		/* A keeper also sleeps because its controller is stopped. */
 		if (keeper > 0 && ptrc_keeper_look(&watch) > stall_ns && running_ns == now &&
 		    (watch.is_stopped || verb != PTRC_SESSION_SHUTDOWN)) {
 			explain_keeper(&watch);
@@ -173,8 +160,7 @@ static int wait_for_work(int fd, enum ptrc_session_verb verb, pid_t keeper, pid_
 	return ETIMEDOUT;
 }
 
-/* Sends the question and receives the replies. The limits of the socket bound the wait for the
- * first of them. */
+/* Sends the question and receives the last reply. The socket's limits bound the wait for the first reply. */
 static int exchange(int fd, const struct ptrc_session_question *q, pid_t controller,
 		    struct ptrc_session_reply *reply)
 {
@@ -195,8 +181,8 @@ static int exchange(int fd, const struct ptrc_session_question *q, pid_t control
 	return error;
 }
 
-/* Connects to the controller that listens under the name, within the time given.
- * If it was killed and is_removing is set, removes the sockets of all killed controllers. */
+/* Connects to the controller of this name. If it was killed and is_removing, removes the sockets of all
+ * killed controllers. */
 static int reach(const char *name, int limit_ms, bool is_removing, int *fd)
 {
 	struct sockaddr_un address;
@@ -212,7 +198,7 @@ static int reach(const char *name, int limit_ms, bool is_removing, int *fd)
 	error = ptrc_session_connect(&address, limit_ms, fd);
 	if (error == ECONNREFUSED && is_removing)
 		ptrc_session_sweep(directory);
-	/* In place of the socket there is a file, or a socket of another type. */
+	/* Errors for a file, or a socket of another type, in place of the socket. */
 	return error == EPROTOTYPE || error == ENOTSOCK ? EPROTO : error;
 }
 
@@ -226,7 +212,7 @@ int ptrc_session_knock(const char *name)
 	return error;
 }
 
-/* Connects as reach() does, but only to a controller of this user, and tells its process ID. */
+/* Connects like reach(), but only to a controller of this user, and stores its process ID. */
 static int connect_to(const char *name, int limit_ms, bool is_removing, int *fd, pid_t *controller)
 {
 	int error = reach(name, limit_ms, is_removing, fd);
@@ -252,12 +238,10 @@ int ptrc_session_ask_about(const char *name, const struct ptrc_session_question 
 		return error;
 	if (q->verb == PTRC_SESSION_SHUTDOWN)
 		end.fd = (int)syscall(SYS_pidfd_open, controller, 0);
-	/* If that fails *types is empty. */
 	if (q->types)
 		ptrc_session_types_get(name, q->types);
 	error = exchange(fd, q, controller, reply);
-	/* When the command returns, the controller's process shall be gone; but ptrace-run goes on
-	 * with its COMMAND. */
+	/* Waits for the end of the controller's process, unless it is ptrace-run, which goes on with COMMAND. */
 	if (!error && end.fd >= 0 &&
 	    !(reply->body == PTRC_SESSION_BODY_STATE && reply->state.is_run))
 		poll(&end, 1, PTRC_SESSION_ANSWER_MS);
@@ -275,7 +259,6 @@ int ptrc_session_ask(const char *name, enum ptrc_session_verb verb,
 	return ptrc_session_ask_about(name, &q, reply);
 }
 
-/* The error of a reply that is to have a state. */
 static int state_error(const struct ptrc_session_reply *r)
 {
 	return r->error ? r->error : r->body == PTRC_SESSION_BODY_STATE ? 0 : EPROTO;
@@ -294,6 +277,7 @@ int ptrc_session_follow(const char *name, enum ptrc_session_verb verb,
 			struct ptrc_session_reply *reply, int *fd, int *controller_fd)
 {
 	const struct ptrc_session_question q = {.verb = verb};
+	const struct timeval limit = {.tv_sec = PTRC_SESSION_LOOK_UP_MS / 1000};
 	pid_t controller;
 	int error = connect_to(name, PTRC_SESSION_ANSWER_MS, true, fd, &controller);
 
@@ -303,10 +287,9 @@ int ptrc_session_follow(const char *name, enum ptrc_session_verb verb,
 	error = exchange(*fd, &q, controller, reply);
 	if (!error)
 		error = state_error(reply);
-	/* The next event may be long in coming; meanwhile the follower has to notice
-	 * signals. */
-	if (!error)
-		error = limit_waits(*fd, PTRC_SESSION_LOOK_UP_MS);
+	/* The follower has to notice signals while it waits for events. */
+	if (!error && setsockopt(*fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)))
+		error = errno;
 	if (error && *controller_fd >= 0)
 		close(*controller_fd);
 	if (error)
@@ -329,8 +312,7 @@ void ptrc_session_stat_all(char *const *names, size_t count, bool is_removing,
 		int64_t left = (until - ptrc_now_ns()) / PTRC_NS_PER_MS;
 
 		p[i] = (struct pollfd){.fd = -1, .events = POLLIN};
-		/* A controller that accepts no connection gets a part of the time only: the
-		 * others need the rest. */
+		/* A controller that accepts no connection must leave time for the others. */
 		errors[i] = connect_to(names[i], left > 200 ? (int)left / 4 : 50, is_removing,
 				       &p[i].fd, &controller);
 		if (!errors[i]) {
@@ -384,48 +366,38 @@ int ptrc_session_list(struct ptrc_session_list *l, bool is_removing)
 
 /* ---- event types ---- */
 
-static void add_type(struct ptrc_session_types *t, const struct ptrc_session_type_record *record,
-		     const char *name)
+static void add_record(struct ptrc_session_types *t, const struct ptrc_session_type_record *r,
+		       const char *name)
 {
-	*ptrc_append(t->types, t->count) = (struct ptrc_session_type){
-		.id = record->id,
-		.is_filtered = record->is_filtered,
-		.events = record->events,
-		.bytes = record->bytes,
-		.truncated = record->truncated,
-		.name = ptrc_cli_copy_bytes(name, record->name_size),
-		.layout = record->layout_size ? ptrc_cli_copy_bytes(name + record->name_size,
-								    record->layout_size)
-					      : NULL,
+	struct posixtrace_pattern pattern = {
+		.pt_how = r->is_filtered ? POSIXTRACE_EXCLUDE : POSIXTRACE_ONLY,
+		.pt_has_matched = r->events != 0,
 	};
-}
 
-static void add_pattern(struct ptrc_session_types *t, const struct ptrc_session_type_record *record,
-			const char *name)
-{
-	struct posixtrace_pattern *p;
-
-	p = ptrc_append(t->patterns, t->pattern_count);
-	*p = (struct posixtrace_pattern){
-		.pt_how = record->is_filtered ? POSIXTRACE_EXCLUDE : POSIXTRACE_ONLY,
-		.pt_has_matched = record->events != 0,
-	};
-	memcpy(p->pt_glob, name, record->name_size);
-}
-
-static void add_snapshot_pattern(struct ptrc_session_types *t,
-				 const struct ptrc_session_type_record *record, const char *name)
-{
-	if (!record->events)
+	if (r->id) {
+		*ptrc_append(t->types, t->count) = (struct ptrc_session_type){
+			.id = r->id,
+			.is_filtered = r->is_filtered,
+			.events = r->events,
+			.bytes = r->bytes,
+			.truncated = r->truncated,
+			.name = ptrc_cli_copy_bytes(name, r->name_size),
+			.layout = r->layout_size
+					  ? ptrc_cli_copy_bytes(name + r->name_size, r->layout_size)
+					  : NULL,
+		};
+	} else if (r->is_filtered != PTRC_SESSION_PATTERN_IS_SNAPSHOT) {
+		memcpy(pattern.pt_glob, name, r->name_size);
+		*ptrc_append(t->patterns, t->pattern_count) = pattern;
+	} else if (!r->events) {
 		*ptrc_append(t->idle_snapshots, t->idle_snapshot_count) =
-			ptrc_cli_copy_bytes(name, record->name_size);
+			ptrc_cli_copy_bytes(name, r->name_size);
+	}
 }
 
 static int add_page(struct ptrc_session_types *t, const struct ptrc_session_reply *reply)
 {
-	/* There cannot be more event types than this. */
-	const size_t most = PTRC_READER_IDS;
-	/* Nor more patterns of snapshots: a command line has no room for them. */
+	/* More patterns than a command line has room for. */
 	enum { SNAPSHOT_PATTERNS_MAX = 1 << 20 };
 	struct ptrc_session_type_record record;
 	size_t at = 0;
@@ -437,17 +409,12 @@ static int add_page(struct ptrc_session_types *t, const struct ptrc_session_repl
 		at += sizeof(record);
 		if (record.name_size > TRACE_EVENT_NAME_MAX ||
 		    record.layout_size > POSIXTRACE_LAYOUT_MAX ||
-		    record.name_size + record.layout_size > reply->size - at || t->count > most ||
-		    t->pattern_count > POSIXTRACE_PATTERNS_MAX ||
+		    record.name_size + record.layout_size > reply->size - at ||
+		    t->count > PTRC_READER_IDS || t->pattern_count > POSIXTRACE_PATTERNS_MAX ||
 		    t->idle_snapshot_count > SNAPSHOT_PATTERNS_MAX ||
 		    memchr(reply->page + at, '\0', record.name_size + record.layout_size))
 			return EPROTO;
-		if (record.id)
-			add_type(t, &record, (const char *)reply->page + at);
-		else if (record.is_filtered == PTRC_SESSION_PATTERN_IS_SNAPSHOT)
-			add_snapshot_pattern(t, &record, (const char *)reply->page + at);
-		else
-			add_pattern(t, &record, (const char *)reply->page + at);
+		add_record(t, &record, (const char *)reply->page + at);
 		at += ptrc_session_padded(record.name_size + record.layout_size);
 	}
 	return 0;
@@ -472,8 +439,7 @@ int ptrc_session_types_get(const char *name, struct ptrc_session_types *t)
 		error = ptrc_session_ask_about(name, &q, reply);
 		if (!error)
 			error = reply->error;
-		/* Every page but the last has to bring something: otherwise a faulty controller
-		 * could send pages for ever. */
+		/* Each page has to advance: otherwise a faulty controller could send pages for ever. */
 		if (!error && (reply->body != PTRC_SESSION_BODY_PAGE ||
 			       (reply->next && (reply->next <= q.from || !reply->size))))
 			error = EPROTO;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * How a command asks a session.
- */
+/* The client side of a session: questions that commands ask its controller. */
 #ifndef PTRC_SRC_SESSION_SESSION_CLIENT_H
 #define PTRC_SRC_SESSION_SESSION_CLIENT_H
 
@@ -17,47 +15,45 @@ struct ptrc_session_question {
 	uint32_t from;
 	const char *const *texts;
 	size_t text_count;
-	/* If not null: what the session has when it is connected to, and before it is asked.
-	 * Empty if it does not tell, as when somebody else ends it. */
+	/* If not NULL, gets the event types just before the question; empty if the session does not answer that,
+	 * for instance because another client ends it. */
 	struct ptrc_session_types *types;
 };
 
 /*
- * Asks the session and writes its last reply to *reply. After SHUTDOWN the controller has
- * ended. Returns 0, or
- *   ENOENT        there is no such session
+ * Asks the session and writes its last reply to *reply. After SHUTDOWN the controller has ended. Returns 0, or
+ *   ENOENT        no such session
  *   ECONNREFUSED  its controller was killed; the name is free again
- *   ETIMEDOUT     no answer came in time, or the controller or the process that writes the log is stopped
- *   EPERM         the directory is not safe, or the other side is another user
- *   EPROTO        the answer is not one of this version
+ *   ETIMEDOUT     no answer in time, or the controller or the keeper is stopped
+ *   EPERM         the directory is not safe, or the controller belongs to another user
+ *   EPROTO        an answer of another version
  *   ECONNRESET    the controller ended without an answer
  *   E2BIG         the texts have more than PTRC_SESSION_TEXTS_MAX bytes
- *   others        of socket() or connect()
+ *   others        from socket() or connect()
  */
 int ptrc_session_ask(const char *name, enum ptrc_session_verb, struct ptrc_session_reply *reply);
 int ptrc_session_ask_about(const char *name, const struct ptrc_session_question *,
 			   struct ptrc_session_reply *reply);
 
-/* Asks for the state of the session, which stays until the next call. Returns one of these errors, or that of the
- * reply. */
+/* Asks for the state of the session, which is valid until the next call. Returns 0, one of these errors, or
+ * that of the reply. */
 int ptrc_session_stat(const char *name, const struct ptrc_session_state **);
 
-/* Returns a text for one of these errors; for ETIMEDOUT, what the last question waited for. */
+/* A text for one of these errors; for ETIMEDOUT, what the last question waited for. */
 const char *ptrc_session_explain(int error);
 
-/* Returns whether a controller listens under the name, as 0 or one of these errors. Unlike
- * the functions that ask, it does not remove the socket of a killed controller. */
+/* Returns 0 if a controller listens under the name, or one of these errors. Unlike the functions that ask, does
+ * not remove the socket of a killed controller. */
 int ptrc_session_knock(const char *name);
 
 /*
- * Sends STAT to many sessions at the same time, so that several that do not answer cost no more
- * time than one. Each name has a reply and an error; a reply is valid if its error is 0.
- * Sockets of killed controllers are removed if is_removing is set.
+ * Sends STAT to many sessions at the same time, so that several without an answer cost no more time than one.
+ * The reply to a name is valid if its error is 0. Removes sockets of killed controllers if is_removing.
  */
 void ptrc_session_stat_all(char *const *names, size_t count, bool is_removing,
 			   struct ptrc_session_reply *replies, int *errors);
 
-/* The sessions of this user in the order of their names, and the answers of all to STAT. */
+/* The sessions of this user, sorted by name, and their answers to STAT. */
 struct ptrc_session_list {
 	size_t count;
 	char **names;
@@ -66,22 +62,21 @@ struct ptrc_session_list {
 	struct ptrc_session_reply *replies;
 };
 
-/* Fills in the list, which has no function to free it: a command needs one list until it ends.
- * Returns an error number of ptrc_session_names(); then the list is empty. */
+/* Fills in the list, which is never freed: a command needs one until it ends. Returns 0, or an error number of
+ * ptrc_session_names() with an empty list. */
 int ptrc_session_list(struct ptrc_session_list *, bool is_removing);
 
-/* Whether the numbers of the session's processes are those of another pid namespace. */
+/* Whether the process IDs in the state are those of another pid namespace. */
 bool ptrc_session_is_foreign(const struct ptrc_session_state *);
 
 /*
- * Sends FOLLOW, or DUMP, and keeps the connection, in *fd; *controller_fd is a pidfd of the controller,
- * or -1. To receive on the connection fails with EAGAIN whenever nothing has come for
- * PTRC_SESSION_LOOK_UP_MS. Errors as above; then there is nothing to close.
+ * Sends FOLLOW or DUMP and keeps the connection, in *fd; *controller_fd is a pidfd of the controller, or -1.
+ * recv() on *fd fails with EAGAIN after PTRC_SESSION_LOOK_UP_MS without data. Errors as above; then there is
+ * nothing to close.
  */
 int ptrc_session_follow(const char *name, enum ptrc_session_verb, struct ptrc_session_reply *reply,
 			int *fd, int *controller_fd);
 
-/* An event type of a session. */
 struct ptrc_session_type {
 	trace_event_id_t id;
 	bool is_filtered;
@@ -89,11 +84,11 @@ struct ptrc_session_type {
 	uint64_t bytes;
 	uint64_t truncated;
 	char *name;
-	char *layout; /* null: it has none */
+	char *layout; /* NULL if it has none */
 };
 
 struct ptrc_session_types {
-	/* In the order of their identifiers. */
+	/* Sorted by .id. */
 	struct ptrc_session_type *types;
 	size_t count;
 	struct posixtrace_pattern *patterns;
@@ -101,11 +96,11 @@ struct ptrc_session_types {
 	/* The patterns of --snapshot-on that match no event type. */
 	char **idle_snapshots;
 	size_t idle_snapshot_count;
-	/* Every event type that no program has opened yet is filtered out. */
+	/* All event types that no program has opened yet are filtered out. */
 	bool is_all_filtered;
 };
 
-/* Asks for all pages of them. Errors as above; then there is nothing to free. */
+/* Asks for all pages. Errors as above; then there is nothing to free. */
 int ptrc_session_types_get(const char *name, struct ptrc_session_types *);
 void ptrc_session_types_free(struct ptrc_session_types *);
 

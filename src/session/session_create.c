@@ -16,7 +16,7 @@
 
 #include "src/session/trace_error.h"
 
-/* A controller that gets so many signals to end itself ends at once. The keeper goes on. */
+/* The third signal ends the controller at once. The keeper goes on. */
 enum { SIGNALS_MAX = 3 };
 
 static void get_end_signals(sigset_t *signals)
@@ -27,8 +27,8 @@ static void get_end_signals(sigset_t *signals)
 	sigaddset(signals, SIGTERM);
 }
 
-/* Makes this process one that outlives the command which made it. Opens the descriptors of the
- * end signals and of the target. */
+/* Makes this process independent of the command that started it. Opens the descriptors of the end signals and
+ * of the target. */
 static int make_process(struct ptrc_session_plan *plan, int *signal_fd)
 {
 	sigset_t signals;
@@ -40,8 +40,7 @@ static int make_process(struct ptrc_session_plan *plan, int *signal_fd)
 	signal(SIGXFSZ, SIG_IGN);
 	sigemptyset(&none);
 	get_end_signals(&signals);
-	/* Until the session is ready a signal ends this process at once: the log may take nothing
-	 * when its head is written. */
+	/* Until the session is ready, a signal kills this process: writing the head of the log may block. */
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	*signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (*signal_fd < 0)
@@ -54,9 +53,8 @@ static int make_process(struct ptrc_session_plan *plan, int *signal_fd)
 }
 
 /*
- * Closes all descriptors but these two, which are above the standard ones; log_fd is -1 without
- * a log. If the controller kept a pipe open that a shell reads to its end, $(ptrace-create ...)
- * would hang.
+ * Closes all descriptors but these two, which are above the standard ones; log_fd is -1 without a log. A pipe
+ * that stayed open would make $(ptrace-create ...) hang, as the shell reads it to its end.
  */
 static int close_inherited(int outcome_fd, int log_fd)
 {
@@ -79,8 +77,8 @@ static int close_inherited(int outcome_fd, int log_fd)
 	return 0;
 }
 
-/* A signal ends the session. It does not wait for a log that takes nothing: nobody is sure to be
- * there who could tell it to. */
+/* Ends the session after a signal, without waiting for a log that blocks: there may be no user to end the
+ * wait. */
 static void take_signal(struct ptrc_server *server, int signal_fd, bool has_log)
 {
 	static unsigned int count;
@@ -141,8 +139,8 @@ controller_main(const struct ptrc_session_plan *given, int outcome_fd)
 	snprintf(outcome.os_refusal, sizeof(outcome.os_refusal), "%s",
 		 ptrc_server_os_refusal(server));
 	outcome.controller = getpid();
-	/* So few bytes go into the pipe at once. If the command that was to read them is gone,
-	 * nobody knows the name of the session, so the session ends. */
+	/* A write this small is atomic. If the command that reads the pipe is gone, no user knows the name of the
+	 * session, so the session ends. */
 	if (write(outcome_fd, &outcome, sizeof(outcome)) != (ssize_t)sizeof(outcome) &&
 	    !outcome.error) {
 		posix_trace_shutdown(ptrc_server_trace(server));
@@ -165,8 +163,7 @@ void ptrc_session_create(const struct ptrc_session_plan *plan, struct ptrc_sessi
 
 	memset(outcome, 0, sizeof(*outcome));
 	outcome->stage = PTRC_SESSION_STAGE_PROCESS;
-	/* The first child would be the first process of its pid namespace, with which all others of
-	 * it end. */
+	/* The first child would be the init of its pid namespace, with which all other processes there end. */
 	if (foreign && !strcmp(foreign, "pid")) {
 		outcome->error = ECHILD;
 		return;
@@ -175,19 +172,17 @@ void ptrc_session_create(const struct ptrc_session_plan *plan, struct ptrc_sessi
 		outcome->error = errno;
 		return;
 	}
-	/* Otherwise both processes would write what is in the buffer of stdio. */
+	/* Otherwise both processes would write the content of the stdio buffer. */
 	fflush(stdout);
 	pid = fork();
 	if (!pid) {
-		/* In a kernel session of its own (setsid) the controller is out of the
-		 * terminal's reach. It is not the leader of that session, so that no terminal
-		 * it opens becomes its own. */
+		/* In a kernel session of its own (setsid) the controller gets no signals of the terminal. It is
+		 * not the leader of that session, so it cannot acquire a controlling terminal. */
 		setsid();
 		pid = fork();
 		if (pid)
 			_exit(pid < 0 ? errno : 0);
-		/* The pipe has not taken the place of a standard descriptor: ptrc_cli_begin() has
-		 * occupied those that were closed. */
+		/* The pipe is no standard descriptor: ptrc_cli_begin() has occupied those that were closed. */
 		controller_main(plan, ends[1]);
 	}
 	close(ends[1]);
@@ -208,7 +203,7 @@ void ptrc_session_create(const struct ptrc_session_plan *plan, struct ptrc_sessi
 	close(ends[0]);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	/* Why there is no second child. */
+	/* The first child exits with the error of the second fork. */
 	if (outcome->error == ECHILD && WIFEXITED(status) && WEXITSTATUS(status))
 		outcome->error = WEXITSTATUS(status);
 }

@@ -11,13 +11,16 @@
 #include "src/base/clock.h"
 
 enum {
-	/* How much a socket is asked to hold; the kernel usually grants less. */
+	/* The size asked for a socket's buffer; the kernel usually grants less. */
 	SOCKET_SIZE = 4 << 20,
-	/* How long events are read, for all followers, before the controller looks at its other
-	 * tasks. */
+	/* How long events are read, for all followers together, before the controller does other work. */
 	READ_NS = 10000000,
-	/* How often a follower is told at most what it has missed: counting takes a while. */
+	/* The least time between two reports of missed events: counting them is expensive. */
 	COUNT_MS = 1000,
+	/* At the end of the session: how long a follower may take nothing while its socket is full, and how long
+	 * the controller waits for all followers together. */
+	END_MS = 500,
+	END_ALL_MS = 5000,
 };
 
 /* ---- followers ---- */
@@ -34,21 +37,16 @@ static void let_go(struct ptrc_follow *f, size_t i)
 	memmove(f->followers + i, f->followers + i + 1, (f->count - i) * sizeof(f->followers[0]));
 }
 
-static uint64_t count_lost(const struct ptrc_follow *f)
+/* Counts the events lost in the stream, and those written to the log, including those that a ring log has
+ * dropped. Both are 0 once the stream is gone. */
+static void count(const struct ptrc_follow *f, uint64_t *lost, uint64_t *written)
 {
 	struct ptrc_counts counts;
 
-	return ptrc_trace_counts(f->trace, &counts) ? 0 : counts.pt_lost_events;
-}
-
-/* The events that the log has got, also those that it has lost since. */
-static uint64_t count_written(const struct ptrc_follow *f)
-{
-	struct ptrc_counts counts;
-
-	return ptrc_trace_counts(f->trace, &counts)
-		       ? 0
-		       : counts.pt_log_events + counts.pt_log_lost_events;
+	if (ptrc_trace_counts(f->trace, &counts))
+		counts = (struct ptrc_counts){0};
+	*lost = counts.pt_lost_events;
+	*written = counts.pt_log_events + counts.pt_log_lost_events;
 }
 
 int ptrc_follow_add(struct ptrc_follow *f, int fd, bool is_snapshot,
@@ -56,14 +54,14 @@ int ptrc_follow_add(struct ptrc_follow *f, int fd, bool is_snapshot,
 {
 	const int size = SOCKET_SIZE;
 	struct ptrc_follower *to;
+	uint64_t lost_before;
 	int error;
-
-	/* What is lost while a snapshot is made is either in it or counted as missed. */
-	uint64_t lost_before = count_lost(f);
 
 	if (f->count == PTRC_FOLLOWERS_MAX)
 		return EMFILE;
 	to = calloc(1, sizeof(*to));
+	if (to)
+		count(f, &lost_before, &to->written_before);
 	error = to ? posixtrace_cursor_open(f->trace, is_snapshot ? POSIXTRACE_CURSOR_SNAPSHOT : 0,
 					    &to->cursor)
 		   : ENOMEM;
@@ -75,8 +73,10 @@ int ptrc_follow_add(struct ptrc_follow *f, int fd, bool is_snapshot,
 	to->fd = fd;
 	to->is_snapshot = is_snapshot;
 	to->progress_ns = ptrc_now_ns();
-	to->lost_before = is_snapshot ? lost_before : count_lost(f);
-	to->written_before = count_written(f);
+	count(f, &to->lost_before, &to->written_before);
+	/* Events lost while the cursor was opened are in a snapshot or counted as missed. */
+	if (is_snapshot)
+		to->lost_before = lost_before;
 	to->end = (struct ptrc_follow_end){.status = state->status, .counts = state->counts};
 	f->followers[f->count++] = to;
 	return 0;
@@ -87,8 +87,7 @@ size_t ptrc_follow_poll(const struct ptrc_follow *f, struct pollfd *p)
 	for (size_t i = 0; i < f->count; i++)
 		p[i] = (struct pollfd){
 			.fd = f->followers[i]->fd,
-			/* A follower sends nothing after its request: when its socket gets
-			 * readable, it has closed it. */
+			/* A follower sends nothing after its request, so POLLIN means that it has left. */
 			.events = f->followers[i]->pending ? POLLIN | POLLOUT : POLLIN,
 		};
 	return f->count;
@@ -96,7 +95,7 @@ size_t ptrc_follow_poll(const struct ptrc_follow *f, struct pollfd *p)
 
 /* ---- messages ---- */
 
-/* Sends a message. Returns false if the socket has no room or the follower is gone. */
+/* Sends a message. Returns false if the socket is full or the follower has left. */
 static bool put(struct ptrc_follower *to, const void *message, size_t size)
 {
 	ssize_t n;
@@ -110,7 +109,7 @@ static bool put(struct ptrc_follower *to, const void *message, size_t size)
 	return n >= 0;
 }
 
-/* Sends a follower what waits for room. */
+/* Sends pending bytes as far as the socket has room. */
 static void unblock(struct ptrc_follower *to)
 {
 	while (to->pending) {
@@ -128,8 +127,8 @@ static void unblock(struct ptrc_follower *to)
 	}
 }
 
-/* Sends a part of the log, or keeps it until the follower takes it. Once a part could not be kept the follower is
- * sent nothing more, because what it received would not be a log. */
+/* Sends a part of the log, or keeps it until the socket has room. If there is no memory for that, the follower
+ * gets nothing more, as a log with a gap cannot be read. */
 static void send_part(struct ptrc_follower *to, const struct ptrc_part *part)
 {
 	unsigned char *all;
@@ -158,9 +157,9 @@ void ptrc_follow_serve(struct ptrc_follow *f, const struct pollfd *p, size_t cou
 	}
 }
 
-/* ---- what they have missed ---- */
+/* ---- missed events ---- */
 
-/* Sends a STATUS: how the session is, and what the follower has missed. */
+/* Sends a STATUS: the state of the session, and the number of events that the follower has missed. */
 static void send_status(struct ptrc_follower *to, const struct ptrc_follow_end *session,
 			bool is_end)
 {
@@ -182,14 +181,15 @@ static void send_status(struct ptrc_follower *to, const struct ptrc_follow_end *
 		send_part(to, &part);
 }
 
-/* Counts what the follower has missed. Returns whether that is more than it was told. */
+/* Counts the events that the follower has missed. Returns whether their number has changed. */
 static bool count_missed(const struct ptrc_follow *f, struct ptrc_follower *to)
 {
 	struct ptrc_follow_missed *m = &to->missed;
 	struct ptrc_follow_missed before = *m;
-	uint64_t lost = count_lost(f);
+	uint64_t lost, written;
 	unsigned long missed;
 
+	count(f, &lost, &written);
 	to->is_behind = false;
 	if (posixtrace_cursor_get_missed(to->cursor, &missed))
 		return false;
@@ -199,20 +199,21 @@ static bool count_missed(const struct ptrc_follow *f, struct ptrc_follower *to)
 	return m->lost != before.lost || m->flushed != before.flushed;
 }
 
-/* Whether events were flushed that the follower did not get. Of those that it got some are not
- * flushed yet, so this may come late. What is noticed once is not noticed again. */
+/* Whether events were flushed that the follower did not get, since this last returned true. May notice it late,
+ * as some of the events that the follower got are not flushed yet. */
 static bool is_overtaken(const struct ptrc_follow *f, struct ptrc_follower *to)
 {
-	uint64_t written = count_written(f);
+	uint64_t lost, written;
 
+	count(f, &lost, &written);
 	if (written <= to->written_before + to->taken)
 		return false;
 	to->taken = written - to->written_before;
 	return true;
 }
 
-/* Tells the follower what it has missed, if it may be anything new. */
-static void tell_missed(struct ptrc_follow *f, struct ptrc_follower *to)
+/* Sends a STATUS if the follower has missed events since the last one. */
+static void report_missed(struct ptrc_follow *f, struct ptrc_follower *to)
 {
 	int64_t now = ptrc_now_ns();
 
@@ -251,7 +252,6 @@ void ptrc_follow_greet(struct ptrc_follow *f)
 		send_status(to, &to->end, false);
 }
 
-/* Ends a snapshot. */
 static void finish_snapshot(struct ptrc_follow *f, struct ptrc_follower *to)
 {
 	count_missed(f, to);
@@ -261,27 +261,24 @@ static void finish_snapshot(struct ptrc_follow *f, struct ptrc_follower *to)
 	to->is_finished = true;
 }
 
-/* Whether the follower can be sent more. */
 static bool has_room(const struct ptrc_follower *to)
 {
 	return !to->pending && !to->is_gone && !to->is_incomplete;
 }
 
-/* Reads for one follower. Returns whether there is more that it has room for. */
 static bool read_for(struct ptrc_follow *f, struct ptrc_follower *to, int64_t limit_ns)
 {
 	int64_t since = ptrc_now_ns();
 	bool is_more = true;
 
-	/* poll() is not enough: a socket accepts messages until it is full, but counts as writable
-	 * again only when it is nearly empty. */
+	/* Not left to poll(): a socket that was full counts as writable only when it is nearly empty. */
 	unblock(to);
 	if (to->is_finished)
 		return false;
 	while (is_more && has_room(to) && ptrc_now_ns() - since < limit_ns)
 		is_more = send_events(to);
 	if (!to->is_snapshot && has_room(to))
-		tell_missed(f, to);
+		report_missed(f, to);
 	if (is_more || to->is_gone)
 		return has_room(to);
 	if (to->is_snapshot)
@@ -315,7 +312,6 @@ void ptrc_follow_cleared(struct ptrc_follow *f)
 
 /* ---- the end ---- */
 
-/* Whether there is an event that was not sent. */
 static bool has_event(struct ptrc_follower *to)
 {
 	struct posix_trace_event_info info;
@@ -327,14 +323,13 @@ static bool has_event(struct ptrc_follower *to)
 	       !unavailable;
 }
 
-/* Whether a follower still has something to get, and takes it. */
 static bool is_any_at_work(const struct ptrc_follow *f, int64_t until_ns)
 {
 	int64_t now = ptrc_now_ns();
 
 	for (size_t i = 0; i < f->count && now < until_ns; i++)
 		if (f->followers[i]->pending &&
-		    now - f->followers[i]->progress_ns < PTRC_FOLLOW_END_MS * PTRC_NS_PER_MS)
+		    now - f->followers[i]->progress_ns < END_MS * PTRC_NS_PER_MS)
 			return true;
 	return false;
 }
@@ -351,9 +346,9 @@ static void wait_for_room(struct ptrc_follow *f)
 void ptrc_follow_finish(struct ptrc_follow *f)
 {
 	int64_t now = ptrc_now_ns();
-	int64_t until = now + PTRC_FOLLOW_END_ALL_MS * PTRC_NS_PER_MS;
+	int64_t until = now + END_ALL_MS * PTRC_NS_PER_MS;
 
-	/* A follower may have had nothing to take for long. */
+	/* For a follower that was idle, END_MS counts from now. */
 	for (size_t i = 0; i < f->count; i++)
 		f->followers[i]->progress_ns = now;
 	while (f->count) {
@@ -368,7 +363,7 @@ void ptrc_follow_finish(struct ptrc_follow *f)
 		struct ptrc_follower *to = f->followers[i];
 
 		count_missed(f, to);
-		/* Whoever was given up may lack no more than what waits for him. */
+		/* A follower that was given up may only lack its pending bytes, which may still be sent. */
 		if (to->pending)
 			to->is_incomplete |= has_event(to);
 	}
@@ -380,8 +375,7 @@ void ptrc_follow_end(struct ptrc_follow *f, const struct ptrc_follow_end *end)
 		struct ptrc_follower *to = f->followers[f->count - 1];
 
 		unblock(to);
-		/* END comes after everything else or not at all: a follower that gets
-		 * no END knows that it missed something. */
+		/* Only a follower that got everything else gets END: its lack means missing events. */
 		if (has_room(to) && !to->is_snapshot)
 			send_status(to, end, true);
 		let_go(f, f->count - 1);

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How the controller serves the followers of its session, and those who ask for what the stream
- * holds now. Each has a cursor of its own in the stream, so nobody takes events away from others,
- * from the stream or from the log. The controller does not wait at the stream but reads it every
- * PTRC_FOLLOW_READ_MS, so that traced processes have no reader to wake.
+ * Serves the followers of a session, and clients that ask for what the stream holds now (snapshots). Each has
+ * a cursor of its own, so it takes no events away from other followers, the stream or the log. The controller
+ * polls the stream every PTRC_FOLLOW_READ_MS instead of waiting for events, so traced processes never have to
+ * wake a reader.
  *
- * While the socket of a follower is full, the controller does not read for it: its cursor stays
- * behind. What is overwritten or flushed meanwhile, the follower misses, and is told how much; so is
- * one whose controller did not come to read in time.
+ * While the socket of a follower is full, the controller does not read for it. Events that are overwritten or
+ * flushed meanwhile are missed by the follower, which is informed of their number.
  *
- * What a follower gets is a log (session_protocol.h), in parts that the library makes of what its cursor
- * reads. The stream may be gone when a log ends.
+ * A follower gets a log (session_protocol.h), in parts that the library makes of the events at its cursor. The
+ * stream may be gone when the log ends.
  */
 #ifndef PTRC_SRC_SESSION_SESSION_FOLLOW_H
 #define PTRC_SRC_SESSION_SESSION_FOLLOW_H
@@ -27,13 +26,8 @@
 
 enum {
 	PTRC_FOLLOWERS_MAX = 64,
-	/* While anybody follows, ptrc_follow_read() is to be called so often. */
+	/* How often ptrc_follow_read() is to be called while there are followers. */
 	PTRC_FOLLOW_READ_MS = 2,
-	/* At the end of a session the controller waits for a follower whose socket is full, as long
-	 * as the follower takes something within this time, and for all of them no longer than the
-	 * second time. */
-	PTRC_FOLLOW_END_MS = 500,
-	PTRC_FOLLOW_END_ALL_MS = 5000,
 };
 
 /* How much a follower has missed since it came or the session was cleared. */
@@ -44,7 +38,7 @@ struct ptrc_follow_missed {
 	uint64_t flushed;
 };
 
-/* What a follower is told of the session at its end. */
+/* The state of the session for the last STATUS of a log. */
 struct ptrc_follow_end {
 	/* The error number of writing the log, or 0. */
 	int error;
@@ -59,25 +53,25 @@ struct ptrc_follower {
 	bool is_snapshot;
 	bool is_finished;
 	bool is_gone;
-	/* What waits for room in the socket, or null; how much of it was sent; and when the socket last took
-	 * something. */
+	/* Bytes that wait for room in the socket, or NULL; how many of them were sent. */
 	unsigned char *pending;
 	size_t pending_size;
 	size_t sent;
+	/* When the socket last took something. */
 	int64_t progress_ns;
-	/* What the stream had lost before the follower came, and what the log had got. */
+	/* Events lost in the stream and written to the log before the follower came. */
 	uint64_t lost_before;
 	uint64_t written_before;
-	/* The events that the follower got. If the log has got more meanwhile, some were missed. */
+	/* Events that the follower got. If the log got more in the same time, some were missed. */
 	uint64_t taken;
-	/* The totals that the follower was told last, and when they were counted. It is behind if
-	 * it may have missed something since. */
+	/* The totals in the last STATUS, and when they were counted. */
 	struct ptrc_follow_missed missed;
 	int64_t counted_ns;
+	/* Events may have been missed since then. */
 	bool is_behind;
-	/* The follower has missed something that cannot be counted. */
+	/* Events were missed that cannot be counted. */
 	bool is_incomplete;
-	/* What the session was when the follower came: what a snapshot tells at its end. */
+	/* The session when the follower came: for the last STATUS of a snapshot. */
 	struct ptrc_follow_end end;
 };
 
@@ -89,37 +83,33 @@ struct ptrc_follow {
 	size_t count;
 };
 
-/* Makes the connection that of a follower, and then owns its descriptor. A snapshot ends by itself,
- * with the status and counts of *state. Returns 0, EMFILE if there are too many followers, or
- * another error number. The follower gets nothing before ptrc_follow_greet(). */
+/* Adds a follower, and takes over its descriptor. A snapshot ends by itself, with the status and counts of
+ * *state. Returns 0, EMFILE if there are too many followers, or another error number. */
 int ptrc_follow_add(struct ptrc_follow *, int fd, bool is_snapshot,
 		    const struct ptrc_session_state *state);
 
-/* Sends the follower that was added last what its log begins with, up to the first STATUS, and so the
+/* Sends the start of the log, up to the first STATUS, to the follower that was added last. It includes the
  * names of all event types. */
 void ptrc_follow_greet(struct ptrc_follow *);
 
-/* Fills in an entry for each follower, and returns how many there are. */
+/* Fills in an entry for each follower; returns their number. */
 size_t ptrc_follow_poll(const struct ptrc_follow *, struct pollfd *);
 
-/* Sends waiting messages to followers whose sockets have room now, and removes those that have
- * left. The entries are those of ptrc_follow_poll(); no follower may be added in between. */
+/* Sends pending bytes to followers whose sockets have room, and removes those that have left. The entries are
+ * those of ptrc_follow_poll(); no follower may be added in between. */
 void ptrc_follow_serve(struct ptrc_follow *, const struct pollfd *, size_t count);
 
-/* Reads events for some milliseconds at most, and sends them. Returns whether there
- * are more. */
+/* Reads events for at most 10 ms and sends them. Returns whether there are more. */
 bool ptrc_follow_read(struct ptrc_follow *);
 
-/* Must be called after posix_trace_clear(): the counts of the stream are 0 now. */
+/* To be called after posix_trace_clear(), which resets the counts of the stream. */
 void ptrc_follow_cleared(struct ptrc_follow *);
 
-/*
- * Reads and sends the rest of a stream that has been stopped. It waits for followers that
- * have no room, but not for ever.
- */
+/* Reads and sends the rest of a stream that was stopped. Waits for followers without room, for a limited
+ * time. */
 void ptrc_follow_finish(struct ptrc_follow *);
 
-/* Sends the end to all followers that got everything before it, and removes all followers. */
+/* Sends END to all followers that got everything before it, and removes all followers. */
 void ptrc_follow_end(struct ptrc_follow *, const struct ptrc_follow_end *);
 
 #endif

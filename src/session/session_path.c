@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "include/posixtrace-private.h"
-#include "src/base/cli.h"
+#include "src/base/message.h"
 
 bool ptrc_session_is_name(const char *name)
 {
@@ -67,6 +67,25 @@ void ptrc_session_command(pid_t pid, char name[32])
 	name[size ? size - 1 : 0] = '\0';
 }
 
+struct ptrc_session_process ptrc_session_process(pid_t pid)
+{
+	struct ptrc_session_process p = {0};
+	unsigned long long user = 0, system = 0;
+	const char *rest;
+	char text[1024];
+
+	ptrc_session_read_proc(pid, "stat", text, sizeof(text));
+	/* The program's name precedes in parentheses, and may contain any bytes. */
+	rest = strrchr(text, ')');
+	if (!rest || sscanf(rest,
+			    ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu"
+			    " %*d %*d %*d %*d %*d %*d %llu",
+			    &p.state, &user, &system, &p.start) != 4)
+		return (struct ptrc_session_process){0};
+	p.ticks = user + system;
+	return p;
+}
+
 uint32_t ptrc_session_pid_namespace(void)
 {
 	struct stat st;
@@ -79,11 +98,12 @@ void ptrc_session_say_directory(int error)
 {
 	char path[64];
 
-	/* As after chroot(). */
+	/* Usual after chroot(). */
 	if (error == EPERM && access("/dev/shm", F_OK) && errno == ENOENT) {
-		ptrc_cli_message("/dev/shm",
-				 "is not there, and a trace needs memory there: mount -t tmpfs -o "
-				 "mode=1777 tmpfs /dev/shm");
+		ptrc_cli_message(
+			"/dev/shm",
+			"does not exist, and a trace needs memory there: mount -t tmpfs -o "
+			"mode=1777 tmpfs /dev/shm");
 		return;
 	}
 	ptrc_inspect_directory(0, path);
@@ -97,7 +117,7 @@ void ptrc_session_address(const char *directory, const char *name, struct sockad
 {
 	memset(address, 0, sizeof(*address));
 	address->sun_family = AF_UNIX;
-	/* The path of the directory has 40 bytes at most, and the caller has checked the name. */
+	/* The directory's path has at most 40 bytes, and the caller has checked the name. */
 	_Static_assert(sizeof("/dev/shm/posixtrace-4294967295.01234567/c.") +
 				       PTRC_SESSION_NAME_MAX <=
 			       sizeof(address->sun_path),
@@ -109,8 +129,7 @@ void ptrc_session_address(const char *directory, const char *name, struct sockad
 
 int ptrc_session_lock(const char *directory)
 {
-	/* Processes hold the lock for a few system calls only. A process that holds it longer
-	 * was stopped, and is not waited for. */
+	/* Processes hold the lock for a few system calls; one that holds it longer was stopped. */
 	const struct timespec pause = {.tv_nsec = 2000000};
 	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
@@ -138,8 +157,7 @@ int ptrc_session_connect(const struct sockaddr_un *address, int limit_ms, int *f
 
 	if (s < 0)
 		return errno;
-	/* The limit for sending bounds connect(), too, which waits while the backlog
-	 * is full. */
+	/* The limit for sending also bounds connect(), which waits while the backlog is full. */
 	if (!setsockopt(s, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) &&
 	    !setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) &&
 	    !connect(s, (const struct sockaddr *)address, sizeof(*address))) {
@@ -151,8 +169,8 @@ int ptrc_session_connect(const struct sockaddr_un *address, int limit_ms, int *f
 	return error;
 }
 
-/* Whether no process has the socket. The kernel looks for a process first and compares the types
- * of the sockets afterwards, so this connects to no controller and wakes none. */
+/* Whether no process has the socket. The type of this socket is wrong on purpose: the kernel compares types
+ * only after it has found a process, so this never connects to a controller and wakes none. */
 static bool is_stale(const struct sockaddr_un *address)
 {
 	int s = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -165,8 +183,7 @@ static bool is_stale(const struct sockaddr_un *address)
 	return is_refused;
 }
 
-/* The next name of a socket in the directory, also of one that has only the number of its process; null: there is
- * none. */
+/* The next name of a socket in the directory, also of the form ~PID; NULL after the last. */
 static const char *next_name(DIR *dir)
 {
 	struct dirent *entry;
@@ -193,8 +210,7 @@ void ptrc_session_sweep(const char *directory)
 			lock = ptrc_session_lock(directory);
 		if (lock < 0)
 			break;
-		/* A new controller may have taken the name since. None can take it while the lock
-		 * is held. */
+		/* Checked again under the lock: a new controller may have taken the name before. */
 		if (is_stale(&address))
 			unlink(address.sun_path);
 	}

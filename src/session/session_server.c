@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "src/base/background.h"
-#include "src/base/cli.h"
+#include "src/base/message.h"
 #include "src/base/clock.h"
 #include "src/os/os_trace.h"
 #include "src/session/filter_rules.h"
@@ -23,16 +23,15 @@
 #include "src/query/reader.h"
 
 enum {
-	/* Connections whose request has not come yet. When there are so many and another one is
-	 * accepted, the oldest is closed. */
+	/* The most connections without a request yet. Another one replaces the oldest. */
 	CLIENTS_MAX = 16,
-	/* How long a controller that ends waits for the requests of clients that are connected. */
+	/* How long a controller that ends waits for the requests of connected clients. */
 	LAST_CLIENTS_MS = 100,
-	/* How long no connection is accepted after descriptors have run out. */
+	/* How long no connection is accepted after the process ran out of descriptors. */
 	LISTEN_PAUSE_MS = 100,
 };
 
-/* What is done in the background, as it writes to the log, which may stall. */
+/* Work that a background thread does, because it writes to the log, which may stall. */
 enum work {
 	WORK_NONE,
 	WORK_SNAPSHOT,
@@ -41,7 +40,7 @@ enum work {
 	WORK_SHUTDOWN,
 };
 
-/* Places in the array of descriptors that are waited for. */
+/* Indexes of the array for poll(). Followers come after the clients. */
 enum {
 	POLL_LISTEN,
 	POLL_TARGET,
@@ -51,36 +50,41 @@ enum {
 _Static_assert(POLL_CLIENTS + CLIENTS_MAX + PTRC_FOLLOWERS_MAX == PTRC_SERVER_POLL_MAX,
 	       "the callers have room for all descriptors");
 
+/* Connections in the order in which they came. */
+struct clients {
+	struct {
+		int fd;
+		unsigned int verb; /* 0 before the request */
+	} list[CLIENTS_MAX];
+	size_t count;
+};
+
 struct ptrc_server {
 	const struct ptrc_session_plan *plan;
 	char directory[64];
 	char name[PTRC_SESSION_NAME_MAX + 1];
 	struct sockaddr_un address;
-	/* With this inode number our socket is told from that of another controller under the
-	 * same name. */
+	/* The inode of our socket: another controller may have put its own in the same place. */
 	ino_t inode;
 	/* -1 without a socket. */
 	int listen_fd;
-	/* A descriptor of /dev/null, or -1 while it is closed. It is closed to accept a
-	 * connection when no other descriptor is left, so that commands reach the session
-	 * however many processes follow it. */
+	/* A descriptor of /dev/null, or -1. It is given up to accept a connection when no other descriptor is
+	 * left, so that commands reach the session however many processes follow it. */
 	int spare_fd;
 	/* No connection is accepted before this time; usually 0. */
 	int64_t listen_pause_ns;
-	/* pidfd of the target, or -1 when it has ended. Also -1 in a run: ptrace-run learns of the
-	 * end as the parent. */
+	/* pidfd of the target; -1 after its end, and in a run, whose parent notices the end. */
 	int target_fd;
 	trace_id_t trace;
 	struct ptrc_follow follow;
-	/* Null if the session makes no snapshots by itself. */
+	/* NULL if the session makes no snapshots by itself. */
 	struct ptrc_snapshots *snapshots;
-	/* Null if it gets no events of the operating system; why, if it was to. */
+	/* NULL without events of the operating system; .os_refusal says why. */
 	struct ptrc_os_trace *os;
 	struct ptrc_os_refusal os_refusal;
-	/* With what their paths begin. */
+	/* The start of the paths of snapshots. */
 	char snapshot_base[PATH_MAX];
-	/* posix_trace_get_status() resets these whenever it tells them, so the controller keeps
-	 * them. */
+	/* posix_trace_get_status() resets these when it reports them, so they are kept here. */
 	bool is_stream_overrun;
 	bool is_log_overrun;
 	int flush_error;
@@ -89,29 +93,24 @@ struct ptrc_server {
 	int64_t ran_ns;
 	int64_t running_since_ns;
 	bool is_running;
-	int clients[CLIENTS_MAX];
-	size_t client_count;
-	/* Clients whose request is done in the background, in this order, and their verbs. The
-	 * first one is being served if work is WORK_FLUSH or WORK_CLEAR. */
-	struct {
-		int fd;
-		unsigned int verb;
-	} waiting[CLIENTS_MAX];
-	size_t waiting_count;
+	/* Clients without a request yet. */
+	struct clients clients;
+	/* Clients whose requests are done in the background. The first one is being served if .work is WORK_FLUSH
+	 * or WORK_CLEAR. */
+	struct clients waiting;
 	enum work work;
 	struct ptrc_background background;
 	struct ptrc_counts final_counts;
-	/* How the clients and the followers of the last ptrc_server_poll() lie behind each other;
-	 * and there are more events for followers than there was time to read. */
+	/* Their numbers in the array of the last ptrc_server_poll(). */
 	size_t polled_clients;
 	size_t polled_followers;
+	/* Followers have more events to get than there was time to read. */
 	bool is_more;
-	/* The session is to end as soon as nothing is done in the background. */
+	/* The session is to end once the work in the background is done. */
 	bool is_end_wanted;
-	/* For the end the trace was stopped; a snapshot may still be made of its stream. */
+	/* The trace was stopped for the end; a last snapshot of its stream may follow. */
 	bool is_stopped;
-	/* The stream is gone; the members below say what followers and clients are told about
-	 * its end. */
+	/* The stream is gone; the next two members are its last state. */
 	bool is_ending;
 	struct ptrc_follow_end end;
 	struct ptrc_session_state end_state;
@@ -145,7 +144,6 @@ static void set_running(struct ptrc_server *s, bool is_running)
 	s->is_running = is_running;
 }
 
-/* Opens the spare descriptor if it is closed. Returns false if that is not possible. */
 static bool keep_spare(struct ptrc_server *s)
 {
 	if (s->spare_fd < 0)
@@ -153,8 +151,8 @@ static bool keep_spare(struct ptrc_server *s)
 	return s->spare_fd >= 0;
 }
 
-/* A ring that has lost events begins with OVERFLOW and RESUME, unless the trace leaves them out. A
- * reader makes the two, so the library does not count them. */
+/* Adds the OVERFLOW and RESUME with which a ring log that has lost events starts, unless they are filtered
+ * out. Readers generate the two, so the library does not count them. */
 static void count_gap_of_ring(trace_id_t trace, struct ptrc_session_state *state)
 {
 	static const trace_event_id_t ids[] = {POSIX_TRACE_OVERFLOW, POSIX_TRACE_RESUME};
@@ -184,9 +182,9 @@ static void gather(struct ptrc_server *s, struct ptrc_session_state *state)
 		snprintf(state->log, sizeof(state->log), "%s", s->plan->log_path);
 	if (s->snapshots)
 		ptrc_snapshots_gather(s->snapshots, &state->snapshots);
-	/* None of these can fail while the stream exists. */
+	/* This cannot fail while the stream exists. */
 	ptrc_attributes_gather(s->trace, &state->attributes);
-	/* Of a log that is rotated the first file may be taken away, or deleted. */
+	/* The first file of a rotated log may be moved or deleted. */
 	state->is_log_gone = state->has_log && !state->attributes.log_rotate_bytes &&
 			     !state->attributes.log_rotate_ns &&
 			     ptrc_logfile_is_gone(s->plan->log_fd, s->plan->log_path);
@@ -195,8 +193,7 @@ static void gather(struct ptrc_server *s, struct ptrc_session_state *state)
 	state->event_count = count_events(s->trace);
 	if (posix_trace_get_status(s->trace, &state->status))
 		return;
-	/* START and STOP are not alone in changing this: a full stream stops by itself, and
-	 * goes on after it has been read. */
+	/* Not only START and STOP change this: a full stream stops by itself, and continues after it was read. */
 	set_running(s, state->status.posix_stream_status == POSIX_TRACE_RUNNING);
 	state->running_ns = (uint64_t)s->ran_ns;
 	if (s->is_running)
@@ -226,7 +223,7 @@ void ptrc_server_remove_socket(struct ptrc_server *s)
 		close(lock);
 }
 
-/* ---- what is done in the background ---- */
+/* ---- work in the background ---- */
 
 static int do_work(void *arg)
 {
@@ -250,25 +247,25 @@ static void begin_work(struct ptrc_server *s, enum work work)
 	ptrc_background_begin(&s->background, do_work, s);
 }
 
-/* While the trace is cleared or ends, calls for it would wait; so would this process. */
+/* Whether the trace is being cleared or ended: calls for it would make this process wait. */
 static bool is_trace_busy(const struct ptrc_server *s)
 {
 	return s->work > WORK_FLUSH || s->is_stopped;
 }
 
-/* Begins a snapshot, if an event wants one. Returns whether it did. The stream is about to lose its events
- * if is_last. */
+/* Starts a snapshot if an event demands one. Returns whether it did. is_last: the stream is about to lose its
+ * events. */
 static bool begin_snapshot(struct ptrc_server *s, bool is_last)
 {
 	static struct ptrc_session_state state;
-	const struct ptrc_snapshot *told;
+	const struct ptrc_snapshot *refused;
 	bool is_due;
 
 	if (!s->snapshots)
 		return false;
-	is_due = ptrc_snapshots_is_due(s->snapshots, is_last, &told);
-	if (told && s->plan->snapshot)
-		s->plan->snapshot(s->plan->arg, told);
+	is_due = ptrc_snapshots_is_due(s->snapshots, is_last, &refused);
+	if (refused && s->plan->snapshot)
+		s->plan->snapshot(s->plan->arg, refused);
 	if (!is_due)
 		return false;
 	gather(s, &state);
@@ -277,16 +274,7 @@ static bool begin_snapshot(struct ptrc_server *s, bool is_last)
 	return true;
 }
 
-static void finish_snapshot(struct ptrc_server *s, int error)
-{
-	const struct ptrc_snapshot *made = ptrc_snapshots_finish(s->snapshots, error);
-
-	if (s->plan->snapshot)
-		s->plan->snapshot(s->plan->arg, made);
-}
-
-/* Ends the session. Whatever goes wrong, afterwards the stream is gone, the log is closed and
- * the name is free. */
+/* Ends the session. Even after errors the stream is gone, the log is closed and the name is free. */
 static void begin_end(struct ptrc_server *s)
 {
 	if (!s->is_stopped) {
@@ -301,7 +289,7 @@ static void begin_end(struct ptrc_server *s)
 		ptrc_follow_finish(&s->follow);
 		s->is_stopped = true;
 	}
-	/* Its end brings the controller here again. */
+	/* After a snapshot, begin_next() calls this function again. */
 	if (begin_snapshot(s, true))
 		return;
 	if (s->snapshots)
@@ -316,7 +304,7 @@ static void finish_end(struct ptrc_server *s, int error)
 {
 	struct ptrc_session_state *state = &s->end_state;
 
-	/* Of a log that cannot be read, such as a pipe, only these counts tell what it has got. */
+	/* For a log that cannot be read, such as a pipe, only these counts say how many events it has. */
 	state->counts = s->final_counts;
 	s->end = (struct ptrc_follow_end){
 		.error = error, .status = state->status, .counts = state->counts};
@@ -326,7 +314,6 @@ static void finish_end(struct ptrc_server *s, int error)
 	s->is_ending = true;
 }
 
-/* The reply gets the state that the session has, or ended in. */
 static void put_state(struct ptrc_server *s, bool is_of_end)
 {
 	if (is_of_end)
@@ -337,9 +324,9 @@ static void put_state(struct ptrc_server *s, bool is_of_end)
 	s->reply.size = sizeof(s->reply.state);
 }
 
-/* ---- what the verbs do: each returns the error number of the reply ---- */
+/* ---- the verbs: each function returns the error number of the reply ---- */
 
-/* While the session ends it is there, until its log is complete: with the state that it ends in. */
+/* A session that is ending is listed with its last state until its log is complete. */
 static int answer_stat(struct ptrc_server *s)
 {
 	put_state(s, s->work == WORK_SHUTDOWN);
@@ -367,13 +354,13 @@ static int answer_stop(struct ptrc_server *s)
 	return error;
 }
 
-/* ---- what the long verbs do ---- */
+/* ---- long verbs, which are done in the background ---- */
 
 static void begin_flush(struct ptrc_server *s)
 {
 	ptrc_os_catch_up(s->os);
-	/* What has been flushed can no longer be sent to followers, so they get it first. But a
-	 * program that records faster than the controller reads shall not hold up the flush. */
+	/* Followers cannot get events that were flushed, so these are sent first. The loop is bounded, as a
+	 * program may record faster than the controller reads. */
 	for (int i = 0; i < 10 && ptrc_follow_read(&s->follow); i++)
 		;
 	begin_work(s, WORK_FLUSH);
@@ -404,7 +391,7 @@ static void want_end(struct ptrc_server *s)
 
 static int answer_filter(struct ptrc_server *s)
 {
-	/* The filter that holds now is for them. */
+	/* Earlier events are still subject to the old filter. */
 	ptrc_os_catch_up(s->os);
 	return ptrc_filter_rules_change(s->trace, s->request.head.flags, s->request.texts,
 					s->request.head.size, &s->reply.text);
@@ -418,8 +405,7 @@ static int answer_types(struct ptrc_server *s)
 static int answer_follow(struct ptrc_server *s)
 {
 	put_state(s, false);
-	/* A follower occupies its descriptor for long; one shall be left for clients that only
-	 * ask. */
+	/* A follower keeps its descriptor for long; one has to be left for other clients. */
 	return keep_spare(s)
 		       ? ptrc_follow_add(&s->follow, s->client_fd,
 					 s->request.head.verb == PTRC_SESSION_DUMP, &s->reply.state)
@@ -428,8 +414,7 @@ static int answer_follow(struct ptrc_server *s)
 
 static const struct {
 	int (*answer)(struct ptrc_server *);
-	/* Of a long verb: begins what is done in the background. The client first gets a reply
-	 * of kind WORKING. */
+	/* For a long verb: starts the work in the background, after a reply of kind WORKING. */
 	void (*begin)(struct ptrc_server *);
 } verbs[PTRC_SESSION_VERBS] = {
 	[PTRC_SESSION_STAT] = {.answer = answer_stat},
@@ -444,19 +429,10 @@ static const struct {
 	[PTRC_SESSION_DUMP] = {.answer = answer_follow},
 };
 
-/* Returns the verb of a whole request of this version; 0 for any other request. */
-static unsigned int verb_of(const struct ptrc_session_request *r, size_t n)
-{
-	if (n < sizeof(*r) || r->version != PTRC_SESSION_VERSION || r->size != n - sizeof(*r) ||
-	    r->verb >= PTRC_SESSION_VERBS)
-		return 0;
-	return r->verb;
-}
-
 static void send_reply(struct ptrc_server *s, enum ptrc_session_kind kind)
 {
 	s->reply.kind = (uint16_t)kind;
-	/* A client that has gone, or does not read, gets no reply. */
+	/* A client that is gone or does not read loses the reply. */
 	send(s->client_fd, &s->reply, offsetof(struct ptrc_session_reply, state) + s->reply.size,
 	     MSG_DONTWAIT | MSG_NOSIGNAL);
 }
@@ -469,51 +445,56 @@ static void begin_reply(struct ptrc_server *s, int fd)
 	s->reply.version = PTRC_SESSION_VERSION;
 }
 
-/* Takes out the client that has waited longest. Returns its descriptor. */
-static int take_waiting(struct ptrc_server *s)
+static void add_client(struct clients *c, int fd, unsigned int verb)
 {
-	int fd = s->waiting[0].fd;
+	c->list[c->count].fd = fd;
+	c->list[c->count++].verb = verb;
+}
 
-	s->waiting_count--;
-	memmove(s->waiting, s->waiting + 1, s->waiting_count * sizeof(s->waiting[0]));
+static int take_client(struct clients *c, size_t i)
+{
+	int fd = c->list[i].fd;
+
+	c->count--;
+	memmove(c->list + i, c->list + i + 1, (c->count - i) * sizeof(c->list[0]));
 	return fd;
 }
 
-/* Sends that client the last reply. */
+/* Sends the last reply to the client that has waited longest. */
 static void answer_waiting(struct ptrc_server *s, int error)
 {
-	bool is_shutdown = s->waiting[0].verb == PTRC_SESSION_SHUTDOWN;
-	int fd = take_waiting(s);
+	bool is_shutdown = s->waiting.list[0].verb == PTRC_SESSION_SHUTDOWN;
+	int fd = take_client(&s->waiting, 0);
 
 	begin_reply(s, fd);
 	s->reply.error = error;
-	/* Without a log no event was to be kept, so the client is not told what was lost. */
+	/* Without a log no event was to be kept, so losses are not reported. */
 	if (is_shutdown && (s->plan->log_fd >= 0 || s->snapshots))
 		put_state(s, true);
 	send_reply(s, PTRC_SESSION_DONE);
 	close(fd);
 }
 
-/* Of the clients that wait when the session has ended, those get a reply that wanted to end it. */
+/* The session has ended: answers the waiting clients that asked for that, and drops the others. */
 static void answer_end(struct ptrc_server *s)
 {
-	while (s->waiting_count)
-		if (s->waiting[0].verb == PTRC_SESSION_SHUTDOWN)
+	while (s->waiting.count)
+		if (s->waiting.list[0].verb == PTRC_SESSION_SHUTDOWN)
 			answer_waiting(s, s->end.error);
 		else
-			close(take_waiting(s));
+			close(take_client(&s->waiting, 0));
 }
 
-/* Begins what is to be done next. The end comes before all other requests. */
+/* Starts the next work. The end comes before all other requests. */
 static void begin_next(struct ptrc_server *s)
 {
 	if (s->work || s->is_ending)
 		return;
 	if (s->is_end_wanted)
 		begin_end(s);
-	/* Of what was flushed or cleared none can be made any more. */
-	else if (!begin_snapshot(s, s->waiting_count > 0) && s->waiting_count)
-		verbs[s->waiting[0].verb].begin(s);
+	/* After a flush or clear a pending snapshot would miss the events. */
+	else if (!begin_snapshot(s, s->waiting.count > 0) && s->waiting.count)
+		verbs[s->waiting.list[0].verb].begin(s);
 }
 
 static void finish_work(struct ptrc_server *s)
@@ -522,52 +503,48 @@ static void finish_work(struct ptrc_server *s)
 	int error = ptrc_background_end(&s->background);
 
 	s->work = WORK_NONE;
-	switch (work) {
-	case WORK_SNAPSHOT:
-		finish_snapshot(s, error);
-		break;
-	case WORK_CLEAR:
-		if (!error)
-			finish_clear(s);
-		answer_waiting(s, error);
-		break;
-	case WORK_FLUSH:
-		answer_waiting(s, error);
-		break;
-	case WORK_SHUTDOWN:
+	if (work == WORK_SNAPSHOT) {
+		const struct ptrc_snapshot *made = ptrc_snapshots_finish(s->snapshots, error);
+
+		if (s->plan->snapshot)
+			s->plan->snapshot(s->plan->arg, made);
+	} else if (work == WORK_SHUTDOWN) {
 		finish_end(s, error);
 		answer_end(s);
-		break;
-	default:
-		break;
+	} else {
+		if (work == WORK_CLEAR && !error)
+			finish_clear(s);
+		answer_waiting(s, error);
 	}
 }
 
-/* Receives one request and answers it, or has it done in the background. Returns whether the
- * connection stays: it is a follower's now, or its client waits. */
+/* Receives one request and answers it, or queues it for the background. Returns whether the connection
+ * stays open, for a follower or a waiting client. */
 static bool serve(struct ptrc_server *s, int fd)
 {
+	const struct ptrc_session_request *r = &s->request.head;
 	ssize_t n = recv(fd, &s->request, sizeof(s->request), MSG_DONTWAIT | MSG_TRUNC);
-	unsigned int verb;
+	unsigned int verb = 0;
 
-	/* Requests of all versions begin with these fields. */
+	/* Requests of all versions start with these fields. */
 	if (n < (ssize_t)offsetof(struct ptrc_session_request, flags) ||
-	    n > (ssize_t)sizeof(s->request) || s->request.head.magic != PTRC_SESSION_MAGIC)
+	    n > (ssize_t)sizeof(s->request) || r->magic != PTRC_SESSION_MAGIC)
 		return false;
-	verb = verb_of(&s->request.head, (size_t)n);
-	/* In the end the stream is gone; but a second SHUTDOWN gets the same reply as the
-	 * first. */
+	/* A request of another version, or an incomplete one, has the verb 0, whose reply is ENOSYS. */
+	if ((size_t)n >= sizeof(*r) && r->version == PTRC_SESSION_VERSION &&
+	    r->size == (size_t)n - sizeof(*r) && r->verb < PTRC_SESSION_VERBS)
+		verb = r->verb;
+	/* After the end only SHUTDOWN is answered, with the same reply as the first one. */
 	if ((s->is_ending || (is_trace_busy(s) && verb != PTRC_SESSION_STAT)) &&
 	    verb != PTRC_SESSION_SHUTDOWN)
 		return false;
 	begin_reply(s, fd);
 	if (verbs[verb].begin) {
-		if (s->waiting_count == CLIENTS_MAX)
+		if (s->waiting.count == CLIENTS_MAX)
 			return false;
 		s->reply.keeper = s->plan->log_fd >= 0 ? ptrc_keeper_watched() : 0;
 		send_reply(s, PTRC_SESSION_WORKING);
-		s->waiting[s->waiting_count].fd = fd;
-		s->waiting[s->waiting_count++].verb = verb;
+		add_client(&s->waiting, fd, verb);
 		if (s->is_ending)
 			answer_end(s);
 		else if (verb == PTRC_SESSION_SHUTDOWN)
@@ -578,26 +555,12 @@ static bool serve(struct ptrc_server *s, int fd)
 	send_reply(s, PTRC_SESSION_DONE);
 	if ((verb != PTRC_SESSION_FOLLOW && verb != PTRC_SESSION_DUMP) || s->reply.error)
 		return false;
-	/* The log begins at once: the client waits for its head. */
+	/* The client waits for the head of the log. */
 	ptrc_follow_greet(&s->follow);
 	return true;
 }
 
 /* ---- clients ---- */
-
-static void forget_client(struct ptrc_server *s, size_t i)
-{
-	s->client_count--;
-	memmove(s->clients + i, s->clients + i + 1, (s->client_count - i) * sizeof(s->clients[0]));
-}
-
-/* Closes the connection that has been silent longest: otherwise a few clients that never send
- * a request could keep all others out. */
-static void drop_oldest_client(struct ptrc_server *s)
-{
-	close(s->clients[0]);
-	forget_client(s, 0);
-}
 
 static int accept_connection(struct ptrc_server *s)
 {
@@ -608,11 +571,11 @@ static int accept_connection(struct ptrc_server *s)
 	if (s->spare_fd >= 0) {
 		close(s->spare_fd);
 		s->spare_fd = -1;
-	} else if (s->client_count) {
-		drop_oldest_client(s);
+	} else if (s->clients.count) {
+		close(take_client(&s->clients, 0));
 	}
 	fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	/* As long as a client waits to be accepted, poll() would return at once. */
+	/* Without the pause poll() would return at once, as the client is still waiting. */
 	if (fd < 0 && (errno == EMFILE || errno == ENFILE))
 		s->listen_pause_ns = ptrc_now_ns() + LISTEN_PAUSE_MS * PTRC_NS_PER_MS;
 	return fd;
@@ -631,25 +594,16 @@ static void accept_client(struct ptrc_server *s)
 		close(fd);
 		return;
 	}
-	if (s->client_count == CLIENTS_MAX)
-		drop_oldest_client(s);
-	s->clients[s->client_count++] = fd;
+	/* A few silent clients must not keep all others out. */
+	if (s->clients.count == CLIENTS_MAX)
+		close(take_client(&s->clients, 0));
+	add_client(&s->clients, fd, 0);
 }
 
-static void target_ended(struct ptrc_server *s)
-{
-	close(s->target_fd);
-	s->target_fd = -1;
-	if (s->plan->is_until_exit)
-		want_end(s);
-}
-
-/* Returns after how many milliseconds the controller has to act without a descriptor that wakes
- * it; usually -1, which is never. */
+/* The limit for poll() in milliseconds; usually -1: no limit. */
 static int next_look(const struct ptrc_server *s)
 {
 	int ms = s->follow.count ? PTRC_FOLLOW_READ_MS : -1;
-
 	int look_ms = s->snapshots && !s->work ? ptrc_snapshots_wait_ms(s->snapshots) : -1;
 
 	if (s->listen_pause_ns && (ms < 0 || ms > LISTEN_PAUSE_MS))
@@ -657,32 +611,25 @@ static int next_look(const struct ptrc_server *s)
 	return look_ms >= 0 && (ms < 0 || ms > look_ms) ? look_ms : ms;
 }
 
-static void serve_client(struct ptrc_server *s, size_t i)
-{
-	int fd = s->clients[i];
-
-	forget_client(s, i);
-	if (!serve(s, fd))
-		close(fd);
-}
-
 static void serve_clients(struct ptrc_server *s, const struct pollfd *p, size_t count)
 {
-	/* Backwards, because each client that is served is taken out of the list. */
-	for (size_t i = count; i-- > 0;)
-		if (p[i].revents)
-			serve_client(s, i);
+	/* Backwards, because each client that is served is removed from the list. */
+	for (size_t i = count; i-- > 0;) {
+		int fd = p[i].revents ? take_client(&s->clients, i) : -1;
+
+		if (fd >= 0 && !serve(s, fd))
+			close(fd);
+	}
 }
 
 static size_t poll_clients(const struct ptrc_server *s, struct pollfd *p)
 {
-	for (size_t i = 0; i < s->client_count; i++)
-		p[i] = (struct pollfd){.fd = s->clients[i], .events = POLLIN};
-	return s->client_count;
+	for (size_t i = 0; i < s->clients.count; i++)
+		p[i] = (struct pollfd){.fd = s->clients.list[i].fd, .events = POLLIN};
+	return s->clients.count;
 }
 
-/* Tells clients that connected before the session ended, and want to end it too, that it has
- * ended. */
+/* Answers SHUTDOWN requests of clients that connected before the session ended. */
 static void serve_last_clients(struct ptrc_server *s)
 {
 	int64_t until = ptrc_now_ns() + LAST_CLIENTS_MS * PTRC_NS_PER_MS;
@@ -715,7 +662,7 @@ void ptrc_server_begin(struct ptrc_server *s)
 size_t ptrc_server_poll(struct ptrc_server *s, struct pollfd *p, int *limit_ms)
 {
 	bool is_busy = is_trace_busy(s);
-	/* While the trace is cleared, requests wait. While it ends, all but STAT are refused. */
+	/* Requests wait while the trace is cleared; all but STAT are refused while it ends. */
 	bool is_serving = s->work != WORK_CLEAR;
 
 	if (s->listen_fd >= 0)
@@ -745,8 +692,11 @@ void ptrc_server_step(struct ptrc_server *s, const struct pollfd *p)
 		s->is_more = ptrc_follow_read(&s->follow);
 	}
 	serve_clients(s, clients, s->polled_clients);
-	if (p[POLL_TARGET].revents)
-		target_ended(s);
+	if (p[POLL_TARGET].revents) {
+		close(s->target_fd);
+		s->target_fd = -1;
+		s->is_end_wanted |= s->plan->is_until_exit;
+	}
 	if (p[POLL_LISTEN].revents)
 		accept_client(s);
 	if (s->work && (p[POLL_WORK].revents || s->background.fd < 0))
@@ -767,8 +717,8 @@ bool ptrc_server_has_ended(const struct ptrc_server *s)
 
 static void close_all(struct ptrc_server *s)
 {
-	while (s->client_count)
-		drop_oldest_client(s);
+	while (s->clients.count)
+		close(take_client(&s->clients, 0));
 	if (s->listen_fd >= 0)
 		close(s->listen_fd);
 	if (s->spare_fd >= 0)
@@ -783,8 +733,8 @@ void ptrc_server_close(struct ptrc_server *s)
 	close_all(s);
 }
 
-/* The socket listens before it gets its name, so that a socket under a session's name never
- * refuses connections while its controller lives. */
+/* Makes a socket under a temporary name. It listens before it gets the session's name: a socket of that name
+ * that refuses connections means that its controller was killed. */
 static int make_socket(struct ptrc_server *s)
 {
 	struct sockaddr_un address;
@@ -810,7 +760,6 @@ static int make_socket(struct ptrc_server *s)
 	return error;
 }
 
-/* Renames the socket. Returns EEXIST if a living session has the name. */
 static int take_name(struct ptrc_server *s, const char *name)
 {
 	struct sockaddr_un address;
@@ -821,8 +770,8 @@ static int take_name(struct ptrc_server *s, const char *name)
 	if (lock < 0)
 		return ETIMEDOUT;
 	ptrc_session_address(s->directory, name, &address);
-	/* A socket that refuses belonged to a killed controller. Any other one keeps the name,
-	 * even if its controller does not answer. */
+	/* A socket that refuses connections belonged to a killed controller. Any other socket keeps the name, even
+	 * if its controller does not answer. */
 	error = ptrc_session_connect(&address, PTRC_SESSION_ANSWER_MS, &fd);
 	if (!error)
 		close(fd);
@@ -880,8 +829,8 @@ const char *ptrc_server_name(const struct ptrc_server *s)
 	return s->name;
 }
 
-/* Begins to look for events that make snapshots. These go beside the log, if that has a place where other
- * files can be. */
+/* Starts to watch for events that make snapshots. If the log is a regular file, the files of snapshots are in
+ * its directory. */
 static int make_snapshots(struct ptrc_server *s)
 {
 	const struct ptrc_session_plan *plan = s->plan;
@@ -898,7 +847,7 @@ static int make_snapshots(struct ptrc_server *s)
 			       s->name);
 	if (n < 0 || n >= PATH_MAX)
 		return ENAMETOOLONG;
-	/* Better now than when the event comes that somebody has waited for. */
+	/* Checked now, not when the awaited event comes. */
 	slash = strrchr(s->snapshot_base, '/');
 	if (slash && slash != s->snapshot_base) {
 		*slash = '\0';
@@ -912,7 +861,7 @@ static int make_snapshots(struct ptrc_server *s)
 				    plan->is_unsynced);
 }
 
-/* Begins to take events of the operating system. A trace without them is better than none. */
+/* Starts to record events of the operating system. A failure is no error: the trace does without them. */
 static void begin_os(struct ptrc_server *s)
 {
 	int error;
@@ -921,7 +870,7 @@ static void begin_os(struct ptrc_server *s)
 		return;
 	s->os = ptrc_os_open(&s->plan->os, s->plan->target, &s->os_refusal);
 	error = s->os ? ptrc_os_begin(s->os, s->trace) : 0;
-	/* Nobody has asked for these. */
+	/* The user did not ask for them, so their lack is not reported. */
 	if (s->plan->os.kinds == PTRC_OS_AUTO)
 		*s->os_refusal.text = '\0';
 	if (!error)
@@ -943,7 +892,7 @@ int ptrc_server_make_stream(struct ptrc_server *s, int32_t *stage)
 	int error;
 
 	*stage = PTRC_SESSION_STAGE_STREAM;
-	/* The trace gets the name of its session unless it was given another name. */
+	/* By default the trace has the name of its session. */
 	if (!posix_trace_attr_getname(&attr, trace_name) && !*trace_name)
 		posix_trace_attr_setname(&attr, s->name);
 	if (plan->log_fd >= 0)

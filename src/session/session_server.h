@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Serves the clients of a session, in the process that controls its trace. That is a process in
- * the background (session_create.h), or ptrace-run. It has a main loop of its own, in which it
- * calls these functions, all from one thread:
+ * Serves the clients of a session, in the process that controls its trace: a background process
+ * (session_create.h) or ptrace-run. The caller has the main loop, and calls from one thread:
  *
  *	ptrc_server_new, ptrc_server_listen, ptrc_server_make_stream, ptrc_server_begin,
  *	ptrc_server_poll and ptrc_server_step again and again, until ptrc_server_has_ended,
@@ -24,36 +23,32 @@
 #include "src/session/session_protocol.h"
 #include "src/session/snapshots.h"
 
-/* What a session is made from. */
 struct ptrc_session_plan {
 	pid_t target;
-	/* pidfd of the target, or -1 if the caller itself sees the target end. */
+	/* pidfd of the target, or -1 if the caller notices its end. */
 	int target_fd;
 	const trace_attr_t *attr;
-	/* The name that the user wants; null: a name is made from the stem. */
+	/* The name that the user wants; NULL: a free name is made from the stem. */
 	const char *name;
 	const char *name_stem;
-	/* Descriptor and absolute path of the log, or -1 and null. */
+	/* Descriptor and absolute path of the log, or -1 and NULL. */
 	int log_fd;
 	const char *log_path;
-	/* Which names of events the stream records, from the start. */
+	/* The patterns of the stream from its start. */
 	const struct posixtrace_pattern *patterns;
 	size_t pattern_count;
 	bool is_until_exit;
 	bool is_started;
-	/* The log is closed without waiting for the disk. */
 	bool is_unsynced;
-	/* Its log gets no command lines of processes. */
 	bool hides_command_lines;
 	struct ptrc_snapshots_plan snapshots;
 	/* .kinds 0: no events of the operating system. */
 	struct ptrc_os_plan os;
-	/* The session is a run, which ptrace-run controls. */
+	/* The controller is ptrace-run. */
 	bool is_run;
-	/* Unless they are null: .snapshot is called when a snapshot was made, or was to be made and was
-	 * not; .stopping is called before the trace is stopped for its end; .stopped is called when the trace has been stopped for its end, and
-	 * its stream is still there; .ended when the stream is gone, with the error number of its
-	 * end and the last counts, before the clients get to know. */
+	/* Called with .arg unless NULL: after a snapshot was made or has failed; before the trace is stopped for
+	 * its end; after that, while the stream still exists; and when the stream is gone, with the error number
+	 * of its end and the last counts, before the clients are answered. */
 	void (*snapshot)(void *arg, const struct ptrc_snapshot *);
 	void (*stopping)(void *arg, trace_id_t);
 	void (*stopped)(void *arg, trace_id_t, const struct ptrc_session_state *);
@@ -70,51 +65,48 @@ enum ptrc_session_stage {
 	PTRC_SESSION_STAGE_SNAPSHOTS,
 };
 
-/* Places for ptrc_server_poll(). */
+/* The most descriptors that ptrc_server_poll() fills in. */
 #define PTRC_SERVER_POLL_MAX 83
 
 struct ptrc_server;
 
-/* Makes a server that has no socket and no stream yet; the process has it until it ends. The plan
- * has to stay, too. */
+/* Makes a server without socket and stream. It is never freed; the plan has to stay valid. */
 struct ptrc_server *ptrc_server_new(const struct ptrc_session_plan *);
 
-/* Makes the socket and gives it the name of the session. Returns 0, EEXIST if a session has the
- * name, or another error number, and then what failed in *stage; the server may be used all the
- * same, and has no clients. */
+/* Makes the socket and gives it the name of the session. Returns 0, EEXIST if a session has the name, or
+ * another error number; *stage then is the step that failed, and the server works without clients. */
 int ptrc_server_listen(struct ptrc_server *, int32_t *stage);
 
 /* The name of the session, "" if it has none. */
 const char *ptrc_server_name(const struct ptrc_server *);
 
-/* Creates the stream, sets its patterns and starts it, as the plan says. May be called in another
- * thread. Returns 0, or an error number, and then what failed in *stage; no stream is left. */
+/* Creates the stream, sets its patterns and starts it, as planned. May be called in another thread. Returns 0,
+ * or an error number with the step that failed in *stage and without a stream. */
 int ptrc_server_make_stream(struct ptrc_server *, int32_t *stage);
 trace_id_t ptrc_server_trace(const struct ptrc_server *);
-/* What makes snapshots, or null. */
+/* NULL if the session makes no snapshots by itself. */
 struct ptrc_snapshots *ptrc_server_snapshots(const struct ptrc_server *);
 
-/* Why the trace gets no events of the operating system, or fewer than it was to get; else "". */
+/* Why events of the operating system are missing although the plan asks for them; else "". */
 const char *ptrc_server_os_refusal(const struct ptrc_server *);
 
-/* Begins to serve. */
+/* To be called once before the main loop. */
 void ptrc_server_begin(struct ptrc_server *);
 
-/* Fills in the descriptors to wait for, and for how many milliseconds at most, or -1. Returns their
- * number. */
+/* Fills in the arguments of poll(): descriptors and the limit in milliseconds, or -1. Returns the number of
+ * descriptors. */
 size_t ptrc_server_poll(struct ptrc_server *, struct pollfd *, int *limit_ms);
-/* Does what is to be done after the wait. No other function of the server may be called since
- * ptrc_server_poll(). */
+/* Handles the result of poll(). Between the two no other function of the server may be called. */
 void ptrc_server_step(struct ptrc_server *, const struct pollfd *);
 
-/* Ends the session as soon as nothing is done in the background for it. */
+/* Ends the session once the work in the background is done. */
 void ptrc_server_end(struct ptrc_server *);
-/* The session has ended: the stream is gone, the log is closed and the name is free. */
+/* Whether the stream is gone, the log is closed and the name is free. */
 bool ptrc_server_has_ended(const struct ptrc_server *);
-/* Tells the clients of a session that has ended that it has, and lets them go. */
+/* Answers the clients of a session that has ended, and closes their connections. */
 void ptrc_server_close(struct ptrc_server *);
 
-/* Makes the name free, at an end that is not orderly. */
+/* Removes the socket when the session does not end in order. */
 void ptrc_server_remove_socket(struct ptrc_server *);
 
 #endif

@@ -21,9 +21,9 @@
 #endif
 
 enum {
-	/* Of the numbers of files. Those of earlier sessions are in the way. */
+	/* The largest number of a file. Files of earlier sessions occupy some. */
 	NUMBER_MAX = 9999,
-	/* How long the events of a storm are read, before the controller looks at its other tasks. */
+	/* How long events are read before the controller does other work. */
 	READ_NS = 5000000,
 };
 
@@ -32,21 +32,20 @@ struct ptrc_snapshots {
 	trace_id_t trace;
 	const char *base;
 	bool is_unsynced;
-	/* Where the looking is; null when it has ended. */
+	/* The cursor that looks for events; NULL after the end. */
 	struct posixtrace_cursor *watch;
-	/* The types whose events make snapshots, and all that are not known yet: from next_id on. */
+	/* The types whose events make snapshots, and all types that are not known yet, which start at next_id. */
 	trace_event_set_t wanted;
 	trace_event_id_t next_id;
-	/* By pattern: whether a type matches it. */
+	/* For each pattern: whether an event type matches it. */
 	bool *is_matched;
-	/* An event wants a snapshot. */
+	/* An event demands a snapshot. */
 	bool is_pending;
-	/* CLOCK_MONOTONIC of the moment of the last one. */
-	bool has_last;
-	int64_t last_ns;
-	/* The number to try next. */
+	/* The earliest start of the next snapshot. */
+	int64_t next_ns;
+	/* The number of the next file. */
 	unsigned int number;
-	/* The snapshot that is made, or was made last. */
+	/* The current or last snapshot. */
 	struct ptrc_snapshot snapshot;
 	struct posixtrace_cursor *cursor;
 	uint64_t lost_before;
@@ -67,7 +66,6 @@ static bool matches(struct ptrc_snapshots *s, const char *name)
 	return is_match;
 }
 
-/* Compares the types that have come with the patterns. */
 static void learn_types(struct ptrc_snapshots *s)
 {
 	char name[TRACE_EVENT_NAME_MAX + 1];
@@ -87,7 +85,6 @@ static void learn_types(struct ptrc_snapshots *s)
 	posixtrace_cursor_select(s->watch, &s->wanted);
 }
 
-/* Whether an event of this type makes a snapshot. */
 static bool makes_one(struct ptrc_snapshots *s, trace_event_id_t id)
 {
 	int is_member = 0;
@@ -100,7 +97,7 @@ static bool makes_one(struct ptrc_snapshots *s, trace_event_id_t id)
 	       is_member;
 }
 
-/* ---- looking ---- */
+/* ---- watching ---- */
 
 int ptrc_snapshots_begin(struct ptrc_snapshots **snapshots, const struct ptrc_snapshots_plan *plan,
 			 trace_id_t trace, const char *base, bool is_unsynced)
@@ -134,14 +131,6 @@ int ptrc_snapshots_begin(struct ptrc_snapshots **snapshots, const struct ptrc_sn
 	return 0;
 }
 
-/* How long the next snapshot has to wait. */
-static int64_t pause_left_ns(const struct ptrc_snapshots *s)
-{
-	int64_t left = s->last_ns + PTRC_SNAPSHOTS_PAUSE_MS * PTRC_NS_PER_MS - ptrc_now_ns();
-
-	return s->has_last && left > 0 ? left : 0;
-}
-
 int ptrc_snapshots_wait_ms(const struct ptrc_snapshots *s)
 {
 	return s->watch ? PTRC_SNAPSHOTS_LOOK_MS : -1;
@@ -157,7 +146,7 @@ void ptrc_snapshots_end(struct ptrc_snapshots *s)
 	s->watch = NULL;
 }
 
-/* Passes by the events that the next snapshot is going to have: they make no other one. */
+/* Skips the events that the next snapshot will contain: they need no other one. */
 static void pass_by(struct ptrc_snapshots *s)
 {
 	struct posix_trace_event_info info;
@@ -165,7 +154,7 @@ static void pass_by(struct ptrc_snapshots *s)
 	int unavailable = 0;
 	size_t size;
 
-	/* No more than the overflow and resume events of a gap can come. */
+	/* Only the OVERFLOW and RESUME of a gap can come. */
 	posix_trace_eventset_empty(&nothing);
 	posixtrace_cursor_select(s->watch, &nothing);
 	for (int i = 0; i < 4 && !unavailable; i++)
@@ -175,7 +164,7 @@ static void pass_by(struct ptrc_snapshots *s)
 	posixtrace_cursor_select(s->watch, &s->wanted);
 }
 
-/* Looks for an event that makes a snapshot. At the end of the stream nothing may be left. */
+/* Looks for an event that makes a snapshot, without a time limit if is_last. */
 static void look(struct ptrc_snapshots *s, bool is_last)
 {
 	int64_t until = ptrc_now_ns() + READ_NS;
@@ -199,45 +188,39 @@ static void look(struct ptrc_snapshots *s, bool is_last)
 }
 
 bool ptrc_snapshots_is_due(struct ptrc_snapshots *s, bool is_last,
-			   const struct ptrc_snapshot **told)
+			   const struct ptrc_snapshot **refused)
 {
-	*told = NULL;
+	*refused = NULL;
 	look(s, is_last);
 	if (!s->is_pending)
 		return false;
 	if (s->state.written + s->state.failed < s->plan->max)
-		return is_last || !pause_left_ns(s);
+		return is_last || ptrc_now_ns() >= s->next_ns;
 	s->is_pending = false;
 	s->state.is_used_up = s->snapshot.is_too_many = true;
 	ptrc_snapshots_end(s);
-	*told = &s->snapshot;
+	*refused = &s->snapshot;
 	return false;
 }
 
 /* ---- writing ---- */
 
-static uint64_t count_lost(const struct ptrc_snapshots *s)
-{
-	struct ptrc_counts counts;
-
-	return ptrc_trace_counts(s->trace, &counts) ? 0 : counts.pt_lost_events;
-}
-
 void ptrc_snapshots_prepare(struct ptrc_snapshots *s, const struct posix_trace_status_info *status,
 			    const struct ptrc_counts *counts)
 {
+	struct ptrc_counts now;
+
 	pass_by(s);
 	s->is_pending = false;
-	s->has_last = true;
-	s->last_ns = ptrc_now_ns();
+	s->next_ns = ptrc_now_ns() + PTRC_SNAPSHOTS_PAUSE_MS * PTRC_NS_PER_MS;
 	s->status = *status;
 	s->counts = *counts;
-	s->lost_before = count_lost(s);
+	s->lost_before = ptrc_trace_counts(s->trace, &now) ? 0 : now.pt_lost_events;
 	s->snapshot.error =
 		posixtrace_cursor_open(s->trace, POSIXTRACE_CURSOR_SNAPSHOT, &s->cursor);
 }
 
-/* Writes the end of the log, which says what is missing in it. */
+/* Writes the end of the log, with the number of events that are missing. */
 static int write_end(struct ptrc_snapshots *s, int fd)
 {
 	unsigned long missed = 0;
@@ -274,7 +257,6 @@ static int write_log(struct ptrc_snapshots *s, int fd)
 	return error;
 }
 
-/* Puts the path with the current number together. */
 static int make_path(const struct ptrc_snapshots *s, char path[PATH_MAX], const char *end)
 {
 	int n = snprintf(path, PATH_MAX, "%s.snapshot-%03u%s", s->base, s->number, end);
@@ -282,7 +264,7 @@ static int make_path(const struct ptrc_snapshots *s, char path[PATH_MAX], const 
 	return n < 0 || n >= PATH_MAX ? ENAMETOOLONG : 0;
 }
 
-/* Opens a new file whose name, without the end, no file has. */
+/* Opens a new partial file with a number that no complete file has. */
 static int open_file(struct ptrc_snapshots *s, char partial[PATH_MAX], int *fd)
 {
 	for (; s->number <= NUMBER_MAX; s->number++) {
@@ -294,7 +276,7 @@ static int open_file(struct ptrc_snapshots *s, char partial[PATH_MAX], int *fd)
 			return error;
 		if (!faccessat(AT_FDCWD, s->snapshot.path, F_OK, AT_SYMLINK_NOFOLLOW))
 			continue;
-		/* For its owner only: a log holds addresses and data of the program. */
+		/* Private, because a log holds addresses and data of the program. */
 		*fd = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 		if (*fd >= 0)
 			return 0;
@@ -304,12 +286,12 @@ static int open_file(struct ptrc_snapshots *s, char partial[PATH_MAX], int *fd)
 	return EEXIST;
 }
 
-/* Renames the file, but not to a name that is there. */
+/* Renames the file without replacing another one. */
 static int rename_new(const char *from, const char *to)
 {
 	if (!syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE))
 		return 0;
-	/* What some file systems, or an old kernel, cannot do. */
+	/* Some file systems and old kernels do not support RENAME_NOREPLACE. */
 	if (errno != EINVAL && errno != ENOSYS)
 		return errno;
 	if (link(from, to))
@@ -318,7 +300,7 @@ static int rename_new(const char *from, const char *to)
 	return 0;
 }
 
-/* Gives the file its name. If somebody has made a file of that name meanwhile, it gets another one. */
+/* Gives the file its name, with another number if a file of that name was made meanwhile. */
 static int name_file(struct ptrc_snapshots *s, const char *partial)
 {
 	int error = rename_new(partial, s->snapshot.path);
@@ -372,7 +354,7 @@ const struct ptrc_snapshot *ptrc_snapshots_finish(struct ptrc_snapshots *s, int 
 	return &s->snapshot;
 }
 
-/* ---- what is told ---- */
+/* ---- state and messages ---- */
 
 void ptrc_snapshots_gather(const struct ptrc_snapshots *s, struct ptrc_snapshots_state *state)
 {
@@ -397,8 +379,8 @@ void ptrc_snapshots_tell_unmatched(const char *name, const char *glob)
 void ptrc_snapshots_tell_unseen(const char *name, uint64_t events)
 {
 	ptrc_cli_message(name,
-			 "%llu event%s overwritten before anybody could look whether "
-			 "--snapshot-on is for one of them; a larger --stream-min-size helps",
+			 "%llu event%s overwritten before they could be compared with "
+			 "--snapshot-on; a larger --stream-min-size helps",
 			 (unsigned long long)events, events == 1 ? " was" : "s were");
 }
 

@@ -14,13 +14,13 @@
 #include <unistd.h>
 
 #include "include/posixtrace-private.h"
-#include "src/base/cli.h"
+#include "src/base/message.h"
 #include "src/session/logfile.h"
 #include "src/session/session_path.h"
+#include "src/session/session_server.h"
 
 #define SHM "/dev/shm"
 
-/* Whether the caller, or the process, has all the traces that it can have. */
 static bool has_all_traces(pid_t pid)
 {
 	struct ptrc_inspected_process p;
@@ -37,7 +37,7 @@ static bool are_different(const char *own, const char *of_children)
 
 	if (stat(own, &a))
 		return false;
-	/* Before the first child the link leads nowhere. Kernels before 4.12 have no link. */
+	/* Before the first child the link is dangling. Kernels before 4.12 have no link. */
 	return stat(of_children, &b) ? !lstat(of_children, &b) : a.st_ino != b.st_ino;
 }
 
@@ -97,8 +97,8 @@ static bool is_refusal(int error)
 	return error == EPERM || error == EACCES || error == ENOSYS;
 }
 
-/* Finds a system call that a stream needs and that the kernel refuses to this process, whatever it is to do;
- * its error number is in errno. Null: there is none. */
+/* Finds a system call that a stream needs and that is refused to this process even when harmless; its error is
+ * in errno. NULL if there is none. */
 static const char *find_refused_call(void)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
@@ -125,7 +125,6 @@ static const char *find_refused_call(void)
 	return call;
 }
 
-/* Prints which system call is refused, and returns whether one is. */
 static bool say_refused(const char *target)
 {
 	const char *call = find_refused_call();
@@ -139,7 +138,7 @@ static bool say_refused(const char *target)
 	return true;
 }
 
-/* The library raises the limit on file size for a moment, as far as it can. */
+/* Whether a resource limit is too low; the library can raise the limit on file size to the hard limit. */
 static bool is_below(int resource, uint64_t least)
 {
 	struct rlimit l;
@@ -148,7 +147,6 @@ static bool is_below(int resource, uint64_t least)
 	       (resource == RLIMIT_FSIZE ? l.rlim_max : l.rlim_cur) < least;
 }
 
-/* Why there was no memory for a stream. */
 static const char *explain_shortage(void)
 {
 	struct statvfs v;
@@ -165,8 +163,16 @@ static const char *explain_shortage(void)
 	return SHM " has too little room, or the system or the control group too little memory";
 }
 
-void ptrc_trace_error(int error, pid_t pid, const char *target, const char *log_path)
+void ptrc_trace_error(int stage, int error, pid_t pid, const char *target, const char *log_path)
 {
+	if (stage != PTRC_SESSION_STAGE_STREAM) {
+		ptrc_cli_message(NULL,
+				 stage == PTRC_SESSION_STAGE_FILTER
+					 ? "cannot set the patterns of --only and --exclude: %s"
+					 : "--snapshot-on: no snapshots can be written here: %s",
+				 strerror(error));
+		return;
+	}
 	char directory[64];
 	struct stat st;
 
@@ -181,9 +187,7 @@ void ptrc_trace_error(int error, pid_t pid, const char *target, const char *log_
 			ptrc_cli_message(SHM,
 					 "is mounted read-only, and a trace needs memory there: "
 					 "mount -o remount,rw " SHM);
-		else if (access(SHM, F_OK))
-			ptrc_session_say_directory(EPERM);
-		else if (ptrc_inspect_directory(0, directory) == EPERM)
+		else if (access(SHM, F_OK) || ptrc_inspect_directory(0, directory) == EPERM)
 			ptrc_session_say_directory(EPERM);
 		else
 			say_not_allowed(pid, target, log_path);

@@ -33,7 +33,7 @@ static void add(struct ptrc_traced *t, pid_t pid)
 	size_t used = strlen(t->text);
 	char name[32], one[64];
 
-	/* A process ends with its number in brackets: the text was cut before. */
+	/* The text ends with "..." instead of ")": it is full. */
 	if (used && t->text[used - 1] == '.')
 		return;
 	ptrc_session_command(pid, name);
@@ -42,7 +42,6 @@ static void add(struct ptrc_traced *t, pid_t pid)
 	strcpy(t->text + used, used + strlen(one) + sizeof(cut) <= sizeof(t->text) ? one : cut);
 }
 
-/* Adds the process if it still runs. */
 static void take(struct ptrc_traced *t, pid_t pid)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -61,24 +60,8 @@ static void take(struct ptrc_traced *t, pid_t pid)
 	t->fd = fd;
 }
 
-/* When the process began, in ticks of the kernel; 0 if it has ended. */
-static unsigned long long start_of(pid_t pid)
-{
-	unsigned long long start = 0;
-	const char *rest;
-	char text[1024];
-
-	ptrc_session_read_proc(pid, "stat", text, sizeof(text));
-	/* The name before may have any bytes. The start is the twentieth number after it. */
-	rest = strrchr(text, ')');
-	for (int i = 0; rest && i < 20; i++)
-		rest = strchr(rest + 1, ' ');
-	if (rest)
-		sscanf(rest, "%llu", &start);
-	return start;
-}
-
-/* Whether the process has a stream of this name, or any, in memory to write to; stores the name. */
+/* Whether the process has mapped a shared file whose path contains `stream` for writing; stores the file's
+ * name. */
 static bool maps(pid_t pid, const char *stream, char name[32])
 {
 	char path[64], *line = NULL;
@@ -104,7 +87,7 @@ void ptrc_traced_find(struct ptrc_traced *t, trace_id_t trace)
 	char stream[34] = "/", unused[32];
 	pid_t self = getpid();
 	bool has_stream = maps(self, "/s.", stream + 1);
-	unsigned long long start = start_of(self);
+	unsigned long long start = ptrc_session_process(self).start;
 	struct dirent *entry;
 	pid_t keeper = 0;
 	DIR *dir = opendir("/proc");
@@ -114,9 +97,10 @@ void ptrc_traced_find(struct ptrc_traced *t, trace_id_t trace)
 	while (dir && (entry = readdir(dir))) {
 		pid_t pid = (pid_t)atol(entry->d_name);
 
-		if (pid <= 0 || pid == self || pid == keeper || start_of(pid) < start)
+		if (pid <= 0 || pid == self || pid == keeper ||
+		    ptrc_session_process(pid).start < start)
 			continue;
-		/* One that was just forked has no page yet, but the memory of its parent. */
+		/* A process that was just forked has no page yet, but its parent's mappings. */
 		if (is_ours(pid) || (has_stream && maps(pid, stream, unused)))
 			take(t, pid);
 	}

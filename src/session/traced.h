@@ -8,13 +8,13 @@
 
 struct ptrc_traced {
 	size_t count;
-	/* The first ones, as "name (pid), name (pid)". */
+	/* The first ones as "name (pid), name (pid)". */
 	char text[160];
-	/* A pidfd of one of them, to be closed by the caller, or -1. */
+	/* A pidfd of one of them, which the caller closes, or -1. */
 	int fd;
 };
 
-/* Finds those that this trace of the calling process traces. */
+/* Finds the processes that this trace, made by the calling process, traces. */
 void ptrc_traced_find(struct ptrc_traced *, trace_id_t);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Patterns of names that have matched no name when a trace ends: usually a mistake. */
+/* Patterns that have matched no event name when a trace ends, usually because of a mistake in them. */
 #ifndef PTRC_SRC_SESSION_UNMATCHED_H
 #define PTRC_SRC_SESSION_UNMATCHED_H
 
@@ -9,9 +9,9 @@
 
 #include "src/base/json.h"
 
-/* Prints a message for each that is among these; thing may be null. */
+/* Prints a message about `thing`, which may be NULL, for each such pattern. */
 void ptrc_unmatched_report(const struct posixtrace_pattern *, size_t count, const char *thing);
-/* Puts the member "unmatched", if there are any. */
+/* Puts the member "unmatched" if there is any. */
 void ptrc_unmatched_json(const struct posixtrace_pattern *, size_t count, struct ptrc_json *);
 
 #endif

@@ -9,23 +9,17 @@
 #include <string.h>
 #include <strings.h>
 
-/* An answer is a few words, or the numbers of the rows of a batch. */
+/* The longest answer has the numbers of all rows of a batch, 8 bytes each. */
 enum { ANSWER_MAX = 16 << 20 };
 
-/* Exceptions of the server, by their numbers, that it gets over by itself: it has too many parts or queries,
- * too little memory; it takes too long; the same query still runs, as we were killed before; a table is read
- * only, or its replicas are away, for now; a quota will be filled again; it is shut down. */
-static const long passing[] = {159, 160, 173, 201, 202, 209, 210, 216, 225, 236, 241,
-			       242, 252, 254, 285, 286, 319, 394, 425, 439, 745, 999};
-/* Those that say that the user is not known, and that the user has no right to this. */
-static const long unknown_user[] = {192, 193, 194, 195, 516};
-static const long not_granted[] = {164, 291, 497};
-/* And those that say that there are no tables. */
-enum { UNKNOWN_TABLE = 60, UNKNOWN_DATABASE = 81 };
-/* And one of those that say that the disk is full. */
-enum { NOT_ENOUGH_SPACE = 243 };
-
-/* ---- taking it ---- */
+/* Numbers of ClickHouse exceptions that pass by themselves: too many parts or queries, too little memory, a
+ * timeout, the same query still running (sent by a process that was killed), a table that is read-only or
+ * without replicas for now, an exhausted quota, a shutdown. */
+static const long passing[] = {159, 160, 173, 201, 202, 209, 210, 216, 225, 236, 241, 242,
+			       252, 254, 285, 286, 319, 394, 425, 439, 745, 999, 0};
+static const long unknown_user[] = {192, 193, 194, 195, 516, 0};
+static const long not_granted[] = {164, 291, 497, 0};
+enum { UNKNOWN_TABLE = 60, UNKNOWN_DATABASE = 81, NOT_ENOUGH_SPACE = 243 };
 
 void ptrc_ship_answer_begin(struct ptrc_ship_answer *a)
 {
@@ -48,7 +42,6 @@ bool ptrc_ship_answer_take(struct ptrc_ship_answer *a, const char *bytes, size_t
 	return true;
 }
 
-/* Copies the value of a line of the head. */
 static bool is_header(const char *line, size_t size, const char *name,
 		      char value[PTRC_SHIP_WORDS_MAX])
 {
@@ -79,14 +72,11 @@ void ptrc_ship_answer_free(struct ptrc_ship_answer *a)
 	ptrc_buffer_free(&a->body);
 }
 
-/* ---- what it means ---- */
-
-/* The number of the exception that it reports, or 0. */
 static long exception_of(const struct ptrc_ship_answer *a)
 {
 	const char *text = strstr(a->body.bytes, "Code: ");
 
-	/* The head has it, if the server is not too old for that. */
+	/* Newer servers report it in the head. */
 	if (a->exception > 0)
 		return a->exception;
 	return text ? strtol(text + strlen("Code: "), NULL, 10) : 0;
@@ -99,7 +89,7 @@ bool ptrc_ship_answer_is_no_table(const struct ptrc_ship_answer *a)
 	return exception == UNKNOWN_TABLE || exception == UNKNOWN_DATABASE;
 }
 
-/* The answer in a message: in one line, as far as there is room, and without what the server says twice. */
+/* The answer for a message: on one line, cut, and without ", e.what() = ", which repeats the text. */
 static const char *words(const struct ptrc_ship_answer *a, char text[PTRC_SHIP_WORDS_MAX])
 {
 	size_t used = 0;
@@ -122,18 +112,15 @@ static const char *words(const struct ptrc_ship_answer *a, char text[PTRC_SHIP_W
 	return *text ? text : "nothing";
 }
 
-#define IS_ONE_OF(list, exception) is_one_of(list, sizeof(list) / sizeof(*(list)), exception)
-
-static bool is_one_of(const long *list, size_t count, long exception)
+static bool is_one_of(const long *list, long exception)
 {
-	for (size_t i = 0; i < count; i++)
-		if (list[i] == exception)
-			return true;
-	return false;
+	while (*list && *list != exception)
+		list++;
+	return *list;
 }
 
-/* What an answer with this status means that has no exception: it was not the server that answered, but
- * something in front of it, or something else. */
+/* Whether an error without an exception may pass. Not ClickHouse has answered, but a proxy or another
+ * program. */
 static bool is_passing_status(long status)
 {
 	enum { TIMEOUT = 408, TOO_MANY = 429, NOT_IMPLEMENTED = 501, NO_VERSION = 505 };
@@ -142,19 +129,12 @@ static bool is_passing_status(long status)
 	       (status >= 500 && status != NOT_IMPLEMENTED && status != NO_VERSION);
 }
 
-/* Whether the server says that its disk is full: it has several numbers for that. */
-static bool is_full(const struct ptrc_ship_answer *a)
-{
-	return exception_of(a) == NOT_ENOUGH_SPACE ||
-	       strstr(a->body.bytes, "No space left on device");
-}
-
 enum ptrc_ship_outcome ptrc_ship_answer_judge(struct ptrc_ship_answer *a)
 {
 	long exception = exception_of(a);
 	char text[PTRC_SHIP_WORDS_MAX];
 
-	/* A server may find out that it fails when it has begun to answer. */
+	/* An exception may arise after the status 200 was sent. */
 	if (a->status == 200 && a->exception <= 0)
 		return PTRC_SHIP_OK;
 	if (a->status >= 300 && a->status < 400)
@@ -163,26 +143,26 @@ enum ptrc_ship_outcome ptrc_ship_answer_judge(struct ptrc_ship_answer *a)
 			"answers with a redirect to '%s' (status %ld), which is not "
 			"followed: --server has to name the server itself",
 			a->location, a->status);
-	if (IS_ONE_OF(not_granted, exception))
+	if (is_one_of(not_granted, exception))
 		return ptrc_ship_because(
 			a, PTRC_SHIP_REFUSED,
 			"does not let this user do what is needed (status %ld): %s", a->status,
 			words(a, text));
-	if (a->status == 401 || a->status == 403 || IS_ONE_OF(unknown_user, exception))
+	if (a->status == 401 || a->status == 403 || is_one_of(unknown_user, exception))
 		return ptrc_ship_because(a, PTRC_SHIP_REFUSED,
 					 "refuses this user or password (status %ld): %s",
 					 a->status, words(a, text));
-	if (exception && is_full(a))
+	/* A full disk has several numbers. */
+	if (exception &&
+	    (exception == NOT_ENOUGH_SPACE || strstr(a->body.bytes, "No space left on device")))
 		return ptrc_ship_because(a, PTRC_SHIP_LATER,
 					 "has no room left on its disk (status %ld): %s", a->status,
 					 words(a, text));
 	ptrc_cli_because(&a->why, "answers with status %ld: %s", a->status, words(a, text));
 	if (exception)
-		return IS_ONE_OF(passing, exception) ? PTRC_SHIP_LATER : PTRC_SHIP_REFUSED;
+		return is_one_of(passing, exception) ? PTRC_SHIP_LATER : PTRC_SHIP_REFUSED;
 	return is_passing_status(a->status) ? PTRC_SHIP_LATER : PTRC_SHIP_REFUSED;
 }
-
-/* ---- what was asked for ---- */
 
 enum ptrc_ship_outcome ptrc_ship_answer_version(struct ptrc_ship_answer *a, long *major)
 {

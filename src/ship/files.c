@@ -16,10 +16,9 @@
 #include "src/fields/when.h"
 #include "src/query/reader.h"
 
-/* Names of the files of a rotated log but the first end with a dot and so many digits at least. */
+/* The names of a rotated log's later files end with a dot and at least this many digits. */
 enum { DIGITS_MIN = 6 };
 
-/* The number of the log that this file alone is; 0: it is none. */
 static uint64_t id_of(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -37,7 +36,7 @@ static uint64_t id_of(const char *path)
 	return place.pl_log_id;
 }
 
-/* Whether the name is that of a later file of a rotated log; stores the length of the first one's. */
+/* Whether the name has the form of a rotated log's later file; stores the length of the first file's name. */
 static bool is_later_name(const char *name, size_t *base)
 {
 	size_t size = strlen(name), digits = 0;
@@ -58,7 +57,7 @@ char *ptrc_ship_log_of(const char *path)
 	if (!is_later_name(path, &size))
 		return base;
 	base[size] = '\0';
-	/* The first file may be gone; or it is that of another log. */
+	/* The first file may be missing, or may be of another log. */
 	if (access(base, F_OK) ? !ptrc_reader_is_there(base) : id_of(base) != id_of(path))
 		base[size] = '.';
 	return base;
@@ -83,10 +82,11 @@ bool ptrc_ship_look_at(const char *path)
 
 	if (!strcmp(path, "-")) {
 		ptrc_cli_message("standard input",
-				 "cannot be sent: the log stays until the server has it");
+				 "cannot be sent: a log has to be a file that stays until the "
+				 "server has it");
 		return false;
 	}
-	/* The first file of a rotated log may be gone. */
+	/* The first file of a rotated log may be missing. */
 	if (stat(path, &st) && errno == ENOENT && ptrc_reader_is_there(path))
 		return true;
 	if (stat(path, &st)) {
@@ -98,7 +98,9 @@ bool ptrc_ship_look_at(const char *path)
 		return false;
 	}
 	if (!S_ISREG(st.st_mode)) {
-		ptrc_cli_message(path, "cannot be sent: the log stays until the server has it");
+		ptrc_cli_message(path,
+				 "cannot be sent: a log has to be a file that stays until the "
+				 "server has it");
 		return false;
 	}
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -115,7 +117,6 @@ bool ptrc_ship_look_at(const char *path)
 	return is;
 }
 
-/* Whether the name is that of a file of the log: the first one's, or a later one's. */
 static bool is_file_of(const char *name, const char *log)
 {
 	size_t size;

@@ -18,54 +18,41 @@
 #include "src/ship/files.h"
 #include "src/ship/server.h"
 
-/* So many logs are kept open at most: what the longest one takes is forgotten soon, but each has its names. */
+/* The most logs that are kept open, as each keeps its names in memory. */
 enum { KEPT_MAX = 16 };
 
 /* A log in the directory. */
 struct followed {
 	char *path;
-	/* What its files are like now, and were like when it was sent last. */
+	/* A hash of the size, time and inode of its files now, and before it was last sent. */
 	uint64_t look;
 	uint64_t last_look;
-	bool is_there;
-	/* It is kept open, and was looked at then. */
+	bool exists;
+	/* NULL unless it is kept open. */
 	struct ptrc_ship_log *log;
+	/* The value of .sent_count when it was last sent. */
 	uint64_t turn;
-	/* What came of it; it was sent, and that was not told. */
 	struct ptrc_ship_report report;
-	bool is_untold;
+	/* The report has to be given to the caller. */
+	bool has_report;
 	struct followed *next;
 };
 
 /*
- * Waits until it is time for the next look, after one that began then. The first pause is a part of the
- * interval only: so machines that were started together send one after the other, and not all at once for
- * as long as they run.
+ * Waits for the next round, after one that started at `begin`. The first pause is a random part of the
+ * interval, so that machines that were started together do not always send at the same moment.
  */
 static bool wait_for_turn(struct ptrc_ship_follow *follow, int64_t begin)
 {
 	int64_t interval = follow->interval_ns, pause;
 
-	if (!follow->has_turn)
+	if (!follow->has_paused)
 		interval = ptrc_ship_part_of(interval);
-	follow->has_turn = true;
+	follow->has_paused = true;
 	pause = begin + interval - ptrc_now_ns();
 	ptrc_ship_server_rest(follow->shipper->server, pause);
 	return ptrc_ship_wait(follow->shipper, pause);
 }
-
-/* ---- files ---- */
-
-/* What a file is like, without looking into it. */
-static uint64_t look_of(const struct stat *st)
-{
-	uint64_t key[] = {st->st_dev, st->st_ino, (uint64_t)st->st_size,
-			  (uint64_t)ptrc_when_ns(&st->st_mtim)};
-
-	return ptrc_table_hash(key, sizeof(key));
-}
-
-/* ---- the directory ---- */
 
 static struct followed *find(struct followed **all, char *path)
 {
@@ -82,7 +69,6 @@ static struct followed *find(struct followed **all, char *path)
 	return f;
 }
 
-/* Finds the logs, and what they are like now. Returns an error number. */
 static int scan(const char *directory, struct followed **all)
 {
 	DIR *d = opendir(directory);
@@ -91,7 +77,7 @@ static int scan(const char *directory, struct followed **all)
 	if (!d)
 		return errno;
 	for (struct followed *f = *all; f; f = f->next) {
-		f->is_there = false;
+		f->exists = false;
 		f->look = 0;
 	}
 	while ((entry = readdir(d))) {
@@ -103,10 +89,13 @@ static int scan(const char *directory, struct followed **all)
 			continue;
 		path = ptrc_cli_text("%s/%s", directory, entry->d_name);
 		if (ptrc_ship_is_log(path, &st)) {
+			uint64_t key[] = {st.st_dev, st.st_ino, (uint64_t)st.st_size,
+					  (uint64_t)ptrc_when_ns(&st.st_mtim)};
+
 			f = find(all, ptrc_ship_log_of(path));
-			f->is_there = true;
-			/* Of several files the order does not matter. */
-			f->look += look_of(&st);
+			f->exists = true;
+			/* A sum, as the files of a rotated log come in any order. */
+			f->look += ptrc_table_hash(key, sizeof(key));
 		}
 		free(path);
 	}
@@ -114,22 +103,21 @@ static int scan(const char *directory, struct followed **all)
 	return 0;
 }
 
-static void tell(struct ptrc_ship_follow *follow, struct followed *f)
+static void report(struct ptrc_ship_follow *follow, struct followed *f)
 {
-	if (!f->is_untold)
+	if (!f->has_report)
 		return;
-	f->is_untold = false;
-	follow->tell(f->path, &f->report);
+	f->has_report = false;
+	follow->report(f->path, &f->report);
 	f->report = (struct ptrc_ship_report){0};
 }
 
-/* Forgets logs that are gone. */
 static void forget(struct followed **all, bool is_all)
 {
 	while (*all) {
 		struct followed *f = *all;
 
-		if (f->is_there && !is_all) {
+		if (f->exists && !is_all) {
 			all = &f->next;
 			continue;
 		}
@@ -140,29 +128,22 @@ static void forget(struct followed **all, bool is_all)
 	}
 }
 
-/* Removes the files of a log of which the server has everything, and what was noted of it. */
-static void remove_log(struct ptrc_ship_follow *follow, const char *directory, struct followed *f)
+static void remove_log(struct ptrc_ship_follow *follow, const char *directory,
+		       struct followed **all, struct followed *f)
 {
-	struct followed *now = NULL;
-	DIR *d;
 	const struct dirent *entry;
+	DIR *d;
 
-	/* It may be another one by now. */
-	if (scan(directory, &now))
+	/* Another log may have taken its place meanwhile. */
+	if (scan(directory, all) || (f->exists && f->look != f->last_look))
 		return;
-	for (struct followed *n = now; n; n = n->next)
-		if (!strcmp(n->path, f->path) && n->look != f->look) {
-			forget(&now, true);
-			return;
-		}
-	forget(&now, true);
 	d = opendir(directory);
 	while (d && (entry = readdir(d))) {
 		char *path = ptrc_cli_text("%s/%s", directory, entry->d_name);
 		struct stat st;
 		char *log = ptrc_ship_is_log(path, &st) ? ptrc_ship_log_of(path) : NULL;
 
-		/* The first one goes last: it says whose the others are. */
+		/* The first file goes last: without it ptrc_ship_log_of() cannot assign the others. */
 		if (log && !strcmp(log, f->path) && strcmp(path, f->path) && unlink(path))
 			ptrc_cli_error(path, errno);
 		free(log);
@@ -175,7 +156,6 @@ static void remove_log(struct ptrc_ship_follow *follow, const char *directory, s
 	ptrc_ship_forget(follow->shipper, f->path);
 }
 
-/* Closes the one of the logs at which nobody has looked for the longest time, if too many are kept open. */
 static void limit_kept(struct followed *all)
 {
 	struct followed *oldest = NULL;
@@ -192,31 +172,31 @@ static void limit_kept(struct followed *all)
 		ptrc_ship_let_go(&oldest->log);
 }
 
-/* Sends what the logs have that have changed. Returns PTRC_SHIPPED, or what ends the command. */
+/* Sends the logs that have changed. Returns PTRC_SHIPPED, or the result that ends the command. */
 static enum ptrc_ship_result send_all(struct ptrc_ship_follow *follow, const char *directory,
-				      struct followed *all)
+				      struct followed **all)
 {
-	for (struct followed *f = all; f; f = f->next) {
+	for (struct followed *f = *all; f; f = f->next) {
 		enum ptrc_ship_result result;
 		bool is_damaged;
 
-		if (f->look == f->last_look)
+		if (!f->exists || f->look == f->last_look)
 			continue;
-		f->is_untold = true;
+		f->has_report = true;
 		result = ptrc_ship_log(follow->shipper, f->path, &f->log, &f->report);
-		f->turn = ++follow->turn;
-		limit_kept(all);
+		f->turn = ++follow->sent_count;
+		limit_kept(*all);
 		if (result == PTRC_SHIP_SERVER_FAILED || result == PTRC_SHIP_STOPPED)
 			return result;
-		/* If it has grown since, it is looked at once more. */
+		/* .look is from before: if the log has grown since, the next round sends it again. */
 		f->last_look = f->look;
 		follow->has_failed |= result == PTRC_SHIP_LOG_FAILED;
 		follow->is_incomplete |= ptrc_ship_is_incomplete(follow->shipper, &f->report);
 		is_damaged = f->report.is_damaged;
 		if (result == PTRC_SHIP_LOG_FAILED || result == PTRC_SHIPPED_WHOLE)
-			tell(follow, f);
+			report(follow, f);
 		if (result == PTRC_SHIPPED_WHOLE && follow->is_removing && !is_damaged)
-			remove_log(follow, directory, f);
+			remove_log(follow, directory, all, f);
 	}
 	return PTRC_SHIPPED;
 }
@@ -236,25 +216,22 @@ enum ptrc_ship_result ptrc_ship_directory(struct ptrc_ship_follow *follow, const
 			break;
 		}
 		for (struct followed *f = all; f; f = f->next)
-			if (!f->is_there)
-				tell(follow, f);
+			if (!f->exists)
+				report(follow, f);
 		forget(&all, false);
-		/* A server that will not do is told also if there is no log yet. */
+		/* Also without a log, so that a wrong server is reported at once. */
 		result = ptrc_ship_greet(follow->shipper);
 		if (result == PTRC_SHIPPED)
-			result = send_all(follow, directory, all);
+			result = send_all(follow, directory, &all);
 		if (result == PTRC_SHIPPED && !wait_for_turn(follow, begin))
 			result = PTRC_SHIP_STOPPED;
 	}
 	for (struct followed *f = all; f; f = f->next)
-		tell(follow, f);
+		report(follow, f);
 	forget(&all, true);
 	return result;
 }
 
-/* ---- a session ---- */
-
-/* Stores the path of the session's log. Returns false after a message. */
 static bool find_log(const char *session, char **path)
 {
 	const struct ptrc_session_state *s;
@@ -269,7 +246,7 @@ static bool find_log(const char *session, char **path)
 	}
 	if (!s->has_log || s->is_log_gone) {
 		ptrc_cli_message(session,
-				 "has no log, which would keep its events until the server "
+				 "has no log, which has to keep its events until the server "
 				 "has them");
 		return false;
 	}
@@ -280,7 +257,7 @@ static bool find_log(const char *session, char **path)
 enum ptrc_ship_result ptrc_ship_session(struct ptrc_ship_follow *follow, const char *session)
 {
 	static struct ptrc_session_reply reply;
-	struct ptrc_ship_report report = {0};
+	struct ptrc_ship_report r = {0};
 	enum ptrc_ship_result result;
 	bool is_tried = false, is_silent = false;
 	struct ptrc_ship_log *log = NULL;
@@ -292,16 +269,16 @@ enum ptrc_ship_result ptrc_ship_session(struct ptrc_ship_follow *follow, const c
 	while (result == PTRC_SHIPPED) {
 		int64_t begin = ptrc_now_ns();
 		int error = ptrc_session_ask(session, PTRC_SESSION_FLUSH, &reply);
-		/* One that does not answer may do so later: it may have been stopped. */
+		/* A session that does not answer may be stopped, and answer later. */
 		bool is_over = error == ENOENT || error == ECONNREFUSED || error == ECONNRESET;
 
 		if (error && !is_over && !is_silent)
 			ptrc_cli_message(session, "%s; it is asked again",
 					 ptrc_session_explain(error));
 		is_silent = error && !is_over;
-		/* Nothing comes any more, whether it was closed or not. */
+		/* After the end of the session the log does not grow, even if it was not closed. */
 		follow->shipper->is_following = !is_over;
-		result = ptrc_ship_log(follow->shipper, path, &log, &report);
+		result = ptrc_ship_log(follow->shipper, path, &log, &r);
 		is_tried = true;
 		if (is_over)
 			break;
@@ -309,8 +286,8 @@ enum ptrc_ship_result ptrc_ship_session(struct ptrc_ship_follow *follow, const c
 			result = PTRC_SHIP_STOPPED;
 	}
 	if (is_tried) {
-		follow->is_incomplete |= ptrc_ship_is_incomplete(follow->shipper, &report);
-		follow->tell(path, &report);
+		follow->is_incomplete |= ptrc_ship_is_incomplete(follow->shipper, &r);
+		follow->report(path, &r);
 	}
 	ptrc_ship_let_go(&log);
 	free(path);

@@ -25,7 +25,7 @@ static void note_end(struct ptrc_ship_log *l, const char *cause, uint64_t lost)
 	l->ends[l->end_count++].lost = lost;
 }
 
-/* What a closed log says it lacks, whoever reads it. Damage is told where it is. */
+/* Collects the losses that a closed log reports. Damage gets a row where it is found. */
 static void note_ends(struct ptrc_ship_log *l)
 {
 	struct ptrc_losses losses = {0};
@@ -42,13 +42,6 @@ static void note_ends(struct ptrc_ship_log *l)
 	note_end(l, "untraced processes", losses.untraced_processes);
 }
 
-static int64_t created_ns(const struct ptrc_ship_log *l)
-{
-	return ptrc_when_ns(&(struct timespec){.tv_sec = l->reader.attributes.creation_s,
-					       .tv_nsec = l->reader.attributes.creation_ns});
-}
-
-/* Takes what the log tells of its events: of which types they are, and whose. */
 static void take_facts(struct ptrc_ship_log *l)
 {
 	const struct posixtrace_log_host *host = &l->whose.host;
@@ -61,25 +54,18 @@ static void take_facts(struct ptrc_ship_log *l)
 	ptrc_ship_put_string(&l->head, l->name, strlen(l->name));
 }
 
-static void forget_layouts(struct ptrc_ship_log *l)
-{
-	ptrc_view_free(&l->view);
-	ptrc_layouts_free(&l->layouts);
-	l->view = (struct ptrc_view){.reader = &l->reader};
-	l->layouts = (struct ptrc_layouts){0};
-}
-
-/* Completes a log whose reader is open. Returns false after a message. */
 static bool begin(struct ptrc_ship_log *l, const char *path, uint64_t end)
 {
+	const struct timespec created = {.tv_sec = l->reader.attributes.creation_s,
+					 .tv_nsec = l->reader.attributes.creation_ns};
 	struct ptrc_reading_place place;
 	int error = ptrc_log_get_place(l->reader.trace, &place);
 
 	l->view.reader = &l->reader;
-	l->last_ns = created_ns(l);
+	l->last_ns = ptrc_when_ns(&created);
 	l->is_shortened = !error && place.pl_first_part;
 	if (l->is_shortened && !access(path, F_OK)) {
-		/* Its rows would get the numbers of those of the first file. */
+		/* Its rows would get the numbers of the first file's rows. */
 		ptrc_cli_message(path,
 				 "is a later file of a rotated log, and cannot be sent alone");
 		return false;
@@ -121,7 +107,10 @@ bool ptrc_ship_log_refresh(struct ptrc_ship_log *l, uint64_t end)
 
 	if (ptrc_reader_refresh(&l->reader, first) || ptrc_log_get_place(l->reader.trace, &place))
 		return false;
-	forget_layouts(l);
+	ptrc_view_free(&l->view);
+	ptrc_layouts_free(&l->layouts);
+	l->view = (struct ptrc_view){.reader = &l->reader};
+	l->layouts = (struct ptrc_layouts){0};
 	ptrc_ship_whose_refresh(&l->whose, &l->reader);
 	take_facts(l);
 	l->end_part = place.pl_end_part;
@@ -145,7 +134,6 @@ void ptrc_ship_log_close(struct ptrc_ship_log *l)
 
 /* ---- going through it ---- */
 
-/* Reads the next event; false at the end. */
 static bool read_event(struct ptrc_ship_log *l)
 {
 	struct ptrc_reader *r = &l->reader;
@@ -173,7 +161,7 @@ bool ptrc_ship_log_next(struct ptrc_ship_log *l)
 	if (l->is_past_end)
 		return false;
 	if (!read_event(l)) {
-		/* A loss that nothing follows is told at the end, too. */
+		/* An OVERFLOW without a RESUME has its row at the end. */
 		l->row_count = l->end_count + l->is_in_loss;
 		l->ns = l->last_ns;
 		l->is_at_end = l->is_closed && !l->reader.error && l->row_count;
@@ -199,17 +187,12 @@ void ptrc_ship_log_pass(struct ptrc_ship_log *l)
 	l->last_ns = l->ns;
 	l->place.part = l->block_place.part;
 	l->place.events = l->block_place.events + l->reader.block.at;
-	switch (l->reader.event.posix_event_id) {
-	case POSIX_TRACE_OVERFLOW:
+	if (l->reader.event.posix_event_id == POSIX_TRACE_OVERFLOW) {
 		l->is_in_loss = true;
 		l->loss_ns = l->ns;
 		l->loss = l->reader.gap;
-		break;
-	case POSIX_TRACE_RESUME:
+	} else if (l->reader.event.posix_event_id == POSIX_TRACE_RESUME) {
 		l->is_in_loss = false;
-		break;
-	default:
-		break;
 	}
 }
 
@@ -267,7 +250,6 @@ static int64_t put_lost(struct ptrc_ship_log *l, uint64_t seq, int64_t ns, const
 	return ns;
 }
 
-/* Of the OVERFLOW that has come. */
 static int64_t put_gap(struct ptrc_ship_log *l, uint64_t seq, struct ptrc_buffer *rows)
 {
 	int64_t ns = l->loss_ns;
@@ -339,13 +321,13 @@ bool ptrc_ship_log_is_damaged(const struct ptrc_ship_log *l)
 	struct ptrc_counts counts;
 	struct ptrc_losses losses;
 
-	/* A file that is missing between others may still be found. */
+	/* Counts as damage even while the log is open: a missing file between two others may be found again. */
 	if (!ptrc_trace_counts(l->reader.trace, &counts) && counts.pt_file_gaps)
 		return true;
 
 	ptrc_ship_log_losses(l, &losses);
 	if (losses.unreadable_events || losses.is_unreadable_uncounted)
 		return true;
-	/* What stands at the end of one that is open may be written just now. */
+	/* The end of an open log may be incomplete because it is being written. */
 	return l->is_closed && (losses.missing_names || losses.damaged_parts);
 }

@@ -8,14 +8,15 @@
 
 #include "src/base/message.h"
 
-/* So many bytes of rows become a block: the more, the better they are compressed, up to this; of small
- * bodies fewer, so that one sees how large they get. */
+/* Bytes of rows in a block. Larger blocks compress no better. For small bodies blocks are at most half a body,
+ * so that the size of the body is known in time. */
 enum { BLOCK_BYTES = 512 << 10, BLOCK_PARTS = 2 };
-/* What is fastest, and hardly larger than what the next levels make of it. */
+/* The fastest level; the next ones hardly compress better. */
 enum { LEVEL = 1 };
 
-/* A block of the server: a checksum, which it is told not to look at (it is of a kind that nobody else
- * uses; the frame has one); the method; the bytes from there on; those of the rows. */
+/* A block of the old server: a checksum; the method (1 byte); the number of bytes from the method on, and that
+ * of the rows (4 bytes each); the Zstandard frame. The checksum is of an unusual kind and is left 0; the
+ * request asks not to verify it. */
 enum { CHECKSUM_BYTES = 16, HEAD_BYTES = CHECKSUM_BYTES + 9, METHOD_ZSTD = 0x90 };
 
 void ptrc_ship_packer_begin(struct ptrc_ship_packer *p, enum ptrc_ship_dialect dialect,
@@ -82,7 +83,6 @@ static void put_stream(struct ptrc_ship_packer *p, size_t size, ZSTD_EndDirectiv
 	} while (end == ZSTD_e_continue ? in.pos < in.size : left);
 }
 
-/* Packs the first bytes of the rows. */
 static void put(struct ptrc_ship_packer *p, size_t size, bool is_end)
 {
 	if (p->dialect == PTRC_SHIP_MODERN)
@@ -96,14 +96,14 @@ static void put(struct ptrc_ship_packer *p, size_t size, bool is_end)
 
 void ptrc_ship_packer_take(struct ptrc_ship_packer *p)
 {
-	/* All but the last byte of the row: see above. */
+	/* Leaves the last byte of the row for the next block: see pack.h. */
 	if (p->rows.used >= p->block_bytes)
 		put(p, p->rows.used - 1, false);
 }
 
 size_t ptrc_ship_packer_packed(const struct ptrc_ship_packer *p)
 {
-	/* What waits will be some tenth of its size. */
+	/* Rows shrink to roughly an eighth. */
 	return p->body.used + p->rows.used / 8;
 }
 

@@ -18,14 +18,11 @@
 #include "src/base/message.h"
 #include "src/base/output.h"
 
-/* The first line of a file. */
 static const char head[] = "posixtrace-ship 1\n";
-/* No file is larger: server and database are bounded by what a URL and a name may have. */
+/* Larger than any valid file. */
 enum { FILE_MAX_BYTES = 16384 };
 
-/* ---- the file ---- */
-
-/* Reads "KEY VALUE\n" at *at, and moves *at behind it. The value ends with a null byte then. */
+/* Parses "KEY VALUE\n" at *at, and moves *at past it. Terminates the value with a null byte. */
 static char *value_of(char **at, const char *key)
 {
 	size_t size = strlen(key);
@@ -59,39 +56,33 @@ static bool read_numbers(char **at, const char *key, uint64_t *numbers, size_t c
 	return value;
 }
 
-/* Reads "KEY TEXT\n" at *at. */
-static char *read_text(char **at, const char *key)
-{
-	char *value = value_of(at, key);
-
-	return value ? ptrc_cli_copy(value) : NULL;
-}
-
-/* Takes what the file says. Times are written as unsigned numbers. */
+/* Parses the file. Times are written as unsigned numbers. */
 static bool take(struct ptrc_ship_progress *p, char *text)
 {
 	uint64_t place[3], batch[3], damaged, complete;
-	char *at = text + strlen(head);
+	char *at = text + strlen(head), *server, *database;
 
 	if (strncmp(text, head, strlen(head)))
 		return false;
 	if (!read_numbers(&at, "log", &p->log_id, 1, 16) ||
 	    !read_numbers(&at, "nonce", &p->nonce, 1, 16))
 		return false;
-	p->server = read_text(&at, "server");
-	p->database = p->server ? read_text(&at, "database") : NULL;
-	if (!p->database || !read_numbers(&at, "place", place, 3, 10) ||
+	server = value_of(&at, "server");
+	database = server ? value_of(&at, "database") : NULL;
+	if (!database || !read_numbers(&at, "place", place, 3, 10) ||
 	    !read_numbers(&at, "batch", batch, 3, 10) ||
 	    !read_numbers(&at, "told", &p->told, 1, 10) ||
 	    !read_numbers(&at, "doubtful", &p->doubtful, 1, 10) ||
 	    !read_numbers(&at, "damaged", &damaged, 1, 10) ||
 	    !read_numbers(&at, "complete", &complete, 1, 10) || *at || damaged > 1 || complete > 1)
 		return false;
-	/* The number behind the last row of the batch is one. */
+	/* The numbers of the batch's rows do not overflow. */
 	if (batch[0] > UINT64_MAX - place[2])
 		return false;
 	p->place = (struct ptrc_ship_place){place[0], place[1], place[2]};
 	p->batch = (struct ptrc_ship_batch){batch[0], (int64_t)batch[1], (int64_t)batch[2]};
+	p->server = ptrc_cli_copy(server);
+	p->database = ptrc_cli_copy(database);
 	p->is_damaged = damaged;
 	p->is_complete = complete;
 	return true;
@@ -110,12 +101,9 @@ static void put(struct ptrc_buffer *b, const struct ptrc_ship_progress *p)
 	ptrc_buffer_format(b, "damaged %d\ncomplete %d\n", p->is_damaged, p->is_complete);
 }
 
-/* ---- the lock ---- */
-
 /*
- * Opens and locks the file that stands at the path. It may be replaced at any time by who has the lock,
- * who locks the new file before it stands there: so the lock is worth something only if the file that
- * was locked still does.
+ * Opens and locks the file at the path. The process that holds the lock may replace the file at any time, by
+ * one that it has locked before. So the lock is valid only if the path still leads to the locked file.
  */
 static int open_locked(const char *path)
 {
@@ -150,7 +138,7 @@ enum ptrc_ship_progress_result ptrc_ship_progress_open(struct ptrc_ship_progress
 		if (errno == EWOULDBLOCK)
 			ptrc_cli_message(path, "another ptrace-ship is at work on this log");
 		else if (errno == EACCES || errno == EROFS)
-			ptrc_cli_message(path, "%s; --state-directory says where such files may be",
+			ptrc_cli_message(path, "%s; --state-directory keeps such files elsewhere",
 					 strerror(errno));
 		else
 			ptrc_cli_error(path, errno);
@@ -163,7 +151,7 @@ enum ptrc_ship_progress_result ptrc_ship_progress_open(struct ptrc_ship_progress
 		ptrc_ship_progress_close(p);
 		return PTRC_SHIP_PROGRESS_FAILED;
 	}
-	/* It was made just now, or by somebody who was killed then. */
+	/* The file is new, or the process that created it was killed before it wrote to it. */
 	if (!size) {
 		p->is_empty = true;
 		if (getrandom(&p->nonce, sizeof(p->nonce), 0) != sizeof(p->nonce))
@@ -173,8 +161,8 @@ enum ptrc_ship_progress_result ptrc_ship_progress_open(struct ptrc_ship_progress
 	text[size < FILE_MAX_BYTES ? size : FILE_MAX_BYTES] = '\0';
 	if ((size_t)size != strlen(text) || !take(p, text)) {
 		ptrc_cli_message(path,
-				 "is not what ptrace-ship writes; if it is removed, the log is "
-				 "compared with what the server has");
+				 "is not a progress file of ptrace-ship; if it is removed, the log "
+				 "is compared with the rows that the server has");
 		ptrc_ship_progress_close(p);
 		return PTRC_SHIP_PROGRESS_FAILED;
 	}
@@ -185,13 +173,13 @@ enum ptrc_ship_progress_result ptrc_ship_progress_open(struct ptrc_ship_progress
 static int sync_directory(const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	/* With the slash, which stands alone in "/". */
+	/* Up to and including the slash, so that "/x" gives "/". */
 	char *directory =
 		ptrc_cli_text("%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
 	int fd, error = 0;
 
 	fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	/* Some file systems cannot, and do not need to. */
+	/* Some file systems cannot sync a directory (EINVAL), and do not need to. */
 	if (fd < 0 || (fsync(fd) && errno != EINVAL))
 		error = errno;
 	if (fd >= 0)
@@ -208,7 +196,7 @@ bool ptrc_ship_progress_write(struct ptrc_ship_progress *p)
 
 	put(&text, p);
 	fd = open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	/* Nobody else has it open for long: who wants it has to lock the file that is there now. */
+	/* This process holds the lock of the current file, so no other one locks the new one. */
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB))
 		error = errno;
 	if (!error)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a server has of a log, as a file beside the log tells it: how many rows it has confirmed, and
- * which batch may be on its way. The file is written before a batch is sent and after the server's
- * answer, each time as a new file that takes the place of the old one. So whoever goes on after we were
- * killed sends the same rows again, with the same token, or finds that the server has them.
+ * The progress file of a log: how many of its rows the server has confirmed, and which batch may be on its
+ * way. It is replaced, by rename, before a batch is sent and after the server has answered. So a ptrace-ship
+ * that continues after a crash sends the same rows with the same token, or finds that the server has them.
  */
 #ifndef PTRC_SRC_SHIP_PROGRESS_H
 #define PTRC_SRC_SHIP_PROGRESS_H
@@ -15,13 +14,13 @@
 struct ptrc_ship_place {
 	uint64_t part;
 	uint64_t events;
-	/* The rows that the events before it are; also the number of the next one. */
+	/* The rows of the events before the place; also the number of the next row. */
 	uint64_t rows;
 };
 
-/* Rows that were sent, and of which no answer is known. */
+/* Rows that were sent without a known answer. They start at the confirmed place. */
 struct ptrc_ship_batch {
-	/* 0: there is none. They are those from the place on. */
+	/* 0: there is no such batch. */
 	uint64_t count;
 	/* The earliest and the latest of their times. */
 	int64_t first_ns;
@@ -29,25 +28,25 @@ struct ptrc_ship_batch {
 };
 
 struct ptrc_ship_progress {
-	/* The path of the file. */
 	char *path;
+	/* Holds the lock; -1 while closed. */
 	int fd;
-	/* It has nothing in it yet. */
+	/* The file has no content yet. */
 	bool is_empty;
 	uint64_t log_id;
-	/* Tells batches of this file from those of another one that was made for the same log. */
+	/* Distinguishes the batches of this file from those of another progress file for the same log. */
 	uint64_t nonce;
-	/* The server and its database. */
 	char *server;
 	char *database;
-	/* Up to here the server has everything. */
+	/* The server has confirmed everything before this place. */
 	struct ptrc_ship_place place;
 	struct ptrc_ship_batch batch;
-	/* One more than the processes of the log of which the server was told; 0: of nothing yet. */
+	/* 1 + the number of the log's processes that were sent to the server; 0: host and processes were not
+	 * sent yet. */
 	uint64_t told;
-	/* The server may have rows below this number that the file does not tell of. */
+	/* The server may have unconfirmed rows below this number. */
 	uint64_t doubtful;
-	/* Something of what was sent could not be read, as the log is damaged. */
+	/* A part of the log was damaged and was not sent. */
 	bool is_damaged;
 	/* The log was closed, and the server has all of it. */
 	bool is_complete;
@@ -55,23 +54,23 @@ struct ptrc_ship_progress {
 
 enum ptrc_ship_progress_result {
 	PTRC_SHIP_PROGRESS_READ,
-	/* There was none. It is for the caller to set the members and write it. */
+	/* The file is new: the caller sets the members and writes it. */
 	PTRC_SHIP_PROGRESS_NEW,
 	/* A message was printed. */
 	PTRC_SHIP_PROGRESS_FAILED,
 };
 
 /*
- * Opens the file, makes it if there is none, and locks it, so that no other ptrace-ship has it. A file
- * that says something else than this writes is refused.
+ * Opens the file, creates it if necessary, and locks it against other ptrace-ship processes. Refuses a file
+ * that ptrc_ship_progress_write() cannot have written.
  */
 enum ptrc_ship_progress_result ptrc_ship_progress_open(struct ptrc_ship_progress *,
 						       const char *path);
 
-/* Writes it, and waits until it is on the disk. Returns false after a message. */
+/* Replaces the file and waits until it is on the disk. Returns false after a message. */
 bool ptrc_ship_progress_write(struct ptrc_ship_progress *);
 
-/* Removes the file if it is empty. */
+/* Closes the file, and removes it if it is empty. */
 void ptrc_ship_progress_close(struct ptrc_ship_progress *);
 
 #endif

@@ -20,7 +20,7 @@ void ptrc_ship_put_string(struct ptrc_buffer *b, const void *bytes, size_t size)
 	b->used = (size_t)(to - b->bytes) + size;
 }
 
-/* The server and we have the same byte order: see value.h. */
+/* RowBinary is little-endian, as this machine is: see value.h. */
 void ptrc_ship_put_u32(struct ptrc_buffer *b, uint32_t n)
 {
 	ptrc_buffer_bytes(b, &n, sizeof(n));
@@ -31,9 +31,7 @@ void ptrc_ship_put_u64(struct ptrc_buffer *b, uint64_t n)
 	ptrc_buffer_bytes(b, &n, sizeof(n));
 }
 
-/* ---- fields ---- */
-
-/* Adds the name of a field; returns where its value is to be put. */
+/* Adds the name of a field; returns the buffer for its value. */
 static struct ptrc_buffer *add(struct ptrc_ship_fields *f, enum ptrc_ship_kind kind,
 			       const char *name, size_t size)
 {
@@ -57,8 +55,6 @@ static void add_text(struct ptrc_ship_fields *f, const char *name, size_t size, 
 {
 	ptrc_ship_put_string(add(f, PTRC_SHIP_STRINGS, name, size), text, text_size);
 }
-
-/* ---- JSON: the texts are valid ---- */
 
 static void add_json_number(struct ptrc_ship_fields *f, const char *name, size_t size,
 			    const char *text, size_t text_size)
@@ -125,7 +121,7 @@ static void name_member(struct ptrc_ship_fields *f, const char *prefix, struct p
 	m->name_size = f->names.used - begin;
 }
 
-/* Finds the members of the object; returns how many. */
+/* Finds the members of a JSON object, and stores them in .members; returns their number. */
 static size_t find_members(struct ptrc_ship_fields *f, const char *prefix, const char *at,
 			   const char *end)
 {
@@ -142,7 +138,7 @@ static size_t find_members(struct ptrc_ship_fields *f, const char *prefix, const
 		f->members[count].json = json;
 		name_member(f, prefix, &f->members[count]);
 	}
-	/* Now that they are all there, they do not move any more. */
+	/* The buffer of the names does not grow, hence move, any more. */
 	for (size_t i = 0; i < count; i++) {
 		f->members[i].name = f->names.bytes + begin;
 		begin += f->members[i].name_size;
@@ -167,7 +163,7 @@ static void add_json(struct ptrc_ship_fields *f, const char *prefix, const char 
 {
 	size_t count;
 
-	/* Without the blanks around it. */
+	/* Strips the blanks. */
 	if (!ptrc_json_text_find(text, size, "", &text, &size))
 		return;
 	if (*text != '{') {
@@ -180,15 +176,13 @@ static void add_json(struct ptrc_ship_fields *f, const char *prefix, const char 
 	for (size_t i = 0; i < count; i++) {
 		const struct ptrc_ship_member *m = &f->members[i];
 
-		/* The last one of a name counts, as for ptrace-dump. */
+		/* Of members with the same name the last one counts, as in ptrace-dump. */
 		if (i + 1 < count && m[1].name_size == m->name_size &&
 		    (!m->name_size || !memcmp(m[1].name, m->name, m->name_size)))
 			continue;
 		add_json_value(f, m->name, m->name_size, m->json.value, m->json.value_size);
 	}
 }
-
-/* ---- the data ---- */
 
 void ptrc_ship_add(struct ptrc_ship_fields *f, const char *name, const struct ptrc_value *v)
 {
@@ -241,9 +235,6 @@ void ptrc_ship_add_decoded(struct ptrc_ship_fields *f, const struct ptrc_layout 
 			ptrc_ship_add(f, field->name, &decoded->values[i]);
 }
 
-/* ---- rows ---- */
-
-/* Puts the column of a kind, and empties it. */
 static void put_kind(struct ptrc_buffer *b, struct ptrc_ship_fields *f, enum ptrc_ship_kind kind)
 {
 	ptrc_buffer_varint(b, f->kinds[kind].count);

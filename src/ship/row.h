@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows as the server takes them: RowBinary, the columns of schema.c one behind the other. Whatever
- * bytes names and data have, they are sent as they are: a String of the server may have any.
+ * Rows of the table `events` in the format RowBinary: the values of the columns of schema.c, one after the
+ * other. Names and data are sent unchanged, as a String of the server may have any bytes.
  */
 #ifndef PTRC_SRC_SHIP_ROW_H
 #define PTRC_SRC_SHIP_ROW_H
@@ -14,7 +14,7 @@
 #include "src/fields/json_text.h"
 #include "src/fields/layout.h"
 
-/* The columns with the fields of an event, by what these are. */
+/* The columns that hold fields of events: one for each kind of value. */
 enum ptrc_ship_kind {
 	PTRC_SHIP_INTS,
 	PTRC_SHIP_UINTS,
@@ -25,16 +25,17 @@ enum ptrc_ship_kind {
 
 struct ptrc_ship_fields {
 	enum ptrc_ship_dialect dialect;
-	/* Names and values. The current engine has them in turns, all in `names`. */
+	/* The modern dialect takes each name followed by its value, so both are in `names`. The plain dialect
+	 * takes an array of names and an array of values. */
 	struct {
 		size_t count;
 		struct ptrc_buffer names;
 		struct ptrc_buffer values;
 	} kinds[PTRC_SHIP_KINDS];
-	/* For texts that are put together: of arrays, of values in JSON, and the names of its members. */
+	/* Scratch space for a value as text, and for the names of JSON members. */
 	struct ptrc_buffer text;
 	struct ptrc_buffer names;
-	/* The members of an object. */
+	/* Scratch space for the members of a JSON object. */
 	struct ptrc_ship_member {
 		const char *name;
 		size_t name_size;
@@ -43,11 +44,11 @@ struct ptrc_ship_fields {
 	size_t member_room;
 };
 
-/* What every event has. */
+/* The columns that every event has. */
 struct ptrc_ship_event {
 	uint64_t seq;
 	int64_t ns;
-	/* PTRC_BOUND_UNKNOWN, which the server gets as UINT64_MAX. */
+	/* PTRC_BOUND_UNKNOWN is sent as UINT64_MAX. */
 	int64_t bound_ns;
 	int32_t pid;
 	int32_t tid;
@@ -63,18 +64,17 @@ void ptrc_ship_put_u32(struct ptrc_buffer *, uint32_t);
 void ptrc_ship_put_u64(struct ptrc_buffer *, uint64_t);
 
 /*
- * Adds a field: whole numbers, addresses and truths as numbers, an enum as its number and as its word, text and
- * bytes as they are, an array as the text of its elements. Of an object of JSON each member is a field, of those
- * with the same name the last one; what is nested in it is text.
+ * Adds a field: integers, addresses and booleans as numbers; an enum twice, as its number and as its word;
+ * text and bytes unchanged; an array as text. Each member of a JSON object becomes a field, the last one if
+ * several have the same name; an object or array within it is text.
  */
 void ptrc_ship_add(struct ptrc_ship_fields *, const char *name, const struct ptrc_value *);
 
-/* Adds the fields of data that a layout has taken apart. */
 void ptrc_ship_add_decoded(struct ptrc_ship_fields *, const struct ptrc_layout *,
 			   const struct ptrc_decoded *);
 
-/* Puts the row of an event, which begins with the bytes of `head`: host, boot and log. The fields are
- * those that were added; then there are none. */
+/* Puts the row of an event, which starts with the bytes of `head` (host, boot and log), and has the fields
+ * added since the last call. */
 void ptrc_ship_put_event(struct ptrc_buffer *, const struct ptrc_buffer *head,
 			 const struct ptrc_ship_event *, struct ptrc_ship_fields *);
 

@@ -7,18 +7,18 @@
 
 _Static_assert(PTRC_SHIP_SCHEMA_VERSION == 1, "the view at the end says the version");
 
-/* A column: its type by dialect; null: it has no such column. */
+/* A column and its type in each dialect; NULL if the dialect does not have it. */
 struct column {
 	const char *name;
 	const char *types[PTRC_SHIP_DIALECTS];
 };
 
 #define WORD "LowCardinality(String)"
-/* toDateTime() takes 32 bits of what it is given. */
+/* toDateTime() uses the low 32 bits of its argument only, so the seconds are clamped. */
 #define SECOND "toDateTime(least(greatest(intDiv(time, 1000000000), 0), 4294967295), 'UTC')"
 
-/* The columns stand in the order in which ptrace-ship sends them; those with ALIAS or MATERIALIZED are calculated by the
- * server. */
+/* In the order in which ptrace-ship sends the values. The server calculates columns with ALIAS or
+ * MATERIALIZED. */
 static const struct column event_columns[] = {
 	{"host", {WORD, "String"}},
 	{"boot", {WORD, "String"}},
@@ -63,11 +63,10 @@ static const struct column host_columns[] = {
 };
 
 /*
- * The rows of `events' are not to be doubled. The current engine drops a batch whose deduplication token
- * it has seen. The old one does not know such tokens, so there the rows of a log have their numbers as
- * the key, and it drops all rows of a key but one, when it merges parts or is asked with FINAL. It does
- * so within a partition only, and it is the time that says which: so a row has to have the same time
- * whenever it is sent.
+ * No row of `events' may count twice. The current engine drops a batch whose deduplication token it has seen.
+ * The old one has no such tokens. There a row's number is a part of its key, and the engine drops rows with
+ * the same key when it merges parts or a query has FINAL. It does so only within a partition, which is a day:
+ * so a row has to have the same time whenever it is sent.
  */
 static const struct table {
 	const char *name;

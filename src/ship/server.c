@@ -10,16 +10,17 @@
 
 #include "src/base/clock.h"
 
-/* How long a connection may take; how long nothing may move, which is also how long a server may work
- * on an INSERT; how long if it is only asked who it is; and how long a request still has when a signal has
- * come. */
+/* The longest time to connect. */
 #define CONNECT_MS 10000L
+/* The longest time without a byte, hence also the longest work of a server on an INSERT. */
 #define STALL_S 120L
+/* The same for the question for the version. */
 #define GREET_STALL_S 10L
 /* A connection that was idle for longer is not used again: servers close them after some seconds. */
 #define IDLE_S 2L
+/* How long a request may go on after a signal. */
 #define RELEASE_NS (INT64_C(500) * PTRC_NS_PER_MS)
-/* How long a request has at least, however little time is left until the server is given up. */
+/* The least time for a request, even if --give-up leaves less. */
 #define LAST_TRY_NS (INT64_C(1000) * PTRC_NS_PER_MS)
 /* The first release of the current engine's dialect. */
 enum { MODERN_MAJOR = 21 };
@@ -35,9 +36,9 @@ static size_t take_answer(char *bytes, size_t one, size_t size, void *arg)
 }
 
 /*
- * Gives the body piece by piece, once. If a connection that was used before breaks, libcurl would send it
- * again on another one, although it may have arrived: as it cannot go back to the begin here, it fails, and
- * we ask first.
+ * Gives libcurl the body piece by piece. There is no function to rewind it: otherwise libcurl would send the
+ * body again by itself when a reused connection breaks, although it may have arrived. So the request fails,
+ * and the caller asks the server first.
  */
 static size_t give_body(char *to, size_t one, size_t size, void *arg)
 {
@@ -63,8 +64,8 @@ static size_t take_header(char *line, size_t one, size_t size, void *arg)
 	return size;
 }
 
-/* Gives up a request some time after the signal, and when the server has been tried for long enough. libcurl
- * calls this once a second at least, and when a signal comes. */
+/* Returns true to give up the request: RELEASE_NS after a signal, or at the time of --give-up. libcurl calls
+ * this at least once a second, and when a signal comes. */
 static int look_at_time(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
 {
 	struct ptrc_ship_server *s = arg;
@@ -105,7 +106,6 @@ static void begin_url(struct ptrc_ship_server *s)
 	ptrc_buffer_text(&s->url, "/?");
 }
 
-/* The meaning of a request without an answer, or with one that is too large. */
 static enum ptrc_ship_outcome judge_failure(struct ptrc_ship_server *s)
 {
 	const char *problem = *s->error ? s->error : curl_easy_strerror(s->result);
@@ -122,14 +122,13 @@ static enum ptrc_ship_outcome judge_failure(struct ptrc_ship_server *s)
 		return ptrc_ship_because(&s->answer, PTRC_SHIP_REFUSED,
 					 "has a certificate that is not accepted (%s)%s", problem,
 					 s->options.ca_file ? ""
-							    : "; --ca-file says which ones are");
+							    : "; --ca-file names trusted ones");
 	if (s->result == CURLE_SSL_CACERT_BADFILE || s->result == CURLE_UNSUPPORTED_PROTOCOL ||
 	    s->result == CURLE_URL_MALFORMAT)
 		return ptrc_ship_because(&s->answer, PTRC_SHIP_REFUSED, "%s", problem);
 	return ptrc_ship_because(&s->answer, PTRC_SHIP_LATER, "%s", problem);
 }
 
-/* Sends a request to the URL that was put together, and takes the answer. */
 static enum ptrc_ship_outcome request(struct ptrc_ship_server *s, const void *body, size_t size,
 				      struct curl_slist *headers)
 {
@@ -151,7 +150,6 @@ static enum ptrc_ship_outcome request(struct ptrc_ship_server *s, const void *bo
 	return ptrc_ship_answer_judge(&s->answer);
 }
 
-/* Asks the question that was put together. */
 static enum ptrc_ship_outcome ask(struct ptrc_ship_server *s)
 {
 	struct curl_slist *headers = curl_slist_append(NULL, "Expect:");
@@ -164,7 +162,6 @@ static enum ptrc_ship_outcome ask(struct ptrc_ship_server *s)
 	return outcome;
 }
 
-/* The answer as a number. */
 static enum ptrc_ship_outcome ask_number(struct ptrc_ship_server *s, uint64_t *number)
 {
 	enum ptrc_ship_outcome outcome = ask(s);
@@ -174,20 +171,19 @@ static enum ptrc_ship_outcome ask_number(struct ptrc_ship_server *s, uint64_t *n
 
 /* ---- questions ---- */
 
-static void begin_query(struct ptrc_ship_server *s, const char *text)
+/* Starts a query with the text and the table, if it is not NULL. */
+static void begin_query(struct ptrc_ship_server *s, const char *text, const char *table)
 {
 	s->query.used = 0;
 	ptrc_buffer_text(&s->query, text);
-}
-
-static void put_table(struct ptrc_ship_server *s, const char *table)
-{
+	if (!table)
+		return;
 	ptrc_ship_identifier_put(&s->query, s->options.database);
 	ptrc_buffer_char(&s->query, '.');
 	ptrc_buffer_text(&s->query, table);
 }
 
-/* Whether the request failed as it does where somebody speaks TLS and we do not, or the other way round. */
+/* Whether the error is one that arises when only one side uses TLS. */
 static bool is_misunderstood(CURLcode result)
 {
 	return result == CURLE_SSL_CONNECT_ERROR || result == CURLE_GOT_NOTHING ||
@@ -195,8 +191,8 @@ static bool is_misunderstood(CURLcode result)
 	       result == CURLE_UNSUPPORTED_PROTOCOL || result == CURLE_WEIRD_SERVER_REPLY;
 }
 
-/* Whether the server's port answers by the other one of http and https. Nothing is sent but the begin of TLS,
- * or a question that anybody may ask; so it does not matter who it is. */
+/* Whether the server's port answers by the other one of http and https. Only the start of TLS or a request
+ * without secrets is sent, so the certificate need not be verified. */
 static bool answers_otherwise(struct ptrc_ship_server *s)
 {
 	CURLU *url = curl_url();
@@ -228,7 +224,7 @@ static bool answers_otherwise(struct ptrc_ship_server *s)
 	return answers;
 }
 
-/* What is to be said of a server that was not understood. */
+/* Finds a better reason for the failure of the first request: the wrong protocol. */
 static enum ptrc_ship_outcome look_why(struct ptrc_ship_server *s, enum ptrc_ship_outcome outcome)
 {
 	bool is_http = !strncmp(s->options.server, "http:", 5);
@@ -247,13 +243,12 @@ static enum ptrc_ship_outcome look_why(struct ptrc_ship_server *s, enum ptrc_shi
 	return outcome;
 }
 
-/* Asks which version the server is of, and decides on the dialect. */
 static enum ptrc_ship_outcome ask_version(struct ptrc_ship_server *s)
 {
 	enum ptrc_ship_outcome outcome;
 	long major;
 
-	begin_query(s, "SELECT version()");
+	begin_query(s, "SELECT version()", NULL);
 	curl_easy_setopt(s->curl, CURLOPT_LOW_SPEED_TIME, GREET_STALL_S);
 	outcome = ask(s);
 	curl_easy_setopt(s->curl, CURLOPT_LOW_SPEED_TIME, STALL_S);
@@ -271,14 +266,12 @@ static enum ptrc_ship_outcome ask_version(struct ptrc_ship_server *s)
 	return PTRC_SHIP_OK;
 }
 
-/* Asks for the version of the tables, which has to be ours. */
 static enum ptrc_ship_outcome check_tables(struct ptrc_ship_server *s)
 {
 	enum ptrc_ship_outcome outcome;
 	uint64_t version;
 
-	begin_query(s, "SELECT version FROM ");
-	put_table(s, "schema");
+	begin_query(s, "SELECT version FROM ", "schema");
 	outcome = ask_number(s, &version);
 	if (outcome == PTRC_SHIP_REFUSED && ptrc_ship_answer_is_no_table(&s->answer))
 		ptrc_cli_because(&s->answer.why,
@@ -312,7 +305,7 @@ enum ptrc_ship_outcome ptrc_ship_server_create(struct ptrc_ship_server *s)
 			break;
 		outcome = ask(s);
 	}
-	/* Tables of another version were there. */
+	/* Existing tables may have another version. */
 	return outcome == PTRC_SHIP_OK ? check_tables(s) : outcome;
 }
 
@@ -325,8 +318,8 @@ static void put_time(struct ptrc_ship_server *s, int64_t ns)
 			   ns);
 }
 
-/* Puts the condition of a log. The tables are sorted by hosts first: without that of the log, all rows would
- * have to be looked at. */
+/* Puts the condition that selects a log. With the host, as the tables are sorted by it: without it the server
+ * would scan all rows. */
 static void put_log(struct ptrc_ship_server *s, const char *host, const char *log)
 {
 	ptrc_buffer_text(&s->query, " WHERE host = '");
@@ -336,11 +329,9 @@ static void put_log(struct ptrc_ship_server *s, const char *host, const char *lo
 	ptrc_buffer_format(&s->query, "' AND log = '%s'", log);
 }
 
-/* Puts the condition of a range. The engine keeps the rows of different days apart: the times tell where
- * it has to look. */
+/* Puts the condition that selects a range. The times restrict the search to a few partitions, which are days. */
 static void put_range(struct ptrc_ship_server *s, const struct ptrc_ship_range *r)
 {
-	put_table(s, "events");
 	put_log(s, r->host, r->log);
 	ptrc_buffer_format(&s->query,
 			   " AND seq >= %" PRIu64 " AND seq < %" PRIu64 " AND time >= ", r->first,
@@ -350,22 +341,14 @@ static void put_range(struct ptrc_ship_server *s, const struct ptrc_ship_range *
 	put_time(s, r->last_ns);
 }
 
-enum ptrc_ship_outcome ptrc_ship_server_count(struct ptrc_ship_server *s,
-					      const struct ptrc_ship_range *r, uint64_t *count)
-{
-	/* The old server may have a row several times, as long as it has not merged its parts. */
-	begin_query(s, "SELECT uniqExact(seq) FROM ");
-	put_range(s, r);
-	return ask_number(s, count);
-}
-
 enum ptrc_ship_outcome ptrc_ship_server_list(struct ptrc_ship_server *s,
 					     const struct ptrc_ship_range *r, uint64_t **numbers,
 					     uint64_t *count)
 {
 	enum ptrc_ship_outcome outcome;
 
-	begin_query(s, "SELECT DISTINCT seq FROM ");
+	/* DISTINCT, as the old server may have a row several times before it merges its parts. */
+	begin_query(s, "SELECT DISTINCT seq FROM ", "events");
 	put_range(s, r);
 	ptrc_buffer_text(&s->query, " ORDER BY seq FORMAT RowBinary");
 	outcome = ask(s);
@@ -377,8 +360,7 @@ enum ptrc_ship_outcome ptrc_ship_server_list(struct ptrc_ship_server *s,
 enum ptrc_ship_outcome ptrc_ship_server_end_of(struct ptrc_ship_server *s, const char *host,
 					       const char *log, uint64_t *end)
 {
-	begin_query(s, "SELECT if(count() = 0, 0, max(seq) + 1) FROM ");
-	put_table(s, "events");
+	begin_query(s, "SELECT if(count() = 0, 0, max(seq) + 1) FROM ", "events");
 	put_log(s, host, log);
 	return ask_number(s, end);
 }
@@ -392,17 +374,16 @@ enum ptrc_ship_outcome ptrc_ship_server_insert(struct ptrc_ship_server *s, const
 	enum ptrc_ship_outcome outcome;
 
 	headers = curl_slist_append(headers, "Content-Type: application/octet-stream");
-	begin_query(s, "INSERT INTO ");
-	put_table(s, table);
+	begin_query(s, "INSERT INTO ", table);
 	ptrc_buffer_text(&s->query, " FORMAT RowBinary");
 	ptrc_buffer_char(&s->query, '\0');
 	begin_url(s);
 	put_parameter(s, "query", s->query.bytes);
-	/* So that the rows are one block, which is inserted as a whole or not at all. */
+	/* The rows form one block, which is inserted as a whole or not at all. */
 	put_parameter(s, "max_insert_block_size", "1048576");
 	put_parameter(s, "wait_end_of_query", "1");
-	/* The same query is not executed twice at a time: of one that was cut off, as we were
-	 * killed, the server may not know yet. */
+	/* The server refuses a second query with this id while the first one runs. It may not have noticed yet
+	 * that the process that sent the first one was killed. */
 	put_parameter(s, "query_id", token);
 	if (s->dialect == PTRC_SHIP_MODERN) {
 		headers = curl_slist_append(headers, "Content-Encoding: zstd");
@@ -419,8 +400,8 @@ enum ptrc_ship_outcome ptrc_ship_server_insert(struct ptrc_ship_server *s, const
 
 /* ---- the connection ---- */
 
-/* Whether the text is http://HOST[:PORT] or https://..., with nothing behind it, and without a user or a
- * password, which everybody could see in the list of processes. */
+/* Whether the text is http[s]://HOST[:PORT] and nothing else. A user and a password in it would be visible in
+ * the list of processes. */
 static bool check_url(const char *url, struct ptrc_cli_reason *why)
 {
 	const char *host = strstr(url, "://");
@@ -432,8 +413,8 @@ static bool check_url(const char *url, struct ptrc_cli_reason *why)
 	host += 3;
 	if (strchr(host, '@'))
 		return ptrc_cli_because(why,
-					"a user and a password cannot stand in it: --login and "
-					"--password-file tell them");
+					"must not contain a user or a password: use --login and "
+					"--password-file");
 	if (strpbrk(host, "?#\n\r \t"))
 		return ptrc_cli_because(why, "'%s' has to end with the host or its port", url);
 	parsed = curl_url();
@@ -442,7 +423,7 @@ static bool check_url(const char *url, struct ptrc_cli_reason *why)
 	result = curl_url_set(parsed, CURLUPART_URL, url, 0);
 	curl_url_cleanup(parsed);
 	if (result)
-		return ptrc_cli_because(why, "'%s' has no host, or a port that is none", url);
+		return ptrc_cli_because(why, "'%s' has no host, or an invalid port", url);
 	return true;
 }
 
@@ -489,14 +470,14 @@ struct ptrc_ship_server *ptrc_ship_server_new(const struct ptrc_ship_options *op
 	return s;
 }
 
-/* For the server a connection is a thread, of which it has no more than it is told. */
+/* A connection costs the server a thread, and their number is limited. */
 void ptrc_ship_server_rest(struct ptrc_ship_server *s, int64_t ns)
 {
 	CURL *other = ns > IDLE_S * 1000 * PTRC_NS_PER_MS ? curl_easy_duphandle(s->curl) : NULL;
 
 	if (!other)
 		return;
-	/* A handle has the connections that it has made. */
+	/* The connections belong to the handle that has made them, and are closed with it. */
 	curl_easy_cleanup(s->curl);
 	s->curl = other;
 }

@@ -20,16 +20,17 @@
 #include "src/ship/log.h"
 #include "src/ship/pack.h"
 
-/* The server takes no more rows into a block (max_insert_block_size), nor more bytes than some hundred
- * millions. */
+/* Limits of a batch, so that the server makes one block of it: at most max_insert_block_size rows, and
+ * uncompressed bytes well below the size at which it splits blocks. */
 #define ROWS_MAX UINT64_C(1000000)
 #define RAW_MAX (64U << 20)
-/* How long to wait before a server is tried again: at first, and at most. */
+/* The first and the longest pause before a failed request is repeated. */
 #define PAUSE_FIRST_NS (INT64_C(250) * PTRC_NS_PER_MS)
 #define PAUSE_LAST_NS (INT64_C(30000) * PTRC_NS_PER_MS)
 #define NS_PER_S (1000 * PTRC_NS_PER_MS)
-/* A keeper that is killed between writing events and noting that it has is followed by another one, which writes
- * them again to the same place, perhaps in another order. So what is younger than this is left alone. */
+/* If a keeper is killed after it has written events and before it has committed them, the next keeper writes
+ * them again at the same place, perhaps in another order. So events are sent only when their file was not
+ * written to for this long. */
 #define SETTLE_NS (INT64_C(100) * PTRC_NS_PER_MS)
 
 /* The work on one log. */
@@ -39,12 +40,12 @@ struct work {
 	struct ptrc_ship_log *log;
 	struct ptrc_ship_progress progress;
 	struct ptrc_ship_packer packer;
-	/* Behind the batch that is in the packer. */
+	/* After the batch in the packer. */
 	struct ptrc_ship_place end;
 	bool is_end_of_log;
-	/* The progress file was there, and is of this log. */
+	/* The progress file existed and belongs to this log. */
 	bool is_known;
-	/* The log was kept open from the last time, and no longer has what has to be sent. */
+	/* The log was kept open, and rows that have to be sent precede the first one that it still has. */
 	bool has_forgotten;
 };
 
@@ -60,7 +61,7 @@ bool ptrc_ship_wait(struct ptrc_shipper *s, int64_t ns)
 	int64_t until = ptrc_now_ns() + ns, left;
 	sigset_t all, before;
 
-	/* A signal that comes between the look at the flag and the sleep ends the sleep. */
+	/* Only ppoll() lets signals in: one that comes after the flag was tested still ends the sleep. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
 	while (!is_stopped(s) && (left = until - ptrc_now_ns()) > 0)
@@ -78,8 +79,8 @@ int64_t ptrc_ship_part_of(int64_t ns)
 	return (int64_t)(random % (uint64_t)ns);
 }
 
-/* Waits before the next try, for about so long: where many wait for one server they come back at
- * different times. But not for longer than the server is tried. Returns false if a signal has come. */
+/* Waits 0.5 to 1.5 times as long, so that many machines do not retry at once, but not beyond --give-up.
+ * Returns false if a signal has come. */
 static bool pause_for(struct ptrc_shipper *s, int64_t ns)
 {
 	int64_t give_up_ns = s->server->options.give_up_ns;
@@ -89,11 +90,12 @@ static bool pause_for(struct ptrc_shipper *s, int64_t ns)
 	return ptrc_ship_wait(s, give_up_ns && left < ns ? left : ns);
 }
 
-/* A request that is made until it succeeds. */
+/* A request that is repeated until it succeeds or cannot succeed. */
 struct attempt {
 	struct ptrc_shipper *shipper;
 	int64_t pause_ns;
-	/* The result of the last request. */
+	/* Its success does not count: a server may answer questions and take no rows. */
+	bool is_quiet;
 	enum ptrc_ship_result result;
 };
 
@@ -102,7 +104,7 @@ static struct attempt attempt_by(struct ptrc_shipper *s)
 	return (struct attempt){.shipper = s, .pause_ns = PAUSE_FIRST_NS};
 }
 
-/* Decides what comes after a try that has failed so: PTRC_SHIPPED, one more try. */
+/* Handles a failed request: waits and returns PTRC_SHIPPED if it is to be repeated. */
 static enum ptrc_ship_result after(struct attempt *a, enum ptrc_ship_outcome outcome)
 {
 	struct ptrc_ship_server *server = a->shipper->server;
@@ -138,11 +140,11 @@ static void note_success(struct ptrc_shipper *s)
 	s->server->silent_since_ns = 0;
 }
 
-/* Whether to ask once more after a question that had this outcome. */
+/* Takes the outcome of a request; returns whether to repeat it. */
 static bool is_asked_again(struct attempt *a, enum ptrc_ship_outcome outcome)
 {
 	a->result = outcome == PTRC_SHIP_OK ? PTRC_SHIPPED : after(a, outcome);
-	if (outcome == PTRC_SHIP_OK && !a->shipper->is_delivering)
+	if (outcome == PTRC_SHIP_OK && !a->is_quiet)
 		note_success(a->shipper);
 	return outcome != PTRC_SHIP_OK && a->result == PTRC_SHIPPED;
 }
@@ -168,7 +170,7 @@ enum ptrc_ship_result ptrc_ship_create(struct ptrc_shipper *s)
 
 /* ---- batches ---- */
 
-/* Rows that the server has already: their numbers grow. */
+/* The ascending numbers of rows that the server has already. */
 struct had {
 	const uint64_t *numbers;
 	uint64_t count;
@@ -182,7 +184,7 @@ static bool has(struct had *had, uint64_t number)
 	return had->at < had->count && had->numbers[had->at] == number;
 }
 
-/* Puts the rows that come next into the packer, but those that the server has. */
+/* Puts the rows of the current item into the packer, without those that the server has. */
 static void put_rows(struct work *w, struct ptrc_ship_batch *b, struct had *had)
 {
 	struct ptrc_buffer *rows = &w->packer.rows;
@@ -204,8 +206,8 @@ static void put_rows(struct work *w, struct ptrc_ship_batch *b, struct had *had)
 }
 
 /*
- * Puts a batch into the packer, from where the progress is: of `count` rows, or, if that is 0, as many as
- * fit. Returns false after a message: the log does not have them any more, or cannot be read.
+ * Puts a batch into the packer, from the confirmed place on: `count` rows, or as many as fit if that is 0.
+ * Returns false after a message if the log no longer has them, or cannot be read.
  */
 static bool fill(struct work *w, uint64_t count, struct had *had, struct ptrc_ship_batch *b)
 {
@@ -230,7 +232,7 @@ static bool fill(struct work *w, uint64_t count, struct had *had, struct ptrc_sh
 		return false;
 	}
 	w->end = w->log->place;
-	/* An error in what comes next is told when that is read. */
+	/* A read error in the next item is reported with the next batch. */
 	w->is_end_of_log =
 		w->log->is_closed && !ptrc_ship_log_next(w->log) && !w->log->reader.error;
 	if (count && b->count != count) {
@@ -248,9 +250,9 @@ struct delivery {
 	struct ptrc_ship_range range;
 	const struct ptrc_buffer *body;
 	char token[96];
-	/* It may have been sent before. */
+	/* The server may have rows of it. */
 	bool is_doubtful;
-	/* How many rows the server has of it. */
+	/* The number of its rows that the server has. */
 	uint64_t known;
 };
 
@@ -261,48 +263,40 @@ static void set_token(struct delivery *d, uint64_t rest)
 			    "%016" PRIx64 "-%016" PRIx64 "-%" PRIu64 "-%" PRIu64, p->log_id,
 			    p->nonce, p->place.rows, d->batch.count);
 
-	/* What is left of a batch is another one for the server. */
+	/* The server drops a batch whose token it knows, so the rest of a batch needs a token of its own. */
 	if (rest)
 		snprintf(d->token + used, sizeof(d->token) - (size_t)used, "-%" PRIu64, rest);
 }
 
-/* The server has a part of the batch: makes one of the rest. */
-static enum ptrc_ship_result take_rest(struct work *w, struct delivery *d)
+/* Asks which rows of the batch the server has. If it has a part of them, fills the packer with the rest. */
+static enum ptrc_ship_result settle(struct work *w, struct delivery *d)
 {
 	struct attempt a = attempt_by(w->shipper);
 	struct ptrc_ship_batch b;
 	uint64_t *numbers;
 	struct had had = {0};
 
+	a.is_quiet = true;
 	while (is_asked_again(
-		&a, ptrc_ship_server_list(w->shipper->server, &d->range, &numbers, &had.count)))
+		&a, ptrc_ship_server_list(w->shipper->server, &d->range, &numbers, &d->known)))
 		;
 	if (a.result != PTRC_SHIPPED)
 		return a.result;
 	had.numbers = numbers;
-	if (!ptrc_ship_log_seek(w->log, &w->progress.place) || !fill(w, d->batch.count, &had, &b))
-		a.result = PTRC_SHIP_LOG_FAILED;
+	had.count = d->known;
+	if (d->known && d->known < d->batch.count) {
+		if (!ptrc_ship_log_seek(w->log, &w->progress.place) ||
+		    !fill(w, d->batch.count, &had, &b))
+			a.result = PTRC_SHIP_LOG_FAILED;
+		d->body = ptrc_ship_packer_end(&w->packer);
+		set_token(d, d->batch.count - d->known);
+	}
 	free(numbers);
-	d->body = ptrc_ship_packer_end(&w->packer);
-	d->known = had.count;
-	set_token(d, d->batch.count - had.count);
 	return a.result;
 }
 
-/* Finds out what the server has of a batch that may have been sent, and makes ready to send the rest. */
-static enum ptrc_ship_result settle(struct work *w, struct delivery *d)
-{
-	struct attempt a = attempt_by(w->shipper);
-
-	while (is_asked_again(&a, ptrc_ship_server_count(w->shipper->server, &d->range, &d->known)))
-		;
-	if (a.result == PTRC_SHIPPED && d->known && d->known < d->batch.count)
-		return take_rest(w, d);
-	return a.result;
-}
-
-/* Sends the batch that is in the packer, until it is there, or somebody else has sent it. */
-static enum ptrc_ship_result try_to_deliver(struct work *w, struct delivery *d)
+/* Sends the batch in the packer until the server has all of it, from this process or from another one. */
+static enum ptrc_ship_result deliver(struct work *w, struct delivery *d)
 {
 	struct ptrc_shipper *s = w->shipper;
 	struct attempt a = attempt_by(s);
@@ -311,12 +305,14 @@ static enum ptrc_ship_result try_to_deliver(struct work *w, struct delivery *d)
 	do {
 		enum ptrc_ship_result result = d->is_doubtful ? settle(w, d) : PTRC_SHIPPED;
 
+		if (result == PTRC_SHIPPED && d->known >= d->batch.count)
+			note_success(s);
 		if (result != PTRC_SHIPPED || d->known >= d->batch.count)
 			return result;
 		if (is_stopped(s))
 			return PTRC_SHIP_STOPPED;
 		outcome = ptrc_ship_server_insert(s->server, "events", d->body, d->token);
-		/* Nobody need ask what a server has got that could not be reached. */
+		/* A server that could not be reached has got nothing. */
 		d->is_doubtful = d->is_doubtful || s->server->sent;
 	} while (is_asked_again(&a, outcome));
 	if (a.result == PTRC_SHIPPED) {
@@ -327,19 +323,6 @@ static enum ptrc_ship_result try_to_deliver(struct work *w, struct delivery *d)
 	return a.result;
 }
 
-static enum ptrc_ship_result deliver(struct work *w, struct delivery *d)
-{
-	enum ptrc_ship_result result;
-
-	w->shipper->is_delivering = true;
-	result = try_to_deliver(w, d);
-	w->shipper->is_delivering = false;
-	if (result == PTRC_SHIPPED)
-		note_success(w->shipper);
-	return result;
-}
-
-/* Sends the batch that is in the packer and in the progress file, and notes that it has arrived. */
 static enum ptrc_ship_result send_batch(struct work *w, bool was_pending)
 {
 	struct ptrc_ship_progress *p = &w->progress;
@@ -369,7 +352,6 @@ static enum ptrc_ship_result send_batch(struct work *w, bool was_pending)
 
 /* ---- the other tables ---- */
 
-/* Sends the rows that are in the packer, and empties it. */
 static enum ptrc_ship_result insert_table(struct work *w, const char *table)
 {
 	const struct ptrc_buffer *body = ptrc_ship_packer_end(&w->packer);
@@ -384,8 +366,8 @@ static enum ptrc_ship_result insert_table(struct work *w, const char *table)
 	return a.result;
 }
 
-/* Whether the row was told before; if not, it counts as told from now on: if the server does not take it, the command
- * ends. */
+/* Whether the row was sent before. If not, remembers it before it is sent: if the server does not take it, the
+ * command ends. */
 static bool is_told(struct ptrc_shipper *s, const char *row, size_t size)
 {
 	uint64_t number = ptrc_table_hash(row, size) | 1;
@@ -410,7 +392,6 @@ static enum ptrc_ship_result tell_host(struct work *w)
 	return insert_table(w, "hosts");
 }
 
-/* Those of which the server was not told lately, in batches as events. */
 static enum ptrc_ship_result tell_processes(struct work *w)
 {
 	struct ptrc_shipper *s = w->shipper;
@@ -437,7 +418,8 @@ static enum ptrc_ship_result tell_processes(struct work *w)
 	return result;
 }
 
-/* Tells whose the log is, if the log has more of it than was told. The server keeps what is told last. */
+/* Sends the host and its processes if the log has entries that were not sent. The server keeps the latest row
+ * of each. */
 static enum ptrc_ship_result tell_whose(struct work *w)
 {
 	uint64_t told = w->log->whose.process_count + 1;
@@ -455,7 +437,6 @@ static enum ptrc_ship_result tell_whose(struct work *w)
 
 /* ---- the log ---- */
 
-/* The path of the progress file: beside the log, or in the directory for these. */
 static char *progress_path(const struct ptrc_shipper *s, const char *log)
 {
 	const char *slash = strrchr(log, '/');
@@ -465,8 +446,7 @@ static char *progress_path(const struct ptrc_shipper *s, const char *log)
 	return ptrc_cli_text("%s.ship", log);
 }
 
-/* Asks what the server has of a log of which nothing is known here: somebody may have removed the file that
- * told it. */
+/* Asks what the server has of a log without a progress file: the file may have been removed. */
 static enum ptrc_ship_result find_end(struct work *w)
 {
 	struct attempt a = attempt_by(w->shipper);
@@ -477,10 +457,10 @@ static enum ptrc_ship_result find_end(struct work *w)
 		;
 	if (a.result != PTRC_SHIPPED || !w->progress.doubtful || !w->log->is_shortened)
 		return a.result;
-	/* The first rows that it has now are not those that have the first numbers there. */
+	/* Without its first files, the log's rows would get numbers that the server has for other rows. */
 	ptrc_cli_message(w->path,
-			 "its first files are gone, and so is what %s said: nobody knows which "
-			 "of its rows the server has",
+			 "its first files and the progress file %s are gone, so it is not known "
+			 "which of its rows the server has",
 			 w->progress.path);
 	return PTRC_SHIP_LOG_FAILED;
 }
@@ -501,7 +481,7 @@ static void begin_progress(struct work *w)
 	p->told = 0;
 }
 
-/* Takes the progress file, if it is of this log and server. Returns false after a message. */
+/* Opens the progress file and goes to its place. Returns false if .has_forgotten, or after a message. */
 static bool take_progress(struct work *w)
 {
 	struct ptrc_ship_progress *p = &w->progress;
@@ -515,7 +495,7 @@ static bool take_progress(struct work *w)
 	if (read == PTRC_SHIP_PROGRESS_FAILED)
 		return false;
 	is_same = read == PTRC_SHIP_PROGRESS_READ && p->log_id == w->log->id;
-	/* Somebody else has written or removed the file. */
+	/* Another process has written or removed the file meanwhile. */
 	w->has_forgotten = (is_same ? p->place.part : 0) < w->log->first;
 	if (w->has_forgotten)
 		return false;
@@ -523,15 +503,15 @@ static bool take_progress(struct work *w)
 	    (strcmp(p->server, o->server) || strcmp(p->database, o->database))) {
 		ptrc_cli_message(
 			p->path,
-			"tells of the database '%s' of %s; --state-directory lets a log be "
+			"belongs to the database '%s' of %s; --state-directory lets a log be "
 			"shipped to several servers",
 			p->database, p->server);
 		return false;
 	}
 	if (read == PTRC_SHIP_PROGRESS_READ && !is_same && !p->is_complete)
 		ptrc_cli_message(w->path,
-				 "is another log than before, of which %" PRIu64
-				 " rows were shipped, and maybe not all",
+				 "has replaced another log, of which %" PRIu64
+				 " rows were shipped, maybe not all",
 				 p->place.rows);
 	if (!is_same)
 		begin_progress(w);
@@ -554,7 +534,7 @@ void ptrc_ship_let_go(struct ptrc_ship_log **kept)
 	*kept = NULL;
 }
 
-/* Opens the log, or looks again at one that is open, so that it ends behind what was written a while ago. */
+/* Opens the log, or updates the open one, so that it ends with what was written at least SETTLE_NS ago. */
 static enum ptrc_ship_result open_log(struct work *w)
 {
 	uint64_t end = UINT64_MAX;
@@ -562,25 +542,22 @@ static enum ptrc_ship_result open_log(struct work *w)
 	for (;;) {
 		bool has_waited = end != UINT64_MAX, has_more;
 		int64_t age_ns;
-		uint64_t behind;
-
 		if (w->log && !ptrc_ship_log_refresh(w->log, end))
 			ptrc_ship_let_go(&w->log);
 		if (!w->log)
 			w->log = ptrc_ship_log_open(w->path, end);
 		if (!w->log)
 			return PTRC_SHIP_LOG_FAILED;
-		/* Nothing that is open is younger than the files are now. */
+		/* Taken after the log was opened, so everything in it is at least this old. */
 		age_ns = ptrc_ship_age_ns(w->path);
-		behind = w->log->end_part;
-		has_more = behind > end;
+		has_more = w->log->end_part > end;
 		if (age_ns >= SETTLE_NS && !has_more)
 			return PTRC_SHIPPED;
-		/* The parts before `end' have been there for a while; what came since is left for later. But a log
-		 * that was closed meanwhile grows no more, so it is awaited. */
+		/* The parts before `end' have settled; later ones are left for the next round. But if the log was
+		 * closed meanwhile, it grows no more and is awaited. */
 		if (age_ns < SETTLE_NS && has_waited && !(has_more && w->log->is_closed))
 			return PTRC_SHIPPED;
-		end = age_ns < SETTLE_NS ? behind : UINT64_MAX;
+		end = age_ns < SETTLE_NS ? w->log->end_part : UINT64_MAX;
 		if (age_ns < SETTLE_NS && !ptrc_ship_wait(w->shipper, SETTLE_NS - age_ns)) {
 			ptrc_ship_let_go(&w->log);
 			return PTRC_SHIP_STOPPED;
@@ -618,7 +595,6 @@ static enum ptrc_ship_result ship(struct work *w)
 		result = send_batch(w, was_pending);
 		was_pending = false;
 	}
-	/* The batches have it that came before them. */
 	if (result == PTRC_SHIPPED && (has_news || !w->is_known) && !ptrc_ship_progress_write(p))
 		return PTRC_SHIP_LOG_FAILED;
 	return result;
@@ -628,7 +604,7 @@ bool ptrc_ship_is_incomplete(const struct ptrc_shipper *s, const struct ptrc_shi
 {
 	if (r->result != PTRC_SHIPPED && r->result != PTRC_SHIPPED_WHOLE)
 		return false;
-	/* Those of a log that still grows are told at its end. */
+	/* The losses of a log that still grows are reported when it is closed. */
 	return (ptrc_losses_is_any(&r->losses) || r->is_damaged) &&
 	       !(s->is_following && r->losses.is_unclosed);
 }
@@ -653,7 +629,7 @@ static void report(struct work *w, const struct ptrc_ship_sent *before, struct p
 static enum ptrc_ship_result ship_log(struct work *w)
 {
 	struct ptrc_shipper *s = w->shipper;
-	/* What is wrong here is told before the server is asked, which may be away. */
+	/* Local errors are reported before the server is asked, which may not answer for long. */
 	enum ptrc_ship_result result = take_progress(w) ? ptrc_ship_greet(s) : PTRC_SHIP_LOG_FAILED;
 
 	if (result == PTRC_SHIPPED && !w->progress.is_complete) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sends logs to a server, so that it has each event once, whoever is killed at any moment.
+ * Sends logs to a server so that it gets each event exactly once, whichever process is killed at any moment.
  *
- * The log on the disk is what waits: nothing of it is kept elsewhere. Its events go in batches, whose ends
- * are written into the progress file before the first byte is sent, and which are sent as often as it takes.
- * Before a batch of which no answer is known is sent again, the server is asked which of its rows it has.
- * A batch has rows of one day, which the server keeps in one partition, and is one block for it, so it takes
- * a batch as a whole or not at all; if it has a part of it nevertheless, only the rest is sent.
+ * The log on the disk is the queue; nothing else is kept. Events are sent in batches. The bounds of a batch
+ * are written into the progress file before its first byte is sent, and it is sent until it is confirmed.
+ * Before a batch without a known answer is sent again, the server is asked which of its rows it has. The rows
+ * of a batch are of one day, hence in one partition of the table, and form one block, so the server takes
+ * all or none of them. If it has a part of a batch nevertheless, only the rest is sent.
  */
 #ifndef PTRC_SRC_SHIP_SHIP_H
 #define PTRC_SRC_SHIP_SHIP_H
@@ -24,24 +24,20 @@ enum { PTRC_SHIP_BATCH_BYTES = 4 << 20, PTRC_SHIP_TOLD_SETS = 4096, PTRC_SHIP_TO
 
 struct ptrc_shipper {
 	struct ptrc_ship_server *server;
-	/* Where progress files are; null: beside their logs. */
+	/* The directory of the progress files; NULL: each is in the directory of its log. */
 	const char *state_directory;
-	/* A batch has about so many bytes at most, as they are sent. */
+	/* The most bytes of a batch as it is sent, approximately. */
 	uint64_t batch_bytes;
-	/* Logs that are not closed are expected: nothing is said of them. */
+	/* Open logs are expected: their losses are not reported before they are closed. */
 	bool is_following;
 
-	/* It has said of which version it and its tables are. */
+	/* ptrc_ship_greet() has succeeded. */
 	bool is_greeted;
-	/* While a batch is delivered, only that counts as success: a server may answer questions and take no
-	 * rows. */
-	bool is_delivering;
-	/* What the server was told lately of machines and processes, a number for each row; those of a set begin with
-	 * what was told last; 0: there is none. A log that is read anew tells of all its processes once more; by this only those are
-	 * sent that are new. What was told long ago is
-	 * forgotten first, and would be sent once more, which the server's tables bear. */
+	/* A set-associative cache of the hashes of rows of hosts and processes that were sent; 0: unused. Each
+	 * set starts with the latest one. Keeps logs that are opened again from sending all their processes
+	 * again. A row that has dropped out is sent twice, which the tables allow. */
 	uint64_t told[PTRC_SHIP_TOLD_SETS][PTRC_SHIP_TOLD_WAYS];
-	/* Sent in all; and how often something had to be tried again. */
+	/* Totals; .retries counts requests that had to be repeated. */
 	struct ptrc_ship_sent {
 		uint64_t rows;
 		uint64_t batches;
@@ -55,54 +51,53 @@ enum ptrc_ship_result {
 	PTRC_SHIPPED,
 	/* The same, and the log was closed. */
 	PTRC_SHIPPED_WHOLE,
-	/* This log cannot be shipped. A message says why. */
+	/* This log cannot be sent. A message says why. */
 	PTRC_SHIP_LOG_FAILED,
-	/* The server takes nothing, and will not. A message says why. */
+	/* The server will not take anything. A message says why. */
 	PTRC_SHIP_SERVER_FAILED,
 	/* A signal has come. */
 	PTRC_SHIP_STOPPED,
 };
 
-/* What came of a log. */
+/* The result of sending a log, once or, with --follow, in several rounds. */
 struct ptrc_ship_report {
 	enum ptrc_ship_result result;
-	/* Since the report was made. */
 	struct ptrc_ship_sent sent;
-	/* Of one that could be opened: its name in the tables, up to where the server has confirmed it, and what
-	 * it lacks. */
+	/* The log could be opened, and the following members are set. */
 	bool is_open;
+	/* The log's name in the tables. */
 	char name[17];
+	/* The server has confirmed everything before this place. */
 	struct ptrc_ship_place place;
 	struct ptrc_losses losses;
-	/* Something of it could not be read, now or before. */
+	/* A part of the log was damaged, now or in an earlier run. */
 	bool is_damaged;
 };
 
-/* Asks the server who it is. Returns PTRC_SHIPPED, or what has failed. */
+/* Connects to the server and checks its tables. Returns PTRC_SHIPPED or the failure. */
 enum ptrc_ship_result ptrc_ship_greet(struct ptrc_shipper *);
 
-/* Makes the tables. */
 enum ptrc_ship_result ptrc_ship_create(struct ptrc_shipper *);
 
-/* Waits for about so long, or until a signal comes: then it returns false. */
+/* Waits. Returns false if a signal has come. */
 bool ptrc_ship_wait(struct ptrc_shipper *, int64_t ns);
 
-/* A part of this time, a random one. */
+/* A random time in [0, ns). */
 int64_t ptrc_ship_part_of(int64_t ns);
 
-/* Removes the progress file of the log, which is no more. */
+/* Removes the progress file of a log that was removed. */
 void ptrc_ship_forget(struct ptrc_shipper *, const char *path);
 
-/* Sends what the log at this path has and the server has not. The report, which may be that of the last time,
- * is brought up to date. Unless it is null, `kept' has the log from the last time, or null, and gets it for the
- * next time: of one that was kept, only what is new is looked at. */
+/* Sends the rows of a log that the server does not have. Adds to the report, which starts zeroed or is that
+ * of the last round. If `kept' is not NULL, *kept is the log that the last round left open, or NULL; the
+ * function leaves the log open there if the next round can continue with it. */
 enum ptrc_ship_result ptrc_ship_log(struct ptrc_shipper *, const char *path,
 				    struct ptrc_ship_log **kept, struct ptrc_ship_report *);
 
-/* Closes a log that was kept, if there is one. */
+/* Closes a log that was kept, if any. */
 void ptrc_ship_let_go(struct ptrc_ship_log **kept);
 
-/* Whether all that the log has was sent, and events are missing, which was told. */
+/* Whether everything in the log was sent and a message has reported that events are missing from it. */
 bool ptrc_ship_is_incomplete(const struct ptrc_shipper *, const struct ptrc_ship_report *);
 
 #endif

@@ -11,13 +11,11 @@
 #include "src/fields/when.h"
 #include "src/query/view.h"
 
-/* The kernel tells the start of a process in ticks of so many nanoseconds. Two looks at one process find
- * starts that differ by less than two of them. */
+/* The kernel reports the start of a process in ticks of this length. Two readings for one process, converted
+ * to real time, differ by less than two ticks. */
 #define TICK_NS INT64_C(10000000)
-/* The kernel hands out no pid of more bits. */
+/* The largest pid of Linux has this many bits. */
 enum { PID_BITS = 22 };
-
-/* ---- loading ---- */
 
 static uint64_t id_of(const struct posixtrace_log_process *p, int64_t start_ns)
 {
@@ -79,39 +77,16 @@ void ptrc_ship_whose_free(struct ptrc_ship_whose *w)
 	ptrc_hosts_free(&w->hosts);
 }
 
-/* ---- looking up ---- */
-
-/* Is what is told under this number what holds for the pid at the time? */
-static bool holds(const struct ptrc_ship_whose *w, size_t i, int32_t pid, int64_t ns)
-{
-	const struct ptrc_ship_process *p = &w->processes[i];
-
-	if (p->pid != pid)
-		return false;
-	/* What is told first holds from the begin of the process on. */
-	if (p->from_ns > ns && i && p[-1].pid == pid)
-		return false;
-	return i + 1 == w->process_count || p[1].pid != pid || p[1].from_ns > ns;
-}
-
-uint64_t ptrc_ship_whose_process(struct ptrc_ship_whose *w, trace_id_t trace, int32_t pid,
+uint64_t ptrc_ship_whose_process(const struct ptrc_ship_whose *w, trace_id_t trace, int32_t pid,
 				 int64_t ns)
 {
-	struct timespec time;
+	const struct timespec time = ptrc_when_timespec(ns);
 	unsigned long index;
 
-	if (!w->process_count)
-		return (uint32_t)pid;
-	if (holds(w, w->process, pid, ns))
-		return w->processes[w->process].id;
-	time = ptrc_when_timespec(ns);
 	if (posixtrace_log_find_process(trace, pid, &time, &index) || index >= w->process_count)
 		return (uint32_t)pid;
-	w->process = index;
 	return w->processes[index].id;
 }
-
-/* ---- rows ---- */
 
 static void put_text(struct ptrc_buffer *rows, const char *text)
 {
@@ -151,7 +126,7 @@ bool ptrc_ship_whose_put_process(const struct ptrc_ship_whose *w, trace_id_t tra
 	struct posixtrace_log_process p;
 	char command[PTRC_COMMAND_LINE_BYTES];
 
-	/* What is told last of a process counts. */
+	/* The last entry of a process is sent. */
 	if (number + 1 < w->process_count && own[1].id == own->id)
 		return false;
 	if (posixtrace_log_get_process(trace, number, &p, sizeof(p)))

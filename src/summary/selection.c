@@ -89,9 +89,7 @@ bool ptrc_selection_take(struct ptrc_selection *s, int key)
 		q->until = time_of("--until", optarg);
 		break;
 	case PTRC_SELECTION_AROUND:
-		if (s->around_text)
-			ptrc_cli_usage("--around", "is given twice");
-		s->around_text = optarg;
+		ptrc_cli_once("--around", &s->around_text);
 		break;
 	case PTRC_SELECTION_CONTEXT:
 		read_context(q, optarg);
@@ -109,9 +107,7 @@ bool ptrc_selection_take(struct ptrc_selection *s, int key)
 		ptrc_cli_add_text(&s->pair_texts, optarg);
 		break;
 	case PTRC_SELECTION_LABEL_BY:
-		if (s->label_text)
-			ptrc_cli_usage("--label-by", "is given twice");
-		s->label_text = optarg;
+		ptrc_cli_once("--label-by", &s->label_text);
 		break;
 	case PTRC_SELECTION_DECODE:
 		ptrc_config_take_layout(&q->layouts, optarg);
@@ -123,9 +119,7 @@ bool ptrc_selection_take(struct ptrc_selection *s, int key)
 		s->has_symbols = true;
 		break;
 	case 'c':
-		if (s->config)
-			ptrc_cli_usage("--config", "is given twice");
-		s->config = optarg;
+		ptrc_cli_once("--config", &s->config);
 		break;
 	case PTRC_SELECTION_SYNC:
 		ptrc_cli_add_text(&s->sync_texts, optarg);

@@ -10,7 +10,7 @@
 #include "src/fields/when.h"
 #include "src/query/select.h"
 
-/* What calculating may add up to. */
+/* The largest sum of rounding errors. */
 static const double rounding_ns = 1;
 
 void ptrc_sync_points_add(struct ptrc_sync_points *p, int64_t at_ns, int64_t ahead_ns)
@@ -34,14 +34,12 @@ void ptrc_sync_link_free(struct ptrc_clock_link *l)
 	memset(l, 0, sizeof(*l));
 }
 
-/*
- * One of the two hulls. Lows are turned upside down, so that both are lower hulls: what is searched
- * for passes below. For a slope, `reach` is how high a line of this slope may lie at 0.
- */
 struct corner {
 	double at, ahead;
 };
 
+/* One of the two hulls. The lows are turned upside down (.sign is -1), so that both are lower hulls: the line
+ * passes below. */
 struct hull {
 	struct corner *corners;
 	size_t count;
@@ -57,7 +55,7 @@ static int by_time(const void *one, const void *other)
 	return (a->ahead_ns > b->ahead_ns) - (a->ahead_ns < b->ahead_ns);
 }
 
-/* Whether b lies on the line from a to c, or above it. */
+/* Whether b is on the line from a to c or above it. */
 static bool is_above(const struct corner *a, const struct corner *b, const struct corner *c)
 {
 	return (long double)(b->ahead - a->ahead) * (long double)(c->at - a->at) >=
@@ -66,7 +64,7 @@ static bool is_above(const struct corner *a, const struct corner *b, const struc
 
 static void add_corner(struct hull *h, struct corner c)
 {
-	/* Of points of one moment the lowest counts. */
+	/* The lowest of several points at one time counts. */
 	if (h->count && h->corners[h->count - 1].at == c.at) {
 		if (h->corners[h->count - 1].ahead <= c.ahead)
 			return;
@@ -101,7 +99,6 @@ static void make_hull(struct hull *h, const struct ptrc_sync_points *a,
 	free(all);
 }
 
-/* The slope of the edge behind a corner. */
 static double edge(const struct hull *h, size_t i)
 {
 	const struct corner *a = &h->corners[i], *b = a + 1;
@@ -109,7 +106,7 @@ static double edge(const struct hull *h, size_t i)
 	return (b->ahead - a->ahead) / (b->at - a->at);
 }
 
-/* How high a line may lie at 0 whose slope, upside down with the hull, is this. */
+/* The highest value at 0 of a line of this slope below the hull; the slope is turned like the hull. */
 static double reach(const struct hull *h, double slope)
 {
 	size_t low = 0, high = h->count - 1;
@@ -144,8 +141,8 @@ static int by_size(const void *one, const void *other)
 	return (*a > *b) - (*a < *b);
 }
 
-/* All slopes at which another corner begins to count, between the greatest and the least that there may
- * be, and these. */
+/* All slopes at which another corner becomes the limiting one, within the possible slopes, and the extremes of
+ * these; sorted. */
 static double *find_slopes(const struct hull *highs, const struct hull *lows, size_t *count)
 {
 	double *slopes = ptrc_cli_allocate((highs->count + lows->count + 2) * sizeof(*slopes));
@@ -165,22 +162,17 @@ static double *find_slopes(const struct hull *highs, const struct hull *lows, si
 	return slopes;
 }
 
-static double room_at(const struct hull *highs, const struct hull *lows, double slope)
-{
-	return high_at(highs, slope) - low_at(lows, slope);
-}
-
-/* Where the room, which is negative at one of the two slopes only, is 0. */
+/* The slope at which the room is 0, between two slopes where it has different signs. */
 static double find_zero(double a, double room_a, double b, double room_b)
 {
 	return isinf(room_b) || isinf(room_a) ? (room_a < 0 ? b : a)
 					      : a + (b - a) * (room_a / (room_a - room_b));
 }
 
-/* What passes: slopes from the least to the greatest. */
 struct passage {
+	/* The range of slopes of lines that pass. */
 	double least, greatest;
-	/* The one with the most room, and that; negative: none passes. */
+	/* The slope with the most room, and the room; negative: no line passes. */
 	double widest, room;
 };
 
@@ -193,7 +185,7 @@ static struct passage find_passage(const struct hull *highs, const struct hull *
 	double last = 0, last_room = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		double room = room_at(highs, lows, slopes[i]);
+		double room = high_at(highs, slopes[i]) - low_at(lows, slopes[i]);
 
 		if (room > p.room) {
 			p.room = room;
@@ -218,7 +210,7 @@ static struct passage find_passage(const struct hull *highs, const struct hull *
 	return p;
 }
 
-/* The lines that bound what passes on one side: those through its corners. */
+/* The lines through the corners of a hull that bound, on its side, the lines that pass. */
 static struct ptrc_clock_line *find_bounds(const struct hull *h, const struct passage *p,
 					   size_t *count)
 {
@@ -244,7 +236,7 @@ static double between(double low, double x, double high)
 	return x < low ? low : x > high ? high : x;
 }
 
-/* The line that is as near to the clocks' own times as those of one direction allow. */
+/* With messages in one direction only: the line nearest to the clocks' own times that they allow. */
 static struct ptrc_clock_line choose_nearest(const struct hull *highs, const struct hull *lows,
 					     const struct passage *p, double zero, bool has_highs)
 {
@@ -255,7 +247,7 @@ static struct ptrc_clock_line choose_nearest(const struct hull *highs, const str
 	best.offset_ns = between(low, zero, high);
 	if (best.offset_ns == zero)
 		return best;
-	/* By their own times, messages came too early: the line touches where they came first. */
+	/* By the clocks' own times, messages came too early: the line touches the earliest ones. */
 	for (size_t i = 0; i + 1 < h->count; i++) {
 		double slope = between(p->least, h->sign * edge(h, i), p->greatest);
 		double at = has_highs ? high_at(highs, slope) : low_at(lows, slope);
@@ -274,14 +266,14 @@ static struct ptrc_clock_line choose(const struct ptrc_sync_evidence *e, const s
 
 	if (p->room >= 0 && !(e->highs.count && e->lows.count))
 		return choose_nearest(highs, lows, p, zero, e->highs.count);
-	/* Few messages, near to each other, do not tell the drift: then there is none, if that may be. */
+	/* Few messages within a short time do not determine the drift: then assumes none, if possible. */
 	line.slope =
 		is_drift_known ? (p->least + p->greatest) / 2 : between(p->least, 0, p->greatest);
 	line.offset_ns = (high_at(highs, line.slope) + low_at(lows, line.slope)) / 2;
 	return line;
 }
 
-/* Returns false, and fits nothing, if that is wanted and no line passes. */
+/* Returns false without a fit if the stated errors are used and no line passes. */
 static bool fit(const struct ptrc_sync_evidence *e, bool with_said, struct ptrc_clock_link *l)
 {
 	static const struct ptrc_sync_points none;
@@ -316,7 +308,7 @@ void ptrc_sync_fit(const struct ptrc_sync_evidence *e, struct ptrc_clock_link *l
 			ptrc_period_widen(&span, all[k]->list[i].at_ns);
 	*l = (struct ptrc_clock_link){
 		.middle_ns = span.first / 2 + span.last / 2,
-		/* Clocks may be years apart, and numbers have 53 bits. */
+		/* Subtracted, as clocks may be years apart and a double has 53 bits. */
 		.base_ns = first->list[0].ahead_ns,
 	};
 	*is_contradicted = false;

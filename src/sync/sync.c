@@ -24,22 +24,22 @@ void ptrc_sync_read(struct ptrc_sync *s, const struct ptrc_cli_texts *texts,
 			ptrc_cli_usage("--clock-sync", "%s", why.text);
 		if (!s->messages.list[i].by_text)
 			ptrc_cli_usage("--clock-sync",
-				       "'%.80s' has no 'by FIELD', which tells messages from one "
-				       "another",
+				       "'%.80s' has no 'by FIELD', which identifies a message",
 				       texts->texts[i]);
 		if (ptrc_field_is_of_source(s->messages.list[i].by.id))
-			ptrc_cli_usage("--clock-sync", "function, file and line tell no message");
+			ptrc_cli_usage("--clock-sync",
+				       "function, file and line do not identify a message");
 	}
 }
 
 /* ---- messages ---- */
 
 struct event {
-	size_t key; /* where its key stands */
+	size_t key; /* offset of its key in .keys */
 	uint32_t key_size;
 	uint32_t host;
 	bool is_received;
-	bool is_doubtful; /* nobody knows when it was */
+	bool is_doubtful; /* its time is not known */
 	int64_t ns;
 };
 
@@ -63,7 +63,6 @@ static void add_event(struct events *e, const struct ptrc_key *k, struct event e
 	*ptrc_append(e->list, e->count) = event;
 }
 
-/* Adds the event that was read if it is the begin or end of the message. */
 static void take(const struct ptrc_sync *s, size_t number, struct ptrc_view *view, uint32_t host,
 		 struct events *e)
 {
@@ -96,7 +95,7 @@ static void select_messages(const struct ptrc_sync *s, struct ptrc_reader *r,
 				posix_trace_eventset_add(id, types);
 }
 
-/* Returns false, after a message, if the log cannot be read. */
+/* Returns false after a message if the log cannot be read. */
 static bool read_events(const struct ptrc_sync *s, struct ptrc_query *q, struct ptrc_source *source,
 			struct events *e)
 {
@@ -133,7 +132,7 @@ static int compare_keys(const struct event *a, const struct event *b)
 	return order ? order : (a->key_size > b->key_size) - (a->key_size < b->key_size);
 }
 
-/* By key; what was sent stands before what was received; by host; by time. */
+/* By key; sending before receiving; by host; by time. */
 static int by_key(const void *one, const void *other)
 {
 	const struct event *a = one, *b = other;
@@ -148,13 +147,13 @@ static int by_key(const void *one, const void *other)
 	return (a->ns > b->ns) - (a->ns < b->ns);
 }
 
-/* ---- what is known between two hosts ---- */
+/* ---- channels ---- */
 
-/* Messages between two hosts, of which `first` has the smaller number. */
+/* The messages between two hosts; `first` is the smaller number. */
 struct channel {
 	struct ptrc_table_entry entry;
 	size_t first, second;
-	/* By the clock of the first one, how far that of the second is ahead. */
+	/* Bounds of how far the second clock is ahead, at times of the first one. */
 	struct ptrc_sync_evidence evidence;
 };
 
@@ -198,7 +197,6 @@ static void add_message(struct ptrc_sync *s, struct channels *c, const struct ev
 				     ptrc_when_subtract(sent->ns, received->ns));
 }
 
-/* Finds messages among the events of one key. */
 static void match(struct ptrc_sync *s, const struct event *list, size_t count, struct channels *c)
 {
 	size_t sent = 0;
@@ -215,7 +213,7 @@ static void match(struct ptrc_sync *s, const struct event *list, size_t count, s
 			n++;
 		if (list[i].host == list[0].host)
 			continue;
-		/* A key that comes again is that of the next message, if none is missing. */
+		/* Messages with the same key are matched in their order, if none is missing. */
 		if (sent > 1 && sent != n) {
 			s->ambiguous_count += n;
 			continue;
@@ -239,7 +237,7 @@ static void match_all(struct ptrc_sync *s, struct events *e, struct channels *c)
 	free(e->keys);
 }
 
-/* The span in which the logs of a host tell of its clock, by its own time. */
+/* The period, in the host's own time, in which its logs state the error of its clock. */
 static bool find_span(const struct ptrc_hosts *h, size_t host, struct ptrc_period *span)
 {
 	*span = ptrc_period_none;
@@ -254,7 +252,7 @@ static bool find_span(const struct ptrc_hosts *h, size_t host, struct ptrc_perio
 	return span->first <= span->last;
 }
 
-/* Adds what the clocks say of themselves: where both tell, they are no further apart than both errors. */
+/* Adds bounds from the errors that the clocks state: where both do, they are at most the sum of both apart. */
 static void add_said(const struct ptrc_hosts *h, struct channel *c)
 {
 	const struct ptrc_host *a = &h->list[c->first], *b = &h->list[c->second];
@@ -274,7 +272,7 @@ static void add_said(const struct ptrc_hosts *h, struct channel *c)
 	}
 }
 
-/* Makes the points those by the other host's clock. */
+/* Converts the bounds to the other host's clock. */
 static void turn(struct ptrc_sync_points *highs, struct ptrc_sync_points *lows)
 {
 	struct ptrc_sync_points p = *highs;
@@ -293,9 +291,9 @@ static void turn(struct ptrc_sync_points *highs, struct ptrc_sync_points *lows)
 	}
 }
 
-/* ---- which host is compared with which ---- */
+/* ---- links ---- */
 
-/* How exactly a channel tells; the smaller the better. */
+/* The error of a channel; the smaller the better. */
 static double width_of(struct channel *c)
 {
 	struct ptrc_clock_link link;
@@ -305,11 +303,11 @@ static double width_of(struct channel *c)
 	ptrc_sync_fit(&c->evidence, &link, &is_contradicted);
 	bound = ptrc_clock_link_bound(&link, link.middle_ns);
 	ptrc_sync_link_free(&link);
-	/* What tells little tells more than nothing. */
+	/* Finite, as a bad channel is better than none. */
 	return bound == PTRC_BOUND_UNKNOWN ? 1e19 : (double)bound;
 }
 
-/* Gives the hosts that are connected the number of the first one of them. */
+/* Gives connected hosts the same group: the number of their first one. */
 static void find_groups(const struct channels *c, size_t *group, size_t host_count)
 {
 	bool is_growing = true;
@@ -328,7 +326,6 @@ static void find_groups(const struct channels *c, size_t *group, size_t host_cou
 	}
 }
 
-/* The best clock of the largest group of hosts that are connected. */
 static size_t choose_reference(const struct ptrc_hosts *h, const struct channels *c)
 {
 	size_t *group = ptrc_cli_allocate((h->count + 1) * sizeof(*group));
@@ -349,7 +346,6 @@ static size_t choose_reference(const struct ptrc_hosts *h, const struct channels
 	return best;
 }
 
-/* Links a host to another one that is linked already. */
 static void link_host(struct ptrc_sync *s, struct channel *c, size_t host, size_t other)
 {
 	struct ptrc_sync_host *found = &s->list[host];
@@ -367,8 +363,8 @@ static void link_host(struct ptrc_sync *s, struct channel *c, size_t host, size_
 	found->slack_ns = ptrc_clock_whole(found->link.slack_ns);
 }
 
-/* Finds for each host the way to the reference on which the sum of what is not known is least, as
- * Dijkstra does: the next host that is linked is the one that is the least far. */
+/* Links each host to the reference along the path with the least sum of errors, by Dijkstra's algorithm: the next
+ * host that is linked is the nearest one. */
 static void link_hosts(struct ptrc_sync *s, struct channels *c)
 {
 	size_t count = s->hosts->count;
@@ -388,7 +384,7 @@ static void link_hosts(struct ptrc_sync *s, struct channels *c)
 			size_t near = isinf(far[first]) ? second : first;
 			double sum = far[near] + widths[i];
 
-			/* Of what is as far, the shorter way counts. */
+			/* Of equally far hosts, takes the one whose last link starts nearer to the reference. */
 			if (isinf(far[first]) == isinf(far[second]) || sum > least ||
 			    (sum == least && far[near] >= far[from]))
 				continue;
@@ -406,9 +402,9 @@ static void link_hosts(struct ptrc_sync *s, struct channels *c)
 	free(far);
 }
 
-/* ---- what becomes of the times ---- */
+/* ---- corrections ---- */
 
-/* How far a host's time is ahead of the reference, and how wrong that may be. */
+/* How far a host's time is ahead of the reference; stores the error of that. */
 static int64_t ahead_of_reference(const struct ptrc_clock_link *link, int64_t own_ns,
 				  int64_t *bound_ns)
 {
@@ -422,7 +418,7 @@ static int64_t ahead_of_reference(const struct ptrc_clock_link *link, int64_t ow
 	return ptrc_when_subtract(own_ns, ns);
 }
 
-/* Where the host's messages with the other one begin and end, by its own time. */
+/* The period of the host's messages with the other one, in its own time. */
 static struct ptrc_period find_ends(const struct channels *c, const struct ptrc_sync_host *found,
 				    size_t host)
 {
@@ -569,7 +565,7 @@ bool ptrc_sync_hosts(struct ptrc_sync *s, struct ptrc_query *q)
 	return is_read;
 }
 
-/* ---- what people are told ---- */
+/* ---- the report ---- */
 
 static const char *name_of(const struct ptrc_sync *s, size_t host)
 {
@@ -589,20 +585,21 @@ static void report_host(const struct ptrc_sync *s, size_t host)
 			 found->offset_ns < 0 ? "behind" : "ahead of", name_of(s, s->reference),
 			 found->drift * 1e6, found->from_other, found->from_other == 1 ? "" : "s",
 			 other, found->to_other,
-			 is_bounded ? "this may be wrong by " : "nobody knows how wrong this is",
+			 is_bounded ? "this may be wrong by " : "the error is not known",
 			 is_bounded ? ptrc_duration_text(found->bound_ns, false) : "");
 	if (found->slack_ns)
 		ptrc_cli_message(
 			"--clock-sync",
 			"messages between %s and %s were received before they were sent, by up to "
-			"%s, whatever the clocks are: one was stepped or does not run evenly, or "
-			"keys mean several messages",
+			"%s, however the clocks are corrected: one was stepped or does not run "
+			"evenly, or a key identifies several messages",
 			other, name,
 			ptrc_duration_text(ptrc_when_distance(found->slack_ns / 2, 0), false));
 	if (found->is_contradicted)
 		ptrc_cli_message("--clock-sync",
-				 "the clocks of %s and %s are further apart than they say", other,
-				 name);
+				 "the clocks of %s and %s are further apart than the errors that "
+				 "they state",
+				 other, name);
 }
 
 void ptrc_sync_report(const struct ptrc_sync *s)

@@ -307,6 +307,11 @@ fish_completes() {
 	done
 }
 
+# rows TABLES SOURCE: the lines of these tables of a command
+rows() {
+	awk -v "tables=\\.($1) =" '$0 ~ tables { on = 1 } on { print } /\),$/ { on = 0 }' "$2"
+}
+
 @test "the tables of what excludes and needs what name options that there are" {
 	for source in "$PTRC_SOURCE"/src/ptrace-*.c; do
 		command=$(basename "$source" .c)
@@ -314,10 +319,9 @@ fish_completes() {
 		"$command" --help >help
 		# This program has five names.
 		[ "$command" != ptrace-start ] || ptrace-shutdown --help >>help
-		sed -nE '/^static const struct ptrc_cli_row (exclusions|needs)\[\]/,/^};/p' "$source" |
-			grep -oE '"[^"]+"' | tr -d '"' | tr ' ' '\n' | grep '^[a-z]' | sort -u >words
-		sed -nE '/^static const struct ptrc_cli_row words\[\]/,/^};/s/^\t\{"([^"]+)".*/\1/p' "$source" |
-			tr ' ' '\n' >>words
+		rows 'exclusions|needs' "$source" | grep -oE '"[^"]+"' | tr -d '"' | tr ' ' '\n' | grep '^[a-z]' |
+			sort -u >words
+		rows words "$source" | grep -oE '\{"[^"]+"' | tr -d '{"' | tr ' ' '\n' >>words
 		while read -r word; do
 			grep -qE -- "--$word([=[ ,]|$)" help || { echo "$command: there is no --$word" >&2; return 1; }
 			echo "$word"

@@ -16,9 +16,8 @@
     for e in posixtrace.open("run.log", event="request.*"):
         print(e.time, e.name, e.pid, e.data)
 
-Events are recorded by the C library. Logs are read by the command ptrace-dump, and not by the library:
-so layouts, expressions and damaged logs have one reader for all languages, which runs in a process of
-its own.
+The C library records events. The command ptrace-dump, in a process of its own, reads logs, so that
+layouts, expressions and damaged logs have one reader for all languages.
 """
 
 from __future__ import annotations
@@ -66,8 +65,8 @@ _SYSTEM_MAX = 8  # the identifiers up to this are those of system events
 
 
 class Error(Exception):
-    """What posixtrace cannot do; the text says what and why. errno is the library's error number, if the
-    error comes from there, and else None."""
+    """A failure; the text says what failed and why. errno is the library's error number, or None if the
+    error does not come from the library."""
 
     def __init__(self, text: str, number: Optional[int] = None) -> None:
         super().__init__(text)
@@ -86,7 +85,7 @@ class IncompleteWarning(UserWarning):
 
 
 class _Library:
-    """The functions that are called, with their types."""
+    """The functions of the library that are called, with their types."""
 
     def __init__(self, path: str) -> None:
         library = ctypes.CDLL(path)
@@ -99,8 +98,8 @@ class _Library:
         except AttributeError as problem:
             raise Error(f"{path}: the library is too old for this module: {problem}") from None
         identifier = ctypes.POINTER(ctypes.c_uint)
-        # Without argtypes: whoever calls it gives a c_uint, bytes and a c_size_t, as ctypes takes a third
-        # longer to make them of numbers.
+        # Without argtypes, because converting numbers takes ctypes a third longer: callers pass a c_uint,
+        # bytes and a c_size_t.
         self.record.restype = None
         self.open.argtypes = [ctypes.c_char_p, identifier]
         self.open.restype = ctypes.c_int
@@ -113,19 +112,18 @@ class _Library:
 
 
 def _prefix() -> Optional[pathlib.Path]:
-    """The prefix below which this module is installed: PREFIX/lib/python3/dist-packages/posixtrace."""
+    """The installation prefix of this module, which is PREFIX/lib/python3/dist-packages/posixtrace."""
     parents = pathlib.Path(__file__).resolve().parents
     return parents[4] if len(parents) > 4 and parents[3].name.startswith("lib") else None
 
 
 @functools.lru_cache(maxsize=None)
 def _library() -> _Library:
-    """POSIXTRACE_LIBRARY, or what is installed with this module, or what the dynamic linker finds."""
+    """The library: POSIXTRACE_LIBRARY, else that installed with this module, else what the linker finds."""
     path = os.environ.get("POSIXTRACE_LIBRARY")
     if not path:
-        prefix = _prefix()
-        beside = prefix and pathlib.Path(__file__).resolve().parents[3] / _SONAME
-        path = str(beside) if beside and beside.exists() else _SONAME
+        installed = _prefix() and pathlib.Path(__file__).resolve().parents[3] / _SONAME
+        path = str(installed) if installed and installed.exists() else _SONAME
     try:
         return _Library(path)
     except OSError as problem:
@@ -135,7 +133,7 @@ def _library() -> _Library:
 
 
 def _command(name: str) -> str:
-    """The command that is installed with this module, or else one of PATH."""
+    """The path of the command that is installed with this module, or else of one in PATH."""
     prefix = _prefix()
     if prefix and (prefix / "bin" / name).exists():
         return str(prefix / "bin" / name)
@@ -146,7 +144,7 @@ def _command(name: str) -> str:
 
 
 def is_traced() -> bool:
-    """Whether somebody traces this process: else an event would go nowhere."""
+    """Whether a stream traces this process; if not, no event is recorded."""
     return _library().is_traced() != 0
 
 
@@ -159,8 +157,8 @@ def version() -> str:
 
 
 def _encode_any(problem: UnicodeError) -> Tuple[bytes, int]:
-    """Bytes that were no UTF-8 when a text was decoded (surrogateescape) become these bytes again; half
-    a surrogate pair becomes a question mark. An event must not fail because of the text in it."""
+    """Turns bytes that surrogateescape has decoded into these bytes again, and other halves of surrogate
+    pairs into question marks: no text must make an event fail."""
     if not isinstance(problem, UnicodeEncodeError):
         raise problem
     part = problem.object[problem.start : problem.end]
@@ -199,9 +197,8 @@ _WORD = re.compile(r"\s*([A-Za-z0-9_]+|[^\sA-Za-z0-9_]|$)")
 
 
 class _Field:
-    """A field of a layout: its type, the letter of struct for a number of it, how many of these it has
-    (None: the data gives the size), its name ('' for padding), and the values of an enum by their
-    names."""
+    """A field of a layout: its type, the type's letter in struct, the number of elements (None: the data
+    gives the size), its name ('' for padding), and the values of an enum by their names."""
 
     __slots__ = ("type", "letter", "count", "is_array", "name", "members")
 
@@ -225,8 +222,7 @@ class _Field:
 
 
 class _Parser:
-    """Reads a layout as posixtrace-layout(5) describes it. What is subtle about names is left to the
-    library, which refuses what is no layout."""
+    """Reads a layout, see posixtrace-layout(5). The library makes the finer checks of names."""
 
     def __init__(self, text: str) -> None:
         self.words = _WORD.findall(text)
@@ -283,13 +279,13 @@ class _Parser:
             if field.count < 1 or field.type in ("str", "json"):
                 raise ValueError(f"{field.type}[{field.count}] is no type")
         elif field.type in ("char", "pad"):
-            raise ValueError(f"'{field.type}' needs [N] behind it")
+            raise ValueError(f"'{field.type}' needs [N] after it")
         elif field.type in ("str", "json", "bytes"):
             field.count = None
         if field.type != "pad" and self.peek() not in (",", ""):
             field.name = self.take()
         if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", field.name) and field.type not in ("pad", "json"):
-            raise ValueError(f"{field.type!r} needs a name behind it")
+            raise ValueError(f"{field.type!r} needs a name after it")
         if self.peek() == ":":
             raise ValueError(f"{field.name!r} is a bit field, which Python cannot record: "
                              "use a whole integer")
@@ -321,8 +317,8 @@ class _Parser:
 
 
 def _check(event_name: str, field: _Field, value: Any) -> Any:
-    """The value as struct takes it, or an error that names event and field: for what the fast way does
-    not know or refuses."""
+    """The value in the form that struct takes, or an error that names event and field. For values that the
+    fast way does not know or refuses."""
     what = f"event {event_name!r}, field {field.name or 'json'!r}: "
     if field.type == "json":
         if isinstance(value, (bytes, bytearray)):
@@ -360,7 +356,7 @@ def _check(event_name: str, field: _Field, value: Any) -> Any:
 
 
 def _pack_slowly(name: str, is_packed: bool, fields: List[_Field], values: Iterable[Any]) -> bytes:
-    """What every event could be packed by: whatever the fast way does, it does as this."""
+    """Packs any event. The fast way gives the same result."""
     data = b""
     rest = list(values)
     for i, field in enumerate(fields):
@@ -373,7 +369,7 @@ def _pack_slowly(name: str, is_packed: bool, fields: List[_Field], values: Itera
         if field.count is None:
             data += value
             if field.type == "str" and i + 1 < len(fields):
-                # The reader takes the first null byte for the end of the text.
+                # A null byte ends the text, so one in the value cuts it.
                 data = data[: len(data) - len(value)] + value.partition(b"\0")[0] + b"\0"
         elif field.letter == "s":
             data += struct.pack(field.format, value)
@@ -383,9 +379,8 @@ def _pack_slowly(name: str, is_packed: bool, fields: List[_Field], values: Itera
 
 
 def _fast_source(is_packed: bool, fields: List[_Field], scope: Dict[str, Any]) -> str:
-    """An expression that packs the fields, for values of the plain types, or an empty text if only the
-    slow way does: one struct, and behind it perhaps a text. Names of ours have a letter that no field
-    has."""
+    """The source of an expression that packs the fields for values of plain types, by one struct and at
+    most one text after it; '' if only the slow way can. Our names have a letter that no field has."""
     last = fields[-1]
     fixed = fields[:-1] if last.count is None else fields
     if any(f.count is None or (f.is_array and f.letter != "s") or f.members for f in fixed):
@@ -394,7 +389,7 @@ def _fast_source(is_packed: bool, fields: List[_Field], scope: Dict[str, Any]) -
         return ""
     parts = []
     if fixed:
-        # The gaps are told, as struct makes an infinity of a large number for f32 where it leaves them.
+        # The gaps are explicit ("="): with native alignment, struct turns a large number for f32 into inf.
         form = "="
         for field in fixed:
             gap = 0 if is_packed or field.type == "pad" else -struct.calcsize(form) % field.alignment
@@ -408,12 +403,12 @@ def _fast_source(is_packed: bool, fields: List[_Field], scope: Dict[str, Any]) -
 
 
 def _parameter(name: str) -> str:
-    """The name of a field as that of a parameter: class_ for class."""
+    """The parameter for the name of a field: class_ for class."""
     return name + "_" if keyword.iskeyword(name) else name or "json"
 
 
 class Event:
-    """An event type of this process: call it to record an event. Made by event()."""
+    """An event type of this process, made by event(). Call it to record an event."""
 
     name: str
     layout: str
@@ -465,11 +460,11 @@ def _typed(name: str, layout: str, record: Callable[..., None], identifier: int)
     fast = _fast_source(is_packed, fields, scope)
     source = f"def call({', '.join(['selfρ', *parameters])}):\n"
     if fast:
-        # A value that struct or str does not take goes the slow way, which takes it or says why not.
+        # The slow way takes a value that the fast way refuses, or raises an error that says why not.
         source += f"    try:\n        dataρ = {fast}\n    except Exceptionρ:\n        dataρ = {slow}\n"
     else:
         source += f"    dataρ = {slow}\n"
-    # The size is known unless there is a text.
+    # The size is constant unless there is a text.
     if "packerρ" in scope and fields[-1].count is not None:
         scope["sizeρ"] = ctypes.c_size_t(scope["packerρ"].size)
         source += "    recordρ(idρ, dataρ, sizeρ)\n"
@@ -484,15 +479,15 @@ def event(name: str, layout: Optional[str] = None, /, **fields: str) -> Event:
 
     The layout is a text, as in posixtrace-layout(5), or comes from keyword arguments in their order:
     event("db.query", "u64 id, str sql") and event("db.query", id="u64", sql="str") are the same; a unit
-    stands behind the type, as in size="u32 KiB". The object takes a value for each field, by
-    position or by name: a number; a sequence of them for an array; a str or bytes for a text; bytes; a
-    member's name or number for an enum; what json.dumps() takes for json. A field whose name Python
-    reserves has _ added: class_.
+    follows the type, as in size="u32 KiB". The object takes a value for each field, by position or by
+    name: a number; a sequence of numbers for an array; a str or bytes for a text; bytes; a member's name
+    or number for an enum; anything that json.dumps() takes for json. If Python reserves the name of a
+    field, the parameter has _ added: class_.
 
     Without a layout the object takes the data as bytes or str, or nothing.
 
-    Raises Error if the layout is none or the type cannot be opened; errno is EEXIST if it has
-    another layout. What does not fit a field raises TypeError or ValueError when an event is
+    Raises Error if the layout is not valid or the type cannot be opened; errno is EEXIST if it has
+    another layout. A value that does not fit its field raises TypeError or ValueError when an event is
     recorded, whether the process is traced or not; texts always fit.
     """
     if fields and layout is not None:
@@ -512,7 +507,7 @@ def event(name: str, layout: Optional[str] = None, /, **fields: str) -> Event:
         error = library.open(raw, ctypes.byref(identifier))
         call = _untyped(library.record, identifier.value)
     else:
-        _typed(name, layout, library.record, 0)  # a mistake is told before anything is opened
+        _typed(name, layout, library.record, 0)  # raises Error before anything is opened
         error = library.open_layout(raw, _text(layout), ctypes.byref(identifier))
         call = _typed(name, layout, library.record, identifier.value)
     if not error and identifier.value < _UNNAMED:
@@ -529,8 +524,8 @@ def event(name: str, layout: Optional[str] = None, /, **fields: str) -> Event:
 # ---- spans ----
 
 _counter = itertools.count(1)
-# Keys are unique on a machine, as spans of several processes may be in one log: 22 bits of the
-# process, then those of a counter.
+# Keys are unique on a machine, because spans of several processes may be in one log: 22 bits of the
+# process ID, then those of a counter.
 _key_base = os.getpid() << 42
 
 
@@ -555,8 +550,8 @@ def _span_events(name: str, key_type: str) -> Tuple[Event, Event]:
 
 
 class Span:
-    """What lies between NAME.begin and NAME.end: a context manager, made by span(). One object is one
-    span at a time."""
+    """A context manager, made by span(), that records NAME.begin and NAME.end. An object is one span at a
+    time."""
 
     __slots__ = ("_begin", "_end", "_given", "key")
 
@@ -584,19 +579,19 @@ def span(name: str, key: Union[None, int, str] = None) -> Span:
     """with span("request"): records request.begin and request.end, also if an exception leaves the block;
     async with does the same.
 
-    Both events have a field key: the given number (u64) or text (str), or a number that no other span on
-    the machine has, by which all commands pair them, so that spans of tasks that take turns in a thread are
-    told apart. All spans of a name have keys of one type.
+    Both events have a field key, by which all commands pair them, so that spans of tasks that take turns
+    in a thread are not mixed up: the given number (u64) or text (str), or a number that is unique on the
+    machine. All spans of a name must have keys of the same type.
     """
     return Span(name, key)
 
 
 def traced(function: Any = None, /, *, name: Optional[str] = None) -> Any:
-    """A decorator: each call of the function is a span, whose name is that of the function with its
-    module, or the one that is given: @traced, @traced("work") or @traced(name="work").
+    """A decorator that makes each call of the function a span, named after the function and its module or
+    by the given name: @traced, @traced("work") or @traced(name="work").
 
-    Of an async function the span lasts until it has returned. Generators, which go on when others use
-    them, raise TypeError: use span() in them.
+    The span of an async function lasts until it has returned. Generators raise TypeError, because they
+    run piecemeal in their callers: use span() in them.
     """
     if isinstance(function, str):
         function, name = None, function
@@ -641,7 +636,7 @@ _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
 
 class LogEvent:
-    """An event of a log. fields is the object that ptrace-dump prints, as docs/json-schema.md says."""
+    """An event of a log. fields is the object that ptrace-dump prints, see docs/json-schema.md."""
 
     __slots__ = ("fields", "_data")
 
@@ -652,8 +647,7 @@ class LogEvent:
     @property
     def ns(self) -> int:
         """The time: nanoseconds since 1970."""
-        number: int = self.fields["ns"]
-        return number
+        return int(self.fields["ns"])
 
     @property
     def time(self) -> datetime.datetime:
@@ -662,41 +656,38 @@ class LogEvent:
 
     @property
     def name(self) -> str:
-        """The name of the event type; bytes that are no UTF-8 as in os.fsdecode()."""
-        other = self.fields.get("event_hex")
-        name: str = self.fields["event"]
-        return bytes.fromhex(other).decode("utf-8", "surrogateescape") if other else name
+        """The name of the event type; bytes that are not UTF-8 are decoded as by os.fsdecode()."""
+        raw = self.fields.get("event_hex")
+        return bytes.fromhex(raw).decode("utf-8", "surrogateescape") if raw else str(self.fields["event"])
 
     @property
     def pid(self) -> int:
         """The process that recorded it; 0 for a system event without one."""
-        number: int = self.fields["pid"]
-        return number
+        return int(self.fields["pid"])
 
     @property
     def tid(self) -> int:
-        """The thread, as the kernel numbers it."""
-        number: int = self.fields["tid"]
-        return number
+        """The kernel's ID of the thread."""
+        return int(self.fields["tid"])
 
     @property
     def thread(self) -> int:
-        """The thread's pthread_t, to be compared within one process."""
+        """The thread's pthread_t, comparable only within one process."""
         return int(self.fields["thread"], 16)
 
     @property
     def address(self) -> int:
-        """Where in the program it was recorded."""
+        """The address in the program at which it was recorded."""
         return int(self.fields["address"], 16)
 
     @property
     def data(self) -> Union[Dict[str, Any], bytes]:
-        """A dict with the fields of its layout; without one, and for system events, the bytes."""
+        """A dict with the fields of its layout; bytes if it has none, and for system events."""
         if self._data is self:
             data = self.fields.get("data")
             if isinstance(data, str):
                 raw = data.encode()
-                # A null byte at the end is not in the text.
+                # ptrace-dump leaves out one null byte at the end of a text.
                 self._data = raw + b"\0" if len(raw) + 1 == self.fields["len"] else raw
             elif data is None:
                 self._data = bytes.fromhex(self.fields.get("data_hex", ""))
@@ -712,30 +703,28 @@ class LogEvent:
 
     @property
     def is_truncated(self) -> bool:
-        """The trace cut the data to its max-data-size."""
+        """Whether the trace cut the data to its max-data-size."""
         return self.fields["truncated"] != "no"
 
     @property
     def is_system(self) -> bool:
-        """An event of the trace itself, such as posix_trace_overflow, which stands where events are
-        missing."""
-        number: int = self.fields["type_id"]
-        return number <= _SYSTEM_MAX
+        """Whether it is an event of the trace itself, such as posix_trace_overflow, which marks lost events."""
+        return int(self.fields["type_id"]) <= _SYSTEM_MAX
 
     def __repr__(self) -> str:
         return f"<{self.name} {self.fields['time']} pid {self.pid}: {self.data!r}>"
 
 
 class Log:
-    """Reads the events of a log, in their order: an iterator and a context manager, made by open() and
-    follow(). At the end it has a summary, and with that losses and is_complete."""
+    """An iterator over the events of logs, in order, and a context manager; made by open() and follow().
+    summary, losses and is_complete are set after the last event."""
 
     def __init__(
         self, what: str, options: List[str], operands: List[str], on_loss: str, is_live: bool
     ) -> None:
         self._child: Optional["subprocess.Popen[bytes]"] = None
         self.name = what
-        #: What ptrace-dump says of the logs: their events, and what each of them lacks.
+        #: The summary of ptrace-dump: the number of events, and the losses of each log.
         self.summary: Optional[Dict[str, Any]] = None
         if on_loss not in ("warn", "raise", "ignore"):
             raise ValueError(f"on_loss is 'warn', 'raise' or 'ignore', not {on_loss!r}")
@@ -755,7 +744,7 @@ class Log:
         )
         assert self._child.stdout
         self._lines = self._child.stdout
-        # What cannot be read is told at once, and not at the first event.
+        # Reads the first line at once, so that errors are raised here and not at the first event.
         if not is_live:
             self._first = self._lines.readline()
             if not self._first:
@@ -772,7 +761,7 @@ class Log:
         if self._pid != os.getpid():
             raise ValueError(f"{self.name}: the reader belongs to the process that opened it")
         line, self._first = self._first or self._lines.readline(), None
-        # A line without an end is one that a process wrote which was killed.
+        # A line without an end is from a ptrace-dump that was killed.
         if line.endswith(b"\n"):
             fields = json.loads(line.decode())
             if "summary" not in fields:
@@ -782,7 +771,7 @@ class Log:
         raise StopIteration
 
     def _finish(self) -> None:
-        """Behind the last event: what has the command to say?"""
+        """Evaluates status and messages of ptrace-dump after the last event."""
         assert self._child
         self._ended = True
         status = self._child.wait()
@@ -798,16 +787,16 @@ class Log:
 
     @property
     def is_complete(self) -> Optional[bool]:
-        """Whether the logs have every event; None before the last one was read."""
+        """Whether no event is missing; None until the last event was read."""
         return None if self.summary is None else bool(self.summary["complete"])
 
     @property
     def losses(self) -> List[Dict[str, Any]]:
-        """What each log lacks: numbers by their causes, as ptrace-stat --json has them."""
+        """For each log the numbers of lost events by cause, as in ptrace-stat --json."""
         return [log["losses"] for log in self.summary["logs"]] if self.summary else []
 
     def close(self) -> None:
-        """Ends the reading. To read on is a ValueError, unless the end had been reached."""
+        """Ends the reading. Reading on raises ValueError, unless the end had been reached."""
         child, self._child = self._child, None
         if not child:
             return
@@ -833,14 +822,11 @@ _Texts = Union[None, str, Iterable[str]]
 
 
 def _options(event: _Texts, where: Optional[str], decode: Optional[Dict[str, str]]) -> List[str]:
-    options = []
-    for pattern in [event] if isinstance(event, str) else event or ():
-        options.append(f"--event={pattern}")
+    patterns = [event] if isinstance(event, str) else event or ()
+    options = [f"--event={pattern}" for pattern in patterns]
     if where is not None:
         options.append(f"--where={where}")
-    for name, layout in (decode or {}).items():
-        options.append(f"--decode={name}={layout}")
-    return options
+    return options + [f"--decode={name}={layout}" for name, layout in (decode or {}).items()]
 
 
 def open(
@@ -854,16 +840,15 @@ def open(
 ) -> Log:
     """Opens logs, or sessions by their names, to read their events merged by time.
 
-    event is a pattern of names or several, where an expression, since and until are times, decode has
-    layouts by patterns of names, for events that have none of their own: all as for the options
-    of ptrace-dump(1). Only events that are selected cross from there to here.
+    The parameters select events as the options of ptrace-dump(1) do: event is a pattern of names or
+    several, where an expression, since and until are times, decode has layouts by patterns of names, for
+    events that have none of their own. ptrace-dump selects, so other events take no time here.
 
-    Where events are missing, on_loss says what happens behind the last event: "warn" (an
-    IncompleteWarning), "raise" (an IncompleteError) or "ignore". In any case posix_trace_overflow and
-    posix_trace_resume, if they are selected, stand where events are missing, and losses has numbers.
+    If events are missing, on_loss says what happens after the last event: "warn" (an IncompleteWarning),
+    "raise" (an IncompleteError) or "ignore". In any case losses has numbers, and the events
+    posix_trace_overflow and posix_trace_resume, if selected, mark the gaps.
 
-    Raises Error, with a text that names the log, if a log cannot be read, an expression is wrong or an
-    event pattern matches nothing.
+    Raises Error if a log cannot be read, an expression is wrong or an event pattern matches nothing.
     """
     if not logs:
         raise TypeError("no log")
@@ -884,6 +869,6 @@ def follow(
     decode: Optional[Dict[str, str]] = None,
     on_loss: str = "warn",
 ) -> Log:
-    """Reads the events of a live session as they come, until it ends: as ptrace-dump --follow."""
+    """Reads the events of a live session as they are recorded, until it ends, as ptrace-dump --follow."""
     options = [f"--follow={session}", *_options(event, where, decode)]
     return Log(session, options, [], on_loss, True)

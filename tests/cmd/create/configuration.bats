@@ -187,8 +187,8 @@ sessions: [{name: a, output: a.log}, {name: b}]" --all
 		1:12	has to be a mapping of settings, not a single value	sessions: [a]
 		1:29	name: 'a' is the name of the session in line 1 too	sessions: [{name: a},{name: a}]
 		1:22	a second session	sessions: [{name: a},{name: b}]
-		2:1	'name' cannot stand beside 'sessions'	sessions: [{}]\nname: x
-		2:1	'sessions' cannot stand beside settings	name: x\nsessions: [{}]
+		2:1	'name' cannot be used next to 'sessions'	sessions: [{}]\nname: x
+		2:1	'sessions' cannot be used next to settings	name: x\nsessions: [{}]
 		1:1	'defaults' needs 'sessions'	defaults: {}
 		2:1	a second YAML document	name: a\n---\nname: b
 		1:7	anchors and aliases are not supported	name: &a x

@@ -138,7 +138,7 @@ load ../../support/helpers
 	# Signals end the wait, and leave no session.
 	for signal in INT TERM; do
 		begins creator env --default-signal=INT ptrace-create --all -c file.yaml 2>err
-		wait_until grep -qsx 'ptrace-create: fifo: is a FIFO that nobody reads; waiting for a reader' err
+		wait_until grep -qsx 'ptrace-create: fifo: is a FIFO without a reader; waiting for one' err
 		[ "$(session_files)" -eq 0 ]
 		kill -"$signal" "$creator"
 		ends $((128 + $(kill -l "$signal"))) "$creator"
@@ -147,7 +147,7 @@ load ../../support/helpers
 		rm err
 	done
 	begins creator ptrace-create --all -c file.yaml >out.txt 2>err
-	wait_until grep -qs 'waiting for a reader' err
+	wait_until grep -qs 'waiting for one' err
 	cat fifo >copy 3>&- &
 	reader=$!
 	wait "$creator"
@@ -383,6 +383,6 @@ no_session() {
 		mknod -m 666 /dev/null c 1 3
 		! ptrace-create --pid="$1" --name="$2"
 		! ptrace-run -o run.log true' "$pid" "$me.a"
-	[ "$stderr" = "ptrace-create: /dev/shm: is not there, and a trace needs memory there: mount -t tmpfs -o mode=1777 tmpfs /dev/shm
-ptrace-run: /dev/shm: is not there, and a trace needs memory there: mount -t tmpfs -o mode=1777 tmpfs /dev/shm" ]
+	[ "$stderr" = "ptrace-create: /dev/shm: does not exist, and a trace needs memory there: mount -t tmpfs -o mode=1777 tmpfs /dev/shm
+ptrace-run: /dev/shm: does not exist, and a trace needs memory there: mount -t tmpfs -o mode=1777 tmpfs /dev/shm" ]
 }

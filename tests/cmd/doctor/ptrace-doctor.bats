@@ -359,7 +359,9 @@ diagnoses() {
 	own_mounts 'mount -t tmpfs -o size=100m,mode=777 tmpfs /dev/shm; ptrace-doctor --json'
 	finds problem shared-memory 'chmod 1777'
 	own_mounts 'mount -t tmpfs tmpfs /dev; ptrace-doctor --json'
-	finds problem shared-memory 'is not there'
+	finds problem shared-memory 'cannot be used: No such file or directory'
+	own_mounts 'mount -t tmpfs tmpfs /dev; : >/dev/shm; ptrace-doctor --json'
+	finds problem shared-memory 'cannot be used: Not a directory'
 }
 
 @test "a directory that is another's, a file, or open to others" {

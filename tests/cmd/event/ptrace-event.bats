@@ -59,7 +59,7 @@ shown() {
 		echo "$?" >>said
 		ptrace-event row abcd
 	END
-	[ "$(cat said)" = "ptrace-event: row: the data of this event type is not JSON, as who opened it first has said
+	[ "$(cat said)" = "ptrace-event: row: this event type exists already, and its data is not JSON
 1" ]
 	[ "$(shown row .data.rows | tr '\n' ' ')" = '7 1684234849 ' ]
 }

@@ -714,7 +714,7 @@ has_no_keeper() { ! has_keeper; }
 @test "-o: a FIFO that nobody reads is waited for with a word" {
 	mkfifo fifo
 	begins runner ptrace-run -o fifo -- "$traced" -n 2 2>err
-	wait_until grep -qx 'ptrace-run: fifo: is a FIFO that nobody reads; waiting for a reader' err
+	wait_until grep -qx 'ptrace-run: fifo: is a FIFO without a reader; waiting for one' err
 	cat fifo >copy
 	wait "$runner"
 	[ "$(events copy traced.event)" -eq 2 ]
@@ -730,7 +730,7 @@ has_no_keeper() { ! has_keeper; }
 	for signal in INT TERM HUP; do
 		rm err
 		begins runner env --default-signal=INT ptrace-run -o fifo -- touch ran 2>err
-		wait_until grep -qs 'waiting for a reader' err
+		wait_until grep -qs 'waiting for one' err
 		kill -"$signal" "$runner"
 		ends $((128 + $(kill -l "$signal"))) "$runner"
 	done

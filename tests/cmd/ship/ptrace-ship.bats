@@ -309,7 +309,7 @@ has_once() {
 	has_once a.log 1000
 	fails grep ^events server/requests
 	echo nonsense >a.log.ship
-	ship_reports 1 "a.log.ship: is not what ptrace-ship writes*" a.log
+	ship_reports 1 "a.log.ship: is not a progress file of ptrace-ship*" a.log
 }
 
 @test "a server that will not do is told before anything is sent" {
@@ -421,7 +421,7 @@ has_once() {
 	ship_reports 1 "a.log.ship: another ptrace-ship is at work on this log" a.log
 	release
 	ends 0 "$pid"
-	ship_reports 1 "*tells of the database 'posixtrace' of $url; --state-directory*" --database=other a.log
+	ship_reports 1 "*belongs to the database 'posixtrace' of $url; --state-directory*" --database=other a.log
 	mkdir other
 	ships 0 --database=other --state-directory=other a.log
 	[ -s other/a.log.ship ]
@@ -435,7 +435,7 @@ has_once() {
 	many b.log 6000
 	sed -i 's/^complete 1/complete 0/' a.log.ship
 	mv b.log a.log
-	ship_reports 0 "*a.log: is another log than before, of which 20 rows were shipped, and maybe not all" --batch-size=1K a.log
+	ship_reports 0 "*a.log: has replaced another log, of which 20 rows were shipped, maybe not all" --batch-size=1K a.log
 }
 
 @test "a log that lacks what was sent of it is told" {
@@ -515,8 +515,8 @@ has_once() {
 	says "dir: is a directory: '--follow=dir' sends the logs in it" dir
 	says 'empty.log: not a trace log: the file is empty' empty.log
 	says 'text: not a trace log' text
-	says 'standard input: cannot be sent: the log stays until the server has it' -
-	says 'pipe: cannot be sent: the log stays until the server has it' pipe
+	says 'standard input: cannot be sent: a log has to be a file that stays until the server has it' -
+	says 'pipe: cannot be sent: a log has to be a file that stays until the server has it' pipe
 	says 'none: No such file or directory' --password-file=none a.log
 	says 'none: No such file or directory' --ca-file=none a.log
 	says 'text: has no certificate in PEM' --ca-file=text a.log
@@ -525,7 +525,7 @@ has_once() {
 	says 'none/: No such file or directory' --follow=none/
 	says "$me: no such session" --follow="$me"
 	says 'text: no such session; a log is sent without --follow' --follow=text
-	refused='a.log.ship: is not what ptrace-ship writes; if it is removed, the log is compared with what the server has'
+	refused='a.log.ship: is not a progress file of ptrace-ship; if it is removed, the log is compared with the rows that the server has'
 	echo nonsense >a.log.ship
 	says "$refused" a.log
 	printf 'posixtrace-ship 1\n' >a.log.ship
@@ -559,7 +559,7 @@ has_once() {
 	ship_reports 1 "alone/one.log: is a later file of a rotated log, and cannot be sent alone" alone/one.log
 	# The first files and the progress file are gone.
 	rm r.log r.log.ship
-	ship_reports 1 "*r.log: its first files are gone, and so is what r.log.ship said: nobody knows*" r.log
+	ship_reports 1 "*r.log: its first files and the progress file r.log.ship are gone, so it is not known*" r.log
 }
 
 @test "what speaks something else is told at once, and so are rights that are missing" {
@@ -847,7 +847,7 @@ has_sent() {
 	sed -i 's/^database .*/database other/' logs/a.log.ship
 	part 7
 	head -c "$end" whole.log | tail -c +$(($(stat -c %s logs/a.log) + 1)) >>logs/a.log
-	wait_until grep -q "tells of the database 'other'" err
+	wait_until grep -q "belongs to the database 'other'" err
 	sed -i 's/^database .*/database posixtrace/' logs/a.log.ship
 	cp whole.log logs/a.log
 	wait_until is_complete logs/a.log
@@ -860,7 +860,7 @@ has_sent() {
 	cp other.log logs/b.log
 	wait_until is_complete logs/b.log
 	has_once logs/b.log 50
-	grep -q 'b.log: is another log than before' err
+	grep -q 'b.log: has replaced another log' err
 	part 3
 	head -c "$end" whole.log >logs/c.log
 	wait_until has_sent logs/c.log.ship "$rows"
@@ -934,7 +934,7 @@ has_sent() {
 		[[ $stderr == *'Cannot allocate memory'* ]]
 		grep -qx 'complete 0' a.log.ship
 		# What had arrived was asked for, so the batch had been read.
-		! grep -q uniqExact server/requests || short=$((short + 1))
+		! grep -q DISTINCT server/requests || short=$((short + 1))
 	done
 	[ "$short" -gt 0 ]
 }
@@ -1068,12 +1068,12 @@ has_sent() {
 	serve
 	wait_until is_complete a.log
 	has_once a.log 100
-	fails grep -q uniqExact server/requests
+	fails grep -q DISTINCT server/requests
 	# What it has taken, but did not confirm.
 	rm a.log.ship
 	acts silent
 	ships 0 a.log
-	grep -q "uniqExact.* WHERE host = '$host' AND log = " server/requests
+	grep -q "DISTINCT.* WHERE host = '$host' AND log = " server/requests
 }
 
 # connections PID: how many it has to servers
@@ -1235,7 +1235,7 @@ certificate() {
 		[[ $stderr == *"$message"* ]]
 	done <<-END
 		--password-file=password|has a certificate that is not accepted (
-		--password-file=password|); --ca-file says which ones are
+		--password-file=password|); --ca-file names trusted ones
 		--password-file=password --ca-file=others/cert.pem|has a certificate that is not accepted (
 		--password-file=password --ca-file=ours/key.pem|ours/key.pem
 		--ca-file=ours/cert.pem|refuses this user or password

@@ -206,31 +206,31 @@ TEST(object_is_made_once, "GEN-05 GEN-06")
 
 	ptrc_shmdir_name(name, 'x', ptrc_shmdir_new_id());
 	umask(0277);
-	CHECK_OK(ptrc_shmdir_make_object(dirfd, name, &fd, &size));
+	CHECK_OK(ptrc_shmdir_create_object(dirfd, name, geteuid(), 0, 0, &fd));
 	umask(022);
-	CHECK_EQ(size, 0);
 	CHECK_SYS(fstat(fd, &st));
+	CHECK_EQ(st.st_size, 0);
 	CHECK_EQ(st.st_mode & 07777, 0600);
 	/* Its end is reserved and makes it longer, in one. */
 	CHECK_OK(ptrc_shmdir_reserve(fd, 8192, 4096, 4096));
 	CHECK_SYS(fstat(fd, &st));
 	CHECK_EQ(st.st_size, 8192);
 	CHECK_EQ(st.st_blocks * 512, 4096);
-	CHECK_EQ(ptrc_shmdir_make_object(dirfd, name, &again, &size), EEXIST);
+	CHECK_EQ(ptrc_shmdir_create_object(dirfd, name, geteuid(), 0, 0, &again), EEXIST);
 	CHECK_OK(ptrc_shmdir_open_object(dirfd, name, geteuid(), &again, &size));
 	CHECK_EQ(size, 8192);
 	close(again);
 	/* Whatever stands there already. */
 	ptrc_shmdir_name(other, 'x', ptrc_shmdir_new_id());
 	CHECK_SYS(symlinkat("nowhere", dirfd, other));
-	CHECK_EQ(ptrc_shmdir_make_object(dirfd, other, &again, &size), EEXIST);
+	CHECK_EQ(ptrc_shmdir_create_object(dirfd, other, geteuid(), 0, 0, &again), EEXIST);
 	CHECK_EQ(fstatat(dirfd, "nowhere", &st, 0), -1);
 	CHECK_SYS(unlinkat(dirfd, other, 0));
 	CHECK_SYS(mkfifoat(dirfd, other, 0600));
-	CHECK_EQ(ptrc_shmdir_make_object(dirfd, other, &again, &size), EEXIST);
+	CHECK_EQ(ptrc_shmdir_create_object(dirfd, other, geteuid(), 0, 0, &again), EEXIST);
 	CHECK_SYS(unlinkat(dirfd, other, 0));
 	CHECK_SYS(linkat(dirfd, name, dirfd, other, 0));
-	CHECK_EQ(ptrc_shmdir_make_object(dirfd, other, &again, &size), EEXIST);
+	CHECK_EQ(ptrc_shmdir_create_object(dirfd, other, geteuid(), 0, 0, &again), EEXIST);
 	CHECK_SYS(unlinkat(dirfd, other, 0));
 	CHECK_SYS(unlinkat(dirfd, name, 0));
 }

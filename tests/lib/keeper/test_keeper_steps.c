@@ -100,13 +100,13 @@ static int open_object(char kind, uint64_t id)
 /* Nothing to flush: then it only takes over from a dead one. */
 static void work(trace_id_t trid, int log_fd, bool is_flush, long last)
 {
-	struct ptrc_controller *c = ptrc_handle_get(trid, PTRC_HANDLE_ACTIVE, NULL);
+	PTRC_REF(ref, trid, PTRC_HANDLE_ACTIVE);
+	struct ptrc_controller *c = ref.object;
 	struct ptrc_keeper_work k = {.names_fd = -1};
 
 	CHECK(c != NULL);
 	int stream_fd = open_object('s', c->stream.header->id);
 	int names_fd = open_object('n', c->stream.header->names_id);
-	ptrc_handle_put(trid);
 	int own_fd = ts_reopen(log_fd, O_RDWR | O_CLOEXEC);
 	k.stream_fd = stream_fd;
 	k.names_fd = names_fd;
@@ -254,7 +254,8 @@ static void check_sum(const struct round *r, const struct ts_events *events,
 
 static uint32_t keepers_chunks(trace_id_t trid)
 {
-	struct ptrc_controller *c = ptrc_handle_get(trid, PTRC_HANDLE_ACTIVE, NULL);
+	PTRC_REF(ref, trid, PTRC_HANDLE_ACTIVE);
+	struct ptrc_controller *c = ref.object;
 	uint32_t count = 0;
 
 	CHECK(c != NULL);
@@ -264,7 +265,6 @@ static uint32_t keepers_chunks(trace_id_t trid)
 		count += PTRC_CHUNK_STATE(word) == PTRC_CHUNK_OWNED &&
 			 PTRC_CHUNK_SLOT(word) == PTRC_SLOT_KEEPER;
 	}
-	ptrc_handle_put(trid);
 	return count;
 }
 
@@ -483,14 +483,14 @@ TEST(a_keeper_killed_at_any_store_counts_what_a_ring_loses, "LOG-30 LOG-32 STATU
 /* A keeper that takes over from a dead one, flushes, and begins the next file. */
 static void work_at_rotation(trace_id_t trid, int first_fd, long last)
 {
-	struct ptrc_controller *c = ptrc_handle_get(trid, PTRC_HANDLE_ACTIVE, NULL);
+	PTRC_REF(ref, trid, PTRC_HANDLE_ACTIVE);
+	struct ptrc_controller *c = ref.object;
 	struct ptrc_keeper_work k = {.log_fd = -1};
 	char base[PTRC_LOG_PATH_BYTES];
 
 	CHECK(c != NULL);
 	k.stream_fd = open_object('s', c->stream.header->id);
 	k.names_fd = open_object('n', c->stream.header->names_id);
-	ptrc_handle_put(trid);
 	int own_fd = ts_reopen(first_fd, O_RDWR | O_CLOEXEC);
 	k.log_fd = own_fd;
 	atomic_store(stores, 0);
