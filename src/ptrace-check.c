@@ -172,7 +172,7 @@ int main(int argc, char **argv)
 		status = told;
 	ptrc_check_report_times(&check);
 	ptrc_output_end(&query.out);
-	ptrc_check_free(&check);
+	ptrc_judge_free(&check.judge);
 	ptrc_selection_free(&selection);
 	return (int)status;
 }

@@ -358,7 +358,7 @@ static void gather_snapshots(struct run *r)
 	r->snapshots.is_wanted = s != NULL;
 	for (size_t i = 0; (glob = ptrc_snapshots_pattern(s, i, &has_matched)); i++)
 		if (!has_matched)
-			ptrc_run_snapshots_unmatched(&r->snapshots, glob);
+			*ptrc_append(r->snapshots.unmatched, r->snapshots.unmatched_count) = glob;
 }
 
 /* Records an event in the name of COMMAND. */
@@ -943,7 +943,7 @@ static int judge(const struct run *r, int status)
 		if (!ptrc_run_verdicts_put(&check))
 			verdict = PTRC_EXIT_RUN_FAILED;
 	}
-	ptrc_check_free(&check);
+	ptrc_judge_free(&check.judge);
 	ptrc_selection_free(&selection);
 	if (WIFEXITED(r->status) && !WEXITSTATUS(r->status) && verdict)
 		return W_EXITCODE(verdict, 0);

@@ -151,7 +151,7 @@ static void put_stat(void)
 		ptrc_orphans_say_of(stat_of_it.thing);
 	is_failed |= stat_of_it.losses.read_error != 0;
 	is_incomplete |= ptrc_losses_is_any(&stat_of_it.losses) && !query.is_loss_allowed;
-	ptrc_stat_free(&stat_of_it);
+	ptrc_event_types_free(&stat_of_it.types);
 }
 
 /* Shows the logs, with times corrected by the clocks of all their hosts. */

@@ -18,7 +18,7 @@
 
 /* ---- reading ---- */
 
-/* What the type is for the rules. */
+/* The events of rules that the type matches. */
 static const struct ptrc_roles *roles_of(struct ptrc_check *c, struct ptrc_source *s,
 					 trace_event_id_t id)
 {
@@ -29,12 +29,12 @@ static const struct ptrc_roles *roles_of(struct ptrc_check *c, struct ptrc_sourc
 	return type->of_sink;
 }
 
-/* Skips the events that no rule wants. An event that reports a loss is kept, and so is the one after it. */
+/* Skips the events that no rule needs. The judge needs the events that report losses, and the next one after each. */
 static size_t skip(void *self, struct ptrc_source *s, const struct posixtrace_block *b, size_t at)
 {
 	struct ptrc_check *c = self;
 
-	if (ptrc_judge_is_at_loss(&c->judge, (unsigned int)s->order))
+	if (c->judge.sources[s->order].is_at_loss)
 		return at;
 	for (; at < b->pt_count; at++) {
 		const struct posixtrace_event *e = &b->pt_events[at];
@@ -68,7 +68,7 @@ static void take_early_end(void *self, struct ptrc_source *s)
 	ptrc_judge_take_early_end(&c->judge, ptrc_source_ns(s), (unsigned int)s->order);
 }
 
-/* Tells the expressions when the logs begin. None of them asks for the end. */
+/* Gives the expressions the time of the first event. None of them asks for the end. */
 static void resolve_times(struct ptrc_check *c)
 {
 	int64_t first_ns = c->query->trace.first;
@@ -85,19 +85,17 @@ static void resolve_times(struct ptrc_check *c)
 
 /* ---- the end ---- */
 
-static bool has_loss_rule(const struct ptrc_check *c)
+/* Fills in whether something is missing other than at the places that events report, and whether the logs have
+ * ended. */
+static void find_losses(struct ptrc_check *c)
 {
-	for (size_t i = 0; i < c->rules->count; i++)
-		if (c->rules->list[i].kind == PTRC_RULE_LOSS)
-			return true;
-	return false;
-}
+	struct ptrc_ending *ending = &c->judge.ending;
+	const struct ptrc_period *span = &c->query->select.span;
 
-/* Whether what is missing is known to be where events tell so. */
-static void find_losses(const struct ptrc_check *c, struct ptrc_ending *ending)
-{
-	ending->have_all_ended = true;
-	/* An event that may have been selected is as good as lost. */
+	ending->ns = span->last < c->query->trace.last ? span->last : c->query->trace.last;
+	/* Later events are not judged. */
+	ending->have_all_ended = span->last >= c->query->trace.last;
+	/* An event that may have been selected counts as lost. */
 	ending->has_unplaced_loss = ptrc_query_undecided(c->query) != 0;
 	for (size_t i = 0; i < c->query->source_count; i++) {
 		const struct ptrc_source *s = &c->query->sources[i];
@@ -110,9 +108,9 @@ static void find_losses(const struct ptrc_check *c, struct ptrc_ending *ending)
 		/* These parts have no events. */
 		ending->has_damaged_part |= rest.damaged_parts || rest.differing_parts;
 		rest.damaged_parts = rest.differing_parts = 0;
-		/* Where a stream or a log was full, or damaged, there are events that tell so, if the
-		 * trace does not leave them out. */
-		if (c->judge.gap_count) {
+		/* If the trace records its own events, they mark the places where a stream or a log was full or
+		 * damaged. */
+		if (ending->gap_count) {
 			rest.stream_events = rest.log_events = rest.unreadable_events = 0;
 			rest.is_overrun = rest.is_unreadable_uncounted = false;
 			rest.missing_files = 0;
@@ -134,8 +132,8 @@ add_note(struct ptrc_trial *t, const char *format, ...)
 	va_end(values);
 }
 
-/* Says that no event type matches, and which ones are near to a name. What must never happen and could not, as it
- * has no type, is most likely misspelt. */
+/* Adds a note that no event type matches, with similar names. If the rule is that this event must never happen, its
+ * name is most likely misspelt, so the rule fails. */
 static void note_missing(const struct ptrc_check *c, struct ptrc_trial *t, const char *pattern)
 {
 	struct ptrc_nearest nearest = {0};
@@ -160,8 +158,7 @@ static void note_count(struct ptrc_trial *t, uint64_t count, const char *one, co
 		add_note(t, "%" PRIu64 " %s", count, count == 1 ? one : several);
 }
 
-/* A file of a rotated log that was opened for itself lacks nothing because of what others have; and no event is missing
- * because its data was cut. */
+/* Adds notes on things that are no losses: a single file of a rotated log, and data that was cut. */
 static void note_logs(const struct ptrc_check *c, struct ptrc_trial *t)
 {
 	for (size_t i = 0; i < c->query->source_count; i++) {
@@ -213,9 +210,8 @@ static void add_notes(const struct ptrc_check *c, struct ptrc_trial *t)
 		   "events could not be decided, because a pattern would take too long");
 }
 
-/* ---- events that show what is wrong ---- */
+/* ---- the events of the cases, which are read once more ---- */
 
-/* Whether the event that was read is the one of that moment. */
 static bool is_at(const struct ptrc_source *s, const struct ptrc_moment *m)
 {
 	const struct posix_trace_event_info *e = &s->reader.event;
@@ -232,7 +228,7 @@ struct showing {
 	size_t span_count;
 };
 
-/* The event that was read as a line, which the caller frees. */
+/* Formats the event that was read as a line, which the caller frees. */
 static char *line_of(struct showing *s)
 {
 	struct ptrc_buffer b = PTRC_BUFFER_INIT;
@@ -278,7 +274,7 @@ static void want_case(struct showing *s, struct ptrc_case *c)
 		want(s, &c->other);
 }
 
-/* Reads the events of the cases in a log. What the reader finds missing now has been told. */
+/* Reads the events of the cases in a log. Losses are reported already, so they are not counted again. */
 static void show_events(struct ptrc_check *c, struct ptrc_source *source)
 {
 	static struct showing s;
@@ -295,7 +291,7 @@ static void show_events(struct ptrc_check *c, struct ptrc_source *source)
 	ptrc_event_format_free(&s.format);
 }
 
-/* Whether there are events for the pattern, and all of them have a key of their own. */
+/* Whether event types match the pattern and all of them have the member that connects pairs. */
 static bool has_key(struct ptrc_check *c, const char *pattern)
 {
 	bool is_any = false;
@@ -314,7 +310,8 @@ static bool has_key(struct ptrc_check *c, const char *pattern)
 	return is_any;
 }
 
-/* Gives pairs without a field the key that their events have, as ptrc_pairs_take() does. */
+/* Lets rules about pairs without a field use the member that connects pairs if all their events have one, as
+ * ptrc_pairs_take() does. */
 static void find_keys(struct ptrc_check *c)
 {
 	struct ptrc_cli_reason why;
@@ -333,20 +330,10 @@ static void find_keys(struct ptrc_check *c)
 static void finish(void *self, bool is_read)
 {
 	struct ptrc_check *c = self;
-	const struct ptrc_period *span = &c->query->select.span;
-	struct ptrc_ending ending = {
-		.ns = span->last < c->query->trace.last ? span->last : c->query->trace.last,
-		.start_ns = c->judge.start_ns,
-		.gap_count = c->judge.gap_count,
-		.first_gap_ns = c->judge.first_gap_ns,
-		.early_end_ns = c->judge.early_end_ns,
-	};
 
 	(void)is_read;
-	find_losses(c, &ending);
-	/* Later events are not judged. */
-	ending.have_all_ended &= span->last >= c->query->trace.last;
-	ptrc_judge_end(&c->judge, &ending);
+	find_losses(c);
+	ptrc_judge_end(&c->judge);
 	for (size_t i = 0; i < c->rules->count; i++)
 		add_notes(c, &c->judge.trials[i]);
 }
@@ -354,7 +341,6 @@ static void finish(void *self, bool is_read)
 void ptrc_check_begin(struct ptrc_check *c, struct ptrc_rules *rules, struct ptrc_query *q)
 {
 	*c = (struct ptrc_check){.rules = rules, .query = q, .last_ns = INT64_MIN};
-	q->is_verifying = has_loss_rule(c);
 	q->sink = (struct ptrc_sink){
 		.self = c,
 		.event = take,
@@ -366,26 +352,20 @@ void ptrc_check_begin(struct ptrc_check *c, struct ptrc_rules *rules, struct ptr
 	};
 	find_keys(c);
 	ptrc_judge_begin(&c->judge, rules, q->source_count);
-	for (size_t i = 0; i < rules->count && q->hosts.count > 1; i++)
-		c->judge.trials[i].hosts = &q->hosts;
+	for (size_t i = 0; i < rules->count; i++) {
+		q->is_verifying |= rules->list[i].kind == PTRC_RULE_LOSS;
+		c->judge.trials[i].hosts = q->hosts.count > 1 ? &q->hosts : NULL;
+	}
 	for (size_t i = 0; i < q->source_count; i++) {
 		struct ptrc_source *s = &q->sources[i];
 
 		for (trace_event_id_t id = 1; id < PTRC_READER_IDS; id++)
 			if (s->reader.types[id])
 				roles_of(c, s, id);
-		/* What was before the first file that was kept is as good as lost. */
+		/* The events of files that --log-keep has deleted count as lost. */
 		if (s->reader.counts.pt_earlier_files)
 			ptrc_judge_take_gap(&c->judge, INT64_MIN, (unsigned int)i);
 	}
-}
-
-static bool has_read_error(const struct ptrc_check *c)
-{
-	for (size_t i = 0; i < c->query->source_count; i++)
-		if (c->query->sources[i].losses.read_error)
-			return true;
-	return false;
 }
 
 static enum ptrc_exit status_of(const struct ptrc_check *c)
@@ -420,7 +400,7 @@ static void note_member(const struct ptrc_field *f, void *arg)
 		add_note(n->t, "no event has data.%s%s", f->text, proposal);
 }
 
-/* Notes which fields of the rule's expressions no event has, if there are events of its names. */
+/* Adds notes on fields of the rule's expressions that no event has. */
 static void note_members(struct ptrc_check *c, struct ptrc_trial *t)
 {
 	struct noting n = {c, t};
@@ -438,21 +418,23 @@ enum ptrc_exit ptrc_check_judge(struct ptrc_check *c)
 
 	if (is_done) {
 		resolve_times(c);
-		c->judge.start_ns = q->select.span.first > q->trace.first ? q->select.span.first
-									  : q->trace.first;
+		c->judge.ending.start_ns = q->select.span.first > q->trace.first
+						   ? q->select.span.first
+						   : q->trace.first;
 		ptrc_query_run(q);
 	}
-	is_done &= ptrc_query_finish(q, is_done) && !has_read_error(c);
-	/* These are decoded once more, after what does not fit its layout was counted. */
-	for (size_t i = 0; i < q->source_count; i++)
+	is_done &= ptrc_query_finish(q, is_done);
+	/* This decodes events again, so it comes after ptrc_query_finish(), which counts data that does not fit. */
+	for (size_t i = 0; i < q->source_count; i++) {
+		is_done &= !q->sources[i].losses.read_error;
 		show_events(c, &q->sources[i]);
+	}
 	for (size_t i = 0; i < c->rules->count; i++)
 		note_members(c, &c->judge.trials[i]);
 	return is_done ? status_of(c) : PTRC_EXIT_FAILED;
 }
 
-/* Says which rules want to know times more exactly than the clocks tell them. */
-static void report_clocks(const struct ptrc_check *c)
+void ptrc_check_report_times(const struct ptrc_check *c)
 {
 	for (size_t i = 0; i < c->rules->count; i++) {
 		const struct ptrc_trial *t = &c->judge.trials[i];
@@ -470,20 +452,9 @@ static void report_clocks(const struct ptrc_check *c)
 			ptrc_duration_text(t->limit_ns, true), t->unclear,
 			t->unclear == 1 ? " is" : "s are");
 	}
-}
-
-void ptrc_check_report_times(const struct ptrc_check *c)
-{
-	report_clocks(c);
 	if (c->backwards)
 		ptrc_cli_count(
 			NULL, c->backwards,
 			"event[ has|s have] an earlier time than the event before: what took "
 			"less than no time is not judged");
-}
-
-void ptrc_check_free(struct ptrc_check *c)
-{
-	if (c->judge.trials)
-		ptrc_judge_free(&c->judge);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Judges logs by rules: reads their events, merged by time, and afterwards those once more that show
+/* Judges logs by rules: reads their events in order of time, and afterwards reads once more those that show
  * what is wrong. */
 #ifndef PTRC_SRC_CHECK_CHECK_H
 #define PTRC_SRC_CHECK_CHECK_H
@@ -16,25 +16,23 @@ struct ptrc_check {
 	struct ptrc_judge judge;
 	/* Its sources are the logs. */
 	struct ptrc_query *query;
-	/* By which messages clocks were compared, as the user has said; null: by none. */
+	/* The values of --clock-sync; NULL: none. */
 	const struct ptrc_cli_texts *messages;
-	/* The time of the event that came last. */
+	/* The time of the last event. */
 	int64_t last_ns;
-	/* Events whose time is before that of the event before them. */
+	/* Events with an earlier time than the event before them. */
 	uint64_t backwards;
-	/* Times that are shown are UTC. */
+	/* Show times in UTC, not local time. */
 	bool is_utc;
 };
 
-/* Lets the events of the query, whose sources are open, be judged by rules that are bound to what these tell. */
+/* Makes the check the sink of the query. The query's sources are open, and the rules are bound again. */
 void ptrc_check_begin(struct ptrc_check *, struct ptrc_rules *, struct ptrc_query *);
 
-/* Reads the logs and decides the rules. Returns the exit status. ptrc_query_tell() then says what is missing. */
+/* Reads the logs and decides the rules. Returns the exit status. Losses are left for ptrc_query_tell() to report. */
 enum ptrc_exit ptrc_check_judge(struct ptrc_check *);
 
-/* Prints messages on times that are too uncertain, or go backwards. */
+/* Prints messages about clocks that are too inexact for a rule, and about times that go backwards. */
 void ptrc_check_report_times(const struct ptrc_check *);
-
-void ptrc_check_free(struct ptrc_check *);
 
 #endif

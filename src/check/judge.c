@@ -13,43 +13,41 @@
 #include "src/query/losses.h"
 #include "src/fields/when.h"
 
-/* Of after: events of a key that wait for the same answer, from the first one that has none. They
- * share its fate. */
+/* after: events of a key that wait for the same answer. All share the result of the first one. */
 struct waiters {
 	struct ptrc_moment at;
 	/* 0 if there are none. */
 	uint64_t count;
-	/* Their answer may be among what was lost. */
+	/* Their answer may have been lost. */
 	bool is_doubtful;
 };
 
-/* Of after: what waits for an answer to a key. */
+/* after: the events of a key that wait for an answer. */
 struct ptrc_request {
 	struct ptrc_table_entry entry;
-	/* Those that waited when events were lost, which are doubtful or were late already, and those
-	 * that came behind all losses. */
+	/* Events before the latest loss, which are doubtful or were late by then; and events after it. */
 	struct waiters old, fresh;
-	/* Those whose fresh ones came later stand before it; what has none stands after all that have. */
+	/* The list is sorted: the latest fresh event first, requests without fresh events last. */
 	TAILQ_ENTRY(ptrc_request) others;
 };
 
-/* Of after: the last answers of a key, for as long as the tolerance. */
+/* after: the last answers of a key, kept for as long as the tolerance. */
 struct ptrc_answer {
 	struct ptrc_table_entry entry;
 	struct ptrc_recent recent;
-	/* In the list of those to be forgotten, since when. */
+	/* In the list by expiry, since listed_ns. */
 	TAILQ_ENTRY(ptrc_answer) others;
 	bool is_listed;
 	int64_t listed_ns;
 };
 
-/* Of before: the last event of a key that may be required. */
+/* before: the last required event of a key. */
 struct allowed {
 	struct ptrc_table_entry entry;
 	struct ptrc_moment at;
 };
 
-/* Of before: an event without what it requires, for as long as the tolerance. */
+/* before: an event without what it requires, kept for as long as the tolerance. */
 struct ptrc_waiting {
 	TAILQ_ENTRY(ptrc_waiting) others;
 	struct ptrc_moment at;
@@ -61,17 +59,17 @@ struct ptrc_waiting {
 struct counted {
 	struct ptrc_table_entry entry;
 	uint64_t count;
-	/* The last event, or the one that was too many. */
+	/* The last event, or the one that exceeded the maximum. */
 	struct ptrc_moment at;
 };
 
-/* Of pair: a begin that has no end yet, and those of the same key before it. */
+/* pair: an open pair, and the earlier ones of the same key. */
 struct begin {
 	struct begin *before;
 	struct ptrc_moment at;
 	/* The number of the event. */
 	uint64_t event;
-	/* The losses that may have taken its end away, and how many they were when it came. */
+	/* The counter of the losses that may hide its end, and the counter's value when the pair was opened. */
 	const uint64_t *gaps;
 	uint64_t gap_count;
 };
@@ -81,30 +79,29 @@ struct begins {
 	struct begin *latest;
 };
 
-/* Of order: the first event of each type. */
+/* order: the first event of each type. The sets have a bit for each event of the rule. */
 struct steps {
 	struct ptrc_table_entry entry;
 	unsigned int seen;
-	/* Those that had a loss before them, and those that had one so shortly behind them that what
-	 * was lost may have been before. */
+	/* Events after a loss, and events that a loss followed within the tolerance. */
 	unsigned int doubtful, near_loss;
 	struct ptrc_moment first[];
 };
 
-/* What is at hand when an event is taken. */
+/* The event that is taken, in one of its roles. */
 struct now {
 	struct ptrc_judge *judge;
 	struct ptrc_trial *trial;
 	struct ptrc_view *view;
 	struct ptrc_moment at;
-	/* Which event of the rule it is. */
+	/* The index of the rule's event that it matches. */
 	unsigned int event;
 };
 
 /* Whether an event may be missing that came before this one. */
-static bool is_in_doubt(const struct ptrc_judge *j)
+static bool is_in_doubt(const struct ptrc_ending *e)
 {
-	return j->gap_count || j->early_end_ns != INT64_MAX;
+	return e->gap_count || e->early_end_ns != INT64_MAX;
 }
 
 static void free_case(struct ptrc_case *c)
@@ -122,8 +119,8 @@ static bool is_earlier(const struct ptrc_moment *a, const struct ptrc_moment *b)
 					: a->tid < b->tid;
 }
 
-/* Keeps a case if it is among the worst. Among equally bad ones the earliest stay, in whatever order a
- * hash table hands them out. */
+/* Keeps a case if it is among the worst. Among equal ones the earliest stay, because hash tables are visited in no
+ * fixed order. */
 static void __attribute__((format(printf, 5, 6)))
 add_case(struct ptrc_cases *cases, uint64_t weight, const struct ptrc_moment *at,
 	 const struct ptrc_moment *other, const char *format, ...)
@@ -152,18 +149,12 @@ add_case(struct ptrc_cases *cases, uint64_t weight, const struct ptrc_moment *at
 	cases->count++;
 }
 
-/* Whether a case of this weight would be kept. */
-static bool is_among(const struct ptrc_cases *cases, uint64_t weight)
-{
-	return cases->count < PTRC_CASES || cases->list[PTRC_CASES - 1].weight < weight;
-}
-
 static bool is_same_thread(const struct ptrc_moment *a, const struct ptrc_moment *b)
 {
 	return a->source == b->source && a->pid == b->pid && a->tid == b->tid;
 }
 
-/* Whether it is not known which of two events was the first. */
+/* Whether the order of two events is unknown. */
 static bool is_near(const struct ptrc_trial *t, const struct ptrc_moment *a,
 		    const struct ptrc_moment *b)
 {
@@ -182,7 +173,7 @@ static void remember(struct ptrc_recent *r, const struct ptrc_moment *at)
 	r->last = *at;
 }
 
-/* Whether it is not known if one of the remembered events came before this one. */
+/* Whether the order of this event and one of the remembered ones is unknown. */
 static bool is_any_near(const struct ptrc_trial *t, const struct ptrc_recent *r,
 			const struct ptrc_moment *at)
 {
@@ -190,8 +181,7 @@ static bool is_any_near(const struct ptrc_trial *t, const struct ptrc_recent *r,
 	       (r->has_other && is_near(t, &r->other, at));
 }
 
-/* The key that the rule wants of the event, which stays for the next event; null if the event lacks the
- * field. */
+/* The event's key for the rule, valid until the next event; NULL if the event lacks the field. */
 static const struct ptrc_judge_key *key_of(struct now *n)
 {
 	const struct ptrc_rule *r = n->trial->rule;
@@ -200,15 +190,15 @@ static const struct ptrc_judge_key *key_of(struct now *n)
 	if (n->trial->key && k->event != n->judge->event_count) {
 		k->event = n->judge->event_count;
 		ptrc_key_free(&k->key);
-		k->is_there = ptrc_key_make(&k->key, 0, n->at.source, n->view,
-					    k->by_text ? &r->by : NULL);
+		k->has_key = ptrc_key_make(&k->key, 0, n->at.source, n->view,
+					   k->by_text ? &r->by : NULL);
 		k->hash = ptrc_table_hash(k->key.bytes, k->key.size);
 	}
-	n->trial->without_key += !k->is_there;
-	return k->is_there ? k : NULL;
+	n->trial->without_key += !k->has_key;
+	return k->has_key ? k : NULL;
 }
 
-/* The thing with this key, which find_at() makes if there is none. */
+/* Returns the entry of the key. If there is none, find_at() makes it and seek_at() returns NULL. */
 static void *find_at(struct ptrc_table *t, const struct ptrc_judge_key *k, size_t size)
 {
 	return ptrc_table_find_hashed(t, k->hash, k->key.bytes, k->key.size, size);
@@ -219,8 +209,8 @@ static void *seek_at(const struct ptrc_table *t, const struct ptrc_judge_key *k)
 	return ptrc_table_seek_hashed(t, k->hash, k->key.bytes, k->key.size);
 }
 
-/* Notes durations from one event to another of which the clocks of their hosts do not tell whether they are above
- * or below the limit, as that is less than these may be wrong. */
+/* Counts `count` durations from one event to another as unclear if the error of the two hosts' clocks is larger than
+ * the limit and than the distance from it. */
 static void compare_clocks(struct ptrc_trial *t, const struct ptrc_moment *from,
 			   const struct ptrc_moment *to, uint64_t count)
 {
@@ -247,17 +237,10 @@ static void take_never(struct now *n)
 
 	t->matched++;
 	t->broken++;
-	if (t->broken <= PTRC_CASES)
-		add_case(&t->worst, UINT64_MAX - t->broken, &n->at, NULL, "happened");
+	add_case(&t->worst, UINT64_MAX - t->broken, &n->at, NULL, "happened");
 }
 
-static void find(struct ptrc_trial *t)
-{
-	t->is_found = true;
-	t->kept = 1;
-}
-
-/* An event of the rule when it is known from when its time counts. */
+/* Takes an event after the moment that `within` counts from. */
 static void take_existing(struct now *n)
 {
 	struct ptrc_trial *t = n->trial;
@@ -268,7 +251,7 @@ static void take_existing(struct now *n)
 	if (t->rule->event_count == 2 && !t->worst.count)
 		compare_clocks(t, &t->base, &n->at, 1);
 	if (late_ns <= t->rule->within_ns)
-		find(t);
+		t->is_found = true;
 	else if (!t->worst.count)
 		add_case(&t->worst, 1, &n->at, NULL, "came after %s",
 			 ptrc_duration_text(late_ns, true));
@@ -284,9 +267,9 @@ static void take_exists(struct now *n)
 		t->has_base = true;
 		t->base = n->at;
 		t->used_event = n->judge->event_count;
-		t->is_base_doubtful = n->judge->gap_count;
+		t->is_base_doubtful = t->ending->gap_count;
 		if (is_any_near(t, &t->early, &n->at))
-			find(t);
+			t->is_found = true;
 		else if (t->early.has_last && t->rule->within_ns >= 0)
 			compare_clocks(t, &n->at, &t->early.last, 1);
 		return;
@@ -294,19 +277,16 @@ static void take_exists(struct now *n)
 	t->matched++;
 	if (t->used_event == n->judge->event_count)
 		return;
-	if (t->rule->within_ns < 0) {
-		find(t);
-		return;
-	}
 	if (!t->has_base && t->rule->event_count == 1) {
 		t->has_base = true;
-		t->base.ns = n->judge->start_ns;
+		t->base.ns = t->ending->start_ns;
 	}
-	if (t->has_base) {
+	if (t->rule->within_ns < 0)
+		t->is_found = true;
+	else if (t->has_base)
 		take_existing(n);
-	} else {
+	else
 		remember(&t->early, &n->at);
-	}
 }
 
 static void take_counted(struct now *n, const struct ptrc_judge_key *k)
@@ -332,18 +312,10 @@ static void drop_request(struct ptrc_trial *t, struct ptrc_request *q)
 static void break_after(struct ptrc_trial *t, const struct waiters *w, int64_t length_ns,
 			const struct ptrc_moment *answer)
 {
-	struct ptrc_cases *cases = w->is_doubtful ? &t->doubts : &t->worst;
-
-	if (w->is_doubtful)
-		t->doubtful += w->count;
-	else
-		t->broken += w->count;
-	if (answer)
-		add_case(cases, (uint64_t)length_ns, &w->at, answer, "answered after %s",
-			 ptrc_duration_text(length_ns, true));
-	else
-		add_case(cases, (uint64_t)length_ns, &w->at, NULL, "not answered for %s",
-			 ptrc_duration_text(length_ns, true));
+	*(w->is_doubtful ? &t->doubtful : &t->broken) += w->count;
+	add_case(w->is_doubtful ? &t->doubts : &t->worst, (uint64_t)length_ns, &w->at, answer,
+		 answer ? "answered after %s" : "not answered for %s",
+		 ptrc_duration_text(length_ns, true));
 }
 
 static bool is_in_time(const struct ptrc_rule *r, int64_t length_ns)
@@ -357,7 +329,7 @@ static void list_answer(struct ptrc_trial *t, struct ptrc_answer *a, int64_t ns)
 	TAILQ_INSERT_TAIL(&t->remembered, a, others);
 }
 
-/* Forgets answers that are too old to belong to an event that is still to come. */
+/* Drops answers that are older than the tolerance. */
 static void forget_answers(struct ptrc_trial *t, int64_t ns)
 {
 	struct ptrc_answer *a;
@@ -375,9 +347,8 @@ static void forget_answers(struct ptrc_trial *t, int64_t ns)
 static void remember_answer(struct now *n, const struct ptrc_judge_key *k)
 {
 	struct ptrc_trial *t = n->trial;
-	struct ptrc_answer *a;
+	struct ptrc_answer *a = find_at(&t->answers, k, sizeof(*a));
 
-	a = find_at(&t->answers, k, sizeof(*a));
 	remember(&a->recent, &n->at);
 	if (!a->is_listed)
 		list_answer(t, a, n->at.ns);
@@ -390,11 +361,13 @@ static bool is_other_at_loss(const struct ptrc_judge *j, unsigned int source)
 	return j->at_loss_count > (size_t)j->sources[source].is_at_loss;
 }
 
-/* Whether what was lost may have been so near to the event that it counts as behind it. */
+/* Whether the latest loss is within the tolerance before the event, so that a lost event counts as after it. */
 static bool is_near_loss(const struct now *n)
 {
-	return n->judge->gap_count && n->trial->tolerance_ns &&
-	       ptrc_when_subtract(n->at.ns, n->judge->last_gap_ns) <= n->trial->tolerance_ns;
+	const struct ptrc_ending *e = n->trial->ending;
+
+	return e->gap_count && n->trial->tolerance_ns &&
+	       ptrc_when_subtract(n->at.ns, e->last_gap_ns) <= n->trial->tolerance_ns;
 }
 
 static void take_request(struct now *n, const struct ptrc_judge_key *k)
@@ -405,29 +378,30 @@ static void take_request(struct now *n, const struct ptrc_judge_key *k)
 	size_t count = t->table.count;
 
 	t->matched++;
-	/* An event that has just answered one that waited comes after that. The answers that are
-	 * remembered came before that, or they had been its answers: none of them is after this one. */
+	/* If this event has itself just answered an open one, it is later than that one. The remembered answers came
+	 * before that one was opened, else they had answered it. So none of them answers this event. */
 	if (a && is_any_near(t, &a->recent, &n->at) && t->used_event != n->judge->event_count) {
 		t->kept++;
 		return;
 	}
 	q = find_at(&t->table, k, sizeof(*q));
-	/* What answers the first one that waits answers this one, too, and sooner. */
+	/* The answer to the first waiting event answers this one, too, after a shorter time. */
 	if (q->fresh.count++)
 		return;
 	q->fresh.at = n->at;
 	q->fresh.is_doubtful = is_other_at_loss(n->judge, n->at.source) || is_near_loss(n) ||
-			       n->judge->early_end_ns != INT64_MAX;
+			       t->ending->early_end_ns != INT64_MAX;
 	if (t->table.count == count)
 		TAILQ_REMOVE(&t->requests, q, others);
 	TAILQ_INSERT_HEAD(&t->requests, q, others);
 }
 
-/* Tells events of their answer, or of the end of the log, if there is none. */
+/* Settles events by their answer, or by the end of the log if at is NULL. */
 static void answer(struct ptrc_trial *t, const struct waiters *w, int64_t ns,
 		   const struct ptrc_moment *at)
 {
 	int64_t length_ns = ptrc_when_subtract(ns, w->at.ns);
+	bool is_broken = !w->is_doubtful && t->is_final;
 
 	if (!w->count)
 		return;
@@ -438,18 +412,11 @@ static void answer(struct ptrc_trial *t, const struct waiters *w, int64_t ns,
 	} else if (at) {
 		t->backwards += length_ns < 0;
 		t->kept += w->count;
-	} else if (w->is_doubtful) {
-		t->doubtful += w->count;
-		add_case(&t->doubts, (uint64_t)length_ns, &w->at, NULL,
-			 "not answered by what is there");
-	} else if (t->is_final) {
-		t->broken += w->count;
-		add_case(&t->worst, (uint64_t)length_ns, &w->at, NULL,
-			 "not answered by the end of the log");
 	} else {
-		t->open += w->count;
-		add_case(&t->doubts, (uint64_t)length_ns, &w->at, NULL,
-			 "not answered by the end of the log");
+		*(is_broken ? &t->broken : w->is_doubtful ? &t->doubtful : &t->open) += w->count;
+		add_case(is_broken ? &t->worst : &t->doubts, (uint64_t)length_ns, &w->at, NULL,
+			 w->is_doubtful ? "not answered by what is there"
+					: "not answered by the end of the log");
 	}
 }
 
@@ -467,7 +434,7 @@ static void take_answer(struct now *n, const struct ptrc_judge_key *k)
 	remember_answer(n, k);
 }
 
-/* What waits when events are lost may be answered by one of them, unless it is late already. */
+/* Events were lost at this time: one of them may have answered the request, unless the answer was late already. */
 static void doubt(struct ptrc_trial *t, struct ptrc_request *q, int64_t ns)
 {
 	int64_t length_ns = ptrc_when_subtract(ns, q->fresh.at.ns);
@@ -507,34 +474,28 @@ static void end_after(struct ptrc_trial *t)
 
 /* ---- before ---- */
 
-static void break_before(struct ptrc_trial *t, const struct ptrc_moment *at, bool is_doubtful)
-{
-	struct ptrc_cases *cases = is_doubtful ? &t->doubts : &t->worst;
-	uint64_t number = is_doubtful ? ++t->doubtful : ++t->broken;
-
-	if (number <= PTRC_CASES)
-		add_case(cases, UINT64_MAX - number, at, NULL, "none before it");
-}
-
 static void drop_waiting(struct ptrc_trial *t, struct ptrc_waiting *w)
 {
 	TAILQ_REMOVE(&t->waiting, w, others);
 	free(w);
 }
 
-/* Gives those up that have waited for as long as the tolerance. */
+/* Counts the events that have waited for longer than the tolerance as broken or doubtful. */
 static void end_waiting(struct ptrc_trial *t, int64_t ns)
 {
 	struct ptrc_waiting *w;
 
 	while ((w = TAILQ_FIRST(&t->waiting)) &&
 	       ptrc_when_subtract(ns, w->at.ns) > t->tolerance_ns) {
-		break_before(t, &w->at, w->is_doubtful);
+		uint64_t number = w->is_doubtful ? ++t->doubtful : ++t->broken;
+
+		add_case(w->is_doubtful ? &t->doubts : &t->worst, UINT64_MAX - number, &w->at, NULL,
+			 "none before it");
 		drop_waiting(t, w);
 	}
 }
 
-/* What was lost may have been what these wait for. */
+/* A lost event may be the one that these require. */
 static void doubt_waiting(struct ptrc_trial *t, int64_t ns)
 {
 	struct ptrc_waiting *w;
@@ -544,8 +505,7 @@ static void doubt_waiting(struct ptrc_trial *t, int64_t ns)
 	w->is_doubtful = true;
 }
 
-/* At the end of a log that has none those that wait are open, if they have not waited for as long as the
- * tolerance. */
+/* If the log was not closed, the event that a waiting one requires may still have come within the tolerance. */
 static void end_before(struct ptrc_trial *t)
 {
 	struct ptrc_waiting *w;
@@ -576,7 +536,7 @@ static void take_dependent(struct now *n, const struct ptrc_judge_key *k)
 	}
 	w = ptrc_cli_allocate(sizeof(*w) + k->key.size);
 	*w = (struct ptrc_waiting){
-		.at = n->at, .is_doubtful = is_in_doubt(n->judge), .key_size = k->key.size};
+		.at = n->at, .is_doubtful = is_in_doubt(t->ending), .key_size = k->key.size};
 	memcpy(w->key, k->key.bytes, k->key.size);
 	TAILQ_INSERT_TAIL(&t->waiting, w, others);
 }
@@ -587,8 +547,9 @@ static void take_allowing(struct now *n, const struct ptrc_judge_key *k)
 	struct allowed *a = find_at(&t->table, k, sizeof(*a));
 
 	a->at = n->at;
-	/* An event that has what it requires before it comes after that. What waits here is that, or
-	 * comes before that, or it had what it requires: so this event does not come before it. */
+	/* If this event itself has just found what it requires, it is later than that required event. Waiting
+	 * events of the key precede the required one, else it had served them. So this event is later than all of
+	 * them. */
 	if (t->used_event == n->judge->event_count)
 		return;
 	for (struct ptrc_waiting *w = TAILQ_FIRST(&t->waiting), *next; w; w = next) {
@@ -603,21 +564,28 @@ static void take_allowing(struct now *n, const struct ptrc_judge_key *k)
 
 /* ---- pair ---- */
 
-/* The losses that may have taken events of the pair away: threads are of one log, the events that a field
- * connects may be of several. */
+/* The counter of the losses that may hide events of the pair: a thread is of one log, events with the same field may
+ * be of several. */
 static const uint64_t *gaps_of(const struct now *n)
 {
-	return n->trial->rule->by_text ? &n->judge->gap_count
+	return n->trial->rule->by_text ? &n->judge->ending.gap_count
 				       : &n->judge->sources[n->at.source].gap_count;
 }
 
-/* Whether another begin or end may have come after the end of a log that has none. */
-static bool is_beyond_end(const struct ptrc_rule *r, int64_t early_end_ns)
+/* Whether events of the pair may be missing because a log stopped early. */
+static bool is_beyond_end(const struct ptrc_trial *t)
 {
-	return r->by_text && r->at_end != PTRC_RULE_IGNORE && early_end_ns != INT64_MAX;
+	return t->rule->by_text && t->rule->at_end != PTRC_RULE_IGNORE &&
+	       t->ending->early_end_ns != INT64_MAX;
 }
 
-/* How many pairs are open for certain: not those that a loss since may have ended. */
+/* Whether the end of the pair may have been lost. */
+static bool is_cut_off(const struct ptrc_trial *t, const struct begin *b)
+{
+	return b->gap_count != *b->gaps || is_beyond_end(t);
+}
+
+/* How many pairs are certainly open: none of those that were opened before the latest loss. */
 static uint64_t count_open(const struct ptrc_judge *j, struct ptrc_trial *t)
 {
 	size_t count = t->rule->by_text ? 1 : j->source_count;
@@ -625,9 +593,9 @@ static uint64_t count_open(const struct ptrc_judge *j, struct ptrc_trial *t)
 
 	for (size_t i = 0; i < count; i++) {
 		struct ptrc_open *open = &t->sources[i];
-		uint64_t gaps = t->rule->by_text ? j->gap_count : j->sources[i].gap_count;
+		uint64_t gaps = t->rule->by_text ? t->ending->gap_count : j->sources[i].gap_count;
 
-		if (open->gap_count != gaps || is_beyond_end(t->rule, j->early_end_ns))
+		if (open->gap_count != gaps || is_beyond_end(t))
 			*open = (struct ptrc_open){gaps, 0};
 		sum += open->count;
 	}
@@ -639,7 +607,7 @@ static struct ptrc_open *open_of(const struct now *n)
 	return &n->trial->sources[n->trial->rule->by_text ? 0 : n->at.source];
 }
 
-/* Counts begins that no end can count as before any more. */
+/* Moves crowds that are older than the tolerance, and so final, into the maximum. */
 static void settle_crowds(struct ptrc_trial *t, int64_t ns)
 {
 	size_t settled = 0;
@@ -660,7 +628,7 @@ static void settle_crowds(struct ptrc_trial *t, int64_t ns)
 	memmove(t->crowds, t->crowds + settled, t->crowd_count * sizeof(*t->crowds));
 }
 
-/* A lost event may have been an event that ends something and counts as earlier than those near it that begin it. */
+/* A lost event may have ended a pair, and count as earlier than the latest crowds: those are dropped. */
 static void doubt_crowds(struct ptrc_trial *t, int64_t ns)
 {
 	settle_crowds(t, ns);
@@ -674,20 +642,20 @@ static void count_begin(struct now *n)
 
 	settle_crowds(t, n->at.ns);
 	open_of(n)->count++;
-	if (is_beyond_end(t->rule, n->judge->early_end_ns) || count <= t->most)
+	if (is_beyond_end(t) || count <= t->most)
 		return;
 	*ptrc_append(t->crowds, t->crowd_count) =
 		(struct ptrc_crowd){n->at, n->judge->event_count, count};
 }
 
-/* The pair with this begin is open no more; nor was it at begins of other threads that are near. */
+/* Takes the pair out of the count, and out of crowds of other threads within the tolerance. */
 static void count_end(struct now *n, const struct begin *b)
 {
 	struct ptrc_trial *t = n->trial;
 
 	count_open(n->judge, t);
 	settle_crowds(t, n->at.ns);
-	if (b->gap_count != *b->gaps || is_beyond_end(t->rule, n->judge->early_end_ns))
+	if (is_cut_off(t, b))
 		return;
 	open_of(n)->count--;
 	for (size_t i = 0; i < t->crowd_count; i++)
@@ -708,8 +676,7 @@ static void take_begin(struct now *n, const struct ptrc_judge_key *k)
 		count_begin(n);
 }
 
-/* Counts the duration for the bounds. Those that are on the wrong side of a bound are cases, as the rule
- * may be broken by them. */
+/* Counts the duration for each bound, and keeps it as a case if it is on the wrong side of one. */
 static void compare_with_bounds(struct ptrc_trial *t, const struct begin *b,
 				const struct ptrc_moment *end, uint64_t length_ns)
 {
@@ -723,10 +690,10 @@ static void compare_with_bounds(struct ptrc_trial *t, const struct begin *b,
 		is_too_long |= ptrc_rule_is_upper(bound) && !is_less;
 		is_too_short |= !ptrc_rule_is_upper(bound) && is_less;
 	}
-	if (is_too_long && is_among(&t->worst, length_ns))
+	if (is_too_long)
 		add_case(&t->worst, length_ns, &b->at, end, "took %s",
 			 ptrc_duration_text((int64_t)length_ns, true));
-	if (is_too_short && is_among(&t->shortest, UINT64_MAX - length_ns))
+	if (is_too_short)
 		add_case(&t->shortest, UINT64_MAX - length_ns, &b->at, end, "took %s",
 			 ptrc_duration_text((int64_t)length_ns, true));
 }
@@ -752,7 +719,7 @@ static void take_end(struct now *n, const struct ptrc_judge_key *k)
 	struct begin *b;
 
 	if (!open) {
-		bool is_doubtful = *gaps_of(n) || is_beyond_end(t->rule, n->judge->early_end_ns);
+		bool is_doubtful = *gaps_of(n) || is_beyond_end(t);
 
 		t->doubtful += is_doubtful;
 		t->unmatched_ends += !is_doubtful;
@@ -761,7 +728,7 @@ static void take_end(struct now *n, const struct ptrc_judge_key *k)
 	b = open->latest;
 	if (t->sources)
 		count_end(n, b);
-	if (b->gap_count != *b->gaps || is_beyond_end(t->rule, n->judge->early_end_ns))
+	if (is_cut_off(t, b))
 		t->doubtful++;
 	else
 		measure(t, b, &n->at);
@@ -776,16 +743,16 @@ static void take_end(struct now *n, const struct ptrc_judge_key *k)
 static void take_order(struct now *n)
 {
 	struct ptrc_trial *t = n->trial;
-	unsigned int event = n->event;
+	unsigned int bit = 1U << n->event;
 	struct steps *s;
 	const struct ptrc_judge_key *k;
 	bool is_counted = t->matched_event == n->judge->event_count;
 
-	/* It is one of the list, the first that it can be, so that it is not before itself. */
+	/* The event has taken an earlier place in the list already; it cannot precede itself. */
 	if (is_counted && t->used_event == n->judge->event_count)
 		return;
 	t->matched_event = n->judge->event_count;
-	/* Without a key there is nothing to be learnt once each has happened. */
+	/* Only first events matter, and all have happened. */
 	if (t->is_settled) {
 		t->matched += !is_counted;
 		return;
@@ -795,13 +762,13 @@ static void take_order(struct now *n)
 		return;
 	t->matched += !is_counted;
 	s = find_at(&t->table, k, sizeof(*s) + t->rule->event_count * sizeof(s->first[0]));
-	if (s->seen & 1U << event)
+	if (s->seen & bit)
 		return;
 	t->used_event = n->judge->event_count;
-	s->seen |= 1U << event;
-	if (is_in_doubt(n->judge))
-		s->doubtful |= 1U << event;
-	s->first[event] = n->at;
+	s->seen |= bit;
+	if (is_in_doubt(t->ending))
+		s->doubtful |= bit;
+	s->first[n->event] = n->at;
 	t->last_step_ns = n->at.ns;
 	t->is_settled = !t->rule->by_text && s->seen == (1U << t->rule->event_count) - 1;
 }
@@ -817,7 +784,7 @@ static void doubt_steps(void *thing, void *arg)
 			s->near_loss |= 1U << i;
 }
 
-/* What was lost so shortly behind a first event counts as before it where that suits the rule. */
+/* If a loss follows a first event within the tolerance, a lost event may count as earlier than that. */
 static void doubt_order(struct ptrc_trial *t, int64_t ns)
 {
 	t->loss_ns = ns;
@@ -851,17 +818,16 @@ static void end_begins(void *thing, void *arg)
 {
 	struct ptrc_trial *t = arg;
 	struct begins *open = thing;
-	bool is_beyond = is_beyond_end(t->rule, t->ending->early_end_ns);
 
 	while (open->latest) {
 		struct begin *b = open->latest;
 		int64_t length_ns = ptrc_when_subtract(t->ending->ns, b->at.ns);
-		/* An end that never comes is later than any bound. */
+		/* A pair that never ends is longer than any bound. */
 		uint64_t weight = t->is_final	  ? (uint64_t)INT64_MAX
 				  : length_ns < 0 ? 0
 						  : (uint64_t)length_ns;
 
-		if (b->gap_count != *b->gaps || is_beyond) {
+		if (is_cut_off(t, b)) {
 			t->doubtful++;
 		} else {
 			t->open++;
@@ -893,7 +859,7 @@ static void end_order(void *thing, void *arg)
 		if (!(s->seen & 1U << i) ||
 		    (has_before && (before->ns <= at->ns || is_near(t, before, at))))
 			continue;
-		/* Behind the end of a log that was not closed there may be one that is near enough. */
+		/* A log that was not closed may lack an event within the tolerance. */
 		is_open |= !has_before && t->ending->is_unclosed &&
 			   ptrc_when_subtract(t->ending->ns, at->ns) <= t->tolerance_ns;
 		is_doubtful |= (s->doubtful | s->near_loss) >> i & 1;
@@ -913,20 +879,19 @@ static void end_order(void *thing, void *arg)
 		t->kept++;
 	} else {
 		size_t missing = (size_t)__builtin_ctz(~s->seen);
-		/* It may be among what was lost. */
-		bool is_lost = t->ending->gap_count && t->rule->at_loss != PTRC_RULE_IGNORE;
-		bool is_missing = t->is_final && !is_lost;
+		bool may_be_lost = t->ending->gap_count && t->rule->at_loss != PTRC_RULE_IGNORE;
+		bool is_missing = t->is_final && !may_be_lost;
 
 		t->missing += is_missing;
 		*(is_missing ? &t->broken : t->is_final ? &t->doubtful : &t->open) += 1;
-		/* The first one is not missing: what follows would have come without it. */
+		/* If the first event were missing, a later one would have broken the rule above. */
 		add_case(is_missing ? &t->worst : &t->doubts, 1,
 			 &s->first[missing ? missing - 1 : 0], NULL, "no %s by the end of the log",
 			 t->rule->events[missing].pattern);
 	}
 }
 
-/* Behind the end of a log that was not closed there may be an end that is near enough. */
+/* Pairs may have ended within the tolerance after the end of a log that was not closed. */
 static void end_crowds(struct ptrc_trial *t)
 {
 	if (!t->sources)
@@ -939,20 +904,20 @@ static void end_crowds(struct ptrc_trial *t)
 /* ---- all of them ---- */
 
 static const struct kind {
-	/* Takes an event of the rule. If this is null, the next three do, by its key: they forget what is too old for an
-	 * event that is still to come, and take the first event of the rule, or the second. */
+	/* Takes an event of the rule. If this is NULL, the next three do: the first drops what the tolerance no
+	 * longer covers, the others take the first or the second event of the rule, with its key. */
 	void (*take)(struct now *);
 	void (*forget)(struct ptrc_trial *, int64_t ns);
 	void (*take_first)(struct now *, const struct ptrc_judge_key *);
 	void (*take_second)(struct now *, const struct ptrc_judge_key *);
-	/* What waits at that time may have come without being there. */
+	/* Events were lost at this time: makes what is open doubtful. */
 	void (*doubt)(struct ptrc_trial *, int64_t ns);
-	/* At the end: settles each thing of the table, and what else is open. */
+	/* At the end: settles each entry of the table, and everything else that is open. */
 	void (*end_each)(void *thing, void *trial);
 	void (*end)(struct ptrc_trial *);
-	/* The second event belongs to one before it: it ends, or answers it. */
+	/* The second event ends or answers an earlier one. */
 	bool has_ends;
-	/* Of the rule's events that an event may be, it is the first one first. */
+	/* An event that matches several events of the rule is tried as the first of them first. */
 	bool is_forward;
 } kinds[PTRC_RULE_KINDS] = {
 	[PTRC_RULE_NEVER] = {.take = take_never},
@@ -987,8 +952,8 @@ static const struct kind *kind_of(const struct ptrc_trial *t)
 	return &kinds[t->rule->kind];
 }
 
-/* Whether nobody knows if the event is one of the rule's, or what its key is, because its data was cut
- * or does not fit its layout. */
+/* Whether the event may be one of the rule's, or its key is unknown, because its data was cut or does not fit its
+ * layout. */
 static bool is_unsure(const struct ptrc_rule *r, const struct ptrc_rule_event *e,
 		      struct ptrc_view *view)
 {
@@ -1035,14 +1000,14 @@ static void take_role(struct now *n, const struct ptrc_role *role)
 {
 	n->trial = role->trial;
 	n->event = role->event;
-	if (!role->conditions || ptrc_where_all_hold(role->conditions->wheres, 2, n->view))
+	if (ptrc_where_all_hold(role->trial->rule->events[role->event].wheres, 2, n->view))
 		take(n);
-	/* That has asked for the fields that the rule needs. */
+	/* The view has noted whether the fields that were just asked for are incomplete. */
 	if (__builtin_expect(ptrc_view_is_maimed(n->view), 0))
 		count_loss(n->judge, n->trial, role->event, n->view);
 }
 
-/* Whether the event, in this role, belongs to one before it: of pair the end, of after the answer. */
+/* Whether the event, in this role, ends a pair or answers an earlier event. */
 static bool is_end(const struct ptrc_role *role)
 {
 	return role->event && kind_of(role->trial)->has_ends;
@@ -1061,22 +1026,23 @@ static void doubt_waiters(struct ptrc_judge *j, int64_t ns, unsigned int source)
 
 void ptrc_judge_take_gap(struct ptrc_judge *j, int64_t ns, unsigned int source)
 {
-	if (!j->gap_count)
-		j->first_gap_ns = ns;
-	j->last_gap_ns = ns;
-	j->gap_count++;
+	if (!j->ending.gap_count)
+		j->ending.first_gap_ns = ns;
+	j->ending.last_gap_ns = ns;
+	j->ending.gap_count++;
 	doubt_waiters(j, ns, source);
 }
 
 void ptrc_judge_take_early_end(struct ptrc_judge *j, int64_t ns, unsigned int source)
 {
-	if (j->early_end_ns == INT64_MAX)
-		j->early_end_ns = ns;
+	if (j->ending.early_end_ns == INT64_MAX)
+		j->ending.early_end_ns = ns;
 	doubt_waiters(j, ns, source);
 }
 
-/* What the event ends is before the loss that it tells of. The loss reaches to the next event of the same
- * source, START or RESUME: what began in another source until then may have lost its end, too. */
+/* Takes an event that reports a loss, or is the next one of its source. A loss lasts from the event that reports it
+ * to the next one of the source, START or RESUME. So whatever the event ends had ended before the loss; and pairs
+ * that other sources open during the loss may have lost their ends, too. */
 static void take_at_gap(struct now *n, const struct ptrc_roles *roles)
 {
 	for (size_t i = 0; i < roles->count; i++)
@@ -1086,12 +1052,6 @@ static void take_at_gap(struct now *n, const struct ptrc_roles *roles)
 	for (size_t i = 0; i < roles->count; i++)
 		if (!is_end(&roles->list[i]))
 			take_role(n, &roles->list[i]);
-}
-
-static void set_at_loss(struct ptrc_judge *j, unsigned int source, bool is_at_loss)
-{
-	j->at_loss_count += (size_t)is_at_loss - (size_t)j->sources[source].is_at_loss;
-	j->sources[source].is_at_loss = is_at_loss;
 }
 
 void ptrc_judge_take(struct ptrc_judge *j, const struct ptrc_roles *roles, struct ptrc_view *view,
@@ -1108,23 +1068,19 @@ void ptrc_judge_take(struct ptrc_judge *j, const struct ptrc_roles *roles, struc
 
 	j->event_count++;
 	if (__builtin_expect(is_loss || j->sources[source].is_at_loss, 0)) {
-		set_at_loss(j, source,
-			    ptrc_is_loss_open(e->posix_event_id, view->reader->data,
-					      view->reader->size));
+		j->at_loss_count -= j->sources[source].is_at_loss;
+		j->sources[source].is_at_loss = ptrc_is_loss_open(
+			e->posix_event_id, view->reader->data, view->reader->size);
+		j->at_loss_count += j->sources[source].is_at_loss;
 		take_at_gap(&n, roles);
 	} else {
 		for (size_t i = 0; i < roles->count; i++)
 			take_role(&n, &roles->list[i]);
 	}
-	j->gap_count += is_other_at_loss(j, source);
+	j->ending.gap_count += is_other_at_loss(j, source);
 }
 
-bool ptrc_judge_is_at_loss(const struct ptrc_judge *j, unsigned int source)
-{
-	return j->sources[source].is_at_loss;
-}
-
-/* Returns the number of the key that the rule wants. */
+/* Returns the index of the rule's key in the list, which has it afterwards. */
 static size_t find_key(struct ptrc_judge *j, const struct ptrc_rule *r)
 {
 	struct ptrc_judge_key *k;
@@ -1143,7 +1099,7 @@ static size_t find_key(struct ptrc_judge *j, const struct ptrc_rule *r)
 	return j->key_count++;
 }
 
-/* The least duration that durations are compared with; -1: the rule has none. */
+/* The least duration that the rule compares others with; -1: none. */
 static int64_t limit_of(const struct ptrc_rule *r)
 {
 	int64_t least_ns = r->within_ns;
@@ -1157,11 +1113,11 @@ static int64_t limit_of(const struct ptrc_rule *r)
 void ptrc_judge_begin(struct ptrc_judge *j, const struct ptrc_rules *rules, size_t source_count)
 {
 	*j = (struct ptrc_judge){
-		.rules = rules, .source_count = source_count, .early_end_ns = INT64_MAX};
+		.rules = rules, .source_count = source_count, .ending.early_end_ns = INT64_MAX};
 	j->sources = ptrc_cli_allocate(source_count * sizeof(*j->sources));
 	j->trials = ptrc_cli_allocate((rules->count + 1) * sizeof(*j->trials));
 	j->keys = ptrc_cli_allocate((rules->count + 1) * sizeof(*j->keys));
-	j->keys[0].is_there = true;
+	j->keys[0].has_key = true;
 	ptrc_key_begin(&j->keys[0].key, 0);
 	j->keys[0].hash = ptrc_table_hash(j->keys[0].key.bytes, j->keys[0].key.size);
 	j->key_count = 1;
@@ -1170,6 +1126,7 @@ void ptrc_judge_begin(struct ptrc_judge *j, const struct ptrc_rules *rules, size
 		struct ptrc_trial *t = &j->trials[i];
 
 		t->rule = r;
+		t->ending = &j->ending;
 		t->limit_ns = limit_of(r);
 		if (r->at_most != UINT64_MAX)
 			t->sources = ptrc_cli_allocate(source_count * sizeof(*t->sources));
@@ -1190,38 +1147,34 @@ struct ptrc_roles *ptrc_judge_find_roles(struct ptrc_judge *j, const char *name)
 		struct ptrc_trial *t = &j->trials[i];
 		size_t count = t->rule->event_count;
 
-		/* An event may be two of a rule's. The last one comes first: it answers or ends what the
-		 * event before has begun, not what it begins itself. Of before, the last one is what the
-		 * first one requires, which it must not be for itself; of order, it is the first one that
-		 * it can be. */
+		/* A type may match several events of a rule. The later one comes first, so that an event answers or
+		 * ends an earlier one, not itself. For before, where the later one is what the first one requires,
+		 * and for order, it is the other way round. */
 		for (size_t at = 0; at < count; at++) {
 			size_t k = kind_of(t)->is_forward ? at : count - 1 - at;
-			struct ptrc_rule_event *e = (struct ptrc_rule_event *)&t->rule->events[k];
 
 			if (!ptrc_glob_matches(t->rule->events[k].pattern, name))
 				continue;
 			t->has_type |= 1U << k;
 			roles = ptrc_cli_reallocate(
 				roles, sizeof(*roles) + (roles->count + 1) * sizeof(*roles->list));
-			roles->list[roles->count++] = (struct ptrc_role){
-				t, (unsigned int)k, e->wheres[0] || e->wheres[1] ? e : NULL};
+			roles->list[roles->count++] = (struct ptrc_role){t, (unsigned int)k};
 		}
 	}
 	return roles;
 }
 
-void ptrc_judge_end(struct ptrc_judge *j, const struct ptrc_ending *ending)
+void ptrc_judge_end(struct ptrc_judge *j)
 {
 	for (size_t i = 0; i < j->rules->count; i++) {
 		struct ptrc_trial *t = &j->trials[i];
 
-		t->ending = ending;
-		t->is_final = ending->have_all_ended && t->rule->at_end != PTRC_RULE_IGNORE;
+		t->is_final = j->ending.have_all_ended && t->rule->at_end != PTRC_RULE_IGNORE;
 		if (kind_of(t)->end_each)
 			ptrc_table_visit(&t->table, kind_of(t)->end_each, t);
 		if (kind_of(t)->end)
 			kind_of(t)->end(t);
-		ptrc_trial_decide(t, ending);
+		ptrc_trial_decide(t);
 	}
 }
 
@@ -1233,7 +1186,7 @@ static void free_cases(struct ptrc_cases *cases)
 
 void ptrc_judge_free(struct ptrc_judge *j)
 {
-	for (size_t i = 0; i < j->rules->count; i++) {
+	for (size_t i = 0; j->rules && i < j->rules->count; i++) {
 		struct ptrc_trial *t = &j->trials[i];
 
 		free_cases(&t->worst);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What has become of the rules, for people and for programs. */
+/* The verdicts of the rules, for people and for programs. */
 #ifndef PTRC_SRC_CHECK_REPORT_H
 #define PTRC_SRC_CHECK_REPORT_H
 
@@ -9,7 +9,7 @@
 #include "src/check/check.h"
 #include "src/base/buffer.h"
 
-/* The forms of the verdicts, in the order of the words of --format. */
+/* The output formats, in the order of the words of --format. */
 enum ptrc_check_format {
 	PTRC_CHECK_TEXT,
 	PTRC_CHECK_JSON,
@@ -19,53 +19,50 @@ enum ptrc_check_format {
 	PTRC_CHECK_FORMATS,
 };
 
-/* Rows of a command's table of options, for the forms that services of continuous integration read. The key of a
- * form is the first key plus the form. `file` is the argument of those that may go to a file, or null. */
-#define PTRC_CHECK_FORMAT_OPTIONS(first_key, file)                                \
-	{"tap", (first_key) + PTRC_CHECK_TAP, file,                               \
-	 "write the verdicts in the Test Anything\nProtocol"},                    \
-		{"junit", (first_key) + PTRC_CHECK_JUNIT, file,                   \
-		 "write them as XML, as JUnit does"},                             \
-	{                                                                         \
-		"github", (first_key) + PTRC_CHECK_GITHUB, NULL,                  \
-			"write them as text with annotations for\nGitHub Actions" \
-	}
+/* Rows of a command's table of options, for the formats that services of continuous integration read. The key of each
+ * option is first_key plus its format. `file` is the name of the argument of those that may go to a file, or NULL. */
+/* clang-format off */
+#define PTRC_CHECK_FORMAT_OPTIONS(first_key, file) \
+	{"tap", (first_key) + PTRC_CHECK_TAP, file, \
+	 "write the verdicts in the Test Anything\nProtocol"}, \
+	{"junit", (first_key) + PTRC_CHECK_JUNIT, file, "write them as XML, as JUnit does"}, \
+	{"github", (first_key) + PTRC_CHECK_GITHUB, NULL, \
+	 "write them as text with annotations for\nGitHub Actions"}
+/* clang-format on */
 
 /* "pass", "fail" or "undecided". */
 const char *ptrc_verdict_name(enum ptrc_verdict);
 
-/* Puts the command that shows the events of a case and those around it. */
+/* Puts a ptrace-dump command that shows the events of a case and those around them. */
 void ptrc_check_put_command(struct ptrc_buffer *, const struct ptrc_check *,
 			    const struct ptrc_case *);
 
-/* Whether the rule has a name that does not say what it is. */
+/* Whether the rule has a name of its own, not its text as name. */
 bool ptrc_trial_is_named(const struct ptrc_trial *);
 
 /* Puts the verdict of a rule as text. */
 void ptrc_check_put_rule(struct ptrc_buffer *, const struct ptrc_check *, struct ptrc_trial *,
 			 bool is_coloured);
 
-/* Puts the notes on a rule, and its cases with the commands that show their events: lines, each of which begins with a
- * line feed and the indent. */
+/* Puts the notes on a rule, and its cases with the commands that show their events. Each line begins with a line feed
+ * and the indent. */
 void ptrc_check_put_details(struct ptrc_buffer *, const struct ptrc_check *, struct ptrc_trial *,
 			    const char *indent);
 
-/* How many rules have this verdict. */
 uint64_t ptrc_check_count(const struct ptrc_check *, enum ptrc_verdict);
 
-/* Puts how many have each verdict. */
+/* Puts "N passed, N failed, N undecided" and a line feed. */
 void ptrc_check_put_counts(struct ptrc_buffer *, const struct ptrc_check *);
 
-/* Puts all rules in this form; only text has colours. */
+/* Puts all rules in this format. Only text has colours. */
 void ptrc_check_put(struct ptrc_buffer *, const struct ptrc_check *, enum ptrc_check_format,
 		    bool is_coloured);
 
-/* These put all rules in one form. */
+/* One function for each format. */
 void ptrc_check_put_text(struct ptrc_buffer *, const struct ptrc_check *, bool is_coloured);
 void ptrc_check_put_json(struct ptrc_buffer *, const struct ptrc_check *);
 void ptrc_check_put_tap(struct ptrc_buffer *, const struct ptrc_check *);
 void ptrc_check_put_junit(struct ptrc_buffer *, const struct ptrc_check *);
-/* Annotations, and how many rules have which verdict. */
 void ptrc_check_put_github(struct ptrc_buffer *, const struct ptrc_check *);
 
 #endif

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* What has become of the rules, in the forms that services of continuous integration read: TAP 14,
- * JUnit's XML, annotations of GitHub. A rule is a test. One that is undecided has not passed. */
+/* The verdicts in the formats that services of continuous integration read: TAP 14, JUnit's XML, annotations of
+ * GitHub. A rule is a test, which has not passed if it is undecided. */
 #include "config.h"
 #include "src/check/report.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <string.h>
 
-/* The reason for the verdict, on one line: the measured value, the worst event, and the rule with its bounds. The
- * caller frees the buffer. */
+/* Formats the reason for the verdict on one line: the measured value, the worst event, and the rule with its bounds.
+ * The caller frees the buffer. */
 static struct ptrc_buffer headline_of(struct ptrc_trial *t)
 {
 	const struct ptrc_cases *cases = ptrc_trial_cases(t);
@@ -26,8 +27,8 @@ static struct ptrc_buffer headline_of(struct ptrc_trial *t)
 	return b;
 }
 
-/* The text as people read it, on one line, but with one backslash for each: the formats have escapes of their
- * own. The caller frees the buffer. */
+/* Escapes the text for people, on one line, except for backslashes, for which the formats have their own escapes. The
+ * caller frees the buffer. */
 static struct ptrc_buffer shown(const char *text)
 {
 	struct ptrc_buffer b = PTRC_BUFFER_INIT;
@@ -78,26 +79,17 @@ void ptrc_check_put_tap(struct ptrc_buffer *b, const struct ptrc_check *c)
 /* Puts text that was escaped for people, as character data or as the value of an attribute. */
 static void put_xml(struct ptrc_buffer *b, const struct ptrc_buffer *text)
 {
+	static const char *const entities[UCHAR_MAX + 1] = {
+		['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;", ['\n'] = "&#10;",
+	};
+
 	for (size_t i = 0; i < text->used; i++) {
-		switch (text->bytes[i]) {
-		case '&':
-			ptrc_buffer_text(b, "&amp;");
-			break;
-		case '<':
-			ptrc_buffer_text(b, "&lt;");
-			break;
-		case '>':
-			ptrc_buffer_text(b, "&gt;");
-			break;
-		case '"':
-			ptrc_buffer_text(b, "&quot;");
-			break;
-		case '\n':
-			ptrc_buffer_text(b, "&#10;");
-			break;
-		default:
+		const char *entity = entities[(unsigned char)text->bytes[i]];
+
+		if (entity)
+			ptrc_buffer_text(b, entity);
+		else
 			ptrc_buffer_char(b, text->bytes[i]);
-		}
 	}
 }
 
@@ -154,7 +146,7 @@ void ptrc_check_put_junit(struct ptrc_buffer *b, const struct ptrc_check *c)
 
 /* ---- GitHub ---- */
 
-/* Puts a property, or the message, of a command of a workflow. */
+/* Puts a property or the message of a workflow command. */
 static void put_escaped(struct ptrc_buffer *b, const struct ptrc_buffer *text, bool is_property)
 {
 	for (size_t i = 0; i < text->used; i++) {

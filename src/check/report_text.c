@@ -8,9 +8,9 @@
 
 #include "src/fields/when.h"
 
-/* Around an event --around shows so much, unless it is told otherwise. */
+/* The default of --context. */
 #define AROUND_NS INT64_C(1000000000)
-/* A moment more before and behind what is to be seen. */
+/* Added before and after the events of a case. */
 #define MARGIN_NS INT64_C(1000000)
 
 static const char indent[] = "           ";
@@ -31,18 +31,7 @@ static void put(struct ptrc_buffer *b, const char *text)
 	ptrc_text_put(b, text, strlen(text));
 }
 
-/* Puts what a case says on one line, for people. */
-static void put_case(struct ptrc_buffer *b, const struct ptrc_case *c)
-{
-	put(b, c->text);
-	if (c->line)
-		ptrc_buffer_format(b, ": %s", c->line);
-	if (c->other_line)
-		ptrc_buffer_format(b, ", and %s", c->other_line);
-}
-
-/* Puts a pattern for the name that no shell changes: what is special to the one or the other may be
- * any byte. */
+/* Puts a quoted pattern that matches the name. Characters that are special in patterns or to the shell become '?'. */
 static void put_pattern(struct ptrc_buffer *b, const char *name)
 {
 	ptrc_buffer_char(b, '\'');
@@ -53,44 +42,41 @@ static void put_pattern(struct ptrc_buffer *b, const char *name)
 	ptrc_buffer_text(b, name ? "'" : "*'");
 }
 
-/* Whether the path can be shown as it is. */
-static bool is_printable(const char *path)
+/* Whether the text needs no escapes for people. */
+static bool is_printable(const char *text)
 {
 	struct ptrc_buffer b = PTRC_BUFFER_INIT;
-	size_t size = strlen(path);
+	size_t size = strlen(text);
 	bool is_same;
 
-	ptrc_text_put(&b, path, size);
-	is_same = b.used == size && !memcmp(b.bytes, path, size);
+	ptrc_text_put(&b, text, size);
+	is_same = b.used == size && !memcmp(b.bytes, text, size);
 	ptrc_buffer_free(&b);
 	return is_same;
 }
 
-/* Puts a text as a word of a shell, unless it needs nothing of that. What cannot be shown as it is stands
- * in $'...', with numbers for its bytes. */
+/* Puts the text as one word of a shell: quoted if it has to be, and in $'...' with octal escapes if it cannot be
+ * printed. */
 static void put_word(struct ptrc_buffer *b, const char *text)
 {
+	bool is_plain;
+
 	if (!text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUV"
 			       "WXYZ0123456789_./+,@%:-")]) {
 		ptrc_buffer_text(b, text);
 		return;
 	}
-	if (is_printable(text)) {
-		ptrc_buffer_char(b, '\'');
-		for (; *text; text++)
-			if (*text == '\'')
-				ptrc_buffer_text(b, "'\\''");
-			else
-				ptrc_buffer_char(b, *text);
-	} else {
-		ptrc_buffer_text(b, "$'");
-		for (; *text; text++)
-			if (*text == '\'' || *text == '\\')
-				ptrc_buffer_format(b, "\\%c", *text);
-			else if (*text >= ' ' && *text < 0x7f)
-				ptrc_buffer_char(b, *text);
-			else
-				ptrc_buffer_format(b, "\\%03o", (unsigned int)(unsigned char)*text);
+	is_plain = is_printable(text);
+	ptrc_buffer_text(b, is_plain ? "'" : "$'");
+	for (; *text; text++) {
+		if (is_plain && *text == '\'')
+			ptrc_buffer_text(b, "'\\''");
+		else if (!is_plain && (*text == '\'' || *text == '\\'))
+			ptrc_buffer_format(b, "\\%c", *text);
+		else if (is_plain || (*text >= ' ' && *text < 0x7f))
+			ptrc_buffer_char(b, *text);
+		else
+			ptrc_buffer_format(b, "\\%03o", (unsigned int)(unsigned char)*text);
 	}
 	ptrc_buffer_char(b, '\'');
 }
@@ -102,15 +88,15 @@ static void put_moment(struct ptrc_buffer *b, const char *option, int64_t ns)
 	ptrc_buffer_format(b, " %s=@%lld.%09ld", option, (long long)t.tv_sec, t.tv_nsec);
 }
 
-/* Whether there is a layout of this number that the user has given, not a trace. */
+/* Whether the layout with this index exists and was given by the user, not by a trace. */
 static bool is_given(const struct ptrc_layouts *l, size_t number)
 {
 	return number < l->count && l->layouts[number]->pattern;
 }
 
-/* Puts what gives the data the same meaning as where it was judged. Of several layouts for an event the first one
- * counts, and those of a file come behind all others: so it is named only if they do here, and if it can be
- * read once more. */
+/* Puts options that give the data the same meaning as in this check. ptrace-dump uses the first layout of an event
+ * and takes those of --config last. So --config is put only if its layouts are the last here, too, and if it is a
+ * file that can be read again; else each layout becomes a --decode. */
 static void put_layouts(struct ptrc_buffer *b, const struct ptrc_rules *r)
 {
 	struct ptrc_buffer word = PTRC_BUFFER_INIT;
@@ -133,8 +119,8 @@ static void put_layouts(struct ptrc_buffer *b, const struct ptrc_rules *r)
 	}
 }
 
-/* Puts what has the same times as those that were judged: where any of them is corrected, that is so by all of
- * the logs. */
+/* Puts the logs of the case's events. If the time of any log is corrected, the correction depends on all logs, so all
+ * are put. */
 static void put_logs(struct ptrc_buffer *b, const struct ptrc_check *check,
 		     const struct ptrc_case *c)
 {
@@ -150,7 +136,7 @@ static void put_logs(struct ptrc_buffer *b, const struct ptrc_check *check,
 		if (is_moving || i == c->at.source || (c->has_other && i == c->other.source)) {
 			const char *path = check->query->sources[i].operand;
 
-			/* A path that begins as an option does is none then. */
+			/* A path that starts with '-' would be taken for an option. */
 			ptrc_buffer_text(b, *path == '-' && path[1] ? " ./" : " ");
 			put_word(b, path);
 		}
@@ -171,7 +157,7 @@ void ptrc_check_put_command(struct ptrc_buffer *b, const struct ptrc_check *chec
 	if (ptrc_when_subtract(last_ns, first_ns) > AROUND_NS - 2 * MARGIN_NS) {
 		int64_t after = ptrc_when_add(ptrc_when_subtract(last_ns, first_ns), MARGIN_NS);
 
-		/* The event of --around is the later one if the other is before it. */
+		/* --around is the case's first event, which may be the later one of the two. */
 		ptrc_buffer_format(b, " --context=%" PRId64 "ns", after);
 	}
 	put_moment(b, "--since", ptrc_when_subtract(first_ns, MARGIN_NS));
@@ -195,10 +181,16 @@ void ptrc_check_put_details(struct ptrc_buffer *b, const struct ptrc_check *c, s
 		put(b, t->notes[i]);
 	}
 	for (size_t i = 0; i < cases->count; i++) {
+		const struct ptrc_case *k = &cases->list[i];
+
 		ptrc_buffer_format(b, "\n%s", margin);
-		put_case(b, &cases->list[i]);
+		put(b, k->text);
+		if (k->line)
+			ptrc_buffer_format(b, ": %s", k->line);
+		if (k->other_line)
+			ptrc_buffer_format(b, ", and %s", k->other_line);
 		ptrc_buffer_format(b, "\n%s  ", margin);
-		ptrc_check_put_command(b, c, &cases->list[i]);
+		ptrc_check_put_command(b, c, k);
 	}
 }
 

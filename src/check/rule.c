@@ -17,7 +17,7 @@
 #define ALL ((1U << PTRC_RULE_KINDS) - 1)
 #define TWO_EVENTS (KIND(AFTER) | KIND(BEFORE) | KIND(PAIR) | KIND(ORDER))
 
-/* min and max of a pair are bounds, not these. */
+/* The keys min and max of a pair are bounds, so they do not appear here. */
 const struct ptrc_rule_key_of ptrc_rule_keys[PTRC_RULE_KEYS] = {
 	[PTRC_RULE_NEVER] = {"never", ALL},
 	[PTRC_RULE_EXISTS] = {"exists", ALL},
@@ -126,18 +126,21 @@ static enum ptrc_rule_doubt doubt_of(const struct ptrc_rule_draft *d, enum ptrc_
 	return (enum ptrc_rule_doubt)word;
 }
 
-static char *copy_of(const char *text, size_t size)
+const char *ptrc_rule_keep(const char *text, size_t size)
 {
-	char *copy = ptrc_config_keep(size + 1);
+	char *copy;
 
+	for (; size && *text == ' '; text++)
+		size--;
 	while (size && text[size - 1] == ' ')
 		size--;
+	copy = ptrc_config_keep(size + 1);
 	memcpy(copy, text, size);
 	copy[size] = '\0';
 	return copy;
 }
 
-/* Adds the events that the text of a key names: PATTERN or PATTERN where EXPRESSION. */
+/* Adds the event of a key's text: PATTERN or PATTERN where EXPRESSION. */
 static void add_event(struct ptrc_rule *r, const struct ptrc_rule_draft *d, const char *key,
 		      const char *text, const struct ptrc_config_mark *mark)
 {
@@ -150,8 +153,8 @@ static void add_event(struct ptrc_rule *r, const struct ptrc_rule_draft *d, cons
 	if (!size)
 		ptrc_rule_refuse(d, mark, "%s: has to be the name of an event", key);
 	if (where && !*where)
-		ptrc_rule_refuse(d, mark, "%s: there is no expression behind 'where'", key);
-	e->pattern = copy_of(text, size);
+		ptrc_rule_refuse(d, mark, "%s: there is no expression after 'where'", key);
+	e->pattern = ptrc_rule_keep(text, size);
 	e->texts[0] = where;
 	e->marks[0] = *mark;
 }
@@ -208,7 +211,7 @@ static void check_keys(const struct ptrc_rule_draft *d, enum ptrc_rule_kind kind
 				 d->bounds[0].key, ptrc_rule_keys[kind].name);
 }
 
-/* Reads "< 3ms". Without a sign the bound may be reached. */
+/* Reads "< 3ms". Without a sign it is >= for min, else <=. */
 static void read_bound(const struct ptrc_rule_draft *d, struct ptrc_rule_bound *b)
 {
 	struct ptrc_cli_reason why;
@@ -227,11 +230,10 @@ static void read_bound(const struct ptrc_rule_draft *d, struct ptrc_rule_bound *
 
 static void make_count(struct ptrc_rule *r, const struct ptrc_rule_draft *d)
 {
-	r->has_min = d->texts[PTRC_RULE_KEY_MIN];
 	r->has_max = d->texts[PTRC_RULE_KEY_MAX];
 	r->min = number_of(d, PTRC_RULE_KEY_MIN, 0);
 	r->max = number_of(d, PTRC_RULE_KEY_MAX, UINT64_MAX);
-	if (!r->has_min && !r->has_max)
+	if (!d->texts[PTRC_RULE_KEY_MIN] && !r->has_max)
 		ptrc_rule_refuse(d, &d->marks[PTRC_RULE_COUNT],
 				 "'count' needs 'min', 'max' or both");
 	if (r->min > r->max)
@@ -266,7 +268,7 @@ static void make_list(struct ptrc_rule *r, const struct ptrc_rule_draft *d)
 				 "'tolerance' has no meaning beside 'pair' without 'at-most'");
 }
 
-/* Adds the event of a kind that has one, or two under keys of their own. */
+/* Adds the event of the kind's key, and that of `expect`, `require` or `of`. */
 static void make_single(struct ptrc_rule *r, const struct ptrc_rule_draft *d)
 {
 	static const int others[PTRC_RULE_KINDS] = {
@@ -291,17 +293,7 @@ static void make_single(struct ptrc_rule *r, const struct ptrc_rule_draft *d)
 		make_count(r, d);
 }
 
-static void make_kind(struct ptrc_rule *r, const struct ptrc_rule_draft *d)
-{
-	if (r->kind == PTRC_RULE_PAIR || r->kind == PTRC_RULE_ORDER)
-		make_list(r, d);
-	else if (r->kind != PTRC_RULE_LOSS)
-		make_single(r, d);
-	else if (strcmp(d->texts[PTRC_RULE_LOSS], "none"))
-		ptrc_rule_refuse(d, &d->marks[PTRC_RULE_LOSS], "loss: has to be none");
-}
-
-/* The key where is about the event that the rule is about; of an order, about each. */
+/* Adds the condition of `where` to the first event, or to each event of an order. */
 static void add_where(struct ptrc_rule *r, const struct ptrc_rule_draft *d)
 {
 	size_t count = r->kind == PTRC_RULE_ORDER ? r->event_count : 1;
@@ -326,7 +318,7 @@ static void put_key(struct ptrc_buffer *b, const struct ptrc_rule_draft *d, int 
 		ptrc_buffer_format(b, " %s %s", ptrc_rule_keys[key].name, d->texts[key]);
 }
 
-/* The rule in words. */
+/* Returns the rule on one line. */
 static const char *describe(const struct ptrc_rule *r, const struct ptrc_rule_draft *d)
 {
 	static const int keys[] = {PTRC_RULE_KEY_WITHIN, PTRC_RULE_KEY_OF,  PTRC_RULE_KEY_MIN,
@@ -359,7 +351,7 @@ static const char *describe(const struct ptrc_rule *r, const struct ptrc_rule_dr
 		ptrc_buffer_char(&b, ',');
 	put_key(&b, d, PTRC_RULE_KEY_AT_MOST);
 	put_key(&b, d, PTRC_RULE_KEY_MIN_COUNT);
-	text = copy_of(b.bytes, b.used);
+	text = ptrc_rule_keep(b.bytes, b.used);
 	ptrc_buffer_free(&b);
 	return text;
 }
@@ -392,7 +384,12 @@ void ptrc_rules_add(struct ptrc_rules *rules, const struct ptrc_rule_draft *d)
 		ptrc_rule_refuse(d, &d->mark, "more than %d rules", PTRC_RULES_MAX);
 	r.kind = kind_of(d);
 	check_keys(d, r.kind);
-	make_kind(&r, d);
+	if (r.kind == PTRC_RULE_PAIR || r.kind == PTRC_RULE_ORDER)
+		make_list(&r, d);
+	else if (r.kind != PTRC_RULE_LOSS)
+		make_single(&r, d);
+	else if (strcmp(d->texts[PTRC_RULE_LOSS], "none"))
+		ptrc_rule_refuse(d, &d->marks[PTRC_RULE_LOSS], "loss: has to be none");
 	add_where(&r, d);
 	by = d->texts[PTRC_RULE_KEY_PER] ? PTRC_RULE_KEY_PER : PTRC_RULE_KEY_BY;
 	r.by_text = d->texts[by];
@@ -406,8 +403,8 @@ void ptrc_rules_add(struct ptrc_rules *rules, const struct ptrc_rule_draft *d)
 				 "tolerance: is more than a minute");
 	r.at_end = doubt_of(d, PTRC_RULE_KEY_AT_END);
 	r.at_loss = doubt_of(d, PTRC_RULE_KEY_AT_LOSS);
-	/* A rule that nothing is known about has not been kept. What must be before an event need not
-	 * be if there is none, though. */
+	/* By default, at least one event has to show that the rule is kept. A rule of the kind before is kept without
+	 * any event. */
 	has_count =
 		r.kind == PTRC_RULE_AFTER || r.kind == PTRC_RULE_PAIR || r.kind == PTRC_RULE_ORDER;
 	r.min_count = number_of(d, PTRC_RULE_KEY_MIN_COUNT, has_count);
@@ -417,7 +414,7 @@ void ptrc_rules_add(struct ptrc_rules *rules, const struct ptrc_rule_draft *d)
 	*ptrc_append(rules->list, rules->count) = r;
 }
 
-/* What turns out to be wrong with a rule that was taken before. */
+/* An error in a rule that is found when it is bound. */
 struct mistake {
 	const struct ptrc_rule *rule;
 	const struct ptrc_config_mark *mark;

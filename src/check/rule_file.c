@@ -65,16 +65,6 @@ static void read_bound(struct ptrc_yaml *y, struct ptrc_rule_draft *d, const cha
 	d->bounds[d->bound_count++] = b;
 }
 
-/* min and max are numbers of a count, and bounds of a pair. As these words may stand in front of the
- * kind, both are kept until the whole rule is known. */
-static void read_number_or_bound(struct ptrc_yaml *y, struct ptrc_rule_draft *d, const char *key,
-				 int number, unsigned int per_mille)
-{
-	read_bound(y, d, key, per_mille);
-	d->texts[number] = d->bounds[d->bound_count - 1].text;
-	d->marks[number] = d->bounds[d->bound_count - 1].mark;
-}
-
 static void read_member(struct ptrc_yaml *y, struct ptrc_rule_draft *d)
 {
 	const char *text = ptrc_yaml_key(y);
@@ -84,8 +74,12 @@ static void read_member(struct ptrc_yaml *y, struct ptrc_rule_draft *d)
 
 	for (; key < PTRC_RULE_KEYS && strcmp(ptrc_rule_keys[key].name, text); key++)
 		ptrc_nearest_offer(&nearest, text, ptrc_rule_keys[key].name);
+	/* A number for a count, and a bound for a pair. The kind may follow later, so both are kept until
+	 * settle_bounds(). */
 	if (key == PTRC_RULE_KEY_MIN || key == PTRC_RULE_KEY_MAX) {
-		read_number_or_bound(y, d, text, key, key == PTRC_RULE_KEY_MAX ? 1000 : 0);
+		read_bound(y, d, text, key == PTRC_RULE_KEY_MAX ? 1000 : 0);
+		d->texts[key] = d->bounds[d->bound_count - 1].text;
+		d->marks[key] = d->bounds[d->bound_count - 1].mark;
 		return;
 	}
 	if (key == PTRC_RULE_KEYS && ptrc_quantile_read(text, &per_mille)) {
@@ -106,12 +100,11 @@ static void read_member(struct ptrc_yaml *y, struct ptrc_rule_draft *d)
 		return;
 	}
 	d->texts[key] = read_text(y, text);
-	/* A mistake in a value stands where the value does; the kind's place is its key. */
+	/* Messages about a value name its place, messages about a kind the place of its key. */
 	if (key >= PTRC_RULE_KINDS)
 		d->marks[key] = ptrc_yaml_mark(y);
 }
 
-/* Decides what min and max are. */
 static void settle_bounds(struct ptrc_rule_draft *d)
 {
 	size_t count = 0;

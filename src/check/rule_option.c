@@ -12,8 +12,8 @@
  * 	at-most  PAIR [by FIELD] N at once
  * 	order    EVENT, EVENT ... [by FIELD]
  *
- * EVENT is a pattern, after which "where EXPRESSION" may follow. PAIR is EVENT..EVENT, or X for
- * X.begin..X.end. What is in quotes belongs to an expression. What is in brackets may stand in any order.
+ * EVENT is a pattern, which "where EXPRESSION" may follow. PAIR is EVENT..EVENT, or X for X.begin..X.end. The parts in
+ * brackets may have any order. Quoted text belongs to an expression.
  */
 #include "config.h"
 #include "src/check/rule.h"
@@ -23,29 +23,13 @@
 #include "src/config/kept.h"
 #include "src/spans/pairs.h"
 
-/* What is left of the text. */
+/* The rest of the text, from which parts are taken at its end. */
 struct rest {
 	const char *text;
 	size_t size;
 };
 
-static const char *keep(struct rest r)
-{
-	char *copy;
-
-	while (r.size && *r.text == ' ') {
-		r.text++;
-		r.size--;
-	}
-	while (r.size && r.text[r.size - 1] == ' ')
-		r.size--;
-	copy = ptrc_config_keep(r.size + 1);
-	memcpy(copy, r.text, r.size);
-	copy[r.size] = '\0';
-	return copy;
-}
-
-/* The words that values of keys stand behind, each up to the next one. */
+/* Words that a value follows, which ends at the next such word. */
 static const struct word {
 	const char *text;
 	enum ptrc_rule_key key;
@@ -57,15 +41,15 @@ static const struct word {
   timed_words[] = {{" within ", PTRC_RULE_KEY_WITHIN}, {" by ", PTRC_RULE_KEY_BY}, {0}},
   by_words[] = {{" by ", PTRC_RULE_KEY_BY}, {0}};
 
-/* Gives the draft the values after these words, and leaves what is before the first one. In a file the text is
- * that of the first event. */
+/* Takes these words and their values off the end of the text. Messages name the place of the first event, which in a
+ * file has the whole text. */
 static void take(struct ptrc_rule_draft *d, struct rest *r, const struct word *words)
 {
 	for (const struct word *w = words; w->text; w++) {
 		size_t size = strlen(w->text) - 1;
 
 		if (r->size >= size && !memcmp(r->text + r->size - size, w->text, size))
-			ptrc_rule_refuse(d, &d->event_marks[0], "nothing stands behind '%.*s'",
+			ptrc_rule_refuse(d, &d->event_marks[0], "nothing follows '%.*s'",
 					 (int)size - 1, w->text + 1);
 	}
 	for (;;) {
@@ -86,12 +70,12 @@ static void take(struct ptrc_rule_draft *d, struct rest *r, const struct word *w
 			ptrc_rule_refuse(d, &d->event_marks[0], "%s: is given twice",
 					 ptrc_rule_keys[last->key].name);
 		from = at + strlen(last->text);
-		d->texts[last->key] = keep((struct rest){r->text + from, r->size - from});
+		d->texts[last->key] = ptrc_rule_keep(r->text + from, r->size - from);
 		r->size = at;
 	}
 }
 
-/* Takes what is on both sides of the link. */
+/* Splits the text at the link. */
 static void take_two(struct ptrc_rule_draft *d, const struct rest *r, const char *link,
 		     const char **first, const char **second)
 {
@@ -100,11 +84,10 @@ static void take_two(struct ptrc_rule_draft *d, const struct rest *r, const char
 	if (at == r->size)
 		ptrc_rule_refuse(d, &d->mark, "'%.200s' lacks '%s' between two events", r->text,
 				 link);
-	*first = keep((struct rest){r->text, at});
-	*second = keep((struct rest){r->text + at + strlen(link), r->size - at - strlen(link)});
+	*first = ptrc_rule_keep(r->text, at);
+	*second = ptrc_rule_keep(r->text + at + strlen(link), r->size - at - strlen(link));
 }
 
-/* Takes the last word, and the blanks around it. */
 static const char *take_word(struct rest *r)
 {
 	size_t end;
@@ -113,10 +96,10 @@ static const char *take_word(struct rest *r)
 		r->size--;
 	for (end = r->size; r->size && r->text[r->size - 1] != ' ';)
 		r->size--;
-	return keep((struct rest){r->text + r->size, end - r->size});
+	return ptrc_rule_keep(r->text + r->size, end - r->size);
 }
 
-/* Takes the bound, which begins with < or >, of a quantile, which stands before it if it is not given. */
+/* Takes a bound, from its < or > on, and the quantile before it unless that is given. */
 static void take_bound(struct ptrc_rule_draft *d, struct rest *r, const char *quantile)
 {
 	size_t below = ptrc_where_find_word(r->text, r->size, "<", true);
@@ -125,7 +108,7 @@ static void take_bound(struct ptrc_rule_draft *d, struct rest *r, const char *qu
 
 	if (at == r->size)
 		ptrc_rule_refuse(d, &d->mark, "'%.200s' lacks a bound such as '< 3ms'", r->text);
-	d->bounds[0].text = keep((struct rest){r->text + at, r->size - at});
+	d->bounds[0].text = ptrc_rule_keep(r->text + at, r->size - at);
 	r->size = at;
 	d->bounds[0].key = quantile ? quantile : take_word(r);
 	d->bound_count = 1;
@@ -134,7 +117,7 @@ static void take_bound(struct ptrc_rule_draft *d, struct rest *r, const char *qu
 				 d->bounds[0].key);
 }
 
-/* Takes how many may be open at once, which the last word but two begins. */
+/* Takes "N at once". */
 static void take_at_most(struct ptrc_rule_draft *d, struct rest *r)
 {
 	static const char end[] = " at once";
@@ -145,7 +128,7 @@ static void take_at_most(struct ptrc_rule_draft *d, struct rest *r)
 				 r->text);
 	while (at && r->text[at - 1] != ' ')
 		at--;
-	d->texts[PTRC_RULE_KEY_AT_MOST] = keep((struct rest){r->text + at, r->size - at});
+	d->texts[PTRC_RULE_KEY_AT_MOST] = ptrc_rule_keep(r->text + at, r->size - at);
 	r->size = at;
 }
 
@@ -172,7 +155,7 @@ static void take_order(struct ptrc_rule_draft *d, struct rest r)
 		if (d->event_count == PTRC_RULE_EVENTS_MAX)
 			ptrc_rule_refuse(d, &d->mark, "more than %d events", PTRC_RULE_EVENTS_MAX);
 		at = ptrc_where_find_word(r.text, r.size, ",", false);
-		d->events[d->event_count++] = keep((struct rest){r.text, at});
+		d->events[d->event_count++] = ptrc_rule_keep(r.text, at);
 		r.text += at < r.size ? at + 1 : at;
 		r.size -= at < r.size ? at + 1 : at;
 	} while (r.size);
@@ -190,18 +173,16 @@ void ptrc_rules_take(struct ptrc_rules *rules, const char *option, const char *t
 	if (!strcmp(option, "no-loss")) {
 		d.texts[PTRC_RULE_LOSS] = "none";
 	} else if (!strcmp(option, "never")) {
-		d.texts[PTRC_RULE_NEVER] = keep(r);
+		d.texts[PTRC_RULE_NEVER] = ptrc_rule_keep(r.text, r.size);
 	} else if (!strcmp(option, "exists")) {
 		take(&d, &r, exists_words);
-		d.texts[PTRC_RULE_EXISTS] = keep(r);
+		d.texts[PTRC_RULE_EXISTS] = ptrc_rule_keep(r.text, r.size);
 	} else if (!strcmp(option, "times")) {
 		take(&d, &r, count_words);
-		d.texts[PTRC_RULE_COUNT] = keep(r);
+		d.texts[PTRC_RULE_COUNT] = ptrc_rule_keep(r.text, r.size);
 	} else if (!strcmp(option, "after") || !strcmp(option, "before")) {
-		bool is_after = *option == 'a';
-
 		take(&d, &r, timed_words);
-		if (is_after)
+		if (*option == 'a')
 			take_two(&d, &r, "->", &d.texts[PTRC_RULE_AFTER],
 				 &d.texts[PTRC_RULE_KEY_EXPECT]);
 		else

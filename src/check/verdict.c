@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A rule that is broken for certain fails. Otherwise a loss, and what is still open at the end, leave it
- * undecided unless the rule says what to do then; and a rule that has had too few events to go by
- * fails.
+ * Decides rules. A rule that is certainly broken fails. Otherwise it is undecided if events were lost or something is
+ * open at the end, unless its at_loss or at_end says what to do then. It fails, too, with fewer events than its
+ * min_count.
  */
 #include "config.h"
 #include "src/check/trial.h"
@@ -12,18 +12,15 @@
 #include "src/base/buffer.h"
 #include "src/fields/when.h"
 
-/* What speaks against passing. */
 struct findings {
 	bool is_broken;
-	/* Events may be missing that would decide otherwise. */
+	/* Lost events may change the verdict. */
 	bool has_loss;
-	/* What comes behind the end of the log may decide otherwise. */
+	/* Events after the end of the log may change the verdict. */
 	bool is_open;
-	/* Events, pairs or orders that say something. */
+	/* Events, pairs or orders that were judged; compared with min_count. */
 	uint64_t count;
-	/* A bit for each bound of a pair that is broken. */
-	unsigned int broken_bounds;
-	/* The facts in words. */
+	/* The reason for the verdict. */
 	struct ptrc_buffer text;
 };
 
@@ -37,8 +34,7 @@ static bool has_loss(const struct ptrc_ending *e)
 	return e->gap_count || e->has_unplaced_loss;
 }
 
-static void decide_never(const struct ptrc_trial *t, const struct ptrc_ending *e,
-			 struct findings *f)
+static void decide_never(struct ptrc_trial *t, const struct ptrc_ending *e, struct findings *f)
 {
 	f->is_broken = t->broken;
 	f->has_loss = has_loss(e);
@@ -50,22 +46,12 @@ static void decide_never(const struct ptrc_trial *t, const struct ptrc_ending *e
 		ptrc_buffer_text(&f->text, "did not happen");
 }
 
-/* Whether a loss is nothing to the rule because it goes by what is there. */
 static bool is_loss_ignored(const struct ptrc_trial *t)
 {
 	return t->rule->at_loss == PTRC_RULE_IGNORE;
 }
 
-/* Whether the moment from which the time counts is the first such event for certain. */
-static bool is_base_sure(const struct ptrc_trial *t, const struct ptrc_ending *e)
-{
-	if (t->rule->event_count == 2)
-		return !t->is_base_doubtful && !e->has_unplaced_loss;
-	return !e->gap_count || e->first_gap_ns > e->start_ns;
-}
-
-static void decide_exists(const struct ptrc_trial *t, const struct ptrc_ending *e,
-			  struct findings *f)
+static void decide_exists(struct ptrc_trial *t, const struct ptrc_ending *e, struct findings *f)
 {
 	const struct ptrc_rule *r = t->rule;
 	bool is_timed = r->within_ns >= 0;
@@ -74,12 +60,16 @@ static void decide_exists(const struct ptrc_trial *t, const struct ptrc_ending *
 	int64_t last_ns = ptrc_when_add(base_ns, is_timed ? r->within_ns : 0);
 
 	if (t->is_found) {
-		f->has_loss = is_timed && !is_base_sure(t, e);
+		/* An earlier event than the base of `within` may have been lost. */
+		f->has_loss =
+			is_timed &&
+			(r->event_count == 2 ? t->is_base_doubtful || e->has_unplaced_loss
+					     : e->gap_count && e->first_gap_ns <= e->start_ns);
 		f->is_open = is_timed && e->early_end_ns < base_ns;
 		ptrc_buffer_text(&f->text, "happened");
 		return;
 	}
-	/* What was lost when its time was over makes no difference. */
+	/* A loss after the last moment in time makes no difference. */
 	f->has_loss =
 		e->has_unplaced_loss || (e->gap_count && (!has_base || e->first_gap_ns <= last_ns));
 	f->is_open = has_base ? (!t->worst.count && e->ns <= last_ns && !t->is_final) ||
@@ -94,14 +84,13 @@ static void decide_exists(const struct ptrc_trial *t, const struct ptrc_ending *
 		ptrc_buffer_text(&f->text, "did not happen");
 }
 
-static void decide_count(const struct ptrc_trial *t, const struct ptrc_ending *e,
-			 struct findings *f)
+static void decide_count(struct ptrc_trial *t, const struct ptrc_ending *e, struct findings *f)
 {
 	const struct ptrc_rule *r = t->rule;
 	uint64_t keys = t->broken + t->doubtful + t->kept;
-	/* Too few are those of keys that have too few, and none at all. */
+	/* A key has too few events, or there is no event at all. */
 	bool is_short = t->doubtful || (!keys && r->min);
-	/* Values that are not there may have too few, too. */
+	/* A value of which all events are missing may have too few, too. */
 	bool is_uncertain = r->has_max || is_short || (r->by_text && r->min > 1);
 
 	f->has_loss = has_loss(e) && is_uncertain;
@@ -122,14 +111,8 @@ static void decide_count(const struct ptrc_trial *t, const struct ptrc_ending *e
 				   r->by_text);
 }
 
-static void put_of(struct ptrc_buffer *b, uint64_t count, uint64_t of, const char *what)
-{
-	ptrc_buffer_format(b, "%s%" PRIu64 " of %" PRIu64 " %s", b->used ? "; " : "", count, of,
-			   what);
-}
-
 /* Decides a rule that each of its events, or keys, keeps or breaks. */
-static void decide_each(const struct ptrc_trial *t, const struct ptrc_ending *e, struct findings *f)
+static void decide_each(struct ptrc_trial *t, const struct ptrc_ending *e, struct findings *f)
 {
 	static const char *const good[PTRC_RULE_KINDS] = {
 		[PTRC_RULE_AFTER] = "answered",
@@ -144,8 +127,7 @@ static void decide_each(const struct ptrc_trial *t, const struct ptrc_ending *e,
 	const struct ptrc_rule *r = t->rule;
 	bool is_sure = !e->has_unplaced_loss;
 	uint64_t all = t->kept + t->broken + t->doubtful + t->open;
-	/* The first events of all types, if there is only one of each and nothing was lost before,
-	 * stay the first ones. */
+	/* Each event of the order has happened, without a loss before it: no lost event can have been the first. */
 	bool is_whole = r->kind == PTRC_RULE_ORDER && !r->by_text && t->is_whole && is_sure;
 
 	f->is_broken = t->broken && is_sure;
@@ -160,17 +142,18 @@ static void decide_each(const struct ptrc_trial *t, const struct ptrc_ending *e,
 					   : t->doubtful ? "may be out of order"
 					   : t->open	 ? "not all have happened"
 							 : good[r->kind]);
-	else if (t->broken)
-		put_of(&f->text, t->broken, all,
-		       t->missing ? "out of order or not whole" : bad[r->kind]);
 	else
-		put_of(&f->text, t->kept, all, good[r->kind]);
+		ptrc_buffer_format(&f->text, "%" PRIu64 " of %" PRIu64 " %s",
+				   t->broken ? t->broken : t->kept, all,
+				   !t->broken	? good[r->kind]
+				   : t->missing ? "out of order or not whole"
+						: bad[r->kind]);
 }
 
 /*
- * Whether a bound is kept if so many of the durations are below it. A quantile is the least duration
- * for which at least so many of 1,000 are not longer; so it is below a bound if as many durations
- * are. This counts each duration, so it is exact.
+ * Whether a bound is kept if `below` of `count` durations are below it. The quantile is the duration at this rank
+ * when all are sorted, so it is below the bound if at least as many durations as the rank are. Unlike the
+ * histogram, this is exact.
  */
 static bool is_kept(const struct ptrc_rule_bound *b, uint64_t below, uint64_t count)
 {
@@ -181,26 +164,15 @@ static bool is_kept(const struct ptrc_rule_bound *b, uint64_t below, uint64_t co
 	return (below >= rank) == ptrc_rule_is_upper(b);
 }
 
-/* Puts what was measured, and the bound. */
-static void put_bound(struct ptrc_buffer *text, const struct ptrc_trial *t,
-		      const struct ptrc_rule_bound *b)
-{
-	ptrc_buffer_format(text, "; %s %s", b->key,
-			   ptrc_quantiles_is_exact(&t->lengths) ? "" : "~");
-	ptrc_buffer_exact_duration(text, (int64_t)ptrc_quantiles_at(&t->lengths, b->per_mille));
-	ptrc_buffer_format(text, " (bound %s)", b->text);
-}
-
-/* Whether the bound is one that a single duration breaks, whatever else there is. */
+/* Whether a single duration can break the bound, whatever the others are. */
 static bool is_limit(const struct ptrc_rule_bound *b)
 {
 	return b->per_mille == (ptrc_rule_is_upper(b) ? 1000 : 0);
 }
 
-/* What has no end yet is taken to be as short, and to be as long, as it can be: a bound is decided
- * if that makes no difference. With at_end: ignore only what has waited for so long that the bound is
- * decided for it counts. */
-static void decide_bound(const struct ptrc_trial *t, const struct ptrc_ending *e, size_t i,
+/* Decides the bound twice, with the pairs without an end as short and as long as they can be: the bound is open if
+ * the results differ. With at_end: ignore, a pair without an end counts only if it has exceeded the bound already. */
+static void decide_bound(struct ptrc_trial *t, const struct ptrc_ending *e, size_t i,
 			 struct findings *f)
 {
 	const struct ptrc_rule_bound *b = &t->rule->bounds[i];
@@ -214,49 +186,49 @@ static void decide_bound(const struct ptrc_trial *t, const struct ptrc_ending *e
 		return;
 	is_kept_if_long = is_kept(b, t->below[i], count);
 	is_kept_if_short = is_kept(b, t->below[i] + open_below, count);
-	/* Behind the end of a log that was not closed there may be any pairs. */
+	/* A log that was not closed may lack any number of pairs. */
 	is_missed = !is_kept_if_long && !is_kept_if_short &&
 		    (!e->is_unclosed || is_limit(b) || is_end_ignored);
 	if (has_loss(e)) {
 		f->has_loss = true;
 		is_broken = !e->has_unplaced_loss && is_limit(b) && t->kept &&
 			    !is_kept(b, t->below[i], t->kept);
-		/* With at_loss: ignore only what was measured counts. */
 		is_broken |= is_loss_ignored(t) && is_missed;
 	} else {
 		is_broken = is_missed;
 	}
 	f->is_broken |= is_broken;
-	f->broken_bounds |= (unsigned int)is_broken << i;
+	t->broken_bounds |= (unsigned int)is_broken << i;
 	f->is_open |= is_kept_if_long != is_kept_if_short;
-	if (t->kept)
-		put_bound(&f->text, t, b);
+	if (!t->kept)
+		return;
+	ptrc_buffer_format(
+		&f->text, "; %s %s%s (bound %s)", b->key,
+		ptrc_quantiles_is_exact(&t->lengths) ? "" : "~",
+		ptrc_duration_text((int64_t)ptrc_quantiles_at(&t->lengths, b->per_mille), true),
+		b->text);
 }
 
-/* Decides how many may be open at once. Those that are counted are open for certain, if it is known where
- * events are missing. */
-static void decide_crowd(const struct ptrc_trial *t, const struct ptrc_ending *e,
-			 struct findings *f)
+static void decide_pair(struct ptrc_trial *t, const struct ptrc_ending *e, struct findings *f)
 {
-	f->is_broken |= t->most > t->rule->at_most && (!e->has_unplaced_loss || is_loss_ignored(t));
-	ptrc_buffer_format(&f->text, "; %" PRIu64 " at once (bound %" PRIu64 ")", t->most,
-			   t->rule->at_most);
-}
+	const struct ptrc_rule *r = t->rule;
 
-static void decide_pair(const struct ptrc_trial *t, const struct ptrc_ending *e, struct findings *f)
-{
-	/* How many are open at once, a begin says by itself. */
-	f->count = t->sources && !t->rule->bound_count ? t->matched : t->kept;
+	/* To count open pairs, ends are not needed. */
+	f->count = t->sources && !r->bound_count ? t->matched : t->kept;
 	f->has_loss = has_loss(e);
-	f->is_open = e->is_unclosed || (t->open && !t->is_final && f->count < t->rule->min_count);
+	f->is_open = e->is_unclosed || (t->open && !t->is_final && f->count < r->min_count);
 	ptrc_buffer_format(&f->text, "%" PRIu64 " pair%s", t->kept, plural(t->kept));
-	for (size_t i = 0; i < t->rule->bound_count; i++)
+	for (size_t i = 0; i < r->bound_count; i++)
 		decide_bound(t, e, i, f);
-	if (t->sources)
-		decide_crowd(t, e, f);
+	if (!t->sources)
+		return;
+	/* The pairs that are counted are certainly open, but for losses at an unknown place. */
+	f->is_broken |= t->most > r->at_most && (!e->has_unplaced_loss || is_loss_ignored(t));
+	ptrc_buffer_format(&f->text, "; %" PRIu64 " at once (bound %" PRIu64 ")", t->most,
+			   r->at_most);
 }
 
-static void decide_loss(const struct ptrc_trial *t, const struct ptrc_ending *e, struct findings *f)
+static void decide_loss(struct ptrc_trial *t, const struct ptrc_ending *e, struct findings *f)
 {
 	(void)t;
 	f->is_broken = has_loss(e) || e->has_damaged_part;
@@ -266,7 +238,7 @@ static void decide_loss(const struct ptrc_trial *t, const struct ptrc_ending *e,
 							 : "nothing is missing");
 }
 
-static void (*const kinds[PTRC_RULE_KINDS])(const struct ptrc_trial *, const struct ptrc_ending *,
+static void (*const kinds[PTRC_RULE_KINDS])(struct ptrc_trial *, const struct ptrc_ending *,
 					    struct findings *) = {
 	[PTRC_RULE_NEVER] = decide_never, [PTRC_RULE_EXISTS] = decide_exists,
 	[PTRC_RULE_COUNT] = decide_count, [PTRC_RULE_AFTER] = decide_each,
@@ -274,13 +246,13 @@ static void (*const kinds[PTRC_RULE_KINDS])(const struct ptrc_trial *, const str
 	[PTRC_RULE_ORDER] = decide_each,  [PTRC_RULE_LOSS] = decide_loss,
 };
 
-static void put_doubts(const struct ptrc_trial *t, const struct ptrc_ending *e,
-		       const struct findings *f, struct ptrc_buffer *b)
+/* Adds to the reason what leaves the rule undecided. */
+static void put_doubts(const struct ptrc_trial *t, const struct findings *f, struct ptrc_buffer *b)
 {
 	const struct ptrc_rule *r = t->rule;
 
-	if (f->has_loss && r->at_loss != PTRC_RULE_IGNORE) {
-		if (has_loss(e))
+	if (f->has_loss && !is_loss_ignored(t)) {
+		if (has_loss(t->ending))
 			ptrc_buffer_text(b, "; events were lost");
 		if (t->cut || t->misfits)
 			ptrc_buffer_text(b, "; data of events is missing");
@@ -292,13 +264,12 @@ static void put_doubts(const struct ptrc_trial *t, const struct ptrc_ending *e,
 		return;
 	if (t->open && r->kind != PTRC_RULE_ORDER)
 		ptrc_buffer_format(b, "; %" PRIu64 " open at the end of the log", t->open);
-	else if (e->is_unclosed)
+	else if (t->ending->is_unclosed)
 		ptrc_buffer_text(b, "; the log has no end");
 	else
 		ptrc_buffer_text(b, "; the log ends before that was decided");
 }
 
-/* The worse of two verdicts: fail, undecided, pass. */
 static void worsen(enum ptrc_verdict *verdict, enum ptrc_rule_doubt doubt)
 {
 	if (doubt == PTRC_RULE_FAIL)
@@ -320,7 +291,6 @@ static bool breaks(const struct ptrc_trial *t, uint64_t length_ns, bool is_long)
 	return false;
 }
 
-/* Moves a case to those that are shown, if there is room for it. */
 static void show_case(struct ptrc_trial *t, struct ptrc_case *c)
 {
 	if (t->shown.count == PTRC_CASES)
@@ -329,8 +299,8 @@ static void show_case(struct ptrc_trial *t, struct ptrc_case *c)
 	*c = (struct ptrc_case){0};
 }
 
-/* Chooses what breaks a rule on pairs: the begin with which most were open, those that took too long and those that took too short, in turn,
- * then begins that have waited for too long. */
+/* Chooses the cases that break a rule about pairs: the largest crowd, then by turns pairs that were too long and too
+ * short, then pairs without an end that are too long already. */
 static void show_pairs(struct ptrc_trial *t)
 {
 	if (t->crowded.count)
@@ -349,7 +319,7 @@ static void show_pairs(struct ptrc_trial *t)
 			show_case(t, &t->doubts.list[i]);
 }
 
-/* Where a rule that is not kept, or may not be, is counted. */
+/* The counter of a rule, or of keys, of which it is not certain that they are kept. */
 static uint64_t *fate_of(struct ptrc_trial *t, const struct findings *f)
 {
 	if (f->has_loss && !is_loss_ignored(t))
@@ -357,18 +327,18 @@ static uint64_t *fate_of(struct ptrc_trial *t, const struct findings *f)
 	return f->is_open ? &t->open : &t->broken;
 }
 
-/* So far those that are too few are doubtful, and those that are too many are broken. */
+/* So far .doubtful has the keys with too few events, and .broken those with too many. */
 static void settle_counts(struct ptrc_trial *t, const struct findings *f)
 {
 	uint64_t *fate = fate_of(t, f);
 	uint64_t few = t->doubtful;
 
-	/* Without a key there is one to be counted even if there is no event. */
+	/* A rule without a key counts as one, even if there was no event. */
 	if (!t->rule->by_text && !t->table.count)
 		*(t->rule->min ? &few : &t->kept) = 1;
 	t->doubtful = 0;
 	*fate += few;
-	/* What is not too much may have been. */
+	/* With the missing events, any key may have too many. */
 	if (t->rule->has_max && fate != &t->broken) {
 		*fate += t->kept;
 		t->kept = 0;
@@ -383,20 +353,19 @@ static void settle_existence(struct ptrc_trial *t, const struct findings *f)
 	*(is_kept ? &t->kept : fate_of(t, f)) = 1;
 }
 
-void ptrc_trial_decide(struct ptrc_trial *t, const struct ptrc_ending *e)
+void ptrc_trial_decide(struct ptrc_trial *t)
 {
 	const struct ptrc_rule *r = t->rule;
 	struct findings f = {.text = PTRC_BUFFER_INIT};
-	struct ptrc_ending own = *e;
+	struct ptrc_ending own = *t->ending;
 
 	for (size_t i = 0; i < 2 * r->event_count; i++)
 		if (r->events[i / 2].wheres[i % 2])
 			t->undecided += *ptrc_where_undecided(r->events[i / 2].wheres[i % 2]);
-	/* An event that may be one of the rule's, or may have its key, is as good as lost. */
+	/* An event that may be of the rule, or may have its key, counts as lost. */
 	own.has_unplaced_loss |= t->cut || t->misfits || t->undecided;
 	kinds[r->kind](t, &own, &f);
 	t->is_broken = f.is_broken;
-	t->broken_bounds = f.broken_bounds;
 	t->verdict = f.is_broken ? PTRC_VERDICT_FAIL : PTRC_VERDICT_PASS;
 	if (f.has_loss)
 		worsen(&t->verdict, r->at_loss);
@@ -409,7 +378,7 @@ void ptrc_trial_decide(struct ptrc_trial *t, const struct ptrc_ending *e)
 			ptrc_buffer_format(&f.text, ", at least %" PRIu64 " wanted", r->min_count);
 	}
 	if (!f.is_broken)
-		put_doubts(t, e, &f, &f.text);
+		put_doubts(t, &f, &f.text);
 	ptrc_buffer_char(&f.text, '\0');
 	t->reason = f.text.bytes;
 	if (r->kind == PTRC_RULE_COUNT)

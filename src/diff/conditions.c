@@ -17,7 +17,7 @@ enum { WORDS = sizeof(words) / sizeof(*words) };
 
 static const char blanks[] = " \t";
 
-/* ---- what users write ---- */
+/* ---- reading ---- */
 
 static bool __attribute__((format(printf, 4, 5)))
 refuse(struct ptrc_cli_reason *why, const char *text, const char *at, const char *format, ...)
@@ -31,7 +31,7 @@ refuse(struct ptrc_cli_reason *why, const char *text, const char *at, const char
 	return ptrc_cli_because(why, "column %zu: %s", (size_t)(at - text) + 1, reason);
 }
 
-/* Reads what the condition is about. */
+/* Reads the first word. */
 static bool read_what(struct ptrc_condition *c, const char **at, struct ptrc_cli_reason *why)
 {
 	size_t size = strcspn(*at, " \t<>");
@@ -68,7 +68,7 @@ static bool take_number(struct ptrc_condition *c, long double number, const char
 	       refuse(why, c->text, at, "'%s' is beyond the largest number, 1.79e308", amount);
 }
 
-/* Reads an amount without a sign, of time or of events, which stands at a place of the text. */
+/* Reads an amount of time or of events without a sign, which is at `at` in the text. */
 static bool read_amount(struct ptrc_condition *c, const char *amount, const char *at,
 			struct ptrc_cli_reason *why)
 {
@@ -121,14 +121,7 @@ static bool read_limit(struct ptrc_condition *c, const char *at, struct ptrc_cli
 	return true;
 }
 
-static char *copy_name(const char *begin, const char *end)
-{
-	while (end > begin && strchr(blanks, end[-1]))
-		end--;
-	return ptrc_cli_copy_bytes(begin, (size_t)(end - begin));
-}
-
-/* The last relation of the text, as names may have such characters, too; null if there is none. */
+/* Finds the last relation of the text, because names may have such characters, too. Returns NULL if there is none. */
 static const char *find_relation(const char *text)
 {
 	const char *found = NULL;
@@ -141,7 +134,7 @@ static const char *find_relation(const char *text)
 static bool parse(struct ptrc_condition *c, struct ptrc_cli_reason *why)
 {
 	const char *at = c->text + strspn(c->text, blanks);
-	const char *relation;
+	const char *relation, *end;
 
 	if (!read_what(c, &at, why))
 		return false;
@@ -150,7 +143,9 @@ static bool parse(struct ptrc_condition *c, struct ptrc_cli_reason *why)
 	if (!relation)
 		return refuse(why, c->text, at + strlen(at),
 			      "one of > >= < <= and a limit are missing");
-	c->name = copy_name(at, relation);
+	for (end = relation; end > at && strchr(blanks, end[-1]);)
+		end--;
+	c->name = ptrc_cli_copy_bytes(at, (size_t)(end - at));
 	if (c->what == PTRC_CONDITION_LOSS && *c->name)
 		return refuse(why, c->text, at, "'loss' is of the whole log, not of '%.40s'",
 			      c->name);
@@ -168,7 +163,6 @@ static bool parse(struct ptrc_condition *c, struct ptrc_cli_reason *why)
 bool ptrc_conditions_add(struct ptrc_conditions *s, const char *text, struct ptrc_cli_reason *why)
 {
 	struct ptrc_condition c = {.text = text};
-
 	bool is_read = parse(&c, why);
 
 	*ptrc_append(s->list, s->count) = c;
@@ -180,7 +174,7 @@ static bool is_same(const char *a, const char *b)
 	return a && b ? !strcmp(a, b) : a == b;
 }
 
-/* Whether the condition names the pair: by its events, and by the field if it has one. */
+/* Whether the condition names the pair: it has the same events, and the same field or none. */
 static bool is_named(const struct ptrc_condition *c, const char *begin, const char *end,
 		     const char *by)
 {
@@ -190,7 +184,7 @@ static bool is_named(const struct ptrc_condition *c, const char *begin, const ch
 	       (!p->by_text || is_same(p->by_text, by));
 }
 
-/* Whether the name means one of the pairs only: a whole name does, whatever others there are. */
+/* Whether the name means only one of the pairs. A name with the right field always does. */
 static bool is_unambiguous(const struct ptrc_condition *c, const struct ptrc_pairs *pairs,
 			   struct ptrc_cli_reason *why)
 {
@@ -205,7 +199,7 @@ static bool is_unambiguous(const struct ptrc_condition *c, const struct ptrc_pai
 		if (is_same(c->pair.by_text, p->by_text))
 			return true;
 		first = first ? first : p;
-		/* A pair that was given twice is one. */
+		/* The same pair may have been given twice. */
 		if (!second && !is_same(first->by_text, p->by_text))
 			second = p;
 	}
@@ -220,7 +214,7 @@ static bool is_unambiguous(const struct ptrc_condition *c, const struct ptrc_pai
 	return false;
 }
 
-/* Whether one of the pairs is the one of the condition, or it is none but that of its name, which is found as such. */
+/* Whether the condition's pair need not be added: it is in the list, or it is X, which is found by its name. */
 static bool is_known(const struct ptrc_condition *c, const struct ptrc_pairs *pairs)
 {
 	for (size_t i = 0; i < pairs->count; i++)
@@ -250,7 +244,7 @@ bool ptrc_conditions_suit(const struct ptrc_conditions *s, const struct ptrc_pai
 
 /* ---- judging ---- */
 
-/* The pair of that whole name, or else one of that name. */
+/* The pair with the condition's events and field, or else the first with its events. */
 static const struct ptrc_diff_pair *find_pair(const struct ptrc_diff *d,
 					      const struct ptrc_condition *c)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Conditions of --fail-if on what differs:
+ * Conditions of --fail-if on the differences between logs:
  *
  * 	condition   what [ name ] relation limit
  * 	what        "count" | "rate" | "loss" | "min" | "max" | "p" number
  * 	relation    ">" | ">=" | "<" | "<="
- * 	limit       ( "+" | "-" ) number "%"    how much it changed
- * 	            ( "+" | "-" ) amount        the same, in events or time
- * 	            amount                      what it is after the change
+ * 	limit       ( "+" | "-" ) number "%"    compared with the change in percent
+ * 	            ( "+" | "-" ) amount        compared with the change in events or time
+ * 	            amount                      compared with the value after the change
  *
  * The name is that of a pair (X or BEGIN..END, perhaps by FIELD) or, for count and rate, of an event
  * type; loss has none. Quantiles are those such as p50 and p99.9. An amount of time has a unit, such as 5ms.
@@ -29,14 +29,14 @@ enum ptrc_condition_what {
 };
 
 enum ptrc_condition_verdict {
-	/* What the condition says is not so. */
+	/* The condition does not hold. */
 	PTRC_CONDITION_PASSED,
-	/* It is so. */
+	/* It holds. */
 	PTRC_CONDITION_FAILED,
-	/* It is so, but no test tells it from chance; or there are too few durations for one. */
+	/* It holds, but by the statistical test that may be chance, or there are too few durations for the test. */
 	PTRC_CONDITION_NOISE,
 	PTRC_CONDITION_FEW,
-	/* The logs do not have what it is about. */
+	/* The logs have no such event type or pair. */
 	PTRC_CONDITION_MISSING,
 };
 
@@ -46,16 +46,16 @@ struct ptrc_condition {
 	enum ptrc_condition_what what;
 	/* 0 is the shortest, 1000 the longest. */
 	unsigned int per_mille;
-	/* As it is written, and what that is as the name of a pair. */
+	/* As it is written, and parsed as the name of a pair. */
 	char *name;
 	struct ptrc_pair pair;
 	bool is_above;
 	bool is_equal_included;
-	/* A change of what was there before, in percent or absolute, or else what is there after. */
+	/* The limit is for the change, absolute or in percent, not for the value after the change. */
 	bool is_change;
 	bool is_percent;
 	double limit;
-	/* Filled in by ptrc_conditions_judge(). The values are of no use if it is missing. */
+	/* Filled in by ptrc_conditions_judge(). The values are not valid with PTRC_CONDITION_MISSING. */
 	enum ptrc_condition_verdict verdict;
 	double values[PTRC_DIFF_SIDES];
 };
@@ -66,23 +66,23 @@ struct ptrc_conditions {
 	size_t count;
 };
 
-/* Reads a condition, which then refers to the text. Returns false with a reason that begins with the
- * column if it is wrong. */
+/* Reads a condition, which keeps a pointer to the text. Returns false, with a reason that starts with the column,
+ * if it is wrong. */
 bool ptrc_conditions_add(struct ptrc_conditions *, const char *text, struct ptrc_cli_reason *why);
 
-/* Adds the pairs that conditions on durations name with a field, or by two names, and that are not there. Returns false
- * with the reason if there is no such field. */
+/* Adds missing pairs that conditions on durations name by two events or with a field. Returns false, with the
+ * reason, if there is no such field. */
 bool ptrc_conditions_add_pairs(const struct ptrc_conditions *, struct ptrc_pairs *,
 			       const struct ptrc_layouts *, struct ptrc_cli_reason *why);
 
-/* Whether each name means one of the pairs only. Otherwise returns false with the reason. */
+/* Returns false, with the reason, if a name means several pairs. */
 bool ptrc_conditions_suit(const struct ptrc_conditions *, const struct ptrc_pairs *,
 			  struct ptrc_cli_reason *why);
 
 /* Judges all conditions, and prints a message for each one that neither passes nor fails. */
 void ptrc_conditions_judge(struct ptrc_conditions *, const struct ptrc_diff *);
 
-/* Whether a condition has that verdict. */
+/* Whether any condition has this verdict. */
 bool ptrc_conditions_has(const struct ptrc_conditions *, enum ptrc_condition_verdict);
 
 void ptrc_conditions_free(struct ptrc_conditions *);

@@ -11,15 +11,6 @@
 
 /* ---- taking events ---- */
 
-static void count_type(struct ptrc_type *type)
-{
-	uint64_t *count = type->of_sink;
-
-	if (!count)
-		type->of_sink = count = ptrc_cli_allocate(sizeof(*count));
-	++*count;
-}
-
 /* Adds the counts of a log's event types. */
 static void add_types(struct ptrc_diff *d, const struct ptrc_reader *r)
 {
@@ -29,10 +20,9 @@ static void add_types(struct ptrc_diff *d, const struct ptrc_reader *r)
 
 		if (!counted || !counted->of_sink)
 			continue;
-		type = ptrc_table_find(&d->type_table, counted->name.text, counted->name.size,
+		type = ptrc_table_find(&d->type_table, counted->name.text, counted->name.size + 1,
 				       sizeof(*type));
-		if (!type->name)
-			type->name = ptrc_cli_copy(counted->name.text);
+		type->name = (const char *)type->entry.key;
 		type->counts[d->side] += *(const uint64_t *)counted->of_sink;
 	}
 }
@@ -43,9 +33,10 @@ static struct ptrc_diff_pair *find_pair(struct ptrc_diff *d, const struct ptrc_p
 	struct ptrc_diff_pair *pair;
 
 	ptrc_pair_put_whole_name(&name, p);
+	ptrc_buffer_char(&name, '\0');
 	pair = ptrc_table_find(&d->pair_table, name.bytes, name.used, sizeof(*pair));
 	if (!pair->begin) {
-		pair->whole_name = ptrc_cli_copy_bytes(name.bytes, name.used);
+		pair->whole_name = (const char *)pair->entry.key;
 		pair->begin = ptrc_cli_copy(p->begin);
 		pair->end = ptrc_cli_copy(p->end);
 		pair->by = p->by_text ? ptrc_cli_copy(p->by_text) : NULL;
@@ -53,16 +44,6 @@ static struct ptrc_diff_pair *find_pair(struct ptrc_diff *d, const struct ptrc_p
 	}
 	ptrc_buffer_free(&name);
 	return pair;
-}
-
-/* The durations of the log of this number. */
-static struct ptrc_quantiles *run_of(struct ptrc_diff_pair_side *s, size_t log)
-{
-	for (; s->run_count <= log; s->run_count++) {
-		s->runs = ptrc_cli_reallocate(s->runs, (s->run_count + 1) * sizeof(*s->runs));
-		s->runs[s->run_count] = (struct ptrc_quantiles){0};
-	}
-	return &s->runs[log];
 }
 
 static void add_pairs(struct ptrc_diff *d)
@@ -77,8 +58,10 @@ static void add_pairs(struct ptrc_diff *d)
 		const struct ptrc_pair *p = &d->pairs->list[rows[i]->pair];
 		struct ptrc_diff_pair_side *s = &find_pair(d, p)->sides[d->side];
 
+		while (s->run_count <= log)
+			*ptrc_append(s->runs, s->run_count) = (struct ptrc_quantiles){0};
 		ptrc_quantiles_merge(&s->lengths, &rows[i]->lengths);
-		ptrc_quantiles_merge(run_of(s, log), &rows[i]->lengths);
+		ptrc_quantiles_merge(&s->runs[log], &rows[i]->lengths);
 		s->halves.begins += rows[i]->halves.begins;
 		s->halves.ends += rows[i]->halves.ends;
 		s->halves.cut += rows[i]->halves.cut;
@@ -93,9 +76,8 @@ static void add_log(struct ptrc_diff_side *s, const struct ptrc_reader *r,
 {
 	uint64_t lost = ptrc_losses_events(l);
 
-	s->logs = ptrc_cli_reallocate(s->logs, (s->log_count + 1) * sizeof(char *));
 	s->is_complete = (!s->log_count || s->is_complete) && !ptrc_losses_is_any(l);
-	s->logs[s->log_count++] = ptrc_cli_copy(r->path);
+	*ptrc_append(s->logs, s->log_count) = ptrc_cli_copy(r->path);
 	s->lost_count += lost || !ptrc_losses_is_any(l) ? lost : 1;
 }
 
@@ -108,7 +90,11 @@ static void take(void *self, struct ptrc_source *source)
 
 	ptrc_period_widen(&d->span, ns);
 	if (!ptrc_is_system_type(id)) {
-		count_type(ptrc_reader_type(&source->reader, id));
+		struct ptrc_type *type = ptrc_reader_type(&source->reader, id);
+
+		if (!type->of_sink)
+			type->of_sink = ptrc_cli_allocate(sizeof(uint64_t));
+		++*(uint64_t *)type->of_sink;
 		s->event_count++;
 	}
 	ptrc_pairs_take(d->pairs, source);
@@ -161,7 +147,7 @@ double ptrc_diff_threshold(const struct ptrc_diff *d)
 	return ptrc_diff_is_single(d) ? PTRC_RANKS_THRESHOLD : PTRC_RUNS_THRESHOLD;
 }
 
-/* The logarithms of the quantile of each log that has durations; the caller frees them. */
+/* Returns the logarithms of the quantile for the logs that have durations, which the caller frees. */
 static double *logarithms(const struct ptrc_diff_pair_side *s, unsigned int per_mille,
 			  size_t *count)
 {
@@ -174,7 +160,8 @@ static double *logarithms(const struct ptrc_diff_pair_side *s, unsigned int per_
 	return list;
 }
 
-/* Whether there are enough durations, or enough logs for this number of pairs. */
+/* Whether a test can find a change: with so few durations or logs, and this number of pairs, its p-value may always
+ * be above the threshold. */
 static bool is_enough(const struct ptrc_diff *d, const struct ptrc_diff_pair *p)
 {
 	const struct ptrc_diff_pair_side *s = p->sides;
@@ -190,7 +177,7 @@ static bool is_enough(const struct ptrc_diff *d, const struct ptrc_diff_pair *p)
 		       PTRC_RUNS_THRESHOLD;
 }
 
-/* Compares the durations, and finds those pairs that have none. */
+/* Compares the ranks of the durations, or finds that a side has none. */
 static void compare(const struct ptrc_diff *d, struct ptrc_diff_pair *p)
 {
 	const struct ptrc_quantiles *a = &p->sides[PTRC_DIFF_BEFORE].lengths;
@@ -204,7 +191,7 @@ static void compare(const struct ptrc_diff *d, struct ptrc_diff_pair *p)
 	p->verdict = is_enough(d, p) ? PTRC_DIFF_NOISE : PTRC_DIFF_FEW;
 }
 
-/* Compares the quantile, over the logs if there are several on a side. */
+/* The p-value of the quantile: by durations, or, with several logs on a side, by logs. */
 static double compare_at(const struct ptrc_diff *d, const struct ptrc_diff_pair *p,
 			 unsigned int per_mille)
 {
@@ -222,7 +209,7 @@ static double compare_at(const struct ptrc_diff *d, const struct ptrc_diff_pair 
 	return p_value;
 }
 
-/* Corrects the p-values, in the order of the pairs, for the number of pairs that are tested. */
+/* Corrects the p-values, one for each pair, for the number of pairs that are tested. */
 static void correct(const struct ptrc_diff *d, double *p_values)
 {
 	double **tested = ptrc_cli_allocate((d->pair_count + 1) * sizeof(double *));
@@ -236,7 +223,7 @@ static void correct(const struct ptrc_diff *d, double *p_values)
 	free(tested);
 }
 
-/* The p-values of a quantile of all pairs that both sides have, in their order, which the caller frees. */
+/* Returns corrected p-values of the quantile, one for each pair, which the caller frees. */
 static double *test_at(const struct ptrc_diff *d, unsigned int per_mille)
 {
 	double *p_values = ptrc_cli_allocate((d->pair_count + 1) * sizeof(*p_values));
@@ -262,7 +249,7 @@ double ptrc_diff_test(const struct ptrc_diff *d, const struct ptrc_diff_pair *pa
 	return p_value;
 }
 
-/* Does the tests of the quantiles that are shown, and corrects that of ranks. */
+/* Tests the quantiles that are shown, and corrects the rank test. */
 static void test(const struct ptrc_diff *d)
 {
 	double *ranks = ptrc_cli_allocate((d->pair_count + 1) * sizeof(*ranks));
@@ -311,7 +298,7 @@ static void judge(const struct ptrc_diff *d, struct ptrc_diff_pair *p)
 	}
 }
 
-/* How far apart two numbers are, whichever is greater. */
+/* The distance of two numbers on a logarithmic scale. */
 static double distance(double before, double after)
 {
 	if (before <= 0 || after <= 0)
@@ -319,8 +306,7 @@ static double distance(double before, double after)
 	return fabs(log(after / before));
 }
 
-/* What the order of the list goes by: the greatest change that is no noise, and without one the
- * greatest change, behind all of those. */
+/* The sort key of pairs: the largest change that is not noise; below all of these, the largest change. */
 static double weight_of(const struct ptrc_diff_pair *p)
 {
 	double changed = -1;
@@ -340,7 +326,7 @@ static double weight_of(const struct ptrc_diff_pair *p)
 			changed = d;
 		noise = d > noise ? d : noise;
 	}
-	/* From -1 to 0: below every change. */
+	/* A number from -1 to 0 is below every change. */
 	return changed >= 0 ? changed : -1 / (1 + noise);
 }
 
@@ -363,7 +349,7 @@ static int compare_types(const void *a, const void *b, void *arg)
 	const struct ptrc_diff *d = arg;
 	const struct ptrc_diff_side *before = &d->sides[PTRC_DIFF_BEFORE];
 	const struct ptrc_diff_side *after = &d->sides[PTRC_DIFF_AFTER];
-	/* Without times, counts are all there is. */
+	/* Rates are compared, or counts if there are no times. */
 	double scale = before->span_ns && after->span_ns
 			       ? (double)before->span_ns / (double)after->span_ns
 			       : 1;
@@ -406,8 +392,6 @@ void ptrc_diff_end(struct ptrc_diff *d)
 
 void ptrc_diff_free(struct ptrc_diff *d)
 {
-	for (size_t i = 0; i < d->type_count; i++)
-		free(d->types[i]->name);
 	for (size_t i = 0; i < d->pair_count; i++) {
 		struct ptrc_diff_pair *p = d->pair_list[i];
 
@@ -415,7 +399,6 @@ void ptrc_diff_free(struct ptrc_diff *d)
 		free(p->end);
 		free(p->by);
 		free(p->name);
-		free(p->whole_name);
 		for (size_t k = 0; k < PTRC_DIFF_SIDES; k++) {
 			ptrc_quantiles_free(&p->sides[k].lengths);
 			for (size_t n = 0; n < p->sides[k].run_count; n++)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What differs between logs from before a change and logs from after it: how often events of each type
- * came, what was lost, and how long pairs of events took.
- */
+/* Compares logs from before a change with logs from after it: counts of events by type, losses, and durations of
+ * pairs of events. */
 #ifndef PTRC_SRC_DIFF_DIFF_H
 #define PTRC_SRC_DIFF_DIFF_H
 
@@ -21,21 +19,22 @@ struct ptrc_diff_side {
 	char **logs;
 	size_t log_count;
 	uint64_t event_count;
-	/* From the first event of each log to its last one; all of them together. */
+	/* The sum over the logs of the time from the first event to the last one. */
 	uint64_t span_ns;
-	/* Events that are missing, at least 1 if the data is incomplete. */
+	/* Missing events; at least 1 for each log with incomplete data. */
 	uint64_t lost_count;
 	bool is_complete;
 };
 
 struct ptrc_diff_type {
+	/* The key is the name with its null byte. */
 	struct ptrc_table_entry entry;
-	char *name;
+	const char *name;
 	uint64_t counts[PTRC_DIFF_SIDES];
 };
 
 enum ptrc_diff_verdict {
-	/* It is on one side only, or on neither. */
+	/* Only the logs after the change have durations, only those before it, none. */
 	PTRC_DIFF_NEW,
 	PTRC_DIFF_GONE,
 	PTRC_DIFF_NONE,
@@ -45,74 +44,74 @@ enum ptrc_diff_verdict {
 	/* It does not, but the test of a quantile does. */
 	PTRC_DIFF_CHANGED,
 	PTRC_DIFF_NOISE,
-	/* There are too few durations, or too few logs that have some. */
+	/* There are too few durations, or too few logs with durations. */
 	PTRC_DIFF_FEW,
 };
 
 struct ptrc_diff_pair {
+	/* The key is the whole name, BEGIN..END by FIELD, with its null byte. */
 	struct ptrc_table_entry entry;
-	/* The names of its types, and the field or null; its name, and its whole name BEGIN..END by
-	 * FIELD. */
+	const char *whole_name;
+	/* The names of its types, and the field or NULL; its name. */
 	char *begin;
 	char *end;
 	char *by;
 	char *name;
-	char *whole_name;
 	struct ptrc_diff_pair_side {
 		struct ptrc_quantiles lengths;
-		/* The same of each log; logs after the last of these have none. */
+		/* The same for each log. Logs after run_count have no durations. */
 		struct ptrc_quantiles *runs;
 		size_t run_count;
 		struct ptrc_pair_halves halves;
 		uint64_t without_key;
 	} sides[PTRC_DIFF_SIDES];
-	/* Filled in by ptrc_diff_end(). The tests are of no use if the pair is on one side only; their
-	 * p-values are corrected for the number of tests. That of ranks is of one log on each side. */
+	/* Filled in by ptrc_diff_end(). The tests are valid if both sides have durations, the rank test if each
+	 * side is one log. p-values are corrected for the number of tests. */
 	enum ptrc_diff_verdict verdict;
 	struct ptrc_rank_test test;
 	double p_values[PTRC_QUANTILES_SHOWN];
-	/* The change of the quantile is no noise. */
+	/* By the test, the change of the quantile is not chance. */
 	bool is_changed[PTRC_QUANTILES_SHOWN];
 };
 
-/* Starts zeroed but for pairs.is_by_name and what ptrc_pairs_add() has added. */
+/* Starts zeroed except for pairs. */
 struct ptrc_diff {
-	/* The log whose events come: its side, and the time of its events. */
+	/* The log that is read, its side, and the time of its events so far. */
 	struct ptrc_query *query;
 	size_t side;
 	struct ptrc_period span;
-	/* Those that are looked for; the caller has them. */
+	/* The caller's. */
 	struct ptrc_pairs *pairs;
 	struct ptrc_diff_side sides[PTRC_DIFF_SIDES];
 	struct ptrc_table type_table;
 	struct ptrc_table pair_table;
-	/* Those that changed most come first; filled in by ptrc_diff_end(). */
+	/* Sorted by ptrc_diff_end(): the largest change first. */
 	struct ptrc_diff_type **types;
 	size_t type_count;
 	struct ptrc_diff_pair **pair_list;
 	size_t pair_count;
 };
 
-/* Lets the events of a query with a single source go to this side. */
+/* Makes the diff the sink of a query with a single source, a log of this side. */
 void ptrc_diff_begin(struct ptrc_diff *, size_t side, struct ptrc_query *);
 
-/* Compares the sides. Is called once, behind the last log. */
+/* Compares the sides. Called once, after the last log. */
 void ptrc_diff_end(struct ptrc_diff *);
 
 /* Events per second; negative if there is no time between events. */
 double ptrc_diff_rate(const struct ptrc_diff_side *, uint64_t count);
 
-/* The p-value of any quantile of a pair that both sides have, corrected for the number of pairs. */
+/* The p-value of a quantile of a pair with durations on both sides, corrected for the number of pairs. */
 double ptrc_diff_test(const struct ptrc_diff *, const struct ptrc_diff_pair *,
 		      unsigned int per_mille);
 
-/* Whether there is one log on each side, whose durations are compared; else logs are. */
+/* Whether each side is one log. Then the tests compare durations, else logs. */
 bool ptrc_diff_is_single(const struct ptrc_diff *);
 
-/* The limit below which a p-value is a change. */
+/* A p-value below this is a change, not noise. */
 double ptrc_diff_threshold(const struct ptrc_diff *);
 
-/* How much the quantile changed, as a part of what it was. */
+/* The relative change of a value; infinite if it was 0 before. */
 double ptrc_diff_change(double before, double after);
 
 void ptrc_diff_free(struct ptrc_diff *);

@@ -3,18 +3,17 @@
 #include "src/diff/diff_report.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "src/base/json.h"
 #include "src/spans/pair_report.h"
 
-/* Columns of text. */
-/* A longer name has the headline on a line of its own. */
+/* The verdict follows a longer name on the next line. */
 enum { NAME_MAX_COLUMNS = 12 };
+/* The widths of columns. */
 enum { LABEL = 28, VALUE = 13, CHANGE = 10, NAME = 26, COUNT = 10, RATE = 12 };
 
-/* A p-value below this is shown as that: no approximation is better. */
+/* A p-value below this is shown as "< 1e-06", because the approximation is not better. */
 #define P_LEAST 1e-6
 
 static const char *const side_names[PTRC_DIFF_SIDES] = {"before", "after"};
@@ -32,7 +31,6 @@ static const char *const condition_verdicts[] = {
 	[PTRC_CONDITION_MISSING] = "missing",
 };
 
-/* The tests that tell noise from changes. */
 static const char *tests_of(const struct ptrc_diff *d)
 {
 	return ptrc_diff_is_single(d) ? "Mann-Whitney, Mathisen; Holm"
@@ -41,7 +39,7 @@ static const char *tests_of(const struct ptrc_diff *d)
 
 /* ---- text ---- */
 
-/* Moves what was put since `begin` to the right side of a column, behind a blank. */
+/* Right-aligns the text since `begin` in a column, after at least one blank. */
 static void end_column(struct ptrc_buffer *b, size_t begin, size_t columns)
 {
 	size_t size = b->used - begin;
@@ -57,8 +55,7 @@ static void put_word(struct ptrc_buffer *b, const char *word, size_t columns)
 	end_column(b, begin, columns);
 }
 
-/* Puts the first column, which begins with so many blanks; the others of a long one are on the next
- * line. */
+/* Puts the first column, indented. After a long label the other columns are on the next line. */
 static void put_label(struct ptrc_buffer *b, long indent, const char *label, size_t columns)
 {
 	size_t begin = b->used;
@@ -154,7 +151,7 @@ static void put_sides(struct ptrc_buffer *b, const struct ptrc_diff *d)
 	put_numbers(b, "events lost", s[0].lost_count, s[1].lost_count);
 }
 
-/* Puts what a test of it says, "noise, p 0.31"; p is less than 0: there is no test. */
+/* Puts the result of a test, "noise, p 0.31". Without a test, p is less than 0. */
 static void put_test(struct ptrc_buffer *b, double p, bool is_changed)
 {
 	if (p < 0)
@@ -177,7 +174,7 @@ static void put_lengths(struct ptrc_buffer *b, const char *label, const struct p
 	ptrc_buffer_char(b, '\n');
 }
 
-/* What became of the quantile. */
+/* The verdict on a single quantile. */
 static const char *quantile_verdict(const struct ptrc_diff_pair *p, size_t i)
 {
 	const struct ptrc_diff_pair_side *s = p->sides;
@@ -197,11 +194,9 @@ static void put_pair(struct ptrc_buffer *b, const struct ptrc_diff_pair *p)
 {
 	const struct ptrc_quantiles *before = &p->sides[PTRC_DIFF_BEFORE].lengths;
 	const struct ptrc_quantiles *after = &p->sides[PTRC_DIFF_AFTER].lengths;
-
 	size_t begin = b->used;
 
 	ptrc_text_put(b, p->name, strlen(p->name));
-	/* The verdict of a long name is on the next line. */
 	ptrc_buffer_text(b, b->used - begin > NAME_MAX_COLUMNS ? ":\n  " : ": ");
 	ptrc_buffer_text(b, verdicts[p->verdict]);
 	for (size_t i = 0; i < PTRC_QUANTILES_SHOWN && before->count && after->count; i++)
@@ -255,7 +250,7 @@ static void put_types(struct ptrc_buffer *b, const struct ptrc_diff *d)
 		put_type(b, d, d->types[i]);
 }
 
-/* Puts what a condition is about: after the change, and before it. */
+/* Puts a value of the condition with its unit. */
 static void put_value(struct ptrc_buffer *b, const struct ptrc_condition *c, double value)
 {
 	if (c->what == PTRC_CONDITION_QUANTILE)
@@ -344,17 +339,6 @@ static void put_type_json(struct ptrc_json *j, const struct ptrc_diff *d,
 	ptrc_json_close(j, '}');
 }
 
-static void put_pair_side_json(struct ptrc_json *j, const char *key,
-			       const struct ptrc_diff_pair_side *s)
-{
-	ptrc_json_open(j, key, '{');
-	ptrc_json_u64(j, "count", s->lengths.count);
-	ptrc_pair_halves_json(j, &s->halves, s->without_key);
-	if (s->lengths.count)
-		ptrc_quantiles_json(j, &s->lengths);
-	ptrc_json_close(j, '}');
-}
-
 static void put_pair_json(struct ptrc_json *j, const struct ptrc_diff_pair *p)
 {
 	ptrc_json_open(j, NULL, '{');
@@ -364,8 +348,16 @@ static void put_pair_json(struct ptrc_json *j, const struct ptrc_diff_pair *p)
 	if (p->by)
 		ptrc_json_text(j, "by", p->by);
 	ptrc_json_text(j, "verdict", verdicts[p->verdict]);
-	for (size_t i = 0; i < PTRC_DIFF_SIDES; i++)
-		put_pair_side_json(j, side_names[i], &p->sides[i]);
+	for (size_t i = 0; i < PTRC_DIFF_SIDES; i++) {
+		const struct ptrc_diff_pair_side *s = &p->sides[i];
+
+		ptrc_json_open(j, side_names[i], '{');
+		ptrc_json_u64(j, "count", s->lengths.count);
+		ptrc_pair_halves_json(j, &s->halves, s->without_key);
+		if (s->lengths.count)
+			ptrc_quantiles_json(j, &s->lengths);
+		ptrc_json_close(j, '}');
+	}
 	if (p->sides[0].lengths.count && p->sides[1].lengths.count) {
 		put_double(j, "p_value", p->test.p_value);
 		put_double(j, "superiority", p->test.superiority);
@@ -380,14 +372,6 @@ static void put_pair_json(struct ptrc_json *j, const struct ptrc_diff_pair *p)
 		ptrc_json_close(j, '}');
 	}
 	ptrc_json_close(j, '}');
-}
-
-static void put_value_json(struct ptrc_json *j, const char *key, double value)
-{
-	if (value < 0)
-		return;
-	ptrc_json_key(j, key);
-	ptrc_buffer_format(j->buffer, "%.17g", value);
 }
 
 void ptrc_diff_put_json(struct ptrc_buffer *b, const struct ptrc_diff *d,
@@ -415,8 +399,12 @@ void ptrc_diff_put_json(struct ptrc_buffer *b, const struct ptrc_diff *d,
 		ptrc_json_open(&j, NULL, '{');
 		ptrc_json_bytes(&j, "condition", c->text, strlen(c->text));
 		ptrc_json_text(&j, "verdict", condition_verdicts[c->verdict]);
-		for (size_t k = 0; k < PTRC_DIFF_SIDES && c->verdict != PTRC_CONDITION_MISSING; k++)
-			put_value_json(&j, side_names[k], c->values[k]);
+		for (size_t k = 0; k < PTRC_DIFF_SIDES; k++) {
+			if (c->verdict == PTRC_CONDITION_MISSING || c->values[k] < 0)
+				continue;
+			ptrc_json_key(&j, side_names[k]);
+			ptrc_buffer_format(b, "%.17g", c->values[k]);
+		}
 		ptrc_json_close(&j, '}');
 	}
 	ptrc_json_close(&j, ']');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What differs between logs, for people and as JSON. */
+/* The differences between logs as text and as JSON. */
 #ifndef PTRC_SRC_DIFF_DIFF_REPORT_H
 #define PTRC_SRC_DIFF_DIFF_REPORT_H
 
@@ -7,11 +7,10 @@
 #include "src/diff/conditions.h"
 #include "src/diff/diff.h"
 
-/* Puts tables of at most 80 columns, but for long names. */
+/* Puts tables, which are at most 80 columns wide except for long names. */
 void ptrc_diff_put_text(struct ptrc_buffer *, const struct ptrc_diff *,
 			const struct ptrc_conditions *);
 
-/* Puts an object. */
 void ptrc_diff_put_json(struct ptrc_buffer *, const struct ptrc_diff *,
 			const struct ptrc_conditions *);
 

@@ -28,7 +28,7 @@ struct ptrc_rank_test ptrc_ranks_compare(const struct ptrc_quantiles *a,
 	double m = (double)a->count;
 	double n = (double)b->count;
 	double all = m + n;
-	/* Those of a before the place, and pairs of which that of b is longer; ties are halves. */
+	/* The durations of a below the place; u is the number of pairs in which the one of b is longer. */
 	double below = 0;
 	double u = 0;
 	double tied = 0;
@@ -58,10 +58,8 @@ static long double log_ways(uint64_t n, uint64_t k)
 	       lgammal((long double)(n - k) + 1);
 }
 
-/*
- * Fisher's exact test: of m and n things, `of_m` and `of_n` have a property. How probable it is that it
- * falls on them at least as unevenly, in either direction.
- */
+/* Fisher's exact test: of_m of m things and of_n of n things have a property. Returns the two-sided p-value of such
+ * an uneven division. */
 static double exact(uint64_t m, uint64_t of_m, uint64_t n, uint64_t of_n)
 {
 	uint64_t property = of_m + of_n;
@@ -70,7 +68,7 @@ static double exact(uint64_t m, uint64_t of_m, uint64_t n, uint64_t of_n)
 	long double term = expl(log_ways(n, of_n) + log_ways(m, of_m) - log_ways(m + n, property));
 	long double sum = term;
 
-	/* From what was observed on to the end of that side; each term is less than the one before. */
+	/* Sums from the observed value to the end of the tail, where terms decrease. */
 	for (uint64_t k = of_n; k != last && term > sum * 1e-12L;) {
 		long double out = (long double)(is_more ? property - k : k);
 		long double room = (long double)(is_more ? n - k : m - (property - k));
@@ -116,7 +114,7 @@ double ptrc_ranks_compare_at(const struct ptrc_quantiles *a, const struct ptrc_q
 
 /* ---- runs ---- */
 
-/* How many ways there are to take k of n, or more than PTRC_RUNS_WAYS. */
+/* The number of ways to take k out of n; some number above PTRC_RUNS_WAYS if there are more than that. */
 static double count_ways(size_t n, size_t k)
 {
 	double ways = 1;
@@ -134,8 +132,8 @@ double ptrc_runs_least(size_t a_count, size_t b_count)
 	return (a_count == b_count ? 2 : 1) / (ways < PTRC_RUNS_WAYS ? ways : PTRC_RUNS_WAYS);
 }
 
-/* Changes the first k numbers of the list of n, in ascending order, into the next ones. Returns false after the
- * last ones. */
+/* Changes the first k elements of the list, ascending numbers below n, into the next combination. Returns false after
+ * the last one. */
 static bool next_choice(size_t *chosen, size_t k, size_t n)
 {
 	size_t i = k;
@@ -150,7 +148,7 @@ static bool next_choice(size_t *chosen, size_t k, size_t n)
 	return true;
 }
 
-/* Draws k of n, in any order: the list has all n. */
+/* Draws k out of n: shuffles them to the front of the list, which has all n. */
 static void draw_choice(size_t *chosen, size_t k, size_t n, uint64_t *state)
 {
 	for (size_t i = 0; i < k; i++) {
@@ -187,7 +185,7 @@ double ptrc_runs_compare(const double *a, size_t a_count, const double *b, size_
 		sum += all[i];
 		chosen[i] = i;
 	}
-	/* A little less, as the same numbers in another order have another sum. */
+	/* A bit less, because the sum of the same numbers in another order may differ by rounding. */
 	observed = difference(all, chosen, a_count, n, sum) * (1 - 1e-9);
 	do {
 		ways++;

@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether durations of two runs differ by more than chance makes equal runs differ. Both tests look
- * at the order of the durations only, not at how they are distributed; those that
- * src/spans/quantiles.h counts as the same are ties.
+ * Statistical tests whether the durations of two runs differ by more than chance. The tests of durations depend
+ * only on their order, not on their distribution. Durations in the same place of the histogram of
+ * src/spans/quantiles.h are ties.
  */
 #ifndef PTRC_SRC_DIFF_RANKS_H
 #define PTRC_SRC_DIFF_RANKS_H
 
 #include "src/spans/quantiles.h"
 
-/* What happens to equal logs less often than this, in a whole comparison, is taken for a change: by the durations
- * of one log on each side, and by several logs, of which there are fewer than durations. */
+/* Levels of significance for a whole comparison: of the durations of one log on each side, and of several logs, which
+ * are fewer than durations. */
 #define PTRC_RANKS_THRESHOLD 0.001
 #define PTRC_RUNS_THRESHOLD 0.05
 
-/* With fewer durations on a side, the rank test cannot get below that. */
+/* With fewer durations on a side, the p-value of the rank test is never below the threshold. */
 enum { PTRC_RANKS_LEAST = 8 };
 
 struct ptrc_rank_test {
-	/* How probable as great a difference is if both are the same, in either direction. */
+	/* Two-sided. */
 	double p_value;
-	/* How probable it is that a duration of the second is longer than one of the first, with half
-	 * of the ties. */
+	/* The probability that a duration of the second run is longer than one of the first. Ties count half. */
 	double superiority;
 };
 
@@ -34,18 +33,18 @@ struct ptrc_rank_test ptrc_ranks_compare(const struct ptrc_quantiles *,
 					 const struct ptrc_quantiles *);
 
 /*
- * The same p-value for one quantile: how many durations of each are above the lesser one of both
- * quantiles (Mathisen, A method of testing the hypothesis that two samples are from the same
- * population, Annals of Mathematical Statistics 14, 1943), by Fisher's exact test. It sees a tail that
- * has changed, which is nothing beside all the other ranks.
+ * The same p-value for one quantile: the numbers of durations of each run above the lesser of both quantiles
+ * (Mathisen, A method of testing the hypothesis that two samples are from the same population, Annals of
+ * Mathematical Statistics 14, 1943), by Fisher's exact test. It sees a change in the tail, which the rank test does
+ * not notice among all other ranks.
  */
 double ptrc_ranks_compare_at(const struct ptrc_quantiles *, const struct ptrc_quantiles *,
 			     unsigned int per_mille);
 
 /*
- * The p-value of the difference between the means of two groups of runs, of each of which there is one number, by
- * permutation: in how many of the ways to divide the runs in groups of these sizes the difference is at least as
- * great. If there are more than PTRC_RUNS_WAYS ways, that number of them is drawn, always the same.
+ * The p-value of the difference between the means of two groups of runs, each run being one number, by permutation:
+ * the part of all divisions of the runs into groups of these sizes in which the difference is at least as great. If
+ * there are more than PTRC_RUNS_WAYS divisions, that many are drawn by a generator with a fixed seed.
  */
 enum { PTRC_RUNS_WAYS = 20000 };
 double ptrc_runs_compare(const double *a, size_t a_count, const double *b, size_t b_count);

@@ -1,50 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The Trace Event Format of Chromium, in JSON: what about:tracing, Perfetto's viewer, speedscope and
- * others open. Its times are microseconds. As the digits of a double would not do for those since
- * 1970, they count from the first event, with three decimals, so no nanosecond is lost. Viewers sort
- * the events.
+ * The Trace Event Format of Chromium, in JSON, for about:tracing, Perfetto's viewer, speedscope and others. Times
+ * are microseconds with three decimals since the first event, so that a double has room for every nanosecond.
+ * Viewers sort the events.
  */
 #include "config.h"
 #include "src/export/format.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/json.h"
-#include "src/base/output.h"
 #include "src/text/event_format.h"
 #include "src/fields/when.h"
 
-/* What is added to the number of a thread for the lane that shows its states. */
+/* The lane of a thread's states has the thread's number plus this. */
 enum { STATES_TID = 1000000000 };
 
-/* The most bytes of a time, or of a number of a lane. */
-enum { NUMBER_BYTES = 24 };
-
-/* Puts a time as microseconds with three decimals. */
-static char *write_ts(char *p, uint64_t ns)
+/* Puts a key and a time as microseconds with three decimals. */
+static void put_ts(struct ptrc_buffer *b, const char *key, uint64_t ns)
 {
 	uint64_t fraction = ns % 1000;
+	char *p;
 
-	p = ptrc_write_u64(p, ns / 1000);
+	ptrc_buffer_text(b, key);
+	p = ptrc_write_u64(ptrc_buffer_room(b, PTRC_U64_BYTES + 4), ns / 1000);
 	p[0] = '.';
 	p[1] = (char)('0' + fraction / 100);
 	p[2] = (char)('0' + fraction / 10 % 10);
 	p[3] = (char)('0' + fraction % 10);
-	return p + 4;
+	b->used = (size_t)(p + 4 - b->bytes);
 }
 
-static void put_ts(struct ptrc_buffer *b, const char *key, uint64_t ns)
-{
-	char *p;
-
-	ptrc_buffer_text(b, key);
-	p = ptrc_buffer_room(b, NUMBER_BYTES);
-	b->used = (size_t)(write_ts(p, ns) - b->bytes);
-}
-
-/* Begins an event of this phase behind the one before. */
+/* Opens an event of this phase, after another one. */
 static inline void put_phase(struct ptrc_buffer *b, const char *phase)
 {
 	ptrc_buffer_text(b, ",\n{\"ph\":\"");
@@ -60,7 +47,7 @@ static void put_numbers(struct ptrc_buffer *b, int64_t pid, int64_t tid)
 	ptrc_buffer_i64(b, tid);
 }
 
-/* Puts the name, or the place, of a process or a thread. */
+/* Puts the name of a process or a thread, or, without a name, its place among the others. */
 static void put_metadata(struct ptrc_buffer *b, const struct ptrc_export_lane *lane, int64_t tid,
 			 const char *what, const struct ptrc_buffer *name, int64_t place)
 {
@@ -76,16 +63,16 @@ static void put_metadata(struct ptrc_buffer *b, const struct ptrc_export_lane *l
 	ptrc_buffer_text(b, "}}");
 }
 
-/* Tells of a lane that is new: a thread, or its states, which come right below it. */
-static void tell_of(struct ptrc_buffer *b, struct ptrc_export_lane *lane, bool is_state)
+/* Puts the name and the place of a new lane: a thread, or its states, which are shown right below it. */
+static void put_new_lane(struct ptrc_buffer *b, struct ptrc_export_lane *lane, bool is_state)
 {
 	struct ptrc_buffer name = PTRC_BUFFER_INIT;
 	int64_t tid = is_state ? (int64_t)STATES_TID + lane->tid : lane->tid;
 
-	if (!lane->process->is_told) {
+	if (!lane->process->is_written) {
 		ptrc_export_put_process(&name, lane->process);
 		put_metadata(b, lane, 0, "process_name", &name, 0);
-		lane->process->is_told = true;
+		lane->process->is_written = true;
 		name.used = 0;
 	}
 	ptrc_export_put_thread(&name, lane);
@@ -95,22 +82,17 @@ static void tell_of(struct ptrc_buffer *b, struct ptrc_export_lane *lane, bool i
 	put_metadata(b, lane, tid, "thread_sort_index", NULL, 2 * (int64_t)lane->tid + is_state);
 	ptrc_buffer_free(&name);
 	if (is_state) {
-		lane->is_state_told = true;
+		lane->is_state_written = true;
 		return;
 	}
-	lane->is_told = true;
+	lane->is_written = true;
 	put_numbers(&lane->text, lane->pid, lane->tid);
-}
-
-static inline void put_lane(struct ptrc_buffer *b, const struct ptrc_export_lane *lane)
-{
-	ptrc_buffer_bytes(b, lane->text.bytes, lane->text.used);
 }
 
 static inline void need(struct ptrc_buffer *b, struct ptrc_export_lane *lane)
 {
-	if (__builtin_expect(!lane->is_told, 0))
-		tell_of(b, lane, false);
+	if (__builtin_expect(!lane->is_written, 0))
+		put_new_lane(b, lane, false);
 }
 
 static void put_name(struct ptrc_buffer *b, const struct ptrc_export_name *name,
@@ -123,8 +105,19 @@ static void put_name(struct ptrc_buffer *b, const struct ptrc_export_name *name,
 	ptrc_buffer_char(b, '"');
 }
 
-/* Puts what the event tells beside its time, name and thread, as members of the open object. */
-static void put_details(struct ptrc_json *j, struct ptrc_view *view, bool has_symbols)
+/* Opens an event on a lane, which has been named, and leaves it open. */
+static void open_event(struct ptrc_buffer *b, const char *phase, uint64_t ns,
+		       const struct ptrc_export_lane *lane, const struct ptrc_export_name *name,
+		       const char *category)
+{
+	put_phase(b, phase);
+	put_ts(b, ",\"ts\":", ns);
+	ptrc_buffer_bytes(b, lane->text.bytes, lane->text.used);
+	put_name(b, name, category);
+}
+
+/* Puts the event's data, truncation and source position as members of the open object. */
+static void put_details(const struct ptrc_export *x, struct ptrc_json *j, struct ptrc_view *view)
 {
 	const struct ptrc_reader *r = view->reader;
 
@@ -132,24 +125,20 @@ static void put_details(struct ptrc_json *j, struct ptrc_view *view, bool has_sy
 		ptrc_event_put_data_json(j, view);
 	if (__builtin_expect(ptrc_view_is_cut(view), 0))
 		ptrc_json_text(j, "truncated", ptrc_reader_truncation(r));
-	if (__builtin_expect(has_symbols, 0))
+	if (__builtin_expect(x->query->symbols != NULL, 0))
 		ptrc_event_put_symbol_json(j, view);
 }
 
-/* A sample has the number of its stack. */
 static void put_sample(struct ptrc_export *x, const struct ptrc_export_event *e)
 {
 	struct ptrc_flames *f = &x->flames;
 	struct ptrc_buffer *b = &x->query->out;
 	uint32_t stack = ptrc_flames_sample(f, x->query, x->source, 0);
 
-	/* To a viewer, one without a stack would mean that all have none. */
+	/* If one sample had no stack, viewers would take it that none has one. */
 	if (!stack)
 		stack = ptrc_flames_stack(f, 0, ptrc_flames_frame(f, "-", 1));
-	put_phase(b, "P");
-	put_ts(b, ",\"ts\":", e->ns);
-	put_lane(b, e->lane);
-	put_name(b, &e->type->name, "sample");
+	open_event(b, "P", e->ns, e->lane, &e->type->name, "sample");
 	ptrc_buffer_text(b, ",\"sf\":");
 	ptrc_buffer_u64(b, stack);
 	ptrc_buffer_char(b, '}');
@@ -166,12 +155,9 @@ static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 		put_sample(x, e);
 		return;
 	}
-	put_phase(b, "i");
-	put_ts(b, ",\"ts\":", e->ns);
-	put_lane(b, e->lane);
-	put_name(b, &e->type->name, "event\",\"s\":\"t");
+	open_event(b, "i", e->ns, e->lane, &e->type->name, "event\",\"s\":\"t");
 	ptrc_buffer_text(b, ",\"args\":{");
-	put_details(&j, e->view, x->query->symbols);
+	put_details(x, &j, e->view);
 	if (e->missing)
 		ptrc_json_text(&j, "missing", e->missing);
 	ptrc_buffer_text(b, "}}");
@@ -180,19 +166,18 @@ static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 
 static void put_slice_args(struct ptrc_export *x, const struct ptrc_slice *s)
 {
-	bool has_symbols = x->query->symbols;
 	struct ptrc_json j = {&x->query->out, true};
 
 	ptrc_buffer_text(j.buffer, ",\"args\":{");
-	put_details(&j, s->begin, has_symbols);
-	if (s->end &&
-	    (s->end->reader->size || s->end->layout || has_symbols || s->end_lane != s->lane)) {
+	put_details(x, &j, s->begin);
+	if (s->end && (s->end->reader->size || s->end->layout || x->query->symbols ||
+		       s->end_lane != s->lane)) {
 		ptrc_json_open(&j, "end", '{');
 		if (s->end_lane != s->lane) {
 			ptrc_json_i64(&j, "pid", s->end_lane->pid);
 			ptrc_json_i64(&j, "tid", s->end_lane->tid);
 		}
-		put_details(&j, s->end, has_symbols);
+		put_details(x, &j, s->end);
 		ptrc_json_close(&j, '}');
 	}
 	if (!s->end)
@@ -202,8 +187,7 @@ static void put_slice_args(struct ptrc_export *x, const struct ptrc_slice *s)
 	ptrc_buffer_char(j.buffer, '}');
 }
 
-/* An arrow leads from one slice to another, so each end of it has one, of a nanosecond, which is so
- * short that it lies within or outside of any other. */
+/* Puts one end of an arrow. Arrows connect slices, so there is one of 1 ns, which is too short to overlap others. */
 static void put_flow_end(struct ptrc_export *x, const struct ptrc_slice *s, bool is_end)
 {
 	struct ptrc_export_lane *lane = is_end ? s->end_lane : s->lane;
@@ -214,26 +198,20 @@ static void put_flow_end(struct ptrc_export *x, const struct ptrc_slice *s, bool
 	put_phase(b, "X");
 	put_ts(b, ",\"ts\":", ns);
 	put_ts(b, ",\"dur\":", 1);
-	put_lane(b, lane);
+	ptrc_buffer_bytes(b, lane->text.bytes, lane->text.used);
 	put_name(b, s->name, "flow");
 	ptrc_buffer_char(b, '}');
-	put_phase(b, is_end ? "f\",\"bp\":\"e" : "s");
-	put_ts(b, ",\"ts\":", ns);
-	put_lane(b, lane);
-	put_name(b, s->name, "flow");
+	open_event(b, is_end ? "f\",\"bp\":\"e" : "s", ns, lane, s->name, "flow");
 	ptrc_buffer_text(b, ",\"id\":");
 	ptrc_buffer_u64(b, s->number);
 	ptrc_buffer_char(b, '}');
 }
 
-/* An event that begins or ends an asynchronous slice; the object stays open. */
+/* Opens an event that starts or ends an asynchronous slice, and leaves it open. */
 static void put_async(struct ptrc_buffer *b, const struct ptrc_slice *s, const char *phase,
 		      uint64_t ns)
 {
-	put_phase(b, phase);
-	put_ts(b, ",\"ts\":", ns);
-	put_lane(b, s->lane);
-	put_name(b, s->name, "pair");
+	open_event(b, phase, ns, s->lane, s->name, "pair");
 	ptrc_buffer_text(b, ",\"id\":\"");
 	ptrc_buffer_hex(b, s->number);
 	ptrc_buffer_char(b, '"');
@@ -247,8 +225,8 @@ static void slice(struct ptrc_export *x, const struct ptrc_slice *s)
 	if (s->kind == PTRC_SLICE_ASYNC) {
 		put_async(b, s, "b", s->begin_ns);
 	} else {
-		if (s->kind == PTRC_SLICE_STATE && !s->lane->is_state_told)
-			tell_of(b, s->lane, true);
+		if (s->kind == PTRC_SLICE_STATE && !s->lane->is_state_written)
+			put_new_lane(b, s->lane, true);
 		put_phase(b, s->end ? "X" : "B");
 		put_ts(b, ",\"ts\":", s->begin_ns);
 		if (s->end)
@@ -256,7 +234,7 @@ static void slice(struct ptrc_export *x, const struct ptrc_slice *s)
 		if (s->kind == PTRC_SLICE_STATE)
 			put_numbers(b, s->lane->pid, (int64_t)STATES_TID + s->lane->tid);
 		else
-			put_lane(b, s->lane);
+			ptrc_buffer_bytes(b, s->lane->text.bytes, s->lane->text.used);
 		put_name(b, s->name, s->kind == PTRC_SLICE_STATE ? "state" : "pair");
 	}
 	put_slice_args(x, s);
@@ -281,24 +259,21 @@ static void counter(struct ptrc_export *x, struct ptrc_export_counter *c,
 	const char *unit = ptrc_unit_word(v->unit);
 	struct ptrc_json j = {b, true};
 
-	/* JSON has no such numbers, and a viewer would take their names for 0. */
+	/* JSON has no infinity and no NaN, and viewers would take their names for 0. */
 	if ((v->kind == PTRC_VALUE_FLOAT || v->kind == PTRC_VALUE_DOUBLE) && !isfinite(v->f))
 		return;
 	if (plain.kind == PTRC_VALUE_HEX)
 		plain.kind = PTRC_VALUE_UNSIGNED;
 	plain.raw = NULL;
 	need(b, lane);
-	put_phase(b, "C");
-	put_ts(b, ",\"ts\":", x->now_ns);
-	put_lane(b, lane);
-	put_name(b, &c->name, "counter");
+	open_event(b, "C", x->now_ns, lane, &c->name, "counter");
 	ptrc_buffer_text(b, ",\"args\":{");
 	ptrc_value_json(&j, *unit ? unit : "value", &plain);
 	ptrc_buffer_text(b, "}}");
 	ptrc_export_write_some(x);
 }
 
-/* Losses are in lanes of their own, of a process 0: one for each log. */
+/* Puts a loss on the lane for its log, which belongs to process 0. */
 static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 {
 	struct ptrc_buffer *b = &x->query->out;
@@ -330,12 +305,12 @@ static void begin(struct ptrc_export *x)
 
 	ptrc_buffer_format(b, "{\"exporter\":\"ptrace-export %s\",\"displayTimeUnit\":\"ns\",\n",
 			   PACKAGE_VERSION);
-	/* Each event that follows begins with a comma. */
+	/* Each further event starts with a comma. */
 	ptrc_buffer_text(b, "\"traceEvents\":[\n{\"ph\":\"M\",\"pid\":0,\"name\":\"process_name\","
 			    "\"args\":{\"name\":\"trace system\"}}");
 }
 
-/* Puts the stacks of samples, each as its innermost frame and the number of the stack below. */
+/* Puts the stacks of samples: each as its innermost frame, and the number of the rest of the stack. */
 static void put_stacks(struct ptrc_export *x)
 {
 	const struct ptrc_flames *f = &x->flames;
@@ -368,7 +343,7 @@ static bool end(struct ptrc_export *x)
 	ptrc_buffer_text(&q->out, ",\n\"otherData\":{");
 	if (ptrc_export_start_ns(x)) {
 		ptrc_json_time(&j, "start", &start);
-		/* A string: readers would round the number. */
+		/* This is a string, because readers would round the number. */
 		ptrc_json_key(&j, "start_ns");
 		ptrc_buffer_char(&q->out, '"');
 		ptrc_buffer_i64(&q->out, ptrc_export_start_ns(x));

@@ -1,25 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Comma-separated values (RFC 4180), in UTF-8: a line with the names of the columns, and a line for
- * each event. The columns are those of every event, one for each field of a layout, and the data of
- * events that have no layout.
+ * Comma-separated values (RFC 4180) in UTF-8: a line with the names of the columns, and a line for each event.
+ * There are the columns that every event has, one for each field of any layout, and two for data without a layout.
  */
 #include "config.h"
 #include "src/export/format.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "src/base/message.h"
 #include "src/text/csv.h"
 #include "src/text/event_format.h"
 
-/* What every event has; also the begin of each such file. */
+/* The first columns, and so the first bytes of each file. */
 static const char head[] = "time,ns,event,pid,tid,comm,thread_name";
 
 struct csv {
 	struct ptrc_time_format time;
-	/* The names of fields of layouts, which have a column each. */
+	/* The number of names of fields in all layouts, each of which has a column. */
 	size_t count;
 };
 
@@ -30,7 +27,7 @@ static bool put_text(struct ptrc_buffer *b, const char *text, size_t size)
 	return ptrc_csv_text(b, text, size);
 }
 
-/* Puts the fields of the layouts. Returns whether they tell every byte of the data. */
+/* Puts a column for each field. Returns whether they have every byte of the data. */
 static bool put_fields(struct csv *c, struct ptrc_buffer *b, struct ptrc_view *view)
 {
 	const struct ptrc_decoded *d = view->layout ? ptrc_view_decode(view) : NULL;
@@ -46,8 +43,8 @@ static bool put_fields(struct csv *c, struct ptrc_buffer *b, struct ptrc_view *v
 	return is_whole;
 }
 
-/* Puts the two columns of data that no field tells: its text, or its bytes. */
-static void put_data(struct ptrc_buffer *b, struct ptrc_view *view, bool is_told)
+/* Puts the last two columns: the data as text, and its bytes unless other columns have them all. */
+static void put_data(struct ptrc_buffer *b, struct ptrc_view *view, bool is_whole)
 {
 	const struct ptrc_reader *r = view->reader;
 	const struct ptrc_value *whole = NULL;
@@ -56,21 +53,21 @@ static void put_data(struct ptrc_buffer *b, struct ptrc_view *view, bool is_told
 	if (view->layout)
 		whole = ptrc_layout_whole(view->layout, ptrc_view_decode(view));
 	if (whole && whole->kind == PTRC_VALUE_JSON) {
-		is_told = put_text(b, whole->bytes, whole->size);
+		is_whole = put_text(b, whole->bytes, whole->size);
 	} else if (!view->layout && r->event.posix_event_id < POSIX_TRACE_UNNAMED_USEREVENT) {
 		size_t begin = b->used + 1;
 
-		is_told = true;
+		is_whole = true;
 		ptrc_buffer_char(b, ',');
 		ptrc_event_put_data(b, view);
 		ptrc_csv_end(b, begin);
 	} else if (!view->layout && ptrc_text_is_clean(r->data, &size)) {
-		is_told = put_text(b, (const char *)r->data, size);
+		is_whole = put_text(b, (const char *)r->data, size);
 	} else {
 		ptrc_buffer_char(b, ',');
 	}
 	ptrc_buffer_char(b, ',');
-	if (!is_told)
+	if (!is_whole)
 		ptrc_buffer_hex_bytes(b, r->data, r->size);
 }
 
@@ -91,7 +88,7 @@ static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 	const struct posix_trace_event_info *info = &e->view->reader->event;
 	const struct ptrc_reader_name *name =
 		ptrc_reader_name(e->view->reader, info->posix_event_id);
-	bool is_told;
+	bool is_whole;
 
 	ptrc_buffer_time(b, &c->time, &info->posix_timestamp);
 	ptrc_buffer_char(b, ',');
@@ -120,8 +117,8 @@ static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 		if (s->line)
 			ptrc_buffer_i64(b, s->line);
 	}
-	is_told = put_fields(c, b, e->view);
-	put_data(b, e->view, is_told);
+	is_whole = put_fields(c, b, e->view);
+	put_data(b, e->view, is_whole);
 	ptrc_buffer_text(b, "\r\n");
 	ptrc_export_write_some(x);
 }
@@ -151,8 +148,8 @@ static void begin(struct ptrc_export *x)
 const struct ptrc_export_format ptrc_export_csv = {
 	.name = "csv",
 	.kind = {.mode = 0600,
-		 /* As much as a signature may have. */
 		 .signature = head,
+		 /* The most that a signature may have. */
 		 .signature_bytes = 32,
 		 .noun = "an export to csv"},
 	.state_size = sizeof(struct csv),

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The Common Trace Format, version 1.8: a directory with the streams of events, one for each log, and
- * with metadata, which says what these are. A stream is a series of packets. Each has the time of its
- * first event in full, and the events the lower 32 bits of theirs, so a packet ends where two events
- * are as far apart as that. It also ends where events were lost: the time of the loss is a packet
- * without events, at whose end more events are discarded than before, so readers tell of the loss by
- * themselves, at the right place.
+ * The Common Trace Format, version 1.8: a directory with a stream of events for each log, and with metadata, which
+ * describes them. A stream is a series of packets. A packet has the whole time of its first event, and the lower 32
+ * bits of the time of each event, so it ends where two events are 2^32 ns apart. It also ends where events were
+ * lost: the loss is a packet of its own without events, which raises the number of discarded events, so that
+ * readers report the loss at the right place.
  *
- * An event type has up to eight classes of events, each made when it is first needed: for data that
- * fits the layout, for text, for bytes and for no data, and again for data that was cut.
+ * An event type has up to eight classes of events, each made when it is first needed: for data that fits the
+ * layout, for text, for bytes and for no data, and again for data that was cut.
  */
 #include "config.h"
 #include "src/export/format.h"
@@ -25,27 +24,24 @@
 #include "src/base/table.h"
 #include "src/text/event_format.h"
 
-/* A packet is written once it has so many bytes. */
+/* A packet is written once it is at least this large. */
 enum { PACKET_BYTES = 1 << 18 };
 
-/* A part of the data that is copied: what is not padding. */
-struct part {
-	size_t at;
-	size_t size;
-};
-
-/* What is known of an event type of a log. */
 struct type {
 	const struct ptrc_layout *layout;
-	/* By kind, and whether the data was cut: the number of the class and 1; 0: it is not there. */
+	/* By 2 * kind + is_cut: 1 + the number of the class; 0: it does not exist yet. */
 	uint32_t classes[2 * PTRC_CTF_KINDS];
-	/* Data that fits has only whole bytes: these are copied. */
+	/* If the layout has no bit fields, data of fixed size is copied without decoding it: the parts that are not
+	 * padding. */
 	bool has_parts;
-	struct part *parts;
 	size_t part_count;
+	struct part {
+		size_t at;
+		size_t size;
+	} parts[];
 };
 
-/* A class of events by its name, kind and layout, as several logs may have it. */
+/* A class of events by its name, kind and layout; several logs may have it. */
 struct class
 {
 	struct ptrc_table_entry entry;
@@ -53,35 +49,33 @@ struct class
 };
 
 struct stream {
-	/* The packet that is open. */
+	/* The open packet. */
 	struct ptrc_buffer packet;
 	bool is_open;
 	struct ptrc_ctf_packet head;
 	/* The time of the last event, or of the end of the last packet. */
 	uint64_t last_ns;
-	/* What has been written. */
+	/* The bytes that have been written. */
 	uint64_t bytes;
-	/* The losses of which the log does not tell how many events they took; the packet of the first. */
+	/* The number of losses whose number of events is unknown, and the offset of the packet of the first one. */
 	uint64_t uncounted;
 	uint64_t uncounted_at;
-	struct type *types[PTRC_READER_IDS];
 };
 
 struct ctf {
 	struct ptrc_ctf_files files;
 	unsigned char uuid[PTRC_CTF_UUID_BYTES];
 	struct stream *streams;
-	/* By log: the process of the first event that is not the system's; ULONG_MAX: not known. */
+	/* For each log, the process of its first event that is not the system's; ULONG_MAX: unknown. */
 	unsigned long *processes;
 	struct ptrc_table classes;
-	uint32_t class_count;
-	/* Those classes, in TSDL. */
+	/* The classes in TSDL. */
 	struct ptrc_buffer text;
 };
 
 /* ---- packets ---- */
 
-/* Puts a text with a null byte; an empty one for a null pointer. */
+/* Puts a text and a null byte. NULL is an empty text. */
 static void put_text(struct ptrc_buffer *b, const char *text)
 {
 	if (text)
@@ -89,19 +83,11 @@ static void put_text(struct ptrc_buffer *b, const char *text)
 	ptrc_buffer_char(b, '\0');
 }
 
-static void put_host(struct ptrc_buffer *b, struct ptrc_view *view)
-{
-	struct ptrc_value v = ptrc_view_value(view, &(struct ptrc_field){.id = PTRC_FIELD_HOST});
-
-	if (v.kind == PTRC_VALUE_TEXT)
-		ptrc_buffer_bytes(b, v.bytes, v.size);
-	ptrc_buffer_char(b, '\0');
-}
-
 static void open_packet(struct ptrc_export *x, const struct ptrc_source *source, uint64_t ns)
 {
 	struct ctf *c = x->state;
 	struct stream *s = &c->streams[source->order];
+	struct ptrc_value host;
 
 	s->is_open = true;
 	s->head.timestamp_begin = s->last_ns = ns;
@@ -110,8 +96,13 @@ static void open_packet(struct ptrc_export *x, const struct ptrc_source *source,
 	s->packet.used = sizeof(s->head);
 	if (x->query->source_count > 1)
 		put_text(&s->packet, source->reader.path);
-	if (x->query->has_host)
-		put_host(&s->packet, &x->query->sources[source->order].view);
+	if (!x->query->has_host)
+		return;
+	host = ptrc_view_value(&x->query->sources[source->order].view,
+			       &(struct ptrc_field){.id = PTRC_FIELD_HOST});
+	if (host.kind == PTRC_VALUE_TEXT)
+		ptrc_buffer_bytes(&s->packet, host.bytes, host.size);
+	ptrc_buffer_char(&s->packet, '\0');
 }
 
 /* Ends the packet at this time, and writes it. */
@@ -128,7 +119,7 @@ static void close_packet(struct ctf *c, size_t order, uint64_t ns)
 	s->is_open = false;
 }
 
-/* Adds to the number of discarded events in the packet there and in all behind it. */
+/* Adds to the number of discarded events in the packet at this offset and in all later ones. */
 static void add_discarded(struct ctf *c, size_t order, uint64_t at, uint64_t count)
 {
 	struct ptrc_ctf_packet head;
@@ -142,7 +133,7 @@ static void add_discarded(struct ctf *c, size_t order, uint64_t at, uint64_t cou
 
 /* ---- event types ---- */
 
-/* Finds out which bytes of the data are copied, if the layout alone tells. */
+/* Finds the parts of the data that are copied. */
 static void plan(struct type *t)
 {
 	const struct ptrc_layout_field *f;
@@ -151,7 +142,7 @@ static void plan(struct type *t)
 	for (size_t i = 0; (f = ptrc_layout_field(t->layout, i)); i++) {
 		struct part *last = t->part_count ? &t->parts[t->part_count - 1] : NULL;
 
-		/* Text of so many bytes may have any behind a null byte; these are copied, too. */
+		/* The bytes after the null byte of a text of fixed size are copied, too. */
 		t->has_parts &= !f->bits;
 		if (f->kind == PTRC_LAYOUT_PADDING)
 			continue;
@@ -159,25 +150,25 @@ static void plan(struct type *t)
 			last->size += f->size;
 			continue;
 		}
-		*ptrc_append(t->parts, t->part_count) = (struct part){f->at, f->size};
+		t->parts[t->part_count++] = (struct part){f->at, f->size};
 	}
 }
 
-static struct type *type_of(struct stream *s, const struct ptrc_view *view)
+static struct type *type_of(const struct ptrc_export_event *e)
 {
-	trace_event_id_t id = view->reader->event.posix_event_id;
-	struct type **place = &s->types[id < PTRC_READER_IDS ? id : 0];
-	struct type *t = *place;
+	const struct ptrc_layout *layout = e->view->layout;
+	struct type *t = e->type->of_format;
+	size_t fields = 0;
 
-	/* Whoever follows a session learns of layouts later. */
-	if (__builtin_expect(t && t->layout == view->layout, 1))
+	/* The layout of a session's event type may become known later. */
+	if (__builtin_expect(t && t->layout == layout, 1))
 		return t;
-	if (t)
-		free(t->parts);
-	else
-		t = *place = ptrc_cli_allocate(sizeof(*t));
-	*t = (struct type){.layout = view->layout};
-	if (t->layout)
+	free(t);
+	while (layout && ptrc_layout_field(layout, fields))
+		fields++;
+	t = e->type->of_format = ptrc_cli_allocate(sizeof(*t) + fields * sizeof(*t->parts));
+	t->layout = layout;
+	if (layout)
 		plan(t);
 	return t;
 }
@@ -224,22 +215,15 @@ static void add_class(struct ctf *c, size_t order, struct type *t, uint32_t *num
 	class = ptrc_table_find(&c->classes, key.bytes, key.used, sizeof(*class));
 	ptrc_buffer_free(&key);
 	if (!class->number) {
-		struct ptrc_ctf_class told = {.id = c->class_count,
-					      .kind = kind,
-					      .is_cut = is_cut,
-					      .layout = layout,
-					      .name = name};
-
-		class->number = ++c->class_count;
-		ptrc_ctf_put_class(&c->text, &told);
+		class->number = (uint32_t)c->classes.count;
+		ptrc_ctf_put_class(&c->text, class->number - 1, kind, is_cut, layout, name);
 	}
 	*number = class->number;
 }
 
 /* ---- events ---- */
 
-/* Puts a value of a field; those of numbers are as in the data, but bit fields take the whole of their
- * type. */
+/* Puts the value of a field. Numbers are copied from the data, except that bit fields take the whole of their type. */
 static void put_value(struct ptrc_buffer *b, const struct ptrc_layout_field *f,
 		      const struct ptrc_value *v)
 {
@@ -335,14 +319,14 @@ static void put_symbol(struct ptrc_buffer *b, struct ptrc_view *view)
 	ptrc_buffer_bytes(b, &line, sizeof(line));
 }
 
-/* The name of the thread with its null byte. */
+/* Returns the name of the thread, up to its first null byte. */
 static const struct ptrc_buffer *thread_name(struct ptrc_export_lane *lane)
 {
-	if (__builtin_expect(!lane->is_told, 0)) {
+	if (__builtin_expect(!lane->is_written, 0)) {
 		ptrc_buffer_bytes(&lane->text, lane->name.bytes, lane->name.used);
 		ptrc_buffer_char(&lane->text, '\0');
 		lane->text.used = strlen(lane->text.bytes) + 1;
-		lane->is_told = true;
+		lane->is_written = true;
 	}
 	return &lane->text;
 }
@@ -354,11 +338,11 @@ static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 	struct stream *s = &c->streams[source->order];
 	const struct posix_trace_event_info *info = &e->view->reader->event;
 	const struct ptrc_buffer *name = thread_name(e->lane);
-	struct type *t = type_of(s, e->view);
+	struct type *t = type_of(e);
 	enum ptrc_ctf_kind kind = kind_of(t, e->view);
 	bool is_cut = ptrc_view_is_cut(e->view);
 	uint32_t *class = &t->classes[2 * kind + is_cut];
-	/* The clock of a stream does not go back. Of a log only a damaged one may. */
+	/* The clock of a stream may not go back, as it does in a damaged log. */
 	uint64_t ns = e->ns > s->last_ns ? e->ns : s->last_ns;
 	struct ptrc_buffer *b = &s->packet;
 	struct ptrc_ctf_event head = {
@@ -388,7 +372,7 @@ static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 
 /* ---- losses ---- */
 
-/* The packet before ends where the loss begins, so that readers see it in between. */
+/* The packet before the loss ends at its start, so that readers see the loss between the two. */
 static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 {
 	struct ctf *c = x->state;
@@ -403,13 +387,13 @@ static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 	close_packet(c, order, begin);
 	if (!is_counted && !s->uncounted++)
 		s->uncounted_at = s->bytes;
-	/* How many they were may be known at the end; one at least. */
+	/* If the number is unknown, at least one; put_rest() adds the others if they are known at the end. */
 	s->head.events_discarded += is_counted ? l->events : 1;
 	open_packet(x, l->source, begin);
 	close_packet(c, order, end);
 }
 
-/* Whether all events of the logs have been looked at, so that all that is lost is among them. */
+/* Whether the export has all events of the logs, so that all losses are within it. */
 static bool is_whole(const struct ptrc_query *q)
 {
 	const struct ptrc_period *span = &q->select.span;
@@ -418,8 +402,7 @@ static bool is_whole(const struct ptrc_query *q)
 	       q->first_count == UINT64_MAX && q->last_count == UINT64_MAX;
 }
 
-/* Tells of lost events that the packets do not tell of yet: they were lost at the only place of which
- * that is not known, else somewhere before the end. */
+/* Adds the lost events that no packet has counted yet: at the only place with an unknown number, else at the end. */
 static void put_rest(struct ptrc_export *x, const struct ptrc_source *source)
 {
 	struct ctf *c = x->state;
@@ -451,12 +434,12 @@ static bool open_trace(struct ptrc_export *x)
 	c->processes = ptrc_cli_allocate(count * sizeof(*c->processes));
 	for (size_t i = 0; i < count; i++)
 		c->processes[i] = ULONG_MAX;
-	/* Readers join traces of one number, so no two may have the same. */
+	/* Readers take traces with the same UUID for one. */
 	if (getrandom(c->uuid, sizeof(c->uuid), 0) != (ssize_t)sizeof(c->uuid)) {
 		ptrc_cli_error("random numbers", errno);
 		return false;
 	}
-	/* As RFC 4122 marks random ones. */
+	/* The marks of a random UUID (RFC 4122). */
 	c->uuid[6] = (c->uuid[6] & 0x0f) | 0x40;
 	c->uuid[8] = (c->uuid[8] & 0x3f) | 0x80;
 	for (size_t i = 0; i < count; i++) {
@@ -478,7 +461,7 @@ static bool end(struct ptrc_export *x)
 	for (size_t i = 0; i < q->source_count; i++) {
 		struct stream *s = &c->streams[i];
 
-		/* A log without events has a packet, too, so that its stream is there. */
+		/* A stream needs a packet, even without events. */
 		if (!s->is_open && !s->bytes)
 			open_packet(x, &q->sources[i], 0);
 		if (s->is_open)
@@ -492,23 +475,13 @@ static bool end(struct ptrc_export *x)
 	return true;
 }
 
-static void free_stream(struct stream *s)
-{
-	ptrc_buffer_free(&s->packet);
-	for (size_t id = 0; id < PTRC_READER_IDS; id++)
-		if (s->types[id]) {
-			free(s->types[id]->parts);
-			free(s->types[id]);
-		}
-}
-
 static void free_ctf(struct ptrc_export *x)
 {
 	struct ctf *c = x->state;
 
 	ptrc_ctf_files_free(&c->files);
 	for (size_t i = 0; i < x->query->source_count; i++)
-		free_stream(&c->streams[i]);
+		ptrc_buffer_free(&c->streams[i].packet);
 	free(c->streams);
 	free(c->processes);
 	ptrc_table_free(&c->classes);

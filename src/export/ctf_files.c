@@ -19,7 +19,7 @@ static const char stream_prefix[] = "stream_";
 
 enum { NAME_BYTES = 32, MODE = 0600, DIRECTORY_MODE = 0700 };
 
-/* File 0 has the metadata, the others are the streams. */
+/* File 0 is the metadata, the others are the streams. */
 static void put_name(char name[NAME_BYTES], size_t file)
 {
 	if (file)
@@ -40,7 +40,7 @@ static void say(const struct ptrc_ctf_files *f, size_t file, int error)
 	ptrc_buffer_free(&path);
 }
 
-/* Removes what was made. */
+/* Removes all that this process has made. */
 static void remove_all(const struct ptrc_ctf_files *f)
 {
 	char name[NAME_BYTES];
@@ -60,7 +60,7 @@ static void __attribute__((noreturn)) fail(const struct ptrc_ctf_files *f, size_
 	exit(ptrc_cli_failure_status());
 }
 
-/* ---- what is there ---- */
+/* ---- an existing directory ---- */
 
 static bool is_stream(const char *name)
 {
@@ -84,7 +84,7 @@ static bool has_signature(int dir)
 	return answer;
 }
 
-/* Opens the directory once more, to read it; null with errno. */
+/* Opens the directory again, to list it. On failure returns NULL and sets errno. */
 static DIR *open_list(int dir)
 {
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -95,7 +95,7 @@ static DIR *open_list(int dir)
 	return list;
 }
 
-/* Counts what is in the directory, and what of it is no file of a trace. Returns an error number, or 0. */
+/* Counts the entries of the directory, and those that are not files of a trace. Returns an error number, or 0. */
 static int look(int dir, size_t *count, size_t *others)
 {
 	DIR *list = open_list(dir);
@@ -121,7 +121,7 @@ static int remove_trace(int dir)
 	int error = list ? 0 : errno;
 	struct dirent *e;
 
-	/* The file that says whose trace it is goes last. */
+	/* The file with the signature is removed last, so that a trace that is half removed is still recognized. */
 	while (list && !error && (e = readdir(list)))
 		if (is_stream(e->d_name) && unlinkat(dir, e->d_name, 0))
 			error = errno;
@@ -132,7 +132,7 @@ static int remove_trace(int dir)
 	return error;
 }
 
-/* Makes room in a directory that was there before. Prints a message and returns false if it may not. */
+/* Removes the trace from an existing directory. Returns false after a message if it may not. */
 static bool clear(int dir, const char *path, bool is_forced)
 {
 	size_t count, others;
@@ -208,18 +208,13 @@ bool ptrc_ctf_files_open(struct ptrc_ctf_files *f, const char *path, bool is_for
 	return false;
 }
 
-static void write_all(const struct ptrc_ctf_files *f, size_t file, const char *bytes, size_t size)
-{
-	int error = ptrc_write_all(f->files[file], bytes, size);
-
-	if (error)
-		fail(f, file, error);
-}
-
 void ptrc_ctf_files_write(const struct ptrc_ctf_files *f, size_t stream, const void *bytes,
 			  size_t size)
 {
-	write_all(f, stream + 1, bytes, size);
+	int error = ptrc_write_all(f->files[stream + 1], bytes, size);
+
+	if (error)
+		fail(f, stream + 1, error);
 }
 
 void ptrc_ctf_files_write_at(const struct ptrc_ctf_files *f, size_t stream, uint64_t at,
@@ -240,7 +235,7 @@ void ptrc_ctf_files_read_at(const struct ptrc_ctf_files *f, size_t stream, uint6
 		fail(f, stream + 1, n < 0 ? errno : EIO);
 }
 
-/* Network file systems report some errors only when a file is closed. */
+/* Checks close(), because network file systems report some errors only there. */
 static void close_file(struct ptrc_ctf_files *f, size_t file)
 {
 	int closed = f->files[file];
@@ -252,11 +247,15 @@ static void close_file(struct ptrc_ctf_files *f, size_t file)
 
 void ptrc_ctf_files_finish(struct ptrc_ctf_files *f, const struct ptrc_buffer *metadata)
 {
+	int error;
+
 	for (size_t i = 1; i < f->count; i++)
 		close_file(f, i);
 	if (lseek(f->files[0], 0, SEEK_SET))
 		fail(f, 0, errno);
-	write_all(f, 0, metadata->bytes, metadata->used);
+	error = ptrc_write_all(f->files[0], metadata->bytes, metadata->used);
+	if (error)
+		fail(f, 0, error);
 	close_file(f, 0);
 	f->is_whole = true;
 }

@@ -8,7 +8,6 @@
 #include "src/export/ctf_files.h"
 #include "src/fields/when.h"
 
-/* What the fields of layouts are made of. */
 static const char types[] =
 	"typealias integer { size = 8; align = 8; signed = false; } := u8;\n"
 	"typealias integer { size = 16; align = 8; signed = false; } := u16;\n"
@@ -27,8 +26,8 @@ static const char types[] =
 	"typealias floating_point { exp_dig = 11; mant_dig = 53; align = 8; } := f64;\n"
 	"typealias string { encoding = UTF8; } := text;\n";
 
-/* Puts a text of the log as a string of TSDL: UTF-8, with escapes, of which those of three octal digits
- * are not made longer by a digit behind them. */
+/* Puts a text of the log as a string of TSDL: UTF-8, with escapes. Octal ones have three digits, so that a digit may
+ * follow. */
 static void put_quoted(struct ptrc_buffer *b, const char *text, size_t size)
 {
 	struct ptrc_buffer whole = PTRC_BUFFER_INIT;
@@ -84,7 +83,7 @@ static void put_members(struct ptrc_buffer *b, const struct ptrc_layout_field *f
 	ptrc_buffer_text(b, " }");
 }
 
-/* Puts a field of this type, or so many of them unless count is 0. */
+/* Puts a field of this type, or an array if count is not 0. */
 static void put_line(struct ptrc_buffer *b, const char *type, const char *name, size_t count)
 {
 	ptrc_buffer_format(b, "\t\t%s _%s", type, *name ? name : "data");
@@ -93,7 +92,7 @@ static void put_line(struct ptrc_buffer *b, const char *type, const char *name, 
 	ptrc_buffer_text(b, ";\n");
 }
 
-/* Whether a field of the layout has this name, which is given in two parts. */
+/* Whether the layout has a field whose name is `name` followed by `rest`. */
 static bool has_field(const struct ptrc_layout *l, const char *name, const char *rest)
 {
 	const struct ptrc_layout_field *f;
@@ -105,14 +104,14 @@ static bool has_field(const struct ptrc_layout *l, const char *name, const char 
 	return false;
 }
 
-/* What is added to a name so that no field of the layout has it: underscores behind `rest`. */
+/* Appends underscores to `rest` until no field of the layout has this name. */
 static void keep_apart(const struct ptrc_layout *l, const char *name, char *rest, size_t size)
 {
 	while (has_field(l, name, rest) && strlen(rest) + 2 < size)
 		strcat(rest, "_");
 }
 
-/* Puts fields of this type whose number, in the field NAME_length, comes before them. */
+/* Puts an array of this type whose length, in the field NAME_length, precedes it. */
 static void put_sequence(struct ptrc_buffer *b, const struct ptrc_layout *l, const char *type,
 			 const char *name)
 {
@@ -123,7 +122,7 @@ static void put_sequence(struct ptrc_buffer *b, const struct ptrc_layout *l, con
 			   name, length);
 }
 
-/* Puts a field of numbers: one, an array, or all that is left. */
+/* Puts a field of one number, or an array of fixed or open size. */
 static void put_numbers(struct ptrc_buffer *b, const struct ptrc_layout *l,
 			const struct ptrc_layout_field *f, const char *type)
 {
@@ -169,29 +168,24 @@ static void put_field(struct ptrc_buffer *b, const struct ptrc_layout *l,
 	ptrc_buffer_free(&type);
 }
 
-/* Puts the field that says where data was cut. */
-static void put_cut(struct ptrc_buffer *b, const struct ptrc_layout *l)
+void ptrc_ctf_put_class(struct ptrc_buffer *b, uint32_t id, enum ptrc_ctf_kind kind, bool is_cut,
+			const struct ptrc_layout *layout, const struct ptrc_reader_name *name)
 {
-	char name[PTRC_LAYOUT_NAME_MAX + 16] = "truncated";
-
-	keep_apart(l, "", name, sizeof(name));
-	put_line(b, "enum : u8 { \"record\" = 1, \"read\" = 2 }", name, 0);
-}
-
-void ptrc_ctf_put_class(struct ptrc_buffer *b, const struct ptrc_ctf_class *c)
-{
+	char cut[PTRC_LAYOUT_NAME_MAX + 16] = "truncated";
 	const struct ptrc_layout_field *f;
 
 	ptrc_buffer_text(b, "event {\n\tname = ");
-	put_quoted(b, c->name->text, c->name->size);
+	put_quoted(b, name->text, name->size);
 	ptrc_buffer_format(b, ";\n\tid = %u;\n\tstream_id = 0;\n\tfields := struct {\n",
-			   (unsigned int)c->id);
-	if (c->is_cut)
-		put_cut(b, c->layout);
-	switch (c->kind) {
+			   (unsigned int)id);
+	if (is_cut) {
+		keep_apart(layout, "", cut, sizeof(cut));
+		put_line(b, "enum : u8 { \"record\" = 1, \"read\" = 2 }", cut, 0);
+	}
+	switch (kind) {
 	case PTRC_CTF_FIELDS:
-		for (size_t i = 0; (f = ptrc_layout_field(c->layout, i)); i++)
-			put_field(b, c->layout, f);
+		for (size_t i = 0; (f = ptrc_layout_field(layout, i)); i++)
+			put_field(b, layout, f);
 		break;
 	case PTRC_CTF_TEXT:
 		put_line(b, "text", "data", 0);
@@ -207,7 +201,7 @@ void ptrc_ctf_put_class(struct ptrc_buffer *b, const struct ptrc_ctf_class *c)
 
 /* ---- the trace ---- */
 
-/* Puts a text of the environment; the number is that of the log, counted from 0. */
+/* Puts a text of the environment. Further logs, counted from 0, have their number in the name. */
 static void put_env(struct ptrc_buffer *b, const char *name, size_t number, const char *text,
 		    size_t size)
 {
@@ -218,7 +212,7 @@ static void put_env(struct ptrc_buffer *b, const char *name, size_t number, cons
 	ptrc_buffer_text(b, ";\n");
 }
 
-/* Puts where the log was recorded, of which program, and what it lacks. */
+/* Puts the host and the program of the log, and its losses. */
 static void put_log(struct ptrc_buffer *b, const struct ptrc_source *s, unsigned long process)
 {
 	struct posixtrace_log_host host = {0};
@@ -244,22 +238,12 @@ static void put_log(struct ptrc_buffer *b, const struct ptrc_source *s, unsigned
 		put_env(b, "program", n, p.pp_executable, p.pp_executable_size);
 		put_env(b, "command_line", n, line, ptrc_command_line(&p, line));
 	}
-	text.used = 0;
 	ptrc_buffer_char(&text, '{');
 	ptrc_losses_json(&s->losses, &j);
 	ptrc_buffer_char(&text, '}');
 	if (ptrc_losses_is_any(&s->losses))
 		put_env(b, "losses", n, text.bytes, text.used);
 	ptrc_buffer_free(&text);
-}
-
-static void put_uuid(struct ptrc_buffer *b, const unsigned char uuid[PTRC_CTF_UUID_BYTES])
-{
-	for (size_t i = 0; i < PTRC_CTF_UUID_BYTES; i++) {
-		if (i == 4 || i == 6 || i == 8 || i == 10)
-			ptrc_buffer_char(b, '-');
-		ptrc_buffer_hex_bytes(b, uuid + i, 1);
-	}
 }
 
 void ptrc_ctf_put_head(struct ptrc_buffer *b, const struct ptrc_export *x,
@@ -272,7 +256,11 @@ void ptrc_ctf_put_head(struct ptrc_buffer *b, const struct ptrc_export *x,
 	ptrc_buffer_text(b, PTRC_CTF_SIGNATURE " " PACKAGE_VERSION " */\n\n");
 	ptrc_buffer_text(b, types);
 	ptrc_buffer_text(b, "\ntrace {\n\tmajor = 1;\n\tminor = 8;\n\tuuid = \"");
-	put_uuid(b, uuid);
+	for (size_t i = 0; i < PTRC_CTF_UUID_BYTES; i++) {
+		if (i == 4 || i == 6 || i == 8 || i == 10)
+			ptrc_buffer_char(b, '-');
+		ptrc_buffer_hex_bytes(b, uuid + i, 1);
+	}
 	ptrc_buffer_text(
 		b, "\";\n\tbyte_order = le;\n\tpacket.header := struct {\n"
 		   "\t\tu32 magic;\n\t\tu8 uuid[16];\n\t\tu32 stream_id;\n"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The metadata of a trace of CTF, in its language TSDL: what the packets hold, and the fields of each
- * class of events. All members of the data are whole bytes and follow each other without gaps. Names
- * that are not of TSDL begin with an underscore, which readers take away: so no name is a keyword.
+ * The metadata of a CTF trace, in its language TSDL: the members of packets and of events, and the fields of each
+ * class of events. All are whole bytes without gaps between them. Names from the log get a leading underscore,
+ * which readers remove, so none is a keyword.
  */
 #ifndef PTRC_SRC_EXPORT_CTF_METADATA_H
 #define PTRC_SRC_EXPORT_CTF_METADATA_H
@@ -19,8 +19,8 @@ enum { PTRC_CTF_UUID_BYTES = 16 };
 
 #define PTRC_CTF_MAGIC UINT32_C(0xc1fc1fc1)
 
-/* What each packet begins with; ptrc_ctf_put_head() describes it. Strings with the log and
- * the host follow if there are several. */
+/* The start of a packet, which ptrc_ctf_put_head() describes in TSDL. Strings with the log and the host follow if
+ * there are several. */
 struct ptrc_ctf_packet {
 	uint32_t magic;
 	unsigned char uuid[PTRC_CTF_UUID_BYTES];
@@ -32,46 +32,39 @@ struct ptrc_ctf_packet {
 	uint64_t content_size;
 	uint64_t packet_size;
 	uint64_t packet_seq_num;
-	/* All events that were lost before its end. */
+	/* The number of events lost in the stream before the end of the packet. */
 	uint64_t events_discarded;
 } __attribute__((packed));
 
-/* The part of an event before its data whose size is known. The name of the thread follows, and with
- * symbols function, file and line. */
+/* The start of an event. The name of the thread follows, with symbols also function, file and line; then the data. */
 struct ptrc_ctf_event {
 	uint32_t id;
-	/* The lower half of the time. */
+	/* The lower 32 bits. */
 	uint32_t timestamp;
 	uint64_t address;
 	int32_t pid;
 	int32_t tid;
 } __attribute__((packed));
 
-/* What the data of a class of events is. */
+/* The data of a class of events. */
 enum ptrc_ctf_kind {
 	PTRC_CTF_EMPTY,
-	/* The fields of a layout, which it fits. */
+	/* Data that fits its layout. */
 	PTRC_CTF_FIELDS,
 	PTRC_CTF_TEXT,
 	PTRC_CTF_BYTES,
 	PTRC_CTF_KINDS,
 };
 
-struct ptrc_ctf_class {
-	uint32_t id;
-	enum ptrc_ctf_kind kind;
-	/* The data was cut, by what a number before it tells. */
-	bool is_cut;
-	const struct ptrc_layout *layout;
-	const struct ptrc_reader_name *name;
-};
-
-/* Puts all but the classes of events. Of each log the number of the process is given whose program the
- * trace is said to be of. */
+/* Puts everything except the classes of events. For each log, `processes` has the index of the process whose
+ * program is named as the traced one. */
 void ptrc_ctf_put_head(struct ptrc_buffer *, const struct ptrc_export *,
 		       const unsigned char uuid[PTRC_CTF_UUID_BYTES],
 		       const unsigned long *processes);
 
-void ptrc_ctf_put_class(struct ptrc_buffer *, const struct ptrc_ctf_class *);
+/* Puts a class of events. is_cut: the data was cut, and a number before it says where. Only PTRC_CTF_FIELDS has a
+ * layout. */
+void ptrc_ctf_put_class(struct ptrc_buffer *, uint32_t id, enum ptrc_ctf_kind, bool is_cut,
+			const struct ptrc_layout *, const struct ptrc_reader_name *);
 
 #endif

@@ -12,12 +12,12 @@
 #include "src/session/logfile.h"
 #include "src/fields/when.h"
 
-/* What the kernel did with a thread, as ptrace-run --os records it. */
-static const char switch_in[] = "os.switch_in";
-static const char switch_out[] = "os.switch_out";
-static const char sample[] = "os.sample";
+/* Events of ptrace-run --os. */
+#define SWITCH_IN "os.switch_in"
+#define SWITCH_OUT "os.switch_out"
+#define SAMPLE "os.sample"
 
-/* Completes a name, whose text is there. */
+/* Completes a name whose text has been put. */
 static void end_name(struct ptrc_export_name *name)
 {
 	name->json.used = 0;
@@ -31,25 +31,15 @@ static void free_name(struct ptrc_export_name *name)
 	ptrc_buffer_free(&name->json);
 }
 
-static struct ptrc_export_type *type_of(const struct ptrc_export *x, const struct ptrc_source *s,
-					const struct posix_trace_event_info *e)
-{
-	trace_event_id_t id = e->posix_event_id;
-
-	return &x->sources[s->order].types[id < PTRC_READER_IDS ? id : 0];
-}
-
 /* ---- selection ---- */
 
-/* Whether all expressions hold. An event that is no pair is both begin and end of itself. */
-static bool holds(struct ptrc_export *x, struct ptrc_view *view)
+/* Makes a single event both start and end of itself, for expressions about pairs. */
+static struct ptrc_view *single(struct ptrc_view *view)
 {
-	const struct ptrc_select *select = &x->query->select;
-
 	view->begin = view;
 	view->pair = NULL;
 	view->duration_ns = 0;
-	return ptrc_where_all_hold(select->wheres, select->where_count, view);
+	return view;
 }
 
 static bool is_near(const struct ptrc_export *x, int64_t first_ns, int64_t last_ns)
@@ -57,18 +47,6 @@ static bool is_near(const struct ptrc_export *x, int64_t first_ns, int64_t last_
 	const struct ptrc_select *select = &x->query->select;
 
 	return !select->around || ptrc_select_meets_window(select, first_ns, last_ns);
-}
-
-/* Whether the latest event is selected. */
-static bool is_event_selected(struct ptrc_export *x)
-{
-	struct ptrc_source *s = x->source;
-	int64_t ns = ptrc_source_ns(s);
-
-	s->view.begin = &s->view;
-	s->view.pair = NULL;
-	s->view.duration_ns = 0;
-	return ptrc_select_event(&x->query->select, &s->view) && is_near(x, ns, ns);
 }
 
 /* ---- pairs ---- */
@@ -99,22 +77,22 @@ static bool is_state(const struct ptrc_export *x, size_t pair)
 	return pair == x->running_pair || pair == x->waiting_pair;
 }
 
-/* Whether the pair of the begin that was read is shown as a flame, which has to be known at its begin. */
+/* Whether the pair that the latest event starts is shown as a flame. */
 static bool is_flame(struct ptrc_export *x)
 {
 	struct ptrc_select *select = &x->query->select;
 	struct ptrc_period span = select->span;
 	bool is_selected;
 
-	/* How much of its time counts is found out later. */
+	/* The format clips flames to the span itself. */
 	select->span = (struct ptrc_period){INT64_MIN, INT64_MAX};
 	is_selected = ptrc_select_event(select, &x->source->view);
 	select->span = span;
 	return is_selected;
 }
 
-/* Stores what the pair is called that the event begins, or the function that it ends, if it has another name
- * than others of its kind. */
+/* Stores the pair's own name in x->own_name: that of the function, or one with the value of --label-by. Returns
+ * false if it has none. */
 static bool name_by_itself(struct ptrc_export *x, const struct ptrc_pair *pair,
 			   struct ptrc_view *view)
 {
@@ -127,7 +105,6 @@ static bool name_by_itself(struct ptrc_export *x, const struct ptrc_pair *pair,
 	return true;
 }
 
-/* Takes a span that starts, which may lie within others on its lane. */
 static void begin_span(void *self, struct ptrc_span *s)
 {
 	struct ptrc_export *x = self;
@@ -149,7 +126,6 @@ static void begin_span(void *self, struct ptrc_span *s)
 					: &name_of(x, s->pair)->text);
 }
 
-/* Whether the switch from the processor was against the thread's will. */
 static bool is_preempted(struct ptrc_export *x, struct ptrc_view *view)
 {
 	const struct ptrc_value *v = ptrc_view_member(view, &x->query->layouts, "preempted");
@@ -186,15 +162,14 @@ static void put_slice(struct ptrc_export *x, const struct ptrc_span *span,
 	x->format->slice(x, &s);
 }
 
-/* An event whose other half is missing is shown by itself. */
+/* Shows the only event of a pair by itself. */
 static void put_half(struct ptrc_export *x, const struct ptrc_span *s)
 {
-	const struct ptrc_source *source = s->begin.source ? s->begin.source : s->end;
 	struct ptrc_view *view = s->begin.source ? s->begin_view : s->end_view;
 	struct ptrc_export_event e = {
 		.lane = s->begin.source ? (struct ptrc_export_lane *)s->lane : ptrc_export_lane(x),
 		.ns = s->begin.source ? ptrc_export_since_start(x, s->ns) : x->now_ns,
-		.type = type_of(x, source, &view->reader->event),
+		.type = ptrc_reader_type(view->reader, view->reader->event.posix_event_id)->of_sink,
 		.view = view,
 		.missing = s->begin.source ? "end" : "begin",
 	};
@@ -203,16 +178,20 @@ static void put_half(struct ptrc_export *x, const struct ptrc_span *s)
 		x->format->event(x, &e);
 }
 
-/* Shows a pair, or the half of one that is there. */
+/* Shows a pair, or the only event of one. */
 static void show(struct ptrc_export *x, struct ptrc_span *s, enum ptrc_slice_kind kind)
 {
+	const struct ptrc_select *select = &x->query->select;
 	bool has_begin = s->begin.source;
 
-	/* A thread that began to run before anybody looked, and one that still runs, lack nothing. */
+	/* The thread was in this state before the trace started. */
 	if (kind == PTRC_SLICE_STATE && !has_begin)
 		return;
-	if (!ptrc_pairs_select(x->pairs, s) ||
-	    !((has_begin && s->end) || holds(x, has_begin ? s->begin_view : s->end_view)))
+	if (!ptrc_pairs_select(x->pairs, s))
+		return;
+	if (!(has_begin && s->end) &&
+	    !ptrc_where_all_hold(select->wheres, select->where_count,
+				 single(has_begin ? s->begin_view : s->end_view)))
 		return;
 	if (kind != PTRC_SLICE_STATE)
 		ptrc_pairs_count_half(x->pairs, s);
@@ -247,33 +226,32 @@ static void take(void *self, struct ptrc_span *s)
 
 /* ---- losses ---- */
 
-/* Ends the place with losses where the source is now. These are told whichever events are selected, as any
- * may be among them, but not those far from what is shown. */
-static void end_loss(struct ptrc_export *x, struct ptrc_export_source *s)
+/* Ends the loss at the time of the latest event. Any event may be lost, so a loss is exported whichever events are
+ * selected, if only it is within the selected times. */
+static void end_loss(struct ptrc_export *x, struct ptrc_export_loss *l)
 {
 	const struct ptrc_period *span = &x->query->select.span;
-	int64_t first = ptrc_when_add(ptrc_export_start_ns(x), (int64_t)s->loss.begin_ns);
+	int64_t first = ptrc_when_add(ptrc_export_start_ns(x), (int64_t)l->begin_ns);
 	int64_t last = ptrc_when_add(ptrc_export_start_ns(x), (int64_t)x->now_ns);
 
-	s->loss.end_ns = x->now_ns;
+	l->end_ns = x->now_ns;
 	if (x->format->loss && !x->query->is_rehearsal && first <= span->last &&
 	    last >= span->first && is_near(x, first, last))
-		x->format->loss(x, &s->loss);
+		x->format->loss(x, l);
 }
 
-/* Sees whether events were lost at the latest event, and whether those before it were. */
-static void look_for_loss(struct ptrc_export *x, struct ptrc_export_source *s)
+/* Ends the loss before the latest event, and starts one if the event reports one. */
+static void look_for_loss(struct ptrc_export *x, struct ptrc_export_loss *l)
 {
 	const struct ptrc_reader *r = &x->source->reader;
-	bool is_loss = ptrc_is_loss(r->event.posix_event_id, r->data, r->size);
 
-	if (s->is_behind_loss)
-		end_loss(x, s);
-	/* RESUME ends one. */
-	s->is_behind_loss = is_loss && r->event.posix_event_id != POSIX_TRACE_RESUME;
-	if (!s->is_behind_loss)
+	if (l->source)
+		end_loss(x, l);
+	l->source = NULL;
+	if (!ptrc_is_loss(r->event.posix_event_id, r->data, r->size) ||
+	    r->event.posix_event_id == POSIX_TRACE_RESUME)
 		return;
-	s->loss = (struct ptrc_export_loss){
+	*l = (struct ptrc_export_loss){
 		.source = x->source,
 		.begin_ns = x->now_ns,
 		.is_counted = ptrc_reader_is_at_damage(r) && !r->gap.is_uncounted,
@@ -283,28 +261,21 @@ static void look_for_loss(struct ptrc_export *x, struct ptrc_export_source *s)
 
 /* ---- counters ---- */
 
-static bool is_number(const struct ptrc_layout_field *f)
-{
-	return f->kind <= PTRC_LAYOUT_FLOAT && !f->count && *f->name && !f->member_count;
-}
-
-/* Finds the fields that become counters. */
-static void find_counters(struct ptrc_export *x, struct ptrc_export_type *t,
-			  const struct ptrc_view *view, const struct ptrc_reader_name *name)
+/* Finds the fields of the layout that become counters. */
+static void find_counters(const struct ptrc_export *x, struct ptrc_export_type *t,
+			  const struct ptrc_layout *layout, const struct ptrc_reader_name *name)
 {
 	const char *glob = x->options.counters;
 	const struct ptrc_layout_field *f;
 
-	for (size_t i = 0; (f = ptrc_layout_field(view->layout, i)); i++) {
+	for (size_t i = 0; (f = ptrc_layout_field(layout, i)); i++) {
 		struct ptrc_export_counter c = {.field = i};
+		bool is_number =
+			f->kind <= PTRC_LAYOUT_FLOAT && !f->count && *f->name && !f->member_count;
 
-		if (!is_number(f) || (!glob && !f->unit))
+		if (!is_number || (!glob && !f->unit))
 			continue;
-		ptrc_buffer_bytes(&c.name.text, name->text, name->size);
-		ptrc_buffer_char(&c.name.text, '.');
-		ptrc_buffer_text(&c.name.text, f->name);
-		ptrc_buffer_char(&c.name.text, '\0');
-		c.name.text.used--;
+		ptrc_buffer_format(&c.name.text, "%s.%s", name->text, f->name);
 		if (glob && !ptrc_glob_matches(glob, c.name.text.bytes)) {
 			free_name(&c.name);
 			continue;
@@ -329,39 +300,42 @@ static void put_counters(struct ptrc_export *x, struct ptrc_export_type *t, stru
 
 /* ---- the sink ---- */
 
-static void learn(struct ptrc_export *x, struct ptrc_export_type *t)
+/* Returns the type of the latest event. */
+static struct ptrc_export_type *type_of(const struct ptrc_export *x, struct ptrc_source *s)
 {
-	struct ptrc_view *view = &x->source->view;
-	const struct ptrc_reader_name *name =
-		ptrc_reader_name(view->reader, view->reader->event.posix_event_id);
+	struct ptrc_type *type = ptrc_reader_type(&s->reader, s->reader.event.posix_event_id);
+	const struct ptrc_reader_name *name = &type->name;
+	struct ptrc_export_type *t = type->of_sink;
 
-	t->is_known = true;
-	t->is_sample = name->is_known && !strcmp(name->text, sample);
+	if (__builtin_expect(t != NULL, 1))
+		return t;
+	t = type->of_sink = ptrc_cli_allocate(sizeof(*t));
+	t->is_sample = name->is_known && !strcmp(name->text, SAMPLE);
 	ptrc_buffer_bytes(&t->name.text, name->text, name->size);
 	end_name(&t->name);
-	if (x->options.has_counters && view->layout)
-		find_counters(x, t, view, name);
+	if (x->options.has_counters && s->view.layout)
+		find_counters(x, t, s->view.layout, name);
+	return t;
 }
 
 static void add(void *self, struct ptrc_source *s)
 {
 	struct ptrc_export *x = self;
-	struct ptrc_export_source *xs = &x->sources[s->order];
+	struct ptrc_export_loss *loss = &x->losses[s->order];
 	int64_t ns = ptrc_source_ns(s);
-	struct ptrc_export_type *t = type_of(x, s, &s->reader.event);
+	struct ptrc_export_type *t = type_of(x, s);
 
 	x->source = s;
 	x->now_ns = ptrc_export_since_start(x, ns);
 	x->is_in_pair = false;
-	if (__builtin_expect(!t->is_known, 0))
-		learn(x, t);
-	if (s->reader.event.posix_event_id < POSIX_TRACE_UNNAMED_USEREVENT || xs->is_behind_loss)
-		look_for_loss(x, xs);
+	if (s->reader.event.posix_event_id < POSIX_TRACE_UNNAMED_USEREVENT || loss->source)
+		look_for_loss(x, loss);
 	if (!x->format->has_only_events)
 		ptrc_pairs_take(x->pairs, s);
 	if (x->is_in_pair && !t->counter_count)
 		return;
-	if (!x->format->event || !is_event_selected(x))
+	if (!x->format->event || !ptrc_select_event(&x->query->select, single(&s->view)) ||
+	    !is_near(x, ns, ns))
 		return;
 	if (t->counter_count && x->format->counter && !x->query->is_rehearsal)
 		put_counters(x, t, &s->view);
@@ -376,7 +350,7 @@ static bool is_full(const void *self)
 {
 	const struct ptrc_export *x = self;
 
-	/* Nothing behind the span is shown, once no slice reaches into it any more. */
+	/* After the selected span, only slices that started within it are shown. */
 	return x->source && !x->pairs->spans.open_count &&
 	       ptrc_when_add(ptrc_export_start_ns(x), (int64_t)x->now_ns) >
 		       x->query->select.span.last;
@@ -389,28 +363,28 @@ static void finish(void *self, bool is_read)
 
 	ptrc_pairs_end(x->pairs, is_read);
 	for (size_t i = 0; i < q->source_count; i++)
-		if (x->sources[i].is_behind_loss)
-			end_loss(x, &x->sources[i]);
+		if (x->losses[i].source)
+			end_loss(x, &x->losses[i]);
 }
 
-/* Forgets what was counted, but not the lanes, which will be needed again. */
+/* Starts anew, but keeps the lanes, which will be needed again. */
 static void restart(void *self)
 {
 	struct ptrc_export *x = self;
 
-	/* What is open at the end counts, too. */
+	/* Pairs that are open at the end count, too. */
 	finish(x, true);
 	ptrc_pairs_forget(x->pairs);
 	x->source = NULL;
 	for (size_t i = 0; i < x->pairs->spans.lanes.count; i++)
 		x->pairs->spans.lanes.list[i]->latest = NULL;
 	for (size_t i = 0; i < x->query->source_count; i++)
-		x->sources[i].is_behind_loss = false;
+		x->losses[i].source = NULL;
 	free_pair_names(x);
 	x->slice_count = 0;
 }
 
-/* Says what lacks its other half, and which types of given pairs are not there. */
+/* Reports pairs with a missing half, and event types of --pair and counters that do not exist. */
 static bool tell(void *self)
 {
 	struct ptrc_export *x = self;
@@ -455,17 +429,13 @@ static bool has_type(const struct ptrc_query *q, const char *name)
 	return ptrc_select_has_name(&q->select, name) && ptrc_query_has_type(q, name, NULL);
 }
 
-/* Adds a pair of two types that are known; it is the last one then. */
-static size_t add_pair(struct ptrc_export *x, const char *begin, const char *end_name)
+/* Adds a pair of two types and returns its index. */
+static size_t add_pair(struct ptrc_export *x, const char *names)
 {
-	struct ptrc_buffer text = PTRC_BUFFER_INIT;
 	struct ptrc_cli_reason why;
 
-	ptrc_buffer_format(&text, "%s..%s", begin, end_name);
-	ptrc_buffer_char(&text, '\0');
-	if (!ptrc_pairs_add(x->pairs, text.bytes, &x->query->layouts, &why))
+	if (!ptrc_pairs_add(x->pairs, names, &x->query->layouts, &why))
 		ptrc_cli_refuse(NULL, "%s", why.text);
-	ptrc_buffer_free(&text);
 	return x->pairs->count - 1;
 }
 
@@ -474,18 +444,18 @@ static void find_system_events(struct ptrc_export *x)
 	static const char *const names[PTRC_STATES] = {"running", "waiting", "preempted"};
 
 	x->running_pair = x->waiting_pair = SIZE_MAX;
-	x->has_samples = has_type(x->query, sample);
-	if (!x->format->slice || !has_type(x->query, switch_in) || !has_type(x->query, switch_out))
+	x->has_samples = has_type(x->query, SAMPLE);
+	if (!x->format->slice || !has_type(x->query, SWITCH_IN) || !has_type(x->query, SWITCH_OUT))
 		return;
-	x->running_pair = add_pair(x, switch_in, switch_out);
-	x->waiting_pair = add_pair(x, switch_out, switch_in);
+	x->running_pair = add_pair(x, SWITCH_IN ".." SWITCH_OUT);
+	x->waiting_pair = add_pair(x, SWITCH_OUT ".." SWITCH_IN);
 	for (size_t i = 0; i < PTRC_STATES; i++) {
 		ptrc_buffer_text(&x->state_names[i].text, names[i]);
 		end_name(&x->state_names[i]);
 	}
 }
 
-/* Opens the file, which may be none of the logs. */
+/* Opens the file, which may not be one of the logs. */
 static bool open_file(struct ptrc_export *x)
 {
 	if (!ptrc_log_target_output(x->query, x->options.path, &x->format->kind,
@@ -506,7 +476,7 @@ bool ptrc_export_begin(struct ptrc_export **export, struct ptrc_query *q, struct
 		.options = *options,
 		.format = options->format,
 	};
-	x->sources = ptrc_cli_allocate(q->source_count * sizeof(*x->sources));
+	x->losses = ptrc_cli_allocate(q->source_count * sizeof(*x->losses));
 	if (!x->format->has_only_events) {
 		find_system_events(x);
 		if (x->format->push && !x->has_samples && q->select.around)
@@ -546,6 +516,7 @@ bool ptrc_export_begin(struct ptrc_export **export, struct ptrc_query *q, struct
 
 static void free_type(struct ptrc_export_type *t)
 {
+	free(t->of_format);
 	free_name(&t->name);
 	for (size_t i = 0; i < t->counter_count; i++)
 		free_name(&t->counters[i].name);
@@ -554,8 +525,11 @@ static void free_type(struct ptrc_export_type *t)
 
 void ptrc_export_free(struct ptrc_export *x)
 {
+	const struct ptrc_query *q;
+
 	if (!x)
 		return;
+	q = x->query;
 	if (x->state && x->format->free)
 		x->format->free(x);
 	free(x->state);
@@ -563,10 +537,12 @@ void ptrc_export_free(struct ptrc_export *x)
 	ptrc_export_free_lanes(x);
 	ptrc_pairs_forget(x->pairs);
 	ptrc_spans_free(&x->pairs->spans);
-	for (size_t i = 0; i < x->query->source_count; i++)
+	for (size_t i = 0; i < q->source_count; i++)
 		for (size_t id = 0; id < PTRC_READER_IDS; id++)
-			free_type(&x->sources[i].types[id]);
-	free(x->sources);
+			if (q->sources[i].reader.types[id] &&
+			    q->sources[i].reader.types[id]->of_sink)
+				free_type(q->sources[i].reader.types[id]->of_sink);
+	free(x->losses);
 	free_pair_names(x);
 	free_name(&x->own_name);
 	for (size_t i = 0; i < PTRC_STATES; i++)

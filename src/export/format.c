@@ -4,13 +4,9 @@
 
 #include <stdlib.h>
 
-#include "src/base/escape.h"
 #include "src/base/message.h"
 #include "src/base/output.h"
 #include "src/fields/when.h"
-
-/* Output is written in pieces of about this size. */
-enum { WRITE_SIZE = 65536 };
 
 int64_t ptrc_export_start_ns(const struct ptrc_export *x)
 {
@@ -28,7 +24,7 @@ uint64_t ptrc_export_since_start(const struct ptrc_export *x, int64_t ns)
 
 void ptrc_export_write_some(struct ptrc_export *x)
 {
-	if (__builtin_expect(x->query->out.used >= WRITE_SIZE, 0))
+	if (__builtin_expect(x->query->out.used >= 65536, 0))
 		ptrc_output_write(&x->query->out);
 }
 
@@ -60,7 +56,7 @@ bool ptrc_export_begin_lanes(struct ptrc_export *x)
 	return count <= PTRC_LANE_MACHINES;
 }
 
-/* Takes the last name that the log has: viewers get one name for the whole time. */
+/* Takes the last name in the log: viewers have one name for the whole time. */
 static void take_process_name(struct ptrc_buffer *to, const struct ptrc_reader *r)
 {
 	struct posixtrace_log_process p;
@@ -81,38 +77,26 @@ static void take_thread_name(struct ptrc_buffer *to, const struct ptrc_reader *r
 		ptrc_buffer_bytes(to, t.pt_name, t.pt_name_size);
 }
 
-/* Says of which host the process is, which has this number if it has no name. */
-static void put_host(struct ptrc_buffer *name, const struct ptrc_reader *r, int32_t pid)
-{
-	struct ptrc_buffer of_host = PTRC_BUFFER_INIT;
-
-	ptrc_buffer_text(&of_host, r->label);
-	ptrc_buffer_text(&of_host, ": ");
-	if (name->used)
-		ptrc_buffer_bytes(&of_host, name->bytes, name->used);
-	else
-		ptrc_buffer_format(&of_host, "process %d", (int)pid);
-	ptrc_buffer_free(name);
-	*name = of_host;
-}
-
 static struct ptrc_export_process *find_process(struct ptrc_export *x, int32_t pid,
 						const struct ptrc_reader *r)
 {
 	struct ptrc_export_process *p =
-		ptrc_table_find(&x->process_table, &pid, sizeof(pid), sizeof(*p));
+		ptrc_table_find(&x->processes, &pid, sizeof(pid), sizeof(*p));
+	size_t prefix;
 
 	if (p->number)
 		return p;
 	p->pid = pid;
-	p->number = x->process_count + 1;
+	p->number = x->processes.count;
+	if (r->label)
+		ptrc_buffer_format(&p->name, "%s: ", r->label);
+	prefix = p->name.used;
 	if (r->event.posix_pid)
 		take_process_name(&p->name, r);
 	else
 		ptrc_buffer_text(&p->name, "trace system");
-	if (r->label)
-		put_host(&p->name, r, pid);
-	*ptrc_append(x->processes, x->process_count) = p;
+	if (prefix && p->name.used == prefix)
+		ptrc_buffer_format(&p->name, "process %d", (int)pid);
 	return p;
 }
 
@@ -126,7 +110,7 @@ struct ptrc_export_lane *ptrc_export_lane(struct ptrc_export *x)
 
 	if (lane->number)
 		return lane;
-	/* A damaged log may have any numbers. */
+	/* A damaged log may have any numbers, so this may wrap around. */
 	first = (uint32_t)l->machines[x->source->order] * PTRC_LANE_MACHINE_STEP;
 	lane->pid = (int32_t)(first + (uint32_t)e->posix_pid);
 	lane->tid = (int32_t)(first + (uint32_t)e->posix_tid);
@@ -135,6 +119,12 @@ struct ptrc_export_lane *ptrc_export_lane(struct ptrc_export *x)
 	if (e->posix_pid)
 		take_thread_name(&lane->name, r);
 	return lane;
+}
+
+static void free_process(void *process, void *unused)
+{
+	(void)unused;
+	ptrc_buffer_free(&((struct ptrc_export_process *)process)->name);
 }
 
 void ptrc_export_free_lanes(struct ptrc_export *x)
@@ -147,10 +137,8 @@ void ptrc_export_free_lanes(struct ptrc_export *x)
 		ptrc_buffer_free(&lane->name);
 		ptrc_buffer_free(&lane->text);
 	}
-	for (size_t i = 0; i < x->process_count; i++) {
-		ptrc_buffer_free(&x->processes[i]->name);
-	}
-	free(x->processes);
+	ptrc_table_visit(&x->processes, free_process, NULL);
+	ptrc_table_free(&x->processes);
 }
 
 void ptrc_export_put_process(struct ptrc_buffer *b, const struct ptrc_export_process *p)

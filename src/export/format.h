@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a format of an export is: functions that write what the export has selected. Times are
- * nanoseconds since the first event of the logs, so they are never negative. Events come in the order
- * of their times, slices in that of their ends.
+ * The interface of an export format: functions that write the selected events and slices. Times are nanoseconds since
+ * the first event of the logs, so they are never negative. Events come in order of their times, slices in order of
+ * their ends.
  */
 #ifndef PTRC_SRC_EXPORT_FORMAT_H
 #define PTRC_SRC_EXPORT_FORMAT_H
@@ -21,65 +21,64 @@ struct ptrc_export_format;
 
 struct ptrc_export_options {
 	const struct ptrc_export_format *format;
-	/* Where the export goes; null: to standard output. */
+	/* The file or directory to write; NULL: standard output. */
 	const char *path;
 	bool is_forced;
-	/* Numbers with a unit become counters; or, if the pattern is not null, all numbers whose
-	 * counters it matches. */
+	/* Numbers become counters: those with a unit, or, if the pattern is not NULL, those whose names it matches. */
 	bool has_counters;
 	const char *counters;
 };
 
-/* The numbers of the n-th machine begin at n times this, which is above any that Linux gives; and so
- * many machines are possible, as the numbers of viewers have 31 bits. */
+/* Added to the pids and tids of each further machine: more than any pid of Linux. Viewers read 31 bits, so there is
+ * room for this many machines. */
 enum { PTRC_LANE_MACHINE_STEP = 10000000, PTRC_LANE_MACHINES = 100 };
 
 /* A process. Process 0 is the trace system itself. */
 struct ptrc_export_process {
 	struct ptrc_table_entry entry;
+	/* Unique in the export. */
 	int32_t pid;
 	/* Counted from 1. */
 	uint64_t number;
-	/* Not null-terminated text of the log; empty if it is not known. */
+	/* The text of the log, without a null byte; empty if it is not known. */
 	struct ptrc_buffer name;
-	bool is_told;
+	/* For the format: it has written the process. */
+	bool is_written;
 };
 
-/* A thread. Viewers tell threads and processes apart by two numbers only, so those of further machines get other
- * ones. */
 struct ptrc_export_lane {
 	struct ptrc_lane lane;
 	struct ptrc_export_process *process;
+	/* Unique in the export. */
 	int32_t pid;
 	int32_t tid;
 	/* Counted from 1. */
 	uint64_t number;
 	struct ptrc_buffer name;
-	/* For the format: whether it has told of the thread, and of the states of that; text that many
-	 * events have; what else it keeps, which it frees. */
-	bool is_told;
-	bool is_state_told;
+	/* For the format: it has written the thread, and the track of its states; text that many events share; a
+	 * pointer, which the format frees. */
+	bool is_written;
+	bool is_state_written;
 	struct ptrc_buffer text;
 	void *state;
 };
 
-/* A name that many events have. */
+/* A name that many events share. */
 struct ptrc_export_name {
 	struct ptrc_buffer text;
-	/* In quotes, with escapes, as JSON has it. */
+	/* The same as a string of JSON. */
 	struct ptrc_buffer json;
-	/* For the format: what it has numbered the name with; 0: it has not. */
+	/* For the format: a number for the name; 0: none yet. */
 	uint64_t number;
 };
 
-/* Where a slice is shown. */
+/* The place where a slice is shown. */
 enum ptrc_slice_kind {
-	/* On its thread, among other slices there: of two, one lies within the other, or they do not
-	 * overlap. */
+	/* On its thread. Any two such slices of a thread are nested or do not overlap. */
 	PTRC_SLICE_NESTED,
-	/* By itself: its events have a key, or it overlaps others of its thread. */
+	/* On a track of its own, because its events have a key, or because it overlaps others of its thread. */
 	PTRC_SLICE_ASYNC,
-	/* A state of its thread; these follow each other. */
+	/* On the track for the states of its thread, which do not overlap. */
 	PTRC_SLICE_STATE,
 };
 
@@ -92,39 +91,38 @@ struct ptrc_slice {
 	struct ptrc_export_lane *lane;
 	struct ptrc_export_lane *end_lane;
 	uint64_t begin_ns;
-	/* Of one that has no end: the time of the last event that was read. */
+	/* Without an end, the time of the last event that was read. */
 	uint64_t end_ns;
 	struct ptrc_view *begin;
-	/* Null: it has no end. */
+	/* NULL if there is no end. */
 	struct ptrc_view *end;
-	/* Events were lost in between, so the end may be that of another one. */
+	/* Events were lost in between, so the end may belong to another slice. */
 	bool is_cut;
 };
 
-/* The states of a thread. */
 enum { PTRC_STATE_RUNNING, PTRC_STATE_WAITING, PTRC_STATE_PREEMPTED, PTRC_STATES };
 
-/* A place where events were lost. */
 struct ptrc_export_loss {
 	const struct ptrc_source *source;
 	uint64_t begin_ns;
 	uint64_t end_ns;
-	/* How many, if the log tells. */
+	/* The number of lost events, if the log has it. */
 	bool is_counted;
 	uint64_t events;
 };
 
-/* What is known of an event type of a source. */
+/* An event type of a source, which has it as .of_sink. */
 struct ptrc_export_type {
-	bool is_known;
 	bool is_sample;
 	struct ptrc_export_name name;
-	/* Fields of its layout that become counters: their numbers, and the names of the counters. */
+	/* The fields of its layout that become counters: their indexes, and the names of the counters. */
 	struct ptrc_export_counter {
 		size_t field;
 		struct ptrc_export_name name;
 	} * counters;
 	size_t counter_count;
+	/* For the format: one allocation, which goes with the type. */
+	void *of_format;
 };
 
 /* An event that is shown by itself. */
@@ -133,15 +131,8 @@ struct ptrc_export_event {
 	uint64_t ns;
 	struct ptrc_export_type *type;
 	struct ptrc_view *view;
-	/* Of half a pair: which half is missing, "begin" or "end"; else null. */
+	/* The missing half of a pair, "begin" or "end"; NULL: the event is not half a pair. */
 	const char *missing;
-};
-
-struct ptrc_export_source {
-	struct ptrc_export_type types[PTRC_READER_IDS];
-	/* The event before was at a place with losses, which begins there. */
-	bool is_behind_loss;
-	struct ptrc_export_loss loss;
 };
 
 struct ptrc_export {
@@ -149,27 +140,26 @@ struct ptrc_export {
 	struct ptrc_pairs *pairs;
 	struct ptrc_export_options options;
 	const struct ptrc_export_format *format;
-	/* The format's own state, of its state_size, which starts zeroed. */
+	/* The format's own state: state_size bytes, zeroed at the start. */
 	void *state;
-	/* By their numbers, and in the order of their coming. */
-	struct ptrc_table process_table;
-	struct ptrc_export_process **processes;
-	size_t process_count;
-	struct ptrc_export_source *sources;
-	/* By the numbers of pairs. */
+	/* By pid. */
+	struct ptrc_table processes;
+	/* For each source, the loss that its last event reported; .source is NULL if there is none. */
+	struct ptrc_export_loss *losses;
+	/* By the indexes of pairs. */
 	struct ptrc_export_name *pair_names;
 	size_t pair_name_count;
-	/* The pairs of switches between processors: running and waiting; SIZE_MAX: there are none. */
+	/* The pairs of events of --os between which a thread runs, or waits; SIZE_MAX if there are none. */
 	size_t running_pair;
 	size_t waiting_pair;
-	/* The name of a slice that has another one than its pair. */
+	/* The name of the current slice, if it has another one than its pair. */
 	struct ptrc_export_name own_name;
 	struct ptrc_export_name state_names[PTRC_STATES];
 
-	/* The time of the latest event, and its source; NULL before the first event. */
+	/* The time of the latest event, its source, which is NULL before the first event, and whether the event is part
+	 * of a pair. */
 	uint64_t now_ns;
 	struct ptrc_source *source;
-	/* Whether the latest event is in a pair. */
 	bool is_in_pair;
 	uint64_t slice_count;
 	/* Samples become flames; else, in a format of flames, pairs do. */
@@ -178,31 +168,31 @@ struct ptrc_export {
 	/* In a format of flames: the pairs by a field, which are left out; pairs that overlap those around them. */
 	uint64_t unnested_count;
 	uint64_t overlap_count;
-	/* Whether an event had a number that becomes a counter. */
+	/* An event had a number that becomes a counter. */
 	bool has_counter;
 };
 
 struct ptrc_export_format {
 	const char *name;
-	/* The files that it writes; of no use if .open is not null. */
+	/* The files that it writes; unused with .open. */
 	struct ptrc_replace_kind kind;
-	/* Opens what .begin writes to, which is no file. Returns false after a message. */
+	/* Opens the output if it is not a file. Returns false after a message. */
 	bool (*open)(struct ptrc_export *);
-	/* Only events are exported, not pairs. */
+	/* Pairs are exported as events. */
 	bool has_only_events;
 	size_t state_size;
-	/* All functions may be null. .begin comes before the first of the others. */
+	/* Any function may be NULL. .begin is called first. */
 	void (*begin)(struct ptrc_export *);
 	void (*event)(struct ptrc_export *, const struct ptrc_export_event *);
 	void (*slice)(struct ptrc_export *, const struct ptrc_slice *);
-	/* A number of the latest event. */
+	/* Takes a number of the latest event. */
 	void (*counter)(struct ptrc_export *, struct ptrc_export_counter *,
 			const struct ptrc_value *);
 	void (*loss)(struct ptrc_export *, const struct ptrc_export_loss *);
-	/* In place of slices: the latest event begins a pair of this name on its thread; that ends. */
+	/* Called in place of .slice: the latest event starts a pair of this name on its thread, or ends it. */
 	void (*push)(struct ptrc_export *, struct ptrc_span *, const struct ptrc_buffer *name);
 	void (*pop)(struct ptrc_export *, struct ptrc_span *);
-	/* What is missing in the sources is known. Returns false after a message. */
+	/* Ends the output; the losses of the sources are known. Returns false after a message. */
 	bool (*end)(struct ptrc_export *);
 	void (*free)(struct ptrc_export *);
 };
@@ -220,22 +210,21 @@ extern const struct ptrc_export_format *const ptrc_export_formats[];
 /* The time of the first event of the logs, in nanoseconds since 1970; 0 if they have no event. */
 int64_t ptrc_export_start_ns(const struct ptrc_export *);
 
-/* The time since the first event. */
+/* The time since the first event; 0 for earlier times. */
 uint64_t ptrc_export_since_start(const struct ptrc_export *, int64_t ns);
 
 /* The thread of the latest event. */
 struct ptrc_export_lane *ptrc_export_lane(struct ptrc_export *);
 
-/* Puts the name of the process or the thread, unescaped; never empty. */
+/* Puts the name of the process or the thread, or its number if the name is unknown. Escapes nothing. */
 void ptrc_export_put_process(struct ptrc_buffer *, const struct ptrc_export_process *);
 void ptrc_export_put_thread(struct ptrc_buffer *, const struct ptrc_export_lane *);
 
-/* Finds out which of the sources are of one machine. Returns false, after a message, if there are too
- * many machines. */
+/* Groups the sources by machine. Returns false, after a message, if there are too many machines. */
 bool ptrc_export_begin_lanes(struct ptrc_export *);
 void ptrc_export_free_lanes(struct ptrc_export *);
 
-/* Writes the output if there is much of it. */
+/* Writes the output if it is larger than 64 KiB. */
 void ptrc_export_write_some(struct ptrc_export *);
 
 #endif

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The traces of Perfetto: a protocol buffer Trace, which is a series of TracePacket messages. The field
- * numbers are those of perfetto_trace.proto, and never change. A reader sorts the packets by time, and
- * keeps those of one time in their order; a slice is two packets, which are written at its end, so that
- * of slices with the same end the inner one ends first. Of two that began at the same time on a thread the
- * inner one would come first, too, which is wrong there, so it is shown by itself.
+ * Traces of Perfetto: a protocol buffer Trace, which is a series of TracePacket messages. The field numbers are
+ * those of perfetto_trace.proto, and never change. Readers sort packets by time and keep the order of those with
+ * the same time. Both packets of a slice are written at its end, so that if two slices end at the same time, the
+ * inner one ends first. If two on a thread start at the same time, the inner one would start first, too, which is
+ * wrong; so it gets a track of its own.
  *
- * All packets are of one sequence, whose names, of events and of fields, are interned: each is written once,
- * with a number.
+ * All packets are of one sequence. It interns the names of events and fields: each is written once, with a number.
  */
 #include "config.h"
 #include "src/export/format.h"
@@ -16,7 +15,6 @@
 #include <string.h>
 
 #include "lib/base/heap.h"
-#include "src/base/escape.h"
 #include "src/base/json.h"
 #include "src/base/message.h"
 #include "src/base/table.h"
@@ -34,7 +32,6 @@ enum {
 	PACKET_SEQUENCE_FLAGS = 13,
 	PACKET_TRACK_DESCRIPTOR = 60,
 	PACKET_PERF_SAMPLE = 66,
-	PACKET_FOR_TESTING = 900,
 
 	EVENT_ANNOTATIONS = 4,
 	EVENT_TYPE = 9,
@@ -79,46 +76,42 @@ enum {
 	THREAD_NAME = 5,
 	COUNTER_UNIT_NAME = 6,
 
-	TEST_TEXT = 1,
-
 	SAMPLE_CPU = 1,
 	SAMPLE_PID = 2,
 	SAMPLE_TID = 3,
 	SAMPLE_CALLSTACK = 4,
 	SAMPLE_MODE = 5,
 	SAMPLE_COUNT = 6,
-	/* Each interned thing has a number, NAME_IID. */
+	/* Field 1 of these is NAME_IID, too. */
 	FRAME_FUNCTION = 2,
 	FRAME_MAPPING = 3,
 	CALLSTACK_FRAMES = 2,
 	MAPPING_PATHS = 7,
 };
 
-/* The code of a sample is of user space. */
 enum { MODE_USER = 2 };
 enum { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3, COUNTER = 4 };
 enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2 };
-/* The interned names begin anew; the packet needs them. */
+/* Flags: no name is interned yet; the packet uses interned names. */
 enum { STATE_CLEARED = 1, NEEDS_STATE = 2 };
-/* The number of the sequence; clocks that every reader knows. */
+/* The number of the sequence, and built-in clocks. */
 enum { SEQUENCE = 1, CLOCK_REALTIME_ID = 1, CLOCK_BOOTTIME_ID = 6 };
 
-/* The most bytes of a message with a few numbers. */
+/* Room for a message with a few numbers. */
 enum { FEW_NUMBERS_BYTES = 96 };
 /* A length below this takes one byte. */
 enum { SHORT_LENGTH = 0x80 };
 
-/* With this begins each file: a packet for tests, which readers skip, with the name of the command. */
+/* The first bytes of each file: a packet for tests, which readers skip, with the name of the command. */
 static const char signature[] = "\n\x12\xa2\x38\x0f\n\x0d"
 				"ptrace-export";
 
-/* Tracks have numbers: which of these, and what they are of, in the lowest bits, as each event tells the
- * number and small ones take few bytes. */
+/* The number of a track is made of its kind, in the lowest bits, and the number of the thing it shows. It is small,
+ * because each event has it and small numbers take few bytes. */
 enum track_of { OF_PROCESS = 1, OF_THREAD, OF_STATES, OF_LOSSES, OF_COUNTER, OF_SLICES };
 #define TRACK(of, number) ((uint64_t)(number) << 3 | (uint64_t)(of))
 
-/* The names of annotations that any event may have, by their numbers; behind these come the fields of
- * layouts. */
+/* The numbers of the names of annotations that any event may have. Those of fields of layouts follow. */
 enum word {
 	WORD_DATA = 1,
 	WORD_DATA_HEX,
@@ -148,25 +141,25 @@ static const char *const words[WORDS] = {
 	[WORD_UNREADABLE_EVENTS] = "unreadable_events",
 };
 
-/* A name that is interned. */
+/* An interned thing; number 0: it has not been written yet. */
 struct interned {
 	struct ptrc_table_entry entry;
 	uint64_t number;
 };
 
-/* A process and a name, by their numbers: of a counter, or of slices. */
+/* The key of counters and rows: the numbers of a process and of a name. */
 struct key {
 	uint64_t process;
 	uint64_t name;
 };
 
-/* Slices that do not overlap, of one name and process. */
+/* A track of slices with the same name and process that do not overlap. */
 struct row {
 	uint64_t number;
 	uint64_t end_ns;
 };
 
-/* A heap: the row that ends first is at the top. */
+/* The rows of a name and process, as a heap: the one that ends first is at the top. */
 struct rows {
 	struct ptrc_table_entry entry;
 	struct row **heap;
@@ -181,28 +174,26 @@ static bool ends_before(const struct row *a, const struct row *b)
 PTRC_HEAP_DEFINE(heap, struct row, ends_before);
 
 struct perfetto {
-	/* Of events, and of fields; the counters of processes, which are tracks of their own. */
+	/* The names of events and those of fields; tracks of counters and of slices. */
 	struct ptrc_table names;
 	struct ptrc_table field_names;
 	struct ptrc_table counters;
 	struct ptrc_table rows;
-	uint64_t name_count;
-	uint64_t field_name_count;
-	uint64_t counter_count;
 	uint64_t row_count;
 	bool has_begun;
-	/* By the number of a layout: the numbers of the names of its fields; null: it was not met yet. */
+	/* For each layout, by its number, the numbers of the names of its fields; NULL: they are not written yet. */
 	uint64_t **layout_names;
 	size_t layout_count;
+	/* Scratch space for text. */
 	struct ptrc_buffer text;
-	/* Of samples: how many of the frames have been written, and which stacks. */
+	/* The number of frames of samples, and the stacks, that have been written. */
 	uint32_t frame_count;
 	struct ptrc_table stacks;
 };
 
 /* ---- the wire ---- */
 
-/* No field has a number beyond 2047, so a tag is a varint of at most two bytes. */
+/* Writes the tag of a field. Field numbers are at most 2047, so it takes at most two bytes. */
 static inline char *write_tag(char *p, unsigned int field, unsigned int wire)
 {
 	unsigned int tag = field << 3 | wire;
@@ -227,7 +218,7 @@ static inline char *write_double(char *p, unsigned int field, double v)
 	return p + sizeof(v);
 }
 
-/* Begins a message that will be short; its length goes into the byte before what is returned. */
+/* Opens a message. The byte before the result is for its length. */
 static inline char *write_open(char *p, unsigned int field)
 {
 	p = write_tag(p, field, WIRE_BYTES);
@@ -235,7 +226,7 @@ static inline char *write_open(char *p, unsigned int field)
 	return p;
 }
 
-/* Room for a few numbers; advance() says where what was written there ends. */
+/* Returns room for a few numbers. The caller ends with advance(). */
 static inline char *room_for_few(struct ptrc_buffer *b)
 {
 	return ptrc_buffer_room(b, FEW_NUMBERS_BYTES);
@@ -251,7 +242,7 @@ static inline void put_number(struct ptrc_buffer *b, unsigned int field, uint64_
 	advance(b, write_number(room_for_few(b), field, v));
 }
 
-/* Puts text; bytes that are not UTF-8, which a reader may refuse, are replaced. */
+/* Puts text, and replaces bytes that are not UTF-8, because readers may refuse them. */
 static void put_string(struct ptrc_buffer *b, unsigned int field, const char *text, size_t size)
 {
 	struct ptrc_buffer whole = PTRC_BUFFER_INIT;
@@ -267,14 +258,14 @@ static void put_string(struct ptrc_buffer *b, unsigned int field, const char *te
 	ptrc_buffer_free(&whole);
 }
 
-/* Begins a message, whose length close_message() writes when it is known. */
+/* Opens a message, for close_message(). */
 static inline size_t open_message(struct ptrc_buffer *b, unsigned int field)
 {
 	advance(b, write_open(room_for_few(b), field));
 	return b->used;
 }
 
-/* Makes room for a length that takes more than the one byte that is there, and writes it. */
+/* Writes a length that takes more than one byte, and moves the message up for it. */
 static void write_long_length(struct ptrc_buffer *b, size_t begin)
 {
 	size_t size = b->used - begin;
@@ -299,38 +290,38 @@ static inline void close_message(struct ptrc_buffer *b, size_t begin)
 
 /* ---- packets ---- */
 
-/* Begins a packet of the sequence. */
-static size_t open_packet(struct ptrc_buffer *b)
+/* An open packet and the message in it. */
+struct packet {
+	size_t packet;
+	size_t message;
+};
+
+/* Opens a packet of the sequence with flags, if they are not 0, and a message in this field. */
+static struct packet open_packet(struct ptrc_buffer *b, uint64_t flags, unsigned int field)
 {
-	size_t at = open_message(b, TRACE_PACKET);
+	struct packet at = {.packet = open_message(b, TRACE_PACKET)};
 
 	put_number(b, PACKET_SEQUENCE_ID, SEQUENCE);
+	if (flags)
+		put_number(b, PACKET_SEQUENCE_FLAGS, flags);
+	at.message = open_message(b, field);
 	return at;
 }
 
-static size_t open_track(struct ptrc_buffer *b, size_t *packet, uint64_t track)
+static inline void close_packet(struct ptrc_buffer *b, struct packet at)
 {
-	size_t at;
+	close_message(b, at.message);
+	close_message(b, at.packet);
+}
 
-	*packet = open_packet(b);
-	at = open_message(b, PACKET_TRACK_DESCRIPTOR);
+/* Puts the descriptor of a track: of a process, of a thread, or, if pid is 0, one that only has a name. */
+static void put_track(struct ptrc_buffer *b, uint64_t track, uint64_t parent, const char *name,
+		      size_t size, int32_t pid, int32_t tid)
+{
+	struct packet at = open_packet(b, 0, PACKET_TRACK_DESCRIPTOR);
+	size_t one;
+
 	put_number(b, TRACK_UUID, track);
-	return at;
-}
-
-static void close_track(struct ptrc_buffer *b, size_t packet, size_t track)
-{
-	close_message(b, track);
-	close_message(b, packet);
-}
-
-/* Tells of a track: of a process, of a thread, or, if there is no pid, of what has nothing but a name. */
-static void tell_of_track(struct ptrc_buffer *b, uint64_t track, uint64_t parent, const char *name,
-			  size_t size, int32_t pid, int32_t tid)
-{
-	size_t packet, one;
-	size_t at = open_track(b, &packet, track);
-
 	if (parent)
 		put_number(b, TRACK_PARENT, parent);
 	if (pid) {
@@ -343,33 +334,33 @@ static void tell_of_track(struct ptrc_buffer *b, uint64_t track, uint64_t parent
 	} else {
 		put_string(b, TRACK_NAME, name, size);
 	}
-	close_track(b, packet, at);
+	close_packet(b, at);
 }
 
-/* Tells of a thread, and of its process before. Readers take thread 0 for one of the kernel, so what is none is a
- * track with a name. */
-static void tell_of_thread(struct ptrc_buffer *b, struct ptrc_export_lane *lane)
+/* Puts the tracks of the thread and its process. The trace system has number 0, which readers would take for a thread
+ * of the kernel, so it is a track with only a name. */
+static void put_thread(struct ptrc_buffer *b, struct ptrc_export_lane *lane)
 {
 	struct ptrc_export_process *p = lane->process;
 	struct ptrc_buffer name = PTRC_BUFFER_INIT;
 
-	if (!p->is_told) {
+	if (!p->is_written) {
 		ptrc_export_put_process(&name, p);
-		tell_of_track(b, TRACK(OF_PROCESS, p->number), 0, name.bytes, name.used, p->pid, 0);
+		put_track(b, TRACK(OF_PROCESS, p->number), 0, name.bytes, name.used, p->pid, 0);
 		name.used = 0;
 	}
 	ptrc_export_put_thread(&name, lane);
-	tell_of_track(b, TRACK(OF_THREAD, lane->number), TRACK(OF_PROCESS, p->number), name.bytes,
-		      name.used, lane->tid ? lane->pid : 0, lane->tid);
+	put_track(b, TRACK(OF_THREAD, lane->number), TRACK(OF_PROCESS, p->number), name.bytes,
+		  name.used, lane->tid ? lane->pid : 0, lane->tid);
 	ptrc_buffer_free(&name);
-	p->is_told = lane->is_told = true;
+	p->is_written = lane->is_written = true;
 }
 
-/* The track of a thread, which has been told of. */
+/* The track of a thread. Puts the track first if it is new. */
 static inline uint64_t thread_track(struct ptrc_buffer *b, struct ptrc_export_lane *lane)
 {
-	if (__builtin_expect(!lane->is_told, 0))
-		tell_of_thread(b, lane);
+	if (__builtin_expect(!lane->is_written, 0))
+		put_thread(b, lane);
 	return TRACK(OF_THREAD, lane->number);
 }
 
@@ -383,28 +374,7 @@ static void put_interned(struct ptrc_buffer *b, unsigned int field, uint64_t num
 	close_message(b, one);
 }
 
-/* A packet that interns, which is open. */
-struct interning {
-	size_t packet;
-	size_t data;
-};
-
-static struct interning open_interning(struct ptrc_buffer *b)
-{
-	struct interning at = {.packet = open_packet(b)};
-
-	put_number(b, PACKET_SEQUENCE_FLAGS, NEEDS_STATE);
-	at.data = open_message(b, PACKET_INTERNED_DATA);
-	return at;
-}
-
-static void close_interning(struct ptrc_buffer *b, struct interning at)
-{
-	close_message(b, at.data);
-	close_message(b, at.packet);
-}
-
-/* The number of the name of an event, which is written when it is first asked for. */
+/* The number of the name of an event. Interns the name if it is new. */
 static uint64_t find_name(struct ptrc_export *x, const char *text, size_t size)
 {
 	struct perfetto *p = x->state;
@@ -412,11 +382,11 @@ static uint64_t find_name(struct ptrc_export *x, const char *text, size_t size)
 	struct interned *i = ptrc_table_find(&p->names, text, size, sizeof(*i));
 
 	if (!i->number) {
-		struct interning at = open_interning(b);
+		struct packet at = open_packet(b, NEEDS_STATE, PACKET_INTERNED_DATA);
 
-		i->number = ++p->name_count;
+		i->number = p->names.count;
 		put_interned(b, INTERNED_EVENT_NAMES, i->number, text, size);
-		close_interning(b, at);
+		close_packet(b, at);
 	}
 	return i->number;
 }
@@ -428,12 +398,12 @@ static inline uint64_t number_of_name(struct ptrc_export *x, struct ptrc_export_
 	return name->number;
 }
 
-/* Numbers the names of the layout's fields, and writes those that are new. */
+/* Interns the names of the layout's fields. */
 static void learn_layout(struct ptrc_export *x, const struct ptrc_layout *layout)
 {
 	struct perfetto *p = x->state;
 	struct ptrc_buffer *b = &x->query->out;
-	struct interning at = open_interning(b);
+	struct packet at = open_packet(b, NEEDS_STATE, PACKET_INTERNED_DATA);
 	size_t number = layout->number;
 	const struct ptrc_layout_field *f;
 	size_t count = 0;
@@ -449,16 +419,16 @@ static void learn_layout(struct ptrc_export *x, const struct ptrc_layout *layout
 			ptrc_table_find(&p->field_names, name, strlen(name), sizeof(*known));
 
 		if (!known->number) {
-			known->number = WORDS + p->field_name_count++;
+			known->number = WORDS - 1 + p->field_names.count;
 			put_interned(b, INTERNED_ANNOTATION_NAMES, known->number, name,
 				     strlen(name));
 		}
 		p->layout_names[number][i] = known->number;
 	}
-	close_interning(b, at);
+	close_packet(b, at);
 }
 
-/* Has the names of the event's fields written, if it has a layout: before the packet that needs them. */
+/* Interns the names of the event's fields, which has to happen before the packet that uses them. */
 static inline void need_layout(struct ptrc_export *x, const struct ptrc_view *view)
 {
 	const struct perfetto *p = x->state;
@@ -471,32 +441,30 @@ static inline void need_layout(struct ptrc_export *x, const struct ptrc_view *vi
 		learn_layout(x, view->layout);
 }
 
-/* Says what the first packet has to: that names begin, the ones that any event may need, and when the times
- * begin. */
+static void put_clock(struct ptrc_buffer *b, uint64_t id, uint64_t time)
+{
+	size_t one = open_message(b, SNAPSHOT_CLOCKS);
+
+	put_number(b, CLOCK_ID, id);
+	put_number(b, CLOCK_TIME, time);
+	close_message(b, one);
+}
+
+/* Puts the first packet: it starts the sequence, relates its clock to the time of day, and interns the words. */
 static void put_begin(struct ptrc_export *x)
 {
 	struct perfetto *p = x->state;
 	struct ptrc_buffer *b = &x->query->out;
-	size_t packet, data, snapshot, one;
+	struct packet at = open_packet(b, STATE_CLEARED, PACKET_CLOCK_SNAPSHOT);
 
 	p->has_begun = true;
-	packet = open_packet(b);
-	put_number(b, PACKET_SEQUENCE_FLAGS, STATE_CLEARED);
-	snapshot = open_message(b, PACKET_CLOCK_SNAPSHOT);
-	one = open_message(b, SNAPSHOT_CLOCKS);
-	put_number(b, CLOCK_ID, CLOCK_BOOTTIME_ID);
-	put_number(b, CLOCK_TIME, 0);
-	close_message(b, one);
-	one = open_message(b, SNAPSHOT_CLOCKS);
-	put_number(b, CLOCK_ID, CLOCK_REALTIME_ID);
-	put_number(b, CLOCK_TIME, (uint64_t)ptrc_export_start_ns(x));
-	close_message(b, one);
-	close_message(b, snapshot);
-	data = open_message(b, PACKET_INTERNED_DATA);
+	put_clock(b, CLOCK_BOOTTIME_ID, 0);
+	put_clock(b, CLOCK_REALTIME_ID, (uint64_t)ptrc_export_start_ns(x));
+	close_message(b, at.message);
+	at.message = open_message(b, PACKET_INTERNED_DATA);
 	for (size_t i = 1; i < WORDS; i++)
 		put_interned(b, INTERNED_ANNOTATION_NAMES, i, words[i], strlen(words[i]));
-	close_message(b, data);
-	close_message(b, packet);
+	close_packet(b, at);
 }
 
 static inline void need_begin(struct ptrc_export *x)
@@ -507,13 +475,7 @@ static inline void need_begin(struct ptrc_export *x)
 		put_begin(x);
 }
 
-/* A packet of an event that is open. */
-struct packet {
-	size_t packet;
-	size_t event;
-};
-
-/* Begins the packet of an event; the number of its name is 0 if it has none. */
+/* Opens the packet of an event. The number of the name is 0 if it has none. */
 static inline struct packet open_event(struct ptrc_buffer *b, unsigned int type, uint64_t track,
 				       uint64_t ns, uint64_t name)
 {
@@ -526,7 +488,7 @@ static inline struct packet open_event(struct ptrc_buffer *b, unsigned int type,
 	p = write_number(p, PACKET_TIMESTAMP, ns);
 	p = write_number(p, PACKET_SEQUENCE_FLAGS, NEEDS_STATE);
 	p = write_open(p, PACKET_TRACK_EVENT);
-	at.event = (size_t)(p - b->bytes);
+	at.message = (size_t)(p - b->bytes);
 	p = write_number(p, EVENT_TYPE, type);
 	p = write_number(p, EVENT_TRACK, track);
 	if (name)
@@ -537,14 +499,13 @@ static inline struct packet open_event(struct ptrc_buffer *b, unsigned int type,
 
 static inline void close_event(struct ptrc_export *x, struct packet at)
 {
-	close_message(&x->query->out, at.event);
-	close_message(&x->query->out, at.packet);
+	close_packet(&x->query->out, at);
 	ptrc_export_write_some(x);
 }
 
 /* ---- annotations ---- */
 
-/* Begins an annotation: that of an event, or an entry of another one. */
+/* Opens an annotation: a field of an event, or of another annotation. */
 static inline size_t open_annotation(struct ptrc_buffer *b, unsigned int field, uint64_t name)
 {
 	size_t at = open_message(b, field);
@@ -562,7 +523,7 @@ static void put_text(struct ptrc_buffer *b, unsigned int field, enum word name, 
 	close_message(b, at);
 }
 
-/* Puts an annotation that is a number; field and kind are those of what it is in, and what it is. */
+/* Puts a number as an annotation. `kind` is the field of the value. */
 static void put_figure(struct ptrc_buffer *b, unsigned int field, enum word name, unsigned int kind,
 		       uint64_t v)
 {
@@ -572,7 +533,7 @@ static void put_figure(struct ptrc_buffer *b, unsigned int field, enum word name
 	close_message(b, at);
 }
 
-/* Writes the value of an annotation, if it is a number; null if it is none. */
+/* Writes the value of an annotation. Returns NULL if it is not a number. */
 static inline char *write_scalar(char *p, const struct ptrc_value *v)
 {
 	switch (v->kind) {
@@ -590,7 +551,7 @@ static inline char *write_scalar(char *p, const struct ptrc_value *v)
 	}
 }
 
-/* Puts a value that is not a number, of an annotation that is open. */
+/* Puts a value that is not a number into the open annotation. */
 static void put_other(struct ptrc_buffer *b, struct ptrc_buffer *room, const struct ptrc_value *v)
 {
 	struct ptrc_value plain = *v;
@@ -605,8 +566,7 @@ static void put_other(struct ptrc_buffer *b, struct ptrc_buffer *room, const str
 	put_string(b, ANNOTATION_STRING, room->bytes, room->used);
 }
 
-/* Puts a value that is no array, as an entry of the annotation that is open, or an element, which has no
- * name (0). */
+/* Puts a value other than an array as an entry of the open annotation, or as an element, whose name is 0. */
 static inline void put_item(struct ptrc_buffer *b, struct ptrc_buffer *room, unsigned int field,
 			    uint64_t name, const struct ptrc_value *v)
 {
@@ -639,7 +599,7 @@ static void put_array(struct ptrc_buffer *b, struct ptrc_buffer *room, uint64_t 
 	close_message(b, at);
 }
 
-/* Puts the values that the data has as entries of the annotation that is open. */
+/* Puts the values of the fields as entries of the open annotation. */
 static void put_fields(struct ptrc_buffer *b, struct ptrc_buffer *room,
 		       const struct ptrc_layout *layout, const struct ptrc_decoded *d,
 		       const uint64_t *names)
@@ -654,7 +614,7 @@ static void put_fields(struct ptrc_buffer *b, struct ptrc_buffer *room,
 	}
 }
 
-/* Puts what the data of the event is that no layout explains, or not to its end. */
+/* Puts data as text or as bytes: it has no layout, or does not fit it. */
 static void put_plain_data(struct ptrc_export *x, unsigned int field, struct ptrc_view *view)
 {
 	struct ptrc_buffer *room = &((struct perfetto *)x->state)->text;
@@ -685,23 +645,23 @@ static void put_symbol(struct ptrc_buffer *b, unsigned int field, const struct p
 		put_figure(b, field, WORD_LINE, ANNOTATION_INT, (uint64_t)s->line);
 }
 
-/* Puts the data of the event as annotations, whose field is given: of an event, or of another one. The names
- * of its layout have been written. */
+/* Puts the data of the event as annotations in a field of an event or of another annotation. The names of its layout
+ * have been interned. */
 static void put_data(struct ptrc_export *x, unsigned int field, struct ptrc_view *view)
 {
 	struct perfetto *p = x->state;
 	struct ptrc_buffer *b = &x->query->out;
-	bool is_told = false;
+	bool is_whole = false;
 
 	if (view->layout) {
 		const struct ptrc_decoded *d = ptrc_view_decode(view);
 		size_t at = open_annotation(b, field, WORD_DATA);
 
 		put_fields(b, &p->text, view->layout, d, p->layout_names[view->layout->number]);
-		is_told = d->error == PTRC_LAYOUT_FITS;
+		is_whole = d->error == PTRC_LAYOUT_FITS;
 		close_message(b, at);
 	}
-	if (!is_told)
+	if (!is_whole)
 		put_plain_data(x, field, view);
 	if (__builtin_expect(ptrc_view_is_cut(view), 0))
 		put_text(b, field, WORD_TRUNCATED, ptrc_reader_truncation(view->reader),
@@ -710,11 +670,9 @@ static void put_data(struct ptrc_export *x, unsigned int field, struct ptrc_view
 		put_symbol(b, field, ptrc_view_symbol(view));
 }
 
-/* ---- what is exported ---- */
-
 /* ---- samples ---- */
 
-/* Writes the frames that are new. Readers want each to be in a file: all are in one without a name. */
+/* Interns the new frames. Readers require a file for each, so all are in the same file, "-". */
 static void put_frames(struct ptrc_export *x)
 {
 	struct perfetto *p = x->state;
@@ -741,7 +699,7 @@ static void put_frames(struct ptrc_export *x)
 	}
 }
 
-/* Writes a stack, whose frames go from the outermost to the innermost. */
+/* Interns a stack. Its frames go from the outermost to the innermost. */
 static void put_stack(struct ptrc_export *x, uint32_t stack)
 {
 	struct ptrc_buffer *b = &x->query->out;
@@ -756,41 +714,32 @@ static void put_stack(struct ptrc_export *x, uint32_t stack)
 	free(frames);
 }
 
-/* The number of the processor, if the sample says it. */
-static bool find_processor(struct ptrc_export *x, struct ptrc_view *view, uint64_t *number)
-{
-	const struct ptrc_value *v = ptrc_view_member(view, &x->query->layouts, "processor");
-
-	if (!v || v->kind != PTRC_VALUE_UNSIGNED)
-		return false;
-	*number = v->u;
-	return true;
-}
-
 static void put_sample(struct ptrc_export *x, const struct ptrc_export_event *e)
 {
 	struct perfetto *p = x->state;
 	struct ptrc_buffer *b = &x->query->out;
 	uint32_t stack = ptrc_flames_sample(&x->flames, x->query, x->source, 0);
-	struct interned *told;
-	uint64_t processor;
+	const struct ptrc_value *processor;
+	struct interned *known;
 	size_t packet, at;
 
 	thread_track(b, e->lane);
-	packet = open_packet(b);
+	packet = open_message(b, TRACE_PACKET);
+	put_number(b, PACKET_SEQUENCE_ID, SEQUENCE);
 	put_number(b, PACKET_TIMESTAMP, e->ns);
 	put_number(b, PACKET_SEQUENCE_FLAGS, NEEDS_STATE);
-	told = ptrc_table_find(&p->stacks, &stack, sizeof(stack), sizeof(*told));
-	if (stack && !told->number) {
-		told->number = 1;
+	known = ptrc_table_find(&p->stacks, &stack, sizeof(stack), sizeof(*known));
+	if (stack && !known->number) {
+		known->number = 1;
 		at = open_message(b, PACKET_INTERNED_DATA);
 		put_frames(x);
 		put_stack(x, stack);
 		close_message(b, at);
 	}
 	at = open_message(b, PACKET_PERF_SAMPLE);
-	if (find_processor(x, e->view, &processor))
-		put_number(b, SAMPLE_CPU, processor);
+	processor = ptrc_view_member(e->view, &x->query->layouts, "processor");
+	if (processor && processor->kind == PTRC_VALUE_UNSIGNED)
+		put_number(b, SAMPLE_CPU, processor->u);
 	put_number(b, SAMPLE_PID, (uint64_t)e->lane->pid);
 	put_number(b, SAMPLE_TID, (uint64_t)e->lane->tid);
 	if (stack)
@@ -802,13 +751,19 @@ static void put_sample(struct ptrc_export *x, const struct ptrc_export_event *e)
 	ptrc_export_write_some(x);
 }
 
-static void put_instant(struct ptrc_export *x, const struct ptrc_export_event *e)
+static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 {
 	struct ptrc_buffer *b = &x->query->out;
-	uint64_t track = thread_track(b, e->lane);
-	uint64_t name = number_of_name(x, &e->type->name);
+	uint64_t track, name;
 	struct packet at;
 
+	need_begin(x);
+	if (e->type->is_sample && x->has_samples) {
+		put_sample(x, e);
+		return;
+	}
+	track = thread_track(b, e->lane);
+	name = number_of_name(x, &e->type->name);
 	need_layout(x, e->view);
 	at = open_event(b, INSTANT, track, e->ns, name);
 	put_data(x, EVENT_ANNOTATIONS, e->view);
@@ -817,38 +772,29 @@ static void put_instant(struct ptrc_export *x, const struct ptrc_export_event *e
 	close_event(x, at);
 }
 
-static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
-{
-	need_begin(x);
-	if (e->type->is_sample && x->has_samples)
-		put_sample(x, e);
-	else
-		put_instant(x, e);
-}
-
-/* A track among those of slices of this name and process on which nothing overlaps the slice. */
+/* Finds a track for slices of this name and process on which nothing overlaps the slice. */
 static uint64_t row_track(struct ptrc_export *x, const struct ptrc_slice *s)
 {
 	struct perfetto *p = x->state;
 	struct ptrc_buffer *b = &x->query->out;
 	struct key key = {s->lane->process->number, number_of_name(x, s->name)};
 	struct rows *rows = ptrc_table_find(&p->rows, &key, sizeof(key), sizeof(*rows));
+	uint64_t end_ns = s->end ? s->end_ns : UINT64_MAX;
 	struct row *row;
 
 	thread_track(b, s->lane);
 	row = rows->count ? rows->heap[0] : NULL;
 	if (row && row->end_ns <= s->begin_ns) {
-		row->end_ns = s->end ? s->end_ns : UINT64_MAX;
+		row->end_ns = end_ns;
 		heap_sift_down(rows->heap, rows->count, 0);
 	} else {
 		row = ptrc_cli_allocate(sizeof(*row));
-		*row = (struct row){.number = ++p->row_count,
-				    .end_ns = s->end ? s->end_ns : UINT64_MAX};
+		*row = (struct row){.number = ++p->row_count, .end_ns = end_ns};
 		rows->heap = ptrc_cli_grow(rows->heap, rows->count, sizeof(row));
 		heap_push(rows->heap, rows->count++, row);
-		tell_of_track(b, TRACK(OF_SLICES, row->number),
-			      TRACK(OF_PROCESS, s->lane->process->number), s->name->text.bytes,
-			      s->name->text.used, 0, 0);
+		put_track(b, TRACK(OF_SLICES, row->number),
+			  TRACK(OF_PROCESS, s->lane->process->number), s->name->text.bytes,
+			  s->name->text.used, 0, 0);
 	}
 	return TRACK(OF_SLICES, row->number);
 }
@@ -856,7 +802,7 @@ static uint64_t row_track(struct ptrc_export *x, const struct ptrc_slice *s)
 static uint64_t slice_track(struct ptrc_export *x, const struct ptrc_slice *s)
 {
 	struct ptrc_buffer *b = &x->query->out;
-	/* That of an open slice may be gone already. */
+	/* For an open slice, the span around it may have been freed already. */
 	const struct ptrc_span *around = s->end ? s->lane->lane.latest : NULL;
 	uint64_t track;
 
@@ -865,10 +811,10 @@ static uint64_t slice_track(struct ptrc_export *x, const struct ptrc_slice *s)
 
 		thread_track(b, s->lane);
 		track = TRACK(OF_STATES, s->lane->number);
-		if (!s->lane->is_state_told)
-			tell_of_track(b, track, TRACK(OF_THREAD, s->lane->number), name,
-				      sizeof(name) - 1, 0, 0);
-		s->lane->is_state_told = true;
+		if (!s->lane->is_state_written)
+			put_track(b, track, TRACK(OF_THREAD, s->lane->number), name,
+				  sizeof(name) - 1, 0, 0);
+		s->lane->is_state_written = true;
 		return track;
 	}
 	if (s->kind == PTRC_SLICE_ASYNC ||
@@ -877,7 +823,7 @@ static uint64_t slice_track(struct ptrc_export *x, const struct ptrc_slice *s)
 	return thread_track(b, s->lane);
 }
 
-/* An end of an arrow from one thread to another. */
+/* Puts one end of an arrow from one thread to another. */
 static void put_flow_end(struct ptrc_export *x, const struct ptrc_slice *s,
 			 struct ptrc_export_lane *lane, uint64_t ns)
 {
@@ -932,7 +878,7 @@ static void slice(struct ptrc_export *x, const struct ptrc_slice *s)
 	}
 }
 
-/* The track of the counter in the process. */
+/* The track of the counter in the process. Puts the track first if it is new. */
 static uint64_t counter_track(struct ptrc_export *x, struct ptrc_export_counter *c,
 			      const struct ptrc_export_process *process, const char *unit)
 {
@@ -940,19 +886,21 @@ static uint64_t counter_track(struct ptrc_export *x, struct ptrc_export_counter 
 	struct ptrc_buffer *b = &x->query->out;
 	struct key key = {process->number, number_of_name(x, &c->name)};
 	struct interned *i = ptrc_table_find(&p->counters, &key, sizeof(key), sizeof(*i));
-	size_t packet, at, one;
+	struct packet at;
+	size_t one;
 
 	if (i->number)
 		return TRACK(OF_COUNTER, i->number);
-	i->number = ++p->counter_count;
-	at = open_track(b, &packet, TRACK(OF_COUNTER, i->number));
+	i->number = p->counters.count;
+	at = open_packet(b, 0, PACKET_TRACK_DESCRIPTOR);
+	put_number(b, TRACK_UUID, TRACK(OF_COUNTER, i->number));
 	put_number(b, TRACK_PARENT, TRACK(OF_PROCESS, process->number));
 	put_string(b, TRACK_NAME, c->name.text.bytes, c->name.text.used);
 	one = open_message(b, TRACK_COUNTER);
 	if (*unit)
 		put_string(b, COUNTER_UNIT_NAME, unit, strlen(unit));
 	close_message(b, one);
-	close_track(b, packet, at);
+	close_packet(b, at);
 	return TRACK(OF_COUNTER, i->number);
 }
 
@@ -988,8 +936,8 @@ static uint64_t loss_track(struct ptrc_export *x, const struct ptrc_source *s)
 	p->text.used = 0;
 	ptrc_buffer_text(&p->text, "events lost: ");
 	ptrc_buffer_text(&p->text, ptrc_reader_shown_name(&s->reader));
-	/* Readers take the last word; there are few of these. */
-	tell_of_track(&x->query->out, track, 0, p->text.bytes, p->text.used, 0, 0);
+	/* It is put again for each loss, but losses are few; readers take the last one. */
+	put_track(&x->query->out, track, 0, p->text.bytes, p->text.used, 0, 0);
 	return track;
 }
 
@@ -1015,7 +963,7 @@ static void begin(struct ptrc_export *x)
 	ptrc_buffer_bytes(&x->query->out, signature, sizeof(signature) - 1);
 }
 
-/* Puts what is missing at the end of the track of losses, as JSON has it. */
+/* Puts the losses of each log, as JSON, at the end of its track of losses. */
 static bool end(struct ptrc_export *x)
 {
 	static const char name[] = "losses";

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Flame graphs: the formats folded and speedscope. Samples of stacks become flames; without any, the
- * pairs of events on each thread do, and what counts is the time that a pair took and no other within
- * it did. Of pairs that overlap, the one that began first ends those that began in it.
+ * Flame graphs: the formats folded and speedscope. Samples of stacks become flames. Without samples, the pairs of
+ * events on each thread do; a pair counts for the time that no pair within it took. If two pairs overlap, the end
+ * of the earlier one ends the later one, too.
  *
- * Folded stacks are lines of sums. A file of speedscope has what each thread did, in the order of time,
- * but one thread after the other, so it is put aside in a temporary file until the end.
+ * Folded stacks are lines of sums. A file of speedscope has one thread after the other, so what each thread did is
+ * kept in a temporary file until the end.
  */
 #include "config.h"
 #include "src/export/format.h"
@@ -19,24 +19,23 @@
 #include "src/base/json.h"
 #include "src/base/output.h"
 
-/* Of what is put aside, so much is written at once. */
+/* The records that are written to the temporary file at a time. */
 enum { PIECE_RECORDS = 256 };
 
-/* The most frames in a line of folded stacks. Each of n nested frames has a line of its own, so that all lines
- * together have n * n. */
+/* The most frames in a line of folded stacks. Each of n nested frames is a line of up to n frames, so without a limit
+ * the output would grow with n * n. */
 enum { FOLDED_DEPTH_MAX = 1000 };
 
 enum record_kind { OPENS, CLOSES, SAMPLE };
 
-/* What a thread did. */
+/* A step of a thread. */
 struct record {
 	uint64_t ns;
-	/* Of a sample, its stack. */
+	/* The number of the frame; for a sample, that of its stack. */
 	uint32_t frame;
 	uint32_t kind;
 };
 
-/* A frame that is open. */
 struct level {
 	/* Only compared: at the end of the events, an open span is freed before its level ends. */
 	const struct ptrc_span *span;
@@ -45,7 +44,7 @@ struct level {
 	uint32_t stack;
 };
 
-/* What is known of a thread, or of the losses of a log. */
+/* A thread, or the losses of a log. */
 struct track {
 	const struct ptrc_export_lane *lane;
 	const struct ptrc_source *source;
@@ -53,12 +52,12 @@ struct track {
 	size_t depth;
 	uint32_t root;
 	uint64_t last_ns;
-	/* Its frames are told from the begin of the time that is selected, until the end of that. */
+	/* The selected time has started, has ended. Records are kept in between. */
 	bool has_begun;
 	bool is_over;
 	struct record *records;
 	size_t record_count;
-	/* Where in the temporary file its full pieces stand, one after the other. */
+	/* The offsets of its full pieces in the temporary file. */
 	uint64_t *pieces;
 	size_t piece_count;
 };
@@ -67,9 +66,9 @@ struct stacks {
 	bool is_folded;
 	struct track **tracks;
 	size_t track_count;
-	/* By the order of the sources; null: no losses yet. */
+	/* For each source, the track of its losses; NULL: none yet. */
 	struct track **losses;
-	/* Frames that were too deep for folded stacks. */
+	/* The number of frames that were too deep for folded stacks. */
 	uint64_t deep_count;
 	FILE *spool;
 	uint64_t spool_bytes;
@@ -133,18 +132,9 @@ static void put_aside(struct stacks *st, struct track *t, enum record_kind kind,
 	t->record_count = 0;
 }
 
-/* Reads a full piece to the room. */
-static void read_piece(struct stacks *st, uint64_t at, struct record *room)
-{
-	size_t bytes = PIECE_RECORDS * sizeof(struct record);
-
-	if (fseeko(st->spool, (off_t)at, SEEK_SET) || fread(room, 1, bytes, st->spool) != bytes)
-		spool_failed();
-}
-
 /* ---- pairs ---- */
 
-/* The time that is selected, since the first event. */
+/* The start and the end of the selected time, since the first event. */
 static uint64_t first_ns(const struct ptrc_export *x)
 {
 	return ptrc_export_since_start(x, x->query->select.span.first);
@@ -155,7 +145,7 @@ static uint64_t last_ns(const struct ptrc_export *x)
 	return ptrc_export_since_start(x, x->query->select.span.last);
 }
 
-/* Counts the time since something was last done there, as far as it is selected. */
+/* Counts the time since the track's last change for its innermost frame, as far as it is selected. */
 static void count_time(struct ptrc_export *x, struct track *t, uint64_t now)
 {
 	uint64_t first = first_ns(x) > t->last_ns ? first_ns(x) : t->last_ns;
@@ -166,7 +156,7 @@ static void count_time(struct ptrc_export *x, struct track *t, uint64_t now)
 	t->last_ns = now;
 }
 
-/* Tells that frames were open when the time that is selected began, or are so when it ends. */
+/* Opens the frames that are open at the start of the selected time, and closes those that are open at its end. */
 static void clip(struct ptrc_export *x, struct track *t, uint64_t now)
 {
 	struct stacks *st = x->state;
@@ -203,7 +193,7 @@ static void push(struct ptrc_export *x, struct ptrc_span *k, const struct ptrc_b
 		put_aside(st, t, OPENS, l.frame, x->now_ns);
 }
 
-/* Ends the frames above the lowest so many. */
+/* Ends frames until this many are left. */
 static void end_levels(struct ptrc_export *x, struct track *t, size_t depth, uint64_t now)
 {
 	struct stacks *st = x->state;
@@ -250,14 +240,13 @@ static void event(struct ptrc_export *x, const struct ptrc_export_event *e)
 
 static void begin(struct ptrc_export *x)
 {
-	size_t bytes = x->query->source_count * sizeof(struct track *);
 	struct stacks *st = x->state;
 
 	st->is_folded = x->format == &ptrc_export_folded;
-	st->losses = ptrc_cli_allocate(bytes);
+	st->losses = ptrc_cli_allocate(x->query->source_count * sizeof(struct track *));
 }
 
-/* Ends what is open. */
+/* Ends all open frames. */
 static void close_tracks(struct ptrc_export *x)
 {
 	struct stacks *st = x->state;
@@ -267,7 +256,7 @@ static void close_tracks(struct ptrc_export *x)
 			end_levels(x, st->tracks[i], 0, x->now_ns);
 }
 
-/* Puts a frame of a folded stack: its name, on one line and without what separates frames. */
+/* Puts the name of a frame on one line, with semicolons escaped, because they separate frames. */
 static void put_folded(struct ptrc_buffer *b, const struct ptrc_buffer *name)
 {
 	struct ptrc_buffer text = PTRC_BUFFER_INIT;
@@ -281,7 +270,7 @@ static void put_folded(struct ptrc_buffer *b, const struct ptrc_buffer *name)
 	ptrc_buffer_free(&text);
 }
 
-/* Puts the stack from its lowest frame up; separated by semicolons, or as numbers by commas. */
+/* Puts the frames of the stack from the outermost on: their names with semicolons, or their numbers with commas. */
 static void put_stack(struct ptrc_buffer *b, const struct ptrc_flames *f, uint32_t stack,
 		      bool is_text)
 {
@@ -326,7 +315,7 @@ static bool end_folded(struct ptrc_export *x)
 
 /* ---- speedscope ---- */
 
-/* Ends what was open where events were lost: its end may be among them. */
+/* Ends the open frames of the log where events were lost, because their ends may be among those. */
 static void end_at_loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 {
 	struct stacks *st = x->state;
@@ -346,7 +335,7 @@ static void loss(struct ptrc_export *x, const struct ptrc_export_loss *l)
 	struct track **t = &st->losses[l->source->order];
 	uint32_t frame;
 
-	/* Samples count, and have no time. */
+	/* A profile of samples has counts, not times. */
 	if (x->has_samples)
 		return;
 	end_at_loss(x, l);
@@ -374,19 +363,21 @@ static void put_track_name(struct ptrc_buffer *b, const struct track *t)
 	ptrc_buffer_free(&name);
 }
 
-/* Puts the records of a track, as elements of an array: all events, or the stacks of samples. */
+/* Puts the records of a track as elements of an array. */
 static void put_records(struct ptrc_export *x, struct track *t)
 {
 	struct stacks *st = x->state;
 	struct ptrc_buffer *b = &x->query->out;
-	struct record *room = ptrc_cli_allocate(PIECE_RECORDS * sizeof(*room));
+	size_t bytes = PIECE_RECORDS * sizeof(struct record);
+	struct record *room = ptrc_cli_allocate(bytes);
 
 	for (size_t i = 0; i <= t->piece_count; i++) {
 		const struct record *records = i < t->piece_count ? room : t->records;
 		size_t count = i < t->piece_count ? PIECE_RECORDS : t->record_count;
 
-		if (i < t->piece_count)
-			read_piece(st, t->pieces[i], room);
+		if (i < t->piece_count && (fseeko(st->spool, (off_t)t->pieces[i], SEEK_SET) ||
+					   fread(room, 1, bytes, st->spool) != bytes))
+			spool_failed();
 		for (size_t k = 0; k < count; k++) {
 			const struct record *r = &records[k];
 
@@ -410,15 +401,6 @@ static void put_records(struct ptrc_export *x, struct track *t)
 	free(room);
 }
 
-static void put_weights(struct ptrc_export *x, size_t count)
-{
-	ptrc_buffer_text(&x->query->out, "],\"weights\":[");
-	for (size_t i = 0; i < count; i++) {
-		ptrc_buffer_text(&x->query->out, i ? ",1" : "1");
-		ptrc_export_write_some(x);
-	}
-}
-
 static void put_profile(struct ptrc_export *x, struct track *t)
 {
 	struct ptrc_buffer *b = &x->query->out;
@@ -432,7 +414,11 @@ static void put_profile(struct ptrc_export *x, struct track *t)
 				   "\"endValue\":%zu,\"samples\":[",
 				   count);
 		put_records(x, t);
-		put_weights(x, count);
+		ptrc_buffer_text(b, "],\"weights\":[");
+		for (size_t i = 0; i < count; i++) {
+			ptrc_buffer_text(b, i ? ",1" : "1");
+			ptrc_export_write_some(x);
+		}
 	} else {
 		ptrc_buffer_format(
 			b,
@@ -500,7 +486,8 @@ static void free_stacks(struct ptrc_export *x)
 
 const struct ptrc_export_format ptrc_export_folded = {
 	.name = "folded",
-	/* Nothing in such a file tells who wrote it, and no such file begins with a null byte. */
+	/* The format has no signature. No file of folded stacks starts with a null byte, so only an empty file is
+	 * replaced without --force. */
 	.kind = {.mode = 0600, .signature = "", .signature_bytes = 1, .noun = "empty"},
 	.state_size = sizeof(struct stacks),
 	.begin = begin,

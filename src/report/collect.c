@@ -9,19 +9,22 @@
 #include "src/spans/pair_report.h"
 #include "src/query/losses.h"
 
-/* More losses than this are told together with the one before them. */
+/* Further losses are merged into the last one. */
 enum { LOSSES_MAX = 4096 };
 
-/* Functions, programs and labels beyond so many are told together. */
+/* Further functions, programs and labels are counted in the class of their pair. */
 enum { NAMES_MAX = 1000 };
 
-/* What an event type is for the report, beside its class. */
-enum { ROLE_UNKNOWN, ROLE_NONE, ROLE_SWITCH_IN, ROLE_SWITCH_OUT, ROLE_SAMPLE };
+/* The report's own data about an event type. */
+struct type {
+	size_t class;
+	enum { ROLE_NONE, ROLE_SWITCH_IN, ROLE_SWITCH_OUT, ROLE_SAMPLE } role;
+};
 
 /* ---- lanes ---- */
 
-/* Takes an event of the lane. Of a time with losses in it, it is not known whether the thread had no event, nor
- * whether it ran. */
+/* Takes an event of the lane. If events were lost since the last one, it is unknown whether the thread had events
+ * and whether it ran. */
 static void take_lane(struct ptrc_report_lane *lane, int64_t ns, uint64_t gap_count)
 {
 	bool is_cut = lane->gap_count != gap_count;
@@ -43,9 +46,9 @@ static void take_lane(struct ptrc_report_lane *lane, int64_t ns, uint64_t gap_co
 	lane->last_ns = ns;
 }
 
-/* ---- what is not there singly ---- */
+/* ---- dropped records ---- */
 
-/* Halves how finely the lanes count. */
+/* Doubles the time of each bucket. */
 static void widen(struct ptrc_report *r)
 {
 	for (size_t i = 0; i < r->lanes->count; i++) {
@@ -97,7 +100,7 @@ static int compare_lengths(const void *a, const void *b)
 	return (*s > *t) - (*s < *t);
 }
 
-/* The length that at least half of the class's records do not exceed. */
+/* The median duration of the records, or the next greater one. */
 static uint64_t median(const struct ptrc_report_class *c)
 {
 	uint64_t *lengths = ptrc_cli_allocate(c->record_count * sizeof(*lengths));
@@ -137,8 +140,8 @@ bool ptrc_report_thin(struct ptrc_report *r)
 		most->least_ns = median(most) + 1;
 	for (size_t i = 0; i < most->record_count; i++) {
 		struct ptrc_report_record *record = &most->records[i];
-		/* Of those that took the same time, one of two, lest all go. The first one always goes,
-		 * so this comes to an end. */
+		/* If many have the median duration, every second one stays, lest all go. The first one always goes,
+		 * so that the number decreases. */
 		bool is_kept =
 			most->kind == PTRC_REPORT_EVENTS
 				? i & 1
@@ -178,8 +181,7 @@ static struct ptrc_report_event *keep_event(struct ptrc_source *s, size_t lane)
 	return copy_event(s, lane, &s->reader.event, s->reader.data, s->reader.size);
 }
 
-/* Adds a record, which then owns its events, or counts it if its class keeps only others; of text none is
- * needed. */
+/* Adds a record, which then owns its events, or counts it as dropped. */
 static void add_record(struct ptrc_report *r, size_t class, struct ptrc_report_record record)
 {
 	struct ptrc_report_class *c = &r->classes[class];
@@ -225,44 +227,34 @@ static size_t add_class(struct ptrc_report *r, enum ptrc_report_kind kind, const
 	return r->class_count - 1;
 }
 
-/* The report's own data about an event type. */
-struct type {
-	/* Plus 1. */
+/* Returns the type of the event that the source has read. Types of several logs with the same name and layout share a
+ * class. */
+static const struct type *type_of(struct ptrc_report *r, struct ptrc_source *s)
+{
+	struct ptrc_type *own = ptrc_reader_type(&s->reader, s->reader.event.posix_event_id);
+	const struct ptrc_reader_name *name = &own->name;
+	struct type *type = own->of_sink;
 	size_t class;
-	unsigned char role;
-};
 
-static struct type *type_of(struct ptrc_source *s, trace_event_id_t id)
-{
-	struct ptrc_type *type = ptrc_reader_type(&s->reader, id);
-
-	if (!type->of_sink)
-		type->of_sink = ptrc_cli_allocate(sizeof(struct type));
-	return type->of_sink;
-}
-
-/* The class of the event that the source has read: types of several logs that have the same name and
- * layout are one. */
-static size_t class_of_event(struct ptrc_report *r, struct ptrc_source *s)
-{
-	struct type *type = type_of(s, s->reader.event.posix_event_id);
-	const struct ptrc_reader_name *name;
-	size_t found;
-
-	if (type->class)
-		return type->class - 1;
-	name = ptrc_reader_name(&s->reader, s->reader.event.posix_event_id);
-	for (found = 0; found < r->class_count; found++)
-		if (r->classes[found].kind == PTRC_REPORT_EVENTS &&
-		    r->classes[found].layout == s->view.layout &&
-		    !strcmp(r->classes[found].name, name->text))
+	if (type)
+		return type;
+	for (class = 0; class < r->class_count; class ++)
+		if (r->classes[class].kind == PTRC_REPORT_EVENTS &&
+		    r->classes[class].layout == s->view.layout &&
+		    !strcmp(r->classes[class].name, name->text))
 			break;
-	if (found == r->class_count) {
+	if (class == r->class_count) {
 		add_class(r, PTRC_REPORT_EVENTS, name->text, name->size);
-		r->classes[found].layout = s->view.layout;
+		r->classes[class].layout = s->view.layout;
 	}
-	type->class = found + 1;
-	return found;
+	type = own->of_sink = ptrc_cli_allocate(sizeof(*type));
+	type->class = class;
+	type->role = !name->is_known			    ? ROLE_NONE
+		     : !strcmp(name->text, "os.switch_in")  ? ROLE_SWITCH_IN
+		     : !strcmp(name->text, "os.switch_out") ? ROLE_SWITCH_OUT
+		     : !strcmp(name->text, "os.sample")	    ? ROLE_SAMPLE
+							    : ROLE_NONE;
+	return type;
 }
 
 static size_t class_of_pair(struct ptrc_report *r, const struct ptrc_pair *pair)
@@ -287,14 +279,14 @@ static size_t class_of_pair(struct ptrc_report *r, const struct ptrc_pair *pair)
 	return r->class_of_pair[number] - 1;
 }
 
-/* The class of pairs that have a name of their own, by that, or of a function by its place in a process. */
+/* An entry of .functions and .places. */
 struct function {
 	struct ptrc_table_entry entry;
-	/* Plus 1. */
+	/* 1 + the index; 0: there is none yet. */
 	size_t class;
 };
 
-/* The class of those of the pair that have this name; that of all of them if there are too many. */
+/* The class of the pair's records that have this name, or of all of them if there are too many names. */
 static size_t class_of_name(struct ptrc_report *r, const struct ptrc_pair *pair, const char *name,
 			    size_t size)
 {
@@ -317,7 +309,7 @@ static size_t class_of_name(struct ptrc_report *r, const struct ptrc_pair *pair,
 	return f->class - 1;
 }
 
-/* The class of the function that the event, which the view's reader has read, is the begin or the end of. */
+/* The class of the function that the view's event enters or leaves. */
 static size_t class_of_function(struct ptrc_report *r, const struct ptrc_pair *pair,
 				struct ptrc_view *view)
 {
@@ -339,15 +331,14 @@ static size_t class_of_function(struct ptrc_report *r, const struct ptrc_pair *p
 	return f->class - 1;
 }
 
-/* Text tells of functions only if symbols are asked for. */
 bool ptrc_report_has_own_class(const struct ptrc_report *r, const struct ptrc_pair *pair)
 {
 	return ptrc_pair_is_program(pair) ||
 	       ((r->query->symbols || !r->is_text) && ptrc_pair_is_function(pair));
 }
 
-/* The class of the pair that the event begins, which the view's reader has read, or of the function that it ends;
- * with --label-by, of those that have the same value. */
+/* The class of the pair that the view's event starts, or of the function that it leaves. With --label-by, each
+ * value is a class. */
 static size_t class_of_span(struct ptrc_report *r, const struct ptrc_pair *pair,
 			    struct ptrc_view *view)
 {
@@ -375,7 +366,7 @@ static size_t class_of_runs(struct ptrc_report *r)
 	return r->class_of_runs - 1;
 }
 
-/* Has the report reach to this time. */
+/* Extends the time of the report to include this one. */
 static void extend(struct ptrc_report *r, int64_t ns)
 {
 	if (!r->has_time || ns < r->first_ns)
@@ -387,7 +378,6 @@ static void extend(struct ptrc_report *r, int64_t ns)
 
 /* ---- pairs ---- */
 
-/* A begin that waits for its end. */
 struct span {
 	struct ptrc_span span;
 	size_t class;
@@ -403,8 +393,9 @@ static void begin_span(void *self, struct ptrc_span *span)
 	s->class = class_of_span(r, &r->pairs->list[span->pair], &r->source->view);
 }
 
-/* Of pairs that took the same time, the first one counts as longer. */
-static void offer_longest(struct ptrc_report *r, const struct ptrc_report_record *record)
+/* Adds a pair, which then owns its events, and keeps it if it is one of the longest. Among equal ones the earlier
+ * ones stay. */
+static void add_pair(struct ptrc_report *r, const struct ptrc_report_record *record)
 {
 	const struct ptrc_report_event *e = record->begin ? record->begin : record->end;
 	uint64_t duration_ns = record->duration_ns;
@@ -412,31 +403,24 @@ static void offer_longest(struct ptrc_report *r, const struct ptrc_report_record
 
 	while (at && r->longest[at - 1].duration_ns < duration_ns)
 		at--;
-	if (at == PTRC_REPORT_LONGEST)
-		return;
-	if (r->longest_count < PTRC_REPORT_LONGEST)
-		r->longest_count++;
-	memmove(r->longest + at + 1, r->longest + at,
-		(r->longest_count - at - 1) * sizeof(*r->longest));
-	r->longest[at] = (struct ptrc_report_longest){
-		.class = record->class,
-		.fate = record->fate,
-		.duration_ns = duration_ns,
-		.info = e->info,
-		.begin_ns = record->ns,
-		.source = e->source,
-	};
-}
-
-/* Adds a pair, whose events then belong to the report. */
-static void add_pair(struct ptrc_report *r, const struct ptrc_report_record *record)
-{
-	offer_longest(r, record);
+	if (at < PTRC_REPORT_LONGEST) {
+		r->longest_count += r->longest_count < PTRC_REPORT_LONGEST;
+		memmove(r->longest + at + 1, r->longest + at,
+			(r->longest_count - at - 1) * sizeof(*r->longest));
+		r->longest[at] = (struct ptrc_report_longest){
+			.class = record->class,
+			.fate = record->fate,
+			.duration_ns = duration_ns,
+			.info = e->info,
+			.begin_ns = record->ns,
+			.source = e->source,
+		};
+	}
 	add_record(r, record->class, *record);
 }
 
-/* Whether the pair may have its begin before the time that is selected, or its end behind it, as the fate
- * says, and that may be why it lacks it: nothing else of the selection leaves that event out. */
+/* Whether the pair may lack an event only because it is outside the selected time: the log has events there, and no
+ * other part of the selection leaves it out. */
 static bool is_cut_by_time(const struct ptrc_report *r, const struct ptrc_pair *pair,
 			   enum ptrc_span_fate fate)
 {
@@ -452,8 +436,7 @@ static bool is_cut_by_time(const struct ptrc_report *r, const struct ptrc_pair *
 	       ptrc_select_has_name(s, fate == PTRC_SPAN_NO_BEGIN ? pair->begin : pair->end);
 }
 
-/* Adds the part of a pair that is in the time that is selected. How long it took is not known, so it does not
- * count among the durations. */
+/* Adds the part of a pair within the selected time. Its duration is unknown, so it does not count for statistics. */
 static void add_part(struct ptrc_report *r, struct ptrc_report_record *record)
 {
 	const struct ptrc_period *span = &r->query->select.span;
@@ -473,10 +456,13 @@ static void add_part(struct ptrc_report *r, struct ptrc_report_record *record)
 	add_pair(r, record);
 }
 
-/* Adds an event that should be part of a pair and is not. */
+/* Adds an event whose other half is missing. */
 static void add_half(struct ptrc_report *r, struct ptrc_report_event *e, enum ptrc_span_fate fate)
 {
-	add_record(r, type_of(e->source, e->info.posix_event_id)->class - 1,
+	const struct type *type =
+		ptrc_reader_type(&e->source->reader, e->info.posix_event_id)->of_sink;
+
+	add_record(r, type->class,
 		   (struct ptrc_report_record){.ns = ptrc_when_ns(&e->info.posix_timestamp),
 					       .begin = e,
 					       .lane = (uint32_t)e->lane,
@@ -564,7 +550,7 @@ static void take_switch(struct ptrc_report *r, struct ptrc_report_lane *lane, bo
 		end_run(r, lane, ptrc_when_ns(&lane->running->info.posix_timestamp), ns,
 			keep_event(s, lane->lane.number));
 	else if (!lane->has_switched)
-		/* It ran before the first event. */
+		/* The thread has been running since before the first event. */
 		end_run(r, lane, r->first_ns, ns, keep_event(s, lane->lane.number));
 	lane->has_switched = true;
 }
@@ -602,7 +588,7 @@ static void add_loss(struct ptrc_report *r, struct ptrc_source *s, int64_t ns)
 		r->open_loss[s->order] = r->loss_count;
 }
 
-/* What tells of losses may come also from outside the time that is selected. A loss is shown in that time. */
+/* Takes an event that may report a loss, also one outside the selected time. Losses are clipped to that time. */
 static void take_loss(struct ptrc_report *r, struct ptrc_source *s)
 {
 	const struct ptrc_period *span = &r->query->select.span;
@@ -617,7 +603,7 @@ static void take_loss(struct ptrc_report *r, struct ptrc_source *s)
 	if (is_open) {
 		r->losses[*open - 1].last_ns = ns;
 		extend(r, ns);
-		/* It was over before the time. */
+		/* The loss ended before the selected time. */
 		if (event_ns < span->first && *open == r->loss_count)
 			r->loss_count--;
 	}
@@ -628,7 +614,7 @@ static void take_loss(struct ptrc_report *r, struct ptrc_source *s)
 		return;
 	r->all_gap_count++;
 	r->gap_counts[s->order]++;
-	/* A RESUME ends what its OVERFLOW has begun. */
+	/* A RESUME reports the same loss as its OVERFLOW. */
 	if (reader->event.posix_event_id == POSIX_TRACE_RESUME && is_open)
 		return;
 	add_loss(r, s, ns);
@@ -637,23 +623,7 @@ static void take_loss(struct ptrc_report *r, struct ptrc_source *s)
 
 /* ---- the sink ---- */
 
-static unsigned char role_of(struct ptrc_source *s)
-{
-	struct type *type = type_of(s, s->reader.event.posix_event_id);
-	const struct ptrc_reader_name *name;
-
-	if (type->role != ROLE_UNKNOWN)
-		return type->role;
-	name = ptrc_reader_name(&s->reader, s->reader.event.posix_event_id);
-	type->role = !name->is_known			    ? ROLE_NONE
-		     : !strcmp(name->text, "os.switch_in")  ? ROLE_SWITCH_IN
-		     : !strcmp(name->text, "os.switch_out") ? ROLE_SWITCH_OUT
-		     : !strcmp(name->text, "os.sample")	    ? ROLE_SAMPLE
-							    : ROLE_NONE;
-	return type->role;
-}
-
-/* Between two windows of --around there may be anything: a pair over such a place is cut. */
+/* Events between two windows of --around are unknown, so a gap between windows counts as a loss and cuts pairs. */
 static void look_at_window(struct ptrc_report *r, int64_t ns)
 {
 	const struct ptrc_select *s = &r->query->select;
@@ -679,8 +649,8 @@ static void add(void *self, struct ptrc_source *s)
 	struct ptrc_query *q = r->query;
 	int64_t ns = ptrc_source_ns(s);
 	struct ptrc_report_lane *lane;
-	size_t class;
-	unsigned char role;
+	const struct type *type;
+	struct ptrc_report_class *c;
 
 	if (!s->is_for_loss && !ptrc_query_is_due(q))
 		return;
@@ -699,33 +669,31 @@ static void add(void *self, struct ptrc_source *s)
 	lane = (struct ptrc_report_lane *)ptrc_lanes_find(r->lanes, s);
 	take_lane(lane, ns, r->gap_counts[s->order]);
 	r->event_count++;
-	class = class_of_event(r, s);
-	if (r->classes[class].count++ && r->classes[class].gap_count == r->all_gap_count)
-		add_length(&r->classes[class],
-			   (uint64_t)ptrc_when_subtract(ns, r->classes[class].last_ns),
-			   r->classes[class].last_ns);
-	r->classes[class].last_ns = ns;
-	r->classes[class].gap_count = r->all_gap_count;
+	type = type_of(r, s);
+	c = &r->classes[type->class];
+	if (c->count++ && c->gap_count == r->all_gap_count)
+		add_length(c, (uint64_t)ptrc_when_subtract(ns, c->last_ns), c->last_ns);
+	c->last_ns = ns;
+	c->gap_count = r->all_gap_count;
 	r->source = s;
 	r->lane = lane;
-	role = role_of(s);
-	if (role == ROLE_SAMPLE && r->is_text)
+	if (type->role == ROLE_SAMPLE && r->is_text)
 		take_sample(r, s);
-	if (role == ROLE_SWITCH_IN || role == ROLE_SWITCH_OUT) {
-		take_switch(r, lane, role == ROLE_SWITCH_IN);
+	if (type->role == ROLE_SWITCH_IN || type->role == ROLE_SWITCH_OUT) {
+		take_switch(r, lane, type->role == ROLE_SWITCH_IN);
 		return;
 	}
 	r->is_in_pair = false;
 	ptrc_pairs_take(r->pairs, s);
 	if (r->is_in_pair || r->is_text)
 		return;
-	add_record(r, class,
+	add_record(r, type->class,
 		   (struct ptrc_report_record){.ns = ns,
 					       .begin = keep_event(s, lane->lane.number),
 					       .lane = (uint32_t)lane->lane.number});
 }
 
-/* Nothing was kept of what was counted. */
+/* A rehearsal for --last keeps nothing. */
 static void restart(void *self)
 {
 	(void)self;

@@ -11,7 +11,7 @@ static const uint64_t exact_max = UINT64_C(1) << 53;
 
 struct text {
 	struct ptrc_table_entry entry;
-	/* Its number plus 1. */
+	/* 1 + its number; 0: it is new. */
 	uint64_t number;
 };
 
@@ -43,7 +43,7 @@ void ptrc_report_texts_free(struct ptrc_report_texts *t)
 	ptrc_buffer_free(&t->bytes);
 }
 
-/* Adds records that have, or have not, a number. */
+/* Adds `count` records without a number, or with one. */
 static void add_run(struct ptrc_report_column *c, bool is_missing, size_t count)
 {
 	if (is_missing != c->is_run_missing) {
@@ -71,11 +71,6 @@ void ptrc_report_column_end(struct ptrc_report_column *c, size_t row_count)
 	ptrc_buffer_varint(&c->runs, c->run);
 }
 
-static bool is_beyond(const struct ptrc_report_column *c, uint64_t number)
-{
-	return (c->is_signed ? zigzag(number) / 2 : number) > exact_max;
-}
-
 char ptrc_report_column_put(struct ptrc_buffer *b, const struct ptrc_report_column *c,
 			    bool *is_wide)
 {
@@ -85,11 +80,14 @@ char ptrc_report_column_put(struct ptrc_buffer *b, const struct ptrc_report_colu
 
 	*is_wide = false;
 	for (size_t i = 0; i < c->count; i++) {
-		plain += varint_size(c->is_signed ? zigzag(c->numbers[i]) : c->numbers[i]);
-		differing += varint_size(zigzag(c->numbers[i] - before));
-		is_constant &= c->numbers[i] == c->numbers[0];
-		*is_wide |= !c->is_float && is_beyond(c, c->numbers[i]);
-		before = c->numbers[i];
+		uint64_t number = c->numbers[i];
+
+		plain += varint_size(c->is_signed ? zigzag(number) : number);
+		differing += varint_size(zigzag(number - before));
+		is_constant &= number == c->numbers[0];
+		*is_wide |=
+			!c->is_float && (c->is_signed ? zigzag(number) / 2 : number) > exact_max;
+		before = number;
 	}
 	form = c->is_float ? 'f' : is_constant ? 'k' : differing < plain ? 'd' : 'v';
 	if (c->has_missing) {

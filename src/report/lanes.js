@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The picture of the lanes. What is shown is drawn into an array of pixels: where many events or pairs
-// share a pixel, a binary search passes over all of them at once, so a picture takes as long as it has
-// pixels, however many events there are.
+// The picture of the lanes, drawn into an array of pixels. Where many events or pairs share a pixel, a binary
+// search skips all of them at once, so the time for a picture depends on its pixels, not on the events.
 
 const rowHeight = 15, eventHeight = 13, runHeight = 5, headHeight = 20, laneGap = 5;
 const shortestSpan = 20;
+const font = '11px system-ui, "Liberation Sans", "DejaVu Sans", sans-serif';
 
-// A colour for each class, by its name, so that it is the same in each report.
+// The colour of a class depends on its name only, so that it is the same in each report.
 function colourOf(name, isDark) {
 	let hash = 2166136261;
 	for (let i = 0; i < name.length; i++)
@@ -47,7 +47,9 @@ function makeLanes(model, canvas, overview, tip, events) {
 	let image = null, pixels = null, isDue = false, selected = null, matches = null;
 	let overviewImage = null, frames = 0;
 
-	// ---- where lanes are
+	// ---- the places of lanes
+
+	const keyOf = lane => lane.is_rest ? 'rest' : lane.log + ' ' + lane.pid;
 
 	function layOut() {
 		rows = [];
@@ -55,7 +57,7 @@ function makeLanes(model, canvas, overview, tip, events) {
 		const order = model.lanes.slice().sort((a, b) =>
 			(a.is_rest ? 1 : 0) - (b.is_rest ? 1 : 0) || a.log - b.log || a.pid - b.pid || a.tid - b.tid);
 		for (const lane of order) {
-			const key = lane.is_rest ? 'rest' : lane.log + ' ' + lane.pid;
+			const key = keyOf(lane);
 			if (key !== before && (lane.pid || lane.is_rest || model.meta.logs.length > 1)) {
 				const log = model.meta.logs.length > 1 ? ' of ' + model.meta.logs[lane.log].name : '';
 				rows.push({key, y, height: headHeight,
@@ -107,7 +109,7 @@ function makeLanes(model, canvas, overview, tip, events) {
 			backPixel: pack(back), raisedPixel: pack(rgb(read('--raised'))),
 			linePixel: pack(rgb(read('--line'))), dropped: pack(mix(rgb(read('--faint')), back, 0.6)),
 			colours,
-			// By class, from nearly the background to all of the colour.
+			// For each class, from nearly the background to the full colour.
 			shades: colours.map(c => [0.3, 0.45, 0.6, 0.8, 1].map(share => pack(mix(c, back, share)))),
 		};
 	}
@@ -139,7 +141,7 @@ function makeLanes(model, canvas, overview, tip, events) {
 
 	let plotLeft = 0, axisDepth = 0, scale = 1;
 
-	// Draws what takes time. Texts are put later, on top: [x, y, width, class].
+	// Draws pairs or runs. Texts are drawn later, on top: [x, y, width, class].
 	function drawTrack(track, y0, y1, texts) {
 		const {begin, duration, sum} = track, count = track.count, end = view.from + view.span;
 		const origin = plotLeft - view.from * scale;
@@ -282,11 +284,16 @@ function makeLanes(model, canvas, overview, tip, events) {
 		context.setTransform(1, 0, 0, 1, 0, 0);
 		context.putImageData(image, 0, 0);
 		context.setTransform(ratio, 0, 0, ratio, 0, 0);
-		context.font = '11px system-ui, "Liberation Sans", "DejaVu Sans", sans-serif';
+		context.font = font;
 		context.textBaseline = 'alphabetic';
 		drawTexts(texts);
+		context.save();
+		context.beginPath();
+		context.rect(gutter, 22, plotWidth(), canvas.clientHeight);
+		context.clip();
 		drawLosses(labels);
 		drawMarks(labels);
+		context.restore();
 		drawLabels(labels);
 		drawAxis();
 		drawOverview();
@@ -304,10 +311,6 @@ function makeLanes(model, canvas, overview, tip, events) {
 	}
 
 	function drawLosses(labels) {
-		context.save();
-		context.beginPath();
-		context.rect(gutter, 22, plotWidth(), canvas.clientHeight);
-		context.clip();
 		for (const loss of model.meta.losses) {
 			const x = xOf(loss.from), x1 = xOf(loss.to);
 			if (x1 < gutter || x > canvas.clientWidth)
@@ -319,14 +322,9 @@ function makeLanes(model, canvas, overview, tip, events) {
 				context.fillRect(x, top, Math.max(x1 - x, 2), row.height);
 			}
 		}
-		context.restore();
 	}
 
 	function drawMarks(labels) {
-		context.save();
-		context.beginPath();
-		context.rect(gutter, 22, plotWidth(), canvas.clientHeight);
-		context.clip();
 		for (const [row, top] of labels) {
 			if (!row.lane)
 				continue;
@@ -352,7 +350,6 @@ function makeLanes(model, canvas, overview, tip, events) {
 					Math.max(Math.min(x1, canvas.clientWidth + 8) - Math.max(x, gutter - 4), 2) + 2, box.height + 1);
 			}
 		}
-		context.restore();
 	}
 
 	function boxOf(row, item) {
@@ -385,13 +382,13 @@ function makeLanes(model, canvas, overview, tip, events) {
 			context.fillStyle = palette.raised;
 			context.fillRect(0, top, gutter - 1, headHeight - 1);
 			context.fillStyle = palette.text;
-			context.font = '600 11px system-ui, "Liberation Sans", "DejaVu Sans", sans-serif';
+			context.font = '600 ' + font;
 			context.fillText((closed.has(row.key) ? '▸ ' : '▾ ') + clip(row.text, canvas.clientWidth - 30), 6, top + 14);
-			context.font = '11px system-ui, "Liberation Sans", "DejaVu Sans", sans-serif';
+			context.font = font;
 		}
 	}
 
-	// ---- the overview: how much there is in each pixel of the whole time
+	// ---- the overview: the number of events in each pixel of the whole time
 
 	function countAll(places) {
 		const counts = new Float64Array(places);
@@ -487,25 +484,22 @@ function makeLanes(model, canvas, overview, tip, events) {
 	}
 
 	function scrollTo(lane) {
-		const open = rows.find(r => r.lane === lane);
-		if (!open) {
-			closed.delete(lane.is_rest ? 'rest' : lane.log + ' ' + lane.pid);
+		if (closed.delete(keyOf(lane)))
 			layOut();
-		}
 		const row = rows.find(r => r.lane === lane);
 		if (row && (row.y < view.scroll || row.y + row.height > view.scroll + canvas.clientHeight - 40))
 			view.scroll = Math.max(0, row.y - 40);
 		redraw();
 	}
 
-	// ---- what is at a place
+	// ---- the record at a place
 
 	function itemOf(lane, track, i) {
 		return {lane, track, index: i, begin: track.begin[i], duration: track.kind ? track.duration[i] : 0,
 			class: track.class[i], row: track.row[i], fate: track.fate[i]};
 	}
 
-	// The one nearest to the time, of those within some pixels; of pairs the longest.
+	// The record within some pixels that is nearest to the time; among pairs, longer ones are preferred.
 	function findIn(lane, track, time) {
 		const near = view.span / plotWidth() * 4;
 		let best = -1, bestValue = -Infinity;

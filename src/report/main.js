@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Puts the report together: the summary, the tables, the search and the panel of what is selected. All
-// that comes from a log becomes text, never markup.
+// The page: summary, tables, search, and the panel of the selected record. Everything from a log becomes
+// text, never markup.
 
 const element = id => document.getElementById(id);
 
@@ -23,17 +23,14 @@ function button(text, action) {
 const model = makeModel(element);
 const {meta} = model;
 let current = null;
-// Is called when another time is shown.
+// Called when another part of the time is shown.
 let whenMoved = null;
 let results = [], resultAt = -1;
 
-const fates = ['', 'has no begin', 'has no end', 'may have lost its other half'];
-// As src/spans/pairs.h numbers them.
-const fateTexts = {0: '', 1: fates[3], 2: fates[1], 3: fates[2]};
-// Of a pair that is cut, by the same numbers.
-const cutTexts = {2: 'began before the time that is shown', 3: 'ends behind the time that is shown'};
+// By enum ptrc_span_fate: for single events, and for pairs that reach beyond the selected time.
+const fateTexts = ['', 'may have lost its other half', 'has no begin', 'has no end'];
+const cutTexts = {2: 'started before the selected time', 3: 'ended after the selected time'};
 
-// How long a pair took, as far as that is known.
 function showTook(item) {
 	return (item.track.kind && item.fate ? 'at least ' : '') + showDuration(item.duration);
 }
@@ -83,7 +80,7 @@ function putSummary() {
 			notes.push((meta.logs.length > 1 ? log.name + ': ' : '') + 'Data is missing (' + (lost.join(', ') || 'see ptrace-stat') + ').');
 	}
 	if (meta.dropped)
-		notes.push('To stay within ' + showCount(Math.round(meta.size_max / 1024)) + ' KiB the report shows ' + showCount(meta.kept) + ' events and pairs singly; '
+		notes.push('To stay within ' + showCount(Math.round(meta.size_max / 1024)) + ' KiB the report has only ' + showCount(meta.kept) + ' single events and pairs; '
 			+ showCount(meta.dropped) + ' others are counted in the tables and drawn as grey stretches.');
 	if (meta.losses_merged)
 		notes.push(showCount(meta.losses_merged) + ' losses are drawn together with the last one.');
@@ -92,7 +89,7 @@ function putSummary() {
 	if (meta.no_symbols)
 		notes.push('Where in the source events come from is not shown: ' + meta.no_symbols);
 	if (meta.is_without_names)
-		notes.push('Functions are told by their places: the option --symbols gives their names.');
+		notes.push('Functions are shown by their addresses: the option --symbols gives their names.');
 	element('notes').textContent = notes.join('\n');
 }
 
@@ -152,7 +149,7 @@ function swatch(number) {
 	return node;
 }
 
-// The record of the class that begins at or next to the time; null if none is there singly.
+// The record of the class that starts nearest to the time; null if all were dropped.
 function nearest(number, time) {
 	let best = null, distance = Infinity;
 	const kind = meta.classes[number].kind;
@@ -176,7 +173,7 @@ function nearest(number, time) {
 // Goes to the longest pair of a class, or the longest time between two events of a type.
 function goToWorst(number) {
 	const c = meta.classes[number];
-	// There may be nothing but pairs that are cut.
+	// All pairs of the class are cut by the selected time.
 	if (c.longest === undefined && !c.kind)
 		return;
 	const item = nearest(number, c.longest || 0);
@@ -261,14 +258,15 @@ function classColumns(isPair) {
 		['Name', c => c.name, (v, c) => make('span', [swatch(c.number), v]), 'name'],
 		['Count', c => c.count, showCount],
 		['p50', c => c.p50, duration], ['p99', c => c.p99, duration], ['Max', c => c.max, duration],
-		[isPair ? 'How many took how long' : 'Times in between', c => c.max, (v, c) => v === undefined ? '' : drawHistogram(c.histogram)],
+		[isPair ? 'Distribution of durations' : 'Distribution of times in between', c => c.max,
+			(v, c) => v === undefined ? '' : drawHistogram(c.histogram)],
 	];
 	if (isPair)
 		columns.splice(2, 0, ['Total', c => c.total, duration]);
 	if (isPair && meta.classes.some(c => c.before || c.behind))
 		columns.push(['Cut', c => c.before + c.behind, (v, c) => {
 			const span = make('span', showCount(v));
-			span.title = c.before + ' began before the time that is shown, ' + c.behind + ' end behind it; they do not count among the durations';
+			span.title = c.before + ' started before the selected time, ' + c.behind + ' ended after it; they do not count among the durations';
 			return span;
 		}]);
 	if (isPair && meta.classes.some(c => c.no_begin || c.no_end || c.cut))
@@ -284,7 +282,7 @@ function putClasses(isPair) {
 	const rows = meta.classes.map((c, number) => Object.assign({number}, c)).filter(c => isPair ? c.kind : !c.kind);
 	return [makeTable(classColumns(isPair), rows, c => goToWorst(c.number), isPair ? 2 : 1),
 		make('p', isPair ? 'A click goes to the longest one.'
-			: 'Times are those since the event before of the same type. A click goes to the longest time without one.', 'faint')];
+			: 'Times are those since the previous event of the same type. A click goes to the longest one.', 'faint')];
 }
 
 function putThreads() {
@@ -302,7 +300,7 @@ function putThreads() {
 	}, 2), make('p', 'A click goes to the longest time in which the thread has no event.', 'faint')];
 }
 
-// ---- flame graph, of the samples in the time that is shown
+// ---- flame graph of the samples in the part of the time that is shown
 
 const sampleClass = meta.classes.findIndex(c => c.kind === 0 && c.name === 'os.sample');
 
@@ -367,12 +365,12 @@ const operators = {
 	'<': (a, b) => a < b, '>': (a, b) => a > b, '<=': (a, b) => a <= b, '>=': (a, b) => a >= b,
 };
 
-// A unit of time: how many times which power of ten of nanoseconds it is.
+// Units of time: a factor and a power of ten of nanoseconds.
 const timeUnits = {ns: [1, 0], us: [1, 3], 'µs': [1, 3], ms: [1, 6], s: [1, 9], m: [60, 9], min: [60, 9],
 	h: [3600, 9], d: [86400, 9], w: [604800, 9]};
 
-// Words of a query: {field, operator, text, amount, unit}, or {text} for a part of a name or a text. The amount is
-// that of a number, as text.
+// Splits a query into words: {field, operator, text, amount, unit}, or {text} to find in names and texts. The
+// amount is the digits of a number.
 function readQuery(text) {
 	const words = text.match(/(?:[^\s"]|"[^"]*")+/g) || [];
 	return words.map(word => {
@@ -426,7 +424,7 @@ function memberOf(json, path) {
 	return value;
 }
 
-// What a word asks of the records of a class: true, false, or a function of a record.
+// Whether the records of a class match a word: true, false, or a function of a record.
 function asks(word, c, number) {
 	if (!word.operator) {
 		if (c.name.toLowerCase().includes(word.text))
@@ -619,5 +617,5 @@ document.addEventListener('keydown', event => {
 
 putSummary();
 putTabs();
-// For tests, and for whoever opens the console of the browser.
+// For tests and for the console of the browser.
 window.ptraceReport = {model, lanes, select, search, goToMatch, goToWorst, nearest, setTheme, tabs, current: () => current};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the report holds: lanes with their events, pairs and times on a processor as arrays of numbers,
-// and, decoded when somebody asks, the data of each class. Times are nanoseconds since the begin.
+// The data of the report: lanes with their events, pairs and times on a processor as arrays of numbers,
+// and the data of each class, decoded on first use. Times are nanoseconds since the first event.
 
 function decodeBase64(text) {
 	const values = new Uint8Array(128);
@@ -57,7 +57,7 @@ class Reader {
 	}
 }
 
-// The place of the first number that is not below the value.
+// The index of the first number that is not less than the value.
 function lowerBound(numbers, value, low = 0, high = numbers.length) {
 	while (low < high) {
 		const middle = low + high >> 1;
@@ -75,8 +75,8 @@ function makeModel(element) {
 	const ordinals = new Uint32Array(meta.classes.length);
 	const runsClass = meta.classes.findIndex(c => c.kind === 2);
 
-	// What a row of a lane draws: begins, durations, classes; the place of each in the columns of its
-	// class; what durations add up to, so that how busy a stretch was is a difference.
+	// Reads a row of a lane: starts, durations, classes, rows in the columns of the class, and prefix sums of
+	// durations, so that the busy time of a stretch is a difference.
 	function readTrack(kind) {
 		const count = reader.number();
 		const track = {
@@ -122,7 +122,7 @@ function makeModel(element) {
 		return Object.assign({number, events, runs, rows, dropped}, lane);
 	});
 
-	// ---- data, which is decoded when it is first asked for
+	// ---- data, decoded on first use
 	let data = null, texts = null, stacks = null;
 	const utf8 = new TextDecoder();
 
@@ -191,7 +191,7 @@ function makeModel(element) {
 		return values;
 	}
 
-	// The values of a column of a class, by row.
+	// The values of a column of the class with this number, by row.
 	function values(column, number) {
 		if (!column.values) {
 			load();
@@ -200,7 +200,7 @@ function makeModel(element) {
 		return column.values;
 	}
 
-	// How people see a value.
+	// A value as text.
 	function shown(column, value) {
 		if (value === undefined)
 			return '';
@@ -238,7 +238,7 @@ function makeModel(element) {
 		}).filter(f => f.value !== undefined);
 	}
 
-	return {meta, lanes, values, shown, fieldsOf, span: Math.max(meta.span, 1), runsClass,
+	return {meta, lanes, values, shown, fieldsOf, span: Math.max(meta.span, 1),
 		stackOf: value => stacks[value]};
 }
 
@@ -271,7 +271,7 @@ function showDuration(ns) {
 	return String(Number((ns / unit[0]).toPrecision(4))) + ' ' + unit[1];
 }
 
-// All digits, as of an offset from the begin: 1.234 567 890 s
+// With all digits: 1.234 567 890 s
 function showOffset(ns) {
 	const whole = BigInt(Math.round(ns));
 	const sign = whole < 0n ? '-' : '';
@@ -280,8 +280,8 @@ function showOffset(ns) {
 	return sign + amount / 1000000000n + '.' + digits.replace(/(...)(?=.)/g, '$1 ') + ' s';
 }
 
-// The time in the zone of the machine, or else UTC, to the nanosecond.
-function showTime(meta, ns, isBrief) {
+// The time in the zone of the first log's machine, or in UTC.
+function showTime(meta, ns) {
 	const offset = meta.logs.length && meta.logs[0].utc_offset_s !== undefined ? meta.logs[0].utc_offset_s : 0;
 	const time = BigInt(meta.begin_ns) + BigInt(Math.round(ns));
 	const second = time / 1000000000n - (time % 1000000000n < 0n ? 1n : 0n);
@@ -291,7 +291,7 @@ function showTime(meta, ns, isBrief) {
 	const minutes = Math.abs(Math.trunc(offset / 60));
 	const zone = (offset < 0 ? '-' : '+') + String(Math.trunc(minutes / 60)).padStart(2, '0') + ':' +
 		String(minutes % 60).padStart(2, '0');
-	return isBrief ? text.slice(11) + '.' + digits.slice(0, 3) : text + '.' + digits + ' ' + zone;
+	return text + '.' + digits + ' ' + zone;
 }
 
 function showCount(count) {

@@ -16,25 +16,24 @@
 #include "src/text/event_format.h"
 
 enum {
-	/* Pairs that overlap beyond so many rows share the last one. */
+	/* Further pairs that overlap share the last row. */
 	ROWS_MAX = 48,
-	SOURCE_TEXT_MAX = 400,
 	/* Octaves of nanoseconds. */
 	OCTAVES = 64,
 };
 
-/* A record where it stands in the report: by lane, kind, row and time. */
+/* A record with the key by which records are sorted: place_of(), then time. */
 struct item {
 	uint64_t place;
 	int64_t ns;
 	struct ptrc_report_record *record;
 };
 
-/* A column of a class; begin and end of a pair have their own. */
+/* A column of a class. The two events of a pair have separate columns. */
 struct field {
 	const char *name;
-	/* i, u: numbers; x: hexadecimal; b: bool; e: enum; f: double; g: float; s: text; j: JSON;
-	 * a: the place in the program; l: a lane; t: whether data was cut; z: a stack */
+	/* i, u: numbers; x: hexadecimal; b: bool; e: enum; f: double; g: float; s: text; j: JSON; a: a place in the
+	 * program; l: a lane; t: a flag; z: a stack */
 	char kind;
 	bool is_end;
 	unsigned char unit;
@@ -42,23 +41,22 @@ struct field {
 	struct ptrc_report_column column;
 };
 
-/* Of one side of a class: which columns the fields of the layout that was met last have. */
+/* For the first or the last events of a class: the layout of the latest one, and the columns of its fields. */
 struct side {
 	const struct ptrc_layout *layout;
 	size_t *fields;
 };
 
-/* The text of a place in a program. */
 struct place {
 	struct ptrc_table_entry entry;
-	/* Its number plus 1. */
+	/* 1 + the number of its text; 0: it has none yet. */
 	uint64_t text;
 };
 
 struct page {
 	struct ptrc_report *report;
 	const struct ptrc_page_options *options;
-	/* JSON, without which nothing can be shown; the records; their data. */
+	/* JSON with everything but records; the records; the columns, texts and stacks. */
 	struct ptrc_buffer meta;
 	struct ptrc_buffer records;
 	struct ptrc_buffer data;
@@ -92,7 +90,7 @@ static int compare(const void *a, const void *b)
 		return s->place < t->place ? -1 : 1;
 	if (s->ns != t->ns)
 		return s->ns < t->ns ? -1 : 1;
-	/* What is around something else comes before it. */
+	/* A pair comes before those within it. */
 	return (s->record->duration_ns < t->record->duration_ns) -
 	       (s->record->duration_ns > t->record->duration_ns);
 }
@@ -107,7 +105,7 @@ static void sort(struct page *p)
 		qsort(p->items, p->item_count, sizeof(*p->items), compare);
 }
 
-/* Events of a lane come first, then its times on a processor, then its pairs. */
+/* The sort key: lane, kind (events, runs, pairs) and row. */
 static uint64_t place_of(const struct ptrc_report *r, const struct ptrc_report_record *record)
 {
 	enum ptrc_report_kind kind = r->classes[record->class].kind;
@@ -116,7 +114,7 @@ static uint64_t place_of(const struct ptrc_report *r, const struct ptrc_report_r
 	return (uint64_t)record->lane << 16 | order << 8 | record->row;
 }
 
-/* Gives pairs that overlap rows of their own: a pair is below those in which it lies. */
+/* Puts pairs that overlap into different rows: a pair is below those around it. */
 static void set_rows(struct page *p)
 {
 	int64_t ends[ROWS_MAX];
@@ -163,7 +161,7 @@ static void collect_items(struct page *p)
 	sort(p);
 }
 
-/* The end of the items of one place. */
+/* One past the last item with this place, starting at `at`. */
 static size_t end_of(const struct page *p, size_t at, uint64_t place)
 {
 	while (at < p->item_count && p->items[at].place == place)
@@ -228,13 +226,6 @@ static void put_records(struct page *p)
 
 /* ---- data ---- */
 
-static uint64_t number_of_text(struct page *p, const char *bytes, size_t size)
-{
-	p->text.used = 0;
-	ptrc_text_put(&p->text, bytes, size);
-	return ptrc_report_text_number(&p->texts, p->text.bytes, p->text.used);
-}
-
 static const struct ptrc_symbol *symbol_of(struct page *p, const struct ptrc_report_event *e,
 					   uint64_t address)
 {
@@ -252,9 +243,11 @@ static const struct ptrc_symbol *symbol_of(struct page *p, const struct ptrc_rep
 				 process, address, false);
 }
 
-/* The number of the text that says what is at an address: function (file:line), as far as that is known.
- * What a call returns to is behind the call; is_exact: the address is that of the instruction itself. A
- * process that executes a program keeps its number: those of one pid may be told as one. */
+/*
+ * The number of the text for an address: "function (file:line)" as far as known; for a frame only the function. An
+ * exact address is that of an instruction, another one follows a call. The table does not know when a process
+ * executes another program, so it may give both programs the text of one.
+ */
 static uint64_t number_of_place(struct page *p, const struct ptrc_report_event *e, uint64_t address,
 				bool is_exact, bool is_frame)
 {
@@ -285,6 +278,7 @@ static uint64_t number_of_place(struct page *p, const struct ptrc_report_event *
 	return place->text - 1;
 }
 
+/* Finds or adds a column of the class, and stores its index if number is not NULL. */
 static struct ptrc_report_column *column(struct page *p, const char *name, char kind, bool is_end,
 					 const struct ptrc_layout_field *model, size_t *number)
 {
@@ -335,7 +329,7 @@ static char kind_of(const struct ptrc_layout_field *f, bool is_sample)
 	}
 }
 
-/* Works out which columns the fields of the layout have. */
+/* Finds the columns of the layout's fields. */
 static void learn_layout(struct page *p, const struct ptrc_layout *layout, bool is_end,
 			 bool is_sample)
 {
@@ -375,7 +369,6 @@ static uint64_t number_of_stack(struct page *p, const struct ptrc_report_event *
 static void put_value(struct page *p, struct field *f, size_t row,
 		      const struct ptrc_report_event *e, const struct ptrc_value *v)
 {
-	struct ptrc_buffer text = PTRC_BUFFER_INIT;
 	uint64_t number;
 
 	if (v->kind == PTRC_VALUE_NONE)
@@ -386,17 +379,18 @@ static void put_value(struct page *p, struct field *f, size_t row,
 		number = number_of_place(p, e, v->u, f->model->kind == PTRC_LAYOUT_CODE, false);
 	} else if (f->kind != 's' && f->kind != 'j') {
 		memcpy(&number, &v->u, sizeof(number));
-	} else if (v->kind == PTRC_VALUE_TEXT) {
-		number = number_of_text(p, v->bytes, v->size);
 	} else {
-		ptrc_value_text(&text, v);
-		number = ptrc_report_text_number(&p->texts, text.bytes, text.used);
-		ptrc_buffer_free(&text);
+		p->text.used = 0;
+		if (v->kind == PTRC_VALUE_TEXT)
+			ptrc_text_put(&p->text, v->bytes, v->size);
+		else
+			ptrc_value_text(&p->text, v);
+		number = ptrc_report_text_number(&p->texts, p->text.bytes, p->text.used);
 	}
 	ptrc_report_column_add(&f->column, row, number);
 }
 
-/* Has the view of the source, which reads nothing any more, look at the event. */
+/* Points the view of the source at the event. The source is read to its end, so its reader is free for this. */
 static struct ptrc_view *look_at(const struct ptrc_report_event *e)
 {
 	struct ptrc_view *v = &e->source->view;
@@ -443,7 +437,7 @@ static void put_data(struct page *p, size_t row, const struct ptrc_report_event 
 		ptrc_report_text_number(&p->texts, p->text.bytes, p->text.used));
 }
 
-/* Makes the columns of the class out of its records, which are items at these places. */
+/* Makes the columns of the class from its records, which are the items with these indexes. */
 static void make_columns(struct page *p, const struct ptrc_report_class *c, const size_t *places,
 			 size_t count)
 {
@@ -477,9 +471,8 @@ static void free_columns(struct page *p)
 	}
 }
 
-/* ---- what is told in JSON ---- */
+/* ---- JSON ---- */
 
-/* Puts a text as people are shown it. */
 static void put_shown(struct page *p, struct ptrc_json *j, const char *key, const char *bytes,
 		      size_t size)
 {
@@ -510,7 +503,7 @@ static void put_column_json(struct page *p, struct ptrc_json *j, const struct fi
 	if (f->kind == 'e') {
 		ptrc_json_open(j, "members", '[');
 		for (size_t i = 0; i < model->member_count; i++) {
-			/* As text: some numbers are beyond what a double holds. */
+			/* A text, because a double does not hold all numbers. */
 			char number[24];
 
 			snprintf(number, sizeof(number),
@@ -685,7 +678,7 @@ static void put_meta(struct page *p)
 	for (size_t i = 0; i < p->options->argument_count; i++)
 		put_shown(p, &j, NULL, p->options->arguments[i], strlen(p->options->arguments[i]));
 	ptrc_json_close(&j, ']');
-	/* As text, as doubles do not hold it. */
+	/* A text, because a double does not hold it. */
 	snprintf(number, sizeof(number), "%lld", (long long)r->first_ns);
 	ptrc_json_text(&j, "begin_ns", number);
 	ptrc_json_u64(&j, "span", offset_of(p, r->last_ns));
@@ -716,7 +709,7 @@ static void put_meta(struct page *p)
 
 /* ---- the file ---- */
 
-/* Puts JSON so that it cannot end the element that it stands in, or begin a comment there. */
+/* Puts JSON without '<', so that it cannot end the element around it or start a comment there. */
 static void put_json(struct ptrc_buffer *b, const struct ptrc_buffer *json)
 {
 	const char *at = json->bytes, *end = at + json->used, *next;
@@ -729,7 +722,7 @@ static void put_json(struct ptrc_buffer *b, const struct ptrc_buffer *json)
 	ptrc_buffer_bytes(b, at, (size_t)(end - at));
 }
 
-/* A number that only scripts and styles of this file know: what else gets into it is not run. */
+/* Makes the random number that allows this file's script and style: browsers do not run anything else in it. */
 static void make_nonce(char nonce[33])
 {
 	unsigned char bytes[16];
@@ -772,7 +765,7 @@ static void put_page(struct ptrc_buffer *b, const struct page *p)
 	ptrc_buffer_text(b, "</script>\n</body>\n</html>\n");
 }
 
-/* Makes the whole file once. */
+/* Makes the whole file from the records that are left. */
 static void make(struct ptrc_buffer *b, struct ptrc_report *r,
 		 const struct ptrc_page_options *options)
 {
@@ -815,7 +808,7 @@ bool ptrc_page_put(struct ptrc_buffer *b, struct ptrc_report *r,
 					 b->used);
 			return false;
 		}
-		/* What is left will take about so much room; each step gets nearer. */
+		/* An estimate, a bit too low, from the size so far; the loop repeats until it fits. */
 		least = (size_t)((double)least * 0.95 * (double)options->size_max /
 				 (double)b->used);
 		while (r->record_count > least && ptrc_report_thin(r))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A report as one file of HTML, which shows itself in a browser without asking for anything else. All
- * that comes from a log stands in it as JSON without a '<', or as base64.
+ * A report as one file of HTML with a script, which loads nothing else. Everything from a log is in it as JSON
+ * without '<', or as base64.
  */
 #ifndef PTRC_SRC_REPORT_PAGE_H
 #define PTRC_SRC_REPORT_PAGE_H
@@ -9,14 +9,13 @@
 #include "src/report/collect.h"
 #include "src/query/symbols.h"
 
-/* What every report begins with, by which a command knows one that it may replace. */
+/* The first bytes of a report, by which the command recognizes a file that it may replace. */
 #define PTRC_REPORT_SIGNATURE "<!doctype html><!--ptrace-report"
 
 struct ptrc_page_options {
 	/* The most bytes that the report may have. */
 	uint64_t size_max;
-	/* For function, file and line of what recorded an event; null: nothing can tell, for this
-	 * reason. */
+	/* For function, file and line of code; NULL: there are none, for this reason. */
 	struct ptrc_symbols *symbols;
 	const char *why_no_symbols;
 	/* The arguments of the command. */
@@ -24,10 +23,8 @@ struct ptrc_page_options {
 	size_t argument_count;
 };
 
-/*
- * Puts the report. Drops single events and pairs until it is not too large, and says on standard error
- * what it has left out. Returns false, after a message, if it is too large even without any.
- */
+/* Puts the report. Drops records until it is small enough, and reports on standard error what it has left out.
+ * Returns false, after a message, if it is too large even without any record. */
 bool ptrc_page_put(struct ptrc_buffer *, struct ptrc_report *, const struct ptrc_page_options *);
 
 #endif

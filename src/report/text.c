@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/spans/function.h"
 #include "src/spans/pair_report.h"
 #include "src/report/whose.h"
 
@@ -33,7 +32,7 @@ static void put_time(struct ptrc_buffer *b, struct ptrc_time_format *f, int64_t 
 	ptrc_buffer_time(b, f, &t);
 }
 
-/* Fills up a column that began at an offset; on its left side, if numbers stand in it. */
+/* Fills a column that starts at this offset with blanks, on its left if it is right-aligned. */
 static void end_column(struct ptrc_buffer *b, size_t begin, size_t width, bool is_right)
 {
 	ptrc_buffer_pad(b, begin, width, is_right);
@@ -89,7 +88,7 @@ static void put_summary(struct ptrc_buffer *b, const struct ptrc_report *r,
 	ptrc_buffer_text(b, is_complete ? "complete\n" : "incomplete\n");
 }
 
-/* The columns that the longest of the names takes, of those that are not too long. */
+/* The width of the longest name that is not longer than NAME_COLUMNS_MAX. */
 static size_t name_width(const struct ptrc_report *r)
 {
 	size_t width = strlen("event");
@@ -108,7 +107,7 @@ static void put_head(struct ptrc_buffer *b, const char *name, size_t width, bool
 	end_column(b, begin, width, is_right);
 }
 
-/* A row for each event type, or for the times on a processor. */
+/* Puts a row for each class of a kind. */
 static void put_classes(struct ptrc_buffer *b, const struct ptrc_report *r,
 			enum ptrc_report_kind kind, const char *title, const char *what)
 {
@@ -147,11 +146,11 @@ static void put_classes(struct ptrc_buffer *b, const struct ptrc_report *r,
 	}
 }
 
-/* Puts where in the source the pair began, if symbols are asked for and tell that. */
+/* Puts function, file and line of the pair's first event, as far as symbols are asked for and known. */
 static void put_place(struct ptrc_buffer *b, const struct ptrc_report *r,
 		      const struct ptrc_report_longest *l)
 {
-	/* The view of the source, which reads nothing any more. */
+	/* The source is read to its end, so its view is free for this. */
 	struct ptrc_view *view = &l->source->view;
 	const struct ptrc_symbol *s;
 
@@ -179,26 +178,26 @@ static void put_longest(struct ptrc_buffer *b, const struct ptrc_report *r,
 	ptrc_buffer_format(b, "\nThe longest pairs\n");
 	for (size_t i = 0; i < r->longest_count; i++) {
 		const struct ptrc_report_longest *l = &r->longest[i];
+		const struct ptrc_report_class *c = &r->classes[l->class];
+		const struct ptrc_pair *pair = &r->pairs->list[c->pair];
 		struct ptrc_buffer name = PTRC_BUFFER_INIT;
 
 		put_time(b, time, l->begin_ns);
 		ptrc_buffer_char(b, ' ');
 		put_duration(b, l->duration_ns);
-		if (r->pairs->label ||
-		    ptrc_report_has_own_class(r, &r->pairs->list[r->classes[l->class].pair]))
-			ptrc_buffer_bytes(&name, r->classes[l->class].name,
-					  r->classes[l->class].name_size);
+		if (r->pairs->label || ptrc_report_has_own_class(r, pair))
+			ptrc_buffer_bytes(&name, c->name, c->name_size);
 		else
-			ptrc_buffer_text(&name, r->pairs->list[r->classes[l->class].pair].name);
+			ptrc_buffer_text(&name, pair->name);
 		ptrc_text_put(b, name.bytes, name.used);
 		ptrc_buffer_format(b, " (process %ld, thread %ld)", (long)l->info.posix_pid,
 				   (long)l->info.posix_tid);
 		if (l->fate != PTRC_SPAN_NO_BEGIN)
 			put_place(b, r, l);
 		if (l->fate == PTRC_SPAN_NO_BEGIN)
-			ptrc_buffer_text(b, ", at least: its begin is before this time");
+			ptrc_buffer_text(b, ", at least: it started before the selected time");
 		else if (l->fate == PTRC_SPAN_NO_END)
-			ptrc_buffer_text(b, ", at least: its end is behind this time");
+			ptrc_buffer_text(b, ", at least: it ended after the selected time");
 		ptrc_buffer_char(b, '\n');
 		ptrc_buffer_free(&name);
 	}
@@ -240,13 +239,12 @@ static void put_gaps(struct ptrc_buffer *b, const struct ptrc_report *r,
 	free(sorted);
 }
 
-/* A function, or what else a frame is: the samples that found it as the innermost one of the stack, and
- * those that found it in the stack. */
+/* A function: the samples in which it is the innermost frame, and those with it anywhere in the stack. */
 struct function {
 	const struct ptrc_buffer *name;
 	uint64_t self;
 	uint64_t total;
-	/* The last stack that was counted, as a function that calls itself is in one several times. */
+	/* The last stack that was counted: a recursive function is several times in a stack, but counts once. */
 	uint32_t stack;
 };
 
@@ -332,7 +330,7 @@ void ptrc_report_put_text(struct ptrc_buffer *b, const struct ptrc_report *r, bo
 		    "Events, and how long they were after the one before of their type", "event");
 	put_classes(b, r, PTRC_REPORT_RUNS, "Times on a processor", "state");
 	if (r->pairs->rows.count) {
-		ptrc_buffer_text(b, "\nPairs, and how many took how long\n");
+		ptrc_buffer_text(b, "\nPairs, and the distribution of their durations\n");
 		ptrc_pairs_put_text(b, r->pairs, true);
 	}
 	put_longest(b, r, &time);

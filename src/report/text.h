@@ -5,7 +5,7 @@
 
 #include "src/report/collect.h"
 
-/* Puts what was recorded when and where, how long pairs took, the longest ones, and the longest times
+/* Puts a summary, statistics of events and pairs, the longest pairs, functions by samples, and the longest times
  * without an event. */
 void ptrc_report_put_text(struct ptrc_buffer *, const struct ptrc_report *, bool is_utc);
 

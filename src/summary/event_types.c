@@ -19,21 +19,19 @@ int ptrc_event_types_from_session(struct ptrc_event_types *t, const char *name)
 	struct ptrc_session_types types;
 	int error = ptrc_session_types_get(name, &types);
 
-	memset(t, 0, sizeof(*t));
 	if (error)
 		return error;
-	t->list = types.types;
-	t->count = types.count;
+	*t = (struct ptrc_event_types){.list = types.types, .count = types.count};
 	for (size_t i = 0; i < t->count; i++)
 		add_counts(t, &t->list[i]);
-	/* Frees only the rest: the list belongs to *t now. */
+	/* The list belongs to *t now, so only the rest is freed. */
 	types.types = NULL;
 	types.count = 0;
 	ptrc_session_types_free(&types);
 	return 0;
 }
 
-/* Adds a type of a log, unless the log neither has events of it nor knows its name. */
+/* Adds a type of a log if the log has events of it or knows its name. */
 static void add_of_log(struct ptrc_event_types *t, struct ptrc_reader *r, trace_event_id_t id,
 		       const struct ptrc_session_type *counts)
 {
@@ -52,7 +50,6 @@ static void add_of_log(struct ptrc_event_types *t, struct ptrc_reader *r, trace_
 	add_counts(t, type);
 }
 
-/* Counts the events by reading all of them. */
 static void count_by_reading(struct ptrc_event_types *t, struct ptrc_reader *r,
 			     struct ptrc_session_type *counts)
 {
@@ -69,7 +66,7 @@ static void count_by_reading(struct ptrc_event_types *t, struct ptrc_reader *r,
 	}
 }
 
-/* Has the reader met damage since its last selection? */
+/* Whether the reader has met damage since its last selection. */
 static bool has_met_damage(const struct ptrc_reader *r)
 {
 	struct ptrc_counts seen;
@@ -77,8 +74,8 @@ static bool has_met_damage(const struct ptrc_reader *r)
 	return ptrc_trace_counts(r->trace, &seen) || seen.pt_damaged_gaps;
 }
 
-/* Takes the counts that the log has of itself, and reads only its first and last events. Returns
- * false if the log does not have them. */
+/* Takes the counts at the end of the log, and reads only its first and last events. Returns false if there are no
+ * such counts, or damage makes them wrong. */
 static bool count_by_totals(struct ptrc_event_types *t, struct ptrc_reader *r,
 			    struct ptrc_session_type *counts)
 {
@@ -106,7 +103,7 @@ static bool count_by_totals(struct ptrc_event_types *t, struct ptrc_reader *r,
 		r->read_count = sum;
 		return true;
 	}
-	/* There is damage, so only reading tells what is left. */
+	/* The counts include events that cannot be read. */
 	memset(counts, 0, PTRC_READER_IDS * sizeof(*counts));
 	r->error = ptrc_reader_select(r, NULL, 0, NULL);
 	return r->error != 0;
@@ -114,10 +111,9 @@ static bool count_by_totals(struct ptrc_event_types *t, struct ptrc_reader *r,
 
 void ptrc_event_types_from_log(struct ptrc_event_types *t, struct ptrc_reader *r, bool is_counting)
 {
-	struct ptrc_session_type *counts;
+	struct ptrc_session_type *counts = ptrc_cli_allocate(PTRC_READER_IDS * sizeof(*counts));
 
-	memset(t, 0, sizeof(*t));
-	counts = ptrc_cli_allocate(PTRC_READER_IDS * sizeof(*counts));
+	*t = (struct ptrc_event_types){0};
 	ptrc_reader_load_names(r);
 	if (is_counting && !count_by_totals(t, r, counts))
 		count_by_reading(t, r, counts);
@@ -133,7 +129,7 @@ void ptrc_event_types_free(struct ptrc_event_types *t)
 		free(t->list[i].layout);
 	}
 	free(t->list);
-	memset(t, 0, sizeof(*t));
+	*t = (struct ptrc_event_types){0};
 }
 
 void ptrc_event_types_put_head(struct ptrc_buffer *b)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The event types of a session or a log, with the numbers of their events.
- */
+/* The event types of a session or a log, with the numbers of their events. */
 #ifndef PTRC_SRC_SUMMARY_EVENT_TYPES_H
 #define PTRC_SRC_SUMMARY_EVENT_TYPES_H
 
@@ -14,49 +12,45 @@
 #include "src/session/session_client.h"
 #include "src/query/reader.h"
 
-/* The types of a log are kept in the same form as those of a session; none is filtered. */
 struct ptrc_event_types {
-	/* In the order of their identifiers. */
+	/* By ascending identifier. No type of a log is filtered. */
 	struct ptrc_session_type *list;
 	size_t count;
 	/* The sums over all types. */
 	uint64_t event_count;
 	uint64_t event_bytes;
 	uint64_t truncated_count; /* events whose data was cut */
-	/* The times of the first and the last event of a log that has events. */
+	/* The times of the first and the last event of a log; unused for a session. */
 	struct timespec first;
 	struct timespec last;
 };
 
-/* Asks a session for its types. Returns an error of ptrc_session_ask(), and then leaves
- * nothing to be freed. */
+/* Asks a session for its types. Returns 0 or an error of ptrc_session_ask(); then there is nothing to free. */
 int ptrc_event_types_from_session(struct ptrc_event_types *, const char *name);
 
-/* Takes the types of a log. Counts their events only on request, which reads the log to its
- * end. */
+/* Takes the types of a log. Their events are counted only on request, because that may read the log to its end. */
 void ptrc_event_types_from_log(struct ptrc_event_types *, struct ptrc_reader *, bool is_counting);
 
 void ptrc_event_types_free(struct ptrc_event_types *);
 
-/* Whether the type has had events, or is one that a program has opened. */
+/* Whether the type has events or was opened by a program. */
 static inline bool ptrc_event_type_is_used(const struct ptrc_session_type *type)
 {
 	return type->events || type->id > POSIX_TRACE_UNNAMED_USEREVENT;
 }
 
-/* These put the head of a table, and a line of it. */
+/* Put the head of a table, and a row. */
 void ptrc_event_types_put_head(struct ptrc_buffer *);
 void ptrc_event_type_put_text(struct ptrc_buffer *, const struct ptrc_session_type *);
 
 /* Puts members of the open object. */
 void ptrc_event_type_put_json(struct ptrc_json *, const struct ptrc_session_type *);
 
-/* Whether an operand of a command may name a session: it has no /, and is not "-", which is
- * standard input. */
+/* Whether an operand may name a session: it has no / and is not "-", which is standard input. */
 bool ptrc_summary_is_session_name(const char *operand);
 
-/* Opens the log that the operand names, which is not the name of a session. On failure it
- * prints the reason, also that it is the name of a session that was killed, and returns false. */
+/* Opens the log of an operand that is not a session. On failure returns false after a message, which may say that a
+ * session of this name was killed. */
 bool ptrc_summary_open_log(struct ptrc_reader *, const char *operand);
 
 #endif

@@ -17,7 +17,7 @@
 #include "src/base/json.h"
 #include "src/base/output.h"
 
-/* With these bytes begins every object of ours. */
+/* The first bytes of every JSON object of ours. */
 static const char signature[] = "{\"version\":";
 
 static const struct ptrc_replace_kind json_kind = {
@@ -28,15 +28,15 @@ static const struct ptrc_replace_kind json_kind = {
 };
 
 static struct {
-	/* The path of the file, or the descriptor in words; null: there is no place. */
+	/* The path of the file, or a name for the descriptor; NULL: no object is wanted. */
 	const char *name;
 	bool is_file;
 	int fd;
 	const char *command;
 	bool is_forced;
-	/* The object was written, or there is no place for it. */
+	/* The object was written, or cannot be. */
 	bool is_put;
-	/* The process that writes the object; its children do not. */
+	/* The process that writes the object; its children must not. */
 	pid_t writer;
 } result = {.fd = -1};
 
@@ -51,29 +51,23 @@ void ptrc_run_snapshots_add(struct ptrc_run_snapshots *s, const struct ptrc_snap
 	ptrc_buffer_format(&b, "%s at ", snapshot->event);
 	ptrc_buffer_time(&b, &format, &snapshot->time);
 	ptrc_buffer_char(&b, '\0');
-	if (snapshot->is_too_many) {
-		s->is_used_up = true;
+	s->is_used_up |= snapshot->is_too_many;
+	if (snapshot->is_too_many)
 		ptrc_cli_message(NULL,
 				 "%s: no snapshot is made, and none later, as there are as many as "
 				 "--snapshot-max allows",
 				 b.bytes);
-		ptrc_buffer_free(&b);
-		return;
-	}
-	if (snapshot->error)
+	else if (snapshot->error)
 		ptrc_cli_message(path, "cannot write the snapshot of %s: %s", b.bytes,
 				 strerror(snapshot->error));
 	else
 		ptrc_cli_message(path, "snapshot of %s: %llu events", b.bytes,
 				 (unsigned long long)snapshot->event_count);
 	ptrc_buffer_free(&b);
+	if (snapshot->is_too_many)
+		return;
 	s->failed += snapshot->error != 0;
 	*ptrc_append(s->made, s->count) = *snapshot;
-}
-
-void ptrc_run_snapshots_unmatched(struct ptrc_run_snapshots *s, const char *glob)
-{
-	*ptrc_append(s->unmatched, s->unmatched_count) = glob;
 }
 
 void ptrc_run_snapshots_report(const struct ptrc_run_snapshots *s)
@@ -124,7 +118,7 @@ bool ptrc_run_result_write(int fd, const char *name, struct ptrc_buffer *b)
 {
 	int error = ptrc_write_all(fd, b->bytes, b->used);
 
-	/* If it is standard error that cannot be written, the message gets lost, too. */
+	/* If standard error itself cannot be written, the message is lost, too. */
 	if (error)
 		ptrc_cli_error(name, error);
 	ptrc_buffer_free(b);
@@ -153,19 +147,19 @@ void ptrc_run_result_put_untraced(int status)
 	ptrc_run_result_write(result.fd, result.name, &b);
 }
 
-/* Runs when the process exits, whatever has ended it. */
+/* Runs at every exit of the process. */
 static void put_failure(int status, void *unused)
 {
 	(void)unused;
 	if (status < PTRC_EXIT_RUN_FAILED || status > PTRC_EXIT_RUN_NOT_FOUND ||
 	    getpid() != result.writer)
 		return;
-	/* The reader of a pipe may be gone. */
+	/* The reading end of a pipe may be closed. */
 	signal(SIGPIPE, SIG_IGN);
 	ptrc_run_result_put_untraced(W_EXITCODE(status, 0));
 }
 
-/* The descriptor is -1 for a file, which is opened later. */
+/* Sets the destination. The descriptor is -1 for a file, which is opened later. */
 static void set_place(const char *option, const char *name, int fd)
 {
 	if (result.name)
@@ -201,8 +195,7 @@ void ptrc_run_result_to_descriptor(const char *number)
 
 	if (flags < 0 || flags & O_PATH || (flags & O_ACCMODE) == O_RDONLY)
 		ptrc_cli_usage("--json-fd", "descriptor %d is not open for writing", fd);
-	/* COMMAND and what it leaves running do not have the descriptor, so whoever reads from
-	 * a pipe sees its end when this process ends. */
+	/* COMMAND and its processes do not inherit the descriptor, so that a pipe ends when this process does. */
 	if (fd > STDERR_FILENO)
 		fcntl(fd, F_SETFD, FD_CLOEXEC);
 	set_place("--json-fd", "--json-fd", fd);
@@ -242,7 +235,7 @@ bool ptrc_run_result_open(int log_fd)
 {
 	if (!result.is_file)
 		return true;
-	/* If the file cannot be had, no object can tell so. */
+	/* If the file cannot be opened, put_failure() must not try to write to it. */
 	result.is_put = true;
 	result.fd = ptrc_run_result_open_file(result.name, &json_kind, result.is_forced, log_fd);
 	if (result.fd < 0)

@@ -14,10 +14,10 @@
 #include "src/fields/when.h"
 #include "src/query/where.h"
 
-/* How often --where may be given. */
+/* The most values of --where. */
 enum { WHERE_MAX = 100 };
 
-/* What --around shows without --context. */
+/* The default of --context. */
 static const int64_t around_default_ns = 1000000000;
 
 void ptrc_selection_begin(struct ptrc_selection *s, struct ptrc_query *q, struct ptrc_pairs *pairs)
@@ -32,7 +32,7 @@ void ptrc_selection_begin(struct ptrc_selection *s, struct ptrc_query *q, struct
 
 static void add_process(struct ptrc_select_numbers *numbers, const char *option, const char *text)
 {
-	/* Events of the trace system itself have process and thread 0. */
+	/* Number 0 is the trace system itself. */
 	*ptrc_append(numbers->numbers, numbers->count) =
 		(pid_t)ptrc_cli_number(option, text, 0, INT32_MAX);
 }
@@ -47,7 +47,7 @@ static struct ptrc_when time_of(const char *option, const char *text)
 	return w;
 }
 
-/* Reads one duration, which holds for before and after, or both with a comma between them. */
+/* Reads one duration for both before and after, or two with a comma between them. */
 static void read_context(struct ptrc_query *q, const char *text)
 {
 	char *before = ptrc_cli_copy(text);
@@ -136,17 +136,7 @@ bool ptrc_selection_take(struct ptrc_selection *s, int key)
 	return true;
 }
 
-/* Adds the layouts of the file, behind those of --decode. */
-static void read_layouts(struct ptrc_query *q, const char *path)
-{
-	q->given_layout_count = q->layouts.count;
-	if (path)
-		ptrc_config_read_layouts(&q->layouts, path, q->session);
-	/* The sources may tell of others. */
-	q->layouts.is_open = true;
-}
-
-/* Reads --label-by, which is about begins, that is, about events. */
+/* Reads --label-by. Its field is one of single events, so this comes before add_pairs(). */
 static void read_label(struct ptrc_selection *s)
 {
 	struct ptrc_cli_reason why;
@@ -160,7 +150,7 @@ static void read_label(struct ptrc_selection *s)
 	s->pairs->label = &s->label;
 }
 
-/* Reads --pair; the expressions of --where that follow are about pairs, too. */
+/* Reads --pair. The expressions of --where, which are read afterwards, may be about pairs. */
 static void add_pairs(struct ptrc_selection *s)
 {
 	struct ptrc_cli_reason why;
@@ -187,7 +177,7 @@ static struct ptrc_where *read_where(const struct ptrc_selection *s, const char 
 	return w;
 }
 
-/* Reads --around, which is about events, also where the other expressions are about pairs. */
+/* Reads --around. Its expression is about events even if those of --where are about pairs. */
 static void read_around(struct ptrc_selection *s)
 {
 	struct ptrc_select *select = &s->query->select;
@@ -209,26 +199,23 @@ static void read_around(struct ptrc_selection *s)
 	s->query->layouts.is_for_pairs = is_for_pairs;
 }
 
-static void add_wheres(struct ptrc_selection *s)
-{
-	struct ptrc_select *select = &s->query->select;
-
-	if (s->wheres.count > WHERE_MAX)
-		ptrc_cli_usage("--where", "is given more than %d times", (int)WHERE_MAX);
-	for (size_t i = 0; i < s->wheres.count; i++)
-		*ptrc_append(select->wheres, select->where_count) =
-			read_where(s, "--where", s->wheres.texts[i]);
-}
-
 void ptrc_selection_read(struct ptrc_selection *s)
 {
 	struct ptrc_query *q = s->query;
 
-	read_layouts(q, s->config);
+	q->given_layout_count = q->layouts.count;
+	if (s->config)
+		ptrc_config_read_layouts(&q->layouts, s->config, q->session);
+	/* The sources may have further layouts. */
+	q->layouts.is_open = true;
 	ptrc_sync_read(&s->sync, &s->sync_texts, &q->layouts);
 	read_label(s);
 	add_pairs(s);
-	add_wheres(s);
+	if (s->wheres.count > WHERE_MAX)
+		ptrc_cli_usage("--where", "is given more than %d times", (int)WHERE_MAX);
+	for (size_t i = 0; i < s->wheres.count; i++)
+		*ptrc_append(q->select.wheres, q->select.where_count) =
+			read_where(s, "--where", s->wheres.texts[i]);
 	read_around(s);
 }
 
@@ -283,7 +270,7 @@ static bool open_source(const struct ptrc_selection *s, struct ptrc_reader *r, c
 	return error == ENOENT ? ptrc_summary_open_log(r, name) : !error;
 }
 
-/* Reads expressions once more, with the layouts that the logs tell: all that there are. */
+/* Reads expressions again, because the layouts of the logs are known now. */
 static void close_layouts(struct ptrc_selection *s)
 {
 	struct ptrc_query *q = s->query;
@@ -298,19 +285,9 @@ static void close_layouts(struct ptrc_selection *s)
 	read_around(s);
 }
 
-/* Compares the clocks of the hosts. Returns false, after a message, if there is nothing to do that by. */
-static bool sync_sources(struct ptrc_selection *s)
-{
-	bool is_done = ptrc_sync_hosts(&s->sync, s->query);
-
-	if (is_done)
-		ptrc_sync_report(&s->sync);
-	return is_done;
-}
-
 bool ptrc_selection_open(struct ptrc_selection *s, char **operands, size_t count)
 {
-	/* Stays as long as the reader that has its name. */
+	/* Static, because the reader keeps its path. */
 	static char name[] = PTRC_SELECTION_LOG;
 	static char *standard[] = {name};
 	struct ptrc_query *q = s->query;
@@ -337,7 +314,14 @@ bool ptrc_selection_open(struct ptrc_selection *s, char **operands, size_t count
 	if (!q->session && q->source_count)
 		close_layouts(s);
 	ptrc_query_find_hosts(q, s->is_for_log);
-	return q->source_count == count && (!s->sync_texts.count || sync_sources(s));
+	if (q->source_count != count)
+		return false;
+	if (s->sync_texts.count) {
+		if (!ptrc_sync_hosts(&s->sync, q))
+			return false;
+		ptrc_sync_report(&s->sync);
+	}
+	return true;
 }
 
 bool ptrc_selection_load_symbols(struct ptrc_selection *s)

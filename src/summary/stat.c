@@ -25,41 +25,33 @@ enum kind {
 	ERROR_NUMBER,
 };
 
-/* The conditions of a field; all of them have to hold. */
+/* The conditions under which a field is shown; all of them have to hold. */
 enum {
 	ANY = 0,
 	SESSION = 1,
 	WITH_LOG = 2,
-	/* A session makes snapshots by itself; and has made one. */
+	/* The session has --snapshot-on; it has written a snapshot. */
 	WITH_SNAPSHOTS = 4,
 	WITH_SNAPSHOT = 8,
 };
 
 struct field {
 	const char *key;
+	/* NULL: this is no field, but the key of the JSON object that has the following ones. */
 	const char *label;
 	enum kind kind;
 	size_t offset;
 	unsigned int needs;
 };
 
-struct group {
-	/* The key of the JSON object that has the fields; null for the outermost object. */
-	const char *key;
-	const struct field *fields;
-};
+#define AT(member) offsetof(struct ptrc_stat, state.member)
 
-#define AT(member) offsetof(struct ptrc_stat, member)
-
-static const struct field session_fields[] = {
+static const struct field fields[] = {
 	{"controller", "controller", I32, AT(controller), SESSION},
 	{"target", "target", I32, AT(target), SESSION},
 	{"target_alive", "target alive", FLAG, AT(is_target_alive), SESSION},
 	{"until_exit", "until exit", FLAG, AT(is_until_exit), SESSION},
-	{0},
-};
-
-static const struct field attribute_fields[] = {
+	{.key = "attributes"},
 	{"trace_name", "trace name", TEXT, AT(attributes.trace_name), ANY},
 	{"generation_version", "generation version", TEXT, AT(attributes.generation_version), ANY},
 	{"creation_time", "creation time", TIME, AT(attributes.creation_s), ANY},
@@ -77,10 +69,7 @@ static const struct field attribute_fields[] = {
 	{"log_rotate_bytes", "log rotate (bytes)", U64, AT(attributes.log_rotate_bytes), WITH_LOG},
 	{"log_rotate_ns", "log rotate (ns)", U64, AT(attributes.log_rotate_ns), WITH_LOG},
 	{"log_keep", "log keep", U64, AT(attributes.log_keep), WITH_LOG},
-	{0},
-};
-
-static const struct field status_fields[] = {
+	{.key = "status"},
 	{"stream", "status", STREAM_STATUS, AT(status.posix_stream_status), ANY},
 	{"stream_full", "stream full", FLAG, AT(status.posix_stream_full_status), ANY},
 	{"stream_overrun", "stream overrun", FLAG, AT(status.posix_stream_overrun_status), ANY},
@@ -88,26 +77,22 @@ static const struct field status_fields[] = {
 	{"flush_error", "flush error", ERROR_NUMBER, AT(status.posix_stream_flush_error), WITH_LOG},
 	{"log_overrun", "log overrun", FLAG, AT(status.posix_log_overrun_status), WITH_LOG},
 	{"log_full", "log full", FLAG, AT(status.posix_log_full_status), WITH_LOG},
-	{0},
-};
-
-static const struct field count_fields[] = {
+	{.key = "counts"},
 	{"lost_events", "events lost (stream)", U64, AT(counts.pt_lost_events), ANY},
 	{"log_lost_events", "events lost (log)", U64, AT(counts.pt_log_lost_events), WITH_LOG},
-	{"unwritten_events", "events not written", U64, AT(losses.unwritten_events), WITH_LOG},
+	{"unwritten_events", "events not written", U64,
+	 offsetof(struct ptrc_stat, losses.unwritten_events), WITH_LOG},
 	{"log_events", "events in the log", U64, AT(counts.pt_log_events), WITH_LOG},
 	{"log_bytes", "bytes in the log", U64, AT(counts.pt_log_bytes), WITH_LOG},
 	{"waits", "waits for room", U64, AT(counts.pt_waits), WITH_LOG},
 	{"wait_ns", "time waited (ns)", U64, AT(counts.pt_wait_ns), WITH_LOG},
-	{"truncated_events", "events with data cut", U64, AT(types.truncated_count), ANY},
+	{"truncated_events", "events with data cut", U64,
+	 offsetof(struct ptrc_stat, types.truncated_count), ANY},
 	{"data_needed", "largest data cut", U64, AT(counts.pt_data_needed), ANY},
 	{"stream_bytes", "bytes in the stream", U64, AT(counts.pt_stream_bytes), SESSION},
 	{"processes", "processes", U64, AT(counts.pt_processes), SESSION},
 	{"threads", "threads", U64, AT(counts.pt_threads), SESSION},
-	{0},
-};
-
-static const struct field snapshot_fields[] = {
+	{.key = "snapshots"},
 	{"max", "snapshots at most", U64, AT(snapshots.max), WITH_SNAPSHOTS},
 	{"written", "snapshots written", U64, AT(snapshots.written), WITH_SNAPSHOTS},
 	{"failed", "snapshots failed", U64, AT(snapshots.failed), WITH_SNAPSHOTS},
@@ -121,30 +106,12 @@ static const struct field snapshot_fields[] = {
 
 _Static_assert(sizeof(unsigned long) == sizeof(uint64_t), "counts are printed as U64");
 
-static const struct group groups[] = {
-	{NULL, session_fields},	  {"attributes", attribute_fields}, {"status", status_fields},
-	{"counts", count_fields}, {"snapshots", snapshot_fields},
-};
-
 void ptrc_stat_from_session(struct ptrc_stat *s, const struct ptrc_session_state *state,
 			    const struct ptrc_event_types *types)
 {
-	memset(s, 0, sizeof(*s));
-	s->is_session = true;
-	s->has_log = state->has_log;
-	s->thing = state->name;
-	s->controller = state->controller;
-	s->target = state->target;
-	s->is_target_alive = state->is_target_alive;
-	s->is_until_exit = state->is_until_exit;
-	s->log = state->has_log ? state->log : NULL;
-	s->snapshots = state->snapshots;
-	s->attributes = state->attributes;
-	s->status = state->status;
-	s->counts = state->counts;
-	s->running_ns = state->running_ns;
-	s->types = *types;
-	ptrc_losses_gather(&s->losses, &s->status, &s->counts);
+	*s = (struct ptrc_stat){
+		.is_session = true, .thing = state->name, .state = *state, .types = *types};
+	ptrc_losses_gather(&s->losses, &state->status, &state->counts);
 	s->losses.is_log_gone = state->is_log_gone;
 }
 
@@ -152,48 +119,44 @@ void ptrc_stat_from_log(struct ptrc_stat *s, struct ptrc_reader *r)
 {
 	struct ptrc_counts counts;
 
-	memset(s, 0, sizeof(*s));
-	s->has_log = true;
-	s->thing = r->path;
-	s->label = r->label;
-	s->trace = r->trace;
-	s->attributes = r->attributes;
-	s->status = r->status;
-	s->counts = r->counts;
+	*s = (struct ptrc_stat){
+		.thing = r->path,
+		.label = r->label,
+		.trace = r->trace,
+		.state = {.has_log = true,
+			  .attributes = r->attributes,
+			  .status = r->status,
+			  .counts = r->counts},
+	};
 	ptrc_event_types_from_log(&s->types, r, true);
-	/* What stands for a loss was read like any other event, and what stands for damage has no place
-	 * in the log: the events that it stands for count there, as far as their number is known. */
+	/* The reader makes up events for losses, which count like others, and two for each damaged gap, which do not:
+	 * pt_log_events has the events of gaps, as far as their number is known. */
 	if (!ptrc_trace_counts(r->trace, &counts)) {
-		s->counts.pt_log_events = counts.pt_log_events;
-		s->counts.pt_log_bytes = counts.pt_log_bytes;
+		s->state.counts.pt_log_events = counts.pt_log_events;
+		s->state.counts.pt_log_bytes = counts.pt_log_bytes;
 		if (counts.pt_made_up_events > 2 * counts.pt_damaged_gaps)
-			s->counts.pt_log_events +=
+			s->state.counts.pt_log_events +=
 				counts.pt_made_up_events - 2 * counts.pt_damaged_gaps;
 	}
 	ptrc_reader_losses(r, true, &s->losses);
 }
 
-void ptrc_stat_free(struct ptrc_stat *s)
-{
-	ptrc_event_types_free(&s->types);
-}
-
-/* How long the session has been running, or the time from the first event of the log to the
- * last one; 0 if it is not known. */
+/* The time that the session has been running, or between the first and the last event of the log; 0 if it is
+ * unknown. */
 static int64_t span_ns(const struct ptrc_stat *s)
 {
 	int64_t ns;
 
 	if (s->is_session)
-		return s->running_ns < INT64_MAX ? (int64_t)s->running_ns : 0;
+		return s->state.running_ns < INT64_MAX ? (int64_t)s->state.running_ns : 0;
 	if (__builtin_sub_overflow(ptrc_when_ns(&s->types.last), ptrc_when_ns(&s->types.first),
 				   &ns))
 		return 0;
-	/* The clock may have been set back in between. */
+	/* It is negative if the clock was set back. */
 	return ns < 0 ? 0 : ns;
 }
 
-/* The rate in hundredths per second, as some traces have one event per minute. */
+/* The rate in hundredths per second. */
 static uint64_t per_second(uint64_t count, int64_t ns)
 {
 	return (uint64_t)((double)count * 1e11 / (double)ns + 0.5);
@@ -201,19 +164,11 @@ static uint64_t per_second(uint64_t count, int64_t ns)
 
 static bool applies(const struct field *f, const struct ptrc_stat *s)
 {
-	unsigned int lacks = (s->is_session ? 0 : SESSION) | (s->has_log ? 0 : WITH_LOG) |
-			     (s->snapshots.max ? 0 : WITH_SNAPSHOTS) |
-			     (*s->snapshots.path ? 0 : WITH_SNAPSHOT);
+	unsigned int lacks = (s->is_session ? 0 : SESSION) | (s->state.has_log ? 0 : WITH_LOG) |
+			     (s->state.snapshots.max ? 0 : WITH_SNAPSHOTS) |
+			     (*s->state.snapshots.path ? 0 : WITH_SNAPSHOT);
 
 	return !(f->needs & lacks);
-}
-
-static bool is_any(const struct group *g, const struct ptrc_stat *s)
-{
-	for (const struct field *f = g->fields; f->key; f++)
-		if (applies(f, s))
-			return true;
-	return false;
 }
 
 static const void *value_of(const struct field *f, const struct ptrc_stat *s)
@@ -221,7 +176,7 @@ static const void *value_of(const struct field *f, const struct ptrc_stat *s)
 	return (const char *)s + f->offset;
 }
 
-/* The value of a field that is a number. A U64 that is too large comes out negative. */
+/* The value of a numeric field. A U64 above INT64_MAX becomes negative; the caller casts it back. */
 static int64_t number_of(const struct field *f, const struct ptrc_stat *s)
 {
 	int64_t wide;
@@ -322,18 +277,9 @@ static void put_rates_text(struct ptrc_buffer *b, const struct ptrc_stat *s, boo
 	put_rate_text(b, "bytes per second", s->types.event_bytes, ns);
 }
 
-static void put_types_text(struct ptrc_buffer *b, const struct ptrc_stat *s)
-{
-	ptrc_buffer_char(b, '\n');
-	ptrc_event_types_put_head(b);
-	for (size_t i = 0; i < s->types.count; i++)
-		if (ptrc_event_type_is_used(&s->types.list[i]))
-			ptrc_event_type_put_text(b, &s->types.list[i]);
-}
-
 void ptrc_stat_put_text(struct ptrc_buffer *b, const struct ptrc_stat *s, bool is_utc)
 {
-	const char *log = s->log ? s->log : "none";
+	const char *log = s->state.has_log ? s->state.log : "none";
 
 	ptrc_stat_put_line(b, s->is_session ? "session" : "log", s->thing, strlen(s->thing));
 	if (s->is_session)
@@ -344,17 +290,20 @@ void ptrc_stat_put_text(struct ptrc_buffer *b, const struct ptrc_stat *s, bool i
 		ptrc_whose_put_host_text(b, s->trace);
 		ptrc_whose_put_clock_text(b, s->trace);
 	}
-	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
-		for (const struct field *f = groups[i].fields; f->key; f++)
-			if (applies(f, s))
-				put_field_text(b, f, s, is_utc);
+	for (const struct field *f = fields; f->key; f++)
+		if (f->label && applies(f, s))
+			put_field_text(b, f, s, is_utc);
 	if (s->losses.unreadable_events)
 		ptrc_stat_put_number(b, "events not readable",
 				     (int64_t)s->losses.unreadable_events);
 	ptrc_stat_put_label(b, "complete");
 	ptrc_buffer_text(b, ptrc_losses_is_any(&s->losses) ? "no\n" : "yes\n");
 	put_rates_text(b, s, is_utc);
-	put_types_text(b, s);
+	ptrc_buffer_char(b, '\n');
+	ptrc_event_types_put_head(b);
+	for (size_t i = 0; i < s->types.count; i++)
+		if (ptrc_event_type_is_used(&s->types.list[i]))
+			ptrc_event_type_put_text(b, &s->types.list[i]);
 	if (!s->is_session)
 		ptrc_whose_put_processes_text(b, s->trace, is_utc);
 }
@@ -432,28 +381,32 @@ static void put_types_json(struct ptrc_json *j, const struct ptrc_stat *s)
 void ptrc_stat_put_json(struct ptrc_buffer *b, const struct ptrc_stat *s)
 {
 	struct ptrc_json j = ptrc_json_begin(b);
+	const char *group = NULL, *open_group = NULL;
 
 	ptrc_json_text(&j, "kind", s->is_session ? "session" : "log");
 	if (s->is_session) {
 		ptrc_json_text(&j, "session", s->thing);
-		if (s->log)
-			ptrc_json_bytes(&j, "log", s->log, strlen(s->log));
+		if (s->state.has_log)
+			ptrc_json_bytes(&j, "log", s->state.log, strlen(s->state.log));
 	} else {
 		ptrc_json_bytes(&j, "log", s->thing, strlen(s->thing));
 	}
 	if (s->label)
 		ptrc_json_bytes(&j, "label", s->label, strlen(s->label));
-	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
-		if (!is_any(&groups[i], s))
+	for (const struct field *f = fields; f->key; f++) {
+		if (!f->label)
+			group = f->key;
+		if (!f->label || !applies(f, s))
 			continue;
-		if (groups[i].key)
-			ptrc_json_open(&j, groups[i].key, '{');
-		for (const struct field *f = groups[i].fields; f->key; f++)
-			if (applies(f, s))
-				put_field_json(&j, f, s);
-		if (groups[i].key)
-			ptrc_json_close(&j, '}');
+		if (group != open_group) {
+			if (open_group)
+				ptrc_json_close(&j, '}');
+			ptrc_json_open(&j, group, '{');
+			open_group = group;
+		}
+		put_field_json(&j, f, s);
 	}
+	ptrc_json_close(&j, '}');
 	ptrc_losses_json(&s->losses, &j);
 	ptrc_json_bool(&j, "complete", !ptrc_losses_is_any(&s->losses));
 	put_rates_json(&j, s);

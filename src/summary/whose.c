@@ -9,7 +9,7 @@
 #include "src/fields/when.h"
 #include "src/query/view.h"
 
-/* The column in which values begin. */
+/* The column of values. */
 enum { COLUMN = 24 };
 
 void ptrc_stat_put_label(struct ptrc_buffer *b, const char *label)
@@ -42,21 +42,6 @@ void ptrc_stat_put_time(struct ptrc_buffer *b, const char *label, const struct t
 	ptrc_buffer_char(b, '\n');
 }
 
-/* How much later CLOCK_REALTIME is than the clock of the events. */
-static int64_t ahead_ns(const struct posixtrace_log_clock *c)
-{
-	return (int64_t)((uint64_t)ptrc_when_ns(&c->pk_realtime) -
-			 (uint64_t)ptrc_when_ns(&c->pk_time));
-}
-
-static void put_offset(struct ptrc_buffer *b, int seconds)
-{
-	unsigned int minutes = (unsigned int)abs(seconds / 60);
-
-	ptrc_buffer_format(b, "UTC%c%02u:%02u", seconds < 0 ? '-' : '+', minutes / 60,
-			   minutes % 60);
-}
-
 static const struct {
 	const char *key, *label;
 	size_t offset;
@@ -76,6 +61,7 @@ enum { HOST_TEXTS = sizeof(host_texts) / sizeof(*host_texts) };
 void ptrc_whose_put_host_text(struct ptrc_buffer *b, trace_id_t log)
 {
 	struct posixtrace_log_host h;
+	unsigned int minutes;
 
 	if (posixtrace_log_get_host(log, &h, sizeof(h)))
 		return;
@@ -86,9 +72,10 @@ void ptrc_whose_put_host_text(struct ptrc_buffer *b, trace_id_t log)
 			ptrc_stat_put_line(b, host_texts[i].label, text, strlen(text));
 	}
 	if (h.ph_has_utc_offset) {
+		minutes = (unsigned int)abs(h.ph_utc_offset / 60);
 		ptrc_stat_put_label(b, "UTC offset");
-		put_offset(b, h.ph_utc_offset);
-		ptrc_buffer_char(b, '\n');
+		ptrc_buffer_format(b, "UTC%c%02u:%02u\n", h.ph_utc_offset < 0 ? '-' : '+',
+				   minutes / 60, minutes % 60);
 	}
 }
 
@@ -143,10 +130,13 @@ void ptrc_whose_put_clock_text(struct ptrc_buffer *b, trace_id_t log)
 						   : "no\n");
 	if (c.pk_has_status)
 		ptrc_stat_put_number(b, "clock max error (ns)", c.pk_max_error_ns);
-	ptrc_stat_put_number(b, "clock went ahead (ns)", ahead_ns(&c));
+	/* In unsigned numbers, because damaged ones may overflow. */
+	ptrc_stat_put_number(b, "clock went ahead (ns)",
+			     (int64_t)((uint64_t)ptrc_when_ns(&c.pk_realtime) -
+				       (uint64_t)ptrc_when_ns(&c.pk_time)));
 }
 
-/* A line for each name of a thread. */
+/* Puts a line for each thread that has a name. */
 static void put_threads_text(struct ptrc_buffer *b, trace_id_t log)
 {
 	struct posixtrace_log_thread t;
@@ -155,10 +145,7 @@ static void put_threads_text(struct ptrc_buffer *b, trace_id_t log)
 		if (!t.pt_name_size)
 			continue;
 		ptrc_stat_put_label(b, "thread");
-		ptrc_buffer_i64(b, t.pt_tid);
-		ptrc_buffer_text(b, " of ");
-		ptrc_buffer_i64(b, t.pt_pid);
-		ptrc_buffer_char(b, ' ');
+		ptrc_buffer_format(b, "%ld of %ld ", (long)t.pt_tid, (long)t.pt_pid);
 		ptrc_text_put(b, t.pt_name, t.pt_name_size);
 		ptrc_buffer_char(b, '\n');
 	}
@@ -212,7 +199,7 @@ static void put_address(struct ptrc_json *j, const char *key, unsigned long addr
 	ptrc_buffer_char(j->buffer, '"');
 }
 
-/* An array of the arguments; if they are not UTF-8, also all bytes of it. */
+/* Puts an array of the arguments, and, if they are not UTF-8, all their bytes. */
 static void put_command_line_json(struct ptrc_json *j, const struct posixtrace_log_process *p)
 {
 	const char *at = p->pp_command_line, *end = at + p->pp_command_line_size;

@@ -164,7 +164,7 @@ broken() {
 	broken '{pair: {a: b}}' 12 "pair: has to be a list of events, not a mapping"
 	broken '{pair: a}' 6 "'pair' needs a bound*"
 	broken '{pair: a.., p99: 1ms}' 12 "'a..' is not X, for X.begin..X.end, or BEGIN..END"
-	broken '{pair: a by, p99: 1ms}' 12 "nothing stands behind 'by'"
+	broken '{pair: a by, p99: 1ms}' 12 "nothing follows 'by'"
 	broken '{by: pid, pair: a by tid, p99: 1ms}' 21 "by: is given twice"
 	broken '{pair: a by tid, by: pid, p99: 1ms}' 22 "'by' is given twice, first in line 2"
 	broken '{pair: a by pidd, p99: 1ms}' 12 "by: events have no field 'pidd' (did you mean*"
@@ -387,8 +387,8 @@ odd_rules() {
 	[ "$(grep -c '^pass' told.txt)" -eq 4 ]
 	[ "$(grep -c '^undecided .*1 open at the end' told.txt)" -eq 1 ]
 	reports 2 "*--times: max: is given twice*" ptrace-check run.log --times 'traced.event max 8 min 3 max 9'
-	reports 2 "*--exists: nothing stands behind 'of'*" ptrace-check run.log --exists 'a within 2s of'
-	reports 2 "*--after: nothing stands behind 'by'*" ptrace-check run.log --after 'a -> b within 2s by'
+	reports 2 "*--exists: nothing follows 'of'*" ptrace-check run.log --exists 'a within 2s of'
+	reports 2 "*--after: nothing follows 'by'*" ptrace-check run.log --after 'a -> b within 2s by'
 }
 
 @test "data that does not fit counts once, however often it is shown" {

@@ -19,7 +19,6 @@ static struct ptrc_judge judge;
 /* By event type. */
 static struct ptrc_type types[PTRC_READER_IDS], *type_list[PTRC_READER_IDS];
 static struct ptrc_roles *roles[PTRC_READER_IDS];
-static struct ptrc_ending ending;
 
 static trace_event_id_t system_id(char event)
 {
@@ -47,7 +46,6 @@ static void begin(const char *rule)
 	view = (struct ptrc_view){.reader = &reader};
 	layouts = (struct ptrc_layouts){0};
 	rules = (struct ptrc_rules){.tolerance_ns = PTRC_RULE_TOLERANCE, .layouts = &layouts};
-	ending = (struct ptrc_ending){0};
 	snprintf(text, sizeof(text), "decode: {'[a-y]': u32 id}\nrules: [{%s}]\n", rule);
 	ptrc_rules_parse(&rules, "test", text, strlen(text));
 	ptrc_rules_bind(&rules);
@@ -95,16 +93,14 @@ static void take(const char *script)
 		CHECK_EQ(*script, '@');
 		ns = (int64_t)(strtod(script + 1, (char **)(uintptr_t)&script) * 1000);
 		script += *script == ' ';
-		if (!judge.start_ns) {
-			judge.start_ns = ns;
-			ending.start_ns = ns;
-		}
-		ending.ns = ns;
+		if (!judge.ending.start_ns)
+			judge.ending.start_ns = ns;
+		judge.ending.ns = ns;
 		if (event == '!')
 			ptrc_judge_take_gap(&judge, ns, source);
 		if (event == 'X') {
 			ptrc_judge_take_early_end(&judge, ns, source);
-			ending.is_unclosed = true;
+			judge.ending.is_unclosed = true;
 		}
 		if (event == '!' || event == '.' || event == 'X')
 			continue;
@@ -137,21 +133,13 @@ static void free_all(void)
 	free(rules.list);
 }
 
-static void finish(void)
-{
-	ending.gap_count = judge.gap_count;
-	ending.first_gap_ns = judge.first_gap_ns;
-	ending.early_end_ns = judge.early_end_ns;
-	ptrc_judge_end(&judge, &ending);
-}
-
 /* How many the rule has counted, as a text that stays until the next call. */
 static const char *counts(void)
 {
 	static char text[100];
 	struct ptrc_trial *t = &judge.trials[0];
 
-	finish();
+	ptrc_judge_end(&judge);
 	snprintf(text, sizeof(text), "%d kept, %d broken, %d doubtful, %d open", (int)t->kept,
 		 (int)t->broken, (int)t->doubtful, (int)t->open);
 	free_all();
@@ -165,7 +153,7 @@ static const char *end(void)
 	static char text[500];
 	struct ptrc_trial *t = &judge.trials[0];
 
-	finish();
+	ptrc_judge_end(&judge);
 	snprintf(text, sizeof(text), "%s: %s", words[t->verdict], t->reason);
 	for (size_t i = 0; i < ptrc_trial_cases(t)->count; i++) {
 		const struct ptrc_case *c = &ptrc_trial_cases(t)->list[i];
@@ -206,9 +194,9 @@ static void check_cases(const char *(*result)(void), const char *const *cases)
 			 script ? (int)(script - text) : 0, text);
 		begin(whole);
 		take(script ? script + strlen(" <- ") : text);
-		ending.is_unclosed |= is_said(text, " open => ");
-		ending.have_all_ended = is_said(text, " ended => ");
-		ending.has_unplaced_loss = is_said(text, " holed => ");
+		judge.ending.is_unclosed |= is_said(text, " open => ");
+		judge.ending.have_all_ended = is_said(text, " ended => ");
+		judge.ending.has_unplaced_loss = is_said(text, " holed => ");
 		got = result();
 		if (strcmp(got, expected + strlen(" => ")) != 0)
 			harness_fail("%s: %s, and not %s", whole, text, got);

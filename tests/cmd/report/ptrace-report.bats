@@ -241,8 +241,8 @@ meta() {
 	# Their events do not stand for themselves.
 	meta cut.html '[.classes[] | select(.name == "a.end" or .name == "b.begin") | .kept] == [0, 0]'
 	ptrace-report --text --utc --since=+1us --until=+5us cut.log >text
-	grep -Eq '000002000Z +1\.000us a \(process 7, thread 8\), at least: its begin is before' text
-	grep -Eq '000004000Z +2\.000us b \(process 7, thread 8\), at least: its end is behind' text
+	grep -Eq '000002000Z +1\.000us a \(process 7, thread 8\), at least: it started before' text
+	grep -Eq '000004000Z +2\.000us b \(process 7, thread 8\), at least: it ended after' text
 	[ "$(grep -c 'at least' text)" -eq 3 ]
 	# Where the part ends is told by the time, and not by events that are not selected or by none.
 	made stopped.log <<-END
@@ -252,10 +252,10 @@ meta() {
 		event 50000000 7 0 posix_trace_stop u32:0
 	END
 	ptrace-report --text --utc --until=+5us stopped.log >text
-	grep -Eq '000001000Z +5\.000us a \(process 7, thread 8\), at least: its end is behind' text
+	grep -Eq '000001000Z +5\.000us a \(process 7, thread 8\), at least: it ended after' text
 	grep -qx 'took        5\.000us' text
 	ptrace-report --text --utc --since=+3us stopped.log >text
-	grep -Eq '000004000Z +5\.000us a \(process 7, thread 8\), at least: its begin is before' text
+	grep -Eq '000004000Z +5\.000us a \(process 7, thread 8\), at least: it started before' text
 	# A time that leaves nothing out cuts nothing, and an event that is not selected is no part of a pair.
 	ptrace-report --since=@1600000000 --until=@1800000000 -o all.html cut.log
 	meta all.html "$seen == [[\"a\", 1, 1, 0, 0, 0, 0], [\"b\", 1, 1, 0, 0, 0, 0],
@@ -340,7 +340,7 @@ meta() {
 	exits 0 ptrace-report --text --utc --allow-loss work.log
 	[[ $stdout == *"log         work.log"*"from        2023-11-14T22:13:20.000000000"*"data        incomplete"* ]]
 	grep -Eq '^request\.begin +500 ' <<<"$stdout"
-	[[ $stdout == *"on a processor"*"Pairs, and how many took how long"*"####"* ]]
+	[[ $stdout == *"on a processor"*"Pairs, and the distribution of their durations"*"####"* ]]
 	[ "$(sed -n '/^The longest pairs/,/^$/p' <<<"$stdout" | grep -c '(process ')" -eq 10 ]
 	expected=$(ptrace-dump --allow-loss --json --pairs --longest=1 work.log | jq -r .duration_ns)
 	longest=$(sed -n '/^The longest pairs/{n;p}' <<<"$stdout" | awk '{print $2}')
