@@ -132,8 +132,21 @@ add_note(struct ptrc_trial *t, const char *format, ...)
 	va_end(values);
 }
 
-/* Adds a note that no event type matches, with similar names. If the rule is that this event must never happen, its
- * name is most likely misspelt, so the rule fails. */
+/* A rule that passes because no event matched fails for its latest note, which names something that no event has:
+ * the name is most likely misspelt. Nothing is concluded if events are missing. */
+static void fail_by_note(const struct ptrc_check *c, struct ptrc_trial *t)
+{
+	unsigned int kinds = 1U << PTRC_RULE_NEVER | 1U << PTRC_RULE_COUNT | 1U << PTRC_RULE_BEFORE;
+
+	if (t->verdict != PTRC_VERDICT_PASS || !(kinds & 1U << t->rule->kind) ||
+	    !ptrc_query_lacks_nothing(c->query))
+		return;
+	t->verdict = PTRC_VERDICT_FAIL;
+	free(t->reason);
+	t->reason = t->notes[--t->note_count];
+}
+
+/* Adds a note that no event type matches, with similar names. */
 static void note_missing(const struct ptrc_check *c, struct ptrc_trial *t, const char *pattern)
 {
 	struct ptrc_nearest nearest = {0};
@@ -144,12 +157,8 @@ static void note_missing(const struct ptrc_check *c, struct ptrc_trial *t, const
 		ptrc_query_has_type(c->query, pattern, &nearest);
 	add_note(t, "no event type is called %s%s", pattern,
 		 ptrc_nearest_text(&nearest, proposal, sizeof(proposal)));
-	if (is_name && ptrc_query_lacks_nothing(c->query) && t->rule->kind == PTRC_RULE_NEVER &&
-	    t->verdict == PTRC_VERDICT_PASS) {
-		t->verdict = PTRC_VERDICT_FAIL;
-		free(t->reason);
-		t->reason = t->notes[--t->note_count];
-	}
+	if (is_name && t->rule->kind == PTRC_RULE_NEVER)
+		fail_by_note(c, t);
 }
 
 static void note_count(struct ptrc_trial *t, uint64_t count, const char *one, const char *several)
@@ -396,8 +405,10 @@ static void note_member(const struct ptrc_field *f, void *arg)
 	struct noting *n = arg;
 	char proposal[200];
 
-	if (!ptrc_query_has_member(n->c->query, f, proposal))
-		add_note(n->t, "no event has data.%s%s", f->text, proposal);
+	if (ptrc_query_has_member(n->c->query, f, proposal))
+		return;
+	add_note(n->t, "no event has data.%s%s", f->text, proposal);
+	fail_by_note(n->c, n->t);
 }
 
 /* Adds notes on fields of the rule's expressions that no event has. */

@@ -216,7 +216,7 @@ static void read_bound(const struct ptrc_rule_draft *d, struct ptrc_rule_bound *
 {
 	struct ptrc_cli_reason why;
 	const char *text = b->text + strspn(b->text, " ");
-	bool is_above = *text == '>' || (*text != '<' && !b->per_mille);
+	bool is_above = *text == '>' || (*text != '<' && !b->per_million);
 	bool has_sign = *text == '<' || *text == '>';
 	bool is_reached = !has_sign || text[1] == '=';
 

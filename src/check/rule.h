@@ -64,7 +64,7 @@ struct ptrc_rule_bound {
 	const char *text;
 	struct ptrc_config_mark mark;
 	/* 0 is the shortest, 1000 the longest. */
-	unsigned int per_mille;
+	unsigned int per_million;
 	enum ptrc_rule_order order;
 	int64_t ns;
 };

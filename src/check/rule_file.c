@@ -50,9 +50,10 @@ static void read_events(struct ptrc_yaml *y, struct ptrc_rule_draft *d, const ch
 }
 
 static void read_bound(struct ptrc_yaml *y, struct ptrc_rule_draft *d, const char *key,
-		       unsigned int per_mille)
+		       unsigned int per_million)
 {
-	struct ptrc_rule_bound b = {.key = key, .mark = ptrc_yaml_mark(y), .per_mille = per_mille};
+	struct ptrc_rule_bound b = {
+		.key = key, .mark = ptrc_yaml_mark(y), .per_million = per_million};
 
 	for (size_t i = 0; i < d->bound_count; i++)
 		if (!strcmp(d->bounds[i].key, key))
@@ -69,7 +70,7 @@ static void read_member(struct ptrc_yaml *y, struct ptrc_rule_draft *d)
 {
 	const char *text = ptrc_yaml_key(y);
 	struct ptrc_nearest nearest = {0};
-	unsigned int per_mille;
+	unsigned int per_million;
 	int key = 0;
 
 	for (; key < PTRC_RULE_KEYS && strcmp(ptrc_rule_keys[key].name, text); key++)
@@ -82,8 +83,8 @@ static void read_member(struct ptrc_yaml *y, struct ptrc_rule_draft *d)
 		d->marks[key] = d->bounds[d->bound_count - 1].mark;
 		return;
 	}
-	if (key == PTRC_RULE_KEYS && ptrc_quantile_read(text, &per_mille)) {
-		read_bound(y, d, text, per_mille);
+	if (key == PTRC_RULE_KEYS && ptrc_quantile_read(text, &per_million)) {
+		read_bound(y, d, text, per_million);
 		return;
 	}
 	if (key == PTRC_RULE_KEYS)
@@ -114,7 +115,7 @@ static void settle_bounds(struct ptrc_rule_draft *d)
 		return;
 	}
 	for (size_t i = 0; i < d->bound_count; i++)
-		if (d->bounds[i].per_mille % 1000)
+		if (d->bounds[i].per_million % PTRC_QUANTILE_MAX)
 			d->bounds[count++] = d->bounds[i];
 	d->bound_count = count;
 }

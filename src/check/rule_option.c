@@ -112,7 +112,7 @@ static void take_bound(struct ptrc_rule_draft *d, struct rest *r, const char *qu
 	r->size = at;
 	d->bounds[0].key = quantile ? quantile : take_word(r);
 	d->bound_count = 1;
-	if (!ptrc_quantile_read(d->bounds[0].key, &d->bounds[0].per_mille))
+	if (!ptrc_quantile_read(d->bounds[0].key, &d->bounds[0].per_million))
 		ptrc_rule_refuse(d, &d->mark, "'%.80s' is no quantile such as p99.9, min or max",
 				 d->bounds[0].key);
 }

@@ -157,17 +157,13 @@ static void decide_each(struct ptrc_trial *t, const struct ptrc_ending *e, struc
  */
 static bool is_kept(const struct ptrc_rule_bound *b, uint64_t below, uint64_t count)
 {
-	uint64_t rank = count / 1000 * b->per_mille + (count % 1000 * b->per_mille + 999) / 1000;
-
-	if (!rank)
-		rank = 1;
-	return (below >= rank) == ptrc_rule_is_upper(b);
+	return (below >= ptrc_quantile_rank(count, b->per_million)) == ptrc_rule_is_upper(b);
 }
 
 /* Whether a single duration can break the bound, whatever the others are. */
 static bool is_limit(const struct ptrc_rule_bound *b)
 {
-	return b->per_mille == (ptrc_rule_is_upper(b) ? 1000 : 0);
+	return b->per_million == (ptrc_rule_is_upper(b) ? PTRC_QUANTILE_MAX : 0);
 }
 
 /* Decides the bound twice, with the pairs without an end as short and as long as they can be: the bound is open if
@@ -205,7 +201,7 @@ static void decide_bound(struct ptrc_trial *t, const struct ptrc_ending *e, size
 	ptrc_buffer_format(
 		&f->text, "; %s %s%s (bound %s)", b->key,
 		ptrc_quantiles_is_exact(&t->lengths) ? "" : "~",
-		ptrc_duration_text((int64_t)ptrc_quantiles_at(&t->lengths, b->per_mille), true),
+		ptrc_duration_text((int64_t)ptrc_quantiles_at(&t->lengths, b->per_million), true),
 		b->text);
 }
 

@@ -48,7 +48,7 @@ static bool read_what(struct ptrc_condition *c, const char **at, struct ptrc_cli
 		}
 		ptrc_nearest_offer(&nearest, word, words[i]);
 	}
-	if (ptrc_quantile_read(word, &c->per_mille)) {
+	if (ptrc_quantile_read(word, &c->per_million)) {
 		c->what = PTRC_CONDITION_QUANTILE;
 		*at += size;
 		return true;
@@ -319,7 +319,7 @@ static bool get_values(const struct ptrc_diff *d, const struct ptrc_condition *c
 		return false;
 	}
 	for (size_t i = 0; i < PTRC_DIFF_SIDES; i++)
-		values[i] = (double)ptrc_quantiles_at(&p->sides[i].lengths, c->per_mille);
+		values[i] = (double)ptrc_quantiles_at(&p->sides[i].lengths, c->per_million);
 	return true;
 }
 
@@ -339,7 +339,8 @@ static bool is_met(const struct ptrc_condition *c, const double values[PTRC_DIFF
 static enum ptrc_condition_verdict judge(const struct ptrc_diff *d, struct ptrc_condition *c)
 {
 	const struct ptrc_diff_pair *p = find_pair(d, c);
-	bool is_tested = c->is_change && c->what == PTRC_CONDITION_QUANTILE && c->per_mille % 1000;
+	bool is_tested = c->is_change && c->what == PTRC_CONDITION_QUANTILE &&
+			 c->per_million % PTRC_QUANTILE_MAX;
 	double p_value;
 
 	if (!get_values(d, c, p, c->values))
@@ -358,7 +359,7 @@ static enum ptrc_condition_verdict judge(const struct ptrc_diff *d, struct ptrc_
 			ptrc_diff_is_single(d) ? "" : ", or too few logs for so many pairs");
 		return PTRC_CONDITION_FEW;
 	}
-	p_value = ptrc_diff_test(d, p, c->per_mille);
+	p_value = ptrc_diff_test(d, p, c->per_million);
 	if (p_value < ptrc_diff_threshold(d) && c->values[0] != c->values[1])
 		return PTRC_CONDITION_FAILED;
 	ptrc_cli_message(c->text, "does not fail: the change is noise (p = %.2g)", p_value);

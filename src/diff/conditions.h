@@ -45,7 +45,7 @@ struct ptrc_condition {
 	const char *text;
 	enum ptrc_condition_what what;
 	/* 0 is the shortest, 1000 the longest. */
-	unsigned int per_mille;
+	unsigned int per_million;
 	/* As it is written, and parsed as the name of a pair. */
 	char *name;
 	struct ptrc_pair pair;

@@ -148,7 +148,7 @@ double ptrc_diff_threshold(const struct ptrc_diff *d)
 }
 
 /* Returns the logarithms of the quantile for the logs that have durations, which the caller frees. */
-static double *logarithms(const struct ptrc_diff_pair_side *s, unsigned int per_mille,
+static double *logarithms(const struct ptrc_diff_pair_side *s, unsigned int per_million,
 			  size_t *count)
 {
 	double *list = ptrc_cli_allocate((s->run_count + 1) * sizeof(*list));
@@ -156,7 +156,7 @@ static double *logarithms(const struct ptrc_diff_pair_side *s, unsigned int per_
 	*count = 0;
 	for (size_t i = 0; i < s->run_count; i++)
 		if (s->runs[i].count)
-			list[(*count)++] = log1p((double)ptrc_quantiles_at(&s->runs[i], per_mille));
+			list[(*count)++] = log1p((double)ptrc_quantiles_at(&s->runs[i], per_million));
 	return list;
 }
 
@@ -193,16 +193,16 @@ static void compare(const struct ptrc_diff *d, struct ptrc_diff_pair *p)
 
 /* The p-value of the quantile: by durations, or, with several logs on a side, by logs. */
 static double compare_at(const struct ptrc_diff *d, const struct ptrc_diff_pair *p,
-			 unsigned int per_mille)
+			 unsigned int per_million)
 {
 	size_t counts[PTRC_DIFF_SIDES];
 	double *lists[PTRC_DIFF_SIDES];
 	double p_value;
 
 	if (ptrc_diff_is_single(d))
-		return ptrc_ranks_compare_at(&p->sides[0].lengths, &p->sides[1].lengths, per_mille);
+		return ptrc_ranks_compare_at(&p->sides[0].lengths, &p->sides[1].lengths, per_million);
 	for (size_t i = 0; i < PTRC_DIFF_SIDES; i++)
-		lists[i] = logarithms(&p->sides[i], per_mille, &counts[i]);
+		lists[i] = logarithms(&p->sides[i], per_million, &counts[i]);
 	p_value = ptrc_runs_compare(lists[0], counts[0], lists[1], counts[1]);
 	free(lists[0]);
 	free(lists[1]);
@@ -224,22 +224,22 @@ static void correct(const struct ptrc_diff *d, double *p_values)
 }
 
 /* Returns corrected p-values of the quantile, one for each pair, which the caller frees. */
-static double *test_at(const struct ptrc_diff *d, unsigned int per_mille)
+static double *test_at(const struct ptrc_diff *d, unsigned int per_million)
 {
 	double *p_values = ptrc_cli_allocate((d->pair_count + 1) * sizeof(*p_values));
 
 	for (size_t i = 0; i < d->pair_count; i++)
 		p_values[i] = d->pair_list[i]->verdict >= PTRC_DIFF_SLOWER
-				      ? compare_at(d, d->pair_list[i], per_mille)
+				      ? compare_at(d, d->pair_list[i], per_million)
 				      : 0;
 	correct(d, p_values);
 	return p_values;
 }
 
 double ptrc_diff_test(const struct ptrc_diff *d, const struct ptrc_diff_pair *pair,
-		      unsigned int per_mille)
+		      unsigned int per_million)
 {
-	double *p_values = test_at(d, per_mille);
+	double *p_values = test_at(d, per_million);
 	double p_value = 0;
 
 	for (size_t i = 0; i < d->pair_count; i++)
@@ -255,7 +255,7 @@ static void test(const struct ptrc_diff *d)
 	double *ranks = ptrc_cli_allocate((d->pair_count + 1) * sizeof(*ranks));
 
 	for (size_t k = 0; k < PTRC_QUANTILES_SHOWN; k++) {
-		double *p_values = test_at(d, ptrc_quantiles_shown[k].per_mille);
+		double *p_values = test_at(d, ptrc_quantiles_shown[k].per_million);
 
 		for (size_t i = 0; i < d->pair_count; i++)
 			d->pair_list[i]->p_values[k] = p_values[i];
@@ -277,9 +277,9 @@ static void judge(const struct ptrc_diff *d, struct ptrc_diff_pair *p)
 		return;
 	for (size_t i = 0; i < PTRC_QUANTILES_SHOWN; i++) {
 		uint64_t before =
-			ptrc_quantiles_at(&p->sides[0].lengths, ptrc_quantiles_shown[i].per_mille);
+			ptrc_quantiles_at(&p->sides[0].lengths, ptrc_quantiles_shown[i].per_million);
 		uint64_t after =
-			ptrc_quantiles_at(&p->sides[1].lengths, ptrc_quantiles_shown[i].per_mille);
+			ptrc_quantiles_at(&p->sides[1].lengths, ptrc_quantiles_shown[i].per_million);
 
 		p->is_changed[i] = before != after && p->p_values[i] < ptrc_diff_threshold(d);
 		is_slower |= p->is_changed[i] && after > before;
@@ -318,9 +318,9 @@ static double weight_of(const struct ptrc_diff_pair *p)
 		return -2;
 	for (size_t i = 0; i < PTRC_QUANTILES_SHOWN; i++) {
 		double d = distance((double)ptrc_quantiles_at(&p->sides[0].lengths,
-							      ptrc_quantiles_shown[i].per_mille),
+							      ptrc_quantiles_shown[i].per_million),
 				    (double)ptrc_quantiles_at(&p->sides[1].lengths,
-							      ptrc_quantiles_shown[i].per_mille));
+							      ptrc_quantiles_shown[i].per_million));
 
 		if (p->is_changed[i] && p->verdict != PTRC_DIFF_FEW && d > changed)
 			changed = d;

@@ -103,7 +103,7 @@ double ptrc_diff_rate(const struct ptrc_diff_side *, uint64_t count);
 
 /* The p-value of a quantile of a pair with durations on both sides, corrected for the number of pairs. */
 double ptrc_diff_test(const struct ptrc_diff *, const struct ptrc_diff_pair *,
-		      unsigned int per_mille);
+		      unsigned int per_million);
 
 /* Whether each side is one log. Then the tests compare durations, else logs. */
 bool ptrc_diff_is_single(const struct ptrc_diff *);

@@ -83,9 +83,9 @@ static double exact(uint64_t m, uint64_t of_m, uint64_t n, uint64_t of_n)
 }
 
 /* The place of a quantile, as ptrc_quantiles_at() finds it. */
-static size_t place_at(const struct ptrc_quantiles *q, unsigned int per_mille)
+static size_t place_at(const struct ptrc_quantiles *q, unsigned int per_million)
 {
-	uint64_t rank = q->count / 1000 * per_mille + (q->count % 1000 * per_mille + 999) / 1000;
+	uint64_t rank = ptrc_quantile_rank(q->count, per_million);
 	size_t place = q->first_place;
 
 	for (; rank > count_at(q, place) && place + 1 < end_of(q); place++)
@@ -103,10 +103,10 @@ static uint64_t count_above(const struct ptrc_quantiles *q, size_t place)
 }
 
 double ptrc_ranks_compare_at(const struct ptrc_quantiles *a, const struct ptrc_quantiles *b,
-			     unsigned int per_mille)
+			     unsigned int per_million)
 {
-	size_t of_a = place_at(a, per_mille);
-	size_t of_b = place_at(b, per_mille);
+	size_t of_a = place_at(a, per_million);
+	size_t of_b = place_at(b, per_million);
 	size_t place = of_a < of_b ? of_a : of_b;
 
 	return exact(a->count, count_above(a, place), b->count, count_above(b, place));

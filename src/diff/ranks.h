@@ -39,7 +39,7 @@ struct ptrc_rank_test ptrc_ranks_compare(const struct ptrc_quantiles *,
  * not notice among all other ranks.
  */
 double ptrc_ranks_compare_at(const struct ptrc_quantiles *, const struct ptrc_quantiles *,
-			     unsigned int per_mille);
+			     unsigned int per_million);
 
 /*
  * The p-value of the difference between the means of two groups of runs, each run being one number, by permutation:

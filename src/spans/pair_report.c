@@ -122,7 +122,7 @@ static void put_row(struct ptrc_buffer *b, const struct ptrc_pairs *p,
 	put_length(b, q, q->least);
 	for (size_t i = 0; i < PTRC_QUANTILES_SHOWN; i++) {
 		begin = b->used;
-		ptrc_quantiles_put_at(b, q, ptrc_quantiles_shown[i].per_mille);
+		ptrc_quantiles_put_at(b, q, ptrc_quantiles_shown[i].per_million);
 		end_column(b, begin, DURATION_COLUMNS);
 	}
 	put_length(b, q, q->greatest);

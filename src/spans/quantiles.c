@@ -12,7 +12,7 @@
 enum { STEPS_POWER = 6, STEPS = 1 << STEPS_POWER };
 
 const struct ptrc_quantile ptrc_quantiles_shown[PTRC_QUANTILES_SHOWN] = {
-	{500, "p50", "p50_ns"}, {900, "p90", "p90_ns"}, {990, "p99", "p99_ns"}};
+	{500000, "p50", "p50_ns"}, {900000, "p90", "p90_ns"}, {990000, "p99", "p99_ns"}};
 
 struct ptrc_lengths {
 	size_t room;
@@ -141,13 +141,13 @@ void ptrc_quantiles_merge(struct ptrc_quantiles *q, const struct ptrc_quantiles 
 		q->counts[other->first_place - q->first_place + i] += other->counts[i];
 }
 
-bool ptrc_quantile_read(const char *text, unsigned int *per_mille)
+bool ptrc_quantile_read(const char *text, unsigned int *per_million)
 {
-	unsigned int whole = 0;
+	unsigned int part = PTRC_QUANTILE_MAX / 100;
 	size_t digits;
 
 	if (!strcmp(text, "min") || !strcmp(text, "max")) {
-		*per_mille = text[1] == 'a' ? 1000 : 0;
+		*per_million = text[1] == 'a' ? PTRC_QUANTILE_MAX : 0;
 		return true;
 	}
 	if (*text++ != 'p')
@@ -155,31 +155,38 @@ bool ptrc_quantile_read(const char *text, unsigned int *per_mille)
 	digits = strspn(text, "0123456789");
 	if (!digits || digits > 2)
 		return false;
+	*per_million = 0;
 	for (size_t i = 0; i < digits; i++)
-		whole = whole * 10 + (unsigned int)(text[i] - '0');
-	text += digits;
-	*per_mille = whole * 10;
-	if (*text == '.' && text[1] >= '0' && text[1] <= '9') {
-		*per_mille += (unsigned int)(text[1] - '0');
-		text += 2;
-	}
-	return !*text && *per_mille;
+		*per_million = *per_million * 10 + (unsigned int)(*text++ - '0') * part;
+	if (*text == '.' && text[1])
+		for (text++; *text >= '0' && *text <= '9' && part > 1; text++) {
+			part /= 10;
+			*per_million += (unsigned int)(*text - '0') * part;
+		}
+	return !*text && *per_million;
 }
 
-uint64_t ptrc_quantiles_at(const struct ptrc_quantiles *q, unsigned int per_mille)
+uint64_t ptrc_quantile_rank(uint64_t count, unsigned int per_million)
 {
 	/* Rounded up, without a product that could overflow. */
-	uint64_t rank = q->count / 1000 * per_mille + (q->count % 1000 * per_mille + 999) / 1000;
+	uint64_t rank = count / PTRC_QUANTILE_MAX * per_million +
+			(count % PTRC_QUANTILE_MAX * per_million + PTRC_QUANTILE_MAX - 1) /
+				PTRC_QUANTILE_MAX;
+
+	return rank ? rank : 1;
+}
+
+uint64_t ptrc_quantiles_at(const struct ptrc_quantiles *q, unsigned int per_million)
+{
+	uint64_t rank = ptrc_quantile_rank(q->count, per_million);
 	uint64_t length = 0;
 
 	if (!q->count)
 		return 0;
-	if (per_mille == 0)
+	if (per_million == 0)
 		return q->least;
-	if (per_mille == 1000)
+	if (per_million == PTRC_QUANTILE_MAX)
 		return q->greatest;
-	if (!rank)
-		rank = 1;
 	if (q->exact)
 		return exact_at(q->exact, q->count, rank);
 	for (size_t i = 0; i < q->place_count; i++) {
@@ -228,11 +235,11 @@ void ptrc_quantiles_put(struct ptrc_buffer *b, const struct ptrc_quantiles *q, u
 }
 
 void ptrc_quantiles_put_at(struct ptrc_buffer *b, const struct ptrc_quantiles *q,
-			   unsigned int per_mille)
+			   unsigned int per_million)
 {
 	if (!ptrc_quantiles_is_exact(q))
 		ptrc_buffer_char(b, '~');
-	ptrc_quantiles_put(b, q, ptrc_quantiles_at(q, per_mille));
+	ptrc_quantiles_put(b, q, ptrc_quantiles_at(q, per_million));
 }
 
 void ptrc_quantiles_json(struct ptrc_json *j, const struct ptrc_quantiles *q)
@@ -240,7 +247,7 @@ void ptrc_quantiles_json(struct ptrc_json *j, const struct ptrc_quantiles *q)
 	ptrc_json_u64(j, "min_ns", q->least);
 	for (size_t i = 0; i < PTRC_QUANTILES_SHOWN; i++)
 		ptrc_json_u64(j, ptrc_quantiles_shown[i].key,
-			      ptrc_quantiles_at(q, ptrc_quantiles_shown[i].per_mille));
+			      ptrc_quantiles_at(q, ptrc_quantiles_shown[i].per_million));
 	ptrc_json_u64(j, "max_ns", q->greatest);
 	ptrc_json_u64(j, "total_ns", q->total);
 }

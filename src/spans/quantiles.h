@@ -39,11 +39,17 @@ void ptrc_quantiles_add(struct ptrc_quantiles *, uint64_t length);
 /* Adds all lengths of the other one, as if they had been added one by one. */
 void ptrc_quantiles_merge(struct ptrc_quantiles *, const struct ptrc_quantiles *other);
 
-/* Reads the name of a quantile: min, p50, p99.9, max. Returns false if the text is something else. */
-bool ptrc_quantile_read(const char *text, unsigned int *per_mille);
+/* Quantiles are given in millionths: 0 is the least, this one the greatest. */
+enum { PTRC_QUANTILE_MAX = 1000000 };
+
+/* Reads the name of a quantile: min, p50, p99.99, max. Returns false if the text is something else. */
+bool ptrc_quantile_read(const char *text, unsigned int *per_million);
+
+/* The position of the quantile among so many sorted lengths, from 1. */
+uint64_t ptrc_quantile_rank(uint64_t count, unsigned int per_million);
 
 /* The least length that at least this share of all lengths does not exceed; 0 if there are none. */
-uint64_t ptrc_quantiles_at(const struct ptrc_quantiles *, unsigned int per_mille);
+uint64_t ptrc_quantiles_at(const struct ptrc_quantiles *, unsigned int per_million);
 bool ptrc_quantiles_is_exact(const struct ptrc_quantiles *);
 
 /* The number of lengths in [2^power, 2^(power + 1)). Lengths of 0 count as 1. */
@@ -54,7 +60,7 @@ void ptrc_quantiles_free(struct ptrc_quantiles *);
 /* The quantiles that tables and JSON show. */
 enum { PTRC_QUANTILES_SHOWN = 3 };
 struct ptrc_quantile {
-	unsigned int per_mille;
+	unsigned int per_million;
 	const char *name;
 	const char *key;
 };
@@ -68,6 +74,6 @@ void ptrc_quantiles_put(struct ptrc_buffer *, const struct ptrc_quantiles *, uin
 
 /* Puts a quantile, with ~ before it if it is not exact. */
 void ptrc_quantiles_put_at(struct ptrc_buffer *, const struct ptrc_quantiles *,
-			   unsigned int per_mille);
+			   unsigned int per_million);
 
 #endif

@@ -740,18 +740,18 @@ static int compare(const void *a, const void *b)
 
 TEST(bounds_are_judged_by_the_exact_quantile, "")
 {
-	static const char *const names[] = {"p1", "p50", "p90", "p99", "p99.9"};
-	static const unsigned int per_mille[] = {10, 500, 900, 990, 999};
+	static const char *const names[] = {"p1", "p50", "p90", "p99", "p99.9", "p99.99"};
+	static const unsigned int per_million[] = {10000, 500000, 900000, 990000, 999000, 999900};
 	static int64_t lengths[1357];
 	enum { COUNT = sizeof(lengths) / sizeof(*lengths) };
 
-	for (size_t q = 0; q < 5; q++) {
+	for (size_t q = 0; q < sizeof(names) / sizeof(*names); q++) {
 		int64_t sorted[COUNT], exact;
 
 		for (size_t i = 0; i < COUNT; i++)
 			sorted[i] = lengths[i] = (int64_t)(i * i * 7919 % 100003 + 100000);
 		qsort(sorted, COUNT, sizeof(*sorted), compare);
-		exact = sorted[(COUNT * per_mille[q] + 999) / 1000 - 1];
+		exact = sorted[(COUNT * per_million[q] + 999999) / 1000000 - 1];
 		for (int64_t above = 0; above < 2; above++) {
 			char rule[100], script[100];
 			int64_t ns = 1000;

@@ -59,7 +59,6 @@ TEST(spans_and_resolutions_beyond_64_bits, "")
 	CHECK(!strstr(b.bytes, "events per second"));
 	b.used = 0;
 	ptrc_stat_put_json(&b, &s);
-	ptrc_stat_free(&s);
 	ptrc_reader_close(&r);
 	ptrc_buffer_free(&b);
 }

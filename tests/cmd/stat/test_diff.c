@@ -218,7 +218,7 @@ TEST(conditions_are_read, "")
 		CHECK_STR_EQ(reason_of(good[i]), "");
 	CHECK(ptrc_conditions_add(&c, " min  a > b  <= -2us  ", &why));
 	CHECK_EQ(c.list[0].what, PTRC_CONDITION_QUANTILE);
-	CHECK_EQ(c.list[0].per_mille, 0);
+	CHECK_EQ(c.list[0].per_million, 0);
 	CHECK_STR_EQ(c.list[0].name, "a > b");
 	CHECK(!c.list[0].is_above && c.list[0].is_equal_included && c.list[0].is_change &&
 	      !c.list[0].is_percent && c.list[0].limit == -2000);

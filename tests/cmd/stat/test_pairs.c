@@ -33,14 +33,14 @@ static int compare_numbers(const void *a, const void *b)
  * within a percent. */
 static void compare_quantiles(const struct ptrc_quantiles *q, const uint64_t *numbers, size_t count)
 {
-	for (unsigned int per_mille = 0; per_mille <= 1000; per_mille++) {
-		size_t rank = (count * per_mille + 999) / 1000;
+	for (unsigned int per_million = 0; per_million <= 1000000; per_million += 1000) {
+		size_t rank = (count * per_million + 999999) / 1000000;
 		uint64_t exact = numbers[rank ? rank - 1 : 0];
-		uint64_t found = ptrc_quantiles_at(q, per_mille);
+		uint64_t found = ptrc_quantiles_at(q, per_million);
 		uint64_t error = found > exact ? found - exact : exact - found;
 
 		if (ptrc_quantiles_is_exact(q) ? error > 0 : (double)error > (double)exact / 100)
-			harness_fail("of %zu: %u per mille are %lu, not %lu", count, per_mille,
+			harness_fail("of %zu: %u millionths are %lu, not %lu", count, per_million,
 				     found, exact);
 	}
 }
