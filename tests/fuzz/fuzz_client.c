@@ -247,7 +247,6 @@ static void show_state(const struct ptrc_session_reply *reply)
 	ptrc_stat_from_session(&stat, &reply->state, &types);
 	ptrc_stat_put_text(&out, &stat, false);
 	ptrc_stat_put_json(&out, &stat);
-	ptrc_stat_free(&stat);
 	ptrc_buffer_free(&out);
 }
 
