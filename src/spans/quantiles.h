@@ -45,7 +45,7 @@ enum { PTRC_QUANTILE_MAX = 1000000 };
 /* Reads the name of a quantile: min, p50, p99.99, max. Returns false if the text is something else. */
 bool ptrc_quantile_read(const char *text, unsigned int *per_million);
 
-/* The position of the quantile among so many sorted lengths, from 1. */
+/* The position, from 1, of the quantile among `count` sorted lengths. */
 uint64_t ptrc_quantile_rank(uint64_t count, unsigned int per_million);
 
 /* The least length that at least this share of all lengths does not exceed; 0 if there are none. */
