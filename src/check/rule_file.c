@@ -78,7 +78,7 @@ static void read_member(struct ptrc_yaml *y, struct ptrc_rule_draft *d)
 	/* A number for a count, and a bound for a pair. The kind may follow later, so both are kept until
 	 * settle_bounds(). */
 	if (key == PTRC_RULE_KEY_MIN || key == PTRC_RULE_KEY_MAX) {
-		read_bound(y, d, text, key == PTRC_RULE_KEY_MAX ? 1000 : 0);
+		read_bound(y, d, text, key == PTRC_RULE_KEY_MAX ? PTRC_QUANTILE_MAX : 0);
 		d->texts[key] = d->bounds[d->bound_count - 1].text;
 		d->marks[key] = d->bounds[d->bound_count - 1].mark;
 		return;

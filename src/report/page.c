@@ -537,8 +537,8 @@ static void put_class_json(struct page *p, struct ptrc_json *j, const struct ptr
 	if (q->count) {
 		ptrc_json_u64(j, "total", q->total);
 		ptrc_json_u64(j, "min", q->least);
-		ptrc_json_u64(j, "p50", ptrc_quantiles_at(q, 500));
-		ptrc_json_u64(j, "p99", ptrc_quantiles_at(q, 990));
+		ptrc_json_u64(j, "p50", ptrc_quantiles_at(q, 500000));
+		ptrc_json_u64(j, "p99", ptrc_quantiles_at(q, 990000));
 		ptrc_json_u64(j, "max", q->greatest);
 		ptrc_json_u64(j, "longest", offset_of(p, c->longest_ns));
 		ptrc_json_open(j, "histogram", '[');

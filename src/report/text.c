@@ -138,8 +138,8 @@ static void put_classes(struct ptrc_buffer *b, const struct ptrc_report *r,
 		ptrc_buffer_u64(b, c->count);
 		end_column(b, begin, COUNT_COLUMNS, true);
 		if (q->count) {
-			put_duration(b, ptrc_quantiles_at(q, 500));
-			put_duration(b, ptrc_quantiles_at(q, 990));
+			put_duration(b, ptrc_quantiles_at(q, 500000));
+			put_duration(b, ptrc_quantiles_at(q, 990000));
 			put_duration(b, q->greatest);
 		}
 		b->bytes[b->used - 1] = '\n';
