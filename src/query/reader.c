@@ -553,6 +553,7 @@ void ptrc_reader_losses(const struct ptrc_reader *r, bool is_read, struct ptrc_l
 	l->read_error = r->error;
 	l->unshown_events = r->unshown_count;
 	l->is_rest_unshown = r->is_rest_unshown;
+	l->is_log_gone = r->is_log_gone;
 	l->has_gone_on = ptrc_reader_find_type(r, PTRC_WENT_ON);
 	if (r->source)
 		return;

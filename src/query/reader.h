@@ -79,6 +79,8 @@ struct ptrc_reader {
 	 * events at its end. */
 	uint64_t unshown_count;
 	bool is_rest_unshown;
+	/* The session's earlier events were in a log that is no longer at its path. */
+	bool is_log_gone;
 	struct ptrc_attributes attributes;
 	struct posix_trace_status_info status;
 	struct ptrc_counts counts;

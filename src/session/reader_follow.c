@@ -358,6 +358,8 @@ int ptrc_reader_dump(struct ptrc_reader *r, const char *session)
 		error = take_snapshot(r, session);
 	if (error)
 		ptrc_orphans_say_session(session, error);
+	else if (r->counts.pt_log_events && s->is_log_gone)
+		r->is_log_gone = true;
 	else if (r->counts.pt_log_events)
 		ptrc_cli_message(session, "%lu earlier events are in its log, %s",
 				 r->counts.pt_log_events, s->log);

@@ -105,6 +105,21 @@ begin() {
 	counts s.log later=1 traced.event=0
 }
 
+@test "a session whose log was deleted: its earlier events are missing" {
+	begin "$me.a" -o own.log
+	ptrace-flush "$me.a"
+	rm own.log
+	ptrace-event --pid="$pid" later
+	for command in "ptrace-snapshot -o s.log" ptrace-dump 'ptrace-dump --count' 'ptrace-report -o r.html' 'ptrace-export --to=csv'; do
+		# shellcheck disable=SC2086 # words
+		reports 3 "$me.a: the log is not there any more*" $command "$me.a"
+	done
+	ptrace-snapshot --allow-loss -o s.log --json "$me.a" 2>/dev/null | jq -e '.losses.log_gone and (.complete | not)'
+	counts s.log later=1 traced.event=0
+	# So does what was made from it.
+	reports 3 "s.log: events may be missing, and it is not known how many, as what this log was made from *" ptrace-dump s.log
+}
+
 @test "wrong names, and a session that was killed" {
 	local controller
 	for name in "$me.nobody" ./run.log '' $'a\nb'; do
