@@ -71,11 +71,11 @@ static bool is_meant(const struct posixtrace_orphan *o, const char *operand)
 	       (o->pt_controller == (pid_t)pid || o->pt_target == (pid_t)pid);
 }
 
-static bool is_special(const char *path)
+static bool is_no_file(const char *path)
 {
 	struct stat st;
 
-	return !stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+	return !stat(path, &st) && !S_ISREG(st.st_mode);
 }
 
 static void settle(const struct posixtrace_orphan *o, struct result *r)
@@ -175,10 +175,11 @@ int main(int argc, char **argv)
 		ptrc_cli_usage("--output",
 			       "'-' is not standard output; ./- is a file of this name");
 	/* Otherwise a number would be added to its name. */
-	if (output && (ptrc_output_is(output) || is_special(output)))
-		ptrc_cli_usage("--output",
-			       "'%s' is standard output or a special file; name a new file",
-			       output);
+	if (output && (ptrc_output_is(output) || is_no_file(output)))
+		ptrc_cli_usage(
+			"--output",
+			"'%s' is standard output, a directory or a special file; name a new file",
+			output);
 	is_listing = !is_all && optind == argc;
 	if (is_listing && (output || is_discarding))
 		ptrc_cli_usage(output ? "--output" : "--discard", "needs a STREAM, or --all");

@@ -657,7 +657,19 @@ static bool visit_process(const char *name, uint64_t ino, void *arg)
 	return search(s, path, visit_descriptor) || s->budget == UINT_MAX;
 }
 
-/* Opens the orphan's own log. ENOENT: not found; EACCES, EROFS and so on. */
+/* Was the log truncated, or written to by another program? */
+static bool is_cut(const struct ptrc_stream_header *h, int fd)
+{
+	struct ptrc_log_state state;
+	struct stat st;
+
+	if (!ptrc_log_state_read(h, &state) || ptrc_file_stat(fd, &st))
+		return false;
+	return state.flags & PTRC_LOG_STATE_CUT ||
+	       (h->attr.log_full_policy != POSIX_TRACE_LOOP && (uint64_t)st.st_size < state.offset);
+}
+
+/* Opens the orphan's own log. ENOENT: not found; ESTALE: it was cut; EACCES, EROFS and so on. */
 static int find_log(const struct ptrc_stream_header *h, uint32_t uid,
 		    const struct ptrc_keeper_orders *orders, struct orphan_log *log)
 {
@@ -680,6 +692,10 @@ static int find_log(const struct ptrc_stream_header *h, uint32_t uid,
 		s.budget = DESCRIPTORS_MAX;
 		if (error && orders->searches && search(&s, "/proc", visit_process))
 			error = 0;
+	}
+	if (!error && is_cut(h, s.fd)) {
+		ptrc_file_close(s.fd);
+		error = ESTALE;
 	}
 	log->fd = s.fd;
 	log->path[0] = '\0';
@@ -709,6 +725,16 @@ static bool choose_path(const struct ptrc_stream_header *h, const struct ptrc_ke
 	return true;
 }
 
+static bool is_directory(const char *path)
+{
+	int fd;
+
+	if (ptrc_file_open(AT_FDCWD, path, O_PATH | O_DIRECTORY, 0, &fd))
+		return false;
+	ptrc_file_close(fd);
+	return true;
+}
+
 /* Creates a new log. ENOENT: no directory, or no path is known; EACCES, EROFS, ENOSPC and so on;
  * EPERM: the stream belongs to another user. */
 static int make_log(const struct ptrc_stream_header *h, uint32_t uid,
@@ -727,6 +753,9 @@ static int make_log(const struct ptrc_stream_header *h, uint32_t uid,
 		int error = ptrc_file_open(AT_FDCWD, log->path,
 					   O_RDWR | O_CREAT | O_EXCL | O_NOCTTY, 0600, &log->fd);
 
+		/* The number would become part of the name of a directory, as in "..2". */
+		if (error == EEXIST && n == 2 && orders->path && is_directory(log->path))
+			error = EISDIR;
 		if (error != EEXIST || n > LOG_NAMES_MAX)
 			return error;
 		log->path[size] = '.';

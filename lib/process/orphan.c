@@ -55,7 +55,7 @@ bool ptrc_orphan_read(int fd, uint64_t id, struct ptrc_orphan_facts *f)
 {
 	uint32_t version, has_log, has_killed;
 	uint64_t magic, own_id, names_id, log_state;
-	int64_t created_s;
+	int64_t created_s, created_ns;
 	int32_t controller;
 
 #define READ(to, member) \
@@ -68,7 +68,8 @@ bool ptrc_orphan_read(int fd, uint64_t id, struct ptrc_orphan_facts *f)
 	_Static_assert(sizeof(((struct ptrc_attr *)0)->createtime_sec) == sizeof(created_s), "");
 	if (!READ(has_log, has_log) || !READ(controller, controller_pid) ||
 	    !READ(names_id, names_id) || !READ(created_s, attr.createtime_sec) ||
-	    !READ(has_killed, has_killed_keepers) || !READ(log_state, log_state[0]))
+	    !READ(created_ns, attr.createtime_nsec) || !READ(has_killed, has_killed_keepers) ||
+	    !READ(log_state, log_state[0]))
 		return true;
 #undef READ
 	*f = (struct ptrc_orphan_facts){.is_known = true,
@@ -77,6 +78,7 @@ bool ptrc_orphan_read(int fd, uint64_t id, struct ptrc_orphan_facts *f)
 					.has_killed_keepers = has_killed != 0,
 					.controller = controller,
 					.created_s = created_s,
+					.created_ns = created_ns,
 					.names_id = names_id};
 	return true;
 }
@@ -186,7 +188,7 @@ struct tally {
 	struct kind {
 		unsigned int count;
 		uint64_t oldest;
-		int64_t oldest_s;
+		int64_t oldest_s, oldest_ns; /* as in struct ptrc_orphan_facts */
 	} logged, plain;
 };
 
@@ -208,9 +210,11 @@ static void count_one(const char *name, void *arg)
 		struct kind *k = is_plain ? &t->plain : &t->logged;
 
 		t->plain_bytes += is_plain ? (uint64_t)st.st_blocks * 512 : 0;
-		if (!k->count++ || f.created_s < k->oldest_s) {
+		if (!k->count++ || f.created_s < k->oldest_s ||
+		    (f.created_s == k->oldest_s && f.created_ns < k->oldest_ns)) {
 			k->oldest = id;
 			k->oldest_s = f.created_s;
+			k->oldest_ns = f.created_ns;
 		}
 	}
 	ptrc_file_close(fd);

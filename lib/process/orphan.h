@@ -33,7 +33,7 @@ struct ptrc_orphan_facts {
 	bool has_begun_log; /* a keeper has started to write the log */
 	bool has_killed_keepers;
 	int32_t controller;
-	int64_t created_s;
+	int64_t created_s, created_ns; /* seconds, and nanoseconds after these */
 	uint64_t names_id;
 };
 /* Returns false if the object has no header yet. */

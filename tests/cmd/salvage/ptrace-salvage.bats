@@ -193,10 +193,23 @@ crash() {
 @test "the new log is a new file, and not standard output" {
 	local to
 	mkfifo fifo
-	for to in /dev/stdout /dev/null fifo; do
-		refuses 2 "--output: '$to' is standard output or a special file; name a new file*" ptrace-salvage --all -o "$to"
+	mkdir sub
+	for to in /dev/stdout /dev/null fifo . .. sub sub/; do
+		refuses 2 "--output: '$to' is standard output, a directory or a special file; name a new file*" ptrace-salvage --all -o "$to"
 	done
 	reports 2 "--output: '-' is not standard output; ./- is a file of this name*" ptrace-salvage --all -o -
+}
+
+@test "a log that was cut after the crash: the rest is written beside it, once" {
+	needs_own_directory
+	crash run.log
+	truncate -s 1000 run.log
+	silently 0 ptrace-salvage --all
+	[[ $stdout == *"/run.log.salvaged" ]]
+	[ "$(stat -c %s run.log)" -eq 1000 ]
+	[ "$(events run.log.salvaged traced.event)" -eq 100 ]
+	silently 0 ptrace-salvage
+	[ "$stdout" = "There are no unfinished streams." ]
 }
 
 @test "without a STREAM nothing is written or removed unless --all says so" {

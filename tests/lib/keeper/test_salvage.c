@@ -310,6 +310,19 @@ TEST(a_log_deleted_but_open_counts_as_gone, "", NEEDS_KEEPER)
 	remove_directory();
 }
 
+TEST(beside_a_log_that_was_cut_the_rest_is_saved, "", NEEDS_KEEPER)
+{
+	crash_with_log(1000, 900);
+	CHECK_SYS(truncate(path, 1000));
+	create_once();
+	expect_log(beside("log.salvaged"), 1000, 1900);
+	CHECK_EQ(orphan_count(), 0);
+	int fd = (int)CHECK_SYS(open(path, O_RDONLY | O_CLOEXEC));
+	CHECK_EQ(lseek(fd, 0, SEEK_END), 1000);
+	close(fd);
+	remove_directory();
+}
+
 TEST(a_ring_that_is_gone_is_saved_as_a_ring, "", NEEDS_KEEPER)
 {
 	trace_attr_t attr =
@@ -558,14 +571,23 @@ TEST(a_plain_stream_without_unread_events_is_no_orphan, "")
 TEST(no_more_than_eight_plain_orphans_stay_and_the_dropped_are_counted, "")
 {
 	struct ptrc_inspected_system system;
+	struct posixtrace_orphan o;
 
 	needs_own_directory();
-	for (int i = 0; i < 12; i++) {
+	/* Several are created in the same second. */
+	for (uint32_t i = 0; i < 12; i++) {
 		trace_attr_t attr = ts_attr(POSIX_TRACE_LOOP, 64 * KIB, 0);
-		crash(-1, &attr, 0, 10);
+		crash(-1, &attr, 0, 10 + i);
 		create_once();
 	}
 	CHECK_EQ(orphan_count(), 8);
+	CHECK_OK(posixtrace_get_orphan(0, &o, sizeof(o)));
+	CHECK_EQ(posixtrace_salvage_orphan(o.pt_id, ".", NULL), EISDIR);
+	/* Those that stay are the newest: the first of them has 14 events, and START. */
+	for (unsigned int i = 0; i < 8; i++) {
+		CHECK_OK(posixtrace_get_orphan(i, &o, sizeof(o)));
+		CHECK_GE(o.pt_events, 15);
+	}
 	ptrc_inspect_system(&system);
 	CHECK_EQ(system.pt_dropped_orphans, 4);
 	discard_all();
