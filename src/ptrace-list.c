@@ -65,7 +65,7 @@ static void put_json(struct ptrc_buffer *b, const struct ptrc_session_state *s)
 	if (ptrc_session_is_foreign(s))
 		ptrc_json_bool(&j, "foreign_namespace", true);
 	ptrc_json_u64(&j, "processes", s->counts.pt_processes);
-	ptrc_json_u64(&j, "event_count", s->event_count);
+	ptrc_json_u64(&j, "event_count", ptrc_session_recorded(s));
 	if (s->has_log)
 		ptrc_json_bytes(&j, "log", s->log, strlen(s->log));
 	ptrc_json_end(&j);
@@ -91,7 +91,7 @@ static void put_text(struct ptrc_buffer *b, const struct ptrc_session_state *s, 
 		put_or_dash(b, command);
 	ptrc_buffer_blanks(b, 15 - (long)(b->used - begin));
 	ptrc_buffer_format(b, "  %9lu  %10llu  ", s->counts.pt_processes,
-			   (unsigned long long)s->event_count);
+			   (unsigned long long)ptrc_session_recorded(s));
 	put_or_dash(b, s->has_log ? s->log : "");
 	ptrc_buffer_char(b, '\n');
 }

@@ -354,6 +354,14 @@ bool ptrc_session_is_foreign(const struct ptrc_session_state *s)
 	return own && s->pid_namespace && s->pid_namespace != own;
 }
 
+uint64_t ptrc_session_recorded(const struct ptrc_session_state *s)
+{
+	/* With another policy a full stream loses events before they are recorded. */
+	bool is_ring = s->attributes.stream_full_policy == POSIX_TRACE_LOOP;
+
+	return s->event_count + (is_ring ? s->counts.pt_lost_events : 0);
+}
+
 int ptrc_session_list(struct ptrc_session_list *l, bool is_removing)
 {
 	int error = ptrc_session_names(is_removing, &l->names, &l->count);

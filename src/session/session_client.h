@@ -69,6 +69,9 @@ int ptrc_session_list(struct ptrc_session_list *, bool is_removing);
 /* Whether the process IDs in the state are those of another pid namespace. */
 bool ptrc_session_is_foreign(const struct ptrc_session_state *);
 
+/* The number of events recorded since creation or clear: with those that a ring has overwritten. */
+uint64_t ptrc_session_recorded(const struct ptrc_session_state *);
+
 /*
  * Sends FOLLOW or DUMP and keeps the connection, in *fd; *controller_fd is a pidfd of the controller, or -1.
  * recv() on *fd fails with EAGAIN after PTRC_SESSION_LOOK_UP_MS without data. Errors as above; then there is

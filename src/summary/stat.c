@@ -156,6 +156,15 @@ static int64_t span_ns(const struct ptrc_stat *s)
 	return ns < 0 ? 0 : ns;
 }
 
+/* How many events were recorded: of a session more than there are, if a ring has overwritten some. */
+static uint64_t recorded(const struct ptrc_stat *s)
+{
+	uint64_t overwritten =
+		s->is_session ? ptrc_session_recorded(&s->state) - s->state.event_count : 0;
+
+	return s->types.event_count + overwritten;
+}
+
 /* The rate in hundredths per second. */
 static uint64_t per_second(uint64_t count, int64_t ns)
 {
@@ -273,8 +282,10 @@ static void put_rates_text(struct ptrc_buffer *b, const struct ptrc_stat *s, boo
 	ptrc_stat_put_number(b, "bytes of data", (int64_t)s->types.event_bytes);
 	if (!ns)
 		return;
-	put_rate_text(b, "events per second", s->types.event_count, ns);
-	put_rate_text(b, "bytes per second", s->types.event_bytes, ns);
+	put_rate_text(b, "events per second", recorded(s), ns);
+	/* The bytes of events that were overwritten are not known. */
+	if (recorded(s) == s->types.event_count)
+		put_rate_text(b, "bytes per second", s->types.event_bytes, ns);
 }
 
 void ptrc_stat_put_text(struct ptrc_buffer *b, const struct ptrc_stat *s, bool is_utc)
@@ -359,8 +370,9 @@ static void put_rates_json(struct ptrc_json *j, const struct ptrc_stat *s)
 	}
 	if (!ns)
 		return;
-	put_rate_json(j, "events_per_second", s->types.event_count, ns);
-	put_rate_json(j, "bytes_per_second", s->types.event_bytes, ns);
+	put_rate_json(j, "events_per_second", recorded(s), ns);
+	if (recorded(s) == s->types.event_count)
+		put_rate_json(j, "bytes_per_second", s->types.event_bytes, ns);
 }
 
 static void put_types_json(struct ptrc_json *j, const struct ptrc_stat *s)

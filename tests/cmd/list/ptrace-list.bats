@@ -20,6 +20,20 @@ load ../../support/helpers
 	ptrace-shutdown "$me.a"
 }
 
+@test "events that were overwritten were recorded" {
+	record "$me.a" --stream-full-policy=loop --stream-min-size=16K -- -n 20000
+	count=$(ptrace-list --json | jq "select(.session == \"$me.a\").event_count")
+	[ "$count" -eq 20001 ]
+	ptrace-stop "$me.a"
+	ptrace-stat --allow-loss --json "$me.a" 2>/dev/null >stat
+	jq -e '.event_count < 20000 and .counts.lost_events > 0 and (has("bytes_per_second") | not) and
+		.events_per_second > 20000 / .running_ns * 1e9 - 1' stat
+	valid stat <stat
+	ptrace-stat --allow-loss "$me.a" 2>/dev/null >text
+	grep -q "^events per second" text
+	[ "$(grep -c "^bytes per second" text)" -eq 0 ]
+}
+
 @test "no sessions at all is no error" {
 	local c
 	[ -z "$(ptrace-list 2>&1)" ] || skip "others have sessions"
