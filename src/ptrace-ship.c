@@ -358,17 +358,17 @@ static enum ptrc_exit status_of(enum ptrc_ship_result result)
 								      : PTRC_EXIT_FAILED;
 }
 
-static void say(const char *path, const struct ptrc_ship_sent *sent)
+static void put_line(const char *path, const struct ptrc_ship_report *r)
 {
-	if (!is_verbose || is_json)
+	if (!is_verbose || r->result == PTRC_SHIP_LOG_FAILED ||
+	    r->result == PTRC_SHIP_SERVER_FAILED)
 		return;
 	ptrc_text_put(&out, path, strlen(path));
-	ptrc_buffer_format(&out, ": %" PRIu64 " rows, %" PRIu64 " bytes\n", sent->rows,
-			   sent->bytes);
+	ptrc_buffer_format(&out, ": %" PRIu64 " rows, %" PRIu64 " bytes\n", r->sent.rows,
+			   r->sent.bytes);
 	ptrc_output_write(&out);
 }
 
-/* With --json, puts an object about a log. */
 static void put_object(const char *path, const struct ptrc_ship_report *r)
 {
 	static const char *const states[] = {
@@ -378,11 +378,8 @@ static void put_object(const char *path, const struct ptrc_ship_report *r)
 	};
 	bool is_sent = r->result == PTRC_SHIPPED || r->result == PTRC_SHIPPED_WHOLE;
 	const char *error = ptrc_message_last();
-	struct ptrc_json j;
+	struct ptrc_json j = ptrc_json_begin(&out);
 
-	if (!is_json)
-		return;
-	j = ptrc_json_begin(&out);
 	ptrc_json_bytes(&j, "log", path, strlen(path));
 	ptrc_json_bytes(&j, "server", server_options.server, strlen(server_options.server));
 	ptrc_json_bytes(&j, "database", server_options.database, strlen(server_options.database));
@@ -403,6 +400,12 @@ static void put_object(const char *path, const struct ptrc_ship_report *r)
 	ptrc_output_write(&out);
 }
 
+/* Reports what was sent of a log. */
+static void report(const char *path, const struct ptrc_ship_report *r)
+{
+	(is_json ? put_object : put_line)(path, r);
+}
+
 /* ---- what is given ---- */
 
 struct logs {
@@ -421,8 +424,8 @@ static void find_logs(struct logs *logs, char **operands, size_t count)
 		size_t at = 0;
 
 		if (!ptrc_ship_look_at(operands[i])) {
-			put_object(operands[i],
-				   &(struct ptrc_ship_report){.result = PTRC_SHIP_LOG_FAILED});
+			report(operands[i],
+			       &(struct ptrc_ship_report){.result = PTRC_SHIP_LOG_FAILED});
 			logs->has_failed = true;
 			continue;
 		}
@@ -492,17 +495,15 @@ static enum ptrc_exit ship_logs(const struct logs *logs)
 
 		/* After the end, the other logs have the same result. */
 		if (result == PTRC_SHIP_STOPPED || result == PTRC_SHIP_SERVER_FAILED) {
-			put_object(path, &r);
+			report(path, &r);
 			continue;
 		}
 		result = ptrc_ship_log(&shipper, path, NULL, &r);
 		is_incomplete |= ptrc_ship_is_incomplete(&shipper, &r);
-		put_object(path, &r);
+		report(path, &r);
 
 		if (status_of(result) != PTRC_EXIT_DONE)
 			status = PTRC_EXIT_FAILED;
-		else
-			say(path, &r.sent);
 		if (result == PTRC_SHIP_STOPPED)
 			ptrc_cli_message(NULL,
 					 "stopped by a signal; what was not sent is in the logs");
@@ -523,11 +524,10 @@ static enum ptrc_exit follow_it(void)
 	bool is_all = is_directory(follow_where);
 	enum ptrc_ship_result result;
 
-	follow.report = put_object;
+	follow.report = report;
 	shipper.is_following = true;
 	result = is_all ? ptrc_ship_directory(&follow, follow_where)
 			: ptrc_ship_session(&follow, follow_where);
-	say(follow_where, &shipper.sent);
 	/* After a signal the rest is left to the next ptrace-ship, which is no failure. */
 	if (result == PTRC_SHIP_LOG_FAILED || result == PTRC_SHIP_SERVER_FAILED ||
 	    follow.has_failed)

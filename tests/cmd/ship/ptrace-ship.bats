@@ -682,7 +682,7 @@ end_follow() {
 	mkdir logs
 	many logs/a.log 10
 	echo text >logs/notes
-	follow --follow=logs
+	follow --verbose --follow=logs >said
 	wait_until is_complete logs/a.log
 	# A program that is traced while its log grows.
 	begins run ptrace-run -o logs/c.log --name="$me" -- sh -c 'for i in 1 2 3; do
@@ -701,6 +701,9 @@ end_follow() {
 	mv late.log logs
 	wait_until is_complete logs/late.log
 	end_follow 0
+	[ "$(sed 's/, [0-9]* bytes$//' said)" = "logs/a.log: 10 rows
+logs/c.log: $(events logs/c.log) rows
+logs/late.log: 20 rows" ]
 	[ -e logs/a.log ]
 	[ "$(cat logs/notes)" = text ]
 	[ ! -e logs/notes.ship ]
