@@ -147,31 +147,43 @@ static bool read_event(struct ptrc_ship_log *l)
 			return false;
 		if (!ptrc_reader_next_block(r, &r->block))
 			return false;
-		l->block_place = (struct ptrc_ship_place){place.pl_part, place.pl_events, 0};
+		l->block_place =
+			(struct ptrc_ship_place){.part = place.pl_part, .events = place.pl_events};
 	}
 	return true;
 }
 
+/* Whether events are missing after the reader's event, or before it. */
+static bool begins_loss(const struct ptrc_reader *r)
+{
+	trace_event_id_t id = r->event.posix_event_id;
+
+	return id != POSIX_TRACE_ERROR && ptrc_is_loss_open(id, r->data, r->size);
+}
+
+static bool ends_loss(const struct ptrc_reader *r)
+{
+	return r->event.posix_event_id == POSIX_TRACE_RESUME ||
+	       r->event.posix_event_id == POSIX_TRACE_START;
+}
+
 bool ptrc_ship_log_next(struct ptrc_ship_log *l)
 {
-	trace_event_id_t id;
-
 	if (l->is_at_event || l->is_at_end)
 		return true;
 	if (l->is_past_end)
 		return false;
 	if (!read_event(l)) {
-		/* An OVERFLOW without a RESUME has its row at the end. */
-		l->row_count = l->end_count + l->is_in_loss;
+		/* A loss that nothing ends has its row at the end. */
+		l->row_count = l->end_count + l->place.is_in_loss;
 		l->ns = l->last_ns;
 		l->is_at_end = l->is_closed && !l->reader.error && l->row_count;
 		l->is_past_end = !l->is_at_end;
 		return l->is_at_end;
 	}
-	id = l->reader.event.posix_event_id;
 	l->is_at_event = true;
 	l->ns = ptrc_when_ns(&l->reader.event.posix_timestamp);
-	l->row_count = id == POSIX_TRACE_RESUME && l->is_in_loss ? 2 : 1;
+	l->row_count = l->place.is_in_loss && ends_loss(&l->reader) ? 2 : 1;
 	return true;
 }
 
@@ -187,12 +199,14 @@ void ptrc_ship_log_pass(struct ptrc_ship_log *l)
 	l->last_ns = l->ns;
 	l->place.part = l->block_place.part;
 	l->place.events = l->block_place.events + l->reader.block.at;
-	if (l->reader.event.posix_event_id == POSIX_TRACE_OVERFLOW) {
-		l->is_in_loss = true;
-		l->loss_ns = l->ns;
-		l->loss = l->reader.gap;
-	} else if (l->reader.event.posix_event_id == POSIX_TRACE_RESUME) {
-		l->is_in_loss = false;
+	if (begins_loss(&l->reader)) {
+		l->place.is_in_loss = true;
+		l->place.loss_ns = l->ns;
+		l->loss = l->reader.event.posix_event_id == POSIX_TRACE_OVERFLOW
+				  ? l->reader.gap
+				  : (struct ptrc_reader_gap){0};
+	} else if (ends_loss(&l->reader)) {
+		l->place.is_in_loss = false;
 	}
 }
 
@@ -204,8 +218,9 @@ bool ptrc_ship_log_seek(struct ptrc_ship_log *l, const struct ptrc_ship_place *p
 		ptrc_cli_error(l->reader.path, error);
 		return false;
 	}
-	l->is_at_event = l->is_at_end = l->is_past_end = l->is_in_loss = false;
-	l->place = (struct ptrc_ship_place){place->part, 0, 0};
+	l->is_at_event = l->is_at_end = l->is_past_end = false;
+	l->place = (struct ptrc_ship_place){.part = place->part};
+	l->loss = (struct ptrc_reader_gap){0};
 	for (uint64_t i = 0; i < place->events; i++) {
 		if (!ptrc_ship_log_next(l) || l->is_at_end) {
 			ptrc_cli_message(l->reader.path,
@@ -252,11 +267,11 @@ static int64_t put_lost(struct ptrc_ship_log *l, uint64_t seq, int64_t ns, const
 
 static int64_t put_gap(struct ptrc_ship_log *l, uint64_t seq, struct ptrc_buffer *rows)
 {
-	int64_t ns = l->loss_ns;
+	int64_t ns = l->place.loss_ns;
 
 	if (ptrc_ship_day_of(ns) != ptrc_ship_day_of(l->ns))
 		ns = ptrc_ship_day_of(l->ns) * DAY_NS;
-	add_number(l, "from_ns", l->loss_ns);
+	add_number(l, "from_ns", l->place.loss_ns);
 	add_number(l, "until_ns", l->ns);
 	if (l->loss.is_damage && !l->loss.is_uncounted)
 		add_number(l, "lost", (int64_t)l->loss.events);
@@ -267,9 +282,9 @@ static int64_t put_end(struct ptrc_ship_log *l, size_t number, struct ptrc_buffe
 {
 	uint64_t seq = l->place.rows + number;
 
-	if (l->is_in_loss && !number)
+	if (l->place.is_in_loss && !number)
 		return put_gap(l, seq, rows);
-	number -= l->is_in_loss;
+	number -= l->place.is_in_loss;
 	add_number(l, "lost", (int64_t)l->ends[number].lost);
 	return put_lost(l, seq, l->ns, l->ends[number].cause, rows);
 }

@@ -61,9 +61,7 @@ struct ptrc_ship_log {
 	size_t row_count;
 	/* The time of the event before. */
 	int64_t last_ns;
-	/* After an OVERFLOW, before its RESUME. */
-	bool is_in_loss;
-	int64_t loss_ns;
+	/* What the last OVERFLOW stands for. */
 	struct ptrc_reader_gap loss;
 	struct {
 		const char *cause;

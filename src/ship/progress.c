@@ -59,7 +59,8 @@ static bool read_numbers(char **at, const char *key, uint64_t *numbers, size_t c
 /* Parses the file. Times are written as unsigned numbers. */
 static bool take(struct ptrc_ship_progress *p, char *text)
 {
-	uint64_t place[3], batch[3], damaged, complete;
+	uint64_t place[3], batch[3], damaged, complete, loss = 0;
+	bool is_in_loss;
 	char *at = text + strlen(head), *server, *database;
 
 	if (strncmp(text, head, strlen(head)))
@@ -69,7 +70,10 @@ static bool take(struct ptrc_ship_progress *p, char *text)
 		return false;
 	server = value_of(&at, "server");
 	database = server ? value_of(&at, "database") : NULL;
-	if (!database || !read_numbers(&at, "place", place, 3, 10) ||
+	if (!database || !read_numbers(&at, "place", place, 3, 10))
+		return false;
+	is_in_loss = !strncmp(at, "loss ", 5);
+	if ((is_in_loss && !read_numbers(&at, "loss", &loss, 1, 10)) ||
 	    !read_numbers(&at, "batch", batch, 3, 10) ||
 	    !read_numbers(&at, "told", &p->told, 1, 10) ||
 	    !read_numbers(&at, "doubtful", &p->doubtful, 1, 10) ||
@@ -79,7 +83,8 @@ static bool take(struct ptrc_ship_progress *p, char *text)
 	/* The numbers of the batch's rows do not overflow. */
 	if (batch[0] > UINT64_MAX - place[2])
 		return false;
-	p->place = (struct ptrc_ship_place){place[0], place[1], place[2]};
+	p->place =
+		(struct ptrc_ship_place){place[0], place[1], place[2], is_in_loss, (int64_t)loss};
 	p->batch = (struct ptrc_ship_batch){batch[0], (int64_t)batch[1], (int64_t)batch[2]};
 	p->server = ptrc_cli_copy(server);
 	p->database = ptrc_cli_copy(database);
@@ -95,6 +100,8 @@ static void put(struct ptrc_buffer *b, const struct ptrc_ship_progress *p)
 	ptrc_buffer_format(b, "server %s\ndatabase %s\n", p->server, p->database);
 	ptrc_buffer_format(b, "place %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", p->place.part,
 			   p->place.events, p->place.rows);
+	if (p->place.is_in_loss)
+		ptrc_buffer_format(b, "loss %" PRIu64 "\n", (uint64_t)p->place.loss_ns);
 	ptrc_buffer_format(b, "batch %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", p->batch.count,
 			   (uint64_t)p->batch.first_ns, (uint64_t)p->batch.last_ns);
 	ptrc_buffer_format(b, "told %" PRIu64 "\ndoubtful %" PRIu64 "\n", p->told, p->doubtful);

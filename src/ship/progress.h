@@ -16,6 +16,10 @@ struct ptrc_ship_place {
 	uint64_t events;
 	/* The rows of the events before the place; also the number of the next row. */
 	uint64_t rows;
+	/* Events are missing from this time to the next event that ends a loss: an OVERFLOW, or a STOP of a
+	 * full stream, came before. */
+	bool is_in_loss;
+	int64_t loss_ns;
 };
 
 /* Rows that were sent without a known answer. They start at the confirmed place. */

@@ -223,6 +223,30 @@ has_once() {
 	grep -q '"seq": 2, "time": 1700006400000000000, .*"from_ns": 1700000000000002000, "until_ns": 1700090000000000000' \
 		server/events
 	[ "$(grep -c ^events server/requests)" -eq 2 ]
+	# So is a full stream, which stops until it has been flushed.
+	ptrace-run -o full.log --allow-loss --stream-min-size=16K -- "$traced" -n 60000 2>/dev/null
+	: >server/events
+	ships 3 --batch-size=1K full.log
+	has_once full.log "$(wc -l <server/events)"
+	jq -se 'map(select(.event | startswith("posix"))) | . as $e |
+		[range(length) | select($e[.].event == "posixtrace.lost" and $e[.].strings.cause == "overrun")] as $lost |
+		($lost | length) > 0 and all($lost[]; . as $i | $e[$i - 1].event == "posix_trace_stop" and
+			$e[$i + 1].event == "posix_trace_start" and $e[$i].ints.from_ns <= $e[$i].ints.until_ns)' server/events
+	# The progress file says that a loss has begun.
+	made d.log <<-END
+		event 1000 7 8 one
+		event 2000 7 8 posix_trace_stop hex:01000000
+		event 90000000000000 7 8 posix_trace_start
+		event 90000000001000 7 8 two
+	END
+	: >server/events
+	acts ok 'code 16 not now'
+	ships 1 d.log
+	grep -qx 'loss 1700000000000002000' d.log.ship
+	ships 0 d.log
+	jq -se 'map([.seq, .event]) == [[0, "one"], [1, "posix_trace_stop"], [2, "posixtrace.lost"],
+		[3, "posix_trace_start"], [4, "two"]]' server/events
+	fails grep ^loss d.log.ship
 	# Damage is told where it is.
 	seq 2 400 | awk '{ printf "event %d000 7 8 other hex:%04000d\n", $1, $1 }' | made c.log
 	python3 - <<-'END'
