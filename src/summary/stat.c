@@ -129,15 +129,10 @@ void ptrc_stat_from_log(struct ptrc_stat *s, struct ptrc_reader *r)
 			  .counts = r->counts},
 	};
 	ptrc_event_types_from_log(&s->types, r, true);
-	/* The reader makes up events for losses, which count like others, and two for each damaged gap, which do not:
-	 * pt_log_events has the events of gaps, as far as their number is known. */
-	if (!ptrc_trace_counts(r->trace, &counts)) {
-		s->state.counts.pt_log_events = counts.pt_log_events;
+	/* Events that are damaged, or in a file that is missing, are among the losses. */
+	s->state.counts.pt_log_events = s->types.event_count;
+	if (!ptrc_trace_counts(r->trace, &counts))
 		s->state.counts.pt_log_bytes = counts.pt_log_bytes;
-		if (counts.pt_made_up_events > 2 * counts.pt_damaged_gaps)
-			s->state.counts.pt_log_events +=
-				counts.pt_made_up_events - 2 * counts.pt_damaged_gaps;
-	}
 	ptrc_reader_losses(r, true, &s->losses);
 }
 
