@@ -2,6 +2,7 @@
 #include "config.h"
 #include "src/query/reader.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -172,6 +173,37 @@ void ptrc_reader_why_no_log(int fd, struct ptrc_cli_reason *why)
 	else
 		ptrc_cli_because(
 			why, "a trace log that is damaged or was cut off within its first bytes");
+}
+
+uint64_t ptrc_reader_log_id(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct ptrc_reading_place place = {.pl_log_id = 0};
+	trace_id_t trace;
+
+	if (fd < 0)
+		return 0;
+	if (ptrc_reader_is_log(fd) && !posix_trace_open(fd, &trace)) {
+		if (ptrc_log_get_place(trace, &place))
+			place.pl_log_id = 0;
+		posix_trace_close(trace);
+	}
+	close(fd);
+	return place.pl_log_id;
+}
+
+bool ptrc_reader_is_later_name(const char *name, size_t *base)
+{
+	/* The number of a file has so many digits at least. */
+	enum { DIGITS_MIN = 6 };
+	size_t size = strlen(name), digits = 0;
+
+	while (digits < size && isdigit((unsigned char)name[size - digits - 1]))
+		digits++;
+	if (digits < DIGITS_MIN || digits + 2 > size || name[size - digits - 1] != '.')
+		return false;
+	*base = size - digits - 1;
+	return true;
 }
 
 bool ptrc_reader_is_there(const char *path)

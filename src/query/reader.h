@@ -122,6 +122,12 @@ struct ptrc_reader {
  * copied to a temporary file first. On failure prints the reason, returns false and leaves nothing open. */
 bool ptrc_reader_open(struct ptrc_reader *, const char *path);
 
+/* The number that all files of a log have in common, and no other log has; 0: the file is no log. */
+uint64_t ptrc_reader_log_id(const char *path);
+
+/* Whether the name has the form of a rotated log's later file; stores the length of the first file's name. */
+bool ptrc_reader_is_later_name(const char *name, size_t *base);
+
 /* Whether a file exists at the path, or a rotated log whose first file, now missing, had it. */
 bool ptrc_reader_is_there(const char *path);
 

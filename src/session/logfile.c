@@ -2,10 +2,12 @@
 #include "config.h"
 #include "src/session/logfile.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <posixtrace-control.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -14,6 +16,7 @@
 #include "src/base/message.h"
 #include "src/base/output.h"
 #include "src/base/replace.h"
+#include "src/query/reader.h"
 #include "src/text/log_sink.h"
 
 /* The first bytes of every log (docs/log-format.md). */
@@ -74,11 +77,87 @@ bool ptrc_logfile_open(struct ptrc_logfile *l, const char *path, const trace_att
 	return true;
 }
 
+/* ---- the log before ---- */
+
+/* A rotated log that gets another name. */
+struct move {
+	uint64_t id;
+	/* The new path of its first file. */
+	const char *to;
+};
+
+/* Calls visit() for each file that is named as a later one of the log at this path: with its path, and the end
+ * of its name from the dot on. Returns false if it did. */
+static bool visit_later_files(const char *log, const struct move *m,
+			      bool (*visit)(const char *path, const char *end, const struct move *))
+{
+	const char *slash = strrchr(log, '/');
+	const char *first = slash ? slash + 1 : log;
+	char *directory = ptrc_cli_text("%.*s", (int)(first - log), log);
+	const struct dirent *entry;
+	bool is_done = true;
+	size_t base;
+	DIR *d = opendir(*directory ? directory : ".");
+
+	while (is_done && d && (entry = readdir(d))) {
+		char *path;
+
+		if (!ptrc_reader_is_later_name(entry->d_name, &base) || base != strlen(first) ||
+		    strncmp(entry->d_name, first, base) != 0)
+			continue;
+		path = ptrc_cli_text("%s%s", directory, entry->d_name);
+		is_done = visit(path, entry->d_name + base, m);
+		free(path);
+	}
+	if (d)
+		closedir(d);
+	free(directory);
+	return is_done;
+}
+
+/* Removes a file of another log. */
+static bool remove_other(const char *path, const char *end, const struct move *m)
+{
+	uint64_t id = ptrc_reader_log_id(path);
+
+	(void)end;
+	if (!id || id == m->id || !unlink(path))
+		return true;
+	ptrc_cli_error(path, errno);
+	return false;
+}
+
+static bool move_own(const char *path, const char *end, const struct move *m)
+{
+	char *to;
+	int error;
+
+	if (ptrc_reader_log_id(path) != m->id)
+		return true;
+	to = ptrc_cli_text("%s%s", m->to, end);
+	/* What is still there is no log. */
+	error = !access(to, F_OK) ? EEXIST : rename(path, to) ? errno : 0;
+	if (error)
+		ptrc_cli_error(to, error);
+	free(to);
+	return !error;
+}
+
+/* Moves the later files of a rotated log. The first one has to follow: whoever is killed before that leaves two logs
+ * that lack files, and the next one goes on. */
+static bool move_later_files(const char *path, const char *old)
+{
+	const struct move m = {.id = ptrc_reader_log_id(path), .to = old};
+
+	return visit_later_files(old, &m, remove_other) &&
+	       (!m.id || visit_later_files(path, &m, move_own));
+}
+
 bool ptrc_logfile_keep_old(struct ptrc_logfile *l, const trace_attr_t *attr, bool is_forced)
 {
 	char old[PATH_MAX];
 	struct stat st;
-	bool is_new;
+	bool is_new, is_moved;
 	int fd;
 
 	if (l->is_new || lstat(l->path, &st) || !S_ISREG(st.st_mode) || !st.st_size)
@@ -86,10 +165,12 @@ bool ptrc_logfile_keep_old(struct ptrc_logfile *l, const trace_attr_t *attr, boo
 	snprintf(old, sizeof(old), "%s.old", l->path);
 	/* Refuses to replace a file that is no log. */
 	fd = ptrc_replace_open(old, &log_kind, is_forced, &is_new);
+	if (fd >= 0)
+		close(fd);
+	is_moved = fd >= 0 && move_later_files(l->path, old);
 	ptrc_logfile_close(l, true);
-	if (fd < 0)
+	if (!is_moved)
 		return false;
-	close(fd);
 	if (rename(l->path, old)) {
 		ptrc_cli_error(old, errno);
 		return false;

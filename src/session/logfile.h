@@ -36,7 +36,7 @@ bool ptrc_logfile_open(struct ptrc_logfile *, const char *path, const trace_attr
 
 /*
  * Renames the opened file, if it is regular and not empty, to PATH.old, which may replace an older log, and opens
- * a new one. Returns false like ptrc_logfile_open().
+ * a new one. The other files of a rotated log are renamed, too. Returns false like ptrc_logfile_open().
  */
 bool ptrc_logfile_keep_old(struct ptrc_logfile *, const trace_attr_t *, bool is_forced);
 

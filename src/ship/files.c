@@ -3,7 +3,6 @@
 
 #include "src/ship/files.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,54 +10,21 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "include/posixtrace-private.h"
 #include "src/base/message.h"
 #include "src/fields/when.h"
 #include "src/query/reader.h"
-
-/* The names of a rotated log's later files end with a dot and at least this many digits. */
-enum { DIGITS_MIN = 6 };
-
-static uint64_t id_of(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct ptrc_reading_place place = {.pl_log_id = 0};
-	trace_id_t trace;
-
-	if (fd < 0)
-		return 0;
-	if (ptrc_reader_is_log(fd) && !posix_trace_open(fd, &trace)) {
-		if (ptrc_log_get_place(trace, &place))
-			place.pl_log_id = 0;
-		posix_trace_close(trace);
-	}
-	close(fd);
-	return place.pl_log_id;
-}
-
-/* Whether the name has the form of a rotated log's later file; stores the length of the first file's name. */
-static bool is_later_name(const char *name, size_t *base)
-{
-	size_t size = strlen(name), digits = 0;
-
-	while (digits < size && isdigit((unsigned char)name[size - digits - 1]))
-		digits++;
-	if (digits < DIGITS_MIN || digits + 2 > size || name[size - digits - 1] != '.')
-		return false;
-	*base = size - digits - 1;
-	return true;
-}
 
 char *ptrc_ship_log_of(const char *path)
 {
 	char *base = ptrc_cli_copy(path);
 	size_t size;
 
-	if (!is_later_name(path, &size))
+	if (!ptrc_reader_is_later_name(path, &size))
 		return base;
 	base[size] = '\0';
 	/* The first file may be missing, or may be of another log. */
-	if (access(base, F_OK) ? !ptrc_reader_is_there(base) : id_of(base) != id_of(path))
+	if (access(base, F_OK) ? !ptrc_reader_is_there(base)
+			       : ptrc_reader_log_id(base) != ptrc_reader_log_id(path))
 		base[size] = '.';
 	return base;
 }
@@ -121,8 +87,8 @@ static bool is_file_of(const char *name, const char *log)
 {
 	size_t size;
 
-	return !strcmp(name, log) ||
-	       (is_later_name(name, &size) && size == strlen(log) && !strncmp(name, log, size));
+	return !strcmp(name, log) || (ptrc_reader_is_later_name(name, &size) &&
+				      size == strlen(log) && !strncmp(name, log, size));
 }
 
 int64_t ptrc_ship_age_ns(const char *path)

@@ -93,6 +93,41 @@ in_parts='for i in 1 2 3; do "$0" -n 3000; ptrace-flush "$1"; done'
 	reports 3 "run.log: at least 2 files of the log are missing: the last one here says that another follows" ptrace-dump --count run.log
 }
 
+@test "without -o all files of the log before are kept, and go together" {
+	count() { events "$1" traced.event; }
+	in_files() {
+		ptrace-run --name="$me" --log-rotate=16K -- sh -c \
+			'for i in $(seq $2); do "$0" -n 3000; ptrace-flush "$1"; done' "$traced" "$me" "$1"
+	}
+	in_files 4
+	[ -e ptrace.log.000003 ]
+	first=$(count ptrace.log)
+	in_files 2
+	[ "$(count ptrace.log.old)" -eq "$first" ]
+	second=$(count ptrace.log)
+	ptrace-run -- "$traced" -n 3
+	[ "$(count ptrace.log)" -eq 3 ]
+	[ "$(count ptrace.log.old)" -eq "$second" ]
+	ptrace-dump --verify ptrace.log.old
+	# Whoever was killed before the first file was renamed has left the rest there.
+	in_files 4
+	third=$(count ptrace.log)
+	mv ptrace.log.000002 ptrace.log.old.000002
+	ptrace-run -- "$traced" -n 4
+	[ "$(count ptrace.log.old)" -eq "$third" ]
+	[ -z "$(find . -name 'ptrace.log.0*')" ]
+	# One that has a single file replaces all; what is no log stays.
+	in_files 2
+	ptrace-run -- "$traced" -n 5
+	ptrace-run -- "$traced" -n 6
+	[ "$(find . -name 'ptrace.log.*' | sort)" = ./ptrace.log.old ]
+	[ "$(count ptrace.log.old)" -eq 5 ]
+	in_files 2
+	echo mine >ptrace.log.old.000001
+	reports 125 "ptrace.log.old.000001: File exists" ptrace-run -- "$traced" -n 7
+	[ "$(cat ptrace.log.old.000001)" = mine ]
+}
+
 @test "ptrace-doctor knows a log whose first file is deleted, while and after it is written" {
 	ptrace-run -o run.log --name="$me" --log-rotate=16K --log-keep=2 -- \
 		sh -c "$in_parts; until [ -e seen ]; do sleep 0.02; done" "$traced" "$me" 3>&- &
