@@ -47,6 +47,7 @@ int ptrc_keeper_work_map(struct ptrc_keeper_work *k)
 
 #define TEE_WAIT_NS 500000
 #define TEE_WAIT_COUNT 200
+#define TEE_WAIT_COMMANDED_COUNT 40 /* in a flush that a caller waits for */
 
 /* The drain's next stretch, packed into the batch's memory. ENODATA: no more. ENOMEM. */
 static int next_stretch(struct ptrc_log_writer *w, struct ptrc_drain *d,
@@ -132,22 +133,33 @@ static int start_over(struct ptrc_drain *d, const struct ptrc_drain *begin)
 	return 0;
 }
 
+/* Does a caller wait for what it has commanded? */
+static bool has_command(const struct ptrc_stream_header *h)
+{
+	return ptrc_load_acquire(&h->keeper_seq) != ptrc_load_relaxed(&h->keeper_done);
+}
+
 /*
  * Before events are taken out of the stream: gives a tee that looked at the stream a moment ago
- * time to read them. Does not wait if a caller waits for this flush, or if the stream needs the
- * room.
+ * time to read them. A flush that a caller waits for waits only 20 ms, so that the tee gets
+ * FLUSH_START. No wait when the log is closed, as no tee reads then, or if the stream needs the room.
  */
 static void wait_for_tee(struct ptrc_stream *s, uint64_t until)
 {
 	struct ptrc_stream_header *h = s->header;
+	bool is_commanded = has_command(h);
+	int count = TEE_WAIT_COUNT;
 
-	for (int i = 0; i < TEE_WAIT_COUNT; i++) {
+	if (is_commanded)
+		count = ptrc_load_relaxed(&h->keeper_command) == PTRC_KEEPER_FLUSH
+				? TEE_WAIT_COMMANDED_COUNT
+				: 0;
+	for (int i = 0; i < count; i++) {
 		uint64_t beat = ptrc_load_acquire(&h->tee_beat);
 
 		if ((uint64_t)ptrc_clock_ns(CLOCK_MONOTONIC) - beat > PTRC_TEE_AWAY_NS ||
 		    ptrc_load_acquire(&h->tee_until) >= until ||
-		    ptrc_load_acquire(&h->keeper_seq) != ptrc_load_relaxed(&h->keeper_done) ||
-		    (ptrc_load_relaxed(&h->room_word) & 1) ||
+		    (!is_commanded && has_command(h)) || (ptrc_load_relaxed(&h->room_word) & 1) ||
 		    ptrc_space_used(&s->pool) >= h->stream_min_size / 4 * 3)
 			return;
 		ptrc_file_sleep_ns(TEE_WAIT_NS);

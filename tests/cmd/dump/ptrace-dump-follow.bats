@@ -48,6 +48,16 @@ ended() {
 	}
 }
 
+@test "both events of a flush are shown" {
+	begin -n 3
+	follow -e 'posix_trace_flush*'
+	# The machine may have no processor for the session at a moment.
+	shows_both() { ptrace-flush "$me" && has_line posix_trace_flush_start && has_line posix_trace_flush_stop; }
+	wait_until shows_both
+	ptrace-shutdown "$me"
+	ended 0
+}
+
 @test "events are shown as they come, and reach the log" {
 	begin -n 3
 	follow
