@@ -62,7 +62,7 @@ void ptrc_output_to(int fd, const char *name, bool is_new)
 	out_name = name;
 	is_file = true;
 	is_file_new = is_new;
-	is_reader_needed = true;
+	is_reader_needed = !ptrc_output_is(name);
 }
 
 void ptrc_output_clear(void)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/base/message.h"
 
 /* The longest time to connect. */
 #define CONNECT_MS 10000L
@@ -16,6 +17,8 @@
 #define STALL_S 120L
 /* The same for the question for the version. */
 #define GREET_STALL_S 10L
+/* After this time without an answer the user is told that it is waited for. */
+#define SILENT_NS (INT64_C(15000) * PTRC_NS_PER_MS)
 /* A connection that was idle for longer is not used again: servers close them after some seconds. */
 #define IDLE_S 2L
 /* How long a request may go on after a signal. */
@@ -78,6 +81,10 @@ static int look_at_time(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, cur
 	(void)c;
 	(void)d;
 	s->is_late = limit && now - since > limit && now - s->asked_ns > LAST_TRY_NS;
+	if (!s->silent_since_ns && now - s->asked_ns > SILENT_NS) {
+		s->silent_since_ns = s->asked_ns;
+		ptrc_cli_message(s->options.server, "gives no answer; it is waited for");
+	}
 	if (!*s->options.is_stopped)
 		return s->is_late;
 	if (!s->released_ns)
@@ -110,6 +117,9 @@ static enum ptrc_ship_outcome judge_failure(struct ptrc_ship_server *s)
 {
 	const char *problem = *s->error ? s->error : curl_easy_strerror(s->result);
 
+	/* See give_body(). */
+	if (s->result == CURLE_SEND_FAIL_REWIND)
+		problem = "has closed the connection";
 	if (s->result == CURLE_ABORTED_BY_CALLBACK && s->is_late)
 		return ptrc_ship_because(&s->answer, PTRC_SHIP_LATER, "gives no answer");
 	if (s->result == CURLE_ABORTED_BY_CALLBACK)
@@ -408,9 +418,11 @@ static bool check_url(const char *url, struct ptrc_cli_reason *why)
 	CURLUcode result;
 	CURLU *parsed;
 
-	if (!host || (strncmp(url, "http://", 7) && strncmp(url, "https://", 8)) || !host[3])
+	if (!host || (strncmp(url, "http://", 7) && strncmp(url, "https://", 8)))
 		return ptrc_cli_because(why, "'%s' has to begin with http:// or https://", url);
 	host += 3;
+	if (!*host)
+		return ptrc_cli_because(why, "'%s' has no host", url);
 	if (strchr(host, '@'))
 		return ptrc_cli_because(why,
 					"must not contain a user or a password: use --login and "

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "src/base/cli.h"
+#include "src/base/output.h"
 
 struct log_sink {
 	struct ptrc_query *query;
@@ -234,6 +235,9 @@ static bool end(void *self)
 	error = ptrc_log_copy_close(l->log, &lost);
 	if (!error)
 		error = l->error;
+	/* The reader of standard output may end when it has enough. */
+	if (error == EPIPE && ptrc_output_is(l->path))
+		error = 0;
 	if (error)
 		ptrc_cli_message(l->path, "writing the log failed: %s", strerror(error));
 	*l->is_broken = error;

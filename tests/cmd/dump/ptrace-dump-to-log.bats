@@ -145,6 +145,16 @@ same_dump() {
 	ptrace-stat --json copy.log | jq -e '.losses.source_damaged_parts == 0'
 }
 
+@test "a reader of standard output that has enough is no error, also where that is named" {
+	ptrace-run --no-loss -o run.log -- "$traced" -n 60000
+	for command in 'ptrace-dump --to-log=/dev/stdout' 'ptrace-report -o /dev/stdout' 'ptrace-export --to=csv -o /dev/stdout'; do
+		# shellcheck disable=SC2086 # words
+		{ $command run.log 2>err; echo $? >status; } | head -c 10 >/dev/null
+		[ "$(cat status)" -eq 0 ]
+		[ ! -s err ]
+	done
+}
+
 @test "a session that is followed, one that is shown, a pipe" {
 	traced_session "$me.a" --start -- -w -W -n 50
 	begins follower ptrace-dump -f "$me.a" --to-log=live.log

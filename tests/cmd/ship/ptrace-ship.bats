@@ -431,6 +431,8 @@ has_once() {
 		begins pid ptrace-ship --server="$url" --give-up=0 a.log 2>err
 		[ $act = none ] || wait_until grep -q "^events $act" server/requests
 		wait_until is_connected "$pid"
+		# Nobody has to wonder what takes so long.
+		[ $act != mute ] || wait_until grep -q "$url: gives no answer; it is waited for" err
 		kill -TERM "$pid"
 		ends 1 "$pid"
 		grep -q 'stopped by a signal' err
