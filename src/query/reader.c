@@ -194,7 +194,7 @@ uint64_t ptrc_reader_log_id(const char *path)
 
 bool ptrc_reader_is_later_name(const char *name, size_t *base)
 {
-	/* The number of a file has so many digits at least. */
+	/* At least this many digits. */
 	enum { DIGITS_MIN = 6 };
 	size_t size = strlen(name), digits = 0;
 

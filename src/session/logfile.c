@@ -135,7 +135,7 @@ static bool move_own(const char *path, const char *end, const struct move *m)
 	if (ptrc_reader_log_id(path) != m->id)
 		return true;
 	to = ptrc_cli_text("%s%s", m->to, end);
-	/* What is still there is no log. */
+	/* A file that is still there is no log. */
 	error = !access(to, F_OK) ? EEXIST : rename(path, to) ? errno : 0;
 	if (error)
 		ptrc_cli_error(to, error);

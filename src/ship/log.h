@@ -61,7 +61,7 @@ struct ptrc_ship_log {
 	size_t row_count;
 	/* The time of the event before. */
 	int64_t last_ns;
-	/* What the last OVERFLOW stands for. */
+	/* The loss of the last OVERFLOW; zero after a STOP. */
 	struct ptrc_reader_gap loss;
 	struct {
 		const char *cause;
