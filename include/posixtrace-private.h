@@ -281,6 +281,14 @@ int ptrc_log_refresh(trace_id_t, unsigned long first);
 int ptrc_log_verify(trace_id_t, unsigned long *);
 
 /*
+ * Opens the last file of the log at this path for reading: the one that its keeper writes, or wrote
+ * last. Of a log that is not rotated, and of a path that names a later file of one that is, this is the
+ * file at the path. The caller closes *fd.
+ *   others  as posixtrace_log_open().
+ */
+int ptrc_log_open_last(const char *path, int *fd);
+
+/*
  * An observer records events, of any threads, that the controller of a stream learns of a moment
  * after they occurred: those that the operating system reports of processes, for example. The log
  * has them in the order of their times. A live reader and a cursor report them when they are added,

@@ -125,11 +125,13 @@ static void find_events(const struct ptrc_doctor *d, trace_id_t trace, struct lo
 	}
 }
 
-/* Whether the process has the file open for writing. Reads the links without following them, as a file system may
- * not answer. */
-static bool is_writing(const char *pid, const char *file)
+/* Whether the process has this file of the directory open for writing. Only links into the directory are followed:
+ * another one could wait for a file system that does not answer. A later file of a rotated log had no name
+ * when it was opened, so its link does not say it. */
+static bool is_writing(const char *pid, const char *directory, const struct stat *file)
 {
 	char path[64 + NAME_MAX], target[PATH_MAX];
+	size_t size = strlen(directory);
 	bool is_found = false;
 	struct dirent *e;
 	DIR *fds;
@@ -138,15 +140,16 @@ static bool is_writing(const char *pid, const char *file)
 	fds = opendir(path);
 	while (fds && !is_found && (e = readdir(fds))) {
 		ssize_t n = readlinkat(dirfd(fds), e->d_name, target, sizeof(target) - 1);
-		struct stat link;
+		struct stat link, st;
 
 		if (n < 0)
 			continue;
 		target[n] = '\0';
 		/* The mode of the link says how the file was opened. */
-		is_found = !strcmp(target, file) &&
+		is_found = !strncmp(target, directory, size) && !strchr(target + size, '/') &&
 			   !fstatat(dirfd(fds), e->d_name, &link, AT_SYMLINK_NOFOLLOW) &&
-			   link.st_mode & S_IWUSR;
+			   link.st_mode & S_IWUSR && !fstatat(dirfd(fds), e->d_name, &st, 0) &&
+			   st.st_dev == file->st_dev && st.st_ino == file->st_ino;
 	}
 	if (fds)
 		closedir(fds);
@@ -158,14 +161,29 @@ static bool is_writing(const char *pid, const char *file)
 static bool examine_process(struct ptrc_doctor *d, const char *path, const char *absolute)
 {
 	char thing[32 + PTRC_SESSION_NAME_MAX] = "";
+	char directory[PATH_MAX];
 	struct dirent *e;
-	DIR *all = opendir("/proc");
+	struct stat last;
+	DIR *all;
+	int fd;
 
+	/* A trace may not have written the head of its log yet. */
+	if (ptrc_log_open_last(path, &fd))
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return false;
+	if (fstat(fd, &last))
+		last.st_ino = 0;
+	close(fd);
+	/* With the slash. */
+	snprintf(directory, sizeof(directory), "%.*s", (int)(strrchr(absolute, '/') + 1 - absolute),
+		 absolute);
+	all = opendir("/proc");
 	while (all && (e = readdir(all))) {
 		char name[32];
 
 		if (strspn(e->d_name, "0123456789") != strlen(e->d_name) ||
-		    !is_writing(e->d_name, absolute))
+		    !is_writing(e->d_name, directory, &last))
 			continue;
 		ptrc_session_command((pid_t)strtol(e->d_name, NULL, 10), name);
 		if (!*thing || strcmp(name, "ptrace-keeper") != 0)
