@@ -18,6 +18,7 @@
 #include "src/session/orphans.h"
 #include "src/session/session_path.h"
 #include "src/query/reader.h"
+#include "src/summary/no_events.h"
 
 /* The longest time for reading a log. */
 #define READ_NS INT64_C(2000000000)
@@ -28,8 +29,6 @@ struct log_seen {
 	/* Events that the user misses, and their event types. */
 	uint64_t wanted;
 	size_t wanted_types;
-	/* Event types that programs have opened. */
-	size_t opened_types;
 	bool is_wanted[PTRC_READER_IDS];
 	/* Event types of the operating system, which no program opens. */
 	bool is_of_os[PTRC_READER_IDS];
@@ -113,7 +112,6 @@ static void find_events(const struct ptrc_doctor *d, trace_id_t trace, struct lo
 		is_of_os = ptrc_os_has_type(names[i]);
 		if (id < PTRC_READER_IDS)
 			seen->is_of_os[id] = is_of_os;
-		seen->opened_types += id > POSIX_TRACE_UNNAMED_USEREVENT && !is_of_os;
 		if (!d->event)
 			continue;
 		if (ptrc_doctor_is_missed(d, names[i]) && id < PTRC_READER_IDS) {
@@ -301,9 +299,13 @@ static bool check_damage(struct ptrc_doctor *d, const char *path, trace_id_t tra
 	return unreadable;
 }
 
-static void check_events(struct ptrc_doctor *d, const char *path, const struct log_seen *seen,
-			 enum extent extent)
+static void check_events(struct ptrc_doctor *d, const char *path, trace_id_t trace,
+			 const struct log_seen *seen, enum extent extent)
 {
+	struct ptrc_no_events no_events;
+	char reason[PTRC_NO_EVENTS_BYTES];
+
+	ptrc_no_events_gather(&no_events, trace);
 	if (seen->user_events || seen->is_cut_short)
 		ptrc_doctor_ok(d, "events", path, "has %llu event%s of programs%s",
 			       (unsigned long long)seen->user_events,
@@ -314,17 +316,13 @@ static void check_events(struct ptrc_doctor *d, const char *path, const struct l
 	else if (extent == REMAINS)
 		ptrc_doctor_problem(d, "events", path, NULL,
 				    "has no event of a program that can be read");
-	else if (seen->opened_types)
-		ptrc_doctor_problem(d, "events", path, NULL,
-				    "has no event of a program, though programs have opened %zu: "
-				    "none happened, or the trace left them out (--only, --exclude)",
-				    seen->opened_types);
 	else
 		ptrc_doctor_problem(
 			d, "events", path,
-			"see whether the program has the library: ptrace-doctor -- COMMAND",
-			"has no event of a program, only events of the trace itself and of the "
-			"operating system");
+			no_events.opened_types ? NULL
+					       : "see whether the program has the library: "
+						 "ptrace-doctor -- COMMAND",
+			"has no event of a program: %s", ptrc_no_events_reason(&no_events, reason));
 }
 
 /* Reports what the log has of the missing event. The lack of it in an incomplete log is no problem. */
@@ -385,7 +383,7 @@ static void check_contents(struct ptrc_doctor *d, const char *path, trace_id_t t
 	read_events(trace, &seen);
 	if (check_damage(d, path, trace, &seen, is_closed) || (!is_closed && !is_written))
 		extent = REMAINS;
-	check_events(d, path, &seen, extent);
+	check_events(d, path, trace, &seen, extent);
 	if (d->event)
 		check_event(d, path, &seen, &nearest, extent, counts.pt_refused_names);
 }

@@ -253,7 +253,7 @@ diagnoses() {
 	for only in --only='x.*' --exclude='*'; do
 		ptrace-run -o out.log "$only" -- "$traced" -n 10 2>/dev/null
 		diagnoses problem event 'no event of it was recorded: none happened.*or the trace left it out' --event=traced.event ./out.log
-		finds problem events 'programs have opened 1: .*--exclude'
+		finds problem events 'programs opened 1 event type, .*--exclude'
 		[[ $stdout != *"has the library"* ]]
 	done
 	head -c 1000 run.log >cut.log

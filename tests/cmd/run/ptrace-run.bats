@@ -640,6 +640,31 @@ untraced() {
 	refuses 3 "sh: no event was recorded*" ptrace-run -o run.log -- sh -c 'exit 3'
 }
 
+@test "why nothing was recorded is told as far as it is known" {
+	none="no program with the library, of this user and in this namespace, opened an event type"
+	reports 0 "true: no event was recorded*: $none; 'ptrace-doctor -- true' looks for the library" ptrace-run -o run.log -- true
+	opened="programs opened 1 event type, and no event of it happened while the trace ran"
+	for os in auto none process; do
+		reports 0 "$traced: no event was recorded*: $opened" ptrace-run --os=$os -o run.log -- "$traced" -n 0
+		diagnoses_events "$opened, or the trace left them out"
+	done
+	closed="or only in child processes, which --inheritance=close-for-child leaves out"
+	reports 0 "sh: *: $none, $closed; *" ptrace-run --inheritance=close-for-child -o run.log -- sh -c "$traced; :"
+	diagnoses_events "$none, $closed"
+	reports 0 "$traced: *: $opened, $closed" ptrace-run --inheritance=close-for-child -o run.log -- "$traced" -n 0
+	# Events of the operating system were asked for, and may be all that was wanted.
+	needs_os
+	says_nothing ptrace-run --os=process -o run.log -- true
+	reports 0 "$traced: no event was recorded but of the operating system: $opened" ptrace-run --os=sched -o run.log -- "$traced" -n 0
+	says_nothing ptrace-run --quiet -o run.log -- "$traced" -n 0
+}
+
+# diagnoses_events REASON: ptrace-doctor has this one, too
+diagnoses_events() {
+	exits 1 ptrace-doctor ./run.log
+	[[ $stdout == *"has no event of a program: $1"* ]]
+}
+
 @test "that the patterns leave out everything is told in one line" {
 	why="no event was recorded: the patterns (--only, --exclude, ptrace-filter) leave out every event type of the programs"
 	for patterns in '--exclude=*' '--exclude=traced.*' '--only=traced.* --exclude=*.event'; do
@@ -654,7 +679,7 @@ untraced() {
 	# Some types are left out, or no program has any.
 	run_split ptrace-run -o run.log --exclude=posix_* -- "$traced" -n 3
 	[ -z "$stderr" ]
-	reports 0 "true: no event was recorded: no program that was traced has the library (ptrace-doctor)" ptrace-run -o run.log '--exclude=*' -- true
+	reports 0 "true: no event was recorded: no program with the library, *" ptrace-run -o run.log '--exclude=*' -- true
 }
 
 # stalled COMMAND...: ptrace-run with a log that nobody reads, a FIFO that is open; $runner, whose
