@@ -12,6 +12,7 @@
 
 #include "src/base/output.h"
 #include "src/session/filter_rules.h"
+#include "src/query/losses.h"
 #include "src/session/session_client.h"
 
 /* ---- doctor_report.c ---- */
@@ -59,8 +60,10 @@ void ptrc_doctor_say(struct ptrc_doctor *, enum ptrc_doctor_status, const char *
 /* Whether the name is that of the missing event, or matches its pattern. */
 bool ptrc_doctor_is_missed(const struct ptrc_doctor *, const char *name);
 
-/* The advice for events that were lost in the stream, in the log, or both. */
-const char *ptrc_doctor_room(unsigned long in_stream, unsigned long in_log, bool is_log_full);
+/* Reports each kind of loss of a log or a stream. is_ring: a stream without a log that overwrites its oldest
+ * events, as it was asked to; that is no problem. */
+void ptrc_doctor_losses(struct ptrc_doctor *, const char *thing, const struct ptrc_losses *,
+			bool is_log_full, bool is_ring);
 
 /* Writes a size such as "12 KiB" or "3.4 GiB", and returns the text. */
 const char *ptrc_doctor_size(uint64_t bytes, char text[32]);

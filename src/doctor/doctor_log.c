@@ -17,6 +17,7 @@
 #include "src/os/os_trace.h"
 #include "src/session/orphans.h"
 #include "src/session/session_path.h"
+#include "src/query/losses.h"
 #include "src/query/reader.h"
 #include "src/summary/no_events.h"
 
@@ -36,6 +37,8 @@ struct log_seen {
 	int error;
 	bool is_cut_short;
 	bool is_filtered;
+	/* Processes went on after the COMMAND of ptrace-run. */
+	bool has_gone_on;
 };
 
 static void note_filter(const void *data, size_t size, size_t at, struct log_seen *seen)
@@ -90,7 +93,7 @@ enum extent {
 	WHOLE,
 	/* The events written so far; the trace goes on. */
 	SO_FAR,
-	/* The undamaged part, or what was written before the trace was killed. */
+	/* What is left of a log that is not complete, as another finding says. */
 	REMAINS,
 };
 
@@ -110,6 +113,7 @@ static void find_events(const struct ptrc_doctor *d, trace_id_t trace, struct lo
 		if (posix_trace_eventid_get_name(trace, id, names[i]))
 			continue;
 		is_of_os = ptrc_os_has_type(names[i]);
+		seen->has_gone_on |= !strcmp(names[i], PTRC_WENT_ON);
 		if (id < PTRC_READER_IDS)
 			seen->is_of_os[id] = is_of_os;
 		if (!d->event)
@@ -233,70 +237,31 @@ static bool examine_writer(struct ptrc_doctor *d, const char *path)
 	return examine_process(d, path, absolute);
 }
 
-static void check_losses(struct ptrc_doctor *d, const char *path, bool is_written,
-			 const struct posix_trace_status_info *s, const struct ptrc_counts *c)
+/* Reports what is missing, as ptrace-stat does, and why a log has no end if no process of this user writes it. */
+static void check_losses(struct ptrc_doctor *d, const char *path, const struct ptrc_losses *l,
+			 bool is_log_full)
 {
 	size_t count;
 	struct posixtrace_orphan *orphans = ptrc_orphans_list(&count);
 	const struct posixtrace_orphan *orphan = ptrc_orphans_find(orphans, count, path);
+	struct ptrc_losses others = *l;
 
-	/* EOWNERDEAD means that the log has no end. */
-	if (s->posix_stream_flush_error == EOWNERDEAD && orphan)
+	if (l->is_unclosed && orphan)
 		ptrc_doctor_note(d, "log", path, "ptrace-salvage writes them",
 				 "is not closed: process %ld, which was to write it, was killed, "
 				 "and its last events stand in /dev/shm",
 				 (long)orphan->pt_controller);
-	else if (s->posix_stream_flush_error == EOWNERDEAD && !is_written)
+	else if (l->is_unclosed && !l->is_last_file_missing)
 		ptrc_doctor_note(d, "log", path, NULL,
 				 "is not closed: another user's trace writes it, or it was cut "
 				 "short, or the processes that wrote it were killed");
-	else if (s->posix_stream_flush_error && s->posix_stream_flush_error != EOWNERDEAD)
-		ptrc_doctor_problem(d, "log", path, "see the disk that it was written to",
-				    "writing it failed: %s", strerror(s->posix_stream_flush_error));
-	if (s->posix_log_full_status == POSIX_TRACE_FULL)
+	if (is_log_full)
 		ptrc_doctor_problem(d, "log-full", path,
 				    "use a larger --log-max-size, or --log-full-policy=append",
 				    "has reached its maximum size");
-	if (c->pt_lost_events || c->pt_log_lost_events)
-		ptrc_doctor_problem(d, "lost", path,
-				    ptrc_doctor_room(c->pt_lost_events, c->pt_log_lost_events,
-						     s->posix_log_full_status == POSIX_TRACE_FULL),
-				    "%lu events were lost in the stream, %lu in the log",
-				    c->pt_lost_events, c->pt_log_lost_events);
-	if (c->pt_missing_names)
-		ptrc_doctor_problem(d, "names", path, "their events are shown by their numbers",
-				    "%lu event names are not readable, as the log is damaged",
-				    c->pt_missing_names);
-	if (c->pt_damaged_parts)
-		ptrc_doctor_problem(d, "log", path, "no event is missing because of that",
-				    "is damaged in %lu part%s without events", c->pt_damaged_parts,
-				    c->pt_damaged_parts == 1 ? "" : "s");
-	if (c->pt_refused_names)
-		ptrc_doctor_problem(
-			d, "names", path, "use fewer event names",
-			"at least %lu more event names than %d got no type of their own",
-			c->pt_refused_names, TRACE_USER_EVENT_MAX - 1);
+	others.is_unclosed = false;
+	ptrc_doctor_losses(d, path, &others, is_log_full, false);
 	free(orphans);
-}
-
-/* Reports a read error, or events of a closed log that could not be read. Returns whether there are any. */
-static bool check_damage(struct ptrc_doctor *d, const char *path, trace_id_t trace,
-			 const struct log_seen *seen, bool is_closed)
-{
-	struct ptrc_counts counts;
-	uint64_t unreadable = 0;
-
-	if (seen->error) {
-		ptrc_doctor_problem(d, "log", path, NULL, "reading it failed: %s",
-				    strerror(seen->error));
-		return true;
-	}
-	if (is_closed && !seen->is_cut_short && !ptrc_trace_counts(trace, &counts))
-		unreadable = ptrc_losses_unreadable(&counts, seen->events);
-	if (unreadable)
-		ptrc_doctor_problem(d, "log", path, NULL,
-				    "is damaged: %lu events could not be read", unreadable);
-	return unreadable;
 }
 
 static void check_events(struct ptrc_doctor *d, const char *path, trace_id_t trace,
@@ -315,7 +280,7 @@ static void check_events(struct ptrc_doctor *d, const char *path, trace_id_t tra
 		ptrc_doctor_note(d, "events", path, NULL, "has no event of a program yet");
 	else if (extent == REMAINS)
 		ptrc_doctor_problem(d, "events", path, NULL,
-				    "has no event of a program that can be read");
+				    "has no event of a program, and is not complete");
 	else
 		ptrc_doctor_problem(
 			d, "events", path,
@@ -332,7 +297,7 @@ static void check_event(struct ptrc_doctor *d, const char *path, const struct lo
 {
 	enum ptrc_doctor_status absence = extent == WHOLE ? PTRC_DOCTOR_PROBLEM : PTRC_DOCTOR_NOTE;
 	const char *in_what = extent == SO_FAR	  ? " in what has been written so far"
-			      : extent == REMAINS ? " in what can be read"
+			      : extent == REMAINS ? " in what is left"
 						  : "";
 	char proposal[900];
 
@@ -372,16 +337,24 @@ static void check_contents(struct ptrc_doctor *d, const char *path, trace_id_t t
 	static struct log_seen seen;
 	struct ptrc_nearest nearest = {0};
 	enum extent extent = is_written ? SO_FAR : WHOLE;
-	bool is_closed;
+	struct ptrc_losses l;
 
 	if (posix_trace_get_status(trace, &status) || ptrc_trace_counts(trace, &counts))
 		return;
-	is_closed = status.posix_stream_flush_error != EOWNERDEAD;
+	ptrc_losses_gather(&l, &status, &counts);
 	seen = (struct log_seen){0};
 	find_events(d, trace, &seen, &nearest);
-	check_losses(d, path, is_written, &status, &counts);
 	read_events(trace, &seen);
-	if (check_damage(d, path, trace, &seen, is_closed) || (!is_closed && !is_written))
+	/* These include what reading has found. */
+	if (!ptrc_trace_counts(trace, &counts))
+		ptrc_losses_add_read(&l, &counts,
+				     seen.error || seen.is_cut_short ? NULL : &seen.events);
+	l.read_error = seen.error;
+	l.has_gone_on = seen.has_gone_on;
+	if (is_written)
+		l.is_unclosed = false;
+	check_losses(d, path, &l, status.posix_log_full_status == POSIX_TRACE_FULL);
+	if (!is_written && ptrc_losses_is_any(&l))
 		extent = REMAINS;
 	check_events(d, path, trace, &seen, extent);
 	if (d->event)

@@ -54,6 +54,7 @@ static void check_keeper(struct ptrc_doctor *d, const struct ptrc_session_state 
 
 static void check_session(struct ptrc_doctor *d, const struct ptrc_session_state *s)
 {
+	struct ptrc_losses losses;
 	char advice[ADVICE_MAX];
 	char text[32];
 
@@ -70,14 +71,12 @@ static void check_session(struct ptrc_doctor *d, const struct ptrc_session_state
 				    "if no process that it started is still to be traced, end the "
 				    "session: ptrace-shutdown",
 				    "process %d, which it traces, has ended", s->target);
-	if (s->counts.pt_lost_events || s->counts.pt_log_lost_events)
-		ptrc_doctor_note(d, "lost", s->name,
-				 ptrc_doctor_room(s->counts.pt_lost_events,
-						  s->counts.pt_log_lost_events,
-						  s->has_log && s->status.posix_log_full_status ==
-									POSIX_TRACE_FULL),
-				 "%lu events were lost in the stream, %lu in the log",
-				 s->counts.pt_lost_events, s->counts.pt_log_lost_events);
+	ptrc_losses_gather(&losses, &s->status, &s->counts);
+	/* ptrc_doctor_status() has reported it. */
+	losses.write_error = 0;
+	ptrc_doctor_losses(d, s->name, &losses,
+			   s->has_log && s->status.posix_log_full_status == POSIX_TRACE_FULL,
+			   !s->has_log && s->attributes.stream_full_policy == POSIX_TRACE_LOOP);
 	if (s->has_log && s->counts.pt_stream_bytes && !s->counts.pt_log_events)
 		ptrc_doctor_note(d, "flush", s->name, advice,
 				 "%s of events are in the stream, and none in the log yet",

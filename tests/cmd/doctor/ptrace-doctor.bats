@@ -199,7 +199,7 @@ diagnoses() {
 		--log-full-policy=until-full
 	go done
 	diagnoses problem stream-full "ptrace-clear $me.f" "$me.f"
-	finds note lost
+	finds problem lost
 	ptrace-flush "$me.l" || [ $? -eq 3 ]
 	diagnoses problem log-full "ptrace-clear $me.l.*ptrace-start $me.l" "$me.l"
 	ptrace-shutdown --allow-loss "$me.l" || true
@@ -210,14 +210,14 @@ diagnoses() {
 	ptrace-run -o log.log --log-max-size=20K --log-full-policy=until-full --stream-min-size=4M \
 		-- "$traced" -n 20000 ||
 		[ $? -eq 3 ]
-	diagnoses problem lost ' 0 events were lost in the stream, [1-9][0-9]* in the log; use a larger --log-max-size$' ./log.log
+	diagnoses problem lost ': [1-9][0-9]* events lost in the log, which was full; use a larger --log-max-size$' ./log.log
 	traced_session "$me.p" --start --stream-min-size=16K -- -w -W -n 20000
 	ptrace-create --pid="$pid" --name="$me.l" --start -o run.log --log-max-size=20K \
 		--log-full-policy=until-full --stream-min-size=4M
 	go done
 	diagnoses note lost '; use a larger --stream-min-size$' "$me.p"
 	ptrace-flush "$me.l" || [ $? -eq 3 ]
-	diagnoses note lost '; use a larger --log-max-size' "$me.l"
+	diagnoses problem lost '; use a larger --log-max-size' "$me.l"
 }
 
 @test "an event that was never opened, and the nearest names" {
@@ -263,13 +263,13 @@ diagnoses() {
 	damages damaged.log '\377\377' $(($(stat -c %s damaged.log) / 2))
 	doctor ./damaged.log
 	[ "$status" -eq 1 ]
-	finds problem log 'is damaged: [0-9]* events could not be read'
+	finds problem log '[0-9] events not readable, as the log is damaged'
 	# What cannot be read says nothing about programs and names.
 	[[ $stdout != *library* ]]
 	for it in damaged cut; do
 		for event in traced.event other; do
-			diagnoses problem events 'that can be read' --event=$event ./$it.log
-			finds note event 'in what can be read'
+			diagnoses problem events 'is not complete' --event=$event ./$it.log
+			finds note event 'in what is left'
 			[[ $stdout != *library* ]]
 		done
 	done
@@ -291,6 +291,42 @@ diagnoses() {
 		diagnoses problem log '' "$it"
 	done
 	diagnoses problem operand 'no such session, log or process' "$me.none"
+}
+
+@test "what ptrace-stat says that a log lacks, and no more" {
+	# agrees LOG STATUS: both say the same
+	agrees() {
+		exits "$2" ptrace-stat --json "$1"
+		local line said=$stderr
+		doctor "./$1"
+		[ "$status" -eq $(($2 ? 1 : 0)) ]
+		while [ -n "$said" ] && read -r line; do
+			jq -es --arg text "${line#ptrace-stat: "$1": }" \
+				'any(.status == "problem" and .message == $text)' <<<"$stdout"
+		done <<<"$said"
+	}
+	made run.log <<<$'event 100 7 8 a\nuntraced 1 12'
+	agrees run.log 3
+	finds problem attach '1 process could not be traced: too little memory'
+	few='exec 3<&- 4<&- 5<&-; ulimit -n 4'
+	ptrace-run -o none.log -- bash -c "$few; exec \"\$0\"" "$traced" || [ $? -eq 3 ]
+	agrees none.log 3
+	finds problem attach 'too few descriptors'
+	[[ $stdout != *"none happened"* && $stdout != *"no program"* ]]
+	ptrace-run -o on.log -- "$traced" -f >child || [ $? -eq 3 ]
+	kill -KILL "$(<child)"
+	agrees on.log 3
+	finds problem lost 'processes went on'
+	ptrace-run -o parts.log --name="$me" --log-rotate=16K -- sh -c \
+		'for i in 1 2 3; do "$0" -n 3000; ptrace-flush "$1"; done' "$traced" "$me"
+	agrees parts.log 0
+	rm parts.log.000001
+	agrees parts.log 3
+	finds problem log '1 file of the log is missing, with [0-9]* events'
+	rm parts.log.000003
+	agrees parts.log 3
+	finds problem log 'files of the log are missing: the last one here says'
+	[[ $stdout != *"is not closed"* ]]
 }
 
 @test "the log of a run that goes on" {
