@@ -446,7 +446,8 @@ static void make_session(struct run *r, const struct ptrc_config *c)
 	p->name_stem = r->stem;
 	p->log_fd = r->log.fd;
 	p->log_path = log_path ? log_path : r->log.path;
-	p->is_until_exit = p->is_started = p->is_run = p->os.is_child = true;
+	p->is_until_exit = !is_until_all;
+	p->is_started = p->is_run = p->os.is_child = true;
 	p->snapshots.directory = getcwd(NULL, 0);
 	p->snapshot = snapshot_made;
 	p->stopping = trace_stopping;
@@ -794,7 +795,6 @@ static void end_recording(struct run *r)
 	/* The time at which to say that this process waits for the log; 0: never. */
 	int64_t say_ns = 0;
 
-	r->has_command_ended = true;
 	ptrc_server_end(r->server);
 	while (r->is_recording) {
 		struct signalfd_siginfo info;
@@ -885,10 +885,15 @@ static int report(const struct run *r)
 	else if (r->went_on.count)
 		ptrc_cli_message(r->log.path,
 				 "%zu process%s went on after COMMAND and %s no longer traced: %s; "
-				 "--until=all records to the end of %s",
+				 "%s%s",
 				 r->went_on.count, r->went_on.count == 1 ? "" : "es",
 				 r->went_on.count == 1 ? "is" : "are", r->went_on.text,
-				 r->went_on.count == 1 ? "it" : "them all");
+				 is_until_all ? "a signal, ptrace-shutdown, or the like, ended the "
+						"recording"
+					      : "--until=all records to the end of ",
+				 is_until_all		 ? ""
+				 : r->went_on.count == 1 ? "it"
+							 : "them all");
 	else if (!is_quiet)
 		say_why_empty(r);
 	if (!is_quiet)
@@ -1012,6 +1017,8 @@ int main(int argc, char **argv)
 		return abandon(&r);
 	error = release_child(&r);
 	r.status = wait_child(&r);
+	r.has_command_ended = true;
+	ptrc_server_target_ended(r.server);
 	ptrc_group_signal_end();
 	if (is_until_all)
 		wait_rest(&r);

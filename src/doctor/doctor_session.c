@@ -56,6 +56,7 @@ static void check_session(struct ptrc_doctor *d, const struct ptrc_session_state
 {
 	struct ptrc_losses losses;
 	char advice[ADVICE_MAX];
+	char end[100 + PTRC_SESSION_NAME_MAX];
 	char text[32];
 
 	snprintf(advice, sizeof(advice), "ptrace-flush %s", s->name);
@@ -66,10 +67,17 @@ static void check_session(struct ptrc_doctor *d, const struct ptrc_session_state
 	check_keeper(d, s);
 	ptrc_doctor_status(d, s->name, s->name, &s->status, s->attributes.stream_full_policy,
 			   s->has_log);
-	if (!s->is_target_alive)
-		ptrc_doctor_problem(d, "target", s->name,
-				    "if no process that it started is still to be traced, end the "
-				    "session: ptrace-shutdown",
+	snprintf(end, sizeof(end),
+		 "if no process that it started is still to be traced, end the session: "
+		 "ptrace-shutdown %s",
+		 s->name);
+	if (!s->is_target_alive && s->is_run)
+		ptrc_doctor_note(d, "target", s->name, NULL,
+				 "its COMMAND, process %d, has ended; processes that it started "
+				 "are still traced (--until=all)",
+				 s->target);
+	else if (!s->is_target_alive)
+		ptrc_doctor_problem(d, "target", s->name, end,
 				    "process %d, which it traces, has ended", s->target);
 	ptrc_losses_gather(&losses, &s->status, &s->counts);
 	/* ptrc_doctor_status() has reported it. */

@@ -1137,8 +1137,31 @@ background='"$0" -n 3 -w <in >out & until grep -qsx ready out; do sleep 0.02; do
 	wait_until is_ended "$(cat pid)"
 	kill -TERM "$runner"
 	ends 3 "$runner"
-	grep -q '1 process went on' err
+	grep -q '1 process went on.*; a signal, ' err
+	fails grep -q -e --until=all err
 	exits 125 ptrace-run --until=never true
+	go
+}
+
+@test "--until=all: after COMMAND the session says that it has ended, and its end that processes went on" {
+	rm -f in
+	mkfifo in
+	exec 7<>in
+	begins runner ptrace-run -o run.log --name="$me" --json=result --until=all -- bash -c "echo \$\$ >pid; $background; touch ended" "$traced" 2>err
+	wait_until [ -e ended ]
+	target=$(<pid)
+	wait_until is_ended "$target"
+	state() { ptrace-list --json | jq -e --arg me "$me" "select(.session == \$me) | $1"; }
+	wait_until state '.target_alive | not'
+	state '.command == null'
+	[[ $(ptrace-list) == *"$me "*" $target+  - "* ]]
+	ptrace-stat --json "$me" | jq -e '(.target_alive or .until_exit) | not'
+	exits 0 ptrace-doctor "$me"
+	[[ $stdout == *"note     $me: its COMMAND, process $target, has ended; processes that it started are still traced"* ]]
+	ptrace-shutdown --allow-loss "$me"
+	ends 3 "$runner"
+	[[ $(<err) == "ptrace-run: run.log: 1 process went on after COMMAND and is no longer traced: traced ("*"); a signal, ptrace-shutdown, or the like, ended the recording" ]]
+	jq -e '.went_on == 1 and (.complete | not) and (has("ended_early") | not) and .exit_status == 0' result
 	go
 }
 
