@@ -183,11 +183,8 @@ void ptrc_trace_error(int stage, int error, pid_t pid, const char *target, const
 		ptrc_cli_message(target, "no such process");
 		return;
 	case EPERM:
-		if (access(SHM, W_OK) && errno == EROFS)
-			ptrc_cli_message(SHM,
-					 "is mounted read-only, and a trace needs memory there: "
-					 "mount -o remount,rw " SHM);
-		else if (access(SHM, F_OK) || ptrc_inspect_directory(0, directory) == EPERM)
+		if (access(SHM, F_OK) || (access(SHM, W_OK) && errno == EROFS) ||
+		    ptrc_inspect_directory(0, directory) == EPERM)
 			ptrc_session_say_directory(EPERM);
 		else
 			say_not_allowed(pid, target, log_path);

@@ -483,7 +483,7 @@ diagnoses() {
 	[ "$(grep -c "$(printf '\033')" stdout.txt)" -eq 0 ]
 }
 
-@test "a /dev/shm that is read-only is called that, by doctor and by run" {
+@test "a /dev/shm that is read-only is called that, by doctor, run and create" {
 	own_mounts 'mount -t tmpfs -o mode=1777 tmpfs /dev/shm; mount -o remount,ro /dev/shm
 		ptrace-doctor' || true
 	[ "$status" -eq 1 ]
@@ -494,6 +494,9 @@ diagnoses() {
 	[ "$status" -eq 125 ]
 	assert_one_message ptrace-run
 	[[ $stderr == "ptrace-run: /dev/shm: is mounted read-only, and a trace needs memory there: mount -o remount,rw /dev/shm" ]]
+	own_mounts 'mount -t tmpfs -o ro tmpfs /dev/shm; exec ptrace-create -p $$'
+	[ "$status" -eq 1 ]
+	[ "$stderr" = "ptrace-create: /dev/shm: is mounted read-only, and a trace needs memory there: mount -o remount,rw /dev/shm" ]
 }
 
 @test "a process of another pid namespace is not taken for one of this" {
