@@ -110,8 +110,9 @@ void ptrc_doctor_process(struct ptrc_doctor *, pid_t, pid_t controller);
 
 /* Finds a reason why the calling process cannot trace this one: it has another /dev/shm, is in another pid or time
  * namespace, is privileged, or runs a program without the library. A program that is just starting counts as one
- * with the library if it will load it. Returns false if there is no reason or none can be found. */
-bool ptrc_doctor_find_obstacle(pid_t, struct ptrc_doctor_obstacle *);
+ * with the library if it will load it. has_os: the stream also records events of the operating
+ * system, for which no program needs the library. Returns false if there is no reason or none can be found. */
+bool ptrc_doctor_find_obstacle(pid_t, bool has_os, struct ptrc_doctor_obstacle *);
 
 /* Reports problems of a stream by its status. The advice names commands for the session, which is NULL for a
  * stream of another controller. */

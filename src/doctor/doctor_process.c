@@ -404,9 +404,9 @@ void ptrc_doctor_process(struct ptrc_doctor *d, pid_t pid, pid_t controller)
 		say_traceable(&p);
 }
 
-bool ptrc_doctor_find_obstacle(pid_t pid, struct ptrc_doctor_obstacle *obstacle)
+bool ptrc_doctor_find_obstacle(pid_t pid, bool has_os, struct ptrc_doctor_obstacle *obstacle)
 {
-	struct ptrc_doctor d = {.obstacle = obstacle, .is_about_tracing = true};
+	struct ptrc_doctor d = {.obstacle = obstacle, .is_about_tracing = !has_os};
 	struct patient p = {.d = &d, .pid = pid};
 
 	*obstacle->text = '\0';

@@ -9,6 +9,7 @@
 #include "lib/model/glob.h"
 #include "src/base/nearest.h"
 #include "src/doctor/doctor.h"
+#include "src/session/keeper.h"
 #include "src/session/orphans.h"
 #include "src/query/reader.h"
 
@@ -37,19 +38,30 @@ static void check_log_file(struct ptrc_doctor *d, const struct ptrc_session_stat
 		ptrc_doctor_disk(d, s->log);
 }
 
-/* Reports a killed keeper. The target publishes whether the keeper of each of its streams lives. */
+/* Reports a killed or stopped keeper. The target publishes whether the keeper of each of its streams lives. */
 static void check_keeper(struct ptrc_doctor *d, const struct ptrc_session_state *s)
 {
 	static struct ptrc_inspected_stream stream;
 	struct ptrc_inspected_process p;
+	char advice[60];
 
 	if (!s->has_log || ptrc_session_is_foreign(s) || ptrc_inspect_process(s->target, &p))
 		return;
-	for (unsigned int i = 0; i < p.pt_streams; i++)
-		if (ptrc_inspect_stream(s->target, i, &stream) == 0 &&
-		    stream.pt_controller == s->controller && !stream.pt_is_kept)
+	for (unsigned int i = 0; i < p.pt_streams; i++) {
+		if (ptrc_inspect_stream(s->target, i, &stream) ||
+		    stream.pt_controller != s->controller)
+			continue;
+		if (!stream.pt_is_kept) {
 			ptrc_doctor_problem(d, "keeper", s->name, "ptrace-flush starts another",
 					    "the process that writes its log was killed");
+		} else if (ptrc_keeper_is_stopped(stream.pt_keeper)) {
+			snprintf(advice, sizeof(advice), "kill -CONT %ld continues it",
+				 (long)stream.pt_keeper);
+			ptrc_doctor_problem(d, "keeper", s->name, advice,
+					    "ptrace-keeper (%ld), which writes its log, is stopped",
+					    (long)stream.pt_keeper);
+		}
+	}
 }
 
 static void check_session(struct ptrc_doctor *d, const struct ptrc_session_state *s)
@@ -186,12 +198,11 @@ static void say_error(struct ptrc_doctor *d, const char *name, int error)
 	ptrc_doctor_problem(
 		d, "session", name,
 		error == ECONNREFUSED ? "its log, if it had one, is complete; the name is free"
-		: error == ETIMEDOUT  ? "see whether it is stopped, kill -CONT it; or "
-					"kill it: its log will be complete"
+		: error == ETIMEDOUT  ? "if it is killed its log will be complete"
 				      : NULL,
 		"%s",
 		error == ECONNREFUSED ? "the background process that controlled it was killed"
-				      : ptrc_session_explain(error));
+				      : ptrc_session_explain_of(name, error));
 }
 
 bool ptrc_doctor_session(struct ptrc_doctor *d, const char *name)

@@ -77,17 +77,23 @@ static void say_one(const struct posixtrace_orphan *o)
 			 ptrc_orphan_id(o, id));
 }
 
-void ptrc_orphans_say_dropped(bool is_forgetting)
+bool ptrc_orphans_dropped(char text[100])
 {
 	struct ptrc_inspected_system s;
 
 	ptrc_inspect_system(&s);
-	if (s.pt_dropped_orphans)
-		ptrc_cli_message("/dev/shm",
-				 "%u unfinished stream%s dropped with all events, because there "
-				 "were too many; 'ptrace-salvage --all' forgets this",
-				 s.pt_dropped_orphans,
-				 s.pt_dropped_orphans == 1 ? " was" : "s were");
+	snprintf(text, 100,
+		 "%u unfinished stream%s dropped with all events, because there were too many",
+		 s.pt_dropped_orphans, s.pt_dropped_orphans == 1 ? " was" : "s were");
+	return s.pt_dropped_orphans;
+}
+
+void ptrc_orphans_say_dropped(bool is_forgetting)
+{
+	char text[100];
+
+	if (ptrc_orphans_dropped(text))
+		ptrc_cli_message("/dev/shm", "%s; 'ptrace-salvage --all' forgets this", text);
 	if (is_forgetting)
 		posixtrace_discard_orphan(0);
 }

@@ -162,7 +162,7 @@ diagnoses() {
 	gone() { ptrace-list --format=json | jq -e 'select(.session == "'"$me.a"'") |
 		.target_alive | not'; }
 	wait_until gone
-	diagnoses problem target 'has ended' "$me.a"
+	diagnoses problem target "has ended; .*: ptrace-shutdown $me.a\$" "$me.a"
 	kills "$(controller "$me.a")"
 	for i in 1 2; do
 		# Nothing is changed by looking.
@@ -177,8 +177,20 @@ diagnoses() {
 	traced_session "$me.s" --start -- -w
 	controller=$(controller "$me.s")
 	kill -STOP "$controller"
-	diagnoses problem session 'does not answer.*kill -CONT' "$me.s"
+	why="does not answer: its process $controller is stopped; kill -CONT $controller continues it"
+	diagnoses problem session "$why" "$me.s"
+	run_split ptrace-list
+	[[ $stderr == *"$me.s: the session $why"* ]]
 	kill -CONT "$controller"
+}
+
+@test "a keeper that is stopped" {
+	traced_session "$me.k" --start -o run.log -- -w
+	finds_keeper run.log
+	kill -STOP "$keeper"
+	wait_until grep -q '^State:	T' "/proc/$keeper/status"
+	diagnoses problem keeper "ptrace-keeper .$keeper., which writes its log, is stopped; kill -CONT $keeper continues it" "$me.k"
+	kill -CONT "$keeper"
 }
 
 @test "a keeper that was killed" {
@@ -392,6 +404,11 @@ diagnoses() {
 		ptrace-doctor --json'
 	[ "$status" -eq 1 ]
 	finds problem shared-memory 'is full'
+	own_mounts 'mount -t tmpfs -o size=5m,mode=1777 tmpfs /dev/shm
+		ptrace-doctor --json; exec ptrace-run true'
+	[ "$status" -eq 125 ]
+	finds note shared-memory 'use --stream-min-size=1M'
+	[[ $stderr == "ptrace-run: true: no memory for the stream: /dev/shm has too little room "*"; --stream-min-size=1M needs less" ]]
 	own_mounts 'mount -t tmpfs -o size=100m,mode=777 tmpfs /dev/shm; ptrace-doctor --json'
 	finds problem shared-memory 'chmod 1777'
 	own_mounts 'mount -t tmpfs tmpfs /dev; ptrace-doctor --json'
