@@ -282,8 +282,8 @@ int ptrc_log_verify(trace_id_t, unsigned long *);
 
 /*
  * Opens the last file of the log at this path for reading: the one that its keeper writes, or wrote
- * last. Of a log that is not rotated, and of a path that names a later file of one that is, this is the
- * file at the path. The caller closes *fd.
+ * last. If the log is not rotated, or the path names a later file of one that is, this is the file at
+ * the path. The caller closes *fd.
  *   others  as posixtrace_log_open().
  */
 int ptrc_log_open_last(const char *path, int *fd);

@@ -60,8 +60,8 @@ void ptrc_doctor_say(struct ptrc_doctor *, enum ptrc_doctor_status, const char *
 /* Whether the name is that of the missing event, or matches its pattern. */
 bool ptrc_doctor_is_missed(const struct ptrc_doctor *, const char *name);
 
-/* Reports each kind of loss of a log or a stream. is_ring: a stream without a log that overwrites its oldest
- * events, as it was asked to; that is no problem. */
+/* Reports each kind of loss of a log or a stream. is_ring: the stream has no log and its policy is to overwrite its
+ * oldest events, which is no problem. */
 void ptrc_doctor_losses(struct ptrc_doctor *, const char *thing, const struct ptrc_losses *,
 			bool is_log_full, bool is_ring);
 

@@ -93,7 +93,7 @@ enum extent {
 	WHOLE,
 	/* The events written so far; the trace goes on. */
 	SO_FAR,
-	/* What is left of a log that is not complete, as another finding says. */
+	/* The rest of an incomplete log; another finding says what is missing. */
 	REMAINS,
 };
 
@@ -237,7 +237,7 @@ static bool examine_writer(struct ptrc_doctor *d, const char *path)
 	return examine_process(d, path, absolute);
 }
 
-/* Reports what is missing, as ptrace-stat does, and why a log has no end if no process of this user writes it. */
+/* Reports what is missing, as ptrace-stat does, and why a log has no end although no process of this user writes it. */
 static void check_losses(struct ptrc_doctor *d, const char *path, const struct ptrc_losses *l,
 			 bool is_log_full)
 {

@@ -2,9 +2,12 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "lib/model/glob.h"
 #include "src/base/nearest.h"
@@ -15,6 +18,22 @@
 
 /* Enough for an advice with the names of an event and of a session. */
 enum { ADVICE_MAX = TRACE_EVENT_NAME_MAX + PTRC_SESSION_NAME_MAX + 40 };
+
+/* Reports a log that is a named pipe and takes nothing: then the keeper waits. */
+static void check_pipe(struct ptrc_doctor *d, const char *log)
+{
+	struct pollfd p = {.fd = open(log, O_WRONLY | O_CLOEXEC | O_NONBLOCK), .events = POLLOUT};
+
+	if (p.fd < 0 && errno == ENXIO)
+		ptrc_doctor_problem(d, "log", log, NULL, "is a pipe that no process reads");
+	if (p.fd < 0)
+		return;
+	if (!poll(&p, 1, 0))
+		ptrc_doctor_problem(
+			d, "log", log, "have its reader read on",
+			"is a pipe that is full: ptrace-keeper, which writes it, waits");
+	close(p.fd);
+}
 
 static void check_log_file(struct ptrc_doctor *d, const struct ptrc_session_state *s)
 {
@@ -36,6 +55,8 @@ static void check_log_file(struct ptrc_doctor *d, const struct ptrc_session_stat
 			error ? strerror(error) : "another file has its name");
 	else if (S_ISREG(st.st_mode))
 		ptrc_doctor_disk(d, s->log);
+	else if (S_ISFIFO(st.st_mode))
+		check_pipe(d, s->log);
 }
 
 /* Reports a killed or stopped keeper. The target publishes whether the keeper of each of its streams lives. */

@@ -121,8 +121,8 @@ void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded, uint6
 		l->unwritten_events = recorded - known;
 }
 
-/* How many events of a closed log could not be read because of damage; those of files that are missing are no such
- * ones. The log has been read to its end, which gave read_count events. */
+/* The number of events of a closed log that could not be read because of damage, without those of missing files.
+ * The log was read to its end, which gave read_count events. */
 static uint64_t unreadable(const struct ptrc_counts *counts, uint64_t read_count)
 {
 	uint64_t seen = read_count + counts->pt_gap_events + counts->pt_filtered_events +
@@ -304,8 +304,8 @@ static const struct loss {
 	bool is_loss;
 	bool is_of_events;
 	bool is_uncounted;
-	/* The message, in the format of ptrc_cli_count(), or a function that writes it, if there is one; both are NULL if the message of
-	 * another row includes it. */
+	/* The message, in the format of ptrc_cli_count(), or a function that writes it or nothing; both are NULL if the
+	 * message of another row includes it. */
 	const char *message;
 	void (*say)(const struct ptrc_losses *, char *text);
 } losses[] = {

@@ -85,8 +85,8 @@ bool ptrc_losses_count_log(struct ptrc_losses *l, const char *path, bool is_gone
  * the log nor lost because it was full. */
 void ptrc_losses_count_unwritten(struct ptrc_losses *l, uint64_t recorded, uint64_t in_log);
 
-/* Adds to the losses of a log what reading it has found. The counts were taken after that. *read_count: how many
- * events it gave; null: it was not read to its end. */
+/* Adds the losses that reading a log has found. The counts were taken after that. *read_count: the number of events
+ * read; NULL if the log was not read to its end. */
 void ptrc_losses_add_read(struct ptrc_losses *, const struct ptrc_counts *,
 			  const uint64_t *read_count);
 
@@ -102,8 +102,8 @@ bool ptrc_losses_is_any(const struct ptrc_losses *);
 /* The number of missing events, as far as they are counted. */
 uint64_t ptrc_losses_events(const struct ptrc_losses *);
 
-/* Gives each kind of loss: its member in JSON (null: it has none), whether it makes a trace incomplete, and
- * the message, without the name of the thing. */
+/* Passes on each kind of loss: its key in JSON or NULL, whether it makes a trace incomplete, and the message
+ * without the name of the log or session. */
 typedef void ptrc_losses_take(void *arg, const char *key, bool is_loss, const char *text);
 void ptrc_losses_each(const struct ptrc_losses *, ptrc_losses_take *, void *arg);
 

@@ -501,6 +501,7 @@ const char *ptrc_session_explain_of(const char *name, int error)
 	int fd;
 
 	silence[0] = '\0';
+	/* The kernel connects to a stopped controller at once, or never if its backlog is full. */
 	if (error == ETIMEDOUT && !connect_to(name, 50, false, &fd, &controller)) {
 		explain_controller(controller);
 		close(fd);

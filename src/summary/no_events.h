@@ -20,7 +20,7 @@ struct ptrc_no_events {
 /* Looks at a stream that this process controls, or at an open log. */
 void ptrc_no_events_gather(struct ptrc_no_events *, trace_id_t);
 
-/* Writes the reason, and returns the text. */
+/* Writes the reason into the buffer, and returns it. */
 #define PTRC_NO_EVENTS_BYTES 300
 const char *ptrc_no_events_reason(const struct ptrc_no_events *, char text[PTRC_NO_EVENTS_BYTES]);
 

@@ -193,6 +193,26 @@ diagnoses() {
 	kill -CONT "$keeper"
 }
 
+@test "a log that is a pipe which takes nothing" {
+	mkfifo fifo
+	exec 8<>fifo
+	sleep 1000 <fifo 3>&- 8<&- &
+	local reader=$!
+	pids="$pids $reader"
+	wait_until grep -qsx sleep "/proc/$reader/comm"
+	exec 8<&-
+	traced_session "$me.p" --start -o fifo -- -w -W -n 20000
+	doctor "$me.p"
+	[[ $stdout != *pipe* ]]
+	go done
+	ptrace-flush "$me.p" 2>flush.err 3>&- &
+	pids="$pids $!"
+	is_full() { diagnoses problem log 'fifo: is a pipe that is full: ptrace-keeper, which writes it, waits' "$me.p" >/dev/null; }
+	wait_until is_full
+	kills "$reader"
+	diagnoses problem log 'fifo: is a pipe that no process reads' "$me.p"
+}
+
 @test "a keeper that was killed" {
 	traced_session "$me.k" --start -o run.log -- -w
 	controller=$(controller "$me.k")
