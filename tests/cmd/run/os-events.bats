@@ -192,6 +192,18 @@ waits_for_look() {
 	done
 }
 
+@test "an exec belongs to the program that it starts" {
+	needs_os
+	# What the process executes at last has the library, so the keeper looks at it, too.
+	ptrace-run --os=process -o a.log -- \
+		bash -c "for i in {1..20}; do sh -c 'exec true'; done; exec $PTRC_BUILD/tests/support/traced -n 3"
+	[ "$(fields a.log os.exec .data.name | sort | uniq -c | tr -s ' \n' ' ')" = " 1 bash 20 sh 1 traced 20 true " ]
+	ptrace-dump --event=os.exec --fields=time,pid,comm,exe,data a.log |
+		jq -c 'select(.comm != .data.name)' >wrong
+	cat wrong
+	[ ! -s wrong ]
+}
+
 @test "--no-command-line keeps command lines out" {
 	needs_os
 	waits_for_look --os=process --no-command-line
