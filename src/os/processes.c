@@ -170,15 +170,6 @@ void ptrc_os_processes_tell_rest(struct ptrc_os_processes *all)
 
 /* ---- reading /proc ---- */
 
-void ptrc_os_processes_add_child(struct ptrc_os_processes *all, pid_t pid, int64_t start_ns)
-{
-	struct process *p = find_or_add(all, pid);
-
-	p->is_known = true;
-	p->parent = getpid();
-	p->start_ns = p->from_ns = start_ns;
-}
-
 /* Reads the start of a file in /proc/PID. Returns the number of bytes, or -1. */
 static ssize_t read_proc(pid_t pid, const char *name, char *to, size_t size)
 {
@@ -258,6 +249,19 @@ static bool read_stat(struct process *p)
 	p->start_ns = ptrc_now_ns() - (boot.tv_sec * 1000000000 + boot.tv_nsec) +
 		      (int64_t)(ticks * (1000000000 / (unsigned long)sysconf(_SC_CLK_TCK)));
 	return true;
+}
+
+void ptrc_os_processes_add_child(struct ptrc_os_processes *all, pid_t pid, int64_t start_ns)
+{
+	struct process *p = find_or_add(all, pid);
+
+	p->is_known = true;
+	/* It was started a moment ago, and waits. */
+	if (!read_stat(p)) {
+		p->parent = getpid();
+		p->start_ns = start_ns;
+	}
+	p->from_ns = start_ns;
 }
 
 void ptrc_os_processes_add_running(struct ptrc_os_processes *all, pid_t pid)
