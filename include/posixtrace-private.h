@@ -348,6 +348,13 @@ int ptrc_observer_add(struct ptrc_observer *, const struct ptrc_observed *, size
 int ptrc_observer_add_process(struct ptrc_observer *, const struct posixtrace_log_process *,
 			      const struct posixtrace_log_mapping *);
 
+/*
+ * Has the keeper describe a process in the log now, and waits for that, 20 ms at most.
+ *   EINVAL     the stream was shut down.
+ *   ETIMEDOUT  the keeper has not looked, or the stream has no log.
+ */
+int ptrc_observer_look(struct ptrc_observer *, pid_t);
+
 /* Closes an observer; NULL is allowed. The stream may have been shut down. */
 void ptrc_observer_close(struct ptrc_observer *);
 

@@ -15,6 +15,7 @@
 
 #include "include/posixtrace-private.h"
 #include "lib/base/atomic.h"
+#include "lib/base/file.h"
 #include "lib/base/sys.h"
 #include "lib/base/timespec.h"
 #include "lib/control/controller.h"
@@ -34,6 +35,10 @@
 #define MOMENTS 64U
 /* The most bytes of the description of a process: a record must fit in a chunk. */
 #define PROCESS_BYTES 12288U
+
+/* How long the keeper is waited for, and the pause between two checks. */
+#define LOOK_WAIT_NS UINT64_C(20000000)
+#define LOOK_NS UINT64_C(50000)
 
 struct moment {
 	uint64_t counter;
@@ -336,6 +341,31 @@ int ptrc_observer_add_process(struct ptrc_observer *o, const struct posixtrace_l
 	put_process(o, &c->stream, &payload, ptrc_timespec_ns(&process->pp_from));
 	ptrc_sys_restore_signals(&mask);
 	return 0;
+}
+
+/* Announces the process to the keeper, or checks whether the keeper has looked. ETIMEDOUT: it has not. */
+static int look(struct ptrc_observer *o, pid_t pid, bool is_first)
+{
+	PTRC_ENTER(c, o->stream);
+
+	if (!c)
+		return EINVAL;
+	if (is_first)
+		ptrc_announce(c->stream.header, pid, 0);
+	else if (c->has_log && !ptrc_is_announced(c->stream.header, pid))
+		return 0;
+	return ETIMEDOUT;
+}
+
+int ptrc_observer_look(struct ptrc_observer *o, pid_t pid)
+{
+	int error = look(o, pid, true);
+
+	for (uint64_t waited = 0; error == ETIMEDOUT && waited < LOOK_WAIT_NS; waited += LOOK_NS) {
+		ptrc_file_sleep_ns(LOOK_NS);
+		error = look(o, pid, false);
+	}
+	return error;
 }
 
 /* ---- the observer ---- */

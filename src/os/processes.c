@@ -29,7 +29,8 @@ struct mapping {
 struct process {
 	struct ptrc_table_entry entry;
 	pid_t pid, parent;
-	bool is_known; /* parent and start */
+	bool is_known;	 /* parent and start */
+	bool is_keepers; /* the keeper describes its program */
 	bool has_name;
 	int64_t start_ns;
 	int64_t from_ns; /* when it executed its program */
@@ -139,7 +140,7 @@ static void report(void *thing, void *arg)
 		.pp_are_mappings_cut = p->are_mappings_cut,
 	};
 
-	if (!p->is_known || !p->has_name)
+	if (!p->is_known || !p->has_name || p->is_keepers)
 		return;
 	for (size_t i = 0; i < p->mapping_count; i++) {
 		const struct mapping *m = &p->mappings[i];
@@ -288,6 +289,11 @@ void ptrc_os_processes_add_running(struct ptrc_os_processes *all, pid_t pid)
 	add_mapping(p, &program);
 }
 
+void ptrc_os_processes_leave_to_keeper(struct ptrc_os_processes *all, pid_t pid)
+{
+	find_or_add(all, pid)->is_keepers = true;
+}
+
 bool ptrc_os_processes_look(struct ptrc_os_processes *all, pid_t pid, int64_t ns)
 {
 	bool is_early;
@@ -327,6 +333,7 @@ static void take_exec(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 		report(p, all);
 	free_mappings(p);
 	p->has_executed = true;
+	p->is_keepers = false;
 	memcpy(p->name, r->name, sizeof(p->name));
 	p->has_name = true;
 	p->from_ns = r->ns;

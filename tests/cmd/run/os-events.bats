@@ -365,6 +365,35 @@ is_over() {
 	[ "$(ptrace-dump --json --fields=comm --event=os.fork --first=1 a.log | jq -r .comm)" = bash ]
 }
 
+@test "a process that runs already is described, and its descendants are seen" {
+	needs_os
+	mkfifo go
+	# The child is there before the trace, and its own child comes later.
+	bash -c "bash -c 'read -r _ <go; $work spin 50; :' mine; :" 3>&- &
+	pids=$!
+	wait_until has_children "$pids"
+	child=$(pgrep -P "$pids")
+	ptrace-create --os=process,sched,samples --name="$me" --start -o a.log --pid="$pids"
+	echo >go
+	wait "$pids"
+	wait_until is_over
+	ptrace-stat --json a.log >stat.json
+	for pid in "$pids" "$child"; do
+		jq -e --argjson pid "$pid" '[.processes[] | select(.pid == $pid)] | length == 1 and
+			.[0].name == "bash" and (.[0].mappings | length) >= 2 and
+			(.[0].command_line | .[0:2]) == ["bash", "-c"] and .[0].build_id != null' stat.json
+		[ "$(fields a.log os.exit "select(.pid == $pid) | .tid" | sort)" = "$pid" ]
+		fields a.log 'os.switch_*' "select(.pid == $pid) | .event" | grep -q .
+	done
+	[ "$(fields a.log os.fork "select(.pid == $child) | .data.pid" | wc -l)" -eq 1 ]
+	spin=$(fields a.log os.exec 'select(.data.name == "os_work") | .pid')
+	[ "$(fields a.log os.sample "select(.pid == $spin) | .event" | wc -l)" -ge 10 ]
+	# Nothing of the controller.
+	[ -z "$(ptrace-dump --event='os.*' --fields=comm a.log | grep ptrace-create)" ]
+}
+
+has_children() { pgrep -P "$1"; }
+
 @test "the setting is a key of ptrace.yaml" {
 	needs_os
 	printf 'os: sched,process\n' >p.yaml
