@@ -19,6 +19,8 @@
 #define MAPPINGS_MAX 256U
 /* The two rings report the same exec with times that differ by less. */
 #define SAME_EXEC_NS 1000000
+/* How long before the time of an exec /proc may show the command line of its program already. */
+#define EXEC_NS 200000
 
 struct mapping {
 	struct ptrc_perf_mapping m;
@@ -47,6 +49,8 @@ struct process {
 	char *found_line;
 	size_t found_bytes;
 	int64_t found_ns;
+	/* When that was read, and the one that is known. */
+	int64_t found_read_ns, line_read_ns;
 };
 
 struct ptrc_os_processes {
@@ -310,12 +314,14 @@ bool ptrc_os_processes_look(struct ptrc_os_processes *all, pid_t pid, int64_t ns
 	/* The record of the exec may have come before. */
 	if (p->has_executed && !p->line && is_same_exec(p->from_ns, ns)) {
 		set_line(p, line, bytes);
+		p->line_read_ns = ptrc_now_ns();
 		return true;
 	}
 	free(p->found_line);
 	p->found_line = line;
 	p->found_bytes = bytes;
 	p->found_ns = ns;
+	p->found_read_ns = ptrc_now_ns();
 	return true;
 }
 
@@ -328,6 +334,9 @@ static void take_exec(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 	char *line = NULL;
 	size_t bytes = 0;
 
+	/* The command line was read too late, and may be that of the new program. */
+	if (p->line && p->line_read_ns > r->ns - EXEC_NS)
+		set_line(p, NULL, 0);
 	/* A child that executes at once needs no entry of its own as a copy of its parent. */
 	if (p->has_executed)
 		report(p, all);
@@ -344,6 +353,7 @@ static void take_exec(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 		p->found_line = NULL;
 	}
 	set_line(p, line, bytes);
+	p->line_read_ns = p->found_read_ns;
 }
 
 /* A child is a copy of its parent until it executes a program. */
@@ -366,6 +376,7 @@ static void take_fork(struct ptrc_os_processes *all, const struct ptrc_perf_reco
 	p->found_line = found.found_line;
 	p->found_bytes = found.found_bytes;
 	p->found_ns = found.found_ns;
+	p->found_read_ns = found.found_read_ns;
 	parent = find(all, r->pid);
 	p->is_known = true;
 	p->parent = r->pid;
